@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+# make demo     install what is missing, build, fuzz real targets for two minutes
+# make check    install what is missing, run every test
+# make [all]    build/fuzzcell        make deps      packages that building needs
+# make unit     unit tests            make e2e       end-to-end tests in real cells
+# make vm       the same in a VM      make lint      formats, warnings, analysers
+# make bench    measurements          make fuzz      fuzz our own parsers, T seconds each
+# Variables: CC, B (build directory), SAN=1 (ASan+UBSan), PREFIX, DESTDIR
+CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+FUZZCC  ?= clang
+B       ?= build
+PREFIX  ?= /usr/local
+VERSION := 0.1.0
+
+PACKAGES := libsystemd jansson libseccomp libcgroup libarchive libmd
+
+WARN    := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wsign-conversion \
+           -Wformat=2 -Wundef -Wvla -Wcast-qual -Wwrite-strings -Wpointer-arith \
+           -Wstrict-prototypes -Wmissing-prototypes -Wmissing-declarations \
+           -Wold-style-definition -Wredundant-decls -Wnull-dereference \
+           -Wimplicit-fallthrough -Wswitch-enum
+GCCWARN := -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wformat-signedness \
+           -Wjump-misses-init -Wtrampolines
+WARN    += $(if $(findstring clang,$(CC)),,$(GCCWARN))
+CFLAGS  ?= -O2 -g
+HARDEN  := -fstack-protector-strong -fstack-clash-protection -fPIE -fvisibility=hidden
+HARDEN  += $(if $(SAN),,-D_FORTIFY_SOURCE=2)
+LDHARD  := -pie -Wl,-z,relro,-z,now,-z,noexecstack
+CPPFLAGS += -I. -D_GNU_SOURCE -DFUZZCELL_VERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+LIBS    := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
+ifdef SAN
+CFLAGS  += -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+endif
+CFLAGS_ALL = -std=c11 $(WARN) $(HARDEN) $(CFLAGS) $(CPPFLAGS) -MMD -MP
+
+SRC     := $(filter-out runner/main.c,$(wildcard base/*.c cgroups/*.c images/*.c runner/*.c runner/*/*.c))
+OBJ     := $(SRC:%.c=$B/o/%.o)
+TSRC    := $(wildcard tests/unit/*/test_*.c)
+TESTS   := $(TSRC:tests/unit/%.c=$B/unit/%)
+FSRC    := $(wildcard tests/fuzz/fuzz_*.c)
+REPLAY  := $(FSRC:tests/fuzz/fuzz_%.c=$B/replay/%)
+
+all: $B/fuzzcell
+
+$B/fuzzcell: $B/o/runner/main.o $(OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) $(LDHARD) -o $@ $^ $(LIBS)
+
+$B/o/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -c -o $@ $<
+
+# Test builds get fault points; they never share objects with the product.
+$B/t/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -DFAULTS -c -o $@ $<
+
+$B/t/lib.a: $(SRC:%.c=$B/t/%.o)
+	@rm -f $@
+	ar rcs $@ $^
+
+$B/unit/%: $B/t/tests/unit/%.o $B/t/lib.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -pie -o $@ $^ -lcmocka $(LIBS)
+
+# A parser's fuzz target without an engine: runs the files that it is given.
+$B/replay/%: $B/t/tests/fuzz/fuzz_%.o $B/t/tests/fuzz/replay.o $B/t/lib.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -pie -o $@ $^ $(LIBS)
+
+-include tests/targets/targets.mk
+-include examples/examples.mk
+-include ci/ci.mk
+
+deps: ; ci/deps.sh build
+
+install: all
+	install -D -m 0755 $B/fuzzcell $(DESTDIR)$(PREFIX)/bin/fuzzcell
+	install -D -m 0644 docs/fuzzcell.1 $(DESTDIR)$(PREFIX)/share/man/man1/fuzzcell.1
+
+clean: ; rm -rf $B
+
+.PHONY: all deps install clean
+.DELETE_ON_ERROR:
+.SECONDARY:
+-include $(shell find $B -name '*.d' 2>/dev/null)

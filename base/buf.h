@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
+
+#include "base/err.h"
+#include "base/scan.h"
+
+#include <stdarg.h>
+
+/* A growing text buffer that cannot be made without a ceiling.  Always
+ * NUL-terminated once something was added.  After a failed add the buffer holds
+ * what it held before.  buf_done() frees; a done buffer is empty again. */
+struct buf {
+	char *p;
+	size_t n;
+	size_t cap;
+	size_t max;
+};
+
+#define BUF_INIT(ceiling) ((struct buf){.max = (ceiling)})
+#define _autobuf_	  CLEANUP(buf_done) /* include base/cleanup.h */
+
+MUST_CHECK int buf_add(struct buf *b, struct slice s, struct err *e);
+MUST_CHECK int buf_addf(struct buf *b, struct err *e, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void buf_clear(struct buf *b);
+void buf_done(struct buf *b);
+
+static inline struct slice buf_slice(const struct buf *b)
+{
+	return (struct slice){b->p ? b->p : "", b->n};
+}
+
+/* "" when nothing was added. */
+static inline const char *buf_str(const struct buf *b)
+{
+	return b->p ? b->p : "";
+}
+
+#endif

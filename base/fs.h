@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BASE_FS_H
+#define BASE_FS_H
+
+#include "base/err.h"
+#include "base/scan.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Files and directories, relative to a held directory descriptor. */
+
+/* Replace dirfd/name with data so that a crash at any point leaves either the
+ * old file or the new one, whole, and so that 0 means "on disk". */
+MUST_CHECK int fs_replace(int dirfd, const char *name, struct slice data, struct err *e);
+
+/* Append line and a newline in one write, creating the file.  A file that a
+ * crash left without its last newline gets one first, so that the cut line
+ * stays one line. */
+MUST_CHECK int fs_append_line(int dirfd, const char *name, struct slice line, struct err *e);
+
+/* The whole regular file in a new NUL-terminated buffer (free() it); -EFBIG above max. */
+MUST_CHECK int fs_read(int dirfd, const char *path, size_t max, char **ret, size_t *ret_n,
+		       struct err *e);
+
+/* Make path and its missing parents with mode; an existing directory is fine. */
+MUST_CHECK int fs_mkdirs(int dirfd, const char *path, mode_t mode, struct err *e);
+
+/* A directory, not through a last symlink; close() it. */
+MUST_CHECK int fs_open_dir(int dirfd, const char *path, int *ret_fd, struct err *e);
+
+/* Remove path and all below it; symlinks are removed, never followed, and no
+ * other file system is entered.  A path that is not there is fine. */
+MUST_CHECK int fs_remove_tree(int dirfd, const char *path, struct err *e);
+
+/* Copy the regular file from_dirfd/from (no symlink, opened without waiting, at
+ * most max bytes: -EFBIG) to to_dirfd/to, on disk when it returns 0.
+ * An existing file of that name is replaced whole. */
+MUST_CHECK int fs_copy(int from_dirfd, const char *from, int to_dirfd, const char *to, size_t max,
+		       struct err *e);
+
+/* Disk space taken and entries found below dirfd, stopping early at stop_bytes
+ * or stop_files (0: no such limit).  What disappears meanwhile does not count. */
+struct fs_usage {
+	uint64_t bytes;
+	uint64_t files;
+};
+MUST_CHECK int fs_usage(int dirfd, uint64_t stop_bytes, uint64_t stop_files, struct fs_usage *ret,
+			struct err *e);
+
+/* Names that may become one path component: not empty, not "." or "..", at most
+ * NAME_MAX bytes, no slash, no control character. */
+bool fs_name_ok(struct slice name);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include "base/err.h"
+#include "base/scan.h"
+
+#include <jansson.h>
+
+/* JSON through jansson: the one place that parses and prints it, with caps.
+ * The values are json_t; own them with _autojson_. */
+static inline void json_decref_p(json_t **j)
+{
+	json_decref(*j);
+}
+
+#define _autojson_ __attribute__((cleanup(json_decref_p)))
+
+/* text: at most max bytes, one JSON value, no duplicate keys, no NUL bytes in
+ * strings, nesting as deep as jansson allows (2048).  Errors: "line N, column M: why". */
+MUST_CHECK int json_parse(struct slice text, json_t **ret, struct err *e);
+/* A whole file (not a symlink when dirfd is not AT_FDCWD); refused above max bytes. */
+MUST_CHECK int json_load(int dirfd, const char *path, size_t max, json_t **ret, struct err *e);
+/* In a new string (free() it); indent 0 is one line.  Keys keep their order. */
+MUST_CHECK int json_print(const json_t *j, unsigned indent, char **ret, struct err *e);
+
+#endif

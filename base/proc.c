@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/proc.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+static int redirect(int fd, int to)
+{
+	if (fd == to) /* dup2 to itself would leave it close-on-exec */
+		return fcntl(fd, F_SETFD, 0);
+	return dup2(fd, to) < 0 ? -1 : 0;
+}
+
+static int redirect_all(const struct proc_spec *s, int devnull)
+{
+	if (redirect(s->stdin_fd >= 0 ? s->stdin_fd : devnull, STDIN_FILENO) < 0 ||
+	    redirect(s->stdout_fd >= 0 ? s->stdout_fd : devnull, STDOUT_FILENO) < 0)
+		return -1;
+	return s->stderr_fd >= 0 ? redirect(s->stderr_fd, STDERR_FILENO) : 0;
+}
+
+static int child_setup(const struct proc_spec *s, pid_t parent)
+{
+	int devnull = open("/dev/null", O_RDWR | O_CLOEXEC); /* allow: in the child */
+	sigset_t none;
+
+	sigemptyset(&none);
+	if (devnull < 0 || redirect_all(s, devnull) < 0)
+		return -1;
+	if (s->die_with_us && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return -1;
+	if (s->die_with_us && getppid() != parent)
+		_exit(125); /* it died before the prctl: nobody is left to tell */
+	if (setpgid(0, 0) < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+		return -1;
+	return s->prepare ? s->prepare(s->prepare_arg) : 0;
+}
+
+static void __attribute__((noreturn)) child(const struct proc_spec *s, pid_t parent, int report)
+{
+	char *const *args;
+	char *const *env;
+	int why;
+
+	memcpy(&args, &s->argv, sizeof(args)); /* exec(3) promises not to write */
+	memcpy(&env, &s->env, sizeof(env));
+	if (child_setup(s, parent) == 0) {
+		if (s->env)
+			execvpe(args[0], args, env);
+		else
+			execvp(args[0], args);
+	}
+	why = errno;
+	if (write(report, &why, sizeof(why)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+int proc_spawn(const struct proc_spec *spec, pid_t *ret_pid, struct err *e)
+{
+	_autoclose_ int rd = -1;
+	_autoclose_ int wr = -1;
+	pid_t parent = getpid();
+	int p[2], why;
+	pid_t pid;
+	ssize_t n;
+
+	if (sys_pipe(p) < 0) /* exec closes it: EOF means success */
+		return err_sys(e, "pipe");
+	rd = p[0];
+	wr = p[1];
+	pid = fork();
+	if (pid < 0)
+		return err_sys(e, "fork");
+	if (pid == 0)
+		child(spec, parent, wr);
+	close(take_fd(&wr));
+	n = sys_read(rd, &why, sizeof(why));
+	if (n == 0) {
+		*ret_pid = pid;
+		return 0;
+	}
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return err_set(e, n == (ssize_t)sizeof(why) ? why : EIO, "start '%s': %s", spec->argv[0],
+		       strerrordesc_np(n == (ssize_t)sizeof(why) ? why : EIO));
+}
+
+int proc_open(pid_t pid, int *ret_pidfd, struct err *e)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0)
+		return err_sys(e, "open a handle on process %d", (int)pid);
+	*ret_pidfd = fd;
+	return 0;
+}
+
+int proc_kill(int pidfd, int signo, struct err *e)
+{
+	if (syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0) < 0)
+		return err_sys(e, "send signal %d", signo);
+	return 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BASE_PROC_H
+#define BASE_PROC_H
+
+#include "base/err.h"
+
+#include <sys/types.h>
+
+/* Starting other programs.  Signals are unblocked in the child, inherited
+ * descriptors are those named here and nothing else (ours are close-on-exec). */
+struct proc_spec {
+	const char *const *argv; /* argv[0]: looked up in PATH when it has no slash */
+	const char *const *env;	 /* NULL: ours */
+	int stdin_fd;		 /* -1: /dev/null */
+	int stdout_fd;		 /* -1: /dev/null */
+	int stderr_fd;		 /* -1: ours */
+	/* Runs in the child between fork and exec: async-signal-safe calls only.
+	 * Returns 0, or -1 with errno; then nothing is executed.  NULL: nothing to do. */
+	int (*prepare)(void *arg);
+	void *prepare_arg;
+	/* The child gets SIGKILL when we die.  Convenience only: the guarantee for
+	 * anything that matters is its cgroup. */
+	_Bool die_with_us;
+};
+
+#define PROC_SPEC_INIT ((struct proc_spec){.stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1})
+
+/* Start argv[0]; 0 means the program itself is running, not just a fork.
+ * The caller reaps it (loop_add_child). */
+MUST_CHECK int proc_spawn(const struct proc_spec *spec, pid_t *ret_pid, struct err *e);
+
+/* Signal a process that was not reaped yet; -ESRCH when it is gone. */
+MUST_CHECK int proc_kill(int pidfd, int signo, struct err *e);
+/* A handle that stays ours when the number is used again; close() it. */
+MUST_CHECK int proc_open(pid_t pid, int *ret_pidfd, struct err *e);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BASE_SYS_H
+#define BASE_SYS_H
+
+#include <dirent.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* The only door to the kernel for calls that can fail at runtime.
+ * ci/banned.sh rejects direct calls elsewhere; tests fail each one in turn.
+ * All return -1 (or NULL) and set errno, as the call that they wrap.
+ * Every descriptor is close-on-exec from birth. */
+int sys_openat(int dirfd, const char *path, int flags, mode_t mode);
+int sys_mkdirat(int dirfd, const char *path, mode_t mode);
+int sys_write_all(int fd, const void *buf, size_t n);
+ssize_t sys_read(int fd, void *buf, size_t n);		  /* retries EINTR */
+ssize_t sys_pread(int fd, void *buf, size_t n, off_t at); /* retries EINTR */
+int sys_fsync(int fd);
+int sys_renameat(int dirfd, const char *from, const char *to);
+int sys_rename_to(int from_dirfd, const char *from, int to_dirfd, const char *to);
+int sys_unlinkat(int dirfd, const char *path, int flags);
+int sys_pipe(int ret_fds[2]);
+/* A directory stream on dirfd/path ("." for dirfd itself); closedir() it. */
+DIR *sys_opendirat(int dirfd, const char *path);
+void *sys_malloc(size_t n);
+void *sys_calloc(size_t n, size_t size);
+void *sys_realloc(void *p, size_t n);
+char *sys_strdup(const char *s);
+char *sys_strndup(const char *s, size_t n);
+/* The formatted text in a new string; NULL with errno ENOMEM. */
+char *sys_asprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CGROUPS_CGROUP_H
+#define CGROUPS_CGROUP_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Control groups: a subtree of ours, one group a cell below it, its limits and
+ * its counters.  Two layouts behind one interface (docs/architecture.md):
+ *
+ *   unified  every controller in the v2 tree
+ *   hybrid   limits in v1 hierarchies; pressure, CPU time, population and
+ *            cgroup.kill in the v2 tree that is mounted beside them
+ *
+ * Groups and limits go through libcgroup; this room is the only one that knows
+ * it.  Nothing here knows of containers or fuzzing. */
+
+enum cgroup_layout { CGROUP_UNIFIED, CGROUP_HYBRID };
+
+/* What this machine can do for a group.  A promise that is not kept is false
+ * and named in missing ("memory.high: no such file", ...; "" when all hold). */
+struct cgroup_promises {
+	bool memory;	  /* hard limit, children included */
+	bool swap_off;	  /* no swap beside it (also true when the machine has none) */
+	bool memory_high; /* a stop before the limit: throttled (unified) or halted (hybrid) */
+	bool cpu;	  /* quota and weight */
+	bool pids;
+	bool pressure; /* PSI of a group */
+	bool kill;     /* cgroup.kill; without it a loop over the processes */
+	char missing[256];
+};
+
+struct cgroup_tree;
+
+struct cgroup_tree_opts {
+	/* Subtree to use, as a path below the controllers' root ("/fuzz").  NULL: our
+	 * own group when it is delegated to us, else the root when we are root. */
+	const char *path;
+	/* Our place in it: "fuzzcell/<instance>".  One living user at a time (the
+	 * caller holds a lock); [a-z0-9-], at most 40 bytes. */
+	const char *instance;
+	/* When we die, a small process of its own kills what is left and removes
+	 * it.  Without, the next cgroup_tree_open() of this instance does. */
+	bool keeper;
+};
+
+/* Detects the layout, finds the subtree, moves this process to a leaf where the
+ * no-internal-processes rule asks for it, enables controllers, and kills and
+ * removes whatever a killed predecessor of the same instance left.
+ * Errors say what is missing and how to get it. */
+MUST_CHECK int cgroup_tree_open(const struct cgroup_tree_opts *o, struct cgroup_tree **ret,
+				struct err *e);
+/* Removes our groups (all cells must be gone).  NULL is fine. */
+void cgroup_tree_close(struct cgroup_tree *t);
+
+enum cgroup_layout cgroup_tree_layout(const struct cgroup_tree *t);
+const char *cgroup_layout_name(enum cgroup_layout l); /* "unified", "hybrid" */
+const struct cgroup_promises *cgroup_tree_promises(const struct cgroup_tree *t);
+/* Where our groups are, for a person: "/sys/fs/cgroup/.../fuzzcell/x". */
+const char *cgroup_tree_path(const struct cgroup_tree *t);
+/* Processes that the predecessor had left and that were killed at open. */
+unsigned cgroup_tree_swept(const struct cgroup_tree *t);
+
+/* Every limit is written for every group and read back.  0: no limit. */
+struct cgroup_limits {
+	uint64_t memory_max;  /* bytes */
+	uint64_t memory_high; /* bytes, below memory_max; 0: none */
+	uint32_t cpu_milli;   /* 1000: one CPU */
+	uint32_t cpu_weight;  /* 1..10000, 100 is the usual one; on v1 scaled to cpu.shares */
+	uint32_t pids_max;
+};
+
+struct cgroup;
+
+/* A new group below the tree with its limits in force.  A limit that cannot be
+ * kept is an error, unless best_effort (then it is skipped and was named in
+ * the promises).  name: [a-z0-9-], at most 63 bytes, unique among ours. */
+MUST_CHECK int cgroup_new(struct cgroup_tree *t, const char *name, const struct cgroup_limits *lim,
+			  bool best_effort, struct cgroup **ret, struct err *e);
+
+/* Moves the calling process (a forked child) into the group.  Async-signal-safe;
+ * returns 0, or -1 with errno.  Fits proc_spec.prepare through a cast-free wrapper. */
+int cgroup_enter(const struct cgroup *cg);
+
+/* Kills everything in the group, at once, whatever it does to signals. */
+MUST_CHECK int cgroup_kill(struct cgroup *cg, struct err *e);
+/* Stop and continue all its processes (time frozen is no CPU time). */
+MUST_CHECK int cgroup_freeze(struct cgroup *cg, bool frozen, struct err *e);
+
+/* Removes the group and frees cg; -EBUSY while something lives in it (then cg
+ * stays valid: kill, wait for cgroup_events_fd, try again).  NULL is fine. */
+MUST_CHECK int cgroup_remove(struct cgroup *cg, struct err *e);
+
+struct cgroup_stall { /* PSI totals, microseconds since the group began */
+	uint64_t some_us, full_us;
+};
+
+/* Totals since the group was made, from descriptors held open. */
+struct cgroup_counters {
+	uint64_t usage_us, user_us, system_us; /* CPU time */
+	uint64_t throttled_us;		       /* kept from running by the quota */
+	uint64_t mem_now, mem_peak;	       /* bytes */
+	uint64_t mem_high_events;	       /* times the high mark was passed */
+	uint64_t oom_kills;		       /* processes killed by the kernel for memory */
+	uint64_t pids_now, pids_refused;       /* forks refused by pids_max */
+	struct cgroup_stall cpu, memory, io;   /* 0 where the machine has no PSI */
+	bool populated;
+};
+/* Under 30 microseconds a call: meant for once a second and cell. */
+MUST_CHECK int cgroup_read(struct cgroup *cg, struct cgroup_counters *ret, struct err *e);
+
+/* For the event loop; both stay the group's.
+ * cgroup_events_fd: EPOLLPRI when populated changes.
+ * cgroup_memory_fd: *ret_events (EPOLLPRI or EPOLLIN) when the high mark was
+ * passed; cgroup_memory_event() acknowledges, and says whether tasks are now
+ * halted at the mark (hybrid) until cgroup_memory_open().  -1: there is none. */
+int cgroup_events_fd(const struct cgroup *cg);
+int cgroup_memory_fd(const struct cgroup *cg, uint32_t *ret_events);
+MUST_CHECK int cgroup_memory_event(struct cgroup *cg, bool *ret_halted, struct err *e);
+/* hybrid: raise the limit from memory_high to memory_max and let the kernel's
+ * killer work again; unified: nothing to do. */
+MUST_CHECK int cgroup_memory_open(struct cgroup *cg, struct err *e);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef IMAGES_CELL_H
+#define IMAGES_CELL_H
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/scan.h"
+#include "cgroups/cgroup.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Container jobs: run this argv with these mounts and limits; tell me its
+ * output, its counters and how it ended.  This is the door of the whole
+ * container library (images/ and, below it, cgroups/); it knows nothing of
+ * fuzzing.
+ *
+ * A cell is: a group (cgroups/cgroup.h), a bundle (OCI config in a runtime
+ * directory), crun started detached inside the group, and after that only the
+ * job's own processes, the first of which we reap as their subreaper. */
+
+struct cell_host;
+struct cell;
+
+struct cell_host_opts {
+	struct loop *loop;
+	struct cgroup_tree *tree;
+	/* For bundles and crun's state; made, emptied of what a killed predecessor
+	 * left, and removed at the end.  Mode 0711, on a tmpfs such as /run. */
+	const char *runtime_dir;
+	const char *crun;	     /* NULL: "crun" in PATH */
+	bool best_effort;	     /* cgroup_new() */
+	uint64_t output_bytes_per_s; /* a cell's output is read no faster; 0: no limit */
+};
+
+/* Makes this process a subreaper, checks crun (version), compiles the seccomp
+ * filter.  Errors say what is missing and how to get it. */
+MUST_CHECK int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct err *e);
+void cell_host_free(struct cell_host *h); /* after the last cell ended; NULL is fine */
+
+struct cell_mount {
+	const char *source; /* host path, absolute */
+	const char *target; /* absolute; parents are made */
+	bool writable;
+	bool exec; /* else noexec */
+};
+
+enum { CELL_MOUNTS_MAX = 64 };
+
+struct cell_spec {
+	const char *id; /* unique among living cells: [a-z0-9-], at most 63 bytes */
+	const char *const *argv;
+	const char *const *env; /* all of it: nothing is inherited */
+	const char *cwd;
+	const char *rootfs; /* NULL: the host's /usr, read-only, and a minimal /etc and /dev */
+	const struct cell_mount *mounts;
+	size_t n_mounts;
+	uint64_t tmp_bytes;  /* size of /tmp, memory counted in the cell */
+	uint64_t file_bytes; /* largest file (RLIMIT_FSIZE) */
+	uint32_t files_max;  /* open files (RLIMIT_NOFILE) */
+	/* The job is root inside and this unprivileged user outside.  One of its own
+	 * for each living cell, so that cells cannot touch each other. */
+	uid_t uid;
+	gid_t gid;
+	struct cgroup_limits limits;
+};
+
+enum cell_how {
+	CELL_EXITED,	  /* code: its exit status */
+	CELL_SIGNALED,	  /* code: the signal */
+	CELL_NOT_STARTED, /* why: what crun said */
+};
+
+struct cell_end {
+	enum cell_how how;
+	int code;
+	struct cgroup_counters last; /* read when the last process was gone */
+	char why[400];
+};
+
+/* Called from the loop.  ended is the last call, exactly once, when no process
+ * lives, all output was delivered and the group is removed; the cell is freed
+ * after it returns.  No other call may free or end the cell at once: end it
+ * with cell_kill() and wait for ended. */
+struct cell_ops {
+	/* stdout and stderr, in order, as read: any bytes, any cut. */
+	void (*output)(void *arg, struct slice bytes);
+	/* A system call was refused with EPERM.  name as in the manual ("socket"),
+	 * or "number 462". */
+	void (*refused)(void *arg, const char *name);
+	/* The memory mark was passed; halted: its tasks stand until cell_memory_open(). */
+	void (*memory)(void *arg, bool halted);
+	void (*ended)(void *arg, const struct cell_end *end);
+};
+
+/* Returns as soon as crun was started; all else is told through ops.  spec and
+ * what it points to may go when it returns. */
+MUST_CHECK int cell_start(struct cell_host *h, const struct cell_spec *spec,
+			  const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e);
+
+/* To the job's first process; -ESRCH before it runs and after it ended. */
+MUST_CHECK int cell_signal(struct cell *c, int signo, struct err *e);
+/* Everything in the cell, now, in any state. */
+MUST_CHECK int cell_kill(struct cell *c, struct err *e);
+MUST_CHECK int cell_freeze(struct cell *c, bool frozen, struct err *e);
+MUST_CHECK int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e);
+MUST_CHECK int cell_memory_open(struct cell *c, struct err *e);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_ENGINE_ENGINE_H
+#define RUNNER_ENGINE_ENGINE_H
+
+#include "base/err.h"
+#include "base/scan.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Fuzzing engines behind one table each.  Adapters are pure: they build argument
+ * vectors and read text; they start nothing, open nothing, log nothing.  All
+ * text from a target is hostile: any bytes, any length, also forged. */
+
+/* A growing list of owned strings, NULL-terminated for exec. */
+struct strv {
+	char **v;
+	size_t n;
+};
+MUST_CHECK int strv_add(struct strv *s, const char *text, struct err *e);
+MUST_CHECK int strv_addf(struct strv *s, struct err *e, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void strv_done(struct strv *s);
+
+/* A fuzzing job as an engine needs it.  Paths are those inside the cell. */
+struct engine_fuzz {
+	const char *binary;
+	const char *corpus_dir;	      /* writable, new inputs appear here */
+	const char *const *seed_dirs; /* read-only, NULL-terminated */
+	const char *artifact_dir;     /* writable, without a slash at the end */
+	const char *stop_file;	      /* the engine ends by itself when it is there */
+	const char *dict;	      /* NULL: none */
+	uint64_t max_time_s;	      /* a second belt: our own deadline comes first */
+	uint64_t input_timeout_s;
+	uint64_t rss_limit_mib;
+	uint64_t max_len; /* bytes; 0: the engine's choice */
+	uint64_t seed;	  /* 0: the engine's choice */
+	uint64_t runs;	  /* 0: no limit */
+	/* From the configuration and the target's .options; a flag given here wins
+	 * over the adapter's own, except those that the cell depends on (refused by
+	 * engine_ops.flag_ok). */
+	const char *const *flags; /* "-name=value", NULL-terminated */
+	const char *const *env;	  /* "NAME=value", NULL-terminated; *_OPTIONS are merged */
+};
+
+struct engine_cmd {
+	struct strv argv;
+	struct strv env;
+};
+void engine_cmd_done(struct engine_cmd *c);
+
+/* What an engine has said so far.  Numbers are the last seen; a number that was
+ * never seen is 0. */
+struct engine_state {
+	uint64_t execs, cov, ft, corpus_units, corpus_bytes, lim, exec_per_s, rss_mib;
+	uint64_t edges_total;	 /* instrumented edges: the denominator of cov */
+	uint64_t seed_files;	 /* inputs found at start */
+	uint64_t max_len;	 /* as the engine said, or 0 */
+	uint64_t status_lines;	 /* lines with statistics that were read */
+	uint64_t last_new_execs; /* execs at the last new coverage */
+	bool running;		 /* fuzzing began (past the initial corpus) */
+	bool done;		 /* it said that it ended by itself */
+	bool not_instrumented;	 /* it found no coverage instrumentation */
+	bool interrupted;	 /* it ended because it was signalled */
+	enum engine_fault {
+		ENGINE_FAULT_NONE,
+		ENGINE_FAULT_CRASH,   /* sanitizer report, deadly signal, exit() in the target */
+		ENGINE_FAULT_TIMEOUT, /* one input took longer than the limit */
+		ENGINE_FAULT_OOM,     /* the engine's own memory limit, or one huge malloc */
+		ENGINE_FAULT_LEAK,
+		ENGINE_FAULT_ENGINE, /* the engine itself failed: bad flag, dictionary, directory */
+		ENGINE_FAULT_,
+	} fault;
+	char fault_text[160]; /* "AddressSanitizer: heap-buffer-overflow", printable, "" if none */
+	char artifact[256];   /* base name of the last artifact that it named, "" if none */
+	struct {
+		bool seen;
+		uint64_t execs, exec_per_s, new_units, slowest_s, peak_rss_mib;
+	} final; /* the engine's closing statistics */
+};
+
+const char *engine_fault_name(enum engine_fault f); /* "none", "crash", ... */
+
+/* How a fuzz process ended, in the engine's terms. */
+enum engine_end {
+	ENGINE_FINISHED,       /* by itself or on our stop: clean */
+	ENGINE_FAULTED,	       /* state.fault says why */
+	ENGINE_STARTUP_FAILED, /* before fuzzing began, without a report of the target's own */
+	ENGINE_NOT_INSTRUMENTED,
+	ENGINE_INTERRUPTED, /* by a signal that it handles */
+	ENGINE_KILLED,	    /* by a signal that it does not */
+	ENGINE_UNKNOWN, /* an exit status that it does not use: the target called exit() unseen */
+	ENGINE_END_,
+};
+
+enum engine_artifact {
+	ENGINE_ARTIFACT_NONE, /* not an artifact's name */
+	ENGINE_ARTIFACT_CRASH,
+	ENGINE_ARTIFACT_TIMEOUT,
+	ENGINE_ARTIFACT_OOM,
+	ENGINE_ARTIFACT_LEAK,
+	ENGINE_ARTIFACT_SLOW, /* not a failure */
+};
+
+struct engine_ops {
+	const char *name;
+	/* A binary that holds one of these strings is this engine's (NULL-terminated). */
+	const char *const *marks;
+	MUST_CHECK int (*fuzz)(const struct engine_fuzz *job, struct engine_cmd *ret,
+			       struct err *e);
+	/* May a person set this flag?  False with the reason in why. */
+	bool (*flag_ok)(struct slice flag, char why[160]);
+	/* One line of output, without its newline; io carries what was seen so far. */
+	void (*line)(struct slice line, struct engine_state *io);
+	/* signo 0: it exited with code. */
+	enum engine_end (*classify)(const struct engine_state *s, int code, int signo);
+	enum engine_artifact (*artifact)(struct slice name);
+	/* The signal that makes it write the current input as an artifact and end. */
+	int dump_signal;
+};
+
+extern const struct engine_ops engine_libfuzzer;
+
+const struct engine_ops *engine_find(const char *name); /* NULL: unknown */
+
+#endif
