@@ -1,0 +1,243 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runs the end-to-end tests, or any command, in a real Debian 12 with systemd
+# and the unified cgroup layout, emulated by QEMU (no KVM needed).
+#
+# usage: ci/vm.sh [OPTION...]                 run the tests, print their TAP
+#        ci/vm.sh [OPTION...] -- COMMAND...   run COMMAND as root instead
+#
+#   --binary PATH      fuzzcell; default build/fuzzcell, in the guest
+#                      /fuzzcell/build/fuzzcell and $FUZZCELL
+#   --targets DIR      planted targets; default build/targets, in the guest
+#                      /fuzzcell/build/targets and $TARGETS
+#   --tests DIR        bats files; default tests/e2e, in the guest
+#                      /fuzzcell/tests/e2e
+#   --add PATH         also put PATH (file or directory) in /fuzzcell; may be
+#                      given several times
+#   --env NAME=VALUE   set a variable in the guest; may be given several times
+#   --timeout SECONDS  from power-on to the end; default 2400
+#   --keep             keep the work directory (console log, payload disk,
+#                      output) and say where it is
+#
+# Tests find FUZZCELL_TEST_VM=1 and FUZZCELL_TEST_SLOW=10 (the factor by which
+# deadlines should be longer here) in their environment.  They, or COMMAND, run
+# in /fuzzcell as the main process of a service with Delegate=yes; what they
+# write goes to this script's standard output and standard error, byte for
+# byte, apart from the guest's console, which is shown on failure.  So
+#
+#	ci/vm.sh -- tar -C /sys/fs/cgroup -c . > tree.tar
+#
+# works.  The guest has no network, 2 CPUs, 3 GiB, and forgets what is written.
+#
+# Exit status: 0 all tests passed; that of COMMAND; 1 a test failed, or the
+# output had no plan or broke off; 2 wrong use or no machine; 124 the deadline passed.
+#
+# Needs root to build the image (tests/vm/image.sh) once and to install QEMU.
+set -euo pipefail
+
+TOP=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=tests/vm/need.sh
+. "$TOP/tests/vm/need.sh"
+
+usage() {
+	sed -n '/^# usage/,/^# Needs/s/^# \{0,1\}//p' "$0" >&2
+	exit 2
+}
+
+die() {
+	echo "vm: $*" >&2
+	exit 2
+}
+
+# Globals: the options, the work directory, the processes to end.
+binary=$TOP/build/fuzzcell
+targets=$TOP/build/targets
+tests=$TOP/tests/e2e
+timeout=2400
+keep=
+add=()
+environment=()
+command=()
+work=
+pids=()
+
+parse() {
+	while [[ $# -gt 0 ]]; do
+		case $1 in
+		--binary | --targets | --tests | --add | --env | --timeout)
+			[[ $# -ge 2 ]] || usage
+			option "$1" "$2"
+			shift 2
+			;;
+		--keep)
+			keep=1
+			shift
+			;;
+		--)
+			shift
+			[[ $# -gt 0 ]] || usage
+			command=("$@")
+			return
+			;;
+		*) usage ;;
+		esac
+	done
+	[[ -x $binary && -f $binary ]] || die "no program '$binary': build it, or say --binary"
+	[[ -d $targets ]] || die "no directory '$targets': build the targets, or say --targets"
+	[[ -d $tests ]] || die "no directory '$tests': say --tests"
+}
+
+option() {
+	case $1 in
+	--binary) binary=$2 ;;
+	--targets) targets=$2 ;;
+	--tests) tests=$2 ;;
+	--add) add+=("$2") ;;
+	--env)
+		[[ $2 == [A-Za-z_]*=* ]] || die "--env wants NAME=VALUE, not '$2'"
+		environment+=("$2")
+		;;
+	--timeout)
+		[[ $2 =~ ^[1-9][0-9]{0,5}$ ]] || die "--timeout wants seconds, not '$2'"
+		timeout=$2
+		;;
+	esac
+}
+
+# Reached by every way out but SIGKILL; QEMU then gets its signal from the kernel.
+cleanup() {
+	[[ ${#pids[@]} -eq 0 ]] || kill "${pids[@]}" 2>/dev/null || true
+	wait
+	if [[ -n $work && -n $keep ]]; then
+		echo "vm: kept $work" >&2
+	elif [[ -n $work ]]; then
+		rm -rf "$work"
+	fi
+}
+
+# The second disk: everything that this run brings along.
+make_payload() {
+	local dir=$work/payload size path
+
+	mkdir -p "$dir/.vm" "$dir/build" "$dir/tests"
+	[[ ! -e $binary ]] || cp -L "$binary" "$dir/build/fuzzcell"
+	[[ ! -e $targets ]] || cp -rL "$targets" "$dir/build/targets"
+	[[ ! -e $tests ]] || cp -rL "$tests" "$dir/tests/e2e"
+	for path in "${add[@]}"; do
+		cp -rL "$path" "$dir/"
+	done
+	cp "$TOP/tests/vm/guest.sh" "$dir/.vm/"
+	if [[ ${#command[@]} -gt 0 ]]; then
+		printf '%s\0' "${command[@]}" >"$dir/.vm/argv"
+	else
+		printf '%s\0' bats --tap tests/e2e >"$dir/.vm/argv"
+	fi
+	printf '%s\0' HOME=/root LANG=C.UTF-8 TERM=dumb \
+		FUZZCELL=/fuzzcell/build/fuzzcell TARGETS=/fuzzcell/build/targets \
+		FUZZCELL_TEST_VM=1 FUZZCELL_TEST_SLOW=10 \
+		"${environment[@]}" >"$dir/.vm/environment"
+	size=$(du -sm "$dir" | cut -f 1)
+	mke2fs -q -t ext4 -O ^has_journal -m 0 -E root_owner=0:0 -d "$dir" \
+		"$work/payload.img" "$((size + size / 4 + 512))M" >/dev/null
+	rm -r "$dir"
+}
+
+# port NAME FILE: QEMU's options for a virtio-serial port that writes to FILE.
+port() {
+	printf '%s\n' -chardev "file,id=$1,path=$work/$2" \
+		-device "virtserialport,chardev=$1,name=$1"
+}
+
+# Boots, copies the command's output to ours and to files, waits for the end.
+boot() {
+	local image=$1 name ports readers=() status=0
+
+	for name in stdout stderr; do
+		mkfifo "$work/$name.fifo"
+	done
+	tee "$work/stdout" <"$work/stdout.fifo" &
+	readers+=("$!")
+	tee "$work/stderr" <"$work/stderr.fifo" >&2 &
+	readers+=("$!")
+	pids+=("${readers[@]}")
+	mapfile -t ports < <(port stdout stdout.fifo && port stderr stderr.fifo && port status status)
+
+	# If this script is killed, timeout gets SIGTERM and hands it on.
+	setpriv --pdeathsig TERM timeout --kill-after=5 "$timeout" \
+		qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot \
+		-machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m 3072 -nic none \
+		-kernel "$image/vmlinuz" -initrd "$image/initrd" \
+		-append "console=ttyS0 quiet panic=-1 psi=1 mitigations=off no5lvl tsc=reliable" \
+		-drive "file=$image/root.img,format=raw,if=virtio,snapshot=on,cache=unsafe" \
+		-drive "file=$work/payload.img,format=raw,if=virtio,cache=unsafe" \
+		-serial "file:$work/console" -device virtio-serial "${ports[@]}" \
+		</dev/null >"$work/qemu" 2>&1 &
+	pids+=("$!")
+	wait "$!" || status=$?
+	# Opens and closes the FIFOs, for the readers of a QEMU that never did.
+	: <>"$work/stdout.fifo" <>"$work/stderr.fifo"
+	wait "${readers[@]}" || true
+	pids=()
+	return "$status"
+}
+
+# check_tap FILE: a plan, every test of it reported, none of them failed.
+check_tap() {
+	awk '
+		/^1\.\.[0-9]+$/ { plan = substr($0, 4) + 0; plans++ }
+		/^(not )?ok / { tests++ }
+		/^not ok / && !/# (TODO|SKIP|todo|skip)/ { failed++ }
+		/^ok .*# skip/ { skipped++ }
+		END {
+			printf "vm: %d planned, %d ran, %d failed, %d skipped\n", plan, tests, failed, skipped
+			exit !(plans == 1 && plan > 0 && tests == plan && failed == 0)
+		}
+	' "$1" >&2
+}
+
+# verdict STATUS: what STATUS of QEMU and the files say; sets the exit status.
+verdict() {
+	local status
+
+	if [[ $1 -eq 124 || $1 -eq 137 ]]; then
+		echo "vm: not finished after $timeout s" >&2
+		return 124
+	fi
+	status=$(cat "$work/status" 2>/dev/null) || status=
+	if [[ ! $status =~ ^[0-9]+$ ]]; then
+		echo "vm: the guest ended without a status (QEMU: $1)" >&2
+		cat "$work/qemu" >&2
+		return 2
+	fi
+	[[ ${#command[@]} -eq 0 ]] || return "$status"
+	check_tap "$work/stdout" && [[ $status -eq 0 ]]
+}
+
+main() {
+	local image status=0
+
+	parse "$@"
+	need qemu-system-x86 e2fsprogs
+	image=$("$TOP/tests/vm/image.sh") || die 'no image'
+	trap cleanup EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM HUP
+	work=$(mktemp -d "${TMPDIR:-/tmp}/fuzzcell-vm.XXXXXX")
+	make_payload
+	SECONDS=0
+	boot "$image" || status=$?
+	if verdict "$status"; then
+		status=0
+	else
+		status=$?
+	fi
+	echo "vm: $SECONDS s, status $status" >&2
+	if [[ $status -ne 0 && ${#command[@]} -eq 0 || $status -eq 124 ]]; then
+		echo 'vm: the last lines of the console:' >&2
+		tail -n 100 "$work/console" >&2 || true
+	fi
+	return "$status"
+}
+
+main "$@"
