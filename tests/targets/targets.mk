@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+# Included by the top Makefile, after its first rule.  `make targets` builds the planted targets into
+# $B/targets, an output directory in the OSS-Fuzz layout: one executable and its
+# side files a target.  Needs clang with libFuzzer, and zip (ci/deps.sh demo).
+B      ?= build
+FUZZCC ?= clang
+
+PLANTED_DIR    := tests/targets
+PLANTED_NAMES  := $(patsubst $(PLANTED_DIR)/%.c,%,$(wildcard $(PLANTED_DIR)/*_fuzzer.c))
+PLANTED_CFLAGS := -std=c11 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -Wall -Wextra -Werror
+PLANTED_HEADS  := $(wildcard $(PLANTED_DIR)/*.h)
+PLANTED_SIDE   := $(patsubst $(PLANTED_DIR)/%,$B/targets/%,$(wildcard $(PLANTED_DIR)/*.dict \
+                  $(PLANTED_DIR)/*.options)) $(patsubst $(PLANTED_DIR)/%,$B/targets/%.zip, \
+                  $(wildcard $(PLANTED_DIR)/*_seed_corpus))
+
+# What a target is built with: coverage and a sanitizer when it is compiled, the
+# engine and the same sanitizer when it is linked.
+PLANTED_SAN   = address
+PLANTED_COVER = -fsanitize=fuzzer-no-link
+planted_san   = $(if $(PLANTED_SAN),-fsanitize=$(PLANTED_SAN) -fno-sanitize-recover=all)
+
+$B/targets/ub_fuzzer:      PLANTED_SAN = undefined
+$B/targets/uninit_fuzzer:  PLANTED_SAN = memory
+$B/targets/plain_fuzzer:   PLANTED_SAN =
+$B/targets/noinstr_fuzzer: PLANTED_COVER =
+
+$B/targets/escape_fuzzer: $(PLANTED_DIR)/escape_files.c $(PLANTED_DIR)/escape_kernel.c
+
+$B/targets/%_fuzzer: $(PLANTED_DIR)/%_fuzzer.c $(PLANTED_HEADS) $(PLANTED_DIR)/targets.mk
+	@mkdir -p $B/targets
+	$(FUZZCC) $(PLANTED_CFLAGS) $(PLANTED_COVER) $(planted_san) -c -o $@.o $<
+	$(FUZZCC) $(PLANTED_CFLAGS) -fsanitize=fuzzer $(planted_san) -o $@.new $@.o \
+		$(filter-out $<,$(filter %.c,$^))
+	@rm -f $@.o
+	@mv $@.new $@
+
+$B/targets/%.dict: $(PLANTED_DIR)/%.dict
+	@mkdir -p $B/targets
+	cp $< $@
+
+$B/targets/%.options: $(PLANTED_DIR)/%.options
+	@mkdir -p $B/targets
+	cp $< $@
+
+$B/targets/%_seed_corpus.zip: $(PLANTED_DIR)/%_seed_corpus $(wildcard $(PLANTED_DIR)/*_seed_corpus/*)
+	@mkdir -p $B/targets
+	cd $< && rm -f $(abspath $@) && zip -q -X $(abspath $@) *
+
+targets: $(PLANTED_NAMES:%=$B/targets/%) $(PLANTED_SIDE)
+
+.PHONY: targets
