@@ -16,7 +16,8 @@ static uint32_t hash(const uint8_t *data, size_t size)
 
 	for (size_t i = 0; i < size; i++)
 		h = (h ^ data[i]) * 16777619u;
-	return h ^ (h >> 15);
+	h = (h ^ (h >> 16)) * 0x85ebca6bu; /* FNV's low bits are weak */
+	return h ^ (h >> 13);
 }
 
 #define EDGE(n)                         \
