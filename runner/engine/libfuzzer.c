@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/engine/libfuzzer.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+
+/* --- the command ---------------------------------------------------------- */
+
+/* libFuzzer keeps its integer flags in an int and lets them wrap silently. */
+static unsigned flag_int(uint64_t v)
+{
+	return v < INT_MAX ? (unsigned)v : INT_MAX;
+}
+
+static size_t name_len(const char *flag)
+{
+	return strcspn(flag, "=");
+}
+
+static bool given_again(const char *const *flags, size_t at)
+{
+	size_t n = name_len(flags[at]);
+
+	for (size_t i = at + 1; flags[i]; i++)
+		if (name_len(flags[i]) == n && memcmp(flags[i], flags[at], n) == 0)
+			return true;
+	return false;
+}
+
+static int add_own(const struct engine_fuzz *job, struct strv *v, struct err *e)
+{
+	int r = strv_add(v, job->binary, e);
+
+	if (r == 0)
+		r = strv_addf(v, e, "-artifact_prefix=%s/", job->artifact_dir);
+	if (r == 0)
+		r = strv_addf(v, e, "-max_total_time=%u", flag_int(job->max_time_s));
+	if (r == 0)
+		r = strv_addf(v, e, "-timeout=%u", flag_int(job->input_timeout_s));
+	/* -malloc_limit_mb stays at its default, which is this very limit: one malloc
+	 * that could never be touched is reported before the kernel has to act. */
+	if (r == 0)
+		r = strv_addf(v, e, "-rss_limit_mb=%u", flag_int(job->rss_limit_mib));
+	if (r == 0)
+		r = strv_add(v, "-print_final_stats=1", e);
+	/* Naming new functions starts a symbolizer: hundreds of MiB inside the limit. */
+	if (r == 0)
+		r = strv_add(v, "-print_funcs=0", e);
+	/* Nobody else writes to the corpus, and reading a directory that the target
+	 * deleted ends libFuzzer with a usage error. */
+	if (r == 0)
+		r = strv_add(v, "-reload=0", e);
+	return r;
+}
+
+static int add_chosen(const struct engine_fuzz *job, struct strv *v, struct err *e)
+{
+	int r = 0;
+
+	if (job->dict && job->dict[0])
+		r = strv_addf(v, e, "-dict=%s", job->dict);
+	if (r == 0 && job->max_len)
+		r = strv_addf(v, e, "-max_len=%u", flag_int(job->max_len));
+	/* An unsigned int, of which 0 means "choose". */
+	if (r == 0 && job->seed)
+		r = strv_addf(v, e, "-seed=%u", (unsigned)((job->seed - 1) % UINT_MAX + 1));
+	if (r == 0 && job->runs)
+		r = strv_addf(v, e, "-runs=%u", flag_int(job->runs));
+	return r;
+}
+
+static void drop_at(struct strv *v, size_t at)
+{
+	free(v->v[at]);
+	memmove(v->v + at, v->v + at + 1, (v->n - at) * sizeof(*v->v));
+	v->n--;
+}
+
+/* The last of a repeated flag counts for libFuzzer; one of each is easier to read
+ * in the log. */
+static int add_person(const struct engine_fuzz *job, struct strv *v, struct err *e)
+{
+	for (size_t i = 0; job->flags && job->flags[i]; i++) {
+		size_t n = name_len(job->flags[i]);
+		char why[160];
+		int r;
+
+		if (!libfuzzer_flag_ok(slice_of(job->flags[i]), why))
+			return err_set(e, EINVAL, "flag '%s': %s", job->flags[i], why);
+		if (given_again(job->flags, i))
+			continue;
+		for (size_t k = v->n; k-- > 1;)
+			if (name_len(v->v[k]) == n && memcmp(v->v[k], job->flags[i], n) == 0)
+				drop_at(v, k);
+		r = strv_add(v, job->flags[i], e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int add_dirs(const struct engine_fuzz *job, struct strv *v, struct err *e)
+{
+	int r = strv_add(v, job->corpus_dir, e);
+
+	for (size_t i = 0; r == 0 && job->seed_dirs && job->seed_dirs[i]; i++)
+		r = strv_add(v, job->seed_dirs[i], e);
+	return r;
+}
+
+static int fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, struct err *e)
+{
+	struct engine_cmd c = {0};
+	int r = add_own(job, &c.argv, e);
+
+	if (r == 0)
+		r = add_chosen(job, &c.argv, e);
+	if (r == 0)
+		r = add_person(job, &c.argv, e);
+	if (r == 0)
+		r = add_dirs(job, &c.argv, e);
+	if (r == 0)
+		r = libfuzzer_env(job, &c.env, e);
+	if (r < 0) {
+		engine_cmd_done(&c);
+		return err_wrap(e, "libFuzzer command of '%s'", job->binary);
+	}
+	*ret = c;
+	return 0;
+}
+
+/* --- how it ended --------------------------------------------------------- */
+
+enum engine_artifact libfuzzer_artifact(struct slice name)
+{
+	static const struct {
+		struct slice prefix;
+		enum engine_artifact kind;
+	} kinds[] = {
+	    {{"crash-", 6}, ENGINE_ARTIFACT_CRASH},	{{"leak-", 5}, ENGINE_ARTIFACT_LEAK},
+	    {{"timeout-", 8}, ENGINE_ARTIFACT_TIMEOUT}, {{"oom-", 4}, ENGINE_ARTIFACT_OOM},
+	    {{"slow-unit-", 10}, ENGINE_ARTIFACT_SLOW},
+	};
+	enum { SHA1_HEX = 40 };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct slice rest = name;
+		size_t hex = 0;
+
+		if (!scan_lit(&rest, kinds[i].prefix))
+			continue;
+		while (hex < rest.n && rest.p[hex] && strchr("0123456789abcdef", rest.p[hex]))
+			hex++;
+		return rest.n == SHA1_HEX && hex == SHA1_HEX ? kinds[i].kind : ENGINE_ARTIFACT_NONE;
+	}
+	return ENGINE_ARTIFACT_NONE;
+}
+
+/* Did it say more than its status?  An exit code alone is cheap to fake with
+ * _exit(), and a report alone with write(): both together are a verdict. */
+static bool has_evidence(const struct engine_state *s)
+{
+	enum engine_artifact a = libfuzzer_artifact(slice_of(s->artifact));
+
+	return s->fault != ENGINE_FAULT_NONE ||
+	       (a != ENGINE_ARTIFACT_NONE && a != ENGINE_ARTIFACT_SLOW);
+}
+
+static bool is_deadly(int signo)
+{
+	return signo == SIGSEGV || signo == SIGBUS || signo == SIGILL || signo == SIGFPE ||
+	       signo == SIGABRT || signo == SIGTRAP || signo == SIGSYS;
+}
+
+static enum engine_end by_signal(const struct engine_state *s, int signo)
+{
+	if (!is_deadly(signo))
+		return ENGINE_KILLED;
+	if (has_evidence(s) && s->fault != ENGINE_FAULT_ENGINE)
+		return ENGINE_FAULTED;
+	return s->running ? ENGINE_KILLED : ENGINE_STARTUP_FAILED;
+}
+
+/* LLVM 14 ends with a usage error when nothing is instrumented, 16 and later warn
+ * and run on. */
+static bool is_blind(const struct engine_state *s)
+{
+	return s->not_instrumented && s->cov == 0;
+}
+
+/* An exit without the words that go with it. */
+static enum engine_end unexplained(const struct engine_state *s)
+{
+	return s->running ? ENGINE_UNKNOWN : ENGINE_STARTUP_FAILED;
+}
+
+static enum engine_end by_usage_code(const struct engine_state *s)
+{
+	if (is_blind(s))
+		return ENGINE_NOT_INSTRUMENTED;
+	/* Before fuzzing began a complaint of the engine's is a failed start; later it
+	 * is a fault (file size exceeded). */
+	if (s->fault == ENGINE_FAULT_ENGINE && !s->running)
+		return ENGINE_STARTUP_FAILED;
+	return has_evidence(s) ? ENGINE_FAULTED : unexplained(s);
+}
+
+static enum engine_end classify(const struct engine_state *s, int code, int signo)
+{
+	if (signo)
+		return by_signal(s, signo);
+	switch (code) {
+	case 0:
+		if (!s->done)
+			return unexplained(s);
+		return is_blind(s) ? ENGINE_NOT_INSTRUMENTED : ENGINE_FINISHED;
+	case LIBFUZZER_EXIT_USAGE:
+		return by_usage_code(s);
+	case LIBFUZZER_EXIT_INTERRUPTED:
+		return s->interrupted ? ENGINE_INTERRUPTED : unexplained(s);
+	case LIBFUZZER_EXIT_TIMEOUT:
+	case LIBFUZZER_EXIT_OOM:
+	case LIBFUZZER_EXIT_SANITIZER:
+	case LIBFUZZER_EXIT_ERROR:
+		if (s->fault == ENGINE_FAULT_ENGINE)
+			return unexplained(s);
+		return has_evidence(s) ? ENGINE_FAULTED : unexplained(s);
+	default:
+		return unexplained(s);
+	}
+}
+
+/* The first is the platforms' rule for a target; the second is in every program
+ * that holds libFuzzer, also a stripped one. */
+static const char *const marks[] = {"LLVMFuzzerTestOneInput", "ERROR: libFuzzer: ", NULL};
+
+const struct engine_ops engine_libfuzzer = {
+    .name = "libfuzzer",
+    .marks = marks,
+    .fuzz = fuzz,
+    .flag_ok = libfuzzer_flag_ok,
+    .line = libfuzzer_line,
+    .classify = classify,
+    .artifact = libfuzzer_artifact,
+    /* ASan leaves it to libFuzzer (handle_abort=0), which says "deadly signal", writes
+     * crash-..., and ends; from any thread, also while the target hangs. */
+    .stop_signal = SIGUSR1,
+    .dump_signal = SIGABRT,
+};

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_ENGINE_LIBFUZZER_H
+#define RUNNER_ENGINE_LIBFUZZER_H
+
+#include "runner/engine/engine.h"
+
+/* libFuzzer of LLVM 14 to 19, and trunk's units.  Between this room's own files;
+ * everyone else goes through engine_libfuzzer. */
+
+/* engine_ops.line */
+void libfuzzer_line(struct slice line, struct engine_state *io);
+/* The part of it that looks for failures: io's fault, artifact, interrupted, done. */
+void libfuzzer_failure(struct slice line, struct engine_state *io);
+/* engine_ops.artifact: "<kind>-<40 hex digits>" and nothing else */
+enum engine_artifact libfuzzer_artifact(struct slice name);
+/* engine_ops.flag_ok */
+bool libfuzzer_flag_ok(struct slice flag, char why[160]);
+/* The environment of a fuzz cell, appended to *io; the person's *_OPTIONS are merged. */
+MUST_CHECK int libfuzzer_env(const struct engine_fuzz *job, struct strv *io, struct err *e);
+
+static inline void slice_skip(struct slice *io, size_t n)
+{
+	io->p += n;
+	io->n -= n;
+}
+
+/* Moves *io past the first occurrence; false and unmoved when there is none. */
+static inline bool slice_find(struct slice *io, struct slice needle)
+{
+	const char *hit = io->n ? memmem(io->p, io->n, needle.p, needle.n) : NULL;
+
+	if (!hit)
+		return false;
+	slice_skip(io, (size_t)(hit - io->p) + needle.n);
+	return true;
+}
+
+/* Exit codes: FuzzerOptions.h and FuzzerFlags.def; the last one is ours. */
+enum {
+	LIBFUZZER_EXIT_USAGE = 1, /* bad flag, dictionary, directory */
+	LIBFUZZER_EXIT_TIMEOUT = 70,
+	LIBFUZZER_EXIT_OOM = 71,
+	LIBFUZZER_EXIT_INTERRUPTED = 72,
+	/* Every sanitizer's reports; their defaults are 1, 23, 66 and 77, which libFuzzer
+	 * or LSan's fatal errors use as well. */
+	LIBFUZZER_EXIT_SANITIZER = 76,
+	LIBFUZZER_EXIT_ERROR = 77, /* deadly signal, exit() in the target, leak */
+};
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/engine/libfuzzer.h"
+
+/* Reports of libFuzzer and of the sanitizers, and libFuzzer's complaints about how
+ * it was started (formats: compiler-rt of LLVM 14 to 19). */
+
+static size_t put(char *to, size_t at, size_t cap, struct slice s)
+{
+	for (size_t i = 0; i < s.n && at + 1 < cap; i++, at++) {
+		to[at] = s.p[i];
+		if (s.p[i] < ' ' || s.p[i] > '~')
+			to[at] = '?';
+	}
+	to[at] = '\0';
+	return at;
+}
+
+static bool cut_end(struct slice *io, struct slice tail)
+{
+	if (io->n < tail.n || memcmp(io->p + io->n - tail.n, tail.p, tail.n) != 0)
+		return false;
+	io->n -= tail.n;
+	return true;
+}
+
+static void cut_at(struct slice *io, struct slice needle)
+{
+	const char *hit = io->n ? memmem(io->p, io->n, needle.p, needle.n) : NULL;
+
+	if (hit)
+		io->n = (size_t)(hit - io->p);
+}
+
+/* "heap-buffer-overflow on address 0x602.. at pc 0x.." is the same failure at every
+ * address: the text ends before the first one. */
+static struct slice without_addresses(struct slice text)
+{
+	cut_at(&text, SLICE(" 0x"));
+	cut_at(&text, SLICE(" (pid="));
+	cut_at(&text, SLICE(" (pc "));
+	if (!cut_end(&text, SLICE(" on address")) &&
+	    !cut_end(&text, SLICE(" on unknown address")) && !cut_end(&text, SLICE(" on")))
+		cut_end(&text, SLICE(":"));
+	return text;
+}
+
+/* The first report counts: what follows it is its consequence.  Two exceptions:
+ * a complaint of the engine's gives way to any report, and libFuzzer's own timeout
+ * and out-of-memory end the process on the spot, whatever was printed before. */
+static void set_fault(struct engine_state *io, enum engine_fault f, struct slice tool,
+		      struct slice text)
+{
+	bool final = f == ENGINE_FAULT_TIMEOUT || f == ENGINE_FAULT_OOM;
+	size_t n;
+
+	if (io->fault == f && io->fault_text[0])
+		return;
+	if (!final && io->fault != ENGINE_FAULT_NONE &&
+	    (io->fault != ENGINE_FAULT_ENGINE || f == ENGINE_FAULT_ENGINE))
+		return;
+	io->fault = f;
+	n = put(io->fault_text, 0, sizeof(io->fault_text), tool);
+	put(io->fault_text, n, sizeof(io->fault_text), without_addresses(text));
+}
+
+/* What stands behind "libFuzzer: ". */
+static void on_libfuzzer(struct slice in, struct engine_state *io)
+{
+	static const struct {
+		struct slice text;
+		enum engine_fault fault;
+	} kinds[] = {
+	    {{"deadly signal", 13}, ENGINE_FAULT_CRASH},
+	    {{"fuzz target exited", 18}, ENGINE_FAULT_CRASH},
+	    {{"fuzz target overwrites its const input", 38}, ENGINE_FAULT_CRASH},
+	    {{"overwrites-const-input", 22}, ENGINE_FAULT_CRASH},
+	    {{"timeout", 7}, ENGINE_FAULT_TIMEOUT},
+	    {{"out-of-memory", 13}, ENGINE_FAULT_OOM},
+	    {{"file size exceeded", 18}, ENGINE_FAULT_ENGINE},
+	    {{"setitimer failed", 16}, ENGINE_FAULT_ENGINE},
+	    {{"sigaction failed", 16}, ENGINE_FAULT_ENGINE},
+	};
+	struct slice rest = in;
+
+	if (scan_lit(&rest, SLICE("run interrupted")) ||
+	    scan_lit(&rest, SLICE("a child was interrupted")))
+		io->interrupted = true;
+	else if (scan_lit(&rest, SLICE("exiting as requested")))
+		io->done = true;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		rest = in;
+		if (scan_lit(&rest, kinds[i].text)) {
+			set_fault(io, kinds[i].fault, SLICE("libFuzzer: "), in);
+			return;
+		}
+	}
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* "==1==ERROR: AddressSanitizer: ...", "WARNING: ThreadSanitizer: ...", "SUMMARY: ...":
+ * before ends behind "Sanitizer: ". */
+static void on_sanitizer(struct slice before, struct slice text, struct engine_state *io)
+{
+	enum { TOOL_MAX = 40 };
+	size_t n = SLICE("Sanitizer: ").n;
+	struct slice tool = {before.p + before.n - n, n};
+	bool leak;
+
+	while (tool.p > before.p && is_letter(tool.p[-1]) && tool.n < TOOL_MAX) {
+		tool.p--;
+		tool.n++;
+	}
+	before.n -= tool.n;
+	/* Only these two call their reports warnings; ASan's warnings are none. */
+	if (cut_end(&before, SLICE("WARNING: "))) {
+		if (!slice_eq(tool, SLICE("MemorySanitizer: ")) &&
+		    !slice_eq(tool, SLICE("ThreadSanitizer: ")))
+			return;
+	} else if (!cut_end(&before, SLICE("ERROR: ")) && !cut_end(&before, SLICE("SUMMARY: "))) {
+		return;
+	}
+	leak = slice_eq(tool, SLICE("LeakSanitizer: ")) ||
+	       (text.n > 7 && memmem(text.p, text.n, "byte(s) leaked", 14));
+	set_fault(io, leak ? ENGINE_FAULT_LEAK : ENGINE_FAULT_CRASH, tool, text);
+}
+
+static void on_artifact(struct slice path, struct engine_state *io)
+{
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+
+	if (slash)
+		slice_skip(&path, (size_t)(slash - path.p) + 1);
+	if (libfuzzer_artifact(path) != ENGINE_ARTIFACT_NONE)
+		put(io->artifact, 0, sizeof(io->artifact), path);
+}
+
+/* Reports may stand behind half a line of the target's. */
+static void reports(struct slice line, struct engine_state *io)
+{
+	struct slice rest = line;
+
+	if (slice_find(&rest, SLICE("Sanitizer: ")))
+		on_sanitizer((struct slice){line.p, (size_t)(rest.p - line.p)}, rest, io);
+	rest = line;
+	if (slice_find(&rest, SLICE("libFuzzer: ")))
+		on_libfuzzer(rest, io);
+	rest = line;
+	if (slice_find(&rest, SLICE(": runtime error: ")))
+		set_fault(io, ENGINE_FAULT_CRASH, SLICE("UndefinedBehaviorSanitizer: "), rest);
+	rest = line;
+	if (slice_find(&rest, SLICE("Test unit written to ")))
+		on_artifact(rest, io);
+}
+
+/* libFuzzer's own complaints, after which it exits with 1.  Whole beginnings: any
+ * library prints lines that begin with "ERROR: ". */
+static void complaints(struct slice line, struct engine_state *io)
+{
+	static const struct slice texts[] = {
+	    {"ERROR: The required directory ", 30},
+	    {"ERROR: Failed to create directory ", 34},
+	    {"ERROR: Provided directory path is an empty string", 49},
+	    {"ERROR: The size of coverage PC tables does not match", 52},
+	    {"ERROR: Failed to set focus function", 35},
+	    {"ERROR: argv[0] has been modified in LLVMFuzzerInitialize", 56},
+	    {"ERROR: no interesting inputs were found", 39},
+	    {"ParseDictionaryFile: error in line ", 35},
+	    {"No such directory: ", 19},
+	};
+	struct slice rest = line;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (scan_lit(&rest, texts[i]))
+			set_fault(io, ENGINE_FAULT_ENGINE, SLICE(""), line);
+	/* "==1==LeakSanitizer has encountered a fatal error.": it may not ptrace. */
+	if (scan_lit(&rest, SLICE("==")) && slice_find(&rest, SLICE("==")) &&
+	    scan_lit(&rest, SLICE("LeakSanitizer has encountered a fatal error")))
+		set_fault(io, ENGINE_FAULT_ENGINE, SLICE("LeakSanitizer: "), SLICE("fatal error"));
+}
+
+void libfuzzer_failure(struct slice line, struct engine_state *io)
+{
+	reports(line, io);
+	complaints(line, io);
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/engine/libfuzzer.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+/* --- flags ---------------------------------------------------------------- */
+
+static const char by_job[] = "the job sets it";
+static const char other_job[] = "it is another kind of job than fuzzing";
+static const char one_process[] = "a cell holds one fuzzing process; fuzzcell restarts it itself";
+static const char by_signal[] = "stopping and dumping the current input go through its signals";
+static const char by_code[] = "how the job ended is read from this exit code";
+static const char no_symbols[] = "it needs a symbolizer, which does not run in fuzz cells";
+static const char no_statistics[] = "the statistics are read from this output";
+
+/* Names of FuzzerFlags.def, LLVM 14 to 19 (the lists are equal) and trunk; a name
+ * that ends with '*' stands for all that begin so. */
+static const struct {
+	const char *name;
+	const char *why;
+} refused[] = {
+    {"artifact_prefix", by_job},
+    {"exact_artifact_path", "it overwrites one artifact with the next"},
+    {"stop_file", by_job},
+    {"max_total_time", "set the key \"max_time\" instead"},
+    {"timeout", "set the key \"timeout\" instead"},
+    {"rss_limit_mb", "set the key \"rss_limit\" (or \"memory\") instead"},
+    {"dict", "set the key \"dictionary\" instead"},
+    {"reload", "the corpus directory has one writer, the job itself"},
+    {"create_missing_dirs", "the job makes its directories"},
+    {"seed_inputs", "set the key \"seeds\" instead"},
+    {"ignore_remaining_args", "the directories come after the flags"},
+    {"print_final_stats", no_statistics},
+    {"verbosity", no_statistics},
+    {"error_exitcode", by_code},
+    {"timeout_exitcode", by_code},
+    {"handle_*", by_signal},
+    {"fork*", one_process},
+    {"jobs", one_process},
+    {"workers", one_process},
+    {"ignore_timeouts", one_process},
+    {"ignore_ooms", one_process},
+    {"ignore_crashes", one_process},
+    {"merge*", other_job},
+    {"set_cover_merge*", other_job},
+    {"minimize_crash*", other_job},
+    {"cleanse_crash*", other_job},
+    {"analyze_dict", other_job},
+    {"data_flow_trace", other_job},
+    {"collect_data_flow", other_job},
+    {"features_dir", "it writes files that nobody bounds"},
+    {"mutation_graph_file", "it writes files that nobody bounds"},
+    {"help", other_job},
+    {"exit_on_*", "the job would end in a way that looks like an exit of the target"},
+    {"print_pcs", no_symbols},
+    {"print_funcs", no_symbols},
+    {"print_coverage", no_symbols},
+    {"print_full_coverage", no_symbols},
+    {"focus_function", no_symbols},
+};
+
+static bool matches(struct slice name, const char *pattern)
+{
+	size_t n = strlen(pattern);
+
+	if (pattern[n - 1] == '*')
+		return name.n >= n - 1 && memcmp(name.p, pattern, n - 1) == 0;
+	return slice_eq(name, slice_of(pattern));
+}
+
+static bool is_name_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* "-name=value" with a value that survives a log line. */
+static bool split_flag(struct slice flag, struct slice *ret_name)
+{
+	size_t n = 1;
+
+	if (flag.n < 3 || flag.p[0] != '-')
+		return false;
+	while (n < flag.n && is_name_char(flag.p[n]))
+		n++;
+	if (n == 1 || n == flag.n || flag.p[n] != '=')
+		return false;
+	for (size_t i = n; i < flag.n; i++)
+		if ((unsigned char)flag.p[i] < ' ' || flag.p[i] == 0x7f)
+			return false;
+	*ret_name = (struct slice){flag.p + 1, n - 1};
+	return true;
+}
+
+bool libfuzzer_flag_ok(struct slice flag, char why[160])
+{
+	struct slice name;
+
+	if (!split_flag(flag, &name)) {
+		snprintf(why, 160, "not a libFuzzer flag: write -name=value");
+		return false;
+	}
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		if (matches(name, refused[i].name)) {
+			snprintf(why, 160, "%s", refused[i].why);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* --- environment ---------------------------------------------------------- */
+
+#define TEXT_(n) #n
+#define TEXT(n)	 TEXT_(n)
+#define EXITCODE TEXT(SANITIZER_EXIT)
+/* LIBFUZZER_EXIT_SANITIZER as the preprocessor can paste it. */
+#define SANITIZER_EXIT 76
+_Static_assert(SANITIZER_EXIT == LIBFUZZER_EXIT_SANITIZER, "one exit code in two places");
+
+/* What classifying and containing rest on; repeated after a person's options,
+ * because the last one counts.  Reports go to stderr, plain, unsymbolized. */
+#define FORCED                                                                          \
+	"symbolize=0:exitcode=" EXITCODE                                                \
+	":abort_on_error=0:handle_abort=0:log_path=stderr:log_to_syslog=0:color=never:" \
+	"print_summary=1:help=0"
+
+/* A sanitizer's options: own, then the person's, then forced. */
+struct san {
+	const char *name;
+	const char *own;
+	const char *forced;
+};
+
+static const struct san sans[] = {
+    /* detect_stack_use_after_return and its log, release_to_os, odr: what the large
+     * platforms fuzz with.  may_return_null: a failed huge malloc is the program's to
+     * handle.  quarantine_size_mb is added, by the limit. */
+    {"ASAN_OPTIONS",
+     "detect_leaks=1:allocator_may_return_null=1:detect_stack_use_after_return=1:"
+     "max_uar_stack_size_log=16:allocator_release_to_os_interval_ms=500:detect_odr_violation=0",
+     FORCED ":halt_on_error=1"},
+    /* In an ASan program the common options of this one override ASan's. */
+    {"UBSAN_OPTIONS", "print_stacktrace=1:silence_unsigned_overflow=1", FORCED ":halt_on_error=1"},
+    {"MSAN_OPTIONS", "allocator_may_return_null=1:allocator_release_to_os_interval_ms=500",
+     FORCED ":halt_on_error=1"},
+    /* Its own default goes on after a race and loses the input that showed it. */
+    {"TSAN_OPTIONS", "allocator_may_return_null=1:report_signal_unsafe=0:report_thread_leaks=0",
+     FORCED ":halt_on_error=1"},
+    {"LSAN_OPTIONS", "print_suppressions=0", FORCED},
+};
+
+enum { ENV_MAX = 64 * 1024, QUARANTINE_MAX_MIB = 64 };
+
+static bool is_var(const char *entry, const char *name)
+{
+	size_t n = strlen(name);
+
+	return strncmp(entry, name, n) == 0 && entry[n] == '=';
+}
+
+static int add_options(const struct engine_fuzz *job, const struct san *s, struct strv *io,
+		       struct err *e)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT(ENV_MAX);
+	int r = buf_addf(&b, e, "%s=%s", s->name, s->own);
+
+	/* Freed memory that the quarantine keeps (256 MiB by default) counts as rss. */
+	if (r == 0 && s == &sans[0] && job->rss_limit_mib) {
+		uint64_t q = job->rss_limit_mib / 8;
+
+		r = buf_addf(&b, e, ":quarantine_size_mb=%u",
+			     (unsigned)(q < QUARANTINE_MAX_MIB ? q : QUARANTINE_MAX_MIB));
+	}
+	for (size_t i = 0; r == 0 && job->env && job->env[i]; i++)
+		if (is_var(job->env[i], s->name))
+			r = buf_addf(&b, e, ":%s", job->env[i] + strlen(s->name) + 1);
+	if (r == 0)
+		r = buf_addf(&b, e, ":%s", s->forced);
+	if (r < 0)
+		return err_wrap(e, "%s", s->name);
+	return strv_add(io, buf_str(&b), e);
+}
+
+static bool is_sanitizer_var(const char *entry)
+{
+	for (size_t i = 0; i < sizeof(sans) / sizeof(sans[0]); i++)
+		if (is_var(entry, sans[i].name))
+			return true;
+	return false;
+}
+
+/* Replaces what stands there under the same name. */
+static int set_var(const char *entry, struct strv *io, struct err *e)
+{
+	size_t n = strcspn(entry, "=");
+	int r;
+
+	if (n == 0 || entry[n] != '=')
+		return err_set(e, EINVAL, "environment '%s': write NAME=value", entry);
+	r = strv_add(io, entry, e);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i + 1 < io->n; i++) {
+		if (strncmp(io->v[i], entry, n + 1) != 0)
+			continue;
+		free(io->v[i]);
+		io->v[i] = io->v[--io->n];
+		io->v[io->n] = NULL;
+		break;
+	}
+	return 0;
+}
+
+int libfuzzer_env(const struct engine_fuzz *job, struct strv *io, struct err *e)
+{
+	static const char *const plain[] = {
+	    "PATH=/usr/local/bin:/usr/bin:/bin",
+	    "HOME=/tmp",
+	    "TMPDIR=/tmp",
+	    "LANG=C",
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(plain) / sizeof(plain[0]); i++)
+		r = strv_add(io, plain[i], e);
+	for (size_t i = 0; r == 0 && i < sizeof(sans) / sizeof(sans[0]); i++)
+		r = add_options(job, &sans[i], io, e);
+	for (size_t i = 0; r == 0 && job->env && job->env[i]; i++)
+		if (!is_sanitizer_var(job->env[i]))
+			r = set_var(job->env[i], io, e);
+	return r;
+}

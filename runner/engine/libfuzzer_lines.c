@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/engine/libfuzzer.h"
+
+/* Reads what libFuzzer and the sanitizers print, one line at a time, in any order.
+ * The target writes to the same stream: a line may be forged, cut, or stand behind
+ * half a line of the target's.  So lines give statistics and a hint of the fault,
+ * and a verdict only together with the exit code (classify).  Nothing here
+ * allocates; the time is linear in the line. */
+
+#define COUNT_MAX (UINT64_C(1) << 53) /* what JSON's numbers keep exactly */
+
+static bool number(struct slice *in, uint64_t *out)
+{
+	return scan_u64(in, 10, COUNT_MAX, out);
+}
+
+/* A number that is all that is left. */
+static bool last_number(struct slice in, uint64_t *out)
+{
+	uint64_t v;
+
+	scan_blanks(&in);
+	if (!number(&in, &v))
+		return false;
+	scan_blanks(&in);
+	if (in.n > 0)
+		return false;
+	*out = v;
+	return true;
+}
+
+/* Bytes with libFuzzer's unit: b, Kb, Mb, and trunk's B, KB, MB. */
+static bool sized(struct slice in, uint64_t *ret_bytes)
+{
+	uint64_t v;
+	unsigned shift = 0;
+
+	if (!number(&in, &v))
+		return false;
+	if (scan_lit(&in, SLICE("K")))
+		shift = 10;
+	else if (scan_lit(&in, SLICE("M")))
+		shift = 20;
+	if (!scan_lit(&in, SLICE("b")) && !scan_lit(&in, SLICE("B")))
+		return false;
+	if (in.n > 0 || v > COUNT_MAX >> shift)
+		return false;
+	*ret_bytes = v << shift;
+	return true;
+}
+
+/* --- status lines --------------------------------------------------------- */
+
+static struct slice word(struct slice *in)
+{
+	struct slice w;
+
+	scan_blanks(in);
+	w = (struct slice){in->p, 0};
+	while (w.n < in->n && in->p[w.n] != ' ' && in->p[w.n] != '\t')
+		w.n++;
+	slice_skip(in, w.n);
+	return w;
+}
+
+static void read_corpus(struct slice v, struct engine_state *io)
+{
+	uint64_t units, bytes;
+
+	/* "6/12b"; READ in a merge has no size. */
+	if (!number(&v, &units))
+		return;
+	if (v.n == 0) {
+		io->corpus_units = units;
+	} else if (scan_lit(&v, SLICE("/")) && sized(v, &bytes)) {
+		io->corpus_units = units;
+		io->corpus_bytes = bytes;
+	}
+}
+
+static void read_field(struct slice key, struct slice v, struct engine_state *io)
+{
+	uint64_t bytes;
+
+	if (slice_eq(key, SLICE("cov:")))
+		last_number(v, &io->cov);
+	else if (slice_eq(key, SLICE("ft:")))
+		last_number(v, &io->ft);
+	else if (slice_eq(key, SLICE("corp:")))
+		read_corpus(v, io);
+	else if (slice_eq(key, SLICE("lim:")))
+		last_number(v, &io->lim);
+	else if (slice_eq(key, SLICE("exec/s:")))
+		last_number(v, &io->exec_per_s);
+	else if (slice_eq(key, SLICE("rss:")) && sized(v, &bytes))
+		io->rss_mib = bytes >> 20;
+}
+
+static bool is_event(struct slice w)
+{
+	static const struct slice events[] = {
+	    {"NEW", 3},	   {"REDUCE", 6}, {"pulse", 5},	 {"INITED", 6},
+	    {"RELOAD", 6}, {"DONE", 4},	  {"LOADED", 6}, {"READ", 4},
+	};
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		if (slice_eq(w, events[i]))
+			return true;
+	return false;
+}
+
+/* Pulses come while the initial corpus is still read; with a length limit they
+ * come from the fuzzing loop. */
+static bool is_past_start(struct slice event, bool has_lim)
+{
+	if (slice_eq(event, SLICE("pulse")))
+		return has_lim;
+	return !slice_eq(event, SLICE("LOADED")) && !slice_eq(event, SLICE("READ"));
+}
+
+/* "#3\tINITED cov: 2 ft: 2 ..."; a field that is zero is left out. */
+static bool status(struct slice in, struct engine_state *io)
+{
+	uint64_t execs, before = io->cov;
+	struct slice event;
+	bool has_lim = false;
+
+	if (!scan_lit(&in, SLICE("#")) || !number(&in, &execs) || !scan_lit(&in, SLICE("\t")))
+		return false;
+	event = word(&in);
+	if (!is_event(event))
+		return false;
+	for (struct slice key = word(&in); key.n > 0; key = word(&in)) {
+		/* From here on a list of mutations with words of the target's. */
+		if (slice_eq(key, SLICE("MS:")))
+			break;
+		if (key.p[key.n - 1] != ':')
+			continue;
+		has_lim |= slice_eq(key, SLICE("lim:"));
+		read_field(key, word(&in), io);
+	}
+	io->execs = execs;
+	io->status_lines++;
+	if (io->cov > before)
+		io->last_new_execs = execs;
+	if (io->cov > 0)
+		io->not_instrumented = false;
+	if (slice_eq(event, SLICE("DONE")))
+		io->done = true;
+	if (is_past_start(event, has_lim))
+		io->running = true;
+	return true;
+}
+
+/* The target may have printed half a line before. */
+static void status_anywhere(struct slice in, struct engine_state *io)
+{
+	const char *hash;
+
+	while (in.n > 0 && (hash = memchr(in.p, '#', in.n)) != NULL) {
+		slice_skip(&in, (size_t)(hash - in.p));
+		if (status(in, io))
+			return;
+		slice_skip(&in, 1);
+	}
+}
+
+/* --- lines with a fixed beginning ----------------------------------------- */
+
+/* "INFO: Loaded 1 modules   (6 inline 8-bit counters): ...", "(6 guards)", and
+ * "INFO: Loaded 1 PC tables (6 PCs): ..." */
+static void on_loaded(struct slice in, struct engine_state *io)
+{
+	uint64_t modules, edges;
+	bool counters;
+
+	if (!number(&in, &modules))
+		return;
+	counters = scan_lit(&in, SLICE(" modules"));
+	if (!counters && !scan_lit(&in, SLICE(" PC tables")))
+		return;
+	scan_blanks(&in);
+	if (scan_lit(&in, SLICE("(")) && number(&in, &edges) && (counters || io->edges_total == 0))
+		io->edges_total = edges;
+}
+
+static void on_max_len(struct slice in, struct engine_state *io)
+{
+	if (slice_find(&in, SLICE("larger than ")))
+		number(&in, &io->max_len);
+}
+
+/* The total, after a line for each directory. */
+static void on_seed_corpus(struct slice in, struct engine_state *io)
+{
+	number(&in, &io->seed_files);
+}
+
+/* "INFO:        4 files found in DIR" */
+static void on_info(struct slice in, struct engine_state *io)
+{
+	uint64_t files;
+
+	scan_blanks(&in);
+	if (number(&in, &files) && scan_lit(&in, SLICE(" files found in ")) &&
+	    files <= COUNT_MAX - io->seed_files)
+		io->seed_files += files;
+}
+
+static void on_done(struct slice in, struct engine_state *io)
+{
+	uint64_t runs;
+
+	if (number(&in, &runs) && scan_lit(&in, SLICE(" runs in "))) {
+		io->execs = runs;
+		io->done = true;
+	}
+}
+
+static void on_stat(struct slice in, struct engine_state *io)
+{
+	const struct {
+		struct slice name;
+		uint64_t *to;
+	} stats[] = {
+	    {SLICE("number_of_executed_units:"), &io->final.execs},
+	    {SLICE("average_exec_per_sec:"), &io->final.exec_per_s},
+	    {SLICE("new_units_added:"), &io->final.new_units},
+	    {SLICE("slowest_unit_time_sec:"), &io->final.slowest_s},
+	    {SLICE("peak_rss_mb:"), &io->final.peak_rss_mib},
+	};
+
+	for (size_t i = 0; i < sizeof(stats) / sizeof(stats[0]); i++)
+		if (scan_lit(&in, stats[i].name) && last_number(in, stats[i].to))
+			io->final.seen = true;
+}
+
+/* LLVM 14: "ERROR: ... Is the code instrumented for coverage? Exiting.", an end;
+ * later: "WARNING: ... were found so far. Is the ...", and it goes on. */
+static void on_no_inputs(struct slice in, struct engine_state *io)
+{
+	if (slice_find(&in, SLICE("instrumented for coverage?")) && io->cov == 0)
+		io->not_instrumented = true;
+}
+
+static void on_graceful(struct slice in, struct engine_state *io)
+{
+	(void)in;
+	io->done = true;
+}
+
+static const struct {
+	struct slice prefix;
+	void (*on)(struct slice rest, struct engine_state *io);
+} prefixes[] = {
+    {{"INFO: Loaded ", 13}, on_loaded},
+    {{"INFO: -max_len is not provided", 30}, on_max_len},
+    {{"INFO: seed corpus: files: ", 26}, on_seed_corpus},
+    {{"INFO: ", 6}, on_info},
+    {{"Done ", 5}, on_done},
+    {{"stat::", 6}, on_stat},
+    {{"ERROR: no interesting inputs were found", 39}, on_no_inputs},
+    {{"WARNING: no interesting inputs were found", 41}, on_no_inputs},
+    {{"INFO: libFuzzer: exiting as requested", 37}, on_graceful},
+};
+
+/* --- the line ------------------------------------------------------------- */
+
+/* Colours ("\033[1m") and blanks before the text. */
+static void trim(struct slice *io)
+{
+	while (io->n > 0 && (io->p[io->n - 1] == '\r' || io->p[io->n - 1] == ' '))
+		io->n--;
+	while (io->n > 1 && io->p[0] == '\033' && io->p[1] == '[') {
+		size_t n = 2;
+
+		while (n < io->n && (io->p[n] == ';' || (io->p[n] >= '0' && io->p[n] <= '9')))
+			n++;
+		slice_skip(io, n < io->n ? n + 1 : n);
+	}
+}
+
+void libfuzzer_line(struct slice line, struct engine_state *io)
+{
+	trim(&line);
+	if (line.n == 0)
+		return;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		struct slice rest = line;
+
+		if (scan_lit(&rest, prefixes[i].prefix)) {
+			prefixes[i].on(rest, io);
+			break;
+		}
+	}
+	status_anywhere(line, io);
+	libfuzzer_failure(line, io);
+}
