@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Installs the Debian packages that are missing: ci/deps.sh [build|demo|check]
+#
+#   build   to compile and run fuzzcell (the default)
+#   demo    build, and to compile fuzz targets and the libraries of examples/
+#   check   demo, and to run every test and check of the project
+#
+# Says what it installs, and nothing when nothing is missing.  Uses sudo when it
+# does not run as root.  apt's lists are read anew once, when something is missing.
+# shellcheck disable=SC2046,SC2086 # lists of packages are words
+set -eu
+
+# libc6-dev: gcc only recommends it.
+build='gcc libc6-dev make pkg-config libjansson-dev libcgroup-dev libseccomp-dev libsystemd-dev
+	libarchive-dev libmd-dev crun'
+# llvm: llvm-symbolizer.  libclang-rt: libFuzzer and the sanitizers, of the version
+# that `clang` is.  dpkg-dev: unpacks source packages.  zip: seed corpora.
+demo="$build clang llvm libclang-rt dpkg-dev zip"
+# perl: prove.  mandoc: checks the man page.
+check="$demo libcmocka-dev bats clang-format clang-tidy shellcheck qemu-system-x86 mmdebstrap
+	e2fsprogs perl mandoc"
+
+fail() {
+	printf 'deps: %s\n' "$*" >&2
+	exit 3
+}
+
+# Package `clang` depends on clang-N; prints N, installed or to be installed.
+clang_version() {
+	{ dpkg-query -W -f '${Depends}\n' clang 2>/dev/null ||
+		apt-cache show --no-all-versions clang 2>/dev/null | grep '^Depends:'; } |
+		sed -n 's/.*\<clang-\([0-9]\{1,\}\)\>.*/\1/p' | head -n 1
+}
+
+# The names of packages as they are on this machine.
+resolve() {
+	for p in "$@"; do
+		if [ "$p" = libclang-rt ]; then
+			n=$(clang_version)
+			p=${n:+libclang-rt-$n-dev}
+		fi
+		echo "${p:-libclang-rt}"
+	done
+}
+
+missing() {
+	for p in $(resolve "$@"); do
+		case $(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null) in
+		installed) ;;
+		*) echo "$p" ;;
+		esac
+	done
+}
+
+case ${1:-build} in
+build) wanted=$build ;;
+demo) wanted=$demo ;;
+check) wanted=$check ;;
+*)
+	echo 'usage: ci/deps.sh [build|demo|check]' >&2
+	exit 2
+	;;
+esac
+[ $# -le 1 ] || { echo 'usage: ci/deps.sh [build|demo|check]' >&2; exit 2; }
+
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+	fail "no apt here; install what Debian calls:" $wanted
+fi
+[ -n "$(missing $wanted)" ] || exit 0
+
+root=
+if [ "$(id -u)" -ne 0 ]; then
+	command -v sudo >/dev/null || fail 'not root, no sudo; missing:' $(missing $wanted)
+	root=sudo
+fi
+$root apt-get -q -q update || fail 'apt-get update failed'
+install=$(missing $wanted) # again: names may depend on the lists
+echo "deps: installing" $install
+$root env DEBIAN_FRONTEND=noninteractive apt-get -q -q -y -o DPkg::Lock::Timeout=300 \
+	-o Dpkg::Use-Pty=0 install --no-install-recommends $install >/dev/null ||
+	fail 'apt-get install failed'
+[ -z "$(missing $wanted)" ] || fail 'still missing:' $(missing $wanted)
