@@ -1,0 +1,215 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Everything that `make check` promises, in parts that go on after a failed one:
+# packages, lint, build, unit tests (plain, ASan+UBSan, clang), end-to-end tests
+# in real cells on this machine and, in a VM, on the unified cgroup layout.
+#
+# usage: [B=build] ci/check.sh [PART...]      PART: see plan() below; default all
+#
+# Each part's output is kept in $B/check/PART.log, its TAP in $B/check/tap/PART.
+# The last line is "N passed, N failed, N skipped"; the status is 1 when a test
+# failed.  With CI=true a skipped test is a failed one, but for those in may_skip.
+set -u
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+B=${B:-build}
+out=$B/check
+make=${MAKE:-make}
+# Ours, not those of the make that called us: -j, its job server, its variables.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+# Extended regular expressions over "FILE: REASON": tests that cannot run where CI
+# runs, each with the place where the same promise is tested instead.
+may_skip=(
+	'^(e2e|vm): .*\[(unified|hybrid) only\]' # the other of e2e and vm runs it
+)
+
+passed=0
+failed=0
+skipped=0
+broken=()
+pid=    # of the part that runs
+vm_pid= # and of the one in the background
+
+# begin PART / spent: headings with times.
+begin() {
+	printf '\n==== %s\n' "$1"
+	SECONDS=0
+}
+
+# count PART STATUS FILE...: adds TAP files to the sums.
+count() {
+	local part=$1 status=$2 p=0 f=0 s=0 reasons=$out/$1.skips extra=0 file
+	shift 2
+
+	: >"$reasons"
+	for file in "$@"; do
+		[[ -s $file ]] || { echo "# ${file##*/}: no output"; extra=$((extra + 1)); }
+	done
+	[[ $# -eq 0 ]] ||
+		read -r p f s < <(awk -v reasons="$reasons" -f ci/tap.awk "$@" 2>"$out/$part.bad")
+	f=$((f + extra))
+	if [[ $status -ne 0 && $f -eq 0 ]]; then
+		echo "# $part: status $status, though no test says that it failed"
+		f=1
+	elif [[ $status -eq 0 && $((p + f + s)) -eq 0 ]]; then
+		echo "# $part: no test ran"
+		f=1
+	fi
+	cat "$out/$part.bad" 2>/dev/null
+	if [[ ${CI:-} == true ]]; then
+		forbid_skips "$reasons"
+	fi
+	passed=$((passed + p))
+	failed=$((failed + f))
+	skipped=$((skipped + s))
+	[[ $f -eq 0 ]] || broken+=("$part")
+	printf -- '---- %s: %d passed, %d failed, %d skipped; %d s\n' "$part" "$p" "$f" "$s" "$SECONDS"
+}
+
+# Moves the skips that nobody allowed from s to f, the sums of count().
+forbid_skips() {
+	local line allowed pattern
+
+	while IFS= read -r line; do
+		allowed=
+		for pattern in "${may_skip[@]}"; do
+			[[ ! $line =~ $pattern ]] || allowed=1
+		done
+		[[ -z $allowed ]] || continue
+		echo "# skipped, which CI does not allow: $line"
+		s=$((s - 1))
+		f=$((f + 1))
+	done <"$1"
+}
+
+# run PART SECONDS COMMAND...: its output to us and its log; the status in status.
+run() {
+	local part=$1 limit=$2
+	shift 2
+
+	begin "$part: $*"
+	timeout --kill-after=10 "$limit" "$@" </dev/null >"$out/$part.log" 2>&1 &
+	pid=$!
+	tail -f -n +1 -s 0.2 --pid="$pid" "$out/$part.log"
+	wait "$pid"
+	status=$?
+	pid=
+	[[ $status -ne 124 ]] || echo "# $part: not finished after $limit s"
+}
+
+# A part that is one test.
+single() {
+	run "$@"
+	if [[ $status -eq 0 ]]; then
+		printf '1..1\nok 1 - %s\n' "$1" >"$out/tap/$1"
+	else
+		printf '1..1\nnot ok 1 - %s\n' "$1" >"$out/tap/$1"
+	fi
+	count "$1" "$status" "$out/tap/$1"
+}
+
+# A part under prove, which keeps each test's TAP.
+proved() {
+	local part=$1 files
+
+	rm -rf "$out/tap/$part"
+	mkdir -p "$out/tap/$part"
+	PERL_TEST_HARNESS_DUMP_TAP=$out/tap/$part run "$@"
+	mapfile -t files < <(find "$out/tap/$part" -type f | sort)
+	count "$part" "$status" "${files[@]}"
+}
+
+# A part that prints TAP, with other things before its first line of TAP.
+printed() {
+	run "$@"
+	tap_of "$1"
+	count "$1" "$status" "$out/tap/$1"
+}
+
+tap_of() {
+	grep -E '^(1\.\.[0-9]|ok( |$)|not ok|Bail out!)' "$out/$1.log" >"$out/tap/$1"
+}
+
+vm_start() {
+	begin 'vm: starts in the background'
+	timeout --kill-after=30 3000 "$make" B="$B" vm </dev/null >"$out/vm.log" 2>&1 &
+	vm_pid=$!
+	vm_began=$(date +%s)
+}
+
+vm_end() {
+	begin 'vm: make vm'
+	wait "$vm_pid"
+	status=$?
+	vm_pid=
+	SECONDS=$(($(date +%s) - vm_began))
+	cat "$out/vm.log"
+	tap_of vm
+	count vm "$status" "$out/tap/vm"
+}
+
+# timeout hands the signal on to all of its process group, ci/vm.sh included.
+cleanup() {
+	local p
+
+	for p in $pid $vm_pid; do
+		kill "$p" 2>/dev/null
+	done
+	wait
+}
+
+# What fails soonest comes first.  The end-to-end tests measure seconds, so they
+# run alone; the VM, half an hour of emulation, shares the machine with the rest.
+plan() {
+	[[ ! -e ci/deps.sh ]] || echo deps
+	echo lint build unit
+	! compgen -G 'tests/e2e/*.bats' >/dev/null || echo e2e
+	[[ ! -e ci/vm.sh ]] || ! compgen -G 'tests/e2e/*.bats' >/dev/null || echo vm-start
+	echo unit-san unit-clang analyse
+	[[ ! -e ci/vm.sh ]] || ! compgen -G 'tests/e2e/*.bats' >/dev/null || echo vm-end
+}
+
+part() {
+	case $1 in
+	deps) single deps 1200 ci/deps.sh check ;;
+	lint) printed lint 600 env B="$B" ci/lint.sh quick ;;
+	build) single build 600 "$make" -j2 B="$B" all ;;
+	unit)
+		single unit-build 900 "$make" -j2 B="$B" unit-built
+		proved unit 900 "$make" B="$B" unit
+		;;
+	e2e)
+		single targets 900 "$make" -j2 B="$B" targets
+		printed e2e 2400 "$make" B="$B" e2e
+		;;
+	vm-start) vm_start ;;
+	unit-san) proved unit-san 1800 "$make" -j2 B="$B" unit-san ;;
+	unit-clang) proved unit-clang 1800 "$make" -j2 B="$B" unit-clang ;;
+	analyse) printed analyse 3000 env B="$B" ci/lint.sh slow ;;
+	vm-end) vm_end ;;
+	*)
+		echo "check: no part '$1'" >&2
+		exit 2
+		;;
+	esac
+}
+
+mkdir -p "$out/tap"
+rm -f "$out"/*.bad
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+if [[ $# -gt 0 ]]; then
+	parts=("$@")
+else
+	read -r -d '' -a parts < <(plan)
+fi
+for name in "${parts[@]}"; do
+	part "$name"
+done
+
+[[ ${#broken[@]} -eq 0 ]] || printf '\nfailed: %s (see %s)\n' "${broken[*]}" "$out"
+printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+[[ $failed -eq 0 ]]

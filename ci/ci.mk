@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# Included by the top Makefile.  The project's checks; ci/check.sh says in which
+# order `make check` runs them.
+PROVE := prove --timer -j2
+
+# cmocka and the corpora's replays print TAP; prove also sees crashes and exit codes.
+unit: $(TESTS) $(REPLAY)
+	$(if $(TESTS),$(PROVE) --exec '' $(TESTS))
+	$(if $(REPLAY),$(PROVE) --exec ci/replay.sh $(REPLAY))
+
+# The same under ASan and UBSan; a variation first proves that it is one.
+unit-san:
+	$(MAKE) SAN=1 B=$B-san unit-built
+	@for t in $(TESTS:$B/%=$B-san/%) $(REPLAY:$B/%=$B-san/%); do \
+		nm "$$t" | grep -q ' U __asan_init$$' || { echo "$$t: no ASan in it"; exit 1; }; done
+	$(MAKE) SAN=1 B=$B-san unit
+
+unit-clang:
+	$(MAKE) CC=clang B=$B-clang all unit-built
+	@for t in $(TESTS:$B/%=$B-clang/%); do \
+		readelf -p .comment "$$t" | grep -q clang || { echo "$$t: not by clang"; exit 1; }; done
+	$(MAKE) CC=clang B=$B-clang unit
+
+unit-built: $(TESTS) $(REPLAY)
+
+# In real cells, on this machine's cgroup layout; needs root.
+e2e: all targets
+	FUZZCELL=$(abspath $B/fuzzcell) TARGETS=$(abspath $B/targets) bats --tap tests/e2e
+
+# The same in a Debian with the unified layout.
+vm: all targets
+	ci/vm.sh --binary $B/fuzzcell --targets $B/targets
+
+lint:  ; B=$B ci/lint.sh
+bench: all targets ; B=$B ci/bench.sh
+check: ; @B=$B ci/check.sh
+demo:  ; B=$B ci/demo.sh
+
+-include tests/fuzz/fuzz.mk
+
+.PHONY: unit unit-san unit-clang unit-built e2e vm lint bench check demo

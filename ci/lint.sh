@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Formats, rules and analysers, one test each, as TAP with the seconds it took.
+#
+# usage: [B=build] ci/lint.sh [quick|slow]    default: both
+set -u
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+B=${B:-build}
+make=${MAKE:-make}
+unset MAKEFLAGS MFLAGS MAKELEVEL
+export B
+flags=(-std=c11 -I. -D_GNU_SOURCE '-DFUZZCELL_VERSION="lint"')
+read -r -a package_flags < <(pkg-config --cflags libsystemd jansson libseccomp libcgroup libarchive libmd)
+flags+=("${package_flags[@]}")
+export flags_text="${flags[*]}"
+
+n=0
+bad=0
+
+# check NAME COMMAND...: one test; what the command says goes to standard error.
+check() {
+	local name=$1 began=$SECONDS said
+	shift
+
+	n=$((n + 1))
+	if said=$("$@" 2>&1); then
+		echo "ok $n - $name ($((SECONDS - began)) s)"
+	else
+		bad=$((bad + 1))
+		echo "not ok $n - $name"
+		printf '%s\n' "$said" | sed 's/^/# /'
+	fi
+}
+
+# Files that git has, or would have: a new file is linted before it is added.
+files() {
+	git ls-files -z --cached --others --exclude-standard -- "$@" |
+		while IFS= read -r -d '' file; do
+			[[ ! -f $file ]] || printf '%s\0' "$file"
+		done
+}
+
+sources() {
+	files 'base/*.c' 'cgroups/*.c' 'images/*.c' 'runner/*.c'
+}
+
+formatted() {
+	files '*.c' '*.h' | xargs -0 -r clang-format --dry-run -Werror
+}
+
+# Shell scripts are known by their first line; bats files are bash with @test.
+shell_clean() {
+	files | xargs -0 grep -lIE -m 1 '^#!(/usr/bin/env |/bin/)(ba|da)?sh' -- |
+		xargs -r shellcheck -x && files '*.bats' '*.bash' | xargs -0 -r shellcheck -x -s bats
+}
+
+header_alone() {
+	gcc "${flags[@]}" -Wall -Wextra -Werror -fsyntax-only -include "$1" -x c /dev/null
+}
+
+headers_alone() {
+	local status=0 h
+
+	while IFS= read -r -d '' h; do
+		header_alone "$h" || status=1
+	done < <(files 'base/*.h' 'cgroups/*.h' 'images/*.h' 'runner/*.h')
+	return "$status"
+}
+
+sizes() {
+	files '*.c' '*.h' '*.sh' '*.bats' | xargs -0 awk '
+		FNR == 501 { print FILENAME ": more than 500 lines"; bad = 1 }
+		END { exit bad }'
+}
+
+# Written so that this line is not one.
+no_todo() {
+	! git grep -nE '(TO)DO|(FIX)ME|(X)XX' -- . ':!LICENSE' ':!*.md'
+}
+
+manual() {
+	[[ -z $(mandoc -T lint -W warning docs/fuzzcell.1 | tee /dev/stderr) ]]
+}
+
+built() {
+	"$make" -j2 "$@"
+}
+
+no_fault_points() {
+	! nm "$B/fuzzcell" | grep fault_arm
+}
+
+analyse() {
+	gcc $flags_text -O1 -fanalyzer -Werror -c -o /dev/null "$1"
+}
+
+tidy() {
+	clang-tidy --quiet "$1" -- $flags_text 2>&1
+}
+export -f analyse tidy
+
+# each FUNCTION: over every source, two at a time.
+each() {
+	sources | xargs -0 -r -n 1 -P 2 bash -c "$1 \"\$1\"" -
+}
+
+quick() {
+	check 'clang-format' formatted
+	check 'shellcheck' shell_clean
+	check 'banned calls and includes' ci/banned.sh
+	check 'each header compiles alone' headers_alone
+	check 'no file above 500 lines' sizes
+	check 'no open ends' no_todo
+	[[ ! -e docs/fuzzcell.1 ]] || check 'man page' manual
+}
+
+slow() {
+	check 'gcc build' built B="$B" all
+	check 'no fault points in the product' no_fault_points
+	check 'clang build' built CC=clang B="$B-clang" all
+	check 'gcc -fanalyzer' each analyse
+	check 'clang-tidy' each tidy
+}
+
+case ${1:-all} in
+quick) quick ;;
+slow) slow ;;
+all)
+	quick
+	slow
+	;;
+*)
+	echo "usage: ci/lint.sh [quick|slow]" >&2
+	exit 2
+	;;
+esac
+echo "1..$n"
+[[ $bad -eq 0 ]]

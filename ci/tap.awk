@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# TAP files to one line "PASSED FAILED SKIPPED".  A file without a plan, with two,
+# or with another number of tests than planned has failed tests, and each of
+# these is told on standard error with its file.
+function bad(n, why) {
+	failed += n
+	print "# " file ": " why > "/dev/stderr"
+}
+
+function finish() {
+	if (file == "")
+		return
+	if (plans != 1)
+		bad(1, plans ? "more than one plan" : "no plan")
+	else if (seen < plan)
+		bad(plan - seen, "planned " plan " tests, " seen " ran")
+	else if (seen > plan)
+		bad(1, "planned " plan " tests, " seen " ran")
+}
+
+function skip(text) {
+	skipped++
+	sub(/^.*# *[Ss][Kk][Ii][Pp][^ ]* */, "", text)
+	if (reasons)
+		print file ": " text > reasons
+}
+
+FNR == 1 { finish(); file = FILENAME; sub(/^.*\//, "", file); plans = seen = plan = 0 }
+/^1\.\.[0-9]+/ {
+	plans++
+	plan = substr($1, 4) + 0
+	if (plan == 0)
+		skip($0)
+	next
+}
+/^Bail out!/ { bad(1, $0); next }
+/^not ok/ { seen++; bad(1, $0); next }
+/^ok .*# *[Ss][Kk][Ii][Pp]/ { seen++; skip($0); next }
+/^ok( |$)/ { seen++; passed++ }
+END { finish(); print passed + 0, failed + 0, skipped + 0 }
