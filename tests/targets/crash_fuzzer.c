@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A heap-buffer-overflow behind the three bytes "FUZ", found in a second.
+/* A heap-buffer-overflow behind the two bytes "FZ", found in a fraction of a second.
  * Promise: results.  The crash's input is kept as a crash- artifact, and the
  * job says `crashed`, with the count of crashes and restarts. */
 #include "planted.h"
@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	volatile uint8_t *copy;
 
-	if (size < 3 || data[0] != 'F' || data[1] != 'U' || data[2] != 'Z')
+	if (size < 2 || data[0] != 'F' || data[1] != 'Z')
 		return planted_work(data, size);
 	copy = malloc(size);
 	if (!copy)

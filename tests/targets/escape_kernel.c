@@ -216,16 +216,17 @@ static int do_nonsense(const char *name)
 	static const struct {
 		const char *name;
 		long number;
+		long flags; /* second argument: swapon looks at it before who asks */
 	} calls[] = {
-	    {"init_module", SYS_init_module}, {"kexec_load", SYS_kexec_load},
-	    {"reboot", SYS_reboot},	      {"swapon", SYS_swapon},
-	    {"pivot_root", SYS_pivot_root},   {"acct", SYS_acct},
-	    {"fsopen", SYS_fsopen},	      {"move_mount", SYS_move_mount},
+	    {"init_module", SYS_init_module, -1}, {"kexec_load", SYS_kexec_load, -1},
+	    {"reboot", SYS_reboot, -1},		  {"swapon", SYS_swapon, 0},
+	    {"pivot_root", SYS_pivot_root, -1},	  {"acct", SYS_acct, -1},
+	    {"fsopen", SYS_fsopen, -1},		  {"move_mount", SYS_move_mount, -1},
 	};
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		if (strcmp(calls[i].name, name) == 0 &&
-		    syscall(calls[i].number, -1L, -1L, -1L, -1L, -1L) < 0)
+		    syscall(calls[i].number, -1L, calls[i].flags, -1L, -1L, -1L) < 0)
 			return errno == EPERM || errno == ENOSYS ? errno : 0;
 	return 0;
 }
