@@ -28,7 +28,6 @@ struct engine_fuzz {
 	const char *corpus_dir;	      /* writable, new inputs appear here */
 	const char *const *seed_dirs; /* read-only, NULL-terminated */
 	const char *artifact_dir;     /* writable, without a slash at the end */
-	const char *stop_file;	      /* the engine ends by itself when it is there */
 	const char *dict;	      /* NULL: none */
 	uint64_t max_time_s;	      /* a second belt: our own deadline comes first */
 	uint64_t input_timeout_s;
@@ -115,6 +114,9 @@ struct engine_ops {
 	/* signo 0: it exited with code. */
 	enum engine_end (*classify)(const struct engine_state *s, int code, int signo);
 	enum engine_artifact (*artifact)(struct slice name);
+	/* The signal on which it ends by itself between two inputs, with its closing
+	 * statistics (a stop file would cost every input a system call). */
+	int stop_signal;
 	/* The signal that makes it write the current input as an artifact and end. */
 	int dump_signal;
 };

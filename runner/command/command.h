@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_COMMAND_COMMAND_H
+#define RUNNER_COMMAND_COMMAND_H
+
+#include "base/err.h"
+#include "base/scan.h"
+#include "runner/config/config.h"
+#include "runner/discover/discover.h"
+#include "runner/state/state.h"
+
+#include <getopt.h>
+#include <stdbool.h>
+
+/* Subcommands: read argv, call the rooms below, print.  No logic.  Each returns
+ * the process's exit status. */
+enum exit_code {
+	EXIT_DONE = 0,
+	EXIT_CRASHES = 1,    /* --fail-on-crash and there were some */
+	EXIT_USAGE = 2,	     /* wrong usage or configuration */
+	EXIT_MACHINE = 3,    /* this machine cannot keep a promise */
+	EXIT_LOCKED = 4,     /* another run holds the lock */
+	EXIT_NOT_FUZZED = 5, /* done, but a target was not really fuzzed */
+	EXIT_INTERNAL = 70,
+};
+
+struct command {
+	const char *name;
+	const char *args; /* for the usage line */
+	const char *help;
+	int (*run)(int argc, char **argv);
+};
+extern const struct command commands[];
+extern const size_t n_commands;
+
+int command_run(int argc, char **argv);
+int command_list(int argc, char **argv);
+int command_config(int argc, char **argv);
+int command_version(int argc, char **argv);
+int command_help(int argc, char **argv);
+
+/* An option of a subcommand: one table serves the parser, --help and the check
+ * that the man page knows it. */
+struct option_spec {
+	const char *name; /* without the dashes */
+	const char *arg;  /* NULL: a flag */
+	const char *help;
+};
+
+/* Calls take for each option in argv, in order; prints usage errors and --help
+ * itself.  Returns the index of the first operand, or -1 - exit status when the
+ * command is over. */
+int options_parse(int argc, char **argv, const char *usage, const struct option_spec *specs,
+		  size_t n, bool (*take)(void *arg, const char *name, const char *value),
+		  void *arg);
+
+/* "fuzzcell: text" on stderr; returns code. */
+int fail(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* What most subcommands start with: --config, --state-dir, --targets and the
+ * overrides; loads the configuration and finds the targets. */
+struct common {
+	const char *config_path, *state_dir, *targets_dir, *filter;
+	struct config *config;
+	struct target_list targets;
+};
+#define COMMON_OPTIONS                                                                             \
+	{"config", "FILE", "configuration (default: config.json of the state directory)"},         \
+	    {"state-dir", "DIR", "state directory (default: $FUZZCELL_STATE_DIR or ~/.fuzzcell)"}, \
+	    {"targets", "DIR", "fuzz what this output directory or manifest has"},                 \
+	{                                                                                          \
+		"filter", "GLOB", "only targets whose name matches"                                \
+	}
+
+/* True when name was one of COMMON_OPTIONS. */
+bool common_take(struct common *c, const char *name, const char *value);
+/* 0, or the exit status, with the error printed. */
+int common_load_config(struct common *c);
+int common_find_targets(struct common *c);
+void common_done(struct common *c);
+
+#endif

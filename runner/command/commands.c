@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/command.h"
+
+#include <stdio.h>
+
+const struct command commands[] = {
+    {"run", "[OPTION]...", "fuzz every target, each in its own cell", command_run},
+    {"list", "[OPTION]...", "show the targets that are found, and what is wrong", command_list},
+    {"config", "check | show TARGET", "check the configuration, or show a target's values",
+     command_config},
+    {"version", "", "print the version", command_version},
+    {"help", "", "this text; COMMAND --help has the options", command_help},
+};
+const size_t n_commands = sizeof(commands) / sizeof(commands[0]);
+
+int command_version(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	printf("fuzzcell %s\n", FUZZCELL_VERSION);
+	return EXIT_DONE;
+}
+
+int command_help(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	printf("usage: fuzzcell COMMAND [OPTION]...\n\n");
+	for (size_t i = 0; i < n_commands; i++)
+		printf("  %-8s %-20s %s\n", commands[i].name, commands[i].args, commands[i].help);
+	return EXIT_DONE;
+}

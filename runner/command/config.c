@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/sys.h"
+#include "runner/command/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct option_spec specs[] = {
+    COMMON_OPTIONS,
+    {"json", NULL, "show: print JSON"},
+};
+
+struct config_args {
+	struct common common;
+	bool json;
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct config_args *a = arg;
+
+	if (strcmp(name, "json") != 0)
+		return common_take(&a->common, name, value);
+	a->json = true;
+	return true;
+}
+
+/* With targets at hand, every one of them must resolve; globs that match none
+ * are likely typos. */
+static int check(struct config_args *a)
+{
+	_autofree_ const char **names = NULL;
+	struct target_list *l = &a->common.targets;
+	const char *glob;
+	size_t next = 0, n;
+	int r = EXIT_DONE;
+
+	config_sources(a->common.config, &n);
+	if (n > 0 || a->common.targets_dir)
+		r = common_find_targets(&a->common);
+	names = sys_calloc(l->n + 1, sizeof(*names));
+	if (!names)
+		return fail(EXIT_INTERNAL, "out of memory");
+	for (size_t i = 0; r == EXIT_DONE && i < l->n; i++) {
+		struct target_config t;
+		struct err e;
+
+		names[i] = l->v[i].name;
+		if (config_resolve(a->common.config, l->v[i].name, &t, &e) < 0)
+			r = fail(EXIT_USAGE, "%s", e.msg);
+		else
+			target_config_done(&t);
+	}
+	if (r != EXIT_DONE)
+		return r;
+	while (l->n > 0 && (glob = config_unused_glob(a->common.config, names, l->n, &next)))
+		printf("warning: targets.\"%s\" matches no target\n", glob);
+	printf("configuration is good%s\n", l->n ? "" : " (no targets to check it against)");
+	return EXIT_DONE;
+}
+
+static void print_values(json_t *j)
+{
+	const char *key;
+	json_t *entry;
+
+	json_object_foreach(j, key, entry)
+	{
+		const json_t *v = json_object_get(entry, "value");
+		_autofree_ char *value = NULL;
+		struct err e;
+
+		if (!json_is_string(v) && json_print(v, 0, &value, &e) < 0)
+			continue;
+		printf("%-20s %-24s # %s\n", key, value ? value : json_string_value(v),
+		       json_string_value(json_object_get(entry, "from")));
+	}
+}
+
+static int show(const struct config_args *a, const char *target)
+{
+	_autojson_ json_t *j = NULL;
+	_autofree_ char *text = NULL;
+	struct err e;
+
+	if (config_explain(a->common.config, target, &j, &e) < 0)
+		return fail(EXIT_USAGE, "%s", e.msg);
+	if (!a->json) {
+		print_values(j);
+		return EXIT_DONE;
+	}
+	if (json_print(j, 2, &text, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	puts(text);
+	return EXIT_DONE;
+}
+
+int command_config(int argc, char **argv)
+{
+	struct config_args a = {0};
+	int at = options_parse(argc, argv, "config check|show TARGET [OPTION]...", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	const char *what;
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	what = at < argc ? argv[at] : "";
+	r = common_load_config(&a.common);
+	if (r != EXIT_DONE)
+		;
+	else if (strcmp(what, "check") == 0 && at + 1 == argc)
+		r = check(&a);
+	else if (strcmp(what, "show") == 0 && at + 2 == argc)
+		r = show(&a, argv[at + 1]);
+	else
+		r = fail(EXIT_USAGE, "usage: fuzzcell config check | config show TARGET");
+	common_done(&a.common);
+	return r;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json.h"
+#include "base/units.h"
+#include "runner/command/command.h"
+#include "runner/command/escape.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+struct list_args {
+	struct common common;
+	bool json, all;
+};
+
+static const struct option_spec specs[] = {
+    COMMON_OPTIONS,
+    {"json", NULL, "print JSON"},
+    {"all", NULL, "also every file that was not taken, and why"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct list_args *a = arg;
+
+	if (strcmp(name, "json") == 0)
+		a->json = true;
+	else if (strcmp(name, "all") == 0)
+		a->all = true;
+	else
+		return common_take(&a->common, name, value);
+	return true;
+}
+
+static bool wanted(const struct list_args *a, const struct target *t)
+{
+	return !a->common.filter || fnmatch(a->common.filter, t->name, 0) == 0;
+}
+
+static void print_text(const struct list_args *a)
+{
+	const struct target_list *l = &a->common.targets;
+	char size[UNITS_MAX], text[ESCAPE_MAX];
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct target *t = &l->v[i];
+
+		if (!wanted(a, t))
+			continue;
+		printf("%-32s %-10s %8s%s%s%s\n", t->name, t->engine->name,
+		       units_size(t->size, size), t->dict ? "  dict" : "",
+		       t->seed_archive ? "  seeds" : "", t->seed_dirs.n ? "  in-tree" : "");
+	}
+	for (size_t i = 0; i < l->n_notes; i++)
+		if (l->notes[i].warning || a->all) {
+			printf("%s: %s", l->notes[i].warning ? "warning" : "not taken",
+			       escape(l->notes[i].path, text));
+			printf(": %s\n", escape(l->notes[i].why, text));
+		}
+}
+
+static json_t *text_or_null(const char *s)
+{
+	return s ? json_string(s) : json_null();
+}
+
+static json_t *target_json(const struct target *t)
+{
+	return json_pack("{s:s, s:s, s:s, s:I, s:o, s:o}", "name", t->name, "engine",
+			 t->engine->name, "binary", t->binary, "bytes", (json_int_t)t->size,
+			 "dictionary", text_or_null(t->dict), "seed_archive",
+			 text_or_null(t->seed_archive));
+}
+
+static int print_json(const struct list_args *a)
+{
+	const struct target_list *l = &a->common.targets;
+	_autojson_ json_t *all = json_pack("{s:[], s:[]}", "targets", "notes");
+	char *out;
+	struct err e;
+
+	for (size_t i = 0; all && i < l->n; i++)
+		if (wanted(a, &l->v[i]))
+			json_array_append_new(json_object_get(all, "targets"),
+					      target_json(&l->v[i]));
+	for (size_t i = 0; all && i < l->n_notes; i++)
+		json_array_append_new(json_object_get(all, "notes"),
+				      json_pack("{s:s?, s:s?, s:b}", "path", l->notes[i].path,
+						"why", l->notes[i].why, "warning",
+						l->notes[i].warning));
+	if (!all || json_print(all, 2, &out, &e) < 0)
+		return fail(EXIT_INTERNAL, "out of memory");
+	puts(out);
+	free(out);
+	return EXIT_DONE;
+}
+
+int command_list(int argc, char **argv)
+{
+	struct list_args a = {0};
+	int at = options_parse(argc, argv, "list [OPTION]...", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (at < argc)
+		return fail(EXIT_USAGE, "list: unexpected '%s'", argv[at]);
+	r = common_load_config(&a.common);
+	if (r == EXIT_DONE)
+		r = common_find_targets(&a.common);
+	if (r == EXIT_DONE && a.json)
+		r = print_json(&a);
+	else if (r == EXIT_DONE)
+		print_text(&a);
+	common_done(&a.common);
+	return r;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_COMMAND_MACHINE_H
+#define RUNNER_COMMAND_MACHINE_H
+
+#include "base/loop.h"
+#include "images/cell.h"
+#include "runner/command/command.h"
+#include "runner/schedule/plan.h"
+
+/* What a run needs of the machine, opened together.  The functions print and
+ * return an exit status. */
+struct machine {
+	struct loop *loop;
+	struct cgroup_tree *tree;
+	struct cell_host *host;
+	char *runtime_dir;
+	uint64_t memory; /* what the sum of the cells' limits may reach, bytes */
+};
+
+int machine_open(const struct config *c, const struct state *s, struct machine *ret);
+/* Says which promises hold; refuses to go on when one does not, unless the
+ * configuration says best-effort. */
+int machine_check(const struct config *c, const struct state *s, const struct machine *m,
+		  const struct plan *plan);
+void machine_close(struct machine *m);
+
+unsigned machine_cpus(void);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/command/command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int fail(int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "fuzzcell: ");
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return code;
+}
+
+static void print_help(const char *usage, const struct option_spec *specs, size_t n)
+{
+	printf("usage: fuzzcell %s\n\n", usage);
+	for (size_t i = 0; i < n; i++) {
+		char left[64];
+
+		snprintf(left, sizeof(left), "--%s%s%s", specs[i].name, specs[i].arg ? " " : "",
+			 specs[i].arg ? specs[i].arg : "");
+		printf("  %-26s %s\n", left, specs[i].help);
+	}
+	printf("  %-26s %s\n", "--help", "this text");
+}
+
+static struct option *long_options(const struct option_spec *specs, size_t n)
+{
+	struct option *o = sys_calloc(n + 2, sizeof(*o));
+
+	for (size_t i = 0; o && i < n; i++)
+		o[i] = (struct option){specs[i].name,
+				       specs[i].arg ? required_argument : no_argument, NULL, 0};
+	if (o)
+		o[n] = (struct option){"help", no_argument, NULL, 0};
+	return o;
+}
+
+int options_parse(int argc, char **argv, const char *usage, const struct option_spec *specs,
+		  size_t n, bool (*take)(void *arg, const char *name, const char *value), void *arg)
+{
+	_autofree_ struct option *o = long_options(specs, n);
+	int at, c;
+
+	if (!o)
+		return -1 - fail(EXIT_INTERNAL, "out of memory");
+	optind = 1;
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, "", o, &at)) != -1) {
+		if (c != 0)
+			return -1 - fail(EXIT_USAGE,
+					 "%s: bad option or missing value: '%s' (try --help)",
+					 argv[0], argv[optind - 1]);
+		if (strcmp(o[at].name, "help") == 0) {
+			print_help(usage, specs, n);
+			return -1 - EXIT_DONE;
+		}
+		if (!take(arg, o[at].name, optarg))
+			return -1 - EXIT_USAGE; /* it said why */
+	}
+	return optind;
+}
+
+bool common_take(struct common *c, const char *name, const char *value)
+{
+	if (strcmp(name, "config") == 0)
+		c->config_path = value;
+	else if (strcmp(name, "state-dir") == 0)
+		c->state_dir = value;
+	else if (strcmp(name, "targets") == 0)
+		c->targets_dir = value;
+	else if (strcmp(name, "filter") == 0)
+		c->filter = value;
+	else
+		return false;
+	return true;
+}
+
+/* The state directory may hold the configuration, and the configuration may name
+ * the state directory: whoever is named on the command line is asked first. */
+static int default_config(const struct common *c, char **ret)
+{
+	const char *env = getenv("FUZZCELL_STATE_DIR");
+	const char *home = getenv("HOME");
+	_autofree_ char *path = NULL;
+
+	*ret = NULL;
+	if (c->state_dir)
+		path = sys_asprintf("%s/config.json", c->state_dir);
+	else if (env && *env)
+		path = sys_asprintf("%s/config.json", env);
+	else if (home)
+		path = sys_asprintf("%s/.fuzzcell/config.json", home);
+	if (path && access(path, F_OK) == 0)
+		*ret = take_ptr(&path);
+	return 0;
+}
+
+int common_load_config(struct common *c)
+{
+	_autofree_ char *path = NULL;
+	struct err e;
+
+	if (!c->config_path)
+		(void)default_config(c, &path);
+	if (config_load(c->config_path ? c->config_path : path, &c->config, &e) < 0)
+		return fail(EXIT_USAGE, "%s", e.msg);
+	return EXIT_DONE;
+}
+
+static int add_source(struct common *c, const char *type, const char *path)
+{
+	struct discover_source s = {type, path};
+	struct err e;
+
+	if (discover_add(&s, &c->targets, &e) < 0)
+		return fail(EXIT_USAGE, "%s", e.msg);
+	return EXIT_DONE;
+}
+
+static bool is_manifest(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 5 && strcmp(path + n - 5, ".json") == 0;
+}
+
+int common_find_targets(struct common *c)
+{
+	const struct config_source *src;
+	int r = EXIT_DONE;
+	size_t n;
+
+	if (c->targets_dir)
+		return add_source(c, is_manifest(c->targets_dir) ? "manifest" : "directory",
+				  c->targets_dir);
+	src = config_sources(c->config, &n);
+	if (n == 0)
+		return fail(EXIT_USAGE, "no targets: give --targets DIR, or \"discovery\" in the "
+					"configuration (docs/configuration.md)");
+	for (size_t i = 0; r == EXIT_DONE && i < n; i++)
+		r = add_source(c, src[i].type, src[i].path);
+	return r;
+}
+
+void common_done(struct common *c)
+{
+	target_list_done(&c->targets);
+	config_free(c->config);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/schedule/run.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "base/units.h"
+#include "runner/command/command.h"
+#include "runner/command/machine.h"
+#include "runner/corpus/recover.h"
+#include "runner/observe/summary.h"
+#include "runner/observe/table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+struct run_args {
+	struct common common;
+	const char *workers, *total, *each, *commit;
+	bool dry_run, fail_on_crash, plain;
+};
+
+static const struct option_spec specs[] = {
+    COMMON_OPTIONS,
+    {"workers", "N", "cells at once (default: one a CPU)"},
+    {"max-total-time", "TIME", "end the run after this long (\"30s\", \"2h\")"},
+    {"max-fuzzer-time", "TIME", "end each target after this long"},
+    {"commit", "SHA", "what is fuzzed, for the histories"},
+    {"dry-run", NULL, "everything but executing targets"},
+    {"fail-on-crash", NULL, "exit with 1 when a target failed"},
+    {"plain", NULL, "plain lines instead of the live table"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct run_args *a = arg;
+	const struct {
+		const char *name;
+		const char **to;
+	} values[] = {
+	    {"workers", &a->workers},
+	    {"max-total-time", &a->total},
+	    {"max-fuzzer-time", &a->each},
+	    {"commit", &a->commit},
+	};
+	const struct {
+		const char *name;
+		bool *to;
+	} flags[] = {
+	    {"dry-run", &a->dry_run},
+	    {"fail-on-crash", &a->fail_on_crash},
+	    {"plain", &a->plain},
+	};
+
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		if (strcmp(name, values[i].name) == 0) {
+			*values[i].to = value;
+			return true;
+		}
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (strcmp(name, flags[i].name) == 0) {
+			*flags[i].to = true;
+			return true;
+		}
+	return common_take(&a->common, name, value);
+}
+
+static int override(struct config *c, const char *key, const char *value, const char *option)
+{
+	struct err e;
+
+	if (!value || config_override(c, key, value, &e) == 0)
+		return EXIT_DONE;
+	return fail(EXIT_USAGE, "%s: %s", option, e.msg);
+}
+
+static int load(struct run_args *a, struct plan *plan)
+{
+	struct err e;
+	int r = common_load_config(&a->common);
+
+	if (r == EXIT_DONE)
+		r = override(a->common.config, "run.workers", a->workers, "--workers");
+	if (r == EXIT_DONE)
+		r = override(a->common.config, "run.total_time", a->total, "--max-total-time");
+	if (r == EXIT_DONE)
+		r = override(a->common.config, "max_time", a->each, "--max-fuzzer-time");
+	if (r == EXIT_DONE)
+		r = common_find_targets(&a->common);
+	if (r != EXIT_DONE)
+		return r;
+	if (plan_make(a->common.config, &a->common.targets, a->common.filter, plan, &e) < 0)
+		return fail(EXIT_USAGE, "%s", e.msg);
+	if (plan->n == 0)
+		return fail(EXIT_USAGE, "no target to fuzz%s%s (fuzzcell list --all says why)",
+			    a->common.filter ? " matches " : "",
+			    a->common.filter ? a->common.filter : "");
+	return EXIT_DONE;
+}
+
+static int open_state(const struct run_args *a, struct state **ret)
+{
+	const char *path = a->common.state_dir;
+	struct err e;
+	int r;
+
+	if (!path && !getenv("FUZZCELL_STATE_DIR"))
+		path = config_state_dir(a->common.config);
+	r = state_open(path, true, ret, &e);
+	if (r == -EBUSY)
+		return fail(EXIT_LOCKED, "%s", e.msg);
+	return r < 0 ? fail(EXIT_MACHINE, "%s", e.msg) : EXIT_DONE;
+}
+
+static void print_plan(const struct plan *p)
+{
+	char mem[UNITS_MAX], time[UNITS_MAX];
+
+	for (size_t i = 0; i < p->n; i++)
+		printf("%4zu  %-32s memory %s, cpus %u.%03u, pids %u, at most %s\n", i + 1,
+		       p->v[i].target->name, units_size(p->v[i].cfg.memory, mem),
+		       p->v[i].cfg.cpu_milli / 1000, p->v[i].cfg.cpu_milli % 1000, p->v[i].cfg.pids,
+		       units_time(p->v[i].cfg.max_time_us, time));
+	printf("dry run: %zu targets would be fuzzed in this order, %zu are disabled\n", p->n,
+	       p->disabled);
+}
+
+static void on_event(void *arg, const struct run_view *v, size_t row, const char *what)
+{
+	const struct target_row *r = row < v->n_rows ? &v->rows[row] : NULL;
+
+	LOG(LOG_INFO, r ? "job" : "run", f_str("what", what), f_str("target", r ? r->name : ""),
+	    f_str("reason", r ? r->reason : ""), f_str("note", r ? r->note : ""));
+	table_event(arg, v, row, what);
+}
+
+static void on_second(void *arg, const struct run_view *v)
+{
+	table_second(arg, v);
+}
+
+static int write_json(int dirfd, const char *name, const json_t *j, unsigned indent, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	int r = json_print(j, indent, &text, e);
+
+	return r < 0 ? r : fs_replace(dirfd, name, slice_of(text), e);
+}
+
+/* What is left of the run on disk.  Each part is tried: one full disk must not
+ * hide the others. */
+static int record(struct state *s, const struct run_dirs *d, const struct run_view *v,
+		  struct err *e)
+{
+	_autojson_ json_t *j = NULL;
+	int r = summary_json(v, &j, e);
+
+	if (r == 0)
+		r = write_json(d->logs, "summary.json", j, 2, e);
+	if (j && state_append_history(s, "run_history.jsonl", j, e) < 0)
+		r = -e->code;
+	for (size_t i = 0; i < v->n_rows; i++) {
+		_autojson_ json_t *one = NULL;
+		char name[160];
+
+		snprintf(name, sizeof(name), "%s.stats", v->rows[i].name);
+		if (summary_target_json(&v->rows[i], &one, e) < 0 ||
+		    write_json(d->logs, name, one, 2, e) < 0)
+			r = -e->code;
+	}
+	return r;
+}
+
+static int conclude(const struct run_args *a, struct state *s, const struct run_dirs *d,
+		    const struct run_view *v)
+{
+	_autobuf_ struct buf text = BUF_INIT(16 << 20);
+	struct err e;
+
+	if (summary_text(v, &text, &e) == 0)
+		printf("%s", buf_str(&text));
+	printf("logs and artifacts: %s/logs/%s\n", s->path, d->id);
+	fflush(stdout);
+	if (record(s, d, v, &e) < 0)
+		return fail(EXIT_INTERNAL, "the run's records could not be written: %s", e.msg);
+	if (summary_unfuzzed(v) > 0)
+		return EXIT_NOT_FUZZED;
+	return a->fail_on_crash && summary_failures(v) > 0 ? EXIT_CRASHES : EXIT_DONE;
+}
+
+static int fuzz(const struct run_args *a, struct state *s, struct machine *m, struct plan *plan)
+{
+	const struct run_config *rc = config_run(a->common.config);
+	struct run_dirs dirs = {.logs = -1, .crashes = -1, .work = -1};
+	struct run *run = NULL;
+	struct table table;
+	struct run_opts o = {
+	    .loop = m->loop,
+	    .host = m->host,
+	    .state = s,
+	    .dirs = &dirs,
+	    .rootfs = config_rootfs(a->common.config),
+	    .workers = rc->workers ? rc->workers : machine_cpus(),
+	    .total_us = rc->total_time_us,
+	    .log_limit = rc->log_limit,
+	    .disk_reserve = rc->disk_reserve,
+	    .machine_memory = m->memory,
+	    .layout = cgroup_layout_name(cgroup_tree_layout(m->tree)),
+	    .commit = a->commit,
+	    .event = on_event,
+	    .second = on_second,
+	    .arg = &table,
+	};
+	struct err e;
+	int r;
+
+	if (state_run_begin(s, clock_real_us(), a->commit, &dirs, &e) < 0)
+		return fail(EXIT_MACHINE, "%s", e.msg);
+	log_fd = sys_openat(dirs.logs, "runner.log", O_WRONLY | O_CREAT | O_APPEND, 0640);
+	table_open(&table, STDOUT_FILENO, a->plain);
+	r = run_all(&o, plan, &run, &e);
+	table_close(&table);
+	r = r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : conclude(a, s, &dirs, run_result(run));
+	run_free(run);
+	if (log_fd >= 0)
+		close(log_fd);
+	log_fd = -1;
+	state_run_end(s, &dirs);
+	return r;
+}
+
+static void say_recovered(const struct recovered *r)
+{
+	if (r->runs)
+		printf("recovered from %llu run(s) that were killed: %llu artifacts, %llu inputs\n",
+		       (unsigned long long)r->runs, (unsigned long long)r->artifacts,
+		       (unsigned long long)r->inputs);
+}
+
+static int with_state(const struct run_args *a, struct state *s, struct plan *plan)
+{
+	struct recovered rec = {0};
+	struct machine m = {0};
+	struct err e;
+	/* First what a killed predecessor left running, then what it left lying. */
+	int r = machine_open(a->common.config, s, &m);
+
+	if (r == EXIT_DONE && recover_lost_runs(s, &rec, &e) < 0)
+		r = fail(EXIT_MACHINE, "%s", e.msg);
+	say_recovered(&rec);
+	if (r == EXIT_DONE)
+		r = machine_check(a->common.config, s, &m, plan);
+	if (r == EXIT_DONE && a->dry_run)
+		print_plan(plan);
+	else if (r == EXIT_DONE)
+		r = fuzz(a, s, &m, plan);
+	machine_close(&m);
+	return r;
+}
+
+int command_run(int argc, char **argv)
+{
+	struct run_args a = {0};
+	struct state *s = NULL;
+	struct plan plan = {0};
+	int at = options_parse(argc, argv, "run [OPTION]...", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (at < argc)
+		return fail(EXIT_USAGE, "run: unexpected '%s'", argv[at]);
+	r = load(&a, &plan);
+	if (r == EXIT_DONE)
+		r = open_state(&a, &s);
+	if (r == EXIT_DONE)
+		r = with_state(&a, s, &plan);
+	plan_done(&plan);
+	state_close(s);
+	common_done(&a.common);
+	return r;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_CORPUS_STORE_H
+#define RUNNER_CORPUS_STORE_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+/* Directories whose files are named by the SHA-1 of their content.  Adding is
+ * idempotent: a file that is there with its size is not written again.  A file
+ * appears under its name whole, but is on disk only after syncfs(2): call it
+ * before removing the source. */
+enum { STORE_NAME = 41 }; /* 40 hex digits and a NUL */
+
+struct store_sum {
+	uint64_t files, bytes; /* new ones */
+	uint64_t skipped;      /* no regular file, too large, unreadable, too many */
+};
+
+/* from_dirfd/from into to_dirfd as "<prefix>-<sha1>", or "<sha1>" when prefix is
+ * NULL.  A file that cannot be an input is skipped and counted: 0, not an error;
+ * hex is set when it was stored or was already there. */
+MUST_CHECK int store_file(int from_dirfd, const char *from, int to_dirfd, const char *prefix,
+			  struct store_sum *io, char hex[STORE_NAME], struct err *e);
+
+/* All files below from_dirfd/dir (a few levels deep, dot files left out). */
+MUST_CHECK int store_tree(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *io,
+			  struct err *e);
+
+#endif

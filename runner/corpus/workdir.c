@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/corpus/workdir.h"
+
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/corpus/store.h"
+#include "runner/discover/discover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MODE_OURS = 0755, MODE_CELL = 0700 };
+
+static int make_dir(int at, const char *name, mode_t mode, int *ret_fd, struct err *e)
+{
+	if (sys_mkdirat(at, name, mode) < 0 && errno != EEXIST)
+		return err_sys(e, "make directory '%s'", name);
+	return fs_open_dir(at, name, ret_fd, e);
+}
+
+/* A directory that the cell may write: its own user's, nobody else's. */
+static int make_cell_dir(int at, const char *name, const struct workdir_prepare *p, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	int r = make_dir(at, name, MODE_CELL, &fd, e);
+
+	if (r < 0)
+		return r;
+	if (fchown(fd, p->uid, p->gid) < 0)
+		return err_sys(e, "give '%s' to user %u", name, (unsigned)p->uid);
+	return 0;
+}
+
+/* The persistent corpus in seeds/: links cost nothing, and the cell sees them
+ * through a read-only mount. */
+static int link_corpus(int corpus, int seeds, struct workdir_seeds *sum, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(corpus, ".");
+	const struct dirent *ent;
+
+	if (!d)
+		return err_sys(e, "open the persistent corpus");
+	while ((ent = readdir(d))) {
+		if (ent->d_name[0] == '.')
+			continue;
+		if (linkat(corpus, ent->d_name, seeds, ent->d_name, 0) == 0)
+			sum->files++;
+		else if (errno != EEXIST)
+			sum->skipped++;
+	}
+	return 0;
+}
+
+static int add_archive(const struct workdir_prepare *p, int seeds, struct workdir_seeds *sum,
+		       char note[200])
+{
+	struct seeds_result r = {0};
+	struct err e;
+
+	if (!p->seed_archive)
+		return 0;
+	if (discover_unpack_seeds(p->seed_archive, seeds, &r, &e) < 0)
+		snprintf(note, 200, "%.199s", e.msg); /* what was unpacked stays */
+	sum->files += r.files;
+	sum->bytes += r.bytes;
+	sum->skipped += r.skipped;
+	return 0;
+}
+
+static int add_seed_dirs(const struct workdir_prepare *p, int seeds, struct workdir_seeds *sum,
+			 char note[200])
+{
+	for (size_t i = 0; p->seed_dirs && p->seed_dirs[i]; i++) {
+		struct store_sum got = {0};
+		struct err e;
+
+		if (store_tree(AT_FDCWD, p->seed_dirs[i], seeds, &got, &e) < 0)
+			snprintf(note, 200, "%.199s", e.msg);
+		sum->files += got.files;
+		sum->bytes += got.bytes;
+		sum->skipped += got.skipped;
+	}
+	return 0;
+}
+
+int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret, char note[200],
+		    struct err *e)
+{
+	_autoclose_ int dir = -1;
+	_autoclose_ int seeds = -1;
+	struct workdir_seeds sum = {0};
+	int r = make_dir(p->work, p->target, MODE_OURS, &dir, e);
+
+	note[0] = '\0';
+	if (r == 0)
+		r = make_cell_dir(dir, "corpus", p, e);
+	if (r == 0)
+		r = make_cell_dir(dir, "artifacts", p, e);
+	if (r == 0)
+		r = make_dir(dir, "seeds", MODE_OURS, &seeds, e);
+	if (r == 0)
+		r = link_corpus(p->corpus, seeds, &sum, e);
+	if (r == 0)
+		r = add_archive(p, seeds, &sum, note);
+	if (r == 0)
+		r = add_seed_dirs(p, seeds, &sum, note);
+	if (r < 0)
+		return err_wrap(e, "prepare '%s'", p->target);
+	*ret = sum;
+	return 0;
+}
+
+static const char *kind_of(enum engine_artifact a)
+{
+	switch (a) {
+	case ENGINE_ARTIFACT_CRASH:
+		return "crash";
+	case ENGINE_ARTIFACT_TIMEOUT:
+		return "timeout";
+	case ENGINE_ARTIFACT_OOM:
+		return "oom";
+	case ENGINE_ARTIFACT_LEAK:
+		return "leak";
+	case ENGINE_ARTIFACT_SLOW:
+		return "slow-unit";
+	case ENGINE_ARTIFACT_NONE:
+		break;
+	}
+	return NULL;
+}
+
+struct collecting {
+	const struct workdir_collect *c;
+	int dir; /* work/<run>/<target> */
+	int artifacts, crashes;
+	struct workdir_found *sum;
+	struct buf *names;
+};
+
+/* An input that ends the engine would end the next one at its start. */
+static void quarantine(const struct collecting *k, const char *hex)
+{
+	_autoclose_ int quarantined = -1;
+	char path[64];
+	struct err e;
+
+	(void)snprintf(path, sizeof(path), "seeds/%s", hex);
+	(void)unlinkat(k->dir, path, 0); /* allow: it is rarely there */
+	(void)snprintf(path, sizeof(path), "corpus/%s", hex);
+	(void)unlinkat(k->dir, path, 0); /* allow: likewise */
+	if (faccessat(k->c->corpus, hex, F_OK, 0) < 0)
+		return;
+	if (make_dir(k->c->quarantine, k->c->target, MODE_OURS, &quarantined, &e) == 0)
+		(void)!sys_rename_to(k->c->corpus, hex, quarantined, hex); /* it stays then */
+}
+
+static int collect_artifact(struct collecting *k, const char *name, struct err *e)
+{
+	enum engine_artifact a = k->c->engine->artifact(slice_of(name));
+	const char *kind = kind_of(a);
+	char hex[STORE_NAME], to[NAME_MAX + 1];
+	struct store_sum got = {0};
+	int r;
+
+	if (!kind) {
+		k->sum->skipped++;
+		return 0;
+	}
+	if (k->c->dumped_kind && a == ENGINE_ARTIFACT_CRASH)
+		kind = k->c->dumped_kind;
+	r = store_file(k->artifacts, name, k->crashes, kind, &got, hex, e);
+	if (r < 0)
+		return r;
+	k->sum->skipped += got.skipped;
+	if (got.skipped)
+		return 0;
+	snprintf(to, sizeof(to), "%s-%s", kind, hex);
+	if (strcmp(kind, "slow-unit") != 0) {
+		k->sum->failures++;
+		quarantine(k, hex);
+	}
+	return buf_addf(k->names, e, "%s\n", to);
+}
+
+/* fn for each name in the directory, at most WORKDIR_FILES_MAX of them. */
+static int each(int at, struct collecting *k,
+		int (*fn)(struct collecting *k, const char *name, struct err *e), struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(at, ".");
+	const struct dirent *ent;
+	unsigned n = 0;
+	int r = 0;
+
+	if (!d)
+		return err_sys(e, "open a working directory");
+	while (r == 0 && (ent = readdir(d))) {
+		if (strcmp(ent->d_name, ".") == 0 || strcmp(ent->d_name, "..") == 0)
+			continue;
+		if (++n > WORKDIR_FILES_MAX) {
+			k->sum->skipped++;
+			break;
+		}
+		r = fn(k, ent->d_name, e);
+	}
+	return r;
+}
+
+static int remove_artifact(struct collecting *k, const char *name, struct err *e)
+{
+	return fs_remove_tree(k->artifacts, name, e);
+}
+
+static int collect_inputs(struct collecting *k, struct err *e)
+{
+	struct store_sum got = {0};
+	int r = store_tree(k->dir, "corpus", k->c->corpus, &got, e);
+
+	if (r < 0)
+		return r;
+	k->sum->inputs += got.files;
+	k->sum->input_bytes += got.bytes;
+	k->sum->skipped += got.skipped;
+	return 0;
+}
+
+/* Artifacts first: an input that failed must not come back with the corpus. */
+static int collect_all(struct collecting *k, struct err *e)
+{
+	int r = each(k->artifacts, k, collect_artifact, e);
+
+	if (r == 0)
+		r = collect_inputs(k, e);
+	if (r == 0 && (syncfs(k->crashes) < 0 || syncfs(k->c->corpus) < 0))
+		r = err_sys(e, "sync what was collected");
+	if (r == 0)
+		r = each(k->artifacts, k, remove_artifact, e);
+	return r;
+}
+
+int workdir_collect(const struct workdir_collect *c, struct workdir_found *ret, struct buf *names,
+		    struct err *e)
+{
+	_autoclose_ int dir = -1;
+	_autoclose_ int artifacts = -1;
+	_autoclose_ int crashes = -1;
+	struct workdir_found sum = {0};
+	struct collecting k = {.c = c, .sum = &sum, .names = names};
+	int r = fs_open_dir(c->work, c->target, &dir, e);
+
+	if (r == 0)
+		r = fs_open_dir(dir, "artifacts", &artifacts, e);
+	if (r == 0)
+		r = make_dir(c->crashes, c->target, MODE_OURS, &crashes, e);
+	k.dir = dir;
+	k.artifacts = artifacts;
+	k.crashes = crashes;
+	if (r == 0)
+		r = collect_all(&k, e);
+	if (crashes >= 0)
+		(void)unlinkat(c->crashes, c->target, AT_REMOVEDIR); /* allow: only when empty */
+	if (r < 0)
+		return err_wrap(e, "collect '%s'", c->target);
+	*ret = sum;
+	return 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_CORPUS_WORKDIR_H
+#define RUNNER_CORPUS_WORKDIR_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "runner/engine/engine.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A job's working directory, work/<run>/<target>:
+ *   corpus/     the cell writes new inputs here
+ *   artifacts/  ... and artifacts here
+ *   seeds/      read-only for the cell: the persistent corpus (hard links) and
+ *               all in-tree seeds, each named by the SHA-1 of its content
+ * Both functions block (copying, syncing): run them in a child process.
+ * Everything in corpus/ and artifacts/ is hostile: only regular files count,
+ * opened without following links and without waiting. */
+
+/* Larger files are no fuzzing inputs; more files are no honest target's work. */
+#define WORKDIR_INPUT_MAX (UINT64_C(16) << 20)
+enum { WORKDIR_FILES_MAX = 200000 };
+
+struct workdir_prepare {
+	int work; /* directory of the run's work */
+	const char *target;
+	uid_t uid; /* owner of corpus/ and artifacts/ */
+	gid_t gid;
+	int corpus;		      /* persistent corpus */
+	const char *seed_archive;     /* NULL: none */
+	const char *const *seed_dirs; /* NULL-terminated; missing ones are counted */
+};
+struct workdir_seeds {
+	uint64_t files, bytes;
+	uint64_t skipped; /* too large, unreadable, damaged */
+};
+/* note: a text about what was skipped, "" when nothing was. */
+MUST_CHECK int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret,
+			       char note[200], struct err *e);
+
+struct workdir_collect {
+	int work;
+	const char *target;
+	int crashes;	/* where artifacts go: below it, <target>/<kind>-<sha1> */
+	int corpus;	/* persistent corpus: new inputs go there */
+	int quarantine; /* failing inputs of the corpus go below it, <target>/<sha1> */
+	const struct engine_ops *engine;
+	/* Our forced dump made the engine call its input a crash: the kind that it
+	 * really is ("oom"), or NULL. */
+	const char *dumped_kind;
+};
+struct workdir_found {
+	uint64_t inputs, input_bytes; /* new in the persistent corpus */
+	uint64_t failures;	      /* artifacts that are failures, this time */
+	uint64_t skipped;	      /* not files, too large, too many */
+};
+/* Saves, syncs, and only then removes from the working directory.  An input that
+ * fails is taken out of seeds/ and quarantined, so that the next cell can start.
+ * names: one saved artifact a line. */
+MUST_CHECK int workdir_collect(const struct workdir_collect *c, struct workdir_found *ret,
+			       struct buf *names, struct err *e);
+
+#endif

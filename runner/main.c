@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzzcell: picks the subcommand. */
+#include "runner/command/command.h"
+
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return fail(EXIT_USAGE, "no command (try: fuzzcell help)");
+	if (strcmp(argv[1], "--help") == 0)
+		return command_help(argc, argv);
+	if (strcmp(argv[1], "--version") == 0)
+		return command_version(argc, argv);
+	for (size_t i = 0; i < n_commands; i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	return fail(EXIT_USAGE, "unknown command '%s' (try: fuzzcell help)", argv[1]);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_OBSERVE_ROW_H
+#define RUNNER_OBSERVE_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What there is to see of one target in a run, as plain values: filled by the
+ * scheduler, shown by the table, the summary and the histories.  Strings are
+ * borrowed.  Times in microseconds, sizes in bytes. */
+enum { ROW_FAILURES = 16 };
+
+struct target_row {
+	const char *name;
+	const char *state;  /* "queued", "fuzzing", ..., when done the end reason */
+	const char *reason; /* the end reason, or "running" */
+	bool done;
+	bool fuzzed;	  /* fuzzing began at least once */
+	bool unfuzzed;	  /* done, and it cannot be said that it was fuzzed */
+	const char *note; /* why, for a person; "" when there is nothing to say */
+	uint64_t wall_us, cpu_us, effective_us;
+	double starved; /* share of the time that it waited for a CPU */
+	double pressure_cpu, pressure_memory, pressure_io; /* stalled share, last interval */
+	const char *pressure_state;			   /* "ok", "starved", "thrashing" */
+	uint64_t execs, exec_per_s;			   /* per second of CPU time */
+	uint64_t cov, edges_total, ft, corpus_units, corpus_bytes;
+	uint64_t memory_now, memory_peak, memory_limit;
+	uint64_t failures[ROW_FAILURES]; /* by kind, indexed as failure_names */
+	const char *const *failure_names;
+	size_t n_failure_names;
+	uint64_t failures_total, restarts;
+	uint64_t new_inputs, new_bytes, seeds, collect_skipped;
+	uint64_t pids_refused, oom_kills;
+	const char *refused; /* system calls: "socket (3), bpf (1)", or "" */
+	uint64_t log_dropped, line_dropped;
+	const char *artifacts; /* names, one a line, below crashes/<target>/ */
+};
+
+struct run_view {
+	const char *id, *version, *layout, *commit;
+	uint64_t started_real_us, ended_real_us; /* 0: not yet */
+	uint64_t elapsed_us, total_us;		 /* total 0: no cap */
+	unsigned workers, running;
+	bool paused, interrupted;
+	uint64_t own_cpu_us, own_peak_rss;
+	const struct target_row *rows;
+	size_t n_rows;
+};
+
+#endif

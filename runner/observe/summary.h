@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_OBSERVE_SUMMARY_H
+#define RUNNER_OBSERVE_SUMMARY_H
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "runner/observe/row.h"
+
+/* The end of a run, for people and for programs. */
+
+/* What a person reads: a table, then what needs attention.  Target text is
+ * printable; no line is cut. */
+MUST_CHECK int summary_text(const struct run_view *v, struct buf *out, struct err *e);
+/* logs/<run>/summary.json, also the line in run_history.jsonl. */
+MUST_CHECK int summary_json(const struct run_view *v, json_t **ret, struct err *e);
+/* logs/<run>/<target>.stats */
+MUST_CHECK int summary_target_json(const struct target_row *r, json_t **ret, struct err *e);
+
+/* Targets of which it cannot be said that they were fuzzed. */
+size_t summary_unfuzzed(const struct run_view *v);
+uint64_t summary_failures(const struct run_view *v);
+
+#endif

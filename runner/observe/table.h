@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_OBSERVE_TABLE_H
+#define RUNNER_OBSERVE_TABLE_H
+
+#include "base/buf.h"
+#include "runner/observe/row.h"
+
+#include <stdbool.h>
+
+/* The live view: on a terminal a table that is redrawn in place once a second,
+ * elsewhere a plain line for each event. */
+struct table {
+	int fd;
+	bool terminal;
+	unsigned drawn; /* lines on the screen that the next drawing replaces */
+	unsigned seconds;
+};
+
+void table_open(struct table *t, int fd, bool plain);
+/* row SIZE_MAX: about the run. */
+void table_event(struct table *t, const struct run_view *v, size_t row, const char *what);
+void table_second(struct table *t, const struct run_view *v);
+/* Removes the live table from the screen. */
+void table_close(struct table *t);
+
+/* One drawing: header and at most lines-2 targets (what runs first), each cut to
+ * columns.  Pure, for the tests. */
+MUST_CHECK int table_draw(const struct run_view *v, unsigned columns, unsigned lines,
+			  struct buf *out, unsigned *ret_lines, struct err *e);
+
+#endif

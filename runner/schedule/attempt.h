@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_SCHEDULE_ATTEMPT_H
+#define RUNNER_SCHEDULE_ATTEMPT_H
+
+#include "base/lines.h"
+#include "runner/schedule/job.h"
+
+/* What lives as long as one cell does. */
+struct attempt {
+	struct cell *cell;
+	struct lines lines;
+	bool forced;	/* the stop ladder went beyond the polite stop */
+	bool dumped_us; /* our dump signal was sent: a crash artifact is its doing */
+	uint64_t launched_us;
+	char head[600]; /* the first bytes of output, for a start that fails */
+	size_t n_head;
+};
+
+/* The cell of a job: what it sees, under which limits, running what.  Builds and
+ * starts it; -errno when it cannot. */
+MUST_CHECK int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **ret,
+			      struct err *e);
+
+/* The host user of a job's cells. */
+uid_t attempt_uid(const struct job *j);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_SCHEDULE_INTERNAL_H
+#define RUNNER_SCHEDULE_INTERNAL_H
+
+#include "runner/schedule/job.h"
+
+/* Between job.c (phases), job_cell.c (what a cell tells) and job_row.c. */
+
+extern const struct cell_ops job_cell_ops;
+
+void job_step(struct job *j, enum phase_event ev);
+void job_set_note(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The cell is gone: counts what it left and decides what to do after collecting. */
+struct cell_verdict {
+	enum failure failure;
+	enum reason reason; /* REASON_NONE: once more */
+	bool pause;
+};
+void job_judge(struct job *j, const struct cell_end *end);
+
+#endif

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/schedule/job.h"
+
+#include "base/clock.h"
+#include "runner/schedule/attempt.h"
+#include "runner/schedule/internal.h"
+#include "runner/schedule/task.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The forced dump writes one file; more time would only serve a hanging target. */
+#define DUMP_GRACE_US (1 * USEC_PER_SEC)
+/* Starting once more for less than this is all cost. */
+#define WORTH_A_CELL_US (1 * USEC_PER_SEC)
+
+enum { ARTIFACTS_TEXT_MAX = 1 << 18 };
+
+void job_init(struct job *j, const struct job_env *env, const struct target *t,
+	      struct target_config *take_cfg, size_t index)
+{
+	*j = (struct job){.env = env, .target = t, .cfg = *take_cfg, .index = index};
+	*take_cfg = (struct target_config){0};
+	j->artifacts = BUF_INIT(ARTIFACTS_TEXT_MAX);
+	j->log.fd = -1;
+}
+
+void job_done(struct job *j)
+{
+	source_remove(j->timer);
+	target_config_done(&j->cfg);
+	buf_done(&j->artifacts);
+	free(j->refused_text);
+	if (j->log_open)
+		joblog_close(&j->log);
+	free(j->attempt);
+}
+
+void job_set_note(struct job *j, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(j->note, sizeof(j->note), fmt, ap);
+	va_end(ap);
+}
+
+uint64_t job_wall_us(const struct job *j, uint64_t now_us)
+{
+	return j->used_us + (j->began_us && now_us > j->began_us ? now_us - j->began_us : 0);
+}
+
+static void on_timer(void *arg)
+{
+	struct job *j = arg;
+	uint64_t now = clock_mono_us();
+
+	if (j->grace_at && now >= j->grace_at) {
+		j->grace_at = 0;
+		job_step(j, EVENT_GRACE);
+		return;
+	}
+	if (j->deadline_at && now >= j->deadline_at) {
+		j->deadline_at = 0;
+		job_stop(j, j->deadline_reason, false);
+	}
+}
+
+/* One timer a job: the nearer of a step's grace and the deadline. */
+static void arm(struct job *j)
+{
+	uint64_t at = j->grace_at ? j->grace_at : j->deadline_at;
+	struct err e;
+	int r = 0;
+
+	if (!at)
+		return;
+	if (j->timer)
+		r = loop_set_timer(j->timer, at, &e);
+	else
+		r = loop_add_timer(j->env->loop, at, on_timer, j, &j->timer, &e);
+	if (r < 0) { /* without its timer nothing would end the cell */
+		job_set_note(j, "%s", e.msg);
+		job_kill(j, REASON_LOST);
+	}
+}
+
+static int prepare_work(void *arg, struct buf *out, struct err *e)
+{
+	const struct job *j = arg;
+	struct workdir_prepare p = {
+	    .work = j->env->dirs->work,
+	    .target = j->target->name,
+	    .uid = attempt_uid(j),
+	    .gid = attempt_uid(j),
+	    .corpus = -1,
+	    .seed_archive = j->target->seed_archive,
+	};
+	struct workdir_seeds seeds = {0};
+	struct strv dirs = {0};
+	char note[200];
+	int r = state_open_corpus(j->env->state, j->target->name, &p.corpus, e);
+
+	for (size_t i = 0; r == 0 && i < j->target->seed_dirs.n; i++)
+		r = strv_add(&dirs, j->target->seed_dirs.v[i], e);
+	for (size_t i = 0; r == 0 && i < j->cfg.seeds.n; i++)
+		r = strv_add(&dirs, j->cfg.seeds.v[i], e);
+	p.seed_dirs = (const char *const *)dirs.v;
+	if (r == 0)
+		r = workdir_prepare(&p, &seeds, note, e);
+	if (r == 0)
+		r = buf_add(out, (struct slice){(const char *)&seeds, sizeof(seeds)}, e);
+	if (r == 0)
+		r = buf_add(out, slice_of(note), e);
+	return r; /* the process ends: nothing to free */
+}
+
+static void on_prepared(void *arg, struct slice result, const char *failed)
+{
+	struct job *j = arg;
+
+	if (failed || result.n < sizeof(j->seeds)) {
+		job_set_note(j, "%s", failed ? failed : "preparing gave no result");
+		j->pending = REASON_STARTUP_FAILED;
+		job_step(j, EVENT_ENDED);
+		return;
+	}
+	memcpy(&j->seeds, result.p, sizeof(j->seeds));
+	if (result.n > sizeof(j->seeds))
+		job_set_note(j, "%.*s", (int)(result.n - sizeof(j->seeds)),
+			     result.p + sizeof(j->seeds));
+	job_step(j, j->ask == ASK_NOTHING ? EVENT_READY : EVENT_ENDED);
+}
+
+static const char *dumped_kind(const struct job *j)
+{
+	switch (j->ask) {
+	case ASK_MEMORY:
+		return "oom";
+	case ASK_FINISH:
+	case ASK_PAUSE:
+		return "slow-unit"; /* it was in work longer than the grace, no more is known */
+	case ASK_NOTHING:
+	case ASK_PIDS:
+	case ASK_SYSCALL:
+		break;
+	}
+	return NULL;
+}
+
+static int collect_work(void *arg, struct buf *out, struct err *e)
+{
+	const struct job *j = arg;
+	struct buf names = BUF_INIT(TASK_RESULT_MAX / 2);
+	struct workdir_collect c = {
+	    .work = j->env->dirs->work,
+	    .target = j->target->name,
+	    .crashes = j->env->dirs->crashes,
+	    .quarantine = j->env->quarantine,
+	    .engine = j->target->engine,
+	    .dumped_kind = j->attempt && j->attempt->dumped_us ? dumped_kind(j) : NULL,
+	};
+	struct workdir_found found = {0};
+	int r = state_open_corpus(j->env->state, j->target->name, &c.corpus, e);
+
+	if (r == 0)
+		r = workdir_collect(&c, &found, &names, e);
+	if (r == 0)
+		r = buf_add(out, (struct slice){(const char *)&found, sizeof(found)}, e);
+	if (r == 0)
+		r = buf_add(out, buf_slice(&names), e);
+	return r;
+}
+
+static void take_found(struct job *j, struct slice result)
+{
+	struct workdir_found f;
+	struct err e;
+
+	memcpy(&f, result.p, sizeof(f));
+	j->found.inputs += f.inputs;
+	j->found.input_bytes += f.input_bytes;
+	j->found.failures += f.failures;
+	j->found.skipped += f.skipped;
+	result.p += sizeof(f);
+	result.n -= sizeof(f);
+	if (buf_add(&j->artifacts, result, &e) < 0)
+		job_set_note(j, "more artifacts than can be listed: see crashes/%s",
+			     j->target->name);
+}
+
+static void after_collect(struct job *j)
+{
+	uint64_t now = clock_mono_us();
+
+	free(j->attempt);
+	j->attempt = NULL;
+	if (j->pending == REASON_NONE && j->ask == ASK_PAUSE) {
+		job_step(j, EVENT_PAUSED);
+		return;
+	}
+	if (j->pending == REASON_NONE && j->deadline_at < now + WORTH_A_CELL_US)
+		j->pending = j->last_failure != FAILURE_NONE ? REASON_CRASHED : j->deadline_reason;
+	j->ask = ASK_NOTHING;
+	job_step(j, j->pending == REASON_NONE ? EVENT_AGAIN : EVENT_FINAL);
+}
+
+static void on_collected(void *arg, struct slice result, const char *failed)
+{
+	struct job *j = arg;
+
+	if (!failed && result.n >= sizeof(struct workdir_found)) {
+		take_found(j, result);
+	} else {
+		/* Nothing is lost: it stays in the working directory, which is then
+		 * kept; but going on would pile up more. */
+		job_set_note(j, "%s", failed ? failed : "collecting gave no result");
+		if (j->pending == REASON_NONE || j->ask == ASK_PAUSE)
+			j->pending = REASON_DISK_LIMIT;
+	}
+	after_collect(j);
+}
+
+static void do_prepare(struct job *j)
+{
+	struct task *t;
+	struct err e;
+	int r = 0;
+
+	j->pending = REASON_NONE;
+	j->ask = ASK_NOTHING;
+	if (!j->log_open) {
+		char name[160];
+
+		snprintf(name, sizeof(name), "%s.log", j->target->name);
+		r = joblog_open(&j->log, j->env->dirs->logs, name, j->env->log_limit, &e);
+		j->log_open = r == 0;
+	}
+	if (r == 0)
+		r = task_start(j->env->loop, prepare_work, j, on_prepared, j, &t, &e);
+	if (r < 0) {
+		job_set_note(j, "%s", e.msg);
+		j->pending = REASON_STARTUP_FAILED;
+		job_step(j, EVENT_ENDED);
+	}
+}
+
+static void do_launch(struct job *j)
+{
+	struct err e;
+
+	j->engine = (struct engine_state){0};
+	j->now = (struct cgroup_counters){0};
+	j->over_mark_since = 0;
+	j->last_failure = FAILURE_NONE;
+	if (attempt_launch(j, &job_cell_ops, &j->attempt, &e) < 0) {
+		job_set_note(j, "%s", e.msg);
+		j->pending = REASON_STARTUP_FAILED;
+		job_step(j, EVENT_ENDED);
+		return;
+	}
+	plateau_begin(&j->plateau, j->attempt->launched_us);
+	arm(j);
+}
+
+static void do_ask(struct job *j)
+{
+	struct err e;
+
+	j->grace_at = clock_mono_us() + j->cfg.grace_us;
+	/* -ESRCH: it has not begun, or has just ended; the grace goes on to the dump. */
+	(void)!cell_signal(j->attempt->cell, j->target->engine->stop_signal, &e);
+	arm(j);
+}
+
+static void do_dump(struct job *j)
+{
+	struct err e;
+
+	j->attempt->forced = true;
+	j->attempt->dumped_us =
+	    cell_signal(j->attempt->cell, j->target->engine->dump_signal, &e) == 0;
+	/* Only now that the signal waits: a halted task runs its handler first. */
+	(void)!cell_memory_open(j->attempt->cell, &e);
+	j->grace_at = clock_mono_us() + DUMP_GRACE_US;
+	arm(j);
+}
+
+static void do_kill(struct job *j)
+{
+	struct err e;
+
+	j->attempt->forced = true;
+	j->grace_at = 0;
+	if (cell_kill(j->attempt->cell, &e) < 0)
+		joblog_note(&j->log, "%s", e.msg); /* its ended says more */
+}
+
+static void do_collect(struct job *j)
+{
+	struct task *t;
+	struct err e;
+
+	j->grace_at = 0;
+	joblog_flush(&j->log);
+	if (task_start(j->env->loop, collect_work, j, on_collected, j, &t, &e) < 0)
+		on_collected(j, SLICE(""), e.msg);
+}
+
+static void leave_turn(struct job *j)
+{
+	j->used_us = job_wall_us(j, clock_mono_us());
+	j->began_us = 0;
+	j->deadline_at = 0;
+	source_remove(j->timer);
+	j->timer = NULL;
+}
+
+static void do_finish(struct job *j)
+{
+	leave_turn(j);
+	j->reason = j->pending;
+	if (j->log_open) {
+		joblog_note(&j->log, "ended: %s%s%s", reason_name(j->reason), *j->note ? ": " : "",
+			    j->note);
+		joblog_flush(&j->log);
+	}
+	j->env->news(j->env->arg, j, JOB_ENDED);
+}
+
+static void act(struct job *j, enum phase_action a)
+{
+	switch (a) {
+	case ACTION_PREPARE:
+		do_prepare(j);
+		break;
+	case ACTION_RELAUNCH:
+		j->restarts++;
+		do_launch(j);
+		j->env->news(j->env->arg, j, JOB_RESTARTED);
+		break;
+	case ACTION_LAUNCH:
+		do_launch(j);
+		break;
+	case ACTION_ASK:
+		do_ask(j);
+		break;
+	case ACTION_DUMP:
+		do_dump(j);
+		break;
+	case ACTION_KILL:
+		do_kill(j);
+		break;
+	case ACTION_COLLECT:
+		do_collect(j);
+		break;
+	case ACTION_REQUEUE:
+		leave_turn(j);
+		j->ask = ASK_NOTHING;
+		j->restarts++; /* names the next cell */
+		j->env->news(j->env->arg, j, JOB_REQUEUED);
+		break;
+	case ACTION_FINISH:
+		do_finish(j);
+		break;
+	case ACTION_NONE:
+	case ACTION_:
+		break;
+	}
+}
+
+void job_step(struct job *j, enum phase_event ev)
+{
+	struct phase_step s = phase_step(j->phase, ev);
+
+	j->phase = s.next;
+	act(j, s.action);
+}
+
+void job_start(struct job *j, uint64_t budget_us, enum reason at_end)
+{
+	j->began_us = clock_mono_us();
+	j->deadline_at = j->began_us + budget_us;
+	j->deadline_reason = at_end;
+	job_step(j, EVENT_START);
+	j->env->news(j->env->arg, j, JOB_STARTED);
+}
+
+/* The first reason stays: what comes later is its consequence. */
+static void ask_finish(struct job *j, enum reason r)
+{
+	if (j->pending == REASON_NONE)
+		j->pending = r;
+	if (j->ask == ASK_NOTHING || j->ask == ASK_PAUSE)
+		j->ask = ASK_FINISH;
+}
+
+void job_stop(struct job *j, enum reason r, bool now)
+{
+	ask_finish(j, r);
+	if (j->phase == PHASE_QUEUED)
+		job_step(j, EVENT_FINAL);
+	else
+		job_step(j, now ? EVENT_STOP_NOW : EVENT_STOP);
+}
+
+void job_pause(struct job *j)
+{
+	if (j->phase == PHASE_QUEUED || j->phase == PHASE_DONE)
+		return;
+	if (j->ask == ASK_NOTHING)
+		j->ask = ASK_PAUSE;
+	job_step(j, EVENT_STOP);
+}
+
+void job_kill(struct job *j, enum reason r)
+{
+	ask_finish(j, r);
+	job_step(j, j->phase == PHASE_QUEUED ? EVENT_FINAL : EVENT_KILL);
+}

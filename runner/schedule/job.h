@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_SCHEDULE_JOB_H
+#define RUNNER_SCHEDULE_JOB_H
+
+#include "base/buf.h"
+#include "images/cell.h"
+#include "runner/config/config.h"
+#include "runner/corpus/workdir.h"
+#include "runner/discover/discover.h"
+#include "runner/observe/row.h"
+#include "runner/schedule/phase.h"
+#include "runner/schedule/plateau.h"
+#include "runner/schedule/reason.h"
+#include "runner/state/joblog.h"
+#include "runner/state/state.h"
+
+/* One target's fuzz job in a run: cells one after the other until a reason to
+ * end it.  Driven by phase.h's table; everything that blocks is a task. */
+struct job;
+
+enum job_news {
+	JOB_STARTED,
+	JOB_RESTARTED,
+	JOB_FAILED,   /* a cell ended with a failure; job->last_failure */
+	JOB_REQUEUED, /* paused */
+	JOB_ENDED,
+};
+
+/* What all jobs of a run share; outlives them. */
+struct job_env {
+	struct loop *loop;
+	struct cell_host *host;
+	struct state *state;
+	const struct run_dirs *dirs;
+	int quarantine;
+	const char *rootfs; /* NULL: the host's */
+	uint64_t log_limit;
+	void (*news)(void *arg, struct job *j, enum job_news n);
+	void *arg;
+};
+
+enum { JOB_REFUSED_MAX = 16 };
+
+/* One cell of a job, from launch to its end. */
+struct attempt;
+
+struct job {
+	const struct job_env *env;
+	const struct target *target;
+	struct target_config cfg;
+	size_t index; /* in the run: makes its user and its cells' names */
+	enum phase phase;
+	enum reason reason;
+	enum reason pending; /* why it is being ended */
+	enum ask ask;
+	char note[200];
+
+	struct attempt *attempt; /* NULL between cells */
+	struct source *timer;
+	uint64_t grace_at, deadline_at; /* clock_mono_us(), 0: none */
+	enum reason deadline_reason;
+	uint64_t used_us;  /* wall time in earlier turns in the queue */
+	uint64_t began_us; /* of this turn, 0 when not in a turn */
+
+	struct plateau plateau;
+	struct engine_state engine;	    /* of the present or last cell */
+	uint64_t execs_before;		    /* in earlier cells */
+	struct cgroup_counters now, before; /* this cell; sums and maxima of earlier ones */
+	double pressure[3]; /* cpu, memory, io: stalled share of the last interval */
+	uint64_t over_mark_since;
+
+	bool active; /* holds a worker: the run sets and clears it */
+	bool fuzzed;
+	enum failure last_failure;
+	uint64_t failures[FAILURE_];
+	uint32_t failures_total, restarts, barren;
+	struct {
+		char name[32];
+		uint64_t n;
+	} refused[JOB_REFUSED_MAX];
+	size_t n_refused;
+	char *refused_text;
+
+	struct workdir_seeds seeds;
+	struct workdir_found found;
+	struct buf artifacts;
+	struct joblog log;
+	bool log_open;
+	uint64_t line_dropped;
+};
+
+void job_init(struct job *j, const struct job_env *env, const struct target *t,
+	      struct target_config *take_cfg, size_t index);
+void job_done(struct job *j); /* only in queued or done */
+
+/* A turn of budget_us wall time; at its end the job ends with at_end. */
+void job_start(struct job *j, uint64_t budget_us, enum reason at_end);
+/* End it with this reason: politely, or (now) with the forced dump first. */
+void job_stop(struct job *j, enum reason r, bool now);
+/* End the cell politely and wait in the queue with what is left. */
+void job_pause(struct job *j);
+/* Kill at once. */
+void job_kill(struct job *j, enum reason r);
+/* Once a second: counters, plateau, memory mark. */
+void job_tick(struct job *j, uint64_t now_us);
+
+uint64_t job_wall_us(const struct job *j, uint64_t now_us);
+void job_row(struct job *j, uint64_t now_us, struct target_row *ret);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a job's cell tells, and what is made of it. */
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/schedule/attempt.h"
+#include "runner/schedule/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* On the unified layout a cell above its mark is throttled to almost nothing.
+ * The engine's own watchdog looks once a second; after this much we force the
+ * input out ourselves. */
+#define OVER_MARK_US	  (2500 * USEC_PER_MSEC)
+#define OVER_MARK_STALLED 0.5
+/* A cell that failed sooner, without new coverage, got nowhere. */
+#define BARREN_US (10 * USEC_PER_SEC)
+
+static void on_line(void *arg, struct slice line)
+{
+	struct job *j = arg;
+
+	j->target->engine->line(line, &j->engine);
+	if (j->engine.running)
+		j->fuzzed = true;
+	if (plateau_coverage(&j->plateau, j->engine.cov, j->engine.ft))
+		j->barren = 0;
+}
+
+static void on_output(void *arg, struct slice bytes)
+{
+	struct job *j = arg;
+	struct attempt *a = j->attempt;
+	size_t room = sizeof(a->head) - a->n_head;
+
+	if (room > bytes.n)
+		room = bytes.n;
+	memcpy(a->head + a->n_head, bytes.p, room);
+	a->n_head += room;
+	joblog_write(&j->log, bytes);
+	lines_feed(&a->lines, bytes, on_line, j);
+}
+
+/* The input in work is the finding: force it out, unless we are ending anyway. */
+static void save_input(struct job *j, enum ask why)
+{
+	if (j->phase != PHASE_RUNNING)
+		return;
+	j->ask = why;
+	job_step(j, EVENT_STOP_NOW);
+}
+
+static void on_refused(void *arg, const char *name)
+{
+	struct job *j = arg;
+	size_t i = 0;
+
+	while (i < j->n_refused && strcmp(j->refused[i].name, name) != 0)
+		i++;
+	if (i == JOB_REFUSED_MAX)
+		return;
+	j->refused[i].n++;
+	if (i < j->n_refused)
+		return;
+	snprintf(j->refused[i].name, sizeof(j->refused[i].name), "%s", name);
+	j->n_refused++;
+	joblog_note(&j->log, "refused system call: %s", name);
+	if (j->engine.running)
+		save_input(j, ASK_SYSCALL);
+}
+
+static void on_memory(void *arg, bool halted)
+{
+	struct job *j = arg;
+	struct err e;
+
+	if (!halted) {
+		if (!j->over_mark_since)
+			j->over_mark_since = clock_mono_us();
+		return;
+	}
+	joblog_note(&j->log, "halted at the memory mark of %llu bytes",
+		    (unsigned long long)j->cfg.memory_high);
+	if (j->phase == PHASE_RUNNING)
+		save_input(j, ASK_MEMORY);
+	else /* being stopped: it must be able to move */
+		(void)!cell_memory_open(j->attempt->cell, &e);
+}
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void add_counters(struct job *j, const struct cgroup_counters *c)
+{
+	struct cgroup_counters *s = &j->before;
+
+	s->usage_us += c->usage_us;
+	s->user_us += c->user_us;
+	s->system_us += c->system_us;
+	s->throttled_us += c->throttled_us;
+	s->mem_peak = max_u64(s->mem_peak, c->mem_peak);
+	s->mem_high_events += c->mem_high_events;
+	s->oom_kills += c->oom_kills;
+	s->pids_refused += c->pids_refused;
+	j->now = (struct cgroup_counters){0};
+}
+
+static struct cell_facts facts_of(const struct job *j, const struct cell_end *end)
+{
+	struct cell_facts f = {
+	    .started = end->how != CELL_NOT_STARTED,
+	    .code = end->how == CELL_EXITED ? end->code : 0,
+	    .signo = end->how == CELL_SIGNALED ? end->code : 0,
+	    .ask = j->ask,
+	    .forced = j->attempt->forced,
+	    .oom_kills = end->last.oom_kills,
+	    .pids_refused = end->last.pids_refused,
+	    .fault = j->engine.fault,
+	    .fuzzed = j->engine.running,
+	};
+
+	f.end = j->target->engine->classify(&j->engine, f.code, f.signo);
+	return f;
+}
+
+/* The first words of a target that did not start, as one printable line. */
+static void note_head(struct job *j, const char *what)
+{
+	char text[160];
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->attempt->n_head && n + 1 < sizeof(text); i++) {
+		char c = j->attempt->head[i];
+
+		if (c >= 0x20 && c < 0x7f)
+			text[n++] = c;
+		else if (n > 0 && text[n - 1] != ' ')
+			text[n++] = ' ';
+	}
+	text[n] = '\0';
+	job_set_note(j, "%s%s%s", what, n ? ": " : " without a word", text);
+}
+
+static void explain(struct job *j, const struct cell_facts *f, const struct cell_end *end)
+{
+	char what[64];
+
+	if (!f->started)
+		job_set_note(j, "%s", end->why);
+	else if (f->oom_kills > 0)
+		job_set_note(j, "killed by the kernel at its memory limit; the input may be lost");
+	else if (!f->fuzzed && f->ask == ASK_NOTHING && f->fault == ENGINE_FAULT_NONE) {
+		snprintf(what, sizeof(what), f->signo ? "died of signal %d" : "exited with %d",
+			 f->signo ? f->signo : f->code);
+		note_head(j, what);
+	} else if (f->forced && f->ask == ASK_FINISH)
+		job_set_note(j, "did not stop when asked: %s",
+			     j->attempt->dumped_us ? "forced" : "killed");
+	else if (*j->engine.fault_text)
+		job_set_note(j, "%s", j->engine.fault_text);
+}
+
+void job_judge(struct job *j, const struct cell_end *end)
+{
+	struct cell_facts f = facts_of(j, end);
+	enum failure what = failure_of(&f);
+	struct loop_guard g = {.failures_max = j->cfg.max_crashes};
+
+	j->last_failure = what;
+	if (what != FAILURE_NONE) {
+		j->failures[what]++;
+		j->failures_total++;
+		if (clock_mono_us() - j->attempt->launched_us < BARREN_US)
+			j->barren++;
+		else
+			j->barren = 0;
+	}
+	g.failures = j->failures_total;
+	g.barren = j->barren;
+	explain(j, &f, end);
+	if (j->ask == ASK_FINISH || (j->ask == ASK_PAUSE && what == FAILURE_NONE))
+		return; /* pending says what next, or nothing: back to the queue */
+	if (j->pending == REASON_NONE)
+		j->pending = reason_after(&f, what, &g);
+}
+
+static void on_ended(void *arg, const struct cell_end *end)
+{
+	struct job *j = arg;
+	struct attempt *a = j->attempt;
+
+	lines_end(&a->lines, on_line, j);
+	j->line_dropped += a->lines.dropped;
+	j->execs_before += max_u64(j->engine.execs, j->engine.final.execs);
+	j->engine.execs = 0;
+	j->engine.final.execs = 0;
+	add_counters(j, &end->last);
+	job_judge(j, end);
+	a->cell = NULL; /* freed when we return */
+	if (j->last_failure != FAILURE_NONE)
+		j->env->news(j->env->arg, j, JOB_FAILED);
+	job_step(j, EVENT_ENDED);
+}
+
+const struct cell_ops job_cell_ops = {
+    .output = on_output,
+    .refused = on_refused,
+    .memory = on_memory,
+    .ended = on_ended,
+};
+
+static double share(uint64_t now, uint64_t before, uint64_t wall)
+{
+	return wall > 0 && now > before ? (double)(now - before) / (double)wall : 0;
+}
+
+static void watch_mark(struct job *j, uint64_t now_us)
+{
+	bool over = j->cfg.memory_high > 0 &&
+		    j->now.mem_now >= j->cfg.memory_high - j->cfg.memory_high / 16 &&
+		    j->pressure[1] >= OVER_MARK_STALLED;
+
+	if (!over)
+		j->over_mark_since = 0;
+	else if (!j->over_mark_since)
+		j->over_mark_since = now_us;
+	else if (now_us - j->over_mark_since >= OVER_MARK_US)
+		save_input(j, ASK_MEMORY);
+}
+
+static void read_pressure(struct job *j, const struct cgroup_counters *c, uint64_t now_us)
+{
+	uint64_t wall = now_us > j->plateau.last.at_us ? now_us - j->plateau.last.at_us : 0;
+	struct plateau_reading r = {
+	    .at_us = now_us,
+	    .usage_us = c->usage_us,
+	    .system_us = c->system_us,
+	    .cpu_stall_us = c->cpu.full_us,
+	    .memory_stall_us = c->memory.full_us,
+	};
+
+	j->pressure[0] = share(c->cpu.full_us, j->now.cpu.full_us, wall);
+	j->pressure[1] = share(c->memory.full_us, j->now.memory.full_us, wall);
+	j->pressure[2] = share(c->io.full_us, j->now.io.full_us, wall);
+	plateau_read(&j->plateau, &r);
+}
+
+void job_tick(struct job *j, uint64_t now_us)
+{
+	struct plateau_rules rules = {j->cfg.plateau.rule, j->cfg.plateau.window_us,
+				      j->cfg.plateau.cap_us};
+	struct cgroup_counters c;
+	struct err e;
+
+	if (j->phase != PHASE_RUNNING || cell_read(j->attempt->cell, &c, &e) < 0)
+		return; /* just ending: the last counters come with it */
+	read_pressure(j, &c, now_us);
+	j->now = c;
+	watch_mark(j, now_us);
+	if (c.pids_refused > 0)
+		save_input(j, ASK_PIDS);
+	if (j->phase == PHASE_RUNNING && j->engine.running &&
+	    plateau_reached(&j->plateau, &rules, j->engine.lim, j->engine.max_len,
+			    j->execs_before + j->engine.execs))
+		job_stop(j, REASON_PLATEAU, false);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job as plain values for whoever shows it. */
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/schedule/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+_Static_assert((int)FAILURE_ <= (int)ROW_FAILURES, "a row has room for every kind of failure");
+
+static const char *const *failure_names(void)
+{
+	static const char *names[FAILURE_]; /* a constant table, filled once */
+
+	if (!names[0])
+		for (unsigned i = 0; i < FAILURE_; i++)
+			names[i] = failure_name((enum failure)i);
+	return names;
+}
+
+static const char *refused_text(struct job *j)
+{
+	struct buf b = BUF_INIT(2048);
+	struct err e;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < j->n_refused; i++)
+		r = buf_addf(&b, &e, "%s%s (%llu)", i ? ", " : "", j->refused[i].name,
+			     (unsigned long long)j->refused[i].n);
+	free(j->refused_text);
+	j->refused_text = b.p;
+	return b.p ? b.p : "";
+}
+
+static void row_engine(const struct job *j, struct target_row *r)
+{
+	const struct engine_state *s = &j->engine;
+	uint64_t cpu_ms = r->cpu_us / USEC_PER_MSEC;
+
+	r->execs = j->execs_before + s->execs;
+	r->exec_per_s = cpu_ms > 0 ? r->execs * 1000 / cpu_ms : 0;
+	r->cov = j->plateau.cov;
+	r->ft = j->plateau.ft;
+	r->edges_total = s->edges_total;
+	r->corpus_units = s->corpus_units;
+	r->corpus_bytes = s->corpus_bytes;
+}
+
+static void row_usage(const struct job *j, struct target_row *r)
+{
+	const struct cgroup_counters *b = &j->before, *n = &j->now;
+
+	r->cpu_us = b->usage_us + n->usage_us;
+	r->effective_us = j->plateau.effective_us;
+	r->starved =
+	    j->plateau.wall_us > 0 ? (double)j->plateau.stalled_us / (double)j->plateau.wall_us : 0;
+	r->pressure_cpu = j->pressure[0];
+	r->pressure_memory = j->pressure[1];
+	r->pressure_io = j->pressure[2];
+	r->pressure_state = plateau_state_name(j->plateau.state);
+	r->memory_now = n->mem_now;
+	r->memory_peak = b->mem_peak > n->mem_peak ? b->mem_peak : n->mem_peak;
+	r->memory_limit = j->cfg.memory;
+	r->pids_refused = b->pids_refused + n->pids_refused;
+	r->oom_kills = b->oom_kills + n->oom_kills;
+}
+
+static void row_findings(struct job *j, struct target_row *r)
+{
+	for (unsigned i = 0; i < FAILURE_; i++)
+		r->failures[i] = j->failures[i];
+	r->failure_names = failure_names();
+	r->n_failure_names = FAILURE_;
+	r->failures_total = j->failures_total;
+	r->restarts = j->restarts;
+	r->new_inputs = j->found.inputs;
+	r->new_bytes = j->found.input_bytes;
+	r->collect_skipped = j->found.skipped;
+	r->seeds = j->seeds.files;
+	r->refused = refused_text(j);
+	r->log_dropped = j->log.dropped;
+	r->line_dropped = j->line_dropped;
+	r->artifacts = buf_str(&j->artifacts);
+}
+
+void job_row(struct job *j, uint64_t now_us, struct target_row *ret)
+{
+	bool done = j->phase == PHASE_DONE;
+
+	*ret = (struct target_row){
+	    .name = j->target->name,
+	    .state = done ? reason_name(j->reason) : phase_name(j->phase),
+	    .reason = reason_name(j->reason),
+	    .done = done,
+	    .fuzzed = j->fuzzed,
+	    .unfuzzed = done && (!j->fuzzed || reason_is_failure(j->reason)),
+	    .note = j->note,
+	    .wall_us = job_wall_us(j, now_us),
+	};
+	row_usage(j, ret);
+	row_engine(j, ret);
+	row_findings(j, ret);
+}

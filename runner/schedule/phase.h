@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_SCHEDULE_PHASE_H
+#define RUNNER_SCHEDULE_PHASE_H
+
+/* The life of one target's fuzz job, as a table.  The transition is pure; the
+ * caller does what the action says, then the phase is in force.
+ *
+ *   queued -> preparing -> running -> collecting -> done
+ *               ^            |  \_ polite -> dumping -> killing -^   |
+ *               |____________|_______ (restart, pause) _____________|
+ */
+enum phase {
+	PHASE_QUEUED,
+	PHASE_PREPARING,  /* a child process lays out the working directory */
+	PHASE_RUNNING,	  /* the cell fuzzes */
+	PHASE_POLITE,	  /* asked to stop; its grace runs */
+	PHASE_DUMPING,	  /* told to write its current input and die; its grace runs */
+	PHASE_KILLING,	  /* the group was killed; waiting for the last process */
+	PHASE_COLLECTING, /* a child process saves artifacts and new inputs */
+	PHASE_DONE,
+	PHASE_,
+};
+
+enum phase_event {
+	EVENT_START,	/* a worker is free for it */
+	EVENT_READY,	/* prepared: the cell may start */
+	EVENT_STOP,	/* end it, politely first */
+	EVENT_STOP_NOW, /* end it: the current input matters, or time is short */
+	EVENT_KILL,	/* end it at once */
+	EVENT_GRACE,	/* a step's grace ran out */
+	EVENT_ENDED,	/* the cell is gone (or never came) */
+	EVENT_AGAIN,	/* collected, to be started again */
+	EVENT_PAUSED,	/* collected, to wait in the queue again */
+	EVENT_FINAL,	/* nothing more to do for it */
+	EVENT_,
+};
+
+enum phase_action {
+	ACTION_NONE, /* the event does not matter in this phase */
+	ACTION_PREPARE,
+	ACTION_LAUNCH,
+	ACTION_ASK,  /* polite signal, grace timer */
+	ACTION_DUMP, /* dump signal, grace timer */
+	ACTION_KILL,
+	ACTION_COLLECT,
+	ACTION_RELAUNCH, /* the working directory is still there */
+	ACTION_REQUEUE,
+	ACTION_FINISH,
+	ACTION_,
+};
+
+struct phase_step {
+	enum phase next;
+	enum phase_action action;
+};
+
+struct phase_step phase_step(enum phase p, enum phase_event ev);
+
+const char *phase_name(enum phase p);
+
+#endif

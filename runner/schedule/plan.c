@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/schedule/plan.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_order(const void *a, const void *b)
+{
+	const struct plan_entry *x = a, *y = b;
+
+	if (x->cfg.priority != y->cfg.priority)
+		return x->cfg.priority > y->cfg.priority ? -1 : 1;
+	if (x->target->size != y->target->size)
+		return x->target->size < y->target->size ? -1 : 1;
+	return strcmp(x->target->name, y->target->name);
+}
+
+static int add_target(struct plan *p, const struct config *c, const struct target *t, struct err *e)
+{
+	struct target_config cfg;
+	int r = config_resolve(c, t->name, &cfg, e);
+
+	if (r < 0)
+		return r;
+	if (!cfg.enabled) {
+		target_config_done(&cfg);
+		p->disabled++;
+		return 0;
+	}
+	p->v[p->n++] = (struct plan_entry){t, cfg};
+	return 0;
+}
+
+int plan_make(const struct config *c, const struct target_list *l, const char *filter,
+	      struct plan *ret, struct err *e)
+{
+	struct plan p = {.v = sys_calloc(l->n ? l->n : 1, sizeof(*p.v))};
+	int r = 0;
+
+	if (!p.v)
+		return err_sys(e, "allocate the plan");
+	for (size_t i = 0; r == 0 && i < l->n; i++)
+		if (!filter || fnmatch(filter, l->v[i].name, 0) == 0)
+			r = add_target(&p, c, &l->v[i], e);
+	if (r < 0) {
+		plan_done(&p);
+		return r;
+	}
+	qsort(p.v, p.n, sizeof(*p.v), by_order);
+	*ret = p;
+	return 0;
+}
+
+void plan_done(struct plan *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		target_config_done(&p->v[i].cfg);
+	free(p->v);
+	*p = (struct plan){0};
+}
+
+uint64_t plan_budget(uint64_t max_us, uint64_t left_us, unsigned workers, size_t waiting)
+{
+	uint64_t fair = left_us;
+
+	if (waiting > workers)
+		fair = left_us / waiting * workers;
+	return fair < max_us ? fair : max_us;
+}
+
+bool plan_admits(uint64_t used, uint64_t limit, uint64_t machine)
+{
+	return limit <= machine && used <= machine - limit;
+}

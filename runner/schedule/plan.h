@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_SCHEDULE_PLAN_H
+#define RUNNER_SCHEDULE_PLAN_H
+
+#include "runner/config/config.h"
+#include "runner/discover/discover.h"
+
+/* What a run would do: the targets in their order with their values.  Pure but
+ * for reading the configuration. */
+struct plan_entry {
+	const struct target *target;
+	struct target_config cfg;
+};
+struct plan {
+	struct plan_entry *v;
+	size_t n;
+	size_t disabled;
+};
+
+/* filter NULL: all; else names that match this glob.  Order: priority, then the
+ * simplest first (the smaller binary), then the name.  An error names the target. */
+MUST_CHECK int plan_make(const struct config *c, const struct target_list *l, const char *filter,
+			 struct plan *ret, struct err *e);
+void plan_done(struct plan *p);
+
+/* The wall time that the next job of a queue may take, so that everyone gets a
+ * turn before the run's end: an equal share of what is left, at most max_us. */
+uint64_t plan_budget(uint64_t max_us, uint64_t left_us, unsigned workers, size_t waiting);
+
+/* Whether a cell of this limit may start beside cells whose limits sum to used:
+ * never more than the machine has, so that every limit can be kept. */
+bool plan_admits(uint64_t used, uint64_t limit, uint64_t machine);
+
+#endif

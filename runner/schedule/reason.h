@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_SCHEDULE_REASON_H
+#define RUNNER_SCHEDULE_REASON_H
+
+#include "runner/engine/engine.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How a target's part of a run ended: exactly one, in the summary, the JSON and
+ * the histories. */
+enum reason {
+	REASON_NONE, /* still going */
+	REASON_PLATEAU,
+	REASON_TIME_LIMIT,
+	REASON_RUN_DEADLINE,
+	REASON_CRASHED,
+	REASON_CRASH_LOOP,
+	REASON_OOM_KILLED,
+	REASON_PIDS_LIMIT,
+	REASON_DISK_LIMIT,
+	REASON_STARTUP_FAILED,
+	REASON_NOT_INSTRUMENTED,
+	REASON_NO_BINARY,
+	REASON_STOPPED,
+	REASON_LOST,
+	REASON_FINISHED,
+	REASON_,
+};
+const char *reason_name(enum reason r); /* "plateau", "time-limit", ... */
+/* Whether a target that ended so counts as fuzzed, given that fuzzing began. */
+bool reason_is_failure(enum reason r);
+
+/* What went wrong in one cell.  The order is that of certainty: what the kernel
+ * says is told before what the target prints. */
+enum failure {
+	FAILURE_NONE,
+	FAILURE_CRASH,
+	FAILURE_TIMEOUT,
+	FAILURE_OOM,	  /* saved: the engine's limit, or our forced dump at the memory mark */
+	FAILURE_OOM_KILL, /* the kernel's kill: the input may be lost */
+	FAILURE_LEAK,
+	FAILURE_PIDS,	 /* a fork or thread was refused */
+	FAILURE_SYSCALL, /* a system call was refused */
+	FAILURE_EXIT,	 /* died without a report: killed by a signal, unexpected exit */
+	FAILURE_,
+};
+const char *failure_name(enum failure f); /* "crash", "oom-kill", ... */
+
+/* Why we ended a cell, if we did. */
+enum ask {
+	ASK_NOTHING,
+	ASK_FINISH,  /* for good: the job's reason is already known */
+	ASK_PAUSE,   /* to continue later */
+	ASK_MEMORY,  /* the input in work passed the memory mark */
+	ASK_PIDS,    /* ... or made the kernel refuse a fork */
+	ASK_SYSCALL, /* ... or called what a cell may not */
+};
+
+/* All that is known of one cell when it is gone. */
+struct cell_facts {
+	bool started;	 /* false: crun could not start it */
+	int code, signo; /* exit status, or the signal (then code is 0) */
+	enum ask ask;
+	bool forced;	    /* the stop ladder went beyond the polite stop */
+	uint64_t oom_kills; /* by the kernel, in this cell */
+	uint64_t pids_refused;
+	enum engine_end end; /* as the engine classifies it */
+	enum engine_fault fault;
+	bool fuzzed; /* fuzzing began in this cell */
+};
+enum failure failure_of(const struct cell_facts *f);
+
+/* What to do next with the job. */
+struct loop_guard {
+	uint32_t failures;     /* in this run */
+	uint32_t failures_max; /* "max_crashes" */
+	uint32_t barren;       /* failures in a row, each soon and without new coverage */
+};
+enum { BARREN_MAX = 5 };
+
+/* The reason to end the job after a cell that nobody asked to end; REASON_NONE:
+ * start it again. */
+enum reason reason_after(const struct cell_facts *f, enum failure what, const struct loop_guard *g);
+
+#endif

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/schedule/run.h"
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/schedule/job.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
+#define TICK_US USEC_PER_SEC
+/* Walking what cells wrote costs: only when the file system lost this share of
+ * the smallest limit since the last walk, and otherwise this often. */
+#define DISK_WALK_US (10 * USEC_PER_SEC)
+enum { DISK_WALK_SHARE = 8 };
+
+struct run {
+	struct run_opts o;
+	struct job_env env;
+	struct job *jobs;
+	size_t n;
+	struct target_row *rows;
+	struct run_view view;
+	struct source *tick, *signals[5];
+	unsigned running, ended;
+	uint64_t began_us, deadline_us; /* 0: none */
+	uint64_t memory_used;		/* sum of the limits of what runs */
+	uint64_t disk_walked_us, disk_free, disk_step;
+	unsigned stops; /* how often we were asked to end */
+	bool paused;
+	int failed; /* -errno of the loop's own trouble */
+	struct err err;
+};
+
+static const struct run_view *look(struct run *r)
+{
+	uint64_t now = clock_mono_us();
+	struct rusage ru;
+
+	for (size_t i = 0; i < r->n; i++)
+		job_row(&r->jobs[i], now, &r->rows[i]);
+	r->view.elapsed_us = now - r->began_us;
+	r->view.running = r->running;
+	r->view.paused = r->paused;
+	r->view.interrupted = r->stops > 0;
+	if (getrusage(RUSAGE_SELF, &ru) == 0) {
+		r->view.own_peak_rss = (uint64_t)ru.ru_maxrss * 1024;
+		r->view.own_cpu_us =
+		    (uint64_t)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * USEC_PER_SEC +
+		    (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec);
+	}
+	return &r->view;
+}
+
+static size_t waiting(const struct run *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		n += r->jobs[i].phase == PHASE_QUEUED;
+	return n;
+}
+
+static void start_job(struct run *r, struct job *j, uint64_t now)
+{
+	uint64_t used = job_wall_us(j, now);
+	uint64_t own = j->cfg.max_time_us > used ? j->cfg.max_time_us - used : 0;
+	uint64_t left = r->deadline_us > now ? r->deadline_us - now : 0;
+	uint64_t budget = own;
+	enum reason at_end = REASON_TIME_LIMIT;
+
+	if (r->deadline_us) {
+		budget = plan_budget(own, left, r->o.workers, waiting(r));
+		if (budget == left && budget < own)
+			at_end = REASON_RUN_DEADLINE;
+	}
+	j->active = true;
+	r->running++;
+	r->memory_used += j->cfg.memory;
+	job_start(j, budget, at_end);
+}
+
+static void fill(struct run *r)
+{
+	uint64_t now = clock_mono_us();
+
+	if (r->stops || r->paused)
+		return;
+	for (size_t i = 0; i < r->n && r->running < r->o.workers; i++) {
+		struct job *j = &r->jobs[i];
+
+		if (j->phase == PHASE_QUEUED &&
+		    (r->running == 0 ||
+		     plan_admits(r->memory_used, j->cfg.memory, r->o.machine_memory)))
+			start_job(r, j, now);
+	}
+}
+
+static void each_job(struct run *r, void (*fn)(struct job *j, enum reason why), enum reason why)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->jobs[i].phase != PHASE_DONE)
+			fn(&r->jobs[i], why);
+}
+
+static void end_politely(struct job *j, enum reason why)
+{
+	job_stop(j, why, false);
+}
+
+/* All cells are gone: give the machine back until somebody says SIGCONT. */
+static void sleep_paused(struct run *r)
+{
+	uint64_t before = clock_mono_us();
+
+	r->o.event(r->o.arg, look(r), SIZE_MAX, "paused");
+	(void)raise(SIGSTOP);
+	if (r->deadline_us)
+		r->deadline_us += clock_mono_us() - before;
+	r->began_us += clock_mono_us() - before;
+	r->paused = false;
+	r->o.event(r->o.arg, look(r), SIZE_MAX, "continued");
+	fill(r);
+}
+
+static const char *news_text(enum job_news n)
+{
+	switch (n) {
+	case JOB_STARTED:
+		return "started";
+	case JOB_RESTARTED:
+		return "restarted";
+	case JOB_FAILED:
+		return "failed";
+	case JOB_REQUEUED:
+		return "requeued";
+	case JOB_ENDED:
+		break;
+	}
+	return "ended";
+}
+
+static void on_news(void *arg, struct job *j, enum job_news n)
+{
+	struct run *r = arg;
+
+	r->o.event(r->o.arg, look(r), j->index, news_text(n));
+	if (n != JOB_ENDED && n != JOB_REQUEUED)
+		return;
+	r->ended += n == JOB_ENDED;
+	if (j->active) {
+		j->active = false;
+		r->running--;
+		r->memory_used -= j->cfg.memory;
+	}
+	if (r->ended == r->n)
+		loop_stop(r->o.loop);
+	else if (r->paused && r->running == 0)
+		sleep_paused(r);
+	else
+		fill(r);
+}
+
+static uint64_t free_bytes(const struct run *r)
+{
+	struct statvfs v;
+
+	if (fstatvfs(r->o.dirs->work, &v) < 0)
+		return UINT64_MAX; /* no answer is no reason to stop */
+	return (uint64_t)v.f_bavail * v.f_frsize;
+}
+
+static void check_job_disk(struct run *r, struct job *j)
+{
+	struct fs_usage u;
+	struct err e;
+	int fd;
+
+	if (j->phase != PHASE_RUNNING || fs_open_dir(r->o.dirs->work, j->target->name, &fd, &e) < 0)
+		return;
+	if (fs_usage(fd, j->cfg.disk, WORKDIR_FILES_MAX, &u, &e) == 0 &&
+	    (u.bytes >= j->cfg.disk || u.files >= WORKDIR_FILES_MAX))
+		job_stop(j, REASON_DISK_LIMIT, true);
+	close(fd);
+}
+
+/* The kernel has no limit for a directory: watch how fast the file system
+ * fills, and look closer when it does. */
+static void check_disk(struct run *r, uint64_t now)
+{
+	uint64_t avail = free_bytes(r);
+	bool fell = avail < r->disk_free && r->disk_free - avail >= r->disk_step;
+
+	if (avail > r->disk_free)
+		r->disk_free = avail;
+	if (avail < r->o.disk_reserve) {
+		each_job(r, end_politely, REASON_DISK_LIMIT);
+		return;
+	}
+	if (!fell && now - r->disk_walked_us < DISK_WALK_US)
+		return;
+	r->disk_walked_us = now;
+	r->disk_free = avail;
+	for (size_t i = 0; i < r->n; i++)
+		check_job_disk(r, &r->jobs[i]);
+}
+
+static void on_tick(void *arg)
+{
+	struct run *r = arg;
+	uint64_t now = clock_mono_us();
+
+	for (size_t i = 0; i < r->n; i++)
+		job_tick(&r->jobs[i], now);
+	check_disk(r, now);
+	if (r->deadline_us && now >= r->deadline_us && !r->paused)
+		each_job(r, end_politely, REASON_RUN_DEADLINE);
+	if (r->o.second)
+		r->o.second(r->o.arg, look(r));
+	r->failed = loop_set_timer(r->tick, now + TICK_US, &r->err);
+	if (r->failed < 0)
+		each_job(r, job_kill, REASON_LOST);
+}
+
+static void on_end_signal(void *arg, int signo)
+{
+	struct run *r = arg;
+
+	(void)signo;
+	r->paused = false;
+	r->stops++;
+	r->o.event(r->o.arg, look(r), SIZE_MAX, r->stops == 1 ? "stopping" : "killing");
+	each_job(r, r->stops == 1 ? end_politely : job_kill, REASON_STOPPED);
+}
+
+static void on_pause_signal(void *arg, int signo)
+{
+	struct run *r = arg;
+
+	(void)signo;
+	if (r->stops || r->paused)
+		return;
+	r->paused = true;
+	for (size_t i = 0; i < r->n; i++)
+		job_pause(&r->jobs[i]);
+	if (r->running == 0)
+		sleep_paused(r);
+}
+
+static int watch(struct run *r, struct err *e)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+	size_t n = 0;
+	int rc = loop_add_timer(r->o.loop, r->began_us + TICK_US, on_tick, r, &r->tick, e);
+
+	for (; rc == 0 && n < sizeof(ends) / sizeof(ends[0]); n++)
+		rc = loop_add_signal(r->o.loop, ends[n], on_end_signal, r, &r->signals[n], e);
+	if (rc == 0)
+		rc = loop_add_signal(r->o.loop, SIGTSTP, on_pause_signal, r, &r->signals[n], e);
+	return rc;
+}
+
+static int make_jobs(struct run *r, struct plan *plan, struct err *e)
+{
+	uint64_t smallest = UINT64_MAX;
+
+	r->jobs = sys_calloc(plan->n ? plan->n : 1, sizeof(*r->jobs));
+	r->rows = sys_calloc(plan->n ? plan->n : 1, sizeof(*r->rows));
+	if (!r->jobs || !r->rows)
+		return err_sys(e, "allocate %zu jobs", plan->n);
+	for (; r->n < plan->n; r->n++) {
+		struct plan_entry *p = &plan->v[r->n];
+
+		if (p->cfg.disk < smallest)
+			smallest = p->cfg.disk;
+		job_init(&r->jobs[r->n], &r->env, p->target, &p->cfg, r->n);
+	}
+	r->disk_step = smallest / DISK_WALK_SHARE;
+	return 0;
+}
+
+static struct run *run_new(const struct run_opts *o)
+{
+	struct run *r = sys_calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->o = *o;
+	r->began_us = clock_mono_us();
+	r->deadline_us = o->total_us ? r->began_us + o->total_us : 0;
+	r->env = (struct job_env){
+	    .loop = o->loop,
+	    .host = o->host,
+	    .state = o->state,
+	    .dirs = o->dirs,
+	    .quarantine = -1,
+	    .rootfs = o->rootfs,
+	    .log_limit = o->log_limit,
+	    .news = on_news,
+	    .arg = r,
+	};
+	r->view = (struct run_view){
+	    .id = o->dirs->id,
+	    .version = FUZZCELL_VERSION,
+	    .layout = o->layout,
+	    .commit = o->commit,
+	    .started_real_us = clock_real_us(),
+	    .total_us = o->total_us,
+	    .workers = o->workers,
+	};
+	return r;
+}
+
+int run_all(const struct run_opts *o, struct plan *plan, struct run **ret, struct err *e)
+{
+	struct run *r = run_new(o);
+	int rc;
+
+	if (!r)
+		return err_sys(e, "allocate the run");
+	r->disk_free = free_bytes(r);
+	rc = fs_open_dir(o->state->dirfd, "quarantine", &r->env.quarantine, e);
+	if (rc == 0)
+		rc = make_jobs(r, plan, e);
+	r->view.rows = r->rows;
+	r->view.n_rows = r->n;
+	if (rc == 0)
+		rc = watch(r, e);
+	if (rc == 0 && r->n > 0) {
+		fill(r);
+		rc = loop_run(o->loop, e);
+	}
+	if (rc == 0 && r->failed < 0) {
+		rc = r->failed;
+		*e = r->err;
+	}
+	if (rc < 0) {
+		run_free(r);
+		return rc;
+	}
+	r->view.ended_real_us = clock_real_us();
+	*ret = r;
+	return 0;
+}
+
+const struct run_view *run_result(struct run *r)
+{
+	return look(r);
+}
+
+void run_free(struct run *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n; i++)
+		job_done(&r->jobs[i]);
+	source_remove(r->tick);
+	for (size_t i = 0; i < sizeof(r->signals) / sizeof(r->signals[0]); i++)
+		source_remove(r->signals[i]);
+	if (r->env.quarantine >= 0)
+		close(r->env.quarantine);
+	free(r->jobs);
+	free(r->rows);
+	free(r);
+}

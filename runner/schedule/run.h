@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_SCHEDULE_RUN_H
+#define RUNNER_SCHEDULE_RUN_H
+
+#include "base/loop.h"
+#include "images/cell.h"
+#include "runner/observe/row.h"
+#include "runner/schedule/plan.h"
+#include "runner/state/state.h"
+
+/* One pass over the planned targets: at most workers cells at once, each target
+ * until a reason to end it, all until the run's deadline.
+ *
+ * Signals: SIGINT, SIGTERM and SIGHUP end the run politely, a second one at
+ * once; SIGTSTP ends the cells, gives their share of the machine back and stops
+ * this process, SIGCONT goes on with the time that was left. */
+struct run_opts {
+	struct loop *loop;
+	struct cell_host *host;
+	struct state *state;
+	const struct run_dirs *dirs;
+	const char *rootfs;
+	unsigned workers;
+	uint64_t total_us; /* 0: no cap */
+	uint64_t log_limit, disk_reserve;
+	uint64_t machine_memory; /* what the sum of the cells' limits may reach */
+	const char *layout, *commit;
+	/* Told whenever there is something new to see, and once a second. */
+	void (*event)(void *arg, const struct run_view *v, size_t row, const char *what);
+	void (*second)(void *arg, const struct run_view *v);
+	void *arg;
+};
+
+/* Takes the plan's values.  Fills *ret with the final view: its rows and strings
+ * live until run_free(). */
+struct run;
+MUST_CHECK int run_all(const struct run_opts *o, struct plan *plan, struct run **ret,
+		       struct err *e);
+const struct run_view *run_result(struct run *r);
+void run_free(struct run *r); /* NULL is fine */
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/state/joblog.h"
+
+#include "base/sys.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Kept free of target output, for our own lines. */
+enum { NOTE_ROOM = 16384, NOTE_MAX = 512 };
+
+int joblog_open(struct joblog *l, int dirfd, const char *name, uint64_t cap, struct err *e)
+{
+	int fd = sys_openat(dirfd, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0640);
+
+	if (fd < 0)
+		return err_sys(e, "open log '%s'", name);
+	*l = (struct joblog){.fd = fd, .cap = cap < JOBLOG_MIN ? JOBLOG_MIN : cap};
+	return 0;
+}
+
+static void put(struct joblog *l, const char *p, uint64_t n)
+{
+	if (l->broken || n == 0)
+		return;
+	if (sys_write_all(l->fd, p, n) < 0) {
+		l->broken = true;
+		l->dropped += n;
+		return;
+	}
+	l->written += n;
+}
+
+static void ring(struct joblog *l, const char *p, size_t n)
+{
+	if (!l->tail)
+		l->tail = sys_malloc(JOBLOG_TAIL);
+	if (!l->tail) {
+		l->dropped += n;
+		return;
+	}
+	for (size_t i = n > JOBLOG_TAIL ? n - JOBLOG_TAIL : 0; i < n;) {
+		size_t at = (size_t)((l->tail_n + i) % JOBLOG_TAIL);
+		size_t run = n - i < JOBLOG_TAIL - at ? n - i : JOBLOG_TAIL - at;
+
+		memcpy(l->tail + at, p + i, run);
+		i += run;
+	}
+	l->tail_n += n;
+}
+
+void joblog_write(struct joblog *l, struct slice bytes)
+{
+	uint64_t head = l->cap / 2;
+	uint64_t now = l->written < head && l->tail_n == 0 ? head - l->written : 0;
+
+	if (now > bytes.n)
+		now = bytes.n;
+	put(l, bytes.p, now);
+	if (bytes.n > now)
+		ring(l, bytes.p + now, bytes.n - now);
+}
+
+void joblog_flush(struct joblog *l)
+{
+	uint64_t have = l->tail_n < JOBLOG_TAIL ? l->tail_n : JOBLOG_TAIL;
+	uint64_t room = l->cap > l->written + NOTE_ROOM ? l->cap - l->written - NOTE_ROOM : 0;
+	uint64_t keep = have < room ? have : room;
+	uint64_t from = l->tail_n - keep, at = from % JOBLOG_TAIL;
+
+	if (l->tail_n == 0)
+		return;
+	l->dropped += from;
+	if (from > 0)
+		joblog_note(l, "%llu bytes of output left out here", (unsigned long long)from);
+	if (keep > 0 && at + keep > JOBLOG_TAIL) {
+		put(l, l->tail + at, JOBLOG_TAIL - at);
+		put(l, l->tail, keep - (JOBLOG_TAIL - at));
+	} else if (keep > 0) {
+		put(l, l->tail + at, keep);
+	}
+	l->tail_n = 0;
+}
+
+void joblog_note(struct joblog *l, const char *fmt, ...)
+{
+	char text[NOTE_MAX];
+	va_list ap;
+	int n, m;
+
+	n = snprintf(text, sizeof(text), "\n[fuzzcell] ");
+	va_start(ap, fmt);
+	m = vsnprintf(text + n, sizeof(text) - (size_t)n - 1, fmt, ap);
+	va_end(ap);
+	if (m < 0)
+		return;
+	n += m < (int)sizeof(text) - n - 2 ? m : (int)sizeof(text) - n - 2;
+	text[n++] = '\n';
+	if (l->written + (uint64_t)n <= l->cap)
+		put(l, text, (uint64_t)n);
+}
+
+void joblog_close(struct joblog *l)
+{
+	joblog_flush(l);
+	if (l->fd >= 0)
+		close(l->fd);
+	free(l->tail);
+	*l = (struct joblog){.fd = -1};
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/state/state.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/fs.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+
+enum { MODE_DIR = 0750 };
+
+static int default_path(char **ret, struct err *e)
+{
+	const char *env = getenv("FUZZCELL_STATE_DIR");
+	const char *home = getenv("HOME");
+	char *p;
+
+	if (env && *env)
+		p = sys_strdup(env);
+	else if (home && *home == '/')
+		p = sys_asprintf("%s/.fuzzcell", home);
+	else
+		return err_set(
+		    e, ENOENT,
+		    "no state directory: give --state-dir, or set FUZZCELL_STATE_DIR or HOME");
+	if (!p)
+		return err_sys(e, "allocate a path");
+	*ret = p;
+	return 0;
+}
+
+static int open_dir(struct state *s, const char *path, struct err *e)
+{
+	int r = fs_mkdirs(AT_FDCWD, path, MODE_DIR, e);
+
+	if (r < 0)
+		return err_wrap(e, "state directory");
+	s->dirfd = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+	if (s->dirfd < 0)
+		return err_sys(e, "open state directory '%s'", path);
+	s->path = realpath(path, NULL); /* a person's path, not a target's */
+	if (!s->path)
+		return err_sys(e, "resolve state directory '%s'", path);
+	return 0;
+}
+
+/* The lock is the kernel's: it goes when the holder dies, so the file may stay. */
+static int take_lock(struct state *s, struct err *e)
+{
+	char text[32] = "";
+	ssize_t n;
+
+	s->lock_fd = sys_openat(s->dirfd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0640);
+	if (s->lock_fd < 0)
+		return err_sys(e, "open '%s/lock'", s->path);
+	if (flock(s->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK)
+			return err_sys(e, "lock '%s/lock'", s->path);
+		n = sys_pread(s->lock_fd, text, sizeof(text) - 1, 0);
+		text[n > 0 ? n : 0] = '\0';
+		text[strcspn(text, "\n")] = '\0';
+		return err_set(e, EBUSY, "another run holds '%s/lock' (process %s)", s->path,
+			       *text ? text : "unknown");
+	}
+	n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
+	if (ftruncate(s->lock_fd, 0) < 0 || sys_write_all(s->lock_fd, text, (size_t)n) < 0)
+		return err_sys(e, "write '%s/lock'", s->path);
+	return 0;
+}
+
+static int make_layout(struct state *s, struct err *e)
+{
+	static const char *const dirs[] = {"corpus", "quarantine", "stats", "logs", "work"};
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		int r = fs_mkdirs(s->dirfd, dirs[i], MODE_DIR, e);
+
+		if (r < 0)
+			return err_wrap(e, "state directory '%s'", s->path);
+	}
+	return 0;
+}
+
+int state_open(const char *path, bool lock, struct state **ret, struct err *e)
+{
+	_autofree_ char *def = NULL;
+	struct state *s = sys_calloc(1, sizeof(*s));
+	char hex[DIGEST_SHA1_HEX];
+	int r = 0;
+
+	if (!s)
+		return err_sys(e, "allocate the state");
+	*s = (struct state){.dirfd = -1, .lock_fd = -1};
+	if (!path)
+		r = default_path(&def, e);
+	if (r == 0)
+		r = open_dir(s, path ? path : def, e);
+	if (r == 0 && lock)
+		r = take_lock(s, e);
+	if (r == 0 && lock)
+		r = make_layout(s, e);
+	if (r < 0) {
+		state_close(s);
+		return r;
+	}
+	digest_sha1_hex(slice_of(s->path), hex);
+	snprintf(s->instance, sizeof(s->instance), "s-%.16s", hex);
+	*ret = s;
+	return 0;
+}
+
+void state_close(struct state *s)
+{
+	if (!s)
+		return;
+	if (s->lock_fd >= 0)
+		close(s->lock_fd);
+	if (s->dirfd >= 0)
+		close(s->dirfd);
+	free(s->path);
+	free(s);
+}
+
+/* A name that no earlier run has: the clock may have been set back. */
+static int unique_id(struct state *s, uint64_t real_us, char id[32], struct err *e)
+{
+	time_t t = (time_t)(real_us / USEC_PER_SEC);
+	char base[24], path[64];
+	struct tm tm;
+
+	if (!gmtime_r(&t, &tm) || strftime(base, sizeof(base), "%Y%m%d-%H%M%S", &tm) == 0)
+		return err_set(e, EINVAL, "the clock is out of range");
+	for (unsigned i = 1; i < 1000; i++) {
+		snprintf(id, 32, i == 1 ? "%s" : "%s-%u", base, i);
+		snprintf(path, sizeof(path), "logs/%s", id);
+		if (sys_mkdirat(s->dirfd, path, MODE_DIR) == 0)
+			return 0;
+		if (errno != EEXIST)
+			return err_sys(e, "make directory '%s/%s'", s->path, path);
+	}
+	return err_set(e, EEXIST, "too many runs named '%s'", base);
+}
+
+static int open_made(int dirfd, const char *path, int *ret, struct err *e)
+{
+	int r = fs_mkdirs(dirfd, path, MODE_DIR, e);
+
+	return r < 0 ? r : fs_open_dir(dirfd, path, ret, e);
+}
+
+static int open_run(struct state *s, struct run_dirs *r, struct err *e)
+{
+	char path[64];
+	int rc;
+
+	snprintf(path, sizeof(path), "logs/%s", r->id);
+	rc = open_made(s->dirfd, path, &r->logs, e);
+	if (rc == 0)
+		rc = open_made(r->logs, "crashes", &r->crashes, e);
+	snprintf(path, sizeof(path), "work/%s", r->id);
+	if (rc == 0)
+		rc = open_made(s->dirfd, path, &r->work, e);
+	if (rc < 0)
+		return rc;
+	r->work_path = sys_asprintf("%s/%s", s->path, path);
+	return r->work_path ? 0 : err_sys(e, "allocate a path");
+}
+
+static int note_start(struct state *s, uint64_t real_us, const char *commit, struct err *e)
+{
+	char text[32];
+	int r;
+
+	snprintf(text, sizeof(text), "%llu\n", (unsigned long long)(real_us / USEC_PER_SEC));
+	r = fs_replace(s->dirfd, "last_run_timestamp", slice_of(text), e);
+	if (r == 0 && commit)
+		r = fs_replace(s->dirfd, "last_run_commit", slice_of(commit), e);
+	return r;
+}
+
+int state_run_begin(struct state *s, uint64_t real_us, const char *commit, struct run_dirs *ret,
+		    struct err *e)
+{
+	struct run_dirs d = {.logs = -1, .crashes = -1, .work = -1};
+	int r = unique_id(s, real_us, d.id, e);
+
+	if (r == 0)
+		r = open_run(s, &d, e);
+	if (r == 0)
+		r = note_start(s, real_us, commit, e);
+	if (r < 0) {
+		state_run_end(s, &d);
+		return r;
+	}
+	*ret = d;
+	return 0;
+}
+
+void state_run_end(struct state *s, struct run_dirs *r)
+{
+	char path[64];
+	struct err e;
+
+	if (r->work >= 0) {
+		snprintf(path, sizeof(path), "work/%s", r->id);
+		(void)!fs_remove_tree(s->dirfd, path, &e); /* the next start sweeps it */
+		close(r->work);
+	}
+	if (r->crashes >= 0)
+		close(r->crashes);
+	if (r->logs >= 0)
+		close(r->logs);
+	free(r->work_path);
+	*r = (struct run_dirs){.logs = -1, .crashes = -1, .work = -1};
+}
+
+int state_open_corpus(struct state *s, const char *target, int *ret_fd, struct err *e)
+{
+	_autofree_ char *path = sys_asprintf("corpus/%s", target);
+
+	return path ? open_made(s->dirfd, path, ret_fd, e) : err_sys(e, "allocate a path");
+}
+
+int state_append_history(struct state *s, const char *name, const json_t *line, struct err *e)
+{
+	_autoclose_ int dir = -1;
+	_autofree_ char *text = NULL;
+	int r = fs_open_dir(s->dirfd, "stats", &dir, e);
+
+	if (r == 0)
+		r = json_print(line, 0, &text, e);
+	if (r == 0)
+		r = fs_append_line(dir, name, slice_of(text), e);
+	return r < 0 ? err_wrap(e, "history 'stats/%s'", name) : 0;
+}

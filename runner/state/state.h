@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_STATE_STATE_H
+#define RUNNER_STATE_STATE_H
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/scan.h"
+
+#include <stdbool.h>
+
+/* The state directory (layout: docs/architecture.md, "On disk") and its lock:
+ * one writer at a time, however it dies. */
+struct state {
+	char *path; /* absolute, real */
+	int dirfd;
+	int lock_fd;	   /* -1: opened without the lock */
+	char instance[24]; /* "s-0123456789abcdef": names our groups and runtime directory */
+};
+
+/* path NULL: $FUZZCELL_STATE_DIR, else ~/.fuzzcell.  Made when missing.
+ * -EBUSY: another process holds the lock (its pid is in the text). */
+MUST_CHECK int state_open(const char *path, bool lock, struct state **ret, struct err *e);
+void state_close(struct state *s); /* NULL is fine */
+
+/* A run: its directories exist when it is made. */
+struct run_dirs {
+	char id[32];	 /* "YYYYMMDD-HHMMSS" in UTC, unique in this state directory */
+	int logs;	 /* logs/<id> */
+	int crashes;	 /* logs/<id>/crashes */
+	int work;	 /* work/<id> */
+	char *work_path; /* absolute */
+};
+MUST_CHECK int state_run_begin(struct state *s, uint64_t real_us, const char *commit,
+			       struct run_dirs *ret, struct err *e);
+/* Removes the run's work directory and closes. */
+void state_run_end(struct state *s, struct run_dirs *r);
+
+/* corpus/<target>, made when missing; close() it. */
+MUST_CHECK int state_open_corpus(struct state *s, const char *target, int *ret_fd, struct err *e);
+
+/* One line in stats/<name>. */
+MUST_CHECK int state_append_history(struct state *s, const char *name, const json_t *line,
+				    struct err *e);
+
+#endif
