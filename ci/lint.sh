@@ -14,7 +14,6 @@ export B
 flags=(-std=c11 -I. -D_GNU_SOURCE '-DFUZZCELL_VERSION="lint"')
 read -r -a package_flags < <(pkg-config --cflags libsystemd jansson libseccomp libcgroup libarchive libmd)
 flags+=("${package_flags[@]}")
-export flags_text="${flags[*]}"
 
 n=0
 bad=0
@@ -92,18 +91,13 @@ no_fault_points() {
 	! nm "$B/fuzzcell" | grep fault_arm
 }
 
+# Both take seconds a file: two at a time.
 analyse() {
-	gcc $flags_text -O1 -fanalyzer -Werror -c -o /dev/null "$1"
+	sources | xargs -0 -r -n 1 -P 2 gcc "${flags[@]}" -O1 -fanalyzer -Werror -c -o /dev/null
 }
 
 tidy() {
-	clang-tidy --quiet "$1" -- $flags_text 2>&1
-}
-export -f analyse tidy
-
-# each FUNCTION: over every source, two at a time.
-each() {
-	sources | xargs -0 -r -n 1 -P 2 bash -c "$1 \"\$1\"" -
+	sources | xargs -0 -r -P 2 -I '{}' clang-tidy --quiet '{}' -- "${flags[@]}"
 }
 
 quick() {
@@ -120,8 +114,8 @@ slow() {
 	check 'gcc build' built B="$B" all
 	check 'no fault points in the product' no_fault_points
 	check 'clang build' built CC=clang B="$B-clang" all
-	check 'gcc -fanalyzer' each analyse
-	check 'clang-tidy' each tidy
+	check 'gcc -fanalyzer' analyse
+	check 'clang-tidy' tidy
 }
 
 case ${1:-all} in

@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Functions that we do not call and headers that a room does not include, with the
+# reasons; SPDX lines; no paths of somebody's machine.  Comments and strings do
+# not count.  A line may opt out with /* allow: reason */ on it or above it.
+#
+# usage: ci/banned.sh    prints what is wrong, status 1
+set -eu -o pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+code=$(mktemp)
+trap 'rm -f "$code"' EXIT
+bad=0
+
+tracked() {
+	git ls-files --cached --others --exclude-standard -- "$@" | while IFS= read -r f; do
+		[[ ! -f $f ]] || printf '%s\n' "$f"
+	done
+}
+
+# FILE:LINE:CODE of every line that was not waived, without comments and strings.
+# shellcheck disable=SC2016 # awk's
+strip='
+FNR == 1 { comment = above = 0 }
+{
+	line = $0
+	out = ""
+	waived = above || line ~ /\/\* allow: [^ *]/
+	above = line ~ /^[ \t]*\/\* allow: [^ *].*\*\/$/
+	if (!comment && line ~ /^#[ \t]*include/) { out = line; line = "" }
+	while (line != "") {
+		if (comment) {
+			if (!match(line, /\*\//)) break
+			line = substr(line, RSTART + 2)
+			comment = 0
+		} else if (match(line, /\/\*|"([^"\\]|\\.)*"|\047([^\047\\]|\\.)*\047/)) {
+			comment = substr(line, RSTART, 2) == "/*"
+			out = out substr(line, 1, RSTART - 1) (comment ? " " : "\"\"")
+			line = substr(line, RSTART + RLENGTH)
+		} else {
+			out = out line
+			break
+		}
+	}
+	if (!waived && out ~ /[^ \t]/)
+		print FILENAME ":" FNR ":" out
+}'
+tracked 'base/*.[ch]' 'cgroups/*.[ch]' 'images/*.[ch]' 'runner/*.[ch]' |
+	xargs awk "$strip" >"$code"
+
+# forbid WHY REGEX [FILES]: lines that match, outside of FILES (a regex of paths).
+forbid() {
+	local hits
+
+	hits=$(grep -E -- "$2" "$code" | grep -vE "^(${3:-none}):" || true)
+	[[ -n $hits ]] || return 0
+	printf '%s:\n%s\n' "$1" "$hits"
+	bad=1
+}
+
+# calls WHY NAMES [FILES]: calls of functions; ".name(" and "->name(" are members.
+calls() {
+	forbid "$1" "^[^:]*:[0-9]*:(.*[^_.>[:alnum:]])?($2)[[:space:]]*\(" "${3:-}"
+}
+
+# includes WHY ROOM HEADERS: no file of ROOM (a regex of paths) includes HEADERS.
+includes() {
+	forbid "$1" "^($2)[^:]*:[0-9]*:#[[:space:]]*include[[:space:]]+[\"<]($3)"
+}
+
+# only LIBRARY HEADERS FILES: a library is known in one module.
+only() {
+	forbid "$1 belongs in $3" "^[^:]*:[0-9]*:#[[:space:]]*include[[:space:]]+<($2)>" "$3"
+}
+
+calls 'unbounded or lossy (snprintf, slices)' \
+	'v?sprintf|st[rp]cpy|strcat|gets|strncpy|strtok(_r)?|alloca'
+calls 'numbers by scan_u64, which has a maximum' \
+	'ato(i|l|ll|f)|strto(l|ll|ul|ull|imax|umax|d|f|ld)|v?[fs]?scanf'
+calls 'no shell' 'system|popen|wordexp'
+calls 'use sys_*: tests make each fail' \
+	'(m|c|re)alloc|reallocarray|strn?dup|openat2?|open|creat|fopen|opendir|rename(at)?|f(data)?sync|mkdir(at)?|unlink(at)?|rmdir|remove|pipe2?' \
+	'base/sys\.c'
+calls 'no signal handlers: loop_add_signal' 'signal|sigaction|bsd_signal'
+calls 'a number may be another process by now: proc_kill' 'kill|killpg|tgkill' 'base/proc\.c'
+calls 'nothing waits but the loop' '(u|nano|clock_nano)?sleep|p?select|p?poll|epoll_p?wait' 'base/loop\.c'
+calls 'return an error; only main ends the program' 'exit|quick_exit|abort|atexit|longjmp|siglongjmp' \
+	'runner/main\.c'
+calls 'paths are relative to a held directory' 'chdir|fchdir|realpath|mktemp|tempnam|tmpnam'
+forbid 'ownership is scope: no goto' '[^_[:alnum:]]goto[^_[:alnum:]]'
+forbid 'struct in the reader'"'"'s face: no typedef' '[^_[:alnum:]]typedef[[:space:]]+(struct|union|enum)[^_[:alnum:]]'
+# Adapters are pure: text in, values out.
+forbid 'an engine adapter has no clock' \
+	'^runner/engine/[^:]*:[0-9]*:(.*[^_.>[:alnum:]])?(time|clock_[a-z_]*|gettimeofday)[[:space:]]*\('
+
+# Arrows: runner -> images -> cgroups -> base; only main.c knows command/.
+includes 'base/ knows nobody' base/ '(cgroups|images|runner|tests)/'
+includes 'cgroups/ stands on base/' cgroups/ '(images|runner|tests)/'
+includes 'images/ stands on base/ and cgroups/' images/ '(runner|tests)/'
+includes 'no product code includes tests' runner/ 'tests/'
+includes 'an engine adapter knows base/ and its interface' runner/engine/ \
+	'cgroups/|images/|runner/([^e]|e[^n])'
+includes 'cells are the business of schedule/ and command/' \
+	'runner/(main|config/|discover/|engine/|corpus/|crash/|publish/|trigger/|observe/|state/)' \
+	'(cgroups|images)/'
+includes 'only main.c knows command/' \
+	'runner/(config|discover|engine|schedule|corpus|crash|publish|trigger|observe|state)/' 'runner/command/'
+
+only libcgroup 'libcgroup\.h|libcgroup/.*' 'cgroups/group\.c'
+only libseccomp 'seccomp\.h' 'images/seccomp\.c'
+only jansson 'jansson\.h' 'base/json\.h'
+only sd-event 'systemd/.*' 'base/loop\.c'
+only libmd 'sha[0-9]*\.h|md[0-9]*\.h|rmd160\.h' 'base/digest\.c'
+only libcurl 'curl/.*' 'runner/publish/http\.c'
+only libarchive 'archive(_entry)?\.h' 'runner/discover/[a-z_]*\.c'
+if [[ $(grep -cE '#include <archive\.h>' "$code" || true) -gt 1 ]]; then
+	echo 'libarchive belongs in one file:'
+	grep -E '#include <archive\.h>' "$code"
+	bad=1
+fi
+
+# Rooms do not include each other in a circle.
+circle=$(sed -nE 's|^runner/([a-z]+)/[^:]*:[0-9]*:#include "runner/([a-z]+)/.*|\1 \2|p' "$code" |
+	awk '$1 != $2' | sort -u | tsort 2>&1 >/dev/null) || true
+if [[ -n $circle ]]; then
+	printf 'rooms include each other in a circle:\n%s\n' "$circle"
+	bad=1
+fi
+
+while IFS= read -r f; do
+	head -n 2 "$f" | grep -q 'SPDX-License-Identifier: Apache-2.0' && continue
+	echo "$f: no SPDX line"
+	bad=1
+done < <(tracked '*.c' '*.h' '*.inc' '*.sh' '*.bash' '*.bats' '*.mk' '*.awk' Makefile Dockerfile .ci/run)
+
+# Written so that these lines do not match.
+if git grep -nIE '(^|[^[:alnum:]_.$}-])/(wor[k]/(main|shared)|hom[e]/[a-z]+)/' -- . ':!LICENSE'; then
+	echo 'a path of somebody'"'"'s machine'
+	bad=1
+fi
+exit "$bad"
