@@ -244,6 +244,7 @@ const struct engine_ops engine_libfuzzer = {
     .line = libfuzzer_line,
     .classify = classify,
     .artifact = libfuzzer_artifact,
+    .stop_signal = SIGUSR1,
     /* ASan leaves it to libFuzzer (handle_abort=0), which says "deadly signal", writes
      * crash-..., and ends; from any thread, also while the target hangs. */
     .stop_signal = SIGUSR1,

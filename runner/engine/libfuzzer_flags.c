@@ -25,7 +25,7 @@ static const struct {
 } refused[] = {
     {"artifact_prefix", by_job},
     {"exact_artifact_path", "it overwrites one artifact with the next"},
-    {"stop_file", by_job},
+    {"stop_file", "fuzzcell stops a job by a signal; a file costs a system call an input"},
     {"max_total_time", "set the key \"max_time\" instead"},
     {"timeout", "set the key \"timeout\" instead"},
     {"rss_limit_mb", "set the key \"rss_limit\" (or \"memory\") instead"},
