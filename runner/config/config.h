@@ -84,8 +84,17 @@ const char *config_state_dir(const struct config *c);
 MUST_CHECK int config_resolve(const struct config *c, const char *target, struct target_config *ret,
 			      struct err *e);
 
+/* Sets one key for every target, after everything that the file says: "run.workers",
+ * "defaults.max_time", "state_dir", ... (no lists, no sections).  text is what a
+ * person types: "3", "2m", "none"; relative paths are relative to the working
+ * directory.  The last one of a key wins.  Contradictions show in config_resolve(). */
+MUST_CHECK int config_override(struct config *c, const char *key, const char *text, struct err *e);
+
 /* The same for a person: {"memory": {"value": "2GiB", "from": "config.json:14 targets.\"css_*\""},
- * ...}; "from" is "built-in", or place and section, or "derived from memory". */
+ * ...} with the keys of the top level ("cgroup"), of the run ("run.workers") and of
+ * the target ("plateau.window"), in the order of the schema.  A value is what could
+ * stand in the file (null: unset); "from" is "built-in", or place and section, or
+ * "derived from memory", or "command line".  target NULL: no glob applies. */
 MUST_CHECK int config_explain(const struct config *c, const char *target, json_t **ret,
 			      struct err *e);
 /* Globs under "targets" that match none of names: a likely typo. */

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/config/config.h"
+
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/config/layers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+
+enum { CONFIG_MAX_SOURCES = 64 };
+
+/* --- names ----------------------------------------------------------------- */
+
+static int working_directory(char **ret, struct err *e)
+{
+	char dir[PATH_MAX];
+
+	if (!getcwd(dir, sizeof(dir)))
+		return err_sys(e, "find the working directory");
+	*ret = sys_strdup(dir);
+	return *ret ? 0 : err_sys(e, "copy a path");
+}
+
+/* The directory that the file of this name stands in, absolute. */
+static int directory_of(const char *cwd, const char *name, char **ret, struct err *e)
+{
+	const char *slash = strrchr(name, '/');
+	size_t n = slash ? (size_t)(slash - name) : 0;
+	const char *sep = strcmp(cwd, "/") == 0 ? "" : "/";
+
+	if (!slash)
+		*ret = sys_strdup(cwd);
+	else if (*name == '/')
+		*ret = sys_strndup(name, n ? n : 1);
+	else
+		*ret = sys_asprintf("%s%s%.*s", cwd, sep, (int)n, name);
+	return *ret ? 0 : err_sys(e, "copy a path");
+}
+
+static int init_config(struct config *c, const char *name, struct err *e)
+{
+	int r = 0;
+
+	c->name = sys_strdup(name);
+	if (!c->name)
+		r = err_sys(e, "copy a path");
+	if (r == 0)
+		r = working_directory(&c->cwd, e);
+	if (r == 0)
+		r = directory_of(c->cwd, name, &c->dir, e);
+	c->file = (struct input){c->name, c->dir};
+	c->command_line = (struct input){"command line", c->cwd};
+	if (r == 0)
+		r = layer_presets(&schema_root, &c->top, e);
+	if (r == 0)
+		r = layer_presets(&schema_run, &c->run, e);
+	return r;
+}
+
+void config_free(struct config *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->n_sources; i++) {
+		free(c->sources[i].type);
+		free(c->sources[i].path);
+	}
+	for (size_t i = 0; i < c->n_overrides; i++)
+		free(c->overrides[i].text);
+	free(c->sources);
+	free(c->overrides);
+	free(c->sections);
+	layer_done(&schema_root, &c->top);
+	layer_done(&schema_run, &c->run);
+	places_done(&c->places);
+	json_decref(c->root);
+	free(c->name);
+	free(c->dir);
+	free(c->cwd);
+	free(c);
+}
+
+DEFINE_CLEANUP(struct config *, config_free)
+
+/* --- sections -------------------------------------------------------------- */
+
+/* A member of the top level with its place; NULL: it is not there. */
+static json_t *top_member(const struct config *c, const char *name, const struct where *top,
+			  uint32_t *ret_id, struct where *ret_at)
+{
+	uint32_t id = places_child(0);
+
+	for (void *i = json_object_iter(c->root); i; i = json_object_iter_next(c->root, i)) {
+		if (strcmp(json_object_iter_key(i), name) == 0) {
+			*ret_id = id;
+			*ret_at = (struct where){.up = top,
+						 .input = top->input,
+						 .key = name,
+						 .line = places_line(&c->places, id)};
+			return json_object_iter_value(i);
+		}
+		id = places_next(&c->places, id);
+	}
+	return NULL;
+}
+
+static int add_section(struct config *c, struct section s, const struct where *at, struct err *e)
+{
+	struct where_chain w;
+
+	if (!json_is_object(s.values))
+		return where_fail(s.glob ? section_where(c, &s, &w) : at, e,
+				  "not an object: write {\"key\": value, ...}");
+	s.rank = RANK_FILE + (unsigned)c->n_sections;
+	c->sections[c->n_sections++] = s;
+	return 0;
+}
+
+static int read_globs(struct config *c, json_t *globs, uint32_t id, const struct where *at,
+		      struct err *e)
+{
+	uint32_t child = places_child(id);
+
+	if (!json_is_object(globs))
+		return where_fail(at, e, "not an object: write {\"glob\": {...}, ...}");
+	for (void *i = json_object_iter(globs); i; i = json_object_iter_next(globs, i)) {
+		struct section s = {json_object_iter_key(i), true, json_object_iter_value(i), child,
+				    0};
+		struct where_chain w;
+		const char *why;
+		int r;
+
+		if (!glob_ok(s.name, &why))
+			return where_fail(section_where(c, &s, &w), e, "not a well-formed glob: %s",
+					  why);
+		r = add_section(c, s, at, e);
+		if (r < 0)
+			return r;
+		child = places_next(&c->places, child);
+	}
+	return 0;
+}
+
+static bool is_this(const struct section *s, const void *arg)
+{
+	return s == arg;
+}
+
+/* Each section is laid over the defaults once, so that a mistake shows now and
+ * not when the first target matches. */
+static int try_sections(const struct config *c, struct err *e)
+{
+	struct resolved r;
+	int n = resolve(c, is_this, NULL, &r, e);
+
+	if (n == 0)
+		target_config_done(&r.v);
+	for (size_t i = 0; n == 0 && i < c->n_sections; i++) {
+		if (!c->sections[i].glob)
+			continue;
+		n = resolve(c, is_this, &c->sections[i], &r, e);
+		if (n == 0)
+			target_config_done(&r.v);
+	}
+	return n;
+}
+
+static int read_sections(struct config *c, const struct where *top, struct err *e)
+{
+	json_t *globs = json_object_get(c->root, "targets");
+	struct where at;
+	uint32_t id;
+	json_t *j;
+	int r = 0;
+
+	c->sections = sys_calloc(json_object_size(globs) + 1, sizeof(*c->sections));
+	if (!c->sections)
+		return err_sys(e, "allocate the sections");
+	j = top_member(c, "defaults", top, &id, &at);
+	if (j)
+		r = add_section(c, (struct section){"defaults", false, j, id, 0}, &at, e);
+	if (r < 0)
+		return r;
+	j = top_member(c, "targets", top, &id, &at);
+	if (j)
+		r = read_globs(c, j, id, &at, e);
+	return r < 0 ? r : try_sections(c, e);
+}
+
+static int read_source(struct config *c, json_t *j, uint32_t id, const struct where *at,
+		       struct err *e)
+{
+	struct source_config s = {0};
+	struct origin from[SCHEMA_MAX_KEYS] = {{0}};
+	struct layer l = {c, &schema_source, {.rank = RANK_FILE, .section = "discovery"}, &s, from};
+	int r = layer_object(&l, j, id, at, e);
+	char *type;
+
+	if (r < 0) {
+		layer_done(&schema_source, &s);
+		return r;
+	}
+	type = sys_strdup(schema_find(&schema_source, "", SLICE("type"))->choices[s.type]);
+	c->sources[c->n_sources++] = (struct config_source){type, s.path};
+	return type ? 0 : err_sys(e, "copy a word");
+}
+
+static int read_sources(struct config *c, const struct where *top, struct err *e)
+{
+	struct where at;
+	uint32_t id;
+	json_t *list = top_member(c, "discovery", top, &id, &at);
+	size_t n = json_array_size(list);
+	int r = 0;
+
+	if (!list)
+		return 0;
+	if (!json_is_array(list))
+		return where_fail(&at, e,
+				  "not a list: write [{\"type\": ..., \"path\": ...}, ...]");
+	if (n > CONFIG_MAX_SOURCES)
+		return where_fail(&at, e, "more than %d places to look", CONFIG_MAX_SOURCES);
+	c->sources = sys_calloc(n + 1, sizeof(*c->sources));
+	if (!c->sources)
+		return err_sys(e, "allocate the sources");
+	id = places_child(id);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct where element = {
+		    .up = &at, .input = at.input, .index = i, .line = places_line(&c->places, id)};
+
+		r = read_source(c, json_array_get(list, i), id, &element, e);
+		id = places_next(&c->places, id);
+	}
+	return r;
+}
+
+static int read_all(struct config *c, struct err *e)
+{
+	struct where top = {.input = &c->file, .line = 1}, at;
+	struct layer root = {
+	    c, &schema_root, {.rank = RANK_FILE, .section = ""}, &c->top, c->top_from};
+	struct layer run = {
+	    c, &schema_run, {.rank = RANK_FILE, .section = "run"}, &c->run, c->run_from};
+	uint32_t id;
+	json_t *j;
+	int r = layer_object(&root, c->root, 0, &top, e);
+
+	if (r < 0)
+		return r;
+	j = top_member(c, "run", &top, &id, &at);
+	if (j)
+		r = layer_object(&run, j, id, &at, e);
+	if (r == 0)
+		r = read_sources(c, &top, e);
+	return r < 0 ? r : read_sections(c, &top, e);
+}
+
+int config_parse(struct slice text, const char *name, struct config **ret, struct err *e)
+{
+	CLEANUP(config_free_p) struct config *c = sys_calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return err_sys(e, "allocate the configuration");
+	r = init_config(c, name, e);
+	if (r == 0)
+		r = config_read_text(c, text, e);
+	if (r == 0)
+		r = read_all(c, e);
+	if (r == 0)
+		*ret = take_ptr(&c);
+	return r;
+}
+
+int config_load(const char *path, struct config **ret, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	size_t n;
+	int r;
+
+	if (!path)
+		return config_parse(SLICE("{}"), "built-in", ret, e);
+	r = fs_read(AT_FDCWD, path, CONFIG_MAX_BYTES, &text, &n, e);
+	if (r < 0)
+		return err_wrap(e, "read the configuration");
+	return config_parse((struct slice){text, n}, path, ret, e);
+}
+
+/* --- answers --------------------------------------------------------------- */
+
+const struct run_config *config_run(const struct config *c)
+{
+	return &c->run;
+}
+
+const struct config_source *config_sources(const struct config *c, size_t *ret_n)
+{
+	*ret_n = c->n_sources;
+	return c->sources;
+}
+
+bool config_best_effort(const struct config *c)
+{
+	return c->top.enforcement == 1;
+}
+
+const char *config_cgroup(const struct config *c)
+{
+	return c->top.cgroup;
+}
+
+const char *config_crun(const struct config *c)
+{
+	return c->top.crun;
+}
+
+const char *config_rootfs(const struct config *c)
+{
+	return c->top.rootfs;
+}
+
+const char *config_state_dir(const struct config *c)
+{
+	return c->top.state_dir;
+}
+
+const char *config_unused_glob(const struct config *c, const char *const *names, size_t n,
+			       size_t *io_next)
+{
+	for (; *io_next < c->n_sections; (*io_next)++) {
+		const struct section *s = &c->sections[*io_next];
+		bool used = !s->glob;
+
+		for (size_t i = 0; !used && i < n; i++)
+			used = section_matches(s, names[i]);
+		if (used)
+			continue;
+		(*io_next)++;
+		return s->name;
+	}
+	return NULL;
+}

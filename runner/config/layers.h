@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_CONFIG_LAYERS_H
+#define RUNNER_CONFIG_LAYERS_H
+
+#include "runner/config/places.h"
+#include "runner/config/schema.h"
+#include "runner/config/where.h"
+
+/* The inside of struct config, shared by the files of this room: layers of values,
+ * each laid over the one before it, and where each value came from. */
+
+/* Where a value came from.  All zero: built-in. */
+struct origin {
+	unsigned rank;	     /* a later layer has a higher one */
+	uint32_t line;	     /* 0: not from the file */
+	const char *section; /* "defaults", a glob, "run", "" for the top level; borrowed */
+	bool glob;
+	bool derived; /* from memory */
+};
+
+enum { RANK_FILE = 1, RANK_COMMAND_LINE = 1 << 30 };
+
+/* One object of the file with values for targets. */
+struct section {
+	const char *name; /* "defaults" or the glob; borrowed from the JSON */
+	bool glob;
+	json_t *values; /* borrowed */
+	uint32_t id;	/* in places */
+	unsigned rank;
+};
+
+struct override {
+	const struct key *key; /* of schema_target */
+	char *text;
+};
+
+struct config {
+	char *name, *dir, *cwd;
+	struct input file, command_line;
+	json_t *root; /* NULL: no file */
+	struct places places;
+	struct section *sections; /* "defaults", then the globs in the file's order */
+	size_t n_sections;
+	struct override *overrides; /* in the order of the command line */
+	size_t n_overrides;
+	struct root_config top;
+	struct origin top_from[SCHEMA_MAX_KEYS];
+	struct run_config run;
+	struct origin run_from[SCHEMA_MAX_KEYS];
+	struct config_source *sources;
+	size_t n_sources;
+};
+
+/* Parses text into c->root and c->places: an object, or an error with file and line. */
+enum { CONFIG_MAX_BYTES = 1 << 20 };
+MUST_CHECK int config_read_text(struct config *c, struct slice text, struct err *e);
+
+/* Sets the built-in values; base is all zero. */
+MUST_CHECK int layer_presets(const struct schema *s, void *base, struct err *e);
+
+/* Lays an object of the file over base and notes origins; sections that the schema
+ * only names (the top level's) are left alone. */
+struct layer {
+	const struct config *c;
+	const struct schema *schema;
+	struct origin origin; /* its line is filled in for each key */
+	void *base;
+	struct origin *from; /* SCHEMA_MAX_KEYS */
+};
+MUST_CHECK int layer_object(const struct layer *l, json_t *object, uint32_t id,
+			    const struct where *at, struct err *e);
+
+/* Frees what the keys of a schema own. */
+void layer_done(const struct schema *s, void *base);
+
+/* The place of a section, or of a key in it, built into w; w must outlive the
+ * result, which points into it. */
+struct where_chain {
+	struct where top, targets, section, key;
+};
+const struct where *section_where(const struct config *c, const struct section *s,
+				  struct where_chain *w);
+const struct where *origin_where(const struct config *c, const struct origin *o, const char *key,
+				 struct where_chain *w);
+
+/* A target's values with where they came from. */
+struct resolved {
+	struct target_config v;
+	struct origin from[SCHEMA_MAX_KEYS];
+};
+/* Built-in values, "defaults", then the sections that wanted() takes, then the
+ * command line; derived values filled in, contradictions refused.  Free ret->v
+ * with target_config_done(). */
+typedef bool wanted_fn(const struct section *s, const void *arg);
+MUST_CHECK int resolve(const struct config *c, wanted_fn *wanted, const void *arg,
+		       struct resolved *ret, struct err *e);
+
+/* A wanted_fn: the globs that match the name in arg (NULL: none). */
+bool section_matches(const struct section *s, const void *arg);
+
+/* "built-in", "config.json:14 targets.\"css_*\"", "command line", "derived from memory". */
+enum { ORIGIN_MAX = 400 };
+const char *origin_text(const struct config *c, const struct origin *o, char out[ORIGIN_MAX]);
+
+/* Is this pattern well formed for fnmatch(3)?  False with the reason in *why. */
+bool glob_ok(const char *glob, const char **why);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/config/layers.h"
+#include "runner/config/value.h"
+
+static int override_target(struct config *c, const struct key *k, const char *text,
+			   const struct where *at, struct err *e)
+{
+	struct target_config probe = {0};
+	int r = value_read_text(k, text, at, &probe, e);
+	struct override *v;
+	char *copy;
+
+	target_config_done(&probe);
+	if (r < 0)
+		return r;
+	v = sys_realloc(c->overrides, (c->n_overrides + 1) * sizeof(*v));
+	if (!v)
+		return err_sys(e, "keep an override");
+	c->overrides = v;
+	copy = sys_strdup(text);
+	if (!copy)
+		return err_sys(e, "keep an override");
+	v[c->n_overrides++] = (struct override){k, copy};
+	return 0;
+}
+
+static const struct key *settable(const struct schema *s, const char *name, const struct where *at,
+				  struct err *e)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		if (strcmp(s->keys[i].name, name) != 0)
+			continue;
+		if (s->keys[i].type < VALUE_FLAGS)
+			return &s->keys[i];
+		where_fail(at, e, "only a file can set it");
+		return NULL;
+	}
+	where_fail(at, e, "unknown key");
+	return NULL;
+}
+
+/* Sets a key of the top level or of the run at once. */
+static int override_now(const struct schema *s, const char *name, const char *text,
+			const struct where *at, void *base, struct origin *from, struct err *e)
+{
+	const struct key *k = settable(s, name, at, e);
+	int r;
+
+	if (!k)
+		return -e->code;
+	r = value_read_text(k, text, at, base, e);
+	if (r == 0)
+		from[k - s->keys] = (struct origin){.rank = RANK_COMMAND_LINE};
+	return r;
+}
+
+int config_override(struct config *c, const char *key, const char *text, struct err *e)
+{
+	const struct where top = {.input = &c->command_line};
+	struct where at = {.up = &top, .input = top.input, .key = key};
+	const struct key *k;
+
+	if (strncmp(key, "run.", 4) == 0)
+		return override_now(&schema_run, key + 4, text, &at, &c->run, c->run_from, e);
+	if (strncmp(key, "defaults.", 9) != 0)
+		return override_now(&schema_root, key, text, &at, &c->top, c->top_from, e);
+	k = settable(&schema_target, key + 9, &at, e);
+	return k ? override_target(c, k, text, &at, e) : -e->code;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/config/layers.h"
+
+#include "base/cleanup.h"
+#include "runner/config/value.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+
+#define MIB (UINT64_C(1) << 20)
+
+enum { SCRATCH_AUTO_MIB = 256 };
+
+/* --- contradictions -------------------------------------------------------- */
+
+static struct origin *from_of(struct resolved *r, const char *key)
+{
+	size_t i = 0;
+
+	while (i + 1 < schema_target.n && strcmp(schema_target.keys[i].name, key) != 0)
+		i++;
+	assert(strcmp(schema_target.keys[i].name, key) == 0);
+	return &r->from[i];
+}
+
+struct pair {
+	const char *key;
+	enum value_type type;
+	uint64_t value;
+};
+
+/* The later one of the two is the mistake: the earlier one was fine by itself. */
+static int contradiction(const struct config *c, struct resolved *r, struct pair a, struct pair b,
+			 const char *rule, struct err *e)
+{
+	char origin[ORIGIN_MAX], va[VALUE_TEXT_MAX], vb[VALUE_TEXT_MAX];
+	struct where_chain w;
+
+	if (from_of(r, a.key)->rank < from_of(r, b.key)->rank) {
+		struct pair t = a;
+
+		a = b;
+		b = t;
+	}
+	return where_fail(origin_where(c, from_of(r, a.key), a.key, &w), e,
+			  "%s contradicts %s %s (%s): %s",
+			  value_number(a.type, (int64_t)a.value, va), b.key,
+			  value_number(b.type, (int64_t)b.value, vb),
+			  origin_text(c, from_of(r, b.key), origin), rule);
+}
+
+static int check_memory(const struct config *c, struct resolved *r, struct err *e)
+{
+	const struct target_config *v = &r->v;
+	struct pair memory = {"memory", VALUE_SIZE, v->memory};
+	char most[VALUE_TEXT_MAX], rule[VALUE_TEXT_MAX + 64];
+
+	snprintf(rule, sizeof(rule), "rss_limit may be 7/8 of memory at most, here %s",
+		 value_number(VALUE_SIZE, (int64_t)v->memory_high, most));
+	if (v->rss_limit > v->memory_high)
+		return contradiction(c, r, (struct pair){"rss_limit", VALUE_SIZE, v->rss_limit},
+				     memory, rule, e);
+	if (v->scratch >= v->memory)
+		return contradiction(c, r, (struct pair){"scratch", VALUE_SIZE, v->scratch}, memory,
+				     "scratch is counted in memory and must be below it", e);
+	return 0;
+}
+
+static int check(const struct config *c, struct resolved *r, struct err *e)
+{
+	const struct target_config *v = &r->v;
+
+	if (v->plateau.rule != PLATEAU_NONE && v->plateau.cap_us &&
+	    v->plateau.cap_us < v->plateau.window_us)
+		return contradiction(
+		    c, r, (struct pair){"plateau.cap", VALUE_TIME, v->plateau.cap_us},
+		    (struct pair){"plateau.window", VALUE_TIME, v->plateau.window_us},
+		    "the cap would come before any window is over", e);
+	return check_memory(c, r, e);
+}
+
+/* Below the limit there must be room for the engine to notice, once a second, that
+ * its own limit is passed, and to write the input: memory.high throttles there. */
+static void derive(struct resolved *r)
+{
+	struct target_config *v = &r->v;
+
+	v->memory_high = v->memory / 8 * 7 / MIB * MIB;
+	from_of(r, "memory_high")->derived = true;
+	if (v->rss_limit == 0) {
+		v->rss_limit = v->memory / 4 * 3 / MIB * MIB;
+		from_of(r, "rss_limit")->derived = true;
+	}
+	if (v->scratch == 0) {
+		v->scratch = v->memory / 4 / MIB * MIB;
+		if (v->scratch > SCRATCH_AUTO_MIB * MIB)
+			v->scratch = SCRATCH_AUTO_MIB * MIB;
+		from_of(r, "scratch")->derived = true;
+	}
+}
+
+/* --- layers ---------------------------------------------------------------- */
+
+bool section_matches(const struct section *s, const void *arg)
+{
+	return arg && fnmatch(s->name, arg, 0) == 0;
+}
+
+static int lay_section(const struct config *c, const struct section *s, struct resolved *r,
+		       struct err *e)
+{
+	struct layer l = {
+	    .c = c,
+	    .schema = &schema_target,
+	    .origin = {.rank = s->rank, .section = s->name, .glob = s->glob},
+	    .base = &r->v,
+	    .from = r->from,
+	};
+	struct where_chain w;
+
+	return layer_object(&l, s->values, s->id, section_where(c, s, &w), e);
+}
+
+static int lay_override(const struct config *c, const struct override *o, struct resolved *r,
+			struct err *e)
+{
+	struct origin from = {.rank = RANK_COMMAND_LINE, .section = "defaults"};
+	struct where_chain w;
+	const struct where *at = origin_where(c, &from, o->key->name, &w);
+	int n = value_read_text(o->key, o->text, at, &r->v, e);
+
+	if (n == 0)
+		r->from[o->key - schema_target.keys] = from;
+	return n;
+}
+
+static int lay_all(const struct config *c, wanted_fn *wanted, const void *arg, struct resolved *r,
+		   struct err *e)
+{
+	int n = layer_presets(&schema_target, &r->v, e);
+
+	for (size_t i = 0; n == 0 && i < c->n_sections; i++)
+		if (!c->sections[i].glob || wanted(&c->sections[i], arg))
+			n = lay_section(c, &c->sections[i], r, e);
+	for (size_t i = 0; n == 0 && i < c->n_overrides; i++)
+		n = lay_override(c, &c->overrides[i], r, e);
+	if (n < 0)
+		return n;
+	derive(r);
+	return check(c, r, e);
+}
+
+int resolve(const struct config *c, wanted_fn *wanted, const void *arg, struct resolved *ret,
+	    struct err *e)
+{
+	struct resolved r = {0};
+	int n = lay_all(c, wanted, arg, &r, e);
+
+	if (n < 0)
+		target_config_done(&r.v);
+	else
+		*ret = r;
+	return n;
+}
+
+void target_config_done(struct target_config *c)
+{
+	layer_done(&schema_target, c);
+}
+
+int config_resolve(const struct config *c, const char *target, struct target_config *ret,
+		   struct err *e)
+{
+	struct resolved r;
+	int n = resolve(c, section_matches, target, &r, e);
+
+	if (n == 0)
+		*ret = r.v;
+	return n;
+}
+
+/* --- for a person ---------------------------------------------------------- */
+
+static int explain_key(const struct key *k, const char *name, const void *base, const char *from,
+		       json_t *io, struct err *e)
+{
+	json_t *value = NULL, *both = json_object();
+	int r;
+
+	if (json_object_set_new(io, name, both) < 0)
+		return err_set(e, ENOMEM, "explain '%s'", name);
+	r = value_show(k, base, &value, e);
+	if (r < 0)
+		return r;
+	if (json_object_set_new(both, "value", value) < 0 ||
+	    json_object_set_new(both, "from", value_text(from)) < 0)
+		return err_set(e, ENOMEM, "explain '%s'", name);
+	return 0;
+}
+
+static int explain_schema(const struct config *c, const struct schema *s, const char *prefix,
+			  const void *base, const struct origin *from, json_t *io, struct err *e)
+{
+	char origin[ORIGIN_MAX], name[2 * SCHEMA_MAX_NAME];
+
+	for (size_t i = 0; i < s->n; i++) {
+		int r;
+
+		if (s->keys[i].type == VALUE_SECTION)
+			continue;
+		snprintf(name, sizeof(name), "%s%s", prefix, s->keys[i].name);
+		r = explain_key(&s->keys[i], name, base, origin_text(c, &from[i], origin), io, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int config_explain(const struct config *c, const char *target, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *j = json_object();
+	struct resolved r;
+	int n;
+
+	if (!j)
+		return err_set(e, ENOMEM, "explain the configuration");
+	n = resolve(c, section_matches, target, &r, e);
+	if (n < 0)
+		return n;
+	n = explain_schema(c, &schema_root, "", &c->top, c->top_from, j, e);
+	if (n == 0)
+		n = explain_schema(c, &schema_run, "run.", &c->run, c->run_from, j, e);
+	if (n == 0)
+		n = explain_schema(c, &schema_target, "", &r.v, r.from, j, e);
+	target_config_done(&r.v);
+	if (n == 0)
+		*ret = take_ptr(&j);
+	return n;
+}

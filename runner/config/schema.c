@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/config/schema.h"
+
+#include "base/clock.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+#define MIB (INT64_C(1) << 20)
+#define GIB (INT64_C(1) << 30)
+#define TIB (INT64_C(1) << 40)
+#define SEC ((int64_t)USEC_PER_SEC)
+#define DAY (86400 * SEC)
+
+static const char *const enforcements[] = {"strict", "best-effort", NULL};
+static const char *const source_types[] = {"directory", "manifest", NULL};
+static const char *const plateau_rules[] = {
+    [PLATEAU_CPU_SILENCE] = "cpu-silence",
+    [PLATEAU_WALL] = "wall",
+    [PLATEAU_NONE] = "none",
+    [PLATEAU_] = NULL,
+};
+
+#define AT(member) .offset = offsetof(struct root_config, member)
+static const struct key root_keys[] = {
+    {"enforcement", VALUE_CHOICE, AT(enforcement), .preset = "strict", .choices = enforcements,
+     .help = "what happens when this machine cannot keep a limit: refuse, or go on and say so"},
+    {"cgroup", VALUE_PATH, KEY_ABSOLUTE, AT(cgroup),
+     .help = "the cgroup to work under, as seen from the cgroup mount"},
+    {"crun", VALUE_PATH, KEY_ABSOLUTE, AT(crun), .help = "the crun binary; unset: the one in PATH"},
+    {"rootfs", VALUE_PATH, AT(rootfs),
+     .help = "directory that is a cell's read-only root; unset: the host's libraries"},
+    {"state_dir", VALUE_PATH, AT(state_dir), .help = "where corpora, crashes and logs are kept"},
+    {"run", VALUE_SECTION, .help = "the run as a whole"},
+    {"discovery", VALUE_SECTION, .help = "list of the places where targets come from"},
+    {"defaults", VALUE_SECTION, .help = "values for every target"},
+    {"targets", VALUE_SECTION, .help = "glob over target names: values for those that match"},
+};
+#undef AT
+
+#define AT(member) .offset = offsetof(struct run_config, member)
+static const struct key run_keys[] = {
+    {"workers", VALUE_COUNT, AT(workers), .preset = "auto", .word = "auto", .min = 1, .max = 1024,
+     .help = "targets that are fuzzed at the same time; auto: as many as CPUs"},
+    {"total_time", VALUE_TIME, AT(total_time_us), .preset = "4h", .word = "none", .min = SEC,
+     .max = 365 * DAY, .help = "wall time of the run"},
+    {"log_limit", VALUE_SIZE, AT(log_limit), .preset = "8MiB", .min = MIB / 16, .max = TIB,
+     .help = "bytes of a target's output that are kept"},
+    {"disk_reserve", VALUE_SIZE, AT(disk_reserve), .preset = "1GiB", .word = "none", .min = MIB,
+     .max = 16 * TIB, .help = "free disk space below which nothing new is started"},
+};
+#undef AT
+
+#define AT(member) .offset = offsetof(struct source_config, member)
+static const struct key source_keys[] = {
+    {"type", VALUE_CHOICE, KEY_REQUIRED, AT(type), .choices = source_types,
+     .help = "an output directory in the OSS-Fuzz layout, or a JSON manifest"},
+    {"path", VALUE_PATH, KEY_REQUIRED, AT(path), .help = "the directory or the manifest"},
+};
+#undef AT
+
+/* memory, rss_limit: an ASan libFuzzer starts with about 30 MiB.  pids: four are
+ * the least that libFuzzer with ASan runs with, merging takes more.  cpu_weight:
+ * cgroup v2.  pids: PID_MAX_LIMIT of the kernel.  max_len, runs, seed: libFuzzer
+ * reads them as int or unsigned. */
+#define AT(member) .offset = offsetof(struct target_config, member)
+static const struct key target_keys[] = {
+    {"memory", VALUE_SIZE, AT(memory), .preset = "2GiB", .min = 32 * MIB, .max = 16 * TIB,
+     .help = "hard limit of the cell, children and /tmp included"},
+    {"rss_limit", VALUE_SIZE, AT(rss_limit), .preset = "auto", .word = "auto", .min = 16 * MIB,
+     .max = 16 * TIB, .step = MIB,
+     .help = "the engine's own limit, at which it saves the input; auto: 3/4 of memory"},
+    {"memory_high", VALUE_SIZE, KEY_DERIVED, AT(memory_high),
+     .help = "where the kernel begins to throttle: 7/8 of memory"},
+    {"cpus", VALUE_CPUS, AT(cpu_milli), .preset = "1", .min = 100, .max = 1024000,
+     .help = "CPUs that the cell gets at most"},
+    {"cpu_weight", VALUE_COUNT, AT(cpu_weight), .preset = "100", .min = 1, .max = 10000,
+     .help = "share of the CPU when cells compete"},
+    {"pids", VALUE_COUNT, AT(pids), .preset = "64", .min = 8, .max = 4194304,
+     .help = "processes and threads"},
+    {"disk", VALUE_SIZE, AT(disk), .preset = "2GiB", .min = MIB, .max = 16 * TIB,
+     .help = "what the target may write outside of /tmp"},
+    {"scratch", VALUE_SIZE, AT(scratch), .preset = "auto", .word = "auto", .min = MIB,
+     .max = 16 * TIB,
+     .help = "size of /tmp, counted in memory; auto: 256MiB, but at most 1/4 of memory"},
+    {"timeout", VALUE_TIME, AT(input_timeout_us), .preset = "30s", .min = SEC, .max = DAY,
+     .step = SEC, .help = "one input may take this long"},
+    {"max_time", VALUE_TIME, AT(max_time_us), .preset = "1h", .min = SEC, .max = 365 * DAY,
+     .help = "wall time of the target in a run"},
+    {"grace", VALUE_TIME, AT(grace_us), .preset = "3s", .min = SEC / 10, .max = 600 * SEC,
+     .help = "time between the steps of stopping"},
+    {"plateau", VALUE_SECTION, .help = "when more time is not expected to pay"},
+    {"plateau.rule", VALUE_CHOICE, AT(plateau.rule), .preset = "cpu-silence",
+     .choices = plateau_rules, .help = "what counts as silence: CPU time, wall time, or nothing"},
+    {"plateau.window", VALUE_TIME, AT(plateau.window_us), .preset = "10m", .min = SEC,
+     .max = 365 * DAY, .help = "time without new coverage after which the target ends"},
+    {"plateau.cap", VALUE_TIME, AT(plateau.cap_us), .preset = "2h", .word = "none", .min = SEC,
+     .max = 365 * DAY, .help = "CPU time after which it ends in any case"},
+    {"max_crashes", VALUE_COUNT, AT(max_crashes), .preset = "20", .max = 1000000,
+     .help = "restarts after a failure in one run"},
+    {"priority", VALUE_SIGNED, AT(priority), .preset = "0", .min = -1000, .max = 1000,
+     .help = "targets with a higher one come first"},
+    {"max_len", VALUE_SIZE, AT(max_len), .preset = "auto", .word = "auto", .min = 1, .max = GIB,
+     .help = "longest input; auto: the engine's choice"},
+    {"seed", VALUE_NUMBER, AT(seed), .preset = "auto", .word = "auto", .min = 1, .max = UINT32_MAX,
+     .help = "of the random numbers; auto: the engine's choice"},
+    {"runs", VALUE_NUMBER, AT(runs), .preset = "none", .word = "none", .min = 1, .max = INT32_MAX,
+     .help = "inputs after which the target ends"},
+    {"enabled", VALUE_BOOL, AT(enabled), .preset = "true", .help = "false: leave the target out"},
+    {"dictionary", VALUE_PATH, KEY_EMPTY, AT(dictionary),
+     .help = "replaces the discovered one; \"\": none"},
+    {"flags", VALUE_FLAGS, AT(flags), .help = "for the engine, \"-name=value\" each"},
+    {"env", VALUE_ENV, AT(env), .help = "environment of the target, name and value"},
+    {"seeds", VALUE_DIRS, AT(seeds), .help = "more directories with inputs to start from"},
+};
+#undef AT
+
+_Static_assert(COUNT(target_keys) <= SCHEMA_MAX_KEYS, "raise SCHEMA_MAX_KEYS");
+
+const struct schema schema_root = {"at the top level", root_keys, COUNT(root_keys)};
+const struct schema schema_run = {"in \"run\"", run_keys, COUNT(run_keys)};
+const struct schema schema_source = {"in \"discovery\"", source_keys, COUNT(source_keys)};
+const struct schema schema_target = {"in \"defaults\" or \"targets\"", target_keys,
+				     COUNT(target_keys)};
+
+const char *schema_type_name(enum value_type t)
+{
+	static const char *const names[VALUE_TYPES_] = {
+	    [VALUE_SIZE] = "size",
+	    [VALUE_TIME] = "time",
+	    [VALUE_CPUS] = "CPUs",
+	    [VALUE_COUNT] = "number",
+	    [VALUE_NUMBER] = "number",
+	    [VALUE_SIGNED] = "number",
+	    [VALUE_BOOL] = "true or false",
+	    [VALUE_CHOICE] = "word",
+	    [VALUE_PATH] = "path",
+	    [VALUE_FLAGS] = "list of flags",
+	    [VALUE_ENV] = "object of strings",
+	    [VALUE_DIRS] = "list of paths",
+	    [VALUE_SECTION] = "section",
+	};
+
+	return (unsigned)t < VALUE_TYPES_ ? names[t] : "?";
+}
+
+/* The part of a key's name inside of prefix; NULL: it is not there. */
+static const char *tail_of(const struct key *k, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	if (strncmp(k->name, prefix, n) != 0 || strchr(k->name + n, '.'))
+		return NULL;
+	return k->name + n;
+}
+
+const struct key *schema_find(const struct schema *s, const char *prefix, struct slice name)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const char *tail = tail_of(&s->keys[i], prefix);
+
+		if (tail && slice_eq(slice_of(tail), name))
+			return &s->keys[i];
+	}
+	return NULL;
+}
+
+static unsigned char folded(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		c = (char)(c - 'A' + 'a');
+	return (unsigned char)(c == '-' ? '_' : c);
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* One cell of the optimal string alignment distance: insert, delete, replace,
+ * swap neighbours. */
+static size_t cell(size_t d[3][SCHEMA_MAX_NAME + 1], struct slice a, struct slice b, size_t i,
+		   size_t j)
+{
+	unsigned char x = folded(a.p[i - 1]), y = folded(b.p[j - 1]);
+	size_t v = least(least(d[1][j], d[2][j - 1]) + 1, d[1][j - 1] + (x != y));
+
+	if (i > 1 && j > 1 && x == folded(b.p[j - 2]) && y == folded(a.p[i - 2]))
+		v = least(v, d[0][j - 2] + 1);
+	return v;
+}
+
+static size_t distance(struct slice a, struct slice b)
+{
+	size_t d[3][SCHEMA_MAX_NAME + 1] = {{0}}; /* the rows i-2, i-1 and i */
+
+	for (size_t j = 0; j <= b.n; j++)
+		d[2][j] = j;
+	for (size_t i = 1; i <= a.n; i++) {
+		memcpy(d[0], d[1], sizeof(d[0]));
+		memcpy(d[1], d[2], sizeof(d[1]));
+		d[2][0] = i;
+		for (size_t j = 1; j <= b.n; j++)
+			d[2][j] = cell(d, a, b, i, j);
+	}
+	return d[2][b.n];
+}
+
+/* One slip in three letters is still that word; "mem" is short for "memory". */
+static size_t unlike(struct slice name, struct slice known)
+{
+	size_t limit = name.n < 6 ? 1 : name.n / 3;
+	size_t d;
+
+	if (name.n > SCHEMA_MAX_NAME || known.n > SCHEMA_MAX_NAME || name.n == 0)
+		return SIZE_MAX;
+	if (name.n >= 3 && known.n > name.n && memcmp(name.p, known.p, name.n) == 0)
+		return 1;
+	d = distance(name, known);
+	return d <= limit ? d : SIZE_MAX;
+}
+
+static const char *nearest(const struct schema *s, const char *prefix, struct slice name)
+{
+	size_t best = SIZE_MAX;
+	const char *ret = NULL;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const char *tail = tail_of(&s->keys[i], prefix);
+		size_t d = tail ? unlike(name, slice_of(tail)) : SIZE_MAX;
+
+		if (d < best) {
+			best = d;
+			ret = tail;
+		}
+	}
+	return ret;
+}
+
+/* Where a name that is right stands, when it was written in another section. */
+static const char *home_of(struct slice name)
+{
+	static const struct schema *const all[] = {&schema_root, &schema_run, &schema_target};
+
+	for (size_t i = 0; i < COUNT(all); i++)
+		if (schema_find(all[i], "", name))
+			return all[i]->where;
+	return schema_find(&schema_target, "plateau.", name) ? "in \"plateau\"" : NULL;
+}
+
+const char *schema_hint(const struct schema *s, const char *prefix, struct slice name,
+			char out[SCHEMA_HINT_MAX])
+{
+	const char *home = home_of(name);
+	const char *near = nearest(s, prefix, name);
+
+	out[0] = '\0';
+	if (home)
+		snprintf(out, SCHEMA_HINT_MAX, "it belongs %s", home);
+	else if (near)
+		snprintf(out, SCHEMA_HINT_MAX, "did you mean \"%s\"?", near);
+	return out;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_CONFIG_VALUE_H
+#define RUNNER_CONFIG_VALUE_H
+
+#include "runner/config/places.h"
+#include "runner/config/schema.h"
+#include "runner/config/where.h"
+
+/* One value of the schema: from JSON into its struct, and back. */
+
+enum { VALUE_LIST_MAX = 256, VALUE_PATH_MAX = 4095, VALUE_ENV_MAX = 4096 };
+
+/* Checks v and stores it in the struct at base, in place of what was there (which
+ * is freed).  Elements of lists have their lines in places from id on; places may
+ * be NULL. */
+MUST_CHECK int value_read(const struct key *k, json_t *v, const struct where *at,
+			  const struct places *places, uint32_t id, void *base, struct err *e);
+/* The same from plain text, as a preset or the command line has it. */
+MUST_CHECK int value_read_text(const struct key *k, const char *text, const struct where *at,
+			       void *base, struct err *e);
+/* Frees what the value owns and leaves it unset. */
+void value_done(const struct key *k, void *base);
+
+/* As a person writes it, exactly: value_read() of it gives the same value. */
+MUST_CHECK int value_show(const struct key *k, const void *base, json_t **ret, struct err *e);
+
+/* A JSON string; what is not UTF-8 (a directory's name may be any bytes) loses all
+ * that is not ASCII to '?'.  NULL: no memory. */
+json_t *value_text(const char *s);
+
+/* The number of a size, time, CPUs, ... in its unit: "2GiB", "1h30m", "0.5". */
+enum { VALUE_TEXT_MAX = 64 };
+const char *value_number(enum value_type t, int64_t v, char out[VALUE_TEXT_MAX]);
+
+#endif
