@@ -247,6 +247,5 @@ const struct engine_ops engine_libfuzzer = {
     .stop_signal = SIGUSR1,
     /* ASan leaves it to libFuzzer (handle_abort=0), which says "deadly signal", writes
      * crash-..., and ends; from any thread, also while the target hangs. */
-    .stop_signal = SIGUSR1,
     .dump_signal = SIGABRT,
 };
