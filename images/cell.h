@@ -32,6 +32,7 @@ struct cell_host_opts {
 	const char *crun;	     /* NULL: "crun" in PATH */
 	bool best_effort;	     /* cgroup_new() */
 	uint64_t output_bytes_per_s; /* a cell's output is read no faster; 0: no limit */
+	uint64_t start_us;	     /* crun may take so long to start a job; 0: 30 s */
 };
 
 /* Makes this process a subreaper, checks crun (version), compiles the seccomp

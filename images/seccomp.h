@@ -8,18 +8,24 @@
 #include <stdint.h>
 
 /* The system calls that a cell may make: one allow list, written down with a
- * reason a line in images/syscalls.inc, compiled by libseccomp (the only module
- * that knows it).  Everything else reaches the supervisor as a notification,
- * is answered EPERM there and reported. */
+ * reason a line in images/syscalls.inc, compiled by libseccomp (this is the only
+ * module that knows it).  Everything else reaches the supervisor as a
+ * notification (seccomp_unotify(2)), is refused there and reported. */
+
+enum { SECCOMP_NAME_MAX = 48 };
 
 /* The BPF program in a new buffer (free() it): what crun loads, struct sock_filter[]. */
 MUST_CHECK int seccomp_compile(uint8_t **ret, size_t *ret_n, struct err *e);
 
 /* The name of a system call of this machine: "socket", or "number 462". */
-void seccomp_name(int nr, char out[32]);
+void seccomp_name(int nr, char out[SECCOMP_NAME_MAX]);
 
-/* Takes one waiting notification from a listener descriptor, answers EPERM, and
- * names the call.  -EAGAIN: nothing waits; -ENOENT: the caller died meanwhile. */
-MUST_CHECK int seccomp_refuse(int listener, char ret_name[32], struct err *e);
+/* Takes one waiting notification from a listener descriptor, refuses the call
+ * and names it: as seccomp_name(), with " (foreign)" when it came through
+ * another architecture's entry.  Never blocks.
+ * The answer is EPERM; ENOSYS for a call that libseccomp has no name for: C
+ * libraries that are newer than this machine then take their older way.
+ * -EAGAIN: nothing waits; -ENOENT: the caller died meanwhile. */
+MUST_CHECK int seccomp_refuse(int listener, char ret_name[SECCOMP_NAME_MAX], struct err *e);
 
 #endif

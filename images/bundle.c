@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "images/bundle.h"
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Locked memory is not taken from the machine: it is the cell's, but it cannot be
+ * reclaimed. */
+enum { MEMLOCK_BYTES = 1 << 20 };
+/* The machine's own processes are never the kernel's choice before a cell's. */
+enum { OOM_SCORE_ADJ = 1000 };
+/* POSIX shared memory; counted in the cell as /tmp is. */
+enum { SHM_BYTES = 16 << 20 };
+/* A name in a tmpfs costs about a kilobyte: no more names than small files. */
+enum { BYTES_PER_INODE = 4096, INODES_MIN = 256 };
+
+/* runc's defaults (libcontainer/specconv, "maskedPaths" and "readonlyPaths")
+ * below /proc, and what tells of the machine and of nothing that a job needs. */
+static const char *const masked[] = {
+    "/proc/acpi",	   "/proc/asound",	  "/proc/kcore",       "/proc/keys",
+    "/proc/latency_stats", "/proc/timer_list",	  "/proc/timer_stats", "/proc/sched_debug",
+    "/proc/scsi",	   "/proc/sysrq-trigger", "/proc/kallsyms",    "/proc/config.gz",
+    "/proc/pressure"};
+static const char *const readonly[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys"};
+static const char *const namespaces[] = {"pid", "network", "ipc", "uts", "mount", "user", "cgroup"};
+
+/* j is taken over.  false: it could not be made, or the list not grown. */
+static bool add(json_t *list, json_t *j)
+{
+	return json_array_append_new(list, j) == 0; /* fails for j NULL, too */
+}
+
+static json_t *strings(const char *const *s, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < n; i++)
+		if (!add(list, json_string(s[i]))) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}
+
+static json_t *vector(const char *const *v)
+{
+	size_t n = 0;
+
+	while (v && v[n])
+		n++;
+	return strings(v, n);
+}
+
+static json_t *tmpfs(const char *target, const char *exec, const char *rw, uint64_t bytes)
+{
+	char size[64], inodes[64];
+	uint64_t files = bytes / BYTES_PER_INODE;
+
+	(void)snprintf(size, sizeof(size), "size=%llu", (unsigned long long)bytes);
+	(void)snprintf(inodes, sizeof(inodes), "nr_inodes=%llu",
+		       (unsigned long long)(files > INODES_MIN ? files : INODES_MIN));
+	return json_pack("{s:s, s:s, s:s, s:[s,s,s,s,s,s]}", "destination", target, "type", "tmpfs",
+			 "source", "tmpfs", "options", "nosuid", exec, rw, "mode=755", size,
+			 inodes);
+}
+
+/* Recursive, because the kernel refuses to uncover what is mounted below. */
+static json_t *bind(const char *source, const char *target, bool writable, bool exec)
+{
+	return json_pack("{s:s, s:s, s:s, s:[s,s,s,s,s]}", "destination", target, "type", "bind",
+			 "source", source, "options", "rbind", "nosuid", "nodev",
+			 writable ? "rw" : "ro", exec ? "exec" : "noexec");
+}
+
+static json_t *proc(void)
+{
+	return json_pack("{s:s, s:s, s:s, s:[s,s,s]}", "destination", "/proc", "type", "proc",
+			 "source", "proc", "options", "nosuid", "nodev", "noexec");
+}
+
+/* In the order in which they cover each other. */
+static json_t *mounts(const struct bundle *b)
+{
+	_autojson_ json_t *list = json_array();
+	bool ok = list && add(list, proc()) && add(list, tmpfs("/dev", "noexec", "ro", 65536)) &&
+		  add(list, tmpfs("/dev/shm", "noexec", "nodev", SHM_BYTES)) &&
+		  add(list, tmpfs("/tmp", "noexec", "nodev", b->spec->tmp_bytes));
+
+	for (size_t i = 0; ok && i < b->plan->n; i++) {
+		const struct root_part *p = &b->plan->part[i];
+
+		if (p->source)
+			ok = add(list, bind(p->source, p->path, false, true));
+	}
+	for (size_t i = 0; ok && i < b->spec->n_mounts; i++) {
+		const struct cell_mount *m = &b->spec->mounts[i];
+
+		ok = add(list, bind(m->source, m->target, m->writable, m->exec));
+	}
+	return ok ? json_incref(list) : NULL;
+}
+
+static json_t *limit(const char *type, rlim_t value)
+{
+	return json_pack("{s:s, s:I, s:I}", "type", type, "soft", (json_int_t)value, "hard",
+			 (json_int_t)value);
+}
+
+static rlim_t lesser(rlim_t a, rlim_t b)
+{
+	return a < b ? a : b;
+}
+
+static json_t *rlimits(const struct bundle *b)
+{
+	_autojson_ json_t *list = json_array();
+	bool ok = list && add(list, limit("RLIMIT_CORE", 0)) &&
+		  add(list, limit("RLIMIT_MEMLOCK", lesser(MEMLOCK_BYTES, b->memlock_hard)));
+
+	if (ok && b->spec->file_bytes)
+		ok = add(list, limit("RLIMIT_FSIZE", b->spec->file_bytes));
+	if (ok && b->spec->files_max)
+		ok = add(list, limit("RLIMIT_NOFILE", lesser(b->spec->files_max, b->files_hard)));
+	return ok ? json_incref(list) : NULL;
+}
+
+static json_t *process(const struct bundle *b)
+{
+	return json_pack("{s:b, s:{s:i,s:i}, s:o, s:o, s:s, s:{s:[],s:[],s:[],s:[],s:[]}, s:b, "
+			 "s:i, s:o}",
+			 "terminal", 0, "user", "uid", 0, "gid", 0, "args", vector(b->spec->argv),
+			 "env", vector(b->spec->env), "cwd", b->spec->cwd, "capabilities",
+			 "bounding", "effective", "inheritable", "permitted", "ambient",
+			 "noNewPrivileges", 1, "oomScoreAdj", OOM_SCORE_ADJ, "rlimits", rlimits(b));
+}
+
+static json_t *mapping(uint32_t outside)
+{
+	return json_pack("[{s:i, s:I, s:i}]", "containerID", 0, "hostID", (json_int_t)outside,
+			 "size", 1);
+}
+
+static json_t *namespace_list(void)
+{
+	_autojson_ json_t *list = json_array();
+	bool ok = list;
+
+	for (size_t i = 0; ok && i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
+		ok = add(list, json_pack("{s:s}", "type", namespaces[i]));
+	return ok ? json_incref(list) : NULL;
+}
+
+static json_t *linux_part(const struct bundle *b)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "uidMappings", mapping(b->spec->uid),
+			 "gidMappings", mapping(b->spec->gid), "namespaces", namespace_list(),
+			 "maskedPaths", strings(masked, sizeof(masked) / sizeof(masked[0])),
+			 "readonlyPaths",
+			 strings(readonly, sizeof(readonly) / sizeof(readonly[0])));
+}
+
+/* No linux.seccomp: crun would compile that for every cell.  The annotations are
+ * crun's own way to take a compiled program ("run.oci.seccomp_bpf_data") and to
+ * send its listener somewhere ("run.oci.seccomp.receiver"); read in crun 1.8.1,
+ * libcrun/container.c.  No flags can be given there, and none are wanted: crun
+ * then loads it with SPEC_ALLOW (no mitigation that costs speed) and NEW_LISTENER. */
+int bundle_json(const struct bundle *b, char **ret, struct err *e)
+{
+	json_error_t at;
+	_autojson_ json_t *root = json_pack_ex(
+	    &at, 0, "{s:s, s:o, s:{s:s, s:b}, s:s, s:o, s:o, s:{s:s, s:s}}", "ociVersion", "1.0.2",
+	    "process", process(b), "root", "path", "rootfs", "readonly", 1, "hostname", "cell",
+	    "mounts", mounts(b), "linux", linux_part(b), "annotations", "run.oci.seccomp_bpf_data",
+	    b->filter, "run.oci.seccomp.receiver", b->listener);
+
+	if (!root)
+		return err_set(e, EINVAL,
+			       "the cell's description: an argument, variable or path is not "
+			       "UTF-8, or memory is short");
+	return json_print(root, 0, ret, e);
+}
+
+int bundle_base64(const uint8_t *p, size_t n, char **ret, struct err *e)
+{
+	static const char digits[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	char *out = sys_malloc((n + 2) / 3 * 4 + 1);
+	size_t to = 0;
+
+	if (!out)
+		return err_sys(e, "allocate base64 text");
+	for (size_t i = 0; i < n; i += 3) {
+		uint32_t v = (uint32_t)p[i] << 16;
+
+		v |= i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0;
+		v |= i + 2 < n ? p[i + 2] : 0;
+		out[to++] = digits[v >> 18];
+		out[to++] = digits[v >> 12 & 63];
+		out[to++] = i + 1 < n ? digits[v >> 6 & 63] : '=';
+		out[to++] = i + 2 < n ? digits[v & 63] : '=';
+	}
+	out[to] = '\0';
+	*ret = out;
+	return 0;
+}

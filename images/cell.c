@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "images/cell.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/proc.h"
+#include "base/sys.h"
+#include "images/crun.h"
+#include "images/host.h"
+#include "images/listener.h"
+#include "images/output.h"
+#include "images/strays.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+
+/* When the last process is dead, the kernel needs some time to let the group go. */
+enum { END_S = 60, RETRY_MS = 20 };
+
+enum state {
+	STARTING, /* crun runs */
+	RUNNING,  /* the job's first process runs, and is ours to reap */
+	ENDING,	  /* both are reaped; waits until the group is empty and can be removed */
+	GONE,
+	STATES_
+};
+
+enum event {
+	EV_STARTED, /* crun handed the first process over */
+	EV_FAILED,  /* crun did not */
+	EV_ENDED,   /* the first process ended */
+	EV_REMOVED, /* the group is removed, or cannot be */
+	EVENTS_
+};
+
+struct cell {
+	struct cell_host *host;
+	char id[64];
+	struct cell_ops ops;
+	void *arg;
+	enum state state;
+	struct cgroup *group;
+	int dir; /* the bundle; -1: none was made */
+	pid_t crun;
+	int pidfd; /* of the first process, while it runs; else -1 */
+	struct source *crun_exit, *job_exit, *events, *memory;
+	struct source *timer; /* the start's deadline, then the end's retries */
+	uint64_t end_by;
+	const char *cut; /* why we ended the start ourselves; NULL: we did not */
+	struct output out;
+	struct listener refusals;
+	struct cell_end end;
+};
+
+static void step(struct cell *c, enum event ev);
+
+/* Life cycle -------------------------------------------------------------- */
+
+static void enter_running(struct cell *c);
+static void enter_ending(struct cell *c);
+static void enter_gone(struct cell *c);
+
+/* 0 is no state to go to: an event that a state does not know changes nothing. */
+#define TO(s) ((unsigned char)((s) + 1))
+static const unsigned char next[STATES_][EVENTS_] = {
+    [STARTING] = {[EV_STARTED] = TO(RUNNING), [EV_FAILED] = TO(ENDING)},
+    [RUNNING] = {[EV_ENDED] = TO(ENDING), [EV_FAILED] = TO(ENDING)},
+    [ENDING] = {[EV_REMOVED] = TO(GONE)},
+};
+
+static void (*const enter[STATES_])(struct cell *c) = {
+    [RUNNING] = enter_running,
+    [ENDING] = enter_ending,
+    [GONE] = enter_gone,
+};
+
+static void step(struct cell *c, enum event ev)
+{
+	unsigned char to = next[c->state][ev];
+
+	if (!to)
+		return;
+	c->state = (enum state)(to - 1);
+	enter[c->state](c);
+}
+
+static void drop(struct source **s)
+{
+	source_remove(*s);
+	*s = NULL;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void not_started(struct cell *c, const char *why)
+{
+	c->end.how = CELL_NOT_STARTED;
+	c->end.code = 0;
+	(void)snprintf(c->end.why, sizeof(c->end.why), "%.399s", why);
+}
+
+/* Of something that is dying anyway: a failure shows when the group stays. */
+static void kill_all(struct cell *c)
+{
+	struct err e;
+	int r = c->group ? cgroup_kill(c->group, &e) : 0;
+
+	(void)r;
+}
+
+/* Lets go of all that a cell holds, in any state, half-built ones too. */
+static void release(struct cell *c)
+{
+	struct err e;
+	int r;
+
+	drop(&c->crun_exit);
+	drop(&c->job_exit);
+	drop(&c->events);
+	drop(&c->memory);
+	drop(&c->timer);
+	output_stop(&c->out);
+	listener_stop(&c->refusals);
+	close_fd(&c->pidfd);
+	r = c->group ? cgroup_remove(c->group, &e) : 0; /* else the tree's close sweeps it */
+	c->group = NULL;
+	if (c->dir >= 0)
+		r = cell_host_forget(c->host, c->id, &e); /* else the next start does */
+	(void)r;
+	close_fd(&c->dir);
+}
+
+static void cell_free(struct cell *c)
+{
+	release(c);
+	free(c);
+}
+
+DEFINE_CLEANUP(struct cell *, cell_free)
+
+/* Running ----------------------------------------------------------------- */
+
+static void on_job_exit(void *arg, pid_t pid, int status)
+{
+	struct cell *c = arg;
+
+	(void)pid;
+	drop(&c->job_exit);
+	close_fd(&c->pidfd);
+	c->end.how = WIFSIGNALED(status) ? CELL_SIGNALED : CELL_EXITED;
+	c->end.code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+	step(c, EV_ENDED);
+}
+
+/* crun is dead: its first process, dead or alive, is our child and its number
+ * stays taken until we reap it. */
+static int adopt(struct cell *c, struct err *e)
+{
+	pid_t pid;
+	int r = crun_read_pid(c->dir, &pid, e);
+
+	if (r == 0)
+		r = proc_open(pid, &c->pidfd, e);
+	if (r == 0)
+		r = loop_add_child(c->host->loop, pid, on_job_exit, c, &c->job_exit, e);
+	return r;
+}
+
+static void enter_running(struct cell *c)
+{
+	struct err e;
+
+	drop(&c->timer);
+	if (adopt(c, &e) < 0) {
+		not_started(c, e.msg);
+		step(c, EV_FAILED);
+	}
+}
+
+static void on_crun_exit(void *arg, pid_t pid, int status)
+{
+	struct cell *c = arg;
+
+	(void)pid;
+	drop(&c->crun_exit);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+		step(c, EV_STARTED);
+		return;
+	}
+	not_started(c, c->cut ? c->cut : "");
+	if (!c->cut)
+		crun_why(c->dir, status, c->end.why, sizeof(c->end.why));
+	step(c, EV_FAILED);
+}
+
+static void on_start_deadline(void *arg)
+{
+	struct cell *c = arg;
+
+	c->cut = "crun did not start the job before the deadline";
+	kill_all(c);
+}
+
+/* Ending ------------------------------------------------------------------ */
+
+/* Whether the group is gone: by its own events, or found out at the next retry. */
+static int try_remove(struct cell *c, struct err *e)
+{
+	int r = cgroup_read(c->group, &c->end.last, e);
+
+	if (r < 0)
+		return r;
+	if (c->end.last.populated || (c->end.how == CELL_NOT_STARTED && strays_reap(c->id)))
+		return err_set(e, EBUSY, "processes of the cell are still there");
+	output_drain(&c->out);
+	drop(&c->events);
+	drop(&c->memory);
+	r = cgroup_remove(c->group, e);
+	if (r == 0)
+		c->group = NULL;
+	return r;
+}
+
+static void on_retry(void *arg)
+{
+	struct cell *c = arg;
+	uint64_t now = clock_mono_us();
+	struct err e, again;
+
+	if (try_remove(c, &e) == 0) {
+		step(c, EV_REMOVED);
+		return;
+	}
+	kill_all(c); /* who forked when we killed last */
+	if (now < c->end_by &&
+	    loop_set_timer(c->timer, now + RETRY_MS * USEC_PER_MSEC, &again) == 0)
+		return;
+	(void)snprintf(c->end.why, sizeof(c->end.why), "the cell's group stays: %.300s", e.msg);
+	step(c, EV_REMOVED);
+}
+
+static void on_group_event(void *arg, uint32_t events)
+{
+	(void)events;
+	on_retry(arg);
+}
+
+static void enter_ending(struct cell *c)
+{
+	struct loop *l = c->host->loop;
+	struct err e;
+	int r;
+
+	drop(&c->timer);
+	listener_stop(&c->refusals);
+	kill_all(c);
+	c->end_by = clock_mono_us() + END_S * USEC_PER_SEC;
+	r = loop_add_timer(l, 0, on_retry, c, &c->timer, &e);
+	if (r == 0)
+		r = loop_add_io(l, cgroup_events_fd(c->group), EPOLLPRI, on_group_event, c,
+				&c->events, &e);
+	if (r < 0) {
+		(void)snprintf(c->end.why, sizeof(c->end.why), "cannot wait for the end: %.300s",
+			       e.msg);
+		step(c, EV_REMOVED);
+	}
+}
+
+static void enter_gone(struct cell *c)
+{
+	output_drain(&c->out);
+	release(c);
+	c->ops.ended(c->arg, &c->end);
+	free(c);
+}
+
+/* What a running cell tells ----------------------------------------------- */
+
+static void on_output(void *arg, struct slice bytes)
+{
+	struct cell *c = arg;
+
+	if (c->ops.output)
+		c->ops.output(c->arg, bytes);
+}
+
+static void on_refused(void *arg, const char *name)
+{
+	struct cell *c = arg;
+
+	if (c->ops.refused)
+		c->ops.refused(c->arg, name);
+}
+
+static void on_memory(void *arg, uint32_t events)
+{
+	struct cell *c = arg;
+	struct err e;
+	bool halted;
+
+	(void)events;
+	if (cgroup_memory_event(c->group, &halted, &e) == 0 && c->ops.memory)
+		c->ops.memory(c->arg, halted);
+}
+
+/* Starting ---------------------------------------------------------------- */
+
+static bool id_ok(const char *id)
+{
+	size_t n = strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-");
+
+	return n > 0 && n < sizeof(((struct cell *)NULL)->id) && id[n] == '\0' && id[0] != '-';
+}
+
+static int check(const struct cell_spec *s, struct err *e)
+{
+	if (!id_ok(s->id))
+		return err_set(e, EINVAL, "'%.70s' is no cell id", s->id);
+	if (!s->argv || !s->argv[0] || !s->cwd || s->cwd[0] != '/')
+		return err_set(e, EINVAL, "cell '%s' needs an argv and an absolute cwd", s->id);
+	if (s->uid == 0 || s->gid == 0)
+		return err_set(e, EINVAL, "cell '%s' must not be root outside", s->id);
+	if (s->n_mounts > CELL_MOUNTS_MAX)
+		return err_set(e, E2BIG, "cell '%s' has more than %d mounts", s->id,
+			       CELL_MOUNTS_MAX);
+	return 0;
+}
+
+static int watch_memory(struct cell *c, struct err *e)
+{
+	uint32_t events;
+	int fd = cgroup_memory_fd(c->group, &events);
+
+	if (fd < 0)
+		return 0;
+	return loop_add_io(c->host->loop, fd, events, on_memory, c, &c->memory, e);
+}
+
+/* All sources but crun's, so that nothing but one can fail once crun runs. */
+static int watch(struct cell *c, int *ret_write_end, struct err *e)
+{
+	struct cell_host *h = c->host;
+	int p[2], r;
+
+	r = listener_start(&c->refusals, h->loop, c->dir, "seccomp", on_refused, c, e);
+	if (r == 0)
+		r = loop_add_timer(h->loop, clock_mono_us() + h->start_us, on_start_deadline, c,
+				   &c->timer, e);
+	if (r == 0)
+		r = watch_memory(c, e);
+	if (r < 0)
+		return r;
+	if (sys_pipe(p) < 0)
+		return err_sys(e, "pipe");
+	*ret_write_end = p[1];
+	return output_start(&c->out, h->loop, p[0], h->output_bytes_per_s, h->room, on_output, c,
+			    e);
+}
+
+static int start_crun(struct cell *c, int output, struct err *e)
+{
+	_autofree_ char *dir = sys_asprintf("%s/cells/%s", c->host->dir, c->id);
+	struct crun_job job = {.program = c->host->crun,
+			       .state_dir = c->host->crun_state,
+			       .bundle_dir = dir,
+			       .id = c->id,
+			       .group = c->group,
+			       .layout = cgroup_tree_layout(c->host->tree),
+			       .output_fd = output};
+	int r;
+
+	if (!dir)
+		return err_sys(e, "allocate a path");
+	r = crun_start(&job, &c->crun, e);
+	if (r < 0)
+		return r;
+	r = loop_add_child(c->host->loop, c->crun, on_crun_exit, c, &c->crun_exit, e);
+	if (r < 0) { /* nobody would tell us of its end */
+		kill_all(c);
+		(void)waitpid(c->crun, NULL, 0);
+	}
+	return r;
+}
+
+static int build(struct cell *c, const struct cell_spec *spec, struct err *e)
+{
+	_autoclose_ int output = -1;
+	int r = cell_host_bundle(c->host, spec, &c->dir, e);
+
+	if (r == 0)
+		r = cgroup_new(c->host->tree, c->id, &spec->limits, c->host->best_effort, &c->group,
+			       e);
+	if (r == 0)
+		r = watch(c, &output, e);
+	return r < 0 ? r : start_crun(c, output, e);
+}
+
+int cell_start(struct cell_host *h, const struct cell_spec *spec, const struct cell_ops *ops,
+	       void *arg, struct cell **ret, struct err *e)
+{
+	CLEANUP(cell_free_p) struct cell *c = NULL;
+	int r = check(spec, e);
+
+	if (r < 0)
+		return r;
+	c = sys_calloc(1, sizeof(*c));
+	if (!c)
+		return err_sys(e, "allocate a cell");
+	c->host = h;
+	c->ops = *ops;
+	c->arg = arg;
+	c->dir = -1;
+	c->pidfd = -1;
+	c->out = OUTPUT_INIT;
+	c->refusals = LISTENER_INIT;
+	memcpy(c->id, spec->id, strlen(spec->id));
+	r = build(c, spec, e);
+	if (r < 0)
+		return err_wrap(e, "start cell '%s'", spec->id);
+	*ret = take_ptr(&c);
+	return 0;
+}
+
+/* Acting on a cell -------------------------------------------------------- */
+
+int cell_signal(struct cell *c, int signo, struct err *e)
+{
+	if (c->pidfd < 0)
+		return err_set(e, ESRCH, "cell '%s' runs no job", c->id);
+	return proc_kill(c->pidfd, signo, e);
+}
+
+int cell_kill(struct cell *c, struct err *e)
+{
+	if (!c->group)
+		return 0;
+	if (c->state == STARTING && !c->cut)
+		c->cut = "killed while it was starting";
+	return cgroup_kill(c->group, e);
+}
+
+static int gone(const struct cell *c, struct err *e)
+{
+	return err_set(e, ESRCH, "cell '%s' is gone", c->id);
+}
+
+int cell_freeze(struct cell *c, bool frozen, struct err *e)
+{
+	return c->group ? cgroup_freeze(c->group, frozen, e) : gone(c, e);
+}
+
+int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e)
+{
+	return c->group ? cgroup_read(c->group, ret, e) : gone(c, e);
+}
+
+int cell_memory_open(struct cell *c, struct err *e)
+{
+	return c->group ? cgroup_memory_open(c->group, e) : gone(c, e);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "images/crun.h"
+
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/proc.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+
+enum { CRUN_LOG_MAX = 65536, CRUN_VERSION_MAX = 4096 };
+
+/* crun 1.8.1 looks at exactly this path (cgroup.c, libcrun_get_cgroup_mode) and
+ * refuses to start when a v2 tree with controllers is there beside v1, whatever
+ * its --cgroup-manager. */
+static const char hybrid_v2[] = "/sys/fs/cgroup/unified";
+
+/* Not ours: NOTIFY_SOCKET, LISTEN_FDS and crun's own variables would change what
+ * crun does. */
+static const char *const environment[] = {
+    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+
+/* Between fork and exec: system calls only. */
+static int prepare(void *arg)
+{
+	const struct crun_job *job = arg;
+
+	if (cgroup_enter(job->group) < 0)
+		return -1;
+	if (job->layout != CGROUP_HYBRID)
+		return 0;
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return -1;
+	/* EINVAL: it is not mounted there, so crun does not see it either */
+	return umount2(hybrid_v2, MNT_DETACH) < 0 && errno != EINVAL && errno != ENOENT ? -1 : 0;
+}
+
+static int spawn(const struct crun_job *job, const char *pid_file, const char *log, pid_t *ret,
+		 struct err *e)
+{
+	const char *argv[] = {job->program, "--root", job->state_dir, "--cgroup-manager=disabled",
+			      "--log",	    log,      "run",	      "--detach",
+			      "--pid-file", pid_file, "--bundle",     job->bundle_dir,
+			      job->id,	    NULL};
+	struct crun_job copy = *job;
+	struct proc_spec spec = PROC_SPEC_INIT;
+
+	spec.argv = argv;
+	spec.env = environment;
+	spec.stdout_fd = job->output_fd;
+	spec.stderr_fd = job->output_fd;
+	spec.prepare = prepare;
+	spec.prepare_arg = &copy;
+	return proc_spawn(&spec, ret, e);
+}
+
+int crun_start(const struct crun_job *job, pid_t *ret, struct err *e)
+{
+	_autofree_ char *pid_file = sys_asprintf("%s/pid", job->bundle_dir);
+	_autofree_ char *log = sys_asprintf("%s/log", job->bundle_dir);
+
+	if (!pid_file || !log)
+		return err_sys(e, "allocate paths for crun");
+	return spawn(job, pid_file, log, ret, e);
+}
+
+int crun_read_pid(int bundle_fd, pid_t *ret, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	struct slice s;
+	uint64_t pid;
+	size_t n;
+	int r = fs_read(bundle_fd, "pid", 32, &text, &n, e);
+
+	if (r < 0)
+		return r;
+	s = (struct slice){text, n};
+	if (!scan_u64(&s, 10, INT32_MAX, &pid) || pid < 2)
+		return err_set(e, EBADMSG, "crun's pid file holds no process");
+	*ret = (pid_t)pid;
+	return 0;
+}
+
+static void status_in_words(int status, char *out, size_t n)
+{
+	if (WIFSIGNALED(status))
+		(void)snprintf(out, n, "crun was ended by signal %d", WTERMSIG(status));
+	else
+		(void)snprintf(out, n, "crun ended with status %d and no message",
+			       WEXITSTATUS(status));
+}
+
+void crun_why(int bundle_fd, int status, char *out, size_t n)
+{
+	_autofree_ char *text = NULL;
+	struct slice rest, line;
+	struct err e;
+	size_t got, used = 0;
+
+	out[0] = '\0';
+	if (fs_read(bundle_fd, "log", CRUN_LOG_MAX, &text, &got, &e) == 0) {
+		rest = (struct slice){text, got};
+		while (used < n && scan_line(&rest, &line))
+			if (line.n)
+				used += (size_t)snprintf(out + used, n - used, "%s%.*s",
+							 used ? "; " : "", (int)line.n, line.p);
+	}
+	if (used == 0)
+		status_in_words(status, out, n);
+}
+
+/* Everything that program prints, and its status. */
+static int capture(const char *program, char out[CRUN_VERSION_MAX], int *ret_status, struct err *e)
+{
+	const char *argv[] = {program, "--version", NULL};
+	struct proc_spec spec = PROC_SPEC_INIT;
+	_autoclose_ int rd = -1;
+	_autoclose_ int wr = -1;
+	size_t n = 0;
+	ssize_t got;
+	int p[2], r;
+	pid_t pid;
+
+	if (sys_pipe(p) < 0)
+		return err_sys(e, "pipe");
+	rd = p[0];
+	wr = p[1];
+	spec.argv = argv;
+	spec.env = environment;
+	spec.stdout_fd = wr;
+	r = proc_spawn(&spec, &pid, e);
+	if (r < 0)
+		return r;
+	close(take_fd(&wr));
+	while ((got = sys_read(rd, out + n, CRUN_VERSION_MAX - 1 - n)) > 0)
+		n += (size_t)got;
+	out[n] = '\0';
+	close(take_fd(&rd));
+	while (waitpid(pid, ret_status, 0) < 0)
+		if (errno != EINTR)
+			return err_sys(e, "wait for '%s'", program);
+	return 0;
+}
+
+static bool scan_version(struct slice *in, uint64_t v[3])
+{
+	v[2] = 0;
+	if (!scan_u64(in, 10, 1000, &v[0]) || !scan_lit(in, SLICE(".")) ||
+	    !scan_u64(in, 10, 1000, &v[1]))
+		return false;
+	return !scan_lit(in, SLICE(".")) || scan_u64(in, 10, 1000, &v[2]);
+}
+
+static bool at_least(const uint64_t v[3], const uint64_t want[3])
+{
+	for (int i = 0; i < 3; i++)
+		if (v[i] != want[i])
+			return v[i] > want[i];
+	return true;
+}
+
+int crun_check(const char *program, struct err *e)
+{
+	char text[CRUN_VERSION_MAX];
+	struct slice said, oldest = SLICE(CRUN_MIN_VERSION);
+	uint64_t have[3], want[3];
+	int status, r = capture(program, text, &status, e);
+
+	if (r == -ENOENT)
+		return err_wrap(e, "cells need crun (Debian: apt-get install crun)");
+	if (r < 0)
+		return r;
+	said = slice_of(text);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 ||
+	    !scan_lit(&said, SLICE("crun version ")) || !scan_version(&said, have) ||
+	    !scan_version(&oldest, want))
+		return err_set(e, EPROTONOSUPPORT, "'%s --version' does not say that it is crun",
+			       program);
+	if (!at_least(have, want))
+		return err_set(e, EPROTONOSUPPORT, "'%s' is older than crun " CRUN_MIN_VERSION,
+			       program);
+	return 0;
+}

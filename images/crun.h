@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef IMAGES_CRUN_H
+#define IMAGES_CRUN_H
+
+#include "base/err.h"
+#include "cgroups/cgroup.h"
+
+#include <sys/types.h>
+
+/* Driving crun: this is the only module that knows its command line and its files.
+ * We start it detached: it makes the container, executes the job's first process
+ * and exits; that process is then ours (we are its subreaper).  crun is told to
+ * leave cgroups alone: it starts inside the cell's group. */
+
+/* The oldest crun whose behaviour was read and tested. */
+#define CRUN_MIN_VERSION "1.8.1"
+
+/* Runs program --version.  -ENOENT: there is none; -EPROTONOSUPPORT: too old. */
+MUST_CHECK int crun_check(const char *program, struct err *e);
+
+struct crun_job {
+	const char *program;
+	const char *state_dir;	/* crun's own, absolute */
+	const char *bundle_dir; /* absolute; holds config.json, gets pid and log */
+	const char *id;
+	const struct cgroup *group;
+	enum cgroup_layout layout;
+	int output_fd; /* becomes the job's stdout and stderr */
+};
+
+/* crun's process id; reap it.  Exit status 0: crun_read_pid() tells the job's. */
+MUST_CHECK int crun_start(const struct crun_job *job, pid_t *ret, struct err *e);
+MUST_CHECK int crun_read_pid(int bundle_fd, pid_t *ret, struct err *e);
+
+/* What crun logged, in one line; status (of waitpid(2)) in words when it logged
+ * nothing. */
+void crun_why(int bundle_fd, int status, char *out, size_t n);
+
+#endif

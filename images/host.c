@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "images/host.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "images/bundle.h"
+#include "images/crun.h"
+#include "images/seccomp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+enum { START_S = 30 };
+
+DEFINE_CLEANUP(struct cell_host *, cell_host_free)
+
+/* dir/name, empty. */
+static int fresh_dir(int dirfd, const char *name, mode_t mode, int *ret_fd, struct err *e)
+{
+	int r = fs_remove_tree(dirfd, name, e);
+
+	if (r < 0)
+		return r;
+	if (sys_mkdirat(dirfd, name, mode) < 0)
+		return err_sys(e, "make directory '%s'", name);
+	r = fs_open_dir(dirfd, name, ret_fd, e);
+	if (r == 0 && fchmod(*ret_fd, mode) < 0) /* whatever our umask is */
+		return err_sys(e, "set the mode of '%s'", name);
+	return r;
+}
+
+/* A cell's user has to pass through, not to look around. */
+static int make_dirs(struct cell_host *h, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	int r = fs_mkdirs(AT_FDCWD, h->dir, 0711, e);
+
+	if (r == 0)
+		r = fs_open_dir(AT_FDCWD, h->dir, &fd, e);
+	if (r == 0 && fchmod(fd, 0711) < 0)
+		r = err_sys(e, "set the mode of '%s'", h->dir);
+	if (r == 0)
+		r = fresh_dir(fd, "cells", 0711, &h->cells_fd, e);
+	if (r == 0)
+		r = fresh_dir(fd, "crun", 0700, &h->crun_fd, e);
+	return r < 0 ? err_wrap(e, "runtime directory '%s'", h->dir) : 0;
+}
+
+static int compile_filter(struct cell_host *h, struct err *e)
+{
+	_autofree_ uint8_t *program = NULL;
+	size_t n;
+	int r = seccomp_compile(&program, &n, e);
+
+	return r < 0 ? r : bundle_base64(program, n, &h->filter, e);
+}
+
+static int own_limits(struct cell_host *h, struct err *e)
+{
+	struct rlimit files, memlock;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || getrlimit(RLIMIT_MEMLOCK, &memlock) < 0)
+		return err_sys(e, "read our own limits");
+	h->files_hard = files.rlim_max;
+	h->memlock_hard = memlock.rlim_max;
+	return 0;
+}
+
+static int fill(struct cell_host *h, const struct cell_host_opts *o, struct err *e)
+{
+	int r;
+
+	h->dir = sys_strdup(o->runtime_dir);
+	h->crun = sys_strdup(o->crun ? o->crun : "crun");
+	h->crun_state = sys_asprintf("%s/crun", o->runtime_dir);
+	if (!h->dir || !h->crun || !h->crun_state)
+		return err_sys(e, "allocate a cell host");
+	if (h->dir[0] != '/')
+		return err_set(e, EINVAL, "runtime directory '%s' is no absolute path", h->dir);
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		return err_sys(e, "become a subreaper");
+	r = crun_check(h->crun, e);
+	if (r == 0)
+		r = compile_filter(h, e);
+	if (r == 0)
+		r = root_plan_new(NULL, &h->plan, e);
+	if (r == 0)
+		r = own_limits(h, e);
+	return r < 0 ? r : make_dirs(h, e);
+}
+
+int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct err *e)
+{
+	CLEANUP(cell_host_free_p) struct cell_host *h = sys_calloc(1, sizeof(*h));
+	int r;
+
+	if (!h)
+		return err_sys(e, "allocate a cell host");
+	h->loop = o->loop;
+	h->tree = o->tree;
+	h->best_effort = o->best_effort;
+	h->output_bytes_per_s = o->output_bytes_per_s;
+	h->start_us = o->start_us ? o->start_us : START_S * USEC_PER_SEC;
+	h->cells_fd = -1;
+	h->crun_fd = -1;
+	r = fill(h, o, e);
+	if (r < 0)
+		return r;
+	*ret = take_ptr(&h);
+	return 0;
+}
+
+void cell_host_free(struct cell_host *h)
+{
+	struct err e;
+	int r = 0;
+
+	if (!h)
+		return;
+	if (h->crun_fd >= 0) /* the directories were made */
+		r = fs_remove_tree(AT_FDCWD, h->dir, &e);
+	(void)r; /* the next start sweeps it */
+	if (h->crun_fd >= 0)
+		close(h->crun_fd);
+	if (h->cells_fd >= 0)
+		close(h->cells_fd);
+	root_plan_free(h->plan);
+	free(h->filter);
+	free(h->crun_state);
+	free(h->crun);
+	free(h->dir);
+	free(h);
+}
+
+int cell_host_forget(struct cell_host *h, const char *id, struct err *e)
+{
+	int r = fs_remove_tree(h->cells_fd, id, e);
+	int s = fs_remove_tree(h->crun_fd, id, e);
+
+	return r < 0 ? r : s;
+}
+
+static int write_config(struct cell_host *h, int dir, const struct cell_spec *spec,
+			const struct root_plan *plan, struct err *e)
+{
+	_autofree_ char *listener = sys_asprintf("%s/cells/%s/seccomp", h->dir, spec->id);
+	struct bundle b = {.spec = spec,
+			   .plan = plan,
+			   .filter = h->filter,
+			   .listener = listener,
+			   .files_hard = h->files_hard,
+			   .memlock_hard = h->memlock_hard};
+	_autofree_ char *json = NULL;
+	_autoclose_ int fd = -1;
+	int r;
+
+	if (!listener)
+		return err_sys(e, "allocate a path");
+	r = bundle_json(&b, &json, e);
+	if (r < 0)
+		return r;
+	fd = sys_openat(dir, "config.json", O_WRONLY | O_CREAT | O_EXCL, 0600);
+	if (fd < 0)
+		return err_sys(e, "make config.json");
+	if (sys_write_all(fd, json, strlen(json)) < 0)
+		return err_sys(e, "write config.json");
+	return 0;
+}
+
+static int fill_bundle(struct cell_host *h, int dir, const struct cell_spec *spec, struct err *e)
+{
+	CLEANUP(root_plan_free_p) struct root_plan *own = NULL;
+	const struct root_plan *plan = h->plan;
+	int r = 0;
+
+	if (fchmod(dir, 0711) < 0) /* whatever our umask is: the job's user has to pass */
+		return err_sys(e, "set the mode of the bundle's directory");
+	if (spec->rootfs) {
+		r = root_plan_new(spec->rootfs, &own, e);
+		plan = own;
+	}
+	if (r == 0)
+		r = root_build(dir, "rootfs", plan, spec, e);
+	return r < 0 ? r : write_config(h, dir, spec, plan, e);
+}
+
+int cell_host_bundle(struct cell_host *h, const struct cell_spec *spec, int *ret_fd, struct err *e)
+{
+	_autoclose_ int dir = -1;
+	struct err ignored;
+	int r;
+
+	if (sys_mkdirat(h->cells_fd, spec->id, 0711) < 0)
+		return err_sys(e, "make the bundle's directory");
+	r = fs_open_dir(h->cells_fd, spec->id, &dir, e);
+	if (r == 0)
+		r = fill_bundle(h, dir, spec, e);
+	if (r == 0)
+		*ret_fd = take_fd(&dir);
+	else if (cell_host_forget(h, spec->id, &ignored) < 0)
+		return r; /* the next start sweeps it */
+	return r;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef IMAGES_HOST_H
+#define IMAGES_HOST_H
+
+#include "images/cell.h"
+#include "images/output.h"
+#include "images/root.h"
+
+#include <sys/resource.h>
+
+/* What all cells of a host share; of use to images/cell.c only.
+ * The runtime directory holds crun/ (crun's state, one directory a cell) and
+ * cells/ (a cell's bundle, by its id). */
+struct cell_host {
+	struct loop *loop;
+	struct cgroup_tree *tree;
+	char *dir; /* absolute */
+	char *crun;
+	char *crun_state;
+	char *filter;		/* base64 */
+	struct root_plan *plan; /* of the host's own root */
+	int cells_fd, crun_fd;
+	bool best_effort;
+	uint64_t output_bytes_per_s;
+	uint64_t start_us;
+	rlim_t files_hard, memlock_hard;
+	char room[OUTPUT_CHUNK]; /* one callback runs at a time */
+};
+
+/* Makes what crun needs of files: config.json and the root.  *ret_fd is the bundle's
+ * directory; close() it, and cell_host_forget() what it holds.  -EEXIST: a cell of
+ * that id lives. */
+MUST_CHECK int cell_host_bundle(struct cell_host *h, const struct cell_spec *spec, int *ret_fd,
+				struct err *e);
+/* Removes what is left of a cell: its bundle and crun's state. */
+MUST_CHECK int cell_host_forget(struct cell_host *h, const char *id, struct err *e);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "images/listener.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "images/seccomp.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+static void accept_crun(struct listener *l);
+static void receive_listener(struct listener *l);
+static void answer(struct listener *l);
+
+static void on_event(void *arg, uint32_t events)
+{
+	struct listener *l = arg;
+
+	/* The last process under the filter is gone. */
+	if (l->step == answer && (events & (EPOLLHUP | EPOLLERR)) && !(events & EPOLLIN))
+		listener_stop(l);
+	else
+		l->step(l);
+}
+
+static void watch(struct listener *l)
+{
+	struct err e;
+
+	if (!l->io && loop_add_io(l->loop, l->fd, EPOLLIN, on_event, l, &l->io, &e) < 0)
+		listener_stop(l); /* memory is short: the kernel refuses with ENOSYS */
+}
+
+/* The next step, on a new descriptor. */
+static void go_on(struct listener *l, int fd, void (*step)(struct listener *l))
+{
+	source_remove(l->io);
+	l->io = NULL;
+	close(l->fd);
+	l->fd = fd;
+	l->step = step;
+	watch(l);
+}
+
+static void accept_crun(struct listener *l)
+{
+	int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd >= 0)
+		go_on(l, fd, receive_listener);
+	else if (errno != EAGAIN && errno != EINTR)
+		listener_stop(l);
+}
+
+/* With the listener comes the container's state as JSON: we know whose it is. */
+static int receive_fd(int sock)
+{
+	char state[4096];
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = {.iov_base = state, .iov_len = sizeof(state)};
+	struct msghdr m = {.msg_iov = &iov,
+			   .msg_iovlen = 1,
+			   .msg_control = &control,
+			   .msg_controllen = sizeof(control)};
+	struct cmsghdr *c;
+	int fd;
+
+	if (recvmsg(sock, &m, MSG_CMSG_CLOEXEC) < 0)
+		return -1;
+	c = CMSG_FIRSTHDR(&m);
+	errno = EBADMSG;
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+	    c->cmsg_len != CMSG_LEN(sizeof(int)))
+		return -1;
+	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	return fd;
+}
+
+static void receive_listener(struct listener *l)
+{
+	int fd = receive_fd(l->fd);
+
+	if (fd >= 0)
+		go_on(l, fd, answer);
+	else if (errno != EAGAIN && errno != EINTR)
+		listener_stop(l); /* crun failed, and says so itself */
+}
+
+static void on_tick(void *arg)
+{
+	struct listener *l = arg;
+
+	l->answered = 0;
+	if (l->fd >= 0)
+		watch(l);
+}
+
+static void answer(struct listener *l)
+{
+	char name[SECCOMP_NAME_MAX];
+	uint64_t now = clock_mono_us();
+	struct err e;
+
+	if (now - l->tick_at >= LISTENER_TICK_MS * USEC_PER_MSEC) {
+		l->tick_at = now;
+		l->answered = 0;
+	}
+	if (++l->answered > LISTENER_PER_TICK &&
+	    loop_set_timer(l->timer, l->tick_at + LISTENER_TICK_MS * USEC_PER_MSEC, &e) == 0) {
+		source_remove(l->io);
+		l->io = NULL;
+		return;
+	}
+	if (seccomp_refuse(l->fd, name, &e) == 0)
+		l->fn(l->arg, name);
+}
+
+static int listen_at(int fd, int dirfd, const char *name, struct err *e)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	int n;
+
+	/* However long the directory's own path is. */
+	n = snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d/%s", dirfd, name);
+	if (n < 0 || (size_t)n >= sizeof(a.sun_path))
+		return err_set(e, ENAMETOOLONG, "socket '%s'", name);
+	if (bind(fd, (const struct sockaddr *)&a, sizeof(a)) < 0 || listen(fd, 1) < 0)
+		return err_sys(e, "listen on '%s'", name);
+	return 0;
+}
+
+int listener_start(struct listener *l, struct loop *loop, int dirfd, const char *name,
+		   refused_fn *fn, void *arg, struct err *e)
+{
+	int r;
+
+	*l = (struct listener){.loop = loop, .fd = -1, .step = accept_crun, .fn = fn, .arg = arg};
+	l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (l->fd < 0)
+		return err_sys(e, "make a socket");
+	r = listen_at(l->fd, dirfd, name, e);
+	if (r == 0)
+		r = loop_add_timer(loop, UINT64_MAX, on_tick, l, &l->timer, e);
+	if (r == 0)
+		r = loop_add_io(loop, l->fd, EPOLLIN, on_event, l, &l->io, e);
+	return r;
+}
+
+void listener_stop(struct listener *l)
+{
+	source_remove(l->io);
+	source_remove(l->timer);
+	if (l->fd >= 0)
+		close(l->fd);
+	l->io = NULL;
+	l->timer = NULL;
+	l->fd = -1;
+}

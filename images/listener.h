@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef IMAGES_LISTENER_H
+#define IMAGES_LISTENER_H
+
+#include "base/err.h"
+#include "base/loop.h"
+
+/* Where a cell's refused system calls arrive.  crun connects to a socket of the
+ * cell's own and sends the seccomp listener over it, once (OCI runtime-spec,
+ * "listenerPath"); from then on this answers what waits there.  The caller of a
+ * refused call stands until it was answered: a cell that does nothing else is
+ * answered LISTENER_PER_TICK times in a tick, so that it cannot keep us busy.
+ * When we close the listener, or never got it, the kernel answers ENOSYS. */
+
+enum { LISTENER_PER_TICK = 200, LISTENER_TICK_MS = 100 };
+
+typedef void refused_fn(void *arg, const char *name);
+
+struct listener {
+	struct loop *loop;
+	struct source *io;
+	struct source *timer;
+	int fd; /* the socket, then the connection, then the seccomp listener */
+	void (*step)(struct listener *l);
+	uint64_t tick_at;  /* microseconds */
+	unsigned answered; /* in this tick */
+	refused_fn *fn;
+	void *arg;
+};
+
+#define LISTENER_INIT ((struct listener){.fd = -1})
+
+/* Listens on dirfd/name. */
+MUST_CHECK int listener_start(struct listener *l, struct loop *loop, int dirfd, const char *name,
+			      refused_fn *fn, void *arg, struct err *e);
+void listener_stop(struct listener *l); /* also when it was never started */
+
+#endif

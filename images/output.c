@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "images/output.h"
+
+#include "base/clock.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+static void on_readable(void *arg, uint32_t events);
+
+static uint64_t allowance(struct output *o)
+{
+	uint64_t now = clock_mono_us();
+
+	if (o->per_tick == 0)
+		return OUTPUT_CHUNK;
+	if (now - o->tick_at >= OUTPUT_TICK_MS * USEC_PER_MSEC) {
+		o->tick_at = now;
+		o->taken = 0;
+	}
+	return o->per_tick - o->taken;
+}
+
+static void wait_for_tick(struct output *o)
+{
+	struct err e;
+
+	if (loop_set_timer(o->timer, o->tick_at + OUTPUT_TICK_MS * USEC_PER_MSEC, &e) < 0)
+		return; /* reads on, too fast */
+	source_remove(o->io);
+	o->io = NULL;
+}
+
+static void on_tick(void *arg)
+{
+	struct output *o = arg;
+	struct err e;
+
+	if (o->fd < 0 || o->io)
+		return;
+	o->tick_at = clock_mono_us();
+	o->taken = 0;
+	/* Memory is short: again in a tick, or never. */
+	if (loop_add_io(o->loop, o->fd, EPOLLIN, on_readable, o, &o->io, &e) < 0 &&
+	    loop_set_timer(o->timer, o->tick_at + OUTPUT_TICK_MS * USEC_PER_MSEC, &e) < 0)
+		output_stop(o);
+}
+
+/* False at the end and when nothing waits. */
+static bool take(struct output *o, size_t max)
+{
+	ssize_t n = sys_read(o->fd, o->room, max < OUTPUT_CHUNK ? max : OUTPUT_CHUNK);
+
+	if (n < 0 && errno == EAGAIN)
+		return false;
+	if (n <= 0) {
+		output_stop(o);
+		return false;
+	}
+	o->taken += (uint64_t)n;
+	o->fn(o->arg, (struct slice){o->room, (size_t)n});
+	return true;
+}
+
+static void on_readable(void *arg, uint32_t events)
+{
+	struct output *o = arg;
+	uint64_t max = allowance(o);
+
+	(void)events;
+	if (max == 0)
+		wait_for_tick(o);
+	else
+		(void)take(o, max);
+}
+
+int output_start(struct output *o, struct loop *l, int fd, uint64_t per_second, char *room,
+		 output_fn *fn, void *arg, struct err *e)
+{
+	int r;
+
+	*o = (struct output){.loop = l, .fd = fd, .room = room, .fn = fn, .arg = arg};
+	if (per_second) {
+		o->per_tick = per_second * OUTPUT_TICK_MS / 1000;
+		o->per_tick = o->per_tick ? o->per_tick : 1;
+	}
+	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+		return err_sys(e, "make the output pipe non-blocking");
+	r = loop_add_timer(l, UINT64_MAX, on_tick, o, &o->timer, e);
+	if (r < 0)
+		return r;
+	return loop_add_io(l, fd, EPOLLIN, on_readable, o, &o->io, e);
+}
+
+void output_drain(struct output *o)
+{
+	while (o->fd >= 0 && take(o, OUTPUT_CHUNK))
+		;
+}
+
+void output_stop(struct output *o)
+{
+	source_remove(o->io);
+	source_remove(o->timer);
+	if (o->fd >= 0)
+		close(o->fd);
+	o->io = NULL;
+	o->timer = NULL;
+	o->fd = -1;
+}

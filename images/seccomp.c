@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "images/seccomp.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+DEFINE_CLEANUP(scmp_filter_ctx, seccomp_release)
+
+/* CLONE_NEWTIME shares a bit with clone's exit signal: only clone3 can ask for it. */
+#define SECCOMP_NEW_NAMESPACES                                                         \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
+	 CLONE_NEWPID | CLONE_NEWNET)
+
+struct rule {
+	const char *call;
+	uint32_t action;
+	bool conditional;
+	struct scmp_arg_cmp when;
+};
+
+#define ALLOW(call_, why)	   {.call = #call_, .action = SCMP_ACT_ALLOW},
+#define ANSWER(call_, errno_, why) {.call = #call_, .action = SCMP_ACT_ERRNO(errno_)},
+#define WHEN_EQ(call_, arg_, value_, why) \
+	{.call = #call_,                  \
+	 .action = SCMP_ACT_ALLOW,        \
+	 .conditional = true,             \
+	 .when = {.arg = (arg_), .op = SCMP_CMP_EQ, .datum_a = (value_)}},
+#define WHEN_MASK(call_, arg_, mask_, value_, why) \
+	{.call = #call_,                           \
+	 .action = SCMP_ACT_ALLOW,                 \
+	 .conditional = true,                      \
+	 .when = {                                 \
+	     .arg = (arg_), .op = SCMP_CMP_MASKED_EQ, .datum_a = (mask_), .datum_b = (value_)}},
+
+static const struct rule rules[] = {
+#include "images/syscalls.inc"
+};
+
+static int add_rule(scmp_filter_ctx ctx, const struct rule *rule, struct err *e)
+{
+	int nr = seccomp_syscall_resolve_name(rule->call);
+	int r;
+
+	if (nr < 0) /* of another architecture, or newer than this libseccomp */
+		return 0;
+	r = seccomp_rule_add_array(ctx, rule->action, nr, rule->conditional ? 1 : 0, &rule->when);
+	return r < 0 ? err_set(e, -r, "seccomp rule for '%s'", rule->call) : 0;
+}
+
+/* Also the calls of a foreign table (int 0x80, x32) reach us: nothing in a cell
+ * needs them, and a killed thread would leave a process that hangs. */
+static int set_attributes(scmp_filter_ctx ctx, struct err *e)
+{
+	int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_NOTIFY);
+
+	if (r == 0) /* 2: a binary tree over the numbers */
+		r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	return r < 0 ? err_set(e, -r, "seccomp attributes") : 0;
+}
+
+static int export(scmp_filter_ctx ctx, uint8_t **ret, size_t *ret_n, struct err *e)
+{
+	_autoclose_ int fd = memfd_create("seccomp", MFD_CLOEXEC);
+	_autofree_ uint8_t *program = NULL;
+	struct stat st;
+	int r;
+
+	if (fd < 0)
+		return err_sys(e, "memory for the seccomp filter");
+	r = seccomp_export_bpf(ctx, fd);
+	if (r < 0)
+		return err_set(e, -r, "compile the seccomp filter");
+	if (fstat(fd, &st) < 0)
+		return err_sys(e, "stat the seccomp filter");
+	program = sys_malloc((size_t)st.st_size);
+	if (!program)
+		return err_sys(e, "allocate the seccomp filter");
+	if (sys_pread(fd, program, (size_t)st.st_size, 0) != st.st_size)
+		return err_set(e, EIO, "read the seccomp filter");
+	*ret = take_ptr(&program);
+	*ret_n = (size_t)st.st_size;
+	return 0;
+}
+
+int seccomp_compile(uint8_t **ret, size_t *ret_n, struct err *e)
+{
+	CLEANUP(seccomp_release_p) scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_NOTIFY);
+	int r;
+
+	if (!ctx)
+		return err_set(e, ENOMEM, "make a seccomp filter");
+	r = set_attributes(ctx, e);
+	for (size_t i = 0; r == 0 && i < sizeof(rules) / sizeof(rules[0]); i++)
+		r = add_rule(ctx, &rules[i], e);
+	return r < 0 ? r : export(ctx, ret, ret_n, e);
+}
+
+static bool name_of(uint32_t arch, int nr, char out[SECCOMP_NAME_MAX])
+{
+	_autofree_ char *name = seccomp_syscall_resolve_num_arch(arch, nr);
+
+	if (name)
+		(void)snprintf(out, SECCOMP_NAME_MAX, "%s%s", name,
+			       arch == seccomp_arch_native() ? "" : " (foreign)");
+	else
+		(void)snprintf(out, SECCOMP_NAME_MAX, "number %d", nr);
+	return name;
+}
+
+void seccomp_name(int nr, char out[SECCOMP_NAME_MAX])
+{
+	(void)name_of(seccomp_arch_native(), nr, out);
+}
+
+/* Receiving blocks, whatever the descriptor's flags, unless something waits. */
+static int anything_waits(int listener, struct err *e)
+{
+	struct pollfd p = {.fd = listener, .events = POLLIN};
+	int r = poll(&p, 1, 0); /* allow: asks, does not wait */
+
+	if (r < 0)
+		return err_sys(e, "ask the seccomp listener");
+	if (!(p.revents & POLLIN))
+		return err_set(e, EAGAIN, "no seccomp notification waits");
+	return 0;
+}
+
+/* Room for the larger structures of a later kernel, which fills its own size. */
+union notification {
+	struct seccomp_notif n;
+	char room[512];
+};
+
+union answer {
+	struct seccomp_notif_resp a;
+	char room[512];
+};
+
+int seccomp_refuse(int listener, char ret_name[SECCOMP_NAME_MAX], struct err *e)
+{
+	union notification req = {0};
+	union answer resp = {0};
+	char name[SECCOMP_NAME_MAX];
+	bool known;
+	int r = anything_waits(listener, e);
+
+	if (r < 0)
+		return r;
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &req) < 0)
+		return err_sys(e, "receive a seccomp notification");
+	known = name_of(req.n.data.arch, req.n.data.nr, name);
+	resp.a.id = req.n.id;
+	resp.a.error = known ? -EPERM : -ENOSYS;
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0)
+		return err_sys(e, "answer a seccomp notification");
+	memcpy(ret_name, name, sizeof(name));
+	return 0;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_UNIT_IMAGES_CELLS_H
+#define TESTS_UNIT_IMAGES_CELLS_H
+
+/* Real cells for the tests: crun, control groups and root are needed.  Where they
+ * are missing a test is skipped; with FUZZCELL_MUST_RUN set it fails. */
+#include "tests/unit/unit.h"
+
+#include "base/clock.h"
+#include "base/loop.h"
+#include "images/cell.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { CELL_UID = 1700000, OUTPUT_KEPT = 65536, NAMES_KEPT = 16 };
+
+struct world {
+	struct loop *loop;
+	struct cgroup_tree *tree;
+	struct cell_host *host;
+	char dir[64];	  /* ours, passable for everyone */
+	char runtime[80]; /* the host's */
+	unsigned running;
+	bool late;
+};
+
+/* What became of one cell. */
+struct seen {
+	struct world *w;
+	struct cell *cell;
+	char out[OUTPUT_KEPT + 1];
+	size_t n;	/* bytes kept in out */
+	uint64_t total; /* bytes of output */
+	char refused[NAMES_KEPT][64];
+	unsigned n_refused;
+	unsigned ended; /* calls */
+	struct cell_end end;
+	/* Called when out holds the text, once. */
+	const char *when;
+	void (*then)(struct seen *s);
+	uint64_t first_us; /* when the first byte came */
+};
+
+static inline uint64_t slow(void)
+{
+	const char *s = getenv("FUZZCELL_TEST_SLOW");
+	long n = s ? strtol(s, NULL, 10) : 1;
+
+	return n > 0 ? (uint64_t)n : 1;
+}
+
+static inline void seen_output(void *arg, struct slice bytes)
+{
+	struct seen *s = arg;
+	size_t room = OUTPUT_KEPT - s->n;
+	size_t n = bytes.n < room ? bytes.n : room;
+
+	if (!s->first_us)
+		s->first_us = clock_mono_us();
+	assert_int_equal(s->ended, 0);
+	memcpy(s->out + s->n, bytes.p, n);
+	s->n += n;
+	s->out[s->n] = '\0';
+	s->total += bytes.n;
+	if (s->when && strstr(s->out, s->when)) {
+		s->when = NULL;
+		s->then(s);
+	}
+}
+
+static inline void seen_refused(void *arg, const char *name)
+{
+	struct seen *s = arg;
+
+	if (s->n_refused < NAMES_KEPT)
+		(void)snprintf(s->refused[s->n_refused], sizeof(s->refused[0]), "%s", name);
+	s->n_refused++;
+}
+
+static inline void seen_memory(void *arg, bool halted)
+{
+	(void)arg;
+	(void)halted;
+}
+
+static inline void seen_ended(void *arg, const struct cell_end *end)
+{
+	struct seen *s = arg;
+
+	s->ended++;
+	s->end = *end;
+	s->cell = NULL;
+	if (--s->w->running == 0)
+		loop_stop(s->w->loop);
+}
+
+static inline void seen_late(void *arg)
+{
+	struct world *w = arg;
+
+	w->late = true;
+	loop_stop(w->loop);
+}
+
+/* Small, with room for crun itself. */
+static inline struct cell_spec cell_spec_for(const char *id, const char *const *argv)
+{
+	static const char *const env[] = {"PATH=/usr/bin:/bin", NULL};
+
+	return (struct cell_spec){
+	    .id = id,
+	    .argv = argv,
+	    .env = env,
+	    .cwd = "/tmp",
+	    .tmp_bytes = 4 << 20,
+	    .file_bytes = 64 << 20,
+	    .files_max = 64,
+	    .uid = CELL_UID,
+	    .gid = CELL_UID,
+	    .limits = {.memory_max = 64 << 20, .pids_max = 64},
+	};
+}
+
+static inline void start(struct world *w, struct seen *s, const struct cell_spec *spec)
+{
+	static const struct cell_ops ops = {.output = seen_output,
+					    .refused = seen_refused,
+					    .memory = seen_memory,
+					    .ended = seen_ended};
+	struct err e = {0};
+
+	s->w = w;
+	if (cell_start(w->host, spec, &ops, s, &s->cell, &e) < 0)
+		fail_msg("%s", e.msg);
+	w->running++;
+}
+
+/* Until every started cell ended; once a world, for a stopped loop stays stopped. */
+static inline void run(struct world *w)
+{
+	struct source *deadline = NULL;
+	struct err e;
+
+	assert_int_equal(loop_add_timer(w->loop, clock_mono_us() + 60 * slow() * USEC_PER_SEC,
+					seen_late, w, &deadline, &e),
+			 0);
+	assert_int_equal(loop_run(w->loop, &e), 0);
+	source_remove(deadline);
+	assert_false(w->late);
+	assert_int_equal(w->running, 0);
+}
+
+static inline void run_cell(struct world *w, struct seen *s, const struct cell_spec *spec)
+{
+	start(w, s, spec);
+	run(w);
+	assert_int_equal(s->ended, 1);
+}
+
+static inline void cannot_run(const struct err *e)
+{
+	if (getenv("FUZZCELL_MUST_RUN"))
+		fail_msg("cells cannot run here: %s", e->msg);
+	print_message("# skipped: %s\n", e->msg);
+	skip();
+}
+
+/* The caller's mistakes fail; what this machine lacks skips the test. */
+static inline void world_open(struct world *w, const struct cell_host_opts *more)
+{
+	struct cgroup_tree_opts tree = {.instance = "unit-images"};
+	struct cell_host_opts o = *more;
+	struct err e;
+
+	*w = (struct world){0};
+	(void)snprintf(w->dir, sizeof(w->dir), "/tmp/fuzzcell-images-XXXXXX");
+	assert_non_null(mkdtemp(w->dir));
+	assert_int_equal(chmod(w->dir, 0711), 0);
+	(void)snprintf(w->runtime, sizeof(w->runtime), "%s/run", w->dir);
+	assert_int_equal(loop_new(&w->loop, &e), 0);
+	if (cgroup_tree_open(&tree, &w->tree, &e) < 0)
+		cannot_run(&e);
+	o.loop = w->loop;
+	o.tree = w->tree;
+	o.runtime_dir = w->runtime;
+	if (cell_host_new(&o, &w->host, &e) < 0)
+		cannot_run(&e);
+}
+
+/* Nothing may be left: rmdir fails for a directory with anything in it. */
+static inline void world_close(struct world *w)
+{
+	cell_host_free(w->host);
+	cgroup_tree_close(w->tree);
+	loop_free(w->loop);
+	assert_int_not_equal(access(w->runtime, F_OK), 0);
+	assert_int_equal(rmdir(w->dir), 0);
+}
+
+/* /bin/sh -c script in a world of its own, to its end. */
+static inline void run_sh(struct seen *s, const char *script)
+{
+	const char *argv[] = {"/bin/sh", "-c", script, NULL};
+	struct cell_spec spec = cell_spec_for("one", argv);
+	struct cell_host_opts o = {0};
+	struct world w;
+
+	memset(s, 0, sizeof(*s));
+	world_open(&w, &o);
+	run_cell(&w, s, &spec);
+	world_close(&w);
+}
+
+#endif
