@@ -5,8 +5,14 @@
 #include "base/err.h"
 #include "runner/engine/engine.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /* Where targets come from.  A source (an output directory, a manifest, later
- * Bazel) fills one list; nothing is executed. */
+ * Bazel) fills one list; nothing is executed.  The rules, for a person, are in
+ * docs/discovery.md.  What is read here is hostile: names, links, sizes and
+ * contents are bounded, nothing that is not a regular file or a directory is
+ * opened, and all text that comes back is printable ASCII where it says so. */
 
 struct target {
 	char *name;   /* [A-Za-z0-9@_.-]+, at most 128 bytes, unique in the list */
@@ -17,16 +23,22 @@ struct target {
 	char *dict;	       /* absolute, or NULL */
 	char *seed_archive;    /* <t>_seed_corpus.zip and its kin, or NULL */
 	struct strv seed_dirs; /* in-tree corpora: absolute directories */
-	struct strv flags;     /* engine flags from .options or the manifest: "-max_len=64" */
-	struct strv env;       /* from .options [asan]/[env] or the manifest: "ASAN_OPTIONS=..." */
+	/* Engine flags from .options or the manifest that engine_ops.flag_ok lets
+	 * pass: "-max_len=64"; one of a name. */
+	struct strv flags;
+	struct strv env; /* from .options [asan]/[env] or the manifest: "ASAN_OPTIONS=..." */
+	/* What .options or the manifest's flags say of what is the job's to set
+	 * (-timeout, -rss_limit_mb): defaults below the configuration's.  0: nothing said. */
+	uint64_t input_timeout_s, rss_limit_mib;
 	const struct engine_ops *engine;
 	uint64_t size; /* the binary's bytes: the first guess of how simple it is */
 };
+void target_done(struct target *t);
 
 /* A file that was not taken, or was but with a doubt. */
 struct discover_note {
-	char *path; /* as found */
-	char *why;  /* "no libFuzzer entry point", "dictionary without a target", ... */
+	char *path; /* as found, printable ASCII (other bytes as \xNN), ":LINE" within a file */
+	char *why;  /* "no fuzzing entry point", "dictionary without a target", ...; printable */
 	bool
 	    warning; /* likely a mistake of a person (an orphan side file), not just another file */
 };
@@ -34,12 +46,23 @@ struct discover_note {
 struct target_list {
 	struct target *v; /* sorted by name */
 	size_t n;
-	struct discover_note *notes;
+	struct discover_note *notes; /* in the order of the sources, files sorted by name */
 	size_t n_notes;
+	uint64_t notes_dropped; /* beyond DISCOVER_MAX_NOTES */
 };
 void target_list_done(struct target_list *l);
 
-enum { DISCOVER_MAX_TARGETS = 4096, DISCOVER_MAX_NOTES = 4096 };
+enum {
+	DISCOVER_MAX_TARGETS = 4096,
+	/* Notes that are no warnings get at most half, so that they hide none. */
+	DISCOVER_MAX_NOTES = 4096,
+	DISCOVER_MAX_ENTRIES = 200000,		  /* names in an output directory */
+	DISCOVER_MAX_MANIFEST = 16 * 1024 * 1024, /* bytes */
+};
+/* Bytes searched for an entry point: of one file (a larger one is not taken) and
+ * of a whole output directory (an error).  OSS-Fuzz keeps its below 10 GB. */
+#define DISCOVER_MAX_BINARY (UINT64_C(8) << 30)
+#define DISCOVER_MAX_SEARCH (UINT64_C(64) << 30)
 
 /* One place to look, as the configuration names it. */
 struct discover_source {
@@ -47,16 +70,36 @@ struct discover_source {
 	const char *path; /* absolute, or relative to the working directory */
 };
 
-/* Adds what the source has to *io.  Two targets of one name are an error that
- * names both. */
+/* Adds what the source has to *io; on an error *io is as it was.  Two targets of
+ * one name are an error (-EEXIST) that names both. */
 MUST_CHECK int discover_add(const struct discover_source *s, struct target_list *io, struct err *e);
 
-/* Unpacks a target's seed archive (zip, tar, with any compression that
- * libarchive knows) into the open directory, flat, each file named by the SHA-1
- * of its content; bounded in files, bytes and file size, links and devices
- * ignored.  What did not fit is counted. */
+/* Unpacks a target's seed archive (zip or tar; gzip, bzip2, xz, lzma, zstd, lz4 or
+ * compress) into the open directory, flat, each file named by the SHA-1 of its
+ * content: no name of the archive is ever used.  Directories, links, devices and
+ * empty files are passed over.  A file that is there already is left alone, so
+ * that an interrupted call is made good by the next; no file ever appears cut.
+ * Nothing is fsynced: it can be unpacked again.
+ * It takes as long as the archive takes to read, up to SEEDS_MAX_READ bytes
+ * uncompressed: not for the event loop's thread while cells run.
+ *
+ * *ret is written always, also on an error: what was unpacked stays.  Entries that
+ * were too large, damaged or encrypted are counted as skipped and the rest is
+ * unpacked; at a limit of the whole archive the rest is left.  -EBADMSG: damaged
+ * beyond reading on, naming the archive and the entry. */
+enum {
+	SEEDS_MAX_FILES = 200000,
+	SEEDS_MAX_ENTRIES = 1000000,	  /* of any kind */
+	SEEDS_MAX_FILE = 5 * 1024 * 1024, /* bytes; ClusterFuzz's cap of a corpus input */
+};
+#define SEEDS_MAX_BYTES (UINT64_C(2) << 30) /* kept */
+#define SEEDS_MAX_READ	(UINT64_C(4) << 30) /* uncompressed, also of what is not kept */
+
 struct seeds_result {
-	uint64_t files, bytes, skipped;
+	uint64_t files,
+	    bytes; /* entries that are in the directory now, those from before included */
+	uint64_t skipped;
+	char why[256]; /* the first reason for skipping, printable ASCII; "" if none */
 };
 MUST_CHECK int discover_unpack_seeds(const char *archive, int dirfd, struct seeds_result *ret,
 				     struct err *e);

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/discover/discover.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/discover/names.h"
+#include "runner/discover/source.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void target_done(struct target *t)
+{
+	free(t->name);
+	free(t->binary);
+	free(t->dir);
+	free(t->dict);
+	free(t->seed_archive);
+	strv_done(&t->seed_dirs);
+	strv_done(&t->flags);
+	strv_done(&t->env);
+	*t = (struct target){0};
+}
+
+void target_list_done(struct target_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		target_done(&l->v[i]);
+	for (size_t i = 0; i < l->n_notes; i++) {
+		free(l->notes[i].path);
+		free(l->notes[i].why);
+	}
+	free(l->v);
+	free(l->notes);
+	*l = (struct target_list){0};
+}
+
+/* Room for one more in an array that grows by powers of two. */
+static int grow(void **v, size_t n, size_t size, struct err *e)
+{
+	void *p;
+
+	if (n & (n - 1))
+		return 0;
+	p = sys_realloc(*v, (n ? 2 * n : 1) * size);
+	if (!p)
+		return err_sys(e, "grow the list of targets");
+	*v = p;
+	return 0;
+}
+
+int list_add_target(struct target_list *l, struct target *t, struct err *e)
+{
+	void *v = l->v;
+	int r;
+
+	if (l->n >= DISCOVER_MAX_TARGETS)
+		r = err_set(e, E2BIG, "more than %d targets", DISCOVER_MAX_TARGETS);
+	else
+		r = grow(&v, l->n, sizeof(*l->v), e);
+	l->v = v;
+	if (r < 0)
+		target_done(t);
+	else
+		l->v[l->n++] = *t;
+	*t = (struct target){0};
+	return r;
+}
+
+/* Warnings find room when other notes fill their half. */
+static bool has_room(const struct target_list *l, bool warning)
+{
+	return l->n_notes < (warning ? DISCOVER_MAX_NOTES : DISCOVER_MAX_NOTES / 2);
+}
+
+static char *place_text(struct place at)
+{
+	char dir[NAMES_PRINTABLE_MAX], name[NAMES_PRINTABLE_MAX] = "", line[16] = "";
+
+	names_printable(slice_of(at.dir), dir);
+	if (at.name)
+		names_printable(slice_of(at.name), name);
+	if (at.line)
+		snprintf(line, sizeof(line), ":%u", at.line);
+	return sys_asprintf("%s%s%s%s", dir, at.name ? "/" : "", name, line);
+}
+
+int list_note(struct target_list *l, struct place at, bool warning, struct err *e, const char *fmt,
+	      ...)
+{
+	_autofree_ char *path = NULL;
+	char why[NAMES_PRINTABLE_MAX], shown[NAMES_PRINTABLE_MAX];
+	void *v = l->notes;
+	char *copy;
+	va_list ap;
+	int r;
+
+	if (!has_room(l, warning)) {
+		l->notes_dropped++;
+		return 0;
+	}
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	r = grow(&v, l->n_notes, sizeof(*l->notes), e);
+	l->notes = v;
+	if (r < 0)
+		return r;
+	path = place_text(at);
+	copy = path ? sys_strdup(names_printable(slice_of(why), shown)) : NULL;
+	if (!copy)
+		return err_sys(e, "copy a note");
+	l->notes[l->n_notes++] = (struct discover_note){take_ptr(&path), copy, warning};
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct target *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static int twice(const struct target *a, const struct target *b, struct err *e)
+{
+	return err_set(e, EEXIST, "two targets are named '%s': '%s' and '%s'", a->name, a->binary,
+		       b->binary);
+}
+
+static int check_names(struct target_list *fresh, const struct target_list *old, struct err *e)
+{
+	if (fresh->n == 0)
+		return 0;
+	qsort(fresh->v, fresh->n, sizeof(*fresh->v), by_name);
+	for (size_t i = 0; i + 1 < fresh->n; i++)
+		if (by_name(&fresh->v[i], &fresh->v[i + 1]) == 0)
+			return twice(&fresh->v[i], &fresh->v[i + 1], e);
+	for (size_t i = 0; i < fresh->n && old->n > 0; i++) {
+		const struct target *other =
+		    bsearch(&fresh->v[i], old->v, old->n, sizeof(*old->v), by_name);
+
+		if (other)
+			return twice(other, &fresh->v[i], e);
+	}
+	return 0;
+}
+
+/* Room in io for all of fresh, before anything of it moves. */
+static int reserve(struct target_list *io, const struct target_list *fresh, struct err *e)
+{
+	struct target *v = sys_realloc(io->v, (io->n + fresh->n + 1) * sizeof(*v));
+	struct discover_note *notes;
+
+	if (!v)
+		return err_sys(e, "grow the list of targets");
+	io->v = v;
+	notes = sys_realloc(io->notes, (io->n_notes + fresh->n_notes + 1) * sizeof(*notes));
+	if (!notes)
+		return err_sys(e, "grow the list of notes");
+	io->notes = notes;
+	return 0;
+}
+
+/* Empties fresh into io. */
+static int merge(struct target_list *io, struct target_list *fresh, struct err *e)
+{
+	int r = check_names(fresh, io, e);
+
+	if (r < 0)
+		return r;
+	if (io->n + fresh->n > DISCOVER_MAX_TARGETS)
+		return err_set(e, E2BIG, "more than %d targets", DISCOVER_MAX_TARGETS);
+	r = reserve(io, fresh, e);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < fresh->n; i++)
+		io->v[io->n++] = fresh->v[i];
+	fresh->n = 0;
+	if (io->n > 0)
+		qsort(io->v, io->n, sizeof(*io->v), by_name);
+	io->notes_dropped += fresh->notes_dropped;
+	for (size_t i = 0; i < fresh->n_notes; i++) {
+		if (has_room(io, fresh->notes[i].warning)) {
+			io->notes[io->n_notes++] = fresh->notes[i];
+			fresh->notes[i] = (struct discover_note){0};
+		} else {
+			io->notes_dropped++;
+		}
+	}
+	return 0;
+}
+
+int discover_add(const struct discover_source *s, struct target_list *io, struct err *e)
+{
+	static const struct {
+		const char *type;
+		source_fn *fn;
+	} sources[] = {
+	    {"directory", discover_directory},
+	    {"manifest", discover_manifest},
+	};
+	CLEANUP(target_list_done) struct target_list fresh = {0};
+
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+		int r;
+
+		if (strcmp(sources[i].type, s->type) != 0)
+			continue;
+		r = sources[i].fn(s->path, &fresh, e);
+		if (r == 0)
+			r = merge(io, &fresh, e);
+		return r < 0 ? err_wrap(e, "%s", s->path) : 0;
+	}
+	return err_set(e, EINVAL, "'%s': unknown type of source (directory or manifest)", s->type);
+}
+
+/* --- what the sources share ------------------------------------------------- */
+
+int source_fd_path(int fd, char **ret, struct err *e)
+{
+	char link[40], path[PATH_MAX];
+	ssize_t n;
+	char *copy;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path));
+	if (n < 0)
+		return err_sys(e, "read link '%s'", link);
+	if (n == (ssize_t)sizeof(path))
+		return err_set(e, ENAMETOOLONG, "the path of an open file");
+	copy = sys_strndup(path, (size_t)n);
+	if (!copy)
+		return err_sys(e, "copy a path");
+	*ret = copy;
+	return 0;
+}
+
+struct noting {
+	struct target_list *list;
+	struct place at;
+};
+
+static int note_line(void *arg, unsigned line, bool warning, const char *why, struct err *e)
+{
+	struct noting *n = arg;
+
+	n->at.line = line;
+	return list_note(n->list, n->at, warning, e, "%s", why);
+}
+
+int source_options(struct target_list *l, struct place at, int fd, const struct engine_ops *engine,
+		   struct optfile *ret, struct err *e)
+{
+	struct noting n = {.list = l, .at = at};
+	_autofree_ char *text = sys_malloc(OPTFILE_MAX + 1);
+	size_t len = 0;
+	ssize_t got = 1;
+
+	*ret = (struct optfile){0};
+	if (!text)
+		return err_sys(e, "allocate for options");
+	while (got > 0 && len <= OPTFILE_MAX) {
+		got = sys_pread(fd, text + len, OPTFILE_MAX + 1 - len, (off_t)len);
+		if (got < 0)
+			return list_note(l, at, true, e, "can't be read: %s", strerror(errno));
+		len += (size_t)got;
+	}
+	if (len > OPTFILE_MAX)
+		return list_note(l, at, true, e, "more than %d bytes: not used", OPTFILE_MAX);
+	return optfile_parse((struct slice){text, len}, engine, note_line, &n, ret, e);
+}
+
+void source_use_options(struct target *t, struct optfile *o)
+{
+	t->flags = o->flags;
+	t->env = o->env;
+	t->input_timeout_s = o->input_timeout_s;
+	t->rss_limit_mib = o->rss_limit_mib;
+	o->flags = o->env = (struct strv){0};
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seed archives, through libarchive.  Whoever packed one may want to fill the disk,
+ * the memory or our time: everything is counted, also what is thrown away. */
+#include "runner/discover/discover.h"
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/sys.h"
+#include "runner/discover/names.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+DEFINE_CLEANUP(struct archive *, archive_read_free)
+
+#define TEMP_NAME ".seed.new"
+
+enum { READ_BLOCK = 65536 };
+
+struct unpack {
+	struct archive *a;
+	const char *path;
+	int dirfd;
+	char *data; /* SEEDS_MAX_FILE + 1 bytes, touched as far as the largest entry goes */
+	uint64_t entries, read;
+	struct seeds_result *sum;
+	bool full; /* a limit of the whole archive was met */
+};
+
+__attribute__((format(printf, 2, 3))) static void skip(struct unpack *u, const char *fmt, ...)
+{
+	char why[sizeof(u->sum->why)], shown[NAMES_PRINTABLE_MAX];
+	va_list ap;
+
+	if (u->sum->skipped++ > 0)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	snprintf(u->sum->why, sizeof(u->sum->why), "%.*s", (int)sizeof(u->sum->why) - 1,
+		 names_printable(slice_of(why), shown));
+}
+
+/* Formats and filters by name: "all" would start programs for some. */
+static int open_archive(struct unpack *u, int fd, struct err *e)
+{
+	struct archive *a = u->a;
+	int r = ARCHIVE_OK;
+
+	r |= archive_read_support_format_zip(a);
+	r |= archive_read_support_format_tar(a);
+	r |= archive_read_support_filter_gzip(a);
+	r |= archive_read_support_filter_bzip2(a);
+	r |= archive_read_support_filter_compress(a);
+	r |= archive_read_support_filter_xz(a);
+	r |= archive_read_support_filter_lzma(a);
+	r |= archive_read_support_filter_zstd(a);
+	r |= archive_read_support_filter_lz4(a);
+	if (r != ARCHIVE_OK)
+		return err_set(e, ENOTSUP, "libarchive was built without a compression");
+	if (archive_read_open_fd(a, fd, READ_BLOCK) != ARCHIVE_OK)
+		return err_set(e, EBADMSG, "%s: not a zip or tar archive: %s", u->path,
+			       archive_error_string(a));
+	return 0;
+}
+
+static const char *entry_name(struct archive_entry *entry, char shown[NAMES_PRINTABLE_MAX])
+{
+	const char *name = archive_entry_pathname(entry);
+
+	return names_printable(slice_of(name ? name : "?"), shown);
+}
+
+/* The entry's content into u->data; *ret_n over SEEDS_MAX_FILE: too large, the rest
+ * was read over.  Negative: the entry can't be read (ARCHIVE_FATAL: nor the rest). */
+static int read_entry(struct unpack *u, size_t *ret_n)
+{
+	size_t n = 0;
+
+	for (;;) {
+		size_t room = (size_t)SEEDS_MAX_FILE + 1 - n;
+		/* Too large already: over and over into the same last block. */
+		char *to = room ? u->data + n : u->data;
+		ssize_t got = archive_read_data(u->a, to, room ? room : SEEDS_MAX_FILE);
+
+		if (got < 0)
+			return (int)got;
+		if (got == 0)
+			break;
+		u->read += (uint64_t)got;
+		if (room)
+			n += (size_t)got;
+		if (u->read > SEEDS_MAX_READ) {
+			u->full = true;
+			break;
+		}
+	}
+	*ret_n = n;
+	return 0;
+}
+
+/* Under its content's name, whole or not at all.  A file of another size under that
+ * name is what a crash of the machine left: it is replaced. */
+static int store(struct unpack *u, size_t n, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	char hex[DIGEST_SHA1_HEX];
+	struct stat st;
+
+	digest_sha1_hex((struct slice){u->data, n}, hex);
+	if (fstatat(u->dirfd, hex, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	    (uint64_t)st.st_size == n)
+		return 0;
+	fd = sys_openat(u->dirfd, TEMP_NAME, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644);
+	if (fd < 0)
+		return err_sys(e, "create '%s'", TEMP_NAME);
+	if (sys_write_all(fd, u->data, n) < 0)
+		return err_sys(e, "write a seed of %zu bytes", n);
+	if (sys_renameat(u->dirfd, TEMP_NAME, hex) < 0)
+		return err_sys(e, "name the seed '%s'", hex);
+	return 0;
+}
+
+static bool has_room(struct unpack *u, size_t n)
+{
+	const struct seeds_result *s = u->sum;
+
+	u->full = s->files >= SEEDS_MAX_FILES || s->bytes + n > SEEDS_MAX_BYTES;
+	return !u->full;
+}
+
+static int take_entry(struct unpack *u, struct archive_entry *entry, struct err *e)
+{
+	char shown[NAMES_PRINTABLE_MAX];
+	size_t n = 0;
+	int r;
+
+	if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry))
+		return 0;
+	r = read_entry(u, &n);
+	if (r == ARCHIVE_FATAL)
+		return err_set(e, EBADMSG, "%s: entry '%.150s': %s", u->path,
+			       entry_name(entry, shown), archive_error_string(u->a));
+	if (r < 0)
+		skip(u, "entry '%.100s': %s", entry_name(entry, shown), archive_error_string(u->a));
+	else if (u->full)
+		skip(u, "more than %llu GiB uncompressed: the rest is left out",
+		     (unsigned long long)(SEEDS_MAX_READ >> 30));
+	else if (n > SEEDS_MAX_FILE)
+		skip(u, "entry '%.100s' has more than %d bytes", entry_name(entry, shown),
+		     SEEDS_MAX_FILE);
+	else if (n > 0 && !has_room(u, n))
+		skip(u, "more than %d files or %llu GiB: the rest is left out", SEEDS_MAX_FILES,
+		     (unsigned long long)(SEEDS_MAX_BYTES >> 30));
+	else if (n > 0 && store(u, n, e) < 0)
+		return -e->code;
+	else if (n > 0) {
+		u->sum->files++;
+		u->sum->bytes += n;
+	}
+	return 0;
+}
+
+static int take_all(struct unpack *u, struct err *e)
+{
+	while (!u->full) {
+		struct archive_entry *entry;
+		int r = archive_read_next_header(u->a, &entry);
+
+		if (r == ARCHIVE_EOF)
+			return 0;
+		if (r == ARCHIVE_FATAL)
+			return err_set(e, EBADMSG, "%s: after entry %llu: %s", u->path,
+				       (unsigned long long)u->entries, archive_error_string(u->a));
+		if (++u->entries > SEEDS_MAX_ENTRIES) {
+			skip(u, "more than %d entries: the rest is left out", SEEDS_MAX_ENTRIES);
+			return 0;
+		}
+		if (r == ARCHIVE_FAILED || r == ARCHIVE_RETRY) {
+			skip(u, "entry %llu: %s", (unsigned long long)u->entries,
+			     archive_error_string(u->a));
+			continue;
+		}
+		r = take_entry(u, entry, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int discover_unpack_seeds(const char *archive, int dirfd, struct seeds_result *ret, struct err *e)
+{
+	CLEANUP(archive_read_free_p) struct archive *a = archive_read_new();
+	_autofree_ char *data = sys_malloc((size_t)SEEDS_MAX_FILE + 1);
+	_autoclose_ int fd = -1;
+	struct unpack u = {.a = a, .path = archive, .dirfd = dirfd, .data = data, .sum = ret};
+	struct stat st;
+	int r;
+
+	*ret = (struct seeds_result){0};
+	if (!a || !data)
+		return err_set(e, ENOMEM, "allocate to unpack '%s'", archive);
+	fd = sys_openat(AT_FDCWD, archive, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(e, "open '%s'", archive);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, EINVAL, "'%s' is not a regular file", archive);
+	r = open_archive(&u, fd, e);
+	if (r == 0)
+		r = take_all(&u, e);
+	(void)unlinkat(dirfd, TEMP_NAME, 0); /* allow: of a failed write, or of a killed call */
+	return r;
+}
