@@ -35,9 +35,9 @@ static void cut_at(struct slice *io, struct slice needle)
  * address: the text ends before the first one. */
 static struct slice without_addresses(struct slice text)
 {
-	cut_at(&text, SLICE(" 0x"));
 	cut_at(&text, SLICE(" (pid="));
 	cut_at(&text, SLICE(" (pc "));
+	cut_at(&text, SLICE(" 0x"));
 	if (!cut_end(&text, SLICE(" on address")) &&
 	    !cut_end(&text, SLICE(" on unknown address")) && !cut_end(&text, SLICE(" on")))
 		cut_end(&text, SLICE(":"));
@@ -170,6 +170,7 @@ static void complaints(struct slice line, struct engine_state *io)
 	    {"ERROR: no interesting inputs were found", 39},
 	    {"ParseDictionaryFile: error in line ", 35},
 	    {"No such directory: ", 19},
+	    {"No such file or directory: ", 27},
 	};
 	struct slice rest = line;
 

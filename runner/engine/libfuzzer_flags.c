@@ -170,7 +170,7 @@ static int add_options(const struct engine_fuzz *job, const struct san *s, struc
 
 	/* Freed memory that the quarantine keeps (256 MiB by default) counts as rss. */
 	if (r == 0 && s == &sans[0] && job->rss_limit_mib) {
-		uint64_t q = job->rss_limit_mib / 8;
+		uint64_t q = job->rss_limit_mib / 8 + 1;
 
 		r = buf_addf(&b, e, ":quarantine_size_mb=%u",
 			     (unsigned)(q < QUARANTINE_MAX_MIB ? q : QUARANTINE_MAX_MIB));
