@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/fs.h"
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/sys.h"
 
@@ -16,6 +17,8 @@ static int temp_name(const char *name, char out[NAME_MAX + 1], struct err *e)
 {
 	int n = snprintf(out, NAME_MAX + 1, ".%s.new", name);
 
+	if (strchr(name, '/'))
+		return err_set(e, EINVAL, "'%s' is not one name", name);
 	if (n < 0 || n > NAME_MAX)
 		return err_set(e, ENAMETOOLONG, "name '%s'", name);
 	return 0;
@@ -33,6 +36,24 @@ static int commit(int dirfd, int fd, const char *tmp, const char *name, struct e
 	return 0;
 }
 
+/* O_NONBLOCK: a FIFO in the file's place must not hold us. */
+static int create_temp(int dirfd, const char *tmp, int *ret_fd, struct err *e)
+{
+	int fd =
+	    sys_openat(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0640);
+
+	if (fd < 0)
+		return err_sys(e, "create '%s'", tmp);
+	*ret_fd = fd;
+	return 0;
+}
+
+static void drop_temp(int dirfd, const char *tmp)
+{
+	/* allow: best effort, and the error before it is the one to tell */
+	(void)unlinkat(dirfd, tmp, 0);
+}
+
 int fs_replace(int dirfd, const char *name, struct slice data, struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -41,21 +62,26 @@ int fs_replace(int dirfd, const char *name, struct slice data, struct err *e)
 
 	if (r < 0)
 		return r;
-	fd = sys_openat(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0640);
-	if (fd < 0)
-		return err_sys(e, "create '%s'", tmp);
+	r = create_temp(dirfd, tmp, &fd, e);
+	if (r < 0)
+		return r;
 	if (sys_write_all(fd, data.p, data.n) < 0)
-		return err_sys(e, "write '%s'", tmp);
-	return commit(dirfd, fd, tmp, name, e);
+		r = err_sys(e, "write '%s'", tmp);
+	else
+		r = commit(dirfd, fd, tmp, name, e);
+	if (r < 0)
+		drop_temp(dirfd, tmp);
+	return r;
 }
 
-/* True when fd's last byte is there and is no newline. */
-static bool ends_cut(int fd)
+/* 1 when the file's last byte is there and is no newline. */
+static int ends_cut(int fd, off_t size, const char *name, struct err *e)
 {
-	off_t end = lseek(fd, 0, SEEK_END);
-	char last;
+	char last = '\n';
 
-	return end > 0 && sys_pread(fd, &last, 1, end - 1) == 1 && last != '\n';
+	if (size > 0 && sys_pread(fd, &last, 1, size - 1) < 0)
+		return err_sys(e, "read the end of '%s'", name);
+	return last != '\n';
 }
 
 int fs_append_line(int dirfd, const char *name, struct slice line, struct err *e)
@@ -63,40 +89,52 @@ int fs_append_line(int dirfd, const char *name, struct slice line, struct err *e
 	_autoclose_ int fd = -1;
 	_autofree_ char *text = NULL;
 	size_t n = 0;
+	off_t size;
+	int cut;
 
 	fd = sys_openat(dirfd, name, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0640);
 	if (fd < 0)
 		return err_sys(e, "open '%s'", name);
+	size = lseek(fd, 0, SEEK_END);
+	if (size < 0)
+		return err_sys(e, "find the end of '%s'", name);
+	cut = ends_cut(fd, size, name, e);
+	if (cut < 0)
+		return cut;
 	text = sys_malloc(line.n + 2);
 	if (!text)
 		return err_sys(e, "allocate a line for '%s'", name);
-	if (ends_cut(fd))
+	if (cut)
 		text[n++] = '\n';
-	memcpy(text + n, line.p, line.n);
+	if (line.n > 0)
+		memcpy(text + n, line.p, line.n);
 	n += line.n;
 	text[n++] = '\n';
 	if (sys_write_all(fd, text, n) < 0)
 		return err_sys(e, "append to '%s'", name);
 	if (sys_fsync(fd) < 0)
 		return err_sys(e, "fsync '%s'", name);
+	/* It may be new, and then its name is not on disk yet. */
+	if (size == 0 && sys_fsync(dirfd) < 0)
+		return err_sys(e, "fsync directory of '%s'", name);
 	return 0;
 }
 
 /* O_NONBLOCK: a FIFO that a target left in a file's place must not hold us. */
-static int open_regular(int dirfd, const char *path, size_t max, int *ret_fd, struct stat *st,
-			struct err *e)
+static int open_regular(int dirfd, const char *path, size_t max, int *ret_fd, struct err *e)
 {
 	_autoclose_ int fd = -1;
+	struct stat st;
 	int nofollow = dirfd == AT_FDCWD ? 0 : O_NOFOLLOW;
 
 	fd = sys_openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | nofollow, 0);
 	if (fd < 0)
 		return err_sys(e, "open '%s'", path);
-	if (fstat(fd, st) < 0)
+	if (fstat(fd, &st) < 0)
 		return err_sys(e, "stat '%s'", path);
-	if (!S_ISREG(st->st_mode))
+	if (!S_ISREG(st.st_mode))
 		return err_set(e, EINVAL, "'%s' is not a regular file", path);
-	if ((uint64_t)st->st_size > max)
+	if ((uint64_t)st.st_size > max)
 		return err_set(e, EFBIG, "'%s' has more than %zu bytes", path, max);
 	*ret_fd = take_fd(&fd);
 	return 0;
@@ -105,28 +143,36 @@ static int open_regular(int dirfd, const char *path, size_t max, int *ret_fd, st
 int fs_read(int dirfd, const char *path, size_t max, char **ret, size_t *ret_n, struct err *e)
 {
 	_autoclose_ int fd = -1;
-	_autofree_ char *text = NULL;
-	struct stat st;
-	size_t n = 0;
-	int r = open_regular(dirfd, path, max, &fd, &st, e);
+	_autobuf_ struct buf text = BUF_INIT(max);
+	char block[16384];
+	ssize_t n;
+	int r = open_regular(dirfd, path, max, &fd, e);
 
 	if (r < 0)
 		return r;
-	text = sys_malloc((size_t)st.st_size + 1);
-	if (!text)
-		return err_sys(e, "allocate %lld bytes for '%s'", (long long)st.st_size, path);
-	while (n < (size_t)st.st_size) {
-		ssize_t got = sys_read(fd, text + n, (size_t)st.st_size - n);
-
-		if (got < 0)
+	do { /* to the end, whatever the size said: it may grow, the kernel's files say 0 */
+		n = sys_read(fd, block, sizeof(block));
+		if (n < 0)
 			return err_sys(e, "read '%s'", path);
-		if (got == 0)
-			break; /* it was cut meanwhile: what there is */
-		n += (size_t)got;
-	}
-	text[n] = '\0';
-	*ret = take_ptr(&text);
-	*ret_n = n;
+		r = buf_add(&text, (struct slice){block, (size_t)n}, e);
+		if (r < 0)
+			return err_wrap(e, "read '%s'", path);
+	} while (n > 0);
+	*ret_n = text.n;
+	*ret = take_ptr(&text.p);
+	return 0;
+}
+
+static int make_dir(int dirfd, const char *path, mode_t mode, struct err *e)
+{
+	struct stat st;
+
+	if (sys_mkdirat(dirfd, path, mode) == 0)
+		return 0;
+	if (errno != EEXIST)
+		return err_sys(e, "make directory '%s'", path);
+	if (fstatat(dirfd, path, &st, 0) < 0 || !S_ISDIR(st.st_mode))
+		return err_set(e, ENOTDIR, "'%s' is there and is not a directory", path);
 	return 0;
 }
 
@@ -134,18 +180,20 @@ int fs_mkdirs(int dirfd, const char *path, mode_t mode, struct err *e)
 {
 	_autofree_ char *p = sys_strdup(path);
 	char *at;
+	int r;
 
 	if (!p)
 		return err_sys(e, "copy path '%s'", path);
+	if (!*p)
+		return err_set(e, ENOENT, "make a directory without a name");
 	for (at = p + 1; (at = strchr(at, '/')); at++) {
 		*at = '\0';
-		if (sys_mkdirat(dirfd, p, mode) < 0 && errno != EEXIST)
-			return err_sys(e, "make directory '%s'", p);
+		r = make_dir(dirfd, p, mode, e);
+		if (r < 0)
+			return r;
 		*at = '/';
 	}
-	if (sys_mkdirat(dirfd, p, mode) < 0 && errno != EEXIST)
-		return err_sys(e, "make directory '%s'", path);
-	return 0;
+	return make_dir(dirfd, p, mode, e);
 }
 
 int fs_open_dir(int dirfd, const char *path, int *ret_fd, struct err *e)
@@ -184,22 +232,21 @@ int fs_copy(int from_dirfd, const char *from, int to_dirfd, const char *to, size
 	_autoclose_ int in = -1;
 	_autoclose_ int out = -1;
 	char tmp[NAME_MAX + 1];
-	struct stat st;
 	int r = temp_name(to, tmp, e);
 
 	if (r < 0)
 		return r;
-	r = open_regular(from_dirfd, from, max, &in, &st, e);
+	r = open_regular(from_dirfd, from, max, &in, e);
 	if (r < 0)
 		return r;
-	out = sys_openat(to_dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0640);
-	if (out < 0)
-		return err_sys(e, "create '%s'", tmp);
+	r = create_temp(to_dirfd, tmp, &out, e);
+	if (r < 0)
+		return r;
 	r = copy_bytes(in, out, max, from, e);
 	if (r == 0)
 		r = commit(to_dirfd, out, tmp, to, e);
 	if (r < 0)
-		(void)unlinkat(to_dirfd, tmp, 0); /* allow: best effort, the error is told */
+		drop_temp(to_dirfd, tmp);
 	return r;
 }
 

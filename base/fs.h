@@ -10,27 +10,31 @@
 
 /* Files and directories, relative to a held directory descriptor. */
 
-/* Replace dirfd/name with data so that a crash at any point leaves either the
- * old file or the new one, whole, and so that 0 means "on disk". */
+/* Replace dirfd/name (one component) with data so that a crash at any point leaves
+ * either the old file or the new one, whole, and so that 0 means "on disk".  A
+ * failure leaves no other file behind; a crash may leave ".NAME.new". */
 MUST_CHECK int fs_replace(int dirfd, const char *name, struct slice data, struct err *e);
 
-/* Append line and a newline in one write, creating the file.  A file that a
- * crash left without its last newline gets one first, so that the cut line
- * stays one line. */
+/* Append line and a newline in one write, creating the file; 0 means "on disk".
+ * A file that a crash left without its last newline gets one first, so that the
+ * cut line stays one line. */
 MUST_CHECK int fs_append_line(int dirfd, const char *name, struct slice line, struct err *e);
 
-/* The whole regular file in a new NUL-terminated buffer (free() it); -EFBIG above max. */
+/* The whole regular file in a new NUL-terminated buffer (free() it); -EFBIG above
+ * max.  Also for files of the kernel, whose size says 0. */
 MUST_CHECK int fs_read(int dirfd, const char *path, size_t max, char **ret, size_t *ret_n,
 		       struct err *e);
 
-/* Make path and its missing parents with mode; an existing directory is fine. */
+/* Make path and its missing parents with mode; an existing directory is fine,
+ * through symlinks too. */
 MUST_CHECK int fs_mkdirs(int dirfd, const char *path, mode_t mode, struct err *e);
 
 /* A directory, not through a last symlink; close() it. */
 MUST_CHECK int fs_open_dir(int dirfd, const char *path, int *ret_fd, struct err *e);
 
-/* Remove path and all below it; symlinks are removed, never followed, and no
- * other file system is entered.  A path that is not there is fine. */
+/* Remove path and all below it, however deep; symlinks are removed, never followed,
+ * and a mount point is refused (-EXDEV).  A path that is not there is fine.
+ * Nobody else may be at work in the tree any more. */
 MUST_CHECK int fs_remove_tree(int dirfd, const char *path, struct err *e);
 
 /* Copy the regular file from_dirfd/from (no symlink, opened without waiting, at
@@ -40,7 +44,9 @@ MUST_CHECK int fs_copy(int from_dirfd, const char *from, int to_dirfd, const cha
 		       struct err *e);
 
 /* Disk space taken and entries found below dirfd, stopping early at stop_bytes
- * or stop_files (0: no such limit).  What disappears meanwhile does not count. */
+ * or stop_files (0: no such limit).  What disappears meanwhile does not count.
+ * A tree deeper than 128 directories, which no honest target makes, is above every
+ * limit: UINT64_MAX both. */
 struct fs_usage {
 	uint64_t bytes;
 	uint64_t files;

@@ -16,8 +16,8 @@ static inline void json_decref_p(json_t **j)
 
 #define _autojson_ __attribute__((cleanup(json_decref_p)))
 
-/* text: at most max bytes, one JSON value, no duplicate keys, no NUL bytes in
- * strings, nesting as deep as jansson allows (2048).  Errors: "line N, column M: why". */
+/* One JSON value, no duplicate keys, no NUL bytes in strings, nesting as deep as
+ * jansson allows (2048).  Errors: "line N, column M: why". */
 MUST_CHECK int json_parse(struct slice text, json_t **ret, struct err *e);
 /* A whole file (not a symlink when dirfd is not AT_FDCWD); refused above max bytes. */
 MUST_CHECK int json_load(int dirfd, const char *path, size_t max, json_t **ret, struct err *e);

@@ -100,7 +100,7 @@ static int wait_status(const siginfo_t *si)
 {
 	if (si->si_code == CLD_EXITED)
 		return W_EXITCODE(si->si_status, 0);
-	return W_EXITCODE(0, si->si_status);
+	return W_EXITCODE(0, si->si_status) | (si->si_code == CLD_DUMPED ? WCOREFLAG : 0);
 }
 
 static int on_child(sd_event_source *s, const siginfo_t *si, void *arg)

@@ -20,20 +20,23 @@ struct source;
 typedef void io_fn(void *arg, uint32_t epoll_events);
 typedef void timer_fn(void *arg);
 typedef void signal_fn(void *arg, int signo);
-/* status as waitpid(2) gives it.  The child is reaped when the callback returns;
- * its source stays the owner's to remove. */
+/* status as waitpid(2) gives it.  What the child wrote into pipes that the loop
+ * watches was delivered before.  The child is reaped when the callback returns; its
+ * source stays the owner's to remove. */
 typedef void child_fn(void *arg, pid_t pid, int status);
 
 MUST_CHECK int loop_new(struct loop **ret, struct err *e);
 void loop_free(struct loop *l); /* NULL is fine */
-/* Dispatches until loop_stop(). */
+/* Dispatches until loop_stop(), once in a loop's life; no callback comes after the
+ * one that stopped it. */
 MUST_CHECK int loop_run(struct loop *l, struct err *e);
 void loop_stop(struct loop *l);
 
 /* epoll events (EPOLLIN, EPOLLPRI, ...); the descriptor stays the caller's. */
 MUST_CHECK int loop_add_io(struct loop *l, int fd, uint32_t events, io_fn *fn, void *arg,
 			   struct source **ret, struct err *e);
-/* One shot, at a clock_mono_us() time; loop_set_timer() arms it (again). */
+/* One shot, at a clock_mono_us() time; loop_set_timer() arms it (again).  Up to
+ * 10 ms late, and timers that are due together come in any order. */
 MUST_CHECK int loop_add_timer(struct loop *l, uint64_t at_us, timer_fn *fn, void *arg,
 			      struct source **ret, struct err *e);
 MUST_CHECK int loop_set_timer(struct source *s, uint64_t at_us, struct err *e);

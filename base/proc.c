@@ -12,19 +12,32 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-static int redirect(int fd, int to)
+/* A copy out of the way of 0 to 2, so that no redirection overwrites the source
+ * of the next one ("stderr to our stdout"). */
+static int aside(int fd)
 {
-	if (fd == to) /* dup2 to itself would leave it close-on-exec */
-		return fcntl(fd, F_SETFD, 0);
-	return dup2(fd, to) < 0 ? -1 : 0;
+	return fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 }
 
 static int redirect_all(const struct proc_spec *s, int devnull)
 {
-	if (redirect(s->stdin_fd >= 0 ? s->stdin_fd : devnull, STDIN_FILENO) < 0 ||
-	    redirect(s->stdout_fd >= 0 ? s->stdout_fd : devnull, STDOUT_FILENO) < 0)
+	int in = aside(s->stdin_fd >= 0 ? s->stdin_fd : devnull);
+	int out = aside(s->stdout_fd >= 0 ? s->stdout_fd : devnull);
+	int err = aside(s->stderr_fd >= 0 ? s->stderr_fd : STDERR_FILENO);
+
+	if (in < 0 || out < 0 || (err < 0 && s->stderr_fd >= 0))
 		return -1;
-	return s->stderr_fd >= 0 ? redirect(s->stderr_fd, STDERR_FILENO) : 0;
+	if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0)
+		return -1;
+	return err >= 0 && dup2(err, STDERR_FILENO) < 0 ? -1 : 0;
+}
+
+/* Whoever started us may have left us descriptors without close-on-exec. */
+static int close_others(void)
+{
+	if (close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) == 0)
+		return 0;
+	return errno == ENOSYS || errno == EINVAL ? 0 : -1; /* Linux before 5.11 */
 }
 
 static int child_setup(const struct proc_spec *s, pid_t parent)
@@ -33,7 +46,7 @@ static int child_setup(const struct proc_spec *s, pid_t parent)
 	sigset_t none;
 
 	sigemptyset(&none);
-	if (devnull < 0 || redirect_all(s, devnull) < 0)
+	if (devnull < 0 || redirect_all(s, devnull) < 0 || close_others() < 0)
 		return -1;
 	if (s->die_with_us && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return -1;
@@ -48,8 +61,10 @@ static void __attribute__((noreturn)) child(const struct proc_spec *s, pid_t par
 {
 	char *const *args;
 	char *const *env;
-	int why;
+	int high = aside(report), why;
 
+	if (high >= 0) /* we may run with 0 to 2 closed, then the pipe is one of them */
+		report = high;
 	memcpy(&args, &s->argv, sizeof(args)); /* exec(3) promises not to write */
 	memcpy(&env, &s->env, sizeof(env));
 	if (child_setup(s, parent) == 0) {
@@ -69,7 +84,7 @@ int proc_spawn(const struct proc_spec *spec, pid_t *ret_pid, struct err *e)
 	_autoclose_ int rd = -1;
 	_autoclose_ int wr = -1;
 	pid_t parent = getpid();
-	int p[2], why;
+	int p[2], why = 0;
 	pid_t pid;
 	ssize_t n;
 
@@ -90,8 +105,8 @@ int proc_spawn(const struct proc_spec *spec, pid_t *ret_pid, struct err *e)
 	}
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	return err_set(e, n == (ssize_t)sizeof(why) ? why : EIO, "start '%s': %s", spec->argv[0],
-		       strerrordesc_np(n == (ssize_t)sizeof(why) ? why : EIO));
+	errno = n == (ssize_t)sizeof(why) ? why : EIO;
+	return err_sys(e, "start '%s'", spec->argv[0]);
 }
 
 int proc_open(pid_t pid, int *ret_pidfd, struct err *e)

@@ -6,15 +6,17 @@
 
 #include <sys/types.h>
 
-/* Starting other programs.  Signals are unblocked in the child, inherited
- * descriptors are those named here and nothing else (ours are close-on-exec). */
+/* Starting other programs.  Each is the leader of its own process group, so that a
+ * terminal's ^C does not reach it.  Signals are unblocked in the child, inherited
+ * descriptors are those named here and nothing else. */
 struct proc_spec {
 	const char *const *argv; /* argv[0]: looked up in PATH when it has no slash */
 	const char *const *env;	 /* NULL: ours */
 	int stdin_fd;		 /* -1: /dev/null */
 	int stdout_fd;		 /* -1: /dev/null */
 	int stderr_fd;		 /* -1: ours */
-	/* Runs in the child between fork and exec: async-signal-safe calls only.
+	/* Runs in the child between fork and exec: async-signal-safe calls only.  A
+	 * descriptor that the program shall have beside 0 to 2 loses its FD_CLOEXEC here.
 	 * Returns 0, or -1 with errno; then nothing is executed.  NULL: nothing to do. */
 	int (*prepare)(void *arg);
 	void *prepare_arg;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two walks of base/fs.h over a directory that may be changing, and may be
- * built to hurt the walker: depth is bounded, links are not followed, other
- * file systems are not entered. */
+/* The two walks of base/fs.h over a directory that was built to hurt the walker:
+ * descriptors are bounded, links are not followed, mounts are not entered. */
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* Deeper than PATH_MAX allows a path to be is no work of an honest target. */
+/* Each level of a walk costs a descriptor and a stack frame. */
 enum { TREE_MAX_DEPTH = 128 };
 
 static bool is_dots(const char *name)
@@ -19,23 +20,37 @@ static bool is_dots(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-static int remove_below(int at, const char *path, dev_t dev, unsigned depth, struct err *e);
+struct removal {
+	int root;	/* of the tree */
+	uint64_t tag;	/* a number that no name in the tree can foresee */
+	uint64_t moved; /* subtrees that were too deep and are now in root */
+};
 
-static int remove_entry(int at, const char *name, dev_t dev, unsigned depth, struct err *e)
+static int remove_below(struct removal *rm, int at, const char *path, unsigned depth,
+			struct err *e);
+
+/* Directories nest without end, our descriptors do not: what is too deep moves up
+ * to the tree's root, and goes in one of the next rounds.  Being still in the
+ * tree it is also found when we die before that. */
+static int move_up(struct removal *rm, int at, const char *name, struct err *e)
 {
-	struct stat st;
+	char up[64];
+
+	snprintf(up, sizeof(up), "deep.%llu.%llu", (unsigned long long)rm->tag,
+		 (unsigned long long)rm->moved);
+	if (sys_rename_to(at, name, rm->root, up) < 0)
+		return err_sys(e, "move '%s' up", name);
+	rm->moved++;
+	return 0;
+}
+
+static int remove_dir(struct removal *rm, int at, const char *name, unsigned depth, struct err *e)
+{
 	int r;
 
-	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "stat '%s'", name);
-	if (!S_ISDIR(st.st_mode)) {
-		if (sys_unlinkat(at, name, 0) < 0 && errno != ENOENT)
-			return err_sys(e, "remove '%s'", name);
-		return 0;
-	}
-	if (st.st_dev != dev)
-		return err_set(e, EXDEV, "'%s' is a mount point", name);
-	r = remove_below(at, name, dev, depth, e);
+	if (depth >= TREE_MAX_DEPTH)
+		return move_up(rm, at, name, e);
+	r = remove_below(rm, at, name, depth, e);
 	if (r < 0)
 		return r;
 	if (sys_unlinkat(at, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
@@ -43,20 +58,45 @@ static int remove_entry(int at, const char *name, dev_t dev, unsigned depth, str
 	return 0;
 }
 
-static int remove_below(int at, const char *path, dev_t dev, unsigned depth, struct err *e)
+/* 1: a directory, which is no mount point (a bind mount of the same file system
+ * included, which st_dev would not show); 0: something else, or nothing. */
+static int is_dir(int at, const char *name, struct err *e)
+{
+	struct statx sx;
+
+	if (statx(at, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE, &sx) < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "stat '%s'", name);
+	if (!S_ISDIR(sx.stx_mode))
+		return 0;
+	if (sx.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+		return err_set(e, EXDEV, "'%s' is a mount point", name);
+	return 1;
+}
+
+static int remove_entry(struct removal *rm, int at, const char *name, unsigned depth, struct err *e)
+{
+	int r = is_dir(at, name, e);
+
+	if (r < 0)
+		return r;
+	if (r > 0)
+		return remove_dir(rm, at, name, depth, e);
+	if (sys_unlinkat(at, name, 0) < 0 && errno != ENOENT)
+		return err_sys(e, "remove '%s'", name);
+	return 0;
+}
+
+static int remove_below(struct removal *rm, int at, const char *path, unsigned depth, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(at, path);
 	const struct dirent *ent;
 
 	if (!d)
 		return errno == ENOENT ? 0 : err_sys(e, "open directory '%s'", path);
-	if (depth >= TREE_MAX_DEPTH)
-		return err_set(e, ELOOP, "'%s' is more than %d directories deep", path,
-			       TREE_MAX_DEPTH);
 	while ((ent = readdir(d))) {
 		int r = is_dots(ent->d_name)
 			    ? 0
-			    : remove_entry(dirfd(d), ent->d_name, dev, depth + 1, e);
+			    : remove_entry(rm, dirfd(d), ent->d_name, depth + 1, e);
 
 		if (r < 0)
 			return r;
@@ -64,14 +104,35 @@ static int remove_below(int at, const char *path, dev_t dev, unsigned depth, str
 	return 0;
 }
 
+static int remove_all(int dirfd, const char *path, struct err *e)
+{
+	_autoclose_ int root = sys_openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	struct removal rm = {.root = root, .tag = clock_real_us()};
+	uint64_t before;
+
+	if (root < 0)
+		return err_sys(e, "open directory '%s'", path);
+	do {
+		int r;
+
+		before = rm.moved;
+		r = remove_below(&rm, root, ".", 0, e);
+		if (r < 0)
+			return r;
+	} while (rm.moved > before);
+	if (sys_unlinkat(dirfd, path, AT_REMOVEDIR) < 0)
+		return err_sys(e, "remove directory '%s'", path);
+	return 0;
+}
+
 int fs_remove_tree(int dirfd, const char *path, struct err *e)
 {
-	struct stat st;
-	int r;
+	int r = is_dir(dirfd, path, e);
 
-	if (fstatat(dirfd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "stat '%s'", path);
-	r = remove_entry(dirfd, path, st.st_dev, 0, e);
+	if (r > 0)
+		r = remove_all(dirfd, path, e);
+	else if (r == 0 && sys_unlinkat(dirfd, path, 0) < 0 && errno != ENOENT)
+		r = err_sys(e, "unlink");
 	return r < 0 ? err_wrap(e, "remove '%s'", path) : 0;
 }
 
@@ -86,27 +147,35 @@ static bool enough(const struct walk *w)
 	       (w->stop_files && w->sum.files >= w->stop_files);
 }
 
+/* The owner of the tree may be at work in it: between our two looks a directory
+ * may be gone, or be a file or a link. */
+static bool is_gone(int errnum)
+{
+	return errnum == ENOENT || errnum == ENOTDIR || errnum == ELOOP;
+}
+
 static int usage_below(int at, const char *path, unsigned depth, struct walk *w, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(at, path);
 	const struct dirent *ent;
 
 	if (!d)
-		return errno == ENOENT ? 0 : err_sys(e, "open directory '%s'", path);
+		return is_gone(errno) ? 0 : err_sys(e, "open directory '%s'", path);
 	while (!enough(w) && (ent = readdir(d))) {
 		struct stat st;
+		int r = 0;
 
 		if (is_dots(ent->d_name) ||
 		    fstatat(dirfd(d), ent->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		w->sum.files++;
 		w->sum.bytes += (uint64_t)st.st_blocks * 512;
-		if (S_ISDIR(st.st_mode) && depth < TREE_MAX_DEPTH) {
-			int r = usage_below(dirfd(d), ent->d_name, depth + 1, w, e);
-
-			if (r < 0)
-				return r;
-		}
+		if (S_ISDIR(st.st_mode) && depth < TREE_MAX_DEPTH)
+			r = usage_below(dirfd(d), ent->d_name, depth + 1, w, e);
+		else if (S_ISDIR(st.st_mode))
+			r = -ELOOP;
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -117,7 +186,9 @@ int fs_usage(int dirfd, uint64_t stop_bytes, uint64_t stop_files, struct fs_usag
 	struct walk w = {.stop_bytes = stop_bytes, .stop_files = stop_files};
 	int r = usage_below(dirfd, ".", 0, &w, e);
 
-	if (r < 0)
+	if (r == -ELOOP) /* only from the depth: open's own means that it is gone */
+		w.sum = (struct fs_usage){UINT64_MAX, UINT64_MAX};
+	else if (r < 0)
 		return r;
 	*ret = w.sum;
 	return 0;

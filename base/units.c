@@ -41,26 +41,29 @@ bool units_parse_size(struct slice text, uint64_t *ret_bytes)
 
 	if (!scan_u64(&text, 10, UINT64_MAX, &v))
 		return false;
-	scan_blanks(&text);
-	if (text.n > 0 && !scan_unit(&text, sizes, sizeof(sizes) / sizeof(sizes[0]), &factor))
-		return false;
+	if (text.n > 0) {
+		scan_blanks(&text);
+		if (!scan_unit(&text, sizes, sizeof(sizes) / sizeof(sizes[0]), &factor))
+			return false;
+	}
 	if (text.n > 0 || __builtin_mul_overflow(v, factor, &v))
 		return false;
 	*ret_bytes = v;
 	return true;
 }
 
-/* One "12m"; the last one of a text may go without its unit when it is alone. */
+/* One "12m"; a text that is one number may go without its unit. */
 static bool scan_time_field(struct slice *in, bool first, uint64_t *sum)
 {
 	uint64_t v, factor = USEC_PER_SEC;
 
 	if (!scan_u64(in, 10, UINT64_MAX, &v))
 		return false;
-	scan_blanks(in);
-	if (!(first && in->n == 0) &&
-	    !scan_unit(in, times, sizeof(times) / sizeof(times[0]), &factor))
-		return false;
+	if (!first || in->n > 0) {
+		scan_blanks(in);
+		if (!scan_unit(in, times, sizeof(times) / sizeof(times[0]), &factor))
+			return false;
+	}
 	return !__builtin_mul_overflow(v, factor, &v) && !__builtin_add_overflow(*sum, v, sum);
 }
 
@@ -81,17 +84,18 @@ bool units_parse_time(struct slice text, uint64_t *ret_us)
 const char *units_size(uint64_t bytes, char out[UNITS_MAX])
 {
 	static const char *const name[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-	uint64_t factor = 1;
+	const size_t last = sizeof(name) / sizeof(name[0]) - 1;
+	double v = (double)bytes;
 	size_t u = 0;
 
-	while (u + 1 < sizeof(name) / sizeof(name[0]) && bytes / factor >= 1024) {
-		factor <<= 10;
-		u++;
-	}
-	if (bytes % factor == 0)
-		snprintf(out, UNITS_MAX, "%llu%s", (unsigned long long)(bytes / factor), name[u]);
+	/* What would be printed as 1024.0 is 1.0 of the next unit. */
+	for (; u < last && v >= (u ? 1023.95 : 1024); u++)
+		v /= 1024;
+	if (bytes % (UINT64_C(1) << (10 * u)) == 0)
+		snprintf(out, UNITS_MAX, "%llu%s", (unsigned long long)(bytes >> (10 * u)),
+			 name[u]);
 	else
-		snprintf(out, UNITS_MAX, "%.1f%s", (double)bytes / (double)factor, name[u]);
+		snprintf(out, UNITS_MAX, "%.1f%s", v, name[u]);
 	return out;
 }
 

@@ -13,8 +13,8 @@ bool units_parse_time(struct slice text, uint64_t *ret_us);
 
 #define UNITS_MAX 32
 
-/* Exact when it divides ("256MiB"), else the next smaller unit with one
- * decimal ("1.5GiB").  Returns out, which holds UNITS_MAX bytes. */
+/* For people, in the largest unit that has one: "256MiB", else with one decimal,
+ * rounded: "1.5GiB".  Returns out, which holds UNITS_MAX bytes. */
 const char *units_size(uint64_t bytes, char out[UNITS_MAX]);
 /* "850ms", "12s", "3m20s", "1h05m", "2d03h": two fields at most. */
 const char *units_time(uint64_t us, char out[UNITS_MAX]);
