@@ -30,8 +30,8 @@
 #
 # works.  The guest has no network, 2 CPUs, 3 GiB, and forgets what is written.
 #
-# Exit status: 0 all tests passed; that of COMMAND; 1 a test failed, or the
-# output had no plan or broke off; 2 wrong use or no machine; 124 the deadline passed.
+# Exit status: that of COMMAND; 0 all tests passed; 1 a test failed or the plan
+# was not kept; 2 wrong use or the machine failed; 124 the deadline passed.
 #
 # Needs root to build the image (tests/vm/image.sh) once and to install QEMU.
 set -euo pipefail
@@ -50,7 +50,7 @@ die() {
 	exit 2
 }
 
-# Globals: the options, the work directory, the processes to end.
+# Globals: the options, the work directory, the process to end.
 binary=$TOP/build/fuzzcell
 targets=$TOP/build/targets
 tests=$TOP/tests/e2e
@@ -60,7 +60,7 @@ add=()
 environment=()
 command=()
 work=
-pids=()
+qemu=
 
 parse() {
 	while [[ $# -gt 0 ]]; do
@@ -107,8 +107,10 @@ option() {
 
 # Reached by every way out but SIGKILL; QEMU then gets its signal from the kernel.
 cleanup() {
-	[[ ${#pids[@]} -eq 0 ]] || kill "${pids[@]}" 2>/dev/null || true
-	wait
+	if [[ -n $qemu ]]; then
+		kill "$qemu" 2>/dev/null || true
+		wait "$qemu" || true
+	fi
 	if [[ -n $work && -n $keep ]]; then
 		echo "vm: kept $work" >&2
 	elif [[ -n $work ]]; then
@@ -145,40 +147,38 @@ make_payload() {
 
 # port NAME FILE: QEMU's options for a virtio-serial port that writes to FILE.
 port() {
-	printf '%s\n' -chardev "file,id=$1,path=$work/$2" \
+	printf '%s\n' -chardev "file,id=$1,path=$2" \
 		-device "virtserialport,chardev=$1,name=$1"
 }
 
 # Boots, copies the command's output to ours and to files, waits for the end.
 boot() {
-	local image=$1 name ports readers=() status=0
+	local image=$1 ports readers=() status=0
+	local append='console=ttyS0 quiet panic=-1 psi=1 mitigations=off no5lvl'
 
-	for name in stdout stderr; do
-		mkfifo "$work/$name.fifo"
-	done
-	tee "$work/stdout" <"$work/stdout.fifo" &
+	# The timers of a loaded machine are late; the kernel would take them for broken.
+	append+=' tsc=reliable no_timer_check'
+	exec 5> >(exec tee "$work/stdout")
 	readers+=("$!")
-	tee "$work/stderr" <"$work/stderr.fifo" >&2 &
+	exec 6> >(exec tee "$work/stderr" >&2)
 	readers+=("$!")
-	pids+=("${readers[@]}")
-	mapfile -t ports < <(port stdout stdout.fifo && port stderr stderr.fifo && port status status)
+	mapfile -t ports < <(port stdout /dev/fd/5 && port stderr /dev/fd/6 &&
+		port status "$work/status")
 
 	# If this script is killed, timeout gets SIGTERM and hands it on.
 	setpriv --pdeathsig TERM timeout --kill-after=5 "$timeout" \
 		qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot \
 		-machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m 3072 -nic none \
-		-kernel "$image/vmlinuz" -initrd "$image/initrd" \
-		-append "console=ttyS0 quiet panic=-1 psi=1 mitigations=off no5lvl tsc=reliable" \
+		-kernel "$image/vmlinuz" -initrd "$image/initrd" -append "$append" \
 		-drive "file=$image/root.img,format=raw,if=virtio,snapshot=on,cache=unsafe" \
 		-drive "file=$work/payload.img,format=raw,if=virtio,cache=unsafe" \
 		-serial "file:$work/console" -device virtio-serial "${ports[@]}" \
 		</dev/null >"$work/qemu" 2>&1 &
-	pids+=("$!")
-	wait "$!" || status=$?
-	# Opens and closes the FIFOs, for the readers of a QEMU that never did.
-	: <>"$work/stdout.fifo" <>"$work/stderr.fifo"
+	qemu=$!
+	wait "$qemu" || status=$?
+	qemu=
+	exec 5>&- 6>&-
 	wait "${readers[@]}" || true
-	pids=()
 	return "$status"
 }
 
@@ -196,22 +196,31 @@ check_tap() {
 	' "$1" >&2
 }
 
-# verdict STATUS: what STATUS of QEMU and the files say; sets the exit status.
+show_console() {
+	echo 'vm: the last lines of the console:' >&2
+	tail -n 100 "$work/console" >&2 || true
+}
+
+# verdict STATUS: what STATUS of QEMU and the files say, as our exit status.
 verdict() {
 	local status
 
 	if [[ $1 -eq 124 || $1 -eq 137 ]]; then
+		show_console
 		echo "vm: not finished after $timeout s" >&2
 		return 124
 	fi
 	status=$(cat "$work/status" 2>/dev/null) || status=
 	if [[ ! $status =~ ^[0-9]+$ ]]; then
-		echo "vm: the guest ended without a status (QEMU: $1)" >&2
+		show_console
 		cat "$work/qemu" >&2
+		echo "vm: the guest ended without a status (QEMU: $1)" >&2
 		return 2
 	fi
 	[[ ${#command[@]} -eq 0 ]] || return "$status"
-	check_tap "$work/stdout" && [[ $status -eq 0 ]]
+	check_tap "$work/stdout" && [[ $status -eq 0 ]] && return 0
+	show_console
+	return 1
 }
 
 main() {
@@ -233,10 +242,6 @@ main() {
 		status=$?
 	fi
 	echo "vm: $SECONDS s, status $status" >&2
-	if [[ $status -ne 0 && ${#command[@]} -eq 0 || $status -eq 124 ]]; then
-		echo 'vm: the last lines of the console:' >&2
-		tail -n 100 "$work/console" >&2 || true
-	fi
 	return "$status"
 }
 
