@@ -18,19 +18,21 @@
 #include <sys/wait.h>
 
 /* When the last process is dead, the kernel needs some time to let the group go. */
-enum { END_S = 60, RETRY_MS = 20 };
+enum { END_S = 60, RETRY_MS = 20, ADOPT_RETRY_US = 500 };
 
 enum state {
 	STARTING, /* crun runs */
-	RUNNING,  /* the job's first process runs, and is ours to reap */
+	ADOPTING, /* it is done; the job's first process is about to become our child */
+	RUNNING,  /* that process runs, and is ours to reap */
 	ENDING,	  /* both are reaped; waits until the group is empty and can be removed */
 	GONE,
 	STATES_
 };
 
 enum event {
-	EV_STARTED, /* crun handed the first process over */
-	EV_FAILED,  /* crun did not */
+	EV_STARTED, /* crun says that the job runs */
+	EV_ADOPTED, /* its first process is our child */
+	EV_FAILED,  /* neither will be */
 	EV_ENDED,   /* the first process ended */
 	EV_REMOVED, /* the group is removed, or cannot be */
 	EVENTS_
@@ -44,12 +46,13 @@ struct cell {
 	enum state state;
 	struct cgroup *group;
 	int dir; /* the bundle; -1: none was made */
-	pid_t crun;
-	int pidfd; /* of the first process, while it runs; else -1 */
+	pid_t crun, job;
+	int pidfd;   /* of the first process, while it runs; else -1 */
+	int pending; /* signal that came before we knew that process; 0: none */
 	struct source *crun_exit, *job_exit, *events, *memory;
-	struct source *timer; /* the start's deadline, then the end's retries */
-	uint64_t end_by;
-	const char *cut; /* why we ended the start ourselves; NULL: we did not */
+	struct source *timer; /* the start's deadline, then retries */
+	uint64_t until;	      /* when to stop retrying */
+	const char *cut;      /* why we ended the start ourselves; NULL: we did not */
 	struct output out;
 	struct listener refusals;
 	struct cell_end end;
@@ -59,6 +62,7 @@ static void step(struct cell *c, enum event ev);
 
 /* Life cycle -------------------------------------------------------------- */
 
+static void enter_adopting(struct cell *c);
 static void enter_running(struct cell *c);
 static void enter_ending(struct cell *c);
 static void enter_gone(struct cell *c);
@@ -66,12 +70,14 @@ static void enter_gone(struct cell *c);
 /* 0 is no state to go to: an event that a state does not know changes nothing. */
 #define TO(s) ((unsigned char)((s) + 1))
 static const unsigned char next[STATES_][EVENTS_] = {
-    [STARTING] = {[EV_STARTED] = TO(RUNNING), [EV_FAILED] = TO(ENDING)},
+    [STARTING] = {[EV_STARTED] = TO(ADOPTING), [EV_FAILED] = TO(ENDING)},
+    [ADOPTING] = {[EV_ADOPTED] = TO(RUNNING), [EV_FAILED] = TO(ENDING)},
     [RUNNING] = {[EV_ENDED] = TO(ENDING), [EV_FAILED] = TO(ENDING)},
     [ENDING] = {[EV_REMOVED] = TO(GONE)},
 };
 
 static void (*const enter[STATES_])(struct cell *c) = {
+    [ADOPTING] = enter_adopting,
     [RUNNING] = enter_running,
     [ENDING] = enter_ending,
     [GONE] = enter_gone,
@@ -160,26 +166,69 @@ static void on_job_exit(void *arg, pid_t pid, int status)
 	step(c, EV_ENDED);
 }
 
-/* crun is dead: its first process, dead or alive, is our child and its number
- * stays taken until we reap it. */
-static int adopt(struct cell *c, struct err *e)
-{
-	pid_t pid;
-	int r = crun_read_pid(c->dir, &pid, e);
-
-	if (r == 0)
-		r = proc_open(pid, &c->pidfd, e);
-	if (r == 0)
-		r = loop_add_child(c->host->loop, pid, on_job_exit, c, &c->job_exit, e);
-	return r;
-}
-
 static void enter_running(struct cell *c)
 {
 	struct err e;
 
 	drop(&c->timer);
-	if (adopt(c, &e) < 0) {
+	if (loop_add_child(c->host->loop, c->job, on_job_exit, c, &c->job_exit, &e) < 0) {
+		not_started(c, e.msg);
+		step(c, EV_FAILED);
+	}
+}
+
+/* crun goes in pieces: the one that we started is dead, another one that it forked
+ * may still have to exit; the job is ours by then or soon.  Its number stays taken
+ * until we reap it. */
+static bool handed_over(const struct cell *c)
+{
+	siginfo_t si;
+
+	return waitid(P_PID, (id_t)c->job, &si, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       strays_reap(c->id, c->job) == 0;
+}
+
+static void on_adopt(void *arg)
+{
+	struct cell *c = arg;
+	uint64_t now = clock_mono_us();
+	struct err e;
+	int r = 0;
+
+	if (handed_over(c)) {
+		step(c, EV_ADOPTED);
+		return;
+	}
+	r = now > c->until ? err_set(&e, ETIMEDOUT, "crun did not hand the job over")
+			   : loop_set_timer(c->timer, now + ADOPT_RETRY_US, &e);
+	if (r < 0) {
+		not_started(c, e.msg);
+		step(c, EV_FAILED);
+	}
+}
+
+static int meet_job(struct cell *c, struct err *e)
+{
+	int r = crun_read_pid(c->dir, &c->job, e);
+
+	if (r == 0)
+		r = proc_open(c->job, &c->pidfd, e);
+	if (r == 0 && c->pending)
+		r = proc_kill(c->pidfd, c->pending, e);
+	if (r < 0 && r != -ESRCH)
+		return r;
+	return loop_add_timer(c->host->loop, UINT64_MAX, on_adopt, c, &c->timer, e);
+}
+
+static void enter_adopting(struct cell *c)
+{
+	struct err e;
+
+	drop(&c->timer);
+	c->until = clock_mono_us() + c->host->start_us;
+	if (meet_job(c, &e) == 0) {
+		on_adopt(c);
+	} else {
 		not_started(c, e.msg);
 		step(c, EV_FAILED);
 	}
@@ -218,7 +267,7 @@ static int try_remove(struct cell *c, struct err *e)
 
 	if (r < 0)
 		return r;
-	if (c->end.last.populated || (c->end.how == CELL_NOT_STARTED && strays_reap(c->id)))
+	if (c->end.last.populated || (c->end.how == CELL_NOT_STARTED && strays_reap(c->id, 0)))
 		return err_set(e, EBUSY, "processes of the cell are still there");
 	output_drain(&c->out);
 	drop(&c->events);
@@ -240,8 +289,7 @@ static void on_retry(void *arg)
 		return;
 	}
 	kill_all(c); /* who forked when we killed last */
-	if (now < c->end_by &&
-	    loop_set_timer(c->timer, now + RETRY_MS * USEC_PER_MSEC, &again) == 0)
+	if (now < c->until && loop_set_timer(c->timer, now + RETRY_MS * USEC_PER_MSEC, &again) == 0)
 		return;
 	(void)snprintf(c->end.why, sizeof(c->end.why), "the cell's group stays: %.300s", e.msg);
 	step(c, EV_REMOVED);
@@ -262,7 +310,7 @@ static void enter_ending(struct cell *c)
 	drop(&c->timer);
 	listener_stop(&c->refusals);
 	kill_all(c);
-	c->end_by = clock_mono_us() + END_S * USEC_PER_SEC;
+	c->until = clock_mono_us() + END_S * USEC_PER_SEC;
 	r = loop_add_timer(l, 0, on_retry, c, &c->timer, &e);
 	if (r == 0)
 		r = loop_add_io(l, cgroup_events_fd(c->group), EPOLLPRI, on_group_event, c,
@@ -433,8 +481,12 @@ int cell_start(struct cell_host *h, const struct cell_spec *spec, const struct c
 
 int cell_signal(struct cell *c, int signo, struct err *e)
 {
+	if (c->state == STARTING) {
+		c->pending = signo;
+		return 0;
+	}
 	if (c->pidfd < 0)
-		return err_set(e, ESRCH, "cell '%s' runs no job", c->id);
+		return err_set(e, ESRCH, "cell '%s' runs no job any more", c->id);
 	return proc_kill(c->pidfd, signo, e);
 }
 

@@ -100,7 +100,9 @@ struct cell_ops {
 MUST_CHECK int cell_start(struct cell_host *h, const struct cell_spec *spec,
 			  const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e);
 
-/* To the job's first process; -ESRCH before it runs and after it ended. */
+/* To the job's first process, as soon as it runs (the last one counts, when several
+ * come before); -ESRCH after it ended.  That process is PID 1 of its namespace: a
+ * signal that it has no handler for does nothing, but SIGKILL and SIGSTOP. */
 MUST_CHECK int cell_signal(struct cell *c, int signo, struct err *e);
 /* Everything in the cell, now, in any state. */
 MUST_CHECK int cell_kill(struct cell *c, struct err *e);

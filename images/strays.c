@@ -46,7 +46,7 @@ static bool in_group(pid_t pid, const char *group)
 	return false;
 }
 
-unsigned strays_reap(const char *group)
+unsigned strays_reap(const char *group, pid_t except)
 {
 	char text[65536];
 	struct slice rest = {text, read_proc("/proc/thread-self/children", text, sizeof(text))};
@@ -55,7 +55,8 @@ unsigned strays_reap(const char *group)
 
 	while (scan_u64(&rest, 10, INT32_MAX, &pid)) {
 		scan_blanks(&rest);
-		if (in_group((pid_t)pid, group) && waitpid((pid_t)pid, NULL, WNOHANG) == 0)
+		if ((pid_t)pid != except && in_group((pid_t)pid, group) &&
+		    waitpid((pid_t)pid, NULL, WNOHANG) == 0)
 			alive++;
 	}
 	return alive;

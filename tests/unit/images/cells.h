@@ -10,11 +10,13 @@
 #include "base/loop.h"
 #include "images/cell.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 enum { CELL_UID = 1700000, OUTPUT_KEPT = 65536, NAMES_KEPT = 16 };
 
@@ -22,8 +24,9 @@ struct world {
 	struct loop *loop;
 	struct cgroup_tree *tree;
 	struct cell_host *host;
-	char dir[64];	  /* ours, passable for everyone */
-	char runtime[80]; /* the host's */
+	char dir[64];	      /* ours, passable for everyone */
+	char runtime[80];     /* the host's */
+	unsigned fds, mounts; /* before */
 	unsigned running;
 	bool late;
 };
@@ -161,6 +164,31 @@ static inline void run_cell(struct world *w, struct seen *s, const struct cell_s
 	assert_int_equal(s->ended, 1);
 }
 
+static inline unsigned lines_of(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	unsigned n = 0;
+	int c;
+
+	assert_non_null(f);
+	while ((c = fgetc(f)) != EOF)
+		n += c == '\n';
+	fclose(f);
+	return n;
+}
+
+static inline unsigned open_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	unsigned n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
 static inline void cannot_run(const struct err *e)
 {
 	if (getenv("FUZZCELL_MUST_RUN"))
@@ -176,7 +204,7 @@ static inline void world_open(struct world *w, const struct cell_host_opts *more
 	struct cell_host_opts o = *more;
 	struct err e;
 
-	*w = (struct world){0};
+	*w = (struct world){.fds = open_fds(), .mounts = lines_of("/proc/self/mountinfo")};
 	(void)snprintf(w->dir, sizeof(w->dir), "/tmp/fuzzcell-images-XXXXXX");
 	assert_non_null(mkdtemp(w->dir));
 	assert_int_equal(chmod(w->dir, 0711), 0);
@@ -191,7 +219,7 @@ static inline void world_open(struct world *w, const struct cell_host_opts *more
 		cannot_run(&e);
 }
 
-/* Nothing may be left: rmdir fails for a directory with anything in it. */
+/* Nothing may be left: no directory, descriptor, mount or child, dead or alive. */
 static inline void world_close(struct world *w)
 {
 	cell_host_free(w->host);
@@ -199,6 +227,9 @@ static inline void world_close(struct world *w)
 	loop_free(w->loop);
 	assert_int_not_equal(access(w->runtime, F_OK), 0);
 	assert_int_equal(rmdir(w->dir), 0);
+	assert_int_equal(open_fds(), w->fds);
+	assert_int_equal(lines_of("/proc/self/mountinfo"), w->mounts);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
 /* /bin/sh -c script in a world of its own, to its end. */

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "base/cleanup.h"
+#include "images/seccomp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* The list ---------------------------------------------------------------- */
+
+struct line {
+	const char *call, *reason;
+	bool conditional;
+};
+
+#define ALLOW(call, why)		       {#call, why, false},
+#define ANSWER(call, error, why)	       {#call, why, false},
+#define WHEN_EQ(call, arg, value, why)	       {#call, why, true},
+#define WHEN_MASK(call, arg, mask, value, why) {#call, why, true},
+static const struct line lines[] = {
+#include "images/syscalls.inc"
+};
+
+enum { LINES = sizeof(lines) / sizeof(lines[0]) };
+
+static void every_line_has_a_reason(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < LINES; i++)
+		if (strlen(lines[i].reason) < 4)
+			fail_msg("%s: no reason", lines[i].call);
+}
+
+static void no_call_is_listed_twice(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < LINES; i++)
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(lines[i].call, lines[k].call) == 0 &&
+			    !(lines[i].conditional && lines[k].conditional))
+				fail_msg("%s: twice", lines[i].call);
+}
+
+/* A misspelt line would be passed over as a call of another architecture. */
+static void every_call_has_a_number_somewhere(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < LINES; i++)
+		if (seccomp_syscall_resolve_name_arch(SCMP_ARCH_X86_64, lines[i].call) < 0)
+			fail_msg("%s: no such call", lines[i].call);
+}
+
+static void calls_have_names(void **state)
+{
+	char name[SECCOMP_NAME_MAX];
+
+	(void)state;
+	seccomp_name(SYS_socket, name);
+	assert_string_equal(name, "socket");
+	seccomp_name(9999, name);
+	assert_string_equal(name, "number 9999");
+}
+
+/* The filter, loaded ------------------------------------------------------- */
+
+struct attempt {
+	const char *what;
+	long (*call)(void);
+	int want;	  /* errno; 0: it works (or fails for reasons of its own: ANY) */
+	const char *told; /* name that the listener reports; NULL: nothing */
+};
+
+enum { ANY = -1 };
+
+static long c_getpid(void)
+{
+	return syscall(SYS_getpid);
+}
+
+static long c_socket_inet(void)
+{
+	return socket(AF_INET, SOCK_STREAM, 0);
+}
+
+static long c_socket_unix(void)
+{
+	return socket(AF_UNIX, SOCK_STREAM, 0);
+}
+
+static long c_socketpair(void)
+{
+	int p[2];
+
+	return socketpair(AF_UNIX, SOCK_STREAM, 0, p);
+}
+
+static long c_bind(void)
+{
+	return bind(-1, NULL, 0);
+}
+
+static long c_fork(void)
+{
+	pid_t pid = fork();
+	int status = -1;
+
+	if (pid == 0)
+		_exit(0);
+	return waitpid(pid, &status, 0) == pid && status == 0 ? 0 : -1;
+}
+
+static long c_clone_new(void)
+{
+	return syscall(SYS_clone, CLONE_NEWUSER | 17, 0, 0, 0, 0);
+}
+
+static long c_clone3(void)
+{
+	return syscall(SYS_clone3, NULL, 0);
+}
+
+static long c_unshare(void)
+{
+	return unshare(CLONE_NEWNET);
+}
+
+static long c_ptrace(void)
+{
+	return ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+}
+
+static long c_bpf(void)
+{
+	return syscall(SYS_bpf, 0, NULL, 0);
+}
+
+static long c_keyctl(void)
+{
+	return syscall(SYS_keyctl, 0, -3, 0);
+}
+
+static long c_perf(void)
+{
+	return syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0);
+}
+
+static long c_userfaultfd(void)
+{
+	return syscall(SYS_userfaultfd, 0);
+}
+
+static long c_io_uring(void)
+{
+	return syscall(SYS_io_uring_setup, 1, NULL);
+}
+
+static long c_mount(void)
+{
+	return syscall(SYS_mount, NULL, "/", NULL, 0, NULL);
+}
+
+static long c_open_tree(void)
+{
+	return syscall(SYS_open_tree, AT_FDCWD, "/", 0);
+}
+
+static long c_handle(void)
+{
+	return syscall(SYS_open_by_handle_at, AT_FDCWD, NULL, 0);
+}
+
+static long c_chroot(void)
+{
+	return syscall(SYS_chroot, "/");
+}
+
+static long c_vm_writev(void)
+{
+	return syscall(SYS_process_vm_writev, 1, NULL, 0, NULL, 0, 0);
+}
+
+static long c_query_personality(void)
+{
+	return personality(0xffffffff);
+}
+
+static long c_no_randomize(void)
+{
+	return personality(ADDR_NO_RANDOMIZE);
+}
+
+static long c_read_implies_exec(void)
+{
+	return personality(READ_IMPLIES_EXEC);
+}
+
+static long c_isatty(void)
+{
+	return isatty(0) || errno != EPERM ? 0 : -1;
+}
+
+static long c_tiocsti(void)
+{
+	return ioctl(0, TIOCSTI, "x");
+}
+
+static long c_mkfifo(void)
+{
+	return syscall(SYS_mknodat, -1, "x", S_IFIFO | 0600, 0);
+}
+
+static long c_mkdev(void)
+{
+	return syscall(SYS_mknodat, -1, "x", S_IFCHR | 0600, 0x103);
+}
+
+static long c_unknown(void)
+{
+	return syscall(9999);
+}
+
+static long c_map(void)
+{
+	void *p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? -1 : munmap(p, 4096);
+}
+
+#if defined(__x86_64__)
+static long c_int80(void)
+{
+	long r = 20; /* getpid in the 32-bit table */
+
+	__asm__ volatile("int $0x80" : "+a"(r) : : "memory", "r8", "r9", "r10", "r11");
+	if (r >= 0)
+		return r;
+	errno = (int)-r;
+	return -1;
+}
+
+static long c_x32(void)
+{
+	return syscall(0x40000000L | SYS_getpid);
+}
+#endif
+
+static const struct attempt attempts[] = {
+    {"getpid", c_getpid, 0, NULL},
+    {"mmap", c_map, 0, NULL},
+    {"fork", c_fork, 0, NULL},
+    {"isatty", c_isatty, 0, NULL},
+    {"socketpair", c_socketpair, 0, NULL},
+    {"socket unix", c_socket_unix, 0, NULL},
+    {"ask personality", c_query_personality, 0, NULL},
+    {"no randomization", c_no_randomize, 0, NULL},
+    {"ptrace", c_ptrace, 0, NULL},
+    {"mkfifo", c_mkfifo, EBADF, NULL},
+    {"clone3", c_clone3, ENOSYS, NULL},
+    {"socket inet", c_socket_inet, EPERM, "socket"},
+    {"bind", c_bind, EPERM, "bind"},
+    {"clone new user", c_clone_new, EPERM, "clone"},
+    {"unshare", c_unshare, EPERM, "unshare"},
+    {"bpf", c_bpf, EPERM, "bpf"},
+    {"keyctl", c_keyctl, EPERM, "keyctl"},
+    {"perf", c_perf, EPERM, "perf_event_open"},
+    {"userfaultfd", c_userfaultfd, EPERM, "userfaultfd"},
+    {"io_uring", c_io_uring, EPERM, "io_uring_setup"},
+    {"mount", c_mount, EPERM, "mount"},
+    {"open_tree", c_open_tree, EPERM, "open_tree"},
+    {"handle", c_handle, EPERM, "open_by_handle_at"},
+    {"chroot", c_chroot, EPERM, "chroot"},
+    {"vm_writev", c_vm_writev, EPERM, "process_vm_writev"},
+    {"read implies exec", c_read_implies_exec, EPERM, "personality"},
+    {"tiocsti", c_tiocsti, EPERM, "ioctl"},
+    {"device", c_mkdev, EPERM, "mknodat"},
+    {"unknown", c_unknown, ENOSYS, "number 9999"},
+#if defined(__x86_64__)
+    {"int 0x80", c_int80, EPERM, "getpid (foreign)"},
+    {"x32", c_x32, ANY, "number 1073741863"},
+#endif
+};
+
+enum { ATTEMPTS = sizeof(attempts) / sizeof(attempts[0]) };
+
+static int load(const uint8_t *program, size_t n, unsigned flags)
+{
+	struct sock_fprog p = {.len = (unsigned short)(n / sizeof(struct sock_filter))};
+
+	memcpy(&p.filter, &(const void *){program}, sizeof(p.filter));
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &p);
+}
+
+static void send_fd(int sock, int fd)
+{
+	char control[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec iov = {"x", 1};
+	struct msghdr m = {.msg_iov = &iov,
+			   .msg_iovlen = 1,
+			   .msg_control = control,
+			   .msg_controllen = sizeof(control)};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	if (sendmsg(sock, &m, 0) != 1)
+		_exit(99);
+}
+
+static int receive_fd(int sock)
+{
+	char control[CMSG_SPACE(sizeof(int))], byte;
+	struct iovec iov = {&byte, 1};
+	struct msghdr m = {.msg_iov = &iov,
+			   .msg_iovlen = 1,
+			   .msg_control = control,
+			   .msg_controllen = sizeof(control)};
+	int fd;
+
+	assert_int_equal(recvmsg(sock, &m, MSG_CMSG_CLOEXEC), 1);
+	assert_non_null(CMSG_FIRSTHDR(&m));
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(fd));
+	return fd;
+}
+
+static void __attribute__((noreturn)) child(int sock, const uint8_t *program, size_t n, size_t i)
+{
+	int fd = load(program, n, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+	long r;
+
+	if (fd < 0)
+		_exit(98);
+	send_fd(sock, fd);
+	close(fd);
+	errno = 0;
+	r = attempts[i].call();
+	_exit(r < 0 ? errno : 0);
+}
+
+/* Answers what waits until the child hung up; the last name in told. */
+static void serve(int listener, char told[SECCOMP_NAME_MAX])
+{
+	struct pollfd p = {.fd = listener, .events = POLLIN};
+	struct err e;
+
+	told[0] = '\0';
+	while (poll(&p, 1, -1) == 1 && !(p.revents & POLLHUP))
+		if (p.revents & POLLIN)
+			assert_int_equal(seccomp_refuse(listener, told, &e), 0);
+}
+
+static void try_one(const uint8_t *program, size_t n, size_t i)
+{
+	char told[SECCOMP_NAME_MAX];
+	int sock[2], status;
+	_autoclose_ int listener = -1;
+	pid_t pid;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock), 0);
+	pid = fork();
+	if (pid == 0)
+		child(sock[1], program, n, i);
+	listener = receive_fd(sock[0]);
+	close(sock[0]);
+	close(sock[1]);
+	serve(listener, told);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (!WIFEXITED(status))
+		fail_msg("%s: status %#x", attempts[i].what, (unsigned)status);
+	if (attempts[i].want != ANY && WEXITSTATUS(status) != attempts[i].want)
+		fail_msg("%s: errno %d, not %d", attempts[i].what, WEXITSTATUS(status),
+			 attempts[i].want);
+	if (attempts[i].want == ANY)
+		assert_int_not_equal(WEXITSTATUS(status), 0);
+	if (strcmp(told, attempts[i].told ? attempts[i].told : "") != 0)
+		fail_msg("%s: reported as '%s'", attempts[i].what, told);
+}
+
+static void calls_are_let_through_or_refused(void **state)
+{
+	_autofree_ uint8_t *program = NULL;
+	struct err e;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(seccomp_compile(&program, &n, &e), 0);
+	assert_int_equal(n % sizeof(struct sock_filter), 0);
+	for (size_t i = 0; i < ATTEMPTS; i++)
+		try_one(program, n, i);
+}
+
+static void nothing_waits_is_no_error_to_block_on(void **state)
+{
+	struct err e;
+	char told[SECCOMP_NAME_MAX] = "untouched";
+	int p[2];
+
+	(void)state;
+	assert_int_equal(pipe(p), 0);
+	assert_int_equal(seccomp_refuse(p[0], told, &e), -EAGAIN);
+	assert_string_equal(told, "untouched");
+	close(p[0]);
+	close(p[1]);
+}
+
+/* Above are calls of the list that run; these run a shell, as a merge does. */
+static void __attribute__((noreturn)) filtered_shell(const uint8_t *program, size_t n)
+{
+	char *const argv[] = {"sh", "-c", "x=$(ls / | grep usr); test \"$x\" = usr", NULL};
+
+	if (load(program, n, 0) < 0)
+		_exit(98);
+	execv("/bin/sh", argv);
+	_exit(97);
+}
+
+/* No listener: whatever is refused fails with ENOSYS, and the script with it. */
+static void a_shell_runs(void **state)
+{
+	_autofree_ uint8_t *program = NULL;
+	int status;
+	struct err e;
+	size_t n;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(seccomp_compile(&program, &n, &e), 0);
+	pid = fork();
+	if (pid == 0)
+		filtered_shell(program, n);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(every_line_has_a_reason),
+    cmocka_unit_test(no_call_is_listed_twice),
+    cmocka_unit_test(every_call_has_a_number_somewhere),
+    cmocka_unit_test(calls_have_names),
+    cmocka_unit_test(calls_are_let_through_or_refused),
+    cmocka_unit_test(nothing_waits_is_no_error_to_block_on),
+    cmocka_unit_test(a_shell_runs),
+};
+
+UNIT_MAIN(tests)
