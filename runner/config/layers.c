@@ -135,7 +135,7 @@ static const struct where *chain(const struct input *input, const char *section,
 				    .key = section,
 				    .quoted = glob,
 				    .line = line};
-	return *section ? &w->section : &w->top;
+	return glob || *section ? &w->section : &w->top;
 }
 
 const struct where *section_where(const struct config *c, const struct section *s,

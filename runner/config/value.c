@@ -108,10 +108,11 @@ static bool from_string(enum value_type t, struct slice s, int64_t *ret)
 static int64_t scaled(enum value_type t, int64_t v)
 {
 	int64_t factor = t == VALUE_TIME ? 1000000 : t == VALUE_CPUS ? 1000 : 1;
+	int64_t ret;
 
-	if (__builtin_mul_overflow(v, factor, &v))
+	if (__builtin_mul_overflow(v, factor, &ret))
 		return v < 0 ? INT64_MIN : INT64_MAX;
-	return v;
+	return ret;
 }
 
 /* To the nearest thousandth; what is out of any range stays out of it. */

@@ -46,6 +46,10 @@ static int absolute(const struct reading *r, const char *s, char **ret, struct e
 		path = sys_asprintf("%s%s%s", dir, strcmp(dir, "/") == 0 ? "" : "/", s);
 	if (!path)
 		return err_sys(e, "make a path absolute");
+	if (strlen(path) > VALUE_PATH_MAX) {
+		free(path);
+		return where_fail(r->at, e, "the path has more than %d bytes", VALUE_PATH_MAX);
+	}
 	*ret = path;
 	return 0;
 }
@@ -59,15 +63,7 @@ static int path_of(const struct reading *r, json_t *v, char **ret, struct err *e
 	if (!s)
 		return where_fail(r->at, e, "%s is not a path in quotes", reading_text(v, text));
 	n = check_path(r, s, e);
-	if (n == 0)
-		n = absolute(r, s, ret, e);
-	if (n < 0)
-		return n;
-	if (strlen(*ret) > VALUE_PATH_MAX) {
-		free(take_ptr(ret));
-		return where_fail(r->at, e, "the path has more than %d bytes", VALUE_PATH_MAX);
-	}
-	return 0;
+	return n < 0 ? n : absolute(r, s, ret, e);
 }
 
 int read_path(const struct reading *r, json_t *v, void *to, struct err *e)
