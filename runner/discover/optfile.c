@@ -87,7 +87,6 @@ static struct slice trimmed(struct slice s)
 static int open_section(struct parse *p, struct slice name, unsigned line, struct err *e)
 {
 	const char *known[SECTIONS];
-	char shown[NAMES_PRINTABLE_MAX];
 	const char *near;
 
 	p->section = NULL;
@@ -102,8 +101,8 @@ static int open_section(struct parse *p, struct slice name, unsigned line, struc
 		return doubt(p, line, false, e, "section [%s] is another engine's", known[i]);
 	}
 	near = names_near(name, known, SECTIONS);
-	names_printable(name, shown);
-	return doubt(p, line, true, e, "unknown section [%.64s]: dropped%s%s%s", shown,
+	return doubt(p, line, true, e, "unknown section [%.*s]: dropped%s%s%s",
+		     (int)(name.n < OPTFILE_KEY_MAX ? name.n : OPTFILE_KEY_MAX), name.p,
 		     near ? " (did you mean [" : "", near ? near : "", near ? "]?)" : "");
 }
 

@@ -30,7 +30,7 @@ struct optfile {
 };
 void optfile_done(struct optfile *o);
 
-/* why is printable ASCII; warning: likely a mistake. */
+/* why may quote any bytes of the file; warning: likely a mistake. */
 typedef int optfile_note_fn(void *arg, unsigned line, bool warning, const char *why, struct err *e);
 
 /* Stops when note fails.  On an error *ret needs no optfile_done(). */

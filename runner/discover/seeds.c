@@ -47,6 +47,26 @@ __attribute__((format(printf, 2, 3))) static void skip(struct unpack *u, const c
 		 names_printable(slice_of(why), shown));
 }
 
+/* Like the names of entries, it may hold any bytes. */
+static const char *reason(const struct unpack *u)
+{
+	const char *text = archive_error_string(u->a);
+
+	return text ? text : "damaged";
+}
+
+__attribute__((format(printf, 3, 4))) static int damaged(const struct unpack *u, struct err *e,
+							 const char *fmt, ...)
+{
+	char why[NAMES_PRINTABLE_MAX], shown[NAMES_PRINTABLE_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	return err_set(e, EBADMSG, "%s: %.300s", u->path, names_printable(slice_of(why), shown));
+}
+
 /* Formats and filters by name: "all" would start programs for some. */
 static int open_archive(struct unpack *u, int fd, struct err *e)
 {
@@ -65,16 +85,15 @@ static int open_archive(struct unpack *u, int fd, struct err *e)
 	if (r != ARCHIVE_OK)
 		return err_set(e, ENOTSUP, "libarchive was built without a compression");
 	if (archive_read_open_fd(a, fd, READ_BLOCK) != ARCHIVE_OK)
-		return err_set(e, EBADMSG, "%s: not a zip or tar archive: %s", u->path,
-			       archive_error_string(a));
+		return damaged(u, e, "not a zip or tar archive: %s", reason(u));
 	return 0;
 }
 
-static const char *entry_name(struct archive_entry *entry, char shown[NAMES_PRINTABLE_MAX])
+static const char *entry_name(struct archive_entry *entry)
 {
 	const char *name = archive_entry_pathname(entry);
 
-	return names_printable(slice_of(name ? name : "?"), shown);
+	return name ? name : "?";
 }
 
 /* The entry's content into u->data; *ret_n over SEEDS_MAX_FILE: too large, the rest
@@ -137,7 +156,6 @@ static bool has_room(struct unpack *u, size_t n)
 
 static int take_entry(struct unpack *u, struct archive_entry *entry, struct err *e)
 {
-	char shown[NAMES_PRINTABLE_MAX];
 	size_t n = 0;
 	int r;
 
@@ -145,16 +163,14 @@ static int take_entry(struct unpack *u, struct archive_entry *entry, struct err 
 		return 0;
 	r = read_entry(u, &n);
 	if (r == ARCHIVE_FATAL)
-		return err_set(e, EBADMSG, "%s: entry '%.150s': %s", u->path,
-			       entry_name(entry, shown), archive_error_string(u->a));
+		return damaged(u, e, "entry '%.150s': %s", entry_name(entry), reason(u));
 	if (r < 0)
-		skip(u, "entry '%.100s': %s", entry_name(entry, shown), archive_error_string(u->a));
+		skip(u, "entry '%.100s': %s", entry_name(entry), reason(u));
 	else if (u->full)
 		skip(u, "more than %llu GiB uncompressed: the rest is left out",
 		     (unsigned long long)(SEEDS_MAX_READ >> 30));
 	else if (n > SEEDS_MAX_FILE)
-		skip(u, "entry '%.100s' has more than %d bytes", entry_name(entry, shown),
-		     SEEDS_MAX_FILE);
+		skip(u, "entry '%.100s' has more than %d bytes", entry_name(entry), SEEDS_MAX_FILE);
 	else if (n > 0 && !has_room(u, n))
 		skip(u, "more than %d files or %llu GiB: the rest is left out", SEEDS_MAX_FILES,
 		     (unsigned long long)(SEEDS_MAX_BYTES >> 30));
@@ -176,15 +192,14 @@ static int take_all(struct unpack *u, struct err *e)
 		if (r == ARCHIVE_EOF)
 			return 0;
 		if (r == ARCHIVE_FATAL)
-			return err_set(e, EBADMSG, "%s: after entry %llu: %s", u->path,
-				       (unsigned long long)u->entries, archive_error_string(u->a));
+			return damaged(u, e, "after entry %llu: %s", (unsigned long long)u->entries,
+				       reason(u));
 		if (++u->entries > SEEDS_MAX_ENTRIES) {
 			skip(u, "more than %d entries: the rest is left out", SEEDS_MAX_ENTRIES);
 			return 0;
 		}
 		if (r == ARCHIVE_FAILED || r == ARCHIVE_RETRY) {
-			skip(u, "entry %llu: %s", (unsigned long long)u->entries,
-			     archive_error_string(u->a));
+			skip(u, "entry %llu: %s", (unsigned long long)u->entries, reason(u));
 			continue;
 		}
 		r = take_entry(u, entry, e);

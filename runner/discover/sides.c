@@ -88,7 +88,6 @@ static int attach_named_dict(struct scan *s, struct target *t, struct place at, 
 			     struct err *e)
 {
 	CLEANUP(found_done) struct found f = {.fd = -1};
-	char shown[NAMES_PRINTABLE_MAX];
 	struct side *side;
 	int r = look(s, dict, &f, e);
 
@@ -97,8 +96,7 @@ static int attach_named_dict(struct scan *s, struct target *t, struct place at, 
 	if (f.fd >= 0 && f.is_dir)
 		look_refuse(&f, true, "it is a directory");
 	if (f.fd < 0)
-		return list_note(s->out, at, true, e, "dict '%.200s' is not used: %s",
-				 names_printable(slice_of(dict), shown),
+		return list_note(s->out, at, true, e, "dict '%.200s' is not used: %s", dict,
 				 f.why[0] ? f.why : "no such file");
 	side = find_side(s, f.real + strlen(s->real) + 1);
 	if (side)
@@ -168,16 +166,15 @@ int sides_note_orphans(struct scan *s, struct err *e)
 		const char *near = NULL;
 		const char *noun =
 		    x->kind == SIDE_NONE ? "seed directory" : names_side_noun(x->kind);
-		char shown[NAMES_PRINTABLE_MAX];
 
 		if (x->used)
 			continue;
 		if (guesses++ < GUESSES_MAX)
 			near = names_near(x->target, targets, s->out->n);
-		names_printable(x->target, shown);
 		r = list_note(s->out, scan_place(s, x->name), true, e,
-			      "%s without a target '%.150s'%s%s%s", noun, shown,
-			      near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+			      "%s without a target '%.*s'%s%s%s", noun, (int)x->target.n,
+			      x->target.p, near ? ": did you mean '" : "", near ? near : "",
+			      near ? "'?" : "");
 	}
 	return r;
 }

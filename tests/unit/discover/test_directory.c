@@ -179,6 +179,7 @@ static void test_hostile(void **state)
 	assert_int_equal(mkfifoat(d.fd, "x_fuzzer_seed_corpus.zip", 0755), 0);
 	assert_int_equal(symlinkat("pipe_fuzzer", d.fd, "x_fuzzer_seed_corpus.tar"), 0);
 	tree_program(&d, "\x1b[31mred\n", MARK);
+	tree_file(&d, "\x1b[31m.dict", "");
 	assert_int_equal(tree_add(&d, "directory", "", &l, &e), 0);
 	assert_int_equal(l.n, 2);
 	assert_string_equal(l.v[0].name, "link_fuzzer");
@@ -198,6 +199,7 @@ static void test_hostile(void **state)
 	expect_note(&l, "/x_fuzzer_seed_corpus.zip", true, "neither a file nor a directory");
 	expect_note(&l, "/x_fuzzer_seed_corpus.tar", true, "neither a file nor a directory");
 	expect_note(&l, "/\\x1b[31mred\\x0a", true, "rename it");
+	expect_note(&l, "/\\x1b[31m.dict", true, "without a target '\\x1b[31m'");
 	target_list_done(&l);
 	tree_done(&other);
 	tree_done(&d);

@@ -75,7 +75,7 @@ static const struct {
     {"[honggfuzz]\nx = y\n", ";0;0", "1 section [honggfuzz] is another engine's\n"},
     {"[libfuzer]\nmax_len = 1\n", ";0;0",
      "1!unknown section [libfuzer]: dropped (did you mean [libfuzzer]?)\n"},
-    {"[\x1b[2J]\n", ";0;0", "1!unknown section [\\x1b[2J]: dropped\n"},
+    {"[\x1b[2J]\n", ";0;0", "1!unknown section [\x1b[2J]: dropped\n"},
     {"max_len = 1\n", ";0;0", "1!'max_len' stands before any [section]: dropped\n"},
     {"[libfuzzer]\nmax_len\n[]\n= 3\n", ";0;0",
      "2!not a [section] or 'key = value': dropped\n3!not a [section]"},
