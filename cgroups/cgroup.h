@@ -112,12 +112,15 @@ struct cgroup_counters {
 /* Under 30 microseconds a call: meant for once a second and cell. */
 MUST_CHECK int cgroup_read(struct cgroup *cg, struct cgroup_counters *ret, struct err *e);
 
-/* For the event loop; both stay the group's.
- * cgroup_events_fd: EPOLLPRI when populated changes.
+/* For the event loop; both stay the group's.  cgroup_read() does not swallow
+ * their events.
+ * cgroup_events_fd: EPOLLPRI (with EPOLLERR) when populated or frozen changes,
+ * and once at the start; cgroup_populated() acknowledges.
  * cgroup_memory_fd: *ret_events (EPOLLPRI or EPOLLIN) when the high mark was
  * passed; cgroup_memory_event() acknowledges, and says whether tasks are now
  * halted at the mark (hybrid) until cgroup_memory_open().  -1: there is none. */
 int cgroup_events_fd(const struct cgroup *cg);
+MUST_CHECK int cgroup_populated(struct cgroup *cg, bool *ret, struct err *e);
 int cgroup_memory_fd(const struct cgroup *cg, uint32_t *ret_events);
 MUST_CHECK int cgroup_memory_event(struct cgroup *cg, bool *ret_halted, struct err *e);
 /* hybrid: raise the limit from memory_high to memory_max and let the kernel's

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "cgroups/internal.h"
+#include "cgroups/stat.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+static void shut(int *fd)
+{
+	close_p(fd);
+	*fd = -1;
+}
+
+static void free_handle(struct cgroup *cg)
+{
+	for (unsigned i = 0; i < CG_HIERARCHIES_MAX; i++) {
+		shut(&cg->dir[i]);
+		shut(&cg->procs[i]);
+	}
+	for (unsigned i = 0; i < CG_STATS_; i++)
+		shut(&cg->stat[i]);
+	shut(&cg->events_fd);
+	shut(&cg->memory_fd);
+	shut(&cg->oom_fd);
+	free(cg);
+}
+
+/* v2 first: that it is removed says that nothing lived in it, anywhere. */
+static int remove_dirs(const struct cgroup *cg, struct err *e)
+{
+	const struct cgroup_tree *t = cg->tree;
+
+	for (unsigned i = 0; i < t->n; i++)
+		if (sys_unlinkat(t->at[i].fd, cg->name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+			return err_sys(e, "remove group '%s%s/%s'", t->at[i].h.mount, t->at[i].path,
+				       cg->name);
+	return 0;
+}
+
+/* What cgroup_new() began and could not finish. */
+static void undo(struct cgroup *cg)
+{
+	struct err ignored;
+
+	(void)remove_dirs(cg, &ignored); /* the next open sweeps what stays */
+	free_handle(cg);
+}
+
+DEFINE_CLEANUP(struct cgroup *, undo)
+
+int cg_apply(struct cgroup *cg, const struct cg_setting *s, struct err *e)
+{
+	const struct cg_place *p = cg_place_of(cg->tree, s->controller);
+	int dir = cg->dir[p - cg->tree->at];
+	char path[CG_PATH_MAX + CG_NAME_MAX + 2], name[CG_SHOWN_MAX];
+	char buf[CG_TEXT_MAX];
+	struct slice got;
+	int r;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", p->path + 1, cg->name);
+	(void)cg_place_name(p, cg->name, s->file, name);
+	r = cg_group_set(s->controller, path, s->file, s->value, e);
+	if (r == -ENOENT && s->may_lack)
+		return 0;
+	/* Read through the directory that we hold: what was written, and where. */
+	if (r == 0)
+		r = cg_file_read(dir, s->file, buf, &got, e);
+	if (r < 0)
+		return r;
+	if (!cg_limits_same(s, got, (uint64_t)sysconf(_SC_PAGESIZE))) {
+		struct slice line = {0};
+
+		(void)scan_line(&got, &line);
+		return err_set(e, EIO, "'%s': wrote '%s', reads '%.*s'", name, s->value,
+			       (int)(line.n < 80 ? line.n : 80), line.p ? line.p : "");
+	}
+	return 0;
+}
+
+/* Without best_effort: every promise that lim needs.  With it: lim without what
+ * this machine cannot keep. */
+static int settle(const struct cgroup_promises *p, bool best_effort, struct cgroup_limits *lim,
+		  struct err *e)
+{
+	bool memory = !lim->memory_max || (p->memory && p->swap_off);
+	bool high = !lim->memory_high || p->memory_high;
+	bool cpu = (!lim->cpu_milli && !lim->cpu_weight) || p->cpu;
+	bool pids = !lim->pids_max || p->pids;
+
+	if (!best_effort && !(memory && high && cpu && pids))
+		return err_set(e, ENOTSUP, "a limit cannot be kept here: %s", p->missing);
+	if (!p->memory_high)
+		lim->memory_high = 0;
+	return 0;
+}
+
+static int apply_all(struct cgroup *cg, struct err *e)
+{
+	const struct cgroup_tree *t = cg->tree;
+	const bool kept[CG_CONTROLLERS_] = {
+	    [CG_MEMORY] = t->promises.memory,
+	    [CG_CPU] = t->promises.cpu,
+	    [CG_PIDS] = t->promises.pids,
+	};
+	struct cg_setting s[CG_SETTINGS_MAX];
+	unsigned n = cg_limits_settings(&cg->lim, t->on_v1, t->has_swap, s);
+
+	for (unsigned i = 0; i < n; i++) {
+		int r;
+
+		if (!kept[s[i].controller])
+			continue; /* settle() allowed it, or lim has none of it */
+		if (!t->promises.swap_off && strstr(s[i].file, "sw"))
+			s[i].may_lack = true;
+		r = cg_apply(cg, &s[i], e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int make_dirs(struct cgroup *cg, struct err *e)
+{
+	const struct cgroup_tree *t = cg->tree;
+
+	for (unsigned i = 0; i < t->n; i++) {
+		const struct cg_place *p = &t->at[i];
+		char path[CG_PATH_MAX + CG_NAME_MAX + 2];
+		int r = 0;
+
+		(void)snprintf(path, sizeof(path), "%s/%s", p->path + 1, cg->name);
+		if (!p->h.v2)
+			r = cg_group_make(p->h.controllers, path, e);
+		/* libcgroup would first write to every group above, which may not be ours. */
+		else if (sys_mkdirat(p->fd, cg->name, 0755) < 0)
+			r = err_sys(e, "make group '%s/%s'", p->h.mount, path);
+		if (r < 0)
+			return r;
+		cg->dir[i] = sys_openat(p->fd, cg->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+		if (cg->dir[i] < 0)
+			return err_sys(e, "open group '%s/%s'", p->h.mount, path);
+		cg->procs[i] = sys_openat(cg->dir[i], "cgroup.procs", O_WRONLY | O_NOFOLLOW, 0);
+		if (cg->procs[i] < 0)
+			return err_sys(e, "open 'cgroup.procs' of '%s/%s'", p->h.mount, path);
+	}
+	return 0;
+}
+
+static bool name_ok(const char *s, size_t max)
+{
+	size_t n = strlen(s);
+
+	return n > 0 && n <= max && strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
+}
+
+int cgroup_new(struct cgroup_tree *t, const char *name, const struct cgroup_limits *lim,
+	       bool best_effort, struct cgroup **ret, struct err *e)
+{
+	struct cgroup_limits in_force = *lim;
+	struct cgroup *raw;
+	int r;
+
+	if (!name_ok(name, CG_NAME_MAX))
+		return err_set(e, EINVAL, "'%s' is no name for a group", name);
+	if (faccessat(t->at[0].fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return err_set(e, EEXIST, "the group '%s/%s' exists", t->shown, name);
+	r = cg_limits_check(lim, e);
+	if (r == 0)
+		r = settle(&t->promises, best_effort, &in_force, e);
+	if (r < 0)
+		return err_wrap(e, "group '%s'", name);
+	raw = sys_malloc(sizeof(*raw));
+	if (!raw)
+		return err_sys(e, "allocate group '%s'", name);
+	*raw = (struct cgroup){.tree = t, .lim = in_force, .events_fd = -1, .memory_fd = -1};
+	raw->oom_fd = -1;
+	memset(raw->dir, -1, sizeof(raw->dir));
+	memset(raw->procs, -1, sizeof(raw->procs));
+	memset(raw->stat, -1, sizeof(raw->stat));
+	memcpy(raw->name, name, strlen(name) + 1);
+
+	CLEANUP(undo_p) struct cgroup *cg = raw;
+
+	r = make_dirs(cg, e);
+	if (r == 0)
+		r = apply_all(cg, e);
+	if (r == 0)
+		r = cg_counters_start(cg, e);
+	if (r == 0)
+		r = cg_memory_watch(cg, e);
+	if (r < 0)
+		return r;
+	cg->events_fd = sys_openat(cg->dir[0], "cgroup.events", O_RDONLY | O_NOFOLLOW, 0);
+	if (cg->events_fd < 0)
+		return err_sys(e, "open 'cgroup.events' of '%s'", name);
+	*ret = take_ptr(&cg);
+	return 0;
+}
+
+int cgroup_enter(const struct cgroup *cg)
+{
+	/* v2 first: what is in any of ours is then found and killed through it. */
+	for (unsigned i = 0; i < cg->tree->n; i++)
+		if (write(cg->procs[i], "0", 1) != 1)
+			return -1;
+	return 0;
+}
+
+int cgroup_kill(struct cgroup *cg, struct err *e)
+{
+	int r = cg_file_write(cg->dir[0], "cgroup.kill", "1", e);
+
+	if (r == -ENOENT)
+		r = cg_sweep_kill_each(cg->dir[0], e);
+	return r < 0 ? err_wrap(e, "kill group '%s'", cg->name) : 0;
+}
+
+int cgroup_freeze(struct cgroup *cg, bool frozen, struct err *e)
+{
+	int r = cg_file_write(cg->dir[0], "cgroup.freeze", frozen ? "1" : "0", e);
+
+	return r < 0 ? err_wrap(e, "group '%s'", cg->name) : 0;
+}
+
+int cgroup_remove(struct cgroup *cg, struct err *e)
+{
+	int r = cg ? remove_dirs(cg, e) : 0;
+
+	if (r < 0)
+		return r;
+	if (cg)
+		free_handle(cg);
+	return 0;
+}
+
+int cgroup_events_fd(const struct cgroup *cg)
+{
+	return cg->events_fd;
+}
+
+int cgroup_populated(struct cgroup *cg, bool *ret, struct err *e)
+{
+	char buf[CG_TEXT_MAX];
+	struct slice text;
+	uint64_t v;
+
+	if (cg_file_again(cg->events_fd, buf, sizeof(buf), &text, e) < 0)
+		return err_wrap(e, "'cgroup.events' of '%s'", cg->name);
+	if (!cg_stat_keyed(text, SLICE("populated"), &v))
+		return err_set(e, EBADMSG, "'cgroup.events' of '%s' has no 'populated'", cg->name);
+	*ret = v != 0;
+	return 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The door to libcgroup 2.0.  Its own names (struct cgroup among them) are ours
+ * too, so this file sees only what the internal header declares for it. */
+#define cgroup our_cgroup
+#include "base/cleanup.h"
+#include "cgroups/internal.h"
+#undef cgroup
+
+#include <errno.h>
+#include <libcgroup.h>
+#include <stdio.h>
+
+static void free_group(struct cgroup *g)
+{
+	cgroup_free(&g);
+}
+
+DEFINE_CLEANUP(struct cgroup *, free_group)
+
+/* Its failures are our errors, with more context than it has. */
+static void quiet(void *data, int level, const char *fmt, va_list ap)
+{
+	(void)data;
+	(void)level;
+	(void)fmt;
+	(void)ap;
+}
+
+/* ECGOTHER means errno, which it keeps apart. */
+static int code_of(int r)
+{
+	int code = r == ECGOTHER ? cgroup_get_last_errno() : 0;
+
+	switch (r) {
+	case ECGROUPVALUENOTEXIST:
+		return ENOENT;
+	case ECGROUPNOTALLOWED:
+	case ECGROUPNOTOWNER:
+		return EACCES;
+	case ECGROUPSUBSYSNOTMOUNTED:
+	case ECGROUPNOTMOUNTED:
+		return ENOTSUP;
+	default:
+		return code > 0 ? code : EIO;
+	}
+}
+
+static int fail(struct err *e, int r, const char *what, const char *path)
+{
+	int code = code_of(r);
+
+	return err_set(e, code, "%s '%s': %s", what, path,
+		       r == ECGOTHER ? strerrordesc_np(code) : cgroup_strerror(r));
+}
+
+static int check_mount(const struct cg_place *p, enum cg_controller c, struct err *e)
+{
+	_autofree_ char *mount = NULL;
+	const char *name = cg_controller_name(c);
+
+	/* A controller that is nowhere is a promise that is not kept, said later. */
+	if (cgroup_get_subsys_mount_point(name, &mount) != 0)
+		return 0;
+	if (strcmp(mount, p->h.mount) == 0)
+		return 0;
+	return err_set(e, ENOTSUP, "libcgroup takes '%s' from '%s', not from '%s'", name, mount,
+		       p->h.mount);
+}
+
+int cg_group_init(const struct cg_place *at, unsigned n, struct err *e)
+{
+	int r;
+
+	cgroup_set_logger(quiet, CGROUP_LOG_ERROR, NULL);
+	r = cgroup_init();
+	if (r != 0)
+		return fail(e, r, "start libcgroup on", "/proc/mounts");
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned c = 0; c < CG_CONTROLLERS_; c++)
+			if (at[i].h.controllers & 1u << c) {
+				r = check_mount(&at[i], (enum cg_controller)c, e);
+				if (r < 0)
+					return r;
+			}
+	return 0;
+}
+
+int cg_group_make(unsigned controllers, const char *path, struct err *e)
+{
+	CLEANUP(free_group_p) struct cgroup *g = cgroup_new_cgroup(path);
+	int r;
+
+	if (!g)
+		return err_set(e, ENOMEM, "make group '%s'", path);
+	for (unsigned c = 0; c < CG_CONTROLLERS_; c++)
+		if (controllers & 1u << c &&
+		    !cgroup_add_controller(g, cg_controller_name((enum cg_controller)c)))
+			return err_set(e, ENOMEM, "make group '%s'", path);
+	r = cgroup_create_cgroup(g, 1); /* 1: owned by us, no chown */
+	return r == 0 ? 0 : fail(e, r, "make group", path);
+}
+
+int cg_group_set(enum cg_controller c, const char *path, const char *file, const char *value,
+		 struct err *e)
+{
+	CLEANUP(free_group_p) struct cgroup *g = cgroup_new_cgroup(path);
+	struct cgroup_controller *ctl = g ? cgroup_add_controller(g, cg_controller_name(c)) : NULL;
+	int r;
+
+	/* One value a call: it does not say which of several it could not write. */
+	if (!ctl || cgroup_set_value_string(ctl, file, value) != 0)
+		return err_set(e, ENOMEM, "write '%s' to '%s' of '%s'", value, file, path);
+	r = cgroup_modify_cgroup(g);
+	if (r == 0)
+		return 0;
+	(void)fail(e, r, "group", path);
+	return err_wrap(e, "write '%s' to '%s'", value, file);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CGROUPS_INTERNAL_H
+#define CGROUPS_INTERNAL_H
+
+#include "base/scan.h"
+#include "cgroups/cgroup.h"
+#include "cgroups/layout.h"
+#include "cgroups/limits.h"
+
+/* What the files of this room share; nobody else includes it. */
+
+/* The group that every instance's group is in, and the leaf that we move to in
+ * a delegated group.  The leaf stays: a process cannot remove where it lives. */
+#define CG_SHARED "fuzzcell"
+#define CG_LEAF	  "fuzzcell-supervisor"
+
+enum {
+	CG_INSTANCE_MAX = 40,
+	CG_SHOWN_MAX = 3 * CG_PATH_MAX, /* mount, path, name and file */
+	CG_NAME_MAX = 63,
+	CG_TEXT_MAX = 4096,  /* a control file of ours is shorter */
+	CG_DEPTH_MAX = 8,    /* of groups below ours; we make one level */
+	CG_EMPTY_MS = 10000, /* from a kill until everything is gone */
+};
+
+/* Our group in one hierarchy. */
+struct cg_place {
+	struct cg_hierarchy h;
+	char path[CG_PATH_MAX]; /* below the mount: "<base>/fuzzcell/<instance>" */
+	size_t base_n;		/* bytes of <base> in it */
+	int base_fd;
+	int fd;
+};
+
+struct cgroup_tree {
+	enum cgroup_layout kind;
+	struct cgroup_promises promises;
+	struct cg_place at[CG_HIERARCHIES_MAX]; /* [0]: v2 */
+	unsigned n;
+	unsigned on_v1; /* 1u << enum cg_controller */
+	bool has_swap;
+	char instance[CG_INSTANCE_MAX + 1];
+	char shown[CG_SHOWN_MAX];
+	unsigned swept;
+	pid_t keeper; /* 0: none */
+	int keeper_fd;
+};
+
+enum cg_stat_file {
+	CG_STAT_CPU,
+	CG_STAT_THROTTLED,
+	CG_STAT_MEMORY,
+	CG_STAT_MEMORY_PEAK,
+	CG_STAT_MEMORY_EVENTS,
+	CG_STAT_PIDS,
+	CG_STAT_PIDS_EVENTS,
+	CG_STAT_CPU_PRESSURE,
+	CG_STAT_MEMORY_PRESSURE,
+	CG_STAT_IO_PRESSURE,
+	CG_STAT_EVENTS,
+	CG_STATS_
+};
+
+struct cgroup {
+	struct cgroup_tree *tree;
+	char name[CG_NAME_MAX + 1];
+	struct cgroup_limits lim; /* in force */
+	int dir[CG_HIERARCHIES_MAX];
+	int procs[CG_HIERARCHIES_MAX];
+	int stat[CG_STATS_]; /* -1: this machine has none */
+	int events_fd;
+	int memory_fd;
+	int oom_fd; /* v1: memory.oom_control that memory_fd tells of */
+	uint64_t memory_peak, high_events;
+};
+
+/* --- files.c: one control file --- */
+
+/* The text of dirfd/file in buf (CG_TEXT_MAX bytes). */
+MUST_CHECK int cg_file_read(int dirfd, const char *file, char *buf, struct slice *ret,
+			    struct err *e);
+/* The same from the start of an open file. */
+MUST_CHECK int cg_file_again(int fd, char *buf, size_t n, struct slice *ret, struct err *e);
+MUST_CHECK int cg_file_write(int dirfd, const char *file, const char *value, struct err *e);
+bool cg_file_exists(int dirfd, const char *file);
+/* Is word one of the blank-separated words of dirfd/file? */
+bool cg_file_has_word(int dirfd, const char *file, const char *word);
+/* The whole of a file in /proc in a new buffer (free() it). */
+MUST_CHECK int cg_file_proc(const char *path, char **ret, struct slice *ret_text, struct err *e);
+
+/* --- group.c: libcgroup --- */
+
+MUST_CHECK int cg_group_init(const struct cg_place *at, unsigned n, struct err *e);
+/* Makes a v1 group with its parents; one that is there is fine. */
+MUST_CHECK int cg_group_make(unsigned controllers, const char *path, struct err *e);
+/* -ENOENT: the machine has no such file. */
+MUST_CHECK int cg_group_set(enum cg_controller c, const char *path, const char *file,
+			    const char *value, struct err *e);
+
+/* --- place.c: where our groups go --- */
+
+MUST_CHECK int cg_place_find(struct cgroup_tree *t, const struct cg_layout *l, const char *path,
+			     struct err *e);
+/* Makes <base>/fuzzcell/<instance> in every hierarchy, locked against another user. */
+MUST_CHECK int cg_place_make(struct cgroup_tree *t, struct err *e);
+MUST_CHECK int cg_place_enable(struct cgroup_tree *t, struct err *e);
+const struct cg_place *cg_place_of(const struct cgroup_tree *t, enum cg_controller c);
+/* "<mount><path>/<name>/<file>" for an error; name or file may be "". */
+const char *cg_place_name(const struct cg_place *p, const char *name, const char *file,
+			  char ret[CG_SHOWN_MAX]);
+
+/* --- promises.c --- */
+
+void cg_promises_find(struct cgroup_tree *t);
+
+/* --- sweep.c: ending and removing what is below our groups --- */
+
+/* Kills what is in the v2 group dirfd and below, and counts it. */
+MUST_CHECK int cg_sweep_kill(int dirfd, unsigned *ret_killed, struct err *e);
+/* The same without cgroup.kill: frozen, so that nothing forks meanwhile. */
+MUST_CHECK int cg_sweep_kill_each(int dirfd, struct err *e);
+/* -ETIMEDOUT when something still lives below dirfd after ms. */
+MUST_CHECK int cg_sweep_wait_empty(int dirfd, int ms, struct err *e);
+/* Kill, wait, remove all groups below ours in every hierarchy. */
+MUST_CHECK int cg_sweep_all(struct cgroup_tree *t, unsigned *ret_killed, struct err *e);
+/* Our own groups, and the shared parent when nobody else uses it. */
+void cg_sweep_ours(struct cgroup_tree *t);
+
+/* --- keeper.c --- */
+
+MUST_CHECK int cg_keeper_start(struct cgroup_tree *t, struct err *e);
+void cg_keeper_stop(struct cgroup_tree *t);
+
+/* --- memory.c, counters.c: parts of cgroup_new() --- */
+
+MUST_CHECK int cg_memory_watch(struct cgroup *cg, struct err *e);
+MUST_CHECK int cg_counters_start(struct cgroup *cg, struct err *e);
+/* Writes s and reads it back. */
+MUST_CHECK int cg_apply(struct cgroup *cg, const struct cg_setting *s, struct err *e);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "cgroups/internal.h"
+#include "cgroups/stat.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+static bool on_v1(const struct cgroup *cg)
+{
+	return cg->tree->on_v1 & 1u << CG_MEMORY;
+}
+
+static int dir_of(const struct cgroup *cg)
+{
+	return cg->dir[cg_place_of(cg->tree, CG_MEMORY) - cg->tree->at];
+}
+
+int cg_memory_watch(struct cgroup *cg, struct err *e)
+{
+	char line[32];
+
+	if (!cg->lim.memory_high)
+		return 0;
+	if (!on_v1(cg)) {
+		/* Not the counters' descriptor: reading those would swallow the event. */
+		cg->memory_fd = sys_openat(dir_of(cg), "memory.events", O_RDONLY | O_NOFOLLOW, 0);
+		return cg->memory_fd < 0 ? err_sys(e, "open 'memory.events'") : 0;
+	}
+	cg->memory_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (cg->memory_fd < 0)
+		return err_sys(e, "make an event descriptor");
+	cg->oom_fd = sys_openat(dir_of(cg), "memory.oom_control", O_RDONLY | O_NOFOLLOW, 0);
+	if (cg->oom_fd < 0)
+		return err_sys(e, "open 'memory.oom_control'");
+	(void)snprintf(line, sizeof(line), "%d %d", cg->memory_fd, cg->oom_fd);
+	return cg_file_write(dir_of(cg), "cgroup.event_control", line, e);
+}
+
+int cgroup_memory_fd(const struct cgroup *cg, uint32_t *ret_events)
+{
+	*ret_events = on_v1(cg) ? EPOLLIN : EPOLLPRI;
+	return cg->memory_fd;
+}
+
+static int event_v1(struct cgroup *cg, bool *ret_halted, struct err *e)
+{
+	char buf[CG_TEXT_MAX];
+	struct slice text;
+	uint64_t n, under;
+
+	if (sys_read(cg->memory_fd, &n, sizeof(n)) == (ssize_t)sizeof(n))
+		cg->high_events += n;
+	else if (errno != EAGAIN) /* EAGAIN: asked without an event */
+		return err_sys(e, "read the memory event of '%s'", cg->name);
+	if (cg_file_again(cg->oom_fd, buf, sizeof(buf), &text, e) < 0)
+		return err_wrap(e, "'memory.oom_control' of '%s'", cg->name);
+	if (!cg_stat_keyed(text, SLICE("under_oom"), &under))
+		return err_set(e, EBADMSG, "'memory.oom_control' has no 'under_oom'");
+	*ret_halted = under != 0;
+	return 0;
+}
+
+int cgroup_memory_event(struct cgroup *cg, bool *ret_halted, struct err *e)
+{
+	char buf[CG_TEXT_MAX];
+	struct slice text;
+
+	if (cg->memory_fd < 0)
+		return err_set(e, ENOENT, "the group '%s' has no memory mark", cg->name);
+	if (on_v1(cg))
+		return event_v1(cg, ret_halted, e);
+	if (cg_file_again(cg->memory_fd, buf, sizeof(buf), &text, e) < 0)
+		return err_wrap(e, "'memory.events' of '%s'", cg->name);
+	*ret_halted = false;
+	return 0;
+}
+
+int cgroup_memory_open(struct cgroup *cg, struct err *e)
+{
+	struct cg_setting s[CG_SETTINGS_MAX];
+	unsigned n;
+
+	if (!on_v1(cg) || !cg->lim.memory_high)
+		return 0;
+	n = cg_limits_open(&cg->lim, s);
+	for (unsigned i = 0; i < n; i++) {
+		int r = cg_apply(cg, &s[i], e);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

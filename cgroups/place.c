@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "cgroups/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+
+const struct cg_place *cg_place_of(const struct cgroup_tree *t, enum cg_controller c)
+{
+	for (unsigned i = 1; i < t->n; i++)
+		if (t->at[i].h.controllers & 1u << c)
+			return &t->at[i];
+	return &t->at[0];
+}
+
+const char *cg_place_name(const struct cg_place *p, const char *name, const char *file,
+			  char ret[CG_SHOWN_MAX])
+{
+	(void)snprintf(ret, CG_SHOWN_MAX, "%s%s%s%s%s%s", p->h.mount, p->path, *name ? "/" : "",
+		       name, *file ? "/" : "", file); /* for a person: may be cut */
+	return ret;
+}
+
+/* h's directory path, which starts with "/" or is "". */
+static int open_below(const struct cg_hierarchy *h, const char *path, int *ret, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	_autoclose_ int mount = sys_openat(AT_FDCWD, h->mount, O_RDONLY | O_DIRECTORY, 0);
+	struct statfs fs;
+
+	if (mount < 0)
+		return err_sys(e, "open '%s'", h->mount);
+	/* Another file system may be mounted above ours. */
+	if (fstatfs(mount, &fs) < 0)
+		return err_sys(e, "look at '%s'", h->mount);
+	if (fs.f_type != (h->v2 ? CGROUP2_SUPER_MAGIC : CGROUP_SUPER_MAGIC))
+		return err_set(e, ENOTSUP, "'%s' is hidden by another mount", h->mount);
+	fd = *path ? sys_openat(mount, path + 1, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
+		   : take_fd(&mount);
+	if (fd < 0)
+		return err_sys(e, "open group '%s%s'", h->mount, path);
+	*ret = take_fd(&fd);
+	return 0;
+}
+
+/* systemd marks what it delegated (systemd.resource-control(5), Delegate=). */
+static bool delegated(int fd)
+{
+	static const char *const marks[] = {"trusted.delegate", "user.delegate"};
+	char v[4];
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (fgetxattr(fd, marks[i], v, sizeof(v)) == 1 && v[0] == '1')
+			return true;
+	return false;
+}
+
+/* Cuts path down to the nearest group, itself included, that is delegated. */
+static bool nearest_delegated(const struct cg_hierarchy *h, char path[CG_PATH_MAX])
+{
+	while (*path) {
+		_autoclose_ int fd = -1;
+		struct err e;
+
+		if (open_below(h, path, &fd, &e) == 0 && delegated(fd) &&
+		    faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0)
+			return true;
+		*strrchr(path, '/') = '\0';
+	}
+	return false;
+}
+
+static bool writable(const struct cg_hierarchy *h, const char *path)
+{
+	_autoclose_ int fd = -1;
+	struct err e;
+
+	return open_below(h, path, &fd, &e) == 0 && faccessat(fd, ".", W_OK, AT_EACCESS) == 0 &&
+	       faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0;
+}
+
+/* Where the instance's group goes in h: into base. */
+static int choose(enum cgroup_layout kind, const struct cg_hierarchy *h, struct slice own_text,
+		  char base[CG_PATH_MAX], struct err *e)
+{
+	char own[CG_PATH_MAX], cut[CG_PATH_MAX];
+	bool known = cg_layout_own(own_text, h, own);
+
+	if (known && kind == CGROUP_UNIFIED) {
+		memcpy(cut, own, sizeof(cut));
+		if (nearest_delegated(h, cut)) {
+			memcpy(base, cut, sizeof(cut));
+			return 0;
+		}
+	}
+	base[0] = '\0';
+	if (geteuid() == 0)
+		return 0;
+	if (known && writable(h, own)) {
+		memcpy(base, own, sizeof(own));
+		return 0;
+	}
+	return err_set(
+	    e, EACCES,
+	    "no control group below '%s' is ours to use; run as root, or in a group of its "
+	    "own: systemd-run --user --scope -p Delegate=yes fuzzcell ...",
+	    h->mount);
+}
+
+static int check_path(const char *path, struct err *e)
+{
+	size_t n = strlen(path);
+
+	if (path[0] != '/' || n >= CG_PATH_MAX / 2 || strstr(path, "/../") || strstr(path, "//") ||
+	    (n > 3 && strcmp(path + n - 3, "/..") == 0))
+		return err_set(e, EINVAL, "'%s' is not a path below the controllers' root", path);
+	return 0;
+}
+
+/* path NULL: find one. */
+static int find_base(const struct cgroup_tree *t, struct cg_place *p, const char *path,
+		     struct slice own_text, struct err *e)
+{
+	size_t n;
+	int r;
+
+	if (!path)
+		return choose(t->kind, &p->h, own_text, p->path, e);
+	r = check_path(path, e);
+	if (r < 0)
+		return r;
+	n = strlen(path);
+	if (path[n - 1] == '/')
+		n--;
+	memcpy(p->path, path, n);
+	p->path[n] = '\0';
+	return 0;
+}
+
+/* A group beside ours that lives in the group which we divide: out of it. */
+static int step_aside(struct cgroup_tree *t, struct slice own_text, struct err *e)
+{
+	struct cg_place *p = &t->at[0];
+	char own[CG_PATH_MAX];
+
+	/* Only the root of the whole tree (it has no type) may have both. */
+	if (p->h.controllers == 0 || !cg_file_exists(p->base_fd, "cgroup.type") ||
+	    !cg_layout_own(own_text, &p->h, own) || strlen(own) != p->base_n ||
+	    memcmp(own, p->path, p->base_n) != 0)
+		return 0;
+	if (sys_mkdirat(p->base_fd, CG_LEAF, 0755) < 0 && errno != EEXIST)
+		return err_sys(e, "make group '%s%s/%s'", p->h.mount, p->path, CG_LEAF);
+	return cg_file_write(p->base_fd, CG_LEAF "/cgroup.procs", "0", e);
+}
+
+static int open_base(struct cg_place *p, const char *configured, struct err *e)
+{
+	_autoclose_ int mount = -1;
+	int r = open_below(&p->h, p->path, &p->base_fd, e);
+
+	if (r != -ENOENT || !configured)
+		return r;
+	r = open_below(&p->h, "", &mount, e);
+	if (r == 0)
+		r = fs_mkdirs(mount, p->path + 1, 0755, e);
+	return r < 0 ? r : open_below(&p->h, p->path, &p->base_fd, e);
+}
+
+int cg_place_find(struct cgroup_tree *t, const struct cg_layout *l, const char *path, struct err *e)
+{
+	_autofree_ char *buf = NULL;
+	struct slice own;
+	int r = cg_file_proc("/proc/self/cgroup", &buf, &own, e);
+
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < l->n; i++) {
+		struct cg_place *p = &t->at[t->n];
+		size_t room;
+
+		*p = (struct cg_place){.h = l->h[i], .base_fd = -1, .fd = -1};
+		t->n++;
+		if (!p->h.v2)
+			t->on_v1 |= p->h.controllers;
+		r = find_base(t, p, path, own, e);
+		if (r == 0)
+			r = open_base(p, path, e);
+		if (r < 0)
+			return r;
+		p->base_n = strlen(p->path);
+		room = sizeof(p->path) - p->base_n;
+		if ((size_t)snprintf(p->path + p->base_n, room, "/%s/%s", CG_SHARED, t->instance) >=
+		    room)
+			return err_set(e, ENAMETOOLONG, "the group '%.200s' is too deep", p->path);
+	}
+	(void)cg_place_name(&t->at[0], "", "", t->shown);
+	return step_aside(t, own, e);
+}
+
+/* Made and opened; -ENOENT when another instance removed the parent just now. */
+static int make_one(struct cg_place *p, struct err *e)
+{
+	const char *below = p->path + p->base_n + 1;
+	char name[CG_SHOWN_MAX];
+
+	(void)cg_place_name(p, "", "", name);
+	if (!p->h.v2) {
+		int r = cg_group_make(p->h.controllers, p->path + 1, e);
+
+		if (r < 0)
+			return r;
+	} else if ((sys_mkdirat(p->base_fd, CG_SHARED, 0755) < 0 && errno != EEXIST) ||
+		   (sys_mkdirat(p->base_fd, below, 0755) < 0 && errno != EEXIST)) {
+		return err_sys(e, "make group '%s'", name);
+	}
+	p->fd = sys_openat(p->base_fd, below, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	return p->fd < 0 ? err_sys(e, "open group '%s'", name) : 0;
+}
+
+/* Is the open directory still the one that the path names? */
+static bool still_there(const struct cg_place *p)
+{
+	struct stat a, b;
+
+	return fstat(p->fd, &a) == 0 &&
+	       fstatat(p->base_fd, p->path + p->base_n + 1, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       a.st_ino == b.st_ino;
+}
+
+/* The lock is the open directory's: a keeper that still cleans up after a
+ * predecessor has inherited it, and we wait for that. */
+static int lock(struct cg_place *p, uint64_t until_us, struct err *e)
+{
+	while (flock(p->fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK)
+			return err_sys(e, "lock '%s%s'", p->h.mount, p->path);
+		if (clock_mono_us() > until_us)
+			return err_set(e, EBUSY, "another fuzzcell uses '%s%s'", p->h.mount,
+				       p->path);
+		(void)poll(NULL, 0, 10); /* allow: at start, a lock has no event */
+	}
+	return 0;
+}
+
+int cg_place_make(struct cgroup_tree *t, struct err *e)
+{
+	uint64_t until_us = clock_mono_us() + (uint64_t)CG_EMPTY_MS * USEC_PER_MSEC;
+	struct cg_place *v2 = &t->at[0];
+	int r;
+
+	do {
+		close_p(&v2->fd);
+		v2->fd = -1;
+		r = make_one(v2, e);
+		if (r == -ENOENT && clock_mono_us() < until_us)
+			continue;
+		if (r == 0)
+			r = lock(v2, until_us, e);
+		if (r < 0)
+			return r;
+	} while (!still_there(v2));
+	for (unsigned i = 1; i < t->n; i++) {
+		do
+			r = make_one(&t->at[i], e);
+		while (r == -ENOENT && clock_mono_us() < until_us);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Somebody's process is where only groups may be. */
+static int say_busy(const struct cgroup_tree *t, struct err *e)
+{
+	const struct cg_place *p = &t->at[0];
+	char buf[CG_TEXT_MAX];
+	struct slice text;
+	struct err ignored;
+	uint64_t pid = 0;
+
+	if (cg_file_read(p->base_fd, "cgroup.procs", buf, &text, &ignored) == 0)
+		(void)scan_u64(&text, 10, 1u << 30, &pid); /* 0 in the message: unknown */
+	return err_set(e, EBUSY,
+		       "process %u is in the control group '%s%.*s' beside us, so it cannot be "
+		       "divided: start fuzzcell as the only process of its service",
+		       (unsigned)pid, p->h.mount, (int)p->base_n, p->path);
+}
+
+static int enable_in(struct cgroup_tree *t, int base_fd, const char *dir, struct err *e)
+{
+	_autoclose_ int fd = sys_openat(base_fd, dir, O_RDONLY | O_DIRECTORY, 0);
+
+	if (fd < 0)
+		return err_sys(e, "open group '%s'", dir);
+	for (unsigned c = 0; c < CG_CONTROLLERS_; c++) {
+		const char *name = cg_controller_name((enum cg_controller)c);
+		char plus[16];
+		int r;
+
+		if (!(t->at[0].h.controllers & 1u << c) ||
+		    cg_file_has_word(fd, "cgroup.subtree_control", name) ||
+		    !cg_file_has_word(fd, "cgroup.controllers", name))
+			continue;
+		(void)snprintf(plus, sizeof(plus), "+%s", name);
+		r = cg_file_write(fd, "cgroup.subtree_control", plus, e);
+		if (r == -EBUSY)
+			return say_busy(t, e);
+		/* Any other failure is a promise that is not kept, and said as such. */
+	}
+	return 0;
+}
+
+int cg_place_enable(struct cgroup_tree *t, struct err *e)
+{
+	const struct cg_place *p = &t->at[0];
+	_autoclose_ int mount = -1;
+	char up[CG_PATH_MAX];
+	int r = open_below(&p->h, "", &mount, e);
+
+	/* From the root down; above a delegated group this fails, and was done. */
+	for (size_t i = 0; r == 0 && i < p->base_n; i++)
+		if (p->path[i] == '/') {
+			struct err ignored;
+
+			memcpy(up, p->path, i);
+			up[i] = '\0';
+			(void)enable_in(t, mount, i ? up + 1 : ".", &ignored);
+		}
+	if (r == 0)
+		r = enable_in(t, p->base_fd, ".", e);
+	if (r == 0)
+		r = enable_in(t, p->base_fd, CG_SHARED, e);
+	if (r == 0)
+		r = enable_in(t, p->fd, ".", e);
+	return r;
+}

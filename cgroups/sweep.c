@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/proc.h"
+#include "base/sys.h"
+#include "cgroups/internal.h"
+#include "cgroups/stat.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+
+/* Calls fn for every group below dirfd, deepest first; 0 goes on. */
+static int walk(int dirfd, unsigned depth,
+		int (*fn)(int parent, const char *name, void *arg, struct err *e), void *arg,
+		struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(dirfd, ".");
+	struct dirent *de;
+
+	if (!d)
+		return err_sys(e, "list a control group");
+	while ((de = readdir(d))) {
+		_autoclose_ int fd = -1;
+		int r;
+
+		if (de->d_type != DT_DIR || de->d_name[0] == '.')
+			continue;
+		fd = sys_openat(dirfd, de->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+		if (fd < 0 && errno == ENOENT)
+			continue; /* somebody was faster */
+		if (fd < 0)
+			return err_sys(e, "open group '%s'", de->d_name);
+		if (depth == 0)
+			return err_set(e, ELOOP, "groups are nested too deep at '%s'", de->d_name);
+		r = walk(fd, depth - 1, fn, arg, e);
+		if (r == 0)
+			r = fn(dirfd, de->d_name, arg, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Calls fn for each process number in the group fd itself. */
+static int each_process(int fd, void (*fn)(uint64_t pid, void *arg), void *arg, struct err *e)
+{
+	_autoclose_ int procs = sys_openat(fd, "cgroup.procs", O_RDONLY | O_NOFOLLOW, 0);
+	char buf[CG_TEXT_MAX];
+	size_t kept = 0;
+	ssize_t got;
+
+	if (procs < 0)
+		return err_sys(e, "open 'cgroup.procs'");
+	while ((got = sys_read(procs, buf + kept, sizeof(buf) - kept)) > 0) {
+		struct slice text = {buf, kept + (size_t)got};
+		uint64_t pid;
+
+		/* A number whose newline is not there yet is read on. */
+		while (memchr(text.p, '\n', text.n) && scan_u64(&text, 10, 1u << 30, &pid) &&
+		       scan_lit(&text, SLICE("\n")))
+			fn(pid, arg);
+		kept = text.n < 32 ? text.n : 0;
+		memmove(buf, text.p, kept);
+	}
+	/* A threaded group has no list of its own; its threads are in its parent's. */
+	return got < 0 && errno != EOPNOTSUPP ? err_sys(e, "read 'cgroup.procs'") : 0;
+}
+
+static void count_one(uint64_t pid, void *arg)
+{
+	unsigned *n = arg;
+
+	(void)pid;
+	++*n;
+}
+
+/* Only called for what each_process() listed a moment ago in a frozen group:
+ * nothing in there ends, so the number is still that process. */
+static void kill_one(uint64_t pid, void *arg)
+{
+	_autoclose_ int fd = -1;
+	struct err e;
+
+	(void)arg;
+	if (proc_open((pid_t)pid, &fd, &e) < 0 || proc_kill(fd, SIGKILL, &e) < 0)
+		return; /* gone is as good */
+}
+
+struct each {
+	void (*fn)(uint64_t pid, void *arg);
+	void *arg;
+};
+
+static int each_in(int parent, const char *name, void *arg, struct err *e)
+{
+	_autoclose_ int fd = sys_openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	const struct each *each = arg;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "open group '%s'", name);
+	return each_process(fd, each->fn, each->arg, e);
+}
+
+static int each_below(int dirfd, struct each *each, struct err *e)
+{
+	int r = each_process(dirfd, each->fn, each->arg, e);
+
+	return r < 0 ? r : walk(dirfd, CG_DEPTH_MAX, each_in, each, e);
+}
+
+static int events(int fd, const char *key, bool *ret, struct err *e)
+{
+	char buf[CG_TEXT_MAX];
+	struct slice text;
+	uint64_t v;
+
+	if (cg_file_again(fd, buf, sizeof(buf), &text, e) < 0)
+		return err_wrap(e, "'cgroup.events'");
+	if (!cg_stat_keyed(text, slice_of(key), &v))
+		return err_set(e, EBADMSG, "'cgroup.events' has no '%s'", key);
+	*ret = v != 0;
+	return 0;
+}
+
+/* Until cgroup.events says key == want. */
+static int wait_for(int dirfd, const char *key, bool want, int ms, struct err *e)
+{
+	_autoclose_ int fd = sys_openat(dirfd, "cgroup.events", O_RDONLY | O_NOFOLLOW, 0);
+	uint64_t until = clock_mono_us() + (uint64_t)ms * USEC_PER_MSEC;
+	bool now;
+	int r;
+
+	if (fd < 0)
+		return err_sys(e, "open 'cgroup.events'");
+	while ((r = events(fd, key, &now, e)) == 0 && now != want) {
+		struct pollfd p = {.fd = fd, .events = POLLPRI};
+		uint64_t at = clock_mono_us();
+
+		if (at >= until)
+			return err_set(e, ETIMEDOUT, "after %d ms the group is still not %s %d", ms,
+				       key, want);
+		/* allow: at start, at the end, and in the keeper: no loop is running */
+		(void)poll(&p, 1, (int)((until - at) / USEC_PER_MSEC) + 1);
+	}
+	return r;
+}
+
+int cg_sweep_wait_empty(int dirfd, int ms, struct err *e)
+{
+	return wait_for(dirfd, "populated", false, ms, e);
+}
+
+int cg_sweep_kill_each(int dirfd, struct err *e)
+{
+	struct each each = {.fn = kill_one};
+	int r = cg_file_write(dirfd, "cgroup.freeze", "1", e);
+
+	/* A task that waits at the memory mark is not frozen until it dies: so
+	 * the wait may fail, and what is frozen already cannot fork. */
+	if (r == 0)
+		(void)wait_for(dirfd, "frozen", true, 1000, e);
+	if (r == 0)
+		r = each_below(dirfd, &each, e);
+	if (r == 0)
+		r = cg_file_write(dirfd, "cgroup.freeze", "0", e);
+	return r;
+}
+
+int cg_sweep_kill(int dirfd, unsigned *ret_killed, struct err *e)
+{
+	unsigned n = 0;
+	struct each each = {.fn = count_one, .arg = &n};
+	int r = each_below(dirfd, &each, e);
+
+	if (r == 0)
+		r = cg_file_write(dirfd, "cgroup.kill", "1", e);
+	if (r == -ENOENT)
+		r = cg_sweep_kill_each(dirfd, e);
+	if (r == 0)
+		*ret_killed = n;
+	return r;
+}
+
+static int remove_one(int parent, const char *name, void *arg, struct err *e)
+{
+	(void)arg;
+	if (sys_unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		return err_sys(e, "remove group '%s'", name);
+	return 0;
+}
+
+int cg_sweep_all(struct cgroup_tree *t, unsigned *ret_killed, struct err *e)
+{
+	int r = cg_sweep_kill(t->at[0].fd, ret_killed, e);
+
+	if (r == 0)
+		r = cg_sweep_wait_empty(t->at[0].fd, CG_EMPTY_MS, e);
+	for (unsigned i = 0; r == 0 && i < t->n; i++)
+		r = walk(t->at[i].fd, CG_DEPTH_MAX, remove_one, NULL, e);
+	return r < 0 ? err_wrap(e, "clean '%s'", t->shown) : 0;
+}
+
+void cg_sweep_ours(struct cgroup_tree *t)
+{
+	/* v2 last: its directory is the lock.  What is not empty is still used. */
+	for (unsigned i = t->n; i-- > 0;) {
+		const struct cg_place *p = &t->at[i];
+
+		if (p->fd < 0)
+			continue;
+		(void)sys_unlinkat(p->base_fd, p->path + p->base_n + 1, AT_REMOVEDIR);
+		(void)sys_unlinkat(p->base_fd, CG_SHARED, AT_REMOVEDIR);
+	}
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "cgroups/internal.h"
+
+#include <errno.h>
+
+static void free_tree(struct cgroup_tree *t)
+{
+	for (unsigned i = 0; i < t->n; i++) {
+		close_p(&t->at[i].fd);
+		close_p(&t->at[i].base_fd);
+	}
+	free(t);
+}
+
+DEFINE_CLEANUP(struct cgroup_tree *, cgroup_tree_close)
+
+void cgroup_tree_close(struct cgroup_tree *t)
+{
+	if (!t)
+		return;
+	cg_keeper_stop(t);
+	cg_sweep_ours(t);
+	free_tree(t);
+}
+
+static bool instance_ok(const char *s)
+{
+	size_t n = strlen(s);
+
+	return n > 0 && n <= CG_INSTANCE_MAX &&
+	       strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
+}
+
+/* /proc/swaps has a line of titles, then one line an area. */
+static bool has_swap(void)
+{
+	_autofree_ char *buf = NULL;
+	struct slice text, line;
+	struct err e;
+
+	if (cg_file_proc("/proc/swaps", &buf, &text, &e) < 0)
+		return false; /* a kernel without swap has no such file */
+	return scan_line(&text, &line) && text.n > 0;
+}
+
+static int find(struct cgroup_tree *t, const char *path, struct err *e)
+{
+	_autofree_ char *buf = NULL;
+	_autofree_ struct cg_layout *l = sys_malloc(sizeof(*l));
+	struct slice text;
+	int r;
+
+	if (!l)
+		return err_sys(e, "allocate the layout");
+	r = cg_file_proc("/proc/self/mountinfo", &buf, &text, e);
+	if (r == 0)
+		r = cg_layout_parse(text, l, e);
+	if (r < 0)
+		return r;
+	t->kind = l->kind;
+	return cg_place_find(t, l, path, e);
+}
+
+int cgroup_tree_open(const struct cgroup_tree_opts *o, struct cgroup_tree **ret, struct err *e)
+{
+	CLEANUP(cgroup_tree_close_p) struct cgroup_tree *t = NULL;
+	int r;
+
+	if (!instance_ok(o->instance))
+		return err_set(e, EINVAL, "'%s' is no name for an instance", o->instance);
+	t = sys_calloc(1, sizeof(*t));
+	if (!t)
+		return err_sys(e, "allocate the control groups");
+	t->keeper_fd = -1;
+	memcpy(t->instance, o->instance, strlen(o->instance) + 1);
+	t->has_swap = has_swap();
+	r = find(t, o->path, e);
+	if (r == 0)
+		r = cg_group_init(t->at, t->n, e);
+	if (r == 0)
+		r = cg_place_make(t, e);
+	/* Swept before anything is promised: nothing of a predecessor lives on. */
+	if (r == 0)
+		r = cg_sweep_all(t, &t->swept, e);
+	if (r == 0)
+		r = cg_place_enable(t, e);
+	if (r < 0)
+		return r;
+	cg_promises_find(t);
+	if (o->keeper) {
+		r = cg_keeper_start(t, e);
+		if (r < 0)
+			return r;
+	}
+	*ret = take_ptr(&t);
+	return 0;
+}
+
+enum cgroup_layout cgroup_tree_layout(const struct cgroup_tree *t)
+{
+	return t->kind;
+}
+
+const struct cgroup_promises *cgroup_tree_promises(const struct cgroup_tree *t)
+{
+	return &t->promises;
+}
+
+const char *cgroup_tree_path(const struct cgroup_tree *t)
+{
+	return t->shown;
+}
+
+unsigned cgroup_tree_swept(const struct cgroup_tree *t)
+{
+	return t->swept;
+}
