@@ -32,7 +32,7 @@ struct target_config {
 	uint32_t cpu_weight;
 	uint32_t pids;
 	uint64_t disk;		   /* what it may write outside /tmp */
-	uint64_t scratch;	   /* size of /tmp */
+	uint64_t scratch;	   /* size of /tmp; 0 in the file ("auto"): derived */
 	uint64_t input_timeout_us; /* "timeout": one input */
 	uint64_t max_time_us;	   /* "max_time": wall time of the target in a run */
 	uint64_t grace_us;	   /* between the steps of stopping */
@@ -41,7 +41,7 @@ struct target_config {
 		uint64_t window_us; /* silence: effective CPU time, or wall time */
 		uint64_t cap_us;    /* CPU time after which it ends in any case; 0: none */
 	} plateau;
-	uint32_t max_crashes;	      /* restarts after a failure in one run */
+	uint32_t max_crashes;	      /* failures in one run after which it is given up */
 	int32_t priority;	      /* higher first */
 	uint64_t max_len, seed, runs; /* 0: the engine's choice; runs 0: no limit */
 	bool enabled;
