@@ -2,10 +2,12 @@
 /* fuzzcell: picks the subcommand. */
 #include "runner/command/command.h"
 
+#include <stdio.h>
 #include <string.h>
 
 int main(int argc, char **argv)
 {
+	setvbuf(stdout, NULL, _IOLBF, 0); /* in step with the live view */
 	if (argc < 2)
 		return fail(EXIT_USAGE, "no command (try: fuzzcell help)");
 	if (strcmp(argv[1], "--help") == 0)

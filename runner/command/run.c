@@ -89,7 +89,7 @@ static int load(struct run_args *a, struct plan *plan)
 	if (r == EXIT_DONE)
 		r = override(a->common.config, "run.total_time", a->total, "--max-total-time");
 	if (r == EXIT_DONE)
-		r = override(a->common.config, "max_time", a->each, "--max-fuzzer-time");
+		r = override(a->common.config, "defaults.max_time", a->each, "--max-fuzzer-time");
 	if (r == EXIT_DONE)
 		r = common_find_targets(&a->common);
 	if (r != EXIT_DONE)

@@ -99,7 +99,7 @@ static const struct key target_keys[] = {
     {"plateau.cap", VALUE_TIME, AT(plateau.cap_us), .preset = "2h", .word = "none", .min = SEC,
      .max = 365 * DAY, .help = "CPU time after which it ends in any case"},
     {"max_crashes", VALUE_COUNT, AT(max_crashes), .preset = "20", .max = 1000000,
-     .help = "restarts after a failure in one run"},
+     .help = "failures in one run after which the target is given up"},
     {"priority", VALUE_SIGNED, AT(priority), .preset = "0", .min = -1000, .max = 1000,
      .help = "targets with a higher one come first"},
     {"max_len", VALUE_SIZE, AT(max_len), .preset = "auto", .word = "auto", .min = 1, .max = GIB,

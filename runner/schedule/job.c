@@ -7,6 +7,7 @@
 #include "runner/schedule/task.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,6 +141,8 @@ static const char *dumped_kind(const struct job *j)
 	switch (j->ask) {
 	case ASK_MEMORY:
 		return "oom";
+	case ASK_STUCK:
+		return "timeout";
 	case ASK_FINISH:
 	case ASK_PAUSE:
 		return "slow-unit"; /* it was in work longer than the grace, no more is known */
@@ -283,6 +286,7 @@ static void do_dump(struct job *j)
 	j->attempt->forced = true;
 	j->attempt->dumped_us =
 	    cell_signal(j->attempt->cell, j->target->engine->dump_signal, &e) == 0;
+	(void)!cell_signal(j->attempt->cell, SIGCONT, &e); /* it may have stopped itself */
 	/* Only now that the signal waits: a halted task runs its handler first. */
 	(void)!cell_memory_open(j->attempt->cell, &e);
 	j->grace_at = clock_mono_us() + DUMP_GRACE_US;

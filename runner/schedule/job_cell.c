@@ -14,6 +14,9 @@
  * input out ourselves. */
 #define OVER_MARK_US	  (2500 * USEC_PER_MSEC)
 #define OVER_MARK_STALLED 0.5
+/* The engine reports an input that takes too long; one that holds still for twice
+ * that, and at least this long, has got past the engine. */
+#define STUCK_US (10 * USEC_PER_SEC)
 /* A cell that failed sooner, without new coverage, got nowhere. */
 #define BARREN_US (10 * USEC_PER_SEC)
 
@@ -144,6 +147,26 @@ static void note_head(struct job *j, const char *what)
 	job_set_note(j, "%s%s%s", what, n ? ": " : " without a word", text);
 }
 
+/* What our forced dump was for; the engine only says that it was signalled. */
+static const char *asked_for(enum ask ask)
+{
+	switch (ask) {
+	case ASK_MEMORY:
+		return "passed the memory mark below its limit";
+	case ASK_PIDS:
+		return "a fork or thread was refused";
+	case ASK_SYSCALL:
+		return "called what a cell may not";
+	case ASK_STUCK:
+		return "held still for longer than an input may take";
+	case ASK_NOTHING:
+	case ASK_FINISH:
+	case ASK_PAUSE:
+		break;
+	}
+	return NULL;
+}
+
 static void explain(struct job *j, const struct cell_facts *f, const struct cell_end *end)
 {
 	char what[64];
@@ -152,6 +175,8 @@ static void explain(struct job *j, const struct cell_facts *f, const struct cell
 		job_set_note(j, "%s", end->why);
 	else if (f->oom_kills > 0)
 		job_set_note(j, "killed by the kernel at its memory limit; the input may be lost");
+	else if (asked_for(f->ask))
+		job_set_note(j, "%s", asked_for(f->ask));
 	else if (!f->fuzzed && f->ask == ASK_NOTHING && f->fault == ENGINE_FAULT_NONE) {
 		snprintf(what, sizeof(what), f->signo ? "died of signal %d" : "exited with %d",
 			 f->signo ? f->signo : f->code);
@@ -167,7 +192,7 @@ void job_judge(struct job *j, const struct cell_end *end)
 {
 	struct cell_facts f = facts_of(j, end);
 	enum failure what = failure_of(&f);
-	struct loop_guard g = {.failures_max = j->cfg.max_crashes};
+	struct loop_guard g = {.failures_max = j->cfg.max_crashes, .fuzzed = j->fuzzed};
 
 	j->last_failure = what;
 	if (what != FAILURE_NONE) {
@@ -262,6 +287,8 @@ void job_tick(struct job *j, uint64_t now_us)
 	watch_mark(j, now_us);
 	if (c.pids_refused > 0)
 		save_input(j, ASK_PIDS);
+	if (j->plateau.idle_us > STUCK_US && j->plateau.idle_us > 2 * j->cfg.input_timeout_us)
+		save_input(j, ASK_STUCK);
 	if (j->phase == PHASE_RUNNING && j->engine.running &&
 	    plateau_reached(&j->plateau, &rules, j->engine.lim, j->engine.max_len,
 			    j->execs_before + j->engine.execs))

@@ -7,12 +7,15 @@
 #define THRASH_STALL_KERNEL 0.02
 #define THRASH_KERNEL	    0.50
 #define STARVED		    0.25
-#define RUNS_PER_BYTE	    100 /* of -len_control=100, libFuzzer's default */
+/* Less than this of an interval running or stalled is holding still. */
+#define IDLE_SHARE    0.01
+#define RUNS_PER_BYTE 100 /* of -len_control=100, libFuzzer's default */
 
 void plateau_begin(struct plateau *p, uint64_t at_us)
 {
 	p->last = (struct plateau_reading){.at_us = at_us};
 	p->began = true;
+	p->idle_us = 0;
 	p->state = PLATEAU_OK;
 }
 
@@ -48,6 +51,10 @@ void plateau_read(struct plateau *p, const struct plateau_reading *r)
 	p->stalled_us += wait;
 	if (!thrash)
 		p->effective_us += cpu;
+	if ((double)(cpu + wait + memory) < (double)wall * IDLE_SHARE)
+		p->idle_us += wall;
+	else
+		p->idle_us = 0;
 	share = cpu + wait > 0 ? (double)wait / (double)(cpu + wait) : 0;
 	weight = (double)wall / (double)PLATEAU_STARVED_WINDOW_US;
 	if (weight > 1)

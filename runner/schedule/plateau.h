@@ -47,7 +47,8 @@ struct plateau {
 	uint64_t gain_effective_us, gain_wall_us; /* at the last new edge */
 	uint64_t cov, ft;			  /* maxima over all cells of the target */
 	uint64_t gains;				  /* how often cov grew */
-	double starved; /* share of waiting, decaying over the window: 0..1 */
+	double starved;	  /* share of waiting, decaying over the window: 0..1 */
+	uint64_t idle_us; /* since it last ran or waited for anything: stopped, deadlocked */
 	enum plateau_state state;
 };
 

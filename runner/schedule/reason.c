@@ -23,7 +23,8 @@ _Static_assert(sizeof(reasons) / sizeof(reasons[0]) == REASON_, "name every reas
 static const char *const failures[] = {
     [FAILURE_NONE] = "none", [FAILURE_CRASH] = "crash",	      [FAILURE_TIMEOUT] = "timeout",
     [FAILURE_OOM] = "oom",   [FAILURE_OOM_KILL] = "oom-kill", [FAILURE_LEAK] = "leak",
-    [FAILURE_PIDS] = "pids", [FAILURE_SYSCALL] = "syscall",   [FAILURE_EXIT] = "exit",
+    [FAILURE_PIDS] = "pids", [FAILURE_SYSCALL] = "syscall",   [FAILURE_STUCK] = "stuck",
+    [FAILURE_EXIT] = "exit",
 };
 _Static_assert(sizeof(failures) / sizeof(failures[0]) == FAILURE_, "name every failure");
 
@@ -90,6 +91,8 @@ static enum failure of_ask(enum ask ask)
 		return FAILURE_PIDS;
 	case ASK_SYSCALL:
 		return FAILURE_SYSCALL;
+	case ASK_STUCK:
+		return FAILURE_STUCK;
 	case ASK_NOTHING:
 	case ASK_FINISH:
 	case ASK_PAUSE:
@@ -156,7 +159,7 @@ enum reason reason_after(const struct cell_facts *f, enum failure what, const st
 	}
 	if (what == FAILURE_EXIT && !f->fuzzed)
 		return REASON_STARTUP_FAILED;
-	if (g->failures >= g->failures_max || g->barren >= BARREN_MAX)
+	if (g->failures >= g->failures_max || g->barren >= (g->fuzzed ? BARREN_MAX : STILLBORN_MAX))
 		return loop_reason(what);
 	return REASON_NONE;
 }

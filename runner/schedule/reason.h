@@ -42,6 +42,7 @@ enum failure {
 	FAILURE_LEAK,
 	FAILURE_PIDS,	 /* a fork or thread was refused */
 	FAILURE_SYSCALL, /* a system call was refused */
+	FAILURE_STUCK,	 /* neither ran nor waited for anything: stopped, deadlocked */
 	FAILURE_EXIT,	 /* died without a report: killed by a signal, unexpected exit */
 	FAILURE_,
 };
@@ -55,6 +56,7 @@ enum ask {
 	ASK_MEMORY,  /* the input in work passed the memory mark */
 	ASK_PIDS,    /* ... or made the kernel refuse a fork */
 	ASK_SYSCALL, /* ... or called what a cell may not */
+	ASK_STUCK,   /* ... or holds still for longer than any input may take */
 };
 
 /* All that is known of one cell when it is gone. */
@@ -74,10 +76,11 @@ enum failure failure_of(const struct cell_facts *f);
 /* What to do next with the job. */
 struct loop_guard {
 	uint32_t failures;     /* in this run */
+	bool fuzzed;	       /* fuzzing began at least once in this run */
 	uint32_t failures_max; /* "max_crashes" */
 	uint32_t barren;       /* failures in a row, each soon and without new coverage */
 };
-enum { BARREN_MAX = 5 };
+enum { BARREN_MAX = 10, STILLBORN_MAX = 3 };
 
 /* The reason to end the job after a cell that nobody asked to end; REASON_NONE:
  * start it again. */

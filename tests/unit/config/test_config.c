@@ -73,7 +73,7 @@ static void test_built_in(void **state)
 	assert_int_equal(t.plateau.rule, PLATEAU_CPU_SILENCE);
 	assert_int_equal(t.plateau.window_us, 600 * SEC);
 	assert_int_equal(t.plateau.cap_us, 7200 * SEC);
-	assert_int_equal(t.max_crashes, 20);
+	assert_int_equal(t.max_crashes, 100);
 	assert_int_equal(t.priority, 0);
 	assert_int_equal(t.max_len + t.seed + t.runs, 0);
 	assert_true(t.enabled);

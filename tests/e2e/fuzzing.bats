@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+# What fuzzcell is for: it fuzzes, stops when it no longer pays, keeps what it found.
+load lib
+setup() { e2e_setup; }
+teardown() { e2e_teardown; }
+
+@test "a healthy target is fuzzed until its plateau, and its inputs are kept" {
+	config '"plateau": {"window": "'$((3 * TIMES))'s"}, "max_len": 64'
+	fuzz healthy_fuzzer 120
+	[ "$status" -eq 0 ]
+	[ "$(value reason)" = plateau ]
+	[ "$(value fuzzed)" = true ]
+	[ "$(value execs)" -gt 1000 ]
+	[ "$(value cov)" -gt 50 ]
+	[ "$(value failures_total)" -eq 0 ]
+	[ "$(value new_inputs)" -gt 10 ]
+	[ "$(find "$STATE/corpus/$TARGET" -type f | wc -l)" -ge "$(value new_inputs)" ]
+	for f in "$STATE/corpus/$TARGET"/*; do
+		[ "$(basename "$f")" = "$(sha1sum <"$f" | cut -d' ' -f1)" ]
+	done
+}
+
+@test "the second run starts from the first one's corpus" {
+	fuzz healthy_fuzzer 5
+	first=$(value cov)
+	fuzz healthy_fuzzer 5
+	[ "$status" -eq 0 ]
+	[ "$(value seeds)" -gt 10 ]
+	[ "$(value cov)" -ge $((first * 9 / 10)) ]
+}
+
+@test "a crash is saved, and fuzzing goes on with the time that is left" {
+	fuzz crash_fuzzer 8
+	[ "$(failures crash)" -ge 1 ]
+	[ "$(artifacts crash)" -ge 1 ]
+	[ "$(value restarts)" -ge 1 ]
+	for f in "$LOGS/crashes/$TARGET"/crash-*; do
+		[ "${f##*-}" = "$(sha1sum <"$f" | cut -d' ' -f1)" ]
+	done
+	grep -q 'heap-buffer-overflow' "$LOGS/$TARGET.log"
+	[[ $output == *heap-buffer-overflow* ]]
+}
+
+@test "--fail-on-crash exits with 1 when there was one, else 0" {
+	fuzz crash_fuzzer 6 --fail-on-crash
+	[ "$status" -eq 1 ]
+	fuzz healthy_fuzzer 2 --fail-on-crash
+	[ "$status" -eq 0 ]
+}
+
+@test "a leak is a leak" {
+	fuzz leak_fuzzer 10
+	[ "$(failures leak)" -ge 1 ]
+	[ "$(artifacts leak)" -ge 1 ]
+}
+
+@test "an input that hangs is saved as a timeout" {
+	config '"timeout": "2s"'
+	fuzz timeout_fuzzer 30
+	[ "$(failures timeout)" -ge 1 ]
+	[ "$(artifacts timeout)" -ge 1 ]
+}
+
+@test "undefined behaviour and uninitialised memory are crashes too" {
+	fuzz ub_fuzzer 8
+	[ "$(failures crash)" -ge 1 ]
+	fuzz uninit_fuzzer 8
+	[ "$(failures crash)" -ge 1 ]
+}
+
+@test "a target that crashes on every input is a crash loop, with its failures counted" {
+	fuzz crashloop_fuzzer 120
+	[ "$(value reason)" = crash-loop ]
+	[ "$(value failures_total)" -ge 5 ]
+	[ "$(artifacts crash)" -ge 1 ]
+}
+
+@test "several targets, two workers: each gets its turn before the run's end" {
+	run timeout $((300 * SLOW)) "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$TARGETS" \
+		--filter '[chu]*a[rsf]*_fuzzer' --workers 2 --max-total-time $((20 * TIMES))s
+	echo "$output"
+	LOGS=$(last_logs)
+	n=$(grep -c '"reason"' "$LOGS/summary.json")
+	[ "$n" -ge 3 ]
+	[ "$(grep -c '"fuzzed": true' "$LOGS/summary.json")" -eq "$n" ]
+	[ "$(wc -l <"$STATE/stats/run_history.jsonl")" -eq 1 ]
+}
+
+@test "--dry-run executes nothing" {
+	fuzz healthy_fuzzer 5 --dry-run
+	[ "$status" -eq 0 ]
+	[[ $output == *"1 targets would be fuzzed"* ]]
+	[ -z "$(find "$STATE/logs" -mindepth 1)" ]
+}

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a cell must not see, change or reach.
+load lib
+setup() { e2e_setup; }
+teardown() { e2e_teardown; }
+
+@test "no network: nothing can be reached" {
+	fuzz network_fuzzer 5
+	[ "$(value fuzzed)" = true ]
+	grep -q '^planted: ' "$LOGS/$TARGET.log"
+	! grep '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log"
+}
+
+@test "no escape: files, privileges, kernel" {
+	sleep 300 3>&- &
+	outside=$!
+	config '"env": {"PLANTED_PID": "'$outside'"}'
+	fuzz escape_fuzzer 10
+	kill "$outside"
+	[ "$(grep -c '^planted: ' "$LOGS/$TARGET.log")" -ge 10 ]
+	! grep '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log"
+}
+
+@test "a forbidden system call is refused, named, and its input saved" {
+	fuzz syscall_fuzzer 8
+	[[ $(value syscalls_refused) == *bpf* ]]
+	[ "$(failures syscall)" -ge 1 ]
+	[ "$(artifacts crash)" -ge 1 ]
+}
+
+@test "system calls of the other ABI are no way around" {
+	fuzz syscall32_fuzzer 8
+	! grep '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log"
+}
+
+@test "a target that eats its corpus hurts only its own copy" {
+	mkdir -p "$STATE/corpus/eatcorpus_fuzzer"
+	for i in 1 2 3 4 5; do
+		printf 'seed %d' $i >"$WORK/s"
+		cp "$WORK/s" "$STATE/corpus/eatcorpus_fuzzer/$(sha1sum <"$WORK/s" | cut -d' ' -f1)"
+	done
+	before=$(cd "$STATE/corpus/eatcorpus_fuzzer" && sha1sum -- *)
+	fuzz eatcorpus_fuzzer 6
+	[ "$(value fuzzed)" = true ]
+	(cd "$STATE/corpus/eatcorpus_fuzzer" && echo "$before" | sha1sum -c --quiet)
+}
+
+@test "printing like the engine gives no verdict" {
+	fuzz forge_fuzzer 6
+	[ "$(value reason)" = time-limit ]
+	[ "$(value failures_total)" -eq 0 ]
+}

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# kill -9 of fuzzcell at any moment: nothing keeps running, nothing is lost.
+load lib
+setup() { e2e_setup; }
+teardown() { e2e_teardown; }
+
+gone() { [ -z "$(cell_processes)" ]; }
+
+@test "after kill -9 the cells are killed at once, by the keeper" {
+	fuzz_background hang_fuzzer 600
+	wait_until 60 fuzzing_began
+	[ -n "$(cell_processes)" ]
+	kill -9 "$PID"
+	wait_until 20 gone
+}
+
+@test "after kill -9 of fuzzcell and its keeper the next start kills what is left" {
+	fuzz_background hang_fuzzer 600
+	wait_until 60 fuzzing_began
+	keeper=$(pgrep -P "$PID" -x fuzzcell-keeper)
+	kill -9 "$keeper" "$PID"
+	wait "$PID" || true
+	[ -n "$(cell_processes)" ]
+	old=$(cell_processes)
+	fuzz healthy_fuzzer 2
+	[ "$status" -eq 0 ]
+	for p in $old; do
+		! kill -0 "$p" 2>/dev/null
+	done
+}
+
+@test "kill -9 in the middle loses no input and no artifact" {
+	fuzz_background healthy_fuzzer 600
+	wait_until 60 fuzzing_began
+	work=$STATE/work/$(basename "$(last_logs)")/healthy_fuzzer
+	wait_until 60 eval '[ "$(ls "$work/corpus" | wc -l)" -ge 10 ]'
+	kill -9 "$PID"
+	wait_until 20 gone
+	(cd "$work/corpus" && sha1sum -- *) >"$WORK/before"
+	printf crash >"$work/artifacts/crash-f00"
+	hash=$(printf crash | sha1sum | cut -d' ' -f1)
+	lost=$(basename "$(last_logs)")
+	fuzz healthy_fuzzer 2
+	[[ $output == *recovered* ]]
+	(cd "$STATE/corpus/healthy_fuzzer" && sha1sum -c --quiet "$WORK/before")
+	[ "$(cat "$STATE/logs/$lost/crashes/healthy_fuzzer/crash-$hash")" = crash ]
+	grep -q '"status": "lost"' "$STATE/stats/run_history.jsonl"
+	[ ! -e "$work" ]
+}
+
+@test "kill -9 at twenty moments: the next start always works and leaves nothing" {
+	for i in $(seq 20); do
+		fuzz_background crash_fuzzer 600
+		sleep "0.$((i * 5 % 100 / 10))$((i % 10))"
+		kill -9 "$PID"
+		wait "$PID" 2>/dev/null || true
+		find "$STATE"/work/*/*/artifacts -type f -name 'crash-*' 2>/dev/null |
+			sed 's/.*-//' >>"$WORK/seen" || true
+	done
+	fuzz healthy_fuzzer 2
+	[ "$status" -eq 0 ]
+	[ -z "$(ls "$STATE/work")" ]
+	while read -r hash; do
+		ls "$STATE"/logs/*/crashes/crash_fuzzer/crash-"$hash"
+	done <"$WORK/seen"
+}

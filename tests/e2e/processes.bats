@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+# Processes, CPU and time.
+load lib
+setup() { e2e_setup; }
+teardown() { e2e_teardown; }
+
+@test "a fork bomb ends at pids.max, and is a finding" {
+	config '"pids": 32'
+	fuzz forkbomb_fuzzer 30
+	[ "$(value forks_refused)" -ge 1 ]
+	[ "$(failures pids)" -ge 1 ]
+}
+
+@test "a thread bomb ends at pids.max, and is a finding" {
+	config '"pids": 32'
+	fuzz threadbomb_fuzzer 30
+	[ "$(value forks_refused)" -ge 1 ]
+}
+
+@test "a CPU hog gets its one CPU and no more" {
+	fuzz cpuhog_fuzzer 10
+	wall=$(value wall_seconds) cpu=$(value cpu_seconds)
+	echo "cpu $cpu of wall $wall"
+	awk -v c="$cpu" -v w="$wall" 'BEGIN { exit !(c <= w * 1.1 + 0.5) }'
+}
+
+@test "a target that blocks every signal is gone within 2 s after deadline and grace" {
+	config '"grace": "1s"'
+	start=$(date +%s%N)
+	fuzz hang_fuzzer 5
+	took=$((($(date +%s%N) - start) / 1000000))
+	[ "$(value reason)" = time-limit ]
+	wall=$(value wall_seconds)
+	echo "# hang: $wall s of wall time for a deadline of $((5 * TIMES)) s and a grace of 1 s; $took ms in all" >&3
+	awk -v w="$wall" -v d="$((5 * TIMES))" -v s="$TIMES" 'BEGIN { exit !(w <= d + 1 + 2 * (s > 1 ? 3 : 1)) }'
+}
+
+@test "SIGINT ends politely: statistics, corpus and summary are there" {
+	fuzz_background healthy_fuzzer 120
+	wait_until 60 fuzzing_began
+	kill -INT "$PID"
+	wait_until 30 eval '! kill -0 $PID 2>/dev/null'
+	LOGS=$(last_logs)
+	[ "$(value reason)" = stopped ]
+	grep -q 'stat::number_of_executed_units' "$LOGS/$TARGET.log"
+	[ "$(value new_inputs)" -ge 1 ]
+}
+
+@test "a second signal ends at once" {
+	config '"grace": "60s"'
+	fuzz_background hang_fuzzer 600
+	wait_until 60 fuzzing_began
+	kill -TERM "$PID"
+	sleep 0.5
+	kill -TERM "$PID"
+	wait_until 15 eval '! kill -0 $PID 2>/dev/null'
+}
+
+@test "pause gives the machine back, and goes on afterwards" {
+	fuzz_background healthy_fuzzer 600
+	wait_until 60 fuzzing_began
+	kill -TSTP "$PID"
+	is_stopped() { grep -q '^State:.*T' "/proc/$PID/status"; }
+	wait_until 60 is_stopped
+	[ -z "$(cell_processes)" ]
+	kill -CONT "$PID"
+	wait_until 60 eval '[ -n "$(cell_processes)" ]'
+	kill -TERM "$PID"
+	wait_until 60 eval '! kill -0 $PID 2>/dev/null'
+	LOGS=$(last_logs)
+	[ "$(value reason)" = stopped ]
+}
