@@ -19,16 +19,6 @@ static size_t name_len(const char *flag)
 	return strcspn(flag, "=");
 }
 
-static bool given_again(const char *const *flags, size_t at)
-{
-	size_t n = name_len(flags[at]);
-
-	for (size_t i = at + 1; flags[i]; i++)
-		if (name_len(flags[i]) == n && memcmp(flags[i], flags[at], n) == 0)
-			return true;
-	return false;
-}
-
 static int add_own(const struct engine_fuzz *job, struct strv *v, struct err *e)
 {
 	int r = strv_add(v, job->binary, e);
@@ -89,8 +79,6 @@ static int add_person(const struct engine_fuzz *job, struct strv *v, struct err 
 
 		if (!libfuzzer_flag_ok(slice_of(job->flags[i]), why))
 			return err_set(e, EINVAL, "flag '%s': %s", job->flags[i], why);
-		if (given_again(job->flags, i))
-			continue;
 		for (size_t k = v->n; k-- > 1;)
 			if (name_len(v->v[k]) == n && memcmp(v->v[k], job->flags[i], n) == 0)
 				drop_at(v, k);

@@ -41,9 +41,10 @@ fuzz-targets: $(FUZZ_NAMES:%=$B/fuzz/%_fuzzer) $(FUZZ_SIDE)
 # New inputs go to the first directory: a scratch one, never among the seeds.
 fuzz: fuzz-targets
 	@for n in $(FUZZ_NAMES); do \
-		d=$(abspath $B)/fuzz-work/$$n; mkdir -p $$d/corpus tests/corpus/$$n; \
+		d=$(abspath $B)/fuzz-work/$$n; mkdir -p $$d/corpus; \
+		seeds=tests/corpus/$$n; [ -d $$seeds ] || seeds=; \
 		$B/fuzz/$${n}_fuzzer -max_total_time=$(T) -timeout=10 -rss_limit_mb=1024 \
-			-print_final_stats=1 -artifact_prefix=$$d/ $$d/corpus tests/corpus/$$n \
+			-print_final_stats=1 -artifact_prefix=$$d/ $$d/corpus $$seeds \
 			>$$d/log 2>&1 || { tail -n 40 $$d/log; echo "fuzz: $$n failed ($$d/log)"; exit 1; }; \
 		echo "fuzz: $$n: $$(grep -E '^#[0-9]+.DONE' $$d/log)"; \
 	done

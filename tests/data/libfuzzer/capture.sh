@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # capture.sh CLANG DIR: what libFuzzer of that clang prints when a fuzz job ends in
 # each way, shortened, into DIR/<way>; the exit status as a last line "exit N".  The
-# command is the adapter's own ($LAUNCH, tests/data/libfuzzer/launch.c).
+# command is the adapter's own (launch.c).
 set -eu
 clang=$1
 out=$2
@@ -13,6 +13,9 @@ mkdir -p "$out" "$tmp/seeds"
 printf 'FU' >"$tmp/seeds/fu"
 printf 'x' >"$tmp/seeds/x"
 printf 'a="b\n' >"$tmp/bad.dict"
+root=$here/../../..
+cc -std=c11 -D_GNU_SOURCE -I"$root" -o "$tmp/launch" "$here/launch.c" "$root"/runner/engine/*.c \
+	"$root"/base/buf.c "$root"/base/err.c "$root"/base/fault.c "$root"/base/scan.c "$root"/base/sys.c
 build() { "$clang" -g -O0 -w -fsanitize="$2" -o "$tmp/$1" "$here/target.c"; }
 build asan fuzzer,address
 build ubsan fuzzer,undefined
@@ -27,17 +30,17 @@ shorten() {
 		-e '/^Shadow byte/d' -e '/^Base64/d' -e '/^	NEW_FUNC/d'
 }
 
-# way binary seeds [flag...]: DO, when set, is done to the job ($pid) once it fuzzes.
+# way binary seeds [flag...]: SIG, when set, is sent to the job once it fuzzes.
 run() {
 	way=$1 bin=$2 seeds=$3
 	shift 3
 	rm -rf "$tmp/corpus" "$tmp/art" "$tmp/log"
 	mkdir "$tmp/corpus" "$tmp/art"
-	MODE="$way" "$LAUNCH" "$tmp/$bin" "$tmp" "$seeds" "$@" >"$tmp/log" 2>&1 &
+	MODE="$way" "$tmp/launch" "$tmp/$bin" "$tmp" "$seeds" "$@" >"$tmp/log" 2>&1 &
 	pid=$!
-	if [ "${DO:-}" ]; then
+	if [ "${SIG:-}" ]; then
 		until grep -qs INITED "$tmp/log"; do kill -0 "$pid"; sleep 0.05; done
-		eval "$DO"
+		kill -s "$SIG" "$pid"
 	fi
 	code=0
 	wait "$pid" || code=$?
@@ -58,6 +61,6 @@ run baddict asan - -DICT="$tmp/bad.dict"
 run nodir asan "$tmp/absent"
 run runs asan - -runs=20000
 run seeded asan "$tmp/seeds" -runs=20000
-DO='kill -TERM $pid' run term asan -
-DO='kill -USR1 $pid' run usr1 asan -
-DO='kill -ABRT $pid' run dump asan -
+SIG=TERM run term asan -
+SIG=USR1 run usr1 asan -
+SIG=ABRT run dump asan -

@@ -152,6 +152,7 @@ static void a_person_adds_and_changes(void **state)
 	static const char *const person[] = {"ASAN_OPTIONS=detect_leaks=0:x=1",
 					     "HOME=/elsewhere",
 					     "ASAN_OPTIONS=x=2",
+					     "MINE2=d",
 					     "MINE=a=b",
 					     "MINE=c",
 					     "ASAN_OPTIONS_X=1",
@@ -163,6 +164,7 @@ static void a_person_adds_and_changes(void **state)
 	assert_option(value(&v, "ASAN_OPTIONS"), "x", "2");
 	assert_string_equal(value(&v, "HOME"), "/elsewhere");
 	assert_string_equal(value(&v, "MINE"), "c");
+	assert_string_equal(value(&v, "MINE2"), "d");
 	assert_string_equal(value(&v, "ASAN_OPTIONS_X"), "1");
 	assert_string_equal(value(&v, "TMPDIR"), "/tmp");
 	assert_string_equal(value(&v, "LANG"), "C");
