@@ -21,7 +21,8 @@ static inline void json_decref_p(json_t **j)
 MUST_CHECK int json_parse(struct slice text, json_t **ret, struct err *e);
 /* A whole file (not a symlink when dirfd is not AT_FDCWD); refused above max bytes. */
 MUST_CHECK int json_load(int dirfd, const char *path, size_t max, json_t **ret, struct err *e);
-/* In a new string (free() it); indent 0 is one line.  Keys keep their order. */
+/* In a new string (free() it); indent 0 is one line.  Keys keep their order, reals
+ * have up to 15 digits. */
 MUST_CHECK int json_print(const json_t *j, unsigned indent, char **ret, struct err *e);
 
 #endif

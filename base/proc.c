@@ -103,6 +103,8 @@ int proc_spawn(const struct proc_spec *spec, pid_t *ret_pid, struct err *e)
 		*ret_pid = pid;
 		return 0;
 	}
+	if (n < 0)
+		(void)kill(pid, SIGKILL); /* it may be running, but we cannot say so */
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	errno = n == (ssize_t)sizeof(why) ? why : EIO;

@@ -117,7 +117,7 @@ static void test_remove_deep(void **state)
 
 	make_dir(s->fd, "t/mid");
 	fd = openat(s->fd, "t", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	make_deep(fd, "one", 1500);
+	make_deep(fd, "one", 600);
 	make_deep(fd, "two", 300);
 	make_deep(fd, "three", 128);
 	scratch_write(s->fd, "t/mid/file", "");
