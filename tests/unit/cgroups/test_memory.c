@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The mark before the memory limit: on hybrid machines tasks halt there until
+ * cgroup_memory_open(), on unified ones they are throttled. */
+#include "tests/unit/cgroups/bench.h"
+
+static const struct cgroup_limits marked = {
+    .memory_high = 52 * MIB,
+    .memory_max = 64 * MIB,
+    .pids_max = 32,
+};
+
+static struct cgroup *make(struct cgroup_tree *t)
+{
+	struct cgroup *cg = NULL;
+	struct err e;
+
+	bench_ok(cgroup_new(t, "mark", &marked, false, &cg, &e), &e);
+	return cg;
+}
+
+/* Waits for the event of the mark. */
+static bool wait_event(struct cgroup *cg, int ms)
+{
+	uint32_t events;
+	struct pollfd p = {.fd = cgroup_memory_fd(cg, &events)};
+
+	assert_true(p.fd >= 0);
+	p.events = (short)events;
+	return poll(&p, 1, ms) == 1;
+}
+
+static int report_fd;
+
+/* What an engine does in its handler: write what it holds. */
+static void on_abort(int signo)
+{
+	char pages[256 * 1024]; /* needs memory that it does not have yet */
+
+	(void)signo;
+	memset(pages, 'x', sizeof(pages));
+	if (write(report_fd, pages, 1) == 1)
+		_exit(77);
+	_exit(78);
+}
+
+static int hog_with_handler(void *arg)
+{
+	struct sigaction sa = {.sa_handler = on_abort};
+	uint64_t mib = 4096;
+
+	report_fd = *(int *)arg;
+	sigaction(SIGABRT, &sa, NULL);
+	return bench_hog(&mib);
+}
+
+/* The fastest allocator there is halts below the limit, and with SIGABRT pending
+ * its first act after the raise is the handler, not one more page. */
+static void test_halt_and_dump(void **state)
+{
+	struct cgroup_tree *t = bench_open(false);
+	struct cgroup_counters c;
+	struct cgroup *cg;
+	struct err e;
+	uint64_t us;
+	bool halted = false;
+	int p[2];
+	char got;
+
+	(void)state;
+	if (cgroup_tree_layout(t) == CGROUP_UNIFIED) {
+		bench_close(t);
+		print_message("# unified: memory.high throttles, nothing halts\n");
+		return;
+	}
+	assert_int_equal(pipe(p), 0);
+	for (int i = 0; i < 20; i++) {
+		pid_t pid;
+
+		cg = make(t);
+		pid = bench_fork(cg, hog_with_handler, &p[1]);
+		while (!halted) {
+			assert_true(wait_event(cg, 10000));
+			bench_ok(cgroup_memory_event(cg, &halted, &e), &e);
+		}
+		halted = false;
+		c = bench_read(cg);
+		assert_true(c.mem_high_events > 0);
+		assert_in_range(c.mem_now, marked.memory_high - MIB, marked.memory_high);
+		assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+		(void)kill(pid, SIGABRT);
+		us = clock_mono_us();
+		bench_ok(cgroup_memory_open(cg, &e), &e);
+		assert_int_equal(read(p[0], &got, 1), 1);
+		us = clock_mono_us() - us;
+		assert_int_equal(WEXITSTATUS(bench_wait(pid)), 77);
+		c = bench_read(cg);
+		if (i == 0)
+			print_message("# mark: handler %llu us after the raise, peak %llu\n",
+				      (unsigned long long)us, (unsigned long long)c.mem_peak);
+		assert_int_equal(c.oom_kills, 0);
+		assert_true(c.mem_peak <= marked.memory_max);
+		bench_remove(cg);
+	}
+	close(p[0]);
+	close(p[1]);
+	bench_close(t);
+}
+
+/* Once opened, the limit itself holds and the kernel's killer works. */
+static void test_limit_after_mark(void **state)
+{
+	struct cgroup_tree *t = bench_open(false);
+	struct cgroup *cg = make(t);
+	uint64_t mib = 1024;
+	struct cgroup_counters c;
+	struct err e;
+	bool halted;
+	pid_t pid;
+	int status;
+
+	(void)state;
+	pid = bench_fork(cg, bench_hog, &mib);
+	assert_true(wait_event(cg, 10000));
+	bench_ok(cgroup_memory_event(cg, &halted, &e), &e);
+	assert_false(halted && cgroup_tree_layout(t) == CGROUP_UNIFIED);
+	if (cgroup_tree_layout(t) == CGROUP_HYBRID)
+		bench_ok(cgroup_memory_open(cg, &e), &e);
+	else /* throttled for as long as it likes: the caller ends it */
+		bench_ok(cgroup_kill(cg, &e), &e);
+	status = bench_wait(pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	c = bench_read(cg);
+	assert_true(c.mem_high_events > 0);
+	assert_int_equal(c.oom_kills > 0, cgroup_tree_layout(t) == CGROUP_HYBRID);
+	assert_in_range(c.mem_peak, marked.memory_high, marked.memory_max);
+	bench_remove(cg);
+	bench_close(t);
+}
+
+/* Halted tasks can be killed, and what only is in the page cache does not halt. */
+static void test_kill_halted(void **state)
+{
+	struct cgroup_tree *t = bench_open(false);
+	struct cgroup *cg = make(t);
+	uint64_t mib = 1024;
+	struct err e;
+	pid_t pid;
+	int status;
+
+	(void)state;
+	pid = bench_fork(cg, bench_hog, &mib);
+	assert_true(wait_event(cg, 10000));
+	bench_ok(cgroup_kill(cg, &e), &e);
+	status = bench_wait(pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	bench_remove(cg);
+	bench_close(t);
+}
+
+static void test_page_cache(void **state)
+{
+	struct cgroup_tree *t = bench_open(false);
+	struct cgroup *cg = make(t);
+	char name[] = "/var/tmp/fuzzcell-unit-XXXXXX", text[128];
+	int fd = mkstemp(name), status;
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	(void)snprintf(text, sizeof(text), "exec head -c 200M /dev/zero >%s", name);
+	status = bench_wait(bench_run(cg, text));
+	(void)unlink(name);
+	assert_int_equal(status, 0);
+	assert_int_equal(bench_read(cg).oom_kills, 0);
+	print_message("# 200 MiB file through a mark of 52 MiB: peak %llu\n",
+		      (unsigned long long)bench_read(cg).mem_peak);
+	bench_remove(cg);
+	bench_close(t);
+}
+
+static void test_no_mark(void **state)
+{
+	struct cgroup_limits lim = {.memory_max = 64 * MIB};
+	struct cgroup_tree *t = bench_open(false);
+	struct cgroup *cg;
+	uint32_t events;
+	struct err e;
+	bool halted;
+
+	(void)state;
+	bench_ok(cgroup_new(t, "plain", &lim, false, &cg, &e), &e);
+	assert_int_equal(cgroup_memory_fd(cg, &events), -1);
+	assert_int_equal(cgroup_memory_event(cg, &halted, &e), -ENOENT);
+	bench_ok(cgroup_memory_open(cg, &e), &e);
+	bench_remove(cg);
+	bench_close(t);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test_teardown(test_halt_and_dump, bench_done),
+    cmocka_unit_test_teardown(test_limit_after_mark, bench_done),
+    cmocka_unit_test_teardown(test_kill_halted, bench_done),
+    cmocka_unit_test_teardown(test_page_cache, bench_done),
+    cmocka_unit_test_teardown(test_no_mark, bench_done),
+};
+
+UNIT_MAIN(tests)
