@@ -188,7 +188,8 @@ int bundle_json(const struct bundle *b, char **ret, struct err *e)
 int bundle_base64(const uint8_t *p, size_t n, char **ret, struct err *e)
 {
 	static const char digits[] =
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+	enum { PAD = 64 };
 	char *out = sys_malloc((n + 2) / 3 * 4 + 1);
 	size_t to = 0;
 
@@ -201,8 +202,8 @@ int bundle_base64(const uint8_t *p, size_t n, char **ret, struct err *e)
 		v |= i + 2 < n ? p[i + 2] : 0;
 		out[to++] = digits[v >> 18];
 		out[to++] = digits[v >> 12 & 63];
-		out[to++] = i + 1 < n ? digits[v >> 6 & 63] : '=';
-		out[to++] = i + 2 < n ? digits[v & 63] : '=';
+		out[to++] = digits[i + 1 < n ? v >> 6 & 63 : PAD];
+		out[to++] = digits[i + 2 < n ? v & 63 : PAD];
 	}
 	out[to] = '\0';
 	*ret = out;

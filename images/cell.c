@@ -49,6 +49,7 @@ struct cell {
 	pid_t crun, job;
 	int pidfd;   /* of the first process, while it runs; else -1 */
 	int pending; /* signal that came before we knew that process; 0: none */
+	bool freeze; /* asked for before the job runs */
 	struct source *crun_exit, *job_exit, *events, *memory;
 	struct source *timer; /* the start's deadline, then retries */
 	uint64_t until;	      /* when to stop retrying */
@@ -170,8 +171,12 @@ static void enter_running(struct cell *c)
 {
 	struct err e;
 
+	int r = loop_add_child(c->host->loop, c->job, on_job_exit, c, &c->job_exit, &e);
+
 	drop(&c->timer);
-	if (loop_add_child(c->host->loop, c->job, on_job_exit, c, &c->job_exit, &e) < 0) {
+	if (r == 0 && c->freeze)
+		r = cgroup_freeze(c->group, true, &e);
+	if (r < 0) {
 		not_started(c, e.msg);
 		step(c, EV_FAILED);
 	}
@@ -308,6 +313,7 @@ static void enter_ending(struct cell *c)
 	int r;
 
 	drop(&c->timer);
+	drop(&c->job_exit);
 	listener_stop(&c->refusals);
 	kill_all(c);
 	c->until = clock_mono_us() + END_S * USEC_PER_SEC;
@@ -506,6 +512,10 @@ static int gone(const struct cell *c, struct err *e)
 
 int cell_freeze(struct cell *c, bool frozen, struct err *e)
 {
+	if (c->state < RUNNING) { /* crun would stand as well, and its deadline pass */
+		c->freeze = frozen;
+		return 0;
+	}
 	return c->group ? cgroup_freeze(c->group, frozen, e) : gone(c, e);
 }
 

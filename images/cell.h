@@ -52,14 +52,14 @@ enum { CELL_MOUNTS_MAX = 64 };
 struct cell_spec {
 	const char *id; /* unique among living cells: [a-z0-9-], at most 63 bytes */
 	const char *const *argv;
-	const char *const *env; /* all of it: nothing is inherited */
+	const char *const *env; /* all of it: nothing is inherited (crun adds HOME) */
 	const char *cwd;
 	const char *rootfs; /* NULL: the host's /usr, read-only, and a minimal /etc and /dev */
 	const struct cell_mount *mounts;
 	size_t n_mounts;
 	uint64_t tmp_bytes;  /* size of /tmp, memory counted in the cell */
-	uint64_t file_bytes; /* largest file (RLIMIT_FSIZE) */
-	uint32_t files_max;  /* open files (RLIMIT_NOFILE) */
+	uint64_t file_bytes; /* largest file (RLIMIT_FSIZE); 0: no limit */
+	uint32_t files_max;  /* open files (RLIMIT_NOFILE), no more than we may; 0: ours */
 	/* The job is root inside and this unprivileged user outside.  One of its own
 	 * for each living cell, so that cells cannot touch each other. */
 	uid_t uid;
@@ -68,27 +68,29 @@ struct cell_spec {
 };
 
 enum cell_how {
-	CELL_EXITED,	  /* code: its exit status */
+	/* code: its exit status.  Also 1, with crun's message as the output, when the
+	 * very execve(2) failed: a wrong format, a missing interpreter. */
+	CELL_EXITED,
 	CELL_SIGNALED,	  /* code: the signal */
-	CELL_NOT_STARTED, /* why: what crun said */
+	CELL_NOT_STARTED, /* why: what crun said, or that it was killed before it ran */
 };
 
 struct cell_end {
 	enum cell_how how;
 	int code;
 	struct cgroup_counters last; /* read when the last process was gone */
-	char why[400];
+	char why[400];		     /* else "", unless the group could not be removed */
 };
 
-/* Called from the loop.  ended is the last call, exactly once, when no process
- * lives, all output was delivered and the group is removed; the cell is freed
- * after it returns.  No other call may free or end the cell at once: end it
- * with cell_kill() and wait for ended. */
+/* Called from the loop; all but ended may be NULL.  ended is the last call, exactly once, when no
+ * process lives, all output was delivered and the group is removed; the cell is freed after it
+ * returns.  No other call may free or end the cell at once: end it with cell_kill() and wait for
+ * ended. */
 struct cell_ops {
 	/* stdout and stderr, in order, as read: any bytes, any cut. */
 	void (*output)(void *arg, struct slice bytes);
-	/* A system call was refused with EPERM.  name as in the manual ("socket"),
-	 * or "number 462". */
+	/* A system call was refused.  name as seccomp_refuse() gives it: "socket",
+	 * "number 462".  At most 2000 times a second: a cell that asks more waits. */
 	void (*refused)(void *arg, const char *name);
 	/* The memory mark was passed; halted: its tasks stand until cell_memory_open(). */
 	void (*memory)(void *arg, bool halted);
@@ -106,6 +108,7 @@ MUST_CHECK int cell_start(struct cell_host *h, const struct cell_spec *spec,
 MUST_CHECK int cell_signal(struct cell *c, int signo, struct err *e);
 /* Everything in the cell, now, in any state. */
 MUST_CHECK int cell_kill(struct cell *c, struct err *e);
+/* Stops and continues all its processes; while it starts: as soon as the job runs. */
 MUST_CHECK int cell_freeze(struct cell *c, bool frozen, struct err *e);
 MUST_CHECK int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e);
 MUST_CHECK int cell_memory_open(struct cell *c, struct err *e);

@@ -45,7 +45,7 @@ static void walls_hold(void **state)
 	     "CapBnd: 0000000000000000\nCapAmb: 0000000000000000\nNoNewPrivs: 1\nSeccomp: 2\n"},
 	    {"for d in / /etc /dev /usr /proc /sys; do touch $d/x 2>/dev/null && echo $d; done",
 	     ""},
-	    {"echo $$; ls /proc | grep -c '^[0-9]'", "1\n3\n"},
+	    {"echo $$; set -- /proc/[0-9]*; echo $#", "1\n1\n"},
 	    {"cat /proc/kcore /proc/timer_list /proc/keys /proc/kallsyms 2>/dev/null | wc -c",
 	     "0\n"},
 	    {"(echo 1 > /proc/sys/vm/drop_caches) 2>/dev/null || echo ro", "ro\n"},
@@ -195,32 +195,53 @@ static void kill_later(void *arg)
 		assert_int_equal(cell_kill(d->seen->cell, &e), 0);
 }
 
-/* Through all that crun does: every 500 us of its start, and beyond. */
+/* From the start of a cell to its first output, undisturbed. */
+static uint64_t usual_start_us(void)
+{
+	const char *argv[] = {"/bin/echo", "up", NULL};
+	struct cell_spec spec = cell_spec_for("one", argv);
+	struct cell_host_opts o = {0};
+	struct world w;
+	uint64_t begin;
+
+	memset(&seen, 0, sizeof(seen));
+	world_open(&w, &o);
+	begin = clock_mono_us();
+	run_cell(&w, &seen, &spec);
+	world_close(&w);
+	return seen.first_us - begin;
+}
+
+static enum cell_how killed_after(uint64_t us)
+{
+	const char *argv[] = {"/bin/sh", "-c", "sleep 0.01; sleep 1000", NULL};
+	struct cell_spec spec = cell_spec_for("one", argv);
+	struct cell_host_opts o = {0};
+	struct delayed d = {.seen = &seen};
+	struct world w;
+	struct err e;
+
+	memset(&seen, 0, sizeof(seen));
+	world_open(&w, &o);
+	start(&w, &seen, &spec);
+	assert_int_equal(loop_add_timer(w.loop, clock_mono_us() + us, kill_later, &d, &d.timer, &e),
+			 0);
+	run(&w);
+	source_remove(d.timer);
+	world_close(&w);
+	return seen.end.how;
+}
+
+/* Through all that crun does, and beyond. */
 static void kill_at_any_moment(void **state)
 {
-	enum { N = 40, STEP_US = 500 };
-	const char *argv[] = {"/bin/sh", "-c", "sleep 0.01; sleep 1000", NULL};
+	enum { N = 40 };
+	uint64_t last = usual_start_us() * 3;
 	unsigned hows[3] = {0};
 
 	(void)state;
-	for (uint64_t i = 0; i < N; i++) {
-		struct cell_spec spec = cell_spec_for("one", argv);
-		struct cell_host_opts o = {0};
-		struct delayed d = {.seen = &seen};
-		struct world w;
-		struct err e;
-
-		memset(&seen, 0, sizeof(seen));
-		world_open(&w, &o);
-		start(&w, &seen, &spec);
-		assert_int_equal(loop_add_timer(w.loop, clock_mono_us() + i * STEP_US * slow(),
-						kill_later, &d, &d.timer, &e),
-				 0);
-		run(&w);
-		source_remove(d.timer);
-		world_close(&w);
-		hows[seen.end.how]++;
-	}
+	for (uint64_t i = 0; i < N; i++)
+		hows[killed_after(last * i / N)]++;
 	print_message("# killed at %u moments: %u before, %u after the start\n", N,
 		      hows[CELL_NOT_STARTED], hows[CELL_SIGNALED]);
 	assert_int_equal(hows[CELL_EXITED], 0);
@@ -315,6 +336,43 @@ static void mounts_are_as_told(void **state)
 	assert_string_equal(seen.out, "text\nwritten\nro\nnoexec\nran\ntext\n");
 }
 
+/* A root of one's own: two directories, a link, and mount points that it lacks. */
+static void any_directory_can_be_the_root(void **state)
+{
+	const char *argv[] = {"/usr/bin/ls", "/", "/etc", "/lib64/", "/new/deep", NULL};
+	struct cell_spec spec = cell_spec_for("one", argv);
+	struct cell_mount usr_mount = {"/usr", "/new/deep", false, true};
+	struct cell_host_opts o = {0};
+	char root[96], etc[120], link[120];
+	struct world w;
+
+	(void)state;
+	memset(&seen, 0, sizeof(seen));
+	world_open(&w, &o);
+	make_dir(&w, "root", 0, root);
+	make_dir(&w, "root/etc", 0, etc);
+	make_file(etc, "only", "x");
+	(void)snprintf(link, sizeof(link), "%s/usr", root);
+	assert_int_equal(symlink("new/deep", link), 0);
+	(void)snprintf(link, sizeof(link), "%s/lib64", root);
+	assert_int_equal(symlink("usr/lib64", link), 0);
+	(void)snprintf(link, sizeof(link), "%s/lib", root);
+	assert_int_equal(symlink("usr/lib", link), 0);
+	spec.rootfs = root;
+	spec.mounts = &usr_mount;
+	spec.n_mounts = 1;
+	run_cell(&w, &seen, &spec);
+	remove_file(etc, "only");
+	remove_file(root, "lib64");
+	remove_file(root, "lib");
+	remove_file(root, "usr");
+	assert_int_equal(rmdir(etc) + rmdir(root), 0);
+	world_close(&w);
+	assert_non_null(
+	    strstr(seen.out, "/:\ndev\netc\nlib\nlib64\nnew\nproc\nrun\nsys\ntmp\nusr\n"));
+	assert_non_null(strstr(seen.out, "/etc:\nonly\n"));
+}
+
 static void wrong_specs_are_refused(void **state)
 {
 	static const char *const argv[] = {"/bin/true", NULL};
@@ -372,6 +430,19 @@ static void refused_calls_are_reported(void **state)
 	assert_int_equal(seen.n_refused, 2);
 	assert_string_equal(seen.refused[0], "unshare");
 	assert_string_equal(seen.refused[1], "chroot");
+}
+
+/* As fast as it can ask. */
+static void a_flood_of_refused_calls_waits(void **state)
+{
+	uint64_t begin = clock_mono_us(), took;
+
+	(void)state;
+	run_sh(&seen, "perl -e 'for (1 .. 1000) { socket(my $s, 2, 1, 0) } print \"done\\n\"'");
+	took = clock_mono_us() - begin;
+	assert_string_equal(seen.out, "done\n");
+	assert_int_equal(seen.n_refused, 1000);
+	assert_true(took > 350 * USEC_PER_MSEC); /* 200 a tick */
 }
 
 /* Output ------------------------------------------------------------------- */
@@ -513,33 +584,40 @@ static void a_missing_or_old_crun_is_refused(void **state)
 	assert_null(h);
 }
 
-static uint64_t frozen_usage;
-static struct source *thaw_timer;
+static struct source *look_timer;
+static uint64_t usage_before;
+static bool looked;
 
-static void thaw(void *arg)
+/* Frozen at latest when the first look comes: from then on it takes no time. */
+static void look(void *arg)
 {
 	struct cgroup_counters now;
 	struct seen *s = arg;
 	struct err e;
 
 	assert_int_equal(cell_read(s->cell, &now, &e), 0);
-	assert_in_range(now.usage_us, frozen_usage, frozen_usage + 20000);
+	if (!looked) {
+		looked = true;
+		usage_before = now.usage_us;
+		assert_int_equal(loop_set_timer(look_timer, clock_mono_us() + 300000 * slow(), &e),
+				 0);
+		return;
+	}
+	assert_in_range(now.usage_us, usage_before, usage_before + 20000 * slow());
 	assert_int_equal(s->ended, 0);
 	assert_int_equal(cell_freeze(s->cell, false, &e), 0);
 	assert_int_equal(cell_kill(s->cell, &e), 0);
-	source_remove(thaw_timer);
+	source_remove(look_timer);
 }
 
 static void freeze_it(struct seen *s)
 {
-	struct cgroup_counters now;
 	struct err e;
 
+	looked = false;
 	assert_int_equal(cell_freeze(s->cell, true, &e), 0);
-	assert_int_equal(cell_read(s->cell, &now, &e), 0);
-	frozen_usage = now.usage_us;
 	assert_int_equal(
-	    loop_add_timer(s->w->loop, clock_mono_us() + 300000 * slow(), thaw, s, &thaw_timer, &e),
+	    loop_add_timer(s->w->loop, clock_mono_us() + 300000 * slow(), look, s, &look_timer, &e),
 	    0);
 }
 
@@ -563,8 +641,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(kill_at_any_moment),
     cmocka_unit_test(what_cannot_start_says_why),
     cmocka_unit_test(mounts_are_as_told),
+    cmocka_unit_test(any_directory_can_be_the_root),
     cmocka_unit_test(wrong_specs_are_refused),
     cmocka_unit_test(refused_calls_are_reported),
+    cmocka_unit_test(a_flood_of_refused_calls_waits),
     cmocka_unit_test(a_flood_is_read_at_the_rate),
     cmocka_unit_test(a_flood_without_limit_is_whole),
     cmocka_unit_test(many_at_once),
