@@ -97,7 +97,7 @@ static int open_path(const struct reading *m, json_t *v, char **ret_path, int *r
 static int open_typed(const struct reading *m, json_t *v, bool dir, char **ret_path, int *ret_fd,
 		      struct err *e)
 {
-	struct stat st;
+	struct stat st = {0};
 	struct quoted q;
 	int r = open_path(m, v, ret_path, ret_fd, &st, e);
 
@@ -127,7 +127,7 @@ static int read_binary(struct reading *m, json_t *v, struct err *e)
 {
 	_autoclose_ int fd = -1;
 	struct quoted q;
-	struct binary b;
+	struct binary b = {0};
 	int r = open_typed(m, v, false, &m->t.binary, &fd, e);
 
 	if (r == 0)
@@ -217,7 +217,7 @@ static int read_seed(struct reading *m, json_t *v, struct err *e)
 {
 	_autofree_ char *path = NULL;
 	_autoclose_ int fd = -1;
-	struct stat st;
+	struct stat st = {0};
 	int r = open_path(m, v, &path, &fd, &st, e);
 
 	if (r < 0)
@@ -293,11 +293,10 @@ static int read_key(struct reading *m, size_t key, json_t *v, struct err *e)
 	return r < 0 ? err_wrap(e, "%s", keys[key].name) : 0;
 }
 
-static int read_keys(struct reading *m, json_t *entry, struct err *e)
+static int check_keys(json_t *entry, struct err *e)
 {
 	const char *name;
 	json_t *v;
-	int r = 0;
 
 	if (!json_is_object(entry))
 		return err_set(e, EINVAL, "must be an object");
@@ -306,8 +305,16 @@ static int read_keys(struct reading *m, json_t *entry, struct err *e)
 		if (check_key(name, e) < 0)
 			return -e->code;
 	}
+	return 0;
+}
+
+static int read_keys(struct reading *m, json_t *entry, struct err *e)
+{
+	int r = check_keys(entry, e);
+
 	for (size_t i = 0; r == 0 && i < KEYS; i++) {
-		v = json_object_get(entry, keys[i].name);
+		json_t *v = json_object_get(entry, keys[i].name);
+
 		if (!v && keys[i].required)
 			return err_set(e, EINVAL, "\"%s\" is missing", keys[i].name);
 		if (v && (keys[i].required || !json_is_null(v)))

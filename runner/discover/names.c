@@ -146,9 +146,26 @@ static size_t min3(size_t a, size_t b, size_t c)
 	return ab < c ? ab : c;
 }
 
-/* Levenshtein's distance when it is at most limit, else limit + 1.  Only the band
- * around the diagonal that can stay below the limit is computed: there may be
- * thousands of names, made to be slow. */
+/* One row of the table of Levenshtein's distances, from the one above it; only the
+ * band of limit around the diagonal is right. */
+static void next_row(char c, size_t i, struct slice b, size_t limit, size_t *row)
+{
+	size_t from = i > limit ? i - limit : 1;
+	size_t to = i + limit < b.n ? i + limit : b.n;
+	size_t diagonal = row[from - 1];
+
+	row[from - 1] = from == 1 ? i : limit + 1;
+	for (size_t j = from; j <= to; j++) {
+		size_t up = j == i + limit ? limit + 1 : row[j];
+		size_t d = diagonal + (c != b.p[j - 1]);
+
+		diagonal = row[j];
+		row[j] = min3(d, up + 1, row[j - 1] + 1);
+	}
+}
+
+/* The distance when it is at most limit, else limit + 1.  Only a band is computed:
+ * there may be thousands of names, made to be slow. */
 static size_t distance(struct slice a, struct slice b, size_t limit)
 {
 	size_t row[NAMES_TARGET_MAX + 1];
@@ -158,20 +175,8 @@ static size_t distance(struct slice a, struct slice b, size_t limit)
 		return limit + 1;
 	for (size_t j = 0; j <= b.n; j++)
 		row[j] = j;
-	for (size_t i = 1; i <= a.n; i++) {
-		size_t from = i > limit ? i - limit : 1;
-		size_t to = i + limit < b.n ? i + limit : b.n;
-		size_t diagonal = row[from - 1];
-
-		row[from - 1] = from == 1 ? i : limit + 1;
-		for (size_t j = from; j <= to; j++) {
-			size_t up = j == i + limit ? limit + 1 : row[j];
-			size_t d = diagonal + (a.p[i - 1] != b.p[j - 1]);
-
-			diagonal = row[j];
-			row[j] = min3(d, up + 1, row[j - 1] + 1);
-		}
-	}
+	for (size_t i = 1; i <= a.n; i++)
+		next_row(a.p[i - 1], i, b, limit, row);
 	return row[b.n] <= limit ? row[b.n] : limit + 1;
 }
 

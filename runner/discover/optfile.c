@@ -191,7 +191,8 @@ static bool settle_random(struct entry *x, bool *ret_was)
 	scan_blanks(&s);
 	if (!slice_eq(s, SLICE(")")) || b < a)
 		return false;
-	snprintf(x->number, sizeof(x->number), "%llu", (unsigned long long)(a + (b - a) / 2));
+	a += (b - a) / 2;
+	snprintf(x->number, sizeof(x->number), "%llu", (unsigned long long)a);
 	x->value = slice_of(x->number);
 	return true;
 }
@@ -249,7 +250,7 @@ static int sanitizer_entry(struct parse *p, const struct entry *x, struct buf *i
 
 static int sanitizer(struct parse *p, const struct section *s, struct optfile *io, struct err *e)
 {
-	CLEANUP(buf_done) struct buf b = BUF_INIT(2 * OPTFILE_MAX);
+	CLEANUP(buf_done) struct buf b = BUF_INIT(2 * (size_t)OPTFILE_MAX);
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < p->n; i++)

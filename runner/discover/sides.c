@@ -151,6 +151,15 @@ int sides_attach(struct scan *s, struct err *e)
 	return r;
 }
 
+static int note_orphan(struct scan *s, const struct side *x, const char *near, struct err *e)
+{
+	const char *noun = x->kind == SIDE_NONE ? "seed directory" : names_side_noun(x->kind);
+
+	return list_note(s->out, scan_place(s, x->name), true, e,
+			 "%s without a target '%.*s'%s%s%s", noun, (int)x->target.n, x->target.p,
+			 near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
 int sides_note_orphans(struct scan *s, struct err *e)
 {
 	_autofree_ const char **targets = sys_calloc(s->out->n + 1, sizeof(*targets));
@@ -164,17 +173,12 @@ int sides_note_orphans(struct scan *s, struct err *e)
 	for (size_t i = 0; r == 0 && i < s->n_sides; i++) {
 		const struct side *x = &s->sides[i];
 		const char *near = NULL;
-		const char *noun =
-		    x->kind == SIDE_NONE ? "seed directory" : names_side_noun(x->kind);
 
 		if (x->used)
 			continue;
 		if (guesses++ < GUESSES_MAX)
 			near = names_near(x->target, targets, s->out->n);
-		r = list_note(s->out, scan_place(s, x->name), true, e,
-			      "%s without a target '%.*s'%s%s%s", noun, (int)x->target.n,
-			      x->target.p, near ? ": did you mean '" : "", near ? near : "",
-			      near ? "'?" : "");
+		r = note_orphan(s, x, near, e);
 	}
 	return r;
 }

@@ -126,12 +126,11 @@ static void test_sides(void **state)
 	assert_int_equal(mkdirat(d.fd, "bar_fuzzer_seed_corpus.zip", 0755), 0);
 	assert_int_equal(tree_add(&d, "directory", "", &l, &e), 0);
 	assert_int_equal(l.n, 2);
-	assert_string_equal(find_target(&l, "foo_fuzzer")->dict + strlen(d.path), "/common.dict");
-	assert_string_equal(find_target(&l, "bar_fuzzer")->dict + strlen(d.path),
-			    "/bar_fuzzer.dict");
-	assert_string_equal(find_target(&l, "foo_fuzzer")->seed_archive + strlen(d.path),
+	assert_string_equal(get_target(&l, "foo_fuzzer").dict + strlen(d.path), "/common.dict");
+	assert_string_equal(get_target(&l, "bar_fuzzer").dict + strlen(d.path), "/bar_fuzzer.dict");
+	assert_string_equal(get_target(&l, "foo_fuzzer").seed_archive + strlen(d.path),
 			    "/foo_fuzzer_seed_corpus.tar");
-	assert_null(find_target(&l, "bar_fuzzer")->seed_archive);
+	assert_null(get_target(&l, "bar_fuzzer").seed_archive);
 	expect_note(&l, "/foo.dict", true,
 		    "dictionary without a target 'foo': did you mean 'foo_fuzzer'?");
 	expect_note(&l, "/fo_fuzzer_seed_corpus.zip", true, "did you mean 'foo_fuzzer'?");

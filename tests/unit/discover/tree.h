@@ -89,6 +89,16 @@ static inline const struct target *find_target(const struct target_list *l, cons
 	return NULL;
 }
 
+/* It must be there. */
+static inline struct target get_target(const struct target_list *l, const char *name)
+{
+	const struct target *t = find_target(l, name);
+
+	if (!t)
+		fail_msg("no target '%s'", name);
+	return t ? *t : (struct target){0};
+}
+
 static inline const struct discover_note *find_note(const struct target_list *l, const char *end,
 						    const char *text)
 {

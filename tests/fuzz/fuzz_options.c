@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A target's .options file: whatever it holds, what comes out fits an argument
+ * vector and an environment. */
+#include "runner/discover/optfile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static int note(void *arg, unsigned line, bool warning, const char *why, struct err *e)
+{
+	unsigned *notes = arg;
+
+	(void)warning;
+	check(line > 0 && why[0]);
+	return ++*notes > 10000 ? err_set(e, 1, "more than 10000 notes") : 0;
+}
+
+static void check_strings(const struct strv *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		for (const char *p = s->v[i]; *p; p++)
+			check((unsigned char)*p >= ' ' && *p != 0x7f);
+	check(!s->v || !s->v[s->n]);
+}
+
+static void check_flags(const struct strv *s)
+{
+	char why[160];
+
+	for (size_t i = 0; i < s->n; i++) {
+		size_t n = strcspn(s->v[i], "=") + 1;
+
+		check(engine_libfuzzer.flag_ok(slice_of(s->v[i]), why));
+		for (size_t k = 0; k < i; k++)
+			check(strncmp(s->v[i], s->v[k], n) != 0);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct optfile o;
+	unsigned notes = 0;
+	struct err e;
+
+	if (optfile_parse((struct slice){(const char *)data, size}, &engine_libfuzzer, note, &notes,
+			  &o, &e) < 0) {
+		check(e.msg[0] && (size > OPTFILE_MAX || notes > 10000));
+		return 0;
+	}
+	check_strings(&o.flags);
+	check_strings(&o.env);
+	check_flags(&o.flags);
+	for (size_t i = 0; i < o.env.n; i++)
+		check(strchr(o.env.v[i], '=') && o.env.v[i][0] != '=');
+	check(!o.dict || o.dict[0]);
+	optfile_done(&o);
+	return 0;
+}
