@@ -19,10 +19,16 @@ void plateau_begin(struct plateau *p, uint64_t at_us)
 	p->state = PLATEAU_OK;
 }
 
-/* Counters never run backwards; a cut or odd reading counts as no progress. */
-static uint64_t grown(uint64_t now, uint64_t before)
+/* Counters never run backwards; a cut or odd reading counts as no progress, and
+ * what was counted before it is not counted again after it. */
+static uint64_t grown(uint64_t now, uint64_t *io_before)
 {
-	return now > before ? now - before : 0;
+	uint64_t before = *io_before;
+
+	if (now <= before)
+		return 0;
+	*io_before = now;
+	return now - before;
 }
 
 static bool thrashes(double wall, double cpu, double system, double memory)
@@ -35,18 +41,21 @@ static bool thrashes(double wall, double cpu, double system, double memory)
 
 void plateau_read(struct plateau *p, const struct plateau_reading *r)
 {
-	uint64_t wall = grown(r->at_us, p->last.at_us);
-	uint64_t cpu = grown(r->usage_us, p->last.usage_us);
-	uint64_t wait = grown(r->cpu_stall_us, p->last.cpu_stall_us);
-	uint64_t memory = grown(r->memory_stall_us, p->last.memory_stall_us);
+	struct plateau_reading *last = &p->last;
+	uint64_t wall, cpu, system, wait, memory;
 	double share, weight;
 	bool thrash;
 
-	if (!p->began || wall == 0)
+	if (!p->began)
 		return;
-	thrash = thrashes((double)wall, (double)cpu, (double)grown(r->system_us, p->last.system_us),
-			  (double)memory);
-	p->last = *r;
+	wall = grown(r->at_us, &last->at_us);
+	if (wall == 0)
+		return;
+	cpu = grown(r->usage_us, &last->usage_us);
+	system = grown(r->system_us, &last->system_us);
+	wait = grown(r->cpu_stall_us, &last->cpu_stall_us);
+	memory = grown(r->memory_stall_us, &last->memory_stall_us);
+	thrash = thrashes((double)wall, (double)cpu, (double)system, (double)memory);
 	p->wall_us += wall;
 	p->stalled_us += wait;
 	if (!thrash)
