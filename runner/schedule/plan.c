@@ -65,10 +65,11 @@ void plan_done(struct plan *p)
 
 uint64_t plan_budget(uint64_t max_us, uint64_t left_us, unsigned workers, size_t waiting)
 {
-	uint64_t fair = left_us;
+	/* A worker's turns until all had theirs, were they of one length: whoever comes
+	 * last still gets a whole one, and no worker is idle before the end. */
+	uint64_t rounds = waiting > workers ? (waiting + workers - 1) / workers : 1;
+	uint64_t fair = left_us / rounds;
 
-	if (waiting > workers)
-		fair = left_us / waiting * workers;
 	return fair < max_us ? fair : max_us;
 }
 

@@ -24,7 +24,8 @@ MUST_CHECK int plan_make(const struct config *c, const struct target_list *l, co
 void plan_done(struct plan *p);
 
 /* The wall time that the next job of a queue may take, so that everyone gets a
- * turn before the run's end: an equal share of what is left, at most max_us. */
+ * turn before the run's end: at least half of an equal share of what is left; at most
+ * max_us.  workers: at least 1. */
 uint64_t plan_budget(uint64_t max_us, uint64_t left_us, unsigned workers, size_t waiting);
 
 /* Whether a cell of this limit may start beside cells whose limits sum to used:
