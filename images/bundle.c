@@ -61,7 +61,8 @@ static json_t *tmpfs(const char *target, const char *exec, const char *rw, uint6
 	char size[64], inodes[64];
 	uint64_t files = bytes / BYTES_PER_INODE;
 
-	(void)snprintf(size, sizeof(size), "size=%llu", (unsigned long long)bytes);
+	/* to tmpfs 0 is no limit */
+	(void)snprintf(size, sizeof(size), "size=%llu", (unsigned long long)(bytes ? bytes : 1));
 	(void)snprintf(inodes, sizeof(inodes), "nr_inodes=%llu",
 		       (unsigned long long)(files > INODES_MIN ? files : INODES_MIN));
 	return json_pack("{s:s, s:s, s:s, s:[s,s,s,s,s,s]}", "destination", target, "type", "tmpfs",

@@ -272,7 +272,8 @@ static int try_remove(struct cell *c, struct err *e)
 
 	if (r < 0)
 		return r;
-	if (c->end.last.populated || (c->end.how == CELL_NOT_STARTED && strays_reap(c->id, 0)))
+	if (c->end.last.populated ||
+	    (c->end.how == CELL_NOT_STARTED && strays_reap(c->id, c->crun)))
 		return err_set(e, EBUSY, "processes of the cell are still there");
 	output_drain(&c->out);
 	drop(&c->events);
@@ -315,17 +316,17 @@ static void enter_ending(struct cell *c)
 	drop(&c->timer);
 	drop(&c->job_exit);
 	listener_stop(&c->refusals);
-	kill_all(c);
 	c->until = clock_mono_us() + END_S * USEC_PER_SEC;
-	r = loop_add_timer(l, 0, on_retry, c, &c->timer, &e);
+	r = loop_add_timer(l, UINT64_MAX, on_retry, c, &c->timer, &e);
 	if (r == 0)
 		r = loop_add_io(l, cgroup_events_fd(c->group), EPOLLPRI, on_group_event, c,
 				&c->events, &e);
-	if (r < 0) {
-		(void)snprintf(c->end.why, sizeof(c->end.why), "cannot wait for the end: %.300s",
-			       e.msg);
-		step(c, EV_REMOVED);
+	if (r == 0) {
+		on_retry(c);
+		return;
 	}
+	(void)snprintf(c->end.why, sizeof(c->end.why), "cannot wait for the end: %.300s", e.msg);
+	step(c, EV_REMOVED);
 }
 
 static void enter_gone(struct cell *c)
