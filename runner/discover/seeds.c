@@ -159,7 +159,8 @@ static int take_entry(struct unpack *u, struct archive_entry *entry, struct err 
 	size_t n = 0;
 	int r;
 
-	if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry))
+	/* A hard link is a regular file without content of its own. */
+	if (archive_entry_filetype(entry) != AE_IFREG)
 		return 0;
 	r = read_entry(u, &n);
 	if (r == ARCHIVE_FATAL)

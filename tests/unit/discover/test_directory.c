@@ -4,7 +4,9 @@
 #include "base/fault.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 static void test_layout(void **state)
 {
@@ -260,6 +262,53 @@ static void test_huge(void **state)
 	tree_done(&d);
 }
 
+/* Changes the file's time again and again, as a linker that writes it would. */
+static pid_t start_touching(struct tree *d, const char *name, unsigned seconds)
+{
+	int pipe_fds[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(pipe_fds), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1}};
+
+		alarm(seconds);
+		for (;; times[1].tv_sec++) {
+			if (utimensat(d->fd, name, times, 0) < 0 || write(pipe_fds[1], "x", 1) < 0)
+				_exit(1);
+			if (times[1].tv_sec == 1)
+				pipe_fds[1] = open("/dev/null", O_WRONLY | O_CLOEXEC);
+		}
+	}
+	close(pipe_fds[1]);
+	assert_int_equal(read(pipe_fds[0], &byte, 1), 1); /* it runs */
+	close(pipe_fds[0]);
+	return pid;
+}
+
+static void test_changing(void **state)
+{
+	struct target_list l = {0};
+	struct tree d;
+	struct err e;
+	pid_t pid;
+
+	(void)state;
+	tree_make(&d);
+	tree_padded(&d, "x_fuzzer", 64 << 20, MARK);
+	pid = start_touching(&d, "x_fuzzer", 60);
+	assert_int_equal(tree_add(&d, "directory", "", &l, &e), 0);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(l.n, 0);
+	expect_note(&l, "/x_fuzzer", true, "changed while it was read");
+	target_list_done(&l);
+	tree_done(&d);
+}
+
 static void test_unreadable(void **state)
 {
 	struct target_list l = {0};
@@ -415,7 +464,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_mark_places), cmocka_unit_test(test_huge),
     cmocka_unit_test(test_unreadable),	cmocka_unit_test(test_many),
     cmocka_unit_test(test_names_twice), cmocka_unit_test(test_errors),
-    cmocka_unit_test(test_faults),
+    cmocka_unit_test(test_faults),	cmocka_unit_test(test_changing),
 };
 
 UNIT_MAIN(tests)

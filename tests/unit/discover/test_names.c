@@ -115,13 +115,17 @@ static void test_near(void **state)
 	    {"my_xml_fuzzer_2", "xml_fuzzer"},
 	    {"ur", "url"},
 	    {"urn", "url"},
+	    {"uxrl", "url"},
 	    {"", NULL},
 	    {"x", NULL},
 	    {"completely_else", NULL},
 	};
+	static const char *const far[] = {"abcdefghijklmnopqrstuvwxyz_1234_abcd"};
 	char long1[400];
 
 	(void)state;
+	assert_non_null(names_near(SLICE("abXXXXghijklmnopqrstuvwxyz_1234_abcd"), far, 1));
+	assert_null(names_near(SLICE("abXXXXXhijklmnopqrstuvwxyz_1234_abcd"), far, 1));
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const char *got = names_near(slice_of(cases[i].word), names, 4);
 
