@@ -19,6 +19,7 @@ struct task {
 	int fd;
 	struct buf result;
 	bool eof, reaped, overflow;
+	bool ended_well; /* it said all that it had to say */
 	task_done_fn *done;
 	void *done_arg;
 };
@@ -39,12 +40,12 @@ static void maybe_done(struct task *t)
 
 	if (!t->eof || !t->reaped)
 		return;
-	if (t->overflow || r.n == 0)
-		t->done(t->done_arg, SLICE(""), "the working process died");
-	else if (r.p[0] == 'k')
-		t->done(t->done_arg, (struct slice){r.p + 1, r.n - 1}, NULL);
-	else
+	if (r.n > 0 && r.p[0] == 'f')
 		t->done(t->done_arg, SLICE(""), r.p + 1);
+	else if (t->overflow || r.n == 0 || !t->ended_well)
+		t->done(t->done_arg, SLICE(""), "the working process died");
+	else
+		t->done(t->done_arg, (struct slice){r.p + 1, r.n - 1}, NULL);
 	task_free(t);
 }
 
@@ -72,8 +73,8 @@ static void on_reaped(void *arg, pid_t pid, int status)
 	struct task *t = arg;
 
 	(void)pid;
-	(void)status; /* what counts is whether it said that it is done */
 	t->reaped = true;
+	t->ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 	source_remove(t->child);
 	t->child = NULL;
 	maybe_done(t);
