@@ -162,6 +162,7 @@ int cgroup_new(struct cgroup_tree *t, const char *name, const struct cgroup_limi
 {
 	struct cgroup_limits in_force = *lim;
 	struct cgroup *raw;
+	bool populated;
 	int r;
 
 	if (!name_ok(name, CG_NAME_MAX))
@@ -197,6 +198,10 @@ int cgroup_new(struct cgroup_tree *t, const char *name, const struct cgroup_limi
 	cg->events_fd = sys_openat(cg->dir[0], "cgroup.events", O_RDONLY | O_NOFOLLOW, 0);
 	if (cg->events_fd < 0)
 		return err_sys(e, "open 'cgroup.events' of '%s'", name);
+	/* A file that was not read since it was opened has an event. */
+	r = cgroup_populated(cg, &populated, e);
+	if (r < 0)
+		return r;
 	*ret = take_ptr(&cg);
 	return 0;
 }

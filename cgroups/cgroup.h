@@ -104,9 +104,9 @@ struct cgroup_counters {
 	uint64_t throttled_us;		       /* kept from running by the quota */
 	uint64_t mem_now, mem_peak;	       /* bytes */
 	uint64_t mem_high_events;	       /* times the high mark was passed */
-	uint64_t oom_kills;		       /* processes killed by the kernel for memory */
-	uint64_t pids_now, pids_refused;       /* forks refused by pids_max */
-	struct cgroup_stall cpu, memory, io;   /* 0 where the machine has no PSI */
+	uint64_t oom_kills; /* by the kernel, for memory; unified: one kill may count twice */
+	uint64_t pids_now, pids_refused;     /* forks refused by pids_max */
+	struct cgroup_stall cpu, memory, io; /* 0 where the machine has no PSI */
 	bool populated;
 };
 /* Under 30 microseconds a call: meant for once a second and cell. */
@@ -114,8 +114,8 @@ MUST_CHECK int cgroup_read(struct cgroup *cg, struct cgroup_counters *ret, struc
 
 /* For the event loop; both stay the group's.  cgroup_read() does not swallow
  * their events.
- * cgroup_events_fd: EPOLLPRI (with EPOLLERR) when populated or frozen changes,
- * and once at the start; cgroup_populated() acknowledges.
+ * cgroup_events_fd: EPOLLPRI (with EPOLLERR) when populated or frozen changes;
+ * cgroup_populated() acknowledges.
  * cgroup_memory_fd: *ret_events (EPOLLPRI or EPOLLIN) when the high mark was
  * passed; cgroup_memory_event() acknowledges, and says whether tasks are now
  * halted at the mark (hybrid) until cgroup_memory_open().  -1: there is none. */

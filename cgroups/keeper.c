@@ -50,7 +50,7 @@ static void __attribute__((noreturn)) keep(struct cgroup_tree *t, int fd)
 	struct err e;
 	char told;
 
-	if (sys_read(fd, &told, 1) == 1)
+	if (sys_read(fd, &told, 1) != 0)
 		_exit(0);
 	/* End of file: whoever could remove the groups died.  Our copy of the
 	 * directory's lock keeps its successor waiting until we are done. */

@@ -20,27 +20,6 @@ static int dir_of(const struct cgroup *cg)
 	return cg->dir[cg_place_of(cg->tree, CG_MEMORY) - cg->tree->at];
 }
 
-int cg_memory_watch(struct cgroup *cg, struct err *e)
-{
-	char line[32];
-
-	if (!cg->lim.memory_high)
-		return 0;
-	if (!on_v1(cg)) {
-		/* Not the counters' descriptor: reading those would swallow the event. */
-		cg->memory_fd = sys_openat(dir_of(cg), "memory.events", O_RDONLY | O_NOFOLLOW, 0);
-		return cg->memory_fd < 0 ? err_sys(e, "open 'memory.events'") : 0;
-	}
-	cg->memory_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (cg->memory_fd < 0)
-		return err_sys(e, "make an event descriptor");
-	cg->oom_fd = sys_openat(dir_of(cg), "memory.oom_control", O_RDONLY | O_NOFOLLOW, 0);
-	if (cg->oom_fd < 0)
-		return err_sys(e, "open 'memory.oom_control'");
-	(void)snprintf(line, sizeof(line), "%d %d", cg->memory_fd, cg->oom_fd);
-	return cg_file_write(dir_of(cg), "cgroup.event_control", line, e);
-}
-
 int cgroup_memory_fd(const struct cgroup *cg, uint32_t *ret_events)
 {
 	*ret_events = on_v1(cg) ? EPOLLIN : EPOLLPRI;
@@ -78,6 +57,31 @@ int cgroup_memory_event(struct cgroup *cg, bool *ret_halted, struct err *e)
 		return err_wrap(e, "'memory.events' of '%s'", cg->name);
 	*ret_halted = false;
 	return 0;
+}
+
+int cg_memory_watch(struct cgroup *cg, struct err *e)
+{
+	char line[32];
+	bool halted;
+
+	if (!cg->lim.memory_high)
+		return 0;
+	if (!on_v1(cg)) {
+		/* Not the counters' descriptor: reading those would swallow the event. */
+		cg->memory_fd = sys_openat(dir_of(cg), "memory.events", O_RDONLY | O_NOFOLLOW, 0);
+		if (cg->memory_fd < 0)
+			return err_sys(e, "open 'memory.events'");
+		/* A file that was not read since it was opened has an event. */
+		return cgroup_memory_event(cg, &halted, e);
+	}
+	cg->memory_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (cg->memory_fd < 0)
+		return err_sys(e, "make an event descriptor");
+	cg->oom_fd = sys_openat(dir_of(cg), "memory.oom_control", O_RDONLY | O_NOFOLLOW, 0);
+	if (cg->oom_fd < 0)
+		return err_sys(e, "open 'memory.oom_control'");
+	(void)snprintf(line, sizeof(line), "%d %d", cg->memory_fd, cg->oom_fd);
+	return cg_file_write(dir_of(cg), "cgroup.event_control", line, e);
 }
 
 int cgroup_memory_open(struct cgroup *cg, struct err *e)

@@ -65,19 +65,21 @@ static bool delegated(int fd)
 	return false;
 }
 
-/* Cuts path down to the nearest group, itself included, that is delegated. */
-static bool nearest_delegated(const struct cg_hierarchy *h, char path[CG_PATH_MAX])
+/* Cuts path down to the nearest group, itself included, that is delegated; to ""
+ * when none is. */
+static int nearest_delegated(const struct cg_hierarchy *h, char path[CG_PATH_MAX], struct err *e)
 {
 	while (*path) {
 		_autoclose_ int fd = -1;
-		struct err e;
+		int r = open_below(h, path, &fd, e);
 
-		if (open_below(h, path, &fd, &e) == 0 && delegated(fd) &&
-		    faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0)
-			return true;
+		if (r < 0 && r != -ENOENT && r != -EACCES)
+			return r;
+		if (r == 0 && delegated(fd) && faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0)
+			return 0;
 		*strrchr(path, '/') = '\0';
 	}
-	return false;
+	return 0;
 }
 
 static bool writable(const struct cg_hierarchy *h, const char *path)
@@ -93,19 +95,17 @@ static bool writable(const struct cg_hierarchy *h, const char *path)
 static int choose(enum cgroup_layout kind, const struct cg_hierarchy *h, struct slice own_text,
 		  char base[CG_PATH_MAX], struct err *e)
 {
-	char own[CG_PATH_MAX], cut[CG_PATH_MAX];
+	char own[CG_PATH_MAX] = "";
 	bool known = cg_layout_own(own_text, h, own);
+	int r = 0;
 
-	if (known && kind == CGROUP_UNIFIED) {
-		memcpy(cut, own, sizeof(cut));
-		if (nearest_delegated(h, cut)) {
-			memcpy(base, cut, sizeof(cut));
-			return 0;
-		}
-	}
-	base[0] = '\0';
-	if (geteuid() == 0)
-		return 0;
+	memcpy(base, own, sizeof(own));
+	if (kind == CGROUP_UNIFIED)
+		r = nearest_delegated(h, base, e);
+	else
+		base[0] = '\0';
+	if (r < 0 || *base || geteuid() == 0)
+		return r;
 	if (known && writable(h, own)) {
 		memcpy(base, own, sizeof(own));
 		return 0;

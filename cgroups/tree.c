@@ -34,15 +34,18 @@ static bool instance_ok(const char *s)
 }
 
 /* /proc/swaps has a line of titles, then one line an area. */
-static bool has_swap(void)
+static int find_swap(struct cgroup_tree *t, struct err *e)
 {
 	_autofree_ char *buf = NULL;
 	struct slice text, line;
-	struct err e;
+	int r = cg_file_proc("/proc/swaps", &buf, &text, e);
 
-	if (cg_file_proc("/proc/swaps", &buf, &text, &e) < 0)
-		return false; /* a kernel without swap has no such file */
-	return scan_line(&text, &line) && text.n > 0;
+	if (r == -ENOENT)
+		return 0; /* a kernel without swap */
+	if (r < 0)
+		return r;
+	t->has_swap = scan_line(&text, &line) && text.n > 0;
+	return 0;
 }
 
 static int find(struct cgroup_tree *t, const char *path, struct err *e)
@@ -75,8 +78,9 @@ int cgroup_tree_open(const struct cgroup_tree_opts *o, struct cgroup_tree **ret,
 		return err_sys(e, "allocate the control groups");
 	t->keeper_fd = -1;
 	memcpy(t->instance, o->instance, strlen(o->instance) + 1);
-	t->has_swap = has_swap();
-	r = find(t, o->path, e);
+	r = find_swap(t, e);
+	if (r == 0)
+		r = find(t, o->path, e);
 	if (r == 0)
 		r = cg_group_init(t->at, t->n, e);
 	if (r == 0)

@@ -155,6 +155,7 @@ static void test_pids(void **state)
 /* Deaf to every signal, three generations: still gone at once. */
 static void test_kill(void **state)
 {
+	struct pollfd quiet = {.events = POLLPRI};
 	struct cgroup_tree *t = bench_open(false);
 	struct cgroup *cg = make(t, "kill", &usual);
 	struct err e;
@@ -162,6 +163,8 @@ static void test_kill(void **state)
 	int status;
 
 	(void)state;
+	quiet.fd = cgroup_events_fd(cg);
+	assert_int_equal(poll(&quiet, 1, 0), 0); /* nothing changed yet */
 	pid = bench_run(cg, "trap '' HUP INT TERM; (setsid sleep 1000 & exec sleep 1001) & "
 			    "exec sleep 1002");
 	while (bench_read(cg).pids_now < 3)

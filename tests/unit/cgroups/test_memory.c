@@ -131,6 +131,10 @@ static void test_limit_after_mark(void **state)
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	c = bench_read(cg);
 	assert_true(c.mem_high_events > 0);
+	print_message("# mark, then %s: peak %llu, oom kills %llu, events %llu\n",
+		      cgroup_tree_layout(t) == CGROUP_HYBRID ? "limit" : "kill",
+		      (unsigned long long)c.mem_peak, (unsigned long long)c.oom_kills,
+		      (unsigned long long)c.mem_high_events);
 	assert_int_equal(c.oom_kills > 0, cgroup_tree_layout(t) == CGROUP_HYBRID);
 	assert_in_range(c.mem_peak, marked.memory_high, marked.memory_max);
 	bench_remove(cg);
