@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "runner/command/escape.h"
+
+static void test_texts(void **state)
+{
+	static const struct {
+		const char *in, *want;
+	} t[] = {
+	    {"", ""},
+	    {"plain text, \"quoted\" \\ and ~", "plain text, \"quoted\" \\ and ~"},
+	    {"a\nb\tc\r", "a\\x0ab\\x09c\\x0d"},
+	    {"\x1b[2J\x1b]0;title\x07", "\\x1b[2J\\x1b]0;title\\x07"},
+	    {"\x01\x1f\x7f", "\\x01\\x1f\\x7f"},
+	    {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"}, /* words of other languages stay */
+	    /* U+009B is the escape character and '[' in one, also as UTF-8. */
+	    {"\xc2\x9b"
+	     "2J",
+	     "\xc2\\x9b2J"},
+	    {"\xc2\x80\xc2\x9f\xc2\xa0", "\xc2\\x80\xc2\\x9f\xc2\xa0"},
+	};
+	char out[ESCAPE_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		assert_ptr_equal(escape(t[i].in, out), out);
+		assert_string_equal(out, t[i].want);
+	}
+}
+
+/* Cut to fit, wherever the end falls, and never in the middle of an escape. */
+static void test_long(void **state)
+{
+	static char in[3 * ESCAPE_MAX];
+	char out[ESCAPE_MAX + 1];
+
+	(void)state;
+	for (size_t plain = ESCAPE_MAX - 12; plain < ESCAPE_MAX + 4; plain++) {
+		size_t n;
+
+		memset(in, 'a', plain);
+		memset(in + plain, '\x1b', sizeof(in) - plain - 1);
+		out[ESCAPE_MAX] = 'G';
+		escape(in, out);
+		n = strlen(out);
+		assert_in_range(n, ESCAPE_MAX - 9, ESCAPE_MAX - 1);
+		assert_int_equal(out[ESCAPE_MAX], 'G');
+		assert_null(strchr(out, '\x1b'));
+		if (n > plain) {
+			assert_int_equal((n - plain) % 4, 0);
+			assert_string_equal(out + n - 4, "\\x1b");
+		}
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_texts),
+    cmocka_unit_test(test_long),
+};
+
+UNIT_MAIN(tests)
