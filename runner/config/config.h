@@ -90,6 +90,10 @@ MUST_CHECK int config_resolve(const struct config *c, const char *target, struct
  * directory.  The last one of a key wins.  Contradictions show in config_resolve(). */
 MUST_CHECK int config_override(struct config *c, const char *key, const char *text, struct err *e);
 
+/* Whether the file or the command line sets this key of a target (one that
+ * config_resolve() accepts; the key must be in the schema). */
+bool config_sets(const struct config *c, const char *target, const char *key);
+
 /* The same for a person: {"memory": {"value": "2GiB", "from": "config.json:14 targets.\"css_*\""},
  * ...} with the keys of the top level ("cgroup"), of the run ("run.workers") and of
  * the target ("plateau.window"), in the order of the schema.  A value is what could

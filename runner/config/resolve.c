@@ -181,6 +181,19 @@ int config_resolve(const struct config *c, const char *target, struct target_con
 	return n;
 }
 
+bool config_sets(const struct config *c, const char *target, const char *key)
+{
+	struct resolved r;
+	struct err e;
+	bool set;
+
+	if (resolve(c, section_matches, target, &r, &e) < 0)
+		return false;
+	set = from_of(&r, key)->rank > 0 && !from_of(&r, key)->derived;
+	target_config_done(&r.v);
+	return set;
+}
+
 /* --- for a person ---------------------------------------------------------- */
 
 static int explain_key(const struct key *k, const char *name, const void *base, const char *from,

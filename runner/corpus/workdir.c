@@ -68,6 +68,8 @@ static int add_archive(const struct workdir_prepare *p, int seeds, struct workdi
 	sum->files += r.files;
 	sum->bytes += r.bytes;
 	sum->skipped += r.skipped;
+	if (r.skipped > 0 && !*note)
+		snprintf(note, 200, "%.199s", r.why);
 	return 0;
 }
 

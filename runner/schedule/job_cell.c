@@ -289,6 +289,9 @@ void job_tick(struct job *j, uint64_t now_us)
 		save_input(j, ASK_PIDS);
 	if (j->plateau.idle_us > STUCK_US && j->plateau.idle_us > 2 * j->cfg.input_timeout_us)
 		save_input(j, ASK_STUCK);
+	/* Later libFuzzers only warn, and run on blindly. */
+	if (j->engine.running && j->engine.not_instrumented && j->engine.cov == 0)
+		job_stop(j, REASON_NOT_INSTRUMENTED, false);
 	if (j->phase == PHASE_RUNNING && j->engine.running &&
 	    plateau_reached(&j->plateau, &rules, j->engine.lim, j->engine.max_len,
 			    j->execs_before + j->engine.execs))

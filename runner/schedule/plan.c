@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/schedule/plan.h"
 
+#include "base/clock.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -19,6 +20,18 @@ static int by_order(const void *a, const void *b)
 	return strcmp(x->target->name, y->target->name);
 }
 
+/* What the target's own side files say holds where the configuration is silent;
+ * a memory limit only downwards: the cell's stays what it is. */
+static void apply_options(const struct config *c, const struct target *t, struct target_config *io)
+{
+	uint64_t rss = t->rss_limit_mib << 20;
+
+	if (t->input_timeout_s && !config_sets(c, t->name, "timeout"))
+		io->input_timeout_us = t->input_timeout_s * USEC_PER_SEC;
+	if (rss && rss < io->rss_limit && !config_sets(c, t->name, "rss_limit"))
+		io->rss_limit = rss;
+}
+
 static int add_target(struct plan *p, const struct config *c, const struct target *t, struct err *e)
 {
 	struct target_config cfg;
@@ -31,6 +44,7 @@ static int add_target(struct plan *p, const struct config *c, const struct targe
 		p->disabled++;
 		return 0;
 	}
+	apply_options(c, t, &cfg);
 	p->v[p->n++] = (struct plan_entry){t, cfg};
 	return 0;
 }

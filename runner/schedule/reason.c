@@ -134,7 +134,8 @@ enum failure failure_of(const struct cell_facts *f)
 		 * first counts; the forced dump at the end of the ladder does not. */
 		return f->forced || f->end != ENGINE_FAULTED ? FAILURE_NONE : of_fault(f->fault);
 	}
-	if (f->pids_refused > 0 && of_end(f) != FAILURE_NONE)
+	/* At the limit even the engine's own threads and tracers fail, in many ways. */
+	if (f->pids_refused > 0 && f->end != ENGINE_FINISHED && f->end != ENGINE_INTERRUPTED)
 		return FAILURE_PIDS;
 	return of_end(f);
 }

@@ -60,7 +60,8 @@ teardown() { e2e_teardown; }
 }
 
 @test "what this machine cannot keep is refused, and named" {
-	config '"memory": "900TiB"'
+	config '"cpus": 1'
+	sed -i 's/"memory": "256MiB"/"memory": "900GiB"/' "$STATE/config.json"
 	fuzz healthy_fuzzer 5
 	[ "$status" -eq 3 ]
 	[[ $output == *memory* ]]
