@@ -58,7 +58,7 @@ int cg_apply(struct cgroup *cg, const struct cg_setting *s, struct err *e)
 	int dir = cg->dir[p - cg->tree->at];
 	char path[CG_PATH_MAX + CG_NAME_MAX + 2], name[CG_SHOWN_MAX];
 	char buf[CG_TEXT_MAX];
-	struct slice got;
+	struct slice got = {0};
 	int r;
 
 	(void)snprintf(path, sizeof(path), "%s/%s", p->path + 1, cg->name);

@@ -6,7 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 
-enum { PROC_FILE_MAX = 4 << 20 }; /* mountinfo of a machine with many containers */
+enum {
+	PROC_FILE_STEP = 64 << 10,
+	PROC_FILE_MAX = 4 << 20, /* mountinfo of a machine with many containers */
+};
 
 int cg_file_again(int fd, char *buf, size_t n, struct slice *ret, struct err *e)
 {
@@ -65,6 +68,20 @@ bool cg_file_has_word(int dirfd, const char *file, const char *word)
 	return false;
 }
 
+static int grow(char **text, size_t *cap, const char *path, struct err *e)
+{
+	char *more;
+
+	if (*cap >= PROC_FILE_MAX)
+		return err_set(e, EFBIG, "'%s' has more than %zu bytes", path, *cap);
+	more = sys_realloc(*text, *cap + PROC_FILE_STEP);
+	if (!more)
+		return err_sys(e, "allocate %zu bytes for '%s'", *cap + PROC_FILE_STEP, path);
+	*text = more;
+	*cap += PROC_FILE_STEP;
+	return 0;
+}
+
 int cg_file_proc(const char *path, char **ret, struct slice *ret_text, struct err *e)
 {
 	_autoclose_ int fd = sys_openat(AT_FDCWD, path, O_RDONLY, 0);
@@ -75,16 +92,8 @@ int cg_file_proc(const char *path, char **ret, struct slice *ret_text, struct er
 	if (fd < 0)
 		return err_sys(e, "open '%s'", path);
 	do {
-		if (n == cap) {
-			char *more = cap < PROC_FILE_MAX ? sys_realloc(text, cap + 65536) : NULL;
-
-			if (!more)
-				return err_set(e, cap < PROC_FILE_MAX ? ENOMEM : EFBIG,
-					       "read '%s': more than %zu bytes", path, cap);
-			(void)take_ptr(&text);
-			text = more;
-			cap += 65536;
-		}
+		if (n == cap && grow(&text, &cap, path, e) < 0)
+			return -e->code;
 		got = sys_read(fd, text + n, cap - n);
 		if (got < 0)
 			return err_sys(e, "read '%s'", path);

@@ -41,6 +41,15 @@ static bool is_octal(struct slice s)
 	       s.p[2] <= '7' && s.p[3] >= '0' && s.p[3] <= '7';
 }
 
+static char octal(const char digits[3])
+{
+	unsigned v = 0;
+
+	for (unsigned i = 0; i < 3; i++)
+		v = v * 8 + (unsigned)(digits[i] - '0');
+	return (char)v; /* \377 at most: a byte of a path */
+}
+
 /* mountinfo writes blank, tab, newline and backslash as \ooo.  A path that is
  * too long or not absolute cannot be ours. */
 static bool unescape(struct slice s, char out[CG_PATH_MAX])
@@ -51,10 +60,10 @@ static bool unescape(struct slice s, char out[CG_PATH_MAX])
 		return false;
 	while (s.n > 0 && n + 1 < CG_PATH_MAX) {
 		size_t took = is_octal(s) ? 4 : 1;
-		char c = took == 1 ? s.p[0]
-				   : (char)(unsigned char)((s.p[1] - '0') * 64 +
-							   (s.p[2] - '0') * 8 + (s.p[3] - '0'));
+		char c = s.p[0];
 
+		if (took > 1)
+			c = octal(s.p + 1);
 		if (c == '\0')
 			return false;
 		out[n++] = c;

@@ -11,36 +11,42 @@
 #include <poll.h>
 #include <signal.h>
 
-/* Calls fn for every group below dirfd, deepest first; 0 goes on. */
-static int walk(int dirfd, unsigned depth,
-		int (*fn)(int parent, const char *name, void *arg, struct err *e), void *arg,
-		struct err *e)
+struct visit {
+	int (*fn)(int parent, const char *name, void *arg, struct err *e);
+	void *arg;
+};
+
+static int walk(int dirfd, unsigned depth, const struct visit *v, struct err *e);
+
+static int walk_one(int dirfd, const char *name, unsigned depth, const struct visit *v,
+		    struct err *e)
+{
+	_autoclose_ int fd = sys_openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	int r;
+
+	if (fd < 0 && errno == ENOENT)
+		return 0; /* somebody was faster */
+	if (fd < 0)
+		return err_sys(e, "open group '%s'", name);
+	if (depth == 0)
+		return err_set(e, ELOOP, "groups are nested too deep at '%s'", name);
+	r = walk(fd, depth - 1, v, e);
+	return r < 0 ? r : v->fn(dirfd, name, v->arg, e);
+}
+
+/* Visits every group below dirfd, deepest first. */
+static int walk(int dirfd, unsigned depth, const struct visit *v, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(dirfd, ".");
 	struct dirent *de;
+	int r = 0;
 
 	if (!d)
 		return err_sys(e, "list a control group");
-	while ((de = readdir(d))) {
-		_autoclose_ int fd = -1;
-		int r;
-
-		if (de->d_type != DT_DIR || de->d_name[0] == '.')
-			continue;
-		fd = sys_openat(dirfd, de->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-		if (fd < 0 && errno == ENOENT)
-			continue; /* somebody was faster */
-		if (fd < 0)
-			return err_sys(e, "open group '%s'", de->d_name);
-		if (depth == 0)
-			return err_set(e, ELOOP, "groups are nested too deep at '%s'", de->d_name);
-		r = walk(fd, depth - 1, fn, arg, e);
-		if (r == 0)
-			r = fn(dirfd, de->d_name, arg, e);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	while (r == 0 && (de = readdir(d)))
+		if (de->d_type == DT_DIR && de->d_name[0] != '.')
+			r = walk_one(dirfd, de->d_name, depth, v, e);
+	return r;
 }
 
 /* Calls fn for each process number in the group fd itself. */
@@ -105,9 +111,10 @@ static int each_in(int parent, const char *name, void *arg, struct err *e)
 
 static int each_below(int dirfd, struct each *each, struct err *e)
 {
+	const struct visit v = {.fn = each_in, .arg = each};
 	int r = each_process(dirfd, each->fn, each->arg, e);
 
-	return r < 0 ? r : walk(dirfd, CG_DEPTH_MAX, each_in, each, e);
+	return r < 0 ? r : walk(dirfd, CG_DEPTH_MAX, &v, e);
 }
 
 static int events(int fd, const char *key, bool *ret, struct err *e)
@@ -129,7 +136,7 @@ static int wait_for(int dirfd, const char *key, bool want, int ms, struct err *e
 {
 	_autoclose_ int fd = sys_openat(dirfd, "cgroup.events", O_RDONLY | O_NOFOLLOW, 0);
 	uint64_t until = clock_mono_us() + (uint64_t)ms * USEC_PER_MSEC;
-	bool now;
+	bool now = !want;
 	int r;
 
 	if (fd < 0)
@@ -193,12 +200,13 @@ static int remove_one(int parent, const char *name, void *arg, struct err *e)
 
 int cg_sweep_all(struct cgroup_tree *t, unsigned *ret_killed, struct err *e)
 {
+	const struct visit v = {.fn = remove_one};
 	int r = cg_sweep_kill(t->at[0].fd, ret_killed, e);
 
 	if (r == 0)
 		r = cg_sweep_wait_empty(t->at[0].fd, CG_EMPTY_MS, e);
 	for (unsigned i = 0; r == 0 && i < t->n; i++)
-		r = walk(t->at[i].fd, CG_DEPTH_MAX, remove_one, NULL, e);
+		r = walk(t->at[i].fd, CG_DEPTH_MAX, &v, e);
 	return r < 0 ? err_wrap(e, "clean '%s'", t->shown) : 0;
 }
 

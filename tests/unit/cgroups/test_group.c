@@ -229,6 +229,32 @@ static void test_read_is_cheap(void **state)
 	bench_close(t);
 }
 
+/* Part of a cell's start. */
+static void test_new_is_cheap(void **state)
+{
+	struct cgroup_tree *t = bench_open(false);
+	struct cgroup_limits lim = usual;
+	uint64_t made_us = 0, removed_us = 0;
+	enum { N = 50 };
+	struct err e;
+
+	(void)state;
+	lim.memory_high = 52 * MIB;
+	for (int i = 0; i < N; i++) {
+		uint64_t us = clock_mono_us();
+		struct cgroup *cg = make(t, "new", &lim);
+
+		made_us += clock_mono_us() - us;
+		us = clock_mono_us();
+		bench_ok(cgroup_remove(cg, &e), &e);
+		removed_us += clock_mono_us() - us;
+	}
+	print_message("# cgroup_new: %.2f ms, cgroup_remove: %.2f ms\n", (double)made_us / N / 1000,
+		      (double)removed_us / N / 1000);
+	assert_true(made_us / N < 100000); /* not a wait for something */
+	bench_close(t);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(test_tree, bench_done),
     cmocka_unit_test_teardown(test_one_user, bench_done),
@@ -239,6 +265,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(test_kill, bench_done),
     cmocka_unit_test_teardown(test_freeze, bench_done),
     cmocka_unit_test_teardown(test_read_is_cheap, bench_done),
+    cmocka_unit_test_teardown(test_new_is_cheap, bench_done),
 };
 
 UNIT_MAIN(tests)
