@@ -34,7 +34,8 @@ FNR == 1 { finish(); file = FILENAME; sub(/^.*\//, "", file); plans = seen = pla
 	next
 }
 /^Bail out!/ { bad(1, $0); next }
+# cmocka 1.1.5 says "not ok N # SKIP name", which prove too takes for a skip.
+/^(not )?ok .*# *[Ss][Kk][Ii][Pp]/ { seen++; skip($0); next }
 /^not ok/ { seen++; bad(1, $0); next }
-/^ok .*# *[Ss][Kk][Ii][Pp]/ { seen++; skip($0); next }
 /^ok( |$)/ { seen++; passed++ }
 END { finish(); print passed + 0, failed + 0, skipped + 0 }
