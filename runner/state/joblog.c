@@ -24,9 +24,9 @@ int joblog_open(struct joblog *l, int dirfd, const char *name, uint64_t cap, str
 
 static void put(struct joblog *l, const char *p, uint64_t n)
 {
-	if (l->broken || n == 0)
+	if (n == 0)
 		return;
-	if (sys_write_all(l->fd, p, n) < 0) {
+	if (l->broken || sys_write_all(l->fd, p, n) < 0) {
 		l->broken = true;
 		l->dropped += n;
 		return;
