@@ -20,7 +20,9 @@ struct target_row {
 	bool unfuzzed;	  /* done, and it cannot be said that it was fuzzed */
 	const char *note; /* why, for a person; "" when there is nothing to say */
 	uint64_t wall_us, cpu_us, effective_us;
-	double starved; /* share of the time that it waited for a CPU */
+	uint64_t cells_us; /* of the wall time: in cells */
+	uint64_t start_us; /* from launching the first cell to its first output */
+	double starved;	   /* share of the time that it waited for a CPU */
 	double pressure_cpu, pressure_memory, pressure_io; /* stalled share, last interval */
 	const char *pressure_state;			   /* "ok", "starved", "thrashing" */
 	uint64_t execs, exec_per_s;			   /* per second of CPU time */

@@ -235,6 +235,8 @@ int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
 	    {"fuzzed", json_boolean(r->fuzzed)},
 	    {"note", text(r->note)},
 	    {"wall_seconds", seconds(r->wall_us)},
+	    {"cell_seconds", seconds(r->cells_us)},
+	    {"start_seconds", seconds(r->start_us)},
 	    {"cpu_seconds", seconds(r->cpu_us)},
 	    {"effective_seconds", seconds(r->effective_us)},
 	    {"starved_share", json_real(r->starved)},

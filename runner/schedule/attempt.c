@@ -182,6 +182,21 @@ static int start_cell(const struct job *j, const struct plan *p, const struct ce
 	return cell_start(j->env->host, &spec, ops, arg, ret, e);
 }
 
+/* What a person needs to do the same by hand. */
+static void note_command(struct job *j, const struct engine_cmd *cmd)
+{
+	struct buf b = BUF_INIT(16384);
+	struct err e;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < cmd->env.n; i++)
+		r = buf_addf(&b, &e, "%s ", cmd->env.v[i]);
+	for (size_t i = 0; r == 0 && i < cmd->argv.n; i++)
+		r = buf_addf(&b, &e, "%s%s", cmd->argv.v[i], i + 1 < cmd->argv.n ? " " : "");
+	joblog_note(&j->log, "command: %s", buf_str(&b));
+	buf_done(&b);
+}
+
 int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **ret, struct err *e)
 {
 	struct attempt *a = sys_calloc(1, sizeof(*a));
@@ -192,8 +207,10 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 		return err_sys(e, "allocate a cell's state");
 	a->launched_us = clock_mono_us();
 	r = make_plan(&p, j, a->launched_us, e);
-	if (r == 0)
+	if (r == 0) {
+		note_command(j, &p.cmd);
 		r = start_cell(j, &p, ops, j, &a->cell, e);
+	}
 	plan_done(&p);
 	if (r < 0) {
 		free(a);

@@ -62,6 +62,9 @@ struct job {
 	uint64_t used_us;  /* wall time in earlier turns in the queue */
 	uint64_t began_us; /* of this turn, 0 when not in a turn */
 
+	uint64_t start_us; /* from the launch of the first cell to its first output */
+	uint64_t cells_us; /* wall time in cells that ended */
+
 	struct plateau plateau;
 	struct engine_state engine;	    /* of the present or last cell */
 	uint64_t execs_before;		    /* in earlier cells */

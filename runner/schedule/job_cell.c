@@ -39,6 +39,8 @@ static void on_output(void *arg, struct slice bytes)
 
 	if (room > bytes.n)
 		room = bytes.n;
+	if (!j->start_us)
+		j->start_us = clock_mono_us() - a->launched_us;
 	memcpy(a->head + a->n_head, bytes.p, room);
 	a->n_head += room;
 	joblog_write(&j->log, bytes);
@@ -184,7 +186,7 @@ static void explain(struct job *j, const struct cell_facts *f, const struct cell
 	} else if (f->forced && f->ask == ASK_FINISH)
 		job_set_note(j, "did not stop when asked: %s",
 			     j->attempt->dumped_us ? "forced" : "killed");
-	else if (*j->engine.fault_text)
+	else if (f->end == ENGINE_FAULTED)
 		job_set_note(j, "%s", j->engine.fault_text);
 }
 
@@ -223,6 +225,7 @@ static void on_ended(void *arg, const struct cell_end *end)
 	j->engine.execs = 0;
 	j->engine.final.execs = 0;
 	add_counters(j, &end->last);
+	j->cells_us += clock_mono_us() - a->launched_us;
 	job_judge(j, end);
 	a->cell = NULL; /* freed when we return */
 	if (j->last_failure != FAILURE_NONE)

@@ -98,6 +98,8 @@ void job_row(struct job *j, uint64_t now_us, struct target_row *ret)
 	    .note = j->note,
 	    .wall_us = job_wall_us(j, now_us),
 	};
+	ret->cells_us = j->cells_us;
+	ret->start_us = j->start_us;
 	row_usage(j, ret);
 	row_engine(j, ret);
 	row_findings(j, ret);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* Kept free of target output, for our own lines. */
-enum { NOTE_ROOM = 16384, NOTE_MAX = 512 };
+enum { NOTE_ROOM = 16384, NOTE_MAX = 4096 };
 
 int joblog_open(struct joblog *l, int dirfd, const char *name, uint64_t cap, struct err *e)
 {

@@ -30,7 +30,8 @@ teardown() { e2e_teardown; }
 }
 
 @test "a crash is saved, and fuzzing goes on with the time that is left" {
-	fuzz crash_fuzzer 8
+	config '"max_crashes": 3'
+	fuzz crash_fuzzer 60
 	[ "$(failures crash)" -ge 1 ]
 	[ "$(artifacts crash)" -ge 1 ]
 	[ "$(value restarts)" -ge 1 ]
@@ -42,29 +43,32 @@ teardown() { e2e_teardown; }
 }
 
 @test "--fail-on-crash exits with 1 when there was one, else 0" {
-	fuzz crash_fuzzer 6 --fail-on-crash
+	config '"max_crashes": 1'
+	fuzz crash_fuzzer 60 --fail-on-crash
 	[ "$status" -eq 1 ]
 	fuzz healthy_fuzzer 2 --fail-on-crash
 	[ "$status" -eq 0 ]
 }
 
 @test "a leak is a leak" {
-	fuzz leak_fuzzer 10
+	config '"max_crashes": 1'
+	fuzz leak_fuzzer 60
 	[ "$(failures leak)" -ge 1 ]
 	[ "$(artifacts leak)" -ge 1 ]
 }
 
 @test "an input that hangs is saved as a timeout" {
-	config '"timeout": "2s"'
-	fuzz timeout_fuzzer 30
+	config '"timeout": "2s", "max_crashes": 1'
+	fuzz timeout_fuzzer 60
 	[ "$(failures timeout)" -ge 1 ]
 	[ "$(artifacts timeout)" -ge 1 ]
 }
 
 @test "undefined behaviour and uninitialised memory are crashes too" {
-	fuzz ub_fuzzer 8
+	config '"max_crashes": 1'
+	fuzz ub_fuzzer 60
 	[ "$(failures crash)" -ge 1 ]
-	fuzz uninit_fuzzer 8
+	fuzz uninit_fuzzer 60
 	[ "$(failures crash)" -ge 1 ]
 }
 
@@ -79,7 +83,7 @@ teardown() { e2e_teardown; }
 	mkdir "$WORK/out"
 	cp "$TARGETS"/{healthy,cpuhog,forge,magic}_fuzzer "$WORK/out"
 	run timeout $((300 * SLOW)) "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$WORK/out" \
-		--workers 2 --max-total-time $((20 * TIMES))s
+		--workers 2 --max-total-time $((16 * TIMES))s
 	echo "$output"
 	[ "$status" -eq 0 ]
 	LOGS=$(last_logs)

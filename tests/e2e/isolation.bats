@@ -18,21 +18,22 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 	sleep 300 3>&- &
 	outside=$!
 	config '"env": {"PLANTED_PID": "'$outside'"}'
-	fuzz escape_fuzzer 10
+	fuzz escape_fuzzer 6
 	kill "$outside"
 	[ "$(grep -c '^planted: ' "$LOGS/$TARGET.log")" -ge 10 ]
 	[ -z "$(successes)" ]
 }
 
 @test "a forbidden system call is refused, named, and its input saved" {
-	fuzz syscall_fuzzer 8
+	config '"max_crashes": 1'
+	fuzz syscall_fuzzer 60
 	[[ $(value syscalls_refused) == *bpf* ]]
 	[ "$(failures syscall)" -ge 1 ]
 	[ "$(artifacts crash)" -ge 1 ]
 }
 
 @test "system calls of the other ABI are no way around" {
-	fuzz syscall32_fuzzer 8
+	fuzz syscall32_fuzzer 5
 	[ -z "$(successes)" ]
 }
 
@@ -43,13 +44,13 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 		cp "$WORK/s" "$STATE/corpus/eatcorpus_fuzzer/$(sha1sum <"$WORK/s" | cut -d' ' -f1)"
 	done
 	before=$(cd "$STATE/corpus/eatcorpus_fuzzer" && sha1sum -- *)
-	fuzz eatcorpus_fuzzer 6
+	fuzz eatcorpus_fuzzer 4
 	[ "$(value fuzzed)" = true ]
 	(cd "$STATE/corpus/eatcorpus_fuzzer" && echo "$before" | sha1sum -c --quiet)
 }
 
 @test "printing like the engine gives no verdict" {
-	fuzz forge_fuzzer 6
+	fuzz forge_fuzzer 4
 	[ "$(value reason)" = time-limit ]
 	[ "$(value failures_total)" -eq 0 ]
 }

@@ -33,12 +33,14 @@ limit=$((256 * 1024 * 1024))
 }
 
 @test "memory that a child takes counts, and cannot pass the limit" {
-	fuzz membomb_child_fuzzer 20
+	config '"max_crashes": 1'
+	fuzz membomb_child_fuzzer 60
 	[ "$(value memory_peak_bytes)" -le "$limit" ]
 	[ "$(value failures_total)" -ge 1 ]
 }
 
 @test "one huge malloc is an out-of-memory finding" {
-	fuzz bigmalloc_fuzzer 20
+	config '"max_crashes": 1'
+	fuzz bigmalloc_fuzzer 60
 	[ "$(failures oom)" -ge 1 ]
 }

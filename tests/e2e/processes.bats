@@ -5,20 +5,20 @@ setup() { e2e_setup; }
 teardown() { e2e_teardown; }
 
 @test "a fork bomb ends at pids.max, and is a finding" {
-	config '"pids": 32'
-	fuzz forkbomb_fuzzer 30
+	config '"pids": 32, "max_crashes": 1'
+	fuzz forkbomb_fuzzer 60
 	[ "$(value forks_refused)" -ge 1 ]
 	[ "$(failures pids)" -ge 1 ]
 }
 
 @test "a thread bomb ends at pids.max, and is a finding" {
-	config '"pids": 32'
-	fuzz threadbomb_fuzzer 30
+	config '"pids": 32, "max_crashes": 1'
+	fuzz threadbomb_fuzzer 60
 	[ "$(value forks_refused)" -ge 1 ]
 }
 
 @test "a CPU hog gets its one CPU and no more" {
-	fuzz cpuhog_fuzzer 10
+	fuzz cpuhog_fuzzer 5
 	wall=$(value wall_seconds) cpu=$(value cpu_seconds)
 	echo "cpu $cpu of wall $wall"
 	awk -v c="$cpu" -v w="$wall" 'BEGIN { exit !(c <= w * 1.1 + 0.5) }'

@@ -32,7 +32,7 @@ teardown() { e2e_teardown; }
 }
 
 @test "a target that closes stderr is not taken for a fuzzed one" {
-	fuzz silent_fuzzer 10
+	fuzz silent_fuzzer 4
 	[ "$status" -eq 5 ]
 	[ "$(value fuzzed)" = false ]
 }

@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# make bench: what cells cost, against a bare baseline in the same run.
+#
+#   1. throughput: the same target, seed and -runs, bare and in a cell, alternating
+#   2. start: from "decided to start" to the first line, against bare `crun run`
+#   3. fuzzcell's own CPU and memory while 2, 16 and 64 cells run
+#
+# usage: [B=build] [PAIRS=5] [RUNS=2000000] [SECONDS_EACH=30] ci/bench.sh
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+B=$(realpath "${B:-build}")
+pairs=${PAIRS:-5}
+runs=${RUNS:-2000000}
+each=${SECONDS_EACH:-30}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+chmod 0755 "$tmp"
+
+# One target without seeds or dictionary: the same inputs in the same order.
+mkdir "$tmp/targets"
+cp "$B/targets/healthy_fuzzer" "$tmp/targets/"
+
+state() { # DEFAULTS [RUN]: a fresh state directory
+	rm -rf "$tmp/state"
+	mkdir "$tmp/state"
+	printf '{"run": {"disk_reserve": "64MiB"%s}, "defaults": {%s}}\n' "${2:+, $2}" "$1" \
+		>"$tmp/state/config.json"
+}
+
+run() {
+	"$B/fuzzcell" run --plain --state-dir "$tmp/state" "$@" >"$tmp/out" || {
+		cat "$tmp/out"
+		exit 1
+	}
+	logs=$(echo "$tmp"/state/logs/*)
+}
+
+value() { # KEY FILE
+	sed -n 's/^ *"'"$1"'": \([^,]*\),\{0,1\}$/\1/p' "$2" | head -n 1
+}
+
+now() { date +%s.%N; }
+calc() { awk "BEGIN { printf \"$1\", $2 }"; }
+median() { sort -n | awk '{ v[NR] = $1 } END { print (NR % 2) ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+
+in_cell() {
+	state "\"memory\": \"512MiB\", \"seed\": 1, \"runs\": $runs, \"max_time\": \"20m\", \"plateau\": \"none\""
+	run --targets "$tmp/targets"
+	value cell_seconds "$logs/healthy_fuzzer.stats"
+}
+
+# The command line that the cell had, with the host's paths.
+bare() {
+	local command start
+	mkdir -p "$tmp/bare/corpus" "$tmp/bare/artifacts" "$tmp/bare/seeds"
+	command=$(sed -n 's/^\[fuzzcell\] command: //p' "$tmp/command" | head -n 1 |
+		sed "s#/target/#$tmp/targets/#; s#/work/corpus#$tmp/bare/corpus#g;
+			s#/work/artifacts#$tmp/bare/artifacts#g; s#/seeds/0#$tmp/bare/seeds#g")
+	start=$(now)
+	# shellcheck disable=SC2086 # a command line, as it was noted
+	env -i $command >"$tmp/bare.log" 2>&1
+	calc %.6f "$(now) - $start"
+	rm -rf "$tmp/bare"
+}
+
+echo "1. throughput: healthy_fuzzer, -seed=1 -runs=$runs, $pairs pairs"
+in_cell >/dev/null # warm caches; its log has the command
+cp "$logs/healthy_fuzzer.log" "$tmp/command"
+: >"$tmp/ratios"
+for i in $(seq "$pairs"); do
+	b=$(bare)
+	c=$(in_cell)
+	calc "   pair $i: bare %.0f exec/s, " "$runs / $b"
+	calc 'cell %.0f exec/s, ' "$runs / $c"
+	calc 'ratio %.3f\n' "$b / $c"
+	calc '%.6f\n' "$b / $c" >>"$tmp/ratios"
+done
+printf '   cell : bare, median of %d pairs: %.3f (aim: 0.98 or better)\n' "$pairs" "$(median <"$tmp/ratios")"
+
+echo '2. start, from "decided to start" to the first line'
+"$B/bench/start"
+
+echo "3. fuzzcell itself, while cells run for $each s"
+for n in 2 16 64; do
+	{
+		printf '{"targets": ['
+		for i in $(seq "$n"); do
+			printf '%s{"name": "copy%d", "binary": "targets/healthy_fuzzer"}' "${sep:-}" "$i"
+			sep=,
+		done
+		printf ']}'
+		sep=
+	} >"$tmp/manifest.json"
+	state '"memory": "256MiB", "plateau": "none"'
+	run --targets "$tmp/manifest.json" --workers "$n" --max-total-time "${each}s"
+	printf '   %2d cells: %.2f %% of one core, peak %.1f MiB\n' "$n" \
+		"$(calc %.6f "100 * $(value own_cpu_seconds "$logs/summary.json") / $(value elapsed_seconds "$logs/summary.json")")" \
+		"$(calc %.6f "$(value own_peak_rss_bytes "$logs/summary.json") / 1048576")"
+done
+echo '   (aim: under 1 % of one core for 16 cells, under 20 MiB)'
