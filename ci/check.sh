@@ -133,7 +133,7 @@ tap_of() {
 
 vm_start() {
 	begin 'vm: starts in the background'
-	timeout --kill-after=30 3000 "$make" B="$B" vm </dev/null >"$out/vm.log" 2>&1 &
+	timeout --kill-after=30 3000 "$make" -s B="$B" vm </dev/null >"$out/vm.log" 2>&1 &
 	vm_pid=$!
 	vm_began=$(date +%s)
 }
@@ -174,18 +174,18 @@ part() {
 	case $1 in
 	deps) single deps 1200 ci/deps.sh check ;;
 	lint) printed lint 600 env B="$B" ci/lint.sh quick ;;
-	build) single build 600 "$make" -j2 B="$B" all ;;
+	build) single build 600 "$make" -s -j2 B="$B" all ;;
 	unit)
-		single unit-build 900 "$make" -j2 B="$B" unit-built
-		proved unit 900 "$make" B="$B" unit
+		single unit-build 900 "$make" -s -j2 B="$B" unit-built
+		proved unit 900 "$make" -s B="$B" unit
 		;;
 	e2e)
-		single targets 900 "$make" -j2 B="$B" targets
-		printed e2e 2400 "$make" B="$B" e2e
+		single targets 900 "$make" -s -j2 B="$B" targets
+		printed e2e 2400 "$make" -s B="$B" e2e
 		;;
 	vm-start) vm_start ;;
-	unit-san) proved unit-san 1800 "$make" -j2 B="$B" unit-san ;;
-	unit-clang) proved unit-clang 1800 "$make" -j2 B="$B" unit-clang ;;
+	unit-san) proved unit-san 1800 "$make" -s -j2 B="$B" unit-san ;;
+	unit-clang) proved unit-clang 1800 "$make" -s -j2 B="$B" unit-clang ;;
 	analyse) printed analyse 3000 env B="$B" ci/lint.sh slow ;;
 	vm-end) vm_end ;;
 	*)

@@ -91,7 +91,7 @@ manual() {
 }
 
 built() {
-	"$make" -j2 "$@"
+	"$make" -s -j2 "$@"
 }
 
 no_fault_points() {
