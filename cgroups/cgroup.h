@@ -87,7 +87,8 @@ int cgroup_enter(const struct cgroup *cg);
 
 /* Kills everything in the group, at once, whatever it does to signals. */
 MUST_CHECK int cgroup_kill(struct cgroup *cg, struct err *e);
-/* Stop and continue all its processes (time frozen is no CPU time). */
+/* Stop and continue all its processes (time frozen is no CPU time).  It takes a
+ * moment; what waits at the memory mark stands already. */
 MUST_CHECK int cgroup_freeze(struct cgroup *cg, bool frozen, struct err *e);
 
 /* Removes the group and frees cg; -EBUSY while something lives in it (then cg
@@ -101,9 +102,12 @@ struct cgroup_stall { /* PSI totals, microseconds since the group began */
 /* Totals since the group was made, from descriptors held open. */
 struct cgroup_counters {
 	uint64_t usage_us, user_us, system_us; /* CPU time */
-	uint64_t throttled_us;		       /* kept from running by the quota */
-	uint64_t mem_now, mem_peak;	       /* bytes */
-	uint64_t mem_high_events;	       /* times the high mark was passed */
+	/* Kept from running by the quota, as the kernel counts it.  Linux 6.18 counts
+	 * next to nothing: there, cpu.full_us has this time (with the waits for a CPU
+	 * that others use). */
+	uint64_t throttled_us;
+	uint64_t mem_now, mem_peak; /* bytes */
+	uint64_t mem_high_events;   /* times the high mark was passed */
 	uint64_t oom_kills; /* by the kernel, for memory; unified: one kill may count twice */
 	uint64_t pids_now, pids_refused;     /* forks refused by pids_max */
 	struct cgroup_stall cpu, memory, io; /* 0 where the machine has no PSI */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/cgroups/bench.h"
 
+#include "cgroups/stat.h"
+
 static const struct cgroup_limits usual = {
     .memory_max = 64 * MIB,
     .cpu_milli = 500,
@@ -105,24 +107,25 @@ static void test_cpu(void **state)
 	pid_t pid;
 
 	(void)state;
-	/* Two hogs on half a CPU, until they have used 200 ms of it. */
+	/* Two hogs on half a CPU, until they have used 400 ms of it. */
 	pid = bench_run(cg, "while :; do :; done & while :; do :; done");
 	do {
 		(void)poll(NULL, 0, 5);
 		c = bench_read(cg);
-	} while (c.usage_us < 200000 && clock_mono_us() - us < 60 * USEC_PER_SEC);
+	} while (c.usage_us < 400000 && clock_mono_us() - us < 60 * USEC_PER_SEC);
 	us = clock_mono_us() - us;
 	assert_true(c.populated);
 	assert_int_equal(c.pids_now, 2);
 	bench_ok(cgroup_kill(cg, &e), &e);
 	bench_wait(pid);
-	assert_true(c.usage_us >= 200000);
+	assert_true(c.usage_us >= 400000);
 	print_message("# cpu: %llu us used in %llu us, throttled %llu us\n",
 		      (unsigned long long)c.usage_us, (unsigned long long)us,
 		      (unsigned long long)c.throttled_us);
-	/* One whole period may be spent before the first refill. */
-	assert_true(c.usage_us <= us / 2 + 60000);
-	assert_true(c.throttled_us > 0);
+	/* Without a quota two hogs use twice the time that passes.  A late tick
+	 * overdraws the quota, which later periods pay back. */
+	assert_true(c.usage_us <= us / 4 * 3 + 100000);
+	assert_true(c.throttled_us > 0 || c.cpu.full_us > 0); /* Linux 6.18: see the header */
 	assert_true(c.user_us > 0 && c.user_us + c.system_us <= c.usage_us + 20000);
 	bench_remove(cg);
 	bench_close(t);
@@ -182,6 +185,25 @@ static void test_kill(void **state)
 	bench_close(t);
 }
 
+static void wait_frozen(void)
+{
+	char path[4300], text[256];
+	uint64_t frozen = 0;
+
+	(void)snprintf(path, sizeof(path), "%s/freeze/cgroup.events", cgroup_tree_path(bench_tree));
+	while (!frozen) {
+		struct pollfd p = {.fd = open(path, O_RDONLY | O_CLOEXEC), .events = POLLPRI};
+		ssize_t n = pread(p.fd, text, sizeof(text), 0);
+
+		assert_true(n > 0);
+		assert_true(
+		    cg_stat_keyed((struct slice){text, (size_t)n}, SLICE("frozen"), &frozen));
+		if (!frozen)
+			assert_int_equal(poll(&p, 1, 10000), 1);
+		close(p.fd);
+	}
+}
+
 static void test_freeze(void **state)
 {
 	struct cgroup_tree *t = bench_open(false);
@@ -195,7 +217,7 @@ static void test_freeze(void **state)
 	while (bench_read(cg).usage_us < 10000)
 		(void)poll(NULL, 0, 1);
 	bench_ok(cgroup_freeze(cg, true, &e), &e);
-	(void)poll(NULL, 0, 50); /* until it stands; then no more time is used */
+	wait_frozen(); /* then no more time is used */
 	a = bench_read(cg);
 	(void)poll(NULL, 0, 100);
 	b = bench_read(cg);
@@ -211,20 +233,26 @@ static void test_freeze(void **state)
 	bench_close(t);
 }
 
+/* The best of some rounds: others use this machine, too. */
 static void test_read_is_cheap(void **state)
 {
 	struct cgroup_tree *t = bench_open(false);
 	struct cgroup *cg = make(t, "read", &usual);
-	uint64_t us = clock_mono_us();
-	enum { N = 2000 };
+	enum { ROUNDS = 30, N = 100, MAX_US = 30 };
+	uint64_t best = UINT64_MAX;
 	const char *slow = getenv("FUZZCELL_TEST_SLOW");
 
 	(void)state;
-	for (int i = 0; i < N; i++)
-		(void)bench_read(cg);
-	us = clock_mono_us() - us;
-	print_message("# cgroup_read: %.1f us\n", (double)us / N);
-	assert_true(us < (uint64_t)N * 30 * (slow ? 20 : 2)); /* 2: this machine is shared */
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t us = clock_mono_us();
+
+		for (int k = 0; k < N; k++)
+			(void)bench_read(cg);
+		us = clock_mono_us() - us;
+		best = us < best ? us : best;
+	}
+	print_message("# cgroup_read: %.1f us\n", (double)best / N);
+	assert_true(best < N * MAX_US * (slow ? 20 : 1));
 	bench_remove(cg);
 	bench_close(t);
 }
