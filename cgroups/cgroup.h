@@ -43,7 +43,9 @@ struct cgroup_tree_opts {
 	 * caller holds a lock); [a-z0-9-], at most 40 bytes. */
 	const char *instance;
 	/* When we die, a small process of its own kills what is left and removes
-	 * it.  Without, the next cgroup_tree_open() of this instance does. */
+	 * it.  Without, the next cgroup_tree_open() of this instance does.  (A child
+	 * that is forked and never executes anything holds the keeper's socket, and
+	 * keeps it waiting as long as it lives.) */
 	bool keeper;
 };
 
@@ -102,9 +104,9 @@ struct cgroup_stall { /* PSI totals, microseconds since the group began */
 /* Totals since the group was made, from descriptors held open. */
 struct cgroup_counters {
 	uint64_t usage_us, user_us, system_us; /* CPU time */
-	/* Kept from running by the quota, as the kernel counts it.  Linux 6.18 counts
-	 * next to nothing: there, cpu.full_us has this time (with the waits for a CPU
-	 * that others use). */
+	/* Kept from running by the quota, as the kernel counts it.  Linux 6.18 with cpu
+	 * on v1 sometimes counts next to nothing (0 of 1 s was seen); cpu.full_us then
+	 * has this time, with the waits for CPUs that others use. */
 	uint64_t throttled_us;
 	uint64_t mem_now, mem_peak; /* bytes */
 	uint64_t mem_high_events;   /* times the high mark was passed */

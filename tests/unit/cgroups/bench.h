@@ -3,13 +3,17 @@
 #define TESTS_UNIT_CGROUPS_BENCH_H
 
 /* What the tests on real control groups share: a tree of the test's own, and
- * children in its groups.  Nothing stays behind, whatever fails: the
- * teardown (bench_done) sweeps. */
+ * children in its groups.  Nothing stays behind, whatever fails: the teardown
+ * (bench_done) sweeps, and so does the keeper when the test itself is killed.
+ *
+ * A child takes a bounded amount of everything: a limit that does not work must
+ * fail its test, not the machine. */
 #include "tests/unit/unit.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/proc.h"
-#include "cgroups/cgroup.h"
+#include "cgroups/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,8 +84,11 @@ static inline pid_t bench_fork(struct cgroup *cg, int (*fn)(void *arg), void *ar
 {
 	pid_t pid = fork();
 
-	if (pid == 0)
+	if (pid == 0) {
+		/* Not executed, so nothing closes it: it would keep the keeper waiting. */
+		close_p(&bench_tree->keeper_fd);
 		_exit(cgroup_enter(cg) < 0 ? 120 : fn(arg));
+	}
 	assert_true(pid > 0);
 	return pid;
 }

@@ -80,7 +80,7 @@ static void test_open(void **state)
 
 static void test_new(void **state)
 {
-	struct cgroup_tree *t = bench_open(false);
+	struct cgroup_tree *t = bench_open(true);
 	unsigned before = open_fds(), failed = 0, at;
 	struct err e;
 	int r;
@@ -145,7 +145,7 @@ static void test_operations(void **state)
 	static int (*const ops[])(struct cgroup *, struct err *) = {
 	    op_read, op_freeze, op_populated, op_event, cgroup_kill, cgroup_memory_open,
 	};
-	struct cgroup_tree *t = bench_open(false);
+	struct cgroup_tree *t = bench_open(true);
 	struct cgroup *cg;
 	struct err e;
 	int r;

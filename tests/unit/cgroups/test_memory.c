@@ -46,7 +46,7 @@ static void on_abort(int signo)
 static int hog_with_handler(void *arg)
 {
 	struct sigaction sa = {.sa_handler = on_abort};
-	uint64_t mib = 4096;
+	uint64_t mib = 512;
 
 	report_fd = *(int *)arg;
 	sigaction(SIGABRT, &sa, NULL);
@@ -57,7 +57,7 @@ static int hog_with_handler(void *arg)
  * its first act after the raise is the handler, not one more page. */
 static void test_halt_and_dump(void **state)
 {
-	struct cgroup_tree *t = bench_open(false);
+	struct cgroup_tree *t = bench_open(true);
 	struct cgroup_counters c;
 	struct cgroup *cg;
 	struct err e;
@@ -109,9 +109,9 @@ static void test_halt_and_dump(void **state)
 /* Once opened, the limit itself holds and the kernel's killer works. */
 static void test_limit_after_mark(void **state)
 {
-	struct cgroup_tree *t = bench_open(false);
+	struct cgroup_tree *t = bench_open(true);
 	struct cgroup *cg = make(t);
-	uint64_t mib = 1024;
+	uint64_t mib = 512;
 	struct cgroup_counters c;
 	struct err e;
 	bool halted;
@@ -144,9 +144,9 @@ static void test_limit_after_mark(void **state)
 /* Halted tasks can be killed, and what only is in the page cache does not halt. */
 static void test_kill_halted(void **state)
 {
-	struct cgroup_tree *t = bench_open(false);
+	struct cgroup_tree *t = bench_open(true);
 	struct cgroup *cg = make(t);
-	uint64_t mib = 1024;
+	uint64_t mib = 512;
 	struct err e;
 	pid_t pid;
 	int status;
@@ -163,7 +163,7 @@ static void test_kill_halted(void **state)
 
 static void test_page_cache(void **state)
 {
-	struct cgroup_tree *t = bench_open(false);
+	struct cgroup_tree *t = bench_open(true);
 	struct cgroup *cg = make(t);
 	char name[] = "/var/tmp/fuzzcell-unit-XXXXXX", text[128];
 	int fd = mkstemp(name), status;
@@ -185,7 +185,7 @@ static void test_page_cache(void **state)
 static void test_no_mark(void **state)
 {
 	struct cgroup_limits lim = {.memory_max = 64 * MIB};
-	struct cgroup_tree *t = bench_open(false);
+	struct cgroup_tree *t = bench_open(true);
 	struct cgroup *cg;
 	uint32_t events;
 	struct err e;
