@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <time.h>
 
 enum { MODE_DIR = 0750 };
@@ -51,23 +50,23 @@ static int open_dir(struct state *s, const char *path, struct err *e)
 	return 0;
 }
 
-/* The lock is the kernel's: it goes when the holder dies, so the file may stay. */
+/* The kernel's own lock of this process: it goes when we die, however, and no
+ * child that outlives us by a moment inherits it.  The file may stay. */
 static int take_lock(struct state *s, struct err *e)
 {
-	char text[32] = "";
-	ssize_t n;
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	char text[32];
+	int n;
 
 	s->lock_fd = sys_openat(s->dirfd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0640);
 	if (s->lock_fd < 0)
 		return err_sys(e, "open '%s/lock'", s->path);
-	if (flock(s->lock_fd, LOCK_EX | LOCK_NB) < 0) {
-		if (errno != EWOULDBLOCK)
+	if (fcntl(s->lock_fd, F_SETLK, &whole) < 0) {
+		if (errno != EACCES && errno != EAGAIN)
 			return err_sys(e, "lock '%s/lock'", s->path);
-		n = sys_pread(s->lock_fd, text, sizeof(text) - 1, 0);
-		text[n > 0 ? n : 0] = '\0';
-		text[strcspn(text, "\n")] = '\0';
-		return err_set(e, EBUSY, "another run holds '%s/lock' (process %s)", s->path,
-			       *text ? text : "unknown");
+		(void)fcntl(s->lock_fd, F_GETLK, &whole); /* who: l_pid, 0 when it just went */
+		return err_set(e, EBUSY, "another run holds '%s/lock' (process %d)", s->path,
+			       whole.l_type == F_UNLCK ? 0 : (int)whole.l_pid);
 	}
 	n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
 	if (ftruncate(s->lock_fd, 0) < 0 || sys_write_all(s->lock_fd, text, (size_t)n) < 0)
