@@ -31,22 +31,31 @@ static bool have(int dirfd, const char *name, size_t size)
 	       (uint64_t)st.st_size == size;
 }
 
-static int put(int dirfd, const char *name, const char *p, size_t n, struct err *e)
+static int write_new(int dirfd, const char *tmp, const char *p, size_t n, struct err *e)
 {
-	_autoclose_ int fd = -1;
-	char tmp[NAME_MAX + 1];
-
-	snprintf(tmp, sizeof(tmp), ".%s.new", name);
-	fd = sys_openat(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, MODE_FILE);
+	_autoclose_ int fd =
+	    sys_openat(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, MODE_FILE);
 	if (fd < 0)
 		return err_sys(e, "create '%s'", tmp);
 	if (fchmod(fd, MODE_FILE) < 0) /* whatever the umask said */
 		return err_sys(e, "set the mode of '%s'", tmp);
 	if (sys_write_all(fd, p, n) < 0)
 		return err_sys(e, "write '%s'", tmp);
-	if (sys_renameat(dirfd, tmp, name) < 0)
-		return err_sys(e, "rename '%s' to '%s'", tmp, name);
 	return 0;
+}
+
+static int put(int dirfd, const char *name, const char *p, size_t n, struct err *e)
+{
+	char tmp[NAME_MAX + 1];
+	int r;
+
+	snprintf(tmp, sizeof(tmp), ".%s.new", name);
+	r = write_new(dirfd, tmp, p, n, e);
+	if (r == 0 && sys_renameat(dirfd, tmp, name) < 0)
+		r = err_sys(e, "rename '%s' to '%s'", tmp, name);
+	if (r < 0)
+		(void)unlinkat(dirfd, tmp, 0); /* allow: a full disk needs the room */
+	return r;
 }
 
 int store_file(int from_dirfd, const char *from, int to_dirfd, const char *prefix,
@@ -110,7 +119,7 @@ static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, str
 	int fd = sys_openat(at, dir, O_RDONLY | O_DIRECTORY | (depth ? O_NOFOLLOW : 0), 0);
 
 	if (fd < 0) {
-		if (depth == 0)
+		if (depth == 0 || is_ours(errno))
 			return err_sys(e, "open directory '%s'", dir);
 		w->io->skipped++;
 		return 0;

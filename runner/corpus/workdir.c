@@ -17,9 +17,18 @@ enum { MODE_OURS = 0755, MODE_CELL = 0700 };
 
 static int make_dir(int at, const char *name, mode_t mode, int *ret_fd, struct err *e)
 {
+	_autoclose_ int fd = -1;
+	int r;
+
 	if (sys_mkdirat(at, name, mode) < 0 && errno != EEXIST)
 		return err_sys(e, "make directory '%s'", name);
-	return fs_open_dir(at, name, ret_fd, e);
+	r = fs_open_dir(at, name, &fd, e);
+	if (r < 0)
+		return r;
+	if (fchmod(fd, mode) < 0) /* whatever the umask said: the cell looks into it */
+		return err_sys(e, "set the mode of '%s'", name);
+	*ret_fd = take_fd(&fd);
+	return 0;
 }
 
 /* A directory that the cell may write: its own user's, nobody else's. */
@@ -185,7 +194,8 @@ static int collect_artifact(struct collecting *k, const char *name, struct err *
 		k->sum->failures++;
 		quarantine(k, hex);
 	}
-	return buf_addf(k->names, e, "%s\n", to);
+	r = buf_addf(k->names, e, "%s\n", to);
+	return r == -EFBIG ? 0 : r; /* the list ends there; the artifact is saved */
 }
 
 /* fn for each name in the directory, at most WORKDIR_FILES_MAX of them. */

@@ -58,7 +58,7 @@ struct workdir_found {
 };
 /* Saves, syncs, and only then removes from the working directory.  An input that
  * fails is taken out of seeds/ and quarantined, so that the next cell can start.
- * names: one saved artifact a line. */
+ * names: one saved artifact a line, as many as the buffer holds. */
 MUST_CHECK int workdir_collect(const struct workdir_collect *c, struct workdir_found *ret,
 			       struct buf *names, struct err *e);
 

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "runner/corpus/store.h"
+#include "runner/corpus/workdir.h"
+#include "tests/unit/corpus/files.h"
+
+#include <sys/wait.h>
+
+static struct scratch dir;
+static int from, to;
+
+static int each_setup(void **state)
+{
+	(void)state;
+	dir = (struct scratch)SCRATCH_INIT;
+	scratch_make(&dir);
+	from = make_dir_at(dir.fd, "from");
+	to = make_dir_at(dir.fd, "to");
+	return 0;
+}
+
+static int each_teardown(void **state)
+{
+	(void)state;
+	close(from);
+	close(to);
+	scratch_remove(&dir);
+	return 0;
+}
+
+static void test_names(void **state)
+{
+	struct store_sum sum = {0};
+	char hex[STORE_NAME];
+	struct stat st;
+	struct err e;
+
+	(void)state;
+	umask(077);
+	scratch_write(from, "anything at all\n", "content");
+	assert_int_equal(store_file(from, "anything at all\n", to, NULL, &sum, hex, &e), 0);
+	assert_string_equal(hex, "040f06fd774092478d450774f5ba30c5da78acc8");
+	assert_true(holds(to, hex, "content"));
+	/* The cells' users read it, whatever the umask is. */
+	assert_int_equal(fstatat(to, hex, &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 0644);
+	umask(022);
+	assert_int_equal(store_file(from, "anything at all\n", to, "crash", &sum, hex, &e), 0);
+	assert_true(holds(to, artifact_of("crash", "content"), "content"));
+	assert_int_equal(sum.files, 2);
+	assert_int_equal(sum.bytes, 14);
+
+	/* Again: it is there, and known, and not new. */
+	hex[0] = '\0';
+	assert_int_equal(store_file(from, "anything at all\n", to, NULL, &sum, hex, &e), 0);
+	assert_string_equal(hex, name_of("content"));
+	assert_int_equal(sum.files, 2);
+	scratch_write(from, "empty", "");
+	assert_int_equal(store_file(from, "empty", to, NULL, &sum, hex, &e), 0);
+	assert_true(scratch_has(to, "da39a3ee5e6b4b0d3255bfef95601890afd80709"));
+	assert_int_equal(sum.files, 3);
+	assert_int_equal(sum.skipped, 0);
+	assert_int_equal(entries(to, "."), 3);
+}
+
+/* What a crash of the machine cut is written again, whole. */
+static void test_wrong_size(void **state)
+{
+	struct store_sum sum = {0};
+	char hex[STORE_NAME], tmp[STORE_NAME + 8];
+	struct err e;
+
+	(void)state;
+	scratch_write(from, "a", "content");
+	scratch_write(to, name_of("content"), "con");
+	snprintf(tmp, sizeof(tmp), ".%s.new", name_of("content"));
+	scratch_write(to, tmp, "the longer rest of a predecessor");
+	assert_int_equal(store_file(from, "a", to, NULL, &sum, hex, &e), 0);
+	assert_true(holds(to, hex, "content"));
+	assert_int_equal(sum.files, 1);
+	assert_int_equal(entries(to, "."), 1);
+
+	/* The quick way, for files that the engine named: no trust in a size that
+	 * differs, in a link, or in a name alone. */
+	scratch_write(to, name_of("content"), "");
+	scratch_write(from, name_of("content"), "content");
+	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
+	assert_true(holds(to, name_of("content"), "content"));
+	assert_int_equal(unlinkat(to, name_of("content"), 0), 0);
+	assert_int_equal(symlinkat("../from/a", to, name_of("content")), 0);
+	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
+	assert_int_equal(unlinkat(from, "a", 0), 0);
+	assert_true(holds(to, name_of("content"), "content"));
+	/* Named as another's content, but of another size: it is stored as what it is. */
+	scratch_write(from, name_of("content"), "something else");
+	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
+	assert_true(holds(to, name_of("content"), "content"));
+	assert_true(holds(to, name_of("something else"), "something else"));
+}
+
+static void test_odd(void **state)
+{
+	struct store_sum sum = {0};
+	char secret[64], hex[STORE_NAME] = "x";
+	struct err e;
+
+	(void)state;
+	scratch_write(dir.fd, "secret", "secret");
+	snprintf(secret, sizeof(secret), "%s/secret", dir.path);
+	odd_entries(from, "", secret, (off_t)WORKDIR_INPUT_MAX + 1);
+	sparse_file(from, "largest", (off_t)WORKDIR_INPUT_MAX);
+	assert_int_equal(store_file(from, "link", to, NULL, &sum, hex, &e), 0);
+	assert_string_equal(hex, "");
+	assert_int_equal(store_file(from, "not there", to, NULL, &sum, hex, &e), 0);
+	assert_int_equal(store_file(from, "not/there", to, NULL, &sum, hex, &e), 0);
+	assert_int_equal(store_file(dir.fd, "from", to, NULL, &sum, hex, &e), 0);
+	assert_int_equal(sum.skipped, 4);
+	sum = (struct store_sum){0};
+	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
+	assert_int_equal(sum.skipped, ODD_ENTRIES);
+	assert_int_equal(sum.files, 1);
+	assert_int_equal(sum.bytes, WORKDIR_INPUT_MAX);
+	assert_int_equal(entries(to, "."), 1);
+	assert_false(scratch_has(to, name_of("secret")));
+}
+
+/* A file that we may not read is no reason to stop (in a child: root reads all). */
+static void test_unreadable(void **state)
+{
+	int ws;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid() != 0) {
+		if (getenv("FUZZCELL_MUST_RUN"))
+			fail_msg("this test must run, and needs root");
+		skip();
+	}
+	scratch_write(from, "a", "a");
+	scratch_write(from, "b", "b");
+	close(make_dir_at(from, "d"));
+	assert_int_equal(fchmodat(from, "a", 0, 0), 0);
+	assert_int_equal(fchmodat(from, "b", 0644, 0), 0);
+	assert_int_equal(fchmodat(from, "d", 0, 0), 0);
+	assert_int_equal(fchmod(to, 0777), 0);
+	assert_int_equal(fchmod(dir.fd, 0755), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct store_sum sum = {0};
+		struct err e;
+
+		if (setgid(65534) < 0 || setuid(65534) < 0)
+			_exit(1);
+		if (store_tree(dir.fd, "from", to, &sum, &e) < 0)
+			_exit(2);
+		_exit(sum.files == 1 && sum.skipped == 2 ? 0 : 3);
+	}
+	assert_int_equal(waitpid(pid, &ws, 0), pid);
+	assert_int_equal(ws, 0);
+	assert_true(holds(to, name_of("b"), "b"));
+}
+
+static void test_depth(void **state)
+{
+	struct store_sum sum = {0};
+	char path[64] = "from", file[80];
+	struct err e;
+
+	(void)state;
+	for (unsigned depth = 0; depth < 12; depth++) {
+		snprintf(file, sizeof(file), "%s/file", path);
+		scratch_write(dir.fd, file, path);
+		snprintf(file, sizeof(file), "%s/.hidden", path);
+		scratch_write(dir.fd, file, "hidden");
+		snprintf(path + strlen(path), sizeof(path) - strlen(path), "/d");
+		close(make_dir_at(dir.fd, path));
+	}
+	assert_int_equal(symlinkat("..", from, "d/d/up"), 0);
+	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
+	assert_int_equal(sum.files, 9); /* from itself, and eight below it */
+	assert_int_equal(sum.skipped, 2);
+	assert_false(scratch_has(to, name_of("hidden")));
+	assert_true(holds(to, name_of("from/d/d"), "from/d/d"));
+
+	/* A person's directory may be a link; none at all is an error with its name. */
+	assert_int_equal(symlinkat("from/d", dir.fd, "alias"), 0);
+	assert_int_equal(store_tree(dir.fd, "alias", to, &sum, &e), 0);
+	assert_int_equal(sum.files, 10); /* one deeper */
+	assert_int_equal(store_tree(dir.fd, "none", to, &sum, &e), -ENOENT);
+	assert_string_equal(e.msg, "open directory 'none': No such file or directory");
+}
+
+static void test_many(void **state)
+{
+	struct store_sum sum = {0};
+	char text[32];
+	struct err e;
+
+	(void)state;
+	for (unsigned i = 0; i < 10000; i++) {
+		snprintf(text, sizeof(text), "%u\n", i);
+		scratch_write(from, text, text);
+	}
+	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
+	assert_int_equal(sum.files, 10000);
+	assert_int_equal(entries(to, "."), 10000);
+	sum = (struct store_sum){0};
+	assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
+	assert_int_equal(sum.files, 0);
+	assert_int_equal(sum.skipped, 0);
+	assert_true(holds(to, name_of("9999\n"), "9999\n"));
+}
+
+/* Any failing call is told, leaves nothing half and nothing beside, and what is
+ * stored then makes a second try succeed. */
+static void test_faults(void **state)
+{
+	unsigned at = 1;
+
+	(void)state;
+	scratch_write(from, "a", "first");
+	close(make_dir_at(from, "d"));
+	scratch_write(from, "d/b", "second");
+	for (;; at++) {
+		struct store_sum sum = {0};
+		struct err e = {0};
+		int r;
+
+		(void)unlinkat(to, name_of("first"), 0);
+		(void)unlinkat(to, name_of("second"), 0);
+		fault_arm(at, FAULT_FAIL);
+		r = store_tree(dir.fd, "from", to, &sum, &e);
+		fault_arm(0, FAULT_FAIL);
+		assert_int_equal(sum.skipped, 0);
+		assert_int_equal(entries(to, "."), sum.files);
+		if (r == 0)
+			break;
+		assert_int_equal(r, -e.code);
+		assert_true(*e.msg);
+		assert_int_equal(store_tree(dir.fd, "from", to, &sum, &e), 0);
+		assert_int_equal(sum.files, 2);
+		assert_true(holds(to, name_of("first"), "first"));
+		assert_true(holds(to, name_of("second"), "second"));
+	}
+	assert_true(at > 10);
+	assert_int_equal(entries(to, "."), 2);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
+
+static const struct CMUnitTest tests[] = {
+    CASE(test_names), CASE(test_wrong_size), CASE(test_odd),	CASE(test_unreadable),
+    CASE(test_depth), CASE(test_many),	     CASE(test_faults),
+};
+
+UNIT_MAIN(tests)

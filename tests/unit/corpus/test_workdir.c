@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "runner/corpus/workdir.h"
+#include "tests/unit/corpus/files.h"
+
+#include <sys/wait.h>
+
+static struct scratch dir;
+static int work, corpus, crashes, quarantined;
+
+static int each_setup(void **state)
+{
+	(void)state;
+	dir = (struct scratch)SCRATCH_INIT;
+	scratch_make(&dir);
+	work = make_dir_at(dir.fd, "work");
+	corpus = make_dir_at(dir.fd, "corpus");
+	crashes = make_dir_at(dir.fd, "crashes");
+	quarantined = make_dir_at(dir.fd, "quarantine");
+	umask(022);
+	return 0;
+}
+
+static int each_teardown(void **state)
+{
+	(void)state;
+	close(work);
+	close(corpus);
+	close(crashes);
+	close(quarantined);
+	scratch_remove(&dir);
+	return 0;
+}
+
+/* Only root gives files away; for others the cell is themselves. */
+static uid_t cell_uid(void)
+{
+	return geteuid() == 0 ? 0x7f000001 : geteuid();
+}
+
+static struct workdir_prepare preparation(void)
+{
+	return (struct workdir_prepare){.work = work,
+					.target = "t",
+					.uid = cell_uid(),
+					.gid = geteuid() == 0 ? cell_uid() : getegid(),
+					.corpus = corpus};
+}
+
+static void prepare(void)
+{
+	struct workdir_prepare p = preparation();
+	struct workdir_seeds seeds;
+	char note[200];
+	struct err e = {0};
+
+	if (workdir_prepare(&p, &seeds, note, &e) < 0)
+		fail_msg("%s", e.msg);
+}
+
+static struct workdir_collect collection(const char *dumped_kind)
+{
+	return (struct workdir_collect){.work = work,
+					.target = "t",
+					.crashes = crashes,
+					.corpus = corpus,
+					.quarantine = quarantined,
+					.engine = &engine_libfuzzer,
+					.dumped_kind = dumped_kind};
+}
+
+static struct workdir_found collect(const char *dumped_kind, char *names, size_t n)
+{
+	_autobuf_ struct buf b = BUF_INIT(1 << 20);
+	struct workdir_collect c = collection(dumped_kind);
+	struct workdir_found found = {.inputs = 99};
+	struct err e = {0};
+
+	if (workdir_collect(&c, &found, &b, &e) < 0)
+		fail_msg("%s", e.msg);
+	snprintf(names, n, "%s", buf_str(&b));
+	return found;
+}
+
+/* As the engine names it, in the working directory. */
+static const char *fresh(const char *kind, const char *content)
+{
+	static char path[80];
+
+	snprintf(path, sizeof(path), "t/artifacts/%s", artifact_of(kind, content));
+	return path;
+}
+
+static void leave(const char *kind, const char *content)
+{
+	scratch_write(work, fresh(kind, content), content);
+}
+
+static struct stat stat_of(int dirfd, const char *path)
+{
+	struct stat st = {0};
+
+	assert_int_equal(fstatat(dirfd, path, &st, AT_SYMLINK_NOFOLLOW), 0);
+	return st;
+}
+
+static void test_prepare(void **state)
+{
+	struct workdir_prepare p = preparation();
+	struct workdir_seeds seeds;
+	char note[200], linked[64];
+	struct err e;
+
+	(void)state;
+	scratch_write(corpus, name_of("one"), "one");
+	scratch_write(corpus, name_of("two"), "two");
+	scratch_write(corpus, ".half.new", "half");
+	close(make_dir_at(corpus, "directory"));
+	assert_int_equal(workdir_prepare(&p, &seeds, note, &e), 0);
+	assert_string_equal(note, "");
+	assert_int_equal(seeds.files, 2);
+	assert_int_equal(seeds.skipped, 1);
+	assert_int_equal(entries(work, "t"), 3);
+	assert_int_equal(entries(work, "t/seeds"), 2);
+	/* The cell's own, and nobody else's; seeds it only reads. */
+	assert_int_equal(stat_of(work, "t/corpus").st_mode & 07777, 0700);
+	assert_int_equal(stat_of(work, "t/corpus").st_uid, cell_uid());
+	assert_int_equal(stat_of(work, "t/artifacts").st_mode & 07777, 0700);
+	assert_int_equal(stat_of(work, "t/artifacts").st_uid, cell_uid());
+	assert_int_equal(stat_of(work, "t/seeds").st_mode & 07777, 0755);
+	assert_int_equal(stat_of(work, "t/seeds").st_uid, geteuid());
+	snprintf(linked, sizeof(linked), "t/seeds/%s", name_of("one"));
+	assert_int_equal(stat_of(work, linked).st_ino, stat_of(corpus, name_of("one")).st_ino);
+
+	/* Once more, after a pause or a cut: the same. */
+	scratch_write(corpus, name_of("three"), "three");
+	assert_int_equal(workdir_prepare(&p, &seeds, note, &e), 0);
+	assert_int_equal(entries(work, "t/seeds"), 3);
+}
+
+/* The cell is another user: a tight umask must not lock it out of its seeds. */
+static void test_prepare_umask(void **state)
+{
+	(void)state;
+	umask(077);
+	prepare();
+	umask(022);
+	assert_int_equal(stat_of(work, "t").st_mode & 07777, 0755);
+	assert_int_equal(stat_of(work, "t/seeds").st_mode & 07777, 0755);
+	assert_int_equal(stat_of(work, "t/corpus").st_mode & 07777, 0700);
+}
+
+static void test_prepare_seeds(void **state)
+{
+	char a[64], none[64], zip[64];
+	const char *const dirs[] = {a, none, NULL};
+	struct workdir_prepare p = preparation();
+	struct workdir_seeds seeds;
+	char note[200];
+	struct err e;
+	int in;
+
+	(void)state;
+	snprintf(a, sizeof(a), "%s/in-tree", dir.path);
+	snprintf(none, sizeof(none), "%s/none", dir.path);
+	snprintf(zip, sizeof(zip), "%s/t_seed_corpus.zip", dir.path);
+	in = make_dir_at(dir.fd, "in-tree");
+	scratch_write(in, "readable name.png", "png");
+	scratch_write(in, "the same.png", "png");
+	odd_entries(in, "", zip, (off_t)WORKDIR_INPUT_MAX + 1);
+	close(in);
+	scratch_write(dir.fd, "t_seed_corpus.zip", "PK\003\004 this is no archive");
+	p.seed_dirs = dirs;
+	assert_int_equal(workdir_prepare(&p, &seeds, note, &e), 0);
+	assert_int_equal(seeds.files, 1);
+	assert_int_equal(seeds.bytes, 3);
+	assert_int_equal(seeds.skipped, ODD_ENTRIES);
+	assert_non_null(strstr(note, none));
+	assert_int_equal(entries(work, "t/seeds"), 1);
+	/* A damaged archive takes nothing away from the rest. */
+	p.seed_archive = zip;
+	p.seed_dirs = NULL;
+	assert_int_equal(workdir_prepare(&p, &seeds, note, &e), 0);
+	assert_non_null(strstr(note, "t_seed_corpus.zip"));
+	assert_int_equal(entries(work, "t/seeds"), 1);
+}
+
+static void test_prepare_faults(void **state)
+{
+	unsigned at = 1;
+
+	(void)state;
+	scratch_write(corpus, name_of("one"), "one");
+	for (;; at++) {
+		struct workdir_prepare p = preparation();
+		struct workdir_seeds seeds;
+		struct err e = {0};
+		char note[200];
+		int r;
+
+		fault_arm(at, FAULT_FAIL);
+		r = workdir_prepare(&p, &seeds, note, &e);
+		fault_arm(0, FAULT_FAIL);
+		if (r == 0)
+			break;
+		assert_int_equal(r, -e.code);
+		assert_memory_equal(e.msg, "prepare 't': ", 13);
+		assert_int_equal(fs_remove_tree(work, "t", &e), 0);
+	}
+	assert_true(at > 5);
+	assert_int_equal(entries(work, "t/seeds"), 1);
+	assert_true(holds(corpus, name_of("one"), "one"));
+}
+
+static void test_collect(void **state)
+{
+	char names[256];
+	struct workdir_found f;
+
+	(void)state;
+	scratch_write(corpus, name_of("old"), "old");
+	prepare();
+	f = collect(NULL, names, sizeof(names)); /* nothing */
+	assert_int_equal(f.inputs + f.input_bytes + f.failures + f.skipped, 0);
+	assert_string_equal(names, "");
+	assert_false(scratch_has(crashes, "t"));
+
+	scratch_write(work, "t/corpus/new", "new!");
+	leave("crash", "boom");
+	f = collect(NULL, names, sizeof(names));
+	assert_int_equal(f.inputs, 1);
+	assert_int_equal(f.input_bytes, 4);
+	assert_int_equal(f.failures, 1);
+	assert_int_equal(f.skipped, 0);
+	assert_int_equal(strlen(names), 47);
+	assert_memory_equal(names, artifact_of("crash", "boom"), 46);
+	assert_int_equal(names[46], '\n');
+	assert_true(holds(corpus, name_of("new!"), "new!"));
+	assert_true(holds(corpus, name_of("old"), "old"));
+	assert_int_equal(entries(crashes, "t"), 1);
+	assert_int_equal(entries(work, "t/artifacts"), 0);
+	assert_true(scratch_has(work, "t/corpus/new")); /* the next cell goes on with it */
+
+	/* The same crash again is a failure again, and no second file. */
+	scratch_write(work, fresh("crash", "a forged name"), "boom");
+	f = collect(NULL, names, sizeof(names));
+	assert_int_equal(f.failures, 1);
+	assert_int_equal(f.inputs, 0);
+	assert_int_equal(entries(crashes, "t"), 1);
+}
+
+static void test_kinds(void **state)
+{
+	static const struct {
+		const char *name, *dumped, *kind;
+		bool failure;
+	} t[] = {
+	    {"crash", NULL, "crash", true},
+	    {"timeout", NULL, "timeout", true},
+	    {"oom", NULL, "oom", true},
+	    {"leak", NULL, "leak", true},
+	    {"slow-unit", NULL, "slow-unit", false},
+	    /* Our forced dump: the engine can only call it a crash. */
+	    {"crash", "oom", "oom", true},
+	    {"crash", "timeout", "timeout", true},
+	    {"crash", "slow-unit", "slow-unit", false},
+	    {"leak", "oom", "leak", true},
+	    {"slow-unit", "oom", "slow-unit", false},
+	};
+
+	(void)state;
+	prepare();
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		char path[80], input[32], names[256];
+		struct workdir_found f;
+
+		snprintf(input, sizeof(input), "input %zu", i);
+		leave(t[i].name, input);
+		scratch_write(corpus, name_of(input), input);
+		f = collect(t[i].dumped, names, sizeof(names));
+		print_message("# %s: %s", t[i].name, names);
+		snprintf(path, sizeof(path), "t/%s", artifact_of(t[i].kind, input));
+		assert_true(holds(crashes, path, input));
+		assert_int_equal(f.failures, t[i].failure);
+		/* Slow is not failing: it may go on as a seed. */
+		assert_int_equal(scratch_has(corpus, name_of(input)), !t[i].failure);
+	}
+	assert_int_equal(entries(crashes, "t"), sizeof(t) / sizeof(t[0]));
+}
+
+/* Whatever fails must not be there when the next cell starts, nor be lost. */
+static void test_quarantine(void **state)
+{
+	char names[256], path[64];
+
+	(void)state;
+	scratch_write(corpus, name_of("bad"), "bad");
+	scratch_write(corpus, name_of("good"), "good");
+	prepare();
+	snprintf(path, sizeof(path), "t/corpus/%s", name_of("bad"));
+	scratch_write(work, path, "bad");
+	snprintf(path, sizeof(path), "t/corpus/%s", name_of("found and bad"));
+	scratch_write(work, path, "found and bad");
+	leave("timeout", "bad");
+	leave("oom", "found and bad");
+	assert_int_equal(collect(NULL, names, sizeof(names)).failures, 2);
+	assert_int_equal(entries(work, "t/corpus"), 0);
+	assert_int_equal(entries(work, "t/seeds"), 1);
+	assert_int_equal(entries(corpus, "."), 1);
+	assert_true(holds(corpus, name_of("good"), "good"));
+	snprintf(path, sizeof(path), "t/%s", name_of("bad"));
+	assert_true(holds(quarantined, path, "bad"));
+	assert_int_equal(entries(quarantined, "t"), 1); /* the other one is a new crash only */
+	assert_int_equal(entries(crashes, "t"), 2);
+	prepare();
+	assert_int_equal(entries(work, "t/seeds"), 1);
+}
+
+/* Links lead to files that are not the target's; names are text for terminals. */
+static void test_hostile(void **state)
+{
+	char secret[64], names[256];
+	struct workdir_found f;
+	int at;
+
+	(void)state;
+	scratch_write(dir.fd, "secret", "secret");
+	snprintf(secret, sizeof(secret), "%s/secret", dir.path);
+	prepare();
+	at = open_dir_at(work, "t/artifacts");
+	odd_entries(at, "crash", secret, (off_t)WORKDIR_INPUT_MAX + 1);
+	odd_entries(at, "oom", secret, (off_t)WORKDIR_INPUT_MAX + 1);
+	close(make_dir_at(at, artifact_of("leak", "directory")));
+	scratch_write(at, "no artifact", "x");
+	scratch_write(at, "crash-\n\x1b[2J\nslow-unit-x", "newline");
+	leave("crash", "honest");
+	close(at);
+	at = open_dir_at(work, "t/corpus");
+	odd_entries(at, "", secret, (off_t)WORKDIR_INPUT_MAX + 1);
+	scratch_write(at, "a\nb", "input");
+	close(at);
+	f = collect(NULL, names, sizeof(names));
+	assert_int_equal(f.failures, 1);
+	assert_int_equal(f.inputs, 1);
+	/* All odd ones, the directory, and two names that are no artifacts'. */
+	assert_int_equal(f.skipped, 3 * ODD_ENTRIES + 3);
+	assert_int_equal(strlen(names), 47);
+	assert_null(strchr(names, '\x1b'));
+	assert_int_equal(entries(crashes, "t"), 1);
+	assert_int_equal(entries(corpus, "."), 1);
+	assert_int_equal(entries(work, "t/artifacts"), 0); /* it would all come again */
+	assert_true(holds(dir.fd, "secret", "secret"));
+}
+
+static void test_many(void **state)
+{
+	static char names[1 << 20];
+	struct workdir_found f;
+	char text[16];
+
+	(void)state;
+	prepare();
+	for (unsigned i = 0; i < 10000; i++) {
+		snprintf(text, sizeof(text), "%u", i);
+		leave("crash", text);
+	}
+	f = collect(NULL, names, sizeof(names));
+	assert_int_equal(f.failures, 10000);
+	assert_int_equal(entries(crashes, "t"), 10000);
+	assert_int_equal(entries(work, "t/artifacts"), 0);
+	assert_int_equal(strlen(names), 47 * 10000);
+}
+
+/* More names than the list holds: the list is cut, nothing else is. */
+static void test_names_end(void **state)
+{
+	_autobuf_ struct buf b = BUF_INIT(100);
+	struct workdir_collect c = collection(NULL);
+	struct workdir_found found;
+	struct err e = {0};
+
+	(void)state;
+	prepare();
+	for (char i = '0'; i < '5'; i++) {
+		char text[] = {i, '\0'};
+
+		leave("crash", text);
+	}
+	if (workdir_collect(&c, &found, &b, &e) < 0)
+		fail_msg("%s", e.msg);
+	assert_int_equal(found.failures, 5);
+	assert_int_equal(entries(crashes, "t"), 5);
+	assert_int_equal(entries(work, "t/artifacts"), 0);
+	assert_int_equal(b.n, 2 * 47);
+}
+
+static void test_collect_nothing_there(void **state)
+{
+	_autobuf_ struct buf b = BUF_INIT(100);
+	struct workdir_collect c = collection(NULL);
+	struct workdir_found found = {.inputs = 99};
+	struct err e;
+
+	(void)state;
+	assert_int_equal(workdir_collect(&c, &found, &b, &e), -ENOENT);
+	assert_memory_equal(e.msg, "collect 't': ", 13);
+	assert_int_equal(found.inputs, 99);
+	close(make_dir_at(work, "t")); /* killed while it was laid out */
+	assert_int_equal(workdir_collect(&c, &found, &b, &e), -ENOENT);
+}
+
+static const struct {
+	const char *kind, *content;
+} saved[] = {
+    {"crash", "bad"},
+    {"timeout", "worse"},
+    {"slow-unit", "slow"},
+    {"leak", "leak"},
+};
+
+/* One of everything, for the tests with faults. */
+static void fill(void)
+{
+	char path[64];
+
+	scratch_write(corpus, name_of("old"), "old");
+	scratch_write(corpus, name_of("bad"), "bad");
+	prepare();
+	scratch_write(work, "t/corpus/new", "new");
+	close(make_dir_at(work, "t/corpus/d"));
+	scratch_write(work, "t/corpus/d/newer", "newer");
+	snprintf(path, sizeof(path), "t/corpus/%s", name_of("worse"));
+	scratch_write(work, path, "worse");
+	for (size_t i = 0; i < sizeof(saved) / sizeof(saved[0]); i++)
+		leave(saved[i].kind, saved[i].content);
+	scratch_write(work, "t/artifacts/other", "other");
+}
+
+/* Everything is in one place at least, whole. */
+static void check_nothing_lost(void)
+{
+	char path[80];
+
+	for (size_t i = 0; i < sizeof(saved) / sizeof(saved[0]); i++) {
+		snprintf(path, sizeof(path), "t/%s", artifact_of(saved[i].kind, saved[i].content));
+		assert_true(holds(crashes, path, saved[i].content) ||
+			    holds(work, fresh(saved[i].kind, saved[i].content), saved[i].content));
+	}
+	assert_true(holds(corpus, name_of("old"), "old"));
+	snprintf(path, sizeof(path), "t/%s", name_of("bad"));
+	assert_true(holds(corpus, name_of("bad"), "bad") || holds(quarantined, path, "bad"));
+	assert_true(holds(corpus, name_of("new"), "new") || holds(work, "t/corpus/new", "new"));
+	assert_true(holds(corpus, name_of("newer"), "newer") ||
+		    holds(work, "t/corpus/d/newer", "newer"));
+}
+
+static void check_all_saved(bool bad_may_stay)
+{
+	char path[64];
+
+	check_nothing_lost();
+	assert_int_equal(entries(work, "t/artifacts"), 0);
+	assert_int_equal(entries(crashes, "t"), 4); /* and no rest of a cut copy */
+	assert_true(holds(corpus, name_of("new"), "new"));
+	assert_true(holds(corpus, name_of("newer"), "newer"));
+	assert_false(scratch_has(corpus, name_of("worse")));
+	snprintf(path, sizeof(path), "t/seeds/%s", name_of("bad"));
+	assert_false(scratch_has(work, path));
+	if (bad_may_stay && scratch_has(corpus, name_of("bad")))
+		assert_int_equal(entries(corpus, "."), 4);
+	else
+		assert_int_equal(entries(corpus, "."), 3);
+}
+
+static void again(void **state, bool bad_may_stay)
+{
+	char names[512];
+
+	check_nothing_lost();
+	(void)collect(NULL, names, sizeof(names));
+	check_all_saved(bad_may_stay);
+	each_teardown(state);
+	each_setup(state);
+}
+
+/* The status of a collection that dies at its call number at. */
+static int collect_and_die(unsigned at)
+{
+	pid_t pid = fork();
+	int ws;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct buf b = BUF_INIT(1 << 20);
+		struct workdir_collect c = collection(NULL);
+		struct workdir_found f;
+		struct err e;
+
+		fault_arm(at, FAULT_DIE);
+		_exit(workdir_collect(&c, &f, &b, &e) < 0 ? 1 : 0);
+	}
+	assert_int_equal(waitpid(pid, &ws, 0), pid);
+	assert_true(WIFEXITED(ws));
+	return WEXITSTATUS(ws);
+}
+
+/* Killed at any call: the next collection makes it good. */
+static void test_killed(void **state)
+{
+	unsigned at = 1;
+
+	for (;; at++) {
+		int rc;
+
+		fill();
+		rc = collect_and_die(at);
+		if (rc == 0)
+			break;
+		assert_int_equal(rc, 86);
+		again(state, false);
+	}
+	check_all_saved(false);
+	print_message("# killed at each of %u calls\n", at - 1);
+	assert_true(at > 50);
+}
+
+/* Whether the fault of call number at is still to come. */
+static bool armed(unsigned at)
+{
+	while (at-- > 0)
+		if (fault_hit("nothing", 0))
+			return true;
+	return false;
+}
+
+/* Any call failed: it is told (but for the quarantine, which only tries), and
+ * nothing is lost or taken for saved. */
+static void test_fails(void **state)
+{
+	unsigned told = 0, at;
+
+	for (at = 1;; at++) {
+		struct buf b = BUF_INIT(1 << 20);
+		struct workdir_collect c = collection(NULL);
+		struct workdir_found f;
+		struct err e = {0};
+		bool met;
+		int r;
+
+		fill();
+		c = collection(NULL);
+		fault_arm(at, FAULT_FAIL);
+		r = workdir_collect(&c, &f, &b, &e);
+		met = !armed(at);
+		fault_arm(0, FAULT_FAIL);
+		buf_done(&b);
+		if (r < 0) {
+			assert_int_equal(r, -e.code);
+			assert_memory_equal(e.msg, "collect 't': ", 13);
+			told++;
+		} else if (!met) {
+			break;
+		}
+		again(state, true);
+	}
+	print_message("# %u calls failed, %u were told\n", at - 1, told);
+	assert_true(told > 50);
+	assert_in_range(at - 1 - told, 0, 3); /* the quarantine's own */
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
+
+static const struct CMUnitTest tests[] = {
+    CASE(test_prepare),
+    CASE(test_prepare_umask),
+    CASE(test_prepare_seeds),
+    CASE(test_prepare_faults),
+    CASE(test_collect),
+    CASE(test_kinds),
+    CASE(test_quarantine),
+    CASE(test_hostile),
+    CASE(test_many),
+    CASE(test_names_end),
+    CASE(test_collect_nothing_there),
+    CASE(test_killed),
+    CASE(test_fails),
+};
+
+UNIT_MAIN(tests)
