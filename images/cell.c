@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "images/cell.h"
+#include "images/cell_state.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/proc.h"
 #include "base/sys.h"
 #include "images/crun.h"
-#include "images/host.h"
-#include "images/listener.h"
-#include "images/output.h"
 #include "images/strays.h"
 
 #include <errno.h>
@@ -19,45 +16,6 @@
 
 /* When the last process is dead, the kernel needs some time to let the group go. */
 enum { END_S = 60, RETRY_MS = 20, ADOPT_RETRY_US = 500 };
-
-enum state {
-	STARTING, /* crun runs */
-	ADOPTING, /* it is done; the job's first process is about to become our child */
-	RUNNING,  /* that process runs, and is ours to reap */
-	ENDING,	  /* both are reaped; waits until the group is empty and can be removed */
-	GONE,
-	STATES_
-};
-
-enum event {
-	EV_STARTED, /* crun says that the job runs */
-	EV_ADOPTED, /* its first process is our child */
-	EV_FAILED,  /* neither will be */
-	EV_ENDED,   /* the first process ended */
-	EV_REMOVED, /* the group is removed, or cannot be */
-	EVENTS_
-};
-
-struct cell {
-	struct cell_host *host;
-	char id[64];
-	struct cell_ops ops;
-	void *arg;
-	enum state state;
-	struct cgroup *group;
-	int dir; /* the bundle; -1: none was made */
-	pid_t crun, job;
-	int pidfd;   /* of the first process, while it runs; else -1 */
-	int pending; /* signal that came before we knew that process; 0: none */
-	bool freeze; /* asked for before the job runs */
-	struct source *crun_exit, *job_exit, *events, *memory;
-	struct source *timer; /* the start's deadline, then retries */
-	uint64_t until;	      /* when to stop retrying */
-	const char *cut;      /* why we ended the start ourselves; NULL: we did not */
-	struct output out;
-	struct listener refusals;
-	struct cell_end end;
-};
 
 static void step(struct cell *c, enum event ev);
 
@@ -482,50 +440,4 @@ int cell_start(struct cell_host *h, const struct cell_spec *spec, const struct c
 		return err_wrap(e, "start cell '%s'", spec->id);
 	*ret = take_ptr(&c);
 	return 0;
-}
-
-/* Acting on a cell -------------------------------------------------------- */
-
-int cell_signal(struct cell *c, int signo, struct err *e)
-{
-	if (c->state == STARTING) {
-		c->pending = signo;
-		return 0;
-	}
-	if (c->pidfd < 0)
-		return err_set(e, ESRCH, "cell '%s' runs no job any more", c->id);
-	return proc_kill(c->pidfd, signo, e);
-}
-
-int cell_kill(struct cell *c, struct err *e)
-{
-	if (!c->group)
-		return 0;
-	if (c->state == STARTING && !c->cut)
-		c->cut = "killed while it was starting";
-	return cgroup_kill(c->group, e);
-}
-
-static int gone(const struct cell *c, struct err *e)
-{
-	return err_set(e, ESRCH, "cell '%s' is gone", c->id);
-}
-
-int cell_freeze(struct cell *c, bool frozen, struct err *e)
-{
-	if (c->state < RUNNING) { /* crun would stand as well, and its deadline pass */
-		c->freeze = frozen;
-		return 0;
-	}
-	return c->group ? cgroup_freeze(c->group, frozen, e) : gone(c, e);
-}
-
-int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e)
-{
-	return c->group ? cgroup_read(c->group, ret, e) : gone(c, e);
-}
-
-int cell_memory_open(struct cell *c, struct err *e)
-{
-	return c->group ? cgroup_memory_open(c->group, e) : gone(c, e);
 }

@@ -37,10 +37,23 @@ static bool wanted(const struct list_args *a, const struct target *t)
 	return !a->common.filter || fnmatch(a->common.filter, t->name, 0) == 0;
 }
 
+static void print_notes(const struct list_args *a)
+{
+	const struct target_list *l = &a->common.targets;
+	char text[ESCAPE_MAX];
+
+	for (size_t i = 0; i < l->n_notes; i++)
+		if (l->notes[i].warning || a->all) {
+			printf("%s: %s", l->notes[i].warning ? "warning" : "not taken",
+			       escape(l->notes[i].path, text));
+			printf(": %s\n", escape(l->notes[i].why, text));
+		}
+}
+
 static void print_text(const struct list_args *a)
 {
 	const struct target_list *l = &a->common.targets;
-	char size[UNITS_MAX], text[ESCAPE_MAX];
+	char size[UNITS_MAX];
 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct target *t = &l->v[i];
@@ -51,12 +64,7 @@ static void print_text(const struct list_args *a)
 		       units_size(t->size, size), t->dict ? "  dict" : "",
 		       t->seed_archive ? "  seeds" : "", t->seed_dirs.n ? "  in-tree" : "");
 	}
-	for (size_t i = 0; i < l->n_notes; i++)
-		if (l->notes[i].warning || a->all) {
-			printf("%s: %s", l->notes[i].warning ? "warning" : "not taken",
-			       escape(l->notes[i].path, text));
-			printf(": %s\n", escape(l->notes[i].why, text));
-		}
+	print_notes(a);
 }
 
 static json_t *text_or_null(const char *s)

@@ -44,7 +44,7 @@ static int open_dir(struct state *s, const char *path, struct err *e)
 	s->dirfd = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
 	if (s->dirfd < 0)
 		return err_sys(e, "open state directory '%s'", path);
-	s->path = realpath(path, NULL); /* a person's path, not a target's */
+	s->path = realpath(path, NULL); /* allow: a person's path, not a target's */
 	if (!s->path)
 		return err_sys(e, "resolve state directory '%s'", path);
 	return 0;

@@ -246,4 +246,49 @@ static inline void run_sh(struct seen *s, const char *script)
 	world_close(&w);
 }
 
+static struct seen seen;
+
+static inline void make_dir(const struct world *w, const char *name, uid_t owner, char out[96])
+{
+	(void)snprintf(out, 96, "%s/%s", w->dir, name);
+	assert_int_equal(mkdir(out, 0755), 0);
+	assert_int_equal(chown(out, owner, owner), 0);
+}
+
+static inline void make_file(const char *dir, const char *name, const char *text)
+{
+	char path[160];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	fclose(f);
+	assert_int_equal(chmod(path, 0755), 0);
+}
+
+static inline void remove_file(const char *dir, const char *name)
+{
+	char path[160];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+	assert_int_equal(unlink(path), 0);
+}
+
+static inline void run_until(const char *script, const char *when, void (*then)(struct seen *s))
+{
+	const char *argv[] = {"/bin/sh", "-c", script, NULL};
+	struct cell_spec spec = cell_spec_for("one", argv);
+	struct cell_host_opts o = {0};
+	struct world w;
+
+	memset(&seen, 0, sizeof(seen));
+	seen.when = when;
+	seen.then = then;
+	world_open(&w, &o);
+	run_cell(&w, &seen, &spec);
+	world_close(&w);
+}
+
 #endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Acting on a living cell. */
+#include "base/proc.h"
+#include "images/cell_state.h"
+
+#include <errno.h>
+#include <signal.h>
+
+int cell_signal(struct cell *c, int signo, struct err *e)
+{
+	if (c->state == STARTING) {
+		c->pending = signo;
+		return 0;
+	}
+	if (c->pidfd < 0)
+		return err_set(e, ESRCH, "cell '%s' runs no job any more", c->id);
+	return proc_kill(c->pidfd, signo, e);
+}
+
+int cell_kill(struct cell *c, struct err *e)
+{
+	if (!c->group)
+		return 0;
+	if (c->state == STARTING && !c->cut)
+		c->cut = "killed while it was starting";
+	return cgroup_kill(c->group, e);
+}
+
+static int gone(const struct cell *c, struct err *e)
+{
+	return err_set(e, ESRCH, "cell '%s' is gone", c->id);
+}
+
+int cell_freeze(struct cell *c, bool frozen, struct err *e)
+{
+	if (c->state < RUNNING) { /* crun would stand as well, and its deadline pass */
+		c->freeze = frozen;
+		return 0;
+	}
+	return c->group ? cgroup_freeze(c->group, frozen, e) : gone(c, e);
+}
+
+int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e)
+{
+	return c->group ? cgroup_read(c->group, ret, e) : gone(c, e);
+}
+
+int cell_memory_open(struct cell *c, struct err *e)
+{
+	return c->group ? cgroup_memory_open(c->group, e) : gone(c, e);
+}

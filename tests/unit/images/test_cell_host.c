@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/images/cells.h"
+
+static void refused_calls_are_reported(void **state)
+{
+	(void)state;
+	run_sh(&seen, "unshare -U true 2>/dev/null; /usr/sbin/chroot / true 2>/dev/null; echo on");
+	assert_string_equal(seen.out, "on\n");
+	assert_int_equal(seen.n_refused, 2);
+	assert_string_equal(seen.refused[0], "unshare");
+	assert_string_equal(seen.refused[1], "chroot");
+}
+
+/* As fast as it can ask. */
+static void a_flood_of_refused_calls_waits(void **state)
+{
+	uint64_t begin = clock_mono_us(), took;
+
+	(void)state;
+	run_sh(&seen, "perl -e 'for (1 .. 1000) { socket(my $s, 2, 1, 0) } print \"done\\n\"'");
+	took = clock_mono_us() - begin;
+	assert_string_equal(seen.out, "done\n");
+	assert_int_equal(seen.n_refused, 1000);
+	assert_true(took > 350 * USEC_PER_MSEC); /* 200 a tick */
+}
+
+/* Output ------------------------------------------------------------------- */
+
+static void a_flood_is_read_at_the_rate(void **state)
+{
+	const char *argv[] = {"/bin/sh", "-c", "head -c 1000000 /dev/zero; echo end", NULL};
+	struct cell_spec spec = cell_spec_for("one", argv);
+	struct cell_host_opts o = {.output_bytes_per_s = 1000000};
+	struct world w;
+	uint64_t took;
+
+	(void)state;
+	memset(&seen, 0, sizeof(seen));
+	world_open(&w, &o);
+	run_cell(&w, &seen, &spec);
+	took = clock_mono_us() - seen.first_us;
+	world_close(&w);
+	assert_int_equal(seen.total, 1000004);
+	/* A pipe's worth is read at once at the end, a tick at the beginning. */
+	assert_true(took > 700 * USEC_PER_MSEC);
+}
+
+static void a_flood_without_limit_is_whole(void **state)
+{
+	(void)state;
+	run_sh(&seen, "head -c 20000000 /dev/zero");
+	assert_int_equal(seen.total, 20000000);
+}
+
+/* Many, and crun's own failures -------------------------------------------- */
+
+enum { MANY = 20 };
+
+static void many_at_once(void **state)
+{
+	static struct seen all[MANY];
+	const char *argv[] = {"/bin/sh", "-c",
+			      "sleep 0.2; exit $(awk '{ print $2 - 1700000 }' /proc/self/uid_map)",
+			      NULL};
+	struct cell_host_opts o = {0};
+	struct world w;
+	char id[16];
+
+	(void)state;
+	memset(all, 0, sizeof(all));
+	world_open(&w, &o);
+	for (unsigned i = 0; i < MANY; i++) {
+		struct cell_spec spec;
+
+		(void)snprintf(id, sizeof(id), "cell-%u", i);
+		spec = cell_spec_for(id, argv);
+		spec.uid = spec.gid = CELL_UID + i;
+		start(&w, &all[i], &spec);
+	}
+	run(&w);
+	world_close(&w);
+	for (unsigned i = 0; i < MANY; i++) {
+		assert_int_equal(all[i].ended, 1);
+		assert_int_equal(all[i].end.how, CELL_EXITED);
+		assert_int_equal(all[i].end.code, i);
+	}
+}
+
+static void an_id_is_taken_once(void **state)
+{
+	const char *argv[] = {"/bin/true", NULL};
+	struct cell_spec spec = cell_spec_for("one", argv);
+	static const struct cell_ops ops = {.ended = seen_ended};
+	struct cell_host_opts o = {0};
+	struct cell *second = NULL;
+	struct world w;
+	struct err e;
+
+	(void)state;
+	memset(&seen, 0, sizeof(seen));
+	world_open(&w, &o);
+	start(&w, &seen, &spec);
+	assert_int_equal(cell_start(w.host, &spec, &ops, NULL, &second, &e), -EEXIST);
+	run(&w);
+	world_close(&w);
+	assert_int_equal(seen.end.how, CELL_EXITED); /* the first was left alone */
+	assert_int_equal(seen.end.code, 0);
+}
+
+/* A program of that name which is no crun once it is asked to run something. */
+static void run_fake_crun(const char *body, uint64_t start_us)
+{
+	const char *argv[] = {"/bin/true", NULL};
+	struct cell_spec spec = cell_spec_for("one", argv);
+	struct cell_host_opts o = {.start_us = start_us};
+	char dir[] = "/tmp/fuzzcell-crun-XXXXXX", text[512], path[64];
+	struct world w;
+
+	memset(&seen, 0, sizeof(seen));
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(text, sizeof(text),
+		       "#!/bin/sh\ncase $1 in --version) echo crun version 1.9;; *) %s;; esac\n",
+		       body);
+	make_file(dir, "crun", text);
+	(void)snprintf(path, sizeof(path), "%s/crun", dir);
+	o.crun = path;
+	world_open(&w, &o);
+	run_cell(&w, &seen, &spec);
+	world_close(&w);
+	remove_file(dir, "crun");
+	assert_int_equal(rmdir(dir), 0);
+	assert_int_equal(seen.end.how, CELL_NOT_STARTED);
+}
+
+static void crun_that_fails_is_told(void **state)
+{
+	(void)state;
+	run_fake_crun("sleep 1000", 200000 * slow());
+	assert_string_equal(seen.end.why, "crun did not start the job before the deadline");
+	run_fake_crun("echo 'it broke' > $5; exit 1", 0);
+	assert_string_equal(seen.end.why, "it broke");
+	run_fake_crun("exit 3", 0);
+	assert_string_equal(seen.end.why, "crun ended with status 3 and no message");
+	run_fake_crun("kill -9 $$", 0);
+	assert_string_equal(seen.end.why, "crun was ended by signal 9");
+	run_fake_crun("exit 0", 0); /* and no pid file */
+	assert_non_null(strstr(seen.end.why, "pid"));
+	run_fake_crun("(sleep 1000 & sleep 1000 & sleep 1000) & sleep 1000 & exit 1", 0);
+}
+
+static void a_missing_or_old_crun_is_refused(void **state)
+{
+	struct cell_host_opts o = {.runtime_dir = "/tmp/fuzzcell-never-made",
+				   .crun = "/no/such/crun"};
+	struct cell_host *h = NULL;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(cell_host_new(&o, &h, &e), -ENOENT);
+	assert_non_null(strstr(e.msg, "apt-get install crun"));
+	o.crun = "/bin/echo"; /* prints --version */
+	assert_int_equal(cell_host_new(&o, &h, &e), -EPROTONOSUPPORT);
+	assert_null(h);
+}
+
+static struct source *look_timer;
+static uint64_t usage_before;
+static bool looked;
+
+/* Frozen at latest when the first look comes: from then on it takes no time. */
+static void look(void *arg)
+{
+	struct cgroup_counters now;
+	struct seen *s = arg;
+	struct err e;
+
+	assert_int_equal(cell_read(s->cell, &now, &e), 0);
+	if (!looked) {
+		looked = true;
+		usage_before = now.usage_us;
+		assert_int_equal(loop_set_timer(look_timer, clock_mono_us() + 300000 * slow(), &e),
+				 0);
+		return;
+	}
+	assert_in_range(now.usage_us, usage_before, usage_before + 20000 * slow());
+	assert_int_equal(s->ended, 0);
+	assert_int_equal(cell_freeze(s->cell, false, &e), 0);
+	assert_int_equal(cell_kill(s->cell, &e), 0);
+	source_remove(look_timer);
+}
+
+static void freeze_it(struct seen *s)
+{
+	struct err e;
+
+	looked = false;
+	assert_int_equal(cell_freeze(s->cell, true, &e), 0);
+	assert_int_equal(
+	    loop_add_timer(s->w->loop, clock_mono_us() + 300000 * slow(), look, s, &look_timer, &e),
+	    0);
+}
+
+static void a_frozen_cell_stands(void **state)
+{
+	(void)state;
+	run_until("echo ready; while :; do :; done", "ready", freeze_it);
+	assert_int_equal(seen.end.how, CELL_SIGNALED);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(refused_calls_are_reported),
+    cmocka_unit_test(a_flood_of_refused_calls_waits),
+    cmocka_unit_test(a_flood_is_read_at_the_rate),
+    cmocka_unit_test(a_flood_without_limit_is_whole),
+    cmocka_unit_test(many_at_once),
+    cmocka_unit_test(an_id_is_taken_once),
+    cmocka_unit_test(crun_that_fails_is_told),
+    cmocka_unit_test(a_missing_or_old_crun_is_refused),
+    cmocka_unit_test(a_frozen_cell_stands),
+};
+
+UNIT_MAIN(tests)
