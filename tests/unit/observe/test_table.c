@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "runner/observe/table.h"
+#include "tests/unit/observe/rows.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+static struct target_row rows[ROWS];
+static struct run_view view;
+
+static int each_setup(void **state)
+{
+	(void)state;
+	rows_fill(rows);
+	view = view_of(rows);
+	return 0;
+}
+
+/* Draws; checks what holds for every drawing; the text in out. */
+static unsigned draw(unsigned columns, unsigned lines, char *out, size_t n)
+{
+	_autobuf_ struct buf b = BUF_INIT(1 << 16);
+	struct slice in, line;
+	unsigned drawn = 99, seen = 0;
+	struct err e;
+
+	assert_int_equal(table_draw(&view, columns, lines, &b, &drawn, &e), 0);
+	in = buf_slice(&b);
+	while (scan_line(&in, &line)) {
+		assert_true(line.n <= columns);
+		seen++;
+	}
+	assert_int_equal(seen, drawn);
+	assert_true(drawn <= (lines > 2 ? lines : 2));
+	snprintf(out, n, "%s", buf_str(&b));
+	return drawn;
+}
+
+static void test_order(void **state)
+{
+	static const char *const want[] = {"fuzzes", "ended", "broken", "crashes", "waits"};
+	char text[4096];
+	const char *p = text;
+
+	(void)state;
+	assert_int_equal(draw(200, 40, text, sizeof(text)), 2 + ROWS);
+	for (size_t i = 0; i < ROWS; i++) {
+		char line[64];
+
+		snprintf(line, sizeof(line), "\n%s ", want[i]);
+		p = strstr(p, line);
+		assert_non_null(p);
+	}
+	assert_non_null(strstr(text, "run 20210304-050607  2m00s of 1h00m  1 of 2 workers  "
+				     "3 of 5 targets done\n"));
+	assert_non_null(strstr(text, "startup-failed"));
+	assert_non_null(strstr(text, "100MiB/2GiB")); /* of what runs: now; else the peak */
+	assert_non_null(strstr(text, "200MiB/2GiB"));
+	view.interrupted = true;
+	view.total_us = 0;
+	draw(200, 40, text, sizeof(text));
+	assert_non_null(strstr(text, "  2m00s  1 of 2 workers  3 of 5 targets done  stopping\n"));
+}
+
+/* Whatever the screen: it is not passed, and what runs is seen first. */
+static void test_sizes(void **state)
+{
+	char text[4096];
+
+	(void)state;
+	for (unsigned columns = 1; columns < 160; columns += 13)
+		for (unsigned lines = 1; lines < 10; lines++) {
+			unsigned n = draw(columns, lines, text, sizeof(text));
+			unsigned shown = lines < 2 ? 0 : lines - 2;
+
+			assert_int_equal(n, 2 + (shown < ROWS ? shown : ROWS));
+			if (lines > 2 && columns > 6)
+				assert_non_null(strstr(text, "\nfuzzes"));
+		}
+	view.n_rows = 0;
+	assert_int_equal(draw(80, 24, text, sizeof(text)), 2);
+}
+
+/* The widest values keep to their lines. */
+static void test_wide(void **state)
+{
+	char text[4096], name[129];
+
+	(void)state;
+	memset(name, 'n', sizeof(name) - 1);
+	name[128] = '\0';
+	rows[ROW_FUZZING] = (struct target_row){
+	    .name = name,
+	    .state = "fuzzing",
+	    .wall_us = UINT64_MAX,
+	    .exec_per_s = UINT64_MAX,
+	    .cov = UINT64_MAX,
+	    .ft = UINT64_MAX,
+	    .corpus_units = UINT64_MAX,
+	    .memory_now = UINT64_MAX,
+	    .memory_limit = UINT64_MAX,
+	    .pressure_cpu = 1e300,
+	    .pressure_memory = 12.5,
+	    .failures_total = UINT64_MAX,
+	};
+	assert_int_equal(draw(500, 40, text, sizeof(text)), 2 + ROWS);
+	assert_null(strstr(text, "nnnnnnnnnnnnnnnnnnnnnnnnn")); /* 24 of them */
+	assert_non_null(strstr(text, "999%"));
+}
+
+static void test_faults(void **state)
+{
+	_autobuf_ struct buf b = BUF_INIT(100);
+	struct err e;
+	unsigned n;
+
+	(void)state;
+	assert_int_equal(table_draw(&view, 200, 40, &b, &n, &e), -EFBIG);
+	buf_done(&b);
+	fault_arm(1, FAULT_FAIL);
+	assert_int_equal(table_draw(&view, 200, 40, &b, &n, &e), -ENOMEM);
+	fault_arm(0, FAULT_FAIL);
+}
+
+static size_t all(int fd, char *out, size_t n)
+{
+	ssize_t r = pread(fd, out, n - 1, 0);
+
+	assert_true(r >= 0);
+	out[r] = '\0';
+	return (size_t)r;
+}
+
+/* No terminal: a line for an event, one a minute for what fuzzes, no escapes. */
+static void test_plain(void **state)
+{
+	_autoclose_ int fd = memfd_create("out", MFD_CLOEXEC);
+	struct table t;
+	char text[8192];
+
+	(void)state;
+	table_open(&t, fd, false);
+	assert_false(t.terminal);
+	table_event(&t, &view, SIZE_MAX, "paused");
+	table_event(&t, &view, ROW_FUZZING, "started");
+	table_event(&t, &view, ROW_NOT_FUZZED, "ended");
+	table_event(&t, &view, ROW_DONE, "ended");
+	table_event(&t, &view, 12345, "strange");
+	all(fd, text, sizeof(text));
+	assert_string_equal(text, "[  2m00s] run paused\n"
+				  "[  2m00s] fuzzes started\n"
+				  "[  2m00s] broken ended: startup-failed, no such file\n"
+				  "[  2m00s] ended ended: plateau\n"
+				  "[  2m00s] run strange\n");
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	rows[ROW_FUZZING].cov = 17;
+	for (int i = 0; i < 179; i++)
+		table_second(&t, &view);
+	all(fd, text, sizeof(text));
+	assert_string_equal(text, "[  2m00s] fuzzes fuzzing: cov 17, ft 0, corpus 0, 0 exec/s\n"
+				  "[  2m00s] fuzzes fuzzing: cov 17, ft 0, corpus 0, 0 exec/s\n");
+	table_close(&t);
+	all(fd, text, sizeof(text));
+	assert_null(strchr(text, '\x1b'));
+}
+
+/* A real terminal, 60 wide and 6 high: each drawing takes back the one before. */
+static void test_terminal(void **state)
+{
+	const struct winsize size = {.ws_row = 6, .ws_col = 60};
+	_autoclose_ int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	_autoclose_ int slave = -1;
+	struct table t;
+	char text[16384];
+	ssize_t n;
+
+	(void)state;
+	assert_true(master >= 0);
+	assert_int_equal(grantpt(master), 0);
+	assert_int_equal(unlockpt(master), 0);
+	slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+	assert_true(slave >= 0);
+	assert_int_equal(ioctl(slave, TIOCSWINSZ, &size), 0);
+	table_open(&t, slave, true);
+	assert_false(t.terminal); /* plain on request */
+	table_open(&t, slave, false);
+	assert_true(t.terminal);
+	table_second(&t, &view);
+	assert_int_equal(t.drawn, 5); /* one line is the prompt's */
+	n = read(master, text, sizeof(text) - 1);
+	assert_true(n > 0);
+	text[n] = '\0';
+	assert_null(strchr(text, '\x1b'));
+	assert_non_null(strstr(text, "\nfuzzes"));
+	table_event(&t, &view, ROW_DONE, "ended");
+	n = read(master, text, sizeof(text) - 1);
+	assert_true(n > 0);
+	text[n] = '\0';
+	assert_memory_equal(text, "\x1b[5F\x1b[J[  2m00s] ended ended: plateau\r\nrun ", 42);
+	table_close(&t);
+	assert_int_equal(t.drawn, 0);
+	n = read(master, text, sizeof(text) - 1);
+	assert_int_equal(n, 7);
+	assert_memory_equal(text, "\x1b[5F\x1b[J", 7);
+}
+
+/* Nobody looks any more: that stops nothing. */
+static void test_gone(void **state)
+{
+	struct table t;
+
+	(void)state;
+	table_open(&t, -1, false);
+	table_event(&t, &view, ROW_DONE, "ended");
+	table_second(&t, &view);
+	table_close(&t);
+}
+
+#define CASE(f) cmocka_unit_test_setup(f, each_setup)
+
+static const struct CMUnitTest tests[] = {
+    CASE(test_order), CASE(test_sizes),	   CASE(test_wide), CASE(test_faults),
+    CASE(test_plain), CASE(test_terminal), CASE(test_gone),
+};
+
+UNIT_MAIN(tests)
