@@ -49,6 +49,7 @@ static int text_row(const struct target_row *r, struct buf *out, struct err *e)
 
 static int text_failures(const struct target_row *r, struct buf *out, struct err *e)
 {
+	size_t first = strcspn(r->artifacts, "\n");
 	int rc = buf_addf(out, e, "  %s:", r->name);
 
 	for (size_t i = 0; rc == 0 && i < r->n_failure_names; i++)
@@ -59,9 +60,9 @@ static int text_failures(const struct target_row *r, struct buf *out, struct err
 		rc = buf_addf(out, e, ", %llu restarts%s%s\n", (unsigned long long)r->restarts,
 			      *r->note ? "; last: " : "", r->note);
 	if (rc == 0 && *r->artifacts)
-		rc = buf_addf(out, e, "    saved in crashes/%s: %.*s%s\n", r->name,
-			      (int)strcspn(r->artifacts, "\n"), r->artifacts,
-			      strchr(r->artifacts, '\n')[1] ? ", ..." : "");
+		rc = buf_addf(out, e, "    saved in crashes/%s: %.*s%s\n", r->name, (int)first,
+			      r->artifacts,
+			      r->artifacts[first] && r->artifacts[first + 1] ? ", ..." : "");
 	return rc;
 }
 

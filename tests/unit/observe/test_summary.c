@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "runner/observe/summary.h"
+#include "tests/unit/observe/rows.h"
+
+#include <errno.h>
+
+static struct target_row rows[ROWS];
+static struct run_view view;
+static char *printed;
+
+static int each_setup(void **state)
+{
+	(void)state;
+	rows_fill(rows);
+	view = view_of(rows);
+	return 0;
+}
+
+static int each_teardown(void **state)
+{
+	(void)state;
+	free(printed);
+	printed = NULL;
+	return 0;
+}
+
+/* The text; each line of it printable. */
+static const char *text(void)
+{
+	struct buf b = BUF_INIT(1 << 20);
+	struct err e;
+
+	assert_int_equal(summary_text(&view, &b, &e), 0);
+	free(printed);
+	printed = b.p;
+	for (const char *p = printed; *p; p++)
+		assert_true(*p == '\n' || (*p >= 0x20 && *p < 0x7f));
+	return printed;
+}
+
+/* Printed, read again: what another program gets. */
+static json_t *reread(json_t *take)
+{
+	_autojson_ json_t *j = take;
+	_autofree_ char *s = NULL;
+	json_t *again = NULL;
+	struct err e = {0};
+
+	assert_int_equal(json_print(j, 0, &s, &e), 0);
+	assert_null(strchr(s, '\n')); /* it is a line of the history, too */
+	if (json_parse(slice_of(s), &again, &e) < 0)
+		fail_msg("%s: %s", e.msg, s);
+	return again;
+}
+
+static json_t *summary(void)
+{
+	json_t *j = NULL;
+	struct err e = {0};
+
+	if (summary_json(&view, &j, &e) < 0)
+		fail_msg("%s", e.msg);
+	return reread(j);
+}
+
+static const char *str(const json_t *j, const char *key)
+{
+	return json_string_value(json_object_get(j, key));
+}
+
+static long long num(const json_t *j, const char *key)
+{
+	const json_t *v = json_object_get(j, key);
+
+	assert_true(json_is_integer(v));
+	return json_integer_value(v);
+}
+
+static void test_counts(void **state)
+{
+	(void)state;
+	assert_int_equal(summary_unfuzzed(&view), 1);
+	assert_int_equal(summary_failures(&view), 3);
+	rows[ROW_DONE].unfuzzed = true;
+	rows[ROW_DONE].failures_total = 4;
+	assert_int_equal(summary_unfuzzed(&view), 2);
+	assert_int_equal(summary_failures(&view), 7);
+	view.n_rows = 0;
+	assert_int_equal(summary_unfuzzed(&view), 0);
+	assert_int_equal(summary_failures(&view), 0);
+}
+
+static void test_text(void **state)
+{
+	const char *t = text();
+
+	(void)state;
+	for (size_t i = 0; i < ROWS; i++) {
+		char line[64];
+
+		snprintf(line, sizeof(line), "\n%-28s %-16s ", rows[i].name, rows[i].reason);
+		assert_non_null(strstr(t, line));
+	}
+	assert_non_null(strstr(t, "\nFound\n  crashes: 2 crash 1 timeout, 3 restarts; "
+				  "last: heap-buffer-overflow\n"
+				  "    saved in crashes/crashes: crash-1, ...\n"));
+	assert_non_null(
+	    strstr(t, "\nLook at\n  broken was NOT FUZZED (startup-failed): no such file\n"));
+	assert_non_null(strstr(t, "\nrun 20210304-050607: 5 targets in 2m00s, 3 failures, "
+				  "1 not fuzzed; fuzzcell itself: 0.5% of a CPU, 9MiB\n"));
+}
+
+static void test_text_doubts(void **state)
+{
+	const char *t;
+
+	(void)state;
+	rows[ROW_DONE].refused = "socket (3)";
+	rows[ROW_FUZZING].pids_refused = 7;
+	rows[ROW_CRASHED].starved = 0.5;
+	rows[ROW_CRASHED].artifacts = "crash-1\n";
+	rows[ROW_QUEUED].log_dropped = 12;
+	view.interrupted = true;
+	t = text();
+	assert_non_null(strstr(t, "\n  ended: refused system calls: socket (3)\n"));
+	assert_non_null(strstr(t, "\n  fuzzes: 7 forks or threads refused\n"));
+	assert_non_null(strstr(t, "\n  crashes waited for a CPU 50% of its time\n"));
+	assert_non_null(strstr(t, "\n  waits: 12 bytes of output are not in the log\n"));
+	assert_non_null(strstr(t, "    saved in crashes/crashes: crash-1\n"));
+	assert_non_null(strstr(t, "; ended by a person"));
+
+	/* Nothing to say: no heading without a line. */
+	rows_fill(rows);
+	view.rows = &rows[ROW_DONE];
+	view.n_rows = 1;
+	view.elapsed_us = 0; /* and no division by it */
+	t = text();
+	assert_null(strstr(t, "Found"));
+	assert_null(strstr(t, "Look at"));
+	assert_non_null(strstr(t, "0.0% of a CPU"));
+	view.n_rows = 0;
+	assert_non_null(strstr(text(), ": 0 targets in"));
+	/* A list that was cut in the middle of its first name. */
+	rows_fill(rows);
+	view = view_of(rows);
+	rows[ROW_CRASHED].artifacts = "crash-";
+	assert_non_null(strstr(text(), "saved in crashes/crashes: crash-\n"));
+}
+
+static void test_json(void **state)
+{
+	static const char *const keys[] = {"v",
+					   "run",
+					   "status",
+					   "version",
+					   "commit",
+					   "cgroup_layout",
+					   "started",
+					   "ended",
+					   "elapsed_seconds",
+					   "workers",
+					   "failures",
+					   "not_fuzzed",
+					   "own_cpu_seconds",
+					   "own_peak_rss_bytes",
+					   "targets"};
+	_autojson_ json_t *j = summary();
+	const json_t *targets = json_object_get(j, "targets");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		assert_non_null(json_object_get(j, keys[i]));
+	assert_int_equal(json_object_size(j), sizeof(keys) / sizeof(keys[0]));
+	assert_int_equal(num(j, "v"), 1);
+	assert_string_equal(str(j, "run"), "20210304-050607");
+	assert_string_equal(str(j, "status"), "done");
+	assert_string_equal(str(j, "started"), "2021-03-04T05:06:07Z");
+	assert_string_equal(str(j, "ended"), "2021-03-04T05:08:07Z");
+	assert_int_equal(num(j, "failures"), 3);
+	assert_int_equal(num(j, "not_fuzzed"), 1);
+	assert_int_equal(num(j, "own_peak_rss_bytes"), 9 << 20);
+	assert_true(json_real_value(json_object_get(j, "elapsed_seconds")) > 119.9);
+	assert_int_equal(json_array_size(targets), ROWS);
+	for (size_t i = 0; i < ROWS; i++)
+		assert_string_equal(str(json_array_get(targets, i), "name"), rows[i].name);
+
+	json_decref(j);
+	view.commit = NULL;
+	view.ended_real_us = 0;
+	view.interrupted = true;
+	j = summary();
+	assert_true(json_is_null(json_object_get(j, "commit")));
+	assert_true(json_is_null(json_object_get(j, "ended")));
+	assert_string_equal(str(j, "status"), "stopped");
+}
+
+static void test_target_json(void **state)
+{
+	static const char *const keys[] = {"name",
+					   "reason",
+					   "fuzzed",
+					   "note",
+					   "wall_seconds",
+					   "cell_seconds",
+					   "start_seconds",
+					   "cpu_seconds",
+					   "effective_seconds",
+					   "starved_share",
+					   "execs",
+					   "execs_per_cpu_second",
+					   "cov",
+					   "edges",
+					   "ft",
+					   "corpus_units",
+					   "seeds",
+					   "new_inputs",
+					   "new_input_bytes",
+					   "files_skipped",
+					   "memory_peak_bytes",
+					   "memory_limit_bytes",
+					   "kernel_oom_kills",
+					   "forks_refused",
+					   "syscalls_refused",
+					   "failures",
+					   "failures_total",
+					   "restarts",
+					   "artifacts",
+					   "log_bytes_dropped"};
+	struct target_row *r = &rows[ROW_CRASHED];
+	const json_t *failures, *artifacts;
+	json_t *j = NULL;
+	struct err e;
+
+	(void)state;
+	r->execs = UINT64_MAX;
+	r->oom_kills = 4;
+	r->new_inputs = 5;
+	assert_int_equal(summary_target_json(r, &j, &e), 0);
+	j = reread(j);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (!json_object_get(j, keys[i]))
+			fail_msg("no %s", keys[i]);
+	assert_int_equal(json_object_size(j), sizeof(keys) / sizeof(keys[0]));
+	assert_string_equal(str(j, "reason"), "crashed");
+	assert_true(json_is_true(json_object_get(j, "fuzzed")));
+	assert_int_equal(num(j, "execs"), INT64_MAX); /* JSON's readers have no more */
+	assert_int_equal(num(j, "kernel_oom_kills"), 4);
+	assert_int_equal(num(j, "new_inputs"), 5);
+	assert_int_equal(num(j, "memory_peak_bytes"), 200 << 20);
+	failures = json_object_get(j, "failures");
+	assert_int_equal(json_object_size(failures), 2);
+	assert_int_equal(num(failures, "crash"), 2);
+	assert_int_equal(num(failures, "timeout"), 1);
+	artifacts = json_object_get(j, "artifacts");
+	assert_int_equal(json_array_size(artifacts), 3);
+	assert_string_equal(json_string_value(json_array_get(artifacts, 2)), "timeout-3");
+	json_decref(j);
+}
+
+/* Whatever a target said, the file can be read. */
+static void test_hostile(void **state)
+{
+	static const struct {
+		const char *note, *want;
+	} t[] = {
+	    {"\"}],\n\\ \x1b[2J \x01", "\"}],\n\\ \x1b[2J \x01"},
+	    {"cut in a character \xe2\x82", "(not UTF-8)"},
+	    {"\xff\xfe", "(not UTF-8)"},
+	    {"\xc3\xa9", "\xc3\xa9"},
+	    {"", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		_autojson_ json_t *j = NULL;
+		const json_t *one;
+
+		rows[ROW_DONE].note = t[i].note;
+		rows[ROW_DONE].refused = t[i].note;
+		rows[ROW_DONE].artifacts = "\xff\nok\n";
+		j = summary();
+		one = json_array_get(json_object_get(j, "targets"), ROW_DONE);
+		assert_string_equal(str(one, "note"), t[i].want);
+		assert_string_equal(str(one, "syscalls_refused"), t[i].want);
+		assert_true(json_array_size(json_object_get(one, "artifacts")) >= 1);
+	}
+}
+
+static void test_no_room(void **state)
+{
+	_autobuf_ struct buf b = BUF_INIT(100);
+	struct err e;
+
+	(void)state;
+	assert_int_equal(summary_text(&view, &b, &e), -EFBIG);
+	assert_int_equal(e.code, EFBIG);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
+
+static const struct CMUnitTest tests[] = {
+    CASE(test_counts),	    CASE(test_text),	CASE(test_text_doubts), CASE(test_json),
+    CASE(test_target_json), CASE(test_hostile), CASE(test_no_room),
+};
+
+UNIT_MAIN(tests)
