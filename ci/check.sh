@@ -91,10 +91,14 @@ run() {
 	: >"$out/$part.log" # tail must find it
 	timeout --kill-after=10 "$limit" "$@" </dev/null >"$out/$part.log" 2>&1 &
 	pid=$!
-	tail -f -n +1 -s 0.2 --pid="$pid" "$out/$part.log"
+	# Not a pipe to tee, which a process that stays behind would keep open.  And only
+	# `wait` lets a signal for us through at once.
+	tail -f -n +1 -s 0.2 --pid="$pid" "$out/$part.log" &
+	shown=$!
 	wait "$pid"
 	status=$?
 	pid=
+	wait "$shown"
 	[[ $status -ne 124 ]] || echo "# $part: not finished after $limit s"
 }
 
