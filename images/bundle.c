@@ -21,12 +21,12 @@ enum { BYTES_PER_INODE = 4096, INODES_MIN = 256 };
 
 /* runc's defaults (libcontainer/specconv, "maskedPaths" and "readonlyPaths")
  * below /proc, and what tells of the machine and of nothing that a job needs. */
-static const char *const masked[] = {
-    "/proc/acpi",	   "/proc/asound",	  "/proc/kcore",       "/proc/keys",
-    "/proc/latency_stats", "/proc/timer_list",	  "/proc/timer_stats", "/proc/sched_debug",
-    "/proc/scsi",	   "/proc/sysrq-trigger", "/proc/kallsyms",    "/proc/config.gz",
-    "/proc/pressure"};
-static const char *const readonly[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys"};
+static const char *const masked[] = {"/proc/acpi",	  "/proc/asound",	 "/proc/kcore",
+				     "/proc/keys",	  "/proc/latency_stats", "/proc/timer_list",
+				     "/proc/timer_stats", "/proc/sched_debug",	 "/proc/scsi",
+				     "/proc/kallsyms",	  "/proc/config.gz",	 "/proc/pressure"};
+static const char *const readonly[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
+				       "/proc/sysrq-trigger"};
 static const char *const namespaces[] = {"pid", "network", "ipc", "uts", "mount", "user", "cgroup"};
 
 /* j is taken over.  false: it could not be made, or the list not grown. */

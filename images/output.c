@@ -24,45 +24,44 @@ static uint64_t allowance(struct output *o)
 	return o->per_tick - o->taken;
 }
 
-static void wait_for_tick(struct output *o)
+/* Leaves the pipe alone until then. */
+static void rest_until(struct output *o, uint64_t at_us)
 {
 	struct err e;
 
-	if (loop_set_timer(o->timer, o->tick_at + OUTPUT_TICK_MS * USEC_PER_MSEC, &e) < 0)
+	if (loop_set_timer(o->timer, at_us, &e) < 0)
 		return; /* reads on, too fast */
 	source_remove(o->io);
 	o->io = NULL;
 }
 
-static void on_tick(void *arg)
+static void on_rested(void *arg)
 {
 	struct output *o = arg;
 	struct err e;
 
 	if (o->fd < 0 || o->io)
 		return;
-	o->tick_at = clock_mono_us();
-	o->taken = 0;
 	/* Memory is short: again in a tick, or never. */
 	if (loop_add_io(o->loop, o->fd, EPOLLIN, on_readable, o, &o->io, &e) < 0 &&
-	    loop_set_timer(o->timer, o->tick_at + OUTPUT_TICK_MS * USEC_PER_MSEC, &e) < 0)
+	    loop_set_timer(o->timer, clock_mono_us() + OUTPUT_TICK_MS * USEC_PER_MSEC, &e) < 0)
 		output_stop(o);
 }
 
-/* False at the end and when nothing waits. */
-static bool take(struct output *o, size_t max)
+/* The bytes read; 0 at the end and when nothing waits. */
+static size_t take(struct output *o, size_t max)
 {
 	ssize_t n = sys_read(o->fd, o->room, max < OUTPUT_CHUNK ? max : OUTPUT_CHUNK);
 
 	if (n < 0 && errno == EAGAIN)
-		return false;
+		return 0;
 	if (n <= 0) {
 		output_stop(o);
-		return false;
+		return 0;
 	}
 	o->taken += (uint64_t)n;
 	o->fn(o->arg, (struct slice){o->room, (size_t)n});
-	return true;
+	return (size_t)n;
 }
 
 static void on_readable(void *arg, uint32_t events)
@@ -71,10 +70,13 @@ static void on_readable(void *arg, uint32_t events)
 	uint64_t max = allowance(o);
 
 	(void)events;
-	if (max == 0)
-		wait_for_tick(o);
-	else
-		(void)take(o, max);
+	if (max == 0) {
+		rest_until(o, o->tick_at + OUTPUT_TICK_MS * USEC_PER_MSEC);
+		return;
+	}
+	/* A writer of many short lines would wake us for each: let some gather. */
+	if (take(o, max) < OUTPUT_FEW && o->fd >= 0)
+		rest_until(o, clock_mono_us() + OUTPUT_REST_MS * USEC_PER_MSEC);
 }
 
 int output_start(struct output *o, struct loop *l, int fd, uint64_t per_second, char *room,
@@ -89,7 +91,7 @@ int output_start(struct output *o, struct loop *l, int fd, uint64_t per_second, 
 	}
 	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
 		return err_sys(e, "make the output pipe non-blocking");
-	r = loop_add_timer(l, UINT64_MAX, on_tick, o, &o->timer, e);
+	r = loop_add_timer(l, UINT64_MAX, on_rested, o, &o->timer, e);
 	if (r < 0)
 		return r;
 	return loop_add_io(l, fd, EPOLLIN, on_readable, o, &o->io, e);
@@ -97,7 +99,7 @@ int output_start(struct output *o, struct loop *l, int fd, uint64_t per_second, 
 
 void output_drain(struct output *o)
 {
-	while (o->fd >= 0 && take(o, OUTPUT_CHUNK))
+	while (o->fd >= 0 && take(o, OUTPUT_CHUNK) > 0)
 		;
 }
 

@@ -11,14 +11,15 @@
 /* Reads a pipe from the event loop, no faster than a rate: past it the pipe is
  * left full, and its writers wait, until the next tick.  Nothing sleeps. */
 
-enum { OUTPUT_CHUNK = 65536, OUTPUT_TICK_MS = 100 };
+/* A pipe holds OUTPUT_CHUNK bytes; one that had only few is left alone for a while. */
+enum { OUTPUT_CHUNK = 65536, OUTPUT_FEW = 4096, OUTPUT_TICK_MS = 100, OUTPUT_REST_MS = 50 };
 
 typedef void output_fn(void *arg, struct slice bytes);
 
 struct output {
 	struct loop *loop;
 	struct source *io;    /* NULL while nothing more may be read */
-	struct source *timer; /* the next tick */
+	struct source *timer; /* when to read again */
 	int fd;		      /* -1: the pipe ended */
 	uint64_t per_tick;    /* bytes; 0: no limit */
 	uint64_t tick_at;     /* begin of the tick */

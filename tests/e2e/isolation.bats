@@ -21,6 +21,7 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 	fuzz escape_fuzzer 6
 	kill "$outside"
 	[ "$(grep -c '^planted: ' "$LOGS/$TARGET.log")" -ge 10 ]
+	successes
 	[ -z "$(successes)" ]
 }
 

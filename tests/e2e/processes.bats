@@ -46,10 +46,19 @@ teardown() { e2e_teardown; }
 	[ "$(value new_inputs)" -ge 1 ]
 }
 
+# Every signal that can be blocked is blocked in the target.
+is_deaf() {
+	local p
+	for p in $(cell_processes); do
+		! grep -q '^SigBlk:.*fffffffe' "/proc/$p/status" || return 0
+	done
+	return 1
+}
+
 @test "a second signal ends at once" {
 	config '"grace": "60s"'
 	fuzz_background hang_fuzzer 600
-	wait_until 60 fuzzing_began
+	wait_until 60 is_deaf
 	kill -TERM "$PID"
 	sleep 0.5
 	kill -TERM "$PID"

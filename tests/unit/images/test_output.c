@@ -123,7 +123,9 @@ static void an_end_is_an_end(void **state)
 	assert_int_equal(sys_write_all(p[1], "last", 4), 0);
 	close(p[1]);
 	assert_int_equal(output_start(&o, f.loop, p[0], 0, room, got, &f, &e), 0);
-	assert_int_equal(loop_add_timer(f.loop, clock_mono_us() + 50000, stop, &f, &timer, &e), 0);
+	assert_int_equal(loop_add_timer(f.loop, clock_mono_us() + 10 * OUTPUT_REST_MS * 1000, stop,
+					&f, &timer, &e),
+			 0);
 	assert_int_equal(loop_run(f.loop, &e), 0);
 	source_remove(timer);
 	assert_int_equal(f.total, 4);
