@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the machine gives, and what fuzzcell says of it.
+load lib
+setup() { e2e_setup; }
+teardown() { e2e_teardown; }
+
+@test "what is kept on this machine is said at start" {
+	fuzz healthy_fuzzer 1
+	[[ $output == *"cells: $(layout) cgroups at "*"kept: memory no-swap memory-mark cpu pids pressure kill"* ]]
+}
+
+@test "a service with Delegate=yes uses its own group, and removes it [unified only]" {
+	[ "$(layout)" = unified ] || skip 'needs systemd on the unified layout'
+	sed -i 's/"cgroup": "[^"]*",//' "$STATE/config.json"
+	run systemd-run --quiet --wait --pipe --property=Delegate=yes --setenv=HOME=/root \
+		"$FUZZCELL" run --plain --state-dir "$STATE" --targets "$TARGETS" \
+		--filter healthy_fuzzer --max-fuzzer-time 3s
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *"unified cgroups at /sys/fs/cgroup/system.slice/"* ]]
+}
+
+@test "a hard limit of the machine: the sum of the cells' limits is never more than it has" {
+	total=$(awk '/MemTotal/ { print int($2 / 1024) }' /proc/meminfo)
+	sed -i "s/\"memory\": \"256MiB\"/\"memory\": \"$((total * 6 / 10))MiB\"/" "$STATE/config.json"
+	mkdir "$WORK/out"
+	cp "$TARGETS"/{healthy,forge}_fuzzer "$WORK/out"
+	run timeout $((120 * SLOW)) "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$WORK/out" \
+		--workers 2 --max-fuzzer-time $((3 * TIMES))s
+	echo "$output"
+	[ "$status" -eq 0 ]
+	# One after the other, although there are two workers.
+	first=$(grep -n 'ended' <<<"$output" | head -n 1 | cut -d: -f1)
+	second=$(grep -n 'started' <<<"$output" | tail -n 1 | cut -d: -f1)
+	[ "$first" -lt "$second" ]
+}
+
+@test "another root directory serves as well as the host's" {
+	root=$WORK/root
+	mkdir -p "$root"
+	for d in bin lib lib64 usr; do
+		mkdir "$root/$d"
+	done
+	# What the target needs, and nothing else.
+	ldd "$TARGETS/healthy_fuzzer" | grep -o '/[^ ]*' | while read -r f; do
+		mkdir -p "$root/$(dirname "$f")"
+		cp -L "$f" "$root/$f"
+	done
+	chmod -R go+rX "$root"
+	sed -i 's#^ "run"# "rootfs": "'"$root"'", "run"#' "$STATE/config.json"
+	fuzz healthy_fuzzer 3
+	[ "$status" -eq 0 ]
+	[ "$(value execs)" -gt 100 ]
+}
