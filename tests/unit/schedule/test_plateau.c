@@ -193,6 +193,7 @@ static void test_restart(void **state)
 		begin(&p, &c);
 		for (uint64_t cov = 1; cov <= 500; cov += 7) /* found again, one by one */
 			assert_false(plateau_coverage(&p, cov, cov * 2));
+		assert_false(plateau_coverage(&p, 500, 1000));
 		run(&p, &c, 50);
 	}
 	assert_int_equal(p.effective_us, 600 * S);
