@@ -214,49 +214,9 @@ void job_judge(struct job *j, const struct cell_end *end)
 		j->pending = reason_after(&f, what, &g);
 }
 
-static void on_ended(void *arg, const struct cell_end *end)
-{
-	struct job *j = arg;
-	struct attempt *a = j->attempt;
-
-	lines_end(&a->lines, on_line, j);
-	j->line_dropped += a->lines.dropped;
-	j->execs_before += max_u64(j->engine.execs, j->engine.final.execs);
-	j->engine.execs = 0;
-	j->engine.final.execs = 0;
-	add_counters(j, &end->last);
-	j->cells_us += clock_mono_us() - a->launched_us;
-	job_judge(j, end);
-	a->cell = NULL; /* freed when we return */
-	if (j->last_failure != FAILURE_NONE)
-		j->env->news(j->env->arg, j, JOB_FAILED);
-	job_step(j, EVENT_ENDED);
-}
-
-const struct cell_ops job_cell_ops = {
-    .output = on_output,
-    .refused = on_refused,
-    .memory = on_memory,
-    .ended = on_ended,
-};
-
 static double share(uint64_t now, uint64_t before, uint64_t wall)
 {
 	return wall > 0 && now > before ? (double)(now - before) / (double)wall : 0;
-}
-
-static void watch_mark(struct job *j, uint64_t now_us)
-{
-	bool over = j->cfg.memory_high > 0 &&
-		    j->now.mem_now >= j->cfg.memory_high - j->cfg.memory_high / 16 &&
-		    j->pressure[1] >= OVER_MARK_STALLED;
-
-	if (!over)
-		j->over_mark_since = 0;
-	else if (!j->over_mark_since)
-		j->over_mark_since = now_us;
-	else if (now_us - j->over_mark_since >= OVER_MARK_US)
-		save_input(j, ASK_MEMORY);
 }
 
 static void read_pressure(struct job *j, const struct cgroup_counters *c, uint64_t now_us)
@@ -274,6 +234,47 @@ static void read_pressure(struct job *j, const struct cgroup_counters *c, uint64
 	j->pressure[1] = share(c->memory.full_us, j->now.memory.full_us, wall);
 	j->pressure[2] = share(c->io.full_us, j->now.io.full_us, wall);
 	plateau_read(&j->plateau, &r);
+}
+
+static void on_ended(void *arg, const struct cell_end *end)
+{
+	struct job *j = arg;
+	struct attempt *a = j->attempt;
+
+	lines_end(&a->lines, on_line, j);
+	j->line_dropped += a->lines.dropped;
+	j->execs_before += max_u64(j->engine.execs, j->engine.final.execs);
+	j->engine.execs = 0;
+	j->engine.final.execs = 0;
+	read_pressure(j, &end->last, clock_mono_us());
+	add_counters(j, &end->last);
+	j->cells_us += clock_mono_us() - a->launched_us;
+	job_judge(j, end);
+	a->cell = NULL; /* freed when we return */
+	if (j->last_failure != FAILURE_NONE)
+		j->env->news(j->env->arg, j, JOB_FAILED);
+	job_step(j, EVENT_ENDED);
+}
+
+const struct cell_ops job_cell_ops = {
+    .output = on_output,
+    .refused = on_refused,
+    .memory = on_memory,
+    .ended = on_ended,
+};
+
+static void watch_mark(struct job *j, uint64_t now_us)
+{
+	bool over = j->cfg.memory_high > 0 &&
+		    j->now.mem_now >= j->cfg.memory_high - j->cfg.memory_high / 16 &&
+		    j->pressure[1] >= OVER_MARK_STALLED;
+
+	if (!over)
+		j->over_mark_since = 0;
+	else if (!j->over_mark_since)
+		j->over_mark_since = now_us;
+	else if (now_us - j->over_mark_since >= OVER_MARK_US)
+		save_input(j, ASK_MEMORY);
 }
 
 void job_tick(struct job *j, uint64_t now_us)
