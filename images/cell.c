@@ -309,6 +309,7 @@ static void on_refused(void *arg, const char *name)
 {
 	struct cell *c = arg;
 
+	output_now(&c->out); /* what it said before it called comes first */
 	if (c->ops.refused)
 		c->ops.refused(c->arg, name);
 }
@@ -320,6 +321,7 @@ static void on_memory(void *arg, uint32_t events)
 	bool halted;
 
 	(void)events;
+	output_now(&c->out);
 	if (cgroup_memory_event(c->group, &halted, &e) == 0 && c->ops.memory)
 		c->ops.memory(c->arg, halted);
 }

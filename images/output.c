@@ -97,6 +97,14 @@ int output_start(struct output *o, struct loop *l, int fd, uint64_t per_second, 
 	return loop_add_io(l, fd, EPOLLIN, on_readable, o, &o->io, e);
 }
 
+void output_now(struct output *o)
+{
+	uint64_t max = o->fd >= 0 ? allowance(o) : 0;
+
+	if (max > 0)
+		(void)take(o, max);
+}
+
 void output_drain(struct output *o)
 {
 	while (o->fd >= 0 && take(o, OUTPUT_CHUNK) > 0)

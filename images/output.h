@@ -34,6 +34,8 @@ struct output {
 /* fd is taken over at once, also on failure. */
 MUST_CHECK int output_start(struct output *o, struct loop *l, int fd, uint64_t per_second,
 			    char *room, output_fn *fn, void *arg, struct err *e);
+/* Something happened to a writer: what it wrote before comes first. */
+void output_now(struct output *o);
 /* When no writer is left: reads the rest (no more than the pipe holds), at once. */
 void output_drain(struct output *o);
 void output_stop(struct output *o); /* also when it was never started */
