@@ -74,6 +74,7 @@ $B/replay/%: $B/t/tests/fuzz/fuzz_%.o $B/t/tests/fuzz/replay.o $B/t/lib.a
 -include tests/targets/targets.mk
 -include examples/examples.mk
 -include ci/ci.mk
+-include tests/bench/bench.mk
 
 deps: ; ci/deps.sh build
 

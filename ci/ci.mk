@@ -32,7 +32,7 @@ vm: all targets
 	ci/vm.sh --binary $B/fuzzcell --targets $B/targets
 
 lint:  ; B=$B ci/lint.sh
-bench: all targets ; B=$B ci/bench.sh
+bench: all targets $B/bench/start ; B=$B ci/bench.sh
 check: ; @B=$B ci/check.sh
 demo:  ; B=$B ci/demo.sh
 
