@@ -7,11 +7,13 @@
 #include "runner/schedule/task.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The forced dump writes one file; more time would only serve a hanging target. */
 #define DUMP_GRACE_US (1 * USEC_PER_SEC)
@@ -259,6 +261,12 @@ static void do_launch(struct job *j)
 	j->now = (struct cgroup_counters){0};
 	j->over_mark_since = 0;
 	j->last_failure = FAILURE_NONE;
+	if (faccessat(AT_FDCWD, j->target->binary, F_OK, 0) < 0 && errno == ENOENT) {
+		job_set_note(j, "'%s' is no longer there", j->target->binary);
+		j->pending = REASON_NO_BINARY;
+		job_step(j, EVENT_ENDED);
+		return;
+	}
 	if (attempt_launch(j, &job_cell_ops, &j->attempt, &e) < 0) {
 		job_set_note(j, "%s", e.msg);
 		j->pending = REASON_STARTUP_FAILED;

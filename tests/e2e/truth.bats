@@ -48,6 +48,25 @@ teardown() { e2e_teardown; }
 	[ "$(value reason)" = startup-failed ]
 }
 
+@test "a binary that is gone when its turn comes" {
+	mkdir "$WORK/out"
+	cp "$TARGETS"/{healthy,forge}_fuzzer "$WORK/out"
+	config '"max_time": "4s"'
+	"$FUZZCELL" run --plain --state-dir "$STATE" --targets "$WORK/out" >"$WORK/log" 2>&1 3>&- &
+	PID=$!
+	wait_until 60 grep -q started "$WORK/log"
+	first=$(sed -n 's/.*] \(.*_fuzzer\) started/\1/p' "$WORK/log" | head -n 1)
+	for f in "$WORK/out"/*_fuzzer; do
+		[ "$(basename "$f")" = "$first" ] || { rm "$f" && TARGET=$(basename "$f"); }
+	done
+	status=0
+	wait "$PID" || status=$?
+	cat "$WORK/log"
+	[ "$status" -eq 5 ]
+	LOGS=$(last_logs)
+	[ "$(value reason)" = no-binary ]
+}
+
 @test "the lock: a second run is refused with 4, and the first goes on" {
 	fuzz_background healthy_fuzzer 60
 	wait_until 60 fuzzing_began
