@@ -9,7 +9,6 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #define MIB (INT64_C(1) << 20)
-#define GIB (INT64_C(1) << 30)
 #define TIB (INT64_C(1) << 40)
 #define SEC ((int64_t)USEC_PER_SEC)
 #define DAY (86400 * SEC)
@@ -102,8 +101,8 @@ static const struct key target_keys[] = {
      .help = "failures in one run after which it is given up"},
     {"priority", VALUE_SIGNED, AT(priority), .preset = "0", .min = -1000, .max = 1000,
      .help = "targets with a higher one come first"},
-    {"max_len", VALUE_SIZE, AT(max_len), .preset = "auto", .word = "auto", .min = 1, .max = GIB,
-     .help = "longest input; auto: the engine's choice"},
+    {"max_len", VALUE_SIZE, AT(max_len), .preset = "auto", .word = "auto", .min = 1,
+     .max = 64 * MIB, .help = "longest input; auto: the engine's choice"},
     {"seed", VALUE_NUMBER, AT(seed), .preset = "auto", .word = "auto", .min = 1, .max = UINT32_MAX,
      .help = "of the random numbers; auto: the engine's choice"},
     {"runs", VALUE_NUMBER, AT(runs), .preset = "none", .word = "none", .min = 1, .max = INT32_MAX,

@@ -44,6 +44,17 @@ static int make_cell_dir(int at, const char *name, const struct workdir_prepare 
 	return 0;
 }
 
+static int copy_corpus(int corpus, int seeds, struct workdir_seeds *sum, struct err *e)
+{
+	struct store_sum got = {0};
+	int r = store_tree(corpus, ".", seeds, &got, e);
+
+	sum->files += got.files;
+	sum->bytes += got.bytes;
+	sum->skipped += got.skipped;
+	return r;
+}
+
 /* The persistent corpus in seeds/: links cost nothing, and the cell sees them
  * through a read-only mount. */
 static int link_corpus(int corpus, int seeds, struct workdir_seeds *sum, struct err *e)
@@ -58,6 +69,8 @@ static int link_corpus(int corpus, int seeds, struct workdir_seeds *sum, struct 
 			continue;
 		if (linkat(corpus, ent->d_name, seeds, ent->d_name, 0) == 0)
 			sum->files++;
+		else if (errno == EXDEV) /* a corpus on a file system of its own */
+			return copy_corpus(corpus, seeds, sum, e);
 		else if (errno != EEXIST)
 			sum->skipped++;
 	}

@@ -20,7 +20,7 @@
  * opened without following links and without waiting. */
 
 /* Larger files are no fuzzing inputs; more files are no honest target's work. */
-#define WORKDIR_INPUT_MAX (UINT64_C(16) << 20)
+#define WORKDIR_INPUT_MAX (UINT64_C(64) << 20) /* as the greatest max_len */
 enum { WORKDIR_FILES_MAX = 200000 };
 
 struct workdir_prepare {

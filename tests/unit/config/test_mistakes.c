@@ -255,7 +255,7 @@ static void test_target_values(void **state)
 	    {"\"max_crashes\": -1", "max_crashes: -1 is below the least allowed, 0"},
 	    {"\"priority\": 1001", "priority: 1001 is above the most allowed, 1000"},
 	    {"\"priority\": -1001", "priority: -1001 is below the least allowed, -1000"},
-	    {"\"max_len\": \"2GiB\"", "max_len: \"2GiB\" is above the most allowed, 1GiB"},
+	    {"\"max_len\": \"2GiB\"", "max_len: \"2GiB\" is above the most allowed, 64MiB"},
 	    {"\"seed\": 4294967296", "seed: 4294967296 is above the most allowed, 4294967295"},
 	    {"\"runs\": -1", "runs: -1 is below the least allowed, 1"},
 	    {"\"enabled\": 1", "enabled: 1 is not true or false"},
