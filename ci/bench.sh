@@ -81,7 +81,7 @@ done
 printf '   cell : bare, median of %d pairs: %.3f (aim: 0.98 or better)\n' "$pairs" "$(median <"$tmp/ratios")"
 
 echo '2. start, from "decided to start" to the first line'
-"$B/bench/start"
+"$B/bench/start" 15 "$B/targets/healthy_fuzzer"
 
 echo "3. fuzzcell itself, while cells run for $each s"
 for n in 2 16 64; do

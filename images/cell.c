@@ -388,7 +388,7 @@ static int start_crun(struct cell *c, int output, struct err *e)
 			       .bundle_dir = dir,
 			       .id = c->id,
 			       .group = c->group,
-			       .layout = cgroup_tree_layout(c->host->tree),
+			       .mounts = c->host->mounts,
 			       .output_fd = output};
 	int r;
 

@@ -7,7 +7,9 @@
 #include "base/sys.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -32,12 +34,64 @@ static int prepare(void *arg)
 
 	if (cgroup_enter(job->group) < 0)
 		return -1;
-	if (job->layout != CGROUP_HYBRID)
-		return 0;
-	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+	return job->mounts < 0 ? 0 : setns(job->mounts, CLONE_NEWNS);
+}
+
+static int hide_v2(void)
+{
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
 		return -1;
 	/* EINVAL: it is not mounted there, so crun does not see it either */
 	return umount2(hybrid_v2, MNT_DETACH) < 0 && errno != EINVAL && errno != ENOENT ? -1 : 0;
+}
+
+/* In a child: makes the namespace, says so, and holds it until it is killed. */
+static void __attribute__((noreturn)) hold_mounts(int ready)
+{
+	int why = hide_v2() < 0 ? errno : 0;
+
+	if (write(ready, &why, sizeof(why)) != sizeof(why))
+		_exit(1);
+	for (;;)
+		(void)pause();
+}
+
+static int take_mounts(pid_t holder, int ready, int *ret_fd, struct err *e)
+{
+	char path[64];
+	int why = EIO;
+
+	if (sys_read(ready, &why, sizeof(why)) != sizeof(why) || why) {
+		errno = why ? why : EIO;
+		return err_sys(e, "hide '%s' from crun", hybrid_v2);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)holder);
+	*ret_fd = sys_openat(AT_FDCWD, path, O_RDONLY, 0);
+	return *ret_fd < 0 ? err_sys(e, "open '%s'", path) : 0;
+}
+
+int crun_open_mounts(enum cgroup_layout layout, int *ret_fd, struct err *e)
+{
+	int p[2], r;
+	pid_t pid;
+
+	*ret_fd = -1;
+	if (layout != CGROUP_HYBRID)
+		return 0;
+	if (sys_pipe(p) < 0)
+		return err_sys(e, "make a pipe");
+	pid = fork();
+	if (pid == 0)
+		hold_mounts(p[1]);
+	close(p[1]);
+	r = pid < 0 ? err_set(e, EAGAIN, "fork") : take_mounts(pid, p[0], ret_fd, e);
+	close(p[0]);
+	if (pid > 0) {
+		(void)kill(pid, SIGKILL); /* allow: just forked, not reaped */
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	return r;
 }
 
 static int spawn(const struct crun_job *job, const char *pid_file, const char *log, pid_t *ret,

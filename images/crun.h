@@ -18,13 +18,18 @@
 /* Runs program --version.  -ENOENT: there is none; -EPROTONOSUPPORT: too old. */
 MUST_CHECK int crun_check(const char *program, struct err *e);
 
+/* A mount namespace in which crun starts on this layout, made once for all cells;
+ * what is mounted outside later shows in it too.  *ret_fd is -1 where none is
+ * needed; else close() it. */
+MUST_CHECK int crun_open_mounts(enum cgroup_layout layout, int *ret_fd, struct err *e);
+
 struct crun_job {
 	const char *program;
 	const char *state_dir;	/* crun's own, absolute */
 	const char *bundle_dir; /* absolute; holds config.json, gets pid and log */
 	const char *id;
 	const struct cgroup *group;
-	enum cgroup_layout layout;
+	int mounts;    /* from crun_open_mounts(); -1: ours will do */
 	int output_fd; /* becomes the job's stdout and stderr */
 };
 

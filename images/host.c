@@ -90,6 +90,8 @@ static int fill(struct cell_host *h, const struct cell_host_opts *o, struct err 
 	if (r == 0)
 		r = root_plan_new(NULL, &h->plan, e);
 	if (r == 0)
+		r = crun_open_mounts(cgroup_tree_layout(h->tree), &h->mounts, e);
+	if (r == 0)
 		r = own_limits(h, e);
 	return r < 0 ? r : make_dirs(h, e);
 }
@@ -108,6 +110,7 @@ int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct
 	h->start_us = o->start_us ? o->start_us : START_S * USEC_PER_SEC;
 	h->cells_fd = -1;
 	h->crun_fd = -1;
+	h->mounts = -1;
 	r = fill(h, o, e);
 	if (r < 0)
 		return r;
@@ -122,6 +125,8 @@ void cell_host_free(struct cell_host *h)
 
 	if (!h)
 		return;
+	if (h->mounts >= 0)
+		close(h->mounts);
 	if (h->crun_fd >= 0) /* the directories were made */
 		r = fs_remove_tree(AT_FDCWD, h->dir, &e);
 	(void)r; /* the next start sweeps it */

@@ -2,11 +2,18 @@
 /* fuzzcell: picks the subcommand. */
 #include "runner/command/command.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 int main(int argc, char **argv)
 {
+	sigset_t broken_pipe;
+
+	/* A reader that goes away ends the reading, not the run. */
+	sigemptyset(&broken_pipe);
+	sigaddset(&broken_pipe, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &broken_pipe, NULL);
 	setvbuf(stdout, NULL, _IOLBF, 0); /* in step with the live view */
 	if (argc < 2)
 		return fail(EXIT_USAGE, "no command (try: fuzzcell help)");

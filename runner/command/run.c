@@ -9,6 +9,7 @@
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/command.h"
+#include "runner/command/escape.h"
 #include "runner/command/machine.h"
 #include "runner/corpus/recover.h"
 #include "runner/observe/summary.h"
@@ -68,6 +69,17 @@ static bool take(void *arg, const char *name, const char *value)
 			return true;
 		}
 	return common_take(&a->common, name, value);
+}
+
+/* A target that a run silently leaves out would look like one that is fuzzed. */
+static void say_warnings(const struct target_list *l)
+{
+	char path[ESCAPE_MAX], why[ESCAPE_MAX];
+
+	for (size_t i = 0; i < l->n_notes; i++)
+		if (l->notes[i].warning)
+			printf("warning: %s: %s\n", escape(l->notes[i].path, path),
+			       escape(l->notes[i].why, why));
 }
 
 static int override(struct config *c, const char *key, const char *value, const char *option)
@@ -217,6 +229,7 @@ static int fuzz(const struct run_args *a, struct state *s, struct machine *m, st
 	    .arg = &table,
 	};
 	struct err e;
+	bool keep;
 	int r;
 
 	if (state_run_begin(s, clock_real_us(), a->commit, &dirs, &e) < 0)
@@ -225,12 +238,19 @@ static int fuzz(const struct run_args *a, struct state *s, struct machine *m, st
 	table_open(&table, STDOUT_FILENO, a->plain);
 	r = run_all(&o, plan, &run, &e);
 	table_close(&table);
+	keep = r < 0 || run_uncollected(run);
 	r = r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : conclude(a, s, &dirs, run_result(run));
+	if (keep)
+		r = fail(
+		    EXIT_INTERNAL,
+		    "not everything could be saved: it stays in %s/work/%s, and the next start "
+		    "saves it when there is room",
+		    s->path, dirs.id);
 	run_free(run);
 	if (log_fd >= 0)
 		close(log_fd);
 	log_fd = -1;
-	state_run_end(s, &dirs);
+	state_run_end(s, &dirs, keep);
 	return r;
 }
 
@@ -277,6 +297,8 @@ int command_run(int argc, char **argv)
 	if (at < argc)
 		return fail(EXIT_USAGE, "run: unexpected '%s'", argv[at]);
 	r = load(&a, &plan);
+	if (r == EXIT_DONE)
+		say_warnings(&a.common.targets);
 	if (r == EXIT_DONE)
 		r = open_state(&a, &s);
 	if (r == EXIT_DONE)

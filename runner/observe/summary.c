@@ -66,6 +66,12 @@ static int text_failures(const struct target_row *r, struct buf *out, struct err
 	return rc;
 }
 
+/* A note that no other line of the summary shows. */
+static bool has_note(const struct target_row *r)
+{
+	return *r->note && !r->unfuzzed && !r->failures_total;
+}
+
 /* What a person should look at that is no failure of the target's own. */
 static int text_doubts(const struct target_row *r, struct buf *out, struct err *e)
 {
@@ -74,12 +80,14 @@ static int text_doubts(const struct target_row *r, struct buf *out, struct err *
 	if (r->unfuzzed)
 		rc = buf_addf(out, e, "  %s was NOT FUZZED (%s)%s%s\n", r->name, r->reason,
 			      *r->note ? ": " : "", r->note);
+	if (rc == 0 && has_note(r))
+		rc = buf_addf(out, e, "  %s: %s\n", r->name, r->note);
 	if (rc == 0 && *r->refused)
 		rc = buf_addf(out, e, "  %s: refused system calls: %s\n", r->name, r->refused);
 	if (rc == 0 && r->pids_refused)
 		rc = buf_addf(out, e, "  %s: %llu forks or threads refused\n", r->name,
 			      (unsigned long long)r->pids_refused);
-	if (rc == 0 && r->starved > 0.25)
+	if (rc == 0 && r->starved > 0.5)
 		rc = buf_addf(out, e, "  %s waited for a CPU %.0f%% of its time\n", r->name,
 			      r->starved * 100);
 	if (rc == 0 && (r->log_dropped || r->line_dropped))
@@ -114,7 +122,7 @@ static bool has_failures(const struct target_row *r)
 
 static bool has_doubts(const struct target_row *r)
 {
-	return r->unfuzzed || *r->refused || r->pids_refused || r->starved > 0.25 ||
+	return r->unfuzzed || has_note(r) || *r->refused || r->pids_refused || r->starved > 0.5 ||
 	       r->log_dropped || r->line_dropped;
 }
 

@@ -162,7 +162,7 @@ static int start_cell(const struct job *j, const struct plan *p, const struct ce
 	    .id = id,
 	    .argv = (const char *const *)p->cmd.argv.v,
 	    .env = (const char *const *)p->cmd.env.v,
-	    .cwd = "/tmp",
+	    .cwd = DIR_TARGET, /* as in OSS-Fuzz: data files beside the binary are found */
 	    .rootfs = j->env->rootfs,
 	    .mounts = p->mounts,
 	    .n_mounts = p->n,

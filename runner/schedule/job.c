@@ -218,10 +218,12 @@ static void on_collected(void *arg, struct slice result, const char *failed)
 	struct job *j = arg;
 
 	if (!failed && result.n >= sizeof(struct workdir_found)) {
+		j->uncollected = false; /* it took what an earlier one left, too */
 		take_found(j, result);
 	} else {
 		/* Nothing is lost: it stays in the working directory, which is then
 		 * kept; but going on would pile up more. */
+		j->uncollected = true;
 		job_set_note(j, "%s", failed ? failed : "collecting gave no result");
 		if (j->pending == REASON_NONE || j->ask == ASK_PAUSE)
 			j->pending = REASON_DISK_LIMIT;
@@ -240,7 +242,9 @@ static void do_prepare(struct job *j)
 	if (!j->log_open) {
 		char name[160];
 
-		snprintf(name, sizeof(name), "%s.log", j->target->name);
+		/* runner.log is ours */
+		snprintf(name, sizeof(name), "%s%s.log",
+			 strcmp(j->target->name, "runner") == 0 ? "target-" : "", j->target->name);
 		r = joblog_open(&j->log, j->env->dirs->logs, name, j->env->log_limit, &e);
 		j->log_open = r == 0;
 	}

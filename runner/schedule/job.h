@@ -74,6 +74,7 @@ struct job {
 
 	bool active; /* holds a worker: the run sets and clears it */
 	bool fuzzed;
+	bool uncollected; /* its working directory still has what could not be saved */
 	enum failure last_failure;
 	uint64_t failures[FAILURE_];
 	uint32_t failures_total, restarts, barren;

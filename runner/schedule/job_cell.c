@@ -113,6 +113,21 @@ static void add_counters(struct job *j, const struct cgroup_counters *c)
 	j->now = (struct cgroup_counters){0};
 }
 
+static bool has_flag(const struct strv *flags, const char *start)
+{
+	for (size_t i = 0; i < flags->n; i++)
+		if (strncmp(flags->v[i], start, strlen(start)) == 0)
+			return true;
+	return false;
+}
+
+/* May the engine end by itself before its time? */
+static bool runs_limited(const struct job *j)
+{
+	return j->cfg.runs > 0 || has_flag(&j->cfg.flags, "-runs=") ||
+	       has_flag(&j->target->flags, "-runs=");
+}
+
 static struct cell_facts facts_of(const struct job *j, const struct cell_end *end)
 {
 	struct cell_facts f = {
@@ -128,6 +143,9 @@ static struct cell_facts facts_of(const struct job *j, const struct cell_end *en
 	};
 
 	f.end = j->target->engine->classify(&j->engine, f.code, f.signo);
+	/* Nobody told it to end: what it printed to look finished is forged. */
+	if (f.end == ENGINE_FINISHED && f.ask == ASK_NOTHING && !runs_limited(j))
+		f.end = ENGINE_UNKNOWN;
 	return f;
 }
 

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* In cells for this long with under a hundredth of it as CPU time: not fuzzed. */
+#define HARDLY_US (2 * USEC_PER_SEC)
+
 _Static_assert((int)FAILURE_ <= (int)ROW_FAILURES, "a row has room for every kind of failure");
 
 static const char *const *failure_names(void)
@@ -101,6 +104,9 @@ void job_row(struct job *j, uint64_t now_us, struct target_row *ret)
 	ret->cells_us = j->cells_us;
 	ret->start_us = j->start_us;
 	row_usage(j, ret);
+	/* What it says may be forged; CPU time is not. */
+	if (done && j->cells_us > HARDLY_US && ret->cpu_us < j->cells_us / 100)
+		ret->unfuzzed = true;
 	row_engine(j, ret);
 	row_findings(j, ret);
 }

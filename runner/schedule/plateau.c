@@ -7,7 +7,8 @@
 #define THRASH_STALL_KERNEL 0.02
 #define THRASH_KERNEL	    0.50
 #define STARVED		    0.25
-/* Less than this of an interval running or stalled is holding still. */
+/* Running for less than this share of an interval, and not because it had to wait,
+ * is holding still. */
 #define IDLE_SHARE    0.01
 #define RUNS_PER_BYTE 100 /* of -len_control=100, libFuzzer's default */
 
@@ -60,7 +61,7 @@ void plateau_read(struct plateau *p, const struct plateau_reading *r)
 	p->stalled_us += wait;
 	if (!thrash)
 		p->effective_us += cpu;
-	if ((double)(cpu + wait + memory) < (double)wall * IDLE_SHARE)
+	if ((double)cpu < (double)wall * IDLE_SHARE && wait + memory < wall / 2)
 		p->idle_us += wall;
 	else
 		p->idle_us = 0;

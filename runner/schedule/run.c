@@ -353,6 +353,15 @@ const struct run_view *run_result(struct run *r)
 	return look(r);
 }
 
+bool run_uncollected(const struct run *r)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < r->n; i++)
+		any = any || r->jobs[i].uncollected;
+	return any;
+}
+
 void run_free(struct run *r)
 {
 	if (!r)

@@ -37,6 +37,8 @@ struct run;
 MUST_CHECK int run_all(const struct run_opts *o, struct plan *plan, struct run **ret,
 		       struct err *e);
 const struct run_view *run_result(struct run *r);
+/* Whether something could not be saved and is still in the run's work directory. */
+bool run_uncollected(const struct run *r);
 void run_free(struct run *r); /* NULL is fine */
 
 #endif

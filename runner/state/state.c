@@ -195,21 +195,22 @@ int state_run_begin(struct state *s, uint64_t real_us, const char *commit, struc
 	if (r == 0)
 		r = note_start(s, real_us, commit, e);
 	if (r < 0) {
-		state_run_end(s, &d);
+		state_run_end(s, &d, false);
 		return r;
 	}
 	*ret = d;
 	return 0;
 }
 
-void state_run_end(struct state *s, struct run_dirs *r)
+void state_run_end(struct state *s, struct run_dirs *r, bool keep_work)
 {
 	char path[64];
 	struct err e;
 
 	if (r->work >= 0) {
 		snprintf(path, sizeof(path), "work/%s", r->id);
-		(void)!fs_remove_tree(s->dirfd, path, &e); /* the next start sweeps it */
+		if (!keep_work)
+			(void)!fs_remove_tree(s->dirfd, path, &e); /* the next start sweeps it */
 		close(r->work);
 	}
 	if (r->crashes >= 0)

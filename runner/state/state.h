@@ -32,8 +32,9 @@ struct run_dirs {
 };
 MUST_CHECK int state_run_begin(struct state *s, uint64_t real_us, const char *commit,
 			       struct run_dirs *ret, struct err *e);
-/* Removes the run's work directory and closes. */
-void state_run_end(struct state *s, struct run_dirs *r);
+/* Removes the run's work directory (keep_work: leaves it for the next start to
+ * recover) and closes. */
+void state_run_end(struct state *s, struct run_dirs *r, bool keep_work);
 
 /* corpus/<target>, made when missing; close() it. */
 MUST_CHECK int state_open_corpus(struct state *s, const char *target, int *ret_fd, struct err *e);

@@ -22,6 +22,7 @@ e2e_teardown() {
 		kill -9 "$PID"
 		wait "$PID" 2>/dev/null || true
 	fi
+	! mountpoint -q "$WORK/small" || umount -l "$WORK/small"
 	wait_until 30 nothing_left || left=1
 	rm -rf "$WORK"
 	[ "$left" = 0 ]

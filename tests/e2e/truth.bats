@@ -92,3 +92,63 @@ teardown() { e2e_teardown; }
 	[ "$status" -eq 2 ]
 	[[ $output == *"config.json:3"*memory* ]]
 }
+
+@test "a full disk at the end: nothing is lost, and it is said" {
+	mkdir "$WORK/small"
+	mount -t tmpfs -o size=16m tmpfs "$WORK/small"
+	cp "$STATE/config.json" "$WORK/config.json"
+	sed -i 's/"disk_reserve": "64MiB"/"disk_reserve": "none"/' "$WORK/config.json"
+	STATE=$WORK/small/state
+	fuzz_background healthy_fuzzer 600 --config "$WORK/config.json"
+	wait_until 60 fuzzing_began
+	work=$STATE/work/$(basename "$(last_logs)")/healthy_fuzzer/corpus
+	wait_until 60 eval '[ "$(ls "$work" | wc -l)" -ge 10 ]'
+	dd if=/dev/zero of="$WORK/small/fill" bs=4k 2>/dev/null || true
+	kill -INT "$PID"
+	ended=0
+	wait "$PID" || ended=$?
+	cat "$WORK/out"
+	found=$(find "$work" -type f | wc -l)
+	rm "$WORK/small/fill"
+	fuzz healthy_fuzzer 1 --config "$WORK/config.json"
+	recovered=$output
+	saved=$(find "$STATE/corpus/healthy_fuzzer" -type f | wc -l)
+	umount "$WORK/small"
+	STATE=$WORK/state
+	[ "$ended" -eq 70 ]
+	[ "$found" -ge 10 ]
+	[[ $recovered == *"recovered from 1 run"* ]]
+	[ "$saved" -ge 10 ]
+}
+
+@test "a reader that goes away does not end the run" {
+	"$FUZZCELL" run --plain --state-dir "$STATE" --targets "$TARGETS" --filter healthy_fuzzer \
+		--max-fuzzer-time 3s | head -n 1
+	LOGS=$(last_logs)
+	[ -s "$LOGS/summary.json" ]
+	[ -s "$STATE/stats/run_history.jsonl" ]
+}
+
+@test "a file that looks like a forgotten target is warned of by run, too" {
+	mkdir "$WORK/out"
+	cp "$TARGETS"/{healthy,forge}_fuzzer "$WORK/out"
+	chmod -x "$WORK/out/forge_fuzzer"
+	TARGETS=$WORK/out
+	fuzz healthy_fuzzer 2
+	[[ $output == *"warning: "*forge_fuzzer* ]]
+}
+
+@test "a target that does nothing for all its time was not fuzzed" {
+	mkdir "$WORK/out"
+	cat >"$WORK/out/idle_fuzzer" <<-'END'
+		#!/bin/sh
+		# LLVMFuzzerTestOneInput
+		echo '#5	INITED cov: 5 ft: 5 corp: 1/1b exec/s: 0 rss: 30Mb' >&2
+		sleep 1000
+	END
+	chmod 0755 "$WORK/out/idle_fuzzer"
+	TARGETS=$WORK/out
+	fuzz idle_fuzzer 4
+	[ "$status" -eq 5 ]
+	[[ $output == *"NOT FUZZED"* ]]
+}

@@ -205,7 +205,7 @@ static void test_nothing_lost(void **state)
 	assert_int_equal(recover_lost_runs(s, &rec, &e), 0);
 	assert_int_equal(rec.runs, 0);
 	assert_int_equal(state_run_begin(s, WHEN, NULL, &r, &e), 0);
-	state_run_end(s, &r); /* a clean end */
+	state_run_end(s, &r, false); /* a clean end */
 	assert_int_equal(recover_lost_runs(s, &rec, &e), 0);
 	assert_int_equal(rec.runs, 0);
 	assert_false(scratch_has(s->dirfd, "stats/run_history.jsonl"));

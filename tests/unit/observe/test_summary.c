@@ -121,14 +121,14 @@ static void test_text_doubts(void **state)
 	(void)state;
 	rows[ROW_DONE].refused = "socket (3)";
 	rows[ROW_FUZZING].pids_refused = 7;
-	rows[ROW_CRASHED].starved = 0.5;
+	rows[ROW_CRASHED].starved = 0.75;
 	rows[ROW_CRASHED].artifacts = "crash-1\n";
 	rows[ROW_QUEUED].log_dropped = 12;
 	view.interrupted = true;
 	t = text();
 	assert_non_null(strstr(t, "\n  ended: refused system calls: socket (3)\n"));
 	assert_non_null(strstr(t, "\n  fuzzes: 7 forks or threads refused\n"));
-	assert_non_null(strstr(t, "\n  crashes waited for a CPU 50% of its time\n"));
+	assert_non_null(strstr(t, "\n  crashes waited for a CPU 75% of its time\n"));
 	assert_non_null(strstr(t, "\n  waits: 12 bytes of output are not in the log\n"));
 	assert_non_null(strstr(t, "    saved in crashes/crashes: crash-1\n"));
 	assert_non_null(strstr(t, "; ended by a person"));

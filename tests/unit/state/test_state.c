@@ -228,7 +228,7 @@ static void test_ids(void **state)
 	assert_string_equal(scratch_text(s->dirfd, "last_run_commit", text, sizeof(text)),
 			    "abc123");
 	for (unsigned i = 0; i < 3; i++) {
-		state_run_end(s, &r[i]);
+		state_run_end(s, &r[i], false);
 		snprintf(p, sizeof(p), "work/%s", want[i]);
 		assert_false(scratch_has(s->dirfd, p));
 		snprintf(p, sizeof(p), "logs/%s/l", want[i]);
@@ -243,7 +243,7 @@ static void test_ids(void **state)
 	assert_string_equal(r[0].id, "20210304-050607-4");
 	assert_string_equal(scratch_text(s->dirfd, "last_run_commit", text, sizeof(text)),
 			    "abc123");
-	state_run_end(s, &r[0]);
+	state_run_end(s, &r[0], false);
 	state_close(s);
 }
 
@@ -266,7 +266,7 @@ static void test_run_faults(void **state)
 		rc = state_run_begin(s, WHEN + at * USEC_PER_SEC, "c", &r, &e);
 		fault_arm(0, FAULT_FAIL);
 		if (rc == 0) {
-			state_run_end(s, &r);
+			state_run_end(s, &r, false);
 			break;
 		}
 		assert_int_equal(rc, -e.code);
