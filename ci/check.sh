@@ -23,6 +23,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 # runs, each with the place where the same promise is tested instead.
 may_skip=(
 	'^e2e: needs systemd on the unified layout$' # vm runs it
+	'^vm: no llvm-symbolizer here$'              # e2e runs it
 )
 
 passed=0

@@ -55,3 +55,21 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 	[ "$(value reason)" = time-limit ]
 	[ "$(value failures_total)" -eq 0 ]
 }
+
+@test "the symbolizer works behind the system call filter" {
+	command -v llvm-symbolizer >/dev/null || skip 'no llvm-symbolizer here'
+	mkdir "$WORK/out"
+	cp "$TARGETS/crash_fuzzer" "$WORK/out/symbols"
+	cat >"$WORK/out/symbolize_fuzzer" <<-'END'
+		#!/bin/sh
+		# LLVMFuzzerTestOneInput
+		llvm-symbolizer --obj=/target/symbols "$ADDRESS" >&2
+	END
+	chmod 0755 "$WORK/out/symbolize_fuzzer"
+	address=0x$(nm "$WORK/out/symbols" | sed -n 's/ T LLVMFuzzerTestOneInput$//p')
+	config '"env": {"ADDRESS": "'"$address"'"}'
+	TARGETS=$WORK/out
+	fuzz symbolize_fuzzer 10
+	grep -q '^LLVMFuzzerTestOneInput$' "$LOGS/$TARGET.log"
+	[ "$(value syscalls_refused)" = "" ]
+}
