@@ -32,14 +32,41 @@ struct engine_fuzz {
 	uint64_t max_time_s;	      /* a second belt: our own deadline comes first */
 	uint64_t input_timeout_s;
 	uint64_t rss_limit_mib;
-	uint64_t max_len; /* bytes; 0: the engine's choice */
-	uint64_t seed;	  /* 0: the engine's choice */
-	uint64_t runs;	  /* 0: no limit */
+	uint64_t max_len;	  /* bytes; 0: the engine's choice */
+	uint64_t seed;		  /* 0: the engine's choice */
+	uint64_t runs;		  /* 0: no limit */
+	const char *suppressions; /* file for LSan: known leaks; or NULL */
 	/* From the configuration and the target's .options; a flag given here wins
 	 * over the adapter's own, except those that the cell depends on (refused by
 	 * engine_ops.flag_ok). */
 	const char *const *flags; /* "-name=value", NULL-terminated */
 	const char *const *env;	  /* "NAME=value", NULL-terminated; *_OPTIONS are merged */
+};
+
+/* Running given inputs once each, in their order; it ends at the first failure. */
+struct engine_replay {
+	const char *binary;
+	const char *const *inputs; /* files, NULL-terminated */
+	uint64_t input_timeout_s;
+	uint64_t rss_limit_mib;
+	const char *symbolizer;	  /* path of one: reports name functions; NULL: they do not */
+	const char *suppressions; /* file for LSan, or NULL */
+	const char *const
+	    *flags; /* as of the fuzzing; those that only fuzzing knows are left out */
+	const char *const *env;
+};
+
+/* Running the inputs that a control file lists and writing what each reaches into
+ * it (runner/corpus/control.h). */
+struct engine_measure {
+	const char *binary;
+	const char *control; /* writable file */
+	const char *artifact_dir;
+	uint64_t input_timeout_s;
+	uint64_t rss_limit_mib;
+	uint64_t max_len; /* longer inputs are cut: at least the longest */
+	const char *const *flags;
+	const char *const *env;
 };
 
 struct engine_cmd {
@@ -107,6 +134,10 @@ struct engine_ops {
 	const char *const *marks;
 	MUST_CHECK int (*fuzz)(const struct engine_fuzz *job, struct engine_cmd *ret,
 			       struct err *e);
+	MUST_CHECK int (*replay)(const struct engine_replay *job, struct engine_cmd *ret,
+				 struct err *e);
+	MUST_CHECK int (*measure)(const struct engine_measure *job, struct engine_cmd *ret,
+				  struct err *e);
 	/* May a person set this flag?  False with the reason in why. */
 	bool (*flag_ok)(struct slice flag, char why[160]);
 	/* One line of output, without its newline; io carries what was seen so far. */

@@ -8,12 +8,6 @@
 
 /* --- the command ---------------------------------------------------------- */
 
-/* libFuzzer keeps its integer flags in an int and lets them wrap silently. */
-static unsigned flag_int(uint64_t v)
-{
-	return v < INT_MAX ? (unsigned)v : INT_MAX;
-}
-
 static size_t name_len(const char *flag)
 {
 	return strcspn(flag, "=");
@@ -26,13 +20,13 @@ static int add_own(const struct engine_fuzz *job, struct strv *v, struct err *e)
 	if (r == 0)
 		r = strv_addf(v, e, "-artifact_prefix=%s/", job->artifact_dir);
 	if (r == 0)
-		r = strv_addf(v, e, "-max_total_time=%u", flag_int(job->max_time_s));
+		r = strv_addf(v, e, "-max_total_time=%u", libfuzzer_int(job->max_time_s));
 	if (r == 0)
-		r = strv_addf(v, e, "-timeout=%u", flag_int(job->input_timeout_s));
+		r = strv_addf(v, e, "-timeout=%u", libfuzzer_int(job->input_timeout_s));
 	/* -malloc_limit_mb stays at its default, which is this very limit: one malloc
 	 * that could never be touched is reported before the kernel has to act. */
 	if (r == 0)
-		r = strv_addf(v, e, "-rss_limit_mb=%u", flag_int(job->rss_limit_mib));
+		r = strv_addf(v, e, "-rss_limit_mb=%u", libfuzzer_int(job->rss_limit_mib));
 	if (r == 0)
 		r = strv_add(v, "-print_final_stats=1", e);
 	/* Naming new functions starts a symbolizer: hundreds of MiB inside the limit. */
@@ -52,12 +46,12 @@ static int add_chosen(const struct engine_fuzz *job, struct strv *v, struct err 
 	if (job->dict && job->dict[0])
 		r = strv_addf(v, e, "-dict=%s", job->dict);
 	if (r == 0 && job->max_len)
-		r = strv_addf(v, e, "-max_len=%u", flag_int(job->max_len));
+		r = strv_addf(v, e, "-max_len=%u", libfuzzer_int(job->max_len));
 	/* An unsigned int, of which 0 means "choose". */
 	if (r == 0 && job->seed)
 		r = strv_addf(v, e, "-seed=%u", (unsigned)((job->seed - 1) % UINT_MAX + 1));
 	if (r == 0 && job->runs)
-		r = strv_addf(v, e, "-runs=%u", flag_int(job->runs));
+		r = strv_addf(v, e, "-runs=%u", libfuzzer_int(job->runs));
 	return r;
 }
 
@@ -70,19 +64,21 @@ static void drop_at(struct strv *v, size_t at)
 
 /* The last of a repeated flag counts for libFuzzer; one of each is easier to read
  * in the log. */
-static int add_person(const struct engine_fuzz *job, struct strv *v, struct err *e)
+int libfuzzer_add_flags(const char *const *flags, bool replay, struct strv *v, struct err *e)
 {
-	for (size_t i = 0; job->flags && job->flags[i]; i++) {
-		size_t n = name_len(job->flags[i]);
+	for (size_t i = 0; flags && flags[i]; i++) {
+		size_t n = name_len(flags[i]);
 		char why[160];
 		int r;
 
-		if (!libfuzzer_flag_ok(slice_of(job->flags[i]), why))
-			return err_set(e, EINVAL, "flag '%s': %s", job->flags[i], why);
+		if (!libfuzzer_flag_ok(slice_of(flags[i]), why))
+			return err_set(e, EINVAL, "flag '%s': %s", flags[i], why);
+		if (replay && !libfuzzer_flag_replays(flags[i]))
+			continue;
 		for (size_t k = v->n; k-- > 1;)
-			if (name_len(v->v[k]) == n && memcmp(v->v[k], job->flags[i], n) == 0)
+			if (name_len(v->v[k]) == n && memcmp(v->v[k], flags[i], n) == 0)
 				drop_at(v, k);
-		r = strv_add(v, job->flags[i], e);
+		r = strv_add(v, flags[i], e);
 		if (r < 0)
 			return r;
 	}
@@ -100,17 +96,20 @@ static int add_dirs(const struct engine_fuzz *job, struct strv *v, struct err *e
 
 static int fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, struct err *e)
 {
+	struct libfuzzer_env env = {.env = job->env,
+				    .rss_limit_mib = job->rss_limit_mib,
+				    .suppressions = job->suppressions};
 	struct engine_cmd c = {0};
 	int r = add_own(job, &c.argv, e);
 
 	if (r == 0)
 		r = add_chosen(job, &c.argv, e);
 	if (r == 0)
-		r = add_person(job, &c.argv, e);
+		r = libfuzzer_add_flags(job->flags, false, &c.argv, e);
 	if (r == 0)
 		r = add_dirs(job, &c.argv, e);
 	if (r == 0)
-		r = libfuzzer_env(job, &c.env, e);
+		r = libfuzzer_env(&env, &c.env, e);
 	if (r < 0) {
 		engine_cmd_done(&c);
 		return err_wrap(e, "libFuzzer command of '%s'", job->binary);
@@ -228,6 +227,8 @@ const struct engine_ops engine_libfuzzer = {
     .name = "libfuzzer",
     .marks = marks,
     .fuzz = fuzz,
+    .replay = libfuzzer_replay,
+    .measure = libfuzzer_measure,
     .flag_ok = libfuzzer_flag_ok,
     .line = libfuzzer_line,
     .classify = classify,

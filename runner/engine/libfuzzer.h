@@ -4,6 +4,8 @@
 
 #include "runner/engine/engine.h"
 
+#include <limits.h>
+
 /* libFuzzer of LLVM 14 to 19, and trunk's units.  Between this room's own files;
  * everyone else goes through engine_libfuzzer. */
 
@@ -15,8 +17,30 @@ void libfuzzer_failure(struct slice line, struct engine_state *io);
 enum engine_artifact libfuzzer_artifact(struct slice name);
 /* engine_ops.flag_ok */
 bool libfuzzer_flag_ok(struct slice flag, char why[160]);
-/* The environment of a fuzz cell, appended to *io; the person's *_OPTIONS are merged. */
-MUST_CHECK int libfuzzer_env(const struct engine_fuzz *job, struct strv *io, struct err *e);
+/* Whether a flag that a person may set means something to a job that does not
+ * mutate inputs. */
+bool libfuzzer_flag_replays(const char *flag);
+/* A cell's environment, appended to *io; the person's *_OPTIONS are merged. */
+struct libfuzzer_env {
+	const char *const *env; /* the person's */
+	uint64_t rss_limit_mib;
+	const char *symbolizer, *suppressions; /* or NULL */
+};
+MUST_CHECK int libfuzzer_env(const struct libfuzzer_env *o, struct strv *io, struct err *e);
+/* engine_ops.replay, engine_ops.measure */
+MUST_CHECK int libfuzzer_replay(const struct engine_replay *job, struct engine_cmd *ret,
+				struct err *e);
+MUST_CHECK int libfuzzer_measure(const struct engine_measure *job, struct engine_cmd *ret,
+				 struct err *e);
+
+/* libFuzzer keeps its integer flags in an int and lets them wrap silently. */
+static inline unsigned libfuzzer_int(uint64_t v)
+{
+	return v < INT_MAX ? (unsigned)v : INT_MAX;
+}
+/* Adds the person's flags (NULL: none), each replacing one of its name. */
+MUST_CHECK int libfuzzer_add_flags(const char *const *flags, bool replay, struct strv *v,
+				   struct err *e);
 
 static inline void slice_skip(struct slice *io, size_t n)
 {

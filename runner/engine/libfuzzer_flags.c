@@ -112,6 +112,20 @@ bool libfuzzer_flag_ok(struct slice flag, char why[160])
 	return true;
 }
 
+bool libfuzzer_flag_replays(const char *flag)
+{
+	/* What bounds or reports the run of one input; all else steers the mutations. */
+	static const char *const ours[] = {
+	    "malloc_limit_mb",		"detect_leaks", "close_fd_mask", "report_slow_units",
+	    "purge_allocator_interval", "trace_malloc", "only_ascii"};
+	size_t n = strcspn(flag, "=");
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		if (n > 1 && strlen(ours[i]) == n - 1 && strncmp(flag + 1, ours[i], n - 1) == 0)
+			return true;
+	return false;
+}
+
 /* --- environment ---------------------------------------------------------- */
 
 #define TEXT_(n) #n
@@ -122,9 +136,9 @@ bool libfuzzer_flag_ok(struct slice flag, char why[160])
 _Static_assert(SANITIZER_EXIT == LIBFUZZER_EXIT_SANITIZER, "one exit code in two places");
 
 /* What classifying and containing rest on; repeated after a person's options,
- * because the last one counts.  Reports go to stderr, plain, unsymbolized. */
+ * because the last one counts.  Reports go to stderr, plain. */
 #define FORCED                                                                          \
-	"symbolize=0:exitcode=" EXITCODE                                                \
+	"exitcode=" EXITCODE                                                            \
 	":abort_on_error=0:handle_abort=0:log_path=stderr:log_to_syslog=0:color=never:" \
 	"print_summary=1:help=0"
 
@@ -153,6 +167,7 @@ static const struct san sans[] = {
     {"LSAN_OPTIONS", "print_suppressions=0", FORCED},
 };
 
+enum { ASAN = 0, LSAN = 4 }; /* in sans */
 enum { ENV_MAX = 64 * 1024, QUARANTINE_MAX_MIB = 64 };
 
 static bool is_var(const char *entry, const char *name)
@@ -162,24 +177,30 @@ static bool is_var(const char *entry, const char *name)
 	return strncmp(entry, name, n) == 0 && entry[n] == '=';
 }
 
-static int add_options(const struct engine_fuzz *job, const struct san *s, struct strv *io,
+static int add_options(const struct libfuzzer_env *o, const struct san *s, struct strv *io,
 		       struct err *e)
 {
 	CLEANUP(buf_done) struct buf b = BUF_INIT(ENV_MAX);
 	int r = buf_addf(&b, e, "%s=%s", s->name, s->own);
 
 	/* Freed memory that the quarantine keeps (256 MiB by default) counts as rss. */
-	if (r == 0 && s == &sans[0] && job->rss_limit_mib) {
-		uint64_t q = job->rss_limit_mib / 8 + 1;
+	if (r == 0 && s == &sans[ASAN] && o->rss_limit_mib) {
+		uint64_t q = o->rss_limit_mib / 8 + 1;
 
 		r = buf_addf(&b, e, ":quarantine_size_mb=%u",
 			     (unsigned)(q < QUARANTINE_MAX_MIB ? q : QUARANTINE_MAX_MIB));
 	}
-	for (size_t i = 0; r == 0 && job->env && job->env[i]; i++)
-		if (is_var(job->env[i], s->name))
-			r = buf_addf(&b, e, ":%s", job->env[i] + strlen(s->name) + 1);
+	for (size_t i = 0; r == 0 && o->env && o->env[i]; i++)
+		if (is_var(o->env[i], s->name))
+			r = buf_addf(&b, e, ":%s", o->env[i] + strlen(s->name) + 1);
 	if (r == 0)
 		r = buf_addf(&b, e, ":%s", s->forced);
+	if (r == 0 && o->symbolizer)
+		r = buf_addf(&b, e, ":symbolize=1:external_symbolizer_path=%s", o->symbolizer);
+	else if (r == 0)
+		r = buf_addf(&b, e, ":symbolize=0");
+	if (r == 0 && o->suppressions && s == &sans[LSAN])
+		r = buf_addf(&b, e, ":suppressions=%s", o->suppressions);
 	if (r < 0)
 		return err_wrap(e, "%s", s->name);
 	return strv_add(io, buf_str(&b), e);
@@ -215,7 +236,7 @@ static int set_var(const char *entry, struct strv *io, struct err *e)
 	return 0;
 }
 
-int libfuzzer_env(const struct engine_fuzz *job, struct strv *io, struct err *e)
+int libfuzzer_env(const struct libfuzzer_env *o, struct strv *io, struct err *e)
 {
 	static const char *const plain[] = {
 	    "PATH=/usr/local/bin:/usr/bin:/bin",
@@ -228,9 +249,9 @@ int libfuzzer_env(const struct engine_fuzz *job, struct strv *io, struct err *e)
 	for (size_t i = 0; r == 0 && i < sizeof(plain) / sizeof(plain[0]); i++)
 		r = strv_add(io, plain[i], e);
 	for (size_t i = 0; r == 0 && i < sizeof(sans) / sizeof(sans[0]); i++)
-		r = add_options(job, &sans[i], io, e);
-	for (size_t i = 0; r == 0 && job->env && job->env[i]; i++)
-		if (!is_sanitizer_var(job->env[i]))
-			r = set_var(job->env[i], io, e);
+		r = add_options(o, &sans[i], io, e);
+	for (size_t i = 0; r == 0 && o->env && o->env[i]; i++)
+		if (!is_sanitizer_var(o->env[i]))
+			r = set_var(o->env[i], io, e);
 	return r;
 }

@@ -4,80 +4,24 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/sys.h"
+#include "runner/schedule/setup.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Above every range that distributions and systemd hand out, below 2^31. */
-enum { UID_BASE = 0x7f000000, FILES_MAX = 1024 };
-
 /* Our own deadline comes first; this is the belt for the case that we die. */
 #define BELT_US (60 * USEC_PER_SEC)
 
-#define DIR_TARGET    "/target"
-#define DIR_CORPUS    "/work/corpus"
-#define DIR_ARTIFACTS "/work/artifacts"
-#define DIR_SEEDS     "/seeds/0"
-#define FILE_DICT     "/seeds/dictionary"
-
-struct plan {
-	struct cell_mount mounts[8];
-	size_t n;
-	struct strv paths; /* what the mounts point to */
-	struct engine_cmd cmd;
-	char *binary;
-};
-
-static void plan_done(struct plan *p)
-{
-	strv_done(&p->paths);
-	engine_cmd_done(&p->cmd);
-	free(p->binary);
-}
-
 uid_t attempt_uid(const struct job *j)
 {
-	return (uid_t)(UID_BASE + j->index);
+	return setup_uid(j->index);
 }
 
-static void mount_at(struct plan *p, const char *source, const char *target, bool writable,
-		     bool exec)
-{
-	p->mounts[p->n++] = (struct cell_mount){source, target, writable, exec};
-}
-
-static int mount_work(struct plan *p, const struct job *j, const char *sub, const char *at,
+static int mount_work(struct setup *s, const struct job *j, const char *sub, const char *at,
 		      bool writable, struct err *e)
 {
-	int r = strv_addf(&p->paths, e, "%s/%s/%s", j->env->dirs->work_path, j->target->name, sub);
-
-	if (r == 0)
-		mount_at(p, p->paths.v[p->paths.n - 1], at, writable, false);
-	return r;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* The binary alone, or its directory when what it needs stands beside it. */
-static int mount_target(struct plan *p, const struct target *t, struct err *e)
-{
-	size_t n = t->dir ? strlen(t->dir) : 0;
-	bool inside = n > 0 && strncmp(t->binary, t->dir, n) == 0 && t->binary[n] == '/';
-
-	p->binary =
-	    sys_asprintf(DIR_TARGET "/%s", inside ? t->binary + n + 1 : base_name(t->binary));
-	if (!p->binary)
-		return err_sys(e, "allocate a path");
-	if (t->dir)
-		mount_at(p, t->dir, DIR_TARGET, false, true);
-	if (!inside)
-		mount_at(p, t->binary, p->binary, false, true);
-	return 0;
+	return setup_mount(s, at, writable, e, "%s/%s/%s", j->env->dirs->work_path, j->target->name,
+			   sub);
 }
 
 static const char *dictionary(const struct job *j)
@@ -87,18 +31,6 @@ static const char *dictionary(const struct job *j)
 	return *j->cfg.dictionary ? j->cfg.dictionary : NULL;
 }
 
-/* From the target's side files first, then the configuration: the last wins. */
-static int join(struct strv *out, const struct strv *a, const struct strv *b, struct err *e)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < a->n; i++)
-		r = strv_add(out, a->v[i], e);
-	for (size_t i = 0; r == 0 && i < b->n; i++)
-		r = strv_add(out, b->v[i], e);
-	return r;
-}
-
 static uint64_t max_time_s(const struct job *j, uint64_t now_us)
 {
 	uint64_t left = j->deadline_at > now_us ? j->deadline_at - now_us : 0;
@@ -106,80 +38,53 @@ static uint64_t max_time_s(const struct job *j, uint64_t now_us)
 	return (left + 2 * j->cfg.grace_us + BELT_US) / USEC_PER_SEC;
 }
 
-static int engine_command(struct plan *p, const struct job *j, uint64_t now_us, struct err *e)
+static int engine_command(struct setup *s, const struct job *j, uint64_t now_us, struct err *e)
 {
-	static const char *const seed_dirs[] = {DIR_SEEDS, NULL};
-	struct strv flags = {0}, env = {0};
-	int r = join(&flags, &j->target->flags, &j->cfg.flags, e);
+	static const char *const seed_dirs[] = {SETUP_DIR_SEEDS, NULL};
+	struct engine_fuzz f = {
+	    .binary = s->binary,
+	    .corpus_dir = SETUP_DIR_CORPUS,
+	    .seed_dirs = seed_dirs,
+	    .artifact_dir = SETUP_DIR_ARTIFACTS,
+	    .dict = dictionary(j) ? SETUP_FILE_DICT : NULL,
+	    .max_time_s = max_time_s(j, now_us),
+	    .input_timeout_s = (j->cfg.input_timeout_us + USEC_PER_SEC - 1) / USEC_PER_SEC,
+	    .rss_limit_mib = j->cfg.rss_limit >> 20,
+	    .max_len = j->cfg.max_len,
+	    .seed = j->cfg.seed,
+	    .runs = j->cfg.runs,
+	    .flags = (const char *const *)s->flags.v,
+	    .env = (const char *const *)s->env.v,
+	};
 
-	if (r == 0)
-		r = join(&env, &j->target->env, &j->cfg.env, e);
-	if (r == 0) {
-		struct engine_fuzz f = {
-		    .binary = p->binary,
-		    .corpus_dir = DIR_CORPUS,
-		    .seed_dirs = seed_dirs,
-		    .artifact_dir = DIR_ARTIFACTS,
-		    .dict = dictionary(j) ? FILE_DICT : NULL,
-		    .max_time_s = max_time_s(j, now_us),
-		    .input_timeout_s = (j->cfg.input_timeout_us + USEC_PER_SEC - 1) / USEC_PER_SEC,
-		    .rss_limit_mib = j->cfg.rss_limit >> 20,
-		    .max_len = j->cfg.max_len,
-		    .seed = j->cfg.seed,
-		    .runs = j->cfg.runs,
-		    .flags = (const char *const *)flags.v,
-		    .env = (const char *const *)env.v,
-		};
-		r = j->target->engine->fuzz(&f, &p->cmd, e);
-	}
-	strv_done(&flags);
-	strv_done(&env);
-	return r;
+	return j->target->engine->fuzz(&f, &s->cmd, e);
 }
 
-static int make_plan(struct plan *p, const struct job *j, uint64_t now_us, struct err *e)
+static int make_setup(struct setup *s, const struct job *j, uint64_t now_us, struct err *e)
 {
-	int r = mount_target(p, j->target, e);
+	int r = setup_init(s, j->target, &j->cfg, e);
 
 	if (r == 0)
-		r = mount_work(p, j, "corpus", DIR_CORPUS, true, e);
+		r = mount_work(s, j, "corpus", SETUP_DIR_CORPUS, true, e);
 	if (r == 0)
-		r = mount_work(p, j, "artifacts", DIR_ARTIFACTS, true, e);
+		r = mount_work(s, j, "artifacts", SETUP_DIR_ARTIFACTS, true, e);
 	if (r == 0)
-		r = mount_work(p, j, "seeds", DIR_SEEDS, false, e);
+		r = mount_work(s, j, "seeds", SETUP_DIR_SEEDS, false, e);
 	if (r == 0 && dictionary(j))
-		mount_at(p, dictionary(j), FILE_DICT, false, false);
+		r = setup_mount(s, SETUP_FILE_DICT, false, e, "%s", dictionary(j));
 	if (r == 0)
-		r = engine_command(p, j, now_us, e);
+		r = engine_command(s, j, now_us, e);
 	return r;
 }
 
-static int start_cell(const struct job *j, const struct plan *p, const struct cell_ops *ops,
+static int start_cell(const struct job *j, const struct setup *s, const struct cell_ops *ops,
 		      void *arg, struct cell **ret, struct err *e)
 {
 	char id[64];
-	struct cell_spec spec = {
-	    .id = id,
-	    .argv = (const char *const *)p->cmd.argv.v,
-	    .env = (const char *const *)p->cmd.env.v,
-	    .cwd = DIR_TARGET, /* as in OSS-Fuzz: data files beside the binary are found */
-	    .rootfs = j->env->rootfs,
-	    .mounts = p->mounts,
-	    .n_mounts = p->n,
-	    .tmp_bytes = j->cfg.scratch,
-	    .file_bytes = j->cfg.disk,
-	    .files_max = FILES_MAX,
-	    .uid = attempt_uid(j),
-	    .gid = attempt_uid(j),
-	    .limits = {.memory_max = j->cfg.memory,
-		       .memory_high = j->cfg.memory_high,
-		       .cpu_milli = j->cfg.cpu_milli,
-		       .cpu_weight = j->cfg.cpu_weight,
-		       .pids_max = j->cfg.pids},
-	};
+	struct setup_cell c = {.host = j->env->host, .rootfs = j->env->rootfs, .id = id};
 
 	snprintf(id, sizeof(id), "%s-%zu-%u", j->env->dirs->id, j->index, j->restarts);
-	return cell_start(j->env->host, &spec, ops, arg, ret, e);
+	return setup_start(s, &c, attempt_uid(j), ops, arg, ret, e);
 }
 
 /* What a person needs to do the same by hand. */
@@ -200,18 +105,18 @@ static void note_command(struct job *j, const struct engine_cmd *cmd)
 int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **ret, struct err *e)
 {
 	struct attempt *a = sys_calloc(1, sizeof(*a));
-	struct plan p = {0};
+	struct setup s = {0};
 	int r;
 
 	if (!a)
 		return err_sys(e, "allocate a cell's state");
 	a->launched_us = clock_mono_us();
-	r = make_plan(&p, j, a->launched_us, e);
+	r = make_setup(&s, j, a->launched_us, e);
 	if (r == 0) {
-		note_command(j, &p.cmd);
-		r = start_cell(j, &p, ops, j, &a->cell, e);
+		note_command(j, &s.cmd);
+		r = start_cell(j, &s, ops, j, &a->cell, e);
 	}
-	plan_done(&p);
+	setup_done(&s);
 	if (r < 0) {
 		free(a);
 		return r;

@@ -110,7 +110,7 @@ static void assert_option(const char *options, const char *name, const char *wan
 
 static struct strv env_of(const char *const *env, uint64_t rss)
 {
-	struct engine_fuzz job = {.rss_limit_mib = rss, .env = env};
+	struct libfuzzer_env job = {.rss_limit_mib = rss, .env = env};
 	struct strv v = {0};
 	struct err e;
 
@@ -195,7 +195,7 @@ static void refuses_what_is_no_variable(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		const char *env[] = {bad[i], NULL};
-		struct engine_fuzz job = {.env = env};
+		struct libfuzzer_env job = {.env = env};
 		struct strv v = {0};
 		struct err e;
 

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libFuzzer without mutations: given inputs, and the inner step of its merge. */
+#include "runner/engine/libfuzzer.h"
+
+static int add_limits(uint64_t timeout_s, uint64_t rss_mib, struct strv *v, struct err *e)
+{
+	int r = strv_addf(v, e, "-timeout=%u", libfuzzer_int(timeout_s));
+
+	if (r == 0)
+		r = strv_addf(v, e, "-rss_limit_mb=%u", libfuzzer_int(rss_mib));
+	return r;
+}
+
+int libfuzzer_replay(const struct engine_replay *job, struct engine_cmd *ret, struct err *e)
+{
+	struct libfuzzer_env env = {.env = job->env,
+				    .rss_limit_mib = job->rss_limit_mib,
+				    .symbolizer = job->symbolizer,
+				    .suppressions = job->suppressions};
+	struct engine_cmd c = {0};
+	int r = strv_add(&c.argv, job->binary, e);
+
+	if (r == 0)
+		r = add_limits(job->input_timeout_s, job->rss_limit_mib, &c.argv, e);
+	if (r == 0)
+		r = libfuzzer_add_flags(job->flags, true, &c.argv, e);
+	for (size_t i = 0; r == 0 && job->inputs && job->inputs[i]; i++)
+		r = strv_add(&c.argv, job->inputs[i], e);
+	if (r == 0)
+		r = libfuzzer_env(&env, &c.env, e);
+	if (r < 0) {
+		engine_cmd_done(&c);
+		return err_wrap(e, "libFuzzer command of '%s'", job->binary);
+	}
+	*ret = c;
+	return 0;
+}
+
+int libfuzzer_measure(const struct engine_measure *job, struct engine_cmd *ret, struct err *e)
+{
+	struct libfuzzer_env env = {.env = job->env, .rss_limit_mib = job->rss_limit_mib};
+	struct engine_cmd c = {0};
+	int r = strv_add(&c.argv, job->binary, e);
+
+	if (r == 0)
+		r = strv_addf(&c.argv, e, "-artifact_prefix=%s/", job->artifact_dir);
+	if (r == 0)
+		r = strv_addf(&c.argv, e, "-merge_control_file=%s", job->control);
+	/* 2: all features of an input, not only those that no earlier one had. */
+	if (r == 0)
+		r = strv_add(&c.argv, "-merge_inner=2", e);
+	if (r == 0)
+		r = strv_addf(&c.argv, e, "-max_len=%u", libfuzzer_int(job->max_len));
+	if (r == 0)
+		r = add_limits(job->input_timeout_s, job->rss_limit_mib, &c.argv, e);
+	if (r == 0)
+		r = libfuzzer_add_flags(job->flags, true, &c.argv, e);
+	if (r == 0)
+		r = libfuzzer_env(&env, &c.env, e);
+	if (r < 0) {
+		engine_cmd_done(&c);
+		return err_wrap(e, "libFuzzer command of '%s'", job->binary);
+	}
+	*ret = c;
+	return 0;
+}

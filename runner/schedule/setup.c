@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/schedule/setup.h"
+
+#include "base/sys.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Above every range that distributions and systemd hand out, below 2^31. */
+enum { UID_BASE = 0x7f000000, FILES_MAX = 1024 };
+
+#define DIR_TARGET "/target"
+
+uid_t setup_uid(size_t index)
+{
+	return (uid_t)(UID_BASE + index);
+}
+
+static void mount_at(struct setup *s, const char *source, const char *target, bool writable,
+		     bool exec)
+{
+	assert(s->n < sizeof(s->mounts) / sizeof(s->mounts[0]));
+	s->mounts[s->n++] = (struct cell_mount){source, target, writable, exec};
+}
+
+int setup_mount(struct setup *s, const char *at, bool writable, struct err *e, const char *fmt, ...)
+{
+	char *path = NULL;
+	va_list ap;
+	int r;
+
+	va_start(ap, fmt);
+	r = vasprintf(&path, fmt, ap);
+	va_end(ap);
+	if (r < 0)
+		return err_sys(e, "allocate a path");
+	r = strv_add(&s->paths, path, e);
+	free(path);
+	if (r == 0)
+		mount_at(s, s->paths.v[s->paths.n - 1], at, writable, false);
+	return r;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The binary alone, or its directory when what it needs stands beside it. */
+static int mount_target(struct setup *s, const struct target *t, struct err *e)
+{
+	size_t n = t->dir ? strlen(t->dir) : 0;
+	bool inside = n > 0 && strncmp(t->binary, t->dir, n) == 0 && t->binary[n] == '/';
+
+	s->binary =
+	    sys_asprintf(DIR_TARGET "/%s", inside ? t->binary + n + 1 : base_name(t->binary));
+	if (!s->binary)
+		return err_sys(e, "allocate a path");
+	if (t->dir)
+		mount_at(s, t->dir, DIR_TARGET, false, true);
+	if (!inside)
+		mount_at(s, t->binary, s->binary, false, true);
+	return 0;
+}
+
+static int append(struct strv *out, const struct strv *more, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < more->n; i++)
+		r = strv_add(out, more->v[i], e);
+	return r;
+}
+
+int setup_init(struct setup *s, const struct target *t, const struct target_config *cfg,
+	       struct err *e)
+{
+	int r;
+
+	*s = (struct setup){.target = t, .cfg = cfg};
+	r = mount_target(s, t, e);
+	/* From the target's side files first, then the configuration: the last wins. */
+	if (r == 0)
+		r = append(&s->flags, &t->flags, e);
+	if (r == 0)
+		r = append(&s->flags, &cfg->flags, e);
+	if (r == 0)
+		r = append(&s->env, &t->env, e);
+	if (r == 0)
+		r = append(&s->env, &cfg->env, e);
+	return r;
+}
+
+void setup_done(struct setup *s)
+{
+	strv_done(&s->paths);
+	strv_done(&s->flags);
+	strv_done(&s->env);
+	engine_cmd_done(&s->cmd);
+	free(s->binary);
+	*s = (struct setup){0};
+}
+
+int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
+		const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e)
+{
+	const struct target_config *cfg = s->cfg;
+	struct cell_spec spec = {
+	    .id = c->id,
+	    .argv = (const char *const *)s->cmd.argv.v,
+	    .env = (const char *const *)s->cmd.env.v,
+	    .cwd = DIR_TARGET, /* as in OSS-Fuzz: data files beside the binary are found */
+	    .rootfs = c->rootfs,
+	    .mounts = s->mounts,
+	    .n_mounts = s->n,
+	    .tmp_bytes = cfg->scratch,
+	    .file_bytes = cfg->disk,
+	    .files_max = FILES_MAX,
+	    .uid = uid,
+	    .gid = uid,
+	    .limits = {.memory_max = cfg->memory + c->extra_memory,
+		       .memory_high = cfg->memory_high ? cfg->memory_high + c->extra_memory : 0,
+		       .cpu_milli = cfg->cpu_milli,
+		       .cpu_weight = cfg->cpu_weight,
+		       .pids_max = cfg->pids},
+	};
+
+	return cell_start(c->host, &spec, ops, arg, ret, e);
+}

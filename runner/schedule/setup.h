@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_SCHEDULE_SETUP_H
+#define RUNNER_SCHEDULE_SETUP_H
+
+#include "images/cell.h"
+#include "runner/config/config.h"
+#include "runner/discover/discover.h"
+
+/* What a cell of a target sees, runs and gets: the same for fuzzing, measuring a
+ * corpus and reproducing a failure.  Made, filled, started, thrown away. */
+
+#define SETUP_DIR_WORK	    "/work"
+#define SETUP_DIR_CORPUS    "/work/corpus"
+#define SETUP_DIR_ARTIFACTS "/work/artifacts"
+#define SETUP_DIR_SEEDS	    "/seeds/0"
+#define SETUP_DIR_INPUTS    "/seeds/inputs"
+#define SETUP_FILE_DICT	    "/seeds/dictionary"
+#define SETUP_FILE_LEAKS    "/seeds/known-leaks"
+
+struct setup {
+	const struct target *target;
+	const struct target_config *cfg;
+	struct cell_mount mounts[12];
+	size_t n;
+	char *binary;		/* its path in the cell */
+	struct strv flags, env; /* from the target's side files, then the configuration */
+	struct engine_cmd cmd;	/* to be filled by the caller before setup_start() */
+	struct strv paths;	/* what the mounts point to */
+};
+
+/* target and cfg are borrowed until setup_done(), which is right after a failure, too. */
+MUST_CHECK int setup_init(struct setup *s, const struct target *t, const struct target_config *cfg,
+			  struct err *e);
+void setup_done(struct setup *s);
+
+/* Shows a host path, made from a format, at a place in the cell; never executable. */
+MUST_CHECK int setup_mount(struct setup *s, const char *at, bool writable, struct err *e,
+			   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+struct setup_cell {
+	struct cell_host *host;
+	const char *rootfs; /* NULL: the host's */
+	const char *id;
+	uint64_t extra_memory; /* beside the target's own: a symbolizer's */
+};
+MUST_CHECK int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
+			   const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e);
+
+/* The host user of the cells of the run's index-th target. */
+uid_t setup_uid(size_t index);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "base/fault.h"
+#include "runner/engine/libfuzzer.h"
+
+#include <errno.h>
+
+static const char *const inputs[] = {"/seeds/inputs/a", "/seeds/inputs/b", NULL};
+static const char *const flags[] = {"-max_len=64", "-malloc_limit_mb=100", "-use_value_profile=1",
+				    "-detect_leaks=0", NULL};
+static const char *const env[] = {"ASAN_OPTIONS=symbolize=0:detect_leaks=0", "X=1", NULL};
+
+static bool has(const struct strv *v, const char *text)
+{
+	for (size_t i = 0; i < v->n; i++)
+		if (strcmp(v->v[i], text) == 0)
+			return true;
+	return false;
+}
+
+static const char *var(const struct strv *v, const char *name)
+{
+	for (size_t i = 0; i < v->n; i++)
+		if (strncmp(v->v[i], name, strlen(name)) == 0)
+			return v->v[i];
+	fail_msg("no %s", name);
+	return "";
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	return strlen(s) >= strlen(end) && strcmp(s + strlen(s) - strlen(end), end) == 0;
+}
+
+static struct engine_replay replay_job(void)
+{
+	return (struct engine_replay){
+	    .binary = "/target/t",
+	    .inputs = inputs,
+	    .input_timeout_s = 25,
+	    .rss_limit_mib = 400,
+	    .flags = flags,
+	    .env = env,
+	};
+}
+
+static void replays_inputs_without_the_mutators_flags(void **state)
+{
+	struct engine_replay job = replay_job();
+	struct engine_cmd c;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(engine_libfuzzer.replay(&job, &c, &e), 0);
+	assert_string_equal(c.argv.v[0], "/target/t");
+	assert_true(has(&c.argv, "-timeout=25"));
+	assert_true(has(&c.argv, "-rss_limit_mb=400"));
+	assert_true(has(&c.argv, "-malloc_limit_mb=100"));
+	assert_true(has(&c.argv, "-detect_leaks=0"));
+	assert_false(has(&c.argv, "-max_len=64")); /* it would cut the input */
+	assert_false(has(&c.argv, "-use_value_profile=1"));
+	assert_string_equal(c.argv.v[c.argv.n - 2], "/seeds/inputs/a");
+	assert_string_equal(c.argv.v[c.argv.n - 1], "/seeds/inputs/b");
+	engine_cmd_done(&c);
+}
+
+/* The last option of a name counts for a sanitizer. */
+static void symbolizes_only_when_told(void **state)
+{
+	struct engine_replay job = replay_job();
+	struct engine_cmd c;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(engine_libfuzzer.replay(&job, &c, &e), 0);
+	assert_true(ends_with(var(&c.env, "ASAN_OPTIONS="), ":symbolize=0"));
+	assert_true(has(&c.env, "X=1"));
+	engine_cmd_done(&c);
+	job.symbolizer = "/usr/bin/llvm-symbolizer";
+	job.suppressions = "/seeds/known-leaks";
+	assert_int_equal(engine_libfuzzer.replay(&job, &c, &e), 0);
+	assert_true(ends_with(var(&c.env, "ASAN_OPTIONS="),
+			      ":symbolize=1:external_symbolizer_path=/usr/bin/llvm-symbolizer"));
+	assert_true(ends_with(var(&c.env, "LSAN_OPTIONS="), ":suppressions=/seeds/known-leaks"));
+	assert_null(strstr(var(&c.env, "ASAN_OPTIONS="), "suppressions=/seeds"));
+	engine_cmd_done(&c);
+}
+
+static void measures_by_a_control_file(void **state)
+{
+	struct engine_measure job = {
+	    .binary = "/target/t",
+	    .control = "/work/control",
+	    .artifact_dir = "/work/artifacts",
+	    .input_timeout_s = 5,
+	    .rss_limit_mib = 400,
+	    .max_len = 1000,
+	    .flags = flags,
+	    .env = env,
+	};
+	static const char *const want[] = {"-artifact_prefix=/work/artifacts/",
+					   "-merge_control_file=/work/control",
+					   "-merge_inner=2",
+					   "-max_len=1000",
+					   "-timeout=5",
+					   "-rss_limit_mb=400",
+					   NULL};
+	struct engine_cmd c;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(engine_libfuzzer.measure(&job, &c, &e), 0);
+	for (size_t i = 0; want[i]; i++)
+		assert_true(has(&c.argv, want[i]));
+	assert_false(has(&c.argv, "-max_len=64"));
+	/* Value profiles hash addresses: features of two processes would not compare. */
+	assert_false(has(&c.argv, "-use_value_profile=1"));
+	engine_cmd_done(&c);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+	struct engine_replay job = replay_job();
+	unsigned at = 1;
+
+	(void)state;
+	for (;; at++) {
+		struct engine_cmd c = {0};
+		struct err e;
+		int r;
+
+		fault_arm(at, FAULT_FAIL);
+		r = engine_libfuzzer.replay(&job, &c, &e);
+		fault_arm(0, FAULT_FAIL);
+		if (r == 0) {
+			engine_cmd_done(&c);
+			break;
+		}
+		assert_int_equal(r, -ENOMEM);
+		assert_null(c.argv.v);
+	}
+	assert_true(at > 20);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(replays_inputs_without_the_mutators_flags),
+    cmocka_unit_test(symbolizes_only_when_told),
+    cmocka_unit_test(measures_by_a_control_file),
+    cmocka_unit_test(every_allocation_may_fail),
+};
+
+UNIT_MAIN(tests)
