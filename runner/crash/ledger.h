@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_CRASH_LEDGER_H
+#define RUNNER_CRASH_LEDGER_H
+
+#include "base/err.h"
+#include "base/scan.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The crashes that this fuzzcell knows: known_crashes.json in the state directory, one
+ * object, signature -> crash.  One writer: whoever calls ledger_save() holds the state
+ * directory's lock (runner/state/state.h).  Reading needs no lock, the file is
+ * replaced whole.
+ *
+ * The older layout, signature -> {fuzzer, crash_type, top_frame, issue_url, commit, date,
+ * crash_file}, is read: such a crash is "known", date and commit say when it was first
+ * seen.  What we do not know (fields, and top-level values that are no objects) is
+ * kept with its value; a rewriting only moves it behind ours.
+ *
+ * States, and what makes them:
+ *
+ *			first	 new	   known    fixed      regressed  flaky   ignored
+ *	seen, well	new	 new	   known    regressed  regressed  known   ignored
+ *	seen		new	 new	   known    regressed  regressed  flaky   ignored
+ *	seen, flaky	flaky	 flaky	   flaky    regressed  regressed  flaky   ignored
+ *	next run	-	 known	   known    fixed      regressed  flaky   ignored
+ *	fixed		-	 fixed	   fixed    fixed      fixed      fixed   ignored
+ *	ignore		-	 ignored   ignored  ignored    ignored    ignored ignored
+ *	unignore	-	 new	   known    fixed      regressed  flaky   known
+ *
+ * "well" and "flaky" is what the reproducer's measured rate says after the sighting
+ * (runner/crash/odds.h); plain "seen": not measured, or undecided.  A sighting from before the
+ * fix (a killed run that is collected late) does not make a crash regressed. */
+
+enum ledger_state {
+	LEDGER_NEW, /* found in this run */
+	LEDGER_KNOWN,
+	LEDGER_FIXED,
+	LEDGER_REGRESSED,
+	LEDGER_FLAKY,	/* open as "known", but fails only now and then, or never again */
+	LEDGER_IGNORED, /* a person said so */
+	LEDGER_STATE_,
+};
+const char *ledger_state_name(enum ledger_state s);
+bool ledger_state_open(enum ledger_state s); /* neither fixed nor ignored */
+
+/* Limits.  Longer texts are cut, of longer lists the last entries stay. */
+#define LEDGER_FILE_MAX (UINT64_C(64) << 20) /* bytes */
+enum {
+	LEDGER_CRASHES_MAX = 100000,
+	LEDGER_SIGNATURE_MAX = 1024, /* bytes; a longer one is refused, never cut */
+	LEDGER_TEXT_MAX = 1024,	     /* bytes of any other text */
+	LEDGER_NOTE_MAX = 4096,	     /* bytes of a note */
+	LEDGER_STATE_LINES = 3,
+	LEDGER_FRAMES = 8,
+	LEDGER_RUNS = 20,
+	LEDGER_ARTIFACTS = 50,
+	LEDGER_RAW_KEYS = 64,
+	LEDGER_TARGETS = 64,
+	LEDGER_ALIASES = 1000,
+};
+
+struct ledger_list {
+	char **v;
+	size_t n;
+};
+
+struct ledger_seen {
+	uint64_t time; /* Unix seconds; 0 unknown */
+	char *commit;
+	char *run; /* its id */
+};
+
+struct ledger_run {
+	char *run;
+	uint64_t count;
+};
+
+/* To read, not to write to.  Lives as long as the ledger; its texts and lists until
+ * the next call that changes the ledger.  Texts are never NULL: "" is none. */
+struct known_crash {
+	char *signature;
+	char *fuzzer;		    /* the target that found it first */
+	struct ledger_list targets; /* others that found it */
+	char *crash_type;	    /* may have several lines */
+	char *kind, *access, *signal;
+	uint64_t access_size; /* bytes; 0 unknown */
+	char *top_frame;
+	struct ledger_list crash_state; /* up to LEDGER_STATE_LINES */
+	struct ledger_list frames;	/* functions, for people */
+	enum ledger_state state;
+	struct ledger_seen first_seen, last_seen;
+	struct ledger_seen fixed; /* when it was last found fixed; run "" and time 0: never */
+	uint64_t count;		  /* sightings in all */
+	struct ledger_run *runs;  /* oldest first */
+	size_t n_runs;
+	struct ledger_list artifacts; /* paths in the state directory, oldest first */
+	char *crash_file;	      /* path of the reproducer */
+	char *minimized;	      /* path of the minimised one */
+	uint64_t input_bytes, minimized_bytes;
+	struct {
+		uint64_t tries, hits; /* of the reproducer */
+		/* Passes without a hit since it was last seen, on clean_commit. */
+		uint64_t clean, clean_minimized;
+		char *clean_commit;
+	} reproduction;
+	bool security, unsymbolized;
+	char *severity;
+	char *issue_url, *note;
+	char *similar;	   /* signature of a crash that is likely the same */
+	char *merged_into; /* signature; "": stands for itself */
+	struct ledger_list aliases;
+	struct ledger_list raw_keys; /* "<target>:<raw key>" */
+};
+
+struct ledger;
+
+/* The ledger of the state directory; an empty one when there is none.  A file that can
+ * not be taken for one (damaged, above a limit) gives an empty ledger too and a warning
+ * that names the place; nothing is written.  The first ledger_save() keeps such a file
+ * as known_crashes.json.damaged-<n>, and a file of which only some values had to be mended
+ * as well.  A file that could not be read (I/O, memory, no regular file) is an error. */
+MUST_CHECK int ledger_load(int state_dirfd, struct ledger **ret, struct err *e);
+/* The same from a text; -EBADMSG: not a ledger, "line 3, column 7: why". */
+MUST_CHECK int ledger_parse(struct slice text, struct ledger **ret, struct err *e);
+void ledger_free(struct ledger *l); /* NULL is fine */
+
+/* What was wrong with the file, one line; "" when nothing was. */
+const char *ledger_warning(const struct ledger *l);
+
+/* Writes the file when something changed; 0 means "on disk".  A failure leaves the old
+ * file, and the ledger as it was: try again later.  One that outgrows LEDGER_FILE_MAX
+ * is shortened: the lists of the crashes not seen for the longest time first; -EFBIG when
+ * that does not help. */
+MUST_CHECK int ledger_save(struct ledger *l, int state_dirfd, struct err *e);
+bool ledger_dirty(const struct ledger *l);
+/* The text that would be written, in a new string (free() it). */
+MUST_CHECK int ledger_print(const struct ledger *l, char **ret, size_t *ret_n, struct err *e);
+
+/* All records in the order of their signatures, merged ones included. */
+size_t ledger_count(const struct ledger *l);
+const struct known_crash *ledger_at(const struct ledger *l, size_t i);
+
+/* The crash that a signature means: itself, or what it was merged into.  NULL: none. */
+const struct known_crash *ledger_find(const struct ledger *l, const char *signature);
+/* The record of that very signature, also when it is merged into another. */
+const struct known_crash *ledger_record(const struct ledger *l, const char *signature);
+/* The crash that a target's cheap key is known to be; NULL: triage must say. */
+const struct known_crash *ledger_find_raw(const struct ledger *l, const char *target,
+					  const char *raw_key);
+
+/* One sighting of a crash, or several alike.  All texts are borrowed and may hold
+ * anything; NULL and 0 say nothing new. */
+struct crash_sighting {
+	const char *signature;
+	const char *target;
+	const char *run, *commit;
+	uint64_t time;	/* Unix seconds */
+	uint64_t count; /* how many; 0 is 1 */
+	const char *raw_key;
+	const char *artifact; /* path in the state directory */
+
+	/* What triage says of it. */
+	const char *crash_type, *kind, *access, *signal, *top_frame, *severity;
+	uint64_t access_size;
+	const char *const *crash_state;
+	size_t n_crash_state;
+	const char *const *frames;
+	size_t n_frames;
+	bool security, unsymbolized;
+	const char *similar;
+
+	/* crash_file not NULL: this input is the reproducer from now on.  tries and hits are the
+	 * reproducer's: the new one's, else they are added to those of the old one.  Of
+	 * another input of a known crash, give 0. */
+	const char *crash_file, *minimized;
+	uint64_t input_bytes, minimized_bytes;
+	uint64_t tries, hits;
+};
+
+struct ledger_noted {
+	const struct known_crash *crash;
+	bool is_new;		  /* was not in the ledger */
+	enum ledger_state before; /* of one that was */
+};
+
+/* The one place where a sighting becomes a crash or counts for one.
+ * -EINVAL: no signature, or too long; -ENOSPC: LEDGER_CRASHES_MAX. */
+MUST_CHECK int ledger_note(struct ledger *l, const struct crash_sighting *s,
+			   struct ledger_noted *ret, struct err *e);
+
+/* Whether an input would be a better reproducer than the crash's: it fails more often,
+ * or as often and is smaller; or there is none. */
+bool ledger_is_better(const struct known_crash *c, uint64_t tries, uint64_t hits, uint64_t bytes);
+
+/* All below take signatures through aliases; -ENOENT: no such crash. */
+
+/* A minimised reproducer was made. */
+MUST_CHECK int ledger_minimized(struct ledger *l, const char *signature, const char *path,
+				uint64_t bytes, struct err *e);
+/* Passes of both inputs on a build of commit without a hit (NULL: unknown); those on
+ * other builds no longer count.  runner/crash/odds.h says when it is fixed. */
+MUST_CHECK int ledger_passed(struct ledger *l, const char *signature, const char *commit,
+			     uint64_t original, uint64_t minimized, struct err *e);
+MUST_CHECK int ledger_fixed(struct ledger *l, const char *signature, uint64_t time,
+			    const char *commit, const char *run, struct err *e);
+/* note NULL: the old one stays. */
+MUST_CHECK int ledger_ignore(struct ledger *l, const char *signature, const char *note,
+			     struct err *e);
+MUST_CHECK int ledger_unignore(struct ledger *l, const char *signature, const char *note,
+			       struct err *e);
+MUST_CHECK int ledger_issue(struct ledger *l, const char *signature, const char *url,
+			    struct err *e);
+
+/* A run begins: what earlier runs found new is known. */
+MUST_CHECK int ledger_next_run(struct ledger *l, const char *run, struct err *e);
+
+/* from is the same crash as into, and its signature an alias from now on; its sightings
+ * count for into.  Its record stays, as it was, for ledger_split().  -EINVAL: they are
+ * one already. */
+MUST_CHECK int ledger_merge(struct ledger *l, const char *from, const char *into, struct err *e);
+/* Take an alias out again: it is a crash of its own with what it had before; what was
+ * seen since then stays with the other.  -EINVAL: no alias. */
+MUST_CHECK int ledger_split(struct ledger *l, const char *alias, struct err *e);
+
+#endif
