@@ -83,9 +83,30 @@ int sys_rename_to(int from_dirfd, const char *from, int to_dirfd, const char *to
 	return fault_hit("renameat", EIO) ? -1 : renameat(from_dirfd, from, to_dirfd, to);
 }
 
+int sys_exchange(int a_dirfd, const char *a, int b_dirfd, const char *b)
+{
+	return fault_hit("renameat2", EIO) ? -1
+					   : renameat2(a_dirfd, a, b_dirfd, b, RENAME_EXCHANGE);
+}
+
+int sys_linkat(int from_dirfd, const char *from, int to_dirfd, const char *to)
+{
+	return fault_hit("linkat", ENOSPC) ? -1 : linkat(from_dirfd, from, to_dirfd, to, 0);
+}
+
 int sys_unlinkat(int dirfd, const char *path, int flags)
 {
 	return fault_hit("unlinkat", EIO) ? -1 : unlinkat(dirfd, path, flags);
+}
+
+int sys_ftruncate(int fd, off_t size)
+{
+	return fault_hit("ftruncate", EIO) ? -1 : ftruncate(fd, size);
+}
+
+int sys_syncfs(int fd)
+{
+	return fault_hit("syncfs", EIO) ? -1 : syncfs(fd);
 }
 
 int sys_pipe(int ret_fds[2])
@@ -108,6 +129,19 @@ DIR *sys_opendirat(int dirfd, const char *path)
 		errno = saved;
 	}
 	return d;
+}
+
+const struct dirent *sys_readdir(DIR *d)
+{
+	const struct dirent *ent;
+
+	do {
+		if (fault_hit("readdir", EIO))
+			return NULL;
+		errno = 0;
+		ent = readdir(d);
+	} while (ent && (strcmp(ent->d_name, ".") == 0 || strcmp(ent->d_name, "..") == 0));
+	return ent;
 }
 
 void *sys_malloc(size_t n)

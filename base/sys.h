@@ -18,10 +18,17 @@ ssize_t sys_pread(int fd, void *buf, size_t n, off_t at); /* retries EINTR */
 int sys_fsync(int fd);
 int sys_renameat(int dirfd, const char *from, const char *to);
 int sys_rename_to(int from_dirfd, const char *from, int to_dirfd, const char *to);
+/* Two directory entries change places, at once or not at all. */
+int sys_exchange(int a_dirfd, const char *a, int b_dirfd, const char *b);
+int sys_linkat(int from_dirfd, const char *from, int to_dirfd, const char *to);
 int sys_unlinkat(int dirfd, const char *path, int flags);
+int sys_ftruncate(int fd, off_t size);
+int sys_syncfs(int fd);
 int sys_pipe(int ret_fds[2]);
 /* A directory stream on dirfd/path ("." for dirfd itself); closedir() it. */
 DIR *sys_opendirat(int dirfd, const char *path);
+/* The next entry that is neither "." nor ".."; NULL with errno 0 at the end. */
+const struct dirent *sys_readdir(DIR *d);
 void *sys_malloc(size_t n);
 void *sys_calloc(size_t n, size_t size);
 void *sys_realloc(void *p, size_t n);
