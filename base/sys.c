@@ -94,23 +94,6 @@ int sys_linkat(int from_dirfd, const char *from, int to_dirfd, const char *to)
 	return fault_hit("linkat", ENOSPC) ? -1 : linkat(from_dirfd, from, to_dirfd, to, 0);
 }
 
-int sys_exchange(int a_dirfd, const char *a, int b_dirfd, const char *b)
-{
-	if (fault_hit("renameat2", EIO))
-		return -1;
-	return renameat2(a_dirfd, a, b_dirfd, b, RENAME_EXCHANGE);
-}
-
-int sys_linkat(int from_dirfd, const char *from, int to_dirfd, const char *to)
-{
-	return fault_hit("linkat", EMLINK) ? -1 : linkat(from_dirfd, from, to_dirfd, to, 0);
-}
-
-int sys_syncfs(int fd)
-{
-	return fault_hit("syncfs", EIO) ? -1 : syncfs(fd);
-}
-
 int sys_unlinkat(int dirfd, const char *path, int flags)
 {
 	return fault_hit("unlinkat", EIO) ? -1 : unlinkat(dirfd, path, flags);

@@ -21,10 +21,6 @@ int sys_rename_to(int from_dirfd, const char *from, int to_dirfd, const char *to
 /* Two directory entries change places, at once or not at all. */
 int sys_exchange(int a_dirfd, const char *a, int b_dirfd, const char *b);
 int sys_linkat(int from_dirfd, const char *from, int to_dirfd, const char *to);
-/* Swaps two names in one step (RENAME_EXCHANGE); both must exist, on one file system. */
-int sys_exchange(int a_dirfd, const char *a, int b_dirfd, const char *b);
-int sys_linkat(int from_dirfd, const char *from, int to_dirfd, const char *to);
-int sys_syncfs(int fd);
 int sys_unlinkat(int dirfd, const char *path, int flags);
 int sys_ftruncate(int fd, off_t size);
 int sys_syncfs(int fd);
