@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_CORPUS_COVER_H
+#define RUNNER_CORPUS_COVER_H
+
+#include "runner/corpus/control.h"
+
+/* Which inputs a corpus keeps.  Pure, but for reading the control files again.
+ * Memory: 24 bytes an input and three sets of features (16 MiB each at most). */
+
+/* A shard that was measured, and its list.  Several passes may go in one array. */
+struct cover_shard {
+	const struct control *control;
+	const struct candidates *list;
+};
+
+/* What inputs reach together. */
+struct reach {
+	struct bits features, edges;
+	uint64_t ran, failed, waiting; /* inputs */
+};
+#define _autoreach_ CLEANUP(reach_done)
+
+/* Adds to *io, which starts as {0}. */
+MUST_CHECK int cover_reach(const struct cover_shard *s, size_t shards, struct reach *io,
+			   struct err *e);
+void reach_done(struct reach *r);
+
+/* libFuzzer's choice: smallest first, then those with more features, then by name;
+ * taken when it brings a feature that those before it did not.  Reaches every feature
+ * of all inputs that ran. */
+MUST_CHECK int cover_choose(const struct cover_shard *s, size_t shards, struct candidates *ret,
+			    struct err *e);
+
+/* What `all` has and `got` has not. */
+struct cover_gap {
+	uint64_t features, edges;
+	/* Of these: every input that ever had it is chosen already.  A target that
+	 * does not always do the same loses it in any measurement, not by merging. */
+	uint64_t lost_features, lost_edges;
+};
+struct cover_gap cover_gap(const struct reach *all, const struct reach *got);
+
+/* Adds to *io (sorted afterwards), for what is missing, the next input that had it
+ * and is not chosen yet: smallest first.  s: the measurement of all.  Returns in gap
+ * what was missing, with lost_*; *ret_added 0: there is nothing to add. */
+MUST_CHECK int cover_top_up(const struct cover_shard *s, size_t shards, const struct reach *all,
+			    const struct reach *got, struct candidates *io, size_t *ret_added,
+			    struct cover_gap *gap, struct err *e);
+
+#endif
