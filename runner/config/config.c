@@ -327,6 +327,11 @@ const char *config_state_dir(const struct config *c)
 	return c->top.state_dir;
 }
 
+const char *config_symbolizer(const struct config *c)
+{
+	return c->top.symbolizer;
+}
+
 const char *config_unused_glob(const struct config *c, const char *const *names, size_t n,
 			       size_t *io_next)
 {

@@ -41,7 +41,9 @@ struct target_config {
 		uint64_t window_us; /* silence: effective CPU time, or wall time */
 		uint64_t cap_us;    /* CPU time after which it ends in any case; 0: none */
 	} plateau;
-	uint32_t max_crashes;	      /* failures in one run after which it is given up */
+	uint32_t max_crashes; /* failures in one run after which it is given up */
+	uint64_t triage_us, minimize_us, merge_us; /* 0: not at all */
+	uint64_t symbolizer_memory;
 	int32_t priority;	      /* higher first */
 	uint64_t max_len, seed, runs; /* 0: the engine's choice; runs 0: no limit */
 	bool enabled;
@@ -55,6 +57,7 @@ struct run_config {
 	uint64_t total_time_us; /* 0: no cap */
 	uint64_t log_limit;	/* bytes kept of a target's output */
 	uint64_t disk_reserve;	/* free space below which nothing new is started */
+	uint32_t generations;	/* earlier corpora that are kept */
 };
 
 struct config_source {
@@ -78,6 +81,7 @@ const char *config_cgroup(const struct config *c);
 const char *config_crun(const struct config *c);
 const char *config_rootfs(const struct config *c);
 const char *config_state_dir(const struct config *c);
+const char *config_symbolizer(const struct config *c);
 
 /* The values for one target, checked against each other (rss limit below the
  * memory limit, ...).  Free with target_config_done(). */

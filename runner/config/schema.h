@@ -56,7 +56,7 @@ struct schema {
 /* What the top level sets, beside its sections. */
 struct root_config {
 	unsigned enforcement; /* index: strict, best-effort */
-	char *cgroup, *crun, *rootfs, *state_dir;
+	char *cgroup, *crun, *rootfs, *state_dir, *symbolizer;
 };
 
 struct source_config {

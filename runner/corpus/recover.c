@@ -15,7 +15,7 @@
 struct lost {
 	struct state *s;
 	const char *run;
-	int work, crashes, quarantine;
+	int work, crashes, quarantine, triage;
 	json_t *targets;
 	struct recovered *sum;
 };
@@ -30,6 +30,7 @@ static int recover_target(struct lost *l, const char *target, struct err *e)
 	    .target = target,
 	    .crashes = l->crashes,
 	    .quarantine = l->quarantine,
+	    .triage = l->triage,
 	    .engine = &engine_libfuzzer,
 	};
 	int r = state_open_corpus(l->s, target, &corpus, e);
@@ -91,6 +92,8 @@ static int open_dirs(struct lost *l, int work, struct err *e)
 		r = fs_open_dir(l->s->dirfd, path, &l->crashes, e);
 	if (r == 0)
 		r = fs_open_dir(l->s->dirfd, "quarantine", &l->quarantine, e);
+	if (r == 0)
+		r = fs_open_dir(l->s->dirfd, "triage", &l->triage, e);
 	return r;
 }
 
@@ -102,6 +105,7 @@ static int recover_run(struct lost *at, const char *run, struct err *e)
 			 .work = -1,
 			 .crashes = -1,
 			 .quarantine = -1,
+			 .triage = -1,
 			 .targets = targets,
 			 .sum = at->sum};
 	int r = targets ? open_dirs(&l, at->work, e) : err_set(e, ENOMEM, "build JSON");
@@ -117,6 +121,7 @@ static int recover_run(struct lost *at, const char *run, struct err *e)
 	close(l.work);
 	close(l.crashes);
 	close(l.quarantine);
+	close(l.triage);
 	return r < 0 ? err_wrap(e, "recover the lost run '%s'", run) : 0;
 }
 

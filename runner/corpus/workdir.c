@@ -160,7 +160,7 @@ static const char *kind_of(enum engine_artifact a)
 struct collecting {
 	const struct workdir_collect *c;
 	int dir; /* work/<run>/<target> */
-	int artifacts, crashes;
+	int artifacts, crashes, triage;
 	struct workdir_found *sum;
 	struct buf *names;
 };
@@ -180,6 +180,14 @@ static void quarantine(const struct collecting *k, const char *hex)
 		return;
 	if (make_dir(k->c->quarantine, k->c->target, MODE_OURS, &quarantined, &e) == 0)
 		(void)!sys_rename_to(k->c->corpus, hex, quarantined, hex); /* it stays then */
+}
+
+/* A link: what happens to one name does not matter to the other. */
+static int queue_triage(const struct collecting *k, const char *name, struct err *e)
+{
+	if (sys_linkat(k->crashes, name, k->triage, name) == 0 || errno == EEXIST)
+		return 0;
+	return err_sys(e, "queue '%s' for triage", name);
 }
 
 static int collect_artifact(struct collecting *k, const char *name, struct err *e)
@@ -205,6 +213,9 @@ static int collect_artifact(struct collecting *k, const char *name, struct err *
 	snprintf(to, sizeof(to), "%s-%s", kind, hex);
 	if (strcmp(kind, "slow-unit") != 0) {
 		k->sum->failures++;
+		r = queue_triage(k, to, e);
+		if (r < 0)
+			return r;
 		quarantine(k, hex);
 	}
 	r = buf_addf(k->names, e, "%s\n", to);
@@ -259,7 +270,7 @@ static int collect_all(struct collecting *k, struct err *e)
 
 	if (r == 0)
 		r = collect_inputs(k, e);
-	if (r == 0 && (syncfs(k->crashes) < 0 || syncfs(k->c->corpus) < 0))
+	if (r == 0 && (sys_syncfs(k->crashes) < 0 || sys_syncfs(k->c->corpus) < 0))
 		r = err_sys(e, "sync what was collected");
 	if (r == 0)
 		r = each(k->artifacts, k, remove_artifact, e);
@@ -272,6 +283,7 @@ int workdir_collect(const struct workdir_collect *c, struct workdir_found *ret, 
 	_autoclose_ int dir = -1;
 	_autoclose_ int artifacts = -1;
 	_autoclose_ int crashes = -1;
+	_autoclose_ int triage = -1;
 	struct workdir_found sum = {0};
 	struct collecting k = {.c = c, .sum = &sum, .names = names};
 	int r = fs_open_dir(c->work, c->target, &dir, e);
@@ -280,6 +292,9 @@ int workdir_collect(const struct workdir_collect *c, struct workdir_found *ret, 
 		r = fs_open_dir(dir, "artifacts", &artifacts, e);
 	if (r == 0)
 		r = make_dir(c->crashes, c->target, MODE_OURS, &crashes, e);
+	if (r == 0)
+		r = make_dir(c->triage, c->target, MODE_OURS, &triage, e);
+	k.triage = triage;
 	k.dir = dir;
 	k.artifacts = artifacts;
 	k.crashes = crashes;
@@ -287,6 +302,8 @@ int workdir_collect(const struct workdir_collect *c, struct workdir_found *ret, 
 		r = collect_all(&k, e);
 	if (crashes >= 0)
 		(void)unlinkat(c->crashes, c->target, AT_REMOVEDIR); /* allow: only when empty */
+	if (triage >= 0)
+		(void)unlinkat(c->triage, c->target, AT_REMOVEDIR); /* allow: likewise */
 	if (r < 0)
 		return err_wrap(e, "collect '%s'", c->target);
 	*ret = sum;

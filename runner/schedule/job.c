@@ -165,6 +165,7 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 	    .target = j->target->name,
 	    .crashes = j->env->dirs->crashes,
 	    .quarantine = j->env->quarantine,
+	    .triage = j->env->triage,
 	    .engine = j->target->engine,
 	    .dumped_kind = j->attempt && j->attempt->dumped_us ? dumped_kind(j) : NULL,
 	};

@@ -32,7 +32,7 @@ struct job_env {
 	struct cell_host *host;
 	struct state *state;
 	const struct run_dirs *dirs;
-	int quarantine;
+	int quarantine, triage; /* directories of the state */
 	const char *rootfs; /* NULL: the host's */
 	uint64_t log_limit;
 	void (*news)(void *arg, struct job *j, enum job_news n);

@@ -299,6 +299,7 @@ static struct run *run_new(const struct run_opts *o)
 	    .state = o->state,
 	    .dirs = o->dirs,
 	    .quarantine = -1,
+	    .triage = -1,
 	    .rootfs = o->rootfs,
 	    .log_limit = o->log_limit,
 	    .news = on_news,
@@ -325,6 +326,8 @@ int run_all(const struct run_opts *o, struct plan *plan, struct run **ret, struc
 		return err_sys(e, "allocate the run");
 	r->disk_free = free_bytes(r);
 	rc = fs_open_dir(o->state->dirfd, "quarantine", &r->env.quarantine, e);
+	if (rc == 0)
+		rc = fs_open_dir(o->state->dirfd, "triage", &r->env.triage, e);
 	if (rc == 0)
 		rc = make_jobs(r, plan, e);
 	r->view.rows = r->rows;
@@ -373,6 +376,8 @@ void run_free(struct run *r)
 		source_remove(r->signals[i]);
 	if (r->env.quarantine >= 0)
 		close(r->env.quarantine);
+	if (r->env.triage >= 0)
+		close(r->env.triage);
 	free(r->jobs);
 	free(r->rows);
 	free(r);

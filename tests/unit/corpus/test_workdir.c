@@ -213,6 +213,32 @@ static void test_quarantine(void **state)
 	assert_int_equal(entries(work, "t/seeds"), 1);
 }
 
+/* Every failure waits for triage until that is done; what is no failure does not. */
+static void test_queue(void **state)
+{
+	char names[256], path[80];
+
+	(void)state;
+	prepare();
+	leave("slow-unit", "slow");
+	collect(NULL, names, sizeof(names));
+	assert_false(scratch_has(queued, "t"));
+	leave("crash", "bad");
+	leave("slow-unit", "slow");
+	collect(NULL, names, sizeof(names));
+	snprintf(path, sizeof(path), "t/%s", artifact_of("crash", "bad"));
+	assert_true(holds(queued, path, "bad"));
+	assert_int_equal(entries(queued, "t"), 1);
+	leave("crash", "bad"); /* once more, while it still waits */
+	collect(NULL, names, sizeof(names));
+	assert_int_equal(entries(queued, "t"), 1);
+	assert_int_equal(unlinkat(queued, path, 0), 0); /* triaged */
+	assert_true(holds(crashes, path, "bad"));
+	leave("crash", "bad"); /* seen again */
+	collect(NULL, names, sizeof(names));
+	assert_int_equal(entries(queued, "t"), 1);
+}
+
 /* Links lead to files that are not the target's; names are text for terminals. */
 static void test_hostile(void **state)
 {
@@ -314,6 +340,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_collect, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_kinds, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_quarantine, each_setup, each_teardown),
+    cmocka_unit_test_setup_teardown(test_queue, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_hostile, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_many, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_names_end, each_setup, each_teardown),

@@ -37,6 +37,9 @@ static void check_nothing_lost(void)
 		snprintf(path, sizeof(path), "t/%s", artifact_of(saved[i].kind, saved[i].content));
 		assert_true(holds(crashes, path, saved[i].content) ||
 			    holds(work, fresh(saved[i].kind, saved[i].content), saved[i].content));
+		assert_true(strcmp(saved[i].kind, "slow-unit") == 0 ||
+			    holds(queued, path, saved[i].content) ||
+			    holds(work, fresh(saved[i].kind, saved[i].content), saved[i].content));
 	}
 	assert_true(holds(corpus, name_of("old"), "old"));
 	snprintf(path, sizeof(path), "t/%s", name_of("bad"));

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 
 static struct scratch dir;
-static int work, corpus, crashes, quarantined;
+static int work, corpus, crashes, quarantined, queued;
 
 static inline int each_setup(void **state)
 {
@@ -24,6 +24,7 @@ static inline int each_setup(void **state)
 	corpus = make_dir_at(dir.fd, "corpus");
 	crashes = make_dir_at(dir.fd, "crashes");
 	quarantined = make_dir_at(dir.fd, "quarantine");
+	queued = make_dir_at(dir.fd, "triage");
 	umask(022);
 	return 0;
 }
@@ -35,6 +36,7 @@ static inline int each_teardown(void **state)
 	close(corpus);
 	close(crashes);
 	close(quarantined);
+	close(queued);
 	scratch_remove(&dir);
 	return 0;
 }
@@ -72,6 +74,7 @@ static inline struct workdir_collect collection(const char *dumped_kind)
 					.crashes = crashes,
 					.corpus = corpus,
 					.quarantine = quarantined,
+					.triage = queued,
 					.engine = &engine_libfuzzer,
 					.dumped_kind = dumped_kind};
 }

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/schedule/exec.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/lines.h"
+#include "base/sys.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The forced dump writes one file. */
+#define DUMP_GRACE_US (1 * USEC_PER_SEC)
+
+enum { HALF = EXEC_KEPT_MAX / 2 };
+
+struct exec {
+	const struct exec_env *env;
+	struct exec_spec spec;
+	const struct target *target;
+	struct cell *cell;
+	struct source *timer;
+	uint64_t began_us;
+	enum ask ask;
+	bool late, forced, stopped;
+	struct lines lines;
+	struct engine_state engine;
+	char refused[32];
+	struct buf head;
+	char *ring; /* the last HALF bytes after the head, made when the head is full */
+	uint64_t ring_n;
+};
+
+static void on_line(void *arg, struct slice line)
+{
+	struct exec *x = arg;
+
+	x->target->engine->line(line, &x->engine);
+}
+
+static void keep_tail(struct exec *x, struct slice bytes)
+{
+	if (!x->ring)
+		x->ring = sys_malloc(HALF);
+	if (!x->ring)
+		return; /* the head is better than nothing */
+	if (bytes.n > HALF) {
+		x->ring_n += bytes.n - HALF;
+		bytes = (struct slice){bytes.p + bytes.n - HALF, HALF};
+	}
+	while (bytes.n > 0) {
+		size_t at = (size_t)(x->ring_n % HALF);
+		size_t n = bytes.n < HALF - at ? bytes.n : HALF - at;
+
+		memcpy(x->ring + at, bytes.p, n);
+		x->ring_n += n;
+		bytes.p += n;
+		bytes.n -= n;
+	}
+}
+
+static void keep(struct exec *x, struct slice bytes)
+{
+	size_t room = HALF - x->head.n;
+	struct slice first = {bytes.p, bytes.n < room ? bytes.n : room};
+	struct err e;
+
+	if (first.n > 0 && buf_add(&x->head, first, &e) < 0)
+		return;
+	if (bytes.n > first.n)
+		keep_tail(x, (struct slice){bytes.p + first.n, bytes.n - first.n});
+}
+
+/* Head and tail as one text, with a line in between that says what is missing. */
+static void join_output(struct exec *x)
+{
+	uint64_t missing = x->ring_n > HALF ? x->ring_n - HALF : 0;
+	size_t n = x->ring_n < HALF ? (size_t)x->ring_n : HALF;
+	size_t at = missing ? (size_t)(x->ring_n % HALF) : 0;
+	struct err e;
+	int r = 0;
+
+	if (!x->ring)
+		return;
+	x->head.max = EXEC_KEPT_MAX + 256;
+	if (missing)
+		r = buf_addf(&x->head, &e, "\n[fuzzcell: %llu bytes left out]\n",
+			     (unsigned long long)missing);
+	if (r == 0)
+		r = buf_add(&x->head, (struct slice){x->ring + at, n - at}, &e);
+	if (r == 0 && at > 0)
+		(void)!buf_add(&x->head, (struct slice){x->ring, at}, &e);
+}
+
+static void on_output(void *arg, struct slice bytes)
+{
+	struct exec *x = arg;
+
+	keep(x, bytes);
+	if (x->spec.output)
+		x->spec.output(x->spec.arg, bytes);
+	lines_feed(&x->lines, bytes, on_line, x);
+}
+
+static void kill_now(struct exec *x)
+{
+	struct err e;
+
+	x->forced = true;
+	if (x->cell)
+		(void)!cell_kill(x->cell, &e); /* its end tells */
+}
+
+/* Forces the input in work out: first with the engine's own report. */
+static void dump(struct exec *x, enum ask why)
+{
+	struct err e;
+
+	if (x->ask != ASK_NOTHING)
+		return;
+	x->ask = why;
+	x->forced = true;
+	(void)!cell_signal(x->cell, x->target->engine->dump_signal, &e);
+	(void)!cell_signal(x->cell, SIGCONT, &e);
+	(void)!cell_memory_open(x->cell, &e);
+	if (loop_set_timer(x->timer, clock_mono_us() + DUMP_GRACE_US, &e) < 0)
+		kill_now(x);
+}
+
+static void on_timer(void *arg)
+{
+	struct exec *x = arg;
+
+	if (x->ask != ASK_NOTHING) {
+		kill_now(x);
+		return;
+	}
+	x->late = true;
+	dump(x, ASK_STUCK);
+}
+
+static void on_refused(void *arg, const char *name)
+{
+	struct exec *x = arg;
+
+	if (!*x->refused)
+		snprintf(x->refused, sizeof(x->refused), "%s", name);
+}
+
+static void on_memory(void *arg, bool halted)
+{
+	struct exec *x = arg;
+
+	if (halted)
+		dump(x, ASK_MEMORY);
+}
+
+static void exec_free(struct exec *x)
+{
+	source_remove(x->timer);
+	buf_done(&x->head);
+	free(x->ring);
+	free(x);
+}
+
+static void fill_end(const struct exec *x, const struct cell_end *cell, struct exec_end *ret)
+{
+	struct cell_facts f = {
+	    .started = cell->how != CELL_NOT_STARTED,
+	    .code = cell->how == CELL_EXITED ? cell->code : 0,
+	    .signo = cell->how == CELL_SIGNALED ? cell->code : 0,
+	    .ask = x->ask,
+	    .forced = x->forced,
+	    .oom_kills = cell->last.oom_kills,
+	    .pids_refused = cell->last.pids_refused,
+	    .fault = x->engine.fault,
+	    .fuzzed = x->engine.running,
+	};
+
+	f.end = x->target->engine->classify(&x->engine, f.code, f.signo);
+	*ret = (struct exec_end){
+	    .failure = failure_of(&f),
+	    .started = f.started,
+	    .late = x->late,
+	    .stopped = x->stopped,
+	    .code = f.code,
+	    .signo = f.signo,
+	    .end = f.end,
+	    .engine = &x->engine,
+	    .refused = x->refused,
+	    .output = buf_slice(&x->head),
+	    .cpu_us = cell->last.usage_us,
+	    .wall_us = clock_mono_us() - x->began_us,
+	    .memory_peak = cell->last.mem_peak,
+	    .why = cell->why,
+	};
+}
+
+static void on_ended(void *arg, const struct cell_end *cell)
+{
+	struct exec *x = arg;
+	struct exec_end end;
+
+	lines_end(&x->lines, on_line, x);
+	join_output(x);
+	fill_end(x, cell, &end);
+	x->cell = NULL;
+	x->spec.done(x->spec.arg, &end);
+	exec_free(x);
+}
+
+static const struct cell_ops ops = {
+    .output = on_output,
+    .refused = on_refused,
+    .memory = on_memory,
+    .ended = on_ended,
+};
+
+int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct exec **ret,
+	       struct err *e)
+{
+	static unsigned serial; /* of this process: names its cells apart */
+	struct exec *x = sys_calloc(1, sizeof(*x));
+	char id[64];
+	struct setup_cell c = {
+	    .host = env->host, .rootfs = env->rootfs, .id = id, .extra_memory = spec->extra_memory};
+	int r;
+
+	if (!x)
+		return err_sys(e, "allocate a cell's state");
+	*x = (struct exec){.env = env, .spec = *spec, .target = spec->setup->target};
+	x->head = BUF_INIT(HALF + 1);
+	x->began_us = clock_mono_us();
+	snprintf(id, sizeof(id), "%s-%zu-x%u", env->run, spec->index, serial++);
+	r = loop_add_timer(env->loop, x->began_us + spec->deadline_us, on_timer, x, &x->timer, e);
+	if (r == 0)
+		r = setup_start(spec->setup, &c, setup_uid(spec->index), &ops, x, &x->cell, e);
+	if (r < 0) {
+		exec_free(x);
+		return r;
+	}
+	x->spec.setup = NULL; /* the caller's */
+	*ret = x;
+	return 0;
+}
+
+void exec_stop(struct exec *x)
+{
+	x->stopped = true;
+	x->ask = ASK_FINISH;
+	kill_now(x);
+}
