@@ -9,19 +9,16 @@
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/command.h"
-#include "runner/command/escape.h"
-#include "runner/command/machine.h"
-#include "runner/corpus/recover.h"
+#include "runner/command/session.h"
 #include "runner/observe/summary.h"
 #include "runner/observe/table.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 struct run_args {
-	struct common common;
+	struct session session;
 	const char *workers, *total, *each, *commit;
 	bool dry_run, fail_on_crash, plain;
 };
@@ -68,65 +65,21 @@ static bool take(void *arg, const char *name, const char *value)
 			*flags[i].to = true;
 			return true;
 		}
-	return common_take(&a->common, name, value);
+	return common_take(&a->session.common, name, value);
 }
 
-/* A target that a run silently leaves out would look like one that is fuzzed. */
-static void say_warnings(const struct target_list *l)
+static int load(struct run_args *a)
 {
-	char path[ESCAPE_MAX], why[ESCAPE_MAX];
-
-	for (size_t i = 0; i < l->n_notes; i++)
-		if (l->notes[i].warning)
-			printf("warning: %s: %s\n", escape(l->notes[i].path, path),
-			       escape(l->notes[i].why, why));
-}
-
-static int override(struct config *c, const char *key, const char *value, const char *option)
-{
-	struct err e;
-
-	if (!value || config_override(c, key, value, &e) == 0)
-		return EXIT_DONE;
-	return fail(EXIT_USAGE, "%s: %s", option, e.msg);
-}
-
-static int load(struct run_args *a, struct plan *plan)
-{
-	struct err e;
-	int r = common_load_config(&a->common);
+	struct session *s = &a->session;
+	int r = session_load(s);
 
 	if (r == EXIT_DONE)
-		r = override(a->common.config, "run.workers", a->workers, "--workers");
+		r = session_set(s, "run.workers", a->workers, "--workers");
 	if (r == EXIT_DONE)
-		r = override(a->common.config, "run.total_time", a->total, "--max-total-time");
+		r = session_set(s, "run.total_time", a->total, "--max-total-time");
 	if (r == EXIT_DONE)
-		r = override(a->common.config, "defaults.max_time", a->each, "--max-fuzzer-time");
-	if (r == EXIT_DONE)
-		r = common_find_targets(&a->common);
-	if (r != EXIT_DONE)
-		return r;
-	if (plan_make(a->common.config, &a->common.targets, a->common.filter, plan, &e) < 0)
-		return fail(EXIT_USAGE, "%s", e.msg);
-	if (plan->n == 0)
-		return fail(EXIT_USAGE, "no target to fuzz%s%s (fuzzcell list --all says why)",
-			    a->common.filter ? " matches " : "",
-			    a->common.filter ? a->common.filter : "");
-	return EXIT_DONE;
-}
-
-static int open_state(const struct run_args *a, struct state **ret)
-{
-	const char *path = a->common.state_dir;
-	struct err e;
-	int r;
-
-	if (!path && !getenv("FUZZCELL_STATE_DIR"))
-		path = config_state_dir(a->common.config);
-	r = state_open(path, true, ret, &e);
-	if (r == -EBUSY)
-		return fail(EXIT_LOCKED, "%s", e.msg);
-	return r < 0 ? fail(EXIT_MACHINE, "%s", e.msg) : EXIT_DONE;
+		r = session_set(s, "defaults.max_time", a->each, "--max-fuzzer-time");
+	return r == EXIT_DONE ? session_plan(s) : r;
 }
 
 static void print_plan(const struct plan *p)
@@ -205,9 +158,12 @@ static int conclude(const struct run_args *a, struct state *s, const struct run_
 	return a->fail_on_crash && summary_failures(v) > 0 ? EXIT_CRASHES : EXIT_DONE;
 }
 
-static int fuzz(const struct run_args *a, struct state *s, struct machine *m, struct plan *plan)
+static int fuzz(struct run_args *a)
 {
-	const struct run_config *rc = config_run(a->common.config);
+	const struct config *c = a->session.common.config;
+	const struct run_config *rc = config_run(c);
+	const struct machine *m = &a->session.machine;
+	struct state *s = a->session.state;
 	struct run_dirs dirs = {.logs = -1, .crashes = -1, .work = -1};
 	struct run *run = NULL;
 	struct table table;
@@ -216,7 +172,7 @@ static int fuzz(const struct run_args *a, struct state *s, struct machine *m, st
 	    .host = m->host,
 	    .state = s,
 	    .dirs = &dirs,
-	    .rootfs = config_rootfs(a->common.config),
+	    .rootfs = config_rootfs(c),
 	    .workers = rc->workers ? rc->workers : machine_cpus(),
 	    .total_us = rc->total_time_us,
 	    .log_limit = rc->log_limit,
@@ -236,7 +192,7 @@ static int fuzz(const struct run_args *a, struct state *s, struct machine *m, st
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	log_fd = sys_openat(dirs.logs, "runner.log", O_WRONLY | O_CREAT | O_APPEND, 0640);
 	table_open(&table, STDOUT_FILENO, a->plain);
-	r = run_all(&o, plan, &run, &e);
+	r = run_all(&o, &a->session.plan, &run, &e);
 	table_close(&table);
 	keep = r < 0 || run_uncollected(run);
 	r = r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : conclude(a, s, &dirs, run_result(run));
@@ -254,40 +210,9 @@ static int fuzz(const struct run_args *a, struct state *s, struct machine *m, st
 	return r;
 }
 
-static void say_recovered(const struct recovered *r)
-{
-	if (r->runs)
-		printf("recovered from %llu run(s) that were killed: %llu artifacts, %llu inputs\n",
-		       (unsigned long long)r->runs, (unsigned long long)r->artifacts,
-		       (unsigned long long)r->inputs);
-}
-
-static int with_state(const struct run_args *a, struct state *s, struct plan *plan)
-{
-	struct recovered rec = {0};
-	struct machine m = {0};
-	struct err e;
-	/* First what a killed predecessor left running, then what it left lying. */
-	int r = machine_open(a->common.config, s, &m);
-
-	if (r == EXIT_DONE && recover_lost_runs(s, &rec, &e) < 0)
-		r = fail(EXIT_MACHINE, "%s", e.msg);
-	say_recovered(&rec);
-	if (r == EXIT_DONE)
-		r = machine_check(a->common.config, s, &m, plan);
-	if (r == EXIT_DONE && a->dry_run)
-		print_plan(plan);
-	else if (r == EXIT_DONE)
-		r = fuzz(a, s, &m, plan);
-	machine_close(&m);
-	return r;
-}
-
 int command_run(int argc, char **argv)
 {
 	struct run_args a = {0};
-	struct state *s = NULL;
-	struct plan plan = {0};
 	int at = options_parse(argc, argv, "run [OPTION]...", specs,
 			       sizeof(specs) / sizeof(specs[0]), take, &a);
 	int r;
@@ -296,15 +221,13 @@ int command_run(int argc, char **argv)
 		return -1 - at;
 	if (at < argc)
 		return fail(EXIT_USAGE, "run: unexpected '%s'", argv[at]);
-	r = load(&a, &plan);
+	r = load(&a);
 	if (r == EXIT_DONE)
-		say_warnings(&a.common.targets);
-	if (r == EXIT_DONE)
-		r = open_state(&a, &s);
-	if (r == EXIT_DONE)
-		r = with_state(&a, s, &plan);
-	plan_done(&plan);
-	state_close(s);
-	common_done(&a.common);
+		r = session_open(&a.session);
+	if (r == EXIT_DONE && a.dry_run)
+		print_plan(&a.session.plan);
+	else if (r == EXIT_DONE)
+		r = fuzz(&a);
+	session_close(&a.session);
 	return r;
 }

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_COMMAND_SESSION_H
+#define RUNNER_COMMAND_SESSION_H
+
+#include "runner/command/command.h"
+#include "runner/command/machine.h"
+#include "runner/schedule/plan.h"
+#include "runner/state/state.h"
+
+/* What commands that run targets, or read the state, begin with.  Starts as {0};
+ * options go to common_take(&s->common, ...).  The functions print what is wrong and
+ * return an exit status; in this order, as many as a command needs.  session_close()
+ * is right after any of them, also after a failure. */
+struct session {
+	struct common common;
+	struct plan plan; /* points into common.targets */
+	struct state *state;
+	struct machine machine;
+};
+
+/* The configuration. */
+int session_load(struct session *s);
+/* Sets a key as if `option` had said so on the command line; value NULL: nothing. */
+int session_set(struct session *s, const char *key, const char *value, const char *option);
+/* The targets and what each gets (s->plan), as --filter chooses; warns of what looks
+ * like a mistake.  No target at all is a wrong usage. */
+int session_plan(struct session *s);
+
+/* The state, read by whoever likes: without its lock, nothing is recovered. */
+int session_read(struct session *s);
+/* The state with its lock, the machine; kills what a killed predecessor left running,
+ * saves what it left lying; says which promises hold for the plan's targets. */
+int session_open(struct session *s);
+
+void session_close(struct session *s);
+
+#endif
