@@ -21,7 +21,9 @@ struct bits {
 MUST_CHECK int bits_add(struct bits *b, uint32_t n, struct err *e);
 MUST_CHECK int bits_add_all(struct bits *b, const struct bits *more, struct err *e);
 bool bits_has(const struct bits *b, uint32_t n);
-void bits_remove(struct bits *b, uint32_t n);
+/* 1: it was there. */
+int bits_remove(struct bits *b, uint32_t n);
+void bits_remove_all(struct bits *b, const struct bits *less);
 /* Members of a that b has not. */
 uint64_t bits_missing(const struct bits *a, const struct bits *b);
 void bits_done(struct bits *b);

@@ -26,10 +26,10 @@ MUST_CHECK int cover_reach(const struct cover_shard *s, size_t shards, struct re
 void reach_done(struct reach *r);
 
 /* libFuzzer's choice: smallest first, then those with more features, then by name;
- * taken when it brings a feature that those before it did not.  Reaches every feature
- * of all inputs that ran. */
+ * taken when it brings a feature that those before it did not.  So the chosen reach
+ * every feature of all inputs that ran, which is added to *io as by cover_reach(). */
 MUST_CHECK int cover_choose(const struct cover_shard *s, size_t shards, struct candidates *ret,
-			    struct err *e);
+			    struct reach *io, struct err *e);
 
 /* What `all` has and `got` has not. */
 struct cover_gap {

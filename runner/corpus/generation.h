@@ -27,7 +27,8 @@ struct generation {
 	char target[256];
 };
 
-/* Makes what is missing; state: the state directory. */
+/* Makes what is missing; state: the state directory.  A descriptor of the corpus
+ * itself is that of an old generation after an exchange: open it again. */
 MUST_CHECK int generation_open(int state, const char *target, struct generation *ret,
 			       struct err *e);
 void generation_close(struct generation *g);
@@ -55,13 +56,14 @@ struct generation_replacement {
 	unsigned keep;			 /* old corpora to keep; 0: none */
 };
 struct generation_result {
+	bool replaced;	       /* the new corpus is in place */
 	uint64_t files, bytes; /* of the new corpus */
 	uint64_t carried;      /* entries of the old one that were no candidates */
 	uint64_t kept;	       /* number of the old one's generation; 0: not kept */
 };
 /* The chosen files become the corpus.  On any failure before the exchange the old
  * corpus stays as it is; after it the new one stays, and the next start ends what
- * was not done.  *ret is written on success. */
+ * was not done; ret->replaced tells which, on failure too. */
 MUST_CHECK int generation_replace(struct generation *g, const struct generation_replacement *with,
 				  struct generation_result *ret, struct err *e);
 

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "runner/corpus/store.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,12 @@ struct candidates {
 	struct candidate *v;
 	size_t n, cap;
 };
+
+/* Is this a content's name?  Only such names are candidates. */
+bool candidates_name_ok(const char *name);
+/* NULL: no candidate of that name and size.  c is sorted. */
+const struct candidate *candidates_find(const struct candidates *c, const char *name,
+					uint64_t size);
 
 #define _autocandidates_ CLEANUP(candidates_done) /* include base/cleanup.h */
 
