@@ -34,7 +34,9 @@ MUST_CHECK int generation_open(int state, const char *target, struct generation 
 void generation_close(struct generation *g);
 
 /* After a kill at any point: ends an exchange that happened, undoes one that did not.
- * Every start does it for every target, and generation_replace() does it first. */
+ * Every start does it for every target, before it removes anything that may be
+ * linked to corpora (the times of their files would change: whether one came late
+ * would be unknown, and it would be kept); generation_replace() does it first. */
 enum generation_found {
 	GENERATION_CLEAN,    /* nothing was left */
 	GENERATION_UNDONE,   /* the old corpus is in its place */
