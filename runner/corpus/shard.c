@@ -135,7 +135,7 @@ enum { RUN_COST = 4096 };
 unsigned shard_count(size_t n, unsigned workers)
 {
 	size_t least = (n + SHARD_INPUTS - 1) / SHARD_INPUTS;
-	size_t count = n / SHARD_WORTH;
+	size_t count = n / SHARD_WORTH ? n / SHARD_WORTH : 1;
 
 	if (workers < 1)
 		workers = 1;
@@ -145,7 +145,7 @@ unsigned shard_count(size_t n, unsigned workers)
 		count = (least + workers - 1) / workers * workers;
 	if (count > SHARDS_MAX)
 		count = SHARDS_MAX;
-	return count ? (unsigned)count : 1;
+	return (unsigned)count;
 }
 
 static unsigned lightest(const uint64_t *cost, unsigned n)

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_UNIT_CORPUS_MERGE_H
+#define TESTS_UNIT_CORPUS_MERGE_H
+
+/* Candidates and control files, as the tests of a merge make them.  Include
+ * unit.h first. */
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "runner/corpus/control.h"
+#include "tests/unit/corpus/files.h"
+
+#include <sys/wait.h>
+
+#define STAGE "/inputs"
+
+/* A list of n inputs with sizes 1, 2, 3... and names that only differ. */
+static inline struct candidates list_of(size_t n)
+{
+	struct candidates c = {0};
+	char name[STORE_NAME];
+	struct err e;
+
+	for (size_t i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%040zx", i);
+		assert_int_equal(candidates_add(&c, name, i + 1, &e), 0);
+	}
+	return c;
+}
+
+static inline void write_control(int dirfd, const char *file, const struct candidates *list)
+{
+	struct err e = {0};
+
+	if (control_write(dirfd, file, STAGE, list, geteuid(), getegid(), &e) < 0)
+		fail_msg("%s", e.msg);
+}
+
+static inline void append_text(int dirfd, const char *file, const char *text, size_t n)
+{
+	int fd = openat(dirfd, file, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, n), (ssize_t)n);
+	close(fd);
+}
+
+/* What a cell went on to write. */
+static inline void append(int dirfd, const char *file, const char *text)
+{
+	append_text(dirfd, file, text, strlen(text));
+}
+
+static inline struct control *read_control(int dirfd, const char *file,
+					   const struct candidates *list)
+{
+	struct control *c = NULL;
+	struct err e = {0};
+
+	if (control_read(dirfd, file, STAGE, list, &c, &e) < 0)
+		fail_msg("%s", e.msg);
+	return c;
+}
+
+static inline off_t size_of(int dirfd, const char *file)
+{
+	struct stat st = {0};
+
+	assert_int_equal(fstatat(dirfd, file, &st, AT_SYMLINK_NOFOLLOW), 0);
+	return st.st_size;
+}
+
+/* Whether the fault of call number at is still to come. */
+static inline bool armed(unsigned at)
+{
+	while (at-- > 0)
+		if (fault_hit("nothing", 0))
+			return true;
+	return false;
+}
+
+#endif

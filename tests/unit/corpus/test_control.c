@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "tests/unit/corpus/merge.h"
+
+static struct scratch dir;
+static struct candidates list;
+static off_t head;
+
+enum { INPUTS = 4 };
+
+static int each_setup(void **state)
+{
+	(void)state;
+	dir = (struct scratch)SCRATCH_INIT;
+	scratch_make(&dir);
+	list = list_of(INPUTS);
+	write_control(dir.fd, "cf", &list);
+	head = size_of(dir.fd, "cf");
+	return 0;
+}
+
+static int each_teardown(void **state)
+{
+	(void)state;
+	candidates_done(&list);
+	scratch_remove(&dir);
+	return 0;
+}
+
+/* A fresh file with this behind its head. */
+static struct control *control_of(const char *text)
+{
+	write_control(dir.fd, "cf", &list);
+	append(dir.fd, "cf", text);
+	return read_control(dir.fd, "cf", &list);
+}
+
+/* --- writing ---------------------------------------------------------------------- */
+
+static void test_write(void **state)
+{
+	char text[512];
+	struct stat st;
+
+	(void)state;
+	assert_string_equal(scratch_text(dir.fd, "cf", text, sizeof(text)),
+			    "4\n0\n"
+			    "/inputs/0000000000000000000000000000000000000000\n"
+			    "/inputs/0000000000000000000000000000000000000001\n"
+			    "/inputs/0000000000000000000000000000000000000002\n"
+			    "/inputs/0000000000000000000000000000000000000003\n");
+	assert_int_equal(fstatat(dir.fd, "cf", &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+}
+
+/* The cell's user owns it; nothing that the cell left under its name is written
+ * through, waited for or in the way. */
+static void test_write_again(void **state)
+{
+	char text[32];
+	struct stat st;
+	struct err e;
+
+	(void)state;
+	scratch_write(dir.fd, "precious", "precious");
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(fs_remove_tree(dir.fd, "cf", &e), 0);
+		if (i == 0)
+			assert_int_equal(symlinkat("precious", dir.fd, "cf"), 0);
+		else if (i == 1)
+			assert_int_equal(mkfifoat(dir.fd, "cf", 0600), 0);
+		else if (i == 2)
+			close(make_dir_at(dir.fd, "cf/full"));
+		else
+			assert_int_equal(linkat(dir.fd, "precious", dir.fd, "cf", 0), 0);
+		write_control(dir.fd, "cf", &list);
+		assert_int_equal(size_of(dir.fd, "cf"), head);
+		control_free(read_control(dir.fd, "cf", &list));
+	}
+	assert_string_equal(scratch_text(dir.fd, "precious", text, sizeof(text)), "precious");
+	if (geteuid() != 0)
+		return;
+	assert_int_equal(control_write(dir.fd, "cf", STAGE, &list, 4711, 4712, &e), 0);
+	assert_int_equal(fstatat(dir.fd, "cf", &st, 0), 0);
+	assert_int_equal(st.st_uid, 4711);
+	assert_int_equal(st.st_gid, 4712);
+}
+
+static void test_write_refused(void **state)
+{
+	struct candidates none = {0};
+	char deep[5000];
+	struct err e;
+
+	(void)state;
+	assert_int_equal(control_write(dir.fd, "new", STAGE, &none, 0, 0, &e), -EINVAL);
+	assert_string_equal(e.msg, "a control file for no inputs");
+	assert_int_equal(control_write(dir.fd, "new", "inputs", &list, 0, 0, &e), -EINVAL);
+	assert_string_equal(e.msg, "'inputs' is no path of a stage");
+	assert_int_equal(control_write(dir.fd, "new", "/in\nputs", &list, 0, 0, &e), -EINVAL);
+	memset(deep, '/', sizeof(deep));
+	deep[sizeof(deep) - 1] = '\0';
+	assert_int_equal(control_write(dir.fd, "new", deep, &list, 0, 0, &e), -EINVAL);
+	assert_false(scratch_has(dir.fd, "new"));
+}
+
+/* Longer than what is written at a time. */
+static void test_write_many(void **state)
+{
+	struct candidates many = list_of(10000);
+	struct control *c;
+
+	(void)state;
+	write_control(dir.fd, "many", &many);
+	assert_int_equal(size_of(dir.fd, "many"), 8 + 10000 * (sizeof(STAGE) + 41));
+	c = read_control(dir.fd, "many", &many);
+	assert_int_equal(c->n, 10000);
+	assert_int_equal(c->next, 0);
+	control_free(c);
+	candidates_done(&many);
+}
+
+/* --- reading ---------------------------------------------------------------------- */
+
+static void features_are(const struct control *c, size_t i, const uint32_t *want, size_t n)
+{
+	CLEANUP(control_reader_done) struct control_reader reader = {0};
+	struct err e = {0};
+	size_t got;
+
+	if (control_features(c, i, &reader, &got, &e) < 0)
+		fail_msg("%s", e.msg);
+	assert_int_equal(got, n);
+	if (n)
+		assert_memory_equal(reader.v, want, n * sizeof(*want));
+}
+
+static void edges_are(const struct control *c, size_t i, const uint32_t *want, size_t n)
+{
+	CLEANUP(control_reader_done) struct control_reader reader = {0};
+	struct err e = {0};
+	size_t got;
+
+	if (control_edges(c, i, &reader, &got, &e) < 0)
+		fail_msg("%s", e.msg);
+	assert_int_equal(got, n);
+	if (n)
+		assert_memory_equal(reader.v, want, n * sizeof(*want));
+}
+
+#define LIST(...) \
+	(const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)
+
+#define ONE   "STARTED 0 1\nFT 0 0 8 24\nCOV 0 0 1 3\n"
+#define TWO   "STARTED 1 2\n"
+#define THREE "STARTED 2 3\nFT 2 8 18 134217727\nCOV 2 16777215\n"
+#define FOUR  "STARTED 3 4\nFT 3\nCOV 3\n"
+
+static void test_read(void **state)
+{
+	struct control *c = control_of("");
+
+	(void)state;
+	assert_int_equal(c->next, 0);
+	assert_false(c->started);
+	assert_int_equal(c->good, head);
+	assert_string_equal(c->why, "");
+	features_are(c, 0, NULL, 0);
+	edges_are(c, 3, NULL, 0);
+	control_free(c);
+
+	c = control_of(ONE TWO THREE FOUR);
+	assert_int_equal(c->n, INPUTS);
+	assert_int_equal(c->next, INPUTS);
+	assert_false(c->started);
+	assert_string_equal(c->why, "");
+	assert_int_equal(c->good, size_of(dir.fd, "cf"));
+	assert_int_equal(c->inputs[0].state, CONTROL_RAN);
+	assert_int_equal(c->inputs[1].state, CONTROL_FAILED);
+	assert_int_equal(c->inputs[2].state, CONTROL_RAN);
+	assert_int_equal(c->inputs[3].state, CONTROL_RAN);
+	assert_int_equal(c->inputs[2].features, 3);
+	features_are(c, 0, LIST(0, 8, 24));
+	features_are(c, 1, NULL, 0);
+	features_are(c, 2, LIST(8, 18, 134217727));
+	features_are(c, 3, NULL, 0);
+	edges_are(c, 0, LIST(0, 1, 3));
+	edges_are(c, 2, LIST(16777215));
+	assert_int_equal(c->edges.count, 4);
+	assert_true(bits_has(&c->edges, 3) && bits_has(&c->edges, 16777215));
+	assert_false(bits_has(&c->edges, 2));
+	control_free(c);
+}
+
+static void test_started(void **state)
+{
+	struct control *c = control_of(ONE TWO);
+
+	(void)state;
+	assert_int_equal(c->next, 1);
+	assert_true(c->started);
+	assert_string_equal(c->why, "");
+	assert_int_equal(c->good, head + (off_t)strlen(ONE));
+	assert_int_equal(c->inputs[1].state, CONTROL_WAITS);
+	control_free(c);
+}
+
+/* Nothing says that an engine must write them in order, or once. */
+static void test_order(void **state)
+{
+	struct control *c =
+	    control_of("STARTED 0 1\nFT 0 9 8 9 7 7 100 8\nCOV 0 5 5 4\n" TWO
+		       "STARTED 2 3\nFT 2 00008 18\nCOV 2\nSTARTED 3 4\nFT 3 4 4 4\nCOV 3\n");
+
+	(void)state;
+	assert_int_equal(c->next, INPUTS);
+	features_are(c, 0, LIST(7, 8, 9, 100));
+	edges_are(c, 0, LIST(4, 5));
+	features_are(c, 2, LIST(8, 18));
+	features_are(c, 3, LIST(4));
+	assert_int_equal(c->edges.count, 2);
+	control_free(c);
+}
+
+/* Across many blocks, and one reader for all. */
+static void test_long(void **state)
+{
+	CLEANUP(control_reader_done) struct control_reader reader = {0};
+	_autobuf_ struct buf text = BUF_INIT(8 << 20);
+	struct control *c;
+	struct err e;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(buf_addf(&text, &e, "STARTED 0 1\nFT 0"), 0);
+	for (uint32_t i = 0; i < 300000; i++)
+		assert_int_equal(buf_addf(&text, &e, " %u", i * 7), 0);
+	assert_int_equal(buf_addf(&text, &e, "\nCOV 0"), 0);
+	for (uint32_t i = 0; i < 300000; i++)
+		assert_int_equal(buf_addf(&text, &e, " %u", i * 3), 0);
+	assert_int_equal(buf_addf(&text, &e, "\n" TWO THREE), 0);
+	c = control_of(buf_str(&text));
+	assert_int_equal(c->next, 3);
+	assert_int_equal(c->edges.count, 300001);
+	assert_int_equal(control_features(c, 0, &reader, &n, &e), 0);
+	assert_int_equal(n, 300000);
+	for (uint32_t i = 0; i < 300000; i++)
+		assert_int_equal(reader.v[i], i * 7);
+	assert_int_equal(control_features(c, 2, &reader, &n, &e), 0);
+	assert_int_equal(n, 3);
+	assert_int_equal(reader.v[2], 134217727);
+	assert_int_equal(control_edges(c, 0, &reader, &n, &e), 0);
+	assert_int_equal(n, 300000);
+	assert_int_equal(reader.v[299999], 299999 * 3);
+	control_free(c);
+}
+
+/* --- damage ----------------------------------------------------------------------- */
+
+/* A file that is cut anywhere: what was whole counts, and after a repair libFuzzer
+ * reads it and begins with the right input. */
+static void test_cut(void **state)
+{
+	static const char whole[] = ONE TWO THREE FOUR;
+	static const char *const ends[] = {ONE, ONE TWO, ONE TWO THREE, whole};
+	char got[1024];
+
+	(void)state;
+	for (size_t n = 0; n < sizeof(whole); n++) {
+		char part[sizeof(whole)] = "";
+		struct control *c;
+		size_t next = 0, good = 0;
+		struct err e;
+
+		memcpy(part, whole, n);
+		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+			/* A failed one counts when the next one was begun. */
+			size_t needs = strlen(ends[i]) + (i == 1 ? 1 : 0);
+
+			if (n >= needs) {
+				next = i + 1;
+				good = strlen(ends[i]);
+			}
+		}
+		c = control_of(part);
+		assert_int_equal(c->next, next);
+		assert_int_equal(c->good, head + (off_t)good);
+		if (c->started)
+			assert_int_equal(part[n - 1], '\n');
+		if (!c->started && n > good)
+			assert_true(strstr(c->why, "is cut"));
+		assert_int_equal(control_repair(c, &list, false, &e), 0);
+		control_free(c);
+		scratch_text(dir.fd, "cf", got, sizeof(got));
+		assert_int_equal(strlen(got + head), good);
+		assert_memory_equal(got + head, whole, good);
+		c = read_control(dir.fd, "cf", &list);
+		/* The last word is a failed input's: it reads as started again. */
+		assert_int_equal(c->next, next == 2 ? 1 : next);
+		assert_int_equal(c->started, next == 2);
+		assert_string_equal(c->why, "");
+		control_free(c);
+	}
+}
+
+static void test_damage(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t next;
+	} bad[] = {
+	    {"\n", 0},
+	    {"STARTED 1 2\n", 0},
+	    {"STARTED 0\n", 0},
+	    {"STARTED 0 1 2\n", 0},
+	    {"STARTED 0  1\n", 0},
+	    {"STARTED 0 -1\n", 0},
+	    {"STARTED 0 99999999999\n", 0},
+	    {"STARTED  0 1\n", 0},
+	    {"STARTED 4294967296 1\nFT 0\nCOV 0\n", 0},
+	    {"started 0 1\n", 0},
+	    {"FT 0 1\n", 0},
+	    {"STARTED 0 1\nCOV 0 1\n", 0},
+	    {"STARTED 0 1\nFT 1 1\nCOV 0 1\n", 0},
+	    {"STARTED 0 1\nFT 0 1\nCOV 1 1\n", 0},
+	    {"STARTED 0 1\nFT 0 1\nSTARTED 1 2\n", 0},
+	    {"STARTED 0 1\nFT 0 1\nFT 0 1\n", 0},
+	    {"STARTED 0 1\nFT 0 1 \nCOV 0\n", 0},
+	    {"STARTED 0 1\nFT 0 1x\nCOV 0\n", 0},
+	    {"STARTED 0 1\nFT 0 1\r\nCOV 0\n", 0},
+	    {"STARTED 0 1\nFT 0 134217728\nCOV 0\n", 0},
+	    {"STARTED 0 1\nFT 0 18446744073709551617\nCOV 0\n", 0},
+	    {"STARTED 0 1\nFT 0\nCOV 0 16777216\n", 0},
+	    {ONE ONE, 1},
+	    {ONE "STARTED 0 1\n", 1},
+	    {ONE "COV 0 7\n", 1},
+	    {ONE TWO "STARTED 3 4\n", 2},
+	    {ONE TWO THREE FOUR "STARTED 4 5\n", 4},
+	    {ONE TWO THREE FOUR FOUR, 4},
+	    {ONE TWO THREE FOUR "\n", 4},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct control *c = control_of(bad[i].text);
+		struct err e;
+
+		assert_int_equal(c->next, bad[i].next);
+		assert_false(c->started);
+		assert_true(strstr(c->why, c->next == INPUTS ? "more behind the last record"
+							     : "not as an engine writes it"));
+		/* Nothing of a record that is not whole. */
+		for (size_t k = c->next; k < INPUTS; k++) {
+			assert_int_equal(c->inputs[k].state, CONTROL_WAITS);
+			features_are(c, k, NULL, 0);
+		}
+		assert_int_equal(c->edges.count, bad[i].next == 0	? 0
+						 : bad[i].next < INPUTS ? 3
+									: 4);
+		assert_int_equal(control_repair(c, &list, false, &e), 0);
+		assert_string_equal(c->why, "");
+		assert_int_equal(size_of(dir.fd, "cf"), c->good);
+		control_free(c);
+	}
+}
+
+static void test_zero_bytes(void **state)
+{
+	struct control *c;
+
+	(void)state;
+	append_text(dir.fd, "cf", "STARTED 0 1\nFT 0\0 1\nCOV 0\n", 26);
+	c = read_control(dir.fd, "cf", &list);
+	assert_int_equal(c->next, 0);
+	assert_string_equal(c->why, "byte 216, the record of input 0: not as an engine writes it");
+	control_free(c);
+}
+
+/* A line of more features than an input may have is damage, not memory. */
+static void test_too_many(void **state)
+{
+	size_t n = ((size_t)CONTROL_FEATURES_MAX + 1) * 2;
+	char *text = malloc(n + 64);
+	char *p = text;
+	struct control *c;
+
+	(void)state;
+	assert_non_null(text);
+	for (unsigned cov = 0; cov < 2; cov++) {
+		p = text + sprintf(text, cov ? "STARTED 0 1\nFT 0\nCOV 0" : "STARTED 0 1\nFT 0");
+		for (size_t i = 0; i < n; i += 2, p += 2)
+			memcpy(p, " 1", 2);
+		strcpy(p, "\nCOV 0\n");
+		c = control_of(text);
+		assert_int_equal(c->next, 0);
+		assert_true(strstr(c->why, "not as an engine writes it"));
+		control_free(c);
+	}
+	/* One less is fine. */
+	p = text + sprintf(text, "STARTED 0 1\nFT 0");
+	for (size_t i = 2; i < n; i += 2, p += 2)
+		memcpy(p, " 1", 2);
+	strcpy(p, "\nCOV 0\n");
+	c = control_of(text);
+	assert_int_equal(c->next, 1);
+	assert_int_equal(c->inputs[0].features, CONTROL_FEATURES_MAX);
+	features_are(c, 0, LIST(1));
+	control_free(c);
+	free(text);
+}
+
+/* The head is ours, byte by byte, and the file is one, and only one. */
+static void refused(const char *file, const struct candidates *l)
+{
+	struct control *c = NULL;
+	struct err e = {0};
+
+	assert_int_equal(control_read(dir.fd, file, STAGE, l, &c, &e), -EBADMSG);
+	assert_null(c);
+	assert_true(strstr(e.msg, file));
+}
+
+static void test_not_ours(void **state)
+{
+	struct candidates other = list_of(INPUTS + 1);
+	char text[1024];
+	struct control *c;
+	struct err e;
+	int fd;
+
+	(void)state;
+	refused("cf", &other);
+	candidates_done(&other);
+	scratch_text(dir.fd, "cf", text, sizeof(text));
+	for (off_t i = 0; i < head; i++) {
+		fd = openat(dir.fd, "cf", O_WRONLY | O_CLOEXEC);
+		assert_int_equal(pwrite(fd, "x", 1, i), 1);
+		refused("cf", &list);
+		assert_int_equal(pwrite(fd, text + i, 1, i), 1);
+		close(fd);
+	}
+	for (off_t i = 0; i < head; i++) {
+		scratch_write(dir.fd, "short", "");
+		append_text(dir.fd, "short", text, (size_t)i);
+		refused("short", &list);
+	}
+	control_free(read_control(dir.fd, "cf", &list));
+	assert_int_equal(control_read(dir.fd, "cf", "/elsewhere", &list, &c, &e), -EBADMSG);
+
+	refused("none", &list);
+	assert_int_equal(symlinkat("cf", dir.fd, "link"), 0);
+	refused("link", &list);
+	assert_int_equal(mkfifoat(dir.fd, "fifo", 0600), 0);
+	refused("fifo", &list);
+	close(make_dir_at(dir.fd, "dir"));
+	refused("dir", &list);
+	assert_int_equal(linkat(dir.fd, "cf", dir.fd, "second", 0), 0);
+	refused("cf", &list);
+}
+
+/* Somebody still writes: an error, and no number out of bounds. */
+static void test_changes(void **state)
+{
+	CLEANUP(control_reader_done) struct control_reader reader = {0};
+	struct control *c = control_of(ONE TWO THREE);
+	struct err e;
+	size_t n;
+	int fd = openat(dir.fd, "cf", O_WRONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(pwrite(fd, "999999999", 9, (off_t)c->inputs[2].features_at), 9);
+	assert_int_equal(control_features(c, 2, &reader, &n, &e), -EBADMSG);
+	assert_string_equal(e.msg, "a control file changed while it was read");
+	assert_int_equal(ftruncate(fd, (off_t)c->inputs[0].edges_at + 1), 0);
+	assert_int_equal(control_edges(c, 0, &reader, &n, &e), -EBADMSG);
+	assert_int_equal(control_features(c, 0, &reader, &n, &e), 0);
+	assert_int_equal(n, 3);
+	close(fd);
+	control_free(c);
+}
+
+/* --- going on --------------------------------------------------------------------- */
+
+static void test_skip(void **state)
+{
+	struct control *c = control_of(ONE "STARTED 1 2\nFT 1 8 1");
+	char got[1024];
+	struct err e;
+
+	(void)state;
+	/* It ran, but who knows what it reached: again. */
+	assert_false(c->started);
+	assert_int_equal(c->next, 1);
+	assert_int_equal(control_repair(c, &list, false, &e), 0);
+	assert_string_equal(scratch_text(dir.fd, "cf", got, sizeof(got)) + head, ONE);
+	/* And again the same: it is to blame. */
+	assert_int_equal(control_repair(c, &list, true, &e), 0);
+	assert_string_equal(scratch_text(dir.fd, "cf", got, sizeof(got)) + head, ONE TWO);
+	assert_int_equal(c->next, 2);
+	assert_int_equal(c->inputs[1].state, CONTROL_FAILED);
+	assert_false(c->started);
+	assert_int_equal(control_repair(c, &list, true, &e), 0);
+	assert_int_equal(control_repair(c, &list, true, &e), 0);
+	assert_int_equal(c->next, INPUTS);
+	assert_string_equal(scratch_text(dir.fd, "cf", got, sizeof(got)) + head,
+			    ONE TWO "STARTED 2 3\nSTARTED 3 4\n");
+	assert_int_equal(control_repair(c, &list, true, &e), -EINVAL);
+	control_free(c);
+
+	/* Of the last one only the caller knows that it was skipped. */
+	c = read_control(dir.fd, "cf", &list);
+	assert_int_equal(c->next, INPUTS - 1);
+	assert_true(c->started);
+	assert_int_equal(control_repair(c, &list, true, &e), 0);
+	assert_int_equal(c->next, INPUTS);
+	assert_int_equal(c->good, size_of(dir.fd, "cf"));
+	control_free(c);
+}
+
+/* --- faults ----------------------------------------------------------------------- */
+
+static int all_of_it(struct err *e)
+{
+	CLEANUP(control_reader_done) struct control_reader reader = {0};
+	struct control *c = NULL;
+	size_t n = 0;
+	int r = control_write(dir.fd, "cf", STAGE, &list, geteuid(), getegid(), e);
+
+	if (r < 0)
+		return r;
+	append(dir.fd, "cf", ONE TWO "STARTED 2 3\nFT 2");
+	r = control_read(dir.fd, "cf", STAGE, &list, &c, e);
+	if (r == 0)
+		r = control_features(c, 0, &reader, &n, e);
+	if (r == 0)
+		r = control_repair(c, &list, true, e);
+	control_free(c);
+	return r;
+}
+
+/* Any failing call is told as what it is, never as damage by the target. */
+static void test_faults(void **state)
+{
+	unsigned at = 1;
+
+	(void)state;
+	for (;; at++) {
+		struct err e = {0};
+		int r;
+
+		fault_arm(at, FAULT_FAIL);
+		r = all_of_it(&e);
+		fault_arm(0, FAULT_FAIL);
+		if (r == 0)
+			break;
+		assert_int_equal(r, -e.code);
+		assert_true(r != -EBADMSG);
+		assert_true(*e.msg);
+	}
+	assert_in_range(at, 15, 30);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
+
+static const struct CMUnitTest tests[] = {
+    CASE(test_write),	 CASE(test_write_again), CASE(test_write_refused), CASE(test_write_many),
+    CASE(test_read),	 CASE(test_started),	 CASE(test_order),	   CASE(test_long),
+    CASE(test_cut),	 CASE(test_damage),	 CASE(test_zero_bytes),	   CASE(test_too_many),
+    CASE(test_not_ours), CASE(test_changes),	 CASE(test_skip),	   CASE(test_faults),
+};
+
+UNIT_MAIN(tests)
