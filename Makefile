@@ -75,6 +75,7 @@ $B/replay/%: $B/t/tests/fuzz/fuzz_%.o $B/t/tests/fuzz/replay.o $B/t/lib.a
 -include examples/examples.mk
 -include ci/ci.mk
 -include tests/bench/bench.mk
+-include tests/reports/reports.mk
 
 deps: ; ci/deps.sh build
 

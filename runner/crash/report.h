@@ -87,9 +87,9 @@ struct crash_report {
 	 * from the type and the names of the top five functions.  Never "" when
 	 * found. */
 	char signature[CRASH_KEY_HEX];
-	/* Equal for one crash site of one binary, symbolized or not, in every process:
-	 * hashed from the type and module+offset of the first frames.  "" when the
-	 * report has no frame with a module. */
+	/* Equal for one crash site of one binary in every process, when the tool does not
+	 * symbolize (symbolize=0): hashed from the type and module+offset of the first
+	 * frames.  "" when a frame has no place in a module, as symbolized ones. */
 	char raw_key[CRASH_KEY_HEX];
 	bool unsymbolized; /* signature stands on offsets: not comparable with others */
 	/* First to last; the stack of the failure itself, not those of allocation,

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_CRASH_FRAME_H
+#define RUNNER_CRASH_FRAME_H
+
+#include "base/scan.h"
+
+/* One line of a stack, in the formats of the sanitizers and of libFuzzer:
+ *
+ *   #3 0x55f0 in f(int) /src/a.c:38:32              the default
+ *   #3 0x55f0 in f+0x1c (/bin/t+0x5ce92) (BuildId: a275)
+ *   #3 0x55f0  (/bin/t+0x5ce92) (BuildId: a275)     not symbolized
+ *   #3 f(int) /src/a.c:38 (t+0x5ce92)               TSan's default
+ *   #3 0x55f0 f(int)                                Chrome's own
+ *
+ * Slices point into the line; an empty one is unknown. */
+struct frame {
+	uint64_t number;
+	uint64_t pc;	       /* 0 unknown */
+	struct slice text;     /* behind number and address: function, file, module */
+	struct slice function; /* as printed, with arguments */
+	struct slice file;
+	struct slice module;
+	struct slice build_id;
+	uint64_t line, column; /* 0 unknown */
+	uint64_t offset;       /* in module */
+	bool has_offset;
+};
+
+/* False when the line is no frame; *ret is then unchanged. */
+bool frame_parse(struct slice line, struct frame *ret);
+
+enum { FRAME_NAME_MAX = 512 }; /* with its NUL */
+
+/* A function's name without what differs from build to build or from call to call:
+ * arguments, template arguments, return type, anonymous namespaces, numbers of
+ * lambdas, and the suffixes that compilers add to clones.  "" when nothing is left. */
+void frame_name(struct slice function, char ret[FRAME_NAME_MAX]);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/crash/internal.h"
+
+/* CHECK() and its kin: Google's logs, Chrome's, V8's. */
+
+/* "len > 0 (-1 vs. 0)" -> "len > 0": values are no part of a check. */
+static struct slice without_values(struct slice s)
+{
+	struct slice in = s, rest;
+
+	scan_lit(&in, SLICE("Check failed: "));
+	rest = in;
+	if (text_after(&rest, SLICE("failed: ")) && text_has(rest, SLICE(" vs. ")))
+		in.n = (size_t)(rest.p - in.p) - 1;
+	for (rest = in; text_after(&rest, SLICE(" ("));)
+		if (text_has(rest, SLICE(" vs. "))) {
+			in.n = (size_t)(rest.p - in.p) - 2;
+			break;
+		}
+	/* ": 'text'" and '= "text"' at the end */
+	for (size_t i = 0; i + 2 < in.n; i++) {
+		struct slice value = {in.p + i + 1, in.n - i - 1};
+
+		if (in.p[i] != ':' && in.p[i] != '=')
+			continue;
+		value = text_trim(value);
+		if (value.n > 1 && (value.p[0] == '"' || value.p[0] == '\'') &&
+		    value.p[value.n - 1] == value.p[0]) {
+			in.n = i;
+			break;
+		}
+	}
+	return text_strip(in, " .'\"[]");
+}
+
+/* "../../a/b.cc:24", "b.cc(24)" -> "b.cc" */
+static struct slice file_only(struct slice s)
+{
+	s = text_strip(s, " .'\"[]");
+	text_cut(&s, SLICE("("));
+	text_cut(&s, SLICE(":"));
+	return text_basename(s);
+}
+
+static void set_check(struct crash_parser *p, const char *type, struct slice said,
+		      struct slice file, const struct line *l)
+{
+	said = without_values(said);
+	file = file_only(file);
+	if (said.n > 512)
+		said.n = 512;
+	verdict_new(p, type, CRASH_ASSERT, l->text);
+	state_set(&p->state, said, 1);
+	if (file.n > 0) {
+		state_add(&p->state, SLICE(" in "));
+		state_add(&p->state, (struct slice){file.p, file.n < 128 ? file.n : 128});
+	}
+	state_add(&p->state, SLICE("\n"));
+	verdict_cause(p, said);
+}
+
+/* "F0813 00:29:27.775753  384244 file.cc:130] text" */
+static bool google_fatal(struct slice in, struct slice *ret_file, struct slice *ret_said)
+{
+	size_t colon;
+
+	if (in.n < 6 || in.p[0] != 'F' || !text_digit(in.p[1]) || !text_digit(in.p[2]) ||
+	    !text_digit(in.p[3]) || !text_digit(in.p[4]) || in.p[5] != ' ')
+		return false;
+	*ret_file = in;
+	if (!text_after(&in, SLICE("] ")) || !text_cut(ret_file, SLICE("] ")))
+		return false;
+	colon = text_last(*ret_file, ':');
+	if (colon == ret_file->n)
+		return false;
+	ret_file->n = colon;
+	text_skip(ret_file, text_last(*ret_file, ' ') + 1);
+	*ret_said = in;
+	return true;
+}
+
+/* "[1:1:0308/122440.968711:FATAL:b.cc(243)] Check failed: text" and, newer,
+ * "...:FATAL:b.cc:243] Check failed": the last field that begins no number. */
+static bool chrome_bracket(struct slice *io, struct slice *ret_file)
+{
+	struct slice in = text_trim(*io), inside;
+	size_t close;
+
+	if (!scan_lit(&in, SLICE("[")) || !memchr(in.p, ']', in.n))
+		return false;
+	close = (size_t)((const char *)memchr(in.p, ']', in.n) - in.p);
+	inside = (struct slice){in.p, close};
+	text_skip(&in, close + 1);
+	for (;;) {
+		size_t colon = text_last(inside, ':');
+
+		if (colon == inside.n)
+			return false;
+		if (colon + 1 < inside.n && !text_digit(inside.p[colon + 1])) {
+			*ret_file = (struct slice){inside.p + colon + 1, inside.n - colon - 1};
+			*io = in;
+			return true;
+		}
+		inside.n = colon;
+	}
+}
+
+static bool on_chrome(struct crash_parser *p, const struct line *l)
+{
+	static const struct {
+		struct slice said;
+		const char *type;
+	} kinds[] = {
+	    {{"Security CHECK failed:", 22}, "Security CHECK failure"},
+	    {{"Security DCHECK failed:", 23}, "Security DCHECK failure"},
+	    {{"CHECK failed:", 13}, "CHECK failure"}, /* and DCHECK */
+	    {{"Debug check failed:", 19}, "DCHECK failure"},
+	    {{"Check failed:", 13}, "CHECK failure"},
+	};
+	struct slice in = l->text, file = {0};
+
+	if (!chrome_bracket(&in, &file))
+		return false;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct slice said = in;
+
+		/* Only security checks take the place of another crash. */
+		if ((i > 1 && verdict_known(p)) || !text_after(&said, kinds[i].said))
+			continue;
+		text_cut(&said, SLICE("; ")); /* the message behind the condition */
+		set_check(p, kinds[i].type, text_trim(said), file, l);
+		return true;
+	}
+	return false;
+}
+
+bool kind_check(struct crash_parser *p, const struct line *l)
+{
+	struct slice file = {0}, said = {0};
+
+	if (!verdict_known(p) && google_fatal(l->text, &file, &said)) {
+		struct slice rest = text_trim(said);
+		bool check = scan_lit(&rest, SLICE("Check failed:"));
+
+		set_check(p, check ? "CHECK failure" : "Fatal error", text_trim(rest), file, l);
+		return false;
+	}
+	if (words_has(l->words, WORDS_CHECK))
+		on_chrome(p, l);
+	return false;
+}
+
+/* --- V8 ------------------------------------------------------------------- */
+
+/* "# Check failed: text." and what else follows "# Fatal error in" */
+static void on_fatal_text(struct crash_parser *p, const struct line *l)
+{
+	struct slice in = l->text, file = slice_of(p->v.check_file);
+	const char *type = NULL;
+	char keep[sizeof(p->v.check_file)];
+
+	if (!scan_lit(&in, SLICE("#")) || in.n == 0 || (in.p[0] != ' ' && in.p[0] != '\t'))
+		return;
+	in = text_trim(in);
+	if (in.n == 0)
+		return;
+	memcpy(keep, p->v.check_file, sizeof(keep));
+	file.p = keep;
+	if (scan_lit(&in, SLICE("Debug check failed: ")))
+		type = "DCHECK failure";
+	else if (scan_lit(&in, SLICE("Check failed: ")))
+		type = "CHECK failure";
+	if (text_begins(in, SLICE("unreachable code")) ||
+	    text_begins(in, SLICE("unimplemented code"))) {
+		verdict_new(p, "Unreachable code", CRASH_ASSERT, l->text);
+		state_set(&p->state, file, 0);
+		state_add(&p->state, SLICE("\n"));
+		return;
+	}
+	set_check(p, type ? type : p->v.type, in, file, l);
+	p->v.fatal = true;
+}
+
+bool kind_fatal(struct crash_parser *p, const struct line *l)
+{
+	struct slice in = l->text;
+
+	if (words_has(l->words, WORDS_FATAL) && !verdict_known(p) && scan_lit(&in, SLICE("#"))) {
+		in = text_trim(in);
+		if (scan_lit(&in, SLICE("Fatal error in "))) {
+			struct slice file = in;
+
+			text_cut(&file, SLICE(", line "));
+			file = file_only(file);
+			verdict_new(p, "Fatal error", CRASH_ASSERT, l->text);
+			p->v.fatal = true;
+			text_copy(p->v.check_file, sizeof(p->v.check_file), file);
+			state_set(&p->state, slice_of(p->v.check_file), 0);
+			state_add(&p->state, SLICE("\n"));
+			return true;
+		}
+	}
+	if (verdict_known(p) && p->v.fatal)
+		on_fatal_text(p, l);
+	return false;
+}
+
+/* What follows prefix, up to a " [FILE:LINE]" at the end, becomes the state. */
+static void on_csa(struct crash_parser *p, const struct line *l)
+{
+	struct slice in = l->text, file = {0};
+	size_t open;
+
+	if (!scan_lit(&in, SLICE("abort: ")) || !text_begins(in, SLICE("CSA_ASSERT failed:")))
+		return;
+	open = text_last(in, '[');
+	if (open < in.n && open > 0 && text_ends(in, SLICE("]"))) {
+		file = file_only((struct slice){in.p + open + 1, in.n - open - 2});
+		in.n = open;
+	}
+	in = text_trim(in);
+	verdict_new(p, "ASSERT", CRASH_ASSERT, l->text);
+	state_set(&p->state, in, CRASH_STATE_MAX);
+	state_add(&p->state, SLICE("\n"));
+	state_add(&p->state, file);
+	verdict_cause(p, in);
+}
+
+bool kind_v8(struct crash_parser *p, const struct line *l)
+{
+	struct slice in = l->text;
+
+	if (!words_has(l->words, WORDS_V8))
+		return false;
+	if (text_begins(in, SLICE("## V8 sandbox violation")))
+		verdict_type(p, SLICE("V8 sandbox violation"), CRASH_OTHER, l->text);
+	if (verdict_known(p))
+		return false;
+	on_csa(p, l);
+	if (text_begins(in, SLICE("#")) && text_has(in, SLICE("V8 correctness failure")))
+		verdict_new(p, "V8 correctness failure", CRASH_OTHER, l->text);
+	if (text_begins(text_trim(in), SLICE("[")) && text_after(&in, SLICE("] V8 error: "))) {
+		in = text_trim(in);
+		text_drop(&in, SLICE("."));
+		verdict_new(p, "V8 API error", CRASH_ASSERT, l->text);
+		state_set(&p->state, in, 0);
+		state_add(&p->state, SLICE("\n"));
+		verdict_cause(p, in);
+	}
+	return false;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/sys.h"
+#include "runner/crash/internal.h"
+
+#include <stdio.h>
+
+/* The application's frames of the stack that was kept. */
+
+static bool is_harness(const struct frame *f)
+{
+	return text_begins(f->function, SLICE("LLVMFuzzerTestOneInput"));
+}
+
+static void fill(struct crash_frame *to, const struct frame *f)
+{
+	text_copy(to->function, sizeof(to->function), f->function);
+	text_copy(to->file, sizeof(to->file), f->file);
+	text_copy(to->module, sizeof(to->module), f->module);
+	text_copy(to->build_id, sizeof(to->build_id), f->build_id);
+	to->line = f->line;
+	to->column = f->column;
+	to->offset = f->offset;
+	to->pc = f->pc;
+	to->number = (unsigned)f->number;
+	to->has_function = f->function.n > 0;
+}
+
+int report_stack(const struct stack *s, struct crash_frame **ret, size_t *ret_n, struct err *e)
+{
+	struct crash_frame *all = sys_calloc(CRASH_FRAMES_MAX, sizeof(*all)), *less;
+	size_t n = 0;
+
+	if (!all)
+		return err_sys(e, "allocate frames");
+	for (size_t i = 0; i < s->n && n < CRASH_FRAMES_MAX; i++) {
+		struct frame f;
+
+		stack_frame(s, i, &f);
+		if (is_harness(&f) ||
+		    ((f.function.n > 0 || f.module.n > 0) && !frame_ignored(&f, FRAME_VIEW_OWN)))
+			fill(&all[n++], &f);
+		if (is_harness(&f))
+			break; /* below it is the engine */
+	}
+	less = sys_realloc(all, (n ? n : 1) * sizeof(*all));
+	*ret = less ? less : all;
+	*ret_n = n;
+	return 0;
+}
+
+static void set_top(struct crash_report *r)
+{
+	const struct crash_frame *f = r->frames;
+	char name[FRAME_NAME_MAX];
+
+	if (r->n_frames == 0)
+		return;
+	_Static_assert(sizeof(name) <= sizeof(r->top_frame), "copied whole");
+	if (f->has_function) {
+		frame_name(slice_of(f->function), name);
+		memcpy(r->top_frame, name, sizeof(name));
+	} else {
+		struct slice module = text_basename(slice_of(f->module));
+
+		if (module.n > 256)
+			module.n = 256;
+		snprintf(r->top_frame, sizeof(r->top_frame), "%.*s+0x%llx", (int)module.n, module.p,
+			 (unsigned long long)f->offset);
+	}
+}
+
+int report_frames(const struct crash_parser *p, struct crash_report *r, struct err *e)
+{
+	int rc = report_stack(&p->stack, &r->frames, &r->n_frames, e);
+
+	if (rc < 0)
+		return rc;
+	r->raw_frames = p->stack.total;
+	r->unsymbolized = r->n_frames > 0;
+	for (size_t i = 0; i < r->n_frames; i++)
+		if (r->frames[i].has_function)
+			r->unsymbolized = false;
+	set_top(r);
+	return 0;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/crash/internal.h"
+
+/* A line goes through the kinds in the order of the big platforms' parser, whose
+ * answers depend on it, and then to the stack and the state. */
+
+/* Facts that decide about security, wherever they stand. */
+static void note_security(struct crash_parser *p, const struct line *l)
+{
+	static const struct slice harmless[] = {
+	    {"Sanitizer: ABRT", 15}, {"Sanitizer: BUS", 14},	    {"Sanitizer: FPE", 14},
+	    {"Sanitizer: ILL", 14},  {"Sanitizer: breakpoint", 21},
+	};
+
+	p->v.pc_null |= words_has(l->words, WORDS_PC_NULL);
+	p->v.miracle |= words_has(l->words, WORDS_MIRACLE);
+	p->v.issue |= words_has(l->words, WORDS_ISSUE);
+	if (words_has(l->words, WORDS_SANITIZER))
+		for (size_t i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++)
+			p->v.no_bug_signal |= text_has(l->text, harmless[i]);
+}
+
+/* In this order; "true" ends it. */
+static bool (*const kinds[])(struct crash_parser *p, const struct line *l) = {
+    kind_is_echo, kind_assert, kind_never,    kind_gdb,	      kind_msan_tsan, kind_leak,
+    kind_cast,	  kind_go,     kind_ubsan,    kind_exception, kind_scariness, kind_sanitizer,
+    kind_caused,  kind_access, kind_detector, kind_libc,      kind_engine,    kind_asan_other,
+    kind_check,	  kind_fatal,  kind_v8,	      kind_received,  kind_missing,
+};
+
+/* The other access of a race has a stack of its own. */
+static void on_previous(struct crash_parser *p, const struct line *l)
+{
+	if (words_has(l->words, WORDS_PREVIOUS) && words_has(l->words, WORDS_SIZE) &&
+	    p->v.kind == CRASH_TSAN && p->stack.n > 0 && p->other.at == STACK_OFF) {
+		p->stack.at = STACK_DONE;
+		stack_restart(&p->other, true);
+	}
+}
+
+static void on_text(struct crash_parser *p, const struct line *l)
+{
+	bool done = false;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !done; i++)
+		done = kinds[i](p, l);
+	note_security(p, l);
+	if (done)
+		return;
+	if (words_has(l->words, WORDS_STOP) && verdict_known(p) && p->state.n > 0)
+		p->state.frames = CRASH_STATE_MAX;
+	on_previous(p, l);
+	kind_foreign_frame(p, l->text);
+}
+
+static void on_frame(struct crash_parser *p, const struct line *l, const struct frame *f)
+{
+	if (words_has(l->words, WORDS_OOM))
+		kind_engine(p, l);
+	if (!verdict_known(p) || p->disabled)
+		return;
+	if (f->number == 0 && text_begins(f->function, SLICE("gsignal")))
+		p->v.no_bug_signal = true;
+	stack_line(&p->stack, l->text, true, f->number);
+	stack_line(&p->other, l->text, true, f->number);
+	state_frame(p, f);
+}
+
+static bool is_ignored(const struct crash_parser *p, const struct line *l)
+{
+	return (verdict_known(p) && p->v.ended) || words_has(l->words, WORDS_SUMMARY) ||
+	       words_has(l->words, WORDS_NOISE) || words_has(l->words, WORDS_DEADLY);
+}
+
+static void one_line(struct crash_parser *p, struct slice text)
+{
+	struct line l = {text, words_in(&p->words, text)};
+	struct frame f;
+
+	if (words_has(l.words, WORDS_START)) {
+		p->stale = p->v.type[0] != '\0';
+		p->disabled = false;
+		p->tsan_pid = 0;
+		if (!p->stale)
+			verdict_clear(p);
+	}
+	if (p->disabled)
+		return;
+	if (frame_parse(text, &f)) {
+		on_frame(p, &l, &f);
+		return;
+	}
+	if (!p->stale) {
+		stack_line(&p->stack, text, false, 0);
+		stack_line(&p->other, text, false, 0);
+	}
+	if (!is_ignored(p, &l) && (l.words || text.n == 0 || p->v.go || p->v.exception ||
+				   p->v.python || p->v.fatal || text.p[0] == 'F'))
+		on_text(p, &l);
+}
+
+/* Without "\033[1m" and the like, into p->plain. */
+static struct slice without_colours(struct crash_parser *p, struct slice line)
+{
+	size_t to = 0;
+
+	for (size_t i = 0; i < line.n && to < sizeof(p->plain);) {
+		if (line.p[i] != '\033') {
+			p->plain[to++] = line.p[i++];
+			continue;
+		}
+		i++;
+		if (i < line.n && line.p[i] == '[') {
+			i++;
+			while (i < line.n && (text_digit(line.p[i]) || line.p[i] == ';'))
+				i++;
+			i += i < line.n;
+		}
+	}
+	return (struct slice){p->plain, to};
+}
+
+/* "...half a lineAddressSanitizer:DEADLYSIGNAL": it is written without a newline of its
+ * own before it. */
+static void cut_glued(struct slice *io)
+{
+	static const struct slice tools[] = {
+	    {"HWAddress", 9},	       {"Address", 7}, {"Leak", 4}, {"Memory", 6},
+	    {"UndefinedBehavior", 17}, {"Thread", 6},
+	};
+
+	if (!text_drop(io, SLICE("Sanitizer:DEADLYSIGNAL")))
+		return;
+	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
+		if (text_drop(io, tools[i]))
+			return;
+}
+
+void report_line(struct crash_parser *p, struct slice line)
+{
+	while (line.n > 0 && line.p[line.n - 1] == '\r')
+		line.n--;
+	if (line.n > 0 && memchr(line.p, '\033', line.n))
+		line = without_colours(p, line);
+	cut_glued(&line);
+	one_line(p, line);
+}

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The chosen bug, and those that AddressSanitizer is for. */
+#include "tests/reports/bugs.h"
+
+#include <pthread.h>
+#include <sanitizer/asan_interface.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const uint8_t *unit;
+
+static const struct bug *const all[] = {memory_bugs, ending_bugs, undefined_bugs, thread_bugs};
+
+NOINLINE static int dispatch(const struct bug *bug)
+{
+	int r = bug->run();
+
+	return HIDE(r);
+}
+
+/* With $BUG, any input but the empty one starts that bug: for engines that make their
+ * own inputs. */
+static const struct bug *find_bug(const uint8_t *data, size_t size)
+{
+	const char *always = getenv("BUG");
+	const char *name = always && size > 0 ? always : (const char *)data;
+	size_t n = name == always ? strlen(always) : size;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		for (const struct bug *b = all[i]; b->name; b++)
+			if (strlen(b->name) == n && memcmp(b->name, name, n) == 0)
+				return b;
+	return NULL;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct bug *b = find_bug(data, size);
+	int r = 0;
+
+	unit = data;
+	if (b)
+		r = dispatch(b);
+	return HIDE(r) & 0;
+}
+
+/* --- the heap ------------------------------------------------------------- */
+
+static int heap_over_read(void)
+{
+	char *p = HIDE((char *)malloc(8));
+	int got = p[8];
+
+	free(p);
+	return got;
+}
+
+static int heap_over_write(void)
+{
+	int *p = HIDE((int *)malloc(8));
+
+	p[2] = 1;
+	free(p);
+	return 0;
+}
+
+static int heap_under_read(void)
+{
+	short *p = HIDE((short *)malloc(8));
+	int got = p[-1];
+
+	free(p);
+	return got;
+}
+
+/* memcpy is the runtime's own, above ours in the stack. */
+static int heap_over_copy(void)
+{
+	char to[64];
+	char *p = HIDE((char *)calloc(1, 32));
+
+	memcpy(HIDE(&to[0]), p, HIDE(sizeof(to)));
+	free(p);
+	return HIDE(&to[0])[40];
+}
+
+/* "__interceptor_strlen" in older runtimes, "strlen" in newer ones. */
+static int heap_over_strlen(void)
+{
+	char *p = HIDE((char *)malloc(8));
+	int got;
+
+	memset(p, 'x', 8);
+	got = (int)strlen(p);
+	free(p);
+	return got;
+}
+
+/* Several frames of the runtime above ours. */
+static int heap_over_print(void)
+{
+	char text[32];
+	char *p = HIDE((char *)malloc(8));
+
+	memset(p, 'x', 8);
+	snprintf(text, sizeof(text), "%s", p);
+	free(p);
+	return HIDE(&text[0])[0];
+}
+
+NOINLINE static int compare_over(const void *a, const void *b)
+{
+	const int *x = HIDE((const int *)a), *y = HIDE((const int *)b);
+
+	return x[1000] < y[1000] ? -1 : 1;
+}
+
+/* A frame of libc between two of ours. */
+static int heap_over_sort(void)
+{
+	int *p = HIDE((int *)calloc(4, sizeof(int)));
+
+	qsort(p, 4, sizeof(*p), compare_over);
+	free(p);
+	return 0;
+}
+
+struct session {
+	int open;
+	int uses;
+};
+
+NOINLINE static struct session *session_end(struct session *s)
+{
+	free(s);
+	return HIDE(s);
+}
+
+static int use_after_free_read(void)
+{
+	struct session *s = HIDE((struct session *)calloc(1, sizeof(struct session)));
+
+	s = session_end(s);
+	return s->open;
+}
+
+static int use_after_free_write(void)
+{
+	struct session *s = HIDE((struct session *)calloc(1, sizeof(struct session)));
+
+	s = session_end(s);
+	s->uses = 1;
+	return 0;
+}
+
+static int free_twice(void)
+{
+	struct session *s = HIDE((struct session *)calloc(1, sizeof(struct session)));
+
+	session_end(session_end(s));
+	return 0;
+}
+
+static int free_inside(void)
+{
+	char *p = HIDE((char *)malloc(64));
+
+	free(HIDE(p + 16));
+	return 0;
+}
+
+static int free_stack(void)
+{
+	char text[64];
+
+	text[0] = 0;
+	free(HIDE(&text[0]));
+	return HIDE(&text[0])[0];
+}
+
+static int negative_size(void)
+{
+	char *p = HIDE((char *)calloc(1, 64));
+
+	memmove(p, p + 8, HIDE((size_t)-8));
+	free(p);
+	return 0;
+}
+
+static int copy_overlap(void)
+{
+	char *p = HIDE((char *)calloc(1, 64));
+
+	memcpy(HIDE(p), HIDE(p + 4), HIDE((size_t)16));
+	free(p);
+	return 0;
+}
+
+static int use_after_poison(void)
+{
+	char *p = HIDE((char *)calloc(1, 64));
+	int got;
+
+	ASAN_POISON_MEMORY_REGION(p, 32);
+	got = p[16];
+	ASAN_UNPOISON_MEMORY_REGION(p, 32);
+	free(p);
+	return got;
+}
+
+/* --- the stack and globals ------------------------------------------------ */
+
+static int stack_over_read(void)
+{
+	char a[20];
+
+	memset(HIDE(&a[0]), 1, sizeof(a));
+	return HIDE(&a[0])[20];
+}
+
+static int stack_over_write(void)
+{
+	long a[4];
+
+	HIDE(&a[0])[4] = 1;
+	return (int)HIDE(&a[0])[0];
+}
+
+static int stack_under_write(void)
+{
+	char a[32];
+
+	HIDE(&a[0])[-1] = 1;
+	return HIDE(&a[0])[0];
+}
+
+static int vla_over_write(void)
+{
+	size_t n = HIDE((size_t)12);
+	char a[n];
+
+	HIDE(&a[0])[n] = 1;
+	return HIDE(&a[0])[0];
+}
+
+static int *volatile kept;
+
+/* No HIDE here: ASan leaves the locals of functions with inline assembly on the stack. */
+NOINLINE static void keep_local(void)
+{
+	int a[8];
+
+	kept = a;
+	kept[2] = 1;
+}
+
+static int stack_after_return(void)
+{
+	keep_local();
+	return HIDE(kept)[2];
+}
+
+static int stack_after_scope(void)
+{
+	int *p;
+
+	{
+		int a[8];
+
+		p = HIDE(&a[0]);
+		p[0] = 1;
+	}
+	return HIDE(p)[1];
+}
+
+static int four[4];
+
+static int global_over_read(void)
+{
+	return HIDE(&four[0])[4];
+}
+
+static int global_over_write(void)
+{
+	HIDE(&four[0])[4] = 1;
+	return 0;
+}
+
+NOINLINE static int count_down(int n)
+{
+	volatile char pad[512];
+
+	pad[n & 511] = (char)n;
+	if (HIDE(1))
+		n = count_down(n - 1);
+	return HIDE(n) + pad[0];
+}
+
+static int overflow_one(void)
+{
+	int r = count_down(HIDE(0));
+
+	return HIDE(r);
+}
+
+NOINLINE static int visit_list(int n);
+
+NOINLINE static int visit_item(int n)
+{
+	volatile char pad[256];
+
+	pad[n & 255] = (char)n;
+	if (HIDE(1))
+		n = visit_list(n - 1);
+	return HIDE(n) + pad[0];
+}
+
+static int visit_list(int n)
+{
+	volatile char pad[128];
+
+	pad[n & 127] = (char)n;
+	if (HIDE(1))
+		n = visit_item(n - 1);
+	return HIDE(n) + pad[0];
+}
+
+static int overflow_two(void)
+{
+	int r = visit_list(HIDE(0));
+
+	return HIDE(r);
+}
+
+/* --- wild addresses ------------------------------------------------------- */
+
+static int null_read(void)
+{
+	return *HIDE((const int *)0);
+}
+
+static int null_write(void)
+{
+	*HIDE((int *)0) = 1;
+	return 0;
+}
+
+static int null_field(void)
+{
+	return HIDE((struct session *)0)->uses;
+}
+
+static int wild_read(void)
+{
+	return *HIDE((const int *)0x10001230);
+}
+
+static int wild_write(void)
+{
+	*HIDE((int *)0x10001230) = 1;
+	return 0;
+}
+
+/* Not an address at all: the kernel does not tell it. */
+static int wild_high_read(void)
+{
+	return *HIDE((const int *)0x4141414141414140);
+}
+
+/* A call of what is no code leaves no trace of the caller, only of the caller's. */
+NOINLINE static int call_hook(int (*hook)(void))
+{
+	int r = HIDE(hook)();
+
+	return HIDE(r);
+}
+
+/* The report's writer dies of it, too. */
+static int wild_jump(void)
+{
+	int r = call_hook(HIDE((int (*)(void))0x10001230));
+
+	return HIDE(r);
+}
+
+static int null_jump(void)
+{
+	int r = call_hook(HIDE((int (*)(void))0));
+
+	return HIDE(r);
+}
+
+static int data_jump(void)
+{
+	int r = call_hook((int (*)(void))HIDE((uintptr_t)&four[0]));
+
+	return HIDE(r);
+}
+
+/* --- stacks of special shape ---------------------------------------------- */
+
+__attribute__((always_inline)) static inline int innermost(const char *p)
+{
+	return p[8];
+}
+
+__attribute__((always_inline)) static inline int middle(const char *p)
+{
+	return innermost(p) + 1;
+}
+
+__attribute__((always_inline)) static inline int outermost(const char *p)
+{
+	return middle(p) + 1;
+}
+
+/* Four frames with one address. */
+static int inlined_over_read(void)
+{
+	char *p = HIDE((char *)malloc(8));
+	int got = outermost(p);
+
+	free(p);
+	return got;
+}
+
+/* Names that begin like those of the runtime or libc, and are not theirs. */
+NOINLINE static int free_list_add(char *p)
+{
+	int got = p[8];
+
+	return HIDE(got);
+}
+
+NOINLINE static int malloc_node(char *p)
+{
+	int r = free_list_add(p);
+
+	return HIDE(r);
+}
+
+NOINLINE static int main_loop(char *p)
+{
+	int r = malloc_node(p);
+
+	return HIDE(r);
+}
+
+NOINLINE static int abort_if_done(char *p)
+{
+	int r = main_loop(p);
+
+	return HIDE(r);
+}
+
+static int names_like_libc(void)
+{
+	char *p = HIDE((char *)malloc(8));
+	int r = abort_if_done(p);
+
+	free(p);
+	return HIDE(r);
+}
+
+NOINLINE static void *thread_reads(void *p)
+{
+	return (void *)(uintptr_t)((char *)p)[8];
+}
+
+static int thread_over_read(void)
+{
+	char *p = HIDE((char *)malloc(8));
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, thread_reads, p) == 0)
+		pthread_join(t, NULL);
+	free(p);
+	return 0;
+}
+
+const struct bug memory_bugs[] = {
+    BUG(heap_over_read),
+    BUG(heap_over_write),
+    BUG(heap_under_read),
+    BUG(heap_over_copy),
+    BUG(heap_over_strlen),
+    BUG(heap_over_print),
+    BUG(heap_over_sort),
+    BUG(use_after_free_read),
+    BUG(use_after_free_write),
+    BUG(free_twice),
+    BUG(free_inside),
+    BUG(free_stack),
+    BUG(negative_size),
+    BUG(copy_overlap),
+    BUG(use_after_poison),
+    BUG(stack_over_read),
+    BUG(stack_over_write),
+    BUG(stack_under_write),
+    BUG(vla_over_write),
+    BUG(stack_after_return),
+    BUG(stack_after_scope),
+    BUG(global_over_read),
+    BUG(global_over_write),
+    BUG(overflow_one),
+    BUG(overflow_two),
+    BUG(null_read),
+    BUG(null_write),
+    BUG(null_field),
+    BUG(wild_read),
+    BUG(wild_write),
+    BUG(wild_high_read),
+    BUG(wild_jump),
+    BUG(null_jump),
+    BUG(data_jump),
+    BUG(inlined_over_read),
+    BUG(names_like_libc),
+    BUG(thread_over_read),
+    BUG_END,
+};

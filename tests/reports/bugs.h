@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_REPORTS_BUGS_H
+#define TESTS_REPORTS_BUGS_H
+
+/* Planted bugs, to see how sanitizers and libFuzzer report them.  An input is the
+ * name of the bug that it starts; other inputs do nothing.  Each bug is a function of
+ * that name; expected.table says what a report of it must be read as.
+ *
+ * None of them may depend on what the optimiser knows, or the clangs' stacks would
+ * differ: values go through HIDE(), helpers are NOINLINE, and no call that a stack
+ * must show is a function's last act (a tail call has no frame).
+ *
+ * Everything is bounded here as well as from outside: loops by time, memory by a cap. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NOINLINE __attribute__((noinline))
+
+/* x, of which the compiler no longer knows the value.  Integers and pointers. */
+#define HIDE(x)                                                 \
+	__extension__({                                         \
+		__typeof__(x) hidden_ = (x);                    \
+		__asm__ volatile("" : "+r"(hidden_)::"memory"); \
+		hidden_;                                        \
+	})
+
+struct bug {
+	const char *name;
+	int (*run)(void);
+};
+
+#define BUG(name)            \
+	{                    \
+#name, name, \
+	}
+#define BUG_END      \
+	{            \
+		0, 0 \
+	}
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Each ends with BUG_END. */
+extern const struct bug memory_bugs[];
+extern const struct bug ending_bugs[];
+extern const struct bug undefined_bugs[];
+extern const struct bug thread_bugs[];
+
+/* The current input, for the bug that overwrites it. */
+extern const uint8_t *unit;
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,260 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Crash reports of planted bugs: builds bugs.c and its neighbours, and bugs.cc, with each
+# clang that is here and every sanitizer, runs every line of expected.table and keeps
+# what each process printed, with what must be read in it, for tests/reports/check.c.
+#
+# usage: tests/reports/generate.sh OUT [CLANG...]     default: 14 16 19
+#
+#   OUT/CLANG-FLAVOUR-LANGUAGE/BUG.RUN   reports; RUN: see run_as()
+#   OUT/expected.jsonl                   one object a report
+#   OUT/bin/                             the programs
+#
+# Status 1 when a program could not be built or no clang is here.  A bug that did not end
+# as its line says is told in its object ("ended").  CASES=REGEX: only lines that match.
+set -u -o pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+here=tests/reports
+
+# What a flavour is: build, the sanitizer of its program; kind, what reports of its own
+# are; and options after those of every run.
+flavour() {
+	build=${1%%-*}
+	extra=
+	case $1 in
+	address*) kind=asan ;;
+	undefined*) kind=ubsan ;;
+	memory*) kind=msan ;;
+	thread*) kind=tsan ;;
+	leak*) kind=lsan ;;
+	none) kind=ubsan ;; # libFuzzer brings that runtime, which reports the signals
+	esac
+	case $1 in
+	*-strict) # what the big platforms set; also lines that are noise for us
+		extra=handle_abort=1:handle_sigill=1:allocator_may_return_null=0
+		extra+=:print_scariness=1:dedup_token_length=3:verbosity=1 ;;
+	*-on) extra=halt_on_error=0 ;;
+	*-bare) extra=print_stacktrace=0 ;;
+	*-default) extra=stack_trace_format=DEFAULT ;;
+	*-origins) build=memory-origins ;;
+	esac
+}
+
+# The status and the artifact that belong to an end; "-": none, "?": whatever.
+end_is() {
+	case $1 in
+	sanitizer) echo 76 crash ;;
+	race) echo 76 '?' ;;
+	runs-on) echo '0|76' '?' ;;
+	signal | exit | const) echo 77 crash ;;
+	leak) echo 77 leak ;;
+	timeout) echo 70 timeout ;;
+	oom) echo 71 oom ;;
+	interrupted) echo 72 - ;;
+	trap) echo 133 - ;;
+	torn) echo 139 - ;; # the runtime died while it reported
+	slow) echo 0 slow-unit ;;
+	clean) echo 0 - ;;
+	*) echo "generate: no end '$1'" >&2 ;;
+	esac
+}
+
+# --- building -----------------------------------------------------------------
+
+c_sources=("$here"/bugs.c "$here"/ends.c "$here"/undefined.c "$here"/threads.c)
+
+# build_one CLANG BUILD LANGUAGE
+build_one() {
+	local clang=$1 build=$2 language=$3 program=$out/bin/$1-$2-$3
+	local flags=(-I. -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -w)
+
+	case $build in
+	none) flags+=(-fsanitize=fuzzer -fstack-protector-strong -D_FORTIFY_SOURCE=2) ;;
+	memory-origins) flags+=(-fsanitize=fuzzer,memory -fsanitize-memory-track-origins=2) ;;
+	*) flags+=("-fsanitize=fuzzer,$build") ;;
+	esac
+	if [[ $language == cc ]]; then
+		# Here UBSan's checks end the process by themselves, in C by halt_on_error.
+		flags+=(-std=c++17 -D_GLIBCXX_SANITIZE_VECTOR -fno-sanitize-recover=all)
+		clang++-"$clang" "${flags[@]}" -o "$program" "$here/bugs.cc" -lpthread
+	else
+		clang-"$clang" -std=c11 "${flags[@]}" -o "$program" "${c_sources[@]}" -lpthread
+	fi || return 1
+	# Older runtimes do not start under the randomisation of newer kernels.
+	: >"$program.wrap"
+	for _ in 1 2 3 4; do
+		timeout 20 "$program" -runs=0 >/dev/null 2>&1 </dev/null || echo setarch -R >"$program.wrap"
+	done
+}
+
+# --- running ------------------------------------------------------------------
+
+# As libfuzzer_env() of runner/engine/ sets them, but for the symbolizer.
+set_options() {
+	local forced=symbolize=$symbolize:exitcode=76:abort_on_error=0:handle_abort=0:color=never
+	local name
+
+	forced+=:print_summary=1:halt_on_error=1:allocator_may_return_null=1${extra:+:$extra}
+	export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:max_uar_stack_size_log=16
+	ASAN_OPTIONS+=:detect_odr_violation=0:quarantine_size_mb=33:$forced
+	export UBSAN_OPTIONS=print_stacktrace=1:silence_unsigned_overflow=1:$forced
+	export MSAN_OPTIONS=$forced
+	export TSAN_OPTIONS=report_signal_unsafe=0:report_thread_leaks=0:$forced
+	export LSAN_OPTIONS=print_suppressions=0:$forced
+	for name in ASAN UBSAN MSAN TSAN LSAN; do
+		export "${name}_SYMBOLIZER_PATH=$symbolizer"
+	done
+}
+
+# The run RUN of a case: symbolize, and the engine's arguments.  Each report is made
+# twice, in different surroundings: nothing of these may get into a signature.
+run_as() {
+	symbolize=1
+	libc=
+	unset BUG
+	case $1 in
+	file) args=(in) ;;
+	seed) args=(-runs=1 seeds) libc=no ;;
+	file-raw) symbolize=0 args=(in) ;;
+	seed-raw) symbolize=0 args=(-runs=1 seeds) ;;
+	merge) args=(-merge=1 new seeds) ;;
+	fork) args=(-fork=1 -runs=20 -max_total_time=10 new) ;;
+	minimize) args=(-minimize_crash=1 -runs=20 -max_total_time=10 in) ;;
+	esac
+	case $1 in
+	fork | minimize) export BUG=$bug ;;
+	esac
+}
+
+# Its own directory, limits on time, memory, files; nothing of it outlives us.
+execute() {
+	local program=$1 wrap
+	shift
+	read -r -a wrap <"$program.wrap" || true
+
+	(
+		cd "$tmp" || exit 1
+		export TMPDIR=$tmp # of forks and merges
+		ulimit -t 20 -f 65536 -c 0
+		# Whether libc has debug information here must not matter either.
+		[[ -z $libc ]] || export LLVM_SYMBOLIZER_OPTS=--debug-file-directory=/nonexistent
+		exec timeout -k 2 15 "${wrap[@]}" "$program" -rss_limit_mb=256 -timeout=$limit -seed=1 \
+			-report_slow_units=1 -artifact_prefix=artifacts/ -print_funcs=0 "$@" </dev/null
+	) 2>&1
+}
+
+# Empty when it ended as expected, else in which other way.
+ended() {
+	local run=$1 end=$2 status=$3 statuses artifact name=
+	read -r statuses artifact < <(end_is "$end")
+
+	case $run in
+	merge | minimize) statuses=0 artifact='?' ;;
+	fork) [[ $end == clean ]] || artifact='?' ;;
+	file*) [[ $artifact == '?' ]] || artifact=- ;;
+	esac
+	# Forks that time out are gone on from.
+	[[ $run$end != forktimeout ]] || statuses='0|70'
+	[[ "|$statuses|" == *"|$status|"* ]] || echo "status $status, not $statuses"
+	[[ $artifact != '?' ]] || return 0
+	for name in "$tmp"/artifacts/*; do
+		name=${name##*/}
+	done
+	[[ ${name/#\*/-} == "$artifact"* ]] || echo "artifact '$name', not '$artifact'"
+}
+
+# report CASE... RUN: one report and its object.
+report() {
+	local run=$1 status said file=$group/$bug.$1
+
+	run_as "$run"
+	limit=10
+	[[ $end != timeout ]] || limit=1
+	set_options
+	rm -rf "$tmp"
+	mkdir -p "$tmp/seeds" "$tmp/artifacts" "$tmp/new"
+	printf %s "$bug" >"$tmp/in"
+	cp "$tmp/in" "$tmp/seeds/in"
+	# Not what bash says of a process that a signal ended.
+	{ execute "$program" "${args[@]}" >"$out/$file"; } 2>/dev/null
+	status=$?
+	said=$(ended "$run" "$end" "$status" | tr '\n' ';')
+	printf '{"report": "%s", "clang": "%s", "flavour": "%s", "language": "%s", "bug": "%s", ' \
+		"$file" "$clang" "$flavour" "$language" "$bug"
+	printf '"run": "%s", "frames": "%s", "type": "%s", "kind": "%s", "security": "%s", ' \
+		"$run" "$frames" "${type//\//\\n}" "$kind" "$security"
+	printf '"remarks": "%s", "ended": "%s"}\n' "$remarks" "${said%;}"
+}
+
+# one_case CLANG 'LANGUAGE|FLAVOUR|BUG|...', of expected.table, without blanks around '|'
+one_case() {
+	local clang=$1 line=$2 run
+
+	IFS='|' read -r language flavour bug frames type said_kind security end remarks <<<"$line"
+	flavour "$flavour"
+	[[ $said_kind == = ]] || kind=$said_kind
+	program=$(realpath "$out")/bin/$clang-$build-$language
+	[[ -x $program ]] || return 0 # told when it was built
+	symbolizer=$(command -v "llvm-symbolizer-$clang" || command -v llvm-symbolizer)
+	group=$clang-$flavour-$language
+	tmp=$out/tmp/$group-$bug
+	for run in file seed file-raw seed-raw; do
+		report "$run"
+	done
+	for run in fork merge minimize; do
+		[[ " $remarks " != *" $run "* ]] || report "$run"
+	done
+	rm -rf "$tmp"
+}
+
+# --- all of it ------------------------------------------------------------------
+
+# The table's lines without comments and blanks, a flavour each.
+cases() {
+	sed -E '/^(#|$)/d; s/ *\| */|/g' "$here/expected.table" | grep -E -- "${CASES:-.}" |
+		awk -F'|' -v OFS='|' '{ n = split($2, f, ","); for (i = 1; i <= n; i++) { $2 = f[i]; print } }'
+}
+
+programs() {
+	cases | while IFS='|' read -r language flavour _; do
+		flavour "$flavour"
+		echo "$build $language"
+	done | sort -u
+}
+
+if [[ ${1:-} == --case ]]; then
+	out=$2
+	one_case "$3" "$4"
+	exit
+elif [[ ${1:-} == --build ]]; then
+	out=$2
+	build_one "$3" "$4" "$5"
+	exit
+fi
+
+out=${1:?usage: tests/reports/generate.sh OUT [CLANG...]}
+shift
+clangs=()
+for clang in "${@:-14 16 19}"; do
+	for clang in $clang; do
+		[[ -z $(command -v "clang-$clang") ]] || clangs+=("$clang")
+	done
+done
+[[ ${#clangs[@]} -gt 0 ]] || { echo 'generate: no clang here' >&2; exit 1; }
+rm -rf "$out"
+mkdir -p "$out/bin" "$out/tmp"
+
+status=0
+for clang in "${clangs[@]}"; do
+	programs | sed "s/^/$clang /"
+done | xargs -P 2 -L 1 "$here/generate.sh" --build "$out" || status=1
+for clang in "${clangs[@]}"; do
+	cases | while IFS='|' read -r language flavour _; do
+		mkdir -p "$out/$clang-$flavour-$language"
+	done
+	cases | sed "s/^/$clang\n/"
+done | tr '\n' '\0' | xargs -0 -P 2 -n 2 "$here/generate.sh" --case "$out" >"$out/expected.jsonl" || status=1
+rm -rf "$out/tmp"
+exit "$status"

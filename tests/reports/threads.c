@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What ThreadSanitizer and MemorySanitizer are for. */
+#include "tests/reports/bugs.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- threads -------------------------------------------------------------- */
+
+static int counter;
+static volatile int sink;
+
+NOINLINE static void *count_up(void *arg)
+{
+	(void)arg;
+	counter++;
+	return HIDE((void *)0);
+}
+
+NOINLINE static void *look(void *arg)
+{
+	(void)arg;
+	sink = counter;
+	return HIDE((void *)0);
+}
+
+/* TSan sees no order between them; sleeping only settles who comes second. */
+NOINLINE static void *count_up_late(void *arg)
+{
+	usleep(50000);
+	count_up(arg);
+	return HIDE((void *)0);
+}
+
+NOINLINE static void *look_late(void *arg)
+{
+	usleep(50000);
+	look(arg);
+	return HIDE((void *)0);
+}
+
+NOINLINE static void run_both(void *(*a)(void *), void *(*b)(void *))
+{
+	pthread_t one, two;
+
+	if (pthread_create(&one, NULL, a, NULL) != 0)
+		return;
+	if (pthread_create(&two, NULL, b, NULL) == 0)
+		pthread_join(two, NULL);
+	pthread_join(one, NULL);
+}
+
+static int race_same(void)
+{
+	run_both(count_up, count_up);
+	return HIDE(0);
+}
+
+static int race_write_last(void)
+{
+	run_both(look, count_up_late);
+	return HIDE(0);
+}
+
+static int race_read_last(void)
+{
+	run_both(count_up, look_late);
+	return HIDE(0);
+}
+
+static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t second = PTHREAD_MUTEX_INITIALIZER;
+
+NOINLINE static void lock_both(pthread_mutex_t *a, pthread_mutex_t *b)
+{
+	pthread_mutex_lock(a);
+	pthread_mutex_lock(b);
+	pthread_mutex_unlock(b);
+	pthread_mutex_unlock(HIDE(a));
+}
+
+static int lock_order(void)
+{
+	lock_both(&first, &second);
+	lock_both(&second, &first);
+	return HIDE(0);
+}
+
+static int unlock_unlocked(void)
+{
+	static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+
+	pthread_mutex_unlock(HIDE(&m));
+	return HIDE(0);
+}
+
+static int destroy_locked(void)
+{
+	pthread_mutex_t m;
+
+	pthread_mutex_init(&m, NULL);
+	pthread_mutex_lock(&m);
+	pthread_mutex_destroy(HIDE(&m));
+	return HIDE(0);
+}
+
+NOINLINE static int *freed(void)
+{
+	int *p = HIDE((int *)calloc(4, sizeof(int)));
+
+	free(p);
+	return HIDE(p);
+}
+
+static int thread_use_after_free(void)
+{
+	int *p = freed();
+
+	*HIDE(p) = 1;
+	return 0;
+}
+
+/* --- uninitialised memory -------------------------------------------------- */
+
+static int uninit_local(void)
+{
+	int a[4];
+	int *p = HIDE(&a[0]);
+
+	if (p[2] == 5)
+		sink = 1;
+	return 0;
+}
+
+static int uninit_heap(void)
+{
+	int *p = HIDE((int *)malloc(16));
+
+	if (p[1] == 5)
+		sink = 1;
+	free(p);
+	return 0;
+}
+
+NOINLINE static int is_even(int n)
+{
+	if (n & 1)
+		sink = 2;
+	return HIDE(0);
+}
+
+/* Newer clangs report it in the caller, older ones in the function that is called. */
+static int uninit_argument(void)
+{
+	int *p = HIDE((int *)malloc(16));
+	int r = is_even(p[2]);
+
+	free(p);
+	return HIDE(r);
+}
+
+static int uninit_compared(void)
+{
+	char a[16];
+	char *p = HIDE(&a[0]);
+	char b[16] = {0};
+
+	return memcmp(p, HIDE(&b[0]), HIDE(sizeof(b))) & 1;
+}
+
+struct pair {
+	int one;
+	int two;
+};
+
+NOINLINE static void copy_pair(struct pair *to, const struct pair *from)
+{
+	*to = *HIDE(from);
+}
+
+/* With origins there are stacks of the copies, too. */
+static int uninit_copied(void)
+{
+	struct pair a, b;
+
+	HIDE(&a)->one = 1;
+	copy_pair(HIDE(&b), HIDE(&a));
+	if (HIDE(&b)->two == 5)
+		sink = 1;
+	return 0;
+}
+
+const struct bug thread_bugs[] = {
+    BUG(race_same),
+    BUG(race_write_last),
+    BUG(race_read_last),
+    BUG(lock_order),
+    BUG(unlock_unlocked),
+    BUG(destroy_locked),
+    BUG(thread_use_after_free),
+    BUG(uninit_local),
+    BUG(uninit_heap),
+    BUG(uninit_argument),
+    BUG(uninit_compared),
+    BUG(uninit_copied),
+    BUG_END,
+};
