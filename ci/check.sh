@@ -24,6 +24,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 may_skip=(
 	'^e2e: needs systemd on the unified layout$' # vm runs it
 	'^vm: no llvm-symbolizer here$'              # e2e runs it
+	'^agree: no reports in '                     # they are no part of the project
 )
 
 passed=0
@@ -170,7 +171,7 @@ cleanup() {
 # run alone; the VM, half an hour of emulation, shares the machine with the rest.
 plan() {
 	[[ ! -e ci/deps.sh ]] || echo deps
-	echo lint build unit
+	echo lint build unit agree
 	! compgen -G 'tests/e2e/*.bats' >/dev/null || echo e2e
 	[[ ! -e ci/vm.sh ]] || ! compgen -G 'tests/e2e/*.bats' >/dev/null || echo vm-start
 	echo unit-san unit-clang analyse
@@ -186,6 +187,7 @@ part() {
 		single unit-build 900 "$make" -s -j2 B="$B" unit-built
 		proved unit 900 "$make" -s B="$B" unit
 		;;
+	agree) printed agree 600 "$make" -s -j2 B="$B" agree ;;
 	e2e)
 		single targets 900 "$make" -s -j2 B="$B" targets
 		printed e2e 2400 "$make" -s B="$B" e2e
