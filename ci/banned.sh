@@ -113,12 +113,8 @@ only jansson 'jansson\.h' 'base/json\.h'
 only sd-event 'systemd/.*' 'base/loop\.c'
 only libmd 'sha[0-9]*\.h|md[0-9]*\.h|rmd160\.h' 'base/digest\.c'
 only libcurl 'curl/.*' 'runner/publish/http\.c'
-only libarchive 'archive(_entry)?\.h' 'runner/discover/[a-z_]*\.c'
-if [[ $(grep -cE '#include <archive\.h>' "$code" || true) -gt 1 ]]; then
-	echo 'libarchive belongs in one file:'
-	grep -E '#include <archive\.h>' "$code"
-	bad=1
-fi
+# What reads hostile archives is not what writes ours.
+only libarchive 'archive(_entry)?\.h' '(runner/discover/seeds|base/pack)\.c'
 
 # Rooms do not include each other in a circle.
 circle=$(sed -nE 's|^runner/([a-z]+)/[^:]*:[0-9]*:#include "runner/([a-z]+)/.*|\1 \2|p' "$code" |

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/pack.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <sys/stat.h>
+
+DEFINE_CLEANUP(struct archive_entry *, archive_entry_free)
+
+enum { CHUNK = 65536 };
+
+struct pack {
+	struct archive *a;
+	int fd;
+};
+
+/* Through the seam: a full disk is something that tests make. */
+static ssize_t on_write(struct archive *a, void *arg, const void *bytes, size_t n)
+{
+	const struct pack *p = arg;
+
+	if (sys_write_all(p->fd, bytes, n) < 0) {
+		archive_set_error(a, errno, "%s", strerror(errno));
+		return -1;
+	}
+	return (ssize_t)n;
+}
+
+static int failed(const struct pack *p, struct err *e, const char *what)
+{
+	const char *why = archive_error_string(p->a);
+	int code = archive_errno(p->a);
+
+	return err_set(e, code > 0 ? code : EIO, "%s: %.200s", what, why ? why : "unknown");
+}
+
+int pack_open(int fd, struct pack **ret, struct err *e)
+{
+	struct pack *p = sys_calloc(1, sizeof(*p));
+	int r = ARCHIVE_OK;
+
+	if (!p)
+		return err_sys(e, "allocate an archive");
+	*p = (struct pack){.a = archive_write_new(), .fd = fd};
+	if (!p->a) {
+		pack_free(p);
+		return err_set(e, ENOMEM, "allocate an archive");
+	}
+	r |= archive_write_add_filter_gzip(p->a);
+	r |= archive_write_set_format_pax_restricted(p->a);
+	/* The clock stays out of it. */
+	r |= archive_write_set_filter_option(p->a, "gzip", "timestamp", NULL);
+	r |= archive_write_set_bytes_in_last_block(p->a, 1);
+	if (r == ARCHIVE_OK)
+		r = archive_write_open(p->a, p, NULL, on_write, NULL);
+	if (r != ARCHIVE_OK) {
+		failed(p, e, "begin an archive");
+		pack_free(p);
+		return -e->code;
+	}
+	*ret = p;
+	return 0;
+}
+
+static int begin(struct pack *p, const char *name, mode_t mode, uint64_t size, struct err *e)
+{
+	CLEANUP(archive_entry_free_p) struct archive_entry *entry = archive_entry_new();
+
+	if (!entry)
+		return err_set(e, ENOMEM, "allocate an archive's entry");
+	if (strlen(name) > PACK_NAME_MAX || *name == '/' || !*name)
+		return err_set(e, EINVAL, "'%.100s' cannot be a name in an archive", name);
+	archive_entry_set_pathname(entry, name);
+	archive_entry_set_filetype(entry, AE_IFREG);
+	archive_entry_set_perm(entry, mode);
+	archive_entry_set_size(entry, (la_int64_t)size);
+	archive_entry_set_mtime(entry, 0, 0);
+	return archive_write_header(p->a, entry) == ARCHIVE_OK ? 0 : failed(p, e, name);
+}
+
+static int put(struct pack *p, const char *name, struct slice data, struct err *e)
+{
+	while (data.n > 0) {
+		la_ssize_t n = archive_write_data(p->a, data.p, data.n);
+
+		if (n <= 0)
+			return failed(p, e, name);
+		data.p += n;
+		data.n -= (size_t)n;
+	}
+	return 0;
+}
+
+int pack_add(struct pack *p, const char *name, mode_t mode, struct slice data, struct err *e)
+{
+	int r = begin(p, name, mode, data.n, e);
+
+	if (r == 0)
+		r = put(p, name, data, e);
+	if (r == 0 && archive_write_finish_entry(p->a) != ARCHIVE_OK)
+		r = failed(p, e, name);
+	return r;
+}
+
+int pack_add_file(struct pack *p, const char *name, mode_t mode, int fd, struct err *e)
+{
+	char chunk[CHUNK];
+	struct stat st;
+	off_t at = 0;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(e, "stat '%s'", name);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, EINVAL, "'%s' is not a regular file", name);
+	r = begin(p, name, mode, (uint64_t)st.st_size, e);
+	while (r == 0 && at < st.st_size) {
+		size_t want = st.st_size - at < CHUNK ? (size_t)(st.st_size - at) : CHUNK;
+		ssize_t n = sys_pread(fd, chunk, want, at);
+
+		if (n < 0)
+			return err_sys(e, "read '%s'", name);
+		if (n == 0)
+			return err_set(e, EIO, "'%s' became shorter while it was read", name);
+		r = put(p, name, (struct slice){chunk, (size_t)n}, e);
+		at += n;
+	}
+	if (r == 0 && archive_write_finish_entry(p->a) != ARCHIVE_OK)
+		r = failed(p, e, name);
+	return r;
+}
+
+int pack_close(struct pack *p, struct err *e)
+{
+	return archive_write_close(p->a) == ARCHIVE_OK ? 0 : failed(p, e, "end an archive");
+}
+
+void pack_free(struct pack *p)
+{
+	if (!p)
+		return;
+	/* Half an archive is not ended: nothing more is written. */
+	if (p->a) {
+		archive_write_fail(p->a);
+		archive_write_free(p->a);
+	}
+	free(p);
+}

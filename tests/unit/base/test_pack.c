@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "base/fault.h"
+#include "base/pack.h"
+#include "tests/unit/scratch.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+static int each_setup(void **state)
+{
+	static struct scratch s;
+
+	s = (struct scratch)SCRATCH_INIT;
+	scratch_make(&s);
+	*state = &s;
+	return 0;
+}
+
+static int each_teardown(void **state)
+{
+	scratch_remove(*state);
+	return 0;
+}
+
+static int create(int dirfd, const char *name)
+{
+	int fd = openat(dirfd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+enum { LARGE = 200000 }; /* more than is read or written at once */
+
+static char large[LARGE];
+
+/* Three entries: a script, nothing, a large file that does not compress. */
+static int write_all(int dirfd, const char *name, struct err *e)
+{
+	int out = create(dirfd, name), in = openat(dirfd, "large", O_RDONLY | O_CLOEXEC);
+	struct pack *p = NULL;
+	int r;
+
+	assert_true(in >= 0);
+	r = pack_open(out, &p, e);
+	if (r == 0)
+		r = pack_add(p, "d/run.sh", 0755, SLICE("#!/bin/sh\n"), e);
+	if (r == 0)
+		r = pack_add(p, "d/nothing", 0644, SLICE(""), e);
+	if (r == 0)
+		r = pack_add_file(p, "d/large", 0644, in, e);
+	if (r == 0)
+		r = pack_close(p, e);
+	pack_free(p);
+	close(in);
+	close(out);
+	return r;
+}
+
+static void make_large(int dirfd)
+{
+	unsigned x = 1;
+	int fd = create(dirfd, "large");
+
+	for (size_t i = 0; i < sizeof(large); i++) {
+		x = x * 1103515245 + 12345;
+		large[i] = (char)(x >> 16);
+	}
+	assert_int_equal(write(fd, large, sizeof(large)), (ssize_t)sizeof(large));
+	close(fd);
+}
+
+static void expect(struct archive *a, const char *name, mode_t mode, struct slice want)
+{
+	static char got[LARGE + 1];
+	struct archive_entry *entry;
+
+	assert_int_equal(archive_read_next_header(a, &entry), ARCHIVE_OK);
+	assert_string_equal(archive_entry_pathname(entry), name);
+	assert_int_equal(archive_entry_filetype(entry), AE_IFREG);
+	assert_int_equal(archive_entry_perm(entry), mode);
+	assert_int_equal(archive_entry_uid(entry), 0);
+	assert_int_equal(archive_entry_mtime(entry), 0);
+	assert_int_equal(archive_read_data(a, got, sizeof(got)), (la_ssize_t)want.n);
+	assert_memory_equal(got, want.p, want.n);
+}
+
+static void test_round(void **state)
+{
+	struct scratch *s = *state;
+	struct archive *a = archive_read_new();
+	struct archive_entry *entry;
+	struct err e;
+	int fd;
+
+	make_large(s->fd);
+	assert_int_equal(write_all(s->fd, "a.tar.gz", &e), 0);
+	fd = openat(s->fd, "a.tar.gz", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(archive_read_support_filter_gzip(a), ARCHIVE_OK);
+	assert_int_equal(archive_read_support_format_tar(a), ARCHIVE_OK);
+	assert_int_equal(archive_read_open_fd(a, fd, 10240), ARCHIVE_OK);
+	expect(a, "d/run.sh", 0755, SLICE("#!/bin/sh\n"));
+	expect(a, "d/nothing", 0644, SLICE(""));
+	expect(a, "d/large", 0644, (struct slice){large, sizeof(large)});
+	assert_int_equal(archive_read_next_header(a, &entry), ARCHIVE_EOF);
+	archive_read_free(a);
+	close(fd);
+}
+
+/* No time, no owner, no name of a machine: one content is one archive. */
+static void test_equal(void **state)
+{
+	static char one[2 * LARGE], two[2 * LARGE];
+	struct scratch *s = *state;
+	struct err e;
+	ssize_t n;
+	int fd;
+
+	make_large(s->fd);
+	assert_int_equal(write_all(s->fd, "one", &e), 0);
+	assert_int_equal(write_all(s->fd, "two", &e), 0);
+	fd = openat(s->fd, "one", O_RDONLY | O_CLOEXEC);
+	n = read(fd, one, sizeof(one));
+	close(fd);
+	fd = openat(s->fd, "two", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read(fd, two, sizeof(two)), n);
+	close(fd);
+	assert_true(n > LARGE);
+	assert_memory_equal(one, two, (size_t)n);
+	assert_memory_equal(one + 4, "\0\0\0", 4); /* gzip's time: RFC 1952, 2.3.1 */
+}
+
+static void test_refused(void **state)
+{
+	static char name[PACK_NAME_MAX + 2];
+	const char *const bad[] = {"", "/etc/passwd", name};
+	struct scratch *s = *state;
+	struct err e;
+
+	memset(name, 'n', sizeof(name) - 1);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		int fd = create(s->fd, "out");
+		struct pack *p;
+
+		assert_int_equal(pack_open(fd, &p, &e), 0);
+		assert_int_equal(pack_add(p, bad[i], 0644, SLICE("x"), &e), -EINVAL);
+		pack_free(p);
+		assert_int_equal(pack_open(fd, &p, &e), 0);
+		assert_int_equal(pack_add_file(p, "dir", 0644, s->fd, &e), -EINVAL);
+		pack_free(p);
+		close(fd);
+	}
+}
+
+/* A full disk at any write, a file that cannot be read: an error, never a short archive. */
+static void test_faults(void **state)
+{
+	struct scratch *s = *state;
+	unsigned failed = 0;
+	struct err e;
+
+	make_large(s->fd);
+	for (unsigned nth = 1;; nth++) {
+		int r;
+
+		fault_arm(nth, FAULT_FAIL);
+		r = write_all(s->fd, "out", &e);
+		fault_arm(0, FAULT_FAIL);
+		if (r == 0)
+			break;
+		assert_true(r < 0);
+		assert_true(*e.msg);
+		failed++;
+	}
+	/* One allocation, four reads, and at least a write for each 20 KiB. */
+	assert_true(failed >= 10);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(test_round, each_setup, each_teardown),
+    cmocka_unit_test_setup_teardown(test_equal, each_setup, each_teardown),
+    cmocka_unit_test_setup_teardown(test_refused, each_setup, each_teardown),
+    cmocka_unit_test_setup_teardown(test_faults, each_setup, each_teardown),
+};
+
+UNIT_MAIN(tests)
