@@ -108,6 +108,8 @@ int generation_recover(struct generation *g, unsigned keep, enum generation_foun
 	enum generation_found found = GENERATION_CLEAN;
 	int r = fs_remove_tree(g->dir, GENERATION_TRASH, e);
 
+	if (r == 0) /* fs_replace() may leave it */
+		r = exchange_forget(g->dir, "." GENERATION_PENDING ".new", e);
 	if (r == 0) {
 		next = sys_openat(g->dir, GENERATION_NEXT, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 		if (next >= 0)
