@@ -35,13 +35,16 @@ extern const size_t n_commands;
 int command_run(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_config(int argc, char **argv);
+int command_crash(int argc, char **argv);
+int command_regress(int argc, char **argv);
+int command_corpus(int argc, char **argv);
 int command_version(int argc, char **argv);
 int command_help(int argc, char **argv);
 
 /* An option of a subcommand: one table serves the parser, --help and the check
  * that the man page knows it. */
 struct option_spec {
-	const char *name; /* without the dashes */
+	const char *name; /* without the dashes; "o,output": -o says the same */
 	const char *arg;  /* NULL: a flag */
 	const char *help;
 };
@@ -63,12 +66,20 @@ struct common {
 	struct config *config;
 	struct target_list targets;
 };
-#define COMMON_OPTIONS                                                                             \
-	{"config", "FILE", "configuration (default: config.json of the state directory)"},         \
-	    {"state-dir", "DIR", "state directory (default: $FUZZCELL_STATE_DIR or ~/.fuzzcell)"}, \
-	    {"targets", "DIR", "fuzz what this output directory or manifest has"},                 \
-	{                                                                                          \
-		"filter", "GLOB", "only targets whose name matches"                                \
+#define STATE_OPTIONS                                                                      \
+	{"config", "FILE", "configuration (default: config.json of the state directory)"}, \
+	{                                                                                  \
+		"state-dir", "DIR",                                                        \
+		    "state directory (default: $FUZZCELL_STATE_DIR or ~/.fuzzcell)"        \
+	}
+#define TARGETS_OPTION                                                              \
+	{                                                                           \
+		"targets", "DIR", "fuzz what this output directory or manifest has" \
+	}
+#define COMMON_OPTIONS                                              \
+	STATE_OPTIONS, TARGETS_OPTION,                              \
+	{                                                           \
+		"filter", "GLOB", "only targets whose name matches" \
 	}
 
 /* True when name was one of COMMON_OPTIONS. */

@@ -19,15 +19,29 @@ int fail(int code, const char *fmt, ...)
 	return code;
 }
 
+/* "o" of "o,output"; 0: it has none. */
+static char letter_of(const struct option_spec *s)
+{
+	return s->name[0] && s->name[1] == ',' ? s->name[0] : '\0';
+}
+
+static const char *name_of(const struct option_spec *s)
+{
+	return letter_of(s) ? s->name + 2 : s->name;
+}
+
 static void print_help(const char *usage, const struct option_spec *specs, size_t n)
 {
 	printf("usage: fuzzcell %s\n\n", usage);
 	for (size_t i = 0; i < n; i++) {
-		char left[64];
+		const struct option_spec *s = &specs[i];
+		char left[64], letter[8] = "";
 
-		snprintf(left, sizeof(left), "--%s%s%s", specs[i].name, specs[i].arg ? " " : "",
-			 specs[i].arg ? specs[i].arg : "");
-		printf("  %-26s %s\n", left, specs[i].help);
+		if (letter_of(s))
+			snprintf(letter, sizeof(letter), "-%c, ", letter_of(s));
+		snprintf(left, sizeof(left), "%s--%s%s%s", letter, name_of(s), s->arg ? " " : "",
+			 s->arg ? s->arg : "");
+		printf("  %-26s %s\n", left, s->help);
 	}
 	printf("  %-26s %s\n", "--help", "this text");
 }
@@ -37,25 +51,53 @@ static struct option *long_options(const struct option_spec *specs, size_t n)
 	struct option *o = sys_calloc(n + 2, sizeof(*o));
 
 	for (size_t i = 0; o && i < n; i++)
-		o[i] = (struct option){specs[i].name,
+		o[i] = (struct option){name_of(&specs[i]),
 				       specs[i].arg ? required_argument : no_argument, NULL, 0};
 	if (o)
 		o[n] = (struct option){"help", no_argument, NULL, 0};
 	return o;
 }
 
+enum { LETTERS_MAX = 16 };
+
+/* "o:" for each letter. */
+static const char *letters(const struct option_spec *specs, size_t n, char out[LETTERS_MAX])
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < n && at + 3 <= LETTERS_MAX; i++)
+		if (letter_of(&specs[i])) {
+			out[at++] = letter_of(&specs[i]);
+			if (specs[i].arg)
+				out[at++] = ':';
+		}
+	out[at] = '\0';
+	return out;
+}
+
+static int index_of(const struct option_spec *specs, size_t n, int letter)
+{
+	for (size_t i = 0; i < n; i++)
+		if (letter_of(&specs[i]) == letter)
+			return (int)i;
+	return -1;
+}
+
 int options_parse(int argc, char **argv, const char *usage, const struct option_spec *specs,
 		  size_t n, bool (*take)(void *arg, const char *name, const char *value), void *arg)
 {
 	_autofree_ struct option *o = long_options(specs, n);
+	char chars[LETTERS_MAX];
 	int at, c;
 
 	if (!o)
 		return -1 - fail(EXIT_INTERNAL, "out of memory");
 	optind = 1;
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "", o, &at)) != -1) {
+	while ((c = getopt_long(argc, argv, letters(specs, n, chars), o, &at)) != -1) {
 		if (c != 0)
+			at = index_of(specs, n, c);
+		if (at < 0)
 			return -1 - fail(EXIT_USAGE,
 					 "%s: bad option or missing value: '%s' (try --help)",
 					 argv[0], argv[optind - 1]);
