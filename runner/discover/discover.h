@@ -97,11 +97,33 @@ enum {
 
 struct seeds_result {
 	uint64_t files,
-	    bytes; /* entries that are in the directory now, those from before included */
+	    bytes;	/* entries that are in the directory now, those from before included */
+	uint64_t known; /* of these: were there before, or came twice */
 	uint64_t skipped;
 	char why[256]; /* the first reason for skipping, printable ASCII; "" if none */
 };
 MUST_CHECK int discover_unpack_seeds(const char *archive, int dirfd, struct seeds_result *ret,
 				     struct err *e);
+
+/* The same with other limits, or into several directories. */
+struct seeds_limits {
+	uint64_t entries, files;
+	size_t file; /* bytes; so much memory is taken at most */
+	uint64_t bytes, read;
+};
+extern const struct seeds_limits seeds_limits_default; /* those above */
+
+struct seeds_to {
+	int dirfd; /* for all; -1 with place */
+	/* Where an entry of this name goes (any bytes: decide by it, but never open it);
+	 * the directory stays the callee's.  *ret_dirfd -1: it is skipped, because of
+	 * not_placed. */
+	int (*place)(void *arg, const char *name, int *ret_dirfd, struct err *e);
+	void *arg;
+	const char *not_placed;
+	const struct seeds_limits *most; /* NULL: the default */
+};
+MUST_CHECK int discover_unpack(const char *archive, const struct seeds_to *to,
+			       struct seeds_result *ret, struct err *e);
 
 #endif
