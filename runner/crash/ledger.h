@@ -9,29 +9,30 @@
 #include <stdint.h>
 
 /* The crashes that this fuzzcell knows: known_crashes.json in the state directory, one
- * object, signature -> crash.  One writer: whoever calls ledger_save() holds the state
- * directory's lock (runner/state/state.h).  Reading needs no lock, the file is
- * replaced whole.
+ * object, signature -> crash, a crash a line.  One writer: whoever calls ledger_save()
+ * holds the state directory's lock (runner/state/state.h).  Reading needs no lock, the
+ * file is replaced whole.
  *
- * The older layout, signature -> {fuzzer, crash_type, top_frame, issue_url, commit, date,
- * crash_file}, is read: such a crash is "known", date and commit say when it was first
- * seen.  What we do not know (fields, and top-level values that are no objects) is
- * kept with its value; a rewriting only moves it behind ours.
+ * The older layout, signature -> {fuzzer, crash_type, top_frame, issue_url, commit,
+ * date, crash_file}, is read: such a crash is "known", date and commit say when it was
+ * first seen.  What we do not know (fields, and top-level values that are no crashes)
+ * is kept with its value; a rewriting only moves it behind ours.
  *
- * States, and what makes them:
+ * States, and what becomes of them:
  *
- *			first	 new	   known    fixed      regressed  flaky   ignored
- *	seen, well	new	 new	   known    regressed  regressed  known   ignored
- *	seen		new	 new	   known    regressed  regressed  flaky   ignored
- *	seen, flaky	flaky	 flaky	   flaky    regressed  regressed  flaky   ignored
- *	next run	-	 known	   known    fixed      regressed  flaky   ignored
- *	fixed		-	 fixed	   fixed    fixed      fixed      fixed   ignored
- *	ignore		-	 ignored   ignored  ignored    ignored    ignored ignored
- *	unignore	-	 new	   known    fixed      regressed  flaky   known
+ *			first	new	known	fixed	  regressed  flaky   ignored
+ *	seen, well	new	new	known	regressed regressed  known   ignored
+ *	seen		new	new	known	regressed regressed  flaky   ignored
+ *	seen, flaky	flaky	flaky	flaky	regressed regressed  flaky   ignored
+ *	next run	-	known	known	fixed	  regressed  flaky   ignored
+ *	fixed		-	fixed	fixed	fixed	  fixed	     fixed   ignored
+ *	ignore		-	ignored	ignored	ignored	  ignored    ignored ignored
+ *	unignore	-	new	known	fixed	  regressed  flaky   known
  *
  * "well" and "flaky" is what the reproducer's measured rate says after the sighting
- * (runner/crash/odds.h); plain "seen": not measured, or undecided.  A sighting from before the
- * fix (a killed run that is collected late) does not make a crash regressed. */
+ * (runner/crash/odds.h; never again is flaky); plain "seen": not measured, or
+ * undecided.  A sighting from before the fix (of a killed run, collected late) does not
+ * make a crash regressed. */
 
 enum ledger_state {
 	LEDGER_NEW, /* found in this run */
@@ -117,10 +118,11 @@ struct known_crash {
 struct ledger;
 
 /* The ledger of the state directory; an empty one when there is none.  A file that can
- * not be taken for one (damaged, above a limit) gives an empty ledger too and a warning
- * that names the place; nothing is written.  The first ledger_save() keeps such a file
- * as known_crashes.json.damaged-<n>, and a file of which only some values had to be mended
- * as well.  A file that could not be read (I/O, memory, no regular file) is an error. */
+ * not be taken for one (damaged, above a limit) gives an empty ledger too, and
+ * ledger_warning() names the place; one with a wrong value here and there is mended, with
+ * a warning as well.  Loading writes nothing: the first ledger_save() keeps such a file as
+ * known_crashes.json.damaged-<n>.  A file that could not be read (I/O, memory, no regular
+ * file) is an error: its crashes would all be new again. */
 MUST_CHECK int ledger_load(int state_dirfd, struct ledger **ret, struct err *e);
 /* The same from a text; -EBADMSG: not a ledger, "line 3, column 7: why". */
 MUST_CHECK int ledger_parse(struct slice text, struct ledger **ret, struct err *e);
@@ -129,10 +131,10 @@ void ledger_free(struct ledger *l); /* NULL is fine */
 /* What was wrong with the file, one line; "" when nothing was. */
 const char *ledger_warning(const struct ledger *l);
 
-/* Writes the file when something changed; 0 means "on disk".  A failure leaves the old
- * file, and the ledger as it was: try again later.  One that outgrows LEDGER_FILE_MAX
- * is shortened: the lists of the crashes not seen for the longest time first; -EFBIG when
- * that does not help. */
+/* Writes the file when something changed (or a damaged one is there); 0 means "on disk".
+ * A failure leaves the old file: try again later.  A ledger that outgrows LEDGER_FILE_MAX
+ * loses the longer part of its lists, those of crashes not seen for the longest time
+ * first; -EFBIG when that does not help. */
 MUST_CHECK int ledger_save(struct ledger *l, int state_dirfd, struct err *e);
 bool ledger_dirty(const struct ledger *l);
 /* The text that would be written, in a new string (free() it). */
@@ -151,7 +153,8 @@ const struct known_crash *ledger_find_raw(const struct ledger *l, const char *ta
 					  const char *raw_key);
 
 /* One sighting of a crash, or several alike.  All texts are borrowed and may hold
- * anything; NULL and 0 say nothing new. */
+ * anything (what is no UTF-8 or no printable character is replaced); NULL and 0 say
+ * nothing new. */
 struct crash_sighting {
 	const char *signature;
 	const char *target;
@@ -171,9 +174,11 @@ struct crash_sighting {
 	bool security, unsymbolized;
 	const char *similar;
 
-	/* crash_file not NULL: this input is the reproducer from now on.  tries and hits are the
-	 * reproducer's: the new one's, else they are added to those of the old one.  Of
-	 * another input of a known crash, give 0. */
+	/* crash_file not NULL: this input is the reproducer from now on, and what triage
+	 * says replaces what is there (else it only fills what is empty; security stays,
+	 * severity only rises).  tries and hits are the reproducer's: those of the new
+	 * one, else they are added to those of the old one.  Of another input of a known
+	 * crash, give 0. */
 	const char *crash_file, *minimized;
 	uint64_t input_bytes, minimized_bytes;
 	uint64_t tries, hits;
@@ -191,7 +196,8 @@ MUST_CHECK int ledger_note(struct ledger *l, const struct crash_sighting *s,
 			   struct ledger_noted *ret, struct err *e);
 
 /* Whether an input would be a better reproducer than the crash's: it fails more often,
- * or as often and is smaller; or there is none. */
+ * or as often and is smaller than what is there, minimised included; or there is none, or
+ * the crash was fixed and the old one passes. */
 bool ledger_is_better(const struct known_crash *c, uint64_t tries, uint64_t hits, uint64_t bytes);
 
 /* All below take signatures through aliases; -ENOENT: no such crash. */
@@ -216,12 +222,12 @@ MUST_CHECK int ledger_issue(struct ledger *l, const char *signature, const char 
 /* A run begins: what earlier runs found new is known. */
 MUST_CHECK int ledger_next_run(struct ledger *l, const char *run, struct err *e);
 
-/* from is the same crash as into, and its signature an alias from now on; its sightings
- * count for into.  Its record stays, as it was, for ledger_split().  -EINVAL: they are
- * one already. */
+/* from is the same crash as into, and its signature (with its own aliases) an alias of
+ * it from now on; into becomes "known" when it was fixed and from was not.  from's record
+ * stays, as it was, for ledger_split().  -EINVAL: they are one already. */
 MUST_CHECK int ledger_merge(struct ledger *l, const char *from, const char *into, struct err *e);
-/* Take an alias out again: it is a crash of its own with what it had before; what was
- * seen since then stays with the other.  -EINVAL: no alias. */
+/* Takes an alias out again: a crash of its own, with what it had before; what was seen
+ * since then stays with the other.  -EINVAL: no alias. */
 MUST_CHECK int ledger_split(struct ledger *l, const char *alias, struct err *e);
 
 #endif

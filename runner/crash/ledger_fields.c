@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fields of a crash in the file, once: read, written and freed by this table. */
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/crash/ledger_internal.h"
+
+#define AT(member) offsetof(struct known_crash, member)
+#define FIELD(group, key, type, member, max, always)              \
+	{                                                         \
+		group, key, AT(member), max, FIELD_##type, always \
+	}
+
+/* clang-format off */
+#define TEXT(key, member)		FIELD(NULL, key, TEXT, member, LEDGER_TEXT_MAX, false)
+#define TEXT_ALWAYS(key, member)	FIELD(NULL, key, TEXT, member, LEDGER_TEXT_MAX, true)
+#define LINES(key, member, max)		FIELD(NULL, key, LINES, member, max, false)
+#define NUMBER(key, member)		FIELD(NULL, key, NUMBER, member, 0, false)
+#define FLAG(key, member)		FIELD(NULL, key, FLAG, member, 0, false)
+#define LIST(key, member, max)		FIELD(NULL, key, LIST, member, max, false)
+#define MEASURED(key, member)							\
+	FIELD("reproduction", key, NUMBER, reproduction.member, 0, false)
+
+/* Without `state` and `runs`, which have code of their own. */
+static const struct field fields[] = {
+	TEXT_ALWAYS("fuzzer", fuzzer),
+	FIELD(NULL, "crash_type", LINES, crash_type, LEDGER_TEXT_MAX, true),
+	TEXT_ALWAYS("top_frame", top_frame),
+	TEXT("kind", kind),
+	TEXT("access", access),
+	NUMBER("access_size", access_size),
+	TEXT("signal", signal),
+	FLAG("security", security),
+	TEXT("severity", severity),
+	LIST("crash_state", crash_state, LEDGER_STATE_LINES),
+	LIST("frames", frames, LEDGER_FRAMES),
+	FLAG("unsymbolized", unsymbolized),
+	FIELD("first_seen", "time", NUMBER, first_seen.time, 0, false),
+	FIELD("first_seen", "commit", TEXT, first_seen.commit, LEDGER_TEXT_MAX, false),
+	FIELD("first_seen", "run", TEXT, first_seen.run, LEDGER_TEXT_MAX, false),
+	FIELD("last_seen", "time", NUMBER, last_seen.time, 0, false),
+	FIELD("last_seen", "commit", TEXT, last_seen.commit, LEDGER_TEXT_MAX, false),
+	FIELD("last_seen", "run", TEXT, last_seen.run, LEDGER_TEXT_MAX, false),
+	FIELD("fixed", "time", NUMBER, fixed.time, 0, false),
+	FIELD("fixed", "commit", TEXT, fixed.commit, LEDGER_TEXT_MAX, false),
+	FIELD("fixed", "run", TEXT, fixed.run, LEDGER_TEXT_MAX, false),
+	FIELD(NULL, "count", NUMBER, count, 0, true),
+	LIST("targets", targets, LEDGER_TARGETS),
+	TEXT_ALWAYS("crash_file", crash_file),
+	TEXT("minimized", minimized),
+	NUMBER("input_bytes", input_bytes),
+	NUMBER("minimized_bytes", minimized_bytes),
+	MEASURED("tries", tries),
+	MEASURED("hits", hits),
+	MEASURED("clean", clean),
+	MEASURED("clean_minimized", clean_minimized),
+	FIELD("reproduction", "clean_commit", TEXT, reproduction.clean_commit, LEDGER_TEXT_MAX,
+	      false),
+	TEXT_ALWAYS("issue_url", issue_url),
+	LINES("note", note, LEDGER_NOTE_MAX),
+	LINES("similar", similar, LEDGER_SIGNATURE_MAX),
+	LINES("merged_into", merged_into, LEDGER_SIGNATURE_MAX),
+	FIELD(NULL, "aliases", SIGNATURES, aliases, LEDGER_ALIASES, false),
+	LIST("raw_keys", raw_keys, LEDGER_RAW_KEYS),
+	LIST("artifacts", artifacts, LEDGER_ARTIFACTS),
+};
+/* clang-format on */
+
+const struct field *ledger_fields(size_t *ret_n)
+{
+	*ret_n = sizeof(fields) / sizeof(fields[0]);
+	return fields;
+}
+
+void *ledger_field_of(struct known_crash *c, const struct field *f)
+{
+	return (char *)c + f->offset;
+}
+
+static bool is_text(const struct field *f)
+{
+	return f->type == FIELD_TEXT || f->type == FIELD_LINES;
+}
+
+static bool is_list(const struct field *f)
+{
+	return f->type == FIELD_LIST || f->type == FIELD_SIGNATURES;
+}
+
+DEFINE_CLEANUP(struct record *, ledger_record_free)
+
+int ledger_record_new(const char *signature, struct record **ret, struct err *e)
+{
+	CLEANUP(ledger_record_free_p) struct record *n = sys_calloc(1, sizeof(*n));
+	int r;
+
+	if (!n)
+		return err_sys(e, "allocate a crash");
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (is_text(&fields[i]))
+			*(char **)ledger_field_of(&n->c, &fields[i]) = ledger_empty;
+	n->c.signature = ledger_empty;
+	r = ledger_set(&n->c.signature, signature, LEDGER_SIGNATURE_MAX, true, e);
+	if (r < 0)
+		return r;
+	*ret = take_ptr(&n);
+	return 0;
+}
+
+void ledger_record_free(struct record *n)
+{
+	if (!n)
+		return;
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (is_text(&fields[i]))
+			ledger_unset(ledger_field_of(&n->c, &fields[i]));
+		else if (is_list(&fields[i]))
+			ledger_list_done(ledger_field_of(&n->c, &fields[i]));
+	}
+	for (size_t i = 0; i < n->c.n_runs; i++)
+		ledger_unset(&n->c.runs[i].run);
+	free(n->c.runs);
+	ledger_unset(&n->c.signature);
+	json_decref(n->extra);
+	free(n);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What replays and people say of a crash. */
+#include "runner/crash/ledger_internal.h"
+
+#include <errno.h>
+
+void ledger_add(uint64_t *sum, uint64_t n)
+{
+	if (__builtin_add_overflow(*sum, n, sum) || *sum > INT64_MAX)
+		*sum = INT64_MAX;
+}
+
+int ledger_set_seen(struct ledger_seen *seen, uint64_t time, const char *commit, const char *run,
+		    struct err *e)
+{
+	int r = ledger_set(&seen->commit, commit, LEDGER_TEXT_MAX, false, e);
+
+	if (r == 0)
+		r = ledger_set(&seen->run, run, LEDGER_TEXT_MAX, false, e);
+	if (r == 0)
+		seen->time = time > INT64_MAX ? INT64_MAX : time;
+	return r;
+}
+
+void ledger_unpass(struct known_crash *c)
+{
+	c->reproduction.clean = c->reproduction.clean_minimized = 0;
+	ledger_unset(&c->reproduction.clean_commit);
+}
+
+static struct known_crash *find(const struct ledger *l, const char *signature, struct err *e)
+{
+	struct record *n = ledger_head(l, signature);
+
+	if (n)
+		return &n->c;
+	(void)err_set(e, ENOENT, "no crash '%.100s'", signature);
+	return NULL;
+}
+
+int ledger_minimized(struct ledger *l, const char *signature, const char *path, uint64_t bytes,
+		     struct err *e)
+{
+	struct known_crash *c = find(l, signature, e);
+	int r;
+
+	if (!c)
+		return -e->code;
+	r = ledger_set(&c->minimized, path, LEDGER_TEXT_MAX, false, e);
+	if (r < 0)
+		return r;
+	c->minimized_bytes = bytes;
+	c->reproduction.clean_minimized = 0;
+	l->dirty = true;
+	return 0;
+}
+
+int ledger_passed(struct ledger *l, const char *signature, const char *commit, uint64_t original,
+		  uint64_t minimized, struct err *e)
+{
+	struct known_crash *c = find(l, signature, e);
+	int r = 0;
+
+	if (!c)
+		return -e->code;
+	if (strcmp(c->reproduction.clean_commit, commit ? commit : "") != 0) {
+		ledger_unpass(c);
+		r = ledger_set(&c->reproduction.clean_commit, commit, LEDGER_TEXT_MAX, false, e);
+	}
+	if (r < 0)
+		return r;
+	ledger_add(&c->reproduction.clean, original);
+	ledger_add(&c->reproduction.clean_minimized, minimized);
+	l->dirty = true;
+	return 0;
+}
+
+int ledger_fixed(struct ledger *l, const char *signature, uint64_t time, const char *commit,
+		 const char *run, struct err *e)
+{
+	struct known_crash *c = find(l, signature, e);
+	int r;
+
+	if (!c)
+		return -e->code;
+	if (ledger_next(c->state, EVENT_FIXED) == c->state)
+		return 0; /* it is, or a person's word stands */
+	r = ledger_set_seen(&c->fixed, time, commit, run, e);
+	if (r < 0)
+		return r;
+	c->state = ledger_next(c->state, EVENT_FIXED);
+	l->dirty = true;
+	return 0;
+}
+
+static int judge(struct ledger *l, const char *signature, enum ledger_event ev, const char *note,
+		 struct err *e)
+{
+	struct known_crash *c = find(l, signature, e);
+	enum ledger_state was;
+	int r = 0;
+
+	if (!c)
+		return -e->code;
+	if (note)
+		r = ledger_set(&c->note, note, LEDGER_NOTE_MAX, true, e);
+	if (r < 0)
+		return r;
+	was = c->state;
+	c->state = ledger_next(was, ev);
+	if (was == LEDGER_IGNORED && ev == EVENT_UNIGNORE &&
+	    ledger_sighting_of(c) == EVENT_SEEN_FLAKY)
+		c->state = LEDGER_FLAKY;
+	l->dirty = true;
+	return 0;
+}
+
+int ledger_ignore(struct ledger *l, const char *signature, const char *note, struct err *e)
+{
+	return judge(l, signature, EVENT_IGNORE, note, e);
+}
+
+int ledger_unignore(struct ledger *l, const char *signature, const char *note, struct err *e)
+{
+	return judge(l, signature, EVENT_UNIGNORE, note, e);
+}
+
+int ledger_issue(struct ledger *l, const char *signature, const char *url, struct err *e)
+{
+	struct known_crash *c = find(l, signature, e);
+	int r;
+
+	if (!c)
+		return -e->code;
+	r = ledger_set(&c->issue_url, url, LEDGER_TEXT_MAX, false, e);
+	if (r == 0)
+		l->dirty = true;
+	return r;
+}
+
+int ledger_next_run(struct ledger *l, const char *run, struct err *e)
+{
+	(void)e;
+	for (size_t i = 0; i < l->n; i++) {
+		struct known_crash *c = &l->v[i]->c;
+
+		if (c->state != LEDGER_NEW || strcmp(c->first_seen.run, run ? run : "") == 0)
+			continue;
+		c->state = ledger_next(c->state, EVENT_NEXT_RUN);
+		l->dirty = true;
+	}
+	return 0;
+}

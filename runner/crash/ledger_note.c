@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sightings. */
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/crash/ledger_internal.h"
+#include "runner/crash/odds.h"
+
+#include <errno.h>
+#include <strings.h>
+
+DEFINE_CLEANUP(struct record *, ledger_record_free)
+
+/* The first error stays; nothing is done after it. */
+struct note {
+	struct ledger *l;
+	struct known_crash *c;
+	bool overwrite;
+	int r;
+	struct err *e;
+};
+
+static void put(struct note *t, char **p, const char *text, bool lines)
+{
+	if (t->r == 0 && text && (t->overwrite || !**p))
+		t->r = ledger_set(p, text, LEDGER_TEXT_MAX, lines, t->e);
+}
+
+static void put_list(struct note *t, struct ledger_list *l, const char *const *v, size_t n,
+		     size_t max)
+{
+	if (t->r < 0 || (l->n > 0 && !t->overwrite))
+		return;
+	ledger_list_done(l);
+	for (size_t i = 0; i < n && i < max && t->r == 0; i++)
+		t->r = ledger_list_add(l, v[i] ? v[i] : "", false, t->e);
+}
+
+static void put_number(const struct note *t, uint64_t *p, uint64_t v)
+{
+	if (t->overwrite || *p == 0)
+		*p = v;
+}
+
+static unsigned rank(const char *severity)
+{
+	static const char *const order[] = {"low", "medium", "high", "critical"};
+
+	for (unsigned i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		if (strcasecmp(severity, order[i]) == 0)
+			return i + 1;
+	return 0;
+}
+
+/* What makes a crash look worse is believed, what makes it look better is not. */
+static void put_danger(struct note *t, const struct crash_sighting *s)
+{
+	struct known_crash *c = t->c;
+
+	c->security |= s->security;
+	if (t->r == 0 && s->severity && (!*c->severity || rank(s->severity) > rank(c->severity)))
+		t->r = ledger_set(&c->severity, s->severity, LEDGER_TEXT_MAX, false, t->e);
+}
+
+static void describe(struct note *t, const struct crash_sighting *s)
+{
+	struct known_crash *c = t->c;
+
+	t->overwrite = s->crash_file && s->crash_type;
+	if (s->crash_type && (t->overwrite || !*c->crash_type))
+		c->unsymbolized = s->unsymbolized;
+	put(t, &c->crash_type, s->crash_type, true);
+	put(t, &c->kind, s->kind, false);
+	put(t, &c->access, s->access, false);
+	put_number(t, &c->access_size, s->access_size);
+	put(t, &c->signal, s->signal, false);
+	put(t, &c->top_frame, s->top_frame, false);
+	put_list(t, &c->crash_state, s->crash_state, s->n_crash_state, LEDGER_STATE_LINES);
+	put_list(t, &c->frames, s->frames, s->n_frames, LEDGER_FRAMES);
+	put_danger(t, s);
+	if (s->similar && strcmp(s->similar, c->signature) != 0)
+		put(t, &c->similar, s->similar, true);
+}
+
+/* A rate from long ago says less than one from now: above what the odds are exact
+ * for, the old half is forgotten. */
+static void measure(struct known_crash *c, uint64_t tries, uint64_t hits)
+{
+	if (tries > ODDS_EXACT_MAX)
+		tries = ODDS_EXACT_MAX;
+	if (hits > tries)
+		hits = tries;
+	if (c->reproduction.tries + tries > ODDS_EXACT_MAX) {
+		c->reproduction.tries /= 2;
+		c->reproduction.hits /= 2;
+	}
+	c->reproduction.tries += tries;
+	c->reproduction.hits += hits;
+}
+
+static void reproducer(struct note *t, const struct crash_sighting *s)
+{
+	struct known_crash *c = t->c;
+
+	t->overwrite = true;
+	if (s->crash_file) {
+		put(t, &c->crash_file, s->crash_file, false);
+		c->input_bytes = s->input_bytes;
+		ledger_unset(&c->minimized); /* of the old one */
+		c->minimized_bytes = 0;
+		c->reproduction.tries = c->reproduction.hits = 0;
+	}
+	if (s->minimized) {
+		put(t, &c->minimized, s->minimized, false);
+		c->minimized_bytes = s->minimized_bytes;
+	}
+	measure(c, s->tries, s->hits);
+}
+
+/* text is the list's last; the oldest goes when there are more than max. */
+static void put_last(struct note *t, struct ledger_list *l, const char *text, size_t max)
+{
+	if (t->r < 0 || !text || !*text)
+		return;
+	if (ledger_list_at(l, text) < l->n)
+		ledger_list_drop(l, ledger_list_at(l, text));
+	else if (l->n >= max)
+		ledger_list_drop(l, 0);
+	t->r = ledger_list_add(l, text, false, t->e);
+}
+
+static void put_target(struct note *t, const char *target)
+{
+	struct known_crash *c = t->c;
+
+	if (!target || !*target)
+		return;
+	if (!*c->fuzzer)
+		put(t, &c->fuzzer, target, false);
+	else if (strcmp(c->fuzzer, target) != 0 && c->targets.n < LEDGER_TARGETS &&
+		 ledger_list_at(&c->targets, target) == c->targets.n)
+		put_last(t, &c->targets, target, LEDGER_TARGETS);
+}
+
+/* A key that meant another crash means this one now: triage said so later. */
+static void put_raw_key(struct note *t, struct record *n, const struct crash_sighting *s)
+{
+	struct ledger_list *keys = &n->c.raw_keys;
+	char key[LEDGER_TEXT_MAX + 1];
+	struct record *old;
+
+	if (t->r < 0 || !ledger_raw_name(s->target, s->raw_key, key))
+		return;
+	old = ledger_index_get(&t->l->raw_keys, key);
+	if (old && strcmp(old->c.merged_into, n->c.signature) == 0)
+		return; /* it goes with its record when that is split off again */
+	ledger_index_drop(&t->l->raw_keys, key);
+	if (old && old != n)
+		ledger_list_drop(&old->c.raw_keys, ledger_list_at(&old->c.raw_keys, key));
+	if (old != n && keys->n >= LEDGER_RAW_KEYS)
+		ledger_index_drop(&t->l->raw_keys, keys->v[0]);
+	put_last(t, keys, key, LEDGER_RAW_KEYS);
+	if (t->r == 0)
+		t->r = ledger_index_put(&t->l->raw_keys, keys->v[keys->n - 1], n, NULL, t->e);
+	if (t->r < 0 && keys->n > 0 && strcmp(keys->v[keys->n - 1], key) == 0)
+		ledger_list_drop(keys, keys->n - 1);
+}
+
+static struct ledger_run *run_of(struct note *t, const char *name)
+{
+	struct known_crash *c = t->c;
+	struct ledger_run *v = c->runs;
+
+	for (size_t i = c->n_runs; i > 0; i--)
+		if (strcmp(v[i - 1].run, name) == 0)
+			return &v[i - 1];
+	if (!v)
+		v = sys_calloc(LEDGER_RUNS, sizeof(*v));
+	if (!v) {
+		t->r = err_sys(t->e, "count a sighting");
+		return NULL;
+	}
+	c->runs = v;
+	if (c->n_runs == LEDGER_RUNS) {
+		ledger_unset(&v[0].run);
+		memmove(v, v + 1, (LEDGER_RUNS - 1) * sizeof(*v));
+		c->n_runs--;
+	}
+	v[c->n_runs] = (struct ledger_run){.run = ledger_empty};
+	t->r = ledger_set(&v[c->n_runs].run, name, LEDGER_TEXT_MAX, false, t->e);
+	return t->r < 0 ? NULL : &v[c->n_runs++];
+}
+
+static void count(struct note *t, const struct crash_sighting *s)
+{
+	struct ledger_run *run = NULL;
+	uint64_t n = s->count ? s->count : 1;
+
+	if (t->r == 0 && s->run && *s->run)
+		run = run_of(t, s->run);
+	if (t->r < 0)
+		return;
+	ledger_add(&t->c->count, n);
+	if (run)
+		ledger_add(&run->count, n);
+}
+
+static void put_seen(struct note *t, struct ledger_seen *seen, const struct crash_sighting *s)
+{
+	if (t->r == 0)
+		t->r = ledger_set_seen(seen, s->time, s->commit, s->run, t->e);
+}
+
+/* A sighting from before the fix says nothing against the fix. */
+static void change_state(struct known_crash *c, const struct crash_sighting *s)
+{
+	bool is_late = c->state == LEDGER_FIXED && s->time > 0 && s->time < c->fixed.time;
+
+	if (c->state == LEDGER_NEW && s->run && strcmp(s->run, c->first_seen.run) != 0)
+		c->state = ledger_next(c->state, EVENT_NEXT_RUN);
+	if (is_late)
+		return;
+	c->state = ledger_next(c->state, ledger_sighting_of(c));
+	ledger_unpass(c);
+}
+
+static int note(struct ledger *l, struct record *n, const struct crash_sighting *s, bool is_new,
+		struct err *e)
+{
+	struct note t = {.l = l, .c = &n->c, .e = e};
+
+	describe(&t, s);
+	reproducer(&t, s);
+	put_target(&t, s->target);
+	put_last(&t, &n->c.artifacts, s->artifact, LEDGER_ARTIFACTS);
+	put_raw_key(&t, n, s);
+	if (is_new)
+		put_seen(&t, &n->c.first_seen, s);
+	if (s->time >= n->c.last_seen.time)
+		put_seen(&t, &n->c.last_seen, s);
+	count(&t, s);
+	if (t.r < 0)
+		return t.r;
+	if (is_new)
+		n->c.state = ledger_first(ledger_sighting_of(&n->c));
+	else
+		change_state(&n->c, s);
+	l->dirty = true;
+	return 0;
+}
+
+static int note_new(struct ledger *l, const struct crash_sighting *s, struct ledger_noted *ret,
+		    struct err *e)
+{
+	CLEANUP(ledger_record_free_p) struct record *n = NULL;
+	int r = ledger_reserve(l, s->signature, e);
+
+	if (r < 0)
+		return r;
+	r = ledger_record_new(s->signature, &n, e);
+	if (r < 0)
+		return r;
+	r = note(l, n, s, true, e);
+	if (r < 0) {
+		for (size_t i = 0; i < n->c.raw_keys.n; i++)
+			ledger_index_drop(&l->raw_keys, n->c.raw_keys.v[i]);
+		return r;
+	}
+	*ret = (struct ledger_noted){.crash = &n->c, .is_new = true, .before = n->c.state};
+	ledger_insert(l, take_ptr(&n));
+	return 0;
+}
+
+int ledger_note(struct ledger *l, const struct crash_sighting *s, struct ledger_noted *ret,
+		struct err *e)
+{
+	struct record *n;
+	enum ledger_state before;
+	int r = ledger_check_signature(s->signature, e);
+
+	if (r < 0)
+		return r;
+	n = ledger_head(l, s->signature);
+	if (!n)
+		return note_new(l, s, ret, e);
+	before = n->c.state;
+	r = note(l, n, s, false, e);
+	if (r < 0)
+		return err_wrap(e, "note crash '%s'", n->c.signature);
+	*ret = (struct ledger_noted){.crash = &n->c, .before = before};
+	return 0;
+}
+
+bool ledger_is_better(const struct known_crash *c, uint64_t tries, uint64_t hits, uint64_t bytes)
+{
+	uint64_t now_tries = c->reproduction.tries, now_hits = c->reproduction.hits;
+	uint64_t now_bytes = *c->minimized ? c->minimized_bytes : c->input_bytes;
+	double share, now;
+
+	if (!*c->crash_file)
+		return true;
+	if (c->state == LEDGER_FIXED)
+		return hits > 0;
+	share = tries ? (double)hits / (double)tries : 0;
+	now = now_tries ? (double)now_hits / (double)now_tries : 0;
+	return share > now || (share >= now && bytes < now_bytes);
+}
