@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The steps of a merge. */
+#include "runner/schedule/merge.h"
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/schedule/merge_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define TICK_US USEC_PER_SEC
+
+static void merge_free(struct merge *m)
+{
+	source_remove(m->tick);
+	for (unsigned i = 0; m->slots && i < m->spec.workers; i++)
+		merge_slot_done(&m->slots[i]);
+	free(m->slots);
+	free(m->path);
+	if (m->dir >= 0)
+		close(m->dir);
+	free(m);
+}
+
+uint64_t merge_time_left(const struct merge *m)
+{
+	uint64_t now = clock_mono_us();
+
+	return m->deadline_us > now ? m->deadline_us - now : 0;
+}
+
+void merge_end_with(struct merge *m, enum merge_verdict v, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (m->ending)
+		return;
+	m->ending = true;
+	m->result.verdict = v;
+	va_start(ap, fmt);
+	vsnprintf(m->result.why, sizeof(m->result.why), fmt, ap);
+	va_end(ap);
+	for (char *c = m->result.why; *c; c++) /* a path may be in it: any bytes */
+		if (*c < ' ' || *c == 0x7f)
+			*c = '?';
+	for (unsigned i = 0; i < m->spec.workers; i++)
+		merge_slot_stop(&m->slots[i]);
+}
+
+bool merge_bad_one(struct merge *m)
+{
+	if (++m->result.bad < MERGE_BAD_MAX)
+		return true;
+	merge_end_with(m, MERGE_FAILED, "%d bad inputs: the next merge goes on behind them",
+		       MERGE_BAD_MAX);
+	return false;
+}
+
+/* --- tasks --------------------------------------------------------------------- */
+
+/* One at a time.  The result is what the task's header says, or it failed. */
+static void run_task(struct merge *m, task_fn *fn, task_done_fn *done)
+{
+	struct task *t;
+	struct err e;
+
+	m->tasking = true;
+	if (task_start(m->env.exec.loop, fn, m, done, m, &t, &e) < 0)
+		done(m, SLICE(""), e.msg);
+}
+
+/* True: *to holds it.  False: the merge ends. */
+static bool take_result(struct merge *m, struct slice result, const char *failed, void *to,
+			size_t size)
+{
+	m->tasking = false;
+	if (!failed && result.n == size) {
+		memcpy(to, result.p, size);
+		return true;
+	}
+	merge_end_with(m, MERGE_FAILED, "%s", failed ? failed : "a task gave no result");
+	return false;
+}
+
+/* --- the end -------------------------------------------------------------------- */
+
+static void finish(struct merge *m)
+{
+	m->result.wall_us = clock_mono_us() - m->began_us;
+	m->spec.done(m->spec.arg, &m->result);
+	merge_free(m);
+}
+
+static void on_end(void *arg, struct slice result, const char *failed)
+{
+	struct merge *m = arg;
+	struct merge_size s;
+
+	m->tasking = false;
+	if (!failed && result.n == sizeof(s) && m->result.verdict != MERGE_MEASURED) {
+		memcpy(&s, result.p, sizeof(s));
+		m->result.after.files = s.files;
+		m->result.after.bytes = s.bytes;
+	}
+	if (failed && !*m->result.why)
+		snprintf(m->result.why, sizeof(m->result.why), "%.*s",
+			 (int)sizeof(m->result.why) - 1, failed);
+	m->over = true;
+	merge_advance(m);
+}
+
+/* What a merge that goes on needs is kept; also after a failure that came late: what
+ * was measured is right. */
+static bool is_over(const struct merge *m)
+{
+	switch (m->result.verdict) {
+	case MERGE_LATE:
+	case MERGE_STOPPED:
+		return false;
+	case MERGE_FAILED:
+		return !m->progress;
+	case MERGE_REPLACED:
+	case MERGE_UNCHANGED:
+	case MERGE_MEASURED:
+	case MERGE_KEPT:
+	case MERGE_NOTHING:
+	case MERGE_VERDICT_:
+		break;
+	}
+	return true;
+}
+
+static void end(struct merge *m)
+{
+	m->step = MERGE_END;
+	m->discard = is_over(m);
+	run_task(m, merge_task_end, on_end);
+}
+
+/* --- replace --------------------------------------------------------------------- */
+
+static void on_replaced(void *arg, struct slice result, const char *failed)
+{
+	struct merge *m = arg;
+	struct merge_replaced r;
+
+	if (take_result(m, result, failed, &r, sizeof(r))) {
+		/* Also when somebody said stop meanwhile. */
+		m->ending = false;
+		merge_end_with(m, MERGE_REPLACED, "%s", r.why);
+		m->result.after = m->chosen;
+	}
+	merge_advance(m);
+}
+
+/* --- decide ---------------------------------------------------------------------- */
+
+static void begin_pass(struct merge *m, size_t next, size_t to)
+{
+	m->step = MERGE_CELLS;
+	m->again = false;
+	m->next = next;
+	m->end = to;
+}
+
+static void end_decided(struct merge *m, const struct merge_decided *d)
+{
+	merge_end_with(m, d->verdict, "%s", d->why);
+	if (d->verdict == MERGE_UNCHANGED || d->verdict == MERGE_MEASURED)
+		m->result.after = d->chosen;
+	else if (d->verdict == MERGE_KEPT)
+		m->result.after = d->all;
+}
+
+static void on_decided(void *arg, struct slice result, const char *failed)
+{
+	struct merge *m = arg;
+	struct merge_decided d;
+
+	if (take_result(m, result, failed, &d, sizeof(d)) && !m->ending) {
+		m->chosen = d.chosen;
+		m->result.before.edges = d.all.edges;
+		m->result.before.features = d.all.features;
+		m->result.new_inputs = d.new_inputs;
+		if (d.to == MERGE_TO_VERIFY) {
+			m->round++;
+			snprintf(m->pass, sizeof(m->pass), "verify-%u", m->round);
+			begin_pass(m, 0, d.shards);
+		} else if (d.to == MERGE_TO_REPLACE)
+			m->step = MERGE_EXCHANGE;
+		else
+			end_decided(m, &d);
+	}
+	merge_advance(m);
+}
+
+/* --- stage and measure ------------------------------------------------------------- */
+
+static void on_dealt(void *arg, struct slice result, const char *failed)
+{
+	struct merge *m = arg;
+	struct merge_staged s;
+
+	if (take_result(m, result, failed, &s, sizeof(s)))
+		begin_pass(m, s.next, s.end);
+	merge_advance(m);
+}
+
+static int open_dir(struct merge *m, struct err *e)
+{
+	return fs_open_dir(m->env.state->dirfd, m->path + strlen(m->env.state->path) + 1, &m->dir,
+			   e);
+}
+
+static void on_staged(void *arg, struct slice result, const char *failed)
+{
+	struct merge *m = arg;
+	struct merge_staged s;
+	struct err e;
+
+	if (take_result(m, result, failed, &s, sizeof(s)) && !m->ending) {
+		m->max_len = s.longest;
+		m->result.candidates = s.candidates;
+		m->result.reused = s.reused;
+		m->result.before.files = s.files;
+		m->result.before.bytes = s.bytes;
+		snprintf(m->pass, sizeof(m->pass), "measure");
+		begin_pass(m, s.next, s.end);
+		if (s.candidates == 0)
+			merge_end_with(m, MERGE_NOTHING, "%s", *s.note ? s.note : "no inputs");
+		else if (open_dir(m, &e) < 0)
+			merge_end_with(m, MERGE_FAILED, "%s", e.msg);
+	}
+	merge_advance(m);
+}
+
+static bool any_busy(const struct merge *m)
+{
+	for (unsigned i = 0; i < m->spec.workers; i++)
+		if (m->slots[i].busy)
+			return true;
+	return false;
+}
+
+/* A slot that fails at once comes back here. */
+static void fill(struct merge *m)
+{
+	for (unsigned i = 0; i < m->spec.workers && m->next < m->end && !m->ending; i++)
+		if (!m->slots[i].busy)
+			merge_slot_take(&m->slots[i], m->next++);
+}
+
+/* --- the steps ------------------------------------------------------------------- */
+
+static void advance_cells(struct merge *m)
+{
+	fill(m);
+	if (any_busy(m) || m->next < m->end || m->ending)
+		return;
+	if (m->again && m->round == 0)
+		run_task(m, merge_task_deal, on_dealt);
+	else if (m->again) /* a few inputs of a pass that was measured whole once */
+		merge_end_with(m, MERGE_FAILED,
+			       "what the chosen inputs reach does not fit the "
+			       "disk limit of one cell");
+	else {
+		m->step = MERGE_DECIDE;
+		run_task(m, merge_task_decide, on_decided);
+	}
+}
+
+static void step(struct merge *m)
+{
+	if (m->tasking)
+		return;
+	if (m->ending && m->step != MERGE_END) {
+		if (!any_busy(m))
+			end(m);
+		return;
+	}
+	switch (m->step) {
+	case MERGE_CELLS:
+		advance_cells(m);
+		break;
+	case MERGE_EXCHANGE:
+		run_task(m, merge_task_replace, on_replaced);
+		break;
+	case MERGE_STAGE:
+	case MERGE_DECIDE:
+	case MERGE_END:
+		break; /* a task's end goes on */
+	}
+}
+
+/* What fails at once comes back here before it returned: one step at a time, and
+ * the merge goes when nobody is in it any more. */
+void merge_advance(struct merge *m)
+{
+	m->more = true;
+	if (m->inside)
+		return;
+	m->inside = true;
+	while (m->more && !m->over) {
+		m->more = false;
+		step(m);
+	}
+	m->inside = false;
+	if (m->over)
+		finish(m);
+}
+
+/* --- from outside --------------------------------------------------------------- */
+
+static void check_disk(struct merge *m)
+{
+	struct statvfs v;
+
+	if (fstatvfs(m->env.state->dirfd, &v) == 0 &&
+	    (uint64_t)v.f_bavail * v.f_frsize < m->env.disk_reserve)
+		merge_end_with(m, MERGE_FAILED,
+			       "less than run.disk_reserve is free: make room, or lower it");
+}
+
+static void on_tick(void *arg)
+{
+	struct merge *m = arg;
+	uint64_t now = clock_mono_us();
+	struct err e;
+
+	for (unsigned i = 0; i < m->spec.workers; i++)
+		merge_slot_tick(&m->slots[i], now);
+	if (m->step == MERGE_CELLS)
+		check_disk(m);
+	if (loop_set_timer(m->tick, now + TICK_US, &e) < 0)
+		merge_end_with(m, MERGE_FAILED, "%s", e.msg); /* nothing would see a hang */
+}
+
+static int init(struct merge *m, struct err *e)
+{
+	m->slots = sys_calloc(m->spec.workers, sizeof(*m->slots));
+	m->path = sys_asprintf("%s/merge/%s", m->env.state->path, m->spec.target->name);
+	if (!m->slots || !m->path)
+		return err_sys(e, "allocate a merge of '%s'", m->spec.target->name);
+	for (unsigned i = 0; i < m->spec.workers; i++)
+		m->slots[i] = (struct merge_slot){.m = m, .number = i};
+	m->began_us = clock_mono_us();
+	m->deadline_us = m->began_us + m->spec.budget_us;
+	return loop_add_timer(m->env.exec.loop, m->began_us + TICK_US, on_tick, m, &m->tick, e);
+}
+
+int merge_start(const struct merge_env *env, const struct merge_spec *spec, struct merge **ret,
+		struct err *e)
+{
+	struct merge *m = sys_calloc(1, sizeof(*m));
+	struct task *t;
+	int r;
+
+	if (!m)
+		return err_sys(e, "allocate a merge");
+	*m = (struct merge){.env = *env, .spec = *spec, .dir = -1, .tasking = true};
+	m->result.verdict = MERGE_VERDICT_;
+	r = init(m, e);
+	if (r == 0) /* nothing is called back before this returned */
+		r = task_start(env->exec.loop, merge_task_stage, m, on_staged, m, &t, e);
+	if (r < 0) {
+		merge_free(m);
+		return r;
+	}
+	*ret = m;
+	return 0;
+}
+
+void merge_stop(struct merge *m)
+{
+	merge_end_with(m, MERGE_STOPPED, "stopped");
+}

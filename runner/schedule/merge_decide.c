@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the corpus keeps, whether that is enough, and the exchange. */
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/corpus/generation.h"
+#include "runner/schedule/merge_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PASS_NAME = 24 };
+
+/* All that a decision is made from. */
+struct facts {
+	const struct merge *m;
+	struct merge_dir d;
+	struct candidates staged, chosen;
+	struct merge_pass measured, verified;
+	struct reach all, got;
+};
+
+static void facts_done(struct facts *f)
+{
+	merge_dir_close(&f->d);
+	candidates_done(&f->staged);
+	candidates_done(&f->chosen);
+	merge_pass_done(&f->measured);
+	merge_pass_done(&f->verified);
+	reach_done(&f->all);
+	reach_done(&f->got);
+}
+
+static int load(struct facts *f, struct err *e)
+{
+	int r = merge_dir_open(f->m, &f->d, e);
+
+	if (r == 0)
+		r = shard_list(f->d.stage, &f->staged, e);
+	if (r == 0)
+		r = merge_pass_load(f->d.dir, "measure", &f->staged, &f->measured, e);
+	return r;
+}
+
+/* An input that turned out to be bad is no longer in the stage. */
+static int load_chosen(struct facts *f, struct err *e)
+{
+	_autocandidates_ struct candidates before = {0};
+	int r = candidates_load(f->d.dir, "chosen", &before, e);
+
+	for (size_t i = 0; r == 0 && i < before.n; i++)
+		if (candidates_find(&f->staged, before.v[i].name, before.v[i].size))
+			r = candidates_add(&f->chosen, before.v[i].name, before.v[i].size, e);
+	return r; /* in their order */
+}
+
+static int load_verified(struct facts *f, struct err *e)
+{
+	char name[PASS_NAME];
+	int r = 0;
+
+	for (unsigned i = 1; r == 0 && i <= f->m->round; i++) {
+		snprintf(name, sizeof(name), "verify-%u", i);
+		r = merge_pass_load(f->d.dir, name, &f->staged, &f->verified, e);
+	}
+	return r;
+}
+
+static struct merge_size size_of(const struct candidates *c, const struct reach *reach)
+{
+	struct merge_size s = {
+	    .files = c->n, .edges = reach->edges.count, .features = reach->features.count};
+
+	for (size_t i = 0; i < c->n; i++)
+		s.bytes += c->v[i].size;
+	return s;
+}
+
+/* --- the next pass of verifying ------------------------------------------------------ */
+
+static bool is_verified(const struct facts *f, const struct candidate *c)
+{
+	for (size_t k = 0; k < f->verified.n; k++)
+		if (candidates_find(&f->verified.lists[k], c->name, c->size))
+			return true;
+	return false;
+}
+
+static int to_verify(struct facts *f, struct merge_decided *io, struct err *e)
+{
+	_autocandidates_ struct candidates fresh = {0};
+	char name[PASS_NAME];
+	int r = candidates_save(f->d.dir, "chosen", &f->chosen, e);
+
+	for (size_t i = 0; r == 0 && i < f->chosen.n; i++)
+		if (!is_verified(f, &f->chosen.v[i]))
+			r = candidates_add(&fresh, f->chosen.v[i].name, f->chosen.v[i].size, e);
+	snprintf(name, sizeof(name), "verify-%u", f->m->round + 1);
+	if (r == 0)
+		r = fs_remove_tree(f->d.dir, name, e);
+	if (r == 0)
+		r = merge_pass_deal(f->d.dir, name, 0, &fresh, f->m->spec.workers, &io->shards, e);
+	io->to = MERGE_TO_VERIFY;
+	return r;
+}
+
+/* --- is the corpus that already? ------------------------------------------------------- */
+
+struct difference {
+	uint64_t fresh; /* chosen that the corpus does not have */
+	bool more;	/* the corpus has something that is not chosen */
+};
+
+static int compare(const struct facts *f, struct difference *ret, struct err *e)
+{
+	_autocandidates_ struct candidates corpus = {0};
+	int r = shard_list(f->d.corpus, &corpus, e);
+
+	*ret = (struct difference){0};
+	for (size_t i = 0; r == 0 && i < f->chosen.n; i++)
+		ret->fresh += !candidates_find(&corpus, f->chosen.v[i].name, f->chosen.v[i].size);
+	for (size_t i = 0; r == 0 && i < corpus.n && !ret->more; i++)
+		ret->more = !candidates_find(&f->chosen, corpus.v[i].name, corpus.v[i].size);
+	return r;
+}
+
+static int settle(struct facts *f, struct merge_decided *io, struct err *e)
+{
+	struct difference d;
+	int r = compare(f, &d, e);
+
+	io->new_inputs = d.fresh;
+	io->to = d.fresh || d.more ? MERGE_TO_REPLACE : MERGE_TO_END;
+	io->verdict = MERGE_UNCHANGED;
+	return r == 0 ? candidates_save(f->d.dir, "chosen", &f->chosen, e) : r;
+}
+
+/* --- the decision ------------------------------------------------------------------ */
+
+static void end_with(struct merge_decided *io, enum merge_verdict v, const char *why)
+{
+	io->to = MERGE_TO_END;
+	io->verdict = v;
+	snprintf(io->why, sizeof(io->why), "%s", why);
+}
+
+static int choose(struct facts *f, struct merge_decided *io, struct err *e)
+{
+	struct difference d;
+	int r = cover_choose(f->measured.v, f->measured.n, &f->chosen, &f->all, e);
+
+	if (r < 0)
+		return r;
+	io->all = size_of(&f->staged, &f->all);
+	io->chosen = size_of(&f->chosen, &f->all);
+	if (f->chosen.n == 0)
+		end_with(io, MERGE_NOTHING,
+			 f->all.ran ? "no input reaches anything: is the target instrumented?"
+				    : "no input ran to its end");
+	else if (f->m->spec.what == MERGE_REPLACE)
+		return to_verify(f, io, e);
+	else {
+		r = compare(f, &d, e);
+		io->new_inputs = d.fresh;
+		end_with(io, MERGE_MEASURED, "");
+	}
+	return r;
+}
+
+/* The guard.  What all that ever had it are chosen for, and still did not show again,
+ * is the target's whim: no choice could do better. */
+static void guard(const struct cover_gap *gap, struct merge_decided *io)
+{
+	uint64_t features = gap->features - gap->lost_features;
+	uint64_t edges = gap->edges - gap->lost_edges;
+
+	end_with(io, MERGE_KEPT, "");
+	snprintf(io->why, sizeof(io->why),
+		 "measured once more, the smaller corpus missed %llu features and %llu edges: "
+		 "the target does not always do the same",
+		 (unsigned long long)features, (unsigned long long)edges);
+}
+
+static int check(struct facts *f, struct merge_decided *io, struct err *e)
+{
+	struct cover_gap gap;
+	size_t added = 0;
+	int r = load_chosen(f, e);
+
+	if (r == 0)
+		r = load_verified(f, e);
+	if (r == 0)
+		r = cover_reach(f->measured.v, f->measured.n, &f->all, e);
+	if (r == 0)
+		r = cover_reach(f->verified.v, f->verified.n, &f->got, e);
+	if (r == 0)
+		r = cover_top_up(f->measured.v, f->measured.n, &f->all, &f->got, &f->chosen, &added,
+				 &gap, e);
+	if (r < 0)
+		return r;
+	io->all = size_of(&f->staged, &f->all);
+	io->chosen = size_of(&f->chosen, &f->got);
+	if (f->chosen.n == 0)
+		end_with(io, MERGE_NOTHING, "no input ran to its end");
+	else if (added && f->m->round <= MERGE_ROUNDS)
+		return to_verify(f, io, e);
+	else if (added)
+		guard(&gap, io);
+	else
+		return settle(f, io, e);
+	return 0;
+}
+
+int merge_task_decide(void *arg, struct buf *out, struct err *e)
+{
+	CLEANUP(facts_done) struct facts f = {.m = arg, .d = MERGE_DIR_NONE};
+	struct merge_decided d = {0};
+	int r = load(&f, e);
+
+	if (r == 0)
+		r = f.m->round ? check(&f, &d, e) : choose(&f, &d, e);
+	return r == 0 ? buf_add(out, (struct slice){(const char *)&d, sizeof(d)}, e) : r;
+}
+
+/* --- the exchange ------------------------------------------------------------------- */
+
+static int replace(const struct facts *f, struct merge_replaced *ret, struct err *e)
+{
+	struct generation_replacement with = {
+	    .stage = f->d.stage,
+	    .chosen = &f->chosen,
+	    .known = &f->staged,
+	    .keep = f->m->env.keep,
+	};
+	struct generation_result got;
+	struct generation g;
+	int r = generation_open(f->m->env.state->dirfd, f->m->spec.target->name, &g, e);
+
+	if (r < 0)
+		return r;
+	r = generation_replace(&g, &with, &got, e);
+	if (r < 0 && got.replaced) { /* a success with something to say */
+		snprintf(ret->why, sizeof(ret->why), "%.*s", (int)sizeof(ret->why) - 1, e->msg);
+		r = 0;
+	}
+	generation_close(&g);
+	return r;
+}
+
+int merge_task_replace(void *arg, struct buf *out, struct err *e)
+{
+	CLEANUP(facts_done) struct facts f = {.m = arg, .d = MERGE_DIR_NONE};
+	struct merge_replaced done = {0};
+	int r = merge_dir_open(f.m, &f.d, e);
+
+	if (r == 0)
+		r = shard_list(f.d.stage, &f.staged, e);
+	if (r == 0)
+		r = load_chosen(&f, e);
+	if (r == 0)
+		r = replace(&f, &done, e);
+	return r == 0 ? buf_add(out, (struct slice){(const char *)&done, sizeof(done)}, e) : r;
+}
+
+/* --- the end ------------------------------------------------------------------------ */
+
+static int count(int corpus, struct merge_size *io, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(corpus, ".");
+	const struct dirent *ent;
+	struct stat st;
+
+	if (!d)
+		return err_sys(e, "open the corpus");
+	while ((ent = sys_readdir(d))) {
+		if (ent->d_name[0] == '.' ||
+		    fstatat(corpus, ent->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		io->files++;
+		io->bytes += (uint64_t)st.st_size;
+	}
+	return errno ? err_sys(e, "list the corpus") : 0;
+}
+
+int merge_task_end(void *arg, struct buf *out, struct err *e)
+{
+	const struct merge *m = arg;
+	_autoclose_ int corpus = -1;
+	struct merge_size s = {0};
+	int r = state_open_corpus(m->env.state, m->spec.target->name, &corpus, e);
+
+	if (r == 0)
+		r = count(corpus, &s, e);
+	if (r == 0 && m->discard)
+		r = fs_remove_tree(AT_FDCWD, m->path, e);
+	return r == 0 ? buf_add(out, (struct slice){(const char *)&s, sizeof(s)}, e) : r;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files of merge/<target>: only child processes come here, they may block. */
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/schedule/merge_internal.h"
+#include "runner/schedule/setup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MODE_OURS = 0750, PATH_ROOM = 80 };
+
+void merge_dir_close(struct merge_dir *d)
+{
+	close_p(&d->dir);
+	close_p(&d->stage);
+	close_p(&d->corpus);
+	*d = MERGE_DIR_NONE;
+}
+
+int merge_dir_open(const struct merge *m, struct merge_dir *ret, struct err *e)
+{
+	int r = fs_open_dir(AT_FDCWD, m->path, &ret->dir, e);
+
+	if (r == 0)
+		r = fs_open_dir(ret->dir, "stage", &ret->stage, e);
+	if (r == 0)
+		r = state_open_corpus(m->env.state, m->spec.target->name, &ret->corpus, e);
+	return r;
+}
+
+/* --- passes ---------------------------------------------------------------------- */
+
+void merge_pass_done(struct merge_pass *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		control_free(p->controls[i]);
+		candidates_done(&p->lists[i]);
+	}
+	free(p->v);
+	free(p->lists);
+	free(p->controls);
+	*p = (struct merge_pass){0};
+}
+
+int merge_pass_count(int dir, const char *name, size_t *ret, struct err *e)
+{
+	char path[PATH_ROOM];
+	size_t n = 0;
+
+	for (;; n++) {
+		snprintf(path, sizeof(path), "%s/%zu", name, n);
+		if (faccessat(dir, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			continue;
+		if (errno != ENOENT)
+			return err_sys(e, "look for '%s'", path);
+		*ret = n;
+		return 0;
+	}
+}
+
+int merge_shard_open(int dir, const char *name, size_t k, int *ret_fd, struct candidates *ret,
+		     struct err *e)
+{
+	_autoclose_ int fd = -1;
+	char path[PATH_ROOM];
+	int r;
+
+	snprintf(path, sizeof(path), "%s/%zu", name, k);
+	r = fs_open_dir(dir, path, &fd, e);
+	if (r == 0)
+		r = candidates_load(fd, MERGE_FILE_LIST, ret, e);
+	if (r < 0)
+		return err_wrap(e, "shard '%s'", path);
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+static int make_room(struct merge_pass *p, size_t more, struct err *e)
+{
+	size_t n = p->n + more ? p->n + more : 1;
+	struct cover_shard *v = sys_realloc(p->v, n * sizeof(*v));
+	struct candidates *lists;
+	struct control **controls;
+
+	if (v)
+		p->v = v;
+	lists = v ? sys_realloc(p->lists, n * sizeof(*lists)) : NULL;
+	if (lists)
+		p->lists = lists;
+	controls = lists ? sys_realloc(p->controls, n * sizeof(struct control *)) : NULL;
+	if (!controls)
+		return err_sys(e, "allocate %zu shards", n);
+	p->controls = controls;
+	for (size_t i = 0; i < p->n; i++)
+		p->v[i].list = &p->lists[i];
+	return 0;
+}
+
+/* Forgets what ran and is not wanted any more: taken out of the corpus since. */
+static void forget(struct control *c, const struct candidates *list, const struct candidates *only)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (!candidates_find(only, list->v[i].name, list->v[i].size))
+			c->inputs[i] = (struct control_input){.state = CONTROL_WAITS};
+}
+
+static int load_shard(int dir, const char *name, size_t k, const struct candidates *only,
+		      struct merge_pass *io, struct err *e)
+{
+	_autocandidates_ struct candidates list = {0};
+	_autoclose_ int fd = -1;
+	struct control *c = NULL;
+	int r = merge_shard_open(dir, name, k, &fd, &list, e);
+
+	if (r == 0)
+		r = control_read(fd, MERGE_FILE_CONTROL, SETUP_DIR_INPUTS, &list, &c, e);
+	if (r == -ENOENT || r == -EBADMSG)
+		return 0; /* a kill while it was dealt, or what a cell made of it */
+	if (r < 0)
+		return r;
+	if (list.n > 0)
+		forget(c, &list, only);
+	io->lists[io->n] = list;
+	io->controls[io->n] = c;
+	io->v[io->n] = (struct cover_shard){.control = c, .list = &io->lists[io->n]};
+	io->n++;
+	list = (struct candidates){0};
+	return 0;
+}
+
+int merge_pass_load(int dir, const char *name, const struct candidates *only, struct merge_pass *io,
+		    struct err *e)
+{
+	size_t n;
+	int r = merge_pass_count(dir, name, &n, e);
+
+	if (r == 0)
+		r = make_room(io, n, e);
+	for (size_t k = 0; r == 0 && k < n; k++)
+		r = load_shard(dir, name, k, only, io, e);
+	return r;
+}
+
+/* The list first: a control file without one counts for nothing. */
+static int deal_one(int dir, const char *name, size_t k, const struct candidates *list,
+		    struct err *e)
+{
+	_autoclose_ int fd = -1;
+	char path[PATH_ROOM];
+	int r;
+
+	snprintf(path, sizeof(path), "%s/%zu", name, k);
+	r = fs_mkdirs(dir, path, MODE_OURS, e);
+	if (r == 0)
+		r = fs_open_dir(dir, path, &fd, e);
+	if (r == 0)
+		r = candidates_save(fd, MERGE_FILE_LIST, list, e);
+	if (r == 0)
+		r = control_write(fd, MERGE_FILE_CONTROL, SETUP_DIR_INPUTS, list, 0, 0, e);
+	return r < 0 ? err_wrap(e, "shard '%s'", path) : 0;
+}
+
+int merge_pass_deal(int dir, const char *name, size_t from, const struct candidates *list,
+		    unsigned workers, size_t *ret_shards, struct err *e)
+{
+	unsigned shards = list->n ? shard_count(list->n, workers) : 0;
+	_autofree_ struct candidates *v = sys_calloc(shards ? shards : 1, sizeof(*v));
+	int r;
+
+	*ret_shards = shards;
+	if (!v)
+		return err_sys(e, "allocate %u shards", shards);
+	if (!shards)
+		return 0;
+	r = shard_split(list, shards, v, e);
+	for (unsigned k = 0; r == 0 && k < shards; k++)
+		r = deal_one(dir, name, from + k, &v[k], e);
+	for (unsigned k = 0; k < shards; k++)
+		candidates_done(&v[k]);
+	return r;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_SCHEDULE_MERGE_INTERNAL_H
+#define RUNNER_SCHEDULE_MERGE_INTERNAL_H
+
+#include "base/buf.h"
+#include "runner/corpus/cover.h"
+#include "runner/schedule/merge.h"
+#include "runner/schedule/task.h"
+
+/* Between merge.c (the steps), merge_cell.c (cells that measure), merge_leak.c (which
+ * input leaks?), and what is done in child processes: merge_stage.c, merge_look.c,
+ * merge_decide.c on the files of merge_files.c. */
+
+enum {
+	MERGE_SHARDS_MAX = 400, /* in merge/<target>/measure; a descriptor each */
+	MERGE_LEAK_CHUNK = 512, /* inputs replayed at a time; libFuzzer looks 1000 times */
+};
+
+#define MERGE_CONTROL_AT "/work/control" /* in the cell */
+
+enum merge_step { MERGE_STAGE, MERGE_CELLS, MERGE_DECIDE, MERGE_EXCHANGE, MERGE_END };
+
+/* What one cell did, and what its control file says of it. */
+struct merge_facts {
+	bool ran;	  /* false: there was no cell yet */
+	bool ours;	  /* we ended it: nothing can be said of the input in work */
+	bool accumulates; /* what it died of may be the sum of many inputs */
+	size_t first;	  /* the input that it began with */
+};
+enum merge_act {
+	MERGE_RUN,    /* (again) from the next input on */
+	MERGE_BLAME,  /* the next input is bad: from the one behind it on */
+	MERGE_DONE,   /* all of the shard is measured */
+	MERGE_FULL,   /* the control file is as large as it may be: the rest elsewhere */
+	MERGE_STRIKE, /* that cell got nowhere */
+};
+/* Pure.  started: `next` was in work when the cell ended; full: the control file is near
+ * the limit of a file's size. */
+enum merge_act merge_judge(const struct merge_facts *f, const struct control *c, bool full);
+
+/* --- a cell's place ------------------------------------------------------------- */
+
+struct merge_range {
+	size_t from, to;
+};
+
+/* Looking for the inputs that leak, by halves.  A leak shows at the process's end. */
+struct merge_leaks {
+	size_t at, end; /* of the shard's list: still to be looked at */
+	char (*names)[STORE_NAME];
+	size_t n;
+	struct merge_range stack[16], now;
+	size_t depth;
+};
+
+struct merge_slot {
+	struct merge *m;
+	unsigned number;
+	bool busy;
+	size_t shard;
+	struct exec *exec;
+	/* What merge_look() is told. */
+	struct merge_facts facts;
+	const char *kind; /* of a failure: "crash", "timeout", "oom", "leak" */
+	bool leaked, stuck;
+	char said[160]; /* of the cell that ended last */
+	unsigned strikes;
+	uint64_t size_seen, grown_us; /* of the control file */
+	size_t next;
+	struct merge_leaks leaks;
+	const char *blamed; /* by merge_leak.c, for its task */
+};
+
+struct merge {
+	struct merge_env env;
+	struct merge_spec spec;
+	enum merge_step step;
+	bool tasking, ending, over;
+	bool inside, more; /* of merge_advance() */
+	char *path;	   /* merge/<target>, absolute */
+	int dir;	   /* the same, once it is there */
+	uint64_t began_us, deadline_us;
+	struct source *tick;
+
+	char pass[24];		/* directory of the shards that are measured: "measure" */
+	size_t next, end;	/* shards of it that are still to be measured */
+	bool again;		/* a shard was full: its rest is to be dealt */
+	unsigned round;		/* of verifying; 0: not yet */
+	uint64_t max_len;	/* the longest candidate's */
+	bool progress, discard; /* at the end: merge/<target> goes */
+	struct merge_size chosen;
+
+	struct merge_result result;
+	struct merge_slot *slots; /* spec.workers */
+};
+
+/* The verdict; the first one stays.  Cells are stopped, then the end comes. */
+void merge_end_with(struct merge *m, enum merge_verdict v, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Something ended: what next? */
+void merge_advance(struct merge *m);
+
+/* exec_spec.output of a slot's cells. */
+void merge_slot_output(void *arg, struct slice bytes);
+/* Takes a shard; calls merge_advance() when the slot is free again. */
+void merge_slot_take(struct merge_slot *s, size_t shard);
+void merge_slot_stop(struct merge_slot *s);
+void merge_slot_free(struct merge_slot *s); /* and merge_advance() */
+void merge_slot_done(struct merge_slot *s); /* what it holds */
+/* Once a second: does its cell still get on? */
+void merge_slot_tick(struct merge_slot *s, uint64_t now_us);
+/* One more bad input of that slot's; false: too many, it ends. */
+bool merge_bad_one(struct merge *m);
+uint64_t merge_time_left(const struct merge *m);
+
+/* After a cell that leaked and had run the shard's inputs from `first` on. */
+void merge_leaks_start(struct merge_slot *s);
+
+/* --- in child processes: task_fn ----------------------------------------------- */
+
+/* merge_stage.c.  arg: the merge.  Stages, or stages nothing and only deals what is not
+ * measured yet. */
+struct merge_staged {
+	uint64_t candidates, longest, reused;
+	uint64_t files, bytes; /* of the corpus */
+	size_t next, end;      /* shards to measure */
+	char note[160];
+};
+int merge_task_stage(void *arg, struct buf *out, struct err *e);
+int merge_task_deal(void *arg, struct buf *out, struct err *e);
+
+/* merge_look.c.  arg: the slot. */
+struct merge_looked {
+	enum merge_act act;
+	size_t next, n;
+	bool damaged; /* the control file had to be written anew */
+};
+int merge_task_look(void *arg, struct buf *out, struct err *e);
+/* out: names of STORE_NAME bytes each, of s->leaks.at and what follows. */
+int merge_task_names(void *arg, struct buf *out, struct err *e);
+int merge_task_leak(void *arg, struct buf *out, struct err *e); /* s->blamed is bad */
+
+/* merge_decide.c.  arg: the merge. */
+struct merge_decided {
+	enum { MERGE_TO_VERIFY, MERGE_TO_REPLACE, MERGE_TO_END } to;
+	enum merge_verdict verdict; /* of MERGE_TO_END */
+	char why[200];
+	size_t shards; /* of MERGE_TO_VERIFY */
+	struct merge_size all, chosen;
+	uint64_t new_inputs;
+};
+int merge_task_decide(void *arg, struct buf *out, struct err *e);
+struct merge_replaced {
+	char why[200]; /* it is in place, but ...; "" */
+};
+int merge_task_replace(void *arg, struct buf *out, struct err *e);
+/* out: struct merge_size of the corpus. */
+int merge_task_end(void *arg, struct buf *out, struct err *e);
+
+/* --- the files of merge/<target>, merge_files.c ---------------------------------- */
+
+struct merge_dir {
+	int dir, stage, corpus;
+};
+#define MERGE_DIR_NONE ((struct merge_dir){-1, -1, -1})
+#define _automergedir_ CLEANUP(merge_dir_close)
+void merge_dir_close(struct merge_dir *d);
+/* What is there; the stage and the corpus too. */
+MUST_CHECK int merge_dir_open(const struct merge *m, struct merge_dir *ret, struct err *e);
+
+/* A pass: numbered shards. */
+struct merge_pass {
+	struct cover_shard *v; /* points to the two */
+	struct candidates *lists;
+	struct control **controls;
+	size_t n;
+};
+#define _automergepass_ CLEANUP(merge_pass_done)
+void merge_pass_done(struct merge_pass *p);
+
+/* Appends the shards of <name>/; of inputs that are not in `only` nothing counts. */
+MUST_CHECK int merge_pass_load(int dir, const char *name, const struct candidates *only,
+			       struct merge_pass *io, struct err *e);
+/* How many shards <name>/ has; 0 when it is not there. */
+MUST_CHECK int merge_pass_count(int dir, const char *name, size_t *ret, struct err *e);
+/* New shards of <name>/ for all of the list, numbered from `from` on. */
+MUST_CHECK int merge_pass_deal(int dir, const char *name, size_t from,
+			       const struct candidates *list, unsigned workers, size_t *ret_shards,
+			       struct err *e);
+/* <name>/<k>/ and its list. */
+MUST_CHECK int merge_shard_open(int dir, const char *name, size_t k, int *ret_fd,
+				struct candidates *ret, struct err *e);
+#define MERGE_FILE_CONTROL "control"
+#define MERGE_FILE_LIST	   "list"
+
+#endif

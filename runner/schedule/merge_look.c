@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What became of a shard when its cell is gone; and bad inputs. */
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/schedule/merge_internal.h"
+#include "runner/schedule/setup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+DEFINE_CLEANUP(struct control *, control_free)
+
+enum { MODE_OURS = 0750 };
+
+/* A file so near to its greatest size is one that a record no longer fits in. */
+enum { FULL_SHARE = 8 };
+
+enum merge_act merge_judge(const struct merge_facts *f, const struct control *c, bool full)
+{
+	if (c->next == c->n)
+		return MERGE_DONE;
+	if (!f->ran || f->ours)
+		return MERGE_RUN;
+	if (full)
+		return c->next > 0 ? MERGE_FULL : MERGE_STRIKE;
+	if (c->started) /* what is the sum of many is tried once more, as the first */
+		return f->accumulates && c->next > f->first ? MERGE_RUN : MERGE_BLAME;
+	return c->next > f->first ? MERGE_RUN : MERGE_STRIKE;
+}
+
+/* --- bad inputs ------------------------------------------------------------------- */
+
+/* Triage reads triage/<target>/<kind>-<sha1>, as after fuzzing. */
+static int queue_triage(const struct merge_slot *s, int stage, const char *name, struct err *e)
+{
+	const struct merge_env *env = &s->m->env;
+	const char *target = s->m->spec.target->name;
+	_autoclose_ int to = -1;
+	char as[16 + STORE_NAME], hex[STORE_NAME];
+	struct store_sum sum = {0};
+	int r = fs_mkdirs(env->triage, target, MODE_OURS, e);
+
+	if (r == 0)
+		r = fs_open_dir(env->triage, target, &to, e);
+	if (r < 0)
+		return r;
+	snprintf(as, sizeof(as), "%s-%s", s->kind, name);
+	if (sys_linkat(stage, name, to, as) == 0 || errno == EEXIST)
+		return 0;
+	if (errno != EXDEV && errno != EMLINK && errno != EPERM)
+		return err_sys(e, "queue '%s' for triage", as);
+	return store_file(stage, name, to, s->kind, &sum, hex, e);
+}
+
+/* Nothing is forgotten: first in the queue, then in the quarantine and on disk,
+ * then out of the corpus. */
+static int put_away(const struct merge_slot *s, const char *name, struct err *e)
+{
+	const struct merge *m = s->m;
+	_automergedir_ struct merge_dir d = MERGE_DIR_NONE;
+	int r;
+
+	if (m->spec.what == MERGE_MEASURE)
+		return 0;
+	r = merge_dir_open(m, &d, e);
+	if (r == 0)
+		r = queue_triage(s, d.stage, name, e);
+	if (r == 0 && sys_syncfs(m->env.triage) < 0)
+		r = err_sys(e, "sync the triage queue");
+	if (r == 0)
+		r = shard_quarantine(d.stage, d.corpus, m->env.quarantine, m->spec.target->name,
+				     name, e);
+	return r;
+}
+
+int merge_task_leak(void *arg, struct buf *out, struct err *e)
+{
+	const struct merge_slot *s = arg;
+
+	(void)out;
+	return put_away(s, s->blamed, e);
+}
+
+/* --- a shard ---------------------------------------------------------------------- */
+
+static int open_shard(const struct merge_slot *s, int *ret_fd, struct candidates *list,
+		      struct err *e)
+{
+	_autoclose_ int dir = -1;
+	int r = fs_open_dir(AT_FDCWD, s->m->path, &dir, e);
+
+	return r == 0 ? merge_shard_open(dir, s->m->pass, s->shard, ret_fd, list, e) : r;
+}
+
+static bool is_full(const struct merge_slot *s, const struct control *c)
+{
+	uint64_t most = s->m->spec.cfg->disk;
+	struct stat st;
+
+	return fstat(c->fd, &st) == 0 && (uint64_t)st.st_size >= most - most / FULL_SHARE;
+}
+
+static int act(const struct merge_slot *s, struct control *c, const struct candidates *list,
+	       struct merge_looked *io, struct err *e)
+{
+	int r = 0;
+
+	io->act = merge_judge(&s->facts, c, is_full(s, c));
+	if (io->act == MERGE_BLAME)
+		r = put_away(s, list->v[c->next].name, e);
+	/* Beyond the last whole record the file may say anything. */
+	if (r == 0 && s->facts.ran)
+		r = control_repair(c, list, io->act == MERGE_BLAME, e);
+	io->next = c->next;
+	io->n = c->n;
+	return r;
+}
+
+/* What a cell did to it beyond repair costs it a strike, and the shard its work. */
+static int write_anew(int fd, const struct candidates *list, struct merge_looked *io, struct err *e)
+{
+	*io = (struct merge_looked){.act = MERGE_STRIKE, .n = list->n, .damaged = true};
+	return control_write(fd, MERGE_FILE_CONTROL, SETUP_DIR_INPUTS, list, 0, 0, e);
+}
+
+static int look(const struct merge_slot *s, struct merge_looked *io, struct err *e)
+{
+	_autocandidates_ struct candidates list = {0};
+	CLEANUP(control_free_p) struct control *c = NULL;
+	_autoclose_ int fd = -1;
+	uid_t uid = setup_uid(s->m->spec.index + s->number);
+	int r = open_shard(s, &fd, &list, e);
+
+	if (r < 0)
+		return r;
+	r = control_read(fd, MERGE_FILE_CONTROL, SETUP_DIR_INPUTS, &list, &c, e);
+	if (r == -EBADMSG)
+		r = write_anew(fd, &list, io, e);
+	else if (r == 0)
+		r = act(s, c, &list, io, e);
+	if (r == 0 && fchownat(fd, MERGE_FILE_CONTROL, uid, uid, AT_SYMLINK_NOFOLLOW) < 0)
+		r = err_sys(e, "give a control file to user %u", (unsigned)uid);
+	return r;
+}
+
+int merge_task_look(void *arg, struct buf *out, struct err *e)
+{
+	struct merge_looked l = {0};
+	int r = look(arg, &l, e);
+
+	return r == 0 ? buf_add(out, (struct slice){(const char *)&l, sizeof(l)}, e) : r;
+}
+
+/* --- names for merge_leak.c ----------------------------------------------------------- */
+
+static int add_names(const struct merge_slot *s, int stage, const struct candidates *list,
+		     struct buf *out, struct err *e)
+{
+	size_t end = s->leaks.at + MERGE_LEAK_CHUNK;
+	int r = 0;
+
+	if (end > s->leaks.end)
+		end = s->leaks.end;
+	for (size_t i = s->leaks.at; r == 0 && i < end && i < list->n; i++)
+		if (faccessat(stage, list->v[i].name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			r = buf_add(out, (struct slice){list->v[i].name, STORE_NAME}, e);
+	return r;
+}
+
+int merge_task_names(void *arg, struct buf *out, struct err *e)
+{
+	const struct merge_slot *s = arg;
+	_automergedir_ struct merge_dir d = MERGE_DIR_NONE;
+	_autocandidates_ struct candidates list = {0};
+	_autoclose_ int fd = -1;
+	int r = open_shard(s, &fd, &list, e);
+
+	if (r == 0)
+		r = merge_dir_open(s->m, &d, e);
+	return r == 0 ? add_names(s, d.stage, &list, out, e) : r;
+}
