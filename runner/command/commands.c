@@ -8,6 +8,7 @@ const struct command commands[] = {
     {"list", "[OPTION]...", "show the targets that are found, and what is wrong", command_list},
     {"config", "check | show TARGET", "check the configuration, or show a target's values",
      command_config},
+    {"corpus", "SUBCOMMAND [OPTION]...", "what the corpora are; make them smaller", command_corpus},
     {"version", "", "print the version", command_version},
     {"help", "", "this text; COMMAND --help has the options", command_help},
 };

@@ -2,6 +2,7 @@
 #include "runner/command/session.h"
 
 #include "runner/command/escape.h"
+#include "runner/corpus/generation.h"
 #include "runner/corpus/recover.h"
 
 #include <errno.h>
@@ -69,10 +70,24 @@ int session_read(struct session *s)
 	return open_state(s, false);
 }
 
+int session_lock(struct session *s)
+{
+	return open_state(s, true);
+}
+
 static int recover(struct session *s)
 {
+	unsigned keep = config_run(s->common.config)->generations;
+	struct generation_sum swapped = {0};
 	struct recovered got = {0};
 	struct err e;
+
+	if (generation_recover_all(s->state->dirfd, keep, &swapped, &e) < 0)
+		return fail(EXIT_MACHINE, "%s", e.msg);
+	if (swapped.undone + swapped.finished)
+		printf("recovered from a merge that was killed: %llu old corpora are back, %llu "
+		       "new ones in place\n",
+		       (unsigned long long)swapped.undone, (unsigned long long)swapped.finished);
 
 	if (recover_lost_runs(s->state, &got, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/corpus.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct command subcommands[] = {
+    {"stats", "[OPTION]...", "what each target's corpus is, and what it was", corpus_stats},
+    {"minimize", "[OPTION]...", "make the corpora smaller without losing coverage",
+     corpus_minimize},
+};
+enum { N = sizeof(subcommands) / sizeof(subcommands[0]) };
+
+static int help(void)
+{
+	printf("usage: fuzzcell corpus SUBCOMMAND [OPTION]...\n\n");
+	for (size_t i = 0; i < N; i++)
+		printf("  %-13s %s\n", subcommands[i].name, subcommands[i].help);
+	printf("\nfuzzcell corpus SUBCOMMAND --help has the options\n");
+	return EXIT_DONE;
+}
+
+int command_corpus(int argc, char **argv)
+{
+	if (argc < 2)
+		return fail(EXIT_USAGE, "corpus: no subcommand (try: fuzzcell corpus --help)");
+	if (strcmp(argv[1], "--help") == 0)
+		return help();
+	for (size_t i = 0; i < N; i++)
+		if (strcmp(argv[1], subcommands[i].name) == 0)
+			return subcommands[i].run(argc - 1, argv + 1);
+	return fail(EXIT_USAGE, "corpus: unknown subcommand '%s' (try: fuzzcell corpus --help)",
+		    argv[1]);
+}

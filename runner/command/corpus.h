@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_COMMAND_CORPUS_H
+#define RUNNER_COMMAND_CORPUS_H
+
+#include "runner/command/command.h"
+
+/* The subcommands of `fuzzcell corpus`: one file each, command/corpus_*.c; argv[0] is
+ * the subcommand's name. */
+int corpus_stats(int argc, char **argv);
+int corpus_minimize(int argc, char **argv);
+
+#endif

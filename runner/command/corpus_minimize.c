@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/units.h"
+#include "runner/command/corpus.h"
+#include "runner/command/session.h"
+#include "runner/schedule/merge_all.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct minimize {
+	struct session session;
+	const char *workers, *time, *commit;
+	bool dry_run;
+	bool failed, unrecorded; /* of any target */
+};
+
+static const struct option_spec specs[] = {
+    COMMON_OPTIONS,
+    {"workers", "N", "cells at once (default: one a CPU)"},
+    {"max-time", "TIME", "give each target this long (default: merge_time)"},
+    {"commit", "SHA", "what is measured, for the history"},
+    {"dry-run", NULL, "measure, and say what would stay; change nothing"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct minimize *a = arg;
+
+	if (strcmp(name, "workers") == 0)
+		a->workers = value;
+	else if (strcmp(name, "max-time") == 0)
+		a->time = value;
+	else if (strcmp(name, "commit") == 0)
+		a->commit = value;
+	else if (strcmp(name, "dry-run") == 0)
+		a->dry_run = true;
+	else
+		return common_take(&a->session.common, name, value);
+	return true;
+}
+
+static void print_sizes(const struct merge_result *r)
+{
+	char before[UNITS_MAX], after[UNITS_MAX];
+
+	printf("%llu -> %llu files, %s -> %s", (unsigned long long)r->before.files,
+	       (unsigned long long)r->after.files, units_size(r->before.bytes, before),
+	       units_size(r->after.bytes, after));
+	if (r->after.features)
+		printf(", %llu edges, %llu features", (unsigned long long)r->after.edges,
+		       (unsigned long long)r->after.features);
+}
+
+static void print_end(const struct plan_entry *p, const struct merge_result *r)
+{
+	char took[UNITS_MAX];
+
+	printf("%s: %s: ", p->target->name, merge_verdict_name(r->verdict));
+	print_sizes(r);
+	if (r->new_inputs)
+		printf(", %llu of them new", (unsigned long long)r->new_inputs);
+	if (r->bad)
+		printf(", %llu bad ones quarantined", (unsigned long long)r->bad);
+	printf(" (%llu cells, %s)%s%s\n", (unsigned long long)r->cells,
+	       units_time(r->wall_us, took), *r->why ? ": " : "", r->why);
+}
+
+static void record(struct minimize *a, const struct plan_entry *p, const struct merge_result *r)
+{
+	_autojson_ json_t *line = NULL;
+	struct merge_line l = {
+	    .target = p->target->name, .commit = a->commit, .real_us = clock_real_us()};
+	struct err e;
+
+	if (merge_history_line(&l, r, &line, &e) < 0 ||
+	    state_append_history(a->session.state, "corpus_history.jsonl", line, &e) < 0) {
+		(void)fail(EXIT_INTERNAL, "%s: %s", p->target->name, e.msg);
+		a->unrecorded = true;
+	}
+}
+
+static void on_ended(void *arg, const struct plan_entry *p, const struct merge_result *r)
+{
+	struct minimize *a = arg;
+
+	print_end(p, r);
+	a->failed = a->failed || r->verdict == MERGE_FAILED;
+	if (!a->dry_run)
+		record(a, p, r);
+}
+
+static int minimize(struct minimize *a, int quarantine, int triage)
+{
+	const struct config *c = a->session.common.config;
+	const struct run_config *rc = config_run(c);
+	const struct machine *m = &a->session.machine;
+	struct merge_all_opts o = {
+	    .env = {.exec = {.loop = m->loop,
+			     .host = m->host,
+			     .rootfs = config_rootfs(c),
+			     .run = "minimize"},
+		    .state = a->session.state,
+		    .quarantine = quarantine,
+		    .triage = triage,
+		    .keep = rc->generations,
+		    .disk_reserve = rc->disk_reserve},
+	    .plan = &a->session.plan,
+	    .workers = rc->workers ? rc->workers : machine_cpus(),
+	    .machine_memory = m->memory,
+	    .what = a->dry_run ? MERGE_MEASURE : MERGE_REPLACE,
+	    .ended = on_ended,
+	    .arg = a,
+	};
+	struct err e;
+
+	if (merge_all(&o, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	if (a->unrecorded)
+		return EXIT_INTERNAL;
+	return a->failed ? EXIT_NOT_FUZZED : EXIT_DONE;
+}
+
+static int with_dirs(struct minimize *a)
+{
+	int quarantine = -1, triage = -1, r;
+	struct err e;
+
+	if (fs_open_dir(a->session.state->dirfd, "quarantine", &quarantine, &e) < 0 ||
+	    fs_open_dir(a->session.state->dirfd, "triage", &triage, &e) < 0)
+		r = fail(EXIT_MACHINE, "%s", e.msg);
+	else
+		r = minimize(a, quarantine, triage);
+	if (quarantine >= 0)
+		close(quarantine);
+	if (triage >= 0)
+		close(triage);
+	return r;
+}
+
+static int load(struct minimize *a)
+{
+	struct session *s = &a->session;
+	int r = session_load(s);
+
+	if (r == EXIT_DONE)
+		r = session_set(s, "run.workers", a->workers, "--workers");
+	if (r == EXIT_DONE)
+		r = session_set(s, "defaults.merge_time", a->time, "--max-time");
+	return r == EXIT_DONE ? session_plan(s) : r;
+}
+
+int corpus_minimize(int argc, char **argv)
+{
+	struct minimize a = {0};
+	int at = options_parse(argc, argv, "corpus minimize [OPTION]...", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (at < argc)
+		return fail(EXIT_USAGE, "corpus minimize: unexpected '%s'", argv[at]);
+	r = load(&a);
+	if (r == EXIT_DONE)
+		r = session_open(&a.session);
+	if (r == EXIT_DONE)
+		r = with_dirs(&a);
+	session_close(&a.session);
+	return r;
+}
