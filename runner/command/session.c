@@ -88,7 +88,6 @@ static int recover(struct session *s)
 		printf("recovered from a merge that was killed: %llu old corpora are back, %llu "
 		       "new ones in place\n",
 		       (unsigned long long)swapped.undone, (unsigned long long)swapped.finished);
-
 	if (recover_lost_runs(s->state, &got, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	if (got.runs)

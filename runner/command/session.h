@@ -28,6 +28,8 @@ int session_plan(struct session *s);
 
 /* The state, read by whoever likes: without its lock, nothing is recovered. */
 int session_read(struct session *s);
+/* The state with its lock, for those who change it without running anything. */
+int session_lock(struct session *s);
 /* The state with its lock, the machine; kills what a killed predecessor left running,
  * saves what it left lying; says which promises hold for the plan's targets. */
 int session_open(struct session *s);
