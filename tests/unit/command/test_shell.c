@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "base/cleanup.h"
+#include "runner/command/shell.h"
+#include "tests/unit/scratch.h"
+
+#include <sys/wait.h>
+
+static int each_setup(void **state)
+{
+	static struct scratch s;
+
+	s = (struct scratch)SCRATCH_INIT;
+	scratch_make(&s);
+	*state = &s;
+	return 0;
+}
+
+static int each_teardown(void **state)
+{
+	scratch_remove(*state);
+	return 0;
+}
+
+static void add(struct strv *v, const char *text)
+{
+	struct err e;
+
+	assert_int_equal(strv_add(v, text, &e), 0);
+}
+
+static void quoted(const char *text, const char *want)
+{
+	_autobuf_ struct buf b = BUF_INIT(10000);
+	struct err e;
+
+	assert_int_equal(shell_quote(text, &b, &e), 0);
+	assert_string_equal(buf_str(&b), want);
+}
+
+static void test_quote(void **state)
+{
+	(void)state;
+	quoted("", "''");
+	quoted("-timeout=30", "-timeout=30");
+	quoted("/out/a_fuzzer", "/out/a_fuzzer");
+	quoted("two words", "'two words'");
+	quoted("it's", "it\\'s");
+	quoted("it is 'so'", "'it is '\\'so\\'");
+	quoted("'", "\\'");
+	quoted("$(reboot)`;&|<>*?~#\\\"!", "'$(reboot)`;&|<>*?~#\\\"!'");
+	quoted("a\nb", "'a\nb'");
+	quoted("\x1b[2J", "\"$(printf '\\033')\"'[2J'");
+	quoted("x=" SHELL_SYMBOLIZER, "x=\"$symbolizer\"");
+	quoted(SHELL_HERE "/a b", "\"$here\"'/a b'");
+	quoted(SHELL_INPUT, "\"$input\"");
+	quoted("\001q", "\"$(printf '\\001')\"q");
+}
+
+/* Runs what was printed, with its output in "out". */
+static int run(struct scratch *s, const struct shell_command *c)
+{
+	_autobuf_ struct buf b = BUF_INIT(100000);
+	char line[200];
+	struct err e;
+	int status;
+
+	assert_int_equal(shell_print(c, &b, &e), 0);
+	scratch_write(s->fd, "script", buf_str(&b));
+	snprintf(line, sizeof(line), "cd / && here=H input=I sh -eu %s/script >%s/out 2>&1",
+		 s->path, s->path);
+	status = system(line);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* Whatever is in a word comes out of sh as it went in. */
+static void test_words(void **state)
+{
+	static const char *const words[] = {
+	    "plain",  "two words", "'",	  "''",	   "a'b\"c", "$HOME",	 "$(exit 9)", "`exit 9`",
+	    "back\\", "new\nline", "*",	  "~",	   "#no",    "-x=y",	 "\x1b[31m",  "\x7f",
+	    "\001",   "tab\there", "a;b", "{x,y}", "!!",     "\xc3\xa4", "a=b c=d",   "--",
+	};
+	struct scratch *s = *state;
+	struct engine_cmd cmd = {0};
+	const struct shell_command c = {.dir = s->path, .cmd = &cmd};
+	char want[1000] = "", got[1000];
+
+	add(&cmd.argv, "/usr/bin/printf");
+	add(&cmd.argv, "<%s>");
+	add(&cmd.env, "PATH=/usr/bin:/bin");
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		add(&cmd.argv, words[i]);
+		snprintf(want + strlen(want), sizeof(want) - strlen(want), "<%s>", words[i]);
+	}
+	assert_int_equal(run(s, &c), 0);
+	assert_string_equal(scratch_text(s->fd, "out", got, sizeof(got)), want);
+	engine_cmd_done(&cmd);
+}
+
+/* The directory, the environment and nothing but it, marks, the status. */
+static void test_command(void **state)
+{
+	struct scratch *s = *state;
+	struct engine_cmd cmd = {0};
+	char dir[100], got[2000], want[2000];
+	const struct shell_command c = {.dir = dir, .cmd = &cmd, .stack_kib = 4096};
+
+	snprintf(dir, sizeof(dir), "%s/a b'c", s->path);
+	assert_int_equal(mkdir(dir, 0755), 0);
+	add(&cmd.env, "ASAN_OPTIONS=x=1:y=" SHELL_SYMBOLIZER);
+	add(&cmd.env, "ODD=it's $HOME");
+	add(&cmd.argv, "/bin/sh");
+	add(&cmd.argv, "-c");
+	add(&cmd.argv, "pwd; echo \"$ODD\"; echo ${HOME-none}; ulimit -s; ulimit -c;"
+		       "echo $1 $2; echo ${ASAN_OPTIONS%%y=*}; exit 76");
+	add(&cmd.argv, "sh");
+	add(&cmd.argv, SHELL_HERE "/x");
+	add(&cmd.argv, SHELL_INPUT);
+	snprintf(want, sizeof(want), "%s\nit's $HOME\nnone\n4096\n0\nH/x I\nx=1:\n", dir);
+	assert_int_equal(run(s, &c), 76);
+	assert_string_equal(scratch_text(s->fd, "out", got, sizeof(got)), want);
+	engine_cmd_done(&cmd);
+}
+
+/* Where there is no symbolizer the option is empty, which turns it off. */
+static void test_without_symbolizer(void **state)
+{
+	struct scratch *s = *state;
+	struct engine_cmd cmd = {0};
+	_autobuf_ struct buf b = BUF_INIT(100000);
+	char got[200], line[300];
+	const struct shell_command c = {.dir = s->path, .cmd = &cmd};
+	struct err e;
+
+	add(&cmd.env, "S=<" SHELL_SYMBOLIZER ">");
+	add(&cmd.argv, "/bin/sh");
+	add(&cmd.argv, "-c");
+	add(&cmd.argv, "echo $S");
+	assert_int_equal(shell_print(&c, &b, &e), 0);
+	scratch_write(s->fd, "script", buf_str(&b));
+	/* A PATH with env(1) and nothing else. */
+	snprintf(line, sizeof(line),
+		 "cd %s && mkdir bin && ln -s /usr/bin/env bin && PATH=$PWD/bin /bin/sh -eu script "
+		 ">out 2>&1",
+		 s->path);
+	assert_int_equal(system(line), 0);
+	assert_string_equal(scratch_text(s->fd, "out", got, sizeof(got)), "<>\n");
+	engine_cmd_done(&cmd);
+}
+
+static void test_missing_directory(void **state)
+{
+	struct scratch *s = *state;
+	struct engine_cmd cmd = {0};
+	const struct shell_command c = {.dir = "/nowhere", .cmd = &cmd};
+
+	add(&cmd.argv, "/bin/true");
+	assert_int_not_equal(run(s, &c), 0);
+	engine_cmd_done(&cmd);
+}
+
+static void test_full(void **state)
+{
+	struct engine_cmd cmd = {0};
+	const struct shell_command c = {.dir = "/tmp", .cmd = &cmd};
+	struct err e;
+
+	(void)state;
+	add(&cmd.argv, "/bin/true");
+	for (size_t max = 1; max < 40; max++) {
+		_autobuf_ struct buf b = BUF_INIT(max);
+
+		assert_int_equal(shell_print(&c, &b, &e), -EFBIG);
+	}
+	engine_cmd_done(&cmd);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_quote),
+    cmocka_unit_test_setup_teardown(test_words, each_setup, each_teardown),
+    cmocka_unit_test_setup_teardown(test_command, each_setup, each_teardown),
+    cmocka_unit_test_setup_teardown(test_without_symbolizer, each_setup, each_teardown),
+    cmocka_unit_test_setup_teardown(test_missing_directory, each_setup, each_teardown),
+    cmocka_unit_test(test_full),
+};
+
+UNIT_MAIN(tests)
