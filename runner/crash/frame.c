@@ -103,7 +103,7 @@ static bool has_source_suffix(struct slice s)
 	    {".c", 2},	 {".cc", 3},  {".cpp", 4}, {".cxx", 4}, {".h", 2},   {".hh", 3},
 	    {".hpp", 4}, {".hxx", 4}, {".inc", 4}, {".inl", 4}, {".S", 2},   {".s", 2},
 	    {".rs", 3},	 {".go", 3},  {".C", 2},   {".c++", 4}, {".ii", 3},  {".m", 2},
-	    {".mm", 3},	 {".y", 2},   {".l", 2},   {".tcc", 4}, {".def", 4},
+	    {".mm", 3},	 {".y", 2},   {".l", 2},   {".tcc", 4}, {".def", 4}, {".o", 2},
 	};
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)

@@ -3,7 +3,7 @@
 
 #include "runner/crash/text.h"
 
-enum how { IS, BEGINS, HAS, LOGS, PATH, ROOT, TEXT };
+enum how { IS, BEGINS, HAS, LOGS, TAKES, PATH, ROOT, TEXT };
 
 enum { S = FRAME_VIEW_STATE, O = FRAME_VIEW_OWN };
 
@@ -24,9 +24,10 @@ static bool logs(struct slice name)
 }
 
 struct subject {
-	struct slice name;   /* without arguments */
-	struct slice file;   /* and module: where it is */
-	struct slice module; /* or the function, when it is a library's name */
+	struct slice name;     /* without arguments */
+	struct slice function; /* with them */
+	struct slice file;     /* and module: where it is */
+	struct slice module;   /* or the function, when it is a library's name */
 	struct slice text;
 };
 
@@ -36,7 +37,7 @@ static bool begins(struct slice name, struct slice text)
 	if (!text_begins(name, text))
 		return false;
 	return name.n == text.n || !text_word(text.p[text.n - 1]) || text.p[0] == '_' ||
-	       !text_word(name.p[text.n]);
+	       text.p[text.n - 1] == '_' || !text_word(name.p[text.n]);
 }
 
 static bool hits(const struct rule *r, const struct subject *s)
@@ -50,6 +51,8 @@ static bool hits(const struct rule *r, const struct subject *s)
 		return text_has(s->name, r->text);
 	case LOGS:
 		return logs(s->name);
+	case TAKES:
+		return text_has(s->function, r->text);
 	case PATH:
 		return text_has(s->file, r->text) || text_has(s->module, r->text);
 	case ROOT:
@@ -83,7 +86,8 @@ static struct slice printed_name(struct slice function)
 bool frame_ignored(const struct frame *f, enum frame_view view)
 {
 	char name[FRAME_NAME_MAX];
-	struct subject s = {.file = f->file, .module = f->module, .text = f->text};
+	struct subject s = {
+	    .function = f->function, .file = f->file, .module = f->module, .text = f->text};
 
 	s.name = printed_name(f->function);
 	if (view == FRAME_VIEW_OWN && !text_begins(f->function, SLICE("__interceptor_")) &&

@@ -39,6 +39,8 @@ struct verdict {
 	char signal[16];
 	char headline[256];
 	uint64_t access_size;
+	uint64_t used_mib; /* when memory ran out */
+	enum crash_kind libc_kind;
 	char libc_said[64];  /* the C library's own words before the signal */
 	char cause[128];     /* an assertion's expression, without values */
 	char place[64];	     /* the source file of a report without a stack */
@@ -46,6 +48,7 @@ struct verdict {
 	bool cast_open;	     /* a bad cast whose source type may follow */
 	bool fatal;	     /* V8's "Fatal error in" was seen */
 	bool ended;	     /* the sanitizer itself failed: nothing after it counts */
+	bool by_engine;	     /* the engine printed the stack */
 	bool go, exception, python;
 	/* For the security flag. */
 	bool pc_null, no_bug_signal, miracle, issue;
@@ -141,8 +144,8 @@ bool kind_foreign_frame(struct crash_parser *p, struct slice line);
 /* --- signature.c, security.c, report_frames.c: at the end --- */
 MUST_CHECK int report_frames(const struct crash_parser *p, struct crash_report *r, struct err *e);
 /* The application's frames of a stack, in memory to free(). */
-MUST_CHECK int report_stack(const struct stack *s, struct crash_frame **ret, size_t *ret_n,
-			    struct err *e);
+MUST_CHECK int report_stack(const struct stack *s, bool by_engine, struct crash_frame **ret,
+			    size_t *ret_n, struct err *e);
 MUST_CHECK int report_signature(const struct crash_parser *p, struct crash_report *r,
 				struct err *e);
 MUST_CHECK int report_raw_key(const struct crash_parser *p, struct crash_report *r, struct err *e);

@@ -21,6 +21,7 @@ static bool is_oom(struct slice s)
 static void on_oom(struct crash_parser *p, const struct line *l)
 {
 	bool libfuzzer = text_has(l->text, SLICE("libFuzzer: out-of-memory ("));
+	struct slice in = l->text;
 
 	if (p->o.ignore_ooms_and_hangs) {
 		verdict_clear(p);
@@ -30,25 +31,31 @@ static void on_oom(struct crash_parser *p, const struct line *l)
 	verdict_new(p, "Out-of-memory",
 		    words_has(l->words, WORDS_SANITIZER) && !libfuzzer ? CRASH_ASAN : CRASH_ENGINE,
 		    l->text);
-	if (libfuzzer && !text_has(l->text, SLICE("(malloc(")))
+	/* "(used: 3183Mb; limit: 3000Mb)" or "(malloc(4278190080))" */
+	if (text_after(&in, SLICE("out-of-memory (used: "))) {
+		if (!scan_u64(&in, 10, UINT32_MAX, &p->v.used_mib))
+			p->v.used_mib = 0;
 		stack_restart(&p->stack, false);
+	}
 }
 
 /* "2359368 byte(s) (99%) in 1 allocation(s)": the first is the largest, and the
- * site of the shortage when it holds at least half. */
+ * site of the shortage when it holds half of the heap and a quarter of what was used. */
 static void on_live(struct crash_parser *p, struct slice in)
 {
-	uint64_t percent;
+	uint64_t bytes, percent;
+	bool site;
 
+	in = text_trim(in);
 	if (!verdict_is(p, "Out-of-memory") || p->v.kind != CRASH_ENGINE || p->stack.n > 0 ||
-	    !text_after(&in, SLICE("byte(s) (")) || !scan_u64(&in, 10, 100, &percent))
+	    !scan_u64(&in, 10, UINT64_MAX, &bytes) || !scan_lit(&in, SLICE(" byte(s) (")) ||
+	    !scan_u64(&in, 10, 100, &percent))
 		return;
-	if (p->stack.at == STACK_OFF && percent >= 50)
-		stack_restart(&p->stack, true);
-	else if (p->stack.at == STACK_WAIT && percent < 50)
-		stack_restart(&p->stack, false);
-	else if (p->stack.at == STACK_OFF)
-		p->stack.at = STACK_DONE; /* a smaller one does not count either */
+	site = percent >= 50 && bytes >> 18 >= p->v.used_mib;
+	if (p->stack.at == STACK_OFF || p->stack.at == STACK_WAIT)
+		stack_restart(&p->stack, site);
+	if (!site)
+		p->stack.at = STACK_DONE; /* a smaller one is none either */
 }
 
 static const struct mark {
@@ -138,23 +145,30 @@ bool kind_libc(struct crash_parser *p, const struct line *l)
 	static const struct {
 		struct slice said;
 		const char *name;
+		enum crash_kind kind;
 	} all[] = {
-	    {{"stack smashing detected", 23}, "stack smashing"},
-	    {{"buffer overflow detected", 24}, "buffer overflow"},
-	    {{"terminate called ", 17}, "uncaught exception"},
-	    {{"libc++abi: terminating", 22}, "uncaught exception"},
-	    {{"pure virtual method called", 26}, "pure virtual call"},
+	    {{"stack smashing detected", 23}, "stack smashing", CRASH_ASSERT},
+	    {{"buffer overflow detected", 24}, "buffer overflow", CRASH_ASSERT},
+	    {{"terminate called ", 17}, "uncaught exception", CRASH_PANIC},
+	    {{"libc++abi: terminating", 22}, "uncaught exception", CRASH_PANIC},
+	    {{"ure virtual ", 12}, "pure virtual call", CRASH_PANIC},
 	};
 	const char *name = "heap corruption";
+	enum crash_kind kind = CRASH_ASSERT;
 
 	if (!words_has(l->words, WORDS_LIBC) || verdict_known(p))
 		return false;
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (text_has(l->text, all[i].said))
+		if (text_has(l->text, all[i].said)) {
 			name = all[i].name;
+			kind = all[i].kind;
+		}
 	if (p->stale)
 		verdict_clear(p);
-	text_copy(p->v.libc_said, sizeof(p->v.libc_said), slice_of(name));
+	/* "pure virtual method called" is followed by "terminate called". */
+	if (!p->v.libc_said[0])
+		text_copy(p->v.libc_said, sizeof(p->v.libc_said), slice_of(name));
+	p->v.libc_kind = kind;
 	return false;
 }
 

@@ -24,14 +24,6 @@ static enum crash_kind tool_kind(struct slice line)
 	return CRASH_OTHER;
 }
 
-/* A plain libFuzzer binary has UBSan's runtime in it, which then reports signals. */
-static enum crash_kind signal_kind(struct slice line)
-{
-	enum crash_kind k = tool_kind(line);
-
-	return k == CRASH_UBSAN ? CRASH_SIGNAL : k;
-}
-
 static const struct {
 	struct slice said;
 	const char *signal;
@@ -131,6 +123,7 @@ bool kind_is_echo(struct crash_parser *p, const struct line *l)
 	      text_has(l->text, SLICE("Sanitizer: breakpoint "))))
 		return false;
 	set_signal(p, l->text);
+	p->v.by_engine = false;
 	stack_restart(&p->stack, true); /* the signal's stack is the symbolized one */
 	return true;
 }
@@ -192,7 +185,7 @@ static bool on_segv(struct crash_parser *p, const struct line *l)
 	}
 	if (asserted)
 		save_assert(p);
-	verdict_new(p, "UNKNOWN", signal_kind(l->text), l->text);
+	verdict_new(p, "UNKNOWN", tool_kind(l->text), l->text);
 	verdict_address(p, address);
 	p->can_go_back = asserted;
 	set_signal(p, l->text);
@@ -240,7 +233,7 @@ static bool on_special(struct crash_parser *p, const struct line *l)
 		}
 	}
 	if (text_has(l->text, SLICE("Sanitizer: FPE "))) {
-		verdict_new(p, "Floating-point-exception", signal_kind(l->text), l->text);
+		verdict_new(p, "Floating-point-exception", tool_kind(l->text), l->text);
 		set_signal(p, l->text);
 		return true;
 	}
@@ -302,8 +295,9 @@ static void on_typed_address(struct crash_parser *p, const struct line *l)
 	}
 	if (address.n == 0)
 		return;
+	text_cut(&type, SLICE(" (")); /* "alloc-dealloc-mismatch (malloc vs operator delete)" */
 	verdict_reset(p);
-	set_type(p, type, *signal_of(l->text) ? signal_kind(l->text) : tool_kind(l->text), l->text);
+	set_type(p, type, tool_kind(l->text), l->text);
 	verdict_address(p, address);
 	set_signal(p, l->text);
 }
@@ -321,8 +315,9 @@ bool kind_sanitizer(struct crash_parser *p, const struct line *l)
 	return false;
 }
 
-/* Headers without an address: "negative-size-param: (size=-1)", "SEGV on unknown
- * address (pc": only while nothing else is known. */
+/* Headers without an address, only while nothing else is known: "negative-size-param:
+ * (size=-1)", and "SEGV on unknown address (pc", a fault at an address that the
+ * machine cannot have. */
 bool kind_asan_other(struct crash_parser *p, const struct line *l)
 {
 	struct slice in = l->text;
@@ -333,11 +328,14 @@ bool kind_asan_other(struct crash_parser *p, const struct line *l)
 		return false;
 	while (n < in.n && in.p[n] != '(' && in.p[n] != ':' && in.p[n] != ';')
 		n++;
-	if (n == 0)
+	in.n = n;
+	in = text_trim(in);
+	text_drop(&in, SLICE(" on unknown address"));
+	if (in.n == 0)
 		return false;
 	verdict_reset(p);
-	set_type(p, (struct slice){in.p, n},
-		 *signal_of(l->text) ? signal_kind(l->text) : tool_kind(l->text), l->text);
+	set_type(p, slice_eq(in, SLICE("SEGV")) ? SLICE("unknown-crash") : in, tool_kind(l->text),
+		 l->text);
 	set_signal(p, l->text);
 	return false;
 }

@@ -19,8 +19,9 @@ static const struct {
     M("implicit conversion from type", "", "Implicit-conversion"),
     M("through pointer to incorrect function type", "", "Incorrect-function-pointer-type"),
     M("out of bounds for type", "", "Index-out-of-bounds"),
-    M("not a valid value for type 'bool'", "", "Invalid-bool-value"),
-    M("not a valid value for type 'BOOL'", "", "Invalid-bool-value"),
+    M("not a valid value for type '", "bool'", "Invalid-bool-value"),
+    M("not a valid value for type '", "BOOL'", "Invalid-bool-value"),
+    M("not a valid value for type '", "_Bool'", "Invalid-bool-value"), /* theirs: an enum */
     M(", which is not a valid argument", "", "Invalid-builtin-use"),
     M("misaligned address", "", "Misaligned-address"),
     M("reached the end of a value-returning function", "", "No-return-value"),

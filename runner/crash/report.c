@@ -171,13 +171,11 @@ static void fold(struct verdict *v)
 	fold_address(v->address);
 	fold_null(v);
 	/* The C library gave up, and nobody was there to report its signal. */
-	if (!v->type[0] && v->libc_said[0]) {
+	if (!v->type[0] && v->libc_said[0])
 		text_copy(v->type, sizeof(v->type), SLICE("Fatal-signal"));
-		v->kind = CRASH_ASSERT;
-	}
-	if (v->libc_said[0] && !v->signal[0] && strcmp(v->type, "Fatal-signal") == 0) {
+	if (v->libc_said[0] && strcmp(v->type, "Fatal-signal") == 0) {
 		text_copy(v->signal, sizeof(v->signal), SLICE("SIGABRT"));
-		v->kind = CRASH_ASSERT;
+		v->kind = v->libc_kind;
 	}
 }
 

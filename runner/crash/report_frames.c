@@ -25,14 +25,16 @@ static void fill(struct crash_frame *to, const struct frame *f)
 	to->has_function = f->function.n > 0;
 }
 
-int report_stack(const struct stack *s, struct crash_frame **ret, size_t *ret_n, struct err *e)
+int report_stack(const struct stack *s, bool by_engine, struct crash_frame **ret, size_t *ret_n,
+		 struct err *e)
 {
 	struct crash_frame *all = sys_calloc(CRASH_FRAMES_MAX, sizeof(*all)), *less;
-	size_t n = 0;
+	size_t n = 0, i, end;
 
 	if (!all)
 		return err_sys(e, "allocate frames");
-	for (size_t i = 0; i < s->n && n < CRASH_FRAMES_MAX; i++) {
+	stack_application(s, by_engine, &i, &end);
+	for (; i < end && n < CRASH_FRAMES_MAX; i++) {
 		struct frame f;
 
 		stack_frame(s, i, &f);
@@ -69,12 +71,27 @@ static void set_top(struct crash_report *r)
 	}
 }
 
+/* libFuzzer does not say which signal it was; who raised it tells. */
+static void set_signal(const struct crash_parser *p, struct crash_report *r)
+{
+	for (size_t i = 0; i < p->stack.n && !r->signal[0]; i++) {
+		struct frame f;
+
+		stack_frame(&p->stack, i, &f);
+		if (p->v.by_engine &&
+		    (slice_eq(f.function, SLICE("abort")) || slice_eq(f.function, SLICE("raise")) ||
+		     slice_eq(f.function, SLICE("gsignal"))))
+			text_copy(r->signal, sizeof(r->signal), SLICE("SIGABRT"));
+	}
+}
+
 int report_frames(const struct crash_parser *p, struct crash_report *r, struct err *e)
 {
-	int rc = report_stack(&p->stack, &r->frames, &r->n_frames, e);
+	int rc = report_stack(&p->stack, p->v.by_engine, &r->frames, &r->n_frames, e);
 
 	if (rc < 0)
 		return rc;
+	set_signal(p, r);
 	r->raw_frames = p->stack.total;
 	r->unsymbolized = r->n_frames > 0;
 	for (size_t i = 0; i < r->n_frames; i++)

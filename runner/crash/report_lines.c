@@ -45,6 +45,9 @@ static void on_text(struct crash_parser *p, const struct line *l)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !done; i++)
 		done = kinds[i](p, l);
 	note_security(p, l);
+	if (words_has(l->words, WORDS_LIBFUZZER) && p->stack.n == 0 &&
+	    text_has(l->text, SLICE("ERROR: libFuzzer: ")))
+		p->v.by_engine = true;
 	if (done)
 		return;
 	if (words_has(l->words, WORDS_STOP) && verdict_known(p) && p->state.n > 0)

@@ -202,6 +202,8 @@ static void add_instead(struct key *k, const struct crash_parser *p, const struc
 		add(k, slice_of(p->v.place));
 		return;
 	}
+	if (p->v.pc_null)
+		add(k, SLICE("jump to null"));
 	for (size_t i = 0; i < r->n_frames; i++)
 		if (is_harness(&r->frames[i]) && r->frames[i].file[0]) {
 			add(k, text_basename(slice_of(r->frames[i].file)));
@@ -258,7 +260,7 @@ int report_signature(const struct crash_parser *p, struct crash_report *r, struc
 	if (p->other.n > 0) {
 		_autofree_ struct crash_frame *f = NULL;
 		size_t n;
-		int rc = report_stack(&p->other, &f, &n, e);
+		int rc = report_stack(&p->other, false, &f, &n, e);
 
 		if (rc < 0)
 			return rc;
@@ -276,10 +278,13 @@ int report_signature(const struct crash_parser *p, struct crash_report *r, struc
 
 /* False when a frame has no place in a module: it was symbolized, and the key would
  * not be that of the same crash without symbols. */
-static bool collect_raw(const struct stack *s, size_t max, struct names *ret)
+static bool collect_raw(const struct stack *s, bool by_engine, size_t max, struct names *ret)
 {
+	size_t i, end;
+
 	ret->n = ret->n_all = 0;
-	for (size_t i = 0; i < s->n && i < max; i++) {
+	stack_application(s, by_engine, &i, &end);
+	for (; i < end && ret->n_all < max; i++) {
 		struct frame f;
 		struct slice module;
 		char name[FRAME_NAME_MAX];
@@ -316,8 +321,9 @@ static bool add_raw(struct key *k, const struct crash_parser *p, const struct cr
 		add_target(k, p);
 		return p->o.target;
 	}
-	if (!collect_raw(&p->stack, overflow ? CRASH_FRAMES_MAX : RAW_TOP, &names[0]) ||
-	    (p->other.n > 0 && !collect_raw(&p->other, RAW_TOP, &names[1])))
+	if (!collect_raw(&p->stack, p->v.by_engine, overflow ? CRASH_FRAMES_MAX : RAW_TOP,
+			 &names[0]) ||
+	    (p->other.n > 0 && !collect_raw(&p->other, false, RAW_TOP, &names[1])))
 		return false;
 	if (overflow)
 		add_cycle(&a, &names[0]);

@@ -35,5 +35,9 @@ void stack_restart(struct stack *s, bool want);
 void stack_line(struct stack *s, struct slice line, bool is_frame, uint64_t number);
 /* The frame of index i < n, parsed again. */
 void stack_frame(const struct stack *s, size_t i, struct frame *ret);
+/* The frames that are the application's, as far as a stack without names can tell:
+ * those before the engine's that end at main(), and (by_engine) behind those of the
+ * engine that printed it.  All of them in a stack with names. */
+void stack_application(const struct stack *s, bool by_engine, size_t *ret_begin, size_t *ret_end);
 
 #endif
