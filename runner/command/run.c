@@ -9,9 +9,11 @@
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/command.h"
+#include "runner/command/escape.h"
 #include "runner/command/session.h"
 #include "runner/observe/summary.h"
 #include "runner/observe/table.h"
+#include "runner/schedule/trial.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,7 +32,7 @@ static const struct option_spec specs[] = {
     {"max-fuzzer-time", "TIME", "end each target after this long"},
     {"commit", "SHA", "what is fuzzed, for the histories"},
     {"dry-run", NULL, "everything but executing targets"},
-    {"fail-on-crash", NULL, "exit with 1 when a target failed"},
+    {"fail-on-crash", NULL, "exit with 1 when there are new crashes"},
     {"plain", NULL, "plain lines instead of the live table"},
 };
 
@@ -155,7 +157,55 @@ static int conclude(const struct run_args *a, struct state *s, const struct run_
 		return fail(EXIT_INTERNAL, "the run's records could not be written: %s", e.msg);
 	if (summary_unfuzzed(v) > 0)
 		return EXIT_NOT_FUZZED;
-	return a->fail_on_crash && summary_failures(v) > 0 ? EXIT_CRASHES : EXIT_DONE;
+	return a->fail_on_crash && summary_new_crashes(v) > 0 ? EXIT_CRASHES : EXIT_DONE;
+}
+
+/* The ledger; what was wrong with its file is said. */
+static int open_books(struct run_args *a, const char *run, struct books **ret)
+{
+	char warning[300], shown[ESCAPE_MAX];
+	struct err e;
+
+	if (books_open(a->session.machine.loop, a->session.state, run, ret, warning, &e) < 0)
+		return fail(EXIT_MACHINE, "%s", e.msg);
+	if (*warning)
+		printf("warning: %s\n", escape(warning, shown));
+	return EXIT_DONE;
+}
+
+/* What is still only in memory: another try, now that all else is done. */
+static int close_books(struct books *b, struct state *s)
+{
+	struct err e;
+	int r = EXIT_DONE;
+
+	if (b && ledger_save(books_ledger(b), s->dirfd, &e) < 0)
+		r = fail(EXIT_INTERNAL, "%s", e.msg);
+	books_close(b);
+	return r;
+}
+
+static int run_and_tell(struct run_args *a, struct run_opts *o, bool *ret_keep)
+{
+	struct state *s = a->session.state;
+	struct run *run = NULL;
+	struct table table;
+	struct err e;
+	int r = open_books(a, o->dirs->id, &o->books);
+
+	*ret_keep = false;
+	if (r != EXIT_DONE)
+		return r;
+	o->arg = &table;
+	table_open(&table, STDOUT_FILENO, a->plain);
+	r = run_all(o, &a->session.plan, &run, &e);
+	table_close(&table);
+	*ret_keep = r < 0 || run_uncollected(run);
+	r = r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : conclude(a, s, o->dirs, run_result(run));
+	run_free(run);
+	if (close_books(o->books, s) != EXIT_DONE)
+		r = EXIT_INTERNAL;
+	return r;
 }
 
 static int fuzz(struct run_args *a)
@@ -165,8 +215,7 @@ static int fuzz(struct run_args *a)
 	const struct machine *m = &a->session.machine;
 	struct state *s = a->session.state;
 	struct run_dirs dirs = {.logs = -1, .crashes = -1, .work = -1};
-	struct run *run = NULL;
-	struct table table;
+	_autofree_ char *symbolizer = trial_find_symbolizer(config_rootfs(c));
 	struct run_opts o = {
 	    .loop = m->loop,
 	    .host = m->host,
@@ -177,12 +226,13 @@ static int fuzz(struct run_args *a)
 	    .total_us = rc->total_time_us,
 	    .log_limit = rc->log_limit,
 	    .disk_reserve = rc->disk_reserve,
+	    .generations = rc->generations,
 	    .machine_memory = m->memory,
 	    .layout = cgroup_layout_name(cgroup_tree_layout(m->tree)),
 	    .commit = a->commit,
+	    .symbolizer = config_symbolizer(c) ? config_symbolizer(c) : symbolizer,
 	    .event = on_event,
 	    .second = on_second,
-	    .arg = &table,
 	};
 	struct err e;
 	bool keep;
@@ -190,19 +240,16 @@ static int fuzz(struct run_args *a)
 
 	if (state_run_begin(s, clock_real_us(), a->commit, &dirs, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
+	if (!o.symbolizer)
+		printf("warning: no llvm-symbolizer here: crashes have addresses, not names\n");
 	log_fd = sys_openat(dirs.logs, "runner.log", O_WRONLY | O_CREAT | O_APPEND, 0640);
-	table_open(&table, STDOUT_FILENO, a->plain);
-	r = run_all(&o, &a->session.plan, &run, &e);
-	table_close(&table);
-	keep = r < 0 || run_uncollected(run);
-	r = r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : conclude(a, s, &dirs, run_result(run));
+	r = run_and_tell(a, &o, &keep);
 	if (keep)
 		r = fail(
 		    EXIT_INTERNAL,
 		    "not everything could be saved: it stays in %s/work/%s, and the next start "
 		    "saves it when there is room",
 		    s->path, dirs.id);
-	run_free(run);
 	if (log_fd >= 0)
 		close(log_fd);
 	log_fd = -1;

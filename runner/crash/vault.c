@@ -9,9 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 enum {
 	MODE_DIR = 0750,
+	MODE_FILE = 0644,
 	HEX = 16,
 	CUT = 150, /* bytes of a long name that stay readable */
 	ASIDE = VAULT_NAME + 8,
@@ -103,9 +105,14 @@ static int put_files(int dir, const struct vault_item *item, struct err *e)
 {
 	int r = 0;
 
-	for (enum vault_file f = 0; f < VAULT_FILE_ && r == 0; f++)
-		if (item->file[f].p)
-			r = fs_replace(dir, vault_file_name(f), item->file[f], e);
+	for (enum vault_file f = 0; f < VAULT_FILE_ && r == 0; f++) {
+		if (!item->file[f].p)
+			continue;
+		r = fs_replace(dir, vault_file_name(f), item->file[f], e);
+		/* The cells' users read inputs, through a mount; the directory is ours. */
+		if (r == 0 && fchmodat(dir, vault_file_name(f), MODE_FILE, 0) < 0)
+			r = err_sys(e, "set the mode of '%s'", vault_file_name(f));
+	}
 	return r;
 }
 

@@ -36,6 +36,7 @@ struct engine_fuzz {
 	uint64_t seed;		  /* 0: the engine's choice */
 	uint64_t runs;		  /* 0: no limit */
 	const char *suppressions; /* file for LSan: known leaks; or NULL */
+	const char *symbolizer;	  /* for the names in it; reports name functions then, too */
 	/* From the configuration and the target's .options; a flag given here wins
 	 * over the adapter's own, except those that the cell depends on (refused by
 	 * engine_ops.flag_ok). */
@@ -85,7 +86,8 @@ struct engine_state {
 	uint64_t status_lines;	 /* lines with statistics that were read */
 	uint64_t last_new_execs; /* execs at the last new coverage */
 	bool running;		 /* fuzzing began (past the initial corpus) */
-	bool done;		 /* it said that it ended by itself */
+	bool replaying;		 /* a given input was started */
+	bool done;		 /* it said that it ended by itself, or that the given input did */
 	bool not_instrumented;	 /* it found no coverage instrumentation */
 	bool interrupted;	 /* it ended because it was signalled */
 	enum engine_fault {

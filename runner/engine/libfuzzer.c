@@ -98,6 +98,7 @@ static int fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, struct er
 {
 	struct libfuzzer_env env = {.env = job->env,
 				    .rss_limit_mib = job->rss_limit_mib,
+				    .symbolizer = job->symbolizer,
 				    .suppressions = job->suppressions};
 	struct engine_cmd c = {0};
 	int r = add_own(job, &c.argv, e);
@@ -167,7 +168,7 @@ static enum engine_end by_signal(const struct engine_state *s, int signo)
 		return ENGINE_KILLED;
 	if (has_evidence(s) && s->fault != ENGINE_FAULT_ENGINE)
 		return ENGINE_FAULTED;
-	return s->running ? ENGINE_KILLED : ENGINE_STARTUP_FAILED;
+	return s->running || s->replaying ? ENGINE_KILLED : ENGINE_STARTUP_FAILED;
 }
 
 /* LLVM 14 ends with a usage error when nothing is instrumented, 16 and later warn
@@ -180,7 +181,7 @@ static bool is_blind(const struct engine_state *s)
 /* An exit without the words that go with it. */
 static enum engine_end unexplained(const struct engine_state *s)
 {
-	return s->running ? ENGINE_UNKNOWN : ENGINE_STARTUP_FAILED;
+	return s->running || s->replaying ? ENGINE_UNKNOWN : ENGINE_STARTUP_FAILED;
 }
 
 static enum engine_end by_usage_code(const struct engine_state *s)

@@ -249,6 +249,21 @@ static void on_graceful(struct slice in, struct engine_state *io)
 	io->done = true;
 }
 
+static void on_replay(struct slice in, struct engine_state *io)
+{
+	(void)in;
+	io->replaying = true;
+	io->done = false;
+}
+
+/* The input's end; a target that leaves by _exit() does not come to it. */
+static void on_replayed(struct slice in, struct engine_state *io)
+{
+	(void)in;
+	if (io->replaying)
+		io->done = true;
+}
+
 static const struct {
 	struct slice prefix;
 	void (*on)(struct slice rest, struct engine_state *io);
@@ -262,6 +277,8 @@ static const struct {
     {{"ERROR: no interesting inputs were found", 39}, on_no_inputs},
     {{"WARNING: no interesting inputs were found", 41}, on_no_inputs},
     {{"INFO: libFuzzer: exiting as requested", 37}, on_graceful},
+    {{"Running: ", 9}, on_replay},
+    {{"Executed ", 9}, on_replayed},
 };
 
 /* --- the line ------------------------------------------------------------- */

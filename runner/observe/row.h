@@ -11,6 +11,16 @@
  * borrowed.  Times in microseconds, sizes in bytes. */
 enum { ROW_FAILURES = 16 };
 
+/* A crash that the run has seen of a target; the most frequent first. */
+struct row_crash {
+	char signature[64];   /* printable, cut */
+	char what[200];	      /* "Heap-buffer-overflow READ 4 in parse_header", printable */
+	char state[16];	      /* "new", "known", "regressed", ... */
+	uint64_t count;	      /* in this run */
+	uint64_t hits, tries; /* how reliably its reproducer fails */
+	bool security;
+};
+
 struct target_row {
 	const char *name;
 	const char *state;  /* "queued", "fuzzing", ..., when done the end reason */
@@ -36,6 +46,15 @@ struct target_row {
 	uint64_t pids_refused, oom_kills;
 	const char *refused; /* system calls: "socket (3), bpf (1)", or "" */
 	uint64_t log_dropped, line_dropped;
+	struct {
+		const char *verdict; /* "replaced", ...; NULL: it did not come to that */
+		const char *why;     /* "" when there is nothing to say */
+		uint64_t files_before, files, bytes_before, bytes, edges, features, bad;
+	} corpus;
+	const struct row_crash *crashes;
+	size_t n_crashes;
+	uint64_t crashes_new, crashes_regressed, crashes_fixed;
+	uint64_t untriaged;    /* artifacts that wait for the next run's triage */
 	const char *artifacts; /* names, one a line, below crashes/<target>/ */
 };
 

@@ -29,6 +29,15 @@ uint64_t summary_failures(const struct run_view *v)
 	return n;
 }
 
+uint64_t summary_new_crashes(const struct run_view *v)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < v->n_rows; i++)
+		n += v->rows[i].crashes_new + v->rows[i].crashes_regressed + v->rows[i].untriaged;
+	return n;
+}
+
 static int text_row(const struct target_row *r, struct buf *out, struct err *e)
 {
 	char time[UNITS_MAX], cpu[UNITS_MAX], execs[UNITS_MAX], rate[UNITS_MAX], mem[UNITS_MAX];
@@ -64,6 +73,49 @@ static int text_failures(const struct target_row *r, struct buf *out, struct err
 			      r->artifacts,
 			      r->artifacts[first] && r->artifacts[first + 1] ? ", ..." : "");
 	return rc;
+}
+
+static int text_crashes(const struct target_row *r, struct buf *out, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < r->n_crashes; i++) {
+		const struct row_crash *c = &r->crashes[i];
+
+		rc = buf_addf(out, e, "  %s  %-9s %s: %s%s; %llu times, reproduces %llu of %llu\n",
+			      c->signature, c->state, r->name, c->what,
+			      c->security ? " (security)" : "", (unsigned long long)c->count,
+			      (unsigned long long)c->hits, (unsigned long long)c->tries);
+	}
+	if (rc == 0 && r->crashes_fixed)
+		rc = buf_addf(out, e, "  %s: %llu earlier crashes are fixed\n", r->name,
+			      (unsigned long long)r->crashes_fixed);
+	if (rc == 0 && r->untriaged)
+		rc = buf_addf(out, e, "  %s: %llu artifacts wait for the next run's triage\n",
+			      r->name, (unsigned long long)r->untriaged);
+	return rc;
+}
+
+static bool has_crashes(const struct target_row *r)
+{
+	return r->n_crashes > 0 || r->crashes_fixed > 0 || r->untriaged > 0;
+}
+
+static int text_corpus(const struct target_row *r, struct buf *out, struct err *e)
+{
+	char before[UNITS_MAX], after[UNITS_MAX];
+
+	return buf_addf(
+	    out, e, "  %-28s %-9s %llu inputs, %s -> %llu, %s; %llu edges, %llu features%s%s\n",
+	    r->name, r->corpus.verdict, (unsigned long long)r->corpus.files_before,
+	    units_size(r->corpus.bytes_before, before), (unsigned long long)r->corpus.files,
+	    units_size(r->corpus.bytes, after), (unsigned long long)r->corpus.edges,
+	    (unsigned long long)r->corpus.features, *r->corpus.why ? ": " : "", r->corpus.why);
+}
+
+static bool has_corpus(const struct target_row *r)
+{
+	return r->corpus.verdict != NULL;
 }
 
 /* A note that no other line of the summary shows. */
@@ -145,13 +197,20 @@ int summary_text(const struct run_view *v, struct buf *out, struct err *e)
 	if (r == 0)
 		r = section(v, "Found", out, text_failures, has_failures, e);
 	if (r == 0)
+		r = section(v, "Crashes (fuzzcell crash show SIGNATURE)", out, text_crashes,
+			    has_crashes, e);
+	if (r == 0)
+		r = section(v, "Corpora", out, text_corpus, has_corpus, e);
+	if (r == 0)
 		r = section(v, "Look at", out, text_doubts, has_doubts, e);
 	if (r == 0)
 		r = buf_addf(out, e,
-			     "\nrun %s: %zu targets in %s, %llu failures, %zu not fuzzed%s; "
+			     "\nrun %s: %zu targets in %s, %llu failures, %llu new crashes, %zu "
+			     "not fuzzed%s; "
 			     "fuzzcell itself: %.1f%% of a CPU, %s\n",
 			     v->id, v->n_rows, units_time(v->elapsed_us, elapsed),
-			     (unsigned long long)summary_failures(v), unfuzzed,
+			     (unsigned long long)summary_failures(v),
+			     (unsigned long long)summary_new_crashes(v), unfuzzed,
 			     v->interrupted ? "; ended by a person" : "",
 			     v->elapsed_us ? 100.0 * (double)v->own_cpu_us / (double)v->elapsed_us
 					   : 0.0,
@@ -207,6 +266,34 @@ static json_t *artifacts_json(const struct target_row *r)
 	while (j && scan_line(&in, &line))
 		json_array_append_new(j, json_stringn(line.p, line.n));
 	return j;
+}
+
+static json_t *corpus_json(const struct target_row *r)
+{
+	if (!r->corpus.verdict)
+		return json_null();
+	return json_pack(
+	    "{s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "verdict", r->corpus.verdict, "why",
+	    text(r->corpus.why), "files_before", (json_int_t)r->corpus.files_before, "files",
+	    (json_int_t)r->corpus.files, "bytes_before", (json_int_t)r->corpus.bytes_before,
+	    "bytes", (json_int_t)r->corpus.bytes, "edges", (json_int_t)r->corpus.edges, "features",
+	    (json_int_t)r->corpus.features, "bad", (json_int_t)r->corpus.bad);
+}
+
+static json_t *crashes_json(const struct target_row *r)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; all && i < r->n_crashes; i++) {
+		const struct row_crash *c = &r->crashes[i];
+
+		json_array_append_new(
+		    all, json_pack("{s:s, s:o, s:s, s:I, s:I, s:I, s:b}", "signature", c->signature,
+				   "what", text(c->what), "state", c->state, "count",
+				   (json_int_t)c->count, "hits", (json_int_t)c->hits, "tries",
+				   (json_int_t)c->tries, "security", c->security));
+	}
+	return all;
 }
 
 struct field {
@@ -267,6 +354,12 @@ int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
 	    {"failures", failures_json(r)},
 	    {"failures_total", integer(r->failures_total)},
 	    {"restarts", integer(r->restarts)},
+	    {"corpus", corpus_json(r)},
+	    {"crashes", crashes_json(r)},
+	    {"crashes_new", integer(r->crashes_new)},
+	    {"crashes_regressed", integer(r->crashes_regressed)},
+	    {"crashes_fixed", integer(r->crashes_fixed)},
+	    {"untriaged", integer(r->untriaged)},
 	    {"artifacts", artifacts_json(r)},
 	    {"log_bytes_dropped", integer(r->log_dropped)},
 	};
@@ -312,6 +405,7 @@ int summary_json(const struct run_view *v, json_t **ret, struct err *e)
 	    {"elapsed_seconds", seconds(v->elapsed_us)},
 	    {"workers", json_integer(v->workers)},
 	    {"failures", integer(summary_failures(v))},
+	    {"new_crashes", integer(summary_new_crashes(v))},
 	    {"not_fuzzed", integer(summary_unfuzzed(v))},
 	    {"own_cpu_seconds", seconds(v->own_cpu_us)},
 	    {"own_peak_rss_bytes", integer(v->own_peak_rss)},

@@ -19,5 +19,7 @@ MUST_CHECK int summary_target_json(const struct target_row *r, json_t **ret, str
 /* Targets of which it cannot be said that they were fuzzed. */
 size_t summary_unfuzzed(const struct run_view *v);
 uint64_t summary_failures(const struct run_view *v);
+/* Crashes that are new or came back, and artifacts of which that is not known. */
+uint64_t summary_new_crashes(const struct run_view *v);
 
 #endif

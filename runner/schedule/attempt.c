@@ -3,14 +3,19 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/sys.h"
 #include "runner/schedule/setup.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Our own deadline comes first; this is the belt for the case that we die. */
 #define BELT_US (60 * USEC_PER_SEC)
+
+enum { LEAKS_MAX = 1 << 20 };
 
 uid_t attempt_uid(const struct job *j)
 {
@@ -38,7 +43,55 @@ static uint64_t max_time_s(const struct job *j, uint64_t now_us)
 	return (left + 2 * j->cfg.grace_us + BELT_US) / USEC_PER_SEC;
 }
 
-static int engine_command(struct setup *s, const struct job *j, uint64_t now_us, struct err *e)
+static bool is_known_leak(const struct job *j, const struct known_crash *c)
+{
+	bool mine = strcmp(c->fuzzer, j->target->name) == 0;
+
+	for (size_t i = 0; !mine && i < c->targets.n; i++)
+		mine = strcmp(c->targets.v[i], j->target->name) == 0;
+	return mine && strcmp(c->kind, "lsan") == 0 && c->state != LEDGER_FIXED &&
+	       c->frames.n > 0 && *c->frames.v[0];
+}
+
+/* "leak:" and a pattern, in which only '*', '^' and '$' are special. */
+static int add_leak(struct buf *b, const char *function, struct err *e)
+{
+	if (strpbrk(function, "\r\n"))
+		return 0;
+	return buf_addf(b, e, "leak:^%s$\n", function);
+}
+
+/* Leaks that were told once must not end every cell again. */
+static int suppressions(const struct job *j, struct buf *ret, struct err *e)
+{
+	const struct ledger *l = books_ledger(j->env->triage_env.books);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ledger_count(l); i++)
+		if (is_known_leak(j, ledger_at(l, i)))
+			r = add_leak(ret, ledger_at(l, i)->frames.v[0], e);
+	return r == -EFBIG ? 0 : r; /* as many as it holds */
+}
+
+static int mount_leaks(struct setup *s, const struct job *j, bool *ret_any, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(LEAKS_MAX);
+	_autoclose_ int dir = -1;
+	int r = suppressions(j, &text, e);
+
+	*ret_any = r == 0 && text.n > 0;
+	if (!*ret_any)
+		return r;
+	r = fs_open_dir(j->env->dirs->work, j->target->name, &dir, e);
+	if (r == 0)
+		r = fs_replace(dir, "known-leaks", buf_slice(&text), e);
+	if (r == 0 && fchmodat(dir, "known-leaks", 0644, 0) < 0)
+		r = err_sys(e, "set the mode of the suppressions");
+	return r == 0 ? mount_work(s, j, "known-leaks", SETUP_FILE_LEAKS, false, e) : r;
+}
+
+static int engine_command(struct setup *s, const struct job *j, uint64_t now_us, bool leaks,
+			  struct err *e)
 {
 	static const char *const seed_dirs[] = {SETUP_DIR_SEEDS, NULL};
 	struct engine_fuzz f = {
@@ -53,6 +106,9 @@ static int engine_command(struct setup *s, const struct job *j, uint64_t now_us,
 	    .max_len = j->cfg.max_len,
 	    .seed = j->cfg.seed,
 	    .runs = j->cfg.runs,
+	    /* They go by names: such a cell gets a symbolizer, and memory for it. */
+	    .suppressions = leaks ? SETUP_FILE_LEAKS : NULL,
+	    .symbolizer = leaks ? j->env->triage_env.trial.symbolizer : NULL,
 	    .flags = (const char *const *)s->flags.v,
 	    .env = (const char *const *)s->env.v,
 	};
@@ -60,7 +116,8 @@ static int engine_command(struct setup *s, const struct job *j, uint64_t now_us,
 	return j->target->engine->fuzz(&f, &s->cmd, e);
 }
 
-static int make_setup(struct setup *s, const struct job *j, uint64_t now_us, struct err *e)
+static int make_setup(struct setup *s, const struct job *j, uint64_t now_us, bool *ret_leaks,
+		      struct err *e)
 {
 	int r = setup_init(s, j->target, &j->cfg, e);
 
@@ -73,15 +130,20 @@ static int make_setup(struct setup *s, const struct job *j, uint64_t now_us, str
 	if (r == 0 && dictionary(j))
 		r = setup_mount(s, SETUP_FILE_DICT, false, e, "%s", dictionary(j));
 	if (r == 0)
-		r = engine_command(s, j, now_us, e);
+		r = mount_leaks(s, j, ret_leaks, e);
+	if (r == 0)
+		r = engine_command(s, j, now_us, *ret_leaks, e);
 	return r;
 }
 
-static int start_cell(const struct job *j, const struct setup *s, const struct cell_ops *ops,
-		      void *arg, struct cell **ret, struct err *e)
+static int start_cell(const struct job *j, const struct setup *s, bool leaks,
+		      const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e)
 {
 	char id[64];
-	struct setup_cell c = {.host = j->env->host, .rootfs = j->env->rootfs, .id = id};
+	struct setup_cell c = {.host = j->env->host,
+			       .rootfs = j->env->rootfs,
+			       .id = id,
+			       .extra_memory = leaks ? j->cfg.symbolizer_memory : 0};
 
 	snprintf(id, sizeof(id), "%s-%zu-%u", j->env->dirs->id, j->index, j->restarts);
 	return setup_start(s, &c, attempt_uid(j), ops, arg, ret, e);
@@ -102,23 +164,42 @@ static void note_command(struct job *j, const struct engine_cmd *cmd)
 	buf_done(&b);
 }
 
+void attempt_free(struct attempt *a)
+{
+	if (!a)
+		return;
+	crash_parser_free(a->parser);
+	free(a);
+}
+
+static struct crash_parser *parser_of(const struct job *j)
+{
+	struct crash_options o = {.target = j->target->name};
+	struct crash_parser *p = NULL;
+	struct err e;
+
+	return crash_parser_new(&o, &p, &e) < 0 ? NULL : p;
+}
+
 int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **ret, struct err *e)
 {
 	struct attempt *a = sys_calloc(1, sizeof(*a));
 	struct setup s = {0};
+	bool leaks = false;
 	int r;
 
 	if (!a)
 		return err_sys(e, "allocate a cell's state");
 	a->launched_us = clock_mono_us();
-	r = make_setup(&s, j, a->launched_us, e);
+	a->parser = parser_of(j);
+	r = make_setup(&s, j, a->launched_us, &leaks, e);
 	if (r == 0) {
 		note_command(j, &s.cmd);
-		r = start_cell(j, &s, ops, j, &a->cell, e);
+		r = start_cell(j, &s, leaks, ops, j, &a->cell, e);
 	}
 	setup_done(&s);
 	if (r < 0) {
-		free(a);
+		attempt_free(a);
 		return r;
 	}
 	*ret = a;

@@ -9,8 +9,9 @@
 struct attempt {
 	struct cell *cell;
 	struct lines lines;
-	bool forced;	/* the stop ladder went beyond the polite stop */
-	bool dumped_us; /* our dump signal was sent: a crash artifact is its doing */
+	struct crash_parser *parser; /* sees all output; NULL: there was no memory */
+	bool forced;		     /* the stop ladder went beyond the polite stop */
+	bool dumped_us;		     /* our dump signal was sent: a crash artifact is its doing */
 	uint64_t launched_us;
 	char head[600]; /* the first bytes of output, for a start that fails */
 	size_t n_head;
@@ -20,6 +21,8 @@ struct attempt {
  * starts it; -errno when it cannot. */
 MUST_CHECK int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **ret,
 			      struct err *e);
+
+void attempt_free(struct attempt *a); /* its cell is gone; NULL is fine */
 
 /* The host user of a job's cells. */
 uid_t attempt_uid(const struct job *j);

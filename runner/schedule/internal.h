@@ -11,6 +11,18 @@ extern const struct cell_ops job_cell_ops;
 void job_step(struct job *j, enum phase_event ev);
 void job_set_note(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The deadline comes so much later. */
+void job_put_off(struct job *j, uint64_t us);
+
+/* job_after.c: what happens when a cell's work was collected (or before the first). */
+void job_after_prepare(struct job *j);
+void job_after_collect(struct job *j);
+void job_triage(struct job *j);
+void job_merge(struct job *j);
+void job_tell_crashes(struct job *j);
+/* The cell that just ended named this artifact and printed this report. */
+void job_hint(struct job *j);
+
 /* The cell is gone: counts what it left and decides what to do after collecting. */
 struct cell_verdict {
 	enum failure failure;

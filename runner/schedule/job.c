@@ -17,9 +17,6 @@
 
 /* The forced dump writes one file; more time would only serve a hanging target. */
 #define DUMP_GRACE_US (1 * USEC_PER_SEC)
-/* Starting once more for less than this is all cost. */
-#define WORTH_A_CELL_US (1 * USEC_PER_SEC)
-
 enum { ARTIFACTS_TEXT_MAX = 1 << 18 };
 
 void job_init(struct job *j, const struct job_env *env, const struct target *t,
@@ -37,9 +34,11 @@ void job_done(struct job *j)
 	target_config_done(&j->cfg);
 	buf_done(&j->artifacts);
 	free(j->refused_text);
+	free(j->hints);
+	free(j->seen);
 	if (j->log_open)
 		joblog_close(&j->log);
-	free(j->attempt);
+	attempt_free(j->attempt);
 }
 
 void job_set_note(struct job *j, const char *fmt, ...)
@@ -91,6 +90,23 @@ static void arm(struct job *j)
 	}
 }
 
+/* The reproducers of crashes that were fixed: what failed once may fail again. */
+static int add_regressions(const struct job *j, struct strv *dirs, struct err *e)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "regressions/%s", j->target->name);
+	if (faccessat(j->env->state->dirfd, path, F_OK, 0) < 0)
+		return 0;
+	return strv_addf(dirs, e, "%s/%s", j->env->state->path, path);
+}
+
+void job_put_off(struct job *j, uint64_t us)
+{
+	j->deadline_at += us;
+	arm(j);
+}
+
 static int prepare_work(void *arg, struct buf *out, struct err *e)
 {
 	const struct job *j = arg;
@@ -111,6 +127,8 @@ static int prepare_work(void *arg, struct buf *out, struct err *e)
 		r = strv_add(&dirs, j->target->seed_dirs.v[i], e);
 	for (size_t i = 0; r == 0 && i < j->cfg.seeds.n; i++)
 		r = strv_add(&dirs, j->cfg.seeds.v[i], e);
+	if (r == 0)
+		r = add_regressions(j, &dirs, e);
 	p.seed_dirs = (const char *const *)dirs.v;
 	if (r == 0)
 		r = workdir_prepare(&p, &seeds, note, e);
@@ -135,7 +153,10 @@ static void on_prepared(void *arg, struct slice result, const char *failed)
 	if (result.n > sizeof(j->seeds))
 		job_set_note(j, "%.*s", (int)(result.n - sizeof(j->seeds)),
 			     result.p + sizeof(j->seeds));
-	job_step(j, j->ask == ASK_NOTHING ? EVENT_READY : EVENT_ENDED);
+	if (j->ask == ASK_NOTHING)
+		job_after_prepare(j);
+	else
+		job_step(j, EVENT_ENDED);
 }
 
 static const char *dumped_kind(const struct job *j)
@@ -191,27 +212,12 @@ static void take_found(struct job *j, struct slice result)
 	j->found.input_bytes += f.input_bytes;
 	j->found.failures += f.failures;
 	j->found.skipped += f.skipped;
+	j->untriaged = j->untriaged || f.failures > 0;
 	result.p += sizeof(f);
 	result.n -= sizeof(f);
 	if (buf_add(&j->artifacts, result, &e) < 0)
 		job_set_note(j, "more artifacts than can be listed: see crashes/%s",
 			     j->target->name);
-}
-
-static void after_collect(struct job *j)
-{
-	uint64_t now = clock_mono_us();
-
-	free(j->attempt);
-	j->attempt = NULL;
-	if (j->pending == REASON_NONE && j->ask == ASK_PAUSE) {
-		job_step(j, EVENT_PAUSED);
-		return;
-	}
-	if (j->pending == REASON_NONE && j->deadline_at < now + WORTH_A_CELL_US)
-		j->pending = j->last_failure != FAILURE_NONE ? REASON_CRASHED : j->deadline_reason;
-	j->ask = ASK_NOTHING;
-	job_step(j, j->pending == REASON_NONE ? EVENT_AGAIN : EVENT_FINAL);
 }
 
 static void on_collected(void *arg, struct slice result, const char *failed)
@@ -229,7 +235,7 @@ static void on_collected(void *arg, struct slice result, const char *failed)
 		if (j->pending == REASON_NONE || j->ask == ASK_PAUSE)
 			j->pending = REASON_DISK_LIMIT;
 	}
-	after_collect(j);
+	job_after_collect(j);
 }
 
 static void do_prepare(struct job *j)
@@ -266,6 +272,7 @@ static void do_launch(struct job *j)
 	j->now = (struct cgroup_counters){0};
 	j->over_mark_since = 0;
 	j->last_failure = FAILURE_NONE;
+	j->launched = true;
 	if (faccessat(AT_FDCWD, j->target->binary, F_OK, 0) < 0 && errno == ENOENT) {
 		job_set_note(j, "'%s' is no longer there", j->target->binary);
 		j->pending = REASON_NO_BINARY;
@@ -340,6 +347,7 @@ static void do_finish(struct job *j)
 {
 	leave_turn(j);
 	j->reason = j->pending;
+	job_tell_crashes(j);
 	if (j->log_open) {
 		joblog_note(&j->log, "ended: %s%s%s", reason_name(j->reason), *j->note ? ": " : "",
 			    j->note);
@@ -373,6 +381,20 @@ static void act(struct job *j, enum phase_action a)
 		break;
 	case ACTION_COLLECT:
 		do_collect(j);
+		break;
+	case ACTION_TRIAGE:
+		job_triage(j);
+		break;
+	case ACTION_STOP_TRIAGE:
+		if (j->triage)
+			triage_stop(j->triage);
+		break;
+	case ACTION_MERGE:
+		job_merge(j);
+		break;
+	case ACTION_STOP_MERGE:
+		if (j->merge)
+			merge_stop(j->merge);
 		break;
 	case ACTION_REQUEUE:
 		leave_turn(j);
@@ -415,11 +437,18 @@ static void ask_finish(struct job *j, enum reason r)
 		j->ask = ASK_FINISH;
 }
 
+static bool is_after(const struct job *j)
+{
+	return j->phase == PHASE_TRIAGING || j->phase == PHASE_MERGING;
+}
+
 void job_stop(struct job *j, enum reason r, bool now)
 {
 	ask_finish(j, r);
 	if (j->phase == PHASE_QUEUED)
 		job_step(j, EVENT_FINAL);
+	else if (is_after(j) && (r == REASON_STOPPED || r == REASON_DISK_LIMIT))
+		job_step(j, EVENT_KILL); /* the end of fuzzing is no reason to stop that */
 	else
 		job_step(j, now ? EVENT_STOP_NOW : EVENT_STOP);
 }
@@ -430,7 +459,7 @@ void job_pause(struct job *j)
 		return;
 	if (j->ask == ASK_NOTHING)
 		j->ask = ASK_PAUSE;
-	job_step(j, EVENT_STOP);
+	job_step(j, is_after(j) ? EVENT_KILL : EVENT_STOP);
 }
 
 void job_kill(struct job *j, enum reason r)

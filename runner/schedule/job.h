@@ -8,9 +8,11 @@
 #include "runner/corpus/workdir.h"
 #include "runner/discover/discover.h"
 #include "runner/observe/row.h"
+#include "runner/schedule/merge.h"
 #include "runner/schedule/phase.h"
 #include "runner/schedule/plateau.h"
 #include "runner/schedule/reason.h"
+#include "runner/schedule/triage.h"
 #include "runner/state/joblog.h"
 #include "runner/state/state.h"
 
@@ -33,13 +35,20 @@ struct job_env {
 	struct state *state;
 	const struct run_dirs *dirs;
 	int quarantine, triage; /* directories of the state */
-	const char *rootfs; /* NULL: the host's */
+	const char *rootfs;	/* NULL: the host's */
 	uint64_t log_limit;
+	struct triage_env triage_env;
+	struct merge_env merge_env;
+	/* Lends a job up to want more workers, as many as stand idle; give_back() takes
+	 * them. */
+	unsigned (*borrow)(void *arg, const struct job *j, unsigned want);
+	void (*give_back)(void *arg, const struct job *j, unsigned lent);
+	size_t merge_index; /* exec_spec.index of the first merging cell of the run */
 	void (*news)(void *arg, struct job *j, enum job_news n);
 	void *arg;
 };
 
-enum { JOB_REFUSED_MAX = 16 };
+enum { JOB_REFUSED_MAX = 16, JOB_HINTS_MAX = 256, JOB_MERGE_CELLS = 64 };
 
 /* One cell of a job, from launch to its end. */
 struct attempt;
@@ -84,6 +93,25 @@ struct job {
 	} refused[JOB_REFUSED_MAX];
 	size_t n_refused;
 	char *refused_text;
+
+	/* Triage: after each failure, and of what earlier runs left. */
+	struct triage *triage;
+	struct triage_hint *hints; /* what this job's cells said of their artifacts */
+	size_t n_hints;
+	struct triage_sum crashes; /* of all triages */
+	uint64_t triage_us;	   /* used so far */
+	uint64_t triage_began_us;
+	bool untriaged; /* artifacts were collected since the last triage */
+	bool unshrunk;	/* it found new crashes, and did not make their inputs smaller yet */
+	bool launched;	/* there was a cell */
+	struct row_crash *seen; /* crashes of this run; made at the job's end */
+	size_t n_seen;
+
+	/* The corpus, after the last cell. */
+	struct merge *merge;
+	struct merge_result merged;
+	bool has_merged;
+	unsigned lent; /* workers, while it merges */
 
 	struct workdir_seeds seeds;
 	struct workdir_found found;

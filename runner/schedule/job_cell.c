@@ -44,6 +44,8 @@ static void on_output(void *arg, struct slice bytes)
 	memcpy(a->head + a->n_head, bytes.p, room);
 	a->n_head += room;
 	joblog_write(&j->log, bytes);
+	if (a->parser)
+		crash_parser_feed(a->parser, bytes);
 	lines_feed(&a->lines, bytes, on_line, j);
 }
 
@@ -268,6 +270,7 @@ static void on_ended(void *arg, const struct cell_end *end)
 	add_counters(j, &end->last);
 	j->cells_us += clock_mono_us() - a->launched_us;
 	job_judge(j, end);
+	job_hint(j);
 	a->cell = NULL; /* freed when we return */
 	if (j->last_failure != FAILURE_NONE)
 		j->env->news(j->env->arg, j, JOB_FAILED);

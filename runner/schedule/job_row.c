@@ -85,6 +85,29 @@ static void row_findings(struct job *j, struct target_row *r)
 	r->log_dropped = j->log.dropped;
 	r->line_dropped = j->line_dropped;
 	r->artifacts = buf_str(&j->artifacts);
+	r->crashes = j->seen;
+	r->n_crashes = j->n_seen;
+	r->crashes_new = j->crashes.found;
+	r->crashes_regressed = j->crashes.regressed;
+	r->crashes_fixed = j->crashes.fixed;
+	r->untriaged = j->untriaged && !j->crashes.left ? j->found.failures : j->crashes.left;
+}
+
+static void row_corpus(const struct job *j, struct target_row *r)
+{
+	const struct merge_result *m = &j->merged;
+
+	if (!j->has_merged || j->merge)
+		return;
+	r->corpus.verdict = merge_verdict_name(m->verdict);
+	r->corpus.why = m->why;
+	r->corpus.files_before = m->before.files;
+	r->corpus.files = m->after.files;
+	r->corpus.bytes_before = m->before.bytes;
+	r->corpus.bytes = m->after.bytes;
+	r->corpus.edges = m->after.edges;
+	r->corpus.features = m->after.features;
+	r->corpus.bad = m->bad;
 }
 
 void job_row(struct job *j, uint64_t now_us, struct target_row *ret)
@@ -109,4 +132,5 @@ void job_row(struct job *j, uint64_t now_us, struct target_row *ret)
 		ret->unfuzzed = true;
 	row_engine(j, ret);
 	row_findings(j, ret);
+	row_corpus(j, ret);
 }

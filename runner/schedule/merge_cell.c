@@ -93,11 +93,13 @@ static bool accumulates(enum failure f)
 	return f == FAILURE_OOM || f == FAILURE_OOM_KILL || f == FAILURE_PIDS || f == FAILURE_EXIT;
 }
 
-/* The first words of a cell, as one printable line. */
+/* The last words of a cell, as one printable line. */
 static void excerpt(struct slice text, char *out, size_t size)
 {
 	size_t n = 0;
 
+	if (text.n > size)
+		text = (struct slice){text.p + text.n - size, size};
 	for (size_t i = 0; i < text.n && n + 1 < size; i++) {
 		char c = text.p[i];
 
@@ -111,7 +113,7 @@ static void excerpt(struct slice text, char *out, size_t size)
 
 static void note(struct merge_slot *s, const struct exec_end *end)
 {
-	char words[100];
+	char words[120];
 
 	if (!end->started)
 		snprintf(s->said, sizeof(s->said), "%.*s", (int)sizeof(s->said) - 1, end->why);

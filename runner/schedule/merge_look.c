@@ -27,8 +27,11 @@ enum merge_act merge_judge(const struct merge_facts *f, const struct control *c,
 		return MERGE_RUN;
 	if (full)
 		return c->next > 0 ? MERGE_FULL : MERGE_STRIKE;
-	if (c->started) /* what is the sum of many is tried once more, as the first */
+	/* What may be the doing of many inputs is tried once more, as the first. */
+	if (c->started)
 		return f->accumulates && c->next > f->first ? MERGE_RUN : MERGE_BLAME;
+	if (*c->why)
+		return c->next > f->first ? MERGE_RUN : MERGE_BLAME;
 	return c->next > f->first ? MERGE_RUN : MERGE_STRIKE;
 }
 

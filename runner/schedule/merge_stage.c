@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/corpus/store.h"
+#include "runner/corpus/workdir.h"
 #include "runner/schedule/merge_internal.h"
 
 #include <errno.h>
@@ -117,6 +118,37 @@ static int make_stage(int dir, struct err *e)
 	return r;
 }
 
+/* A person's file gets its content's name: under another one it could neither be
+ * quarantined nor replaced. */
+static int adopt(int corpus, const char *name, struct err *e)
+{
+	_autoclose_ int fd =
+	    sys_openat(corpus, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
+	char hex[DIGEST_SHA1_HEX];
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    digest_sha1_file(fd, WORKDIR_INPUT_MAX, hex, e) < 0)
+		return 0; /* no input: it stays as it is */
+	if (sys_renameat(corpus, name, hex) < 0)
+		return err_sys(e, "rename '%s' to '%s'", name, hex);
+	return 0;
+}
+
+static int adopt_all(int corpus, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(corpus, ".");
+	const struct dirent *ent;
+	int r = 0;
+
+	if (!d)
+		return err_sys(e, "open the corpus");
+	while (r == 0 && (ent = sys_readdir(d)))
+		if (ent->d_name[0] != '.' && !candidates_name_ok(ent->d_name))
+			r = adopt(corpus, ent->d_name, e);
+	return r;
+}
+
 /* Copied, not linked: a person may change a file of theirs, and its name in the
  * corpus would lie. */
 static int add_dirs(int stage, const struct strv *dirs, struct merge_staged *io, struct err *e)
@@ -161,6 +193,8 @@ static int stage_all(const struct merge *m, int dir, struct merge_staged *io, st
 
 	if (r == 0)
 		r = merge_dir_open(m, &d, e);
+	if (r == 0 && m->spec.what == MERGE_REPLACE)
+		r = adopt_all(d.corpus, e);
 	if (r == 0)
 		r = shard_stage(d.corpus, ".", d.stage, &corpus, e);
 	if (r < 0)

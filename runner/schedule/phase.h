@@ -5,10 +5,11 @@
 /* The life of one target's fuzz job, as a table.  The transition is pure; the
  * caller does what the action says, then the phase is in force.
  *
- *   queued -> preparing -> running -> collecting -> done
- *               ^            |  \_ polite -> dumping -> killing -^   |
- *               |____________|_______ (restart, pause) _____________|
- */
+ *   queued -> preparing -> running -> collecting -> triaging -> merging -> triaging -> done
+ *               ^            |  \_ polite -> dumping -> killing -^  |
+ *               |____________|_______ (restart, pause) ____________|
+ *
+ * What is triaged before the first cell are crashes of earlier runs. */
 enum phase {
 	PHASE_QUEUED,
 	PHASE_PREPARING,  /* a child process lays out the working directory */
@@ -17,6 +18,8 @@ enum phase {
 	PHASE_DUMPING,	  /* told to write its current input and die; its grace runs */
 	PHASE_KILLING,	  /* the group was killed; waiting for the last process */
 	PHASE_COLLECTING, /* a child process saves artifacts and new inputs */
+	PHASE_TRIAGING,	  /* failures are run again, in cells of their own */
+	PHASE_MERGING,	  /* the corpus is minimised, likewise */
 	PHASE_DONE,
 	PHASE_,
 };
@@ -31,6 +34,8 @@ enum phase_event {
 	EVENT_ENDED,	/* the cell is gone (or never came) */
 	EVENT_AGAIN,	/* collected, to be started again */
 	EVENT_PAUSED,	/* collected, to wait in the queue again */
+	EVENT_TRIAGE,	/* collected (or prepared), with failures to look at */
+	EVENT_MERGE,	/* fuzzing is over for this run */
 	EVENT_FINAL,	/* nothing more to do for it */
 	EVENT_,
 };
@@ -45,6 +50,10 @@ enum phase_action {
 	ACTION_COLLECT,
 	ACTION_RELAUNCH, /* the working directory is still there */
 	ACTION_REQUEUE,
+	ACTION_TRIAGE,
+	ACTION_STOP_TRIAGE, /* what is not done waits for the next run */
+	ACTION_MERGE,
+	ACTION_STOP_MERGE, /* the next merge goes on */
 	ACTION_FINISH,
 	ACTION_,
 };

@@ -66,6 +66,12 @@ static size_t waiting(const struct run *r)
 	return n;
 }
 
+/* What its cells may hold: a failure is run again with names. */
+static uint64_t memory_of(const struct job *j)
+{
+	return j->cfg.memory + j->cfg.symbolizer_memory;
+}
+
 static void start_job(struct run *r, struct job *j, uint64_t now)
 {
 	uint64_t used = job_wall_us(j, now);
@@ -81,7 +87,7 @@ static void start_job(struct run *r, struct job *j, uint64_t now)
 	}
 	j->active = true;
 	r->running++;
-	r->memory_used += j->cfg.memory;
+	r->memory_used += memory_of(j);
 	job_start(j, budget, at_end);
 }
 
@@ -96,7 +102,7 @@ static void fill(struct run *r)
 
 		if (j->phase == PHASE_QUEUED &&
 		    (r->running == 0 ||
-		     plan_admits(r->memory_used, j->cfg.memory, r->o.machine_memory)))
+		     plan_admits(r->memory_used, memory_of(j), r->o.machine_memory)))
 			start_job(r, j, now);
 	}
 }
@@ -128,6 +134,29 @@ static void sleep_paused(struct run *r)
 	fill(r);
 }
 
+/* Only workers that nobody waits for. */
+static unsigned lend(void *arg, const struct job *j, unsigned want)
+{
+	struct run *r = arg;
+	unsigned n = 0;
+
+	while (n < want && waiting(r) == 0 && r->running < r->o.workers &&
+	       plan_admits(r->memory_used, j->cfg.memory, r->o.machine_memory)) {
+		r->memory_used += j->cfg.memory;
+		r->running++;
+		n++;
+	}
+	return n;
+}
+
+static void give_back(void *arg, const struct job *j, unsigned lent)
+{
+	struct run *r = arg;
+
+	r->memory_used -= j->cfg.memory * lent;
+	r->running -= lent;
+}
+
 static const char *news_text(enum job_news n)
 {
 	switch (n) {
@@ -156,7 +185,7 @@ static void on_news(void *arg, struct job *j, enum job_news n)
 	if (j->active) {
 		j->active = false;
 		r->running--;
-		r->memory_used -= j->cfg.memory;
+		r->memory_used -= memory_of(j);
 	}
 	if (r->ended == r->n)
 		loop_stop(r->o.loop);
@@ -265,6 +294,15 @@ static int watch(struct run *r, struct err *e)
 	return rc;
 }
 
+/* On a small machine the symbolizer gets what is left beside the target. */
+static void fit_symbolizer(const struct run *r, struct target_config *c)
+{
+	uint64_t left = r->o.machine_memory > c->memory ? r->o.machine_memory - c->memory : 0;
+
+	if (c->symbolizer_memory > left)
+		c->symbolizer_memory = left;
+}
+
 static int make_jobs(struct run *r, struct plan *plan, struct err *e)
 {
 	uint64_t smallest = UINT64_MAX;
@@ -278,6 +316,7 @@ static int make_jobs(struct run *r, struct plan *plan, struct err *e)
 
 		if (p->cfg.disk < smallest)
 			smallest = p->cfg.disk;
+		fit_symbolizer(r, &p->cfg);
 		job_init(&r->jobs[r->n], &r->env, p->target, &p->cfg, r->n);
 	}
 	r->disk_step = smallest / DISK_WALK_SHARE;
@@ -302,6 +341,24 @@ static struct run *run_new(const struct run_opts *o)
 	    .triage = -1,
 	    .rootfs = o->rootfs,
 	    .log_limit = o->log_limit,
+	    .merge_env = {.exec = {.loop = o->loop,
+				   .host = o->host,
+				   .rootfs = o->rootfs,
+				   .run = o->dirs->id},
+			  .state = o->state,
+			  .keep = o->generations,
+			  .disk_reserve = o->disk_reserve},
+	    .borrow = lend,
+	    .give_back = give_back,
+	    .triage_env = {.trial = {.exec = {.loop = o->loop,
+					      .host = o->host,
+					      .rootfs = o->rootfs,
+					      .run = o->dirs->id},
+				     .symbolizer = o->symbolizer},
+			   .books = o->books,
+			   .state = o->state,
+			   .run = o->dirs->id,
+			   .commit = o->commit},
 	    .news = on_news,
 	    .arg = r,
 	};
@@ -328,6 +385,9 @@ int run_all(const struct run_opts *o, struct plan *plan, struct run **ret, struc
 	rc = fs_open_dir(o->state->dirfd, "quarantine", &r->env.quarantine, e);
 	if (rc == 0)
 		rc = fs_open_dir(o->state->dirfd, "triage", &r->env.triage, e);
+	r->env.merge_env.quarantine = r->env.quarantine;
+	r->env.merge_env.triage = r->env.triage;
+	r->env.merge_index = plan->n;
 	if (rc == 0)
 		rc = make_jobs(r, plan, e);
 	r->view.rows = r->rows;

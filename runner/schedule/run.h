@@ -5,6 +5,7 @@
 #include "base/loop.h"
 #include "images/cell.h"
 #include "runner/observe/row.h"
+#include "runner/schedule/books.h"
 #include "runner/schedule/plan.h"
 #include "runner/state/state.h"
 
@@ -25,6 +26,9 @@ struct run_opts {
 	uint64_t log_limit, disk_reserve;
 	uint64_t machine_memory; /* what the sum of the cells' limits may reach */
 	const char *layout, *commit;
+	unsigned generations; /* earlier corpora to keep */
+	struct books *books;
+	const char *symbolizer; /* its path in a cell, or NULL */
 	/* Told whenever there is something new to see, and once a second. */
 	void (*event)(void *arg, const struct run_view *v, size_t row, const char *what);
 	void (*second)(void *arg, const struct run_view *v);

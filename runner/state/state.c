@@ -76,7 +76,8 @@ static int take_lock(struct state *s, struct err *e)
 
 static int make_layout(struct state *s, struct err *e)
 {
-	static const char *const dirs[] = {"corpus", "quarantine", "triage", "stats", "logs", "work"};
+	static const char *const dirs[] = {"corpus", "quarantine", "regressions", "triage",
+					   "stats",  "logs",	   "work"};
 
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
 		int r = fs_mkdirs(s->dirfd, dirs[i], MODE_DIR, e);

@@ -29,6 +29,14 @@ static inline struct target_row row_of(const char *name, const char *state, bool
 				   .memory_limit = UINT64_C(2) << 30};
 }
 
+static const struct row_crash row_crash = {.signature = "0123456789abcdef",
+					   .what = "Heap-buffer-overflow in f",
+					   .state = "new",
+					   .count = 2,
+					   .hits = 3,
+					   .tries = 3,
+					   .security = true};
+
 static inline void rows_fill(struct target_row rows[ROWS])
 {
 	rows[ROW_QUEUED] = row_of("waits", "queued", false);
@@ -45,6 +53,18 @@ static inline void rows_fill(struct target_row rows[ROWS])
 	rows[ROW_CRASHED].failures_total = 3;
 	rows[ROW_CRASHED].restarts = 3;
 	rows[ROW_CRASHED].note = "heap-buffer-overflow";
+	rows[ROW_CRASHED].crashes = &row_crash;
+	rows[ROW_CRASHED].n_crashes = 1;
+	rows[ROW_CRASHED].crashes_new = 1;
+	rows[ROW_CRASHED].crashes_regressed = 1;
+	rows[ROW_DONE].corpus.verdict = "kept";
+	rows[ROW_DONE].corpus.why = "3 edges were missing";
+	rows[ROW_DONE].corpus.files_before = 9;
+	rows[ROW_DONE].corpus.files = 7;
+	rows[ROW_DONE].corpus.bytes_before = 2048;
+	rows[ROW_DONE].corpus.bytes = 1024;
+	rows[ROW_DONE].corpus.edges = 5;
+	rows[ROW_DONE].corpus.features = 6;
 	rows[ROW_CRASHED].artifacts = "crash-1\ncrash-2\ntimeout-3\n";
 }
 

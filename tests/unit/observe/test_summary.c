@@ -108,10 +108,18 @@ static void test_text(void **state)
 	assert_non_null(strstr(t, "\nFound\n  crashes: 2 crash 1 timeout, 3 restarts; "
 				  "last: heap-buffer-overflow\n"
 				  "    saved in crashes/crashes: crash-1, ...\n"));
+	assert_non_null(strstr(t,
+			       "\nCrashes (fuzzcell crash show SIGNATURE)\n"
+			       "  0123456789abcdef  new       crashes: Heap-buffer-overflow in f "
+			       "(security); 2 times, reproduces 3 of 3\n"));
+	assert_non_null(strstr(t, "\nCorpora\n  ended "));
+	assert_non_null(strstr(t, " kept      9 inputs, 2KiB -> 7, 1KiB; 5 edges, 6 features: "
+				  "3 edges were missing\n"));
 	assert_non_null(
 	    strstr(t, "\nLook at\n  broken was NOT FUZZED (startup-failed): no such file\n"));
-	assert_non_null(strstr(t, "\nrun 20210304-050607: 5 targets in 2m00s, 3 failures, "
-				  "1 not fuzzed; fuzzcell itself: 0.5% of a CPU, 9MiB\n"));
+	assert_non_null(
+	    strstr(t, "\nrun 20210304-050607: 5 targets in 2m00s, 3 failures, "
+		      "2 new crashes, 1 not fuzzed; fuzzcell itself: 0.5% of a CPU, 9MiB\n"));
 }
 
 static void test_text_doubts(void **state)
@@ -132,6 +140,13 @@ static void test_text_doubts(void **state)
 	assert_non_null(strstr(t, "\n  waits: 12 bytes of output are not in the log\n"));
 	assert_non_null(strstr(t, "    saved in crashes/crashes: crash-1\n"));
 	assert_non_null(strstr(t, "; ended by a person"));
+
+	rows[ROW_DONE].crashes_fixed = 2;
+	rows[ROW_FUZZING].untriaged = 5;
+	t = text();
+	assert_non_null(strstr(t, "\n  ended: 2 earlier crashes are fixed\n"));
+	assert_non_null(strstr(t, "\n  fuzzes: 5 artifacts wait for the next run's triage\n"));
+	assert_int_equal(summary_new_crashes(&view), 2 + 5);
 
 	/* Nothing to say: no heading without a line. */
 	rows_fill(rows);
@@ -164,6 +179,7 @@ static void test_json(void **state)
 					   "elapsed_seconds",
 					   "workers",
 					   "failures",
+					   "new_crashes",
 					   "not_fuzzed",
 					   "own_cpu_seconds",
 					   "own_peak_rss_bytes",
@@ -228,6 +244,12 @@ static void test_target_json(void **state)
 					   "failures",
 					   "failures_total",
 					   "restarts",
+					   "corpus",
+					   "crashes",
+					   "crashes_new",
+					   "crashes_regressed",
+					   "crashes_fixed",
+					   "untriaged",
 					   "artifacts",
 					   "log_bytes_dropped"};
 	struct target_row *r = &rows[ROW_CRASHED];
@@ -255,6 +277,9 @@ static void test_target_json(void **state)
 	assert_int_equal(json_object_size(failures), 2);
 	assert_int_equal(num(failures, "crash"), 2);
 	assert_int_equal(num(failures, "timeout"), 1);
+	assert_string_equal(str(json_array_get(json_object_get(j, "crashes"), 0), "signature"),
+			    "0123456789abcdef");
+	assert_true(json_is_null(json_object_get(j, "corpus")));
 	artifacts = json_object_get(j, "artifacts");
 	assert_int_equal(json_array_size(artifacts), 3);
 	assert_string_equal(json_string_value(json_array_get(artifacts, 2)), "timeout-3");

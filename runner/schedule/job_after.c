@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between a job's cells: which failure was it, and what next? */
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/schedule/attempt.h"
+#include "runner/schedule/internal.h"
+#include "runner/schedule/task.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Starting once more for less than this is all cost. */
+#define WORTH_A_CELL_US (1 * USEC_PER_SEC)
+
+/* --- what the fuzzing cells say ------------------------------------------- */
+
+void job_hint(struct job *j)
+{
+	struct attempt *a = j->attempt;
+	struct crash_report report;
+	struct err e;
+
+	/* A cell that we forced to dump only tells of our signal. */
+	if (!a->parser || j->ask != ASK_NOTHING || !*j->engine.artifact ||
+	    j->n_hints == JOB_HINTS_MAX)
+		return;
+	if (!j->hints)
+		j->hints = sys_calloc(JOB_HINTS_MAX, sizeof(*j->hints));
+	if (!j->hints || crash_parser_finish(a->parser, &report, &e) < 0)
+		return; /* the artifact is run again then */
+	if (report.found)
+		triage_hint_fill(&j->hints[j->n_hints++], j->engine.artifact, &report);
+	crash_report_done(&report);
+}
+
+/* --- triage --------------------------------------------------------------- */
+
+static uint64_t triage_left(const struct job *j)
+{
+	return j->cfg.triage_us > j->triage_us ? j->cfg.triage_us - j->triage_us : 0;
+}
+
+/* Somebody wants it to end, or there is no room: everything waits in the queue. */
+static bool hurried(const struct job *j)
+{
+	return j->pending == REASON_STOPPED || j->pending == REASON_LOST ||
+	       j->pending == REASON_DISK_LIMIT || j->pending == REASON_NO_BINARY;
+}
+
+static void next_step(struct job *j)
+{
+	uint64_t now = clock_mono_us();
+
+	if (j->pending == REASON_NONE && j->ask == ASK_PAUSE) {
+		job_step(j, EVENT_PAUSED);
+		return;
+	}
+	if (!j->launched) { /* it was about the crashes of earlier runs */
+		job_step(j, j->pending == REASON_NONE ? EVENT_READY : EVENT_FINAL);
+		return;
+	}
+	if (j->pending == REASON_NONE && j->deadline_at < now + WORTH_A_CELL_US)
+		j->pending = j->last_failure != FAILURE_NONE ? REASON_CRASHED : j->deadline_reason;
+	j->ask = ASK_NOTHING;
+	if (j->pending == REASON_NONE)
+		job_step(j, EVENT_AGAIN);
+	else if (j->fuzzed && !j->has_merged && j->cfg.merge_us > 0 && !hurried(j))
+		job_step(j, EVENT_MERGE);
+	else if ((j->untriaged || j->unshrunk) && !hurried(j) && triage_left(j) > 0)
+		job_step(j, EVENT_TRIAGE);
+	else
+		job_step(j, EVENT_FINAL);
+}
+
+static void add_sum(struct job *j, const struct triage_sum *s)
+{
+	struct triage_sum *to = &j->crashes;
+
+	to->artifacts += s->artifacts;
+	to->found += s->found;
+	to->regressed += s->regressed;
+	to->fixed += s->fixed;
+	to->shrunk += s->shrunk;
+	to->flaky += s->flaky;
+	to->trials += s->trials;
+	to->left = s->left;
+	if (*s->last)
+		memcpy(to->last, s->last, sizeof(to->last));
+	if (*s->note) {
+		memcpy(to->note, s->note, sizeof(to->note));
+		joblog_note(&j->log, "triage: %s", s->note);
+	}
+}
+
+static void on_triaged(void *arg, const struct triage_sum *sum)
+{
+	struct job *j = arg;
+
+	uint64_t used = clock_mono_us() - j->triage_began_us;
+
+	j->triage = NULL;
+	/* A long queue must not take the place of fuzzing; the run's end stays. */
+	if (j->deadline_reason == REASON_TIME_LIMIT && j->pending == REASON_NONE)
+		job_put_off(j, used);
+	if (j->ask == ASK_PAUSE)
+		j->untriaged = sum->left > 0; /* it was stopped in the middle */
+	j->unshrunk = j->unshrunk || sum->found + sum->regressed > sum->shrunk;
+	if (j->pending != REASON_NONE)
+		j->unshrunk = false;
+	j->triage_us += used;
+	add_sum(j, sum);
+	next_step(j);
+}
+
+void job_triage(struct job *j)
+{
+	char work[4096];
+	struct triage_spec s = {
+	    .target = j->target,
+	    .cfg = &j->cfg,
+	    .index = j->index,
+	    .stages = TRIAGE_QUEUE,
+	    .budget_us = triage_left(j),
+	    .work = work,
+	    .hints = j->hints,
+	    .n_hints = j->n_hints,
+	    .done = on_triaged,
+	    .arg = j,
+	};
+	struct err e;
+
+	if (!j->launched)
+		s.stages |= TRIAGE_CHECK;
+	else if (j->pending != REASON_NONE)
+		s.stages |= TRIAGE_SHRINK;
+	j->untriaged = false;
+	j->triage_began_us = clock_mono_us();
+	snprintf(work, sizeof(work), "%s/%s", j->env->dirs->work_path, j->target->name);
+	if (triage_start(&j->env->triage_env, &s, &j->triage, &e) < 0) {
+		struct triage_sum none = {0};
+
+		snprintf(none.note, sizeof(none.note), "%.199s", e.msg);
+		on_triaged(j, &none);
+	}
+}
+
+void job_after_prepare(struct job *j)
+{
+	job_step(j, !j->launched && triage_left(j) > 0 ? EVENT_TRIAGE : EVENT_READY);
+}
+
+void job_after_collect(struct job *j)
+{
+	attempt_free(j->attempt);
+	j->attempt = NULL;
+	/* Between two cells: so that a known leak is known to the next one. */
+	if (j->untriaged && !hurried(j) && triage_left(j) > 0 && j->ask != ASK_PAUSE)
+		job_step(j, EVENT_TRIAGE);
+	else
+		next_step(j);
+}
+
+/* --- the corpus ----------------------------------------------------------- */
+
+static int write_history(void *arg, struct buf *out, struct err *e)
+{
+	const struct job *j = arg;
+	struct merge_line line = {
+	    .run = j->env->dirs->id,
+	    .target = j->target->name,
+	    .commit = j->env->triage_env.commit,
+	    .real_us = clock_real_us(),
+	};
+	json_t *text;
+	int r = merge_history_line(&line, &j->merged, &text, e);
+
+	(void)out;
+	return r < 0 ? r : state_append_history(j->env->state, "corpus_history.jsonl", text, e);
+}
+
+static void on_history(void *arg, struct slice result, const char *failed)
+{
+	struct job *j = arg;
+
+	(void)result;
+	if (failed)
+		job_set_note(j, "%s", failed);
+	next_step(j);
+}
+
+static void on_merged(void *arg, const struct merge_result *r)
+{
+	struct job *j = arg;
+	struct task *t;
+	struct err e;
+
+	j->merge = NULL;
+	j->merged = *r;
+	j->untriaged = j->untriaged || r->bad > 0;
+	j->env->give_back(j->env->arg, j, j->lent);
+	j->lent = 0;
+	joblog_note(&j->log, "corpus: %s%s%s", merge_verdict_name(r->verdict), *r->why ? ": " : "",
+		    r->why);
+	if (task_start(j->env->loop, write_history, j, on_history, j, &t, &e) < 0)
+		on_history(j, SLICE(""), e.msg);
+}
+
+void job_merge(struct job *j)
+{
+	char seeds[4096];
+	struct merge_spec s = {
+	    .target = j->target,
+	    .cfg = &j->cfg,
+	    .index = j->env->merge_index + j->index * JOB_MERGE_CELLS,
+	    .budget_us = j->cfg.merge_us,
+	    .what = MERGE_REPLACE,
+	    .seeds = seeds,
+	    .done = on_merged,
+	    .arg = j,
+	};
+	struct err e;
+
+	j->has_merged = true;
+	j->lent = j->env->borrow(j->env->arg, j, JOB_MERGE_CELLS - 1);
+	s.workers = 1 + j->lent;
+	snprintf(seeds, sizeof(seeds), "%s/%s/seeds", j->env->dirs->work_path, j->target->name);
+	if (merge_start(&j->env->merge_env, &s, &j->merge, &e) < 0) {
+		struct merge_result none = {.verdict = MERGE_FAILED};
+
+		snprintf(none.why, sizeof(none.why), "%.199s", e.msg);
+		on_merged(j, &none);
+	}
+}
+
+/* --- what the run tells of it --------------------------------------------- */
+
+enum { TELL_MAX = 20 };
+
+static uint64_t count_in_run(const struct known_crash *c, const char *run)
+{
+	for (size_t i = c->n_runs; i-- > 0;)
+		if (strcmp(c->runs[i].run, run) == 0)
+			return c->runs[i].count;
+	return 0;
+}
+
+static bool found_by(const struct known_crash *c, const char *target)
+{
+	for (size_t i = 0; i < c->targets.n; i++)
+		if (strcmp(c->targets.v[i], target) == 0)
+			return true;
+	return strcmp(c->fuzzer, target) == 0;
+}
+
+/* One printable line. */
+static void print_what(const struct known_crash *c, char *out, size_t size)
+{
+	snprintf(out, size, "%s%s%s", c->crash_type, *c->top_frame ? " in " : "", c->top_frame);
+	for (char *p = out; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = ' ';
+}
+
+static void tell(struct job *j, const struct known_crash *c, uint64_t count)
+{
+	struct row_crash r = {.count = count,
+			      .hits = c->reproduction.hits,
+			      .tries = c->reproduction.tries,
+			      .security = c->security};
+	size_t at = j->n_seen;
+
+	snprintf(r.signature, sizeof(r.signature), "%s", c->signature);
+	snprintf(r.state, sizeof(r.state), "%s", ledger_state_name(c->state));
+	print_what(c, r.what, sizeof(r.what));
+	while (at > 0 && j->seen[at - 1].count < count)
+		at--;
+	if (at == TELL_MAX)
+		return;
+	if (j->n_seen == TELL_MAX)
+		j->n_seen--;
+	memmove(j->seen + at + 1, j->seen + at, (j->n_seen - at) * sizeof(r));
+	j->seen[at] = r;
+	j->n_seen++;
+}
+
+void job_tell_crashes(struct job *j)
+{
+	const struct triage_env *env = &j->env->triage_env;
+	const struct ledger *l = books_ledger(env->books);
+
+	j->seen = sys_calloc(TELL_MAX + 1, sizeof(*j->seen));
+	for (size_t i = 0; j->seen && i < ledger_count(l); i++) {
+		const struct known_crash *c = ledger_at(l, i);
+		uint64_t n = *c->merged_into ? 0 : count_in_run(c, env->run);
+
+		if (n > 0 && found_by(c, j->target->name))
+			tell(j, c, n);
+	}
+	if (j->reason == REASON_CRASH_LOOP && j->n_seen > 0)
+		job_set_note(j, "most often %s: %s", j->seen[0].signature, j->seen[0].what);
+}

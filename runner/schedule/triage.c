@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/crash/odds.h"
+#include "runner/schedule/triage_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One target's failures of one run are bounded by max_crashes; a queue of many runs
+ * is worked off by as many. */
+enum { QUEUE_MAX = 10000 };
+
+void finding_done(struct finding *f)
+{
+	crash_report_done(&f->report);
+	free(f->output);
+	*f = (struct finding){0};
+}
+
+bool triage_path(const struct triage *t, const char *relative, char out[4096])
+{
+	int n = snprintf(out, 4096, "%s/%s", t->env->state->path, relative);
+
+	return n > 0 && n < 4096;
+}
+
+void triage_give_up(struct triage *t, const char *why)
+{
+	if (!*t->sum.note)
+		snprintf(t->sum.note, sizeof(t->sum.note), "%.199s", why);
+	t->stage++;
+	t->listed = false;
+}
+
+int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn *done,
+	       struct err *e)
+{
+	struct trial_spec s = {
+	    .target = t->spec.target,
+	    .cfg = t->spec.cfg,
+	    .index = t->spec.index,
+	    .input = path,
+	    .symbolize = symbolize,
+	    .done = done,
+	    .arg = t,
+	};
+
+	t->sum.trials++;
+	return trial_start(&t->env->trial, &s, &t->trial, e);
+}
+
+void triage_next(struct triage *t)
+{
+	struct err e;
+
+	/* Its timer was armed before: arming it again does not allocate. */
+	if (loop_set_timer(t->idle, clock_mono_us(), &e) < 0)
+		triage_give_up(t, e.msg);
+}
+
+/* --- the queue ------------------------------------------------------------ */
+
+static int queue_open(const struct triage *t, int *ret, struct err *e)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "triage/%s", t->spec.target->name);
+	return fs_open_dir(t->env->state->dirfd, path, ret, e);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int queue_list(const struct triage *t, struct strv *ret, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = NULL;
+	_autoclose_ int fd = -1;
+	const struct dirent *ent;
+	int r = queue_open(t, &fd, e);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0 && !(d = sys_opendirat(fd, ".")))
+		r = err_sys(e, "open the queue of '%s'", t->spec.target->name);
+	while (r == 0 && ret->n < QUEUE_MAX && (ent = sys_readdir(d)))
+		if (t->spec.target->engine->artifact(slice_of(ent->d_name)) != ENGINE_ARTIFACT_NONE)
+			r = strv_add(ret, ent->d_name, e);
+	if (ret->n > 0)
+		qsort(ret->v, ret->n, sizeof(*ret->v), by_name);
+	return r;
+}
+
+static const struct triage_hint *hint_of(const struct triage *t, const char *name)
+{
+	for (size_t i = 0; i < t->spec.n_hints; i++)
+		if (strcmp(t->spec.hints[i].artifact, name) == 0)
+			return &t->spec.hints[i];
+	return NULL;
+}
+
+static const struct known_crash *known_raw(const struct triage *t, const char *raw_key)
+{
+	if (!*raw_key)
+		return NULL;
+	return ledger_find_raw(books_ledger(t->env->books), t->spec.target->name, raw_key);
+}
+
+/* The fuzzing cell's words are all that there is of a failure that never came back. */
+static void take_hint(struct finding *f, const struct triage_hint *h)
+{
+	struct crash_report *r = &f->report;
+
+	*r = (struct crash_report){.found = true, .unsymbolized = true, .kind = h->kind};
+	memcpy(r->type, h->type, sizeof(r->type));
+	memcpy(r->state, h->state, sizeof(r->state));
+	r->n_state = h->n_state;
+	memcpy(r->signature, h->signature, sizeof(r->signature));
+	memcpy(f->raw_key, h->raw_key, sizeof(f->raw_key));
+}
+
+static void without_hit(struct triage *t)
+{
+	const struct triage_hint *h = hint_of(t, t->f.name);
+	const char *target = t->spec.target->name;
+
+	if (h && *h->signature) {
+		take_hint(&t->f, h);
+		return;
+	}
+	switch (t->spec.target->engine->artifact(slice_of(t->f.name))) {
+	case ENGINE_ARTIFACT_TIMEOUT:
+		crash_report_own(CRASH_OWN_TIME, NULL, target, &t->f.report);
+		break;
+	case ENGINE_ARTIFACT_OOM:
+		crash_report_own(CRASH_OWN_MEMORY, NULL, target, &t->f.report);
+		break;
+	case ENGINE_ARTIFACT_NONE:
+	case ENGINE_ARTIFACT_CRASH:
+	case ENGINE_ARTIFACT_LEAK:
+	case ENGINE_ARTIFACT_SLOW:
+		crash_report_own(CRASH_OWN_EXIT, "not reproduced", target, &t->f.report);
+		break;
+	}
+}
+
+static void on_try(void *arg, struct trial_end *end);
+
+/* Names are needed once; after that the cheap key tells whether it is the same. */
+static void try_again(struct triage *t)
+{
+	struct finding *f = &t->f;
+	struct err e;
+
+	if (odds_reproduce(f->tries, f->hits) != ODDS_UNDECIDED) {
+		if (f->hits == 0)
+			without_hit(t);
+		triage_note(t);
+		return;
+	}
+	if (triage_try(t, f->path, f->cheap_done && !(f->report.found && *f->raw_key), on_try, &e) <
+	    0) {
+		triage_give_up(t, e.msg);
+		triage_next(t);
+	}
+}
+
+int triage_measure(struct triage *t, struct err *e)
+{
+	return triage_try(t, t->f.path, false, on_try, e);
+}
+
+static void keep_report(struct finding *f, struct trial_end *end)
+{
+	f->report = *end->report;
+	*end->report = (struct crash_report){0};
+	f->output = sys_malloc(end->output.n + 1);
+	if (!f->output)
+		return; /* the report says what matters */
+	memcpy(f->output, end->output.p, end->output.n);
+	f->n_output = end->output.n;
+}
+
+static void judge_named(struct finding *f, struct trial_end *end)
+{
+	if (!f->report.found) {
+		keep_report(f, end);
+		f->hits++;
+	} else if (strcmp(f->report.signature, end->report->signature) == 0) {
+		f->hits++;
+	}
+}
+
+static void on_try(void *arg, struct trial_end *end)
+{
+	struct triage *t = arg;
+	struct finding *f = &t->f;
+	bool cheap = !f->cheap_done || (f->report.found && *f->raw_key);
+
+	t->trial = NULL;
+	if (*end->unusable) {
+		if (!t->stopping)
+			triage_give_up(t, end->unusable);
+		triage_next(t);
+		return;
+	}
+	f->tries++;
+	if (end->failed && !f->cheap_done) {
+		const struct known_crash *c = known_raw(t, end->report->raw_key);
+
+		memcpy(f->raw_key, end->report->raw_key, sizeof(f->raw_key));
+		if (c) {
+			triage_count(t, c, f->raw_key);
+			return;
+		}
+		f->tries = 0; /* the measurement begins with the first try with names */
+	} else if (end->failed && cheap) {
+		f->hits += strcmp(f->raw_key, end->report->raw_key) == 0;
+	} else if (end->failed) {
+		judge_named(f, end);
+	}
+	f->cheap_done = true;
+	try_again(t);
+}
+
+static bool queue_step(struct triage *t)
+{
+	const struct triage_hint *h;
+	const struct known_crash *c;
+	char relative[400];
+
+	if (t->at == t->names.n)
+		return false;
+	finding_done(&t->f);
+	snprintf(t->f.name, sizeof(t->f.name), "%s", t->names.v[t->at++]);
+	snprintf(relative, sizeof(relative), "triage/%s/%s", t->spec.target->name, t->f.name);
+	if (!triage_path(t, relative, t->f.path))
+		return false;
+	h = hint_of(t, t->f.name);
+	c = h ? known_raw(t, h->raw_key) : NULL;
+	if (c)
+		triage_count(t, c, h->raw_key);
+	else
+		try_again(t);
+	return true;
+}
+
+/* --- the stages ----------------------------------------------------------- */
+
+static void finish(struct triage *t)
+{
+	struct strv left = {0};
+	struct err e;
+
+	if (queue_list(t, &left, &e) == 0)
+		t->sum.left = left.n;
+	strv_done(&left);
+	strv_done(&t->names);
+	finding_done(&t->f);
+	triage_shrink_done(t);
+	source_remove(t->idle);
+	t->spec.done(t->spec.arg, &t->sum);
+	free(t);
+}
+
+static bool wanted(const struct triage *t)
+{
+	static const unsigned flags[] = {
+	    [STAGE_CHECK] = TRIAGE_CHECK,
+	    [STAGE_QUEUE] = TRIAGE_QUEUE,
+	    [STAGE_SHRINK] = TRIAGE_SHRINK,
+	};
+
+	return t->spec.stages & flags[t->stage];
+}
+
+static bool stage_step(struct triage *t)
+{
+	struct err e;
+
+	switch (t->stage) {
+	case STAGE_CHECK:
+		return triage_check_step(t);
+	case STAGE_QUEUE:
+		if (!t->listed) {
+			strv_done(&t->names);
+			t->at = 0;
+			t->listed = true;
+			if (queue_list(t, &t->names, &e) < 0) {
+				triage_give_up(t, e.msg);
+				triage_next(t);
+				return true;
+			}
+		}
+		return queue_step(t);
+	case STAGE_SHRINK:
+		return triage_shrink_step(t);
+	case STAGE_END:
+		break;
+	}
+	return false;
+}
+
+static void on_idle(void *arg)
+{
+	struct triage *t = arg;
+
+	if (t->stopping || clock_mono_us() >= t->end_us)
+		t->stage = STAGE_END;
+	while (t->stage < STAGE_END) {
+		if (wanted(t) && stage_step(t))
+			return; /* something is under way and calls triage_next() */
+		t->stage++;
+		t->listed = false;
+	}
+	finish(t);
+}
+
+int triage_start(const struct triage_env *env, const struct triage_spec *spec, struct triage **ret,
+		 struct err *e)
+{
+	struct triage *t = sys_calloc(1, sizeof(*t));
+	uint64_t now = clock_mono_us();
+	int r;
+
+	if (!t)
+		return err_sys(e, "allocate the triage of '%s'", spec->target->name);
+	t->env = env;
+	t->spec = *spec;
+	snprintf(t->work, sizeof(t->work), "%s", spec->work);
+	t->end_us = now + spec->budget_us;
+	r = loop_add_timer(env->trial.exec.loop, now, on_idle, t, &t->idle, e);
+	if (r < 0) {
+		free(t);
+		return r;
+	}
+	*ret = t;
+	return 0;
+}
+
+void triage_stop(struct triage *t)
+{
+	t->stopping = true;
+	if (t->trial)
+		trial_stop(t->trial);
+}
+
+void triage_hint_fill(struct triage_hint *h, const char *artifact, const struct crash_report *r)
+{
+	*h = (struct triage_hint){.n_state = r->n_state, .kind = r->kind};
+	snprintf(h->artifact, sizeof(h->artifact), "%s", artifact);
+	memcpy(h->type, r->type, sizeof(h->type));
+	memcpy(h->state, r->state, sizeof(h->state));
+	memcpy(h->signature, r->signature, sizeof(h->signature));
+	memcpy(h->raw_key, r->raw_key, sizeof(h->raw_key));
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_SCHEDULE_TRIAGE_H
+#define RUNNER_SCHEDULE_TRIAGE_H
+
+#include "runner/schedule/books.h"
+#include "runner/schedule/trial.h"
+
+/* From artifacts to crashes, for one target, one cell at a time:
+ *
+ *   check    open crashes of the target are replayed on this build: fixed ones become
+ *            fixed, by the rule of runner/crash/odds.h
+ *   queue    every artifact in triage/<target>/ is reproduced, signed, and counted for
+ *            its crash in the ledger; only then it leaves the queue
+ *   shrink   reproducers of new crashes are made smaller
+ *
+ * A crash that a target's cheap key already names is counted without being run again
+ * with names. What is not done in time stays queued for the next run. */
+
+struct triage_env {
+	struct trial_env trial;
+	struct books *books;
+	struct state *state;
+	const char *run;    /* the run's id */
+	const char *commit; /* NULL: unknown */
+};
+
+/* What the fuzzing cell itself printed when it wrote an artifact. */
+struct triage_hint {
+	char artifact[64]; /* "<kind>-<sha1>" */
+	char type[192];
+	char state[CRASH_STATE_MAX][256];
+	size_t n_state;
+	char signature[CRASH_KEY_HEX], raw_key[CRASH_KEY_HEX];
+	enum crash_kind kind;
+};
+
+enum {
+	TRIAGE_CHECK = 1,
+	TRIAGE_QUEUE = 2,
+	TRIAGE_SHRINK = 4,
+};
+
+struct triage_sum {
+	uint64_t artifacts; /* taken from the queue */
+	uint64_t found;	    /* crashes that were not in the ledger */
+	uint64_t regressed, fixed, shrunk;
+	uint64_t flaky;		  /* of the artifacts: not or hardly reproducible */
+	uint64_t left;		  /* still queued */
+	uint64_t trials;	  /* cells */
+	char last[CRASH_KEY_HEX]; /* the last artifact's crash */
+	char note[200];		  /* what went wrong, "" when nothing did */
+};
+typedef void triage_done_fn(void *arg, const struct triage_sum *sum);
+
+struct triage_spec {
+	const struct target *target;
+	const struct target_config *cfg;
+	size_t index;	 /* exec_spec.index */
+	unsigned stages; /* TRIAGE_CHECK | ... */
+	uint64_t budget_us;
+	const char *work; /* a directory of ours, for candidates; copied */
+	const struct triage_hint *hints;
+	size_t n_hints;
+	/* TRIAGE_SHRINK: this crash alone; NULL: those that have no smaller input yet. */
+	const char *signature;
+	triage_done_fn *done;
+	void *arg;
+};
+
+struct triage;
+
+/* done comes from the loop, once; all of the spec and env must live until then. */
+MUST_CHECK int triage_start(const struct triage_env *env, const struct triage_spec *spec,
+			    struct triage **ret, struct err *e);
+void triage_stop(struct triage *t); /* at once; done comes all the same */
+
+/* Fills a hint from what a fuzzing cell printed. */
+void triage_hint_fill(struct triage_hint *h, const char *artifact, const struct crash_report *r);
+
+#endif

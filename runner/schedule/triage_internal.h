@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_SCHEDULE_TRIAGE_INTERNAL_H
+#define RUNNER_SCHEDULE_TRIAGE_INTERNAL_H
+
+#include "runner/crash/shrink.h"
+#include "runner/schedule/triage.h"
+
+/* Between triage.c (stages, the queue), triage_note.c (into the ledger),
+ * triage_check.c and triage_shrink.c. */
+
+/* An artifact in work. */
+struct finding {
+	char name[64];	 /* in triage/<target>; "" for a reproducer that is checked */
+	char path[4096]; /* of the input, on the host */
+	uint64_t tries, hits;
+	bool cheap_done;
+	char raw_key[CRASH_KEY_HEX];
+	struct crash_report report; /* of the first hit */
+	char *output;		    /* of the first hit */
+	size_t n_output;
+};
+void finding_done(struct finding *f);
+
+enum triage_stage { STAGE_CHECK, STAGE_QUEUE, STAGE_SHRINK, STAGE_END };
+
+struct triage {
+	const struct triage_env *env;
+	struct triage_spec spec;
+	char work[4000]; /* spec.work */
+	struct triage_sum sum;
+	enum triage_stage stage;
+	struct trial *trial; /* NULL between cells */
+	struct source *idle; /* the next step, from the loop */
+	uint64_t end_us;
+	bool stopping;
+
+	struct strv names; /* of the stage: artifacts, or signatures */
+	size_t at;
+	bool listed;
+	struct finding f;
+
+	struct {
+		unsigned need, passed; /* of the input in work */
+		bool minimized;	       /* the minimised one is in work */
+	} check;
+
+	struct {
+		struct shrink s;
+		bool open; /* s was initialised */
+		char signature[LEDGER_SIGNATURE_MAX + 1];
+		char raw[16][CRASH_KEY_HEX]; /* cheap keys that are known not to be it */
+		size_t n_raw;
+		uint64_t end_us;
+		bool named; /* the trial in work is symbolized */
+	} shrink;
+};
+
+/* Goes on, from the loop. */
+void triage_next(struct triage *t);
+/* Something of ours failed: it is noted, the stage is given up. */
+void triage_give_up(struct triage *t, const char *why);
+
+/* Runs path once; done gets t. */
+MUST_CHECK int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn *done,
+			  struct err *e);
+
+/* Reproduces t->f.path, then triage_note(). */
+MUST_CHECK int triage_measure(struct triage *t, struct err *e);
+
+/* t->f is complete: into the vault, the ledger, and out of the queue; then
+ * triage_next(). */
+void triage_note(struct triage *t);
+/* The same for a crash that is known by its cheap key: counted only. */
+void triage_count(struct triage *t, const struct known_crash *c, const char *raw_key);
+
+/* One step of the stage; false: it is over. */
+bool triage_check_step(struct triage *t);
+bool triage_shrink_step(struct triage *t);
+void triage_shrink_done(struct triage *t);
+
+/* Reads the signature's reproducer's path below the state directory. */
+bool triage_path(const struct triage *t, const char *relative, char out[4096]);
+
+#endif

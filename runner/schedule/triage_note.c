@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A finding into the vault and the ledger, and out of the queue: in this order. */
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/sys.h"
+#include "runner/crash/odds.h"
+#include "runner/crash/vault.h"
+#include "runner/schedule/task.h"
+#include "runner/schedule/triage_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* NULL: a reproducer that was only run again. */
+static const char *artifact_path(const struct triage *t, char out[400])
+{
+	if (!*t->f.name)
+		return NULL;
+	snprintf(out, 400, "logs/%s/crashes/%s/%s", t->env->run, t->spec.target->name, t->f.name);
+	return out;
+}
+
+/* --- out of the queue ----------------------------------------------------- */
+
+static void leave_queue(struct triage *t)
+{
+	char path[400];
+
+	if (!*t->f.name)
+		return;
+	snprintf(path, sizeof(path), "triage/%s/%s", t->spec.target->name, t->f.name);
+	if (sys_unlinkat(t->env->state->dirfd, path, 0) < 0 && errno != ENOENT)
+		triage_give_up(t, "an artifact could not be taken out of the queue");
+	else
+		t->sum.artifacts++;
+}
+
+static void on_saved(void *arg, const char *failed)
+{
+	struct triage *t = arg;
+
+	if (failed)
+		triage_give_up(t, failed);
+	else
+		leave_queue(t);
+	triage_next(t);
+}
+
+static void save(struct triage *t)
+{
+	struct err e;
+
+	if (books_save(t->env->books, on_saved, t, &e) < 0)
+		on_saved(t, e.msg);
+}
+
+/* --- into the ledger ------------------------------------------------------ */
+
+static struct crash_sighting sighting(const struct triage *t, const char *signature)
+{
+	return (struct crash_sighting){
+	    .signature = signature,
+	    .target = t->spec.target->name,
+	    .run = t->env->run,
+	    .commit = t->env->commit,
+	    .time = clock_real_us() / USEC_PER_SEC,
+	};
+}
+
+static void note_news(struct triage *t, const struct ledger_noted *n)
+{
+	t->sum.found += n->is_new;
+	t->sum.regressed +=
+	    !n->is_new && n->before == LEDGER_FIXED && n->crash->state == LEDGER_REGRESSED;
+	snprintf(t->sum.last, sizeof(t->sum.last), "%.16s", n->crash->signature);
+}
+
+void triage_count(struct triage *t, const struct known_crash *c, const char *raw_key)
+{
+	struct crash_sighting s = sighting(t, c->signature);
+	struct ledger_noted n;
+	char path[400];
+	struct err e;
+
+	s.raw_key = raw_key;
+	s.artifact = artifact_path(t, path);
+	if (ledger_note(books_ledger(t->env->books), &s, &n, &e) < 0) {
+		triage_give_up(t, e.msg);
+		triage_next(t);
+		return;
+	}
+	note_news(t, &n);
+	save(t);
+}
+
+/* The same bug under two signatures shows in two equal lines of the three. */
+static const char *likely_same(const struct triage *t, const struct crash_report *r)
+{
+	const struct ledger *l = books_ledger(t->env->books);
+
+	if (r->n_state < 2)
+		return NULL;
+	for (size_t i = 0; i < ledger_count(l); i++) {
+		const struct known_crash *c = ledger_at(l, i);
+		size_t same = 0;
+
+		for (size_t k = 0; k < c->crash_state.n && k < r->n_state; k++)
+			same += strcmp(c->crash_state.v[k], r->state[k]) == 0;
+		if (same >= 2 && !*c->merged_into && strcmp(c->signature, r->signature) != 0)
+			return c->signature;
+	}
+	return NULL;
+}
+
+static void ledger_take(struct triage *t, bool better, uint64_t bytes)
+{
+	struct finding *f = &t->f;
+	const struct crash_report *r = &f->report;
+	const char *state[CRASH_STATE_MAX], *frames[LEDGER_FRAMES];
+	char artifact[400], crash_file[VAULT_PATH];
+	struct crash_sighting s = sighting(t, r->signature);
+	struct ledger_noted n;
+	struct err e;
+	int rc = 0;
+
+	for (size_t i = 0; i < r->n_state; i++)
+		state[i] = r->state[i];
+	for (s.n_frames = 0; s.n_frames < r->n_frames && s.n_frames < LEDGER_FRAMES; s.n_frames++)
+		frames[s.n_frames] = r->frames[s.n_frames].function;
+	s.raw_key = f->raw_key;
+	s.artifact = artifact_path(t, artifact);
+	s.crash_type = r->type;
+	s.kind = crash_kind_name(r->kind);
+	s.access = crash_access_name(r->access);
+	s.access_size = r->access_size;
+	s.signal = r->signal;
+	s.top_frame = r->top_frame;
+	s.severity = crash_severity_name(r->severity);
+	s.security = r->security;
+	s.unsymbolized = r->unsymbolized;
+	s.crash_state = state;
+	s.n_crash_state = r->n_state;
+	s.frames = frames;
+	s.similar = likely_same(t, r);
+	if (better) {
+		rc = vault_path(slice_of(r->signature), VAULT_INPUT, crash_file, &e);
+		s.crash_file = crash_file;
+		s.input_bytes = bytes;
+		s.tries = f->tries;
+		s.hits = f->hits;
+	}
+	if (rc == 0)
+		rc = ledger_note(books_ledger(t->env->books), &s, &n, &e);
+	if (rc < 0) {
+		triage_give_up(t, e.msg);
+		triage_next(t);
+		return;
+	}
+	note_news(t, &n);
+	t->sum.flaky += odds_reproduce(f->tries, f->hits) != ODDS_REPRODUCES;
+	save(t);
+}
+
+/* --- into the vault ------------------------------------------------------- */
+
+static json_t *strings(const struct strv *v)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; a && i < v->n; i++)
+		(void)!json_array_append_new(a, json_string(v->v[i]));
+	return a;
+}
+
+static json_t *meta_json(const struct triage *t)
+{
+	const struct finding *f = &t->f;
+	const struct target *g = t->spec.target;
+
+	return json_pack(
+	    "{s:i, s:s, s:s, s:s, s:s, s:s, s:s?, s:I, s:s, s:I, s:I, s:I, s:I, s:o, s:o}", "v", 1,
+	    "signature", f->report.signature, "target", g->name, "artifact", f->name, "binary",
+	    g->binary, "run", t->env->run, "commit", t->env->commit, "time",
+	    (json_int_t)(clock_real_us() / USEC_PER_SEC), "crash_type", f->report.type, "tries",
+	    (json_int_t)f->tries, "hits", (json_int_t)f->hits, "rss_limit_mib",
+	    (json_int_t)(t->spec.cfg->rss_limit >> 20), "timeout_s",
+	    (json_int_t)(t->spec.cfg->input_timeout_us / USEC_PER_SEC), "flags",
+	    strings(&t->spec.cfg->flags), "env", strings(&t->spec.cfg->env));
+}
+
+static const char no_report[] =
+    "The failure did not come back when its input was run again; the target's log of that run has "
+    "what it printed.\n";
+
+static int fill_vault(void *arg, struct buf *out, struct err *e)
+{
+	const struct triage *t = arg;
+	const struct finding *f = &t->f;
+	_autofree_ char *input = NULL, *meta = NULL;
+	_autojson_ json_t *j = meta_json(t);
+	struct vault_item item = {.signature = slice_of(f->report.signature)};
+	size_t n;
+	int r = j ? json_print(j, 2, &meta, e) : err_set(e, ENOMEM, "build JSON");
+
+	if (r == 0)
+		r = fs_read(AT_FDCWD, f->path, VAULT_BYTES_MAX, &input, &n, e);
+	if (r < 0)
+		return r;
+	item.file[VAULT_INPUT] = (struct slice){input, n};
+	item.file[VAULT_REPORT] =
+	    f->output ? (struct slice){f->output, f->n_output} : slice_of(no_report);
+	item.file[VAULT_META] = slice_of(meta);
+	r = vault_save(t->env->state->dirfd, &item, e);
+	if (r == 0)
+		r = buf_addf(out, e, "%zu", n);
+	return r;
+}
+
+static void on_vaulted(void *arg, struct slice result, const char *failed)
+{
+	struct triage *t = arg;
+
+	if (failed) {
+		triage_give_up(t, failed);
+		triage_next(t);
+		return;
+	}
+	ledger_take(t, true, strtoull(result.p, NULL, 10));
+}
+
+static uint64_t input_size(const struct finding *f)
+{
+	struct stat st;
+
+	return stat(f->path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+void triage_note(struct triage *t)
+{
+	struct finding *f = &t->f;
+	const struct known_crash *c = ledger_find(books_ledger(t->env->books), f->report.signature);
+	struct task *task;
+	struct err e;
+
+	if (c && !ledger_is_better(c, f->tries, f->hits, input_size(f))) {
+		ledger_take(t, false, 0);
+		return;
+	}
+	if (task_start(t->env->trial.exec.loop, fill_vault, t, on_vaulted, t, &task, &e) < 0)
+		on_vaulted(t, SLICE(""), e.msg);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the reproducers of new crashes smaller; what is accepted fails in the same
+ * way, by the cheap key or, where that is new, by the signature. */
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/crash/vault.h"
+#include "runner/schedule/task.h"
+#include "runner/schedule/triage_internal.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Larger inputs would take more tries than any budget has. */
+enum { INPUT_MAX = 4 << 20, TRIES_MAX = 100000 };
+
+static bool wanted(const struct triage *t, const struct known_crash *c)
+{
+	if (!*c->crash_file || strcmp(c->fuzzer, t->spec.target->name) != 0 || *c->merged_into)
+		return false;
+	if (t->spec.signature)
+		return strcmp(c->signature, t->spec.signature) == 0;
+	return ledger_state_open(c->state) && c->state != LEDGER_FLAKY && !*c->minimized &&
+	       strcmp(c->last_seen.run, t->env->run) == 0;
+}
+
+static int list(struct triage *t, struct err *e)
+{
+	const struct ledger *l = books_ledger(t->env->books);
+	int r = 0;
+
+	strv_done(&t->names);
+	t->at = 0;
+	t->listed = true;
+	for (size_t i = 0; r == 0 && i < ledger_count(l); i++)
+		if (wanted(t, ledger_at(l, i)))
+			r = strv_add(&t->names, ledger_at(l, i)->signature, e);
+	return r;
+}
+
+void triage_shrink_done(struct triage *t)
+{
+	if (t->shrink.open)
+		shrink_done(&t->shrink.s);
+	t->shrink.open = false;
+}
+
+static bool is_the_crash(const struct triage *t, const struct known_crash *c)
+{
+	return c && strcmp(c->signature, t->shrink.signature) == 0;
+}
+
+/* Everybody may read it: the cell's user does. */
+static int write_candidate(struct triage *t, struct slice bytes, struct err *e)
+{
+	int fd = sys_openat(AT_FDCWD, t->f.path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644);
+	int r = 0;
+
+	if (fd < 0)
+		return err_sys(e, "create '%s'", t->f.path);
+	if (fchmod(fd, 0644) < 0 || sys_write_all(fd, bytes.p, bytes.n) < 0)
+		r = err_sys(e, "write '%s'", t->f.path);
+	close(fd);
+	return r;
+}
+
+static void on_saved(void *arg, const char *failed)
+{
+	struct triage *t = arg;
+
+	if (failed)
+		triage_give_up(t, failed);
+	triage_next(t);
+}
+
+static void on_vaulted(void *arg, struct slice result, const char *failed)
+{
+	struct triage *t = arg;
+	char path[VAULT_PATH];
+	struct slice best = shrink_best(&t->shrink.s);
+	struct err e;
+
+	(void)result;
+	if (failed || vault_path(slice_of(t->shrink.signature), VAULT_MINIMIZED, path, &e) < 0 ||
+	    ledger_minimized(books_ledger(t->env->books), t->shrink.signature, path, best.n, &e) <
+		0 ||
+	    books_save(t->env->books, on_saved, t, &e) < 0) {
+		on_saved(t, failed ? failed : e.msg);
+		return;
+	}
+	t->sum.shrunk++;
+}
+
+static int fill_vault(void *arg, struct buf *out, struct err *e)
+{
+	const struct triage *t = arg;
+	struct vault_item item = {.signature = slice_of(t->shrink.signature)};
+
+	(void)out;
+	item.file[VAULT_MINIMIZED] = shrink_best(&t->shrink.s);
+	return vault_save(t->env->state->dirfd, &item, e);
+}
+
+static void finish_one(struct triage *t)
+{
+	struct task *task;
+	struct err e;
+
+	t->at++;
+	(void)unlink(t->f.path); /* allow: of the work directory, which goes anyway */
+	if (t->shrink.s.accepted == 0)
+		triage_next(t); /* it is as small as it gets: the original serves */
+	else if (task_start(t->env->trial.exec.loop, fill_vault, t, on_vaulted, t, &task, &e) < 0)
+		on_saved(t, e.msg);
+}
+
+static void propose(struct triage *t);
+
+static void answer(struct triage *t, bool accepted)
+{
+	t->shrink.named = false;
+	shrink_tell(&t->shrink.s, accepted);
+	propose(t);
+}
+
+static bool known_other(const struct triage *t, const char *raw_key)
+{
+	for (size_t i = 0; i < t->shrink.n_raw; i++)
+		if (strcmp(t->shrink.raw[i], raw_key) == 0)
+			return true;
+	return false;
+}
+
+static void remember_other(struct triage *t, const char *raw_key)
+{
+	size_t max = sizeof(t->shrink.raw) / sizeof(t->shrink.raw[0]);
+
+	if (*raw_key && t->shrink.n_raw < max)
+		memcpy(t->shrink.raw[t->shrink.n_raw++], raw_key, CRASH_KEY_HEX);
+}
+
+static void on_try(void *arg, struct trial_end *end);
+
+static void try_candidate(struct triage *t)
+{
+	struct err e;
+
+	if (triage_try(t, t->f.path, t->shrink.named, on_try, &e) < 0) {
+		triage_give_up(t, e.msg);
+		triage_next(t);
+	}
+}
+
+static void on_try(void *arg, struct trial_end *end)
+{
+	struct triage *t = arg;
+	const struct ledger *l = books_ledger(t->env->books);
+	const char *raw = end->failed ? end->report->raw_key : "";
+
+	t->trial = NULL;
+	if (*end->unusable) { /* what was reached so far is kept */
+		finish_one(t);
+		return;
+	}
+	if (!end->failed) {
+		answer(t, false);
+	} else if (is_the_crash(t, ledger_find_raw(l, t->spec.target->name, raw)) ||
+		   is_the_crash(t, ledger_find(l, end->report->signature))) {
+		answer(t, true);
+	} else if (t->shrink.named || known_other(t, raw)) {
+		answer(t, false);
+	} else {
+		/* With names it may be the same after all. */
+		memcpy(t->f.raw_key, raw, sizeof(t->f.raw_key));
+		remember_other(t, raw);
+		t->shrink.named = true;
+		try_candidate(t);
+	}
+}
+
+static void propose(struct triage *t)
+{
+	uint64_t now = clock_mono_us();
+	struct slice candidate;
+	struct err e;
+
+	if (t->stopping || now >= t->end_us || now >= t->shrink.end_us ||
+	    !shrink_next(&t->shrink.s, &candidate)) {
+		finish_one(t);
+		return;
+	}
+	if (write_candidate(t, candidate, &e) < 0) {
+		triage_give_up(t, e.msg);
+		triage_next(t);
+		return;
+	}
+	try_candidate(t);
+}
+
+static int begin(struct triage *t, const struct known_crash *c, struct err *e)
+{
+	char *input = NULL;
+	size_t n;
+	int r = fs_read(t->env->state->dirfd, c->crash_file, INPUT_MAX, &input, &n, e);
+
+	triage_shrink_done(t);
+	snprintf(t->shrink.signature, sizeof(t->shrink.signature), "%s", c->signature);
+	if (r == 0)
+		r = shrink_init(&t->shrink.s, (struct slice){input, n}, TRIES_MAX, e);
+	t->shrink.open = r == 0;
+	free(input);
+	finding_done(&t->f);
+	snprintf(t->f.path, sizeof(t->f.path), "%s/candidate", t->work);
+	t->shrink.n_raw = 0;
+	t->shrink.named = false;
+	t->shrink.end_us = clock_mono_us() + t->spec.cfg->minimize_us;
+	return r;
+}
+
+bool triage_shrink_step(struct triage *t)
+{
+	struct err e;
+
+	if (t->spec.cfg->minimize_us == 0)
+		return false;
+	if (!t->listed && list(t, &e) < 0) {
+		triage_give_up(t, e.msg);
+		triage_next(t);
+		return true;
+	}
+	while (t->at < t->names.n) {
+		const struct known_crash *c =
+		    ledger_record(books_ledger(t->env->books), t->names.v[t->at]);
+
+		if (c && begin(t, c, &e) == 0) {
+			propose(t);
+			return true;
+		}
+		t->at++; /* too large, or its file is gone */
+	}
+	return false;
+}

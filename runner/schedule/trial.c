@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/schedule/trial.h"
+
+#include "base/clock.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_INPUT "/seeds/input"
+
+/* Starting, symbolizing and writing a report, beside what the input may take. */
+#define AROUND_US (60 * USEC_PER_SEC)
+
+struct trial {
+	struct trial_spec spec;
+	struct exec *exec;
+	struct crash_parser *parser;
+	struct crash_report report;
+};
+
+static void on_output(void *arg, struct slice bytes)
+{
+	struct trial *t = arg;
+
+	crash_parser_feed(t->parser, bytes);
+}
+
+static const char *signal_name(int signo, char buf[32])
+{
+	const char *abbrev = sigabbrev_np(signo);
+
+	if (abbrev)
+		snprintf(buf, 32, "SIG%s", abbrev);
+	else
+		snprintf(buf, 32, "signal %d", signo);
+	return buf;
+}
+
+/* What no text of the target's can say better; true when it was that. */
+static bool own_report(struct trial *t, const struct exec_end *end)
+{
+	const char *target = t->spec.target->name;
+	char detail[32];
+	bool engines_oom = end->engine->fault == ENGINE_FAULT_OOM;
+
+	if (end->late)
+		crash_report_own(CRASH_OWN_TIME, NULL, target, &t->report);
+	else if (end->failure == FAILURE_OOM_KILL || (end->failure == FAILURE_OOM && !engines_oom))
+		crash_report_own(CRASH_OWN_MEMORY, NULL, target, &t->report);
+	else if (end->failure == FAILURE_PIDS)
+		crash_report_own(CRASH_OWN_PIDS, NULL, target, &t->report);
+	else if (t->report.found)
+		return false;
+	else if (*end->refused)
+		crash_report_own(CRASH_OWN_SECCOMP, end->refused, target, &t->report);
+	else if (end->signo)
+		crash_report_own(CRASH_OWN_SIGNAL, signal_name(end->signo, detail), target,
+				 &t->report);
+	else {
+		snprintf(detail, sizeof(detail), "status %d", end->code);
+		crash_report_own(CRASH_OWN_EXIT, detail, target, &t->report);
+	}
+	return true;
+}
+
+static bool has_failed(const struct exec_end *end)
+{
+	return end->code != 0 || end->signo != 0 || end->late || *end->refused ||
+	       end->failure != FAILURE_NONE;
+}
+
+/* Whether it got as far as running the input. */
+static const char *unusable(const struct exec_end *end)
+{
+	if (end->stopped)
+		return "stopped";
+	if (!end->started)
+		return end->why;
+	if (!end->engine->replaying && end->engine->fault != ENGINE_FAULT_CRASH && !end->late &&
+	    end->failure == FAILURE_NONE)
+		return "the target ended before it ran the input";
+	return "";
+}
+
+static void trial_free(struct trial *t)
+{
+	crash_parser_free(t->parser);
+	crash_report_done(&t->report);
+	free(t);
+}
+
+static void on_done(void *arg, const struct exec_end *end)
+{
+	struct trial *t = arg;
+	struct trial_end te = {.unusable = unusable(end),
+			       .output = end->output,
+			       .cpu_us = end->cpu_us,
+			       .wall_us = end->wall_us};
+	struct err e;
+
+	t->exec = NULL;
+	if (!*te.unusable && crash_parser_finish(t->parser, &t->report, &e) < 0)
+		te.unusable = e.msg;
+	if (!*te.unusable && has_failed(end)) {
+		te.failed = true;
+		if (own_report(t, end))
+			t->report.found = true;
+		te.report = &t->report;
+	}
+	t->spec.done(t->spec.arg, &te);
+	trial_free(t);
+}
+
+static int command(struct setup *s, const struct trial_env *env, const struct trial_spec *spec,
+		   struct err *e)
+{
+	static const char *const inputs[] = {FILE_INPUT, NULL};
+	struct engine_replay r = {
+	    .binary = s->binary,
+	    .inputs = inputs,
+	    .input_timeout_s = (spec->cfg->input_timeout_us + USEC_PER_SEC - 1) / USEC_PER_SEC,
+	    .rss_limit_mib = spec->cfg->rss_limit >> 20,
+	    .symbolizer = spec->symbolize ? env->symbolizer : NULL,
+	    .flags = (const char *const *)s->flags.v,
+	    .env = (const char *const *)s->env.v,
+	};
+
+	return spec->target->engine->replay(&r, &s->cmd, e);
+}
+
+static int launch(struct trial *t, const struct trial_env *env, struct err *e)
+{
+	const struct trial_spec *spec = &t->spec;
+	struct setup s;
+	int r = setup_init(&s, spec->target, spec->cfg, e);
+
+	if (r == 0)
+		r = setup_mount(&s, FILE_INPUT, false, e, "%s", spec->input);
+	if (r == 0)
+		r = command(&s, env, spec, e);
+	if (r == 0) {
+		struct exec_spec x = {
+		    .setup = &s,
+		    .index = spec->index,
+		    .extra_memory = spec->symbolize ? spec->cfg->symbolizer_memory : 0,
+		    .deadline_us = 2 * spec->cfg->input_timeout_us + AROUND_US,
+		    .output = on_output,
+		    .done = on_done,
+		    .arg = t,
+		};
+		r = exec_start(&env->exec, &x, &t->exec, e);
+	}
+	setup_done(&s);
+	return r;
+}
+
+/* A file that the cell's user cannot read would look like a failing target. */
+static int check_input(const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return err_sys(e, "look at '%s'", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, EINVAL, "'%s' is no regular file", path);
+	if (!(st.st_mode & S_IROTH))
+		return err_set(e, EACCES, "'%s' is not readable for everybody", path);
+	return 0;
+}
+
+int trial_start(const struct trial_env *env, const struct trial_spec *spec, struct trial **ret,
+		struct err *e)
+{
+	struct crash_options o = {.target = spec->target->name, .asserts_are_security = false};
+	struct trial *t = sys_calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return err_sys(e, "allocate a trial");
+	t->spec = *spec;
+	r = check_input(spec->input, e);
+	if (r == 0)
+		r = crash_parser_new(&o, &t->parser, e);
+	if (r == 0)
+		r = launch(t, env, e);
+	if (r < 0) {
+		trial_free(t);
+		return r;
+	}
+	*ret = t;
+	return 0;
+}
+
+void trial_stop(struct trial *t)
+{
+	if (t->exec)
+		exec_stop(t->exec);
+}
+
+char *trial_find_symbolizer(const char *rootfs)
+{
+	enum { NEWEST = 40, OLDEST = 11 };
+	char *path = sys_asprintf("%s/usr/bin/llvm-symbolizer", rootfs ? rootfs : "");
+
+	for (int v = NEWEST; path && access(path, X_OK) < 0 && v >= OLDEST; v--) {
+		free(path);
+		path = sys_asprintf("%s/usr/bin/llvm-symbolizer-%d", rootfs ? rootfs : "", v);
+	}
+	if (path && access(path, X_OK) < 0) {
+		free(path);
+		path = sys_asprintf("%s/usr/bin/addr2line", rootfs ? rootfs : "");
+	}
+	if (path && access(path, X_OK) < 0) {
+		free(path);
+		return NULL;
+	}
+	if (path && rootfs) /* as a cell sees it */
+		memmove(path, path + strlen(rootfs), strlen(path) - strlen(rootfs) + 1);
+	return path;
+}

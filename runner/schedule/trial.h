@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_SCHEDULE_TRIAL_H
+#define RUNNER_SCHEDULE_TRIAL_H
+
+#include "runner/crash/report.h"
+#include "runner/schedule/exec.h"
+
+/* One input, run once in a cell of its own: did it fail, and of what?  Finding out
+ * whether a failure reproduces, making its input smaller and replaying a corpus are
+ * made of these. */
+
+struct trial_env {
+	struct exec_env exec;
+	const char *symbolizer; /* its path in a cell; NULL: there is none */
+};
+
+struct trial_end {
+	/* Why nothing can be said of the input: the cell or the target did not start,
+	 * or it was stopped.  "" when something can. */
+	const char *unusable;
+	bool failed;
+	struct crash_report *report; /* when failed; may be taken: set to NULL */
+	struct slice output;	     /* bounded (EXEC_KEPT_MAX) */
+	uint64_t cpu_us, wall_us;
+};
+typedef void trial_done_fn(void *arg, struct trial_end *end);
+
+struct trial_spec {
+	const struct target *target;
+	const struct target_config *cfg;
+	size_t index;	   /* exec_spec.index */
+	const char *input; /* host path of a file that everybody may read */
+	bool symbolize;	   /* with names, and memory of their own for them */
+	trial_done_fn *done;
+	void *arg;
+};
+
+struct trial;
+
+/* From the loop; done comes from there, once, and may start the next.  The spec's
+ * target and cfg must live until then. */
+MUST_CHECK int trial_start(const struct trial_env *env, const struct trial_spec *spec,
+			   struct trial **ret, struct err *e);
+void trial_stop(struct trial *t); /* at once; done comes all the same */
+
+/* The newest llvm-symbolizer (else addr2line) that a cell with this root has, free()
+ * it; NULL: none.  rootfs NULL: the host's. */
+char *trial_find_symbolizer(const char *rootfs);
+
+#endif

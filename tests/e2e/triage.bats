@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+# From artifacts to crashes: each is told once, with a name, a size and how sure.
+load lib
+setup() {
+	PLANTED=$TARGETS
+	e2e_setup
+}
+teardown() { e2e_teardown; }
+
+# ledger FILTER: a question to known_crashes.json.
+ledger() {
+	jq -r "$1" "$STATE/known_crashes.json"
+}
+
+# The test machine under QEMU has no symbolizer: crashes go by offsets there.
+named() {
+	! command -v llvm-symbolizer >/dev/null || "$@"
+}
+
+# queue TEXT...: inputs of twenty_fuzzer as if a fuzzer had written them.
+queue() {
+	local dir=$STATE/triage/twenty_fuzzer text sum
+	mkdir -p "$dir"
+	for text in "$@"; do
+		sum=$(printf '%s' "$text" | sha1sum)
+		printf '%s' "$text" >"$dir/crash-${sum%% *}"
+	done
+}
+
+queued() {
+	find "$STATE/triage" -type f 2>/dev/null | wc -l
+}
+
+@test "a crash is reproduced, named, made smaller, and known the next time" {
+	config '"max_crashes": 2'
+	fuzz crash_fuzzer 60 --fail-on-crash
+	[ "$status" -eq 1 ]
+	[ "$(value crashes_new)" -eq 1 ]
+	[ "$(queued)" -eq 0 ]
+	[ "$(ledger length)" -eq 1 ]
+	sig=$(ledger 'keys[0]')
+	[[ $sig =~ ^[0-9a-f]{16}$ ]]
+	[ "$(ledger '.[] | .state + " " + .fuzzer')" = 'new crash_fuzzer' ]
+	[[ $(ledger '.[].crash_type') == *Heap-buffer-overflow* ]]
+	[ "$(ledger '.[].reproduction | .hits == .tries and .hits >= 3')" = true ]
+	named grep -q 'in LLVMFuzzerTestOneInput.*crash_fuzzer.c' "$STATE/crashes/$sig/report.txt"
+	[ "$(head -c 2 "$STATE/crashes/$sig/minimized" || cat "$STATE/crashes/$sig/input")" = FZ ]
+	# All that is left of it is what the crash needs.
+	[ ! -e "$STATE/crashes/$sig/minimized" ] || [ "$(stat -c %s "$STATE/crashes/$sig/minimized")" -eq 2 ]
+	[[ $output == *"$sig"* ]]
+
+	fuzz crash_fuzzer 60 --fail-on-crash
+	[ "$status" -eq 0 ]
+	[ "$(value crashes_new)" -eq 0 ]
+	[ "$(ledger '[length, .[].state] | join(" ")')" = '1 known' ]
+	[ "$(ledger '.[].count >= 4')" = true ]
+}
+
+@test "a hundred artifacts of twenty bugs are twenty crashes" {
+	local i l
+	for l in A B C D E F G H I J K L M N O P Q R S T; do
+		for i in 1 22 333 4444 55555; do
+			queue "BUG$l and $i"
+		done
+	done
+	fuzz twenty_fuzzer 2
+	[ "$(queued)" -eq 0 ]
+	[ "$(ledger length)" -eq 20 ]
+	[ "$(ledger '[.[].count] | add >= 100')" = true ]
+	named [ "$(ledger '[.[].top_frame] | unique | length')" -eq 20 ]
+	[ "$(value fuzzed)" = true ]
+}
+
+@test "kill -9 in the middle of triage: the next run ends it, and loses nothing" {
+	local i l
+	for l in A E I M Q; do
+		for i in 1 22 333 4444; do
+			queue "BUG$l and $i"
+		done
+	done
+	for i in 3 7 12; do
+		fuzz_background twenty_fuzzer 2
+		wait_until 120 queue_below $((20 - i))
+		kill -9 "$PID"
+		wait "$PID" 2>/dev/null || true
+	done
+	fuzz twenty_fuzzer 2
+	[ "$(queued)" -eq 0 ]
+	# Each of the five once, beside what the fuzzing itself may have found.
+	[ "$(ledger '[.[] | select(.count >= 3)] | length')" -ge 5 ]
+	named [ "$(ledger 'length == ([.[].top_frame] | unique | length)')" = true ]
+	[ "$(ledger '[.[].count] | add >= 20')" = true ]
+	for i in $(ledger 'keys[]'); do
+		[ -s "$STATE/crashes/$i/input" ]
+	done
+}
+
+queue_below() {
+	[ "$(queued)" -le "$1" ]
+}
+
+@test "a known leak does not stop the fuzzing" {
+	fuzz leak_fuzzer 12
+	[ "$(value reason)" = time-limit ]
+	[ "$(failures leak)" -eq 1 ]
+	[ "$(ledger '.[].kind')" = lsan ]
+	fuzz leak_fuzzer 6
+	[ "$(value failures_total)" -eq 0 ]
+}
+
+@test "a fixed crash is said to be fixed, and comes back as regressed" {
+	mkdir "$WORK/out"
+	cp "$TARGETS/crash_fuzzer" "$WORK/out/t_fuzzer"
+	config '"max_crashes": 1'
+	TARGETS=$WORK/out
+	fuzz t_fuzzer 60 --commit aaa
+	[ "$(ledger '.[].state')" = new ]
+	# On the same commit there is nothing to check; on the next one it still fails.
+	fuzz t_fuzzer 2 --commit bbb
+	[[ $(ledger '.[].state') == known ]]
+	cp "$PLANTED/healthy_fuzzer" "$WORK/out/t_fuzzer"
+	fuzz t_fuzzer 2 --commit ccc
+	[ "$(ledger '.[].state')" = fixed ]
+	[ "$(value crashes_fixed)" -eq 1 ]
+	[ "$(find "$STATE/regressions/t_fuzzer" -type f | wc -l)" -ge 1 ]
+	cp "$PLANTED/crash_fuzzer" "$WORK/out/t_fuzzer"
+	fuzz t_fuzzer 20 --commit ddd
+	[ "$(ledger '.[].state')" = regressed ]
+	[ "$(value crashes_regressed)" -eq 1 ]
+}
+
+@test "timeouts, memory, forks, system calls: each is a crash of its own kind" {
+	config '"timeout": "2s", "max_crashes": 1'
+	fuzz timeout_fuzzer 60
+	[[ $(ledger '.[].crash_type') == *Timeout* ]]
+	fuzz membomb_slow_fuzzer 60
+	[[ $(ledger '.[].crash_type') == *Out-of-memory* ]]
+	fuzz syscall_fuzzer 60
+	[[ $(ledger '.[].kind') == *cell* ]]
+}
+
+@test "a full disk during triage: what is queued stays queued" {
+	mkdir "$WORK/small"
+	mount -t tmpfs -o size=24m,mode=0755 fuzzcell "$WORK/small"
+	STATE=$WORK/small/state
+	mkdir "$STATE"
+	sed -e 's/"disk_reserve": "64MiB"/"disk_reserve": "none"/' "$WORK/state/config.json" >"$STATE/config.json"
+	queue 'BUGA one' 'BUGE two' 'BUGI three'
+	# Room for the directories of a run, not for a crash's.
+	head -c 30m /dev/zero >"$WORK/small/fill" 2>/dev/null || true
+	truncate -s -64K "$WORK/small/fill"
+	fuzz twenty_fuzzer 2
+	[ "$status" -ne 0 ]
+	# What left the queue is in the ledger, on disk.
+	[ $(($(queued) + $(ledger length 2>/dev/null || echo 0))) -ge 3 ]
+	rm "$WORK/small/fill"
+	fuzz twenty_fuzzer 2
+	[ "$(queued)" -eq 0 ]
+	[ "$(ledger '[.[] | select(.count >= 1)] | length')" -ge 3 ]
+	# (An artifact that the full disk cut is kept, as one that does not reproduce.)
+	for i in $(ledger 'to_entries[] | select(.value.state != "flaky") | .key'); do
+		[ -s "$STATE/crashes/$i/input" ] || { ledger ".\"$i\""; ls -la "$STATE/crashes" "$STATE/crashes/$i"; false; }
+	done
+}
