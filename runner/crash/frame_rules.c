@@ -3,9 +3,9 @@
 
 #include "runner/crash/text.h"
 
-enum how { IS, BEGINS, HAS, LOGS, TAKES, PATH, ROOT, TEXT };
+enum how { IS, LIBC, BEGINS, HAS, LOGS, TAKES, PATH, ROOT, TEXT };
 
-enum { S = FRAME_VIEW_STATE, O = FRAME_VIEW_OWN };
+enum { S = FRAME_VIEW_STATE, O = FRAME_VIEW_OWN | FRAME_VIEW_WIDE, L = FRAME_VIEW_OWN };
 
 static const struct rule {
 	struct slice text;
@@ -13,6 +13,7 @@ static const struct rule {
 	unsigned views;
 } rules[] = {
 #define RULE(how, text, views) {{text, sizeof(text) - 1}, how, views},
+#include "runner/crash/frame_libc.inc"
 #include "runner/crash/frame_rules.inc"
 #undef RULE
 };
@@ -29,6 +30,7 @@ struct subject {
 	struct slice file;     /* and module: where it is */
 	struct slice module;   /* or the function, when it is a library's name */
 	struct slice text;
+	bool has_line;
 };
 
 /* A name that begins with text, which is a whole word or ends one. */
@@ -45,6 +47,8 @@ static bool hits(const struct rule *r, const struct subject *s)
 	switch (r->how) {
 	case IS:
 		return slice_eq(s->name, r->text);
+	case LIBC:
+		return !s->has_line && slice_eq(s->name, r->text);
 	case BEGINS:
 		return begins(s->name, r->text);
 	case HAS:
@@ -90,7 +94,7 @@ bool frame_ignored(const struct frame *f, enum frame_view view)
 	    .function = f->function, .file = f->file, .module = f->module, .text = f->text};
 
 	s.name = printed_name(f->function);
-	if (view == FRAME_VIEW_OWN && !text_begins(f->function, SLICE("__interceptor_")) &&
+	if (view != FRAME_VIEW_STATE && !text_begins(f->function, SLICE("__interceptor_")) &&
 	    !text_begins(f->function, SLICE("___interceptor_"))) {
 		frame_name(f->function, name);
 		s.name = slice_of(name);

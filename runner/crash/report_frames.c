@@ -25,25 +25,36 @@ static void fill(struct crash_frame *to, const struct frame *f)
 	to->has_function = f->function.n > 0;
 }
 
-int report_stack(const struct stack *s, bool by_engine, struct crash_frame **ret, size_t *ret_n,
-		 struct err *e)
+static size_t take(const struct stack *s, bool by_engine, enum frame_view view,
+		   struct crash_frame *to)
 {
-	struct crash_frame *all = sys_calloc(CRASH_FRAMES_MAX, sizeof(*all)), *less;
 	size_t n = 0, i, end;
 
-	if (!all)
-		return err_sys(e, "allocate frames");
 	stack_application(s, by_engine, &i, &end);
 	for (; i < end && n < CRASH_FRAMES_MAX; i++) {
 		struct frame f;
 
 		stack_frame(s, i, &f);
 		if (is_harness(&f) ||
-		    ((f.function.n > 0 || f.module.n > 0) && !frame_ignored(&f, FRAME_VIEW_OWN)))
-			fill(&all[n++], &f);
+		    ((f.function.n > 0 || f.module.n > 0) && !frame_ignored(&f, view)))
+			fill(&to[n++], &f);
 		if (is_harness(&f))
 			break; /* below it is the engine */
 	}
+	return n;
+}
+
+int report_stack(const struct stack *s, bool by_engine, struct crash_frame **ret, size_t *ret_n,
+		 struct err *e)
+{
+	struct crash_frame *all = sys_calloc(CRASH_FRAMES_MAX, sizeof(*all)), *less;
+	size_t n;
+
+	if (!all)
+		return err_sys(e, "allocate frames");
+	n = take(s, by_engine, FRAME_VIEW_OWN, all);
+	if (n == 0)
+		n = take(s, by_engine, FRAME_VIEW_WIDE, all);
 	less = sys_realloc(all, (n ? n : 1) * sizeof(*all));
 	*ret = less ? less : all;
 	*ret_n = n;
