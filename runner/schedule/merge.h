@@ -24,7 +24,7 @@
  *   stage/         links to all candidates, made anew each time
  *   measure/<k>/   list, control: one shard
  *   verify-<r>/    the same, of the chosen; thrown away
- *   chosen         a list
+ *   chosen, known  lists: what stays, what may go
  *
  * Everything that a cell wrote is hostile.  A target that forges what its inputs
  * reach can make its own corpus worse, nothing else; generations keep the older ones. */

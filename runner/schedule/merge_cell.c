@@ -108,6 +108,8 @@ static void excerpt(struct slice text, char *out, size_t size)
 		else if (n > 0 && out[n - 1] != ' ')
 			out[n++] = ' ';
 	}
+	while (n > 0 && out[n - 1] == ' ')
+		n--;
 	out[n] = '\0';
 }
 

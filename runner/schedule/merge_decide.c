@@ -19,6 +19,7 @@ struct facts {
 	const struct merge *m;
 	struct merge_dir d;
 	struct candidates staged, chosen;
+	struct candidates known; /* what was measured, and may go therefore */
 	struct merge_pass measured, verified;
 	struct reach all, got;
 };
@@ -28,6 +29,7 @@ static void facts_done(struct facts *f)
 	merge_dir_close(&f->d);
 	candidates_done(&f->staged);
 	candidates_done(&f->chosen);
+	candidates_done(&f->known);
 	merge_pass_done(&f->measured);
 	merge_pass_done(&f->verified);
 	reach_done(&f->all);
@@ -43,6 +45,25 @@ static int load(struct facts *f, struct err *e)
 	if (r == 0)
 		r = merge_pass_load(f->d.dir, "measure", &f->staged, &f->measured, e);
 	return r;
+}
+
+/* What a cell passed over stays where it is, whatever the reason. */
+static int find_known(struct facts *f, struct err *e)
+{
+	for (size_t k = 0; k < f->measured.n; k++) {
+		const struct candidates *list = &f->measured.lists[k];
+
+		for (size_t i = 0; i < list->n; i++) {
+			int r = f->measured.controls[k]->inputs[i].state == CONTROL_RAN
+				    ? candidates_add(&f->known, list->v[i].name, list->v[i].size, e)
+				    : 0;
+
+			if (r < 0)
+				return r;
+		}
+	}
+	candidates_sort(&f->known);
+	return 0;
 }
 
 /* An input that turned out to be bad is no longer in the stage. */
@@ -111,7 +132,7 @@ static int to_verify(struct facts *f, struct merge_decided *io, struct err *e)
 
 struct difference {
 	uint64_t fresh; /* chosen that the corpus does not have */
-	bool more;	/* the corpus has something that is not chosen */
+	bool more;	/* the corpus has something that may go */
 };
 
 static int compare(const struct facts *f, struct difference *ret, struct err *e)
@@ -122,16 +143,24 @@ static int compare(const struct facts *f, struct difference *ret, struct err *e)
 	*ret = (struct difference){0};
 	for (size_t i = 0; r == 0 && i < f->chosen.n; i++)
 		ret->fresh += !candidates_find(&corpus, f->chosen.v[i].name, f->chosen.v[i].size);
-	for (size_t i = 0; r == 0 && i < corpus.n && !ret->more; i++)
-		ret->more = !candidates_find(&f->chosen, corpus.v[i].name, corpus.v[i].size);
+	for (size_t i = 0; r == 0 && i < corpus.n && !ret->more; i++) {
+		const struct candidate *c = &corpus.v[i];
+
+		ret->more = candidates_find(&f->known, c->name, c->size) &&
+			    !candidates_find(&f->chosen, c->name, c->size);
+	}
 	return r;
 }
 
 static int settle(struct facts *f, struct merge_decided *io, struct err *e)
 {
-	struct difference d;
-	int r = compare(f, &d, e);
+	struct difference d = {0};
+	int r = find_known(f, e);
 
+	if (r == 0)
+		r = compare(f, &d, e);
+	if (r == 0)
+		r = candidates_save(f->d.dir, "known", &f->known, e);
 	io->new_inputs = d.fresh;
 	io->to = d.fresh || d.more ? MERGE_TO_REPLACE : MERGE_TO_END;
 	io->verdict = MERGE_UNCHANGED;
@@ -232,7 +261,7 @@ static int replace(const struct facts *f, struct merge_replaced *ret, struct err
 	struct generation_replacement with = {
 	    .stage = f->d.stage,
 	    .chosen = &f->chosen,
-	    .known = &f->staged,
+	    .known = &f->known,
 	    .keep = f->m->env.keep,
 	};
 	struct generation_result got;
@@ -260,6 +289,8 @@ int merge_task_replace(void *arg, struct buf *out, struct err *e)
 		r = shard_list(f.d.stage, &f.staged, e);
 	if (r == 0)
 		r = load_chosen(&f, e);
+	if (r == 0)
+		r = candidates_load(f.d.dir, "known", &f.known, e);
 	if (r == 0)
 		r = replace(&f, &done, e);
 	return r == 0 ? buf_add(out, (struct slice){(const char *)&done, sizeof(done)}, e) : r;

@@ -97,6 +97,8 @@ static int remove_old(int dir, struct err *e)
 
 	if (r == 0)
 		r = fs_remove_tree(dir, "chosen", e);
+	if (r == 0)
+		r = fs_remove_tree(dir, "known", e);
 	for (unsigned i = 1; r == 0 && i <= MERGE_ROUNDS + 1; i++) {
 		snprintf(name, sizeof(name), "verify-%u", i);
 		r = fs_remove_tree(dir, name, e);
