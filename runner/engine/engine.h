@@ -87,6 +87,8 @@ struct engine_state {
 	uint64_t last_new_execs; /* execs at the last new coverage */
 	bool running;		 /* fuzzing began (past the initial corpus) */
 	bool replaying;		 /* a given input was started */
+	uint64_t inputs;	 /* how many were */
+	char input[128];	 /* the last of them, its path as given; cut */
 	bool done;		 /* it said that it ended by itself, or that the given input did */
 	bool not_instrumented;	 /* it found no coverage instrumentation */
 	bool interrupted;	 /* it ended because it was signalled */

@@ -251,9 +251,13 @@ static void on_graceful(struct slice in, struct engine_state *io)
 
 static void on_replay(struct slice in, struct engine_state *io)
 {
-	(void)in;
+	size_t n = in.n < sizeof(io->input) - 1 ? in.n : sizeof(io->input) - 1;
+
 	io->replaying = true;
 	io->done = false;
+	io->inputs++;
+	memcpy(io->input, in.p, n);
+	io->input[n] = '\0';
 }
 
 /* The input's end; a target that leaves by _exit() does not come to it. */

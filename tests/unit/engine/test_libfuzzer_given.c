@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What libFuzzer says of inputs that it was given. */
+#include "tests/unit/unit.h"
+
+#include "runner/engine/libfuzzer.h"
+
+static void feed(struct engine_state *s, const char *line)
+{
+	libfuzzer_line(slice_of(line), s);
+}
+
+static void test_inputs(void **state)
+{
+	struct engine_state s = {0};
+
+	(void)state;
+	assert_string_equal(s.input, "");
+	feed(&s, "/target/t: Running 2 inputs 1 time(s) each.");
+	assert_false(s.replaying);
+	assert_int_equal(s.inputs, 0);
+	feed(&s, "Running: /seeds/inputs/one");
+	assert_true(s.replaying);
+	assert_false(s.done);
+	assert_int_equal(s.inputs, 1);
+	assert_string_equal(s.input, "/seeds/inputs/one");
+	feed(&s, "Executed /seeds/inputs/one in 0 ms");
+	assert_true(s.done);
+	feed(&s, "Running: /seeds/inputs/two");
+	assert_false(s.done); /* it may leave by _exit() here */
+	assert_int_equal(s.inputs, 2);
+	assert_string_equal(s.input, "/seeds/inputs/two");
+	feed(&s, "Executed /seeds/inputs/two in 12 ms");
+	assert_true(s.done);
+}
+
+/* The target's own words: bounded, and no end of an input that did not begin. */
+static void test_hostile(void **state)
+{
+	struct engine_state s = {0};
+	char line[1000] = "Running: ";
+
+	(void)state;
+	feed(&s, "Executed nothing");
+	assert_false(s.done);
+	memset(line + 9, 'x', sizeof(line) - 10);
+	feed(&s, line);
+	assert_int_equal(strlen(s.input), sizeof(s.input) - 1);
+	feed(&s, "Running: "); /* no name, no input */
+	assert_int_equal(s.inputs, 1);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_inputs),
+    cmocka_unit_test(test_hostile),
+};
+
+UNIT_MAIN(tests)
