@@ -100,5 +100,7 @@ int ledger_connect(struct ledger *l, ledger_mend_fn *mend, struct err *e)
 	for (size_t i = 0; i < l->n && r == 0; i++)
 		if (*l->v[i]->c.merged_into)
 			r = take_merged(l, l->v[i], mend, e);
+	for (size_t i = 0; i < l->n; i++)
+		ledger_list_sort(&l->v[i]->c.aliases);
 	return r;
 }

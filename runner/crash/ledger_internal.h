@@ -50,6 +50,7 @@ size_t ledger_list_at(const struct ledger_list *l, const char *text);
 void ledger_list_drop(struct ledger_list *l, size_t at);
 /* The text out of the list, for the caller to keep. */
 char *ledger_list_steal(struct ledger_list *l, size_t at);
+void ledger_list_sort(struct ledger_list *l);
 void ledger_list_done(struct ledger_list *l);
 
 /* --- ledger_fields.c: the fields of a crash -------------------------------- */

@@ -89,6 +89,7 @@ int ledger_merge(struct ledger *l, const char *from, const char *into, struct er
 		r = put_into(n, head, e);
 	if (r < 0)
 		return err_wrap(e, "merge crash '%.100s'", from);
+	ledger_list_sort(&head->c.aliases);
 	if (head->c.state == LEDGER_FIXED && ledger_state_open(n->c.state))
 		head->c.state = LEDGER_KNOWN;
 	return 0;

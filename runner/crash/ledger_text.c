@@ -164,6 +164,17 @@ void ledger_list_drop(struct ledger_list *l, size_t at)
 	ledger_unset(&text);
 }
 
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void ledger_list_sort(struct ledger_list *l)
+{
+	if (l->n > 1)
+		qsort(l->v, l->n, sizeof(char *), compare);
+}
+
 void ledger_list_done(struct ledger_list *l)
 {
 	while (l->n > 0)

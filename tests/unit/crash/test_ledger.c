@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/crash/ledgers.h"
+
+#define SIG "0123456789abcdef"
+
+static void test_empty(void **state)
+{
+	struct err e;
+
+	(void)state;
+	parse("{}");
+	assert_int_equal(ledger_count(ledger), 0);
+	assert_null(ledger_at(ledger, 0));
+	assert_null(ledger_find(ledger, SIG));
+	assert_null(ledger_record(ledger, SIG));
+	assert_null(ledger_find_raw(ledger, "t", "1"));
+	assert_false(ledger_dirty(ledger));
+	assert_string_equal(ledger_warning(ledger), "");
+	assert_int_equal(ledger_next_run(ledger, "r", &e), 0);
+	assert_int_equal(ledger_ignore(ledger, SIG, NULL, &e), -ENOENT);
+	assert_string_equal(e.msg, "no crash '" SIG "'");
+	assert_int_equal(ledger_unignore(ledger, SIG, NULL, &e), -ENOENT);
+	assert_int_equal(ledger_fixed(ledger, SIG, 1, NULL, NULL, &e), -ENOENT);
+	assert_int_equal(ledger_passed(ledger, SIG, NULL, 1, 1, &e), -ENOENT);
+	assert_int_equal(ledger_minimized(ledger, SIG, "p", 1, &e), -ENOENT);
+	assert_int_equal(ledger_issue(ledger, SIG, "u", &e), -ENOENT);
+	assert_int_equal(ledger_merge(ledger, SIG, "x", &e), -ENOENT);
+	assert_int_equal(ledger_split(ledger, SIG, &e), -ENOENT);
+	assert_false(ledger_dirty(ledger));
+}
+
+static void test_first(void **state)
+{
+	static const char *const lines[] = {"f", "g", "h", "i"};
+	static const char *const frames[] = {"f(int)", "g", "h", "4", "5", "6", "7", "8", "9"};
+	struct ledger_noted n;
+	const struct known_crash *c;
+
+	(void)state;
+	parse("{}");
+	n = NOTE(.signature = SIG, .target = "png_fuzzer", .run = "r1", .commit = "c1",
+		 .time = 1700000000, .raw_key = "00ff", .artifact = "logs/r1/crashes/a",
+		 .crash_type = "Heap-buffer-overflow\nREAD 4", .kind = "asan", .access = "read",
+		 .access_size = 4, .signal = "SIGSEGV", .top_frame = "f", .severity = "medium",
+		 .crash_state = lines, .n_crash_state = 4, .frames = frames, .n_frames = 9,
+		 .security = true, .similar = "fedcba9876543210",
+		 .crash_file = "crashes/" SIG "/input", .input_bytes = 100, .tries = 3, .hits = 3);
+	assert_true(n.is_new);
+	assert_true(ledger_dirty(ledger));
+	c = crash(SIG);
+	assert_ptr_equal(n.crash, c);
+	assert_ptr_equal(ledger_at(ledger, 0), c);
+	assert_ptr_equal(ledger_find_raw(ledger, "png_fuzzer", "00ff"), c);
+	assert_null(ledger_find_raw(ledger, "gif_fuzzer", "00ff"));
+	assert_string_equal(c->fuzzer, "png_fuzzer");
+	assert_string_equal(c->crash_type, "Heap-buffer-overflow\nREAD 4");
+	assert_string_equal(c->kind, "asan");
+	assert_string_equal(c->access, "read");
+	assert_string_equal(c->signal, "SIGSEGV");
+	assert_string_equal(c->top_frame, "f");
+	assert_string_equal(c->severity, "medium");
+	assert_string_equal(c->similar, "fedcba9876543210");
+	assert_string_equal(c->crash_file, "crashes/" SIG "/input");
+	assert_string_equal(c->first_seen.commit, "c1");
+	assert_string_equal(c->last_seen.run, "r1");
+	assert_string_equal(c->issue_url, "");
+	assert_int_equal(c->first_seen.time, 1700000000);
+	assert_int_equal(c->access_size, 4);
+	assert_int_equal(c->crash_state.n, LEDGER_STATE_LINES);
+	assert_int_equal(c->frames.n, LEDGER_FRAMES);
+	assert_string_equal(c->frames.v[0], "f(int)");
+	assert_int_equal(c->count, 1);
+	assert_int_equal(c->n_runs, 1);
+	assert_true(c->security && !c->unsymbolized);
+	assert_int_equal(c->reproduction.hits, 3);
+	check_state(SIG, LEDGER_NEW);
+	check_text();
+}
+
+/* The table of the header, walked by what makes each event. */
+static void make_event(unsigned row)
+{
+	struct crash_sighting seen = {.signature = "s", .run = "r", .time = 10};
+
+	switch (row) {
+	case 0:
+		seen.tries = seen.hits = 3;
+		break;
+	case 2:
+		seen.tries = 7;
+		seen.hits = 1;
+		break;
+	case 3:
+		OK(ledger_next_run(ledger, "later", &oops));
+		return;
+	case 4:
+		OK(ledger_fixed(ledger, "s", 9, "c", "r", &oops));
+		return;
+	case 5:
+		OK(ledger_ignore(ledger, "s", NULL, &oops));
+		return;
+	case 6:
+		OK(ledger_unignore(ledger, "s", NULL, &oops));
+		return;
+	default:
+		break;
+	}
+	(void)note(&seen);
+}
+
+static void test_states(void **state)
+{
+	enum {
+		N = LEDGER_NEW,
+		K = LEDGER_KNOWN,
+		X = LEDGER_FIXED,
+		R = LEDGER_REGRESSED,
+		F = LEDGER_FLAKY,
+		I = LEDGER_IGNORED,
+		ROWS = 7
+	};
+	static const unsigned char want[ROWS][LEDGER_STATE_] = {
+	    {N, K, R, R, K, I}, /* seen, well */
+	    {N, K, R, R, F, I}, /* seen */
+	    {F, F, R, R, F, I}, /* seen, flaky */
+	    {K, K, X, R, F, I}, /* next run */
+	    {X, X, X, X, X, I}, /* fixed */
+	    {I, I, I, I, I, I}, /* ignore */
+	    {N, K, X, R, F, K}, /* unignore */
+	};
+	char text[200];
+
+	(void)state;
+	for (unsigned row = 0; row < ROWS; row++)
+		for (enum ledger_state s = 0; s < LEDGER_STATE_; s++) {
+			snprintf(text, sizeof(text),
+				 "{\"s\": {\"state\": \"%s\", \"first_seen\": {\"run\": \"r\"}, "
+				 "\"fixed\": {\"time\": 5}}}",
+				 ledger_state_name(s));
+			parse(text);
+			check_state("s", s);
+			make_event(row);
+			if (crash("s")->state != want[row][s])
+				fail_msg("row %u: %s becomes %s", row, ledger_state_name(s),
+					 ledger_state_name(crash("s")->state));
+			check_text();
+		}
+	assert_true(ledger_state_open(LEDGER_NEW) && ledger_state_open(LEDGER_KNOWN) &&
+		    ledger_state_open(LEDGER_REGRESSED) && ledger_state_open(LEDGER_FLAKY));
+	assert_false(ledger_state_open(LEDGER_FIXED) || ledger_state_open(LEDGER_IGNORED));
+}
+
+/* Of a crash that was not there before. */
+static void test_first_state(void **state)
+{
+	static const struct {
+		unsigned tries, hits;
+		enum ledger_state want;
+	} t[] = {
+	    {3, 3, LEDGER_NEW}, {0, 0, LEDGER_NEW},   {2, 1, LEDGER_NEW},
+	    {6, 5, LEDGER_NEW}, {7, 1, LEDGER_FLAKY}, {6, 0, LEDGER_FLAKY},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		parse("{}");
+		(void)NOTE(.signature = "s", .tries = t[i].tries, .hits = t[i].hits);
+		check_state("s", t[i].want);
+	}
+}
+
+static void test_known_in_the_next_run(void **state)
+{
+	struct ledger_noted n;
+
+	(void)state;
+	parse("{}");
+	(void)NOTE(.signature = "s", .run = "r1");
+	n = NOTE(.signature = "s", .run = "r1");
+	assert_false(n.is_new);
+	assert_int_equal(n.before, LEDGER_NEW);
+	check_state("s", LEDGER_NEW); /* the same run */
+	OK(ledger_next_run(ledger, "r1", &oops));
+	check_state("s", LEDGER_NEW);
+	(void)NOTE(.signature = "s", .run = "r2"); /* nobody said that a run began */
+	check_state("s", LEDGER_KNOWN);
+	assert_string_equal(crash("s")->first_seen.run, "r1");
+	assert_string_equal(crash("s")->last_seen.run, "r2");
+}
+
+static void test_fixed_and_back(void **state)
+{
+	struct ledger_noted n;
+
+	(void)state;
+	parse("{\"s\": {\"state\": \"known\"}}");
+	OK(ledger_passed(ledger, "s", "c2", 5, 5, &oops));
+	OK(ledger_fixed(ledger, "s", 100, "c2", "r2", &oops));
+	check_state("s", LEDGER_FIXED);
+	assert_int_equal(crash("s")->fixed.time, 100);
+	assert_string_equal(crash("s")->fixed.commit, "c2");
+	/* Collected late, of a run before the fix. */
+	n = NOTE(.signature = "s", .time = 99, .run = "r1");
+	check_state("s", LEDGER_FIXED);
+	assert_int_equal(n.crash->count, 1);
+	assert_int_equal(n.crash->reproduction.clean, 5);
+	n = NOTE(.signature = "s", .time = 101, .run = "r3");
+	assert_int_equal(n.before, LEDGER_FIXED);
+	check_state("s", LEDGER_REGRESSED);
+	assert_int_equal(n.crash->reproduction.clean, 0);
+	assert_string_equal(n.crash->fixed.commit, "c2"); /* for people */
+	(void)NOTE(.signature = "s", .time = 102, .run = "r4");
+	check_state("s", LEDGER_REGRESSED);
+	OK(ledger_fixed(ledger, "s", 200, "c5", "r5", &oops));
+	OK(ledger_fixed(ledger, "s", 300, "c6", "r6", &oops)); /* it is already */
+	assert_int_equal(crash("s")->fixed.time, 200);
+	(void)NOTE(.signature = "s", .run = "r7"); /* when, nobody knows: it is back */
+	check_state("s", LEDGER_REGRESSED);
+}
+
+static void test_ignored(void **state)
+{
+	(void)state;
+	parse("{\"s\": {\"state\": \"new\", \"note\": \"old\"}}");
+	OK(ledger_ignore(ledger, "s", "not ours\nwon't fix", &oops));
+	assert_string_equal(crash("s")->note, "not ours\nwon't fix");
+	(void)NOTE(.signature = "s", .tries = 7, .hits = 1);
+	OK(ledger_fixed(ledger, "s", 1, NULL, NULL, &oops));
+	check_state("s", LEDGER_IGNORED);
+	assert_int_equal(crash("s")->count, 1);
+	OK(ledger_unignore(ledger, "s", NULL, &oops));
+	check_state("s", LEDGER_FLAKY); /* as it was measured */
+	assert_string_equal(crash("s")->note, "not ours\nwon't fix");
+	OK(ledger_unignore(ledger, "s", "", &oops));
+	assert_string_equal(crash("s")->note, "");
+}
+
+static void test_measured(void **state)
+{
+	const struct known_crash *c;
+
+	(void)state;
+	parse("{}");
+	c = NOTE(.signature = "s", .crash_file = "a", .tries = 7, .hits = 1).crash;
+	check_state("s", LEDGER_FLAKY);
+	(void)NOTE(.signature = "s", .tries = 3, .hits = 3); /* of the same input: 4 of 10 */
+	assert_int_equal(c->reproduction.tries, 10);
+	assert_int_equal(c->reproduction.hits, 4);
+	check_state("s", LEDGER_FLAKY);
+	OK(ledger_minimized(ledger, "s", "m", 3, &oops));
+	(void)NOTE(.signature = "s", .crash_file = "b", .input_bytes = 9, .tries = 3, .hits = 3);
+	assert_int_equal(c->reproduction.tries, 3); /* of another one */
+	assert_string_equal(c->crash_file, "b");
+	assert_string_equal(c->minimized, "");
+	check_state("s", LEDGER_KNOWN);
+	for (unsigned i = 0; i < 1000; i++)
+		(void)NOTE(.signature = "s", .tries = 3, .hits = 9);
+	assert_in_range(c->reproduction.tries, ODDS_EXACT_MAX / 2, ODDS_EXACT_MAX);
+	assert_true(c->reproduction.hits == c->reproduction.tries);
+	(void)NOTE(.signature = "s", .tries = UINT64_MAX, .hits = UINT64_MAX - 1);
+	assert_true(c->reproduction.tries <= 3 * ODDS_EXACT_MAX / 2);
+	check_text();
+}
+
+static void test_passed(void **state)
+{
+	const struct known_crash *c;
+
+	(void)state;
+	parse("{\"s\": {\"state\": \"known\"}}");
+	c = crash("s");
+	OK(ledger_passed(ledger, "s", "c1", 3, 0, &oops));
+	OK(ledger_passed(ledger, "s", "c1", 1, 2, &oops));
+	assert_int_equal(c->reproduction.clean, 4);
+	assert_int_equal(c->reproduction.clean_minimized, 2);
+	OK(ledger_minimized(ledger, "s", "m", 7, &oops)); /* a new one passed nothing */
+	assert_int_equal(c->reproduction.clean, 4);
+	assert_int_equal(c->reproduction.clean_minimized, 0);
+	assert_string_equal(c->minimized, "m");
+	assert_int_equal(c->minimized_bytes, 7);
+	OK(ledger_passed(ledger, "s", "c2", 1, 1, &oops)); /* another build: from the start */
+	assert_int_equal(c->reproduction.clean, 1);
+	assert_string_equal(c->reproduction.clean_commit, "c2");
+	(void)NOTE(.signature = "s");
+	assert_int_equal(c->reproduction.clean, 0);
+	assert_int_equal(c->reproduction.clean_minimized, 0);
+	OK(ledger_passed(ledger, "s", NULL, UINT64_MAX, 1, &oops));
+	assert_true(c->reproduction.clean == INT64_MAX);
+	check_text();
+}
+
+static void test_described(void **state)
+{
+	static const char *const first[] = {"f", "g"}, *const second[] = {"x"};
+	const struct known_crash *c;
+
+	(void)state;
+	parse("{}");
+	c = NOTE(.signature = "s", .target = "a").crash; /* by a cheap key: nothing known */
+	assert_string_equal(c->crash_type, "");
+	(void)NOTE(.signature = "s", .target = "b", .crash_type = "UNKNOWN READ", .access = "read",
+		   .top_frame = "f", .crash_state = first, .n_crash_state = 2, .severity = "low",
+		   .similar = "s", .unsymbolized = true);
+	assert_string_equal(c->crash_type, "UNKNOWN READ");
+	assert_string_equal(c->similar, ""); /* not to itself */
+	assert_true(c->unsymbolized);
+	/* Another sighting does not rename it, but what is worse is believed. */
+	(void)NOTE(.signature = "s", .target = "a", .crash_type = "UNKNOWN WRITE",
+		   .severity = "High", .security = true, .frames = second, .n_frames = 1);
+	assert_string_equal(c->crash_type, "UNKNOWN READ");
+	assert_string_equal(c->severity, "High");
+	assert_true(c->security && c->unsymbolized);
+	assert_string_equal(c->frames.v[0], "x");
+	/* A new reproducer comes with its own report. */
+	(void)NOTE(.signature = "s", .target = "b", .crash_type = "SEGV", .access = "",
+		   .crash_file = "p", .severity = "medium", .crash_state = second,
+		   .n_crash_state = 1);
+	assert_string_equal(c->crash_type, "SEGV");
+	assert_string_equal(c->access, "");
+	assert_string_equal(c->top_frame, "f");
+	assert_string_equal(c->severity, "High");
+	assert_int_equal(c->crash_state.n, 1);
+	assert_int_equal(c->frames.n, 0);
+	assert_true(c->security && !c->unsymbolized);
+	/* Only the file: what is said of it stays. */
+	(void)NOTE(.signature = "s", .crash_file = "q");
+	assert_string_equal(c->crash_type, "SEGV");
+	assert_string_equal(c->fuzzer, "a");
+	assert_int_equal(c->targets.n, 1);
+	assert_string_equal(c->targets.v[0], "b");
+	OK(ledger_issue(ledger, "s", "https://example.org/1", &oops));
+	assert_string_equal(c->issue_url, "https://example.org/1");
+	check_text();
+}
+
+static void test_lists_are_bounded(void **state)
+{
+	const struct known_crash *c;
+	char text[32];
+
+	(void)state;
+	parse("{}");
+	for (unsigned i = 0; i < 200; i++) {
+		snprintf(text, sizeof(text), "%u", i);
+		(void)NOTE(.signature = "s", .target = text, .run = text, .artifact = text,
+			   .raw_key = text, .count = i);
+	}
+	c = crash("s");
+	assert_int_equal(c->targets.n, LEDGER_TARGETS);
+	assert_string_equal(c->targets.v[0], "1"); /* the first ones stay */
+	assert_int_equal(c->n_runs, LEDGER_RUNS);
+	assert_string_equal(c->runs[0].run, "180");
+	assert_int_equal(c->runs[19].count, 199);
+	assert_int_equal(c->artifacts.n, LEDGER_ARTIFACTS);
+	assert_string_equal(c->artifacts.v[0], "150");
+	assert_int_equal(c->raw_keys.n, LEDGER_RAW_KEYS);
+	assert_string_equal(c->raw_keys.v[0], "136:136");
+	assert_null(ledger_find_raw(ledger, "135", "135"));
+	assert_ptr_equal(ledger_find_raw(ledger, "136", "136"), c);
+	assert_int_equal(c->count, 1 + 199 * 200 / 2);
+	/* What is seen again is the last: it does not go next. */
+	(void)NOTE(.signature = "s", .target = "136", .run = "180", .raw_key = "136",
+		   .artifact = "150", .count = UINT64_MAX);
+	assert_string_equal(c->raw_keys.v[LEDGER_RAW_KEYS - 1], "136:136");
+	assert_string_equal(c->artifacts.v[LEDGER_ARTIFACTS - 1], "150");
+	assert_int_equal(c->n_runs, LEDGER_RUNS);
+	assert_true(c->runs[0].count == INT64_MAX && c->count == INT64_MAX);
+	check_text();
+}
+
+static void test_raw_keys(void **state)
+{
+	(void)state;
+	parse("{}");
+	(void)NOTE(.signature = "a", .target = "t", .raw_key = "1");
+	(void)NOTE(.signature = "b", .target = "t", .raw_key = "2");
+	assert_ptr_equal(ledger_find_raw(ledger, "t", "1"), crash("a"));
+	(void)NOTE(.signature = "b", .target = "t", .raw_key = "1"); /* triage knows better */
+	assert_ptr_equal(ledger_find_raw(ledger, "t", "1"), crash("b"));
+	assert_int_equal(crash("a")->raw_keys.n, 0);
+	assert_int_equal(crash("b")->raw_keys.n, 2);
+	(void)NOTE(.signature = "a", .target = "", .raw_key = "3");
+	(void)NOTE(.signature = "a", .raw_key = "3");
+	(void)NOTE(.signature = "a", .target = "t", .raw_key = "");
+	(void)NOTE(.signature = "a", .target = "t", .raw_key = "a\nb");
+	assert_int_equal(crash("a")->raw_keys.n, 0);
+	assert_null(ledger_find_raw(ledger, NULL, "1"));
+	assert_null(ledger_find_raw(ledger, "t", NULL));
+	check_text();
+}
+
+/* Whatever a target says can be written, and is bounded. */
+static void test_hostile_texts(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} t[] = {
+	    {"caf\xc3\xa9 \xf0\x9f\x98\x80", "caf\xc3\xa9 \xf0\x9f\x98\x80"},
+	    {"\xff\x80\xc3", "???"},
+	    {"\xc0\xaf\xe0\x80\xaf", "?????"},		 /* not the shortest form */
+	    {"\xed\xa0\x80\xf4\x90\x80\x80", "???????"}, /* a surrogate, too large */
+	    {"\xe2\x82", "??"},
+	    {"a\x1b[31m\x7f\r\nb", "a [31m   b"},
+	    {"\"\\/", "\"\\/"},
+	};
+	static char longer[5000];
+	const struct known_crash *c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		parse("{}");
+		c = NOTE(.signature = "s", .target = t[i].text, .crash_type = t[i].text,
+			 .artifact = t[i].text, .run = t[i].text, .frames = &t[i].text,
+			 .n_frames = 1)
+			.crash;
+		assert_string_equal(c->fuzzer, t[i].want);
+		assert_string_equal(c->artifacts.v[0], t[i].want);
+		assert_string_equal(c->frames.v[0], t[i].want);
+		check_text();
+	}
+	for (size_t i = 0; i < sizeof(longer) - 3; i += 3)
+		memcpy(longer + i, "\xe2\x82\xac", 4); /* three bytes: 1024 is in one */
+	c = NOTE(.signature = "s", .top_frame = longer, .crash_type = longer).crash;
+	assert_int_equal(strlen(c->top_frame), 1023);
+	OK(ledger_ignore(ledger, "s", longer, &oops));
+	assert_int_equal(strlen(c->note), 4095);
+	check_text();
+}
+
+static void test_refused_signatures(void **state)
+{
+	static char longer[LEDGER_SIGNATURE_MAX + 2];
+	static const char *const bad[] = {NULL, "", "a\x01", "\xff", longer};
+	struct crash_sighting s = {.signature = longer};
+	struct ledger_noted n;
+
+	(void)state;
+	parse("{}");
+	memset(longer, 'a', LEDGER_SIGNATURE_MAX + 1);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct err e = {0};
+
+		s.signature = bad[i];
+		assert_int_equal(ledger_note(ledger, &s, &n, &e), -EINVAL);
+		assert_true(strstr(e.msg, "signature"));
+	}
+	assert_int_equal(ledger_count(ledger), 0);
+	longer[LEDGER_SIGNATURE_MAX] = '\0';
+	s.signature = longer;
+	(void)note(&s);
+	assert_non_null(crash(longer));
+	check_text();
+}
+
+static void test_better(void **state)
+{
+	static const struct {
+		const char *crash;
+		uint64_t tries, hits, bytes;
+		bool want;
+	} t[] = {
+	    {"", 6, 0, 9, true},
+	    {"\"crash_file\": \"f\", \"input_bytes\": 9", 3, 3, 99, true}, /* none was measured */
+	    {"\"crash_file\": \"f\", \"input_bytes\": 9", 0, 0, 9, false},
+	    {"\"crash_file\": \"f\", \"input_bytes\": 9", 0, 0, 8, true},
+	    {"\"crash_file\": \"f\", \"input_bytes\": 9, \"reproduction\": {\"tries\": 7, "
+	     "\"hits\": 1}",
+	     3, 3, 99, true},
+	    {"\"crash_file\": \"f\", \"input_bytes\": 9, \"reproduction\": {\"tries\": 3, "
+	     "\"hits\": 3}",
+	     10, 9, 1, false},
+	    {"\"crash_file\": \"f\", \"input_bytes\": 9, \"reproduction\": {\"tries\": 3, "
+	     "\"hits\": 3}",
+	     6, 6, 8, true},
+	    {"\"crash_file\": \"f\", \"input_bytes\": 9, \"minimized\": \"m\", "
+	     "\"minimized_bytes\": 4, \"reproduction\": {\"tries\": 3, \"hits\": 3}",
+	     3, 3, 8, false},
+	    {"\"crash_file\": \"f\", \"input_bytes\": 9, \"minimized\": \"m\", "
+	     "\"minimized_bytes\": 4, \"reproduction\": {\"tries\": 3, \"hits\": 3}",
+	     3, 3, 3, true},
+	    {"\"state\": \"fixed\", \"crash_file\": \"f\", \"input_bytes\": 9, "
+	     "\"reproduction\": {\"tries\": 3, \"hits\": 3}",
+	     7, 1, 99, true},
+	    {"\"state\": \"fixed\", \"crash_file\": \"f\", \"input_bytes\": 9", 6, 0, 1, false},
+	};
+	char text[300];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		snprintf(text, sizeof(text), "{\"s\": {\"count\": 1%s%s}}",
+			 t[i].crash[0] ? ", " : "", t[i].crash);
+		parse(text);
+		if (ledger_is_better(crash("s"), t[i].tries, t[i].hits, t[i].bytes) != t[i].want)
+			fail_msg("%zu: %s", i, text);
+	}
+}
+
+/* Sorted however they come, found, and no more than the limit. */
+static void test_many(void **state)
+{
+	struct crash_sighting s = {.target = "t", .crash_type = "x"};
+	struct ledger_noted n;
+	char name[20];
+	struct err e;
+
+	(void)state;
+	parse("{}");
+	for (uint32_t i = 0; i < LEDGER_CRASHES_MAX; i++) {
+		snprintf(name, sizeof(name), "%08x%08x", i ^ 0x155, i);
+		s.signature = s.raw_key = name;
+		assert_true(note(&s).is_new);
+	}
+	for (uint32_t i = 0; i < LEDGER_CRASHES_MAX; i += 997) {
+		snprintf(name, sizeof(name), "%08x%08x", i ^ 0x155, i);
+		assert_string_equal(crash(name)->signature, name);
+		assert_ptr_equal(ledger_find_raw(ledger, "t", name), crash(name));
+		assert_false(note(&s).is_new);
+	}
+	for (size_t i = 1; i < ledger_count(ledger); i++)
+		assert_true(strcmp(ledger_at(ledger, i - 1)->signature,
+				   ledger_at(ledger, i)->signature) < 0);
+	s.signature = "one more";
+	assert_int_equal(ledger_note(ledger, &s, &n, &e), -ENOSPC);
+	assert_string_equal(e.msg, "more than 100000 crashes");
+	check_text();
+}
+
+/* Out of memory at any place: told, and the ledger makes sense. */
+static void test_no_memory(void **state)
+{
+	static const char *const lines[] = {"f", "g"};
+	struct crash_sighting s = {.signature = "s",
+				   .target = "t",
+				   .run = "r",
+				   .commit = "c",
+				   .raw_key = "1",
+				   .artifact = "a",
+				   .crash_type = "x",
+				   .kind = "k",
+				   .crash_state = lines,
+				   .n_crash_state = 2,
+				   .frames = lines,
+				   .n_frames = 2,
+				   .crash_file = "f",
+				   .severity = "high",
+				   .tries = 3,
+				   .hits = 3};
+
+	(void)state;
+	for (int is_old = 0; is_old < 2; is_old++) {
+		for (unsigned at = 1;; at++) {
+			struct ledger_noted n;
+			struct err e = {0};
+			int r;
+
+			parse("{\"a\": {\"raw_keys\": [\"t:1\"]}}");
+			if (is_old)
+				(void)NOTE(.signature = "s");
+			fault_arm(at, FAULT_FAIL);
+			r = ledger_note(ledger, &s, &n, &e);
+			fault_arm(0, FAULT_FAIL);
+			check_text();
+			if (r == 0) {
+				print_message("# %u allocations\n", at - 1);
+				assert_true(at > 10);
+				break;
+			}
+			assert_int_equal(r, -ENOMEM);
+			assert_true(e.msg[0]);
+			assert_int_equal(ledger_count(ledger), is_old ? 2 : 1);
+			assert_int_equal(note(&s).crash->raw_keys.n, 1);
+			assert_ptr_equal(ledger_find_raw(ledger, "t", "1"), crash("s"));
+			check_text();
+		}
+	}
+}
+
+#define CASE(f) cmocka_unit_test_teardown(f, each_teardown)
+
+static const struct CMUnitTest tests[] = {
+    CASE(test_empty),
+    CASE(test_first),
+    CASE(test_states),
+    CASE(test_first_state),
+    CASE(test_known_in_the_next_run),
+    CASE(test_fixed_and_back),
+    CASE(test_ignored),
+    CASE(test_measured),
+    CASE(test_passed),
+    CASE(test_described),
+    CASE(test_lists_are_bounded),
+    CASE(test_raw_keys),
+    CASE(test_hostile_texts),
+    CASE(test_refused_signatures),
+    CASE(test_better),
+    CASE(test_many),
+    CASE(test_no_memory),
+};
+
+UNIT_MAIN(tests)
