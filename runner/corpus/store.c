@@ -9,8 +9,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 /* Readable for the cells' users, who see it through read-only mounts. */
@@ -31,31 +33,40 @@ static bool have(int dirfd, const char *name, size_t size)
 	       (uint64_t)st.st_size == size;
 }
 
-static int write_new(int dirfd, const char *tmp, const char *p, size_t n, struct err *e)
+static int create_new(int dirfd, const char *tmp, int *ret_fd, struct err *e)
 {
 	_autoclose_ int fd =
 	    sys_openat(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, MODE_FILE);
+
 	if (fd < 0)
 		return err_sys(e, "create '%s'", tmp);
 	if (fchmod(fd, MODE_FILE) < 0) /* whatever the umask said */
 		return err_sys(e, "set the mode of '%s'", tmp);
-	if (sys_write_all(fd, p, n) < 0)
-		return err_sys(e, "write '%s'", tmp);
+	*ret_fd = take_fd(&fd);
 	return 0;
 }
 
-static int put(int dirfd, const char *name, const char *p, size_t n, struct err *e)
+/* ret < 0: there is no such file afterwards. */
+static int name_it(int r, int dirfd, const char *tmp, const char *name, struct err *e)
 {
-	char tmp[NAME_MAX + 1];
-	int r;
-
-	snprintf(tmp, sizeof(tmp), ".%s.new", name);
-	r = write_new(dirfd, tmp, p, n, e);
 	if (r == 0 && sys_renameat(dirfd, tmp, name) < 0)
 		r = err_sys(e, "rename '%s' to '%s'", tmp, name);
 	if (r < 0)
 		(void)unlinkat(dirfd, tmp, 0); /* allow: a full disk needs the room */
 	return r;
+}
+
+static int put(int dirfd, const char *name, const char *p, size_t n, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	char tmp[NAME_MAX + 1];
+	int r;
+
+	snprintf(tmp, sizeof(tmp), ".%s.new", name);
+	r = create_new(dirfd, tmp, &fd, e);
+	if (r == 0 && sys_write_all(fd, p, n) < 0)
+		r = err_sys(e, "write '%s'", tmp);
+	return name_it(r, dirfd, tmp, name, e);
 }
 
 int store_file(int from_dirfd, const char *from, int to_dirfd, const char *prefix,
@@ -77,8 +88,10 @@ int store_file(int from_dirfd, const char *from, int to_dirfd, const char *prefi
 	digest_sha1_hex((struct slice){text, n}, hex);
 	snprintf(name, sizeof(name), "%.*s%s%s", PREFIX_MAX, prefix ? prefix : "",
 		 prefix ? "-" : "", hex);
-	if (have(to_dirfd, name, n))
+	if (have(to_dirfd, name, n)) {
+		io->known++;
 		return 0;
+	}
 	r = put(to_dirfd, name, text, n, e);
 	if (r < 0)
 		return r;
@@ -89,9 +102,70 @@ int store_file(int from_dirfd, const char *from, int to_dirfd, const char *prefi
 
 struct walk {
 	int to;
+	bool clone; /* false: the file systems cannot */
 	struct store_sum *io;
 	unsigned seen;
 };
+
+/* --- blocks in common ---------------------------------------------------------- */
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* 1: w->to/name is a clone of fd, whose content has that name as long as it is still
+ * what `st` says.  0: there is none. */
+static int clone_as(struct walk *w, int fd, const struct stat *st, const char *name, struct err *e)
+{
+	_autoclose_ int to = -1;
+	char tmp[STORE_NAME + 8];
+	struct stat now;
+	int r;
+
+	snprintf(tmp, sizeof(tmp), ".%s.new", name);
+	r = create_new(w->to, tmp, &to, e);
+	if (r < 0)
+		return r;
+	w->clone = ioctl(to, FICLONE, fd) == 0;
+	if (!w->clone || fstat(fd, &now) < 0 || !same_file(st, &now)) {
+		(void)unlinkat(w->to, tmp, 0); /* allow: a copy takes its place */
+		return 0;
+	}
+	r = name_it(0, w->to, tmp, name, e);
+	return r < 0 ? r : 1;
+}
+
+/* 1: at/name is stored, by a clone or because it was there.  0: try a copy, or find
+ * out what is wrong with the file. */
+static int try_clone(struct walk *w, int at, const char *name, struct err *e)
+{
+	_autoclose_ int fd = sys_openat(at, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
+	char hex[STORE_NAME];
+	struct err why;
+	struct stat st;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size > WORKDIR_INPUT_MAX ||
+	    digest_sha1_file(fd, WORKDIR_INPUT_MAX, hex, &why) < 0)
+		return 0;
+	if (have(w->to, hex, (size_t)st.st_size)) {
+		w->io->known++;
+		return 1;
+	}
+	r = clone_as(w, fd, &st, hex, e);
+	if (r > 0) {
+		w->io->files++;
+		w->io->cloned++;
+		w->io->bytes += (uint64_t)st.st_size;
+	}
+	return r;
+}
+
+/* --- trees ---------------------------------------------------------------------- */
 
 static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e);
 
@@ -99,16 +173,23 @@ static int walk_entry(int at, const char *name, unsigned depth, struct walk *w, 
 {
 	char hex[STORE_NAME];
 	struct stat st;
+	int r = 0;
 
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0; /* gone meanwhile */
 	if (S_ISDIR(st.st_mode) && depth < TREE_DEPTH)
 		return walk_dir(at, name, depth + 1, w, e);
+	if (S_ISREG(st.st_mode) && st.st_size == 0)
+		return 0;
 	/* An engine names what it writes by content: no need to read it again. */
 	if (strlen(name) == STORE_NAME - 1 && S_ISREG(st.st_mode) &&
-	    have(w->to, name, (size_t)st.st_size))
+	    have(w->to, name, (size_t)st.st_size)) {
+		w->io->known++;
 		return 0;
-	return store_file(at, name, w->to, NULL, w->io, hex, e);
+	}
+	if (w->clone)
+		r = try_clone(w, at, name, e);
+	return r ? (r < 0 ? r : 0) : store_file(at, name, w->to, NULL, w->io, hex, e);
 }
 
 static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e)
@@ -144,6 +225,13 @@ static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, str
 int store_tree(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *io, struct err *e)
 {
 	struct walk w = {.to = to_dirfd, .io = io};
+
+	return walk_dir(from_dirfd, dir, 0, &w, e);
+}
+
+int store_seeds(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *io, struct err *e)
+{
+	struct walk w = {.to = to_dirfd, .clone = true, .io = io};
 
 	return walk_dir(from_dirfd, dir, 0, &w, e);
 }

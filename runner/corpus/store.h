@@ -14,7 +14,9 @@ enum { STORE_NAME = 41 }; /* 40 hex digits and a NUL */
 
 struct store_sum {
 	uint64_t files, bytes; /* new ones */
-	uint64_t skipped;      /* no regular file, too large, unreadable, too many */
+	uint64_t cloned;       /* of these */
+	uint64_t known;	       /* were there before */
+	uint64_t skipped;      /* no regular file, too large, unreadable, too deep, too many */
 };
 
 /* from_dirfd/from into to_dirfd as "<prefix>-<sha1>", or "<sha1>" when prefix is
@@ -23,8 +25,17 @@ struct store_sum {
 MUST_CHECK int store_file(int from_dirfd, const char *from, int to_dirfd, const char *prefix,
 			  struct store_sum *io, char hex[STORE_NAME], struct err *e);
 
-/* All files below from_dirfd/dir (a few levels deep, dot files left out). */
+/* All files below from_dirfd/dir (a few levels deep; dot files and empty ones are left
+ * out: no engine reads an empty input). */
 MUST_CHECK int store_tree(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *io,
 			  struct err *e);
+
+/* The same for a person's directory: where the file system can, a new file shares its
+ * blocks with the person's until one of them changes (FICLONE).  Never a link: an
+ * editor that writes in place would change an input under its content's name.
+ * Not for a directory that a cell can write: it might change a file while it is
+ * named. */
+MUST_CHECK int store_seeds(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *io,
+			   struct err *e);
 
 #endif

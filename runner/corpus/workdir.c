@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MODE_OURS = 0755, MODE_CELL = 0700 };
+enum { MODE_OURS = 0755, MODE_CELL = 0700, READABLE = 0444 };
 
 static int make_dir(int at, const char *name, mode_t mode, int *ret_fd, struct err *e)
 {
@@ -44,15 +44,47 @@ static int make_cell_dir(int at, const char *name, const struct workdir_prepare 
 	return 0;
 }
 
-static int copy_corpus(int corpus, int seeds, struct workdir_seeds *sum, struct err *e)
+static void add_sum(struct workdir_seeds *to, const struct store_sum *got)
+{
+	to->files += got->files;
+	to->bytes += got->bytes;
+	to->skipped += got->skipped;
+}
+
+/* Where a link cannot be made, or would be of no use to the cell's user. */
+static int copy_input(int corpus, const char *name, int seeds, struct workdir_seeds *sum,
+		      struct err *e)
 {
 	struct store_sum got = {0};
-	int r = store_tree(corpus, ".", seeds, &got, e);
+	char hex[STORE_NAME];
+	int r = store_file(corpus, name, seeds, NULL, &got, hex, e);
 
-	sum->files += got.files;
-	sum->bytes += got.bytes;
-	sum->skipped += got.skipped;
+	add_sum(sum, &got);
 	return r;
+}
+
+static int link_input(int corpus, const char *name, int seeds, struct workdir_seeds *sum,
+		      struct err *e)
+{
+	struct stat st;
+
+	if (fstatat(corpus, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size > WORKDIR_INPUT_MAX) {
+		sum->skipped++;
+		return 0;
+	}
+	if ((st.st_mode & READABLE) != READABLE)
+		return copy_input(corpus, name, seeds, sum, e);
+	if (sys_linkat(corpus, name, seeds, name) == 0) {
+		sum->files++;
+		sum->bytes += (uint64_t)st.st_size;
+		return 0;
+	}
+	if (errno == EXDEV || errno == EMLINK || errno == EPERM)
+		return copy_input(corpus, name, seeds, sum, e);
+	if (errno == EEXIST)
+		return 0;
+	return err_sys(e, "link '%s'", name);
 }
 
 /* The persistent corpus in seeds/: links cost nothing, and the cell sees them
@@ -64,17 +96,13 @@ static int link_corpus(int corpus, int seeds, struct workdir_seeds *sum, struct 
 
 	if (!d)
 		return err_sys(e, "open the persistent corpus");
-	while ((ent = readdir(d))) {
-		if (ent->d_name[0] == '.')
-			continue;
-		if (linkat(corpus, ent->d_name, seeds, ent->d_name, 0) == 0)
-			sum->files++;
-		else if (errno == EXDEV) /* a corpus on a file system of its own */
-			return copy_corpus(corpus, seeds, sum, e);
-		else if (errno != EEXIST)
-			sum->skipped++;
+	while ((ent = sys_readdir(d))) {
+		int r = ent->d_name[0] == '.' ? 0 : link_input(corpus, ent->d_name, seeds, sum, e);
+
+		if (r < 0)
+			return r;
 	}
-	return 0;
+	return errno ? err_sys(e, "list the persistent corpus") : 0;
 }
 
 static int add_archive(const struct workdir_prepare *p, int seeds, struct workdir_seeds *sum,
@@ -102,11 +130,9 @@ static int add_seed_dirs(const struct workdir_prepare *p, int seeds, struct work
 		struct store_sum got = {0};
 		struct err e;
 
-		if (store_tree(AT_FDCWD, p->seed_dirs[i], seeds, &got, &e) < 0)
+		if (store_seeds(AT_FDCWD, p->seed_dirs[i], seeds, &got, &e) < 0)
 			snprintf(note, 200, "%.199s", e.msg);
-		sum->files += got.files;
-		sum->bytes += got.bytes;
-		sum->skipped += got.skipped;
+		add_sum(sum, &got);
 	}
 	return 0;
 }

@@ -12,10 +12,12 @@ static void test_prepare(void **state)
 	scratch_write(corpus, name_of("one"), "one");
 	scratch_write(corpus, name_of("two"), "two");
 	scratch_write(corpus, ".half.new", "half");
+	assert_int_equal(fchmodat(corpus, name_of("one"), 0644, 0), 0);
 	close(make_dir_at(corpus, "directory"));
 	assert_int_equal(workdir_prepare(&p, &seeds, note, &e), 0);
 	assert_string_equal(note, "");
 	assert_int_equal(seeds.files, 2);
+	assert_int_equal(seeds.bytes, 6);
 	assert_int_equal(seeds.skipped, 1);
 	assert_int_equal(entries(work, "t"), 3);
 	assert_int_equal(entries(work, "t/seeds"), 2);
@@ -28,11 +30,70 @@ static void test_prepare(void **state)
 	assert_int_equal(stat_of(work, "t/seeds").st_uid, geteuid());
 	snprintf(linked, sizeof(linked), "t/seeds/%s", name_of("one"));
 	assert_int_equal(stat_of(work, linked).st_ino, stat_of(corpus, name_of("one")).st_ino);
+	/* What only we may read is of use to the cell as a copy. */
+	snprintf(linked, sizeof(linked), "t/seeds/%s", name_of("two"));
+	assert_int_not_equal(stat_of(work, linked).st_ino, stat_of(corpus, name_of("two")).st_ino);
+	assert_int_equal(stat_of(work, linked).st_mode & 07777, 0644);
+	assert_true(holds(work, linked, "two"));
 
 	/* Once more, after a pause or a cut: the same. */
 	scratch_write(corpus, name_of("three"), "three");
 	assert_int_equal(workdir_prepare(&p, &seeds, note, &e), 0);
 	assert_int_equal(entries(work, "t/seeds"), 3);
+}
+
+/* Nothing but files goes to the cell: no link that leads out, nothing to wait for. */
+static void test_prepare_odd(void **state)
+{
+	struct workdir_prepare p = preparation();
+	struct workdir_seeds seeds;
+	char note[200], secret[64];
+	struct err e;
+
+	(void)state;
+	scratch_write(dir.fd, "secret", "secret");
+	snprintf(secret, sizeof(secret), "%s/secret", dir.path);
+	odd_entries(corpus, "", secret, (off_t)WORKDIR_INPUT_MAX + 1);
+	scratch_write(corpus, "a person's name", "content");
+	assert_int_equal(fchmodat(corpus, "a person's name", 0644, 0), 0);
+	assert_int_equal(workdir_prepare(&p, &seeds, note, &e), 0);
+	assert_int_equal(seeds.files, 1);
+	assert_int_equal(seeds.skipped, ODD_ENTRIES);
+	assert_int_equal(entries(work, "t/seeds"), 1);
+}
+
+/* What is there already is not copied, whatever it is called where it comes from; a
+ * person's file is never linked. */
+static void test_prepare_once(void **state)
+{
+	char a[64], path[64];
+	const char *const dirs[] = {a, a, NULL};
+	struct workdir_prepare p = preparation();
+	struct workdir_seeds seeds;
+	char note[200];
+	struct err e;
+	int in;
+
+	(void)state;
+	snprintf(a, sizeof(a), "%s/in-tree", dir.path);
+	in = make_dir_at(dir.fd, "in-tree");
+	scratch_write(corpus, name_of("both"), "both");
+	assert_int_equal(fchmodat(corpus, name_of("both"), 0644, 0), 0);
+	scratch_write(in, "both.png", "both");
+	scratch_write(in, name_of("named"), "named");
+	scratch_write(in, "empty", "");
+	p.seed_dirs = dirs;
+	assert_int_equal(workdir_prepare(&p, &seeds, note, &e), 0);
+	assert_int_equal(seeds.files, 2);
+	assert_int_equal(seeds.bytes, 9);
+	assert_int_equal(seeds.skipped, 0);
+	assert_int_equal(entries(work, "t/seeds"), 2);
+	snprintf(path, sizeof(path), "t/seeds/%s", name_of("named"));
+	assert_true(holds(work, path, "named"));
+	assert_int_equal(stat_of(work, path).st_nlink, 1);
+	scratch_write(in, name_of("named"), "changed in place");
+	assert_true(holds(work, path, "named"));
+	close(in);
 }
 
 /* The cell is another user: a tight umask must not lock it out of its seeds. */
@@ -88,6 +149,8 @@ static void test_prepare_faults(void **state)
 
 	(void)state;
 	scratch_write(corpus, name_of("one"), "one");
+	scratch_write(corpus, name_of("two"), "two");
+	assert_int_equal(fchmodat(corpus, name_of("one"), 0644, 0), 0);
 	for (;; at++) {
 		struct workdir_prepare p = preparation();
 		struct workdir_seeds seeds;
@@ -104,8 +167,8 @@ static void test_prepare_faults(void **state)
 		assert_memory_equal(e.msg, "prepare 't': ", 13);
 		assert_int_equal(fs_remove_tree(work, "t", &e), 0);
 	}
-	assert_true(at > 5);
-	assert_int_equal(entries(work, "t/seeds"), 1);
+	assert_true(at > 10);
+	assert_int_equal(entries(work, "t/seeds"), 2);
 	assert_true(holds(corpus, name_of("one"), "one"));
 }
 
@@ -334,6 +397,8 @@ static void test_collect_nothing_there(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_prepare, each_setup, each_teardown),
+    cmocka_unit_test_setup_teardown(test_prepare_odd, each_setup, each_teardown),
+    cmocka_unit_test_setup_teardown(test_prepare_once, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_prepare_umask, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_prepare_seeds, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_prepare_faults, each_setup, each_teardown),
