@@ -38,10 +38,28 @@ static int failed(const struct pack *p, struct err *e, const char *what)
 	return err_set(e, code > 0 ? code : EIO, "%s: %.200s", what, why ? why : "unknown");
 }
 
-int pack_open(int fd, struct pack **ret, struct err *e)
+/* The clock stays out of it. */
+static int set_tar_gz(struct archive *a)
+{
+	int r = archive_write_add_filter_gzip(a);
+
+	r |= archive_write_set_format_pax_restricted(a);
+	r |= archive_write_set_filter_option(a, "gzip", "timestamp", NULL);
+	return r;
+}
+
+static int set_zip(struct archive *a)
+{
+	int r = archive_write_set_format_zip(a);
+
+	r |= archive_write_zip_set_compression_deflate(a);
+	return r;
+}
+
+static int begin_archive(int fd, int (*format)(struct archive *a), struct pack **ret, struct err *e)
 {
 	struct pack *p = sys_calloc(1, sizeof(*p));
-	int r = ARCHIVE_OK;
+	int r;
 
 	if (!p)
 		return err_sys(e, "allocate an archive");
@@ -50,10 +68,7 @@ int pack_open(int fd, struct pack **ret, struct err *e)
 		pack_free(p);
 		return err_set(e, ENOMEM, "allocate an archive");
 	}
-	r |= archive_write_add_filter_gzip(p->a);
-	r |= archive_write_set_format_pax_restricted(p->a);
-	/* The clock stays out of it. */
-	r |= archive_write_set_filter_option(p->a, "gzip", "timestamp", NULL);
+	r = format(p->a);
 	r |= archive_write_set_bytes_in_last_block(p->a, 1);
 	if (r == ARCHIVE_OK)
 		r = archive_write_open(p->a, p, NULL, on_write, NULL);
@@ -64,6 +79,16 @@ int pack_open(int fd, struct pack **ret, struct err *e)
 	}
 	*ret = p;
 	return 0;
+}
+
+int pack_open(int fd, struct pack **ret, struct err *e)
+{
+	return begin_archive(fd, set_tar_gz, ret, e);
+}
+
+int pack_open_zip(int fd, struct pack **ret, struct err *e)
+{
+	return begin_archive(fd, set_zip, ret, e);
 }
 
 static int begin(struct pack *p, const char *name, mode_t mode, uint64_t size, struct err *e)

@@ -7,13 +7,15 @@
 
 #include <sys/types.h>
 
-/* A .tar.gz while it is written, through libarchive (this is the only module that
+/* A .tar.gz or .zip while it is written, through libarchive (this is the only module that
  * writes archives).  Entries have no owner and no time of their own: the same
  * content gives the same bytes. */
 struct pack;
 
 /* fd stays the caller's, who syncs it; it is written from where it stands. */
 MUST_CHECK int pack_open(int fd, struct pack **ret, struct err *e);
+/* The same, but a .zip. */
+MUST_CHECK int pack_open_zip(int fd, struct pack **ret, struct err *e);
 
 /* A regular file.  name: relative, at most PACK_NAME_MAX bytes; mode: 0644, 0755.
  * After an error only pack_free() is right. */

@@ -39,12 +39,16 @@ static char large[LARGE];
 /* Three entries: a script, nothing, a large file that does not compress. */
 static int write_all(int dirfd, const char *name, struct err *e)
 {
+	size_t len = strlen(name);
 	int out = create(dirfd, name), in = openat(dirfd, "large", O_RDONLY | O_CLOEXEC);
 	struct pack *p = NULL;
 	int r;
 
 	assert_true(in >= 0);
-	r = pack_open(out, &p, e);
+	if (len > 4 && strcmp(name + len - 4, ".zip") == 0)
+		r = pack_open_zip(out, &p, e);
+	else
+		r = pack_open(out, &p, e);
 	if (r == 0)
 		r = pack_add(p, "d/run.sh", 0755, SLICE("#!/bin/sh\n"), e);
 	if (r == 0)
@@ -87,19 +91,19 @@ static void expect(struct archive *a, const char *name, mode_t mode, struct slic
 	assert_memory_equal(got, want.p, want.n);
 }
 
-static void test_round(void **state)
+static void round_trip(const struct scratch *s, const char *name)
 {
-	struct scratch *s = *state;
 	struct archive *a = archive_read_new();
 	struct archive_entry *entry;
 	struct err e;
 	int fd;
 
 	make_large(s->fd);
-	assert_int_equal(write_all(s->fd, "a.tar.gz", &e), 0);
-	fd = openat(s->fd, "a.tar.gz", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(write_all(s->fd, name, &e), 0);
+	fd = openat(s->fd, name, O_RDONLY | O_CLOEXEC);
 	assert_int_equal(archive_read_support_filter_gzip(a), ARCHIVE_OK);
 	assert_int_equal(archive_read_support_format_tar(a), ARCHIVE_OK);
+	assert_int_equal(archive_read_support_format_zip(a), ARCHIVE_OK);
 	assert_int_equal(archive_read_open_fd(a, fd, 10240), ARCHIVE_OK);
 	expect(a, "d/run.sh", 0755, SLICE("#!/bin/sh\n"));
 	expect(a, "d/nothing", 0644, SLICE(""));
@@ -109,26 +113,43 @@ static void test_round(void **state)
 	close(fd);
 }
 
-/* No time, no owner, no name of a machine: one content is one archive. */
+static void test_round(void **state)
+{
+	round_trip(*state, "a.tar.gz");
+	round_trip(*state, "a.zip");
+}
+
+static ssize_t read_back(int dirfd, const char *name, char *to, size_t n)
+{
+	int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
+	ssize_t got = read(fd, to, n);
+
+	close(fd);
+	return got;
+}
+
+/* No time, no owner, no name of a machine: one content is one archive, in every time
+ * zone (a .zip has local times). */
 static void test_equal(void **state)
 {
+	static const char *const names[2][2] = {{"one.zip", "two.zip"}, {"one", "two"}};
 	static char one[2 * LARGE], two[2 * LARGE];
 	struct scratch *s = *state;
 	struct err e;
 	ssize_t n;
-	int fd;
 
 	make_large(s->fd);
-	assert_int_equal(write_all(s->fd, "one", &e), 0);
-	assert_int_equal(write_all(s->fd, "two", &e), 0);
-	fd = openat(s->fd, "one", O_RDONLY | O_CLOEXEC);
-	n = read(fd, one, sizeof(one));
-	close(fd);
-	fd = openat(s->fd, "two", O_RDONLY | O_CLOEXEC);
-	assert_int_equal(read(fd, two, sizeof(two)), n);
-	close(fd);
-	assert_true(n > LARGE);
-	assert_memory_equal(one, two, (size_t)n);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(setenv("TZ", "Pacific/Kiritimati", 1), 0);
+		assert_int_equal(write_all(s->fd, names[i][0], &e), 0);
+		assert_int_equal(setenv("TZ", "HST+10", 1), 0);
+		assert_int_equal(write_all(s->fd, names[i][1], &e), 0);
+		assert_int_equal(unsetenv("TZ"), 0);
+		n = read_back(s->fd, names[i][0], one, sizeof(one));
+		assert_true(n > LARGE);
+		assert_int_equal(read_back(s->fd, names[i][1], two, sizeof(two)), n);
+		assert_memory_equal(one, two, (size_t)n);
+	}
 	assert_memory_equal(one + 4, "\0\0\0", 4); /* gzip's time: RFC 1952, 2.3.1 */
 }
 
@@ -155,9 +176,8 @@ static void test_refused(void **state)
 }
 
 /* A full disk at any write, a file that cannot be read: an error, never a short archive. */
-static void test_faults(void **state)
+static void fails(const struct scratch *s, const char *name)
 {
-	struct scratch *s = *state;
 	unsigned failed = 0;
 	struct err e;
 
@@ -166,7 +186,7 @@ static void test_faults(void **state)
 		int r;
 
 		fault_arm(nth, FAULT_FAIL);
-		r = write_all(s->fd, "out", &e);
+		r = write_all(s->fd, name, &e);
 		fault_arm(0, FAULT_FAIL);
 		if (r == 0)
 			break;
@@ -176,6 +196,12 @@ static void test_faults(void **state)
 	}
 	/* One allocation, four reads, and at least a write for each 20 KiB. */
 	assert_true(failed >= 10);
+}
+
+static void test_faults(void **state)
+{
+	fails(*state, "out");
+	fails(*state, "out.zip");
 }
 
 static const struct CMUnitTest tests[] = {
