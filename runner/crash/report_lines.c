@@ -4,6 +4,8 @@
 /* A line goes through the kinds in the order of the big platforms' parser, whose
  * answers depend on it, and then to the stack and the state. */
 
+enum { FRAMES_WITH_WORDS = 32 };
+
 /* Facts that decide about security, wherever they stand. */
 static void note_security(struct crash_parser *p, const struct line *l)
 {
@@ -75,21 +77,37 @@ static bool is_ignored(const struct crash_parser *p, const struct line *l)
 	       words_has(l->words, WORDS_NOISE) || words_has(l->words, WORDS_DEADLY);
 }
 
+/* A new process: what it says takes the place of what the last one said. */
+static void on_start(struct crash_parser *p)
+{
+	p->stale = p->v.type[0] != '\0';
+	p->disabled = false;
+	p->tsan_pid = 0;
+	if (!p->stale)
+		verdict_clear(p);
+}
+
+/* Other languages' frames, and text after "# Fatal error in", have no words. */
+static bool wants_all(const struct crash_parser *p, struct slice text)
+{
+	return p->v.go || p->v.exception || p->v.python || p->v.fatal ||
+	       (text.n > 0 && text.p[0] == 'F');
+}
+
 static void one_line(struct crash_parser *p, struct slice text)
 {
-	struct line l = {text, words_in(&p->words, text)};
+	struct line l = {text, 0};
 	struct frame f;
+	bool is_frame = frame_parse(text, &f);
 
-	if (words_has(l.words, WORDS_START)) {
-		p->stale = p->v.type[0] != '\0';
-		p->disabled = false;
-		p->tsan_pid = 0;
-		if (!p->stale)
-			verdict_clear(p);
-	}
+	/* Deep in a stack no word means anything. */
+	if (!is_frame || p->stack.n < FRAMES_WITH_WORDS)
+		l.words = words_in(&p->words, text);
+	if (!is_frame && words_has(l.words, WORDS_START))
+		on_start(p);
 	if (p->disabled)
 		return;
-	if (frame_parse(text, &f)) {
+	if (is_frame) {
 		on_frame(p, &l, &f);
 		return;
 	}
@@ -97,8 +115,7 @@ static void one_line(struct crash_parser *p, struct slice text)
 		stack_line(&p->stack, text, false, 0);
 		stack_line(&p->other, text, false, 0);
 	}
-	if (!is_ignored(p, &l) && (l.words || text.n == 0 || p->v.go || p->v.exception ||
-				   p->v.python || p->v.fatal || text.p[0] == 'F'))
+	if ((l.words || wants_all(p, text)) && !is_ignored(p, &l))
 		on_text(p, &l);
 }
 

@@ -18,7 +18,6 @@ static const struct {
 
 enum { WORDS_N = sizeof(words) / sizeof(words[0]) };
 
-/* Class 0 is every byte that is in no word; both cases of a letter are one class. */
 static void make_classes(struct words *w)
 {
 	w->classes = 1;
@@ -26,50 +25,77 @@ static void make_classes(struct words *w)
 		for (const char *c = words[i].text; *c; c++)
 			if (!w->class[(unsigned char)*c])
 				w->class[(unsigned char)*c] = (unsigned char)w->classes++;
-	assert(w->classes <= WORDS_CLASSES);
+	assert(w->classes <= WORDS_CLASSES_MAX);
 	for (int c = 'A'; c <= 'Z'; c++)
 		w->class[c] = w->class[(unsigned char)text_lower((char)c)];
 }
 
-static void add_word(struct words *w, const char *text, enum words_bit bit)
+static uint16_t child(const struct words *w, uint16_t at, unsigned char class)
 {
-	unsigned at = 0;
+	uint16_t i = at ? w->node[at].child : w->root[class];
 
-	for (; *text; text++) {
-		unsigned c = w->class[(unsigned char)*text];
-
-		if (!w->next[at][c]) {
-			assert(w->n < WORDS_STATES_MAX);
-			w->next[at][c] = (uint16_t)w->n++;
-		}
-		at = w->next[at][c];
-	}
-	w->said[at] |= UINT64_C(1) << bit;
+	while (at && i && w->node[i].class != class)
+		i = w->node[i].sibling;
+	return i;
 }
 
-/* Breadth first: a state's missing steps are those of the longest other beginning
- * that it ends with. */
-static void link_states(struct words *w)
+static uint16_t add_child(struct words *w, uint16_t at, unsigned char class)
 {
-	uint16_t queue[WORDS_STATES_MAX], fail[WORDS_STATES_MAX] = {0};
+	uint16_t i = (uint16_t)w->n++;
+
+	assert(w->n <= WORDS_NODES_MAX);
+	w->node[i] = (struct words_node){.class = class};
+	if (at) {
+		w->node[i].sibling = w->node[at].child;
+		w->node[at].child = i;
+	} else {
+		w->root[class] = i;
+	}
+	return i;
+}
+
+static void add_word(struct words *w, const char *text, enum words_bit bit)
+{
+	uint16_t at = 0;
+
+	for (; *text; text++) {
+		unsigned char class = w->class[(unsigned char)*text];
+		uint16_t next = child(w, at, class);
+
+		at = next ? next : add_child(w, at, class);
+	}
+	w->node[at].said |= UINT64_C(1) << bit;
+}
+
+static uint16_t step(const struct words *w, uint16_t at, unsigned char class)
+{
+	uint16_t next = child(w, at, class);
+
+	while (!next && at) {
+		at = w->node[at].fail;
+		next = child(w, at, class);
+	}
+	return next;
+}
+
+/* Breadth first: what a node fails to is nearer to the root, so it is done. */
+static void link_nodes(struct words *w)
+{
+	uint16_t queue[WORDS_NODES_MAX];
 	unsigned head = 0, tail = 0;
 
 	for (unsigned c = 0; c < w->classes; c++)
-		if (w->next[0][c])
-			queue[tail++] = w->next[0][c];
+		if (w->root[c])
+			queue[tail++] = w->root[c];
 	while (head < tail) {
-		unsigned s = queue[head++];
+		uint16_t at = queue[head++];
 
-		w->said[s] |= w->said[fail[s]];
-		for (unsigned c = 0; c < w->classes; c++) {
-			uint16_t to = w->next[s][c];
+		for (uint16_t i = w->node[at].child; i; i = w->node[i].sibling) {
+			struct words_node *n = &w->node[i];
 
-			if (to) {
-				fail[to] = w->next[fail[s]][c];
-				queue[tail++] = to;
-			} else {
-				w->next[s][c] = w->next[fail[s]][c];
-			}
+			n->fail = step(w, w->node[at].fail, n->class);
+			n->said |= w->node[n->fail].said;
+			queue[tail++] = i;
 		}
 	}
 }
@@ -79,20 +105,39 @@ void words_init(struct words *w)
 	memset(w, 0, sizeof(*w));
 	w->n = 1;
 	make_classes(w);
+	/* First bytes first: the nodes next to the root have the lowest numbers. */
+	for (size_t i = 0; i < WORDS_N; i++) {
+		unsigned char class = w->class[(unsigned char)words[i].text[0]];
+
+		if (!w->root[class])
+			add_child(w, 0, class);
+	}
+	w->shallow = w->n - 1;
 	for (size_t i = 0; i < WORDS_N; i++)
 		add_word(w, words[i].text, words[i].bit);
-	link_states(w);
+	link_nodes(w);
+	for (unsigned a = 0; a < w->classes; a++)
+		for (unsigned b = 0; b < w->classes; b++)
+			w->pair[a][b] = step(w, w->root[a], (unsigned char)b);
 }
 
 uint64_t words_in(const struct words *w, struct slice line)
 {
 	const unsigned char *p = (const unsigned char *)line.p;
 	uint64_t bits = 0;
-	unsigned s = 0;
+	unsigned char before = 0;
+	uint16_t at = 0;
 
 	for (size_t i = 0; i < line.n; i++) {
-		s = w->next[s][w->class[p[i]]];
-		bits |= w->said[s];
+		unsigned char class = w->class[p[i]];
+
+		if (at <= w->shallow) {
+			at = w->pair[before][class];
+		} else {
+			at = step(w, at, class);
+			bits |= w->node[at].said;
+		}
+		before = class;
 	}
 	return bits;
 }

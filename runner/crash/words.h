@@ -5,7 +5,7 @@
 #include "base/scan.h"
 
 /* The words by which the parser knows lines that matter, all looked for in one pass
- * (Aho and Corasick's automaton), so that a hundred of them cost what one does. */
+ * (Aho and Corasick's machine), so that a hundred of them cost what one does. */
 
 enum words_bit {
 	WORDS_SUMMARY,
@@ -46,13 +46,21 @@ enum words_bit {
 	WORDS_, /* at most 64 */
 };
 
-enum { WORDS_STATES_MAX = 1792, WORDS_CLASSES = 48 };
+enum { WORDS_NODES_MAX = 1792, WORDS_CLASSES_MAX = 64 };
 
 struct words {
-	uint16_t next[WORDS_STATES_MAX][WORDS_CLASSES];
-	uint64_t said[WORDS_STATES_MAX]; /* bits of the words that end here */
-	unsigned char class[256];
+	unsigned char class[256]; /* 0: in no word; both cases of a letter are one */
+	uint16_t root[WORDS_CLASSES_MAX];
+	/* Where two bytes lead from the root: most text never gets further. */
+	uint16_t pair[WORDS_CLASSES_MAX][WORDS_CLASSES_MAX];
+	struct words_node {
+		uint16_t child, sibling; /* 0: none */
+		uint16_t fail;		 /* the longest other beginning that this one ends with */
+		unsigned char class;	 /* of the step that leads here */
+		uint64_t said;		 /* bits of the words that end here */
+	} node[WORDS_NODES_MAX];
 	unsigned n, classes;
+	unsigned shallow; /* the last node at the root's side */
 };
 
 void words_init(struct words *w);
