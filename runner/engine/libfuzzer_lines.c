@@ -283,6 +283,8 @@ static const struct {
     {{"INFO: libFuzzer: exiting as requested", 37}, on_graceful},
     {{"Running: ", 9}, on_replay},
     {{"Executed ", 9}, on_replayed},
+    /* Behind all of them; the lines before may stand behind words of the target's. */
+    {{"*** NOTE: fuzzing was not performed", 35}, on_replayed},
 };
 
 /* --- the line ------------------------------------------------------------- */

@@ -31,7 +31,7 @@ static void on_output(void *arg, struct slice bytes)
 	crash_parser_feed(t->parser, bytes);
 }
 
-static const char *signal_name(int signo, char buf[32])
+static void signal_name(int signo, char buf[32])
 {
 	const char *abbrev = sigabbrev_np(signo);
 
@@ -39,33 +39,43 @@ static const char *signal_name(int signo, char buf[32])
 		snprintf(buf, 32, "SIG%s", abbrev);
 	else
 		snprintf(buf, 32, "signal %d", signo);
-	return buf;
 }
 
-/* What no text of the target's can say better; true when it was that. */
-static bool own_report(struct trial *t, const struct exec_end *end)
+/* CRASH_OWN_: the text says it better. */
+static enum crash_own own_of(const struct exec_end *end, bool told, char detail[32])
 {
-	const char *target = t->spec.target->name;
-	char detail[32];
 	bool engines_oom = end->engine->fault == ENGINE_FAULT_OOM;
 
+	*detail = '\0';
 	if (end->late)
-		crash_report_own(CRASH_OWN_TIME, NULL, target, &t->report);
-	else if (end->failure == FAILURE_OOM_KILL || (end->failure == FAILURE_OOM && !engines_oom))
-		crash_report_own(CRASH_OWN_MEMORY, NULL, target, &t->report);
-	else if (end->failure == FAILURE_PIDS)
-		crash_report_own(CRASH_OWN_PIDS, NULL, target, &t->report);
-	else if (t->report.found)
-		return false;
-	else if (*end->refused)
-		crash_report_own(CRASH_OWN_SECCOMP, end->refused, target, &t->report);
-	else if (end->signo)
-		crash_report_own(CRASH_OWN_SIGNAL, signal_name(end->signo, detail), target,
-				 &t->report);
-	else {
-		snprintf(detail, sizeof(detail), "status %d", end->code);
-		crash_report_own(CRASH_OWN_EXIT, detail, target, &t->report);
+		return CRASH_OWN_TIME;
+	if (end->failure == FAILURE_OOM_KILL || (end->failure == FAILURE_OOM && !engines_oom))
+		return CRASH_OWN_MEMORY;
+	if (end->failure == FAILURE_PIDS)
+		return CRASH_OWN_PIDS;
+	if (told)
+		return CRASH_OWN_;
+	if (*end->refused) {
+		snprintf(detail, 32, "%.31s", end->refused);
+		return CRASH_OWN_SECCOMP;
 	}
+	if (end->signo) {
+		signal_name(end->signo, detail);
+		return CRASH_OWN_SIGNAL;
+	}
+	snprintf(detail, 32, "status %d", end->code);
+	return CRASH_OWN_EXIT;
+}
+
+bool trial_own_report(const struct exec_end *end, const char *target, struct crash_report *io)
+{
+	char detail[32];
+	enum crash_own own = own_of(end, io->found, detail);
+
+	if (own == CRASH_OWN_)
+		return false;
+	crash_report_done(io);
+	crash_report_own(own, *detail ? detail : NULL, target, io);
 	return true;
 }
 
@@ -109,8 +119,7 @@ static void on_done(void *arg, const struct exec_end *end)
 		te.unusable = e.msg;
 	if (!*te.unusable && has_failed(end)) {
 		te.failed = true;
-		if (own_report(t, end))
-			t->report.found = true;
+		(void)trial_own_report(end, t->spec.target->name, &t->report);
 		te.report = &t->report;
 	}
 	t->spec.done(t->spec.arg, &te);

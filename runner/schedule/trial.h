@@ -43,6 +43,11 @@ MUST_CHECK int trial_start(const struct trial_env *env, const struct trial_spec 
 			   struct trial **ret, struct err *e);
 void trial_stop(struct trial *t); /* at once; done comes all the same */
 
+/* What the end of a cell that failed says of it where no text of the target's says it
+ * better: io, the text's report, becomes that, and true.  Else io stays, and it is
+ * found. */
+bool trial_own_report(const struct exec_end *end, const char *target, struct crash_report *io);
+
 /* The newest llvm-symbolizer (else addr2line) that a cell with this root has, free()
  * it; NULL: none.  rootfs NULL: the host's. */
 char *trial_find_symbolizer(const char *rootfs);

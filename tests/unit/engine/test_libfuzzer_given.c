@@ -33,6 +33,22 @@ static void test_inputs(void **state)
 	assert_true(s.done);
 }
 
+/* A target that prints without newlines hides the end of its input, not that of all. */
+static void test_half_lines(void **state)
+{
+	struct engine_state s = {0};
+
+	(void)state;
+	feed(&s, "*** NOTE: fuzzing was not performed, you have only");
+	assert_false(s.done);
+	feed(&s, "Running: /seeds/inputs/one");
+	feed(&s, "words of the targetExecuted /seeds/inputs/one in 0 ms");
+	assert_false(s.done);
+	feed(&s, "***");
+	feed(&s, "*** NOTE: fuzzing was not performed, you have only");
+	assert_true(s.done);
+}
+
 /* The target's own words: bounded, and no end of an input that did not begin. */
 static void test_hostile(void **state)
 {
@@ -51,6 +67,7 @@ static void test_hostile(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_inputs),
+    cmocka_unit_test(test_half_lines),
     cmocka_unit_test(test_hostile),
 };
 

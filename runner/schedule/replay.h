@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_SCHEDULE_REPLAY_H
+#define RUNNER_SCHEDULE_REPLAY_H
+
+#include "runner/schedule/trial.h"
+
+/* Runs many inputs of one target once each: many to a cell, several cells at a time.  An
+ * engine ends at the first input that fails; that one is run again in a cell of its own,
+ * for what it is alone, and a new cell goes on behind it.
+ *
+ * An input has passed when its cell went on to the next, or ended well; nothing that
+ * was not seen to run counts as passed. */
+
+enum {
+	REPLAY_BATCH = 1000,	   /* inputs a cell, at most */
+	REPLAY_LEAST = 8,	   /* and at least, when there are so many: a cell costs more */
+	REPLAY_FAILURES_MAX = 200, /* of a target; then the rest is left out */
+};
+
+/* An input that failed. */
+struct replay_failure {
+	size_t input; /* its index */
+	/* It passed when it was run alone: what failed depends on the inputs before it, or
+	 * fails now and then.  The report is that of the cell with many, then. */
+	bool only_together;
+	const struct crash_report *report;
+};
+
+struct replay_sum {
+	uint64_t passed, failed;
+	uint64_t left_out; /* not run: too many failures, stopped, or why */
+	uint64_t cells;
+	uint64_t wall_us;
+	bool stopped;
+	char why[300]; /* the target could not be run; "" when it could */
+};
+
+struct replay_spec {
+	const struct target *target;
+	const struct target_config *cfg;
+	/* Its cells are those of the run's targets index to index + workers - 1. */
+	size_t index;
+	unsigned workers; /* cells at a time, at least 1 */
+	/* Files of a host directory, all readable by everybody; plain names. */
+	const char *dir;
+	const char *(*name)(void *arg, size_t input);
+	size_t n;
+	void (*failed)(void *arg, const struct replay_failure *f);
+	void (*done)(void *arg, const struct replay_sum *sum); /* once, from the loop */
+	void *arg;					       /* of the three */
+};
+
+struct replay;
+
+/* env, target, cfg and dir are borrowed until done. */
+MUST_CHECK int replay_start(const struct trial_env *env, const struct replay_spec *spec,
+			    struct replay **ret, struct err *e);
+void replay_stop(struct replay *r); /* ends the cells at once; done comes all the same */
+
+/* Which inputs the next cell gets: pure.  workers: at least 1. */
+size_t replay_batch(size_t left, unsigned workers);
+
+#endif
