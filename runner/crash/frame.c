@@ -65,24 +65,23 @@ static bool split_offset(struct slice in, struct slice *ret_head, uint64_t *ret)
 
 /* Takes "(MODULE+0xOFFSET)", "(/MODULE)" or "(<unknown module>)" off the end;
  * what else is in parentheses are arguments. */
-static bool take_module(struct slice *io, struct frame *f)
+static void take_module(struct slice *io, struct frame *f)
 {
 	size_t open = text_last(*io, '(');
 	struct slice in;
 
 	if (open == io->n || !text_ends(*io, SLICE(")")) ||
 	    (open > 0 && io->p[open - 1] != ' ' && io->p[open - 1] != '\t'))
-		return false;
+		return;
 	in = (struct slice){io->p + open + 1, io->n - open - 2};
 	if (split_offset(in, &f->module, &f->offset))
 		f->has_offset = true;
 	else if (text_begins(in, SLICE("/")) || slice_eq(in, SLICE("<unknown module>")))
 		f->module = in;
 	else
-		return false;
+		return;
 	io->n = open;
 	*io = text_trim(*io);
-	return true;
 }
 
 /* Takes ":DIGITS" off the end. */
@@ -186,7 +185,8 @@ static bool parse_rest(struct slice in, bool has_address, struct frame *f)
 	in = text_trim(in);
 	take_build_id(&in, f);
 	f->text = in;
-	if (!take_module(&in, f) && !has_address)
+	take_module(&in, f);
+	if (!has_address && !f->has_offset)
 		return false; /* without an address only TSan's form is a frame */
 	if (has_address && !has_in && f->module.n == 0 &&
 	    (in.n == 0 || memchr(in.p, '/', in.n) || memchr(in.p, '\\', in.n)))

@@ -45,17 +45,25 @@ static char closing(char open)
 }
 
 /* Skips a bracket that is open at io->p[0], with all that it holds; one that is
- * never closed ends the name. */
+ * never closed ends the name.  A '>' in parentheses, as in "f<(1 > 0)>", and that of
+ * "->" close nothing. */
 static void skip_bracket(struct slice *io)
 {
-	char open = io->p[0];
-	char close = closing(open);
-	size_t depth = 0;
+	char open = io->p[0], close = closing(open);
+	size_t depth = 0, parens = 0;
 
 	for (size_t i = 0; i < io->n; i++) {
-		if (io->p[i] == open)
+		char c = io->p[i];
+
+		if (open == '<' && c == '(')
+			parens++;
+		else if (open == '<' && c == ')' && parens > 0)
+			parens--;
+		if (parens > 0)
+			continue;
+		if (c == open)
 			depth++;
-		else if (io->p[i] == close && !(close == '>' && i > 0 && io->p[i - 1] == '-'))
+		else if (c == close && !(c == '>' && i > 0 && io->p[i - 1] == '-'))
 			depth--;
 		if (depth == 0) {
 			text_skip(io, i + 1);

@@ -90,8 +90,11 @@ static struct slice printed_name(struct slice function)
 bool frame_ignored(const struct frame *f, enum frame_view view)
 {
 	char name[FRAME_NAME_MAX];
-	struct subject s = {
-	    .function = f->function, .file = f->file, .module = f->module, .text = f->text};
+	struct subject s = {.function = f->function,
+			    .file = f->file,
+			    .module = f->module,
+			    .text = f->text,
+			    .has_line = f->line > 0};
 
 	s.name = printed_name(f->function);
 	if (view != FRAME_VIEW_STATE && !text_begins(f->function, SLICE("__interceptor_")) &&
