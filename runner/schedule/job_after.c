@@ -90,6 +90,8 @@ static void add_sum(struct job *j, const struct triage_sum *s)
 	if (*s->note) {
 		memcpy(to->note, s->note, sizeof(to->note));
 		joblog_note(&j->log, "triage: %s", s->note);
+		if (!*j->note)
+			job_set_note(j, "triage: %s", s->note);
 	}
 }
 

@@ -105,11 +105,16 @@ static const struct triage_hint *hint_of(const struct triage *t, const char *nam
 	return NULL;
 }
 
-static const struct known_crash *known_raw(const struct triage *t, const char *raw_key)
+/* Timeouts and the like have a signature that needs no names. */
+static const struct known_crash *known(const struct triage *t, const char *raw_key,
+				       const char *signature)
 {
-	if (!*raw_key)
-		return NULL;
-	return ledger_find_raw(books_ledger(t->env->books), t->spec.target->name, raw_key);
+	const struct ledger *l = books_ledger(t->env->books);
+	const struct known_crash *c = NULL;
+
+	if (*raw_key)
+		c = ledger_find_raw(l, t->spec.target->name, raw_key);
+	return c || !*signature ? c : ledger_find(l, signature);
 }
 
 /* The fuzzing cell's words are all that there is of a failure that never came back. */
@@ -212,7 +217,8 @@ static void on_try(void *arg, struct trial_end *end)
 	}
 	f->tries++;
 	if (end->failed && !f->cheap_done) {
-		const struct known_crash *c = known_raw(t, end->report->raw_key);
+		const struct crash_report *r = end->report;
+		const struct known_crash *c = known(t, r->raw_key, r->signature);
 
 		memcpy(f->raw_key, end->report->raw_key, sizeof(f->raw_key));
 		if (c) {
@@ -243,7 +249,7 @@ static bool queue_step(struct triage *t)
 	if (!triage_path(t, relative, t->f.path))
 		return false;
 	h = hint_of(t, t->f.name);
-	c = h ? known_raw(t, h->raw_key) : NULL;
+	c = h ? known(t, h->raw_key, h->signature) : NULL;
 	if (c)
 		triage_count(t, c, h->raw_key);
 	else

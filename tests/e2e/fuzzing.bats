@@ -14,7 +14,10 @@ teardown() { e2e_teardown; }
 	[ "$(value cov)" -gt 50 ]
 	[ "$(value failures_total)" -eq 0 ]
 	[ "$(value new_inputs)" -gt 10 ]
-	[ "$(find "$STATE/corpus/$TARGET" -type f | wc -l)" -ge "$(value new_inputs)" ]
+	# Minimised, and it reaches as much as was found.
+	[ "$(find "$STATE/corpus/$TARGET" -type f | wc -l)" -gt 10 ]
+	[ "$(jq .corpus.edges "$LOGS/$TARGET.stats")" -ge "$(value cov)" ]
+	[ "$(jq .corpus.features "$LOGS/$TARGET.stats")" -ge "$(value ft)" ]
 	for f in "$STATE/corpus/$TARGET"/*; do
 		[ "$(basename "$f")" = "$(sha1sum <"$f" | cut -d' ' -f1)" ]
 	done
