@@ -18,13 +18,28 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* NULL: a reproducer that was only run again. */
+static bool is_in_run(const struct triage *t, const char *run, char out[400])
+{
+	snprintf(out, 400, "logs/%s/crashes/%s/%s", run, t->spec.target->name, t->f.name);
+	return faccessat(t->env->state->dirfd, out, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Where the artifact lies: in this run's logs, or in those of the run that queued it
+ * and did not come to triage.  NULL: nowhere, or a reproducer that was only run again. */
 static const char *artifact_path(const struct triage *t, char out[400])
 {
+	CLEANUP(closedir_p) DIR *logs = NULL;
+	const struct dirent *ent;
+
 	if (!*t->f.name)
 		return NULL;
-	snprintf(out, 400, "logs/%s/crashes/%s/%s", t->env->run, t->spec.target->name, t->f.name);
-	return out;
+	if (is_in_run(t, t->env->run, out))
+		return out;
+	logs = sys_opendirat(t->env->state->dirfd, "logs");
+	while (logs && (ent = sys_readdir(logs)))
+		if (is_in_run(t, ent->d_name, out))
+			return out;
+	return NULL;
 }
 
 /* --- out of the queue ----------------------------------------------------- */

@@ -205,7 +205,9 @@ static int begin(struct triage *t, const struct known_crash *c, struct err *e)
 {
 	char *input = NULL;
 	size_t n;
-	int r = fs_read(t->env->state->dirfd, c->crash_file, INPUT_MAX, &input, &n, e);
+	/* What was reached before is where it goes on. */
+	const char *from = *c->minimized ? c->minimized : c->crash_file;
+	int r = fs_read(t->env->state->dirfd, from, INPUT_MAX, &input, &n, e);
 
 	triage_shrink_done(t);
 	snprintf(t->shrink.signature, sizeof(t->shrink.signature), "%s", c->signature);
