@@ -37,6 +37,7 @@ struct job_env {
 	int quarantine, triage; /* directories of the state */
 	const char *rootfs;	/* NULL: the host's */
 	uint64_t log_limit;
+	uint64_t end_us; /* of the run, triage and merging included; clock_mono_us(), 0: none */
 	struct triage_env triage_env;
 	struct merge_env merge_env;
 	/* Lends a job up to want more workers, as many as stand idle; give_back() takes

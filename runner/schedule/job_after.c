@@ -36,9 +36,19 @@ void job_hint(struct job *j)
 
 /* --- triage --------------------------------------------------------------- */
 
+/* Nothing goes on after the run's end. */
+static uint64_t until_end(const struct job *j, uint64_t us)
+{
+	uint64_t now = clock_mono_us(), end = j->env->end_us;
+
+	if (!end)
+		return us;
+	return end > now && end - now < us ? end - now : end > now ? us : 0;
+}
+
 static uint64_t triage_left(const struct job *j)
 {
-	return j->cfg.triage_us > j->triage_us ? j->cfg.triage_us - j->triage_us : 0;
+	return until_end(j, j->cfg.triage_us > j->triage_us ? j->cfg.triage_us - j->triage_us : 0);
 }
 
 /* Somebody wants it to end, or there is no room: everything waits in the queue. */
@@ -215,7 +225,7 @@ void job_merge(struct job *j)
 	    .target = j->target,
 	    .cfg = &j->cfg,
 	    .index = j->env->merge_index + j->index * JOB_MERGE_CELLS,
-	    .budget_us = j->cfg.merge_us,
+	    .budget_us = until_end(j, j->cfg.merge_us),
 	    .what = MERGE_REPLACE,
 	    .seeds = seeds,
 	    .done = on_merged,
@@ -224,6 +234,13 @@ void job_merge(struct job *j)
 	struct err e;
 
 	j->has_merged = true;
+	if (s.budget_us < WORTH_A_CELL_US) {
+		struct merge_result late = {.verdict = MERGE_LATE,
+					    .why = "no time was left for it"};
+
+		on_merged(j, &late);
+		return;
+	}
 	j->lent = j->env->borrow(j->env->arg, j, JOB_MERGE_CELLS - 1);
 	s.workers = 1 + j->lent;
 	snprintf(seeds, sizeof(seeds), "%s/%s/seeds", j->env->dirs->work_path, j->target->name);

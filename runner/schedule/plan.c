@@ -87,6 +87,13 @@ uint64_t plan_budget(uint64_t max_us, uint64_t left_us, unsigned workers, size_t
 	return fair < max_us ? fair : max_us;
 }
 
+#define RESERVE_MAX_US (600 * USEC_PER_SEC)
+
+uint64_t plan_reserve(uint64_t total_us)
+{
+	return total_us / 10 < RESERVE_MAX_US ? total_us / 10 : RESERVE_MAX_US;
+}
+
 bool plan_admits(uint64_t used, uint64_t limit, uint64_t machine)
 {
 	return limit <= machine && used <= machine - limit;

@@ -28,6 +28,10 @@ void plan_done(struct plan *p);
  * max_us.  workers: at least 1. */
 uint64_t plan_budget(uint64_t max_us, uint64_t left_us, unsigned workers, size_t waiting);
 
+/* How much of a run's total time is kept from fuzzing, for the triage of what was found
+ * and the minimising of corpora: a tenth, ten minutes at most. */
+uint64_t plan_reserve(uint64_t total_us);
+
 /* Whether a cell of this limit may start beside cells whose limits sum to used:
  * never more than the machine has, so that every limit can be kept. */
 bool plan_admits(uint64_t used, uint64_t limit, uint64_t machine);

@@ -126,8 +126,10 @@ static void sleep_paused(struct run *r)
 
 	r->o.event(r->o.arg, look(r), SIZE_MAX, "paused");
 	(void)raise(SIGSTOP);
-	if (r->deadline_us)
+	if (r->deadline_us) {
 		r->deadline_us += clock_mono_us() - before;
+		r->env.end_us += clock_mono_us() - before;
+	}
 	r->began_us += clock_mono_us() - before;
 	r->paused = false;
 	r->o.event(r->o.arg, look(r), SIZE_MAX, "continued");
@@ -331,8 +333,10 @@ static struct run *run_new(const struct run_opts *o)
 		return NULL;
 	r->o = *o;
 	r->began_us = clock_mono_us();
-	r->deadline_us = o->total_us ? r->began_us + o->total_us : 0;
+	if (o->total_us)
+		r->deadline_us = r->began_us + o->total_us - plan_reserve(o->total_us);
 	r->env = (struct job_env){
+	    .end_us = o->total_us ? r->began_us + o->total_us : 0,
 	    .loop = o->loop,
 	    .host = o->host,
 	    .state = o->state,

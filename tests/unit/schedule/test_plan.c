@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
+#include "base/clock.h"
 #include "base/fault.h"
 #include "runner/schedule/plan.h"
 
@@ -203,10 +204,20 @@ static void test_admits(void **state)
 	assert_false(plan_admits(UINT64_MAX, UINT64_MAX, UINT64_MAX));
 }
 
+static void test_reserve(void **state)
+{
+	(void)state;
+	assert_int_equal(plan_reserve(0), 0);
+	assert_int_equal(plan_reserve(100 * USEC_PER_SEC), 10 * USEC_PER_SEC);
+	assert_int_equal(plan_reserve(4 * 3600 * USEC_PER_SEC), 600 * USEC_PER_SEC);
+	assert_int_equal(plan_reserve(UINT64_MAX), 600 * USEC_PER_SEC);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_order),  cmocka_unit_test(test_filter),
-    cmocka_unit_test(test_errors), cmocka_unit_test(test_budget_fair),
-    cmocka_unit_test(test_budget), cmocka_unit_test(test_admits),
+    cmocka_unit_test(test_order),   cmocka_unit_test(test_filter),
+    cmocka_unit_test(test_errors),  cmocka_unit_test(test_budget_fair),
+    cmocka_unit_test(test_budget),  cmocka_unit_test(test_admits),
+    cmocka_unit_test(test_reserve),
 };
 
 UNIT_MAIN(tests)
