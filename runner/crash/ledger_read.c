@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* Of JSON values in the file.  Each takes some 60 bytes: no 64 MiB of "0," need 2 GiB. */
-enum { VALUES_MAX = 8000000 };
+/* Of JSON values in the file.  Each takes some 60 bytes: 64 MiB of "0," would be 2 GiB. */
+enum { VALUES_MAX = 4000000 };
 
 DEFINE_CLEANUP(struct ledger *, ledger_free)
 DEFINE_CLEANUP(struct record *, ledger_record_free)

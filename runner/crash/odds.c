@@ -33,52 +33,28 @@ const char *odds_verdict_name(enum odds_verdict v)
 	return v < ODDS_VERDICT_ ? names[v] : "";
 }
 
-/* The chance of exactly k of n at rate p, in (0, 1).  Its factors come in an order
- * that keeps the product near 1: it underflows only when the chance itself does. */
-static double chance(unsigned n, unsigned k, double p)
-{
-	unsigned i = 0, misses = n - k;
-	double c = 1;
-
-	while (i < k || misses > 0) {
-		if (i < k && (c < 1 || misses == 0)) {
-			i++;
-			c *= (double)(n - k + i) / (double)i * p;
-		} else {
-			misses--;
-			c *= 1 - p;
-		}
-	}
-	return c;
-}
-
-/* The chance of k or more of n at rate p.  Summed from k away from the mode, so that
- * the first term is the largest. */
+/* The chance of k or more of n at rate p, in (0, 1), for k >= n * p: then the first
+ * term is the largest.  No product leaves a double's range for n up to ODDS_EXACT_MAX
+ * (the largest is 1000 over 500, 2.7e299), and one that gets too small is one that does
+ * not count. */
 static double chance_or_more(unsigned n, unsigned k, double p)
 {
-	bool up = (double)k >= (double)n * p;
-	double sum = 0, c;
+	double sum = 0, c = 1;
 
-	if (up) {
-		c = chance(n, k, p);
-		for (unsigned i = k; i <= n; i++) {
-			sum += c;
-			c *= (double)(n - i) / (double)(i + 1) * p / (1 - p);
-		}
-		return sum;
-	}
-	c = chance(n, k - 1, p);
-	for (unsigned i = k - 1;; i--) {
+	for (unsigned i = 1; i <= k; i++)
+		c *= (double)(n - k + i) / (double)i * p;
+	for (unsigned i = k; i < n; i++)
+		c *= 1 - p;
+	for (unsigned i = k; i <= n; i++) {
 		sum += c;
-		if (i == 0)
-			return 1 - sum;
-		c *= (double)i / (double)(n - i + 1) * (1 - p) / p;
+		c *= (double)(n - i) / (double)(i + 1) * p / (1 - p);
 	}
+	return sum;
 }
 
 double odds_lower(uint64_t tries, uint64_t hits)
 {
-	double low = 0, high = 1;
+	double low = 0, high;
 
 	if (hits > tries)
 		hits = tries;
@@ -88,7 +64,9 @@ double odds_lower(uint64_t tries, uint64_t hits)
 	}
 	if (hits == 0)
 		return 0;
-	/* The chance grows with the rate: the bound is where it reaches the error. */
+	/* The chance grows with the rate: the bound is where it reaches the error.  At the
+	 * measured share it is above: a binomial reaches its mean with 1/4 or more. */
+	high = (double)hits / (double)tries;
 	for (unsigned i = 0; i < BISECTIONS; i++) {
 		double middle = (low + high) / 2;
 

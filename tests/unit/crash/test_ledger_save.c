@@ -169,7 +169,7 @@ static void test_too_large(void **state)
 	/* Small values are large in memory: refused before they are. */
 	memset(text, ',', n);
 	assert_int_equal(ledger_parse((struct slice){text, n}, &ledger, &e), -EBADMSG);
-	assert_string_equal(e.msg, "line 1: more than 8000000 values");
+	assert_string_equal(e.msg, "line 1: more than 4000000 values");
 	free(text);
 }
 

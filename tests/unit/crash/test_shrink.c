@@ -228,6 +228,46 @@ static void test_checksum(void **state)
 	shrink_done(&shrink);
 }
 
+/* Bytes that need others: needed[b] is a bit for each byte that must be there when b
+ * is; those of `core` must be there in any case. */
+enum { LETTERS = 12 };
+static unsigned needed[LETTERS], core;
+
+static bool has_needed(struct slice in)
+{
+	unsigned have = 0;
+
+	for (size_t i = 0; i < in.n; i++)
+		if (in.p[i] >= 'a' && in.p[i] < 'a' + LETTERS)
+			have |= 1U << (in.p[i] - 'a');
+	if ((have & core) != core)
+		return false;
+	for (unsigned b = 0; b < LETTERS; b++)
+		if (have >> b & 1 && (have & needed[b]) != needed[b])
+			return false;
+	return true;
+}
+
+/* Leaving one out lets another go that had to stay before: more than one round. */
+static void test_dependent(void **state)
+{
+	char in[LETTERS];
+	uint32_t x = 1;
+
+	(void)state;
+	for (unsigned round = 0; round < 2000; round++) {
+		for (unsigned b = 0; b < LETTERS; b++) {
+			x = x * 1664525 + 1013904223;
+			in[b] = (char)('a' + b);
+			needed[b] = x >> 16 & x >> 7 & x >> 3 & ((1U << LETTERS) - 1);
+		}
+		core = 1U << (x >> 20) % LETTERS;
+		(void)reduce((struct slice){in, LETTERS}, MANY, has_needed);
+		check_minimal(has_needed);
+		shrink_done(&shrink);
+	}
+}
+
 static void test_nothing_helps(void **state)
 {
 	char *p = noise(1000);
@@ -365,11 +405,11 @@ static void test_no_memory(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_minimal),	  cmocka_unit_test(test_checksum),
-    cmocka_unit_test(test_nothing_helps), cmocka_unit_test(test_small),
-    cmocka_unit_test(test_moody_judge),	  cmocka_unit_test(test_budget),
-    cmocka_unit_test(test_deterministic), cmocka_unit_test(test_repeated),
-    cmocka_unit_test(test_no_memory),
+    cmocka_unit_test(test_minimal),   cmocka_unit_test(test_checksum),
+    cmocka_unit_test(test_dependent), cmocka_unit_test(test_nothing_helps),
+    cmocka_unit_test(test_small),     cmocka_unit_test(test_moody_judge),
+    cmocka_unit_test(test_budget),    cmocka_unit_test(test_deterministic),
+    cmocka_unit_test(test_repeated),  cmocka_unit_test(test_no_memory),
 };
 
 UNIT_MAIN(tests)
