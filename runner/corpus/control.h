@@ -17,8 +17,11 @@
  *   was started and has no FT is passed over for good.
  * - FT lists all features of the input, ascending (-merge_inner=1: only those that
  *   no input before had in this process); COV always only edges new to the process.
- *   The same input has the same features in every process, if the target is
- *   deterministic; -1 returned by the target changes nothing.
+ *   -1 returned by the target changes nothing.
+ * - The same input has the same features in every process only if the target starts
+ *   each run afresh.  Of 6,890 inputs of jansson's example target 14 differed between
+ *   two runs in the same order (stack depth), 383 in the opposite order, and 4 of
+ *   the 3,348 features of all.
  * - It ends with 0 when it came to the end of the list; 77, 70, 71 or the sanitizer's code
  *   at an input that failed, with an artifact.  But 0 also when the target called
  *   _exit(0), and when the disk was full (the file is cut then, and nothing is

@@ -26,6 +26,10 @@ struct place {
 	uint32_t features;
 };
 
+struct order {
+	const struct cover_shard *s;
+};
+
 static const struct candidate *candidate_of(const struct cover_shard *s, const struct place *p)
 {
 	return &s[p->shard].list->v[p->input];
@@ -34,12 +38,13 @@ static const struct candidate *candidate_of(const struct cover_shard *s, const s
 static int compare(const void *a, const void *b, void *arg)
 {
 	const struct place *x = a, *y = b;
+	const struct order *o = arg;
 
 	if (x->size != y->size)
 		return x->size < y->size ? -1 : 1;
 	if (x->features != y->features)
 		return x->features > y->features ? -1 : 1;
-	return memcmp(candidate_of(arg, x)->name, candidate_of(arg, y)->name, STORE_NAME);
+	return memcmp(candidate_of(o->s, x)->name, candidate_of(o->s, y)->name, STORE_NAME);
 }
 
 static size_t count_inputs(const struct cover_shard *s, size_t shards)
@@ -55,6 +60,7 @@ static int put_in_order(const struct cover_shard *s, size_t shards, struct place
 			size_t *ret_n, struct err *e)
 {
 	size_t n = 0, all = count_inputs(s, shards);
+	struct order order = {.s = s};
 	struct place *v = sys_calloc(all ? all : 1, sizeof(*v));
 
 	if (!v)
@@ -69,7 +75,7 @@ static int put_in_order(const struct cover_shard *s, size_t shards, struct place
 							.input = (uint32_t)i,
 							.features = in[i].features};
 	}
-	qsort_r(v, n, sizeof(*v), compare, (void *)(uintptr_t)s);
+	qsort_r(v, n, sizeof(*v), compare, &order);
 	*ret = v;
 	*ret_n = n;
 	return 0;

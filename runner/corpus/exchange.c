@@ -47,32 +47,46 @@ static int link_content(struct carry *c, const char *name, const char *hex, stru
 	return 0;
 }
 
-/* 1: it must be carried over; hex: its content's name. */
-static int is_wanted(struct carry *c, const char *name, const struct stat *st, char hex[STORE_NAME],
-		     struct err *e)
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+/* 1: it may go, that much is seen without reading it. */
+static int may_go(struct carry *c, const char *name, const struct stat *st, struct err *e)
+{
+	uint64_t size = (uint64_t)st->st_size;
+
+	switch (c->rule) {
+	case CARRY_UNKNOWN:
+		return candidates_find(c->known, name, size) != NULL;
+	case CARRY_LATE:
+		return is_before(&st->st_ctim, &c->since);
+	case CARRY_ABSENT:
+		if (has_file(c->to, name, size))
+			return 1;
+		return exchange_was_kept(c->g, name, size, e);
+	}
+	return 0;
+}
+
+static int carry_input(struct carry *c, const char *name, const struct stat *st, struct err *e)
 {
 	_autoclose_ int fd = -1;
-	uint64_t size = (uint64_t)st->st_size;
-	int r;
+	char hex[STORE_NAME];
+	int r = may_go(c, name, st, e);
 
-	if (c->rule == CARRY_LATE &&
-	    (st->st_ctim.tv_sec < c->since.tv_sec ||
-	     (st->st_ctim.tv_sec == c->since.tv_sec && st->st_ctim.tv_nsec < c->since.tv_nsec)))
-		return 0;
-	if (c->rule == CARRY_UNKNOWN && candidates_find(c->known, name, size))
-		return 0;
-	if (c->rule == CARRY_ABSENT) {
-		r = has_file(c->to, name, size) ? 1 : exchange_was_kept(c->g, name, size, e);
-		if (r != 0)
-			return r < 0 ? r : 0;
-	}
+	if (r != 0)
+		return r < 0 ? r : 0;
 	fd = sys_openat(c->from, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return err_sys(e, "open '%s'", name);
 	r = digest_sha1_file(fd, WORKDIR_INPUT_MAX, hex, e);
 	if (r < 0)
 		return err_wrap(e, "'%s'", name);
-	return c->rule != CARRY_UNKNOWN || !candidates_find(c->known, hex, size);
+	if (c->rule == CARRY_UNKNOWN && candidates_find(c->known, hex, (uint64_t)st->st_size))
+		return 0; /* under another name */
+	return link_content(c, name, hex, e);
 }
 
 static int move(struct carry *c, const char *name, struct err *e)
@@ -87,16 +101,11 @@ static int move(struct carry *c, const char *name, struct err *e)
 
 static int carry_entry(struct carry *c, const char *name, struct err *e)
 {
-	char hex[STORE_NAME];
 	struct stat st;
-	int r;
 
 	if (fstatat(c->from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "stat '%s'", name);
-	if (!is_input(name, &st))
-		return move(c, name, e);
-	r = is_wanted(c, name, &st, hex, e);
-	return r > 0 ? link_content(c, name, hex, e) : r;
+	return is_input(name, &st) ? carry_input(c, name, &st, e) : move(c, name, e);
 }
 
 int exchange_carry(struct carry *c, struct err *e)

@@ -126,9 +126,9 @@ int candidates_load(int dirfd, const char *file, struct candidates *ret, struct 
 /* A cell costs some 150 ms until its first input runs, and a run of an input some
  * 0.1 ms: below this a further cell costs more than it saves. */
 enum { SHARD_WORTH = 500 };
-/* A control file says some 7 bytes a feature: 150 MiB at 5,000 features an input.
+/* A control file says some 7 bytes a feature: 280 MiB at 5,000 features an input.
  * Each restart of a cell reads it again, too. */
-enum { SHARD_INPUTS = 4096 };
+enum { SHARD_INPUTS = 8192 };
 /* A run costs as much as reading so many bytes. */
 enum { RUN_COST = 4096 };
 
