@@ -16,17 +16,18 @@ enum { CHUNK = 65536 };
 struct pack {
 	struct archive *a;
 	int fd;
+	int failed; /* errno of the write that failed: nothing is written any more */
 };
 
-/* Through the seam: a full disk is something that tests make. */
+/* Through the seam: a full disk is something that tests make.  libarchive 3.6 never
+ * frees a compressor whose archive failed, so it is not told: we remember. */
 static ssize_t on_write(struct archive *a, void *arg, const void *bytes, size_t n)
 {
-	const struct pack *p = arg;
+	struct pack *p = arg;
 
-	if (sys_write_all(p->fd, bytes, n) < 0) {
-		archive_set_error(a, errno, "%s", strerror(errno));
-		return -1;
-	}
+	(void)a;
+	if (!p->failed && sys_write_all(p->fd, bytes, n) < 0)
+		p->failed = errno;
 	return (ssize_t)n;
 }
 
@@ -35,7 +36,15 @@ static int failed(const struct pack *p, struct err *e, const char *what)
 	const char *why = archive_error_string(p->a);
 	int code = archive_errno(p->a);
 
+	if (p->failed)
+		return err_set(e, p->failed, "%s: %s", what, strerror(p->failed));
 	return err_set(e, code > 0 ? code : EIO, "%s: %.200s", what, why ? why : "unknown");
+}
+
+/* r: what libarchive says. */
+static int check(const struct pack *p, la_ssize_t r, struct err *e, const char *what)
+{
+	return r < ARCHIVE_OK || p->failed ? failed(p, e, what) : 0;
 }
 
 /* The clock stays out of it. */
@@ -72,10 +81,10 @@ static int begin_archive(int fd, int (*format)(struct archive *a), struct pack *
 	r |= archive_write_set_bytes_in_last_block(p->a, 1);
 	if (r == ARCHIVE_OK)
 		r = archive_write_open(p->a, p, NULL, on_write, NULL);
-	if (r != ARCHIVE_OK) {
-		failed(p, e, "begin an archive");
+	r = check(p, r, e, "begin an archive");
+	if (r < 0) {
 		pack_free(p);
-		return -e->code;
+		return r;
 	}
 	*ret = p;
 	return 0;
@@ -104,7 +113,7 @@ static int begin(struct pack *p, const char *name, mode_t mode, uint64_t size, s
 	archive_entry_set_perm(entry, mode);
 	archive_entry_set_size(entry, (la_int64_t)size);
 	archive_entry_set_mtime(entry, 0, 0);
-	return archive_write_header(p->a, entry) == ARCHIVE_OK ? 0 : failed(p, e, name);
+	return check(p, archive_write_header(p->a, entry), e, name);
 }
 
 static int put(struct pack *p, const char *name, struct slice data, struct err *e)
@@ -112,7 +121,7 @@ static int put(struct pack *p, const char *name, struct slice data, struct err *
 	while (data.n > 0) {
 		la_ssize_t n = archive_write_data(p->a, data.p, data.n);
 
-		if (n <= 0)
+		if (n <= 0 || p->failed)
 			return failed(p, e, name);
 		data.p += n;
 		data.n -= (size_t)n;
@@ -126,9 +135,7 @@ int pack_add(struct pack *p, const char *name, mode_t mode, struct slice data, s
 
 	if (r == 0)
 		r = put(p, name, data, e);
-	if (r == 0 && archive_write_finish_entry(p->a) != ARCHIVE_OK)
-		r = failed(p, e, name);
-	return r;
+	return r < 0 ? r : check(p, archive_write_finish_entry(p->a), e, name);
 }
 
 int pack_add_file(struct pack *p, const char *name, mode_t mode, int fd, struct err *e)
@@ -154,14 +161,12 @@ int pack_add_file(struct pack *p, const char *name, mode_t mode, int fd, struct 
 		r = put(p, name, (struct slice){chunk, (size_t)n}, e);
 		at += n;
 	}
-	if (r == 0 && archive_write_finish_entry(p->a) != ARCHIVE_OK)
-		r = failed(p, e, name);
-	return r;
+	return r < 0 ? r : check(p, archive_write_finish_entry(p->a), e, name);
 }
 
 int pack_close(struct pack *p, struct err *e)
 {
-	return archive_write_close(p->a) == ARCHIVE_OK ? 0 : failed(p, e, "end an archive");
+	return check(p, archive_write_close(p->a), e, "end an archive");
 }
 
 void pack_free(struct pack *p)
@@ -169,9 +174,8 @@ void pack_free(struct pack *p)
 	if (!p)
 		return;
 	/* Half an archive is not ended: nothing more is written. */
-	if (p->a) {
-		archive_write_fail(p->a);
-		archive_write_free(p->a);
-	}
+	if (!p->failed)
+		p->failed = ECANCELED;
+	archive_write_free(p->a);
 	free(p);
 }
