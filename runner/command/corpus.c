@@ -8,6 +8,10 @@ static const struct command subcommands[] = {
     {"stats", "[OPTION]...", "what each target's corpus is, and what it was", corpus_stats},
     {"minimize", "[OPTION]...", "make the corpora smaller without losing coverage",
      corpus_minimize},
+    {"import", "[OPTION]... PATH...", "add files, directories or archives to corpora",
+     corpus_import},
+    {"export", "[OPTION]... -o PATH", "write the corpora into an archive or a directory",
+     corpus_export},
 };
 enum { N = sizeof(subcommands) / sizeof(subcommands[0]) };
 

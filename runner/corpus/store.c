@@ -69,34 +69,48 @@ static int put(int dirfd, const char *name, const char *p, size_t n, struct err 
 	return name_it(r, dirfd, tmp, name, e);
 }
 
+/* prefix NULL: none. */
+static int store(struct slice data, int to_dirfd, const char *prefix, struct store_sum *io,
+		 char hex[STORE_NAME], struct err *e)
+{
+	char name[PREFIX_MAX + STORE_NAME + 1];
+	int r;
+
+	digest_sha1_hex(data, hex);
+	snprintf(name, sizeof(name), "%.*s%s%s", PREFIX_MAX, prefix ? prefix : "",
+		 prefix ? "-" : "", hex);
+	if (have(to_dirfd, name, data.n)) {
+		io->known++;
+		return 0;
+	}
+	r = put(to_dirfd, name, data.p, data.n, e);
+	if (r < 0)
+		return r;
+	io->files++;
+	io->bytes += data.n;
+	return 0;
+}
+
+int store_bytes(struct slice data, int to_dirfd, struct store_sum *io, char hex[STORE_NAME],
+		struct err *e)
+{
+	return store(data, to_dirfd, NULL, io, hex, e);
+}
+
 int store_file(int from_dirfd, const char *from, int to_dirfd, const char *prefix,
 	       struct store_sum *io, char hex[STORE_NAME], struct err *e)
 {
 	_autofree_ char *text = NULL;
-	char name[PREFIX_MAX + STORE_NAME + 1];
 	struct err why;
 	size_t n;
 	int r = fs_read(from_dirfd, from, WORKDIR_INPUT_MAX, &text, &n, &why);
 
 	hex[0] = '\0';
-	if (r < 0) {
-		if (is_ours(-r))
-			return err_set(e, -r, "%s", why.msg);
-		io->skipped++;
-		return 0;
-	}
-	digest_sha1_hex((struct slice){text, n}, hex);
-	snprintf(name, sizeof(name), "%.*s%s%s", PREFIX_MAX, prefix ? prefix : "",
-		 prefix ? "-" : "", hex);
-	if (have(to_dirfd, name, n)) {
-		io->known++;
-		return 0;
-	}
-	r = put(to_dirfd, name, text, n, e);
-	if (r < 0)
-		return r;
-	io->files++;
-	io->bytes += n;
+	if (r == 0)
+		return store((struct slice){text, n}, to_dirfd, prefix, io, hex, e);
+	if (is_ours(-r))
+		return err_set(e, -r, "%s", why.msg);
+	io->skipped++;
 	return 0;
 }
 

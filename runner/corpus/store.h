@@ -3,6 +3,7 @@
 #define RUNNER_CORPUS_STORE_H
 
 #include "base/err.h"
+#include "base/scan.h"
 
 #include <stdint.h>
 
@@ -24,6 +25,10 @@ struct store_sum {
  * hex is set when it was stored or was already there. */
 MUST_CHECK int store_file(int from_dirfd, const char *from, int to_dirfd, const char *prefix,
 			  struct store_sum *io, char hex[STORE_NAME], struct err *e);
+
+/* Bytes that are in memory already, as "<sha1>". */
+MUST_CHECK int store_bytes(struct slice data, int to_dirfd, struct store_sum *io,
+			   char hex[STORE_NAME], struct err *e);
 
 /* All files below from_dirfd/dir (a few levels deep; dot files and empty ones are left
  * out: no engine reads an empty input). */

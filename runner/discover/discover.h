@@ -97,8 +97,8 @@ enum {
 
 struct seeds_result {
 	uint64_t files,
-	    bytes;	/* entries that are in the directory now, those from before included */
-	uint64_t known; /* of these: were there before, or came twice */
+	    bytes; /* entries that are in the directory now, those from before included */
+	uint64_t known, known_bytes; /* of these: were there before, or came twice */
 	uint64_t skipped;
 	char why[256]; /* the first reason for skipping, printable ASCII; "" if none */
 };

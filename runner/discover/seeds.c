@@ -155,10 +155,12 @@ static int store(struct unpack *u, int dirfd, size_t n, struct err *e)
 
 	digest_sha1_hex((struct slice){u->data, n}, hex);
 	if (fstatat(dirfd, hex, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-	    (uint64_t)st.st_size == n)
+	    (uint64_t)st.st_size == n) {
 		u->sum->known++;
-	else
+		u->sum->known_bytes += n;
+	} else {
 		r = write_seed(u, dirfd, hex, n, e);
+	}
 	if (r < 0) {
 		(void)unlinkat(dirfd, TEMP_NAME, 0); /* allow: a full disk needs the room */
 		return r;

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/units.h"
+#include "runner/command/corpus.h"
+#include "runner/command/escape.h"
+#include "runner/command/session.h"
+#include "runner/corpus/transfer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct import {
+	struct session session;
+	const char *target;
+};
+
+static const struct option_spec specs[] = {
+    STATE_OPTIONS,
+    TARGETS_OPTION,
+    {"target", "NAME", "whose inputs they are (an export says it itself)"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct import *a = arg;
+
+	if (strcmp(name, "target") != 0)
+		return common_take(&a->session.common, name, value);
+	a->target = value;
+	return true;
+}
+
+static void print_sum(const char *path, const struct import_sum *s)
+{
+	char shown[ESCAPE_MAX], bytes[UNITS_MAX];
+
+	printf("%s: %llu new (%s), %llu known", escape(path, shown), (unsigned long long)s->files,
+	       units_size(s->bytes, bytes), (unsigned long long)s->known);
+	if (s->skipped)
+		printf(", %llu skipped: %s", (unsigned long long)s->skipped, escape(s->why, shown));
+	putchar('\n');
+}
+
+/* The path's fault, or ours and the disk's. */
+static int status_of(int r)
+{
+	switch (-r) {
+	case EINVAL:
+	case ENOENT:
+	case ENOTDIR:
+	case EACCES:
+	case EBADMSG:
+	case E2BIG:
+	case ELOOP:
+	case ENAMETOOLONG:
+		return EXIT_USAGE;
+	default:
+		return EXIT_INTERNAL;
+	}
+}
+
+static int import(const struct import *a, const char *path)
+{
+	struct import_sum sum = {0};
+	char shown[ESCAPE_MAX];
+	struct err e;
+	int r = import_path(a->session.state, path, a->target, &sum, &e);
+
+	if (r == 0 || sum.files + sum.known + sum.skipped > 0)
+		print_sum(path, &sum);
+	return r < 0 ? fail(status_of(r), "import: %s", escape(e.msg, shown)) : EXIT_DONE;
+}
+
+/* A corpus of a target that is not there is no mistake yet, but may be one. */
+static void warn_of_name(struct import *a)
+{
+	const struct target_list *l = &a->session.common.targets;
+	size_t n;
+
+	(void)config_sources(a->session.common.config, &n);
+	if (!a->target || (n == 0 && !a->session.common.targets_dir) ||
+	    common_find_targets(&a->session.common) != EXIT_DONE)
+		return;
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->v[i].name, a->target) == 0)
+			return;
+	(void)fail(EXIT_DONE, "warning: there is no target '%s' (fuzzcell list shows them)",
+		   a->target);
+}
+
+int corpus_import(int argc, char **argv)
+{
+	struct import a = {0};
+	int at = options_parse(argc, argv, "corpus import [OPTION]... PATH...", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (at == argc)
+		return fail(EXIT_USAGE,
+			    "corpus import: which files, directories or archives? (try --help)");
+	r = session_load(&a.session);
+	if (r == EXIT_DONE)
+		r = session_lock(&a.session);
+	if (r == EXIT_DONE)
+		warn_of_name(&a);
+	for (; r != EXIT_LOCKED && a.session.state && at < argc; at++) {
+		int one = import(&a, argv[at]);
+
+		r = one > r ? one : r;
+	}
+	session_close(&a.session);
+	return r;
+}
