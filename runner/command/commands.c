@@ -9,6 +9,9 @@ const struct command commands[] = {
     {"config", "check | show TARGET", "check the configuration, or show a target's values",
      command_config},
     {"corpus", "SUBCOMMAND [OPTION]...", "what the corpora are; make them smaller", command_corpus},
+    {"crash", "SUBCOMMAND [OPTION]...", "what crashed: known ones, reports, reproducing",
+     command_crash},
+    {"regress", "[OPTION]...", "run known inputs without fuzzing", command_regress},
     {"version", "", "print the version", command_version},
     {"help", "", "this text; COMMAND --help has the options", command_help},
 };
@@ -28,6 +31,6 @@ int command_help(int argc, char **argv)
 	(void)argv;
 	printf("usage: fuzzcell COMMAND [OPTION]...\n\n");
 	for (size_t i = 0; i < n_commands; i++)
-		printf("  %-8s %-20s %s\n", commands[i].name, commands[i].args, commands[i].help);
+		printf("  %-8s %-22s %s\n", commands[i].name, commands[i].args, commands[i].help);
 	return EXIT_DONE;
 }

@@ -22,7 +22,9 @@ int fail(int code, const char *fmt, ...)
 /* "o" of "o,output"; 0: it has none. */
 static char letter_of(const struct option_spec *s)
 {
-	return s->name[0] && s->name[1] == ',' ? s->name[0] : '\0';
+	if (s->name[0] && s->name[1] == ',')
+		return s->name[0];
+	return 0;
 }
 
 static const char *name_of(const struct option_spec *s)

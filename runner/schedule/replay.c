@@ -192,7 +192,14 @@ static void blame(struct slot *s, const struct exec_end *end)
 
 	r->sum.passed += s->started - 1;
 	s->at += s->started;
-	run_alone(s, s->at - 1);
+	if (s->started > 1) {
+		run_alone(s, s->at - 1);
+		return;
+	}
+	/* It was alone: nothing ran before it. */
+	tell(s, &s->report, false);
+	crash_report_done(&s->report);
+	step(r);
 }
 
 static void on_many(void *arg, const struct exec_end *end)

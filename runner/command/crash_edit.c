@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a person decides: ignore, unignore, merge, split. */
+#include "runner/command/crash.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct edit_args {
+	struct session session;
+	const char *note;
+	const char *name[2]; /* as typed */
+	const struct known_crash *crash[2];
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct edit_args *a = arg;
+
+	if (strcmp(name, "note") != 0)
+		return common_take(&a->session.common, name, value);
+	a->note = value;
+	return true;
+}
+
+static const struct option_spec plain_specs[] = {STATE_OPTIONS};
+static const struct option_spec note_specs[] = {
+    STATE_OPTIONS,
+    {"note", "TEXT", "why; kept with the crash"},
+};
+
+/* One of the four. */
+struct edit {
+	const char *name, *usage;
+	const struct option_spec *specs;
+	size_t n_specs;
+	int n_crashes;
+	int (*change)(struct ledger *l, const struct edit_args *a, struct err *e);
+};
+
+static int find_all(const struct edit *what, struct edit_args *a, const struct ledger *l)
+{
+	int r = EXIT_DONE;
+
+	for (int i = 0; r == EXIT_DONE && i < what->n_crashes; i++)
+		r = crash_find(l, a->name[i], &a->crash[i]);
+	return r;
+}
+
+/* What the crash is from now on. */
+static void say(const struct ledger *l, const struct known_crash *c)
+{
+	const struct known_crash *is = ledger_find(l, c->signature);
+	char line[CRASH_LINE], into[CRASH_LINE];
+
+	if (!is || is == c)
+		printf("crash %s: %s\n", crash_line(c->signature, line),
+		       ledger_state_name(c->state));
+	else
+		printf("crash %s: merged into %s (%s)\n", crash_line(c->signature, line),
+		       crash_line(is->signature, into), ledger_state_name(is->state));
+}
+
+static int change(const struct edit *what, struct edit_args *a)
+{
+	struct ledger *l = NULL;
+	struct err e;
+	int r = session_load(&a->session);
+
+	if (r == EXIT_DONE)
+		r = session_lock(&a->session);
+	if (r == EXIT_DONE)
+		r = crash_ledger(a->session.state, &l);
+	if (r == EXIT_DONE)
+		r = find_all(what, a, l);
+	if (r == EXIT_DONE && what->change(l, a, &e) < 0)
+		r = fail(EXIT_USAGE, "crash %s: %s", what->name, e.msg);
+	if (r == EXIT_DONE && ledger_save(l, a->session.state->dirfd, &e) < 0)
+		r = fail(EXIT_INTERNAL, "%s", e.msg);
+	if (r == EXIT_DONE)
+		say(l, a->crash[0]);
+	ledger_free(l);
+	return r;
+}
+
+static int edit(const struct edit *what, int argc, char **argv)
+{
+	struct edit_args a = {0};
+	int at = options_parse(argc, argv, what->usage, what->specs, what->n_specs, take, &a);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (argc - at != what->n_crashes)
+		return fail(EXIT_USAGE, "usage: fuzzcell %s", what->usage);
+	for (int i = 0; i < what->n_crashes; i++)
+		a.name[i] = argv[at + i];
+	r = change(what, &a);
+	session_close(&a.session);
+	return r;
+}
+
+static int ignore(struct ledger *l, const struct edit_args *a, struct err *e)
+{
+	return ledger_ignore(l, a->crash[0]->signature, a->note, e);
+}
+
+static int unignore(struct ledger *l, const struct edit_args *a, struct err *e)
+{
+	return ledger_unignore(l, a->crash[0]->signature, a->note, e);
+}
+
+static int merge(struct ledger *l, const struct edit_args *a, struct err *e)
+{
+	return ledger_merge(l, a->crash[0]->signature, a->crash[1]->signature, e);
+}
+
+static int split(struct ledger *l, const struct edit_args *a, struct err *e)
+{
+	return ledger_split(l, a->crash[0]->signature, e);
+}
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+int command_crash_ignore(int argc, char **argv)
+{
+	static const struct edit what = {
+	    "ignore", "crash ignore [OPTION]... CRASH", note_specs, COUNT(note_specs), 1, ignore};
+
+	return edit(&what, argc, argv);
+}
+
+int command_crash_unignore(int argc, char **argv)
+{
+	static const struct edit what = {"unignore", "crash unignore [OPTION]... CRASH",
+					 note_specs, COUNT(note_specs),
+					 1,	     unignore};
+
+	return edit(&what, argc, argv);
+}
+
+int command_crash_merge(int argc, char **argv)
+{
+	static const struct edit what = {"merge",     "crash merge [OPTION]... CRASH INTO",
+					 plain_specs, COUNT(plain_specs),
+					 2,	      merge};
+
+	return edit(&what, argc, argv);
+}
+
+int command_crash_split(int argc, char **argv)
+{
+	static const struct edit what = {
+	    "split", "crash split [OPTION]... CRASH", plain_specs, COUNT(plain_specs), 1, split};
+
+	return edit(&what, argc, argv);
+}

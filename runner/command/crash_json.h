@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_COMMAND_CRASH_JSON_H
+#define RUNNER_COMMAND_CRASH_JSON_H
+
+#include "base/json.h"
+#include "runner/crash/ledger.h"
+
+/* Crashes as they stand in known_crashes.json, with all that we do not know, and with their
+ * name as "signature". */
+
+/* All of the ledger, signature -> crash. */
+MUST_CHECK int crash_json_all(const struct ledger *l, json_t **ret, struct err *e);
+/* A new object; -ENOENT: all has no such crash. */
+MUST_CHECK int crash_json_one(const json_t *all, const char *signature, json_t **ret,
+			      struct err *e);
+
+/* On standard output; returns an exit status. */
+int crash_json_print(const json_t *j);
+
+#endif

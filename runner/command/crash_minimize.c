@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/units.h"
+#include "runner/command/cells.h"
+#include "runner/command/crash.h"
+#include "runner/schedule/triage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct minimize {
+	struct session session;
+	uint64_t time_us; /* 0: as configured */
+	struct crash_subject subject;
+	struct cells cells;
+	struct books *books;
+	struct triage *triage;
+	struct triage_sum sum;
+};
+
+static const struct option_spec specs[] = {
+    STATE_OPTIONS,
+    TARGETS_OPTION,
+    {"time", "TIME", "give it so long (default: minimize_time)"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct minimize *a = arg;
+
+	if (strcmp(name, "time") != 0)
+		return common_take(&a->session.common, name, value);
+	if (units_parse_time(slice_of(value), &a->time_us) && a->time_us > 0)
+		return true;
+	(void)fail(EXIT_USAGE, "crash minimize: --time: '%s' is not a time (\"30s\", \"10m\")",
+		   value);
+	return false;
+}
+
+static void on_done(void *arg, const struct triage_sum *sum)
+{
+	struct minimize *a = arg;
+
+	a->triage = NULL;
+	a->sum = *sum;
+	loop_stop(a->cells.trial.exec.loop);
+}
+
+static void on_stop(void *arg)
+{
+	struct minimize *a = arg;
+
+	if (a->triage)
+		triage_stop(a->triage); /* what was reached is kept */
+}
+
+static int shrink(struct minimize *a)
+{
+	struct plan_entry *p = &a->session.plan.v[0];
+	struct triage_env env = {.trial = a->cells.trial,
+				 .books = a->books,
+				 .state = a->session.state,
+				 .run = a->cells.trial.exec.run};
+	struct triage_spec s = {
+	    .target = p->target,
+	    .cfg = &p->cfg,
+	    .stages = TRIAGE_SHRINK,
+	    .budget_us = p->cfg.minimize_us,
+	    .work = a->cells.path,
+	    .signature = a->subject.crash->signature,
+	    .done = on_done,
+	    .arg = a,
+	};
+	struct err e;
+
+	if (triage_start(&env, &s, &a->triage, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	return cells_run(&a->cells, on_stop, a);
+}
+
+static int conclude(const struct minimize *a)
+{
+	const struct known_crash *c =
+	    ledger_record(books_ledger(a->books), a->subject.crash->signature);
+	char sig[CRASH_LINE], path[CRASH_LINE];
+
+	if (!c)
+		return fail(EXIT_INTERNAL, "the crash is gone from the ledger");
+	crash_line(c->signature, sig);
+	if (*a->sum.note)
+		return fail(EXIT_NOT_FUZZED, "crash %s: %s", sig, a->sum.note);
+	if (a->sum.trials == 0)
+		return fail(EXIT_NOT_FUZZED, "crash %s: its input could not be tried", sig);
+	if (!*c->minimized) {
+		printf("crash %s: no smaller input than its %llu bytes in %llu tries\n", sig,
+		       (unsigned long long)c->input_bytes, (unsigned long long)a->sum.trials);
+		return EXIT_DONE;
+	}
+	printf("crash %s: %llu bytes -> %llu bytes in %llu tries: %s\n", sig,
+	       (unsigned long long)c->input_bytes, (unsigned long long)c->minimized_bytes,
+	       (unsigned long long)a->sum.trials, crash_line(c->minimized, path));
+	return EXIT_DONE;
+}
+
+static int choose(struct minimize *a, const char *name)
+{
+	int r = crash_subject(&a->session, name, NULL, true, &a->subject);
+	const struct known_crash *c = a->subject.crash;
+	char sig[CRASH_LINE], into[CRASH_LINE];
+
+	if (r != EXIT_DONE)
+		return r;
+	if (!c)
+		return fail(EXIT_USAGE, "crash minimize: give a crash, not a file");
+	if (*c->merged_into)
+		return fail(EXIT_USAGE, "crash %s is merged into %s: minimize that",
+			    crash_line(c->signature, sig), crash_line(c->merged_into, into));
+	if (a->time_us)
+		a->session.plan.v[0].cfg.minimize_us = a->time_us;
+	if (a->session.plan.v[0].cfg.minimize_us == 0)
+		return fail(EXIT_USAGE, "\"minimize_time\" is off: give --time TIME");
+	return EXIT_DONE;
+}
+
+static int minimize(struct minimize *a)
+{
+	int r = session_open(&a->session);
+	char warning[300], shown[CRASH_LINE];
+	struct err e;
+
+	if (r == EXIT_DONE)
+		r = cells_open(&a->cells, &a->session, "minimize");
+	if (r == EXIT_DONE &&
+	    books_open(a->session.machine.loop, a->session.state, NULL, &a->books, warning, &e) < 0)
+		r = fail(EXIT_MACHINE, "%s", e.msg);
+	if (r == EXIT_DONE && *warning)
+		printf("warning: %s\n", crash_line(warning, shown));
+	if (r == EXIT_DONE)
+		r = shrink(a);
+	if (r == EXIT_DONE)
+		r = conclude(a);
+	books_close(a->books);
+	cells_close(&a->cells);
+	return r;
+}
+
+int command_crash_minimize(int argc, char **argv)
+{
+	struct minimize a = {0};
+	int at = options_parse(argc, argv, "crash minimize [OPTION]... CRASH", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (argc - at != 1)
+		return fail(EXIT_USAGE, "crash minimize: give one crash (fuzzcell crash list)");
+	r = choose(&a, argv[at]);
+	if (r == EXIT_DONE)
+		r = minimize(&a);
+	crash_subject_done(&a.subject);
+	session_close(&a.session);
+	return r;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "runner/command/crash.h"
+#include "runner/command/crash_json.h"
+#include "runner/crash/odds.h"
+#include "runner/crash/report_json.h"
+#include "runner/crash/vault.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RUNS_SHOWN = 5, ARTIFACTS_SHOWN = 5 };
+
+struct show_args {
+	struct session session;
+	bool json;
+};
+
+static const struct option_spec specs[] = {
+    STATE_OPTIONS,
+    {"json", NULL, "print JSON"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct show_args *a = arg;
+
+	if (strcmp(name, "json") != 0)
+		return common_take(&a->session.common, name, value);
+	a->json = true;
+	return true;
+}
+
+/* --- what the ledger knows ------------------------------------------------ */
+
+static void field(const char *name, const char *text)
+{
+	char line[CRASH_LINE];
+
+	if (*text)
+		printf("  %-13s %s\n", name, crash_line(text, line));
+}
+
+static void list_field(const char *name, const struct ledger_list *l, size_t last)
+{
+	size_t from = l->n > last ? l->n - last : 0;
+
+	if (from)
+		printf("  %-13s %zu earlier ones, and\n", name, from);
+	for (size_t i = from; i < l->n; i++)
+		field(i ? "" : name, l->v[i]);
+}
+
+static void seen_field(const char *name, const struct ledger_seen *s)
+{
+	char time[32], commit[CRASH_LINE], run[CRASH_LINE];
+
+	if (!s->time && !*s->commit && !*s->run)
+		return;
+	printf("  %-13s %s%s%s%s%s\n", name, crash_time(s->time, time),
+	       *s->commit ? " commit " : "", crash_line(s->commit, commit), *s->run ? " run " : "",
+	       crash_line(s->run, run));
+}
+
+static void input_field(const char *name, const char *path, uint64_t bytes)
+{
+	char line[CRASH_LINE];
+
+	if (*path)
+		printf("  %-13s %s (%llu bytes)\n", name, crash_line(path, line),
+		       (unsigned long long)bytes);
+}
+
+static void print_rate(const struct known_crash *c)
+{
+	uint64_t tries = c->reproduction.tries, hits = c->reproduction.hits;
+	unsigned need = odds_passes(tries, hits);
+
+	if (!tries)
+		return;
+	printf("  %-13s %llu of %llu tries: %s\n", "reproduces", (unsigned long long)hits,
+	       (unsigned long long)tries, odds_verdict_name(odds_reproduce(tries, hits)));
+	if (!ledger_state_open(c->state))
+		return;
+	if (need == 0)
+		printf("  %-13s no number of passes tells: when a person says so\n", "fixed when");
+	else
+		printf("  %-13s each of its inputs passes %u times on a new build (so far %llu and "
+		       "%llu)\n",
+		       "fixed when", need, (unsigned long long)c->reproduction.clean,
+		       (unsigned long long)c->reproduction.clean_minimized);
+}
+
+static void print_counts(const struct known_crash *c)
+{
+	size_t from = c->n_runs > RUNS_SHOWN ? c->n_runs - RUNS_SHOWN : 0;
+	char run[CRASH_LINE];
+
+	printf("  %-13s %llu times", "seen", (unsigned long long)c->count);
+	for (size_t i = from; i < c->n_runs; i++)
+		printf("%s%llu in %s", i == from ? "; lately " : ", ",
+		       (unsigned long long)c->runs[i].count, crash_line(c->runs[i].run, run));
+	putchar('\n');
+}
+
+static void print_facts(const struct ledger *l, const struct known_crash *c)
+{
+	const struct known_crash *is = ledger_find(l, c->signature);
+	char sig[CRASH_LINE], target[CRASH_LINE], severity[64];
+
+	printf("crash %s of %s\n", crash_line(c->signature, sig), crash_line(c->fuzzer, target));
+	if (is && is != c)
+		field("merged into", is->signature);
+	field("what", c->crash_type);
+	list_field("where", &c->crash_state, LEDGER_STATE_LINES);
+	printf("  %-13s %s%s\n", "state", ledger_state_name(c->state),
+	       ledger_state_open(c->state) ? " (open)" : "");
+	snprintf(severity, sizeof(severity), "%.30s%s", *c->severity ? c->severity : "unknown",
+		 c->security ? ", security-relevant" : "");
+	field("severity", severity);
+	field("signal", c->signal);
+	seen_field("first seen", &c->first_seen);
+	seen_field("last seen", &c->last_seen);
+	seen_field("fixed", &c->fixed);
+	print_counts(c);
+	print_rate(c);
+	input_field("input", c->crash_file, c->input_bytes);
+	input_field("minimized", c->minimized, c->minimized_bytes);
+	list_field("also found by", &c->targets, LEDGER_TARGETS);
+	list_field("aliases", &c->aliases, ARTIFACTS_SHOWN);
+	field("likely same as", c->similar);
+	field("issue", c->issue_url);
+	field("note", c->note);
+	list_field("artifacts", &c->artifacts, ARTIFACTS_SHOWN);
+}
+
+/* --- its report ----------------------------------------------------------- */
+
+/* A crash of an older ledger, or one that was merged, may have none: "". */
+static int read_report(const struct state *s, const struct known_crash *c, char **ret,
+		       size_t *ret_n)
+{
+	struct err e;
+	int r = vault_read(s->dirfd, slice_of(c->signature), VAULT_REPORT, ret, ret_n, &e);
+
+	if (r == -ENOENT) {
+		*ret = NULL;
+		*ret_n = 0;
+		return EXIT_DONE;
+	}
+	return r < 0 ? fail(EXIT_MACHINE, "%s", e.msg) : EXIT_DONE;
+}
+
+static int print_text(const struct show_args *a, const struct ledger *l,
+		      const struct known_crash *c)
+{
+	_autofree_ char *text = NULL;
+	size_t n;
+	int r;
+
+	print_facts(l, c);
+	r = read_report(a->session.state, c, &text, &n);
+	if (r != EXIT_DONE || n == 0)
+		return r;
+	printf("\nreport ('>': frames of the application)\n");
+	return crash_print_marked((struct slice){text, n}, c->fuzzer);
+}
+
+static int report_json(const char *text, size_t n, const char *target, json_t **ret, struct err *e)
+{
+	struct crash_options o = {.target = target};
+	struct crash_report report;
+	int r = crash_parse((struct slice){text, n}, &o, &report, e);
+
+	if (r == 0) {
+		r = crash_report_json(&report, ret, e);
+		crash_report_done(&report);
+	}
+	return r;
+}
+
+static int print_json(const struct show_args *a, const struct ledger *l,
+		      const struct known_crash *c)
+{
+	_autojson_ json_t *all = NULL, *one = NULL, *report = json_null();
+	_autofree_ char *text = NULL;
+	struct err e;
+	size_t n;
+	int r = read_report(a->session.state, c, &text, &n);
+
+	if (r != EXIT_DONE)
+		return r;
+	r = crash_json_all(l, &all, &e);
+	if (r == 0)
+		r = crash_json_one(all, c->signature, &one, &e);
+	if (r == 0 && n > 0)
+		r = report_json(text, n, c->fuzzer, &report, &e);
+	if (r == 0 && json_object_set(one, "report", report) < 0)
+		r = err_set(&e, ENOMEM, "build JSON");
+	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : crash_json_print(one);
+}
+
+static int show(struct show_args *a, const char *name)
+{
+	const struct known_crash *c = NULL;
+	struct ledger *l = NULL;
+	int r = session_load(&a->session);
+
+	if (r == EXIT_DONE)
+		r = session_read(&a->session);
+	if (r == EXIT_DONE)
+		r = crash_ledger(a->session.state, &l);
+	if (r == EXIT_DONE)
+		r = crash_find(l, name, &c);
+	if (r == EXIT_DONE)
+		r = a->json ? print_json(a, l, c) : print_text(a, l, c);
+	ledger_free(l);
+	return r;
+}
+
+int command_crash_show(int argc, char **argv)
+{
+	struct show_args a = {0};
+	int at = options_parse(argc, argv, "crash show [OPTION]... CRASH", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (argc - at != 1)
+		return fail(EXIT_USAGE, "crash show: give one crash (fuzzcell crash list)");
+	r = show(&a, argv[at]);
+	session_close(&a.session);
+	return r;
+}

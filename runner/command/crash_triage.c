@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What waits in triage/<target>/ becomes crashes, without fuzzing. */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "base/units.h"
+#include "runner/command/cells.h"
+#include "runner/command/crash.h"
+#include "runner/schedule/triage.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NO_BUDGET (365 * UINT64_C(86400) * USEC_PER_SEC)
+
+struct triage_all;
+
+/* A place for one target's cells. */
+struct place {
+	struct triage_all *all;
+	size_t index; /* whose user its cells get */
+	const struct plan_entry *target;
+	struct triage *triage; /* NULL: free */
+};
+
+struct triage_all {
+	struct session session;
+	const char *workers;
+	const char *commit;
+	uint64_t time_us; /* of a target; 0: as long as it takes */
+	struct cells cells;
+	struct books *books;
+	struct triage_env env;
+	char run[64], last_commit[128];
+	struct place *places;
+	size_t next;	 /* of the plan */
+	unsigned active; /* places that are taken */
+	struct triage_sum sum;
+	bool failed; /* something was not done */
+};
+
+static const struct option_spec specs[] = {
+    COMMON_OPTIONS,
+    {"workers", "N", "cells at once (default: one a CPU)"},
+    {"time", "TIME", "give each target so long (default: as long as it takes)"},
+    {"commit", "SHA", "what the targets were built from (default: as of the last run)"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct triage_all *a = arg;
+
+	if (strcmp(name, "workers") == 0) {
+		a->workers = value;
+	} else if (strcmp(name, "commit") == 0) {
+		a->commit = value;
+	} else if (strcmp(name, "time") == 0) {
+		if (!units_parse_time(slice_of(value), &a->time_us) || a->time_us == 0) {
+			(void)fail(EXIT_USAGE,
+				   "crash triage: --time: '%s' is not a time (\"30s\", \"10m\")",
+				   value);
+			return false;
+		}
+	} else {
+		return common_take(&a->session.common, name, value);
+	}
+	return true;
+}
+
+/* --- what waits ----------------------------------------------------------- */
+
+static size_t queued(const struct state *s, const char *target)
+{
+	CLEANUP(closedir_p) DIR *d = NULL;
+	const struct dirent *ent;
+	char path[300];
+	size_t n = 0;
+
+	snprintf(path, sizeof(path), "triage/%.200s", target);
+	d = sys_opendirat(s->dirfd, path);
+	while (d && (ent = sys_readdir(d)))
+		n += ent->d_name[0] != '.';
+	return n;
+}
+
+static bool is_planned(const struct triage_all *a, const char *target)
+{
+	for (size_t i = 0; i < a->session.plan.n; i++)
+		if (strcmp(a->session.plan.v[i].target->name, target) == 0)
+			return true;
+	return false;
+}
+
+/* Nothing waits unsaid: not even for targets that are no more. */
+static void say_others(const struct triage_all *a)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(a->session.state->dirfd, "triage");
+	const struct dirent *ent;
+	char name[CRASH_LINE];
+
+	while (d && (ent = sys_readdir(d))) {
+		size_t n = queued(a->session.state, ent->d_name);
+
+		if (n > 0 && !is_planned(a, ent->d_name))
+			printf("%s: %zu artifacts wait, but there is no such target here\n",
+			       crash_line(ent->d_name, name), n);
+	}
+}
+
+/* --- the work ------------------------------------------------------------- */
+
+static void fill(struct triage_all *a);
+
+static void print_sum(const struct plan_entry *p, const struct triage_sum *s)
+{
+	char note[CRASH_LINE];
+
+	printf("%s: %llu artifacts: %llu new crashes, %llu regressed, %llu hardly reproducible, "
+	       "%llu inputs made smaller; %llu cells\n",
+	       p->target->name, (unsigned long long)s->artifacts, (unsigned long long)s->found,
+	       (unsigned long long)s->regressed, (unsigned long long)s->flaky,
+	       (unsigned long long)s->shrunk, (unsigned long long)s->trials);
+	if (s->left)
+		printf("%s: %llu artifacts still wait%s%s\n", p->target->name,
+		       (unsigned long long)s->left, *s->note ? ": " : "",
+		       crash_line(s->note, note));
+	else if (*s->note)
+		printf("%s: %s\n", p->target->name, crash_line(s->note, note));
+}
+
+static void on_done(void *arg, const struct triage_sum *sum)
+{
+	struct place *p = arg;
+	struct triage_all *a = p->all;
+
+	print_sum(p->target, sum);
+	a->sum.artifacts += sum->artifacts;
+	a->sum.found += sum->found;
+	a->sum.left += sum->left;
+	a->failed = a->failed || *sum->note;
+	p->triage = NULL;
+	a->active--;
+	fill(a);
+}
+
+static int start(struct triage_all *a, struct place *p, const struct plan_entry *target,
+		 struct err *e)
+{
+	_autofree_ char *work = sys_asprintf("%s/%s", a->cells.path, target->target->name);
+	struct triage_spec s = {
+	    .target = target->target,
+	    .cfg = &target->cfg,
+	    .index = p->index,
+	    .stages = TRIAGE_QUEUE | TRIAGE_SHRINK,
+	    .budget_us = a->time_us ? a->time_us : NO_BUDGET,
+	    .work = work,
+	    .done = on_done,
+	    .arg = p,
+	};
+
+	if (!work)
+		return err_sys(e, "allocate a path");
+	if (sys_mkdirat(a->cells.dirfd, target->target->name, 0755) < 0 && errno != EEXIST)
+		return err_sys(e, "make directory '%s'", work);
+	p->target = target;
+	return triage_start(&a->env, &s, &p->triage, e);
+}
+
+static struct place *free_place(struct triage_all *a)
+{
+	for (unsigned i = 0; i < a->cells.workers; i++)
+		if (!a->places[i].triage)
+			return &a->places[i];
+	return NULL;
+}
+
+static void fill(struct triage_all *a)
+{
+	struct plan *plan = &a->session.plan;
+	struct place *p;
+	struct err e;
+
+	while (!cells_stopped(&a->cells) && a->next < plan->n && (p = free_place(a))) {
+		const struct plan_entry *t = &plan->v[a->next++];
+
+		if (queued(a->session.state, t->target->name) == 0)
+			continue;
+		if (start(a, p, t, &e) < 0) {
+			(void)fail(EXIT_INTERNAL, "%s: %s", t->target->name, e.msg);
+			a->failed = true;
+			continue;
+		}
+		a->active++;
+	}
+	if (a->active == 0)
+		loop_stop(a->cells.trial.exec.loop);
+}
+
+static void on_stop(void *arg)
+{
+	struct triage_all *a = arg;
+
+	for (unsigned i = 0; i < a->cells.workers; i++)
+		if (a->places[i].triage)
+			triage_stop(a->places[i].triage);
+}
+
+/* --- around it ------------------------------------------------------------ */
+
+/* What was found belongs to the run that found it: the last one that there was. */
+static void name_run(struct triage_all *a)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(a->session.state->dirfd, "logs");
+	const struct dirent *ent;
+
+	snprintf(a->run, sizeof(a->run), "triage");
+	for (bool any = false; d && (ent = sys_readdir(d));)
+		if (ent->d_name[0] != '.' && strlen(ent->d_name) < 32 &&
+		    (!any || strcmp(ent->d_name, a->run) > 0)) {
+			snprintf(a->run, sizeof(a->run), "%.31s", ent->d_name);
+			any = true;
+		}
+}
+
+static void name_commit(struct triage_all *a)
+{
+	_autofree_ char *text = NULL;
+	struct err e;
+	size_t n;
+
+	if (a->commit || fs_read(a->session.state->dirfd, "last_run_commit", sizeof(a->last_commit),
+				 &text, &n, &e) < 0)
+		return;
+	snprintf(a->last_commit, sizeof(a->last_commit), "%s", text);
+	a->last_commit[strcspn(a->last_commit, "\r\n")] = '\0';
+	a->commit = *a->last_commit ? a->last_commit : NULL;
+}
+
+static int work(struct triage_all *a)
+{
+	a->places = sys_calloc(a->cells.workers, sizeof(*a->places));
+	if (!a->places)
+		return fail(EXIT_INTERNAL, "out of memory");
+	for (unsigned i = 0; i < a->cells.workers; i++)
+		a->places[i] = (struct place){.all = a, .index = i};
+	a->env = (struct triage_env){.trial = a->cells.trial,
+				     .books = a->books,
+				     .state = a->session.state,
+				     .run = a->run,
+				     .commit = a->commit};
+	a->active = 1; /* fill() before the loop runs must not stop it */
+	fill(a);
+	if (--a->active == 0)
+		return EXIT_DONE;
+	return cells_run(&a->cells, on_stop, a);
+}
+
+static int conclude(struct triage_all *a)
+{
+	say_others(a);
+	printf("%llu artifacts triaged, %llu new crashes, %llu still wait\n",
+	       (unsigned long long)a->sum.artifacts, (unsigned long long)a->sum.found,
+	       (unsigned long long)a->sum.left);
+	return a->failed || a->sum.left ? EXIT_NOT_FUZZED : EXIT_DONE;
+}
+
+static int triage(struct triage_all *a)
+{
+	int r = session_open(&a->session);
+	char warning[300], shown[CRASH_LINE];
+	struct err e;
+
+	if (r == EXIT_DONE)
+		r = cells_open(&a->cells, &a->session, "triage");
+	if (r != EXIT_DONE)
+		return r;
+	name_run(a);
+	name_commit(a);
+	if (books_open(a->session.machine.loop, a->session.state, NULL, &a->books, warning, &e) < 0)
+		return fail(EXIT_MACHINE, "%s", e.msg);
+	if (*warning)
+		printf("warning: %s\n", crash_line(warning, shown));
+	r = work(a);
+	return r == EXIT_DONE ? conclude(a) : r;
+}
+
+int command_crash_triage(int argc, char **argv)
+{
+	struct triage_all a = {0};
+	int at = options_parse(argc, argv, "crash triage [OPTION]...", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (at < argc)
+		return fail(EXIT_USAGE, "crash triage: unexpected '%s'", argv[at]);
+	r = session_load(&a.session);
+	if (r == EXIT_DONE)
+		r = session_set(&a.session, "run.workers", a.workers, "--workers");
+	if (r == EXIT_DONE)
+		r = session_plan(&a.session);
+	if (r == EXIT_DONE)
+		r = triage(&a);
+	books_close(a.books);
+	free(a.places);
+	cells_close(&a.cells);
+	session_close(&a.session);
+	return r;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs what is known, without fuzzing: what a pull request would run. */
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/command/cells.h"
+#include "runner/command/crash.h"
+#include "runner/command/crash_json.h"
+#include "runner/command/regress_result.h"
+#include "runner/schedule/task.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct regress {
+	struct session session;
+	const char *workers, *commit;
+	bool allow_known, json;
+	struct ledger *ledger;
+	struct cells cells;
+
+	struct regress_target *targets; /* one an entry of the plan */
+	size_t at;
+	struct regress_inputs inputs; /* of that one */
+	char *dir;		      /* where they are */
+	struct replay *replay;
+	bool laying;
+};
+
+static const struct option_spec specs[] = {
+    COMMON_OPTIONS,
+    {"workers", "N", "cells at once (default: one a CPU)"},
+    {"commit", "SHA", "what the targets were built from, for crashes that come back"},
+    {"allow-known", NULL, "open crashes that are known do not count"},
+    {"json", NULL, "print JSON"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct regress *a = arg;
+
+	if (strcmp(name, "workers") == 0)
+		a->workers = value;
+	else if (strcmp(name, "commit") == 0)
+		a->commit = value;
+	else if (strcmp(name, "allow-known") == 0)
+		a->allow_known = true;
+	else if (strcmp(name, "json") == 0)
+		a->json = true;
+	else
+		return common_take(&a->session.common, name, value);
+	return true;
+}
+
+static const struct plan_entry *entry(const struct regress *a)
+{
+	return &a->session.plan.v[a->at];
+}
+
+/* --- one target after the other ------------------------------------------- */
+
+static void lay_next(struct regress *a);
+
+static void finish_target(struct regress *a, const char *why)
+{
+	struct regress_target *t = &a->targets[a->at];
+
+	if (why && !*t->why)
+		snprintf(t->why, sizeof(t->why), "%.299s", why);
+	regress_print_target(t, stdout);
+	regress_inputs_done(&a->inputs);
+	free(a->dir);
+	a->dir = NULL;
+	a->at++;
+	lay_next(a);
+}
+
+static const char *input_name(void *arg, size_t input)
+{
+	const struct regress *a = arg;
+
+	return a->inputs.v[input].name;
+}
+
+/* A known crash was seen once more: one that was fixed is regressed from now on. */
+static int note_sighting(struct regress *a, const struct known_crash *c, struct err *e)
+{
+	struct crash_sighting s = {
+	    .signature = c->signature,
+	    .target = entry(a)->target->name,
+	    .commit = a->commit,
+	    .time = clock_real_us() / USEC_PER_SEC,
+	};
+	struct ledger_noted n;
+
+	return ledger_note(a->ledger, &s, &n, e);
+}
+
+static void on_failed(void *arg, const struct replay_failure *f)
+{
+	struct regress *a = arg;
+	struct regress_target *t = &a->targets[a->at];
+	const struct known_crash *c = NULL;
+	struct err e;
+	int r = regress_note(t, &a->inputs.v[f->input], f, a->ledger, &c, &e);
+
+	if (r == 0 && c)
+		r = note_sighting(a, c, &e);
+	if (r < 0 && !*t->why)
+		snprintf(t->why, sizeof(t->why), "%.299s", e.msg);
+}
+
+static void on_replayed(void *arg, const struct replay_sum *sum)
+{
+	struct regress *a = arg;
+	struct regress_target *t = &a->targets[a->at];
+
+	a->replay = NULL;
+	t->sum = *sum;
+	t->ran = true;
+	finish_target(a, *sum->why ? sum->why : sum->stopped ? "stopped" : NULL);
+}
+
+static void replay(struct regress *a)
+{
+	struct regress_target *t = &a->targets[a->at];
+	struct replay_spec s = {
+	    .target = entry(a)->target,
+	    .cfg = &entry(a)->cfg,
+	    .workers = a->cells.workers,
+	    .name = input_name,
+	    .n = a->inputs.n,
+	    .failed = on_failed,
+	    .done = on_replayed,
+	    .arg = a,
+	};
+	struct err e;
+
+	t->inputs = a->inputs.n;
+	a->dir = sys_asprintf("%s/%s", a->cells.path, t->name);
+	s.dir = a->dir;
+	if (!a->dir)
+		finish_target(a, "out of memory");
+	else if (replay_start(&a->cells.trial, &s, &a->replay, &e) < 0)
+		finish_target(a, e.msg);
+}
+
+/* In a child: what was laid for the last target goes first. */
+static int lay(void *arg, struct buf *out, struct err *e)
+{
+	const struct regress *a = arg;
+	struct regress_sources s = {
+	    .state = a->session.state, .ledger = a->ledger, .target = entry(a)};
+	char note[300];
+	int r = 0;
+
+	if (a->at > 0)
+		r = fs_remove_tree(a->cells.dirfd, a->targets[a->at - 1].name, e);
+	if (r == 0)
+		r = regress_inputs_lay(&s, a->cells.dirfd, entry(a)->target->name, note, e);
+	return r == 0 ? buf_add(out, slice_of(note), e) : r;
+}
+
+static void on_laid(void *arg, struct slice result, const char *failed)
+{
+	struct regress *a = arg;
+	struct regress_target *t = &a->targets[a->at];
+	struct err e;
+
+	a->laying = false;
+	snprintf(t->note, sizeof(t->note), "%.*s", (int)result.n, result.p);
+	if (failed)
+		finish_target(a, failed);
+	else if (cells_stopped(&a->cells))
+		finish_target(a, "stopped");
+	else if (regress_inputs_load(a->cells.dirfd, t->name, &a->inputs, &e) < 0)
+		finish_target(a, e.msg);
+	else
+		replay(a);
+}
+
+static void lay_next(struct regress *a)
+{
+	struct loop *l = a->cells.trial.exec.loop;
+	struct task *task;
+	struct err e;
+
+	while (a->at < a->session.plan.n) {
+		struct regress_target *t = &a->targets[a->at];
+
+		if (cells_stopped(&a->cells)) {
+			snprintf(t->why, sizeof(t->why), "stopped");
+			a->at++;
+			continue;
+		}
+		if (task_start(l, lay, a, on_laid, a, &task, &e) == 0) {
+			a->laying = true;
+			return;
+		}
+		snprintf(t->why, sizeof(t->why), "%.299s", e.msg);
+		regress_print_target(t, stdout);
+		a->at++;
+	}
+	loop_stop(l);
+}
+
+static void on_stop(void *arg)
+{
+	struct regress *a = arg;
+
+	if (a->replay)
+		replay_stop(a->replay);
+}
+
+/* --- all of them ---------------------------------------------------------- */
+
+/* Reproducers of targets that are not here are not run: never unsaid. */
+static void say_others(const struct regress *a)
+{
+	size_t n = 0;
+
+	if (a->session.common.filter)
+		return;
+	for (size_t i = 0; i < ledger_count(a->ledger); i++) {
+		const struct known_crash *c = ledger_at(a->ledger, i);
+		bool here = !*c->crash_file;
+
+		for (size_t k = 0; !here && k < a->session.plan.n; k++)
+			here = strcmp(a->session.plan.v[k].target->name, c->fuzzer) == 0;
+		n += !here;
+	}
+	if (n)
+		printf("%zu known crashes are of targets that are not here: not run\n", n);
+}
+
+static int print_json(const struct regress *a, const struct regress_total *total)
+{
+	_autojson_ json_t *j = NULL;
+	struct err e;
+
+	if (regress_json(a->targets, a->session.plan.n, total, &j, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	return crash_json_print(j);
+}
+
+static int conclude(struct regress *a, int hushed)
+{
+	struct regress_total total = regress_sum(a->targets, a->session.plan.n);
+	struct err e;
+	int r = EXIT_DONE;
+
+	say_others(a);
+	regress_print_total(&total, a->session.plan.n, stdout);
+	cells_speak(hushed);
+	if (a->json)
+		r = print_json(a, &total);
+	if (r == EXIT_DONE && ledger_save(a->ledger, a->session.state->dirfd, &e) < 0)
+		r = fail(EXIT_INTERNAL, "%s", e.msg);
+	return r == EXIT_DONE ? regress_exit(&total, a->allow_known) : r;
+}
+
+static int run_all(struct regress *a)
+{
+	int r = session_open(&a->session);
+
+	if (r == EXIT_DONE)
+		r = crash_ledger(a->session.state, &a->ledger);
+	if (r == EXIT_DONE)
+		r = cells_open(&a->cells, &a->session, "regress");
+	if (r != EXIT_DONE)
+		return r;
+	a->targets = sys_calloc(a->session.plan.n + 1, sizeof(*a->targets));
+	if (!a->targets)
+		return fail(EXIT_INTERNAL, "out of memory");
+	for (size_t i = 0; i < a->session.plan.n; i++)
+		a->targets[i].name = a->session.plan.v[i].target->name;
+	lay_next(a);
+	return a->laying ? cells_run(&a->cells, on_stop, a) : EXIT_DONE;
+}
+
+static int regress(struct regress *a)
+{
+	int hushed = a->json ? cells_hush() : -1;
+	int r = session_load(&a->session);
+
+	if (r == EXIT_DONE)
+		r = session_set(&a->session, "run.workers", a->workers, "--workers");
+	if (r == EXIT_DONE)
+		r = session_plan(&a->session);
+	if (r == EXIT_DONE)
+		r = run_all(a);
+	if (r == EXIT_DONE)
+		return conclude(a, hushed);
+	cells_speak(hushed);
+	return r;
+}
+
+int command_regress(int argc, char **argv)
+{
+	struct regress a = {0};
+	int at = options_parse(argc, argv, "regress [OPTION]...", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (at < argc)
+		return fail(EXIT_USAGE, "regress: unexpected '%s'", argv[at]);
+	r = regress(&a);
+	for (size_t i = 0; a.targets && i < a.session.plan.n; i++)
+		regress_target_done(&a.targets[i]);
+	free(a.targets);
+	ledger_free(a.ledger);
+	cells_close(&a.cells);
+	session_close(&a.session);
+	return r;
+}

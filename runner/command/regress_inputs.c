@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/regress_inputs.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/corpus/workdir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MODE_DIR = 0755, DEPTH = 8, LIST_MAX = 256 << 20, NAME = 300 };
+
+const char *regress_from_name(enum regress_from f)
+{
+	static const char *const names[] = {
+	    [REGRESS_TREE] = "in-tree",
+	    [REGRESS_CRASH] = "crash",
+	    [REGRESS_REGRESSION] = "regression",
+	    [REGRESS_ARCHIVE] = "archive",
+	};
+
+	_Static_assert(sizeof(names) / sizeof(names[0]) == REGRESS_FROM_, "name every place");
+	return f < REGRESS_FROM_ ? names[f] : "";
+}
+
+void regress_inputs_done(struct regress_inputs *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		free(r->v[i].source);
+	free(r->v);
+	*r = (struct regress_inputs){0};
+}
+
+/* Takes source. */
+static int add(struct regress_inputs *r, const char *name, enum regress_from from, char *source,
+	       struct err *e)
+{
+	if (!source)
+		return err_sys(e, "allocate a path");
+	if (r->n == r->cap) {
+		size_t cap = r->cap ? r->cap * 2 : 64;
+		struct regress_input *v = sys_realloc(r->v, cap * sizeof(*v));
+		if (!v) {
+			free(source);
+			return err_sys(e, "grow the list of inputs");
+		}
+		r->v = v;
+		r->cap = cap;
+	}
+	r->v[r->n] = (struct regress_input){.from = from, .source = source};
+	snprintf(r->v[r->n++].name, STORE_NAME, "%s", name);
+	return 0;
+}
+
+/* --- collecting ----------------------------------------------------------- */
+
+struct lay {
+	const struct regress_sources *s;
+	struct regress_inputs all;
+	int to;
+	uint64_t skipped;
+	char why[260];
+	enum regress_from from;
+};
+
+/* The first of them is named. */
+static void leave_out(struct lay *l, const char *what, const char *why)
+{
+	if (l->skipped++ == 0)
+		snprintf(l->why, sizeof(l->why), "%.180s%s%.60s", what, *why ? ": " : "", why);
+}
+
+/* A file that cannot be an input is counted, and named once. */
+static int take_file(struct lay *l, int at, const char *name, const char *source, struct err *e)
+{
+	struct store_sum sum = {0};
+	char hex[STORE_NAME];
+	int r = store_file(at, name, l->to, NULL, &sum, hex, e);
+
+	if (r < 0)
+		return r;
+	if (*hex)
+		return add(&l->all, hex, l->from, sys_strdup(source), e);
+	leave_out(l, source, "no regular file, or too large");
+	return 0;
+}
+
+static int take_dir(struct lay *l, int at, const char *dir, const char *source, unsigned depth,
+		    struct err *e);
+
+static int take_entry(struct lay *l, int at, const char *name, const char *dir, unsigned depth,
+		      struct err *e)
+{
+	_autofree_ char *source = sys_asprintf("%s/%s", dir, name);
+	struct stat st;
+
+	if (!source)
+		return err_sys(e, "allocate a path");
+	if (l->all.n > WORKDIR_FILES_MAX) {
+		leave_out(l, source, "too many inputs");
+		return 0;
+	}
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0; /* gone meanwhile */
+	if (!S_ISDIR(st.st_mode))
+		return take_file(l, at, name, source, e);
+	return depth < DEPTH ? take_dir(l, at, name, source, depth + 1, e) : 0;
+}
+
+/* A directory that is not there has no inputs: a person is told. */
+static int take_dir(struct lay *l, int at, const char *dir, const char *source, unsigned depth,
+		    struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = NULL;
+	int fd = sys_openat(at, dir, O_RDONLY | O_DIRECTORY | (depth ? O_NOFOLLOW : 0), 0);
+	const struct dirent *ent;
+	int r = 0;
+
+	if (fd < 0) {
+		leave_out(l, source, strerror(errno));
+		return 0;
+	}
+	d = fdopendir(fd);
+	if (!d) {
+		close(fd);
+		return err_set(e, ENOMEM, "open directory '%s'", source);
+	}
+	while (r == 0 && (ent = sys_readdir(d)))
+		if (ent->d_name[0] != '.')
+			r = take_entry(l, fd, ent->d_name, source, depth, e);
+	return r;
+}
+
+static int take_dirs(struct lay *l, const struct strv *dirs, struct err *e)
+{
+	int r = 0;
+
+	l->from = REGRESS_TREE;
+	for (size_t i = 0; r == 0 && i < dirs->n; i++)
+		r = take_dir(l, AT_FDCWD, dirs->v[i], dirs->v[i], 0, e);
+	return r;
+}
+
+static bool is_of(const struct known_crash *c, const char *target)
+{
+	bool yes = strcmp(c->fuzzer, target) == 0;
+
+	for (size_t i = 0; !yes && i < c->targets.n; i++)
+		yes = strcmp(c->targets.v[i], target) == 0;
+	return yes;
+}
+
+static int take_crashes(struct lay *l, struct err *e)
+{
+	const struct ledger *g = l->s->ledger;
+	int r = 0;
+
+	l->from = REGRESS_CRASH;
+	for (size_t i = 0; r == 0 && i < ledger_count(g); i++) {
+		const struct known_crash *c = ledger_at(g, i);
+		const char *const files[] = {c->crash_file, c->minimized};
+
+		for (size_t k = 0; r == 0 && k < 2 && is_of(c, l->s->target->target->name); k++)
+			if (*files[k])
+				r = take_file(l, l->s->state->dirfd, files[k], files[k], e);
+	}
+	return r;
+}
+
+static int take_regressions(struct lay *l, struct err *e)
+{
+	char dir[NAME];
+
+	l->from = REGRESS_REGRESSION;
+	snprintf(dir, sizeof(dir), "regressions/%.200s", l->s->target->target->name);
+	if (faccessat(l->s->state->dirfd, dir, F_OK, 0) < 0)
+		return 0; /* it has none */
+	return take_dir(l, l->s->state->dirfd, dir, dir, 0, e);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* First, while nothing else is in the directory: entries have no names of their own. */
+static int take_archive(struct lay *l, struct err *e)
+{
+	const char *archive = l->s->target->target->seed_archive;
+	CLEANUP(closedir_p) DIR *d = NULL;
+	struct seeds_result sum;
+	const struct dirent *ent;
+	int r;
+
+	if (!archive)
+		return 0;
+	l->from = REGRESS_ARCHIVE;
+	r = discover_unpack_seeds(archive, l->to, &sum, e);
+	if (r < 0 && r != -EBADMSG)
+		return r;
+	if (r < 0 || sum.skipped)
+		leave_out(l, r < 0 ? e->msg : sum.why, "");
+	d = sys_opendirat(l->to, ".");
+	if (!d)
+		return err_sys(e, "list the inputs");
+	for (r = 0; r == 0 && (ent = sys_readdir(d));)
+		if (ent->d_name[0] != '.')
+			r = add(&l->all, ent->d_name, REGRESS_ARCHIVE,
+				sys_asprintf("%s: %s", base_name(archive), ent->d_name), e);
+	return r;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct regress_input *x = a, *y = b;
+	int r = strcmp(x->name, y->name);
+
+	if (r == 0)
+		r = (int)x->from - (int)y->from;
+	return r ? r : strcmp(x->source, y->source);
+}
+
+/* One of a content, that of the best place. */
+static void sort(struct regress_inputs *r)
+{
+	size_t n = 0;
+
+	if (r->n > 0)
+		qsort(r->v, r->n, sizeof(*r->v), by_name);
+	for (size_t i = 0; i < r->n; i++) {
+		if (n > 0 && strcmp(r->v[n - 1].name, r->v[i].name) == 0)
+			free(r->v[i].source);
+		else
+			r->v[n++] = r->v[i];
+	}
+	r->n = n;
+}
+
+/* --- the list ------------------------------------------------------------- */
+
+/* "<sha1><digit><source>" and a NUL each. */
+static int save(const struct regress_inputs *r, int dirfd, const char *file, struct err *e)
+{
+	_autobuf_ struct buf b = BUF_INIT(LIST_MAX);
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < r->n; i++) {
+		rc =
+		    buf_addf(&b, e, "%s%u%s", r->v[i].name, (unsigned)r->v[i].from, r->v[i].source);
+		if (rc == 0)
+			rc = buf_add(&b, (struct slice){"", 1}, e);
+	}
+	return rc < 0 ? rc : fs_replace(dirfd, file, buf_slice(&b), e);
+}
+
+static int load_one(struct regress_inputs *r, const char *record, struct err *e)
+{
+	char name[STORE_NAME];
+	unsigned from;
+
+	if (strlen(record) <= STORE_NAME)
+		return err_set(e, EBADMSG, "the list of inputs is damaged");
+	memcpy(name, record, STORE_NAME - 1);
+	name[STORE_NAME - 1] = '\0';
+	from = (unsigned)(record[STORE_NAME - 1] - '0');
+	if (from >= REGRESS_FROM_)
+		return err_set(e, EBADMSG, "the list of inputs is damaged");
+	return add(r, name, (enum regress_from)from, sys_strdup(record + STORE_NAME), e);
+}
+
+int regress_inputs_load(int dirfd, const char *name, struct regress_inputs *ret, struct err *e)
+{
+	struct regress_inputs all = {0};
+	_autofree_ char *text = NULL;
+	char file[NAME];
+	size_t n = 0;
+	int r;
+
+	snprintf(file, sizeof(file), "%.200s.list", name);
+	r = fs_read(dirfd, file, LIST_MAX, &text, &n, e);
+	for (size_t at = 0; r == 0 && at < n; at += strlen(text + at) + 1)
+		r = load_one(&all, text + at, e);
+	if (r < 0)
+		regress_inputs_done(&all);
+	else
+		*ret = all;
+	return r;
+}
+
+int regress_inputs_lay(const struct regress_sources *s, int dirfd, const char *name, char note[300],
+		       struct err *e)
+{
+	struct lay l = {.s = s, .to = -1};
+	char file[NAME];
+	int r = fs_remove_tree(dirfd, name, e);
+
+	*note = '\0';
+	if (r == 0 && sys_mkdirat(dirfd, name, MODE_DIR) < 0)
+		r = err_sys(e, "make directory '%s'", name);
+	if (r == 0)
+		r = fs_open_dir(dirfd, name, &l.to, e);
+	if (r == 0 && fchmod(l.to, MODE_DIR) < 0) /* whatever the umask said */
+		r = err_sys(e, "set the mode of '%s'", name);
+	if (r == 0)
+		r = take_archive(&l, e);
+	if (r == 0)
+		r = take_dirs(&l, &s->target->target->seed_dirs, e);
+	if (r == 0)
+		r = take_dirs(&l, &s->target->cfg.seeds, e);
+	if (r == 0)
+		r = take_crashes(&l, e);
+	if (r == 0)
+		r = take_regressions(&l, e);
+	if (r == 0) {
+		sort(&l.all);
+		snprintf(file, sizeof(file), "%.200s.list", name);
+		r = save(&l.all, dirfd, file, e);
+	}
+	if (r == 0 && l.skipped)
+		snprintf(note, 300, "%llu left out: %s", (unsigned long long)l.skipped, l.why);
+	if (l.to >= 0)
+		close(l.to);
+	regress_inputs_done(&l.all);
+	return r < 0 ? err_wrap(e, "the inputs of '%s'", name) : 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_COMMAND_REGRESS_INPUTS_H
+#define RUNNER_COMMAND_REGRESS_INPUTS_H
+
+#include "runner/corpus/store.h"
+#include "runner/crash/ledger.h"
+#include "runner/schedule/plan.h"
+#include "runner/state/state.h"
+
+/* What `fuzzcell regress` runs of a target: its in-tree corpus (directories, those of the
+ * configuration, the seed archive), and the reproducers of its crashes: of the known
+ * ones, of the fixed ones. */
+
+/* Where a person finds it; of the same content in several places the first counts. */
+enum regress_from {
+	REGRESS_TREE,
+	REGRESS_CRASH,	    /* crashes/<crash>/ of the state */
+	REGRESS_REGRESSION, /* regressions/<target>/ of the state */
+	REGRESS_ARCHIVE,
+	REGRESS_FROM_,
+};
+const char *regress_from_name(enum regress_from f); /* "in-tree", "crash", ... */
+
+struct regress_input {
+	char name[STORE_NAME]; /* SHA-1 of its content: its name in the directory */
+	enum regress_from from;
+	char *source; /* a path, or a place in an archive */
+};
+
+/* Sorted by name.  Starts as {0}. */
+struct regress_inputs {
+	struct regress_input *v;
+	size_t n, cap;
+};
+void regress_inputs_done(struct regress_inputs *r);
+
+struct regress_sources {
+	const struct state *state;
+	const struct ledger *ledger;
+	const struct plan_entry *target;
+};
+
+/* Copies all of them into the directory <name> of dirfd, made anew, and writes the
+ * list into the file <name>.list.  Blocks: in a child process.  note: what was left
+ * out, "" when nothing was. */
+MUST_CHECK int regress_inputs_lay(const struct regress_sources *s, int dirfd, const char *name,
+				  char note[300], struct err *e);
+/* The list, as the child wrote it; regress_inputs_done() frees. */
+MUST_CHECK int regress_inputs_load(int dirfd, const char *name, struct regress_inputs *ret,
+				   struct err *e);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/regress_result.h"
+
+#include "base/sys.h"
+#include "base/units.h"
+#include "runner/command/command.h"
+#include "runner/command/crash.h"
+#include "runner/command/escape.h"
+
+#include <errno.h>
+#include <string.h>
+
+const char *regress_status_name(enum regress_status s)
+{
+	static const char *const names[] = {
+	    [REGRESS_NEW] = "new",
+	    [REGRESS_REGRESSED] = "regressed",
+	    [REGRESS_KNOWN] = "known",
+	    [REGRESS_IGNORED] = "ignored",
+	};
+
+	_Static_assert(sizeof(names) / sizeof(names[0]) == REGRESS_STATUS_, "name every status");
+	return s < REGRESS_STATUS_ ? names[s] : "";
+}
+
+enum regress_status regress_judge(const struct ledger *l, const char *target,
+				  const struct crash_report *r,
+				  const struct known_crash **ret_crash)
+{
+	const struct known_crash *c = ledger_find(l, r->signature);
+
+	if (!c && *r->raw_key)
+		c = ledger_find_raw(l, target, r->raw_key);
+	*ret_crash = c;
+	if (!c)
+		return REGRESS_NEW;
+	if (c->state == LEDGER_IGNORED)
+		return REGRESS_IGNORED;
+	return c->state == LEDGER_FIXED ? REGRESS_REGRESSED : REGRESS_KNOWN;
+}
+
+void regress_target_done(struct regress_target *t)
+{
+	for (size_t i = 0; i < t->n_failed; i++)
+		free(t->failed[i].source);
+	free(t->failed);
+	t->failed = NULL;
+	t->n_failed = 0;
+}
+
+static struct regress_failed *add(struct regress_target *t, const char *source, struct err *e)
+{
+	struct regress_failed *v = sys_realloc(t->failed, (t->n_failed + 1) * sizeof(*v));
+
+	if (!v) {
+		err_sys(e, "grow the list of failures");
+		return NULL;
+	}
+	t->failed = v;
+	v += t->n_failed;
+	*v = (struct regress_failed){.source = sys_strdup(source)};
+	if (!v->source) {
+		err_sys(e, "copy a path");
+		return NULL;
+	}
+	t->n_failed++;
+	return v;
+}
+
+int regress_note(struct regress_target *t, const struct regress_input *input,
+		 const struct replay_failure *f, const struct ledger *l,
+		 const struct known_crash **ret_crash, struct err *e)
+{
+	const struct crash_report *r = f->report;
+	struct regress_failed *n = add(t, input->source, e);
+
+	if (!n)
+		return -e->code;
+	n->from = input->from;
+	n->status = regress_judge(l, t->name, r, ret_crash);
+	n->only_together = f->only_together;
+	n->security = r->security;
+	snprintf(n->signature, sizeof(n->signature), "%s",
+		 *ret_crash ? (*ret_crash)->signature : r->signature);
+	memcpy(n->type, r->type, sizeof(n->type));
+	if (r->n_state)
+		memcpy(n->where, r->state[0], sizeof(n->where));
+	t->count[n->status]++;
+	return 0;
+}
+
+/* --- sums ----------------------------------------------------------------- */
+
+struct regress_total regress_sum(const struct regress_target *t, size_t n)
+{
+	struct regress_total sum = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		sum.inputs += t[i].inputs;
+		sum.passed += t[i].sum.passed;
+		sum.failed += t[i].sum.failed;
+		sum.left_out += t[i].inputs - t[i].sum.passed - t[i].sum.failed;
+		for (unsigned s = 0; s < REGRESS_STATUS_; s++)
+			sum.count[s] += t[i].count[s];
+		sum.without_inputs += t[i].ran && t[i].inputs == 0;
+		sum.not_run += !t[i].ran || *t[i].why;
+		sum.stopped = sum.stopped || t[i].sum.stopped;
+	}
+	return sum;
+}
+
+int regress_exit(const struct regress_total *t, bool allow_known)
+{
+	if (t->count[REGRESS_NEW] + t->count[REGRESS_REGRESSED] > 0 ||
+	    (!allow_known && t->count[REGRESS_KNOWN] > 0))
+		return EXIT_CRASHES;
+	if (t->not_run > 0 || t->left_out > 0 || t->inputs == 0)
+		return EXIT_NOT_FUZZED;
+	return EXIT_DONE;
+}
+
+/* --- text ----------------------------------------------------------------- */
+
+static void print_failed(const struct regress_failed *f, FILE *to)
+{
+	char source[ESCAPE_MAX], type[CRASH_LINE], where[CRASH_LINE], sig[CRASH_LINE];
+
+	fprintf(to, "  %-9s  %s\n             %s%s%s, crash %s%s%s\n",
+		regress_status_name(f->status), escape(f->source, source),
+		crash_line(f->type, type), *f->where ? " in " : "", crash_line(f->where, where),
+		crash_line(f->signature, sig), f->security ? ", security-relevant" : "",
+		f->only_together ? "; not when it is run alone" : "");
+}
+
+void regress_print_target(const struct regress_target *t, FILE *to)
+{
+	uint64_t left = t->inputs - t->sum.passed - t->sum.failed;
+	char time[UNITS_MAX], text[ESCAPE_MAX];
+
+	if (t->inputs == 0 && t->ran)
+		fprintf(to, "%s: NO INPUTS: nothing was tested\n", t->name);
+	else
+		fprintf(to, "%s: %llu inputs: %llu passed, %llu failed; %llu cells, %s\n", t->name,
+			(unsigned long long)t->inputs, (unsigned long long)t->sum.passed,
+			(unsigned long long)t->sum.failed, (unsigned long long)t->sum.cells,
+			units_time(t->sum.wall_us, time));
+	for (size_t i = 0; i < t->n_failed; i++)
+		print_failed(&t->failed[i], to);
+	if (left)
+		fprintf(to, "  NOT RUN: %llu inputs%s%s\n", (unsigned long long)left,
+			*t->why ? ": " : "", escape(t->why, text));
+	else if (*t->why)
+		fprintf(to, "  NOT RUN: %s\n", escape(t->why, text));
+	if (*t->note)
+		fprintf(to, "  %s\n", escape(t->note, text));
+	fflush(to);
+}
+
+void regress_print_total(const struct regress_total *t, size_t n_targets, FILE *to)
+{
+	fprintf(to, "\n%zu targets, %llu inputs: %llu passed, %llu failed", n_targets,
+		(unsigned long long)t->inputs, (unsigned long long)t->passed,
+		(unsigned long long)t->failed);
+	for (enum regress_status s = 0; s < REGRESS_STATUS_; s++)
+		if (t->count[s])
+			fprintf(to, ", %llu %s", (unsigned long long)t->count[s],
+				regress_status_name(s));
+	if (t->left_out)
+		fprintf(to, "; %llu inputs not run", (unsigned long long)t->left_out);
+	if (t->not_run)
+		fprintf(to, "; %llu targets not run", (unsigned long long)t->not_run);
+	if (t->without_inputs)
+		fprintf(to, "; %llu targets without inputs", (unsigned long long)t->without_inputs);
+	fputs(t->stopped ? "; ended by a person\n" : "\n", to);
+}
+
+/* --- JSON ----------------------------------------------------------------- */
+
+/* Names of files are any bytes; JSON is UTF-8. */
+static json_t *text(const char *s)
+{
+	char shown[ESCAPE_MAX];
+	json_t *j = json_string(s);
+
+	return j ? j : json_string(escape(s, shown));
+}
+
+static json_t *failed_json(const struct regress_target *t)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; all && i < t->n_failed; i++) {
+		const struct regress_failed *f = &t->failed[i];
+		json_t *one = json_pack("{s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "input",
+					text(f->source), "from", regress_from_name(f->from),
+					"status", regress_status_name(f->status), "signature",
+					f->signature, "crash_type", f->type, "where", f->where,
+					"security", f->security, "only_together", f->only_together);
+
+		if (json_array_append_new(all, one) < 0) {
+			json_decref(all);
+			return NULL;
+		}
+	}
+	return all;
+}
+
+static json_t *target_json(const struct regress_target *t)
+{
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:b, s:o, s:o, s:o}", "target",
+			 t->name, "inputs", (json_int_t)t->inputs, "passed",
+			 (json_int_t)t->sum.passed, "failed", (json_int_t)t->sum.failed, "not_run",
+			 (json_int_t)(t->inputs - t->sum.passed - t->sum.failed), "cells",
+			 (json_int_t)t->sum.cells, "seconds", (double)t->sum.wall_us / 1e6, "ran",
+			 t->ran && !*t->why, "why", text(t->why), "note", text(t->note), "failures",
+			 failed_json(t));
+}
+
+int regress_json(const struct regress_target *t, size_t n, const struct regress_total *total,
+		 json_t **ret, struct err *e)
+{
+	_autojson_ json_t *all = json_array(), *j = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (json_array_append_new(all, target_json(&t[i])) < 0)
+			return err_set(e, ENOMEM, "build JSON");
+	j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:O}", "inputs",
+		      (json_int_t)total->inputs, "passed", (json_int_t)total->passed, "failed",
+		      (json_int_t)total->failed, "not_run", (json_int_t)total->left_out,
+		      "targets_without_inputs", (json_int_t)total->without_inputs,
+		      "targets_not_run", (json_int_t)total->not_run, "stopped", total->stopped,
+		      "targets", all);
+	for (enum regress_status s = 0; j && s < REGRESS_STATUS_; s++)
+		if (json_object_set_new(j, regress_status_name(s),
+					json_integer((json_int_t)total->count[s])) < 0)
+			return err_set(e, ENOMEM, "build JSON");
+	if (!j)
+		return err_set(e, ENOMEM, "build JSON");
+	*ret = json_incref(j);
+	return 0;
+}
