@@ -189,7 +189,8 @@ static bool parse_rest(struct slice in, bool has_address, struct frame *f)
 	if (!has_address && !f->has_offset)
 		return false; /* without an address only TSan's form is a frame */
 	if (has_address && !has_in && f->module.n == 0 &&
-	    (in.n == 0 || memchr(in.p, '/', in.n) || memchr(in.p, '\\', in.n)))
+	    (in.n == 0 || slice_eq(in, SLICE("in")) || memchr(in.p, '/', in.n) ||
+	     memchr(in.p, '\\', in.n)))
 		return false;
 	split_file(in, f);
 	return true;

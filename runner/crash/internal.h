@@ -136,6 +136,9 @@ bool kind_v8(struct crash_parser *p, const struct line *l);
 bool kind_received(struct crash_parser *p, const struct line *l);
 bool kind_missing(struct crash_parser *p, const struct line *l);
 bool kind_libc(struct crash_parser *p, const struct line *l);
+/* "heap_use-after-free" -> "Heap-use-after-free", the type */
+void kind_set_type(struct crash_parser *p, struct slice type, enum crash_kind kind,
+		   struct slice line);
 /* A signal's line that must not take the place of a better type. */
 bool kind_is_echo(struct crash_parser *p, const struct line *l);
 /* Frames of Go, Java, Python and JavaScript. */

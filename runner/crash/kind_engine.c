@@ -133,9 +133,9 @@ bool kind_engine(struct crash_parser *p, const struct line *l)
 		on_live(p, l->text);
 	if (words_has(l->words, WORDS_STACK_LIMIT))
 		verdict_type(p, SLICE("Stack-overflow"), CRASH_ENGINE, l->text);
-	if (words_has(l->words, WORDS_LIBFUZZER))
+	if (words_has(l->words, WORDS_LIBFUZZER) && !p->disabled)
 		on_mark(p, l);
-	return false;
+	return p->disabled;
 }
 
 /* glibc's and the C++ runtimes' last words before SIGABRT: they name the failure that

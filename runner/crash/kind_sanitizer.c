@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/crash/internal.h"
 
-/* Headers of ASan, HWASan, MSan, TSan and LSan, and of signals that any of them
- * caught (formats: compiler-rt of LLVM 14 to 19, sanitizer_common). */
+/* Headers of ASan and HWASan, and of signals that any sanitizer caught (formats:
+ * compiler-rt of LLVM 14 to 19, sanitizer_common). */
 
 static enum crash_kind tool_kind(struct slice line)
 {
@@ -53,9 +53,8 @@ static void set_signal(struct crash_parser *p, struct slice line)
 		text_copy(p->v.signal, sizeof(p->v.signal), slice_of(s));
 }
 
-/* "heap_use-after-free" -> "Heap-use-after-free" */
-static void set_type(struct crash_parser *p, struct slice type, enum crash_kind kind,
-		     struct slice line)
+void kind_set_type(struct crash_parser *p, struct slice type, enum crash_kind kind,
+		   struct slice line)
 {
 	char text[160];
 	size_t n = 0;
@@ -297,7 +296,7 @@ static void on_typed_address(struct crash_parser *p, const struct line *l)
 		return;
 	text_cut(&type, SLICE(" (")); /* "alloc-dealloc-mismatch (malloc vs operator delete)" */
 	verdict_reset(p);
-	set_type(p, type, tool_kind(l->text), l->text);
+	kind_set_type(p, type, tool_kind(l->text), l->text);
 	verdict_address(p, address);
 	set_signal(p, l->text);
 }
@@ -334,8 +333,8 @@ bool kind_asan_other(struct crash_parser *p, const struct line *l)
 	if (in.n == 0)
 		return false;
 	verdict_reset(p);
-	set_type(p, slice_eq(in, SLICE("SEGV")) ? SLICE("unknown-crash") : in, tool_kind(l->text),
-		 l->text);
+	kind_set_type(p, slice_eq(in, SLICE("SEGV")) ? SLICE("unknown-crash") : in,
+		      tool_kind(l->text), l->text);
 	set_signal(p, l->text);
 	return false;
 }
@@ -348,7 +347,7 @@ bool kind_access(struct crash_parser *p, const struct line *l)
 	size_t n = strlen(p->v.type);
 	uint64_t v;
 
-	if (!words_has(l->words, WORDS_SIZE) || !verdict_known(p))
+	if (!words_has(l->words, WORDS_SIZE) || !verdict_known(p) || strchr(p->v.type, '\n'))
 		return false;
 	word = in = text_trim(in);
 	text_cut(&word, SLICE(" of size "));
@@ -375,59 +374,5 @@ bool kind_access(struct crash_parser *p, const struct line *l)
 		p->v.type[n++] = ' ';
 		text_copy(p->v.type + n, sizeof(p->v.type) - n, size);
 	}
-	return false;
-}
-
-/* --- MSan, TSan, LSan ----------------------------------------------------- */
-
-static uint64_t pid_in(struct slice line)
-{
-	uint64_t pid = 0;
-
-	if (text_after(&line, SLICE("(pid=")) && !scan_u64(&line, 10, UINT32_MAX, &pid))
-		pid = 0;
-	return pid;
-}
-
-/* "WARNING: ThreadSanitizer: data race (pid=1)", "MemorySanitizer: use-of-..." */
-bool kind_msan_tsan(struct crash_parser *p, const struct line *l)
-{
-	struct slice in = l->text;
-	bool tsan;
-	uint64_t pid;
-	size_t n = 0;
-
-	if (!words_has(l->words, WORDS_SANITIZER) || text_has(l->text, SLICE(" suppressions")) ||
-	    text_has(l->text, SLICE(" warnings")))
-		return false;
-	tsan = text_after(&in, SLICE("ThreadSanitizer: "));
-	if (!tsan && !text_after(&in, SLICE("MemorySanitizer: ")))
-		return false;
-	while (n < in.n && in.p[n] != '(' && in.p[n] != ':')
-		n++;
-	in.n = n;
-	if (n == 0 || text_begins(in, SLICE("ABRT")) || text_begins(in, SLICE("ILL")) ||
-	    text_begins(in, SLICE("CHECK failed")) || text_begins(in, SLICE("nested bug")))
-		return false;
-	pid = pid_in(l->text);
-	/* TSan goes on after a report: the first one counts. */
-	if (tsan && pid > 0 && pid == p->tsan_pid && verdict_known(p) && p->v.kind == CRASH_TSAN)
-		return true;
-	p->tsan_pid = pid;
-	verdict_reset(p);
-	set_type(p, in, tsan ? CRASH_TSAN : CRASH_MSAN, l->text);
-	return false;
-}
-
-/* The first direct leak; an indirect one only when there is no other. */
-bool kind_leak(struct crash_parser *p, const struct line *l)
-{
-	if (!words_has(l->words, WORDS_LEAK))
-		return false;
-	if (text_has(l->text, SLICE("Direct leak of ")) &&
-	    (!verdict_known(p) || verdict_is(p, "Indirect-leak")))
-		verdict_new(p, "Direct-leak", CRASH_LSAN, l->text);
-	else if (text_has(l->text, SLICE("Indirect leak of ")) && !verdict_known(p))
-		verdict_new(p, "Indirect-leak", CRASH_LSAN, l->text);
 	return false;
 }

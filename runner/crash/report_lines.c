@@ -62,19 +62,24 @@ static void on_frame(struct crash_parser *p, const struct line *l, const struct 
 {
 	if (words_has(l->words, WORDS_OOM))
 		kind_engine(p, l);
-	if (!verdict_known(p) || p->disabled)
+	if (!verdict_known(p) || p->disabled || (p->v.ended && p->v.python))
 		return;
 	if (f->number == 0 && text_begins(f->function, SLICE("gsignal")))
 		p->v.no_bug_signal = true;
 	stack_line(&p->stack, l->text, true, f->number);
 	stack_line(&p->other, l->text, true, f->number);
-	state_frame(p, f);
+	if (!p->v.ended)
+		state_frame(p, f);
 }
 
 static bool is_ignored(const struct crash_parser *p, const struct line *l)
 {
-	return (verdict_known(p) && p->v.ended) || words_has(l->words, WORDS_SUMMARY) ||
-	       words_has(l->words, WORDS_NOISE) || words_has(l->words, WORDS_DEADLY);
+	/* Behind a race's report another process may report its own. */
+	if (verdict_known(p) && p->v.ended &&
+	    !(p->v.kind == CRASH_TSAN && words_has(l->words, WORDS_SANITIZER)))
+		return true;
+	return words_has(l->words, WORDS_SUMMARY) || words_has(l->words, WORDS_NOISE) ||
+	       words_has(l->words, WORDS_DEADLY);
 }
 
 /* A new process: what it says takes the place of what the last one said. */

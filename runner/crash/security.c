@@ -61,17 +61,18 @@ static const char *const ubsan_no[] = {
     "Upcast-of-null-pointer",
 };
 
-/* A fault near zero, or at an address that assertions use. */
-static bool harmless_address(const char *address)
+/* A fault near zero, or at an address that assertions use.  Of a fault at an address
+ * that the machine cannot have, none is printed. */
+static bool harmless_address(const struct crash_report *r)
 {
 	static const uint64_t asserts[] = {0xbbadbeef, 0xfbadbeef, 0x1f75b7dd, 0x977537dd,
 					   0x9f7537dd};
-	struct slice in = slice_of(address);
+	struct slice in = slice_of(r->address);
 	uint64_t v;
 
 	scan_lit(&in, SLICE("0x"));
 	if (!scan_u64(&in, 16, UINT64_MAX, &v))
-		return true; /* none: as address 0 */
+		return strcmp(r->signal, "SIGSEGV") != 0;
 	for (size_t i = 0; i < sizeof(asserts) / sizeof(asserts[0]); i++)
 		if (v == asserts[i])
 			return true;
@@ -81,8 +82,7 @@ static bool harmless_address(const char *address)
 static bool is_generic(const char *type)
 {
 	return strncmp(type, "UNKNOWN", 7) == 0 || strncmp(type, "Null-dereference", 16) == 0 ||
-	       strncmp(type, "Segv on unknown address", 23) == 0 || strcmp(type, "READ") == 0 ||
-	       strcmp(type, "WRITE") == 0;
+	       strcmp(type, "READ") == 0 || strcmp(type, "WRITE") == 0;
 }
 
 static bool by_type(const struct crash_parser *p, const char *first, const struct crash_report *r)
@@ -105,7 +105,7 @@ static bool by_type(const struct crash_parser *p, const char *first, const struc
 		return true;
 	if (p->v.no_bug_signal)
 		return false;
-	return !is_generic(first) || !harmless_address(r->address);
+	return !is_generic(first) || !harmless_address(r);
 }
 
 static void first_line(const char *type, char *to, size_t cap)

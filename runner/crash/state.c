@@ -124,6 +124,7 @@ void state_frame(struct crash_parser *p, const struct frame *f)
 	struct state *s = &p->state;
 	bool want_all = strcmp(p->v.type, "Stack-overflow") == 0 && s->raw_n < STATE_RAW_MAX;
 	struct frame harness;
+	struct slice name;
 	char text[1024];
 	size_t n;
 
@@ -138,8 +139,10 @@ void state_frame(struct crash_parser *p, const struct frame *f)
 		state_name(p, module_text(f->text));
 		return;
 	}
-	n = f->text.n < sizeof(text) ? f->text.n : sizeof(text);
-	memcpy(text, f->text.p, n);
+	/* A file between function and module, TSan's way, is no part of the name. */
+	name = f->file.n > 0 && f->module.n > 0 ? f->function : f->text;
+	n = name.n < sizeof(text) ? name.n : sizeof(text);
+	memcpy(text, name.p, n);
 	state_name(p, shorten(text, n));
 }
 

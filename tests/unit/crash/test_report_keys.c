@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "tests/unit/crash/reports.h"
+
+#define OVER	   "==1==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602 at pc 0x5\n"
+#define SEGV	   "==1==ERROR: AddressSanitizer: SEGV on unknown address "
+#define READ	   "READ of size 4 at 0x602 thread T0\n"
+#define F(n, name) "    #" #n " 0x5 in " name " /src/a.c:3:4\n"
+#define HARNESS	   F(9, "LLVMFuzzerTestOneInput")
+
+/* --- the signature -------------------------------------------------------- */
+
+static void what_differs_from_run_to_run(void **state)
+{
+	static const char base[] = OVER READ F(0, "parse(int)") F(1, "next") HARNESS;
+
+	(void)state;
+	/* addresses, lines, sizes, process ids, arguments, paths */
+	same_signature(
+	    base,
+	    "==99==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x7777 at pc "
+	    "0x8\nREAD of size 1234 at 0x7777 thread T3\n"
+	    "    #0 0x999 in parse(long, char) /other/place/b.cc:77:1\n"
+	    "    #1 0x998 in next /other/b.cc:78\n" HARNESS,
+	    true);
+	/* Runtime frames, clones, the harness. */
+	same_signature(base,
+		       OVER READ F(0, "__asan_memcpy") F(1, "parse(int) [clone .part.0]")
+			   F(2, "next.cold"),
+		       true);
+	/* Another kind, access, function, order. */
+	same_signature(base, OVER F(0, "parse(int)") F(1, "next") HARNESS, false);
+	same_signature(base, OVER "WRITE of size 4 at 0x602\n" F(0, "parse(int)") F(1, "next"),
+		       false);
+	same_signature(base, OVER READ F(0, "other") F(1, "next"), false);
+	same_signature(base, OVER READ F(0, "next") F(1, "parse"), false);
+	same_signature(base, OVER READ F(0, "parse(int)"), false);
+}
+
+static void five_names_and_recursion_once(void **state)
+{
+	(void)state;
+	same_signature(OVER F(0, "a") F(1, "b") F(2, "c") F(3, "d") F(4, "e") F(5, "f"),
+		       OVER F(0, "a") F(1, "b") F(2, "c") F(3, "d") F(4, "e") F(5, "g"), true);
+	same_signature(OVER F(0, "a") F(1, "b") F(2, "c") F(3, "d") F(4, "e"),
+		       OVER F(0, "a") F(1, "b") F(2, "c") F(3, "d") F(4, "g"), false);
+	same_signature(OVER F(0, "a") F(1, "b") F(2, "a") F(3, "b") F(4, "a") F(5, "c"),
+		       OVER F(0, "a") F(1, "b") F(2, "c"), true);
+}
+
+static void compilers_agree(void **state)
+{
+	(void)state;
+	same_signature(OVER F(0, "void ns::f<std::vector<int, std::allocator<int> > >(int)")
+			   F(1, "g(int)::$_0::operator()(char) const"),
+		       OVER F(0, "void ns::f<std::vector<int, std::allocator<int>>>(int)")
+			   F(1, "g(int)::{lambda(char)#1}::operator()(char) const"),
+		       true);
+	same_signature(OVER F(0, "ns::(anonymous namespace)::f()"), OVER F(0, "ns::f()"), true);
+}
+
+/* Where a wild pointer points is the input's choice. */
+static void a_fault_is_a_fault(void **state)
+{
+	static const char wild[] = SEGV "0x41414141 (pc 0x5 T0)\n==1==The signal is caused by a "
+					"READ memory access.\n" F(0, "f");
+
+	(void)state;
+	same_signature(wild,
+		       SEGV "0x000000000010 (pc 0x5 T0)\n==1==The signal is caused by a "
+			    "WRITE memory access.\n" F(0, "f"),
+		       true);
+	same_signature(wild, SEGV "(pc 0x5 T0)\n" F(0, "f"), true);
+	same_signature(wild, OVER F(0, "f"), false);
+}
+
+static void stack_overflows_by_their_cycle(void **state)
+{
+#define SO    "==1==ERROR: AddressSanitizer: stack-overflow on address 0x7ffc (pc 0x5 T0)\n"
+#define AB(n) F(n, "even") F(n, "odd")
+#define BA(n) F(n, "odd") F(n, "even")
+
+	(void)state;
+	same_signature(SO F(0, "leaf") AB(1) AB(2) AB(3) AB(4), SO BA(0) BA(1) BA(2) BA(3), true);
+	same_signature(SO AB(1) AB(2) AB(3) AB(4),
+		       SO F(0, "even") F(1, "even") F(2, "even") F(3, "even"), false);
+	/* No strict cycle: the function that comes most often. */
+	same_signature(SO F(0, "a") F(1, "x") F(2, "b") F(3, "x") F(4, "x") F(5, "c") F(6, "x"),
+		       SO F(0, "c") F(1, "x") F(2, "x") F(3, "b") F(4, "x") F(5, "a"), true);
+}
+
+#define RACE(w1, f1, w2, f2)                                                     \
+	"WARNING: ThreadSanitizer: data race (pid=7)\n  " w1                     \
+	" of size 4 at 0x7f15 by thread T3:\n    #0 " f1 " a.c:3:4 (t+0x12)\n\n" \
+	"  Previous " w2 " of size 4 at 0x7f15 by thread T1:\n    #0 " f2 " a.c:3:4 (t+0x13)\n\n"
+
+static void races_from_either_side(void **state)
+{
+	(void)state;
+	same_signature(RACE("Write", "f", "read", "g"), RACE("Read", "g", "write", "f"), true);
+	same_signature(RACE("Write", "f", "read", "g"), RACE("Write", "f", "write", "h"), false);
+	same_signature(RACE("Write", "f", "read", "g"), RACE("Write", "f", "read", "f"), false);
+}
+
+static void leaks_by_their_allocation(void **state)
+{
+#define LEAK(n, name)                                                                  \
+	"Direct leak of " n " byte(s) in 1 object(s) allocated from:\n" F(0, "malloc") \
+	    F(1, name) "\n"
+
+	(void)state;
+	same_signature(LEAK("16", "node_new"), LEAK("32", "node_new") LEAK("8", "other"), true);
+	same_signature(LEAK("16", "node_new"), LEAK("16", "other"), false);
+}
+
+/* --- when there is no function ---------------------------------------------- */
+
+static struct crash_report parse_target(const char *text, const char *target)
+{
+	const struct crash_options o = {.target = target};
+
+	return parse_with(text, &o);
+}
+
+static void check_targets(const char *text, bool differ)
+{
+	struct crash_report a = parse_target(text, "a_fuzzer"), b = parse_target(text, "b_fuzzer");
+
+	assert_int_equal(strlen(a.signature), 16);
+	if ((strcmp(a.signature, b.signature) != 0) != differ)
+		fail_msg("targets %s in:\n%s", differ ? "alike" : "differ", text);
+	crash_report_done(&a);
+	crash_report_done(&b);
+}
+
+static void targets_stand_in(void **state)
+{
+	(void)state;
+	check_targets("==3== ERROR: libFuzzer: timeout after 2 seconds\n" F(0, "spin"), true);
+	check_targets("==3== ERROR: libFuzzer: out-of-memory (used: 300Mb; limit: 256Mb)\n", true);
+	check_targets(OVER, true);
+	check_targets(OVER F(0, "parse"), false);
+	check_targets(OVER HARNESS, false); /* its file says which */
+	same_signature(OVER "    #0 0x5 in LLVMFuzzerTestOneInput /src/x_fuzzer.c:3:4\n",
+		       OVER "    #0 0x5 in LLVMFuzzerTestOneInput /src/y_fuzzer.c:3:4\n", false);
+	same_signature("==3== ERROR: libFuzzer: timeout after 2 seconds\n" F(0, "spin"),
+		       "==3== ERROR: libFuzzer: timeout after 9 seconds\n" F(0, "turn"), true);
+}
+
+static void words_stand_in(void **state)
+{
+	(void)state;
+	same_signature("x.c:1: a: Assertion `b > 1' failed.\n",
+		       "x.c:2: a: Assertion `b > 1' failed.\n", true);
+	same_signature("x.c:1: a: Assertion `b' failed.\n", "x.c:1: a: Assertion `c' failed.\n",
+		       false);
+	same_signature("x.c:1: a: Assertion `b' failed.\n" F(0, "f"),
+		       "x.c:1: a: Assertion `c' failed.\n" F(0, "f"), false);
+	same_signature("a.c:3:4: runtime error: division by zero\n",
+		       "/x/a.c:9:1: runtime error: division by zero\n", true);
+	same_signature("a.c:3:4: runtime error: division by zero\n",
+		       "b.c:3:4: runtime error: division by zero\n", false);
+	same_signature(SEGV "0x000000000000 (pc 0x000000000000 T0)\n", SEGV "0x5555 (pc 0x5 T0)\n",
+		       false);
+}
+
+/* --- without symbols -------------------------------------------------------- */
+
+#define B(n, pc, at) "    #" #n " 0x" #pc "  (/out/f+0x" #at ") (BuildId: ab12)\n"
+#define C(n, pc, at) "    #" #n " 0x" #pc "  (/lib/x86_64-linux-gnu/libc.so.6+0x" #at ")\n"
+#define APP(pc)	     B(0, pc, 11fd3e) B(1, pc, 11fc6e) B(2, pc, 11fbef)
+/* The same crash, fuzzing and from a file: what is below the harness differs. */
+#define LOOP           \
+	B(3, 5, 48353) \
+	B(4, 5, 47a79) \
+	B(5, 5, 49658) \
+	B(6, 5, 49b42) B(7, 5, 381c2) B(8, 5, 61ed2) C(9, 7, 27249) C(10, 7, 27304) B(11, 5, 2c9f0)
+#define ONE_FILE       \
+	B(3, 5, 48353) \
+	B(4, 5, 3235f) B(5, 5, 38096) B(6, 5, 61ed2) C(7, 7, 27249) C(8, 7, 27304) B(9, 5, 2c9f0)
+/* Frame pointers do not lead to _start. */
+#define SHORT B(3, 5, 48353) B(4, 5, 3235f) B(5, 5, 38096) B(6, 5, 61ed2) C(7, 7, 27249)
+
+static void same_raw(const char *a, const char *b, bool same)
+{
+	struct crash_report ra = parse(a), rb = parse(b);
+
+	assert_int_equal(strlen(ra.raw_key), 16);
+	assert_int_equal(strlen(rb.raw_key), 16);
+	if ((strcmp(ra.raw_key, rb.raw_key) == 0) != same)
+		fail_msg("raw keys of:\n%s\nand:\n%s", a, b);
+	crash_report_done(&ra);
+	crash_report_done(&rb);
+}
+
+static void raw_keys(void **state)
+{
+	static const char base[] = OVER READ APP(5) LOOP;
+
+	(void)state;
+	same_raw(base, OVER "READ of size 8 at 0x9 thread T0\n" APP(777) LOOP, true);
+	same_raw(base, OVER READ APP(5) ONE_FILE, true);
+	same_raw(base, OVER READ APP(5) SHORT, true);
+	same_raw(base, OVER READ B(0, 5, 11fd3f) B(1, 5, 11fc6e) B(2, 5, 11fbef) LOOP, false);
+	same_raw(base, OVER READ B(0, 5, 11fd3e) B(1, 5, 11fc6f) B(2, 5, 11fbef) LOOP, false);
+	same_raw(base, OVER APP(5) LOOP, false);
+	same_raw(base, OVER READ "    #0 0x5  (/out/g+0x11fd3e) (BuildId: ab12)\n", false);
+	same_raw(OVER READ B(0, 5, 11fd3e),
+		 OVER READ "    #0 0x5  (/out/f+0x11fd3e) (BuildId: cd)\n", false);
+	same_raw(OVER READ B(0, 5, 11fd3e),
+		 OVER READ "    #0 0x5  (/elsewhere/f+0x11fd3e) "
+			   "(BuildId: ab12)\n",
+		 true);
+}
+
+/* A thread's frames are all its own. */
+static void raw_keys_of_threads(void **state)
+{
+	(void)state;
+	same_raw(OVER READ APP(5) B(3, 5, 11f000) C(4, 7, 891f4) C(5, 7, 1098eb),
+		 OVER READ APP(5) B(3, 5, 11f001) C(4, 7, 891f4) C(5, 7, 1098eb), false);
+}
+
+static void raw_keys_of_overflows_and_races(void **state)
+{
+#define ODD  B(0, 5, 1000) B(0, 5, 2000)
+#define EVEN B(0, 5, 2000) B(0, 5, 1000)
+#define RAW_RACE(w1, f1, w2, f2)                                                             \
+	"WARNING: ThreadSanitizer: data race (pid=7)\n  " w1                                 \
+	" of size 4 at 0x7f15 by thread T3:\n    #0 <null> <null> (t+0x" f1 ")\n\n"          \
+	"  Previous " w2 " of size 4 at 0x7f15 by thread T1:\n    #0 <null> <null> (t+0x" f2 \
+	")\n\n"
+
+	(void)state;
+	same_raw(SO ODD ODD ODD ODD, SO EVEN EVEN EVEN EVEN EVEN, true);
+	same_raw(RAW_RACE("Write", "12", "read", "13"), RAW_RACE("Read", "13", "write", "12"),
+		 true);
+	same_raw(RAW_RACE("Write", "12", "read", "13"), RAW_RACE("Write", "12", "read", "14"),
+		 false);
+}
+
+static void check_raw(const char *text, const char *target, bool has)
+{
+	struct crash_report r = parse_target(text, target);
+
+	if ((r.raw_key[0] != '\0') != has)
+		fail_msg("%s raw key of:\n%s", has ? "no" : "a", text);
+	crash_report_done(&r);
+}
+
+static void raw_keys_only_of_places(void **state)
+{
+	(void)state;
+	check_raw(OVER, NULL, false);
+	check_raw(OVER F(0, "f") B(1, 5, 1000), NULL, false);
+	check_raw(OVER "    #0 0x0  (<unknown module>)\n" B(1, 5, 1000), NULL, true);
+	check_raw("==3== ERROR: libFuzzer: timeout after 2 seconds\n" B(0, 5, 1000), NULL, false);
+	check_raw("==3== ERROR: libFuzzer: timeout after 2 seconds\n" B(0, 5, 1000), "t", true);
+}
+
+static void never_as_with_symbols(void **state)
+{
+	struct crash_report r = parse(OVER READ APP(5) LOOP);
+
+	(void)state;
+	assert_true(r.unsymbolized);
+	assert_int_equal(r.n_frames, 3);
+	assert_string_equal(r.top_frame, "f+0x11fd3e");
+	assert_string_equal(r.frames[0].module, "/out/f");
+	assert_string_equal(r.frames[0].build_id, "ab12");
+	assert_int_equal(r.frames[0].offset, 0x11fd3e);
+	crash_report_done(&r);
+	same_signature(OVER READ APP(5) LOOP, OVER READ APP(9) ONE_FILE, true);
+	same_signature(OVER B(0, 5, 11), OVER F(0, "f+11"), false);
+	/* A library without symbols among functions with names is one name. */
+	same_signature(OVER F(0, "a") "    #1 0x5  (/x/libz.so+0x12)\n" F(2, "b"),
+		       OVER F(0, "a") "    #1 0x5  (/x/libz.so+0x34)\n" F(2, "b"), true);
+}
+
+/* The engine's own frames above and below the crash are no frames of the target. */
+static void reports_of_the_engine(void **state)
+{
+#define DEADLY	"==3== ERROR: libFuzzer: deadly signal\n"
+#define PRINTER B(0, 5, 6ae14) B(1, 5, 618e8) B(2, 5, 471b3) C(3, 7, 3c04f) C(4, 7, 8aeeb)
+	struct crash_report r = parse(DEADLY PRINTER B(5, 5, 11fd3e) B(6, 5, 11fbef) LOOP);
+
+	(void)state;
+	assert_int_equal(r.n_frames, 2);
+	assert_int_equal(r.frames[0].offset, 0x11fd3e);
+	crash_report_done(&r);
+	same_raw(DEADLY PRINTER B(5, 5, 11fd3e) LOOP, DEADLY PRINTER B(5, 5, 11fd3e) ONE_FILE,
+		 true);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(what_differs_from_run_to_run),
+    cmocka_unit_test(five_names_and_recursion_once),
+    cmocka_unit_test(compilers_agree),
+    cmocka_unit_test(a_fault_is_a_fault),
+    cmocka_unit_test(stack_overflows_by_their_cycle),
+    cmocka_unit_test(races_from_either_side),
+    cmocka_unit_test(leaks_by_their_allocation),
+    cmocka_unit_test(targets_stand_in),
+    cmocka_unit_test(words_stand_in),
+    cmocka_unit_test(raw_keys),
+    cmocka_unit_test(raw_keys_of_threads),
+    cmocka_unit_test(raw_keys_of_overflows_and_races),
+    cmocka_unit_test(raw_keys_only_of_places),
+    cmocka_unit_test(never_as_with_symbols),
+    cmocka_unit_test(reports_of_the_engine),
+};
+
+UNIT_MAIN(tests)
