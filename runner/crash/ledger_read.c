@@ -172,8 +172,8 @@ static int take_run(const struct reading *rd, const json_t *j)
 		mend(rd->l, c->signature, "runs", "has what is no run");
 		return 0;
 	}
-	if (!ledger_is_clean(text_of(run), LEDGER_TEXT_MAX, false))
-		mend(rd->l, c->signature, "runs", "has an odd name");
+	if (!ledger_is_clean(text_of(run), LEDGER_TEXT_MAX, false) || json_object_size(j) > 2)
+		mend(rd->l, c->signature, "runs", "has more than names and counts");
 	*to = (struct ledger_run){ledger_empty, (uint64_t)json_integer_value(count)};
 	c->n_runs++;
 	return ledger_set(&to->run, json_string_value(run), LEDGER_TEXT_MAX, false, rd->e);
