@@ -87,11 +87,23 @@ static struct slice printed_name(struct slice function)
 	return text_trim(function);
 }
 
+/* With '/' for '\\'. */
+static struct slice slashes(struct slice path, char to[FRAME_NAME_MAX])
+{
+	if (path.n == 0 || path.n >= FRAME_NAME_MAX || !memchr(path.p, '\\', path.n))
+		return path;
+	memcpy(to, path.p, path.n);
+	for (size_t i = 0; i < path.n; i++)
+		if (to[i] == '\\')
+			to[i] = '/';
+	return (struct slice){to, path.n};
+}
+
 bool frame_ignored(const struct frame *f, enum frame_view view)
 {
-	char name[FRAME_NAME_MAX];
+	char name[FRAME_NAME_MAX], path[FRAME_NAME_MAX];
 	struct subject s = {.function = f->function,
-			    .file = f->file,
+			    .file = slashes(f->file, path),
 			    .module = f->module,
 			    .text = f->text,
 			    .has_line = f->line > 0};

@@ -155,57 +155,63 @@ bool kind_check(struct crash_parser *p, const struct line *l)
 /* "# Check failed: text." and what else follows "# Fatal error in" */
 static void on_fatal_text(struct crash_parser *p, const struct line *l)
 {
-	struct slice in = l->text, file = slice_of(p->v.check_file);
-	const char *type = NULL;
-	char keep[sizeof(p->v.check_file)];
+	struct slice in = l->text;
+	char type[sizeof(p->v.type)], file[sizeof(p->v.check_file)];
 
 	if (!scan_lit(&in, SLICE("#")) || in.n == 0 || (in.p[0] != ' ' && in.p[0] != '\t'))
 		return;
 	in = text_trim(in);
 	if (in.n == 0)
 		return;
-	memcpy(keep, p->v.check_file, sizeof(keep));
-	file.p = keep;
-	if (scan_lit(&in, SLICE("Debug check failed: ")))
-		type = "DCHECK failure";
-	else if (scan_lit(&in, SLICE("Check failed: ")))
-		type = "CHECK failure";
+	memcpy(type, p->v.type, sizeof(type));
+	memcpy(file, p->v.check_file, sizeof(file));
 	if (text_begins(in, SLICE("unreachable code")) ||
 	    text_begins(in, SLICE("unimplemented code"))) {
 		verdict_new(p, "Unreachable code", CRASH_ASSERT, l->text);
-		state_set(&p->state, file, 0);
+		state_set(&p->state, slice_of(file), 0);
 		state_add(&p->state, SLICE("\n"));
 		return;
 	}
-	set_check(p, type ? type : p->v.type, in, file, l);
+	if (scan_lit(&in, SLICE("Debug check failed: ")))
+		text_copy(type, sizeof(type), SLICE("DCHECK failure"));
+	else if (scan_lit(&in, SLICE("Check failed: ")) ||
+		 text_begins(in, SLICE("RepresentationChangerError: ")))
+		text_copy(type, sizeof(type), SLICE("CHECK failure"));
+	set_check(p, type, in, slice_of(file), l);
+}
+
+/* "# Fatal error in ../../src/vector.h, line 24", or in a function */
+static bool on_fatal(struct crash_parser *p, const struct line *l)
+{
+	struct slice in = l->text;
+	bool has_line;
+
+	if (!scan_lit(&in, SLICE("#")))
+		return false;
+	in = text_trim(in);
+	if (!scan_lit(&in, SLICE("Fatal error in ")))
+		return false;
+	has_line = text_cut(&in, SLICE(", line "));
+	verdict_new(p, "Fatal error", CRASH_ASSERT, l->text);
 	p->v.fatal = true;
+	if (has_line)
+		in = file_only(in);
+	text_copy(p->v.check_file, sizeof(p->v.check_file), has_line ? in : SLICE(""));
+	state_set(&p->state, in, 0);
+	state_add(&p->state, SLICE("\n"));
+	return true;
 }
 
 bool kind_fatal(struct crash_parser *p, const struct line *l)
 {
-	struct slice in = l->text;
-
-	if (words_has(l->words, WORDS_FATAL) && !verdict_known(p) && scan_lit(&in, SLICE("#"))) {
-		in = text_trim(in);
-		if (scan_lit(&in, SLICE("Fatal error in "))) {
-			struct slice file = in;
-
-			text_cut(&file, SLICE(", line "));
-			file = file_only(file);
-			verdict_new(p, "Fatal error", CRASH_ASSERT, l->text);
-			p->v.fatal = true;
-			text_copy(p->v.check_file, sizeof(p->v.check_file), file);
-			state_set(&p->state, slice_of(p->v.check_file), 0);
-			state_add(&p->state, SLICE("\n"));
-			return true;
-		}
-	}
+	if (words_has(l->words, WORDS_FATAL) && !verdict_known(p) && on_fatal(p, l))
+		return true;
 	if (verdict_known(p) && p->v.fatal)
 		on_fatal_text(p, l);
 	return false;
 }
 
-/* What follows prefix, up to a " [FILE:LINE]" at the end, becomes the state. */
+/* "abort: CSA_ASSERT failed: text [FILE:LINE]" */
 static void on_csa(struct crash_parser *p, const struct line *l)
 {
 	struct slice in = l->text, file = {0};
@@ -226,6 +232,18 @@ static void on_csa(struct crash_parser *p, const struct line *l)
 	verdict_cause(p, in);
 }
 
+/* Lines of a differential fuzzer's finding are its state. */
+static void on_correctness(struct crash_parser *p, struct slice in)
+{
+	if (!scan_lit(&in, SLICE("#")))
+		return;
+	in = text_trim(in);
+	if (scan_lit(&in, SLICE("V8 correctness ")) &&
+	    (text_begins(in, SLICE("configs:")) || text_begins(in, SLICE("sources:")) ||
+	     text_begins(in, SLICE("suppression:"))))
+		state_name(p, in);
+}
+
 bool kind_v8(struct crash_parser *p, const struct line *l)
 {
 	struct slice in = l->text;
@@ -234,6 +252,8 @@ bool kind_v8(struct crash_parser *p, const struct line *l)
 		return false;
 	if (text_begins(in, SLICE("## V8 sandbox violation")))
 		verdict_type(p, SLICE("V8 sandbox violation"), CRASH_OTHER, l->text);
+	if (verdict_is(p, "V8 correctness failure"))
+		on_correctness(p, l->text);
 	if (verdict_known(p))
 		return false;
 	on_csa(p, l);

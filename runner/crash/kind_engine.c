@@ -72,6 +72,7 @@ static const struct mark {
     M("ERROR: libFuzzer: fuzz target exited", "Unexpected-exit", CRASH_ENGINE, false),
     M("ERROR: libFuzzer: fuzz target overwrites its const input", "Overwrites-const-input",
       CRASH_ENGINE, false),
+    M("GPU process exited unexpectedly", "GPU failure", CRASH_OTHER, false),
     M("===BUG DETECTED: Shell corruption===", "Command injection", CRASH_OTHER, true),
     M("===BUG DETECTED: Shell injection===", "Command injection", CRASH_OTHER, true),
     M("===BUG DETECTED: Arbitrary file open===", "Arbitrary file open", CRASH_OTHER, true),

@@ -72,6 +72,8 @@ void kind_set_type(struct crash_parser *p, struct slice type, enum crash_kind ki
 		type = SLICE("Divide-by-zero");
 	else if (slice_eq(type, SLICE("Unknown-crash")))
 		type = SLICE("UNKNOWN");
+	else if (slice_eq(type, SLICE("Illegal-instruction")))
+		type = SLICE("Ill");
 	verdict_type(p, type, kind, line);
 }
 

@@ -30,7 +30,8 @@ bool kind_msan_tsan(struct crash_parser *p, const struct line *l)
 		n++;
 	in.n = n;
 	if (n == 0 || text_begins(in, SLICE("ABRT")) || text_begins(in, SLICE("ILL")) ||
-	    text_begins(in, SLICE("CHECK failed")) || text_begins(in, SLICE("nested bug")))
+	    text_begins(in, SLICE("CHECK failed")) || text_begins(in, SLICE("nested bug")) ||
+	    text_has(in, SLICE(" on unknown address")))
 		return false;
 	pid = pid_in(l->text);
 	/* TSan goes on after a report: the first one counts. */

@@ -53,6 +53,11 @@ static void remember(struct state *s, struct slice name)
 
 void state_name(struct crash_parser *p, struct slice name)
 {
+	if (p->v.cast_open) { /* nothing was said of the type that it really was */
+		p->v.cast_open = false;
+		state_add(&p->state, SLICE("\n"));
+		p->state.frames++;
+	}
 	if (name.n > 400)
 		name.n = 400; /* more than a line's 80 characters, after shortening */
 	remember(&p->state, name);
@@ -231,8 +236,9 @@ static size_t address_at(struct slice s, size_t i)
 	return n;
 }
 
-/* Without the offset at the end; addresses and numbers by name. */
-static void normalise(struct slice line, struct out *o)
+/* Without the offset at the end; addresses and numbers by name, unless they are to be
+ * kept. */
+static void normalise(struct slice line, bool keep, struct out *o)
 {
 	size_t plus = text_last(line, '+');
 	struct slice tail = {line.p + plus, line.n - plus};
@@ -241,9 +247,9 @@ static void normalise(struct slice line, struct out *o)
 	if (scan_lit(&tail, SLICE("+0x")) && scan_u64(&tail, 16, UINT64_MAX, &v) && tail.n == 0)
 		line.n = plus;
 	for (size_t i = 0; i < line.n;) {
-		size_t address = address_at(line, i), number = 0;
+		size_t address = keep ? 0 : address_at(line, i), number = 0;
 
-		if (!address && numeric(line.p[i]))
+		if (!keep && !address && numeric(line.p[i]))
 			number = number_at(line, i);
 		if (address) {
 			emit(o, SLICE("ADDRESS"));
@@ -266,7 +272,7 @@ static void add_line(struct crash_report *r, struct slice line)
 		return;
 	o = (struct out){r->state[r->n_state], 0, sizeof(r->state[0])};
 	o.p[0] = '\0';
-	normalise(line, &o);
+	normalise(line, strcmp(r->type, "V8 correctness failure") == 0, &o);
 	if (o.n > cap && strncmp(o.p, "Bad-cast", 8) != 0)
 		o.p[cap] = '\0';
 	r->n_state++;

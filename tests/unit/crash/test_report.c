@@ -214,7 +214,7 @@ static void any_bytes(void **state)
 			seed = seed * 1664525U + 1013904223U;
 			text[n] = (char)(seed >> 24);
 			if ((seed >> 8) % 512 == 0) {
-				memcpy(text + n, whole + (seed >> 10) % 900, 200);
+				memcpy(text + n, whole + (seed >> 10) % (sizeof(whole) - 200), 200);
 				n += 200;
 			}
 		}

@@ -88,6 +88,18 @@ static void checks(void **state)
 	     "DCHECK failure", "a < b in vector.h|f|g", CRASH_ASSERT, true},
 	    {"# Fatal error in ../../src/vector.h, line 24\n# unreachable code\n" ABRT FRAMES,
 	     "Unreachable code", "vector.h|f|g", CRASH_ASSERT, false},
+	    {"# Fatal error in ../../src/vector.h, line 24\n# Something else.\n" ABRT FRAMES,
+	     "Fatal error", "Something else in vector.h|f|g", CRASH_ASSERT, false},
+	    {"# Fatal error in v8::ToLocalChecked\n# Empty MaybeLocal.\n" ABRT FRAMES,
+	     "Fatal error", "Empty MaybeLocal|f|g", CRASH_ASSERT, false},
+	    {"# V8 correctness failure\n# V8 correctness configs: x64,a:x64,b\n"
+	     "# V8 correctness sources: 0x12345 12345\n# V8 correctness suppression: \n",
+	     "V8 correctness failure",
+	     "configs: x64,a:x64,b|sources: 0x12345 12345|suppression:", CRASH_OTHER, false},
+	    {"abort: CSA_ASSERT failed: IsX(y) [../../src/a.cc:12]\n" ABRT FRAMES, "ASSERT",
+	     "CSA_ASSERT failed: IsX(y)|a.cc", CRASH_ASSERT, false},
+	    {"[1:2] V8 error: Invalid array length (a).\n" ABRT FRAMES, "V8 API error",
+	     "Invalid array length (a)|f|g", CRASH_ASSERT, false},
 	};
 
 	(void)state;

@@ -96,6 +96,8 @@ static void signals(void **state)
 	     "UNKNOWN", "f|g", CRASH_UBSAN, true},
 	    {"==1==ERROR: MemorySanitizer: SEGV on unknown address 0x41414141 (pc 0x1)\n" FRAMES,
 	     "UNKNOWN", "f|g", CRASH_MSAN, true},
+	    {"==1==ERROR: MemorySanitizer: SEGV on unknown address (pc 0x1)\n" FRAMES, "UNKNOWN",
+	     "f|g", CRASH_MSAN, true},
 	    {"==1==ERROR: ThreadSanitizer: stack-overflow on address 0x7ffc (pc 0x1)\n" FRAMES,
 	     "Stack-overflow", "f|g", CRASH_TSAN, false},
 	    {"Received signal 11 SEGV_MAPERR 7fdf1d27c590\n#0 0x5 f()\n#1 0x5 g()\n", "UNKNOWN",
@@ -195,6 +197,9 @@ static void casts(void **state)
 	     "within object of type 'A'\n" FRAMES,
 	     "Bad-cast", "Bad-cast to B from base class subobject at offset NUMBER|f|g",
 	     CRASH_UBSAN, true},
+	    {"a.cc:3:4: runtime error: member call on address 0x7ffc which does not point to an "
+	     "object of type 'B'\n" FRAMES,
+	     "Bad-cast", "Bad-cast to B|f|g", CRASH_UBSAN, true},
 	    {"a.cc:3:4: runtime error: control flow integrity check for type 'B' failed during "
 	     "cast to unrelated type (vtable address 0x000000422710)\n"
 	     "0x000000422710: note: vtable is of type 'A'\n" FRAMES,
@@ -208,7 +213,7 @@ static void casts(void **state)
 
 	(void)state;
 	CHECK_READINGS(t);
-	r = parse(t[3].text);
+	r = parse(t[4].text);
 	assert_string_equal(r.address, "0x000000422710");
 	assert_int_equal(r.severity, CRASH_SEVERITY_HIGH);
 	crash_report_done(&r);
