@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far the report parser agrees with a triage system that has seen millions of
  * reports.  DIRECTORY holds reports and expected.json, which says for each report
- * `crash_type`, `crash_state`, `is_security` (what is absent is not known) and
+ * `crash_type`, `crash_state`, `is_security`, `crash_address` (absent: not known) and
  * `settings` on which the answer depends.
  *
  * usage: agree DIRECTORY    prints each disagreement and
- *        "type: A of N, state: B of N, security: C of N"; status 1 when one of them
- *        is below 95 % or nothing was compared */
+ *        "type: A of N, state: B of N, security: C of N, address: D of N"; status 1
+ *        when one of them is below 95 % or nothing was compared */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/json.h"
@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { REPORT_MAX = 64 << 20, EXPECTED_MAX = 16 << 20, STATE_MAX = 1024 };
+enum { REPORT_MAX = 64 << 20, EXPECTED_MAX = 16 << 20, STATE_MAX = 1024, SCORES = 4 };
 
 struct score {
 	const char *name;
@@ -88,7 +88,7 @@ static void compare_text(struct score *s, const char *file, const json_t *want, 
 	puts("'");
 }
 
-static void compare(struct score scores[3], const char *file, const json_t *want,
+static void compare(struct score scores[SCORES], const char *file, const json_t *want,
 		    const struct crash_report *r)
 {
 	const json_t *security = json_object_get(want, "is_security");
@@ -96,6 +96,7 @@ static void compare(struct score scores[3], const char *file, const json_t *want
 
 	state_text(r, state);
 	compare_text(&scores[0], file, json_object_get(want, "crash_type"), r->type);
+	compare_text(&scores[3], file, json_object_get(want, "crash_address"), r->address);
 	compare_text(&scores[1], file, json_object_get(want, "crash_state"), state);
 	if (!security)
 		return;
@@ -107,7 +108,7 @@ static void compare(struct score scores[3], const char *file, const json_t *want
 		       r->security ? "yes" : "no");
 }
 
-static int one(int dirfd, const char *file, const json_t *want, struct score scores[3],
+static int one(int dirfd, const char *file, const json_t *want, struct score scores[SCORES],
 	       struct err *e)
 {
 	struct crash_options o = options_of(json_object_get(want, "settings"));
@@ -125,7 +126,7 @@ static int one(int dirfd, const char *file, const json_t *want, struct score sco
 	return 0;
 }
 
-static int all(const char *dir, struct score scores[3], struct err *e)
+static int all(const char *dir, struct score scores[SCORES], struct err *e)
 {
 	_autoclose_ int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_autojson_ json_t *expected = NULL;
@@ -149,7 +150,8 @@ static int all(const char *dir, struct score scores[3], struct err *e)
 
 int main(int argc, char **argv)
 {
-	struct score scores[3] = {{"type", 0, 0}, {"state", 0, 0}, {"security", 0, 0}};
+	struct score scores[SCORES] = {
+	    {"type", 0, 0}, {"state", 0, 0}, {"security", 0, 0}, {"address", 0, 0}};
 	bool enough = true;
 	struct err e;
 
@@ -161,7 +163,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "agree: %s\n", e.msg);
 		return 2;
 	}
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < SCORES; i++) {
 		printf("%s%s: %zu of %zu", i ? ", " : "", scores[i].name, scores[i].agree,
 		       scores[i].n);
 		enough &= scores[i].n > 0 && scores[i].agree * 100 >= scores[i].n * 95;
