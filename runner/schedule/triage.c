@@ -325,7 +325,9 @@ static void on_idle(void *arg)
 		t->stage++;
 		t->listed = false;
 	}
-	finish(t);
+	t->ending = true;
+	if (t->saving == 0)
+		finish(t);
 }
 
 int triage_start(const struct triage_env *env, const struct triage_spec *spec, struct triage **ret,

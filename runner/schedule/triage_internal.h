@@ -33,6 +33,8 @@ struct triage {
 	struct source *idle; /* the next step, from the loop */
 	uint64_t end_us;
 	bool stopping;
+	unsigned saving; /* findings whose ledger is being written */
+	bool ending;	 /* waits for these */
 
 	struct strv names; /* of the stage: artifacts, or signatures */
 	size_t at;

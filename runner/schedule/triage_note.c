@@ -44,13 +44,17 @@ static const char *artifact_path(const struct triage *t, char out[400])
 
 /* --- out of the queue ----------------------------------------------------- */
 
-static void leave_queue(struct triage *t)
+/* A finding whose ledger is being written; the next one is in work meanwhile. */
+struct leaving {
+	struct triage *t;
+	char name[64]; /* "": it was not queued */
+};
+
+static void leave_queue(struct triage *t, const char *name)
 {
 	char path[400];
 
-	if (!*t->f.name)
-		return;
-	snprintf(path, sizeof(path), "triage/%s/%s", t->spec.target->name, t->f.name);
+	snprintf(path, sizeof(path), "triage/%s/%s", t->spec.target->name, name);
 	if (sys_unlinkat(t->env->state->dirfd, path, 0) < 0 && errno != ENOENT)
 		triage_give_up(t, "an artifact could not be taken out of the queue");
 	else
@@ -59,21 +63,35 @@ static void leave_queue(struct triage *t)
 
 static void on_saved(void *arg, const char *failed)
 {
-	struct triage *t = arg;
+	struct leaving *l = arg;
+	struct triage *t = l->t;
 
 	if (failed)
 		triage_give_up(t, failed);
-	else
-		leave_queue(t);
-	triage_next(t);
+	else if (*l->name)
+		leave_queue(t, l->name);
+	free(l);
+	t->saving--;
+	if (t->saving == 0 && t->ending)
+		triage_next(t);
 }
 
 static void save(struct triage *t)
 {
+	struct leaving *l = sys_malloc(sizeof(*l));
 	struct err e;
 
-	if (books_save(t->env->books, on_saved, t, &e) < 0)
-		on_saved(t, e.msg);
+	if (!l) {
+		triage_give_up(t, "no memory to write the ledger");
+		triage_next(t);
+		return;
+	}
+	l->t = t;
+	memcpy(l->name, t->f.name, sizeof(l->name));
+	t->saving++;
+	if (books_save(t->env->books, on_saved, l, &e) < 0)
+		on_saved(l, e.msg);
+	triage_next(t);
 }
 
 /* --- into the ledger ------------------------------------------------------ */
