@@ -259,13 +259,15 @@ static int fill_vault(void *arg, struct buf *out, struct err *e)
 static void on_vaulted(void *arg, struct slice result, const char *failed)
 {
 	struct triage *t = arg;
+	uint64_t bytes = 0;
 
 	if (failed) {
 		triage_give_up(t, failed);
 		triage_next(t);
 		return;
 	}
-	ledger_take(t, true, strtoull(result.p, NULL, 10));
+	(void)!scan_u64(&result, 10, UINT64_MAX, &bytes);
+	ledger_take(t, true, bytes);
 }
 
 static uint64_t input_size(const struct finding *f)
