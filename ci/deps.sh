@@ -17,8 +17,8 @@ build='gcc libc6-dev make pkg-config libjansson-dev libcgroup-dev libseccomp-dev
 # llvm: llvm-symbolizer.  libclang-rt: libFuzzer and the sanitizers, of the version
 # that `clang` is.  dpkg-dev: unpacks source packages.  zip: seed corpora.
 demo="$build clang llvm libclang-rt dpkg-dev zip"
-# perl: prove.  mandoc: checks the man page.
-check="$demo libcmocka-dev bats clang-format clang-tidy shellcheck qemu-system-x86 mmdebstrap
+# perl: prove.  mandoc: checks the man page.  jq: reads what fuzzcell writes.
+check="$demo libcmocka-dev bats jq clang-format clang-tidy shellcheck qemu-system-x86 mmdebstrap
 	e2fsprogs perl mandoc"
 
 fail() {

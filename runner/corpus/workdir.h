@@ -46,8 +46,7 @@ struct workdir_collect {
 	int crashes;	/* where artifacts go: below it, <target>/<kind>-<sha1> */
 	int corpus;	/* persistent corpus: new inputs go there */
 	int quarantine; /* failing inputs of the corpus go below it, <target>/<sha1> */
-	int triage; /* failures are queued below it, <target>/<kind>-<sha1> for schedule/triage.h
-		       takes them */
+	int triage;	/* failures are queued for triage below it, <target>/<kind>-<sha1> */
 	const struct engine_ops *engine;
 	/* Our forced dump made the engine call its input a crash: the kind that it
 	 * really is ("oom"), or NULL. */
