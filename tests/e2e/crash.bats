@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a person does with a crash: fuzzcell crash, without fuzzing.
+load lib
+setup() {
+	e2e_setup
+	OUT="$WORK/it's out"
+	mkdir "$OUT"
+	cp "$TARGETS"/{uaf,crash,healthy}_fuzzer "$OUT"
+	config '"minimize_time": "20s"'
+	jq --arg out "$OUT" '.discovery = [{type: "directory", path: $out}]' "$STATE/config.json" \
+		>"$WORK/new.json"
+	mv "$WORK/new.json" "$STATE/config.json"
+	export FUZZCELL_STATE_DIR=$STATE
+}
+teardown() { e2e_teardown; }
+
+crash() {
+	run timeout $((300 * SLOW)) "$FUZZCELL" crash "$@"
+	echo "status $status: $output"
+}
+
+# queue TARGET TEXT: an artifact, as if a run had left it.
+queue() {
+	local dir=$STATE/triage/$1 sum
+	mkdir -p "$dir"
+	sum=$(printf '%s' "$2" | sha1sum)
+	printf '%s' "$2" >"$dir/crash-${sum%% *}"
+}
+
+# know TARGET TEXT: a crash that is in the ledger; SIG is its name.
+know() {
+	queue "$1" "$2"
+	crash triage --filter "$1"
+	[ "$status" -eq 0 ]
+	SIG=$(jq -r --arg t "$1" 'to_entries[] | select(.value.fuzzer == $t) | .key' \
+		"$STATE/known_crashes.json" | tail -n 1)
+	[ -n "$SIG" ]
+}
+
+ledger() {
+	jq -r --arg sig "$SIG" ".[\$sig]$1" "$STATE/known_crashes.json"
+}
+
+# Without a symbolizer (the test machine under QEMU) crashes go by offsets.
+named() {
+	! command -v llvm-symbolizer >/dev/null || "$@"
+}
+
+# sig_of FILE TARGET: of the report in it.
+sig_of() {
+	"$FUZZCELL" crash parse --json --target "$2" "$1" | jq -r .signature
+}
+
+report() {
+	cat <<-'END'
+		noise
+		==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x603000000040 at pc 0x55f1c2c1a1a0 bp 0x7ffd1 sp 0x7ffd0
+		READ of size 4 at 0x603000000040 thread T0
+		    #0 0x55f1c2be1111 in __interceptor_memcpy /llvm/asan.cpp:22:3
+		    #1 0x55f1c2c1a19f in session_is_open(Session const*) /src/uaf.c:26:12
+		    #2 0x55f1c2c1a22f in LLVMFuzzerTestOneInput /src/uaf.c:46:6
+
+		SUMMARY: AddressSanitizer: heap-use-after-free /src/uaf.c:26:12 in session_is_open
+	END
+}
+
+@test "parse: a report from a file or standard input, in words or JSON, without any state" {
+	report >"$WORK/report"
+	export FUZZCELL_STATE_DIR=$WORK/none
+	crash parse "$WORK/report"
+	[ "$status" -eq 0 ]
+	[[ $output == *"asan: Heap-use-after-free READ 4"* ]]
+	[[ $output == *"high, security-relevant"* ]]
+	[[ $output == *"#1   session_is_open(Session const*)  /src/uaf.c:26:12"* ]]
+	[[ $output != *interceptor* ]]
+	report | "$FUZZCELL" crash parse --target uaf_fuzzer --json - >"$WORK/json"
+	[ "$(jq -r '.crash_type' "$WORK/json")" = $'Heap-use-after-free\nREAD 4' ]
+	[ "$(jq -r '.crash_state[0]' "$WORK/json")" = session_is_open ]
+	[ "$(jq -r '.frames[0] | "\(.file):\(.line):\(.column)"' "$WORK/json")" = /src/uaf.c:26:12 ]
+	[ "$(jq -c '[.crash_address, .security, .severity, .kind]' "$WORK/json")" = \
+		'["0x603000000040",true,"high","asan"]' ]
+	[[ $(jq -r .signature "$WORK/json") =~ ^[0-9a-f]{16}$ ]]
+	[ ! -e "$WORK/none" ]
+}
+
+@test "parse: no crash is status 1, no file is status 2, a flood costs no memory" {
+	echo nothing >"$WORK/nothing"
+	crash parse - <"$WORK/nothing"
+	[ "$status" -eq 1 ]
+	[[ $output == *"no crash in it"* ]]
+	crash parse "$WORK/missing"
+	[ "$status" -eq 2 ]
+	crash parse
+	[ "$status" -eq 2 ]
+	# 200 MiB of one line before the report, in 64 MiB of address space.
+	(ulimit -v 65536 && { head -c 200M /dev/zero | tr '\0' x && echo && report; } |
+		"$FUZZCELL" crash parse - >"$WORK/out")
+	grep -q 'Heap-use-after-free READ 4' "$WORK/out"
+}
+
+@test "what waits is triaged without fuzzing; list and show tell all that is known" {
+	queue uaf_fuzzer 'UA first'
+	queue uaf_fuzzer 'UA and second'
+	queue crash_fuzzer FZZZ
+	queue gone_fuzzer x
+	crash triage
+	[ "$status" -eq 0 ]
+	[[ $output == *"uaf_fuzzer: 2 artifacts: 1 new crashes"* ]]
+	[[ $output == *"gone_fuzzer: 1 artifacts wait, but there is no such target here"* ]]
+	[[ $output == *"3 artifacts triaged, 2 new crashes, 0 still wait"* ]]
+	[ "$(find "$STATE/triage" -type f | wc -l)" -eq 1 ]
+
+	crash list
+	[ "$status" -eq 0 ]
+	[ "$(grep -c ' new ' <<<"$output")" -eq 2 ]
+	crash list --target 'uaf*' --json
+	SIG=$(jq -r '.[].signature' <<<"$output")
+	[ "$(jq -r '.[] | "\(.fuzzer) \(.count) \(.state)"' <<<"$output")" = 'uaf_fuzzer 2 new' ]
+	crash list --state fixed
+	[ "$output" = 'no crash' ]
+	crash list --state strange
+	[ "$status" -eq 2 ]
+
+	crash show "${SIG:0:5}"
+	[ "$status" -eq 0 ]
+	[[ $output == *"crash $SIG of uaf_fuzzer"* ]]
+	[[ $output == *"reproduces"*"3 of 3 tries: reproduces"* ]]
+	[[ $output == *"crashes/$SIG/minimized (2 bytes)"* ]]
+	named grep -q '^>     #0 0x[0-9a-f]* in session_is_open' <<<"$output"
+	[ "$(grep -c '^>.* in main ' <<<"$output")" -eq 0 ]
+	crash show "$SIG" --json
+	[ "$(jq -r '.signature + " " + .report.signature' <<<"$output")" = "$SIG $SIG" ]
+	crash show ffffffffffffffff
+	[ "$status" -eq 2 ]
+	[[ $output == *"no crash 'ffffffffffffffff'"* ]]
+	crash show ''
+	[ "$status" -eq 2 ]
+}
+
+@test "reproduce: in a cell, by name or by file, with its report and how often" {
+	know uaf_fuzzer 'UA first'
+	crash reproduce "${SIG:0:6}"
+	[ "$status" -eq 0 ]
+	[[ $output == *"3 of 3 tries: reproduces"* ]]
+	[[ $output == *"signature  $SIG"* ]]
+	[[ $output == *"==ABORTING"* ]]
+	crash reproduce "$SIG" --times 2 --original
+	[ "$status" -eq 0 ]
+	[[ $output == *"2 of 2 tries"* ]]
+	# A private file of somebody's is no hindrance.
+	(umask 077 && printf 'UA' >"$WORK/input")
+	crash reproduce "$WORK/input"
+	[ "$status" -eq 2 ]
+	[[ $output == *"--target NAME"* ]]
+	crash reproduce "$WORK/input" --target uaf_fuzzer
+	[ "$status" -eq 0 ]
+	crash reproduce "$STATE/crashes/$SIG/input"
+	[ "$status" -eq 0 ]
+	crash reproduce "$WORK/input" --target healthy_fuzzer
+	[ "$status" -eq 1 ]
+	[[ $output == *"0 of 6 tries"* ]]
+	crash reproduce "$WORK/input" --target no_such_fuzzer
+	[ "$status" -eq 2 ]
+	# Another build: the crash is not there any more.
+	cp "$OUT/healthy_fuzzer" "$OUT/uaf_fuzzer"
+	crash reproduce "$SIG"
+	[ "$status" -eq 1 ]
+	[ -z "$(ls -A "$STATE/work")" ]
+}
+
+@test "reproduce --shell: one command for a machine without fuzzcell" {
+	know uaf_fuzzer 'UA first'
+	"$FUZZCELL" crash reproduce --shell "$SIG" >"$WORK/command"
+	cat "$WORK/command"
+	status=0
+	env -i PATH=/usr/bin:/bin sh "$WORK/command" >"$WORK/report" 2>&1 || status=$?
+	[ "$status" -ne 0 ]
+	[ "$(sig_of "$WORK/report" uaf_fuzzer)" = "$SIG" ]
+	named grep -q 'in session_is_open .*uaf_fuzzer.c' "$WORK/report"
+	# As the argument of a shell, with its own variables of those names.
+	status=0
+	env ASAN_OPTIONS=exitcode=0 bash -eu -c "$(cat "$WORK/command")" >"$WORK/report" 2>&1 ||
+		status=$?
+	[ "$status" -eq 76 ]
+	[ "$(sig_of "$WORK/report" uaf_fuzzer)" = "$SIG" ]
+}
+
+@test "export: one archive that reproduces it anywhere" {
+	printf 'data' >"$OUT/table.dat"
+	printf 'x' >"$OUT/other_fuzzer.options"
+	know uaf_fuzzer 'UA first'
+	mkdir "$WORK/there"
+	cd "$WORK/there"
+	crash export "${SIG:0:8}"
+	[ "$status" -eq 0 ]
+	crash export "$SIG" -o "$WORK/there/same.tar.gz"
+	[ "$status" -eq 0 ]
+	cmp "uaf_fuzzer-$SIG.tar.gz" same.tar.gz
+	tar -xzf same.tar.gz
+	cd "uaf_fuzzer-$SIG"
+	find . -type f | sort
+	[ "$(find . -type f | sort | tr '\n' ' ')" = "./environment ./input ./meta.json ./minimized \
+./out/table.dat ./out/uaf_fuzzer ./report.txt ./reproduce.sh " ]
+	[ "$(cat input)" = 'UA first' ]
+	grep -q ASAN_OPTIONS= environment
+	# Nothing of the place where it was made.
+	mv "$OUT" "$WORK/out.gone"
+	mv "$STATE" "$WORK/state.gone"
+	status=0
+	env -i PATH=/usr/bin:/bin ./reproduce.sh >"$WORK/report" 2>&1 || status=$?
+	[ "$status" -ne 0 ]
+	[ "$(sig_of "$WORK/report" uaf_fuzzer)" = "$SIG" ]
+	# Another input; from another directory.
+	printf 'harmless' >"$WORK/harmless"
+	(cd "$WORK" && sh "there/uaf_fuzzer-$SIG/reproduce.sh" harmless)
+	mv "$WORK/state.gone" "$STATE"
+}
+
+@test "minimize: smaller, still the same crash; the original stays" {
+	config '"minimize_time": "off"'
+	jq --arg out "$OUT" '.discovery = [{type: "directory", path: $out}]' "$STATE/config.json" \
+		>"$WORK/new.json"
+	mv "$WORK/new.json" "$STATE/config.json"
+	know uaf_fuzzer "UA$(head -c 300 /dev/zero | tr '\0' y)"
+	[ "$(ledger .minimized)" = null ]
+	crash minimize "$SIG"
+	[ "$status" -eq 2 ]
+	crash minimize "$SIG" --time 60s
+	[ "$status" -eq 0 ]
+	[[ $output == *"302 bytes -> 2 bytes"* ]]
+	[ "$(cat "$STATE/crashes/$SIG/minimized")" = UA ]
+	[ "$(stat -c %s "$STATE/crashes/$SIG/input")" -eq 302 ]
+	[ "$(ledger .minimized_bytes)" -eq 2 ]
+}
+
+@test "ignore, unignore, merge, split: a person decides" {
+	know uaf_fuzzer 'UA first'
+	other=$SIG
+	know crash_fuzzer FZZZ
+	crash ignore "$SIG" --note "not our code"
+	[ "$status" -eq 0 ]
+	[ "$(ledger '| .state + ": " + .note')" = 'ignored: not our code' ]
+	crash unignore "$SIG"
+	[ "$(ledger .state)" = known ]
+	crash merge "$SIG" "$other"
+	[ "$status" -eq 0 ]
+	[[ $output == *"merged into $other"* ]]
+	crash list --json
+	[ "$(jq -r '.[].signature' <<<"$output")" = "$other" ]
+	crash show "$SIG"
+	[[ $output == *"merged into   $other"* ]]
+	crash merge "$SIG" "$other"
+	[ "$status" -eq 2 ]
+	crash split "$SIG"
+	[ "$status" -eq 0 ]
+	crash list --json
+	[ "$(jq length <<<"$output")" -eq 2 ]
+	crash ignore nobody
+	[ "$status" -eq 2 ]
+}
+
+@test "while a run goes on: reading is free, changing is refused with 4" {
+	know uaf_fuzzer 'UA first'
+	fuzz_background healthy_fuzzer 600
+	wait_until 60 fuzzing_began
+	crash list
+	[ "$status" -eq 0 ]
+	crash show "$SIG"
+	[ "$status" -eq 0 ]
+	crash reproduce --shell "$SIG"
+	[ "$status" -eq 0 ]
+	crash export "$SIG" -o "$WORK/a.tar.gz"
+	[ "$status" -eq 0 ]
+	for what in ignore minimize reproduce; do
+		crash "$what" "$SIG"
+		[ "$status" -eq 4 ]
+	done
+	crash triage
+	[ "$status" -eq 4 ]
+	run "$FUZZCELL" regress
+	[ "$status" -eq 4 ]
+	kill -0 "$PID"
+	kill "$PID"
+	wait "$PID" || [ $? -le 5 ]
+}
+
+@test "crashes of an older ledger: any name, their input by hand and in a cell" {
+	mkdir -p "$STATE/logs/old"
+	printf 'UA' >"$STATE/logs/old/crash-1"
+	cat >"$STATE/known_crashes.json" <<-'END'
+		{"heap-use-after-free|session_is_open|x": {"fuzzer": "uaf_fuzzer",
+		 "crash_type": "heap-use-after-free", "top_frame": "session_is_open",
+		 "issue_url": "https://example.org/7", "commit": "abc", "date": "2024-01-02",
+		 "crash_file": "logs/old/crash-1"}}
+	END
+	crash list
+	[[ $output == *"heap-use-after-free|session_is_open|x"*" known "* ]]
+	crash show heap-
+	[[ $output == *"https://example.org/7"* ]]
+	crash reproduce heap-
+	[ "$status" -eq 0 ]
+	crash export heap- -o "$WORK/old.tar.gz"
+	[ "$status" -eq 0 ]
+	mkdir "$WORK/old"
+	tar -xzf "$WORK/old.tar.gz" -C "$WORK/old" --strip-components=1
+	status=0
+	"$WORK/old/reproduce.sh" >"$WORK/report" 2>&1 || status=$?
+	[ "$status" -eq 76 ]
+	crash ignore 'heap-use-after-free|session_is_open|x'
+	[ "$status" -eq 0 ]
+}
+
+@test "^C ends the cells at once, and nothing is left" {
+	know uaf_fuzzer 'UA first'
+	"$FUZZCELL" crash reproduce "$SIG" --times 1000 >"$WORK/out" 2>&1 3>&- &
+	PID=$!
+	wait_until 60 cell_runs
+	kill -INT "$PID"
+	status=0
+	wait "$PID" || status=$?
+	cat "$WORK/out"
+	[ "$status" -eq 0 ] || [ "$status" -eq 5 ]
+	wait_until 10 nothing_left
+	[ -z "$(ls -A "$STATE/work")" ]
+}
+
+cell_runs() {
+	[ -n "$(cell_processes)" ]
+}

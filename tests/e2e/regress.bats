@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+# Known inputs are run without fuzzing, and nothing passes that did not run.
+load lib
+setup() {
+	e2e_setup
+	OUT=$WORK/out
+	TREE=$WORK/tree
+	mkdir "$OUT" "$TREE"
+	export FUZZCELL_STATE_DIR=$STATE
+	with ''
+}
+teardown() { e2e_teardown; }
+
+# with EXTRA: the configuration, with "defaults" from EXTRA; the tree is every target's.
+with() {
+	config "\"seeds\": [\"$TREE\"], \"minimize_time\": \"off\"${1:+, $1}" '"workers": 2'
+	sed -i 's/"workers": 1, //' "$STATE/config.json"
+}
+
+regress() {
+	run timeout $((300 * SLOW)) "$FUZZCELL" regress --targets "$OUT" "$@"
+	echo "status $status: $output"
+}
+
+# json FILTER OPTION...: a question to the JSON.
+json() {
+	local filter=$1
+	shift
+	"$FUZZCELL" regress --targets "$OUT" --json "$@" >"$WORK/json" 2>"$WORK/said" || true
+	cat "$WORK/said" >&2
+	jq -c "$filter" "$WORK/json"
+}
+
+@test "all pass: 0; what runs is the tree, the archive and the reproducers" {
+	cp "$TARGETS"/healthy_fuzzer* "$OUT"
+	mkdir "$TREE/deep"
+	printf 'one' >"$TREE/one"
+	printf 'two' >"$TREE/deep/two words'"
+	printf 'one' >"$TREE/again" # the same content runs once
+	mkdir -p "$STATE/regressions/healthy_fuzzer"
+	printf 'three' >"$STATE/regressions/healthy_fuzzer/3"
+	regress
+	[ "$status" -eq 0 ]
+	[[ $output == *"healthy_fuzzer: 5 inputs: 5 passed, 0 failed"* ]]
+	[ "$(json '[.inputs, .passed, .failed, .not_run]')" = '[5,5,0,0]' ]
+	[ -z "$(ls -A "$STATE/work")" ]
+	[ ! -e "$STATE/logs" ] || [ -z "$(ls -A "$STATE/logs")" ]
+}
+
+@test "an input of the tree that fails: 1, with its path and its crash; the others still run" {
+	cp "$TARGETS"/uaf_fuzzer "$OUT"
+	for i in {1..40}; do
+		printf 'fine %s' "$i" >"$TREE/fine$i"
+	done
+	printf 'UA one' >"$TREE/bad one"
+	printf 'UA two' >"$TREE/bad2"
+	regress
+	[ "$status" -eq 1 ]
+	[[ $output == *"42 inputs: 40 passed, 2 failed"* ]]
+	[[ $output == *"new        $TREE/bad one"* ]]
+	[[ $output == *"new        $TREE/bad2"* ]]
+	[[ $output == *"Heap-use-after-free READ 4"* ]]
+	# Nothing is written of crashes that nobody triaged.
+	[ ! -s "$STATE/known_crashes.json" ]
+	regress --allow-known
+	[ "$status" -eq 1 ]
+}
+
+@test "known crashes: 1, or 0 with --allow-known; ignored ones never count" {
+	cp "$TARGETS"/uaf_fuzzer "$OUT"
+	printf 'fine' >"$TREE/fine"
+	know
+	regress
+	[ "$status" -eq 1 ]
+	[[ $output == *"known      crashes/$SIG/input"* ]]
+	regress --allow-known
+	[ "$status" -eq 0 ]
+	"$FUZZCELL" crash ignore "$SIG"
+	regress
+	[ "$status" -eq 0 ]
+	[[ $output == *"ignored    crashes/$SIG/input"* ]]
+	[[ $output == *"1 passed, 1 failed, 1 ignored"* ]]
+}
+
+# know: one crash of uaf_fuzzer is in the ledger; SIG is its name.
+know() {
+	mkdir -p "$STATE/triage/uaf_fuzzer"
+	printf 'UA' >"$STATE/triage/uaf_fuzzer/crash-$(printf UA | sha1sum | cut -c 1-40)"
+	"$FUZZCELL" crash triage --targets "$OUT" --commit aaa
+	SIG=$(jq -r 'keys[0]' "$STATE/known_crashes.json")
+	[ -n "$SIG" ]
+}
+
+@test "a fixed crash that fails again is regressed, also with --allow-known, and known then" {
+	cp "$TARGETS"/uaf_fuzzer "$OUT"
+	know
+	jq ".[\"$SIG\"].state = \"fixed\"" "$STATE/known_crashes.json" >"$WORK/new.json"
+	mv "$WORK/new.json" "$STATE/known_crashes.json"
+	regress --allow-known --commit bbb
+	[ "$status" -eq 1 ]
+	[[ $output == *"regressed  crashes/$SIG/input"* ]]
+	[ "$(jq -r ".[\"$SIG\"] | .state + \" \" + .last_seen.commit" "$STATE/known_crashes.json")" = \
+		'regressed bbb' ]
+	regress --allow-known
+	[ "$status" -eq 0 ]
+}
+
+@test "never green when a target could not run, or nothing ran at all: 5" {
+	cp "$TARGETS"/{healthy,startexit}_fuzzer "$OUT"
+	regress
+	[ "$status" -eq 5 ]
+	[[ $output == *"NO INPUTS"* ]]
+	printf 'fine' >"$TREE/fine"
+	regress
+	[ "$status" -eq 5 ]
+	[[ $output == *"healthy_fuzzer: 1 inputs: 1 passed"* ]]
+	[[ $output == *"NOT RUN"* ]]
+	[ "$(json '[.targets_not_run, .targets[].ran]' --filter 'startexit*')" = '[1,false]' ]
+	regress --filter healthy_fuzzer
+	[ "$status" -eq 0 ]
+	regress --filter no_such_target
+	[ "$status" -eq 2 ]
+	# One with inputs, one without: the tested one passes, the other is named.
+	rm "$OUT/startexit_fuzzer" "$TREE/fine"
+	cp "$TARGETS/healthy_fuzzer_seed_corpus.zip" "$OUT"
+	cp "$TARGETS/crash_fuzzer" "$OUT"
+	regress
+	[ "$status" -eq 0 ]
+	[[ $output == *"crash_fuzzer: NO INPUTS"* ]]
+	[[ $output == *"1 targets without inputs"* ]]
+}
+
+@test "thousands of inputs take few cells; each that fails is found" {
+	cp "$TARGETS"/uaf_fuzzer "$OUT"
+	(
+		cd "$TREE"
+		for i in {1..3000}; do
+			printf 'fine %s' "$i" >"$i"
+		done
+		for i in {1..7}; do
+			printf 'UA %s' "$i" >"bad$i"
+		done
+	)
+	[ "$(json '[.inputs, .passed, .failed, .not_run, .new]')" = '[3007,3000,7,0,7]' ]
+	[ "$(jq '.targets[0].cells' "$WORK/json")" -le 30 ]
+	[ "$(jq -r '.targets[0].failures[].input' "$WORK/json" | sort | tr '\n' ' ')" = \
+		"$(printf "$TREE/bad%s " {1..7})" ]
+	[ "$(jq '[.targets[0].failures[].signature] | unique | length' "$WORK/json")" -eq 1 ]
+	[ "$(jq '[.targets[0].failures[].only_together] | any' "$WORK/json")" = false ]
+}
+
+@test "what fails only behind other inputs is a failure, and said so" {
+	cp "$TARGETS"/stateful_fuzzer "$OUT"
+	with '' '"workers": 1'
+	for i in 1 2 3 4 5; do
+		printf 'S %s' "$i" >"$TREE/$i"
+	done
+	printf 'x' >"$TREE/x"
+	regress --workers 1
+	[ "$status" -eq 1 ]
+	[[ $output == *"not when it is run alone"* ]]
+	[[ $output == *"6 inputs: "*" passed, "*" failed"* ]]
+	[[ $output != *"not run"* ]]
+	# Alone each passes, whatever the target prints between libFuzzer's lines.
+	rm "$TREE"/[2-5]
+	regress
+	[ "$status" -eq 0 ]
+}
+
+@test "timeouts, memory, system calls: the input that did it is found among the others" {
+	cp "$TARGETS"/{timeout,membomb_slow,syscall}_fuzzer "$TARGETS"/timeout_fuzzer.options "$OUT"
+	for i in {1..30}; do
+		printf 'fine %s' "$i" >"$TREE/fine$i"
+	done
+	printf 'T' >"$TREE/t"
+	printf 'M' >"$TREE/m"
+	printf 'S' >"$TREE/s"
+	regress
+	[ "$status" -eq 1 ]
+	[ "$(grep -c '33 inputs: 32 passed, 1 failed' <<<"$output")" -eq 3 ]
+	[[ $output == *"new        $TREE/t"*"Timeout in timeout_fuzzer"* ]]
+	[[ $output == *"new        $TREE/m"*"Out-of-memory"* ]]
+	[[ $output == *"new        $TREE/s"*"Refused-system-call in bpf"* ]]
+	[[ $output != *"not when it is run alone"* ]]
+}
+
+@test "^C: what was tested is said, and it is not green" {
+	cp "$TARGETS"/timeout_fuzzer "$OUT"
+	with '"timeout": "30s"'
+	printf 'T' >"$TREE/t"
+	"$FUZZCELL" regress --targets "$OUT" >"$WORK/said" 2>&1 3>&- &
+	PID=$!
+	wait_until 60 cell_runs
+	kill -INT "$PID"
+	status=0
+	wait "$PID" || status=$?
+	cat "$WORK/said" >&2
+	[ "$status" -eq 5 ]
+	grep -q 'ended by a person' "$WORK/said"
+	wait_until 10 nothing_left
+}
+
+cell_runs() {
+	[ -n "$(cell_processes)" ]
+}
