@@ -29,11 +29,14 @@ struct frame {
 /* False when the line is no frame; *ret is then unchanged. */
 bool frame_parse(struct slice line, struct frame *ret);
 
-enum { FRAME_NAME_MAX = 512 }; /* with its NUL */
+enum { FRAME_NAME_MAX = 256 }; /* with its NUL */
 
 /* A function's name without what differs from build to build or from call to call:
  * arguments, template arguments, return type, anonymous namespaces, numbers of
  * lambdas, and the suffixes that compilers add to clones.  "" when nothing is left. */
 void frame_name(struct slice function, char ret[FRAME_NAME_MAX]);
+/* The function as printed, into cap bytes: when it does not fit, "<...>" stands for
+ * template arguments, and then its end is cut. */
+void frame_function(struct slice function, char *to, size_t cap);
 
 #endif

@@ -315,3 +315,31 @@ void frame_name(struct slice function, char ret[FRAME_NAME_MAX])
 	memmove(ret, out.p, out.n);
 	ret[out.n] = '\0';
 }
+
+void frame_function(struct slice function, char *to, size_t cap)
+{
+	const struct slice dots = SLICE("<...>");
+	size_t n = 0;
+	char before = '\0';
+
+	if (function.n < cap) {
+		text_copy(to, cap, function);
+		return;
+	}
+	while (function.n > 0 && n + dots.n < cap) {
+		char c = function.p[0];
+
+		if (c == '<' && text_word(before) &&
+		    !text_ends((struct slice){to, n}, SLICE("operator"))) {
+			skip_bracket(&function);
+			text_copy(to + n, cap - n, dots);
+			n += dots.n;
+		} else {
+			text_copy(to + n, cap - n, (struct slice){function.p, 1});
+			text_skip(&function, 1);
+			n++;
+		}
+		before = c;
+	}
+	to[n] = '\0';
+}

@@ -87,10 +87,12 @@ static struct slice printed_name(struct slice function)
 	return text_trim(function);
 }
 
+enum { PATH_LOOKED_AT = 512 };
+
 /* With '/' for '\\'. */
-static struct slice slashes(struct slice path, char to[FRAME_NAME_MAX])
+static struct slice slashes(struct slice path, char to[PATH_LOOKED_AT])
 {
-	if (path.n == 0 || path.n >= FRAME_NAME_MAX || !memchr(path.p, '\\', path.n))
+	if (path.n == 0 || path.n > PATH_LOOKED_AT || !memchr(path.p, '\\', path.n))
 		return path;
 	memcpy(to, path.p, path.n);
 	for (size_t i = 0; i < path.n; i++)
@@ -101,7 +103,7 @@ static struct slice slashes(struct slice path, char to[FRAME_NAME_MAX])
 
 bool frame_ignored(const struct frame *f, enum frame_view view)
 {
-	char name[FRAME_NAME_MAX], path[FRAME_NAME_MAX];
+	char name[FRAME_NAME_MAX], path[PATH_LOOKED_AT];
 	struct subject s = {.function = f->function,
 			    .file = slashes(f->file, path),
 			    .module = f->module,

@@ -51,17 +51,23 @@ const char *crash_severity_name(enum crash_severity s); /* "none", "low", ... */
 enum {
 	CRASH_FRAMES_MAX = 64,
 	CRASH_STATE_MAX = 3,
-	CRASH_NAME_MAX = 512, /* a function's or file's name with its NUL; longer ones are cut */
-	CRASH_KEY_HEX = 17,   /* 16 lower-case digits and a NUL */
+	CRASH_NAME_MAX =
+	    1024, /* a function's or a path's bytes with its NUL; longer ones are cut */
+	CRASH_PATH_MAX = 512,
+	CRASH_FRAME_NAME = 256,
+	CRASH_KEY_HEX = 17, /* 16 lower-case digits and a NUL */
 };
 
 /* A stack frame of the application: no runtime, no engine, no C library. */
 struct crash_frame {
-	char function[CRASH_NAME_MAX]; /* demangled as printed, with arguments; "" unknown */
-	char file[CRASH_NAME_MAX];     /* as printed; "" unknown */
-	char module[CRASH_NAME_MAX];   /* the binary's path as printed; "" unknown */
-	char build_id[48];	       /* hexadecimal; "" unknown */
-	uint64_t line;		       /* 0 unknown, as column */
+	/* Demangled as printed, with arguments; of one that does not fit, template
+	 * arguments are "<...>".  "" unknown. */
+	char function[CRASH_NAME_MAX];
+	char name[CRASH_FRAME_NAME]; /* of it, as signatures know it: without arguments */
+	char file[CRASH_PATH_MAX];   /* as printed; "" unknown */
+	char module[CRASH_PATH_MAX]; /* the binary's path as printed; "" unknown */
+	char build_id[48];	     /* hexadecimal; "" unknown */
+	uint64_t line;		     /* 0 unknown, as column */
 	uint64_t column;
 	uint64_t offset;   /* in module, meaningful with module */
 	uint64_t pc;	   /* 0 unknown */
@@ -80,7 +86,7 @@ struct crash_report {
 	uint64_t access_size;		/* bytes; 0 unknown */
 	char signal[16];		/* "SIGSEGV"; "" none or unknown */
 	char headline[256];		/* the line that announced the crash, printable */
-	char top_frame[CRASH_NAME_MAX]; /* name of the first frame, normalised; "" unknown */
+	char top_frame[CRASH_PATH_MAX]; /* name of the first frame, normalised; "" unknown */
 	bool security;
 	enum crash_severity severity;
 	/* Equal for one bug across runs, machines, compilers and input bytes: hashed

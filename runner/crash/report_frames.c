@@ -13,7 +13,9 @@ static bool is_harness(const struct frame *f)
 
 static void fill(struct crash_frame *to, const struct frame *f)
 {
-	text_copy(to->function, sizeof(to->function), f->function);
+	_Static_assert(sizeof(to->name) == FRAME_NAME_MAX, "filled by frame_name()");
+	frame_name(f->function, to->name);
+	frame_function(f->function, to->function, sizeof(to->function));
 	text_copy(to->file, sizeof(to->file), f->file);
 	text_copy(to->module, sizeof(to->module), f->module);
 	text_copy(to->build_id, sizeof(to->build_id), f->build_id);
@@ -50,6 +52,8 @@ int report_stack(const struct stack *s, bool by_engine, struct crash_frame **ret
 	struct crash_frame *all = sys_calloc(CRASH_FRAMES_MAX, sizeof(*all)), *less;
 	size_t n;
 
+	_Static_assert(sizeof(*all) * CRASH_FRAMES_MAX + sizeof(struct crash_report) < 256 * 1024,
+		       "report.h promises it");
 	if (!all)
 		return err_sys(e, "allocate frames");
 	n = take(s, by_engine, FRAME_VIEW_OWN, all);
@@ -64,22 +68,19 @@ int report_stack(const struct stack *s, bool by_engine, struct crash_frame **ret
 static void set_top(struct crash_report *r)
 {
 	const struct crash_frame *f = r->frames;
-	char name[FRAME_NAME_MAX];
+	struct slice module;
 
 	if (r->n_frames == 0)
 		return;
-	_Static_assert(sizeof(name) <= sizeof(r->top_frame), "copied whole");
 	if (f->has_function) {
-		frame_name(slice_of(f->function), name);
-		memcpy(r->top_frame, name, sizeof(name));
-	} else {
-		struct slice module = text_basename(slice_of(f->module));
-
-		if (module.n > 256)
-			module.n = 256;
-		snprintf(r->top_frame, sizeof(r->top_frame), "%.*s+0x%llx", (int)module.n, module.p,
-			 (unsigned long long)f->offset);
+		text_copy(r->top_frame, sizeof(r->top_frame), slice_of(f->name));
+		return;
 	}
+	module = text_basename(slice_of(f->module));
+	if (module.n > 256)
+		module.n = 256;
+	snprintf(r->top_frame, sizeof(r->top_frame), "%.*s+0x%llx", (int)module.n, module.p,
+		 (unsigned long long)f->offset);
 }
 
 /* libFuzzer does not say which signal it was; who raised it tells. */

@@ -30,13 +30,13 @@ static json_t *hex_or_null(uint64_t v)
 
 static json_t *frame_json(const struct crash_frame *f)
 {
-	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "number", (int)f->number,
-			 "function", text_or_null(f->function), "file", text_or_null(f->file),
-			 "line", number_or_null(f->line, f->line > 0), "column",
-			 number_or_null(f->column, f->column > 0), "module",
-			 text_or_null(f->module), "offset",
-			 number_or_null(f->offset, f->module[0] != '\0'), "pc", hex_or_null(f->pc),
-			 "build_id", text_or_null(f->build_id));
+	return json_pack(
+	    "{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "number", (int)f->number,
+	    "function", text_or_null(f->function), "name", text_or_null(f->name), "file",
+	    text_or_null(f->file), "line", number_or_null(f->line, f->line > 0), "column",
+	    number_or_null(f->column, f->column > 0), "module", text_or_null(f->module), "offset",
+	    number_or_null(f->offset, f->module[0] != '\0'), "pc", hex_or_null(f->pc), "build_id",
+	    text_or_null(f->build_id));
 }
 
 static json_t *frames_json(const struct crash_report *r)

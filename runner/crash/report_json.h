@@ -17,7 +17,7 @@
  *   signal         "SIGSEGV" or ""
  *   top_frame, signature, raw_key, headline: strings
  *   unsymbolized   bool
- *   frames         array of objects: number, function, file, line, column, module,
+ *   frames         array of objects: number, function, name, file, line, column, module,
  *                  offset, pc, build_id; what is not known is null
  *   raw_frames     frames of that stack before runtime frames were left out */
 MUST_CHECK int crash_report_json(const struct crash_report *r, json_t **ret, struct err *e);

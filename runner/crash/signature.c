@@ -84,10 +84,10 @@ static void name_of(const struct crash_frame *f, bool offsets, char ret[FRAME_NA
 	struct slice module = text_basename(slice_of(f->module));
 
 	if (f->has_function)
-		frame_name(slice_of(f->function), ret);
+		memcpy(ret, f->name, FRAME_NAME_MAX);
 	else if (offsets)
-		snprintf(ret, FRAME_NAME_MAX, "%.*s+%llx", (int)module.n, module.p,
-			 (unsigned long long)f->offset);
+		snprintf(ret, FRAME_NAME_MAX, "%.*s+%llx", (int)(module.n < 200 ? module.n : 200),
+			 module.p, (unsigned long long)f->offset);
 	else
 		text_copy(ret, FRAME_NAME_MAX, module);
 }
@@ -302,7 +302,7 @@ static bool collect_raw(const struct stack *s, bool by_engine, size_t max, struc
 			return false;
 		module = text_basename(f.module);
 		snprintf(name, sizeof(name), "%.*s+%llx %.*s",
-			 (int)(module.n < 256 ? module.n : 256), module.p,
+			 (int)(module.n < 160 ? module.n : 160), module.p,
 			 (unsigned long long)f.offset, (int)(f.build_id.n < 64 ? f.build_id.n : 64),
 			 f.build_id.p);
 		add_name(ret, name);

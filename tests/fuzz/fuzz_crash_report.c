@@ -34,6 +34,7 @@ static void check_key(const char *key, bool may_be_empty)
 static void check_frame(const struct crash_frame *f)
 {
 	printable(f->function, sizeof(f->function), false);
+	printable(f->name, sizeof(f->name), false);
 	printable(f->file, sizeof(f->file), false);
 	printable(f->module, sizeof(f->module), false);
 	printable(f->build_id, sizeof(f->build_id), false);

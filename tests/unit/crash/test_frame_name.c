@@ -114,7 +114,29 @@ static void any_length_and_bytes(void **state)
 	}
 }
 
+static void as_printed_or_short(void **state)
+{
+	static const struct {
+		const char *printed, *fits;
+	} t[] = {
+	    {"f<int>(char)", "f<int>(char)"},
+	    {"a::ring<std::map<int, long> >::at(x)", "a::ring<...>::at(x)"},
+	    {"a::operator<(a const&, a const&)", "a::operator<(a const"},
+	    {"a_function_with_a_long_name(int)", "a_function_with_a_lo"},
+	    {"<x as y>::z<aaaaaaaaaaaaaaaaaaaaa>", "<x as y>::z<...>"},
+	};
+	char buf[25];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		frame_function(slice_of(t[i].printed), buf, sizeof(buf));
+		if (strcmp(buf, t[i].fits) != 0)
+			fail_msg("'%s' is '%s', not '%s'", t[i].printed, buf, t[i].fits);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(as_printed_or_short),
     cmocka_unit_test(names_without_what_differs),
     cmocka_unit_test(any_length_and_bytes),
 };

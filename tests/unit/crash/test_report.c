@@ -65,6 +65,8 @@ static void reads_all_of_a_report(void **state)
 	assert_int_equal(f[0].number, 1);
 	assert_int_equal(f[0].pc, 0x55d0bf);
 	assert_true(f[0].has_function);
+	assert_string_equal(f[0].name, "parse_header");
+	assert_string_equal(f[1].name, "app::reader::next");
 	crash_report_done(&r);
 	assert_null(r.frames);
 	assert_int_equal(r.n_frames, 0);
@@ -265,7 +267,7 @@ static void a_long_name_keeps_both_ends(void **state)
 	snprintf(text + n, sizeof(text) - n, ">(int) /src/deep.c:77:4\n");
 	r = parse(text);
 	assert_int_equal(r.n_frames, 1);
-	assert_int_equal(strlen(r.frames[0].function), CRASH_NAME_MAX - 1);
+	assert_string_equal(r.frames[0].function, "a::f<...>(int)");
 	assert_string_equal(r.frames[0].file, "/src/deep.c");
 	assert_int_equal(r.frames[0].line, 77);
 	assert_string_equal(r.top_frame, "a::f");
