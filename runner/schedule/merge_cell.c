@@ -180,6 +180,12 @@ static bool judge(struct merge_slot *s, const struct merge_looked *l)
 	return false;
 }
 
+/* A leak that is known already would be found in every input. */
+static bool looks_for_leaks(const struct merge *m)
+{
+	return !m->ending && m->spec.what == MERGE_REPLACE && !m->spec.leaks_known;
+}
+
 static void on_looked(void *arg, struct slice result, const char *failed)
 {
 	struct merge_slot *s = arg;
@@ -201,7 +207,7 @@ static void on_looked(void *arg, struct slice result, const char *failed)
 	more = judge(s, &l);
 	if (more && !m->ending)
 		launch(s);
-	else if (l.act == MERGE_DONE && s->leaked && !m->ending && m->spec.what == MERGE_REPLACE)
+	else if (l.act == MERGE_DONE && s->leaked && looks_for_leaks(m))
 		merge_leaks_start(s);
 	else
 		merge_slot_free(s);

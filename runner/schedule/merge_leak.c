@@ -109,14 +109,11 @@ static int make_setup(struct setup *s, const struct merge *m, const struct strv 
 	    .inputs = (const char *const *)inputs->v,
 	    .input_timeout_s = (cfg->input_timeout_us + USEC_PER_SEC - 1) / USEC_PER_SEC,
 	    .rss_limit_mib = cfg->rss_limit >> 20,
-	    .suppressions = m->spec.suppressions ? SETUP_FILE_LEAKS : NULL,
 	};
 	int r = setup_init(s, m->spec.target, cfg, e);
 
 	if (r == 0)
 		r = setup_mount(s, SETUP_DIR_INPUTS, false, e, "%s/stage", m->path);
-	if (r == 0 && m->spec.suppressions)
-		r = setup_mount(s, SETUP_FILE_LEAKS, false, e, "%s", m->spec.suppressions);
 	if (r < 0)
 		return r;
 	job.binary = s->binary;

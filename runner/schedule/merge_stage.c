@@ -157,7 +157,7 @@ static int add_dirs(int stage, const struct strv *dirs, struct merge_staged *io,
 {
 	for (size_t i = 0; i < dirs->n; i++) {
 		struct store_sum sum = {0};
-		int r = store_tree(AT_FDCWD, dirs->v[i], stage, &sum, e);
+		int r = store_seeds(AT_FDCWD, dirs->v[i], stage, &sum, e);
 
 		/* None of it is in the corpus on its account: nothing gets lost. */
 		if (r == -ENOENT || r == -ENOTDIR || r == -EACCES)
