@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_UNIT_SCHEDULE_MERGE_H
+#define TESTS_UNIT_SCHEDULE_MERGE_H
+
+/* A state directory with one target, and merges of it step by step: what runs in
+ * child processes, here in one process, with a cell that is a function: it reads the
+ * inputs of the stage and writes what they "reach".  Include unit.h first. */
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "base/sys.h"
+#include "runner/corpus/generation.h"
+#include "runner/schedule/merge_internal.h"
+#include "runner/schedule/setup.h"
+#include "tests/unit/corpus/files.h"
+
+#include <sys/wait.h>
+
+struct world {
+	struct scratch dir;
+	struct state *state;
+	int corpus; /* as it was when the world was made */
+	struct target target;
+	struct target_config cfg;
+	struct merge m;
+	struct merge_slot slot;
+	unsigned cells;
+	bool flaky;	   /* what an input begins with shows only the first time that it runs */
+	size_t stop_after; /* a cell ends after so many inputs; 0: never */
+	bool (*spoil)(struct world *w, int fd, const char *content); /* true: the cell dies */
+};
+
+static inline void must(int r, const struct err *e)
+{
+	if (r < 0)
+		fail_msg("%s", e->msg);
+}
+
+/* A control file is given to the user of a cell. */
+static inline void needs_root(void)
+{
+	if (geteuid() == 0)
+		return;
+	if (getenv("FUZZCELL_MUST_RUN"))
+		fail_msg("this test must run, and needs root");
+	skip();
+}
+
+static inline void put_input(struct world *w, const char *content)
+{
+	_autoclose_ int fd = -1;
+	struct err e;
+
+	must(state_open_corpus(w->state, "t", &fd, &e), &e);
+	scratch_write(fd, name_of(content), content);
+	assert_int_equal(fchmodat(fd, name_of(content), 0644, 0), 0);
+}
+
+static inline void world_reset(struct world *w)
+{
+	free(w->m.path);
+	w->m = (struct merge){.env = {.state = w->state,
+				      .keep = 2,
+				      .quarantine = w->m.env.quarantine,
+				      .triage = w->m.env.triage},
+			      .spec = {.target = &w->target, .cfg = &w->cfg, .workers = 2},
+			      .dir = -1};
+	/* not the product's: no fault hits it */
+	assert_true(asprintf(&w->m.path, "%s/merge/t", w->state->path) > 0);
+	w->slot = (struct merge_slot){.m = &w->m};
+}
+
+static inline void world_make(struct world *w)
+{
+	struct err e;
+
+	*w = (struct world){.dir = SCRATCH_INIT};
+	scratch_make(&w->dir);
+	scratch_write(w->dir.fd, "binary", "engine");
+	assert_int_equal(mkdirat(w->dir.fd, "seeds", 0755), 0);
+	w->target = (struct target){.name = strdup("t"), .engine = &engine_libfuzzer};
+	w->target.binary = sys_asprintf("%s/binary", w->dir.path);
+	must(strv_addf(&w->target.seed_dirs, &e, "%s/seeds", w->dir.path), &e);
+	w->cfg = (struct target_config){.disk = 1 << 20, .input_timeout_us = 1000000};
+	char *path = sys_asprintf("%s/state", w->dir.path);
+
+	assert_non_null(path);
+	must(state_open(path, true, &w->state, &e), &e);
+	free(path);
+	w->m.env.quarantine = open_dir_at(w->state->dirfd, "quarantine");
+	w->m.env.triage = open_dir_at(w->state->dirfd, "triage");
+	world_reset(w);
+}
+
+static inline void world_remove(struct world *w)
+{
+	if (!w->state)
+		return; /* skipped */
+	close(w->m.env.quarantine);
+	close(w->m.env.triage);
+	free(w->m.path);
+	target_done(&w->target);
+	target_config_done(&w->cfg);
+	state_close(w->state);
+	scratch_remove(&w->dir);
+	*w = (struct world){0};
+}
+
+/* --- the cell ------------------------------------------------------------------ */
+
+static inline void put_record(struct world *w, int fd, size_t i, const char *content)
+{
+	bool seen[256] = {false};
+	static char text[8192];
+	int n = snprintf(text, sizeof(text), "FT %zu", i);
+
+	for (const unsigned char *p = (const unsigned char *)content; *p; p++) {
+		if (w->flaky && w->m.round && p == (const unsigned char *)content)
+			continue;
+		if (!seen[*p])
+			n += snprintf(text + n, sizeof(text) - (size_t)n, " %d", *p * 8);
+		seen[*p] = true;
+	}
+	n += snprintf(text + n, sizeof(text) - (size_t)n, "\nCOV %zu", i);
+	for (int c = 0; c < 256; c++)
+		if (seen[c])
+			n += snprintf(text + n, sizeof(text) - (size_t)n, " %d", c);
+	n += snprintf(text + n, sizeof(text) - (size_t)n, "\n");
+	assert_int_equal(write(fd, text, (size_t)n), n);
+}
+
+/* '!': the input that it dies on. */
+static inline bool run_input(struct world *w, int fd, size_t i, const char *name)
+{
+	char path[PATH_MAX], content[256];
+
+	snprintf(path, sizeof(path), "%s/stage/%s", w->m.path, name);
+	scratch_text(AT_FDCWD, path, content, sizeof(content));
+	dprintf(fd, "STARTED %zu %zu\n", i, strlen(content));
+	if (*content == '!' || (w->spoil && w->spoil(w, fd, content)))
+		return false;
+	put_record(w, fd, i, content);
+	return true;
+}
+
+/* From the slot's next input to the end of its shard, or until it dies.  It knows what
+ * a cell knows: the control file. */
+static inline void run_cell(struct world *w)
+{
+	char path[PATH_MAX], line[PATH_MAX];
+	size_t n = 0, end;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s/%zu/" MERGE_FILE_CONTROL, w->m.path, w->m.pass,
+		 w->slot.shard);
+	f = fopen(path, "r+e");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%zu\n0\n", &n), 1);
+	w->slot.facts = (struct merge_facts){.ran = true, .first = w->slot.next};
+	w->slot.kind = "crash";
+	w->cells++;
+	end = w->stop_after ? w->slot.next + w->stop_after : n;
+	for (size_t i = 0; i < end && i < n; i++) {
+		_autoclose_ int fd = openat(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+		assert_non_null(fgets(line, sizeof(line), f));
+		line[strcspn(line, "\n")] = '\0';
+		if (i >= w->slot.next && !run_input(w, fd, i, strrchr(line, '/') + 1))
+			break;
+	}
+	fclose(f);
+}
+
+/* --- the steps ------------------------------------------------------------------- */
+
+static inline int task(task_fn *fn, void *arg, void *to, size_t size, struct err *e)
+{
+	_autobuf_ struct buf out = BUF_INIT(TASK_RESULT_MAX);
+	int r = fn(arg, &out, e);
+
+	if (r < 0)
+		return r;
+	assert_int_equal(out.n, size);
+	if (size)
+		memcpy(to, out.p, size);
+	return 0;
+}
+
+static inline int stage(struct world *w, struct merge_staged *ret, struct err *e)
+{
+	int r;
+
+	world_reset(w);
+	snprintf(w->m.pass, sizeof(w->m.pass), "measure");
+	r = task(merge_task_stage, &w->m, ret, sizeof(*ret), e);
+	if (r == 0)
+		w->m.max_len = ret->longest;
+	return r;
+}
+
+static inline int look(struct world *w, struct merge_looked *ret, struct err *e)
+{
+	int r = task(merge_task_look, &w->slot, ret, sizeof(*ret), e);
+
+	if (r == 0)
+		w->slot.next = ret->next;
+	return r;
+}
+
+/* One shard to its end, or to one that a cell cannot go on with. */
+static inline int run_shard(struct world *w, size_t k, struct merge_looked *ret, struct err *e)
+{
+	int r;
+
+	w->slot.shard = k;
+	w->slot.facts = (struct merge_facts){0};
+	for (;;) {
+		r = look(w, ret, e);
+		if (r < 0 || (ret->act != MERGE_RUN && ret->act != MERGE_BLAME) ||
+		    ret->next == ret->n)
+			return r;
+		run_cell(w);
+	}
+}
+
+static inline int run_shards(struct world *w, size_t from, size_t to, struct err *e)
+{
+	struct merge_looked l;
+	int r = 0;
+
+	for (size_t k = from; r == 0 && k < to; k++)
+		r = run_shard(w, k, &l, e);
+	return r;
+}
+
+static inline int decide(struct world *w, struct merge_decided *ret, struct err *e)
+{
+	int r = task(merge_task_decide, &w->m, ret, sizeof(*ret), e);
+
+	while (r == 0 && ret->to == MERGE_TO_VERIFY) {
+		w->m.round++;
+		snprintf(w->m.pass, sizeof(w->m.pass), "verify-%u", w->m.round);
+		r = run_shards(w, 0, ret->shards, e);
+		if (r == 0)
+			r = task(merge_task_decide, &w->m, ret, sizeof(*ret), e);
+	}
+	return r;
+}
+
+/* A whole merge.  -errno of the first step that fails. */
+static inline int merge_whole(struct world *w, struct merge_decided *ret, struct err *e)
+{
+	struct merge_replaced replaced;
+	struct merge_size now;
+	struct merge_staged s;
+	int r = stage(w, &s, e);
+
+	*ret = (struct merge_decided){0};
+	if (r == 0)
+		r = run_shards(w, s.next, s.end, e);
+	if (r == 0)
+		r = decide(w, ret, e);
+	if (r == 0 && ret->to == MERGE_TO_REPLACE)
+		r = task(merge_task_replace, &w->m, &replaced, sizeof(replaced), e);
+	w->m.discard = true;
+	if (r == 0)
+		r = task(merge_task_end, &w->m, &now, sizeof(now), e);
+	return r;
+}
+
+/* --- looking ---------------------------------------------------------------------- */
+
+static inline bool in_corpus(const struct world *w, const char *content)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "corpus/t/%s", name_of(content));
+	return holds(w->state->dirfd, path, content);
+}
+
+static inline bool in_quarantine(const struct world *w, const char *content)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "quarantine/t/%s", name_of(content));
+	return holds(w->state->dirfd, path, content);
+}
+
+static inline bool in_generations(const struct world *w, const char *content)
+{
+	char path[80];
+
+	for (unsigned i = 0; i < 100; i++) {
+		snprintf(path, sizeof(path), "generations/t/%u/%s", i, name_of(content));
+		if (holds(w->state->dirfd, path, content))
+			return true;
+	}
+	return false;
+}
+
+static inline bool in_triage(const struct world *w, const char *kind, const char *content)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "triage/t/%s", artifact_of(kind, content));
+	return holds(w->state->dirfd, path, content);
+}
+
+#endif

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A merge's child processes, without cells: merge.h has one that is a function. */
+#include "tests/unit/unit.h"
+
+#include "tests/unit/schedule/merge.h"
+
+static struct world w;
+
+static void begin(void **state)
+{
+	(void)state;
+	needs_root();
+	world_make(&w);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	world_remove(&w);
+	return 0;
+}
+
+static void add_seed(const char *content)
+{
+	_autoclose_ int fd = open_dir_at(w.dir.fd, "seeds");
+
+	scratch_write(fd, "a person's name", content);
+}
+
+static void merge_ok(struct merge_decided *d)
+{
+	struct err e = {0};
+
+	must(merge_whole(&w, d, &e), &e);
+}
+
+/* --- what it is for -------------------------------------------------------------- */
+
+static void keeps_the_smallest_that_reach_everything(void **state)
+{
+	struct merge_decided d;
+
+	begin(state);
+	put_input(&w, "abc");
+	put_input(&w, "ab");
+	put_input(&w, "a");
+	put_input(&w, "xyz");
+	put_input(&w, "zyxxx");
+	add_seed("c");
+	merge_ok(&d);
+	assert_int_equal(d.to, MERGE_TO_REPLACE);
+	assert_true(in_corpus(&w, "a"));
+	assert_true(in_corpus(&w, "ab"));
+	assert_true(in_corpus(&w, "c")); /* smaller than what had it */
+	assert_true(in_corpus(&w, "xyz"));
+	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 4);
+	assert_true(in_generations(&w, "abc"));
+	assert_true(in_generations(&w, "zyxxx"));
+	assert_int_equal(d.new_inputs, 1);
+	assert_int_equal(d.all.features, 6);
+	assert_int_equal(d.chosen.features, 6);
+	assert_int_equal(d.chosen.edges, 6);
+	assert_false(scratch_has(w.state->dirfd, "merge/t"));
+}
+
+static void second_time_changes_nothing(void **state)
+{
+	struct merge_decided d;
+
+	begin(state);
+	put_input(&w, "abc");
+	put_input(&w, "abcc");
+	merge_ok(&d);
+	assert_int_equal(d.to, MERGE_TO_REPLACE);
+	merge_ok(&d);
+	assert_int_equal(d.to, MERGE_TO_END);
+	assert_int_equal(d.verdict, MERGE_UNCHANGED);
+	assert_int_equal(entries(w.state->dirfd, "generations/t"), 1);
+}
+
+static void a_person_names_a_file(void **state)
+{
+	_autoclose_ int corpus = -1;
+	struct merge_decided d;
+	struct err e;
+
+	begin(state);
+	must(state_open_corpus(w.state, "t", &corpus, &e), &e);
+	scratch_write(corpus, "mine", "abc");
+	scratch_write(corpus, "mine too", "!bad");
+	scratch_write(corpus, ".hidden", "def");
+	merge_ok(&d);
+	assert_true(in_corpus(&w, "abc"));
+	assert_false(in_corpus(&w, "!bad"));
+	assert_true(in_quarantine(&w, "!bad"));
+	assert_true(holds(w.state->dirfd, "corpus/t/.hidden", "def"));
+	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 2);
+}
+
+static void nothing_at_all(void **state)
+{
+	struct merge_staged s;
+	struct err e;
+
+	begin(state);
+	must(stage(&w, &s, &e), &e);
+	assert_int_equal(s.candidates, 0);
+	assert_int_equal(s.next, s.end);
+}
+
+static void only_bad_ones(void **state)
+{
+	struct merge_decided d;
+
+	begin(state);
+	put_input(&w, "!one");
+	put_input(&w, "!two");
+	merge_ok(&d);
+	assert_int_equal(d.to, MERGE_TO_END);
+	assert_int_equal(d.verdict, MERGE_NOTHING);
+	assert_string_not_equal(d.why, "");
+	assert_true(in_quarantine(&w, "!one"));
+	assert_true(in_triage(&w, "crash", "!two"));
+}
+
+/* --- bad inputs ------------------------------------------------------------------ */
+
+static void bad_inputs_are_put_away(void **state)
+{
+	struct merge_decided d;
+
+	begin(state);
+	put_input(&w, "!");
+	put_input(&w, "ab");
+	put_input(&w, "!!x");
+	put_input(&w, "longer");
+	put_input(&w, "!the last one of all");
+	add_seed("!seed");
+	merge_ok(&d);
+	assert_int_equal(d.to, MERGE_TO_END); /* what is left was the smallest already */
+	assert_true(in_corpus(&w, "ab"));
+	assert_true(in_corpus(&w, "longer"));
+	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 2);
+	assert_int_equal(entries(w.state->dirfd, "quarantine/t"), 4);
+	assert_true(in_triage(&w, "crash", "!"));
+	assert_true(in_triage(&w, "crash", "!!x"));
+	assert_true(in_triage(&w, "crash", "!the last one of all"));
+	assert_true(in_triage(&w, "crash", "!seed"));
+}
+
+static void measuring_changes_nothing(void **state)
+{
+	struct merge_decided d;
+	struct merge_staged s;
+	struct err e;
+
+	begin(state);
+	put_input(&w, "ab");
+	put_input(&w, "abb");
+	put_input(&w, "!");
+	must(stage(&w, &s, &e), &e);
+	w.m.spec.what = MERGE_MEASURE;
+	must(run_shards(&w, s.next, s.end, &e), &e);
+	must(decide(&w, &d, &e), &e);
+	assert_int_equal(d.to, MERGE_TO_END);
+	assert_int_equal(d.verdict, MERGE_MEASURED);
+	assert_int_equal(d.chosen.files, 1);
+	assert_int_equal(d.all.features, 2);
+	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 3);
+	assert_int_equal(entries(w.state->dirfd, "quarantine/t"), 0);
+	/* ... and one that may change something meets the bad one again */
+	merge_ok(&d);
+	assert_true(in_quarantine(&w, "!"));
+	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 1);
+}
+
+/* --- the guard ------------------------------------------------------------------- */
+
+/* What was there once and never again is no choice's fault; what others had too is
+ * topped up, and when it fails again, the old corpus stays. */
+static void flaky_target(void **state)
+{
+	struct merge_decided d;
+
+	begin(state);
+	w.flaky = true;
+	put_input(&w, "ab");
+	put_input(&w, "xb");
+	merge_ok(&d); /* 'a' and 'x' are lost: nobody else has them */
+	assert_int_equal(d.to, MERGE_TO_END);
+	assert_int_equal(d.verdict, MERGE_UNCHANGED);
+	put_input(&w, "ac");
+	put_input(&w, "ad");
+	put_input(&w, "ae");
+	put_input(&w, "af");
+	put_input(&w, "a");
+	merge_ok(&d);
+	assert_true(in_corpus(&w, "ab"));
+	assert_true(in_corpus(&w, "af"));
+	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 7);
+}
+
+/* More inputs that all lose the same than there are rounds to top up. */
+static void guard_keeps_the_old(void **state)
+{
+	char text[8];
+	struct merge_decided d;
+
+	begin(state);
+	w.flaky = true;
+	for (int i = 0; i < 2 * MERGE_ROUNDS; i++) {
+		snprintf(text, sizeof(text), "a%.*s", i, "------");
+		put_input(&w, text);
+	}
+	put_input(&w, "b-");
+	merge_ok(&d);
+	assert_int_equal(d.to, MERGE_TO_END);
+	assert_int_equal(d.verdict, MERGE_KEPT);
+	assert_non_null(strstr(d.why, "1 features"));
+	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 7);
+	assert_int_equal(entries(w.state->dirfd, "generations/t"), 0);
+}
+
+/* --- going on --------------------------------------------------------------------- */
+
+static void measured_once(void **state)
+{
+	struct merge_looked l;
+	struct merge_staged s;
+	struct err e;
+
+	begin(state);
+	put_input(&w, "a");
+	put_input(&w, "bb");
+	put_input(&w, "ccc");
+	put_input(&w, "dddd");
+	must(stage(&w, &s, &e), &e);
+	assert_int_equal(s.reused, 0);
+	assert_int_equal(s.files, 4);
+	assert_int_equal(s.bytes, 10);
+	w.stop_after = 2;
+	w.slot.shard = s.next;
+	must(look(&w, &l, &e), &e);
+	run_cell(&w);
+	must(stage(&w, &s, &e), &e);
+	assert_int_equal(s.reused, 2);
+	assert_int_equal(s.candidates, 4);
+	assert_int_equal(s.end - s.next, 1);
+	/* A new input is measured beside the rest, what was taken out is forgotten. */
+	put_input(&w, "eeeee");
+	assert_int_equal(
+	    unlinkat(w.state->dirfd, "corpus/t/86f7e437faa5a7fce15d1ddcb9eaeaea377667b8", 0), 0);
+	must(stage(&w, &s, &e), &e);
+	assert_int_equal(s.reused, 1);
+	assert_int_equal(s.candidates, 4);
+}
+
+static void another_binary(void **state)
+{
+	struct merge_staged s;
+	struct err e;
+
+	begin(state);
+	put_input(&w, "a");
+	must(stage(&w, &s, &e), &e);
+	must(run_shards(&w, s.next, s.end, &e), &e);
+	must(stage(&w, &s, &e), &e);
+	assert_int_equal(s.reused, 1);
+	scratch_write(w.dir.fd, "binary", "another engine");
+	must(stage(&w, &s, &e), &e);
+	assert_int_equal(s.reused, 0);
+	must(run_shards(&w, s.next, s.end, &e), &e);
+	must(strv_add(&w.cfg.env, "MODE=2", &e), &e);
+	must(stage(&w, &s, &e), &e);
+	assert_int_equal(s.reused, 0);
+}
+
+/* Many that were killed leave many shards: no more than there are descriptors for. */
+static void many_starts(void **state)
+{
+	char text[16];
+	struct merge_staged s;
+	struct err e;
+
+	begin(state);
+	for (unsigned i = 0; i < MERGE_SHARDS_MAX + 5; i++) {
+		snprintf(text, sizeof(text), "%u", i);
+		put_input(&w, text);
+		must(stage(&w, &s, &e), &e);
+		must(run_shards(&w, s.next, s.end, &e), &e);
+		assert_true(s.end <= MERGE_SHARDS_MAX);
+	}
+	assert_true(s.reused > 0);
+}
+
+static void a_full_control_file(void **state)
+{
+	char text[64];
+	struct merge_looked l;
+	struct merge_staged s;
+	struct err e;
+
+	begin(state);
+	for (unsigned i = 0; i < 40; i++) {
+		snprintf(text, sizeof(text), "%u with some more letters", i);
+		put_input(&w, text);
+	}
+	w.cfg.disk = 4096;
+	must(stage(&w, &s, &e), &e);
+	w.stop_after = 15; /* the limit of a file's size ends it about there */
+	w.slot.shard = s.next;
+	must(look(&w, &l, &e), &e);
+	run_cell(&w);
+	must(look(&w, &l, &e), &e);
+	assert_int_equal(l.act, MERGE_FULL);
+	must(task(merge_task_deal, &w.m, &s, sizeof(s), &e), &e);
+	assert_int_equal(s.reused, 15);
+	assert_int_equal(s.end - s.next, 1);
+}
+
+/* --- what a cell can do to its file ------------------------------------------------ */
+
+static bool truncates(struct world *x, int fd, const char *content)
+{
+	(void)x;
+	if (*content != 'T')
+		return false;
+	assert_int_equal(ftruncate(fd, 0), 0);
+	return true;
+}
+
+static bool forges(struct world *x, int fd, const char *content)
+{
+	(void)x;
+	if (*content == 'F')
+		dprintf(fd, "FT 99 1 2 3\nCOV 99 1\nSTARTED 0 1\n");
+	return *content == 'F';
+}
+
+static void a_truncated_file(void **state)
+{
+	struct merge_looked l;
+	struct merge_staged s;
+	struct err e;
+
+	begin(state);
+	put_input(&w, "a");
+	put_input(&w, "Tbb");
+	w.spoil = truncates;
+	must(stage(&w, &s, &e), &e);
+	must(run_shard(&w, s.next, &l, &e), &e);
+	assert_int_equal(l.act, MERGE_STRIKE);
+	assert_true(l.damaged);
+	assert_int_equal(l.next, 0);
+	w.spoil = NULL;
+	must(run_shard(&w, s.next, &l, &e), &e); /* it is whole again */
+	assert_int_equal(l.act, MERGE_DONE);
+}
+
+static void a_forged_file(void **state)
+{
+	struct merge_decided d;
+
+	begin(state);
+	put_input(&w, "a");
+	put_input(&w, "Fbb");
+	put_input(&w, "cccccc");
+	w.spoil = forges;
+	merge_ok(&d);
+	assert_true(in_corpus(&w, "a"));
+	assert_true(in_corpus(&w, "cccccc"));
+	assert_true(in_quarantine(&w, "Fbb")); /* that is where the damage is, twice */
+	assert_int_equal(d.all.features, 2);
+}
+
+/* "STARTED" of the next one behind it: it looks as if it had been passed over.  It
+ * is not known, so it may not go. */
+static bool skips(struct world *x, int fd, const char *content)
+{
+	(void)x;
+	(void)fd;
+	return *content == 'S';
+}
+
+static void what_was_not_measured_stays(void **state)
+{
+	struct merge_decided d;
+	struct merge_staged s;
+	struct merge_looked l;
+	struct err e;
+	struct merge_replaced replaced;
+
+	begin(state);
+	put_input(&w, "a");
+	put_input(&w, "S2");
+	put_input(&w, "bbb");
+	put_input(&w, "abbb");
+	must(stage(&w, &s, &e), &e);
+	w.spoil = skips;
+	w.slot.shard = s.next;
+	must(look(&w, &l, &e), &e);
+	run_cell(&w);
+	w.slot.next = 2; /* as if a process had gone on behind it */
+	run_cell(&w);
+	must(look(&w, &l, &e), &e);
+	assert_int_equal(l.act, MERGE_DONE);
+	must(decide(&w, &d, &e), &e);
+	assert_int_equal(d.to, MERGE_TO_REPLACE);
+	must(task(merge_task_replace, &w.m, &replaced, sizeof(replaced), &e), &e);
+	assert_true(in_corpus(&w, "a"));
+	assert_true(in_corpus(&w, "bbb"));
+	assert_true(in_corpus(&w, "S2"));
+	assert_false(in_corpus(&w, "abbb"));
+}
+
+#define CASE(f) cmocka_unit_test_teardown(f, teardown)
+
+static const struct CMUnitTest tests[] = {
+    CASE(keeps_the_smallest_that_reach_everything),
+    CASE(second_time_changes_nothing),
+    CASE(a_person_names_a_file),
+    CASE(nothing_at_all),
+    CASE(only_bad_ones),
+    CASE(bad_inputs_are_put_away),
+    CASE(measuring_changes_nothing),
+    CASE(flaky_target),
+    CASE(guard_keeps_the_old),
+    CASE(measured_once),
+    CASE(another_binary),
+    CASE(many_starts),
+    CASE(a_full_control_file),
+    CASE(a_truncated_file),
+    CASE(a_forged_file),
+    CASE(what_was_not_measured_stays),
+};
+
+UNIT_MAIN(tests)
