@@ -82,6 +82,8 @@ static size_t queued(const struct state *s, const char *target)
 	d = sys_opendirat(s->dirfd, path);
 	while (d && (ent = sys_readdir(d)))
 		n += ent->d_name[0] != '.';
+	if (d && errno)
+		n++; /* triage says what is wrong with it */
 	return n;
 }
 

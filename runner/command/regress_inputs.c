@@ -133,7 +133,7 @@ static int take_dir(struct lay *l, int at, const char *dir, const char *source, 
 	while (r == 0 && (ent = sys_readdir(d)))
 		if (ent->d_name[0] != '.')
 			r = take_entry(l, fd, ent->d_name, source, depth, e);
-	return r;
+	return r == 0 && errno ? err_sys(e, "list directory '%s'", source) : r;
 }
 
 static int take_dirs(struct lay *l, const struct strv *dirs, struct err *e)
@@ -214,7 +214,7 @@ static int take_archive(struct lay *l, struct err *e)
 		if (ent->d_name[0] != '.')
 			r = add(&l->all, ent->d_name, REGRESS_ARCHIVE,
 				sys_asprintf("%s: %s", base_name(archive), ent->d_name), e);
-	return r;
+	return r == 0 && errno ? err_sys(e, "list the inputs") : r;
 }
 
 static int by_name(const void *a, const void *b)

@@ -168,7 +168,7 @@ static int walk_dir(struct walk *w, int at, const char *dir, const char *path, u
 	while (r == 0 && (ent = sys_readdir(d)))
 		if (ent->d_name[0] != '.' && !strstr(ent->d_name, "_seed_corpus"))
 			r = walk_entry(w, dirfd(d), ent->d_name, path, depth, e);
-	return r;
+	return r == 0 && errno ? err_sys(e, "list directory '%s'", dir) : r;
 }
 
 int sidefiles_pack(const struct target_list *all, const struct target *t, const char *prefix,

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "base/fault.h"
+#include "runner/command/regress_inputs.h"
+#include "tests/unit/scratch.h"
+
+#include <stdlib.h>
+
+/* A state with a ledger, a target with an in-tree corpus; the inputs go to "work". */
+struct fixture {
+	struct scratch s;
+	struct state state;
+	struct ledger *ledger;
+	struct target target;
+	struct plan_entry entry;
+	struct regress_sources sources;
+	char tree[100];
+	int work;
+};
+
+static void make(struct fixture *f, const char *ledger)
+{
+	struct err e;
+
+	*f = (struct fixture){.s = SCRATCH_INIT};
+	scratch_make(&f->s);
+	snprintf(f->tree, sizeof(f->tree), "%s/tree", f->s.path);
+	assert_int_equal(mkdirat(f->s.fd, "tree", 0755), 0);
+	assert_int_equal(mkdirat(f->s.fd, "work", 0755), 0);
+	f->work = openat(f->s.fd, "work", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	f->state = (struct state){.path = f->s.path, .dirfd = f->s.fd};
+	assert_int_equal(ledger_parse(slice_of(ledger), &f->ledger, &e), 0);
+	f->target = (struct target){.name = (char[]){"t"}};
+	f->target.name = strdup("t");
+	assert_int_equal(strv_add(&f->target.seed_dirs, f->tree, &e), 0);
+	f->entry = (struct plan_entry){.target = &f->target};
+	f->sources =
+	    (struct regress_sources){.state = &f->state, .ledger = f->ledger, .target = &f->entry};
+}
+
+static void drop(struct fixture *f)
+{
+	ledger_free(f->ledger);
+	free(f->target.name);
+	strv_done(&f->target.seed_dirs);
+	strv_done(&f->entry.cfg.seeds);
+	close(f->work);
+	scratch_remove(&f->s);
+}
+
+static struct regress_inputs lay(struct fixture *f, char note[300])
+{
+	struct regress_inputs in = {0};
+	struct err e;
+
+	if (regress_inputs_lay(&f->sources, f->work, "t", note, &e) < 0 ||
+	    regress_inputs_load(f->work, "t", &in, &e) < 0)
+		fail_msg("%s", e.msg);
+	return in;
+}
+
+static const struct regress_input *of(const struct regress_inputs *in, const char *tail)
+{
+	for (size_t i = 0; i < in->n; i++) {
+		size_t n = strlen(in->v[i].source), m = strlen(tail);
+
+		if (n >= m && strcmp(in->v[i].source + n - m, tail) == 0)
+			return &in->v[i];
+	}
+	return NULL;
+}
+
+static void test_sources(void **state)
+{
+	struct fixture f;
+	char note[300], path[64];
+	struct regress_inputs in;
+
+	(void)state;
+	make(&f, "{\"aa\": {\"fuzzer\": \"t\", \"crash_file\": \"crashes/aa/input\","
+		 "         \"minimized\": \"crashes/aa/minimized\"},"
+		 " \"bb\": {\"fuzzer\": \"other\", \"crash_file\": \"crashes/bb/input\"},"
+		 " \"cc\": {\"fuzzer\": \"other\", \"targets\": [\"t\"],"
+		 "         \"crash_file\": \"crashes/cc/input\"}}");
+	assert_int_equal(mkdirat(f.s.fd, "tree/deep", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "crashes", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "crashes/aa", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "crashes/bb", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "crashes/cc", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "regressions", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "regressions/t", 0755), 0);
+	scratch_write(f.s.fd, "tree/one", "1");
+	scratch_write(f.s.fd, "tree/deep/two words\n", "2");
+	scratch_write(f.s.fd, "tree/.hidden", "h");
+	scratch_write(f.s.fd, "tree/empty", "");
+	scratch_write(f.s.fd, "crashes/aa/input", "crash");
+	scratch_write(f.s.fd, "crashes/aa/minimized", "1"); /* as the tree's */
+	scratch_write(f.s.fd, "crashes/bb/input", "no");
+	scratch_write(f.s.fd, "crashes/cc/input", "yes");
+	scratch_write(f.s.fd, "regressions/t/x", "fixed");
+	in = lay(&f, note);
+	assert_string_equal(note, "");
+	assert_int_equal(in.n, 6);
+	assert_int_equal(of(&in, "tree/one")->from, REGRESS_TREE);
+	/* SHA-1 of "1" */
+	assert_string_equal(of(&in, "tree/one")->name, "356a192b7913b04c54574d18c28d46e6395428ab");
+	assert_non_null(of(&in, "tree/deep/two words\n"));
+	assert_non_null(of(&in, "tree/empty"));
+	assert_int_equal(of(&in, "crashes/aa/input")->from, REGRESS_CRASH);
+	assert_null(of(&in, "crashes/aa/minimized"));
+	assert_non_null(of(&in, "crashes/cc/input"));
+	assert_int_equal(of(&in, "regressions/t/x")->from, REGRESS_REGRESSION);
+	for (size_t i = 0; i < in.n; i++) {
+		struct stat st;
+
+		snprintf(path, sizeof(path), "t/%s", in.v[i].name);
+		assert_int_equal(fstatat(f.work, path, &st, 0), 0);
+		assert_int_equal(st.st_mode & 07777, 0644); /* cells read it */
+	}
+	regress_inputs_done(&in);
+	/* Again: what is no longer there is gone. */
+	assert_int_equal(unlinkat(f.s.fd, "tree/empty", 0), 0);
+	in = lay(&f, note);
+	assert_int_equal(in.n, 5);
+	regress_inputs_done(&in);
+	drop(&f);
+}
+
+/* What cannot be an input is counted, the first is named, the rest still runs. */
+static void test_strange(void **state)
+{
+	struct fixture f;
+	struct regress_inputs in;
+	char note[300];
+
+	(void)state;
+	make(&f, "{\"aa\": {\"fuzzer\": \"t\", \"crash_file\": \"crashes/aa/gone\"}}");
+	assert_int_equal(symlinkat("/etc/passwd", f.s.fd, "tree/link"), 0);
+	assert_int_equal(mkfifoat(f.s.fd, "tree/fifo", 0644), 0);
+	scratch_write(f.s.fd, "tree/good", "good");
+	in = lay(&f, note);
+	assert_int_equal(in.n, 1);
+	assert_non_null(of(&in, "tree/good"));
+	assert_non_null(strstr(note, "3 left out: "));
+	assert_non_null(strstr(note, "no regular file"));
+	regress_inputs_done(&in);
+	drop(&f);
+}
+
+static void test_archive(void **state)
+{
+	struct fixture f;
+	struct regress_inputs in;
+	char note[300], zip[100];
+
+	(void)state;
+	make(&f, "{}");
+	snprintf(zip, sizeof(zip), "%s/t_seed_corpus.zip", f.s.path);
+	scratch_write(f.s.fd, "t_seed_corpus.zip", "PK\x03\x04 no archive");
+	f.target.seed_archive = zip;
+	scratch_write(f.s.fd, "tree/good", "good");
+	in = lay(&f, note);
+	assert_int_equal(in.n, 1);
+	assert_non_null(strstr(note, "1 left out: "));
+	assert_non_null(strstr(note, "t_seed_corpus.zip"));
+	regress_inputs_done(&in);
+	drop(&f);
+}
+
+/* A directory that is not there is a typo that a person wants to know. */
+static void test_missing(void **state)
+{
+	struct fixture f;
+	struct regress_inputs in;
+	char note[300];
+	struct err e;
+
+	(void)state;
+	make(&f, "{}");
+	assert_int_equal(strv_add(&f.entry.cfg.seeds, "/no/such/dir", &e), 0);
+	in = lay(&f, note);
+	assert_int_equal(in.n, 0);
+	assert_string_equal(note, "1 left out: /no/such/dir: No such file or directory");
+	regress_inputs_done(&in);
+	drop(&f);
+}
+
+/* Every failing call is an error or a file that is left out and said; never a list that
+ * lacks something in silence. */
+static void test_faults(void **state)
+{
+	struct fixture f;
+	unsigned failed = 0;
+
+	(void)state;
+	make(&f, "{\"aa\": {\"fuzzer\": \"t\", \"crash_file\": \"tree/two\"}}");
+	scratch_write(f.s.fd, "tree/one", "1");
+	scratch_write(f.s.fd, "tree/two", "2");
+	for (unsigned nth = 1;; nth++) {
+		struct regress_inputs in = {0};
+		char note[300] = "";
+		struct err e;
+		int r;
+
+		fault_arm(nth, FAULT_FAIL);
+		r = regress_inputs_lay(&f.sources, f.work, "t", note, &e);
+		if (r == 0)
+			r = regress_inputs_load(f.work, "t", &in, &e);
+		fault_arm(0, FAULT_FAIL);
+		if (r == 0 && !*note) {
+			assert_int_equal(in.n, 2);
+			regress_inputs_done(&in);
+			/* A fault that something made good, or the end. */
+			if (nth > 100)
+				break;
+			continue;
+		}
+		failed++;
+		regress_inputs_done(&in);
+	}
+	assert_true(failed >= 20);
+	drop(&f);
+}
+
+static void test_damaged_list(void **state)
+{
+	static const char *const bad[] = {"short",
+					  "356a192b7913b04c54574d18c28d46e6395428ab9/source"};
+	struct fixture f;
+	struct regress_inputs in = {0};
+	struct err e;
+
+	(void)state;
+	make(&f, "{}");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		scratch_write(f.work, "t.list", bad[i]);
+		assert_int_equal(regress_inputs_load(f.work, "t", &in, &e), -EBADMSG);
+	}
+	drop(&f);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_sources), cmocka_unit_test(test_strange),
+    cmocka_unit_test(test_archive), cmocka_unit_test(test_missing),
+    cmocka_unit_test(test_faults),  cmocka_unit_test(test_damaged_list),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "runner/command/regress_result.h"
+
+#include <stdlib.h>
+
+/* runner/command/command.h, which does not go together with cmocka.h */
+enum { EXIT_DONE = 0, EXIT_CRASHES = 1, EXIT_NOT_FUZZED = 5 };
+
+static struct ledger *ledger_of(const char *text)
+{
+	struct ledger *l;
+	struct err e;
+
+	assert_int_equal(ledger_parse(slice_of(text), &l, &e), 0);
+	return l;
+}
+
+static const char crashes[] =
+    "{\"0000000000000001\": {\"fuzzer\": \"t\", \"state\": \"new\"},"
+    " \"0000000000000002\": {\"fuzzer\": \"t\", \"state\": \"known\"},"
+    " \"0000000000000003\": {\"fuzzer\": \"t\", \"state\": \"flaky\"},"
+    " \"0000000000000004\": {\"fuzzer\": \"t\", \"state\": \"fixed\"},"
+    " \"0000000000000005\": {\"fuzzer\": \"t\", \"state\": \"regressed\"},"
+    " \"0000000000000006\": {\"fuzzer\": \"t\", \"state\": \"ignored\", "
+    "\"raw_keys\": [\"t:aaaaaaaaaaaaaaaa\"]}}";
+
+static struct crash_report report_of(const char *signature, const char *raw_key)
+{
+	struct crash_report r = {.found = true, .n_state = 1};
+
+	memcpy(r.signature, signature, CRASH_KEY_HEX);
+	memcpy(r.raw_key, raw_key, strlen(raw_key) + 1);
+	strcpy(r.type, "Heap-buffer-overflow\nREAD 4");
+	strcpy(r.state[0], "parse");
+	return r;
+}
+
+static void test_judge(void **state)
+{
+	static const struct {
+		const char *signature, *raw_key;
+		enum regress_status want;
+	} t[] = {
+	    {"0000000000000001", "", REGRESS_KNOWN},
+	    {"0000000000000002", "", REGRESS_KNOWN},
+	    {"0000000000000003", "", REGRESS_KNOWN},
+	    {"0000000000000004", "", REGRESS_REGRESSED},
+	    {"0000000000000005", "", REGRESS_KNOWN}, /* it is open again already */
+	    {"0000000000000006", "", REGRESS_IGNORED},
+	    {"0000000000000007", "", REGRESS_NEW},
+	    {"0000000000000007", "aaaaaaaaaaaaaaaa", REGRESS_IGNORED},
+	    {"0000000000000007", "bbbbbbbbbbbbbbbb", REGRESS_NEW},
+	};
+	struct ledger *l = ledger_of(crashes);
+	const struct known_crash *c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct crash_report r = report_of(t[i].signature, t[i].raw_key);
+
+		assert_int_equal(regress_judge(l, "t", &r, &c), t[i].want);
+		assert_int_equal(c == NULL, t[i].want == REGRESS_NEW);
+	}
+	ledger_free(l);
+}
+
+static void test_note_and_print(void **state)
+{
+	struct ledger *l = ledger_of(crashes);
+	struct regress_target t = {.name = "t", .inputs = 5, .ran = true};
+	struct regress_input in = {.from = REGRESS_TREE, .source = (char[]){"/tree/a\x1b[2J"}};
+	struct crash_report known = report_of("0000000000000002", "");
+	struct crash_report unknown = report_of("0000000000000009", "");
+	struct replay_failure f = {.report = &known};
+	const struct known_crash *c;
+	char text[4096];
+	FILE *to = fmemopen(text, sizeof(text), "w");
+	struct err e;
+
+	(void)state;
+	assert_int_equal(regress_note(&t, &in, &f, l, &c, &e), 0);
+	assert_non_null(c);
+	f.report = &unknown;
+	f.only_together = true;
+	assert_int_equal(regress_note(&t, &in, &f, l, &c, &e), 0);
+	assert_null(c);
+	t.sum = (struct replay_sum){.passed = 2, .failed = 2, .cells = 3, .wall_us = 2000000};
+	snprintf(t.why, sizeof(t.why), "stopped");
+	regress_print_target(&t, to);
+	fclose(to);
+	assert_string_equal(
+	    text, "t: 5 inputs: 2 passed, 2 failed; 3 cells, 2s\n"
+		  "  known      /tree/a\\x1b[2J\n"
+		  "             Heap-buffer-overflow READ 4 in parse, crash 0000000000000002\n"
+		  "  new        /tree/a\\x1b[2J\n"
+		  "             Heap-buffer-overflow READ 4 in parse, crash 0000000000000009; "
+		  "not when it is run alone\n"
+		  "  NOT RUN: 1 inputs: stopped\n");
+	assert_int_equal(t.count[REGRESS_KNOWN], 1);
+	assert_int_equal(t.count[REGRESS_NEW], 1);
+	regress_target_done(&t);
+	ledger_free(l);
+}
+
+/* 0 only when all that should have run did, and nothing that counts failed. */
+static void test_exit(void **state)
+{
+	static const struct {
+		struct regress_total t;
+		int want, want_allowed;
+	} t[] = {
+	    {{.inputs = 3, .passed = 3}, EXIT_DONE, EXIT_DONE},
+	    {{.inputs = 3, .passed = 2, .failed = 1, .count = {[REGRESS_NEW] = 1}},
+	     EXIT_CRASHES,
+	     EXIT_CRASHES},
+	    {{.inputs = 3, .passed = 2, .failed = 1, .count = {[REGRESS_REGRESSED] = 1}},
+	     EXIT_CRASHES,
+	     EXIT_CRASHES},
+	    {{.inputs = 3, .passed = 2, .failed = 1, .count = {[REGRESS_KNOWN] = 1}},
+	     EXIT_CRASHES,
+	     EXIT_DONE},
+	    {{.inputs = 3, .passed = 2, .failed = 1, .count = {[REGRESS_IGNORED] = 1}},
+	     EXIT_DONE,
+	     EXIT_DONE},
+	    {{.inputs = 0}, EXIT_NOT_FUZZED, EXIT_NOT_FUZZED},
+	    {{.inputs = 3, .passed = 2, .left_out = 1}, EXIT_NOT_FUZZED, EXIT_NOT_FUZZED},
+	    {{.inputs = 3, .passed = 3, .not_run = 1}, EXIT_NOT_FUZZED, EXIT_NOT_FUZZED},
+	    {{.inputs = 3, .passed = 3, .without_inputs = 1}, EXIT_DONE, EXIT_DONE},
+	    {{.inputs = 9, .failed = 2, .left_out = 7, .count = {[REGRESS_KNOWN] = 2}},
+	     EXIT_CRASHES,
+	     EXIT_NOT_FUZZED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		assert_int_equal(regress_exit(&t[i].t, false), t[i].want);
+		assert_int_equal(regress_exit(&t[i].t, true), t[i].want_allowed);
+	}
+}
+
+static void test_sum(void **state)
+{
+	const struct regress_target t[] = {
+	    {.name = "a",
+	     .inputs = 10,
+	     .ran = true,
+	     .sum = {.passed = 7, .failed = 1, .stopped = true},
+	     .count = {[REGRESS_KNOWN] = 1}},
+	    {.name = "b", .ran = true},
+	    {.name = "c", .inputs = 4, .why = "no"},
+	    {.name = "d", .inputs = 4, .ran = true, .why = "no", .sum = {.passed = 4}},
+	};
+	struct regress_total s = regress_sum(t, sizeof(t) / sizeof(t[0]));
+	json_t *j;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(s.inputs, 18);
+	assert_int_equal(s.passed, 11);
+	assert_int_equal(s.failed, 1);
+	assert_int_equal(s.left_out, 2 + 4);
+	assert_int_equal(s.count[REGRESS_KNOWN], 1);
+	assert_int_equal(s.without_inputs, 1);
+	assert_int_equal(s.not_run, 2);
+	assert_true(s.stopped);
+	assert_int_equal(regress_json(t, 4, &s, &j, &e), 0);
+	assert_int_equal(json_integer_value(json_object_get(j, "inputs")), 18);
+	assert_int_equal(json_integer_value(json_object_get(j, "known")), 1);
+	assert_int_equal(json_array_size(json_object_get(j, "targets")), 4);
+	json_decref(j);
+}
+
+static void test_batch(void **state)
+{
+	(void)state;
+	assert_int_equal(replay_batch(100, 1), 100);
+	assert_int_equal(replay_batch(100, 2), 50);
+	assert_int_equal(replay_batch(101, 2), 51);
+	assert_int_equal(replay_batch(5000, 2), REPLAY_BATCH);
+	assert_int_equal(replay_batch(10, 8), REPLAY_LEAST);
+	assert_int_equal(replay_batch(3, 8), 3);
+	assert_int_equal(replay_batch(1, 1), 1);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_judge), cmocka_unit_test(test_note_and_print),
+    cmocka_unit_test(test_exit),  cmocka_unit_test(test_sum),
+    cmocka_unit_test(test_batch),
+};
+
+UNIT_MAIN(tests)
