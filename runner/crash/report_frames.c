@@ -52,7 +52,7 @@ int report_stack(const struct stack *s, bool by_engine, struct crash_frame **ret
 	struct crash_frame *all = sys_calloc(CRASH_FRAMES_MAX, sizeof(*all)), *less;
 	size_t n;
 
-	_Static_assert(sizeof(*all) * CRASH_FRAMES_MAX + sizeof(struct crash_report) < 256 * 1024,
+	_Static_assert(sizeof(*all) * CRASH_FRAMES_MAX + sizeof(struct crash_report) < 1 << 18,
 		       "report.h promises it");
 	if (!all)
 		return err_sys(e, "allocate frames");
