@@ -327,3 +327,27 @@ report() {
 cell_runs() {
 	[ -n "$(cell_processes)" ]
 }
+
+# The page is not where the tests run in a VM.
+@test "the commands of docs/crashes.md work as they stand there" {
+	page=$BATS_TEST_DIRNAME/../../docs/crashes.md
+	[ -e "$page" ] || return 0
+	mkdir -p "$WORK/project/build" "$WORK/bin"
+	ln -s "$TARGETS" "$WORK/project/build/targets"
+	ln -s "$FUZZCELL" "$WORK/bin/fuzzcell"
+	cp "$page" "$WORK/project/README.md"
+	report >"$WORK/project/crash-report.txt"
+	config '"max_crashes": 3'
+	cd "$WORK/project"
+	PATH=$WORK/bin:$PATH
+	commands=$(awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on' "$page")
+	[ "$(grep -c fuzzcell <<<"$commands")" -ge 15 ]
+	while IFS= read -r line; do
+		echo "\$ $line"
+		status=0
+		eval "$line" </dev/null || status=$?
+		echo "status $status"
+		[ "$status" -eq 0 ]
+	done <<<"$commands"
+	[ -s crash.tar.gz ]
+}
