@@ -17,9 +17,12 @@ build='gcc libc6-dev make pkg-config libjansson-dev libcgroup-dev libseccomp-dev
 # llvm: llvm-symbolizer.  libclang-rt: libFuzzer and the sanitizers, of the version
 # that `clang` is.  dpkg-dev: unpacks source packages.  zip: seed corpora.
 demo="$build clang llvm libclang-rt dpkg-dev zip"
-# perl: prove.  mandoc: checks the man page.  jq: reads what fuzzcell writes.
+# perl: prove.  mandoc: checks the man page.  jq: reads what fuzzcell writes.  git: in-tree
+# corpora are in its work trees.
 check="$demo libcmocka-dev bats jq clang-format clang-tidy shellcheck qemu-system-x86 mmdebstrap
-	e2fsprogs perl mandoc"
+	e2fsprogs perl mandoc git"
+# Crash reports of other versions than `clang`, where the distribution has them.
+check="$check clang-16 libclang-rt-16-dev llvm-16 clang-19 libclang-rt-19-dev llvm-19"
 
 fail() {
 	printf 'deps: %s\n' "$*" >&2
@@ -36,11 +39,16 @@ clang_version() {
 # The names of packages as they are on this machine.
 resolve() {
 	for p in "$@"; do
-		if [ "$p" = libclang-rt ]; then
+		case $p in
+		libclang-rt)
 			n=$(clang_version)
-			p=${n:+libclang-rt-$n-dev}
-		fi
-		echo "${p:-libclang-rt}"
+			echo "libclang-rt${n:+-$n-dev}"
+			;;
+		*-16 | *-19 | *-16-dev | *-19-dev)
+			[ -z "$(apt-cache show --no-all-versions "$p" 2>/dev/null)" ] || echo "$p"
+			;;
+		*) echo "$p" ;;
+		esac
 	done
 }
 

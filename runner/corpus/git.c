@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/corpus/git.h"
+
+#include "base/cleanup.h"
+#include "base/proc.h"
+#include "base/sys.h"
+#include "runner/discover/names.h"
+#include "runner/engine/engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { SAID_MAX = 8192, ANSWER_MAX = 65536 };
+
+static void strv_done_p(struct strv *v)
+{
+	strv_done(v);
+}
+
+/* --- a process ------------------------------------------------------------------- */
+
+/* What a person may have set for whom a commit is by, and where programs are. */
+static int add_env(const struct git *g, bool literal, struct strv *env, struct err *e)
+{
+	static const char *const ours[] = {"HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL",
+					   "GIT_CONFIG_SYSTEM", "EMAIL"};
+	static const char *const all[] = {"PATH",
+					  "TZ",
+					  "GIT_CONFIG_NOSYSTEM",
+					  "GIT_AUTHOR_NAME",
+					  "GIT_AUTHOR_EMAIL",
+					  "GIT_AUTHOR_DATE",
+					  "GIT_COMMITTER_NAME",
+					  "GIT_COMMITTER_EMAIL",
+					  "GIT_COMMITTER_DATE"};
+	const char *v;
+	/* No lock on somebody's index for asking. */
+	int r = strv_add(env, "GIT_OPTIONAL_LOCKS=0", e);
+
+	if (r == 0 && literal)
+		r = strv_add(env, "GIT_LITERAL_PATHSPECS=1", e);
+	if (r == 0)
+		r = strv_add(env, "GIT_TERMINAL_PROMPT=0", e);
+	if (r == 0)
+		r = strv_add(env, "LC_ALL=C", e);
+	for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(all[0]); i++)
+		if ((v = getenv(all[i])))
+			r = strv_addf(env, e, "%s=%s", all[i], v);
+	for (size_t i = 0; r == 0 && !g->drop && i < sizeof(ours) / sizeof(ours[0]); i++)
+		if ((v = getenv(ours[i])))
+			r = strv_addf(env, e, "%s=%s", ours[i], v);
+	if (r == 0 && g->drop && g->home)
+		r = strv_addf(env, e, "HOME=%s", g->home);
+	return r;
+}
+
+static int add_args(const struct git *g, const char *const *args, struct strv *argv, struct err *e)
+{
+	static const char *const first[] = {
+	    "git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-C"};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(first) / sizeof(first[0]); i++)
+		r = strv_add(argv, first[i], e);
+	if (r == 0)
+		r = strv_add(argv, g->top, e);
+	for (; r == 0 && *args; args++)
+		r = strv_add(argv, *args, e);
+	return r;
+}
+
+/* In the child. */
+static int become_owner(void *arg)
+{
+	const struct git *g = arg;
+
+	if (!g->drop)
+		return 0;
+	if (setgroups(1, &g->group) < 0 || setgid(g->gid) < 0)
+		return -1;
+	return setuid(g->uid);
+}
+
+static int start(const struct git *g, const char *const *args, int in, int out, int said,
+		 pid_t *ret_pid, struct err *e)
+{
+	CLEANUP(strv_done_p) struct strv argv = {0};
+	CLEANUP(strv_done_p) struct strv env = {0};
+	struct git copy = *g;
+	struct proc_spec spec = PROC_SPEC_INIT;
+	int r = add_args(g, args, &argv, e);
+
+	if (r == 0)
+		r = add_env(g, strcmp(args[0], "check-ignore") != 0, &env, e);
+	if (r < 0)
+		return r;
+	spec.argv = (const char *const *)argv.v;
+	spec.env = (const char *const *)env.v;
+	spec.stdin_fd = in;
+	spec.stdout_fd = out;
+	spec.stderr_fd = said;
+	spec.prepare = become_owner;
+	spec.prepare_arg = &copy;
+	spec.die_with_us = true;
+	return proc_spawn(&spec, ret_pid, e);
+}
+
+static int open_said(int *ret_fd, struct err *e)
+{
+	*ret_fd = memfd_create("git", MFD_CLOEXEC);
+	return *ret_fd < 0 ? err_sys(e, "keep what git says") : 0;
+}
+
+/* Its line that says why: the one that begins with "fatal: " or "error: ", else the
+ * first. */
+static void read_said(int fd, char why[GIT_WHY])
+{
+	char text[SAID_MAX], shown[NAMES_PRINTABLE_MAX];
+	ssize_t n = sys_pread(fd, text, sizeof(text), 0);
+	struct slice all = {text, n > 0 ? (size_t)n : 0}, line, best = {0};
+
+	while (scan_line(&all, &line)) {
+		bool told = scan_lit(&line, SLICE("fatal: ")) || scan_lit(&line, SLICE("error: "));
+
+		if (told || !best.p)
+			best = line;
+		if (told)
+			break;
+	}
+	snprintf(why, GIT_WHY, "%.*s", GIT_WHY - 1,
+		 best.n ? names_printable(best, shown) : "it does not say why");
+}
+
+static int wait_for(pid_t pid, const char *what, int said, struct err *e)
+{
+	char why[GIT_WHY];
+	int ws;
+
+	while (waitpid(pid, &ws, 0) < 0)
+		if (errno != EINTR)
+			return err_sys(e, "wait for git");
+	if (WIFEXITED(ws) && WEXITSTATUS(ws) <= 1)
+		return WEXITSTATUS(ws);
+	read_said(said, why);
+	if (WIFSIGNALED(ws))
+		return err_set(e, EPROTO, "git %s: ended by signal %d", what, WTERMSIG(ws));
+	return err_set(e, EPROTO, "git %s: %s", what, why);
+}
+
+/* Its end of the pipe closes when it ends; ours when there is more than we take. */
+static int drain(int fd, struct buf *out, struct err *e)
+{
+	char block[16384];
+	ssize_t n;
+
+	while ((n = sys_read(fd, block, sizeof(block))) > 0) {
+		int r = out ? buf_add(out, (struct slice){block, (size_t)n}, e) : 0;
+
+		if (r < 0)
+			return err_wrap(e, "read what git answers");
+	}
+	return n < 0 ? err_sys(e, "read what git answers") : 0;
+}
+
+int git_run(const struct git *g, const char *const *args, struct buf *out, struct err *e)
+{
+	_autoclose_ int rd = -1;
+	_autoclose_ int wr = -1;
+	_autoclose_ int said = -1;
+	struct err why;
+	pid_t pid = 0;
+	int p[2], r, ended;
+
+	if (sys_pipe(p) < 0)
+		return err_sys(e, "pipe");
+	rd = p[0];
+	wr = p[1];
+	r = open_said(&said, e);
+	if (r == 0)
+		r = start(g, args, -1, wr, said, &pid, e);
+	if (r < 0)
+		return r;
+	close_p(&wr);
+	wr = -1;
+	r = drain(rd, out, e);
+	close_p(&rd);
+	rd = -1;
+	ended = wait_for(pid, args[0], said, &why);
+	if (r == 0 && ended < 0)
+		*e = why;
+	return r < 0 ? r : ended;
+}
+
+int git_ask(const struct git *g, const char *const *args, char **ret, struct err *e)
+{
+	_autobuf_ struct buf out = BUF_INIT(ANSWER_MAX);
+	int r = git_run(g, args, &out, e);
+
+	if (r < 0)
+		return r;
+	if (out.n > 0 && out.p[out.n - 1] == '\n')
+		out.p[--out.n] = '\0';
+	*ret = sys_strdup(buf_str(&out));
+	return *ret ? r : err_sys(e, "allocate git's answer");
+}
+
+int git_begin(const struct git *g, const char *const *args, struct git_writer *ret, struct err *e)
+{
+	_autoclose_ int rd = -1;
+	_autoclose_ int wr = -1;
+	_autoclose_ int said = -1;
+	int p[2], r;
+
+	*ret = (struct git_writer){.in = -1, .said = -1};
+	if (sys_pipe(p) < 0)
+		return err_sys(e, "pipe");
+	rd = p[0];
+	wr = p[1];
+	r = open_said(&said, e);
+	if (r == 0)
+		r = start(g, args, rd, -1, said, &ret->pid, e);
+	if (r < 0)
+		return r;
+	ret->in = take_fd(&wr);
+	ret->said = take_fd(&said);
+	return 0;
+}
+
+int git_end(struct git_writer *w, struct err *e)
+{
+	int r = 0;
+
+	if (w->pid > 0) {
+		close_p(&w->in);
+		r = wait_for(w->pid, "fast-import", w->said, e);
+		close_p(&w->said);
+		if (r == 1)
+			r = err_set(e, EPROTO, "git fast-import failed");
+	}
+	*w = (struct git_writer){.in = -1, .said = -1};
+	return r;
+}
+
+/* --- a work tree ------------------------------------------------------------------ */
+
+/* Whose git it is: the owner of the directory that has .git, or of dir. */
+static int find_owner(const char *dir, struct stat *ret, struct err *e)
+{
+	_autofree_ char *path = sys_strdup(dir);
+	struct stat st;
+
+	if (!path)
+		return err_sys(e, "allocate a path");
+	if (fstatat(AT_FDCWD, dir, ret, 0) < 0)
+		return err_sys(e, "open '%s'", dir);
+	for (char *slash = path + strlen(path); slash; slash = strrchr(path, '/')) {
+		_autofree_ char *git = NULL;
+
+		*slash = '\0';
+		git = sys_asprintf("%s/.git", path);
+		if (!git)
+			return err_sys(e, "allocate a path");
+		if (fstatat(AT_FDCWD, git, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return fstatat(AT_FDCWD, *path ? path : "/", ret, 0) < 0
+				   ? err_sys(e, "open '%s'", path)
+				   : 0;
+	}
+	return 0;
+}
+
+static int set_owner(struct git *g, const struct stat *st, struct err *e)
+{
+	const struct passwd *pw;
+
+	g->uid = st->st_uid;
+	g->gid = g->group = st->st_gid;
+	g->drop = geteuid() == 0 && st->st_uid != 0;
+	pw = g->drop ? getpwuid(st->st_uid) : NULL;
+	if (!pw)
+		return 0;
+	g->gid = pw->pw_gid;
+	g->home = sys_strdup(pw->pw_dir);
+	return g->home ? 0 : err_sys(e, "allocate a path");
+}
+
+static const char *const inside[] = {"rev-parse", "--is-inside-work-tree", NULL};
+static const char *const toplevel[] = {"rev-parse", "--show-toplevel", NULL};
+static const char *const show_prefix[] = {"rev-parse", "--show-prefix", NULL};
+
+/* g->top is the directory itself until it is known. */
+static int find_top(struct git *g, char why[GIT_WHY], struct err *e)
+{
+	_autofree_ char *answer = NULL;
+	_autofree_ char *top = NULL;
+	size_t n;
+	int r = git_ask(g, inside, &answer, e);
+
+	if (r == -EPROTO || r == -ENOENT || r == -EACCES) { /* no repository; no git */
+		snprintf(why, GIT_WHY, "%.*s", GIT_WHY - 1, e->msg);
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	if (strcmp(answer, "true") != 0) {
+		snprintf(why, GIT_WHY, "it is in a repository, but in no work tree of it");
+		return 0;
+	}
+	r = git_ask(g, show_prefix, &g->prefix, e);
+	if (r >= 0)
+		r = git_ask(g, toplevel, &top, e);
+	if (r < 0)
+		return r;
+	n = strlen(g->prefix);
+	if (n > 0 && g->prefix[n - 1] == '/')
+		g->prefix[n - 1] = '\0';
+	free(g->top);
+	g->top = take_ptr(&top);
+	return 1;
+}
+
+int git_open(const char *dir, struct git *ret, char why[GIT_WHY], struct err *e)
+{
+	struct git g = {0};
+	struct stat st;
+	int r = find_owner(dir, &st, e);
+
+	if (r < 0)
+		return r;
+	g.top = sys_strdup(dir);
+	r = g.top ? set_owner(&g, &st, e) : err_sys(e, "allocate a path");
+	if (r == 0)
+		r = find_top(&g, why, e);
+	if (r == 1)
+		*ret = g;
+	else
+		git_done(&g);
+	return r;
+}
+
+void git_done(struct git *g)
+{
+	free(g->top);
+	free(g->prefix);
+	free(g->home);
+	*g = (struct git){0};
+}
+
+/* --- questions --------------------------------------------------------------------- */
+
+/* It is the one command that refuses to be told that names are literal.  They are for
+ * it, unless they begin with a colon. */
+int git_ignores(const struct git *g, const char *path, struct err *e)
+{
+	_autofree_ char *plain = sys_asprintf("./%s", path);
+	const char *const args[] = {"check-ignore", "-q", "--", plain, NULL};
+	int r;
+
+	if (!plain)
+		return err_sys(e, "allocate a path");
+	r = git_run(g, args, NULL, e);
+	return r < 0 ? r : !r;
+}
+
+int git_dirty(const struct git *g, const char *path, struct err *e)
+{
+	const char *const args[] = {"status", "--porcelain",	  "-z", "--ignore-submodules=all",
+				    "--",     *path ? path : ".", NULL};
+	_autobuf_ struct buf out = BUF_INIT((size_t)64 << 20);
+	int r = git_run(g, args, &out, e);
+
+	return r < 0 ? r : out.n > 0;
+}
+
+/* "<path>\0<attribute>\0<value>\0" each. */
+int git_changes(const struct git *g, const char *path, char ret[64], struct err *e)
+{
+	const char *const args[] = {"check-attr", "-z", "filter", "text", "--", path, NULL};
+	_autobuf_ struct buf out = BUF_INIT(ANSWER_MAX);
+	struct slice rest, field[3];
+	int r = git_run(g, args, &out, e);
+
+	*ret = '\0';
+	if (r < 0)
+		return r;
+	rest = buf_slice(&out);
+	while (scan_until(&rest, '\0', ANSWER_MAX, &field[0]) && scan_lit(&rest, SLICE("\0")) &&
+	       scan_until(&rest, '\0', ANSWER_MAX, &field[1]) && scan_lit(&rest, SLICE("\0")) &&
+	       scan_until(&rest, '\0', ANSWER_MAX, &field[2]) && scan_lit(&rest, SLICE("\0"))) {
+		if (slice_eq(field[2], SLICE("unspecified")) || slice_eq(field[2], SLICE("unset")))
+			continue;
+		if (slice_eq(field[1], SLICE("filter")))
+			snprintf(ret, 64, "filter=%.*s", (int)(field[2].n < 40 ? field[2].n : 40),
+				 field[2].p);
+		else if (!*ret)
+			snprintf(ret, 64, "text");
+	}
+	return 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_CORPUS_GIT_H
+#define RUNNER_CORPUS_GIT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* git(1) for in-tree corpora: started without a shell, waited for, with an environment
+ * of our choice (no GIT_DIR that happens to be set), without hooks and file system
+ * monitors of the repository.  When we are root it runs as the work tree's owner: so
+ * root executes nothing that a repository's configuration names, git trusts the
+ * repository, and what it writes is the owner's.
+ *
+ * Names are literal in every command, never patterns.  SIGPIPE must be blocked, as
+ * main.c does it. */
+
+struct git {
+	char *top;    /* of the work tree, absolute */
+	char *prefix; /* the directory that was asked for, from top: "" or "a/b" */
+	char *home;   /* of the owner, when that is somebody else; may be NULL */
+	uid_t uid;
+	gid_t gid, group; /* of the owner; of the directory */
+	bool drop;	  /* we are root, and it is somebody else's */
+};
+
+/* 1: dir (absolute) is in a work tree.  0: it is not, or git will not say so: why, one
+ * printable line.  On 1, git_done() frees. */
+enum { GIT_WHY = 300 };
+MUST_CHECK int git_open(const char *dir, struct git *ret, char why[GIT_WHY], struct err *e);
+void git_done(struct git *g);
+
+/* Runs "git ARGS", from top; args end with NULL.  out: its output as it is, NULL for
+ * nowhere.  Returns its status when that is 0 or 1 (which is "no" where it is asked
+ * something); anything else is an error (-EPROTO) in git's words. */
+MUST_CHECK int git_run(const struct git *g, const char *const *args, struct buf *out,
+		       struct err *e);
+/* The same, the output without its last newline in a new string (free() it). */
+MUST_CHECK int git_ask(const struct git *g, const char *const *args, char **ret, struct err *e);
+
+/* A git that reads what is written to `in`. */
+struct git_writer {
+	pid_t pid; /* 0: none */
+	int in, said;
+};
+MUST_CHECK int git_begin(const struct git *g, const char *const *args, struct git_writer *ret,
+			 struct err *e);
+/* Closes `in` and waits; -EPROTO: it failed.  More than once is fine. */
+MUST_CHECK int git_end(struct git_writer *w, struct err *e);
+
+/* Is a file of this name (from top) kept out by .gitignore?  1: yes. */
+MUST_CHECK int git_ignores(const struct git *g, const char *path, struct err *e);
+/* Does anything below path differ from HEAD, new files included?  1: yes. */
+MUST_CHECK int git_dirty(const struct git *g, const char *path, struct err *e);
+/* What .gitattributes does to the content of such a file: "text", "filter=lfs", or ""
+ * when it is kept byte for byte. */
+MUST_CHECK int git_changes(const struct git *g, const char *path, char ret[64], struct err *e);
+
+#endif

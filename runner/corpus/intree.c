@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/corpus/intree.h"
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/corpus/intree_internal.h"
+#include "runner/corpus/store.h"
+#include "runner/corpus/workdir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { TREE_DEPTH = 8, MODE_FILE = 0644 };
+
+/* --- the corpus -------------------------------------------------------------------- */
+
+int intree_corpus_open(const struct intree *t, struct intree_corpus *ret, struct err *e)
+{
+	struct intree_corpus c = {.t = t};
+	int r = shard_list(t->corpus, &c.all, e);
+
+	if (r < 0)
+		return r;
+	c.known = sys_calloc(c.all.n + 1, sizeof(*c.known));
+	if (!c.known) {
+		candidates_done(&c.all);
+		return err_sys(e, "allocate %zu inputs", c.all.n);
+	}
+	*ret = c;
+	return 0;
+}
+
+void intree_corpus_close(struct intree_corpus *c)
+{
+	candidates_done(&c->all);
+	free(c->known);
+	c->known = NULL;
+}
+
+/* An empty corpus is one that was lost, or never was: not a reason to remove all. */
+bool intree_corpus_prunes(const struct intree_corpus *c)
+{
+	return c->t->prune && c->all.n > 0;
+}
+
+bool intree_corpus_know(struct intree_corpus *c, const char *hex, uint64_t size)
+{
+	const struct candidate *found = candidates_find(&c->all, hex, size);
+
+	if (found)
+		c->known[found - c->all.v] = true;
+	return found != NULL;
+}
+
+int intree_corpus_read(const struct intree_corpus *c, size_t i, char **ret, size_t *ret_n,
+		       struct err *e)
+{
+	const struct candidate *x = &c->all.v[i];
+	_autofree_ char *text = NULL;
+	char hex[STORE_NAME];
+	size_t n;
+	int r;
+
+	if (x->size == 0 || x->size > WORKDIR_INPUT_MAX)
+		return 0;
+	r = fs_read(c->t->corpus, x->name, WORKDIR_INPUT_MAX, &text, &n, e);
+	if (r == -ENOENT)
+		return err_wrap(e, "the corpus was replaced meanwhile, try again");
+	if (r < 0)
+		return r;
+	digest_sha1_hex((struct slice){text, n}, hex);
+	if (strcmp(hex, x->name) != 0)
+		return 0;
+	*ret = take_ptr(&text);
+	*ret_n = n;
+	return 1;
+}
+
+void intree_tell(const struct intree *t, enum intree_what what, const char *name)
+{
+	if (t->told)
+		t->told(t->arg, what, name);
+}
+
+/* --- what is there ------------------------------------------------------------------- */
+
+struct look {
+	struct intree_corpus *c;
+	struct strv gone; /* to be removed, paths from the directory */
+};
+
+static int look_dir(int at, const char *name, const char *path, unsigned depth, struct look *l,
+		    struct err *e);
+
+static int look_file(int at, const char *name, const char *path, struct look *l, struct err *e)
+{
+	_autoclose_ int fd = sys_openat(at, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
+	char hex[STORE_NAME];
+	struct stat st;
+	int r;
+
+	if (fd < 0 && (errno == ENOENT || errno == EACCES || errno == ELOOP || errno == ENXIO))
+		return 0;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(e, "open '%s'", path);
+	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > WORKDIR_INPUT_MAX)
+		return 0;
+	r = digest_sha1_file(fd, WORKDIR_INPUT_MAX, hex, e);
+	if (r < 0)
+		return r == -EFBIG ? 0 : err_wrap(e, "'%s'", path);
+	if (intree_corpus_know(l->c, hex, (uint64_t)st.st_size) || !intree_corpus_prunes(l->c))
+		return 0;
+	return strv_add(&l->gone, path, e);
+}
+
+/* ".<sha1>.new", what a call left that was killed. */
+static bool is_rest(const char *name)
+{
+	char hex[STORE_NAME];
+	size_t n = strlen(name);
+
+	if (n != STORE_NAME + 4 || name[0] != '.' || strcmp(name + STORE_NAME, ".new") != 0)
+		return false;
+	memcpy(hex, name + 1, STORE_NAME - 1);
+	hex[STORE_NAME - 1] = '\0';
+	return candidates_name_ok(hex);
+}
+
+static int look_entry(int at, const char *name, const char *dir, unsigned depth, struct look *l,
+		      struct err *e)
+{
+	_autofree_ char *path = sys_asprintf("%s%s%s", dir, *dir ? "/" : "", name);
+	struct stat st;
+
+	if (!path)
+		return err_sys(e, "allocate a path");
+	if (name[0] == '.') {
+		if (is_rest(name) && !l->c->t->dry_run)
+			(void)unlinkat(at, name, 0); /* allow: it does no harm */
+		return 0;
+	}
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0; /* gone meanwhile */
+	if (S_ISDIR(st.st_mode))
+		return depth < TREE_DEPTH ? look_dir(at, name, path, depth + 1, l, e) : 0;
+	return S_ISREG(st.st_mode) ? look_file(at, name, path, l, e) : 0;
+}
+
+static int look_dir(int at, const char *name, const char *path, unsigned depth, struct look *l,
+		    struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(at, name);
+	const struct dirent *ent;
+
+	if (!d)
+		return err_sys(e, "open directory '%s'", name);
+	while ((ent = sys_readdir(d))) {
+		int r = look_entry(dirfd(d), ent->d_name, path, depth, l, e);
+
+		if (r < 0)
+			return r;
+	}
+	return errno ? err_sys(e, "list directory '%s'", name) : 0;
+}
+
+/* --- prune ---------------------------------------------------------------------------- */
+
+/* Nothing is removed that is not kept, on disk. */
+static int keep_all(const struct intree *t, int dir, struct strv *gone, struct intree_sum *sum,
+		    struct err *e)
+{
+	for (size_t i = 0; i < gone->n; i++) {
+		struct store_sum got = {0};
+		char hex[STORE_NAME];
+		int r = store_file(dir, gone->v[i], t->pruned, NULL, &got, hex, e);
+
+		if (r < 0)
+			return err_wrap(e, "keep '%s'", gone->v[i]);
+		if (!*hex) {
+			sum->skipped++;
+			gone->v[i][0] = '\0';
+		}
+	}
+	return sys_syncfs(t->pruned) < 0 ? err_sys(e, "sync what is kept") : 0;
+}
+
+static int prune(const struct intree *t, int dir, struct strv *gone, struct intree_sum *sum,
+		 struct err *e)
+{
+	int r = 0;
+
+	if (gone->n > 0 && !t->dry_run)
+		r = keep_all(t, dir, gone, sum, e);
+	for (size_t i = 0; r == 0 && i < gone->n; i++) {
+		if (!gone->v[i][0])
+			continue;
+		if (!t->dry_run && sys_unlinkat(dir, gone->v[i], 0) < 0 && errno != ENOENT)
+			return err_sys(e, "remove '%s'", gone->v[i]);
+		sum->removed++;
+		intree_tell(t, INTREE_REMOVED, gone->v[i]);
+	}
+	return r;
+}
+
+/* --- add ------------------------------------------------------------------------------ */
+
+/* A name that is there is never replaced, also when it comes this moment. */
+static int name_it(int dir, const char *tmp, const char *name, struct err *e)
+{
+	struct stat st;
+
+	if (sys_linkat(dir, tmp, dir, name) == 0) {
+		(void)unlinkat(dir, tmp, 0); /* allow: the second name of it */
+		return 1;
+	}
+	if (errno == EEXIST)
+		return 0;
+	if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS && errno != EMLINK)
+		return err_sys(e, "name '%s'", name);
+	/* A file system without links. */
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	return sys_renameat(dir, tmp, name) < 0 ? err_sys(e, "name '%s'", name) : 1;
+}
+
+static int write_temp(int dir, const struct stat *owner, const char *tmp, struct slice data,
+		      struct err *e)
+{
+	_autoclose_ int fd = -1;
+
+	(void)unlinkat(dir, tmp, 0); /* allow: of a call that was killed; the name is ours */
+	fd = sys_openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, MODE_FILE);
+	if (fd < 0)
+		return err_sys(e, "create '%s'", tmp);
+	if (fchmod(fd, MODE_FILE) < 0)
+		return err_sys(e, "set the mode of '%s'", tmp);
+	if (geteuid() == 0 && fchown(fd, owner->st_uid, owner->st_gid) < 0)
+		return err_sys(e, "give '%s' to the directory's owner", tmp);
+	return sys_write_all(fd, data.p, data.n) < 0 ? err_sys(e, "write '%s'", tmp) : 0;
+}
+
+/* 1: added; 0: its name is taken. */
+static int add_file(int dir, const struct stat *owner, const char *name, struct slice data,
+		    struct err *e)
+{
+	char tmp[STORE_NAME + 8];
+	int r;
+
+	snprintf(tmp, sizeof(tmp), ".%s.new", name);
+	r = write_temp(dir, owner, tmp, data, e);
+	if (r == 0)
+		r = name_it(dir, tmp, name, e);
+	if (r <= 0)
+		(void)unlinkat(dir, tmp, 0); /* allow: the error before it is the one to tell */
+	return r;
+}
+
+static int is_free(int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0;
+}
+
+static int add_one(struct intree_corpus *c, size_t i, int dir, const struct stat *owner,
+		   struct intree_sum *sum, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	const char *name = c->all.v[i].name;
+	size_t n = 0;
+	int r = intree_corpus_read(c, i, &text, &n, e);
+
+	if (r < 0)
+		return r;
+	if (r == 0) {
+		sum->skipped++;
+		return 0;
+	}
+	r = c->t->dry_run ? is_free(dir, name)
+			  : add_file(dir, owner, name, (struct slice){text, n}, e);
+	if (r < 0)
+		return r;
+	if (r == 0) {
+		sum->skipped++;
+		intree_tell(c->t, INTREE_TAKEN, name);
+		return 0;
+	}
+	sum->added++;
+	sum->bytes += n;
+	return 0;
+}
+
+static int add_all(struct intree_corpus *c, int dir, struct intree_sum *sum, struct err *e)
+{
+	struct stat owner;
+	int r = 0;
+
+	if (fstat(dir, &owner) < 0)
+		return err_sys(e, "stat the directory");
+	for (size_t i = 0; r == 0 && i < c->all.n; i++) {
+		if (c->known[i])
+			sum->known++;
+		else
+			r = add_one(c, i, dir, &owner, sum, e);
+	}
+	return r;
+}
+
+/* --- a directory ------------------------------------------------------------------------ */
+
+static int update(struct intree_corpus *c, int dir, struct intree_sum *sum, struct err *e)
+{
+	struct look l = {.c = c};
+	int r = look_dir(dir, ".", "", 0, &l, e);
+
+	/* In this order: what goes may have an input's name. */
+	if (r == 0)
+		r = prune(c->t, dir, &l.gone, sum, e);
+	if (r == 0)
+		r = add_all(c, dir, sum, e);
+	if (r == 0 && !c->t->dry_run && sys_syncfs(dir) < 0)
+		r = err_sys(e, "sync it");
+	strv_done(&l.gone);
+	return r;
+}
+
+int intree_update(const struct intree *t, const char *dir, struct intree_sum *ret, struct err *e)
+{
+	struct intree_corpus c;
+	_autoclose_ int fd = -1;
+	int r;
+
+	*ret = (struct intree_sum){0};
+	fd = sys_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
+	if (fd < 0)
+		return err_sys(e, "open directory '%s'", dir);
+	r = intree_corpus_open(t, &c, e);
+	if (r < 0)
+		return r;
+	r = update(&c, fd, ret, e);
+	intree_corpus_close(&c);
+	return r < 0 ? err_wrap(e, "'%s'", dir) : 0;
+}
+
+/* --- which directory --------------------------------------------------------------------- */
+
+/* Whether git would take a new input there. */
+static int is_wanted(const struct git *g, char why[GIT_WHY], struct err *e)
+{
+	_autofree_ char *path = sys_asprintf("%s%s%040d", g->prefix, *g->prefix ? "/" : "", 0);
+	int r;
+
+	if (!path)
+		return err_sys(e, "allocate a path");
+	r = git_ignores(g, path, e);
+	if (r > 0)
+		snprintf(why, GIT_WHY, "git ignores what is in it");
+	return r < 0 ? r : !r;
+}
+
+static int look_at(const char *dir, struct git *ret, char why[GIT_WHY], struct err *e)
+{
+	struct git g;
+	int r = git_open(dir, &g, why, e);
+
+	if (r != 1)
+		return r;
+	r = is_wanted(&g, why, e);
+	if (r == 1)
+		*ret = g;
+	else
+		git_done(&g);
+	return r;
+}
+
+int intree_choose(const struct strv *dirs, struct git *ret_git, size_t *ret_at, char why[GIT_WHY],
+		  struct err *e)
+{
+	char other[GIT_WHY];
+
+	*ret_at = dirs->n;
+	*why = '\0';
+	for (size_t i = 0; i < dirs->n; i++) {
+		struct stat st;
+		int r;
+
+		if (fstatat(AT_FDCWD, dirs->v[i], &st, 0) < 0 || !S_ISDIR(st.st_mode))
+			continue;
+		r = look_at(dirs->v[i], ret_git, *ret_at == dirs->n ? why : other, e);
+		if (r != 0 || *ret_at == dirs->n)
+			*ret_at = i;
+		if (r != 0)
+			return r;
+	}
+	return 0;
+}
