@@ -8,6 +8,8 @@ static const struct command subcommands[] = {
     {"stats", "[OPTION]...", "what each target's corpus is, and what it was", corpus_stats},
     {"minimize", "[OPTION]...", "make the corpora smaller without losing coverage",
      corpus_minimize},
+    {"update-intree", "[OPTION]...", "put the corpora into the repository's directories",
+     corpus_intree},
     {"import", "[OPTION]... PATH...", "add files, directories or archives to corpora",
      corpus_import},
     {"export", "[OPTION]... -o PATH", "write the corpora into an archive or a directory",

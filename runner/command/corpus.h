@@ -8,6 +8,7 @@
  * the subcommand's name. */
 int corpus_stats(int argc, char **argv);
 int corpus_minimize(int argc, char **argv);
+int corpus_intree(int argc, char **argv);
 int corpus_import(int argc, char **argv);
 int corpus_export(int argc, char **argv);
 
