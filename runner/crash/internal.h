@@ -41,6 +41,7 @@ struct verdict {
 	uint64_t access_size;
 	uint64_t used_mib; /* when memory ran out */
 	enum crash_kind libc_kind;
+	char libc_line[160]; /* its line */
 	char libc_said[64];  /* the C library's own words before the signal */
 	char cause[128];     /* an assertion's expression, without values */
 	char place[64];	     /* the source file of a report without a stack */

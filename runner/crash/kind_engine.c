@@ -139,40 +139,6 @@ bool kind_engine(struct crash_parser *p, const struct line *l)
 	return p->disabled;
 }
 
-/* glibc's and the C++ runtimes' last words before SIGABRT: they name the failure that
- * the signal does not. */
-bool kind_libc(struct crash_parser *p, const struct line *l)
-{
-	static const struct {
-		struct slice said;
-		const char *name;
-		enum crash_kind kind;
-	} all[] = {
-	    {{"stack smashing detected", 23}, "stack smashing", CRASH_ASSERT},
-	    {{"buffer overflow detected", 24}, "buffer overflow", CRASH_ASSERT},
-	    {{"terminate called ", 17}, "uncaught exception", CRASH_PANIC},
-	    {{"libc++abi: terminating", 22}, "uncaught exception", CRASH_PANIC},
-	    {{"ure virtual ", 12}, "pure virtual call", CRASH_PANIC},
-	};
-	const char *name = "heap corruption";
-	enum crash_kind kind = CRASH_ASSERT;
-
-	if (!words_has(l->words, WORDS_LIBC) || verdict_known(p))
-		return false;
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (text_has(l->text, all[i].said)) {
-			name = all[i].name;
-			kind = all[i].kind;
-		}
-	if (p->stale)
-		verdict_clear(p);
-	/* "pure virtual method called" is followed by "terminate called". */
-	if (!p->v.libc_said[0])
-		text_copy(p->v.libc_said, sizeof(p->v.libc_said), slice_of(name));
-	p->v.libc_kind = kind;
-	return false;
-}
-
 /* "Received signal 11 SEGV_MAPERR 000000000000" of Chrome's own handler */
 bool kind_received(struct crash_parser *p, const struct line *l)
 {

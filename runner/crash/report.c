@@ -175,6 +175,7 @@ static void fold(struct verdict *v)
 		text_copy(v->type, sizeof(v->type), SLICE("Fatal-signal"));
 	if (v->libc_said[0] && strcmp(v->type, "Fatal-signal") == 0) {
 		text_copy(v->signal, sizeof(v->signal), SLICE("SIGABRT"));
+		text_copy(v->headline, sizeof(v->headline), slice_of(v->libc_line));
 		v->kind = v->libc_kind;
 	}
 }

@@ -84,6 +84,7 @@ static void nothing_is_no_crash(void **state)
 	    "SUMMARY: AddressSanitizer: heap-use-after-free a.c:1 in f\n",
 	    "    #0 0x5 in f /src/a.c:1:2\n",
 	    "INFO: libFuzzer disabled leak detection after every mutation.\n",
+	    "note: malloc(): corrupted files are skipped\nmalloc(): out of memory\n",
 	    "ThreadSanitizer: reported 2 warnings\n",
 	    "the assertion is that READ of size 4 at 5 was a leak of memory, shift or not\n",
 	};

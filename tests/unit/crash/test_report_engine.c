@@ -127,6 +127,8 @@ static void what_libc_said(void **state)
 	    {"*** buffer overflow detected ***: terminated\n", CRASH_ASSERT},
 	    {"terminate called after throwing an instance of 'std::bad_alloc'\n", CRASH_PANIC},
 	    {"libc++abi: terminating with uncaught exception of type int\n", CRASH_PANIC},
+	    {"*** Error in `./f': double free or corruption (out): 0x5 ***\n", CRASH_ASSERT},
+	    {"libc++abi: Pure virtual function called!\n", CRASH_PANIC},
 	    {"pure virtual method called\nterminate called without an active exception\n",
 	     CRASH_PANIC},
 	};
@@ -145,6 +147,7 @@ static void what_libc_said(void **state)
 		assert_string_equal(r.type, "Fatal-signal");
 		assert_int_equal(r.kind, t[i].kind);
 		assert_string_equal(r.top_frame, "f");
+		assert_memory_equal(r.headline, t[i].said, 20);
 		same_signature(text, LF "deadly signal\n" PRINT FRAMES, false);
 		crash_report_done(&r);
 	}
