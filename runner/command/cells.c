@@ -16,10 +16,15 @@
 
 enum { MODE_DIR = 0755 };
 
+int cells_sweep(const struct state *s, struct err *e)
+{
+	return fs_remove_tree(s->dirfd, DIR_NAME, e);
+}
+
 static int make_dir(struct cells *c, struct err *e)
 {
 	int state = c->session->state->dirfd;
-	int r = fs_remove_tree(state, DIR_NAME, e); /* of one that was killed */
+	int r = cells_sweep(c->session->state, e);
 
 	if (r < 0)
 		return r;

@@ -34,6 +34,9 @@ int cells_run(struct cells *c, void (*stop)(void *arg), void *arg);
 bool cells_stopped(const struct cells *c); /* by a person */
 void cells_close(struct cells *c);
 
+/* Removes the directory that a killed command left.  With the lock held. */
+MUST_CHECK int cells_sweep(const struct state *s, struct err *e);
+
 /* Standard output belongs to the result: until cells_speak() all else goes to standard
  * error.  Returns what to give to it. */
 int cells_hush(void);

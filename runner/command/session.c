@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/command/session.h"
 
+#include "runner/command/cells.h"
 #include "runner/command/escape.h"
 #include "runner/corpus/generation.h"
 #include "runner/corpus/recover.h"
@@ -88,7 +89,7 @@ static int recover(struct session *s)
 		printf("recovered from a merge that was killed: %llu old corpora are back, %llu "
 		       "new ones in place\n",
 		       (unsigned long long)swapped.undone, (unsigned long long)swapped.finished);
-	if (recover_lost_runs(s->state, &got, &e) < 0)
+	if (cells_sweep(s->state, &e) < 0 || recover_lost_runs(s->state, &got, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	if (got.runs)
 		printf("recovered from %llu run(s) that were killed: %llu artifacts, %llu inputs\n",

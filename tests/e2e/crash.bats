@@ -214,6 +214,14 @@ report() {
 	printf 'harmless' >"$WORK/harmless"
 	(cd "$WORK" && sh "there/uaf_fuzzer-$SIG/reproduce.sh" harmless)
 	mv "$WORK/state.gone" "$STATE"
+	# A disk that is too small for it: no half of an archive.
+	mv "$WORK/out.gone" "$OUT"
+	mkdir "$WORK/small"
+	mount -t tmpfs -o size=64k tmpfs "$WORK/small"
+	crash export "$SIG" -o "$WORK/small/a.tar.gz"
+	[ "$status" -eq 3 ]
+	[[ $output == *"No space left"* ]]
+	[ -z "$(ls -A "$WORK/small")" ]
 }
 
 @test "minimize: smaller, still the same crash; the original stays" {
@@ -308,6 +316,21 @@ report() {
 	[ "$status" -eq 76 ]
 	crash ignore 'heap-use-after-free|session_is_open|x'
 	[ "$status" -eq 0 ]
+}
+
+@test "kill -9 in the middle: the next start sweeps, and nothing is left" {
+	know uaf_fuzzer 'UA first'
+	"$FUZZCELL" crash reproduce "$SIG" --times 1000 >"$WORK/out" 2>&1 3>&- &
+	PID=$!
+	wait_until 60 cell_runs
+	[ -n "$(ls -A "$STATE/work")" ]
+	kill -9 "$PID"
+	wait "$PID" || true
+	crash triage
+	[ "$status" -eq 0 ]
+	[ -z "$(ls -A "$STATE/work")" ]
+	crash list
+	[[ $output == *"$SIG"* ]]
 }
 
 @test "^C ends the cells at once, and nothing is left" {

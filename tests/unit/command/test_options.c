@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+/* A function there, a macro here. */
+#undef fail
+#include "runner/command/command.h"
+#define fail() _fail(__FILE__, __LINE__)
+
+#include <stdio.h>
+
+static const struct option_spec specs[] = {
+    {"o,output", "FILE", "where"},
+    {"times", "N", "how often"},
+    {"v,verbose", NULL, "say more"},
+    {"json", NULL, "print JSON"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	char *seen = arg;
+
+	snprintf(seen + strlen(seen), 200 - strlen(seen), "%s=%s ", name, value ? value : "");
+	return true;
+}
+
+/* words: an argument each, one blank between them */
+static int parse(char seen[200], const char *words)
+{
+	static char text[200], name[] = "test";
+	char *argv[20] = {name}, *save = NULL;
+	int argc = 1;
+
+	snprintf(text, sizeof(text), "%s", words);
+	for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		argv[argc++] = w;
+	*seen = '\0';
+	return options_parse(argc, argv, "test [OPTION]...", specs,
+			     sizeof(specs) / sizeof(specs[0]), take, seen);
+}
+
+static void test_good(void **state)
+{
+	char seen[200];
+
+	(void)state;
+	assert_int_equal(parse(seen, "-o file x"), 3);
+	assert_string_equal(seen, "output=file ");
+	assert_int_equal(parse(seen, "-ofile -v --json"), 4);
+	assert_string_equal(seen, "output=file verbose= json= ");
+	assert_int_equal(parse(seen, "--output=a --output b --verbose"), 5);
+	assert_string_equal(seen, "output=a output=b verbose= ");
+	/* Options behind operands, and "-", which is none. */
+	assert_int_equal(parse(seen, "crash --times 3 -"), 3);
+	assert_string_equal(seen, "times=3 ");
+	assert_int_equal(parse(seen, "-- -o"), 2);
+	assert_string_equal(seen, "");
+}
+
+static void test_bad(void **state)
+{
+	char seen[200];
+
+	(void)state;
+	assert_int_equal(parse(seen, "-x"), -1 - EXIT_USAGE);
+	assert_int_equal(parse(seen, "-t"), -1 - EXIT_USAGE); /* it has no letter */
+	assert_int_equal(parse(seen, "-o"), -1 - EXIT_USAGE);
+	assert_int_equal(parse(seen, "--output"), -1 - EXIT_USAGE);
+	assert_int_equal(parse(seen, "--json=1"), -1 - EXIT_USAGE);
+	assert_int_equal(parse(seen, "--o,output x"), -1 - EXIT_USAGE);
+	assert_int_equal(parse(seen, "--nothing"), -1 - EXIT_USAGE);
+	assert_string_equal(seen, "");
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_good),
+    cmocka_unit_test(test_bad),
+};
+
+UNIT_MAIN(tests)
