@@ -17,8 +17,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-DEFINE_CLEANUP(struct pack *, pack_free)
-
 enum { MODE_DIR = 0755, MODE_FILE = 0644 };
 
 /* --- which ------------------------------------------------------------------------ */
