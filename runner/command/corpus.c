@@ -14,6 +14,8 @@ static const struct command subcommands[] = {
      corpus_import},
     {"export", "[OPTION]... -o PATH", "write the corpora into an archive or a directory",
      corpus_export},
+    {"verify", "[OPTION]...", "check every input against its name, and what was left lying",
+     corpus_verify},
 };
 enum { N = sizeof(subcommands) / sizeof(subcommands[0]) };
 

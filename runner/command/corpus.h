@@ -11,5 +11,6 @@ int corpus_minimize(int argc, char **argv);
 int corpus_intree(int argc, char **argv);
 int corpus_import(int argc, char **argv);
 int corpus_export(int argc, char **argv);
+int corpus_verify(int argc, char **argv);
 
 #endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/corpus.h"
+#include "runner/command/escape.h"
+#include "runner/command/session.h"
+#include "runner/corpus/verify.h"
+#include "runner/crash/ledger.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct args {
+	struct session session;
+	bool repair;
+	struct verify_sum sum;
+	uint64_t reproducers, artifacts; /* of the ledger, that are gone */
+};
+
+static const struct option_spec specs[] = {
+    STATE_OPTIONS,
+    {"repair", NULL, "set aside what is damaged, below damaged/; nothing is deleted"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct args *a = arg;
+
+	if (strcmp(name, "repair") != 0)
+		return common_take(&a->session.common, name, value);
+	a->repair = true;
+	return true;
+}
+
+static void on_finding(void *arg, const struct verify_finding *f)
+{
+	char text[ESCAPE_MAX];
+
+	(void)arg;
+	printf("%s: ", escape(f->path, text));
+	printf("%s", escape(f->what, text));
+	switch (f->fix) {
+	case VERIFY_LEFT:
+		if (f->to)
+			printf(" (%s)", escape(f->to, text));
+		break;
+	case VERIFY_ASIDE:
+		printf(": set aside as %s", escape(f->to, text));
+		break;
+	case VERIFY_RENAMED:
+		printf(": renamed");
+		break;
+	case VERIFY_MENDED:
+		printf(": repaired");
+		break;
+	}
+	putchar('\n');
+}
+
+/* --- the ledger ---------------------------------------------------------------------- */
+
+static bool is_gone(const struct args *a, const char *path)
+{
+	return *path && faccessat(a->session.state->dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+}
+
+static void check_crash(struct args *a, const struct known_crash *c)
+{
+	const char *const files[] = {c->crash_file, c->minimized};
+	char text[ESCAPE_MAX];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		if (is_gone(a, files[i])) {
+			a->reproducers++;
+			printf("known_crashes.json: %s: ", escape(c->signature, text));
+			printf("%s is gone\n", escape(files[i], text));
+		}
+	for (size_t i = 0; i < c->artifacts.n; i++)
+		a->artifacts += is_gone(a, c->artifacts.v[i]);
+}
+
+static int check_ledger(struct args *a)
+{
+	struct ledger *l = NULL;
+	char text[ESCAPE_MAX];
+	struct err e;
+
+	if (ledger_load(a->session.state->dirfd, &l, &e) < 0)
+		return fail(EXIT_MACHINE, "%s", escape(e.msg, text));
+	if (*ledger_warning(l)) {
+		printf("known_crashes.json: %s\n", escape(ledger_warning(l), text));
+		a->sum.wrong++;
+	}
+	for (size_t i = 0; i < ledger_count(l); i++)
+		check_crash(a, ledger_at(l, i));
+	a->sum.wrong += a->reproducers;
+	if (a->artifacts) /* a person may remove logs */
+		printf("%llu artifacts that the ledger lists are gone with their logs\n",
+		       (unsigned long long)a->artifacts);
+	ledger_free(l);
+	return EXIT_DONE;
+}
+
+static int verify(struct args *a)
+{
+	struct verify v = {.state_dirfd = a->session.state->dirfd,
+			   .repair = a->repair,
+			   .keep = config_run(a->session.common.config)->generations,
+			   .found = on_finding,
+			   .arg = a};
+	char text[ESCAPE_MAX];
+	struct err e;
+	int r;
+
+	if (verify_state(&v, &a->sum, &e) < 0)
+		return fail(EXIT_MACHINE, "verify: %s", escape(e.msg, text));
+	r = check_ledger(a);
+	if (r != EXIT_DONE)
+		return r;
+	printf("%llu files, %llu corpora: ", (unsigned long long)a->sum.files,
+	       (unsigned long long)a->sum.targets);
+	if (a->sum.wrong == 0)
+		printf("all is well\n");
+	else if (a->repair)
+		printf("%llu wrong, %llu of them repaired\n", (unsigned long long)a->sum.wrong,
+		       (unsigned long long)a->sum.repaired);
+	else
+		printf("%llu wrong (--repair sets damaged ones aside)\n",
+		       (unsigned long long)a->sum.wrong);
+	return a->sum.wrong > a->sum.repaired ? EXIT_CRASHES : EXIT_DONE;
+}
+
+int corpus_verify(int argc, char **argv)
+{
+	struct args a = {0};
+	int at = options_parse(argc, argv, "corpus verify [OPTION]...", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (at < argc)
+		return fail(EXIT_USAGE, "corpus verify: unexpected '%s'", argv[at]);
+	r = session_load(&a.session);
+	if (r == EXIT_DONE)
+		r = session_lock(&a.session);
+	if (r == EXIT_DONE)
+		r = verify(&a);
+	session_close(&a.session);
+	return r;
+}
