@@ -162,12 +162,14 @@ static bool ended_well(const struct exec_end *end)
 	       end->failure == FAILURE_NONE && end->engine->done;
 }
 
-/* Those that words of the target's hid are run again. */
+/* Those that words of the target's hid are run again.  What is looked for is still before
+ * us: no larger cells until it is found. */
 static void pass(struct slot *s)
 {
 	s->r->sum.passed += s->started;
 	s->at += s->started;
-	s->batch *= 2;
+	if (!s->doubt.any || s->failed > s->doubt.failed)
+		s->batch *= 2;
 }
 
 /* The input that was in work. */

@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which inputs passed, which failed, and in how many cells: cells are played here.
+ * An input's first letter says what it does. */
+#include "tests/unit/unit.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "runner/schedule/replay.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MAX = 3000 };
+
+static struct play {
+	struct loop *loop;
+	struct replay *replay;
+	const char *inputs[MAX];
+	size_t n;
+	unsigned cells, alone, running, most; /* at a time */
+	unsigned stop_after;		      /* cells; 0: never */
+	bool no_cell;			      /* none starts */
+	unsigned fault;			      /* armed after each cell's start; 0: none */
+	char failed[MAX];		      /* 'a' alone, 't' together; 0: not told */
+	char type[MAX][40];
+	struct replay_sum sum;
+	bool done;
+} play;
+
+/* --- a cell --------------------------------------------------------------- */
+
+struct exec {
+	struct exec_spec spec;
+	struct source *timer;
+	struct buf text;
+	struct engine_state engine;
+	struct exec_end end;
+};
+
+#define say(x, ...)                                                            \
+	do {                                                                   \
+		struct err full;                                               \
+		assert_int_equal(buf_addf(&(x)->text, &full, __VA_ARGS__), 0); \
+	} while (0)
+
+static const char asan[] =
+    "==1==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602000000011 at pc 0x1 bp 0x2 "
+    "sp 0x3\nWRITE of size 1 at 0x602000000011 thread T0\n    #0 0x55 in %s /src/a.c:1:2\n\n"
+    "SUMMARY: AddressSanitizer: heap-buffer-overflow /src/a.c:1:2\n";
+
+/* False: the process ended in this input. */
+static bool run_input(struct exec *x, const char *path, unsigned *count)
+{
+	const char *name = strrchr(path, '/') + 1;
+
+	if (*name != 'h')
+		say(x, "Running: %s\n", path);
+	switch (*name) {
+	case 'c': /* crashes */
+		say(x, asan, name);
+		x->end.code = 76;
+		x->end.end = ENGINE_FAULTED;
+		x->end.failure = FAILURE_CRASH;
+		return false;
+	case 't': /* crashes as the second of its kind in a process */
+		if (++*count < 2)
+			break;
+		say(x, asan, name);
+		x->end.code = 76;
+		x->end.failure = FAILURE_CRASH;
+		return false;
+	case 'l': /* its leak is seen at the exit */
+		x->end.code = 76;
+		x->end.failure = FAILURE_LEAK;
+		break;
+	case 'm': /* two of them together leak */
+		if (++*count < 2)
+			break;
+		x->end.code = 76;
+		x->end.failure = FAILURE_LEAK;
+		break;
+	case 'r': /* calls what is refused, and goes on */
+		x->end.refused = "bpf";
+		x->end.failure = FAILURE_SYSCALL;
+		break;
+	case 'e': /* leaves by _exit(0) */
+		return false;
+	case 'w': /* words without a newline */
+		say(x, "words");
+		break;
+	default:
+		break;
+	}
+	say(x, "Executed %s in 0 ms\n", path);
+	return true;
+}
+
+static void run_inputs(struct exec *x, char *const *argv)
+{
+	unsigned count = 0;
+
+	say(x, "%s: Running inputs\n", argv[0]);
+	for (size_t i = 1; argv[i]; i++)
+		if (argv[i][0] == '/' && !run_input(x, argv[i], &count))
+			return;
+	say(x, "***\n*** NOTE: fuzzing was not performed, you have only\n");
+}
+
+static void each_line(struct slice text, struct engine_state *io)
+{
+	struct slice line;
+
+	while (scan_line(&text, &line))
+		engine_libfuzzer.line(line, io);
+}
+
+static void on_end(void *arg)
+{
+	struct exec *x = arg;
+
+	if (x->end.started) {
+		size_t half = x->text.n / 2;
+
+		x->spec.output(x->spec.arg, (struct slice){x->text.p, half});
+		x->spec.output(x->spec.arg, (struct slice){x->text.p + half, x->text.n - half});
+		each_line(buf_slice(&x->text), &x->engine);
+	}
+	x->end.engine = &x->engine;
+	/* As failure_of() has it: an exit without the engine's end. */
+	if (x->end.code == 0 && !x->engine.done && x->end.failure == FAILURE_NONE)
+		x->end.failure = FAILURE_EXIT;
+	play.running--;
+	if (play.stop_after && play.cells == play.stop_after)
+		replay_stop(play.replay);
+	x->spec.done(x->spec.arg, &x->end);
+	source_remove(x->timer);
+	buf_done(&x->text);
+	free(x);
+}
+
+int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct exec **ret,
+	       struct err *e)
+{
+	struct exec *x = calloc(1, sizeof(*x));
+
+	assert_non_null(x);
+	*x = (struct exec){.spec = *spec, .text = BUF_INIT(1 << 20)};
+	x->end = (struct exec_end){
+	    .started = !play.no_cell, .refused = "", .why = "no crun", .end = ENGINE_FINISHED};
+	if (loop_add_timer(env->loop, clock_mono_us(), on_end, x, &x->timer, e) < 0) {
+		free(x);
+		return -e->code;
+	}
+	fault_arm(0, FAULT_FAIL); /* the play itself does not fail */
+	run_inputs(x, spec->setup->cmd.argv.v);
+	fault_arm(play.fault, FAULT_FAIL);
+	play.cells++;
+	if (++play.running > play.most)
+		play.most = play.running;
+	assert_true(spec->index >= 5);
+	*ret = x;
+	return 0;
+}
+
+void exec_stop(struct exec *x)
+{
+	x->end.stopped = true;
+	x->end.signo = 9;
+}
+
+/* --- one input alone ------------------------------------------------------ */
+
+struct trial {
+	struct trial_spec spec;
+	struct source *timer;
+	char *path;
+	bool stopped;
+};
+
+static void on_trial(void *arg)
+{
+	struct trial *t = arg;
+	char name[40];
+	struct crash_report report = {.found = true, .type = "Alone"};
+	struct trial_end end = {.unusable = t->stopped ? "stopped" : "", .report = &report};
+
+	snprintf(name, sizeof(name), "%s", strrchr(t->path, '/') + 1);
+	end.failed = !t->stopped && strchr("clre", *name);
+	play.running--;
+	t->spec.done(t->spec.arg, &end);
+	source_remove(t->timer);
+	free(t->path);
+	free(t);
+}
+
+int trial_start(const struct trial_env *env, const struct trial_spec *spec, struct trial **ret,
+		struct err *e)
+{
+	struct trial *t = calloc(1, sizeof(*t));
+
+	assert_non_null(t);
+	*t = (struct trial){.spec = *spec};
+	if (loop_add_timer(env->exec.loop, clock_mono_us(), on_trial, t, &t->timer, e) < 0) {
+		free(t);
+		return -e->code;
+	}
+	t->path = strdup(spec->input);
+	play.alone++;
+	if (++play.running > play.most)
+		play.most = play.running;
+	*ret = t;
+	return 0;
+}
+
+void trial_stop(struct trial *t)
+{
+	t->stopped = true;
+}
+
+bool trial_own_report(const struct exec_end *end, const char *target, struct crash_report *io)
+{
+	(void)target;
+	if (io->found)
+		return false;
+	crash_report_own(*end->refused ? CRASH_OWN_SECCOMP : CRASH_OWN_EXIT, end->refused, NULL,
+			 io);
+	return true;
+}
+
+/* --- the play ------------------------------------------------------------- */
+
+static const char *name_of(void *arg, size_t input)
+{
+	(void)arg;
+	return play.inputs[input];
+}
+
+static void on_failed(void *arg, const struct replay_failure *f)
+{
+	(void)arg;
+	assert_true(f->input < play.n);
+	assert_int_equal(play.failed[f->input], 0); /* each is told of once */
+	assert_true(f->report->found);
+	play.failed[f->input] = f->only_together ? 't' : 'a';
+	snprintf(play.type[f->input], sizeof(play.type[0]), "%.30s", f->report->type);
+}
+
+static void on_done(void *arg, const struct replay_sum *sum)
+{
+	(void)arg;
+	play.sum = *sum;
+	play.done = true;
+	loop_stop(play.loop);
+}
+
+/* 0, or how replay_start() failed. */
+static int run(unsigned workers)
+{
+	struct target target = {
+	    .name = (char[]){"t"}, .binary = (char[]){"/out/t"}, .engine = &engine_libfuzzer};
+	struct target_config cfg = {.memory = 1 << 28, .input_timeout_us = 2000000};
+	struct trial_env env = {0};
+	struct replay_spec s = {.target = &target,
+				.cfg = &cfg,
+				.index = 5,
+				.workers = workers,
+				.dir = "/inputs",
+				.name = name_of,
+				.n = play.n,
+				.failed = on_failed,
+				.done = on_done};
+	struct err e;
+	int r;
+
+	assert_int_equal(loop_new(&play.loop, &e), 0);
+	env.exec = (struct exec_env){.loop = play.loop, .run = "r"};
+	fault_arm(play.fault, FAULT_FAIL);
+	r = replay_start(&env, &s, &play.replay, &e);
+	if (r == 0)
+		assert_int_equal(loop_run(play.loop, &e), 0);
+	fault_arm(0, FAULT_FAIL);
+	loop_free(play.loop);
+	assert_int_equal(play.done, r == 0);
+	assert_int_equal(play.running, 0);
+	return r;
+}
+
+static void go(unsigned workers)
+{
+	assert_int_equal(run(workers), 0);
+	assert_int_equal(play.sum.cells, play.cells + play.alone);
+	assert_int_equal(play.sum.passed + play.sum.failed + play.sum.left_out, play.n);
+}
+
+/* Inputs by their names, one blank between them. */
+static void inputs(const char *names)
+{
+	static char text[1000];
+	char *save = NULL;
+
+	play = (struct play){0};
+	snprintf(text, sizeof(text), "%s", names);
+	for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		play.inputs[play.n++] = w;
+}
+
+/* want: for each input '.', 'a' or 't'. */
+static void expect(const char *want)
+{
+	for (size_t i = 0; i < play.n; i++)
+		if ((play.failed[i] ? play.failed[i] : '.') != want[i])
+			fail_msg("input %zu (%s): %c, not %c", i, play.inputs[i],
+				 play.failed[i] ? play.failed[i] : '.', want[i]);
+	assert_int_equal(play.sum.left_out, 0);
+	assert_string_equal(play.sum.why, "");
+}
+
+static void test_well(void **state)
+{
+	(void)state;
+	inputs("");
+	go(2);
+	expect("");
+	assert_int_equal(play.cells, 0);
+	inputs("p1 p2 p3");
+	go(2);
+	expect("...");
+	assert_int_equal(play.cells, 1);
+	inputs("w1 p2 w3"); /* half lines hide the ends of inputs */
+	go(1);
+	expect("...");
+	assert_int_equal(play.cells, 1);
+}
+
+static void test_crashes(void **state)
+{
+	(void)state;
+	inputs("p1 c1 p2 p3 c2 p4");
+	go(1);
+	expect(".a..a.");
+	assert_int_equal(play.cells, 3);
+	assert_int_equal(play.alone, 2);
+	assert_string_equal(play.type[1], "Alone");
+	/* The first in its cell is alone already. */
+	inputs("c1 c2 c3");
+	go(1);
+	expect("aaa");
+	assert_int_equal(play.cells, 3);
+	assert_int_equal(play.alone, 0);
+	inputs("p1 e1 p2"); /* _exit(0) is no pass */
+	go(1);
+	expect(".a.");
+}
+
+static void test_together(void **state)
+{
+	(void)state;
+	inputs("p1 t1 p2 t2 p3");
+	go(1);
+	expect("...t.");
+	assert_memory_equal(play.type[3], "Heap-buffer-overflow", 20);
+}
+
+/* Seen when all had run: smaller cells find the input. */
+static void test_late(void **state)
+{
+	(void)state;
+	inputs("p1 p2 p3 l1 p4 p5 p6 p7");
+	go(1);
+	expect("...a....");
+	assert_true(play.cells <= 8);
+	inputs("p1 r1 p2 p3 r2 p4 p5 p6");
+	go(1);
+	expect(".a..a...");
+	assert_memory_equal(play.type[1], "Refused-system-call", 19);
+	inputs("l1");
+	go(1);
+	expect("a");
+	inputs("p1 m1 p2 p3 p4 p5 p6 m2"); /* no smaller cell has both */
+	go(1);
+	expect(".......t");
+	assert_int_equal(play.sum.passed, 7);
+}
+
+/* A refused call, and then a crash: both are found. */
+static void test_refused_and_crash(void **state)
+{
+	(void)state;
+	inputs("p1 r1 p2 c1 p3");
+	go(1);
+	expect(".a.a.");
+}
+
+/* The line of an input that was hidden moves nothing on: it is run again. */
+static void test_hidden(void **state)
+{
+	(void)state;
+	inputs("p1 h1 p2");
+	go(1);
+	/* Never seen to begin, it never passes. */
+	assert_int_equal(play.sum.passed, 1);
+	assert_int_equal(play.sum.left_out, 2);
+	assert_non_null(strstr(play.sum.why, "before it ran an input"));
+}
+
+static void test_many(void **state)
+{
+	static char names[MAX][12];
+	unsigned bad = 0;
+
+	(void)state;
+	play = (struct play){.n = MAX};
+	for (size_t i = 0; i < MAX; i++) {
+		bool crash = i % 500 == 250;
+
+		snprintf(names[i], sizeof(names[i]), "%c%zu", crash ? 'c' : 'p', i);
+		play.inputs[i] = names[i];
+		bad += crash;
+	}
+	go(3);
+	assert_int_equal(play.sum.failed, bad);
+	assert_int_equal(play.sum.passed, MAX - bad);
+	assert_in_range(play.most, 2, 3);
+	assert_true(play.cells + play.alone <= 3 * bad + 16);
+}
+
+/* One late failure among a thousand is found by halves. */
+static void test_late_among_many(void **state)
+{
+	static char names[1000][12];
+
+	(void)state;
+	play = (struct play){.n = 1000};
+	for (size_t i = 0; i < 1000; i++) {
+		snprintf(names[i], sizeof(names[i]), "%c%zu", i == 617 ? 'l' : 'p', i);
+		play.inputs[i] = names[i];
+	}
+	go(1);
+	assert_int_equal(play.failed[617], 'a');
+	assert_int_equal(play.sum.passed, 999);
+	assert_true(play.cells <= 35);
+}
+
+static void test_too_many_failures(void **state)
+{
+	static char names[MAX][12];
+
+	(void)state;
+	play = (struct play){.n = MAX};
+	for (size_t i = 0; i < MAX; i++) {
+		snprintf(names[i], sizeof(names[i]), "c%zu", i);
+		play.inputs[i] = names[i];
+	}
+	go(2);
+	assert_in_range(play.sum.failed, REPLAY_FAILURES_MAX, REPLAY_FAILURES_MAX + 1);
+	assert_int_equal(play.sum.passed, 0);
+	assert_true(play.sum.left_out > 0);
+}
+
+static void test_no_cell(void **state)
+{
+	(void)state;
+	inputs("p1 p2");
+	play.no_cell = true;
+	go(1);
+	assert_int_equal(play.sum.left_out, 2);
+	assert_string_equal(play.sum.why, "no crun");
+}
+
+static void test_stop(void **state)
+{
+	(void)state;
+	inputs("p1 c1 p2 c2 p3 c3 p4");
+	play.stop_after = 2;
+	go(1);
+	assert_true(play.sum.stopped);
+	assert_true(play.sum.left_out > 0);
+	assert_true(play.cells == 2);
+}
+
+/* Whatever fails, it ends; and what did not run is no pass, and said. */
+static void test_faults(void **state)
+{
+	unsigned failed = 0;
+
+	(void)state;
+	for (unsigned nth = 1; nth < 60; nth++) {
+		inputs("p1 p2 c1 p3 p4");
+		play.fault = nth;
+		if (run(1) < 0 || play.sum.left_out > 0 || *play.sum.why) {
+			failed++;
+			assert_true(!play.done || *play.sum.why);
+			assert_true(play.sum.passed <= 4);
+		} else {
+			expect("..a..");
+		}
+	}
+	assert_true(failed >= 15);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_well),
+    cmocka_unit_test(test_crashes),
+    cmocka_unit_test(test_together),
+    cmocka_unit_test(test_late),
+    cmocka_unit_test(test_refused_and_crash),
+    cmocka_unit_test(test_hidden),
+    cmocka_unit_test(test_many),
+    cmocka_unit_test(test_late_among_many),
+    cmocka_unit_test(test_too_many_failures),
+    cmocka_unit_test(test_no_cell),
+    cmocka_unit_test(test_stop),
+    cmocka_unit_test(test_faults),
+};
+
+UNIT_MAIN(tests)
