@@ -2,7 +2,6 @@
 /* The chosen bug, and those that AddressSanitizer is for. */
 #include "tests/reports/bugs.h"
 
-#include <pthread.h>
 #include <sanitizer/asan_interface.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,8 @@
 
 const uint8_t *unit;
 
-static const struct bug *const all[] = {memory_bugs, ending_bugs, undefined_bugs, thread_bugs};
+static const struct bug *const all[] = {memory_bugs, shape_bugs, ending_bugs, undefined_bugs,
+					thread_bugs};
 
 NOINLINE static int dispatch(const struct bug *bug)
 {
@@ -287,235 +287,13 @@ static int global_over_write(void)
 	return 0;
 }
 
-NOINLINE static int count_down(int n)
-{
-	volatile char pad[512];
-
-	pad[n & 511] = (char)n;
-	if (HIDE(1))
-		n = count_down(n - 1);
-	return HIDE(n) + pad[0];
-}
-
-static int overflow_one(void)
-{
-	int r = count_down(HIDE(0));
-
-	return HIDE(r);
-}
-
-NOINLINE static int visit_list(int n);
-
-NOINLINE static int visit_item(int n)
-{
-	volatile char pad[256];
-
-	pad[n & 255] = (char)n;
-	if (HIDE(1))
-		n = visit_list(n - 1);
-	return HIDE(n) + pad[0];
-}
-
-static int visit_list(int n)
-{
-	volatile char pad[128];
-
-	pad[n & 127] = (char)n;
-	if (HIDE(1))
-		n = visit_item(n - 1);
-	return HIDE(n) + pad[0];
-}
-
-static int overflow_two(void)
-{
-	int r = visit_list(HIDE(0));
-
-	return HIDE(r);
-}
-
-/* --- wild addresses ------------------------------------------------------- */
-
-static int null_read(void)
-{
-	return *HIDE((const int *)0);
-}
-
-static int null_write(void)
-{
-	*HIDE((int *)0) = 1;
-	return 0;
-}
-
-static int null_field(void)
-{
-	return HIDE((struct session *)0)->uses;
-}
-
-static int wild_read(void)
-{
-	return *HIDE((const int *)0x10001230);
-}
-
-static int wild_write(void)
-{
-	*HIDE((int *)0x10001230) = 1;
-	return 0;
-}
-
-/* Not an address at all: the kernel does not tell it. */
-static int wild_high_read(void)
-{
-	return *HIDE((const int *)0x4141414141414140);
-}
-
-/* A call of what is no code leaves no trace of the caller, only of the caller's. */
-NOINLINE static int call_hook(int (*hook)(void))
-{
-	int r = HIDE(hook)();
-
-	return HIDE(r);
-}
-
-/* The report's writer dies of it, too. */
-static int wild_jump(void)
-{
-	int r = call_hook(HIDE((int (*)(void))0x10001230));
-
-	return HIDE(r);
-}
-
-static int null_jump(void)
-{
-	int r = call_hook(HIDE((int (*)(void))0));
-
-	return HIDE(r);
-}
-
-static int data_jump(void)
-{
-	int r = call_hook((int (*)(void))HIDE((uintptr_t)&four[0]));
-
-	return HIDE(r);
-}
-
-/* --- stacks of special shape ---------------------------------------------- */
-
-__attribute__((always_inline)) static inline int innermost(const char *p)
-{
-	return p[8];
-}
-
-__attribute__((always_inline)) static inline int middle(const char *p)
-{
-	return innermost(p) + 1;
-}
-
-__attribute__((always_inline)) static inline int outermost(const char *p)
-{
-	return middle(p) + 1;
-}
-
-/* Four frames with one address. */
-static int inlined_over_read(void)
-{
-	char *p = HIDE((char *)malloc(8));
-	int got = outermost(p);
-
-	free(p);
-	return got;
-}
-
-/* Names that begin like those of the runtime or libc, and are not theirs. */
-NOINLINE static int free_list_add(char *p)
-{
-	int got = p[8];
-
-	return HIDE(got);
-}
-
-NOINLINE static int malloc_node(char *p)
-{
-	int r = free_list_add(p);
-
-	return HIDE(r);
-}
-
-NOINLINE static int main_loop(char *p)
-{
-	int r = malloc_node(p);
-
-	return HIDE(r);
-}
-
-NOINLINE static int abort_if_done(char *p)
-{
-	int r = main_loop(p);
-
-	return HIDE(r);
-}
-
-static int names_like_libc(void)
-{
-	char *p = HIDE((char *)malloc(8));
-	int r = abort_if_done(p);
-
-	free(p);
-	return HIDE(r);
-}
-
-NOINLINE static void *thread_reads(void *p)
-{
-	return (void *)(uintptr_t)((char *)p)[8];
-}
-
-static int thread_over_read(void)
-{
-	char *p = HIDE((char *)malloc(8));
-	pthread_t t;
-
-	if (pthread_create(&t, NULL, thread_reads, p) == 0)
-		pthread_join(t, NULL);
-	free(p);
-	return 0;
-}
-
 const struct bug memory_bugs[] = {
-    BUG(heap_over_read),
-    BUG(heap_over_write),
-    BUG(heap_under_read),
-    BUG(heap_over_copy),
-    BUG(heap_over_strlen),
-    BUG(heap_over_print),
-    BUG(heap_over_sort),
-    BUG(use_after_free_read),
-    BUG(use_after_free_write),
-    BUG(free_twice),
-    BUG(free_inside),
-    BUG(free_stack),
-    BUG(negative_size),
-    BUG(copy_overlap),
-    BUG(use_after_poison),
-    BUG(stack_over_read),
-    BUG(stack_over_write),
-    BUG(stack_under_write),
-    BUG(vla_over_write),
-    BUG(stack_after_return),
-    BUG(stack_after_scope),
-    BUG(global_over_read),
-    BUG(global_over_write),
-    BUG(overflow_one),
-    BUG(overflow_two),
-    BUG(null_read),
-    BUG(null_write),
-    BUG(null_field),
-    BUG(wild_read),
-    BUG(wild_write),
-    BUG(wild_high_read),
-    BUG(wild_jump),
-    BUG(null_jump),
-    BUG(data_jump),
-    BUG(inlined_over_read),
-    BUG(names_like_libc),
-    BUG(thread_over_read),
-    BUG_END,
+    BUG(heap_over_read),   BUG(heap_over_write),     BUG(heap_under_read),
+    BUG(heap_over_copy),   BUG(heap_over_strlen),    BUG(heap_over_print),
+    BUG(heap_over_sort),   BUG(use_after_free_read), BUG(use_after_free_write),
+    BUG(free_twice),	   BUG(free_inside),	     BUG(free_stack),
+    BUG(negative_size),	   BUG(copy_overlap),	     BUG(use_after_poison),
+    BUG(stack_over_read),  BUG(stack_over_write),    BUG(stack_under_write),
+    BUG(vla_over_write),   BUG(stack_after_return),  BUG(stack_after_scope),
+    BUG(global_over_read), BUG(global_over_write),   BUG_END,
 };

@@ -46,6 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Each ends with BUG_END. */
 extern const struct bug memory_bugs[];
+extern const struct bug shape_bugs[];
 extern const struct bug ending_bugs[];
 extern const struct bug undefined_bugs[];
 extern const struct bug thread_bugs[];
@@ -54,6 +55,7 @@ extern const struct bug thread_bugs[];
 extern const uint8_t *unit;
 #ifdef __cplusplus
 }
+extern const struct bug kind_bugs[]; /* of C++, by its kind and not its function's name */
 #endif
 
 #endif

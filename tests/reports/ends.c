@@ -62,7 +62,7 @@ static int oom_small(void)
 
 static int oom_huge(void)
 {
-	char *p = HIDE((char *)malloc(HIDE((size_t)3000 * MIB)));
+	char *p = HIDE((char *)malloc(HIDE((size_t)300 * MIB)));
 
 	free(p);
 	return 0;
@@ -116,10 +116,13 @@ static int interrupted(void)
 
 static int file_too_large(void)
 {
-	struct rlimit limit = {.rlim_cur = 4096, .rlim_max = RLIM_INFINITY};
+	struct rlimit limit;
 	FILE *f = tmpfile();
 
-	if (!f || setrlimit(RLIMIT_FSIZE, &limit) < 0)
+	if (!f || getrlimit(RLIMIT_FSIZE, &limit) < 0)
+		return 0;
+	limit.rlim_cur = 4096;
+	if (setrlimit(RLIMIT_FSIZE, &limit) < 0)
 		return 0;
 	for (int i = 0; i < 4096; i++)
 		fputs("0123456789", f);
@@ -235,7 +238,7 @@ NOINLINE static struct node *node_new(struct node *next)
 /* Nothing of it stays in a register or on the stack that LSan looks at. */
 NOINLINE static void wipe(void)
 {
-	volatile char pad[1024];
+	volatile char pad[8192];
 
 	for (size_t i = 0; i < sizeof(pad); i++)
 		pad[i] = 0;
@@ -272,29 +275,17 @@ static int leak_circle(void)
 }
 
 const struct bug ending_bugs[] = {
-    BUG(endless_loop), BUG(endless_wait),
-    BUG(oom_small),
-    BUG(oom_huge),
-    BUG(alloc_too_big),
-    BUG(calloc_overflow),
-    BUG(exit_call),
-    BUG(quiet_exit),
-    BUG(const_overwritten),
-    BUG(interrupted),
-    BUG(slow_unit),
-    BUG(file_too_large),
-    BUG(abort_call),
-    BUG(illegal_instruction),
-    BUG(breakpoint),
-    BUG(bus_error),
-    BUG(divide_by_zero),
-    BUG(assert_fails),
-    BUG(libc_fortify),
-    BUG(libc_double_free),
-    BUG(libc_bad_free),
-    BUG(libc_stack_smash),
-    BUG(leak_direct),
-    BUG(leak_list),
-    BUG(leak_circle),
-    BUG_END,
+    BUG(endless_loop),	    BUG(endless_wait),
+    BUG(oom_small),	    BUG(oom_huge),
+    BUG(alloc_too_big),	    BUG(calloc_overflow),
+    BUG(exit_call),	    BUG(quiet_exit),
+    BUG(const_overwritten), BUG(interrupted),
+    BUG(slow_unit),	    BUG(file_too_large),
+    BUG(abort_call),	    BUG(illegal_instruction),
+    BUG(breakpoint),	    BUG(bus_error),
+    BUG(divide_by_zero),    BUG(assert_fails),
+    BUG(libc_fortify),	    BUG(libc_double_free),
+    BUG(libc_bad_free),	    BUG(libc_stack_smash),
+    BUG(leak_direct),	    BUG(leak_list),
+    BUG(leak_circle),	    BUG_END,
 };

@@ -155,9 +155,9 @@ static int offset_of_null(void)
 
 static int object_size(void)
 {
-	char small[4] = {1, 2, 3, 4};
+	_Alignas(int) char small[6] = {1, 2, 3, 4};
 
-	return *(int *)(uintptr_t)(&small[0] + 2) & 1;
+	return *(int *)(uintptr_t)(&small[0] + 4) & 1;
 }
 
 /* The second is not reported by a process that the first one stopped. */
@@ -182,10 +182,29 @@ static int inlined_overflow(void)
 }
 
 const struct bug undefined_bugs[] = {
-    BUG(signed_overflow),  BUG(negate_overflow), BUG(divide_overflow),	BUG(divide_zero),
-    BUG(remainder_zero),   BUG(shift_too_far),	 BUG(shift_negative),	BUG(index_out),
-    BUG(bool_value), BUG(bool_volatile),	   BUG(misaligned_read), BUG(misaligned_write), BUG(null_argument),
-    BUG(null_to_memcpy),   BUG(null_returned),	 BUG(vla_bound),	BUG(float_cast),
-    BUG(unreachable_code), BUG(count_zero_bits), BUG(pointer_overflow), BUG(offset_of_null),
-    BUG(object_size),	   BUG(two_overflows),	 BUG(inlined_overflow), BUG_END,
+    BUG(signed_overflow),
+    BUG(negate_overflow),
+    BUG(divide_overflow),
+    BUG(divide_zero),
+    BUG(remainder_zero),
+    BUG(shift_too_far),
+    BUG(shift_negative),
+    BUG(index_out),
+    BUG(bool_value),
+    BUG(bool_volatile),
+    BUG(misaligned_read),
+    BUG(misaligned_write),
+    BUG(null_argument),
+    BUG(null_to_memcpy),
+    BUG(null_returned),
+    BUG(vla_bound),
+    BUG(float_cast),
+    BUG(unreachable_code),
+    BUG(count_zero_bits),
+    BUG(pointer_overflow),
+    BUG(offset_of_null),
+    BUG(object_size),
+    BUG(two_overflows),
+    BUG(inlined_overflow),
+    BUG_END,
 };
