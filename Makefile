@@ -76,6 +76,7 @@ $B/replay/%: $B/t/tests/fuzz/fuzz_%.o $B/t/tests/fuzz/replay.o $B/t/lib.a
 -include ci/ci.mk
 -include tests/bench/bench.mk
 -include tests/reports/reports.mk
+-include tests/reports/generated.mk
 
 deps: ; ci/deps.sh build
 

@@ -174,7 +174,7 @@ plan() {
 	echo lint build unit agree
 	! compgen -G 'tests/e2e/*.bats' >/dev/null || echo e2e
 	[[ ! -e ci/vm.sh ]] || ! compgen -G 'tests/e2e/*.bats' >/dev/null || echo vm-start
-	echo unit-san unit-clang analyse
+	echo unit-san unit-clang reports analyse
 	[[ ! -e ci/vm.sh ]] || ! compgen -G 'tests/e2e/*.bats' >/dev/null || echo vm-end
 }
 
@@ -195,6 +195,7 @@ part() {
 	vm-start) vm_start ;;
 	unit-san) proved unit-san 1800 "$make" -s -j2 B="$B" unit-san ;;
 	unit-clang) proved unit-clang 1800 "$make" -s -j2 B="$B" unit-clang ;;
+	reports) printed reports 2400 "$make" -s -j2 B="$B" reports ;;
 	analyse) printed analyse 3000 env B="$B" ci/lint.sh slow ;;
 	vm-end) vm_end ;;
 	*)
