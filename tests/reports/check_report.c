@@ -104,6 +104,26 @@ static void check_verdict(const struct item *i)
 		      field(i, "security"));
 	if (!r->signature[0])
 		fault("%s: no signature", field(i, "report"));
+	if (r->n_state == 0 || !r->state[0][0])
+		fault("%s: no state", field(i, "report"));
+}
+
+/* "READ 4" is told twice. */
+static void check_access(const struct item *i)
+{
+	static const char *const words[CRASH_ACCESS_] = {
+	    [CRASH_ACCESS_READ] = "READ", [CRASH_ACCESS_WRITE] = "WRITE"};
+	const struct crash_report *r = &i->is;
+	const char *word = words[r->access];
+	char text[64];
+
+	if (!strpbrk(field(i, "type"), "\n") || strstr(field(i, "type"), "{*}"))
+		return;
+	snprintf(text, sizeof(text), "\n%s %llu", word ? word : "?",
+		 (unsigned long long)r->access_size);
+	if (!strstr(r->type, text))
+		fault("%s: access is '%s', %llu bytes", field(i, "report"),
+		      crash_access_name(r->access), (unsigned long long)r->access_size);
 }
 
 static bool is_crash(const struct item *i)
@@ -122,6 +142,7 @@ void check_report(const struct item *i)
 	if (!r->found || !is_crash(i))
 		return;
 	check_verdict(i);
+	check_access(i);
 	if (!has_frames(i)) {
 		if (r->n_frames > 0)
 			fault("%s: frame '%s', where there is none", field(i, "report"),
