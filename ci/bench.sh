@@ -6,8 +6,9 @@
 #   1. throughput: the same target, seed and -runs, bare and in a cell, alternating
 #   2. start: from "decided to start" to the first line, against bare `crun run`
 #   3. fuzzcell's own CPU and memory while 2, 16 and 64 cells run
+#   4. triage: a thousand artifacts of twenty bugs, against a plain loop that runs each once
 #
-# usage: [B=build] [PAIRS=5] [RUNS=2000000] [SECONDS_EACH=30] ci/bench.sh
+# usage: [B=build] [PAIRS=5] [RUNS=2000000] [SECONDS_EACH=30] [ONLY=4] ci/bench.sh
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -27,8 +28,9 @@ cp "$B/targets/healthy_fuzzer" "$tmp/targets/"
 state() { # DEFAULTS [RUN]: a fresh state directory
 	rm -rf "$tmp/state"
 	mkdir "$tmp/state"
-	printf '{"run": {"disk_reserve": "64MiB"%s}, "defaults": {%s}}\n' "${2:+, $2}" "$1" \
-		>"$tmp/state/config.json"
+	# What comes after fuzzing has parts of its own here.
+	printf '{"run": {"disk_reserve": "64MiB"%s}, "defaults": {"merge_time": "off", %s}}\n' \
+		"${2:+, $2}" "$1" >"$tmp/state/config.json"
 }
 
 run() {
@@ -68,46 +70,98 @@ bare() {
 	rm -rf "$tmp/bare"
 }
 
-echo "1. throughput: healthy_fuzzer, -seed=1 -runs=$runs, $pairs pairs"
-in_cell >/dev/null # warm caches; its log has the command
-cp "$logs/healthy_fuzzer.log" "$tmp/command"
-: >"$tmp/ratios"
-for i in $(seq "$pairs"); do
-	b=$(bare)
-	c=$(in_cell)
-	calc "   pair $i: bare %.0f exec/s, " "$runs / $b"
-	calc 'cell %.0f exec/s, ' "$runs / $c"
-	calc 'ratio %.3f\n' "$b / $c"
-	calc '%.6f\n' "$b / $c" >>"$tmp/ratios"
-done
-printf '   cell : bare, median of %d pairs: %.3f (aim: 0.98 or better)\n' "$pairs" "$(median <"$tmp/ratios")"
+throughput() {
+	local b c i
+	echo "1. throughput: healthy_fuzzer, -seed=1 -runs=$runs, $pairs pairs"
+	in_cell >/dev/null # warm caches; its log has the command
+	cp "$logs/healthy_fuzzer.log" "$tmp/command"
+	: >"$tmp/ratios"
+	for i in $(seq "$pairs"); do
+		b=$(bare)
+		c=$(in_cell)
+		calc "   pair $i: bare %.0f exec/s, " "$runs / $b"
+		calc 'cell %.0f exec/s, ' "$runs / $c"
+		calc 'ratio %.3f\n' "$b / $c"
+		calc '%.6f\n' "$b / $c" >>"$tmp/ratios"
+	done
+	printf '   cell : bare, median of %d pairs: %.3f (aim: 0.98 or better)\n' "$pairs" "$(median <"$tmp/ratios")"
+}
 
-echo '2. start, from "decided to start" to the first line'
-"$B/bench/start" 15 "$B/targets/healthy_fuzzer"
+start() {
+	echo '2. start, from "decided to start" to the first line'
+	"$B/bench/start" 15 "$B/targets/healthy_fuzzer"
+}
 
-echo "3. fuzzcell itself, while cells run for $each s"
-for n in 2 16 64; do
-	{
-		printf '{"targets": ['
-		for i in $(seq "$n"); do
-			printf '%s{"name": "copy%d", "binary": "targets/healthy_fuzzer"}' "${sep:-}" "$i"
-			sep=,
+idle() {
+	local n i sep pid before after
+	echo "3. fuzzcell itself, while cells run for $each s"
+	for n in 2 16 64; do
+		{
+			printf '{"targets": ['
+			for i in $(seq "$n"); do
+				printf '%s{"name": "copy%d", "binary": "targets/healthy_fuzzer"}' "${sep:-}" "$i"
+				sep=,
+			done
+			printf ']}'
+			sep=
+		} >"$tmp/manifest.json"
+		state '"memory": "256MiB", "plateau": "none"'
+		"$B/fuzzcell" run --plain --state-dir "$tmp/state" --targets "$tmp/manifest.json" \
+			--workers "$n" --max-total-time "$(((warm + each + 3) * 10 / 9 + 1))s" >"$tmp/out" 2>&1 &
+		pid=$!
+		# Once all have started: starting 64 cells at once is another matter.
+		sleep "$warm"
+		before=$(ticks "$pid")
+		sleep "$each"
+		after=$(ticks "$pid")
+		wait "$pid" || true # a cell that got no CPU at all is not fuzzed: not the question here
+		printf '   %2d cells: %.2f %% of one core, peak %.1f MiB\n' "$n" \
+			"$(calc %.6f "($after - $before) * 100 / $(getconf CLK_TCK) / $each")" \
+			"$(calc %.6f "$(value own_peak_rss_bytes "$tmp"/state/logs/*/summary.json) / 1048576")"
+	done
+	echo '   (aim: under 1 % of one core for 16 cells, under 20 MiB)'
+}
+
+# As if a fuzzer had written them: fifty inputs of each bug.
+artifacts() { # DIR
+	local letter i text sum
+	for letter in A B C D E F G H I J K L M N O P Q R S T; do
+		for i in $(seq 50); do
+			printf -v text 'BUG%s %*s' "$letter" $((i * 3)) x
+			sum=$(printf %s "$text" | sha1sum)
+			printf %s "$text" >"$1/crash-${sum%% *}"
 		done
-		printf ']}'
-		sep=
-	} >"$tmp/manifest.json"
-	state '"memory": "256MiB", "plateau": "none"'
-	"$B/fuzzcell" run --plain --state-dir "$tmp/state" --targets "$tmp/manifest.json" \
-		--workers "$n" --max-total-time "$((warm + each + 3))s" >"$tmp/out" 2>&1 &
-	pid=$!
-	# Once all have started: starting 64 cells at once is another matter.
-	sleep "$warm"
-	before=$(ticks "$pid")
-	sleep "$each"
-	after=$(ticks "$pid")
-	wait "$pid" || true # a cell that got no CPU at all is not fuzzed: not the question here
-	printf '   %2d cells: %.2f %% of one core, peak %.1f MiB\n' "$n" \
-		"$(calc %.6f "($after - $before) * 100 / $(getconf CLK_TCK) / $each")" \
-		"$(calc %.6f "$(value own_peak_rss_bytes "$tmp"/state/logs/*/summary.json) / 1048576")"
+	done
+}
+
+plain_loop() { # ASAN_OPTIONS
+	local begin input
+	begin=$(now)
+	for input in "$tmp"/state/triage/twenty_fuzzer/*; do
+		ASAN_OPTIONS=$1 "$B/targets/twenty_fuzzer" "$input" >/dev/null 2>&1 || true
+	done
+	calc %.1f "$(now) - $begin"
+}
+
+triage() {
+	local plain begin took
+	echo '4. triage: 1000 artifacts of 20 bugs'
+	mkdir "$tmp/twenty"
+	cp "$B/targets/twenty_fuzzer" "$tmp/twenty/"
+	state '"memory": "512MiB", "minimize_time": "off"'
+	mkdir -p "$tmp/state/triage/twenty_fuzzer"
+	artifacts "$tmp/state/triage/twenty_fuzzer"
+	plain=$(plain_loop symbolize=0)
+	begin=$(now)
+	"$B/fuzzcell" crash triage --state-dir "$tmp/state" --targets "$tmp/twenty" >"$tmp/out"
+	took=$(calc %.1f "$(now) - $begin")
+	printf '   %d crashes in %s s; a plain loop that runs each artifact once, without names: %s s; ratio %s\n' \
+		"$(jq length "$tmp/state/known_crashes.json")" "$took" "$plain" \
+		"$(calc %.2f "$took / $plain")"
+	rm -rf "$tmp/state/known_crashes.json" "$tmp/state/crashes"
+}
+
+for part in throughput start idle triage; do
+	n=$((${n:-0} + 1))
+	[[ ${ONLY:-$n} != "$n" ]] || "$part"
 done
-echo '   (aim: under 1 % of one core for 16 cells, under 20 MiB)'
