@@ -73,14 +73,25 @@ static int suppressions(const struct job *j, struct buf *ret, struct err *e)
 	return r == -EFBIG ? 0 : r; /* as many as it holds */
 }
 
-static int mount_leaks(struct setup *s, const struct job *j, bool *ret_any, struct err *e)
+/* Without room for a symbolizer a known leak ends the cell, as any other does. */
+static bool borrow(const struct job *j, struct attempt *a)
+{
+	const struct triage_env *env = &j->env->triage_env;
+	uint64_t bytes = j->cfg.symbolizer_memory;
+
+	if (!env->trial.symbolizer || !env->borrow_memory(env->arg, bytes))
+		return false;
+	a->borrowed = bytes;
+	return true;
+}
+
+static int mount_leaks(struct setup *s, const struct job *j, struct attempt *a, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(LEAKS_MAX);
 	_autoclose_ int dir = -1;
 	int r = suppressions(j, &text, e);
 
-	*ret_any = r == 0 && text.n > 0;
-	if (!*ret_any)
+	if (r < 0 || text.n == 0 || !borrow(j, a))
 		return r;
 	r = fs_open_dir(j->env->dirs->work, j->target->name, &dir, e);
 	if (r == 0)
@@ -90,7 +101,7 @@ static int mount_leaks(struct setup *s, const struct job *j, bool *ret_any, stru
 	return r == 0 ? mount_work(s, j, "known-leaks", SETUP_FILE_LEAKS, false, e) : r;
 }
 
-static int engine_command(struct setup *s, const struct job *j, uint64_t now_us, bool leaks,
+static int engine_command(struct setup *s, const struct job *j, const struct attempt *a,
 			  struct err *e)
 {
 	static const char *const seed_dirs[] = {SETUP_DIR_SEEDS, NULL};
@@ -100,15 +111,15 @@ static int engine_command(struct setup *s, const struct job *j, uint64_t now_us,
 	    .seed_dirs = seed_dirs,
 	    .artifact_dir = SETUP_DIR_ARTIFACTS,
 	    .dict = dictionary(j) ? SETUP_FILE_DICT : NULL,
-	    .max_time_s = max_time_s(j, now_us),
+	    .max_time_s = max_time_s(j, a->launched_us),
 	    .input_timeout_s = (j->cfg.input_timeout_us + USEC_PER_SEC - 1) / USEC_PER_SEC,
 	    .rss_limit_mib = j->cfg.rss_limit >> 20,
 	    .max_len = j->cfg.max_len,
 	    .seed = j->cfg.seed,
 	    .runs = j->cfg.runs,
 	    /* They go by names: such a cell gets a symbolizer, and memory for it. */
-	    .suppressions = leaks ? SETUP_FILE_LEAKS : NULL,
-	    .symbolizer = leaks ? j->env->triage_env.trial.symbolizer : NULL,
+	    .suppressions = a->borrowed ? SETUP_FILE_LEAKS : NULL,
+	    .symbolizer = a->borrowed ? j->env->triage_env.trial.symbolizer : NULL,
 	    .flags = (const char *const *)s->flags.v,
 	    .env = (const char *const *)s->env.v,
 	};
@@ -116,8 +127,7 @@ static int engine_command(struct setup *s, const struct job *j, uint64_t now_us,
 	return j->target->engine->fuzz(&f, &s->cmd, e);
 }
 
-static int make_setup(struct setup *s, const struct job *j, uint64_t now_us, bool *ret_leaks,
-		      struct err *e)
+static int make_setup(struct setup *s, const struct job *j, struct attempt *a, struct err *e)
 {
 	int r = setup_init(s, j->target, &j->cfg, e);
 
@@ -130,23 +140,21 @@ static int make_setup(struct setup *s, const struct job *j, uint64_t now_us, boo
 	if (r == 0 && dictionary(j))
 		r = setup_mount(s, SETUP_FILE_DICT, false, e, "%s", dictionary(j));
 	if (r == 0)
-		r = mount_leaks(s, j, ret_leaks, e);
+		r = mount_leaks(s, j, a, e);
 	if (r == 0)
-		r = engine_command(s, j, now_us, *ret_leaks, e);
+		r = engine_command(s, j, a, e);
 	return r;
 }
 
-static int start_cell(const struct job *j, const struct setup *s, bool leaks,
-		      const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e)
+static int start_cell(struct job *j, const struct setup *s, const struct cell_ops *ops,
+		      struct attempt *a, struct err *e)
 {
 	char id[64];
-	struct setup_cell c = {.host = j->env->host,
-			       .rootfs = j->env->rootfs,
-			       .id = id,
-			       .extra_memory = leaks ? j->cfg.symbolizer_memory : 0};
+	struct setup_cell c = {
+	    .host = j->env->host, .rootfs = j->env->rootfs, .id = id, .extra_memory = a->borrowed};
 
 	snprintf(id, sizeof(id), "%s-%zu-%u", j->env->dirs->id, j->index, j->restarts);
-	return setup_start(s, &c, attempt_uid(j), ops, arg, ret, e);
+	return setup_start(s, &c, attempt_uid(j), ops, j, &a->cell, e);
 }
 
 /* What a person needs to do the same by hand. */
@@ -164,10 +172,14 @@ static void note_command(struct job *j, const struct engine_cmd *cmd)
 	buf_done(&b);
 }
 
-void attempt_free(struct attempt *a)
+void attempt_free(const struct job *j, struct attempt *a)
 {
+	const struct triage_env *env = &j->env->triage_env;
+
 	if (!a)
 		return;
+	if (a->borrowed)
+		env->return_memory(env->arg, a->borrowed);
 	crash_parser_free(a->parser);
 	free(a);
 }
@@ -185,21 +197,20 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 {
 	struct attempt *a = sys_calloc(1, sizeof(*a));
 	struct setup s = {0};
-	bool leaks = false;
 	int r;
 
 	if (!a)
 		return err_sys(e, "allocate a cell's state");
 	a->launched_us = clock_mono_us();
 	a->parser = parser_of(j);
-	r = make_setup(&s, j, a->launched_us, &leaks, e);
+	r = make_setup(&s, j, a, e);
 	if (r == 0) {
 		note_command(j, &s.cmd);
-		r = start_cell(j, &s, leaks, ops, j, &a->cell, e);
+		r = start_cell(j, &s, ops, a, e);
 	}
 	setup_done(&s);
 	if (r < 0) {
-		attempt_free(a);
+		attempt_free(j, a);
 		return r;
 	}
 	*ret = a;

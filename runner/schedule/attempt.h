@@ -13,7 +13,8 @@ struct attempt {
 	bool forced;		     /* the stop ladder went beyond the polite stop */
 	bool dumped_us;		     /* our dump signal was sent: a crash artifact is its doing */
 	uint64_t launched_us;
-	char head[600]; /* the first bytes of output, for a start that fails */
+	uint64_t borrowed; /* memory, for the names in suppressions */
+	char head[600];	   /* the first bytes of output, for a start that fails */
 	size_t n_head;
 };
 
@@ -22,7 +23,8 @@ struct attempt {
 MUST_CHECK int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **ret,
 			      struct err *e);
 
-void attempt_free(struct attempt *a); /* its cell is gone; NULL is fine */
+/* Its cell is gone; NULL is fine. */
+void attempt_free(const struct job *j, struct attempt *a);
 
 /* The host user of a job's cells. */
 uid_t attempt_uid(const struct job *j);

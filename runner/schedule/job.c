@@ -38,7 +38,7 @@ void job_done(struct job *j)
 	free(j->seen);
 	if (j->log_open)
 		joblog_close(&j->log);
-	attempt_free(j->attempt);
+	attempt_free(j, j->attempt);
 }
 
 void job_set_note(struct job *j, const char *fmt, ...)

@@ -164,7 +164,7 @@ void job_after_prepare(struct job *j)
 
 void job_after_collect(struct job *j)
 {
-	attempt_free(j->attempt);
+	attempt_free(j, j->attempt);
 	j->attempt = NULL;
 	/* Between two cells: so that a known leak is known to the next one. */
 	if (j->untriaged && !hurried(j) && triage_left(j) > 0 && j->ask != ASK_PAUSE)

@@ -66,12 +66,6 @@ static size_t waiting(const struct run *r)
 	return n;
 }
 
-/* What its cells may hold: a failure is run again with names. */
-static uint64_t memory_of(const struct job *j)
-{
-	return j->cfg.memory + j->cfg.symbolizer_memory;
-}
-
 static void start_job(struct run *r, struct job *j, uint64_t now)
 {
 	uint64_t used = job_wall_us(j, now);
@@ -87,7 +81,7 @@ static void start_job(struct run *r, struct job *j, uint64_t now)
 	}
 	j->active = true;
 	r->running++;
-	r->memory_used += memory_of(j);
+	r->memory_used += j->cfg.memory;
 	job_start(j, budget, at_end);
 }
 
@@ -102,7 +96,7 @@ static void fill(struct run *r)
 
 		if (j->phase == PHASE_QUEUED &&
 		    (r->running == 0 ||
-		     plan_admits(r->memory_used, memory_of(j), r->o.machine_memory)))
+		     plan_admits(r->memory_used, j->cfg.memory, r->o.machine_memory)))
 			start_job(r, j, now);
 	}
 }
@@ -159,6 +153,23 @@ static void give_back(void *arg, const struct job *j, unsigned lent)
 	r->running -= lent;
 }
 
+static bool borrow_memory(void *arg, uint64_t bytes)
+{
+	struct run *r = arg;
+
+	if (!plan_admits(r->memory_used, bytes, r->o.machine_memory))
+		return false;
+	r->memory_used += bytes;
+	return true;
+}
+
+static void return_memory(void *arg, uint64_t bytes)
+{
+	struct run *r = arg;
+
+	r->memory_used -= bytes;
+}
+
 static const char *news_text(enum job_news n)
 {
 	switch (n) {
@@ -187,7 +198,7 @@ static void on_news(void *arg, struct job *j, enum job_news n)
 	if (j->active) {
 		j->active = false;
 		r->running--;
-		r->memory_used -= memory_of(j);
+		r->memory_used -= j->cfg.memory;
 	}
 	if (r->ended == r->n)
 		loop_stop(r->o.loop);
@@ -362,7 +373,10 @@ static struct run *run_new(const struct run_opts *o)
 			   .books = o->books,
 			   .state = o->state,
 			   .run = o->dirs->id,
-			   .commit = o->commit},
+			   .commit = o->commit,
+			   .borrow_memory = borrow_memory,
+			   .return_memory = return_memory,
+			   .arg = r},
 	    .news = on_news,
 	    .arg = r,
 	};

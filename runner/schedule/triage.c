@@ -15,6 +15,9 @@
  * is worked off by as many. */
 enum { QUEUE_MAX = 10000 };
 
+/* Until there may be memory for a symbolizer. */
+#define LATER_US (1 * USEC_PER_SEC)
+
 void finding_done(struct finding *f)
 {
 	crash_report_done(&f->report);
@@ -37,6 +40,29 @@ void triage_give_up(struct triage *t, const char *why)
 	t->listed = false;
 }
 
+static void on_trial(void *arg, struct trial_end *end)
+{
+	struct triage *t = arg;
+
+	if (t->borrowed)
+		t->env->return_memory(t->env->arg, t->borrowed);
+	t->borrowed = 0;
+	t->trial = NULL;
+	t->done(t, end);
+}
+
+static bool borrow(struct triage *t)
+{
+	uint64_t bytes = t->spec.cfg->symbolizer_memory;
+
+	if (!t->env->borrow_memory)
+		return true;
+	if (!t->env->borrow_memory(t->env->arg, bytes))
+		return false;
+	t->borrowed = bytes;
+	return true;
+}
+
 int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn *done,
 	       struct err *e)
 {
@@ -46,12 +72,40 @@ int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn
 	    .index = t->spec.index,
 	    .input = path,
 	    .symbolize = symbolize,
-	    .done = done,
+	    .done = on_trial,
 	    .arg = t,
 	};
+	int r;
 
+	if (symbolize && !borrow(t)) {
+		t->later.path = path;
+		t->later.done = done;
+		return loop_set_timer(t->idle, clock_mono_us() + LATER_US, e);
+	}
+	t->done = done;
 	t->sum.trials++;
-	return trial_start(&t->env->trial, &s, &t->trial, e);
+	r = trial_start(&t->env->trial, &s, &t->trial, e);
+	if (r < 0 && t->borrowed) {
+		t->env->return_memory(t->env->arg, t->borrowed);
+		t->borrowed = 0;
+	}
+	return r;
+}
+
+/* The one that waited for memory; false: there was none. */
+static bool try_later(struct triage *t)
+{
+	const char *path = t->later.path;
+	struct err e;
+
+	if (!path)
+		return false;
+	t->later.path = NULL;
+	if (triage_try(t, path, true, t->later.done, &e) < 0) {
+		triage_give_up(t, e.msg);
+		triage_next(t);
+	}
+	return true;
 }
 
 void triage_next(struct triage *t)
@@ -208,7 +262,6 @@ static void on_try(void *arg, struct trial_end *end)
 	struct finding *f = &t->f;
 	bool cheap = !f->cheap_done || (f->report.found && *f->raw_key);
 
-	t->trial = NULL;
 	if (*end->unusable) {
 		if (!t->stopping)
 			triage_give_up(t, end->unusable);
@@ -319,6 +372,8 @@ static void on_idle(void *arg)
 
 	if (t->stopping || clock_mono_us() >= t->end_us)
 		t->stage = STAGE_END;
+	else if (try_later(t))
+		return;
 	while (t->stage < STAGE_END) {
 		if (wanted(t) && stage_step(t))
 			return; /* something is under way and calls triage_next() */

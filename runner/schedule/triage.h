@@ -22,6 +22,11 @@ struct triage_env {
 	struct state *state;
 	const char *run;    /* the run's id */
 	const char *commit; /* NULL: unknown */
+	/* Memory beside that of the target's own cells, for a symbolizer; false: not now,
+	 * ask again.  NULL: there is enough. */
+	bool (*borrow_memory)(void *arg, uint64_t bytes);
+	void (*return_memory)(void *arg, uint64_t bytes);
+	void *arg;
 };
 
 /* What the fuzzing cell itself printed when it wrote an artifact. */

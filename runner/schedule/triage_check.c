@@ -145,7 +145,6 @@ static void on_try(void *arg, struct trial_end *end)
 	struct triage *t = arg;
 	struct err e;
 
-	t->trial = NULL;
 	if (*end->unusable) {
 		if (!t->stopping)
 			triage_give_up(t, end->unusable);

@@ -31,6 +31,12 @@ struct triage {
 	enum triage_stage stage;
 	struct trial *trial; /* NULL between cells */
 	struct source *idle; /* the next step, from the loop */
+	uint64_t borrowed;   /* memory, by the trial in work */
+	trial_done_fn *done; /* who waits for it */
+	struct {
+		const char *path; /* NULL: none */
+		trial_done_fn *done;
+	} later; /* a trial that waits for memory */
 	uint64_t end_us;
 	bool stopping;
 	unsigned saving; /* findings whose ledger is being written */
@@ -62,7 +68,7 @@ void triage_next(struct triage *t);
 /* Something of ours failed: it is noted, the stage is given up. */
 void triage_give_up(struct triage *t, const char *why);
 
-/* Runs path once; done gets t. */
+/* Runs path once, perhaps later; done gets t.  path must live until then. */
 MUST_CHECK int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn *done,
 			  struct err *e);
 

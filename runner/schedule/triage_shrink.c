@@ -161,7 +161,6 @@ static void on_try(void *arg, struct trial_end *end)
 	const struct ledger *l = books_ledger(t->env->books);
 	const char *raw = end->failed ? end->report->raw_key : "";
 
-	t->trial = NULL;
 	if (*end->unusable) { /* what was reached so far is kept */
 		finish_one(t);
 		return;
