@@ -69,6 +69,7 @@ static void finish_target(struct regress *a, const char *why)
 
 	if (why && !*t->why)
 		snprintf(t->why, sizeof(t->why), "%.299s", why);
+	regress_sort(t);
 	regress_print_target(t, stdout);
 	regress_inputs_done(&a->inputs);
 	free(a->dir);

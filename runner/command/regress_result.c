@@ -89,6 +89,20 @@ int regress_note(struct regress_target *t, const struct regress_input *input,
 	return 0;
 }
 
+static int by_status(const void *a, const void *b)
+{
+	const struct regress_failed *x = a, *y = b;
+
+	return x->status == y->status ? strcmp(x->source, y->source)
+				      : (int)x->status - (int)y->status;
+}
+
+void regress_sort(struct regress_target *t)
+{
+	if (t->n_failed)
+		qsort(t->failed, t->n_failed, sizeof(*t->failed), by_status);
+}
+
 /* --- sums ----------------------------------------------------------------- */
 
 struct regress_total regress_sum(const struct regress_target *t, size_t n)

@@ -50,6 +50,9 @@ MUST_CHECK int regress_note(struct regress_target *t, const struct regress_input
 			    const struct replay_failure *f, const struct ledger *l,
 			    const struct known_crash **ret_crash, struct err *e);
 
+/* The failures in an order that is the same each time: new ones first. */
+void regress_sort(struct regress_target *t);
+
 struct regress_total {
 	uint64_t inputs, passed, failed, left_out;
 	uint64_t count[REGRESS_STATUS_];

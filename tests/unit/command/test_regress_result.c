@@ -88,15 +88,16 @@ static void test_note_and_print(void **state)
 	assert_null(c);
 	t.sum = (struct replay_sum){.passed = 2, .failed = 2, .cells = 3, .wall_us = 2000000};
 	snprintf(t.why, sizeof(t.why), "stopped");
+	regress_sort(&t);
 	regress_print_target(&t, to);
 	fclose(to);
 	assert_string_equal(
 	    text, "t: 5 inputs: 2 passed, 2 failed; 3 cells, 2s\n"
-		  "  known      /tree/a\\x1b[2J\n"
-		  "             Heap-buffer-overflow READ 4 in parse, crash 0000000000000002\n"
 		  "  new        /tree/a\\x1b[2J\n"
 		  "             Heap-buffer-overflow READ 4 in parse, crash 0000000000000009; "
 		  "not when it is run alone\n"
+		  "  known      /tree/a\\x1b[2J\n"
+		  "             Heap-buffer-overflow READ 4 in parse, crash 0000000000000002\n"
 		  "  NOT RUN: 1 inputs: stopped\n");
 	assert_int_equal(t.count[REGRESS_KNOWN], 1);
 	assert_int_equal(t.count[REGRESS_NEW], 1);
