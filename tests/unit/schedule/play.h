@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_SCHEDULE_PLAY_H
+#define TESTS_SCHEDULE_PLAY_H
+
+/* Cells that are played: exec.h's and trial.h's functions for a test of what stands on
+ * them.  An input's first letter says what it does. */
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "runner/schedule/replay.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MAX = 3000 };
+
+static struct play {
+	struct loop *loop;
+	struct replay *replay;
+	const char *inputs[MAX];
+	size_t n;
+	unsigned cells, alone, running, most; /* at a time */
+	unsigned stop_after;		      /* cells; 0: never */
+	bool no_cell;			      /* none starts */
+	unsigned fault;			      /* armed after each cell's start; 0: none */
+	char failed[MAX];		      /* 'a' alone, 't' together; 0: not told */
+	char type[MAX][40];
+	struct replay_sum sum;
+	bool done;
+} play;
+
+/* --- a cell --------------------------------------------------------------- */
+
+struct exec {
+	struct exec_spec spec;
+	struct source *timer;
+	struct buf text;
+	struct engine_state engine;
+	struct exec_end end;
+};
+
+#define say(x, ...)                                                            \
+	do {                                                                   \
+		struct err full;                                               \
+		assert_int_equal(buf_addf(&(x)->text, &full, __VA_ARGS__), 0); \
+	} while (0)
+
+static const char asan[] =
+    "==1==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602000000011 at pc 0x1 bp 0x2 "
+    "sp 0x3\nWRITE of size 1 at 0x602000000011 thread T0\n    #0 0x55 in %s /src/a.c:1:2\n\n"
+    "SUMMARY: AddressSanitizer: heap-buffer-overflow /src/a.c:1:2\n";
+
+/* False: the process ended in this input. */
+static bool run_input(struct exec *x, const char *path, unsigned *count)
+{
+	const char *name = strrchr(path, '/') + 1;
+
+	if (*name != 'h')
+		say(x, "Running: %s\n", path);
+	switch (*name) {
+	case 'c': /* crashes */
+		say(x, asan, name);
+		x->end.code = 76;
+		x->end.end = ENGINE_FAULTED;
+		x->end.failure = FAILURE_CRASH;
+		return false;
+	case 't': /* crashes as the second of its kind in a process */
+		if (++*count < 2)
+			break;
+		say(x, asan, name);
+		x->end.code = 76;
+		x->end.failure = FAILURE_CRASH;
+		return false;
+	case 'l': /* its leak is seen at the exit */
+		x->end.code = 76;
+		x->end.failure = FAILURE_LEAK;
+		break;
+	case 'm': /* two of them together leak */
+		if (++*count < 2)
+			break;
+		x->end.code = 76;
+		x->end.failure = FAILURE_LEAK;
+		break;
+	case 'r': /* calls what is refused, and goes on */
+		x->end.refused = "bpf";
+		x->end.failure = FAILURE_SYSCALL;
+		break;
+	case 'e': /* leaves by _exit(0) */
+		return false;
+	case 'w': /* words without a newline */
+		say(x, "words");
+		break;
+	default:
+		break;
+	}
+	say(x, "Executed %s in 0 ms\n", path);
+	return true;
+}
+
+static void run_inputs(struct exec *x, char *const *argv)
+{
+	unsigned count = 0;
+
+	say(x, "%s: Running inputs\n", argv[0]);
+	for (size_t i = 1; argv[i]; i++)
+		if (argv[i][0] == '/' && !run_input(x, argv[i], &count))
+			return;
+	say(x, "***\n*** NOTE: fuzzing was not performed, you have only\n");
+}
+
+static void each_line(struct slice text, struct engine_state *io)
+{
+	struct slice line;
+
+	while (scan_line(&text, &line))
+		engine_libfuzzer.line(line, io);
+}
+
+static void on_end(void *arg)
+{
+	struct exec *x = arg;
+
+	if (x->end.started) {
+		size_t half = x->text.n / 2;
+
+		x->spec.output(x->spec.arg, (struct slice){x->text.p, half});
+		x->spec.output(x->spec.arg, (struct slice){x->text.p + half, x->text.n - half});
+		each_line(buf_slice(&x->text), &x->engine);
+	}
+	x->end.engine = &x->engine;
+	/* As failure_of() has it: an exit without the engine's end. */
+	if (x->end.code == 0 && !x->engine.done && x->end.failure == FAILURE_NONE)
+		x->end.failure = FAILURE_EXIT;
+	play.running--;
+	if (play.stop_after && play.cells == play.stop_after)
+		replay_stop(play.replay);
+	x->spec.done(x->spec.arg, &x->end);
+	source_remove(x->timer);
+	buf_done(&x->text);
+	free(x);
+}
+
+int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct exec **ret,
+	       struct err *e)
+{
+	struct exec *x = calloc(1, sizeof(*x));
+
+	assert_non_null(x);
+	*x = (struct exec){.spec = *spec, .text = BUF_INIT(1 << 20)};
+	x->end = (struct exec_end){
+	    .started = !play.no_cell, .refused = "", .why = "no crun", .end = ENGINE_FINISHED};
+	if (loop_add_timer(env->loop, clock_mono_us(), on_end, x, &x->timer, e) < 0) {
+		free(x);
+		return -e->code;
+	}
+	fault_arm(0, FAULT_FAIL); /* the play itself does not fail */
+	run_inputs(x, spec->setup->cmd.argv.v);
+	fault_arm(play.fault, FAULT_FAIL);
+	play.cells++;
+	if (++play.running > play.most)
+		play.most = play.running;
+	assert_true(spec->index >= 5);
+	*ret = x;
+	return 0;
+}
+
+void exec_stop(struct exec *x)
+{
+	x->end.stopped = true;
+	x->end.signo = 9;
+}
+
+/* --- one input alone ------------------------------------------------------ */
+
+struct trial {
+	struct trial_spec spec;
+	struct source *timer;
+	char *path;
+	bool stopped;
+};
+
+static void on_trial(void *arg)
+{
+	struct trial *t = arg;
+	char name[40];
+	struct crash_report report = {.found = true, .type = "Alone"};
+	struct trial_end end = {.unusable = t->stopped ? "stopped" : "", .report = &report};
+
+	snprintf(name, sizeof(name), "%s", strrchr(t->path, '/') + 1);
+	end.failed = !t->stopped && strchr("clre", *name);
+	play.running--;
+	t->spec.done(t->spec.arg, &end);
+	source_remove(t->timer);
+	free(t->path);
+	free(t);
+}
+
+int trial_start(const struct trial_env *env, const struct trial_spec *spec, struct trial **ret,
+		struct err *e)
+{
+	struct trial *t = calloc(1, sizeof(*t));
+
+	assert_non_null(t);
+	*t = (struct trial){.spec = *spec};
+	if (loop_add_timer(env->exec.loop, clock_mono_us(), on_trial, t, &t->timer, e) < 0) {
+		free(t);
+		return -e->code;
+	}
+	t->path = strdup(spec->input);
+	play.alone++;
+	if (++play.running > play.most)
+		play.most = play.running;
+	*ret = t;
+	return 0;
+}
+
+void trial_stop(struct trial *t)
+{
+	t->stopped = true;
+}
+
+bool trial_own_report(const struct exec_end *end, const char *target, struct crash_report *io)
+{
+	(void)target;
+	if (io->found)
+		return false;
+	crash_report_own(*end->refused ? CRASH_OWN_SECCOMP : CRASH_OWN_EXIT, end->refused, NULL,
+			 io);
+	return true;
+}
+
+#endif
