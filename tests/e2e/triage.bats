@@ -137,6 +137,7 @@ queue_below() {
 	config '"timeout": "2s", "max_crashes": 1, "minimize_time": "1s"'
 	fuzz timeout_fuzzer 60
 	[[ $(ledger '.[].crash_type') == *Timeout* ]]
+	config '"max_crashes": 1, "minimize_time": "1s"'
 	fuzz membomb_slow_fuzzer 60
 	[[ $(ledger '.[].crash_type') == *Out-of-memory* ]]
 	fuzz syscall_fuzzer 60
