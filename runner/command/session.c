@@ -5,6 +5,7 @@
 #include "runner/command/escape.h"
 #include "runner/corpus/generation.h"
 #include "runner/corpus/recover.h"
+#include "runner/crash/vault.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -89,7 +90,8 @@ static int recover(struct session *s)
 		printf("recovered from a merge that was killed: %llu old corpora are back, %llu "
 		       "new ones in place\n",
 		       (unsigned long long)swapped.undone, (unsigned long long)swapped.finished);
-	if (cells_sweep(s->state, &e) < 0 || recover_lost_runs(s->state, &got, &e) < 0)
+	if (vault_sweep(s->state->dirfd, &e) < 0 || cells_sweep(s->state, &e) < 0 ||
+	    recover_lost_runs(s->state, &got, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	if (got.runs)
 		printf("recovered from %llu run(s) that were killed: %llu artifacts, %llu inputs\n",
