@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/corpus_intree.h"
+
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/corpus.h"
-#include "runner/command/corpus_repos.h"
 #include "runner/command/escape.h"
 #include "runner/command/session.h"
 
@@ -12,16 +13,6 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
-
-struct args {
-	struct session session;
-	struct repos repos;
-	const char *filter;
-	bool prune, dry_run, json;
-	json_t *targets;
-	size_t with_dirs;
-	int worst;
-};
 
 static const struct option_spec specs[] = {
     COMMON_OPTIONS,
@@ -33,7 +24,7 @@ static const struct option_spec specs[] = {
 
 static bool take(void *arg, const char *name, const char *value)
 {
-	struct args *a = arg;
+	struct intree_args *a = arg;
 
 	if (strcmp(name, "prune") == 0)
 		a->prune = true;
@@ -52,20 +43,8 @@ static bool take(void *arg, const char *name, const char *value)
 
 /* --- one target -------------------------------------------------------------------- */
 
-struct one {
-	struct args *a;
-	const struct target *target;
-	struct strv dirs; /* its own, then those of the configuration */
-	const char *dir;  /* chosen */
-	struct repo *repo;
-	char why[GIT_WHY]; /* no repository */
-	struct intree how;
-	struct intree_sum sum;
-	json_t *removed, *taken;
-};
-
 /* Goes on with the next target. */
-static void problem(struct one *o, int code, const char *text)
+static void problem(struct intree_one *o, int code, const char *text)
 {
 	char shown[ESCAPE_MAX];
 
@@ -74,7 +53,8 @@ static void problem(struct one *o, int code, const char *text)
 		o->a->worst = code;
 }
 
-static void remark(const struct one *o, const char *what, const char *name, const char *then)
+/* "<target>: <what><name><then>" */
+static void say(const struct intree_one *o, const char *what, const char *name, const char *then)
 {
 	char shown[ESCAPE_MAX];
 
@@ -82,79 +62,35 @@ static void remark(const struct one *o, const char *what, const char *name, cons
 		printf("%s: %s%s%s\n", o->target->name, what, escape(name, shown), then);
 }
 
+void intree_remark(const struct intree_one *o, const char *what, const char *name, const char *then)
+{
+	char shown[ESCAPE_MAX];
+	_autofree_ char *text = sys_asprintf("%s%s%s", what, escape(name, shown), then);
+
+	say(o, what, name, then);
+	if (text)
+		(void)json_array_append_new(o->notes, repos_text(text));
+}
+
 static void on_name(void *arg, enum intree_what what, const char *name)
 {
-	struct one *o = arg;
+	struct intree_one *o = arg;
 
 	switch (what) {
 	case INTREE_REMOVED:
-		remark(o, o->a->dry_run ? "would remove " : "removed ", name,
-		       o->how.pruned >= 0 ? " (its content is kept in pruned/)" : "");
+		say(o, o->a->dry_run ? "would remove " : "removed ", name,
+		    o->how.pruned >= 0 ? " (its content is kept in pruned/)" : "");
 		(void)json_array_append_new(o->removed, repos_text(name));
 		break;
 	case INTREE_TAKEN:
-		remark(o, "left alone: ", name, " is there with another content");
+		say(o, "left alone: ", name, " is there with another content");
 		(void)json_array_append_new(o->taken, repos_text(name));
 		break;
 	}
 }
 
-static bool same_or_below(const char *a, const char *b)
-{
-	size_t n = strlen(a);
-
-	return strncmp(a, b, n) == 0 && (b[n] == '\0' || b[n] == '/');
-}
-
-static bool overlap(const struct strv *dirs, const char *dir)
-{
-	for (size_t i = 0; i < dirs->n; i++)
-		if (same_or_below(dirs->v[i], dir) || same_or_below(dir, dirs->v[i]))
-			return true;
-	return false;
-}
-
-/* Another target may need what this one's corpus does not have. */
-static const char *shared_with(const struct one *o)
-{
-	const struct target_list *l = &o->a->session.common.targets;
-	const struct plan *p = &o->a->session.plan;
-
-	for (size_t i = 0; i < l->n; i++)
-		if (&l->v[i] != o->target && overlap(&l->v[i].seed_dirs, o->dir))
-			return l->v[i].name;
-	for (size_t i = 0; i < p->n; i++)
-		if (p->v[i].target != o->target && overlap(&p->v[i].cfg.seeds, o->dir))
-			return p->v[i].target->name;
-	return NULL;
-}
-
-static int open_pruned(const struct one *o, int *ret_fd, struct err *e)
-{
-	_autofree_ char *path = sys_asprintf("pruned/%s", o->target->name);
-	int at = o->a->session.state->dirfd;
-	int r;
-
-	if (!path)
-		return err_sys(e, "allocate a path");
-	r = fs_mkdirs(at, path, 0750, e);
-	return r == 0 ? fs_open_dir(at, path, ret_fd, e) : r;
-}
-
-static int prepare_prune(struct one *o, struct err *e)
-{
-	const char *other = o->a->prune ? shared_with(o) : NULL;
-
-	o->how.prune = o->a->prune && !other;
-	if (other)
-		remark(o, "not pruned: target ", other, " starts from that directory, too");
-	if (!o->how.prune || o->a->dry_run || o->a->repos.branch)
-		return 0;
-	return open_pruned(o, &o->how.pruned, e);
-}
-
 /* What git would make of the inputs. */
-static int check_attributes(struct one *o, const struct git *g, struct err *e)
+static int check_attributes(struct intree_one *o, const struct git *g, struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("%s%s%040d", g->prefix, *g->prefix ? "/" : "", 0);
 	char changes[64];
@@ -164,8 +100,8 @@ static int check_attributes(struct one *o, const struct git *g, struct err *e)
 		return err_sys(e, "allocate a path");
 	r = git_changes(g, path, changes, e);
 	if (r == 0 && strcmp(changes, "text") == 0)
-		remark(o, "warning: .gitattributes lets git change line ends in ", g->prefix,
-		       ": '** -text' in a .gitattributes there keeps inputs as they are");
+		intree_remark(o, "warning: .gitattributes lets git change line ends in ", g->prefix,
+			      ": '** -text' in a .gitattributes there keeps inputs as they are");
 	else if (r == 0 && *changes && o->a->repos.branch)
 		r = err_set(e, ENOTSUP,
 			    "'%s' goes through %s, which --branch would go past: use the commands",
@@ -174,7 +110,7 @@ static int check_attributes(struct one *o, const struct git *g, struct err *e)
 }
 
 /* g is taken. */
-static int prepare_repo(struct one *o, struct git *g, char **ret_prefix, struct err *e)
+static int prepare_repo(struct intree_one *o, struct git *g, char **ret_prefix, struct err *e)
 {
 	_autofree_ char *prefix = sys_strdup(g->prefix);
 	int r = prefix ? check_attributes(o, g, e) : err_sys(e, "allocate a path");
@@ -191,9 +127,9 @@ static int prepare_repo(struct one *o, struct git *g, char **ret_prefix, struct 
 	return r;
 }
 
-static int update_in(struct one *o, const char *prefix, struct err *e)
+static int update_in(struct intree_one *o, const char *prefix, struct err *e)
 {
-	int r = prepare_prune(o, e);
+	int r = intree_prepare_prune(o, e);
 
 	if (r < 0)
 		return r;
@@ -209,7 +145,7 @@ static int update_in(struct one *o, const char *prefix, struct err *e)
 }
 
 /* 0: done, or said why there is nothing to do. */
-static int update(struct one *o, struct err *e)
+static int update(struct intree_one *o, struct err *e)
 {
 	_autofree_ char *prefix = NULL;
 	struct git g = {0};
@@ -219,7 +155,7 @@ static int update(struct one *o, struct err *e)
 	if (r < 0)
 		return r;
 	if (at == o->dirs.n) {
-		remark(o, "none of its in-tree directories exists: ", o->dirs.v[0], "");
+		intree_remark(o, "none of its in-tree directories exists: ", o->dirs.v[0], "");
 		return 0;
 	}
 	o->dir = o->dirs.v[at];
@@ -233,7 +169,7 @@ static int update(struct one *o, struct err *e)
 
 /* --- what was done --------------------------------------------------------------------- */
 
-static void print_sum(const struct one *o)
+static void print_sum(const struct intree_one *o)
 {
 	const struct intree_sum *s = &o->sum;
 	char bytes[UNITS_MAX], shown[ESCAPE_MAX];
@@ -253,20 +189,21 @@ static void print_sum(const struct one *o)
 	putchar('\n');
 }
 
-static void note_sum(const struct one *o)
+static void note_sum(const struct intree_one *o)
 {
 	const struct intree_sum *s = &o->sum;
 	json_t *j = json_pack(
-	    "{s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:O, s:O}", "name", o->target->name, "directory",
-	    o->dir ? repos_text(o->dir) : json_null(), "repository",
+	    "{s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:O, s:O, s:O}", "name", o->target->name,
+	    "directory", o->dir ? repos_text(o->dir) : json_null(), "repository",
 	    o->repo ? repos_text(o->repo->git.top) : json_null(), "added", (json_int_t)s->added,
 	    "bytes", (json_int_t)s->bytes, "known", (json_int_t)s->known, "skipped",
-	    (json_int_t)s->skipped, "removed", o->removed, "taken", o->taken);
+	    (json_int_t)s->skipped, "removed", o->removed, "taken", o->taken, "notes", o->notes);
 
-	(void)json_array_append_new(o->a->targets, j);
+	if (json_array_append_new(o->a->targets, j) < 0)
+		o->a->worst = fail(EXIT_INTERNAL, "out of memory");
 }
 
-static int add_dirs(struct one *o, const struct plan_entry *p, struct err *e)
+static int add_dirs(struct intree_one *o, const struct plan_entry *p, struct err *e)
 {
 	const struct strv *all[] = {&p->target->seed_dirs, &p->cfg.seeds};
 	int r = 0;
@@ -277,7 +214,7 @@ static int add_dirs(struct one *o, const struct plan_entry *p, struct err *e)
 	return r;
 }
 
-static int open_corpus(struct one *o, struct err *e)
+static int open_corpus(struct intree_one *o, struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("corpus/%s", o->target->name);
 
@@ -286,32 +223,33 @@ static int open_corpus(struct one *o, struct err *e)
 	return fs_open_dir(o->a->session.state->dirfd, path, &o->how.corpus, e);
 }
 
-static int look(struct one *o, const struct plan_entry *p, struct err *e)
+static int look(struct intree_one *o, const struct plan_entry *p, struct err *e)
 {
 	int r = add_dirs(o, p, e);
 
 	if (r < 0)
 		return r;
 	if (o->dirs.n == 0) {
-		remark(o, "no in-tree directory", "", "");
+		intree_remark(o, "no in-tree directory", "", "");
 		return 0;
 	}
 	o->a->with_dirs++;
 	r = open_corpus(o, e);
 	if (r == -ENOENT) {
-		remark(o, "no corpus yet", "", "");
+		intree_remark(o, "no corpus yet", "", "");
 		return 0;
 	}
 	return r == 0 ? update(o, e) : r;
 }
 
-static void take_target(struct args *a, const struct plan_entry *p)
+static void take_target(struct intree_args *a, const struct plan_entry *p)
 {
-	struct one o = {
+	struct intree_one o = {
 	    .a = a,
 	    .target = p->target,
 	    .removed = json_array(),
 	    .taken = json_array(),
+	    .notes = json_array(),
 	    .how = {.corpus = -1, .pruned = -1, .dry_run = a->dry_run, .told = on_name, .arg = &o}};
 	struct err e;
 	int r = look(&o, p, &e);
@@ -328,6 +266,7 @@ static void take_target(struct args *a, const struct plan_entry *p)
 	note_sum(&o);
 	json_decref(o.removed);
 	json_decref(o.taken);
+	json_decref(o.notes);
 	strv_done(&o.dirs);
 	close_p(&o.how.corpus);
 	close_p(&o.how.pruned);
@@ -335,7 +274,7 @@ static void take_target(struct args *a, const struct plan_entry *p)
 
 /* --- all of them ------------------------------------------------------------------------ */
 
-static void print_repo(const struct args *a, const struct repo *r)
+static void print_repo(const struct intree_args *a, const struct repo *r)
 {
 	_autofree_ char *super = NULL;
 	struct strv all = {0};
@@ -359,7 +298,7 @@ static void print_repo(const struct args *a, const struct repo *r)
 		       escape(super, shown));
 }
 
-static void commit_all(struct args *a)
+static void commit_all(struct intree_args *a)
 {
 	for (size_t i = 0; i < a->repos.n; i++) {
 		struct repo *r = a->repos.v[i];
@@ -376,7 +315,7 @@ static void commit_all(struct args *a)
 	}
 }
 
-static int print_json(const struct args *a)
+static int print_json(const struct intree_args *a)
 {
 	_autojson_ json_t *repositories = NULL;
 	_autojson_ json_t *all = NULL;
@@ -393,7 +332,7 @@ static int print_json(const struct args *a)
 	return EXIT_DONE;
 }
 
-static int update_all(struct args *a)
+static int update_all(struct intree_args *a)
 {
 	const struct plan *p = &a->session.plan;
 	size_t taken = 0;
@@ -415,7 +354,7 @@ static int update_all(struct args *a)
 	return a->worst;
 }
 
-static int load(struct args *a)
+static int load(struct intree_args *a)
 {
 	struct common *c = &a->session.common;
 	struct err e;
@@ -432,7 +371,7 @@ static int load(struct args *a)
 
 int corpus_intree(int argc, char **argv)
 {
-	struct args a = {.worst = EXIT_DONE};
+	struct intree_args a = {.worst = EXIT_DONE};
 	int at = options_parse(argc, argv, "corpus update-intree [OPTION]...", specs,
 			       sizeof(specs) / sizeof(specs[0]), take, &a);
 	int r;
@@ -446,6 +385,7 @@ int corpus_intree(int argc, char **argv)
 		r = update_all(&a);
 	repos_done(&a.repos);
 	json_decref(a.targets);
+	json_decref(a.merged);
 	session_close(&a.session);
 	return r;
 }

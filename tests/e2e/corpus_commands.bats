@@ -193,10 +193,15 @@ printed() {
 	update --prune # no corpus: nothing is removed
 	[ -e "$WORK/r/in/a.png" ]
 	inputs png new
-	update --prune --dry-run
+	update --prune --dry-run --json
+	jq -e '.targets[0] | (.removed | sort) == ["a.png", "untracked"] and
+		(.notes[0] | test("never minimised"))' <<<"$output"
 	[ "$(count "$WORK/r/in")" -eq 2 ]
+	mkdir -p "$STATE/stats"
+	echo '{"v": 1, "target": "png", "verdict": "unchanged"}' >"$STATE/stats/corpus_history.jsonl"
 	update --prune
 	[ "$status" -eq 0 ]
+	[[ $output != *"never minimised"* ]]
 	[[ $output == *"removed a.png"* && $output == *"removed untracked"* ]]
 	[ "$(names "$WORK/r/in")" = "$(sha new)" ]
 	[ "$(cat "$STATE/pruned/png/$(sha precious)")" = precious ]
