@@ -380,7 +380,7 @@ static int watch(struct cell *c, int *ret_write_end, struct err *e)
 			    e);
 }
 
-static int start_crun(struct cell *c, int output, struct err *e)
+static int start_crun(struct cell *c, const struct cell_spec *spec, int output, struct err *e)
 {
 	_autofree_ char *dir = sys_asprintf("%s/cells/%s", c->host->dir, c->id);
 	struct crun_job job = {.program = c->host->crun,
@@ -389,7 +389,8 @@ static int start_crun(struct cell *c, int output, struct err *e)
 			       .id = c->id,
 			       .group = c->group,
 			       .mounts = c->host->mounts,
-			       .output_fd = output};
+			       .output_fd = output,
+			       .fixed_addresses = spec->fixed_addresses};
 	int r;
 
 	if (!dir)
@@ -415,7 +416,7 @@ static int build(struct cell *c, const struct cell_spec *spec, struct err *e)
 			       e);
 	if (r == 0)
 		r = watch(c, &output, e);
-	return r < 0 ? r : start_crun(c, output, e);
+	return r < 0 ? r : start_crun(c, spec, output, e);
 }
 
 int cell_start(struct cell_host *h, const struct cell_spec *spec, const struct cell_ops *ops,

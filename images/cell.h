@@ -64,6 +64,9 @@ struct cell_spec {
 	 * for each living cell, so that cells cannot touch each other. */
 	uid_t uid;
 	gid_t gid;
+	/* No address space randomisation: two cells of one program and the same argv
+	 * see the same addresses. */
+	bool fixed_addresses;
 	struct cgroup_limits limits;
 };
 

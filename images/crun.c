@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/personality.h>
 #include <sys/wait.h>
 
 enum { CRUN_LOG_MAX = 65536, CRUN_VERSION_MAX = 4096 };
@@ -33,6 +34,9 @@ static int prepare(void *arg)
 	const struct crun_job *job = arg;
 
 	if (cgroup_enter(job->group) < 0)
+		return -1;
+	/* Whoever crun starts inherits it. */
+	if (job->fixed_addresses && personality(ADDR_NO_RANDOMIZE) < 0)
 		return -1;
 	return job->mounts < 0 ? 0 : setns(job->mounts, CLONE_NEWNS);
 }

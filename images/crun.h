@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "cgroups/cgroup.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* Driving crun: this is the only module that knows its command line and its files.
@@ -31,6 +32,7 @@ struct crun_job {
 	const struct cgroup *group;
 	int mounts;    /* from crun_open_mounts(); -1: ours will do */
 	int output_fd; /* becomes the job's stdout and stderr */
+	bool fixed_addresses;
 };
 
 /* crun's process id; reap it.  Exit status 0: crun_read_pid() tells the job's. */

@@ -224,8 +224,11 @@ int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct 
 	static unsigned serial; /* of this process: names its cells apart */
 	struct exec *x = sys_calloc(1, sizeof(*x));
 	char id[64];
-	struct setup_cell c = {
-	    .host = env->host, .rootfs = env->rootfs, .id = id, .extra_memory = spec->extra_memory};
+	struct setup_cell c = {.host = env->host,
+			       .rootfs = env->rootfs,
+			       .id = id,
+			       .extra_memory = spec->extra_memory,
+			       .fixed_addresses = spec->fixed_addresses};
 	int r;
 
 	if (!x)

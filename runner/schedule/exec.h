@@ -45,6 +45,7 @@ struct exec_spec {
 	const struct setup *setup;
 	size_t index;
 	uint64_t extra_memory;
+	bool fixed_addresses; /* cell_spec's: what two cells report can be compared */
 	uint64_t deadline_us; /* wall time from now */
 	/* Sees all output as it comes; NULL is fine. */
 	void (*output)(void *arg, struct slice bytes);

@@ -42,6 +42,7 @@ struct setup_cell {
 	const char *rootfs; /* NULL: the host's */
 	const char *id;
 	uint64_t extra_memory; /* beside the target's own: a symbolizer's */
+	bool fixed_addresses;  /* cell_spec's */
 };
 MUST_CHECK int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
 			   const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e);

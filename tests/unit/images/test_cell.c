@@ -292,6 +292,30 @@ static void mounts_are_as_told(void **state)
 	assert_string_equal(seen.out, "text\nwritten\nro\nnoexec\nran\ntext\n");
 }
 
+/* Where the stack is, twice: 2^-30 says that two are equal by chance. */
+static void addresses_are_fixed_when_told(void **state)
+{
+	const char *argv[] = {"/usr/bin/sed", "-n", "s/ .*stack.*//p", "/proc/self/maps", NULL};
+	struct cell_spec spec = cell_spec_for("one", argv);
+	struct cell_host_opts o = {0};
+	char first[64];
+	struct world w;
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		spec.fixed_addresses = i >= 2;
+		memset(&seen, 0, sizeof(seen));
+		world_open(&w, &o);
+		run_cell(&w, &seen, &spec);
+		world_close(&w);
+		assert_true(strlen(seen.out) > 16 && strlen(seen.out) < sizeof(first));
+		if (i % 2 == 0)
+			memcpy(first, seen.out, strlen(seen.out) + 1);
+		else
+			assert_int_equal(strcmp(first, seen.out) == 0, spec.fixed_addresses);
+	}
+}
+
 /* A root of one's own: two directories, a link, and mount points that it lacks. */
 static void any_directory_can_be_the_root(void **state)
 {
@@ -391,6 +415,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(kill_at_any_moment),
     cmocka_unit_test(what_cannot_start_says_why),
     cmocka_unit_test(mounts_are_as_told),
+    cmocka_unit_test(addresses_are_fixed_when_told),
     cmocka_unit_test(any_directory_can_be_the_root),
     cmocka_unit_test(wrong_specs_are_refused),
 };
