@@ -107,6 +107,10 @@ static void on_end(void *arg, struct slice result, const char *failed)
 		memcpy(&s, result.p, sizeof(s));
 		m->result.after.files = s.files;
 		m->result.after.bytes = s.bytes;
+		if (m->dir < 0) { /* it was never listed */
+			m->result.before.files = s.files;
+			m->result.before.bytes = s.bytes;
+		}
 	}
 	if (failed && !*m->result.why)
 		snprintf(m->result.why, sizeof(m->result.why), "%.*s",

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 DEFINE_CLEANUP(struct control *, control_free)
 
@@ -18,6 +19,7 @@ enum { MODE_OURS = 0750 };
 
 /* A file so near to its greatest size is one that a record no longer fits in. */
 enum { FULL_SHARE = 8 };
+#define LEAST_FREE (UINT64_C(1) << 20)
 
 enum merge_act merge_judge(const struct merge_facts *f, const struct control *c, bool full)
 {
@@ -107,13 +109,28 @@ static bool is_full(const struct merge_slot *s, const struct control *c)
 	return fstat(c->fd, &st) == 0 && (uint64_t)st.st_size >= most - most / FULL_SHARE;
 }
 
+/* What an engine could not write looks as if the input in work had been bad. */
+static int check_disk(const struct merge_slot *s, const struct control *c, struct err *e)
+{
+	uint64_t least = s->m->env.disk_reserve > LEAST_FREE ? s->m->env.disk_reserve : LEAST_FREE;
+	struct statvfs v;
+
+	if (fstatvfs(c->fd, &v) < 0)
+		return err_sys(e, "look for free space");
+	if ((uint64_t)v.f_bavail * v.f_frsize < least)
+		return err_set(e, ENOSPC, "no room for what the inputs reach: the disk is full");
+	return 0;
+}
+
 static int act(const struct merge_slot *s, struct control *c, const struct candidates *list,
 	       struct merge_looked *io, struct err *e)
 {
 	int r = 0;
 
 	io->act = merge_judge(&s->facts, c, is_full(s, c));
-	if (io->act == MERGE_BLAME)
+	if (io->act == MERGE_BLAME || io->act == MERGE_STRIKE)
+		r = check_disk(s, c, e);
+	if (r == 0 && io->act == MERGE_BLAME)
 		r = put_away(s, list->v[c->next].name, e);
 	/* Beyond the last whole record the file may say anything. */
 	if (r == 0 && s->facts.ran)
