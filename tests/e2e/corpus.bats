@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+# fuzzcell corpus minimize: measured in cells, made smaller, never worse, never lost.
+load lib
+setup() { e2e_setup; }
+teardown() { e2e_teardown; }
+
+# minimize NAME [OPTION...]
+minimize() {
+	TARGET=$1
+	shift
+	run timeout $((300 * SLOW)) "$FUZZCELL" corpus minimize --state-dir "$STATE" \
+		--targets "$TARGETS" --filter "$TARGET" "$@"
+	echo "$output"
+}
+
+# plant NAME: the files of $WORK/in join the corpus, named by content.
+plant() {
+	mkdir -p "$STATE/corpus/$1"
+	perl -MDigest::SHA -MFile::Copy -e '
+		my ($from, $to) = @ARGV;
+		for my $file (glob "$from/*") {
+			my $name = Digest::SHA->new(1)->addfile($file)->hexdigest;
+			copy($file, "$to/$name") or die "$file: $!";
+		}' "$WORK/in" "$STATE/corpus/$1"
+}
+
+# inputs NUMBER: different ones without bad ones, most of which add nothing.
+inputs() {
+	mkdir -p "$WORK/in"
+	awk -v n="$1" -v dir="$WORK/in" 'BEGIN {
+		srand(1)
+		split("a b c d 0 1 9 + - z", word, " ")
+		for (i = 0; i < n; i++) {
+			text = ""
+			for (k = int(rand() * 60) + 1; k > 0; k--)
+				text = text word[int(rand() * 10) + 1]
+			file = dir "/g" i
+			printf "%s", text >file
+			close(file)
+		}
+	}'
+}
+
+bad() { # CONTENT...
+	local c
+	for c; do
+		printf '%s' "$c" >"$WORK/in/bad-$c"
+	done
+}
+
+# reach DIR: "FEATURES EDGES" by the engine itself, without a cell.  The depth of the
+# stack is a feature: the same addresses each time, and arguments of the same length.
+reach() {
+	rm -rf "$WORK/reach" "$WORK/cf"
+	mkdir "$WORK/reach"
+	ln -sfn "$1" "$WORK/of"
+	env -i PATH="$PATH" setarch -R "$TARGETS/$TARGET" -merge=1 -merge_control_file="$WORK/cf" \
+		-artifact_prefix="$WORK/" "$WORK/reach" "$WORK/of/" 2>&1 |
+		sed -n 's/^MERGE-OUTER: [0-9]* new files with \([0-9]*\) new features added; \([0-9]*\) new coverage edges/\1 \2/p'
+}
+
+# cell_reach DIR: the same, measured in a cell as a merge does.
+cell_reach() {
+	mkdir -p "$WORK/other/corpus"
+	rm -rf "$WORK/other/corpus/$TARGET"
+	cp -r "$1" "$WORK/other/corpus/$TARGET"
+	cp "$STATE/config.json" "$WORK/other/"
+	"$FUZZCELL" corpus minimize --dry-run --state-dir "$WORK/other" --targets "$TARGETS" \
+		--filter "$TARGET" |
+		sed -n 's/.*, \([0-9]*\) edges, \([0-9]*\) features.*/\2 \1/p'
+}
+
+contents() { # DIR...: hashes of all files
+	find "$@" -type f ! -name pending -exec sha1sum {} + 2>/dev/null | cut -d' ' -f1 | sort -u
+}
+
+# Every content that was in the corpus is somewhere still.
+nothing_lost() {
+	contents "$STATE/corpus/$TARGET" "$STATE/generations/$TARGET" "$STATE/quarantine/$TARGET" \
+		>"$WORK/now"
+	[ -z "$(comm -23 "$WORK/before" "$WORK/now")" ]
+}
+
+last() { # KEY: of the last line of the history
+	tail -n 1 "$STATE/stats/corpus_history.jsonl" |
+		sed -n 's/.*"'"$1"'": "\{0,1\}\([^,"}]*\).*/\1/p'
+}
+
+files() { # DIR: how many
+	find "$1" -mindepth 1 | wc -l
+}
+
+has() { # WHERE CONTENT
+	[ -e "$STATE/$1$(printf '%s' "$2" | sha1sum | cut -d' ' -f1)" ]
+}
+
+@test "a redundant corpus gets small and reaches what it reached, on two workers" {
+	mkdir "$WORK/in"
+	"$TARGETS/healthy_fuzzer" -runs=300000 -seed=1 -reduce_inputs=0 "$WORK/in" 2>/dev/null
+	inputs 1500 # more of the same
+	plant healthy_fuzzer
+	TARGET=healthy_fuzzer
+	contents "$STATE/corpus/$TARGET" >"$WORK/before"
+	cp -r "$STATE/corpus/$TARGET" "$WORK/old"
+	before=$(reach "$WORK/old")
+	n=$(files "$STATE/corpus/$TARGET")
+	minimize healthy_fuzzer --workers 2
+	[ "$status" -eq 0 ]
+	[[ $output == *"healthy_fuzzer: replaced: "* ]]
+	after=$(reach "$STATE/corpus/$TARGET")
+	echo "# $n files -> $(files "$STATE/corpus/$TARGET"); features and edges $before -> $after" >&3
+	[ "$(files "$STATE/corpus/$TARGET")" -lt $((n / 2)) ]
+	[ "${after% *}" -ge "${before% *}" ]
+	[ "${after#* }" -ge "${before#* }" ]
+	[ "$(cell_reach "$STATE/corpus/$TARGET")" = "$(cell_reach "$WORK/old")" ]
+	nothing_lost
+	[ "$(last verdict)" = replaced ]
+	[ "$(last cells)" -ge 3 ] # two shards, and once more the chosen
+	[ ! -e "$STATE/merge/$TARGET" ]
+	# What is minimal stays.
+	minimize healthy_fuzzer
+	[[ $output == *"healthy_fuzzer: unchanged: "* ]]
+	[ "$(ls "$STATE/generations/$TARGET")" = 1 ]
+}
+
+@test "about as small as the engine's own merge, and reaches the same" {
+	inputs 400
+	plant merge_fuzzer
+	TARGET=merge_fuzzer
+	mkdir "$WORK/own"
+	"$TARGETS/$TARGET" -merge=1 "$WORK/own" "$STATE/corpus/$TARGET" 2>/dev/null
+	minimize merge_fuzzer
+	[ "$(last verdict)" = replaced ]
+	[ "$(files "$STATE/corpus/$TARGET")" -le $(($(files "$WORK/own") * 5 / 4)) ]
+	ours=$(cell_reach "$STATE/corpus/$TARGET")
+	own=$(cell_reach "$WORK/own")
+	echo "# features and edges: ours $ours, the engine's $own" >&3
+	[ "${ours% *}" -ge "${own% *}" ]
+	[ "${ours#* }" -ge "${own#* }" ]
+}
+
+@test "inputs that crash, hang, leak or blow the memory are quarantined and queued, the rest is merged" {
+	config '"timeout": "2s"'
+	inputs 300
+	bad C1 C2 E1 X1 T1 M1 L1 L2
+	for i in $(seq 12); do bad "A$i"; done # 24 MiB each, kept: the sum is too much
+	plant merge_fuzzer
+	TARGET=merge_fuzzer
+	contents "$STATE/corpus/$TARGET" >"$WORK/before"
+	minimize merge_fuzzer --workers 2
+	[ "$status" -eq 0 ]
+	[ "$(last verdict)" = replaced ]
+	[ "$(last bad)" = 8 ]
+	for c in C1 C2 E1 X1; do has "triage/$TARGET/crash-" $c; done
+	has "triage/$TARGET/timeout-" T1
+	has "triage/$TARGET/oom-" M1
+	has "triage/$TARGET/leak-" L1
+	has "triage/$TARGET/leak-" L2
+	for c in C1 C2 E1 X1 T1 M1 L1 L2; do
+		has "quarantine/$TARGET/" $c
+		! has "corpus/$TARGET/" $c
+	done
+	[ "$(files "$STATE/quarantine/$TARGET")" -eq 8 ]
+	nothing_lost
+	[ "$(reach "$STATE/corpus/$TARGET" | cut -d' ' -f1)" -gt 40 ]
+}
+
+@test "an input that lets no signal through is bad, too" {
+	config '"timeout": "1s"'
+	inputs 20
+	bad S1
+	plant merge_fuzzer
+	minimize merge_fuzzer
+	[ "$status" -eq 0 ]
+	has "triage/merge_fuzzer/timeout-" S1
+	[ "$(last verdict)" = replaced ]
+}
+
+@test "a target that spoils what is measured: a reason, and the old corpus" {
+	inputs 20
+	bad Z1
+	plant merge_fuzzer
+	TARGET=merge_fuzzer
+	contents "$STATE/corpus/$TARGET" >"$WORK/before"
+	minimize merge_fuzzer
+	[ "$status" -eq 5 ]
+	[[ $output == *"spoiled their control file"* ]]
+	contents "$STATE/corpus/$TARGET" | cmp - "$WORK/before"
+	# One that only adds to it cannot do much.
+	rm "$STATE/corpus/$TARGET/$(printf Z1 | sha1sum | cut -d' ' -f1)"
+	bad W1
+	rm "$WORK/in/bad-Z1"
+	plant merge_fuzzer
+	contents "$STATE/corpus/$TARGET" >"$WORK/before"
+	minimize merge_fuzzer
+	[ "$status" -eq 0 ]
+	[ "$(last verdict)" = replaced ]
+	nothing_lost
+}
+
+@test "a target with flaky coverage loses nothing" {
+	inputs 300
+	for i in $(seq 40); do bad "F$i"; done
+	plant merge_fuzzer
+	TARGET=merge_fuzzer
+	contents "$STATE/corpus/$TARGET" >"$WORK/before"
+	minimize merge_fuzzer
+	[ "$status" -eq 0 ]
+	[[ $(last verdict) =~ ^(replaced|kept)$ ]]
+	nothing_lost
+	rm "$WORK"/in/bad-*
+	rm -r "$STATE/corpus/$TARGET"
+	plant merge_fuzzer
+	steady=$(reach "$STATE/corpus/$TARGET")
+	minimize merge_fuzzer
+	[ "$(reach "$STATE/corpus/$TARGET")" = "$steady" ]
+}
+
+@test "a target that does not start: failed, with its words, the corpus as it was" {
+	inputs 5
+	plant startexit_fuzzer
+	TARGET=startexit_fuzzer
+	contents "$STATE/corpus/$TARGET" >"$WORK/before"
+	minimize startexit_fuzzer
+	[ "$status" -eq 5 ]
+	[[ $output == *"3 cells in a row got nowhere: "* ]]
+	contents "$STATE/corpus/$TARGET" | cmp - "$WORK/before"
+	[ "$(last verdict)" = failed ]
+}
+
+@test "no corpus: nothing to do" {
+	minimize merge_fuzzer
+	[ "$status" -eq 0 ]
+	[[ $output == *"merge_fuzzer: nothing: 0 -> 0 files"* ]]
+	[ "$(last cells)" = 0 ]
+}
+
+@test "a merge that is late goes on the next time" {
+	inputs 100
+	for i in $(seq 60); do bad "N$i"; done # 100 ms each
+	plant merge_fuzzer
+	TARGET=merge_fuzzer
+	contents "$STATE/corpus/$TARGET" >"$WORK/before"
+	minimize merge_fuzzer --max-time $((3 * TIMES))s
+	[ "$status" -eq 0 ]
+	[ "$(last verdict)" = late ]
+	contents "$STATE/corpus/$TARGET" | cmp - "$WORK/before"
+	printf more >"$WORK/in/more" # joins what is left
+	plant merge_fuzzer
+	minimize merge_fuzzer
+	[ "$(last verdict)" = replaced ]
+	[ "$(last reused)" -gt 20 ]
+	[ "$(last candidates)" -eq $(($(wc -l <"$WORK/before") + 1)) ]
+	nothing_lost
+}
+
+@test "SIGTERM stops it at once; what was measured is kept" {
+	inputs 100
+	for i in $(seq 100); do bad "N$i"; done
+	plant merge_fuzzer
+	TARGET=merge_fuzzer
+	contents "$STATE/corpus/$TARGET" >"$WORK/before"
+	"$FUZZCELL" corpus minimize --state-dir "$STATE" --targets "$TARGETS" --filter merge_fuzzer \
+		>"$WORK/out" 2>&1 3>&- &
+	PID=$!
+	wait_until 60 grep -qs '^COV 50' "$STATE/merge/$TARGET/measure/0/control"
+	kill -TERM "$PID"
+	status=0
+	wait "$PID" || status=$?
+	cat "$WORK/out"
+	[ "$status" -eq 0 ]
+	[ "$(last verdict)" = stopped ]
+	contents "$STATE/corpus/$TARGET" | cmp - "$WORK/before"
+	minimize merge_fuzzer
+	[ "$(last reused)" -ge 50 ]
+}
+
+@test "kill -9 at twenty moments of merge and exchange: no input is lost, the next one goes on" {
+	inputs 1200
+	bad C1 L1
+	TARGET=merge_fuzzer
+	plant merge_fuzzer
+	began=$(date +%s%N)
+	minimize merge_fuzzer --workers 2
+	whole=$((($(date +%s%N) - began) / 1000000))
+	reused=0
+	for i in $(seq 20); do
+		plant merge_fuzzer
+		contents "$STATE/corpus/$TARGET" >"$WORK/before"
+		"$FUZZCELL" corpus minimize --state-dir "$STATE" --targets "$TARGETS" \
+			--filter merge_fuzzer --workers 2 >"$WORK/out" 2>&1 3>&- &
+		PID=$!
+		sleep "$(awk -v n="$whole" -v i="$i" -v r="$RANDOM" \
+			'BEGIN { printf "%.3f", n / 1000 * (i % 20 + r / 32768) / 20 }')"
+		kill -9 "$PID" 2>/dev/null || true
+		wait "$PID" 2>/dev/null || true
+		nothing_lost
+	done
+	plant merge_fuzzer
+	contents "$STATE/corpus/$TARGET" >"$WORK/before"
+	minimize merge_fuzzer --workers 2
+	[ "$status" -eq 0 ]
+	[ "$(last verdict)" = replaced ]
+	nothing_lost
+	[ -z "$(ls "$STATE/merge")" ]
+	[ ! -e "$STATE/generations/$TARGET/next" ]
+}
+
+@test "a full disk: a clear error and the old corpus; with room the next one goes on" {
+	STATE=$WORK/small/state
+	mkdir "$WORK/small"
+	mount -t tmpfs -o size=24m,mode=0755 none "$WORK/small"
+	mkdir "$STATE"
+	config ''
+	sed -i 's/"disk_reserve": "64MiB"/"disk_reserve": "none"/' "$STATE/config.json"
+	inputs 2000
+	TARGET=merge_fuzzer
+	plant merge_fuzzer
+	contents "$STATE/corpus/$TARGET" >"$WORK/before"
+	failures=0
+	for room in 64 192 320 448 640 1024 1536; do
+		dd if=/dev/zero of="$WORK/small/fill" bs=4096 2>/dev/null || true
+		truncate -s "-$((room * 1024))" "$WORK/small/fill"
+		minimize merge_fuzzer
+		contents "$STATE/corpus/$TARGET" >"$WORK/now"
+		nothing_lost
+		[ "$status" -eq 0 ] && break
+		[[ $output == *"No space left"* || $output == *"disk is full"* ]]
+		cmp "$WORK/before" "$WORK/now"
+		failures=$((failures + 1))
+		rm "$WORK/small/fill"
+	done
+	rm -f "$WORK/small/fill"
+	[ "$failures" -ge 3 ]
+	minimize merge_fuzzer
+	[ "$status" -eq 0 ]
+	[[ $(last verdict) =~ ^(replaced|unchanged)$ ]]
+	[ ! -e "$STATE/quarantine/$TARGET" ] # none of them was bad
+	nothing_lost
+}
+
+@test "--dry-run says what would stay, and changes nothing" {
+	inputs 300
+	bad C1
+	plant merge_fuzzer
+	TARGET=merge_fuzzer
+	contents "$STATE/corpus/$TARGET" >"$WORK/before"
+	minimize merge_fuzzer --dry-run
+	[ "$status" -eq 0 ]
+	[[ $output == *"merge_fuzzer: measured: "* ]]
+	contents "$STATE/corpus/$TARGET" | cmp - "$WORK/before"
+	[ ! -e "$STATE/stats/corpus_history.jsonl" ]
+	[ ! -e "$STATE/quarantine/$TARGET" ]
+}
+
+@test "stats: what is there, and what it was" {
+	inputs 300
+	bad C1
+	plant merge_fuzzer
+	minimize merge_fuzzer --commit abc123
+	run "$FUZZCELL" corpus stats --state-dir "$STATE" --history
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *merge_fuzzer*" features"*"1 quarantined"*"1 generations"*replaced* ]]
+	run "$FUZZCELL" corpus stats --state-dir "$STATE" --json
+	[ "$status" -eq 0 ]
+	[[ $output == *'"name": "merge_fuzzer"'*'"commit": "abc123"'* ]]
+	run "$FUZZCELL" corpus stats --state-dir "$STATE" --filter nobody
+	[ -z "$output" ]
+}
