@@ -15,7 +15,7 @@
  * the process's exit status. */
 enum exit_code {
 	EXIT_DONE = 0,
-	EXIT_CRASHES = 1,    /* --fail-on-crash and there were some */
+	EXIT_CRASHES = 1,    /* run --fail-on-crash, regress: there were some */
 	EXIT_USAGE = 2,	     /* wrong usage or configuration */
 	EXIT_MACHINE = 3,    /* this machine cannot keep a promise */
 	EXIT_LOCKED = 4,     /* another run holds the lock */

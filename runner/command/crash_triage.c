@@ -219,7 +219,7 @@ static void name_run(struct triage_all *a)
 
 	snprintf(a->run, sizeof(a->run), "triage");
 	for (bool any = false; d && (ent = sys_readdir(d));)
-		if (ent->d_name[0] != '.' && strlen(ent->d_name) < 32 &&
+		if (ent->d_name[0] >= '0' && ent->d_name[0] <= '9' && strlen(ent->d_name) < 32 &&
 		    (!any || strcmp(ent->d_name, a->run) > 0)) {
 			snprintf(a->run, sizeof(a->run), "%.31s", ent->d_name);
 			any = true;

@@ -99,6 +99,17 @@ static int note_sighting(struct regress *a, const struct known_crash *c, struct 
 	return ledger_note(a->ledger, &s, &n, e);
 }
 
+/* However many of its inputs fail, a crash was seen once. */
+static bool is_first(const struct regress_target *t)
+{
+	const char *last = t->failed[t->n_failed - 1].signature;
+
+	for (size_t i = 0; i + 1 < t->n_failed; i++)
+		if (strcmp(t->failed[i].signature, last) == 0)
+			return false;
+	return true;
+}
+
 static void on_failed(void *arg, const struct replay_failure *f)
 {
 	struct regress *a = arg;
@@ -107,7 +118,7 @@ static void on_failed(void *arg, const struct replay_failure *f)
 	struct err e;
 	int r = regress_note(t, &a->inputs.v[f->input], f, a->ledger, &c, &e);
 
-	if (r == 0 && c)
+	if (r == 0 && c && is_first(t))
 		r = note_sighting(a, c, &e);
 	if (r < 0 && !*t->why)
 		snprintf(t->why, sizeof(t->why), "%.299s", e.msg);
