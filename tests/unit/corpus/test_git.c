@@ -205,7 +205,6 @@ static void test_run(void **state)
 	const char *const no[] = {"show-ref", "--verify", "-q", "refs/heads/none", NULL};
 	const char *const many[] = {"log", "--format=%B", NULL};
 	_autobuf_ struct buf out = BUF_INIT(10000);
-	_autofree_ char *text = NULL;
 	struct git g;
 	struct err e;
 
