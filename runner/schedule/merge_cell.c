@@ -15,21 +15,31 @@
  * that and this much has got past the engine.  A start is bounded by it, too. */
 #define STUCK_US (30 * USEC_PER_SEC)
 
+#define MAX_LEN_LEAST (UINT64_C(1) << 20)
+
 static void launch(struct merge_slot *s);
 
 /* --- the cell ---------------------------------------------------------------------- */
 
+/* Of one number of digits, as a rule: the length of the arguments, too, shifts the
+ * stack.  The engine's own for a merge is 1 MiB. */
+static uint64_t max_len(const struct merge *m)
+{
+	uint64_t len = m->max_len > MAX_LEN_LEAST ? m->max_len : MAX_LEN_LEAST;
+
+	return len > m->spec.cfg->max_len ? len : m->spec.cfg->max_len;
+}
+
 static int engine_command(struct setup *s, const struct merge *m, struct err *e)
 {
 	const struct target_config *cfg = m->spec.cfg;
-	uint64_t len = m->max_len > cfg->max_len ? m->max_len : cfg->max_len;
 	struct engine_measure job = {
 	    .binary = s->binary,
 	    .control = MERGE_CONTROL_AT,
 	    .artifact_dir = "/tmp", /* the stage has the input already */
 	    .input_timeout_s = (cfg->input_timeout_us + USEC_PER_SEC - 1) / USEC_PER_SEC,
 	    .rss_limit_mib = cfg->rss_limit >> 20,
-	    .max_len = len ? len : 1,
+	    .max_len = max_len(m),
 	    .flags = (const char *const *)s->flags.v,
 	    .env = (const char *const *)s->env.v,
 	};

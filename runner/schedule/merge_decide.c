@@ -286,6 +286,8 @@ int merge_task_replace(void *arg, struct buf *out, struct err *e)
 	int r = merge_dir_open(f.m, &f.d, e);
 
 	if (r == 0)
+		r = merge_check_binary(f.m, f.d.dir, e);
+	if (r == 0)
 		r = shard_list(f.d.stage, &f.staged, e);
 	if (r == 0)
 		r = load_chosen(&f, e);

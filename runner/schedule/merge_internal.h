@@ -128,6 +128,8 @@ struct merge_staged {
 };
 int merge_task_stage(void *arg, struct buf *out, struct err *e);
 int merge_task_deal(void *arg, struct buf *out, struct err *e);
+/* -ESTALE: it is no longer the binary that was measured. */
+MUST_CHECK int merge_check_binary(const struct merge *m, int dir, struct err *e);
 
 /* merge_look.c.  arg: the slot. */
 struct merge_looked {

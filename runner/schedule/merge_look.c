@@ -17,8 +17,10 @@ DEFINE_CLEANUP(struct control *, control_free)
 
 enum { MODE_OURS = 0750 };
 
-/* A file so near to its greatest size is one that a record no longer fits in. */
+/* A file so near to its greatest size is one that a record no longer fits in.  And each
+ * restart reads it again: above this the rest is better off in another one. */
 enum { FULL_SHARE = 8 };
+#define FULL_BYTES (UINT64_C(64) << 20)
 #define LEAST_FREE (UINT64_C(1) << 20)
 
 enum merge_act merge_judge(const struct merge_facts *f, const struct control *c, bool full)
@@ -103,7 +105,7 @@ static int open_shard(const struct merge_slot *s, int *ret_fd, struct candidates
 
 static bool is_full(const struct merge_slot *s, const struct control *c)
 {
-	uint64_t most = s->m->spec.cfg->disk;
+	uint64_t disk = s->m->spec.cfg->disk, most = disk < FULL_BYTES ? disk : FULL_BYTES;
 	struct stat st;
 
 	return fstat(c->fd, &st) == 0 && (uint64_t)st.st_size >= most - most / FULL_SHARE;

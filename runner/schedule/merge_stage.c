@@ -66,6 +66,16 @@ static bool is_for(int dir, struct slice want)
 	       slice_eq((struct slice){text, n}, want);
 }
 
+int merge_check_binary(const struct merge *m, int dir, struct err *e)
+{
+	_autobuf_ struct buf want = BUF_INIT(IDENTITY_MAX);
+	int r = identity(m, &want, e);
+
+	if (r == 0 && !is_for(dir, buf_slice(&want)))
+		r = err_set(e, ESTALE, "'%s' was replaced meanwhile", m->spec.target->binary);
+	return r;
+}
+
 /* merge/<target>, emptied when it was made for something else. */
 static int open_for(const struct merge *m, int *ret_fd, struct err *e)
 {
@@ -258,6 +268,11 @@ static int find_rest(const struct merge *m, int dir, const struct candidates *al
 	return r == 0 ? subtract(all, &known, rest, e) : r;
 }
 
+static bool too_many(const struct merge *m, const struct candidates *all, size_t shards)
+{
+	return shards + shard_count(all->n, m->spec.workers) > MERGE_SHARDS_MAX;
+}
+
 static int deal(const struct merge *m, int dir, const struct candidates *all,
 		struct merge_staged *io, struct err *e)
 {
@@ -266,10 +281,13 @@ static int deal(const struct merge *m, int dir, const struct candidates *all,
 	int r = merge_pass_count(dir, "measure", &io->next, e);
 
 	/* Each start leaves some: after many, all is measured anew. */
-	if (r == 0 && io->next + shard_count(all->n, m->spec.workers) > MERGE_SHARDS_MAX) {
+	if (r == 0 && too_many(m, all, io->next) && m->step == MERGE_STAGE) {
 		io->next = 0;
 		r = fs_remove_tree(dir, "measure", e);
 	}
+	if (r == 0 && too_many(m, all, io->next))
+		r = err_set(e, E2BIG, "what the inputs reach does not fit %d control files",
+			    MERGE_SHARDS_MAX);
 	if (r == 0)
 		r = find_rest(m, dir, all, &rest, e);
 	if (r == 0)

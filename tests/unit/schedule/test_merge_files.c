@@ -275,6 +275,27 @@ static void another_binary(void **state)
 	assert_int_equal(s.reused, 0);
 }
 
+/* What one binary showed says nothing of another. */
+static void replaced_meanwhile(void **state)
+{
+	struct merge_replaced replaced;
+	struct merge_decided d;
+	struct merge_staged s;
+	struct err e;
+
+	begin(state);
+	put_input(&w, "ab");
+	put_input(&w, "abb");
+	must(stage(&w, &s, &e), &e);
+	must(run_shards(&w, s.next, s.end, &e), &e);
+	must(decide(&w, &d, &e), &e);
+	assert_int_equal(d.to, MERGE_TO_REPLACE);
+	scratch_write(w.dir.fd, "binary", "another engine");
+	assert_int_equal(task(merge_task_replace, &w.m, &replaced, sizeof(replaced), &e), -ESTALE);
+	assert_non_null(strstr(e.msg, "binary' was replaced meanwhile"));
+	assert_true(in_corpus(&w, "abb"));
+}
+
 /* Many that were killed leave many shards: no more than there are descriptors for. */
 static void many_starts(void **state)
 {
@@ -427,6 +448,7 @@ static const struct CMUnitTest tests[] = {
     CASE(guard_keeps_the_old),
     CASE(measured_once),
     CASE(another_binary),
+    CASE(replaced_meanwhile),
     CASE(many_starts),
     CASE(a_full_control_file),
     CASE(a_truncated_file),
