@@ -42,24 +42,25 @@ flavour() {
 	esac
 }
 
-# The status and the artifact that belong to an end; "-": none, "?": whatever.
+# What belongs to an end: statuses, and artifact, the beginning of its name; "-": none,
+# "?": whatever.
 end_is() {
 	case $1 in
-	sanitizer) echo 76 crash ;;
-	race) echo 76 '?' ;;
-	runs-on) echo '0|76' '?' ;;
-	signal | exit | const) echo 77 crash ;;
+	sanitizer) statuses=76 artifact=crash ;;
+	race) statuses=76 artifact='?' ;;
+	runs-on) statuses='0|76' artifact='?' ;;
+	signal | exit | const) statuses=77 artifact=crash ;;
 	# Not always by libFuzzer: what is still on the stack is found at exit, by LSan, when
 	# libFuzzer names the empty input.
-	leak) echo '76|77' '?' ;;
-	timeout) echo 70 timeout ;;
-	oom) echo 71 oom ;;
-	interrupted) echo 72 - ;;
-	trap) echo 133 - ;;
-	torn) echo 139 - ;; # the runtime died while it reported
-	slow) echo 0 slow-unit ;;
-	clean) echo 0 - ;;
-	*) echo "generate: no end '$1'" >&2 ;;
+	leak) statuses='76|77' artifact='?' ;;
+	timeout) statuses=70 artifact=timeout ;;
+	oom) statuses=71 artifact=oom ;;
+	interrupted) statuses=72 artifact=- ;;
+	trap) statuses=133 artifact=- ;;
+	torn) statuses=139 artifact=- ;; # the runtime died while it reported
+	slow) statuses=0 artifact=slow-unit ;;
+	clean) statuses=0 artifact=- ;;
+	*) statuses="an unknown end, '$1'" artifact='?' ;;
 	esac
 }
 
@@ -161,27 +162,26 @@ execute() {
 	kill -KILL -- -"$pid"
 }
 
-# Empty when it ended as expected, else in which other way.
+# ended RUN END STATUS: said is empty when that is as expected, else tells the difference.
 ended() {
-	local run=$1 end=$2 status=$3 statuses artifact name=
-	read -r statuses artifact < <(end_is "$end")
+	local run=$1 status=$3 statuses artifact name
 
+	said=
+	end_is "$2"
 	case $run in
 	merge | minimize) statuses=0 artifact='?' ;;
-	fork) [[ $end == clean ]] || artifact='?' ;;
+	fork) [[ $2 == clean ]] || artifact='?' ;;
 	file* | again*) [[ $artifact == '?' ]] || artifact=- ;;
 	esac
-	# Forks that time out are gone on from.
-	[[ $run$end != forktimeout ]] || statuses='0|70'
-	[[ "|$statuses|" == *"|$status|"* ]] || echo "status $status, not $statuses"
+	[[ "|$statuses|" == *"|$status|"* ]] || said="status $status, not $statuses;"
 	[[ $artifact != '?' ]] || return 0
 	for name in "$tmp"/artifacts/*; do
 		name=${name##*/}
 	done
-	[[ ${name/#\*/-} == "$artifact"* ]] || echo "artifact '$name', not '$artifact'"
+	[[ ${name/#\*/-} == "$artifact"* ]] || said+=" artifact '$name', not '$artifact'"
 }
 
-# report CASE... RUN: one report and its object.
+# report RUN: one report and its object.
 report() {
 	local run=$1 status said file=$group/$bug.$1
 
@@ -195,13 +195,13 @@ report() {
 	cp "$tmp/in" "$tmp/seeds/in"
 	# Not what bash says of a process that a signal ended.
 	{ execute "$program" "${args[@]}" >"$out/$file"; } 2>/dev/null
-	said=$(ended "$run" "$end" "$status" | tr '\n' ';')
+	ended "$run" "$end" "$status"
 	# One write: two of us write to that file.
 	printf '{%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s}\n' \
 		"\"report\": \"$file\"" "\"clang\": \"$clang\"" "\"flavour\": \"$flavour\"" \
 		"\"language\": \"$language\"" "\"bug\": \"$bug\"" "\"run\": \"$run\"" \
 		"\"frames\": \"$frames\"" "\"type\": \"${type//\//\\n}\"" "\"kind\": \"$kind\"" \
-		"\"security\": \"$security\"" "\"remarks\": \"$remarks\"" "\"ended\": \"${said%;}\""
+		"\"security\": \"$security\"" "\"remarks\": \"$remarks\"" "\"ended\": \"$said\""
 }
 
 # one_case CLANG 'LANGUAGE|FLAVOUR|BUG|...', of expected.table, without blanks around '|'
@@ -211,7 +211,7 @@ one_case() {
 	IFS='|' read -r language flavour bug frames type said_kind security end remarks <<<"$line"
 	flavour "$flavour"
 	[[ $said_kind == = ]] || kind=$said_kind
-	program=$(realpath "$out")/bin/$clang-$build-$language
+	program=$out/bin/$clang-$build-$language
 	[[ -x $program ]] || return 0 # told when it was built
 	symbolizer=$(command -v "llvm-symbolizer-$clang" || command -v llvm-symbolizer)
 	group=$clang-$flavour-$language
@@ -252,7 +252,7 @@ elif [[ ${1:-} == --build ]]; then
 	exit
 fi
 
-out=${1:?usage: tests/reports/generate.sh OUT [CLANG...]}
+out=$(realpath -m "${1:?usage: tests/reports/generate.sh OUT [CLANG...]}")
 shift
 [[ $# -gt 0 ]] || set -- 14 16 19
 clangs=()
