@@ -5,6 +5,7 @@
 # make unit     unit tests            make e2e       end-to-end tests in real cells
 # make vm       the same in a VM      make lint      formats, warnings, analysers
 # make bench    measurements          make fuzz      fuzz our own parsers, T seconds each
+# make reports  planted crashes, by every sanitizer, are read as what they are
 # Variables: CC, B (build directory), SAN=1 (ASan+UBSan), PREFIX, DESTDIR
 CC      ?= gcc
 ifeq ($(origin CC),default)
