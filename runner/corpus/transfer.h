@@ -21,7 +21,7 @@
 #define TRANSFER_MAX_READ  (UINT64_C(32) << 30) /* uncompressed */
 enum {
 	TRANSFER_MAX_ENTRIES = 2000000,
-	TRANSFER_MAX_FILES = 1 << 20,
+	TRANSFER_MAX_FILES = 500000, /* a merge takes CANDIDATES_MAX */
 	TRANSFER_MAX_TARGETS = 4096, /* corpora that one archive can begin */
 };
 
