@@ -25,6 +25,7 @@
  *   measure/<k>/   list, control: one shard
  *   verify-<r>/    the same, of the chosen; thrown away
  *   chosen, known  lists: what stays, what may go
+ *   reach          what all candidates reach
  *
  * Everything that a cell wrote is hostile.  A target that forges what its inputs
  * reach can make its own corpus worse, nothing else; generations keep the older ones. */

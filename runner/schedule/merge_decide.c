@@ -40,16 +40,13 @@ static int load(struct facts *f, struct err *e)
 {
 	int r = merge_dir_open(f->m, &f->d, e);
 
-	if (r == 0)
-		r = shard_list(f->d.stage, &f->staged, e);
-	if (r == 0)
-		r = merge_pass_load(f->d.dir, "measure", &f->staged, &f->measured, e);
-	return r;
+	return r == 0 ? shard_list(f->d.stage, &f->staged, e) : r;
 }
 
 /* What a cell passed over stays where it is, whatever the reason. */
-static int find_known(struct facts *f, struct err *e)
+static int list_known(struct facts *f, struct err *e)
 {
+	candidates_done(&f->known);
 	for (size_t k = 0; k < f->measured.n; k++) {
 		const struct candidates *list = &f->measured.lists[k];
 
@@ -63,11 +60,19 @@ static int find_known(struct facts *f, struct err *e)
 		}
 	}
 	candidates_sort(&f->known);
-	return 0;
+	return candidates_save(f->d.dir, "known", &f->known, e);
+}
+
+/* All that was measured; the greatest part of the work. */
+static int load_measured(struct facts *f, struct err *e)
+{
+	int r = merge_pass_load(f->d.dir, "measure", &f->staged, &f->measured, e);
+
+	return r == 0 ? list_known(f, e) : r;
 }
 
 /* An input that turned out to be bad is no longer in the stage. */
-static int load_chosen(struct facts *f, struct err *e)
+static int load_chosen(struct facts *f, bool *ret_all, struct err *e)
 {
 	_autocandidates_ struct candidates before = {0};
 	int r = candidates_load(f->d.dir, "chosen", &before, e);
@@ -75,6 +80,7 @@ static int load_chosen(struct facts *f, struct err *e)
 	for (size_t i = 0; r == 0 && i < before.n; i++)
 		if (candidates_find(&f->staged, before.v[i].name, before.v[i].size))
 			r = candidates_add(&f->chosen, before.v[i].name, before.v[i].size, e);
+	*ret_all = f->chosen.n == before.n;
 	return r; /* in their order */
 }
 
@@ -155,12 +161,8 @@ static int compare(const struct facts *f, struct difference *ret, struct err *e)
 static int settle(struct facts *f, struct merge_decided *io, struct err *e)
 {
 	struct difference d = {0};
-	int r = find_known(f, e);
+	int r = compare(f, &d, e);
 
-	if (r == 0)
-		r = compare(f, &d, e);
-	if (r == 0)
-		r = candidates_save(f->d.dir, "known", &f->known, e);
 	io->new_inputs = d.fresh;
 	io->to = d.fresh || d.more ? MERGE_TO_REPLACE : MERGE_TO_END;
 	io->verdict = MERGE_UNCHANGED;
@@ -179,8 +181,12 @@ static void end_with(struct merge_decided *io, enum merge_verdict v, const char 
 static int choose(struct facts *f, struct merge_decided *io, struct err *e)
 {
 	struct difference d;
-	int r = cover_choose(f->measured.v, f->measured.n, &f->chosen, &f->all, e);
+	int r = load_measured(f, e);
 
+	if (r == 0)
+		r = cover_choose(f->measured.v, f->measured.n, &f->chosen, &f->all, e);
+	if (r == 0)
+		r = merge_reach_save(f->d.dir, &f->all, e);
 	if (r < 0)
 		return r;
 	io->all = size_of(&f->staged, &f->all);
@@ -213,25 +219,30 @@ static void guard(const struct cover_gap *gap, struct merge_decided *io)
 		 (unsigned long long)features, (unsigned long long)edges);
 }
 
-static int check(struct facts *f, struct merge_decided *io, struct err *e)
+static void give_sizes(const struct facts *f, struct merge_decided *io)
+{
+	io->all = size_of(&f->staged, &f->all);
+	io->chosen = size_of(&f->chosen, &f->got);
+}
+
+/* Something is missing, or an input turned out to be bad: from the beginning. */
+static int check_all(struct facts *f, struct merge_decided *io, struct err *e)
 {
 	struct cover_gap gap;
 	size_t added = 0;
-	int r = load_chosen(f, e);
+	int r = load_measured(f, e);
 
-	if (r == 0)
-		r = load_verified(f, e);
+	reach_done(&f->all);
 	if (r == 0)
 		r = cover_reach(f->measured.v, f->measured.n, &f->all, e);
 	if (r == 0)
-		r = cover_reach(f->verified.v, f->verified.n, &f->got, e);
+		r = merge_reach_save(f->d.dir, &f->all, e);
 	if (r == 0)
 		r = cover_top_up(f->measured.v, f->measured.n, &f->all, &f->got, &f->chosen, &added,
 				 &gap, e);
 	if (r < 0)
 		return r;
-	io->all = size_of(&f->staged, &f->all);
-	io->chosen = size_of(&f->chosen, &f->got);
+	give_sizes(f, io);
 	if (f->chosen.n == 0)
 		end_with(io, MERGE_NOTHING, "no input ran to its end");
 	else if (added && f->m->round <= MERGE_ROUNDS)
@@ -241,6 +252,29 @@ static int check(struct facts *f, struct merge_decided *io, struct err *e)
 	else
 		return settle(f, io, e);
 	return 0;
+}
+
+static int check(struct facts *f, struct merge_decided *io, struct err *e)
+{
+	struct cover_gap gap;
+	bool all = false;
+	int r = load_chosen(f, &all, e);
+
+	if (r == 0)
+		r = load_verified(f, e);
+	if (r == 0)
+		r = cover_reach(f->verified.v, f->verified.n, &f->got, e);
+	if (r == 0)
+		r = merge_reach_load(f->d.dir, &f->all, e);
+	if (r == 0)
+		r = candidates_load(f->d.dir, "known", &f->known, e);
+	if (r < 0)
+		return r;
+	gap = cover_gap(&f->all, &f->got);
+	if (!all || f->chosen.n == 0 || gap.features || gap.edges)
+		return check_all(f, io, e);
+	give_sizes(f, io);
+	return settle(f, io, e);
 }
 
 int merge_task_decide(void *arg, struct buf *out, struct err *e)
@@ -283,6 +317,7 @@ int merge_task_replace(void *arg, struct buf *out, struct err *e)
 {
 	CLEANUP(facts_done) struct facts f = {.m = arg, .d = MERGE_DIR_NONE};
 	struct merge_replaced done = {0};
+	bool all;
 	int r = merge_dir_open(f.m, &f.d, e);
 
 	if (r == 0)
@@ -290,7 +325,7 @@ int merge_task_replace(void *arg, struct buf *out, struct err *e)
 	if (r == 0)
 		r = shard_list(f.d.stage, &f.staged, e);
 	if (r == 0)
-		r = load_chosen(&f, e);
+		r = load_chosen(&f, &all, e);
 	if (r == 0)
 		r = candidates_load(f.d.dir, "known", &f.known, e);
 	if (r == 0)

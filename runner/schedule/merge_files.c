@@ -184,3 +184,66 @@ int merge_pass_deal(int dir, const char *name, size_t from, const struct candida
 		candidates_done(&v[k]);
 	return r;
 }
+
+/* --- what was reached -------------------------------------------------------------- */
+
+/* Two counts of words, then the words: features, edges. */
+struct reach_head {
+	uint64_t features, edges;
+};
+enum { REACH_MAX = (CONTROL_FEATURES + CONTROL_EDGES) / 8 + sizeof(struct reach_head) };
+
+static int add_words(struct buf *to, const struct bits *b, struct err *e)
+{
+	struct slice words = {(const char *)b->word, b->words * sizeof(*b->word)};
+
+	return words.n ? buf_add(to, words, e) : 0;
+}
+
+int merge_reach_save(int dir, const struct reach *r, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT((size_t)REACH_MAX + 1);
+	struct reach_head head = {r->features.words, r->edges.words};
+	int rc = buf_add(&text, (struct slice){(const char *)&head, sizeof(head)}, e);
+
+	if (rc == 0)
+		rc = add_words(&text, &r->features, e);
+	if (rc == 0)
+		rc = add_words(&text, &r->edges, e);
+	return rc < 0 ? rc : fs_replace(dir, "reach", buf_slice(&text), e);
+}
+
+static int take_bits(const char *p, uint64_t words, struct bits *ret, struct err *e)
+{
+	if (words == 0)
+		return 0;
+	ret->word = sys_malloc(words * 8);
+	if (!ret->word)
+		return err_sys(e, "allocate a set");
+	memcpy(ret->word, p, words * 8);
+	ret->words = words;
+	for (uint64_t i = 0; i < words; i++)
+		ret->count += (unsigned)__builtin_popcountll(ret->word[i]);
+	return 0;
+}
+
+int merge_reach_load(int dir, struct reach *ret, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	struct reach_head head;
+	size_t n;
+	int r = fs_read(dir, "reach", REACH_MAX, &text, &n, e);
+
+	if (r < 0)
+		return r;
+	if (n < sizeof(head))
+		return err_set(e, EBADMSG, "'reach' is cut");
+	memcpy(&head, text, sizeof(head));
+	if (head.features > n / 8 || head.edges > n / 8 ||
+	    sizeof(head) + (head.features + head.edges) * 8 != n)
+		return err_set(e, EBADMSG, "'reach' has another length");
+	r = take_bits(text + sizeof(head), head.features, &ret->features, e);
+	return r == 0
+		   ? take_bits(text + sizeof(head) + head.features * 8, head.edges, &ret->edges, e)
+		   : r;
+}

@@ -192,6 +192,9 @@ MUST_CHECK int merge_pass_deal(int dir, const char *name, size_t from,
 /* <name>/<k>/ and its list. */
 MUST_CHECK int merge_shard_open(int dir, const char *name, size_t k, int *ret_fd,
 				struct candidates *ret, struct err *e);
+/* What all candidates reach, in a file of ours; -EBADMSG: not as we wrote it. */
+MUST_CHECK int merge_reach_save(int dir, const struct reach *r, struct err *e);
+MUST_CHECK int merge_reach_load(int dir, struct reach *ret, struct err *e);
 #define MERGE_FILE_CONTROL "control"
 #define MERGE_FILE_LIST	   "list"
 

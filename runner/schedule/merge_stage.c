@@ -14,7 +14,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MODE_OURS = 0750, MODE_STAGE = 0755, IDENTITY_MAX = 512, COMMAND_MAX = 1 << 20 };
+enum {
+	READABLE = 0444,
+	MODE_OURS = 0750,
+	MODE_STAGE = 0755,
+	IDENTITY_MAX = 512,
+	COMMAND_MAX = 1 << 20
+};
 
 /* --- what the files were made for -------------------------------------------------- */
 
@@ -109,6 +115,8 @@ static int remove_old(int dir, struct err *e)
 		r = fs_remove_tree(dir, "chosen", e);
 	if (r == 0)
 		r = fs_remove_tree(dir, "known", e);
+	if (r == 0)
+		r = fs_remove_tree(dir, "reach", e);
 	for (unsigned i = 1; r == 0 && i <= MERGE_ROUNDS + 1; i++) {
 		snprintf(name, sizeof(name), "verify-%u", i);
 		r = fs_remove_tree(dir, name, e);
@@ -158,7 +166,7 @@ static int adopt_all(int corpus, struct err *e)
 	while (r == 0 && (ent = sys_readdir(d)))
 		if (ent->d_name[0] != '.' && !candidates_name_ok(ent->d_name))
 			r = adopt(corpus, ent->d_name, e);
-	return r;
+	return r == 0 && errno ? err_sys(e, "list the corpus") : r;
 }
 
 /* Copied, not linked: a person may change a file of theirs, and its name in the
@@ -197,6 +205,48 @@ static int add_seeds(const struct merge *m, int stage, struct merge_staged *io, 
 	return r == 0 ? add_dirs(stage, &m->spec.cfg->seeds, io, e) : r;
 }
 
+/* Our own files have their content's names, or `corpus verify` says so: they are not
+ * read.  *odd: something else is there, too. */
+static int link_one(const struct merge_dir *d, const char *name, struct stage_sum *io, bool *odd,
+		    struct err *e)
+{
+	struct stat st;
+
+	if (fstatat(d->corpus, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_sys(e, "look at '%s' in the corpus", name);
+	if (!candidates_name_ok(name) || !S_ISREG(st.st_mode) ||
+	    (st.st_mode & READABLE) != READABLE || (uint64_t)st.st_size > WORKDIR_INPUT_MAX) {
+		*odd = true;
+		return 0;
+	}
+	if (sys_linkat(d->corpus, name, d->stage, name) < 0) {
+		if (errno != EXDEV && errno != EMLINK && errno != EPERM)
+			return err_sys(e, "link '%s' into the stage", name);
+		*odd = true;
+		return 0;
+	}
+	io->files++;
+	io->bytes += (uint64_t)st.st_size;
+	return 0;
+}
+
+static int stage_corpus(const struct merge_dir *d, struct stage_sum *io, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *list = sys_opendirat(d->corpus, ".");
+	const struct dirent *ent;
+	bool odd = false;
+	int r = 0;
+
+	if (!list)
+		return err_sys(e, "open the corpus");
+	while (r == 0 && (ent = sys_readdir(list)))
+		if (ent->d_name[0] != '.')
+			r = link_one(d, ent->d_name, io, &odd, e);
+	if (r == 0 && errno)
+		r = err_sys(e, "list the corpus");
+	return r == 0 && odd ? shard_stage(d->corpus, ".", d->stage, io, e) : r;
+}
+
 static int stage_all(const struct merge *m, int dir, struct merge_staged *io, struct err *e)
 {
 	_automergedir_ struct merge_dir d = MERGE_DIR_NONE;
@@ -208,7 +258,7 @@ static int stage_all(const struct merge *m, int dir, struct merge_staged *io, st
 	if (r == 0 && m->spec.what == MERGE_REPLACE)
 		r = adopt_all(d.corpus, e);
 	if (r == 0)
-		r = shard_stage(d.corpus, ".", d.stage, &corpus, e);
+		r = stage_corpus(&d, &corpus, e);
 	if (r < 0)
 		return r;
 	io->files = corpus.files;
