@@ -7,6 +7,7 @@
 #   2. start: from "decided to start" to the first line, against bare `crun run`
 #   3. fuzzcell's own CPU and memory while 2, 16 and 64 cells run
 #   4. triage: a thousand artifacts of twenty bugs, against a plain loop that runs each once
+#   5. merge: ten thousand inputs on two workers, against libFuzzer's own merge
 #
 # usage: [B=build] [PAIRS=5] [RUNS=2000000] [SECONDS_EACH=30] [ONLY=4] ci/bench.sh
 set -euo pipefail
@@ -161,7 +162,12 @@ triage() {
 	rm -rf "$tmp/state/known_crashes.json" "$tmp/state/crashes"
 }
 
-for part in throughput start idle triage; do
+merge() {
+	echo '5. merge: libFuzzer in one process, bare, against two cells (aim: faster, and nothing lost)'
+	B=$B tests/bench/merge.sh
+}
+
+for part in throughput start idle triage merge; do
 	n=$((${n:-0} + 1))
 	[[ ${ONLY:-$n} != "$n" ]] || "$part"
 done
