@@ -23,6 +23,7 @@ static void merge_free(struct merge *m)
 		merge_slot_done(&m->slots[i]);
 	free(m->slots);
 	free(m->path);
+	free(m->seeds);
 	if (m->dir >= 0)
 		close(m->dir);
 	free(m);
@@ -349,7 +350,9 @@ static int init(struct merge *m, struct err *e)
 {
 	m->slots = sys_calloc(m->spec.workers, sizeof(*m->slots));
 	m->path = sys_asprintf("%s/merge/%s", m->env.state->path, m->spec.target->name);
-	if (!m->slots || !m->path)
+	if (m->spec.seeds)
+		m->seeds = sys_strdup(m->spec.seeds);
+	if (!m->slots || !m->path || (m->spec.seeds && !m->seeds))
 		return err_sys(e, "allocate a merge of '%s'", m->spec.target->name);
 	for (unsigned i = 0; i < m->spec.workers; i++)
 		m->slots[i] = (struct merge_slot){.m = m, .number = i};

@@ -85,7 +85,7 @@ struct merge_result {
 /* From the loop, once; r goes when it returns. */
 typedef void merge_done_fn(void *arg, const struct merge_result *r);
 
-/* All of it is borrowed until done. */
+/* target and cfg are borrowed until done. */
 struct merge_spec {
 	const struct target *target;
 	const struct target_config *cfg;
@@ -95,8 +95,8 @@ struct merge_spec {
 	unsigned workers;   /* cells at once, at least 1 */
 	uint64_t budget_us; /* wall time; replacing may take longer */
 	enum merge_what what;
-	/* A directory of ours that has all seeds (a job's seeds/), or NULL: the target's
-	 * archive and directories, and the configuration's. */
+	/* A directory of ours that has all seeds by content (a job's seeds/), or NULL: the
+	 * target's archive and directories, and the configuration's. */
 	const char *seeds;
 	bool leaks_known; /* known leaks are suppressed while it fuzzes: no input is bad for one */
 	/* Sees what the cells print, mixed; NULL is fine. */

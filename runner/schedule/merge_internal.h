@@ -8,8 +8,8 @@
 #include "runner/schedule/task.h"
 
 /* Between merge.c (the steps), merge_cell.c (cells that measure), merge_leak.c (which
- * input leaks?), and what is done in child processes: merge_stage.c, merge_look.c,
- * merge_decide.c on the files of merge_files.c. */
+ * input leaks?), and what is done in child processes: merge_stage.c, merge_deal.c,
+ * merge_look.c, merge_decide.c on the files of merge_files.c. */
 
 enum {
 	MERGE_SHARDS_MAX = 400, /* in merge/<target>/measure; a descriptor each */
@@ -78,6 +78,7 @@ struct merge {
 	bool tasking, ending, over;
 	bool inside, more; /* of merge_advance() */
 	char *path;	   /* merge/<target>, absolute */
+	char *seeds;	   /* spec.seeds, or NULL */
 	int dir;	   /* the same, once it is there */
 	uint64_t began_us, deadline_us;
 	struct source *tick;
@@ -118,8 +119,8 @@ void merge_leaks_start(struct merge_slot *s);
 
 /* --- in child processes: task_fn ----------------------------------------------- */
 
-/* merge_stage.c.  arg: the merge.  Stages, or stages nothing and only deals what is not
- * measured yet. */
+/* merge_stage.c, merge_deal.c.  arg: the merge.  Stages, or stages nothing and only deals
+ * what is not measured yet. */
 struct merge_staged {
 	uint64_t candidates, longest, reused;
 	uint64_t files, bytes; /* of the corpus */
@@ -128,6 +129,8 @@ struct merge_staged {
 };
 int merge_task_stage(void *arg, struct buf *out, struct err *e);
 int merge_task_deal(void *arg, struct buf *out, struct err *e);
+MUST_CHECK int merge_deal_rest(const struct merge *m, int dir, struct merge_staged *io,
+			       struct err *e);
 /* -ESTALE: it is no longer the binary that was measured. */
 MUST_CHECK int merge_check_binary(const struct merge *m, int dir, struct err *e);
 

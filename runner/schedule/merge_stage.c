@@ -169,6 +169,58 @@ static int adopt_all(int corpus, struct err *e)
 	return r == 0 && errno ? err_sys(e, "list the corpus") : r;
 }
 
+/* Our own files have their content's names, or `corpus verify` says so: they are not
+ * read.  *odd: something else is there, too. */
+static int link_one(int from, const char *name, int stage, struct stage_sum *io, bool *odd,
+		    struct err *e)
+{
+	struct stat st;
+
+	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_sys(e, "look at '%s'", name);
+	if (!candidates_name_ok(name) || !S_ISREG(st.st_mode) ||
+	    (st.st_mode & READABLE) != READABLE || (uint64_t)st.st_size > WORKDIR_INPUT_MAX) {
+		*odd = true;
+		return 0;
+	}
+	if (sys_linkat(from, name, stage, name) == 0) {
+		io->files++;
+		io->bytes += (uint64_t)st.st_size;
+		return 0;
+	}
+	if (errno != EEXIST && errno != EXDEV && errno != EMLINK && errno != EPERM)
+		return err_sys(e, "link '%s' into the stage", name);
+	*odd = *odd || errno != EEXIST;
+	return 0;
+}
+
+/* A directory of ours. */
+static int link_all(int from, int stage, struct stage_sum *io, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *list = sys_opendirat(from, ".");
+	const struct dirent *ent;
+	bool odd = false;
+	int r = 0;
+
+	if (!list)
+		return err_sys(e, "open the inputs");
+	while (r == 0 && (ent = sys_readdir(list)))
+		if (ent->d_name[0] != '.')
+			r = link_one(from, ent->d_name, stage, io, &odd, e);
+	if (r == 0 && errno)
+		r = err_sys(e, "list the inputs");
+	return r == 0 && odd ? shard_stage(from, ".", stage, io, e) : r;
+}
+
+static int link_dir(const char *path, int stage, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	struct stage_sum sum = {0};
+	int r = fs_open_dir(AT_FDCWD, path, &fd, e);
+
+	return r == 0 ? link_all(fd, stage, &sum, e) : r;
+}
+
 /* Copied, not linked: a person may change a file of theirs, and its name in the
  * corpus would lie. */
 static int add_dirs(int stage, const struct strv *dirs, struct merge_staged *io, struct err *e)
@@ -190,12 +242,11 @@ static int add_dirs(int stage, const struct strv *dirs, struct merge_staged *io,
 static int add_seeds(const struct merge *m, int stage, struct merge_staged *io, struct err *e)
 {
 	const struct target *t = m->spec.target;
-	struct stage_sum sum = {0};
 	struct seeds_result unpacked;
 	int r = 0;
 
-	if (m->spec.seeds)
-		return shard_stage(AT_FDCWD, m->spec.seeds, stage, &sum, e);
+	if (m->seeds)
+		return link_dir(m->seeds, stage, e);
 	if (t->seed_archive && discover_unpack_seeds(t->seed_archive, stage, &unpacked, e) < 0) {
 		if (e->code == ENOSPC || e->code == EIO || e->code == EDQUOT)
 			return -e->code;
@@ -203,48 +254,6 @@ static int add_seeds(const struct merge *m, int stage, struct merge_staged *io, 
 	}
 	r = add_dirs(stage, &t->seed_dirs, io, e);
 	return r == 0 ? add_dirs(stage, &m->spec.cfg->seeds, io, e) : r;
-}
-
-/* Our own files have their content's names, or `corpus verify` says so: they are not
- * read.  *odd: something else is there, too. */
-static int link_one(const struct merge_dir *d, const char *name, struct stage_sum *io, bool *odd,
-		    struct err *e)
-{
-	struct stat st;
-
-	if (fstatat(d->corpus, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return err_sys(e, "look at '%s' in the corpus", name);
-	if (!candidates_name_ok(name) || !S_ISREG(st.st_mode) ||
-	    (st.st_mode & READABLE) != READABLE || (uint64_t)st.st_size > WORKDIR_INPUT_MAX) {
-		*odd = true;
-		return 0;
-	}
-	if (sys_linkat(d->corpus, name, d->stage, name) < 0) {
-		if (errno != EXDEV && errno != EMLINK && errno != EPERM)
-			return err_sys(e, "link '%s' into the stage", name);
-		*odd = true;
-		return 0;
-	}
-	io->files++;
-	io->bytes += (uint64_t)st.st_size;
-	return 0;
-}
-
-static int stage_corpus(const struct merge_dir *d, struct stage_sum *io, struct err *e)
-{
-	CLEANUP(closedir_p) DIR *list = sys_opendirat(d->corpus, ".");
-	const struct dirent *ent;
-	bool odd = false;
-	int r = 0;
-
-	if (!list)
-		return err_sys(e, "open the corpus");
-	while (r == 0 && (ent = sys_readdir(list)))
-		if (ent->d_name[0] != '.')
-			r = link_one(d, ent->d_name, io, &odd, e);
-	if (r == 0 && errno)
-		r = err_sys(e, "list the corpus");
-	return r == 0 && odd ? shard_stage(d->corpus, ".", d->stage, io, e) : r;
 }
 
 static int stage_all(const struct merge *m, int dir, struct merge_staged *io, struct err *e)
@@ -258,113 +267,12 @@ static int stage_all(const struct merge *m, int dir, struct merge_staged *io, st
 	if (r == 0 && m->spec.what == MERGE_REPLACE)
 		r = adopt_all(d.corpus, e);
 	if (r == 0)
-		r = stage_corpus(&d, &corpus, e);
+		r = link_all(d.corpus, d.stage, &corpus, e);
 	if (r < 0)
 		return r;
 	io->files = corpus.files;
 	io->bytes = corpus.bytes;
 	return add_seeds(m, d.stage, io, e);
-}
-
-/* --- what is to be measured --------------------------------------------------------- */
-
-/* Measured before, on this binary; sorted.  A bad one that came back (a seed) is run
- * again, unless nothing may be changed and it stays where it is. */
-static int add_known(const struct merge *m, const struct merge_pass *p, struct candidates *to,
-		     struct err *e)
-{
-	for (size_t k = 0; k < p->n; k++) {
-		const struct control *c = p->v[k].control;
-
-		for (size_t i = 0; i < c->n; i++) {
-			const struct candidate *one = &p->lists[k].v[i];
-			bool known =
-			    c->inputs[i].state == CONTROL_RAN ||
-			    (c->inputs[i].state == CONTROL_FAILED && m->spec.what == MERGE_MEASURE);
-			int r = known ? candidates_add(to, one->name, one->size, e) : 0;
-
-			if (r < 0)
-				return r;
-		}
-	}
-	candidates_sort(to);
-	return 0;
-}
-
-static int subtract(const struct candidates *all, const struct candidates *known,
-		    struct candidates *to, struct err *e)
-{
-	for (size_t i = 0; i < all->n; i++) {
-		const struct candidate *c = &all->v[i];
-		int r = candidates_find(known, c->name, c->size)
-			    ? 0
-			    : candidates_add(to, c->name, c->size, e);
-
-		if (r < 0)
-			return r;
-	}
-	return 0; /* in the order of `all` */
-}
-
-static int find_rest(const struct merge *m, int dir, const struct candidates *all,
-		     struct candidates *rest, struct err *e)
-{
-	_automergepass_ struct merge_pass before = {0};
-	_autocandidates_ struct candidates known = {0};
-	int r = merge_pass_load(dir, "measure", all, &before, e);
-
-	if (r == 0)
-		r = add_known(m, &before, &known, e);
-	return r == 0 ? subtract(all, &known, rest, e) : r;
-}
-
-static bool too_many(const struct merge *m, const struct candidates *all, size_t shards)
-{
-	return shards + shard_count(all->n, m->spec.workers) > MERGE_SHARDS_MAX;
-}
-
-static int deal(const struct merge *m, int dir, const struct candidates *all,
-		struct merge_staged *io, struct err *e)
-{
-	_autocandidates_ struct candidates rest = {0};
-	size_t shards = 0;
-	int r = merge_pass_count(dir, "measure", &io->next, e);
-
-	/* Each start leaves some: after many, all is measured anew. */
-	if (r == 0 && too_many(m, all, io->next) && m->step == MERGE_STAGE) {
-		io->next = 0;
-		r = fs_remove_tree(dir, "measure", e);
-	}
-	if (r == 0 && too_many(m, all, io->next))
-		r = err_set(e, E2BIG, "what the inputs reach does not fit %d control files",
-			    MERGE_SHARDS_MAX);
-	if (r == 0)
-		r = find_rest(m, dir, all, &rest, e);
-	if (r == 0)
-		r = merge_pass_deal(dir, "measure", io->next, &rest, m->spec.workers, &shards, e);
-	if (r < 0)
-		return r;
-	io->end = io->next + shards;
-	io->candidates = all->n;
-	io->reused = all->n - rest.n;
-	io->longest = all->n ? all->v[all->n - 1].size : 0; /* by size */
-	return 0;
-}
-
-static int list_and_deal(const struct merge *m, int dir, struct merge_staged *io, struct err *e)
-{
-	_autocandidates_ struct candidates all = {0};
-	_autoclose_ int stage = -1;
-	int r = fs_open_dir(dir, "stage", &stage, e);
-
-	if (r == 0)
-		r = shard_list(stage, &all, e);
-	return r == 0 ? deal(m, dir, &all, io, e) : r;
-}
-
-static int give(const struct merge_staged *s, struct buf *out, struct err *e)
-{
-	return buf_add(out, (struct slice){(const char *)s, sizeof(*s)}, e);
 }
 
 int merge_task_stage(void *arg, struct buf *out, struct err *e)
@@ -377,18 +285,6 @@ int merge_task_stage(void *arg, struct buf *out, struct err *e)
 	if (r == 0)
 		r = stage_all(m, dir, &s, e);
 	if (r == 0)
-		r = list_and_deal(m, dir, &s, e);
-	return r == 0 ? give(&s, out, e) : r;
-}
-
-int merge_task_deal(void *arg, struct buf *out, struct err *e)
-{
-	const struct merge *m = arg;
-	struct merge_staged s = {0};
-	_autoclose_ int dir = -1;
-	int r = fs_open_dir(AT_FDCWD, m->path, &dir, e);
-
-	if (r == 0)
-		r = list_and_deal(m, dir, &s, e);
-	return r == 0 ? give(&s, out, e) : r;
+		r = merge_deal_rest(m, dir, &s, e);
+	return r == 0 ? buf_add(out, (struct slice){(const char *)&s, sizeof(s)}, e) : r;
 }

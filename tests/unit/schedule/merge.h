@@ -24,6 +24,7 @@ struct world {
 	struct merge m;
 	struct merge_slot slot;
 	unsigned cells;
+	char seeds[64];	   /* merge.seeds; "": none */
 	bool flaky;	   /* what an input begins with shows only the first time that it runs */
 	size_t stop_after; /* a cell ends after so many inputs; 0: never */
 	bool (*spoil)(struct world *w, int fd, const char *content); /* true: the cell dies */
@@ -66,6 +67,7 @@ static inline void world_reset(struct world *w)
 			      .dir = -1};
 	/* not the product's: no fault hits it */
 	assert_true(asprintf(&w->m.path, "%s/merge/t", w->state->path) > 0);
+	w->m.seeds = *w->seeds ? w->seeds : NULL;
 	w->slot = (struct merge_slot){.m = &w->m};
 }
 

@@ -97,6 +97,29 @@ static void a_person_names_a_file(void **state)
 	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 2);
 }
 
+/* As a job leaves it: the corpus itself, and all seeds. */
+static void a_directory_of_seeds(void **state)
+{
+	_autoclose_ int ours = -1;
+	struct merge_decided d;
+
+	begin(state);
+	put_input(&w, "abc");
+	add_seed("never looked at");
+	ours = make_dir_at(w.dir.fd, "ours");
+	scratch_write(ours, name_of("abc"), "abc");
+	scratch_write(ours, name_of("x"), "x");
+	scratch_write(ours, "some name", "yz");
+	assert_int_equal(fchmodat(ours, name_of("x"), 0644, 0), 0);
+	snprintf(w.seeds, sizeof(w.seeds), "%s/ours", w.dir.path);
+	merge_ok(&d);
+	assert_true(in_corpus(&w, "abc"));
+	assert_true(in_corpus(&w, "x"));
+	assert_true(in_corpus(&w, "yz"));
+	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 3);
+	assert_int_equal(d.new_inputs, 2);
+}
+
 static void nothing_at_all(void **state)
 {
 	struct merge_staged s;
@@ -440,6 +463,7 @@ static const struct CMUnitTest tests[] = {
     CASE(keeps_the_smallest_that_reach_everything),
     CASE(second_time_changes_nothing),
     CASE(a_person_names_a_file),
+    CASE(a_directory_of_seeds),
     CASE(nothing_at_all),
     CASE(only_bad_ones),
     CASE(bad_inputs_are_put_away),
