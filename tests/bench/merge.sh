@@ -118,6 +118,8 @@ compare() { # LENGTH
 	tail -n 5 "$tmp/log"
 	exit 1
 }
+# Cells get their share of a busy machine, together that of one process.
+echo "   load average: $(cut -d ' ' -f 1-3 /proc/loadavg)"
 for length in "${@:-32768}"; do
 	compare "$length"
 done

@@ -237,7 +237,7 @@ has() { # WHERE CONTENT
 
 @test "a merge that is late goes on the next time" {
 	inputs 100
-	for i in $(seq 60); do bad "N$i"; done # 100 ms each
+	for i in $(seq $((60 * TIMES))); do bad "N$i"; done # 100 ms each
 	plant merge_fuzzer
 	TARGET=merge_fuzzer
 	contents "$STATE/corpus/$TARGET" >"$WORK/before"
