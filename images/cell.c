@@ -176,8 +176,9 @@ static int meet_job(struct cell *c, struct err *e)
 
 	if (r == 0)
 		r = proc_open(c->job, &c->pidfd, e);
-	if (r == 0 && c->pending)
-		r = proc_kill(c->pidfd, c->pending, e);
+	for (int signo = 1; r == 0 && signo <= 64; signo++)
+		if (c->pending & UINT64_C(1) << (signo - 1))
+			r = proc_kill(c->pidfd, signo, e);
 	if (r < 0 && r != -ESRCH)
 		return r;
 	return loop_add_timer(c->host->loop, UINT64_MAX, on_adopt, c, &c->timer, e);

@@ -92,7 +92,8 @@ struct cell_end {
 struct cell_ops {
 	/* stdout and stderr, in order, as read: any bytes, any cut. */
 	void (*output)(void *arg, struct slice bytes);
-	/* A system call was refused.  name as seccomp_refuse() gives it: "socket",
+	/* A system call is being refused; its caller stands until this returns, and a signal
+	 * sent from here meets it in the call.  name as in struct seccomp_call: "socket",
 	 * "number 462".  At most 2000 times a second: a cell that asks more waits. */
 	void (*refused)(void *arg, const char *name);
 	/* The memory mark was passed; halted: its tasks stand until cell_memory_open(). */
@@ -105,8 +106,8 @@ struct cell_ops {
 MUST_CHECK int cell_start(struct cell_host *h, const struct cell_spec *spec,
 			  const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e);
 
-/* To the job's first process, as soon as it runs (the last one counts, when several
- * come before); -ESRCH after it ended.  That process is PID 1 of its namespace: a
+/* To the job's first process, as soon as we know it; what comes before is kept, each
+ * signal once; -ESRCH after it ended.  That process is PID 1 of its namespace: a
  * signal that it has no handler for does nothing, but SIGKILL and SIGSTOP. */
 MUST_CHECK int cell_signal(struct cell *c, int signo, struct err *e);
 /* Everything in the cell, now, in any state. */

@@ -9,7 +9,7 @@
 int cell_signal(struct cell *c, int signo, struct err *e)
 {
 	if (c->state == STARTING) {
-		c->pending = signo;
+		c->pending |= UINT64_C(1) << (signo - 1);
 		return 0;
 	}
 	if (c->pidfd < 0)

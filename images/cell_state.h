@@ -35,9 +35,9 @@ struct cell {
 	struct cgroup *group;
 	int dir; /* the bundle; -1: none was made */
 	pid_t crun, job;
-	int pidfd;   /* of the first process, while it runs; else -1 */
-	int pending; /* signal that came before we knew that process; 0: none */
-	bool freeze; /* asked for before the job runs */
+	int pidfd;	  /* of the first process, while it runs; else -1 */
+	uint64_t pending; /* signals that came before we knew that process: bit signo-1 */
+	bool freeze;	  /* asked for before the job runs */
 	struct source *crun_exit, *job_exit, *events, *memory;
 	struct source *timer; /* the start's deadline, then retries */
 	uint64_t until;	      /* when to stop retrying */

@@ -103,7 +103,7 @@ static void on_tick(void *arg)
 
 static void answer(struct listener *l)
 {
-	char name[SECCOMP_NAME_MAX];
+	struct seccomp_call call;
 	uint64_t now = clock_mono_us();
 	struct err e;
 
@@ -117,8 +117,13 @@ static void answer(struct listener *l)
 		l->io = NULL;
 		return;
 	}
-	if (seccomp_refuse(l->fd, name, &e) == 0)
-		l->fn(l->arg, name);
+	if (seccomp_take(l->fd, &call, &e) < 0)
+		return;
+	/* While the caller stands in its call: a signal sent from there finds the
+	 * input that made it. */
+	l->fn(l->arg, call.name);
+	if (l->fd >= 0)
+		(void)!seccomp_refuse(l->fd, &call, &e); /* it may be gone */
 }
 
 static int listen_at(int fd, int dirfd, const char *name, struct err *e)

@@ -149,11 +149,9 @@ union answer {
 	char room[512];
 };
 
-int seccomp_refuse(int listener, char ret_name[SECCOMP_NAME_MAX], struct err *e)
+int seccomp_take(int listener, struct seccomp_call *ret, struct err *e)
 {
 	union notification req = {0};
-	union answer resp = {0};
-	char name[SECCOMP_NAME_MAX];
 	bool known;
 	int r = anything_waits(listener, e);
 
@@ -161,11 +159,17 @@ int seccomp_refuse(int listener, char ret_name[SECCOMP_NAME_MAX], struct err *e)
 		return r;
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &req) < 0)
 		return err_sys(e, "receive a seccomp notification");
-	known = name_of(req.n.data.arch, req.n.data.nr, name);
-	resp.a.id = req.n.id;
-	resp.a.error = known ? -EPERM : -ENOSYS;
+	known = name_of(req.n.data.arch, req.n.data.nr, ret->name);
+	ret->id = req.n.id;
+	ret->error = known ? EPERM : ENOSYS;
+	return 0;
+}
+
+int seccomp_refuse(int listener, const struct seccomp_call *call, struct err *e)
+{
+	union answer resp = {.a = {.id = call->id, .error = -call->error}};
+
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0)
 		return err_sys(e, "answer a seccomp notification");
-	memcpy(ret_name, name, sizeof(name));
 	return 0;
 }

@@ -20,12 +20,22 @@ MUST_CHECK int seccomp_compile(uint8_t **ret, size_t *ret_n, struct err *e);
 /* The name of a system call of this machine: "socket", or "number 462". */
 void seccomp_name(int nr, char out[SECCOMP_NAME_MAX]);
 
-/* Takes one waiting notification from a listener descriptor, refuses the call
- * and names it: as seccomp_name(), with " (foreign)" when it came through
- * another architecture's entry.  Never blocks.
- * The answer is EPERM; ENOSYS for a call that libseccomp has no name for: C
- * libraries that are newer than this machine then take their older way.
+/* A call that waits to be refused; its caller stands meanwhile, so that a signal
+ * sent now meets it in the very call. */
+struct seccomp_call {
+	uint64_t id;
+	int error;
+	/* As seccomp_name(), with " (foreign)" when it came through another
+	 * architecture's entry. */
+	char name[SECCOMP_NAME_MAX];
+};
+
+/* Takes one waiting notification from a listener descriptor.  Never blocks.
  * -EAGAIN: nothing waits; -ENOENT: the caller died meanwhile. */
-MUST_CHECK int seccomp_refuse(int listener, char ret_name[SECCOMP_NAME_MAX], struct err *e);
+MUST_CHECK int seccomp_take(int listener, struct seccomp_call *ret, struct err *e);
+/* Answers it with EPERM; with ENOSYS a call that libseccomp has no name for: C
+ * libraries that are newer than this machine then take their older way.
+ * -ENOENT: the caller died meanwhile, or a signal took it out of the call. */
+MUST_CHECK int seccomp_refuse(int listener, const struct seccomp_call *call, struct err *e);
 
 #endif
