@@ -17,7 +17,8 @@ teardown() { e2e_teardown; }
 	# Minimised, and it reaches as much as was found.
 	[ "$(find "$STATE/corpus/$TARGET" -type f | wc -l)" -gt 10 ]
 	[ "$(jq .corpus.edges "$LOGS/$TARGET.stats")" -ge "$(value cov)" ]
-	[ "$(jq .corpus.features "$LOGS/$TARGET.stats")" -ge "$(value ft)" ]
+	# (The depth of the stack is a feature, too, and is not always the same.)
+	[ "$(jq .corpus.features "$LOGS/$TARGET.stats")" -ge $(($(value ft) * 99 / 100)) ]
 	for f in "$STATE/corpus/$TARGET"/*; do
 		[ "$(basename "$f")" = "$(sha1sum <"$f" | cut -d' ' -f1)" ]
 	done
