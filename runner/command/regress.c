@@ -229,15 +229,15 @@ static void on_stop(void *arg)
 /* --- all of them ---------------------------------------------------------- */
 
 /* Reproducers of targets that are not here are not run: never unsaid. */
-static void say_others(const struct regress *a)
+static size_t say_others(const struct regress *a)
 {
 	size_t n = 0;
 
 	if (a->session.common.filter)
-		return;
+		return 0;
 	for (size_t i = 0; i < ledger_count(a->ledger); i++) {
 		const struct known_crash *c = ledger_at(a->ledger, i);
-		bool here = !*c->crash_file;
+		bool here = !*c->crash_file || c->state == LEDGER_IGNORED || *c->merged_into;
 
 		for (size_t k = 0; !here && k < a->session.plan.n; k++)
 			here = strcmp(a->session.plan.v[k].target->name, c->fuzzer) == 0;
@@ -245,6 +245,7 @@ static void say_others(const struct regress *a)
 	}
 	if (n)
 		printf("%zu known crashes are of targets that are not here: not run\n", n);
+	return n;
 }
 
 static int print_json(const struct regress *a, const struct regress_total *total)
@@ -263,7 +264,7 @@ static int conclude(struct regress *a, int hushed)
 	struct err e;
 	int r = EXIT_DONE;
 
-	say_others(a);
+	total.elsewhere = say_others(a);
 	regress_print_total(&total, a->session.plan.n, stdout);
 	cells_speak(hushed);
 	if (a->json)

@@ -114,6 +114,7 @@ struct regress_total regress_sum(const struct regress_target *t, size_t n)
 		sum.passed += t[i].sum.passed;
 		sum.failed += t[i].sum.failed;
 		sum.left_out += t[i].inputs - t[i].sum.passed - t[i].sum.failed;
+		sum.left_out += *t[i].note != '\0'; /* it did not even come to the inputs */
 		for (unsigned s = 0; s < REGRESS_STATUS_; s++)
 			sum.count[s] += t[i].count[s];
 		sum.without_inputs += t[i].ran && t[i].inputs == 0;
@@ -128,7 +129,7 @@ int regress_exit(const struct regress_total *t, bool allow_known)
 	if (t->count[REGRESS_NEW] + t->count[REGRESS_REGRESSED] > 0 ||
 	    (!allow_known && t->count[REGRESS_KNOWN] > 0))
 		return EXIT_CRASHES;
-	if (t->not_run > 0 || t->left_out > 0 || t->inputs == 0)
+	if (t->not_run > 0 || t->left_out > 0 || t->elsewhere > 0 || t->inputs == 0)
 		return EXIT_NOT_FUZZED;
 	return EXIT_DONE;
 }

@@ -57,6 +57,7 @@ struct regress_total {
 	uint64_t inputs, passed, failed, left_out;
 	uint64_t count[REGRESS_STATUS_];
 	uint64_t without_inputs, not_run; /* targets */
+	uint64_t elsewhere; /* known crashes of targets that are not here; the caller's to fill */
 	bool stopped;
 };
 struct regress_total regress_sum(const struct regress_target *t, size_t n);

@@ -128,6 +128,7 @@ static void test_exit(void **state)
 	    {{.inputs = 0}, EXIT_NOT_FUZZED, EXIT_NOT_FUZZED},
 	    {{.inputs = 3, .passed = 2, .left_out = 1}, EXIT_NOT_FUZZED, EXIT_NOT_FUZZED},
 	    {{.inputs = 3, .passed = 3, .not_run = 1}, EXIT_NOT_FUZZED, EXIT_NOT_FUZZED},
+	    {{.inputs = 3, .passed = 3, .elsewhere = 1}, EXIT_NOT_FUZZED, EXIT_NOT_FUZZED},
 	    {{.inputs = 3, .passed = 3, .without_inputs = 1}, EXIT_DONE, EXIT_DONE},
 	    {{.inputs = 9, .failed = 2, .left_out = 7, .count = {[REGRESS_KNOWN] = 2}},
 	     EXIT_CRASHES,
