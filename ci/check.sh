@@ -141,7 +141,7 @@ tap_of() {
 
 vm_start() {
 	begin 'vm: starts in the background'
-	timeout --kill-after=30 3000 "$make" -s B="$B" vm </dev/null >"$out/vm.log" 2>&1 &
+	timeout --kill-after=30 3500 "$make" -s B="$B" vm </dev/null >"$out/vm.log" 2>&1 &
 	vm_pid=$!
 	vm_began=$(date +%s)
 }

@@ -29,10 +29,11 @@ e2e: all targets
 
 # In a Debian with the unified layout: all that depends on the machine.  (The rest, what
 # commands make of files, is minutes here and an hour in an emulator.)
-VM_TESTS := $(filter-out $(patsubst %,tests/e2e/%.bats,corpus corpus_commands crash regress), \
+VM_TESTS := $(filter-out $(patsubst %,tests/e2e/%.bats,corpus corpus_commands crash regress triage), \
             $(wildcard tests/e2e/*.bats))
 vm: all targets
-	ci/vm.sh --binary $B/fuzzcell --targets $B/targets -- bats --tap $(VM_TESTS)
+	ci/vm.sh --binary $B/fuzzcell --targets $B/targets --timeout 3300 \
+		-- bats --tap $(VM_TESTS)
 
 lint:  ; B=$B ci/lint.sh
 bench: all targets $B/bench/start $B/fuzz/libfuzzer_line_fuzzer ; B=$B ci/bench.sh
