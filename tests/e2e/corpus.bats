@@ -86,6 +86,14 @@ last() { # KEY: of the last line of the history
 		sed -n 's/.*"'"$1"'": "\{0,1\}\([^,"}]*\).*/\1/p'
 }
 
+let_go() { # nobody holds the instance's groups
+	local group
+
+	for group in $(cell_groups); do
+		[ ! -e "$group" ] || flock -n "$group" true || return 1
+	done
+}
+
 files() { # DIR: how many
 	find "$1" -mindepth 1 | wc -l
 }
@@ -283,7 +291,6 @@ has() { # WHERE CONTENT
 	began=$(date +%s%N)
 	minimize merge_fuzzer --workers 2
 	whole=$((($(date +%s%N) - began) / 1000000))
-	reused=0
 	for i in $(seq 20); do
 		plant merge_fuzzer
 		contents "$STATE/corpus/$TARGET" >"$WORK/before"
@@ -296,6 +303,7 @@ has() { # WHERE CONTENT
 		wait "$PID" 2>/dev/null || true
 		nothing_lost
 	done
+	wait_until 60 let_go # a disk may be slow to sync for a process that is dead
 	plant merge_fuzzer
 	contents "$STATE/corpus/$TARGET" >"$WORK/before"
 	minimize merge_fuzzer --workers 2
