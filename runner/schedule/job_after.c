@@ -58,6 +58,16 @@ static bool hurried(const struct job *j)
 	       j->pending == REASON_DISK_LIMIT || j->pending == REASON_NO_BINARY;
 }
 
+/* Fuzzing is over: what is there still to do? */
+static enum phase_event after_last(const struct job *j)
+{
+	if (hurried(j))
+		return EVENT_FINAL;
+	if (j->fuzzed && !j->has_merged && j->cfg.merge_us > 0)
+		return EVENT_MERGE;
+	return (j->untriaged || j->unshrunk) && triage_left(j) > 0 ? EVENT_TRIAGE : EVENT_FINAL;
+}
+
 static void next_step(struct job *j)
 {
 	uint64_t now = clock_mono_us();
@@ -73,14 +83,7 @@ static void next_step(struct job *j)
 	if (j->pending == REASON_NONE && j->deadline_at < now + WORTH_A_CELL_US)
 		j->pending = j->last_failure != FAILURE_NONE ? REASON_CRASHED : j->deadline_reason;
 	j->ask = ASK_NOTHING;
-	if (j->pending == REASON_NONE)
-		job_step(j, EVENT_AGAIN);
-	else if (j->fuzzed && !j->has_merged && j->cfg.merge_us > 0 && !hurried(j))
-		job_step(j, EVENT_MERGE);
-	else if ((j->untriaged || j->unshrunk) && !hurried(j) && triage_left(j) > 0)
-		job_step(j, EVENT_TRIAGE);
-	else
-		job_step(j, EVENT_FINAL);
+	job_step(j, j->pending == REASON_NONE ? EVENT_AGAIN : after_last(j));
 }
 
 static void add_sum(struct job *j, const struct triage_sum *s)

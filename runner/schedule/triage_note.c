@@ -239,7 +239,7 @@ static int fill_vault(void *arg, struct buf *out, struct err *e)
 	_autofree_ char *input = NULL, *meta = NULL;
 	_autojson_ json_t *j = meta_json(t);
 	struct vault_item item = {.signature = slice_of(f->report.signature)};
-	size_t n;
+	size_t n = 0;
 	int r = j ? json_print(j, 2, &meta, e) : err_set(e, ENOMEM, "build JSON");
 
 	if (r == 0)
@@ -249,7 +249,7 @@ static int fill_vault(void *arg, struct buf *out, struct err *e)
 	item.file[VAULT_INPUT] = (struct slice){input, n};
 	item.file[VAULT_REPORT] =
 	    f->output ? (struct slice){f->output, f->n_output} : slice_of(no_report);
-	item.file[VAULT_META] = slice_of(meta);
+	item.file[VAULT_META] = slice_of(meta ? meta : "{}");
 	r = vault_save(t->env->state->dirfd, &item, e);
 	if (r == 0)
 		r = buf_addf(out, e, "%zu", n);
