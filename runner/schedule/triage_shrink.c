@@ -165,12 +165,10 @@ static void on_try(void *arg, struct trial_end *end)
 		finish_one(t);
 		return;
 	}
-	if (!end->failed) {
-		answer(t, false);
-	} else if (is_the_crash(t, ledger_find_raw(l, t->spec.target->name, raw)) ||
-		   is_the_crash(t, ledger_find(l, end->report->signature))) {
+	if (end->failed && (is_the_crash(t, ledger_find_raw(l, t->spec.target->name, raw)) ||
+			    is_the_crash(t, ledger_find(l, end->report->signature)))) {
 		answer(t, true);
-	} else if (t->shrink.named || known_other(t, raw)) {
+	} else if (!end->failed || t->shrink.named || known_other(t, raw)) {
 		answer(t, false);
 	} else {
 		/* With names it may be the same after all. */

@@ -39,7 +39,8 @@ gone() { [ -z "$(cell_processes)" ]; }
 	wait_until 60 eval '[ "$(ls "$work/corpus" | wc -l)" -ge 10 ]'
 	kill -9 "$PID"
 	wait_until 20 gone
-	(cd "$work/corpus" && sha1sum -- *) >"$WORK/before"
+	# (One that was cut before its first byte is no input.)
+	find "$work/corpus" -type f -size +0 -exec sha1sum {} + >"$WORK/before"
 	hash=$(printf crash | sha1sum | cut -d' ' -f1)
 	printf crash >"$work/artifacts/crash-$hash"
 	lost=$(basename "$(last_logs)")
