@@ -310,6 +310,21 @@ static bool queue_step(struct triage *t)
 	return true;
 }
 
+int triage_list(struct triage *t,
+		bool (*wanted)(const struct triage *t, const struct known_crash *c), struct err *e)
+{
+	const struct ledger *l = books_ledger(t->env->books);
+	int r = 0;
+
+	strv_done(&t->names);
+	t->at = 0;
+	t->listed = true;
+	for (size_t i = 0; r == 0 && i < ledger_count(l); i++)
+		if (wanted(t, ledger_at(l, i)))
+			r = strv_add(&t->names, ledger_at(l, i)->signature, e);
+	return r;
+}
+
 /* --- the stages ----------------------------------------------------------- */
 
 static void finish(struct triage *t)

@@ -22,20 +22,6 @@ static bool worth_checking(const struct triage *t, const struct known_crash *c)
 	       !(commit && strcmp(c->last_seen.commit, commit) == 0);
 }
 
-static int list(struct triage *t, struct err *e)
-{
-	const struct ledger *l = books_ledger(t->env->books);
-	int r = 0;
-
-	strv_done(&t->names);
-	t->at = 0;
-	t->listed = true;
-	for (size_t i = 0; r == 0 && i < ledger_count(l); i++)
-		if (worth_checking(t, ledger_at(l, i)))
-			r = strv_add(&t->names, ledger_at(l, i)->signature, e);
-	return r;
-}
-
 static const struct known_crash *in_work(const struct triage *t)
 {
 	return ledger_find(books_ledger(t->env->books), t->names.v[t->at]);
@@ -198,7 +184,7 @@ bool triage_check_step(struct triage *t)
 	struct err e;
 	unsigned need;
 
-	if (!t->listed && list(t, &e) < 0) {
+	if (!t->listed && triage_list(t, worth_checking, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
 		return true;

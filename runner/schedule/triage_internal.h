@@ -81,6 +81,11 @@ void triage_note(struct triage *t);
 /* The same for a crash that is known by its cheap key: counted only. */
 void triage_count(struct triage *t, const struct known_crash *c, const char *raw_key);
 
+/* The stage's names: the signatures of the crashes that it wants. */
+MUST_CHECK int triage_list(struct triage *t,
+			   bool (*wanted)(const struct triage *t, const struct known_crash *c),
+			   struct err *e);
+
 /* One step of the stage; false: it is over. */
 bool triage_check_step(struct triage *t);
 bool triage_shrink_step(struct triage *t);

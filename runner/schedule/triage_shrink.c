@@ -28,20 +28,6 @@ static bool wanted(const struct triage *t, const struct known_crash *c)
 	       strcmp(c->last_seen.run, t->env->run) == 0;
 }
 
-static int list(struct triage *t, struct err *e)
-{
-	const struct ledger *l = books_ledger(t->env->books);
-	int r = 0;
-
-	strv_done(&t->names);
-	t->at = 0;
-	t->listed = true;
-	for (size_t i = 0; r == 0 && i < ledger_count(l); i++)
-		if (wanted(t, ledger_at(l, i)))
-			r = strv_add(&t->names, ledger_at(l, i)->signature, e);
-	return r;
-}
-
 void triage_shrink_done(struct triage *t)
 {
 	if (t->shrink.open)
@@ -226,7 +212,7 @@ bool triage_shrink_step(struct triage *t)
 
 	if (t->spec.cfg->minimize_us == 0)
 		return false;
-	if (!t->listed && list(t, &e) < 0) {
+	if (!t->listed && triage_list(t, wanted, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
 		return true;
