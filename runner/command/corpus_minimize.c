@@ -13,7 +13,7 @@
 struct minimize {
 	struct session session;
 	const char *workers, *time, *commit;
-	bool dry_run;
+	bool dry_run, force;
 	bool failed, unrecorded; /* of any target */
 };
 
@@ -22,6 +22,7 @@ static const struct option_spec specs[] = {
     {"workers", "N", "cells at once (default: one a CPU)"},
     {"max-time", "TIME", "give each target this long (default: merge_time)"},
     {"commit", "SHA", "what is measured, for the history"},
+    {"force", NULL, "also when the build fails on much of it, or reaches far less than before"},
     {"dry-run", NULL, "measure, and say what would stay; change nothing"},
 };
 
@@ -35,6 +36,8 @@ static bool take(void *arg, const char *name, const char *value)
 		a->time = value;
 	else if (strcmp(name, "commit") == 0)
 		a->commit = value;
+	else if (strcmp(name, "force") == 0)
+		a->force = true;
 	else if (strcmp(name, "dry-run") == 0)
 		a->dry_run = true;
 	else
@@ -62,8 +65,8 @@ static void print_end(const struct plan_entry *p, const struct merge_result *r)
 	print_sizes(r);
 	if (r->new_inputs)
 		printf(", %llu of them new", (unsigned long long)r->new_inputs);
-	if (r->bad)
-		printf(", %llu bad ones quarantined", (unsigned long long)r->bad);
+	if (r->bad > r->restored)
+		printf(", %llu bad ones quarantined", (unsigned long long)(r->bad - r->restored));
 	printf(" (%llu cells, %s)%s%s\n", (unsigned long long)r->cells,
 	       units_time(r->wall_us, took), *r->why ? ": " : "", r->why);
 }
@@ -111,6 +114,7 @@ static int minimize(struct minimize *a, int quarantine, int triage)
 	    .workers = rc->workers ? rc->workers : machine_cpus(),
 	    .machine_memory = m->memory,
 	    .what = a->dry_run ? MERGE_MEASURE : MERGE_REPLACE,
+	    .force = a->force,
 	    .ended = on_ended,
 	    .arg = a,
 	};

@@ -75,21 +75,23 @@ static int measure(int at, const char *parent, const char *name, struct size *re
 static int add_target(struct stats *a, const char *name, struct err *e)
 {
 	int at = a->session.state->dirfd;
-	struct size corpus = {0}, quarantine = {0}, generations = {0};
+	struct size corpus = {0}, quarantine = {0}, retry = {0}, generations = {0};
 	int r = measure(at, "corpus", name, &corpus, e);
 
 	if (r == 0)
 		r = measure(at, "quarantine", name, &quarantine, e);
 	if (r == 0)
+		r = measure(at, "retry", name, &retry, e);
+	if (r == 0)
 		r = measure(at, "generations", name, &generations, e);
 	if (r < 0)
 		return r;
-	if (json_object_set_new(a->targets, name,
-				json_pack("{s:s, s:I, s:I, s:I, s:I, s:[]}", "name", name, "files",
-					  (json_int_t)corpus.files, "bytes",
-					  (json_int_t)corpus.bytes, "quarantined",
-					  (json_int_t)quarantine.files, "generations",
-					  (json_int_t)generations.dirs, "history")) < 0)
+	if (json_object_set_new(
+		a->targets, name,
+		json_pack("{s:s, s:I, s:I, s:I, s:I, s:[]}", "name", name, "files",
+			  (json_int_t)corpus.files, "bytes", (json_int_t)corpus.bytes,
+			  "quarantined", (json_int_t)(quarantine.files + retry.files),
+			  "generations", (json_int_t)generations.dirs, "history")) < 0)
 		return err_set(e, ENOMEM, "build JSON");
 	return 0;
 }

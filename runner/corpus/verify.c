@@ -230,6 +230,8 @@ int verify_state(const struct verify *v, struct verify_sum *ret, struct err *e)
 	if (r == 0)
 		r = check_room(&w, "quarantine", RULE_INPUT, e);
 	if (r == 0)
+		r = check_room(&w, "retry", RULE_INPUT, e);
+	if (r == 0)
 		r = check_room(&w, "regressions", RULE_INPUT, e);
 	if (r == 0)
 		r = check_room(&w, "triage", RULE_ARTIFACT, e);

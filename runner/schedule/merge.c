@@ -24,6 +24,7 @@ static void merge_free(struct merge *m)
 	free(m->slots);
 	free(m->path);
 	free(m->seeds);
+	free(m->lost);
 	if (m->dir >= 0)
 		close(m->dir);
 	free(m);
@@ -54,13 +55,29 @@ void merge_end_with(struct merge *m, enum merge_verdict v, const char *fmt, ...)
 		merge_slot_stop(&m->slots[i]);
 }
 
-bool merge_bad_one(struct merge *m)
+void merge_blame_build(struct merge *m, const char *why)
 {
-	if (++m->result.bad < MERGE_BAD_MAX)
-		return true;
-	merge_end_with(m, MERGE_FAILED, "%d bad inputs: the next merge goes on behind them",
-		       MERGE_BAD_MAX);
-	return false;
+	m->put_back = true;
+	merge_end_with(m, MERGE_KEPT, "%s: the corpus stays as it is", why);
+}
+
+static bool is_broken(const struct merge *m)
+{
+	return !m->spec.force && m->n_lost > MERGE_LOST_LEAST &&
+	       m->n_lost > m->result.before.files / MERGE_LOST_SHARE;
+}
+
+bool merge_bad_one(struct merge *m, const char *lost)
+{
+	if (*lost && m->n_lost < MERGE_BAD_MAX)
+		memcpy(m->lost[m->n_lost++], lost, STORE_NAME);
+	m->result.bad++;
+	if (is_broken(m))
+		merge_blame_build(m, "this build fails on too much of it");
+	else if (m->result.bad >= MERGE_BAD_MAX)
+		merge_end_with(m, MERGE_FAILED, "%d bad inputs: the next merge goes on behind them",
+			       MERGE_BAD_MAX);
+	return !m->ending;
 }
 
 /* --- tasks --------------------------------------------------------------------- */
@@ -113,6 +130,8 @@ static void on_end(void *arg, struct slice result, const char *failed)
 			m->result.before.bytes = s.bytes;
 		}
 	}
+	if (!failed && m->put_back)
+		m->result.restored = m->n_lost;
 	if (failed && !*m->result.why)
 		snprintf(m->result.why, sizeof(m->result.why), "%.*s",
 			 (int)sizeof(m->result.why) - 1, failed);
@@ -132,6 +151,7 @@ static bool is_over(const struct merge *m)
 		return !m->progress;
 	case MERGE_REPLACED:
 	case MERGE_UNCHANGED:
+	case MERGE_CLEANED:
 	case MERGE_MEASURED:
 	case MERGE_KEPT:
 	case MERGE_NOTHING:
@@ -174,9 +194,14 @@ static void begin_pass(struct merge *m, size_t next, size_t to)
 	m->end = to;
 }
 
-static void end_decided(struct merge *m, const struct merge_decided *d)
+void merge_end_decided(struct merge *m, const struct merge_decided *d)
 {
-	merge_end_with(m, d->verdict, "%s", d->why);
+	if (d->verdict == MERGE_NOTHING && m->n_lost && !m->spec.force) {
+		merge_blame_build(m, d->why);
+		return;
+	}
+	merge_end_with(m, d->verdict == MERGE_UNCHANGED && m->n_lost ? MERGE_CLEANED : d->verdict,
+		       "%s", d->why);
 	if (d->verdict == MERGE_UNCHANGED || d->verdict == MERGE_MEASURED)
 		m->result.after = d->chosen;
 	else if (d->verdict == MERGE_KEPT)
@@ -200,7 +225,7 @@ static void on_decided(void *arg, struct slice result, const char *failed)
 		} else if (d.to == MERGE_TO_REPLACE)
 			m->step = MERGE_EXCHANGE;
 		else
-			end_decided(m, &d);
+			merge_end_decided(m, &d);
 	}
 	merge_advance(m);
 }
@@ -349,10 +374,11 @@ static void on_tick(void *arg)
 static int init(struct merge *m, struct err *e)
 {
 	m->slots = sys_calloc(m->spec.workers, sizeof(*m->slots));
+	m->lost = sys_calloc(MERGE_BAD_MAX, sizeof(*m->lost));
 	m->path = sys_asprintf("%s/merge/%s", m->env.state->path, m->spec.target->name);
 	if (m->spec.seeds)
 		m->seeds = sys_strdup(m->spec.seeds);
-	if (!m->slots || !m->path || (m->spec.seeds && !m->seeds))
+	if (!m->slots || !m->lost || !m->path || (m->spec.seeds && !m->seeds))
 		return err_sys(e, "allocate a merge of '%s'", m->spec.target->name);
 	for (unsigned i = 0; i < m->spec.workers; i++)
 		m->slots[i] = (struct merge_slot){.m = m, .number = i};

@@ -17,6 +17,11 @@
  *            again is topped up, MERGE_ROUNDS times at most
  *   replace  only when nothing is missing: one exchange (runner/corpus/generation.h)
  *
+ * A build that fails on much of its corpus, or reaches less than half of what the corpus
+ * reached before, is more likely broken than right: the corpus stays whole then, with
+ * what it failed on (spec.force: not).  On another build what was quarantined is tried
+ * again, MERGE_RETRY_MAX inputs a merge (runner/corpus/retry.h).
+ *
  * On disk, merge/<target>/ of the state directory: what was measured is used again by
  * the next merge of the same binary, whether this one was killed, stopped or late;
  * anything else is thrown away there.
@@ -26,6 +31,7 @@
  *   verify-<r>/    the same, of the chosen; thrown away
  *   chosen, known  lists: what stays, what may go
  *   reach          what all candidates reach
+ * and stats/merged/<target>.json: the build and what it reached, of the last merge.
  *
  * Everything that a cell wrote is hostile.  A target that forges what its inputs
  * reach can make its own corpus worse, nothing else; generations keep the older ones. */
@@ -34,6 +40,10 @@ enum {
 	MERGE_ROUNDS = 3,
 	MERGE_BAD_MAX = 1000,  /* bad inputs in one merge; the next goes on behind them */
 	MERGE_STRIKES_MAX = 3, /* cells in a row that got nowhere */
+	MERGE_RETRY_MAX = 128, /* each may cost a timeout */
+	MERGE_LOST_LEAST = 8,  /* inputs of the corpus that may fail, and ... */
+	MERGE_LOST_SHARE = 4,  /* ... one in so many: with more the build is to blame */
+	MERGE_REACH_SHARE = 2, /* what was reached before, divided by this, is the least */
 };
 
 struct merge_env {
@@ -52,8 +62,9 @@ enum merge_what {
 enum merge_verdict {
 	MERGE_REPLACED,
 	MERGE_UNCHANGED, /* the chosen are what the corpus is already */
+	MERGE_CLEANED,	 /* likewise, but for bad inputs that were taken out */
 	MERGE_MEASURED,	 /* that was all */
-	MERGE_KEPT,	 /* the guard: the old corpus reaches more; why says what */
+	MERGE_KEPT,	 /* a guard: the old corpus is better, or the build bad; why says */
 	MERGE_NOTHING,	 /* no candidates, or none that runs */
 	MERGE_LATE,	 /* the budget is over: the next merge goes on */
 	MERGE_STOPPED,	 /* merge_stop(): likewise */
@@ -77,7 +88,8 @@ struct merge_result {
 	struct merge_size after;
 	uint64_t candidates; /* different inputs: the corpus and all seeds */
 	uint64_t new_inputs; /* of `after`: those that the corpus did not have */
-	uint64_t bad;	     /* quarantined in this merge */
+	uint64_t bad;	     /* failed in this merge: quarantined, and queued for triage */
+	uint64_t restored;   /* of these: back in the corpus, the build is to blame */
 	uint64_t reused;     /* measured by an earlier merge that did not end */
 	uint64_t cells;
 	uint64_t wall_us;
@@ -95,6 +107,7 @@ struct merge_spec {
 	unsigned workers;   /* cells at once, at least 1 */
 	uint64_t budget_us; /* wall time; replacing may take longer */
 	enum merge_what what;
+	bool force; /* whatever the build fails on, or does not reach any more */
 	/* A directory of ours that has all seeds by content (a job's seeds/), or NULL: the
 	 * target's archive and directories, and the configuration's. */
 	const char *seeds;

@@ -71,6 +71,7 @@ static void start(struct one *one)
 	    .workers = one->cells,
 	    .budget_us = cfg->merge_us ? cfg->merge_us : UNLIMITED_US,
 	    .what = a->o->what,
+	    .force = a->o->force,
 	    .done = on_done,
 	    .arg = one,
 	};

@@ -14,6 +14,7 @@ struct merge_all_opts {
 	unsigned workers;	 /* cells at once, at least 1 */
 	uint64_t machine_memory; /* what the sum of the cells' limits may reach */
 	enum merge_what what;
+	bool force; /* merge_spec.force */
 	/* One target's end, from the loop. */
 	void (*ended)(void *arg, const struct plan_entry *p, const struct merge_result *r);
 	void *arg;

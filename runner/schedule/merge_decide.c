@@ -178,6 +178,22 @@ static void end_with(struct merge_decided *io, enum merge_verdict v, const char 
 	snprintf(io->why, sizeof(io->why), "%s", why);
 }
 
+/* A corpus is not made to fit a build that hardly runs it. */
+static bool is_broken(const struct facts *f, struct merge_decided *io)
+{
+	struct merge_last last;
+
+	merge_last_load(f->m, &last);
+	if (f->m->spec.force || io->all.edges >= last.edges / MERGE_REACH_SHARE)
+		return false;
+	end_with(io, MERGE_KEPT, "");
+	snprintf(io->why, sizeof(io->why),
+		 "this build reaches %llu edges, the last one reached %llu: the corpus stays as "
+		 "it is ('corpus minimize --force' if that is right)",
+		 (unsigned long long)io->all.edges, (unsigned long long)last.edges);
+	return true;
+}
+
 static int choose(struct facts *f, struct merge_decided *io, struct err *e)
 {
 	struct difference d;
@@ -196,7 +212,7 @@ static int choose(struct facts *f, struct merge_decided *io, struct err *e)
 			 f->all.ran ? "no input reaches anything: is the target instrumented?"
 				    : "no input ran to its end");
 	else if (f->m->spec.what == MERGE_REPLACE)
-		return to_verify(f, io, e);
+		return is_broken(f, io) ? 0 : to_verify(f, io, e);
 	else {
 		r = compare(f, &d, e);
 		io->new_inputs = d.fresh;
@@ -331,39 +347,4 @@ int merge_task_replace(void *arg, struct buf *out, struct err *e)
 	if (r == 0)
 		r = replace(&f, &done, e);
 	return r == 0 ? buf_add(out, (struct slice){(const char *)&done, sizeof(done)}, e) : r;
-}
-
-/* --- the end ------------------------------------------------------------------------ */
-
-static int count(int corpus, struct merge_size *io, struct err *e)
-{
-	CLEANUP(closedir_p) DIR *d = sys_opendirat(corpus, ".");
-	const struct dirent *ent;
-	struct stat st;
-
-	if (!d)
-		return err_sys(e, "open the corpus");
-	while ((ent = sys_readdir(d))) {
-		if (ent->d_name[0] == '.' ||
-		    fstatat(corpus, ent->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    !S_ISREG(st.st_mode))
-			continue;
-		io->files++;
-		io->bytes += (uint64_t)st.st_size;
-	}
-	return errno ? err_sys(e, "list the corpus") : 0;
-}
-
-int merge_task_end(void *arg, struct buf *out, struct err *e)
-{
-	const struct merge *m = arg;
-	_autoclose_ int corpus = -1;
-	struct merge_size s = {0};
-	int r = state_open_corpus(m->env.state, m->spec.target->name, &corpus, e);
-
-	if (r == 0)
-		r = count(corpus, &s, e);
-	if (r == 0 && m->discard)
-		r = fs_remove_tree(AT_FDCWD, m->path, e);
-	return r == 0 ? buf_add(out, (struct slice){(const char *)&s, sizeof(s)}, e) : r;
 }

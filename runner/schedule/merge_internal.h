@@ -3,6 +3,7 @@
 #define RUNNER_SCHEDULE_MERGE_INTERNAL_H
 
 #include "base/buf.h"
+#include "base/digest.h"
 #include "runner/corpus/cover.h"
 #include "runner/schedule/merge.h"
 #include "runner/schedule/task.h"
@@ -89,6 +90,10 @@ struct merge {
 	unsigned round;		/* of verifying; 0: not yet */
 	uint64_t max_len;	/* the longest candidate's */
 	bool progress, discard; /* at the end: merge/<target> goes */
+	/* Inputs of the corpus that this merge quarantined; put_back: wrongly. */
+	char (*lost)[STORE_NAME];
+	size_t n_lost;
+	bool put_back;
 	struct merge_size chosen;
 
 	struct merge_result result;
@@ -110,8 +115,11 @@ void merge_slot_free(struct merge_slot *s); /* and merge_advance() */
 void merge_slot_done(struct merge_slot *s); /* what it holds */
 /* Once a second: does its cell still get on? */
 void merge_slot_tick(struct merge_slot *s, uint64_t now_us);
-/* One more bad input of that slot's; false: too many, it ends. */
-bool merge_bad_one(struct merge *m);
+/* One more bad input; lost: its name when the corpus had it, else "".  False: too many,
+ * it ends. */
+bool merge_bad_one(struct merge *m, const char *lost);
+/* What fails here is the build's fault: nothing of the corpus goes. */
+void merge_blame_build(struct merge *m, const char *why);
 uint64_t merge_time_left(const struct merge *m);
 
 /* After a cell that leaked and had run the shard's inputs from `first` on. */
@@ -138,12 +146,14 @@ MUST_CHECK int merge_check_binary(const struct merge *m, int dir, struct err *e)
 struct merge_looked {
 	enum merge_act act;
 	size_t next, n;
-	bool damaged; /* the control file had to be written anew */
+	bool damaged;	       /* the control file had to be written anew */
+	char lost[STORE_NAME]; /* of MERGE_BLAME: as for merge_bad_one() */
 };
 int merge_task_look(void *arg, struct buf *out, struct err *e);
 /* out: names of STORE_NAME bytes each, of s->leaks.at and what follows. */
 int merge_task_names(void *arg, struct buf *out, struct err *e);
-int merge_task_leak(void *arg, struct buf *out, struct err *e); /* s->blamed is bad */
+/* s->blamed is bad.  out: lost, as for merge_bad_one(). */
+int merge_task_leak(void *arg, struct buf *out, struct err *e);
 
 /* merge_decide.c.  arg: the merge. */
 struct merge_decided {
@@ -155,12 +165,22 @@ struct merge_decided {
 	uint64_t new_inputs;
 };
 int merge_task_decide(void *arg, struct buf *out, struct err *e);
+/* What a decision for MERGE_TO_END means for the merge. */
+void merge_end_decided(struct merge *m, const struct merge_decided *d);
 struct merge_replaced {
 	char why[200]; /* it is in place, but ...; "" */
 };
 int merge_task_replace(void *arg, struct buf *out, struct err *e);
 /* out: struct merge_size of the corpus. */
 int merge_task_end(void *arg, struct buf *out, struct err *e);
+
+/* merge_last.c: of the last merge that ended well; all 0 and "" before the first. */
+struct merge_last {
+	char build[DIGEST_SHA1_HEX];
+	uint64_t edges, features; /* of all candidates */
+};
+void merge_last_load(const struct merge *m, struct merge_last *ret);
+MUST_CHECK int merge_last_save(const struct merge *m, const struct merge_last *last, struct err *e);
 
 /* --- the files of merge/<target>, merge_files.c ---------------------------------- */
 

@@ -47,10 +47,11 @@ static void on_put_away(void *arg, struct slice result, const char *failed)
 {
 	struct merge_slot *s = arg;
 
-	(void)result;
+	if (!failed && result.n != STORE_NAME)
+		failed = "no result";
 	if (failed)
 		give_up(s, failed);
-	else if (!merge_bad_one(s->m))
+	else if (!merge_bad_one(s->m, result.p))
 		leave(s);
 	else
 		next_range(s);

@@ -3,9 +3,11 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
+#include "runner/corpus/retry.h"
 #include "runner/schedule/merge_internal.h"
 #include "runner/schedule/setup.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -64,32 +66,37 @@ static int queue_triage(const struct merge_slot *s, int stage, const char *name,
 }
 
 /* Nothing is forgotten: first in the queue, then in the quarantine and on disk,
- * then out of the corpus. */
-static int put_away(const struct merge_slot *s, const char *name, struct err *e)
+ * then out of the corpus.  lost: its name when the corpus had it, else "". */
+static int put_away(const struct merge_slot *s, const char *name, char lost[STORE_NAME],
+		    struct err *e)
 {
 	const struct merge *m = s->m;
+	const char *target = m->spec.target->name;
 	_automergedir_ struct merge_dir d = MERGE_DIR_NONE;
 	int r;
 
+	*lost = '\0';
 	if (m->spec.what == MERGE_MEASURE)
 		return 0;
 	r = merge_dir_open(m, &d, e);
+	if (r == 0 && faccessat(d.corpus, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		snprintf(lost, STORE_NAME, "%s", name);
 	if (r == 0)
 		r = queue_triage(s, d.stage, name, e);
 	if (r == 0 && sys_syncfs(m->env.triage) < 0)
 		r = err_sys(e, "sync the triage queue");
 	if (r == 0)
-		r = shard_quarantine(d.stage, d.corpus, m->env.quarantine, m->spec.target->name,
-				     name, e);
-	return r;
+		r = shard_quarantine(d.stage, d.corpus, m->env.quarantine, target, name, e);
+	return r == 0 ? retry_failed(m->env.state->dirfd, target, name, e) : r;
 }
 
 int merge_task_leak(void *arg, struct buf *out, struct err *e)
 {
 	const struct merge_slot *s = arg;
+	char lost[STORE_NAME];
+	int r = put_away(s, s->blamed, lost, e);
 
-	(void)out;
-	return put_away(s, s->blamed, e);
+	return r == 0 ? buf_add(out, (struct slice){lost, sizeof(lost)}, e) : r;
 }
 
 /* --- a shard ---------------------------------------------------------------------- */
@@ -132,8 +139,9 @@ static int act(const struct merge_slot *s, struct control *c, const struct candi
 	io->act = merge_judge(&s->facts, c, is_full(s, c));
 	if (io->act == MERGE_BLAME || io->act == MERGE_STRIKE)
 		r = check_disk(s, c, e);
+	assert(c->next == list->n || list->v);
 	if (r == 0 && io->act == MERGE_BLAME)
-		r = put_away(s, list->v[c->next].name, e);
+		r = put_away(s, list->v[c->next].name, io->lost, e);
 	/* Beyond the last whole record the file may say anything. */
 	if (r == 0 && s->facts.ran)
 		r = control_repair(c, list, io->act == MERGE_BLAME, e);

@@ -4,6 +4,7 @@
 #include "base/digest.h"
 #include "base/fs.h"
 #include "base/sys.h"
+#include "runner/corpus/retry.h"
 #include "runner/corpus/store.h"
 #include "runner/corpus/workdir.h"
 #include "runner/schedule/merge_internal.h"
@@ -82,6 +83,22 @@ int merge_check_binary(const struct merge *m, int dir, struct err *e)
 	return r;
 }
 
+/* What an older build failed on may run on this one. */
+static int check_turn(const struct merge *m, struct slice build, struct err *e)
+{
+	struct merge_last last;
+	char hex[DIGEST_SHA1_HEX];
+	int r;
+
+	digest_sha1_hex(build, hex);
+	merge_last_load(m, &last);
+	if (m->spec.what != MERGE_REPLACE || strcmp(last.build, hex) == 0)
+		return 0;
+	r = retry_turn(m->env.state->dirfd, m->spec.target->name, e);
+	memcpy(last.build, hex, sizeof(hex));
+	return r == 0 ? merge_last_save(m, &last, e) : r;
+}
+
 /* merge/<target>, emptied when it was made for something else. */
 static int open_for(const struct merge *m, int *ret_fd, struct err *e)
 {
@@ -98,6 +115,8 @@ static int open_for(const struct merge *m, int *ret_fd, struct err *e)
 		if (r == 0)
 			r = fs_replace(fd, "for", buf_slice(&want), e);
 	}
+	if (r == 0)
+		r = check_turn(m, buf_slice(&want), e);
 	if (r < 0)
 		return r;
 	*ret_fd = take_fd(&fd);
@@ -268,6 +287,9 @@ static int stage_all(const struct merge *m, int dir, struct merge_staged *io, st
 		r = adopt_all(d.corpus, e);
 	if (r == 0)
 		r = link_all(d.corpus, d.stage, &corpus, e);
+	if (r == 0)
+		r = retry_stage(m->env.state->dirfd, m->spec.target->name, MERGE_RETRY_MAX, d.stage,
+				e);
 	if (r < 0)
 		return r;
 	io->files = corpus.files;

@@ -7,9 +7,9 @@
 #include <errno.h>
 
 static const char *const verdicts[] = {
-    [MERGE_REPLACED] = "replaced", [MERGE_UNCHANGED] = "unchanged", [MERGE_MEASURED] = "measured",
-    [MERGE_KEPT] = "kept",	   [MERGE_NOTHING] = "nothing",	    [MERGE_LATE] = "late",
-    [MERGE_STOPPED] = "stopped",   [MERGE_FAILED] = "failed",
+    [MERGE_REPLACED] = "replaced", [MERGE_UNCHANGED] = "unchanged", [MERGE_CLEANED] = "cleaned",
+    [MERGE_MEASURED] = "measured", [MERGE_KEPT] = "kept",	    [MERGE_NOTHING] = "nothing",
+    [MERGE_LATE] = "late",	   [MERGE_STOPPED] = "stopped",	    [MERGE_FAILED] = "failed",
 };
 _Static_assert(sizeof(verdicts) / sizeof(verdicts[0]) == MERGE_VERDICT_, "name every verdict");
 
@@ -33,11 +33,12 @@ int merge_history_line(const struct merge_line *l, const struct merge_result *r,
 		      l->target, "time", (json_int_t)(l->real_us / USEC_PER_SEC), "commit",
 		      l->commit, "verdict", merge_verdict_name(r->verdict), "why", r->why);
 	_autojson_ json_t *after = size_json(&r->after);
-	_autojson_ json_t *more = json_pack(
-	    "{s:o, s:I, s:I, s:I, s:I, s:I, s:f}", "before", size_json(&r->before), "new_inputs",
-	    (json_int_t)r->new_inputs, "candidates", (json_int_t)r->candidates, "bad",
-	    (json_int_t)r->bad, "reused", (json_int_t)r->reused, "cells", (json_int_t)r->cells,
-	    "seconds", (double)r->wall_us / (double)USEC_PER_SEC);
+	_autojson_ json_t *more =
+	    json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "before", size_json(&r->before),
+		      "new_inputs", (json_int_t)r->new_inputs, "candidates",
+		      (json_int_t)r->candidates, "bad", (json_int_t)r->bad, "restored",
+		      (json_int_t)r->restored, "reused", (json_int_t)r->reused, "cells",
+		      (json_int_t)r->cells, "seconds", (double)r->wall_us / (double)USEC_PER_SEC);
 
 	if (!j || !after || !more || json_object_update(j, after) < 0 ||
 	    json_object_update(j, more) < 0)

@@ -23,6 +23,10 @@ struct world {
 	struct target_config cfg;
 	struct merge m;
 	struct merge_slot slot;
+	struct merge_slot none[2]; /* merge.slots: no cell is in them */
+	char lost[MERGE_BAD_MAX][STORE_NAME];
+	bool force;
+	unsigned reaches; /* so many different edges at most; 0: any */
 	unsigned cells;
 	char seeds[64];	   /* merge.seeds; "": none */
 	bool flaky;	   /* what an input begins with shows only the first time that it runs */
@@ -68,6 +72,10 @@ static inline void world_reset(struct world *w)
 	/* not the product's: no fault hits it */
 	assert_true(asprintf(&w->m.path, "%s/merge/t", w->state->path) > 0);
 	w->m.seeds = *w->seeds ? w->seeds : NULL;
+	w->m.spec.force = w->force;
+	w->m.result.verdict = MERGE_VERDICT_;
+	w->m.slots = w->none;
+	w->m.lost = w->lost;
 	w->slot = (struct merge_slot){.m = &w->m};
 }
 
@@ -116,11 +124,13 @@ static inline void put_record(struct world *w, int fd, size_t i, const char *con
 	int n = snprintf(text, sizeof(text), "FT %zu", i);
 
 	for (const unsigned char *p = (const unsigned char *)content; *p; p++) {
+		unsigned edge = w->reaches ? *p % w->reaches : *p;
+
 		if (w->flaky && w->m.round && p == (const unsigned char *)content)
 			continue;
-		if (!seen[*p])
-			n += snprintf(text + n, sizeof(text) - (size_t)n, " %d", *p * 8);
-		seen[*p] = true;
+		if (!seen[edge])
+			n += snprintf(text + n, sizeof(text) - (size_t)n, " %u", edge * 8);
+		seen[edge] = true;
 	}
 	n += snprintf(text + n, sizeof(text) - (size_t)n, "\nCOV %zu", i);
 	for (int c = 0; c < 256; c++)
@@ -194,8 +204,10 @@ static inline int stage(struct world *w, struct merge_staged *ret, struct err *e
 	world_reset(w);
 	snprintf(w->m.pass, sizeof(w->m.pass), "measure");
 	r = task(merge_task_stage, &w->m, ret, sizeof(*ret), e);
-	if (r == 0)
-		w->m.max_len = ret->longest;
+	if (r < 0)
+		return r;
+	w->m.max_len = ret->longest;
+	w->m.result.before.files = ret->files;
 	return r;
 }
 
@@ -217,6 +229,8 @@ static inline int run_shard(struct world *w, size_t k, struct merge_looked *ret,
 	w->slot.facts = (struct merge_facts){0};
 	for (;;) {
 		r = look(w, ret, e);
+		if (r == 0 && ret->act == MERGE_BLAME && !merge_bad_one(&w->m, ret->lost))
+			return r;
 		if (r < 0 || (ret->act != MERGE_RUN && ret->act != MERGE_BLAME) ||
 		    ret->next == ret->n)
 			return r;
@@ -229,7 +243,7 @@ static inline int run_shards(struct world *w, size_t from, size_t to, struct err
 	struct merge_looked l;
 	int r = 0;
 
-	for (size_t k = from; r == 0 && k < to; k++)
+	for (size_t k = from; r == 0 && k < to && !w->m.ending; k++)
 		r = run_shard(w, k, &l, e);
 	return r;
 }
@@ -259,10 +273,17 @@ static inline int merge_whole(struct world *w, struct merge_decided *ret, struct
 	*ret = (struct merge_decided){0};
 	if (r == 0)
 		r = run_shards(w, s.next, s.end, e);
-	if (r == 0)
+	if (r == 0 && !w->m.ending) {
 		r = decide(w, ret, e);
-	if (r == 0 && ret->to == MERGE_TO_REPLACE)
-		r = task(merge_task_replace, &w->m, &replaced, sizeof(replaced), e);
+		w->m.result.before.edges = ret->all.edges;
+		w->m.result.before.features = ret->all.features;
+		if (r == 0 && ret->to == MERGE_TO_REPLACE) {
+			r = task(merge_task_replace, &w->m, &replaced, sizeof(replaced), e);
+			if (r == 0)
+				merge_end_with(&w->m, MERGE_REPLACED, "%s", replaced.why);
+		} else if (r == 0)
+			merge_end_decided(&w->m, ret);
+	}
 	w->m.discard = true;
 	if (r == 0)
 		r = task(merge_task_end, &w->m, &now, sizeof(now), e);
@@ -284,6 +305,14 @@ static inline bool in_quarantine(const struct world *w, const char *content)
 	char path[80];
 
 	snprintf(path, sizeof(path), "quarantine/t/%s", name_of(content));
+	return holds(w->state->dirfd, path, content);
+}
+
+static inline bool in_retry(const struct world *w, const char *content)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "retry/t/%s", name_of(content));
 	return holds(w->state->dirfd, path, content);
 }
 

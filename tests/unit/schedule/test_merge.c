@@ -92,6 +92,7 @@ static void test_verdict_names(void **state)
 						merge_verdict_name((enum merge_verdict)q));
 	assert_string_equal(merge_verdict_name(MERGE_REPLACED), "replaced");
 	assert_string_equal(merge_verdict_name(MERGE_KEPT), "kept");
+	assert_string_equal(merge_verdict_name(MERGE_CLEANED), "cleaned");
 	assert_string_equal(merge_verdict_name(MERGE_VERDICT_), "unknown");
 }
 
@@ -116,14 +117,14 @@ static void test_history_line(void **state)
 	(void)state;
 	assert_int_equal(merge_history_line(&l, &r, &j, &e), 0);
 	assert_int_equal(json_print(j, 0, &text, &e), 0);
-	assert_string_equal(text,
-			    "{\"v\": 1, \"run\": \"20261121-103008\", \"target\": \"t\", "
-			    "\"time\": 1700000000, \"commit\": null, \"verdict\": \"kept\", "
-			    "\"why\": \"it \\\"missed\\\" 3\", \"files\": 90, \"bytes\": 4000, "
-			    "\"edges\": 19, \"features\": 29, \"before\": {\"files\": 100, "
-			    "\"bytes\": 5000, \"edges\": 20, \"features\": 30}, \"new_inputs\": 7, "
-			    "\"candidates\": 120, \"bad\": 2, \"reused\": 11, \"cells\": 4, "
-			    "\"seconds\": 1.5}");
+	assert_string_equal(
+	    text, "{\"v\": 1, \"run\": \"20261121-103008\", \"target\": \"t\", "
+		  "\"time\": 1700000000, \"commit\": null, \"verdict\": \"kept\", "
+		  "\"why\": \"it \\\"missed\\\" 3\", \"files\": 90, \"bytes\": 4000, "
+		  "\"edges\": 19, \"features\": 29, \"before\": {\"files\": 100, "
+		  "\"bytes\": 5000, \"edges\": 20, \"features\": 30}, \"new_inputs\": 7, "
+		  "\"candidates\": 120, \"bad\": 2, \"restored\": 0, \"reused\": 11, \"cells\": 4, "
+		  "\"seconds\": 1.5}");
 	free(text);
 }
 

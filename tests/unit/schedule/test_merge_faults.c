@@ -15,7 +15,11 @@ enum { INPUTS = sizeof(inputs) / sizeof(inputs[0]) };
 
 static void fill(void)
 {
+	_autoclose_ int quarantine = -1;
+
 	world_make(&w);
+	quarantine = make_dir_at(w.state->dirfd, "quarantine/t");
+	scratch_write(quarantine, name_of("q"), "q"); /* an older build's fault */
 	for (size_t i = 0; i < INPUTS; i++)
 		put_input(&w, inputs[i]);
 	scratch_write(w.dir.fd, "seeds/one", "c");
@@ -27,6 +31,8 @@ static void check_nothing_lost(unsigned at)
 		if (!in_corpus(&w, inputs[i]) && !in_quarantine(&w, inputs[i]) &&
 		    !in_generations(&w, inputs[i]))
 			fail_msg("call %u: '%s' is lost", at, inputs[i]);
+	if (!in_corpus(&w, "q") && !in_quarantine(&w, "q") && !in_retry(&w, "q"))
+		fail_msg("call %u: what may be tried again is lost", at);
 }
 
 static void check_whole(unsigned at)
@@ -43,7 +49,9 @@ static void check_whole(unsigned at)
 	assert_true(in_corpus(&w, "ab"));
 	assert_true(in_corpus(&w, "c"));
 	assert_true(in_corpus(&w, "xyz"));
-	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 4);
+	assert_true(in_corpus(&w, "q"));
+	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 5);
+	assert_int_equal(entries(w.state->dirfd, "retry/t"), 0);
 	assert_true(in_quarantine(&w, "!") && in_quarantine(&w, "!bad one"));
 	assert_true(in_triage(&w, "crash", "!") && in_triage(&w, "crash", "!bad one"));
 }

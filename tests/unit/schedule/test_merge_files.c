@@ -142,8 +142,14 @@ static void only_bad_ones(void **state)
 	assert_int_equal(d.to, MERGE_TO_END);
 	assert_int_equal(d.verdict, MERGE_NOTHING);
 	assert_string_not_equal(d.why, "");
-	assert_true(in_quarantine(&w, "!one"));
+	assert_int_equal(w.m.result.verdict, MERGE_KEPT);
+	assert_true(in_corpus(&w, "!one") && in_corpus(&w, "!two"));
+	assert_int_equal(entries(w.state->dirfd, "quarantine/t"), 0);
 	assert_true(in_triage(&w, "crash", "!two"));
+	w.force = true;
+	merge_ok(&d);
+	assert_int_equal(w.m.result.verdict, MERGE_NOTHING);
+	assert_true(in_quarantine(&w, "!one") && in_quarantine(&w, "!two"));
 }
 
 /* --- bad inputs ------------------------------------------------------------------ */
@@ -161,6 +167,7 @@ static void bad_inputs_are_put_away(void **state)
 	add_seed("!seed");
 	merge_ok(&d);
 	assert_int_equal(d.to, MERGE_TO_END); /* what is left was the smallest already */
+	assert_int_equal(w.m.result.verdict, MERGE_CLEANED);
 	assert_true(in_corpus(&w, "ab"));
 	assert_true(in_corpus(&w, "longer"));
 	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 2);
@@ -249,7 +256,7 @@ static void guard_keeps_the_old(void **state)
 static void measured_once(void **state)
 {
 	struct merge_looked l;
-	struct merge_staged s;
+	struct merge_staged s = {0};
 	struct err e;
 
 	begin(state);
