@@ -139,9 +139,10 @@ static int act(const struct merge_slot *s, struct control *c, const struct candi
 	io->act = merge_judge(&s->facts, c, is_full(s, c));
 	if (io->act == MERGE_BLAME || io->act == MERGE_STRIKE)
 		r = check_disk(s, c, e);
-	assert(c->next == list->n || list->v);
-	if (r == 0 && io->act == MERGE_BLAME)
+	if (r == 0 && io->act == MERGE_BLAME) {
+		assert(list->v && c->next < list->n);
 		r = put_away(s, list->v[c->next].name, io->lost, e);
+	}
 	/* Beyond the last whole record the file may say anything. */
 	if (r == 0 && s->facts.ran)
 		r = control_repair(c, list, io->act == MERGE_BLAME, e);
