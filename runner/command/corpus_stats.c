@@ -90,7 +90,7 @@ static int add_target(struct stats *a, const char *name, struct err *e)
 		a->targets, name,
 		json_pack("{s:s, s:I, s:I, s:I, s:I, s:[]}", "name", name, "files",
 			  (json_int_t)corpus.files, "bytes", (json_int_t)corpus.bytes,
-			  "quarantined", (json_int_t)(quarantine.files + retry.files),
+			  "quarantined", (json_int_t)quarantine.files + (json_int_t)retry.files,
 			  "generations", (json_int_t)generations.dirs, "history")) < 0)
 		return err_set(e, ENOMEM, "build JSON");
 	return 0;
