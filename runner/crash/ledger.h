@@ -102,8 +102,10 @@ struct known_crash {
 	uint64_t input_bytes, minimized_bytes;
 	struct {
 		uint64_t tries, hits; /* of the reproducer */
-		/* Passes without a hit since it was last seen, on clean_commit. */
+		/* Passes without a hit since it was last seen, on clean_commit: those of
+		 * `fuzzer`, and "<original> <minimised> <target>" of others. */
 		uint64_t clean, clean_minimized;
+		struct ledger_list clean_others;
 		char *clean_commit;
 	} reproduction;
 	bool security, unsymbolized;
@@ -148,6 +150,8 @@ const struct known_crash *ledger_at(const struct ledger *l, size_t i);
 const struct known_crash *ledger_find(const struct ledger *l, const char *signature);
 /* The record of that very signature, also when it is merged into another. */
 const struct known_crash *ledger_record(const struct ledger *l, const char *signature);
+/* Whether the target is among those that found it. */
+bool ledger_found_by(const struct known_crash *c, const char *target);
 /* The crash that a target's cheap key is known to be; NULL: triage must say. */
 const struct known_crash *ledger_find_raw(const struct ledger *l, const char *target,
 					  const char *raw_key);
@@ -205,10 +209,14 @@ bool ledger_is_better(const struct known_crash *c, uint64_t tries, uint64_t hits
 /* A minimised reproducer was made. */
 MUST_CHECK int ledger_minimized(struct ledger *l, const char *signature, const char *path,
 				uint64_t bytes, struct err *e);
-/* Passes of both inputs on a build of commit without a hit (NULL: unknown); those on
- * other builds no longer count.  runner/crash/odds.h says when it is fixed. */
-MUST_CHECK int ledger_passed(struct ledger *l, const char *signature, const char *commit,
-			     uint64_t original, uint64_t minimized, struct err *e);
+/* Passes of both inputs in a target, on a build of commit, without a hit (NULL: unknown);
+ * those on other builds no longer count.  runner/crash/odds.h says when it is fixed. */
+MUST_CHECK int ledger_passed(struct ledger *l, const char *signature, const char *target,
+			     const char *commit, uint64_t original, uint64_t minimized,
+			     struct err *e);
+/* How often an input passed so far. */
+uint64_t ledger_passes(const struct known_crash *c, const char *target, const char *commit,
+		       bool minimized);
 MUST_CHECK int ledger_fixed(struct ledger *l, const char *signature, uint64_t time,
 			    const char *commit, const char *run, struct err *e);
 /* note NULL: the old one stays. */

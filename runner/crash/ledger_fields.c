@@ -53,6 +53,8 @@ static const struct field fields[] = {
 	MEASURED("hits", hits),
 	MEASURED("clean", clean),
 	MEASURED("clean_minimized", clean_minimized),
+	FIELD("reproduction", "clean_others", LIST, reproduction.clean_others, LEDGER_TARGETS,
+	      false),
 	FIELD("reproduction", "clean_commit", TEXT, reproduction.clean_commit, LEDGER_TEXT_MAX,
 	      false),
 	TEXT_ALWAYS("issue_url", issue_url),

@@ -3,6 +3,7 @@
 #include "runner/crash/ledger_internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 void ledger_add(uint64_t *sum, uint64_t n)
 {
@@ -25,6 +26,7 @@ int ledger_set_seen(struct ledger_seen *seen, uint64_t time, const char *commit,
 void ledger_unpass(struct known_crash *c)
 {
 	c->reproduction.clean = c->reproduction.clean_minimized = 0;
+	ledger_list_done(&c->reproduction.clean_others);
 	ledger_unset(&c->reproduction.clean_commit);
 }
 
@@ -51,12 +53,76 @@ int ledger_minimized(struct ledger *l, const char *signature, const char *path, 
 		return r;
 	c->minimized_bytes = bytes;
 	c->reproduction.clean_minimized = 0;
+	ledger_list_done(&c->reproduction.clean_others);
 	l->dirty = true;
 	return 0;
 }
 
-int ledger_passed(struct ledger *l, const char *signature, const char *commit, uint64_t original,
-		  uint64_t minimized, struct err *e)
+/* --- passes ---------------------------------------------------------------- */
+
+struct passes {
+	uint64_t original, minimized;
+	size_t at; /* in the list; its end: not there */
+};
+
+/* "<original> <minimised> <target>"; what reads otherwise counts for nobody. */
+static bool passes_read(const char *text, const char *target, struct passes *ret)
+{
+	struct slice in = slice_of(text);
+
+	return scan_u64(&in, 10, INT64_MAX, &ret->original) && scan_lit(&in, SLICE(" ")) &&
+	       scan_u64(&in, 10, INT64_MAX, &ret->minimized) && scan_lit(&in, SLICE(" ")) &&
+	       slice_eq(in, slice_of(target));
+}
+
+static struct passes passes_of_other(const struct known_crash *c, const char *target)
+{
+	const struct ledger_list *l = &c->reproduction.clean_others;
+	struct passes p;
+
+	for (size_t i = 0; i < l->n; i++) {
+		if (!passes_read(l->v[i], target, &p))
+			continue;
+		p.at = i;
+		return p;
+	}
+	return (struct passes){.at = l->n};
+}
+
+static int other_passed(struct known_crash *c, const char *target, uint64_t original,
+			uint64_t minimized, struct err *e)
+{
+	struct ledger_list *l = &c->reproduction.clean_others;
+	struct passes p = passes_of_other(c, target);
+	char text[LEDGER_TEXT_MAX + 1];
+	int r;
+
+	ledger_add(&p.original, original);
+	ledger_add(&p.minimized, minimized);
+	snprintf(text, sizeof(text), "%llu %llu %s", (unsigned long long)p.original,
+		 (unsigned long long)p.minimized, target);
+	r = ledger_list_add(l, text, false, e);
+	if (r == 0 && p.at + 1 < l->n)
+		ledger_list_drop(l, p.at);
+	if (r == 0 && l->n > LEDGER_TARGETS)
+		ledger_list_drop(l, 0);
+	return r;
+}
+
+uint64_t ledger_passes(const struct known_crash *c, const char *target, const char *commit,
+		       bool minimized)
+{
+	struct passes p = {c->reproduction.clean, c->reproduction.clean_minimized, 0};
+
+	if (strcmp(c->reproduction.clean_commit, commit ? commit : "") != 0)
+		return 0;
+	if (strcmp(c->fuzzer, target) != 0)
+		p = passes_of_other(c, target);
+	return minimized ? p.minimized : p.original;
+}
+
+int ledger_passed(struct ledger *l, const char *signature, const char *target, const char *commit,
+		  uint64_t original, uint64_t minimized, struct err *e)
 {
 	struct known_crash *c = find(l, signature, e);
 	int r = 0;
@@ -67,13 +133,19 @@ int ledger_passed(struct ledger *l, const char *signature, const char *commit, u
 		ledger_unpass(c);
 		r = ledger_set(&c->reproduction.clean_commit, commit, LEDGER_TEXT_MAX, false, e);
 	}
+	if (r == 0 && strcmp(c->fuzzer, target) != 0)
+		r = other_passed(c, target, original, minimized, e);
 	if (r < 0)
 		return r;
-	ledger_add(&c->reproduction.clean, original);
-	ledger_add(&c->reproduction.clean_minimized, minimized);
+	if (strcmp(c->fuzzer, target) == 0) {
+		ledger_add(&c->reproduction.clean, original);
+		ledger_add(&c->reproduction.clean_minimized, minimized);
+	}
 	l->dirty = true;
 	return 0;
 }
+
+/* --- a replay's and a person's word ----------------------------------------- */
 
 int ledger_fixed(struct ledger *l, const char *signature, uint64_t time, const char *commit,
 		 const char *run, struct err *e)

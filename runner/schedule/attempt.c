@@ -45,12 +45,8 @@ static uint64_t max_time_s(const struct job *j, uint64_t now_us)
 
 static bool is_known_leak(const struct job *j, const struct known_crash *c)
 {
-	bool mine = strcmp(c->fuzzer, j->target->name) == 0;
-
-	for (size_t i = 0; !mine && i < c->targets.n; i++)
-		mine = strcmp(c->targets.v[i], j->target->name) == 0;
-	return mine && strcmp(c->kind, "lsan") == 0 && c->state != LEDGER_FIXED &&
-	       c->frames.n > 0 && *c->frames.v[0];
+	return ledger_found_by(c, j->target->name) && strcmp(c->kind, "lsan") == 0 &&
+	       c->state != LEDGER_FIXED && c->frames.n > 0 && *c->frames.v[0];
 }
 
 /* "leak:" and a pattern, in which only '*', '^' and '$' are special. */

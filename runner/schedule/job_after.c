@@ -267,14 +267,6 @@ static uint64_t count_in_run(const struct known_crash *c, const char *run)
 	return 0;
 }
 
-static bool found_by(const struct known_crash *c, const char *target)
-{
-	for (size_t i = 0; i < c->targets.n; i++)
-		if (strcmp(c->targets.v[i], target) == 0)
-			return true;
-	return strcmp(c->fuzzer, target) == 0;
-}
-
 /* One printable line. */
 static void print_what(const struct known_crash *c, char *out, size_t size)
 {
@@ -316,7 +308,7 @@ void job_tell_crashes(struct job *j)
 		const struct known_crash *c = ledger_at(l, i);
 		uint64_t n = *c->merged_into ? 0 : count_in_run(c, env->run);
 
-		if (n > 0 && found_by(c, j->target->name))
+		if (n > 0 && ledger_found_by(c, j->target->name))
 			tell(j, c, n);
 	}
 	if (j->reason == REASON_CRASH_LOOP && j->n_seen > 0)

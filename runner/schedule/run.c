@@ -170,6 +170,16 @@ static void return_memory(void *arg, uint64_t bytes)
 	r->memory_used -= bytes;
 }
 
+static bool has_target(void *arg, const char *name)
+{
+	const struct run *r = arg;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (strcmp(r->jobs[i].target->name, name) == 0)
+			return true;
+	return false;
+}
+
 static const char *news_text(enum job_news n)
 {
 	switch (n) {
@@ -376,6 +386,7 @@ static struct run *run_new(const struct run_opts *o)
 			   .commit = o->commit,
 			   .borrow_memory = borrow_memory,
 			   .return_memory = return_memory,
+			   .has_target = has_target,
 			   .arg = r},
 	    .news = on_news,
 	    .arg = r,

@@ -7,8 +7,11 @@
 
 /* From artifacts to crashes, for one target, one cell at a time:
  *
- *   check    open crashes of the target are replayed on this build: fixed ones become
- *            fixed, by the rule of runner/crash/odds.h
+ *   check    open crashes of the target are replayed on this build, by the rule of
+ *            runner/crash/odds.h.  One becomes fixed when every target that found it
+ *            has passed on the same commit (in the same run, where that is not known),
+ *            not before.  So one that a target found that is not here any more stays
+ *            open, and sum.note says so, until a person says otherwise
  *   queue    every artifact in triage/<target>/ is reproduced, signed, and counted for
  *            its crash in the ledger; only then it leaves the queue
  *   shrink   reproducers of new crashes are made smaller
@@ -26,6 +29,8 @@ struct triage_env {
 	 * ask again.  NULL: there is enough. */
 	bool (*borrow_memory)(void *arg, uint64_t bytes);
 	void (*return_memory)(void *arg, uint64_t bytes);
+	/* Whether a target is among those of this run.  NULL: all are. */
+	bool (*has_target)(void *arg, const char *name);
 	void *arg;
 };
 

@@ -12,13 +12,22 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Where the commit is not known, passes count within one run. */
+static const char *build_of(const struct triage *t, char out[128])
+{
+	if (t->env->commit)
+		return t->env->commit;
+	snprintf(out, 128, "run %.100s", t->env->run);
+	return out;
+}
+
 /* On the commit on which it was seen last nothing has changed. */
 static bool worth_checking(const struct triage *t, const struct known_crash *c)
 {
 	const char *commit = t->env->commit;
 
 	return ledger_state_open(c->state) && !*c->merged_into && *c->crash_file &&
-	       strcmp(c->fuzzer, t->spec.target->name) == 0 &&
+	       ledger_found_by(c, t->spec.target->name) &&
 	       !(commit && strcmp(c->last_seen.commit, commit) == 0);
 }
 
@@ -27,28 +36,58 @@ static const struct known_crash *in_work(const struct triage *t)
 	return ledger_find(books_ledger(t->env->books), t->names.v[t->at]);
 }
 
-/* Passes on this very commit count from one run to the next. */
-static unsigned passed_before(const struct triage *t, const struct known_crash *c, bool minimized)
+static unsigned needed(const struct known_crash *c)
 {
-	const char *commit = t->env->commit;
+	unsigned n = odds_passes(c->reproduction.tries, c->reproduction.hits);
 
-	if (!commit || strcmp(c->reproduction.clean_commit, commit) != 0)
-		return 0;
-	return (unsigned)(minimized ? c->reproduction.clean_minimized : c->reproduction.clean);
+	return n > 0 ? n : 1;
 }
 
-static int keep_regression(void *arg, struct buf *out, struct err *e)
+static bool has_passed(const struct triage *t, const struct known_crash *c, const char *target)
 {
-	const struct triage *t = arg;
-	const struct known_crash *c = in_work(t);
+	char buf[128];
+	const char *build = build_of(t, buf);
+	unsigned need = needed(c);
+
+	return ledger_passes(c, target, build, false) >= need &&
+	       (!*c->minimized || ledger_passes(c, target, build, true) >= need);
+}
+
+/* The next target that found it, from *at on: NULL at the end. */
+static const char *next_finder(const struct known_crash *c, size_t *at)
+{
+	size_t i = (*at)++;
+
+	if (i == 0)
+		return c->fuzzer;
+	return i <= c->targets.n ? c->targets.v[i - 1] : NULL;
+}
+
+/* The one that it still depends on; NULL: all that found it say that it passes. */
+static const char *waits_for(const struct triage *t, const struct known_crash *c)
+{
+	const char *target, *waits = NULL;
+
+	for (size_t at = 0; (target = next_finder(c, &at));) {
+		if (!*target || has_passed(t, c, target))
+			continue;
+		if (t->env->has_target && !t->env->has_target(t->env->arg, target))
+			return target; /* one that will not come is worth a word */
+		waits = target;
+	}
+	return waits;
+}
+
+static int keep_in(const struct triage *t, const struct known_crash *c, const char *target,
+		   struct err *e)
+{
 	const char *files[] = {c->crash_file, c->minimized};
 	_autoclose_ int dir = -1;
 	struct store_sum sum = {0};
 	char path[300], hex[STORE_NAME];
 	int r;
 
-	(void)out;
-	snprintf(path, sizeof(path), "regressions/%s", t->spec.target->name);
+	snprintf(path, sizeof(path), "regressions/%s", target);
 	r = fs_mkdirs(t->env->state->dirfd, path, 0755, e);
 	if (r == 0)
 		r = fs_open_dir(t->env->state->dirfd, path, &dir, e);
@@ -57,6 +96,21 @@ static int keep_regression(void *arg, struct buf *out, struct err *e)
 			r = store_file(t->env->state->dirfd, files[i], dir, NULL, &sum, hex, e);
 	if (r == 0 && sys_syncfs(dir) < 0)
 		r = err_sys(e, "sync '%s'", path);
+	return r;
+}
+
+/* For each target that found it: any of them may be the one where it comes back. */
+static int keep_regression(void *arg, struct buf *out, struct err *e)
+{
+	const struct triage *t = arg;
+	const struct known_crash *c = in_work(t);
+	const char *target;
+	int r = 0;
+
+	(void)out;
+	for (size_t at = 0; r == 0 && (target = next_finder(c, &at));)
+		if (fs_name_ok(slice_of(target))) /* the ledger may say anything */
+			r = keep_in(t, c, target, e);
 	return r;
 }
 
@@ -82,6 +136,8 @@ static void save(struct triage *t)
 static void on_kept(void *arg, struct slice result, const char *failed)
 {
 	struct triage *t = arg;
+	const struct known_crash *c = in_work(t);
+	bool was_open = c && ledger_state_open(c->state);
 	struct err e;
 
 	(void)result;
@@ -91,20 +147,34 @@ static void on_kept(void *arg, struct slice result, const char *failed)
 		on_saved(t, failed ? failed : e.msg);
 		return;
 	}
-	t->sum.fixed++;
+	t->sum.fixed += was_open;
 	save(t);
+}
+
+/* Nothing waits for a target that is not here, and nothing is silent about it. */
+static void say_missing(struct triage *t, const struct known_crash *c, const char *target)
+{
+	if (!*t->sum.note && t->env->has_target && !t->env->has_target(t->env->arg, target))
+		snprintf(
+		    t->sum.note, sizeof(t->sum.note),
+		    "crash %.16s passes here, but stays open: '%.60s', which found it too, was not "
+		    "asked: it is not in this run",
+		    c->signature, target);
 }
 
 /* Both inputs passed as often as they were tried. */
 static void all_passed(struct triage *t)
 {
 	const struct known_crash *c = in_work(t);
+	const char *target = waits_for(t, c);
 	struct task *task;
 	struct err e;
 	int r = 0;
 
-	if (odds_passes(c->reproduction.tries, c->reproduction.hits) == 0)
-		save(t); /* no number of passes would tell: it stays open */
+	if (target)
+		say_missing(t, c, target);
+	if (target || odds_passes(c->reproduction.tries, c->reproduction.hits) == 0)
+		save(t); /* it stays open: others must say so too, or no number would tell */
 	else
 		r = task_start(t->env->trial.exec.loop, keep_regression, t, on_kept, t, &task, &e);
 	if (r < 0)
@@ -124,11 +194,12 @@ static void still_fails(struct triage *t)
 	}
 }
 
-static void try_input(struct triage *t);
+static void go_on(struct triage *t);
 
 static void on_try(void *arg, struct trial_end *end)
 {
 	struct triage *t = arg;
+	char buf[128];
 	struct err e;
 
 	if (*end->unusable) {
@@ -141,24 +212,14 @@ static void on_try(void *arg, struct trial_end *end)
 		still_fails(t);
 		return;
 	}
-	t->check.passed++;
-	if (ledger_passed(books_ledger(t->env->books), t->names.v[t->at], t->env->commit,
-			  !t->check.minimized, t->check.minimized, &e) < 0) {
+	if (ledger_passed(books_ledger(t->env->books), t->names.v[t->at], t->spec.target->name,
+			  build_of(t, buf), !t->check.minimized, t->check.minimized, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
 		return;
 	}
-	if (t->check.passed < t->check.need) {
-		try_input(t);
-		return;
-	}
-	if (!t->check.minimized && *in_work(t)->minimized) {
-		t->check.minimized = true;
-		t->check.passed = passed_before(t, in_work(t), true);
-		try_input(t);
-		return;
-	}
-	all_passed(t);
+	t->check.passed++;
+	go_on(t);
 }
 
 static void try_input(struct triage *t)
@@ -178,11 +239,28 @@ static void try_input(struct triage *t)
 	}
 }
 
+static void begin_input(struct triage *t, bool minimized)
+{
+	char buf[128];
+
+	t->check.minimized = minimized;
+	t->check.passed =
+	    ledger_passes(in_work(t), t->spec.target->name, build_of(t, buf), minimized);
+}
+
+static void go_on(struct triage *t)
+{
+	if (t->check.passed >= t->check.need && !t->check.minimized && *in_work(t)->minimized)
+		begin_input(t, true);
+	if (t->check.passed >= t->check.need)
+		all_passed(t);
+	else
+		try_input(t);
+}
+
 bool triage_check_step(struct triage *t)
 {
-	const struct known_crash *c;
 	struct err e;
-	unsigned need;
 
 	if (!t->listed && triage_list(t, worth_checking, &e) < 0) {
 		triage_give_up(t, e.msg);
@@ -191,11 +269,8 @@ bool triage_check_step(struct triage *t)
 	}
 	if (t->at == t->names.n)
 		return false;
-	c = in_work(t);
-	need = odds_passes(c->reproduction.tries, c->reproduction.hits);
-	t->check.need = need > 0 ? need : 1;
-	t->check.minimized = false;
-	t->check.passed = passed_before(t, c, false);
-	try_input(t);
+	t->check.need = needed(in_work(t));
+	begin_input(t, false);
+	go_on(t);
 	return true;
 }

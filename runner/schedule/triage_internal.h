@@ -48,7 +48,7 @@ struct triage {
 	struct finding f;
 
 	struct {
-		unsigned need, passed; /* of the input in work */
+		uint64_t need, passed; /* of the input in work */
 		bool minimized;	       /* the minimised one is in work */
 	} check;
 

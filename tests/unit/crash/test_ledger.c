@@ -21,7 +21,7 @@ static void test_empty(void **state)
 	assert_string_equal(e.msg, "no crash '" SIG "'");
 	assert_int_equal(ledger_unignore(ledger, SIG, NULL, &e), -ENOENT);
 	assert_int_equal(ledger_fixed(ledger, SIG, 1, NULL, NULL, &e), -ENOENT);
-	assert_int_equal(ledger_passed(ledger, SIG, NULL, 1, 1, &e), -ENOENT);
+	assert_int_equal(ledger_passed(ledger, SIG, "", NULL, 1, 1, &e), -ENOENT);
 	assert_int_equal(ledger_minimized(ledger, SIG, "p", 1, &e), -ENOENT);
 	assert_int_equal(ledger_issue(ledger, SIG, "u", &e), -ENOENT);
 	assert_int_equal(ledger_merge(ledger, SIG, "x", &e), -ENOENT);
@@ -194,7 +194,7 @@ static void test_fixed_and_back(void **state)
 
 	(void)state;
 	parse("{\"s\": {\"state\": \"known\"}}");
-	OK(ledger_passed(ledger, "s", "c2", 5, 5, &oops));
+	OK(ledger_passed(ledger, "s", "", "c2", 5, 5, &oops));
 	OK(ledger_fixed(ledger, "s", 100, "c2", "r2", &oops));
 	check_state("s", LEDGER_FIXED);
 	assert_int_equal(crash("s")->fixed.time, 100);
@@ -269,8 +269,8 @@ static void test_passed(void **state)
 	(void)state;
 	parse("{\"s\": {\"state\": \"known\"}}");
 	c = crash("s");
-	OK(ledger_passed(ledger, "s", "c1", 3, 0, &oops));
-	OK(ledger_passed(ledger, "s", "c1", 1, 2, &oops));
+	OK(ledger_passed(ledger, "s", "", "c1", 3, 0, &oops));
+	OK(ledger_passed(ledger, "s", "", "c1", 1, 2, &oops));
 	assert_int_equal(c->reproduction.clean, 4);
 	assert_int_equal(c->reproduction.clean_minimized, 2);
 	OK(ledger_minimized(ledger, "s", "m", 7, &oops)); /* a new one passed nothing */
@@ -278,14 +278,59 @@ static void test_passed(void **state)
 	assert_int_equal(c->reproduction.clean_minimized, 0);
 	assert_string_equal(c->minimized, "m");
 	assert_int_equal(c->minimized_bytes, 7);
-	OK(ledger_passed(ledger, "s", "c2", 1, 1, &oops)); /* another build: from the start */
+	OK(ledger_passed(ledger, "s", "", "c2", 1, 1, &oops)); /* another build: from the start */
 	assert_int_equal(c->reproduction.clean, 1);
 	assert_string_equal(c->reproduction.clean_commit, "c2");
 	(void)NOTE(.signature = "s");
 	assert_int_equal(c->reproduction.clean, 0);
 	assert_int_equal(c->reproduction.clean_minimized, 0);
-	OK(ledger_passed(ledger, "s", NULL, UINT64_MAX, 1, &oops));
+	OK(ledger_passed(ledger, "s", "", NULL, UINT64_MAX, 1, &oops));
 	assert_true(c->reproduction.clean == INT64_MAX);
+	check_text();
+}
+
+/* Each target that found it has passes of its own. */
+static void test_passed_in_others(void **state)
+{
+	static const char bad[] = "{\"s\": {\"state\": \"known\", \"fuzzer\": \"a\", \"targets\": "
+				  "[\"b\"], \"reproduction\": {\"clean_commit\": \"c\", "
+				  "\"clean_others\": [\"x 1 b\", \"1 b\", \"\", \"-1 2 b\"]}}}";
+	const struct known_crash *c;
+
+	(void)state;
+	parse(bad);
+	c = crash("s");
+	assert_true(ledger_found_by(c, "a") && ledger_found_by(c, "b"));
+	assert_false(ledger_found_by(c, "x 1 b"));
+	assert_int_equal(ledger_passes(c, "b", "c", false), 0);
+	OK(ledger_passed(ledger, "s", "b", "c", 1, 0, &oops));
+	OK(ledger_passed(ledger, "s", "d", "c", 7, 0, &oops));
+	OK(ledger_passed(ledger, "s", "b", "c", 1, 1, &oops));
+	OK(ledger_passed(ledger, "s", "a", "c", 9, 0, &oops));
+	assert_int_equal(ledger_passes(c, "a", "c", false), 9);
+	assert_int_equal(ledger_passes(c, "b", "c", false), 2);
+	assert_int_equal(ledger_passes(c, "b", "c", true), 1);
+	assert_int_equal(ledger_passes(c, "d", "c", false), 7);
+	assert_int_equal(ledger_passes(c, "e", "c", false), 0);
+	assert_int_equal(ledger_passes(c, "b", "c2", false), 0);
+	assert_int_equal(ledger_passes(c, "b", NULL, false), 0);
+	assert_int_equal(c->reproduction.clean_others.n, 6);
+	check_text();
+	OK(ledger_minimized(ledger, "s", "m", 7, &oops));
+	assert_int_equal(ledger_passes(c, "b", "c", false), 0); /* both are asked anew */
+	OK(ledger_passed(ledger, "s", "b", "c", 1, 1, &oops));
+	OK(ledger_passed(ledger, "s", "b", "c2", 3, 0, &oops)); /* another build */
+	assert_int_equal(ledger_passes(c, "b", "c2", false), 3);
+	(void)NOTE(.signature = "s", .target = "a");
+	assert_int_equal(ledger_passes(c, "b", "c2", false), 0);
+	assert_int_equal(c->reproduction.clean_others.n, 0);
+	for (unsigned i = 0; i < 2 * LEDGER_TARGETS; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "t%u", i);
+		OK(ledger_passed(ledger, "s", name, "c", UINT64_MAX, 1, &oops));
+	}
+	assert_int_equal(c->reproduction.clean_others.n, LEDGER_TARGETS);
 	check_text();
 }
 
@@ -345,6 +390,7 @@ static const struct CMUnitTest tests[] = {
     CASE(test_ignored),
     CASE(test_measured),
     CASE(test_passed),
+    CASE(test_passed_in_others),
     CASE(test_described),
 };
 
