@@ -8,6 +8,7 @@
 #include "runner/command/crash.h"
 #include "runner/command/shell.h"
 #include "runner/command/sidefiles.h"
+#include "runner/crash/ledger_input.h"
 #include "runner/crash/vault.h"
 
 #include <errno.h>
@@ -62,16 +63,21 @@ static int add(const struct export *a, struct pack *p, const char *file, mode_t 
 	return pack_add(p, path, mode, text, e);
 }
 
+static int add_fd(const struct export *a, struct pack *p, const char *file, mode_t mode, int fd,
+		  struct err *e)
+{
+	char path[PACK_NAME_MAX + 1];
+
+	snprintf(path, sizeof(path), "%.300s/%.600s", a->name, file);
+	return pack_add_file(p, path, mode, fd, e);
+}
+
 static int add_file(const struct export *a, struct pack *p, const char *file, mode_t mode,
 		    const char *from, struct err *e)
 {
 	_autoclose_ int fd = sys_openat(AT_FDCWD, from, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
-	char path[PACK_NAME_MAX + 1];
 
-	if (fd < 0)
-		return err_sys(e, "open '%s'", from);
-	snprintf(path, sizeof(path), "%s/%s", a->name, file);
-	return pack_add_file(p, path, mode, fd, e);
+	return fd < 0 ? err_sys(e, "open '%s'", from) : add_fd(a, p, file, mode, fd, e);
 }
 
 static struct byhand byhand_of(const struct export *a, const char *binary)
@@ -179,18 +185,18 @@ static int environment(const struct export *a, struct pack *p, struct err *e)
 static int inputs(struct export *a, struct pack *p, struct err *e)
 {
 	const struct known_crash *c = a->subject.crash;
-	const char *const from[] = {c->crash_file, c->minimized};
-	const char *const to[] = {"input", "minimized"};
+	static const char *const to[] = {
+	    [LEDGER_INPUT] = "input", [LEDGER_MINIMIZED] = "minimized"};
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < 2; i++) {
-		_autofree_ char *path = NULL;
+	for (enum ledger_input i = 0; r == 0 && i < LEDGER_INPUT_; i++) {
+		_autoclose_ int fd = -1;
 
-		if (!*from[i])
+		if (!*ledger_input_path(c, i))
 			continue;
-		path = *from[i] == '/' ? sys_strdup(from[i])
-				       : sys_asprintf("%s/%s", a->session.state->path, from[i]);
-		r = path ? add_file(a, p, to[i], 0644, path, e) : err_sys(e, "allocate a path");
+		r = ledger_input_open(a->session.state->dirfd, c, i, &fd, e);
+		if (r == 0)
+			r = add_fd(a, p, to[i], 0644, fd, e);
 	}
 	return r;
 }
@@ -303,6 +309,10 @@ static int export(struct export *a)
 	path = a->output ? sys_strdup(a->output) : sys_asprintf("%s.tar.gz", a->name);
 	if (!path)
 		return fail(EXIT_INTERNAL, "out of memory");
+	/* Before anything is written. */
+	if (ledger_input_check_all(a->session.state->dirfd, a->subject.crash, &e) < 0)
+		return fail(EXIT_USAGE, "crash %s: %s",
+			    crash_line(a->subject.crash->signature, line), e.msg);
 	if (write_archive(a, path, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	printf("%s: %s/reproduce.sh runs it\n", crash_line(path, line), a->name);

@@ -2,6 +2,7 @@
 #include "base/units.h"
 #include "runner/command/cells.h"
 #include "runner/command/crash.h"
+#include "runner/crash/ledger_input.h"
 #include "runner/schedule/triage.h"
 
 #include <stdio.h>
@@ -127,6 +128,11 @@ static int minimize(struct minimize *a)
 	char warning[300], shown[CRASH_LINE];
 	struct err e;
 
+	/* What would be made smaller is what was found, and what it was made to. */
+	if (r == EXIT_DONE &&
+	    ledger_input_check_all(a->session.state->dirfd, a->subject.crash, &e) < 0)
+		r = fail(EXIT_USAGE, "crash %s: %s", crash_line(a->subject.crash->signature, shown),
+			 e.msg);
 	if (r == EXIT_DONE)
 		r = cells_open(&a->cells, &a->session, "minimize");
 	if (r == EXIT_DONE &&

@@ -4,6 +4,7 @@
 #include "base/sys.h"
 #include "runner/command/crash.h"
 #include "runner/command/crash_pick.h"
+#include "runner/crash/ledger_input.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -29,22 +30,24 @@ static int take_crash(const struct state *s, const struct known_crash *c, bool o
 		      struct crash_subject *io)
 {
 	const struct known_crash *is = ledger_find(io->ledger, c->signature);
+	enum ledger_input which;
 	const char *file;
 	char line[CRASH_LINE];
+	struct err e;
 
 	if (!*c->crash_file && !*c->minimized && is)
 		c = is;
-	file = *c->minimized && !original ? c->minimized : c->crash_file;
+	which = *c->minimized && !original ? LEDGER_MINIMIZED : LEDGER_INPUT;
+	file = ledger_input_path(c, which);
 	if (!*file)
 		return fail(EXIT_USAGE, "crash %s: no input of it was kept",
 			    crash_line(c->signature, line));
 	io->crash = c;
-	io->path = *file == '/' ? sys_strdup(file) : sys_asprintf("%s/%s", s->path, file);
+	if (ledger_input_check(s->dirfd, c, which, &e) < 0)
+		return fail(EXIT_USAGE, "crash %s: %s", crash_line(c->signature, line), e.msg);
+	io->path = sys_asprintf("%s/%s", s->path, file);
 	if (!io->path)
 		return fail(EXIT_INTERNAL, "out of memory");
-	if (!is_file(io->path))
-		return fail(EXIT_USAGE, "crash %s: its input '%s' is gone",
-			    crash_line(c->signature, line), io->path);
 	if (!io->target)
 		io->target = c->fuzzer;
 	return EXIT_DONE;

@@ -120,6 +120,8 @@ static void on_failed(void *arg, const struct replay_failure *f)
 
 	if (r == 0 && c && is_first(t))
 		r = note_sighting(a, c, &e);
+	if (r == 0 && c)
+		r = ledger_reproduced(a->ledger, c->signature, a->inputs.v[f->input].source, &e);
 	if (r < 0 && !*t->why)
 		snprintf(t->why, sizeof(t->why), "%.299s", e.msg);
 }

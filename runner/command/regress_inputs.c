@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/corpus/workdir.h"
+#include "runner/crash/ledger_input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -155,6 +156,25 @@ static bool is_of(const struct known_crash *c, const char *target)
 	return yes;
 }
 
+/* One that is not what was noted would pass. */
+static int take_crash(struct lay *l, const struct known_crash *c, struct err *e)
+{
+	int r = 0;
+
+	for (enum ledger_input i = 0; r == 0 && i < LEDGER_INPUT_; i++) {
+		const char *path = ledger_input_path(c, i);
+		struct err why;
+
+		if (!*path)
+			continue;
+		if (ledger_input_check(l->s->state->dirfd, c, i, &why) < 0)
+			leave_out(l, why.msg, "");
+		else
+			r = take_file(l, l->s->state->dirfd, path, path, e);
+	}
+	return r;
+}
+
 static int take_crashes(struct lay *l, struct err *e)
 {
 	const struct ledger *g = l->s->ledger;
@@ -163,11 +183,9 @@ static int take_crashes(struct lay *l, struct err *e)
 	l->from = REGRESS_CRASH;
 	for (size_t i = 0; r == 0 && i < ledger_count(g); i++) {
 		const struct known_crash *c = ledger_at(g, i);
-		const char *const files[] = {c->crash_file, c->minimized};
 
-		for (size_t k = 0; r == 0 && k < 2 && is_of(c, l->s->target->target->name); k++)
-			if (*files[k])
-				r = take_file(l, l->s->state->dirfd, files[k], files[k], e);
+		if (is_of(c, l->s->target->target->name))
+			r = take_crash(l, c, e);
 	}
 	return r;
 }

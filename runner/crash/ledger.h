@@ -100,6 +100,8 @@ struct known_crash {
 	char *crash_file;	      /* path of the reproducer */
 	char *minimized;	      /* path of the minimised one */
 	uint64_t input_bytes, minimized_bytes;
+	/* SHA-1 of their contents, in hexadecimal; "": not known (older ledgers). */
+	char *input_sha1, *minimized_sha1;
 	struct {
 		uint64_t tries, hits; /* of the reproducer */
 		/* Passes without a hit since it was last seen, on clean_commit: those of
@@ -185,6 +187,8 @@ struct crash_sighting {
 	 * crash, give 0. */
 	const char *crash_file, *minimized;
 	uint64_t input_bytes, minimized_bytes;
+	/* NULL: ledger_save() reads the file, and takes it when it has that size. */
+	const char *input_sha1, *minimized_sha1;
 	uint64_t tries, hits;
 };
 
@@ -206,7 +210,7 @@ bool ledger_is_better(const struct known_crash *c, uint64_t tries, uint64_t hits
 
 /* All below take signatures through aliases; -ENOENT: no such crash. */
 
-/* A minimised reproducer was made. */
+/* A minimised reproducer was made; its digest is taken by ledger_save(). */
 MUST_CHECK int ledger_minimized(struct ledger *l, const char *signature, const char *path,
 				uint64_t bytes, struct err *e);
 /* Passes of both inputs in a target, on a build of commit, without a hit (NULL: unknown);
@@ -219,6 +223,10 @@ uint64_t ledger_passes(const struct known_crash *c, const char *target, const ch
 		       bool minimized);
 MUST_CHECK int ledger_fixed(struct ledger *l, const char *signature, uint64_t time,
 			    const char *commit, const char *run, struct err *e);
+/* The reproducer at path was run and failed as the crash does: when its digest is not
+ * known, ledger_save() takes it.  Another path is fine, and says nothing. */
+MUST_CHECK int ledger_reproduced(struct ledger *l, const char *signature, const char *path,
+				 struct err *e);
 /* note NULL: the old one stays. */
 MUST_CHECK int ledger_ignore(struct ledger *l, const char *signature, const char *note,
 			     struct err *e);

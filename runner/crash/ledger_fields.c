@@ -49,6 +49,8 @@ static const struct field fields[] = {
 	TEXT("minimized", minimized),
 	NUMBER("input_bytes", input_bytes),
 	NUMBER("minimized_bytes", minimized_bytes),
+	TEXT("input_sha1", input_sha1),
+	TEXT("minimized_sha1", minimized_sha1),
 	MEASURED("tries", tries),
 	MEASURED("hits", hits),
 	MEASURED("clean", clean),

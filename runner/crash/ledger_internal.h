@@ -4,13 +4,14 @@
 
 /* What the files of the ledger share. */
 #include "base/json.h"
-#include "runner/crash/ledger.h"
+#include "runner/crash/ledger_input.h"
 
 #define LEDGER_NAME "known_crashes.json"
 
 struct record {
 	struct known_crash c;
-	json_t *extra; /* fields that are not ours, or NULL */
+	json_t *extra;		   /* fields that are not ours, or NULL */
+	bool adopt[LEDGER_INPUT_]; /* noted or seen to fail, but not by its digest */
 };
 
 /* Which record a name belongs to; search.h's tree, so no name makes it slow.  Names are
@@ -112,6 +113,14 @@ void ledger_add(uint64_t *sum, uint64_t n); /* up to INT64_MAX: JSON's */
 MUST_CHECK int ledger_set_seen(struct ledger_seen *seen, uint64_t time, const char *commit,
 			       const char *run, struct err *e);
 void ledger_unpass(struct known_crash *c); /* clean passes count no longer */
+
+/* --- ledger_input.c -------------------------------------------------------- */
+
+/* 40 lower-case hexadecimal digits. */
+bool ledger_is_sha1(const char *text);
+/* Reads what was noted without its digest.  What is not as it was noted is left to who
+ * runs it. */
+MUST_CHECK int ledger_adopt_inputs(struct ledger *l, int state_dirfd, struct err *e);
 
 /* --- ledger_states.c ------------------------------------------------------- */
 

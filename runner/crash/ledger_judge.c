@@ -43,6 +43,7 @@ static struct known_crash *find(const struct ledger *l, const char *signature, s
 int ledger_minimized(struct ledger *l, const char *signature, const char *path, uint64_t bytes,
 		     struct err *e)
 {
+	struct record *n = ledger_head(l, signature);
 	struct known_crash *c = find(l, signature, e);
 	int r;
 
@@ -52,6 +53,8 @@ int ledger_minimized(struct ledger *l, const char *signature, const char *path, 
 	if (r < 0)
 		return r;
 	c->minimized_bytes = bytes;
+	ledger_unset(&c->minimized_sha1);
+	n->adopt[LEDGER_MINIMIZED] = true;
 	c->reproduction.clean_minimized = 0;
 	ledger_list_done(&c->reproduction.clean_others);
 	l->dirty = true;

@@ -13,7 +13,8 @@ DEFINE_CLEANUP(struct record *, ledger_record_free)
 /* The first error stays; nothing is done after it. */
 struct note {
 	struct ledger *l;
-	struct known_crash *c;
+	struct record *n;
+	struct known_crash *c; /* n's */
 	bool overwrite;
 	int r;
 	struct err *e;
@@ -97,6 +98,14 @@ static void measure(struct known_crash *c, uint64_t tries, uint64_t hits)
 	c->reproduction.hits += hits;
 }
 
+/* NULL: not known yet. */
+static void put_sha1(struct note *t, enum ledger_input which, char **p, const char *sha1)
+{
+	ledger_unset(p);
+	t->n->adopt[which] = !sha1;
+	put(t, p, sha1, false);
+}
+
 static void reproducer(struct note *t, const struct crash_sighting *s)
 {
 	struct known_crash *c = t->c;
@@ -105,13 +114,16 @@ static void reproducer(struct note *t, const struct crash_sighting *s)
 	if (s->crash_file) {
 		put(t, &c->crash_file, s->crash_file, false);
 		c->input_bytes = s->input_bytes;
+		put_sha1(t, LEDGER_INPUT, &c->input_sha1, s->input_sha1);
 		ledger_unset(&c->minimized); /* of the old one */
 		c->minimized_bytes = 0;
+		put_sha1(t, LEDGER_MINIMIZED, &c->minimized_sha1, "");
 		c->reproduction.tries = c->reproduction.hits = 0;
 	}
 	if (s->minimized) {
 		put(t, &c->minimized, s->minimized, false);
 		c->minimized_bytes = s->minimized_bytes;
+		put_sha1(t, LEDGER_MINIMIZED, &c->minimized_sha1, s->minimized_sha1);
 	}
 	measure(c, s->tries, s->hits);
 }
@@ -226,7 +238,7 @@ static void change_state(struct known_crash *c, const struct crash_sighting *s)
 static int note(struct ledger *l, struct record *n, const struct crash_sighting *s, bool is_new,
 		struct err *e)
 {
-	struct note t = {.l = l, .c = &n->c, .e = e};
+	struct note t = {.l = l, .n = n, .c = &n->c, .e = e};
 
 	describe(&t, s);
 	reproducer(&t, s);

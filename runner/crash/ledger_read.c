@@ -219,6 +219,14 @@ static int look_at_older(const struct reading *rd, const json_t *crash)
 	return r;
 }
 
+static void check_sha1(const struct reading *rd, const char *key, char **p)
+{
+	if (!**p || ledger_is_sha1(*p))
+		return;
+	mend(rd->l, rd->n->c.signature, key, "is no SHA-1");
+	ledger_unset(p);
+}
+
 static void check_sense(const struct reading *rd)
 {
 	struct known_crash *c = &rd->n->c;
@@ -227,6 +235,8 @@ static void check_sense(const struct reading *rd)
 		mend(rd->l, c->signature, "reproduction", "has more hits than tries");
 		c->reproduction.hits = c->reproduction.tries;
 	}
+	check_sha1(rd, "input_sha1", &c->input_sha1);
+	check_sha1(rd, "minimized_sha1", &c->minimized_sha1);
 }
 
 static int read_crash(struct ledger *l, const char *signature, json_t *crash, struct err *e)

@@ -308,7 +308,9 @@ int ledger_save(struct ledger *l, int state_dirfd, struct err *e)
 
 	if (!l->dirty)
 		return 0;
-	r = print_bounded(l, &out, e);
+	r = ledger_adopt_inputs(l, state_dirfd, e);
+	if (r == 0)
+		r = print_bounded(l, &out, e);
 	if (r == 0 && l->keep_file)
 		r = keep_damaged(state_dirfd, e);
 	if (r >= 0)

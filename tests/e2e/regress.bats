@@ -93,6 +93,59 @@ know() {
 	[ -n "$SIG" ]
 }
 
+@test "a damaged reproducer is never a pass: left out with its reason, 5, and refused elsewhere" {
+	cp "$TARGETS"/uaf_fuzzer "$OUT"
+	printf 'fine' >"$TREE/fine"
+	know
+	local input=$STATE/crashes/$SIG/input
+	[ "$(jq -r ".[\"$SIG\"].input_sha1" "$STATE/known_crashes.json")" = \
+		"$(sha1sum <"$input" | cut -c 1-40)" ]
+	cp "$input" "$WORK/input"
+	: >"$input"
+	regress --allow-known
+	[ "$status" -eq 5 ]
+	[[ $output == *"1 left out: 'crashes/$SIG/input' is damaged: 0 bytes, not 2"* ]]
+	printf 'xx' >"$input"
+	regress --allow-known
+	[ "$status" -eq 5 ]
+	[[ $output == *"'crashes/$SIG/input' is damaged: its content"* ]]
+	for command in "reproduce" "reproduce --shell" "export -o $WORK/a.tar.gz" "minimize"; do
+		# shellcheck disable=SC2086 # words
+		run "$FUZZCELL" crash $command --targets "$OUT" "$SIG"
+		echo "$command: status $status: $output"
+		[ "$status" -eq 2 ]
+		[[ $output == *"'crashes/$SIG/input' is damaged: its content"* ]]
+	done
+	[ ! -e "$WORK/a.tar.gz" ]
+	cp "$WORK/input" "$input"
+	regress --allow-known
+	[ "$status" -eq 0 ]
+}
+
+@test "a reproducer elsewhere, or behind a link, is not run, copied or named" {
+	cp "$TARGETS"/uaf_fuzzer "$OUT"
+	printf 'fine' >"$TREE/fine"
+	printf 'UA' >"$WORK/outside"
+	mkdir -p "$STATE/crashes/x"
+	ln -s "$WORK/outside" "$STATE/crashes/x/input"
+	local file
+	for file in "$WORK/outside" ../outside crashes/x/input; do
+		printf '{"x": {"fuzzer": "uaf_fuzzer", "crash_type": "t", "crash_file": "%s"}}' "$file" \
+			>"$STATE/known_crashes.json"
+		regress --allow-known
+		[ "$status" -eq 5 ]
+		[[ $output == *"1 inputs: 1 passed"* ]]
+		[[ $output == *"1 left out: '$file'"* ]]
+		for command in "reproduce --shell" "export -o $WORK/a.tar.gz"; do
+			# shellcheck disable=SC2086 # words
+			run "$FUZZCELL" crash $command --targets "$OUT" x
+			echo "$command: status $status: $output"
+			[ "$status" -eq 2 ]
+		done
+		[ ! -e "$WORK/a.tar.gz" ]
+	done
+}
+
 @test "a fixed crash that fails again is regressed, also with --allow-known, and known then" {
 	cp "$TARGETS"/uaf_fuzzer "$OUT"
 	know

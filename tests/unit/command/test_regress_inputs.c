@@ -148,6 +148,32 @@ static void test_strange(void **state)
 	drop(&f);
 }
 
+/* What is not what was noted is no pass: the other one still runs. */
+static void test_damaged(void **state)
+{
+	struct fixture f;
+	struct regress_inputs in;
+	char note[300];
+
+	(void)state;
+	make(&f, "{\"aa\": {\"fuzzer\": \"t\", \"crash_file\": \"crashes/aa/input\","
+		 "         \"input_bytes\": 5, \"minimized\": \"crashes/aa/minimized\","
+		 "         \"minimized_bytes\": 1},"
+		 " \"bb\": {\"fuzzer\": \"t\", \"crash_file\": \"/etc/passwd\"},"
+		 " \"cc\": {\"fuzzer\": \"t\", \"crash_file\": \"crashes/link/minimized\"}}");
+	assert_int_equal(mkdirat(f.s.fd, "crashes", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "crashes/aa", 0755), 0);
+	assert_int_equal(symlinkat("aa", f.s.fd, "crashes/link"), 0);
+	scratch_write(f.s.fd, "crashes/aa/input", "");
+	scratch_write(f.s.fd, "crashes/aa/minimized", "1");
+	in = lay(&f, note);
+	assert_int_equal(in.n, 1);
+	assert_non_null(of(&in, "crashes/aa/minimized"));
+	assert_string_equal(note, "3 left out: 'crashes/aa/input' is damaged: 0 bytes, not 5");
+	regress_inputs_done(&in);
+	drop(&f);
+}
+
 static void test_archive(void **state)
 {
 	struct fixture f;
@@ -244,6 +270,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_sources), cmocka_unit_test(test_strange),
     cmocka_unit_test(test_archive), cmocka_unit_test(test_missing),
     cmocka_unit_test(test_faults),  cmocka_unit_test(test_damaged_list),
+    cmocka_unit_test(test_damaged),
 };
 
 UNIT_MAIN(tests)
