@@ -32,8 +32,8 @@ bool frame_parse(struct slice line, struct frame *ret);
 enum { FRAME_NAME_MAX = 256 }; /* with its NUL */
 
 /* A function's name without what differs from build to build or from call to call:
- * arguments, template arguments, return type, anonymous namespaces, numbers of
- * lambdas, and the suffixes that compilers add to clones.  "" when nothing is left. */
+ * arguments, template arguments, return type, anonymous namespaces, numbers of lambdas
+ * and closures, hashes, and the suffixes that compilers add to clones.  "" when nothing is left. */
 void frame_name(struct slice function, char ret[FRAME_NAME_MAX]);
 /* The function as printed, into cap bytes: when it does not fit, "<...>" stands for
  * template arguments, and then its end is cut. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/crash/frame.h"
+#include "runner/crash/frame_rust.h"
 #include "runner/crash/text.h"
 
 /* Demanglers do not agree: "{lambda(int)#1}", "'lambda'(int)" and "$_0" are one
@@ -128,6 +129,14 @@ static bool take_numbered(struct slice *io)
 /* Names that compilers gave to what has none. */
 static bool take_unnamed(struct slice *io, struct naming *w)
 {
+	struct slice word;
+
+	if (frame_rust_unnamed(io, &word)) {
+		put(w, SLICE("{"));
+		put(w, word);
+		put(w, SLICE("}"));
+		return true;
+	}
 	if (scan_lit(io, SLICE("(anonymous namespace)::")) ||
 	    scan_lit(io, SLICE("`anonymous namespace'::")) || scan_lit(io, SLICE("{anonymous}::")))
 		return true;
@@ -156,6 +165,8 @@ static bool take_bracket(struct slice *io, struct naming *w)
 		skip_bracket(io);
 		return true;
 	}
+	if (c == '[' && frame_rust_crate(io))
+		return true;
 	if (c == '<' &&
 	    (text_word(last_of(w)) || last_of(w) == '}' || last_of(w) == '~' || w->after_op)) {
 		skip_bracket(io);
@@ -217,22 +228,17 @@ static bool drop_clone(struct slice *io)
 	return false;
 }
 
-/* "$8d18...a6d9" of unique internal names, "::h0123456789abcdef" of Rust. */
+/* "$8d18...a6d9" of unique internal names. */
 static bool drop_hash(struct slice *io)
 {
 	size_t at = io->n;
 
 	while (at > 0 && text_hex(io->p[at - 1]))
 		at--;
-	if (io->n - at >= 16 && at > 1 && io->p[at - 1] == '$') {
-		io->n = at - 1;
-		return true;
-	}
-	if (io->n - at == 16 && at > 3 && memcmp(io->p + at - 3, "::h", 3) == 0) {
-		io->n = at - 3;
-		return true;
-	}
-	return false;
+	if (io->n - at < 16 || at <= 1 || io->p[at - 1] != '$')
+		return false;
+	io->n = at - 1;
+	return true;
 }
 
 /* "f(int) [clone .cold]", "f(int) (.part.0)" */
@@ -298,7 +304,10 @@ void frame_name(struct slice function, char ret[FRAME_NAME_MAX])
 {
 	struct slice in = without_edges(function), out;
 	struct naming w = {.out = ret, .op_at = SIZE_MAX};
+	char plain[FRAME_RUST_PLAIN_MAX];
 
+	if (!frame_rust_plain(&in, plain))
+		frame_rust_drop_hash(&in);
 	take_all(in, &w);
 	out = (struct slice){ret, w.n};
 	while (drop_qualifier(&out))

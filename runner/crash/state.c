@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/crash/frame_rust.h"
 #include "runner/crash/internal.h"
 
 /* The big platforms' crash state: up to three lines, an assertion's text or names of
@@ -83,7 +84,8 @@ static void erase(char *text, size_t *n, struct slice what)
 }
 
 /* "void f<int>(int) /src/a.c:3" -> "void f<int>": cut at the first bracket, or at
- * the first blank where there is none. */
+ * the first blank where there is none.  Theirs keep a Rust name's hash, which is another in
+ * each build. */
 static struct slice shorten(char *text, size_t n)
 {
 	struct slice s;
@@ -99,7 +101,9 @@ static struct slice shorten(char *text, size_t n)
 	for (size_t i = 1; i < s.n; i++)
 		if (s.p[i] == '(' || s.p[i] == '[')
 			return text_trim((struct slice){s.p, i});
-	return text_first_word(text_trim(s));
+	s = text_first_word(text_trim(s));
+	frame_rust_drop_hash(&s);
+	return s;
 }
 
 /* The harness itself is named by its source file. */

@@ -60,6 +60,31 @@ static void compilers_agree(void **state)
 	same_signature(OVER F(0, "ns::(anonymous namespace)::f()"), OVER F(0, "ns::f()"), true);
 }
 
+/* A Rust name's hash is another in each build; demanglers differ. */
+static void builds_of_rust_agree(void **state)
+{
+	static const char one[] = OVER F(0, "app::parse::h0123456789abcdef")
+	    F(1, "app::run::_$u7b$$u7b$closure$u7d$$u7d$::h0123456789abcdef")
+		F(2, "_$LT$app..T$u20$as$u20$app..R$GT$::next::h0123456789abcdef");
+	struct crash_report r = parse(one);
+	char buf[1024];
+
+	(void)state;
+	same_signature(one,
+		       OVER F(0, "app::parse::hfedcba9876543210")
+			   F(1, "app::run::{{closure}}::hfedcba9876543210")
+			       F(2, "<app::T as app::R>::next::hfedcba9876543210"),
+		       true);
+	same_signature(one,
+		       OVER F(0, "app::parse") F(1, "app::run::{closure#2}")
+			   F(2, "<app::T as app::R>::next"),
+		       true);
+	same_signature(one, OVER F(0, "app::parse::h0123456789abcdef"), false);
+	assert_string_equal(state_of(&r, buf), "app::parse|app::run::_$u7b$$u7b$closure$u7d$$u7d$");
+	assert_string_equal(r.top_frame, "app::parse");
+	crash_report_done(&r);
+}
+
 /* Where a wild pointer points is the input's choice. */
 static void a_fault_is_a_fault(void **state)
 {
@@ -296,6 +321,7 @@ static void reports_of_the_engine(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_differs_from_run_to_run),
     cmocka_unit_test(five_names_and_recursion_once),
+    cmocka_unit_test(builds_of_rust_agree),
     cmocka_unit_test(compilers_agree),
     cmocka_unit_test(a_fault_is_a_fault),
     cmocka_unit_test(stack_overflows_by_their_cycle),
