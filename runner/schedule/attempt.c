@@ -176,17 +176,8 @@ void attempt_free(const struct job *j, struct attempt *a)
 		return;
 	if (a->borrowed)
 		env->return_memory(env->arg, a->borrowed);
-	crash_parser_free(a->parser);
+	kept_output_done(&a->kept);
 	free(a);
-}
-
-static struct crash_parser *parser_of(const struct job *j)
-{
-	struct crash_options o = {.target = j->target->name};
-	struct crash_parser *p = NULL;
-	struct err e;
-
-	return crash_parser_new(&o, &p, &e) < 0 ? NULL : p;
 }
 
 int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **ret, struct err *e)
@@ -198,7 +189,8 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 	if (!a)
 		return err_sys(e, "allocate a cell's state");
 	a->launched_us = clock_mono_us();
-	a->parser = parser_of(j);
+	if (!kept_file_look(j->target->binary, &a->binary))
+		a->binary.size = 0;
 	r = make_setup(&s, j, a, e);
 	if (r == 0) {
 		note_command(j, &s.cmd);

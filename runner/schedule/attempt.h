@@ -4,14 +4,16 @@
 
 #include "base/lines.h"
 #include "runner/schedule/job.h"
+#include "runner/schedule/kept.h"
 
 /* What lives as long as one cell does. */
 struct attempt {
 	struct cell *cell;
 	struct lines lines;
-	struct crash_parser *parser; /* sees all output; NULL: there was no memory */
-	bool forced;		     /* the stop ladder went beyond the polite stop */
-	bool dumped_us;		     /* our dump signal was sent: a crash artifact is its doing */
+	struct kept_output kept;
+	struct kept_file binary; /* size 0: not known */
+	bool forced;		 /* the stop ladder went beyond the polite stop */
+	bool dumped_us;		 /* our dump signal was sent: a crash artifact is its doing */
 	uint64_t launched_us;
 	uint64_t borrowed; /* memory, for the names in suppressions */
 	char head[600];	   /* the first bytes of output, for a start that fails */

@@ -20,8 +20,9 @@ void job_after_collect(struct job *j);
 void job_triage(struct job *j);
 void job_merge(struct job *j);
 void job_tell_crashes(struct job *j);
-/* The cell that just ended named this artifact and printed this report. */
-void job_hint(struct job *j);
+/* What the cell that just ended printed of its artifact goes beside the artifact's place
+ * in the queue, before it is collected.  Blocks: in a child process. */
+MUST_CHECK int job_keep_report(const struct job *j, struct err *e);
 
 /* The cell is gone: counts what it left and decides what to do after collecting. */
 struct cell_verdict {

@@ -34,7 +34,6 @@ void job_done(struct job *j)
 	target_config_done(&j->cfg);
 	buf_done(&j->artifacts);
 	free(j->refused_text);
-	free(j->hints);
 	free(j->seen);
 	if (j->log_open)
 		joblog_close(&j->log);
@@ -193,6 +192,8 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 	struct workdir_found found = {0};
 	int r = state_open_corpus(j->env->state, j->target->name, &c.corpus, e);
 
+	if (r == 0)
+		r = job_keep_report(j, e);
 	if (r == 0)
 		r = workdir_collect(&c, &found, &names, e);
 	if (r == 0)

@@ -49,7 +49,7 @@ struct job_env {
 	void *arg;
 };
 
-enum { JOB_REFUSED_MAX = 16, JOB_HINTS_MAX = 256, JOB_MERGE_CELLS = 64 };
+enum { JOB_REFUSED_MAX = 16, JOB_MERGE_CELLS = 64 };
 
 /* One cell of a job, from launch to its end. */
 struct attempt;
@@ -97,8 +97,6 @@ struct job {
 
 	/* Triage: after each failure, and of what earlier runs left. */
 	struct triage *triage;
-	struct triage_hint *hints; /* what this job's cells said of their artifacts */
-	size_t n_hints;
 	struct triage_sum crashes; /* of all triages */
 	uint64_t triage_us;	   /* used so far */
 	uint64_t triage_began_us;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Between a job's cells: which failure was it, and what next? */
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/sys.h"
 #include "runner/schedule/attempt.h"
 #include "runner/schedule/internal.h"
@@ -15,23 +17,41 @@
 
 /* --- what the fuzzing cells say ------------------------------------------- */
 
-void job_hint(struct job *j)
+/* A cell that we forced to dump only tells of our signal. */
+static bool has_report(const struct job *j)
 {
-	struct attempt *a = j->attempt;
-	struct crash_report report;
-	struct err e;
+	enum engine_artifact a = j->target->engine->artifact(slice_of(j->engine.artifact));
 
-	/* A cell that we forced to dump only tells of our signal. */
-	if (!a->parser || j->ask != ASK_NOTHING || !*j->engine.artifact ||
-	    j->n_hints == JOB_HINTS_MAX)
-		return;
-	if (!j->hints)
-		j->hints = sys_calloc(JOB_HINTS_MAX, sizeof(*j->hints));
-	if (!j->hints || crash_parser_finish(a->parser, &report, &e) < 0)
-		return; /* the artifact is run again then */
-	if (report.found)
-		triage_hint_fill(&j->hints[j->n_hints++], j->engine.artifact, &report);
-	crash_report_done(&report);
+	return j->attempt && j->ask == ASK_NOTHING && a != ENGINE_ARTIFACT_NONE &&
+	       a != ENGINE_ARTIFACT_SLOW;
+}
+
+static int keep_report(const struct job *j, int queue, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(KEPT_TEXT_MAX + 1);
+	struct kept k = {
+	    .run = j->env->dirs->id,
+	    .commit = j->env->triage_env.commit,
+	    .time = clock_real_us() / USEC_PER_SEC,
+	    .binary = j->attempt->binary,
+	};
+	int r = kept_text(&j->attempt->kept, &text, e);
+
+	k.text = buf_slice(&text);
+	return r == 0 ? kept_write(queue, j->engine.artifact, &k, e) : r;
+}
+
+int job_keep_report(const struct job *j, struct err *e)
+{
+	_autoclose_ int queue = -1;
+	int r;
+
+	if (!has_report(j))
+		return 0;
+	r = fs_mkdirs(j->env->triage, j->target->name, 0755, e);
+	if (r == 0)
+		r = fs_open_dir(j->env->triage, j->target->name, &queue, e);
+	return r == 0 ? keep_report(j, queue, e) : r;
 }
 
 /* --- triage --------------------------------------------------------------- */
@@ -138,8 +158,6 @@ void job_triage(struct job *j)
 	    .stages = TRIAGE_QUEUE,
 	    .budget_us = triage_left(j),
 	    .work = work,
-	    .hints = j->hints,
-	    .n_hints = j->n_hints,
 	    .done = on_triaged,
 	    .arg = j,
 	};

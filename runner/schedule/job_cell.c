@@ -25,6 +25,7 @@ static void on_line(void *arg, struct slice line)
 	struct job *j = arg;
 
 	j->target->engine->line(line, &j->engine);
+	kept_line(&j->attempt->kept, line, j->engine.fault != ENGINE_FAULT_NONE);
 	if (j->engine.running)
 		j->fuzzed = true;
 	if (plateau_coverage(&j->plateau, j->engine.cov, j->engine.ft))
@@ -44,8 +45,6 @@ static void on_output(void *arg, struct slice bytes)
 	memcpy(a->head + a->n_head, bytes.p, room);
 	a->n_head += room;
 	joblog_write(&j->log, bytes);
-	if (a->parser)
-		crash_parser_feed(a->parser, bytes);
 	lines_feed(&a->lines, bytes, on_line, j);
 }
 
@@ -270,7 +269,6 @@ static void on_ended(void *arg, const struct cell_end *end)
 	add_counters(j, &end->last);
 	j->cells_us += clock_mono_us() - a->launched_us;
 	job_judge(j, end);
-	job_hint(j);
 	a->cell = NULL; /* freed when we return */
 	if (j->last_failure != FAILURE_NONE)
 		j->env->news(j->env->arg, j, JOB_FAILED);

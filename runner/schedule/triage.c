@@ -21,6 +21,8 @@ enum { QUEUE_MAX = 10000 };
 void finding_done(struct finding *f)
 {
 	crash_report_done(&f->report);
+	crash_report_done(&f->told);
+	kept_done(&f->kept);
 	free(f->output);
 	*f = (struct finding){0};
 }
@@ -151,14 +153,6 @@ static int queue_list(const struct triage *t, struct strv *ret, struct err *e)
 	return r;
 }
 
-static const struct triage_hint *hint_of(const struct triage *t, const char *name)
-{
-	for (size_t i = 0; i < t->spec.n_hints; i++)
-		if (strcmp(t->spec.hints[i].artifact, name) == 0)
-			return &t->spec.hints[i];
-	return NULL;
-}
-
 /* Timeouts and the like have a signature that needs no names. */
 static const struct known_crash *known(const struct triage *t, const char *raw_key,
 				       const char *signature)
@@ -171,26 +165,43 @@ static const struct known_crash *known(const struct triage *t, const char *raw_k
 	return c || !*signature ? c : ledger_find(l, signature);
 }
 
-/* The fuzzing cell's words are all that there is of a failure that never came back. */
-static void take_hint(struct finding *f, const struct triage_hint *h)
+static void keep_output(struct finding *f, struct slice text)
 {
-	struct crash_report *r = &f->report;
+	f->output = sys_malloc(text.n + 1);
+	if (!f->output)
+		return; /* the report says what matters */
+	memcpy(f->output, text.p, text.n);
+	f->n_output = text.n;
+}
 
-	*r = (struct crash_report){.found = true, .unsymbolized = true, .kind = h->kind};
-	memcpy(r->type, h->type, sizeof(r->type));
-	memcpy(r->state, h->state, sizeof(r->state));
-	r->n_state = h->n_state;
-	memcpy(r->signature, h->signature, sizeof(r->signature));
-	memcpy(f->raw_key, h->raw_key, sizeof(f->raw_key));
+/* What is kept beside the artifact; that there is nothing is fine. */
+static void read_kept(const struct triage *t, struct finding *f)
+{
+	struct crash_options o = {.target = t->spec.target->name};
+	_autoclose_ int queue = -1;
+	struct err e;
+
+	if (queue_open(t, &queue, &e) < 0 || kept_read(queue, f->name, &f->kept, &e) < 0 ||
+	    crash_parse(f->kept.text, &o, &f->told, &e) < 0)
+		f->told = (struct crash_report){0};
+}
+
+/* The finding cell's words are all that there is of a failure that never came back. */
+static void take_told(struct finding *f)
+{
+	f->report = f->told;
+	f->told = (struct crash_report){0};
+	memcpy(f->raw_key, f->report.raw_key, sizeof(f->raw_key));
+	keep_output(f, f->kept.text);
+	f->as_told = true;
 }
 
 static void without_hit(struct triage *t)
 {
-	const struct triage_hint *h = hint_of(t, t->f.name);
 	const char *target = t->spec.target->name;
 
-	if (h && *h->signature) {
-		take_hint(&t->f, h);
+	if (t->f.told.found) {
+		take_told(&t->f);
 		return;
 	}
 	switch (t->spec.target->engine->artifact(slice_of(t->f.name))) {
@@ -239,11 +250,7 @@ static void keep_report(struct finding *f, struct trial_end *end)
 {
 	f->report = *end->report;
 	*end->report = (struct crash_report){0};
-	f->output = sys_malloc(end->output.n + 1);
-	if (!f->output)
-		return; /* the report says what matters */
-	memcpy(f->output, end->output.p, end->output.n);
-	f->n_output = end->output.n;
+	keep_output(f, end->output);
 }
 
 static void judge_named(struct finding *f, struct trial_end *end)
@@ -288,9 +295,24 @@ static void on_try(void *arg, struct trial_end *end)
 	try_again(t);
 }
 
+static int queue_begin(struct triage *t, struct err *e)
+{
+	_autoclose_ int queue = -1;
+	int r;
+
+	strv_done(&t->names);
+	t->at = 0;
+	t->listed = true;
+	r = queue_open(t, &queue, e);
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0)
+		r = kept_sweep(queue, e);
+	return r == 0 ? queue_list(t, &t->names, e) : r;
+}
+
 static bool queue_step(struct triage *t)
 {
-	const struct triage_hint *h;
 	const struct known_crash *c;
 	char relative[400];
 
@@ -301,10 +323,11 @@ static bool queue_step(struct triage *t)
 	snprintf(relative, sizeof(relative), "triage/%s/%s", t->spec.target->name, t->f.name);
 	if (!triage_path(t, relative, t->f.path))
 		return false;
-	h = hint_of(t, t->f.name);
-	c = h ? known(t, h->raw_key, h->signature) : NULL;
+	read_kept(t, &t->f);
+	c = t->f.told.found ? known(t, t->f.told.raw_key, t->f.told.signature) : NULL;
+	t->f.as_told = c != NULL;
 	if (c)
-		triage_count(t, c, h->raw_key);
+		triage_count(t, c, t->f.told.raw_key);
 	else
 		try_again(t);
 	return true;
@@ -362,15 +385,10 @@ static bool stage_step(struct triage *t)
 	case STAGE_CHECK:
 		return triage_check_step(t);
 	case STAGE_QUEUE:
-		if (!t->listed) {
-			strv_done(&t->names);
-			t->at = 0;
-			t->listed = true;
-			if (queue_list(t, &t->names, &e) < 0) {
-				triage_give_up(t, e.msg);
-				triage_next(t);
-				return true;
-			}
+		if (!t->listed && queue_begin(t, &e) < 0) {
+			triage_give_up(t, e.msg);
+			triage_next(t);
+			return true;
 		}
 		return queue_step(t);
 	case STAGE_SHRINK:
@@ -427,14 +445,4 @@ void triage_stop(struct triage *t)
 	t->stopping = true;
 	if (t->trial)
 		trial_stop(t->trial);
-}
-
-void triage_hint_fill(struct triage_hint *h, const char *artifact, const struct crash_report *r)
-{
-	*h = (struct triage_hint){.n_state = r->n_state, .kind = r->kind};
-	snprintf(h->artifact, sizeof(h->artifact), "%s", artifact);
-	memcpy(h->type, r->type, sizeof(h->type));
-	memcpy(h->state, r->state, sizeof(h->state));
-	memcpy(h->signature, r->signature, sizeof(h->signature));
-	memcpy(h->raw_key, r->raw_key, sizeof(h->raw_key));
 }

@@ -17,7 +17,10 @@
  *   shrink   reproducers of new crashes are made smaller
  *
  * A crash that a target's cheap key already names is counted without being run again
- * with names. What is not done in time stays queued for the next run. */
+ * with names; the key may be that of the report which the fuzzing cell printed and which
+ * is kept beside the artifact (runner/schedule/kept.h).  A failure that never comes back
+ * is what that report says: flaky, first seen where it was found.  What is not done in
+ * time stays queued for the next run. */
 
 struct triage_env {
 	struct trial_env trial;
@@ -32,16 +35,6 @@ struct triage_env {
 	/* Whether a target is among those of this run.  NULL: all are. */
 	bool (*has_target)(void *arg, const char *name);
 	void *arg;
-};
-
-/* What the fuzzing cell itself printed when it wrote an artifact. */
-struct triage_hint {
-	char artifact[64]; /* "<kind>-<sha1>" */
-	char type[192];
-	char state[CRASH_STATE_MAX][256];
-	size_t n_state;
-	char signature[CRASH_KEY_HEX], raw_key[CRASH_KEY_HEX];
-	enum crash_kind kind;
 };
 
 enum {
@@ -69,8 +62,6 @@ struct triage_spec {
 	unsigned stages; /* TRIAGE_CHECK | ... */
 	uint64_t budget_us;
 	const char *work; /* a directory of ours, for candidates; copied */
-	const struct triage_hint *hints;
-	size_t n_hints;
 	/* TRIAGE_SHRINK: this crash alone; NULL: those that have no smaller input yet. */
 	const char *signature;
 	triage_done_fn *done;
@@ -83,8 +74,5 @@ struct triage;
 MUST_CHECK int triage_start(const struct triage_env *env, const struct triage_spec *spec,
 			    struct triage **ret, struct err *e);
 void triage_stop(struct triage *t); /* at once; done comes all the same */
-
-/* Fills a hint from what a fuzzing cell printed. */
-void triage_hint_fill(struct triage_hint *h, const char *artifact, const struct crash_report *r);
 
 #endif

@@ -3,6 +3,7 @@
 #define RUNNER_SCHEDULE_TRIAGE_INTERNAL_H
 
 #include "runner/crash/shrink.h"
+#include "runner/schedule/kept.h"
 #include "runner/schedule/triage.h"
 
 /* Between triage.c (stages, the queue), triage_note.c (into the ledger),
@@ -18,6 +19,10 @@ struct finding {
 	struct crash_report report; /* of the first hit */
 	char *output;		    /* of the first hit */
 	size_t n_output;
+	/* What the finding cell said: of all zero, not found, when nothing is kept. */
+	struct kept kept;
+	struct crash_report told;
+	bool as_told; /* it is noted as found then and there, not as seen here */
 };
 void finding_done(struct finding *f);
 

@@ -52,10 +52,15 @@ struct leaving {
 
 static void leave_queue(struct triage *t, const char *name)
 {
-	char path[400];
+	char path[300];
+	_autoclose_ int queue = -1;
+	struct err e;
 
-	snprintf(path, sizeof(path), "triage/%s/%s", t->spec.target->name, name);
-	if (sys_unlinkat(t->env->state->dirfd, path, 0) < 0 && errno != ENOENT)
+	/* The report last: one without its artifact is swept away by the next triage. */
+	snprintf(path, sizeof(path), "triage/%s", t->spec.target->name);
+	if (fs_open_dir(t->env->state->dirfd, path, &queue, &e) < 0 ||
+	    (sys_unlinkat(queue, name, 0) < 0 && errno != ENOENT) ||
+	    kept_remove(queue, name, &e) < 0)
 		triage_give_up(t, "an artifact could not be taken out of the queue");
 	else
 		t->sum.artifacts++;
@@ -98,13 +103,22 @@ static void save(struct triage *t)
 
 static struct crash_sighting sighting(const struct triage *t, const char *signature)
 {
-	return (struct crash_sighting){
+	uint64_t now = clock_real_us() / USEC_PER_SEC;
+	const struct kept *k = &t->f.kept;
+	struct crash_sighting s = {
 	    .signature = signature,
 	    .target = t->spec.target->name,
 	    .run = t->env->run,
 	    .commit = t->env->commit,
-	    .time = clock_real_us() / USEC_PER_SEC,
+	    .time = now,
 	};
+
+	if (t->f.as_told) {
+		s.run = k->run;
+		s.commit = *k->commit ? k->commit : NULL;
+		s.time = k->time < now ? k->time : now;
+	}
+	return s;
 }
 
 static void note_news(struct triage *t, const struct ledger_noted *n)
@@ -216,14 +230,14 @@ static json_t *meta_json(const struct triage *t)
 {
 	const struct finding *f = &t->f;
 	const struct target *g = t->spec.target;
+	struct crash_sighting s = sighting(t, f->report.signature);
 
 	return json_pack(
 	    "{s:i, s:s, s:s, s:s, s:s, s:s, s:s?, s:I, s:s, s:I, s:I, s:I, s:I, s:o, s:o}", "v", 1,
 	    "signature", f->report.signature, "target", g->name, "artifact", f->name, "binary",
-	    g->binary, "run", t->env->run, "commit", t->env->commit, "time",
-	    (json_int_t)(clock_real_us() / USEC_PER_SEC), "crash_type", f->report.type, "tries",
-	    (json_int_t)f->tries, "hits", (json_int_t)f->hits, "rss_limit_mib",
-	    (json_int_t)(t->spec.cfg->rss_limit >> 20), "timeout_s",
+	    g->binary, "run", s.run, "commit", s.commit, "time", (json_int_t)s.time, "crash_type",
+	    f->report.type, "tries", (json_int_t)f->tries, "hits", (json_int_t)f->hits,
+	    "rss_limit_mib", (json_int_t)(t->spec.cfg->rss_limit >> 20), "timeout_s",
 	    (json_int_t)(t->spec.cfg->input_timeout_us / USEC_PER_SEC), "flags",
 	    strings(&t->spec.cfg->flags), "env", strings(&t->spec.cfg->env));
 }

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_SCHEDULE_KEPT_H
+#define RUNNER_SCHEDULE_KEPT_H
+
+#include "base/buf.h"
+#include "base/json.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a fuzzing cell printed when it wrote an artifact: all that there is of a failure
+ * that never comes back.  It is kept beside the artifact in the queue, as
+ * triage/<target>/.report-<artifact>, until the crash is in the ledger, so that also a
+ * later run has it: a line of JSON (struct kept) and the text. */
+
+enum {
+	KEPT_BEFORE = 8 << 10, /* bytes of output before the failure's first line */
+	KEPT_AFTER = 56 << 10, /* and from it on */
+	KEPT_TEXT_MAX = KEPT_BEFORE + KEPT_AFTER,
+	KEPT_NAME = 80, /* of the file, with its NUL */
+};
+
+/* --- while the cell lives --------------------------------------------------- */
+
+/* The part of its output that is worth keeping.  All zero: nothing yet. */
+struct kept_output {
+	char *ring; /* KEPT_BEFORE bytes; NULL: none yet, or no memory */
+	uint64_t n; /* bytes that went through it */
+	struct buf after;
+};
+/* failing: the engine has said that it fails, in this line or before. */
+void kept_line(struct kept_output *k, struct slice line, bool failing);
+/* The text, from the beginning of a line. */
+MUST_CHECK int kept_text(const struct kept_output *k, struct buf *ret, struct err *e);
+void kept_output_done(struct kept_output *k);
+
+/* --- beside the artifact ------------------------------------------------------ */
+
+/* A file as it was: another size or time is another file. */
+struct kept_file {
+	uint64_t size;
+	int64_t mtime_ns;
+};
+/* False: it cannot be looked at. */
+bool kept_file_look(const char *path, struct kept_file *ret);
+
+struct kept {
+	const char *run, *commit; /* of the finding; commit "": not known */
+	uint64_t time;		  /* Unix seconds */
+	struct kept_file binary;  /* size 0: not known */
+	struct slice text;	  /* at most KEPT_TEXT_MAX */
+	/* kept_read()'s */
+	char *data;
+	json_t *head;
+};
+
+/* queue: the directory triage/<target>.  Replaces an older one of the same artifact; 0
+ * means "on disk".  -EINVAL: no name of an artifact. */
+MUST_CHECK int kept_write(int queue, const char *artifact, const struct kept *k, struct err *e);
+/* -ENOENT: there is none; -EBADMSG: it is not one.  kept_done() it. */
+MUST_CHECK int kept_read(int queue, const char *artifact, struct kept *ret, struct err *e);
+void kept_done(struct kept *k); /* all zero is fine */
+/* That of an artifact that leaves the queue; none is fine. */
+MUST_CHECK int kept_remove(int queue, const char *artifact, struct err *e);
+/* Those whose artifact is not there: a kill came between the two.  Nobody else may be
+ * at work in the directory. */
+MUST_CHECK int kept_sweep(int queue, struct err *e);
+
+#endif
