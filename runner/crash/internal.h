@@ -77,6 +77,12 @@ struct crash_parser {
 	char plain[REPORT_LINE_MAX]; /* a line without colours */
 };
 
+/* A line. */
+struct line {
+	struct slice text;
+	uint64_t words; /* words_in(text) */
+};
+
 /* --- report_lines.c --- */
 /* One line, without its newline. */
 void report_line(struct crash_parser *p, struct slice line);
@@ -109,12 +115,11 @@ void state_name(struct crash_parser *p, struct slice name);
 /* Lines of the final state into r. */
 void state_finish(struct crash_parser *p, struct crash_report *r);
 
-/* --- kind_*.c: each looks at one line; true: nothing else needs to look at it --- */
-struct line {
-	struct slice text;
-	uint64_t words; /* words_in(text) */
-};
+/* --- report_head.c --- */
+/* Takes out the words of headlines that the line only quotes, or mentions. */
+void report_head(struct line *io);
 
+/* --- kind_*.c: each looks at one line; true: nothing else needs to look at it --- */
 bool kind_assert(struct crash_parser *p, const struct line *l);
 bool kind_never(struct crash_parser *p, const struct line *l);
 bool kind_gdb(struct crash_parser *p, const struct line *l);

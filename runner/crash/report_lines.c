@@ -116,6 +116,7 @@ static void one_line(struct crash_parser *p, struct slice text)
 		on_frame(p, &l, &f);
 		return;
 	}
+	report_head(&l);
 	if (!p->stale) {
 		stack_line(&p->stack, text, false, 0);
 		stack_line(&p->other, text, false, 0);
