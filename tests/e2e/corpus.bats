@@ -1,52 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # fuzzcell corpus minimize: measured in cells, made smaller, never worse, never lost.
 load lib
+load inputs
 setup() { e2e_setup; }
 teardown() { e2e_teardown; }
-
-# minimize NAME [OPTION...]
-minimize() {
-	TARGET=$1
-	shift
-	run timeout $((300 * SLOW)) "$FUZZCELL" corpus minimize --state-dir "$STATE" \
-		--targets "$TARGETS" --filter "$TARGET" "$@"
-	echo "$output"
-}
-
-# plant NAME: the files of $WORK/in join the corpus, named by content.
-plant() {
-	mkdir -p "$STATE/corpus/$1"
-	perl -MDigest::SHA -MFile::Copy -e '
-		my ($from, $to) = @ARGV;
-		for my $file (glob "$from/*") {
-			my $name = Digest::SHA->new(1)->addfile($file)->hexdigest;
-			copy($file, "$to/$name") or die "$file: $!";
-		}' "$WORK/in" "$STATE/corpus/$1"
-}
-
-# inputs NUMBER: different ones without bad ones, most of which add nothing.
-inputs() {
-	mkdir -p "$WORK/in"
-	awk -v n="$1" -v dir="$WORK/in" 'BEGIN {
-		srand(1)
-		split("a b c d 0 1 9 + - z", word, " ")
-		for (i = 0; i < n; i++) {
-			text = ""
-			for (k = int(rand() * 60) + 1; k > 0; k--)
-				text = text word[int(rand() * 10) + 1]
-			file = dir "/g" i
-			printf "%s", text >file
-			close(file)
-		}
-	}'
-}
-
-bad() { # CONTENT...
-	local c
-	for c; do
-		printf '%s' "$c" >"$WORK/in/bad-$c"
-	done
-}
 
 # reach DIR: "FEATURES EDGES" by the engine itself, without a cell.  The depth of the
 # stack is a feature: the same addresses each time, and arguments of the same length.
@@ -70,45 +27,11 @@ cell_reach() {
 		sed -n 's/.*, \([0-9]*\) edges, \([0-9]*\) features.*/\2 \1/p'
 }
 
-contents() { # DIR...: hashes of all files
-	find "$@" -type f ! -name pending -exec sha1sum {} + 2>/dev/null | cut -d' ' -f1 | sort -u
-}
-
-# Every content that was in the corpus is somewhere still.
-nothing_lost() {
-	contents "$STATE/corpus/$TARGET" "$STATE/generations/$TARGET" "$STATE/quarantine/$TARGET" \
-		>"$WORK/now"
-	[ -z "$(comm -23 "$WORK/before" "$WORK/now")" ]
-}
-
-last() { # KEY: of the last line of the history
-	tail -n 1 "$STATE/stats/corpus_history.jsonl" |
-		sed -n 's/.*"'"$1"'": "\{0,1\}\([^,"}]*\).*/\1/p'
-}
-
-let_go() { # nobody holds the instance's groups
-	local group
-
-	for group in $(cell_groups); do
-		[ ! -e "$group" ] || flock -n "$group" true || return 1
-	done
-}
-
-files() { # DIR: how many
-	find "$1" -mindepth 1 | wc -l
-}
-
-has() { # WHERE CONTENT
-	[ -e "$STATE/$1$(printf '%s' "$2" | sha1sum | cut -d' ' -f1)" ]
-}
-
 @test "a redundant corpus gets small and reaches what it reached, on two workers" {
 	mkdir "$WORK/in"
 	"$TARGETS/healthy_fuzzer" -runs=300000 -seed=1 -reduce_inputs=0 "$WORK/in" 2>/dev/null
 	inputs 1500 # more of the same
 	plant healthy_fuzzer
-	TARGET=healthy_fuzzer
-	contents "$STATE/corpus/$TARGET" >"$WORK/before"
 	cp -r "$STATE/corpus/$TARGET" "$WORK/old"
 	before=$(reach "$WORK/old")
 	n=$(files "$STATE/corpus/$TARGET")
@@ -134,7 +57,6 @@ has() { # WHERE CONTENT
 @test "about as small as the engine's own merge, and reaches the same" {
 	inputs 400
 	plant merge_fuzzer
-	TARGET=merge_fuzzer
 	mkdir "$WORK/own"
 	"$TARGETS/$TARGET" -merge=1 "$WORK/own" "$STATE/corpus/$TARGET" 2>/dev/null
 	minimize merge_fuzzer
@@ -153,8 +75,6 @@ has() { # WHERE CONTENT
 	bad C1 C2 E1 X1 T1 M1 L1 L2
 	for i in $(seq 12); do bad "A$i"; done # 24 MiB each, kept: the sum is too much
 	plant merge_fuzzer
-	TARGET=merge_fuzzer
-	contents "$STATE/corpus/$TARGET" >"$WORK/before"
 	minimize merge_fuzzer --workers 2
 	[ "$status" -eq 0 ]
 	[ "$(last verdict)" = replaced ]
@@ -188,8 +108,6 @@ has() { # WHERE CONTENT
 	inputs 20
 	bad Z1
 	plant merge_fuzzer
-	TARGET=merge_fuzzer
-	contents "$STATE/corpus/$TARGET" >"$WORK/before"
 	minimize merge_fuzzer
 	[ "$status" -eq 5 ]
 	[[ $output == *"spoiled their control file"* ]]
@@ -199,7 +117,6 @@ has() { # WHERE CONTENT
 	bad W1
 	rm "$WORK/in/bad-Z1"
 	plant merge_fuzzer
-	contents "$STATE/corpus/$TARGET" >"$WORK/before"
 	minimize merge_fuzzer
 	[ "$status" -eq 0 ]
 	[ "$(last verdict)" = replaced ]
@@ -210,8 +127,6 @@ has() { # WHERE CONTENT
 	inputs 300
 	for i in $(seq 40); do bad "F$i"; done
 	plant merge_fuzzer
-	TARGET=merge_fuzzer
-	contents "$STATE/corpus/$TARGET" >"$WORK/before"
 	minimize merge_fuzzer
 	[ "$status" -eq 0 ]
 	[[ $(last verdict) =~ ^(replaced|kept)$ ]]
@@ -227,8 +142,6 @@ has() { # WHERE CONTENT
 @test "a target that does not start: failed, with its words, the corpus as it was" {
 	inputs 5
 	plant startexit_fuzzer
-	TARGET=startexit_fuzzer
-	contents "$STATE/corpus/$TARGET" >"$WORK/before"
 	minimize startexit_fuzzer
 	[ "$status" -eq 5 ]
 	[[ $output == *"3 cells in a row got nowhere: "* ]]
@@ -247,8 +160,6 @@ has() { # WHERE CONTENT
 	inputs 100
 	for i in $(seq $((60 * TIMES))); do bad "N$i"; done # 100 ms each
 	plant merge_fuzzer
-	TARGET=merge_fuzzer
-	contents "$STATE/corpus/$TARGET" >"$WORK/before"
 	minimize merge_fuzzer --max-time $((3 * TIMES))s
 	[ "$status" -eq 0 ]
 	[ "$(last verdict)" = late ]
@@ -258,7 +169,7 @@ has() { # WHERE CONTENT
 	minimize merge_fuzzer
 	[ "$(last verdict)" = replaced ]
 	[ "$(last reused)" -gt 20 ]
-	[ "$(last candidates)" -eq $(($(wc -l <"$WORK/before") + 1)) ]
+	[ "$(last candidates)" -eq "$(wc -l <"$WORK/before")" ]
 	nothing_lost
 }
 
@@ -266,8 +177,6 @@ has() { # WHERE CONTENT
 	inputs 100
 	for i in $(seq 100); do bad "N$i"; done
 	plant merge_fuzzer
-	TARGET=merge_fuzzer
-	contents "$STATE/corpus/$TARGET" >"$WORK/before"
 	"$FUZZCELL" corpus minimize --state-dir "$STATE" --targets "$TARGETS" --filter merge_fuzzer \
 		>"$WORK/out" 2>&1 3>&- &
 	PID=$!
@@ -286,14 +195,12 @@ has() { # WHERE CONTENT
 @test "kill -9 at twenty moments of merge and exchange: no input is lost, the next one goes on" {
 	inputs 1200
 	bad C1 L1
-	TARGET=merge_fuzzer
 	plant merge_fuzzer
 	began=$(date +%s%N)
 	minimize merge_fuzzer --workers 2
 	whole=$((($(date +%s%N) - began) / 1000000))
 	for i in $(seq 20); do
 		plant merge_fuzzer
-		contents "$STATE/corpus/$TARGET" >"$WORK/before"
 		"$FUZZCELL" corpus minimize --state-dir "$STATE" --targets "$TARGETS" \
 			--filter merge_fuzzer --workers 2 >"$WORK/out" 2>&1 3>&- &
 		PID=$!
@@ -305,7 +212,6 @@ has() { # WHERE CONTENT
 	done
 	wait_until 60 let_go # a disk may be slow to sync for a process that is dead
 	plant merge_fuzzer
-	contents "$STATE/corpus/$TARGET" >"$WORK/before"
 	minimize merge_fuzzer --workers 2
 	[ "$status" -eq 0 ]
 	[ "$(last verdict)" = replaced ]
@@ -322,9 +228,7 @@ has() { # WHERE CONTENT
 	config ''
 	sed -i 's/"disk_reserve": "64MiB"/"disk_reserve": "none"/' "$STATE/config.json"
 	inputs 2000
-	TARGET=merge_fuzzer
 	plant merge_fuzzer
-	contents "$STATE/corpus/$TARGET" >"$WORK/before"
 	failures=0
 	for room in 64 192 320 448 640 1024 1536; do
 		dd if=/dev/zero of="$WORK/small/fill" bs=4096 2>/dev/null || true
@@ -351,8 +255,6 @@ has() { # WHERE CONTENT
 	inputs 300
 	bad C1
 	plant merge_fuzzer
-	TARGET=merge_fuzzer
-	contents "$STATE/corpus/$TARGET" >"$WORK/before"
 	minimize merge_fuzzer --dry-run
 	[ "$status" -eq 0 ]
 	[[ $output == *"merge_fuzzer: measured: "* ]]

@@ -456,19 +456,7 @@ hostile() {
 @test "the commands of docs/corpus.md work as they stand there" {
 	page=$BATS_TEST_DIRNAME/../../docs/corpus.md
 	[ -e "$page" ] || return 0
-	mkdir -p "$WORK/project/build" "$WORK/bin"
-	ln -s "$TARGETS" "$WORK/project/build/targets"
-	ln -s "$FUZZCELL" "$WORK/bin/fuzzcell"
-	export FUZZCELL_STATE_DIR=$STATE
+	mkdir "$WORK/project"
 	cd "$WORK/project"
-	PATH=$WORK/bin:$PATH
-	commands=$(awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on' "$page")
-	[ "$(grep -c fuzzcell <<<"$commands")" -ge 12 ]
-	while IFS= read -r line; do
-		echo "\$ $line"
-		status=0
-		eval "$line" </dev/null || status=$?
-		echo "status $status"
-		[ "$status" -eq 0 ]
-	done <<<"$commands"
+	run_page "$page" 12
 }

@@ -4,7 +4,7 @@ load lib
 setup() { e2e_setup; }
 teardown() { e2e_teardown; }
 
-gone() { [ -z "$(cell_processes)" ]; }
+gone() { ! cell_runs; }
 
 @test "after kill -9 the cells are killed at once, by the keeper" {
 	fuzz_background hang_fuzzer 600
@@ -25,6 +25,7 @@ gone() { [ -z "$(cell_processes)" ]; }
 	wait "$PID" || true
 	[ -n "$(cell_processes)" ]
 	old=$(cell_processes)
+	wait_until 60 let_go
 	fuzz healthy_fuzzer 2
 	[ "$status" -eq 0 ]
 	for p in $old; do
@@ -44,6 +45,7 @@ gone() { [ -z "$(cell_processes)" ]; }
 	hash=$(printf crash | sha1sum | cut -d' ' -f1)
 	printf crash >"$work/artifacts/crash-$hash"
 	lost=$(basename "$(last_logs)")
+	wait_until 60 let_go
 	fuzz healthy_fuzzer 2
 	[[ $output == *recovered* ]]
 	# By content: one that was cut in the middle of being written has another name.  What
@@ -68,6 +70,7 @@ gone() { [ -z "$(cell_processes)" ]; }
 		find "$STATE"/work/*/*/artifacts -type f -name 'crash-*' 2>/dev/null |
 			sed 's/.*-//' >>"$WORK/seen" || true
 	done
+	wait_until 60 let_go
 	fuzz healthy_fuzzer 2
 	[ "$status" -eq 0 ]
 	[ -z "$(ls "$STATE/work")" ]

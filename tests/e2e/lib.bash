@@ -112,6 +112,32 @@ cell_processes() {
 	done | sort -u
 }
 
+cell_runs() {
+	[ -n "$(cell_processes)" ]
+}
+
+# Nobody holds the instance's groups.  A process that was killed may still be waiting
+# for a slow disk, and what it held is free only then.
+let_go() {
+	local group
+
+	for group in $(cell_groups); do
+		[ ! -e "$group" ] || flock -n "$group" true || return 1
+	done
+}
+
+# of_cell FILE...: what the groups of a living cell have in files of these names, which
+# differ between the layouts.
+of_cell() {
+	local group file
+
+	for group in $(cell_groups); do
+		for file; do
+			[[ $group != */"$(instance)"/* ]] || cat "$group/$file" 2>/dev/null || true
+		done
+	done
+}
+
 nothing_left() {
 	[ -z "$(cell_groups)" ] && [ ! -e "/run/fuzzcell/$(instance)" ] &&
 		! grep -q "$WORK" /proc/mounts
@@ -119,6 +145,47 @@ nothing_left() {
 
 fuzzing_began() {
 	grep -q INITED "$(last_logs)/$TARGET.log" 2>/dev/null
+}
+
+# queue TARGET KIND TEXT...: artifacts that wait for triage, as if a fuzzer had written them.
+queue() {
+	local dir=$STATE/triage/$1 kind=$2 text sum
+	shift 2
+	mkdir -p "$dir"
+	for text; do
+		sum=$(printf '%s' "$text" | sha1sum)
+		printf '%s' "$text" >"$dir/$kind-${sum%% *}"
+	done
+}
+
+queued() {
+	find "$STATE/triage" -type f 2>/dev/null | wc -l
+}
+
+# ledger FILTER: a question to known_crashes.json.
+ledger() {
+	jq -r "$1" "$STATE/known_crashes.json"
+}
+
+# run_page FILE LEAST: the commands of a document, at least so many, as they stand there
+# and here, with "fuzzcell" and build/targets being ours; each must end with 0.
+run_page() {
+	local commands line
+
+	mkdir -p build "$WORK/bin"
+	ln -s "$TARGETS" build/targets
+	ln -s "$FUZZCELL" "$WORK/bin/fuzzcell"
+	PATH=$WORK/bin:$PATH
+	export FUZZCELL_STATE_DIR=$STATE
+	commands=$(awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on' "$1")
+	[ "$(grep -c fuzzcell <<<"$commands")" -ge "$2" ]
+	while IFS= read -r line; do
+		echo "\$ $line"
+		status=0
+		eval "$line" </dev/null || status=$?
+		echo "status $status"
+		[ "$status" -eq 0 ]
+	done <<<"$commands"
 }
 
 layout() {
