@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+# What comes after fuzzing, in little: cheap enough for an emulator, so that trials,
+# merges and replays are seen in the cells of both cgroup layouts.
+load lib
+load inputs
+setup() {
+	e2e_setup
+	config '"minimize_time": "off"'
+}
+teardown() { e2e_teardown; }
+
+limit=$((256 * 1024 * 1024))
+
+triage() {
+	run timeout $((100 * SLOW)) "$FUZZCELL" crash triage --state-dir "$STATE" --targets "$TARGETS"
+	echo "$output"
+}
+
+triage_background() {
+	"$FUZZCELL" crash triage --state-dir "$STATE" --targets "$TARGETS" >"$WORK/out" 2>&1 3>&- &
+	PID=$!
+}
+
+# A cell lives, and is held to what a cell may have.
+limited() {
+	[ "$(of_cell memory.max memory.limit_in_bytes)" -le "$limit" ] &&
+		[ "$(of_cell pids.max)" -eq 64 ] &&
+		{ [ "$(layout)" = hybrid ] || [ "$(of_cell memory.swap.max)" -eq 0 ]; }
+} 2>/dev/null
+
+@test "what waits is triaged in cells with their limits, and is in the ledger" {
+	queue membomb_slow_fuzzer oom M
+	queue uaf_fuzzer crash UA1 UA2
+	triage_background
+	wait_until 60 limited
+	status=0
+	wait "$PID" || status=$?
+	cat "$WORK/out"
+	[ "$status" -eq 0 ]
+	grep -q '^3 artifacts triaged, 2 new crashes, 0 still wait$' "$WORK/out"
+	[ "$(queued)" -eq 0 ]
+	[ "$(ledger '[.[] | select(.state == "new") | .fuzzer] | sort | join(" ")')" = \
+		'membomb_slow_fuzzer uaf_fuzzer' ]
+	[[ $(ledger '.[] | select(.fuzzer == "membomb_slow_fuzzer").crash_type') == *Out-of-memory* ]]
+	[[ $(ledger '.[] | select(.fuzzer == "uaf_fuzzer").crash_type') == *Heap-use-after-free* ]]
+	[ "$(ledger '.[] | select(.fuzzer == "uaf_fuzzer").count')" -eq 2 ]
+	for i in $(ledger 'keys[]'); do
+		[ -s "$STATE/crashes/$i/input" ]
+		[ -s "$STATE/crashes/$i/report.txt" ]
+	done
+}
+
+@test "a run ends with what it found in the ledger" {
+	config '"minimize_time": "off", "merge_time": "off", "max_crashes": 1'
+	fuzz crash_fuzzer 60 --fail-on-crash
+	[ "$status" -eq 1 ]
+	[ "$(value crashes_new)" -eq 1 ]
+	[ "$(queued)" -eq 0 ]
+	[ "$(ledger '.[] | .state + " " + .fuzzer')" = 'new crash_fuzzer' ]
+	[[ $(ledger '.[].crash_type') == *Heap-buffer-overflow* ]]
+}
+
+@test "kill -9 in a trial: its cell is gone, and the next triage ends what was begun" {
+	queue membomb_slow_fuzzer oom M
+	triage_background
+	wait_until 60 cell_runs
+	kill -9 "$PID"
+	wait "$PID" 2>/dev/null || true
+	wait_until 20 eval '! cell_runs'
+	wait_until 20 let_go
+	[ "$(queued)" -eq 1 ]
+	triage
+	[ "$status" -eq 0 ]
+	[ "$(queued)" -eq 0 ]
+	[[ $(ledger '.[].crash_type') == *Out-of-memory* ]]
+}
+
+@test "a merge puts a memory bomb, a crash and a leak away, and keeps the rest" {
+	inputs 30
+	bad C1 L1 M1
+	plant merge_fuzzer
+	minimize merge_fuzzer
+	[ "$status" -eq 0 ]
+	[ "$(last verdict)" = replaced ]
+	[ "$(last bad)" = 3 ]
+	has "triage/$TARGET/crash-" C1
+	has "triage/$TARGET/leak-" L1
+	has "triage/$TARGET/oom-" M1
+	[ "$(files "$STATE/quarantine/$TARGET")" -eq 3 ]
+	[ "$(files "$STATE/corpus/$TARGET")" -lt 30 ]
+	nothing_lost
+}
+
+@test "regress: the input that fails is named; without it all is green" {
+	mkdir "$WORK/tree" "$WORK/out"
+	cp "$TARGETS/uaf_fuzzer" "$WORK/out"
+	config '"seeds": ["'"$WORK/tree"'"]'
+	printf fine >"$WORK/tree/fine"
+	printf good >"$WORK/tree/good"
+	printf 'UA bad' >"$WORK/tree/bad"
+	run "$FUZZCELL" regress --state-dir "$STATE" --targets "$WORK/out"
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ $output == *"3 inputs: 2 passed, 1 failed"* ]]
+	[[ $output == *"new        $WORK/tree/bad"*"Heap-use-after-free"* ]]
+	rm "$WORK/tree/bad"
+	run "$FUZZCELL" regress --state-dir "$STATE" --targets "$WORK/out"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *"2 inputs: 2 passed, 0 failed"* ]]
+}
