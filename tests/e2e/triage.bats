@@ -133,6 +133,73 @@ queue_below() {
 	[ "$(value crashes_regressed)" -eq 1 ]
 }
 
+@test "a crash that two targets found is fixed when both of them pass" {
+	command -v llvm-symbolizer >/dev/null || skip "by offsets they are two crashes"
+	mkdir "$WORK/out"
+	cp "$TARGETS/crash_fuzzer" "$WORK/out/a_fuzzer"
+	cp "$TARGETS/crash_fuzzer" "$WORK/out/b_fuzzer"
+	config '"max_crashes": 1, "minimize_time": "1s"'
+	TARGETS=$WORK/out
+	fuzz a_fuzzer 60 --commit aaa
+	fuzz b_fuzzer 60 --commit aaa
+	[ "$(ledger '[length, .[].fuzzer, .[].targets[]] | join(" ")')" = '1 a_fuzzer b_fuzzer' ]
+	# One of them passes, the other was not asked: said, and open.
+	cp "$PLANTED/healthy_fuzzer" "$WORK/out/a_fuzzer"
+	fuzz a_fuzzer 2 --commit bbb
+	[ "$(ledger '.[].state')" = known ]
+	[[ $output == *"stays open: 'b_fuzzer', which found it too, was not asked"* ]]
+	[ ! -e "$STATE/regressions/a_fuzzer" ]
+	# The other one still fails.
+	fuzz b_fuzzer 2 --commit bbb
+	[ "$(ledger '.[].state')" = known ]
+	cp "$PLANTED/healthy_fuzzer" "$WORK/out/b_fuzzer"
+	run timeout $((300 * SLOW)) "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$TARGETS" \
+		--max-fuzzer-time 2s --commit ccc
+	echo "$output"
+	[ "$(ledger '.[].state')" = fixed ]
+	for t in a_fuzzer b_fuzzer; do
+		[ "$(find "$STATE/regressions/$t" -type f | wc -l)" -ge 1 ]
+	done
+}
+
+# What the finding cell printed, for a crash that needs what ran before it in its process.
+check_told() {
+	[ "$(queued)" -eq 0 ]
+	[ "$(ledger '[length, .[].state, .[].kind, .[].severity, .[].security] | join(" ")')" = '1 flaky asan high true' ]
+	[[ $(ledger '.[].crash_type') == *Heap-buffer-overflow*WRITE* ]]
+	[ "$(ledger '.[].reproduction.hits // 0')" -eq 0 ]
+	[ "$(ledger '.[].first_seen.commit')" = aaa ]
+	grep -q 'ERROR: AddressSanitizer: heap-buffer-overflow' "$STATE/crashes/$(ledger 'keys[0]')/report.txt"
+}
+
+@test "a failure that never comes back is what the cell that found it printed" {
+	config '"max_crashes": 1'
+	fuzz stateful_fuzzer 60 --commit aaa
+	check_told
+}
+
+@test "... also when a later run, or crash triage, comes to it" {
+	local report
+	config '"max_crashes": 1, "triage_time": "off"'
+	fuzz stateful_fuzzer 60 --commit aaa
+	[ "$(queued)" -eq 2 ] # the artifact and its report
+	config '"max_crashes": 1'
+	cp -r "$STATE/triage" "$WORK/triage"
+	run "$FUZZCELL" crash triage --state-dir "$STATE" --targets "$TARGETS" --commit bbb
+	[ "$status" -eq 0 ]
+	check_told
+	rm -r "$STATE/known_crashes.json" "$STATE/crashes" "$STATE/triage"
+	mv "$WORK/triage" "$STATE/triage"
+	fuzz healthy_fuzzer 1 --commit bbb # of another target: it waits on
+	[ "$(queued)" -eq 2 ]
+	# A report without its artifact is of no use.
+	report=$(find "$STATE/triage" -name '.report-*')
+	cp "$report" "${report%/*}/.report-crash-gone"
+	fuzz stateful_fuzzer 60 --commit bbb
+	[ "$(queued)" -eq 0 ]
+	[ "$(ledger '.[] | select(.first_seen.commit == "aaa") | .kind')" = asan ]
+}
+
 @test "timeouts, memory, forks, system calls: each is a crash of its own kind" {
 	config '"timeout": "2s", "max_crashes": 1, "minimize_time": "1s"'
 	fuzz timeout_fuzzer 60
