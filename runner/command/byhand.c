@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/command/byhand.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "runner/command/shell.h"
 #include "runner/schedule/setup.h"
@@ -39,7 +40,20 @@ static uint64_t stack_kib(void)
 									      : l.rlim_cur >> 10;
 }
 
-int byhand_print(const struct byhand *b, struct buf *out, struct err *e)
+/* A mark at its beginning is ours; a byte like it anywhere else is part of a name. */
+static int add_path(const char *path, struct strv *to, struct err *e)
+{
+	_autobuf_ struct buf b = BUF_INIT(BYHAND_MAX);
+	size_t n = *path == SHELL_BYTE[0] ? 2 : 0;
+	int r = buf_add(&b, (struct slice){path, n}, e);
+
+	for (path += n; r == 0 && *path; path++)
+		r = *path == SHELL_BYTE[0] ? buf_add(&b, SLICE(SHELL_BYTE), e)
+					   : buf_add(&b, (struct slice){path, 1}, e);
+	return r == 0 ? strv_add(to, buf_str(&b), e) : r;
+}
+
+static int print(const struct byhand *b, struct buf *out, struct err *e)
 {
 	struct engine_cmd cmd = {0};
 	struct shell_command c = {.dir = b->dir, .cmd = &cmd, .stack_kib = stack_kib()};
@@ -48,5 +62,23 @@ int byhand_print(const struct byhand *b, struct buf *out, struct err *e)
 	if (r == 0)
 		r = shell_print(&c, out, e);
 	engine_cmd_done(&cmd);
+	return r;
+}
+
+int byhand_print(const struct byhand *b, struct buf *out, struct err *e)
+{
+	struct strv path = {0};
+	int r = add_path(b->dir, &path, e);
+
+	if (r == 0)
+		r = add_path(b->binary, &path, e);
+	if (r == 0)
+		r = add_path(b->input, &path, e);
+	if (r == 0) {
+		struct byhand marked = {b->target, path.v[0], path.v[1], path.v[2]};
+
+		r = print(&marked, out, e);
+	}
+	strv_done(&path);
 	return r;
 }

@@ -42,15 +42,19 @@ static bool is_literal(char c)
 /* Takes what s begins with; returns how much. */
 static size_t quote_odd(const char *s, struct buf *out, int *r, struct err *e)
 {
+	size_t n = 1;
+
 	if (*s == '\'') {
 		*r = buf_add(out, SLICE("\\'"), e);
 	} else if (*s == '\001' && variable(s[1])) {
 		*r = buf_addf(out, e, "\"$%s\"", variable(s[1]));
-		return 2;
+		n = 2;
 	} else {
+		if (*s == '\001' && s[1] == '\001')
+			n = 2;
 		*r = buf_addf(out, e, "\"$(printf '\\%03o')\"", (unsigned char)*s);
 	}
-	return 1;
+	return n;
 }
 
 int shell_quote(const char *text, struct buf *out, struct err *e)
@@ -95,12 +99,37 @@ static bool has_mark(const struct strv *v, const char *mark)
 	return false;
 }
 
+/* What has a '=' in it is an assignment for env(1); nice(1) takes a command and nothing
+ * else.  A script may stand anywhere, and the command's PATH is not ours. */
+static int program(const char *path, struct buf *out, struct err *e)
+{
+	bool shield = strchr(path, '=') || strchr(path, '\001');
+	int r = buf_add(out, SLICE(" \\\n\t"), e);
+
+	if (r == 0 && shield)
+		r = buf_add(out, SLICE("\"$(command -v nice)\" -n 0 "), e);
+	return r == 0 ? shell_quote(path, out, e) : r;
+}
+
+static int command(const struct engine_cmd *c, struct buf *out, struct err *e)
+{
+	int r = buf_add(out, SLICE("exec env -i"), e);
+
+	if (r == 0)
+		r = words(&c->env, " \\\n\t", out, e);
+	if (r == 0 && c->argv.n > 0)
+		r = program(c->argv.v[0], out, e);
+	if (r == 0 && c->argv.n > 1)
+		r = words(&(struct strv){c->argv.v + 1, c->argv.n - 1}, " ", out, e);
+	return r;
+}
+
 int shell_print(const struct shell_command *c, struct buf *out, struct err *e)
 {
 	int r = buf_add(out, SLICE("(cd "), e);
 
 	if (r == 0)
-		r = shell_quote(c->dir, out, e);
+		r = shell_quote(*c->dir ? c->dir : "/", out, e);
 	/* As in a cell: no core file of a process with terabytes of address space. */
 	if (r == 0)
 		r = buf_add(out, SLICE(" || exit\nulimit -c 0\n"), e);
@@ -110,14 +139,6 @@ int shell_print(const struct shell_command *c, struct buf *out, struct err *e)
 	if (r == 0 && has_mark(&c->cmd->env, SHELL_SYMBOLIZER))
 		r = buf_add(out, slice_of(find_symbolizer), e);
 	if (r == 0)
-		r = buf_add(out, SLICE("exec env -i"), e);
-	if (r == 0)
-		r = words(&c->cmd->env, " \\\n\t", out, e);
-	if (r == 0)
-		r = buf_add(out, SLICE(" \\\n\t"), e);
-	if (r == 0 && c->cmd->argv.n > 0)
-		r = words(&(struct strv){c->cmd->argv.v, 1}, "", out, e);
-	if (r == 0 && c->cmd->argv.n > 1)
-		r = words(&(struct strv){c->cmd->argv.v + 1, c->cmd->argv.n - 1}, " ", out, e);
+		r = command(c->cmd, out, e);
 	return r < 0 ? r : buf_add(out, SLICE(")\n"), e);
 }

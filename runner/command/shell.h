@@ -19,8 +19,10 @@ struct shell_command {
 #define SHELL_SYMBOLIZER "\001s"
 /* $here, which the script has set; */
 #define SHELL_HERE "\001h"
-/* $input, likewise. */
+/* $input, likewise; */
 #define SHELL_INPUT "\001i"
+/* the byte itself, of names that may be any bytes. */
+#define SHELL_BYTE "\001\001"
 
 MUST_CHECK int shell_print(const struct shell_command *c, struct buf *out, struct err *e);
 

@@ -56,6 +56,7 @@ static void test_quote(void **state)
 	quoted(SHELL_HERE "/a b", "\"$here\"'/a b'");
 	quoted(SHELL_INPUT, "\"$input\"");
 	quoted("\001q", "\"$(printf '\\001')\"q");
+	quoted(SHELL_BYTE "hx", "\"$(printf '\\001')\"hx");
 }
 
 /* Runs what was printed, with its output in "out". */
