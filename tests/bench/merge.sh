@@ -11,6 +11,8 @@
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=tests/bench/calc.sh
+. tests/bench/calc.sh
 B=$(realpath "${B:-build}")
 pairs=${PAIRS:-3}
 inputs=${INPUTS:-10000}
@@ -20,10 +22,6 @@ trap 'rm -rf "$tmp"' EXIT
 chmod 0755 "$tmp"
 mkdir "$tmp/targets" "$tmp/found"
 cp "$B/fuzz/$name" "$tmp/targets/"
-
-now() { date +%s.%N; }
-calc() { awk "BEGIN { printf \"$1\", $2 }"; }
-median() { sort -n | awk '{ v[NR] = $1 } END { print (NR % 2) ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
 
 # variants LENGTH: what was found, and pieces of it put together, named by content.
 variants() {
