@@ -144,19 +144,21 @@ int ledger_input_check_all(int state_dirfd, const struct known_crash *c, struct 
 /* --- what is noted -------------------------------------------------------- */
 
 /* Of a reproducer that was noted by its path and size alone. */
-static int adopt(int state_dirfd, struct known_crash *c, enum ledger_input which, struct err *e)
+static int adopt(int state_dirfd, struct record *n, enum ledger_input which, struct err *e)
 {
+	struct known_crash *c = &n->c;
 	char **sha1 = which == LEDGER_INPUT ? &c->input_sha1 : &c->minimized_sha1;
-	struct noted n = noted_of(c, which);
+	struct noted noted = noted_of(c, which);
 	_autoclose_ int fd = -1;
 	char hex[DIGEST_SHA1_HEX];
 	struct stat st;
 	struct err why;
 
-	if (*n.sha1 || open_below(state_dirfd, n.path, &fd, &why) < 0 || fstat(fd, &st) < 0 ||
-	    (uint64_t)st.st_size != n.bytes ||
+	if (*noted.sha1 || open_below(state_dirfd, noted.path, &fd, &why) < 0 ||
+	    fstat(fd, &st) < 0 || (uint64_t)st.st_size != noted.bytes ||
 	    digest_sha1_file(fd, LEDGER_INPUT_MAX, hex, &why) < 0)
 		return 0; /* who runs it will say what is wrong */
+	n->copy = true;
 	return ledger_set(sha1, hex, LEDGER_TEXT_MAX, false, e);
 }
 
@@ -191,9 +193,9 @@ int ledger_adopt_inputs(struct ledger *l, int state_dirfd, struct err *e)
 		struct record *n = l->v[i];
 
 		if (n->adopt[LEDGER_INPUT])
-			r = adopt(state_dirfd, &n->c, LEDGER_INPUT, e);
+			r = adopt(state_dirfd, n, LEDGER_INPUT, e);
 		if (r == 0 && n->adopt[LEDGER_MINIMIZED])
-			r = adopt(state_dirfd, &n->c, LEDGER_MINIMIZED, e);
+			r = adopt(state_dirfd, n, LEDGER_MINIMIZED, e);
 		if (r == 0)
 			n->adopt[LEDGER_INPUT] = n->adopt[LEDGER_MINIMIZED] = false;
 	}

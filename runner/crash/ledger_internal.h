@@ -3,6 +3,7 @@
 #define RUNNER_CRASH_LEDGER_INTERNAL_H
 
 /* What the files of the ledger share. */
+#include "base/buf.h"
 #include "base/json.h"
 #include "runner/crash/ledger_input.h"
 
@@ -11,6 +12,7 @@
 struct record {
 	struct known_crash c;
 	json_t *extra;		   /* fields that are not ours, or NULL */
+	bool copy;		   /* its copy beside its reproducer may be older */
 	bool adopt[LEDGER_INPUT_]; /* noted or seen to fail, but not by its digest */
 };
 
@@ -106,6 +108,27 @@ typedef void ledger_mend_fn(struct ledger *l, const char *signature, const char 
 			    const char *why);
 /* Of a ledger whose records were read and sorted. */
 MUST_CHECK int ledger_connect(struct ledger *l, ledger_mend_fn *mend, struct err *e);
+
+/* --- ledger_read.c --------------------------------------------------------- */
+
+/* What root says: it is taken apart. */
+MUST_CHECK int ledger_from_json(json_t *root, struct ledger **ret, struct err *e);
+/* One line of printable characters, whatever the file says. */
+void ledger_printable(char *text);
+
+/* --- ledger_write.c -------------------------------------------------------- */
+
+/* As a ledger of this crash alone. */
+MUST_CHECK int ledger_print_record(struct record *n, struct buf *out, struct err *e);
+
+/* --- ledger_rebuild.c ------------------------------------------------------ */
+
+/* Copies of records that changed go beside their reproducers.  One that cannot be written
+ * is tried again by the next save: the ledger itself is on disk. */
+void ledger_write_copies(struct ledger *l, int state_dirfd);
+/* A ledger from what is in crashes/.  *ret_lost: crashes of which nothing can be read. */
+MUST_CHECK int ledger_rebuild(int state_dirfd, struct ledger **ret, size_t *ret_lost,
+			      struct err *e);
 
 /* --- ledger_judge.c -------------------------------------------------------- */
 

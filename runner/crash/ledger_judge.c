@@ -40,6 +40,13 @@ static struct known_crash *find(const struct ledger *l, const char *signature, s
 	return NULL;
 }
 
+/* In a way that its copy should have, too. */
+static void changed(struct ledger *l, const char *signature)
+{
+	ledger_head(l, signature)->copy = true;
+	l->dirty = true;
+}
+
 int ledger_minimized(struct ledger *l, const char *signature, const char *path, uint64_t bytes,
 		     struct err *e)
 {
@@ -57,7 +64,7 @@ int ledger_minimized(struct ledger *l, const char *signature, const char *path, 
 	n->adopt[LEDGER_MINIMIZED] = true;
 	c->reproduction.clean_minimized = 0;
 	ledger_list_done(&c->reproduction.clean_others);
-	l->dirty = true;
+	changed(l, signature);
 	return 0;
 }
 
@@ -164,7 +171,7 @@ int ledger_fixed(struct ledger *l, const char *signature, uint64_t time, const c
 	if (r < 0)
 		return r;
 	c->state = ledger_next(c->state, EVENT_FIXED);
-	l->dirty = true;
+	changed(l, signature);
 	return 0;
 }
 
@@ -186,7 +193,7 @@ static int judge(struct ledger *l, const char *signature, enum ledger_event ev, 
 	if (was == LEDGER_IGNORED && ev == EVENT_UNIGNORE &&
 	    ledger_sighting_of(c) == EVENT_SEEN_FLAKY)
 		c->state = LEDGER_FLAKY;
-	l->dirty = true;
+	changed(l, signature);
 	return 0;
 }
 
@@ -209,7 +216,7 @@ int ledger_issue(struct ledger *l, const char *signature, const char *url, struc
 		return -e->code;
 	r = ledger_set(&c->issue_url, url, LEDGER_TEXT_MAX, false, e);
 	if (r == 0)
-		l->dirty = true;
+		changed(l, signature);
 	return r;
 }
 
@@ -219,6 +226,7 @@ int ledger_next_run(struct ledger *l, const char *run, struct err *e)
 	for (size_t i = 0; i < l->n; i++) {
 		struct known_crash *c = &l->v[i]->c;
 
+		l->v[i]->copy = true; /* counts of the last run; those that are missing */
 		if (c->state != LEDGER_NEW || strcmp(c->first_seen.run, run ? run : "") == 0)
 			continue;
 		c->state = ledger_next(c->state, EVENT_NEXT_RUN);

@@ -22,6 +22,7 @@ static int put_into(struct record *n, struct record *head, struct err *e)
 		return r;
 	}
 	ledger_add(&head->c.count, n->c.count);
+	n->copy = head->copy = true;
 	return 0;
 }
 
@@ -33,6 +34,7 @@ static void take_out_of(struct record *n, struct record *head)
 		ledger_list_drop(&head->c.aliases, at);
 	head->c.count -= n->c.count < head->c.count ? n->c.count : head->c.count;
 	ledger_unset(&n->c.merged_into);
+	n->copy = head->copy = true;
 }
 
 /* What is merged into from goes along, one by one. */
@@ -57,6 +59,7 @@ static int move_names(struct ledger *l, struct record *from, struct record *head
 	struct ledger_list *names = &from->c.aliases;
 	int r = 0;
 
+	from->copy = head->copy = true;
 	while (names->n > 0 && r == 0) {
 		char *name = ledger_list_steal(names, names->n - 1);
 
@@ -113,6 +116,7 @@ static int split_name(struct ledger *l, const char *alias, struct record *head, 
 	if (r < 0)
 		return r;
 	n->c.state = LEDGER_KNOWN;
+	n->copy = head->copy = true;
 	ledger_index_drop(&l->aliases, alias);
 	ledger_list_drop(names, ledger_list_at(names, n->c.signature));
 	ledger_insert(l, take_ptr(&n));

@@ -238,6 +238,7 @@ static void change_state(struct known_crash *c, const struct crash_sighting *s)
 static int note(struct ledger *l, struct record *n, const struct crash_sighting *s, bool is_new,
 		struct err *e)
 {
+	enum ledger_state before = n->c.state;
 	struct note t = {.l = l, .n = n, .c = &n->c, .e = e};
 
 	describe(&t, s);
@@ -256,6 +257,8 @@ static int note(struct ledger *l, struct record *n, const struct crash_sighting 
 		n->c.state = ledger_first(ledger_sighting_of(&n->c));
 	else
 		change_state(&n->c, s);
+	/* Counts alone wait for the next run. */
+	n->copy |= is_new || s->crash_file || s->minimized || n->c.state != before;
 	l->dirty = true;
 	return 0;
 }

@@ -16,8 +16,7 @@ enum { VALUES_MAX = 4000000 };
 DEFINE_CLEANUP(struct ledger *, ledger_free)
 DEFINE_CLEANUP(struct record *, ledger_record_free)
 
-/* One line of printable characters, whatever the file says. */
-static void printable(char *text)
+void ledger_printable(char *text)
 {
 	for (; *text; text++)
 		if ((unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e)
@@ -30,7 +29,7 @@ static void warn(struct ledger *l, const char *signature, const char *key, const
 	if (l->warnings++ == 0)
 		snprintf(l->warning, sizeof(l->warning),
 			 LEDGER_NAME ": crash '%.100s': %.60s %.90s", signature, key, why);
-	printable(l->warning);
+	ledger_printable(l->warning);
 }
 
 static void mend(struct ledger *l, const char *signature, const char *key, const char *why)
@@ -329,19 +328,11 @@ static int count_values(struct slice text, struct err *e)
 	return 0;
 }
 
-int ledger_parse(struct slice text, struct ledger **ret, struct err *e)
+int ledger_from_json(json_t *root, struct ledger **ret, struct err *e)
 {
 	CLEANUP(ledger_free_p) struct ledger *l = NULL;
-	_autojson_ json_t *root = NULL;
-	int r = count_values(text, e);
+	int r = ledger_new(&l, e);
 
-	if (r == 0)
-		r = json_parse(text, &root, e);
-	if (r < 0)
-		return r;
-	if (!json_is_object(root))
-		return err_set(e, EBADMSG, "line 1, column 1: not an object of crashes");
-	r = ledger_new(&l, e);
 	if (r == 0)
 		r = read_all(l, root, e);
 	if (r < 0)
@@ -358,20 +349,50 @@ int ledger_parse(struct slice text, struct ledger **ret, struct err *e)
 	return 0;
 }
 
-/* An empty one in the place of a file that is none; the file stays until a save. */
-static int start_anew(const char *why, struct ledger **ret, struct err *e)
+int ledger_parse(struct slice text, struct ledger **ret, struct err *e)
 {
-	int r = ledger_new(ret, e);
+	_autojson_ json_t *root = NULL;
+	int r = count_values(text, e);
+
+	if (r == 0)
+		r = json_parse(text, &root, e);
+	if (r < 0)
+		return r;
+	if (!json_is_object(root))
+		return err_set(e, EBADMSG, "line 1, column 1: not an object of crashes");
+	return ledger_from_json(root, ret, e);
+}
+
+/* What crashes/ tells, in the place of a file that is none or that is gone; the file stays
+ * until a save. */
+static int start_anew(int state_dirfd, const char *why, struct ledger **ret, struct err *e)
+{
+	CLEANUP(ledger_free_p) struct ledger *l = NULL;
+	size_t lost = 0;
+	int r = ledger_rebuild(state_dirfd, &l, &lost, e);
+	char others[64] = "";
 
 	if (r < 0)
 		return r;
-	snprintf((*ret)->warning, sizeof((*ret)->warning),
-		 LEDGER_NAME ": %.150s: begun anew; the file is kept as " LEDGER_NAME
-			     ".damaged-<n>",
-		 why);
-	printable((*ret)->warning);
-	(*ret)->dirty = true;
-	(*ret)->keep_file = true;
+	if (lost)
+		snprintf(others, sizeof(others), ", %zu could not be", lost);
+	if (why)
+		snprintf(l->warning, sizeof(l->warning),
+			 LEDGER_NAME ": %.110s: %zu crashes are read from crashes/ instead%s; "
+				     "whatever changes one writes it anew, the damaged file is "
+				     "then kept as " LEDGER_NAME ".damaged-<n>",
+			 why, l->n, others);
+	else if (l->n + lost > 0)
+		snprintf(l->warning, sizeof(l->warning),
+			 LEDGER_NAME " is missing: %zu crashes are read from crashes/ instead%s; "
+				     "whatever changes one writes it anew",
+			 l->n, others);
+	else
+		l->warning[0] = '\0';
+	ledger_printable(l->warning);
+	l->dirty = why || l->n > 0;
+	l->keep_file = why;
+	*ret = take_ptr(&l);
 	return 0;
 }
 
@@ -382,11 +403,11 @@ int ledger_load(int state_dirfd, struct ledger **ret, struct err *e)
 	size_t n;
 	int r = fs_read(state_dirfd, LEDGER_NAME, LEDGER_FILE_MAX, &text, &n, &why);
 
-	if (r == -ENOENT)
-		return ledger_new(ret, e);
 	if (r == 0)
 		r = ledger_parse((struct slice){text, n}, ret, &why);
-	if (r == -EFBIG || r == -EBADMSG)
-		return start_anew(why.msg, ret, e);
+	if (r == -ENOENT || r == -EFBIG || r == -EBADMSG) {
+		r = start_anew(state_dirfd, r == -ENOENT ? NULL : why.msg, ret, e);
+		return r < 0 ? err_wrap(e, "read the ledger") : 0;
+	}
 	return r < 0 ? err_set(e, why.code, "read the ledger: %s", why.msg) : 0;
 }

@@ -188,6 +188,18 @@ static int print(const struct ledger *l, struct buf *out, struct err *e)
 	return r < 0 ? r : buf_add(out, SLICE("\n}\n"), e);
 }
 
+int ledger_print_record(struct record *n, struct buf *out, struct err *e)
+{
+	_autojson_ json_t *crash = crash_json(n);
+	int r = buf_add(out, SLICE("{"), e);
+
+	if (r == 0 && !crash)
+		r = err_set(e, ENOMEM, "print crash '%.100s'", n->c.signature);
+	if (r == 0)
+		r = add_member(out, n->c.signature, crash, !n->extra, e);
+	return r < 0 ? r : buf_add(out, SLICE("\n}\n"), e);
+}
+
 int ledger_print(const struct ledger *l, char **ret, size_t *ret_n, struct err *e)
 {
 	_autobuf_ struct buf out = BUF_INIT(LEDGER_FILE_MAX);
@@ -301,14 +313,10 @@ static int keep_damaged(int dirfd, struct err *e)
 	return err_set(e, EEXIST, "more than %d files " LEDGER_NAME ".damaged-<n>", DAMAGED_MAX);
 }
 
-int ledger_save(struct ledger *l, int state_dirfd, struct err *e)
+static int save(struct ledger *l, int state_dirfd, struct err *e)
 {
 	_autobuf_ struct buf out = BUF_INIT(LEDGER_FILE_MAX);
-	int r = 0;
-
-	if (!l->dirty)
-		return 0;
-	r = ledger_adopt_inputs(l, state_dirfd, e);
+	int r = ledger_adopt_inputs(l, state_dirfd, e);
 	if (r == 0)
 		r = print_bounded(l, &out, e);
 	if (r == 0 && l->keep_file)
@@ -320,4 +328,13 @@ int ledger_save(struct ledger *l, int state_dirfd, struct err *e)
 	l->keep_file = false;
 	l->dirty = false;
 	return 0;
+}
+
+int ledger_save(struct ledger *l, int state_dirfd, struct err *e)
+{
+	int r = l->dirty ? save(l, state_dirfd, e) : 0;
+
+	if (r == 0)
+		ledger_write_copies(l, state_dirfd);
+	return r;
 }

@@ -24,10 +24,9 @@ static const char dir_name[] = "crashes";
 const char *vault_file_name(enum vault_file f)
 {
 	static const char *const names[] = {
-	    [VAULT_INPUT] = "input",
-	    [VAULT_MINIMIZED] = "minimized",
-	    [VAULT_REPORT] = "report.txt",
-	    [VAULT_META] = "meta.json",
+	    [VAULT_INPUT] = "input",	    [VAULT_MINIMIZED] = "minimized",
+	    [VAULT_REPORT] = "report.txt",  [VAULT_META] = "meta.json",
+	    [VAULT_RECORD] = "record.json",
 	};
 
 	_Static_assert(sizeof(names) / sizeof(names[0]) == VAULT_FILE_, "name every file");
@@ -201,19 +200,63 @@ int vault_save(int state_dirfd, const struct vault_item *item, struct err *e)
 	return r < 0 ? err_wrap(e, "save crash '%s'", name) : 0;
 }
 
+static int open_crash(int state_dirfd, const char *name, int *ret, struct err *e)
+{
+	_autoclose_ int crashes = -1;
+	int r = fs_open_dir(state_dirfd, dir_name, &crashes, e);
+
+	return r < 0 ? r : fs_open_dir(crashes, name, ret, e);
+}
+
+static bool is_there(int dir, const char *name, struct slice text)
+{
+	_autofree_ char *have = NULL;
+	struct err none;
+	size_t n;
+
+	return fs_read(dir, name, VAULT_BYTES_MAX, &have, &n, &none) == 0 &&
+	       slice_eq((struct slice){have, n}, text);
+}
+
+static int replace_unsynced(int dir, const char *name, struct slice text, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	char tmp[NAME_MAX + 1];
+
+	snprintf(tmp, sizeof(tmp), ".%s.new", name); /* vault_sweep() knows it */
+	fd =
+	    sys_openat(dir, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, MODE_FILE);
+	if (fd < 0)
+		return err_sys(e, "create '%s'", tmp);
+	if (sys_write_all(fd, text.p, text.n) < 0)
+		return err_sys(e, "write '%s'", tmp);
+	return sys_renameat(dir, tmp, name) < 0 ? err_sys(e, "rename '%s' to '%s'", tmp, name) : 0;
+}
+
+int vault_copy(int state_dirfd, struct slice signature, enum vault_file f, struct slice text,
+	       struct err *e)
+{
+	_autoclose_ int dir = -1;
+	char name[VAULT_NAME];
+	int r = vault_name(signature, name, e);
+
+	if (r == 0)
+		r = open_crash(state_dirfd, name, &dir, e);
+	if (r == 0 && !is_there(dir, vault_file_name(f), text))
+		r = replace_unsynced(dir, vault_file_name(f), text, e);
+	return r < 0 ? err_wrap(e, "copy into a crash") : 0;
+}
+
 int vault_read(int state_dirfd, struct slice signature, enum vault_file f, char **ret,
 	       size_t *ret_n, struct err *e)
 {
-	_autoclose_ int crashes = -1;
 	_autoclose_ int dir = -1;
 	char name[VAULT_NAME];
 	int r = vault_name(signature, name, e);
 
 	if (r < 0)
 		return err_wrap(e, "read of a crash");
-	r = fs_open_dir(state_dirfd, dir_name, &crashes, e);
-	if (r == 0)
-		r = fs_open_dir(crashes, name, &dir, e);
+	r = open_crash(state_dirfd, name, &dir, e);
 	if (r == 0)
 		r = fs_read(dir, vault_file_name(f), VAULT_BYTES_MAX, ret, ret_n, e);
 	return r < 0 ? err_wrap(e, "crash '%s'", name) : 0;

@@ -13,6 +13,7 @@
  *	crashes/<name>/minimized	the same made smaller (may be missing)
  *	crashes/<name>/report.txt	what the target said
  *	crashes/<name>/meta.json	what we know about the above
+ *	crashes/<name>/record.json	a copy of the crash's record in the ledger
  *
  * <name> is the signature when that is 16 lower-case hexadecimal digits, else (older
  * ledgers) "o-" and the signature, everything but letters, digits, '.', '_' and '-' as
@@ -23,7 +24,14 @@
  * one.  0 means "on disk": only then may go what a file was made from.  The
  * writer holds the state directory's lock; readers need none. */
 
-enum vault_file { VAULT_INPUT, VAULT_MINIMIZED, VAULT_REPORT, VAULT_META, VAULT_FILE_ };
+enum vault_file {
+	VAULT_INPUT,
+	VAULT_MINIMIZED,
+	VAULT_REPORT,
+	VAULT_META,
+	VAULT_RECORD,
+	VAULT_FILE_
+};
 
 enum {
 	VAULT_NAME = 224,	      /* a directory's name with its NUL */
@@ -51,6 +59,11 @@ struct vault_item {
 /* Makes the crash's directory, or replaces files in it, in the order of enum
  * vault_file. */
 MUST_CHECK int vault_save(int state_dirfd, const struct vault_item *item, struct err *e);
+
+/* Replaces one file of a crash whole when it is not what it should be, but does not sync: for
+ * what is a copy of something that is on disk.  -ENOENT: the crash has no directory. */
+MUST_CHECK int vault_copy(int state_dirfd, struct slice signature, enum vault_file f,
+			  struct slice text, struct err *e);
 
 /* A file in a new NUL-terminated buffer (free() it); -ENOENT: there is none. */
 MUST_CHECK int vault_read(int state_dirfd, struct slice signature, enum vault_file f, char **ret,

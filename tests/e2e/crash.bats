@@ -318,6 +318,35 @@ report() {
 	[ "$status" -eq 0 ]
 }
 
+@test "a ledger that is damaged or gone is read from crashes/, said each time, and written anew" {
+	know uaf_fuzzer 'UA first'
+	crash ignore "$SIG" --note 'not ours'
+	crash triage
+	ledger '' >"$WORK/was"
+	local ledger=$STATE/known_crashes.json way
+	for way in damaged gone; do
+		if [ "$way" = damaged ]; then echo '{"x": {' >"$ledger"; else rm "$ledger"; fi
+		for _ in 1 2; do # who only reads repairs nothing, and says so each time
+			crash list
+			[ "$status" -eq 0 ]
+			[[ $output == *"1 crashes are read from crashes/ instead"* ]]
+			[[ $output == *"$SIG"*" ignored "* ]]
+			crash show "$SIG"
+			[[ $output == *"not ours"*"session_is_open"* ]]
+		done
+		[ "$(cat "$ledger" 2>/dev/null)" = "$([ "$way" = gone ] || echo '{"x": {')" ]
+		[ ! -e "$ledger.damaged-1" ] || [ "$way" = gone ]
+		crash triage
+		[ "$status" -eq 0 ]
+		[[ $output == *"1 crashes are read from crashes/ instead"* ]]
+		ledger '' | cmp - "$WORK/was"
+		[ "$(cat "$ledger.damaged-1")" = '{"x": {' ]
+		[ ! -e "$ledger.damaged-2" ]
+		crash list
+		[[ $output != *"read from crashes/"* ]]
+	done
+}
+
 @test "kill -9 in the middle: the next start sweeps, and nothing is left" {
 	know uaf_fuzzer 'UA first'
 	"$FUZZCELL" crash reproduce "$SIG" --times 1000 >"$WORK/out" 2>&1 3>&- &
