@@ -43,14 +43,19 @@ static bool take(void *arg, const char *name, const char *value)
 
 /* --- one target -------------------------------------------------------------------- */
 
+static void worse(struct intree_args *a, int code)
+{
+	if (code > a->worst)
+		a->worst = code;
+}
+
 /* Goes on with the next target. */
 static void problem(struct intree_one *o, int code, const char *text)
 {
 	char shown[ESCAPE_MAX];
 
 	(void)fail(code, "%s: %s", o->target->name, escape(text, shown));
-	if (code > o->a->worst)
-		o->a->worst = code;
+	worse(o->a, code);
 }
 
 /* "<target>: <what><name><then>" */
@@ -242,6 +247,22 @@ static int look(struct intree_one *o, const struct plan_entry *p, struct err *e)
 	return r == 0 ? update(o, e) : r;
 }
 
+/* What a person can mend. */
+static int status_of(int r)
+{
+	switch (-r) {
+	case EINVAL:
+	case EEXIST:
+	case EALREADY:
+	case EPROTO:
+	case ENOTSUP:
+	case ENOTDIR:
+		return EXIT_USAGE;
+	default:
+		return EXIT_INTERNAL;
+	}
+}
+
 static void take_target(struct intree_args *a, const struct plan_entry *p)
 {
 	struct intree_one o = {
@@ -255,12 +276,7 @@ static void take_target(struct intree_args *a, const struct plan_entry *p)
 	int r = look(&o, p, &e);
 
 	if (r < 0)
-		problem(&o,
-			r == -EINVAL || r == -EEXIST || r == -EALREADY || r == -EPROTO ||
-				r == -ENOTSUP
-			    ? EXIT_USAGE
-			    : EXIT_INTERNAL,
-			e.msg);
+		problem(&o, status_of(r), e.msg);
 	else
 		print_sum(&o);
 	note_sum(&o);
@@ -305,9 +321,11 @@ static void commit_all(struct intree_args *a)
 		char shown[ESCAPE_MAX];
 		struct err e;
 
-		if (!a->dry_run && repo_commit(r, &e) < 0) {
-			(void)fail(EXIT_INTERNAL, "%s", escape(e.msg, shown));
-			a->worst = EXIT_INTERNAL;
+		int x = a->dry_run ? 0 : repo_commit(r, &e);
+
+		if (x < 0) {
+			(void)fail(status_of(x), "%s", escape(e.msg, shown));
+			worse(a, status_of(x));
 			continue;
 		}
 		if (r->dirs.n > 0 && !r->failed && !a->json)
@@ -372,6 +390,8 @@ static int load(struct intree_args *a)
 int corpus_intree(int argc, char **argv)
 {
 	struct intree_args a = {.worst = EXIT_DONE};
+	char shown[ESCAPE_MAX];
+	struct err e;
 	int at = options_parse(argc, argv, "corpus update-intree [OPTION]...", specs,
 			       sizeof(specs) / sizeof(specs[0]), take, &a);
 	int r;
@@ -380,6 +400,8 @@ int corpus_intree(int argc, char **argv)
 		return -1 - at;
 	if (at < argc)
 		return fail(EXIT_USAGE, "corpus update-intree: unexpected '%s'", argv[at]);
+	if (a.repos.branch && intree_branch_name(a.repos.branch, &e) < 0)
+		return fail(EXIT_USAGE, "--branch: %s", escape(e.msg, shown));
 	r = load(&a);
 	if (r == EXIT_DONE)
 		r = update_all(&a);

@@ -58,8 +58,14 @@ MUST_CHECK int intree_choose(const struct strv *dirs, struct git *ret_git, size_
 struct intree_branch;
 enum { INTREE_OID = 65 };
 
-/* Refuses: a name that is none or is there already (-EEXIST), a repository without a
- * commit, one with SHA-256 names.  g: borrowed. */
+/* -EINVAL, with the reason: git would take no branch of this name, or one that nobody
+ * means. */
+enum { INTREE_NAME_MAX = 200 };
+MUST_CHECK int intree_branch_name(const char *name, struct err *e);
+
+/* Refuses: a name that is none (-EINVAL), or that is there already, as a branch or as the
+ * beginning of one's name (-EEXIST); a repository without a commit (-EINVAL), or with
+ * SHA-256 names (-ENOTSUP).  g: borrowed. */
 MUST_CHECK int intree_branch_open(const struct git *g, const char *name, const char *message,
 				  struct intree_branch **ret, struct err *e);
 /* One target's corpus into the directory `prefix` of the commit. */

@@ -26,19 +26,53 @@ static const char *const committer[] = {"var", "GIT_COMMITTER_IDENT", NULL};
 
 /* --- begin and end ------------------------------------------------------------------ */
 
+/* A branch "a" leaves no room for one called "a/b". */
+static int check_above(const struct git *g, const char *name, struct err *e)
+{
+	const char *slash = name;
+	int r = 1;
+
+	while (r == 1 && (slash = strchr(slash, '/'))) {
+		_autofree_ char *ref = sys_asprintf("refs/heads/%.*s", (int)(slash++ - name), name);
+		const char *const exists[] = {"show-ref", "--verify", "-q", ref, NULL};
+
+		r = ref ? git_run(g, exists, NULL, e) : err_sys(e, "allocate a name");
+		if (r == 0)
+			return err_set(e, EEXIST,
+				       "there is a branch '%s', so there can be none called '%s'",
+				       ref + strlen("refs/heads/"), name);
+	}
+	return r < 0 ? r : 0;
+}
+
+static int check_below(const struct git *g, const char *name, struct err *e)
+{
+	_autofree_ char *ref = sys_asprintf("refs/heads/%s/", name);
+	const char *const below[] = {"for-each-ref", "--count=1", "--format=%(refname:short)", ref,
+				     NULL};
+	_autofree_ char *found = NULL;
+	int r = ref ? git_ask(g, below, &found, e) : err_sys(e, "allocate a name");
+
+	if (r == 0 && *found)
+		return err_set(e, EEXIST,
+			       "there is a branch '%.200s', so there can be none called '%s'",
+			       found, name);
+	return r < 0 ? r : 0;
+}
+
 static int check_name(const struct git *g, const char *ref, const char *name, struct err *e)
 {
-	const char *const check[] = {"check-ref-format", ref, NULL};
 	const char *const exists[] = {"show-ref", "--verify", "-q", ref, NULL};
-	int r = git_run(g, check, NULL, e);
+	int r = intree_branch_name(name, e);
 
-	if (r == 1 || *name == '-') /* git takes no such name on its command line */
-		return err_set(e, EINVAL, "'%s' is no name of a branch", name);
-	if (r == 0)
-		r = git_run(g, exists, NULL, e);
+	if (r < 0)
+		return r;
+	r = git_run(g, exists, NULL, e);
 	if (r == 0)
 		return err_set(e, EEXIST, "there is a branch '%s' already", name);
-	return r < 0 ? r : 0;
+	if (r == 1)
+		r = check_above(g, name, e);
+	return r == 0 ? check_below(g, name, e) : r;
 }
 
 static int check_repository(struct intree_branch *b, struct err *e)
@@ -53,7 +87,9 @@ static int check_repository(struct intree_branch *b, struct err *e)
 			       algorithm);
 	r = git_ask(b->git, head, &b->base, e);
 	if (r == 1)
-		return err_set(e, ENOENT, "it has no commit yet");
+		return err_set(e, EINVAL,
+			       "it has no commit yet that a branch could stand on: commit "
+			       "something first, or update without --branch");
 	if (r == 0)
 		r = git_ask(b->git, author, &b->author, e);
 	if (r == 0)

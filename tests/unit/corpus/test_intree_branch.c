@@ -199,15 +199,55 @@ static void test_refused(void **state)
 		assert_int_equal(refused("repo/in", names[i]), -EINVAL);
 	must("git init -q unborn; mkdir unborn/in; git init -q --object-format=sha256 long;"
 	     "cd long; mkdir in; git commit -q --allow-empty -m first");
-	assert_int_equal(refused("unborn/in", "x"), -ENOENT);
+	assert_int_equal(refused("unborn/in", "x"), -EINVAL);
 	assert_int_equal(refused("long/in", "x"), -ENOTSUP);
-	/* A name that would be below a branch. */
-	assert_int_equal(refused("repo/in", "main/x"), -EPROTO);
-	must("cd repo; git show-ref | wc -l | grep -qx 1");
+	/* Names that would be below a branch, or above one. */
+	assert_int_equal(refused("repo/in", "main"), -EEXIST);
+	assert_int_equal(refused("repo/in", "main/x"), -EEXIST);
+	assert_int_equal(refused("repo/in", "main/x/y"), -EEXIST);
+	must("cd repo; git branch a/b/c");
+	assert_int_equal(refused("repo/in", "a"), -EEXIST);
+	assert_int_equal(refused("repo/in", "a/b"), -EEXIST);
+	assert_int_equal(refused("repo/in", "a/b/c/d"), -EEXIST);
+	must("cd repo; git branch -q -D a/b/c; git show-ref | wc -l | grep -qx 1");
 	/* Nobody to be the author. */
 	must("cd repo; git config user.useConfigOnly true; git config -f ../config --unset "
 	     "user.email");
 	assert_int_equal(refused("repo/in", "x"), -EPROTO);
+}
+
+/* git decides, but for what it would take and nobody means. */
+static void test_names(void **state)
+{
+	static const char *const names[] = {
+	    "x",	"a/b",	 "HEAD",       "x/HEAD",     "heads/x", "-x",	 "a-",
+	    "a..b",	"a.b",	 "x.lock",     "a/b.lock/c", "x.loc",	".lock", "a b",
+	    "a~",	"a^",	 "a:",	       "a?",	     "a*",	"a[b",	 "a]",
+	    "a\\b",	"a/",	 "/a",	       "a//b",	     ".a",	"a/.b",	 "a./b",
+	    "a.",	"@{-1}", "a@{b",       "a@b",	     "a\nb",	"a\tb",	 "\x7f",
+	    "\xc3\xa4", "\xff",	 "FETCH_HEAD", "refs",	     "$(id)",	"it's",	 "\"",
+	    "a/@",	"{",	 ".",	       "..",	     "x.lock.", "{a,b}", "!",
+	    "#1",	"a/-b",	 "@a",	       "a@",	     ""};
+	static const char *const ours[] = {"@", "refs/heads/x", "refs/x"};
+	char longest[INTREE_NAME_MAX + 2];
+	struct err e;
+
+	(void)state;
+	need_git();
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		bool taken = intree_branch_name(names[i], &e) == 0;
+
+		setenv("NAME", names[i], 1);
+		if (taken != (sh("git check-ref-format --branch \"$NAME\" >/dev/null 2>&1") == 0))
+			fail_msg("'%s' is %s", names[i], taken ? "taken" : e.msg);
+	}
+	unsetenv("NAME");
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		assert_int_equal(intree_branch_name(ours[i], &e), -EINVAL);
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	assert_int_equal(intree_branch_name(longest, &e), -EINVAL);
+	assert_int_equal(intree_branch_name(longest + 1, &e), 0);
 }
 
 /* A directory here, a file in HEAD: a commit would remove it. */
@@ -309,9 +349,9 @@ static void test_dry_run(void **state)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_commit),	CASE(test_dirty),	 CASE(test_prune),  CASE(test_bytes),
-    CASE(test_refused), CASE(test_changed_type), CASE(test_places), CASE(test_owner),
-    CASE(test_faults),	CASE(test_dry_run),
+    CASE(test_commit),	CASE(test_dirty),  CASE(test_prune),	    CASE(test_bytes),
+    CASE(test_refused), CASE(test_names),  CASE(test_changed_type), CASE(test_places),
+    CASE(test_owner),	CASE(test_faults), CASE(test_dry_run),
 };
 
 UNIT_MAIN(tests)
