@@ -218,7 +218,7 @@ static int describe(int dir, const struct meta *m, struct crash_sighting *s,
 	return 0;
 }
 
-static int note(struct ledger *l, const struct crash_report *report, struct crash_sighting *s,
+static int note(struct ledger *l, const struct crash_report *report, struct crash_sighting s,
 		struct err *e)
 {
 	const char *state[CRASH_STATE_MAX], *frames[LEDGER_FRAMES];
@@ -229,14 +229,14 @@ static int note(struct ledger *l, const struct crash_report *report, struct cras
 	for (size_t i = 0; i < report->n_state; i++)
 		state[i] = report->state[i];
 	for (size_t i = 0; i < report->n_frames && i < LEDGER_FRAMES; i++)
-		frames[s->n_frames++] = report->frames[i].function;
-	s->crash_state = state;
-	s->n_crash_state = report->n_state;
-	s->frames = frames;
-	r = ledger_note(l, s, &noted, e);
+		frames[s.n_frames++] = report->frames[i].function;
+	s.crash_state = state;
+	s.n_crash_state = report->n_state;
+	s.frames = frames;
+	r = ledger_note(l, &s, &noted, e);
 	if (r < 0 || !noted.is_new)
 		return r;
-	n = ledger_exact(l, s->signature);
+	n = ledger_exact(l, s.signature);
 	if (n->c.state == LEDGER_NEW)
 		n->c.state = LEDGER_KNOWN; /* it was told when it was found */
 	/* Nobody says that what is there now is what was found. */
@@ -278,7 +278,7 @@ static int note_meta(struct ledger *l, int dir, const struct meta *m, struct err
 	if (r == 0 && size_of(dir, VAULT_MINIMIZED, &s.minimized_bytes))
 		s.minimized = minimized;
 	if (r == 0)
-		r = note(l, &report, &s, e);
+		r = note(l, &report, s, e);
 	crash_report_done(&report);
 	return r;
 }

@@ -152,8 +152,11 @@ static int add_member(struct buf *out, const char *key, const json_t *j, bool is
 {
 	_autojson_ json_t *name = json_string(key);
 	_autofree_ char *key_text = NULL, *text = NULL;
-	int r = name ? json_print(name, 0, &key_text, e) : err_set(e, ENOMEM, "print JSON");
+	int r;
 
+	if (!name)
+		return err_set(e, ENOMEM, "print JSON");
+	r = json_print(name, 0, &key_text, e);
 	if (r < 0)
 		return r;
 	r = print_exactly(j, is_ours, &text, e);
