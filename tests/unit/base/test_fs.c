@@ -3,26 +3,10 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "tests/unit/scratch.h"
+#include "tests/unit/each.h"
 
 #include <limits.h>
 #include <sys/wait.h>
-
-static int each_setup(void **state)
-{
-	static struct scratch s;
-
-	s = (struct scratch)SCRATCH_INIT;
-	scratch_make(&s);
-	*state = &s;
-	return 0;
-}
-
-static int each_teardown(void **state)
-{
-	scratch_remove(*state);
-	return 0;
-}
 
 /* One call that must leave either what was or what shall be, whatever fails. */
 struct op {
@@ -316,8 +300,6 @@ static void test_name_ok(void **state)
 	assert_true(fs_name_ok((struct slice){longest, NAME_MAX}));
 	assert_false(fs_name_ok((struct slice){longest, NAME_MAX + 1}));
 }
-
-#define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
     CASE(test_torture), CASE(test_replace),	CASE(test_append),

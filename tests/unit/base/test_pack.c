@@ -3,26 +3,10 @@
 
 #include "base/fault.h"
 #include "base/pack.h"
-#include "tests/unit/scratch.h"
+#include "tests/unit/each.h"
 
 #include <archive.h>
 #include <archive_entry.h>
-
-static int each_setup(void **state)
-{
-	static struct scratch s;
-
-	s = (struct scratch)SCRATCH_INIT;
-	scratch_make(&s);
-	*state = &s;
-	return 0;
-}
-
-static int each_teardown(void **state)
-{
-	scratch_remove(*state);
-	return 0;
-}
 
 static int create(int dirfd, const char *name)
 {
@@ -205,10 +189,10 @@ static void test_faults(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(test_round, each_setup, each_teardown),
-    cmocka_unit_test_setup_teardown(test_equal, each_setup, each_teardown),
-    cmocka_unit_test_setup_teardown(test_refused, each_setup, each_teardown),
-    cmocka_unit_test_setup_teardown(test_faults, each_setup, each_teardown),
+    CASE(test_round),
+    CASE(test_equal),
+    CASE(test_refused),
+    CASE(test_faults),
 };
 
 UNIT_MAIN(tests)

@@ -3,28 +3,10 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "tests/unit/scratch.h"
+#include "tests/unit/each.h"
+#include "tests/unit/forked.h"
 
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-
-static int each_setup(void **state)
-{
-	static struct scratch s;
-
-	s = (struct scratch)SCRATCH_INIT;
-	scratch_make(&s);
-	*state = &s;
-	return 0;
-}
-
-static int each_teardown(void **state)
-{
-	scratch_remove(*state);
-	return 0;
-}
 
 static void make_dir(int dirfd, const char *path)
 {
@@ -40,11 +22,11 @@ static void make_deep(int dirfd, const char *name, unsigned depth)
 	int at = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	for (unsigned i = 0; i < depth; i++) {
-		const char *dir = i ? "d" : name;
+		const char *below = i ? "d" : name;
 		int next;
 
-		assert_int_equal(mkdirat(at, dir, 0700), 0);
-		next = openat(at, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		assert_int_equal(mkdirat(at, below, 0700), 0);
+		next = openat(at, below, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		assert_true(next >= 0);
 		close(at);
 		at = next;
@@ -153,20 +135,18 @@ static void test_remove_faults(void **state)
 	}
 }
 
-/* 0 mount points are refused, 77 no right to make one, else what went wrong. */
-static int refuses_mounts(const char *path)
+/* As forked() wants it: mount points are refused. */
+static int refuses_mounts(void)
 {
 	char mount_dir[64], file[64];
 	struct err e;
 	int dirfd;
 
-	snprintf(mount_dir, sizeof(mount_dir), "%s/t/mnt", path);
-	snprintf(file, sizeof(file), "%s/precious", path);
-	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return 77;
-	if (mount(file, mount_dir, NULL, MS_BIND, NULL) < 0)
-		return 77;
-	dirfd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* one that sees the mount */
+	snprintf(mount_dir, sizeof(mount_dir), "%s/t/mnt", dir.path);
+	snprintf(file, sizeof(file), "%s/precious", dir.path);
+	if (!mounts_are_ours() || mount(file, mount_dir, NULL, MS_BIND, NULL) < 0)
+		return FORKED_SKIP;
+	dirfd = open(dir.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* one that sees the mount */
 	if (fs_remove_tree(dirfd, "t", &e) != -EXDEV)
 		return 1;
 	if (strcmp(e.msg, "remove 't': 'mnt' is a mount point") != 0)
@@ -180,20 +160,10 @@ static int refuses_mounts(const char *path)
 static void test_remove_mount(void **state)
 {
 	const struct scratch *s = *state;
-	int ws;
-	pid_t pid;
 
 	make_dir(s->fd, "t/mnt");
 	make_dir(s->fd, "precious/corpus");
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0)
-		_exit(refuses_mounts(s->path));
-	assert_int_equal(waitpid(pid, &ws, 0), pid);
-	assert_true(WIFEXITED(ws));
-	if (WEXITSTATUS(ws) == 77 && !getenv("FUZZCELL_MUST_RUN"))
-		skip();
-	assert_int_equal(WEXITSTATUS(ws), 0);
+	forked(refuses_mounts);
 	removes(s->fd, "t"); /* here nothing is mounted */
 }
 
@@ -264,8 +234,6 @@ static void test_usage_deep(void **state)
 	assert_int_equal(fs_usage(s->fd, 0, 0, &u, &e), 0);
 	assert_true(u.bytes == UINT64_MAX && u.files == UINT64_MAX);
 }
-
-#define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
     CASE(test_remove),	      CASE(test_remove_many),  CASE(test_remove_deep),

@@ -5,26 +5,9 @@
 #include "base/cleanup.h"
 #include "runner/command/byhand.h"
 #include "runner/command/shell.h"
-#include "tests/unit/scratch.h"
+#include "tests/unit/each.h"
 
 #include <sys/wait.h>
-
-static struct scratch dir;
-
-static int each_setup(void **state)
-{
-	(void)state;
-	dir = (struct scratch)SCRATCH_INIT;
-	scratch_make(&dir);
-	return 0;
-}
-
-static int each_teardown(void **state)
-{
-	(void)state;
-	scratch_remove(&dir);
-	return 0;
-}
 
 /* Says what it is, where, and on what; ends with 76. */
 static const char program[] = "#!/bin/sh\n"
@@ -158,8 +141,8 @@ static void test_root(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(test_every_name, each_setup, each_teardown),
-    cmocka_unit_test_setup_teardown(test_here, each_setup, each_teardown),
+    CASE(test_every_name),
+    CASE(test_here),
     cmocka_unit_test(test_root),
 };
 

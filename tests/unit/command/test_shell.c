@@ -3,25 +3,9 @@
 
 #include "base/cleanup.h"
 #include "runner/command/shell.h"
-#include "tests/unit/scratch.h"
+#include "tests/unit/each.h"
 
 #include <sys/wait.h>
-
-static int each_setup(void **state)
-{
-	static struct scratch s;
-
-	s = (struct scratch)SCRATCH_INIT;
-	scratch_make(&s);
-	*state = &s;
-	return 0;
-}
-
-static int each_teardown(void **state)
-{
-	scratch_remove(*state);
-	return 0;
-}
 
 static void add(struct strv *v, const char *text)
 {
@@ -106,11 +90,11 @@ static void test_command(void **state)
 {
 	struct scratch *s = *state;
 	struct engine_cmd cmd = {0};
-	char dir[100], got[2000], want[2000];
-	const struct shell_command c = {.dir = dir, .cmd = &cmd, .stack_kib = 4096};
+	char place[100], got[2000], want[2000];
+	const struct shell_command c = {.dir = place, .cmd = &cmd, .stack_kib = 4096};
 
-	snprintf(dir, sizeof(dir), "%s/a b'c", s->path);
-	assert_int_equal(mkdir(dir, 0755), 0);
+	snprintf(place, sizeof(place), "%s/a b'c", s->path);
+	assert_int_equal(mkdir(place, 0755), 0);
 	add(&cmd.env, "ASAN_OPTIONS=x=1:y=" SHELL_SYMBOLIZER);
 	add(&cmd.env, "ODD=it's $HOME");
 	add(&cmd.argv, "/bin/sh");
@@ -120,7 +104,7 @@ static void test_command(void **state)
 	add(&cmd.argv, "sh");
 	add(&cmd.argv, SHELL_HERE "/x");
 	add(&cmd.argv, SHELL_INPUT);
-	snprintf(want, sizeof(want), "%s\nit's $HOME\nnone\n4096\n0\nH/x I\nx=1:\n", dir);
+	snprintf(want, sizeof(want), "%s\nit's $HOME\nnone\n4096\n0\nH/x I\nx=1:\n", place);
 	assert_int_equal(run(s, &c), 76);
 	assert_string_equal(scratch_text(s->fd, "out", got, sizeof(got)), want);
 	engine_cmd_done(&cmd);
@@ -180,12 +164,9 @@ static void test_full(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_quote),
-    cmocka_unit_test_setup_teardown(test_words, each_setup, each_teardown),
-    cmocka_unit_test_setup_teardown(test_command, each_setup, each_teardown),
-    cmocka_unit_test_setup_teardown(test_without_symbolizer, each_setup, each_teardown),
-    cmocka_unit_test_setup_teardown(test_missing_directory, each_setup, each_teardown),
-    cmocka_unit_test(test_full),
+    cmocka_unit_test(test_quote), CASE(test_words),
+    CASE(test_command),		  CASE(test_without_symbolizer),
+    CASE(test_missing_directory), cmocka_unit_test(test_full),
 };
 
 UNIT_MAIN(tests)

@@ -1,53 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "base/cleanup.h"
-#include "runner/config/config.h"
+#include "tests/unit/config/parsed.h"
 
 #include <errno.h>
-#include <stdio.h>
-
-DEFINE_CLEANUP(struct config *, config_free)
-#define _config_ CLEANUP(config_free_p)
 
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 #define SEC UINT64_C(1000000)
-
-static struct config *parsed(const char *text)
-{
-	struct config *c = NULL;
-	struct err e;
-
-	if (config_parse(slice_of(text), "/etc/fuzz/config.json", &c, &e) < 0)
-		fail_msg("%s: %s", text, e.msg);
-	return c;
-}
-
-static struct target_config resolved(const struct config *c, const char *target)
-{
-	struct target_config t;
-	struct err e;
-
-	if (config_resolve(c, target, &t, &e) < 0)
-		fail_msg("%s", e.msg);
-	return t;
-}
-
-/* "key from" as config_explain() has it, in a static buffer. */
-static const char *from_of(const struct config *c, const char *target, const char *key)
-{
-	static char text[300];
-	_autojson_ json_t *j = NULL;
-	struct err e;
-
-	if (config_explain(c, target, &j, &e) < 0)
-		fail_msg("%s", e.msg);
-	assert_non_null(json_object_get(j, key));
-	snprintf(text, sizeof(text), "%s",
-		 json_string_value(json_object_get(json_object_get(j, key), "from")));
-	return text;
-}
 
 static void test_built_in(void **state)
 {

@@ -39,30 +39,31 @@ static inline struct control *control_of(const char *text)
 	return read_control(dir.fd, "cf", &list);
 }
 
-static inline void features_are(const struct control *c, size_t i, const uint32_t *want, size_t n)
+typedef int numbers_fn(const struct control *c, size_t i, struct control_reader *reader,
+		       size_t *ret_n, struct err *e);
+
+static inline void numbers_are(numbers_fn *fn, const struct control *c, size_t i,
+			       const uint32_t *want, size_t n)
 {
 	CLEANUP(control_reader_done) struct control_reader reader = {0};
 	struct err e = {0};
 	size_t got;
 
-	if (control_features(c, i, &reader, &got, &e) < 0)
+	if (fn(c, i, &reader, &got, &e) < 0)
 		fail_msg("%s", e.msg);
 	assert_int_equal(got, n);
 	if (n)
 		assert_memory_equal(reader.v, want, n * sizeof(*want));
 }
 
+static inline void features_are(const struct control *c, size_t i, const uint32_t *want, size_t n)
+{
+	numbers_are(control_features, c, i, want, n);
+}
+
 static inline void edges_are(const struct control *c, size_t i, const uint32_t *want, size_t n)
 {
-	CLEANUP(control_reader_done) struct control_reader reader = {0};
-	struct err e = {0};
-	size_t got;
-
-	if (control_edges(c, i, &reader, &got, &e) < 0)
-		fail_msg("%s", e.msg);
-	assert_int_equal(got, n);
-	if (n)
-		assert_memory_equal(reader.v, want, n * sizeof(*want));
+	numbers_are(control_edges, c, i, want, n);
 }
 
 #define LIST(...) \

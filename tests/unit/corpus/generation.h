@@ -20,13 +20,6 @@ static inline void know(struct candidates *c, const char *content)
 	candidates_sort(c);
 }
 
-/* Readable for all, as the store writes inputs. */
-static inline void input(int at, const char *path, const char *content)
-{
-	scratch_write(at, path, content);
-	assert_int_equal(fchmodat(at, path, 0644, 0), 0);
-}
-
 static inline const char *in_corpus(const char *name)
 {
 	static char path[300];

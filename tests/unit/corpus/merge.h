@@ -28,6 +28,13 @@ static inline struct candidates list_of(size_t n)
 	return c;
 }
 
+/* Readable for all, as the store writes inputs. */
+static inline void input(int at, const char *path, const char *content)
+{
+	scratch_write(at, path, content);
+	assert_int_equal(fchmodat(at, path, 0644, 0), 0);
+}
+
 static inline void write_control(int dirfd, const char *file, const struct candidates *list)
 {
 	struct err e = {0};

@@ -3,9 +3,7 @@
 
 #include "runner/corpus/workdir.h"
 #include "tests/unit/corpus/generation.h"
-
-#include <sched.h>
-#include <sys/mount.h>
+#include "tests/unit/forked.h"
 
 /* --- as it should be ------------------------------------------------------------------- */
 
@@ -172,10 +170,8 @@ static int on_its_own(void)
 	char path[64];
 
 	snprintf(path, sizeof(path), "%s/corpus", dir.path);
-	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return 77;
-	if (mount("none", path, "tmpfs", 0, "size=1m") < 0)
-		return 77;
+	if (!mounts_are_ours() || mount("none", path, "tmpfs", 0, "size=1m") < 0)
+		return FORKED_SKIP;
 	close(dir.fd);
 	dir.fd = open_dir_at(AT_FDCWD, dir.path); /* one that sees the mount */
 	close(make_dir_at(dir.fd, "corpus/t"));
@@ -192,18 +188,8 @@ static int on_its_own(void)
 
 static void test_other_file_system(void **state)
 {
-	pid_t pid = fork();
-	int ws;
-
 	(void)state;
-	assert_true(pid >= 0);
-	if (pid == 0)
-		_exit(on_its_own());
-	assert_int_equal(waitpid(pid, &ws, 0), pid);
-	assert_true(WIFEXITED(ws));
-	if (WEXITSTATUS(ws) == 77 && !getenv("FUZZCELL_MUST_RUN"))
-		skip();
-	assert_int_equal(WEXITSTATUS(ws), 0);
+	forked(on_its_own);
 }
 
 static const struct CMUnitTest tests[] = {

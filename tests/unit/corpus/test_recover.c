@@ -6,26 +6,10 @@
 #include "runner/corpus/recover.h"
 #include "runner/corpus/workdir.h"
 #include "tests/unit/corpus/files.h"
+#include "tests/unit/each.h"
 
 #include <signal.h>
 #include <sys/wait.h>
-
-static struct scratch dir;
-
-static int each_setup(void **state)
-{
-	(void)state;
-	dir = (struct scratch)SCRATCH_INIT;
-	scratch_make(&dir);
-	return 0;
-}
-
-static int each_teardown(void **state)
-{
-	(void)state;
-	scratch_remove(&dir);
-	return 0;
-}
 
 /* 2021-03-04 05:06:07 UTC */
 #define WHEN (UINT64_C(1614834367) * 1000000)
@@ -358,8 +342,6 @@ static void test_fails(void **state)
 	print_message("# %u calls failed\n", told);
 	assert_true(told > 20);
 }
-
-#define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
     CASE(test_killed_run), CASE(test_nothing_lost), CASE(test_without_logs),

@@ -2,23 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "tests/unit/corpus/merge.h"
-
-static struct scratch dir;
-
-static int each_setup(void **state)
-{
-	(void)state;
-	dir = (struct scratch)SCRATCH_INIT;
-	scratch_make(&dir);
-	return 0;
-}
-
-static int each_teardown(void **state)
-{
-	(void)state;
-	scratch_remove(&dir);
-	return 0;
-}
+#include "tests/unit/each.h"
 
 /* --- lists ------------------------------------------------------------------------------ */
 
@@ -192,8 +176,6 @@ static void test_split(void **state)
 	candidates_done(&all);
 	check_split(&all, 3, 0);
 }
-
-#define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
     CASE(test_names),	 CASE(test_save),  CASE(test_damaged_list),

@@ -3,9 +3,7 @@
 
 #include "runner/corpus/workdir.h"
 #include "tests/unit/corpus/merge.h"
-
-#include <sched.h>
-#include <sys/mount.h>
+#include "tests/unit/forked.h"
 
 static struct scratch dir;
 static int from, stage, corpus, quarantined;
@@ -32,13 +30,6 @@ static int each_teardown(void **state)
 	close(quarantined);
 	scratch_remove(&dir);
 	return 0;
-}
-
-/* Readable for all, as the store writes inputs. */
-static void input(int at, const char *name, const char *content)
-{
-	scratch_write(at, name, content);
-	assert_int_equal(fchmodat(at, name, 0644, 0), 0);
 }
 
 static void stage_all(struct stage_sum *io)
@@ -172,10 +163,8 @@ static int copies(void)
 	struct err e;
 
 	snprintf(path, sizeof(path), "%s/from", dir.path);
-	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return 77;
-	if (mount("none", path, "tmpfs", 0, "size=1m") < 0)
-		return 77;
+	if (!mounts_are_ours() || mount("none", path, "tmpfs", 0, "size=1m") < 0)
+		return FORKED_SKIP;
 	input(AT_FDCWD, strcat(path, "/far"), "far away");
 	if (shard_stage(AT_FDCWD, path, stage, &sum, &e) != -ENOTDIR)
 		return 1;
@@ -187,18 +176,8 @@ static int copies(void)
 
 static void test_other_file_system(void **state)
 {
-	pid_t pid = fork();
-	int ws;
-
 	(void)state;
-	assert_true(pid >= 0);
-	if (pid == 0)
-		_exit(copies());
-	assert_int_equal(waitpid(pid, &ws, 0), pid);
-	assert_true(WIFEXITED(ws));
-	if (WEXITSTATUS(ws) == 77 && !getenv("FUZZCELL_MUST_RUN"))
-		skip();
-	assert_int_equal(WEXITSTATUS(ws), 0);
+	forked(copies);
 	assert_true(holds(stage, name_of("far away"), "far away"));
 }
 

@@ -4,28 +4,12 @@
 #include "base/cleanup.h"
 #include "base/fault.h"
 #include "runner/crash/vault.h"
-#include "tests/unit/scratch.h"
+#include "tests/unit/corpus/files.h"
+#include "tests/unit/each.h"
 
 #include <sys/wait.h>
 
 #define SIGNATURE "0123456789abcdef"
-
-static struct scratch dir;
-
-static int each_setup(void **state)
-{
-	(void)state;
-	dir = (struct scratch)SCRATCH_INIT;
-	scratch_make(&dir);
-	return 0;
-}
-
-static int each_teardown(void **state)
-{
-	(void)state;
-	scratch_remove(&dir);
-	return 0;
-}
 
 static struct vault_item item_of(const char *input, const char *minimized, const char *report,
 				 const char *meta)
@@ -71,24 +55,6 @@ static void check_files(const char *input, const char *minimized, const char *re
 	check_file(s, VAULT_MINIMIZED, minimized);
 	check_file(s, VAULT_REPORT, report);
 	check_file(s, VAULT_META, meta);
-}
-
-/* Entries of crashes/ and of the one crash's directory. */
-static unsigned entries(const char *path)
-{
-	int fd = openat(dir.fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	unsigned n = 0;
-	const struct dirent *ent;
-	DIR *d;
-
-	if (fd < 0)
-		return 0;
-	d = fdopendir(fd);
-	assert_non_null(d);
-	while ((ent = readdir(d)))
-		n += strcmp(ent->d_name, ".") != 0 && strcmp(ent->d_name, "..") != 0;
-	closedir(d);
-	return n;
 }
 
 static void test_names(void **state)
@@ -172,8 +138,8 @@ static void test_save(void **state)
 	check_file(SLICE("an older/one"), VAULT_MINIMIZED, "i");
 	check_file(SLICE("an older/one"), VAULT_INPUT, NULL);
 	check_file(SLICE("an older_one"), VAULT_MINIMIZED, NULL);
-	assert_int_equal(entries("crashes"), 2);
-	assert_int_equal(entries("crashes/" SIGNATURE), 4);
+	assert_int_equal(entries(dir.fd, "crashes"), 2);
+	assert_int_equal(entries(dir.fd, "crashes/" SIGNATURE), 4);
 }
 
 static void test_bytes(void **state)
@@ -224,7 +190,7 @@ static void test_remove(void **state)
 	check_files("in", NULL, "report", NULL);
 	assert_int_equal(vault_remove(dir.fd, item.signature, &e), 0);
 	check_files(NULL, NULL, NULL, NULL);
-	assert_int_equal(entries("crashes"), 0);
+	assert_int_equal(entries(dir.fd, "crashes"), 0);
 	assert_int_equal(vault_remove(dir.fd, item.signature, &e), 0);
 	assert_int_equal(vault_remove(dir.fd, SLICE(""), &e), -EINVAL);
 }
@@ -245,8 +211,8 @@ static void test_sweep(void **state)
 	scratch_write(dir.fd, "crashes/" SIGNATURE "/.input.new", "half");
 	scratch_write(dir.fd, "crashes/" SIGNATURE "/.mine.new", "a person's");
 	assert_int_equal(vault_sweep(dir.fd, &e), 0);
-	assert_int_equal(entries("crashes"), 3);
-	assert_int_equal(entries("crashes/" SIGNATURE), 2);
+	assert_int_equal(entries(dir.fd, "crashes"), 3);
+	assert_int_equal(entries(dir.fd, "crashes/" SIGNATURE), 2);
 	check_files("in", NULL, NULL, NULL);
 }
 
@@ -286,7 +252,7 @@ static void check_whole(bool is_old)
 		assert_true(is_either(VAULT_MINIMIZED, "old m", "new m"));
 		assert_true(is_either(VAULT_REPORT, "old r", NULL));
 		assert_true(is_either(VAULT_META, "old x", "new x"));
-	} else if (entries("crashes/" SIGNATURE) > 0) {
+	} else if (entries(dir.fd, "crashes/" SIGNATURE) > 0) {
 		check_files("new input", "new m", NULL, "new x");
 	}
 }
@@ -300,8 +266,8 @@ static void check_saved_again(bool is_old)
 	save(&item);
 	assert_int_equal(vault_sweep(dir.fd, &e), 0);
 	check_files("new input", "new m", is_old ? "old r" : NULL, "new x");
-	assert_int_equal(entries("crashes"), 1);
-	assert_int_equal(entries("crashes/" SIGNATURE), is_old ? 4 : 3);
+	assert_int_equal(entries(dir.fd, "crashes"), 1);
+	assert_int_equal(entries(dir.fd, "crashes/" SIGNATURE), is_old ? 4 : 3);
 }
 
 static unsigned fail_each(bool is_old)
@@ -323,7 +289,7 @@ static unsigned fail_each(bool is_old)
 		assert_int_equal(r, -e.code);
 		assert_memory_equal(e.msg, "save crash '" SIGNATURE "': ", 31);
 		if (!is_old) /* and no half of it stays */
-			assert_true(entries("crashes") <= 1);
+			assert_true(entries(dir.fd, "crashes") <= 1);
 		check_saved_again(is_old);
 	}
 }
@@ -386,15 +352,13 @@ static void test_remove_faults(void **state)
 		check_whole(false);
 		assert_int_equal(vault_sweep(dir.fd, &e), 0);
 		if (r == 0) {
-			assert_int_equal(entries("crashes"), 0);
+			assert_int_equal(entries(dir.fd, "crashes"), 0);
 			assert_true(at > 8);
 			return;
 		}
 		assert_memory_equal(e.msg, "remove crash '" SIGNATURE "': ", 33);
 	}
 }
-
-#define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
     CASE(test_names), CASE(test_long_names),  CASE(test_save),

@@ -5,29 +5,12 @@
 #include "base/cleanup.h"
 #include "base/fault.h"
 #include "runner/schedule/kept.h"
-#include "tests/unit/scratch.h"
+#include "tests/unit/each.h"
 
 #include <stdio.h>
 
 #define ARTIFACT "crash-0123456789012345678901234567890123456789"
 #define NAME	 ".report-" ARTIFACT
-
-static struct scratch dir;
-
-static int each_setup(void **state)
-{
-	(void)state;
-	dir = (struct scratch)SCRATCH_INIT;
-	scratch_make(&dir);
-	return 0;
-}
-
-static int each_teardown(void **state)
-{
-	(void)state;
-	scratch_remove(&dir);
-	return 0;
-}
 
 /* --- the output --------------------------------------------------------------- */
 
@@ -283,8 +266,6 @@ static void test_faults(void **state)
 	} while (r < 0);
 	assert_true(at > 2);
 }
-
-#define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
     CASE(test_output_small), CASE(test_output_large), CASE(test_output_one_line),
