@@ -3,7 +3,7 @@
 #include "runner/command/escape.h"
 #include "runner/command/session.h"
 #include "runner/corpus/verify.h"
-#include "runner/crash/ledger.h"
+#include "runner/crash/ledger_input.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ struct args {
 	struct session session;
 	bool repair;
 	struct verify_sum sum;
-	uint64_t reproducers, artifacts; /* of the ledger, that are gone */
+	uint64_t artifacts; /* of the ledger, that are gone */
 };
 
 static const struct option_spec specs[] = {
@@ -64,19 +64,59 @@ static bool is_gone(const struct args *a, const char *path)
 	return *path && faccessat(a->session.state->dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
 }
 
+/* A damaged one would pass, and its crash look fixed. */
+static void check_input(struct args *a, const struct known_crash *c, enum ledger_input which)
+{
+	char name[ESCAPE_MAX], text[ESCAPE_MAX];
+	const char *from = "";
+	struct err why, e;
+
+	if (!*ledger_input_path(c, which))
+		return;
+	a->sum.files++;
+	if (ledger_input_check(a->session.state->dirfd, c, which, &why) == 0)
+		return;
+	a->sum.wrong++;
+	printf("known_crashes.json: %s: ", escape(c->signature, name));
+	printf("%s", escape(why.msg, text));
+	if (!a->repair) {
+		putchar('\n');
+	} else if (ledger_input_mend(a->session.state->dirfd, c, which, &from, &e) < 0) {
+		printf(" (not repaired: %s)\n", escape(e.msg, text));
+	} else {
+		a->sum.repaired++;
+		printf(": repaired from %s\n", from);
+	}
+}
+
 static void check_crash(struct args *a, const struct known_crash *c)
 {
-	const char *const files[] = {c->crash_file, c->minimized};
-	char text[ESCAPE_MAX];
-
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		if (is_gone(a, files[i])) {
-			a->reproducers++;
-			printf("known_crashes.json: %s: ", escape(c->signature, text));
-			printf("%s is gone\n", escape(files[i], text));
-		}
+	for (enum ledger_input i = 0; i < LEDGER_INPUT_; i++)
+		check_input(a, c, i);
 	for (size_t i = 0; i < c->artifacts.n; i++)
 		a->artifacts += is_gone(a, c->artifacts.v[i]);
+}
+
+/* Damaged, or missing with crashes there. */
+static int check_file(struct args *a, struct ledger *l)
+{
+	char text[ESCAPE_MAX];
+	struct err e;
+
+	if (!*ledger_warning(l))
+		return EXIT_DONE;
+	printf("%s", escape(ledger_warning(l), text));
+	a->sum.wrong++;
+	if (a->repair && ledger_dirty(l)) {
+		if (ledger_save(l, a->session.state->dirfd, &e) < 0) {
+			putchar('\n');
+			return fail(EXIT_INTERNAL, "%s", escape(e.msg, text));
+		}
+		a->sum.repaired++;
+		printf(": repaired");
+	}
+	putchar('\n');
+	return EXIT_DONE;
 }
 
 static int check_ledger(struct args *a)
@@ -84,21 +124,18 @@ static int check_ledger(struct args *a)
 	struct ledger *l = NULL;
 	char text[ESCAPE_MAX];
 	struct err e;
+	int r;
 
 	if (ledger_load(a->session.state->dirfd, &l, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", escape(e.msg, text));
-	if (*ledger_warning(l)) {
-		printf("known_crashes.json: %s\n", escape(ledger_warning(l), text));
-		a->sum.wrong++;
-	}
-	for (size_t i = 0; i < ledger_count(l); i++)
+	r = check_file(a, l);
+	for (size_t i = 0; i < ledger_count(l) && r == EXIT_DONE; i++)
 		check_crash(a, ledger_at(l, i));
-	a->sum.wrong += a->reproducers;
 	if (a->artifacts) /* a person may remove logs */
 		printf("%llu artifacts that the ledger lists are gone with their logs\n",
 		       (unsigned long long)a->artifacts);
 	ledger_free(l);
-	return EXIT_DONE;
+	return r;
 }
 
 static int verify(struct args *a)

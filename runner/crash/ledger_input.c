@@ -69,6 +69,8 @@ static int open_below(int dirfd, const char *path, int *ret_fd, struct err *e)
 				O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
 				    (left.n > 0 ? O_DIRECTORY : 0),
 				0);
+		if (fd < 0 && errno == ENOENT)
+			return err_set(e, ENOENT, "%.300s is gone", path);
 		if (fd < 0)
 			return err_sys(e, "'%.300s'", path);
 		close_p(&at);

@@ -30,4 +30,10 @@ MUST_CHECK int ledger_input_open(int state_dirfd, const struct known_crash *c,
 /* Both that the crash has; one that has none is fine. */
 MUST_CHECK int ledger_input_check_all(int state_dirfd, const struct known_crash *c, struct err *e);
 
+/* Writes a damaged or missing one anew, from a place in the state directory that still has the
+ * content that was noted: an artifact, regressions/, quarantine/.  *ret_from: which.
+ * -ENOENT: no place has it.  The writer holds the state directory's lock. */
+MUST_CHECK int ledger_input_mend(int state_dirfd, const struct known_crash *c,
+				 enum ledger_input which, const char **ret_from, struct err *e);
+
 #endif

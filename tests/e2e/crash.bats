@@ -318,6 +318,40 @@ report() {
 	[ "$status" -eq 0 ]
 }
 
+@test "corpus verify finds damaged reproducers, and writes them anew from where they still are" {
+	know uaf_fuzzer 'UA first'
+	local input=$STATE/crashes/$SIG/input small=$STATE/crashes/$SIG/minimized
+	run "$FUZZCELL" corpus verify
+	[ "$status" -eq 0 ]
+	: >"$input"
+	printf 'UAx' >"$small"
+	mkdir -p "$STATE/quarantine/uaf_fuzzer"
+	printf 'UA first' >"$STATE/quarantine/uaf_fuzzer/$(printf 'UA first' | sha1sum | cut -c 1-40)"
+	run "$FUZZCELL" corpus verify
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ $output == *"$SIG: 'crashes/$SIG/input' is damaged: 0 bytes, not 8"* ]]
+	[[ $output == *"$SIG: 'crashes/$SIG/minimized' is damaged"* ]]
+	[[ $output == *"2 wrong (--repair"* ]]
+	run "$FUZZCELL" corpus verify --repair
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ $output == *"input' is damaged: 0 bytes, not 8: repaired from quarantine"* ]]
+	[[ $output == *"(not repaired: no copy of it is left)"* ]]
+	[ "$(cat "$input")" = 'UA first' ]
+	# A ledger that is none is repaired, too.
+	echo '{' >"$STATE/known_crashes.json"
+	run "$FUZZCELL" corpus verify --repair
+	echo "$output"
+	[[ $output == *"1 crashes are read from crashes/ instead"*": repaired"* ]]
+	[ "$(ledger .input_bytes)" = 8 ]
+	ln -sf /etc/passwd "$small"
+	run "$FUZZCELL" corpus verify
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ $output == *"'crashes/$SIG/minimized': Too many levels of symbolic links"* ]]
+}
+
 @test "a ledger that is damaged or gone is read from crashes/, said each time, and written anew" {
 	know uaf_fuzzer 'UA first'
 	crash ignore "$SIG" --note 'not ours'

@@ -209,6 +209,67 @@ static void test_elsewhere(void **state)
 	}
 }
 
+static const char *mended(enum ledger_input which)
+{
+	const char *from = "";
+	struct err e = {0};
+	int r = ledger_input_mend(dir.fd, crash(SIG), which, &from, &e);
+
+	if (r == 0) {
+		assert_int_equal(check(which, &e), 0);
+		return from;
+	}
+	assert_int_equal(r, -ENOENT);
+	return "";
+}
+
+static void put(const char *room, const char *name, const char *text)
+{
+	char path[200];
+	struct err e;
+
+	snprintf(path, sizeof(path), "%s/t", room);
+	assert_int_equal(fs_mkdirs(dir.fd, path, 0755, &e), 0);
+	snprintf(path, sizeof(path), "%s/t/%s", room, name);
+	scratch_write(dir.fd, path, text);
+}
+
+/* From wherever its content still is; never from what has another one. */
+static void test_mend(void **state)
+{
+	char artifact[100];
+
+	(void)state;
+	snprintf(artifact, sizeof(artifact), "logs/t/crash-%s", sha1("reproducer"));
+	parse("{}");
+	(void)NOTE(.signature = SIG, .target = "t", .crash_file = INPUT, .input_bytes = 10,
+		   .minimized = SMALL, .minimized_bytes = 3, .artifact = artifact);
+	save();
+	scratch_write(dir.fd, INPUT, "");
+	scratch_write(dir.fd, SMALL, "");
+	assert_string_equal(mended(LEDGER_INPUT), "");
+	assert_string_equal(mended(LEDGER_MINIMIZED), "");
+	put("logs", artifact + 7, "another 10");
+	put("regressions", sha1("rep"), "per");
+	assert_string_equal(mended(LEDGER_INPUT), "");
+	assert_string_equal(mended(LEDGER_MINIMIZED), "");
+	assert_string_equal(file(INPUT), "");
+	put("quarantine", sha1("reproducer"), "reproducer");
+	assert_string_equal(mended(LEDGER_INPUT), "quarantine");
+	put("regressions", sha1("rep"), "rep");
+	assert_string_equal(mended(LEDGER_MINIMIZED), "regressions");
+	assert_string_equal(file(SMALL), "rep");
+	put("logs", artifact + 7, "reproducer");
+	assert_int_equal(unlinkat(dir.fd, INPUT, 0), 0);
+	assert_string_equal(mended(LEDGER_INPUT), "its artifact");
+	/* Only what is ours is written. */
+	put("corpus", "x", "damaged");
+	(void)NOTE(.signature = SIG, .target = "t", .crash_file = "corpus/t/x", .input_bytes = 10,
+		   .input_sha1 = sha1("reproducer"));
+	assert_string_equal(mended(LEDGER_INPUT), "");
+	assert_string_equal(file("corpus/t/x"), "damaged");
+}
+
 /* A call that fails is never "it is the one", and never another content's name. */
 static void test_faults(void **state)
 {
@@ -238,7 +299,7 @@ static void test_faults(void **state)
 
 static const struct CMUnitTest tests[] = {
     CASE(test_noted),	   CASE(test_damaged),	 CASE(test_empty),  CASE(test_adopted),
-    CASE(test_bad_digest), CASE(test_elsewhere), CASE(test_faults),
+    CASE(test_bad_digest), CASE(test_elsewhere), CASE(test_faults), CASE(test_mend),
 };
 
 UNIT_MAIN(tests)
