@@ -15,10 +15,16 @@ size_t replay_batch(size_t left, unsigned workers)
 	return share < REPLAY_BATCH ? share : REPLAY_BATCH;
 }
 
+void replay_leave_out(struct replay *r, const char *why)
+{
+	if (!*r->sum.why)
+		snprintf(r->sum.why, sizeof(r->sum.why), "%.299s", why);
+}
+
 void replay_give_up(struct replay *r, const char *why)
 {
-	if (why && !*r->sum.why)
-		snprintf(r->sum.why, sizeof(r->sum.why), "%.299s", why);
+	if (why)
+		replay_leave_out(r, why);
 	r->over = true;
 }
 
@@ -56,7 +62,9 @@ static bool feed(struct slot *s)
 		s->batch = 0;
 		r->next = s->end;
 	}
-	if (s->at < s->end)
+	if (s->at < s->single_end)
+		replay_single(s);
+	else if (s->at < s->end)
 		replay_cell(s);
 	return s->active;
 }

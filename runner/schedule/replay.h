@@ -8,8 +8,13 @@
  * engine ends at the first input that fails; that one is run again in a cell of its own,
  * for what it is alone, and a new cell goes on behind it.
  *
- * An input has passed when its cell went on to the next, or ended well; nothing that
- * was not seen to run counts as passed. */
+ * Nothing that was not seen to run counts as passed.  What a cell says is only believed
+ * when it names its inputs in their order, once each: they have passed when it came to all
+ * of them and then ended by itself with status 0, and those before the one in which it
+ * failed have.  A cell that says anything else, because the target prints the engine's
+ * lines or hides them, says nothing, and each of its inputs is run by itself.  A target that
+ * prints all of them as the engine would, and leaves, is not found out: it is its own
+ * judge. */
 
 enum {
 	REPLAY_BATCH = 1000,	   /* inputs a cell, at most */

@@ -33,7 +33,7 @@ static void end_doubt(struct slot *s)
 	if (!s->doubt.any || s->at < s->doubt.end)
 		return;
 	if (s->failed == s->doubt.failed) {
-		s->r->sum.passed--;
+		s->r->sum.passed -= s->passed;
 		tell(s, s->at - 1, &s->doubt.report, true);
 	}
 	crash_report_done(&s->doubt.report);
@@ -42,7 +42,6 @@ static void end_doubt(struct slot *s)
 
 static void begin_doubt(struct slot *s)
 {
-	s->batch = s->n / 2;
 	if (s->doubt.any)
 		return;
 	s->doubt.any = true;
@@ -75,7 +74,7 @@ static void on_alone(void *arg, struct trial_end *end)
 	go_on(s);
 }
 
-static void run_alone(struct slot *s, size_t input)
+static int try_alone(struct slot *s, size_t input, trial_done_fn *done, struct err *e)
 {
 	struct replay *r = s->r;
 	char *path = sys_asprintf("%s/%s", r->spec.dir, r->spec.name(r->spec.arg, input));
@@ -85,21 +84,51 @@ static void run_alone(struct slot *s, size_t input)
 	    .index = s->index,
 	    .input = path,
 	    .symbolize = true,
-	    .done = on_alone,
+	    .done = done,
 	    .arg = s,
 	};
-	struct err e;
-	int rc = path ? trial_start(r->env, &t, &s->trial, &e) : err_sys(&e, "allocate a path");
+	int rc = path ? trial_start(r->env, &t, &s->trial, e) : err_sys(e, "allocate a path");
 
 	free(path);
 	s->active = rc == 0;
-	if (rc == 0) {
+	if (rc == 0)
 		r->sum.cells++;
+	else
+		replay_give_up(r, e->msg);
+	return rc;
+}
+
+static void run_alone(struct slot *s, size_t input)
+{
+	struct err e;
+
+	if (try_alone(s, input, on_alone, &e) == 0)
 		return;
-	}
 	tell(s, input, &s->report, false);
-	replay_give_up(r, e.msg);
 	go_on(s);
+}
+
+static void on_single(void *arg, struct trial_end *end)
+{
+	struct slot *s = arg;
+	struct replay *r = s->r;
+
+	s->trial = NULL;
+	s->active = false;
+	s->passed = !end->failed && !*end->unusable;
+	r->sum.passed += s->passed;
+	if (end->failed)
+		tell(s, s->at - 1, end->report, false);
+	else if (!s->passed && !r->over)
+		replay_leave_out(r, end->unusable);
+	go_on(s);
+}
+
+void replay_single(struct slot *s)
+{
+	struct err e;
+
+	(void)!try_alone(s, s->at++, on_single, &e);
 }
 
 /* --- many: while it runs -------------------------------------------------- */
@@ -128,8 +157,8 @@ void replay_stuck(void *arg)
 	exec_stop(s->exec);
 }
 
-/* In their order: what the target itself prints moves it on only by forging exactly
- * the line of the next. */
+/* In their order; a target that forges the line of the next is found out by the engine's
+ * own, which is the second then. */
 static void on_line(void *arg, struct slice line)
 {
 	struct slot *s = arg;
@@ -137,13 +166,17 @@ static void on_line(void *arg, struct slice line)
 	char path[PATH];
 
 	s->r->spec.target->engine->line(line, &s->seen);
-	if (s->seen.inputs == before || s->started == s->n)
+	if (s->seen.inputs == before)
 		return;
-	input_path(s->r, s->at + s->started, path);
-	if (strcmp(s->seen.input, path) != 0)
-		return;
-	s->started++;
-	watch(s);
+	if (s->started < s->n) {
+		input_path(s->r, s->at + s->started, path);
+		if (strcmp(s->seen.input, path) == 0) {
+			s->started++;
+			watch(s);
+			return;
+		}
+	}
+	s->odd |= strncmp(s->seen.input, SETUP_DIR_INPUTS "/", strlen(SETUP_DIR_INPUTS "/")) == 0;
 }
 
 static void on_output(void *arg, struct slice bytes)
@@ -162,14 +195,20 @@ static bool ended_well(const struct exec_end *end)
 	       end->failure == FAILURE_NONE && end->engine->done;
 }
 
-/* Those that words of the target's hid are run again.  What is looked for is still before
- * us: no larger cells until it is found. */
+/* What is looked for is still before us: no larger cells until it is found. */
 static void pass(struct slot *s)
 {
-	s->r->sum.passed += s->started;
-	s->at += s->started;
+	s->r->sum.passed += s->n;
+	s->at += s->n;
+	s->passed = true;
 	if (!s->doubt.any || s->failed > s->doubt.failed)
 		s->batch *= 2;
+}
+
+/* What it said is no account of what it ran. */
+static bool is_odd(const struct slot *s, bool well)
+{
+	return s->n > 1 && (s->odd || (well && s->started < s->n));
 }
 
 /* The input that was in work. */
@@ -193,7 +232,12 @@ static void judge(struct slot *s, const struct exec_end *end)
 
 	judged.late = end->late || s->stuck; /* we stopped it for that */
 	(void)trial_own_report(&judged, s->r->spec.target->name, &s->report);
-	if (end->engine->done && s->started == s->n && s->n > 1) {
+	if (is_odd(s, false)) {
+		s->single_end = s->at + s->n;
+		begin_doubt(s);
+		go_on(s);
+	} else if (end->engine->done && s->started == s->n && s->n > 1) {
+		s->batch = s->n / 2;
 		begin_doubt(s);
 		go_on(s);
 	} else if (*end->refused && s->started > 1) {
@@ -221,7 +265,10 @@ static void on_many(void *arg, const struct exec_end *end)
 	if (!end->started) {
 		replay_give_up(r, end->why);
 	} else if (ended_well(end) && s->started > 0) {
-		pass(s);
+		if (is_odd(s, true))
+			s->single_end = s->at + s->n;
+		else
+			pass(s);
 	} else if (r->over && !s->stuck) {
 		; /* stopped: nothing is known of the one in work */
 	} else if (s->started == 0) {
@@ -306,7 +353,7 @@ void replay_cell(struct slot *s)
 	if (s->batch && s->batch < s->n)
 		s->n = s->batch;
 	s->started = 0;
-	s->stuck = false;
+	s->stuck = s->odd = false;
 	s->lines = (struct lines){0};
 	s->seen = (struct engine_state){0};
 	rc = crash_parser_new(&o, &s->parser, &e);

@@ -13,6 +13,7 @@ struct slot {
 	size_t index;	     /* whose user its cells get */
 	size_t at, end;	     /* inputs of its own: at is next */
 	size_t batch;	     /* how many the next cell gets; 0: all of them */
+	size_t single_end;   /* inputs up to here are run in cells of their own */
 	struct exec *exec;   /* many inputs */
 	struct trial *trial; /* one */
 	bool active;	     /* either */
@@ -26,6 +27,7 @@ struct slot {
 	struct engine_state seen;
 	struct source *watch; /* no input may take longer */
 	bool stuck;
+	bool odd; /* an input was said to begin that was not next: a line was hidden, or forged */
 
 	/* A cell failed that had come to the end of all its inputs (a leak seen at the
 	 * exit, a refused system call): smaller ones look for the input.  When none of
@@ -37,6 +39,7 @@ struct slot {
 		struct crash_report report;
 	} doubt;
 	uint64_t failed; /* inputs told of */
+	bool passed;	 /* the last input that is done */
 };
 
 struct replay {
@@ -53,12 +56,16 @@ struct replay {
 /* --- replay.c --- */
 /* No input of this target will be run any more; why: it cannot be, or NULL. */
 void replay_give_up(struct replay *r, const char *why);
+/* An input could not be run, and why; the others will be. */
+void replay_leave_out(struct replay *r, const char *why);
 /* Goes on, from the loop. */
 void replay_step(struct replay *r);
 
 /* --- replay_cell.c --- */
 /* Starts a cell with the slot's next inputs; it may give up. */
 void replay_cell(struct slot *s);
+/* One with its next input alone, of which nothing is known yet. */
+void replay_single(struct slot *s);
 /* The timer of slot.watch. */
 void replay_stuck(void *arg);
 

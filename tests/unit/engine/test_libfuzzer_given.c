@@ -29,6 +29,10 @@ static void test_inputs(void **state)
 	assert_false(s.done); /* it may leave by _exit() here */
 	assert_int_equal(s.inputs, 2);
 	assert_string_equal(s.input, "/seeds/inputs/two");
+	feed(&s, "Executed /seeds/inputs/one in 0 ms"); /* not that one */
+	feed(&s, "Executed /seeds/inputs/two");
+	feed(&s, "Executed /seeds/inputs/twofold in 0 ms");
+	assert_false(s.done);
 	feed(&s, "Executed /seeds/inputs/two in 12 ms");
 	assert_true(s.done);
 }
@@ -63,6 +67,9 @@ static void test_hostile(void **state)
 	assert_int_equal(strlen(s.input), sizeof(s.input) - 1);
 	feed(&s, "Running: "); /* no name, no input */
 	assert_int_equal(s.inputs, 1);
+	memcpy(line, "Executed ", 9);
+	feed(&s, line); /* a name that was cut is known by its beginning */
+	assert_true(s.done);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -50,9 +50,18 @@ static const char asan[] =
     "sp 0x3\nWRITE of size 1 at 0x602000000011 thread T0\n    #0 0x55 in %s /src/a.c:1:2\n\n"
     "SUMMARY: AddressSanitizer: heap-buffer-overflow /src/a.c:1:2\n";
 
-/* False: the process ended in this input. */
-static bool run_input(struct exec *x, const char *path, unsigned *count)
+/* The engine's lines for these inputs, by the target. */
+static void forge(struct exec *x, char *const *paths)
 {
+	for (; *paths; paths++)
+		if (**paths == '/')
+			say(x, "Running: %s\nExecuted %s in 0 ms\n", *paths, *paths);
+}
+
+/* False: the process ended in this input. */
+static bool run_input(struct exec *x, char *const *all, char *const *at, unsigned *count)
+{
+	const char *path = *at;
 	const char *name = strrchr(path, '/') + 1;
 
 	if (*name != 'h')
@@ -87,6 +96,15 @@ static bool run_input(struct exec *x, const char *path, unsigned *count)
 		break;
 	case 'e': /* leaves by _exit(0) */
 		return false;
+	case 'x': /* and says that it ran */
+		say(x, "Executed %s in 0 ms\n", path);
+		return false;
+	case 'f': /* says that all ran */
+		forge(x, all + 1);
+		break;
+	case 'd': /* says that those behind it ran */
+		forge(x, at + 1);
+		break;
 	case 'w': /* words without a newline */
 		say(x, "words");
 		break;
@@ -103,7 +121,7 @@ static void run_inputs(struct exec *x, char *const *argv)
 
 	say(x, "%s: Running inputs\n", argv[0]);
 	for (size_t i = 1; argv[i]; i++)
-		if (argv[i][0] == '/' && !run_input(x, argv[i], &count))
+		if (argv[i][0] == '/' && !run_input(x, argv, argv + i, &count))
 			return;
 	say(x, "***\n*** NOTE: fuzzing was not performed, you have only\n");
 }
@@ -187,6 +205,8 @@ static void on_trial(void *arg)
 	struct trial_end end = {.unusable = t->stopped ? "stopped" : "", .report = &report};
 
 	snprintf(name, sizeof(name), "%s", strrchr(t->path, '/') + 1);
+	if (*name == 'h' && !t->stopped)
+		end.unusable = "the target ended before it ran the input";
 	end.failed = !t->stopped && strchr("clre", *name);
 	play.running--;
 	t->spec.done(t->spec.arg, &end);

@@ -168,16 +168,65 @@ static void test_refused_and_crash(void **state)
 	expect(".a.a.");
 }
 
-/* The line of an input that was hidden moves nothing on: it is run again. */
+/* The line of an input that was hidden: the cell says nothing of the others, either. */
 static void test_hidden(void **state)
 {
 	(void)state;
 	inputs("p1 h1 p2");
 	go(1);
 	/* Never seen to begin, it never passes. */
-	assert_int_equal(play.sum.passed, 1);
-	assert_int_equal(play.sum.left_out, 2);
-	assert_non_null(strstr(play.sum.why, "before it ran an input"));
+	assert_int_equal(play.cells, 1);
+	assert_int_equal(play.alone, 3);
+	assert_int_equal(play.sum.passed, 2);
+	assert_int_equal(play.sum.left_out, 1);
+	assert_non_null(strstr(play.sum.why, "before it ran the input"));
+	inputs("p1 h1 c1 p2"); /* nor does it hide a failure */
+	go(1);
+	assert_int_equal(play.failed[2], 'a');
+	assert_int_equal(play.sum.passed, 2);
+	assert_int_equal(play.sum.left_out, 1);
+}
+
+/* A target that prints the engine's lines makes no input pass: each is run by itself. */
+static void test_forged(void **state)
+{
+	(void)state;
+	inputs("p1 f1 p2");
+	go(1);
+	expect("...");
+	assert_int_equal(play.cells, 1);
+	assert_int_equal(play.alone, 3);
+	inputs("p1 f1 c1 p2 l1");
+	go(1);
+	expect("..a.a");
+	assert_string_equal(play.type[2], "Alone");
+	inputs("p1 d1 c1 p2");
+	go(1);
+	expect("..a.");
+	/* It leaves before the others run. */
+	inputs("p1 x1 c1 p2");
+	go(1);
+	expect("..a.");
+	assert_int_equal(play.alone, 4);
+	/* Alone it is its own judge. */
+	inputs("x1");
+	go(1);
+	expect(".");
+}
+
+/* Odd, and failed, but no input does so alone: all together did. */
+static void test_forged_together(void **state)
+{
+	(void)state;
+	inputs("p1 t1 f1 t2 p2");
+	go(1);
+	expect("....t"); /* the cell's last is told of */
+	assert_int_equal(play.sum.passed, 4);
+	inputs("t1 f1 h1 t2");
+	go(1);
+	assert_int_equal(play.failed[3], 't');
+	assert_int_equal(play.sum.passed, 2);
+	assert_int_equal(play.sum.left_out, 1);
 }
 
 static void test_many(void **state)
@@ -256,13 +305,12 @@ static void test_stop(void **state)
 }
 
 /* Whatever fails, it ends; and what did not run is no pass, and said. */
-static void test_faults(void **state)
+static void faults_with(const char *names, unsigned least)
 {
 	unsigned failed = 0;
 
-	(void)state;
 	for (unsigned nth = 1; nth < 60; nth++) {
-		inputs("p1 p2 c1 p3 p4");
+		inputs(names);
 		play.fault = nth;
 		if (run(1) < 0 || play.sum.left_out > 0 || *play.sum.why) {
 			failed++;
@@ -272,7 +320,14 @@ static void test_faults(void **state)
 			expect("..a..");
 		}
 	}
-	assert_true(failed >= 15);
+	assert_true(failed >= least);
+}
+
+static void test_faults(void **state)
+{
+	(void)state;
+	faults_with("p1 p2 c1 p3 p4", 15);
+	faults_with("p1 f1 c1 p3 p4", 15); /* each alone */
 }
 
 static const struct CMUnitTest tests[] = {
@@ -282,6 +337,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_late),
     cmocka_unit_test(test_refused_and_crash),
     cmocka_unit_test(test_hidden),
+    cmocka_unit_test(test_forged),
+    cmocka_unit_test(test_forged_together),
     cmocka_unit_test(test_many),
     cmocka_unit_test(test_late_among_many),
     cmocka_unit_test(test_too_many_failures),
