@@ -2,32 +2,15 @@
 /* Merges of one corpus on several builds, good ones and bad ones. */
 #include "tests/unit/unit.h"
 
-#include "tests/unit/schedule/merge.h"
+#include "tests/unit/schedule/merge_each.h"
 
 enum { MANY = 40 };
 
-static struct world w;
-
-static void begin(void **state)
-{
-	(void)state;
-	needs_root();
-	world_make(&w);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	world_remove(&w);
-	return 0;
-}
-
-static void merge_ok(void)
+static void merge(void)
 {
 	struct merge_decided d;
-	struct err e = {0};
 
-	must(merge_whole(&w, &d, &e), &e);
+	merge_ok(&d);
 }
 
 /* Fails on what begins with 'f'. */
@@ -66,21 +49,18 @@ static unsigned count_of(const char *room)
 static void tried_again_on_another_build(void **state)
 {
 	begin(state);
-	put_input(&w, "a");
-	put_input(&w, "fa");
-	put_input(&w, "f");
-	put_input(&w, "!");
+	PUT("a", "fa", "f", "!");
 	build("bad", true);
-	merge_ok();
+	merge();
 	assert_int_equal(w.m.result.verdict, MERGE_CLEANED);
 	assert_int_equal(w.m.n_lost, 3);
 	assert_int_equal(count_of("corpus"), 1);
 	assert_int_equal(count_of("quarantine"), 3);
-	merge_ok(); /* on the same build they are left alone */
+	merge(); /* on the same build they are left alone */
 	assert_int_equal(w.m.result.verdict, MERGE_UNCHANGED);
 	assert_int_equal(count_of("quarantine"), 3);
 	build("good again", false);
-	merge_ok();
+	merge();
 	assert_int_equal(w.m.result.verdict, MERGE_REPLACED);
 	assert_true(in_corpus(&w, "a"));
 	assert_true(in_corpus(&w, "f"));
@@ -99,22 +79,22 @@ static void a_few_at_a_time(void **state)
 
 	begin(state);
 	put_input(&w, "a");
-	merge_ok();
+	merge();
 	quarantine = make_dir_at(w.state->dirfd, "quarantine/t");
 	for (unsigned i = 0; i < ALL; i++) {
 		snprintf(content, sizeof(content), "!%u", i);
 		scratch_write(quarantine, name_of(content), content);
 	}
 	build("another", false);
-	merge_ok();
+	merge();
 	assert_int_equal(w.m.result.verdict, MERGE_UNCHANGED); /* the corpus never had them */
 	assert_int_equal(w.m.result.bad, MERGE_RETRY_MAX);
 	assert_int_equal(count_of("quarantine"), MERGE_RETRY_MAX);
 	assert_int_equal(count_of("retry"), 20);
-	merge_ok();
+	merge();
 	assert_int_equal(w.m.result.bad, 20);
 	assert_int_equal(count_of("quarantine"), ALL);
-	merge_ok();
+	merge();
 	assert_int_equal(w.m.result.bad, 0);
 }
 
@@ -124,7 +104,7 @@ static void a_build_that_fails_on_much(void **state)
 	put_many("f", MANY / 2);
 	put_many("x", MANY / 2);
 	build("bad", true);
-	merge_ok();
+	merge();
 	assert_int_equal(w.m.result.verdict, MERGE_KEPT);
 	assert_non_null(strstr(w.m.result.why, "build"));
 	assert_true(w.m.n_lost > MERGE_LOST_LEAST);
@@ -132,13 +112,13 @@ static void a_build_that_fails_on_much(void **state)
 	assert_int_equal(count_of("quarantine"), 0);
 	assert_true(in_triage(&w, "crash", "fA"));
 	w.force = true;
-	merge_ok();
+	merge();
 	assert_int_equal(w.m.result.verdict, MERGE_CLEANED);
 	assert_int_equal(count_of("corpus"), MANY / 2);
 	assert_int_equal(count_of("quarantine"), MANY / 2);
 	w.force = false;
 	build("good", false);
-	merge_ok();
+	merge();
 	assert_int_equal(count_of("corpus"), MANY / 2 + 1); /* an 'f' has all that is missing */
 	assert_int_equal(count_of("retry") + count_of("quarantine"), 0);
 }
@@ -150,7 +130,7 @@ static void a_build_that_fails_on_some(void **state)
 	put_many("f", MANY / 4);
 	put_many("x", MANY - MANY / 4);
 	build("not so bad", true);
-	merge_ok();
+	merge();
 	assert_int_equal(w.m.result.verdict, MERGE_CLEANED);
 	assert_int_equal(w.m.n_lost, MANY / 4);
 	assert_int_equal(count_of("corpus"), MANY - MANY / 4);
@@ -161,16 +141,16 @@ static void a_build_that_reaches_nothing(void **state)
 	begin(state);
 	put_many("x", MANY);
 	build("good", false);
-	merge_ok();
+	merge();
 	assert_int_equal(count_of("corpus"), MANY);
 	build("stubbed", false);
 	w.reaches = 1;
-	merge_ok();
+	merge();
 	assert_int_equal(w.m.result.verdict, MERGE_KEPT);
 	assert_non_null(strstr(w.m.result.why, "reaches 1 edges, the last one reached 41"));
 	assert_int_equal(count_of("corpus"), MANY);
 	w.reaches = MANY / 2 + 1; /* half of it is enough */
-	merge_ok();
+	merge();
 	assert_int_equal(w.m.result.verdict, MERGE_REPLACED);
 }
 
@@ -178,14 +158,14 @@ static void forced_on_a_build_that_reaches_nothing(void **state)
 {
 	begin(state);
 	put_many("x", MANY);
-	merge_ok();
+	merge();
 	w.reaches = 1;
 	w.force = true;
-	merge_ok();
+	merge();
 	assert_int_equal(w.m.result.verdict, MERGE_REPLACED);
 	assert_int_equal(count_of("corpus"), 1);
 	w.force = false; /* that is how it is from now on */
-	merge_ok();
+	merge();
 	assert_int_equal(w.m.result.verdict, MERGE_UNCHANGED);
 }
 
@@ -197,16 +177,14 @@ static void a_damaged_memory(void **state)
 
 	begin(state);
 	put_input(&w, "a");
-	merge_ok();
+	merge();
 	dir = open_dir_at(w.state->dirfd, "stats/merged");
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		scratch_write(dir, "t.json", texts[i]);
-		merge_ok();
+		merge();
 		assert_int_equal(w.m.result.verdict, MERGE_UNCHANGED);
 	}
 }
-
-#define CASE(f) cmocka_unit_test_teardown(f, teardown)
 
 static const struct CMUnitTest tests[] = {
     CASE(tried_again_on_another_build),

@@ -2,36 +2,13 @@
 /* A merge's child processes, without cells: merge.h has one that is a function. */
 #include "tests/unit/unit.h"
 
-#include "tests/unit/schedule/merge.h"
-
-static struct world w;
-
-static void begin(void **state)
-{
-	(void)state;
-	needs_root();
-	world_make(&w);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	world_remove(&w);
-	return 0;
-}
+#include "tests/unit/schedule/merge_each.h"
 
 static void add_seed(const char *content)
 {
 	_autoclose_ int fd = open_dir_at(w.dir.fd, "seeds");
 
 	scratch_write(fd, "a person's name", content);
-}
-
-static void merge_ok(struct merge_decided *d)
-{
-	struct err e = {0};
-
-	must(merge_whole(&w, d, &e), &e);
 }
 
 /* --- what it is for -------------------------------------------------------------- */
@@ -41,11 +18,7 @@ static void keeps_the_smallest_that_reach_everything(void **state)
 	struct merge_decided d;
 
 	begin(state);
-	put_input(&w, "abc");
-	put_input(&w, "ab");
-	put_input(&w, "a");
-	put_input(&w, "xyz");
-	put_input(&w, "zyxxx");
+	PUT("abc", "ab", "a", "xyz", "zyxxx");
 	add_seed("c");
 	merge_ok(&d);
 	assert_int_equal(d.to, MERGE_TO_REPLACE);
@@ -68,8 +41,7 @@ static void second_time_changes_nothing(void **state)
 	struct merge_decided d;
 
 	begin(state);
-	put_input(&w, "abc");
-	put_input(&w, "abcc");
+	PUT("abc", "abcc");
 	merge_ok(&d);
 	assert_int_equal(d.to, MERGE_TO_REPLACE);
 	merge_ok(&d);
@@ -136,8 +108,7 @@ static void only_bad_ones(void **state)
 	struct merge_decided d;
 
 	begin(state);
-	put_input(&w, "!one");
-	put_input(&w, "!two");
+	PUT("!one", "!two");
 	merge_ok(&d);
 	assert_int_equal(d.to, MERGE_TO_END);
 	assert_int_equal(d.verdict, MERGE_NOTHING);
@@ -159,11 +130,7 @@ static void bad_inputs_are_put_away(void **state)
 	struct merge_decided d;
 
 	begin(state);
-	put_input(&w, "!");
-	put_input(&w, "ab");
-	put_input(&w, "!!x");
-	put_input(&w, "longer");
-	put_input(&w, "!the last one of all");
+	PUT("!", "ab", "!!x", "longer", "!the last one of all");
 	add_seed("!seed");
 	merge_ok(&d);
 	assert_int_equal(d.to, MERGE_TO_END); /* what is left was the smallest already */
@@ -185,9 +152,7 @@ static void measuring_changes_nothing(void **state)
 	struct err e;
 
 	begin(state);
-	put_input(&w, "ab");
-	put_input(&w, "abb");
-	put_input(&w, "!");
+	PUT("ab", "abb", "!");
 	must(stage(&w, &s, &e), &e);
 	w.m.spec.what = MERGE_MEASURE;
 	must(run_shards(&w, s.next, s.end, &e), &e);
@@ -214,16 +179,11 @@ static void flaky_target(void **state)
 
 	begin(state);
 	w.flaky = true;
-	put_input(&w, "ab");
-	put_input(&w, "xb");
+	PUT("ab", "xb");
 	merge_ok(&d); /* 'a' and 'x' are lost: nobody else has them */
 	assert_int_equal(d.to, MERGE_TO_END);
 	assert_int_equal(d.verdict, MERGE_UNCHANGED);
-	put_input(&w, "ac");
-	put_input(&w, "ad");
-	put_input(&w, "ae");
-	put_input(&w, "af");
-	put_input(&w, "a");
+	PUT("ac", "ad", "ae", "af", "a");
 	merge_ok(&d);
 	assert_true(in_corpus(&w, "ab"));
 	assert_true(in_corpus(&w, "af"));
@@ -260,10 +220,7 @@ static void measured_once(void **state)
 	struct err e;
 
 	begin(state);
-	put_input(&w, "a");
-	put_input(&w, "bb");
-	put_input(&w, "ccc");
-	put_input(&w, "dddd");
+	PUT("a", "bb", "ccc", "dddd");
 	must(stage(&w, &s, &e), &e);
 	assert_int_equal(s.reused, 0);
 	assert_int_equal(s.files, 4);
@@ -314,8 +271,7 @@ static void replaced_meanwhile(void **state)
 	struct err e;
 
 	begin(state);
-	put_input(&w, "ab");
-	put_input(&w, "abb");
+	PUT("ab", "abb");
 	must(stage(&w, &s, &e), &e);
 	must(run_shards(&w, s.next, s.end, &e), &e);
 	must(decide(&w, &d, &e), &e);
@@ -395,8 +351,7 @@ static void a_truncated_file(void **state)
 	struct err e;
 
 	begin(state);
-	put_input(&w, "a");
-	put_input(&w, "Tbb");
+	PUT("a", "Tbb");
 	w.spoil = truncates;
 	must(stage(&w, &s, &e), &e);
 	must(run_shard(&w, s.next, &l, &e), &e);
@@ -413,9 +368,7 @@ static void a_forged_file(void **state)
 	struct merge_decided d;
 
 	begin(state);
-	put_input(&w, "a");
-	put_input(&w, "Fbb");
-	put_input(&w, "cccccc");
+	PUT("a", "Fbb", "cccccc");
 	w.spoil = forges;
 	merge_ok(&d);
 	assert_true(in_corpus(&w, "a"));
@@ -442,10 +395,7 @@ static void what_was_not_measured_stays(void **state)
 	struct merge_replaced replaced;
 
 	begin(state);
-	put_input(&w, "a");
-	put_input(&w, "S2");
-	put_input(&w, "bbb");
-	put_input(&w, "abbb");
+	PUT("a", "S2", "bbb", "abbb");
 	must(stage(&w, &s, &e), &e);
 	w.spoil = skips;
 	w.slot.shard = s.next;
@@ -463,8 +413,6 @@ static void what_was_not_measured_stays(void **state)
 	assert_true(in_corpus(&w, "S2"));
 	assert_false(in_corpus(&w, "abbb"));
 }
-
-#define CASE(f) cmocka_unit_test_teardown(f, teardown)
 
 static const struct CMUnitTest tests[] = {
     CASE(keeps_the_smallest_that_reach_everything),
