@@ -27,6 +27,17 @@ void finding_done(struct finding *f)
 	*f = (struct finding){0};
 }
 
+void finding_keep_output(struct finding *f, struct slice text)
+{
+	free(f->output);
+	f->n_output = 0;
+	f->output = sys_malloc(text.n + 1);
+	if (!f->output)
+		return; /* the report says what matters */
+	memcpy(f->output, text.p, text.n);
+	f->n_output = text.n;
+}
+
 bool triage_path(const struct triage *t, const char *relative, char out[4096])
 {
 	int n = snprintf(out, 4096, "%s/%s", t->env->state->path, relative);
@@ -42,13 +53,18 @@ void triage_give_up(struct triage *t, const char *why)
 	t->listed = false;
 }
 
+void triage_return_memory(struct triage *t)
+{
+	if (t->borrowed)
+		t->env->return_memory(t->env->arg, t->borrowed);
+	t->borrowed = 0;
+}
+
 static void on_trial(void *arg, struct trial_end *end)
 {
 	struct triage *t = arg;
 
-	if (t->borrowed)
-		t->env->return_memory(t->env->arg, t->borrowed);
-	t->borrowed = 0;
+	triage_return_memory(t);
 	t->trial = NULL;
 	t->done(t, end);
 }
@@ -65,6 +81,14 @@ static bool borrow(struct triage *t)
 	return true;
 }
 
+/* Comes again a little later, through the loop. */
+static int wait_for_memory(struct triage *t, const char *path, trial_done_fn *done, struct err *e)
+{
+	t->later.path = path;
+	t->later.done = done;
+	return loop_set_timer(t->idle, clock_mono_us() + LATER_US, e);
+}
+
 int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn *done,
 	       struct err *e)
 {
@@ -79,19 +103,27 @@ int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn
 	};
 	int r;
 
-	if (symbolize && !borrow(t)) {
-		t->later.path = path;
-		t->later.done = done;
-		return loop_set_timer(t->idle, clock_mono_us() + LATER_US, e);
-	}
+	if (symbolize && !borrow(t))
+		return wait_for_memory(t, path, done, e);
 	t->done = done;
 	t->sum.trials++;
 	r = trial_start(&t->env->trial, &s, &t->trial, e);
-	if (r < 0 && t->borrowed) {
-		t->env->return_memory(t->env->arg, t->borrowed);
-		t->borrowed = 0;
-	}
+	if (r < 0)
+		triage_return_memory(t);
 	return r;
+}
+
+/* Names for what never came back, when there are any to be had; then it is noted. */
+static void name_and_note(struct triage *t)
+{
+	struct err e;
+
+	if (!triage_wants_names(t))
+		triage_note(t);
+	else if (borrow(t))
+		triage_names(t);
+	else if (wait_for_memory(t, t->f.path, NULL, &e) < 0)
+		triage_note(t);
 }
 
 /* The one that waited for memory; false: there was none. */
@@ -103,7 +135,9 @@ static bool try_later(struct triage *t)
 	if (!path)
 		return false;
 	t->later.path = NULL;
-	if (triage_try(t, path, true, t->later.done, &e) < 0) {
+	if (!t->later.done)
+		name_and_note(t);
+	else if (triage_try(t, path, true, t->later.done, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
 	}
@@ -165,15 +199,6 @@ static const struct known_crash *known(const struct triage *t, const char *raw_k
 	return c || !*signature ? c : ledger_find(l, signature);
 }
 
-static void keep_output(struct finding *f, struct slice text)
-{
-	f->output = sys_malloc(text.n + 1);
-	if (!f->output)
-		return; /* the report says what matters */
-	memcpy(f->output, text.p, text.n);
-	f->n_output = text.n;
-}
-
 /* What is kept beside the artifact; that there is nothing is fine. */
 static void read_kept(const struct triage *t, struct finding *f)
 {
@@ -192,7 +217,7 @@ static void take_told(struct finding *f)
 	f->report = f->told;
 	f->told = (struct crash_report){0};
 	memcpy(f->raw_key, f->report.raw_key, sizeof(f->raw_key));
-	keep_output(f, f->kept.text);
+	finding_keep_output(f, f->kept.text);
 	f->as_told = true;
 }
 
@@ -231,7 +256,7 @@ static void try_again(struct triage *t)
 	if (odds_reproduce(f->tries, f->hits) != ODDS_UNDECIDED) {
 		if (f->hits == 0)
 			without_hit(t);
-		triage_note(t);
+		name_and_note(t);
 		return;
 	}
 	if (triage_try(t, f->path, f->cheap_done && !(f->report.found && *f->raw_key), on_try, &e) <
@@ -250,7 +275,7 @@ static void keep_report(struct finding *f, struct trial_end *end)
 {
 	f->report = *end->report;
 	*end->report = (struct crash_report){0};
-	keep_output(f, end->output);
+	finding_keep_output(f, end->output);
 }
 
 static void judge_named(struct finding *f, struct trial_end *end)
@@ -445,4 +470,5 @@ void triage_stop(struct triage *t)
 	t->stopping = true;
 	if (t->trial)
 		trial_stop(t->trial);
+	triage_names_stop(t);
 }

@@ -7,7 +7,7 @@
 #include "runner/schedule/triage.h"
 
 /* Between triage.c (stages, the queue), triage_note.c (into the ledger),
- * triage_check.c and triage_shrink.c. */
+ * triage_names.c, triage_check.c and triage_shrink.c. */
 
 /* An artifact in work. */
 struct finding {
@@ -25,6 +25,8 @@ struct finding {
 	bool as_told; /* it is noted as found then and there, not as seen here */
 };
 void finding_done(struct finding *f);
+/* text is what its report.txt will say. */
+void finding_keep_output(struct finding *f, struct slice text);
 
 enum triage_stage { STAGE_CHECK, STAGE_QUEUE, STAGE_SHRINK, STAGE_END };
 
@@ -34,14 +36,15 @@ struct triage {
 	char work[4000]; /* spec.work */
 	struct triage_sum sum;
 	enum triage_stage stage;
-	struct trial *trial; /* NULL between cells */
-	struct source *idle; /* the next step, from the loop */
-	uint64_t borrowed;   /* memory, by the trial in work */
-	trial_done_fn *done; /* who waits for it */
+	struct trial *trial;   /* NULL between cells */
+	struct naming *naming; /* NULL: no symbolizer is at work */
+	struct source *idle;   /* the next step, from the loop */
+	uint64_t borrowed;     /* memory, by the trial in work */
+	trial_done_fn *done;   /* who waits for it */
 	struct {
-		const char *path; /* NULL: none */
-		trial_done_fn *done;
-	} later; /* a trial that waits for memory */
+		const char *path;    /* NULL: none */
+		trial_done_fn *done; /* NULL: names are wanted, no trial */
+	} later;		     /* what waits for memory */
 	uint64_t end_us;
 	bool stopping;
 	unsigned saving; /* findings whose ledger is being written */
@@ -76,6 +79,15 @@ void triage_give_up(struct triage *t, const char *why);
 /* Runs path once, perhaps later; done gets t.  path must live until then. */
 MUST_CHECK int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn *done,
 			  struct err *e);
+
+/* What was borrowed for a symbolizer; nothing is fine. */
+void triage_return_memory(struct triage *t);
+
+/* t->f is as its cell told, by offsets, and the binary is still the one that it ran. */
+bool triage_wants_names(const struct triage *t);
+/* Asks a symbolizer for them, then triage_note(); with memory borrowed, which it returns. */
+void triage_names(struct triage *t);
+void triage_names_stop(struct triage *t);
 
 /* Reproduces t->f.path, then triage_note(). */
 MUST_CHECK int triage_measure(struct triage *t, struct err *e);

@@ -170,12 +170,30 @@ check_told() {
 	[ "$(ledger '.[].reproduction.hits // 0')" -eq 0 ]
 	[ "$(ledger '.[].first_seen.commit')" = aaa ]
 	grep -q 'ERROR: AddressSanitizer: heap-buffer-overflow' "$STATE/crashes/$(ledger 'keys[0]')/report.txt"
+	# Its cell had no symbolizer.
+	named [ "$(ledger '.[].top_frame')" = LLVMFuzzerTestOneInput ]
+	named [ "$(ledger '.[].unsymbolized // false')" = false ]
+	named grep -q ' in LLVMFuzzerTestOneInput .*stateful_fuzzer.c' "$STATE/crashes/$(ledger 'keys[0]')/report.txt"
 }
 
 @test "a failure that never comes back is what the cell that found it printed" {
 	config '"max_crashes": 1'
 	fuzz stateful_fuzzer 60 --commit aaa
 	check_told
+}
+
+@test "... by offsets when the binary is another one by now" {
+	mkdir "$WORK/out"
+	cp "$TARGETS/stateful_fuzzer" "$WORK/out"
+	TARGETS=$WORK/out
+	config '"max_crashes": 1, "triage_time": "off"'
+	fuzz stateful_fuzzer 60 --commit aaa
+	cp "$PLANTED/healthy_fuzzer" "$WORK/out/stateful_fuzzer"
+	config '"max_crashes": 1'
+	run "$FUZZCELL" crash triage --state-dir "$STATE" --targets "$TARGETS" --commit bbb
+	[ "$status" -eq 0 ]
+	[ "$(ledger '[length, .[].unsymbolized, .[].first_seen.commit] | join(" ")')" = '1 true aaa' ]
+	[[ $(ledger '.[].top_frame') == stateful_fuzzer+0x* ]]
 }
 
 @test "... also when a later run, or crash triage, comes to it" {

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/crash/symbolize.h"
+
+#include "runner/crash/frame.h"
+#include "runner/crash/text.h"
+
+/* --- the report ------------------------------------------------------------- */
+
+static bool is_nameless(const struct symbolize *s, const struct frame *f)
+{
+	struct slice path = slice_of(s->module);
+
+	return f->function.n == 0 && f->has_offset &&
+	       (slice_eq(f->module, path) || slice_eq(f->module, text_basename(path)));
+}
+
+static size_t place(const struct symbolize *s, uint64_t offset)
+{
+	size_t i = 0;
+
+	while (i < s->n && s->offset[i] != offset)
+		i++;
+	return i;
+}
+
+void symbolize_offsets(struct slice report, const char *module, struct symbolize *ret)
+{
+	struct slice line;
+
+	*ret = (struct symbolize){.module = module};
+	while (ret->n < SYMBOLIZE_OFFSETS && scan_line(&report, &line)) {
+		struct frame f;
+
+		if (frame_parse(line, &f) && is_nameless(ret, &f) && place(ret, f.offset) == ret->n)
+			ret->offset[ret->n++] = f.offset;
+	}
+}
+
+/* --- the answers ------------------------------------------------------------ */
+
+/* Behind each offset's line: two lines a call, function and place, inlined ones first. */
+struct answers {
+	struct slice of[SYMBOLIZE_OFFSETS]; /* empty: none */
+};
+
+static bool is_offset(struct slice line, uint64_t want)
+{
+	uint64_t v;
+
+	return scan_lit(&line, SLICE("0x")) && scan_u64(&line, 16, UINT64_MAX, &v) && line.n == 0 &&
+	       v == want;
+}
+
+static void read_answers(const struct symbolize *s, struct slice text, struct answers *ret)
+{
+	struct slice line, *open = NULL;
+	size_t next = 0;
+
+	while (scan_line(&text, &line)) {
+		if (next < s->n && is_offset(line, s->offset[next])) {
+			open = &ret->of[next++];
+			*open = (struct slice){text.p, 0};
+		} else if (open && line.n > 0) {
+			open->n = (size_t)(line.p + line.n - open->p);
+		} else {
+			open = NULL; /* a blank line ends it */
+		}
+	}
+}
+
+/* The next call of an answer; false: there is none, or it has no name. */
+static bool next_call(struct slice *answer, struct slice *ret_function, struct slice *ret_place)
+{
+	if (!scan_line(answer, ret_function) || !scan_line(answer, ret_place))
+		return false;
+	*ret_function = text_trim(*ret_function);
+	(void)text_cut(ret_place, SLICE(" (discriminator")); /* addr2line's */
+	*ret_place = text_trim(*ret_place);
+	return ret_function->n > 0 && !slice_eq(*ret_function, SLICE("??"));
+}
+
+/* --- the new text ----------------------------------------------------------- */
+
+struct writing {
+	const struct symbolize *s;
+	struct answers answers;
+	struct buf *to;
+	struct err *e;
+	uint64_t shift; /* inlined calls so far, in this stack */
+};
+
+static int add_place(const struct writing *w, const struct frame *f, struct slice place)
+{
+	bool known = place.n > 0 && place.p[0] != '?' && place.p[0] != ':';
+
+	if (known && f->pc)
+		return buf_addf(w->to, w->e, " %.*s\n", (int)place.n, place.p);
+	return buf_addf(w->to, w->e, "%s%.*s (%.*s+0x%llx)\n", known ? " " : "",
+			known ? (int)place.n : 0, place.p, (int)f->module.n, f->module.p,
+			(unsigned long long)f->offset);
+}
+
+static int add_call(const struct writing *w, const struct frame *f, struct slice function,
+		    struct slice place)
+{
+	int r = buf_addf(w->to, w->e, "    #%llu ", (unsigned long long)(f->number + w->shift));
+
+	if (r == 0 && f->pc)
+		r = buf_addf(w->to, w->e, "0x%llx in ", (unsigned long long)f->pc);
+	if (r == 0)
+		r = buf_add(w->to, function, w->e);
+	return r == 0 ? add_place(w, f, place) : r;
+}
+
+/* The line as it is, but for its number. */
+static int add_same(const struct writing *w, const struct frame *f, struct slice line)
+{
+	struct slice rest = line;
+	uint64_t number;
+	int r = 0;
+
+	if (w->shift > 0 && text_after(&rest, SLICE("#")) &&
+	    scan_u64(&rest, 10, UINT64_MAX, &number)) {
+		r = buf_addf(w->to, w->e, "    #%llu", (unsigned long long)(f->number + w->shift));
+		line = rest;
+	}
+	if (r == 0)
+		r = buf_add(w->to, line, w->e);
+	return r == 0 ? buf_add(w->to, SLICE("\n"), w->e) : r;
+}
+
+static int add_frame(struct writing *w, const struct frame *f, struct slice line)
+{
+	struct slice answer = {0}, function, where;
+	size_t at;
+	unsigned calls = 0;
+	int r = 0;
+
+	if (f->number == 0)
+		w->shift = 0;
+	if (is_nameless(w->s, f) && (at = place(w->s, f->offset)) < w->s->n)
+		answer = w->answers.of[at];
+	while (r == 0 && next_call(&answer, &function, &where)) {
+		w->shift += calls++ > 0;
+		r = add_call(w, f, function, where);
+	}
+	return r == 0 && calls == 0 ? add_same(w, f, line) : r;
+}
+
+int symbolize_apply(const struct symbolize *s, struct slice report, struct slice answers,
+		    struct buf *ret, struct err *e)
+{
+	struct writing w = {.s = s, .to = ret, .e = e};
+	struct slice line;
+	int r = 0;
+
+	read_answers(s, answers, &w.answers);
+	while (r == 0 && scan_line(&report, &line)) {
+		struct frame f;
+
+		if (frame_parse(line, &f)) {
+			r = add_frame(&w, &f, line);
+			continue;
+		}
+		r = buf_add(ret, line, e);
+		if (r == 0)
+			r = buf_add(ret, SLICE("\n"), e);
+	}
+	return r;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who must pass for a crash to be fixed. */
+#include "tests/unit/unit.h"
+
+#include "tests/unit/schedule/triage.h"
+
+/* A crash of the targets a and b, that failed in 10 of 10 tries: it must pass 4 times. */
+static void put_crash(void)
+{
+	struct crash_sighting s = {.signature = "0123456789abcdef",
+				   .target = "a",
+				   .run = "r1",
+				   .commit = "c1",
+				   .time = 5,
+				   .crash_type = "T",
+				   .crash_file = "crashes/0123456789abcdef/input",
+				   .input_bytes = 3,
+				   .tries = 10,
+				   .hits = 10};
+	struct ledger *l = ledger();
+	struct ledger_noted n;
+
+	put("crashes/0123456789abcdef", "input", "abc");
+	put("crashes/0123456789abcdef", "minimized", "ab");
+	OK(ledger_note(l, &s, &n, e));
+	s = (struct crash_sighting){
+	    .signature = s.signature, .target = "b", .run = "r1", .commit = "c1", .time = 6};
+	OK(ledger_note(l, &s, &n, e));
+	OK(ledger_minimized(l, s.signature, "crashes/0123456789abcdef/minimized", 2, e));
+	OK(ledger_save(l, play.dir.fd, e));
+	ledger_free(l);
+}
+
+#define SIG "0123456789abcdef"
+
+/* --- is it fixed? ------------------------------------------------------------ */
+
+static void test_fixed_in_all(void **state)
+{
+	(void)state;
+	put_crash();
+	triage("a", TRIAGE_CHECK);
+	assert_int_equal(play.trials, 8); /* both inputs */
+	assert_int_equal(play.sum.fixed, 0);
+	assert_string_equal(play.sum.note, "");
+	expect_state(SIG, LEDGER_NEW);
+	triage("a", TRIAGE_CHECK); /* has said so already */
+	assert_int_equal(play.trials, 0);
+	triage("c", TRIAGE_CHECK); /* never found it */
+	assert_int_equal(play.trials, 0);
+	triage("b", TRIAGE_CHECK);
+	assert_int_equal(play.trials, 8);
+	assert_int_equal(play.sum.fixed, 1);
+	expect_state(SIG, LEDGER_FIXED);
+	assert_true(has("regressions/a/a9993e364706816aba3e25717850c26c9cd0d89d"));
+	assert_true(has("regressions/b/a9993e364706816aba3e25717850c26c9cd0d89d"));
+	assert_true(has("regressions/b/da23614e02469a0d7c7bd1bdab5c9c474b1904dc"));
+}
+
+/* Passes on another commit say nothing, nor do those of another run when none is known. */
+static void test_other_commits(void **state)
+{
+	(void)state;
+	put_crash();
+	triage("a", TRIAGE_CHECK);
+	play.commit = "c3";
+	triage("b", TRIAGE_CHECK);
+	expect_state(SIG, LEDGER_NEW);
+	triage("a", TRIAGE_CHECK);
+	assert_int_equal(play.trials, 8);
+	expect_state(SIG, LEDGER_FIXED);
+}
+
+static void test_no_commit(void **state)
+{
+	(void)state;
+	put_crash();
+	play.commit = NULL;
+	triage("b", TRIAGE_CHECK);
+	play.run = "20240502-103000";
+	triage("a", TRIAGE_CHECK);
+	expect_state(SIG, LEDGER_NEW);
+	triage("b", TRIAGE_CHECK);
+	assert_int_equal(play.trials, 8);
+	expect_state(SIG, LEDGER_FIXED);
+}
+
+static void test_one_still_fails(void **state)
+{
+	(void)state;
+	put_crash();
+	play.fails = "b";
+	triage("a", TRIAGE_CHECK);
+	triage("b", TRIAGE_CHECK); /* it does, in a way of its own */
+	expect_state(SIG, LEDGER_NEW);
+	triage("b", TRIAGE_CHECK);
+	triage("a", TRIAGE_CHECK);
+	expect_state(SIG, LEDGER_NEW);
+	assert_false(has("regressions"));
+}
+
+/* One that is not there is named; it neither stops the others nor makes it green. */
+static void test_missing_target(void **state)
+{
+	(void)state;
+	put_crash();
+	play.gone = "b";
+	for (int i = 0; i < 2; i++) {
+		triage("a", TRIAGE_CHECK);
+		assert_int_equal(play.trials, i == 0 ? 8 : 0);
+		assert_string_equal(
+		    play.sum.note, "crash " SIG " passes here, but stays open: 'b', which found it "
+				   "too, was not asked: it is not in this run");
+		expect_state(SIG, LEDGER_NEW);
+	}
+	play.gone = NULL; /* it is back */
+	triage("b", TRIAGE_CHECK);
+	expect_state(SIG, LEDGER_FIXED);
+}
+
+/* A ledger may name anything as a target. */
+static void test_hostile_target(void **state)
+{
+	struct ledger *l;
+	struct ledger_noted n;
+	struct crash_sighting s = {.signature = SIG, .target = "../../evil", .time = 7};
+
+	(void)state;
+	put_crash();
+	l = ledger();
+	OK(ledger_note(l, &s, &n, e));
+	OK(ledger_save(l, play.dir.fd, e));
+	ledger_free(l);
+	triage("a", TRIAGE_CHECK);
+	triage("../../evil", TRIAGE_CHECK);
+	triage("b", TRIAGE_CHECK);
+	expect_state(SIG, LEDGER_FIXED);
+	assert_int_equal(access("/evil", F_OK), -1);
+	assert_true(has("regressions/a") && !has("../evil"));
+}
+
+static const struct CMUnitTest tests[] = {
+    CASE(test_fixed_in_all),	CASE(test_other_commits),  CASE(test_no_commit),
+    CASE(test_one_still_fails), CASE(test_missing_target), CASE(test_hostile_target),
+};
+
+UNIT_MAIN(tests)
