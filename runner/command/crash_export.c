@@ -16,6 +16,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #define DIR_OUT "out"
@@ -36,7 +37,7 @@ static const struct option_spec specs[] = {
     STATE_OPTIONS,
     TARGETS_OPTION,
     {"target", "NAME", "with the binary of this target (default: the one that found it)"},
-    {"o,output", "FILE", "the archive (default: <target>-<crash>.tar.gz here)"},
+    {"o,output", "FILE", "the archive, a .tar.gz or .tgz (default: <target>-<crash>.tar.gz here)"},
 };
 
 static bool take(void *arg, const char *name, const char *value)
@@ -322,6 +323,31 @@ static int export(struct export *a)
 	return EXIT_DONE;
 }
 
+static bool ends_with(const char *text, const char *tail)
+{
+	size_t n = strlen(text), k = strlen(tail);
+
+	return n > k && strcmp(text + n - k, tail) == 0;
+}
+
+/* What is written is a gzipped tar, whatever its name says. */
+static int check_output(const char *path)
+{
+	char shown[CRASH_LINE];
+	struct stat st;
+
+	if (!path)
+		return EXIT_DONE;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return fail(EXIT_USAGE,
+			    "crash export: '%s' is a directory: give a file (.tar.gz, .tgz)",
+			    crash_line(path, shown));
+	if (!ends_with(path, ".tar.gz") && !ends_with(path, ".tgz"))
+		return fail(EXIT_USAGE, "crash export: '%s' is not written (.tar.gz and .tgz are)",
+			    crash_line(path, shown));
+	return EXIT_DONE;
+}
+
 int command_crash_export(int argc, char **argv)
 {
 	struct export a = {0};
@@ -333,7 +359,9 @@ int command_crash_export(int argc, char **argv)
 		return -1 - at;
 	if (argc - at != 1)
 		return fail(EXIT_USAGE, "crash export: give one crash (fuzzcell crash list)");
-	r = crash_subject(&a.session, argv[at], a.target, false, &a.subject);
+	r = check_output(a.output);
+	if (r == EXIT_DONE)
+		r = crash_subject(&a.session, argv[at], a.target, false, &a.subject);
 	if (r == EXIT_DONE && !a.subject.crash)
 		r = fail(EXIT_USAGE, "crash export: give a crash, not a file");
 	if (r == EXIT_DONE)

@@ -110,6 +110,8 @@ static void print_facts(const struct ledger *l, const struct known_crash *c)
 	char sig[CRASH_LINE], target[CRASH_LINE], severity[64];
 
 	printf("crash %s of %s\n", crash_line(c->signature, sig), crash_line(c->fuzzer, target));
+	if (c->unsymbolized)
+		field("named", "by offsets, as its report has no names: for that build only");
 	if (is && is != c)
 		field("merged into", is->signature);
 	field("what", c->crash_type);

@@ -8,8 +8,10 @@
 #include "runner/crash/vault.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 int session_load(struct session *s)
 {
@@ -77,6 +79,25 @@ int session_lock(struct session *s)
 	return open_state(s, true);
 }
 
+/* Nothing would be fuzzed, and what is found could not be saved. */
+static int check_corpora(const struct session *s)
+{
+	char path[300];
+	struct stat st;
+
+	for (size_t i = 0; i < s->plan.n; i++) {
+		snprintf(path, sizeof(path), "corpus/%.250s", s->plan.v[i].target->name);
+		if (fstatat(s->state->dirfd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    !S_ISDIR(st.st_mode))
+			return fail(EXIT_USAGE,
+				    "%s/%s is %s: a corpus is a directory of its own (to have it "
+				    "elsewhere: --state-dir, or a bind mount)",
+				    s->state->path, path,
+				    S_ISLNK(st.st_mode) ? "a symlink" : "no directory");
+	}
+	return EXIT_DONE;
+}
+
 static int recover(struct session *s)
 {
 	unsigned keep = config_run(s->common.config)->generations;
@@ -104,6 +125,8 @@ int session_open(struct session *s)
 {
 	int r = open_state(s, true);
 
+	if (r == EXIT_DONE)
+		r = check_corpora(s);
 	/* First what a killed predecessor left running, then what it left lying. */
 	if (r == EXIT_DONE)
 		r = machine_open(s->common.config, s->state, &s->machine);

@@ -318,6 +318,29 @@ report() {
 	[ "$status" -eq 0 ]
 }
 
+@test "export: only what it can write, under a name that says so; show: a name by offsets" {
+	know uaf_fuzzer 'UA first'
+	cd "$WORK"
+	local name
+	for name in y.rar y.zip y .tgz . "$OUT" dir/; do
+		crash export "$SIG" -o "$name"
+		[ "$status" -eq 2 ]
+		[[ $output == *".tar.gz"*".tgz"* ]]
+	done
+	[ -z "$(find . -maxdepth 1 -name 'y*')" ]
+	crash export "$SIG" -o y.tgz
+	[ "$status" -eq 0 ]
+	tar -tzf y.tgz | grep -q 'reproduce.sh$'
+	jq ".[\"$SIG\"].unsymbolized = false" "$STATE/known_crashes.json" >"$WORK/new.json"
+	cp "$WORK/new.json" "$STATE/known_crashes.json"
+	crash show "$SIG"
+	[[ $output != *"by offsets"* ]]
+	jq ".[\"$SIG\"].unsymbolized = true" "$STATE/known_crashes.json" >"$WORK/new.json"
+	cp "$WORK/new.json" "$STATE/known_crashes.json"
+	crash show "$SIG"
+	[[ $output == *"named         by offsets"* ]]
+}
+
 @test "corpus verify finds damaged reproducers, and writes them anew from where they still are" {
 	know uaf_fuzzer 'UA first'
 	local input=$STATE/crashes/$SIG/input small=$STATE/crashes/$SIG/minimized

@@ -93,6 +93,21 @@ know() {
 	[ -n "$SIG" ]
 }
 
+@test "a corpus that is a symlink is a person's mistake: 2, and nothing is run" {
+	cp "$TARGETS"/healthy_fuzzer "$OUT"
+	mkdir "$STATE/corpus" "$WORK/elsewhere"
+	ln -s "$WORK/elsewhere" "$STATE/corpus/healthy_fuzzer"
+	local command
+	for command in "run --plain --max-fuzzer-time 2s" "corpus minimize" regress; do
+		# shellcheck disable=SC2086 # words
+		run timeout 60 "$FUZZCELL" $command --targets "$OUT"
+		echo "$command: status $status: $output"
+		[ "$status" -eq 2 ]
+		[[ $output == *"corpus/healthy_fuzzer is a symlink"* ]]
+		[ ! -e "$STATE/work" ] || [ -z "$(ls -A "$STATE/work")" ]
+	done
+}
+
 @test "a damaged reproducer is never a pass: left out with its reason, 5, and refused elsewhere" {
 	cp "$TARGETS"/uaf_fuzzer "$OUT"
 	printf 'fine' >"$TREE/fine"
