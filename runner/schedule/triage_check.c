@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/corpus/store.h"
+#include "runner/crash/ledger_input.h"
 #include "runner/crash/odds.h"
 #include "runner/schedule/task.h"
 #include "runner/schedule/triage_internal.h"
@@ -194,6 +195,19 @@ static void still_fails(struct triage *t)
 	}
 }
 
+/* It is the reproducer that was noted, whatever an older ledger knows of its content. */
+static void reproduced(struct triage *t, const struct crash_report *r)
+{
+	struct ledger *l = books_ledger(t->env->books);
+	const struct known_crash *c = in_work(t);
+	const char *path = t->check.minimized ? c->minimized : c->crash_file;
+	struct err e;
+
+	if (ledger_find_raw(l, t->spec.target->name, r->raw_key) == c ||
+	    ledger_find(l, r->signature) == c)
+		(void)!ledger_reproduced(l, c->signature, path, &e); /* the next one does then */
+}
+
 static void go_on(struct triage *t);
 
 static void on_try(void *arg, struct trial_end *end)
@@ -209,6 +223,7 @@ static void on_try(void *arg, struct trial_end *end)
 		return;
 	}
 	if (end->failed) {
+		reproduced(t, end->report);
 		still_fails(t);
 		return;
 	}
@@ -258,8 +273,38 @@ static void go_on(struct triage *t)
 		try_input(t);
 }
 
+/* --- one crash after the other ---------------------------------------------- */
+
+static int check_inputs(void *arg, struct buf *out, struct err *e)
+{
+	const struct triage *t = arg;
+
+	(void)out;
+	return ledger_input_check_all(t->env->state->dirfd, in_work(t), e);
+}
+
+/* What is no longer the reproducer passes, and says nothing. */
+static void on_checked(void *arg, struct slice result, const char *failed)
+{
+	struct triage *t = arg;
+
+	(void)result;
+	if (!failed) {
+		t->check.need = needed(in_work(t));
+		begin_input(t, false);
+		go_on(t);
+		return;
+	}
+	if (!*t->sum.note)
+		snprintf(t->sum.note, sizeof(t->sum.note), "crash %.16s stays open: %.150s",
+			 t->names.v[t->at], failed);
+	t->at++;
+	triage_next(t);
+}
+
 bool triage_check_step(struct triage *t)
 {
+	struct task *task;
 	struct err e;
 
 	if (!t->listed && triage_list(t, worth_checking, &e) < 0) {
@@ -269,8 +314,7 @@ bool triage_check_step(struct triage *t)
 	}
 	if (t->at == t->names.n)
 		return false;
-	t->check.need = needed(in_work(t));
-	begin_input(t, false);
-	go_on(t);
+	if (task_start(t->env->trial.exec.loop, check_inputs, t, on_checked, t, &task, &e) < 0)
+		on_checked(t, SLICE(""), e.msg);
 	return true;
 }

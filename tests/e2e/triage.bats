@@ -123,6 +123,13 @@ queue_below() {
 	fuzz t_fuzzer 2 --commit bbb
 	[[ $(ledger '.[].state') == known ]]
 	cp "$PLANTED/healthy_fuzzer" "$WORK/out/t_fuzzer"
+	# A damaged reproducer passes and says nothing.
+	mv "$STATE/crashes/$(ledger 'keys[0]')/input" "$WORK/input"
+	: >"$STATE/crashes/$(ledger 'keys[0]')/input"
+	fuzz t_fuzzer 2 --commit ccc
+	[ "$(ledger '.[].state')" = known ]
+	[[ $output == *"stays open: "*"damaged"* ]]
+	mv "$WORK/input" "$STATE/crashes/$(ledger 'keys[0]')/input"
 	fuzz t_fuzzer 2 --commit ccc
 	[ "$(ledger '.[].state')" = fixed ]
 	[ "$(value crashes_fixed)" -eq 1 ]

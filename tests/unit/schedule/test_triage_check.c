@@ -118,6 +118,34 @@ static void test_missing_target(void **state)
 	expect_state(SIG, LEDGER_FIXED);
 }
 
+/* A reproducer that is not the one that was noted passes, but says nothing. */
+static void test_damaged(void **state)
+{
+	static const char *const files[] = {"input", "minimized"};
+	static const char *const texts[] = {"", "ab", "abd", NULL};
+
+	(void)state;
+	for (size_t i = 0; i < 8; i++) {
+		each_teardown(NULL);
+		each_setup(NULL);
+		put_crash();
+		if (texts[i / 2])
+			put("crashes/" SIG, files[i % 2], i == 3 ? "ax" : texts[i / 2]);
+		else
+			assert_int_equal(
+			    unlinkat(play.dir.fd,
+				     i % 2 ? "crashes/" SIG "/minimized" : "crashes/" SIG "/input",
+				     0),
+			    0);
+		triage("a", TRIAGE_CHECK);
+		triage("b", TRIAGE_CHECK);
+		assert_int_equal(play.trials, 0);
+		assert_memory_equal(play.sum.note, "crash " SIG " stays open: ", 35);
+		assert_non_null(strstr(play.sum.note, files[i % 2]));
+		expect_state(SIG, LEDGER_NEW);
+	}
+}
+
 /* A ledger may name anything as a target. */
 static void test_hostile_target(void **state)
 {
@@ -140,8 +168,9 @@ static void test_hostile_target(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_fixed_in_all),	CASE(test_other_commits),  CASE(test_no_commit),
-    CASE(test_one_still_fails), CASE(test_missing_target), CASE(test_hostile_target),
+    CASE(test_fixed_in_all),	CASE(test_other_commits), CASE(test_no_commit),
+    CASE(test_one_still_fails), CASE(test_damaged),	  CASE(test_missing_target),
+    CASE(test_hostile_target),
 };
 
 UNIT_MAIN(tests)
