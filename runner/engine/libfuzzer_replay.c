@@ -46,9 +46,8 @@ int libfuzzer_measure(const struct engine_measure *job, struct engine_cmd *ret, 
 		r = strv_addf(&c.argv, e, "-artifact_prefix=%s/", job->artifact_dir);
 	if (r == 0)
 		r = strv_addf(&c.argv, e, "-merge_control_file=%s", job->control);
-	/* 2: all features of an input, not only those that no earlier one had. */
 	if (r == 0)
-		r = strv_add(&c.argv, "-merge_inner=2", e);
+		r = strv_addf(&c.argv, e, "-merge_inner=%d", job->only_new ? 1 : 2);
 	if (r == 0)
 		r = strv_addf(&c.argv, e, "-max_len=%u", libfuzzer_int(job->max_len));
 	if (r == 0)

@@ -194,6 +194,14 @@ static void begin_pass(struct merge *m, size_t next, size_t to)
 	m->end = to;
 }
 
+void merge_begin_full(struct merge *m, const struct merge_decided *d)
+{
+	m->full = m->unsteady = true;
+	m->round = 0;
+	snprintf(m->pass, sizeof(m->pass), "%s", merge_first_pass(true));
+	begin_pass(m, d->measure.next, d->measure.end);
+}
+
 void merge_end_decided(struct merge *m, const struct merge_decided *d)
 {
 	if (d->verdict == MERGE_NOTHING && m->n_lost && !m->spec.force) {
@@ -222,7 +230,9 @@ static void on_decided(void *arg, struct slice result, const char *failed)
 			m->round++;
 			snprintf(m->pass, sizeof(m->pass), "verify-%u", m->round);
 			begin_pass(m, 0, d.shards);
-		} else if (d.to == MERGE_TO_REPLACE)
+		} else if (d.to == MERGE_TO_FULL)
+			merge_begin_full(m, &d);
+		else if (d.to == MERGE_TO_REPLACE)
 			m->step = MERGE_EXCHANGE;
 		else
 			merge_end_decided(m, &d);
@@ -260,7 +270,8 @@ static void on_staged(void *arg, struct slice result, const char *failed)
 		m->result.reused = s.reused;
 		m->result.before.files = s.files;
 		m->result.before.bytes = s.bytes;
-		snprintf(m->pass, sizeof(m->pass), "measure");
+		m->full = s.full;
+		snprintf(m->pass, sizeof(m->pass), "%s", merge_first_pass(m->full));
 		begin_pass(m, s.next, s.end);
 		if (s.candidates == 0)
 			merge_end_with(m, MERGE_NOTHING, "%s", *s.note ? s.note : "no inputs");

@@ -9,12 +9,15 @@
 /* Measures a target's corpus in cells and makes it smaller without losing coverage:
  *
  *   stage    corpus/<target> and all seeds, by content; dealt into shards
- *   measure  each shard in a cell that writes what every input reaches; an input on
- *            which a cell dies is bad: quarantined and queued for triage, and a new cell
- *            goes on behind it
+ *   measure  each shard in a cell that writes what every input reaches that none before
+ *            it did; an input on which a cell dies is bad: quarantined and queued for
+ *            triage, and a new cell goes on behind it
  *   choose   the smallest set that reaches everything (runner/corpus/cover.h)
- *   verify   the chosen are measured once more by themselves; what they do not reach
- *            again is topped up, MERGE_ROUNDS times at most
+ *   verify   the chosen are measured once more by themselves.  When they do not reach
+ *            everything again, or one of those measured has gone since, all of it begins
+ *            anew, and each input says all that it reaches: what is missing is topped up
+ *            then, MERGE_ROUNDS times at most.  A target that is so is remembered for as
+ *            long as it has that build.
  *   replace  only when nothing is missing: one exchange (runner/corpus/generation.h)
  *
  * A build that fails on much of its corpus, or reaches less than half of what the corpus
@@ -27,7 +30,8 @@
  * anything else is thrown away there.
  *   for            the binary and flags that it was made for
  *   stage/         links to all candidates, made anew each time
- *   measure/<k>/   list, control: one shard
+ *   quick/<k>/     list, control: one shard
+ *   measure/<k>/   the same, with all that each input reaches
  *   verify-<r>/    the same, of the chosen; thrown away
  *   chosen, known  lists: what stays, what may go
  *   reach          what all candidates reach

@@ -40,6 +40,7 @@ static int engine_command(struct setup *s, const struct merge *m, struct err *e)
 	    .input_timeout_s = (cfg->input_timeout_us + USEC_PER_SEC - 1) / USEC_PER_SEC,
 	    .rss_limit_mib = cfg->rss_limit >> 20,
 	    .max_len = max_len(m),
+	    .only_new = !m->full && m->round == 0,
 	    .flags = (const char *const *)s->flags.v,
 	    .env = (const char *const *)s->env.v,
 	};

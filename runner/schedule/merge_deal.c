@@ -7,6 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 
+const char *merge_first_pass(bool full)
+{
+	return full ? "measure" : "quick";
+}
+
 /* Measured before, on this binary; sorted.  A bad one that came back (a seed) is run
  * again, unless nothing may be changed and it stays where it is. */
 static int add_known(const struct merge *m, const struct merge_pass *p, struct candidates *to,
@@ -45,12 +50,12 @@ static int subtract(const struct candidates *all, const struct candidates *known
 	return 0; /* in the order of `all` */
 }
 
-static int find_rest(const struct merge *m, int dir, const struct candidates *all,
+static int find_rest(const struct merge *m, int dir, const char *pass, const struct candidates *all,
 		     struct candidates *rest, struct err *e)
 {
 	_automergepass_ struct merge_pass before = {0};
 	_autocandidates_ struct candidates known = {0};
-	int r = merge_pass_load(dir, "measure", all, &before, e);
+	int r = merge_pass_load(dir, pass, all, &before, e);
 
 	if (r == 0)
 		r = add_known(m, &before, &known, e);
@@ -62,25 +67,25 @@ static bool too_many(const struct merge *m, const struct candidates *all, size_t
 	return shards + shard_count(all->n, m->spec.workers) > MERGE_SHARDS_MAX;
 }
 
-static int deal(const struct merge *m, int dir, const struct candidates *all,
+static int deal(const struct merge *m, const char *pass, int dir, const struct candidates *all,
 		struct merge_staged *io, struct err *e)
 {
 	_autocandidates_ struct candidates rest = {0};
 	size_t shards = 0;
-	int r = merge_pass_count(dir, "measure", &io->next, e);
+	int r = merge_pass_count(dir, pass, &io->next, e);
 
 	/* Each start leaves some: after many, all is measured anew. */
 	if (r == 0 && too_many(m, all, io->next) && m->step == MERGE_STAGE) {
 		io->next = 0;
-		r = fs_remove_tree(dir, "measure", e);
+		r = fs_remove_tree(dir, pass, e);
 	}
 	if (r == 0 && too_many(m, all, io->next))
 		r = err_set(e, E2BIG, "what the inputs reach does not fit %d control files",
 			    MERGE_SHARDS_MAX);
 	if (r == 0)
-		r = find_rest(m, dir, all, &rest, e);
+		r = find_rest(m, dir, pass, all, &rest, e);
 	if (r == 0)
-		r = merge_pass_deal(dir, "measure", io->next, &rest, m->spec.workers, &shards, e);
+		r = merge_pass_deal(dir, pass, io->next, &rest, m->spec.workers, &shards, e);
 	if (r < 0)
 		return r;
 	io->end = io->next + shards;
@@ -90,7 +95,8 @@ static int deal(const struct merge *m, int dir, const struct candidates *all,
 	return 0;
 }
 
-int merge_deal_rest(const struct merge *m, int dir, struct merge_staged *io, struct err *e)
+int merge_deal_rest(const struct merge *m, bool full, int dir, struct merge_staged *io,
+		    struct err *e)
 {
 	_autocandidates_ struct candidates all = {0};
 	_autoclose_ int stage = -1;
@@ -98,7 +104,8 @@ int merge_deal_rest(const struct merge *m, int dir, struct merge_staged *io, str
 
 	if (r == 0)
 		r = shard_list(stage, &all, e);
-	return r == 0 ? deal(m, dir, &all, io, e) : r;
+	io->full = full;
+	return r == 0 ? deal(m, merge_first_pass(full), dir, &all, io, e) : r;
 }
 
 int merge_task_deal(void *arg, struct buf *out, struct err *e)
@@ -109,6 +116,6 @@ int merge_task_deal(void *arg, struct buf *out, struct err *e)
 	int r = fs_open_dir(AT_FDCWD, m->path, &dir, e);
 
 	if (r == 0)
-		r = merge_deal_rest(m, dir, &s, e);
+		r = merge_deal_rest(m, m->full, dir, &s, e);
 	return r == 0 ? buf_add(out, (struct slice){(const char *)&s, sizeof(s)}, e) : r;
 }

@@ -66,7 +66,8 @@ static int list_known(struct facts *f, struct err *e)
 /* All that was measured; the greatest part of the work. */
 static int load_measured(struct facts *f, struct err *e)
 {
-	int r = merge_pass_load(f->d.dir, "measure", &f->staged, &f->measured, e);
+	const char *pass = merge_first_pass(f->m->full);
+	int r = merge_pass_load(f->d.dir, pass, &f->staged, &f->measured, e);
 
 	return r == 0 ? list_known(f, e) : r;
 }
@@ -194,11 +195,20 @@ static bool is_broken(const struct facts *f, struct merge_decided *io)
 	return true;
 }
 
+/* What only says what is new is enough as long as all goes well. */
+static int to_full(struct facts *f, struct merge_decided *io, struct err *e)
+{
+	io->to = MERGE_TO_FULL;
+	return merge_deal_rest(f->m, true, f->d.dir, &io->measure, e);
+}
+
 static int choose(struct facts *f, struct merge_decided *io, struct err *e)
 {
 	struct difference d;
 	int r = load_measured(f, e);
 
+	if (r == 0 && !f->m->full && f->measured.holes)
+		return to_full(f, io, e);
 	if (r == 0)
 		r = cover_choose(f->measured.v, f->measured.n, &f->chosen, &f->all, e);
 	if (r == 0)
@@ -270,6 +280,21 @@ static int check_all(struct facts *f, struct merge_decided *io, struct err *e)
 	return 0;
 }
 
+/* Shards do not know of each other: what two of them chose for the same. */
+static int choose_again(struct facts *f, struct err *e)
+{
+	_autocandidates_ struct candidates less = {0};
+	_autoreach_ struct reach same = {0};
+	int r = cover_choose(f->verified.v, f->verified.n, &less, &same, e);
+
+	if (r < 0)
+		return r;
+	candidates_done(&f->chosen);
+	f->chosen = less;
+	less = (struct candidates){0};
+	return 0;
+}
+
 static int check(struct facts *f, struct merge_decided *io, struct err *e)
 {
 	struct cover_gap gap;
@@ -288,7 +313,11 @@ static int check(struct facts *f, struct merge_decided *io, struct err *e)
 		return r;
 	gap = cover_gap(&f->all, &f->got);
 	if (!all || f->chosen.n == 0 || gap.features || gap.edges)
-		return check_all(f, io, e);
+		return f->m->full ? check_all(f, io, e) : to_full(f, io, e);
+	if (!f->m->full)
+		r = choose_again(f, e);
+	if (r < 0)
+		return r;
 	give_sizes(f, io);
 	return settle(f, io, e);
 }

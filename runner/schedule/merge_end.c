@@ -34,6 +34,7 @@ static int remember(const struct merge *m, struct err *e)
 	struct merge_last last;
 
 	merge_last_load(m, &last);
+	last.unsteady = last.unsteady || m->unsteady;
 	last.edges = m->result.before.edges;
 	last.features = m->result.before.features;
 	return merge_last_save(m, &last, e);

@@ -102,11 +102,17 @@ static int make_room(struct merge_pass *p, size_t more, struct err *e)
 }
 
 /* Forgets what ran and is not wanted any more: taken out of the corpus since. */
-static void forget(struct control *c, const struct candidates *list, const struct candidates *only)
+static bool forget(struct control *c, const struct candidates *list, const struct candidates *only)
 {
-	for (size_t i = 0; i < c->n; i++)
-		if (!candidates_find(only, list->v[i].name, list->v[i].size))
-			c->inputs[i] = (struct control_input){.state = CONTROL_WAITS};
+	bool any = false;
+
+	for (size_t i = 0; i < c->n; i++) {
+		if (candidates_find(only, list->v[i].name, list->v[i].size))
+			continue;
+		any = any || c->inputs[i].features || c->inputs[i].edges;
+		c->inputs[i] = (struct control_input){.state = CONTROL_WAITS};
+	}
+	return any;
 }
 
 static int load_shard(int dir, const char *name, size_t k, const struct candidates *only,
@@ -123,8 +129,8 @@ static int load_shard(int dir, const char *name, size_t k, const struct candidat
 		return 0; /* a kill while it was dealt, or what a cell made of it */
 	if (r < 0)
 		return r;
-	if (list.n > 0)
-		forget(c, &list, only);
+	if (list.n > 0 && forget(c, &list, only))
+		io->holes = true;
 	io->lists[io->n] = list;
 	io->controls[io->n] = c;
 	io->v[io->n] = (struct cover_shard){.control = c, .list = &io->lists[io->n]};

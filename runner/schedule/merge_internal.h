@@ -84,7 +84,10 @@ struct merge {
 	uint64_t began_us, deadline_us;
 	struct source *tick;
 
-	char pass[24];		/* directory of the shards that are measured: "measure" */
+	char pass[24]; /* directory of the shards that are measured: "quick", ... */
+	/* The first pass measures of each input all that it reaches, not only what no
+	 * other had: slower, but another choice can be made from it. */
+	bool full, unsteady;
 	size_t next, end;	/* shards of it that are still to be measured */
 	bool again;		/* a shard was full: its rest is to be dealt */
 	unsigned round;		/* of verifying; 0: not yet */
@@ -133,12 +136,15 @@ struct merge_staged {
 	uint64_t candidates, longest, reused;
 	uint64_t files, bytes; /* of the corpus */
 	size_t next, end;      /* shards to measure */
+	bool full;	       /* as merge.full must be */
 	char note[160];
 };
 int merge_task_stage(void *arg, struct buf *out, struct err *e);
 int merge_task_deal(void *arg, struct buf *out, struct err *e);
-MUST_CHECK int merge_deal_rest(const struct merge *m, int dir, struct merge_staged *io,
+MUST_CHECK int merge_deal_rest(const struct merge *m, bool full, int dir, struct merge_staged *io,
 			       struct err *e);
+/* The directory of the first pass: "quick" or "measure". */
+const char *merge_first_pass(bool full);
 /* -ESTALE: it is no longer the binary that was measured. */
 MUST_CHECK int merge_check_binary(const struct merge *m, int dir, struct err *e);
 
@@ -157,14 +163,17 @@ int merge_task_leak(void *arg, struct buf *out, struct err *e);
 
 /* merge_decide.c.  arg: the merge. */
 struct merge_decided {
-	enum { MERGE_TO_VERIFY, MERGE_TO_REPLACE, MERGE_TO_END } to;
+	enum { MERGE_TO_FULL, MERGE_TO_VERIFY, MERGE_TO_REPLACE, MERGE_TO_END } to;
 	enum merge_verdict verdict; /* of MERGE_TO_END */
 	char why[200];
-	size_t shards; /* of MERGE_TO_VERIFY */
+	size_t shards;		     /* of MERGE_TO_VERIFY */
+	struct merge_staged measure; /* of MERGE_TO_FULL */
 	struct merge_size all, chosen;
 	uint64_t new_inputs;
 };
 int merge_task_decide(void *arg, struct buf *out, struct err *e);
+/* MERGE_TO_FULL: from the beginning. */
+void merge_begin_full(struct merge *m, const struct merge_decided *d);
 /* What a decision for MERGE_TO_END means for the merge. */
 void merge_end_decided(struct merge *m, const struct merge_decided *d);
 struct merge_replaced {
@@ -177,6 +186,7 @@ int merge_task_end(void *arg, struct buf *out, struct err *e);
 /* merge_last.c: of the last merge that ended well; all 0 and "" before the first. */
 struct merge_last {
 	char build[DIGEST_SHA1_HEX];
+	bool unsteady;		  /* a quick first pass was of no use on this build */
 	uint64_t edges, features; /* of all candidates */
 };
 void merge_last_load(const struct merge *m, struct merge_last *ret);
@@ -199,6 +209,7 @@ struct merge_pass {
 	struct candidates *lists;
 	struct control **controls;
 	size_t n;
+	bool holes; /* something was forgotten that ran: "only what is new" misses it */
 };
 #define _automergepass_ CLEANUP(merge_pass_done)
 void merge_pass_done(struct merge_pass *p);

@@ -96,6 +96,7 @@ static int check_turn(const struct merge *m, struct slice build, struct err *e)
 		return 0;
 	r = retry_turn(m->env.state->dirfd, m->spec.target->name, e);
 	memcpy(last.build, hex, sizeof(hex));
+	last.unsteady = false;
 	return r == 0 ? merge_last_save(m, &last, e) : r;
 }
 
@@ -111,7 +112,9 @@ static int open_for(const struct merge *m, int *ret_fd, struct err *e)
 	if (r == 0)
 		r = fs_open_dir(AT_FDCWD, m->path, &fd, e);
 	if (r == 0 && !is_for(fd, buf_slice(&want))) {
-		r = fs_remove_tree(fd, "measure", e);
+		r = fs_remove_tree(fd, merge_first_pass(true), e);
+		if (r == 0)
+			r = fs_remove_tree(fd, merge_first_pass(false), e);
 		if (r == 0)
 			r = fs_replace(fd, "for", buf_slice(&want), e);
 	}
@@ -297,6 +300,15 @@ static int stage_all(const struct merge *m, int dir, struct merge_staged *io, st
 	return add_seeds(m, d.stage, io, e);
 }
 
+/* Who asks how small it would be gets the exact answer. */
+static bool wants_full(const struct merge *m)
+{
+	struct merge_last last;
+
+	merge_last_load(m, &last);
+	return m->spec.what == MERGE_MEASURE || last.unsteady;
+}
+
 int merge_task_stage(void *arg, struct buf *out, struct err *e)
 {
 	const struct merge *m = arg;
@@ -307,6 +319,6 @@ int merge_task_stage(void *arg, struct buf *out, struct err *e)
 	if (r == 0)
 		r = stage_all(m, dir, &s, e);
 	if (r == 0)
-		r = merge_deal_rest(m, dir, &s, e);
+		r = merge_deal_rest(m, wants_full(m), dir, &s, e);
 	return r == 0 ? buf_add(out, (struct slice){(const char *)&s, sizeof(s)}, e) : r;
 }

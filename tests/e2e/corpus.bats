@@ -180,7 +180,7 @@ cell_reach() {
 	"$FUZZCELL" corpus minimize --state-dir "$STATE" --targets "$TARGETS" --filter merge_fuzzer \
 		>"$WORK/out" 2>&1 3>&- &
 	PID=$!
-	wait_until 60 grep -qs '^COV 50' "$STATE/merge/$TARGET/measure/0/control"
+	wait_until 60 grep -qs '^COV 50' "$STATE/merge/$TARGET/quick/0/control"
 	kill -TERM "$PID"
 	status=0
 	wait "$PID" || status=$?

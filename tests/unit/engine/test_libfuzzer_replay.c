@@ -117,6 +117,10 @@ static void measures_by_a_control_file(void **state)
 	/* Value profiles hash addresses: features of two processes would not compare. */
 	assert_false(has(&c.argv, "-use_value_profile=1"));
 	engine_cmd_done(&c);
+	job.only_new = true;
+	assert_int_equal(engine_libfuzzer.measure(&job, &c, &e), 0);
+	assert_true(has(&c.argv, "-merge_inner=1"));
+	engine_cmd_done(&c);
 }
 
 static void every_allocation_may_fail(void **state)

@@ -28,6 +28,7 @@ struct world {
 	bool force;
 	unsigned reaches; /* so many different edges at most; 0: any */
 	unsigned cells;
+	bool before[256];  /* edges that the cell had seen */
 	char seeds[64];	   /* merge.seeds; "": none */
 	bool flaky;	   /* what an input begins with shows only the first time that it runs */
 	size_t stop_after; /* a cell ends after so many inputs; 0: never */
@@ -119,7 +120,7 @@ static inline void world_remove(struct world *w)
 
 static inline void put_record(struct world *w, int fd, size_t i, const char *content)
 {
-	bool seen[256] = {false};
+	bool seen[256] = {false}, news = !w->m.full && w->m.round == 0;
 	static char text[8192];
 	int n = snprintf(text, sizeof(text), "FT %zu", i);
 
@@ -128,14 +129,16 @@ static inline void put_record(struct world *w, int fd, size_t i, const char *con
 
 		if (w->flaky && w->m.round && p == (const unsigned char *)content)
 			continue;
-		if (!seen[edge])
+		if (!seen[edge] && !(news && w->before[edge]))
 			n += snprintf(text + n, sizeof(text) - (size_t)n, " %u", edge * 8);
 		seen[edge] = true;
 	}
 	n += snprintf(text + n, sizeof(text) - (size_t)n, "\nCOV %zu", i);
 	for (int c = 0; c < 256; c++)
-		if (seen[c])
+		if (seen[c] && !w->before[c])
 			n += snprintf(text + n, sizeof(text) - (size_t)n, " %d", c);
+	for (int c = 0; c < 256; c++)
+		w->before[c] = w->before[c] || seen[c];
 	n += snprintf(text + n, sizeof(text) - (size_t)n, "\n");
 	assert_int_equal(write(fd, text, (size_t)n), n);
 }
@@ -170,6 +173,7 @@ static inline void run_cell(struct world *w)
 	w->slot.facts = (struct merge_facts){.ran = true, .first = w->slot.next};
 	w->slot.kind = "crash";
 	w->cells++;
+	memset(w->before, 0, sizeof(w->before));
 	end = w->stop_after ? w->slot.next + w->stop_after : n;
 	for (size_t i = 0; i < end && i < n; i++) {
 		_autoclose_ int fd = openat(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -202,11 +206,12 @@ static inline int stage(struct world *w, struct merge_staged *ret, struct err *e
 	int r;
 
 	world_reset(w);
-	snprintf(w->m.pass, sizeof(w->m.pass), "measure");
 	r = task(merge_task_stage, &w->m, ret, sizeof(*ret), e);
 	if (r < 0)
 		return r;
 	w->m.max_len = ret->longest;
+	w->m.full = ret->full;
+	snprintf(w->m.pass, sizeof(w->m.pass), "%s", merge_first_pass(w->m.full));
 	w->m.result.before.files = ret->files;
 	return r;
 }
@@ -252,10 +257,16 @@ static inline int decide(struct world *w, struct merge_decided *ret, struct err 
 {
 	int r = task(merge_task_decide, &w->m, ret, sizeof(*ret), e);
 
-	while (r == 0 && ret->to == MERGE_TO_VERIFY) {
-		w->m.round++;
-		snprintf(w->m.pass, sizeof(w->m.pass), "verify-%u", w->m.round);
-		r = run_shards(w, 0, ret->shards, e);
+	while (r == 0 && !w->m.ending && (ret->to == MERGE_TO_VERIFY || ret->to == MERGE_TO_FULL)) {
+		if (ret->to == MERGE_TO_FULL)
+			merge_begin_full(&w->m, ret);
+		else {
+			w->m.round++;
+			snprintf(w->m.pass, sizeof(w->m.pass), "verify-%u", w->m.round);
+			w->m.next = 0;
+			w->m.end = ret->shards;
+		}
+		r = run_shards(w, w->m.next, w->m.end, e);
 		if (r == 0)
 			r = task(merge_task_decide, &w->m, ret, sizeof(*ret), e);
 	}

@@ -312,7 +312,7 @@ static void a_full_control_file(void **state)
 		snprintf(text, sizeof(text), "%u with some more letters", i);
 		put_input(&w, text);
 	}
-	w.cfg.disk = 4096;
+	w.cfg.disk = 2700;
 	must(stage(&w, &s, &e), &e);
 	w.stop_after = 15; /* the limit of a file's size ends it about there */
 	w.slot.shard = s.next;
