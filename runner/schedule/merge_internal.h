@@ -75,28 +75,28 @@ struct merge_slot {
 struct merge {
 	struct merge_env env;
 	struct merge_spec spec;
+	char *path;  /* merge/<target>, absolute */
+	char *seeds; /* spec.seeds, or NULL */
+	int dir;     /* merge/<target>, once it is there */
 	enum merge_step step;
-	bool tasking, ending, over;
-	bool inside, more; /* of merge_advance() */
-	char *path;	   /* merge/<target>, absolute */
-	char *seeds;	   /* spec.seeds, or NULL */
-	int dir;	   /* the same, once it is there */
 	uint64_t began_us, deadline_us;
 	struct source *tick;
 
-	char pass[24]; /* directory of the shards that are measured: "quick", ... */
+	size_t next, end; /* shards of the pass that are still to be measured */
+	uint64_t max_len; /* the longest candidate's */
+	unsigned round;	  /* of verifying; 0: not yet */
+	char pass[24];	  /* directory of the shards that are measured: "quick", ... */
 	/* The first pass measures of each input all that it reaches, not only what no
 	 * other had: slower, but another choice can be made from it. */
 	bool full, unsteady;
-	size_t next, end;	/* shards of it that are still to be measured */
-	bool again;		/* a shard was full: its rest is to be dealt */
-	unsigned round;		/* of verifying; 0: not yet */
-	uint64_t max_len;	/* the longest candidate's */
+	bool again; /* a shard was full: its rest is to be dealt */
+	bool tasking, ending, over;
+	bool inside, more;	/* of merge_advance() */
 	bool progress, discard; /* at the end: merge/<target> goes */
-	/* Inputs of the corpus that this merge quarantined; put_back: wrongly. */
+	bool put_back;		/* at the end: `lost` was wrong */
+	/* Inputs of the corpus that this merge quarantined. */
 	char (*lost)[STORE_NAME];
 	size_t n_lost;
-	bool put_back;
 	struct merge_size chosen;
 
 	struct merge_result result;

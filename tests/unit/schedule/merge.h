@@ -37,8 +37,10 @@ struct world {
 
 static inline void must(int r, const struct err *e)
 {
-	if (r < 0)
-		fail_msg("%s", e->msg);
+	if (r >= 0)
+		return;
+	fail_msg("%s", e->msg);
+	abort(); /* it did not return, but who knows that */
 }
 
 /* A control file is given to the user of a cell. */
