@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "runner/command/crash.h"
 #include "runner/command/crash_json.h"
+#include "runner/crash/ledger_input.h"
 #include "runner/crash/odds.h"
 #include "runner/crash/report_json.h"
 #include "runner/crash/vault.h"
@@ -63,13 +64,22 @@ static void seen_field(const char *name, const struct ledger_seen *s)
 	       crash_line(s->run, run));
 }
 
-static void input_field(const char *name, const char *path, uint64_t bytes)
+/* What cannot be run is named as that: it may be anybody's file. */
+static void input_field(const struct state *s, const struct known_crash *c, enum ledger_input which)
 {
+	const char *name = which == LEDGER_INPUT ? "input" : "minimized";
+	const char *path = ledger_input_path(c, which);
 	char line[CRASH_LINE];
+	struct err e;
 
-	if (*path)
+	if (!*path)
+		return;
+	if (ledger_input_check(s->dirfd, c, which, &e) < 0)
+		printf("  %-13s NOT USABLE: %s\n", name, crash_line(e.msg, line));
+	else
 		printf("  %-13s %s (%llu bytes)\n", name, crash_line(path, line),
-		       (unsigned long long)bytes);
+		       (unsigned long long)(which == LEDGER_INPUT ? c->input_bytes
+								  : c->minimized_bytes));
 }
 
 static void print_rate(const struct known_crash *c)
@@ -104,7 +114,7 @@ static void print_counts(const struct known_crash *c)
 	putchar('\n');
 }
 
-static void print_facts(const struct ledger *l, const struct known_crash *c)
+static void print_facts(const struct state *s, const struct ledger *l, const struct known_crash *c)
 {
 	const struct known_crash *is = ledger_find(l, c->signature);
 	char sig[CRASH_LINE], target[CRASH_LINE], severity[64];
@@ -127,8 +137,8 @@ static void print_facts(const struct ledger *l, const struct known_crash *c)
 	seen_field("fixed", &c->fixed);
 	print_counts(c);
 	print_rate(c);
-	input_field("input", c->crash_file, c->input_bytes);
-	input_field("minimized", c->minimized, c->minimized_bytes);
+	for (enum ledger_input i = 0; i < LEDGER_INPUT_; i++)
+		input_field(s, c, i);
 	list_field("also found by", &c->targets, LEDGER_TARGETS);
 	list_field("aliases", &c->aliases, ARTIFACTS_SHOWN);
 	field("likely same as", c->similar);
@@ -161,7 +171,7 @@ static int print_text(const struct show_args *a, const struct ledger *l,
 	size_t n;
 	int r;
 
-	print_facts(l, c);
+	print_facts(a->session.state, l, c);
 	r = read_report(a->session.state, c, &text, &n);
 	if (r != EXIT_DONE || n == 0)
 		return r;
@@ -182,6 +192,22 @@ static int report_json(const char *text, size_t n, const char *target, json_t **
 	return r;
 }
 
+/* Why each input that cannot be run cannot. */
+static json_t *unusable_json(const struct state *s, const struct known_crash *c)
+{
+	json_t *all = json_array();
+	char line[CRASH_LINE]; /* a cut text need not be UTF-8 */
+	struct err e;
+
+	for (enum ledger_input i = 0; all && i < LEDGER_INPUT_; i++)
+		if (*ledger_input_path(c, i) && ledger_input_check(s->dirfd, c, i, &e) < 0 &&
+		    json_array_append_new(all, json_string(crash_line(e.msg, line))) < 0) {
+			json_decref(all);
+			return NULL;
+		}
+	return all;
+}
+
 static int print_json(const struct show_args *a, const struct ledger *l,
 		      const struct known_crash *c)
 {
@@ -198,7 +224,9 @@ static int print_json(const struct show_args *a, const struct ledger *l,
 		r = crash_json_one(all, c->signature, &one, &e);
 	if (r == 0 && n > 0)
 		r = report_json(text, n, c->fuzzer, &report, &e);
-	if (r == 0 && json_object_set(one, "report", report) < 0)
+	if (r == 0 &&
+	    (json_object_set(one, "report", report) < 0 ||
+	     json_object_set_new(one, "unusable", unusable_json(a->session.state, c)) < 0))
 		r = err_set(&e, ENOMEM, "build JSON");
 	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : crash_json_print(one);
 }

@@ -158,6 +158,9 @@ know() {
 			[ "$status" -eq 2 ]
 		done
 		[ ! -e "$WORK/a.tar.gz" ]
+		run "$FUZZCELL" crash show x
+		[[ $output == *"NOT USABLE: '$file'"* ]]
+		[ "$("$FUZZCELL" crash show x --json | jq '.unusable | length')" = 1 ]
 	done
 }
 
