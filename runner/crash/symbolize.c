@@ -103,7 +103,8 @@ static int add_place(const struct writing *w, const struct frame *f, struct slic
 static int add_call(const struct writing *w, const struct frame *f, struct slice function,
 		    struct slice place)
 {
-	int r = buf_addf(w->to, w->e, "    #%llu ", (unsigned long long)(f->number + w->shift));
+	unsigned long long number = f->number + w->shift;
+	int r = buf_addf(w->to, w->e, "    #%llu ", number);
 
 	if (r == 0 && f->pc)
 		r = buf_addf(w->to, w->e, "0x%llx in ", (unsigned long long)f->pc);
@@ -115,15 +116,13 @@ static int add_call(const struct writing *w, const struct frame *f, struct slice
 /* The line as it is, but for its number. */
 static int add_same(const struct writing *w, const struct frame *f, struct slice line)
 {
-	struct slice rest = line;
-	uint64_t number;
+	unsigned long long number = f->number + w->shift;
+	uint64_t printed;
 	int r = 0;
 
-	if (w->shift > 0 && text_after(&rest, SLICE("#")) &&
-	    scan_u64(&rest, 10, UINT64_MAX, &number)) {
-		r = buf_addf(w->to, w->e, "    #%llu", (unsigned long long)(f->number + w->shift));
-		line = rest;
-	}
+	if (w->shift > 0 && text_after(&line, SLICE("#")) &&
+	    scan_u64(&line, 10, UINT64_MAX, &printed))
+		r = buf_addf(w->to, w->e, "    #%llu", number);
 	if (r == 0)
 		r = buf_add(w->to, line, w->e);
 	return r == 0 ? buf_add(w->to, SLICE("\n"), w->e) : r;

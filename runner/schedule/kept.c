@@ -61,11 +61,12 @@ static int add_ring(const struct kept_output *k, struct buf *ret, struct err *e)
 {
 	size_t at = k->n > KEPT_BEFORE ? (size_t)(k->n % KEPT_BEFORE) : 0;
 	size_t n = k->n > KEPT_BEFORE ? KEPT_BEFORE : (size_t)k->n;
-	struct slice first = {k->ring + at, n - at}, second = {k->ring, at}, line;
+	struct slice first, second = {k->ring, at}, line;
 	int r;
 
 	if (!k->ring)
 		return 0;
+	first = (struct slice){k->ring + at, n - at};
 	/* The oldest line has lost its beginning. */
 	if (k->n > KEPT_BEFORE && memchr(first.p, '\n', first.n))
 		(void)scan_line(&first, &line);

@@ -116,13 +116,12 @@ int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn
 /* Names for what never came back, when there are any to be had; then it is noted. */
 static void name_and_note(struct triage *t)
 {
+	bool wanted = triage_wants_names(t);
 	struct err e;
 
-	if (!triage_wants_names(t))
-		triage_note(t);
-	else if (borrow(t))
+	if (wanted && borrow(t))
 		triage_names(t);
-	else if (wait_for_memory(t, t->f.path, NULL, &e) < 0)
+	else if (!wanted || wait_for_memory(t, t->f.path, NULL, &e) < 0)
 		triage_note(t);
 }
 
