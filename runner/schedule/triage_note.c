@@ -291,6 +291,17 @@ static uint64_t input_size(const struct finding *f)
 	return stat(f->path, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
+/* A reproducer is run in the target that found the crash first: another's may pass there. */
+static bool is_better(const struct triage *t, const struct known_crash *c)
+{
+	const struct finding *f = &t->f;
+	bool mine = strcmp(c->fuzzer, t->spec.target->name) == 0;
+
+	if (!mine && *c->crash_file && c->reproduction.hits > 0 && c->state != LEDGER_FIXED)
+		return false;
+	return ledger_is_better(c, f->tries, f->hits, input_size(f));
+}
+
 void triage_note(struct triage *t)
 {
 	struct finding *f = &t->f;
@@ -298,7 +309,7 @@ void triage_note(struct triage *t)
 	struct task *task;
 	struct err e;
 
-	if (c && !ledger_is_better(c, f->tries, f->hits, input_size(f))) {
+	if (c && !is_better(t, c)) {
 		ledger_take(t, false, 0);
 		return;
 	}

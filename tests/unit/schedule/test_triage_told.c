@@ -100,6 +100,31 @@ static void test_told_and_seen(void **state)
 	ledger_free(l);
 }
 
+/* The reproducer is of the target that found the crash first, in which it is run. */
+static void test_of_another_target(void **state)
+{
+	static const char *const inputs[] = {"SSSS", "S"};
+	static const char *const targets[] = {"a", "b"};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct ledger *l;
+		char path[40];
+
+		snprintf(path, sizeof(path), "triage/%s", targets[i]);
+		put(path, ARTIFACT, inputs[i]);
+		play.fails = targets[i];
+		triage(targets[i], TRIAGE_QUEUE);
+		assert_int_equal(play.sum.artifacts, 1);
+		l = ledger();
+		assert_int_equal(ledger_count(l), 1);
+		assert_string_equal(ledger_at(l, 0)->fuzzer, "a");
+		assert_int_equal(ledger_at(l, 0)->targets.n, i > 0);
+		assert_int_equal(ledger_at(l, 0)->input_bytes, 4);
+		ledger_free(l);
+	}
+}
+
 /* What is kept may be anything: then it is as if nothing were. */
 static void test_told_nothing(void **state)
 {
@@ -213,10 +238,15 @@ static void test_names_stopped(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_told),	      CASE(test_told_before_the_fix),
-    CASE(test_told_and_seen), CASE(test_told_nothing),
-    CASE(test_names),	      CASE(test_names_of_another),
-    CASE(test_no_names),      CASE(test_names_stopped),
+    CASE(test_told),
+    CASE(test_told_before_the_fix),
+    CASE(test_told_and_seen),
+    CASE(test_of_another_target),
+    CASE(test_told_nothing),
+    CASE(test_names),
+    CASE(test_names_of_another),
+    CASE(test_no_names),
+    CASE(test_names_stopped),
 };
 
 UNIT_MAIN(tests)
