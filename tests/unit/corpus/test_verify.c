@@ -94,6 +94,7 @@ static void good(void)
 	put(in("quarantine/png/", "bad"), "bad");
 	put(in("regressions/png/", "fixed"), "fixed");
 	put(in("triage/png/crash-", "bad"), "bad");
+	put(in("triage/png/.report-crash-", "bad"), "what was printed");
 	put(in("logs/r/crashes/png/crash-", "bad"), "bad");
 	put(in("logs/r/crashes/png/crash-", ""), ""); /* an empty input may crash */
 	put("logs/r/runner.log", "no crash");
@@ -148,6 +149,7 @@ static void bad(void)
 	put("regressions/png/name", "regression");
 	put(in("triage/png/crash-", "x"), "y");
 	put("triage/png/crash", "crash");
+	put("corpus/png/.report-crash", "no room for it");
 	put(in("logs/r/crashes/png/oom-", "x"), "y");
 	put(in("generations/png/12/", "x"), "y");
 	put("generations/png/012", "no number");
@@ -162,7 +164,7 @@ static void bad(void)
 	close(make_dir_at(odd, "dir/below"));
 	close(odd);
 }
-enum { BAD = 22 + ODD_ENTRIES + 1, NOT_MENDED = 2 };
+enum { BAD = 23 + ODD_ENTRIES + 1, NOT_MENDED = 2 };
 
 static void test_bad(void **state)
 {
@@ -189,6 +191,7 @@ static void test_bad(void **state)
 	expect("corpus/odd/fifo|no regular file|left|\n");
 	expect("corpus/odd/huge|larger than any input|left|\n");
 	expect("corpus/odd/dir|no regular file|left|\n");
+	expect("corpus/png/.report-crash|hidden, so it is no input|left|\n");
 	expect("triage/png/crash|its name should end with ");
 	expect("generations/png/012|no generation|left|\n");
 	expect("generations/gone|generations of a target that has no corpus|left|");
