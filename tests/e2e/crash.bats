@@ -19,17 +19,9 @@ crash() {
 	echo "status $status: $output"
 }
 
-# queue TARGET TEXT: an artifact, as if a run had left it.
-queue() {
-	local dir=$STATE/triage/$1 sum
-	mkdir -p "$dir"
-	sum=$(printf '%s' "$2" | sha1sum)
-	printf '%s' "$2" >"$dir/crash-${sum%% *}"
-}
-
 # know TARGET TEXT: a crash that is in the ledger; SIG is its name.
 know() {
-	queue "$1" "$2"
+	queue "$1" crash "$2"
 	crash triage --filter "$1"
 	[ "$status" -eq 0 ]
 	SIG=$(jq -r --arg t "$1" 'to_entries[] | select(.value.fuzzer == $t) | .key' \
@@ -99,10 +91,10 @@ report() {
 }
 
 @test "what waits is triaged without fuzzing; list and show tell all that is known" {
-	queue uaf_fuzzer 'UA first'
-	queue uaf_fuzzer 'UA and second'
-	queue crash_fuzzer FZZZ
-	queue gone_fuzzer x
+	queue uaf_fuzzer crash 'UA first'
+	queue uaf_fuzzer crash 'UA and second'
+	queue crash_fuzzer crash FZZZ
+	queue gone_fuzzer crash x
 	crash triage
 	[ "$status" -eq 0 ]
 	[[ $output == *"uaf_fuzzer: 2 artifacts: 1 new crashes"* ]]
@@ -412,6 +404,7 @@ report() {
 	[ -n "$(ls -A "$STATE/work")" ]
 	kill -9 "$PID"
 	wait "$PID" || true
+	wait_until 60 let_go
 	crash triage
 	[ "$status" -eq 0 ]
 	[ -z "$(ls -A "$STATE/work")" ]
@@ -433,30 +426,15 @@ report() {
 	[ -z "$(ls -A "$STATE/work")" ]
 }
 
-cell_runs() {
-	[ -n "$(cell_processes)" ]
-}
-
 # The page is not where the tests run in a VM.
 @test "the commands of docs/crashes.md work as they stand there" {
 	page=$BATS_TEST_DIRNAME/../../docs/crashes.md
 	[ -e "$page" ] || return 0
-	mkdir -p "$WORK/project/build" "$WORK/bin"
-	ln -s "$TARGETS" "$WORK/project/build/targets"
-	ln -s "$FUZZCELL" "$WORK/bin/fuzzcell"
+	mkdir "$WORK/project"
 	cp "$page" "$WORK/project/README.md"
 	report >"$WORK/project/crash-report.txt"
 	config '"max_crashes": 3'
 	cd "$WORK/project"
-	PATH=$WORK/bin:$PATH
-	commands=$(awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on' "$page")
-	[ "$(grep -c fuzzcell <<<"$commands")" -ge 15 ]
-	while IFS= read -r line; do
-		echo "\$ $line"
-		status=0
-		eval "$line" </dev/null || status=$?
-		echo "status $status"
-		[ "$status" -eq 0 ]
-	done <<<"$commands"
+	run_page "$page" 15
 	[ -s crash.tar.gz ]
 }

@@ -86,8 +86,7 @@ json() {
 
 # know: one crash of uaf_fuzzer is in the ledger; SIG is its name.
 know() {
-	mkdir -p "$STATE/triage/uaf_fuzzer"
-	printf 'UA' >"$STATE/triage/uaf_fuzzer/crash-$(printf UA | sha1sum | cut -c 1-40)"
+	queue uaf_fuzzer crash UA
 	"$FUZZCELL" crash triage --targets "$OUT" --commit aaa
 	SIG=$(jq -r 'keys[0]' "$STATE/known_crashes.json")
 	[ -n "$SIG" ]
@@ -271,8 +270,4 @@ know() {
 	[ "$status" -eq 5 ]
 	grep -q 'ended by a person' "$WORK/said"
 	wait_until 10 nothing_left
-}
-
-cell_runs() {
-	[ -n "$(cell_processes)" ]
 }
