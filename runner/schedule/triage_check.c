@@ -106,7 +106,7 @@ static int keep_regression(void *arg, struct buf *out, struct err *e)
 	const struct triage *t = arg;
 	const struct known_crash *c = in_work(t);
 	const char *target;
-	int r = 0;
+	int r = ledger_input_check_all(t->env->state->dirfd, c, e);
 
 	(void)out;
 	for (size_t at = 0; r == 0 && (target = next_finder(c, &at));)

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/sys.h"
@@ -166,7 +167,14 @@ static const char *likely_same(const struct triage *t, const struct crash_report
 	return NULL;
 }
 
-static void ledger_take(struct triage *t, bool better, uint64_t bytes)
+/* What became the reproducer. */
+struct vaulted {
+	uint64_t bytes;
+	char sha1[DIGEST_SHA1_HEX];
+};
+
+/* v NULL: the old reproducer stays. */
+static void ledger_take(struct triage *t, const struct vaulted *v)
 {
 	struct finding *f = &t->f;
 	const struct crash_report *r = &f->report;
@@ -196,10 +204,11 @@ static void ledger_take(struct triage *t, bool better, uint64_t bytes)
 	s.n_crash_state = r->n_state;
 	s.frames = frames;
 	s.similar = likely_same(t, r);
-	if (better) {
+	if (v) {
 		rc = vault_path(slice_of(r->signature), VAULT_INPUT, crash_file, &e);
 		s.crash_file = crash_file;
-		s.input_bytes = bytes;
+		s.input_bytes = v->bytes;
+		s.input_sha1 = v->sha1;
 		s.tries = f->tries;
 		s.hits = f->hits;
 	}
@@ -253,6 +262,7 @@ static int fill_vault(void *arg, struct buf *out, struct err *e)
 	_autofree_ char *input = NULL, *meta = NULL;
 	_autojson_ json_t *j = meta_json(t);
 	struct vault_item item = {.signature = slice_of(f->report.signature)};
+	struct vaulted v = {0};
 	size_t n = 0;
 	int r = j ? json_print(j, 2, &meta, e) : err_set(e, ENOMEM, "build JSON");
 
@@ -265,23 +275,27 @@ static int fill_vault(void *arg, struct buf *out, struct err *e)
 	    f->output ? (struct slice){f->output, f->n_output} : slice_of(no_report);
 	item.file[VAULT_META] = slice_of(meta ? meta : "{}");
 	r = vault_save(t->env->state->dirfd, &item, e);
-	if (r == 0)
-		r = buf_addf(out, e, "%zu", n);
-	return r;
+	if (r < 0)
+		return r;
+	v.bytes = n;
+	digest_sha1_hex((struct slice){input, n}, v.sha1);
+	return buf_add(out, (struct slice){(const char *)&v, sizeof(v)}, e);
 }
 
 static void on_vaulted(void *arg, struct slice result, const char *failed)
 {
 	struct triage *t = arg;
-	uint64_t bytes = 0;
+	struct vaulted v;
 
+	if (!failed && result.n != sizeof(v))
+		failed = "a task gave no result";
 	if (failed) {
 		triage_give_up(t, failed);
 		triage_next(t);
 		return;
 	}
-	(void)!scan_u64(&result, 10, UINT64_MAX, &bytes);
-	ledger_take(t, true, bytes);
+	memcpy(&v, result.p, sizeof(v));
+	ledger_take(t, &v);
 }
 
 static uint64_t input_size(const struct finding *f)
@@ -310,7 +324,7 @@ void triage_note(struct triage *t)
 	struct err e;
 
 	if (c && !is_better(t, c)) {
-		ledger_take(t, false, 0);
+		ledger_take(t, NULL);
 		return;
 	}
 	if (task_start(t->env->trial.exec.loop, fill_vault, t, on_vaulted, t, &task, &e) < 0)

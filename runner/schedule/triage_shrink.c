@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/sys.h"
+#include "runner/crash/ledger_input.h"
 #include "runner/crash/vault.h"
 #include "runner/schedule/task.h"
 #include "runner/schedule/triage_internal.h"
@@ -189,8 +190,12 @@ static int begin(struct triage *t, const struct known_crash *c, struct err *e)
 	char *input = NULL;
 	size_t n;
 	/* What was reached before is where it goes on. */
-	const char *from = *c->minimized ? c->minimized : c->crash_file;
-	int r = fs_read(t->env->state->dirfd, from, INPUT_MAX, &input, &n, e);
+	enum ledger_input from = *c->minimized ? LEDGER_MINIMIZED : LEDGER_INPUT;
+	int r = ledger_input_check(t->env->state->dirfd, c, from, e);
+
+	if (r == 0)
+		r = fs_read(t->env->state->dirfd, ledger_input_path(c, from), INPUT_MAX, &input, &n,
+			    e);
 
 	triage_shrink_done(t);
 	snprintf(t->shrink.signature, sizeof(t->shrink.signature), "%s", c->signature);
@@ -225,7 +230,7 @@ bool triage_shrink_step(struct triage *t)
 			propose(t);
 			return true;
 		}
-		t->at++; /* too large, or its file is gone */
+		t->at++; /* too large, damaged or gone */
 	}
 	return false;
 }

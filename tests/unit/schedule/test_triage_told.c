@@ -2,6 +2,7 @@
 /* What becomes of a failure that never comes back. */
 #include "tests/unit/unit.h"
 
+#include "base/digest.h"
 #include "tests/unit/schedule/triage.h"
 
 /* --- a failure that never comes back ----------------------------------------- */
@@ -21,6 +22,14 @@ static void keep(const char *target, const char *text)
 	put(path, ARTIFACT, "S");
 	OK(fs_open_dir(play.dir.fd, path, &queue, e));
 	OK(kept_write(queue, ARTIFACT, &k, e));
+}
+
+static const char *sha1_of(const char *text)
+{
+	static char hex[DIGEST_SHA1_HEX];
+
+	digest_sha1_hex(slice_of(text), hex);
+	return hex;
 }
 
 static void test_told(void **state)
@@ -121,6 +130,7 @@ static void test_of_another_target(void **state)
 		assert_string_equal(ledger_at(l, 0)->fuzzer, "a");
 		assert_int_equal(ledger_at(l, 0)->targets.n, i > 0);
 		assert_int_equal(ledger_at(l, 0)->input_bytes, 4);
+		assert_string_equal(ledger_at(l, 0)->input_sha1, sha1_of("SSSS"));
 		ledger_free(l);
 	}
 }
