@@ -120,6 +120,14 @@ int retry_stage(int state, const char *target, unsigned max, int stage, struct e
 
 /* --- what became of it ---------------------------------------------------------------- */
 
+bool retry_has(int state, const char *target, const char *name)
+{
+	char path[PATH_ROOM];
+
+	snprintf(path, sizeof(path), "retry/%s/%s", target, name);
+	return faccessat(state, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 int retry_failed(int state, const char *target, const char *name, struct err *e)
 {
 	char path[PATH_ROOM];

@@ -20,6 +20,9 @@ MUST_CHECK int retry_turn(int state, const char *target, struct err *e);
 /* Links at most max of what may be tried again into the stage. */
 MUST_CHECK int retry_stage(int state, const char *target, unsigned max, int stage, struct err *e);
 
+/* Whether the input is one that may be tried again. */
+bool retry_has(int state, const char *target, const char *name);
+
 /* An input failed again, and is quarantined. */
 MUST_CHECK int retry_failed(int state, const char *target, const char *name, struct err *e);
 

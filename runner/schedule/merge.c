@@ -67,10 +67,11 @@ static bool is_broken(const struct merge *m)
 	       m->n_lost > m->result.before.files / MERGE_LOST_SHARE;
 }
 
-bool merge_bad_one(struct merge *m, const char *lost)
+bool merge_bad_one(struct merge *m, const struct merge_bad *bad)
 {
-	if (*lost && m->n_lost < MERGE_BAD_MAX)
-		memcpy(m->lost[m->n_lost++], lost, STORE_NAME);
+	if (*bad->lost && m->n_lost < MERGE_BAD_MAX)
+		memcpy(m->lost[m->n_lost++], bad->lost, STORE_NAME);
+	m->slow = m->slow || bad->slow;
 	m->result.bad++;
 	if (is_broken(m))
 		merge_blame_build(m, "this build fails on too much of it");

@@ -44,7 +44,7 @@ enum {
 	MERGE_ROUNDS = 3,
 	MERGE_BAD_MAX = 1000,  /* bad inputs in one merge; the next goes on behind them */
 	MERGE_STRIKES_MAX = 3, /* cells in a row that got nowhere */
-	MERGE_RETRY_MAX = 128, /* each may cost a timeout */
+	MERGE_RETRY_MAX = 128, /* fewer where they time out again */
 	MERGE_LOST_LEAST = 8,  /* inputs of the corpus that may fail, and ... */
 	MERGE_LOST_SHARE = 4,  /* ... one in so many: with more the build is to blame */
 	MERGE_REACH_SHARE = 2, /* what was reached before, divided by this, is the least */

@@ -178,7 +178,7 @@ static bool judge(struct merge_slot *s, const struct merge_looked *l)
 		return true;
 	case MERGE_BLAME:
 		s->m->progress = true;
-		return merge_bad_one(s->m, l->lost) && l->next < l->n;
+		return merge_bad_one(s->m, &l->bad) && l->next < l->n;
 	case MERGE_STRIKE:
 		strike(s, l);
 		return true;

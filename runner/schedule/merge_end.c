@@ -33,10 +33,15 @@ static int remember(const struct merge *m, struct err *e)
 {
 	struct merge_last last;
 
+	if (!went_well(m) && !m->slow)
+		return 0;
 	merge_last_load(m, &last);
-	last.unsteady = last.unsteady || m->unsteady;
-	last.edges = m->result.before.edges;
-	last.features = m->result.before.features;
+	last.slow = m->slow;
+	if (went_well(m)) {
+		last.unsteady = last.unsteady || m->unsteady;
+		last.edges = m->result.before.edges;
+		last.features = m->result.before.features;
+	}
 	return merge_last_save(m, &last, e);
 }
 
@@ -70,7 +75,7 @@ int merge_task_end(void *arg, struct buf *out, struct err *e)
 		r = retry_restore(m->env.state->dirfd, m->spec.target->name, m->lost, m->n_lost, e);
 	if (r == 0 && went_well(m))
 		r = settle_retries(m, e);
-	if (r == 0 && went_well(m))
+	if (r == 0)
 		r = remember(m, e);
 	if (r == 0)
 		r = state_open_corpus(m->env.state, m->spec.target->name, &corpus, e);

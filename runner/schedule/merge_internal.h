@@ -94,6 +94,7 @@ struct merge {
 	bool inside, more;	/* of merge_advance() */
 	bool progress, discard; /* at the end: merge/<target> goes */
 	bool put_back;		/* at the end: `lost` was wrong */
+	bool slow;		/* merge_last.slow */
 	/* Inputs of the corpus that this merge quarantined. */
 	char (*lost)[STORE_NAME];
 	size_t n_lost;
@@ -118,9 +119,13 @@ void merge_slot_free(struct merge_slot *s); /* and merge_advance() */
 void merge_slot_done(struct merge_slot *s); /* what it holds */
 /* Once a second: does its cell still get on? */
 void merge_slot_tick(struct merge_slot *s, uint64_t now_us);
-/* One more bad input; lost: its name when the corpus had it, else "".  False: too many,
- * it ends. */
-bool merge_bad_one(struct merge *m, const char *lost);
+/* A bad input that was put away. */
+struct merge_bad {
+	char lost[STORE_NAME]; /* its name when the corpus had it, else "" */
+	bool slow;	       /* it was tried again, and took its whole time again */
+};
+/* One more of them; false: too many, it ends. */
+bool merge_bad_one(struct merge *m, const struct merge_bad *bad);
 /* What fails here is the build's fault: nothing of the corpus goes. */
 void merge_blame_build(struct merge *m, const char *why);
 uint64_t merge_time_left(const struct merge *m);
@@ -152,13 +157,13 @@ MUST_CHECK int merge_check_binary(const struct merge *m, int dir, struct err *e)
 struct merge_looked {
 	enum merge_act act;
 	size_t next, n;
-	bool damaged;	       /* the control file had to be written anew */
-	char lost[STORE_NAME]; /* of MERGE_BLAME: as for merge_bad_one() */
+	bool damaged;	      /* the control file had to be written anew */
+	struct merge_bad bad; /* of MERGE_BLAME */
 };
 int merge_task_look(void *arg, struct buf *out, struct err *e);
 /* out: names of STORE_NAME bytes each, of s->leaks.at and what follows. */
 int merge_task_names(void *arg, struct buf *out, struct err *e);
-/* s->blamed is bad.  out: lost, as for merge_bad_one(). */
+/* s->blamed is bad.  out: struct merge_bad. */
 int merge_task_leak(void *arg, struct buf *out, struct err *e);
 
 /* merge_decide.c.  arg: the merge. */
@@ -187,6 +192,7 @@ int merge_task_end(void *arg, struct buf *out, struct err *e);
 struct merge_last {
 	char build[DIGEST_SHA1_HEX];
 	bool unsteady;		  /* a quick first pass was of no use on this build */
+	bool slow;		  /* of what was tried again some timed out again */
 	uint64_t edges, features; /* of all candidates */
 };
 void merge_last_load(const struct merge *m, struct merge_last *ret);

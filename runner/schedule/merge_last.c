@@ -33,15 +33,17 @@ void merge_last_load(const struct merge *m, struct merge_last *ret)
 	build = json_string_value(json_object_get(j, "build"));
 	snprintf(ret->build, sizeof(ret->build), "%s", build ? build : "");
 	ret->unsteady = json_is_true(json_object_get(j, "unsteady"));
+	ret->slow = json_is_true(json_object_get(j, "slow"));
 	ret->edges = number(j, "edges");
 	ret->features = number(j, "features");
 }
 
 int merge_last_save(const struct merge *m, const struct merge_last *last, struct err *e)
 {
-	_autojson_ json_t *j = json_pack(
-	    "{s:i, s:s, s:b, s:I, s:I}", "v", 1, "build", last->build, "unsteady", last->unsteady,
-	    "edges", (json_int_t)last->edges, "features", (json_int_t)last->features);
+	_autojson_ json_t *j =
+	    json_pack("{s:i, s:s, s:b, s:b, s:I, s:I}", "v", 1, "build", last->build, "unsteady",
+		      last->unsteady, "slow", last->slow, "edges", (json_int_t)last->edges,
+		      "features", (json_int_t)last->features);
 	_autofree_ char *text = NULL;
 	_autoclose_ int dir = -1;
 	char name[PATH_ROOM];

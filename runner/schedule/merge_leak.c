@@ -47,14 +47,19 @@ static void on_put_away(void *arg, struct slice result, const char *failed)
 {
 	struct merge_slot *s = arg;
 
-	if (!failed && result.n != STORE_NAME)
+	struct merge_bad bad;
+
+	if (!failed && result.n != sizeof(bad))
 		failed = "no result";
-	if (failed)
+	if (failed) {
 		give_up(s, failed);
-	else if (!merge_bad_one(s->m, result.p))
-		leave(s);
-	else
+		return;
+	}
+	memcpy(&bad, result.p, sizeof(bad));
+	if (merge_bad_one(s->m, &bad))
 		next_range(s);
+	else
+		leave(s);
 }
 
 static void put_away(struct merge_slot *s)

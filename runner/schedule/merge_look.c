@@ -66,22 +66,23 @@ static int queue_triage(const struct merge_slot *s, int stage, const char *name,
 }
 
 /* Nothing is forgotten: first in the queue, then in the quarantine and on disk,
- * then out of the corpus.  lost: its name when the corpus had it, else "". */
-static int put_away(const struct merge_slot *s, const char *name, char lost[STORE_NAME],
+ * then out of the corpus. */
+static int put_away(const struct merge_slot *s, const char *name, struct merge_bad *ret,
 		    struct err *e)
 {
 	const struct merge *m = s->m;
 	const char *target = m->spec.target->name;
+	bool again = retry_has(m->env.state->dirfd, target, name);
 	_automergedir_ struct merge_dir d = MERGE_DIR_NONE;
 	int r;
 
-	*lost = '\0';
+	*ret = (struct merge_bad){.slow = again && strcmp(s->kind, "timeout") == 0};
 	if (m->spec.what == MERGE_MEASURE)
 		return 0;
 	r = merge_dir_open(m, &d, e);
 	if (r == 0 && faccessat(d.corpus, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		snprintf(lost, STORE_NAME, "%s", name);
-	if (r == 0)
+		snprintf(ret->lost, sizeof(ret->lost), "%s", name);
+	if (r == 0 && !ret->slow) /* it was told once, and each trial takes that long */
 		r = queue_triage(s, d.stage, name, e);
 	if (r == 0 && sys_syncfs(m->env.triage) < 0)
 		r = err_sys(e, "sync the triage queue");
@@ -93,10 +94,10 @@ static int put_away(const struct merge_slot *s, const char *name, char lost[STOR
 int merge_task_leak(void *arg, struct buf *out, struct err *e)
 {
 	const struct merge_slot *s = arg;
-	char lost[STORE_NAME];
-	int r = put_away(s, s->blamed, lost, e);
+	struct merge_bad bad;
+	int r = put_away(s, s->blamed, &bad, e);
 
-	return r == 0 ? buf_add(out, (struct slice){lost, sizeof(lost)}, e) : r;
+	return r == 0 ? buf_add(out, (struct slice){(const char *)&bad, sizeof(bad)}, e) : r;
 }
 
 /* --- a shard ---------------------------------------------------------------------- */
@@ -141,7 +142,7 @@ static int act(const struct merge_slot *s, struct control *c, const struct candi
 		r = check_disk(s, c, e);
 	if (r == 0 && io->act == MERGE_BLAME) {
 		assert(list->v && c->next < list->n);
-		r = put_away(s, list->v[c->next].name, io->lost, e);
+		r = put_away(s, list->v[c->next].name, &io->bad, e);
 	}
 	/* Beyond the last whole record the file may say anything. */
 	if (r == 0 && s->facts.ran)

@@ -27,6 +27,7 @@ struct world {
 	char lost[MERGE_BAD_MAX][STORE_NAME];
 	bool force;
 	unsigned reaches; /* so many different edges at most; 0: any */
+	const char *kind; /* of failures; NULL: "crash" */
 	unsigned cells;
 	bool before[256];  /* edges that the cell had seen */
 	char seeds[64];	   /* merge.seeds; "": none */
@@ -76,6 +77,7 @@ static inline void world_reset(struct world *w)
 	assert_true(asprintf(&w->m.path, "%s/merge/t", w->state->path) > 0);
 	w->m.seeds = *w->seeds ? w->seeds : NULL;
 	w->m.spec.force = w->force;
+	w->m.spec.budget_us = 40 * w->cfg.input_timeout_us;
 	w->m.result.verdict = MERGE_VERDICT_;
 	w->m.slots = w->none;
 	w->m.lost = w->lost;
@@ -173,7 +175,7 @@ static inline void run_cell(struct world *w)
 	assert_non_null(f);
 	assert_int_equal(fscanf(f, "%zu\n0\n", &n), 1);
 	w->slot.facts = (struct merge_facts){.ran = true, .first = w->slot.next};
-	w->slot.kind = "crash";
+	w->slot.kind = w->kind ? w->kind : "crash";
 	w->cells++;
 	memset(w->before, 0, sizeof(w->before));
 	end = w->stop_after ? w->slot.next + w->stop_after : n;
@@ -236,7 +238,7 @@ static inline int run_shard(struct world *w, size_t k, struct merge_looked *ret,
 	w->slot.facts = (struct merge_facts){0};
 	for (;;) {
 		r = look(w, ret, e);
-		if (r == 0 && ret->act == MERGE_BLAME && !merge_bad_one(&w->m, ret->lost))
+		if (r == 0 && ret->act == MERGE_BLAME && !merge_bad_one(&w->m, &ret->bad))
 			return r;
 		if (r < 0 || (ret->act != MERGE_RUN && ret->act != MERGE_BLAME) ||
 		    ret->next == ret->n)

@@ -98,6 +98,36 @@ static void a_few_at_a_time(void **state)
 	assert_int_equal(w.m.result.bad, 0);
 }
 
+/* Those that time out again do not take all of the time, and are told once. */
+static void slow_ones_are_fewer(void **state)
+{
+	enum { ALL = 100 };
+	_autoclose_ int quarantine = -1;
+	char content[16];
+
+	begin(state);
+	put_input(&w, "a");
+	merge();
+	quarantine = make_dir_at(w.state->dirfd, "quarantine/t");
+	for (unsigned i = 0; i < ALL; i++) {
+		snprintf(content, sizeof(content), "!%u", i);
+		scratch_write(quarantine, name_of(content), content);
+	}
+	w.kind = "timeout";
+	for (unsigned i = 0; i < 3; i++) {
+		build(i % 2 ? "b" : "c", false);
+		merge();
+		assert_int_equal(w.m.result.bad, i == 0 ? ALL : 10);
+		assert_int_equal(count_of("quarantine") + count_of("retry"), ALL);
+		assert_int_equal(count_of("triage"), 0);
+	}
+	w.kind = "crash";
+	merge();
+	assert_int_equal(w.m.result.bad, 10);
+	merge();
+	assert_int_equal(w.m.result.bad, ALL - 20);
+}
+
 static void a_build_that_fails_on_much(void **state)
 {
 	begin(state);
@@ -189,6 +219,7 @@ static void a_damaged_memory(void **state)
 static const struct CMUnitTest tests[] = {
     CASE(tried_again_on_another_build),
     CASE(a_few_at_a_time),
+    CASE(slow_ones_are_fewer),
     CASE(a_build_that_fails_on_much),
     CASE(a_build_that_fails_on_some),
     CASE(a_build_that_reaches_nothing),

@@ -41,7 +41,7 @@ static void a_hole_in_the_quick_pass(void **state)
 {
 	struct merge_decided d;
 	struct merge_staged s;
-	char lost[STORE_NAME];
+	struct merge_bad bad;
 	struct err e;
 
 	begin(state);
@@ -49,8 +49,8 @@ static void a_hole_in_the_quick_pass(void **state)
 	must(stage(&w, &s, &e), &e);
 	must(run_shards(&w, s.next, s.end, &e), &e);
 	w.slot.blamed = name_of("a");
-	must(task(merge_task_leak, &w.slot, lost, sizeof(lost), &e), &e);
-	assert_string_equal(lost, name_of("a"));
+	must(task(merge_task_leak, &w.slot, &bad, sizeof(bad), &e), &e);
+	assert_string_equal(bad.lost, name_of("a"));
 	must(decide(&w, &d, &e), &e);
 	assert_true(w.m.full);
 	assert_int_equal(d.all.edges, 2);
