@@ -141,6 +141,16 @@ const char *ledger_warning(const struct ledger *l);
  * first; -EFBIG when that does not help. */
 MUST_CHECK int ledger_save(struct ledger *l, int state_dirfd, struct err *e);
 bool ledger_dirty(const struct ledger *l);
+
+/* ledger_save() also brings up to date, without a sync, the copy of each record that changed:
+ * record.json beside its reproducer (runner/crash/vault.h).  That one cannot be written is no
+ * error: the next save tries again, and so does the next run. */
+bool ledger_copied(const struct ledger *l); /* all are as the ledger is */
+/* Where a child process saves: at once after its fork; and when it has ended, copied: with all
+ * of the copies written. */
+void ledger_given(struct ledger *l);
+void ledger_taken(struct ledger *l, bool copied);
+
 /* The text that would be written, in a new string (free() it). */
 MUST_CHECK int ledger_print(const struct ledger *l, char **ret, size_t *ret_n, struct err *e);
 
@@ -184,7 +194,8 @@ struct crash_sighting {
 	 * says replaces what is there (else it only fills what is empty; security stays,
 	 * severity only rises).  tries and hits are the reproducer's: those of the new
 	 * one, else they are added to those of the old one.  Of another input of a known
-	 * crash, give 0. */
+	 * crash, give 0.  A merged record keeps a reproducer of its own: under its signature
+	 * that one is replaced, and the rest counts for the crash. */
 	const char *crash_file, *minimized;
 	uint64_t input_bytes, minimized_bytes;
 	/* NULL: ledger_save() reads the file, and takes it when it has that size. */
@@ -214,7 +225,9 @@ bool ledger_is_better(const struct known_crash *c, uint64_t tries, uint64_t hits
 MUST_CHECK int ledger_minimized(struct ledger *l, const char *signature, const char *path,
 				uint64_t bytes, struct err *e);
 /* Passes of both inputs in a target, on a build of commit, without a hit (NULL: unknown);
- * those on other builds no longer count.  runner/crash/odds.h says when it is fixed. */
+ * those on other builds no longer count, nor those before the crash, or what is merged with
+ * it, was seen.  Of a merged record: of its own inputs.  runner/crash/ledger_fix.h says
+ * who must pass, runner/crash/odds.h how often. */
 MUST_CHECK int ledger_passed(struct ledger *l, const char *signature, const char *target,
 			     const char *commit, uint64_t original, uint64_t minimized,
 			     struct err *e);
@@ -239,8 +252,9 @@ MUST_CHECK int ledger_issue(struct ledger *l, const char *signature, const char 
 MUST_CHECK int ledger_next_run(struct ledger *l, const char *run, struct err *e);
 
 /* from is the same crash as into, and its signature (with its own aliases) an alias of
- * it from now on; into becomes "known" when it was fixed and from was not.  from's record
- * stays, as it was, for ledger_split().  -EINVAL: they are one already. */
+ * it from now on; into becomes "known" when it was fixed and from was not, "regressed" when
+ * from is (unless it is ignored).  from's record stays, as it was, for ledger_split().
+ * -EINVAL: they are one already. */
 MUST_CHECK int ledger_merge(struct ledger *l, const char *from, const char *into, struct err *e);
 /* Takes an alias out again: a crash of its own, with what it had before; what was seen
  * since then stays with the other.  -EINVAL: no alias. */

@@ -160,7 +160,6 @@ static int adopt(int state_dirfd, struct record *n, enum ledger_input which, str
 	    fstat(fd, &st) < 0 || (uint64_t)st.st_size != noted.bytes ||
 	    digest_sha1_file(fd, LEDGER_INPUT_MAX, hex, &why) < 0)
 		return 0; /* who runs it will say what is wrong */
-	n->copy = true;
 	return ledger_set(sha1, hex, LEDGER_TEXT_MAX, false, e);
 }
 
@@ -194,6 +193,8 @@ int ledger_adopt_inputs(struct ledger *l, int state_dirfd, struct err *e)
 	for (size_t i = 0; i < l->n && r == 0; i++) {
 		struct record *n = l->v[i];
 
+		/* Whatever comes of it: a child may have read it otherwise. */
+		n->copy |= n->adopt[LEDGER_INPUT] || n->adopt[LEDGER_MINIMIZED];
 		if (n->adopt[LEDGER_INPUT])
 			r = adopt(state_dirfd, n, LEDGER_INPUT, e);
 		if (r == 0 && n->adopt[LEDGER_MINIMIZED])

@@ -13,6 +13,7 @@ struct record {
 	struct known_crash c;
 	json_t *extra;		   /* fields that are not ours, or NULL */
 	bool copy;		   /* its copy beside its reproducer may be older */
+	bool given;		   /* likewise, and a child process is writing it */
 	bool adopt[LEDGER_INPUT_]; /* noted or seen to fail, but not by its digest */
 };
 
@@ -123,8 +124,7 @@ MUST_CHECK int ledger_print_record(struct record *n, struct buf *out, struct err
 
 /* --- ledger_rebuild.c ------------------------------------------------------ */
 
-/* Copies of records that changed go beside their reproducers.  One that cannot be written
- * is tried again by the next save: the ledger itself is on disk. */
+/* Copies of records that changed go beside their reproducers. */
 void ledger_write_copies(struct ledger *l, int state_dirfd);
 /* A ledger from what is in crashes/.  *ret_lost: crashes of which nothing can be read. */
 MUST_CHECK int ledger_rebuild(int state_dirfd, struct ledger **ret, size_t *ret_lost,

@@ -40,7 +40,6 @@ static struct known_crash *find(const struct ledger *l, const char *signature, s
 	return NULL;
 }
 
-/* In a way that its copy should have, too. */
 static void changed(struct ledger *l, const char *signature)
 {
 	ledger_head(l, signature)->copy = true;
@@ -134,11 +133,14 @@ uint64_t ledger_passes(const struct known_crash *c, const char *target, const ch
 int ledger_passed(struct ledger *l, const char *signature, const char *target, const char *commit,
 		  uint64_t original, uint64_t minimized, struct err *e)
 {
-	struct known_crash *c = find(l, signature, e);
+	struct record *own = ledger_exact(l, signature);
+	struct known_crash *c = own ? &own->c : find(l, signature, e);
 	int r = 0;
 
 	if (!c)
 		return -e->code;
+	if (own)
+		own->copy = true;
 	if (strcmp(c->reproduction.clean_commit, commit ? commit : "") != 0) {
 		ledger_unpass(c);
 		r = ledger_set(&c->reproduction.clean_commit, commit, LEDGER_TEXT_MAX, false, e);
@@ -151,7 +153,7 @@ int ledger_passed(struct ledger *l, const char *signature, const char *target, c
 		ledger_add(&c->reproduction.clean, original);
 		ledger_add(&c->reproduction.clean_minimized, minimized);
 	}
-	l->dirty = true;
+	changed(l, signature);
 	return 0;
 }
 
@@ -226,7 +228,7 @@ int ledger_next_run(struct ledger *l, const char *run, struct err *e)
 	for (size_t i = 0; i < l->n; i++) {
 		struct known_crash *c = &l->v[i]->c;
 
-		l->v[i]->copy = true; /* counts of the last run; those that are missing */
+		l->v[i]->copy = true; /* those that are missing, or that a killed run left behind */
 		if (c->state != LEDGER_NEW || strcmp(c->first_seen.run, run ? run : "") == 0)
 			continue;
 		c->state = ledger_next(c->state, EVENT_NEXT_RUN);

@@ -166,8 +166,10 @@ static void put_raw_key(struct note *t, struct record *n, const struct crash_sig
 	if (old && strcmp(old->c.merged_into, n->c.signature) == 0)
 		return; /* it goes with its record when that is split off again */
 	ledger_index_drop(&t->l->raw_keys, key);
-	if (old && old != n)
+	if (old && old != n) {
 		ledger_list_drop(&old->c.raw_keys, ledger_list_at(&old->c.raw_keys, key));
+		old->copy = true;
+	}
 	if (old != n && keys->n >= LEDGER_RAW_KEYS)
 		ledger_index_drop(&t->l->raw_keys, keys->v[0]);
 	put_last(t, keys, key, LEDGER_RAW_KEYS);
@@ -222,8 +224,23 @@ static void put_seen(struct note *t, struct ledger_seen *seen, const struct cras
 		t->r = ledger_set_seen(seen, s->time, s->commit, s->run, t->e);
 }
 
+/* One of them fails: what the others passed says nothing of the crash any more. */
+static void unpass(const struct ledger *l, struct known_crash *c)
+{
+	ledger_unpass(c);
+	for (size_t i = 0; i < c->aliases.n; i++) {
+		struct record *n = ledger_exact(l, c->aliases.v[i]);
+
+		if (!n || !*n->c.reproduction.clean_commit)
+			continue;
+		ledger_unpass(&n->c);
+		n->copy = true;
+	}
+}
+
 /* A sighting from before the fix says nothing against the fix. */
-static void change_state(struct known_crash *c, const struct crash_sighting *s)
+static void change_state(const struct ledger *l, struct known_crash *c,
+			 const struct crash_sighting *s)
 {
 	bool is_late = c->state == LEDGER_FIXED && s->time > 0 && s->time < c->fixed.time;
 
@@ -232,15 +249,15 @@ static void change_state(struct known_crash *c, const struct crash_sighting *s)
 	if (is_late)
 		return;
 	c->state = ledger_next(c->state, ledger_sighting_of(c));
-	ledger_unpass(c);
+	unpass(l, c);
 }
 
 static int note(struct ledger *l, struct record *n, const struct crash_sighting *s, bool is_new,
 		struct err *e)
 {
-	enum ledger_state before = n->c.state;
 	struct note t = {.l = l, .n = n, .c = &n->c, .e = e};
 
+	n->copy = true;
 	describe(&t, s);
 	reproducer(&t, s);
 	put_target(&t, s->target);
@@ -256,9 +273,7 @@ static int note(struct ledger *l, struct record *n, const struct crash_sighting 
 	if (is_new)
 		n->c.state = ledger_first(ledger_sighting_of(&n->c));
 	else
-		change_state(&n->c, s);
-	/* Counts alone wait for the next run. */
-	n->copy |= is_new || s->crash_file || s->minimized || n->c.state != before;
+		change_state(l, &n->c, s);
 	l->dirty = true;
 	return 0;
 }
@@ -285,9 +300,28 @@ static int note_new(struct ledger *l, const struct crash_sighting *s, struct led
 	return 0;
 }
 
+/* A merged record's reproducer stays its own, for a fix and for ledger_split(). */
+static int note_merged(struct ledger *l, struct record *head, struct crash_sighting *s,
+		       struct err *e)
+{
+	struct record *own = ledger_exact(l, s->signature);
+	struct note t = {.l = l, .n = own, .e = e};
+
+	if (!own || own == head || !s->crash_file)
+		return 0;
+	t.c = &own->c;
+	describe(&t, s);
+	reproducer(&t, s);
+	own->copy = l->dirty = true;
+	s->crash_file = s->minimized = NULL;
+	s->tries = s->hits = 0;
+	return t.r;
+}
+
 int ledger_note(struct ledger *l, const struct crash_sighting *s, struct ledger_noted *ret,
 		struct err *e)
 {
+	struct crash_sighting rest = *s;
 	struct record *n;
 	enum ledger_state before;
 	int r = ledger_check_signature(s->signature, e);
@@ -298,7 +332,9 @@ int ledger_note(struct ledger *l, const struct crash_sighting *s, struct ledger_
 	if (!n)
 		return note_new(l, s, ret, e);
 	before = n->c.state;
-	r = note(l, n, s, false, e);
+	r = note_merged(l, n, &rest, e);
+	if (r == 0)
+		r = note(l, n, &rest, false, e);
 	if (r < 0)
 		return err_wrap(e, "note crash '%s'", n->c.signature);
 	*ret = (struct ledger_noted){.crash = &n->c, .before = before};

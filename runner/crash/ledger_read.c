@@ -342,6 +342,9 @@ int ledger_from_json(json_t *root, struct ledger **ret, struct err *e)
 	r = ledger_connect(l, mend, e);
 	if (r < 0)
 		return r;
+	/* What was mended here, and what silently, is mended there by the next save. */
+	for (size_t i = 0; i < l->n; i++)
+		l->v[i]->copy = l->warnings > 0;
 	if (l->warnings > 1)
 		snprintf(l->warning + strlen(l->warning), sizeof(l->warning) - strlen(l->warning),
 			 "; and %u more", l->warnings - 1);

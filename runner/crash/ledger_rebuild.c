@@ -46,6 +46,30 @@ void ledger_write_copies(struct ledger *l, int state_dirfd)
 	}
 }
 
+bool ledger_copied(const struct ledger *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i]->copy)
+			return false;
+	return true;
+}
+
+void ledger_given(struct ledger *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		l->v[i]->given |= l->v[i]->copy;
+		l->v[i]->copy = false;
+	}
+}
+
+void ledger_taken(struct ledger *l, bool copied)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		l->v[i]->copy |= l->v[i]->given && !copied;
+		l->v[i]->given = false;
+	}
+}
+
 /* --- what is there ------------------------------------------------------------ */
 
 struct rebuild {

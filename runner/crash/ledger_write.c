@@ -229,8 +229,12 @@ static void shorten_list(struct ledger_list *list)
 		;
 }
 
-static void shorten(struct ledger *l, struct known_crash *c)
+static void shorten(struct ledger *l, struct record *n)
 {
+	struct known_crash *c = &n->c;
+
+	n->copy |= c->raw_keys.n > KEPT || c->artifacts.n > KEPT || c->targets.n > KEPT ||
+		   c->n_runs > KEPT;
 	while (c->raw_keys.n > KEPT) {
 		ledger_index_drop(&l->raw_keys, c->raw_keys.v[0]);
 		ledger_list_drop(&c->raw_keys, 0);
@@ -256,7 +260,7 @@ static int shorten_oldest(struct ledger *l, size_t share, struct err *e)
 		qsort(v, l->n, sizeof(struct record *), by_last_seen);
 	}
 	for (size_t i = 0; i < l->n * share / 4; i++)
-		shorten(l, &v[i]->c);
+		shorten(l, v[i]);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/schedule/books.h"
 
+#include "base/buf.h"
 #include "base/sys.h"
 #include "runner/schedule/task.h"
 
@@ -26,8 +27,9 @@ static int write_ledger(void *arg, struct buf *out, struct err *e)
 {
 	const struct books *b = arg;
 
-	(void)out;
-	return ledger_save(b->ledger, b->state->dirfd, e);
+	int r = ledger_save(b->ledger, b->state->dirfd, e);
+
+	return r == 0 && ledger_copied(b->ledger) ? buf_add(out, SLICE("copied"), e) : r;
 }
 
 static void tell(struct waiter *list, const char *failed)
@@ -55,6 +57,8 @@ static void begin(struct books *b)
 	b->writing = true;
 	if (task_start(b->loop, write_ledger, b, on_written, b, &t, &e) < 0)
 		on_written(b, SLICE(""), e.msg);
+	else
+		ledger_given(b->ledger);
 }
 
 static void on_written(void *arg, struct slice result, const char *failed)
@@ -62,7 +66,7 @@ static void on_written(void *arg, struct slice result, const char *failed)
 	struct books *b = arg;
 	struct waiter *list = b->served;
 
-	(void)result;
+	ledger_taken(b->ledger, !failed && result.n > 0);
 	b->served = NULL;
 	b->writing = false;
 	tell(list, failed);

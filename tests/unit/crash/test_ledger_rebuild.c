@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/unit/crash/ledger_files.h"
+#include "tests/unit/crash/ledger_vault.h"
 
 #include "runner/crash/ledger_input.h"
 #include "runner/crash/report.h"
-#include "runner/crash/vault.h"
-
-#define A   "aaaaaaaaaaaaaaaa"
-#define B   "bbbbbbbbbbbbbbbb"
-#define C   "cccccccccccccccc"
-#define OLD "asan|parse|1"
 
 static const char report[] =
     "==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x603000000040 at pc "
@@ -17,58 +11,6 @@ static const char report[] =
     "    #0 0x55f1c2c1a19f in session_is_open(Session const*) /src/uaf.c:26:12\n"
     "    #1 0x55f1c2c1a22f in LLVMFuzzerTestOneInput /src/uaf.c:46:6\n";
 #define REPORT_SHA1 "356a192b7913b04c54574d18c28d46e6395428ab" /* of "1" */
-
-static void vault(const char *signature, const char *input, const char *meta, const char *said)
-{
-	struct vault_item item = {.signature = slice_of(signature)};
-	struct err e = {0};
-
-	if (input)
-		item.file[VAULT_INPUT] = slice_of(input);
-	if (meta)
-		item.file[VAULT_META] = slice_of(meta);
-	if (said)
-		item.file[VAULT_REPORT] = slice_of(said);
-	if (vault_save(dir.fd, &item, &e) < 0)
-		fail_msg("%s", e.msg);
-}
-
-/* Three crashes in all sorts of states, and one whose signature is no file's name. */
-static void make_ledger(void)
-{
-	static const char *const frames[] = {"f", "g(int)"};
-
-	vault(A, "1", NULL, NULL);
-	vault(B, "22", NULL, NULL);
-	vault(C, "333", NULL, NULL);
-	vault(OLD, "4444", NULL, NULL);
-	parse("{}");
-	(void)NOTE(.signature = A, .target = "t", .run = "r1", .commit = "c1", .time = 5,
-		   .count = 3, .raw_key = "0123456789abcdef", .artifact = "logs/r1/x",
-		   .crash_type = "Heap\nREAD 4", .kind = "asan", .severity = "high",
-		   .security = true, .frames = frames, .n_frames = 2,
-		   .crash_file = "crashes/" A "/input", .input_bytes = 1, .tries = 3, .hits = 3);
-	(void)NOTE(.signature = B, .target = "t", .run = "r1", .crash_type = "Timeout",
-		   .unsymbolized = true, .crash_file = "crashes/" B "/input", .input_bytes = 2);
-	(void)NOTE(.signature = C, .target = "u", .run = "r1", .crash_type = "Leak");
-	(void)NOTE(.signature = OLD, .target = "u", .run = "r1");
-	(void)NOTE(.signature = A, .target = "u", .run = "r1", .time = 6);
-	OK(ledger_fixed(ledger, A, 9, "c2", "r2", &oops));
-	OK(ledger_issue(ledger, A, "https://example.org/7", &oops));
-	OK(ledger_ignore(ledger, B, "not\nours", &oops));
-	OK(ledger_merge(ledger, C, OLD, &oops));
-	OK(ledger_next_run(ledger, "r2", &oops));
-	save();
-}
-
-static char *printed(void)
-{
-	char *text = NULL;
-	size_t n;
-
-	OK(ledger_print(ledger, &text, &n, &oops));
-	return text;
-}
 
 /* From the copies it is what it was, to the byte; nothing is written before a save, and
  * nothing is silent before it. */
@@ -106,38 +48,6 @@ static void test_all(void **state)
 	check_state(A, LEDGER_FIXED);
 	check_state(B, LEDGER_IGNORED);
 	assert_string_equal(crash(C)->signature, OLD);
-}
-
-/* What changes a crash changes its copy; a count alone waits for the next run. */
-static void test_copies(void **state)
-{
-	static const char path[] = "crashes/" A "/record.json";
-	_autofree_ char *was = NULL;
-
-	(void)state;
-	make_ledger();
-	was = strdup(file(path));
-	assert_non_null(strstr(was, "\"state\": \"fixed\""));
-	(void)NOTE(.signature = B, .time = 70);
-	save();
-	assert_null(strstr(file("crashes/" B "/record.json"), "70"));
-	OK(ledger_next_run(ledger, "r3", &oops));
-	save();
-	assert_non_null(strstr(file("crashes/" B "/record.json"), "70"));
-	assert_string_equal(file(path), was);
-	(void)NOTE(.signature = A, .time = 80);
-	save();
-	assert_non_null(strstr(file(path), "\"state\": \"regressed\""));
-	OK(ledger_split(ledger, C, &oops));
-	save();
-	assert_null(strstr(file("crashes/" C "/record.json"), "merged_into"));
-	/* Whatever is in its place: the ledger is saved. */
-	assert_int_equal(unlinkat(dir.fd, path, 0), 0);
-	assert_int_equal(mkdirat(dir.fd, path, 0755), 0);
-	OK(ledger_ignore(ledger, A, NULL, &oops));
-	save();
-	load();
-	check_state(A, LEDGER_IGNORED);
 }
 
 #define META(signature, artifact)                                                        \
@@ -302,8 +212,8 @@ static void test_faults(void **state)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, scratch_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_all),    CASE(test_copies),  CASE(test_without_copies),
-    CASE(test_report), CASE(test_hostile), CASE(test_faults),
+    CASE(test_all),	CASE(test_without_copies), CASE(test_report),
+    CASE(test_hostile), CASE(test_faults),
 };
 
 UNIT_MAIN(tests)

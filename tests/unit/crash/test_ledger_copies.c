@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A crash's record.json is its line in the ledger. */
+#include "tests/unit/crash/ledger_vault.h"
+
+#include "base/fs.h"
+#include "base/json.h"
+
+#include <sys/wait.h>
+
+static json_t *object_in(const char *name)
+{
+	_autofree_ char *text = malloc(1 << 20);
+	json_t *j = NULL;
+
+	assert_non_null(text);
+	OK(json_parse(slice_of(scratch_text(dir.fd, name, text, 1 << 20)), &j, &oops));
+	return j;
+}
+
+/* The copy in this crash's directory says the same as its line in the ledger's file. */
+static void check_copy(const json_t *all, const char *signature)
+{
+	_autojson_ json_t *copy = NULL;
+	char path[VAULT_PATH];
+
+	OK(vault_path(slice_of(signature), VAULT_RECORD, path, &oops));
+	copy = object_in(path);
+	assert_int_equal(json_object_size(copy), 1);
+	if (!json_equal(json_object_get(copy, signature), json_object_get(all, signature)))
+		fail_msg("%s: %s", path, file(path));
+}
+
+static void check_copies(void)
+{
+	_autojson_ json_t *all = object_in(NAME);
+
+	assert_int_equal(json_object_size(all), ledger_count(ledger));
+	for (size_t i = 0; i < ledger_count(ledger); i++)
+		check_copy(all, ledger_at(ledger, i)->signature);
+}
+
+static void seen(void)
+{
+	(void)NOTE(.signature = B, .target = "t", .run = "r3", .time = 70, .count = 20);
+}
+
+static void seen_again(void)
+{
+	(void)NOTE(.signature = B, .time = 71);
+}
+
+static void seen_elsewhere(void)
+{
+	(void)NOTE(.signature = A, .target = "v", .raw_key = "k", .artifact = "logs/r3/y");
+}
+
+/* Its key was another's. */
+static void key_moves(void)
+{
+	(void)NOTE(.signature = OLD, .target = "v", .raw_key = "k");
+}
+
+static void minimized(void)
+{
+	OK(ledger_minimized(ledger, A, "crashes/" A "/minimized", 1, &oops));
+}
+
+static void passed(void)
+{
+	OK(ledger_passed(ledger, A, "t", "c3", 5, 5, &oops));
+}
+
+static void passed_elsewhere(void)
+{
+	OK(ledger_passed(ledger, A, "u", "c3", 5, 5, &oops));
+}
+
+static void fixed(void)
+{
+	OK(ledger_fixed(ledger, A, 99, "c3", "r3", &oops));
+}
+
+static void ignored(void)
+{
+	OK(ledger_ignore(ledger, A, "a note", &oops));
+}
+
+static void unignored(void)
+{
+	OK(ledger_unignore(ledger, B, NULL, &oops));
+}
+
+static void has_issue(void)
+{
+	OK(ledger_issue(ledger, B, "https://example.org/8", &oops));
+}
+
+static void split(void)
+{
+	OK(ledger_split(ledger, C, &oops));
+}
+
+static void merged(void)
+{
+	OK(ledger_merge(ledger, A, B, &oops));
+}
+
+static void merged_on(void)
+{
+	OK(ledger_merge(ledger, B, C, &oops));
+}
+
+static void next_run(void)
+{
+	OK(ledger_next_run(ledger, "r4", &oops));
+}
+
+static void (*const changes[])(void) = {
+    seen,  seen_again, seen_elsewhere, key_moves, minimized, passed,	passed_elsewhere, fixed,
+    split, ignored,    unignored,      has_issue, merged,    merged_on, next_run,
+};
+
+static void change(size_t i, bool by_child)
+{
+	struct err e;
+	pid_t pid;
+	int ws;
+
+	changes[i]();
+	if (!by_child) {
+		save();
+		return;
+	}
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(ledger_save(ledger, dir.fd, &e) < 0 || !ledger_copied(ledger));
+	ledger_given(ledger);
+	assert_true(ledger_copied(ledger));
+	assert_int_equal(waitpid(pid, &ws, 0), pid);
+	assert_int_equal(ws, 0);
+	ledger_taken(ledger, true);
+}
+
+/* After whatever was said of a crash, and saved: by this process, or by a child as in a run. */
+static void test_each_change(void **state)
+{
+	(void)state;
+	for (unsigned by_child = 0; by_child < 2; by_child++) {
+		_autofree_ char *was = NULL;
+
+		make_ledger();
+		check_copies();
+		for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+			change(i, by_child);
+			check_copies();
+		}
+		save(); /* the run's end */
+		check_copies();
+		was = printed();
+		assert_int_equal(unlinkat(dir.fd, NAME, 0), 0);
+		load();
+		{
+			_autofree_ char *is = printed();
+
+			assert_string_equal(is, was);
+		}
+		assert_int_equal(fs_remove_tree(dir.fd, "crashes", &oops), 0);
+	}
+}
+
+/* A child that could not write them leaves them to the next. */
+static void test_child_fails(void **state)
+{
+	(void)state;
+	make_ledger();
+	seen();
+	ledger_given(ledger);
+	assert_true(ledger_copied(ledger));
+	seen_elsewhere(); /* meanwhile */
+	ledger_taken(ledger, false);
+	save();
+	check_copies();
+	seen();
+	ledger_given(ledger);
+	seen_elsewhere();
+	ledger_taken(ledger, true);
+	assert_false(ledger_copied(ledger));
+	save();
+	assert_true(ledger_copied(ledger));
+}
+
+/* One count of a thousand crashes writes one copy. */
+static void test_only_what_changed(void **state)
+{
+	enum { MANY = 1000 };
+	static ino_t was[MANY];
+	char signature[17], path[64];
+	unsigned differ = 0;
+	struct stat st;
+
+	(void)state;
+	parse("{}");
+	for (unsigned i = 0; i < MANY; i++) {
+		snprintf(signature, sizeof(signature), "%016x", i);
+		snprintf(path, sizeof(path), "crashes/%s", signature);
+		OK(fs_mkdirs(dir.fd, path, 0750, &oops));
+		(void)NOTE(.signature = signature, .target = "t");
+	}
+	save();
+	for (unsigned twice = 0; twice < 2; twice++) {
+		for (unsigned i = 0; i < MANY; i++) {
+			snprintf(path, sizeof(path), "crashes/%016x/record.json", i);
+			assert_int_equal(fstatat(dir.fd, path, &st, 0), 0);
+			differ += st.st_ino != was[i];
+			was[i] = st.st_ino;
+		}
+		assert_int_equal(differ, twice ? MANY + 1 : MANY);
+		snprintf(signature, sizeof(signature), "%016x", 500U);
+		(void)NOTE(.signature = signature, .target = "t");
+		/* Nobody looks at the others, either. */
+		assert_int_equal(unlinkat(dir.fd, "crashes/0000000000000007/record.json", 0), 0);
+		save();
+		assert_false(scratch_has(dir.fd, "crashes/0000000000000007/record.json"));
+		scratch_write(dir.fd, "crashes/0000000000000007/record.json", "");
+		assert_int_equal(fstatat(dir.fd, "crashes/0000000000000007/record.json", &st, 0),
+				 0);
+		was[7] = st.st_ino;
+	}
+}
+
+/* What changes a crash changes its copy. */
+static void test_copies(void **state)
+{
+	static const char path[] = "crashes/" A "/record.json";
+	_autofree_ char *was = NULL;
+
+	(void)state;
+	make_ledger();
+	was = strdup(file(path));
+	assert_non_null(strstr(was, "\"state\": \"fixed\""));
+	(void)NOTE(.signature = B, .time = 70);
+	save();
+	assert_non_null(strstr(file("crashes/" B "/record.json"), "70"));
+	assert_string_equal(file(path), was);
+	(void)NOTE(.signature = A, .time = 80);
+	save();
+	assert_non_null(strstr(file(path), "\"state\": \"regressed\""));
+	OK(ledger_split(ledger, C, &oops));
+	save();
+	assert_null(strstr(file("crashes/" C "/record.json"), "merged_into"));
+	/* Whatever is in its place: the ledger is saved. */
+	assert_int_equal(unlinkat(dir.fd, path, 0), 0);
+	assert_int_equal(mkdirat(dir.fd, path, 0755), 0);
+	OK(ledger_ignore(ledger, A, NULL, &oops));
+	save();
+	load();
+	check_state(A, LEDGER_IGNORED);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, scratch_teardown)
+
+static const struct CMUnitTest tests[] = {
+    CASE(test_each_change),
+    CASE(test_child_fails),
+    CASE(test_only_what_changed),
+    CASE(test_copies),
+};
+
+UNIT_MAIN(tests)
