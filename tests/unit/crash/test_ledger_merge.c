@@ -69,6 +69,42 @@ static void test_split(void **state)
 	check_text();
 }
 
+static void check_rate(const char *signature, uint64_t tries, uint64_t hits)
+{
+	const struct known_crash *c = ledger_record(ledger, signature);
+
+	assert_int_equal(c->reproduction.tries, tries);
+	assert_int_equal(c->reproduction.hits, hits);
+}
+
+/* How often a reproducer fails is its own, whatever its crash is merged into. */
+static void test_rates(void **state)
+{
+	static const char text[] = "{\"a\": {\"fuzzer\": \"t\", \"crash_file\": \"fa\", "
+				   "\"reproduction\": {\"tries\": 8, \"hits\": 3}},"
+				   " \"b\": {\"fuzzer\": \"t\", \"crash_file\": \"fb\", "
+				   "\"reproduction\": {\"tries\": 5, \"hits\": 5}}}";
+	_autofree_ char *saved = NULL;
+	size_t n;
+
+	(void)state;
+	parse(text);
+	OK(ledger_merge(ledger, "a", "b", &oops));
+	check_rate("a", 8, 3);
+	check_rate("b", 5, 5);
+	(void)NOTE(.signature = "a", .tries = 2, .hits = 1); /* of b's reproducer */
+	OK(ledger_passed(ledger, "a", "t", "c", 4, 0, &oops));
+	OK(ledger_print(ledger, &saved, &n, &oops));
+	parse(saved); /* another process */
+	check_rate("a", 8, 3);
+	OK(ledger_split(ledger, "a", &oops));
+	check_rate("a", 8, 3);
+	check_rate("b", 7, 6);
+	assert_int_equal(crash("b")->reproduction.clean, 4);
+	assert_int_equal(crash("a")->reproduction.clean, 0);
+	assert_string_equal(crash("a")->crash_file, "fa");
+}
+
 /* Merged ones go along, and each comes out as it was. */
 static void test_chain(void **state)
 {
@@ -238,8 +274,9 @@ static void test_no_memory(void **state)
 #define CASE(f) cmocka_unit_test_teardown(f, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_merge),  CASE(test_split),     CASE(test_chain),	     CASE(test_names),
-    CASE(test_states), CASE(test_odd_files), CASE(test_large_files), CASE(test_no_memory),
+    CASE(test_merge),	    CASE(test_split),	  CASE(test_chain),
+    CASE(test_names),	    CASE(test_states),	  CASE(test_odd_files),
+    CASE(test_large_files), CASE(test_no_memory), CASE(test_rates),
 };
 
 UNIT_MAIN(tests)
