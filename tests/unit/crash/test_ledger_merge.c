@@ -93,15 +93,15 @@ static void test_rates(void **state)
 	check_rate("a", 8, 3);
 	check_rate("b", 5, 5);
 	(void)NOTE(.signature = "a", .tries = 2, .hits = 1); /* of b's reproducer */
-	OK(ledger_passed(ledger, "a", "t", "c", 4, 0, &oops));
+	OK(ledger_passed(ledger, "a", "t", "c", 4, 0, &oops)); /* a's */
 	OK(ledger_print(ledger, &saved, &n, &oops));
 	parse(saved); /* another process */
 	check_rate("a", 8, 3);
 	OK(ledger_split(ledger, "a", &oops));
 	check_rate("a", 8, 3);
 	check_rate("b", 7, 6);
-	assert_int_equal(crash("b")->reproduction.clean, 4);
-	assert_int_equal(crash("a")->reproduction.clean, 0);
+	assert_int_equal(crash("b")->reproduction.clean, 0);
+	assert_int_equal(crash("a")->reproduction.clean, 4);
 	assert_string_equal(crash("a")->crash_file, "fa");
 }
 
