@@ -231,10 +231,10 @@ static void unpass(const struct ledger *l, struct known_crash *c)
 	for (size_t i = 0; i < c->aliases.n; i++) {
 		struct record *n = ledger_exact(l, c->aliases.v[i]);
 
-		if (!n || !*n->c.reproduction.clean_commit)
+		if (!n)
 			continue;
+		n->copy |= *n->c.reproduction.clean_commit;
 		ledger_unpass(&n->c);
-		n->copy = true;
 	}
 }
 

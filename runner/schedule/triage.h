@@ -7,11 +7,15 @@
 
 /* From artifacts to crashes, for one target, one cell at a time:
  *
- *   check    open crashes of the target are replayed on this build, by the rule of
- *            runner/crash/odds.h.  One becomes fixed when every target that found it
- *            has passed on the same commit (in the same run, where that is not known),
- *            not before.  So one that a target found that is not here any more stays
- *            open, and sum.note says so, until a person says otherwise
+ *   check    open crashes of the target are replayed on this build.  One becomes fixed
+ *            when all inputs that it has (original and minimised), and those of every
+ *            record that is merged into it, have passed on the same commit (in the same
+ *            run, where that is not known): each as often as its own record's rate says
+ *            by runner/crash/odds.h, in every target that runner/crash/ledger_fix.h
+ *            names; then regressions/<target>/ gets them.  One that fails, is damaged,
+ *            or failed too seldom for any number of passes, keeps it open.  So does a
+ *            target that is not here any more.  sum.note says so where nothing else
+ *            does, until a person says otherwise
  *   queue    every artifact in triage/<target>/ is reproduced, signed, and counted for
  *            its crash in the ledger; only then it leaves the queue
  *   shrink   reproducers of new crashes are made smaller

@@ -7,7 +7,7 @@
 #include "runner/schedule/triage.h"
 
 /* Between triage.c (stages, the queue), triage_note.c (into the ledger),
- * triage_names.c, triage_check.c and triage_shrink.c. */
+ * triage_names.c, triage_check.c, triage_fix.c and triage_shrink.c. */
 
 /* An artifact in work. */
 struct finding {
@@ -56,8 +56,10 @@ struct triage {
 	struct finding f;
 
 	struct {
-		uint64_t need, passed; /* of the input in work */
-		bool minimized;	       /* the minimised one is in work */
+		const struct known_crash *part; /* whose inputs are in work */
+		size_t at;			/* the next one: ledger_next_part() */
+		uint64_t need, passed;		/* of the input in work */
+		bool minimized;			/* the minimised one is in work */
 	} check;
 
 	struct {
@@ -102,6 +104,21 @@ void triage_count(struct triage *t, const struct known_crash *c, const char *raw
 MUST_CHECK int triage_list(struct triage *t,
 			   bool (*wanted)(const struct triage *t, const struct known_crash *c),
 			   struct err *e);
+
+/* What passes count for: the commit, or this run where that is not known. */
+const char *triage_build(const struct triage *t, char out[128]);
+/* How often each input of a part of a crash (runner/crash/ledger_fix.h) must pass; at least
+ * once, also where no number tells. */
+uint64_t triage_needed(const struct known_crash *part);
+/* Whether the target is in this run. */
+bool triage_is_here(const struct triage *t, const char *target);
+/* The target that has not yet passed often enough, one that is not here before others;
+ * NULL: all that were asked have. */
+const char *triage_waits_for(const struct triage *t, const struct known_crash *c);
+/* The part of which no number of passes tells that it is fixed; NULL: there is none. */
+const struct known_crash *triage_never_told(const struct triage *t, const struct known_crash *c);
+/* All inputs of c into regressions/<target>/ of those that were asked.  Blocks. */
+MUST_CHECK int triage_keep(const struct triage *t, const struct known_crash *c, struct err *e);
 
 /* One step of the stage; false: it is over. */
 bool triage_check_step(struct triage *t);

@@ -305,13 +305,19 @@ static uint64_t input_size(const struct finding *f)
 	return stat(f->path, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* A reproducer is run in the target that found the crash first: another's may pass there. */
-static bool is_better(const struct triage *t, const struct known_crash *c)
+/* A reproducer is run in the target that found the crash first: another's may pass there.
+ * What is merged into another keeps a reproducer of its own. */
+static bool is_better(const struct triage *t, const struct known_crash *crash)
 {
 	const struct finding *f = &t->f;
+	const struct known_crash *own =
+	    ledger_record(books_ledger(t->env->books), f->report.signature);
+	const struct known_crash *c = own ? own : crash;
 	bool mine = strcmp(c->fuzzer, t->spec.target->name) == 0;
 
-	if (!mine && *c->crash_file && c->reproduction.hits > 0 && c->state != LEDGER_FIXED)
+	if (*c->crash_file && crash->state == LEDGER_FIXED)
+		return f->hits > 0; /* the old one passes */
+	if (!mine && *c->crash_file && c->reproduction.hits > 0)
 		return false;
 	return ledger_is_better(c, f->tries, f->hits, input_size(f));
 }

@@ -167,10 +167,150 @@ static void test_hostile_target(void **state)
 	assert_true(has("regressions/a") && !has("../evil"));
 }
 
+/* --- what is merged into it ---------------------------------------------------- */
+
+#define OTHER "fedcba9876543210"
+
+/* Another one, of the target c alone, that is the same in a person's eyes. */
+static void put_merged(const char *signature, uint64_t tries, uint64_t hits)
+{
+	char dir[64], input[96], minimized[96];
+	struct crash_sighting s = {.signature = signature,
+				   .target = "c",
+				   .run = "r1",
+				   .commit = "c1",
+				   .time = 7,
+				   .crash_type = "U",
+				   .crash_file = input,
+				   .input_bytes = 3,
+				   .tries = tries,
+				   .hits = hits};
+	struct ledger *l = ledger();
+	struct ledger_noted n;
+
+	snprintf(dir, sizeof(dir), "crashes/%s", signature);
+	snprintf(input, sizeof(input), "%s/input", dir);
+	snprintf(minimized, sizeof(minimized), "%s/minimized", dir);
+	put(dir, "input", "xyz");
+	put(dir, "minimized", "xy");
+	OK(ledger_note(l, &s, &n, e));
+	OK(ledger_minimized(l, signature, minimized, 2, e));
+	OK(ledger_merge(l, signature, SIG, e));
+	OK(ledger_save(l, play.dir.fd, e));
+	ledger_free(l);
+}
+
+/* Its inputs as often as its own rate says, where it was found and where the other was. */
+static void test_merged(void **state)
+{
+	static const char *const kept[] = {
+	    "a9993e364706816aba3e25717850c26c9cd0d89d", /* abc, ab, xyz, xy */
+	    "da23614e02469a0d7c7bd1bdab5c9c474b1904dc",
+	    "66b27417d37e024c46526c2f6d358a754fc552f3",
+	    "5f8459982f9f619f4b0d9af2542a2086e56a4bef",
+	};
+
+	(void)state;
+	put_crash();
+	put_merged(OTHER, 3, 3); /* 11 times */
+	triage("a", TRIAGE_CHECK);
+	assert_int_equal(play.trials, 2 * (4 + 11));
+	triage("a", TRIAGE_CHECK);
+	assert_int_equal(play.trials, 0);
+	triage("b", TRIAGE_CHECK);
+	assert_int_equal(play.trials, 2 * (4 + 11));
+	expect_state(SIG, LEDGER_NEW);
+	triage("c", TRIAGE_CHECK);
+	assert_int_equal(play.trials, 2 * 11);
+	assert_int_equal(play.sum.fixed, 1);
+	expect_state(SIG, LEDGER_FIXED);
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		for (const char *t = "abc"; *t; t++) {
+			char path[100];
+
+			snprintf(path, sizeof(path), "regressions/%c/%s", *t, kept[i]);
+			assert_int_equal(has(path), *t != 'c' || i >= 2);
+		}
+}
+
+/* It fails as what it was merged as, or in a way of its own. */
+static void test_merged_fails(void **state)
+{
+	struct crash_options o = {.target = "a"};
+	struct crash_report r = {0};
+	struct ledger *l;
+
+	(void)state;
+	OK(crash_parse(slice_of(report), &o, &r, e));
+	for (int i = 0; i < 2; i++) {
+		each_teardown(NULL);
+		each_setup(NULL);
+		play.failing = i == 0 ? "/" OTHER "/" : r.signature;
+		put_crash();
+		put_merged(i == 0 ? OTHER : r.signature, 10, 10);
+		for (const char *const *t = (const char *const[]){"a", "b", "c", "a", NULL}; *t;
+		     t++)
+			triage(*t, TRIAGE_CHECK);
+		expect_state(SIG, i == 0 ? LEDGER_NEW : LEDGER_KNOWN);
+		assert_false(has("regressions"));
+		l = ledger();
+		assert_string_equal(ledger_find(l, SIG)->crash_file, "crashes/" SIG "/input");
+		assert_int_equal(ledger_find(l, r.signature) == ledger_find(l, SIG), i);
+		ledger_free(l);
+	}
+	/* On the next commit it does not any more. */
+	play.failing = NULL;
+	play.commit = "c3";
+	for (const char *const *t = (const char *const[]){"c", "b", "a", NULL}; *t; t++)
+		triage(*t, TRIAGE_CHECK);
+	expect_state(SIG, LEDGER_FIXED);
+	crash_report_done(&r);
+}
+
+static void test_merged_damaged(void **state)
+{
+	(void)state;
+	put_crash();
+	put_merged(OTHER, 10, 10);
+	put("crashes/" OTHER, "minimized", "xx");
+	triage("a", TRIAGE_CHECK);
+	assert_int_equal(play.trials, 0);
+	assert_memory_equal(play.sum.note, "crash " SIG " stays open: ", 35);
+	assert_non_null(strstr(play.sum.note, OTHER "/minimized"));
+	expect_state(SIG, LEDGER_NEW);
+}
+
+/* One that never failed again: no number of passes tells, and it is said. */
+static void test_merged_never(void **state)
+{
+	(void)state;
+	put_crash();
+	put_merged(OTHER, 6, 0);
+	for (const char *const *t = (const char *const[]){"a", "b", "c", NULL}; *t; t++)
+		triage(*t, TRIAGE_CHECK);
+	assert_string_equal(play.sum.note, "crash " SIG " passes, but stays open: " OTHER
+					   ", which is merged into it, failed too seldom for any "
+					   "number of passes to tell");
+	expect_state(SIG, LEDGER_NEW);
+}
+
+static void test_merged_missing_target(void **state)
+{
+	(void)state;
+	put_crash();
+	put_merged(OTHER, 10, 10);
+	play.gone = "c";
+	triage("b", TRIAGE_CHECK);
+	triage("a", TRIAGE_CHECK);
+	assert_non_null(strstr(play.sum.note, "'c', which found it too, was not asked"));
+	expect_state(SIG, LEDGER_NEW);
+}
+
 static const struct CMUnitTest tests[] = {
     CASE(test_fixed_in_all),	CASE(test_other_commits), CASE(test_no_commit),
     CASE(test_one_still_fails), CASE(test_damaged),	  CASE(test_missing_target),
-    CASE(test_hostile_target),
+    CASE(test_hostile_target),	CASE(test_merged),	  CASE(test_merged_fails),
+    CASE(test_merged_damaged),	CASE(test_merged_never),  CASE(test_merged_missing_target),
 };
 
 UNIT_MAIN(tests)

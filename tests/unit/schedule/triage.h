@@ -23,6 +23,7 @@ static struct play {
 	struct books *books;
 	const char *run, *commit, *gone; /* gone: a target that is not in the run */
 	const char *fails;		 /* the target in which every input fails; NULL: none */
+	const char *failing;		 /* the inputs that fail in all: part of their path */
 	unsigned trials;
 	const char *answers;	 /* of the symbolizer; NULL: there is none */
 	unsigned asked, refused; /* cells of it, and how often there is no memory for one */
@@ -50,7 +51,8 @@ static inline void on_trial(void *arg)
 	struct crash_report r = {0};
 	struct err e;
 
-	end.failed = play.fails && strcmp(t->spec.target->name, play.fails) == 0;
+	end.failed = (play.fails && strcmp(t->spec.target->name, play.fails) == 0) ||
+		     (play.failing && strstr(t->spec.input, play.failing));
 	end.report = end.failed ? &r : NULL;
 	assert_int_equal(crash_parse(slice_of(report), &o, &r, &e), 0);
 	t->spec.done(t->spec.arg, &end);
