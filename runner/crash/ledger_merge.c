@@ -93,7 +93,9 @@ int ledger_merge(struct ledger *l, const char *from, const char *into, struct er
 	if (r < 0)
 		return err_wrap(e, "merge crash '%.100s'", from);
 	ledger_list_sort(&head->c.aliases);
-	if (head->c.state == LEDGER_FIXED && ledger_state_open(n->c.state))
+	if (n->c.state == LEDGER_REGRESSED && head->c.state != LEDGER_IGNORED)
+		head->c.state = LEDGER_REGRESSED; /* only a fix, or a person, says otherwise */
+	else if (head->c.state == LEDGER_FIXED && ledger_state_open(n->c.state))
 		head->c.state = LEDGER_KNOWN;
 	return 0;
 }

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Of a crash and what is merged into it: who must pass, and whose inputs are whose. */
+#include "tests/unit/unit.h"
+
+#include "runner/crash/ledger_fix.h"
+
+#include <stdio.h>
+
+static struct ledger *ledger;
+
+#define OK(call)                                             \
+	do {                                                 \
+		struct err oops = {0};                       \
+		if ((call) < 0)                              \
+			fail_msg("%s: %s", #call, oops.msg); \
+	} while (0)
+
+/* a of the targets t and u; into it b of u and v, c without an input, and a name. */
+static int setup(void **state)
+{
+	(void)state;
+	OK(ledger_parse(
+	    SLICE("{\"a\": {\"fuzzer\": \"t\", \"targets\": [\"u\"], \"crash_file\": \"a/input\","
+		  "  \"state\": \"known\", \"reproduction\": {\"tries\": 3, \"hits\": 3},"
+		  "  \"aliases\": [\"name\"]},"
+		  " \"b\": {\"fuzzer\": \"v\", \"targets\": [\"u\"], \"crash_file\": \"b/input\","
+		  "  \"reproduction\": {\"tries\": 10, \"hits\": 5}, \"merged_into\": \"a\"},"
+		  " \"c\": {\"fuzzer\": \"w\", \"merged_into\": \"a\"},"
+		  " \"d\": {\"fuzzer\": \"t\", \"crash_file\": \"d/input\","
+		  "  \"state\": \"regressed\"}}"),
+	    &ledger, &oops));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	ledger_free(ledger);
+	return 0;
+}
+
+/* "a: t u; b: t u v; " */
+static const char *asked(const char *signature)
+{
+	static char out[200];
+	const struct known_crash *c = ledger_record(ledger, signature), *part;
+	const char *target;
+	size_t n = 0;
+
+	*out = '\0';
+	for (size_t at = 0; (part = ledger_next_part(ledger, c, &at));) {
+		n += (size_t)snprintf(out + n, sizeof(out) - n, "%s:", part->signature);
+		for (size_t i = 0; (target = ledger_next_asked(c, part, &i));) {
+			n += (size_t)snprintf(out + n, sizeof(out) - n, " %s", target);
+			assert_true(ledger_is_asked(c, part, target));
+		}
+		assert_false(ledger_is_asked(c, part, "x"));
+		n += (size_t)snprintf(out + n, sizeof(out) - n, "; ");
+	}
+	return out;
+}
+
+static void test_asked(void **state)
+{
+	(void)state;
+	assert_string_equal(asked("a"), "a: t u; b: t u v; ");
+	assert_string_equal(asked("d"), "d: t; ");
+	OK(ledger_split(ledger, "b", &oops));
+	assert_string_equal(asked("a"), "a: t u; ");
+	assert_string_equal(asked("b"), "b: v u; ");
+	OK(ledger_split(ledger, "c", &oops));
+	OK(ledger_merge(ledger, "a", "c", &oops)); /* into one without an input of its own */
+	assert_string_equal(asked("c"), "a: w t u; ");
+}
+
+/* Each has passes of its own; a sighting of one ends those of all. */
+static void test_passes(void **state)
+{
+	struct crash_sighting s = {.signature = "b", .target = "u", .time = 5};
+	const struct known_crash *a = ledger_record(ledger, "a"), *b = ledger_record(ledger, "b");
+	struct ledger_noted n;
+
+	(void)state;
+	OK(ledger_passed(ledger, "a", "t", "c2", 4, 0, &oops));
+	OK(ledger_passed(ledger, "b", "v", "c2", 7, 2, &oops));
+	OK(ledger_passed(ledger, "b", "t", "c2", 1, 0, &oops));
+	assert_int_equal(ledger_passes(a, "t", "c2", false), 4);
+	assert_int_equal(ledger_passes(a, "v", "c2", false), 0);
+	assert_int_equal(ledger_passes(b, "v", "c2", false), 7);
+	assert_int_equal(ledger_passes(b, "v", "c2", true), 2);
+	assert_int_equal(ledger_passes(b, "t", "c2", false), 1);
+	OK(ledger_note(ledger, &s, &n, &oops));
+	assert_ptr_equal(n.crash, a);
+	assert_int_equal(ledger_passes(a, "t", "c2", false), 0);
+	assert_int_equal(ledger_passes(b, "v", "c2", false), 0);
+	assert_int_equal(ledger_passes(b, "t", "c2", false), 0);
+}
+
+/* A better input of the one that is merged does not take the place of the other's. */
+static void test_reproducer(void **state)
+{
+	struct crash_sighting s = {.signature = "b",
+				   .target = "v",
+				   .run = "r",
+				   .time = 5,
+				   .crash_type = "T",
+				   .crash_file = "b/other",
+				   .input_bytes = 1,
+				   .tries = 9,
+				   .hits = 9};
+	const struct known_crash *a = ledger_record(ledger, "a"), *b = ledger_record(ledger, "b");
+	struct ledger_noted n;
+
+	(void)state;
+	OK(ledger_note(ledger, &s, &n, &oops));
+	assert_ptr_equal(n.crash, a);
+	assert_string_equal(a->crash_file, "a/input");
+	assert_int_equal(a->reproduction.tries, 3);
+	assert_int_equal(a->count, 1);
+	assert_true(ledger_found_by(a, "v"));
+	assert_string_equal(b->crash_file, "b/other");
+	assert_int_equal(b->reproduction.tries, 9);
+	assert_int_equal(b->input_bytes, 1);
+	assert_string_equal(b->merged_into, "a");
+}
+
+/* What came back is not forgotten by a merge, in either direction. */
+static void test_regressed(void **state)
+{
+	(void)state;
+	OK(ledger_merge(ledger, "d", "a", &oops));
+	assert_int_equal(ledger_find(ledger, "d")->state, LEDGER_REGRESSED);
+	OK(ledger_ignore(ledger, "a", NULL, &oops));
+	OK(ledger_split(ledger, "d", &oops));
+	assert_int_equal(ledger_find(ledger, "d")->state, LEDGER_REGRESSED);
+	OK(ledger_merge(ledger, "d", "a", &oops)); /* a person's word stands */
+	assert_int_equal(ledger_find(ledger, "d")->state, LEDGER_IGNORED);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+static const struct CMUnitTest tests[] = {
+    CASE(test_asked),
+    CASE(test_passes),
+    CASE(test_reproducer),
+    CASE(test_regressed),
+};
+
+UNIT_MAIN(tests)
