@@ -55,8 +55,30 @@ struct verdict {
 	bool pc_null, no_bug_signal, miracle, issue;
 };
 
+/* A line. */
+struct line {
+	struct slice text;
+	uint64_t words; /* words_in(text) */
+};
+
+enum { PREFIX_MAX = 256, PREFIX_HELD_MAX = 8, PREFIX_HELD_LINE = 1024 };
+
+/* What a log writes before each line, once it is known. */
+struct prefix {
+	char pattern[PREFIX_MAX];
+	size_t n;	/* 0 nothing, or not known yet */
+	size_t printed; /* without blanks at its end */
+	/* Lines that mean something at their beginning only, from before it was known. */
+	size_t n_held, next_held;
+	struct prefix_held {
+		size_t n;
+		char text[PREFIX_HELD_LINE];
+	} held[PREFIX_HELD_MAX];
+};
+
 struct crash_parser {
 	struct crash_options o;
+	struct prefix prefix;
 	struct words words;
 	struct verdict v;
 	struct state state;
@@ -75,12 +97,6 @@ struct crash_parser {
 	bool line_cut;
 	char line[REPORT_LINE_MAX];
 	char plain[REPORT_LINE_MAX]; /* a line without colours */
-};
-
-/* A line. */
-struct line {
-	struct slice text;
-	uint64_t words; /* words_in(text) */
 };
 
 /* --- report_lines.c --- */
@@ -116,8 +132,25 @@ void state_name(struct crash_parser *p, struct slice name);
 void state_finish(struct crash_parser *p, struct crash_report *r);
 
 /* --- report_head.c --- */
-/* Takes out the words of headlines that the line only quotes, or mentions. */
-void report_head(struct line *io);
+/* Takes out the words of headlines that the line only quotes, or mentions.  Returns what
+ * a log wrote before a headline, "" when there is none; marked: behind it is the process's
+ * mark, so it is surely one. */
+struct slice report_head(struct line *io, bool *ret_marked);
+/* The same for a line with WORDS_START. */
+struct slice report_head_start(struct slice text);
+
+/* --- report_prefix.c --- */
+void prefix_forget(struct prefix *p);
+/* From what stands before a line that is known: false, and nothing learned, when that is
+ * nothing or too much. */
+bool prefix_learn(struct prefix *p, struct slice before);
+/* Takes it off the line; false when it is not there, or not known. */
+bool prefix_strip(const struct prefix *p, struct slice *io);
+/* Keeps a line that may mean more without its prefix, while none is known. */
+void prefix_hold(struct prefix *p, const struct line *l);
+/* The next of these that has the prefix, without it; false after the last.  Valid until
+ * the next prefix_hold(). */
+bool prefix_release(struct prefix *p, struct slice *ret);
 
 /* --- kind_*.c: each looks at one line; true: nothing else needs to look at it --- */
 bool kind_assert(struct crash_parser *p, const struct line *l);

@@ -168,9 +168,44 @@ static size_t last_of(struct slice text, char a, char b)
 	return i;
 }
 
+/* "name ", which is no log by itself, but before the process's mark it may be */
+static bool is_name(const struct before *b, size_t start)
+{
+	return b->words <= WORDS_MOST && start > 0 && text_one_of(b->text.p[start - 1], " \t");
+}
+
+/* Where the path begins in "[x] a.c:1:2: runtime error: ", whose words stand at `at`. */
+static size_t path_begin(struct slice text, size_t at)
+{
+	while (at > 0 && !text_one_of(text.p[at - 1], " \t"))
+		at--;
+	return at;
+}
+
+/* What a log wrote before a headline. */
+struct found {
+	struct slice before;
+	bool marked;
+};
+
+static void note(const struct before *b, size_t start, bool marked, struct found *ret)
+{
+	if (!b->quote && (is_log(b, start) || (marked && is_name(b, start))))
+		*ret = (struct found){{b->text.p, start}, marked};
+}
+
+/* TSan's mark, behind the words */
+static bool has_pid(struct slice rest)
+{
+	if (rest.n > 200)
+		rest.n = 200;
+	return text_has(rest, SLICE(" (pid="));
+}
+
 /* Whether one of the places where the text has these words is a headline's.  Anywhere: out
- * of quotes is enough.  What stands before it goes, when it has the words, too. */
-static bool is_head(struct slice *io, struct slice words, bool anywhere)
+ * of quotes is enough, and a path stands before the words.  What stands before it goes, when
+ * it has the words, too. */
+static bool is_head(struct slice *io, struct slice words, bool anywhere, struct found *ret)
 {
 	struct before b = {.text = *io,
 			   .last_double = text_last(*io, '"'),
@@ -179,33 +214,79 @@ static bool is_head(struct slice *io, struct slice words, bool anywhere)
 	bool first = true;
 
 	for (; text_after(&rest, words); first = false) {
-		/* TSan's mark */
-		bool mark, pid = text_has((struct slice){rest.p, rest.n < 200 ? rest.n : 200},
-					  SLICE(" (pid="));
-		size_t start = head_begin(*io, io->n - rest.n - words.n, &mark);
+		bool marked;
+		size_t start = head_begin(*io, io->n - rest.n - words.n, &marked);
 
+		marked |= has_pid(rest);
 		look_up_to(&b, start);
-		if (is_quoted(&b, start) || !(anywhere || mark || pid || is_log(&b, start)))
+		if (is_quoted(&b, start) || !(anywhere || marked || is_log(&b, start)))
 			continue;
+		note(&b, anywhere ? path_begin(*io, start) : start, marked, ret);
 		text_skip(io, first ? 0 : start);
 		return true;
 	}
 	return first; /* in capitals, or otherwise */
 }
 
-static void look_for(struct line *io, enum words_bit bit, struct slice said, uint64_t gone)
+static void look_for(struct line *io, enum words_bit bit, struct slice said, uint64_t gone,
+		     struct found *ret)
 {
-	if (words_has(io->words, bit) && !is_head(&io->text, said, bit == WORDS_UBSAN))
+	if (words_has(io->words, bit) && !is_head(&io->text, said, bit == WORDS_UBSAN, ret))
 		io->words &= ~gone;
 }
 
-void report_head(struct line *io)
+/* Other runtimes' headlines stand at the beginning of a line only. */
+static void look_for_others(struct slice text, uint64_t said, struct found *ret)
 {
+	static const struct {
+		enum words_bit bit;
+		struct slice text;
+	} heads[] = {
+	    {WORDS_GO, {"panic: runtime error: ", 22}},
+	    {WORDS_GO, {"fatal error: stack overflow", 27}},
+	    {WORDS_PYTHON, {"=== Uncaught Python exception: ===", 34}},
+	    {WORDS_EXCEPTION, {"== Java Exception: ", 19}},
+	    {WORDS_SIGNAL, {"Program received signal ", 24}},
+	    {WORDS_SIGNAL, {"Received signal 11 SEGV_", 24}},
+	};
+
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+		struct before b = {.text = text};
+		const char *at;
+
+		if (!words_has(said, heads[i].bit) || !(at = text_find(text, heads[i].text)))
+			continue;
+		look_up_to(&b, (size_t)(at - text.p));
+		if (!b.quote && is_log(&b, b.at))
+			*ret = (struct found){{text.p, b.at}, false};
+	}
+}
+
+struct slice report_head(struct line *io, bool *ret_marked)
+{
+	struct found f = {{"", 0}, false};
+	struct slice whole = io->text;
+
 #define BIT(name) (UINT64_C(1) << WORDS_##name)
-	look_for(io, WORDS_SANITIZER, SLICE("Sanitizer"), BIT(SANITIZER) | BIT(OOM) | BIT(CHECK));
+	look_for(io, WORDS_SANITIZER, SLICE("Sanitizer"), BIT(SANITIZER) | BIT(OOM) | BIT(CHECK),
+		 &f);
 	look_for(io, WORDS_LIBFUZZER, SLICE("libFuzzer: "),
-		 BIT(LIBFUZZER) | BIT(OOM) | BIT(TIMEOUT));
-	look_for(io, WORDS_LEAK, SLICE("irect leak of "), BIT(LEAK));
-	look_for(io, WORDS_UBSAN, SLICE(": runtime error: "), BIT(UBSAN));
+		 BIT(LIBFUZZER) | BIT(OOM) | BIT(TIMEOUT), &f);
+	look_for(io, WORDS_LEAK, SLICE("irect leak of "), BIT(LEAK), &f);
+	look_for(io, WORDS_UBSAN, SLICE(": runtime error: "), BIT(UBSAN), &f);
+	if (io->words & (BIT(GO) | BIT(PYTHON) | BIT(EXCEPTION) | BIT(SIGNAL)))
+		look_for_others(whole, io->words, &f);
 #undef BIT
+	*ret_marked = f.marked;
+	return f.before;
+}
+
+struct slice report_head_start(struct slice text)
+{
+	static const struct slice words[] = {{"INFO: Seed: ", 12}, {"INFO: Running with ", 19}};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (text_cut(&text, words[i]))
+			return text;
+	return (struct slice){"", 0};
 }

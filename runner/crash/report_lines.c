@@ -99,30 +99,84 @@ static bool wants_all(const struct crash_parser *p, struct slice text)
 	       (text.n > 0 && text.p[0] == 'F');
 }
 
-static void one_line(struct crash_parser *p, struct slice text)
+static void one_line(struct crash_parser *p, struct line *l, const struct frame *f)
 {
-	struct line l = {text, 0};
-	struct frame f;
-	bool is_frame = frame_parse(text, &f);
+	bool marked;
 
-	/* Deep in a stack no word means anything. */
-	if (!is_frame || p->stack.n < FRAMES_WITH_WORDS)
-		l.words = words_in(&p->words, text);
-	if (!is_frame && words_has(l.words, WORDS_START))
+	if (!f && words_has(l->words, WORDS_START))
 		on_start(p);
 	if (p->disabled)
 		return;
-	if (is_frame) {
-		on_frame(p, &l, &f);
+	if (f) {
+		on_frame(p, l, f);
 		return;
 	}
-	report_head(&l);
+	report_head(l, &marked);
 	if (!p->stale) {
-		stack_line(&p->stack, text, false, 0);
-		stack_line(&p->other, text, false, 0);
+		stack_line(&p->stack, l->text, false, 0);
+		stack_line(&p->other, l->text, false, 0);
 	}
-	if ((l.words || wants_all(p, text)) && !is_ignored(p, &l))
-		on_text(p, &l);
+	if ((l->words || wants_all(p, l->text)) && !is_ignored(p, l))
+		on_text(p, l);
+}
+
+/* --- what logs write before it ------------------------------------------------------- */
+
+/* Of the first frame, when nothing before it told. */
+static struct slice before_frame(const struct crash_parser *p, struct slice text)
+{
+	const char *at = NULL;
+	struct frame f;
+
+	if (verdict_known(p) && p->stack.at == STACK_WAIT)
+		at = text_find(text, SLICE("    #0 "));
+	if (at && frame_parse((struct slice){at, text.n - (size_t)(at - text.p)}, &f))
+		return (struct slice){text.p, (size_t)(at - text.p)};
+	return (struct slice){"", 0};
+}
+
+/* What stands before a line that is known wherever it stands; "" nothing, or the line is
+ * not one of these. */
+static struct slice before_line(struct crash_parser *p, struct line l)
+{
+	struct slice before = {"", 0};
+	bool marked = false;
+
+	if (words_has(l.words, WORDS_START)) {
+		prefix_forget(&p->prefix); /* another process: none, or its own */
+		return report_head_start(l.text);
+	}
+	if (l.words)
+		before = report_head(&l, &marked);
+	if (before.n > 0 && (marked || !verdict_known(p)))
+		return before;
+	return before_frame(p, l.text);
+}
+
+/* Lines from before the prefix was known, again. */
+static void read_held(struct crash_parser *p)
+{
+	bool first = true;
+
+	for (struct line l = {0}; prefix_release(&p->prefix, &l.text); first = false) {
+		if (first && !verdict_known(p))
+			p->v.libc_said[0] = '\0';
+		l.words = words_in(&p->words, l.text);
+		one_line(p, &l, NULL);
+	}
+}
+
+/* True when the line had a prefix that was not known. */
+static bool learn(struct crash_parser *p, const struct line *l)
+{
+	struct slice text = l->text;
+
+	if (!prefix_learn(&p->prefix, before_line(p, *l)) || !prefix_strip(&p->prefix, &text)) {
+		prefix_hold(&p->prefix, l);
+		return false;
+	}
+	read_held(p);
+	return true;
 }
 
 /* Without "\033[1m" and the like, into p->plain. */
@@ -164,10 +218,24 @@ static void cut_glued(struct slice *io)
 
 void report_line(struct crash_parser *p, struct slice line)
 {
+	struct line l = {0};
+	struct frame f;
+	bool is_frame, stripped;
+
 	while (line.n > 0 && line.p[line.n - 1] == '\r')
 		line.n--;
 	if (line.n > 0 && memchr(line.p, '\033', line.n))
 		line = without_colours(p, line);
+	stripped = prefix_strip(&p->prefix, &line);
 	cut_glued(&line);
-	one_line(p, line);
+	is_frame = frame_parse(line, &f);
+	l.text = line;
+	/* Deep in a stack no word means anything. */
+	if (!is_frame || p->stack.n < FRAMES_WITH_WORDS)
+		l.words = words_in(&p->words, line);
+	if (!is_frame && !stripped && learn(p, &l)) {
+		prefix_strip(&p->prefix, &l.text);
+		is_frame = frame_parse(l.text, &f);
+	}
+	one_line(p, &l, is_frame ? &f : NULL);
 }

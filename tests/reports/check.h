@@ -11,6 +11,7 @@
 struct item {
 	json_t *json; /* its object of expected.jsonl */
 	struct crash_report is;
+	char prefixed[256]; /* what differs when every line has a log's prefix; "" nothing */
 };
 
 /* The current test has failed; says why, as a comment in TAP. */
@@ -18,6 +19,10 @@ __attribute__((format(printf, 1, 2))) void fault(const char *fmt, ...);
 
 /* The report against its line of expected.table. */
 void check_report(const struct item *i);
+
+/* Reads it again with a prefix before each line, of prefixes.h, and fills i->prefixed. */
+MUST_CHECK int check_prefixed(struct item *i, struct slice text, const struct crash_options *o,
+			      unsigned way, struct err *e);
 
 static inline const char *field(const struct item *i, const char *key)
 {

@@ -139,6 +139,8 @@ void check_report(const struct item *i)
 		fault("%s: the bug ended with %s", field(i, "report"), field(i, "ended"));
 	if (r->found != is_crash(i))
 		fault("%s: found is %d, not %d", field(i, "report"), r->found, is_crash(i));
+	if (i->prefixed[0])
+		fault("%s: behind a log's prefix %s", field(i, "report"), i->prefixed);
 	if (!r->found || !is_crash(i))
 		return;
 	check_verdict(i);
