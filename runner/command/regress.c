@@ -33,7 +33,7 @@ static const struct option_spec specs[] = {
     COMMON_OPTIONS,
     {"workers", "N", "cells at once (default: one a CPU)"},
     {"commit", "SHA", "what the targets were built from, for crashes that come back"},
-    {"allow-known", NULL, "open crashes that are known do not count"},
+    {"allow-known", NULL, "open crashes that are known do not count, but those that came back"},
     {"json", NULL, "print JSON"},
 };
 
@@ -167,14 +167,14 @@ static int lay(void *arg, struct buf *out, struct err *e)
 	const struct regress *a = arg;
 	struct regress_sources s = {
 	    .state = a->session.state, .ledger = a->ledger, .target = entry(a)};
-	char note[300];
+	struct regress_left left = {0};
 	int r = 0;
 
 	if (a->at > 0)
 		r = fs_remove_tree(a->cells.dirfd, a->targets[a->at - 1].name, e);
 	if (r == 0)
-		r = regress_inputs_lay(&s, a->cells.dirfd, entry(a)->target->name, note, e);
-	return r == 0 ? buf_add(out, slice_of(note), e) : r;
+		r = regress_inputs_lay(&s, a->cells.dirfd, entry(a)->target->name, &left, e);
+	return r == 0 ? buf_add(out, (struct slice){(const char *)&left, sizeof(left)}, e) : r;
 }
 
 static void on_laid(void *arg, struct slice result, const char *failed)
@@ -184,7 +184,10 @@ static void on_laid(void *arg, struct slice result, const char *failed)
 	struct err e;
 
 	a->laying = false;
-	snprintf(t->note, sizeof(t->note), "%.*s", (int)result.n, result.p);
+	if (!failed && result.n != sizeof(t->left))
+		failed = "a task gave no result";
+	if (!failed)
+		memcpy(&t->left, result.p, sizeof(t->left));
 	if (failed)
 		finish_target(a, failed);
 	else if (cells_stopped(&a->cells))
@@ -239,7 +242,8 @@ static size_t say_others(const struct regress *a)
 		return 0;
 	for (size_t i = 0; i < ledger_count(a->ledger); i++) {
 		const struct known_crash *c = ledger_at(a->ledger, i);
-		bool here = !*c->crash_file || c->state == LEDGER_IGNORED || *c->merged_into;
+		const struct known_crash *is = ledger_find(a->ledger, c->signature);
+		bool here = !*c->crash_file || (is ? is : c)->state == LEDGER_IGNORED;
 
 		for (size_t k = 0; !here && k < a->session.plan.n; k++)
 			here = strcmp(a->session.plan.v[k].target->name, c->fuzzer) == 0;

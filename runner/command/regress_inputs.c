@@ -64,16 +64,18 @@ struct lay {
 	const struct regress_sources *s;
 	struct regress_inputs all;
 	int to;
-	uint64_t skipped;
-	char why[260];
+	struct regress_left left;
 	enum regress_from from;
 };
 
 /* The first of them is named. */
 static void leave_out(struct lay *l, const char *what, const char *why)
 {
-	if (l->skipped++ == 0)
-		snprintf(l->why, sizeof(l->why), "%.180s%s%.60s", what, *why ? ": " : "", why);
+	struct regress_left *left = &l->left;
+
+	if (left->n++ == 0)
+		snprintf(left->why, sizeof(left->why), "%.180s%s%.60s", what, *why ? ": " : "",
+			 why);
 }
 
 /* A file that cannot be an input is counted, and named once. */
@@ -110,7 +112,10 @@ static int take_entry(struct lay *l, int at, const char *name, const char *dir, 
 		return 0; /* gone meanwhile */
 	if (!S_ISDIR(st.st_mode))
 		return take_file(l, at, name, source, e);
-	return depth < DEPTH ? take_dir(l, at, name, source, depth + 1, e) : 0;
+	if (depth < DEPTH)
+		return take_dir(l, at, name, source, depth + 1, e);
+	leave_out(l, source, "too deep");
+	return 0;
 }
 
 /* A directory that is not there has no inputs: a person is told. */
@@ -208,6 +213,15 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* failed NULL: it could be read, but perhaps not all of it. */
+static void leave_out_of_archive(struct lay *l, const char *failed, const struct seeds_result *sum)
+{
+	if (failed || sum->skipped)
+		leave_out(l, failed ? failed : sum->why, "");
+	if (!failed && sum->skipped)
+		l->left.n += sum->skipped - 1; /* the first is counted */
+}
+
 /* First, while nothing else is in the directory: entries have no names of their own. */
 static int take_archive(struct lay *l, struct err *e)
 {
@@ -223,8 +237,7 @@ static int take_archive(struct lay *l, struct err *e)
 	r = discover_unpack_seeds(archive, l->to, &sum, e);
 	if (r < 0 && r != -EBADMSG)
 		return r;
-	if (r < 0 || sum.skipped)
-		leave_out(l, r < 0 ? e->msg : sum.why, "");
+	leave_out_of_archive(l, r < 0 ? e->msg : NULL, &sum);
 	d = sys_opendirat(l->to, ".");
 	if (!d)
 		return err_sys(e, "list the inputs");
@@ -312,14 +325,13 @@ int regress_inputs_load(int dirfd, const char *name, struct regress_inputs *ret,
 	return r;
 }
 
-int regress_inputs_lay(const struct regress_sources *s, int dirfd, const char *name, char note[300],
-		       struct err *e)
+int regress_inputs_lay(const struct regress_sources *s, int dirfd, const char *name,
+		       struct regress_left *ret_left, struct err *e)
 {
 	struct lay l = {.s = s, .to = -1};
 	char file[NAME];
 	int r = fs_remove_tree(dirfd, name, e);
 
-	*note = '\0';
 	if (r == 0 && sys_mkdirat(dirfd, name, MODE_DIR) < 0)
 		r = err_sys(e, "make directory '%s'", name);
 	if (r == 0)
@@ -341,8 +353,7 @@ int regress_inputs_lay(const struct regress_sources *s, int dirfd, const char *n
 		snprintf(file, sizeof(file), "%.200s.list", name);
 		r = save(&l.all, dirfd, file, e);
 	}
-	if (r == 0 && l.skipped)
-		snprintf(note, 300, "%llu left out: %s", (unsigned long long)l.skipped, l.why);
+	*ret_left = l.left;
 	if (l.to >= 0)
 		close(l.to);
 	regress_inputs_done(&l.all);

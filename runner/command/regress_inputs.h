@@ -40,11 +40,16 @@ struct regress_sources {
 	const struct plan_entry *target;
 };
 
+/* What should have been an input and is not one. */
+struct regress_left {
+	uint64_t n;
+	char why[260]; /* the first of them, and why; "": there is none */
+};
+
 /* Copies all of them into the directory <name> of dirfd, made anew, and writes the
- * list into the file <name>.list.  Blocks: in a child process.  note: what was left
- * out, "" when nothing was. */
+ * list into the file <name>.list.  Blocks: in a child process. */
 MUST_CHECK int regress_inputs_lay(const struct regress_sources *s, int dirfd, const char *name,
-				  char note[300], struct err *e);
+				  struct regress_left *ret_left, struct err *e);
 /* The list, as the child wrote it; regress_inputs_done() frees. */
 MUST_CHECK int regress_inputs_load(int dirfd, const char *name, struct regress_inputs *ret,
 				   struct err *e);

@@ -36,7 +36,9 @@ enum regress_status regress_judge(const struct ledger *l, const char *target,
 		return REGRESS_NEW;
 	if (c->state == LEDGER_IGNORED)
 		return REGRESS_IGNORED;
-	return c->state == LEDGER_FIXED ? REGRESS_REGRESSED : REGRESS_KNOWN;
+	/* The first input that fails makes a fixed crash regressed: so is the second. */
+	return c->state == LEDGER_FIXED || c->state == LEDGER_REGRESSED ? REGRESS_REGRESSED
+									: REGRESS_KNOWN;
 }
 
 void regress_target_done(struct regress_target *t)
@@ -105,6 +107,12 @@ void regress_sort(struct regress_target *t)
 
 /* --- sums ----------------------------------------------------------------- */
 
+/* Of the inputs, and what did not even come to be one. */
+static uint64_t not_run(const struct regress_target *t)
+{
+	return t->inputs - t->sum.passed - t->sum.failed + t->left.n;
+}
+
 struct regress_total regress_sum(const struct regress_target *t, size_t n)
 {
 	struct regress_total sum = {0};
@@ -113,8 +121,7 @@ struct regress_total regress_sum(const struct regress_target *t, size_t n)
 		sum.inputs += t[i].inputs;
 		sum.passed += t[i].sum.passed;
 		sum.failed += t[i].sum.failed;
-		sum.left_out += t[i].inputs - t[i].sum.passed - t[i].sum.failed;
-		sum.left_out += *t[i].note != '\0'; /* it did not even come to the inputs */
+		sum.left_out += not_run(&t[i]);
 		for (unsigned s = 0; s < REGRESS_STATUS_; s++)
 			sum.count[s] += t[i].count[s];
 		sum.without_inputs += t[i].ran && t[i].inputs == 0;
@@ -147,10 +154,18 @@ static void print_failed(const struct regress_failed *f, FILE *to)
 		f->only_together ? "; not when it is run alone" : "");
 }
 
+static const char *left_text(const struct regress_target *t, char out[300])
+{
+	*out = '\0';
+	if (t->left.n)
+		snprintf(out, 300, "%llu left out: %s", (unsigned long long)t->left.n, t->left.why);
+	return out;
+}
+
 void regress_print_target(const struct regress_target *t, FILE *to)
 {
 	uint64_t left = t->inputs - t->sum.passed - t->sum.failed;
-	char time[UNITS_MAX], text[ESCAPE_MAX];
+	char time[UNITS_MAX], text[ESCAPE_MAX], left_out[300];
 
 	if (t->inputs == 0 && t->ran)
 		fprintf(to, "%s: NO INPUTS: nothing was tested\n", t->name);
@@ -166,8 +181,8 @@ void regress_print_target(const struct regress_target *t, FILE *to)
 			*t->why ? ": " : "", escape(t->why, text));
 	else if (*t->why)
 		fprintf(to, "  NOT RUN: %s\n", escape(t->why, text));
-	if (*t->note)
-		fprintf(to, "  %s\n", escape(t->note, text));
+	if (t->left.n)
+		fprintf(to, "  %s\n", escape(left_text(t, left_out), text));
 	fflush(to);
 }
 
@@ -222,12 +237,14 @@ static json_t *failed_json(const struct regress_target *t)
 
 static json_t *target_json(const struct regress_target *t)
 {
+	char left_out[300];
+
 	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:b, s:o, s:o, s:o}", "target",
 			 t->name, "inputs", (json_int_t)t->inputs, "passed",
 			 (json_int_t)t->sum.passed, "failed", (json_int_t)t->sum.failed, "not_run",
-			 (json_int_t)(t->inputs - t->sum.passed - t->sum.failed), "cells",
-			 (json_int_t)t->sum.cells, "seconds", (double)t->sum.wall_us / 1e6, "ran",
-			 t->ran && !*t->why, "why", text(t->why), "note", text(t->note), "failures",
+			 (json_int_t)not_run(t), "cells", (json_int_t)t->sum.cells, "seconds",
+			 (double)t->sum.wall_us / 1e6, "ran", t->ran && !*t->why, "why",
+			 text(t->why), "note", text(left_text(t, left_out)), "failures",
 			 failed_json(t));
 }
 

@@ -11,8 +11,8 @@
 /* What came of a regression test: pure but for printing. */
 enum regress_status {
 	REGRESS_NEW,	   /* a crash that the ledger does not know */
-	REGRESS_REGRESSED, /* it was fixed */
-	REGRESS_KNOWN,	   /* open */
+	REGRESS_REGRESSED, /* it was fixed, and nobody fixed or accepted it since */
+	REGRESS_KNOWN,	   /* open otherwise */
 	REGRESS_IGNORED,   /* a person said so */
 	REGRESS_STATUS_,
 };
@@ -38,7 +38,8 @@ struct regress_target {
 	uint64_t inputs;
 	bool ran; /* the replay came to its end */
 	struct replay_sum sum;
-	char note[300], why[300]; /* what was left out; why it did not run */
+	struct regress_left left;
+	char why[300]; /* it did not run */
 	struct regress_failed *failed;
 	size_t n_failed;
 	uint64_t count[REGRESS_STATUS_];
@@ -54,7 +55,8 @@ MUST_CHECK int regress_note(struct regress_target *t, const struct regress_input
 void regress_sort(struct regress_target *t);
 
 struct regress_total {
-	uint64_t inputs, passed, failed, left_out;
+	uint64_t inputs, passed, failed;
+	uint64_t left_out; /* not run: inputs, and what could not be taken for one */
 	uint64_t count[REGRESS_STATUS_];
 	uint64_t without_inputs, not_run; /* targets */
 	uint64_t elsewhere; /* known crashes of targets that are not here; the caller's to fill */

@@ -163,18 +163,41 @@ know() {
 	done
 }
 
-@test "a fixed crash that fails again is regressed, also with --allow-known, and known then" {
+@test "a fixed crash that fails again is regressed, and red until a person accepts it" {
 	cp "$TARGETS"/uaf_fuzzer "$OUT"
 	know
-	jq ".[\"$SIG\"].state = \"fixed\"" "$STATE/known_crashes.json" >"$WORK/new.json"
+	# Two inputs, so that the second one fails after the ledger was told of the first.
+	printf 'UA and more' >"$STATE/crashes/$SIG/minimized"
+	jq ".[\"$SIG\"] += {state: \"fixed\", minimized: \"crashes/$SIG/minimized\"}" \
+		"$STATE/known_crashes.json" >"$WORK/new.json"
 	mv "$WORK/new.json" "$STATE/known_crashes.json"
-	regress --allow-known --commit bbb
-	[ "$status" -eq 1 ]
-	[[ $output == *"regressed  crashes/$SIG/input"* ]]
-	[ "$(jq -r ".[\"$SIG\"] | .state + \" \" + .last_seen.commit" "$STATE/known_crashes.json")" = \
-		'regressed bbb' ]
+	for i in 1 2 3; do
+		regress --allow-known --commit bbb
+		[ "$status" -eq 1 ]
+		[[ $output == *"regressed  crashes/$SIG/input"* ]]
+		[[ $output == *"regressed  crashes/$SIG/minimized"* ]]
+		[[ $output == *"2 failed, 2 regressed"* ]]
+		[ "$(jq -r ".[\"$SIG\"] | .state + \" \" + .last_seen.commit" "$STATE/known_crashes.json")" = \
+			'regressed bbb' ]
+	done
+	"$FUZZCELL" crash ignore "$SIG"
 	regress --allow-known
 	[ "$status" -eq 0 ]
+}
+
+@test "what is left out is counted the same everywhere" {
+	cp "$TARGETS"/uaf_fuzzer "$OUT"
+	printf 'fine' >"$TREE/fine"
+	know
+	printf 'xx' >"$STATE/crashes/$SIG/input"
+	jq ".[\"$SIG\"] += {minimized: \"crashes/$SIG/minimized\", minimized_bytes: 2}" \
+		"$STATE/known_crashes.json" >"$WORK/new.json"
+	mv "$WORK/new.json" "$STATE/known_crashes.json"
+	regress
+	[ "$status" -eq 5 ]
+	[[ $output == *"2 left out: "* ]]
+	[[ $output == *"1 passed, 0 failed; 2 inputs not run"* ]]
+	[ "$(json '[.not_run, .targets[].not_run]')" = '[2,2]' ]
 }
 
 @test "never green when a target could not run, or nothing ran at all: 5" {

@@ -169,6 +169,45 @@ queue_below() {
 	done
 }
 
+# found TARGET TEXT: a crash of t_fuzzer, which is TARGET today; SIG is its name.
+found() {
+	local sum known
+
+	cp "$PLANTED/$1" "$WORK/out/t_fuzzer"
+	sum=$(printf '%s' "$2" | sha1sum)
+	mkdir -p "$STATE/triage/t_fuzzer"
+	printf '%s' "$2" >"$STATE/triage/t_fuzzer/crash-${sum%% *}"
+	known=$(ledger 'keys | tojson' 2>/dev/null || echo '[]')
+	"$FUZZCELL" crash triage --state-dir "$STATE" --targets "$TARGETS" --commit aaa
+	SIG=$(ledger "keys - $known | .[0]")
+	[[ $SIG =~ ^[0-9a-f]{16}$ ]]
+}
+
+@test "a crash is not fixed while one that was merged into it still fails" {
+	local first
+	mkdir "$WORK/out"
+	TARGETS=$WORK/out
+	config '"max_crashes": 1, "minimize_time": "off"'
+	found crash_fuzzer FZ
+	first=$SIG
+	found uaf_fuzzer UA
+	"$FUZZCELL" crash merge --state-dir "$STATE" "$SIG" "$first"
+	# Its own input passes here, the other's does not.
+	fuzz t_fuzzer 2 --commit bbb
+	[ "$(value crashes_fixed)" -eq 0 ]
+	[ "$(ledger ".[\"$first\"].state")" = known ]
+	[ ! -e "$STATE/regressions/t_fuzzer" ]
+	cp "$PLANTED/healthy_fuzzer" "$WORK/out/t_fuzzer"
+	fuzz t_fuzzer 2 --commit ccc
+	[ "$(value crashes_fixed)" -eq 1 ]
+	[ "$(ledger ".[\"$first\"].state")" = fixed ]
+	[ "$(sort <(cat "$STATE"/regressions/t_fuzzer/* | grep -ao 'FZ\|UA') | uniq | tr -d '\n')" = FZUA ]
+	# Either of them brings it back.
+	cp "$PLANTED/uaf_fuzzer" "$WORK/out/t_fuzzer"
+	fuzz t_fuzzer 20 --commit ddd
+	[ "$(ledger ".[\"$first\"].state")" = regressed ]
+}
+
 # What the finding cell printed, for a crash that needs what ran before it in its process.
 check_told() {
 	[ "$(queued)" -eq 0 ]

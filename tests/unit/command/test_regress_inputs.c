@@ -49,12 +49,12 @@ static void drop(struct fixture *f)
 	scratch_remove(&f->s);
 }
 
-static struct regress_inputs lay(struct fixture *f, char note[300])
+static struct regress_inputs lay(struct fixture *f, struct regress_left *left)
 {
 	struct regress_inputs in = {0};
 	struct err e;
 
-	if (regress_inputs_lay(&f->sources, f->work, "t", note, &e) < 0 ||
+	if (regress_inputs_lay(&f->sources, f->work, "t", left, &e) < 0 ||
 	    regress_inputs_load(f->work, "t", &in, &e) < 0)
 		fail_msg("%s", e.msg);
 	return in;
@@ -74,7 +74,8 @@ static const struct regress_input *of(const struct regress_inputs *in, const cha
 static void test_sources(void **state)
 {
 	struct fixture f;
-	char note[300], path[64];
+	struct regress_left left;
+	char path[64];
 	struct regress_inputs in;
 
 	(void)state;
@@ -99,8 +100,8 @@ static void test_sources(void **state)
 	scratch_write(f.s.fd, "crashes/bb/input", "no");
 	scratch_write(f.s.fd, "crashes/cc/input", "yes");
 	scratch_write(f.s.fd, "regressions/t/x", "fixed");
-	in = lay(&f, note);
-	assert_string_equal(note, "");
+	in = lay(&f, &left);
+	assert_int_equal(left.n, 0);
 	assert_int_equal(in.n, 6);
 	assert_int_equal(of(&in, "tree/one")->from, REGRESS_TREE);
 	/* SHA-1 of "1" */
@@ -121,7 +122,7 @@ static void test_sources(void **state)
 	regress_inputs_done(&in);
 	/* Again: what is no longer there is gone. */
 	assert_int_equal(unlinkat(f.s.fd, "tree/empty", 0), 0);
-	in = lay(&f, note);
+	in = lay(&f, &left);
 	assert_int_equal(in.n, 5);
 	regress_inputs_done(&in);
 	drop(&f);
@@ -132,18 +133,18 @@ static void test_strange(void **state)
 {
 	struct fixture f;
 	struct regress_inputs in;
-	char note[300];
+	struct regress_left left;
 
 	(void)state;
 	make(&f, "{\"aa\": {\"fuzzer\": \"t\", \"crash_file\": \"crashes/aa/gone\"}}");
 	assert_int_equal(symlinkat("/etc/passwd", f.s.fd, "tree/link"), 0);
 	assert_int_equal(mkfifoat(f.s.fd, "tree/fifo", 0644), 0);
 	scratch_write(f.s.fd, "tree/good", "good");
-	in = lay(&f, note);
+	in = lay(&f, &left);
 	assert_int_equal(in.n, 1);
 	assert_non_null(of(&in, "tree/good"));
-	assert_non_null(strstr(note, "3 left out: "));
-	assert_non_null(strstr(note, "no regular file"));
+	assert_int_equal(left.n, 3);
+	assert_non_null(strstr(left.why, "no regular file"));
 	regress_inputs_done(&in);
 	drop(&f);
 }
@@ -153,7 +154,7 @@ static void test_damaged(void **state)
 {
 	struct fixture f;
 	struct regress_inputs in;
-	char note[300];
+	struct regress_left left;
 
 	(void)state;
 	make(&f, "{\"aa\": {\"fuzzer\": \"t\", \"crash_file\": \"crashes/aa/input\","
@@ -166,10 +167,11 @@ static void test_damaged(void **state)
 	assert_int_equal(symlinkat("aa", f.s.fd, "crashes/link"), 0);
 	scratch_write(f.s.fd, "crashes/aa/input", "");
 	scratch_write(f.s.fd, "crashes/aa/minimized", "1");
-	in = lay(&f, note);
+	in = lay(&f, &left);
 	assert_int_equal(in.n, 1);
 	assert_non_null(of(&in, "crashes/aa/minimized"));
-	assert_string_equal(note, "3 left out: 'crashes/aa/input' is damaged: 0 bytes, not 5");
+	assert_int_equal(left.n, 3);
+	assert_string_equal(left.why, "'crashes/aa/input' is damaged: 0 bytes, not 5");
 	regress_inputs_done(&in);
 	drop(&f);
 }
@@ -178,7 +180,8 @@ static void test_archive(void **state)
 {
 	struct fixture f;
 	struct regress_inputs in;
-	char note[300], zip[100];
+	struct regress_left left;
+	char zip[100];
 
 	(void)state;
 	make(&f, "{}");
@@ -186,10 +189,10 @@ static void test_archive(void **state)
 	scratch_write(f.s.fd, "t_seed_corpus.zip", "PK\x03\x04 no archive");
 	f.target.seed_archive = zip;
 	scratch_write(f.s.fd, "tree/good", "good");
-	in = lay(&f, note);
+	in = lay(&f, &left);
 	assert_int_equal(in.n, 1);
-	assert_non_null(strstr(note, "1 left out: "));
-	assert_non_null(strstr(note, "t_seed_corpus.zip"));
+	assert_int_equal(left.n, 1);
+	assert_non_null(strstr(left.why, "t_seed_corpus.zip"));
 	regress_inputs_done(&in);
 	drop(&f);
 }
@@ -199,15 +202,16 @@ static void test_missing(void **state)
 {
 	struct fixture f;
 	struct regress_inputs in;
-	char note[300];
+	struct regress_left left;
 	struct err e;
 
 	(void)state;
 	make(&f, "{}");
 	assert_int_equal(strv_add(&f.entry.cfg.seeds, "/no/such/dir", &e), 0);
-	in = lay(&f, note);
+	in = lay(&f, &left);
 	assert_int_equal(in.n, 0);
-	assert_string_equal(note, "1 left out: /no/such/dir: No such file or directory");
+	assert_int_equal(left.n, 1);
+	assert_string_equal(left.why, "/no/such/dir: No such file or directory");
 	regress_inputs_done(&in);
 	drop(&f);
 }
@@ -225,16 +229,16 @@ static void test_faults(void **state)
 	scratch_write(f.s.fd, "tree/two", "2");
 	for (unsigned nth = 1;; nth++) {
 		struct regress_inputs in = {0};
-		char note[300] = "";
+		struct regress_left left = {0};
 		struct err e;
 		int r;
 
 		fault_arm(nth, FAULT_FAIL);
-		r = regress_inputs_lay(&f.sources, f.work, "t", note, &e);
+		r = regress_inputs_lay(&f.sources, f.work, "t", &left, &e);
 		if (r == 0)
 			r = regress_inputs_load(f.work, "t", &in, &e);
 		fault_arm(0, FAULT_FAIL);
-		if (r == 0 && !*note) {
+		if (r == 0 && left.n == 0) {
 			assert_int_equal(in.n, 2);
 			regress_inputs_done(&in);
 			/* A fault that something made good, or the end. */
