@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "runner/command/crash.h"
 #include "runner/command/crash_json.h"
+#include "runner/crash/ledger_fix.h"
 #include "runner/crash/ledger_input.h"
 #include "runner/crash/odds.h"
 #include "runner/crash/report_json.h"
@@ -82,24 +83,60 @@ static void input_field(const struct state *s, const struct known_crash *c, enum
 								  : c->minimized_bytes));
 }
 
+/* How often a part of the crash has passed so far, in each target that is asked. */
+static void print_passes(const struct known_crash *c, const struct known_crash *part)
+{
+	const char *commit = part->reproduction.clean_commit, *target;
+	char name[CRASH_LINE];
+
+	for (size_t at = 0; (target = ledger_next_asked(c, part, &at));) {
+		printf("  %-13s so far %llu", "",
+		       (unsigned long long)ledger_passes(part, target, commit, false));
+		if (*part->minimized)
+			printf(" and %llu",
+			       (unsigned long long)ledger_passes(part, target, commit, true));
+		printf(" in %s\n", crash_line(target, name));
+	}
+}
+
+/* The first line has the field's name; others are of what is merged into it. */
+static void print_part(const struct known_crash *c, const struct known_crash *part, bool first)
+{
+	unsigned need = odds_passes(part->reproduction.tries, part->reproduction.hits);
+	char of[CRASH_LINE], whose[CRASH_LINE + 40] = "";
+
+	if (part != c)
+		snprintf(whose, sizeof(whose), " of %s, merged into it,",
+			 crash_line(part->signature, of));
+	if (need == 0) {
+		printf("  %-13s no number of passes%s tells: when a person says so\n",
+		       first ? "fixed when" : "", whose);
+		return;
+	}
+	printf("  %-13s each %sinput%s passes %u times on a new build\n",
+	       first ? "fixed when" : "and", part == c ? "of its " : "", part == c ? "s" : whose,
+	       need);
+	print_passes(c, part);
+}
+
 static void print_rate(const struct known_crash *c)
 {
 	uint64_t tries = c->reproduction.tries, hits = c->reproduction.hits;
-	unsigned need = odds_passes(tries, hits);
 
-	if (!tries)
+	if (tries)
+		printf("  %-13s %llu of %llu tries: %s\n", "reproduces", (unsigned long long)hits,
+		       (unsigned long long)tries, odds_verdict_name(odds_reproduce(tries, hits)));
+}
+
+static void print_fix(const struct ledger *l, const struct known_crash *c)
+{
+	const struct known_crash *part;
+	bool first = true;
+
+	if (!ledger_state_open(c->state) || *c->merged_into)
 		return;
-	printf("  %-13s %llu of %llu tries: %s\n", "reproduces", (unsigned long long)hits,
-	       (unsigned long long)tries, odds_verdict_name(odds_reproduce(tries, hits)));
-	if (!ledger_state_open(c->state))
-		return;
-	if (need == 0)
-		printf("  %-13s no number of passes tells: when a person says so\n", "fixed when");
-	else
-		printf("  %-13s each of its inputs passes %u times on a new build (so far %llu and "
-		       "%llu)\n",
-		       "fixed when", need, (unsigned long long)c->reproduction.clean,
-		       (unsigned long long)c->reproduction.clean_minimized);
+	for (size_t at = 0; (part = ledger_next_part(l, c, &at)); first = false)
+		print_part(c, part, first);
 }
 
 static void print_counts(const struct known_crash *c)
@@ -137,6 +174,7 @@ static void print_facts(const struct state *s, const struct ledger *l, const str
 	seen_field("fixed", &c->fixed);
 	print_counts(c);
 	print_rate(c);
+	print_fix(l, c);
 	for (enum ledger_input i = 0; i < LEDGER_INPUT_; i++)
 		input_field(s, c, i);
 	list_field("also found by", &c->targets, LEDGER_TARGETS);

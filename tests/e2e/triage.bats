@@ -155,6 +155,8 @@ queue_below() {
 	fuzz a_fuzzer 2 --commit bbb
 	[ "$(ledger '.[].state')" = known ]
 	[[ $output == *"stays open: 'b_fuzzer', which found it too, was not asked"* ]]
+	run "$FUZZCELL" crash show --state-dir "$STATE" "$(ledger 'keys[0]')"
+	[[ $output =~ so\ far\ [1-9][0-9]*.*\ in\ a_fuzzer.*so\ far\ 0.*\ in\ b_fuzzer ]]
 	[ ! -e "$STATE/regressions/a_fuzzer" ]
 	# The other one still fails.
 	fuzz b_fuzzer 2 --commit bbb
@@ -197,6 +199,7 @@ found() {
 	[ "$(value crashes_fixed)" -eq 0 ]
 	[ "$(ledger ".[\"$first\"].state")" = known ]
 	[ ! -e "$STATE/regressions/t_fuzzer" ]
+	[[ $("$FUZZCELL" crash show --state-dir "$STATE" "$first") == *"each input of $SIG, merged into it, passes 11 times"* ]]
 	cp "$PLANTED/healthy_fuzzer" "$WORK/out/t_fuzzer"
 	fuzz t_fuzzer 2 --commit ccc
 	[ "$(value crashes_fixed)" -eq 1 ]
