@@ -43,6 +43,7 @@ struct verdict {
 	enum crash_kind libc_kind;
 	char libc_line[160]; /* its line */
 	char libc_said[64];  /* the C library's own words before the signal */
+	char thrown[96];     /* an exception's type, and which of the library's it is */
 	char cause[128];     /* an assertion's expression, without values */
 	char place[64];	     /* the source file of a report without a stack */
 	char check_file[64]; /* of a fatal error in V8's words */
@@ -50,6 +51,7 @@ struct verdict {
 	bool fatal;	     /* V8's "Fatal error in" was seen */
 	bool ended;	     /* the sanitizer itself failed: nothing after it counts */
 	bool by_engine;	     /* the engine printed the stack */
+	bool echo;	     /* TSan told of the engine's signal handler */
 	bool go, exception, python;
 	/* For the security flag. */
 	bool pc_null, no_bug_signal, miracle, issue;
@@ -90,6 +92,8 @@ struct crash_parser {
 	size_t before_n;
 	unsigned before_frames;
 	bool can_go_back;
+	size_t echo_n; /* of the state, before frames of an echo */
+	unsigned echo_frames;
 	bool stale;    /* v is of a process that is gone: the next report replaces it */
 	bool disabled; /* an ignored out-of-memory: nothing else of this process counts */
 	uint64_t tsan_pid;
@@ -126,6 +130,8 @@ void state_clear(struct state *s);
 void state_set(struct state *s, struct slice text, unsigned frames);
 void state_add(struct state *s, struct slice text);
 void state_frame(struct crash_parser *p, const struct frame *f);
+/* Forgets frames since v.echo: the same place is told again. */
+void state_drop_echo(struct crash_parser *p);
 /* A frame that is but a name, as other languages print. */
 void state_name(struct crash_parser *p, struct slice name);
 /* Lines of the final state into r. */

@@ -46,6 +46,37 @@ static const struct {
 #undef W
 };
 
+/* Up to what may be the input's: a number, a quote. */
+static void add_thrown(struct crash_parser *p, struct slice s)
+{
+	size_t at = strlen(p->v.thrown), n = 0;
+
+	s = text_strip(s, "' ");
+	while (n < s.n && !text_digit(s.p[n]) && !text_one_of(s.p[n], " '\"`(<"))
+		n++;
+	s.n = n;
+	text_copy(p->v.thrown + at, sizeof(p->v.thrown) - at, s);
+}
+
+/* "terminate called after throwing an instance of 'std::out_of_range'" and, on a line of
+ * its own, "what():  vector::_M_range_check: ...", or both in libc++'s one line.  The standard
+ * library's messages begin with the function; a runtime_error's is the program's. */
+static void note_thrown(struct crash_parser *p, struct slice in)
+{
+	if (text_after(&in, SLICE("throwing an instance of ")) ||
+	    text_after(&in, SLICE("exception of type "))) {
+		p->v.thrown[0] = '\0';
+		add_thrown(p, in);
+		if (!text_after(&in, SLICE(": ")))
+			return;
+	} else if (!text_after(&in, SLICE("what():  "))) {
+		return;
+	}
+	if (text_begins(slice_of(p->v.thrown), SLICE("std::")) &&
+	    !text_begins(slice_of(p->v.thrown), SLICE("std::runtime_error")))
+		add_thrown(p, in);
+}
+
 bool kind_libc(struct crash_parser *p, const struct line *l)
 {
 	if (!words_has(l->words, WORDS_LIBC) || verdict_known(p))
@@ -65,5 +96,6 @@ bool kind_libc(struct crash_parser *p, const struct line *l)
 		}
 		break;
 	}
+	note_thrown(p, l->text);
 	return false;
 }

@@ -12,6 +12,27 @@ static uint64_t pid_in(struct slice line)
 	return pid;
 }
 
+/* libFuzzer's handler of signals allocates, and TSan says so: the crash is why the signal
+ * came, and this stack is that of its place, too. */
+static bool is_signals_echo(struct crash_parser *p, struct slice said, const struct line *l)
+{
+	enum crash_kind k = p->v.kind;
+
+	if (!text_begins(said, SLICE("signal-unsafe call inside of a signal")))
+		return false;
+	if (!verdict_known(p) && p->v.libc_said[0] && !p->stale)
+		verdict_new(p, "Fatal-signal", CRASH_ENGINE, l->text);
+	else if (!verdict_known(p) || (k != CRASH_ENGINE && k != CRASH_ASSERT && k != CRASH_PANIC))
+		return false;
+	if (!p->v.echo) {
+		p->echo_n = p->state.n;
+		p->echo_frames = p->state.frames;
+	}
+	p->v.echo = true;
+	state_drop_echo(p);
+	return true;
+}
+
 /* "WARNING: ThreadSanitizer: data race (pid=1)", "MemorySanitizer: use-of-..." */
 bool kind_msan_tsan(struct crash_parser *p, const struct line *l)
 {
@@ -33,6 +54,8 @@ bool kind_msan_tsan(struct crash_parser *p, const struct line *l)
 	    text_begins(in, SLICE("CHECK failed")) || text_begins(in, SLICE("nested bug")) ||
 	    text_has(in, SLICE(" on unknown address")))
 		return false;
+	if (tsan && is_signals_echo(p, in, l))
+		return true;
 	pid = pid_in(l->text);
 	/* TSan goes on after a report: the first one counts. */
 	if (tsan && pid > 0 && pid == p->tsan_pid && verdict_known(p) && p->v.kind == CRASH_TSAN) {

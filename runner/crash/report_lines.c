@@ -66,6 +66,13 @@ static void on_frame(struct crash_parser *p, const struct line *l, const struct 
 		return;
 	if (f->number == 0 && text_begins(f->function, SLICE("gsignal")))
 		p->v.no_bug_signal = true;
+	/* The engine's own stack is the better one. */
+	if (p->v.echo && f->number == 0 &&
+	    text_begins(f->function, SLICE("__sanitizer_print_stack_trace"))) {
+		state_drop_echo(p);
+		p->v.echo = false;
+		stack_restart(&p->stack, true);
+	}
 	stack_line(&p->stack, l->text, true, f->number);
 	stack_line(&p->other, l->text, true, f->number);
 	if (!p->v.ended)

@@ -197,6 +197,8 @@ static void add_target(struct key *k, const struct crash_parser *p)
 /* No function of the application is known. */
 static void add_instead(struct key *k, const struct crash_parser *p, const struct crash_report *r)
 {
+	if (p->v.thrown[0])
+		add(k, slice_of(p->v.thrown));
 	/* Frames of other languages are in the state, below a panic's message. */
 	if (r->kind == CRASH_PANIC && r->n_state > is_type(r, "ASSERT")) {
 		for (size_t i = is_type(r, "ASSERT"); i < r->n_state; i++)

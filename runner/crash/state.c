@@ -69,6 +69,12 @@ void state_name(struct crash_parser *p, struct slice name)
 	p->state.frames++;
 }
 
+void state_drop_echo(struct crash_parser *p)
+{
+	p->state.n = p->echo_n;
+	p->state.frames = p->echo_frames;
+}
+
 /* Removes every occurrence, in place. */
 static void erase(char *text, size_t *n, struct slice what)
 {
@@ -128,6 +134,14 @@ static struct slice module_text(struct slice text)
 	return text;
 }
 
+/* TSan's stacks begin with its interceptors, "pthread_mutex_lock <null>". */
+static bool is_interceptor(const struct crash_parser *p, const struct frame *f)
+{
+	bool of_tsan = p->v.kind == CRASH_TSAN || (f->pc == 0 && f->has_offset);
+
+	return of_tsan && f->line == 0 && frame_ignored(f, FRAME_VIEW_WIDE);
+}
+
 void state_frame(struct crash_parser *p, const struct frame *f)
 {
 	struct state *s = &p->state;
@@ -142,14 +156,17 @@ void state_frame(struct crash_parser *p, const struct frame *f)
 	s->looked++;
 	if (harness_file(f, &harness))
 		f = &harness;
-	if (f->text.n < 3 || frame_ignored(f, FRAME_VIEW_STATE))
+	if (f->text.n < 3 || frame_ignored(f, FRAME_VIEW_STATE) || is_interceptor(p, f))
 		return;
 	if (f->function.n == 0 && f->module.n > 0) {
 		state_name(p, module_text(f->text));
 		return;
 	}
-	/* A file between function and module, TSan's way, is no part of the name. */
-	name = f->file.n > 0 && f->module.n > 0 ? f->function : f->text;
+	/* A file between function and module, TSan's way, is no part of the name; nor is
+	 * "<null>" for one that is not known. */
+	name = f->module.n > 0 && (f->file.n > 0 || text_ends(f->text, SLICE(" <null>")))
+		   ? f->function
+		   : f->text;
 	n = name.n < sizeof(text) ? name.n : sizeof(text);
 	memcpy(text, name.p, n);
 	state_name(p, shorten(text, n));

@@ -38,6 +38,7 @@ void verdict_reset(struct crash_parser *p)
 	p->v.cause[0] = '\0';
 	p->v.headline[0] = '\0';
 	p->v.by_engine = false;
+	p->v.echo = false;
 	p->v.ended = false;
 	state_clear(&p->state);
 	stack_restart(&p->stack, true);
