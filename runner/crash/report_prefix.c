@@ -25,14 +25,13 @@ static char at(struct slice s, size_t i)
 	return c;
 }
 
-/* The run of digits from i to end: of a time, a count of seconds, or of lines. */
+/* The run of digits from i to end: of a time, or a count of seconds. */
 static bool changes(struct slice s, size_t i, size_t end)
 {
 	bool goes_on = text_one_of(at(s, end), ":.,T") && text_digit(at(s, end + 1));
 	bool went_on = i > 1 && text_one_of(s.p[i - 1], ":.,T") && text_digit(s.p[i - 2]);
 
-	return goes_on || went_on || end - i >= COUNTER_DIGITS ||
-	       text_trim((struct slice){s.p, i}).n == 0;
+	return goes_on || went_on || end - i >= COUNTER_DIGITS;
 }
 
 void prefix_forget(struct prefix *p)
@@ -42,15 +41,19 @@ void prefix_forget(struct prefix *p)
 
 bool prefix_learn(struct prefix *p, struct slice before)
 {
+	size_t lines = 0; /* where a count of lines would stand */
+
 	if (before.n > sizeof(p->pattern) || text_trim(before).n == 0)
 		return false;
 	p->n = 0;
+	while (blank(at(before, lines)))
+		lines++;
 	for (size_t i = 0; i < before.n;) {
 		size_t end = i;
 
 		while (text_digit(at(before, end)))
 			end++;
-		if (end > i && changes(before, i, end)) {
+		if (end > i && (i == lines || changes(before, i, end))) {
 			while (p->n > 0 && blank(p->pattern[p->n - 1]))
 				p->n--;
 			p->pattern[p->n++] = NUMBER;
