@@ -16,7 +16,7 @@
 
 static const struct option_spec specs[] = {
     COMMON_OPTIONS,
-    {"prune", NULL, "also remove files that are no inputs of the corpus"},
+    {"prune", NULL, "also remove files that a merge found to add nothing"},
     {"branch", "NAME", "make a branch and commit on it, and leave the work tree alone"},
     {"dry-run", NULL, "only say what would be done"},
     {"json", NULL, "print JSON"},
@@ -91,6 +91,10 @@ static void on_name(void *arg, enum intree_what what, const char *name)
 		say(o, "left alone: ", name, " is there with another content");
 		(void)json_array_append_new(o->taken, repos_text(name));
 		break;
+	case INTREE_KEPT:
+		say(o, "kept: ", name, ": not measured yet, or it failed");
+		(void)json_array_append_new(o->kept, repos_text(name));
+		break;
 	}
 }
 
@@ -138,13 +142,13 @@ static int update_in(struct intree_one *o, const char *prefix, struct err *e)
 
 	if (r < 0)
 		return r;
-	if (o->repo && o->repo->branch)
+	if (o->repo->branch)
 		r = intree_branch_update(o->repo->branch, &o->how, prefix, &o->sum, e);
 	else
 		r = intree_update(&o->how, o->dir, &o->sum, e);
-	if (r == 0 && o->repo && o->sum.added + o->sum.removed > 0)
+	if (r == 0 && o->sum.added + o->sum.removed > 0)
 		r = repo_changed(o->repo, prefix, e);
-	if (r < 0 && o->repo && o->repo->branch)
+	if (r < 0 && o->repo->branch)
 		o->repo->failed = true; /* half of it is no commit */
 	return r;
 }
@@ -153,9 +157,10 @@ static int update_in(struct intree_one *o, const char *prefix, struct err *e)
 static int update(struct intree_one *o, struct err *e)
 {
 	_autofree_ char *prefix = NULL;
+	char why[GIT_WHY], link[GIT_WHY];
 	struct git g = {0};
 	size_t at;
-	int r = intree_choose(&o->dirs, &g, &at, o->why, e);
+	int r = intree_choose(&o->dirs, &g, &at, why, link, e);
 
 	if (r < 0)
 		return r;
@@ -163,12 +168,14 @@ static int update(struct intree_one *o, struct err *e)
 		intree_remark(o, "none of its in-tree directories exists: ", o->dirs.v[0], "");
 		return 0;
 	}
+	if (r == 0)
+		return err_set(e, EINVAL,
+			       "'%.200s' is in no git work tree (%s): nothing is written",
+			       o->dirs.v[at], why);
+	if (*link)
+		intree_remark(o, "passed over: ", link, "");
 	o->dir = o->dirs.v[at];
-	if (r == 0 && o->a->repos.branch)
-		return err_set(e, EINVAL, "'%s' is in no git work tree (%s): --branch cannot be",
-			       o->dir, o->why);
-	if (r == 1)
-		r = prepare_repo(o, &g, &prefix, e);
+	r = prepare_repo(o, &g, &prefix, e);
 	return r == 0 ? update_in(o, prefix, e) : r;
 }
 
@@ -188,21 +195,21 @@ static void print_sum(const struct intree_one *o)
 		printf(", %llu removed", (unsigned long long)s->removed);
 	if (s->skipped)
 		printf(", %llu skipped", (unsigned long long)s->skipped);
-	printf(": %s", escape(o->dir, shown));
-	if (!o->repo)
-		printf(" (no git work tree: %s)", escape(o->why, shown));
-	putchar('\n');
+	if (s->kept)
+		printf(", %llu kept", (unsigned long long)s->kept);
+	printf(": %s\n", escape(o->dir, shown));
 }
 
 static void note_sum(const struct intree_one *o)
 {
 	const struct intree_sum *s = &o->sum;
-	json_t *j = json_pack(
-	    "{s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:O, s:O, s:O}", "name", o->target->name,
-	    "directory", o->dir ? repos_text(o->dir) : json_null(), "repository",
-	    o->repo ? repos_text(o->repo->git.top) : json_null(), "added", (json_int_t)s->added,
-	    "bytes", (json_int_t)s->bytes, "known", (json_int_t)s->known, "skipped",
-	    (json_int_t)s->skipped, "removed", o->removed, "taken", o->taken, "notes", o->notes);
+	json_t *j =
+	    json_pack("{s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:O, s:O, s:O, s:O}", "name",
+		      o->target->name, "directory", o->dir ? repos_text(o->dir) : json_null(),
+		      "repository", o->repo ? repos_text(o->repo->git.top) : json_null(), "added",
+		      (json_int_t)s->added, "bytes", (json_int_t)s->bytes, "known",
+		      (json_int_t)s->known, "skipped", (json_int_t)s->skipped, "removed",
+		      o->removed, "taken", o->taken, "kept", o->kept, "notes", o->notes);
 
 	if (json_array_append_new(o->a->targets, j) < 0)
 		o->a->worst = fail(EXIT_INTERNAL, "out of memory");
@@ -239,6 +246,10 @@ static int look(struct intree_one *o, const struct plan_entry *p, struct err *e)
 		return 0;
 	}
 	o->a->with_dirs++;
+	if (o->a->prune)
+		r = intree_read_unneeded(o, e);
+	if (r < 0)
+		return r;
 	r = open_corpus(o, e);
 	if (r == -ENOENT) {
 		intree_remark(o, "no corpus yet", "", "");
@@ -270,6 +281,7 @@ static void take_target(struct intree_args *a, const struct plan_entry *p)
 	    .target = p->target,
 	    .removed = json_array(),
 	    .taken = json_array(),
+	    .kept = json_array(),
 	    .notes = json_array(),
 	    .how = {.corpus = -1, .pruned = -1, .dry_run = a->dry_run, .told = on_name, .arg = &o}};
 	struct err e;
@@ -282,6 +294,8 @@ static void take_target(struct intree_args *a, const struct plan_entry *p)
 	note_sum(&o);
 	json_decref(o.removed);
 	json_decref(o.taken);
+	json_decref(o.kept);
+	candidates_done(&o.unneeded);
 	json_decref(o.notes);
 	strv_done(&o.dirs);
 	close_p(&o.how.corpus);
@@ -407,7 +421,6 @@ int corpus_intree(int argc, char **argv)
 		r = update_all(&a);
 	repos_done(&a.repos);
 	json_decref(a.targets);
-	json_decref(a.merged);
 	session_close(&a.session);
 	return r;
 }

@@ -12,7 +12,6 @@ struct intree_args {
 	const char *filter;
 	bool prune, dry_run, json;
 	json_t *targets;
-	json_t *merged; /* names of targets whose corpus was minimised; NULL: not read yet */
 	size_t with_dirs;
 	int worst;
 };
@@ -23,16 +22,20 @@ struct intree_one {
 	struct strv dirs; /* its own, then those of the configuration */
 	const char *dir;  /* chosen */
 	struct repo *repo;
-	char why[GIT_WHY]; /* no repository */
 	struct intree how;
+	struct candidates unneeded; /* what prune may remove */
+	char unlisted[300];	    /* why that is not known; "": it is */
 	struct intree_sum sum;
-	json_t *removed, *taken, *notes;
+	json_t *removed, *taken, *kept, *notes;
 };
 
 /* A line for people, "<target>: <what><name><then>", and a note for programs. */
 void intree_remark(const struct intree_one *o, const char *what, const char *name,
 		   const char *then);
 
+/* What the target's last good merge measured and did not need.  Before its corpus is opened:
+ * what replaces that meanwhile reaches what the older one did. */
+MUST_CHECK int intree_read_unneeded(struct intree_one *o, struct err *e);
 /* Decides whether o's directory is pruned, and says why not. */
 MUST_CHECK int intree_prepare_prune(struct intree_one *o, struct err *e);
 

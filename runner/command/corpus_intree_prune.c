@@ -4,9 +4,9 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/command/corpus_intree.h"
-#include "runner/state/history.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* --- who else needs it? ------------------------------------------------------------------ */
@@ -53,54 +53,46 @@ static int open_pruned(const struct intree_one *o, int *ret_fd, struct err *e)
 	return r == 0 ? fs_open_dir(at, path, ret_fd, e) : r;
 }
 
-/* --- was it minimised? ------------------------------------------------------------------ */
+/* --- what adds nothing? ------------------------------------------------------------------ */
 
-static int on_line(void *arg, const json_t *line, struct err *e)
+int intree_read_unneeded(struct intree_one *o, struct err *e)
 {
-	const char *target = json_string_value(json_object_get(line, "target"));
-	const char *verdict = json_string_value(json_object_get(line, "verdict"));
-
-	if (target && verdict &&
-	    (strcmp(verdict, "replaced") == 0 || strcmp(verdict, "unchanged") == 0) &&
-	    json_object_set_new(arg, target, json_true()) < 0)
-		return err_set(e, ENOMEM, "build JSON");
-	return 0;
-}
-
-/* A corpus has what its seeds reach only after a merge, which measures them, too. */
-static int check_merged(struct intree_one *o, struct err *e)
-{
-	struct intree_args *a = o->a;
-	uint64_t damaged;
+	_autofree_ char *path = sys_asprintf("stats/merged/%s.unneeded", o->target->name);
+	struct err why;
 	int r;
 
-	if (!a->merged) {
-		a->merged = json_object();
-		r = a->merged ? history_each(a->session.state, "corpus_history.jsonl", on_line,
-					     a->merged, &damaged, e)
-			      : err_set(e, ENOMEM, "build JSON");
-		if (r < 0)
-			return r;
+	if (!path)
+		return err_sys(e, "allocate a path");
+	r = candidates_load(o->a->session.state->dirfd, path, &o->unneeded, &why);
+	switch (r) {
+	case 0:
+		return 0;
+	case -ENOENT:
+		snprintf(o->unlisted, sizeof(o->unlisted),
+			 "no merge has told yet which inputs add nothing (corpus minimize does)");
+		return 0;
+	case -EBADMSG:
+	case -EFBIG:
+	case -E2BIG:
+		snprintf(o->unlisted, sizeof(o->unlisted), "%.200s (corpus minimize mends it)",
+			 why.msg);
+		return 0;
+	default:
+		*e = why;
+		return r;
 	}
-	if (!json_object_get(a->merged, o->target->name))
-		intree_remark(o, "warning: its corpus was never minimised", "",
-			      ": what is pruned may reach what nothing else does");
-	return 0;
 }
 
 int intree_prepare_prune(struct intree_one *o, struct err *e)
 {
 	const char *other = o->a->prune ? shared_with(o) : NULL;
 
-	o->how.prune = o->a->prune && !other;
 	if (other)
 		intree_remark(o, "not pruned: target ", other, " starts from that directory, too");
-	if (o->how.prune) {
-		int r = check_merged(o, e);
-
-		if (r < 0)
-			return r;
-	}
+	else if (o->a->prune && *o->unlisted)
+		intree_remark(o, "not pruned: ", o->unlisted, "");
+	o->how.prune = o->a->prune && !other && !*o->unlisted;
+	o->how.unneeded = &o->unneeded;
 	if (!o->how.prune || o->a->dry_run || o->a->repos.branch)
 		return 0;
 	return open_pruned(o, &o->how.pruned, e);

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum { SAID_MAX = 8192, ANSWER_MAX = 65536 };
 
@@ -155,13 +156,13 @@ static int wait_for(pid_t pid, const char *what, int said, struct err *e)
 }
 
 /* Its end of the pipe closes when it ends; ours when there is more than we take. */
-static int drain(int fd, struct buf *out, struct err *e)
+static int drain(int fd, git_sink *sink, void *arg, struct err *e)
 {
 	char block[16384];
 	ssize_t n;
 
 	while ((n = sys_read(fd, block, sizeof(block))) > 0) {
-		int r = out ? buf_add(out, (struct slice){block, (size_t)n}, e) : 0;
+		int r = sink(arg, (struct slice){block, (size_t)n}, e);
 
 		if (r < 0)
 			return err_wrap(e, "read what git answers");
@@ -169,8 +170,25 @@ static int drain(int fd, struct buf *out, struct err *e)
 	return n < 0 ? err_sys(e, "read what git answers") : 0;
 }
 
-int git_run(const struct git *g, const char *const *args, struct buf *out, struct err *e)
+/* What a git is to read, all at once: nobody has to feed it while it writes.  -1: nothing. */
+static int open_in(struct slice in, int *ret_fd, struct err *e)
 {
+	_autoclose_ int fd = -1;
+
+	*ret_fd = -1;
+	if (in.n == 0)
+		return 0;
+	fd = memfd_create("git", MFD_CLOEXEC);
+	if (fd < 0 || sys_write_all(fd, in.p, in.n) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return err_sys(e, "keep what git reads");
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+int git_stream(const struct git *g, const char *const *args, struct slice in, git_sink *sink,
+	       void *arg, struct err *e)
+{
+	_autoclose_ int given = -1;
 	_autoclose_ int rd = -1;
 	_autoclose_ int wr = -1;
 	_autoclose_ int said = -1;
@@ -182,20 +200,32 @@ int git_run(const struct git *g, const char *const *args, struct buf *out, struc
 		return err_sys(e, "pipe");
 	rd = p[0];
 	wr = p[1];
-	r = open_said(&said, e);
+	r = open_in(in, &given, e);
 	if (r == 0)
-		r = start(g, args, -1, wr, said, &pid, e);
+		r = open_said(&said, e);
+	if (r == 0)
+		r = start(g, args, given, wr, said, &pid, e);
 	if (r < 0)
 		return r;
 	close_p(&wr);
 	wr = -1;
-	r = drain(rd, out, e);
+	r = drain(rd, sink, arg, e);
 	close_p(&rd);
 	rd = -1;
 	ended = wait_for(pid, args[0], said, &why);
 	if (r == 0 && ended < 0)
 		*e = why;
 	return r < 0 ? r : ended;
+}
+
+static int add_block(void *arg, struct slice block, struct err *e)
+{
+	return arg ? buf_add(arg, block, e) : 0;
+}
+
+int git_run(const struct git *g, const char *const *args, struct buf *out, struct err *e)
+{
+	return git_stream(g, args, (struct slice){0}, add_block, out, e);
 }
 
 int git_ask(const struct git *g, const char *const *args, char **ret, struct err *e)

@@ -32,6 +32,11 @@ enum { GIT_WHY = 300 };
 MUST_CHECK int git_open(const char *dir, struct git *ret, char why[GIT_WHY], struct err *e);
 void git_done(struct git *g);
 
+/* Runs "git ARGS", from top, with `in` to read; sink gets its output, block by block, and
+ * ends it when that fails.  As git_run(). */
+typedef int git_sink(void *arg, struct slice block, struct err *e);
+MUST_CHECK int git_stream(const struct git *g, const char *const *args, struct slice in,
+			  git_sink *sink, void *arg, struct err *e);
 /* Runs "git ARGS", from top; args end with NULL.  out: its output as it is, NULL for
  * nowhere.  Returns its status when that is 0 or 1 (which is "no" where it is asked
  * something); anything else is an error (-EPROTO) in git's words. */

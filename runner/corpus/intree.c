@@ -48,6 +48,13 @@ bool intree_corpus_prunes(const struct intree_corpus *c)
 	return c->t->prune && c->all.n > 0;
 }
 
+bool intree_corpus_unneeded(const struct intree_corpus *c, const char *hex, uint64_t size)
+{
+	const struct candidates *u = c->t->unneeded;
+
+	return u && candidates_find(u, hex, size) && !candidates_find(&c->all, hex, size);
+}
+
 bool intree_corpus_know(struct intree_corpus *c, const char *hex, uint64_t size)
 {
 	const struct candidate *found = candidates_find(&c->all, hex, size);
@@ -91,6 +98,7 @@ void intree_tell(const struct intree *t, enum intree_what what, const char *name
 
 struct look {
 	struct intree_corpus *c;
+	struct intree_sum *sum;
 	struct strv gone; /* to be removed, paths from the directory */
 };
 
@@ -115,7 +123,11 @@ static int look_file(int at, const char *name, const char *path, struct look *l,
 		return r == -EFBIG ? 0 : err_wrap(e, "'%s'", path);
 	if (intree_corpus_know(l->c, hex, (uint64_t)st.st_size) || !intree_corpus_prunes(l->c))
 		return 0;
-	return strv_add(&l->gone, path, e);
+	if (intree_corpus_unneeded(l->c, hex, (uint64_t)st.st_size))
+		return strv_add(&l->gone, path, e);
+	l->sum->kept++;
+	intree_tell(l->c->t, INTREE_KEPT, path);
+	return 0;
 }
 
 /* ".<sha1>.new", what a call left that was killed. */
@@ -315,7 +327,7 @@ static int add_all(struct intree_corpus *c, int dir, struct intree_sum *sum, str
 
 static int update(struct intree_corpus *c, int dir, struct intree_sum *sum, struct err *e)
 {
-	struct look l = {.c = c};
+	struct look l = {.c = c, .sum = sum};
 	int r = look_dir(dir, ".", "", 0, &l, e);
 
 	/* In this order: what goes may have an input's name. */
@@ -345,57 +357,4 @@ int intree_update(const struct intree *t, const char *dir, struct intree_sum *re
 	r = update(&c, fd, ret, e);
 	intree_corpus_close(&c);
 	return r < 0 ? err_wrap(e, "'%s'", dir) : 0;
-}
-
-/* --- which directory --------------------------------------------------------------------- */
-
-/* Whether git would take a new input there. */
-static int is_wanted(const struct git *g, char why[GIT_WHY], struct err *e)
-{
-	_autofree_ char *path = sys_asprintf("%s%s%040d", g->prefix, *g->prefix ? "/" : "", 0);
-	int r;
-
-	if (!path)
-		return err_sys(e, "allocate a path");
-	r = git_ignores(g, path, e);
-	if (r > 0)
-		snprintf(why, GIT_WHY, "git ignores what is in it");
-	return r < 0 ? r : !r;
-}
-
-static int look_at(const char *dir, struct git *ret, char why[GIT_WHY], struct err *e)
-{
-	struct git g;
-	int r = git_open(dir, &g, why, e);
-
-	if (r != 1)
-		return r;
-	r = is_wanted(&g, why, e);
-	if (r == 1)
-		*ret = g;
-	else
-		git_done(&g);
-	return r;
-}
-
-int intree_choose(const struct strv *dirs, struct git *ret_git, size_t *ret_at, char why[GIT_WHY],
-		  struct err *e)
-{
-	char other[GIT_WHY];
-
-	*ret_at = dirs->n;
-	*why = '\0';
-	for (size_t i = 0; i < dirs->n; i++) {
-		struct stat st;
-		int r;
-
-		if (fstatat(AT_FDCWD, dirs->v[i], &st, 0) < 0 || !S_ISDIR(st.st_mode))
-			continue;
-		r = look_at(dirs->v[i], ret_git, *ret_at == dirs->n ? why : other, e);
-		if (r != 0 || *ret_at == dirs->n)
-			*ret_at = i;
-		if (r != 0)
-			return r;
-	}
-	return 0;
 }

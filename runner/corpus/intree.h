@@ -14,13 +14,15 @@
  *
  * Inputs are named by the SHA-1 of their content.  What is there already, under any
  * name and up to 8 levels deep, is not added again; dot files are not looked at.
- * Nothing that is there is ever changed, and nothing removed without `prune`; that
- * removes files whose content is no input of the corpus; of an empty corpus nothing. */
+ * Nothing that is there is ever changed, and nothing removed without `prune`.  That
+ * removes files whose content was measured and found to add nothing (`unneeded`), and is
+ * no input of the corpus: never what nobody measured, nor anything for an empty corpus. */
 
 struct intree_sum {
 	uint64_t added, bytes;
 	uint64_t known;	  /* of the corpus: there already */
 	uint64_t removed; /* by prune */
+	uint64_t kept;	  /* by prune: no input of the corpus, but not found unneeded either */
 	uint64_t skipped; /* of the corpus: not what its name says, or its name is taken by
 			     another content; to be removed: could not be kept */
 };
@@ -28,13 +30,15 @@ struct intree_sum {
 enum intree_what {
 	INTREE_REMOVED, /* name: from the directory */
 	INTREE_TAKEN,	/* name: has another content */
+	INTREE_KEPT,	/* name: as removed */
 };
 typedef void intree_fn(void *arg, enum intree_what what, const char *name);
 
 struct intree {
 	int corpus; /* of the target */
 	bool prune;
-	bool dry_run; /* only count and tell */
+	const struct candidates *unneeded; /* what prune may remove; NULL: nothing */
+	bool dry_run;			   /* only count and tell */
 	/* Where content that prune removes from a work tree is kept, <sha1>: there may be
 	 * no other copy.  -1: nowhere (dry_run, branches). */
 	int pruned;
@@ -48,10 +52,12 @@ MUST_CHECK int intree_update(const struct intree *t, const char *dir, struct int
 			     struct err *e);
 
 /* Which of a target's directories: the first in a git work tree that git does not
- * ignore, else the first that exists.  1: at dirs->v[*ret_at], in *ret_git.  0: why it
- * is in none; *ret_at == dirs->n: there is no directory at all. */
+ * ignore, not reached through a symlink that leads out of a work tree.  1: dirs->v[*ret_at],
+ * in *ret_git.  0: there is none; why: what is wrong with the first that exists,
+ * dirs->v[*ret_at]; *ret_at == dirs->n: there is no directory at all.  link: such a symlink
+ * that was passed over, or "". */
 MUST_CHECK int intree_choose(const struct strv *dirs, struct git *ret_git, size_t *ret_at,
-			     char why[GIT_WHY], struct err *e);
+			     char why[GIT_WHY], char link[GIT_WHY], struct err *e);
 
 /* A commit on a new branch, on top of HEAD, made without an index or a work tree: what a
  * person has changed, staged or not, is neither in it nor touched. */

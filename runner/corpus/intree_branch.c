@@ -246,7 +246,7 @@ static int add_input(struct target *t, const char *name, struct slice data, stru
 	r = intree_tree_at(&t->tree, path, &there, &taken, e);
 	if (r < 0)
 		return r;
-	if (taken == INTREE_AT_OTHER || (taken == INTREE_AT_INPUT && !how->prune)) {
+	if (taken == INTREE_AT_OTHER || (taken == INTREE_AT_INPUT && !there->unneeded)) {
 		t->sum->skipped++;
 		intree_tell(how, INTREE_TAKEN, name);
 		return 0;
@@ -308,6 +308,11 @@ static int prune(struct target *t, struct err *e)
 
 		if (!x->input || x->known)
 			continue;
+		if (!x->unneeded) {
+			t->sum->kept++;
+			intree_tell(t->corpus.t, INTREE_KEPT, x->path + skip);
+			continue;
+		}
 		t->sum->removed++;
 		intree_tell(t->corpus.t, INTREE_REMOVED, x->path + skip);
 		if (!t->corpus.t->dry_run)
@@ -320,6 +325,8 @@ static int update(struct target *t, struct err *e)
 {
 	int r = intree_tree_read(t->b->git, t->b->base, t->prefix, &t->tree, e);
 
+	if (r == 0 && intree_corpus_prunes(&t->corpus))
+		r = intree_tree_unneeded(&t->tree, t->b->git, &t->corpus, e);
 	for (size_t i = 0; r == 0 && i < t->corpus.all.n; i++)
 		r = take_input(t, i, e);
 	if (r == 0 && intree_corpus_prunes(&t->corpus))

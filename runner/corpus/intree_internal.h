@@ -17,6 +17,9 @@ void intree_corpus_close(struct intree_corpus *c);
 /* Whether anything may be removed: not for an empty corpus. */
 bool intree_corpus_prunes(const struct intree_corpus *c);
 
+/* Whether prune may remove what has this content. */
+bool intree_corpus_unneeded(const struct intree_corpus *c, const char *hex, uint64_t size);
+
 /* Something in the tree has this content: is it an input of the corpus? */
 bool intree_corpus_know(struct intree_corpus *c, const char *hex, uint64_t size);
 
@@ -31,6 +34,7 @@ struct intree_entry {
 	const char *path; /* from the work tree's top */
 	bool input;	  /* a file that may be one */
 	bool known;	  /* and is */
+	bool unneeded;	  /* and may be removed */
 };
 struct intree_tree {
 	struct buf text; /* what the entries point into */
@@ -44,6 +48,10 @@ MUST_CHECK int intree_tree_read(const struct git *g, const char *base, const cha
 void intree_tree_done(struct intree_tree *t);
 /* Inputs with this object's name are known now; false: there is none. */
 bool intree_tree_know(struct intree_tree *t, const char *oid);
+
+/* Which of the inputs may be removed: git is asked for the content of each. */
+MUST_CHECK int intree_tree_unneeded(struct intree_tree *t, const struct git *g,
+				    const struct intree_corpus *c, struct err *e);
 
 enum intree_at {
 	INTREE_AT_NOTHING,

@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+enum { MODE_OURS = 0750 };
+
 static bool went_well(const struct merge *m)
 {
 	enum merge_verdict v = m->result.verdict;
@@ -17,16 +19,48 @@ static bool went_well(const struct merge *m)
 	return v == MERGE_REPLACED || v == MERGE_UNCHANGED || v == MERGE_CLEANED;
 }
 
-/* What ran is in the corpus, or the corpus reaches the same without it. */
-static int settle_retries(const struct merge *m, struct err *e)
+static int load_known(const struct merge *m, struct candidates *ret, struct err *e)
 {
-	_autocandidates_ struct candidates known = {0};
 	_autoclose_ int dir = -1;
 	int r = fs_open_dir(AT_FDCWD, m->path, &dir, e);
 
+	return r == 0 ? candidates_load(dir, "known", ret, e) : r;
+}
+
+/* stats/merged/<target>.unneeded: what was measured and is not in the corpus.  Of anything
+ * else nobody may say that it adds nothing (`corpus update-intree --prune`). */
+static int keep_unneeded(const struct merge *m, const struct candidates *known, struct err *e)
+{
+	_autocandidates_ struct candidates needed = {0};
+	_autocandidates_ struct candidates unneeded = {0};
+	_autofree_ char *name = sys_asprintf("%s.unneeded", m->spec.target->name);
+	_autoclose_ int corpus = -1;
+	_autoclose_ int dir = -1;
+	int r = name ? 0 : err_sys(e, "allocate a name");
+
 	if (r == 0)
-		r = candidates_load(dir, "known", &known, e);
-	return r == 0 ? retry_passed(m->env.state->dirfd, m->spec.target->name, &known, e) : r;
+		r = state_open_corpus(m->env.state, m->spec.target->name, &corpus, e);
+	if (r == 0)
+		r = shard_list(corpus, &needed, e);
+	for (size_t i = 0; r == 0 && i < known->n; i++)
+		if (!candidates_find(&needed, known->v[i].name, known->v[i].size))
+			r = candidates_add(&unneeded, known->v[i].name, known->v[i].size, e);
+	if (r == 0)
+		r = fs_mkdirs(m->env.state->dirfd, "stats/merged", MODE_OURS, e);
+	if (r == 0)
+		r = fs_open_dir(m->env.state->dirfd, "stats/merged", &dir, e);
+	return r == 0 ? candidates_save(dir, name, &unneeded, e) : r;
+}
+
+static int settle(const struct merge *m, struct err *e)
+{
+	_autocandidates_ struct candidates known = {0};
+	int r = load_known(m, &known, e);
+
+	/* What ran is in the corpus, or the corpus reaches the same without it. */
+	if (r == 0)
+		r = retry_passed(m->env.state->dirfd, m->spec.target->name, &known, e);
+	return r == 0 ? keep_unneeded(m, &known, e) : r;
 }
 
 static int remember(const struct merge *m, struct err *e)
@@ -74,7 +108,7 @@ int merge_task_end(void *arg, struct buf *out, struct err *e)
 	if (m->put_back)
 		r = retry_restore(m->env.state->dirfd, m->spec.target->name, m->lost, m->n_lost, e);
 	if (r == 0 && went_well(m))
-		r = settle_retries(m, e);
+		r = settle(m, e);
 	if (r == 0)
 		r = remember(m, e);
 	if (r == 0)

@@ -114,31 +114,83 @@ static void test_choose(void **state)
 {
 	struct strv dirs = {0};
 	struct git g;
-	char why[GIT_WHY];
+	char why[GIT_WHY], link[GIT_WHY];
 	struct err e;
 	size_t at;
 
 	(void)state;
 	need_git();
-	assert_int_equal(intree_choose(&dirs, &g, &at, why, &e), 0);
+	assert_int_equal(intree_choose(&dirs, &g, &at, why, link, &e), 0);
 	assert_int_equal(at, 0);
 	must("mkdir plain repo/out; echo /out/ >repo/.gitignore");
 	assert_int_equal(strv_add(&dirs, path_of("none"), &e), 0);
-	assert_int_equal(intree_choose(&dirs, &g, &at, why, &e), 0);
+	assert_int_equal(intree_choose(&dirs, &g, &at, why, link, &e), 0);
 	assert_int_equal(at, 1);
 	assert_int_equal(strv_add(&dirs, path_of("repo/code"), &e), 0);
 	assert_int_equal(strv_add(&dirs, path_of("repo/out"), &e), 0);
 	assert_int_equal(strv_add(&dirs, path_of("plain"), &e), 0);
-	assert_int_equal(intree_choose(&dirs, &g, &at, why, &e), 0);
+	assert_int_equal(intree_choose(&dirs, &g, &at, why, link, &e), 0);
 	assert_int_equal(at, 2);
 	assert_string_equal(why, "git ignores what is in it");
 	assert_int_equal(strv_add(&dirs, path_of("repo/in/sub"), &e), 0);
 	assert_int_equal(strv_add(&dirs, path_of("repo/in"), &e), 0);
-	assert_int_equal(intree_choose(&dirs, &g, &at, why, &e), 1);
+	assert_int_equal(intree_choose(&dirs, &g, &at, why, link, &e), 1);
 	assert_int_equal(at, 4);
 	assert_string_equal(g.prefix, "in/sub");
 	git_done(&g);
 	strv_done(&dirs);
+}
+
+/* A symlink in a repository may lead to anything of this machine's. */
+static void test_links(void **state)
+{
+	static const struct {
+		const char *dir, *leads; /* NULL: it is fine */
+	} all[] = {
+	    {"repo/inner", NULL},
+	    {"repo/outer", "repo/outer"},
+	    {"repo/outer/sub", "repo/outer"},
+	    {"repo/up", "repo/up"},
+	    {"repo/to-liar", "repo/to-liar"},
+	    {"repo/chain", "repo/chain"},
+	    {"way/in", NULL},
+	    {"way/outer", "repo/outer"},
+	    {"other/hop", "other/hop"},
+	    {"repo/in/../outer", "repo/outer"},
+	};
+
+	(void)state;
+	need_git();
+	must("mkdir -p plain/sub out; git init -q other; git init -q liar; cd repo;"
+	     "ln -s in/sub inner; ln -s ../plain outer; ln -s ../out/../plain up;"
+	     "ln -s ../liar to-liar; ln -s outer chain; ln -s ../repo/in ../other/hop;"
+	     "ln -s repo ../way; git add .; git commit -q -m links");
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		char why[GIT_WHY], link[GIT_WHY], want[GIT_WHY];
+		struct strv dirs = {0};
+		struct git g = {0};
+		struct err e = {0};
+		size_t at;
+		int r;
+
+		assert_int_equal(strv_add(&dirs, path_of(all[i].dir), &e), 0);
+		r = intree_choose(&dirs, &g, &at, why, link, &e);
+		if (r != !all[i].leads)
+			fail_msg("%s: %d: %s %s", all[i].dir, r, why, e.msg);
+		if (all[i].leads) {
+			snprintf(want, sizeof(want), "the symlink '%s' leads out of '%s/",
+				 path_of(all[i].leads), dir.path);
+			assert_memory_equal(link, want, strlen(want));
+			assert_string_equal(why, link);
+			/* The next one is taken, and the link told of. */
+			assert_int_equal(strv_add(&dirs, path_of("repo/in"), &e), 0);
+			assert_int_equal(intree_choose(&dirs, &g, &at, why, link, &e), 1);
+			assert_int_equal(at, 1);
+			assert_memory_equal(link, want, strlen(want));
+		}
+		git_done(&g);
+		strv_done(&dirs);
+	}
 }
 
 /* What is set around us does not lead it elsewhere, and what a repository's
@@ -249,9 +301,9 @@ static void test_faults(void **state)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_find),   CASE(test_names),       CASE(test_questions),
-    CASE(test_choose), CASE(test_environment), CASE(test_owner),
-    CASE(test_no_git), CASE(test_run),	       CASE(test_faults),
+    CASE(test_find),  CASE(test_names),	      CASE(test_questions), CASE(test_choose),
+    CASE(test_links), CASE(test_environment), CASE(test_owner),	    CASE(test_no_git),
+    CASE(test_run),   CASE(test_faults),
 };
 
 UNIT_MAIN(tests)

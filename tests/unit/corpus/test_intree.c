@@ -13,6 +13,18 @@ static int corpus, tree, pruned;
 static char tree_path[64];
 static char told[512]; /* what was told, a line each */
 
+static struct candidates unneeded; /* found by a merge */
+
+static void unneed(const char *content)
+{
+	struct err e;
+
+	if (candidates_find(&unneeded, name_of(content), strlen(content)))
+		return;
+	assert_int_equal(candidates_add(&unneeded, name_of(content), strlen(content), &e), 0);
+	candidates_sort(&unneeded);
+}
+
 static int each_setup(void **state)
 {
 	(void)state;
@@ -32,23 +44,26 @@ static int each_teardown(void **state)
 	close(corpus);
 	close(tree);
 	close(pruned);
+	candidates_done(&unneeded);
 	scratch_remove(&dir);
 	return 0;
 }
 
 static void on_name(void *arg, enum intree_what what, const char *name)
 {
+	static const char *const words[] = {
+	    [INTREE_REMOVED] = "removed", [INTREE_TAKEN] = "taken", [INTREE_KEPT] = "kept"};
 	size_t n = strlen(told);
 
 	(void)arg;
-	snprintf(told + n, sizeof(told) - n, "%s %s\n",
-		 what == INTREE_REMOVED ? "removed" : "taken", name);
+	snprintf(told + n, sizeof(told) - n, "%s %s\n", words[what], name);
 }
 
 static int try_update(bool prune, bool dry_run, struct intree_sum *ret, struct err *e)
 {
 	struct intree t = {.corpus = corpus,
 			   .prune = prune,
+			   .unneeded = &unneeded,
 			   .dry_run = dry_run,
 			   .pruned = pruned,
 			   .told = on_name};
@@ -144,7 +159,10 @@ static void test_taken(void **state)
 	assert_non_null(strstr(told, want));
 	assert_true(holds(tree, name_of("one"), "a person's"));
 	assert_int_equal(entries(tree, "."), 2);
-	/* Pruned, it makes room. */
+	/* Pruned, it makes room; not before a merge has looked at it. */
+	sum = update(true, false);
+	assert_int_equal(sum.added, 0);
+	unneed("a person's");
 	sum = update(true, false);
 	assert_int_equal(sum.added, 1);
 	assert_int_equal(sum.removed, 1);
@@ -196,9 +214,12 @@ static void test_prune(void **state)
 	scratch_write(tree, "d/older", "older");
 	scratch_write(tree, "kept", "kept");
 	scratch_write(tree, ".gitignore", "x");
+	unneed("old");
+	unneed("older");
 	/* A corpus that was lost is no reason to remove all. */
 	sum = update(true, false);
 	assert_int_equal(sum.removed, 0);
+	assert_int_equal(sum.kept, 0);
 	assert_int_equal(entries(tree, "."), 4);
 	input("kept");
 	sum = update(true, true);
@@ -215,6 +236,43 @@ static void test_prune(void **state)
 	assert_true(holds(tree, ".gitignore", "x"));
 	assert_true(holds(pruned, name_of("old"), "old"));
 	assert_true(holds(pruned, name_of("older"), "older"));
+}
+
+/* Only what a merge measured and did not need: everything else a person may have put there
+ * this minute. */
+static void test_prune_measured_only(void **state)
+{
+	struct intree_sum sum;
+
+	(void)state;
+	input("in");
+	input("again"); /* imported after the merge that did not need it */
+	unneed("old");
+	unneed("again");
+	unneed("other size");
+	scratch_write(tree, "a", "in");
+	scratch_write(tree, "b", "old");
+	scratch_write(tree, "c", "again");
+	scratch_write(tree, "new seed", "never measured");
+	close(make_dir_at(tree, "d"));
+	scratch_write(tree, "d/new", "neither");
+	sum = update(true, true);
+	assert_int_equal(sum.removed, 1);
+	assert_int_equal(sum.kept, 2);
+	sum = update(true, false);
+	assert_int_equal(sum.removed, 1);
+	assert_int_equal(sum.kept, 2);
+	assert_int_equal(sum.known, 2);
+	assert_non_null(strstr(told, "removed b\n"));
+	assert_non_null(strstr(told, "kept new seed\n"));
+	assert_non_null(strstr(told, "kept d/new\n"));
+	assert_true(holds(tree, "new seed", "never measured"));
+	assert_true(holds(tree, "d/new", "neither"));
+	assert_true(holds(tree, "c", "again"));
+	assert_int_equal(entries(pruned, "."), 1);
+	sum = update(false, false); /* nobody asked */
+	assert_int_equal(sum.kept, 0);
+	assert_string_equal(told, "");
 }
 
 static void fill(void)
@@ -234,6 +292,8 @@ static void fill(void)
 	scratch_write(tree, "d/kept", "kept");
 	scratch_write(tree, "old", "old");
 	scratch_write(tree, "d/older", "older");
+	unneed("old");
+	unneed("older");
 }
 
 static void check_nothing_lost(void)
@@ -318,8 +378,9 @@ static void test_killed(void **state)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_add),   CASE(test_owner), CASE(test_taken),  CASE(test_odd),
-    CASE(test_prune), CASE(test_fails), CASE(test_killed),
+    CASE(test_add),   CASE(test_owner),	 CASE(test_taken),
+    CASE(test_odd),   CASE(test_prune),	 CASE(test_prune_measured_only),
+    CASE(test_fails), CASE(test_killed),
 };
 
 UNIT_MAIN(tests)

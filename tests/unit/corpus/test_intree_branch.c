@@ -5,11 +5,24 @@ static char told[512];
 
 static void on_name(void *arg, enum intree_what what, const char *name)
 {
+	static const char *const words[] = {
+	    [INTREE_REMOVED] = "removed", [INTREE_TAKEN] = "taken", [INTREE_KEPT] = "kept"};
 	size_t n = strlen(told);
 
 	(void)arg;
-	snprintf(told + n, sizeof(told) - n, "%s %s\n",
-		 what == INTREE_REMOVED ? "removed" : "taken", name);
+	snprintf(told + n, sizeof(told) - n, "%s %s\n", words[what], name);
+}
+
+static struct candidates unneeded; /* found by a merge */
+
+static void unneed(const char *content)
+{
+	struct err e;
+
+	if (candidates_find(&unneeded, name_of(content), strlen(content)))
+		return;
+	assert_int_equal(candidates_add(&unneeded, name_of(content), strlen(content), &e), 0);
+	candidates_sort(&unneeded);
 }
 
 struct made {
@@ -20,8 +33,12 @@ struct made {
 static int try_branch(const char *where, const char *name, bool prune, bool dry_run,
 		      struct made *ret, struct err *e)
 {
-	struct intree t = {
-	    .corpus = corpus, .prune = prune, .dry_run = dry_run, .pruned = -1, .told = on_name};
+	struct intree t = {.corpus = corpus,
+			   .prune = prune,
+			   .unneeded = &unneeded,
+			   .dry_run = dry_run,
+			   .pruned = -1,
+			   .told = on_name};
 	struct intree_branch *b = NULL;
 	struct git g = {0};
 	char why[GIT_WHY] = "";
@@ -145,9 +162,19 @@ static void test_prune(void **state)
 	made = branch("repo/in", "keep", false);
 	assert_int_equal(made.sum.skipped, 1);
 	assert_non_null(strstr(told, "taken "));
+	made = branch("repo/in", "unmeasured", true); /* what nobody measured stays */
+	assert_string_equal(made.commit, "");
+	assert_int_equal(made.sum.kept, 3);
+	assert_int_equal(made.sum.skipped, 1);
+	assert_non_null(strstr(told, "kept sub/b c\n"));
+	unneed("deep");
+	unneed("taken");
+	unneed("other");
+	unneed("person"); /* the corpus has it again */
 	made = branch("repo/in", "b", true);
 	assert_int_equal(made.sum.added, 1);
 	assert_int_equal(made.sum.known, 1);
+	assert_int_equal(made.sum.kept, 0);
 	assert_int_equal(made.sum.removed, 3); /* b c, taken, and what had the input's name */
 	assert_non_null(strstr(told, "removed sub/b c\n"));
 	assert_non_null(strstr(told, "removed taken\n"));
