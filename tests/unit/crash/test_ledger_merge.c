@@ -92,7 +92,7 @@ static void test_rates(void **state)
 	OK(ledger_merge(ledger, "a", "b", &oops));
 	check_rate("a", 8, 3);
 	check_rate("b", 5, 5);
-	(void)NOTE(.signature = "a", .tries = 2, .hits = 1); /* of b's reproducer */
+	(void)NOTE(.signature = "a", .tries = 2, .hits = 1);   /* of b's reproducer */
 	OK(ledger_passed(ledger, "a", "t", "c", 4, 0, &oops)); /* a's */
 	OK(ledger_print(ledger, &saved, &n, &oops));
 	parse(saved); /* another process */
