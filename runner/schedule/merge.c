@@ -293,7 +293,8 @@ static bool any_busy(const struct merge *m)
 /* A slot that fails at once comes back here. */
 static void fill(struct merge *m)
 {
-	for (unsigned i = 0; i < m->spec.workers && m->next < m->end && !m->ending; i++)
+	for (unsigned i = 0; i < m->spec.workers && m->next < m->end && !m->ending && !m->halving;
+	     i++)
 		if (!m->slots[i].busy)
 			merge_slot_take(&m->slots[i], m->next++);
 }

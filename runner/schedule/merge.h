@@ -11,7 +11,8 @@
  *   stage    corpus/<target> and all seeds, by content; dealt into shards
  *   measure  each shard in a cell that writes what every input reaches that none before
  *            it did; an input on which a cell dies is bad: quarantined and queued for
- *            triage, and a new cell goes on behind it
+ *            triage, and a new cell goes on behind it.  A shard whose control file was
+ *            spoiled is halved until the input that does it is alone
  *   choose   the smallest set that reaches everything (runner/corpus/cover.h)
  *   verify   the chosen are measured once more by themselves.  When they do not reach
  *            everything again, or one of those measured has gone since, all of it begins
@@ -42,12 +43,13 @@
 
 enum {
 	MERGE_ROUNDS = 3,
-	MERGE_BAD_MAX = 1000,  /* bad inputs in one merge; the next goes on behind them */
-	MERGE_STRIKES_MAX = 3, /* cells in a row that got nowhere */
-	MERGE_RETRY_MAX = 128, /* fewer where they time out again */
-	MERGE_LOST_LEAST = 8,  /* inputs of the corpus that may fail, and ... */
-	MERGE_LOST_SHARE = 4,  /* ... one in so many: with more the build is to blame */
-	MERGE_REACH_SHARE = 2, /* what was reached before, divided by this, is the least */
+	MERGE_BAD_MAX = 1000,	/* bad inputs in one merge; the next goes on behind them */
+	MERGE_STRIKES_MAX = 3,	/* cells in a row that got nowhere */
+	MERGE_SPOILED_MAX = 64, /* control files: a few bad inputs in a large corpus */
+	MERGE_RETRY_MAX = 128,	/* fewer where they time out again */
+	MERGE_LOST_LEAST = 8,	/* inputs of the corpus that may fail, and ... */
+	MERGE_LOST_SHARE = 4,	/* ... one in so many: with more the build is to blame */
+	MERGE_REACH_SHARE = 2,	/* what was reached before, divided by this, is the least */
 };
 
 struct merge_env {

@@ -163,11 +163,56 @@ static void on_end(void *arg, const struct exec_end *end)
 
 /* --- between two cells --------------------------------------------------------------- */
 
-static void strike(struct merge_slot *s, const struct merge_looked *l)
+static void strike(struct merge_slot *s)
 {
 	if (++s->strikes >= MERGE_STRIKES_MAX)
-		merge_end_with(s->m, MERGE_FAILED, "%u cells in a row %s: %s", s->strikes,
-			       l->damaged ? "spoiled their control file" : "got nowhere", s->said);
+		merge_end_with(s->m, MERGE_FAILED, "%u cells in a row got nowhere: %s", s->strikes,
+			       s->said);
+}
+
+static void on_halved(void *arg, struct slice result, const char *failed)
+{
+	struct merge_slot *s = arg;
+	struct merge *m = s->m;
+	struct merge_bad bad;
+
+	m->halving--;
+	if (failed)
+		merge_end_with(m, MERGE_FAILED, "%s", failed);
+	if (!failed && result.n == sizeof(bad)) { /* it was the only one */
+		memcpy(&bad, result.p, sizeof(bad));
+		(void)merge_bad_one(m, &bad);
+		merge_slot_free(s);
+	} else if (m->ending) {
+		merge_slot_free(s);
+	} else {
+		look(s); /* at the first half: nothing of it is measured */
+		merge_advance(m);
+	}
+}
+
+/* Nobody knows which input did it: the shard becomes two. */
+static void spoiled(struct merge_slot *s, const struct merge_looked *l)
+{
+	struct merge *m = s->m;
+	struct task *t;
+	struct err e;
+
+	if (++m->spoiled > MERGE_SPOILED_MAX || m->end >= MERGE_SHARDS_MAX) {
+		m->put_back = true; /* it is no single input's doing */
+		merge_end_with(m, MERGE_FAILED, "%u cells spoiled their control file: %s",
+			       m->spoiled, s->said);
+	}
+	if (m->ending) {
+		merge_slot_free(s);
+		return;
+	}
+	s->facts = (struct merge_facts){0};
+	s->kind = "crash";
+	s->half = l->n > 1 ? m->end++ : 0;
+	m->halving++;
+	if (task_start(m->env.exec.loop, merge_task_halve, s, on_halved, s, &t, &e) < 0)
+		on_halved(s, SLICE(""), e.msg);
 }
 
 /* Whether the shard needs a cell. */
@@ -180,7 +225,7 @@ static bool judge(struct merge_slot *s, const struct merge_looked *l)
 		s->m->progress = true;
 		return merge_bad_one(s->m, &l->bad) && l->next < l->n;
 	case MERGE_STRIKE:
-		strike(s, l);
+		strike(s);
 		return true;
 	case MERGE_FULL:
 		s->m->again = true;
@@ -215,6 +260,10 @@ static void on_looked(void *arg, struct slice result, const char *failed)
 		m->progress = true;
 	}
 	s->next = l.next;
+	if (l.damaged) {
+		spoiled(s, &l);
+		return;
+	}
 	more = judge(s, &l);
 	if (more && !m->ending)
 		launch(s);

@@ -153,8 +153,8 @@ int merge_pass_load(int dir, const char *name, const struct candidates *only, st
 }
 
 /* The list first: a control file without one counts for nothing. */
-static int deal_one(int dir, const char *name, size_t k, const struct candidates *list,
-		    struct err *e)
+int merge_shard_make(int dir, const char *name, size_t k, const struct candidates *list,
+		     struct err *e)
 {
 	_autoclose_ int fd = -1;
 	char path[PATH_ROOM];
@@ -185,7 +185,7 @@ int merge_pass_deal(int dir, const char *name, size_t from, const struct candida
 		return 0;
 	r = shard_split(list, shards, v, e);
 	for (unsigned k = 0; r == 0 && k < shards; k++)
-		r = deal_one(dir, name, from + k, &v[k], e);
+		r = merge_shard_make(dir, name, from + k, &v[k], e);
 	for (unsigned k = 0; k < shards; k++)
 		candidates_done(&v[k]);
 	return r;

@@ -66,6 +66,7 @@ struct merge_slot {
 	bool leaked, stuck;
 	char said[160]; /* of the cell that ended last */
 	unsigned strikes;
+	size_t half;		      /* a new shard, for merge_task_halve() */
 	uint64_t size_seen, grown_us; /* of the control file */
 	size_t next;
 	struct merge_leaks leaks;
@@ -85,6 +86,8 @@ struct merge {
 	size_t next, end; /* shards of the pass that are still to be measured */
 	uint64_t max_len; /* the longest candidate's */
 	unsigned round;	  /* of verifying; 0: not yet */
+	unsigned spoiled; /* control files */
+	unsigned halving; /* shards that become two: the last ones are not there yet */
 	char pass[24];	  /* directory of the shards that are measured: "quick", ... */
 	/* The first pass measures of each input all that it reaches, not only what no
 	 * other had: slower, but another choice can be made from it. */
@@ -157,10 +160,13 @@ MUST_CHECK int merge_check_binary(const struct merge *m, int dir, struct err *e)
 struct merge_looked {
 	enum merge_act act;
 	size_t next, n;
-	bool damaged;	      /* the control file had to be written anew */
+	bool damaged;	      /* the cell spoiled the control file: it is written anew */
 	struct merge_bad bad; /* of MERGE_BLAME */
 };
 int merge_task_look(void *arg, struct buf *out, struct err *e);
+/* Which input of a shard spoils its control file?  The second half of them goes into the
+ * shard s->half; the last one left is bad.  out: struct merge_bad of it, or nothing. */
+int merge_task_halve(void *arg, struct buf *out, struct err *e);
 /* out: names of STORE_NAME bytes each, of s->leaks.at and what follows. */
 int merge_task_names(void *arg, struct buf *out, struct err *e);
 /* s->blamed is bad.  out: struct merge_bad. */
@@ -232,6 +238,9 @@ MUST_CHECK int merge_pass_deal(int dir, const char *name, size_t from,
 /* <name>/<k>/ and its list. */
 MUST_CHECK int merge_shard_open(int dir, const char *name, size_t k, int *ret_fd,
 				struct candidates *ret, struct err *e);
+/* Makes it, or makes it anew, with nothing measured. */
+MUST_CHECK int merge_shard_make(int dir, const char *name, size_t k, const struct candidates *list,
+				struct err *e);
 /* What all candidates reach, in a file of ours; -EBADMSG: not as we wrote it. */
 MUST_CHECK int merge_reach_save(int dir, const struct reach *r, struct err *e);
 MUST_CHECK int merge_reach_load(int dir, struct reach *ret, struct err *e);

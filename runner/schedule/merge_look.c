@@ -187,6 +187,48 @@ int merge_task_look(void *arg, struct buf *out, struct err *e)
 	return r == 0 ? buf_add(out, (struct slice){(const char *)&l, sizeof(l)}, e) : r;
 }
 
+/* --- a shard that was spoiled -------------------------------------------------------- */
+
+static int halve(const struct merge_slot *s, int dir, const struct candidates *list, struct err *e)
+{
+	struct candidates first = {.v = list->v, .n = list->n / 2};
+	struct candidates second = {.v = list->v + first.n, .n = list->n - first.n};
+	int r = merge_shard_make(dir, s->m->pass, s->half, &second, e);
+
+	return r == 0 ? merge_shard_make(dir, s->m->pass, s->shard, &first, e) : r;
+}
+
+static int blame(const struct merge_slot *s, int fd, const struct candidates *list, struct buf *out,
+		 struct err *e)
+{
+	CLEANUP(control_free_p) struct control *c = NULL;
+	struct merge_bad bad;
+	int r = put_away(s, list->v[0].name, &bad, e);
+
+	if (r == 0)
+		r = control_read(fd, MERGE_FILE_CONTROL, SETUP_DIR_INPUTS, list, &c, e);
+	if (r == 0)
+		r = control_repair(c, list, true, e);
+	return r == 0 ? buf_add(out, (struct slice){(const char *)&bad, sizeof(bad)}, e) : r;
+}
+
+int merge_task_halve(void *arg, struct buf *out, struct err *e)
+{
+	const struct merge_slot *s = arg;
+	_autocandidates_ struct candidates list = {0};
+	_autoclose_ int dir = -1;
+	_autoclose_ int fd = -1;
+	int r = open_shard(s, &fd, &list, e);
+
+	if (r == 0)
+		r = fs_open_dir(AT_FDCWD, s->m->path, &dir, e);
+	if (r < 0)
+		return r;
+	if (list.n == 0)
+		return err_set(e, EBADMSG, "a shard without inputs was spoiled");
+	return list.n == 1 ? blame(s, fd, &list, out, e) : halve(s, dir, &list, e);
+}
+
 /* --- names for merge_leak.c ----------------------------------------------------------- */
 
 static int add_names(const struct merge_slot *s, int stage, const struct candidates *list,

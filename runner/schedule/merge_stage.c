@@ -169,7 +169,7 @@ static int adopt(int corpus, const char *name, struct err *e)
 	char hex[DIGEST_SHA1_HEX];
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0 ||
 	    digest_sha1_file(fd, WORKDIR_INPUT_MAX, hex, e) < 0)
 		return 0; /* no input: it stays as it is */
 	if (sys_renameat(corpus, name, hex) < 0)

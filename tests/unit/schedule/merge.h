@@ -247,13 +247,36 @@ static inline int run_shard(struct world *w, size_t k, struct merge_looked *ret,
 	}
 }
 
+/* A shard that was spoiled becomes two. */
+static inline int halve(struct world *w, const struct merge_looked *l, struct err *e)
+{
+	_autobuf_ struct buf out = BUF_INIT(TASK_RESULT_MAX);
+	struct merge_bad bad;
+	int r;
+
+	w->slot.half = l->n > 1 ? w->m.end++ : 0;
+	w->slot.kind = "crash";
+	r = merge_task_halve(&w->slot, &out, e);
+	if (r == 0 && l->n == 1) {
+		assert_int_equal(out.n, sizeof(bad));
+		memcpy(&bad, out.p, sizeof(bad));
+		(void)merge_bad_one(&w->m, &bad);
+	}
+	return r;
+}
+
 static inline int run_shards(struct world *w, size_t from, size_t to, struct err *e)
 {
-	struct merge_looked l;
+	struct merge_looked l = {0};
 	int r = 0;
 
-	for (size_t k = from; r == 0 && k < to && !w->m.ending; k++)
+	w->m.end = to;
+	for (size_t k = from; r == 0 && k < w->m.end && !w->m.ending;) {
 		r = run_shard(w, k, &l, e);
+		if (r == 0 && l.damaged)
+			r = halve(w, &l, e);
+		k += !l.damaged || l.n == 1;
+	}
 	return r;
 }
 

@@ -61,12 +61,14 @@ static void a_person_names_a_file(void **state)
 	scratch_write(corpus, "mine", "abc");
 	scratch_write(corpus, "mine too", "!bad");
 	scratch_write(corpus, ".hidden", "def");
+	scratch_write(corpus, "empty", ""); /* no engine reads it */
 	merge_ok(&d);
 	assert_true(in_corpus(&w, "abc"));
 	assert_false(in_corpus(&w, "!bad"));
 	assert_true(in_quarantine(&w, "!bad"));
 	assert_true(holds(w.state->dirfd, "corpus/t/.hidden", "def"));
-	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 2);
+	assert_true(holds(w.state->dirfd, "corpus/t/empty", ""));
+	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 3);
 }
 
 /* As a job leaves it: the corpus itself, and all seeds. */
@@ -363,6 +365,28 @@ static void a_truncated_file(void **state)
 	assert_int_equal(l.act, MERGE_DONE);
 }
 
+/* The one that does it is found, wherever it is. */
+static void spoilers_are_found(void **state)
+{
+	struct merge_decided d;
+	char text[8];
+
+	begin(state);
+	for (int i = 0; i < 26; i++) {
+		snprintf(text, sizeof(text), "%c%c", 'a' + i, 'a' + i);
+		put_input(&w, text);
+	}
+	PUT("T", "Tab", "Tlonger than all others");
+	w.spoil = truncates;
+	merge_ok(&d);
+	assert_int_equal(w.m.result.verdict, MERGE_CLEANED);
+	assert_int_equal(w.m.n_lost, 3);
+	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 26);
+	assert_true(in_quarantine(&w, "T") && in_quarantine(&w, "Tab"));
+	assert_true(in_triage(&w, "crash", "Tlonger than all others"));
+	assert_int_equal(d.all.edges, 26);
+}
+
 static void a_forged_file(void **state)
 {
 	struct merge_decided d;
@@ -431,6 +455,7 @@ static const struct CMUnitTest tests[] = {
     CASE(many_starts),
     CASE(a_full_control_file),
     CASE(a_truncated_file),
+    CASE(spoilers_are_found),
     CASE(a_forged_file),
     CASE(what_was_not_measured_stays),
 };
