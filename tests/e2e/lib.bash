@@ -126,18 +126,6 @@ let_go() {
 	done
 }
 
-# of_cell FILE...: what the groups of a living cell have in files of these names, which
-# differ between the layouts.
-of_cell() {
-	local group file
-
-	for group in $(cell_groups); do
-		for file; do
-			[[ $group != */"$(instance)"/* ]] || cat "$group/$file" 2>/dev/null || true
-		done
-	done
-}
-
 nothing_left() {
 	[ -z "$(cell_groups)" ] && [ ! -e "/run/fuzzcell/$(instance)" ] &&
 		! grep -q "$WORK" /proc/mounts
