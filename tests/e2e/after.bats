@@ -24,13 +24,13 @@ triage_background() {
 # A cell lives, and is held to what a cell may have.  One look, and no process for each
 # file: in an emulator the cell is gone before a second one.
 limited() {
-	local group memory= pids= swap=
-	for group in $(find /sys/fs/cgroup -type d -path "*/fuzzcell/$INSTANCE/*" 2>/dev/null); do
+	local group memory='' pids='' swap=''
+	while read -r group; do
 		[ ! -e "$group/memory.max" ] || read -r memory <"$group/memory.max"
 		[ ! -e "$group/memory.limit_in_bytes" ] || read -r memory <"$group/memory.limit_in_bytes"
 		[ ! -e "$group/pids.max" ] || read -r pids <"$group/pids.max"
 		[ ! -e "$group/memory.swap.max" ] || read -r swap <"$group/memory.swap.max"
-	done
+	done < <(find /sys/fs/cgroup -type d -path "*/fuzzcell/$INSTANCE/*" 2>/dev/null)
 	[ "${memory:-max}" != max ] && [ "$memory" -le "$limit" ] && [ "$pids" -eq 64 ] &&
 		{ [ "$LAYOUT" = hybrid ] || [ "$swap" -eq 0 ]; }
 } 2>/dev/null

@@ -200,10 +200,12 @@ static inline void cannot_run(const struct err *e)
 /* The caller's mistakes fail; what this machine lacks skips the test. */
 static inline void world_open(struct world *w, const struct cell_host_opts *more)
 {
-	struct cgroup_tree_opts tree = {.instance = "unit-images"};
+	char instance[32]; /* these tests may run twice at a time */
+	struct cgroup_tree_opts tree = {.instance = instance};
 	struct cell_host_opts o = *more;
 	struct err e;
 
+	(void)snprintf(instance, sizeof(instance), "unit-images-%d", (int)getpid());
 	*w = (struct world){.fds = open_fds(), .mounts = lines_of("/proc/self/mountinfo")};
 	(void)snprintf(w->dir, sizeof(w->dir), "/tmp/fuzzcell-images-XXXXXX");
 	assert_non_null(mkdtemp(w->dir));
