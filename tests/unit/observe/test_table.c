@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -172,6 +173,25 @@ static void test_plain(void **state)
 	assert_null(strchr(text, '\x1b'));
 }
 
+/* What comes through a terminal, which takes its time: so many bytes, or lines. */
+static size_t take(int master, char *text, size_t size, size_t bytes, unsigned lines)
+{
+	struct pollfd p = {.fd = master, .events = POLLIN};
+	unsigned seen = 0;
+	size_t n = 0;
+
+	while (n < size - 1 && (bytes ? n < bytes : seen < lines)) {
+		assert_int_equal(poll(&p, 1, 60000), 1);
+		ssize_t got = read(master, text + n, size - 1 - n);
+
+		assert_true(got > 0);
+		for (size_t end = n + (size_t)got; n < end; n++)
+			seen += text[n] == '\n';
+	}
+	text[n] = '\0';
+	return n;
+}
+
 /* A real terminal, 60 wide and 6 high: each drawing takes back the one before. */
 static void test_terminal(void **state)
 {
@@ -180,7 +200,6 @@ static void test_terminal(void **state)
 	_autoclose_ int slave = -1;
 	struct table t;
 	char text[16384];
-	ssize_t n;
 
 	(void)state;
 	assert_true(master >= 0);
@@ -195,20 +214,15 @@ static void test_terminal(void **state)
 	assert_true(t.terminal);
 	table_second(&t, &view);
 	assert_int_equal(t.drawn, 5); /* one line is the prompt's */
-	n = read(master, text, sizeof(text) - 1);
-	assert_true(n > 0);
-	text[n] = '\0';
+	(void)take(master, text, sizeof(text), 0, 5);
 	assert_null(strchr(text, '\x1b'));
 	assert_non_null(strstr(text, "\nfuzzes"));
 	table_event(&t, &view, ROW_DONE, "ended");
-	n = read(master, text, sizeof(text) - 1);
-	assert_true(n > 0);
-	text[n] = '\0';
+	(void)take(master, text, sizeof(text), 0, 6);
 	assert_memory_equal(text, "\x1b[5F\x1b[J[  2m00s] ended ended: plateau\r\nrun ", 42);
 	table_close(&t);
 	assert_int_equal(t.drawn, 0);
-	n = read(master, text, sizeof(text) - 1);
-	assert_int_equal(n, 7);
+	assert_int_equal(take(master, text, sizeof(text), 7, 0), 7);
 	assert_memory_equal(text, "\x1b[5F\x1b[J", 7);
 }
 
