@@ -71,20 +71,26 @@ static void tried_again_on_another_build(void **state)
 	assert_int_equal(count_of("retry"), 0);
 }
 
+/* What fails on every build, and is in no corpus. */
+static void quarantine_many(unsigned n)
+{
+	_autoclose_ int quarantine = make_dir_at(w.state->dirfd, "quarantine/t");
+	char content[16];
+
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(content, sizeof(content), "!%u", i);
+		scratch_write(quarantine, name_of(content), content);
+	}
+}
+
 static void a_few_at_a_time(void **state)
 {
 	enum { ALL = MERGE_RETRY_MAX + 20 };
-	_autoclose_ int quarantine = -1;
-	char content[16];
 
 	begin(state);
 	put_input(&w, "a");
 	merge();
-	quarantine = make_dir_at(w.state->dirfd, "quarantine/t");
-	for (unsigned i = 0; i < ALL; i++) {
-		snprintf(content, sizeof(content), "!%u", i);
-		scratch_write(quarantine, name_of(content), content);
-	}
+	quarantine_many(ALL);
 	build("another", false);
 	merge();
 	assert_int_equal(w.m.result.verdict, MERGE_UNCHANGED); /* the corpus never had them */
@@ -102,17 +108,11 @@ static void a_few_at_a_time(void **state)
 static void slow_ones_are_fewer(void **state)
 {
 	enum { ALL = 100 };
-	_autoclose_ int quarantine = -1;
-	char content[16];
 
 	begin(state);
 	put_input(&w, "a");
 	merge();
-	quarantine = make_dir_at(w.state->dirfd, "quarantine/t");
-	for (unsigned i = 0; i < ALL; i++) {
-		snprintf(content, sizeof(content), "!%u", i);
-		scratch_write(quarantine, name_of(content), content);
-	}
+	quarantine_many(ALL);
 	w.kind = "timeout";
 	for (unsigned i = 0; i < 3; i++) {
 		build(i % 2 ? "b" : "c", false);
