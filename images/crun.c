@@ -25,8 +25,11 @@ static const char hybrid_v2[] = "/sys/fs/cgroup/unified";
 
 /* Not ours: NOTIFY_SOCKET, LISTEN_FDS and crun's own variables would change what
  * crun does. */
-static const char *const environment[] = {
-    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+#define SEARCH_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* crun first mounts its own program on a file that it makes in this directory (crun
+ * 1.8.1, libcrun/cloned_binary.c), else in /tmp: killed there, it leaves the file. */
+#define SCRATCH_VARIABLE "_LIBCONTAINER_STATEDIR"
 
 /* Between fork and exec: system calls only. */
 static int prepare(void *arg)
@@ -38,21 +41,23 @@ static int prepare(void *arg)
 	/* Whoever crun starts inherits it. */
 	if (job->fixed_addresses && personality(ADDR_NO_RANDOMIZE) < 0)
 		return -1;
-	return job->mounts < 0 ? 0 : setns(job->mounts, CLONE_NEWNS);
+	return setns(job->mounts, CLONE_NEWNS);
 }
 
-static int hide_v2(void)
+static int leave_mounts(enum cgroup_layout layout)
 {
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
 		return -1;
+	if (layout != CGROUP_HYBRID)
+		return 0;
 	/* EINVAL: it is not mounted there, so crun does not see it either */
 	return umount2(hybrid_v2, MNT_DETACH) < 0 && errno != EINVAL && errno != ENOENT ? -1 : 0;
 }
 
 /* In a child: makes the namespace, says so, and holds it until it is killed. */
-static void __attribute__((noreturn)) hold_mounts(int ready)
+static void __attribute__((noreturn)) hold_mounts(enum cgroup_layout layout, int ready)
 {
-	int why = hide_v2() < 0 ? errno : 0;
+	int why = leave_mounts(layout) < 0 ? errno : 0;
 
 	if (write(ready, &why, sizeof(why)) != sizeof(why))
 		_exit(1);
@@ -67,7 +72,7 @@ static int take_mounts(pid_t holder, int ready, int *ret_fd, struct err *e)
 
 	if (sys_read(ready, &why, sizeof(why)) != sizeof(why) || why) {
 		errno = why ? why : EIO;
-		return err_sys(e, "hide '%s' from crun", hybrid_v2);
+		return err_sys(e, "make a mount namespace for crun");
 	}
 	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)holder);
 	*ret_fd = sys_openat(AT_FDCWD, path, O_RDONLY, 0);
@@ -80,13 +85,11 @@ int crun_open_mounts(enum cgroup_layout layout, int *ret_fd, struct err *e)
 	pid_t pid;
 
 	*ret_fd = -1;
-	if (layout != CGROUP_HYBRID)
-		return 0;
 	if (sys_pipe(p) < 0)
 		return err_sys(e, "make a pipe");
 	pid = fork();
 	if (pid == 0)
-		hold_mounts(p[1]);
+		hold_mounts(layout, p[1]);
 	close(p[1]);
 	r = pid < 0 ? err_set(e, EAGAIN, "fork") : take_mounts(pid, p[0], ret_fd, e);
 	close(p[0]);
@@ -98,9 +101,10 @@ int crun_open_mounts(enum cgroup_layout layout, int *ret_fd, struct err *e)
 	return r;
 }
 
-static int spawn(const struct crun_job *job, const char *pid_file, const char *log, pid_t *ret,
-		 struct err *e)
+static int spawn(const struct crun_job *job, const char *pid_file, const char *log,
+		 const char *scratch, pid_t *ret, struct err *e)
 {
+	const char *environment[] = {SEARCH_PATH, scratch, NULL};
 	const char *argv[] = {job->program, "--root", job->state_dir, "--cgroup-manager=disabled",
 			      "--log",	    log,      "run",	      "--detach",
 			      "--pid-file", pid_file, "--bundle",     job->bundle_dir,
@@ -121,10 +125,11 @@ int crun_start(const struct crun_job *job, pid_t *ret, struct err *e)
 {
 	_autofree_ char *pid_file = sys_asprintf("%s/pid", job->bundle_dir);
 	_autofree_ char *log = sys_asprintf("%s/log", job->bundle_dir);
+	_autofree_ char *scratch = sys_asprintf(SCRATCH_VARIABLE "=%s", job->bundle_dir);
 
-	if (!pid_file || !log)
+	if (!pid_file || !log || !scratch)
 		return err_sys(e, "allocate paths for crun");
-	return spawn(job, pid_file, log, ret, e);
+	return spawn(job, pid_file, log, scratch, ret, e);
 }
 
 int crun_read_pid(int bundle_fd, pid_t *ret, struct err *e)
@@ -172,9 +177,16 @@ void crun_why(int bundle_fd, int status, char *out, size_t n)
 		status_in_words(status, out, n);
 }
 
-/* Everything that program prints, and its status. */
-static int capture(const char *program, char out[CRUN_VERSION_MAX], int *ret_status, struct err *e)
+static int enter_mounts(void *arg)
 {
+	return setns(*(int *)arg, CLONE_NEWNS);
+}
+
+/* Everything that program prints, and its status. */
+static int capture(const char *program, int mounts, char out[CRUN_VERSION_MAX], int *ret_status,
+		   struct err *e)
+{
+	static const char *const environment[] = {SEARCH_PATH, NULL};
 	const char *argv[] = {program, "--version", NULL};
 	struct proc_spec spec = PROC_SPEC_INIT;
 	_autoclose_ int rd = -1;
@@ -191,6 +203,8 @@ static int capture(const char *program, char out[CRUN_VERSION_MAX], int *ret_sta
 	spec.argv = argv;
 	spec.env = environment;
 	spec.stdout_fd = wr;
+	spec.prepare = enter_mounts;
+	spec.prepare_arg = &mounts;
 	r = proc_spawn(&spec, &pid, e);
 	if (r < 0)
 		return r;
@@ -222,12 +236,12 @@ static bool at_least(const uint64_t v[3], const uint64_t want[3])
 	return true;
 }
 
-int crun_check(const char *program, struct err *e)
+int crun_check(const char *program, int mounts, struct err *e)
 {
 	char text[CRUN_VERSION_MAX];
 	struct slice said, oldest = SLICE(CRUN_MIN_VERSION);
 	uint64_t have[3], want[3];
-	int status, r = capture(program, text, &status, e);
+	int status, r = capture(program, mounts, text, &status, e);
 
 	if (r == -ENOENT)
 		return err_wrap(e, "cells need crun (Debian: apt-get install crun)");

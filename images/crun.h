@@ -16,13 +16,13 @@
 /* The oldest crun whose behaviour was read and tested. */
 #define CRUN_MIN_VERSION "1.8.1"
 
-/* Runs program --version.  -ENOENT: there is none; -EPROTONOSUPPORT: too old. */
-MUST_CHECK int crun_check(const char *program, struct err *e);
-
-/* A mount namespace in which crun starts on this layout, made once for all cells;
- * what is mounted outside later shows in it too.  *ret_fd is -1 where none is
- * needed; else close() it. */
+/* A mount namespace in which crun starts, made once for all cells: what crun mounts
+ * stays there, and it sees what it can stand of the layout.  What is mounted outside
+ * later shows in it too.  close() *ret_fd. */
 MUST_CHECK int crun_open_mounts(enum cgroup_layout layout, int *ret_fd, struct err *e);
+
+/* Runs program --version there.  -ENOENT: there is none; -EPROTONOSUPPORT: too old. */
+MUST_CHECK int crun_check(const char *program, int mounts, struct err *e);
 
 struct crun_job {
 	const char *program;
@@ -30,7 +30,7 @@ struct crun_job {
 	const char *bundle_dir; /* absolute; holds config.json, gets pid and log */
 	const char *id;
 	const struct cgroup *group;
-	int mounts;    /* from crun_open_mounts(); -1: ours will do */
+	int mounts;    /* from crun_open_mounts() */
 	int output_fd; /* becomes the job's stdout and stderr */
 	bool fixed_addresses;
 };

@@ -84,13 +84,13 @@ static int fill(struct cell_host *h, const struct cell_host_opts *o, struct err 
 		return err_set(e, EINVAL, "runtime directory '%s' is no absolute path", h->dir);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return err_sys(e, "become a subreaper");
-	r = crun_check(h->crun, e);
+	r = crun_open_mounts(cgroup_tree_layout(h->tree), &h->mounts, e);
+	if (r == 0)
+		r = crun_check(h->crun, h->mounts, e);
 	if (r == 0)
 		r = compile_filter(h, e);
 	if (r == 0)
 		r = root_plan_new(NULL, &h->plan, e);
-	if (r == 0)
-		r = crun_open_mounts(cgroup_tree_layout(h->tree), &h->mounts, e);
 	if (r == 0)
 		r = own_limits(h, e);
 	return r < 0 ? r : make_dirs(h, e);

@@ -148,19 +148,34 @@ static void crun_that_fails_is_told(void **state)
 	run_fake_crun("(sleep 1000 & sleep 1000 & sleep 1000) & sleep 1000 & exit 1", 0);
 }
 
+/* What crun mounts to start, and leaves when it is killed there, is gone with the rest:
+ * world_close() looks. */
+static void what_crun_mounts_does_not_stay(void **state)
+{
+	(void)state;
+	run_fake_crun("f=$_LIBCONTAINER_STATEDIR/crun.x; : > $f; mount --bind $0 $f || exit 3; "
+		      "echo mounted > $5; kill -9 $$",
+		      0);
+	assert_string_equal(seen.end.why, "mounted");
+}
+
 static void a_missing_or_old_crun_is_refused(void **state)
 {
-	struct cell_host_opts o = {.runtime_dir = "/tmp/fuzzcell-never-made",
-				   .crun = "/no/such/crun"};
+	struct cell_host_opts none = {0}, o = {.runtime_dir = "/tmp/fuzzcell-never-made",
+					       .crun = "/no/such/crun"};
 	struct cell_host *h = NULL;
+	struct world w;
 	struct err e;
 
 	(void)state;
+	world_open(&w, &none);
+	o.tree = w.tree;
 	assert_int_equal(cell_host_new(&o, &h, &e), -ENOENT);
 	assert_non_null(strstr(e.msg, "apt-get install crun"));
 	o.crun = "/bin/echo"; /* prints --version */
 	assert_int_equal(cell_host_new(&o, &h, &e), -EPROTONOSUPPORT);
 	assert_null(h);
+	world_close(&w);
 }
 
 static struct source *look_timer;
@@ -215,6 +230,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(many_at_once),
     cmocka_unit_test(an_id_is_taken_once),
     cmocka_unit_test(crun_that_fails_is_told),
+    cmocka_unit_test(what_crun_mounts_does_not_stay),
     cmocka_unit_test(a_missing_or_old_crun_is_refused),
     cmocka_unit_test(a_frozen_cell_stands),
 };
