@@ -204,7 +204,7 @@ static int read_source(struct config *c, json_t *j, uint32_t id, const struct wh
 		return r;
 	}
 	type = sys_strdup(schema_find(&schema_source, "", SLICE("type"))->choices[s.type]);
-	c->sources[c->n_sources++] = (struct config_source){type, s.path};
+	c->sources[c->n_sources++] = (struct config_source){.type = type, .path = s.path};
 	return type ? 0 : err_sys(e, "copy a word");
 }
 

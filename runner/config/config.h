@@ -60,8 +60,75 @@ struct run_config {
 	uint32_t generations;	/* earlier corpora that are kept */
 };
 
+/* A place of targets; paths made absolute against the file's directory.  What does not
+ * go with its type is unset. */
 struct config_source {
-	char *type, *path; /* discover_source; path made absolute against the file's directory */
+	char *type, *path;	/* runner/discover/discover.h */
+	struct strv build;	/* the command that fills path, started in build_dir */
+	char *build_dir;	/* NULL: path of a Bazel workspace, else the file's directory */
+	uint64_t build_time_us; /* of the build */
+	char *bazel, *query;	/* "bazel": the program; the query for its targets */
+	struct strv bazel_startup, bazel_flags;
+};
+
+/* Where pushes come from, and when they start a run. */
+enum quiet_mode { QUIET_OFF, QUIET_FEWER, QUIET_WAIT, QUIET_ };
+struct trigger_config {
+	char *repository;      /* the work tree; NULL: nothing triggers */
+	char *remote, *branch; /* "origin", "main" */
+	uint64_t interval_us;  /* least time between the starts of two runs */
+	uint64_t fetch_us;     /* a fetch may take this long */
+	struct {
+		enum quiet_mode mode;
+		/* The machine is busy with other work when one of them is passed: thousandths
+		 * of its CPUs, but "load" is thousandths of a runnable task a CPU; 0: not
+		 * looked at. */
+		uint32_t load, cpu_pressure, steal;
+		uint32_t workers;     /* when it is */
+		uint64_t patience_us; /* and a push waits no longer than this; 0: for ever */
+	} quiet;
+};
+
+/* Where issues are filed.  Secrets are never in the configuration, only where they are. */
+enum security_mode {
+	SECURITY_REDACT,
+	SECURITY_REPOSITORY,
+	SECURITY_SKIP,
+	SECURITY_FULL,
+	SECURITY_
+};
+enum issue_action { ISSUE_NONE, ISSUE_COMMENT, ISSUE_ACT, ISSUE_ }; /* ACT: and reopen, or close */
+enum upload_mode { UPLOAD_NONE, UPLOAD_CONTENTS, UPLOAD_PATH, UPLOAD_ };
+struct github_config {
+	char *repository; /* "owner/name"; NULL: no issues */
+	char *api;	  /* "https://api.github.com" */
+	char *token_file, *token_env;
+	uint64_t app, installation; /* of a GitHub App; 0: none */
+	char *app_key_file;
+	struct strv labels;
+	enum security_mode security;
+	char *security_repository;
+	enum issue_action on_again; /* seen again after the issue was closed: comment and reopen */
+	enum issue_action on_fixed; /* comment and close */
+	uint64_t inline_bytes;	    /* a reproducer up to this goes into the body */
+	enum upload_mode upload;    /* a larger one: to a branch, or its path is named */
+	char *upload_branch, *upload_dir;
+	uint32_t new_per_day; /* issues at most */
+};
+
+enum webhook_format { WEBHOOK_SLACK, WEBHOOK_GENERIC, WEBHOOK_ };
+struct webhook_config {
+	char *name;	      /* for people, and what its deliveries are known by */
+	char *url, *url_file; /* one of them */
+	enum webhook_format format;
+	char *secret_file;  /* HMAC key, or NULL */
+	struct strv events; /* "new", "fixed", "regressed", "run-failed", "silent"; empty: all */
+};
+
+struct outbox_config {
+	uint64_t alarm_us;     /* what can't be delivered for so long is an alarm */
+	uint64_t silent_us;    /* a target that was not fuzzed for so long is an event; 0: never */
+	uint64_t retry_max_us; /* longest wait between two tries */
 };
 
 struct config;
@@ -75,6 +142,10 @@ void config_free(struct config *c); /* NULL is fine */
 
 const struct run_config *config_run(const struct config *c);
 const struct config_source *config_sources(const struct config *c, size_t *ret_n);
+const struct trigger_config *config_trigger(const struct config *c);
+const struct github_config *config_github(const struct config *c);
+const struct outbox_config *config_outbox(const struct config *c);
+const struct webhook_config *config_webhooks(const struct config *c, size_t *ret_n);
 bool config_best_effort(const struct config *c);
 /* NULL where the file does not say. */
 const char *config_cgroup(const struct config *c);
