@@ -20,6 +20,7 @@ enum exit_code {
 	EXIT_MACHINE = 3,    /* this machine cannot keep a promise */
 	EXIT_LOCKED = 4,     /* another run holds the lock */
 	EXIT_NOT_FUZZED = 5, /* done, but a target was not really fuzzed */
+	EXIT_BUILD = 6,	     /* nothing could be built */
 	EXIT_INTERNAL = 70,
 };
 
