@@ -16,7 +16,7 @@ B       ?= build
 PREFIX  ?= /usr/local
 VERSION := 0.1.0
 
-PACKAGES := libsystemd jansson libseccomp libcgroup libarchive libmd
+PACKAGES := libsystemd jansson libseccomp libcgroup libarchive libmd libcurl libcrypto
 
 WARN    := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wsign-conversion \
            -Wformat=2 -Wundef -Wvla -Wcast-qual -Wwrite-strings -Wpointer-arith \
@@ -78,6 +78,7 @@ $B/replay/%: $B/t/tests/fuzz/fuzz_%.o $B/t/tests/fuzz/replay.o $B/t/lib.a
 -include tests/bench/bench.mk
 -include tests/reports/reports.mk
 -include tests/reports/generated.mk
+-include tests/publish/publish.mk
 
 deps: ; ci/deps.sh build
 

@@ -13,7 +13,7 @@ set -eu
 
 # libc6-dev: gcc only recommends it.
 build='gcc libc6-dev make pkg-config libjansson-dev libcgroup-dev libseccomp-dev libsystemd-dev
-	libarchive-dev libmd-dev crun'
+	libarchive-dev libmd-dev libcurl4-openssl-dev libssl-dev crun'
 # llvm: llvm-symbolizer.  libclang-rt: libFuzzer and the sanitizers, of the version
 # that `clang` is.  dpkg-dev: unpacks source packages.  zip: seed corpora.
 demo="$build clang llvm libclang-rt dpkg-dev zip"
@@ -23,6 +23,8 @@ check="$demo libcmocka-dev bats jq clang-format clang-tidy shellcheck qemu-syste
 	e2fsprogs perl mandoc git"
 # Crash reports of other versions than `clang`, where the distribution has them.
 check="$check clang-16 libclang-rt-16-dev llvm-16 clang-19 libclang-rt-19-dev llvm-19"
+# The server that stands in for GitHub's; also where node did not come as a package.
+check="$check nodejs npm"
 
 fail() {
 	printf 'deps: %s\n' "$*" >&2
@@ -47,6 +49,8 @@ resolve() {
 		*-16 | *-19 | *-16-dev | *-19-dev)
 			[ -z "$(apt-cache show --no-all-versions "$p" 2>/dev/null)" ] || echo "$p"
 			;;
+		nodejs) command -v node >/dev/null || echo "$p" ;;
+		npm) command -v npm >/dev/null || echo "$p" ;;
 		*) echo "$p" ;;
 		esac
 	done
