@@ -185,11 +185,24 @@ static int close_books(struct books *b, struct state *s)
 	return r;
 }
 
+/* Its commit counts as fuzzed when nobody cut the run short and all of it was kept. */
+static int note_done(const struct run_args *a, bool interrupted, int status)
+{
+	struct err e;
+
+	if (interrupted || status == EXIT_INTERNAL)
+		return status;
+	if (state_run_done(a->session.state, a->commit, &e) < 0)
+		return fail(EXIT_INTERNAL, "the commit could not be noted as fuzzed: %s", e.msg);
+	return status;
+}
+
 static int run_and_tell(struct run_args *a, struct run_opts *o, bool *ret_keep)
 {
 	struct state *s = a->session.state;
 	struct run *run = NULL;
 	struct table table;
+	bool interrupted;
 	struct err e;
 	int r = open_books(a, o->dirs->id, &o->books);
 
@@ -201,11 +214,12 @@ static int run_and_tell(struct run_args *a, struct run_opts *o, bool *ret_keep)
 	r = run_all(o, &a->session.plan, &run, &e);
 	table_close(&table);
 	*ret_keep = r < 0 || run_uncollected(run);
+	interrupted = r < 0 || run_result(run)->interrupted;
 	r = r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : conclude(a, s, o->dirs, run_result(run));
 	run_free(run);
 	if (close_books(o->books, s) != EXIT_DONE)
 		r = EXIT_INTERNAL;
-	return r;
+	return note_done(a, interrupted || *ret_keep, r);
 }
 
 static int fuzz(struct run_args *a)
@@ -238,7 +252,7 @@ static int fuzz(struct run_args *a)
 	bool keep;
 	int r;
 
-	if (state_run_begin(s, clock_real_us(), a->commit, &dirs, &e) < 0)
+	if (state_run_begin(s, clock_real_us(), &dirs, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	if (!o.symbolizer)
 		printf("warning: no llvm-symbolizer here: crashes have addresses, not names\n");

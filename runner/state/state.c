@@ -173,20 +173,15 @@ static int open_run(struct state *s, struct run_dirs *r, struct err *e)
 	return r->work_path ? 0 : err_sys(e, "allocate a path");
 }
 
-static int note_start(struct state *s, uint64_t real_us, const char *commit, struct err *e)
+static int note_start(struct state *s, uint64_t real_us, struct err *e)
 {
 	char text[32];
-	int r;
 
 	snprintf(text, sizeof(text), "%llu\n", (unsigned long long)(real_us / USEC_PER_SEC));
-	r = fs_replace(s->dirfd, "last_run_timestamp", slice_of(text), e);
-	if (r == 0 && commit)
-		r = fs_replace(s->dirfd, "last_run_commit", slice_of(commit), e);
-	return r;
+	return fs_replace(s->dirfd, "last_run_timestamp", slice_of(text), e);
 }
 
-int state_run_begin(struct state *s, uint64_t real_us, const char *commit, struct run_dirs *ret,
-		    struct err *e)
+int state_run_begin(struct state *s, uint64_t real_us, struct run_dirs *ret, struct err *e)
 {
 	struct run_dirs d = {.logs = -1, .crashes = -1, .work = -1};
 	int r = unique_id(s, real_us, d.id, e);
@@ -194,13 +189,18 @@ int state_run_begin(struct state *s, uint64_t real_us, const char *commit, struc
 	if (r == 0)
 		r = open_run(s, &d, e);
 	if (r == 0)
-		r = note_start(s, real_us, commit, e);
+		r = note_start(s, real_us, e);
 	if (r < 0) {
 		state_run_end(s, &d, false);
 		return r;
 	}
 	*ret = d;
 	return 0;
+}
+
+int state_run_done(struct state *s, const char *commit, struct err *e)
+{
+	return commit ? fs_replace(s->dirfd, "last_run_commit", slice_of(commit), e) : 0;
 }
 
 void state_run_end(struct state *s, struct run_dirs *r, bool keep_work)

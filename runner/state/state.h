@@ -30,8 +30,11 @@ struct run_dirs {
 	int work;	 /* work/<id> */
 	char *work_path; /* absolute */
 };
-MUST_CHECK int state_run_begin(struct state *s, uint64_t real_us, const char *commit,
-			       struct run_dirs *ret, struct err *e);
+MUST_CHECK int state_run_begin(struct state *s, uint64_t real_us, struct run_dirs *ret,
+			       struct err *e);
+/* The run of this commit came to its own end: it is what last_run_commit names.  NULL
+ * is no commit: nothing is noted. */
+MUST_CHECK int state_run_done(struct state *s, const char *commit, struct err *e);
 /* Removes the run's work directory (keep_work: leaves it for the next start to
  * recover) and closes. */
 void state_run_end(struct state *s, struct run_dirs *r, bool keep_work);

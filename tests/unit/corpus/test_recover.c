@@ -41,7 +41,7 @@ static void run_until_killed(int tell)
 	struct err e;
 	char path[80];
 
-	if (state_open(dir.path, true, &s, &e) < 0 || state_run_begin(s, WHEN, NULL, &r, &e) < 0 ||
+	if (state_open(dir.path, true, &s, &e) < 0 || state_run_begin(s, WHEN, &r, &e) < 0 ||
 	    !begin_target(s, &r, "png") || !begin_target(s, &r, "xml"))
 		_exit(1);
 	work_file(&r, "png/corpus/1", "new png");
@@ -188,7 +188,7 @@ static void test_nothing_lost(void **state)
 	(void)state;
 	assert_int_equal(recover_lost_runs(s, &rec, &e), 0);
 	assert_int_equal(rec.runs, 0);
-	assert_int_equal(state_run_begin(s, WHEN, NULL, &r, &e), 0);
+	assert_int_equal(state_run_begin(s, WHEN, &r, &e), 0);
 	state_run_end(s, &r, false); /* a clean end */
 	assert_int_equal(recover_lost_runs(s, &rec, &e), 0);
 	assert_int_equal(rec.runs, 0);
@@ -224,7 +224,7 @@ static void test_hostile(void **state)
 	int at;
 
 	(void)state;
-	assert_int_equal(state_run_begin(s, WHEN, NULL, &r, &e), 0);
+	assert_int_equal(state_run_begin(s, WHEN, &r, &e), 0);
 	assert_true(begin_target(s, &r, "evil"));
 	scratch_write(dir.fd, "secret", "secret");
 	snprintf(secret, sizeof(secret), "%s/secret", dir.path);

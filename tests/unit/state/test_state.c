@@ -211,7 +211,7 @@ static void test_ids(void **state)
 	setenv("TZ", "Pacific/Auckland", 1); /* the names are UTC everywhere */
 	tzset();
 	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(state_run_begin(s, WHEN + i, "abc123", &r[i], &e), 0);
+		assert_int_equal(state_run_begin(s, WHEN + i, &r[i], &e), 0);
 		assert_string_equal(r[i].id, want[i]);
 		snprintf(p, sizeof(p), "logs/%s/crashes", want[i]);
 		is_dir(s->dirfd, p, 0750);
@@ -225,8 +225,7 @@ static void test_ids(void **state)
 	unsetenv("TZ");
 	assert_string_equal(scratch_text(s->dirfd, "last_run_timestamp", text, sizeof(text)),
 			    "1614834367\n");
-	assert_string_equal(scratch_text(s->dirfd, "last_run_commit", text, sizeof(text)),
-			    "abc123");
+	assert_false(scratch_has(s->dirfd, "last_run_commit")); /* none of them is over */
 	for (unsigned i = 0; i < 3; i++) {
 		state_run_end(s, &r[i], false);
 		snprintf(p, sizeof(p), "work/%s", want[i]);
@@ -239,11 +238,34 @@ static void test_ids(void **state)
 		assert_null(r[i].work_path);
 	}
 	/* A name is never used again, also when the clock was set back. */
-	assert_int_equal(state_run_begin(s, WHEN, NULL, &r[0], &e), 0);
+	assert_int_equal(state_run_begin(s, WHEN, &r[0], &e), 0);
 	assert_string_equal(r[0].id, "20210304-050607-4");
+	state_run_end(s, &r[0], false);
+	state_close(s);
+}
+
+/* What a run began with is not done; what came to its end is. */
+static void test_done(void **state)
+{
+	struct state *s = opened(true);
+	struct run_dirs r;
+	char text[64];
+	struct err e;
+
+	(void)state;
+	assert_int_equal(state_run_done(s, "abc123", &e), 0);
+	assert_int_equal(state_run_begin(s, WHEN, &r, &e), 0);
+	state_run_end(s, &r, false);
 	assert_string_equal(scratch_text(s->dirfd, "last_run_commit", text, sizeof(text)),
 			    "abc123");
-	state_run_end(s, &r[0], false);
+	assert_int_equal(state_run_done(s, NULL, &e), 0); /* nobody said which commit */
+	assert_string_equal(scratch_text(s->dirfd, "last_run_commit", text, sizeof(text)),
+			    "abc123");
+	fault_arm(1, FAULT_FAIL);
+	assert_true(state_run_done(s, "def456", &e) < 0);
+	fault_arm(0, FAULT_FAIL);
+	assert_string_equal(scratch_text(s->dirfd, "last_run_commit", text, sizeof(text)),
+			    "abc123");
 	state_close(s);
 }
 
@@ -263,7 +285,7 @@ static void test_run_faults(void **state)
 		int rc;
 
 		fault_arm(at, FAULT_FAIL);
-		rc = state_run_begin(s, WHEN + at * USEC_PER_SEC, "c", &r, &e);
+		rc = state_run_begin(s, WHEN + at * USEC_PER_SEC, &r, &e);
 		fault_arm(0, FAULT_FAIL);
 		if (rc == 0) {
 			state_run_end(s, &r, false);
@@ -366,9 +388,9 @@ static void test_history(void **state)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_layout),	    CASE(test_open_fails), CASE(test_default_path),
-    CASE(test_lock),	    CASE(test_ids),	   CASE(test_run_faults),
-    CASE(test_open_faults), CASE(test_corpus),	   CASE(test_history),
+    CASE(test_layout),	CASE(test_open_fails), CASE(test_default_path), CASE(test_lock),
+    CASE(test_ids),	CASE(test_run_faults), CASE(test_open_faults),	CASE(test_corpus),
+    CASE(test_history), CASE(test_done),
 };
 
 UNIT_MAIN(tests)
