@@ -10,8 +10,6 @@
 #include <fcntl.h>
 #include <limits.h>
 
-enum { CONFIG_MAX_SOURCES = 64 };
-
 /* --- names ----------------------------------------------------------------- */
 
 static int working_directory(char **ret, struct err *e)
@@ -55,26 +53,19 @@ static int init_config(struct config *c, const char *name, struct err *e)
 	c->command_line = (struct input){"command line", c->cwd};
 	if (r == 0)
 		r = layer_presets(&schema_root, &c->top, e);
-	if (r == 0)
-		r = layer_presets(&schema_run, &c->run, e);
-	return r;
+	return r < 0 ? r : parts_presets(c, e);
 }
 
 void config_free(struct config *c)
 {
 	if (!c)
 		return;
-	for (size_t i = 0; i < c->n_sources; i++) {
-		free(c->sources[i].type);
-		free(c->sources[i].path);
-	}
 	for (size_t i = 0; i < c->n_overrides; i++)
 		free(c->overrides[i].text);
-	free(c->sources);
 	free(c->overrides);
 	free(c->sections);
 	layer_done(&schema_root, &c->top);
-	layer_done(&schema_run, &c->run);
+	parts_done(c);
 	places_done(&c->places);
 	json_decref(c->root);
 	free(c->name);
@@ -87,9 +78,8 @@ DEFINE_CLEANUP(struct config *, config_free)
 
 /* --- sections -------------------------------------------------------------- */
 
-/* A member of the top level with its place; NULL: it is not there. */
-static json_t *top_member(const struct config *c, const char *name, const struct where *top,
-			  uint32_t *ret_id, struct where *ret_at)
+json_t *top_member(const struct config *c, const char *name, const struct where *top,
+		   uint32_t *ret_id, struct where *ret_at)
 {
 	uint32_t id = places_child(0);
 
@@ -190,71 +180,15 @@ static int read_sections(struct config *c, const struct where *top, struct err *
 	return r < 0 ? r : try_sections(c, e);
 }
 
-static int read_source(struct config *c, json_t *j, uint32_t id, const struct where *at,
-		       struct err *e)
-{
-	struct source_config s = {0};
-	struct origin from[SCHEMA_MAX_KEYS] = {{0}};
-	struct layer l = {c, &schema_source, {.rank = RANK_FILE, .section = "discovery"}, &s, from};
-	int r = layer_object(&l, j, id, at, e);
-	char *type;
-
-	if (r < 0) {
-		layer_done(&schema_source, &s);
-		return r;
-	}
-	type = sys_strdup(schema_find(&schema_source, "", SLICE("type"))->choices[s.type]);
-	c->sources[c->n_sources++] = (struct config_source){.type = type, .path = s.path};
-	return type ? 0 : err_sys(e, "copy a word");
-}
-
-static int read_sources(struct config *c, const struct where *top, struct err *e)
-{
-	struct where at;
-	uint32_t id;
-	json_t *list = top_member(c, "discovery", top, &id, &at);
-	size_t n = json_array_size(list);
-	int r = 0;
-
-	if (!list)
-		return 0;
-	if (!json_is_array(list))
-		return where_fail(&at, e,
-				  "not a list: write [{\"type\": ..., \"path\": ...}, ...]");
-	if (n > CONFIG_MAX_SOURCES)
-		return where_fail(&at, e, "more than %d places to look", CONFIG_MAX_SOURCES);
-	c->sources = sys_calloc(n + 1, sizeof(*c->sources));
-	if (!c->sources)
-		return err_sys(e, "allocate the sources");
-	id = places_child(id);
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		struct where element = {
-		    .up = &at, .input = at.input, .index = i, .line = places_line(&c->places, id)};
-
-		r = read_source(c, json_array_get(list, i), id, &element, e);
-		id = places_next(&c->places, id);
-	}
-	return r;
-}
-
 static int read_all(struct config *c, struct err *e)
 {
-	struct where top = {.input = &c->file, .line = 1}, at;
+	struct where top = {.input = &c->file, .line = 1};
 	struct layer root = {
 	    c, &schema_root, {.rank = RANK_FILE, .section = ""}, &c->top, c->top_from};
-	struct layer run = {
-	    c, &schema_run, {.rank = RANK_FILE, .section = "run"}, &c->run, c->run_from};
-	uint32_t id;
-	json_t *j;
 	int r = layer_object(&root, c->root, 0, &top, e);
 
-	if (r < 0)
-		return r;
-	j = top_member(c, "run", &top, &id, &at);
-	if (j)
-		r = layer_object(&run, j, id, &at, e);
 	if (r == 0)
-		r = read_sources(c, &top, e);
+		r = parts_read(c, &top, e);
 	return r < 0 ? r : read_sections(c, &top, e);
 }
 
@@ -300,6 +234,27 @@ const struct config_source *config_sources(const struct config *c, size_t *ret_n
 {
 	*ret_n = c->n_sources;
 	return c->sources;
+}
+
+const struct trigger_config *config_trigger(const struct config *c)
+{
+	return &c->trigger;
+}
+
+const struct github_config *config_github(const struct config *c)
+{
+	return &c->github;
+}
+
+const struct outbox_config *config_outbox(const struct config *c)
+{
+	return &c->outbox;
+}
+
+const struct webhook_config *config_webhooks(const struct config *c, size_t *ret_n)
+{
+	*ret_n = c->n_webhooks;
+	return c->webhooks;
 }
 
 bool config_best_effort(const struct config *c)

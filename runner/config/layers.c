@@ -90,6 +90,8 @@ static int member(const struct layer *l, const char *prefix, const char *name, j
 		return unknown(l, prefix, name, &at, e);
 	if (k->type != VALUE_SECTION)
 		return store(l, k, v, id, &at, e);
+	if (l->schema == &schema_trigger)
+		return object(l, "quiet.", v, id, &at, e);
 	return l->schema == &schema_target ? plateau(l, v, id, &at, e) : 0;
 }
 

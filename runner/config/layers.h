@@ -34,6 +34,8 @@ struct override {
 	char *text;
 };
 
+enum { PART_RUN, PART_TRIGGER, PART_GITHUB, PART_OUTBOX, PART_ };
+
 struct config {
 	char *name, *dir, *cwd;
 	struct input file, command_line;
@@ -46,10 +48,35 @@ struct config {
 	struct root_config top;
 	struct origin top_from[SCHEMA_MAX_KEYS];
 	struct run_config run;
-	struct origin run_from[SCHEMA_MAX_KEYS];
+	struct trigger_config trigger;
+	struct github_config github;
+	struct outbox_config outbox;
+	struct origin part_from[PART_][SCHEMA_MAX_KEYS];
 	struct config_source *sources;
 	size_t n_sources;
+	struct webhook_config *webhooks;
+	size_t n_webhooks;
 };
+
+/* A member of the top level with its place; NULL: it is not there. */
+json_t *top_member(const struct config *c, const char *name, const struct where *top,
+		   uint32_t *ret_id, struct where *ret_at);
+
+/* The sections of the top level that are one object each (parts.c). */
+struct part {
+	const char *name; /* "run": its keys are "run.workers", ... on the command line */
+	const struct schema *schema;
+	size_t offset; /* in struct config */
+};
+extern const struct part config_parts[PART_];
+static inline void *part_base(const struct config *c, const struct part *p)
+{
+	return (char *)(uintptr_t)c + p->offset;
+}
+MUST_CHECK int parts_presets(struct config *c, struct err *e);
+/* Those, "discovery" and "webhooks", checked against each other. */
+MUST_CHECK int parts_read(struct config *c, const struct where *top, struct err *e);
+void parts_done(struct config *c);
 
 /* Parses text into c->root and c->places: an object, or an error with file and line. */
 enum { CONFIG_MAX_BYTES = 1 << 20 };

@@ -41,7 +41,7 @@ static const struct key *settable(const struct schema *s, const char *name, cons
 	return NULL;
 }
 
-/* Sets a key of the top level or of the run at once. */
+/* Sets a key that is no target's at once. */
 static int override_now(const struct schema *s, const char *name, const char *text,
 			const struct where *at, void *base, struct origin *from, struct err *e)
 {
@@ -62,8 +62,14 @@ int config_override(struct config *c, const char *key, const char *text, struct 
 	struct where at = {.up = &top, .input = top.input, .key = key};
 	const struct key *k;
 
-	if (strncmp(key, "run.", 4) == 0)
-		return override_now(&schema_run, key + 4, text, &at, &c->run, c->run_from, e);
+	for (size_t i = 0; i < PART_; i++) {
+		const struct part *p = &config_parts[i];
+		size_t n = strlen(p->name);
+
+		if (strncmp(key, p->name, n) == 0 && key[n] == '.')
+			return override_now(p->schema, key + n + 1, text, &at, part_base(c, p),
+					    c->part_from[i], e);
+	}
 	if (strncmp(key, "defaults.", 9) != 0)
 		return override_now(&schema_root, key, text, &at, &c->top, c->top_from, e);
 	k = settable(&schema_target, key + 9, &at, e);

@@ -15,7 +15,7 @@ struct reading {
 
 /* Stores v at to, or refuses it. */
 typedef int reader_fn(const struct reading *r, json_t *v, void *to, struct err *e);
-reader_fn read_path, read_list;
+reader_fn read_choice, read_path, read_text, read_list;
 
 /* "\"2 apples\" is not a size (use ...)" */
 int reading_wrong(const struct reading *r, const json_t *v, struct err *e);

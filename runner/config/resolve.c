@@ -234,6 +234,7 @@ static int explain_schema(const struct config *c, const struct schema *s, const 
 int config_explain(const struct config *c, const char *target, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *j = json_object();
+	char prefix[SCHEMA_MAX_NAME];
 	struct resolved r;
 	int n;
 
@@ -243,8 +244,12 @@ int config_explain(const struct config *c, const char *target, json_t **ret, str
 	if (n < 0)
 		return n;
 	n = explain_schema(c, &schema_root, "", &c->top, c->top_from, j, e);
-	if (n == 0)
-		n = explain_schema(c, &schema_run, "run.", &c->run, c->run_from, j, e);
+	for (size_t i = 0; n == 0 && i < PART_; i++) {
+		const struct part *p = &config_parts[i];
+
+		snprintf(prefix, sizeof(prefix), "%s.", p->name);
+		n = explain_schema(c, p->schema, prefix, part_base(c, p), c->part_from[i], j, e);
+	}
 	if (n == 0)
 		n = explain_schema(c, &schema_target, "", &r.v, r.from, j, e);
 	target_config_done(&r.v);

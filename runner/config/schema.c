@@ -14,7 +14,6 @@
 #define DAY (86400 * SEC)
 
 static const char *const enforcements[] = {"strict", "best-effort", NULL};
-static const char *const source_types[] = {"directory", "manifest", NULL};
 static const char *const plateau_rules[] = {
     [PLATEAU_CPU_SILENCE] = "cpu-silence",
     [PLATEAU_WALL] = "wall",
@@ -36,6 +35,10 @@ static const struct key root_keys[] = {
      .help = "llvm-symbolizer as seen in a cell; unset: the newest one of the host"},
     {"run", VALUE_SECTION, .help = "the run as a whole"},
     {"discovery", VALUE_SECTION, .help = "list of the places where targets come from"},
+    {"trigger", VALUE_SECTION, .help = "the repository whose pushes start runs"},
+    {"github", VALUE_SECTION, .help = "where issues are filed"},
+    {"webhooks", VALUE_SECTION, .help = "list of who else is told"},
+    {"outbox", VALUE_SECTION, .help = "what is told, and how long it is tried"},
     {"defaults", VALUE_SECTION, .help = "values for every target"},
     {"targets", VALUE_SECTION, .help = "glob over target names: values for those that match"},
 };
@@ -54,14 +57,6 @@ static const struct key run_keys[] = {
      .max = 16 * TIB, .help = "free disk space below which nothing new is started"},
     {"generations", VALUE_COUNT, AT(generations), .preset = "3", .max = 1000,
      .help = "earlier corpora of a target that are kept"},
-};
-#undef AT
-
-#define AT(member) .offset = offsetof(struct source_config, member)
-static const struct key source_keys[] = {
-    {"type", VALUE_CHOICE, KEY_REQUIRED, AT(type), .choices = source_types,
-     .help = "an output directory in the OSS-Fuzz layout, or a JSON manifest"},
-    {"path", VALUE_PATH, KEY_REQUIRED, AT(path), .help = "the directory or the manifest"},
 };
 #undef AT
 
@@ -135,7 +130,6 @@ _Static_assert(COUNT(target_keys) <= SCHEMA_MAX_KEYS, "raise SCHEMA_MAX_KEYS");
 
 const struct schema schema_root = {"at the top level", root_keys, COUNT(root_keys)};
 const struct schema schema_run = {"in \"run\"", run_keys, COUNT(run_keys)};
-const struct schema schema_source = {"in \"discovery\"", source_keys, COUNT(source_keys)};
 const struct schema schema_target = {"in \"defaults\" or \"targets\"", target_keys,
 				     COUNT(target_keys)};
 
@@ -145,135 +139,20 @@ const char *schema_type_name(enum value_type t)
 	    [VALUE_SIZE] = "size",
 	    [VALUE_TIME] = "time",
 	    [VALUE_CPUS] = "CPUs",
+	    [VALUE_DECIMAL] = "decimal",
 	    [VALUE_COUNT] = "number",
 	    [VALUE_NUMBER] = "number",
 	    [VALUE_SIGNED] = "number",
 	    [VALUE_BOOL] = "true or false",
 	    [VALUE_CHOICE] = "word",
 	    [VALUE_PATH] = "path",
+	    [VALUE_TEXT] = "text",
 	    [VALUE_FLAGS] = "list of flags",
 	    [VALUE_ENV] = "object of strings",
 	    [VALUE_DIRS] = "list of paths",
+	    [VALUE_WORDS] = "list of words",
 	    [VALUE_SECTION] = "section",
 	};
 
 	return (unsigned)t < VALUE_TYPES_ ? names[t] : "?";
-}
-
-/* The part of a key's name inside of prefix; NULL: it is not there. */
-static const char *tail_of(const struct key *k, const char *prefix)
-{
-	size_t n = strlen(prefix);
-
-	if (strncmp(k->name, prefix, n) != 0 || strchr(k->name + n, '.'))
-		return NULL;
-	return k->name + n;
-}
-
-const struct key *schema_find(const struct schema *s, const char *prefix, struct slice name)
-{
-	for (size_t i = 0; i < s->n; i++) {
-		const char *tail = tail_of(&s->keys[i], prefix);
-
-		if (tail && slice_eq(slice_of(tail), name))
-			return &s->keys[i];
-	}
-	return NULL;
-}
-
-static unsigned char folded(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		c = (char)(c - 'A' + 'a');
-	return (unsigned char)(c == '-' ? '_' : c);
-}
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-/* One cell of the optimal string alignment distance: insert, delete, replace,
- * swap neighbours. */
-static size_t cell(size_t d[3][SCHEMA_MAX_NAME + 1], struct slice a, struct slice b, size_t i,
-		   size_t j)
-{
-	unsigned char x = folded(a.p[i - 1]), y = folded(b.p[j - 1]);
-	size_t v = least(least(d[1][j], d[2][j - 1]) + 1, d[1][j - 1] + (x != y));
-
-	if (i > 1 && j > 1 && x == folded(b.p[j - 2]) && y == folded(a.p[i - 2]))
-		v = least(v, d[0][j - 2] + 1);
-	return v;
-}
-
-static size_t distance(struct slice a, struct slice b)
-{
-	size_t d[3][SCHEMA_MAX_NAME + 1] = {{0}}; /* the rows i-2, i-1 and i */
-
-	for (size_t j = 0; j <= b.n; j++)
-		d[2][j] = j;
-	for (size_t i = 1; i <= a.n; i++) {
-		memcpy(d[0], d[1], sizeof(d[0]));
-		memcpy(d[1], d[2], sizeof(d[1]));
-		d[2][0] = i;
-		for (size_t j = 1; j <= b.n; j++)
-			d[2][j] = cell(d, a, b, i, j);
-	}
-	return d[2][b.n];
-}
-
-/* One slip in three letters is still that word; "mem" is short for "memory". */
-static size_t unlike(struct slice name, struct slice known)
-{
-	size_t limit = name.n < 6 ? 1 : name.n / 3;
-	size_t d;
-
-	if (name.n > SCHEMA_MAX_NAME || known.n > SCHEMA_MAX_NAME || name.n == 0)
-		return SIZE_MAX;
-	if (name.n >= 3 && known.n > name.n && memcmp(name.p, known.p, name.n) == 0)
-		return 1;
-	d = distance(name, known);
-	return d <= limit ? d : SIZE_MAX;
-}
-
-static const char *nearest(const struct schema *s, const char *prefix, struct slice name)
-{
-	size_t best = SIZE_MAX;
-	const char *ret = NULL;
-
-	for (size_t i = 0; i < s->n; i++) {
-		const char *tail = tail_of(&s->keys[i], prefix);
-		size_t d = tail ? unlike(name, slice_of(tail)) : SIZE_MAX;
-
-		if (d < best) {
-			best = d;
-			ret = tail;
-		}
-	}
-	return ret;
-}
-
-/* Where a name that is right stands, when it was written in another section. */
-static const char *home_of(struct slice name)
-{
-	static const struct schema *const all[] = {&schema_root, &schema_run, &schema_target};
-
-	for (size_t i = 0; i < COUNT(all); i++)
-		if (schema_find(all[i], "", name))
-			return all[i]->where;
-	return schema_find(&schema_target, "plateau.", name) ? "in \"plateau\"" : NULL;
-}
-
-const char *schema_hint(const struct schema *s, const char *prefix, struct slice name,
-			char out[SCHEMA_HINT_MAX])
-{
-	const char *home = home_of(name);
-	const char *near = nearest(s, prefix, name);
-
-	out[0] = '\0';
-	if (home)
-		snprintf(out, SCHEMA_HINT_MAX, "it belongs %s", home);
-	else if (near)
-		snprintf(out, SCHEMA_HINT_MAX, "did you mean \"%s\"?", near);
-	return out;
 }

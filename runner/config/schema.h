@@ -11,15 +11,18 @@ enum value_type {
 	VALUE_SIZE,    /* uint64_t, bytes */
 	VALUE_TIME,    /* uint64_t, microseconds */
 	VALUE_CPUS,    /* uint32_t, thousandths of a CPU */
+	VALUE_DECIMAL, /* uint32_t, thousandths */
 	VALUE_COUNT,   /* uint32_t */
 	VALUE_NUMBER,  /* uint64_t */
 	VALUE_SIGNED,  /* int32_t */
 	VALUE_BOOL,    /* bool */
 	VALUE_CHOICE,  /* unsigned, or an enum: index into choices */
 	VALUE_PATH,    /* char *, absolute */
+	VALUE_TEXT,    /* char * */
 	VALUE_FLAGS,   /* struct strv, "-name=value" */
 	VALUE_ENV,     /* struct strv, "NAME=value" */
 	VALUE_DIRS,    /* struct strv, absolute paths */
+	VALUE_WORDS,   /* struct strv; each one of choices, where there are some */
 	VALUE_SECTION, /* holds other keys; not a value of its own */
 	VALUE_TYPES_,
 };
@@ -44,7 +47,9 @@ struct key {
 	int64_t min, max;
 	int64_t step;		    /* the value is a multiple of it; 0: any */
 	const char *const *choices; /* NULL-terminated */
-	const char *help;	    /* one line */
+	/* Of a text, or of each word: what is wrong with it, "is not ..."; NULL: nothing. */
+	const char *(*wrong)(const char *text);
+	const char *help; /* one line */
 };
 
 struct schema {
@@ -61,15 +66,19 @@ struct root_config {
 
 struct source_config {
 	unsigned type; /* index into the choices of "type" */
-	char *path;
+	struct config_source v;
 };
 
 enum { SCHEMA_MAX_KEYS = 40, SCHEMA_MAX_NAME = 32 };
 
-extern const struct schema schema_root;	  /* struct root_config */
-extern const struct schema schema_run;	  /* struct run_config */
-extern const struct schema schema_source; /* struct source_config */
-extern const struct schema schema_target; /* struct target_config */
+extern const struct schema schema_root;	   /* struct root_config */
+extern const struct schema schema_run;	   /* struct run_config */
+extern const struct schema schema_source;  /* struct source_config */
+extern const struct schema schema_target;  /* struct target_config */
+extern const struct schema schema_trigger; /* struct trigger_config */
+extern const struct schema schema_github;  /* struct github_config */
+extern const struct schema schema_webhook; /* struct webhook_config */
+extern const struct schema schema_outbox;  /* struct outbox_config */
 
 /* A key by its name inside of prefix ("" or "plateau."); NULL: not there. */
 const struct key *schema_find(const struct schema *s, const char *prefix, struct slice name);

@@ -14,15 +14,18 @@ static const char *const wants[VALUE_TYPES_] = {
     [VALUE_SIZE] = "a size (use bytes, or a number with KiB, MiB, GiB)",
     [VALUE_TIME] = "a time (use seconds, or a number with ms, s, m, h, d)",
     [VALUE_CPUS] = "a number of CPUs (use a number such as 2 or 1.5)",
+    [VALUE_DECIMAL] = "a number such as 2 or 0.5",
     [VALUE_COUNT] = "a whole number",
     [VALUE_NUMBER] = "a whole number",
     [VALUE_SIGNED] = "a whole number",
     [VALUE_BOOL] = "true or false",
     [VALUE_CHOICE] = "a word in quotes",
     [VALUE_PATH] = "a path in quotes",
+    [VALUE_TEXT] = "a text in quotes",
     [VALUE_FLAGS] = "a list of flags such as [\"-max_len=64\"]",
     [VALUE_ENV] = "an object such as {\"NAME\": \"value\"}",
     [VALUE_DIRS] = "a list of paths",
+    [VALUE_WORDS] = "a list of words in quotes",
     [VALUE_SECTION] = "a section",
 };
 
@@ -94,7 +97,7 @@ static bool from_string(enum value_type t, struct slice s, int64_t *ret)
 	uint64_t v;
 	bool ok;
 
-	if (t == VALUE_CPUS)
+	if (value_is_milli(t))
 		return scan_milli(s, ret);
 	if (t != VALUE_SIZE && t != VALUE_TIME)
 		return false;
@@ -107,7 +110,7 @@ static bool from_string(enum value_type t, struct slice s, int64_t *ret)
 /* A whole number in the unit that people write it in: seconds, CPUs. */
 static int64_t scaled(enum value_type t, int64_t v)
 {
-	int64_t factor = t == VALUE_TIME ? 1000000 : t == VALUE_CPUS ? 1000 : 1;
+	int64_t factor = t == VALUE_TIME ? 1000000 : value_is_milli(t) ? 1000 : 1;
 	int64_t ret;
 
 	if (__builtin_mul_overflow(v, factor, &ret))
@@ -131,7 +134,7 @@ static bool number_of(const struct key *k, json_t *v, int64_t *ret)
 		*ret = scaled(k->type, json_integer_value(v));
 		return true;
 	}
-	if (json_is_real(v) && k->type == VALUE_CPUS) {
+	if (json_is_real(v) && value_is_milli(k->type)) {
 		*ret = milli_of(json_real_value(v));
 		return true;
 	}
@@ -176,7 +179,7 @@ static int read_number(const struct reading *r, json_t *v, void *to, struct err 
 		return ret;
 	if (r->k->type == VALUE_SIGNED)
 		*(int32_t *)to = (int32_t)n;
-	else if (r->k->type == VALUE_COUNT || r->k->type == VALUE_CPUS)
+	else if (r->k->type == VALUE_COUNT || value_is_milli(r->k->type))
 		*(uint32_t *)to = (uint32_t)n;
 	else
 		*(uint64_t *)to = (uint64_t)n;
@@ -193,7 +196,7 @@ static int read_bool(const struct reading *r, json_t *v, void *to, struct err *e
 	return 0;
 }
 
-static int read_choice(const struct reading *r, json_t *v, void *to, struct err *e)
+int read_choice(const struct reading *r, json_t *v, void *to, struct err *e)
 {
 	const char *const *c = r->k->choices;
 	char known[VALUE_TEXT_MAX * 2] = "", text[QUOTE_MAX];
@@ -223,10 +226,11 @@ static int read_section(const struct reading *r, json_t *v, void *to, struct err
 }
 
 static reader_fn *const readers[VALUE_TYPES_] = {
-    [VALUE_SIZE] = read_number,	    [VALUE_TIME] = read_number,	  [VALUE_CPUS] = read_number,
-    [VALUE_COUNT] = read_number,    [VALUE_NUMBER] = read_number, [VALUE_SIGNED] = read_number,
-    [VALUE_BOOL] = read_bool,	    [VALUE_CHOICE] = read_choice, [VALUE_PATH] = read_path,
-    [VALUE_FLAGS] = read_list,	    [VALUE_ENV] = read_list,	  [VALUE_DIRS] = read_list,
+    [VALUE_SIZE] = read_number,	    [VALUE_TIME] = read_number,	 [VALUE_CPUS] = read_number,
+    [VALUE_DECIMAL] = read_number,  [VALUE_COUNT] = read_number, [VALUE_NUMBER] = read_number,
+    [VALUE_SIGNED] = read_number,   [VALUE_BOOL] = read_bool,	 [VALUE_CHOICE] = read_choice,
+    [VALUE_PATH] = read_path,	    [VALUE_TEXT] = read_text,	 [VALUE_FLAGS] = read_list,
+    [VALUE_ENV] = read_list,	    [VALUE_DIRS] = read_list,	 [VALUE_WORDS] = read_list,
     [VALUE_SECTION] = read_section,
 };
 
@@ -250,7 +254,7 @@ int value_read_text(const struct key *k, const char *text, const struct where *a
 
 	if (k->type == VALUE_BOOL && (!strcmp(text, "true") || !strcmp(text, "false")))
 		v = json_boolean(*text == 't');
-	else if (k->type <= VALUE_SIGNED && k->type != VALUE_CPUS && scan_signed(in, &n))
+	else if (k->type <= VALUE_SIGNED && !value_is_milli(k->type) && scan_signed(in, &n))
 		v = json_integer(n);
 	else if (!(v = json_string(text))) {
 		/* NULL for want of memory, or because it is not UTF-8. */
@@ -268,8 +272,8 @@ void value_done(const struct key *k, void *base)
 {
 	void *to = (char *)base + k->offset;
 
-	if (k->type == VALUE_PATH)
+	if (k->type == VALUE_PATH || k->type == VALUE_TEXT)
 		free(take_ptr((char **)to));
-	else if (k->type == VALUE_FLAGS || k->type == VALUE_ENV || k->type == VALUE_DIRS)
+	else if (k->type >= VALUE_FLAGS && k->type <= VALUE_WORDS)
 		strv_done(to);
 }

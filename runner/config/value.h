@@ -8,7 +8,7 @@
 
 /* One value of the schema: from JSON into its struct, and back. */
 
-enum { VALUE_LIST_MAX = 256, VALUE_PATH_MAX = 4095, VALUE_ENV_MAX = 4096 };
+enum { VALUE_LIST_MAX = 256, VALUE_PATH_MAX = 4095, VALUE_ENV_MAX = 4096, VALUE_WORD_MAX = 4096 };
 
 /* Checks v and stores it in the struct at base, in place of what was there (which
  * is freed).  Elements of lists have their lines in places from id on; places may
@@ -27,6 +27,11 @@ MUST_CHECK int value_show(const struct key *k, const void *base, json_t **ret, s
 /* A JSON string; what is not UTF-8 (a directory's name may be any bytes) loses all
  * that is not ASCII to '?'.  NULL: no memory. */
 json_t *value_text(const char *s);
+
+static inline bool value_is_milli(enum value_type t)
+{
+	return t == VALUE_CPUS || t == VALUE_DECIMAL;
+}
 
 /* The number of a size, time, CPUs, ... in its unit: "2GiB", "1h30m", "0.5". */
 enum { VALUE_TEXT_MAX = 64 };

@@ -78,6 +78,41 @@ int read_path(const struct reading *r, json_t *v, void *to, struct err *e)
 	return 0;
 }
 
+/* --- texts ----------------------------------------------------------------- */
+
+static int check_text(const struct reading *r, json_t *v, struct err *e)
+{
+	const char *s = json_string_value(v), *why;
+	char text[QUOTE_MAX];
+
+	if (!s)
+		return where_fail(r->at, e, "%s is not a text in quotes", reading_text(v, text));
+	if (!*s)
+		return where_fail(r->at, e, "the text is empty");
+	if (strlen(s) > VALUE_WORD_MAX)
+		return where_fail(r->at, e, "the text has more than %d bytes", VALUE_WORD_MAX);
+	if (has_control(s))
+		return where_fail(r->at, e, "%s has a control character in it",
+				  quote(slice_of(s), text));
+	why = r->k->wrong ? r->k->wrong(s) : NULL;
+	return why ? where_fail(r->at, e, "%s %s", quote(slice_of(s), text), why) : 0;
+}
+
+int read_text(const struct reading *r, json_t *v, void *to, struct err *e)
+{
+	int n = check_text(r, v, e);
+	char *copy;
+
+	if (n < 0)
+		return n;
+	copy = sys_strdup(json_string_value(v));
+	if (!copy)
+		return err_sys(e, "copy a text");
+	free(*(char **)to);
+	*(char **)to = copy;
+	return 0;
+}
+
 /* --- lists ----------------------------------------------------------------- */
 
 typedef int element_fn(const struct reading *r, const char *name, json_t *v, struct strv *io,
@@ -131,6 +166,18 @@ static int add_dir(const struct reading *r, const char *name, json_t *v, struct 
 	return n < 0 ? n : strv_add(io, path, e);
 }
 
+static int add_word(const struct reading *r, const char *name, json_t *v, struct strv *io,
+		    struct err *e)
+{
+	int n = check_text(r, v, e);
+	unsigned index;
+
+	(void)name;
+	if (n == 0 && r->k->choices)
+		n = read_choice(r, v, &index, e);
+	return n < 0 ? n : strv_add(io, json_string_value(v), e);
+}
+
 /* One element with its own place; returns in *io_id where the next one is. */
 static int read_element(const struct reading *list, element_fn *fn, const char *name, size_t index,
 			json_t *v, uint32_t *io_id, struct strv *io, struct err *e)
@@ -155,7 +202,9 @@ static int read_element(const struct reading *list, element_fn *fn, const char *
 
 static int read_members(const struct reading *r, json_t *v, struct strv *io, struct err *e)
 {
-	element_fn *fn = r->k->type == VALUE_FLAGS ? add_flag : add_dir;
+	element_fn *fn = r->k->type == VALUE_FLAGS   ? add_flag
+			 : r->k->type == VALUE_WORDS ? add_word
+						     : add_dir;
 	uint32_t id = places_child(r->id);
 	int ret = 0;
 

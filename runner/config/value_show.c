@@ -62,7 +62,7 @@ const char *value_number(enum value_type t, int64_t v, char out[VALUE_TEXT_MAX])
 		exact_size((uint64_t)v, out);
 	else if (t == VALUE_TIME)
 		exact_time((uint64_t)v, out);
-	else if (t == VALUE_CPUS)
+	else if (value_is_milli(t))
 		exact_milli((uint64_t)v, out);
 	else
 		snprintf(out, VALUE_TEXT_MAX, "%lld", (long long)v);
@@ -73,7 +73,7 @@ static int64_t load(const struct key *k, const void *from)
 {
 	if (k->type == VALUE_SIGNED)
 		return *(const int32_t *)from;
-	if (k->type == VALUE_COUNT || k->type == VALUE_CPUS)
+	if (k->type == VALUE_COUNT || value_is_milli(k->type))
 		return *(const uint32_t *)from;
 	return (int64_t) * (const uint64_t *)from;
 }
@@ -85,7 +85,7 @@ static json_t *show_number(const struct key *k, const void *from)
 
 	if (v == 0 && k->word)
 		return json_string(k->word);
-	if (k->type == VALUE_SIZE || k->type == VALUE_TIME || k->type == VALUE_CPUS)
+	if (k->type == VALUE_SIZE || k->type == VALUE_TIME || value_is_milli(k->type))
 		return json_string(value_number(k->type, v, text));
 	return json_integer(v);
 }
@@ -136,15 +136,18 @@ static json_t *show(const struct key *k, const void *from)
 	case VALUE_CHOICE:
 		return json_string(k->choices[*(const unsigned *)from]);
 	case VALUE_PATH:
+	case VALUE_TEXT:
 		return *(char *const *)from ? value_text(*(char *const *)from) : json_null();
 	case VALUE_FLAGS:
 	case VALUE_DIRS:
+	case VALUE_WORDS:
 		return show_list(from);
 	case VALUE_ENV:
 		return show_env(from);
 	case VALUE_SIZE:
 	case VALUE_TIME:
 	case VALUE_CPUS:
+	case VALUE_DECIMAL:
 	case VALUE_COUNT:
 	case VALUE_NUMBER:
 	case VALUE_SIGNED:

@@ -19,6 +19,10 @@ static const struct {
     {&schema_run, "run."},
     {&schema_source, "discovery[]."},
     {&schema_target, ""},
+    {&schema_trigger, "trigger."},
+    {&schema_github, "github."},
+    {&schema_webhook, "webhooks[]."},
+    {&schema_outbox, "outbox."},
 };
 
 /* From the root of the repository, where `make unit` runs. */
@@ -56,8 +60,10 @@ static void put_range(const struct key *k, char *out, size_t n)
 		snprintf(out + at, n - at, "%s%s",
 			 k->flags & KEY_ABSOLUTE ? "absolute" : "at most 4095 bytes",
 			 k->flags & KEY_EMPTY ? ", or `\"\"`" : "");
-	if (k->type == VALUE_FLAGS || k->type == VALUE_ENV || k->type == VALUE_DIRS)
-		snprintf(out + at, n - at, "at most %d", VALUE_LIST_MAX);
+	if (k->type == VALUE_TEXT)
+		snprintf(out + at, n - at, "at most %d bytes", VALUE_WORD_MAX);
+	if (k->type >= VALUE_FLAGS && k->type <= VALUE_WORDS)
+		snprintf(out + at, n - at, "%sat most %d", at ? ": " : "", VALUE_LIST_MAX);
 	if (k->flags & KEY_DERIVED)
 		snprintf(out, n, "cannot be set");
 }

@@ -136,9 +136,9 @@ static void test_top_level(void **state)
 	     "\"directory\"}]",
 	     "2: discovery[1]: \"path\" is missing"},
 	    {"\"discovery\": [{\"path\": \"m\"}]", "1: discovery[0]: \"type\" is missing"},
-	    {"\"discovery\": [{\"type\": \"bazel\", \"path\": \"m\"}]",
-	     "1: discovery[0].type: \"bazel\" is not known here (use \"directory\" or "
-	     "\"manifest\")"},
+	    {"\"discovery\": [{\"type\": \"cmake\", \"path\": \"m\"}]",
+	     "1: discovery[0].type: \"cmake\" is not known here (use \"directory\", "
+	     "\"manifest\" or \"bazel\")"},
 	    {"\"discovery\": [{\"typ\": 1}]",
 	     "1: discovery[0].typ: unknown key (did you mean \"type\"?)"},
 	    {"\"defaults\": []", "1: defaults: not an object: write {\"key\": value, ...}"},

@@ -4,8 +4,9 @@
 #include "runner/config/schema.h"
 #include "runner/config/value.h"
 
-static const struct schema *const all[] = {&schema_root, &schema_run, &schema_source,
-					   &schema_target};
+static const struct schema *const all[] = {&schema_root,    &schema_run,     &schema_source,
+					   &schema_target,  &schema_trigger, &schema_github,
+					   &schema_webhook, &schema_outbox};
 
 /* A preset is a value that a person could write; names fit the hints' buffers. */
 static void test_tables_are_sound(void **state)
@@ -57,6 +58,9 @@ static void test_hints(void **state)
 	    {&schema_run, "", "crun", "it belongs at the top level"},
 	    {&schema_root, "", "memory", "it belongs in \"defaults\" or \"targets\""},
 	    {&schema_root, "", "default", "did you mean \"defaults\"?"},
+	    {&schema_trigger, "", "intervall", "did you mean \"interval\"?"},
+	    {&schema_trigger, "quiet.", "interval", "it belongs in \"trigger\""},
+	    {&schema_trigger, "", "patience", "it belongs in \"quiet\""},
 	    {&schema_source, "", "kind", ""},
 	    {&schema_source, "", "paht", "did you mean \"path\"?"},
 	    {&schema_target, "", "xyz", ""},

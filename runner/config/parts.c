@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/sys.h"
+#include "runner/config/layers.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+
+enum { MAX_SOURCES = 64, MAX_WEBHOOKS = 16 };
+
+const struct part config_parts[PART_] = {
+    [PART_RUN] = {"run", &schema_run, offsetof(struct config, run)},
+    [PART_TRIGGER] = {"trigger", &schema_trigger, offsetof(struct config, trigger)},
+    [PART_GITHUB] = {"github", &schema_github, offsetof(struct config, github)},
+    [PART_OUTBOX] = {"outbox", &schema_outbox, offsetof(struct config, outbox)},
+};
+
+int parts_presets(struct config *c, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < PART_; i++)
+		r = layer_presets(config_parts[i].schema, part_base(c, &config_parts[i]), e);
+	return r;
+}
+
+void parts_done(struct config *c)
+{
+	for (size_t i = 0; i < PART_; i++)
+		layer_done(config_parts[i].schema, part_base(c, &config_parts[i]));
+	for (size_t i = 0; i < c->n_sources; i++) {
+		struct source_config s = {.v = c->sources[i]};
+
+		free(s.v.type);
+		layer_done(&schema_source, &s);
+	}
+	for (size_t i = 0; i < c->n_webhooks; i++)
+		layer_done(&schema_webhook, &c->webhooks[i]);
+	free(c->sources);
+	free(c->webhooks);
+}
+
+/* --- what contradicts itself ------------------------------------------------ */
+
+/* Whether the file, or the command line, says something of a key. */
+static bool said(const struct schema *s, const struct origin *from, const char *name)
+{
+	const struct key *k = schema_find(s, "", slice_of(name));
+
+	assert(k);
+	return k && from[k - s->keys].rank > 0;
+}
+
+static int check_source(const struct source_config *s, const struct origin *from,
+			const struct where *at, struct err *e)
+{
+	static const char *const of_bazel[] = {"bazel", "query", "startup_options", "flags"};
+	static const char *const of_others[] = {"build", "build_dir"};
+	bool bazel = strcmp(s->v.type, "bazel") == 0;
+
+	for (size_t i = 0; !bazel && i < sizeof(of_bazel) / sizeof(of_bazel[0]); i++)
+		if (said(&schema_source, from, of_bazel[i]))
+			return where_fail(at, e, "\"%s\" is for the type \"bazel\", this is \"%s\"",
+					  of_bazel[i], s->v.type);
+	for (size_t i = 0; bazel && i < sizeof(of_others) / sizeof(of_others[0]); i++)
+		if (said(&schema_source, from, of_others[i]))
+			return where_fail(at, e,
+					  "\"%s\" is not for the type \"bazel\", which builds "
+					  "by itself (use \"flags\")",
+					  of_others[i]);
+	if (said(&schema_source, from, "build") && s->v.build.n == 0)
+		return where_fail(at, e, "\"build\" names no command");
+	if (s->v.build_dir && s->v.build.n == 0)
+		return where_fail(at, e, "\"build_dir\" without \"build\"");
+	return 0;
+}
+
+static int check_webhook(const struct config *c, const struct webhook_config *w,
+			 const struct where *at, struct err *e)
+{
+	for (size_t i = 0; i < c->n_webhooks; i++)
+		if (strcmp(c->webhooks[i].name, w->name) == 0)
+			return where_fail(at, e, "two webhooks are named \"%s\"", w->name);
+	if (!w->url == !w->url_file)
+		return where_fail(at, e,
+				  w->url ? "\"url\" and \"url_file\": which one?"
+					 : "\"url\" or \"url_file\" is missing");
+	return 0;
+}
+
+static int check_github(const struct config *c, const struct where *at, struct err *e)
+{
+	const struct github_config *g = &c->github;
+	unsigned ways = (g->token_file ? 1U : 0) + (g->token_env ? 1U : 0) + (g->app ? 1U : 0);
+
+	if (ways > 1)
+		return where_fail(at, e,
+				  "only one of \"token_file\", \"token_env\" and \"app\" can "
+				  "say who we are");
+	if (g->repository && ways == 0)
+		return where_fail(at, e, "\"token_file\", \"token_env\" or \"app\" is missing");
+	if (g->app && (!g->installation || !g->app_key_file))
+		return where_fail(at, e, "\"app\" needs \"installation\" and \"app_key_file\"");
+	if (!g->app && (g->installation || g->app_key_file))
+		return where_fail(at, e, "\"installation\" and \"app_key_file\" need \"app\"");
+	if (g->security == SECURITY_REPOSITORY && !g->security_repository)
+		return where_fail(at, e,
+				  "\"security\": \"repository\" needs "
+				  "\"security_repository\"");
+	return 0;
+}
+
+/* --- lists of words that are there when the file says nothing ---------------- */
+
+static int preset_words(struct strv *io, const struct schema *s, const struct origin *from,
+			const char *key, const char *const *words, struct err *e)
+{
+	int r = 0;
+
+	if (said(s, from, key))
+		return 0;
+	for (; r == 0 && *words; words++)
+		r = strv_add(io, *words, e);
+	return r;
+}
+
+static int finish_github(struct config *c, const struct where *at, struct err *e)
+{
+	static const char *const labels[] = {"fuzzing", "crash", "automated", NULL};
+	int r = preset_words(&c->github.labels, &schema_github, c->part_from[PART_GITHUB], "labels",
+			     labels, e);
+
+	return r < 0 ? r : check_github(c, at, e);
+}
+
+/* --- reading ----------------------------------------------------------------- */
+
+static int read_part(struct config *c, size_t i, const struct where *top, struct where *ret_at,
+		     struct err *e)
+{
+	const struct part *p = &config_parts[i];
+	uint32_t id;
+	json_t *j;
+	struct layer l = {c,
+			  p->schema,
+			  {.rank = RANK_FILE, .section = p->name},
+			  part_base(c, p),
+			  c->part_from[i]};
+
+	j = top_member(c, p->name, top, &id, ret_at);
+	return j ? layer_object(&l, j, id, ret_at, e) : 0;
+}
+
+static int read_source(struct config *c, json_t *j, uint32_t id, const struct where *at,
+		       struct err *e)
+{
+	static const char *const flags[] = {"--config=asan-fuzzer", NULL};
+	struct source_config s = {0};
+	struct origin from[SCHEMA_MAX_KEYS] = {{0}};
+	struct layer l = {c, &schema_source, {.rank = RANK_FILE, .section = "discovery"}, &s, from};
+	int r = layer_presets(&schema_source, &s, e);
+
+	if (r == 0)
+		r = layer_object(&l, j, id, at, e);
+	if (r == 0) {
+		const struct key *type = schema_find(&schema_source, "", SLICE("type"));
+
+		s.v.type = sys_strdup(type->choices[s.type]);
+		r = s.v.type ? check_source(&s, from, at, e) : err_sys(e, "copy a word");
+	}
+	if (r == 0 && strcmp(s.v.type, "bazel") == 0)
+		r = preset_words(&s.v.bazel_flags, &schema_source, from, "flags", flags, e);
+	if (r < 0) {
+		free(s.v.type);
+		layer_done(&schema_source, &s);
+		return r;
+	}
+	c->sources[c->n_sources++] = s.v;
+	return 0;
+}
+
+static int read_webhook(struct config *c, json_t *j, uint32_t id, const struct where *at,
+			struct err *e)
+{
+	struct webhook_config w = {0};
+	struct origin from[SCHEMA_MAX_KEYS] = {{0}};
+	struct layer l = {c, &schema_webhook, {.rank = RANK_FILE, .section = "webhooks"}, &w, from};
+	int r = layer_presets(&schema_webhook, &w, e);
+
+	if (r == 0)
+		r = layer_object(&l, j, id, at, e);
+	if (r == 0)
+		r = check_webhook(c, &w, at, e);
+	if (r < 0)
+		layer_done(&schema_webhook, &w);
+	else
+		c->webhooks[c->n_webhooks++] = w;
+	return r;
+}
+
+/* A list of objects of the top level; `items`, in struct config, gets room for all. */
+struct list {
+	const char *name, *form;
+	size_t max, size, items;
+	int (*read)(struct config *c, json_t *j, uint32_t id, const struct where *at,
+		    struct err *e);
+};
+
+static int read_list_of(struct config *c, const struct list *l, const struct where *top,
+			struct err *e)
+{
+	void **items = (void **)((char *)c + l->items);
+	struct where at;
+	uint32_t id;
+	json_t *list = top_member(c, l->name, top, &id, &at);
+	size_t n = json_array_size(list);
+	int r = 0;
+
+	if (!list)
+		return 0;
+	if (!json_is_array(list))
+		return where_fail(&at, e, "not a list: write %s", l->form);
+	if (n > l->max)
+		return where_fail(&at, e, "more than %zu of them", l->max);
+	*items = sys_calloc(n + 1, l->size);
+	if (!*items)
+		return err_sys(e, "allocate the list \"%s\"", l->name);
+	id = places_child(id);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct where element = {
+		    .up = &at, .input = at.input, .index = i, .line = places_line(&c->places, id)};
+
+		r = l->read(c, json_array_get(list, i), id, &element, e);
+		id = places_next(&c->places, id);
+	}
+	return r;
+}
+
+int parts_read(struct config *c, const struct where *top, struct err *e)
+{
+	static const struct list sources = {"discovery",
+					    "[{\"type\": ..., \"path\": ...}, ...]",
+					    MAX_SOURCES,
+					    sizeof(struct config_source),
+					    offsetof(struct config, sources),
+					    read_source};
+	static const struct list webhooks = {"webhooks",
+					     "[{\"name\": ..., \"url\": ...}, ...]",
+					     MAX_WEBHOOKS,
+					     sizeof(struct webhook_config),
+					     offsetof(struct config, webhooks),
+					     read_webhook};
+	struct where at[PART_];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < PART_; i++) {
+		at[i] = *top;
+		r = read_part(c, i, top, &at[i], e);
+	}
+	if (r == 0)
+		r = finish_github(c, &at[PART_GITHUB], e);
+	if (r == 0)
+		r = read_list_of(c, &sources, top, e);
+	return r < 0 ? r : read_list_of(c, &webhooks, top, e);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/config/schema.h"
+
+#include <stdio.h>
+
+/* The part of a key's name inside of prefix; NULL: it is not there. */
+static const char *tail_of(const struct key *k, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	if (strncmp(k->name, prefix, n) != 0 || strchr(k->name + n, '.'))
+		return NULL;
+	return k->name + n;
+}
+
+const struct key *schema_find(const struct schema *s, const char *prefix, struct slice name)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const char *tail = tail_of(&s->keys[i], prefix);
+
+		if (tail && slice_eq(slice_of(tail), name))
+			return &s->keys[i];
+	}
+	return NULL;
+}
+
+static unsigned char folded(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		c = (char)(c - 'A' + 'a');
+	return (unsigned char)(c == '-' ? '_' : c);
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* One cell of the optimal string alignment distance: insert, delete, replace,
+ * swap neighbours. */
+static size_t cell(size_t d[3][SCHEMA_MAX_NAME + 1], struct slice a, struct slice b, size_t i,
+		   size_t j)
+{
+	unsigned char x = folded(a.p[i - 1]), y = folded(b.p[j - 1]);
+	size_t v = least(least(d[1][j], d[2][j - 1]) + 1, d[1][j - 1] + (x != y));
+
+	if (i > 1 && j > 1 && x == folded(b.p[j - 2]) && y == folded(a.p[i - 2]))
+		v = least(v, d[0][j - 2] + 1);
+	return v;
+}
+
+static size_t distance(struct slice a, struct slice b)
+{
+	size_t d[3][SCHEMA_MAX_NAME + 1] = {{0}}; /* the rows i-2, i-1 and i */
+
+	for (size_t j = 0; j <= b.n; j++)
+		d[2][j] = j;
+	for (size_t i = 1; i <= a.n; i++) {
+		memcpy(d[0], d[1], sizeof(d[0]));
+		memcpy(d[1], d[2], sizeof(d[1]));
+		d[2][0] = i;
+		for (size_t j = 1; j <= b.n; j++)
+			d[2][j] = cell(d, a, b, i, j);
+	}
+	return d[2][b.n];
+}
+
+/* One slip in three letters is still that word; "mem" is short for "memory". */
+static size_t unlike(struct slice name, struct slice known)
+{
+	size_t limit = name.n < 6 ? 1 : name.n / 3;
+	size_t d;
+
+	if (name.n > SCHEMA_MAX_NAME || known.n > SCHEMA_MAX_NAME || name.n == 0)
+		return SIZE_MAX;
+	if (name.n >= 3 && known.n > name.n && memcmp(name.p, known.p, name.n) == 0)
+		return 1;
+	d = distance(name, known);
+	return d <= limit ? d : SIZE_MAX;
+}
+
+static const char *nearest(const struct schema *s, const char *prefix, struct slice name)
+{
+	size_t best = SIZE_MAX;
+	const char *ret = NULL;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const char *tail = tail_of(&s->keys[i], prefix);
+		size_t d = tail ? unlike(name, slice_of(tail)) : SIZE_MAX;
+
+		if (d < best) {
+			best = d;
+			ret = tail;
+		}
+	}
+	return ret;
+}
+
+/* Where a name that is right stands, when it was written in another section. */
+static const char *home_of(struct slice name)
+{
+	static const struct {
+		const struct schema *schema;
+		const char *prefix, *where; /* where NULL: the schema's */
+	} all[] = {
+	    {&schema_root, "", NULL},	 {&schema_run, "", NULL},
+	    {&schema_target, "", NULL},	 {&schema_target, "plateau.", "in \"plateau\""},
+	    {&schema_trigger, "", NULL}, {&schema_trigger, "quiet.", "in \"quiet\""},
+	    {&schema_github, "", NULL},	 {&schema_outbox, "", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (schema_find(all[i].schema, all[i].prefix, name))
+			return all[i].where ? all[i].where : all[i].schema->where;
+	return NULL;
+}
+
+const char *schema_hint(const struct schema *s, const char *prefix, struct slice name,
+			char out[SCHEMA_HINT_MAX])
+{
+	const char *home = home_of(name);
+	const char *near = nearest(s, prefix, name);
+
+	out[0] = '\0';
+	if (home)
+		snprintf(out, SCHEMA_HINT_MAX, "it belongs %s", home);
+	else if (near)
+		snprintf(out, SCHEMA_HINT_MAX, "did you mean \"%s\"?", near);
+	return out;
+}
