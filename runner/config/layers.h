@@ -69,9 +69,13 @@ struct part {
 	size_t offset; /* in struct config */
 };
 extern const struct part config_parts[PART_];
-static inline void *part_base(const struct config *c, const struct part *p)
+static inline void *part_base(struct config *c, const struct part *p)
 {
-	return (char *)(uintptr_t)c + p->offset;
+	return (char *)c + p->offset;
+}
+static inline const void *part_values(const struct config *c, const struct part *p)
+{
+	return (const char *)c + p->offset;
 }
 MUST_CHECK int parts_presets(struct config *c, struct err *e);
 /* Those, "discovery" and "webhooks", checked against each other. */

@@ -248,7 +248,7 @@ int config_explain(const struct config *c, const char *target, json_t **ret, str
 		const struct part *p = &config_parts[i];
 
 		snprintf(prefix, sizeof(prefix), "%s.", p->name);
-		n = explain_schema(c, p->schema, prefix, part_base(c, p), c->part_from[i], j, e);
+		n = explain_schema(c, p->schema, prefix, part_values(c, p), c->part_from[i], j, e);
 	}
 	if (n == 0)
 		n = explain_schema(c, &schema_target, "", &r.v, r.from, j, e);

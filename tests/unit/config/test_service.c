@@ -31,7 +31,7 @@ static void test_nothing_said(void **state)
 	assert_int_equal(g->security, SECURITY_REDACT);
 	assert_int_equal(g->on_fixed, ISSUE_ACT);
 	assert_int_equal(g->inline_bytes, 4096);
-	assert_int_equal(o->silent_us, 7 * 86400 * USEC_PER_SEC);
+	assert_int_equal(o->silent_us, 604800 * USEC_PER_SEC);
 	config_webhooks(c, &n);
 	assert_int_equal(n, 0);
 }
