@@ -16,18 +16,21 @@
 #include "runner/schedule/trial.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 struct run_args {
 	struct session session;
-	const char *workers, *total, *each, *commit;
+	const char *workers, *workers_from, *total, *each, *commit;
+	int control; /* descriptor of workers_from, or -1 */
 	bool dry_run, fail_on_crash, plain;
 };
 
 static const struct option_spec specs[] = {
     COMMON_OPTIONS,
     {"workers", "N", "cells at once (default: one a CPU)"},
+    {"workers-from", "FD", "and as \"workers N\" lines on this descriptor say later"},
     {"max-total-time", "TIME", "end the run after this long (\"30s\", \"2h\")"},
     {"max-fuzzer-time", "TIME", "end each target after this long"},
     {"commit", "SHA", "what is fuzzed, for the histories"},
@@ -43,9 +46,8 @@ static bool take(void *arg, const char *name, const char *value)
 		const char *name;
 		const char **to;
 	} values[] = {
-	    {"workers", &a->workers},
-	    {"max-total-time", &a->total},
-	    {"max-fuzzer-time", &a->each},
+	    {"workers", &a->workers},	   {"workers-from", &a->workers_from},
+	    {"max-total-time", &a->total}, {"max-fuzzer-time", &a->each},
 	    {"commit", &a->commit},
 	};
 	const struct {
@@ -70,6 +72,23 @@ static bool take(void *arg, const char *name, const char *value)
 	return common_take(&a->session.common, name, value);
 }
 
+/* Whatever it is, the cells do not inherit it. */
+static int find_control(struct run_args *a)
+{
+	struct slice in = a->workers_from ? slice_of(a->workers_from) : SLICE("");
+	uint64_t fd;
+
+	a->control = -1;
+	if (!a->workers_from)
+		return EXIT_DONE;
+	if (!scan_u64(&in, 10, INT_MAX, &fd) || in.n > 0 || fd < 3 ||
+	    fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
+		return fail(EXIT_USAGE, "--workers-from: '%s' is no open descriptor",
+			    a->workers_from);
+	a->control = (int)fd;
+	return EXIT_DONE;
+}
+
 static int load(struct run_args *a)
 {
 	struct session *s = &a->session;
@@ -81,6 +100,8 @@ static int load(struct run_args *a)
 		r = session_set(s, "run.total_time", a->total, "--max-total-time");
 	if (r == EXIT_DONE)
 		r = session_set(s, "defaults.max_time", a->each, "--max-fuzzer-time");
+	if (r == EXIT_DONE)
+		r = find_control(a);
 	return r == EXIT_DONE ? session_plan(s) : r;
 }
 
@@ -245,6 +266,7 @@ static int fuzz(struct run_args *a)
 	    .layout = cgroup_layout_name(cgroup_tree_layout(m->tree)),
 	    .commit = a->commit,
 	    .symbolizer = config_symbolizer(c) ? config_symbolizer(c) : symbolizer,
+	    .control = a->control,
 	    .event = on_event,
 	    .second = on_second,
 	};

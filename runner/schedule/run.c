@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/sys.h"
+#include "runner/schedule/control.h"
+#include "runner/schedule/disk.h"
 #include "runner/schedule/job.h"
 
 #include <errno.h>
@@ -11,13 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 
 #define TICK_US USEC_PER_SEC
-/* Walking what cells wrote costs: only when the file system lost this share of
- * the smallest limit since the last walk, and otherwise this often. */
-#define DISK_WALK_US (10 * USEC_PER_SEC)
-enum { DISK_WALK_SHARE = 8 };
 
 struct run {
 	struct run_opts o;
@@ -27,10 +24,11 @@ struct run {
 	struct target_row *rows;
 	struct run_view view;
 	struct source *tick, *signals[5];
+	struct control *control;
 	unsigned running, ended;
 	uint64_t began_us, deadline_us; /* 0: none */
 	uint64_t memory_used;		/* sum of the limits of what runs */
-	uint64_t disk_walked_us, disk_free, disk_step;
+	struct disk_watch disk;
 	unsigned stops; /* how often we were asked to end */
 	bool paused;
 	int failed; /* -errno of the loop's own trouble */
@@ -218,48 +216,19 @@ static void on_news(void *arg, struct job *j, enum job_news n)
 		fill(r);
 }
 
-static uint64_t free_bytes(const struct run *r)
-{
-	struct statvfs v;
-
-	if (fstatvfs(r->o.dirs->work, &v) < 0)
-		return UINT64_MAX; /* no answer is no reason to stop */
-	return (uint64_t)v.f_bavail * v.f_frsize;
-}
-
-static void check_job_disk(struct run *r, struct job *j)
-{
-	struct fs_usage u;
-	struct err e;
-	int fd;
-
-	if (j->phase != PHASE_RUNNING || fs_open_dir(r->o.dirs->work, j->target->name, &fd, &e) < 0)
-		return;
-	if (fs_usage(fd, j->cfg.disk, WORKDIR_FILES_MAX, &u, &e) == 0 &&
-	    (u.bytes >= j->cfg.disk || u.files >= WORKDIR_FILES_MAX))
-		job_stop(j, REASON_DISK_LIMIT, true);
-	close(fd);
-}
-
-/* The kernel has no limit for a directory: watch how fast the file system
- * fills, and look closer when it does. */
 static void check_disk(struct run *r, uint64_t now)
 {
-	uint64_t avail = free_bytes(r);
-	bool fell = avail < r->disk_free && r->disk_free - avail >= r->disk_step;
+	enum disk_state d = disk_look(&r->disk, now);
 
-	if (avail > r->disk_free)
-		r->disk_free = avail;
-	if (avail < r->o.disk_reserve) {
+	if (d == DISK_LOW)
 		each_job(r, end_politely, REASON_DISK_LIMIT);
-		return;
+	for (size_t i = 0; d == DISK_WALK && i < r->n; i++) {
+		struct job *j = &r->jobs[i];
+
+		if (j->phase == PHASE_RUNNING &&
+		    disk_over(&r->disk, j->target->name, j->cfg.disk, WORKDIR_FILES_MAX))
+			job_stop(j, REASON_DISK_LIMIT, true);
 	}
-	if (!fell && now - r->disk_walked_us < DISK_WALK_US)
-		return;
-	r->disk_walked_us = now;
-	r->disk_free = avail;
-	for (size_t i = 0; i < r->n; i++)
-		check_job_disk(r, &r->jobs[i]);
 }
 
 static void on_tick(void *arg)
@@ -304,6 +273,44 @@ static void on_pause_signal(void *arg, int signo)
 		sleep_paused(r);
 }
 
+/* What began last has least to lose. */
+static struct job *last_begun(const struct run *r)
+{
+	struct job *last = NULL;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->jobs[i].phase == PHASE_RUNNING && r->jobs[i].ask == ASK_NOTHING &&
+		    (!last || r->jobs[i].began_us >= last->began_us))
+			last = &r->jobs[i];
+	return last;
+}
+
+static unsigned leaving(const struct run *r)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		n += r->jobs[i].active && r->jobs[i].ask == ASK_PAUSE;
+	return n;
+}
+
+/* Those that fuzz go back into the queue with what is left of their time; the others
+ * come to their end. */
+static void set_workers(void *arg, unsigned n)
+{
+	struct run *r = arg;
+	struct job *j;
+
+	if (n == r->o.workers)
+		return;
+	r->o.workers = n;
+	r->view.workers = n;
+	r->o.event(r->o.arg, look(r), SIZE_MAX, "workers changed");
+	while (r->running > n + leaving(r) && (j = last_begun(r)))
+		job_pause(j);
+	fill(r);
+}
+
 static int watch(struct run *r, struct err *e)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
@@ -314,6 +321,8 @@ static int watch(struct run *r, struct err *e)
 		rc = loop_add_signal(r->o.loop, ends[n], on_end_signal, r, &r->signals[n], e);
 	if (rc == 0)
 		rc = loop_add_signal(r->o.loop, SIGTSTP, on_pause_signal, r, &r->signals[n], e);
+	if (rc == 0 && r->o.control >= 0)
+		rc = control_open(r->o.loop, r->o.control, set_workers, r, &r->control, e);
 	return rc;
 }
 
@@ -342,7 +351,7 @@ static int make_jobs(struct run *r, struct plan *plan, struct err *e)
 		fit_symbolizer(r, &p->cfg);
 		job_init(&r->jobs[r->n], &r->env, p->target, &p->cfg, r->n);
 	}
-	r->disk_step = smallest / DISK_WALK_SHARE;
+	disk_watch_begin(&r->disk, r->o.dirs->work, r->o.disk_reserve, smallest);
 	return 0;
 }
 
@@ -410,7 +419,6 @@ int run_all(const struct run_opts *o, struct plan *plan, struct run **ret, struc
 
 	if (!r)
 		return err_sys(e, "allocate the run");
-	r->disk_free = free_bytes(r);
 	rc = fs_open_dir(o->state->dirfd, "quarantine", &r->env.quarantine, e);
 	if (rc == 0)
 		rc = fs_open_dir(o->state->dirfd, "triage", &r->env.triage, e);
@@ -461,6 +469,7 @@ void run_free(struct run *r)
 	for (size_t i = 0; i < r->n; i++)
 		job_done(&r->jobs[i]);
 	source_remove(r->tick);
+	control_close(r->control);
 	for (size_t i = 0; i < sizeof(r->signals) / sizeof(r->signals[0]); i++)
 		source_remove(r->signals[i]);
 	if (r->env.quarantine >= 0)

@@ -28,6 +28,7 @@ struct run_opts {
 	const char *layout, *commit;
 	unsigned generations; /* earlier corpora to keep */
 	struct books *books;
+	int control;		/* runner/schedule/control.h; -1: none */
 	const char *symbolizer; /* its path in a cell, or NULL */
 	/* Told whenever there is something new to see, and once a second. */
 	void (*event)(void *arg, const struct run_view *v, size_t row, const char *what);
