@@ -13,7 +13,7 @@ set -eu
 
 # libc6-dev: gcc only recommends it.
 build='gcc libc6-dev make pkg-config libjansson-dev libcgroup-dev libseccomp-dev libsystemd-dev
-	libarchive-dev libmd-dev libcurl4-openssl-dev libssl-dev crun'
+	libarchive-dev libmd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev crun'
 # llvm: llvm-symbolizer.  libclang-rt: libFuzzer and the sanitizers, of the version
 # that `clang` is.  dpkg-dev: unpacks source packages.  zip: seed corpora.
 demo="$build clang llvm libclang-rt dpkg-dev zip"
@@ -25,6 +25,8 @@ check="$demo libcmocka-dev bats jq clang-format clang-tidy shellcheck qemu-syste
 check="$check clang-16 libclang-rt-16-dev llvm-16 clang-19 libclang-rt-19-dev llvm-19"
 # The server that stands in for GitHub's; also where node did not come as a package.
 check="$check nodejs npm"
+# A real Bazel for discovery and builds.
+check="$check bazel-bootstrap"
 
 fail() {
 	printf 'deps: %s\n' "$*" >&2
