@@ -31,13 +31,18 @@ struct cgroup_promises {
 	bool pressure; /* PSI of a group */
 	bool kill;     /* cgroup.kill; without it a loop over the processes */
 	char missing[256];
+	/* The controllers among them that the machine has and that nobody delegated to
+	 * us: "cpu pids".  "" when there is none. */
+	char undelegated[32];
 };
 
 struct cgroup_tree;
 
 struct cgroup_tree_opts {
 	/* Subtree to use, as a path below the controllers' root ("/fuzz").  NULL: our
-	 * own group when it is delegated to us, else the root when we are root. */
+	 * own group when it is delegated to us, else the root when we are root.  An
+	 * ordinary user needs the unified layout, and uses no group that a service
+	 * manager of the user's own divides: it would take the controllers away again. */
 	const char *path;
 	/* Our place in it: "fuzzcell/<instance>".  One living user at a time (the
 	 * caller holds a lock); [a-z0-9-], at most 40 bytes. */

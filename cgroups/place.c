@@ -15,6 +15,9 @@
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 
+/* What an ordinary user types to have a group that may be divided. */
+#define CG_OWN_SCOPE "systemd-run --user --scope -p Delegate=yes fuzzcell ..."
+
 const struct cg_place *cg_place_of(const struct cgroup_tree *t, enum cg_controller c)
 {
 	for (unsigned i = 1; i < t->n; i++)
@@ -65,6 +68,13 @@ static bool delegated(int fd)
 	return false;
 }
 
+/* A service manager that lives in a group keeps itself in this one (systemd(1)); it
+ * divides the group, and enables in it what its own units need, nothing else. */
+static bool managed(int fd)
+{
+	return geteuid() != 0 && faccessat(fd, "init.scope", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /* Cuts path down to the nearest group, itself included, that is delegated; to ""
  * when none is. */
 static int nearest_delegated(const struct cg_hierarchy *h, char path[CG_PATH_MAX], struct err *e)
@@ -75,7 +85,8 @@ static int nearest_delegated(const struct cg_hierarchy *h, char path[CG_PATH_MAX
 
 		if (r < 0 && r != -ENOENT && r != -EACCES)
 			return r;
-		if (r == 0 && delegated(fd) && faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0)
+		if (r == 0 && delegated(fd) && !managed(fd) &&
+		    faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0)
 			return 0;
 		*strrchr(path, '/') = '\0';
 	}
@@ -99,6 +110,11 @@ static int choose(enum cgroup_layout kind, const struct cg_hierarchy *h, struct 
 	bool known = cg_layout_own(own_text, h, own);
 	int r = 0;
 
+	if (kind == CGROUP_HYBRID && geteuid() != 0)
+		return err_set(e, ENOTSUP,
+			       "this machine keeps limits in cgroup v1 hierarchies, of which an "
+			       "ordinary user gets no part: run as root, or boot it with "
+			       "systemd.unified_cgroup_hierarchy=1");
 	memcpy(base, own, sizeof(own));
 	if (kind == CGROUP_UNIFIED)
 		r = nearest_delegated(h, base, e);
@@ -112,9 +128,9 @@ static int choose(enum cgroup_layout kind, const struct cg_hierarchy *h, struct 
 	}
 	return err_set(
 	    e, EACCES,
-	    "no control group below '%s' is ours to use; run as root, or in a group of its "
-	    "own: systemd-run --user --scope -p Delegate=yes fuzzcell ...",
-	    h->mount);
+	    "no control group below '%s' is ours to use (we are in '%.200s'); run as root, or in a "
+	    "group of its own: " CG_OWN_SCOPE,
+	    h->mount, known ? own : "?");
 }
 
 static int check_path(const char *path, struct err *e)
@@ -292,8 +308,9 @@ static int say_busy(const struct cgroup_tree *t, struct err *e)
 		(void)scan_u64(&text, 10, 1u << 30, &pid); /* 0 in the message: unknown */
 	return err_set(e, EBUSY,
 		       "process %u is in the control group '%s%.*s' beside us, so it cannot be "
-		       "divided: start fuzzcell as the only process of its service",
-		       (unsigned)pid, p->h.mount, (int)p->base_n, p->path);
+		       "divided: start fuzzcell as the only process of its %s",
+		       (unsigned)pid, p->h.mount, (int)p->base_n, p->path,
+		       geteuid() == 0 ? "service" : "scope: " CG_OWN_SCOPE);
 }
 
 static int enable_in(struct cgroup_tree *t, int base_fd, const char *dir, struct err *e)
@@ -327,8 +344,9 @@ int cg_place_enable(struct cgroup_tree *t, struct err *e)
 	char up[CG_PATH_MAX];
 	int r = open_below(&p->h, "", &mount, e);
 
-	/* From the root down; above a delegated group this fails, and was done. */
-	for (size_t i = 0; r == 0 && i < p->base_n; i++)
+	/* From the root down; above a delegated group this fails, and was done.  What a
+	 * user may write above is the user's service manager's: not ours. */
+	for (size_t i = 0; r == 0 && geteuid() == 0 && i < p->base_n; i++)
 		if (p->path[i] == '/') {
 			struct err ignored;
 

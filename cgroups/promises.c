@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
+#include "base/sys.h"
 #include "cgroups/internal.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -21,6 +23,28 @@ miss(struct cgroup_promises *p, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* Is it somebody above us who has the controller and kept it? */
+static bool kept_above(const struct cg_place *p, const char *name)
+{
+	_autoclose_ int mount = sys_openat(AT_FDCWD, p->h.mount, O_RDONLY | O_DIRECTORY, 0);
+
+	return mount >= 0 && cg_file_has_word(mount, "cgroup.controllers", name) &&
+	       !cg_file_has_word(p->base_fd, "cgroup.controllers", name);
+}
+
+static void miss_controller(struct cgroup_promises *p, const struct cg_place *at, const char *name,
+			    const char *promise)
+{
+	size_t n = strlen(p->undelegated);
+
+	if (!kept_above(at, name)) {
+		miss(p, "%s: the controller %s is not available in %s", promise, name, at->h.mount);
+		return;
+	}
+	miss(p, "%s: the controller %s is not delegated to us", promise, name);
+	(void)snprintf(p->undelegated + n, sizeof(p->undelegated) - n, "%s%s", n ? " " : "", name);
+}
+
 /* Has our group in c's hierarchy every one of files (NULL ends them)? */
 static bool has_files(struct cgroup_tree *t, enum cg_controller c, const char *promise,
 		      const char *const files[])
@@ -29,8 +53,7 @@ static bool has_files(struct cgroup_tree *t, enum cg_controller c, const char *p
 	const char *name = cg_controller_name(c);
 
 	if (p->h.v2 && !cg_file_has_word(p->fd, "cgroup.subtree_control", name)) {
-		miss(&t->promises, "%s: the controller %s is not available in %s", promise, name,
-		     p->h.mount);
+		miss_controller(&t->promises, p, name, promise);
 		return false;
 	}
 	for (; *files; files++)
