@@ -344,6 +344,10 @@ static int check(const struct cell_spec *s, struct err *e)
 		return err_set(e, EINVAL, "cell '%s' needs an argv and an absolute cwd", s->id);
 	if (s->uid == 0 || s->gid == 0)
 		return err_set(e, EINVAL, "cell '%s' must not be root outside", s->id);
+	if (geteuid() != 0 && (s->uid != geteuid() || s->gid != getegid()))
+		return err_set(e, EPERM, "cell '%s' cannot be user %u, group %u: we are %u, %u",
+			       s->id, (unsigned)s->uid, (unsigned)s->gid, (unsigned)geteuid(),
+			       (unsigned)getegid());
 	if (s->n_mounts > CELL_MOUNTS_MAX)
 		return err_set(e, E2BIG, "cell '%s' has more than %d mounts", s->id,
 			       CELL_MOUNTS_MAX);

@@ -36,7 +36,8 @@ struct cell_host_opts {
 };
 
 /* Makes this process a subreaper, checks crun (version), compiles the seccomp
- * filter.  Errors say what is missing and how to get it. */
+ * filter; as an ordinary user: also whether cells can be made without root here.
+ * Errors say what is missing and how to get it. */
 MUST_CHECK int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct err *e);
 void cell_host_free(struct cell_host *h); /* after the last cell ended; NULL is fine */
 
@@ -61,7 +62,8 @@ struct cell_spec {
 	uint64_t file_bytes; /* largest file (RLIMIT_FSIZE); 0: no limit */
 	uint32_t files_max;  /* open files (RLIMIT_NOFILE), no more than we may; 0: ours */
 	/* The job is root inside and this unprivileged user outside.  One of its own
-	 * for each living cell, so that cells cannot touch each other. */
+	 * for each living cell, so that cells cannot touch each other.  Of a host that is
+	 * an ordinary user these can only be its own: then namespaces alone part them. */
 	uid_t uid;
 	gid_t gid;
 	/* No address space randomisation: two cells of one program and the same argv

@@ -31,6 +31,11 @@ static const char hybrid_v2[] = "/sys/fs/cgroup/unified";
  * 1.8.1, libcrun/cloned_binary.c), else in /tmp: killed there, it leaves the file. */
 #define SCRATCH_VARIABLE "_LIBCONTAINER_STATEDIR"
 
+static int enter(int mounts)
+{
+	return mounts < 0 ? 0 : setns(mounts, CLONE_NEWNS);
+}
+
 /* Between fork and exec: system calls only. */
 static int prepare(void *arg)
 {
@@ -41,7 +46,7 @@ static int prepare(void *arg)
 	/* Whoever crun starts inherits it. */
 	if (job->fixed_addresses && personality(ADDR_NO_RANDOMIZE) < 0)
 		return -1;
-	return setns(job->mounts, CLONE_NEWNS);
+	return enter(job->mounts);
 }
 
 static int leave_mounts(enum cgroup_layout layout)
@@ -85,6 +90,8 @@ int crun_open_mounts(enum cgroup_layout layout, int *ret_fd, struct err *e)
 	pid_t pid;
 
 	*ret_fd = -1;
+	if (geteuid() != 0)
+		return 0;
 	if (sys_pipe(p) < 0)
 		return err_sys(e, "make a pipe");
 	pid = fork();
@@ -179,7 +186,7 @@ void crun_why(int bundle_fd, int status, char *out, size_t n)
 
 static int enter_mounts(void *arg)
 {
-	return setns(*(int *)arg, CLONE_NEWNS);
+	return enter(*(int *)arg);
 }
 
 /* Everything that program prints, and its status. */

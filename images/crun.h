@@ -18,7 +18,8 @@
 
 /* A mount namespace in which crun starts, made once for all cells: what crun mounts
  * stays there, and it sees what it can stand of the layout.  What is mounted outside
- * later shows in it too.  close() *ret_fd. */
+ * later shows in it too.  close() *ret_fd.  An ordinary user can make none and needs
+ * none, since its crun mounts nothing outside of a cell's own namespaces: -1. */
 MUST_CHECK int crun_open_mounts(enum cgroup_layout layout, int *ret_fd, struct err *e);
 
 /* Runs program --version there.  -ENOENT: there is none; -EPROTONOSUPPORT: too old. */
@@ -30,7 +31,7 @@ struct crun_job {
 	const char *bundle_dir; /* absolute; holds config.json, gets pid and log */
 	const char *id;
 	const struct cgroup *group;
-	int mounts;    /* from crun_open_mounts() */
+	int mounts;    /* from crun_open_mounts(); -1: ours will do */
 	int output_fd; /* becomes the job's stdout and stderr */
 	bool fixed_addresses;
 };

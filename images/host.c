@@ -7,6 +7,7 @@
 #include "base/sys.h"
 #include "images/bundle.h"
 #include "images/crun.h"
+#include "images/rootless.h"
 #include "images/seccomp.h"
 
 #include <errno.h>
@@ -84,7 +85,9 @@ static int fill(struct cell_host *h, const struct cell_host_opts *o, struct err 
 		return err_set(e, EINVAL, "runtime directory '%s' is no absolute path", h->dir);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return err_sys(e, "become a subreaper");
-	r = crun_open_mounts(cgroup_tree_layout(h->tree), &h->mounts, e);
+	r = rootless_check(cgroup_tree_layout(h->tree), e);
+	if (r == 0)
+		r = crun_open_mounts(cgroup_tree_layout(h->tree), &h->mounts, e);
 	if (r == 0)
 		r = crun_check(h->crun, h->mounts, e);
 	if (r == 0)
