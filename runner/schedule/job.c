@@ -113,7 +113,7 @@ static int prepare_work(void *arg, struct buf *out, struct err *e)
 	    .work = j->env->dirs->work,
 	    .target = j->target->name,
 	    .uid = attempt_uid(j),
-	    .gid = attempt_uid(j),
+	    .gid = setup_gid(attempt_uid(j)),
 	    .corpus = -1,
 	    .seed_archive = j->target->seed_archive,
 	};

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { MODE_OURS = 0750, PATH_ROOM = 80 };
 
@@ -167,7 +168,8 @@ int merge_shard_make(int dir, const char *name, size_t k, const struct candidate
 	if (r == 0)
 		r = candidates_save(fd, MERGE_FILE_LIST, list, e);
 	if (r == 0)
-		r = control_write(fd, MERGE_FILE_CONTROL, SETUP_DIR_INPUTS, list, 0, 0, e);
+		r = control_write(fd, MERGE_FILE_CONTROL, SETUP_DIR_INPUTS, list, geteuid(),
+				  getegid(), e);
 	return r < 0 ? err_wrap(e, "shard '%s'", path) : 0;
 }
 

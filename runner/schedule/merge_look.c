@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 DEFINE_CLEANUP(struct control *, control_free)
 
@@ -156,7 +157,8 @@ static int act(const struct merge_slot *s, struct control *c, const struct candi
 static int write_anew(int fd, const struct candidates *list, struct merge_looked *io, struct err *e)
 {
 	*io = (struct merge_looked){.act = MERGE_STRIKE, .n = list->n, .damaged = true};
-	return control_write(fd, MERGE_FILE_CONTROL, SETUP_DIR_INPUTS, list, 0, 0, e);
+	return control_write(fd, MERGE_FILE_CONTROL, SETUP_DIR_INPUTS, list, geteuid(), getegid(),
+			     e);
 }
 
 static int look(const struct merge_slot *s, struct merge_looked *io, struct err *e)
@@ -174,7 +176,8 @@ static int look(const struct merge_slot *s, struct merge_looked *io, struct err 
 		r = write_anew(fd, &list, io, e);
 	else if (r == 0)
 		r = act(s, c, &list, io, e);
-	if (r == 0 && fchownat(fd, MERGE_FILE_CONTROL, uid, uid, AT_SYMLINK_NOFOLLOW) < 0)
+	if (r == 0 &&
+	    fchownat(fd, MERGE_FILE_CONTROL, uid, setup_gid(uid), AT_SYMLINK_NOFOLLOW) < 0)
 		r = err_sys(e, "give a control file to user %u", (unsigned)uid);
 	return r;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Above every range that distributions and systemd hand out, below 2^31. */
 enum { UID_BASE = 0x7f000000, FILES_MAX = 1024 };
@@ -16,7 +17,12 @@ enum { UID_BASE = 0x7f000000, FILES_MAX = 1024 };
 
 uid_t setup_uid(size_t index)
 {
-	return (uid_t)(UID_BASE + index);
+	return geteuid() == 0 ? (uid_t)(UID_BASE + index) : geteuid();
+}
+
+gid_t setup_gid(uid_t uid)
+{
+	return geteuid() == 0 ? (gid_t)uid : getegid();
 }
 
 static void mount_at(struct setup *s, const char *source, const char *target, bool writable,
@@ -122,7 +128,7 @@ int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
 	    .file_bytes = cfg->disk,
 	    .files_max = FILES_MAX,
 	    .uid = uid,
-	    .gid = uid,
+	    .gid = setup_gid(uid),
 	    .fixed_addresses = c->fixed_addresses,
 	    .limits = {.memory_max = cfg->memory + c->extra_memory,
 		       .memory_high = cfg->memory_high ? cfg->memory_high + c->extra_memory : 0,

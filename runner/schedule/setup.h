@@ -47,7 +47,10 @@ struct setup_cell {
 MUST_CHECK int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
 			   const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e);
 
-/* The host user of the cells of the run's index-th target. */
+/* The host user of the cells of the run's index-th target: one of its own; without root
+ * there is only ours. */
 uid_t setup_uid(size_t index);
+/* The host group that goes with it. */
+gid_t setup_gid(uid_t uid);
 
 #endif
