@@ -7,9 +7,12 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
 /* A cell's output is read no faster than this: a flood costs us little CPU. */
 #define OUTPUT_BYTES_PER_S (UINT64_C(64) << 20)
@@ -35,6 +38,30 @@ static uint64_t usable_memory(void)
 	return (uint64_t)si.totalram * si.mem_unit / 16 * 15;
 }
 
+/* Of root: in /run; of a user: in the one that the login has made.  That one must be
+ * the user's own: who else could write there could put another program in a cell. */
+static int runtime_dir(const char *instance, char **ret)
+{
+	const char *dir = getenv("XDG_RUNTIME_DIR");
+	struct stat st;
+
+	if (geteuid() == 0) {
+		*ret = sys_asprintf(RUNTIME_PARENT "/%s", instance);
+		return *ret ? EXIT_DONE : fail(EXIT_INTERNAL, "cannot allocate a path");
+	}
+	if (!dir || *dir != '/')
+		return fail(EXIT_MACHINE, "XDG_RUNTIME_DIR is not set: cells of an ordinary user "
+					  "need the runtime directory of a login "
+					  "(loginctl enable-linger makes one without a login)");
+	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	    st.st_mode & (S_IWGRP | S_IWOTH))
+		return fail(EXIT_MACHINE,
+			    "XDG_RUNTIME_DIR: '%s' is no directory that only user %u can write",
+			    dir, (unsigned)geteuid());
+	*ret = sys_asprintf("%s/fuzzcell/%s", dir, instance);
+	return *ret ? EXIT_DONE : fail(EXIT_INTERNAL, "cannot allocate a path");
+}
+
 int machine_open(const struct config *c, const struct state *s, struct machine *ret)
 {
 	struct cgroup_tree_opts t = {
@@ -43,10 +70,12 @@ int machine_open(const struct config *c, const struct state *s, struct machine *
 				   .best_effort = config_best_effort(c),
 				   .output_bytes_per_s = OUTPUT_BYTES_PER_S};
 	struct err e;
+	int r = runtime_dir(s->instance, &ret->runtime_dir);
 
+	if (r != EXIT_DONE)
+		return r;
 	ret->memory = usable_memory();
-	ret->runtime_dir = sys_asprintf(RUNTIME_PARENT "/%s", s->instance);
-	if (!ret->runtime_dir || loop_new(&ret->loop, &e) < 0)
+	if (loop_new(&ret->loop, &e) < 0)
 		return fail(EXIT_INTERNAL, "cannot make the event loop");
 	if (cgroup_tree_open(&t, &ret->tree, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
@@ -70,6 +99,23 @@ void machine_close(struct machine *m)
 	*m = (struct machine){0};
 }
 
+/* What the user and the administrator can do (systemd.resource-control(5)). */
+static int refuse_undelegated(const struct cgroup_promises *p)
+{
+	return fail(
+	    EXIT_MACHINE,
+	    "this machine cannot keep: %s\n"
+	    "  fuzzcell needs a group of its own: systemd-run --user --scope -p Delegate=yes "
+	    "fuzzcell ...\n"
+	    "  what is missing there, too (%s), an administrator delegates: "
+	    "/etc/systemd/system/user@.service.d/delegate.conf with the two lines\n"
+	    "    [Service]\n"
+	    "    Delegate=cpu cpuset io memory pids\n"
+	    "  then systemctl daemon-reload, and log in again\n"
+	    "  or go on without: \"enforcement\": \"best-effort\"",
+	    p->missing, p->undelegated);
+}
+
 static int check_promises(const struct config *c, const struct machine *m)
 {
 	const struct cgroup_promises *p = cgroup_tree_promises(m->tree);
@@ -79,12 +125,18 @@ static int check_promises(const struct config *c, const struct machine *m)
 	       p->memory ? " memory" : "", p->swap_off ? " no-swap" : "",
 	       p->memory_high ? " memory-mark" : "", p->cpu ? " cpu" : "", p->pids ? " pids" : "",
 	       p->pressure ? " pressure" : "", p->kill ? " kill" : "");
+	if (geteuid() != 0)
+		printf("cells: without root: every cell is user %u outside, as you are, not one of "
+		       "its own; what breaks out of a cell can do what you can\n",
+		       (unsigned)geteuid());
 	if (!*p->missing)
 		return EXIT_DONE;
 	if (config_best_effort(c)) {
 		printf("best effort: this machine cannot keep: %s\n", p->missing);
 		return EXIT_DONE;
 	}
+	if (*p->undelegated && geteuid() != 0)
+		return refuse_undelegated(p);
 	return fail(EXIT_MACHINE,
 		    "this machine cannot keep: %s (enable the controller, or accept it with "
 		    "\"enforcement\": \"best-effort\")",
