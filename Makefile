@@ -79,16 +79,38 @@ $B/replay/%: $B/t/tests/fuzz/fuzz_%.o $B/t/tests/fuzz/replay.o $B/t/lib.a
 -include tests/reports/reports.mk
 -include tests/reports/generated.mk
 -include tests/publish/publish.mk
+-include tests/docker/docker.mk
+-include tests/vm/vm.mk
 
 deps: ; ci/deps.sh build
+
+# Units go where systemd looks for those of this PREFIX; none: SYSTEMD_DIR=
+ifeq ($(PREFIX),/usr/local)
+SYSTEMD_DIR ?= /usr/local/lib/systemd/system
+endif
+SYSTEMD_DIR ?= $(shell pkg-config --variable=systemdsystemunitdir systemd 2>/dev/null)
+SYSCONFDIR  ?= /etc
+UNITS       := $(if $(SYSTEMD_DIR),fuzzcell.service fuzzcell.timer fuzzcell.slice)
+DOCDIR      := $(PREFIX)/share/doc/fuzzcell
 
 install: all
 	install -D -m 0755 $B/fuzzcell $(DESTDIR)$(PREFIX)/bin/fuzzcell
 	install -D -m 0644 docs/fuzzcell.1 $(DESTDIR)$(PREFIX)/share/man/man1/fuzzcell.1
+	install -D -m 0644 examples/config.json $(DESTDIR)$(DOCDIR)/config.json
+	$(foreach u,$(UNITS),sed 's|/usr/local/bin/|$(PREFIX)/bin/|' systemd/$u | \
+		install -D -m 0644 /dev/stdin $(DESTDIR)$(SYSTEMD_DIR)/$u &&) true
+	install -d -m 0700 $(DESTDIR)$(SYSCONFDIR)/fuzzcell/secrets
+
+# What a person wrote stays: configuration, secrets and state.
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/fuzzcell $(DESTDIR)$(PREFIX)/share/man/man1/fuzzcell.1 \
+		$(DESTDIR)$(DOCDIR)/config.json $(UNITS:%=$(DESTDIR)$(SYSTEMD_DIR)/%)
+	-rmdir $(DESTDIR)$(DOCDIR) $(DESTDIR)$(SYSCONFDIR)/fuzzcell/secrets \
+		$(DESTDIR)$(SYSCONFDIR)/fuzzcell 2>/dev/null
 
 clean: ; rm -rf $B
 
-.PHONY: all deps install clean
+.PHONY: all deps install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $B -name '*.d' 2>/dev/null)

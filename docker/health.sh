@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Is the container healthy?  Its first process is there, or this would not run; so: the
+# configuration can be read, and state can be written where it is kept.
+set -eu
+
+config=/etc/fuzzcell/config.json
+[ -e "$config" ] || exit 0 # run by hand, with a configuration of its own
+
+fuzzcell config check --config "$config" >/dev/null
+touch "$HOME/.health"
