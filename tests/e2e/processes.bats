@@ -80,3 +80,35 @@ is_deaf() {
 	LOGS=$(last_logs)
 	[ "$(value reason)" = stopped ]
 }
+
+# Cells that have processes; on the hybrid layout each has a group in every hierarchy.
+living() {
+	local d
+	for d in $(cell_groups); do
+		[ -z "$(cat "$d/cgroup.procs" 2>/dev/null)" ] || echo "${d##*/}"
+	done | sort -u | wc -l
+}
+
+@test "fewer workers and more again, while it runs" {
+	config '"merge_time": "off"'
+	mkfifo "$WORK/workers"
+	exec 9<>"$WORK/workers"
+	fuzz_background '[hm][ea][ag][li][tc]*_fuzzer' 600 --workers 2 --workers-from 9
+	exec 9>&-
+	wait_until 60 eval '[ "$(living)" -eq 2 ]'
+	echo 'workers 1' >"$WORK/workers"
+	wait_until 60 eval '[ "$(living)" -eq 1 ]'
+	grep -q 'workers changed' "$(last_logs)/runner.log"
+	grep -q '"requeued"' "$(last_logs)/runner.log"
+	echo 'workers 2' >"$WORK/workers"
+	wait_until 60 eval '[ "$(living)" -eq 2 ]'
+	kill -TERM "$PID"
+	wait_until 60 eval '! kill -0 $PID 2>/dev/null'
+	[ "$(grep -c stopped "$WORK/out")" -ge 2 ]
+}
+
+@test "a descriptor that is none is refused" {
+	run "$FUZZCELL" run --state-dir "$STATE" --targets "$TARGETS" --workers-from 99
+	[ "$status" -eq 2 ]
+	[[ $output == *"--workers-from: '99' is no open descriptor"* ]]
+}
