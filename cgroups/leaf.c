@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cgroups/leaf.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "cgroups/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+/* The group that we are in, as a path below the root of the file systems; "" when the
+ * layout is not the unified one, or our group is outside of what is mounted. */
+static int own_group(char **ret, struct err *e)
+{
+	_autofree_ char *mounts = NULL, *groups = NULL;
+	char own[CG_PATH_MAX];
+	struct slice mountinfo = {0}, proc_cgroup = {0};
+	struct cg_layout l;
+	struct err ignored;
+	bool known;
+	int r = cg_file_proc("/proc/self/mountinfo", &mounts, &mountinfo, e);
+
+	if (r == 0)
+		r = cg_file_proc("/proc/self/cgroup", &groups, &proc_cgroup, e);
+	if (r < 0)
+		return r;
+	/* What is missing is said by who opens a tree. */
+	known = cg_layout_parse(mountinfo, &l, &ignored) == 0 && l.kind == CGROUP_UNIFIED &&
+		cg_layout_own(proc_cgroup, &l.h[0], own);
+	*ret = known ? sys_asprintf("%s%s", l.h[0].mount, own) : sys_strdup("");
+	return *ret ? 0 : err_sys(e, "allocate a path");
+}
+
+/* systemd's mark; its user's managers write the other one. */
+static bool delegated(int fd)
+{
+	char v[4];
+
+	return (fgetxattr(fd, "trusted.delegate", v, sizeof(v)) == 1 && v[0] == '1') ||
+	       (fgetxattr(fd, "user.delegate", v, sizeof(v)) == 1 && v[0] == '1');
+}
+
+int cgroup_leave(struct err *e)
+{
+	_autofree_ char *path = NULL;
+	_autoclose_ int fd = -1;
+	int r = own_group(&path, e);
+
+	if (r < 0 || !*path)
+		return r;
+	fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return err_sys(e, "open our control group '%s'", path);
+	if (!delegated(fd))
+		return 0;
+	if (sys_mkdirat(fd, CG_LEAF, 0755) < 0 && errno != EEXIST)
+		return err_sys(e, "make group '%s/%s'", path, CG_LEAF);
+	return cg_file_write(fd, CG_LEAF "/cgroup.procs", "0", e);
+}
