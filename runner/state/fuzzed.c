@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/state/fuzzed.h"
+
+#include "base/cleanup.h"
+#include "base/fs.h"
+
+#include <errno.h>
+
+static const char file[] = "last_fuzzed.json";
+enum { FILE_MAX = 4 << 20 };
+
+/* An object, empty when there is no file, or none that says anything. */
+static int load(int stats, json_t **ret, struct err *e)
+{
+	int r = json_load(stats, file, FILE_MAX, ret, e);
+
+	if (r == 0 && json_is_object(*ret))
+		return 0;
+	if (r == -EIO || r == -ENOMEM)
+		return r;
+	if (r == 0)
+		json_decref(*ret);
+	*ret = json_object();
+	return *ret ? 0 : err_set(e, ENOMEM, "read when targets were fuzzed");
+}
+
+static uint64_t time_of(const json_t *record, const char *key)
+{
+	json_int_t v = json_integer_value(json_object_get(record, key));
+
+	return v > 0 ? (uint64_t)v : 0;
+}
+
+/* What is later than now was written before the clock was set back. */
+static uint64_t not_after(uint64_t t, uint64_t now)
+{
+	return t < now ? t : now;
+}
+
+static int note(json_t *all, const struct fuzzed_target *t, uint64_t now, struct err *e)
+{
+	const json_t *old = json_object_get(all, t->name);
+	uint64_t first = time_of(old, "first");
+	json_int_t last = (json_int_t)(t->fuzzed ? now : time_of(old, "fuzzed"));
+	json_t *record = json_pack("{s:I, s:I, s:I}", "fuzzed", last, "first",
+				   (json_int_t)(first ? first : now), "seen", (json_int_t)now);
+
+	if (!record || json_object_set_new(all, t->name, record) < 0)
+		return err_set(e, ENOMEM, "note that a target was fuzzed");
+	return 0;
+}
+
+static void forget(json_t *all, uint64_t now)
+{
+	const char *name;
+	json_t *record;
+	void *next;
+
+	json_object_foreach_safe(all, next, name, record)
+	{
+		uint64_t seen = not_after(time_of(record, "seen"), now);
+
+		if (now - seen > FUZZED_FORGET_S)
+			(void)json_object_del(all, name);
+	}
+}
+
+int fuzzed_note(struct state *s, const struct fuzzed_target *v, size_t n, uint64_t now,
+		struct err *e)
+{
+	_autofree_ char *text = NULL;
+	_autojson_ json_t *all = NULL;
+	_autoclose_ int stats = -1;
+	int r = fs_open_dir(s->dirfd, "stats", &stats, e);
+
+	if (r == 0)
+		r = load(stats, &all, e);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = note(all, &v[i], now, e);
+	if (r < 0)
+		return r;
+	forget(all, now);
+	r = json_print(all, 1, &text, e);
+	return r < 0 ? r : fs_replace(stats, file, slice_of(text), e);
+}
+
+int fuzzed_silent(const struct state *s, uint64_t now, uint64_t silent_s, fuzzed_fn *fn, void *arg,
+		  struct err *e)
+{
+	_autojson_ json_t *all = NULL;
+	_autoclose_ int stats = -1;
+	int r = fs_open_dir(s->dirfd, "stats", &stats, e);
+	const char *name;
+	json_t *record;
+
+	if (r == 0)
+		r = load(stats, &all, e);
+	if (r < 0)
+		return r;
+	json_object_foreach(all, name, record)
+	{
+		uint64_t last = time_of(record, "fuzzed");
+		uint64_t since = not_after(last ? last : time_of(record, "first"), now);
+
+		if (since == 0 || now - since < silent_s)
+			continue;
+		r = fn(arg, name, since, e);
+		if (r != 0)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_STATE_FUZZED_H
+#define RUNNER_STATE_FUZZED_H
+
+#include "runner/state/state.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* When each target was last really fuzzed, over all runs: stats/last_fuzzed.json, target
+ * -> {"fuzzed": Unix seconds, or 0 for never, "first" and "seen": of the first and the last run
+ * that had it}.  A
+ * target of which nothing is heard (it does not build, it does not start, it is gone) is
+ * silent, which looks like health to whoever only waits for crashes. */
+
+struct fuzzed_target {
+	const char *name;
+	bool fuzzed; /* in this run */
+};
+
+/* A run ended at `now`.  A damaged file is begun anew: what is fuzzed is soon known again.
+ * Targets that no run has had for FUZZED_FORGET_S are forgotten. */
+enum { FUZZED_FORGET_S = 180 * 86400 };
+MUST_CHECK int fuzzed_note(struct state *s, const struct fuzzed_target *v, size_t n, uint64_t now,
+			   struct err *e);
+
+/* Calls fn with each target that was not fuzzed in the last silent_s seconds (those that
+ * never were: since they were first seen), and since when.  Non-zero of fn ends it. */
+typedef int fuzzed_fn(void *arg, const char *target, uint64_t since, struct err *e);
+MUST_CHECK int fuzzed_silent(const struct state *s, uint64_t now, uint64_t silent_s, fuzzed_fn *fn,
+			     void *arg, struct err *e);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "base/fault.h"
+#include "base/fs.h"
+#include "runner/state/fuzzed.h"
+#include "tests/unit/scratch.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define DAY UINT64_C(86400)
+#define T0  UINT64_C(1700000000)
+
+static struct scratch dir;
+static struct state state_of; /* only its directory counts */
+
+static int setup(void **state)
+{
+	(void)state;
+	dir = (struct scratch)SCRATCH_INIT;
+	scratch_make(&dir);
+	assert_int_equal(mkdirat(dir.fd, "stats", 0755), 0);
+	state_of = (struct state){.dirfd = dir.fd, .lock_fd = -1};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	fault_arm(0, FAULT_FAIL);
+	scratch_remove(&dir);
+	return 0;
+}
+
+static void note(const char *name, bool fuzzed, uint64_t now)
+{
+	struct fuzzed_target t = {name, fuzzed};
+	struct err e;
+
+	if (fuzzed_note(&state_of, &t, 1, now, &e) < 0)
+		fail_msg("%s", e.msg);
+}
+
+static int put(void *arg, const char *target, uint64_t since, struct err *e)
+{
+	char *text = arg;
+	size_t n = strlen(text);
+
+	(void)e;
+	snprintf(text + n, 256 - n, "%s %llu;", target, (unsigned long long)(since - T0) / DAY);
+	return 0;
+}
+
+/* "name day;..." of those that were silent for a week at T0 + days. */
+static const char *silent(unsigned days)
+{
+	static char text[256];
+	struct err e;
+
+	text[0] = '\0';
+	if (fuzzed_silent(&state_of, T0 + days * DAY, 7 * DAY, put, text, &e) < 0)
+		fail_msg("%s", e.msg);
+	return text;
+}
+
+static void who_is_silent(void **state)
+{
+	(void)state;
+	assert_string_equal(silent(0), ""); /* no run yet */
+	note("good", true, T0);
+	note("never", false, T0);
+	note("broke", true, T0);
+	assert_string_equal(silent(6), "");
+	note("good", true, T0 + 5 * DAY);
+	note("never", false, T0 + 5 * DAY);
+	note("broke", false, T0 + 5 * DAY);
+	assert_string_equal(silent(6), "");
+	assert_string_equal(silent(8), "never 0;broke 0;");
+	note("broke", true, T0 + 8 * DAY);
+	assert_string_equal(silent(9), "never 0;");
+	assert_string_equal(silent(13), "good 5;never 0;"); /* it is gone */
+}
+
+static void the_gone_are_forgotten(void **state)
+{
+	(void)state;
+	note("gone", true, T0);
+	note("here", true, T0 + 200 * DAY);
+	assert_string_equal(silent(200), "");
+}
+
+static void a_clock_that_went_back(void **state)
+{
+	(void)state;
+	note("t", true, T0 + 300 * DAY);
+	assert_string_equal(silent(0), "");
+	note("u", true, T0);
+	note("t", true, T0 + DAY); /* kept, and right again */
+	assert_string_equal(silent(9), "t 1;u 0;");
+}
+
+static void put_file(const char *text)
+{
+	struct err e;
+	int fd;
+
+	assert_int_equal(fs_open_dir(dir.fd, "stats", &fd, &e), 0);
+	assert_int_equal(fs_replace(fd, "last_fuzzed.json", slice_of(text), &e), 0);
+	close(fd);
+}
+
+static void a_damaged_file_is_begun_anew(void **state)
+{
+	(void)state;
+	put_file("{\"t\": {\"fuz");
+	note("t", true, T0);
+	assert_string_equal(silent(8), "t 0;");
+	put_file("{\"t\": 5, \"u\": {\"fuzzed\": \"x\"}}");
+	assert_string_equal(silent(8), "");
+	note("u", true, T0);
+	assert_string_equal(silent(8), "u 0;");
+}
+
+/* Whatever fails, the old file or the new one is there. */
+static void a_failure_at_any_step(void **state)
+{
+	struct fuzzed_target t = {"t", true};
+	struct err e;
+	int r = -1;
+
+	(void)state;
+	note("t", true, T0);
+	for (unsigned n = 1; r < 0 && n < 100; n++) {
+		fault_arm(n, FAULT_FAIL);
+		r = fuzzed_note(&state_of, &t, 1, T0 + 5 * DAY, &e);
+		fault_arm(0, FAULT_FAIL);
+		if (r == 0 || strcmp(silent(13), "t 0;") != 0)
+			assert_string_equal(silent(13), "t 5;");
+	}
+	assert_int_equal(r, 0);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(who_is_silent, setup, teardown),
+    cmocka_unit_test_setup_teardown(the_gone_are_forgotten, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_clock_that_went_back, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_damaged_file_is_begun_anew, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_failure_at_any_step, setup, teardown),
+};
+
+UNIT_MAIN(tests)
