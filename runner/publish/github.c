@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/publish/github.h"
+
+#include "base/sys.h"
+#include "runner/publish/github_internal.h"
+
+int github_new(const struct github_config *c, const struct github_options *o, struct github **ret,
+	       struct err *e)
+{
+	const struct http_limits limits = o && o->limits ? *o->limits : HTTP_LIMITS;
+	_autofree_ struct github *g = NULL;
+	int r = http_url_ok(c->api, e);
+
+	if (r < 0)
+		return err_wrap(e, "github.api");
+	g = sys_calloc(1, sizeof(*g));
+	if (!g)
+		return err_sys(e, "allocate a client of GitHub");
+	if (o)
+		g->o = *o;
+	g->config = c;
+	r = http_new(&limits, &g->http, e);
+	if (r < 0)
+		return r;
+	*ret = take_ptr(&g);
+	return 0;
+}
+
+void github_free(struct github *g)
+{
+	if (!g)
+		return;
+	index_free(g->index);
+	token_free(g->token);
+	http_free(g->http);
+	free(g);
+}
+
+/* --- what each event comes to ---------------------------------------------------- */
+
+static void end_ignored(struct work *w)
+{
+	w->d->ignored = true;
+	work_end(w);
+}
+
+static bool does(const struct work *w, const char *action)
+{
+	return strcmp(w->action, action) == 0;
+}
+
+static void tell_new(struct work *w)
+{
+	if (!issue_find(w))
+		return;
+	if (w->issue.ignore)
+		end_ignored(w);
+	else if (w->issue.number != 0 || work_get(w, "issue") != 0 || issue_open(w))
+		work_end(w);
+}
+
+/* An issue that was closed by us or by a person; an open one has no need of being told
+ * again.  What of our own doing a try before this left half done shows as `acting`. */
+static bool tell_again(struct work *w)
+{
+	uint64_t acting = work_get(w, "acting");
+
+	if (w->kind == EVENT_AGAIN && w->issue.open)
+		return true;
+	if (!comment_once(w))
+		return false;
+	/* Closed after we reopened it: a person's word. */
+	if (!does(w, "act") || w->issue.open || w->issue.set_aside ||
+	    (acting != 0 && w->issue.closed_s > acting))
+		return true;
+	return issue_set_state(w, true);
+}
+
+static bool tell_fixed(struct work *w)
+{
+	if (w->issue.wrong)
+		return true;
+	if (!comment_once(w))
+		return false;
+	return !does(w, "act") || !w->issue.open || issue_set_state(w, false);
+}
+
+static bool tell_there(struct work *w)
+{
+	return w->kind == EVENT_FIXED ? tell_fixed(w) : tell_again(w);
+}
+
+/* An issue that nobody filed is filed by what would have commented on it, if that brings
+ * all that it takes; not one that was deleted. */
+static bool tell_missing(struct work *w)
+{
+	const char *title = json_string_value(json_object_get(w->d->event, "title"));
+
+	if (w->kind == EVENT_FIXED || work_get(w, "issue") != 0 || !title || !*title)
+		return true;
+	return issue_open(w);
+}
+
+static void tell_more(struct work *w)
+{
+	if (!issue_find(w))
+		return;
+	if (w->issue.ignore)
+		end_ignored(w);
+	else if (w->issue.number != 0 ? tell_there(w) : tell_missing(w))
+		work_end(w);
+}
+
+void github_deliver(struct github *g, struct delivery *d)
+{
+	struct work w;
+
+	d->wait_s = 0;
+	d->whole_host = d->ignored = false;
+	d->why[0] = d->url[0] = '\0';
+	if (!work_init(&w, g, d))
+		return;
+	if (w.kind == EVENT_NEW || w.kind == EVENT_OTHER)
+		tell_new(&w);
+	else if (does(&w, "none"))
+		work_end(&w);
+	else
+		tell_more(&w);
+}

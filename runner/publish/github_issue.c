@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/publish/github_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { TEXT_MAX = 1 << 20 };
+
+static const char *event_text(const struct work *w, const char *key)
+{
+	const char *s = json_string_value(json_object_get(w->d->event, key));
+
+	return s ? s : "";
+}
+
+static int make_labels(const struct work *w, json_t *into, struct err *e)
+{
+	const json_t *from = json_object_get(w->d->event, "labels");
+	json_t *labels = json_array();
+
+	for (size_t i = 0; i < json_array_size(from); i++) {
+		json_t *one = json_array_get(from, i);
+
+		if (json_is_string(one) && json_array_append(labels, one) < 0)
+			break; /* no memory: told below */
+	}
+	if (json_array_size(labels) == json_array_size(from) &&
+	    json_object_set_new(into, "labels", labels) == 0)
+		return 0;
+	return err_set(e, EINVAL, "labels are texts");
+}
+
+static int make_text(const struct work *w, json_t *into, struct err *e)
+{
+	_autobuf_ struct buf title = BUF_INIT(TEXT_MAX), body = BUF_INIT(TEXT_MAX);
+	const char *reproducer = json_string_value(json_object_get(w->d->progress, "reproducer"));
+	int r = text_title(event_text(w, "title"), &title, e);
+
+	r = r ? r : text_body(event_text(w, "body"), reproducer, w->key, &body, e);
+	if (r < 0)
+		return r;
+	if (title.n == 0)
+		return err_set(e, EINVAL, "no title");
+	if (json_object_set_new(into, "title", json_string(buf_str(&title))) < 0 ||
+	    json_object_set_new(into, "body", json_string(buf_str(&body))) < 0)
+		return err_set(e, ENOMEM, "print an issue");
+	return 0;
+}
+
+/* The issue is there: remember its number, here and for what comes next. */
+static bool opened(struct work *w, const struct answer *a)
+{
+	json_int_t number = json_integer_value(json_object_get(a->body, "number"));
+	const char *html = json_string_value(json_object_get(a->body, "html_url"));
+	struct err e;
+
+	if (number <= 0) /* no issue's number, and yet a success: look for it */
+		return work_later(w, REPLICATION_S, "open an issue: an answer that is no issue");
+	w->issue.number = (uint64_t)number;
+	if (html && strlen(html) < sizeof(w->issue.html))
+		text_clean(html, w->issue.html, sizeof(w->issue.html));
+	/* Whether they can be kept or not: it is told, and its marker says so. */
+	if (index_put(w->g->index, w->key, w->issue.number, &e) == 0)
+		index_save(w);
+	(void)work_set(w, "issue", w->issue.number);
+	return true;
+}
+
+bool issue_open(struct work *w)
+{
+	_autoanswer_ struct answer a = ANSWER_INIT;
+	_autojson_ json_t *body = json_object();
+	char path[REPO_MAX + 16];
+	struct err e;
+	int r;
+
+	if (!upload_reproducer(w))
+		return false;
+	r = make_text(w, body, &e);
+	r = r ? r : make_labels(w, body, &e);
+	if (r < 0)
+		return r == -ENOMEM ? work_error(w, &e) : work_refuse(w, e.msg);
+	(void)snprintf(path, sizeof(path), "/repos/%s/issues", w->repo);
+	if (!work_set(w, "posting", github_now(w->g)))
+		return false;
+	github_call(w->g, "POST", path, body, &a);
+	if (a.kind == ANSWER_OK)
+		return opened(w, &a);
+	/* Surely not done: the next try need not look for it. */
+	if (!a.unsure && !work_unset(w, "posting"))
+		return false;
+	(void)work_ok(w, &a, "open an issue");
+	if (a.unsure && w->d->wait_s < REPLICATION_S)
+		w->d->wait_s = REPLICATION_S;
+	return false;
+}
+
+bool issue_set_state(struct work *w, bool open)
+{
+	_autoanswer_ struct answer a = ANSWER_INIT;
+	_autojson_ json_t *body = json_pack("{s:s, s:s}", "state", open ? "open" : "closed",
+					    "state_reason", open ? "reopened" : "completed");
+
+	if (!body)
+		return work_later(w, 0, "no memory for a request");
+	if (!work_set(w, "acting", github_server_now(w->g)))
+		return false;
+	github_call(w->g, "PATCH", w->issue.url, body, &a);
+	return work_ok(w, &a, open ? "reopen the issue" : "close the issue");
+}
