@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+# As an ordinary user: every limit that delegation allows, and said which it does not.
+load lib
+load user
+setup_file() { user_begin; }
+teardown_file() { user_end; }
+setup() {
+	RUNTIME='' outside=''
+	[ "$(layout)" = hybrid ] || [ -n "${FUZZCELL_TEST_VM:-}" ] ||
+		skip 'would add a user to this machine'
+}
+teardown() {
+	[ -z "$outside" ] || kill "$outside"
+	[ -z "$RUNTIME" ] || user_teardown
+}
+
+unified_only() {
+	[ "$(layout)" = unified ] || skip 'a user has no limits on the hybrid layout'
+}
+
+ended() { ! kill -0 "$PID" 2>/dev/null; }
+
+@test "a user fuzzes: inputs are found, merged and the user's own; nothing is left" {
+	user_setup healthy_fuzzer
+	user_fuzz healthy_fuzzer 4
+	[ "$status" -eq 0 ]
+	[[ $output == *"without root: every cell is user $USER_ID outside"* ]]
+	[ "$(value execs)" -gt 100 ]
+	[ "$(find "$STATE/corpus/healthy_fuzzer" -type f | wc -l)" -ge 5 ]
+	[[ $output == *'healthy_fuzzer '*replaced* ]]
+	[ -z "$(find "$STATE" ! -user "$USER_ID" ! -name config.json)" ]
+	nothing_left
+}
+
+# of DIRECTORY FILE: what it says, in one line.
+of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
+
+@test "every limit that is delegated is in force in the cell [unified only]" {
+	unified_only
+	user_setup healthy_fuzzer
+	user_config '"pids": 40, "cpus": 0.5'
+	user_fuzz_background healthy_fuzzer 120
+	wait_until 60 fuzzing_began
+	cell=$(cell_groups | tail -n 1)
+	[[ $cell == "$USER_TREE"/* ]]
+	[ "$(of "$cell" memory.max)" = $((256 << 20)) ]
+	[ "$(of "$cell" memory.swap.max)" = 0 ]
+	[ "$(of "$cell" memory.high)" = $((224 << 20)) ]
+	[ "$(of "$cell" pids.max)" = 40 ]
+	[ "$(of "$cell" cpu.max)" = '50000 100000' ]
+	job=$(cell_processes | tail -n 1)
+	[ "$(awk '/^Uid:/ { print $2, $3, $4, $5 }' "/proc/$job/status")" = \
+		"$USER_ID $USER_ID $USER_ID $USER_ID" ]
+	grep -q '^CapBnd:.*0000000000000000$' "/proc/$job/status"
+	grep -q '^NoNewPrivs:.*1$' "/proc/$job/status"
+	grep -q '^Seccomp:.*2$' "/proc/$job/status"
+	[ "$(awk '{ print $1, $3 }' "/proc/$job/uid_map")" = '0 1' ]
+	kill -INT "$PID"
+	wait_until 60 ended
+	cat "$WORK/out"
+	grep -q 'kept: memory no-swap memory-mark cpu pids pressure kill$' "$WORK/out"
+	nothing_left
+}
+
+@test "bombs of memory and of processes hurt their own cell only [unified only]" {
+	unified_only
+	user_setup membomb_fast_fuzzer forkbomb_fuzzer
+	user_config '"max_crashes": 1, "pids": 32'
+	user_fuzz membomb_fast_fuzzer 60
+	[ "$(value memory_peak_bytes)" -le $((256 << 20)) ]
+	[ "$(artifacts oom)" -ge 1 ]
+	user_fuzz forkbomb_fuzzer 60
+	[ "$(value forks_refused)" -ge 1 ]
+	[ "$(failures pids)" -ge 1 ]
+}
+
+@test "no escape, though both sides are the same user" {
+	user_setup escape_fuzzer network_fuzzer
+	user_exec sleep 600 3>&- &
+	outside=$!
+	user_config '"env": {"PLANTED_PID": "'$outside'"}'
+	user_fuzz escape_fuzzer 6
+	kill -0 "$outside"
+	[ "$(grep -c '^planted: ' "$LOGS/$TARGET.log")" -ge 10 ]
+	run grep -a "^planted: .*SUCCEEDED" "$LOGS/$TARGET.log"
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ $(value syscalls_refused) == *mount* ]]
+	user_fuzz network_fuzzer 5
+	# A local socket may be made, but there is nothing to connect it to.
+	[ "$(grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" | grep -vc 'socket AF_UNIX')" -eq 0 ]
+}
+
+@test "after kill -9 nothing runs, and what was found is recovered" {
+	user_setup healthy_fuzzer
+	user_fuzz_background healthy_fuzzer 600
+	wait_until 60 fuzzing_began
+	work=$STATE/work/$(basename "$(last_logs)")/healthy_fuzzer
+	wait_until 60 eval '[ "$(ls "$work/corpus" | wc -l)" -ge 5 ]'
+	cell_runs
+	kill -9 "$PID"
+	wait_until 30 eval '! cell_runs'
+	wait_until 60 let_go
+	user_fuzz healthy_fuzzer 2
+	[ "$status" -eq 0 ]
+	[[ $output == *recovered* ]]
+}
+
+@test "what is not delegated is named with what to do; best-effort goes on without" {
+	user_setup healthy_fuzzer
+	user_config '' strict
+	[ "$(layout)" = hybrid ] || user_delegate 'memory pids'
+	user_fuzz healthy_fuzzer 2
+	[ "$status" -eq 3 ]
+	[[ $output == *'cannot keep: '*'CPU limit: the controller cpu is not'* ]]
+	if [ "$(layout)" = unified ]; then
+		[[ $output == *'cpu is not delegated to us'*'user@.service.d'*'Delegate=cpu cpuset io memory pids'* ]]
+		[[ $output != *'memory limit:'* ]]
+	else
+		[[ $output == *'memory limit: '*'process limit: '* ]]
+	fi
+	user_config '' best-effort
+	user_fuzz healthy_fuzzer 2
+	[ "$status" -eq 0 ]
+	[[ $output == *'best effort: this machine cannot keep: '*cpu* ]]
+	[ "$(value execs)" -gt 100 ]
+	[ "$(layout)" = hybrid ] || user_delegate 'cpu cpuset io memory pids'
+}
+
+@test "a user without a delegated group, or without a runtime directory, is told what to do" {
+	user_setup healthy_fuzzer
+	run "${user_become[@]}" "HOME=$WORK/home" "$WORK/bin/fuzzcell" run --plain \
+		--state-dir "$STATE" --targets "$WORK/targets"
+	echo "$output"
+	[ "$status" -eq 3 ]
+	[[ $output == *'XDG_RUNTIME_DIR is not set'* ]]
+	run "${user_become[@]}" "HOME=$WORK/home" "XDG_RUNTIME_DIR=$RUNTIME" "$WORK/bin/fuzzcell" \
+		run --plain --state-dir "$STATE" --targets "$WORK/targets"
+	echo "$output"
+	[ "$status" -eq 3 ]
+	if [ "$(layout)" = unified ]; then
+		[[ $output == *'systemd-run --user --scope -p Delegate=yes'* ]]
+	else
+		[[ $output == *'cgroup v1 hierarchies'*'run as root'* ]]
+	fi
+	run "${user_become[@]}" "HOME=$WORK/home" "XDG_RUNTIME_DIR=/tmp" "$WORK/bin/fuzzcell" \
+		run --plain --state-dir "$STATE" --targets "$WORK/targets"
+	echo "$output"
+	[ "$status" -eq 3 ]
+	[[ $output == *"'/tmp' is no directory that only user $USER_ID can write"* ]]
+}
