@@ -11,9 +11,11 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +30,8 @@ static void strv_done_p(struct strv *v)
 /* --- a process ------------------------------------------------------------------- */
 
 /* What a person may have set for whom a commit is by, and where programs are. */
-static int add_env(const struct git *g, bool literal, struct strv *env, struct err *e)
+static int add_env(const struct git *g, bool literal, const char *const *more, struct strv *env,
+		   struct err *e)
 {
 	static const char *const ours[] = {"HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL",
 					   "GIT_CONFIG_SYSTEM", "EMAIL"};
@@ -59,6 +62,8 @@ static int add_env(const struct git *g, bool literal, struct strv *env, struct e
 			r = strv_addf(env, e, "%s=%s", ours[i], v);
 	if (r == 0 && g->drop && g->home)
 		r = strv_addf(env, e, "HOME=%s", g->home);
+	for (; r == 0 && more && *more; more++)
+		r = strv_add(env, *more, e);
 	return r;
 }
 
@@ -77,20 +82,19 @@ static int add_args(const struct git *g, const char *const *args, struct strv *a
 	return r;
 }
 
-/* In the child. */
+/* In the child.  Another user's process no longer dies with us, unless it is said
+ * again; and this signal lets git remove its lock files. */
 static int become_owner(void *arg)
 {
 	const struct git *g = arg;
 
-	if (!g->drop)
-		return 0;
-	if (setgroups(1, &g->group) < 0 || setgid(g->gid) < 0)
+	if (g->drop && (setgroups(1, &g->group) < 0 || setgid(g->gid) < 0 || setuid(g->uid) < 0))
 		return -1;
-	return setuid(g->uid);
+	return prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
-static int start(const struct git *g, const char *const *args, int in, int out, int said,
-		 pid_t *ret_pid, struct err *e)
+static int start(const struct git *g, const char *const *args, const char *const *more, int in,
+		 int out, int said, pid_t *ret_pid, struct err *e)
 {
 	CLEANUP(strv_done_p) struct strv argv = {0};
 	CLEANUP(strv_done_p) struct strv env = {0};
@@ -99,7 +103,7 @@ static int start(const struct git *g, const char *const *args, int in, int out, 
 	int r = add_args(g, args, &argv, e);
 
 	if (r == 0)
-		r = add_env(g, strcmp(args[0], "check-ignore") != 0, &env, e);
+		r = add_env(g, strcmp(args[0], "check-ignore") != 0, more, &env, e);
 	if (r < 0)
 		return r;
 	spec.argv = (const char *const *)argv.v;
@@ -204,7 +208,7 @@ int git_stream(const struct git *g, const char *const *args, struct slice in, gi
 	if (r == 0)
 		r = open_said(&said, e);
 	if (r == 0)
-		r = start(g, args, given, wr, said, &pid, e);
+		r = start(g, args, NULL, given, wr, said, &pid, e);
 	if (r < 0)
 		return r;
 	close_p(&wr);
@@ -241,6 +245,45 @@ int git_ask(const struct git *g, const char *const *args, char **ret, struct err
 	return *ret ? r : err_sys(e, "allocate git's answer");
 }
 
+/* The rest is read and forgotten: whoever is at the other end may say what he likes. */
+static int add_some(void *arg, struct slice block, struct err *e)
+{
+	struct buf *b = arg;
+	size_t room = b->max > b->n + 1 ? b->max - b->n - 1 : 0;
+
+	if (block.n > room)
+		block.n = room;
+	return block.n > 0 ? buf_add(b, block, e) : 0;
+}
+
+int git_talk(const struct git *g, const char *const *args, const char *const *env, struct buf *said,
+	     struct err *e)
+{
+	_autoclose_ int rd = -1;
+	_autoclose_ int wr = -1;
+	pid_t pid = 0;
+	int p[2], r, ws;
+
+	if (sys_pipe(p) < 0)
+		return err_sys(e, "pipe");
+	rd = p[0];
+	wr = p[1];
+	r = start(g, args, env, -1, wr, wr, &pid, e);
+	if (r < 0)
+		return r;
+	close(take_fd(&wr));
+	r = drain(rd, add_some, said, e);
+	close(take_fd(&rd));
+	while (waitpid(pid, &ws, 0) < 0)
+		if (errno != EINTR)
+			return err_sys(e, "wait for git");
+	if (r < 0)
+		return r;
+	return WIFEXITED(ws)
+		   ? WEXITSTATUS(ws)
+		   : err_set(e, EPROTO, "git %s: ended by signal %d", args[0], WTERMSIG(ws));
+}
+
 int git_begin(const struct git *g, const char *const *args, struct git_writer *ret, struct err *e)
 {
 	_autoclose_ int rd = -1;
@@ -255,7 +298,7 @@ int git_begin(const struct git *g, const char *const *args, struct git_writer *r
 	wr = p[1];
 	r = open_said(&said, e);
 	if (r == 0)
-		r = start(g, args, rd, -1, said, &ret->pid, e);
+		r = start(g, args, NULL, rd, -1, said, &ret->pid, e);
 	if (r < 0)
 		return r;
 	ret->in = take_fd(&wr);

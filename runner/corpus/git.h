@@ -45,6 +45,12 @@ MUST_CHECK int git_run(const struct git *g, const char *const *args, struct buf 
 /* The same, the output without its last newline in a new string (free() it). */
 MUST_CHECK int git_ask(const struct git *g, const char *const *args, char **ret, struct err *e);
 
+/* For what talks to others: env ("NAME=value", NULL at the end) comes on top of ours;
+ * what it says, its errors too, goes into `said` as far as there is room.  Returns its
+ * status, whatever it is; -EPROTO: a signal ended it. */
+MUST_CHECK int git_talk(const struct git *g, const char *const *args, const char *const *env,
+			struct buf *said, struct err *e);
+
 /* A git that reads what is written to `in`. */
 struct git_writer {
 	pid_t pid; /* 0: none */
