@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs begin, and what the machine has is shared among them. */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/trigger/drive_internal.h"
+#include "runner/trigger/holder.h"
+#include "runner/trigger/share.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A start that the machine has no room for is asked for again after this; one for which
+ * too little is known yet, after that. */
+#define AGAIN  (60 * USEC_PER_SEC)
+#define SETTLE (2 * USEC_PER_SEC)
+
+/* --- a run -------------------------------------------------------------------------------- */
+
+static void on_run_end(void *arg, pid_t pid, int status)
+{
+	struct watched *r = arg;
+	char why[RECORD_WHY];
+	enum watch_end end = r->d->o->ended(r->d->o->arg, r->i, status, why);
+
+	(void)pid;
+	source_remove(r->child);
+	r->child = NULL;
+	close_p(&r->workers_fd);
+	r->workers_fd = -1;
+	drive_now(r->d);
+	watched_ended(r, end, why);
+}
+
+static int spawn(struct watched *r, uint32_t workers, struct err *e)
+{
+	struct drive *d = r->d;
+	_autoclose_ int rd = -1;
+	_autoclose_ int wr = -1;
+	uint64_t began = 0;
+	pid_t pid;
+	int p[2], rc;
+
+	if (sys_pipe(p) < 0)
+		return err_sys(e, "pipe to a run");
+	rd = p[0];
+	wr = p[1];
+	if (fcntl(wr, F_SETFL, O_NONBLOCK) < 0) /* who does not read is not waited for */
+		return err_sys(e, "pipe to a run");
+	rc = d->o->start(d->o->arg, r->i, r->w.rec.commit, workers, rd, &pid, e);
+	if (rc < 0)
+		return rc;
+	if (process_start(pid, &began, e) < 0) /* it died at once: its end tells */
+		began = 0;
+	watch_started(&r->w, pid, began);
+	(void)watched_save(r);
+	r->workers = workers;
+	r->workers_fd = take_fd(&wr);
+	return loop_add_child(d->o->loop, pid, on_run_end, r, &r->child, e);
+}
+
+static void start(struct watched *r, uint32_t workers)
+{
+	const struct trigger_record *rec = &r->w.rec;
+	char text[120];
+	struct err e;
+
+	watch_starts(&r->w, &r->d->now);
+	if (watched_save(r) < 0) {
+		/* A start that is not written down would be forgotten by a restart. */
+		watched_ended(r, END_REFUSED, "no start without a record of it");
+		return;
+	}
+	(void)snprintf(text, sizeof(text), "the run of %.12s starts%s", rec->commit,
+		       rec->failures && strcmp(rec->failed, rec->commit) == 0 ? " again" : "");
+	watched_say(r, false, text);
+	if (spawn(r, workers, &e) < 0)
+		watched_ended(r, END_FAILED, e.msg);
+}
+
+static void tell_workers(struct watched *r, uint32_t workers)
+{
+	char line[40], text[80];
+	int n = snprintf(line, sizeof(line), "workers %u\n", workers);
+
+	if (r->workers_fd < 0 || r->workers == workers)
+		return;
+	r->workers = workers;
+	(void)snprintf(text, sizeof(text), "the run of %.12s has %u worker%s now", r->w.rec.commit,
+		       workers, workers == 1 ? "" : "s");
+	if (sys_write_all(r->workers_fd, line, (size_t)n) == 0) /* or it just ends */
+		watched_say(r, false, text);
+}
+
+/* --- who gets what ------------------------------------------------------------------------- */
+
+static void put_off(struct watched *r, uint64_t us)
+{
+	r->ready = false;
+	watch_put_off(&r->w, &r->d->now, us);
+}
+
+static void note_busy(struct watched *r, const struct quiet_answer *q)
+{
+	if (q->what != QUIET_ALL && !r->w.rec.busy.known)
+		r->w.rec.busy = since_now(&r->d->now);
+	if (*q->why)
+		watched_say(r, false, q->why);
+}
+
+/* Most workers that it may have beside other work, 0: no limit.  One that is ready may
+ * find that it has to wait. */
+static uint32_t limit_of(struct watched *r)
+{
+	struct quiet_answer q;
+	bool known = drive_ask_quiet(r->d, r, &q);
+
+	if (!r->ready) /* it runs: it is not stopped, but it is as small as can be */
+		return !known || q.what == QUIET_ALL ? 0 : q.what == QUIET_SOME ? q.workers : 1;
+	if (!known) {
+		r->settling = true;
+		put_off(r, SETTLE);
+		return 0;
+	}
+	note_busy(r, &q);
+	if (q.what == QUIET_NOT_NOW) {
+		put_off(r, AGAIN);
+		(void)watched_save(r);
+	}
+	return q.what == QUIET_SOME ? q.workers : 0;
+}
+
+static void fill_share(const struct watched *r, struct share *s)
+{
+	s->wanted = r->given->workers;
+	s->waited_us = since_age(&r->w.rec.head_seen, &r->d->now);
+	s->is = r->w.at >= WATCH_RUNNING ? SHARE_RUNS : r->ready ? SHARE_WANTS : SHARE_IDLE;
+}
+
+static void give(struct watched *r, const struct share *s, uint32_t limit)
+{
+	uint32_t workers = limit && limit < s->given ? limit : s->given;
+	bool alone = r->d->n == 1 && !limit; /* as its configuration says */
+
+	if (s->is == SHARE_RUNS && !(alone && r->workers == 0)) {
+		tell_workers(r, workers);
+	} else if (s->is == SHARE_WANTS && workers == 0) {
+		watched_say(r, false, "waits for a worker: other repositories have them all");
+		put_off(r, AGAIN);
+	} else if (s->is == SHARE_WANTS) {
+		r->ready = false;
+		start(r, alone ? 0 : workers);
+	}
+}
+
+void drive_share(struct drive *d)
+{
+	_autofree_ struct share *v = sys_calloc(d->n, sizeof(*v));
+	_autofree_ uint32_t *limit = sys_calloc(d->n, sizeof(*limit));
+
+	for (size_t i = 0; i < d->n; i++) {
+		struct watched *r = &d->repos[i];
+
+		if (r->ready && (!v || !limit))
+			put_off(r, AGAIN);
+		r->settling = r->settling && !r->ready;
+		if (limit && (r->ready || r->workers_fd >= 0))
+			limit[i] = limit_of(r);
+	}
+	if (!v || !limit)
+		return;
+	for (size_t i = 0; i < d->n; i++)
+		fill_share(&d->repos[i], &v[i]);
+	share_workers(v, d->n, d->o->cpus);
+	for (size_t i = 0; i < d->n; i++)
+		give(&d->repos[i], &v[i], limit[i]);
+}

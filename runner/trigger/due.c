@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/trigger/due.h"
+
+#include "base/clock.h"
+#include "base/units.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DAY   (24 * 3600 * USEC_PER_SEC)
+#define LEAST (60 * USEC_PER_SEC) /* between failures, however short the interval is */
+
+static void __attribute__((format(printf, 3, 4)))
+decide(struct due *d, enum due_what what, const char *fmt, ...)
+{
+	va_list ap;
+
+	d->what = what;
+	va_start(ap, fmt);
+	(void)vsnprintf(d->why, sizeof(d->why), fmt, ap); /* for a person: may be cut */
+	va_end(ap);
+}
+
+uint64_t due_delay(uint64_t interval_us, unsigned failures)
+{
+	uint64_t most = interval_us > DAY ? interval_us : DAY;
+	uint64_t d = interval_us > LEAST ? interval_us : LEAST;
+
+	if (failures == 0)
+		return interval_us;
+	for (unsigned i = 1; i < failures && d < most; i++)
+		d *= 2;
+	return d < most ? d : most;
+}
+
+static bool is(const char *a, const char *b)
+{
+	return *a && strcmp(a, b) == 0;
+}
+
+/* Something runs: is it in the way? */
+static void decide_running(const struct due_input *in, uint64_t left_us, struct due *d)
+{
+	char time[UNITS_MAX];
+
+	d->wait_us = left_us;
+	if (in->running == RUNNING_OURS && is(in->head, in->commit))
+		decide(d, DUE_NOTHING, "%.12s is being fuzzed", in->head);
+	else if (in->forced)
+		decide(d, in->running == RUNNING_OURS ? DUE_STOP : DUE_WAIT,
+		       "a run is going, and one is asked for");
+	else if (is(in->head, in->done))
+		decide(d, DUE_NOTHING, "%.12s was fuzzed", in->head);
+	else if (left_us > 0)
+		decide(d, DUE_WAIT, "%.12s is new; the last start was too short ago: %s to wait",
+		       in->head, units_time(left_us, time));
+	else if (in->running == RUNNING_OURS)
+		decide(d, DUE_STOP, "%.12s is new, and waited long enough for the run of %.12s",
+		       in->head, *in->commit ? in->commit : "another commit");
+	else
+		decide(d, DUE_WAIT, "%.12s is new; a run that a person started holds the state",
+		       in->head);
+}
+
+void due_decide(const struct due_input *in, struct due *ret)
+{
+	bool again = in->failures > 0 && is(in->head, in->failed);
+	uint64_t delay = due_delay(in->interval_us, again ? in->failures : 0);
+	uint64_t left = in->started && in->start_age_us < delay ? delay - in->start_age_us : 0;
+	char time[UNITS_MAX];
+
+	*ret = (struct due){.what = DUE_NOTHING};
+	if (!*in->head) {
+		decide(ret, DUE_NOTHING, "the head of the branch is not known");
+	} else if (in->running != RUNNING_NONE) {
+		decide_running(in, left, ret);
+	} else if (in->forced) {
+		decide(ret, DUE_START, "%.12s, because it was asked for", in->head);
+	} else if (is(in->head, in->done)) {
+		decide(ret, DUE_NOTHING, "%.12s was fuzzed", in->head);
+	} else if (left > 0) {
+		ret->wait_us = left;
+		if (again)
+			decide(ret, DUE_WAIT, "%.12s failed %u time%s: tried again in %s", in->head,
+			       in->failures, in->failures == 1 ? "" : "s", units_time(left, time));
+		else
+			decide(ret, DUE_WAIT,
+			       "%.12s is new; the last start was too short ago: %s to wait",
+			       in->head, units_time(left, time));
+	} else if (again) {
+		decide(ret, DUE_START, "%.12s, again after %u failure%s", in->head, in->failures,
+		       in->failures == 1 ? "" : "s");
+	} else {
+		decide(ret, DUE_START, "%.12s is new", in->head);
+	}
+}

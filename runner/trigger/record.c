@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/trigger/record.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NAME	"trigger.json"
+#define DAMAGED NAME ".damaged"
+
+enum { VERSION = 1, FILE_MAX = 65536 };
+
+static const char *const outcomes[] = {"none", "running", "done", "stopped", "failed"};
+
+const char *outcome_name(enum outcome o)
+{
+	return outcomes[o];
+}
+
+bool commit_ok(const char *text)
+{
+	size_t n = strspn(text, "0123456789abcdef");
+
+	return (n == 40 || n == 64) && text[n] == '\0';
+}
+
+/* --- writing ----------------------------------------------------------------- */
+
+static json_t *since_json(struct since *s, const struct moment *now)
+{
+	if (!s->known)
+		return json_null();
+	since_renew(s, now);
+	return json_pack("{s:I, s:I, s:I, s:s}", "age_us", (json_int_t)(s->age_us & INT64_MAX),
+			 "real_us", (json_int_t)now->real_us, "boot_us", (json_int_t)now->boot_us,
+			 "boot", now->boot);
+}
+
+int record_save(int dirfd, const struct moment *now, struct trigger_record *r, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	_autojson_ json_t *j = json_pack(
+	    "{s:i, s:o?, s:s, s:s, s:s, s:I, s:I, s:s, s:I, s:s, s:o?, s:I, s:o?, s:s, s:o?}",
+	    "version", VERSION, "start", since_json(&r->start, now), "commit", r->commit, "outcome",
+	    outcome_name(r->outcome), "why", r->why, "pid", (json_int_t)r->pid, "pid_start",
+	    (json_int_t)r->pid_start, "failed", r->failed, "failures", (json_int_t)r->failures,
+	    "head", r->head, "head_seen", since_json(&r->head_seen, now), "fetch_failures",
+	    (json_int_t)r->fetch_failures, "fetch_failing", since_json(&r->fetch_failing, now),
+	    "fetch_error", r->fetch_error, "busy", since_json(&r->busy, now));
+	int rc = j ? json_print(j, 2, &text, e) : err_set(e, ENOMEM, "allocate the record");
+
+	if (rc == 0)
+		rc = fs_replace(dirfd, NAME, slice_of(text), e);
+	return rc < 0 ? err_wrap(e, "what the trigger has to know") : 0;
+}
+
+/* --- reading: a person may have edited it, a disk may have damaged it ------------ */
+
+static bool get_number(const json_t *obj, const char *key, uint64_t max, uint64_t *ret)
+{
+	const json_t *j = json_object_get(obj, key);
+	json_int_t v = json_integer_value(j);
+
+	if (!json_is_integer(j) || v < 0 || (uint64_t)v > max)
+		return false;
+	*ret = (uint64_t)v;
+	return true;
+}
+
+/* Of printable characters; too long is no reason to lose the rest. */
+static bool get_text(const json_t *obj, const char *key, size_t size, char *ret)
+{
+	const char *s = json_string_value(json_object_get(obj, key));
+
+	if (!s)
+		return false;
+	(void)snprintf(ret, size, "%s", s);
+	for (char *p = ret; *p; p++)
+		if (*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	return true;
+}
+
+static bool get_commit(const json_t *obj, const char *key, char ret[COMMIT_MAX])
+{
+	return get_text(obj, key, COMMIT_MAX, ret) && (!*ret || commit_ok(ret));
+}
+
+static bool get_since(const json_t *obj, const char *key, struct since *ret)
+{
+	const json_t *j = json_object_get(obj, key);
+
+	*ret = (struct since){0};
+	if (json_is_null(j))
+		return true;
+	ret->known = true;
+	return get_number(j, "age_us", INT64_MAX, &ret->age_us) &&
+	       get_number(j, "real_us", INT64_MAX, &ret->at.real_us) &&
+	       get_number(j, "boot_us", INT64_MAX, &ret->at.boot_us) &&
+	       get_text(j, "boot", sizeof(ret->at.boot), ret->at.boot);
+}
+
+static bool get_outcome(const json_t *obj, enum outcome *ret)
+{
+	const char *s = json_string_value(json_object_get(obj, "outcome"));
+
+	for (unsigned i = 0; s && i < OUTCOME_; i++)
+		if (strcmp(s, outcomes[i]) == 0) {
+			*ret = (enum outcome)i;
+			return true;
+		}
+	return false;
+}
+
+static bool read_numbers(const json_t *j, struct trigger_record *r)
+{
+	uint64_t version, pid, failures, fetches;
+
+	if (!get_number(j, "version", VERSION, &version) || version != VERSION ||
+	    !get_number(j, "pid", INT32_MAX, &pid) ||
+	    !get_number(j, "pid_start", INT64_MAX, &r->pid_start) ||
+	    !get_number(j, "failures", UINT32_MAX, &failures) ||
+	    !get_number(j, "fetch_failures", UINT32_MAX, &fetches))
+		return false;
+	r->pid = (pid_t)pid;
+	r->failures = (unsigned)failures;
+	r->fetch_failures = (unsigned)fetches;
+	return true;
+}
+
+static bool read_record(const json_t *j, struct trigger_record *r)
+{
+	return read_numbers(j, r) && get_outcome(j, &r->outcome) &&
+	       get_commit(j, "commit", r->commit) && get_commit(j, "failed", r->failed) &&
+	       get_commit(j, "head", r->head) && get_text(j, "why", sizeof(r->why), r->why) &&
+	       get_text(j, "fetch_error", sizeof(r->fetch_error), r->fetch_error) &&
+	       get_since(j, "start", &r->start) && get_since(j, "head_seen", &r->head_seen) &&
+	       get_since(j, "fetch_failing", &r->fetch_failing) && get_since(j, "busy", &r->busy);
+}
+
+/* Seconds since 1970, a line: the layout before trigger.json.  What lies in the future was
+ * written by a clock that was wrong: just now, to be safe. */
+static bool old_start(int dirfd, const struct moment *now, struct since *ret)
+{
+	_autofree_ char *text = NULL;
+	struct slice s;
+	uint64_t when;
+	struct err e;
+	size_t n;
+
+	if (fs_read(dirfd, "last_run_timestamp", 64, &text, &n, &e) < 0)
+		return false;
+	s = (struct slice){text, n};
+	if (!scan_u64(&s, 10, INT64_MAX / USEC_PER_SEC, &when))
+		return false;
+	when *= USEC_PER_SEC;
+	*ret = since_now(now);
+	ret->age_us = now->real_us > when ? now->real_us - when : 0;
+	return true;
+}
+
+static int set_aside(int dirfd, bool look_only, const char *why, const struct moment *now,
+		     struct trigger_record *ret, char said[RECORD_WHY], struct err *e)
+{
+	*ret = (struct trigger_record){0};
+	if (!look_only && sys_renameat(dirfd, NAME, DAMAGED) < 0)
+		return err_sys(e, "set the damaged " NAME " aside");
+	if (!old_start(dirfd, now, &ret->start))
+		ret->start = since_now(now);
+	(void)snprintf(said, RECORD_WHY,
+		       NAME " cannot be read (%.150s): it is set aside as " DAMAGED
+			    "; a new push may wait for a whole interval",
+		       why);
+	return 0;
+}
+
+int record_load(int dirfd, bool look_only, const struct moment *now, struct trigger_record *ret,
+		char said[RECORD_WHY], struct err *e)
+{
+	_autojson_ json_t *j = NULL;
+	struct err why;
+	int r = json_load(dirfd, NAME, FILE_MAX, &j, &why);
+
+	*said = '\0';
+	*ret = (struct trigger_record){0};
+	if (r == -ENOENT) {
+		(void)old_start(dirfd, now, &ret->start);
+		return 0;
+	}
+	/* Not the file's fault: it may be whole. */
+	if (r == -ENOMEM || r == -EIO || r == -EACCES || r == -EMFILE || r == -ENFILE) {
+		*e = why;
+		return r;
+	}
+	if (r < 0)
+		return set_aside(dirfd, look_only, why.msg, now, ret, said, e);
+	if (!read_record(j, ret))
+		return set_aside(dirfd, look_only, "a value is missing, or makes no sense", now,
+				 ret, said, e);
+	return 0;
+}
+
+void record_done(int dirfd, char ret[COMMIT_MAX])
+{
+	_autofree_ char *text = NULL;
+	struct err e;
+	size_t n;
+
+	*ret = '\0';
+	if (fs_read(dirfd, "last_run_commit", 256, &text, &n, &e) < 0)
+		return;
+	text[strcspn(text, "\r\n")] = '\0';
+	if (commit_ok(text))
+		(void)snprintf(ret, COMMIT_MAX, "%s", text);
+}

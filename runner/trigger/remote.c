@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/trigger/remote.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/discover/names.h"
+#include "runner/engine/engine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SAID_MAX = 16384 };
+
+static void strv_done_p(struct strv *v)
+{
+	strv_done(v);
+}
+
+/* --- its words ----------------------------------------------------------------------- */
+
+/* What ssh and the remote say stands before git's own "fatal:", which alone says little. */
+void remote_words(struct slice said, char ret[CHECKOUT_WHY])
+{
+	static const char *const noise[] = {"Please make sure you have",
+					    "and the repository exists", "hint: ", "Aborting"};
+	char shown[NAMES_PRINTABLE_MAX];
+	struct slice line;
+	size_t n = 0;
+
+	*ret = '\0';
+	while (n < CHECKOUT_WHY - 80 && scan_line(&said, &line)) {
+		bool skip = false;
+		int added;
+
+		while (line.n > 0 && (line.p[line.n - 1] == '\r' || line.p[line.n - 1] == ' '))
+			line.n--;
+		scan_blanks(&line);
+		for (size_t i = 0; i < sizeof(noise) / sizeof(noise[0]); i++)
+			skip = skip || scan_lit(&line, slice_of(noise[i]));
+		(void)(scan_lit(&line, SLICE("fatal: ")) || scan_lit(&line, SLICE("error: ")));
+		if (skip || line.n == 0)
+			continue;
+		added = snprintf(ret + n, CHECKOUT_WHY - n, "%s%.160s", n ? "; " : "",
+				 names_printable(line, shown));
+		n += (size_t)added;
+	}
+	if (n == 0)
+		(void)snprintf(ret, CHECKOUT_WHY, "git does not say why");
+}
+
+static bool contains(struct slice text, const char *word)
+{
+	return memmem(text.p, text.n, word, strlen(word)) != NULL;
+}
+
+/* --- asking --------------------------------------------------------------------------- */
+
+/* How ssh is called, by a person's choice or not; nobody is there to be asked. */
+static int add_ssh(const struct git *g, struct strv *env, struct err *e)
+{
+	static const char *const args[] = {"config", "--get", "core.sshCommand", NULL};
+	_autofree_ char *set = NULL;
+	const char *ssh = g->drop ? NULL : getenv("GIT_SSH_COMMAND");
+	int r = 0;
+
+	if (!ssh || !*ssh) {
+		r = git_ask(g, args, &set, e);
+		if (r < 0)
+			return r;
+		ssh = r == 0 && *set ? set : "ssh";
+	}
+	return strv_addf(env, e, "GIT_SSH_COMMAND=%s -oBatchMode=yes -oConnectTimeout=30", ssh);
+}
+
+static int make_env(const struct git *g, struct strv *env, struct err *e)
+{
+	static const char *const passed[] = {
+	    "http_proxy", "https_proxy", "HTTPS_PROXY",	  "all_proxy",	  "ALL_PROXY",
+	    "no_proxy",	  "NO_PROXY",	 "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO"};
+	const char *v;
+	int r = add_ssh(g, env, e);
+
+	if (r == 0)
+		r = strv_add(env, "GIT_ASKPASS=", e); /* and no window either */
+	if (r == 0 && !g->drop && (v = getenv("SSH_AUTH_SOCK")))
+		r = strv_addf(env, e, "SSH_AUTH_SOCK=%s", v);
+	for (size_t i = 0; r == 0 && i < sizeof(passed) / sizeof(passed[0]); i++)
+		if ((v = getenv(passed[i])))
+			r = strv_addf(env, e, "%s=%s", passed[i], v);
+	return r;
+}
+
+/* "<commit>\t<ref>" on a line of its own; warnings may stand before it. */
+static bool find_head(struct slice said, const char *ref, char ret[COMMIT_MAX])
+{
+	struct slice line, name;
+
+	while (scan_line(&said, &line)) {
+		if (!scan_until(&line, '\t', COMMIT_MAX - 1, &name) ||
+		    !scan_lit(&line, SLICE("\t")) || !slice_eq(line, slice_of(ref)))
+			continue;
+		(void)snprintf(ret, COMMIT_MAX, "%.*s", (int)name.n, name.p);
+		if (commit_ok(ret))
+			return true;
+	}
+	*ret = '\0';
+	return false;
+}
+
+static int no_branch(const struct checkout_opts *o, struct remote_answer *ret)
+{
+	ret->kind = CHECKOUT_BROKEN;
+	(void)snprintf(ret->why, sizeof(ret->why),
+		       "remote '%.60s' has no branch '%.100s': look at trigger.branch in the "
+		       "configuration",
+		       o->remote, o->branch);
+	return 0;
+}
+
+int remote_ask(const struct git *g, const struct checkout_opts *o, bool peek,
+	       struct remote_answer *ret, struct err *e)
+{
+	CLEANUP(strv_done_p) struct strv env = {0};
+	_autobuf_ struct buf said = BUF_INIT(SAID_MAX);
+	_autofree_ char *ref = sys_asprintf("refs/heads/%s", o->branch);
+	_autofree_ char *spec =
+	    sys_asprintf("+refs/heads/%s:refs/remotes/%s/%s", o->branch, o->remote, o->branch);
+	const char *const fetch[] = {"fetch", "-q",	 "--no-tags", "--no-recurse-submodules",
+				     "--",    o->remote, spec,	      NULL};
+	const char *const list[] = {"ls-remote", "-q", "--exit-code", "--", o->remote, ref, NULL};
+	int r = ref && spec ? make_env(g, &env, e) : err_sys(e, "allocate a name");
+
+	*ret = (struct remote_answer){.kind = CHECKOUT_OK};
+	if (r == 0)
+		r = git_talk(g, peek ? list : fetch, (const char *const *)env.v, &said, e);
+	if (r < 0)
+		return r;
+	if (peek ? r == 2 : r != 0 && contains(buf_slice(&said), "find remote ref"))
+		return no_branch(o, ret);
+	if (r == 0 && (!peek || find_head(buf_slice(&said), ref, ret->head)))
+		return 0;
+	ret->kind = CHECKOUT_NETWORK;
+	remote_words(buf_slice(&said), ret->why);
+	return 0;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/trigger/watch.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A start is of a head that was looked for so lately, if the remote let us. */
+#define FRESH (60 * USEC_PER_SEC)
+/* Looks that fail before one is left to the next tick, when nobody stays to try. */
+enum { TRIES = 4 };
+
+/* What is told of ends in a JSON file. */
+static void copy_text(char *to, size_t size, const char *from)
+{
+	(void)snprintf(to, size, "%s", from); /* for a person: may be cut */
+	for (char *p = to; *p; p++)
+		if (*p < 0x20 || *p > 0x7e)
+			*p = '?';
+}
+
+void watch_init(struct watch *w, const struct watch_opts *o, const struct trigger_record *rec,
+		const char *done, const struct watch_holder *h, const struct moment *now)
+{
+	*w = (struct watch){.o = *o, .rec = *rec};
+	copy_text(w->done, sizeof(w->done), done);
+	if (rec->outcome != OUTCOME_RUNNING)
+		return;
+	if (h->alive)
+		w->at = WATCH_ORPHAN;
+	else
+		watch_ended(w, now, END_FAILED, "nobody saw how it ended", done);
+}
+
+/* --- what to do --------------------------------------------------------------------- */
+
+static bool runs(const struct watch *w)
+{
+	return w->at == WATCH_RUNNING || w->at == WATCH_ORPHAN;
+}
+
+static uint64_t look_left(const struct watch *w, const struct moment *now)
+{
+	uint64_t age = since_age(&w->looked, now);
+
+	return !w->looked.known || age >= w->look_in_us ? 0 : w->look_in_us - age;
+}
+
+static uint64_t put_off_left(const struct watch *w, const struct moment *now)
+{
+	uint64_t age = since_age(&w->put_off, now);
+
+	return !w->put_off.known || age >= w->put_off_us ? 0 : w->put_off_us - age;
+}
+
+void watch_decide(const struct watch *w, const struct moment *now, const struct watch_holder *h,
+		  struct due *ret)
+{
+	const struct due_input in = {
+	    .interval_us = w->o.interval_us,
+	    .head = w->rec.head,
+	    .done = w->done,
+	    .started = w->rec.start.known,
+	    .start_age_us = since_age(&w->rec.start, now),
+	    .running = runs(w)	 ? RUNNING_OURS
+		       : h->held ? RUNNING_OTHERS
+				 : RUNNING_NONE,
+	    .commit = w->rec.commit,
+	    .failed = w->rec.failed,
+	    .failures = w->rec.failures,
+	    .forced = w->forced,
+	};
+
+	due_decide(&in, ret);
+}
+
+static enum watch_do begin_stop(struct watch *w)
+{
+	w->stopping = true;
+	return WATCH_STOP;
+}
+
+static enum watch_do begin_look(struct watch *w)
+{
+	w->looking = true;
+	return WATCH_LOOK;
+}
+
+static enum watch_do begin_start(struct watch *w, const struct moment *now)
+{
+	if (since_age(&w->looked, now) >= FRESH)
+		return begin_look(w);
+	if (*w->blocked)
+		return WATCH_WAIT;
+	w->at = WATCH_UPDATING;
+	return WATCH_UPDATE;
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return b > 0 && b < a ? b : a;
+}
+
+void watch_next(struct watch *w, const struct moment *now, const struct watch_holder *h,
+		struct watch_act *ret)
+{
+	uint64_t off = put_off_left(w, now);
+
+	*ret = (struct watch_act){.what = WATCH_WAIT, .wait_us = look_left(w, now)};
+	watch_decide(w, now, h, &ret->due);
+	if (w->asleep) {
+		if (runs(w) && !w->stopping)
+			ret->what = begin_stop(w);
+		return;
+	}
+	if (w->looking || w->at == WATCH_UPDATING)
+		return;
+	if (ret->wait_us == 0) {
+		ret->what = begin_look(w);
+		return;
+	}
+	if (ret->due.what == DUE_STOP && !w->stopping)
+		ret->what = begin_stop(w);
+	else if (ret->due.what == DUE_START && off == 0)
+		ret->what = begin_start(w, now);
+	else if (ret->due.what == DUE_START)
+		ret->wait_us = sooner(ret->wait_us, off);
+	else if (ret->due.what == DUE_WAIT)
+		ret->wait_us = sooner(ret->wait_us, ret->due.wait_us);
+}
+
+bool watch_rests(const struct watch *w)
+{
+	return w->at == WATCH_IDLE && !w->looking && (w->tries == 0 || w->tries >= TRIES);
+}
+
+/* --- what happened ---------------------------------------------------------------------- */
+
+static void look_failed(struct watch *w, const struct moment *now, const struct checkout *c)
+{
+	struct trigger_record *r = &w->rec;
+	uint64_t wait = w->o.retry_us;
+
+	if (!r->fetch_failing.known)
+		r->fetch_failing = since_now(now);
+	r->fetch_failures += r->fetch_failures < UINT32_MAX;
+	copy_text(r->fetch_error, sizeof(r->fetch_error), c->why);
+	if (c->kind == CHECKOUT_BROKEN) { /* another try would not help */
+		copy_text(w->blocked, sizeof(w->blocked), c->why);
+		w->tries = TRIES;
+		return;
+	}
+	for (unsigned i = 0; i < w->tries && wait < w->o.tick_us; i++)
+		wait *= 2;
+	w->tries++;
+	if (wait < w->look_in_us)
+		w->look_in_us = wait;
+}
+
+static void look_worked(struct watch *w)
+{
+	w->tries = 0;
+	w->rec.fetch_failures = 0;
+	w->rec.fetch_failing = (struct since){0};
+	*w->rec.fetch_error = '\0';
+}
+
+void watch_looked(struct watch *w, const struct moment *now, const struct checkout *c)
+{
+	w->looking = false;
+	w->looked = since_now(now);
+	w->look_in_us = w->o.tick_us;
+	copy_text(w->blocked, sizeof(w->blocked), c->blocked);
+	if (*c->head && strcmp(c->head, w->rec.head) != 0) {
+		memcpy(w->rec.head, c->head, sizeof(w->rec.head));
+		w->rec.head_seen = since_now(now);
+	}
+	if (c->kind == CHECKOUT_OK)
+		look_worked(w);
+	else
+		look_failed(w, now, c);
+}
+
+void watch_put_off(struct watch *w, const struct moment *now, uint64_t wait_us)
+{
+	w->at = WATCH_IDLE;
+	w->put_off = since_now(now);
+	w->put_off_us = wait_us;
+}
+
+bool watch_updated(struct watch *w, const struct moment *now, const struct checkout *c)
+{
+	if (w->asleep) {
+		w->at = WATCH_IDLE;
+		return false;
+	}
+	if (c->kind == CHECKOUT_OK && !*c->blocked)
+		return true;
+	copy_text(w->blocked, sizeof(w->blocked), *c->blocked ? c->blocked : c->why);
+	watch_put_off(w, now, w->o.tick_us);
+	return false;
+}
+
+void watch_starts(struct watch *w, const struct moment *now)
+{
+	struct trigger_record *r = &w->rec;
+
+	w->before = r->start;
+	w->at = WATCH_RUNNING;
+	w->forced = w->stopping = false;
+	w->put_off = r->busy = (struct since){0};
+	r->start = since_now(now);
+	memcpy(r->commit, r->head, sizeof(r->commit));
+	r->outcome = OUTCOME_RUNNING;
+	*r->why = '\0';
+	r->pid = 0;
+	r->pid_start = 0;
+}
+
+void watch_started(struct watch *w, pid_t pid, uint64_t pid_start)
+{
+	w->rec.pid = pid;
+	w->rec.pid_start = pid_start;
+}
+
+static void count_failure(struct trigger_record *r)
+{
+	if (strcmp(r->failed, r->commit) != 0)
+		r->failures = 0;
+	memcpy(r->failed, r->commit, sizeof(r->failed));
+	r->failures += r->failures < UINT32_MAX;
+}
+
+void watch_ended(struct watch *w, const struct moment *now, enum watch_end end, const char *why,
+		 const char *done)
+{
+	struct trigger_record *r = &w->rec;
+
+	copy_text(w->done, sizeof(w->done), done);
+	copy_text(r->why, sizeof(r->why), why);
+	r->pid = 0;
+	if (*r->commit && strcmp(w->done, r->commit) == 0) {
+		r->outcome = OUTCOME_DONE;
+		r->failures = 0;
+		*r->failed = '\0';
+	} else if (end == END_FAILED && !w->stopping) {
+		r->outcome = OUTCOME_FAILED;
+		count_failure(r);
+	} else {
+		r->outcome = OUTCOME_STOPPED;
+	}
+	w->at = WATCH_IDLE;
+	w->stopping = false;
+	if (end == END_REFUSED) { /* it was no start */
+		r->start = w->before;
+		watch_put_off(w, now, FRESH);
+	}
+}
