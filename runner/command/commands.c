@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/command/command.h"
+#include "runner/command/trigger.h"
 
 #include <stdio.h>
 
@@ -12,6 +13,7 @@ const struct command commands[] = {
     {"crash", "SUBCOMMAND [OPTION]...", "what crashed: known ones, reports, reproducing",
      command_crash},
     {"regress", "[OPTION]...", "run known inputs without fuzzing", command_regress},
+    {"trigger", "[OPTION]...", "start runs for what is pushed", command_trigger},
     {"version", "", "print the version", command_version},
     {"help", "", "this text; COMMAND --help has the options", command_help},
 };

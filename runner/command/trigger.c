@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/trigger.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/loop.h"
+#include "base/proc.h"
+#include "base/sys.h"
+#include "base/units.h"
+#include "cgroups/leaf.h"
+#include "runner/command/command.h"
+#include "runner/command/escape.h"
+#include "runner/command/machine.h"
+#include "runner/trigger/drive.h"
+#include "runner/trigger/holder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* Between two looks, when nobody says. */
+#define TICK  (30 * 60 * USEC_PER_SEC)
+#define RETRY (15 * USEC_PER_SEC)
+
+static const struct option_spec specs[] = {
+    {"config", "FILE", "configuration; more than once: a repository each"},
+    {"state-dir", "DIR", "state directory (default: $FUZZCELL_STATE_DIR or ~/.fuzzcell)"},
+    {"loop", "TIME", "stay, and look every so often (\"30m\")"},
+    {"force", NULL, "start a run now, whatever was done and when"},
+    {"dry-run", NULL, "say what would be done, and why"},
+};
+
+static bool add_config(struct triggers *t, const char *path)
+{
+	if (t->n == TRIGGERS_MAX) {
+		(void)fail(EXIT_USAGE, "trigger: more than %d configurations", TRIGGERS_MAX);
+		return false;
+	}
+	t->v[t->n++].common.config_path = path;
+	return true;
+}
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct triggers *t = arg;
+
+	if (strcmp(name, "config") == 0)
+		return add_config(t, value);
+	if (strcmp(name, "state-dir") == 0)
+		t->state_dir = value;
+	else if (strcmp(name, "force") == 0)
+		t->force = true;
+	else if (strcmp(name, "dry-run") == 0)
+		t->dry = true;
+	else if (units_parse_time(slice_of(value), &t->loop_us) && t->loop_us >= USEC_PER_SEC)
+		t->forever = true;
+	else {
+		(void)fail(EXIT_USAGE, "trigger: --loop: '%s' is no time of a second or more",
+			   value);
+		return false;
+	}
+	return true;
+}
+
+/* --- what the room asks for ----------------------------------------------------------------- */
+
+static void say(void *arg, size_t i, bool bad, const char *text)
+{
+	const struct triggers *t = arg;
+	const char *name = t->v[i].to->config->repository;
+	char shown[ESCAPE_MAX];
+
+	if (t->n == 1)
+		printf("%s%s\n", bad ? "warning: " : "", escape(text, shown));
+	else
+		printf("%s%s: %s\n", bad ? "warning: " : "", name, escape(text, shown));
+}
+
+/* In the child. */
+static int keep_open(void *arg)
+{
+	const int *fd = arg;
+
+	return fcntl(*fd, F_SETFD, 0);
+}
+
+static int start(void *arg, size_t i, const char *commit, uint32_t workers, int workers_fd,
+		 pid_t *ret_pid, struct err *e)
+{
+	const struct triggers *t = arg;
+	const struct trigger_repo *r = &t->v[i];
+	struct proc_spec spec = PROC_SPEC_INIT;
+	const char *argv[16] = {"/proc/self/exe", "run", "--plain", "--commit", commit};
+	char number[16], fd[16];
+	size_t n = 5;
+
+	if (r->common.config_path) {
+		argv[n++] = "--config";
+		argv[n++] = r->common.config_path;
+	}
+	if (r->common.config_path || t->state_dir) {
+		argv[n++] = "--state-dir";
+		argv[n++] = r->state->path;
+	}
+	if (workers) {
+		(void)snprintf(number, sizeof(number), "%u", workers);
+		argv[n++] = "--workers";
+		argv[n++] = number;
+	}
+	(void)snprintf(fd, sizeof(fd), "%d", workers_fd);
+	argv[n++] = "--workers-from";
+	argv[n++] = fd;
+	spec.argv = argv;
+	spec.stdout_fd = STDOUT_FILENO;
+	spec.prepare = keep_open;
+	spec.prepare_arg = &workers_fd;
+	return proc_spawn(&spec, ret_pid, e);
+}
+
+static const char *words_of(int code)
+{
+	switch (code) {
+	case EXIT_DONE:
+		return "all went well";
+	case EXIT_CRASHES:
+		return "there were crashes";
+	case EXIT_USAGE:
+		return "the configuration is wrong";
+	case EXIT_MACHINE:
+		return "this machine cannot keep a promise";
+	case EXIT_LOCKED:
+		return "another run holds the lock";
+	case EXIT_NOT_FUZZED:
+		return "a target was not really fuzzed";
+	case EXIT_BUILD:
+		return "nothing could be built";
+	default:
+		return "it failed";
+	}
+}
+
+static enum watch_end ended(void *arg, size_t i, int status, char why[RECORD_WHY])
+{
+	struct triggers *t = arg;
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_INTERNAL;
+
+	t->v[i].status = code;
+	if (WIFSIGNALED(status))
+		(void)snprintf(why, RECORD_WHY, "signal %d ended it", WTERMSIG(status));
+	else
+		(void)snprintf(why, RECORD_WHY, "status %d, %s", code, words_of(code));
+	if (WIFSIGNALED(status))
+		return END_FAILED;
+	if (code == EXIT_DONE || code == EXIT_CRASHES || code == EXIT_NOT_FUZZED)
+		return END_WELL;
+	return code == EXIT_LOCKED ? END_REFUSED : END_FAILED;
+}
+
+static uint64_t own_cpu(void *arg)
+{
+	const struct triggers *t = arg;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		sum += trigger_cpu_us(t->v[i].common.config, t->v[i].state->instance);
+	return sum;
+}
+
+/* A configuration that became wrong changes nothing: the old one goes on. */
+static void reload(void *arg)
+{
+	struct triggers *t = arg;
+
+	for (size_t i = 0; i < t->n; i++) {
+		struct trigger_repo *r = &t->v[i];
+		struct common fresh = {.config_path = r->common.config_path,
+				       .state_dir = r->common.state_dir};
+
+		if (common_load_config(&fresh) != EXIT_DONE)
+			continue;
+		if (!config_trigger(fresh.config)->repository) {
+			(void)fail(EXIT_USAGE,
+				   "%s names no trigger.repository any more: what it "
+				   "said before goes on",
+				   r->common.config_path ? r->common.config_path : "config.json");
+			config_free(fresh.config);
+			continue;
+		}
+		config_free(r->common.config);
+		r->common.config = fresh.config;
+		trigger_given(r);
+	}
+	printf("configurations read again\n");
+}
+
+/* --- beginning ----------------------------------------------------------------------------- */
+
+static int open_all(struct triggers *t)
+{
+	int r = EXIT_DONE;
+
+	if (t->n == 0)
+		t->n = 1; /* the state directory's own */
+	if (t->n > 1 && t->state_dir)
+		return fail(EXIT_USAGE, "trigger: --state-dir is for one configuration: several "
+					"have a \"state_dir\" each");
+	for (size_t i = 0; r == EXIT_DONE && i < t->n; i++) {
+		t->v[i].common.state_dir = t->state_dir;
+		r = trigger_open(&t->v[i], t->n > 1);
+		for (size_t j = 0; r == EXIT_DONE && j < i; j++)
+			if (strcmp(t->v[i].state->path, t->v[j].state->path) == 0)
+				r = fail(EXIT_USAGE,
+					 "two configurations have the state directory '%s'",
+					 t->v[i].state->path);
+		if (r == EXIT_DONE && !t->dry)
+			r = trigger_take_lock(&t->v[i]);
+	}
+	return r;
+}
+
+static int status_of(const struct triggers *t, const struct drive_result *res)
+{
+	int worst = EXIT_DONE;
+
+	for (size_t i = 0; i < t->n; i++)
+		if (t->v[i].status > worst)
+			worst = t->v[i].status;
+	if (worst != EXIT_DONE || t->forever)
+		return worst;
+	if (res->blocked)
+		return EXIT_USAGE;
+	if (res->held)
+		return fail(EXIT_LOCKED, "another run holds the lock");
+	return res->unreached ? EXIT_MACHINE : EXIT_DONE;
+}
+
+static int drive(struct triggers *t)
+{
+	struct drive_repo repos[TRIGGERS_MAX];
+	struct drive_opts o = {
+	    .tick_us = t->forever ? t->loop_us : TICK,
+	    .retry_us = RETRY,
+	    .cpus = machine_cpus(),
+	    .forever = t->forever,
+	    .force = t->force,
+	    .dry = t->dry,
+	    .arg = t,
+	    .start = start,
+	    .ended = ended,
+	    .own_cpu_us = own_cpu,
+	    .say = say,
+	    .reload = reload,
+	};
+	struct drive_result res = {0};
+	struct err e;
+	int r;
+
+	for (size_t i = 0; i < t->n; i++)
+		t->v[i].to = &repos[i];
+	for (size_t i = 0; i < t->n; i++)
+		trigger_given(&t->v[i]);
+	if (loop_new(&o.loop, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	r = drive_run(&o, repos, t->n, &res, &e);
+	loop_free(o.loop);
+	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : status_of(t, &res);
+}
+
+int command_trigger(int argc, char **argv)
+{
+	_autofree_ struct triggers *t = sys_calloc(1, sizeof(*t));
+	struct err e;
+	int at, r;
+
+	if (!t)
+		return fail(EXIT_INTERNAL, "out of memory");
+	at = options_parse(argc, argv, "trigger [OPTION]...", specs,
+			   sizeof(specs) / sizeof(specs[0]), take, t);
+	if (at < 0)
+		return -1 - at;
+	if (at < argc)
+		return fail(EXIT_USAGE, "trigger: unexpected '%s'", argv[at]);
+	r = open_all(t);
+	if (r == EXIT_DONE && !t->dry && cgroup_leave(&e) < 0)
+		r = fail(EXIT_MACHINE, "%s", e.msg);
+	if (r == EXIT_DONE)
+		r = drive(t);
+	for (size_t i = 0; i < t->n; i++)
+		trigger_close(&t->v[i]);
+	return r;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_COMMAND_TRIGGER_H
+#define RUNNER_COMMAND_TRIGGER_H
+
+#include "runner/command/command.h"
+#include "runner/trigger/drive.h"
+
+int command_trigger(int argc, char **argv);
+
+/* The repositories of one trigger, as the command line names them. */
+enum { TRIGGERS_MAX = 64 };
+
+struct trigger_repo {
+	struct common common;
+	struct state *state;
+	int lock_fd;	       /* with the lock: above 0 */
+	struct drive_repo *to; /* what the room is given; filled by trigger_given() */
+	int status;	       /* of the last run */
+};
+
+struct triggers {
+	struct trigger_repo v[TRIGGERS_MAX]; /* begins as all zeroes */
+	size_t n;
+	const char *state_dir;
+	uint64_t loop_us;
+	bool forever, force, dry;
+};
+
+/* Reads the configuration, opens its state directory; each prints what is wrong and
+ * returns an exit status.  several: the configuration has to name the directory. */
+int trigger_open(struct trigger_repo *r, bool several);
+int trigger_take_lock(struct trigger_repo *r);
+void trigger_given(struct trigger_repo *r);
+void trigger_close(struct trigger_repo *r);
+
+/* CPU time that the cells of a state directory have used, 0 when that cannot be seen. */
+uint64_t trigger_cpu_us(const struct config *c, const char *instance);
+
+#endif
