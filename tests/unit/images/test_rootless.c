@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/fault.h"
+#include "images/cell.h"
 #include "images/crun.h"
 #include "images/rootless.h"
 #include "tests/unit/forked.h"
@@ -84,6 +85,30 @@ static void a_user_needs_the_unified_layout_and_no_mounts(void **state)
 	forked(as_user);
 }
 
+static int as_somebody_else(void)
+{
+	static const char *const argv[] = {"/bin/true", NULL};
+	static const struct cell_ops ops = {0};
+	struct cell_spec spec = {.id = "a", .argv = argv, .cwd = "/", .uid = USER, .gid = USER + 1};
+	struct cell *c = NULL;
+	struct err e = {0};
+
+	if (setresgid(USER, USER, USER) < 0 || setresuid(USER, USER, USER) < 0)
+		return FORKED_SKIP;
+	/* Before a host is looked at: there is none. */
+	if (cell_start(NULL, &spec, &ops, NULL, &c, &e) != -EPERM || !strstr(e.msg, "we are"))
+		return 1;
+	spec.uid++;
+	spec.gid--;
+	return cell_start(NULL, &spec, &ops, NULL, &c, &e) == -EPERM ? 0 : 2;
+}
+
+static void a_users_cell_is_nobody_else(void **state)
+{
+	(void)state;
+	forked(as_somebody_else);
+}
+
 static void root_needs_nothing_of_it(void **state)
 {
 	struct err e;
@@ -100,6 +125,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_switch_that_is_not_there_forbids_nothing),
     cmocka_unit_test(a_switch_that_cannot_be_read_is_no_permission),
     cmocka_unit_test(a_user_needs_the_unified_layout_and_no_mounts),
+    cmocka_unit_test(a_users_cell_is_nobody_else),
     cmocka_unit_test(root_needs_nothing_of_it),
 };
 
