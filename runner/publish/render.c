@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An issue's title and body. */
+#include "runner/publish/render.h"
+
+#include "base/cleanup.h"
+#include "runner/publish/render_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	NAME_MAX_SHOWN = 300,
+	TITLE_NAME = 80,
+	TITLE_TYPE = 70,
+	TITLE_FRAME = 60,
+	TITLE_ROOM = 8192
+};
+
+#define U(n) ((unsigned long long)(n))
+
+/* --- title ------------------------------------------------------------------- */
+
+/* A title is plain text; still, it calls nobody, and is one line without code. */
+static int title_part(const char *text, size_t max, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf clean = BUF_INIT(RENDER_BODY_MAX);
+	int r = render_clean((struct slice){text, strnlen(text, max + 1)}, RENDER_LINE, NULL,
+			     &clean, e);
+	struct slice s = render_cut(buf_slice(&clean), max);
+
+	for (size_t i = 0; r == 0 && i < s.n; i++)
+		if (s.p[i] == '@')
+			r = buf_add(out, SLICE("(at)"), e);
+		else
+			r = buf_add(out, s.p[i] == '`' ? SLICE("'") : (struct slice){s.p + i, 1},
+				    e);
+	return r;
+}
+
+int render_title(const struct render_crash *r, struct buf *out, struct err *e)
+{
+	const struct known_crash *c = r->crash;
+	_autobuf_ struct buf text = BUF_INIT(TITLE_ROOM);
+	int rc = buf_add(&text, SLICE("Fuzzing crash: "), e);
+
+	if (rc == 0)
+		rc = title_part(*c->fuzzer ? c->fuzzer : "?", TITLE_NAME, &text, e);
+	if (rc == 0)
+		rc = buf_add(&text, SLICE(" \xe2\x80\x94 "), e);
+	if (rc == 0 && r->redacted)
+		rc = buf_addf(&text, e, "security-relevant, %.40s", r->name);
+	else if (rc == 0)
+		rc = title_part(*c->crash_type ? c->crash_type : "crash", TITLE_TYPE, &text, e);
+	if (rc == 0 && !r->redacted && *c->top_frame)
+		rc = buf_add(&text, SLICE(" in "), e);
+	if (rc == 0 && !r->redacted && *c->top_frame)
+		rc = title_part(c->top_frame, TITLE_FRAME, &text, e);
+	return rc == 0 ? buf_add(out, render_cut(buf_slice(&text), RENDER_TITLE_MAX), e) : rc;
+}
+
+/* --- what it is ---------------------------------------------------------------- */
+
+static const char *sanitizer(const char *kind)
+{
+	static const char *const names[][2] = {
+	    {"asan", "AddressSanitizer"},    {"ubsan", "UndefinedBehaviorSanitizer"},
+	    {"msan", "MemorySanitizer"},     {"tsan", "ThreadSanitizer"},
+	    {"lsan", "LeakSanitizer"},	     {"engine", "libFuzzer"},
+	    {"assert", "an assertion"},	     {"signal", "a signal"},
+	    {"panic", "a language runtime"}, {"cell", "the cell's limits"},
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(kind, names[i][0]) == 0)
+			return names[i][1];
+	return "unknown";
+}
+
+/* "**Name:** `value`" */
+static int fact(const char *name, const char *value, struct buf *out, struct err *e)
+{
+	int r;
+
+	if (!*value)
+		return 0;
+	r = buf_addf(out, e, "**%s:** ", name);
+	if (r == 0)
+		r = render_code(value, NAME_MAX_SHOWN, out, e);
+	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
+}
+
+static int fuzzers(const struct known_crash *c, struct buf *out, struct err *e)
+{
+	enum { SHOWN = 8 };
+	int r = buf_add(out, SLICE("**Fuzzer:** "), e);
+
+	if (r == 0)
+		r = render_code(c->fuzzer, NAME_MAX_SHOWN, out, e);
+	for (size_t i = 0; r == 0 && i < c->targets.n && i < SHOWN; i++) {
+		r = buf_add(out, i ? SLICE(", ") : SLICE("; also "), e);
+		if (r == 0)
+			r = render_code(c->targets.v[i], NAME_MAX_SHOWN, out, e);
+	}
+	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
+}
+
+static int type(const struct known_crash *c, struct buf *out, struct err *e)
+{
+	int r = buf_add(out, SLICE("**Crash type:** "), e);
+
+	if (r == 0)
+		r = render_code(*c->crash_type ? c->crash_type : "unknown", NAME_MAX_SHOWN, out, e);
+	if (r == 0 && *c->signal) {
+		r = buf_add(out, SLICE(" ("), e);
+		if (r == 0)
+			r = render_code(c->signal, NAME_MAX_SHOWN, out, e);
+		if (r == 0)
+			r = buf_add(out, SLICE(")"), e);
+	}
+	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
+}
+
+static int rate(const struct known_crash *c, struct buf *out, struct err *e)
+{
+	uint64_t tries = c->reproduction.tries, hits = c->reproduction.hits;
+
+	if (!tries)
+		return buf_add(out, SLICE("**Reproduces:** not measured\n"), e);
+	if (!hits)
+		return buf_addf(out, e, "**Reproduces:** never again in %llu tries\n", U(tries));
+	return buf_addf(out, e, "**Reproduces:** %llu of %llu times\n", U(hits), U(tries));
+}
+
+static int severity(const struct known_crash *c, struct buf *out, struct err *e)
+{
+	static const char *const known[] = {"none", "low", "medium", "high"};
+	const char *name = "unknown";
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(c->severity, known[i]) == 0)
+			name = known[i];
+	return buf_addf(out, e, "**Severity:** %s%s\n", name,
+			c->security ? ", security-relevant" : "");
+}
+
+static int seen(const struct known_crash *c, struct buf *out, struct err *e)
+{
+	char date[32], last[32];
+	int r = fact("Commit", c->first_seen.commit, out, e);
+
+	if (r == 0)
+		r = buf_addf(out, e, "**Date:** %s\n", render_time(c->first_seen.time, date));
+	if (r == 0 && c->count > 1)
+		r = buf_addf(out, e, "**Seen:** %llu times, last %s\n", U(c->count),
+			     render_time(c->last_seen.time, last));
+	return r;
+}
+
+static int facts(const struct render_crash *r, struct buf *out, struct err *e)
+{
+	const struct known_crash *c = r->crash;
+	int rc = fuzzers(c, out, e);
+
+	if (rc == 0)
+		rc = type(c, out, e);
+	if (rc == 0)
+		rc = fact("Where", c->top_frame, out, e);
+	if (rc == 0)
+		rc = severity(c, out, e);
+	if (rc == 0)
+		rc = buf_addf(out, e, "**Found by:** %s\n", sanitizer(c->kind));
+	if (rc == 0)
+		rc = rate(c, out, e);
+	if (rc == 0)
+		rc = seen(c, out, e);
+	return rc == 0 ? fact("Crash", c->signature, out, e) : rc;
+}
+
+/* --- body ---------------------------------------------------------------------- */
+
+static int head(const struct render_crash *r, struct buf *out, struct err *e)
+{
+	return buf_addf(out, e, "<!-- fuzzcell-signature: %s -->\n## Fuzzing crash report\n\n",
+			r->name);
+}
+
+static const char footer[] =
+    "\n---\nFiled by fuzzcell. A label `ignore` on this issue: nothing more is told about this "
+    "crash. A label `wrong`: it is never closed by fuzzcell.\n";
+
+static int redacted(const struct render_crash *r, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf command = BUF_INIT(RENDER_BODY_MAX);
+	int rc = head(r, out, e);
+
+	if (rc == 0)
+		rc = fuzzers(r->crash, out, e);
+	if (rc == 0)
+		rc = seen(r->crash, out, e);
+	if (rc == 0)
+		rc = fact("Crash", r->crash->signature, out, e);
+	if (rc == 0)
+		rc = buf_add(out,
+			     SLICE("\nThis crash is security-relevant: its type, its stack and its "
+				   "input are not published here. On the machine that fuzzes:\n\n"),
+			     e);
+	if (rc == 0)
+		rc = render_local(r, &command, e);
+	if (rc == 0)
+		rc = render_fence(buf_slice(&command), "sh", out, e);
+	return rc == 0 ? buf_add(out, slice_of(footer), e) : rc;
+}
+
+static int stats(const struct render_crash *r, struct buf *out, struct err *e)
+{
+	if (!r->stats.known)
+		return 0;
+	return buf_addf(out, e,
+			"\n### Fuzzer stats\n\n- Executions: %llu\n- Coverage: %llu edges\n"
+			"- Corpus size: %llu inputs\n",
+			U(r->stats.execs), U(r->stats.cov), U(r->stats.corpus));
+}
+
+/* What stands behind the stack, which gets the room that is left. */
+static int tail(const struct render_crash *r, struct buf *out, struct err *e)
+{
+	int rc = render_input(r, out, e);
+
+	if (rc == 0)
+		rc = render_commands(r, out, e);
+	if (rc == 0)
+		rc = stats(r, out, e);
+	return rc == 0 ? buf_add(out, slice_of(footer), e) : rc;
+}
+
+int render_body(const struct render_crash *r, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf first = BUF_INIT(RENDER_BODY_MAX), last = BUF_INIT(RENDER_BODY_MAX);
+	int rc;
+
+	if (r->redacted)
+		return redacted(r, out, e);
+	rc = head(r, &first, e);
+	if (rc == 0)
+		rc = facts(r, &first, e);
+	if (rc == 0)
+		rc = tail(r, &last, e);
+	if (rc == 0)
+		rc = buf_add(out, buf_slice(&first), e);
+	if (rc == 0)
+		rc = render_stack(r, RENDER_BODY_MAX - first.n - last.n, out, e);
+	return rc == 0 ? buf_add(out, buf_slice(&last), e) : rc;
+}
+
+/* --- comments ------------------------------------------------------------------- */
+
+static int at_commit(const struct ledger_seen *s, struct buf *out, struct err *e)
+{
+	char date[32];
+	int r = 0;
+
+	if (*s->commit) {
+		r = buf_add(out, SLICE(" on commit "), e);
+		if (r == 0)
+			r = render_code(s->commit, NAME_MAX_SHOWN, out, e);
+	}
+	return r == 0 ? buf_addf(out, e, " (%s)", render_time(s->time, date)) : r;
+}
+
+static int how_often(const struct known_crash *c, struct buf *out, struct err *e)
+{
+	int r = buf_addf(out, e, ".\n\nSeen %llu times in all.", U(c->count));
+
+	if (r == 0 && c->reproduction.tries)
+		r = buf_addf(out, e, " Its input fails %llu of %llu times.",
+			     U(c->reproduction.hits), U(c->reproduction.tries));
+	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
+}
+
+int render_comment(const struct render_crash *r, enum render_event what, struct buf *out,
+		   struct err *e)
+{
+	static const char *const begin[] = {
+	    [RENDER_AGAIN] = "This crash is still there: it was seen again",
+	    [RENDER_FIXED] = "This crash is fixed: its inputs pass",
+	    [RENDER_REGRESSED] = "This crash came back: it was seen again",
+	};
+	const struct known_crash *c = r->crash;
+	int rc = buf_add(out, slice_of(begin[what]), e);
+
+	if (rc == 0)
+		rc = at_commit(what == RENDER_FIXED ? &c->fixed : &c->last_seen, out, e);
+	if (rc == 0 && what == RENDER_REGRESSED && c->fixed.time) {
+		rc = buf_add(out, SLICE("; it was found fixed"), e);
+		if (rc == 0)
+			rc = at_commit(&c->fixed, out, e);
+	}
+	if (rc < 0)
+		return rc;
+	if (what != RENDER_FIXED)
+		return how_often(c, out, e);
+	return buf_add(out,
+		       SLICE(", so often that chance is no explanation. They are run again in "
+			     "every later run.\n"),
+		       e);
+}

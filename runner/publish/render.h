@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_PUBLISH_RENDER_H
+#define RUNNER_PUBLISH_RENDER_H
+
+#include "base/buf.h"
+#include "runner/crash/ledger.h"
+
+#include <stdbool.h>
+
+/* A crash as an issue's text.  Pure: the same bytes for the same crash.
+ *
+ * Names, types, frames, reports and inputs are a target's own words, so hostile.  They
+ * stand in code (spans, or fences longer than any run of backticks in them), where neither
+ * markdown nor HTML nor a mention means anything; control characters and those that turn
+ * the direction of text are written out ("\x1b", "\u202e"), what is no UTF-8 as well;
+ * nothing in them can begin a comment ("<!--"), which is what markers are, or look like
+ * a place that is filled in later. */
+
+enum {
+	RENDER_BODY_MAX = 60000,      /* bytes; GitHub's own limit is 65536 characters */
+	RENDER_TITLE_MAX = 240,	      /* bytes; GitHub's own is 256 characters */
+	RENDER_INLINE_MAX = 12 << 10, /* bytes of an input in a body, whatever is configured */
+};
+
+/* In a body: what becomes of a reproducer that is too large for it. */
+#define RENDER_REPRODUCER "%REPRODUCER%"
+
+struct render_crash {
+	const struct known_crash *crash;
+	const char *name;    /* outbox_name() of its signature: stands in the marker */
+	struct slice report; /* what the target printed; empty: unknown */
+	/* The minimised reproducer, else the original. */
+	struct slice input;	/* p NULL: not at hand */
+	uint64_t input_bytes;	/* 0 with input.p NULL: there is none */
+	const char *input_path; /* in the state directory */
+	bool minimized;
+	uint64_t inline_bytes; /* an input up to this stands in the body */
+	bool upload;	       /* a larger one is uploaded: RENDER_REPRODUCER */
+	const char *build;     /* the command that builds the target; NULL: unknown */
+	const char *binary;    /* as one would type it; NULL: "./<target>" */
+	const char *state_dir; /* its path, which is nobody's business; NULL: none */
+	struct {
+		bool known;
+		uint64_t execs, cov, corpus;
+	} stats;       /* of the run that found it */
+	bool redacted; /* security-relevant: say that there is one, and where to look */
+};
+
+/* Does it go into the body?  Else, with `upload`, it is to be uploaded. */
+bool render_is_inline(const struct render_crash *r);
+
+/* "Fuzzing crash: png_fuzzer — Heap-use-after-free READ 4 in f" */
+MUST_CHECK int render_title(const struct render_crash *r, struct buf *out, struct err *e);
+MUST_CHECK int render_body(const struct render_crash *r, struct buf *out, struct err *e);
+
+/* For an issue that is there: what happened to its crash. */
+enum render_event { RENDER_AGAIN, RENDER_FIXED, RENDER_REGRESSED };
+MUST_CHECK int render_comment(const struct render_crash *r, enum render_event what, struct buf *out,
+			      struct err *e);
+
+/* --- the pieces: render_text.c ------------------------------------------------ */
+
+enum render_how {
+	RENDER_LINE,  /* newlines and tabs become blanks */
+	RENDER_LINES, /* they stay */
+};
+/* Text without anything that a reader or a program would act upon, as described above;
+ * hide (or NULL) is replaced wherever it stands. */
+MUST_CHECK int render_clean(struct slice text, enum render_how how, const char *hide,
+			    struct buf *out, struct err *e);
+/* `text`, in one line, at most max bytes of it. */
+MUST_CHECK int render_code(const char *text, size_t max, struct buf *out, struct err *e);
+/* A block of code; text must be clean. */
+MUST_CHECK int render_fence(struct slice clean, const char *language, struct buf *out,
+			    struct err *e);
+/* One word for sh(1), in a fence. */
+MUST_CHECK int render_word(const char *text, struct buf *out, struct err *e);
+/* The longest beginning of at most max bytes that ends with a character. */
+struct slice render_cut(struct slice text, size_t max);
+/* Bytes of the character that s begins with, and what it is; 0: no UTF-8. */
+size_t render_utf8(struct slice s, uint32_t *ret);
+/* May a reader see this character as it is? */
+bool render_is_plain(uint32_t c);
+/* "2026-11-21T19:43:07Z"; "unknown" for 0 */
+const char *render_time(uint64_t seconds, char out[32]);
+MUST_CHECK int render_base64(struct slice bytes, struct buf *out, struct err *e);
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The longer sections of a body: stack, reproducer, commands. */
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "runner/crash/report.h"
+#include "runner/publish/render_internal.h"
+
+#include <string.h>
+
+enum {
+	STACK_MAX = 24000,    /* bytes shown of a report */
+	STACK_TAIL = 4000,    /* of these from its end */
+	REPORT_MAX = 4 << 20, /* bytes that a crash is looked for in */
+	HEADLINE = 100,	      /* bytes of a line that are enough to find it */
+	SIDE_MAX = 64 << 10,  /* of each end that are cleaned: more than is shown */
+	BOTH_MAX = 128 << 10,
+	COMMAND_MAX = 8 << 10,
+	COMMANDS_MAX = 24 << 10,
+	FENCES = 256, /* room for what stands around a block, and in its middle */
+	GAP = 64,     /* what is said of what is left out */
+	BUILD_MAX = 1000,
+};
+
+#define U(n) ((unsigned long long)(n))
+
+/* --- the stack ------------------------------------------------------------------ */
+
+/* From the line that announced the crash on: what comes before is the engine's greeting. */
+static struct slice from_headline(struct slice report)
+{
+	struct slice head = {report.p, report.n < REPORT_MAX ? report.n : REPORT_MAX};
+	struct crash_options o = {0};
+	struct crash_report r = {0};
+	const char *hit;
+	struct err e;
+
+	if (crash_parse(head, &o, &r, &e) < 0)
+		return report;
+	hit = r.found && *r.headline
+		  ? memmem(head.p, head.n, r.headline, strnlen(r.headline, HEADLINE))
+		  : NULL;
+	crash_report_done(&r);
+	if (!hit)
+		return report;
+	while (hit > report.p && hit[-1] != '\n')
+		hit--;
+	report.n -= (size_t)(hit - report.p);
+	report.p = hit;
+	return report;
+}
+
+/* Whole lines, when there are any. */
+static struct slice first_lines(struct slice s, size_t max)
+{
+	const char *end;
+
+	if (s.n <= max)
+		return s;
+	s = render_cut(s, max);
+	end = s.n ? memrchr(s.p, '\n', s.n) : NULL;
+	if (end)
+		s.n = (size_t)(end - s.p) + 1;
+	return s;
+}
+
+static struct slice last_lines(struct slice s, size_t max)
+{
+	const char *begin;
+	size_t skip;
+
+	if (s.n <= max)
+		return s;
+	skip = s.n - max;
+	while (skip < s.n && ((unsigned char)s.p[skip] & 0xc0) == 0x80)
+		skip++;
+	s = (struct slice){s.p + skip, s.n - skip};
+	begin = s.n ? memchr(s.p, '\n', s.n) : NULL;
+	if (begin)
+		s = (struct slice){begin + 1, s.n - (size_t)(begin + 1 - s.p)};
+	return s;
+}
+
+static int add_both_ends(struct slice clean, uint64_t gone, size_t max, struct buf *out,
+			 struct err *e)
+{
+	size_t room = max > GAP ? max - GAP : 0;
+	size_t end = room / 4 < STACK_TAIL ? room / 4 : STACK_TAIL;
+	struct slice a = first_lines(clean, clean.n > max || gone ? room - end : max), b;
+	int r = buf_add(out, a, e);
+
+	b = last_lines((struct slice){clean.p + a.n, clean.n - a.n}, end);
+	gone += clean.n - a.n - b.n;
+	if (r == 0 && gone > 0)
+		r = buf_addf(out, e, "%s[... %llu bytes left out ...]\n",
+			     a.n && a.p[a.n - 1] == '\n' ? "" : "\n", U(gone));
+	return r == 0 ? buf_add(out, b, e) : r;
+}
+
+static int report_text(const struct render_crash *r, size_t max, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf clean = BUF_INIT(2 << 20);
+	struct slice s = from_headline(r->report);
+	uint64_t gone = 0;
+	int rc;
+
+	if (s.n > BOTH_MAX) {
+		gone = s.n - BOTH_MAX;
+		rc = render_clean((struct slice){s.p, SIDE_MAX}, RENDER_LINES, r->state_dir, &clean,
+				  e);
+		s = (struct slice){s.p + s.n - SIDE_MAX, SIDE_MAX};
+		if (rc < 0)
+			return rc;
+	}
+	rc = render_clean(s, RENDER_LINES, r->state_dir, &clean, e);
+	return rc == 0 ? add_both_ends(buf_slice(&clean), gone, max, out, e) : rc;
+}
+
+/* Of a crash whose report is gone. */
+static int frames_text(const struct known_crash *c, struct buf *out, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < c->frames.n; i++) {
+		r = buf_addf(out, e, "#%zu ", i);
+		if (r == 0)
+			r = render_clean(slice_of(c->frames.v[i]), RENDER_LINE, NULL, out, e);
+		if (r == 0)
+			r = buf_add(out, SLICE("\n"), e);
+	}
+	return r;
+}
+
+int render_stack(const struct render_crash *r, size_t max, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(RENDER_BODY_MAX);
+	size_t room = max > FENCES ? max - FENCES : 0;
+	int rc;
+
+	if (room > STACK_MAX)
+		room = STACK_MAX;
+	rc = r->report.n > 0 ? report_text(r, room, &text, e) : frames_text(r->crash, &text, e);
+	if (rc < 0 || text.n == 0)
+		return rc;
+	rc = buf_add(out, SLICE("\n### Stack trace\n\n"), e);
+	return rc == 0 ? render_fence(render_cut(buf_slice(&text), room), "text", out, e) : rc;
+}
+
+/* --- the reproducer -------------------------------------------------------------- */
+
+bool render_is_inline(const struct render_crash *r)
+{
+	return r->input.p && r->input.n <= r->inline_bytes && r->input.n <= RENDER_INLINE_MAX;
+}
+
+/* Can it be shown as it is, and copied from there? */
+static bool is_text(struct slice s)
+{
+	if (s.n == 0)
+		return false;
+	while (s.n > 0) {
+		uint32_t c = 0;
+		size_t n = render_utf8(s, &c);
+
+		if (n == 0 || !(render_is_plain(c) || c == '\n' || c == '\t'))
+			return false;
+		s = (struct slice){s.p + n, s.n - n};
+	}
+	return true;
+}
+
+static bool is_same(struct slice a, const struct buf *b)
+{
+	return slice_eq(a, buf_slice(b));
+}
+
+static int as_text(struct slice input, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf clean = BUF_INIT(RENDER_BODY_MAX);
+	int r = render_clean(input, RENDER_LINES, NULL, &clean, e);
+
+	if (r < 0 || !is_same(input, &clean))
+		return r; /* what is shown would not be what it is */
+	r = render_fence(input, "text", out, e);
+	if (r == 0 && input.p[input.n - 1] != '\n')
+		r = buf_add(out, SLICE("\n(without a newline at its end)\n"), e);
+	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
+}
+
+/* It becomes the file "reproducer", on any machine. */
+static int as_base64(struct slice input, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(RENDER_BODY_MAX);
+	int r = input.n == 0 ? buf_add(&text, SLICE(": >reproducer\n"), e)
+			     : buf_add(&text, SLICE("base64 -d >reproducer <<'END'\n"), e);
+
+	if (r == 0)
+		r = render_base64(input, &text, e);
+	if (r == 0 && input.n > 0)
+		r = buf_add(&text, SLICE("END\n"), e);
+	return r == 0 ? render_fence(buf_slice(&text), "sh", out, e) : r;
+}
+
+static int elsewhere(const struct render_crash *r, struct buf *out, struct err *e)
+{
+	int rc;
+
+	if (r->upload)
+		return buf_add(out, SLICE(RENDER_REPRODUCER "\n"), e);
+	rc = buf_add(out, SLICE("It is in the state directory of the machine that fuzzes: "), e);
+	if (rc == 0)
+		rc = render_code(r->input_path, 300, out, e);
+	return rc == 0 ? buf_add(out, SLICE("\n"), e) : rc;
+}
+
+int render_input(const struct render_crash *r, struct buf *out, struct err *e)
+{
+	char sha1[DIGEST_SHA1_HEX];
+	int rc;
+
+	if (!r->input.p && !r->input_bytes)
+		return 0;
+	rc = buf_addf(out, e, "\n### Reproducer\n\n%llu bytes%s",
+		      U(r->input.p ? r->input.n : r->input_bytes),
+		      r->minimized ? ", made smaller" : "");
+	if (rc == 0 && r->input.p) {
+		digest_sha1_hex(r->input, sha1);
+		rc = buf_addf(out, e, ", SHA-1 `%s`", sha1);
+	}
+	if (rc == 0)
+		rc = buf_add(out, SLICE(".\n\n"), e);
+	if (rc == 0 && !render_is_inline(r))
+		return elsewhere(r, out, e);
+	if (rc == 0 && is_text(r->input))
+		rc = as_text(r->input, out, e);
+	return rc == 0 ? as_base64(r->input, out, e) : rc;
+}
+
+/* --- commands -------------------------------------------------------------------- */
+
+int render_local(const struct render_crash *r, struct buf *out, struct err *e)
+{
+	static const char *const verbs[] = {"show", "reproduce"};
+	_autobuf_ struct buf clean = BUF_INIT(COMMAND_MAX);
+	int rc = render_clean(slice_of(r->crash->signature), RENDER_LINE, NULL, &clean, e);
+
+	for (size_t i = 0; rc == 0 && i < 2; i++) {
+		rc = buf_addf(out, e, "fuzzcell crash %s ", verbs[i]);
+		if (rc == 0)
+			rc = render_word(buf_str(&clean), out, e);
+		if (rc == 0)
+			rc = buf_add(out, SLICE("\n"), e);
+	}
+	return rc;
+}
+
+static int by_hand(const struct render_crash *r, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf path = BUF_INIT(COMMAND_MAX);
+	int rc = 0;
+
+	if (r->binary)
+		rc = render_clean((struct slice){r->binary, strnlen(r->binary, BUILD_MAX)},
+				  RENDER_LINE, r->state_dir, &path, e);
+	else
+		rc = buf_add(&path, SLICE("./"), e);
+	if (rc == 0 && !r->binary)
+		rc = render_clean(slice_of(r->crash->fuzzer), RENDER_LINE, NULL, &path, e);
+	if (rc == 0 && r->build) {
+		rc = render_clean((struct slice){r->build, strnlen(r->build, BUILD_MAX)},
+				  RENDER_LINE, r->state_dir, out, e);
+		if (rc == 0)
+			rc = buf_add(out, SLICE("\n"), e);
+	}
+	if (rc == 0)
+		rc = render_word(buf_str(&path), out, e);
+	return rc == 0 ? buf_add(out, SLICE(" reproducer\n"), e) : rc;
+}
+
+int render_commands(const struct render_crash *r, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf hand = BUF_INIT(COMMANDS_MAX), local = BUF_INIT(COMMANDS_MAX);
+	int rc = by_hand(r, &hand, e);
+
+	if (rc == 0)
+		rc = render_local(r, &local, e);
+	if (rc == 0)
+		rc = buf_add(out, SLICE("\n### Reproduction\n\nBy hand:\n\n"), e);
+	if (rc == 0)
+		rc = render_fence(buf_slice(&hand), "sh", out, e);
+	if (rc == 0)
+		rc = buf_add(out, SLICE("\nOn the machine that fuzzes, in a cell:\n\n"), e);
+	return rc == 0 ? render_fence(buf_slice(&local), "sh", out, e) : rc;
+}

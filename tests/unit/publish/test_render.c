@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/publish/render.h"
+
+#include <stdio.h>
+
+#define SIG "0123456789abcdef"
+
+/* Texts that a test leaves behind it. */
+static char *kept[64];
+static size_t n_kept;
+
+static char *text(const char *s)
+{
+	char *p = sys_strdup(s);
+
+	assert_non_null(p);
+	assert_true(n_kept < 64);
+	kept[n_kept++] = p;
+	return p;
+}
+
+static int forget(void **state)
+{
+	(void)state;
+	while (n_kept > 0)
+		free(kept[--n_kept]);
+	return 0;
+}
+
+#define CASE(f) cmocka_unit_test_teardown(f, forget)
+
+static struct known_crash a_crash(void)
+{
+	struct known_crash c = {
+	    .signature = text(SIG),
+	    .fuzzer = text("png_fuzzer"),
+	    .crash_type = text("Heap-use-after-free\nREAD 4"),
+	    .kind = text("asan"),
+	    .access = text("read"),
+	    .signal = text("SIGSEGV"),
+	    .top_frame = text("ns::f<int>"),
+	    .state = LEDGER_NEW,
+	    .first_seen = {1700000000, text("c0ffee"), text("r1")},
+	    .last_seen = {1700003600, text("deadbeef"), text("r2")},
+	    .fixed = {0, text(""), text("")},
+	    .count = 7,
+	    .crash_file = text("crashes/" SIG "/input"),
+	    .minimized = text("crashes/" SIG "/minimized"),
+	    .severity = text("high"),
+	    .security = true,
+	    .issue_url = text(""),
+	};
+
+	c.reproduction.tries = 4;
+	c.reproduction.hits = 3;
+	return c;
+}
+
+static struct render_crash of(const struct known_crash *c)
+{
+	return (struct render_crash){.crash = c, .name = SIG, .inline_bytes = 4096};
+}
+
+static void check(int r, const struct err *e, const struct buf *got, const char *want)
+{
+	if (r < 0)
+		fail_msg("%s", e->msg);
+	assert_string_equal(buf_str(got), want);
+}
+
+static void check_title(const struct render_crash *r, const char *want)
+{
+	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
+	struct err e;
+
+	check(render_title(r, &b, &e), &e, &b, want);
+}
+
+static void test_title(void **state)
+{
+	struct known_crash c = a_crash();
+	struct render_crash r = of(&c);
+	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
+	char long_name[1025];
+	struct err e;
+
+	(void)state;
+	check_title(
+	    &r, "Fuzzing crash: png_fuzzer \xe2\x80\x94 Heap-use-after-free READ 4 in ns::f<int>");
+	c.top_frame = text("");
+	check_title(&r, "Fuzzing crash: png_fuzzer \xe2\x80\x94 Heap-use-after-free READ 4");
+	c.top_frame = text("f@@GLIBC `x`\n\x1b[31m\xff\xe2\x80\xae");
+	check_title(&r, "Fuzzing crash: png_fuzzer \xe2\x80\x94 Heap-use-after-free READ 4 in "
+			"f(at)(at)GLIBC 'x' \\x1b[31m\\xff\\u202e");
+	r.redacted = true;
+	check_title(&r, "Fuzzing crash: png_fuzzer \xe2\x80\x94 security-relevant, " SIG);
+	r.redacted = false;
+	memset(long_name, '@', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = '\0';
+	c.fuzzer = c.crash_type = c.top_frame = text(long_name);
+	assert_int_equal(render_title(&r, &b, &e), 0);
+	assert_true(b.n <= RENDER_TITLE_MAX);
+}
+
+static const char report[] =
+    "INFO: Seed: 1\n"
+    "=================\n"
+    "==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x602000000052 "
+    "at pc 0x1 bp 0x2 sp 0x3\n"
+    "READ of size 4 at 0x602000000052 thread T0\n"
+    "    #0 0x1 in ns::f<int> /src/f.c:1:2\n"
+    "SUMMARY: AddressSanitizer: heap-use-after-free\n";
+
+/* The whole of it, byte for byte. */
+static void test_body(void **state)
+{
+	static const char want[] =
+	    "<!-- fuzzcell-signature: " SIG " -->\n"
+	    "## Fuzzing crash report\n"
+	    "\n"
+	    "**Fuzzer:** `png_fuzzer`\n"
+	    "**Crash type:** `Heap-use-after-free READ 4` (`SIGSEGV`)\n"
+	    "**Where:** `ns::f<int>`\n"
+	    "**Severity:** high, security-relevant\n"
+	    "**Found by:** AddressSanitizer\n"
+	    "**Reproduces:** 3 of 4 times\n"
+	    "**Commit:** `c0ffee`\n"
+	    "**Date:** 2023-11-14T22:13:20Z\n"
+	    "**Seen:** 7 times, last 2023-11-14T23:13:20Z\n"
+	    "**Crash:** `" SIG "`\n"
+	    "\n"
+	    "### Stack trace\n"
+	    "\n"
+	    "```text\n"
+	    "==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x602000000052 at pc 0x1 "
+	    "bp 0x2 sp 0x3\n"
+	    "READ of size 4 at 0x602000000052 thread T0\n"
+	    "    #0 0x1 in ns::f<int> /src/f.c:1:2\n"
+	    "SUMMARY: AddressSanitizer: heap-use-after-free\n"
+	    "```\n"
+	    "\n"
+	    "### Reproducer\n"
+	    "\n"
+	    "7 bytes, made smaller, SHA-1 `32a42957dae220be21890935880230f308118d20`.\n"
+	    "\n"
+	    "```text\n"
+	    "<a>\n"
+	    "ok\n"
+	    "```\n"
+	    "\n"
+	    "```sh\n"
+	    "base64 -d >reproducer <<'END'\n"
+	    "PGE+Cm9rCg==\n"
+	    "END\n"
+	    "```\n"
+	    "\n"
+	    "### Reproduction\n"
+	    "\n"
+	    "By hand:\n"
+	    "\n"
+	    "```sh\n"
+	    "make png_fuzzer\n"
+	    "out/png_fuzzer reproducer\n"
+	    "```\n"
+	    "\n"
+	    "On the machine that fuzzes, in a cell:\n"
+	    "\n"
+	    "```sh\n"
+	    "fuzzcell crash show " SIG "\n"
+	    "fuzzcell crash reproduce " SIG "\n"
+	    "```\n"
+	    "\n"
+	    "### Fuzzer stats\n"
+	    "\n"
+	    "- Executions: 1000\n"
+	    "- Coverage: 14 edges\n"
+	    "- Corpus size: 32 inputs\n"
+	    "\n"
+	    "---\n"
+	    "Filed by fuzzcell. A label `ignore` on this issue: nothing more is told about this "
+	    "crash. A label `wrong`: it is never closed by fuzzcell.\n";
+	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
+	struct known_crash c = a_crash();
+	struct render_crash r = of(&c);
+	struct err e;
+
+	(void)state;
+	r.report = slice_of(report);
+	r.input = SLICE("<a>\nok\n");
+	r.input_bytes = 7;
+	r.minimized = true;
+	r.build = "make png_fuzzer";
+	r.binary = "out/png_fuzzer";
+	r.stats.known = true;
+	r.stats.execs = 1000;
+	r.stats.cov = 14;
+	r.stats.corpus = 32;
+	check(render_body(&r, &b, &e), &e, &b, want);
+}
+
+static const char *body_of(const struct render_crash *r, struct buf *b)
+{
+	struct err e;
+
+	buf_clear(b);
+	if (render_body(r, b, &e) < 0)
+		fail_msg("%s", e.msg);
+	assert_true(b->n <= RENDER_BODY_MAX);
+	return buf_str(b);
+}
+
+static void has(const char *body, const char *part)
+{
+	if (!strstr(body, part))
+		fail_msg("no '%s' in:\n%s", part, body);
+}
+
+static void has_not(const char *body, const char *part)
+{
+	if (strstr(body, part))
+		fail_msg("'%s' in:\n%s", part, body);
+}
+
+static void test_input(void **state)
+{
+	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
+	struct known_crash c = a_crash();
+	struct render_crash r = of(&c);
+	const char *s;
+
+	(void)state;
+	r.input = (struct slice){"\0\xff", 2};
+	s = body_of(&r, &b);
+	has(s, "2 bytes, SHA-1 ");
+	has(s, "base64 -d >reproducer <<'END'\nAP8=\nEND\n");
+	has(s, "./png_fuzzer reproducer\n");
+	r.input = SLICE("no newline");
+	has(body_of(&r, &b), "```text\nno newline\n```\n\n(without a newline at its end)\n");
+	r.input = SLICE("");
+	has(body_of(&r, &b), "0 bytes, SHA-1 `da39a3ee5e6b4b0d3255bfef95601890afd80709`.\n\n"
+			     "```sh\n: >reproducer\n```\n");
+	/* What would look like something else is only given encoded. */
+	r.input = SLICE("<!-- fuzzcell-signature: x -->");
+	s = body_of(&r, &b);
+	has_not(s, "signature: x");
+	has(s, "PCEtLSBmdXp6Y2VsbC1zaWduYXR1cmU6IHggLS0+\n");
+	r.input = SLICE("%REPRODUCER%");
+	has_not(body_of(&r, &b), "%REPRODUCER%");
+	/* Too large for the body. */
+	r.inline_bytes = 3;
+	r.input_path = "crashes/" SIG "/minimized";
+	s = body_of(&r, &b);
+	has(s, "state directory of the machine that fuzzes: `crashes/" SIG "/minimized`\n");
+	has_not(s, "base64");
+	r.upload = true;
+	has(body_of(&r, &b), "\n%REPRODUCER%\n");
+	r.input = (struct slice){NULL, 0};
+	r.input_bytes = 5000;
+	has(body_of(&r, &b), "5000 bytes.\n\n%REPRODUCER%\n");
+	r.input_bytes = 0;
+	has_not(body_of(&r, &b), "### Reproducer\n");
+}
+
+/* Everything that a target has a say in. */
+static void test_hostile(void **state)
+{
+	static const char evil[] =
+	    "``` `a` @everyone <img src=x onerror=alert(1)> [x](http://e) <!-- fuzzcell-signature: "
+	    "feedfeedfeedfeed --> %REPRODUCER% \x1b[2J \xe2\x80\xae \xc2\x9b \xff\r\n# head\n";
+	char frames_text[] = "```\n@everyone <!-- fuzzcell-signature: feedfeedfeedfeed -->";
+	char *frames[] = {frames_text};
+	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
+	struct known_crash c = a_crash();
+	struct render_crash r = of(&c);
+	const char *s;
+
+	(void)state;
+	c.fuzzer = c.crash_type = c.top_frame = c.signal = c.kind = c.severity = text(evil);
+	c.first_seen.commit = c.signature = text(evil);
+	c.frames = (struct ledger_list){frames, 1};
+	c.targets = (struct ledger_list){frames, 1};
+	for (int i = 0; i < 2; i++) {
+		r.report = i ? slice_of(evil) : SLICE("");
+		r.input = slice_of(evil);
+		r.build = r.binary = evil;
+		s = body_of(&r, &b);
+		has_not(s + 10, "<!--");
+		has_not(s, "%REPRODUCER%");
+		has_not(s, "\x1b");
+		has_not(s, "\r");
+		has_not(s, "\xe2\x80\xae");
+		has_not(s, "\xc2\x9b");
+		has_not(s, "\xff");
+		if (i == 0) /* in a fence a line is a line */
+			has_not(s, "\n# head");
+		has(s, "\n**Fuzzer:** ```` ``` `a` @everyone");
+		has(s, "**Severity:** unknown");
+		has(s, "**Found by:** unknown");
+		has(s, i ? "\n````text\n" : "\n````text\n#0 ``` @everyone");
+	}
+}
+
+static void test_fences(void **state)
+{
+	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX), ticks = BUF_INIT(RENDER_BODY_MAX);
+	struct known_crash c = a_crash();
+	struct render_crash r = of(&c);
+	struct err e;
+
+	(void)state;
+	for (int i = 0; i < 50000; i++)
+		assert_int_equal(buf_add(&ticks, SLICE("`"), &e), 0);
+	r.report = buf_slice(&ticks);
+	r.input = (struct slice){ticks.p, 4000};
+	has(body_of(&r, &b), "````` `````");
+	assert_int_equal(render_fence(SLICE("a\n"), "x", (buf_clear(&b), &b), &e), 0);
+	assert_string_equal(buf_str(&b), "```x\na\n```\n");
+	assert_int_equal(render_fence(SLICE("````"), "", (buf_clear(&b), &b), &e), 0);
+	assert_string_equal(buf_str(&b), "`````\n````\n`````\n");
+	assert_int_equal(render_code("a`b", 100, (buf_clear(&b), &b), &e), 0);
+	assert_string_equal(buf_str(&b), "``a`b``");
+	assert_int_equal(render_code("`", 100, (buf_clear(&b), &b), &e), 0);
+	assert_string_equal(buf_str(&b), "`` ` ``");
+	assert_int_equal(render_code("", 100, (buf_clear(&b), &b), &e), 0);
+	assert_string_equal(buf_str(&b), "`?`");
+	assert_int_equal(render_code("abcdef", 3, (buf_clear(&b), &b), &e), 0);
+	assert_string_equal(buf_str(&b), "`abc...`");
+}
+
+static void test_long_report(void **state)
+{
+	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX), big = BUF_INIT(64 << 20);
+	struct known_crash c = a_crash();
+	struct render_crash r = of(&c);
+	struct err e;
+	const char *s;
+
+	(void)state;
+	assert_int_equal(buf_add(&big, slice_of(report), &e), 0);
+	for (int i = 0; i < 200000; i++)
+		assert_int_equal(buf_addf(&big, &e, "line %d of noise\n", i), 0);
+	assert_int_equal(buf_add(&big, SLICE("the last line\n"), &e), 0);
+	r.report = buf_slice(&big);
+	s = body_of(&r, &b);
+	has(s, "```text\n==1==ERROR: AddressSanitizer");
+	has(s, " bytes left out ...]\n");
+	has(s, "the last line\n```\n");
+	has(s, "### Reproduction");
+	has(s, "Filed by fuzzcell");
+	/* And nothing but bytes that must be written out. */
+	memset(big.p, 0xff, big.n);
+	s = body_of(&r, &b);
+	has(s, "\\xff\\xff");
+	has(s, "Filed by fuzzcell");
+}
+
+static void test_state_dir(void **state)
+{
+	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
+	struct known_crash c = a_crash();
+	struct render_crash r = of(&c);
+	const char *s;
+
+	(void)state;
+	r.state_dir = "/var/lib/fuzz";
+	r.report = SLICE("open /var/lib/fuzz/work/x failed\n");
+	r.binary = "/var/lib/fuzz/bin/x";
+	s = body_of(&r, &b);
+	has_not(s, "/var/lib");
+	has(s, "open .../work/x failed\n");
+}
+
+static void test_redacted(void **state)
+{
+	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
+	struct known_crash c = a_crash();
+	struct render_crash r = of(&c);
+	const char *s;
+
+	(void)state;
+	r.redacted = true;
+	r.report = slice_of(report);
+	r.input = SLICE("secret");
+	s = body_of(&r, &b);
+	has(s, "<!-- fuzzcell-signature: " SIG " -->\n");
+	has(s, "security-relevant: its type, its stack and its input are not published");
+	has(s, "fuzzcell crash show " SIG "\n");
+	has_not(s, "Heap");
+	has_not(s, "READ");
+	has_not(s, "ns::f");
+	has_not(s, "secret");
+	has_not(s, "c2VjcmV0");
+	has_not(s, "SIGSEGV");
+	has_not(s, "### ");
+}
+
+static void test_rates(void **state)
+{
+	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
+	struct known_crash c = a_crash();
+	struct render_crash r = of(&c);
+
+	(void)state;
+	c.reproduction.hits = 0;
+	has(body_of(&r, &b), "**Reproduces:** never again in 4 tries\n");
+	c.reproduction.tries = 0;
+	has(body_of(&r, &b), "**Reproduces:** not measured\n");
+	c.first_seen.time = 0;
+	has(body_of(&r, &b), "**Date:** unknown\n");
+	c.count = 1;
+	has_not(body_of(&r, &b), "**Seen:**");
+}
+
+static void test_comments(void **state)
+{
+	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
+	struct known_crash c = a_crash();
+	struct render_crash r = of(&c);
+	struct err e;
+
+	(void)state;
+	check(render_comment(&r, RENDER_AGAIN, &b, &e), &e, &b,
+	      "This crash is still there: it was seen again on commit `deadbeef` "
+	      "(2023-11-14T23:13:20Z).\n\nSeen 7 times in all. Its input fails 3 of 4 times.\n");
+	c.fixed = (struct ledger_seen){1700001000, text("f1xed"), text("r2")};
+	buf_clear(&b);
+	check(render_comment(&r, RENDER_FIXED, &b, &e), &e, &b,
+	      "This crash is fixed: its inputs pass on commit `f1xed` (2023-11-14T22:30:00Z), so "
+	      "often that chance is no explanation. They are run again in every later run.\n");
+	buf_clear(&b);
+	check(render_comment(&r, RENDER_REGRESSED, &b, &e), &e, &b,
+	      "This crash came back: it was seen again on commit `deadbeef` "
+	      "(2023-11-14T23:13:20Z); it was found fixed on commit `f1xed` "
+	      "(2023-11-14T22:30:00Z).\n\nSeen 7 times in all. Its input fails 3 of 4 times.\n");
+}
+
+static void test_words(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} t[] = {{"a-b/c.d", "a-b/c.d"}, {"", "''"},	     {"-x", "'-x'"},  {"a b", "'a b'"},
+		 {"a'b", "'a'\\''b'"},	 {"$(x)", "'$(x)'"}, {"a;b", "'a;b'"}};
+	_autobuf_ struct buf b = BUF_INIT(100);
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		buf_clear(&b);
+		check(render_word(t[i].text, &b, &e), &e, &b, t[i].want);
+	}
+}
+
+/* RFC 4648, section 10; and its lines. */
+static void test_base64(void **state)
+{
+	static const char *const t[][2] = {
+	    {"", ""},	       {"f", "Zg==\n"},	       {"fo", "Zm8=\n"},
+	    {"foo", "Zm9v\n"}, {"foob", "Zm9vYg==\n"}, {"foobar", "Zm9vYmFy\n"}};
+	_autobuf_ struct buf b = BUF_INIT(1000);
+	char a[58];
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		buf_clear(&b);
+		check(render_base64(slice_of(t[i][0]), &b, &e), &e, &b, t[i][1]);
+	}
+	memset(a, 0, sizeof(a));
+	buf_clear(&b);
+	assert_int_equal(render_base64((struct slice){a, 57}, &b, &e), 0);
+	assert_int_equal(b.n, 77);
+	buf_clear(&b);
+	assert_int_equal(render_base64((struct slice){a, 58}, &b, &e), 0);
+	assert_int_equal(b.n, 77 + 5);
+}
+
+static void test_utf8(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t n;
+		uint32_t c;
+	} t[] = {
+	    {"a", 1, 'a'},
+	    {"\xc3\xa4", 2, 0xe4},
+	    {"\xe2\x82\xac", 3, 0x20ac},
+	    {"\xf0\x9f\x98\x80", 4, 0x1f600},
+	    {"\xf4\x8f\xbf\xbf", 4, 0x10ffff},
+	    {"\x80", 0, 0},
+	    {"\xc0\x80", 0, 0},
+	    {"\xc3", 0, 0},
+	    {"\xe0\x80\x80", 0, 0},
+	    {"\xed\xa0\x80", 0, 0},
+	    {"\xf4\x90\x80\x80", 0, 0},
+	    {"\xf8\x88\x80\x80\x80", 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		uint32_t c = 0;
+
+		assert_int_equal(render_utf8(slice_of(t[i].text), &c), t[i].n);
+		assert_int_equal(c, t[i].c);
+	}
+	assert_int_equal(render_cut(SLICE("a\xe2\x82\xac"), 3).n, 1);
+	assert_int_equal(render_cut(SLICE("a\xe2\x82\xac"), 4).n, 4);
+}
+
+static const struct CMUnitTest tests[] = {
+    CASE(test_title),  CASE(test_body),	       CASE(test_input),     CASE(test_hostile),
+    CASE(test_fences), CASE(test_long_report), CASE(test_state_dir), CASE(test_redacted),
+    CASE(test_rates),  CASE(test_comments),    CASE(test_words),     CASE(test_base64),
+    CASE(test_utf8),
+};
+
+UNIT_MAIN(tests)
