@@ -44,17 +44,17 @@ static void sort(struct outbox *o)
 {
 	if (o->n == 0)
 		return;
-	qsort(o->v, o->n, sizeof(o->v[0]), by_chain);
+	qsort(o->v, o->n, sizeof(struct outbox_entry *), by_chain);
 	for (size_t i = 0; i < o->n; i++)
 		o->v[i]->head = i == 0 || strcmp(o->v[i]->chain, o->v[i - 1]->chain) != 0;
-	qsort(o->v, o->n, sizeof(o->v[0]), by_seq);
+	qsort(o->v, o->n, sizeof(struct outbox_entry *), by_seq);
 }
 
 int outbox_add(struct outbox *o, struct outbox_entry *t, struct err *e)
 {
 	if (o->n == o->cap) {
 		size_t cap = o->cap ? 2 * o->cap : 64;
-		struct outbox_entry **v = sys_realloc(o->v, cap * sizeof(o->v[0]));
+		struct outbox_entry **v = sys_realloc(o->v, cap * sizeof(struct outbox_entry *));
 
 		if (!v) {
 			outbox_entry_free(t);
@@ -75,7 +75,7 @@ void outbox_forget(struct outbox *o, struct outbox_entry *t)
 		at++;
 	if (at == o->n)
 		return;
-	memmove(&o->v[at], &o->v[at + 1], (o->n - at - 1) * sizeof(o->v[0]));
+	memmove(&o->v[at], &o->v[at + 1], (o->n - at - 1) * sizeof(struct outbox_entry *));
 	o->n--;
 	for (; t->head && at < o->n; at++)
 		if (strcmp(o->v[at]->chain, t->chain) == 0) {
@@ -277,9 +277,11 @@ void outbox_close(struct outbox *o)
 
 int outbox_lock(struct outbox *o, struct err *e)
 {
-	_autoclose_ int fd =
-	    sys_openat(o->state, "outbox.lock", O_RDWR | O_CREAT | O_NOFOLLOW, MODE_FILE);
+	_autoclose_ int fd = -1;
 
+	if (o->deliver_fd >= 0)
+		return 0; /* it is ours */
+	fd = sys_openat(o->state, "outbox.lock", O_RDWR | O_CREAT | O_NOFOLLOW, MODE_FILE);
 	if (fd < 0)
 		return err_sys(e, "open 'outbox.lock'");
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
@@ -351,7 +353,7 @@ static int queue_it(struct outbox *o, const struct outbox_item *item, uint64_t n
 	if (r < 0)
 		return r;
 	if (!progress || (item->url && *item->url &&
-			  json_object_set_new(progress, "url", json_string(item->url)) < 0))
+			  json_object_set_new(progress, "issue_url", json_string(item->url)) < 0))
 		r = err_set(e, ENOMEM, "build JSON");
 	if (r == 0)
 		r = outbox_write(o, t, item->event, progress, e);

@@ -31,6 +31,7 @@
 
 enum {
 	OUTBOX_NAME = 201, /* an id, or a chain's name, with its NUL */
+	OUTBOX_PART = 91,  /* what outbox_name() makes of a text, with its NUL */
 	OUTBOX_PLACE = 80, /* a destination's name with its NUL: "github", "hook-<name>" */
 	OUTBOX_ENTRIES_MAX = 20000,
 	OUTBOX_ENTRY_BYTES_MAX = 1 << 20, /* of a file */
@@ -61,7 +62,8 @@ MUST_CHECK int outbox_read(int state_dirfd, struct outbox **ret, struct err *e);
 void outbox_close(struct outbox *o);		    /* NULL is fine; gives the lock back */
 const char *outbox_warning(const struct outbox *o); /* one printable line, or "" */
 
-/* The deliverer's lock, until outbox_close(); -EBUSY: somebody delivers. */
+/* The deliverer's lock, until outbox_close(); it is fine to have it already.  -EBUSY: somebody
+ * else delivers. */
 MUST_CHECK int outbox_lock(struct outbox *o, struct err *e);
 
 /* In the order in which they were queued. */
@@ -69,9 +71,9 @@ size_t outbox_count(const struct outbox *o);
 const struct outbox_entry *outbox_at(const struct outbox *o, size_t i);
 
 /* Any text as part of an id or a name: letters, digits, '.', '_' and '-' stay, the rest is
- * "%XX"; a long one is cut and ends in "~" and its SHA-1.  A signature of 16 digits is
+ * ":XX"; a long one is cut and ends in "::" and its SHA-1.  A signature of 16 digits is
  * itself.  Two texts never become one. */
-void outbox_name(struct slice text, char out[OUTBOX_NAME]);
+void outbox_name(struct slice text, char out[OUTBOX_PART]);
 
 /* --- what was told --------------------------------------------------------- */
 
@@ -98,10 +100,10 @@ struct outbox_item {
 	const char *chain;
 	const char *subject; /* any text */
 	const json_t *event; /* runner/publish/delivery.h */
-	/* What is known already of the issue: becomes the first progress; NULL: nothing. */
+	/* Of its issue, when that is known: becomes the first progress ("issue_url"). */
 	const char *url;
 };
-/* Whether it waits or was told; the record is the chain's. */
+/* Whether it waits, was told or dropped; the record is the chain's. */
 bool outbox_has(struct outbox *o, const char *id, const json_t *record);
 /* *ret_new false: it was there already.  -ENOSPC: OUTBOX_ENTRIES_MAX, or a full disk. */
 MUST_CHECK int outbox_queue(struct outbox *o, const struct outbox_item *item, uint64_t now,

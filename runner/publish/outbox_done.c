@@ -99,13 +99,22 @@ static int write_record(struct outbox *o, const json_t *record, struct err *e)
 	return r < 0 ? err_wrap(e, "outbox record '%s'", name) : 0;
 }
 
-/* The last ones stay: what can still be queued again is always among them. */
+/* Of a crash that is there run after run the last "again" is enough; of what else there is,
+ * only the last can still be queued again. */
+static size_t oldest(const json_t *told)
+{
+	for (size_t i = 0; i < json_array_size(told); i++)
+		if (strcmp(outbox_chain_text(json_array_get(told, i), "event"), "again") == 0)
+			return i;
+	return 0;
+}
+
 static int add_told(json_t *record, const struct outbox_entry *t, const char *how, uint64_t now)
 {
 	json_t *told = json_object_get(record, "told");
 
 	while (json_array_size(told) >= OUTBOX_TOLD_MAX)
-		(void)json_array_remove(told, 0);
+		(void)json_array_remove(told, oldest(told));
 	return json_array_append_new(told,
 				     json_pack("{s:s, s:s, s:I, s:s}", "id", t->id, "event",
 					       t->event, "time", (json_int_t)now, "how", how));

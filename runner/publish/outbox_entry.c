@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_CUT = OUTBOX_NAME - DIGEST_SHA1_HEX - 1 }; /* and "~" and a SHA-1 */
+enum { NAME_CUT = OUTBOX_PART - DIGEST_SHA1_HEX - 2 }; /* and "::" and a SHA-1 */
 #define NUMBER_MAX (UINT64_C(1) << 53)
 
 static bool is_plain(char c)
@@ -17,24 +17,25 @@ static bool is_plain(char c)
 	       c == '_' || c == '-' || c == '.';
 }
 
-/* '%' and '~' are never plain, so no text looks like another's name. */
-void outbox_name(struct slice text, char out[OUTBOX_NAME])
+/* ':' is not plain, so no text looks like another's name. */
+void outbox_name(struct slice text, char out[OUTBOX_PART])
 {
 	char sha1[DIGEST_SHA1_HEX];
 	size_t n = 0, i = 0;
 
-	for (; i < text.n && n + 3 < OUTBOX_NAME; i++) {
+	for (; i < text.n && n + 3 < OUTBOX_PART; i++) {
 		char c = text.p[i];
 
 		if (is_plain(c) && (n > 0 || c != '.'))
 			out[n++] = c;
 		else
-			n += (size_t)snprintf(out + n, 4, "%%%02X", (unsigned char)c);
+			n += (size_t)snprintf(out + n, 4, ":%02X", (unsigned char)c);
 	}
 	if (i < text.n) {
 		digest_sha1_hex(text, sha1);
 		n = NAME_CUT;
-		out[n++] = '~';
+		out[n++] = ':';
+		out[n++] = ':';
 		memcpy(out + n, sha1, DIGEST_SHA1_HEX);
 		return;
 	}
@@ -49,7 +50,7 @@ bool outbox_name_ok(const char *name)
 	    (strncmp(name, "github-", 7) != 0 && strncmp(name, "hook-", 5) != 0))
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (!is_plain(name[i]) && name[i] != '%' && name[i] != '~')
+		if (!is_plain(name[i]) && name[i] != ':')
 			return false;
 	return true;
 }
