@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ledger against what was told. */
+#include "runner/publish/publish.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/publish/publish_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DAY = 86400 };
+
+bool publish_has_github(const struct publish *p)
+{
+	return p->github && p->github->repository && *p->github->repository;
+}
+
+/* One crash that cannot be told does not hold up the others. */
+static void first_error(int now, const struct err *why, int *io_r, struct err *e)
+{
+	if (now >= 0 || *io_r < 0)
+		return;
+	*e = *why;
+	*io_r = now;
+}
+
+/* --- new issues: the worst first, so many a day ------------------------------- */
+
+struct fresh {
+	const struct known_crash **v;
+	size_t n;
+};
+
+static int rank(const struct known_crash *c)
+{
+	static const char *const severities[] = {"high", "medium", "low"};
+	int i = 0;
+
+	while (i < 3 && strcmp(c->severity, severities[i]) != 0)
+		i++;
+	return c->security ? i : 4 + i;
+}
+
+static int by_need(const void *a, const void *b)
+{
+	const struct known_crash *x = *(const struct known_crash *const *)a;
+	const struct known_crash *y = *(const struct known_crash *const *)b;
+
+	if (rank(x) != rank(y))
+		return rank(x) - rank(y);
+	if (x->first_seen.time != y->first_seen.time)
+		return x->first_seen.time < y->first_seen.time ? -1 : 1;
+	return strcmp(x->signature, y->signature);
+}
+
+/* How many more issues this day may have; a day begins with its first issue. */
+static size_t room(const struct publish *p, struct outbox *o, uint64_t *ret_day, uint64_t *ret_used)
+{
+	uint64_t day = outbox_place_get(o, PUBLISH_GITHUB, "day");
+	uint64_t most = p->github->new_per_day;
+
+	*ret_used = outbox_place_get(o, PUBLISH_GITHUB, "day_issues");
+	if (p->now < day || p->now - day >= DAY) {
+		day = p->now;
+		*ret_used = 0;
+	}
+	*ret_day = day;
+	return *ret_used < most ? (size_t)(most - *ret_used) : 0;
+}
+
+static int file_one(const struct publish *p, struct outbox *o, const struct known_crash *c,
+		    struct publish_sum *sum, struct err *e)
+{
+	struct publish_case k = {0};
+	bool fresh = false;
+	int r = publish_case_open(p, o, c, NULL, &k, e);
+
+	if (r == 0)
+		r = publish_case_queue(&k, o, PUBLISH_NEW, &fresh, e);
+	publish_case_done(&k);
+	sum->queued += fresh;
+	sum->issues += fresh;
+	return r;
+}
+
+/* They are counted before they are queued: a kill between the two makes fewer, never more. */
+static int file_new(const struct publish *p, struct outbox *o, const struct fresh *f,
+		    struct publish_sum *sum, struct err *e)
+{
+	uint64_t day, used;
+	struct err why;
+	size_t n = room(p, o, &day, &used);
+	int r = 0;
+
+	if (f->n == 0)
+		return 0;
+	n = n < f->n ? n : f->n;
+	sum->waiting = f->n - n;
+	qsort(f->v, f->n, sizeof(struct known_crash *), by_need);
+	if (n > 0) {
+		const struct outbox_number v[] = {{"day", day}, {"day_issues", used + n}};
+
+		r = outbox_place_set(o, PUBLISH_GITHUB, v, 2, e);
+	}
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++)
+		first_error(file_one(p, o, f->v[i], sum, &why), &why, &r, e);
+	return r;
+}
+
+/* --- the rest ------------------------------------------------------------------- */
+
+static int tell(const struct publish *p, struct outbox *o, const struct known_crash *c,
+		const struct webhook_config *hook, struct fresh *fresh, struct publish_sum *sum,
+		struct err *e)
+{
+	struct publish_case k = {0};
+	enum publish_what w;
+	bool queued = false;
+	int r = publish_case_open(p, o, c, hook, &k, e);
+
+	if (r < 0)
+		return r;
+	if (publish_case_wants(&k, o, &w)) {
+		if (!hook && w == PUBLISH_NEW)
+			fresh->v[fresh->n++] = c;
+		else
+			r = publish_case_queue(&k, o, w, &queued, e);
+	}
+	sum->queued += queued;
+	publish_case_done(&k);
+	return r;
+}
+
+static int tell_all(const struct publish *p, struct outbox *o, const struct known_crash *c,
+		    struct fresh *fresh, struct publish_sum *sum, struct err *e)
+{
+	struct err why;
+	int r = 0;
+
+	if (*c->merged_into || c->state == LEDGER_IGNORED)
+		return 0;
+	if (publish_has_github(p))
+		r = tell(p, o, c, NULL, fresh, sum, e);
+	for (size_t i = 0; i < p->n_hooks; i++)
+		first_error(tell(p, o, c, &p->hooks[i], fresh, sum, &why), &why, &r, e);
+	return r;
+}
+
+/* A new webhook is not flooded with what is old.  A day of grace: the run that found
+ * something may have been killed before it could say so. */
+static int know_hooks(const struct publish *p, struct outbox *o, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->n_hooks; i++) {
+		const struct outbox_number v = {"since", p->now > DAY ? p->now - DAY : 1};
+		char place[OUTBOX_PLACE];
+
+		publish_hook_place(&p->hooks[i], place);
+		if (!outbox_place_get(o, place, "since"))
+			r = outbox_place_set(o, place, &v, 1, e);
+	}
+	return r;
+}
+
+int publish_queue(const struct publish *p, struct outbox *o, const struct ledger *l,
+		  struct publish_sum *ret, struct err *e)
+{
+	size_t n = ledger_count(l);
+	_autofree_ const struct known_crash **v = sys_calloc(n + 1, sizeof(struct known_crash *));
+	struct fresh fresh = {v, 0};
+	struct err why;
+	int r;
+
+	*ret = (struct publish_sum){0};
+	if (!v)
+		return err_sys(e, "allocate a list of crashes");
+	r = know_hooks(p, o, e);
+	for (size_t i = 0; i < n; i++)
+		first_error(tell_all(p, o, ledger_at(l, i), &fresh, ret, &why), &why, &r, e);
+	if (publish_has_github(p))
+		first_error(file_new(p, o, &fresh, ret, &why), &why, &r, e);
+	return r < 0 ? err_wrap(e, "publish") : 0;
+}

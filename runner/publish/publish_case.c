@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One crash, one destination: is there something to tell? */
+#include "base/cleanup.h"
+#include "runner/publish/publish_internal.h"
+#include "runner/publish/webhook.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define U(n) ((unsigned long long)(n))
+
+static const char *const names[] = {
+    [PUBLISH_NEW] = "new",
+    [PUBLISH_AGAIN] = "again",
+    [PUBLISH_FIXED] = "fixed",
+    [PUBLISH_REGRESSED] = "regressed",
+};
+_Static_assert(sizeof(names) / sizeof(names[0]) == PUBLISH_WHAT_, "name every event");
+
+const char *publish_what_name(enum publish_what w)
+{
+	return w < PUBLISH_WHAT_ ? names[w] : "";
+}
+
+void publish_hook_place(const struct webhook_config *h, char out[OUTBOX_PLACE])
+{
+	snprintf(out, OUTBOX_PLACE, "hook-%.64s", h->name);
+}
+
+int publish_case_open(const struct publish *p, struct outbox *o, const struct known_crash *c,
+		      const struct webhook_config *hook, struct publish_case *ret, struct err *e)
+{
+	struct publish_case k = {.p = p, .crash = c, .hook = hook};
+	int r;
+
+	if (hook)
+		publish_hook_place(hook, k.place);
+	else
+		snprintf(k.place, sizeof(k.place), PUBLISH_GITHUB);
+	outbox_name(slice_of(c->signature), k.name);
+	snprintf(k.chain, sizeof(k.chain), "%s-%s", k.place, k.name);
+	r = outbox_chain(o, k.chain, &k.record, e);
+	if (r == 0)
+		*ret = k;
+	return r;
+}
+
+void publish_case_done(struct publish_case *k)
+{
+	json_decref(k->record);
+	k->record = NULL;
+}
+
+/* Of what can happen more than once, when: the fix, or the run. */
+void publish_case_id(const struct publish_case *k, enum publish_what w, char out[OUTBOX_NAME])
+{
+	int n = snprintf(out, OUTBOX_NAME, "%s-%s-%s", k->place, names[w], k->name);
+	char run[OUTBOX_PART];
+
+	if (n < 0 || n >= OUTBOX_NAME)
+		return;
+	if (w == PUBLISH_FIXED || w == PUBLISH_REGRESSED)
+		snprintf(out + n, OUTBOX_NAME - (size_t)n, "-%llu", U(k->crash->fixed.time));
+	if (w != PUBLISH_AGAIN)
+		return;
+	outbox_name(slice_of(k->crash->last_seen.run), run);
+	snprintf(out + n, OUTBOX_NAME - (size_t)n, "-%.40s", run);
+}
+
+static bool is_told(const struct publish_case *k, struct outbox *o, enum publish_what w)
+{
+	char id[OUTBOX_NAME];
+
+	publish_case_id(k, w, id);
+	return outbox_has(o, id, k->record);
+}
+
+/* --- GitHub ------------------------------------------------------------------- */
+
+static bool never_failed_again(const struct known_crash *c)
+{
+	return c->reproduction.tries > 0 && c->reproduction.hits == 0;
+}
+
+/* Known, or on its way.  One that was dropped is not. */
+static bool has_issue(const struct publish_case *k, struct outbox *o)
+{
+	char id[OUTBOX_NAME];
+
+	if (*k->crash->issue_url || *outbox_chain_url(k->record))
+		return true;
+	publish_case_id(k, PUBLISH_NEW, id);
+	return outbox_has(o, id, k->record) &&
+	       strcmp(outbox_chain_how(k->record, id), "dropped") != 0;
+}
+
+static bool seen_in_this_run(const struct publish_case *k)
+{
+	const struct known_crash *c = k->crash;
+
+	return k->p->run && strcmp(c->last_seen.run, k->p->run) == 0 &&
+	       strcmp(c->first_seen.run, k->p->run) != 0;
+}
+
+static bool github_wants(const struct publish_case *k, struct outbox *o, enum publish_what *ret)
+{
+	const struct github_config *g = k->p->github;
+	const struct known_crash *c = k->crash;
+
+	if (c->security && g->security == SECURITY_SKIP)
+		return false;
+	if (!has_issue(k, o)) {
+		*ret = PUBLISH_NEW;
+		return ledger_state_open(c->state) && !never_failed_again(c) &&
+		       outbox_chain_empty(k->record) && !is_told(k, o, PUBLISH_NEW);
+	}
+	if (c->state == LEDGER_FIXED) {
+		*ret = PUBLISH_FIXED;
+		return g->on_fixed != ISSUE_NONE && !is_told(k, o, PUBLISH_FIXED);
+	}
+	if (g->on_again == ISSUE_NONE)
+		return false;
+	if (c->state == LEDGER_REGRESSED && !is_told(k, o, PUBLISH_REGRESSED)) {
+		*ret = PUBLISH_REGRESSED;
+		return true;
+	}
+	*ret = PUBLISH_AGAIN;
+	return seen_in_this_run(k) && !is_told(k, o, PUBLISH_AGAIN);
+}
+
+/* --- a webhook ------------------------------------------------------------------ */
+
+static bool hook_wants(const struct publish_case *k, struct outbox *o, enum publish_what *ret)
+{
+	uint64_t since = outbox_place_get(o, k->place, "since");
+	const struct known_crash *c = k->crash;
+	bool recent;
+
+	if (c->state == LEDGER_FIXED) {
+		*ret = PUBLISH_FIXED;
+		recent = c->fixed.time >= since;
+	} else if (c->state == LEDGER_REGRESSED) {
+		*ret = PUBLISH_REGRESSED;
+		recent = c->last_seen.time >= since;
+	} else {
+		*ret = PUBLISH_NEW;
+		recent = c->state == LEDGER_NEW || c->first_seen.time >= since;
+	}
+	return recent && webhook_wants(k->hook, publish_what_name(*ret)) && !is_told(k, o, *ret);
+}
+
+bool publish_case_wants(const struct publish_case *k, struct outbox *o, enum publish_what *ret)
+{
+	return k->hook ? hook_wants(k, o, ret) : github_wants(k, o, ret);
+}
+
+int publish_case_queue(struct publish_case *k, struct outbox *o, enum publish_what w, bool *ret_new,
+		       struct err *e)
+{
+	_autojson_ json_t *event = NULL;
+	const char *url = outbox_chain_url(k->record);
+	char id[OUTBOX_NAME];
+	struct outbox_item item = {k->place, id, k->chain, k->crash->signature, NULL, NULL};
+	int r;
+
+	publish_case_id(k, w, id);
+	r = publish_event(k, w, id, &event, e);
+	if (r < 0)
+		return r;
+	item.event = event;
+	if (!k->hook)
+		item.url = *url ? url : k->crash->issue_url;
+	return outbox_queue(o, &item, k->p->now, ret_new, e);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is told of a crash, gathered and written once. */
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/crash/ledger_input.h"
+#include "runner/crash/vault.h"
+#include "runner/publish/publish_internal.h"
+#include "runner/publish/render.h"
+#include "runner/publish/webhook.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STATS_MAX = 1 << 20 };
+
+/* What a body is made of. */
+struct gathered {
+	struct render_crash r;
+	char *report, *input;
+};
+
+static void gathered_done(struct gathered *g)
+{
+	free(g->report);
+	free(g->input);
+}
+
+/* --- gathering: what cannot be read is left out -------------------------------- */
+
+static void gather_report(const struct publish_case *k, struct gathered *g)
+{
+	struct err e;
+	size_t n;
+
+	if (vault_read(k->p->state_dirfd, slice_of(k->crash->signature), VAULT_REPORT, &g->report,
+		       &n, &e) == 0)
+		g->r.report = (struct slice){g->report, n};
+}
+
+static int read_input(int fd, struct gathered *g, struct err *e)
+{
+	size_t n = 0;
+
+	g->input = sys_malloc(RENDER_INLINE_MAX + 1);
+	if (!g->input)
+		return err_sys(e, "allocate an input");
+	while (n <= RENDER_INLINE_MAX) {
+		ssize_t got = sys_pread(fd, g->input + n, RENDER_INLINE_MAX + 1 - n, (off_t)n);
+
+		if (got < 0)
+			return err_sys(e, "read an input");
+		if (got == 0) {
+			g->r.input = (struct slice){g->input, n};
+			return 0;
+		}
+		n += (size_t)got;
+	}
+	return 0; /* too large for a body */
+}
+
+/* The minimised one, else the original; one that is not what was noted is none. */
+static void gather_input(const struct publish_case *k, struct gathered *g)
+{
+	const struct known_crash *c = k->crash;
+	bool is_small = *ledger_input_path(c, LEDGER_MINIMIZED) != '\0';
+	_autoclose_ int fd = -1;
+	struct err e;
+
+	if (is_small && ledger_input_open(k->p->state_dirfd, c, LEDGER_MINIMIZED, &fd, &e) < 0)
+		is_small = false;
+	if (!is_small && (!*ledger_input_path(c, LEDGER_INPUT) ||
+			  ledger_input_open(k->p->state_dirfd, c, LEDGER_INPUT, &fd, &e) < 0))
+		return;
+	g->r.minimized = is_small;
+	g->r.input_path = is_small ? c->minimized : c->crash_file;
+	g->r.input_bytes = is_small ? c->minimized_bytes : c->input_bytes;
+	if (g->r.input_bytes <= RENDER_INLINE_MAX)
+		(void)!read_input(fd, g, &e);
+}
+
+static uint64_t number(const json_t *j, const char *key)
+{
+	json_int_t v = json_integer_value(json_object_get(j, key));
+
+	return v > 0 ? (uint64_t)v : 0;
+}
+
+/* Of the run that found it, when its logs are still there. */
+static void gather_stats(const struct publish_case *k, struct gathered *g)
+{
+	const struct known_crash *c = k->crash;
+	_autojson_ json_t *j = NULL;
+	_autofree_ char *path = NULL;
+	struct err e;
+
+	if (!fs_name_ok(slice_of(c->first_seen.run)) || !fs_name_ok(slice_of(c->fuzzer)))
+		return;
+	path = sys_asprintf("logs/%s/%s.stats", c->first_seen.run, c->fuzzer);
+	if (!path || json_load(k->p->state_dirfd, path, STATS_MAX, &j, &e) < 0 ||
+	    !json_object_get(j, "execs"))
+		return;
+	g->r.stats.known = true;
+	g->r.stats.execs = number(j, "execs");
+	g->r.stats.cov = number(j, "cov");
+	g->r.stats.corpus = number(j, "corpus_units");
+}
+
+static void gather(const struct publish_case *k, struct gathered *g)
+{
+	const struct publish *p = k->p;
+
+	g->r.crash = k->crash;
+	g->r.name = k->name;
+	g->r.state_dir = p->state_path;
+	g->r.inline_bytes = p->github->inline_bytes;
+	g->r.upload = p->github->upload == UPLOAD_CONTENTS;
+	for (size_t i = 0; i < p->n_targets; i++)
+		if (strcmp(p->targets[i].name, k->crash->fuzzer) == 0) {
+			g->r.build = p->targets[i].build;
+			g->r.binary = p->targets[i].binary;
+		}
+	if (g->r.redacted)
+		return;
+	gather_report(k, g);
+	gather_input(k, g);
+	gather_stats(k, g);
+}
+
+/* --- for GitHub ------------------------------------------------------------------ */
+
+static bool is_elsewhere(const struct publish_case *k)
+{
+	const struct github_config *g = k->p->github;
+
+	return k->crash->security && g->security == SECURITY_REPOSITORY && g->security_repository;
+}
+
+static bool is_redacted(const struct publish_case *k)
+{
+	return k->crash->security && k->p->github->security != SECURITY_FULL && !is_elsewhere(k);
+}
+
+/* An issue stays where it was filed. */
+static const char *repository(const struct publish_case *k)
+{
+	const char *was = outbox_chain_text(k->record, "repository");
+
+	if (*was)
+		return was;
+	return is_elsewhere(k) ? k->p->github->security_repository : k->p->github->repository;
+}
+
+static const char *action(const struct publish_case *k, enum publish_what w)
+{
+	static const char *const names[] = {
+	    [ISSUE_NONE] = "none", [ISSUE_COMMENT] = "comment", [ISSUE_ACT] = "act"};
+	enum issue_action a = w == PUBLISH_FIXED ? k->p->github->on_fixed : k->p->github->on_again;
+
+	return w == PUBLISH_NEW || a >= ISSUE_ ? "none" : names[a];
+}
+
+static int set(json_t *j, const char *key, json_t *v, struct err *e)
+{
+	return json_object_set_new(j, key, v) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
+}
+
+static int set_text(json_t *j, const char *key, const struct buf *b, struct err *e)
+{
+	return set(j, key, json_string(buf_str(b)), e);
+}
+
+static int comment(const struct gathered *g, enum publish_what w, struct buf *out, struct err *e)
+{
+	if (w == PUBLISH_FIXED)
+		return render_comment(&g->r, RENDER_FIXED, out, e);
+	return render_comment(&g->r, w == PUBLISH_REGRESSED ? RENDER_REGRESSED : RENDER_AGAIN, out,
+			      e);
+}
+
+/* All of them have title and body: an issue that is gone is one that is to be opened. */
+static int issue_texts(const struct gathered *g, enum publish_what w, json_t *j, struct err *e)
+{
+	_autobuf_ struct buf title = BUF_INIT(RENDER_BODY_MAX), body = BUF_INIT(RENDER_BODY_MAX),
+			     said = BUF_INIT(RENDER_BODY_MAX);
+	int r = render_title(&g->r, &title, e);
+
+	if (r == 0)
+		r = render_body(&g->r, &body, e);
+	if (r == 0)
+		r = comment(g, w, &said, e);
+	if (r == 0)
+		r = set_text(j, "title", &title, e);
+	if (r == 0)
+		r = set_text(j, "body", &body, e);
+	return r == 0 ? set_text(j, "comment", &said, e) : r;
+}
+
+static json_t *labels(const struct publish *p)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; a && i < p->github->labels.n; i++)
+		(void)!json_array_append_new(a, json_string(p->github->labels.v[i]));
+	return a;
+}
+
+static json_t *upload(const struct gathered *g)
+{
+	if (g->r.redacted || !g->r.upload || !g->r.input_path || render_is_inline(&g->r))
+		return json_null();
+	return json_pack("{s:s, s:I}", "path", g->r.input_path, "bytes",
+			 (json_int_t)g->r.input_bytes);
+}
+
+static int for_github(const struct publish_case *k, enum publish_what w, json_t *j, struct err *e)
+{
+	struct gathered g = {.r = {.redacted = is_redacted(k)}};
+	int r;
+
+	gather(k, &g);
+	r = issue_texts(&g, w, j, e);
+	if (r == 0)
+		r = set(j, "labels", labels(k->p), e);
+	if (r == 0)
+		r = set(j, "repository", json_string(repository(k)), e);
+	if (r == 0)
+		r = set(j, "action", json_string(action(k, w)), e);
+	if (r == 0)
+		r = set(j, "upload", upload(&g), e);
+	gathered_done(&g);
+	return r;
+}
+
+/* --- for a webhook ------------------------------------------------------------------ */
+
+static const struct ledger_seen *when(const struct publish_case *k, enum publish_what w)
+{
+	const struct known_crash *c = k->crash;
+
+	return w == PUBLISH_NEW ? &c->first_seen : w == PUBLISH_FIXED ? &c->fixed : &c->last_seen;
+}
+
+static int for_hook(const struct publish_case *k, enum publish_what w, const char *id, json_t *j,
+		    struct err *e)
+{
+	const struct ledger_seen *s = when(k, w);
+	const struct webhook_message m = {.event = publish_what_name(w),
+					  .id = id,
+					  .time = s->time,
+					  .crash = k->crash,
+					  .run = s->run,
+					  .commit = s->commit};
+	json_t *payload = NULL;
+	int r = webhook_payload(k->hook->format, &m, &payload, e);
+
+	return r == 0 ? set(j, "payload", payload, e) : r;
+}
+
+int publish_event(const struct publish_case *k, enum publish_what w, const char *id, json_t **ret,
+		  struct err *e)
+{
+	const struct ledger_seen *s = when(k, w);
+	_autojson_ json_t *j =
+	    json_pack("{s:s, s:s, s:s, s:b, s:I, s:s}", "event", publish_what_name(w), "signature",
+		      k->name, "target", k->crash->fuzzer, "security", k->crash->security, "time",
+		      (json_int_t)s->time, "commit", s->commit);
+	int r;
+
+	if (!j)
+		return err_set(e, ENOMEM, "build JSON");
+	r = k->hook ? for_hook(k, w, id, j, e) : for_github(k, w, j, e);
+	if (r < 0)
+		return err_wrap(e, "crash '%.64s'", k->name);
+	*ret = take_ptr(&j);
+	return 0;
+}
