@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BASE_TOOL_H
+#define BASE_TOOL_H
+
+#include "base/owner.h"
+#include "base/scan.h"
+
+#include <stdint.h>
+
+/* Runs a program of somebody else's (a build, Bazel) to its end: bounded in time and
+ * output, in a process group of its own that is ended as a whole, stopped in good order
+ * by SIGINT, SIGTERM and SIGHUP, which are blocked meanwhile.  It blocks: not to be
+ * called from a callback of another loop.
+ *
+ * It does not get our environment, where a token may be, but these variables: PATH,
+ * LANG, LC_ALL, TERM, TZ, CC, CXX, CPP, AR, LD, CFLAGS, CXXFLAGS, CPPFLAGS, LDFLAGS,
+ * MAKEFLAGS, JAVA_HOME, USE_BAZEL_VERSION, BAZELISK_HOME, http_proxy, https_proxy,
+ * no_proxy, SSL_CERT_FILE; and HOME, USER, LOGNAME, TMPDIR, XDG_CACHE_HOME,
+ * XDG_CONFIG_HOME, CCACHE_DIR when it runs as us, else the owner's HOME, USER and
+ * LOGNAME. */
+enum { TOOL_SAID_MAX = 4096 };
+
+typedef int tool_sink(void *arg, struct slice block, struct err *e);
+
+struct tool {
+	const char *const *argv; /* no shell; argv[0] is looked up in PATH without a slash */
+	const char *dir;	 /* where it is started; it must be there */
+	const struct owner *owner;
+	uint64_t time_us; /* then it is ended: -ETIMEDOUT; 0: no limit */
+	/* Gets its output, block by block, and ends it when that fails; NULL: the output
+	 * goes where its errors go. */
+	tool_sink *out;
+	void *arg;
+	int log_fd; /* a copy of its errors, up to log_max bytes; -1: none */
+	uint64_t log_max;
+};
+
+struct tool_end {
+	int status;		  /* as waitpid(2) has it; valid when tool_run() returns 0 */
+	uint64_t us;		  /* how long it took */
+	int signo;		  /* the signal to us that ended it, or 0 */
+	uint64_t log_lost;	  /* bytes that the log has not */
+	size_t said_n;		  /* the end of its errors: */
+	char said[TOOL_SAID_MAX]; /* any bytes */
+};
+
+/* 0: it ended by itself, well or not.  -ETIMEDOUT, -EINTR (*ret says which signal), the
+ * sink's error, or it could not be started (-ENOENT: no such program).  *ret is always
+ * written.  Nothing of its process group is left in any case. */
+MUST_CHECK int tool_run(const struct tool *t, struct tool_end *ret, struct err *e);
+
+#endif
