@@ -102,10 +102,10 @@ includes 'no product code includes tests' runner/ 'tests/'
 includes 'an engine adapter knows base/ and its interface' runner/engine/ \
 	'cgroups/|images/|runner/([^e]|e[^n])'
 includes 'cells are the business of schedule/ and command/' \
-	'runner/(main|config/|discover/|engine/|corpus/|crash/|publish/|trigger/|observe/|state/)' \
+	'runner/(main|config/|discover/|build/|engine/|corpus/|crash/|publish/|trigger/|observe/|state/)' \
 	'(cgroups|images)/'
 includes 'only main.c knows command/' \
-	'runner/(config|discover|engine|schedule|corpus|crash|publish|trigger|observe|state)/' 'runner/command/'
+	'runner/(config|discover|build|engine|schedule|corpus|crash|publish|trigger|observe|state)/' 'runner/command/'
 
 only libcgroup 'libcgroup\.h|libcgroup/.*' 'cgroups/group\.c'
 only libseccomp 'seccomp\.h' 'images/seccomp\.c'

@@ -34,6 +34,7 @@ extern const struct command commands[];
 extern const size_t n_commands;
 
 int command_run(int argc, char **argv);
+int command_build(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_config(int argc, char **argv);
 int command_crash(int argc, char **argv);
@@ -66,6 +67,9 @@ struct common {
 	const char *config_path, *state_dir, *targets_dir, *filter;
 	struct config *config;
 	struct target_list targets;
+	/* What the last build of each source did, in their order; borrowed, may be NULL. */
+	const struct discover_built *built;
+	size_t n_built;
 };
 #define STATE_OPTIONS                                                                      \
 	{"config", "FILE", "configuration (default: config.json of the state directory)"}, \

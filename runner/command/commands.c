@@ -6,6 +6,7 @@
 
 const struct command commands[] = {
     {"run", "[OPTION]...", "fuzz every target, each in its own cell", command_run},
+    {"build", "[OPTION]...", "build the targets, as a run does first", command_build},
     {"list", "[OPTION]...", "show the targets that are found, and what is wrong", command_list},
     {"config", "check | show TARGET", "check the configuration, or show a target's values",
      command_config},

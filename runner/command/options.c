@@ -160,14 +160,28 @@ int common_load_config(struct common *c)
 	return EXIT_DONE;
 }
 
-static int add_source(struct common *c, const char *type, const char *path)
+static int add_source(struct common *c, const struct discover_source *s)
 {
-	struct discover_source s = {type, path};
 	struct err e;
 
-	if (discover_add(&s, &c->targets, &e) < 0)
+	if (discover_add(s, &c->targets, &e) < 0)
 		return fail(EXIT_USAGE, "%s", e.msg);
 	return EXIT_DONE;
+}
+
+static int add_configured(struct common *c, const struct config_source *src, size_t i)
+{
+	const struct discover_source s = {
+	    .type = src->type,
+	    .path = src->path,
+	    .bazel = src->bazel,
+	    .query = src->query,
+	    .startup = &src->bazel_startup,
+	    .flags = &src->bazel_flags,
+	    .built = c->built && i < c->n_built ? &c->built[i] : NULL,
+	};
+
+	return add_source(c, &s);
 }
 
 static bool is_manifest(const char *path)
@@ -183,15 +197,20 @@ int common_find_targets(struct common *c)
 	int r = EXIT_DONE;
 	size_t n;
 
-	if (c->targets_dir)
-		return add_source(c, is_manifest(c->targets_dir) ? "manifest" : "directory",
-				  c->targets_dir);
+	if (c->targets_dir) {
+		const struct discover_source s = {
+		    .type = is_manifest(c->targets_dir) ? "manifest" : "directory",
+		    .path = c->targets_dir,
+		};
+
+		return add_source(c, &s);
+	}
 	src = config_sources(c->config, &n);
 	if (n == 0)
 		return fail(EXIT_USAGE, "no targets: give --targets DIR, or \"discovery\" in the "
 					"configuration (docs/configuration.md)");
 	for (size_t i = 0; r == EXIT_DONE && i < n; i++)
-		r = add_source(c, src[i].type, src[i].path);
+		r = add_configured(c, &src[i], i);
 	return r;
 }
 

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "base/units.h"
+#include "runner/command/builds.h"
 #include "runner/command/command.h"
 #include "runner/command/escape.h"
 #include "runner/command/session.h"
@@ -24,7 +25,8 @@ struct run_args {
 	struct session session;
 	const char *workers, *workers_from, *total, *each, *commit;
 	int control; /* descriptor of workers_from, or -1 */
-	bool dry_run, fail_on_crash, plain;
+	bool dry_run, fail_on_crash, plain, build, no_build;
+	bool broken; /* a build failed: what it would have made is not known to be fuzzed */
 };
 
 static const struct option_spec specs[] = {
@@ -34,7 +36,9 @@ static const struct option_spec specs[] = {
     {"max-total-time", "TIME", "end the run after this long (\"30s\", \"2h\")"},
     {"max-fuzzer-time", "TIME", "end each target after this long"},
     {"commit", "SHA", "what is fuzzed, for the histories"},
-    {"dry-run", NULL, "everything but executing targets"},
+    {"no-build", NULL, "fuzz what is built, build nothing first"},
+    {"build", NULL, "build first (the default, but for --dry-run)"},
+    {"dry-run", NULL, "everything but building and executing targets"},
     {"fail-on-crash", NULL, "exit with 1 when there are new crashes"},
     {"plain", NULL, "plain lines instead of the live table"},
 };
@@ -54,9 +58,8 @@ static bool take(void *arg, const char *name, const char *value)
 		const char *name;
 		bool *to;
 	} flags[] = {
-	    {"dry-run", &a->dry_run},
-	    {"fail-on-crash", &a->fail_on_crash},
-	    {"plain", &a->plain},
+	    {"no-build", &a->no_build},		  {"build", &a->build}, {"dry-run", &a->dry_run},
+	    {"fail-on-crash", &a->fail_on_crash}, {"plain", &a->plain},
 	};
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
@@ -102,7 +105,41 @@ static int load(struct run_args *a)
 		r = session_set(s, "defaults.max_time", a->each, "--max-fuzzer-time");
 	if (r == EXIT_DONE)
 		r = find_control(a);
-	return r == EXIT_DONE ? session_plan(s) : r;
+	return r;
+}
+
+static size_t runnable(const struct plan *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		n += p->v[i].target->unbuilt == NULL;
+	return n;
+}
+
+/* The targets, built first when there is something to build.  The lock comes before: two
+ * builds would spoil each other's; and the machine, since what a build leaves running
+ * (Bazel's server) shall not be in the way of groups. */
+static int build_and_plan(struct run_args *a)
+{
+	struct session *s = &a->session;
+	bool build = builds_wanted(s) && !a->no_build && (a->build || !a->dry_run);
+	struct builds b = {0};
+	size_t n_sources;
+	int r = build ? session_machine(s) : EXIT_DONE;
+
+	if (build && r == EXIT_DONE)
+		r = builds_all(s, &b);
+	if (r != EXIT_DONE)
+		return r;
+	a->broken = b.failed > 0;
+	(void)config_sources(s->common.config, &n_sources);
+	if (a->broken && b.nothing == n_sources)
+		return fail(EXIT_BUILD, "nothing was built, nothing is fuzzed");
+	r = session_plan(s);
+	if (a->broken && (r == EXIT_USAGE || (r == EXIT_DONE && runnable(&s->plan) == 0)))
+		return fail(EXIT_BUILD, "nothing was built, nothing is fuzzed");
+	return r;
 }
 
 static void print_plan(const struct plan *p)
@@ -176,7 +213,9 @@ static int conclude(const struct run_args *a, struct state *s, const struct run_
 	fflush(stdout);
 	if (record(s, d, v, &e) < 0)
 		return fail(EXIT_INTERNAL, "the run's records could not be written: %s", e.msg);
-	if (summary_unfuzzed(v) > 0)
+	if (a->broken)
+		printf("a build failed: what it did not make was not fuzzed\n");
+	if (summary_unfuzzed(v) > 0 || a->broken)
 		return EXIT_NOT_FUZZED;
 	return a->fail_on_crash && summary_new_crashes(v) > 0 ? EXIT_CRASHES : EXIT_DONE;
 }
@@ -305,6 +344,8 @@ int command_run(int argc, char **argv)
 	if (at < argc)
 		return fail(EXIT_USAGE, "run: unexpected '%s'", argv[at]);
 	r = load(&a);
+	if (r == EXIT_DONE)
+		r = build_and_plan(&a);
 	if (r == EXIT_DONE)
 		r = session_open(&a.session);
 	if (r == EXIT_DONE && a.dry_run)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/command/session.h"
 
+#include "base/sys.h"
+#include "runner/build/record.h"
 #include "runner/command/cells.h"
 #include "runner/command/escape.h"
 #include "runner/corpus/generation.h"
@@ -38,12 +40,44 @@ static void say_warnings(const struct target_list *l)
 			       escape(l->notes[i].why, why));
 }
 
+static int open_state(struct session *s, bool lock);
+
+/* What the last build of the sources did. */
+static int read_builds(struct session *s)
+{
+	struct common *c = &s->common;
+	const struct config_source *v = config_sources(c->config, &c->n_built);
+	bool any = false, opened = !s->state;
+	struct err e;
+	int r = EXIT_DONE;
+
+	for (size_t i = 0; !c->targets_dir && i < c->n_built; i++)
+		any = any || build_wanted(&v[i]);
+	if (!any)
+		return EXIT_DONE;
+	s->built = sys_calloc(c->n_built, sizeof(*s->built));
+	if (!s->built)
+		return fail(EXIT_INTERNAL, "out of memory");
+	c->built = s->built;
+	if (opened)
+		r = open_state(s, false);
+	if (r == EXIT_DONE && build_record_load(s->state->dirfd, v, c->n_built, s->built, &e) < 0)
+		r = fail(EXIT_MACHINE, "%s (fuzzcell build makes it anew)", e.msg);
+	if (opened) {
+		state_close(s->state);
+		s->state = NULL;
+	}
+	return r;
+}
+
 int session_plan(struct session *s)
 {
 	struct common *c = &s->common;
-	int r = common_find_targets(c);
+	int r = read_builds(s);
 	struct err e;
 
+	if (r == EXIT_DONE)
+		r = common_find_targets(c);
 	if (r != EXIT_DONE)
 		return r;
 	if (plan_make(c->config, &c->targets, c->filter, &s->plan, &e) < 0)
@@ -121,15 +155,24 @@ static int recover(struct session *s)
 	return EXIT_DONE;
 }
 
+int session_machine(struct session *s)
+{
+	int r = s->state ? EXIT_DONE : open_state(s, true);
+
+	if (r == EXIT_DONE && !s->machine.loop)
+		r = machine_open(s->common.config, s->state, &s->machine);
+	return r;
+}
+
 int session_open(struct session *s)
 {
-	int r = open_state(s, true);
+	int r = s->state ? EXIT_DONE : open_state(s, true);
 
 	if (r == EXIT_DONE)
 		r = check_corpora(s);
 	/* First what a killed predecessor left running, then what it left lying. */
 	if (r == EXIT_DONE)
-		r = machine_open(s->common.config, s->state, &s->machine);
+		r = session_machine(s);
 	if (r == EXIT_DONE)
 		r = recover(s);
 	if (r == EXIT_DONE)
@@ -143,5 +186,9 @@ void session_close(struct session *s)
 	plan_done(&s->plan);
 	state_close(s->state);
 	s->state = NULL;
+	for (size_t i = 0; s->built && i < s->common.n_built; i++)
+		discover_built_done(&s->built[i]);
+	free(s->built);
+	s->built = NULL;
 	common_done(&s->common);
 }

@@ -16,21 +16,26 @@ struct session {
 	struct plan plan; /* points into common.targets */
 	struct state *state;
 	struct machine machine;
+	struct discover_built *built; /* of each source, as common.built has it */
 };
 
 /* The configuration. */
 int session_load(struct session *s);
 /* Sets a key as if `option` had said so on the command line; value NULL: nothing. */
 int session_set(struct session *s, const char *key, const char *value, const char *option);
-/* The targets and what each gets (s->plan), as --filter chooses; warns of what looks
- * like a mistake.  No target at all is a wrong usage. */
+/* The targets and what each gets (s->plan), as --filter chooses, those that the last build
+ * could not make marked as such; warns of what looks like a mistake.  No target at all is
+ * a wrong usage. */
 int session_plan(struct session *s);
 
 /* The state, read by whoever likes: without its lock, nothing is recovered. */
 int session_read(struct session *s);
 /* The state with its lock, for those who change it without running anything. */
 int session_lock(struct session *s);
-/* The state with its lock, the machine; kills what a killed predecessor left running,
+/* The state with its lock, and the machine: for those who have to start other programs
+ * first, in the group that the machine gives us. */
+int session_machine(struct session *s);
+/* The same, unless it was done; kills what a killed predecessor left running,
  * saves what it left lying; says which promises hold for the plan's targets. */
 int session_open(struct session *s);
 

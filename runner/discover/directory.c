@@ -144,12 +144,12 @@ static int read_names(struct scan *s, struct err *e)
 	return r;
 }
 
-int discover_directory(const char *path, struct target_list *out, struct err *e)
+int discover_directory(const struct discover_source *from, struct target_list *out, struct err *e)
 {
-	CLEANUP(scan_done) struct scan s = {.path = path, .fd = -1, .out = out};
+	CLEANUP(scan_done) struct scan s = {.path = from->path, .fd = -1, .out = out};
 	int r;
 
-	s.fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+	s.fd = sys_openat(AT_FDCWD, s.path, O_RDONLY | O_DIRECTORY, 0);
 	if (s.fd < 0)
 		return err_sys(e, "open directory");
 	r = source_fd_path(s.fd, &s.real, e);

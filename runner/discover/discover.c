@@ -7,10 +7,12 @@
 #include "runner/discover/source.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void target_done(struct target *t)
 {
@@ -19,10 +21,18 @@ void target_done(struct target *t)
 	free(t->dir);
 	free(t->dict);
 	free(t->seed_archive);
+	free(t->unbuilt);
 	strv_done(&t->seed_dirs);
 	strv_done(&t->flags);
 	strv_done(&t->env);
 	*t = (struct target){0};
+}
+
+void discover_built_done(struct discover_built *b)
+{
+	strv_done(&b->labels);
+	strv_done(&b->whys);
+	*b = (struct discover_built){0};
 }
 
 void target_list_done(struct target_list *l)
@@ -193,6 +203,23 @@ static int merge(struct target_list *io, struct target_list *fresh, struct err *
 	return 0;
 }
 
+/* After a build that failed: what it did not write anew may be from before the change
+ * that broke it. */
+static int set_old_apart(struct target_list *l, uint64_t fresh_us, struct err *e)
+{
+	struct stat st;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < l->n; i++) {
+		if (fstatat(AT_FDCWD, l->v[i].binary, &st, 0) == 0 &&
+		    (uint64_t)st.st_ctim.tv_sec * 1000000 + (uint64_t)st.st_ctim.tv_nsec / 1000 >=
+			fresh_us)
+			continue;
+		r = source_unbuilt(&l->v[i], e, "the build failed, and this is an older one");
+	}
+	return r;
+}
+
 int discover_add(const struct discover_source *s, struct target_list *io, struct err *e)
 {
 	static const struct {
@@ -201,6 +228,7 @@ int discover_add(const struct discover_source *s, struct target_list *io, struct
 	} sources[] = {
 	    {"directory", discover_directory},
 	    {"manifest", discover_manifest},
+	    {"bazel", discover_bazel},
 	};
 	CLEANUP(target_list_done) struct target_list fresh = {0};
 
@@ -209,15 +237,38 @@ int discover_add(const struct discover_source *s, struct target_list *io, struct
 
 		if (strcmp(sources[i].type, s->type) != 0)
 			continue;
-		r = sources[i].fn(s->path, &fresh, e);
+		r = sources[i].fn(s, &fresh, e);
+		if (r == 0 && s->built && s->built->fresh_us)
+			r = set_old_apart(&fresh, s->built->fresh_us, e);
 		if (r == 0)
 			r = merge(io, &fresh, e);
 		return r < 0 ? err_wrap(e, "%s", s->path) : 0;
 	}
-	return err_set(e, EINVAL, "'%s': unknown type of source (directory or manifest)", s->type);
+	return err_set(e, EINVAL, "'%s': unknown type of source (directory, manifest or bazel)",
+		       s->type);
 }
 
 /* --- what the sources share ------------------------------------------------- */
+
+int source_unbuilt(struct target *t, struct err *e, const char *fmt, ...)
+{
+	char why[NAMES_PRINTABLE_MAX], shown[NAMES_PRINTABLE_MAX];
+	_autofree_ char *nothing = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	if (t->unbuilt)
+		return 0;
+	nothing = sys_asprintf("%s.unbuilt", t->binary);
+	t->unbuilt = sys_strdup(names_printable(slice_of(why), shown));
+	if (!nothing || !t->unbuilt)
+		return err_sys(e, "copy a target's names");
+	free(t->binary);
+	t->binary = take_ptr(&nothing);
+	return 0;
+}
 
 int source_fd_path(int fd, char **ret, struct err *e)
 {

@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where targets come from.  A source (an output directory, a manifest, later
- * Bazel) fills one list; nothing is executed.  The rules, for a person, are in
- * docs/discovery.md.  What is read here is hostile: names, links, sizes and
- * contents are bounded, nothing that is not a regular file or a directory is
- * opened, and all text that comes back is printable ASCII where it says so. */
+/* Where targets come from.  A source (an output directory, a manifest, a Bazel
+ * workspace) fills one list; no target is executed, but Bazel is asked, as the
+ * workspace's owner.  The rules, for a person, are in docs/discovery.md.  What is read here is
+ * hostile: names, links, sizes and contents are bounded, nothing that is not a regular file or a
+ * directory is opened, and all text that comes back is printable ASCII where it says so. */
 
 struct target {
 	char *name;   /* [A-Za-z0-9@_.-]+, at most 128 bytes, unique in the list */
@@ -32,6 +32,9 @@ struct target {
 	uint64_t input_timeout_s, rss_limit_mib;
 	const struct engine_ops *engine;
 	uint64_t size; /* the binary's bytes: the first guess of how simple it is */
+	/* Why it has no binary that may be run ("//a:b did not build"), printable; NULL: it
+	 * has.  `binary` is then a path where nothing is. */
+	char *unbuilt;
 };
 void target_done(struct target *t);
 
@@ -64,11 +67,30 @@ enum {
 #define DISCOVER_MAX_BINARY (UINT64_C(8) << 30)
 #define DISCOVER_MAX_SEARCH (UINT64_C(64) << 30)
 
+/* What the last build of a source did, when it did not all go well: what it left of an
+ * earlier build is never taken for what it made. */
+struct discover_built {
+	struct strv labels, whys; /* Bazel's targets that did not build, and why, printable */
+	/* Not 0: its command failed, and a program that was last changed before this time
+	 * (CLOCK_REALTIME) is an old one. */
+	uint64_t fresh_us;
+};
+void discover_built_done(struct discover_built *b);
+
 /* One place to look, as the configuration names it. */
 struct discover_source {
-	const char *type; /* "directory" or "manifest" */
+	const char *type; /* "directory", "manifest" or "bazel" */
 	const char *path; /* absolute, or relative to the working directory */
+	/* "bazel": path is the workspace.  NULL and empty: the program "bazel",
+	 * DISCOVER_BAZEL_QUERY, no startup options, DISCOVER_BAZEL_FLAGS. */
+	const char *bazel, *query;
+	const struct strv *startup, *flags;
+	const struct discover_built *built; /* NULL: nothing is known of it */
 };
+/* The tag itself: "fuzz_target" alone would also match "not_fuzz_target". */
+#define DISCOVER_BAZEL_QUERY \
+	"attr(tags, \"[\\[ ]fuzz_target[,\\]]\", //...) intersect kind(\"cc_binary\", //...)"
+#define DISCOVER_BAZEL_FLAGS "--config=asan-fuzzer"
 
 /* Adds what the source has to *io; on an error *io is as it was.  Two targets of
  * one name are an error (-EEXIST) that names both. */

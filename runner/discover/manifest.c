@@ -374,11 +374,11 @@ int manifest_parse(struct slice text, const char *dir, struct target_list *out, 
 	return r;
 }
 
-int discover_manifest(const char *path, struct target_list *out, struct err *e)
+int discover_manifest(const struct discover_source *s, struct target_list *out, struct err *e)
 {
 	_autofree_ char *text = NULL, *real = NULL;
 	_autoclose_ int fd = -1;
-	const char *slash = strrchr(path, '/');
+	const char *path = s->path, *slash = strrchr(path, '/');
 	_autofree_ char *dir =
 	    slash ? sys_strndup(path, (size_t)(slash - path) + 1) : sys_strdup(".");
 	size_t n;

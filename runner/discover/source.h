@@ -7,9 +7,10 @@
 
 /* What the sources share.  A source fills an empty list, in any order; discover.c
  * sorts it and merges it into the caller's. */
-typedef int source_fn(const char *path, struct target_list *out, struct err *e);
+typedef int source_fn(const struct discover_source *s, struct target_list *out, struct err *e);
 source_fn discover_directory; /* directory.c */
 source_fn discover_manifest;  /* manifest.c */
+source_fn discover_bazel;     /* bazel_targets.c */
 /* The manifest's text; dir: absolute, what its paths are relative to.  *out may be
  * half filled when it fails. */
 MUST_CHECK int manifest_parse(struct slice text, const char *dir, struct target_list *out,
@@ -36,6 +37,10 @@ MUST_CHECK int source_options(struct target_list *l, struct place at, int fd,
 			      const struct engine_ops *engine, struct optfile *ret, struct err *e);
 /* Moves all but the dictionary into a target that has none of it yet. */
 void source_use_options(struct target *t, struct optfile *o);
+
+/* The target's binary may not be run; the first reason stays. */
+MUST_CHECK int source_unbuilt(struct target *t, struct err *e, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Is it a program, and whose?  Nothing is executed, memory is bounded. */
 struct binary {

@@ -274,8 +274,12 @@ static void do_launch(struct job *j)
 	j->over_mark_since = 0;
 	j->last_failure = FAILURE_NONE;
 	j->launched = true;
-	if (faccessat(AT_FDCWD, j->target->binary, F_OK, 0) < 0 && errno == ENOENT) {
-		job_set_note(j, "'%s' is no longer there", j->target->binary);
+	if (j->target->unbuilt ||
+	    (faccessat(AT_FDCWD, j->target->binary, F_OK, 0) < 0 && errno == ENOENT)) {
+		if (j->target->unbuilt)
+			job_set_note(j, "%s", j->target->unbuilt);
+		else
+			job_set_note(j, "'%s' is no longer there", j->target->binary);
 		j->pending = REASON_NO_BINARY;
 		job_step(j, EVENT_ENDED);
 		return;

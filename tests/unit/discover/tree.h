@@ -78,7 +78,7 @@ static inline int tree_add(struct tree *t, const char *type, const char *name,
 	char path[512];
 
 	snprintf(path, sizeof(path), "%s%s%s", t->path, name[0] ? "/" : "", name);
-	return discover_add(&(struct discover_source){type, path}, io, e);
+	return discover_add(&(struct discover_source){.type = type, .path = path}, io, e);
 }
 
 static inline const struct target *find_target(const struct target_list *l, const char *name)

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_BUILD_INTERNAL_H
+#define RUNNER_BUILD_INTERNAL_H
+
+#include "runner/build/build.h"
+
+/* The parts of a build; nobody else includes this. */
+MUST_CHECK int build_bazel(const struct config_source *s, int log_fd, struct build_result *ret,
+			   struct err *e);
+MUST_CHECK int build_command(const struct config_source *s, int log_fd, struct build_result *ret,
+			     struct err *e);
+
+/* Not ok, because of this; any bytes. */
+void build_fail(struct build_result *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* What Bazel's build event protocol says of targets, in JSON, an event a line
+ * (https://bazel.build/remote/bep-glossary).  Lines longer than this say nothing of a
+ * target: the output of actions. */
+enum { EVENTS_LINE_MAX = 1 << 20 };
+#define EVENTS_MAX (UINT64_C(4) << 30) /* bytes of the file */
+
+/* Every label of `labels` (plain, sorted) goes either to ret->built or, with a reason, to
+ * ret->failed: one that nothing is said of has failed.  *ret_any: there was an event. */
+MUST_CHECK int events_read(int fd, const struct strv *labels, struct build_result *ret,
+			   bool *ret_any, struct err *e);
+
+#endif

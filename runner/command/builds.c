@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/builds.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/sys.h"
+#include "base/units.h"
+#include "runner/build/record.h"
+#include "runner/command/escape.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <time.h>
+
+/* Older logs of builds are removed beyond this many. */
+enum { LOGS_KEPT = 20, LOG_NAME_MAX = 40 };
+#define LOG_BEGINS "build-"
+
+bool builds_wanted(const struct session *s)
+{
+	size_t n;
+	const struct config_source *v = config_sources(s->common.config, &n);
+
+	for (size_t i = 0; !s->common.targets_dir && i < n; i++)
+		if (build_wanted(&v[i]))
+			return true;
+	return false;
+}
+
+static bool is_log(const char *name)
+{
+	return strncmp(name, LOG_BEGINS, strlen(LOG_BEGINS)) == 0;
+}
+
+/* The oldest one goes first: names are times. */
+static void sweep_logs(int logs)
+{
+	for (;;) {
+		CLEANUP(closedir_p) DIR *d = sys_opendirat(logs, ".");
+		const struct dirent *ent;
+		char oldest[LOG_NAME_MAX] = "";
+		size_t n = 0;
+
+		while (d && (ent = sys_readdir(d))) {
+			if (!is_log(ent->d_name) || strlen(ent->d_name) >= LOG_NAME_MAX)
+				continue;
+			n++;
+			if (!*oldest || strcmp(ent->d_name, oldest) < 0)
+				snprintf(oldest, sizeof(oldest), "%.39s", ent->d_name);
+		}
+		if (n <= LOGS_KEPT || sys_unlinkat(logs, oldest, 0) < 0)
+			return;
+	}
+}
+
+static int open_log(const struct state *s, char name[LOG_NAME_MAX])
+{
+	_autoclose_ int logs = sys_openat(s->dirfd, "logs", O_RDONLY | O_DIRECTORY, 0);
+	time_t t = (time_t)(clock_real_us() / USEC_PER_SEC);
+	struct tm tm;
+	int fd;
+
+	snprintf(name, LOG_NAME_MAX, LOG_BEGINS "unknown.log");
+	if (gmtime_r(&t, &tm))
+		(void)strftime(name, LOG_NAME_MAX, LOG_BEGINS "%Y%m%d-%H%M%S.log", &tm);
+	fd = logs < 0 ? -1
+		      : sys_openat(logs, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0640);
+	if (fd >= 0)
+		sweep_logs(logs);
+	return fd;
+}
+
+static void say_what(const struct config_source *s)
+{
+	char shown[ESCAPE_MAX];
+
+	if (s->build.n == 0) {
+		printf("build of %s: %s build", escape(s->path, shown),
+		       s->bazel ? s->bazel : "bazel");
+		for (size_t i = 0; i < s->bazel_flags.n; i++)
+			printf(" %s", escape(s->bazel_flags.v[i], shown));
+		printf("%s\n", s->bazel_flags.n ? "" : " " DISCOVER_BAZEL_FLAGS);
+		fflush(stdout);
+		return;
+	}
+	printf("build of %s:", escape(s->path, shown));
+	for (size_t i = 0; i < s->build.n; i++)
+		printf(" %s", escape(s->build.v[i], shown));
+	printf("\n");
+	fflush(stdout);
+}
+
+static void say_result(const struct build_result *r, const char *log)
+{
+	char time[UNITS_MAX], shown[ESCAPE_MAX], more[ESCAPE_MAX];
+
+	for (size_t i = 0; i < r->built.n; i++)
+		printf("  built   %s\n", escape(r->built.v[i], shown));
+	for (size_t i = 0; i < r->failed.labels.n && i < r->failed.whys.n; i++)
+		printf("  failed  %s: %s\n", escape(r->failed.labels.v[i], shown),
+		       escape(r->failed.whys.v[i], more));
+	if (r->ok)
+		printf("built in %s\n", units_time(r->us, time));
+	else
+		printf("warning: the build failed after %s: %s (%s)\n", units_time(r->us, time),
+		       escape(r->why, shown), log);
+	fflush(stdout);
+}
+
+static int build_one(struct session *s, const struct config_source *src, int log,
+		     const char *log_name, struct builds *io)
+{
+	struct build_result r;
+	char where[400];
+	struct err e;
+	int rc;
+
+	say_what(src);
+	rc = build_source(src, log, &r, &e);
+	if (rc < 0)
+		return fail(rc == -EINTR ? EXIT_BUILD : EXIT_MACHINE, "%s", e.msg);
+	snprintf(where, sizeof(where), "%.300s/logs/%s", s->state->path, log_name);
+	say_result(&r, log >= 0 ? where : "there is no log: it could not be made");
+	io->sources++;
+	io->failed += !r.ok;
+	io->nothing += !r.ok && src->build.n == 0 && r.built.n == 0;
+	rc = build_record_save(s->state->dirfd, src, &r, &e);
+	build_result_done(&r);
+	/* Without it, what is left of an earlier build would be fuzzed as if it were new. */
+	return rc < 0 ? fail(EXIT_MACHINE, "%s", e.msg) : EXIT_DONE;
+}
+
+int builds_all(struct session *s, struct builds *ret)
+{
+	size_t n;
+	const struct config_source *v = config_sources(s->common.config, &n);
+	char log_name[LOG_NAME_MAX];
+	_autoclose_ int log = open_log(s->state, log_name);
+	int r = EXIT_DONE;
+
+	*ret = (struct builds){0};
+	for (size_t i = 0; r == EXIT_DONE && i < n; i++)
+		if (build_wanted(&v[i]))
+			r = build_one(s, &v[i], log, log_name, ret);
+	return r;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_COMMAND_BUILDS_H
+#define RUNNER_COMMAND_BUILDS_H
+
+#include "runner/command/session.h"
+
+/* Builds every source of the configuration that has something to build, one after the
+ * other, and says what came of it.  s has the state's lock; what failed is put down there
+ * (runner/build/record.h), where session_plan() finds it. */
+struct builds {
+	size_t sources; /* that had something to build */
+	size_t failed;	/* of these: not, or not all of it */
+	size_t nothing; /* of these: it is known that nothing at all was built */
+};
+
+bool builds_wanted(const struct session *s);
+/* EXIT_DONE also when builds failed: *ret says so.  EXIT_BUILD: stopped by a signal. */
+int builds_all(struct session *s, struct builds *ret);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_DISCOVER_BAZEL_H
+#define RUNNER_DISCOVER_BAZEL_H
+
+#include "base/owner.h"
+#include "base/tool.h"
+#include "runner/discover/discover.h"
+
+/* A Bazel workspace, asked with the workspace's own Bazel (4.2 or newer), started in it
+ * and, when we are root, as its owner.  What Bazel answers is hostile, as the BUILD files
+ * are: bounded, checked.  A question takes about a second when Bazel's server runs, and
+ * some eight when it has to start; nothing is remembered between questions. */
+struct bazel {
+	char *dir; /* absolute, real */
+	struct owner owner;
+	const char *program, *query;
+	const struct strv *startup;
+	struct strv flags;
+};
+
+/* -EINVAL: no workspace.  The source's strings must live as long.  bazel_done() frees. */
+MUST_CHECK int bazel_open(const struct discover_source *s, struct bazel *ret, struct err *e);
+void bazel_done(struct bazel *b);
+
+enum { BAZEL_SAID_MAX = 400 };
+
+/* One call: "bazel STARTUP COMMAND ARGS". */
+struct bazel_call {
+	const char *command;
+	const struct strv *args;
+	tool_sink *out; /* gets what it answers */
+	void *arg;
+	uint64_t time_us; /* 0: BAZEL_ASK_US */
+	int log_fd;	  /* what it says, or -1 */
+	uint64_t log_max;
+};
+#define BAZEL_ASK_US (UINT64_C(600) * 1000000)
+
+/* 0 when it ended with an exit status, which *ret_code is; said: its own words about what
+ * was wrong, one printable line, "" when it has none.  Other ends are errors. */
+MUST_CHECK int bazel_call(const struct bazel *b, const struct bazel_call *c, int *ret_code,
+			  char said[BAZEL_SAID_MAX], struct err *e);
+
+/* The labels that the query finds, plain and sorted.  partial: "" or why there may be more
+ * (a package that can't be loaded), in Bazel's words. */
+MUST_CHECK int bazel_labels(const struct bazel *b, struct strv *ret, char partial[BAZEL_SAID_MAX],
+			    struct err *e);
+
+#endif
