@@ -3,9 +3,11 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/sys.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -16,6 +18,7 @@ enum { CHUNK = 65536 };
 
 struct task {
 	struct source *io, *child;
+	pid_t pid;
 	int fd;
 	struct buf result;
 	bool eof, reaped, overflow;
@@ -49,19 +52,25 @@ static void maybe_done(struct task *t)
 	task_free(t);
 }
 
-static void on_readable(void *arg, uint32_t events)
+/* False: that was all. */
+static bool take_chunk(struct task *t)
 {
-	struct task *t = arg;
 	char chunk[CHUNK];
 	struct err e;
 	ssize_t n = sys_read(t->fd, chunk, sizeof(chunk));
 
+	if (n > 0 && buf_add(&t->result, (struct slice){chunk, (size_t)n}, &e) < 0)
+		t->overflow = true;
+	return n > 0;
+}
+
+static void on_readable(void *arg, uint32_t events)
+{
+	struct task *t = arg;
+
 	(void)events;
-	if (n > 0) {
-		if (buf_add(&t->result, (struct slice){chunk, (size_t)n}, &e) < 0)
-			t->overflow = true;
+	if (take_chunk(t))
 		return;
-	}
 	t->eof = true;
 	source_remove(t->io);
 	t->io = NULL;
@@ -131,6 +140,7 @@ int task_start(struct loop *l, task_fn *fn, void *fn_arg, task_done_fn *done, vo
 	*t = (struct task){.fd = -1, .done = done, .done_arg = done_arg};
 	t->result = BUF_INIT(TASK_RESULT_MAX);
 	r = fork_worker(fn, fn_arg, &t->fd, &pid, e);
+	t->pid = pid;
 	if (r == 0)
 		r = loop_add_child(l, pid, on_reaped, t, &t->child, e);
 	if (r == 0)
@@ -146,4 +156,30 @@ int task_start(struct loop *l, task_fn *fn, void *fn_arg, task_done_fn *done, vo
 	}
 	*ret = t;
 	return 0;
+}
+
+void task_finish(struct task *t, uint64_t until_us)
+{
+	struct pollfd p = {.fd = t->fd, .events = POLLIN};
+	uint64_t now;
+	int status = 0;
+
+	source_remove(t->io);
+	source_remove(t->child);
+	t->io = t->child = NULL;
+	while (!t->eof && (now = clock_mono_us()) < until_us) {
+		int ms = (int)((until_us - now) / 1000 + 1);
+
+		if (poll(&p, 1, ms) > 0)
+			t->eof = !take_chunk(t);
+	}
+	if (!t->reaped) {
+		if (!t->eof)
+			(void)kill(t->pid, SIGKILL); /* allow: not reaped */
+		while (waitpid(t->pid, &status, 0) < 0 && errno == EINTR)
+			;
+		t->ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	}
+	t->eof = t->reaped = true;
+	maybe_done(t);
 }

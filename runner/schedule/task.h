@@ -25,4 +25,8 @@ enum { TASK_RESULT_MAX = 1 << 20 };
 MUST_CHECK int task_start(struct loop *l, task_fn *fn, void *fn_arg, task_done_fn *done,
 			  void *done_arg, struct task **ret, struct err *e);
 
+/* Without the loop: waits for the child until clock_mono_us() is until_us, then kills it.
+ * done is told before this returns. */
+void task_finish(struct task *t, uint64_t until_us);
+
 #endif

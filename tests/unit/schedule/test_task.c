@@ -343,6 +343,29 @@ static int fn_lingers(void *arg, struct buf *out, struct err *e)
 	return 0;
 }
 
+/* The loop is over before the child is: it is waited for, or killed. */
+static void test_finish(void **state)
+{
+	struct shared s = {0};
+	char name[] = "late";
+	struct bench b;
+	struct task *t;
+	struct err e;
+
+	(void)state;
+	bench_make(&b);
+	assert_int_equal(task_start(b.l, fn_result, name, on_done, &b, &t, &e), 0);
+	task_finish(t, clock_mono_us() + 60 * USEC_PER_SEC);
+	assert_int_equal(b.calls, 1);
+	assert_string_equal(b.failed, "");
+	assert_true(b.n > 0);
+	b.calls = 0;
+	assert_int_equal(task_start(b.l, fn_lingers, &s, on_done, &b, &t, &e), 0);
+	task_finish(t, clock_mono_us() + USEC_PER_SEC / 10);
+	assert_string_equal(b.failed, "the working process died");
+	bench_done(&b);
+}
+
 /* When we are killed our workers go with us: nobody works on in a state
  * directory that the next run holds. */
 static void test_dies_with_us(void **state)
@@ -382,6 +405,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_death_in_the_middle),
     cmocka_unit_test(test_many),
     cmocka_unit_test(test_start_fails),
+    cmocka_unit_test(test_finish),
     cmocka_unit_test(test_dies_with_us),
 };
 
