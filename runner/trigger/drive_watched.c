@@ -208,6 +208,8 @@ uint64_t watched_step(struct watched *r)
 	struct watch_act a;
 
 	watched_holder(r, &h);
+	if (record_clock_set(&r->w.rec, &r->d->now))
+		(void)watched_save(r);
 	if (r->w.at == WATCH_ORPHAN && !h.alive)
 		watched_ended(r, END_FAILED, "nobody saw how it ended");
 	watch_next(&r->w, &r->d->now, &h, &a);
@@ -238,11 +240,6 @@ int watched_init(struct drive *d, size_t i, const struct drive_repo *given, stru
 	if (rc < 0)
 		return rc;
 	watched_say(r, true, said);
-	if (since_went_back(&rec.start, &d->now))
-		watched_say(
-		    r, true,
-		    "the clock is behind what it was when this was last looked at: a push may "
-		    "wait for an interval since the boot");
 	record_done(given->state_fd, done);
 	r->w.rec = rec;
 	watched_holder(r, &h);

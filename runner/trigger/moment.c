@@ -61,6 +61,8 @@ uint64_t since_age(const struct since *s, const struct moment *now)
 
 void since_renew(struct since *s, const struct moment *now)
 {
+	if (!s->known)
+		return;
 	s->age_us = since_age(s, now);
 	s->at = *now;
 }

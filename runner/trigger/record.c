@@ -32,28 +32,48 @@ bool commit_ok(const char *text)
 
 /* --- writing ----------------------------------------------------------------- */
 
-static json_t *since_json(struct since *s, const struct moment *now)
+static void record_renew(struct trigger_record *r, const struct moment *now)
+{
+	since_renew(&r->start, now);
+	since_renew(&r->head_seen, now);
+	since_renew(&r->fetch_failing, now);
+	since_renew(&r->busy, now);
+}
+
+bool record_clock_set(const struct trigger_record *r, const struct moment *now)
+{
+	const struct moment *at = &r->start.at;
+	int64_t real = (int64_t)(now->real_us - at->real_us);
+	int64_t boot = (int64_t)(now->boot_us - at->boot_us);
+
+	return r->start.known && llabs(real - boot) > (int64_t)USEC_PER_SEC;
+}
+
+static json_t *since_json(const struct since *s)
 {
 	if (!s->known)
 		return json_null();
-	since_renew(s, now);
 	return json_pack("{s:I, s:I, s:I, s:s}", "age_us", (json_int_t)(s->age_us & INT64_MAX),
-			 "real_us", (json_int_t)now->real_us, "boot_us", (json_int_t)now->boot_us,
-			 "boot", now->boot);
+			 "real_us", (json_int_t)s->at.real_us, "boot_us", (json_int_t)s->at.boot_us,
+			 "boot", s->at.boot);
 }
 
 int record_save(int dirfd, const struct moment *now, struct trigger_record *r, struct err *e)
 {
 	_autofree_ char *text = NULL;
-	_autojson_ json_t *j = json_pack(
+	_autojson_ json_t *j = NULL;
+	int rc;
+
+	record_renew(r, now);
+	j = json_pack(
 	    "{s:i, s:o?, s:s, s:s, s:s, s:I, s:I, s:s, s:I, s:s, s:o?, s:I, s:o?, s:s, s:o?}",
-	    "version", VERSION, "start", since_json(&r->start, now), "commit", r->commit, "outcome",
+	    "version", VERSION, "start", since_json(&r->start), "commit", r->commit, "outcome",
 	    outcome_name(r->outcome), "why", r->why, "pid", (json_int_t)r->pid, "pid_start",
 	    (json_int_t)r->pid_start, "failed", r->failed, "failures", (json_int_t)r->failures,
-	    "head", r->head, "head_seen", since_json(&r->head_seen, now), "fetch_failures",
-	    (json_int_t)r->fetch_failures, "fetch_failing", since_json(&r->fetch_failing, now),
-	    "fetch_error", r->fetch_error, "busy", since_json(&r->busy, now));
-	int rc = j ? json_print(j, 2, &text, e) : err_set(e, ENOMEM, "allocate the record");
+	    "head", r->head, "head_seen", since_json(&r->head_seen), "fetch_failures",
+	    (json_int_t)r->fetch_failures, "fetch_failing", since_json(&r->fetch_failing),
+	    "fetch_error", r->fetch_error, "busy", since_json(&r->busy));
+	rc = j ? json_print(j, 2, &text, e) : err_set(e, ENOMEM, "allocate the record");
 
 	if (rc == 0)
 		rc = fs_replace(dirfd, NAME, slice_of(text), e);

@@ -54,9 +54,12 @@ bool commit_ok(const char *text);
  * when the last start was.  A damaged one is set aside as trigger.json.damaged, said in
  * `said` ("" when all is well), and counts as a start just now, unless
  * last_run_timestamp knows better: a push waits for the interval, no more.  look_only: it
- * is left where it is. */
+ * is left where it is.  A clock that is behind the one before the boot is said, too. */
 MUST_CHECK int record_load(int dirfd, bool look_only, const struct moment *now,
 			   struct trigger_record *ret, char said[RECORD_WHY], struct err *e);
+/* Whether a clock was set since the ages were renewed: saved now, the jump does not count
+ * as time that passed, should the machine boot. */
+bool record_clock_set(const struct trigger_record *r, const struct moment *now);
 /* Renews the ages; 0 means "on disk". */
 MUST_CHECK int record_save(int dirfd, const struct moment *now, struct trigger_record *r,
 			   struct err *e);
