@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "tests/unit/each.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/tool.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+static int add(void *arg, struct slice block, struct err *e)
+{
+	return buf_add(arg, block, e);
+}
+
+/* sh -c SCRIPT in the test's directory; its output in out, NULL for none. */
+static int sh(const char *script, struct buf *out, struct tool t, struct tool_end *end,
+	      struct err *e)
+{
+	const char *const argv[] = {"sh", "-c", script, NULL};
+
+	t.argv = argv;
+	if (!t.dir)
+		t.dir = dir.path;
+	if (out) {
+		t.out = add;
+		t.arg = out;
+	}
+	return tool_run(&t, end, e);
+}
+
+static const struct tool plain = {.log_fd = -1};
+
+static bool said(const struct tool_end *end, const char *text)
+{
+	return slice_eq((struct slice){end->said, end->said_n}, slice_of(text));
+}
+
+static void test_ends(void **state)
+{
+	_autobuf_ struct buf out = BUF_INIT(100);
+	struct tool_end end;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(sh("echo out; echo err >&2; exit 3", &out, plain, &end, &e), 0);
+	assert_true(WIFEXITED(end.status));
+	assert_int_equal(WEXITSTATUS(end.status), 3);
+	assert_string_equal(buf_str(&out), "out\n");
+	assert_true(said(&end, "err\n"));
+	assert_int_equal(end.signo, 0);
+	/* Without a sink, both are what it says; killed by a signal is an end, too. */
+	assert_int_equal(sh("echo out; echo err >&2; kill -9 $$", NULL, plain, &end, &e), 0);
+	assert_true(WIFSIGNALED(end.status));
+	assert_true(said(&end, "out\nerr\n"));
+}
+
+static void test_where(void **state)
+{
+	_autobuf_ struct buf out = BUF_INIT(1000);
+	struct tool_end end;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(sh("pwd", &out, plain, &end, &e), 0);
+	assert_int_equal(strncmp(buf_str(&out), dir.path, strlen(dir.path)), 0);
+	assert_int_equal(sh("true", NULL, (struct tool){.dir = "/no/dir", .log_fd = -1}, &end, &e),
+			 -ENOENT);
+	assert_string_equal(e.msg, "sh: open directory '/no/dir': No such file or directory");
+}
+
+/* A token in our environment stays there. */
+static void test_environment(void **state)
+{
+	_autobuf_ struct buf out = BUF_INIT(10000);
+	struct tool_end end;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(setenv("UNIT_TEST_TOKEN", "secret", 1), 0);
+	assert_int_equal(setenv("CC", "our-cc", 1), 0);
+	assert_int_equal(setenv("HOME", "/our/home", 1), 0);
+	assert_int_equal(sh("env", &out, plain, &end, &e), 0);
+	assert_null(strstr(buf_str(&out), "secret"));
+	assert_non_null(strstr(buf_str(&out), "CC=our-cc\n"));
+	assert_non_null(strstr(buf_str(&out), "HOME=/our/home\n"));
+	assert_non_null(strstr(buf_str(&out), "PATH="));
+}
+
+static void test_owner(void **state)
+{
+	_autobuf_ struct buf out = BUF_INIT(1000);
+	CLEANUP(owner_done) struct owner o = {0};
+	struct tool t = {.log_fd = -1, .owner = &o};
+	struct tool_end end;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(owner_of(dir.path, &o, &e), 0);
+	assert_false(o.other); /* it is our own */
+	assert_int_equal(owner_of("/no/dir", &o, &e), -ENOENT);
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chown(dir.path, 65534, 65534), 0);
+	assert_int_equal(owner_of(dir.path, &o, &e), 0);
+	assert_true(o.other);
+	assert_string_equal(o.name, "nobody");
+	assert_int_equal(sh("id -u; id -G; echo $USER; echo > made; kill -0 $PPID || echo no", &out,
+			    t, &end, &e),
+			 0);
+	assert_string_equal(buf_str(&out), "65534\n65534\nnobody\nno\n");
+	assert_true(scratch_has(dir.fd, "made"));
+}
+
+static bool is_gone(pid_t pid)
+{
+	char path[40], text[400] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	scratch_text(AT_FDCWD, path, text, sizeof(text));
+	return !*text || strstr(text, ") Z ");
+}
+
+static void gone_soon(pid_t pid)
+{
+	uint64_t end = clock_mono_us() + 5 * USEC_PER_SEC;
+
+	while (!is_gone(pid) && clock_mono_us() < end)
+		usleep(10000); /* allow: a test */
+	assert_true(is_gone(pid));
+}
+
+static void test_time(void **state)
+{
+	_autobuf_ struct buf out = BUF_INIT(100);
+	struct tool t = {.log_fd = -1, .time_us = 300000};
+	struct tool_end end;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(sh("sleep 100 & echo $!; wait", &out, t, &end, &e), -ETIMEDOUT);
+	assert_string_equal(e.msg, "sh: took more than 300ms");
+	assert_true(end.us >= 300000 && end.us < 5 * USEC_PER_SEC);
+	gone_soon((pid_t)atol(buf_str(&out))); /* allow: a test */
+}
+
+/* What it leaves in its group is ended; a daemon that left it is not waited for, though
+ * it holds the pipes. */
+static void test_left_behind(void **state)
+{
+	_autobuf_ struct buf out = BUF_INIT(100);
+	struct tool_end end;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(sh("sleep 100 & echo $!", &out, plain, &end, &e), 0);
+	assert_true(end.us < 10 * USEC_PER_SEC);
+	gone_soon((pid_t)atol(buf_str(&out))); /* allow: a test */
+	buf_clear(&out);
+	assert_int_equal(sh("setsid sleep 3 & echo $!; sleep 0.3", &out, plain, &end, &e), 0);
+	assert_true(end.us < 2500000);
+	assert_false(is_gone((pid_t)atol(buf_str(&out)))); /* allow: a test */
+	gone_soon((pid_t)atol(buf_str(&out)));		   /* allow: a test */
+}
+
+static int refuse(void *arg, struct slice block, struct err *e)
+{
+	*(size_t *)arg += block.n;
+	return err_set(e, EFBIG, "too much");
+}
+
+static void test_sink_fails(void **state)
+{
+	static const char *const argv[] = {"yes", NULL};
+	size_t n = 0;
+	struct tool t = {.argv = argv, .dir = "/", .out = refuse, .arg = &n, .log_fd = -1};
+	struct tool_end end;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(tool_run(&t, &end, &e), -EFBIG);
+	assert_string_equal(e.msg, "yes: too much");
+	assert_true(n > 0 && n <= 65536); /* it was asked once */
+}
+
+static void test_log(void **state)
+{
+	_autoclose_ int log = openat(dir.fd, "log", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	struct tool t = {.log_fd = log, .log_max = 6};
+	char text[100];
+	struct tool_end end;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(sh("echo 12345678 >&2", NULL, t, &end, &e), 0);
+	assert_string_equal(scratch_text(dir.fd, "log", text, sizeof(text)), "123456");
+	assert_int_equal(end.log_lost, 3);
+	assert_true(said(&end, "12345678\n"));
+	/* The end of much is kept. */
+	assert_int_equal(sh("seq 100000; echo last", NULL, t, &end, &e), 0);
+	assert_int_equal(end.said_n, TOOL_SAID_MAX);
+	assert_int_equal(memcmp(end.said + end.said_n - 12, "100000\nlast\n", 12), 0);
+}
+
+/* A log on a full disk ends no build. */
+static void test_full_disk(void **state)
+{
+	_autoclose_ int log = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	struct tool t = {.log_fd = log, .log_max = 1000};
+	struct tool_end end;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(sh("echo text", NULL, t, &end, &e), 0);
+	assert_int_equal(end.status, 0);
+	assert_int_equal(end.log_lost, 5);
+}
+
+static void test_signal(void **state)
+{
+	struct tool_end end;
+	sigset_t before, after;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(sigprocmask(SIG_SETMASK, NULL, &before), 0);
+	assert_int_equal(sh("kill -TERM $PPID; sleep 100", NULL, plain, &end, &e), -EINTR);
+	assert_int_equal(end.signo, SIGTERM);
+	assert_string_equal(e.msg, "sh: stopped by signal 15");
+	assert_int_equal(sigprocmask(SIG_SETMASK, NULL, &after), 0);
+	for (int i = 1; i < 32; i++)
+		assert_int_equal(sigismember(&before, i), sigismember(&after, i));
+	/* One that does not listen is killed at the second. */
+	assert_int_equal(sh("trap '' TERM INT; kill -INT $PPID; sleep 0.3; kill -INT $PPID; "
+			    "while :; do sleep 1; done",
+			    NULL, plain, &end, &e),
+			 -EINTR);
+	assert_true(end.us < 5 * USEC_PER_SEC);
+}
+
+static void test_no_program(void **state)
+{
+	static const char *const argv[] = {"no-such-program", NULL};
+	struct tool t = {.argv = argv, .dir = "/", .log_fd = -1};
+	struct tool_end end;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(tool_run(&t, &end, &e), -ENOENT);
+	assert_string_equal(e.msg,
+			    "no-such-program: start 'no-such-program': No such file or directory");
+}
+
+/* Every call that can fail, fails once: an error, and nothing is left running. */
+static void test_faults(void **state)
+{
+	struct tool_end end;
+	struct err e;
+	unsigned n, failed = 0;
+
+	(void)state;
+	for (n = 1; n < 500; n++) {
+		_autobuf_ struct buf out = BUF_INIT(100);
+		int r;
+
+		fault_arm(n, FAULT_FAIL);
+		r = sh("echo text", &out, plain, &end, &e);
+		if (!fault_hit("unit", EIO)) { /* it came that far: still armed? */
+			failed += r < 0;
+			assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+			if (r == 0)
+				assert_true(out.n == 0 || !strcmp(buf_str(&out), "text\n"));
+			continue;
+		}
+		break;
+	}
+	assert_true(n < 500);
+	assert_true(failed > 10);
+}
+
+static const struct CMUnitTest tests[] = {
+    CASE(test_ends),	  CASE(test_where),	  CASE(test_environment), CASE(test_owner),
+    CASE(test_time),	  CASE(test_left_behind), CASE(test_sink_fails),  CASE(test_log),
+    CASE(test_full_disk), CASE(test_signal),	  CASE(test_no_program),  CASE(test_faults),
+};
+
+UNIT_MAIN(tests)
