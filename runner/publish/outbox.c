@@ -336,7 +336,7 @@ static int new_entry(const struct outbox *o, const struct outbox_item *item, uin
 	return 0;
 }
 
-static bool chain_waits(const struct outbox *o, const char *chain)
+bool outbox_chain_waits(const struct outbox *o, const char *chain)
 {
 	for (size_t i = 0; i < o->n; i++)
 		if (strcmp(o->v[i]->chain, chain) == 0)
@@ -361,7 +361,7 @@ static int queue_it(struct outbox *o, const struct outbox_item *item, uint64_t n
 		outbox_entry_free(t);
 		return r;
 	}
-	t->head = !chain_waits(o, t->chain);
+	t->head = !outbox_chain_waits(o, t->chain);
 	return outbox_add(o, t, e);
 }
 

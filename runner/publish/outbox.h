@@ -105,6 +105,8 @@ struct outbox_item {
 };
 /* Whether it waits, was told or dropped; the record is the chain's. */
 bool outbox_has(struct outbox *o, const char *id, const json_t *record);
+/* Whether anything of this chain waits. */
+bool outbox_chain_waits(const struct outbox *o, const char *chain);
 /* *ret_new false: it was there already.  -ENOSPC: OUTBOX_ENTRIES_MAX, or a full disk. */
 MUST_CHECK int outbox_queue(struct outbox *o, const struct outbox_item *item, uint64_t now,
 			    bool *ret_new, struct err *e);

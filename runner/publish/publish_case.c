@@ -124,8 +124,9 @@ static bool github_wants(const struct publish_case *k, struct outbox *o, enum pu
 		*ret = PUBLISH_REGRESSED;
 		return true;
 	}
-	*ret = PUBLISH_AGAIN;
-	return seen_in_this_run(k) && !is_told(k, o, PUBLISH_AGAIN);
+	*ret = PUBLISH_AGAIN; /* what waits for this issue says as much */
+	return seen_in_this_run(k) && !outbox_chain_waits(o, k->chain) &&
+	       !is_told(k, o, PUBLISH_AGAIN);
 }
 
 /* --- a webhook ------------------------------------------------------------------ */

@@ -252,22 +252,29 @@ const char *render_time(uint64_t seconds, char out[32])
 	return out;
 }
 
-/* RFC 4648, lines of 76 characters. */
-int render_base64(struct slice bytes, struct buf *out, struct err *e)
+/* Four digits of up to three bytes. */
+static void encode(struct slice three, char out[4])
 {
 	static const char digits[] =
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	uint32_t v = 0;
+
+	for (size_t i = 0; i < 3; i++)
+		v = v << 8 | (i < three.n ? (unsigned char)three.p[i] : 0U);
+	for (unsigned i = 0; i < 4; i++)
+		out[i] = i <= three.n ? digits[v >> (18 - 6 * i) & 63] : '=';
+}
+
+/* RFC 4648, lines of 76 characters. */
+int render_base64(struct slice bytes, struct buf *out, struct err *e)
+{
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < bytes.n; i += 3) {
-		uint32_t v = 0;
-		size_t left = bytes.n - i < 3 ? bytes.n - i : 3;
-		char four[5] = "====";
+		struct slice three = {bytes.p + i, bytes.n - i < 3 ? bytes.n - i : 3};
+		char four[4];
 
-		for (size_t k = 0; k < 3; k++)
-			v = v << 8 | (k < left ? (unsigned char)bytes.p[i + k] : 0U);
-		for (size_t k = 0; k <= left && k < 4; k++)
-			four[k] = digits[v >> (18 - 6 * k) & 63];
+		encode(three, four);
 		r = buf_add(out, (struct slice){four, 4}, e);
 		if (r == 0 && ((i + 3) % LINE_OF_BASE64 == 0 || i + 3 >= bytes.n))
 			r = buf_add(out, SLICE("\n"), e);
