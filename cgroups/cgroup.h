@@ -70,6 +70,9 @@ const struct cgroup_promises *cgroup_tree_promises(const struct cgroup_tree *t);
 const char *cgroup_tree_path(const struct cgroup_tree *t);
 /* Processes that the predecessor had left and that were killed at open. */
 unsigned cgroup_tree_swept(const struct cgroup_tree *t);
+/* The least memory limit of the groups that ours is in, as far as we see them, in
+ * bytes: what all cells together may have.  UINT64_MAX: there is none. */
+uint64_t cgroup_tree_memory(const struct cgroup_tree *t);
 
 /* Every limit is written for every group and read back.  0: no limit. */
 struct cgroup_limits {

@@ -100,3 +100,38 @@ int cgroup_memory_open(struct cgroup *cg, struct err *e)
 	}
 	return 0;
 }
+
+/* Of the group path below mount; UINT64_MAX when it says none, or nothing. */
+static uint64_t limit_of(int mount, const char *path, bool v2)
+{
+	char file[CG_PATH_MAX + 32], buf[CG_TEXT_MAX];
+	uint64_t limit = UINT64_MAX;
+	struct slice text;
+	struct err e;
+
+	(void)snprintf(file, sizeof(file), "%s%s%s", path, *path ? "/" : "",
+		       v2 ? "memory.max" : "memory.limit_in_bytes");
+	if (cg_file_read(mount, file, buf, &text, &e) < 0 || !cg_stat_number(text, &limit))
+		return UINT64_MAX;
+	return limit;
+}
+
+uint64_t cgroup_tree_memory(const struct cgroup_tree *t)
+{
+	const struct cg_place *p = cg_place_of(t, CG_MEMORY);
+	_autoclose_ int mount = sys_openat(AT_FDCWD, p->h.mount, O_RDONLY | O_DIRECTORY, 0);
+	uint64_t least = UINT64_MAX;
+	char up[CG_PATH_MAX];
+
+	for (size_t i = 0; mount >= 0 && i <= p->base_n; i++) {
+		uint64_t limit;
+
+		if (i < p->base_n && p->path[i] != '/')
+			continue;
+		memcpy(up, p->path, i);
+		up[i] = '\0';
+		limit = limit_of(mount, i ? up + 1 : "", p->h.v2);
+		least = limit < least ? limit : least;
+	}
+	return least;
+}

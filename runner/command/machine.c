@@ -28,14 +28,16 @@ unsigned machine_cpus(void)
 	return (unsigned)CPU_COUNT(&set);
 }
 
-static uint64_t usable_memory(void)
+static uint64_t usable_memory(const struct cgroup_tree *t)
 {
+	uint64_t ours = cgroup_tree_memory(t), all;
 	struct sysinfo si;
 
 	if (sysinfo(&si) < 0)
 		return 0;
+	all = (uint64_t)si.totalram * si.mem_unit;
 	/* A sixteenth stays with the kernel and ourselves. */
-	return (uint64_t)si.totalram * si.mem_unit / 16 * 15;
+	return (all < ours ? all : ours) / 16 * 15;
 }
 
 /* Of root: in /run; of a user: in the one that the login has made.  That one must be
@@ -74,11 +76,11 @@ int machine_open(const struct config *c, const struct state *s, struct machine *
 
 	if (r != EXIT_DONE)
 		return r;
-	ret->memory = usable_memory();
 	if (loop_new(&ret->loop, &e) < 0)
 		return fail(EXIT_INTERNAL, "cannot make the event loop");
 	if (cgroup_tree_open(&t, &ret->tree, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
+	ret->memory = usable_memory(ret->tree);
 	h.loop = ret->loop;
 	h.tree = ret->tree;
 	h.runtime_dir = ret->runtime_dir;

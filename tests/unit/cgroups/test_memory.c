@@ -200,7 +200,45 @@ static void test_no_mark(void **state)
 	bench_close(t);
 }
 
+/* A slice of systemd's, say: of the groups above ours the least limit counts. */
+static void test_limit_above(void **state)
+{
+	char path[64], up[300];
+	struct cgroup_tree_opts o = {.path = path, .instance = bench_instance};
+	const struct cg_place *p;
+	struct cgroup_tree *t;
+	const char *file;
+	uint64_t before;
+	struct err e;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();	       /* groups above its own are not a user's to make */
+	t = bench_open(false); /* or skip */
+	before = cgroup_tree_memory(t);
+	bench_close(t);
+	(void)snprintf(path, sizeof(path), "/fuzzcell-unit-%d/in", (int)getpid());
+	bench_ok(cgroup_tree_open(&o, &t, &e), &e);
+	bench_tree = t;
+	p = cg_place_of(t, CG_MEMORY);
+	file = p->h.v2 ? "../memory.max" : "../memory.limit_in_bytes";
+	assert_true(cgroup_tree_memory(t) >= before);
+	bench_ok(cg_file_write(p->base_fd, file, "536870912", &e), &e);
+	assert_int_equal(cgroup_tree_memory(t), 536870912);
+	bench_ok(cg_file_write(p->base_fd, file + 3, "268435456", &e), &e);
+	assert_int_equal(cgroup_tree_memory(t), 268435456);
+	for (unsigned i = 0; i < t->n; i++) {
+		(void)snprintf(up, sizeof(up), "%s%s", t->at[i].h.mount, path);
+		cg_sweep_ours(t);
+		assert_int_equal(rmdir(up), 0);
+		*strrchr(up, '/') = '\0';
+		assert_int_equal(rmdir(up), 0);
+	}
+	bench_close(t);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test_teardown(test_limit_above, bench_done),
     cmocka_unit_test_teardown(test_halt_and_dump, bench_done),
     cmocka_unit_test_teardown(test_limit_after_mark, bench_done),
     cmocka_unit_test_teardown(test_kill_halted, bench_done),
