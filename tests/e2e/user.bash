@@ -5,8 +5,10 @@
 # one in a namespace that sees nothing but the v2 tree, which has no controllers there:
 # all can be tried but the limits.  lib.bash comes first.
 USER_ID=4711 USER_GROUP=4712 # not the same number: nothing may take one for the other
+USER_LIMIT=()                # of time; the scope has one, and wants no second process
 USER_TREE=/sys/fs/cgroup/user.slice/user-$USER_ID.slice/user@$USER_ID.service
 USER_DROP_IN=/run/systemd/system/user@$USER_ID.service.d
+USER_DIR_DROP_IN=/run/systemd/system/user-runtime-dir@$USER_ID.service.d
 USER_DELEGATED=/sys/fs/cgroup/unified/fuzzcell-test-$$ # hybrid
 
 # A home, a runtime directory, and copies of what the user may not be able to reach.
@@ -27,6 +29,7 @@ user_setup() { # TARGET...
 	RUNTIME=/run/user/$USER_ID
 	if [ "$(layout)" = hybrid ]; then
 		RUNTIME=$WORK/runtime
+		USER_LIMIT=(timeout $((300 * SLOW)))
 		install -d -m 0700 -o "$USER_ID" -g "$USER_GROUP" "$RUNTIME"
 	fi
 }
@@ -40,10 +43,13 @@ user_begin() {
 	user_delegate 'cpu cpuset io memory pids'
 }
 
-# The user's manager anew, with these controllers delegated to it.  (PAM would tell it
-# the runtime directory, where logind runs.)
+# The user's manager anew, with these controllers delegated to it.  The guest has no
+# logind, of which PAM and the runtime directory's unit would ask what is written here.
 user_delegate() {
-	mkdir -p "$USER_DROP_IN"
+	mkdir -p "$USER_DROP_IN" "$USER_DIR_DROP_IN"
+	printf '%s\n' '[Service]' 'ExecStart=' 'ExecStop=' \
+		"ExecStart=install -d -m 0700 -o $USER_ID -g $USER_GROUP /run/user/$USER_ID" \
+		"ExecStop=rm -rf /run/user/$USER_ID" >"$USER_DIR_DROP_IN/test.conf"
 	printf '%s\n' '[Service]' 'PAMName=' "Environment=XDG_RUNTIME_DIR=/run/user/$USER_ID" \
 		'Delegate=' "Delegate=$1" >"$USER_DROP_IN/test.conf"
 	systemctl daemon-reload
@@ -53,7 +59,8 @@ user_delegate() {
 user_end() {
 	[ "$(layout)" = unified ] && [ -n "${FUZZCELL_TEST_VM:-}" ] || return 0
 	systemctl stop "user@$USER_ID.service"
-	rm -r "$USER_DROP_IN"
+	systemctl stop "user-runtime-dir@$USER_ID.service"
+	rm -r "$USER_DROP_IN" "$USER_DIR_DROP_IN"
 	systemctl daemon-reload
 	userdel fuzzer
 }
@@ -98,7 +105,8 @@ user_exec() {
 	if [ "$(layout)" = unified ]; then
 		# From here only root can move a process to where the user's manager may.
 		echo "$BASHPID" >"$USER_TREE/init.scope/cgroup.procs" || exit
-		exec "${become[@]}" systemd-run --user --quiet --scope --property=Delegate=yes "$@"
+		exec "${become[@]}" systemd-run --user --quiet --scope --property=Delegate=yes \
+			--property=RuntimeMaxSec=$((300 * SLOW)) "$@"
 	fi
 	mkdir -p "$v2" || exit
 	chown "$USER_ID" "$v2" "$v2"/cgroup.{procs,subtree_control,threads} || exit
@@ -121,7 +129,7 @@ user_fuzz() { # NAME SECONDS [OPTION...]
 	TARGET=$1
 	local time=$2
 	shift 2
-	run as_user timeout $((300 * SLOW)) "$WORK/bin/fuzzcell" run --plain --state-dir "$STATE" \
+	run as_user "${USER_LIMIT[@]}" "$WORK/bin/fuzzcell" run --plain --state-dir "$STATE" \
 		--targets "$WORK/targets" --filter "$TARGET" --max-fuzzer-time "$((time * TIMES))s" "$@"
 	echo "$output"
 	LOGS=$(last_logs)

@@ -149,3 +149,17 @@ of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 	[ "$status" -eq 3 ]
 	[[ $output == *"'/tmp' is no directory that only user $USER_ID can write"* ]]
 }
+
+@test "a system service with a user of its own has all limits, too [unified only]" {
+	unified_only
+	user_setup healthy_fuzzer
+	run systemd-run --quiet --wait --pipe --uid="$USER_ID" --gid="$USER_GROUP" \
+		--property=Delegate=yes --property=RuntimeDirectory=fuzzcell-user \
+		--property=RuntimeDirectoryMode=0700 --setenv="HOME=$WORK/home" \
+		--setenv=XDG_RUNTIME_DIR=/run/fuzzcell-user --property=RuntimeMaxSec=$((300 * SLOW)) \
+		"$WORK/bin/fuzzcell" run --plain --state-dir "$STATE" --targets "$WORK/targets" \
+		--max-fuzzer-time $((2 * TIMES))s
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *'cgroups at /sys/fs/cgroup/system.slice/'*'kept: memory no-swap memory-mark cpu pids pressure kill'* ]]
+}
