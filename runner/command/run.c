@@ -11,6 +11,8 @@
 #include "runner/command/builds.h"
 #include "runner/command/command.h"
 #include "runner/command/escape.h"
+#include "runner/command/publisher.h"
+#include "runner/command/run_after.h"
 #include "runner/command/session.h"
 #include "runner/observe/summary.h"
 #include "runner/observe/table.h"
@@ -20,6 +22,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Each time that there is something to tell while it runs. */
+#define SEND_LIVE_US (60 * USEC_PER_SEC)
 
 struct run_args {
 	struct session session;
@@ -117,6 +122,12 @@ static size_t runnable(const struct plan *p)
 	return n;
 }
 
+static int not_built(const struct run_args *a)
+{
+	run_not_built(a->session.common.config, a->session.state, a->commit);
+	return fail(EXIT_BUILD, "nothing was built, nothing is fuzzed");
+}
+
 /* The targets, built first when there is something to build.  The lock comes before: two
  * builds would spoil each other's; and the machine, since what a build leaves running
  * (Bazel's server) shall not be in the way of groups. */
@@ -135,10 +146,10 @@ static int build_and_plan(struct run_args *a)
 	a->broken = b.failed > 0;
 	(void)config_sources(s->common.config, &n_sources);
 	if (a->broken && b.nothing == n_sources)
-		return fail(EXIT_BUILD, "nothing was built, nothing is fuzzed");
+		return not_built(a);
 	r = session_plan(s);
 	if (a->broken && (r == EXIT_USAGE || (r == EXIT_DONE && runnable(&s->plan) == 0)))
-		return fail(EXIT_BUILD, "nothing was built, nothing is fuzzed");
+		return not_built(a);
 	return r;
 }
 
@@ -155,18 +166,28 @@ static void print_plan(const struct plan *p)
 	       p->disabled);
 }
 
+/* Who looks on while it runs. */
+struct live {
+	struct table table;
+	struct publisher *publisher;
+};
+
 static void on_event(void *arg, const struct run_view *v, size_t row, const char *what)
 {
+	struct live *l = arg;
 	const struct target_row *r = row < v->n_rows ? &v->rows[row] : NULL;
 
 	LOG(LOG_INFO, r ? "job" : "run", f_str("what", what), f_str("target", r ? r->name : ""),
 	    f_str("reason", r ? r->reason : ""), f_str("note", r ? r->note : ""));
-	table_event(arg, v, row, what);
+	table_event(&l->table, v, row, what);
 }
 
 static void on_second(void *arg, const struct run_view *v)
 {
-	table_second(arg, v);
+	struct live *l = arg;
+
+	table_second(&l->table, v);
+	publisher_second(l->publisher);
 }
 
 static int write_json(int dirfd, const char *name, const json_t *j, unsigned indent, struct err *e)
@@ -234,15 +255,13 @@ static int open_books(struct run_args *a, const char *run, struct books **ret)
 }
 
 /* What is still only in memory: another try, now that all else is done. */
-static int close_books(struct books *b, struct state *s)
+static int save_books(struct books *b, struct state *s)
 {
 	struct err e;
-	int r = EXIT_DONE;
 
-	if (b && ledger_save(books_ledger(b), s->dirfd, &e) < 0)
-		r = fail(EXIT_INTERNAL, "%s", e.msg);
-	books_close(b);
-	return r;
+	if (ledger_save(books_ledger(b), s->dirfd, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	return EXIT_DONE;
 }
 
 /* Its commit counts as fuzzed when nobody cut the run short and all of it was kept. */
@@ -257,11 +276,51 @@ static int note_done(const struct run_args *a, bool interrupted, int status)
 	return status;
 }
 
+static int run_live(struct run_args *a, struct run_opts *o, struct run **ret, struct err *e)
+{
+	struct session *s = &a->session;
+	const struct tell t = {.config = s->common.config,
+			       .state = s->state,
+			       .targets = &s->common.targets,
+			       .send_us = SEND_LIVE_US};
+	struct live live;
+	int r = publisher_new(o->loop, &t, books_ledger(o->books), &live.publisher, e);
+
+	if (r < 0)
+		return r;
+	o->arg = &live;
+	table_open(&live.table, STDOUT_FILENO, a->plain);
+	r = run_all(o, &s->plan, ret, e);
+	table_close(&live.table);
+	publisher_free(live.publisher);
+	return r;
+}
+
+/* What is in memory only is saved first, and what was learned by telling it after that. */
+static int close_run(struct run_args *a, const struct run_opts *o, struct run *run, int status)
+{
+	struct session *s = &a->session;
+	struct run_over over = {
+	    .config = s->common.config,
+	    .state = s->state,
+	    .targets = &s->common.targets,
+	    .ledger = books_ledger(o->books),
+	    .run = o->dirs->id,
+	    .commit = a->commit,
+	    .view = run_result(run),
+	};
+
+	if (save_books(o->books, s->state) != EXIT_DONE)
+		status = EXIT_INTERNAL;
+	over.status = status;
+	run_after(&over);
+	return status;
+}
+
 static int run_and_tell(struct run_args *a, struct run_opts *o, bool *ret_keep)
 {
 	struct state *s = a->session.state;
 	struct run *run = NULL;
-	struct table table;
 	bool interrupted;
 	struct err e;
 	int r = open_books(a, o->dirs->id, &o->books);
@@ -269,16 +328,16 @@ static int run_and_tell(struct run_args *a, struct run_opts *o, bool *ret_keep)
 	*ret_keep = false;
 	if (r != EXIT_DONE)
 		return r;
-	o->arg = &table;
-	table_open(&table, STDOUT_FILENO, a->plain);
-	r = run_all(o, &a->session.plan, &run, &e);
-	table_close(&table);
+	r = run_live(a, o, &run, &e);
 	*ret_keep = r < 0 || run_uncollected(run);
 	interrupted = r < 0 || run_result(run)->interrupted;
 	r = r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : conclude(a, s, o->dirs, run_result(run));
+	if (run)
+		r = close_run(a, o, run, *ret_keep ? EXIT_INTERNAL : r);
 	run_free(run);
-	if (close_books(o->books, s) != EXIT_DONE)
+	if (save_books(o->books, s) != EXIT_DONE)
 		r = EXIT_INTERNAL;
+	books_close(o->books);
 	return note_done(a, interrupted || *ret_keep, r);
 }
 

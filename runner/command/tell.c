@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/tell.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/sys.h"
+#include "base/units.h"
+#include "runner/publish/github.h"
+#include "runner/publish/token.h"
+#include "runner/publish/webhook.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+bool tell_wanted(const struct config *c)
+{
+	size_t n;
+
+	(void)config_webhooks(c, &n);
+	return n > 0 || config_github(c)->repository;
+}
+
+static uint64_t now_s(void)
+{
+	return clock_real_us() / USEC_PER_SEC;
+}
+
+/* --- who sends ---------------------------------------------------------------- */
+
+static void to_github(void *arg, struct delivery *d)
+{
+	github_deliver(arg, d);
+}
+
+static void to_webhook(void *arg, struct delivery *d)
+{
+	webhook_deliver(arg, d);
+}
+
+struct senders {
+	struct publish_sender *v;
+	char (*places)[OUTBOX_PLACE];
+	size_t n;
+};
+
+static void senders_done(struct senders *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].deliver == to_github)
+			github_free(s->v[i].arg);
+		else
+			webhook_free(s->v[i].arg);
+	free(s->v);
+	free(s->places);
+}
+
+static void add_sender(struct senders *s, const char *prefix, const char *name,
+		       void (*deliver)(void *, struct delivery *), void *arg)
+{
+	(void)snprintf(s->places[s->n], OUTBOX_PLACE, "%s%s", prefix, name);
+	s->v[s->n] = (struct publish_sender){s->places[s->n], deliver, arg};
+	s->n++;
+}
+
+static int make_senders(const struct config *c, struct senders *s, struct err *e)
+{
+	size_t n;
+	const struct webhook_config *w = config_webhooks(c, &n);
+	int r = 0;
+
+	s->v = sys_calloc(n + 1, sizeof(*s->v));
+	s->places = sys_calloc(n + 1, sizeof(*s->places));
+	if (!s->v || !s->places)
+		return err_sys(e, "allocate those who are told");
+	if (config_github(c)->repository) {
+		struct github *g = NULL;
+
+		r = github_new(config_github(c), NULL, &g, e);
+		if (r == 0)
+			add_sender(s, "github", "", to_github, g);
+	}
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct webhook *hook = NULL;
+
+		r = webhook_new(&w[i], NULL, &hook, e);
+		if (r == 0)
+			add_sender(s, "hook-", w[i].name, to_webhook, hook);
+	}
+	return r;
+}
+
+/* --- queueing ----------------------------------------------------------------- */
+
+static struct publish publish_of(const struct tell *t)
+{
+	struct publish p = {
+	    .state_dirfd = t->state->dirfd,
+	    .state_path = t->state->path,
+	    .github = config_github(t->config),
+	    .outbox = config_outbox(t->config),
+	    .run = t->run,
+	    .now = now_s(),
+	};
+
+	p.hooks = config_webhooks(t->config, &p.n_hooks);
+	return p;
+}
+
+/* A new array. */
+static struct publish_target *describe_targets(const struct tell *t, size_t *ret_n)
+{
+	size_t n = t->targets ? t->targets->n : 0;
+	struct publish_target *v = sys_calloc(n + 1, sizeof(*v));
+
+	for (size_t i = 0; v && i < n; i++)
+		v[i].name = t->targets->v[i].name;
+	*ret_n = n;
+	return v;
+}
+
+static int queue(const struct tell *t, struct outbox *o, const struct ledger *l, struct err *e)
+{
+	struct publish p = publish_of(t);
+	struct publish_target *targets = describe_targets(t, &p.n_targets);
+	struct publish_sum sum;
+	int r;
+
+	if (!targets)
+		return err_sys(e, "describe the targets");
+	p.targets = targets;
+	r = publish_queue(&p, o, l, &sum, e);
+	for (size_t i = 0; r == 0 && i < t->n_notes; i++)
+		r = publish_note(&p, o, &t->notes[i], e);
+	if (r == 0)
+		r = publish_alarm_queue(&p, o, e);
+	free(targets);
+	return r;
+}
+
+/* --- sending ------------------------------------------------------------------- */
+
+static int send_due(const struct tell *t, struct outbox *o, struct publish_delivered *ret,
+		    struct err *e)
+{
+	CLEANUP(senders_done) struct senders s = {0};
+	struct publish_deliver d = {
+	    .state_dirfd = t->state->dirfd,
+	    .retry_max_s = config_outbox(t->config)->retry_max_us / USEC_PER_SEC,
+	    .deadline_us = clock_mono_us() + t->send_us,
+	};
+	int r = make_senders(t->config, &s, e);
+
+	if (r < 0)
+		return r;
+	d.senders = s.v;
+	d.n_senders = s.n;
+	r = publish_deliver(&d, o, ret, e);
+	if (r != -EBUSY)
+		return r;
+	*ret = (struct publish_delivered){.left = outbox_count(o), .next = now_s() + 60};
+	return 0; /* somebody else sends */
+}
+
+/* --- what was learned ------------------------------------------------------------ */
+
+struct learning {
+	const struct ledger *ledger; /* as it is on disk */
+	struct outbox *outbox;
+	json_t *list;
+};
+
+static int learn(void *arg, const struct publish_learned *l, struct err *e)
+{
+	struct learning *to = arg;
+	const struct known_crash *c = ledger_find(to->ledger, l->signature);
+	bool url, ignore;
+	json_t *j;
+
+	if (!c)
+		return 0;
+	url = *l->url && strcmp(c->issue_url, l->url) != 0;
+	ignore = l->ignored && c->state != LEDGER_IGNORED;
+	if (l->ignored && !ignore)
+		return publish_noted(to->outbox, l->chain, e);
+	if (!url && !ignore)
+		return 0;
+	j = json_pack("{s:s, s:s, s:b}", "signature", l->signature, "url", url ? l->url : "",
+		      "ignored", ignore);
+	if (!j || json_array_append_new(to->list, j) < 0)
+		return err_set(e, ENOMEM, "keep what was learned");
+	return 0;
+}
+
+static int add_result(struct outbox *o, const struct tell *t, const struct ledger *l,
+		      const struct publish_delivered *d, struct buf *out, struct err *e)
+{
+	struct learning to = {l, o, json_array()};
+	struct publish_alarm a;
+	_autojson_ json_t *j = NULL;
+	_autofree_ char *text = NULL;
+	int r = publish_learned(o, learn, &to, e);
+
+	publish_alarm(o, now_s(), config_outbox(t->config)->alarm_us, &a);
+	j = json_pack("{s:I, s:I, s:I, s:I, s:o, s:s, s:{s:I, s:I, s:s, s:s}}", "done",
+		      (json_int_t)d->done, "refused", (json_int_t)d->refused, "left",
+		      (json_int_t)d->left, "next", (json_int_t)d->next, "learned", to.list,
+		      "warning", outbox_warning(o), "alarm", "count", (json_int_t)a.count, "oldest",
+		      (json_int_t)a.oldest, "place", a.place, "why", a.why);
+	if (r < 0)
+		return r;
+	if (!j)
+		return err_set(e, ENOMEM, "say what was told");
+	r = json_print(j, 0, &text, e);
+	return r < 0 ? r : buf_add(out, slice_of(text), e);
+}
+
+static void outbox_close_p(struct outbox **o)
+{
+	outbox_close(*o);
+}
+
+static void ledger_free_p(struct ledger **l)
+{
+	ledger_free(*l);
+}
+
+int tell_round(const struct tell *t, struct buf *result, struct err *e)
+{
+	CLEANUP(outbox_close_p) struct outbox *o = NULL;
+	CLEANUP(ledger_free_p) struct ledger *l = NULL;
+	struct publish_delivered d = {0};
+	int r;
+
+	token_protect_process();
+	r = ledger_load(t->state->dirfd, &l, e);
+	if (r == 0)
+		r = outbox_open(t->state->dirfd, &o, e);
+	if (r == 0)
+		r = queue(t, o, l, e);
+	if (r == 0 && t->send_us)
+		r = send_due(t, o, &d, e);
+	else if (r == 0)
+		d = (struct publish_delivered){.left = outbox_count(o), .next = now_s()};
+	return r < 0 ? r : add_result(o, t, l, &d, result, e);
+}
+
+/* --- in the parent --------------------------------------------------------------- */
+
+static uint64_t number(const json_t *j, const char *key)
+{
+	json_int_t v = json_integer_value(json_object_get(j, key));
+
+	return v > 0 ? (uint64_t)v : 0;
+}
+
+static void text_of(const json_t *j, const char *key, char *out, size_t n)
+{
+	const char *s = json_string_value(json_object_get(j, key));
+
+	(void)snprintf(out, n, "%s", s ? s : "");
+}
+
+/* A crash that is gone meanwhile (merged, or its record is) is no error. */
+static int apply(struct ledger *l, const json_t *one, struct err *e)
+{
+	const char *sig = json_string_value(json_object_get(one, "signature"));
+	const char *url = json_string_value(json_object_get(one, "url"));
+	int r = 0;
+
+	if (!sig || !url)
+		return err_set(e, EBADMSG, "what was learned of a crash cannot be read");
+	if (*url)
+		r = ledger_issue(l, sig, url, e);
+	if (r == 0 && json_is_true(json_object_get(one, "ignored")))
+		r = ledger_ignore(l, sig, "its issue has the label \"ignore\"", e);
+	return r == -ENOENT ? 0 : r;
+}
+
+int tell_read(struct slice result, struct ledger *l, struct told *ret, struct err *e)
+{
+	_autojson_ json_t *j = NULL;
+	int r = json_parse(result, &j, e);
+	const json_t *list, *alarm;
+
+	if (r < 0)
+		return r;
+	list = json_object_get(j, "learned");
+	alarm = json_object_get(j, "alarm");
+	*ret = (struct told){
+	    .done = number(j, "done"),
+	    .refused = number(j, "refused"),
+	    .left = number(j, "left"),
+	    .next = number(j, "next"),
+	    .issues = json_array_size(list),
+	    .alarm = {.count = number(alarm, "count"), .oldest = number(alarm, "oldest")},
+	};
+	text_of(j, "warning", ret->warning, sizeof(ret->warning));
+	text_of(alarm, "place", ret->alarm.place, sizeof(ret->alarm.place));
+	text_of(alarm, "why", ret->alarm.why, sizeof(ret->alarm.why));
+	for (size_t i = 0; l && r == 0 && i < json_array_size(list); i++)
+		r = apply(l, json_array_get(list, i), e);
+	return r;
+}
+
+const char *tell_alarm_text(const struct publish_alarm *a, uint64_t now, char out[TELL_TEXT])
+{
+	char age[UNITS_MAX];
+
+	out[0] = '\0';
+	if (a->count)
+		(void)snprintf(
+		    out, TELL_TEXT, "%zu report(s) wait in the outbox, the oldest for %s: %s: %s",
+		    a->count,
+		    units_time((now > a->oldest ? now - a->oldest : 0) * USEC_PER_SEC, age),
+		    a->place, *a->why ? a->why : "not tried yet");
+	return out;
+}

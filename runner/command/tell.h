@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_COMMAND_TELL_H
+#define RUNNER_COMMAND_TELL_H
+
+#include "base/buf.h"
+#include "runner/config/config.h"
+#include "runner/crash/ledger.h"
+#include "runner/discover/discover.h"
+#include "runner/publish/publish.h"
+#include "runner/state/state.h"
+
+/* One round of telling GitHub and webhooks, as the configuration says: what the ledger on
+ * disk has and nobody was told yet is written into the outbox, and what waits there is
+ * sent.  It blocks and holds secrets: for a forked child. */
+struct tell {
+	const struct config *config;
+	const struct state *state;
+	const struct target_list *targets; /* NULL: none are known */
+	const char *run;		   /* that is over; NULL: none */
+	const struct publish_note *notes;  /* to be told beside the ledger */
+	size_t n_notes;
+	uint64_t send_us; /* nothing more is sent after so long; 0: nothing is sent */
+};
+
+/* Is anybody to be told? */
+bool tell_wanted(const struct config *c);
+
+/* result: JSON for tell_read().  What was queued stays queued when sending fails. */
+MUST_CHECK int tell_round(const struct tell *t, struct buf *result, struct err *e);
+
+struct told {
+	size_t done, refused, left;
+	uint64_t next; /* Unix seconds: when it is worth another round; 0: nothing waits */
+	struct publish_alarm alarm;
+	size_t issues;	   /* the ledger knows now, and did not before */
+	char warning[256]; /* what was wrong with the outbox's files; "" nothing */
+};
+/* Reads a round's result, and gives the ledger (NULL: none) what was learned: issues,
+ * and a person's label that says to ignore a crash. */
+MUST_CHECK int tell_read(struct slice result, struct ledger *l, struct told *ret, struct err *e);
+
+/* "3 reports wait in the outbox, the oldest for 2d03h: github: ..."; "" when all is well. */
+enum { TELL_TEXT = 400 };
+const char *tell_alarm_text(const struct publish_alarm *a, uint64_t now, char out[TELL_TEXT]);
+
+#endif
