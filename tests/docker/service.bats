@@ -1,0 +1,238 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The service as an operator has it: compose.yaml from a clean clone, a mounted repository,
+# pushes.  ci/docker.sh starts the daemon, and gives WORK, TOP, TARGETS and GROUP.
+# The tests build on each other: one service lives through all of them.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+	umask 022
+	git clone -q "$TOP" "$WORK/clone"
+	cp "$TOP/tests/docker/compose.test.yaml" "$WORK/clone/"
+	mkdir -p "$WORK/etc" "$WORK/state" "$WORK/srv/out"
+	printf '%s' "$SECRET" >"$WORK/token"
+	chmod 600 "$WORK/token"
+	cp "$TARGETS/healthy_fuzzer" "$TARGETS/membomb_fast_fuzzer" "$WORK/srv/out/"
+	repositories
+	config 20s
+}
+
+teardown_file() {
+	cd "$WORK/clone" || return 0
+	compose down -t 30 >&2 || true
+}
+
+setup() {
+	cd "$WORK/clone" || return
+}
+
+export SECRET=ghp_secret$((1234567 * 7654321))
+export FUZZCELL_CONFIG=$WORK/etc FUZZCELL_STATE=$WORK/state FUZZCELL_REPOSITORIES=$WORK/srv
+export FUZZCELL_TOKEN_FILE=$WORK/token FUZZCELL_LOOP=2s FUZZCELL_MEMORY=2g
+export GIT_CONFIG_GLOBAL=$WORK/gitconfig GIT_CONFIG_NOSYSTEM=1
+
+compose() {
+	docker-compose -f compose.yaml -f compose.test.yaml "$@"
+}
+
+# Whose the work tree is, is not who runs the service.
+repositories() {
+	git config -f "$GIT_CONFIG_GLOBAL" safe.directory '*'
+	git init -q --bare -b main "$WORK/srv/origin.git"
+	git clone -q "$WORK/srv/origin.git" "$WORK/push" 2>/dev/null
+	git -C "$WORK/push" checkout -q -b main
+	push first
+	git clone -q "$WORK/srv/origin.git" "$WORK/srv/project"
+	chown -R 4321:4321 "$WORK/srv"
+}
+
+push() { # MESSAGE
+	git -C "$WORK/push" -c user.name=a -c user.email=a@b commit -q --allow-empty -m "$1"
+	git -C "$WORK/push" push -q origin main 2>/dev/null
+	chown -R 4321:4321 "$WORK/srv/origin.git"
+}
+
+head_commit() {
+	git -C "$WORK/push" rev-parse HEAD
+}
+
+config() { # TIME of each target
+	cat >"$WORK/etc/config.json" <<-END
+		{
+		 "state_dir": "/var/lib/fuzzcell",
+		 "run": {"workers": 1, "disk_reserve": "64MiB"},
+		 "discovery": [{"type": "directory", "path": "$WORK/srv/out"}],
+		 "defaults": {"memory": "256MiB", "scratch": "32MiB", "disk": "64MiB", "max_time": "$1",
+		              "max_crashes": 2, "minimize_time": "off", "flags": ["-reduce_inputs=0"]},
+		 "trigger": {"repository": "$WORK/srv/project", "interval": "1s"}
+		}
+	END
+}
+
+# wait_until SECONDS COMMAND...
+wait_until() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		if [ "$SECONDS" -ge "$end" ]; then
+			compose logs --tail 40 >&2
+			return 1
+		fi
+		sleep 0.2
+	done
+}
+
+container() {
+	docker ps -q --no-trunc --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME"
+}
+
+done_commit() { # COMMIT
+	[ "$(cat "$WORK/state/last_run_commit" 2>/dev/null)" = "$1" ]
+}
+
+runs() {
+	wc -l <"$WORK/state/stats/run_history.jsonl"
+}
+
+# The groups of living cells, below the container's: FILE that keeps the limit.
+cell_limits() { # memory.max or pids.max
+	local v1=memory.limit_in_bytes
+
+	[ "$1" = memory.max ] || v1=$1
+	find /sys/fs/cgroup -path "*/$GROUP/$(container)/*fuzzcell/*/*/$1" -o \
+		-path "*/$GROUP/$(container)/*fuzzcell/*/*/$v1" 2>/dev/null
+}
+
+cell_lives() {
+	[ -n "$(cell_limits memory.max)" ]
+}
+
+# fresh NAME TIME: the only target from now on, of which nothing is known yet.
+fresh() {
+	rm "$WORK"/srv/out/*
+	cp "$TARGETS/healthy_fuzzer" "$WORK/srv/out/$1_fuzzer"
+	config "$2"
+	compose kill -s HUP
+}
+
+# Names, which say what is in them, of the inputs that a living cell has written; it takes
+# none of them away (-reduce_inputs=0).
+working() {
+	find "$WORK"/state/work/*/*_fuzzer/corpus -type f -printf '%f\n' 2>/dev/null | sort
+}
+
+works_well() {
+	[ "$(working | wc -l)" -ge 20 ]
+}
+
+# Is every input of $WORK/before in the state, as a merge may have arranged it?
+kept() {
+	find "$WORK/state/corpus" "$WORK/state/generations" -type f -printf '%f\n' | sort -u |
+		comm -23 "$WORK/before" - >"$WORK/lost"
+	cat "$WORK/lost"
+	[ ! -s "$WORK/lost" ]
+}
+
+healthy() {
+	[ "$(docker inspect -f '{{.State.Health.Status}}' "$(container)")" = healthy ]
+}
+
+@test "the image is built from a clean clone, as compose.yaml says" {
+	run compose build
+	echo "$output" | tail -n 20
+	[ "$status" -eq 0 ]
+	[ "$(docker inspect -f '{{json .Config.Entrypoint}}' fuzzcell)" = \
+		'["/usr/local/lib/fuzzcell/entrypoint.sh"]' ]
+	run docker run --rm --network=host fuzzcell version
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == fuzzcell* ]]
+	run -127 docker run --rm --network=host --entrypoint sh fuzzcell -c 'command -v gcc clang make'
+	[ "$output" = '' ]
+}
+
+@test "without its privileges it says which are missing" {
+	run docker run --rm --network=host fuzzcell run
+	echo "$output"
+	[ "$status" -eq 3 ]
+	[[ $output == *compose.yaml* ]]
+}
+
+@test "up: what is there is fuzzed, in cells below the container, each with its limit" {
+	run compose up -d
+	echo "$output"
+	[ "$status" -eq 0 ]
+	wait_until 60 cell_lives
+	file=$(cell_limits memory.max | head -n 1)
+	[ "$(cat "$file")" -eq $((256 << 20)) ]
+	[ "$(cat "$(cell_limits pids.max | head -n 1)")" -eq 64 ]
+	# and the whole is capped
+	whole=${file%/"$(container)"/*}/$(container)
+	[ "$(cat "$whole/${file##*/}")" -eq $((2 << 30)) ]
+	wait_until 120 done_commit "$(head_commit)"
+	logs=$(find "$WORK/state/logs" -mindepth 1 -maxdepth 1 | sort | tail -n 1)
+	cat "$logs"/*.stats
+	[ "$(jq -r .reason "$logs/healthy_fuzzer.stats")" = time-limit ]
+	[ "$(jq -r .failures.oom "$logs/membomb_fast_fuzzer.stats")" -ge 1 ]
+}
+
+@test "it is healthy" {
+	wait_until 100 healthy
+}
+
+@test "a push is fuzzed, and only once" {
+	push second
+	wait_until 120 done_commit "$(head_commit)"
+	n=$(runs)
+	sleep 6 # three looks of the trigger
+	[ "$(runs)" -eq "$n" ]
+	# What the service wrote into the work tree belongs to its owner.
+	[ -z "$(find "$WORK/srv/project" ! -uid 4321 -print -quit)" ]
+}
+
+@test "stopped in the middle it saves all, down and up keep it, and the push is fuzzed again" {
+	fresh second 300s
+	push third
+	wait_until 60 works_well
+	working >"$WORK/before"
+	run compose down
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ -z "$(find "$WORK/state/work" -mindepth 1 -print -quit 2>/dev/null)" ]
+	[ -z "$(find /sys/fs/cgroup -type d -path "*/$GROUP/*" -path '*fuzzcell/*' -print -quit)" ]
+	kept
+	run done_commit "$(head_commit)"
+	[ "$status" -ne 0 ]
+	config 3s
+	n=$(runs)
+	compose up -d
+	wait_until 120 done_commit "$(head_commit)"
+	[ "$(runs)" -gt "$n" ]
+	[ -e "$WORK/state/known_crashes.json" ]
+}
+
+@test "killed in the middle, it starts again and loses nothing" {
+	fresh third 300s
+	push fourth
+	wait_until 60 works_well
+	config 3s
+	working >"$WORK/before"
+	docker kill -s KILL "$(container)"
+	compose up -d
+	wait_until 120 done_commit "$(head_commit)"
+	[ -z "$(find "$WORK/state/work" -mindepth 1 -print -quit 2>/dev/null)" ]
+	kept
+}
+
+@test "no secret in the image, the logs, the process list or the state" {
+	{
+		compose logs
+		docker inspect "$(container)" fuzzcell
+		docker history --no-trunc fuzzcell
+		docker exec "$(container)" sh -c 'cat /proc/[0-9]*/cmdline' | tr '\0' ' '
+	} >"$WORK/all.log" 2>&1
+	run grep -rqF "$SECRET" "$WORK/all.log" "$WORK/state"
+	[ "$status" -eq 1 ]
+	[ "$(docker exec "$(container)" cat /run/secrets/github-token)" = "$SECRET" ]
+}
