@@ -16,6 +16,9 @@
 #   --add PATH         also put PATH (file or directory) in /fuzzcell; may be
 #                      given several times
 #   --env NAME=VALUE   set a variable in the guest; may be given several times
+#   --boots N          the machine may be booted N times, and its disks last so long:
+#                      a command that leaves a file .vm/reboot behind is started again
+#                      after a reboot, with $FUZZCELL_TEST_BOOT one higher
 #   --timeout SECONDS  from power-on to the end; default 2400
 #   --keep             keep the work directory (console log, payload disk,
 #                      output) and say where it is
@@ -55,6 +58,7 @@ binary=$TOP/build/fuzzcell
 targets=$TOP/build/targets
 tests=$TOP/tests/e2e
 timeout=2400
+boots=1
 keep=
 add=()
 environment=()
@@ -65,7 +69,7 @@ qemu=
 parse() {
 	while [[ $# -gt 0 ]]; do
 		case $1 in
-		--binary | --targets | --tests | --add | --env | --timeout)
+		--binary | --targets | --tests | --add | --env | --boots | --timeout)
 			[[ $# -ge 2 ]] || usage
 			option "$1" "$2"
 			shift 2
@@ -97,6 +101,10 @@ option() {
 	--env)
 		[[ $2 == [A-Za-z_]*=* ]] || die "--env wants NAME=VALUE, not '$2'"
 		environment+=("$2")
+		;;
+	--boots)
+		[[ $2 =~ ^[1-9]$ ]] || die "--boots wants a number up to 9, not '$2'"
+		boots=$2
 		;;
 	--timeout)
 		[[ $2 =~ ^[1-9][0-9]{0,5}$ ]] || die "--timeout wants seconds, not '$2'"
@@ -151,34 +159,56 @@ port() {
 		-device "virtserialport,chardev=$1,name=$1"
 }
 
+# The root disk: thrown away, or a copy that lasts for all boots.
+root_disk() {
+	if [[ $boots -eq 1 ]]; then
+		echo "file=$1/root.img,format=raw,if=virtio,snapshot=on,cache=unsafe"
+		return
+	fi
+	cp --sparse=always "$1/root.img" "$work/root.img"
+	echo "file=$work/root.img,format=raw,if=virtio,cache=unsafe"
+}
+
+# power_on SECONDS ARGUMENT...: QEMU until the guest switches off or resets, in so long.
+power_on() {
+	local status=0 limit=$1
+	shift
+
+	# If this script is killed, timeout gets SIGTERM and hands it on.
+	setpriv --pdeathsig TERM timeout --kill-after=5 "$limit" \
+		qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot \
+		-machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m 3072 -nic none "$@" \
+		</dev/null >>"$work/qemu" 2>&1 &
+	qemu=$!
+	wait "$qemu" || status=$?
+	qemu=
+	return "$status"
+}
+
 # Boots, copies the command's output to ours and to files, waits for the end.
 boot() {
-	local image=$1 ports readers=() status=0
+	local image=$1 disk ports readers=() status=0 n
 	local append='console=ttyS0 quiet panic=-1 psi=1 mitigations=off no5lvl'
 
 	# The timers of a loaded machine are late; the kernel would take them for broken.
 	append+=' tsc=reliable no_timer_check'
+	disk=$(root_disk "$image")
 	exec 5> >(exec tee "$work/stdout")
 	readers+=("$!")
 	exec 6> >(exec tee "$work/stderr" >&2)
 	readers+=("$!")
 	mapfile -t ports < <(port stdout /dev/fd/5 && port stderr /dev/fd/6 &&
 		port status "$work/status")
-
-	# If this script is killed, timeout gets SIGTERM and hands it on.
-	setpriv --pdeathsig TERM timeout --kill-after=5 "$timeout" \
-		qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot \
-		-machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m 3072 -nic none \
-		-kernel "$image/vmlinuz" -initrd "$image/initrd" -append "$append" \
-		-drive "file=$image/root.img,format=raw,if=virtio,snapshot=on,cache=unsafe" \
-		-drive "file=$work/payload.img,format=raw,if=virtio,cache=unsafe" \
-		-serial "file:$work/console" -device virtio-serial "${ports[@]}" \
-		</dev/null >"$work/qemu" 2>&1 &
-	qemu=$!
-	wait "$qemu" || status=$?
-	qemu=
+	for ((n = 1; n <= boots && status == 0 && timeout > SECONDS; n++)); do
+		[[ ! -s $work/status ]] || break
+		power_on $((timeout - SECONDS)) -kernel "$image/vmlinuz" -initrd "$image/initrd" \
+			-append "$append systemd.setenv=FUZZCELL_TEST_BOOT=$n" -drive "$disk" \
+			-drive "file=$work/payload.img,format=raw,if=virtio,cache=unsafe" \
+			-serial "file:$work/console.$n" -device virtio-serial "${ports[@]}" || status=$?
+	done
 	exec 5>&- 6>&-
 	wait "${readers[@]}" || true
+	cat "$work"/console.* >"$work/console"
 	return "$status"
 }
 

@@ -4,7 +4,8 @@
 # Runs inside the guest, started by vm-run.service (image.sh): runs the
 # command that ci/vm.sh wrote on the payload disk as a service of its own with
 # a delegated cgroup, passes its output and its exit status to the host
-# through three virtio-serial ports, and switches the machine off.
+# through three virtio-serial ports, and switches the machine off; or boots it again,
+# as a user would, when the command wants that (ci/vm.sh, --boots).
 set -u
 
 PORTS=/dev/virtio-ports
@@ -30,6 +31,7 @@ run() {
 	for pair in "${environment[@]}"; do
 		setenv+=("--setenv=$pair")
 	done
+	setenv+=("--setenv=FUZZCELL_TEST_BOOT=${FUZZCELL_TEST_BOOT:-1}")
 	systemd-run --quiet --wait --pipe --collect --unit=fuzzcell-test \
 		--service-type=exec --working-directory=/fuzzcell \
 		--property=Delegate=yes --property=TasksMax=infinity \
@@ -49,6 +51,11 @@ main() {
 	say "command ended with status $status after $(cut -d ' ' -f 1 /proc/uptime) s"
 	(sleep "$GRACE" && kill "${relays[@]}") 2>/dev/null &
 	wait "${relays[@]}"
+	if [[ $status -eq 0 && -e /fuzzcell/.vm/reboot ]]; then
+		rm /fuzzcell/.vm/reboot
+		systemctl reboot
+		return
+	fi
 	echo "$status" >"$PORTS/status"
 	systemctl poweroff --force --force
 }

@@ -29,8 +29,8 @@ ROOT_SIZE=8G # sparse: only what is used takes room
 PACKAGES=(
 	systemd systemd-sysv udev dbus kmod
 	crun bats jq strace procps util-linux iproute2 zip unzip busybox-static
-	libarchive13 libcgroup2 libcurl4 libjansson4 libmd0 libmicrohttpd12
-	libseccomp2 libstdc++6 libsystemd0
+	git libarchive13 libcgroup2 libcurl4 libexpat1 libjansson4 libmd0 libmicrohttpd12
+	libseccomp2 libssl3 libstdc++6 libsystemd0
 )
 
 # What the root disk needs; ext4 is built in.
