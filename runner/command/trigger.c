@@ -2,6 +2,7 @@
 #include "runner/command/trigger.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/loop.h"
 #include "base/proc.h"
 #include "base/sys.h"
@@ -72,6 +73,9 @@ static void say(void *arg, size_t i, bool bad, const char *text)
 	const char *name = t->v[i].to->config->repository;
 	char shown[ESCAPE_MAX];
 
+	log_fd = t->v[i].log_fd;
+	if (log_fd > 0)
+		LOG(bad ? LOG_WARN : LOG_INFO, "trigger", f_str("text", text));
 	if (t->n == 1)
 		printf("%s%s\n", bad ? "warning: " : "", escape(text, shown));
 	else

@@ -13,7 +13,7 @@ enum { TRIGGERS_MAX = 64 };
 struct trigger_repo {
 	struct common common;
 	struct state *state;
-	int lock_fd;	       /* with the lock: above 0 */
+	int lock_fd, log_fd;   /* with the lock: above 0 */
 	struct drive_repo *to; /* what the room is given; filled by trigger_given() */
 	int status;	       /* of the last run */
 };
@@ -29,6 +29,7 @@ struct triggers {
 /* Reads the configuration, opens its state directory; each prints what is wrong and
  * returns an exit status.  several: the configuration has to name the directory. */
 int trigger_open(struct trigger_repo *r, bool several);
+/* Its log, trigger.log, comes with it. */
 int trigger_take_lock(struct trigger_repo *r);
 void trigger_given(struct trigger_repo *r);
 void trigger_close(struct trigger_repo *r);

@@ -12,6 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#define LOG_NAME "trigger.log"
+enum { LOG_LARGE = 4 << 20 };
 
 static const char *name_of(const struct trigger_repo *r)
 {
@@ -40,6 +44,17 @@ int trigger_open(struct trigger_repo *r, bool several)
 	return EXIT_DONE;
 }
 
+/* What was said, for years: of a large one half is enough. */
+static void open_log(struct trigger_repo *r)
+{
+	struct stat st;
+	int dir = r->state->dirfd;
+
+	if (fstatat(dir, LOG_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > LOG_LARGE)
+		(void)!sys_renameat(dir, LOG_NAME, LOG_NAME ".old");
+	r->log_fd = sys_openat(dir, LOG_NAME, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0640);
+}
+
 int trigger_take_lock(struct trigger_repo *r)
 {
 	struct err e;
@@ -47,7 +62,10 @@ int trigger_take_lock(struct trigger_repo *r)
 
 	if (rc == -EBUSY)
 		return fail(EXIT_LOCKED, "%s", e.msg);
-	return rc < 0 ? fail(EXIT_MACHINE, "%s", e.msg) : EXIT_DONE;
+	if (rc < 0)
+		return fail(EXIT_MACHINE, "%s", e.msg);
+	open_log(r);
+	return EXIT_DONE;
 }
 
 void trigger_given(struct trigger_repo *r)
@@ -62,6 +80,8 @@ void trigger_given(struct trigger_repo *r)
 
 void trigger_close(struct trigger_repo *r)
 {
+	if (r->log_fd > 0)
+		close(r->log_fd);
 	if (r->lock_fd > 0)
 		close(r->lock_fd);
 	state_close(r->state);

@@ -93,8 +93,8 @@ static int become_owner(void *arg)
 	return prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
-static int start(const struct git *g, const char *const *args, const char *const *more, int in,
-		 int out, int said, pid_t *ret_pid, struct err *e)
+int git_start(const struct git *g, const char *const *args, const char *const *more, int in,
+	      int out, int said, pid_t *ret_pid, struct err *e)
 {
 	CLEANUP(strv_done_p) struct strv argv = {0};
 	CLEANUP(strv_done_p) struct strv env = {0};
@@ -208,7 +208,7 @@ int git_stream(const struct git *g, const char *const *args, struct slice in, gi
 	if (r == 0)
 		r = open_said(&said, e);
 	if (r == 0)
-		r = start(g, args, NULL, given, wr, said, &pid, e);
+		r = git_start(g, args, NULL, given, wr, said, &pid, e);
 	if (r < 0)
 		return r;
 	close_p(&wr);
@@ -245,45 +245,6 @@ int git_ask(const struct git *g, const char *const *args, char **ret, struct err
 	return *ret ? r : err_sys(e, "allocate git's answer");
 }
 
-/* The rest is read and forgotten: whoever is at the other end may say what he likes. */
-static int add_some(void *arg, struct slice block, struct err *e)
-{
-	struct buf *b = arg;
-	size_t room = b->max > b->n + 1 ? b->max - b->n - 1 : 0;
-
-	if (block.n > room)
-		block.n = room;
-	return block.n > 0 ? buf_add(b, block, e) : 0;
-}
-
-int git_talk(const struct git *g, const char *const *args, const char *const *env, struct buf *said,
-	     struct err *e)
-{
-	_autoclose_ int rd = -1;
-	_autoclose_ int wr = -1;
-	pid_t pid = 0;
-	int p[2], r, ws;
-
-	if (sys_pipe(p) < 0)
-		return err_sys(e, "pipe");
-	rd = p[0];
-	wr = p[1];
-	r = start(g, args, env, -1, wr, wr, &pid, e);
-	if (r < 0)
-		return r;
-	close(take_fd(&wr));
-	r = drain(rd, add_some, said, e);
-	close(take_fd(&rd));
-	while (waitpid(pid, &ws, 0) < 0)
-		if (errno != EINTR)
-			return err_sys(e, "wait for git");
-	if (r < 0)
-		return r;
-	return WIFEXITED(ws)
-		   ? WEXITSTATUS(ws)
-		   : err_set(e, EPROTO, "git %s: ended by signal %d", args[0], WTERMSIG(ws));
-}
-
 int git_begin(const struct git *g, const char *const *args, struct git_writer *ret, struct err *e)
 {
 	_autoclose_ int rd = -1;
@@ -298,7 +259,7 @@ int git_begin(const struct git *g, const char *const *args, struct git_writer *r
 	wr = p[1];
 	r = open_said(&said, e);
 	if (r == 0)
-		r = start(g, args, NULL, rd, -1, said, &ret->pid, e);
+		r = git_start(g, args, NULL, rd, -1, said, &ret->pid, e);
 	if (r < 0)
 		return r;
 	ret->in = take_fd(&wr);

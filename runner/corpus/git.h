@@ -6,6 +6,7 @@
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* git(1) for in-tree corpora: started without a shell, waited for, with an environment
@@ -45,11 +46,16 @@ MUST_CHECK int git_run(const struct git *g, const char *const *args, struct buf 
 /* The same, the output without its last newline in a new string (free() it). */
 MUST_CHECK int git_ask(const struct git *g, const char *const *args, char **ret, struct err *e);
 
-/* For what talks to others: env ("NAME=value", NULL at the end) comes on top of ours;
- * what it says, its errors too, goes into `said` as far as there is room.  Returns its
- * status, whatever it is; -EPROTO: a signal ended it. */
+/* For what talks to others, and may take as long as they like: env ("NAME=value", NULL at
+ * the end) comes on top of ours; what it says, its errors too, goes into `said` as far as
+ * there is room.  Returns its status, whatever it is.  -ETIMEDOUT: it was ended after
+ * limit_us, and what it had started; -EPROTO: a signal ended it. */
 MUST_CHECK int git_talk(const struct git *g, const char *const *args, const char *const *env,
-			struct buf *said, struct err *e);
+			uint64_t limit_us, struct buf *said, struct err *e);
+
+/* What all of these begin with: -1 is /dev/null; the caller reaps it. */
+MUST_CHECK int git_start(const struct git *g, const char *const *args, const char *const *env,
+			 int in, int out, int said, pid_t *ret_pid, struct err *e);
 
 /* A git that reads what is written to `in`. */
 struct git_writer {

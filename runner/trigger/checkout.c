@@ -293,7 +293,9 @@ static int update(const struct work *w, const char *head, struct err *e)
 		r = check_tree(w, head, e);
 	if (r < 0 || *w->c->blocked || strcmp(w->c->tree, head) == 0)
 		return r;
-	r = git_talk(&w->git, args, NULL, &said, e);
+	r = git_talk(&w->git, args, NULL, w->o->fetch_us, &said, e);
+	if (r == -ETIMEDOUT || r == -EPROTO)
+		return tell(w->c->blocked, "%s", e->msg);
 	if (r < 0)
 		return r;
 	if (r > 0) {

@@ -33,8 +33,11 @@ static void job_free(struct checkout_job *j)
 
 DEFINE_CLEANUP(struct checkout_job *, job_free)
 
-/* In the child.  What takes too long is ended by the timer's signal, and its git with it
- * (it dies with its parent). */
+/* Beside what the remote may take: git at work on a disk that does not answer. */
+#define LOCAL (120 * USEC_PER_SEC)
+
+/* In the child.  Should it take longer than all that it knows limits for, the timer's
+ * signal ends it, and its git with it (it dies with its parent). */
 static int limit_time(uint64_t us, struct err *e)
 {
 	struct itimerval t = {
@@ -52,7 +55,7 @@ static int work(void *arg, struct buf *out, struct err *e)
 {
 	const struct checkout_job *j = arg;
 	struct checkout c;
-	int r = limit_time(j->o.fetch_us, e);
+	int r = limit_time(j->o.fetch_us + LOCAL, e);
 
 	if (r == 0)
 		r = checkout_do(&j->o, j->what, j->head, &c, e);
@@ -67,9 +70,9 @@ static void on_done(void *arg, struct slice result, const char *failed)
 
 	if (!failed && result.n == sizeof(c))
 		memcpy(&c, result.p, sizeof(c));
-	else if (clock_mono_us() - j->began_us >= j->o.fetch_us)
+	else if (clock_mono_us() - j->began_us >= j->o.fetch_us + LOCAL)
 		(void)snprintf(c.why, sizeof(c.why), "git was not done after %s",
-			       units_time(j->o.fetch_us, time));
+			       units_time(j->o.fetch_us + LOCAL, time));
 	else
 		(void)snprintf(c.why, sizeof(c.why), "%s", failed ? failed : "no answer");
 	if (*c.why && j->what == CHECKOUT_UPDATE && !*c.blocked)

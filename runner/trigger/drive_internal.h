@@ -46,7 +46,7 @@ void drive_now(struct drive *d);  /* reads the clocks */
 MUST_CHECK int watched_init(struct drive *d, size_t i, const struct drive_repo *given,
 			    struct err *e);
 void watched_done(struct watched *r);
-/* Says and logs it when it is new. */
+/* Says it when it is new. */
 void watched_say(struct watched *r, bool bad, const char *text);
 int watched_save(struct watched *r); /* said when it fails */
 void watched_holder(struct watched *r, struct watch_holder *ret);

@@ -3,7 +3,6 @@
  * watched and asked to end. */
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/proc.h"
 #include "runner/trigger/drive_internal.h"
 #include "runner/trigger/holder.h"
@@ -29,8 +28,6 @@ void watched_say(struct watched *r, bool bad, const char *text)
 	(void)snprintf(last, SAID_MAX, "%s", text);
 	if (!*text)
 		return;
-	LOG(bad ? LOG_WARN : LOG_INFO, "trigger", f_str("state", r->given->state_path),
-	    f_str("text", text));
 	r->d->o->say(r->d->o->arg, r->i, bad, text);
 }
 

@@ -6,6 +6,7 @@
 #include "runner/discover/names.h"
 #include "runner/engine/engine.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,7 +70,10 @@ static int add_ssh(const struct git *g, struct strv *env, struct err *e)
 			return r;
 		ssh = r == 0 && *set ? set : "ssh";
 	}
-	return strv_addf(env, e, "GIT_SSH_COMMAND=%s -oBatchMode=yes -oConnectTimeout=30", ssh);
+	return strv_addf(env, e,
+			 "GIT_SSH_COMMAND=%s -oBatchMode=yes -oConnectTimeout=30 "
+			 "-oServerAliveInterval=30",
+			 ssh);
 }
 
 static int make_env(const struct git *g, struct strv *env, struct err *e)
@@ -132,7 +136,13 @@ int remote_ask(const struct git *g, const struct checkout_opts *o, bool peek,
 
 	*ret = (struct remote_answer){.kind = CHECKOUT_OK};
 	if (r == 0)
-		r = git_talk(g, peek ? list : fetch, (const char *const *)env.v, &said, e);
+		r = git_talk(g, peek ? list : fetch, (const char *const *)env.v, o->fetch_us, &said,
+			     e);
+	if (r == -ETIMEDOUT || r == -EPROTO) {
+		ret->kind = CHECKOUT_NETWORK;
+		(void)snprintf(ret->why, sizeof(ret->why), "%.*s", CHECKOUT_WHY - 1, e->msg);
+		return 0;
+	}
 	if (r < 0)
 		return r;
 	if (peek ? r == 2 : r != 0 && contains(buf_slice(&said), "find remote ref"))

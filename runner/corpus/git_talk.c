@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/sys.h"
+#include "base/units.h"
+#include "runner/corpus/git.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+/* Told to end, git removes its lock files; what it started may not listen. */
+enum { GRACE_MS = 2000 };
+
+/* The rest is read and forgotten: whoever is at the other end may say what he likes. */
+static int add_some(struct buf *b, struct slice block, struct err *e)
+{
+	size_t room = b->max > b->n ? b->max - b->n : 0;
+
+	if (block.n > room)
+		block.n = room;
+	return block.n > 0 ? buf_add(b, block, e) : 0;
+}
+
+static int left_ms(uint64_t until_us)
+{
+	uint64_t now = clock_mono_us(), ms = now < until_us ? (until_us - now) / 1000 + 1 : 0;
+
+	return ms > INT32_MAX ? INT32_MAX : (int)ms;
+}
+
+static int drain(int fd, uint64_t until_us, struct buf *said, struct err *e)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	char block[16384];
+	ssize_t n;
+
+	for (;;) {
+		int r = poll(&p, 1, left_ms(until_us)); /* allow: its callers may wait */
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return err_sys(e, "wait for what git says");
+		if (r == 0)
+			return err_set(e, ETIMEDOUT, "out of time");
+		n = sys_read(fd, block, sizeof(block));
+		if (n <= 0)
+			return n < 0 ? err_sys(e, "read what git says") : 0;
+		r = add_some(said, (struct slice){block, (size_t)n}, e);
+		if (r < 0)
+			return r;
+	}
+}
+
+/* It and all that it started: it leads their process group, and is not reaped yet. */
+static void end_group(pid_t pid, int fd)
+{
+	uint64_t until = clock_mono_us() + GRACE_MS * USEC_PER_MSEC;
+	struct buf nothing = BUF_INIT(0);
+	struct err e;
+
+	(void)kill(-pid, SIGTERM); /* allow: our child, not reaped */
+	if (drain(fd, until, &nothing, &e) < 0)
+		(void)kill(-pid, SIGKILL); /* allow: our child, not reaped */
+}
+
+int git_talk(const struct git *g, const char *const *args, const char *const *env,
+	     uint64_t limit_us, struct buf *said, struct err *e)
+{
+	uint64_t until = clock_mono_us() + limit_us;
+	_autoclose_ int rd = -1;
+	_autoclose_ int wr = -1;
+	char time[UNITS_MAX];
+	pid_t pid = 0;
+	int p[2], r, ws;
+
+	if (sys_pipe(p) < 0)
+		return err_sys(e, "pipe");
+	rd = p[0];
+	wr = p[1];
+	r = git_start(g, args, env, -1, wr, wr, &pid, e);
+	if (r < 0)
+		return r;
+	close(take_fd(&wr));
+	r = drain(rd, until, said, e);
+	if (r < 0)
+		end_group(pid, rd);
+	while (waitpid(pid, &ws, 0) < 0)
+		if (errno != EINTR)
+			return err_sys(e, "wait for git");
+	if (r == -ETIMEDOUT)
+		return err_set(e, ETIMEDOUT, "git %s was not done after %s", args[0],
+			       units_time(limit_us, time));
+	if (r < 0)
+		return r;
+	return WIFEXITED(ws)
+		   ? WEXITSTATUS(ws)
+		   : err_set(e, EPROTO, "git %s: ended by signal %d", args[0], WTERMSIG(ws));
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Real repositories: "up.git" is the remote, "dev" pushes, "tree" is watched. */
+#include "tests/unit/corpus/repo.h"
+
+#include "base/clock.h"
+#include "runner/trigger/checkout.h"
+
+static struct checkout got;
+
+static int tree_setup(void **state)
+{
+	int r = each_setup(state);
+
+	if (r == 0 && scratch_has(dir.fd, "repo"))
+		must("git clone -q --bare repo up.git; git clone -q up.git dev;"
+		     "git clone -q up.git tree");
+	return r;
+}
+
+static struct checkout_opts opts(void)
+{
+	return (struct checkout_opts){path_of("tree"), "origin", "main", 60 * USEC_PER_SEC};
+}
+
+static void do_it(enum checkout_what what, const char *head)
+{
+	struct checkout_opts o = opts();
+	char wanted[COMMIT_MAX];
+	struct err e = {0};
+
+	snprintf(wanted, sizeof(wanted), "%s", head ? head : "");
+	if (checkout_do(&o, what, wanted, &got, &e) < 0)
+		fail_msg("%s", e.msg);
+	for (const char *p = got.why; *p; p++)
+		assert_true(*p >= 0x20 && *p < 0x7f);
+	for (const char *p = got.blocked; *p; p++)
+		assert_true(*p >= 0x20 && *p < 0x7f);
+}
+
+static void look(void)
+{
+	do_it(CHECKOUT_LOOK, NULL);
+}
+
+static void is_fine(void)
+{
+	if (got.kind != CHECKOUT_OK || *got.why || *got.blocked)
+		fail_msg("%d '%s' '%s'", (int)got.kind, got.why, got.blocked);
+}
+
+static void says(const char *text, const char *words)
+{
+	if (!strstr(text, words))
+		fail_msg("'%s' is not in '%s'", words, text);
+}
+
+static void is_broken(const char *words)
+{
+	assert_int_equal(got.kind, CHECKOUT_BROKEN);
+	says(got.why, words);
+}
+
+static void is_blocked(const char *words)
+{
+	assert_int_equal(got.kind, CHECKOUT_OK);
+	says(got.blocked, words);
+}
+
+static void push(const char *text)
+{
+	char script[200];
+
+	snprintf(script, sizeof(script),
+		 "cd dev; echo '%s' >>code; git commit -q -a -m '%s'; git push -q origin main",
+		 text, text);
+	must(script);
+}
+
+static void test_forward(void **state)
+{
+	char old[COMMIT_MAX], new[COMMIT_MAX];
+
+	(void)state;
+	need_git();
+	look();
+	is_fine();
+	assert_string_equal(got.head, got.tree);
+	memcpy(old, got.head, sizeof(old));
+	push("one");
+	push("two");
+	do_it(CHECKOUT_PEEK, NULL); /* it has the name, and wrote nothing */
+	is_fine();
+	assert_string_not_equal(got.head, old);
+	assert_int_equal(sh("cd tree; git cat-file -e $(git -C ../dev rev-parse HEAD)"), 1);
+	look();
+	is_fine();
+	assert_string_not_equal(got.head, old);
+	assert_string_equal(got.tree, old); /* looking moves nothing */
+	assert_int_equal(sh("grep -q two tree/code"), 1);
+	memcpy(new, got.head, sizeof(new));
+	push("three"); /* nobody asked for that one */
+	do_it(CHECKOUT_UPDATE, new);
+	is_fine();
+	assert_string_equal(got.tree, new);
+	must("grep -q two tree/code; ! grep -q three tree/code");
+	must("test \"$(git -C tree symbolic-ref HEAD)\" = refs/heads/main");
+	do_it(CHECKOUT_UPDATE, new); /* again is nothing */
+	is_fine();
+}
+
+static void test_dirty(void **state)
+{
+	char head[COMMIT_MAX];
+
+	(void)state;
+	need_git();
+	must("echo x >>tree/code");
+	look();
+	is_fine(); /* there is nothing to bring it to */
+	push("one");
+	look();
+	is_blocked("code");
+	is_blocked("1 file");
+	is_blocked("not committed");
+	memcpy(head, got.head, sizeof(head));
+	do_it(CHECKOUT_UPDATE, head);
+	is_blocked("not committed");
+	must("grep -q x tree/code");
+	must("cd tree; git checkout -q -f; echo y >staged; git add staged");
+	look();
+	is_blocked("staged");
+	must("cd tree; git rm -q --cached staged"); /* now it is only untracked */
+	look();
+	is_fine();
+}
+
+/* A corpus that fuzzing grew in the tree is no change; one that is in the way is. */
+static void test_untracked(void **state)
+{
+	char head[COMMIT_MAX];
+
+	(void)state;
+	need_git();
+	must("echo new >tree/in/deadbeef");
+	push("one");
+	look();
+	is_fine();
+	do_it(CHECKOUT_UPDATE, got.head);
+	is_fine();
+	must("grep -q new tree/in/deadbeef");
+	must("cd dev; echo theirs >in/deadbeef; git add .; git commit -q -m add; git push -q");
+	look();
+	is_fine();
+	memcpy(head, got.head, sizeof(head));
+	do_it(CHECKOUT_UPDATE, head);
+	is_blocked("cannot bring the work tree");
+	is_blocked("deadbeef");
+	must("grep -q new tree/in/deadbeef");
+}
+
+static void test_other_branch(void **state)
+{
+	(void)state;
+	need_git();
+	must("git -C tree checkout -q -b mine");
+	look();
+	is_blocked("branch 'mine' is checked out, not 'main'");
+	is_blocked("checkout main");
+	must("git -C tree checkout -q --detach");
+	look();
+	is_blocked("detached");
+	do_it(CHECKOUT_UPDATE, got.head);
+	is_blocked("detached");
+}
+
+static void test_rewritten(void **state)
+{
+	char head[COMMIT_MAX], before[COMMIT_MAX];
+
+	(void)state;
+	need_git();
+	push("one");
+	look();
+	do_it(CHECKOUT_UPDATE, got.head);
+	memcpy(before, got.tree, sizeof(before));
+	must(
+	    "cd dev; echo z >>code; git commit -q -a --amend -m other; git push -q -f origin main");
+	look();
+	is_blocked("was rewritten");
+	is_blocked("reset --hard origin/main");
+	memcpy(head, got.head, sizeof(head));
+	do_it(CHECKOUT_UPDATE, head);
+	is_blocked("was rewritten");
+	assert_string_equal(got.tree, before);
+	must("cd tree; git reset -q --hard origin/main"); /* as it says */
+	look();
+	is_fine();
+	must("cd tree; echo mine >>code; git commit -q -a -m mine");
+	look();
+	is_blocked("has commits that");
+}
+
+static void test_not_a_clone(void **state)
+{
+	(void)state;
+	need_git();
+	must("git -C tree remote rename origin upstream");
+	look();
+	is_broken("no remote 'origin'");
+	push("one");
+	must("rm -rf tree; git clone -q --depth 1 file://$PWD/up.git tree");
+	look();
+	is_broken("shallow clone");
+	is_broken("--unshallow");
+	must("git -C tree fetch -q --unshallow"); /* as it says */
+	look();
+	is_fine();
+	must("rm -rf tree; mkdir tree");
+	look();
+	is_broken("not a git repository");
+	must("rm -rf tree");
+	look();
+	is_broken("No such file");
+	must("git clone -q --bare up.git tree");
+	look();
+	is_broken("no work tree");
+	must("rm -rf tree; git init -q tree; git -C tree remote add origin ../up.git");
+	look();
+	is_blocked("nothing is checked out");
+}
+
+static void test_remote_away(void **state)
+{
+	char head[COMMIT_MAX];
+
+	(void)state;
+	need_git();
+	push("one");
+	look();
+	memcpy(head, got.head, sizeof(head));
+	must("mv up.git away");
+	look();
+	assert_int_equal(got.kind, CHECKOUT_NETWORK);
+	says(got.why, "up.git");
+	assert_string_equal(got.head, head); /* what is known goes on being known */
+	do_it(CHECKOUT_PEEK, NULL);
+	assert_int_equal(got.kind, CHECKOUT_NETWORK);
+	do_it(CHECKOUT_UPDATE, head); /* nobody has to be asked */
+	is_fine();
+	must("mv away up.git; git -C up.git branch -m main trunk");
+	look();
+	is_broken("has no branch 'main'");
+	do_it(CHECKOUT_PEEK, NULL);
+	is_broken("has no branch 'main'");
+	/* The name that does not resolve. */
+	must("git -C tree remote set-url origin https://localhost:1/nothing.git");
+	look();
+	assert_int_equal(got.kind, CHECKOUT_NETWORK);
+}
+
+/* Neither the repository's hooks nor what the other end says gets anywhere. */
+static void test_hostile(void **state)
+{
+	struct checkout_opts o = opts();
+	struct err e;
+
+	(void)state;
+	need_git();
+	must("for h in post-merge post-checkout reference-transaction pre-merge-commit; do"
+	     " printf '#!/bin/sh\\ntouch %s/ran\\n' \"$PWD\" >tree/.git/hooks/$h;"
+	     " chmod +x tree/.git/hooks/$h; done");
+	push("one");
+	look();
+	is_fine();
+	do_it(CHECKOUT_UPDATE, got.head);
+	is_fine();
+	assert_false(scratch_has(dir.fd, "ran"));
+	must("printf '#!/bin/sh\\nprintf \"\\\\033[31mred\\\\n\" >&2; yes \"$0\" | head -c 9000000 "
+	     ">&2;"
+	     " exit 1\\n' >talks; chmod +x talks");
+	must("git -C tree config remote.origin.uploadpack \"$PWD/talks\"");
+	look();
+	assert_int_equal(got.kind, CHECKOUT_NETWORK);
+	says(got.why, "red");
+	assert_null(strchr(got.why, '\033'));
+	/* Names that would be options, or leave their place. */
+	for (unsigned i = 0; i < 4; i++) {
+		static const char *const bad[] = {"--upload-pack=touch ran", "a..b", "../main", ""};
+
+		o.branch = bad[i];
+		assert_int_equal(checkout_do(&o, CHECKOUT_LOOK, NULL, &got, &e), 0);
+		assert_int_equal(got.kind, CHECKOUT_BROKEN);
+	}
+	o.branch = "main";
+	for (unsigned i = 0; i < 3; i++) {
+		static const char *const bad[] = {"--upload-pack=touch ran", "../up.git", ""};
+
+		o.remote = bad[i];
+		assert_int_equal(checkout_do(&o, CHECKOUT_LOOK, NULL, &got, &e), 0);
+		assert_int_equal(got.kind, CHECKOUT_BROKEN);
+	}
+	assert_false(scratch_has(dir.fd, "ran"));
+}
+
+/* --- on a loop ----------------------------------------------------------------------- */
+
+static struct loop *loop;
+
+static void on_done(void *arg, const struct checkout *c)
+{
+	(void)arg;
+	got = *c;
+	loop_stop(loop);
+}
+
+static void on_loop(uint64_t limit_us)
+{
+	struct checkout_opts o = opts();
+	struct err e = {0};
+
+	o.fetch_us = limit_us;
+	assert_int_equal(loop_new(&loop, &e), 0);
+	assert_int_equal(checkout_start(loop, &o, CHECKOUT_LOOK, NULL, on_done, NULL, &e), 0);
+	assert_int_equal(loop_run(loop, &e), 0);
+	loop_free(loop);
+}
+
+static void test_time_limit(void **state)
+{
+	uint64_t began;
+
+	(void)state;
+	need_git();
+	on_loop(60 * USEC_PER_SEC);
+	is_fine();
+	assert_int_equal(strlen(got.head), 40);
+	must("printf '#!/bin/sh\\necho $$ >%s/pid; exec sleep 600\\n' \"$PWD\" >stalls; chmod +x "
+	     "stalls");
+	must("git -C tree config remote.origin.uploadpack \"$PWD/stalls\"");
+	began = clock_mono_us();
+	on_loop(2 * USEC_PER_SEC);
+	assert_int_equal(got.kind, CHECKOUT_NETWORK);
+	says(got.why, "not done after 2s");
+	assert_true(clock_mono_us() - began < 30 * USEC_PER_SEC);
+	/* What stalled is gone as well, and no lock stays. */
+	must("i=0; while [ -s pid ] && kill -0 $(cat pid) 2>/dev/null && [ $i -lt 50 ];"
+	     " do sleep 0.1; i=$((i + 1)); done; ! kill -0 $(cat pid) 2>/dev/null");
+	must("test -z \"$(find tree/.git -name '*.lock')\"");
+}
+
+/* As root in somebody else's work tree: what is written there is his. */
+static void test_owner(void **state)
+{
+	(void)state;
+	need_git();
+	if (geteuid() != 0)
+		skip();
+	must("git config -f config safe.directory '*'; chmod 0755 .; chown -R 4321:4321 tree "
+	     "up.git");
+	push("one");
+	must("chown -R 4321:4321 up.git");
+	look();
+	is_fine();
+	do_it(CHECKOUT_UPDATE, got.head);
+	is_fine();
+	must("test -z \"$(find tree ! -uid 4321)\"");
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, tree_setup, each_teardown)
+
+static const struct CMUnitTest tests[] = {
+    CASE(test_forward),	   CASE(test_dirty),	   CASE(test_untracked),   CASE(test_other_branch),
+    CASE(test_rewritten),  CASE(test_not_a_clone), CASE(test_remote_away), CASE(test_hostile),
+    CASE(test_time_limit), CASE(test_owner),
+};
+
+UNIT_MAIN(tests)
