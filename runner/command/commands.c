@@ -15,6 +15,7 @@ const struct command commands[] = {
      command_crash},
     {"regress", "[OPTION]...", "run known inputs without fuzzing", command_regress},
     {"trigger", "[OPTION]...", "start runs for what is pushed", command_trigger},
+    {"outbox", "list | retry | drop", "what is to be told and was not yet", command_outbox},
     {"version", "", "print the version", command_version},
     {"help", "", "this text; COMMAND --help has the options", command_help},
 };

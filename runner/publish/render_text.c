@@ -262,7 +262,10 @@ static void encode(struct slice three, char out[4])
 	for (size_t i = 0; i < 3; i++)
 		v = v << 8 | (i < three.n ? (unsigned char)three.p[i] : 0U);
 	for (unsigned i = 0; i < 4; i++)
-		out[i] = i <= three.n ? digits[v >> (18 - 6 * i) & 63] : '=';
+		if (i <= three.n)
+			out[i] = digits[v >> (18 - 6 * i) & 63];
+		else
+			out[i] = '=';
 }
 
 /* RFC 4648, lines of 76 characters. */

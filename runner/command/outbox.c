@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What waits to be told: list, retry, drop. */
+#include "runner/publish/outbox.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/sys.h"
+#include "base/units.h"
+#include "runner/command/crash.h"
+#include "runner/command/escape.h"
+#include "runner/command/tell.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SEND_US (120 * USEC_PER_SEC) /* what `retry` may take */
+enum { RESULT_MAX = 16 << 20 };
+
+struct outbox_args {
+	struct session session;
+	bool json, all;
+	bool send;	  /* something is due now */
+	const char *name; /* as typed, or NULL */
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct outbox_args *a = arg;
+
+	if (strcmp(name, "json") == 0)
+		a->json = true;
+	else if (strcmp(name, "all") == 0)
+		a->all = true;
+	else
+		return common_take(&a->session.common, name, value);
+	return true;
+}
+
+static uint64_t now_s(void)
+{
+	return clock_real_us() / USEC_PER_SEC;
+}
+
+/* --- list --------------------------------------------------------------------- */
+
+static bool is_configured(const struct config *c, const char *place)
+{
+	size_t n;
+	const struct webhook_config *w = config_webhooks(c, &n);
+
+	if (strcmp(place, "github") == 0)
+		return config_github(c)->repository != NULL;
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(place, "hook-", 5) == 0 && strcmp(place + 5, w[i].name) == 0)
+			return true;
+	return false;
+}
+
+static const char *age(uint64_t since, uint64_t now, char out[UNITS_MAX])
+{
+	return units_time((now > since ? now - since : 0) * USEC_PER_SEC, out);
+}
+
+static const char *next_try(const struct outbox *o, const struct outbox_entry *t, uint64_t now,
+			    char out[64])
+{
+	uint64_t at = outbox_due_at(o, t);
+	char in[UNITS_MAX];
+
+	if (!t->head)
+		snprintf(out, 64, "after another");
+	else if (outbox_due(o, t, now))
+		snprintf(out, 64, "now");
+	else
+		snprintf(out, 64, "%sin %s", t->refused ? "refused; " : "",
+			 units_time((at > now ? at - now : 0) * USEC_PER_SEC, in));
+	return out;
+}
+
+static int print_table(const struct outbox_args *a, const struct outbox *o)
+{
+	uint64_t now = now_s();
+
+	if (outbox_count(o) == 0) {
+		printf("nothing waits\n");
+		return EXIT_DONE;
+	}
+	printf("%-16s  %-10s  %-16s  %-8s  %5s  %-18s  %s\n", "to", "what", "about", "age", "tries",
+	       "next try", "why");
+	for (size_t i = 0; i < outbox_count(o); i++) {
+		const struct outbox_entry *t = outbox_at(o, i);
+		char about[CRASH_LINE], old[UNITS_MAX], next[64];
+		bool known = is_configured(a->session.common.config, t->place);
+
+		printf("%-16s  %-10s  %-16s  %-8s  %5llu  %-18s  %s\n", t->place, t->event,
+		       crash_line(t->subject, about), age(t->created, now, old),
+		       (unsigned long long)t->tries, next_try(o, t, now, next),
+		       known ? t->why : "not in the configuration any more");
+	}
+	return EXIT_DONE;
+}
+
+static json_t *entry_json(const struct outbox *o, const struct outbox_entry *t)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:b, s:s}", "id", t->id,
+			 "to", t->place, "event", t->event, "about", t->subject, "queued",
+			 (json_int_t)t->created, "tries", (json_int_t)t->tries, "last_try",
+			 (json_int_t)t->last_try, "next_try", (json_int_t)outbox_due_at(o, t),
+			 "refused", t->refused, "after_another", !t->head, "why", t->why);
+}
+
+static int print_json(const struct outbox *o)
+{
+	_autojson_ json_t *all = json_array();
+
+	for (size_t i = 0; i < outbox_count(o); i++)
+		if (json_array_append_new(all, entry_json(o, outbox_at(o, i))) < 0)
+			return fail(EXIT_INTERNAL, "out of memory");
+	if (!all || json_dumpf(all, stdout, JSON_INDENT(2)) < 0)
+		return fail(EXIT_INTERNAL, "print JSON");
+	putchar('\n');
+	return EXIT_DONE;
+}
+
+static int list(struct outbox_args *a, struct outbox *o)
+{
+	return a->json ? print_json(o) : print_table(a, o);
+}
+
+/* --- which -------------------------------------------------------------------- */
+
+/* The one subject that is called so, or whose name alone begins so; NULL: several do, or
+ * none (*ret_several). */
+static const char *find_subject(const struct outbox *o, const char *name, bool *ret_several)
+{
+	const char *found = NULL;
+
+	*ret_several = false;
+	for (size_t i = 0; i < outbox_count(o); i++) {
+		const char *s = outbox_at(o, i)->subject;
+
+		if (strcmp(s, name) == 0) {
+			*ret_several = false;
+			return s;
+		}
+		if (strncmp(s, name, strlen(name)) != 0)
+			continue;
+		*ret_several |= found && strcmp(found, s) != 0;
+		found = s;
+	}
+	return *ret_several ? NULL : found;
+}
+
+/* *ret_subject NULL: name is an entry's id. */
+static int pick(const struct outbox *o, const char *name, const char **ret_subject)
+{
+	bool several;
+
+	*ret_subject = NULL;
+	for (size_t i = 0; i < outbox_count(o); i++)
+		if (strcmp(outbox_at(o, i)->id, name) == 0)
+			return EXIT_DONE;
+	*ret_subject = find_subject(o, name, &several);
+	if (*ret_subject)
+		return EXIT_DONE;
+	return fail(EXIT_USAGE, "%s '%s' (fuzzcell outbox list)",
+		    several ? "several that wait begin with" : "nothing that waits is called",
+		    name);
+}
+
+static bool is_meant(const struct outbox_args *a, const struct outbox_entry *t, const char *subject)
+{
+	if (!a->name)
+		return true;
+	return subject ? strcmp(t->subject, subject) == 0 : strcmp(t->id, a->name) == 0;
+}
+
+/* Calls fn for each that is meant; what fn takes out of the list is passed. */
+static int each(struct outbox_args *a, struct outbox *o,
+		int (*fn)(struct outbox *o, size_t i, struct err *e), size_t *ret_n)
+{
+	const char *found = NULL;
+	_autofree_ char *subject = NULL;
+	struct err e;
+	size_t i = 0;
+	int r = a->name ? pick(o, a->name, &found) : EXIT_DONE;
+
+	*ret_n = 0;
+	if (r != EXIT_DONE)
+		return r;
+	if (found && !(subject = sys_strdup(found)))
+		return fail(EXIT_INTERNAL, "out of memory");
+	while (i < outbox_count(o)) {
+		const struct outbox_entry *t = outbox_at(o, i);
+		int done;
+
+		if (!is_meant(a, t, subject)) {
+			i++;
+			continue;
+		}
+		done = fn(o, i, &e);
+		if (done < 0 && done != -ENOENT) /* it was sent this moment */
+			return fail(EXIT_INTERNAL, "%s", e.msg);
+		*ret_n += done == 0;
+		if (outbox_at(o, i) == t)
+			i++;
+	}
+	return EXIT_DONE;
+}
+
+/* --- drop --------------------------------------------------------------------- */
+
+static int drop_one(struct outbox *o, size_t i, struct err *e)
+{
+	const struct outbox_entry *t = outbox_at(o, i);
+	char about[CRASH_LINE], text[CRASH_LINE + 200];
+	int r;
+
+	snprintf(text, sizeof(text), "dropped: %s, %s of %s", t->place, t->event,
+		 crash_line(t->subject, about));
+	r = outbox_drop(o, i, now_s(), e);
+	if (r == 0)
+		printf("%s\n", text);
+	return r;
+}
+
+static int drop(struct outbox_args *a, struct outbox *o)
+{
+	size_t n;
+	int r;
+
+	if (!a->name && !a->all)
+		return fail(EXIT_USAGE, "outbox drop: name an entry or a crash, or give --all");
+	r = each(a, o, drop_one, &n);
+	if (r == EXIT_DONE)
+		printf("%zu dropped; they are not told again\n", n);
+	return r;
+}
+
+/* --- retry -------------------------------------------------------------------- */
+
+static void say_sent(const struct told *told)
+{
+	char text[TELL_TEXT], shown[ESCAPE_MAX];
+
+	if (*told->warning)
+		fprintf(stderr, "warning: %s\n", escape(told->warning, shown));
+	if (*tell_alarm_text(&told->alarm, now_s(), text))
+		fprintf(stderr, "warning: %s\n", escape(text, shown));
+	printf("%zu sent, %zu refused; %zu wait\n", told->done, told->refused, told->left);
+}
+
+static int send_now(const struct outbox_args *a)
+{
+	const struct tell t = {
+	    .config = a->session.common.config, .state = a->session.state, .send_us = SEND_US};
+	_autobuf_ struct buf result = BUF_INIT(RESULT_MAX);
+	struct told told;
+	struct err e;
+
+	/* What is learned of issues the next run gives to the ledger. */
+	if (tell_round(&t, &result, &e) < 0 || tell_read(buf_slice(&result), NULL, &told, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	say_sent(&told);
+	return EXIT_DONE;
+}
+
+static int retry(struct outbox_args *a, struct outbox *o)
+{
+	size_t n;
+	int r = each(a, o, outbox_retry, &n);
+
+	if (r == EXIT_DONE)
+		printf("%zu due now\n", n);
+	a->send = r == EXIT_DONE && n > 0;
+	return r;
+}
+
+/* With the list closed: a round reads its own. */
+static int after_retry(struct outbox_args *a)
+{
+	struct outbox *o = NULL;
+	struct err e;
+	int r;
+
+	if (!a->send)
+		return EXIT_DONE;
+	if (!tell_wanted(a->session.common.config))
+		return fail(EXIT_USAGE, "outbox retry: the configuration has neither \"github\" "
+					"nor \"webhooks\": nobody can be told");
+	r = outbox_open(a->session.state->dirfd, &o, &e);
+	if (r == 0)
+		r = outbox_lock(o, &e);
+	outbox_close(o);
+	if (r == -EBUSY) {
+		printf("a run or a trigger is sending: it meets them in its next round\n");
+		return EXIT_DONE;
+	}
+	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : send_now(a);
+}
+
+/* --- the command ---------------------------------------------------------------- */
+
+static const struct option_spec list_specs[] = {STATE_OPTIONS, {"json", NULL, "print JSON"}};
+static const struct option_spec other_specs[] = {STATE_OPTIONS, {"all", NULL, "all that waits"}};
+
+struct verb {
+	const char *name, *usage;
+	const struct option_spec *specs;
+	size_t n_specs;
+	bool only_reads;
+	int (*run)(struct outbox_args *a, struct outbox *o);
+};
+
+static const struct verb verbs[] = {
+    {"list", "outbox list [OPTION]...", list_specs, sizeof(list_specs) / sizeof(list_specs[0]),
+     true, list},
+    {"retry", "outbox retry [OPTION]... [ENTRY|CRASH]", other_specs,
+     sizeof(other_specs) / sizeof(other_specs[0]), false, retry},
+    {"drop", "outbox drop [OPTION]... ENTRY|CRASH|--all", other_specs,
+     sizeof(other_specs) / sizeof(other_specs[0]), false, drop},
+};
+
+static int on_outbox(const struct verb *v, struct outbox_args *a)
+{
+	struct outbox *o = NULL;
+	char shown[ESCAPE_MAX];
+	struct err e;
+	int r = session_load(&a->session);
+
+	if (r == EXIT_DONE)
+		r = session_read(&a->session);
+	if (r != EXIT_DONE)
+		return r;
+	if ((v->only_reads ? outbox_read(a->session.state->dirfd, &o, &e)
+			   : outbox_open(a->session.state->dirfd, &o, &e)) < 0)
+		return fail(EXIT_MACHINE, "%s", e.msg);
+	r = v->run(a, o);
+	if (*outbox_warning(o))
+		fprintf(stderr, "warning: %s\n", escape(outbox_warning(o), shown));
+	outbox_close(o);
+	return r == EXIT_DONE ? after_retry(a) : r;
+}
+
+static int run_verb(const struct verb *v, int argc, char **argv)
+{
+	struct outbox_args a = {0};
+	int at = options_parse(argc, argv, v->usage, v->specs, v->n_specs, take, &a);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (at < argc && !v->only_reads)
+		a.name = argv[at++];
+	if (at < argc || (a.name && a.all))
+		return fail(EXIT_USAGE, "usage: fuzzcell %s", v->usage);
+	r = on_outbox(v, &a);
+	session_close(&a.session);
+	return r;
+}
+
+static int help(void)
+{
+	printf("usage: fuzzcell outbox SUBCOMMAND [OPTION]...\n\n"
+	       "  list   what is not told yet, and why\n"
+	       "  retry  try it now\n"
+	       "  drop   do not tell it\n\n"
+	       "fuzzcell outbox SUBCOMMAND --help has the options; docs/publishing.md more\n");
+	return EXIT_DONE;
+}
+
+int command_outbox(int argc, char **argv)
+{
+	if (argc < 2)
+		return fail(EXIT_USAGE, "outbox: no subcommand (try: fuzzcell outbox --help)");
+	if (strcmp(argv[1], "--help") == 0)
+		return help();
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strcmp(argv[1], verbs[i].name) == 0)
+			return run_verb(&verbs[i], argc - 1, argv + 1);
+	return fail(EXIT_USAGE, "outbox: unknown subcommand '%s' (try: fuzzcell outbox --help)",
+		    argv[1]);
+}

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a person sees of the outbox, and does with it.
+load lib
+
+# Nobody listens there.
+NOBODY=http://127.0.0.1:9
+
+setup() {
+	e2e_setup
+	cat >"$STATE/config.json" <<-END
+		{"github": {"repository": "octo/widgets", "api": "$NOBODY", "token_env": "FUZZCELL_TEST_TOKEN"},
+		 "webhooks": [{"name": "team", "url": "$NOBODY/s3cret"}]}
+	END
+	mkdir -p "$STATE/outbox/done"
+	entry github new 0123456789abcdef 1
+	entry github fixed 0123456789abcdef 2
+	entry hook-team new 0123456789abcdef 3
+	entry hook-team new fedcba9876543210 4
+	entry hook-gone new fedcba9876543210 5
+}
+
+teardown() {
+	e2e_teardown
+}
+
+# entry PLACE EVENT CRASH SEQ
+entry() {
+	cat >"$STATE/outbox/$1-$2-$3.json" <<-END
+		{"v": 1, "id": "$1-$2-$3", "chain": "$1-$3", "place": "$1", "subject": "$3", "seq": $4,
+		 "created": $(($(date +%s) - 7200)), "tries": 0, "last_try": 0, "next_try": 0,
+		 "refused": false, "why": "", "progress": {},
+		 "event": {"event": "$2", "signature": "$3", "title": "t", "body": "b", "comment": "c",
+		  "labels": [], "repository": "octo/widgets", "action": "none", "upload": null,
+		  "payload": {}}}
+	END
+}
+
+outbox() {
+	run env FUZZCELL_TEST_TOKEN=PLANTEDsecret timeout 120 "$FUZZCELL" outbox "$@" --state-dir "$STATE"
+	echo "$output"
+}
+
+line() { # PATTERN: there is one such line
+	[ "$(grep -cE "$1" <<<"$output")" -eq 1 ]
+}
+
+@test "outbox list says what waits, for whom, and why" {
+	outbox list
+	[ "$status" -eq 0 ]
+	line '^github +new +0123456789abcdef +2h00m +0 +now'
+	line '^github +fixed +0123456789abcdef +2h00m +0 +after another'
+	line '^hook-gone +.*not in the configuration any more$'
+	outbox list --json
+	[ "$(jq -r '.[0].id, .[1].after_another, length' <<<"$output" | xargs)" = \
+		'github-new-0123456789abcdef true 5' ]
+}
+
+@test "outbox list of nothing, and wrong usage" {
+	rm -r "$STATE/outbox"
+	outbox list
+	[ "$status" -eq 0 ]
+	[ "$output" = 'nothing waits' ]
+	[ ! -e "$STATE/outbox" ]
+	outbox list --json
+	[ "$output" = '[]' ]
+	for wrong in '' 'fly' 'list x' 'drop' 'drop x --all' 'drop nothing'; do
+		# shellcheck disable=SC2086 # words
+		outbox $wrong
+		[ "$status" -eq 2 ]
+	done
+}
+
+@test "outbox drop says what it dropped, and it is not told again" {
+	outbox drop 0123
+	[ "$status" -eq 0 ]
+	line '^dropped: github, new of 0123456789abcdef$'
+	line '^dropped: github, fixed of 0123456789abcdef$'
+	line '^dropped: hook-team, new of 0123456789abcdef$'
+	line '^3 dropped'
+	outbox drop hook-gone-new-fedcba9876543210
+	line '^1 dropped'
+	outbox list
+	[ "$(wc -l <<<"$output")" -eq 2 ]
+	line '^hook-team +new +fedcba9876543210'
+	[ "$(jq -r '.told[].how' "$STATE/outbox/done/github-0123456789abcdef.json" | xargs)" = \
+		'dropped dropped' ]
+	outbox drop --all
+	line '^1 dropped'
+	outbox list
+	[ "$output" = 'nothing waits' ]
+}
+
+@test "outbox drop of an ambiguous name drops nothing" {
+	entry hook-team new 0123000000000000 9
+	outbox drop 0123
+	[ "$status" -eq 2 ]
+	[[ $output == *'several that wait begin with'* ]]
+	outbox list
+	line '^hook-team +new +0123000000000000'
+}
+
+@test "outbox retry tries at once; what fails waits, and no secret is told" {
+	outbox retry
+	[ "$status" -eq 0 ]
+	line '^5 due now$'
+	line '^0 sent, 0 refused; 5 wait$'
+	outbox list
+	line '^github +new .* 1 +in '
+	line '^hook-team +new +0123456789abcdef .* 1 +in '
+	! grep -rE 'PLANTEDsecret|s3cret' "$STATE/outbox" <<<"$output"
+	[[ $output != *s3cret* ]]
+}
+
+@test "outbox retry while somebody sends leaves it to him" {
+	: >"$STATE/outbox.lock"
+	exec 9<"$STATE/outbox.lock"
+	flock 9
+	outbox retry 0123456789abcdef
+	[ "$status" -eq 0 ]
+	line '^3 due now$'
+	[[ $output == *'is sending'* ]]
+	exec 9<&-
+}
+
+@test "a damaged entry is set aside with a word" {
+	echo '{' >"$STATE/outbox/github-new-0123456789abcdef.json"
+	outbox list
+	[[ $output == *"'github-new-0123456789abcdef.json' is damaged"* ]]
+	outbox drop fedc
+	[[ $output == *'set aside in outbox/damaged'* ]]
+	[ -e "$STATE/outbox/damaged/github-new-0123456789abcdef.json.1" ]
+	outbox list
+	[[ $output != *damaged* ]]
+}
