@@ -13,10 +13,11 @@ static bool is_path(struct slice s)
 
 	while (scan_until(&s, '/', BAZEL_LABEL_MAX, &part)) {
 		scan_lit(&s, SLICE("/"));
-		if (part.n == 0 || slice_eq(part, SLICE(".")) || slice_eq(part, SLICE("..")))
+		if (slice_eq(part, SLICE(".")) || slice_eq(part, SLICE("..")))
 			return false;
 	}
-	return s.n > 0 && !slice_eq(s, SLICE(".")) && !slice_eq(s, SLICE(".."));
+	/* A slash that is left had nothing before it. */
+	return s.n > 0 && *s.p != '/' && !slice_eq(s, SLICE(".")) && !slice_eq(s, SLICE(".."));
 }
 
 struct bazel_parts bazel_label_parts(const char *plain)
