@@ -75,13 +75,13 @@ static int judge(const struct bazel *b, const struct events *ev, const struct st
 	if (r < 0)
 		return r;
 	failed = ret->failed.labels.n;
-	if (!any)
+	if (code < 0)
+		build_fail(ret, "%s; %zu of %zu targets were built", said, ret->built.n, labels->n);
+	else if (!any)
 		build_fail(ret, "%s build: %s", b->program,
 			   *said ? said
 				 : "it does not say what it did (does its server see another "
 				   "/tmp? bazel shutdown)");
-	else if (code < 0)
-		build_fail(ret, "%s; %zu of %zu targets were built", said, ret->built.n, labels->n);
 	else if (failed > 0)
 		build_fail(ret, "%zu of %zu targets did not build: %s%s%s", failed, labels->n,
 			   ret->failed.labels.v[0], failed > 1 ? ", " : "",
