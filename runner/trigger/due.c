@@ -39,12 +39,27 @@ static bool is(const char *a, const char *b)
 	return *a && strcmp(a, b) == 0;
 }
 
-/* Something runs: is it in the way? */
-static void decide_running(const struct due_input *in, uint64_t left_us, struct due *d)
+static bool failed_before(const struct due_input *in)
+{
+	return in->failures > 0 && is(in->head, in->failed);
+}
+
+static void decide_wait(const struct due_input *in, uint64_t left_us, struct due *d)
 {
 	char time[UNITS_MAX];
 
 	d->wait_us = left_us;
+	if (failed_before(in))
+		decide(d, DUE_WAIT, "%.12s failed %u time%s: tried again in %s", in->head,
+		       in->failures, in->failures == 1 ? "" : "s", units_time(left_us, time));
+	else
+		decide(d, DUE_WAIT, "%.12s is new; the last start was too short ago: %s to wait",
+		       in->head, units_time(left_us, time));
+}
+
+/* Something runs: is it in the way? */
+static void decide_running(const struct due_input *in, uint64_t left_us, struct due *d)
+{
 	if (in->running == RUNNING_OURS && is(in->head, in->commit))
 		decide(d, DUE_NOTHING, "%.12s is being fuzzed", in->head);
 	else if (in->forced)
@@ -53,8 +68,7 @@ static void decide_running(const struct due_input *in, uint64_t left_us, struct 
 	else if (is(in->head, in->done))
 		decide(d, DUE_NOTHING, "%.12s was fuzzed", in->head);
 	else if (left_us > 0)
-		decide(d, DUE_WAIT, "%.12s is new; the last start was too short ago: %s to wait",
-		       in->head, units_time(left_us, time));
+		decide_wait(in, left_us, d);
 	else if (in->running == RUNNING_OURS)
 		decide(d, DUE_STOP, "%.12s is new, and waited long enough for the run of %.12s",
 		       in->head, *in->commit ? in->commit : "another commit");
@@ -65,10 +79,9 @@ static void decide_running(const struct due_input *in, uint64_t left_us, struct 
 
 void due_decide(const struct due_input *in, struct due *ret)
 {
-	bool again = in->failures > 0 && is(in->head, in->failed);
+	bool again = failed_before(in);
 	uint64_t delay = due_delay(in->interval_us, again ? in->failures : 0);
 	uint64_t left = in->started && in->start_age_us < delay ? delay - in->start_age_us : 0;
-	char time[UNITS_MAX];
 
 	*ret = (struct due){.what = DUE_NOTHING};
 	if (!*in->head) {
@@ -80,14 +93,7 @@ void due_decide(const struct due_input *in, struct due *ret)
 	} else if (is(in->head, in->done)) {
 		decide(ret, DUE_NOTHING, "%.12s was fuzzed", in->head);
 	} else if (left > 0) {
-		ret->wait_us = left;
-		if (again)
-			decide(ret, DUE_WAIT, "%.12s failed %u time%s: tried again in %s", in->head,
-			       in->failures, in->failures == 1 ? "" : "s", units_time(left, time));
-		else
-			decide(ret, DUE_WAIT,
-			       "%.12s is new; the last start was too short ago: %s to wait",
-			       in->head, units_time(left, time));
+		decide_wait(in, left, ret);
 	} else if (again) {
 		decide(ret, DUE_START, "%.12s, again after %u failure%s", in->head, in->failures,
 		       in->failures == 1 ? "" : "s");

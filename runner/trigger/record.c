@@ -223,6 +223,11 @@ int record_load(int dirfd, bool look_only, const struct moment *now, struct trig
 	if (!read_record(j, ret))
 		return set_aside(dirfd, look_only, "a value is missing, or makes no sense", now,
 				 ret, said, e);
+	if (since_went_back(&ret->start, now))
+		(void)snprintf(said, RECORD_WHY,
+			       "the clock is behind what it was before the machine booted: a push "
+			       "may wait for an interval since then");
+	record_renew(ret, now);
 	return 0;
 }
 
