@@ -158,7 +158,7 @@ static int make(struct work *w, struct index **ret, struct err *e)
 bool index_open(struct work *w)
 {
 	struct github *g = w->g;
-	struct index *i;
+	struct index *i = NULL;
 	struct err e;
 
 	if (g->index && strcasecmp(g->index->repo, w->repo) == 0)

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a server can answer instead, at every kind of request: in the end there is one
+// issue, one comment, and nothing was asked for before the server let us.
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import { equal, like } from './harness.mjs';
+import { asApp, given } from './stories.mjs';
+
+const reset = (now) => ({ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(Math.ceil(now / 1000) + 1800) });
+const passing = {
+  '401': { status: 401, message: 'Bad credentials' },
+  '403, limit exhausted': { status: 403, headers: reset, message: 'API rate limit exceeded for user ID 1.' },
+  '403, secondary limit': { status: 403, message: 'You have exceeded a secondary rate limit.', headers: () => ({ 'retry-after': '90' }) },
+  '429 without a time': { status: 429 },
+  '429 until a date': { status: 429, headers: (now) => ({ 'retry-after': '120' }) },
+  500: { status: 500 },
+  '502, a page of HTML': { status: 502, body: '<html>Unicorn!</html>' },
+  '503 with a time': { status: 503, headers: () => ({ 'retry-after': '300' }) },
+  'closed without an answer': { close: true },
+  'never answered': { stall: true },
+  'closed in the middle, done': { half: true, done: true },
+  'closed without an answer, done': { close: true, done: true },
+  'never answered, done': { stall: true, done: true },
+  '502, done': { status: 502, done: true },
+  '201 with a text that is no JSON': { status: 201, body: 'ok', done: true },
+};
+
+const kinds = {
+  'GET user': /^GET \/user$/,
+  'GET issues': /^GET .*\/issues$/,
+  'POST issues': /^POST .*\/issues$/,
+  'GET issue': /^GET .*\/issues\/\d+$/,
+  'GET comments': /^GET .*\/comments$/,
+  'POST comments': /^POST .*\/comments$/,
+  'PATCH issue': /^PATCH /,
+};
+const uploads = {
+  'GET ref': /^GET .*\/git\/ref/,
+  'POST trees': /^POST .*\/git\/trees$/,
+  'POST refs': /^POST .*\/git\/refs$/,
+  'GET contents': /^GET .*\/contents\//,
+  'PUT contents': /^PUT .*\/contents\//,
+};
+
+// What never answers is given up sooner than elsewhere.
+const soon = (fault) => (fault.stall ? ['--total-ms', '500'] : []);
+
+// A crash is found and fixed, while requests of a kind fail so, twice.
+async function once(bench, on, fault, options, upload) {
+  bench.fresh();
+  bench.server.script = [{ on, ...fault, times: 2 }];
+  const r = await bench.drive([bench.event('new', { upload }), bench.event('fixed')], [...options, ...soon(fault)]);
+  equal(r.last?.result, 'done', `result (${r.err})`);
+  equal(bench.server.model.issues[0]?.state, 'closed', 'state');
+  bench.holds({ comments: 1, requests: 40 });
+}
+
+async function refusals(test, bench) {
+  const on = /^POST .*\/issues$/;
+  const cases = [
+    [{ status: 403, message: 'Resource not accessible by personal access token' }, /^open an issue: 403: Resource not accessible/],
+    [{ status: 404, message: 'Not Found' }, /^open an issue: 404: Not Found \(not there, or the token may not see it\)/],
+    [{ status: 410, message: 'Issues are disabled for this repo' }, /^open an issue: 410: Issues are disabled/],
+    [{ status: 422, body: { message: 'Validation Failed', errors: [{ resource: 'Label', field: 'name', code: 'invalid' }, 'also\n\u001b[31m this'] } },
+      /^open an issue: 422: Validation Failed; name invalid; also\?\?\[31m this$/],
+    [{ status: 451, body: 'x' }, /^open an issue: 451: no reason given$/],
+    [{ status: 301, headers: () => ({ location: 'https://elsewhere.example/' }) }, /^open an issue: 301/],
+  ];
+  for (const [fault, why] of cases) {
+    await test(`${fault.status} is a refusal that says why, and holds up nothing else`, async () => {
+      bench.fresh();
+      bench.server.script = [{ on, ...fault }];
+      const r = await bench.drive([bench.event('new', { signature: 'aaaaaaaaaaaaaaaa' }), bench.event('new')]);
+      equal(r.tries[0].result, 'refused', 'result');
+      like(r.tries[0].why, why, 'why');
+      equal(r.last.result, 'done', 'the other');
+      bench.holds();
+    });
+  }
+  await test('a repository that is not there', async () => {
+    bench.fresh();
+    const r = await bench.drive([bench.event('new', { repository: 'octo/none' })]);
+    equal(r.last.result, 'refused', 'result');
+    like(r.last.why, /^read the issues: 404/, 'why');
+    equal(bench.server.seen.length, 2, 'requests');
+  });
+  await test('a server that repeats the token', async () => {
+    bench.fresh();
+    bench.server.script = [{ on, status: 403, message: `no access with ${bench.server.token}` }];
+    const r = await bench.drive([bench.event('new')]);
+    like(r.last.why, /no access with \*+$/, 'why');
+    bench.noSecrets();
+  });
+}
+
+async function limits(test, bench) {
+  await test('after an answer for the whole host, nothing is asked for the others', async () => {
+    bench.fresh();
+    bench.server.script = [{ on: /^GET .*\/issues$/, status: 403, headers: reset, times: 3 }];
+    const events = [...Array(5).keys()].map((i) => bench.event('new', { signature: `${i}`.padStart(16, 'b') }));
+    const r = await bench.drive(events);
+    equal(r.tries.filter((t) => t.result === 'later').every((t) => t.whole_host && t.wait >= 1700), true, 'waits');
+    bench.holds({ issues: 5, requests: 30 });
+  });
+  await test('nothing left after an answer that was good: the next one waits', async () => {
+    bench.fresh();
+    const s = bench.server;
+    const send = s.send.bind(s);
+    s.send = (a, status, body, headers = {}, half = false) => {
+      const last = status === 201;
+      send(a, status, body, last ? { ...headers, ...reset(s.now()) } : headers, half);
+      if (last) s.obey(200, reset(s.now()));
+    };
+    const r = await bench.drive([bench.event('new'), bench.event('fixed')]);
+    delete s.send;
+    like(r.tries[1].why, /limit of requests/, 'why');
+    equal(r.last.result, 'done', 'result');
+    bench.holds({ comments: 1 });
+  });
+  await test('a wish of years is cut to a day', async () => {
+    bench.fresh();
+    bench.server.script = [{ on: /^POST .*\/issues$/, status: 429, headers: () => ({ 'retry-after': '999999999' }) }];
+    bench.server.obey = () => {};
+    const r = await bench.drive([bench.event('new')]);
+    delete bench.server.obey;
+    equal(r.tries[0].wait, 86400, 'wait');
+    bench.holds();
+  });
+}
+
+async function tokens(test, bench) {
+  await test('a token file that others may read', async () => {
+    bench.fresh();
+    chmodSync(join(bench.dir, 'token'), 0o644);
+    const r = await bench.drive([bench.event('new')]);
+    equal(r.tries[0].result, 'later', 'result');
+    like(r.tries[0].why, /others may read \(mode 0644\)/, 'why');
+    equal(bench.server.seen.length, 0, 'requests');
+    bench.noSecrets();
+  });
+  await test('an App that was uninstalled is asked for once an hour', async () => {
+    bench.fresh();
+    const options = asApp(bench);
+    bench.server.model.app.installation = 5;
+    const r = await bench.drive([bench.event('new')], options);
+    like(r.last.why, /404: Not Found/, 'why');
+    equal(r.last.wait, 3600, 'wait');
+    equal(bench.server.seen.length, 30, 'requests of as many attempts');
+    bench.noSecrets();
+  });
+  await test('a server without TLS that is not this machine', async () => {
+    bench.fresh();
+    bench.server.shown = 'http://192.0.2.1';
+    const r = await bench.drive([bench.event('new')]);
+    bench.server.shown = undefined;
+    like(r.err, /'192\.0\.2\.1' is not asked without TLS/, 'why');
+  });
+}
+
+export async function answers(test, bench) {
+  const upload = { path: 'crashes/x/minimized', bytes: 5000 };
+  for (const [name, fault] of Object.entries(passing)) {
+    for (const [kind, on] of Object.entries(kinds))
+      await test(`${kind}: ${name}`, () => once(bench, on, fault, [], null));
+    for (const [kind, on] of Object.entries(uploads))
+      await test(`${kind}: ${name}`, () => once(bench, on, fault, ['--branch', 'b'], upload));
+    await test(`an App's token: ${name}`, async () => {
+      bench.fresh();
+      const options = asApp(bench);
+      bench.server.script = [{ on: /^POST \/app\/|^GET \/app/, ...fault, times: 2 }];
+      if (fault.status === 401) bench.server.obey = () => {}; // it may be the clock: once more
+      const r = await bench.drive([bench.event('new'), bench.event('fixed')], [...options, ...soon(fault)]);
+      delete bench.server.obey;
+      equal(r.last?.result, 'done', `result (${r.err})`);
+      bench.holds({ comments: 1, requests: 40 });
+    });
+  }
+  await refusals(test, bench);
+  await limits(test, bench);
+  await tokens(test, bench);
+}
