@@ -87,7 +87,7 @@ struct github {
 	uint64_t wrote_ms;   /* o.now's clock can jump: the monotonic one */
 	uint64_t paused_until_s;
 	char paused_why[200];
-	struct index *index;  /* of the repository that was asked for last */
+	struct index *index; /* of the repository that was asked for last */
 };
 
 uint64_t github_now(const struct github *g);
