@@ -107,8 +107,10 @@ line() { # PATTERN: there is one such line
 	outbox list
 	line '^github +new .* 1 +in '
 	line '^hook-team +new +0123456789abcdef .* 1 +in '
-	! grep -rE 'PLANTEDsecret|s3cret' "$STATE/outbox" <<<"$output"
-	[[ $output != *s3cret* ]]
+	said=$output
+	run grep -rE 'PLANTEDsecret|s3cret' "$STATE/outbox"
+	[ "$status" -eq 1 ]
+	[[ $said != *s3cret* ]]
 }
 
 @test "outbox retry while somebody sends leaves it to him" {
