@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The systemd units as an administrator has them: checked here (tests/vm/install.bats),
+# then installed and used in a Debian under QEMU (tests/vm/systemd), which is booted twice.
+# All of it as one TAP.
+#
+# usage: [B=build] ci/vm-systemd.sh [host|vm]     default: both
+set -euo pipefail
+
+TOP=$(cd "$(dirname "$0")/.." && pwd)
+B=${B:-$TOP/build}
+make=${MAKE:-make}
+unset MAKEFLAGS MFLAGS MAKELEVEL
+stage=
+trap '[[ -z $stage ]] || rm -rf "$stage"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+host() {
+	B=$B bats --tap "$TOP/tests/vm/install.bats"
+}
+
+# The guest has no compiler: what `make install` put into a directory is its to have.
+vm() {
+	stage=$(mktemp -d "${TMPDIR:-/tmp}/fuzzcell-stage.XXXXXX")
+	mkdir "$stage/root" "$stage/targets"
+	"$make" -s -C "$TOP" B="$B" install DESTDIR="$stage/root" >&2
+	cp "$B/targets/healthy_fuzzer" "$B/targets/membomb_fast_fuzzer" "$stage/targets/"
+	"$TOP/ci/vm.sh" --binary "$B/fuzzcell" --targets "$stage/targets" --tests "$TOP/tests/vm/systemd" \
+		--add "$stage/root" --add "$TOP/docker" --boots 2 --timeout 1800 -- bash tests/e2e/run.sh
+}
+
+# Plans and numbers of several TAPs to one of each.
+join() {
+	awk '
+		/^1\.\.[0-9]+/ { planned += substr($1, 4); next }
+		/^(not )?ok / { n++; sub(/ok [0-9]+/, "ok " n) }
+		{ print; fflush() }
+		END { print "1.." planned }'
+}
+
+cd "$TOP"
+status=0
+{
+	case ${1:-all} in
+	host) host ;;
+	vm) vm ;;
+	all) host && vm ;;
+	*)
+		echo 'usage: ci/vm-systemd.sh [host|vm]' >&2
+		exit 2
+		;;
+	esac
+} | join || status=$?
+exit "$status"

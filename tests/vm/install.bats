@@ -1,0 +1,65 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# make install, and the units that it puts there, as far as a machine without systemd as its
+# first process can tell.
+
+setup() {
+	cd "$BATS_TEST_DIRNAME/../.." || return
+	ROOT=$BATS_TEST_TMPDIR/root
+}
+
+install_in() { # ROOT [VARIABLE=VALUE...]
+	make -s B="${B:-build}" install DESTDIR="$1" "${@:2}" >/dev/null
+}
+
+# Their programs are looked for, so they are put where the units say.
+units() { # ROOT PREFIX
+	local f
+
+	mkdir -p "$BATS_TEST_TMPDIR/units"
+	for f in "$1$2"/lib/systemd/system/fuzzcell.*; do
+		sed "s|$2/bin/|$1&|" "$f" >"$BATS_TEST_TMPDIR/units/${f##*/}"
+	done
+}
+
+@test "install puts program, man page, example and units in their places, and uninstall takes them away" {
+	install_in "$ROOT"
+	[ -x "$ROOT/usr/local/bin/fuzzcell" ]
+	[ -s "$ROOT/usr/local/share/man/man1/fuzzcell.1" ]
+	for u in service timer slice; do
+		[ -s "$ROOT/usr/local/lib/systemd/system/fuzzcell.$u" ]
+	done
+	[ "$(stat -c %a "$ROOT/etc/fuzzcell/secrets")" = 700 ]
+	echo '{}' >"$ROOT/etc/fuzzcell/config.json"
+	make -s B="${B:-build}" uninstall DESTDIR="$ROOT"
+	[ "$(find "$ROOT" ! -type d)" = "$ROOT/etc/fuzzcell/config.json" ]
+}
+
+@test "another PREFIX is in the units, too; without systemd there are none" {
+	install_in "$ROOT" PREFIX=/opt/fuzz SYSTEMD_DIR=/etc/systemd/system
+	grep -q '^ExecStart=/opt/fuzz/bin/fuzzcell ' "$ROOT/etc/systemd/system/fuzzcell.service"
+	install_in "$ROOT.2" SYSTEMD_DIR=
+	[ -z "$(find "$ROOT.2" -name 'fuzzcell.service')" ]
+}
+
+@test "systemd finds nothing wrong with the units" {
+	install_in "$ROOT"
+	units "$ROOT" /usr/local
+	run systemd-analyze verify --man=no "$BATS_TEST_TMPDIR"/units/fuzzcell.*
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$output" = '' ]
+}
+
+@test "the service is not more exposed than it has to be" {
+	run systemd-analyze security --offline=yes --threshold=75 systemd/fuzzcell.service
+	echo "$output" | tail -n 1
+	[ "$status" -eq 0 ]
+}
+
+@test "the example configuration is a good one" {
+	run "${B:-build}/fuzzcell" config check --config examples/config.json
+	echo "$output"
+	# Its targets are not there.
+	[[ $output != *json:* ]]
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# An administrator installs, enables the timer, and pushes; the machine stops in the middle
+# of a run.  What comes after is in boot2.bats.  The tests build on each other.
+load lib
+
+setup_file() {
+	cp -a /fuzzcell/root/. /
+	mkdir -p "$SRV/out"
+	cp /fuzzcell/build/targets/* "$SRV/out/"
+	git config -f "$GIT_CONFIG_GLOBAL" safe.directory '*'
+	git init -q --bare -b main "$SRV/origin.git"
+	git init -q -b main "$SRV/push"
+	git -C "$SRV/push" remote add origin "$SRV/origin.git"
+	push first
+	git clone -q "$SRV/origin.git" "$SRV/project"
+	chown -R "$OWNER:$OWNER" "$SRV/project"
+	(umask 077 && printf '%s' "$SECRET" >/etc/fuzzcell/secrets/github-token)
+	mkdir -p /etc/systemd/system/fuzzcell.timer.d
+	printf '[Timer]\nOnCalendar=\nOnCalendar=*:*:0/10\nRandomizedDelaySec=0\n' \
+		>/etc/systemd/system/fuzzcell.timer.d/often.conf
+	systemctl daemon-reload
+}
+
+@test "systemd finds nothing wrong with what make install put there" {
+	run systemd-analyze verify --man=no fuzzcell.service fuzzcell.timer fuzzcell.slice
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output != *fuzzcell* ]]
+	run systemd-analyze security --threshold=75 fuzzcell.service
+	echo "$output" | tail -n 1
+	[ "$status" -eq 0 ]
+}
+
+@test "not configured yet, a tick does nothing, and is no failure" {
+	systemctl start fuzzcell.service
+	[ "$(systemctl show -P ConditionResult fuzzcell.service)" = no ]
+	[ "$(systemctl is-failed fuzzcell.service)" != failed ]
+}
+
+@test "the timer starts a run, whose cells have their limits below the delegated group" {
+	config 60s
+	systemctl enable --now fuzzcell.timer
+	wait_until 120 cell_lives
+	cell=$(cells | head -n 1)
+	[ "$(cat "$cell/memory.max")" -eq $((256 << 20)) ]
+	[ "$(cat "$cell/memory.swap.max")" -eq 0 ]
+	[ "$(cat "$cell/pids.max")" -eq 64 ]
+	[ "$(cut -d' ' -f1 "$cell/cpu.max")" -eq "$(cut -d' ' -f2 "$cell/cpu.max")" ]
+	# and all of it together has the slice's
+	total=$(($(awk '/MemTotal/ { print $2 }' /proc/meminfo) * 1024))
+	[ "$(cat "$SLICE/memory.max")" -lt "$total" ]
+	[ "$(cat "$SLICE/cpu.weight")" -eq 20 ]
+	[ "$(cat "$SLICE/pids.max")" != max ]
+	# The secret is the service's alone.
+	[ "$(stat -c %a:%u /run/credentials/fuzzcell.service/secret_github-token)" = 400:0 ]
+}
+
+@test "it leaves a report" {
+	wait_until 600 done_commit "$(head_commit)"
+	wait_until 120 idle
+	logs=$(find "$STATE/logs" -mindepth 1 -maxdepth 1 -type d | sort | tail -n 1)
+	cat "$logs"/*.stats
+	[ "$(jq -r .reason "$logs/healthy_fuzzer.stats")" = time-limit ]
+	[ "$(jq -r '.failures.oom + 0' "$logs/membomb_fast_fuzzer.stats")" -ge 1 ]
+	[ -s "$logs/summary.json" ]
+	[ "$(systemctl show -P Result fuzzcell.service)" = success ]
+	[ "$(find "$STATE" -maxdepth 0 -printf %m)" = 750 ]
+	nothing_left
+}
+
+@test "without a push no other run starts" {
+	n=$(wc -l <"$STATE/stats/run_history.jsonl")
+	sleep 30
+	[ "$(wc -l <"$STATE/stats/run_history.jsonl")" -eq "$n" ]
+}
+
+@test "stopped in the middle, the service saves all and leaves nothing running" {
+	rm "$SRV/out/membomb_fast_fuzzer"
+	config 10m
+	push second
+	wait_until 180 works_well
+	working >/tmp/before
+	systemctl stop fuzzcell.timer fuzzcell.service
+	[ "$(systemctl show -P Result fuzzcell.service)" = success ]
+	kept /tmp/before
+	nothing_left
+	[ ! -e "$SERVICE" ]
+	run done_commit "$(head_commit)"
+	[ "$status" -ne 0 ]
+}
+
+@test "the container's entry point divides a group that is mounted read-only, as Docker's is" {
+	mkdir -p /run/fuzzcell
+	run systemd-run --quiet --wait --pipe --property=Delegate=yes --setenv=HOME=/root \
+		unshare --cgroup --mount --propagation private sh -c '
+			mount -t cgroup2 -o ro cgroup2 /sys/fs/cgroup &&
+			exec /fuzzcell/docker/entrypoint.sh run --plain --state-dir /root/state \
+				--config /etc/fuzzcell/config.json --max-fuzzer-time 20s'
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *"unified cgroups at /sys/fs/cgroup/fuzzcell/"*"kept: memory no-swap memory-mark cpu pids"* ]]
+}
+
+@test "no secret in the state, the journal or a process's arguments" {
+	systemctl start fuzzcell.timer
+	wait_until 180 works_well
+	run grep -rqF "$SECRET" "$STATE" /var/log
+	[ "$status" -ne 0 ]
+	run sh -c "cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -qF '$SECRET'"
+	[ "$status" -ne 0 ]
+	run sh -c "journalctl -q --no-pager | grep -qF '$SECRET'"
+	[ "$status" -ne 0 ]
+}
+
+@test "a run is in its middle when the machine is booted again" {
+	active
+	working >/var/tmp/before
+	[ "$(wc -l </var/tmp/before)" -ge 20 ]
+	sync
+}

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# What the tests of both boots share: root in a Debian with systemd, on disks that last.
+STATE=/var/lib/fuzzcell
+SRV=/srv/fuzz
+SLICE=/sys/fs/cgroup/fuzzcell.slice
+SERVICE=$SLICE/fuzzcell.service
+OWNER=4321 # of the work tree
+SECRET=ghp_secret$((1234567 * 7654321))
+export GIT_CONFIG_GLOBAL=/root/gitconfig GIT_CONFIG_NOSYSTEM=1
+
+push() { # MESSAGE
+	git -C "$SRV/push" -c user.name=a -c user.email=a@b commit -q --allow-empty -m "$1"
+	git -C "$SRV/push" push -q origin main
+	chown -R "$OWNER:$OWNER" "$SRV/origin.git"
+}
+
+head_commit() {
+	git -C "$SRV/push" rev-parse HEAD
+}
+
+config() { # TIME of each target
+	cat >/etc/fuzzcell/config.json <<-END
+		{
+		 "state_dir": "$STATE",
+		 "run": {"workers": 1, "disk_reserve": "64MiB", "total_time": "20m"},
+		 "discovery": [{"type": "directory", "path": "$SRV/out"}],
+		 "defaults": {"memory": "256MiB", "scratch": "32MiB", "disk": "64MiB", "max_time": "$1",
+		              "max_crashes": 1, "minimize_time": "off", "triage_time": "off", "grace": "20s",
+		              "flags": ["-reduce_inputs=0"]},
+		 "trigger": {"repository": "$SRV/project", "interval": "1s"}
+		}
+	END
+}
+
+# wait_until SECONDS COMMAND...; what the service said, when it is not so.
+wait_until() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		if [ "$SECONDS" -ge "$end" ]; then
+			journalctl -q --no-pager -n 30 -u fuzzcell.service
+			systemctl status --no-pager fuzzcell.service fuzzcell.timer
+			return 1
+		fi
+		sleep 1
+	done
+}
+
+active() {
+	[ "$(systemctl show -P ActiveState fuzzcell.service)" = activating ]
+}
+
+idle() {
+	! active
+}
+
+done_commit() { # COMMIT
+	[ "$(cat "$STATE/last_run_commit" 2>/dev/null)" = "$1" ]
+}
+
+# Groups of living cells.
+cells() {
+	find "$SERVICE/fuzzcell" -mindepth 2 -maxdepth 2 -type d 2>/dev/null
+}
+
+cell_lives() {
+	[ -n "$(cells)" ]
+}
+
+# Names, which say what is in them, of the inputs that a living cell has written; it takes
+# none of them away (-reduce_inputs=0).
+working() {
+	find "$STATE"/work/*/healthy_fuzzer/corpus -type f -printf '%f\n' 2>/dev/null | sort
+}
+
+works_well() {
+	[ "$(working | wc -l)" -ge 20 ]
+}
+
+# kept FILE: is every input that it names in the state, as a merge may have arranged it?
+kept() {
+	find "$STATE/corpus" "$STATE/generations" -type f -printf '%f\n' | sort -u |
+		comm -23 "$1" - >/tmp/lost
+	cat /tmp/lost
+	[ ! -s /tmp/lost ]
+}
+
+nothing_left() {
+	[ -z "$(find "$STATE/work" -mindepth 1 -print -quit 2>/dev/null)" ]
+}
