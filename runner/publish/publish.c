@@ -73,10 +73,12 @@ static size_t room(const struct publish *p, struct outbox *o, uint64_t *ret_day,
 static int file_one(const struct publish *p, struct outbox *o, const struct known_crash *c,
 		    struct publish_sum *sum, struct err *e)
 {
-	struct publish_case k = {0};
+	struct publish_case k;
 	bool fresh = false;
-	int r = publish_case_open(p, o, c, NULL, &k, e);
+	int r;
 
+	publish_case_init(p, c, NULL, &k);
+	r = publish_case_load(&k, o, e);
 	if (r == 0)
 		r = publish_case_queue(&k, o, PUBLISH_NEW, &fresh, e);
 	publish_case_done(&k);
@@ -117,11 +119,15 @@ static int tell(const struct publish *p, struct outbox *o, const struct known_cr
 		const struct webhook_config *hook, struct fresh *fresh, struct publish_sum *sum,
 		struct err *e)
 {
-	struct publish_case k = {0};
+	struct publish_case k;
 	enum publish_what w;
 	bool queued = false;
-	int r = publish_case_open(p, o, c, hook, &k, e);
+	int r;
 
+	publish_case_init(p, c, hook, &k);
+	if (!publish_case_may_want(&k, o))
+		return 0;
+	r = publish_case_load(&k, o, e);
 	if (r < 0)
 		return r;
 	if (publish_case_wants(&k, o, &w)) {
@@ -159,9 +165,11 @@ static int know_hooks(const struct publish *p, struct outbox *o, struct err *e)
 	for (size_t i = 0; r == 0 && i < p->n_hooks; i++) {
 		const struct outbox_number v = {"since", p->now > DAY ? p->now - DAY : 1};
 		char place[OUTBOX_PLACE];
+		uint64_t since;
 
 		publish_hook_place(&p->hooks[i], place);
-		if (!outbox_place_get(o, place, "since"))
+		since = outbox_place_get(o, place, "since");
+		if (!since || since > p->now) /* or the clock was ahead */
 			r = outbox_place_set(o, place, &v, 1, e);
 	}
 	return r;

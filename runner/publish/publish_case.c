@@ -27,22 +27,21 @@ void publish_hook_place(const struct webhook_config *h, char out[OUTBOX_PLACE])
 	snprintf(out, OUTBOX_PLACE, "hook-%.64s", h->name);
 }
 
-int publish_case_open(const struct publish *p, struct outbox *o, const struct known_crash *c,
-		      const struct webhook_config *hook, struct publish_case *ret, struct err *e)
+void publish_case_init(const struct publish *p, const struct known_crash *c,
+		       const struct webhook_config *hook, struct publish_case *ret)
 {
-	struct publish_case k = {.p = p, .crash = c, .hook = hook};
-	int r;
-
+	*ret = (struct publish_case){.p = p, .crash = c, .hook = hook};
 	if (hook)
-		publish_hook_place(hook, k.place);
+		publish_hook_place(hook, ret->place);
 	else
-		snprintf(k.place, sizeof(k.place), PUBLISH_GITHUB);
-	outbox_name(slice_of(c->signature), k.name);
-	snprintf(k.chain, sizeof(k.chain), "%s-%s", k.place, k.name);
-	r = outbox_chain(o, k.chain, &k.record, e);
-	if (r == 0)
-		*ret = k;
-	return r;
+		snprintf(ret->place, sizeof(ret->place), PUBLISH_GITHUB);
+	outbox_name(slice_of(c->signature), ret->name);
+	snprintf(ret->chain, sizeof(ret->chain), "%s-%s", ret->place, ret->name);
+}
+
+int publish_case_load(struct publish_case *k, struct outbox *o, struct err *e)
+{
+	return outbox_chain(o, k->chain, &k->record, e);
 }
 
 void publish_case_done(struct publish_case *k)
@@ -102,13 +101,22 @@ static bool seen_in_this_run(const struct publish_case *k)
 	       strcmp(c->first_seen.run, k->p->run) != 0;
 }
 
+/* Nothing that could have changed since it was filed. */
+static bool github_may_want(const struct publish_case *k)
+{
+	const struct known_crash *c = k->crash;
+
+	if (c->security && k->p->github->security == SECURITY_SKIP)
+		return false;
+	return !*c->issue_url || !ledger_state_open(c->state) || c->state == LEDGER_REGRESSED ||
+	       seen_in_this_run(k);
+}
+
 static bool github_wants(const struct publish_case *k, struct outbox *o, enum publish_what *ret)
 {
 	const struct github_config *g = k->p->github;
 	const struct known_crash *c = k->crash;
 
-	if (c->security && g->security == SECURITY_SKIP)
-		return false;
 	if (!has_issue(k, o)) {
 		*ret = PUBLISH_NEW;
 		return ledger_state_open(c->state) && !never_failed_again(c) &&
@@ -131,28 +139,41 @@ static bool github_wants(const struct publish_case *k, struct outbox *o, enum pu
 
 /* --- a webhook ------------------------------------------------------------------ */
 
-static bool hook_wants(const struct publish_case *k, struct outbox *o, enum publish_what *ret)
+static enum publish_what hook_event(const struct known_crash *c)
+{
+	if (c->state == LEDGER_FIXED)
+		return PUBLISH_FIXED;
+	return c->state == LEDGER_REGRESSED ? PUBLISH_REGRESSED : PUBLISH_NEW;
+}
+
+/* What is older than the webhook is no news. */
+static bool hook_may_want(const struct publish_case *k, const struct outbox *o)
 {
 	uint64_t since = outbox_place_get(o, k->place, "since");
 	const struct known_crash *c = k->crash;
+	enum publish_what w = hook_event(c);
 	bool recent;
 
-	if (c->state == LEDGER_FIXED) {
-		*ret = PUBLISH_FIXED;
+	if (w == PUBLISH_FIXED)
 		recent = c->fixed.time >= since;
-	} else if (c->state == LEDGER_REGRESSED) {
-		*ret = PUBLISH_REGRESSED;
+	else if (w == PUBLISH_REGRESSED)
 		recent = c->last_seen.time >= since;
-	} else {
-		*ret = PUBLISH_NEW;
+	else
 		recent = c->state == LEDGER_NEW || c->first_seen.time >= since;
-	}
-	return recent && webhook_wants(k->hook, publish_what_name(*ret)) && !is_told(k, o, *ret);
+	return recent && webhook_wants(k->hook, publish_what_name(w));
+}
+
+bool publish_case_may_want(const struct publish_case *k, const struct outbox *o)
+{
+	return k->hook ? hook_may_want(k, o) : github_may_want(k);
 }
 
 bool publish_case_wants(const struct publish_case *k, struct outbox *o, enum publish_what *ret)
 {
-	return k->hook ? hook_wants(k, o, ret) : github_wants(k, o, ret);
+	if (!k->hook)
+		return github_wants(k, o, ret);
+	*ret = hook_event(k->crash);
+	return !is_told(k, o, *ret);
 }
 
 int publish_case_queue(struct publish_case *k, struct outbox *o, enum publish_what w, bool *ret_new,

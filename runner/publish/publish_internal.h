@@ -22,9 +22,12 @@ struct publish_case {
 	char chain[OUTBOX_NAME];
 	json_t *record; /* the chain's */
 };
-MUST_CHECK int publish_case_open(const struct publish *p, struct outbox *o,
-				 const struct known_crash *c, const struct webhook_config *hook,
-				 struct publish_case *ret, struct err *e);
+void publish_case_init(const struct publish *p, const struct known_crash *c,
+		       const struct webhook_config *hook, struct publish_case *ret);
+/* By what the ledger says alone; most crashes are old and well known. */
+bool publish_case_may_want(const struct publish_case *k, const struct outbox *o);
+/* Reads the chain's record, which what follows needs. */
+MUST_CHECK int publish_case_load(struct publish_case *k, struct outbox *o, struct err *e);
 void publish_case_done(struct publish_case *k);
 void publish_case_id(const struct publish_case *k, enum publish_what w, char out[OUTBOX_NAME]);
 /* What is to be told and was not yet: true, and what. */

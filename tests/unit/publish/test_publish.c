@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/publish/outboxes.h"
 
+#include "base/clock.h"
 #include "runner/crash/vault.h"
 #include "runner/publish/publish.h"
 
@@ -304,6 +305,23 @@ static void test_left_alone(void **state)
 	assert_true(waits("github-new-" C));
 }
 
+/* A clock that was ahead when a webhook came does not make it deaf. */
+static void test_ahead(void **state)
+{
+	struct err e;
+
+	(void)state;
+	p.github = NULL;
+	p.n_hooks = 2;
+	p.now = T0 + 1000 * (uint64_t)DAY;
+	queue(0);
+	p.now = T0;
+	seen(A, "r1", T0, false);
+	assert_int_equal(ledger_fixed(ledger, A, T0 + 1, NULL, "r1", &e), 0);
+	queue(1);
+	assert_true(waits("hook-all-fixed-" A "-1700000001"));
+}
+
 /* An older ledger: what has an issue has one; what is old is no news for a webhook. */
 static void test_older(void **state)
 {
@@ -401,6 +419,27 @@ static void test_per_day(void **state)
 	queue(1);
 	assert_int_equal(sum.waiting, 0);
 	queue(0);
+}
+
+/* Ten thousand old crashes cost next to nothing. */
+static void test_many(void **state)
+{
+	uint64_t began, took;
+	char sig[24];
+	struct err e;
+
+	(void)state;
+	for (unsigned i = 0; i < 10000; i++) {
+		snprintf(sig, sizeof(sig), "%016x", i);
+		seen(sig, "r0", T0 - 10 * DAY, false);
+		assert_int_equal(ledger_issue(ledger, sig, "https://x/1", &e), 0);
+	}
+	assert_int_equal(ledger_next_run(ledger, "r1", &e), 0);
+	began = clock_mono_us();
+	queue(0);
+	took = (clock_mono_us() - began) / USEC_PER_MSEC;
+	print_message("# 10000 crashes: %llu ms\n", (unsigned long long)took);
+	assert_true(took < 20000);
 }
 
 static void test_input(void **state)
@@ -724,10 +763,11 @@ static void test_faults(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    WITH(test_new),	 WITH(test_fixed_and_back),    WITH(test_left_alone), WITH(test_older),
-    WITH(test_security), WITH(test_per_day),	       WITH(test_input),      WITH(test_notes),
-    WITH(test_outcomes), WITH(test_deadline_and_lock), WITH(test_learned),    WITH(test_alarm),
-    WITH(test_faults),
+    WITH(test_new),	WITH(test_fixed_and_back), WITH(test_left_alone),
+    WITH(test_older),	WITH(test_ahead),	   WITH(test_security),
+    WITH(test_per_day), WITH(test_many),	   WITH(test_input),
+    WITH(test_notes),	WITH(test_outcomes),	   WITH(test_deadline_and_lock),
+    WITH(test_learned), WITH(test_alarm),	   WITH(test_faults),
 };
 
 UNIT_MAIN(tests)
