@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a run finds is told, once, while it lives and after it; nothing is lost when nobody
+# answers.
+load lib
+load inputs
+
+setup() {
+	e2e_setup
+	SERVED=$WORK/served
+	mkdir "$SERVED"
+	node "$BATS_TEST_DIRNAME/tell.mjs" "$SERVED" >"$WORK/served.log" 2>&1 3>&- &
+	SERVER=$!
+	wait_until 60 [ -s "$SERVED/github" ]
+	tell_config
+}
+
+teardown() {
+	kill -9 "$SERVER" 2>/dev/null || true
+	wait "$SERVER" 2>/dev/null || true
+	e2e_teardown
+}
+
+# tell_config [GITHUB [OUTBOX]]: more members.
+tell_config() {
+	config '"minimize_time": "off", "merge_time": "off"'
+	jq --arg api "$(cat "$SERVED/github")" --arg token "$SERVED/token" --arg hook "$(cat "$SERVED/hook")" \
+		--arg key "$SERVED/key" ". + {
+		github: ({repository: \"octo/widgets\", api: \$api, token_file: \$token, security: \"full\"} + {${1:-}}),
+		webhooks: [{name: \"t\", url: \$hook, format: \"generic\", secret_file: \$key}],
+		outbox: {${2:-}}}" "$STATE/config.json" >"$WORK/c"
+	mv "$WORK/c" "$STATE/config.json"
+}
+
+told() {
+	jq -r "$1" "$SERVED/told"
+}
+
+# Not in a file, not in what was printed, not in a command line.
+no_secret() {
+	! grep -rE 'PLANTE[D](secret|key)' "$STATE" "$WORK/out" 2>/dev/null &&
+		[[ ${output:-} != *PLANTED* ]] &&
+		! cat /proc/[0-9]*/cmdline 2>/dev/null | grep -aqE 'PLANTE[D](secret|key)'
+}
+
+@test "a crash is one issue and one message, and is known by its number afterwards" {
+	queue uaf_fuzzer crash UA1 UA2
+	fuzz uaf_fuzzer 1
+	no_secret
+	[ "$(told '.issues | length')" -eq "$(ledger 'length')" ]
+	[ "$(ledger 'length')" -ge 1 ]
+	[ "$(told '.wrong | length')" -eq 0 ]
+	[[ $(told '.issues[0].title') == 'Fuzzing crash: uaf_fuzzer — Heap-use-after-free'* ]]
+	[ "$(told '.issues[0].labels | join(" ")')" = 'fuzzing crash automated' ]
+	[ "$(ledger '[.[].issue_url | select(. == "")] | length')" -eq 0 ]
+	[ "$(told '[.hooks[] | select(.event == "new" and .signed)] | length')" -eq "$(ledger 'length')" ]
+	fuzz uaf_fuzzer 1
+	[ "$(told '.issues | length')" -eq "$(ledger 'length')" ]
+	[ "$(told '[.hooks[] | select(.event == "new")] | length')" -eq "$(ledger 'length')" ]
+}
+
+@test "it is told while the run goes on" {
+	fuzz_background uaf_fuzzer 600
+	wait_until 120 eval '[ "$(told ".issues | length")" -ge 1 ]'
+	kill -0 "$PID"
+	no_secret
+	kill -TERM "$PID"
+	wait_until 90 eval '! kill -0 $PID 2>/dev/null'
+	no_secret
+}
+
+@test "nobody answers: it waits in the outbox, and is told by a later run" {
+	kill -USR1 "$SERVER"
+	queue uaf_fuzzer crash UA1
+	fuzz uaf_fuzzer 1
+	[ "$status" -eq 0 ]
+	[[ $output == *'wait in the outbox'* ]]
+	[ "$(told '.issues | length')" -eq 0 ]
+	run "$FUZZCELL" outbox list --state-dir "$STATE"
+	echo "$output"
+	[[ $output == *github* ]]
+	kill -USR2 "$SERVER"
+	"$FUZZCELL" outbox retry --all --state-dir "$STATE"
+	wait_until 60 eval '[ "$(told ".issues | length")" -ge 1 ]'
+	fuzz uaf_fuzzer 1
+	[ "$(told '.issues | length')" -eq "$(ledger 'length')" ]
+	no_secret
+}
+
+@test "killed at any moment: one issue for each crash" {
+	queue uaf_fuzzer crash UA1
+	for ms in 300 600 900 1200 1600 2000 2500 3000; do
+		fuzz_background uaf_fuzzer 600
+		sleep "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))"
+		kill -9 "$PID"
+		wait "$PID" 2>/dev/null || true
+		wait_until 60 let_go
+	done
+	# What was asked for and perhaps done is looked for a minute later: a clock that is ahead.
+	for i in 1 2 3; do
+		curl -s "$(cat "$SERVED/github")/__advance?ms=120000" >/dev/null
+		fuzz uaf_fuzzer 1
+		"$FUZZCELL" outbox retry --all --state-dir "$STATE" || true
+	done
+	[ "$(told '[.issues[].body | capture("fuzzcell-signature: (?<s>[0-9a-f]{16})").s] | (length - (unique | length))')" -eq 0 ]
+	no_secret
+}
+
+@test "a target that cannot be fuzzed is told" {
+	fuzz startcrash_fuzzer 2
+	[ "$status" -eq 5 ]
+	[ "$(told '[.hooks[] | select(.event == "run-failed")] | length')" -eq 1 ]
+	[[ $(told '.hooks[] | select(.event == "run-failed") | .body | tostring') == *startcrash_fuzzer* ]]
+}
+
+@test "a target that was silent for too long is told once" {
+	tell_config '' 'silent: "1s"'
+	fuzz startcrash_fuzzer 2
+	sleep 1.5
+	fuzz startcrash_fuzzer 2
+	fuzz startcrash_fuzzer 2
+	[ "$(told '[.hooks[] | select(.event == "silent")] | length')" -eq 1 ]
+}
+

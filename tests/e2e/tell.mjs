@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is told, in an end-to-end test: tell.mjs DIR.  GitHub as tests/publish has it, and a
+// webhook; DIR/github and DIR/hook get their addresses, DIR/token the token.  DIR/told is
+// what they know, written anew after each request.
+import { createHmac } from 'node:crypto';
+import { createServer } from 'node:http';
+import { renameSync, writeFileSync } from 'node:fs';
+import { Server } from '../publish/server.mjs';
+
+const dir = process.argv[2];
+const TOKEN = 'ghp_PLANTEDsecretPLANTEDsecret';
+const KEY = 'PLANTEDkey';
+const github = new Server();
+const hooks = [];
+let down = false; // as DIR/down says: told by a signal
+
+function put(name, text, mode = 0o600) {
+  writeFileSync(`${dir}/${name}.new`, text, { mode });
+  renameSync(`${dir}/${name}.new`, `${dir}/${name}`);
+}
+
+function write() {
+  put('told', JSON.stringify({
+    issues: github.model.issues, comments: github.model.comments, wrong: github.wrong, seen: github.seen, hooks,
+  }));
+}
+
+const take = github.take.bind(github);
+github.take = (q, a, body) => {
+  if (down) { a.destroy(); return; }
+  a.on('finish', write);
+  take(q, a, body);
+};
+
+const hook = createServer((q, a) => {
+  let body = '';
+  q.on('data', (d) => { body += d; });
+  q.on('end', () => {
+    const sum = `sha256=${createHmac('sha256', KEY).update(body).digest('hex')}`;
+    hooks.push({
+      event: q.headers['x-fuzzcell-event'], id: q.headers['x-fuzzcell-delivery'],
+      signed: q.headers['x-fuzzcell-signature-256'] === sum, body: JSON.parse(body),
+    });
+    a.end('ok');
+    write();
+  });
+});
+
+process.on('SIGUSR1', () => { down = true; });
+process.on('SIGUSR2', () => { down = false; });
+github.token = TOKEN;
+github.secrets = [TOKEN, KEY];
+put('token', `${TOKEN}\n`);
+put('key', KEY);
+hook.listen(0, '127.0.0.1', async () => {
+  put('hook', `http://127.0.0.1:${hook.address().port}/x`);
+  write();
+  put('github', await github.listen());
+});
