@@ -96,7 +96,7 @@ no_secret() {
 		wait_until 60 let_go
 	done
 	# What was asked for and perhaps done is looked for a minute later: a clock that is ahead.
-	for i in 1 2 3; do
+	for _ in 1 2 3; do
 		curl -s "$(cat "$SERVED/github")/__advance?ms=120000" >/dev/null
 		fuzz uaf_fuzzer 1
 		"$FUZZCELL" outbox retry --all --state-dir "$STATE" || true
