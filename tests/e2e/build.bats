@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+# What is fuzzed is built first: a Bazel workspace (tests/bazel, with the distribution's
+# Bazel, offline), or whatever a configured command builds.
+load lib
+
+setup_file() {
+	export WS=$BATS_FILE_TMPDIR/ws OUT=$BATS_FILE_TMPDIR/out
+	command -v bazel >/dev/null || skip 'no bazel here'
+	mkdir "$OUT"
+	chmod 0755 "$BATS_FILE_TMPDIR"
+	cp -r "$BATS_TEST_DIRNAME/../bazel" "$WS"
+}
+
+teardown_file() {
+	[ ! -d "$WS" ] || shut_down "$WS" "$OUT" || true
+}
+
+setup() {
+	e2e_setup
+	sources "$(bazel_source)"
+}
+
+teardown() {
+	[ ! -d "$WORK/ws" ] || shut_down "$WORK/ws" "$WORK/out" || true
+	[ ! -d "$WS" ] || cp "$BATS_TEST_DIRNAME/../bazel/broken/half.cc" "$WS/broken/half.cc"
+	e2e_teardown
+}
+
+shut_down() { # WORKSPACE ROOT
+	(cd "$1" && bazel --output_user_root="$2" --max_idle_secs=600 shutdown) 2>/dev/null 3>&-
+}
+
+# bazel_source [KEY VALUE...]: more keys, in JSON.
+bazel_source() {
+	local more=
+	while [ $# -gt 0 ]; do
+		more+=", \"$1\": $2"
+		shift 2
+	done
+	echo "{\"type\": \"bazel\", \"path\": \"$WS\",
+		\"startup_options\": [\"--output_user_root=$OUT\", \"--max_idle_secs=600\"]$more}"
+}
+
+sources() { # JSON
+	config ''
+	jq --argjson s "[$1]" '.discovery = $s' "$STATE/config.json" >"$STATE/config.new"
+	mv "$STATE/config.new" "$STATE/config.json"
+}
+
+cell() { # COMMAND [OPTION...]: of ours; Bazel's server gets none of bats' descriptors
+	run timeout $((300 * SLOW)) "$FUZZCELL" "$1" --state-dir "$STATE" "${@:2}" 3>&-
+	echo "$output"
+	LOGS=$(last_logs)
+}
+
+mend() { echo '#define MENDED' >"$WS/broken/new" && cat "$WS/broken/half.cc" >>"$WS/broken/new" &&
+	mv "$WS/broken/new" "$WS/broken/half.cc"; }
+
+row() { # TARGET KEY: of the last run
+	TARGET=$1
+	value "$2"
+}
+
+@test "bazel: targets, their corpora by their rules, their dictionaries" {
+	cell list --json
+	[ "$status" -eq 0 ]
+	json=$output
+	[ "$(jq -r '[.targets[].name] | join(" ")' <<<"$json")" = \
+		'half_fuzzer line_fuzzer pair_fuzzer words_fuzzer' ]
+	[ "$(jq -r '.targets[] | select(.name == "pair_fuzzer").dictionary' <<<"$json")" = \
+		"$WS/text/pair.dict" ]
+	jq -r '.notes[] | select(.warning).why' <<<"$json" | grep -q '//text:line_fuzzer_bin is not built'
+}
+
+@test "bazel: what did not build is named, what did is fuzzed in cells, from its corpus" {
+	cell run --plain --max-fuzzer-time 4s
+	[ "$status" -eq 5 ]
+	[[ $output == *"failed  //broken:half_fuzzer: an action of //broken:half failed"* ]]
+	[[ $output == *"half_fuzzer was NOT FUZZED (no-binary): //broken:half_fuzzer did not build"* ]]
+	[ "$(row half_fuzzer reason)" = no-binary ]
+	for t in line_fuzzer pair_fuzzer words_fuzzer; do
+		[ "$(row "$t" reason)" = time-limit ]
+		[ "$(row "$t" seeds)" -ge 1 ]
+	done
+	[ "$(row line_fuzzer seeds)" -eq 2 ]
+	grep -q 'Dictionary: 1 entries' "$LOGS/pair_fuzzer.log"
+	grep -q 'does not compile' "$STATE"/logs/build-*.log
+	grep -q AddressSanitizer "$LOGS/line_fuzzer.log" ||
+		nm -D "$OUT"/*/execroot/fuzzed/bazel-out/*/bin/text/line_fuzzer_bin | grep -q __asan
+}
+
+@test "bazel: what an earlier build left of a target is never fuzzed in its place" {
+	mend
+	cell build
+	[ "$status" -eq 0 ]
+	[[ $output == *"built   //broken:half_fuzzer"* ]]
+	[[ $output == *"4 targets can be fuzzed, 0 can not"* ]]
+	cp "$BATS_TEST_DIRNAME/../bazel/broken/half.cc" "$WS/broken/half.cc"
+	cell build
+	[ "$status" -eq 5 ]
+	[ -n "$(find "$OUT" -name half_fuzzer -type f -perm /100)" ] # it is still there
+	cell run --plain --no-build --filter half_fuzzer --max-fuzzer-time 3s
+	[ "$status" -eq 5 ]
+	[[ $output != *"build of"* ]]
+	[ "$(row half_fuzzer reason)" = no-binary ]
+	mend
+	cell run --plain --filter half_fuzzer --max-fuzzer-time 3s
+	[ "$status" -eq 0 ]
+	[ "$(row half_fuzzer reason)" = time-limit ]
+}
+
+@test "bazel: nothing built is 6, in Bazel's words, and there is no run" {
+	sources "$(bazel_source flags '["--config=no_such_config"]')"
+	cell run --plain
+	[ "$status" -eq 6 ]
+	[[ $output == *"no_such_config"* ]]
+	[ -z "$LOGS" ]
+	sources "$(bazel_source query '"no_such_function(//...)"')"
+	cell build
+	[ "$status" -eq 6 ]
+	[[ $output == *"no_such_function"* ]]
+	sources "$(bazel_source query '"//broken:half_fuzzer"')"
+	cell run --plain
+	[ "$status" -eq 6 ]
+	[ -z "$LOGS" ]
+}
+
+@test "bazel: another query, for what cc_fuzz_test() makes" {
+	sources "$(bazel_source query '"attr(generator_function, \"^cc_fuzz_test$\", kind(fuzzing_binary, //...))"')"
+	cell run --plain --max-fuzzer-time 3s
+	[ "$status" -eq 0 ]
+	[ "$(row tested reason)" = time-limit ]
+	[ "$(row tested seeds)" -eq 1 ]
+}
+
+@test "bazel: a broken package is told, and what is not in it is fuzzed" {
+	mkdir "$WS/wrong"
+	echo 'no_such_rule(name = "x")' >"$WS/wrong/BUILD"
+	cell run --plain --filter line_fuzzer --max-fuzzer-time 3s
+	rm -r "$WS/wrong"
+	[ "$status" -eq 5 ]
+	[[ $output == *"there may be more targets: "* ]]
+	[ "$(row line_fuzzer reason)" = time-limit ]
+}
+
+@test "bazel: somebody else's workspace is built as them, not as root" {
+	id nobody >/dev/null || skip 'no user nobody'
+	mkdir "$WORK/out"
+	cp -r "$BATS_TEST_DIRNAME/../bazel" "$WORK/ws"
+	chown -R nobody "$WORK/ws" "$WORK/out"
+	WS=$WORK/ws OUT=$WORK/out
+	sources "$(bazel_source query '"//text:line_fuzzer_bin"')"
+	cell run --plain --max-fuzzer-time 3s
+	[ "$status" -eq 0 ]
+	[ "$(row line_fuzzer reason)" = time-limit ]
+	[ -z "$(find "$WORK/out" "$WORK/ws" -user root -print -quit)" ]
+	chown -R root "$WORK/ws" "$WORK/out" # for shut_down, as whom the server does not run
+	pkill_server
+}
+
+# The one server of this test's output root.
+pkill_server() {
+	local pid
+	for pid in "$WORK"/out/*/server/server.pid.txt; do
+		kill "$(cat "$pid")"
+		wait_until 20 server_gone "$(cat "$pid")"
+	done
+}
+
+server_gone() { ! kill -0 "$1" 2>/dev/null; }
+
+# A command that takes the targets from $WORK/from, as many as it can.
+command_source() { # SCRIPT
+	mkdir -p "$WORK/built" "$WORK/from"
+	jq -n --arg built "$WORK/built" --arg from "$WORK/from" --arg script "$1" \
+		'{type: "directory", path: $built, build: ["sh", "-c", $script], build_dir: $from,
+		  build_time: "20s"}'
+}
+
+@test "a command: it fills the output directory, where it is told to start" {
+	sources "$(command_source "install \$PWD/*_fuzzer $WORK/built; env >$WORK/env")"
+	cp "$TARGETS/healthy_fuzzer" "$WORK/from"
+	UNIT_TEST_TOKEN=secret cell run --plain --max-fuzzer-time 3s
+	[ "$status" -eq 0 ]
+	[ "$(row healthy_fuzzer reason)" = time-limit ]
+	[ "$(grep -c secret "$WORK/env")" -eq 0 ]
+}
+
+@test "a command that fails: what it made is fuzzed, what it left from before is not" {
+	sources "$(command_source "install \$PWD/*_fuzzer $WORK/built; echo 'no compiler' >&2; exit 2")"
+	cp "$TARGETS/healthy_fuzzer" "$WORK/from"
+	install "$TARGETS/twenty_fuzzer" "$WORK/built"
+	sleep 0.2
+	cell run --plain --max-fuzzer-time 3s
+	[ "$status" -eq 5 ]
+	[[ $output == *"sh ended with 2: no compiler"* ]]
+	[ "$(row healthy_fuzzer reason)" = time-limit ]
+	[ "$(row twenty_fuzzer reason)" = no-binary ]
+	rm "$WORK/from/healthy_fuzzer"
+	sleep 0.2
+	cell run --plain
+	[ "$status" -eq 6 ]
+	[[ $output == *"nothing was built, nothing is fuzzed"* ]]
+}
+
+@test "a build that takes too long, or is stopped, is ended with all that it started" {
+	sources "$(command_source "echo \$\$ >$WORK/pid; sleep 1000 & wait")"
+	jq '.discovery[0].build_time = "1s"' "$STATE/config.json" >"$WORK/c" &&
+		cp "$WORK/c" "$STATE/config.json"
+	cell build
+	[ "$status" -eq 6 ]
+	[[ $output == *"took more than 1s"* ]]
+	wait_until 10 group_gone
+	rm "$WORK/pid"
+	sources "$(command_source "echo \$\$ >$WORK/pid; sleep 1000 & wait")"
+	"$FUZZCELL" run --plain --state-dir "$STATE" >"$WORK/log" 2>&1 3>&- &
+	PID=$!
+	wait_until 20 test -s "$WORK/pid"
+	# The lock is held meanwhile: no second build in the same place.
+	run "$FUZZCELL" build --state-dir "$STATE"
+	[ "$status" -eq 4 ]
+	kill -TERM "$PID"
+	status=0
+	wait "$PID" || status=$?
+	PID=
+	cat "$WORK/log"
+	[ "$status" -eq 6 ]
+	grep -q 'stopped by signal 15' "$WORK/log"
+	wait_until 10 group_gone
+	[ -z "$(last_logs)" ]
+}
+
+# Nothing that still runs; whose child it became reaps it some time.
+group_gone() { ! pgrep -r D,R,S,T -g "$(cat "$WORK/pid")" >/dev/null; }
+
+@test "bazel: a build that is stopped leaves the workspace to the next one" {
+	printf '#define MENDED\nint after(int n) { return n; }\n' >"$WS/broken/half.cc"
+	mkdir -p "$WS/slow"
+	cat >"$WS/slow/BUILD" <<-'END'
+		genrule(name = "slow", outs = ["slow.cc"], cmd = "sleep 300; cp $(location //text:line_fuzzer.cc) $@",
+			srcs = ["//text:line_fuzzer.cc"])
+		cc_binary(name = "slow_fuzzer", srcs = ["slow.cc"], linkopts = ["-fsanitize=fuzzer"],
+			tags = ["fuzz_target"])
+	END
+	"$FUZZCELL" build --state-dir "$STATE" >"$WORK/log" 2>&1 3>&- &
+	PID=$!
+	wait_until 60 pgrep -f "sleep 300; cp text"
+	kill -INT "$PID"
+	status=0
+	wait "$PID" || status=$?
+	PID=
+	cat "$WORK/log"
+	rm -r "$WS/slow"
+	[ "$status" -eq 6 ]
+	wait_until 20 none_is_slow
+	cell build
+	[ "$status" -eq 0 ]
+}
+
+none_is_slow() { ! pgrep -f "sleep 300; cp text" >/dev/null; }
+
+@test "nothing to build is a wrong usage, and run goes on without" {
+	sources "{\"type\": \"directory\", \"path\": \"$TARGETS\"}"
+	cell build
+	[ "$status" -eq 2 ]
+	[[ $output == *"nothing to build"* ]]
+	cell run --plain --dry-run
+	[ "$status" -eq 0 ]
+}
