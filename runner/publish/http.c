@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <stdio.h>
+#include <strings.h>
 
 enum { REDIRECTS_MAX = 3, HOST_MAX = 256 };
 
@@ -111,7 +112,7 @@ bool http_same_origin(const char *a, const char *b)
 	struct err e;
 
 	return read_url(a, &x, &e) == 0 && read_url(b, &y, &e) == 0 &&
-	       strcmp(x.scheme, y.scheme) == 0 && strcmp(x.host, y.host) == 0 &&
+	       strcmp(x.scheme, y.scheme) == 0 && strcasecmp(x.host, y.host) == 0 &&
 	       strcmp(x.port, y.port) == 0;
 }
 

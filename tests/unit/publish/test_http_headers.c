@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "runner/publish/http.h"
+
+#include <stdio.h>
+
+static struct http_headers read_all(const char *const *lines)
+{
+	struct http_headers h = {0};
+
+	for (; *lines; lines++)
+		http_headers_line(&h, slice_of(*lines));
+	return h;
+}
+
+static void what_github_says(void **state)
+{
+	const char *const lines[] = {
+	    "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n",
+	    "X-RateLimit-Remaining: 0\r\n",
+	    "x-ratelimit-reset:784111837 \r\n",
+	    "Retry-After: 90\r\n",
+	    "Location: https://api.github.com/repositories/1/issues\r\n",
+	    "link: <https://api.github.com/x?page=1,2>; rel=\"prev\", "
+	    "<https://api.github.com/x?page=3>; rel=\"next\", <https://e.example/9>; rel=\"last\"",
+	    "X-Whatever: <y>; rel=\"next\"",
+	    NULL};
+	struct http_headers h = read_all(lines);
+
+	(void)state;
+	assert_int_equal(h.date_s, 784111777);
+	assert_true(h.has_remaining && h.remaining == 0);
+	assert_int_equal(h.reset_s, 784111837);
+	assert_true(h.has_retry_after && h.retry_after_s == 90);
+	assert_string_equal(h.location, "https://api.github.com/repositories/1/issues");
+	assert_string_equal(h.next, "https://api.github.com/x?page=3");
+}
+
+static void a_date_to_retry_after_counts_from_the_servers_clock(void **state)
+{
+	const char *const first[] = {"Date: Sun, 06 Nov 1994 08:49:37 GMT",
+				     "Retry-After: Sun, 06 Nov 1994 08:50:37 GMT", NULL};
+	const char *const last[] = {"Retry-After: Sun, 06 Nov 1994 08:50:37 GMT",
+				    "Date: Sun, 06 Nov 1994 08:49:37 GMT", NULL};
+	const char *const past[] = {"Date: Sun, 06 Nov 1994 08:50:38 GMT",
+				    "Retry-After: Sun, 06 Nov 1994 08:50:37 GMT", NULL};
+	const char *const alone[] = {"Retry-After: Sun, 06 Nov 1994 08:50:37 GMT", NULL};
+
+	(void)state;
+	assert_int_equal(read_all(first).retry_after_s, 60);
+	assert_int_equal(read_all(last).retry_after_s, 60);
+	assert_true(read_all(past).has_retry_after);
+	assert_int_equal(read_all(past).retry_after_s, 0);
+	assert_false(read_all(alone).has_retry_after);
+}
+
+static void what_cannot_be_read_is_not_there(void **state)
+{
+	static char longer[HTTP_URL_MAX + 64];
+	const char *const lines[] = {"Retry-After: -1",
+				     "Retry-After: 18446744073709551616",
+				     "Retry-After: 1.5",
+				     "Retry-After: soon",
+				     "x-ratelimit-remaining: many",
+				     "x-ratelimit-reset: 0x10",
+				     "Date: yesterday",
+				     "Location: https://a b/",
+				     "Location: /\x01",
+				     longer,
+				     "Link: https://x/; rel=\"next\"",
+				     "Link: <https://x/",
+				     "Link: <>; rel=\"next\"",
+				     ": x",
+				     "Date",
+				     "",
+				     "\r\n",
+				     NULL};
+	static const struct http_headers none;
+	struct http_headers h;
+
+	(void)state;
+	(void)snprintf(longer, sizeof(longer), "Location: /%0*d", HTTP_URL_MAX, 0);
+	h = read_all(lines);
+	assert_memory_equal(&h, &none, sizeof(none));
+}
+
+static void dates(void **state)
+{
+	static const struct {
+		const char *text;
+		bool ok;
+		uint64_t s;
+	} t[] = {
+	    {"Thu, 01 Jan 1970 00:00:00 GMT", true, 0},
+	    {"Tue, 29 Feb 2028 23:59:59 GMT", true, 1835481599},
+	    {"Fri, 31 Dec 9999 23:59:59 GMT", true, UINT64_C(253402300799)},
+	    {"Wed, 31 Dec 1969 23:59:59 GMT", false, 0},
+	    {"Sun, 32 Nov 1994 08:49:37 GMT", false, 0},
+	    {"Sun, 06 Nov 1994 24:49:37 GMT", false, 0},
+	    {"Sun, 06 Nop 1994 08:49:37 GMT", false, 0},
+	    {"Sun, 06 Nov 1994 08:49:37 CET", false, 0},
+	    {"Sun, 06 Nov 1994 08:49:37 GMT ", false, 0},
+	    {"Sunday, 06-Nov-94 08:49:37 GMT", false, 0},
+	    {"Sun, 6 Nov 1994 08:49:37 GMT", false, 0},
+	    {"Sun, 06 N", false, 0},
+	    {"", false, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		uint64_t s = 7;
+
+		if (http_date(slice_of(t[i].text), &s) != t[i].ok || s != (t[i].ok ? t[i].s : 7))
+			fail_msg("'%s'", t[i].text);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(what_github_says),
+    cmocka_unit_test(a_date_to_retry_after_counts_from_the_servers_clock),
+    cmocka_unit_test(what_cannot_be_read_is_not_there),
+    cmocka_unit_test(dates),
+};
+
+UNIT_MAIN(tests)
