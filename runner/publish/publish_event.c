@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { STATS_MAX = 1 << 20 };
 
@@ -68,6 +69,7 @@ static void gather_input(const struct publish_case *k, struct gathered *g)
 	const struct known_crash *c = k->crash;
 	bool is_small = *ledger_input_path(c, LEDGER_MINIMIZED) != '\0';
 	_autoclose_ int fd = -1;
+	struct stat st;
 	struct err e;
 
 	if (is_small && ledger_input_open(k->p->state_dirfd, c, LEDGER_MINIMIZED, &fd, &e) < 0)
@@ -77,7 +79,7 @@ static void gather_input(const struct publish_case *k, struct gathered *g)
 		return;
 	g->r.minimized = is_small;
 	g->r.input_path = is_small ? c->minimized : c->crash_file;
-	g->r.input_bytes = is_small ? c->minimized_bytes : c->input_bytes;
+	g->r.input_bytes = fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
 	if (g->r.input_bytes <= RENDER_INLINE_MAX)
 		(void)!read_input(fd, g, &e);
 }
@@ -127,6 +129,8 @@ static void gather(const struct publish_case *k, struct gathered *g)
 		return;
 	gather_report(k, g);
 	gather_input(k, g);
+	if (p->github->upload == UPLOAD_NONE)
+		g->r.input_path = NULL;
 	gather_stats(k, g);
 }
 

@@ -32,7 +32,7 @@ struct render_crash {
 	/* The minimised reproducer, else the original. */
 	struct slice input;	/* p NULL: not at hand */
 	uint64_t input_bytes;	/* 0 with input.p NULL: there is none */
-	const char *input_path; /* in the state directory */
+	const char *input_path; /* in the state directory; NULL: it is not named */
 	bool minimized;
 	uint64_t inline_bytes; /* an input up to this stands in the body */
 	bool upload;	       /* a larger one is uploaded: RENDER_REPRODUCER */

@@ -206,6 +206,8 @@ static int elsewhere(const struct render_crash *r, struct buf *out, struct err *
 
 	if (r->upload)
 		return buf_add(out, SLICE(RENDER_REPRODUCER "\n"), e);
+	if (!r->input_path)
+		return buf_add(out, SLICE("It is left out here.\n"), e);
 	rc = buf_add(out, SLICE("It is in the state directory of the machine that fuzzes: "), e);
 	if (rc == 0)
 		rc = render_code(r->input_path, 300, out, e);

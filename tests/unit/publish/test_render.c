@@ -256,6 +256,9 @@ static void test_input(void **state)
 	s = body_of(&r, &b);
 	has(s, "state directory of the machine that fuzzes: `crashes/" SIG "/minimized`\n");
 	has_not(s, "base64");
+	r.input_path = NULL;
+	has(body_of(&r, &b), "\nIt is left out here.\n");
+	r.input_path = "crashes/" SIG "/minimized";
 	r.upload = true;
 	has(body_of(&r, &b), "\n%REPRODUCER%\n");
 	r.input = (struct slice){NULL, 0};
