@@ -233,7 +233,8 @@ int tell_round(const struct tell *t, struct buf *result, struct err *e)
 	struct publish_delivered d = {0};
 	int r;
 
-	token_protect_process();
+	if (t->send_us)
+		token_protect_process();
 	r = ledger_load(t->state->dirfd, &l, e);
 	if (r == 0)
 		r = outbox_open(t->state->dirfd, &o, e);

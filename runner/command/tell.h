@@ -11,7 +11,7 @@
 
 /* One round of telling GitHub and webhooks, as the configuration says: what the ledger on
  * disk has and nobody was told yet is written into the outbox, and what waits there is
- * sent.  It blocks and holds secrets: for a forked child. */
+ * sent.  It blocks, and holds secrets when it sends: for a forked child. */
 struct tell {
 	const struct config *config;
 	const struct state *state;

@@ -93,12 +93,13 @@ static int keep_open(void *arg)
 static int start(void *arg, size_t i, const char *commit, uint32_t workers, int workers_fd,
 		 pid_t *ret_pid, struct err *e)
 {
-	const struct triggers *t = arg;
-	const struct trigger_repo *r = &t->v[i];
+	struct triggers *t = arg;
+	struct trigger_repo *r = &t->v[i];
 	struct proc_spec spec = PROC_SPEC_INIT;
 	const char *argv[16] = {"/proc/self/exe", "run", "--plain", "--commit", commit};
 	char number[16], fd[16];
 	size_t n = 5;
+	int rc;
 
 	if (r->common.config_path) {
 		argv[n++] = "--config";
@@ -120,7 +121,10 @@ static int start(void *arg, size_t i, const char *commit, uint32_t workers, int 
 	spec.stdout_fd = STDOUT_FILENO;
 	spec.prepare = keep_open;
 	spec.prepare_arg = &workers_fd;
-	return proc_spawn(&spec, ret_pid, e);
+	rc = proc_spawn(&spec, ret_pid, e);
+	r->runs = r->runs || rc == 0;
+	(void)snprintf(r->commit, sizeof(r->commit), "%s", commit);
+	return rc;
 }
 
 static const char *words_of(int code)
@@ -151,12 +155,14 @@ static enum watch_end ended(void *arg, size_t i, int status, char why[RECORD_WHY
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_INTERNAL;
 
 	t->v[i].status = code;
-	if (WIFSIGNALED(status))
+	t->v[i].runs = false;
+	if (WIFSIGNALED(status)) {
 		(void)snprintf(why, RECORD_WHY, "signal %d ended it", WTERMSIG(status));
-	else
-		(void)snprintf(why, RECORD_WHY, "status %d, %s", code, words_of(code));
-	if (WIFSIGNALED(status))
+		trigger_tell_died(&t->v[i], why);
 		return END_FAILED;
+	}
+	(void)snprintf(why, RECORD_WHY, "status %d, %s", code, words_of(code));
+	t->v[i].told = code != EXIT_LOCKED && code != EXIT_MACHINE && code != EXIT_USAGE;
 	if (code == EXIT_DONE || code == EXIT_CRASHES || code == EXIT_NOT_FUZZED)
 		return END_WELL;
 	return code == EXIT_LOCKED ? END_REFUSED : END_FAILED;
@@ -181,6 +187,7 @@ static void reload(void *arg)
 		struct trigger_repo *r = &t->v[i];
 		struct common fresh = {.config_path = r->common.config_path,
 				       .state_dir = r->common.state_dir};
+		struct config *old;
 
 		if (common_load_config(&fresh) != EXIT_DONE)
 			continue;
@@ -192,9 +199,11 @@ static void reload(void *arg)
 			config_free(fresh.config);
 			continue;
 		}
-		config_free(r->common.config);
+		old = r->common.config;
 		r->common.config = fresh.config;
 		trigger_given(r);
+		trigger_tell_again(t, r);
+		config_free(old);
 	}
 	printf("configurations read again\n");
 }
@@ -267,7 +276,11 @@ static int drive(struct triggers *t)
 		trigger_given(&t->v[i]);
 	if (loop_new(&o.loop, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
-	r = drive_run(&o, repos, t->n, &res, &e);
+	t->loop = o.loop;
+	r = t->dry ? 0 : trigger_tell_begin(t, &e);
+	if (r == 0)
+		r = drive_run(&o, repos, t->n, &res, &e);
+	trigger_tell_end(t);
 	loop_free(o.loop);
 	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : status_of(t, &res);
 }

@@ -121,3 +121,53 @@ no_secret() {
 	[ "$(told '[.hooks[] | select(.event == "silent")] | length')" -eq 1 ]
 }
 
+# A work tree whose only commit was fuzzed.
+work_tree() {
+	git init -q --bare -b main "$WORK/origin"
+	git clone -q "$WORK/origin" "$WORK/tree" 2>/dev/null
+	(
+		cd "$WORK/tree" || exit
+		git checkout -q -B main
+		git -c user.name=t -c user.email=t@t commit -q --allow-empty -m one
+		git push -q origin main
+		git rev-parse HEAD >"$STATE/last_run_commit"
+	)
+	date +%s >"$STATE/last_run_timestamp"
+	jq --arg tree "$WORK/tree" --arg targets "$TARGETS" '. + {trigger: {repository: $tree},
+		discovery: [{type: "directory", path: $targets}]}' "$STATE/config.json" >"$WORK/c"
+	mv "$WORK/c" "$STATE/config.json"
+}
+
+@test "what waits is sent by the next tick, though nothing was pushed" {
+	kill -USR1 "$SERVER"
+	queue uaf_fuzzer crash UA1
+	fuzz uaf_fuzzer 1
+	[ "$(told '.issues | length')" -eq 0 ]
+	kill -USR2 "$SERVER"
+	work_tree
+	rm -f "$STATE/outbox/places.json" # nobody waits for the hour to come
+	for f in "$STATE"/outbox/*.json; do
+		jq 'if has("next_try") then .next_try = 0 else . end' "$f" >"$WORK/c"
+		cp "$WORK/c" "$f"
+	done
+	run timeout $((120 * SLOW)) "$FUZZCELL" trigger --state-dir "$STATE"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(told '.issues | length')" -ge 1 ]
+	[ -z "$(cell_groups)" ]
+}
+
+@test "a run that died without a word is told by who started it" {
+	work_tree
+	"$FUZZCELL" trigger --force --state-dir "$STATE" >"$WORK/out" 2>&1 3>&- &
+	PID=$!
+	wait_until 60 cell_runs
+	run_pid=$(pgrep -P "$PID" | head -n 1)
+	[ -n "$run_pid" ]
+	kill -9 "$run_pid"
+	wait_until 120 eval '! kill -0 $PID 2>/dev/null'
+	[ "$(told '[.hooks[] | select(.event == "run-failed")] | length')" -eq 1 ]
+	[[ $(told '.hooks[] | select(.event == "run-failed") | .body | tostring') == *'a run died: signal 9'* ]]
+	wait_until 60 let_go
+	"$FUZZCELL" crash triage --state-dir "$STATE" --targets "$TARGETS" >/dev/null # sweeps
+}
