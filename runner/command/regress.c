@@ -206,9 +206,16 @@ static void lay_next(struct regress *a)
 
 	while (a->at < a->session.plan.n) {
 		struct regress_target *t = &a->targets[a->at];
+		const char *unbuilt = a->session.plan.v[a->at].target->unbuilt;
 
 		if (cells_stopped(&a->cells)) {
 			snprintf(t->why, sizeof(t->why), "stopped");
+			a->at++;
+			continue;
+		}
+		if (unbuilt) {
+			snprintf(t->why, sizeof(t->why), "%.299s", unbuilt);
+			regress_print_target(t, stdout);
 			a->at++;
 			continue;
 		}

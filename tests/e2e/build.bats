@@ -103,6 +103,9 @@ row() { # TARGET KEY: of the last run
 	[ "$status" -eq 5 ]
 	[[ $output != *"build of"* ]]
 	[ "$(row half_fuzzer reason)" = no-binary ]
+	cell regress --filter half_fuzzer
+	[ "$status" -eq 5 ]
+	[[ $output == *"//broken:half_fuzzer did not build"* ]]
 	mend
 	cell run --plain --filter half_fuzzer --max-fuzzer-time 3s
 	[ "$status" -eq 0 ]
