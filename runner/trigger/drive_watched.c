@@ -83,16 +83,24 @@ static void forget_orphan(struct watched *r)
 	r->pidfd = -1;
 }
 
+static void say_ended(struct watched *r)
+{
+	const struct trigger_record *rec = &r->w.rec;
+	char text[RECORD_WHY + 100];
+
+	(void)snprintf(text, sizeof(text), "the run of %.12s is over, %s: %s", rec->commit,
+		       outcome_name(rec->outcome), rec->why);
+	watched_say(r, rec->outcome == OUTCOME_FAILED, text);
+}
+
 void watched_ended(struct watched *r, enum watch_end end, const char *why)
 {
-	char done[COMMIT_MAX], text[RECORD_WHY + 100];
+	char done[COMMIT_MAX];
 
 	record_done(r->given->state_fd, done);
 	watch_ended(&r->w, &r->d->now, end, why, done);
 	forget_orphan(r);
-	(void)snprintf(text, sizeof(text), "the run of %.12s is over, %s: %s", r->w.rec.commit,
-		       outcome_name(r->w.rec.outcome), why);
-	watched_say(r, r->w.rec.outcome == OUTCOME_FAILED, text);
+	say_ended(r);
 	(void)watched_save(r);
 	drive_soon(r->d);
 }
@@ -241,6 +249,8 @@ int watched_init(struct drive *d, size_t i, const struct drive_repo *given, stru
 	r->w.rec = rec;
 	watched_holder(r, &h);
 	watch_init(&r->w, &wo, &rec, done, &h, &d->now);
+	if (rec.outcome == OUTCOME_RUNNING && r->w.at == WATCH_IDLE)
+		say_ended(r);
 	r->w.forced = d->o->force;
 	if (r->w.at == WATCH_ORPHAN && !d->o->dry)
 		adopt(r);

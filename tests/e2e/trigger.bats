@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+# A push starts a run, once; whatever is killed, no two run at a time.
+load lib
+load repo
+setup() {
+	e2e_setup
+	git_setup
+	TARGET=healthy_fuzzer
+	git init -q --bare "$WORK/up.git"
+	git clone -q "$WORK/up.git" "$WORK/dev" 2>/dev/null
+	push first
+	git clone -q "$WORK/up.git" "$WORK/tree"
+	configure 1s 2
+}
+teardown() {
+	# Runs outlive their trigger.
+	for p in $(pgrep -f -- "--state-dir $WORK/"); do
+		kill -9 "$p" 2>/dev/null || true
+	done
+	e2e_teardown
+}
+
+push() { # TEXT
+	echo "$1" >>"$WORK/dev/code"
+	git -C "$WORK/dev" add code
+	git -C "$WORK/dev" commit -q -m "$1"
+	git -C "$WORK/dev" push -q origin HEAD:main
+}
+
+pushed() { git -C "$WORK/dev" rev-parse HEAD; }
+
+# configure INTERVAL SECONDS [TRIGGER]: of each run.
+configure() {
+	config "\"max_time\": \"$(($2 * TIMES))s\", \"merge_time\": \"off\""
+	mkdir -p "$WORK/out"
+	cp "$TARGETS/$TARGET" "$WORK/out/"
+	jq ". + {discovery: [{type: \"directory\", path: \"$WORK/out\"}],
+	         trigger: ({repository: \"$WORK/tree\", interval: \"$1\"} + ${3:-{\}})}" \
+		"$STATE/config.json" >"$WORK/c" && mv "$WORK/c" "$STATE/config.json"
+}
+
+trigger() {
+	run timeout $((120 * SLOW)) "$FUZZCELL" trigger --state-dir "$STATE" "$@"
+	echo "$output"
+}
+
+trigger_background() {
+	"$FUZZCELL" trigger --state-dir "$STATE" "$@" >>"$WORK/out.txt" 2>&1 3>&- &
+	PID=$!
+}
+
+done_is() { [ "$(cat "$STATE/last_run_commit" 2>/dev/null)" = "$1" ]; }
+outcome_is() { [ "$(record .outcome)" = "$1" ]; }
+record() { jq -r "$1" "$STATE/trigger.json"; }
+runs() { find "$STATE/logs" -mindepth 1 -maxdepth 1 -type d 2>/dev/null | wc -l; }
+run_fuzzes() { [ "$(runs)" -ge "${1:-1}" ] && fuzzing_began; }
+lives() { [ -e "/proc/$1" ] && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
+holder() { sed -n 1p "$STATE/lock"; }
+
+@test "a push is fuzzed once, then there is nothing to do" {
+	trigger --dry-run
+	[ "$status" -eq 0 ]
+	[[ $output == *"would start: $(pushed | cut -c -12) is new"* ]]
+	[ ! -e "$STATE/trigger.json" ]
+	trigger
+	[ "$status" -eq 0 ]
+	done_is "$(pushed)"
+	[ "$(runs)" -eq 1 ]
+	outcome_is 'done'
+	grep -q "$(pushed)" "$STATE/stats/run_history.jsonl"
+	grep -q '"event":"trigger"' "$STATE/trigger.log"
+	trigger
+	[ "$status" -eq 0 ]
+	[[ $output == *"nothing to do"* ]]
+	[ "$(runs)" -eq 1 ]
+	trigger --force
+	[ "$status" -eq 0 ]
+	[ "$(runs)" -eq 2 ]
+	trigger --dry-run
+	[[ $output == *"nothing to do"* ]]
+}
+
+@test "a second push within the interval waits for it, and what is fuzzed is checked out" {
+	configure 20s 1
+	trigger_background --loop 2s
+	wait_until 60 done_is "$(pushed)"
+	began=$(record '.start.real_us - .start.age_us')
+	push second
+	push third
+	wait_until 60 done_is "$(pushed)"
+	[ "$(runs)" -eq 2 ] # second was never alone
+	grep -q third "$WORK/tree/code"
+	[ "$(record '.start.real_us - .start.age_us')" -ge $((began + 19000000)) ]
+	kill "$PID"
+	wait "$PID"
+	[ "$(grep -c 'starts$' "$WORK/out.txt")" -eq 2 ]
+}
+
+@test "a push does not wait for an older one's long run" {
+	configure 5s 600
+	trigger_background --loop 2s
+	wait_until 60 run_fuzzes
+	push second
+	wait_until 60 run_fuzzes 2
+	[ "$(record .commit)" = "$(pushed)" ]
+	[ ! -e "$STATE/last_run_commit" ]
+	kill "$PID"
+	wait "$PID"
+	[ ! -e "$STATE/last_run_commit" ] # it was stopped, it is not done
+	outcome_is stopped
+	[ "$(record .failures)" = 0 ]
+}
+
+@test "one trigger at a time, and a dead one keeps nothing" {
+	configure 1s 600
+	trigger_background --loop 2s
+	wait_until 60 run_fuzzes
+	trigger
+	[ "$status" -eq 4 ]
+	[[ $output == *"another trigger"*"process $PID"* ]]
+	trigger --dry-run
+	[ "$status" -eq 0 ]
+	[[ $output == *"is being fuzzed"* ]]
+	kill -9 "$PID"
+	wait "$PID" || true
+	# The run goes on, and the next trigger finds it: no second one beside it.
+	fuzzer=$(holder)
+	kill -0 "$fuzzer"
+	trigger_background --loop 2s
+	wait_until 30 grep -q "an earlier trigger's run .* goes on (process $fuzzer)" "$WORK/out.txt"
+	sleep 5
+	[ "$(runs)" -eq 1 ]
+	kill -0 "$fuzzer"
+	# It ends that one politely, too.
+	push second
+	wait_until 60 run_fuzzes 2
+	wait_until 20 eval '! lives "$fuzzer"'
+	[ "$(holder)" != "$fuzzer" ]
+	kill "$PID"
+	wait "$PID"
+}
+
+@test "a run that is killed is no run: tried again, after the interval, and then later" {
+	configure 8s 600
+	trigger_background --loop 2s
+	wait_until 60 run_fuzzes
+	kill -9 "$(holder)"
+	wait_until 30 outcome_is failed
+	[ "$(record .failures)" = 1 ]
+	[ ! -e "$STATE/last_run_commit" ]
+	[[ $(record .why) == *"signal 9"* ]]
+	sleep 12
+	[ "$(runs)" -eq 1 ] # a minute at least between failures
+	push fix
+	wait_until 60 run_fuzzes 2
+	kill "$PID"
+	wait "$PID"
+}
+
+@test "both are killed at once: the next one starts no second run within the interval" {
+	configure 1h 600
+	trigger_background --loop 2s
+	wait_until 60 run_fuzzes
+	kill -9 "$PID" "$(holder)"
+	wait "$PID" || true
+	wait_until 30 outcome_is running
+	trigger
+	[ "$status" -eq 0 ]
+	[[ $output == *"nobody saw how it ended"* ]]
+	[[ $output == *"failed 1 time"* ]]
+	[ "$(runs)" -eq 1 ]
+	[ "$(record .failures)" = 1 ]
+}
+
+@test "what a person has to do is said, and nothing is touched" {
+	trigger
+	[ "$status" -eq 0 ]
+	push second
+	echo mine >>"$WORK/tree/code"
+	sleep 1
+	trigger
+	[ "$status" -eq 2 ]
+	[[ $output == *"not committed"*"'code'"* ]]
+	grep -q mine "$WORK/tree/code"
+	[ "$(runs)" -eq 1 ]
+	git -C "$WORK/tree" checkout -q -f
+	mv "$WORK/up.git" "$WORK/away"
+	trigger --dry-run
+	[ "$status" -eq 3 ]
+	[[ $output == *"remote cannot be asked"* ]]
+	mv "$WORK/away" "$WORK/up.git"
+	trigger
+	[ "$status" -eq 0 ]
+	done_is "$(pushed)"
+	jq 'del(.trigger)' "$STATE/config.json" >"$WORK/c"
+	run "$FUZZCELL" trigger --config "$WORK/c" --state-dir "$STATE"
+	[ "$status" -eq 2 ]
+	[[ $output == *trigger.repository* ]]
+	trigger --loop soon
+	[ "$status" -eq 2 ]
+}
+
+@test "two repositories, each with its own state, share the workers" {
+	configure 1s 600
+	for i in 1 2; do
+		git clone -q "$WORK/up.git" "$WORK/tree$i"
+		jq ".run.workers = 2 | .state_dir = \"$WORK/state$i\" |
+		    .trigger.repository = \"$WORK/tree$i\"" "$STATE/config.json" >"$WORK/$i.json"
+	done
+	run "$FUZZCELL" trigger --config "$WORK/1.json" --config "$WORK/1.json"
+	echo "$output"
+	[ "$status" -ne 0 ]
+	"$FUZZCELL" trigger --loop 2s --config "$WORK/1.json" --config "$WORK/2.json" \
+		>"$WORK/out.txt" 2>&1 3>&- &
+	PID=$!
+	for i in 1 2; do
+		STATE=$WORK/state$i
+		wait_until 60 run_fuzzes
+		tr '\0' ' ' <"/proc/$(holder)/cmdline" | grep -e '--workers-from'
+	done
+	# Read again: the second one is to be quicker.
+	sed -i 's/"600s"/"1s"/; s/"1800s"/"1s"/' "$WORK/2.json"
+	kill -HUP "$PID"
+	wait_until 20 grep -q 'read again' "$WORK/out.txt"
+	push second
+	wait_until 90 done_is "$(pushed)"
+	kill "$PID"
+	wait "$PID"
+	for i in 1 2; do
+		STATE=$WORK/state$i
+		wait_until 30 nothing_left
+	done
+	STATE=$WORK/state
+}
