@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/publish/publishes.h"
+
+/* --- delivering ---------------------------------------------------------------------- */
+
+static void test_outcomes(void **state)
+{
+	struct publish_delivered got;
+
+	(void)state;
+	p.n_hooks = 0;
+	seen(A, "r1", T0, false);
+	seen(B, "r1", T0, false);
+	queue(2);
+	server = (struct server){.result = DELIVERY_LATER};
+	got = deliver("github", T0);
+	assert_int_equal(server.calls, 2);
+	assert_int_equal(server.saves, 2);
+	assert_int_equal(got.later, 2);
+	assert_int_equal(got.left, 2);
+	assert_in_range(got.next, T0 + 45, T0 + 60);
+	assert_string_equal(outbox_at(box, 0)->why, "because?");
+	(void)deliver("github", T0 + 10);
+	assert_int_equal(server.calls, 0);
+	/* Nothing is due for somebody else's sender. */
+	(void)deliver("hook-chat", T0 + 1000);
+	assert_int_equal(server.calls, 0);
+	server.whole_host = true;
+	server.wait_s = 500;
+	got = deliver("github", T0 + 100);
+	assert_int_equal(server.calls, 1); /* it spoke for all */
+	assert_true(got.next >= T0 + 600);
+	(void)deliver("github", T0 + 599);
+	assert_int_equal(server.calls, 0);
+	server = (struct server){.result = DELIVERY_REFUSED};
+	got = deliver("github", T0 + 700);
+	assert_int_equal(got.refused, 2);
+	(void)deliver("github", T0 + 700 + DAY - 1);
+	assert_int_equal(server.calls, 0);
+	server.result = DELIVERY_DONE;
+	got = deliver("github", T0 + 700 + DAY);
+	assert_int_equal(got.done, 2);
+	assert_int_equal(got.left, 0);
+	assert_int_equal(got.next, 0);
+}
+
+static void test_deadline_and_lock(void **state)
+{
+	const struct publish_sender s = {"github", serve, NULL};
+	struct publish_deliver d = {.state_dirfd = dir.fd,
+				    .senders = &s,
+				    .n_senders = 1,
+				    .retry_max_s = 60,
+				    .deadline_us = 1,
+				    .now = server_now};
+	struct outbox *other = NULL;
+	struct publish_delivered got;
+	struct err e;
+
+	(void)state;
+	p.n_hooks = 0;
+	seen(A, "r1", T0, false);
+	queue(1);
+	server = (struct server){.result = DELIVERY_DONE, .now = T0};
+	assert_int_equal(publish_deliver(&d, box, &got, &e), 0);
+	assert_int_equal(server.calls, 0);
+	assert_int_equal(got.left, 1);
+	assert_int_equal(outbox_open(dir.fd, &other, &e), 0);
+	d.deadline_us = 0;
+	assert_int_equal(publish_deliver(&d, other, &got, &e), -EBUSY);
+	assert_int_equal(server.calls, 0);
+	close_box();
+	assert_int_equal(publish_deliver(&d, other, &got, &e), 0);
+	assert_int_equal(got.done, 1);
+	outbox_close(other);
+}
+
+static struct publish_learned learned;
+static char learned_texts[3][600];
+
+static int learn(void *arg, const struct publish_learned *l, struct err *e)
+{
+	(void)e;
+	++*(int *)arg;
+	learned = *l;
+	snprintf(learned_texts[0], 600, "%s", l->chain);
+	snprintf(learned_texts[1], 600, "%s", l->signature);
+	snprintf(learned_texts[2], 600, "%s", l->url);
+	return 0;
+}
+
+static void test_learned(void **state)
+{
+	struct err e;
+	int n = 0;
+
+	(void)state;
+	seen("an older/one", "r1", T0, false);
+	queue(3);
+	assert_true(waits("github-new-an:20older:2Fone"));
+	assert_int_equal(publish_learned(box, learn, &n, &e), 0);
+	assert_int_equal(n, 0);
+	server = (struct server){.result = DELIVERY_DONE, .ignored = true};
+	assert_int_equal(deliver("github", T0).ignored, 1);
+	(void)deliver("hook-all", T0);
+	assert_int_equal(publish_learned(box, learn, &n, &e), 0);
+	assert_int_equal(n, 1);
+	assert_string_equal(learned_texts[1], "an older/one");
+	assert_string_equal(learned_texts[2], "https://github.com/o/r/issues/1");
+	assert_true(learned.ignored);
+	assert_int_equal(publish_noted(box, learned_texts[0], &e), 0);
+	assert_int_equal(publish_learned(box, learn, &n, &e), 0);
+	assert_int_equal(n, 2);
+	assert_false(learned.ignored);
+}
+
+/* --- the alarm -------------------------------------------------------------------------- */
+
+static void test_alarm(void **state)
+{
+	_autojson_ json_t *j = NULL;
+	struct publish_alarm a;
+	struct err e;
+	int n = 0;
+
+	(void)state;
+	seen(A, "r1", T0, false);
+	seen(B, "r1", T0, false);
+	queue(6);
+	server = (struct server){.result = DELIVERY_DONE};
+	(void)deliver("hook-chat", T0);
+	(void)deliver("hook-all", T0);
+	server.result = DELIVERY_LATER;
+	(void)deliver("github", T0);
+	publish_alarm(box, T0 + DAY - 1, limits.alarm_us, &a);
+	assert_int_equal(a.count, 0);
+	p.now = T0 + DAY - 1;
+	assert_int_equal(publish_alarm_queue(&p, box, &e), 0);
+	assert_int_equal(outbox_count(box), 2);
+	p.now = T0 + DAY;
+	publish_alarm(box, p.now, limits.alarm_us, &a);
+	assert_int_equal(a.count, 2);
+	assert_int_equal(a.oldest, T0);
+	assert_string_equal(a.place, "github");
+	assert_string_equal(a.why, "because?");
+	for (int i = 0; i < 3; i++) { /* once, not each time that it is looked */
+		assert_int_equal(publish_alarm_queue(&p, box, &e), 0);
+		assert_int_equal(outbox_count(box), 4);
+		p.now += 600;
+	}
+	j = event_of("hook-all-alarm-github-1700086400");
+	assert_non_null(
+	    strstr(str(json_object_get(j, "payload"), "text"),
+		   "cannot deliver: 2 for github, the oldest since 1d00h ago: because?"));
+	server.result = DELIVERY_DONE;
+	(void)deliver("github", p.now);
+	(void)deliver("hook-chat", p.now);
+	(void)deliver("hook-all", p.now);
+	assert_int_equal(publish_alarm_queue(&p, box, &e), 0);
+	assert_int_equal(outbox_count(box), 0);
+	assert_int_equal(outbox_place_get(box, "github", "alarm"), 0);
+	/* The other way round. */
+	seen(C, "r1", p.now, false);
+	queue(3);
+	(void)deliver("github", p.now);
+	(void)deliver("hook-chat", p.now);
+	p.now += DAY;
+	assert_int_equal(publish_alarm_queue(&p, box, &e), 0);
+	json_decref(take_ptr(&j));
+	{
+		char id[100];
+
+		snprintf(id, sizeof(id), "github-alarm-hook-all-%llu", (unsigned long long)p.now);
+		j = event_of(id);
+	}
+	assert_string_equal(str(j, "event"), "alarm");
+	assert_string_equal(str(j, "signature"), "");
+	assert_non_null(strstr(str(j, "body"), "`hook-all` cannot be delivered since 2023-"));
+	(void)deliver("github", p.now);
+	assert_int_equal(publish_learned(box, learn, &n, &e), 0);
+	assert_int_equal(n, 3); /* crashes only */
+}
+
+/* --- faults ------------------------------------------------------------------------------ */
+
+static unsigned try_faults(enum fault_how how)
+{
+	unsigned nth = 1;
+	struct err e;
+
+	for (;; nth++) {
+		int status = 0;
+		pid_t pid;
+
+		assert_true(nth < 3000);
+		assert_int_equal(fs_remove_tree(dir.fd, "outbox", &e), 0);
+		fflush(stdout);
+		pid = fork();
+		if (pid == 0) {
+			struct outbox *o = NULL;
+			int r;
+
+			fault_arm(nth, how);
+			r = outbox_open(dir.fd, &o, &e);
+			if (r == 0)
+				r = publish_queue(&p, o, ledger, &sum, &e);
+			fault_arm(0, how);
+			outbox_close(o);
+			_exit(r < 0 ? 1 : 0);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status));
+		open_box();
+		assert_int_equal(publish_queue(&p, box, ledger, &sum, &e), 0);
+		if (sum.waiting) { /* counted, and then killed: a day later */
+			p.now += DAY;
+			assert_int_equal(publish_queue(&p, box, ledger, &sum, &e), 0);
+			p.now -= DAY;
+		}
+		assert_int_equal(outbox_count(box), 4);
+		assert_true(waits("github-new-" A) && waits("github-new-" B));
+		assert_true(waits("hook-all-new-" A) && waits("hook-all-new-" B));
+		assert_string_equal(outbox_warning(box), "");
+		close_box();
+		if (WEXITSTATUS(status) == 0 && nth > 200)
+			return nth;
+	}
+}
+
+/* A disk that is full, calls that fail, a kill: anywhere between ledger and outbox. */
+static void test_faults(void **state)
+{
+	(void)state;
+	hooks[0] = hooks[1];
+	p.n_hooks = 1;
+	github.new_per_day = 2;
+	seen(A, "r1", T0, false);
+	seen(B, "r1", T0, true);
+	assert_true(try_faults(FAULT_DIE) > 200);
+	(void)try_faults(FAULT_FAIL);
+}
+
+static void publish_queue_both(void)
+{
+	struct err e;
+
+	ledger_free(ledger);
+	ledger = NULL;
+	assert_int_equal(ledger_parse(SLICE("{}"), &ledger, &e), 0);
+	seen(A, "r1", T0, false);
+	queue(1);
+	assert_int_equal(ledger_fixed(ledger, A, T0 + 1, NULL, "r2", &e), 0);
+	queue(1);
+}
+
+/* A server that cannot tell whether it was asked before, but for what was noted: a kill after
+ * it was asked must leave that note. */
+static void serve_noting(void *arg, struct delivery *d)
+{
+	char sent[4096], line[OUTBOX_NAME + 2];
+	struct err e;
+	int fd;
+
+	(void)arg;
+	scratch_text(dir.fd, "sent", sent, sizeof(sent));
+	snprintf(line, sizeof(line), "%s\n", d->id);
+	if (strstr(sent, line) && !json_object_get(d->progress, "posting"))
+		_exit(3);
+	json_object_set_new(d->progress, "posting", json_integer(1));
+	d->result = DELIVERY_LATER;
+	if (d->save(d->arg, &e) < 0)
+		return; /* not on disk: not sent */
+	fd = openat(dir.fd, "sent", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (write(fd, line, strlen(line)) < 0)
+		_exit(4);
+	close(fd);
+	d->result = DELIVERY_DONE;
+}
+
+static int deliver_once(void)
+{
+	const struct publish_sender s = {"github", serve_noting, NULL};
+	const struct publish_deliver d = {.state_dirfd = dir.fd,
+					  .senders = &s,
+					  .n_senders = 1,
+					  .retry_max_s = 60,
+					  .now = server_now};
+	struct publish_delivered got;
+	struct outbox *o = NULL;
+	struct err e;
+	int r = outbox_open(dir.fd, &o, &e);
+
+	if (r == 0)
+		r = publish_deliver(&d, o, &got, &e);
+	outbox_close(o);
+	return r;
+}
+
+/* How often the line is in the text; its place. */
+static unsigned times(const char *text, const char *line, const char **ret_at)
+{
+	unsigned n = 0;
+
+	for (const char *at = text; (at = strstr(at, line)) != NULL; at++)
+		if (n++ == 0)
+			*ret_at = at;
+	return n;
+}
+
+static void check_sent(void)
+{
+	char sent[4096];
+	const char *a = NULL, *b = NULL;
+
+	scratch_text(dir.fd, "sent", sent, sizeof(sent));
+	assert_in_range(times(sent, "github-new-" A "\n", &a), 1, 2);
+	assert_in_range(times(sent, "github-fixed-" A "-1700000001\n", &b), 1, 2);
+	assert_true(a < b); /* in their order */
+}
+
+/* Killed, or failing, at each step of two deliveries: both arrive, in their order. */
+static unsigned try_deliveries(enum fault_how how)
+{
+	for (unsigned nth = 1;; nth++) {
+		int status = 0;
+		struct err e;
+		pid_t pid;
+
+		assert_true(nth < 1000);
+		assert_int_equal(fs_remove_tree(dir.fd, "outbox", &e), 0);
+		assert_int_equal(fs_remove_tree(dir.fd, "sent", &e), 0);
+		server.now = T0;
+		open_box();
+		publish_queue_both();
+		close_box();
+		fflush(stdout);
+		pid = fork();
+		if (pid == 0) {
+			fault_arm(nth, how);
+			_exit(deliver_once() < 0 ? 1 : 0);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status) && WEXITSTATUS(status) != 3);
+		for (int i = 0; i < 4; i++) {
+			server.now += 3600;
+			assert_int_equal(deliver_once(), 0);
+		}
+		check_sent();
+		open_box();
+		assert_int_equal(outbox_count(box), 0);
+		close_box();
+		if (WEXITSTATUS(status) == 0 && nth > 100)
+			return nth;
+	}
+}
+
+static void test_killed_deliveries(void **state)
+{
+	(void)state;
+	p.n_hooks = 0;
+	assert_true(try_deliveries(FAULT_DIE) > 40);
+	(void)try_deliveries(FAULT_FAIL);
+}
+
+static const struct CMUnitTest tests[] = {
+    WITH(test_outcomes), WITH(test_deadline_and_lock), WITH(test_learned), WITH(test_alarm),
+    WITH(test_faults),	 WITH(test_killed_deliveries),
+};
+
+UNIT_MAIN(tests)
