@@ -12,8 +12,8 @@ TOP=$(cd "$(dirname "$0")/.." && pwd)
 B=${B:-$TOP/build}
 make=${MAKE:-make}
 unset MAKEFLAGS MFLAGS MAKELEVEL
-stage=
-trap '[[ -z $stage ]] || rm -rf "$stage"' EXIT
+stage=$(mktemp -d "${TMPDIR:-/tmp}/fuzzcell-stage.XXXXXX")
+trap 'rm -rf "$stage"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
@@ -23,7 +23,6 @@ host() {
 
 # The guest has no compiler: what `make install` put into a directory is its to have.
 vm() {
-	stage=$(mktemp -d "${TMPDIR:-/tmp}/fuzzcell-stage.XXXXXX")
 	mkdir "$stage/root" "$stage/targets"
 	"$make" -s -C "$TOP" B="$B" install DESTDIR="$stage/root" >&2
 	cp "$B/targets/healthy_fuzzer" "$B/targets/membomb_fast_fuzzer" "$stage/targets/"
@@ -33,11 +32,18 @@ vm() {
 
 # Plans and numbers of several TAPs to one of each.
 join() {
-	awk '
-		/^1\.\.[0-9]+/ { planned += substr($1, 4); next }
-		/^(not )?ok / { n++; sub(/ok [0-9]+/, "ok " n) }
-		{ print; fflush() }
-		END { print "1.." planned }'
+	local n=0 planned=0 line
+
+	while IFS= read -r line; do
+		if [[ $line =~ ^1\.\.([0-9]+) ]]; then
+			planned=$((planned + BASH_REMATCH[1]))
+			continue
+		fi
+		[[ ! $line =~ ^(not )?ok\ [0-9]+(.*) ]] ||
+			line="${BASH_REMATCH[1]}ok $((++n))${BASH_REMATCH[2]}"
+		printf '%s\n' "$line"
+	done
+	echo "1..$planned"
 }
 
 cd "$TOP"

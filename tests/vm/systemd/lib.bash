@@ -68,10 +68,17 @@ cell_lives() {
 	[ -n "$(cells)" ]
 }
 
+# fresh NAME TIME: the only target from now on, of which nothing is known yet.
+fresh() {
+	rm -f "$SRV"/out/*
+	cp /fuzzcell/build/targets/healthy_fuzzer "$SRV/out/$1_fuzzer"
+	config "$2"
+}
+
 # Names, which say what is in them, of the inputs that a living cell has written; it takes
 # none of them away (-reduce_inputs=0).
 working() {
-	find "$STATE"/work/*/healthy_fuzzer/corpus -type f -printf '%f\n' 2>/dev/null | sort
+	find "$STATE"/work/*/*_fuzzer/corpus -type f -printf '%f\n' 2>/dev/null | sort
 }
 
 works_well() {
