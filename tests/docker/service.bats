@@ -165,7 +165,10 @@ healthy() {
 	[ "$status" -eq 0 ]
 	wait_until 60 cell_lives
 	file=$(cell_limits memory.max | head -n 1)
-	[ "$(cat "$file")" -eq $((256 << 20)) ]
+	limit=$(cat "$file")
+	echo "$file: $limit"
+	# Beside v1 controllers it stands at the mark, 7/8, until that was passed.
+	[ "$limit" -eq $((256 << 20)) ] || [ "$limit" -eq $((224 << 20)) ]
 	[ "$(cat "$(cell_limits pids.max | head -n 1)")" -eq 64 ]
 	# and the whole is capped
 	whole=${file%/"$(container)"/*}/$(container)
