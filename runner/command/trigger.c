@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 
 /* Between two looks, when nobody says. */
-#define TICK  (30 * 60 * USEC_PER_SEC)
+#define TICK  (UINT64_C(1800) * USEC_PER_SEC)
 #define RETRY (15 * USEC_PER_SEC)
 
 static const struct option_spec specs[] = {

@@ -29,6 +29,15 @@ static void strv_done_p(struct strv *v)
 
 /* --- a process ------------------------------------------------------------------- */
 
+static int add_all(const char *const *v, struct strv *env, struct err *e)
+{
+	int r = 0;
+
+	for (; r == 0 && v && *v; v++)
+		r = strv_add(env, *v, e);
+	return r;
+}
+
 /* What a person may have set for whom a commit is by, and where programs are. */
 static int add_env(const struct git *g, bool literal, const char *const *more, struct strv *env,
 		   struct err *e)
@@ -62,9 +71,7 @@ static int add_env(const struct git *g, bool literal, const char *const *more, s
 			r = strv_addf(env, e, "%s=%s", ours[i], v);
 	if (r == 0 && g->drop && g->home)
 		r = strv_addf(env, e, "HOME=%s", g->home);
-	for (; r == 0 && more && *more; more++)
-		r = strv_add(env, *more, e);
-	return r;
+	return r < 0 ? r : add_all(more, env, e);
 }
 
 static int add_args(const struct git *g, const char *const *args, struct strv *argv, struct err *e)

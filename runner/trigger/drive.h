@@ -14,9 +14,9 @@
  * start runs and wait for them, each as watch.h says, and share the machine. */
 struct drive_repo {
 	const struct trigger_config *config; /* repository is set */
-	uint32_t workers;		     /* run.workers */
 	const char *state_path;
-	int state_fd; /* with the trigger's lock, unless it is a dry run */
+	int state_fd;	  /* with the trigger's lock, unless it is a dry run */
+	uint32_t workers; /* run.workers */
 };
 
 struct drive_opts {

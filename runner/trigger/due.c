@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DAY   (24 * 3600 * USEC_PER_SEC)
+#define DAY   (UINT64_C(86400) * USEC_PER_SEC)
 #define LEAST (60 * USEC_PER_SEC) /* between failures, however short the interval is */
 
 static void __attribute__((format(printf, 3, 4)))

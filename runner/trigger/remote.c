@@ -19,31 +19,35 @@ static void strv_done_p(struct strv *v)
 
 /* --- its words ----------------------------------------------------------------------- */
 
-/* What ssh and the remote say stands before git's own "fatal:", which alone says little. */
-void remote_words(struct slice said, char ret[CHECKOUT_WHY])
+/* Advice that does not fit, and that only git's own words would need. */
+static bool is_noise(struct slice line)
 {
 	static const char *const noise[] = {"Please make sure you have",
 					    "and the repository exists", "hint: ", "Aborting"};
+
+	for (size_t i = 0; i < sizeof(noise) / sizeof(noise[0]); i++)
+		if (scan_lit(&line, slice_of(noise[i])))
+			return true;
+	return line.n == 0;
+}
+
+/* What ssh and the remote say stands before git's own "fatal:", which alone says little. */
+void remote_words(struct slice said, char ret[CHECKOUT_WHY])
+{
 	char shown[NAMES_PRINTABLE_MAX];
 	struct slice line;
 	size_t n = 0;
 
 	*ret = '\0';
 	while (n < CHECKOUT_WHY - 80 && scan_line(&said, &line)) {
-		bool skip = false;
-		int added;
-
 		while (line.n > 0 && (line.p[line.n - 1] == '\r' || line.p[line.n - 1] == ' '))
 			line.n--;
 		scan_blanks(&line);
-		for (size_t i = 0; i < sizeof(noise) / sizeof(noise[0]); i++)
-			skip = skip || scan_lit(&line, slice_of(noise[i]));
-		(void)(scan_lit(&line, SLICE("fatal: ")) || scan_lit(&line, SLICE("error: ")));
-		if (skip || line.n == 0)
+		if (is_noise(line))
 			continue;
-		added = snprintf(ret + n, CHECKOUT_WHY - n, "%s%.160s", n ? "; " : "",
-				 names_printable(line, shown));
-		n += (size_t)added;
+		(void)(scan_lit(&line, SLICE("fatal: ")) || scan_lit(&line, SLICE("error: ")));
+		n += (size_t)snprintf(ret + n, CHECKOUT_WHY - n, "%s%.160s", n ? "; " : "",
+				      names_printable(line, shown));
 	}
 	if (n == 0)
 		(void)snprintf(ret, CHECKOUT_WHY, "git does not say why");
