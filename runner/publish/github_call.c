@@ -60,9 +60,13 @@ static void hide(const char *bearer, struct answer *a)
 
 static int full_url(const struct github *g, const char *path, char out[HTTP_URL_MAX], struct err *e)
 {
-	int n = path[0] == '/' ? snprintf(out, HTTP_URL_MAX, "%s%s", g->config->api, path)
-			       : snprintf(out, HTTP_URL_MAX, "%s", path);
+	const char *api = path[0] == '/' ? g->config->api : "";
+	size_t len = strlen(api);
+	int n;
 
+	while (len > 0 && api[len - 1] == '/') /* ".../api/v3/", as people write it */
+		len--;
+	n = snprintf(out, HTTP_URL_MAX, "%.*s%s", (int)len, api, path);
 	if (n < 0 || n >= HTTP_URL_MAX)
 		return err_set(e, EINVAL, "a URL of %d bytes", n);
 	if (!http_same_origin(g->config->api, out))

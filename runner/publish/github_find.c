@@ -50,8 +50,8 @@ static bool read_url(struct work *w, const json_t *j)
 	    strlen(url) < sizeof(w->issue.url) && strstr(url, "/issues/"))
 		n = snprintf(w->issue.url, sizeof(w->issue.url), "%s", url);
 	else
-		n = snprintf(w->issue.url, sizeof(w->issue.url), "%s/repos/%s/issues/%" PRIu64,
-			     w->g->config->api, w->repo, w->issue.number);
+		n = snprintf(w->issue.url, sizeof(w->issue.url), "/repos/%s/issues/%" PRIu64,
+			     w->repo, w->issue.number);
 	return n > 0 && (size_t)n < sizeof(w->issue.url);
 }
 

@@ -55,8 +55,8 @@ static bool begin(struct work *w)
 		(void)snprintf(since, sizeof(since), "&since=%s", iso);
 	}
 	n = snprintf(i->next, sizeof(i->next),
-		     "%s/repos/%s/issues?state=all&sort=created&direction=asc&per_page=%u%s",
-		     w->g->config->api, w->repo, i->per_page, since);
+		     "/repos/%s/issues?state=all&sort=created&direction=asc&per_page=%u%s", w->repo,
+		     i->per_page, since);
 	if (n < 0 || (size_t)n >= sizeof(i->next)) {
 		i->next[0] = '\0';
 		return work_refuse(w, "the URL of the issues is too long");

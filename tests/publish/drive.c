@@ -15,11 +15,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Makes deliveries as the outbox would, one after the other, each until it is done or
- * refused: drive OPTION... EVENT.json...  An event file is {"id", "created", "event"}.
- * What is in progress, and what came of it, is in the state directory.  Time is
- * the test server's: waiting tells it to put its clock forward.  Prints one line of JSON
- * for each attempt.  --die N and --fail N: at the Nth call that can fail. */
+/* Makes deliveries as the outbox would, each until it is done or refused: drive OPTION...
+ * EVENT.json...  An event file is {"id", "created", "event"}. What is in progress, and what came of
+ * it, is in the state directory.  Time is the test server's: waiting tells it to put its clock
+ * forward.  Prints one line of JSON for each attempt.  --die N and --fail N: at the Nth call that
+ * can fail. */
 
 enum { ATTEMPTS = 30, WAIT_S = 60 };
 
@@ -123,9 +123,9 @@ static void forget_progress(const struct drive *dr, json_t **progress, const cha
 		*progress = json_object();
 }
 
-/* As after a restart: what is not on disk is forgotten. */
-static enum delivery_result attempt(struct drive *dr, struct github *g, const char *id,
-				    const json_t *file)
+/* As after a restart: what is not on disk is forgotten.  How long it is to wait; 0: it came
+ * to an end. */
+static uint64_t attempt(struct drive *dr, struct github *g, const char *id, const json_t *file)
 {
 	_autojson_ json_t *progress = NULL;
 	struct entry en = {.dr = dr, .id = id};
@@ -144,28 +144,75 @@ static enum delivery_result attempt(struct drive *dr, struct github *g, const ch
 	fault_arm(0, FAULT_FAIL);
 	dr->at = 0; /* once */
 	say(&d);
-	if (d.result == DELIVERY_LATER)
-		put_forward(dr, 1000 * (d.wait_s ? d.wait_s : WAIT_S));
-	return d.result;
+	if (d.result != DELIVERY_LATER)
+		return 0;
+	return d.wait_s ? d.wait_s : WAIT_S;
 }
 
-static int deliver(struct drive *dr, struct github *g, const char *path)
+/* --- all of them ----------------------------------------------------------------- */
+
+enum { FILES_MAX = 32 };
+
+struct file {
+	json_t *json;
+	bool ended;
+};
+
+static const char *signature_of(const struct file *f)
 {
-	_autojson_ json_t *file = NULL;
-	const char *id;
-	struct err e;
-
-	if (json_load(AT_FDCWD, path, 1 << 24, &file, &e) < 0)
-		return die(path, &e);
-	id = json_string_value(json_object_get(file, "id"));
-	for (int n = 0; n < ATTEMPTS; n++)
-		if (attempt(dr, g, id, file) != DELIVERY_LATER)
-			return 0;
-	fprintf(stderr, "drive: %s: not done in %d attempts\n", path, ATTEMPTS);
-	return 3;
+	return json_string_value(json_object_get(json_object_get(f->json, "event"), "signature"));
 }
 
-/* --- all of it ------------------------------------------------------------------- */
+/* What is to be told of a crash waits for what was to be told before. */
+static bool waits(const struct file *files, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (!files[k].ended &&
+		    strcmp(signature_of(&files[k]), signature_of(&files[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Each that has not come to its end, once, at one time; how long to wait then, or 0. */
+static uint64_t go_round(struct drive *dr, struct github *g, struct file *files, size_t n)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *id = json_string_value(json_object_get(files[i].json, "id"));
+		uint64_t wait = 0;
+
+		if (!files[i].ended && !waits(files, i)) {
+			wait = attempt(dr, g, id, files[i].json);
+			files[i].ended = wait == 0;
+		}
+		most = wait > most ? wait : most;
+	}
+	return most;
+}
+
+static int deliver_all(struct drive *dr, struct github *g, char **paths, size_t n)
+{
+	struct file files[FILES_MAX] = {0};
+	struct err e;
+	uint64_t wait = 1;
+	int r = n <= FILES_MAX ? 0 : 2;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (json_load(AT_FDCWD, paths[i], 1 << 24, &files[i].json, &e) < 0)
+			r = die(paths[i], &e);
+	for (int k = 0; r == 0 && wait > 0 && k < ATTEMPTS; k++) {
+		wait = go_round(dr, g, files, n);
+		put_forward(dr, 1000 * wait);
+	}
+	for (size_t i = 0; i < n && i < FILES_MAX; i++)
+		json_decref(files[i].json);
+	if (r == 0 && wait > 0)
+		fprintf(stderr, "drive: not done in %d attempts\n", ATTEMPTS);
+	return r == 0 && wait > 0 ? 3 : r;
+}
+
+/* --- the program ------------------------------------------------------------------ */
 
 static unsigned long number(const char *text)
 {
@@ -246,7 +293,7 @@ int main(int argc, char **argv)
 	struct github_options o = {.limits = &dr.limits, .now = now, .wait = rest, .arg = &dr};
 	struct github *g = NULL;
 	struct err e;
-	int c, r = 0;
+	int c, r;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
 		if (!option(&dr, c))
@@ -256,8 +303,7 @@ int main(int argc, char **argv)
 	if (http_new(&limits, &dr.http, &e) < 0 || github_new(&dr.config, &o, &g, &e) < 0)
 		return die("start", &e);
 	put_forward(&dr, 0);
-	for (; r == 0 && optind < argc; optind++)
-		r = deliver(&dr, g, argv[optind]);
+	r = deliver_all(&dr, g, argv + optind, (size_t)(argc - optind));
 	github_free(g);
 	http_free(dr.http);
 	close(dr.state);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is told, to a server where all goes well.
 import { generateKeyPairSync } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SIG, TOKEN, equal, like } from './harness.mjs';
 import { addComment, addIssue } from './model.mjs';
@@ -197,6 +197,45 @@ export async function stories(test, bench) {
     await bench.drive([bench.event('new', { repository: 'octo/old' }), bench.event('fixed', { repository: 'octo/old' })]);
     equal(bench.server.model.issues[0]?.state, 'closed', 'state');
     bench.holds({ comments: 1 });
+  });
+
+  await story('an API with a slash at its end', async () => {
+    bench.server.shown = `${bench.server.origin}/`;
+    await bench.drive([bench.event('new')]);
+    bench.server.shown = undefined;
+    bench.holds();
+  });
+
+  await story('more issues than are read in one go', async (m) => {
+    for (let i = 0; i < 10100; i += 1) addIssue(m, 1e12, { body: 'noise', user: { login: 'x' } });
+    given(bench);
+    const r = await bench.drive([bench.event('fixed', { action: 'comment' })]);
+    like(r.tries[0].why, /still reading/, 'why');
+    equal(r.tries.map((t) => t.result).join(), 'later,done', 'results');
+    bench.holds({ comments: 1, requests: 110 });
+  });
+
+  await story('a cache that is damaged, or no longer so', async (m) => {
+    const forget = () => {
+      bench.server.ahead += 3_600_000;
+      rmSync(join(bench.dir, `state/progress-github-new-${SIG}.json`), { force: true });
+    };
+    await bench.drive([bench.event('new')]);
+    const [cache] = bench.files().filter((f) => /\/index-[0-9a-f]{16}\.json$/.test(f));
+    for (const text of ['', '{"version": 1', '[]', '{"version":1,"since":1,"next":"","issues":{"signature: x":-1}}',
+      '{"version":1,"since":1,"next":"https://evil.example/","issues":{}}']) {
+      forget();
+      writeFileSync(cache, text);
+      await bench.drive([bench.event('new')]);
+      bench.holds({ requests: 100 });
+    }
+    // A person moved the marker to another issue.
+    forget();
+    m.issues[0].body = 'see the other one';
+    given(bench, { user: { login: 'anna' }, author_association: 'OWNER' });
+    const r = await bench.drive([bench.event('new')]);
+    like(r.last.url, /issues\/2$/, 'url');
+    equal(m.issues.length, 2, 'issues');
   });
 
   await story('texts as long as one likes', async (m) => {
