@@ -20,6 +20,8 @@ mounts() {
 writable() {
 	mounts | while read -r point _; do
 		mount -o remount,bind,rw "$point" || return 1
+		# In a namespace of its own the v2 tree as a whole is mounted read-only.
+		[ -w "$point" ] || mount -o remount,rw "$point" || return 1
 	done
 }
 
