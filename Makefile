@@ -6,6 +6,7 @@
 # make vm       the same in a VM      make lint      formats, warnings, analysers
 # make bench    measurements          make fuzz      fuzz our own parsers, T seconds each
 # make reports  planted crashes, by every sanitizer, are read as what they are
+# make publish-tests  a server that stands in for GitHub's fails in every way
 # Variables: CC, B (build directory), SAN=1 (ASan+UBSan), PREFIX, DESTDIR
 CC      ?= gcc
 ifeq ($(origin CC),default)

@@ -30,6 +30,7 @@ struct drive {
 	uint64_t ahead_ms;
 	unsigned at; /* of the fault; 0: none */
 	enum fault_how how;
+	bool sleeps; /* between writes, instead of telling the server's clock */
 	struct http_limits limits;
 	struct github_config config;
 };
@@ -256,6 +257,9 @@ static bool option(struct drive *dr, int c)
 		g->upload = UPLOAD_CONTENTS;
 		g->upload_branch = optarg;
 		break;
+	case 'w':
+		dr->sleeps = true;
+		break;
 	case 'm':
 		dr->limits.total_ms = (uint32_t)number(optarg);
 		break;
@@ -272,19 +276,12 @@ static bool option(struct drive *dr, int c)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"api", 1, NULL, 'a'},
-						{"control", 1, NULL, 'c'},
-						{"state", 1, NULL, 's'},
-						{"token-file", 1, NULL, 't'},
-						{"token-env", 1, NULL, 'e'},
-						{"app", 1, NULL, 'A'},
-						{"installation", 1, NULL, 'I'},
-						{"key", 1, NULL, 'k'},
-						{"branch", 1, NULL, 'b'},
-						{"die", 1, NULL, 'd'},
-						{"fail", 1, NULL, 'f'},
-						{"total-ms", 1, NULL, 'm'},
-						{NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+	    {"api", 1, NULL, 'a'},	    {"control", 1, NULL, 'c'},	 {"state", 1, NULL, 's'},
+	    {"token-file", 1, NULL, 't'},   {"token-env", 1, NULL, 'e'}, {"app", 1, NULL, 'A'},
+	    {"installation", 1, NULL, 'I'}, {"key", 1, NULL, 'k'},	 {"branch", 1, NULL, 'b'},
+	    {"die", 1, NULL, 'd'},	    {"fail", 1, NULL, 'f'},	 {"total-ms", 1, NULL, 'm'},
+	    {"sleep", 0, NULL, 'w'},	    {NULL, 0, NULL, 0}};
 	static char dir[] = "repro";
 	const struct http_limits limits = {2000, 20000, 10, 1 << 20, 64 << 10};
 	struct drive dr = {.state = -1,
@@ -299,6 +296,8 @@ int main(int argc, char **argv)
 		if (!option(&dr, c))
 			return 2;
 	alarm(120);
+	if (dr.sleeps)
+		o.wait = NULL;
 	token_protect_process();
 	if (http_new(&limits, &dr.http, &e) < 0 || github_new(&dr.config, &o, &g, &e) < 0)
 		return die("start", &e);

@@ -238,6 +238,11 @@ export async function stories(test, bench) {
     equal(m.issues.length, 2, 'issues');
   });
 
+  await story('a second between writes also by the real clock', async () => {
+    await bench.drive(['a', 'b'].map((c) => bench.event('new', { signature: c.repeat(16) })), ['--sleep']);
+    bench.holds({ issues: 2 });
+  });
+
   await story('texts as long as one likes', async (m) => {
     const body = `${'ü'.repeat(70000)}\n${MARK}\n`;
     const r = await bench.drive([bench.event('new', { title: 'ö'.repeat(500), body })]);
