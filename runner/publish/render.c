@@ -173,7 +173,9 @@ static int facts(const struct render_crash *r, struct buf *out, struct err *e)
 		rc = rate(c, out, e);
 	if (rc == 0)
 		rc = seen(c, out, e);
-	return rc == 0 ? fact("Crash", c->signature, out, e) : rc;
+	if (rc == 0)
+		rc = fact("Crash", c->signature, out, e);
+	return rc == 0 ? fact("Likely the same as", c->similar, out, e) : rc;
 }
 
 /* --- body ---------------------------------------------------------------------- */

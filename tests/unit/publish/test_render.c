@@ -53,6 +53,7 @@ static struct known_crash a_crash(void)
 	    .severity = text("high"),
 	    .security = true,
 	    .issue_url = text(""),
+	    .similar = text("feedfeedfeedfeed"),
 	};
 
 	c.reproduction.tries = 4;
@@ -132,6 +133,7 @@ static void test_body(void **state)
 	    "**Date:** 2023-11-14T22:13:20Z\n"
 	    "**Seen:** 7 times, last 2023-11-14T23:13:20Z\n"
 	    "**Crash:** `" SIG "`\n"
+	    "**Likely the same as:** `feedfeedfeedfeed`\n"
 	    "\n"
 	    "### Stack trace\n"
 	    "\n"
