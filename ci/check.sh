@@ -3,7 +3,8 @@
 #
 # Everything that `make check` promises, in parts that go on after a failed one:
 # packages, lint, build, unit tests (plain, ASan+UBSan, clang), end-to-end tests
-# in real cells on this machine and, in a VM, on the unified cgroup layout.
+# in real cells on this machine and, in a VM, on the unified cgroup layout; GitHub's
+# stand-in, Docker, systemd.
 #
 # usage: [B=build] ci/check.sh [PART...]      PART: see plan() below; default all
 #
@@ -139,22 +140,43 @@ tap_of() {
 	grep -E '^(1\.\.[0-9]|ok( |$)|not ok|Bail out!)' "$out/$1.log" >"$out/tap/$1"
 }
 
-vm_start() {
-	begin 'vm: starts in the background'
-	timeout --kill-after=30 3500 "$make" -s B="$B" vm </dev/null >"$out/vm.log" 2>&1 &
-	vm_pid=$!
-	vm_began=$(date +%s)
+# Each of the virtual machines takes a core or two, so they come one after the other.
+vms() {
+	local name limit target one=
+
+	trap 'kill $one 2>/dev/null; wait; exit 143' TERM
+	while read -r name limit target; do
+		timeout --kill-after=30 "$limit" "$make" -s B="$B" "$target" </dev/null \
+			>"$out/$name.log" 2>&1 &
+		one=$!
+		wait "$one"
+		echo "$? $SECONDS" >"$out/$name.status"
+		SECONDS=0
+	done <<-END
+		vm 3500 vm
+		systemd 2400 systemd-tests
+	END
 }
 
+vm_start() {
+	begin 'vm, systemd: start in the background'
+	rm -f "$out/vm.status" "$out/systemd.status"
+	vms &
+	vm_pid=$!
+}
+
+# The virtual machine of that name, when it has ended or nothing more is to come.
 vm_end() {
-	begin 'vm: make vm'
-	wait "$vm_pid"
-	status=$?
-	vm_pid=
-	SECONDS=$(($(date +%s) - vm_began))
-	cat "$out/vm.log"
-	tap_of vm
-	count vm "$status" "$out/tap/vm"
+	begin "$1: in a virtual machine"
+	until [[ -s $out/$1.status ]]; do
+		kill -0 "$vm_pid" 2>/dev/null || break
+		sleep 1
+	done
+	status=1
+	read -r status SECONDS <"$out/$1.status"
+	cat "$out/$1.log"
+	tap_of "$1"
+	count "$1" "$status" "$out/tap/$1"
 }
 
 # timeout hands the signal on to all of its process group, ci/vm.sh included.
@@ -168,14 +190,14 @@ cleanup() {
 }
 
 # What fails soonest comes first.  The end-to-end tests measure seconds, so they
-# run alone; the VM, half an hour of emulation, shares the machine with the rest.
+# run alone; the VMs, up to an hour of emulation, share the machine with the rest.
 plan() {
 	[[ ! -e ci/deps.sh ]] || echo deps
 	echo lint build unit agree
 	! compgen -G 'tests/e2e/*.bats' >/dev/null || echo e2e
 	[[ ! -e ci/vm.sh ]] || ! compgen -G 'tests/e2e/*.bats' >/dev/null || echo vm-start
-	echo unit-san unit-clang reports analyse
-	[[ ! -e ci/vm.sh ]] || ! compgen -G 'tests/e2e/*.bats' >/dev/null || echo vm-end
+	echo publish docker unit-san unit-clang reports analyse
+	[[ ! -e ci/vm.sh ]] || ! compgen -G 'tests/e2e/*.bats' >/dev/null || echo vm-end systemd-end
 }
 
 part() {
@@ -197,7 +219,10 @@ part() {
 	unit-clang) proved unit-clang 1800 "$make" -s -j2 B="$B" unit-clang ;;
 	reports) printed reports 2400 "$make" -s -j2 B="$B" reports ;;
 	analyse) printed analyse 3000 env B="$B" ci/lint.sh slow ;;
-	vm-end) vm_end ;;
+	publish) printed publish 1200 "$make" -s -j2 B="$B" publish-tests ;;
+	docker) printed docker 1800 "$make" -s -j2 B="$B" docker-tests ;;
+	vm-end) vm_end vm ;;
+	systemd-end) vm_end systemd ;;
 	*)
 		echo "check: no part '$1'" >&2
 		exit 2
