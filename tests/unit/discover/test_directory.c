@@ -417,10 +417,11 @@ static void test_errors(void **state)
 	assert_int_equal(tree_add(&d, "directory", "none", &l, &e), -ENOENT);
 	assert_non_null(strstr(e.msg, "/none: open directory: No such file"));
 	assert_int_equal(tree_add(&d, "directory", "x", &l, &e), -ENOTDIR);
-	assert_int_equal(tree_add(&d, "bazel", "", &l, &e), -EINVAL);
-	assert_non_null(strstr(e.msg, "'bazel': unknown type of source"));
-	assert_int_equal(discover_add(&(struct discover_source){.type = "directory", .path = "/"}, &l, &e),
-			 -EINVAL);
+	assert_int_equal(tree_add(&d, "cmake", "", &l, &e), -EINVAL);
+	assert_non_null(strstr(e.msg, "'cmake': unknown type of source"));
+	assert_int_equal(
+	    discover_add(&(struct discover_source){.type = "directory", .path = "/"}, &l, &e),
+	    -EINVAL);
 	assert_int_equal(l.n + l.n_notes, 0);
 	tree_done(&d);
 }

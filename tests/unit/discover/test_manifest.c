@@ -192,7 +192,9 @@ static void test_places(void **state)
 	/* A relative path without a directory is in the working directory. */
 	tree_file(&d, "m.json", X(""));
 	assert_int_equal(fchdir(d.fd), 0);
-	assert_int_equal(discover_add(&(struct discover_source){.type = "manifest", .path = "m.json"}, &l, &e), 0);
+	assert_int_equal(
+	    discover_add(&(struct discover_source){.type = "manifest", .path = "m.json"}, &l, &e),
+	    0);
 	expect_below(&d, l.v[0].binary, "/bin/x");
 	assert_int_equal(chdir("/"), 0);
 	target_list_done(&l);
