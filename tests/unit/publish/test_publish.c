@@ -143,7 +143,6 @@ static void test_ahead(void **state)
 /* An older ledger: what has an issue has one; what is old is no news for a webhook. */
 static void test_older(void **state)
 {
-	_autojson_ json_t *j = NULL;
 	struct outbox_work w = {0};
 	struct err e;
 
