@@ -257,14 +257,10 @@ static void loaded(struct tree *t, size_t a, size_t b)
 
 static void test_record(void **state)
 {
-	static const char *const bad[] = {
-	    "",
-	    "{",
-	    "[]",
-	    "{\"sources\": 7}",
-	    "{\"sources\": [{\"type\": \"bazel\", \"path\": \"/a\"}]}",
-	    "{\"sources\": [{\"type\": \"bazel\", \"path\": \"/a\", \"fresh_us\": -1, \"failed\": "
-	    "{}}]}"};
+	static const char no_failed[] = "{\"sources\": [{\"type\": \"bazel\", \"path\": \"/a\"}]}";
+	static const char negative[] = "{\"sources\": [{\"type\": \"bazel\", \"path\": \"/a\", "
+				       "\"fresh_us\": -1, \"failed\": {}}]}";
+	static const char *const bad[] = {"", "{", "[]", "{\"sources\": 7}", no_failed, negative};
 	struct discover_built built[3];
 	struct tree t;
 	struct err e;
