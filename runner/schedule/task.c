@@ -170,7 +170,7 @@ void task_finish(struct task *t, uint64_t until_us)
 	while (!t->eof && (now = clock_mono_us()) < until_us) {
 		int ms = (int)((until_us - now) / 1000 + 1);
 
-		if (poll(&p, 1, ms) > 0)
+		if (poll(&p, 1, ms) > 0) /* allow: the loop is over */
 			t->eof = !take_chunk(t);
 	}
 	if (!t->reaped) {
