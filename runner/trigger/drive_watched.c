@@ -213,6 +213,7 @@ uint64_t watched_step(struct watched *r)
 	struct watch_act a;
 
 	watched_holder(r, &h);
+	record_done(r->given->state_fd, r->w.done); /* a person may have run it */
 	if (record_clock_set(&r->w.rec, &r->d->now))
 		(void)watched_save(r);
 	if (r->w.at == WATCH_ORPHAN && !h.alive)

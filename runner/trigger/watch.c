@@ -57,10 +57,12 @@ static uint64_t put_off_left(const struct watch *w, const struct moment *now)
 void watch_decide(const struct watch *w, const struct moment *now, const struct watch_holder *h,
 		  struct due *ret)
 {
+	const struct trigger_record *r = &w->rec;
+	bool done = r->outcome == OUTCOME_DONE && strcmp(r->commit, r->head) == 0;
 	const struct due_input in = {
 	    .interval_us = w->o.interval_us,
 	    .head = w->rec.head,
-	    .done = w->done,
+	    .done = done ? r->head : w->done, /* a person may have run another one since */
 	    .started = w->rec.start.known,
 	    .start_age_us = since_age(&w->rec.start, now),
 	    .running = runs(w)	 ? RUNNING_OURS

@@ -576,6 +576,30 @@ static void test_others_run(void **state)
 	assert_int_equal(next(&o, &nobody).what, WATCH_LOOK);
 }
 
+/* What is done stays so, whatever a person runs after it; what he ran is done, too. */
+static void test_by_hand(void **state)
+{
+	static struct world o;
+	struct moment m;
+	struct due d;
+
+	(void)state;
+	world_begin(&o, 13);
+	push(&o);
+	days(&o, 8, NULL);
+	assert_int_equal(o.w.rec.outcome, OUTCOME_DONE);
+	name(40, o.w.done);
+	m = now(&o);
+	watch_decide(&o.w, &m, &nobody, &d);
+	assert_int_equal(d.what, DUE_NOTHING);
+	name(2, o.w.rec.head);
+	watch_decide(&o.w, &m, &nobody, &d);
+	assert_int_equal(d.what, DUE_START);
+	name(2, o.w.done);
+	watch_decide(&o.w, &m, &nobody, &d);
+	assert_int_equal(d.what, DUE_NOTHING);
+}
+
 static void test_asleep(void **state)
 {
 	static struct world o;
@@ -618,7 +642,7 @@ static const struct CMUnitTest tests[] = {
     CASE(test_two_days),   CASE(test_at_once),	 CASE(test_catch_up),
     CASE(test_failing),	   CASE(test_by_chance), CASE(test_killed_around_start),
     CASE(test_blocked),	   CASE(test_retries),	 CASE(test_known_head),
-    CASE(test_others_run), CASE(test_asleep),
+    CASE(test_others_run), CASE(test_asleep),	 CASE(test_by_hand),
 };
 
 UNIT_MAIN(tests)
