@@ -302,11 +302,10 @@ static void test_at_once(void **state)
 	assert_int_equal(number(o.done), 1);
 }
 
-static void test_catch_up(void **state)
+static void catch_up(bool boots)
 {
 	static struct world o;
 
-	(void)state;
 	world_begin(&o, 3);
 	push(&o);
 	days(&o, 8, NULL);
@@ -315,11 +314,22 @@ static void test_catch_up(void **state)
 	push(&o);
 	days(&o, 20, NULL);
 	push(&o);
+	if (boots) {
+		o.boots++;
+		o.boot_t = o.t;
+	}
 	o.disturbed_at = o.t;
 	begin(&o);
 	days(&o, 1, NULL); /* not the interval: the last start was long ago */
 	assert_int_equal(o.n_starts, 2);
 	assert_true(o.started[3] - o.disturbed_at <= SLACK);
+}
+
+static void test_catch_up(void **state)
+{
+	(void)state;
+	catch_up(false);
+	catch_up(true);
 }
 
 /* --- failures -------------------------------------------------------------------------- */
