@@ -308,7 +308,7 @@ static void catch_up(bool boots)
 
 	world_begin(&o, 3);
 	push(&o);
-	days(&o, 8, NULL);
+	days(&o, 1, NULL);
 	o.up = false;
 	days(&o, 5, NULL);
 	push(&o);
