@@ -183,6 +183,9 @@ static void say(const struct last *l)
 		printf("warning: %s (fuzzcell outbox list)\n", escape(text, shown));
 	else if (l->told.left)
 		printf("%zu report(s) wait in the outbox and will be sent later\n", l->told.left);
+	if (l->told.held)
+		printf("%zu crash(es) get their issue another day (github.new_per_day)\n",
+		       l->told.held);
 }
 
 void publisher_last(const struct tell *t, struct ledger *l)

@@ -120,17 +120,17 @@ static struct publish_target *describe_targets(const struct tell *t, size_t *ret
 	return v;
 }
 
-static int queue(const struct tell *t, struct outbox *o, const struct ledger *l, struct err *e)
+static int queue(const struct tell *t, struct outbox *o, const struct ledger *l,
+		 struct publish_sum *ret, struct err *e)
 {
 	struct publish p = publish_of(t);
 	struct publish_target *targets = describe_targets(t, &p.n_targets);
-	struct publish_sum sum;
 	int r;
 
 	if (!targets)
 		return err_sys(e, "describe the targets");
 	p.targets = targets;
-	r = publish_queue(&p, o, l, &sum, e);
+	r = publish_queue(&p, o, l, ret, e);
 	for (size_t i = 0; r == 0 && i < t->n_notes; i++)
 		r = publish_note(&p, o, &t->notes[i], e);
 	if (r == 0)
@@ -193,9 +193,15 @@ static int learn(void *arg, const struct publish_learned *l, struct err *e)
 	return 0;
 }
 
+struct both {
+	const struct publish_delivered *sent;
+	const struct publish_sum *queued;
+};
+
 static int add_result(struct outbox *o, const struct tell *t, const struct ledger *l,
-		      const struct publish_delivered *d, struct buf *out, struct err *e)
+		      const struct both *b, struct buf *out, struct err *e)
 {
+	const struct publish_delivered *d = b->sent;
 	struct learning to = {l, o, json_array()};
 	struct publish_alarm a;
 	_autojson_ json_t *j = NULL;
@@ -203,10 +209,11 @@ static int add_result(struct outbox *o, const struct tell *t, const struct ledge
 	int r = publish_learned(o, learn, &to, e);
 
 	publish_alarm(o, now_s(), config_outbox(t->config)->alarm_us, &a);
-	j = json_pack("{s:I, s:I, s:I, s:I, s:o, s:s, s:{s:I, s:I, s:s, s:s}}", "done",
+	j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:s, s:{s:I, s:I, s:s, s:s}}", "done",
 		      (json_int_t)d->done, "refused", (json_int_t)d->refused, "left",
-		      (json_int_t)d->left, "next", (json_int_t)d->next, "learned", to.list,
-		      "warning", outbox_warning(o), "alarm", "count", (json_int_t)a.count, "oldest",
+		      (json_int_t)d->left, "next", (json_int_t)d->next, "held",
+		      (json_int_t)b->queued->waiting, "learned", to.list, "warning",
+		      outbox_warning(o), "alarm", "count", (json_int_t)a.count, "oldest",
 		      (json_int_t)a.oldest, "place", a.place, "why", a.why);
 	if (r < 0)
 		return r;
@@ -231,6 +238,7 @@ int tell_round(const struct tell *t, struct buf *result, struct err *e)
 	CLEANUP(outbox_close_p) struct outbox *o = NULL;
 	CLEANUP(ledger_free_p) struct ledger *l = NULL;
 	struct publish_delivered d = {0};
+	struct publish_sum sum = {0};
 	int r;
 
 	if (t->send_us)
@@ -239,12 +247,12 @@ int tell_round(const struct tell *t, struct buf *result, struct err *e)
 	if (r == 0)
 		r = outbox_open(t->state->dirfd, &o, e);
 	if (r == 0)
-		r = queue(t, o, l, e);
+		r = queue(t, o, l, &sum, e);
 	if (r == 0 && t->send_us)
 		r = send_due(t, o, &d, e);
 	else if (r == 0)
 		d = (struct publish_delivered){.left = outbox_count(o), .next = now_s()};
-	return r < 0 ? r : add_result(o, t, l, &d, result, e);
+	return r < 0 ? r : add_result(o, t, l, &(struct both){&d, &sum}, result, e);
 }
 
 /* --- in the parent --------------------------------------------------------------- */
@@ -294,6 +302,7 @@ int tell_read(struct slice result, struct ledger *l, struct told *ret, struct er
 	    .refused = number(j, "refused"),
 	    .left = number(j, "left"),
 	    .next = number(j, "next"),
+	    .held = number(j, "held"),
 	    .issues = json_array_size(list),
 	    .alarm = {.count = number(alarm, "count"), .oldest = number(alarm, "oldest")},
 	};

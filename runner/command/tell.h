@@ -30,6 +30,7 @@ MUST_CHECK int tell_round(const struct tell *t, struct buf *result, struct err *
 
 struct told {
 	size_t done, refused, left;
+	size_t held;   /* crashes that get no issue today: github.new_per_day */
 	uint64_t next; /* Unix seconds: when it is worth another round; 0: nothing waits */
 	struct publish_alarm alarm;
 	size_t issues;	   /* the ledger knows now, and did not before */
