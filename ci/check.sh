@@ -33,7 +33,8 @@ failed=0
 skipped=0
 broken=()
 pid=    # of the part that runs
-vm_pid= # and of the one in the background
+idle_pid= # and of the chains in the background
+vm_pid=
 
 # begin PART / spent: headings with times.
 begin() {
@@ -140,38 +141,59 @@ tap_of() {
 	grep -E '^(1\.\.[0-9]|ok( |$)|not ok|Bail out!)' "$out/$1.log" >"$out/tap/$1"
 }
 
-# Each of the virtual machines takes a core or two, so they come one after the other.
-vms() {
-	local name limit target one=
+# In the background: "NAME SECONDS COMMAND..." lines, one after the other; what each says
+# goes to its log, its status and its seconds to NAME.status.
+chain() {
+	local name limit command one=
 
 	trap 'kill $one 2>/dev/null; wait; exit 143' TERM
-	while read -r name limit target; do
-		timeout --kill-after=30 "$limit" "$make" -s B="$B" "$target" </dev/null \
-			>"$out/$name.log" 2>&1 &
+	while read -r name limit command; do
+		SECONDS=0
+		# shellcheck disable=SC2086 # words
+		timeout --kill-after=30 "$limit" $command </dev/null >"$out/$name.log" 2>&1 &
 		one=$!
 		wait "$one"
 		echo "$? $SECONDS" >"$out/$name.status"
-		SECONDS=0
-	done <<-END
-		vm 3500 vm
-		systemd 2400 systemd-tests
-	END
+	done
 }
 
+# What nobody waits for yet, with the time that is left over: it does not disturb tests
+# that measure seconds.
+idle_start() {
+	local idle='chrt --idle 0'
+
+	begin 'other builds and analysers: start in the background, with what is idle'
+	rm -f "$out"/{other,analyse}.status
+	chain <<-END &
+		other 3000 $idle $make -s -j2 B=$B other-builds
+		analyse 5000 $idle env B=$B ci/lint.sh slow
+	END
+	idle_pid=$!
+}
+
+# Each of the virtual machines takes a core or two, so they come one after the other.
 vm_start() {
 	begin 'vm, systemd: start in the background'
-	rm -f "$out/vm.status" "$out/systemd.status"
-	vms &
+	rm -f "$out"/{vm,systemd}.status
+	chain <<-END &
+		vm 3500 $make -s B=$B vm
+		systemd 2400 $make -s B=$B systemd-tests
+	END
 	vm_pid=$!
 }
 
-# The virtual machine of that name, when it has ended or nothing more is to come.
-vm_end() {
-	begin "$1: in a virtual machine"
+# until_done NAME PID: a link of that chain has ended, or nothing more is to come.
+until_done() {
 	until [[ -s $out/$1.status ]]; do
-		kill -0 "$vm_pid" 2>/dev/null || break
+		kill -0 "$2" 2>/dev/null || break
 		sleep 1
 	done
+}
+
+# What a link of a chain said.
+hear() {
+	begin "$1: in the background"
+	until_done "$1" "$2"
 	status=1
 	read -r status SECONDS <"$out/$1.status"
 	cat "$out/$1.log"
@@ -183,7 +205,7 @@ vm_end() {
 cleanup() {
 	local p
 
-	for p in $pid $vm_pid; do
+	for p in $pid $idle_pid $vm_pid; do
 		kill "$p" 2>/dev/null
 	done
 	wait
@@ -193,10 +215,10 @@ cleanup() {
 # run alone; the VMs, up to an hour of emulation, share the machine with the rest.
 plan() {
 	[[ ! -e ci/deps.sh ]] || echo deps
-	echo lint build unit agree
+	echo lint build idle-start unit agree
 	! compgen -G 'tests/e2e/*.bats' >/dev/null || echo e2e
 	[[ ! -e ci/vm.sh ]] || ! compgen -G 'tests/e2e/*.bats' >/dev/null || echo vm-start
-	echo publish docker unit-san unit-clang reports analyse
+	echo publish docker unit-san unit-clang reports analyse-end
 	[[ ! -e ci/vm.sh ]] || ! compgen -G 'tests/e2e/*.bats' >/dev/null || echo vm-end systemd-end
 }
 
@@ -214,15 +236,19 @@ part() {
 		single targets 900 "$make" -s -j2 B="$B" targets
 		printed e2e 2400 "$make" -s B="$B" e2e
 		;;
+	idle-start) idle_start ;;
 	vm-start) vm_start ;;
-	unit-san) proved unit-san 1800 "$make" -s -j2 B="$B" unit-san ;;
-	unit-clang) proved unit-clang 1800 "$make" -s -j2 B="$B" unit-clang ;;
+	unit-san | unit-clang)
+		[[ -z $idle_pid ]] || until_done other "$idle_pid" # they build in the same place
+		proved "$1" 1800 "$make" -s -j2 B="$B" "$1"
+		;;
 	reports) printed reports 2400 "$make" -s -j2 B="$B" reports ;;
 	analyse) printed analyse 3000 env B="$B" ci/lint.sh slow ;;
+	analyse-end) hear analyse "$idle_pid" ;;
 	publish) printed publish 1200 "$make" -s -j2 B="$B" publish-tests ;;
 	docker) printed docker 1800 "$make" -s -j2 B="$B" docker-tests ;;
-	vm-end) vm_end vm ;;
-	systemd-end) vm_end systemd ;;
+	vm-end) hear vm "$vm_pid" ;;
+	systemd-end) hear systemd "$vm_pid" ;;
 	*)
 		echo "check: no part '$1'" >&2
 		exit 2

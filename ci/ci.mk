@@ -23,6 +23,11 @@ unit-clang:
 
 unit-built: $(TESTS) $(REPLAY)
 
+# What those two begin with, for whoever has time before.
+other-builds:
+	$(MAKE) SAN=1 B=$B-san unit-built
+	$(MAKE) CC=clang B=$B-clang all unit-built
+
 # In real cells, on this machine's cgroup layout; needs root.
 e2e: all targets
 	FUZZCELL=$(abspath $B/fuzzcell) TARGETS=$(abspath $B/targets) bats --tap tests/e2e
@@ -43,4 +48,4 @@ demo:  ; B=$B ci/demo.sh
 
 -include tests/fuzz/fuzz.mk
 
-.PHONY: unit unit-san unit-clang unit-built e2e vm lint bench check demo
+.PHONY: unit unit-san unit-clang unit-built other-builds e2e vm lint bench check demo
