@@ -114,8 +114,10 @@ static struct publish_target *describe_targets(const struct tell *t, size_t *ret
 	size_t n = t->targets ? t->targets->n : 0;
 	struct publish_target *v = sys_calloc(n + 1, sizeof(*v));
 
-	for (size_t i = 0; v && i < n; i++)
+	for (size_t i = 0; v && i < n; i++) {
 		v[i].name = t->targets->v[i].name;
+		v[i].build = t->targets->v[i].build;
+	}
 	*ret_n = n;
 	return v;
 }

@@ -279,6 +279,22 @@ static const char *why_unbuilt(const struct find *f, const char *label)
 }
 
 /* What stands there: its engine and size, or why it can't be run. */
+/* As a person would type it in the workspace; flags are words of the configuration. */
+static int say_build(const struct find *f, struct target *t, const char *label, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(65536);
+	int r = buf_addf(&text, e, "bazel build");
+
+	for (size_t i = 0; r == 0 && i < f->b.flags.n; i++)
+		r = buf_addf(&text, e, " %s", f->b.flags.v[i]);
+	if (r == 0)
+		r = buf_addf(&text, e, " %s", label);
+	if (r < 0)
+		return r;
+	t->build = sys_strdup(buf_str(&text));
+	return t->build ? 0 : err_sys(e, "say how '%s' is built", label);
+}
+
 static int look_at_program(struct find *f, struct target *t, const char *label, struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -326,6 +342,9 @@ static int add_entry(struct find *f, const struct entry *entry, struct err *e)
 	t.binary = sys_asprintf("%s/%s", f->root, entry->path ? entry->path : entry->name);
 	if (!t.name || !t.binary)
 		return err_sys(e, "copy a target's names");
+	r = say_build(f, &t, entry->label, e);
+	if (r < 0)
+		return r;
 	if (why)
 		r = source_unbuilt(&t, e, "%s did not build: %s", entry->label, why);
 	else if (!entry->path)

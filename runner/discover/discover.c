@@ -22,6 +22,7 @@ void target_done(struct target *t)
 	free(t->dict);
 	free(t->seed_archive);
 	free(t->unbuilt);
+	free(t->build);
 	strv_done(&t->seed_dirs);
 	strv_done(&t->flags);
 	strv_done(&t->env);

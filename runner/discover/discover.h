@@ -35,6 +35,7 @@ struct target {
 	/* Why it has no binary that may be run ("//a:b did not build"), printable; NULL: it
 	 * has.  `binary` is then a path where nothing is. */
 	char *unbuilt;
+	char *build; /* the command that builds it, for a person; NULL: unknown */
 };
 void target_done(struct target *t);
 

@@ -114,6 +114,8 @@ static void test_unbuilt(void **state)
 	adds(&f, &l);
 	assert_int_equal(l.n, 5);
 	assert_null(get_target(&l, "built").unbuilt);
+	assert_non_null(strstr(get_target(&l, "built").build, "bazel build "));
+	assert_non_null(strstr(get_target(&l, "failed").build, " //"));
 	assert_string_equal(get_target(&l, "failed").unbuilt,
 			    "//p:failed did not build: no such file");
 	assert_string_equal(get_target(&l, "missing").unbuilt,
