@@ -29,6 +29,7 @@ static void test_tables_are_sound(void **state)
 			assert_true(k->min <= k->max);
 			if (k->preset && value_read_text(k, k->preset, &at, base, &e) < 0)
 				fail_msg("%s: %s", k->name, e.msg);
+			value_done(k, base);
 		}
 	}
 	assert_true(sizeof(struct target_config) <= sizeof(uint64_t[64]));
