@@ -67,6 +67,15 @@ static struct trigger_record full(void)
 	return r;
 }
 
+static void assert_same(const struct since *a, const struct since *b)
+{
+	assert_int_equal(a->known, b->known);
+	assert_int_equal(a->age_us, b->age_us);
+	assert_int_equal(a->at.real_us, b->at.real_us);
+	assert_int_equal(a->at.boot_us, b->at.boot_us);
+	assert_string_equal(a->at.boot, b->at.boot);
+}
+
 static void test_round(void **state)
 {
 	struct trigger_record r = full(), back;
@@ -76,10 +85,10 @@ static void test_round(void **state)
 	assert_int_equal(record_save(dir.fd, &now, &r, &e), 0);
 	back = loaded();
 	assert_string_equal(said, "");
-	assert_memory_equal(&back.start, &r.start, sizeof(r.start));
-	assert_memory_equal(&back.busy, &r.busy, sizeof(r.busy));
-	assert_memory_equal(&back.head_seen, &r.head_seen, sizeof(r.busy));
-	assert_memory_equal(&back.fetch_failing, &r.fetch_failing, sizeof(r.busy));
+	assert_same(&back.start, &r.start);
+	assert_same(&back.busy, &r.busy);
+	assert_same(&back.head_seen, &r.head_seen);
+	assert_same(&back.fetch_failing, &r.fetch_failing);
 	assert_string_equal(back.commit, A);
 	assert_string_equal(back.failed, A);
 	assert_string_equal(back.head, B);
