@@ -29,7 +29,7 @@ static void test_parse(void **state)
 	    SLICE("some avg10=1.00 avg60=43.21 avg300=0.10 total=5\nfull avg10=0.00"), &s));
 	assert_int_equal(s.pressure, 432);
 	assert_true(s.has_pressure);
-	before = s;
+	memcpy(&before, &s, sizeof(s)); /* padding included */
 	assert_false(quiet_parse_stat(SLICE(""), &s));
 	assert_false(quiet_parse_stat(SLICE("cpu  1 2 3\ncpu0 1\n"), &s));
 	assert_false(quiet_parse_stat(SLICE("cpu  1 2 3 4 5 6 7 8\nintr 1\n"), &s));
