@@ -119,7 +119,6 @@ struct last {
 	struct loop *loop;
 	struct ledger *ledger;
 	struct task *task;
-	bool ended;
 	struct told told;
 	char failed[sizeof(((struct err *)NULL)->msg)];
 };
@@ -130,7 +129,6 @@ static void on_last(void *arg, struct slice result, const char *failed)
 	struct err e;
 
 	l->task = NULL;
-	l->ended = true;
 	if (failed)
 		(void)snprintf(l->failed, sizeof(l->failed), "%s", failed);
 	else if (tell_read(result, l->ledger, &l->told, &e) < 0)

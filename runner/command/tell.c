@@ -305,7 +305,6 @@ int tell_read(struct slice result, struct ledger *l, struct told *ret, struct er
 	    .left = number(j, "left"),
 	    .next = number(j, "next"),
 	    .held = number(j, "held"),
-	    .issues = json_array_size(list),
 	    .alarm = {.count = number(alarm, "count"), .oldest = number(alarm, "oldest")},
 	};
 	text_of(j, "warning", ret->warning, sizeof(ret->warning));

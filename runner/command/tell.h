@@ -33,7 +33,6 @@ struct told {
 	size_t held;   /* crashes that get no issue today: github.new_per_day */
 	uint64_t next; /* Unix seconds: when it is worth another round; 0: nothing waits */
 	struct publish_alarm alarm;
-	size_t issues;	   /* the ledger knows now, and did not before */
 	char warning[256]; /* what was wrong with the outbox's files; "" nothing */
 };
 /* Reads a round's result, and gives the ledger (NULL: none) what was learned: issues,
