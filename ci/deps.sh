@@ -18,9 +18,9 @@ build='gcc libc6-dev make pkg-config libjansson-dev libcgroup-dev libseccomp-dev
 # that `clang` is.  dpkg-dev: unpacks source packages.  zip: seed corpora.
 demo="$build clang llvm libclang-rt dpkg-dev zip"
 # perl: prove.  mandoc: checks the man page.  jq: reads what fuzzcell writes.  git: in-tree
-# corpora are in its work trees.
+# corpora are in its work trees.  procps: tests look for processes.
 check="$demo libcmocka-dev bats jq clang-format clang-tidy shellcheck qemu-system-x86 mmdebstrap
-	e2fsprogs perl mandoc git"
+	e2fsprogs perl mandoc git procps"
 # Crash reports of other versions than `clang`, where the distribution has them.
 check="$check clang-16 libclang-rt-16-dev llvm-16 clang-19 libclang-rt-19-dev llvm-19"
 # The server that stands in for GitHub's; also where node did not come as a package.
