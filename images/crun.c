@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 enum { CRUN_LOG_MAX = 65536, CRUN_VERSION_MAX = 4096 };
@@ -59,11 +60,17 @@ static int leave_mounts(enum cgroup_layout layout)
 	return umount2(hybrid_v2, MNT_DETACH) < 0 && errno != EINVAL && errno != ENOENT ? -1 : 0;
 }
 
-/* In a child: makes the namespace, says so, and holds it until it is killed. */
-static void __attribute__((noreturn)) hold_mounts(enum cgroup_layout layout, int ready)
+/* In a child: makes the namespace, says so, and holds it until it is killed, at the latest
+ * with its parent: it has the parent's locks, too. */
+static void __attribute__((noreturn))
+hold_mounts(enum cgroup_layout layout, int ready, pid_t parent)
 {
-	int why = leave_mounts(layout) < 0 ? errno : 0;
+	int why = 0;
 
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+		_exit(1);
+	if (leave_mounts(layout) < 0)
+		why = errno;
 	if (write(ready, &why, sizeof(why)) != sizeof(why))
 		_exit(1);
 	for (;;)
@@ -86,8 +93,8 @@ static int take_mounts(pid_t holder, int ready, int *ret_fd, struct err *e)
 
 int crun_open_mounts(enum cgroup_layout layout, int *ret_fd, struct err *e)
 {
+	pid_t pid, parent = getpid();
 	int p[2], r;
-	pid_t pid;
 
 	*ret_fd = -1;
 	if (geteuid() != 0)
@@ -96,7 +103,7 @@ int crun_open_mounts(enum cgroup_layout layout, int *ret_fd, struct err *e)
 		return err_sys(e, "make a pipe");
 	pid = fork();
 	if (pid == 0)
-		hold_mounts(layout, p[1]);
+		hold_mounts(layout, p[1], parent);
 	close(p[1]);
 	r = pid < 0 ? err_set(e, EAGAIN, "fork") : take_mounts(pid, p[0], ret_fd, e);
 	close(p[0]);

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/images/cells.h"
 
+#include "images/crun.h"
+#include "tests/unit/forked.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <time.h>
+
 static void refused_calls_are_reported(void **state)
 {
 	(void)state;
@@ -166,6 +173,64 @@ static void what_crun_mounts_does_not_stay(void **state)
 	assert_string_equal(seen.end.why, "mounted");
 }
 
+static void __attribute__((noreturn)) open_mounts_for_ever(void)
+{
+	struct err e;
+	int fd;
+
+	while (crun_open_mounts(CGROUP_UNIFIED, &fd, &e) == 0 && close(fd) == 0)
+		;
+	_exit(1);
+}
+
+/* The first process of a process namespace: whoever stays behind becomes its child. */
+static int kill_at_any_moment(void)
+{
+	int ws;
+
+	if (!mounts_are_ours() || mount("proc", "/proc", "proc", 0, NULL) < 0)
+		return FORKED_SKIP;
+	for (long i = 0; i < 20; i++) {
+		struct timespec moment = {.tv_nsec = 1000000 + i * 137000};
+		pid_t pid = fork();
+
+		if (pid == 0)
+			open_mounts_for_ever();
+		(void)nanosleep(&moment, NULL); /* any moment will do */
+		if (pid < 0 || kill(pid, SIGKILL) < 0 || waitpid(pid, &ws, 0) != pid ||
+		    !WIFSIGNALED(ws))
+			return 1;
+		while (waitpid(-1, NULL, 0) > 0)
+			;
+	}
+	return 0;
+}
+
+static int kill_while_mounts_open(void)
+{
+	pid_t pid;
+	int ws;
+
+	if (unshare(CLONE_NEWPID) < 0)
+		return FORKED_SKIP;
+	pid = fork();
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(kill_at_any_moment());
+	}
+	(void)alarm((unsigned)(60 * slow())); /* ends all of them */
+	return pid > 0 && waitpid(pid, &ws, 0) == pid && WIFEXITED(ws) ? WEXITSTATUS(ws) : 1;
+}
+
+/* Somebody who stays would hold the locks of one that was killed while it started. */
+static void killed_while_it_starts_it_leaves_nobody(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* a user has no such namespace */
+	forked(kill_while_mounts_open);
+}
+
 static void a_missing_or_old_crun_is_refused(void **state)
 {
 	struct cell_host_opts none = {0}, o = {.runtime_dir = "/tmp/fuzzcell-never-made",
@@ -238,6 +303,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_id_is_taken_once),
     cmocka_unit_test(crun_that_fails_is_told),
     cmocka_unit_test(what_crun_mounts_does_not_stay),
+    cmocka_unit_test(killed_while_it_starts_it_leaves_nobody),
     cmocka_unit_test(a_missing_or_old_crun_is_refused),
     cmocka_unit_test(a_frozen_cell_stands),
 };
