@@ -32,7 +32,7 @@ HARDEN  := -fstack-protector-strong -fstack-clash-protection -fPIE -fvisibility=
 HARDEN  += $(if $(SAN),,-D_FORTIFY_SOURCE=2)
 LDHARD  := -pie -Wl,-z,relro,-z,now,-z,noexecstack
 CPPFLAGS += -I. -D_GNU_SOURCE -DFUZZCELL_VERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
-LIBS    := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
+LIBS    := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -lm
 ifdef SAN
 CFLAGS  += -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif

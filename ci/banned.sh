@@ -93,6 +93,8 @@ forbid 'struct in the reader'"'"'s face: no typedef' '[^_[:alnum:]]typedef[[:spa
 # Adapters are pure: text in, values out.
 forbid 'an engine adapter has no clock' \
 	'^runner/engine/[^:]*:[0-9]*:(.*[^_.>[:alnum:]])?(time|clock_[a-z_]*|gettimeofday)[[:space:]]*\('
+forbid 'a policy is pure: times are arguments' \
+	'^runner/policy/[^:]*:[0-9]*:(.*[^_.>[:alnum:]])?(time|clock_[a-z_]*|gettimeofday)[[:space:]]*\('
 
 # Arrows: runner -> images -> cgroups -> base; only main.c knows command/.
 includes 'base/ knows nobody' base/ '(cgroups|images|runner|tests)/'
@@ -101,6 +103,7 @@ includes 'images/ stands on base/ and cgroups/' images/ '(runner|tests)/'
 includes 'no product code includes tests' runner/ 'tests/'
 includes 'an engine adapter knows base/ and its interface' runner/engine/ \
 	'cgroups/|images/|runner/([^e]|e[^n])'
+includes 'a policy knows nobody' runner/policy/ '(base|cgroups|images)/|runner/([^p]|p[^o])'
 includes 'cells are the business of schedule/ and command/' \
 	'runner/(main|config/|discover/|build/|engine/|corpus/|crash/|publish/|trigger/|observe/|state/)' \
 	'(cgroups|images)/'

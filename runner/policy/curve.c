@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/policy/curve.h"
+
+#include <math.h>
+#include <string.h>
+
+#define US 1e6
+
+static double seconds(uint64_t us)
+{
+	return (double)us / US;
+}
+
+static double age_of(unsigned point)
+{
+	return exp2(point / 4.0);
+}
+
+void curve_begin(struct curve *c, uint64_t edges)
+{
+	*c = (struct curve){.cov = edges, .base = edges, .window_cov = edges};
+}
+
+bool curve_show(struct curve *c, uint64_t edges)
+{
+	if (edges <= c->cov)
+		return false;
+	c->cov = edges;
+	c->gain_us = c->build_us;
+	return true;
+}
+
+/* Edges at an age up to the present one; between points it goes straight. */
+static double edges_at(const struct curve *c, double age)
+{
+	double from = 0, below = (double)c->base;
+	double to = seconds(c->age_us), above = (double)c->cov;
+	int i = age >= 1 ? (int)floor(log2(age) * 4) : -1;
+
+	if (i >= (int)c->n)
+		i = (int)c->n - 1;
+	if (i >= 0) {
+		from = age_of((unsigned)i);
+		below = (double)c->points[i];
+	}
+	if (i + 1 < (int)c->n) {
+		to = age_of((unsigned)i + 1);
+		above = (double)c->points[i + 1];
+	}
+	if (to <= from || age >= to)
+		return above;
+	return age <= from ? below : below + (above - below) * (age - from) / (to - from);
+}
+
+static void add_points(struct curve *c)
+{
+	while (c->n < CURVE_POINTS && age_of(c->n) <= seconds(c->age_us))
+		c->points[c->n++] = c->cov;
+}
+
+double curve_f1(const struct curve *c)
+{
+	return (double)c->cov - edges_at(c, seconds(c->age_us) / M_E);
+}
+
+/* Far beyond what Poisson's noise explains: four deviations, and some for small numbers. */
+static bool is_burst(const struct curve *c)
+{
+	double age = seconds(c->window_us), q = seconds(c->age_us - c->window_us);
+	double mean, found = (double)(c->cov - c->window_cov);
+
+	if (age < q)
+		return false; /* it is young: all it does is a burst */
+	mean = c->window_f1 * log1p(q / age);
+	return found > mean + 4 * sqrt(mean + 1) + 8;
+}
+
+/* Of the new age's points the straight line is all that is known. */
+static void start_burst(struct curve *c)
+{
+	uint64_t age = c->age_us - c->window_us;
+	double found = (double)(c->cov - c->window_cov);
+
+	c->base = c->window_cov;
+	c->age_us = age;
+	for (c->n = 0; c->n < CURVE_POINTS && age_of(c->n) <= seconds(age); c->n++)
+		c->points[c->n] = c->base + (uint64_t)(found * age_of(c->n) / seconds(age));
+}
+
+void curve_spend(struct curve *c, uint64_t us, uint64_t runs, uint64_t window_us)
+{
+	c->build_us += us;
+	c->age_us += us;
+	c->runs += runs;
+	add_points(c);
+	if (c->age_us - c->window_us < window_us)
+		return;
+	if (is_burst(c))
+		start_burst(c);
+	c->window_us = c->age_us;
+	c->window_cov = c->cov;
+	c->window_f1 = curve_f1(c);
+}
+
+double curve_forecast(const struct curve *c, double further)
+{
+	double age = seconds(c->age_us);
+
+	return age > 0 ? curve_f1(c) * log1p(further / age) : 0;
+}
+
+double curve_discovery(const struct curve *c)
+{
+	double p = c->runs ? curve_f1(c) / (double)c->runs : 1;
+
+	return p < 1 ? p : 1;
+}
+
+bool curve_sane(const struct curve *c)
+{
+	uint64_t least = c->base;
+
+	if (c->n > CURVE_POINTS || c->age_us > c->build_us || c->gain_us > c->build_us ||
+	    c->window_us > c->age_us || c->window_cov > c->cov || c->window_cov < c->base ||
+	    !(c->window_f1 >= 0 && c->window_f1 <= (double)c->cov))
+		return false;
+	for (unsigned i = 0; i < c->n; i++) {
+		if (c->points[i] < least)
+			return false;
+		least = c->points[i];
+	}
+	return least <= c->cov && (c->n == 0 || age_of(c->n - 1) <= seconds(c->age_us));
+}

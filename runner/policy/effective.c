@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/policy/effective.h"
+
+/* Share of wall time stalled on memory above which a cell thrashes: alone, and
+ * together with a kernel share of the CPU time that only reclaim explains. */
+#define THRASH_STALL	    0.10
+#define THRASH_STALL_KERNEL 0.02
+#define THRASH_KERNEL	    0.50
+#define STARVED		    0.25
+/* Running for less than this share of an interval, and not because it had to wait,
+ * is holding still. */
+#define IDLE_SHARE 0.01
+#define STUCK_US   EFFECTIVE_WINDOW_US
+
+void effective_begin(struct effective *e, uint64_t at_us, double quota)
+{
+	if (!e->began)
+		e->calm_us = EFFECTIVE_WINDOW_US; /* nothing is known against it */
+	e->last = (struct effective_reading){.at_us = at_us};
+	e->began = true;
+	e->quota = quota;
+	e->idle_us = 0;
+	e->state = EFFECTIVE_OK;
+}
+
+/* Counters never run backwards; a cut or odd reading counts as no progress, and
+ * what was counted before it is not counted again after it. */
+static uint64_t grown(uint64_t now, uint64_t *io_before)
+{
+	uint64_t before = *io_before;
+
+	if (now <= before)
+		return 0;
+	*io_before = now;
+	return now - before;
+}
+
+static bool thrashes(double wall, double cpu, double system, double memory)
+{
+	double stall = memory / wall;
+
+	return stall > THRASH_STALL ||
+	       (stall > THRASH_STALL_KERNEL && cpu > 0 && system / cpu > THRASH_KERNEL);
+}
+
+/* Of the CPU time that it could have had in that interval, the share that others got. */
+static double missed(const struct effective *e, double wall, double cpu, double wait)
+{
+	double wanted = cpu + wait;
+
+	if (e->quota > 0 && wanted > e->quota * wall)
+		wanted = e->quota * wall;
+	return wanted > cpu ? 1 - cpu / wanted : 0;
+}
+
+static void judge(struct effective *e, uint64_t wall, bool thrash)
+{
+	if (thrash)
+		e->state = EFFECTIVE_THRASHING;
+	else if (e->idle_us >= STUCK_US)
+		e->state = EFFECTIVE_STUCK;
+	else
+		e->state = e->starved >= STARVED ? EFFECTIVE_STARVED : EFFECTIVE_OK;
+	if (e->state == EFFECTIVE_STARVED || e->state == EFFECTIVE_THRASHING)
+		e->calm_us = 0;
+	else
+		e->calm_us += wall;
+}
+
+uint64_t effective_read(struct effective *e, const struct effective_reading *r)
+{
+	struct effective_reading *last = &e->last;
+	uint64_t wall, cpu, system, wait, memory;
+	double weight;
+	bool thrash;
+
+	if (!e->began)
+		return 0;
+	wall = grown(r->at_us, &last->at_us);
+	if (wall == 0)
+		return 0;
+	cpu = grown(r->usage_us, &last->usage_us);
+	system = grown(r->system_us, &last->system_us);
+	wait = grown(r->cpu_stall_us, &last->cpu_stall_us);
+	memory = grown(r->memory_stall_us, &last->memory_stall_us);
+	thrash = thrashes((double)wall, (double)cpu, (double)system, (double)memory);
+	e->wall_us += wall;
+	e->usage_us += cpu;
+	e->waited_us += wait;
+	if ((double)cpu < (double)wall * IDLE_SHARE && wait + memory < wall / 2)
+		e->idle_us += wall;
+	else
+		e->idle_us = 0;
+	weight = (double)wall / (double)EFFECTIVE_WINDOW_US;
+	if (weight > 1)
+		weight = 1;
+	e->starved += (missed(e, (double)wall, (double)cpu, (double)wait) - e->starved) * weight;
+	judge(e, wall, thrash);
+	if (thrash)
+		return 0;
+	e->clock_us += cpu;
+	return cpu;
+}
+
+const char *effective_state_name(enum effective_state s)
+{
+	static const char *const names[] = {"ok", "starved", "thrashing", "stuck"};
+
+	return names[s];
+}

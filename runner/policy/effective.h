@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_POLICY_EFFECTIVE_H
+#define RUNNER_POLICY_EFFECTIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The effective clock of a target: the CPU time that its cells really got.  It stands
+ * while they thrash (stalled on memory), so that a starved, throttled, frozen or swapping
+ * fuzzer is never taken for a finished one.  Pure: readings and times are arguments. */
+
+/* Totals of the cell, and the time at which they were read. */
+struct effective_reading {
+	uint64_t at_us; /* clock_mono_us() */
+	uint64_t usage_us, system_us;
+	/* 0 where the machine has no PSI: then nobody is starved, and the clock goes by CPU
+	 * time alone. */
+	uint64_t cpu_stall_us; /* "full": all its tasks that could run waited for a CPU */
+	uint64_t memory_stall_us;
+};
+
+enum effective_state {
+	EFFECTIVE_OK,
+	EFFECTIVE_STARVED,   /* got under three quarters of the CPU that it could have used */
+	EFFECTIVE_THRASHING, /* stalled on memory: the clock stands */
+	EFFECTIVE_STUCK,     /* neither runs nor waits for anything */
+};
+
+/* Starvation is judged over this much wall time. */
+#define EFFECTIVE_WINDOW_US UINT64_C(60000000)
+
+struct effective {
+	struct effective_reading last;
+	bool began;
+	double quota;	    /* CPUs that the cell may use; 0: no limit */
+	uint64_t clock_us;  /* the clock */
+	uint64_t wall_us;   /* time in cells */
+	uint64_t usage_us;  /* CPU time, also while it thrashed */
+	uint64_t waited_us; /* wall time: waiting for a CPU, its own quota's waits included */
+	/* Share of the CPU time that it could have used and did not get, decaying over the
+	 * window, 0..1.  What its own quota takes is not starvation. */
+	double starved;
+	uint64_t idle_us; /* since it last ran or waited for anything */
+	uint64_t calm_us; /* wall time since it was last starved or thrashing */
+	enum effective_state state;
+};
+
+/* A new cell starts: its totals begin at zero again, at this time. */
+void effective_begin(struct effective *e, uint64_t at_us, double quota);
+/* Returns the effective time that passed since the last reading. */
+uint64_t effective_read(struct effective *e, const struct effective_reading *r);
+
+const char *effective_state_name(enum effective_state s);
+
+#endif

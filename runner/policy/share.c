@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/policy/share.h"
+
+#include <math.h>
+
+/* What is left of a target of which every quantum ended that way; as ClusterFuzz weighs
+ * its fuzzers (cron/fuzzer_and_job_weights.py). */
+#define LEFT_NOT_STARTED 0.10
+#define LEFT_LIMITS	 0.25
+#define LEFT_CRASHED	 0.50
+#define PRIORITY_DOUBLES 10
+#define PRIORITY_MOST	 100
+
+static bool earlier(const struct share_item *a, const struct share_item *b)
+{
+	return a->priority > b->priority || (a->priority == b->priority && a->last_us < b->last_us);
+}
+
+static bool longer_waiting(const struct share_item *a, const struct share_item *b)
+{
+	return a->last_us < b->last_us;
+}
+
+static bool had_less(const struct share_item *a, const struct share_item *b)
+{
+	return a->spent_us < b->spent_us;
+}
+
+typedef bool before_fn(const struct share_item *a, const struct share_item *b);
+
+static bool is_any(const struct share_item *t, const struct share_rules *r)
+{
+	(void)r;
+	return t->waits;
+}
+
+static bool is_fresh(const struct share_item *t, const struct share_rules *r)
+{
+	return t->waits && !t->resting && t->build_us < r->fresh_us;
+}
+
+static bool is_paying(const struct share_item *t, const struct share_rules *r)
+{
+	(void)r;
+	return t->waits && !t->resting;
+}
+
+typedef bool which_fn(const struct share_item *t, const struct share_rules *r);
+
+/* n: there is none. */
+static size_t first(const struct share_rules *r, const struct share_item *v, size_t n,
+		    which_fn *which, before_fn *before)
+{
+	size_t best = n;
+
+	for (size_t i = 0; i < n; i++)
+		if (which(&v[i], r) && (best == n || before(&v[i], &v[best])))
+			best = i;
+	return best;
+}
+
+static double mean(const struct share_item *t)
+{
+	return t->weight * (t->found / t->age_s + t->gate / t->build_age_s);
+}
+
+static double draw(const struct share_item *t, struct chance *c)
+{
+	return t->weight * (chance_gamma(c, t->found + 0.5) / t->age_s +
+			    chance_exponential(c) * t->gate / t->build_age_s);
+}
+
+static size_t best_draw(const struct share_rules *r, const struct share_item *v, size_t n,
+			struct chance *c)
+{
+	double best = 0, most = 0;
+	size_t at = n;
+
+	for (size_t i = 0; i < n; i++) {
+		double d;
+
+		if (!is_paying(&v[i], r))
+			continue;
+		d = draw(&v[i], c);
+		if (at == n || d > best) {
+			best = d;
+			at = i;
+		}
+		most = fmax(most, mean(&v[i]));
+	}
+	return most < r->price ? n : at;
+}
+
+static size_t by_index(const struct share_rules *r, const struct share_item *v, size_t n,
+		       struct chance *c, enum share_why *ret_why)
+{
+	size_t at = first(r, v, n, is_fresh, earlier);
+
+	*ret_why = SHARE_FRESH;
+	if (at < n)
+		return at;
+	if (chance_uniform(c) < r->floor) {
+		at = first(r, v, n, is_any, longer_waiting);
+		*ret_why = SHARE_FLOOR;
+		if (at < n)
+			return at;
+	}
+	at = best_draw(r, v, n, c);
+	*ret_why = SHARE_PAYS;
+	return at;
+}
+
+/* In a queue who began goes on before others begin. */
+static bool began_before(const struct share_item *a, const struct share_item *b)
+{
+	return a->last_us > 0 && b->last_us == 0;
+}
+
+size_t share_pick(const struct share_rules *r, const struct share_item *v, size_t n,
+		  struct chance *c, enum share_why *ret_why)
+{
+	size_t at = n;
+
+	*ret_why = SHARE_TURN;
+	switch (r->kind) {
+	case SHARE_INDEX:
+		at = by_index(r, v, n, c, ret_why);
+		break;
+	case SHARE_EQUAL:
+		at = first(r, v, n, is_paying, had_less);
+		break;
+	case SHARE_QUEUE:
+		at = first(r, v, n, is_paying, began_before);
+		break;
+	}
+	if (at == n)
+		*ret_why =
+		    first(r, v, n, is_any, longer_waiting) < n ? SHARE_TOO_POOR : SHARE_NOBODY;
+	return at;
+}
+
+static double left(double least, uint64_t bad, uint64_t all)
+{
+	return 1 - (1 - least) * (all ? (double)bad / (double)all : 0);
+}
+
+double share_weight(const struct share_health *h, int32_t priority)
+{
+	double worst = left(LEFT_NOT_STARTED, h->not_started, h->quanta);
+
+	if (priority > PRIORITY_MOST)
+		priority = PRIORITY_MOST;
+	if (priority < -PRIORITY_MOST)
+		priority = -PRIORITY_MOST;
+	worst = fmin(worst, left(LEFT_LIMITS, h->limited, h->quanta));
+	worst = fmin(worst, left(LEFT_CRASHED, h->crashed, h->quanta));
+	return worst * exp2((double)priority / PRIORITY_DOUBLES);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_POLICY_SHARE_H
+#define RUNNER_POLICY_SHARE_H
+
+#include "runner/policy/chance.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Who gets the worker that is free, for a quantum of time.
+ *
+ *   index  builds that hardly ran yet come first, by priority and then in their order.
+ *          Else, now and then (floor), whoever waits for the longest time; else the best
+ *          draw of
+ *
+ *              weight (Gamma(found + 1/2) / age + Exponential(gate) / build age)
+ *
+ *          so that a target is chosen as often as it is likely to be the best one
+ *          (Thompson).  When the best mean is under the price nobody is, except by the
+ *          floor.
+ *   equal  whoever got the least time
+ *   queue  in their order, each to its end
+ *
+ * Pure: the random numbers' state is an argument. */
+
+enum share_kind { SHARE_INDEX, SHARE_EQUAL, SHARE_QUEUE };
+
+struct share_rules {
+	enum share_kind kind;
+	double price;	   /* as rule.h's; 0: no core is left idle */
+	double floor;	   /* share of the choices that goes to who waits longest, 0..1 */
+	uint64_t fresh_us; /* a build that ran for less comes first */
+};
+
+struct share_item {
+	bool waits;   /* could start now */
+	bool resting; /* its rule has said that it does not pay */
+	/* rule_terms() */
+	double found, age_s, gate, build_age_s;
+	double weight; /* share_weight() */
+	int32_t priority;
+	uint64_t build_us; /* effective time of its build */
+	uint64_t spent_us; /* in this run */
+	uint64_t last_us;  /* when its last quantum began; 0: never */
+};
+
+/* Why it was chosen, or nobody. */
+enum share_why {
+	SHARE_FRESH,
+	SHARE_FLOOR,
+	SHARE_PAYS,
+	SHARE_TURN,    /* equal, queue */
+	SHARE_NOBODY,  /* nobody waits */
+	SHARE_TOO_POOR /* nobody who waits pays */
+};
+
+/* The index of the one to start, or n. */
+size_t share_pick(const struct share_rules *r, const struct share_item *v, size_t n,
+		  struct chance *c, enum share_why *ret_why);
+
+/* What is wrong with a target, from what it did lately: each makes its index smaller. */
+struct share_health {
+	uint64_t quanta;      /* that it had */
+	uint64_t not_started; /* of them: fuzzing never began */
+	uint64_t limited;     /* ended by memory, a timeout or a slow input */
+	uint64_t crashed;     /* ended by a crash */
+};
+/* The factor for that and its priority: ten more count twice. */
+double share_weight(const struct share_health *h, int32_t priority);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/policy/workers.h"
+
+#define SECOND	 UINT64_C(1000000)
+#define DECAY_US (10 * SECOND)
+#define BUSY	 0.25
+#define BUSY_US	 (30 * SECOND)
+#define QUIET	 0.05
+#define QUIET_US (60 * SECOND)
+#define SHORT	 0.10
+#define SHORT_US (10 * SECOND)
+
+void workers_begin(struct workers *w, unsigned most)
+{
+	*w = (struct workers){.most = most, .now = most};
+}
+
+void workers_limit(struct workers *w, unsigned most)
+{
+	bool all = w->now == w->most;
+
+	w->most = most;
+	if (all || w->now > most)
+		w->now = most;
+}
+
+static uint64_t grown(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+static void decay(double *io, uint64_t part, uint64_t wall)
+{
+	double share = (double)part / (double)wall, weight = (double)wall / (double)DECAY_US;
+
+	if (share > 1)
+		share = 1;
+	*io += (share - *io) * (weight < 1 ? weight : 1);
+}
+
+static void lasts(bool so, uint64_t wall, uint64_t *io)
+{
+	*io = so ? *io + wall : 0;
+}
+
+static enum workers_news judge(struct workers *w)
+{
+	enum workers_news news = WORKERS_SAME;
+
+	if (w->short_us >= SHORT_US)
+		news = WORKERS_MEMORY;
+	else if (w->busy_us >= BUSY_US)
+		news = WORKERS_LESS;
+	else if (w->quiet_us >= QUIET_US)
+		news = WORKERS_MORE;
+	if (news == WORKERS_SAME)
+		return news;
+	w->short_us = w->busy_us = w->quiet_us = 0;
+	if (news == WORKERS_MORE ? w->now >= w->most : w->now <= 1)
+		return WORKERS_SAME;
+	w->now += news == WORKERS_MORE ? 1 : -1U;
+	return news;
+}
+
+enum workers_news workers_read(struct workers *w, const struct workers_reading *r)
+{
+	uint64_t wall = grown(r->at_us, w->last.at_us);
+
+	if (w->began && wall > 0) {
+		decay(&w->cpu, grown(r->cpu_some_us, w->last.cpu_some_us), wall);
+		decay(&w->memory, grown(r->memory_full_us, w->last.memory_full_us), wall);
+		lasts(w->cpu > BUSY, wall, &w->busy_us);
+		lasts(w->cpu < QUIET && w->memory < QUIET, wall, &w->quiet_us);
+		lasts(w->memory > SHORT, wall, &w->short_us);
+	}
+	w->last = *r;
+	w->began = true;
+	return judge(w);
+}

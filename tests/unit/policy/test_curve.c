@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "runner/policy/curve.h"
+
+#include <math.h>
+
+#define S      UINT64_C(1000000)
+#define WINDOW (300 * S)
+
+static bool near(double a, double b, double part)
+{
+	return fabs(a - b) <= part * fabs(b);
+}
+
+/* Edges that are each found at a rate of their own, from ten a second to one a year, as many
+ * in each decade: then the e-fold's finds are the same at any age. */
+static uint64_t log_uniform(double age)
+{
+	double sum = 0;
+
+	for (int i = 0; i < 4000; i++)
+		sum += -expm1(-age * pow(10, 1 - 8.0 * i / 4000));
+	return (uint64_t)(sum + 0.5);
+}
+
+static void grow(struct curve *c, unsigned from, unsigned to, uint64_t (*edges)(double age))
+{
+	for (unsigned s = from; s < to; s++) {
+		(void)curve_show(c, edges((double)s + 1));
+		curve_spend(c, S, 1000, WINDOW);
+	}
+}
+
+static void singletons_are_what_an_e_fold_finds(void **state)
+{
+	double once = 0, age = 2000;
+	struct curve c;
+
+	(void)state;
+	curve_begin(&c, 0);
+	grow(&c, 0, (unsigned)age, log_uniform);
+	for (int i = 0; i < 4000; i++) { /* expected number that was hit exactly once */
+		double n = age * pow(10, 1 - 8.0 * i / 4000);
+
+		once += n * exp(-n);
+	}
+	assert_true(near(curve_f1(&c), once, 0.05));
+	assert_true(near(curve_discovery(&c), once / (1000 * age), 0.05));
+	assert_true(near(curve_forecast(&c, age), (double)(log_uniform(2 * age) - c.cov), 0.05));
+	assert_int_equal(c.age_us, c.build_us); /* steady growth is no burst */
+	assert_true(curve_sane(&c));
+}
+
+static void silence_is_forgotten_in_an_e_fold(void **state)
+{
+	struct curve c;
+
+	(void)state;
+	curve_begin(&c, 100);
+	curve_spend(&c, 10 * S, 1, WINDOW);
+	assert_true(curve_show(&c, 150));
+	assert_int_equal(c.gain_us, 10 * S);
+	curve_spend(&c, 10 * S, 1, WINDOW);
+	assert_true(curve_f1(&c) > 45);
+	curve_spend(&c, 10 * S, 1, WINDOW);
+	curve_spend(&c, 10 * S, 1, WINDOW);
+	assert_true(curve_f1(&c) < 5);
+	for (int i = 0; i < 30; i++)
+		curve_spend(&c, 10 * S, 1, WINDOW);
+	assert_true(curve_f1(&c) == 0);
+	assert_true(curve_forecast(&c, 1e9) == 0);
+	assert_true(curve_discovery(&c) == 0);
+}
+
+static void what_a_restart_finds_again_is_nothing(void **state)
+{
+	struct curve c;
+
+	(void)state;
+	curve_begin(&c, 500);
+	curve_spend(&c, 100 * S, 1, WINDOW);
+	for (uint64_t i = 1; i <= 500; i++)
+		assert_false(curve_show(&c, i));
+	assert_true(curve_f1(&c) == 0);
+	assert_int_equal(c.gain_us, 0);
+	assert_true(curve_show(&c, 501));
+}
+
+static void of_a_new_one_nothing_is_known(void **state)
+{
+	struct curve c;
+
+	(void)state;
+	curve_begin(&c, 7);
+	assert_true(curve_f1(&c) == 0);
+	assert_true(curve_discovery(&c) == 1);
+	assert_true(curve_forecast(&c, 1) == 0);
+	assert_true(curve_sane(&c));
+}
+
+/* A gate opens after hours: from then on it is young. */
+static void a_burst_begins_anew(void **state)
+{
+	struct curve c;
+
+	(void)state;
+	curve_begin(&c, 50);
+	for (unsigned i = 0; i < 10000; i++)
+		curve_spend(&c, S, 1, WINDOW);
+	assert_int_equal(c.age_us, 10000 * S);
+	for (unsigned i = 1; i <= 400; i++) {
+		(void)curve_show(&c, 50 + 3 * i);
+		curve_spend(&c, S, 1, WINDOW);
+	}
+	assert_true(c.age_us <= 2 * WINDOW);
+	assert_int_equal(c.build_us, 10400 * S);
+	assert_true(c.base < c.cov);
+	assert_true(curve_f1(&c) / ((double)c.age_us / 1e6) > 1); /* edges a second */
+	assert_true(curve_sane(&c));
+}
+
+/* The first minutes are not one, nor is a trickle. */
+static void a_trickle_is_no_burst(void **state)
+{
+	struct curve c;
+
+	(void)state;
+	curve_begin(&c, 50);
+	for (unsigned i = 1; i <= 20000; i++) {
+		if (i % 100 == 0)
+			(void)curve_show(&c, 50 + i / 100);
+		curve_spend(&c, S, 1, WINDOW);
+	}
+	assert_int_equal(c.age_us, c.build_us);
+}
+
+static void long_steps_fill_all_points(void **state)
+{
+	struct curve c;
+
+	(void)state;
+	curve_begin(&c, 5);
+	curve_spend(&c, 3600 * S, 1, WINDOW);
+	assert_int_equal(c.n, 48); /* 2^(47/4) s is under an hour, 2^(48/4) s over it */
+	assert_true(curve_show(&c, 9));
+	curve_spend(&c, UINT64_C(1000000000) * S, 1, WINDOW); /* thirty years */
+	assert_int_equal(c.n, CURVE_POINTS);
+	assert_true(curve_sane(&c));
+	assert_true(curve_f1(&c) >= 0);
+}
+
+static void what_cannot_be_is_seen(void **state)
+{
+	struct curve good, c;
+
+	(void)state;
+	curve_begin(&good, 5);
+	for (unsigned i = 0; i < 1000; i++) {
+		(void)curve_show(&good, 5 + i);
+		curve_spend(&good, S, 1, WINDOW);
+	}
+	assert_true(curve_sane(&good));
+#define BROKEN(change)                        \
+	do {                                  \
+		c = good;                     \
+		change;                       \
+		assert_false(curve_sane(&c)); \
+	} while (0)
+	BROKEN(c.n = CURVE_POINTS + 1);
+	BROKEN(c.n = CURVE_POINTS);
+	BROKEN(c.points[3] = c.cov + 1);
+	BROKEN(c.points[3] = c.points[2] - 1);
+	BROKEN(c.points[0] = 0);
+	BROKEN(c.build_us = c.age_us - 1);
+	BROKEN(c.window_us = c.age_us + 1);
+	BROKEN(c.window_cov = c.cov + 1);
+	BROKEN(c.window_cov = 0);
+	BROKEN(c.window_f1 = (double)NAN);
+	BROKEN(c.window_f1 = -1);
+	BROKEN(c.gain_us = c.build_us + 1);
+#undef BROKEN
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(singletons_are_what_an_e_fold_finds),
+    cmocka_unit_test(silence_is_forgotten_in_an_e_fold),
+    cmocka_unit_test(what_a_restart_finds_again_is_nothing),
+    cmocka_unit_test(of_a_new_one_nothing_is_known),
+    cmocka_unit_test(a_burst_begins_anew),
+    cmocka_unit_test(a_trickle_is_no_burst),
+    cmocka_unit_test(long_steps_fill_all_points),
+    cmocka_unit_test(what_cannot_be_is_seen),
+};
+
+UNIT_MAIN(tests)
