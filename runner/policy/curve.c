@@ -87,11 +87,10 @@ static void start_burst(struct curve *c)
 		c->points[c->n] = c->base + (uint64_t)(found * age_of(c->n) / seconds(age));
 }
 
-void curve_spend(struct curve *c, uint64_t us, uint64_t runs, uint64_t window_us)
+void curve_spend(struct curve *c, uint64_t us, uint64_t window_us)
 {
 	c->build_us += us;
 	c->age_us += us;
-	c->runs += runs;
 	add_points(c);
 	if (c->age_us - c->window_us < window_us)
 		return;

@@ -27,7 +27,7 @@ struct curve {
 	uint64_t cov;	   /* the most edges */
 	uint64_t base;	   /* when the burst began */
 	uint64_t gain_us;  /* build_us at the last new edge */
-	uint64_t runs;	   /* inputs */
+	uint64_t runs;	   /* inputs; whoever counts them adds them */
 	uint32_t n;
 	uint64_t points[CURVE_POINTS]; /* edges at age 2^(i/4) s */
 	/* Whether the present window is a burst is judged at its end. */
@@ -37,10 +37,10 @@ struct curve {
 
 /* A build that was never run; edges: what its seeds reach. */
 void curve_begin(struct curve *c, uint64_t edges);
-/* It ran so much longer, and so many inputs more.  A window in which it found far more than
+/* It ran so much longer.  A window in which it found far more than
  * was to be expected begins a new burst, as if the target were new: a gate has opened.
  * window_us: how long such a window is, above 0. */
-void curve_spend(struct curve *c, uint64_t us, uint64_t runs, uint64_t window_us);
+void curve_spend(struct curve *c, uint64_t us, uint64_t window_us);
 /* The coverage that it shows now.  True: more than ever. */
 bool curve_show(struct curve *c, uint64_t edges);
 

@@ -13,7 +13,11 @@
 
 static bool earlier(const struct share_item *a, const struct share_item *b)
 {
-	return a->priority > b->priority || (a->priority == b->priority && a->last_us < b->last_us);
+	if (a->priority != b->priority)
+		return a->priority > b->priority;
+	if (a->fresh != b->fresh)
+		return a->fresh;
+	return a->last_us < b->last_us;
 }
 
 static bool longer_waiting(const struct share_item *a, const struct share_item *b)
@@ -26,35 +30,31 @@ static bool had_less(const struct share_item *a, const struct share_item *b)
 	return a->spent_us < b->spent_us;
 }
 
-typedef bool before_fn(const struct share_item *a, const struct share_item *b);
-
-static bool is_any(const struct share_item *t, const struct share_rules *r)
+static bool is_any(const struct share_item *t)
 {
-	(void)r;
 	return t->waits;
 }
 
-static bool is_fresh(const struct share_item *t, const struct share_rules *r)
+static bool is_first(const struct share_item *t)
 {
-	return t->waits && !t->resting && t->build_us < r->fresh_us;
+	return t->waits && !t->resting && (t->fresh || t->last_us == 0);
 }
 
-static bool is_paying(const struct share_item *t, const struct share_rules *r)
+static bool is_paying(const struct share_item *t)
 {
-	(void)r;
 	return t->waits && !t->resting;
 }
 
-typedef bool which_fn(const struct share_item *t, const struct share_rules *r);
+typedef bool which_fn(const struct share_item *t);
+typedef bool before_fn(const struct share_item *a, const struct share_item *b);
 
 /* n: there is none. */
-static size_t first(const struct share_rules *r, const struct share_item *v, size_t n,
-		    which_fn *which, before_fn *before)
+static size_t first(const struct share_item *v, size_t n, which_fn *which, before_fn *before)
 {
 	size_t best = n;
 
 	for (size_t i = 0; i < n; i++)
-		if (which(&v[i], r) && (best == n || before(&v[i], &v[best])))
+		if (which(&v[i]) && (best == n || before(&v[i], &v[best])))
 			best = i;
 	return best;
 }
@@ -79,14 +79,14 @@ static size_t best_draw(const struct share_rules *r, const struct share_item *v,
 	for (size_t i = 0; i < n; i++) {
 		double d;
 
-		if (!is_paying(&v[i], r))
+		if (!is_paying(&v[i]))
 			continue;
 		d = draw(&v[i], c);
 		if (at == n || d > best) {
 			best = d;
 			at = i;
 		}
-		most = fmax(most, mean(&v[i]));
+		most = fmax(most, v[i].unpriced ? r->price : mean(&v[i]));
 	}
 	return most < r->price ? n : at;
 }
@@ -94,13 +94,13 @@ static size_t best_draw(const struct share_rules *r, const struct share_item *v,
 static size_t by_index(const struct share_rules *r, const struct share_item *v, size_t n,
 		       struct chance *c, enum share_why *ret_why)
 {
-	size_t at = first(r, v, n, is_fresh, earlier);
+	size_t at = first(v, n, is_first, earlier);
 
 	*ret_why = SHARE_FRESH;
 	if (at < n)
 		return at;
 	if (chance_uniform(c) < r->floor) {
-		at = first(r, v, n, is_any, longer_waiting);
+		at = first(v, n, is_any, longer_waiting);
 		*ret_why = SHARE_FLOOR;
 		if (at < n)
 			return at;
@@ -127,15 +127,14 @@ size_t share_pick(const struct share_rules *r, const struct share_item *v, size_
 		at = by_index(r, v, n, c, ret_why);
 		break;
 	case SHARE_EQUAL:
-		at = first(r, v, n, is_paying, had_less);
+		at = first(v, n, is_paying, had_less);
 		break;
 	case SHARE_QUEUE:
-		at = first(r, v, n, is_paying, began_before);
+		at = first(v, n, is_paying, began_before);
 		break;
 	}
 	if (at == n)
-		*ret_why =
-		    first(r, v, n, is_any, longer_waiting) < n ? SHARE_TOO_POOR : SHARE_NOBODY;
+		*ret_why = first(v, n, is_any, longer_waiting) < n ? SHARE_TOO_POOR : SHARE_NOBODY;
 	return at;
 }
 

@@ -10,9 +10,9 @@
 
 /* Who gets the worker that is free, for a quantum of time.
  *
- *   index  builds that hardly ran yet come first, by priority and then in their order.
- *          Else, now and then (floor), whoever waits for the longest time; else the best
- *          draw of
+ *   index  who had no turn in this run, or hardly any in its life, comes first, by priority,
+ *          new builds before others, in their order.  Else, now and then (floor), whoever waits for
+ * the longest time; else the best draw of
  *
  *              weight (Gamma(found + 1/2) / age + Exponential(gate) / build age)
  *
@@ -28,21 +28,21 @@ enum share_kind { SHARE_INDEX, SHARE_EQUAL, SHARE_QUEUE };
 
 struct share_rules {
 	enum share_kind kind;
-	double price;	   /* as rule.h's; 0: no core is left idle */
-	double floor;	   /* share of the choices that goes to who waits longest, 0..1 */
-	uint64_t fresh_us; /* a build that ran for less comes first */
+	double price; /* as rule.h's; 0: no core is left idle */
+	double floor; /* share of the choices that goes to who waits longest, 0..1 */
 };
 
 struct share_item {
-	bool waits;   /* could start now */
-	bool resting; /* its rule has said that it does not pay */
+	bool waits;    /* could start now */
+	bool resting;  /* its rule has said that it does not pay */
+	bool fresh;    /* its build hardly ran yet */
+	bool unpriced; /* another rule than the price judges it */
 	/* rule_terms() */
 	double found, age_s, gate, build_age_s;
 	double weight; /* share_weight() */
 	int32_t priority;
-	uint64_t build_us; /* effective time of its build */
 	uint64_t spent_us; /* in this run */
-	uint64_t last_us;  /* when its last quantum began; 0: never */
+	uint64_t last_us;  /* when its last quantum began; 0: never in this run */
 };
 
 /* Why it was chosen, or nobody. */

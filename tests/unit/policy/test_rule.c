@@ -26,7 +26,7 @@ static struct rule_view *begin(struct alone *a, uint64_t edges)
 static void spend(struct alone *a, uint64_t seconds)
 {
 	for (uint64_t i = 0; i < seconds; i++)
-		curve_spend(&a->curve, S, 1000, 300 * S);
+		curve_spend(&a->curve, S, 300 * S);
 	a->v.spent_us += seconds * S;
 	a->v.silent_wall_us += seconds * S;
 }

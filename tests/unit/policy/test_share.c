@@ -9,8 +9,7 @@
 
 enum { PICKS = 20000 };
 
-static const struct share_rules by_index = {
-    .kind = SHARE_INDEX, .price = 0.05, .floor = 0.05, .fresh_us = 60 * S};
+static const struct share_rules by_index = {.kind = SHARE_INDEX, .price = 0.05, .floor = 0.05};
 
 /* One that is old, with so many edges a second to be expected. */
 static struct share_item paying(double rate)
@@ -22,7 +21,7 @@ static struct share_item paying(double rate)
 	    .gate = rate * 5000 / 2,
 	    .build_age_s = 5000,
 	    .weight = 1,
-	    .build_us = 5000 * S,
+	    .last_us = 1,
 	};
 }
 
@@ -82,7 +81,7 @@ static void new_builds_come_first(void **state)
 	enum share_why why;
 
 	(void)state;
-	v[1].build_us = v[2].build_us = v[3].build_us = 60 * S - 1;
+	v[1].fresh = v[2].fresh = v[3].fresh = true;
 	assert_int_equal(share_pick(&by_index, v, 4, &c, &why), 1);
 	assert_int_equal(why, SHARE_FRESH);
 	v[1].last_us = 5; /* it had a turn */
@@ -90,6 +89,11 @@ static void new_builds_come_first(void **state)
 	assert_int_equal(share_pick(&by_index, v, 4, &c, &why), 3);
 	v[3].waits = false;
 	assert_int_equal(share_pick(&by_index, v, 4, &c, &why), 2);
+	v[1].fresh = v[2].fresh = false;
+	v[2].last_us = 0; /* an old one that had no turn yet */
+	assert_int_equal(share_pick(&by_index, v, 4, &c, &why), 2);
+	v[1].fresh = true;
+	assert_int_equal(share_pick(&by_index, v, 4, &c, &why), 1);
 }
 
 static void what_does_not_pay_leaves_the_core_idle(void **state)
@@ -107,6 +111,10 @@ static void what_does_not_pay_leaves_the_core_idle(void **state)
 	r.floor = 0;
 	count(&r, v, 2, picked, why);
 	assert_int_equal(picked[2], PICKS);
+	v[1].unpriced = true;
+	count(&r, v, 2, picked, why);
+	assert_int_equal(picked[1], PICKS);
+	v[1].unpriced = false;
 	r.price = 0;
 	count(&r, v, 2, picked, why);
 	assert_int_equal(picked[1], PICKS);
@@ -129,7 +137,7 @@ static void the_floor_is_for_everybody(void **state)
 		v[i] = paying(1e-6);
 		v[i].resting = i > 2;
 	}
-	for (uint64_t t = 1; t <= PICKS; t++) {
+	for (uint64_t t = 2; t <= PICKS; t++) {
 		size_t i = share_pick(&by_index, v, 5, &c, &why);
 
 		picked[i]++;
@@ -170,6 +178,7 @@ static void a_queue_goes_to_the_end_of_each(void **state)
 	enum share_why why;
 
 	(void)state;
+	v[0].last_us = v[1].last_us = v[2].last_us = 0;
 	assert_int_equal(share_pick(&r, v, 3, &c, &why), 0);
 	v[1].last_us = 1;
 	assert_int_equal(share_pick(&r, v, 3, &c, &why), 1);

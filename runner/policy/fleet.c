@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/policy/fleet.h"
+
+#define US	      UINT64_C(1000000)
+#define QUANTUM_WALLS 3 /* a quantum's wall time, at most, in effective times */
+
+struct fleet_rules fleet_preset(double price, double scale)
+{
+	return (struct fleet_rules){
+	    .share = {.kind = SHARE_INDEX, .price = price / scale, .floor = 0.05},
+	    .fresh_us = (uint64_t)((double)(60 * US) * scale),
+	    .quantum_us = (uint64_t)((double)(300 * US) * scale),
+	    .turn_us = (uint64_t)((double)(60 * US) * scale),
+	    .hold_us = (uint64_t)((double)(600 * US) * scale),
+	};
+}
+
+struct rule_view fleet_view(const struct fleet_target *t)
+{
+	return (struct rule_view){
+	    .curve = &t->curve,
+	    .clock = &t->clock,
+	    .spent_us = t->spent_us,
+	    .silent_wall_us = t->clock.wall_us - t->gain_wall_us,
+	    .edges_total = t->edges_total,
+	    .lim = t->lim,
+	    .max_len = t->max_len,
+	};
+}
+
+/* --- what it learns ------------------------------------------------------- */
+
+void fleet_launched(struct fleet_target *t, uint64_t now_us)
+{
+	effective_begin(&t->clock, now_us, t->quota);
+	t->fuzzes = false;
+	t->runs = 0;
+}
+
+void fleet_read(struct fleet_target *t, const struct effective_reading *r)
+{
+	uint64_t us = effective_read(&t->clock, r);
+
+	t->spent_us += us;
+	if (t->known && t->fuzzes)
+		curve_spend(&t->curve, us, t->rule.burst_us);
+}
+
+bool fleet_tell(struct fleet_target *t, const struct fleet_news *n)
+{
+	if (!n->fuzzes)
+		return false;
+	if (!t->known)
+		curve_begin(&t->curve, n->cov); /* what its seeds reach */
+	t->known = t->fuzzes = true;
+	t->edges_total = n->edges_total;
+	t->lim = n->lim;
+	t->max_len = n->max_len;
+	if (n->runs > t->runs)
+		t->curve.runs += n->runs - t->runs;
+	t->runs = n->runs;
+	if (!curve_show(&t->curve, n->cov))
+		return false;
+	t->gain_wall_us = t->clock.wall_us;
+	t->resting = false;
+	t->held_us = 0;
+	return true;
+}
+
+void fleet_back(struct fleet_target *t)
+{
+	if (t->phase == FLEET_BUSY)
+		t->phase = FLEET_WAITS;
+}
+
+void fleet_rebuilt(struct fleet *f, struct fleet_target *t)
+{
+	t->known = t->fuzzes = t->resting = false;
+	t->curve = (struct curve){0};
+	t->health = (struct share_health){0};
+	t->held_us = 0;
+	t->gain_wall_us = t->clock.wall_us;
+	if (t->phase == FLEET_OUT)
+		t->phase = FLEET_WAITS;
+	f->idle_until_us = 0;
+}
+
+/* --- what it decides ------------------------------------------------------ */
+
+static struct share_item item_of(const struct fleet *f, const struct fleet_target *t)
+{
+	struct rule_terms terms = rule_terms(&t->rule, &t->curve, t->edges_total);
+
+	return (struct share_item){
+	    .waits = t->phase == FLEET_WAITS && !t->held_us && !t->blocked,
+	    .resting = t->resting,
+	    .fresh = t->curve.build_us < f->rules.fresh_us,
+	    .unpriced = t->rule.kind != RULE_PRICE,
+	    .found = terms.found,
+	    .age_s = terms.age_s,
+	    .gate = terms.gate,
+	    .build_age_s = terms.build_age_s,
+	    .weight = share_weight(&t->health, t->priority),
+	    .priority = t->priority,
+	    .spent_us = t->spent_us,
+	    .last_us = t->last_us,
+	};
+}
+
+static void fill_items(struct fleet *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		f->items[i] = item_of(f, &f->v[i]);
+}
+
+static void leave(struct fleet *f, size_t i, enum fleet_phase phase)
+{
+	f->v[i].phase = phase;
+	f->v[i].fuzzes = false;
+}
+
+static struct fleet_order paused(struct fleet *f, size_t i)
+{
+	leave(f, i, FLEET_BUSY);
+	return (struct fleet_order){.what = FLEET_PAUSE, .target = i};
+}
+
+static struct fleet_order out(struct fleet *f, size_t i, enum fleet_what why)
+{
+	leave(f, i, FLEET_OUT);
+	return (struct fleet_order){.what = why, .target = i};
+}
+
+static struct fleet_order nothing(void)
+{
+	return (struct fleet_order){.what = FLEET_NOTHING};
+}
+
+/* Whether it had enough of this turn to be judged: who rests gets a whole quantum of the
+ * floor. */
+static bool is_due(const struct fleet *f, const struct fleet_target *t)
+{
+	uint64_t turn = t->resting ? f->rules.quantum_us : f->rules.turn_us;
+
+	return t->fuzzes && t->spent_us - t->turn_from_us >= turn;
+}
+
+static bool in_trouble(const struct fleet_target *t)
+{
+	return t->clock.state == EFFECTIVE_STARVED || t->clock.state == EFFECTIVE_THRASHING;
+}
+
+static struct fleet_order judge(struct fleet *f, size_t i, uint64_t now)
+{
+	struct fleet_target *t = &f->v[i];
+	struct rule_view v = fleet_view(t);
+	enum rule_answer a = rule_ask(&t->rule, &v);
+
+	if (a == RULE_CAP)
+		return out(f, i, FLEET_CAP);
+	if (a == RULE_GO_ON || !is_due(f, t))
+		return nothing();
+	if (a == RULE_HOLD) {
+		if (!in_trouble(t))
+			return nothing(); /* in a minute it is known */
+		if (!t->held_us)
+			t->held_us = now;
+		return paused(f, i);
+	}
+	if (!f->rules.continuous)
+		return out(f, i, FLEET_PLATEAU);
+	t->resting = true;
+	leave(f, i, FLEET_BUSY);
+	return (struct fleet_order){.what = FLEET_REST, .target = i};
+}
+
+static struct fleet_order ended_by_rule(struct fleet *f, uint64_t now)
+{
+	struct fleet_order o = nothing();
+
+	for (size_t i = 0; o.what == FLEET_NOTHING && i < f->n; i++) {
+		struct fleet_target *t = &f->v[i];
+
+		if (t->phase == FLEET_RUNS)
+			o = judge(f, i, now);
+		else if (t->phase == FLEET_WAITS && t->held_us && !f->rules.continuous &&
+			 now - t->held_us >= f->rules.hold_us)
+			o = out(f, i, FLEET_STARVED);
+	}
+	return o;
+}
+
+static unsigned running(const struct fleet *f)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < f->n; i++)
+		n += f->v[i].phase == FLEET_RUNS;
+	return n;
+}
+
+/* Who runs and is expected to find least. */
+static size_t poorest(const struct fleet *f)
+{
+	size_t worst = f->n;
+	double least = 0;
+
+	for (size_t i = 0; i < f->n; i++) {
+		const struct fleet_target *t = &f->v[i];
+		double r;
+
+		if (t->phase != FLEET_RUNS)
+			continue;
+		r = share_weight(&t->health, t->priority) *
+		    rule_rate(&t->rule, &t->curve, t->edges_total);
+		if (worst == f->n || r < least) {
+			worst = i;
+			least = r;
+		}
+	}
+	return worst;
+}
+
+static void begin_quantum(struct fleet_target *t, uint64_t now)
+{
+	t->last_us = now;
+	t->from_us = t->spent_us;
+}
+
+static bool quantum_over(const struct fleet *f, const struct fleet_target *t, uint64_t now)
+{
+	return t->spent_us - t->from_us >= f->rules.quantum_us ||
+	       now - t->last_us >= QUANTUM_WALLS * f->rules.quantum_us;
+}
+
+/* Its own next quantum competes with what the others would do with it. */
+static struct fleet_order next_quantum(struct fleet *f, uint64_t now)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		struct fleet_target *t = &f->v[i];
+		enum share_why why;
+		size_t next;
+
+		if (t->phase != FLEET_RUNS || !quantum_over(f, t, now))
+			continue;
+		fill_items(f);
+		f->items[i].waits = true;
+		next = f->rules.share.kind == SHARE_QUEUE
+			   ? i
+			   : share_pick(&f->rules.share, f->items, f->n, &f->chance, &why);
+		begin_quantum(t, now);
+		if (next == i || next == f->n)
+			continue;
+		f->chosen = next + 1;
+		return paused(f, i);
+	}
+	return nothing();
+}
+
+static struct fleet_order started(struct fleet *f, size_t i, uint64_t now, enum share_why why)
+{
+	struct fleet_target *t = &f->v[i];
+
+	t->phase = FLEET_RUNS;
+	begin_quantum(t, now);
+	t->turn_from_us = t->spent_us;
+	return (struct fleet_order){.what = FLEET_START, .target = i, .why = why};
+}
+
+/* What was held is soon decided when nobody disturbs it. */
+static size_t held(const struct fleet *f)
+{
+	size_t i = 0;
+
+	while (i < f->n && (f->v[i].phase != FLEET_WAITS || !f->v[i].held_us || f->v[i].blocked))
+		i++;
+	return i;
+}
+
+static struct fleet_order start(struct fleet *f, uint64_t now, unsigned idle, bool calm)
+{
+	enum share_why why = SHARE_TURN;
+	size_t i = calm ? held(f) : f->n;
+
+	if (i < f->n) {
+		f->v[i].clock.starved = 0; /* of before */
+		return started(f, i, now, why);
+	}
+	fill_items(f);
+	if (f->chosen && f->items[f->chosen - 1].waits) {
+		i = f->chosen - 1;
+		why = SHARE_PAYS;
+	} else if (now >= f->idle_until_us) {
+		i = share_pick(&f->rules.share, f->items, f->n, &f->chance, &why);
+		if (why == SHARE_TOO_POOR)
+			f->idle_until_us = now + f->rules.quantum_us / idle;
+	}
+	f->chosen = 0;
+	return i < f->n ? started(f, i, now, why) : nothing();
+}
+
+struct fleet_order fleet_next(struct fleet *f, uint64_t now_us, unsigned workers, bool calm)
+{
+	struct fleet_order o = ended_by_rule(f, now_us);
+	unsigned now_running = running(f);
+
+	if (o.what == FLEET_NOTHING && now_running > workers)
+		return paused(f, poorest(f));
+	if (o.what == FLEET_NOTHING)
+		o = next_quantum(f, now_us);
+	if (o.what == FLEET_NOTHING && now_running < workers)
+		o = start(f, now_us, workers - now_running, calm);
+	return o;
+}

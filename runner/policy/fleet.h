@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_POLICY_FLEET_H
+#define RUNNER_POLICY_FLEET_H
+
+#include "runner/policy/rule.h"
+#include "runner/policy/share.h"
+
+/* The targets of a run and who of them runs: what a run asks each second, and what
+ * `make bench-schedule` asks of fleets that it invents.  A target runs for a quantum; then,
+ * or when its rule says so, it goes back and another one is chosen.  Pure: time and readings
+ * are arguments, the arrays are the caller's. */
+
+enum fleet_phase {
+	FLEET_WAITS,
+	FLEET_RUNS,
+	FLEET_BUSY, /* it comes to a stop: fleet_back() says that it waits again */
+	FLEET_OUT,  /* it does not run any more */
+};
+
+struct fleet_target {
+	/* The caller's, when it joins; all else begins as zero. */
+	struct rule rule;
+	int32_t priority;
+	double quota; /* CPUs that its cells may use; 0: no limit */
+	/* Kept from run to run, as long as its build stays the same: the caller's, too. */
+	bool known; /* the curve is one: curve_begin() or kept */
+	struct curve curve;
+	struct share_health health;
+	/* What fleet_read() and fleet_tell() learned. */
+	struct effective clock;
+	bool fuzzes; /* its present cell is past reading its seeds */
+	uint64_t edges_total, lim, max_len;
+	uint64_t runs;	       /* of the present cell */
+	uint64_t spent_us;     /* effective time in this run */
+	uint64_t gain_wall_us; /* clock.wall_us at the last new edge */
+	/* The fleet's own. */
+	enum fleet_phase phase;
+	bool blocked;	       /* the caller's: there is no room for it just now */
+	bool resting;	       /* continuous: it does not pay, until something changes */
+	uint64_t held_us;      /* when its rule first held; 0: it does not */
+	uint64_t last_us;      /* when its quantum began; 0: it had none in this run */
+	uint64_t from_us;      /* spent_us then, */
+	uint64_t turn_from_us; /* and when it was last started */
+};
+
+struct fleet_rules {
+	struct share_rules share;
+	uint64_t fresh_us;   /* a build that ran for less comes first */
+	uint64_t quantum_us; /* effective time; three times that in wall time ends it as well */
+	uint64_t turn_us;    /* who is started gets so much before its rule is asked */
+	uint64_t hold_us;    /* wall time that a target that is held waits for a calm machine */
+	bool continuous;     /* who does not pay rests instead of leaving */
+};
+struct fleet_rules fleet_preset(double price, double scale); /* as rule_preset() */
+
+struct fleet {
+	struct fleet_rules rules;
+	struct fleet_target *v; /* the caller's */
+	size_t n;
+	struct chance chance;
+	struct share_item *items; /* the caller's: room for n */
+	uint64_t idle_until_us;	  /* nobody pays: when to ask again; 0: now */
+	size_t chosen;		  /* 1 + who comes after the one that was just paused; 0: none */
+};
+
+/* Its next cell starts.  (What it was told to start, and every restart after a failure.) */
+void fleet_launched(struct fleet_target *t, uint64_t now_us);
+/* The counters of its cell. */
+void fleet_read(struct fleet_target *t, const struct effective_reading *r);
+/* What the engine says: totals of the present cell.  True: more coverage than ever. */
+struct fleet_news {
+	bool fuzzes;
+	uint64_t cov, edges_total, lim, max_len, runs;
+};
+bool fleet_tell(struct fleet_target *t, const struct fleet_news *n);
+/* It was paused, or sent to rest, and could be started again. */
+void fleet_back(struct fleet_target *t);
+/* Another build of it: nothing is known any more. */
+void fleet_rebuilt(struct fleet *f, struct fleet_target *t);
+
+enum fleet_what {
+	FLEET_NOTHING,
+	FLEET_START,
+	FLEET_PAUSE,   /* its quantum is over, or there is a worker less */
+	FLEET_REST,    /* continuous: as FLEET_PAUSE, and it does not pay */
+	FLEET_PLATEAU, /* it leaves: its rule says so; */
+	FLEET_CAP,     /* it had what it may have; */
+	FLEET_STARVED, /* its rule would, but the machine was not calm for so long */
+};
+struct fleet_order {
+	enum fleet_what what;
+	size_t target;
+	enum share_why why; /* of a start */
+};
+/* What to do next: carry it out (the phase is set already) and ask again, until
+ * FLEET_NOTHING.  workers: cells at once; calm: nobody else needs the machine. */
+struct fleet_order fleet_next(struct fleet *f, uint64_t now_us, unsigned workers, bool calm);
+
+/* Its state for rule_ask() and rule_text(). */
+struct rule_view fleet_view(const struct fleet_target *t);
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "runner/policy/fleet.h"
+
+#include <math.h>
+
+#define S UINT64_C(1000000)
+
+enum { MOST = 8 };
+
+/* A machine whose targets find what a function of their fuzzing time says. */
+struct sim {
+	struct fleet f;
+	struct fleet_target v[MOST];
+	struct share_item items[MOST];
+	uint64_t (*edges[MOST])(double seconds);
+	struct effective_reading cell[MOST];
+	uint64_t now;
+	unsigned workers;
+	double share; /* of a CPU that each gets */
+	bool calm;
+	unsigned orders[FLEET_STARVED + 1]; /* how often each was given */
+	enum fleet_what left[MOST];
+	uint64_t left_at[MOST];
+};
+
+static uint64_t nothing(double seconds)
+{
+	(void)seconds;
+	return 10;
+}
+
+static uint64_t grows(double seconds)
+{
+	return 10 + (uint64_t)(1000 * log1p(seconds));
+}
+
+static uint64_t gate_at_900(double seconds)
+{
+	return seconds < 900 ? 10 : 10 + (uint64_t)(500 * log1p(seconds - 900));
+}
+
+static void begin(struct sim *m, unsigned workers, size_t n, uint64_t (*edges)(double))
+{
+	memset(m, 0, sizeof(*m));
+	m->f = (struct fleet){.rules = fleet_preset(0.05, 1), .v = m->v, .n = n, .items = m->items};
+	m->f.rules.share.price = 0; /* a run */
+	chance_seed(&m->f.chance, 1);
+	m->now = 1000 * S;
+	m->workers = workers;
+	m->share = 1;
+	m->calm = true;
+	for (size_t i = 0; i < n; i++) {
+		m->v[i].rule = rule_preset(0.05, 1);
+		m->edges[i] = edges;
+	}
+}
+
+static void carry_out(struct sim *m)
+{
+	struct fleet_order o;
+
+	while ((o = fleet_next(&m->f, m->now, m->workers, m->calm)).what != FLEET_NOTHING) {
+		struct fleet_target *t = &m->v[o.target];
+
+		m->orders[o.what]++;
+		if (o.what == FLEET_START) {
+			m->cell[o.target] = (struct effective_reading){.at_us = m->now};
+			fleet_launched(t, m->now);
+		} else if (o.what >= FLEET_PLATEAU) {
+			m->left[o.target] = o.what;
+			m->left_at[o.target] = t->spent_us;
+		} else {
+			fleet_back(t);
+		}
+	}
+}
+
+static unsigned run(struct sim *m, unsigned seconds)
+{
+	unsigned most = 0;
+
+	for (unsigned s = 0; s < seconds; s++) {
+		unsigned running = 0;
+
+		carry_out(m);
+		m->now += S;
+		for (size_t i = 0; i < m->f.n; i++) {
+			struct fleet_target *t = &m->v[i];
+			struct fleet_news n = {.fuzzes = true, .edges_total = 5000};
+
+			if (t->phase != FLEET_RUNS)
+				continue;
+			running++;
+			m->cell[i].at_us = m->now;
+			m->cell[i].usage_us += (uint64_t)(m->share * S);
+			m->cell[i].cpu_stall_us += (uint64_t)((1 - m->share) * S);
+			fleet_read(t, &m->cell[i]);
+			n.cov = m->edges[i]((double)t->curve.build_us / 1e6);
+			n.runs = m->cell[i].usage_us / 100;
+			(void)fleet_tell(t, &n);
+		}
+		most = running > most ? running : most;
+	}
+	return most;
+}
+
+static void each_has_its_turn_and_leaves(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 2, 5, nothing);
+	assert_int_equal(run(&m, 5 * 5010 / 2 + 400), 2);
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(m.left[i], FLEET_PLATEAU);
+		assert_in_range(m.left_at[i], 4990 * S, 5100 * S); /* 0.05 (5000 - 10) / 0.05 */
+	}
+	assert_true(m.orders[FLEET_PAUSE] > 20);
+	assert_int_equal(m.orders[FLEET_START], m.orders[FLEET_PAUSE] + 5);
+	run(&m, 100);
+	assert_int_equal(fleet_next(&m.f, m.now, 2, true).what, FLEET_NOTHING);
+}
+
+static void a_single_one_is_not_restarted(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 2, 2, grows);
+	run(&m, 5000);
+	assert_int_equal(m.orders[FLEET_START], 2);
+	assert_int_equal(m.orders[FLEET_PAUSE], 0);
+}
+
+static void who_finds_more_gets_more(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 1, 3, nothing);
+	m.edges[1] = grows;
+	run(&m, 6000);
+	assert_true(m.v[1].spent_us > m.v[0].spent_us + m.v[2].spent_us);
+	assert_true(m.v[0].spent_us >= 60 * S);
+	assert_true(m.v[2].spent_us >= 60 * S);
+}
+
+static void a_late_bloomer_gets_its_chance(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 2, 4, nothing);
+	m.edges[3] = gate_at_900;
+	run(&m, 5000);
+	assert_true(m.v[3].curve.cov > 1000);
+}
+
+/* The cell was never alone on its core: it is not said to be done. */
+static void starved_it_is_held_and_then_leaves(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 1, 1, nothing);
+	m.share = 0.125;
+	m.calm = false;
+	run(&m, 8 * 5100);
+	assert_int_equal(m.left[0], FLEET_STARVED);
+	assert_in_range(m.left_at[0], 4990 * S, 5100 * S); /* and no CPU time was wasted */
+	assert_int_equal(m.orders[FLEET_PLATEAU], 0);
+}
+
+static void held_it_goes_on_when_it_is_calm(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 1, 1, nothing);
+	m.share = 0.125;
+	m.calm = false;
+	while (!m.v[0].held_us)
+		run(&m, 1);
+	run(&m, 300);
+	m.share = 1;
+	m.calm = true;
+	run(&m, 200);
+	assert_int_equal(m.left[0], FLEET_PLATEAU);
+	assert_in_range(m.left_at[0], 4990 * S, 5200 * S);
+}
+
+static void fewer_workers_pause_the_poorest(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 3, 3, grows);
+	m.edges[1] = nothing;
+	run(&m, 200);
+	m.workers = 2;
+	run(&m, 10);
+	assert_int_equal(m.v[1].phase, FLEET_WAITS);
+	assert_int_equal(m.v[0].phase, FLEET_RUNS);
+	m.workers = 0;
+	assert_int_equal(run(&m, 10), 0);
+	m.workers = 3;
+	assert_int_equal(run(&m, 10), 3);
+}
+
+/* Continuous: nothing pays any more but the floor's share, until a new build comes. */
+static void who_does_not_pay_rests(void **state)
+{
+	struct sim m;
+	uint64_t before;
+
+	(void)state;
+	begin(&m, 2, 3, nothing);
+	m.f.rules.continuous = true;
+	m.f.rules.share.price = 0.05;
+	run(&m, 9000);
+	for (int i = 0; i < 3; i++)
+		assert_true(m.v[i].resting);
+	before = m.v[0].spent_us + m.v[1].spent_us + m.v[2].spent_us;
+	run(&m, 200000);
+	/* 400,000 core-seconds, a twentieth of them */
+	assert_in_range(m.v[0].spent_us + m.v[1].spent_us + m.v[2].spent_us - before, 12000 * S,
+			28000 * S);
+	fleet_rebuilt(&m.f, &m.v[1]);
+	m.edges[1] = grows;
+	before = m.v[1].spent_us;
+	run(&m, 1000);
+	assert_true(m.v[1].spent_us - before > 950 * S);
+}
+
+static void a_blocked_one_is_passed_over(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 2, 3, grows);
+	m.v[0].blocked = true;
+	run(&m, 1000);
+	assert_int_equal(m.v[0].spent_us, 0);
+	assert_int_equal(m.v[1].phase, FLEET_RUNS);
+	m.v[0].blocked = false;
+	run(&m, 1000);
+	assert_true(m.v[0].spent_us >= 60 * S);
+}
+
+static void the_cap_ends_it(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 1, 1, grows);
+	m.v[0].rule.cap_us = 1000 * S;
+	run(&m, 2000);
+	assert_int_equal(m.left[0], FLEET_CAP);
+	assert_int_equal(m.left_at[0], 1000 * S);
+}
+
+/* One that stopped in an earlier run, with the same build: a turn, and it stops again. */
+static void an_unchanged_one_is_looked_at(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 1, 2, nothing);
+	curve_begin(&m.v[0].curve, 10);
+	curve_spend(&m.v[0].curve, 6000 * S, 300 * S);
+	m.v[0].known = true;
+	run(&m, 20);
+	assert_int_equal(m.v[1].phase, FLEET_RUNS); /* the new one is first */
+	run(&m, 800);
+	assert_int_equal(m.left[0], FLEET_PLATEAU);
+	assert_in_range(m.left_at[0], 60 * S, 62 * S);
+}
+
+static void what_an_engine_tells_is_counted_once(void **state)
+{
+	struct fleet_news n = {.cov = 100, .runs = 1000};
+	struct fleet_target t = {0};
+
+	(void)state;
+	fleet_launched(&t, S);
+	assert_false(fleet_tell(&t, &n)); /* it still reads its seeds */
+	assert_false(t.known);
+	n.fuzzes = true;
+	assert_false(fleet_tell(&t, &n)); /* what they reach is no find */
+	n.runs = 1500;
+	n.cov = 101;
+	assert_true(fleet_tell(&t, &n));
+	assert_false(fleet_tell(&t, &n));
+	assert_int_equal(t.curve.runs, 1500);
+	fleet_launched(&t, 5 * S);
+	n.runs = 300;
+	n.cov = 99;
+	assert_false(fleet_tell(&t, &n));
+	n.runs = 200; /* what a hostile engine says */
+	assert_false(fleet_tell(&t, &n));
+	assert_int_equal(t.curve.runs, 1800);
+	assert_int_equal(t.curve.cov, 101);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(each_has_its_turn_and_leaves),
+    cmocka_unit_test(a_single_one_is_not_restarted),
+    cmocka_unit_test(who_finds_more_gets_more),
+    cmocka_unit_test(a_late_bloomer_gets_its_chance),
+    cmocka_unit_test(starved_it_is_held_and_then_leaves),
+    cmocka_unit_test(held_it_goes_on_when_it_is_calm),
+    cmocka_unit_test(fewer_workers_pause_the_poorest),
+    cmocka_unit_test(who_does_not_pay_rests),
+    cmocka_unit_test(a_blocked_one_is_passed_over),
+    cmocka_unit_test(the_cap_ends_it),
+    cmocka_unit_test(an_unchanged_one_is_looked_at),
+    cmocka_unit_test(what_an_engine_tells_is_counted_once),
+};
+
+UNIT_MAIN(tests)
