@@ -77,6 +77,7 @@ $B/replay/%: $B/t/tests/fuzz/fuzz_%.o $B/t/tests/fuzz/replay.o $B/t/lib.a
 -include examples/examples.mk
 -include ci/ci.mk
 -include tests/bench/bench.mk
+-include tests/bench/schedule.mk
 -include tests/reports/reports.mk
 -include tests/reports/generated.mk
 -include tests/publish/publish.mk

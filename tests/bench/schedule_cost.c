@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What deciding costs on this machine: CPU time of the policy's own functions, all that a
+ * run calls in a second.  The only table that is not the same again. */
+#include "tests/bench/schedule.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define US     1e6
+#define AIM_US 50.0
+
+struct cost {
+	double quiet_us, busy_us; /* of seconds without and with an order */
+	unsigned quiet, busy;
+};
+
+static double now_us(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec * US + (double)t.tv_nsec / 1e3;
+}
+
+static unsigned orders(struct fleet *f, uint64_t now, unsigned workers)
+{
+	struct fleet_order o;
+	unsigned n = 0;
+
+	while ((o = fleet_next(f, now, workers, true)).what != FLEET_NOTHING) {
+		n++;
+		if (o.what == FLEET_START)
+			fleet_launched(&f->v[o.target], now);
+		else
+			fleet_back(&f->v[o.target]);
+	}
+	return n;
+}
+
+static void readings(struct fleet *f, uint64_t now)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		struct fleet_target *t = &f->v[i];
+		struct effective_reading r = t->clock.last;
+		struct fleet_news n = {.fuzzes = true, .edges_total = 5000, .runs = t->runs + 1000};
+
+		if (t->phase != FLEET_RUNS)
+			continue;
+		r.usage_us += now - r.at_us;
+		r.at_us = now;
+		fleet_read(t, &r);
+		n.cov = t->curve.build_us / 50000000 * (i + 1);
+		(void)fleet_tell(t, &n);
+	}
+}
+
+static struct cost cost_of(struct fleet *f, unsigned workers, unsigned seconds)
+{
+	struct cost c = {0};
+
+	for (uint64_t s = 1; s <= seconds; s++) {
+		uint64_t now = s * (uint64_t)US;
+		double begin = now_us(), took;
+		unsigned n = orders(f, now, workers);
+
+		readings(f, now + (uint64_t)US);
+		took = now_us() - begin;
+		*(n ? &c.busy_us : &c.quiet_us) += took;
+		*(n ? &c.busy : &c.quiet) += 1;
+	}
+	return c;
+}
+
+static void print_cost(size_t n, unsigned workers, unsigned seconds)
+{
+	struct fleet f = {.rules = fleet_preset(0.0001, 1), .n = n};
+	struct cost c;
+	double all;
+
+	f.v = room_for(n, sizeof(*f.v));
+	f.items = room_for(n, sizeof(*f.items));
+	f.rules.continuous = true;
+	chance_seed(&f.chance, 1);
+	for (size_t i = 0; i < n; i++)
+		f.v[i].rule = rule_preset(0.0001, 1);
+	c = cost_of(&f, workers, seconds);
+	all = (c.quiet_us + c.busy_us) / seconds;
+	printf("| %7zu | %7u | %14.3f | %14.3f | %8.4f %% |%s\n", n, workers, all / (double)n,
+	       c.busy ? c.busy_us / c.busy / (double)n : 0, 100 * all / US,
+	       all / (double)n < AIM_US ? "" : " too much");
+	free(f.v);
+	free(f.items);
+}
+
+void schedule_cost(const struct schedule_options *o)
+{
+	static const unsigned fleets[] = {8, 64, 256};
+	unsigned seconds = o->quick ? 5000 : 20000;
+
+	printf("\n### Cost of deciding, measured on this machine (aim: under %.0f us a target)\n\n"
+	       "| targets | workers | us a target,   | where somebody | of a core |\n"
+	       "|         |         | any second     | starts or ends |           |\n"
+	       "|--------:|--------:|---------------:|---------------:|----------:|\n",
+	       AIM_US);
+	for (size_t i = 0; i < sizeof(fleets) / sizeof(*fleets); i++) {
+		print_cost(fleets[i], 4, seconds);
+		print_cost(fleets[i], fleets[i], seconds);
+	}
+	printf("\nState: %zu bytes a target, of which %zu are kept between runs (the curve and its "
+	       "health).\n",
+	       sizeof(struct fleet_target) + sizeof(struct share_item),
+	       sizeof(struct curve) + sizeof(struct share_health));
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/bench/schedule_sim.h"
+
+#include <stdlib.h>
+
+#define US 1e6
+
+enum {
+	BEGIN_S = 1000, /* of a machine that has been up for a while */
+	MAX_LEN = 4096,
+	START_S = 2,
+	START_EDGES_PER_S = 1000,
+	RUNS_PER_BYTE = 100,
+};
+
+struct sim_policy sim_policy(const char *name, enum rule_kind rule, enum share_kind share,
+			     double price, double cap_hours)
+{
+	struct sim_policy p = {
+	    .name = name, .rule = rule_preset(price, 1), .rules = fleet_preset(price, 1)};
+
+	p.rule.kind = rule;
+	p.rule.cap_us = (uint64_t)(cap_hours * 3600 * US);
+	p.rules.share.kind = share;
+	return p;
+}
+
+void sim_begin(struct sim *s, const struct world *w, const struct sim_policy *p, unsigned workers,
+	       struct sim_load load, uint64_t seed)
+{
+	*s = (struct sim){.world = w, .policy = p, .workers = workers, .load = load};
+	s->cells = room_for(w->n, sizeof(*s->cells));
+	s->fleet = (struct fleet){.rules = p->rules, .n = w->n};
+	s->fleet.v = room_for(w->n, sizeof(*s->fleet.v));
+	s->fleet.items = room_for(w->n, sizeof(*s->fleet.items));
+	chance_seed(&s->fleet.chance, seed);
+	chance_seed(&s->chance, seed + 1);
+	s->now_s = BEGIN_S;
+	for (size_t i = 0; i < w->n; i++) {
+		s->fleet.v[i].rule = p->rule;
+		s->cells[i].changes = room_for(w->v[i].n_commits, sizeof(struct sim_change));
+	}
+}
+
+void sim_done(struct sim *s)
+{
+	for (size_t i = 0; i < s->world->n; i++)
+		free(s->cells[i].changes);
+	free(s->cells);
+	free(s->fleet.v);
+	free(s->fleet.items);
+}
+
+/* --- what a target finds --------------------------------------------------- */
+
+static size_t advance(const struct times *t, size_t *io_at, double until)
+{
+	size_t before = *io_at;
+
+	while (*io_at < t->n && t->v[*io_at] <= until)
+		++*io_at;
+	return *io_at - before;
+}
+
+static void find(struct sim *s, size_t i)
+{
+	const struct world_target *w = &s->world->v[i];
+	struct sim_cell *c = &s->cells[i];
+
+	s->edges += advance(&w->edges, &c->edges, c->fuzzed_s);
+	s->bugs += advance(&w->bugs, &c->bugs, c->fuzzed_s);
+	for (size_t k = 0; k < c->commits; k++) {
+		struct sim_change *m = &c->changes[k];
+		double until = c->fuzzed_s - m->from_s;
+		size_t bugs = advance(&w->commits[k].bugs, &m->bugs, until);
+
+		s->edges += advance(&w->commits[k].edges, &m->edges, until);
+		s->bugs += bugs;
+		s->changes_bugs += bugs;
+		s->changes_bugs_s += bugs * (s->now_s - BEGIN_S - (uint64_t)w->commits[k].at_s);
+	}
+}
+
+static struct fleet_news news_of(const struct sim *s, size_t i)
+{
+	const struct world_target *w = &s->world->v[i];
+	const struct sim_cell *c = &s->cells[i];
+	struct fleet_news n = {
+	    .fuzzes = c->overhead_s <= 0,
+	    .cov = w->base + c->edges,
+	    .edges_total = w->edges_total,
+	    .max_len = MAX_LEN,
+	    .runs = (uint64_t)c->runs,
+	};
+	uint64_t lim = 4 + (uint64_t)(c->fuzzed_s * w->executions) / RUNS_PER_BYTE;
+
+	for (size_t k = 0; k < c->commits; k++) {
+		n.cov += c->changes[k].edges;
+		n.edges_total += w->commits[k].edges.n;
+	}
+	n.lim = lim < MAX_LEN ? lim : MAX_LEN;
+	return n;
+}
+
+/* --- the machine ----------------------------------------------------------- */
+
+static void launch(struct sim *s, size_t i)
+{
+	struct sim_cell *c = &s->cells[i];
+
+	c->reading = (struct effective_reading){.at_us = s->now_s * (uint64_t)US};
+	c->overhead_s = START_S + (double)c->edges / START_EDGES_PER_S;
+	c->runs = 0;
+	s->starts++;
+	fleet_launched(&s->fleet.v[i], c->reading.at_us);
+}
+
+static void commits(struct sim *s)
+{
+	for (size_t i = 0; i < s->world->n; i++) {
+		const struct world_target *w = &s->world->v[i];
+		struct sim_cell *c = &s->cells[i];
+
+		while (c->commits < w->n_commits &&
+		       w->commits[c->commits].at_s <= (double)(s->now_s - BEGIN_S)) {
+			struct fleet_target *t = &s->fleet.v[i];
+
+			c->changes[c->commits++].from_s = c->fuzzed_s;
+			fleet_rebuilt(&s->fleet, t);
+			if (t->phase == FLEET_RUNS)
+				launch(s, i); /* the new build */
+		}
+	}
+}
+
+static bool is_loaded(const struct sim *s)
+{
+	double at = (double)s->now_s;
+
+	if (s->load.times <= 1)
+		return false;
+	return s->load.on_s <= 0 || (uint64_t)(at / s->load.on_s) % 2 == 1;
+}
+
+/* Share of a CPU that each cell gets in this second. */
+static double share_now(struct sim *s)
+{
+	double share = 1 / s->load.times * (0.8 + 0.4 * chance_uniform(&s->chance));
+
+	return is_loaded(s) && share < 1 ? share : 1;
+}
+
+static void obey(struct sim *s, const struct fleet_order *o)
+{
+	switch (o->what) {
+	case FLEET_START:
+		launch(s, o->target);
+		break;
+	case FLEET_PAUSE:
+	case FLEET_REST:
+		fleet_back(&s->fleet.v[o->target]);
+		break;
+	case FLEET_PLATEAU:
+	case FLEET_CAP:
+	case FLEET_STARVED:
+		s->cells[o->target].left = o->what;
+		break;
+	case FLEET_NOTHING:
+		break;
+	}
+}
+
+static void one_more_pass(struct sim *s)
+{
+	for (size_t i = 0; i < s->fleet.n; i++) {
+		struct fleet_target *t = &s->fleet.v[i];
+
+		t->resting = false;
+		t->last_us = 0;
+		t->gain_wall_us = t->clock.wall_us; /* a new run knows of no silence */
+	}
+	s->fleet.idle_until_us = 0;
+}
+
+static void carry_out(struct sim *s)
+{
+	uint64_t now = s->now_s * (uint64_t)US;
+	bool calm = !is_loaded(s);
+	struct fleet_order o;
+
+	do {
+		o = fleet_next(&s->fleet, now, s->workers, calm);
+		obey(s, &o);
+	} while (o.what != FLEET_NOTHING);
+}
+
+static void run_cell(struct sim *s, size_t i, double share)
+{
+	struct fleet_target *t = &s->fleet.v[i];
+	struct sim_cell *c = &s->cells[i];
+	double fuzz = share - c->overhead_s;
+	struct fleet_news n;
+
+	c->reading.at_us += (uint64_t)US;
+	c->reading.usage_us += (uint64_t)(share * US);
+	c->reading.cpu_stall_us += (uint64_t)((1 - share) * US);
+	s->cpu_s += share;
+	c->overhead_s = fuzz < 0 ? -fuzz : 0;
+	if (fuzz > 0) {
+		c->fuzzed_s += fuzz;
+		c->runs += fuzz * s->world->v[i].executions;
+		find(s, i);
+	}
+	fleet_read(t, &c->reading);
+	n = news_of(s, i);
+	(void)fleet_tell(t, &n);
+}
+
+void sim_second(struct sim *s)
+{
+	unsigned run = 0, out = 0;
+	double share;
+
+	commits(s);
+	carry_out(s);
+	share = share_now(s);
+	s->now_s++;
+	for (size_t i = 0; i < s->fleet.n; i++) {
+		out += s->fleet.v[i].phase == FLEET_OUT;
+		if (s->fleet.v[i].phase != FLEET_RUNS)
+			continue;
+		run++;
+		run_cell(s, i, share);
+	}
+	s->over = out == s->fleet.n;
+	if (run == 0 && s->policy->passes)
+		one_more_pass(s);
+}
