@@ -215,6 +215,10 @@ healthy() {
 	[ -e "$WORK/state/known_crashes.json" ]
 }
 
+nothing_in_work() {
+	[ -z "$(find "$WORK/state/work" -mindepth 1 -print -quit 2>/dev/null)" ]
+}
+
 @test "killed in the middle, it starts again and loses nothing" {
 	fresh third 300s
 	push fourth
@@ -224,7 +228,7 @@ healthy() {
 	docker kill -s KILL "$(container)"
 	compose up -d
 	wait_until 120 done_commit "$(head_commit)"
-	[ -z "$(find "$WORK/state/work" -mindepth 1 -print -quit 2>/dev/null)" ]
+	wait_until 60 nothing_in_work # the commit is noted first
 	kept
 }
 
