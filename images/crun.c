@@ -69,6 +69,9 @@ hold_mounts(enum cgroup_layout layout, int ready, pid_t parent)
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		_exit(1);
+	/* Our parent is about to open our namespace by our number: with fewer privileges than
+	 * root may have it cannot when we are closed to others, as it may be itself. */
+	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	if (leave_mounts(layout) < 0)
 		why = errno;
 	if (write(ready, &why, sizeof(why)) != sizeof(why))

@@ -2,6 +2,8 @@
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "runner/command/command.h"
+#include "runner/publish/token.h"
+#include "runner/publish/token_env.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -148,16 +150,34 @@ static int default_config(const struct common *c, char **ret)
 	return 0;
 }
 
+/* Before anything is started: no program inherits a token, no core file has it. */
+static int hide_token(const struct config *c)
+{
+	const char *name = config_github(c)->token_env;
+	struct err e;
+
+	if (!name)
+		return EXIT_DONE;
+	token_protect_process();
+	return token_env_take(name, &e) < 0 ? fail(EXIT_USAGE, "%s", e.msg) : EXIT_DONE;
+}
+
 int common_load_config(struct common *c)
 {
 	_autofree_ char *path = NULL;
 	struct err e;
+	int r;
 
 	if (!c->config_path)
 		(void)default_config(c, &path);
 	if (config_load(c->config_path ? c->config_path : path, &c->config, &e) < 0)
 		return fail(EXIT_USAGE, "%s", e.msg);
-	return EXIT_DONE;
+	r = hide_token(c->config);
+	if (r == EXIT_DONE)
+		return r;
+	config_free(c->config);
+	c->config = NULL;
+	return r;
 }
 
 static int add_source(struct common *c, const struct discover_source *s)

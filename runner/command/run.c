@@ -16,6 +16,8 @@
 #include "runner/command/session.h"
 #include "runner/observe/summary.h"
 #include "runner/observe/table.h"
+#include "runner/publish/token.h"
+#include "runner/publish/token_env.h"
 #include "runner/schedule/trial.h"
 
 #include <fcntl.h>
@@ -28,7 +30,7 @@
 
 struct run_args {
 	struct session session;
-	const char *workers, *workers_from, *total, *each, *commit;
+	const char *workers, *workers_from, *token_from, *total, *each, *commit;
 	int control; /* descriptor of workers_from, or -1 */
 	bool dry_run, fail_on_crash, plain, build, no_build;
 	bool broken; /* a build failed: what it would have made is not known to be fuzzed */
@@ -38,6 +40,7 @@ static const struct option_spec specs[] = {
     COMMON_OPTIONS,
     {"workers", "N", "cells at once (default: one a CPU)"},
     {"workers-from", "FD", "and as \"workers N\" lines on this descriptor say later"},
+    {"token-from", "FD", "GitHub's token is what another fuzzcell wrote here"},
     {"max-total-time", "TIME", "end the run after this long (\"30s\", \"2h\")"},
     {"max-fuzzer-time", "TIME", "end each target after this long"},
     {"commit", "SHA", "what is fuzzed, for the histories"},
@@ -55,9 +58,9 @@ static bool take(void *arg, const char *name, const char *value)
 		const char *name;
 		const char **to;
 	} values[] = {
-	    {"workers", &a->workers},	   {"workers-from", &a->workers_from},
-	    {"max-total-time", &a->total}, {"max-fuzzer-time", &a->each},
-	    {"commit", &a->commit},
+	    {"workers", &a->workers},	    {"workers-from", &a->workers_from},
+	    {"token-from", &a->token_from}, {"max-total-time", &a->total},
+	    {"max-fuzzer-time", &a->each},  {"commit", &a->commit},
 	};
 	const struct {
 		const char *name;
@@ -81,27 +84,42 @@ static bool take(void *arg, const char *name, const char *value)
 }
 
 /* Whatever it is, the cells do not inherit it. */
-static int find_control(struct run_args *a)
+static int find_fd(const char *option, const char *value, int *ret)
 {
-	struct slice in = a->workers_from ? slice_of(a->workers_from) : SLICE("");
+	struct slice in = value ? slice_of(value) : SLICE("");
 	uint64_t fd;
 
-	a->control = -1;
-	if (!a->workers_from)
+	*ret = -1;
+	if (!value)
 		return EXIT_DONE;
 	if (!scan_u64(&in, 10, INT_MAX, &fd) || in.n > 0 || fd < 3 ||
 	    fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
-		return fail(EXIT_USAGE, "--workers-from: '%s' is no open descriptor",
-			    a->workers_from);
-	a->control = (int)fd;
+		return fail(EXIT_USAGE, "%s: '%s' is no open descriptor", option, value);
+	*ret = (int)fd;
 	return EXIT_DONE;
+}
+
+static int read_token(const struct run_args *a)
+{
+	struct err e;
+	int fd, r = find_fd("--token-from", a->token_from, &fd);
+
+	if (fd < 0)
+		return r;
+	token_protect_process();
+	if (token_env_read(fd, &e) < 0)
+		r = fail(EXIT_USAGE, "--token-from: %s", e.msg);
+	close(fd);
+	return r;
 }
 
 static int load(struct run_args *a)
 {
 	struct session *s = &a->session;
-	int r = session_load(s);
+	int r = read_token(a);
 
+	if (r == EXIT_DONE)
+		r = session_load(s);
 	if (r == EXIT_DONE)
 		r = session_set(s, "run.workers", a->workers, "--workers");
 	if (r == EXIT_DONE)
@@ -109,7 +127,7 @@ static int load(struct run_args *a)
 	if (r == EXIT_DONE)
 		r = session_set(s, "defaults.max_time", a->each, "--max-fuzzer-time");
 	if (r == EXIT_DONE)
-		r = find_control(a);
+		r = find_fd("--workers-from", a->workers_from, &a->control);
 	return r;
 }
 

@@ -11,6 +11,7 @@
 #include "runner/command/command.h"
 #include "runner/command/escape.h"
 #include "runner/command/machine.h"
+#include "runner/publish/token_env.h"
 #include "runner/trigger/drive.h"
 #include "runner/trigger/holder.h"
 
@@ -82,12 +83,48 @@ static void say(void *arg, size_t i, bool bad, const char *text)
 		printf("%s%s: %s\n", bad ? "warning: " : "", name, escape(text, shown));
 }
 
+/* What a run gets beside 0 to 2. */
+struct handed {
+	int workers, token; /* token: -1: there is none */
+};
+
 /* In the child. */
 static int keep_open(void *arg)
 {
-	const int *fd = arg;
+	const struct handed *h = arg;
 
-	return fcntl(*fd, F_SETFD, 0);
+	if (h->token >= 0 && fcntl(h->token, F_SETFD, 0) < 0)
+		return -1;
+	return fcntl(h->workers, F_SETFD, 0);
+}
+
+/* Each number in words of its own: argv[] borrows them. */
+static size_t fd_option(const char **argv, size_t n, const char *option, int fd, char number[16])
+{
+	(void)snprintf(number, 16, "%d", fd);
+	argv[n] = option;
+	argv[n + 1] = number;
+	return n + 2;
+}
+
+static int spawn(struct handed *h, const char *const *argv, pid_t *ret_pid, struct err *e)
+{
+	struct proc_spec spec = PROC_SPEC_INIT;
+
+	spec.argv = argv;
+	spec.stdout_fd = STDOUT_FILENO;
+	spec.prepare = keep_open;
+	spec.prepare_arg = h;
+	return proc_spawn(&spec, ret_pid, e);
+}
+
+/* A token that came in our environment is not there any more: a pipe has it. */
+static int open_token(const struct trigger_repo *r, int *ret_fd, struct err *e)
+{
+	const char *name = config_github(r->common.config)->token_env;
+
+	*ret_fd = -1;
+	return name ? token_env_pipe(name, ret_fd, e) : 0;
 }
 
 static int start(void *arg, size_t i, const char *commit, uint32_t workers, int workers_fd,
@@ -95,12 +132,14 @@ static int start(void *arg, size_t i, const char *commit, uint32_t workers, int 
 {
 	struct triggers *t = arg;
 	struct trigger_repo *r = &t->v[i];
-	struct proc_spec spec = PROC_SPEC_INIT;
-	const char *argv[16] = {"/proc/self/exe", "run", "--plain", "--commit", commit};
-	char number[16], fd[16];
+	const char *argv[20] = {"/proc/self/exe", "run", "--plain", "--commit", commit};
+	char number[16], fds[2][16];
+	struct handed h = {.workers = workers_fd};
 	size_t n = 5;
-	int rc;
+	int rc = open_token(r, &h.token, e);
 
+	if (rc < 0)
+		return rc;
 	if (r->common.config_path) {
 		argv[n++] = "--config";
 		argv[n++] = r->common.config_path;
@@ -114,14 +153,12 @@ static int start(void *arg, size_t i, const char *commit, uint32_t workers, int 
 		argv[n++] = "--workers";
 		argv[n++] = number;
 	}
-	(void)snprintf(fd, sizeof(fd), "%d", workers_fd);
-	argv[n++] = "--workers-from";
-	argv[n++] = fd;
-	spec.argv = argv;
-	spec.stdout_fd = STDOUT_FILENO;
-	spec.prepare = keep_open;
-	spec.prepare_arg = &workers_fd;
-	rc = proc_spawn(&spec, ret_pid, e);
+	n = fd_option(argv, n, "--workers-from", h.workers, fds[0]);
+	if (h.token >= 0)
+		(void)fd_option(argv, n, "--token-from", h.token, fds[1]);
+	rc = spawn(&h, argv, ret_pid, e);
+	if (h.token >= 0)
+		close(h.token);
 	r->runs = r->runs || rc == 0;
 	(void)snprintf(r->commit, sizeof(r->commit), "%s", commit);
 	return rc;

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/sys.h"
+#include "runner/publish/token_env.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -149,8 +150,11 @@ static int from_file(struct token *t, const char *path, struct err *e)
 
 static int from_env(struct token *t, const char *name, struct err *e)
 {
-	const char *v = getenv(name);
+	int r = token_env_take(name, e);
+	const char *v = token_env_value(name);
 
+	if (r < 0)
+		return r;
 	if (!v)
 		return err_set(e, EINVAL, "no token: $%s is not set", name);
 	return set_bearer(t->s, slice_of(v), name, e);

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+# A token that comes in a variable of the environment is in no environment, no command line
+# and no core file of ours, and crashes are told with it.
+load lib
+
+setup() {
+	e2e_setup
+	SERVED=$WORK/served
+	mkdir "$SERVED" "$WORK/cores" "$WORK/targets"
+	cp "$TARGETS"/uaf_fuzzer* "$TARGETS"/healthy_fuzzer* "$WORK/targets" # one crashes, one goes on
+	node "$BATS_TEST_DIRNAME/tell.mjs" "$SERVED" >"$WORK/served.log" 2>&1 3>&- &
+	SERVER=$!
+	wait_until 60 [ -s "$SERVED/github" ]
+	config '"minimize_time": "off", "merge_time": "off"'
+	with "{github: {repository: \"octo/widgets\", api: \"$(cat "$SERVED/github")\",
+		token_env: \"FUZZ_TOKEN\", security: \"full\"}}"
+}
+
+teardown() {
+	kill -9 "$SERVER" 2>/dev/null || true
+	wait "$SERVER" 2>/dev/null || true
+	e2e_teardown
+}
+
+with() { # MEMBERS
+	jq ". + $1" "$STATE/config.json" >"$WORK/c"
+	mv "$WORK/c" "$STATE/config.json"
+}
+
+# In the background, as the service is: without CAP_SYS_PTRACE.  PID is fuzzcell's.
+start_with_token() {
+	# Assigned for it alone; its core file would be beside us.
+	FUZZ_TOKEN=$(cat "$SERVED/token") setpriv --bounding-set=-sys_ptrace -- \
+		bash -c 'ulimit -c unlimited; cd "$1"; shift; exec "$@"' - "$WORK/cores" \
+		"$FUZZCELL" "$@" --state-dir "$STATE" >"$WORK/out" 2>&1 3>&- &
+	PID=$!
+}
+
+told() {
+	jq -r "$1" "$SERVED/told"
+}
+
+# Every process but the test's own server, which has it from no variable either.
+no_token() {
+	! cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | grep -aqE 'PLANTE[D]secret' &&
+		! grep -qrE 'PLANTE[D]secret' "$STATE" "$WORK/out" "$WORK/cores"
+}
+
+# What a core file would have: readable memory that is not marked as to be left out.
+no_token_in_memory() { # PID
+	local range flags at
+	while read -r range flags; do
+		case " $flags " in *' rd '*) ;; *) continue ;; esac
+		case " $flags " in *' dd '* | *' io '* | *' pf '*) continue ;; esac
+		at=$((16#${range%-*}))
+		! dd if="/proc/$1/mem" bs=4096 skip=$((at / 4096)) \
+			count=$(((16#${range#*-} - at) / 4096)) 2>/dev/null |
+			grep -aqE 'PLANTE[D]secret' || return 1
+	done < <(awk '/^[0-9a-f]+-[0-9a-f]+ / { range = $1 } /^VmFlags:/ { $1 = range; print }' \
+		"/proc/$1/smaps")
+}
+
+aborted() { # PID
+	kill -ABRT "$1"
+	wait_until 90 eval "! kill -0 $1 2>/dev/null"
+	no_token
+}
+
+sweep() {
+	wait_until 60 let_go
+	"$FUZZCELL" crash triage --state-dir "$STATE" --targets "$WORK/targets" >/dev/null
+}
+
+@test "run: the token leaves the environment, and its crash is told" {
+	start_with_token run --plain --targets "$WORK/targets" --workers 2 --max-fuzzer-time 600s
+	wait_until 60 cell_runs
+	no_token
+	no_token_in_memory "$PID"
+	wait_until 120 eval '[ "$(told ".issues | length")" -ge 1 ]'
+	no_token
+	aborted "$PID"
+	sweep
+}
+
+@test "trigger: its run gets the token, and neither has it where it can be seen" {
+	git init -q --bare -b main "$WORK/origin"
+	git clone -q "$WORK/origin" "$WORK/tree" 2>/dev/null
+	git -C "$WORK/tree" checkout -q -B main
+	git -C "$WORK/tree" -c user.name=t -c user.email=t@t commit -q --allow-empty -m one
+	git -C "$WORK/tree" push -q origin main
+	with "{trigger: {repository: \"$WORK/tree\"}, discovery: [{type: \"directory\", path: \"$WORK/targets\"}],
+		run: (.run + {workers: 2}), defaults: (.defaults + {max_time: \"10m\"})}"
+	start_with_token trigger --force
+	wait_until 60 cell_runs
+	run_pid=$(cut -d ' ' -f 1 "/proc/$PID/task/$PID/children")
+	[ -n "$run_pid" ]
+	no_token
+	no_token_in_memory "$PID"
+	no_token_in_memory "$run_pid"
+	wait_until 120 eval '[ "$(told ".issues | length")" -ge 1 ]'
+	aborted "$PID"
+	aborted "$run_pid"
+	sweep
+}
