@@ -249,6 +249,8 @@ static void say_sent(const struct told *told)
 	if (*tell_alarm_text(&told->alarm, now_s(), text))
 		fprintf(stderr, "warning: %s\n", escape(text, shown));
 	printf("%zu sent, %zu refused; %zu wait\n", told->done, told->refused, told->left);
+	if (*told->failed && told->done)
+		fprintf(stderr, "warning: not sent: %s\n", escape(told->failed, shown));
 }
 
 static int send_now(const struct outbox_args *a)
@@ -256,6 +258,7 @@ static int send_now(const struct outbox_args *a)
 	const struct tell t = {
 	    .config = a->session.common.config, .state = a->session.state, .send_us = SEND_US};
 	_autobuf_ struct buf result = BUF_INIT(RESULT_MAX);
+	char shown[ESCAPE_MAX];
 	struct told told;
 	struct err e;
 
@@ -263,6 +266,8 @@ static int send_now(const struct outbox_args *a)
 	if (tell_round(&t, &result, &e) < 0 || tell_read(buf_slice(&result), NULL, &told, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	say_sent(&told);
+	if (*told.failed && !told.done)
+		return fail(EXIT_MACHINE, "nothing could be sent: %s", escape(told.failed, shown));
 	return EXIT_DONE;
 }
 

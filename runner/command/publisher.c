@@ -180,7 +180,8 @@ static void say(const struct last *l)
 	if (*tell_alarm_text(&l->told.alarm, real_s(), text))
 		printf("warning: %s (fuzzcell outbox list)\n", escape(text, shown));
 	else if (l->told.left)
-		printf("%zu report(s) wait in the outbox and will be sent later\n", l->told.left);
+		printf("%zu report(s) wait in the outbox and will be sent later%s%s\n",
+		       l->told.left, *l->told.failed ? ": " : "", escape(l->told.failed, shown));
 	if (l->told.held)
 		printf("%zu crash(es) get their issue another day (github.new_per_day)\n",
 		       l->told.held);

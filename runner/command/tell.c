@@ -39,6 +39,11 @@ static void to_webhook(void *arg, struct delivery *d)
 	webhook_deliver(arg, d);
 }
 
+static uint64_t token_of_github(void *arg)
+{
+	return github_token(arg);
+}
+
 struct senders {
 	struct publish_sender *v;
 	char (*places)[OUTBOX_PLACE];
@@ -60,7 +65,11 @@ static void add_sender(struct senders *s, const char *prefix, const char *name,
 		       void (*deliver)(void *, struct delivery *), void *arg)
 {
 	(void)snprintf(s->places[s->n], OUTBOX_PLACE, "%s%s", prefix, name);
-	s->v[s->n] = (struct publish_sender){s->places[s->n], deliver, arg};
+	s->v[s->n] =
+	    (struct publish_sender){.place = s->places[s->n],
+				    .deliver = deliver,
+				    .arg = arg,
+				    .token = deliver == to_github ? token_of_github : NULL};
 	s->n++;
 }
 
@@ -211,12 +220,12 @@ static int add_result(struct outbox *o, const struct tell *t, const struct ledge
 	int r = publish_learned(o, learn, &to, e);
 
 	publish_alarm(o, now_s(), config_outbox(t->config)->alarm_us, &a);
-	j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:s, s:{s:I, s:I, s:s, s:s}}", "done",
+	j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:s, s:s, s:{s:I, s:I, s:s, s:s}}", "done",
 		      (json_int_t)d->done, "refused", (json_int_t)d->refused, "left",
 		      (json_int_t)d->left, "next", (json_int_t)d->next, "held",
 		      (json_int_t)b->queued->waiting, "learned", to.list, "warning",
-		      outbox_warning(o), "alarm", "count", (json_int_t)a.count, "oldest",
-		      (json_int_t)a.oldest, "place", a.place, "why", a.why);
+		      outbox_warning(o), "failed", d->failed, "alarm", "count", (json_int_t)a.count,
+		      "oldest", (json_int_t)a.oldest, "place", a.place, "why", a.why);
 	if (r < 0)
 		return r;
 	if (!j)
@@ -308,6 +317,7 @@ int tell_read(struct slice result, struct ledger *l, struct told *ret, struct er
 	    .alarm = {.count = number(alarm, "count"), .oldest = number(alarm, "oldest")},
 	};
 	text_of(j, "warning", ret->warning, sizeof(ret->warning));
+	text_of(j, "failed", ret->failed, sizeof(ret->failed));
 	text_of(alarm, "place", ret->alarm.place, sizeof(ret->alarm.place));
 	text_of(alarm, "why", ret->alarm.why, sizeof(ret->alarm.why));
 	for (size_t i = 0; l && r == 0 && i < json_array_size(list); i++)

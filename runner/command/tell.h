@@ -33,6 +33,7 @@ struct told {
 	size_t held;   /* crashes that get no issue today: github.new_per_day */
 	uint64_t next; /* Unix seconds: when it is worth another round; 0: nothing waits */
 	struct publish_alarm alarm;
+	char failed[360];  /* "github: why": the first that could not be sent; "" none */
 	char warning[256]; /* what was wrong with the outbox's files; "" nothing */
 };
 /* Reads a round's result, and gives the ledger (NULL: none) what was learned: issues,

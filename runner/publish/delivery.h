@@ -51,9 +51,15 @@ struct delivery {
 	enum delivery_result result;
 	uint64_t wait_s; /* LATER: the server's own wish, counted from now; 0: ours to choose */
 	bool whole_host; /* and it holds for everything that goes to this destination */
-	char why[256];	 /* LATER, REFUSED: for people, one printable line, no secret in it */
-	char url[512];	 /* of the issue, once known; "" */
-	bool ignored;	 /* a person's label says that this crash is not to be told */
+	/* LATER: nobody was asked, for the secret that is to be shown is not at hand; whoever has
+	 * it may try at once. */
+	bool unasked;
+	/* LATER, of the whole host: the secret that was shown is refused.  A number that stands
+	 * for it and does not give it away; who has another one may try at once.  0: it is not. */
+	uint64_t refused_token;
+	char why[256]; /* LATER, REFUSED: for people, one printable line, no secret in it */
+	char url[512]; /* of the issue, once known; "" */
+	bool ignored;  /* a person's label says that this crash is not to be told */
 };
 
 #endif

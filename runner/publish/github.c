@@ -115,8 +115,8 @@ void github_deliver(struct github *g, struct delivery *d)
 {
 	struct work w;
 
-	d->wait_s = 0;
-	d->whole_host = d->ignored = false;
+	d->wait_s = d->refused_token = 0;
+	d->whole_host = d->unasked = d->ignored = false;
 	d->why[0] = d->url[0] = '\0';
 	if (!work_init(&w, g, d))
 		return;

@@ -54,6 +54,9 @@ MUST_CHECK int github_new(const struct github_config *c, const struct github_opt
 			  struct github **ret, struct err *e);
 void github_free(struct github *g); /* NULL is fine */
 
+/* The number of the token that would be shown (token.h); 0: none is at hand.  Asks nobody. */
+uint64_t github_token(struct github *g);
+
 /* Fills d's "out" fields.  After an answer that holds for the whole host, what comes next
  * is put off without a request until its time. */
 void github_deliver(struct github *g, struct delivery *d);

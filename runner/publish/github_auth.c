@@ -16,6 +16,28 @@ static bool no_token(const struct err *e, struct answer *a)
 	return false;
 }
 
+/* It is this process that has none; the next one may. */
+static bool nothing_to_show(const struct err *e, struct answer *a)
+{
+	(void)no_token(e, a);
+	a->wait_s = 0;
+	a->whole_host = false;
+	a->unasked = true;
+	return false;
+}
+
+static bool have_token(struct github *g, struct err *e)
+{
+	return g->token || token_new(g->config, &g->token, e) == 0;
+}
+
+uint64_t github_token(struct github *g)
+{
+	struct err e;
+
+	return have_token(g, &e) ? token_number(g->token) : 0;
+}
+
 /* As an App.  A statement of a clock that is wrong is refused; the refusal says what
  * time it is. */
 static bool ask_as_app(struct github *g, const char *method, const char *path, struct answer *a)
@@ -26,7 +48,7 @@ static bool ask_as_app(struct github *g, const char *method, const char *path, s
 		struct err e;
 
 		if (token_app_bearer(g->token, github_server_now(g), &bearer, &e) < 0)
-			return no_token(&e, a);
+			return nothing_to_show(&e, a);
 		github_ask(g, method, path, bearer, NULL, a);
 		if (a->kind != ANSWER_TOKEN || skew == g->skew_s)
 			break;
@@ -37,7 +59,7 @@ static bool ask_as_app(struct github *g, const char *method, const char *path, s
 /* What is wrong here is wrong for all that is to be told. */
 static void holds_for_all(struct answer *a)
 {
-	if (a->kind == ANSWER_LATER)
+	if (a->kind == ANSWER_LATER || a->unasked)
 		return;
 	a->kind = ANSWER_TOKEN;
 	a->wait_s = TOKEN_WAIT_S;
@@ -74,8 +96,8 @@ bool auth_bearer(struct github *g, const char **ret, struct answer *a)
 {
 	struct err e;
 
-	if (!g->token && token_new(g->config, &g->token, &e) < 0)
-		return no_token(&e, a);
+	if (!have_token(g, &e))
+		return nothing_to_show(&e, a);
 	*ret = token_bearer(g->token, github_server_now(g));
 	if (*ret)
 		return true;

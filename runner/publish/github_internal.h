@@ -10,9 +10,9 @@
 #include "runner/publish/token.h"
 
 enum {
-	REPLICATION_S = 60, /* after so long what was done shows in a list */
-	SERVER_WAIT_S = 60, /* when it says no time of its own */
-	TOKEN_WAIT_S = 3600,
+	REPLICATION_S = 60,    /* after so long what was done shows in a list */
+	SERVER_WAIT_S = 60,    /* when it says no time of its own */
+	TOKEN_WAIT_S = 3600,   /* after the server refused it */
 	WISH_MAX_S = 86400,    /* no server freezes us for longer */
 	WRITE_EVERY_MS = 1000, /* GitHub's own advice */
 	KEY_MAX = 192,
@@ -28,7 +28,7 @@ enum answer_kind {
 	ANSWER_INVALID, /* 422 */
 	ANSWER_REFUSED,
 	ANSWER_TOO_LARGE,
-	ANSWER_TOKEN, /* 401 */
+	ANSWER_TOKEN, /* 401, or we have none */
 	ANSWER_LATER,
 };
 
@@ -39,6 +39,7 @@ struct answer {
 	json_t *body;	 /* of OK: never NULL */
 	uint64_t wait_s;
 	bool whole_host;
+	bool unasked; /* TOKEN: there is nothing to show; the server knows nothing of it */
 	char why[200];
 	char next[HTTP_URL_MAX];
 };

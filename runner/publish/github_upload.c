@@ -183,7 +183,7 @@ static bool waits(struct work *w, const struct answer *a)
 
 	if (a->kind != ANSWER_LATER && a->kind != ANSWER_TOKEN)
 		return false;
-	if (a->whole_host)
+	if (a->whole_host || a->unasked)
 		return true;
 	return tries <= TRIES_MAX && work_set(w, "uploading", tries);
 }

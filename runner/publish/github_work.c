@@ -48,6 +48,9 @@ bool work_ok(struct work *w, const struct answer *a, const char *what)
 	if (a->kind == ANSWER_REFUSED || a->kind == ANSWER_MISSING || a->kind == ANSWER_INVALID)
 		return work_refuse(w, why);
 	w->d->whole_host = a->whole_host;
+	w->d->unasked = a->unasked;
+	if (a->kind == ANSWER_TOKEN && !a->unasked)
+		w->d->refused_token = token_number(w->g->token);
 	return work_later(w, a->wait_s, why);
 }
 

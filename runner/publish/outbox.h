@@ -75,6 +75,9 @@ const struct outbox_entry *outbox_at(const struct outbox *o, size_t i);
  * itself.  Two texts never become one. */
 void outbox_name(struct slice text, char out[OUTBOX_PART]);
 
+/* One printable line in any case, cut to cap bytes with its NUL. */
+void outbox_line(char *to, size_t cap, const char *from);
+
 /* --- what was told --------------------------------------------------------- */
 
 /* A chain's record; json_decref() it.  An empty one when nothing was told. */
@@ -136,7 +139,8 @@ struct outbox_outcome {
 	bool ignored;	 /* a person's label says so */
 	/* Of what is not done. */
 	bool refused, whole_place;
-	uint64_t wait_s; /* the server's wish; 0: none */
+	uint64_t wait_s;	/* the server's wish; 0: none */
+	uint64_t refused_token; /* with whole_place: runner/publish/delivery.h */
 	const char *why;
 	uint64_t retry_max_s;
 };
@@ -145,6 +149,13 @@ MUST_CHECK int outbox_told(struct outbox *o, struct outbox_work *w, const struct
 			   struct err *e);
 MUST_CHECK int outbox_later(struct outbox *o, struct outbox_work *w, const struct outbox_outcome *c,
 			    struct err *e);
+/* Nobody could be asked: it is as due as it was, with a reason. */
+MUST_CHECK int outbox_unasked(struct outbox *o, struct outbox_work *w, const char *why,
+			      struct err *e);
+/* The secret that would be shown to this place now (0: none); when the place refused another
+ * one, it is no longer left alone for that. */
+MUST_CHECK int outbox_place_token(struct outbox *o, const char *place, uint64_t token,
+				  struct err *e);
 
 /* --- a person's word ------------------------------------------------------- */
 

@@ -77,15 +77,29 @@ static const char *repository_of(const json_t *event)
 	return s ? s : "";
 }
 
+static int calm_place(struct outbox *o, const char *place, struct err *e)
+{
+	const struct outbox_number calm[] = {
+	    {"until", 0}, {"asked", 0}, {"failed", 0}, {"token", 0}};
+
+	return outbox_place_set(o, place, calm, 4, e);
+}
+
+int outbox_place_token(struct outbox *o, const char *place, uint64_t token, struct err *e)
+{
+	uint64_t refused = outbox_place_get(o, place, "token");
+
+	return refused && token && token != refused ? calm_place(o, place, e) : 0;
+}
+
 int outbox_told(struct outbox *o, struct outbox_work *w, const struct outbox_outcome *c,
 		struct err *e)
 {
-	const struct outbox_number calm[] = {{"until", 0}, {"asked", 0}, {"failed", 0}};
 	const char *place = w->entry->place;
 	int r = 0;
 
 	if (outbox_place_get(o, place, "failed") || outbox_place_get(o, place, "until"))
-		r = outbox_place_set(o, place, calm, 3, e);
+		r = calm_place(o, place, e);
 	if (r == 0)
 		r = outbox_hold(o, e);
 	if (r < 0)
@@ -109,9 +123,27 @@ static int put_off_place(struct outbox *o, const char *place, const struct outbo
 	    {"until", c->now + policy_wait(failed, c->wait_s, c->retry_max_s, &o->seed)},
 	    {"asked", c->now},
 	    {"failed", failed},
+	    {"token", c->refused_token},
 	};
 
-	return outbox_place_set(o, place, v, 3, e);
+	return outbox_place_set(o, place, v, 4, e);
+}
+
+/* What a person dropped meanwhile is no entry any more. */
+static int wait_on(struct outbox *o, struct outbox_work *w, struct err *e)
+{
+	int r = outbox_progress(o, w, e);
+
+	if (r != -ENOENT)
+		return r;
+	outbox_forget(o, w->entry);
+	return 0;
+}
+
+int outbox_unasked(struct outbox *o, struct outbox_work *w, const char *why, struct err *e)
+{
+	outbox_line(w->entry->why, sizeof(w->entry->why), why);
+	return wait_on(o, w, e);
 }
 
 int outbox_later(struct outbox *o, struct outbox_work *w, const struct outbox_outcome *c,
@@ -126,18 +158,16 @@ int outbox_later(struct outbox *o, struct outbox_work *w, const struct outbox_ou
 	t->refused = c->refused;
 	if (t->created > c->now)
 		t->created = c->now; /* the clock was ahead */
-	/* A refusal does not get better by itself: daily, from the first time on. */
-	t->next_try =
-	    c->now + (c->refused ? POLICY_DAY : policy_wait(t->tries, c->wait_s, most, &o->seed));
+	/* A refusal does not get better by itself: daily, from the first time on.  A token is
+	 * the place's affair. */
+	if (!c->refused_token)
+		t->next_try =
+		    c->now +
+		    (c->refused ? POLICY_DAY : policy_wait(t->tries, c->wait_s, most, &o->seed));
 	outbox_line(t->why, sizeof(t->why), c->why);
 	if (c->whole_place)
 		r = put_off_place(o, t->place, c, e);
-	if (r == 0)
-		r = outbox_progress(o, w, e);
-	if (r != -ENOENT)
-		return r;
-	outbox_forget(o, t);
-	return 0;
+	return r == 0 ? wait_on(o, w, e) : r;
 }
 
 int outbox_retry(struct outbox *o, size_t i, struct err *e)

@@ -34,8 +34,6 @@ void outbox_full_done(struct outbox_full *f);
 void outbox_entry_free(struct outbox_entry *t); /* NULL is fine */
 /* "github-..." or "hook-...": the names that entries and chains have. */
 bool outbox_name_ok(const char *name);
-/* One printable line in any case. */
-void outbox_line(char *to, size_t cap, const char *from);
 
 /* --- outbox_files.c: reading and writing ------------------------------------ */
 

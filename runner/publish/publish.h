@@ -76,6 +76,9 @@ struct publish_sender {
 	const char *place; /* "github", "hook-<name>" */
 	void (*deliver)(void *arg, struct delivery *d);
 	void *arg;
+	/* The number of the secret that it would show (0: none), without asking anybody; NULL:
+	 * what was refused is not tried sooner for another one. */
+	uint64_t (*token)(void *arg);
 };
 
 struct publish_deliver {
@@ -91,7 +94,8 @@ struct publish_deliver {
 struct publish_delivered {
 	size_t done, later, refused, ignored;
 	size_t left;   /* entries that wait */
-	uint64_t next; /* when the first of them is due; 0: none waits for a time */
+	uint64_t next; /* when it is worth looking again; 0: none waits for a time */
+	char failed[OUTBOX_PLACE + 260]; /* "github: why" of the first that failed; printable */
 };
 /* Tries what is due, each entry once, until the deadline.  Takes outbox_lock() when o has it
  * not: -EBUSY: somebody else delivers.  Blocks as long as its senders do. */

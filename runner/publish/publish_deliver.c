@@ -1,11 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is due goes out, one after the other. */
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/sys.h"
 #include "runner/publish/publish_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+/* A token that is not there, or was refused, may be there in a while. */
+enum { TOKEN_LOOK_S = 300 };
+
+/* One call of publish_deliver(). */
+struct round {
+	const struct publish_deliver *d;
+	struct outbox *o;
+	struct publish_delivered *sum;
+	bool *mute; /* of each sender: it has nothing to show, so it is not tried again */
+};
 
 /* One attempt: what delivery.save needs. */
 struct attempt {
@@ -33,6 +46,17 @@ static const struct publish_sender *sender_of(const struct publish_deliver *d, c
 	return NULL;
 }
 
+/* The first one. */
+static void say_failed(const char *place, const char *why, struct publish_delivered *sum)
+{
+	char line[256];
+
+	if (*sum->failed)
+		return;
+	outbox_line(line, sizeof(line), why);
+	snprintf(sum->failed, sizeof(sum->failed), "%s: %s", place, line);
+}
+
 static int note(const struct publish_deliver *d, struct attempt *a, const struct delivery *v,
 		struct publish_delivered *sum, struct err *e)
 {
@@ -43,6 +67,7 @@ static int note(const struct publish_deliver *d, struct attempt *a, const struct
 	    .refused = v->result == DELIVERY_REFUSED,
 	    .whole_place = v->whole_host,
 	    .wait_s = v->wait_s,
+	    .refused_token = v->whole_host ? v->refused_token : 0,
 	    .why = v->why,
 	    .retry_max_s = d->retry_max_s,
 	};
@@ -52,22 +77,24 @@ static int note(const struct publish_deliver *d, struct attempt *a, const struct
 		sum->ignored += v->ignored;
 		return outbox_told(a->o, &a->work, &c, e);
 	}
+	say_failed(a->work.entry->place, v->why, sum);
 	if (v->result == DELIVERY_REFUSED)
 		sum->refused++;
 	else
 		sum->later++;
+	if (v->result == DELIVERY_LATER && v->unasked)
+		return outbox_unasked(a->o, &a->work, v->why, e);
 	return outbox_later(a->o, &a->work, &c, e);
 }
 
 /* -ENOENT: it is no entry any more. */
-static int attempt(const struct publish_deliver *d, struct outbox *o, size_t i,
-		   const struct publish_sender *s, struct publish_delivered *sum, struct err *e)
+static int attempt(struct round *w, size_t i, const struct publish_sender *s, struct err *e)
 {
-	struct attempt a = {.o = o};
+	struct attempt a = {.o = w->o};
 	struct delivery v = {
-	    .state_dirfd = d->state_dirfd, .save = save, .arg = &a, .result = DELIVERY_LATER};
+	    .state_dirfd = w->d->state_dirfd, .save = save, .arg = &a, .result = DELIVERY_LATER};
 	char id[OUTBOX_NAME];
-	int r = outbox_begin(o, i, &a.work, e);
+	int r = outbox_begin(w->o, i, &a.work, e);
 
 	if (r < 0)
 		return r;
@@ -79,7 +106,8 @@ static int attempt(const struct publish_deliver *d, struct outbox *o, size_t i,
 	v.progress = a.work.progress;
 	s->deliver(s->arg, &v);
 	v.why[sizeof(v.why) - 1] = v.url[sizeof(v.url) - 1] = '\0';
-	r = note(d, &a, &v, sum, e);
+	w->mute[s - w->d->senders] = v.result == DELIVERY_LATER && v.unasked;
+	r = note(w->d, &a, &v, w->sum, e);
 	outbox_work_done(&a.work);
 	return r;
 }
@@ -89,20 +117,39 @@ static bool is_over(const struct publish_deliver *d)
 	return d->deadline_us && clock_mono_us() >= d->deadline_us;
 }
 
+static bool is_mute(const struct round *w, const struct publish_sender *s)
+{
+	return w->mute[s - w->d->senders];
+}
+
+/* A token that was refused and is another one now. */
+static int look_for_tokens(struct round *w, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < w->d->n_senders; i++) {
+		const struct publish_sender *s = &w->d->senders[i];
+
+		if (s->token && outbox_place_get(w->o, s->place, "token"))
+			r = outbox_place_token(w->o, s->place, s->token(s->arg), e);
+	}
+	return r;
+}
+
 /* Entries that go out make those behind them move up; what is new in a chain stands
  * behind it, so one pass meets everything once. */
-static int pass(const struct publish_deliver *d, struct outbox *o, struct publish_delivered *sum,
-		struct err *e)
+static int pass(struct round *w, struct err *e)
 {
+	struct outbox *o = w->o;
 	size_t i = 0;
 
-	while (i < outbox_count(o) && !is_over(d)) {
+	while (i < outbox_count(o) && !is_over(w->d)) {
 		const struct outbox_entry *t = outbox_at(o, i);
-		const struct publish_sender *s = sender_of(d, t->place);
+		const struct publish_sender *s = sender_of(w->d, t->place);
 		int r = 0;
 
-		if (s && outbox_due(o, t, now_of(d)))
-			r = attempt(d, o, i, s, sum, e);
+		if (s && !is_mute(w, s) && outbox_due(o, t, now_of(w->d)))
+			r = attempt(w, i, s, e);
 		if (r < 0 && r != -ENOENT)
 			return r;
 		if (outbox_at(o, i) == t)
@@ -111,29 +158,50 @@ static int pass(const struct publish_deliver *d, struct outbox *o, struct publis
 	return 0;
 }
 
-static void look_ahead(const struct publish_deliver *d, const struct outbox *o,
-		       struct publish_delivered *sum)
+static uint64_t look_at(const struct round *w, const struct outbox_entry *t,
+			const struct publish_sender *s, uint64_t now)
 {
-	sum->left = outbox_count(o);
-	for (size_t i = 0; i < outbox_count(o); i++) {
-		const struct outbox_entry *t = outbox_at(o, i);
-		uint64_t at = outbox_due_at(o, t);
+	uint64_t at = outbox_due_at(w->o, t);
 
-		if (!t->head || !sender_of(d, t->place))
+	if (is_mute(w, s))
+		return now + TOKEN_LOOK_S;
+	if (outbox_place_get(w->o, t->place, "token") && at > now + TOKEN_LOOK_S)
+		return now + TOKEN_LOOK_S;
+	return at ? at : now;
+}
+
+static void look_ahead(struct round *w)
+{
+	uint64_t now = now_of(w->d), at;
+
+	w->sum->left = outbox_count(w->o);
+	for (size_t i = 0; i < outbox_count(w->o); i++) {
+		const struct outbox_entry *t = outbox_at(w->o, i);
+		const struct publish_sender *s = sender_of(w->d, t->place);
+
+		if (!t->head || !s)
 			continue;
-		if (!sum->next || at < sum->next)
-			sum->next = at ? at : now_of(d);
+		at = look_at(w, t, s, now);
+		if (!w->sum->next || at < w->sum->next)
+			w->sum->next = at;
 	}
 }
 
 int publish_deliver(const struct publish_deliver *d, struct outbox *o,
 		    struct publish_delivered *ret, struct err *e)
 {
-	int r = outbox_lock(o, e);
+	_autofree_ bool *mute = sys_calloc(d->n_senders + 1, sizeof(*mute));
+	struct round w = {d, o, ret, mute};
+	int r;
 
 	*ret = (struct publish_delivered){0};
+	if (!mute)
+		return err_sys(e, "allocate a round of deliveries");
+	r = outbox_lock(o, e);
 	if (r == 0)
-		r = pass(d, o, ret, e);
-	look_ahead(d, o, ret);
+		r = look_for_tokens(&w, e);
+	if (r == 0)
+		r = pass(&w, e);
+	look_ahead(&w);
 	return r < 0 ? err_wrap(e, "deliver") : 0;
 }

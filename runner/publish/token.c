@@ -2,11 +2,13 @@
 #include "runner/publish/token.h"
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/sys.h"
 #include "runner/publish/token_env.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -25,7 +27,8 @@ struct secrets {
 
 struct token {
 	struct secrets *s;
-	uint64_t app;	    /* 0: a token that was given */
+	uint64_t app; /* 0: a token that was given */
+	uint64_t number;
 	uint64_t expires_s; /* of an installation's; 0: there is none */
 	char *key_file;	    /* its name, for errors */
 };
@@ -186,6 +189,22 @@ static int read_token(struct token *t, const struct github_config *c, struct err
 	return err_set(e, EINVAL, "no token for GitHub is configured");
 }
 
+/* Of the digest's digest: what is in the memory of everybody is not the secret. */
+static void number(struct token *t, const struct github_config *c)
+{
+	struct slice secret =
+	    t->app ? (struct slice){t->s->key, t->s->key_n} : slice_of(t->s->bearer);
+	char hex[DIGEST_SHA1_HEX], text[DIGEST_SHA1_HEX + 64];
+	struct slice first = {hex, 13};
+
+	digest_sha1_hex(secret, hex);
+	(void)snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 " %s", t->app,
+		       t->app ? c->installation : 0, hex);
+	digest_sha1_hex(slice_of(text), hex);
+	(void)scan_u64(&first, 16, UINT64_MAX, &t->number);
+	t->number = t->number ? t->number : 1;
+}
+
 int token_new(const struct github_config *c, struct token **ret, struct err *e)
 {
 	struct token *t = sys_calloc(1, sizeof(*t));
@@ -198,6 +217,7 @@ int token_new(const struct github_config *c, struct token **ret, struct err *e)
 		token_free(t);
 		return r;
 	}
+	number(t, c);
 	*ret = t;
 	return 0;
 }
@@ -213,6 +233,11 @@ void token_free(struct token *t)
 }
 
 /* --- using ----------------------------------------------------------------------- */
+
+uint64_t token_number(const struct token *t)
+{
+	return t->number;
+}
 
 bool token_is_app(const struct token *t)
 {

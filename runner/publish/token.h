@@ -38,6 +38,9 @@ void token_free(struct token *t); /* NULL is fine */
  * token that will live for another five minutes (now_s: Unix seconds). */
 const char *token_bearer(const struct token *t, uint64_t now_s);
 
+/* Stands for what was read, in files that are no secret: 52 bits of a SHA-1 of it; never 0. */
+uint64_t token_number(const struct token *t);
+
 bool token_is_app(const struct token *t);
 /* An App's own "Bearer ..." (good for nine minutes), with which to ask for one. */
 MUST_CHECK int token_app_bearer(struct token *t, uint64_t now_s, const char **ret, struct err *e);

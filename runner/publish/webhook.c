@@ -154,7 +154,7 @@ void webhook_deliver(struct webhook *w, struct delivery *d)
 	}
 	if (read_secrets(w, &e) < 0) {
 		say(d, DELIVERY_LATER, e.msg);
-		d->whole_host = true;
+		d->unasked = true;
 		return;
 	}
 	if (json_print(payload, 0, &body, &e) < 0)

@@ -40,7 +40,7 @@ MUST_CHECK int webhook_new(const struct webhook_config *c, const struct http_lim
 			   struct webhook **ret, struct err *e);
 void webhook_free(struct webhook *w); /* NULL is fine */
 /* One POST.  2xx: done; 408, 425, 429, 5xx and no answer: later, and whatever comes
- * next to this place as well; other answers: refused. */
+ * next to this place as well; other answers: refused.  Without its URL and key nobody is asked. */
 void webhook_deliver(struct webhook *w, struct delivery *d);
 
 enum { WEBHOOK_SIGNATURE = 7 + 64 + 1 }; /* "sha256=", 64 digits and a NUL */

@@ -101,9 +101,10 @@ line() { # PATTERN: there is one such line
 
 @test "outbox retry tries at once; what fails waits, and no secret is told" {
 	outbox retry
-	[ "$status" -eq 0 ]
+	[ "$status" -eq 3 ]
 	line '^5 due now$'
 	line '^0 sent, 0 refused; 5 wait$'
+	[[ $output == *'nothing could be sent: github: '*"'127.0.0.1'"* ]]
 	outbox list
 	line '^github +new .* 1 +in '
 	line '^hook-team +new +0123456789abcdef .* 1 +in '
@@ -111,6 +112,19 @@ line() { # PATTERN: there is one such line
 	run grep -rE 'PLANTEDsecret|s3cret' "$STATE/outbox"
 	[ "$status" -eq 1 ]
 	[[ $said != *s3cret* ]]
+}
+
+@test "outbox retry without a token says so, and leaves all as due as it was" {
+	jq '.github |= (del(.token_env) + {token_file: "/run/credentials/none/token"}) | del(.webhooks)' \
+		"$STATE/config.json" >"$WORK/c"
+	cp "$WORK/c" "$STATE/config.json"
+	outbox retry --all
+	[ "$status" -eq 3 ]
+	[[ $output == *"nothing could be sent: github: "*"open '/run/credentials/none/token': No such file"* ]]
+	outbox list
+	line '^github +new .* 0 +now .*/run/credentials/none/token'
+	run jq '.github.until' "$STATE/outbox/places.json"
+	[ "$output" = null ] || [ ! -e "$STATE/outbox/places.json" ]
 }
 
 @test "outbox retry while somebody sends leaves it to him" {

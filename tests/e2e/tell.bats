@@ -157,6 +157,29 @@ work_tree() {
 	[ -z "$(cell_groups)" ]
 }
 
+@test "a token that is gone, or has expired, holds up nothing once there is a good one" {
+	cp "$SERVED/token" "$WORK/token"
+	rm "$SERVED/token"
+	queue uaf_fuzzer crash UA1
+	fuzz uaf_fuzzer 1
+	[[ $output == *"wait in the outbox"*"$SERVED/token"*'No such file'* ]]
+	install -m 600 <(echo ghp_expired) "$SERVED/token"
+	run "$FUZZCELL" outbox retry --all --state-dir "$STATE"
+	echo "$output"
+	[ "$status" -eq 3 ]
+	[[ $output == *'nothing could be sent: github: '*401* ]]
+	[ "$(jq .github.until "$STATE/outbox/places.json")" -gt "$(($(date +%s) + 3000))" ]
+	work_tree
+	asked=$(told '.seen | length')
+	"$FUZZCELL" trigger --state-dir "$STATE"
+	[ "$(told '.seen | length')" -eq "$asked" ] # the same token is not shown again
+	install -m 600 "$WORK/token" "$SERVED/token"
+	"$FUZZCELL" trigger --state-dir "$STATE"
+	[ "$(told '.issues | length')" -ge 1 ]
+	no_secret
+	! grep -rq ghp_expired "$STATE"
+}
+
 @test "a run that died without a word is told by who started it" {
 	work_tree
 	"$FUZZCELL" trigger --force --state-dir "$STATE" >"$WORK/out" 2>&1 3>&- &

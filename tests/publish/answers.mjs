@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a server can answer instead, at every kind of request: in the end there is one
 // issue, one comment, and nothing was asked for before the server let us.
-import { chmodSync } from 'node:fs';
+import { chmodSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { equal, like } from './harness.mjs';
+import { TOKEN, equal, like } from './harness.mjs';
 import { asApp, given } from './stories.mjs';
 
 const reset = (now) => ({ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(Math.ceil(now / 1000) + 1800) });
@@ -137,6 +137,29 @@ async function tokens(test, bench) {
     like(r.tries[0].why, /others may read \(mode 0644\)/, 'why');
     equal(bench.server.seen.length, 0, 'requests');
     bench.noSecrets();
+  });
+  await test('a token that is not there: nobody was asked, and nothing is to be waited for', async () => {
+    bench.fresh();
+    rmSync(join(bench.dir, 'token'));
+    const r = await bench.drive([bench.event('new')]);
+    like(r.tries[0].why, /open '.*\/token': No such file/, 'why');
+    const { result, wait, whole_host, unasked, refused_token } = r.tries[0];
+    equal(`${result} ${wait} ${whole_host} ${unasked} ${refused_token}`, 'later 0 false true 0', 'result');
+    equal(bench.server.seen.length, 0, 'requests');
+    bench.put('token', `${TOKEN}\n`);
+    await bench.drive([bench.event('new')]);
+    bench.holds();
+  });
+  await test('a token that is refused is named, for the next one', async () => {
+    bench.fresh();
+    bench.put('token', 'ghp_old');
+    const old = await bench.drive([bench.event('new')]);
+    like(old.tries[0].why, /401/, 'why');
+    equal(`${old.tries[0].wait} ${old.tries[0].whole_host} ${old.tries[0].unasked}`, '3600 true false', 'result');
+    bench.put('token', 'ghp_other');
+    const other = await bench.drive([bench.event('new')]);
+    const names = [old, old, other].map((r, i) => r.tries[i % 2].refused_token);
+    equal(names[0] > 0 && names[0] === names[1] && names[0] !== names[2], true, `names ${names}`);
   });
   await test('an App that was uninstalled is asked for once an hour', async () => {
     bench.fresh();

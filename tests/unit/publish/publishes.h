@@ -128,7 +128,8 @@ static inline const char *str(const json_t *j, const char *key)
 static struct server {
 	enum delivery_result result;
 	uint64_t wait_s;
-	bool whole_host, ignored;
+	bool whole_host, ignored, unasked;
+	uint64_t refused_token, token;
 	size_t calls;
 	uint64_t now;
 	char last[OUTBOX_NAME];
@@ -149,6 +150,8 @@ static inline void serve(void *arg, struct delivery *d)
 	d->wait_s = server.wait_s;
 	d->whole_host = server.whole_host;
 	d->ignored = server.ignored;
+	d->unasked = server.unasked;
+	d->refused_token = server.refused_token;
 	snprintf(d->why, sizeof(d->why), "because\n");
 	if (server.result == DELIVERY_DONE)
 		snprintf(d->url, sizeof(d->url), "https://github.com/o/r/issues/1");
@@ -160,9 +163,15 @@ static inline uint64_t server_now(void *arg)
 	return server.now;
 }
 
+static inline uint64_t server_token(void *arg)
+{
+	(void)arg;
+	return server.token;
+}
+
 static inline struct publish_delivered deliver(const char *place, uint64_t now)
 {
-	const struct publish_sender s = {place, serve, NULL};
+	const struct publish_sender s = {.place = place, .deliver = serve, .token = server_token};
 	const struct publish_deliver d = {.state_dirfd = dir.fd,
 					  .senders = &s,
 					  .n_senders = 1,

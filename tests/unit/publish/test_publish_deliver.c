@@ -46,7 +46,7 @@ static void test_outcomes(void **state)
 
 static void test_deadline_and_lock(void **state)
 {
-	const struct publish_sender s = {"github", serve, NULL};
+	const struct publish_sender s = {.place = "github", .deliver = serve};
 	struct publish_deliver d = {.state_dirfd = dir.fd,
 				    .senders = &s,
 				    .n_senders = 1,
@@ -73,6 +73,75 @@ static void test_deadline_and_lock(void **state)
 	assert_int_equal(publish_deliver(&d, other, &got, &e), 0);
 	assert_int_equal(got.done, 1);
 	outbox_close(other);
+}
+
+/* Who has no token blocks nobody who has one. */
+static void test_nobody_asked(void **state)
+{
+	struct publish_delivered got;
+
+	(void)state;
+	p.n_hooks = 0;
+	seen(A, "r1", T0, false);
+	seen(B, "r1", T0, false);
+	queue(2);
+	server = (struct server){.result = DELIVERY_LATER, .unasked = true};
+	got = deliver("github", T0);
+	assert_int_equal(server.calls, 1); /* the other would not be told either */
+	assert_int_equal(got.later, 1);
+	assert_int_equal(got.left, 2);
+	assert_int_equal(got.next, T0 + 300);
+	assert_string_equal(got.failed, "github: because?");
+	assert_int_equal(outbox_place_get(box, "github", "until"), 0);
+	assert_string_equal(outbox_at(box, 0)->why, "because?");
+	assert_int_equal(outbox_at(box, 0)->tries, 0);
+	server = (struct server){.result = DELIVERY_DONE};
+	open_box(); /* another process, in the same second */
+	got = deliver("github", T0);
+	assert_int_equal(got.done, 2);
+	assert_string_equal(got.failed, "");
+}
+
+static void test_refused_token(void **state)
+{
+	struct publish_delivered got;
+
+	(void)state;
+	p.n_hooks = 0;
+	seen(A, "r1", T0, false);
+	seen(B, "r1", T0, false);
+	queue(2);
+	server = (struct server){.result = DELIVERY_LATER,
+				 .wait_s = 3600,
+				 .whole_host = true,
+				 .refused_token = 7,
+				 .token = 7};
+	got = deliver("github", T0);
+	assert_int_equal(server.calls, 1);
+	assert_int_equal(got.next, T0 + 300); /* it may be another one by then */
+	(void)deliver("github", T0 + 3000);
+	assert_int_equal(server.calls, 0);
+	server.token = 0; /* none is at hand */
+	(void)deliver("github", T0 + 3000);
+	assert_int_equal(server.calls, 0);
+	server.result = DELIVERY_DONE;
+	server.token = 8;
+	open_box();
+	got = deliver("github", T0 + 1);
+	assert_int_equal(got.done, 2);
+	assert_int_equal(outbox_place_get(box, "github", "token"), 0);
+	/* The same one is tried again when its time has come; a retry does not wait. */
+	seen(C, "r1", T0, false);
+	queue(1);
+	server.result = DELIVERY_LATER;
+	server.refused_token = 8;
+	(void)deliver("github", T0 + 10);
+	assert_int_equal(server.calls, 1);
+	(void)deliver("github", T0 + 10 + 4200);
+	assert_int_equal(server.calls, 1);
+	assert_int_equal(outbox_retry(box, 0, &(struct err){0}), 0);
+	(void)deliver("github", T0 + 10 + 4201);
+	assert_int_equal(server.calls, 1);
 }
 
 static struct publish_learned learned;
@@ -279,7 +348,7 @@ static void serve_noting(void *arg, struct delivery *d)
 
 static int deliver_once(void)
 {
-	const struct publish_sender s = {"github", serve_noting, NULL};
+	const struct publish_sender s = {.place = "github", .deliver = serve_noting};
 	const struct publish_deliver d = {.state_dirfd = dir.fd,
 					  .senders = &s,
 					  .n_senders = 1,
@@ -363,8 +432,9 @@ static void test_killed_deliveries(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    WITH(test_outcomes), WITH(test_deadline_and_lock), WITH(test_learned), WITH(test_alarm),
-    WITH(test_faults),	 WITH(test_killed_deliveries),
+    WITH(test_outcomes),      WITH(test_deadline_and_lock), WITH(test_nobody_asked),
+    WITH(test_refused_token), WITH(test_learned),	    WITH(test_alarm),
+    WITH(test_faults),	      WITH(test_killed_deliveries),
 };
 
 UNIT_MAIN(tests)

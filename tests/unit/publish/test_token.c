@@ -114,6 +114,39 @@ static void the_environment(void **state)
 	unsetenv(name);
 }
 
+static uint64_t number_of(const struct github_config *c)
+{
+	struct token *t = NULL;
+	uint64_t number;
+	struct err e;
+
+	assert_int_equal(token_new(c, &t, &e), 0);
+	number = token_number(t);
+	token_free(t);
+	assert_true(number > 0 && number < UINT64_C(1) << 53); /* a number of JSON */
+	return number;
+}
+
+static void another_one_has_another_number(void **state)
+{
+	struct github_config c = file_config("token");
+	uint64_t first, other;
+
+	(void)state;
+	scratch_write(dir.fd, "token", "ghp_x");
+	first = number_of(&c);
+	scratch_write(dir.fd, "token", "ghp_y");
+	other = number_of(&c);
+	assert_true(first != other);
+	scratch_write(dir.fd, "token", "ghp_x\n");
+	assert_true(number_of(&c) == first);
+	c = (struct github_config){.app = 1, .installation = 2, .app_key_file = path};
+	assert_true(number_of(&c) != first);
+	first = number_of(&c);
+	c.installation = 3;
+	assert_true(number_of(&c) != first);
+}
+
 static void none_is_named(void **state)
 {
 	struct github_config c = {0};
@@ -308,6 +341,7 @@ static const struct CMUnitTest tests[] = {
     CASE(a_file_that_is_no_token),
     CASE(the_environment),
     CASE(none_is_named),
+    CASE(another_one_has_another_number),
     CASE(an_app_states_who_it_is),
     CASE(keys_that_are_none),
     CASE(every_call_may_fail),

@@ -325,6 +325,7 @@ static void test_not_sent(void **state)
 	d = send_to(&c);
 	assert_int_equal(d.result, DELIVERY_LATER);
 	assert_non_null(strstr(d.why, "/missing"));
+	assert_true(d.unasked && !d.whole_host); /* who has the file may send at once */
 	c = (struct webhook_config){.url = url, .secret_file = empty};
 	d = send_to(&c);
 	assert_int_equal(d.result, DELIVERY_LATER); /* and nothing unsigned goes out */
