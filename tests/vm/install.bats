@@ -42,6 +42,12 @@ units() { # ROOT PREFIX
 	[ -z "$(find "$ROOT.2" -name 'fuzzcell.service')" ]
 }
 
+@test "nothing keeps the service from starting: it needs no file of a certain name" {
+	run grep -E '^(Condition|Assert)' systemd/fuzzcell.service systemd/fuzzcell.timer
+	echo "$output"
+	[ "$status" -eq 1 ]
+}
+
 @test "systemd finds nothing wrong with the units" {
 	install_in "$ROOT"
 	units "$ROOT" /usr/local
