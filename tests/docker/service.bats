@@ -242,4 +242,6 @@ nothing_in_work() {
 	run grep -rqF "$SECRET" "$WORK/all.log" "$WORK/state"
 	[ "$status" -eq 1 ]
 	[ "$(docker exec "$(container)" cat /run/secrets/github-token)" = "$SECRET" ]
+	# and in no core file
+	[ "$(docker exec "$(container)" sed -n 's/^Max core file size *//p' /proc/1/limits | tr -s ' ')" = '0 0 bytes ' ]
 }
