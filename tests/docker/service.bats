@@ -243,5 +243,5 @@ nothing_in_work() {
 	[ "$status" -eq 1 ]
 	[ "$(docker exec "$(container)" cat /run/secrets/github-token)" = "$SECRET" ]
 	# and in no core file
-	[ "$(docker exec "$(container)" sed -n 's/^Max core file size *//p' /proc/1/limits | tr -s ' ')" = '0 0 bytes ' ]
+	[ "$(docker exec "$(container)" cat /proc/1/limits | awk '/^Max core/ { print $5, $6 }')" = '0 0' ]
 }
