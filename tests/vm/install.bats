@@ -63,6 +63,17 @@ units() { # ROOT PREFIX
 	[ "$status" -eq 0 ]
 }
 
+@test "the crontab line of the operations page starts what is installed" {
+	local program
+
+	install_in "$ROOT"
+	program=$(awk '/^\*\/30 / { print $6 }' docs/operations.md)
+	run env -i PATH=/usr/bin:/bin SHELL=/bin/sh /bin/sh -c "$ROOT$program version"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $program == /* ]] # else it was ROOT that made it a path
+}
+
 @test "the example configuration is a good one" {
 	run "${B:-build}/fuzzcell" config check --config examples/config.json
 	echo "$output"
