@@ -80,8 +80,7 @@ static int check_file(int fd, const char *path, struct err *e)
 	return 0;
 }
 
-/* At most max - 1 bytes, straight to where they may lie. */
-static int read_file(const char *path, char *out, size_t max, size_t *ret_n, struct err *e)
+int token_read_file(const char *path, char *out, size_t max, size_t *ret_n, struct err *e)
 {
 	_autoclose_ int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 	size_t n = 0;
@@ -142,7 +141,7 @@ static int from_file(struct token *t, const char *path, struct err *e)
 {
 	char *text = t->s->key; /* no App: this is free */
 	size_t n;
-	int r = read_file(path, text, sizeof(t->s->key), &n, e);
+	int r = token_read_file(path, text, sizeof(t->s->key), &n, e);
 
 	if (r < 0)
 		return r;
@@ -171,7 +170,7 @@ static int from_app(struct token *t, const struct github_config *c, struct err *
 	if (!t->key_file)
 		return err_sys(e, "allocate a name");
 	t->app = c->app;
-	return read_file(c->app_key_file, t->s->key, sizeof(t->s->key), &t->s->key_n, e);
+	return token_read_file(c->app_key_file, t->s->key, sizeof(t->s->key), &t->s->key_n, e);
 }
 
 static int read_token(struct token *t, const struct github_config *c, struct err *e)

@@ -26,6 +26,13 @@ enum {
  * of the same user may look into its memory. */
 void token_protect_process(void);
 
+/* Reads a file with a secret, at most max - 1 bytes, to where it may lie: a regular one that only
+ * its owner may read or write.
+ * -EACCES: others may read it; -EINVAL: not a regular file; -EFBIG; else why it could not be
+ * read. */
+MUST_CHECK int token_read_file(const char *path, char *out, size_t max, size_t *ret_n,
+			       struct err *e);
+
 /* Reads what the configuration names (app before file before environment).  A file must
  * be a regular one that only its owner may read or write; blanks and newlines around a
  * token are not part of it.

@@ -3,12 +3,11 @@
 #include "runner/publish/webhook.h"
 
 #include "base/cleanup.h"
-#include "base/fs.h"
 #include "base/sys.h"
 #include "runner/publish/http.h"
+#include "runner/publish/token.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,23 +55,26 @@ void webhook_free(struct webhook *w)
 	free(w);
 }
 
-/* A file that holds one secret, and a newline perhaps. */
+/* What a file holds, without blanks behind it. */
+static int take_secret(const char *path, char *text, size_t n, char **ret, struct err *e)
+{
+	while (n > 0 && strchr(" \t\r\n", text[n - 1]))
+		n--;
+	if (n == 0 || memchr(text, '\0', n))
+		return err_set(e, EINVAL, "'%s' holds no secret", path);
+	*ret = sys_strndup(text, n);
+	return *ret ? 0 : err_sys(e, "copy a secret");
+}
+
 static int read_secret(const char *path, char **ret, struct err *e)
 {
-	char *text = NULL;
+	char text[SECRET_MAX];
 	size_t n = 0;
-	int r = fs_read(AT_FDCWD, path, SECRET_MAX, &text, &n, e);
+	int r = token_read_file(path, text, sizeof(text), &n, e);
 
-	if (r < 0)
-		return r;
-	while (n > 0 && strchr(" \t\r\n", text[n - 1]))
-		text[--n] = '\0';
-	if (n == 0 || memchr(text, '\0', n)) {
-		wipe(text);
-		return err_set(e, EINVAL, "'%s' holds no secret", path);
-	}
-	*ret = text;
-	return 0;
+	r = r ? r : take_secret(path, text, n, ret, e);
+	explicit_bzero(text, sizeof(text));
+	return r;
 }
 
 static int read_secrets(struct webhook *w, struct err *e)

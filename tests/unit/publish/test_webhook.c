@@ -334,11 +334,41 @@ static void test_not_sent(void **state)
 	assert_int_equal(send_to(&c).result, DELIVERY_LATER);
 }
 
+/* As it is with a token: SECURITY.md. */
+static void test_secrets_that_others_may_read(void **state)
+{
+	char url[] = "http://127.0.0.1:1/s3cret", file[64];
+	const struct webhook_config t[] = {{.url_file = file}, {.url = url, .secret_file = file}};
+	static const mode_t modes[] = {0640, 0604, 0644};
+
+	(void)state;
+	snprintf(file, sizeof(file), "%s/secret", dir.path);
+	scratch_write(dir.fd, "secret", url);
+	for (size_t i = 0; i < 2; i++)
+		for (size_t m = 0; m < 3; m++) {
+			struct delivery d;
+
+			assert_int_equal(fchmodat(dir.fd, "secret", modes[m], 0), 0);
+			d = send_to(&t[i]);
+			assert_int_equal(d.result, DELIVERY_LATER);
+			assert_true(d.unasked);
+			assert_non_null(strstr(d.why, "/secret' holds a secret that others may "
+						      "read"));
+		}
+	assert_int_equal(fchmodat(dir.fd, "secret", 0400, 0), 0);
+	assert_false(send_to(&t[0]).unasked);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_hmac),  cmocka_unit_test(test_generic),
-    cmocka_unit_test(test_slack), cmocka_unit_test(test_slack_limits),
-    cmocka_unit_test(test_wants), CASE(test_send),
-    CASE(test_answers),		  CASE(test_not_sent),
+    cmocka_unit_test(test_hmac),
+    cmocka_unit_test(test_generic),
+    cmocka_unit_test(test_slack),
+    cmocka_unit_test(test_slack_limits),
+    cmocka_unit_test(test_wants),
+    CASE(test_send),
+    CASE(test_answers),
+    CASE(test_not_sent),
+    CASE(test_secrets_that_others_may_read),
 };
 
 UNIT_MAIN(tests)
