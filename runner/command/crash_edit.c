@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a person decides: ignore, unignore, merge, split. */
 #include "runner/command/crash.h"
+#include "runner/command/tell.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +36,7 @@ struct edit {
 	size_t n_specs;
 	int n_crashes;
 	int (*change)(struct ledger *l, const struct edit_args *a, struct err *e);
+	bool over_labels; /* those that were seen on its issue so far */
 };
 
 static int find_all(const struct edit *what, struct edit_args *a, const struct ledger *l)
@@ -74,6 +76,9 @@ static int change(const struct edit *what, struct edit_args *a)
 		r = find_all(what, a, l);
 	if (r == EXIT_DONE && what->change(l, a, &e) < 0)
 		r = fail(EXIT_USAGE, "crash %s: %s", what->name, e.msg);
+	if (r == EXIT_DONE && what->over_labels &&
+	    tell_unignored(a->session.state, l, a->crash[0]->signature, &e) < 0)
+		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	if (r == EXIT_DONE && ledger_save(l, a->session.state->dirfd, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	if (r == EXIT_DONE)
@@ -124,7 +129,8 @@ static int split(struct ledger *l, const struct edit_args *a, struct err *e)
 int command_crash_ignore(int argc, char **argv)
 {
 	static const struct edit what = {
-	    "ignore", "crash ignore [OPTION]... CRASH", note_specs, COUNT(note_specs), 1, ignore};
+	    "ignore", "crash ignore [OPTION]... CRASH", note_specs, COUNT(note_specs), 1, ignore,
+	    false};
 
 	return edit(&what, argc, argv);
 }
@@ -133,7 +139,8 @@ int command_crash_unignore(int argc, char **argv)
 {
 	static const struct edit what = {"unignore", "crash unignore [OPTION]... CRASH",
 					 note_specs, COUNT(note_specs),
-					 1,	     unignore};
+					 1,	     unignore,
+					 true};
 
 	return edit(&what, argc, argv);
 }
@@ -142,7 +149,8 @@ int command_crash_merge(int argc, char **argv)
 {
 	static const struct edit what = {"merge",     "crash merge [OPTION]... CRASH INTO",
 					 plain_specs, COUNT(plain_specs),
-					 2,	      merge};
+					 2,	      merge,
+					 false};
 
 	return edit(&what, argc, argv);
 }
@@ -150,7 +158,8 @@ int command_crash_merge(int argc, char **argv)
 int command_crash_split(int argc, char **argv)
 {
 	static const struct edit what = {
-	    "split", "crash split [OPTION]... CRASH", plain_specs, COUNT(plain_specs), 1, split};
+	    "split", "crash split [OPTION]... CRASH", plain_specs, COUNT(plain_specs), 1, split,
+	    false};
 
 	return edit(&what, argc, argv);
 }

@@ -11,8 +11,10 @@
 #include "runner/publish/webhook.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 bool tell_wanted(const struct config *c)
 {
@@ -264,6 +266,38 @@ int tell_round(const struct tell *t, struct buf *result, struct err *e)
 	else if (r == 0)
 		d = (struct publish_delivered){.left = outbox_count(o), .next = now_s()};
 	return r < 0 ? r : add_result(o, t, l, &(struct both){&d, &sum}, result, e);
+}
+
+/* --- a person's word ------------------------------------------------------------- */
+
+struct unignored {
+	const struct ledger *ledger;
+	const struct known_crash *crash;
+	struct outbox *outbox;
+};
+
+/* Under its own name, or that of a crash that was merged into it. */
+static int forget_label(void *arg, const struct publish_learned *l, struct err *e)
+{
+	const struct unignored *u = arg;
+
+	if (!l->ignored || ledger_find(u->ledger, l->signature) != u->crash)
+		return 0;
+	return publish_noted(u->outbox, l->chain, e);
+}
+
+int tell_unignored(const struct state *s, const struct ledger *l, const char *signature,
+		   struct err *e)
+{
+	CLEANUP(outbox_close_p) struct outbox *o = NULL;
+	struct unignored u = {l, ledger_find(l, signature), NULL};
+	int r;
+
+	if (faccessat(s->dirfd, "outbox", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0; /* nobody was ever told */
+	r = outbox_open(s->dirfd, &o, e);
+	u.outbox = o;
+	return r == 0 ? publish_learned(o, forget_label, &u, e) : r;
 }
 
 /* --- in the parent --------------------------------------------------------------- */

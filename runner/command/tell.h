@@ -40,6 +40,11 @@ struct told {
  * and a person's label that says to ignore a crash. */
 MUST_CHECK int tell_read(struct slice result, struct ledger *l, struct told *ret, struct err *e);
 
+/* A person says that this crash counts again: labels that were seen before are no longer learned
+ * of by the next round.  With the state's lock, before the ledger is saved. */
+MUST_CHECK int tell_unignored(const struct state *s, const struct ledger *l, const char *signature,
+			      struct err *e);
+
 /* "3 reports wait in the outbox, the oldest for 2d03h: github: ..."; "" when all is well. */
 enum { TELL_TEXT = 400 };
 const char *tell_alarm_text(const struct publish_alarm *a, uint64_t now, char out[TELL_TEXT]);

@@ -105,6 +105,26 @@ no_secret() {
 	no_secret
 }
 
+@test "crash unignore lasts, though the label was seen in the only round of a run" {
+	queue uaf_fuzzer crash UA1
+	fuzz uaf_fuzzer 1
+	issues=$(told '.issues | length')
+	[ "$issues" -ge 1 ]
+	echo ignore >"$SERVED/labels"
+	queue uaf_fuzzer crash UA1 UA2
+	fuzz uaf_fuzzer 1
+	[ "$(ledger '[.[].state | select(. == "ignored")] | length')" -ge 1 ]
+	sig=$(ledger '[to_entries[] | select(.value.state == "ignored") | .key][0]')
+	echo >"$SERVED/labels"
+	"$FUZZCELL" crash unignore --state-dir "$STATE" "$sig"
+	for _ in 1 2; do
+		queue uaf_fuzzer crash UA1 UA2
+		fuzz uaf_fuzzer 1
+		[ "$(ledger ".\"$sig\".state")" = known ]
+	done
+	[ "$(jq '[.[] | objects | .ignored?] | any' "$STATE/outbox/done/github-$sig.json")" = false ]
+}
+
 @test "a target that cannot be fuzzed is told" {
 	fuzz startcrash_fuzzer 2
 	[ "$status" -eq 5 ]

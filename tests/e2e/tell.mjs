@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is told, in an end-to-end test: tell.mjs DIR.  GitHub as tests/publish has it, and a
-// webhook; DIR/github and DIR/hook get their addresses, DIR/token the token.  DIR/told is
+// webhook; the words of DIR/labels are on every issue; DIR/github and DIR/hook get their addresses, DIR/token the token.  DIR/told is
 // what they know, written anew after each request.
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
-import { renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { Server } from '../publish/server.mjs';
 
 const dir = process.argv[2];
@@ -29,6 +29,10 @@ const take = github.take.bind(github);
 github.take = (q, a, body) => {
   if (down) { a.destroy(); return; }
   a.on('finish', write);
+  if (existsSync(`${dir}/labels`)) {
+    const labels = readFileSync(`${dir}/labels`, 'utf8').split(/\s+/).filter(Boolean);
+    for (const i of github.model.issues) i.labels = labels;
+  }
   take(q, a, body);
 };
 
