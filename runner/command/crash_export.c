@@ -224,10 +224,13 @@ static int papers(const struct export *a, struct pack *p, struct err *e)
 
 static int binary(struct export *a, struct pack *p, struct err *e)
 {
+	_autorights_ struct rights_back back = {0}; /* what is packed is for others to see */
 	const struct target *t = a->entry->target;
 	char path[PACK_NAME_MAX + 1], prefix[PACK_NAME_MAX + 1];
-	int r;
+	int r = rights_take(&t->rights, &back, e);
 
+	if (r < 0)
+		return r;
 	snprintf(path, sizeof(path), DIR_OUT "/%.900s", a->binary);
 	snprintf(prefix, sizeof(prefix), "%s/" DIR_OUT, a->name);
 	r = add_file(a, p, path, 0755, t->binary, e);

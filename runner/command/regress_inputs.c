@@ -66,6 +66,7 @@ struct lay {
 	int to;
 	struct regress_left left;
 	enum regress_from from;
+	const struct rights *as; /* NULL: ours */
 };
 
 /* The first of them is named. */
@@ -83,7 +84,7 @@ static int take_file(struct lay *l, int at, const char *name, const char *source
 {
 	struct store_sum sum = {0};
 	char hex[STORE_NAME];
-	int r = store_file(at, name, l->to, NULL, &sum, hex, e);
+	int r = store_file_as(l->as, at, name, l->to, &sum, hex, e);
 
 	if (r < 0)
 		return r;
@@ -123,7 +124,7 @@ static int take_dir(struct lay *l, int at, const char *dir, const char *source, 
 		    struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = NULL;
-	int fd = sys_openat(at, dir, O_RDONLY | O_DIRECTORY | (depth ? O_NOFOLLOW : 0), 0);
+	int fd = rights_open(l->as, at, dir, O_RDONLY | O_DIRECTORY | (depth ? O_NOFOLLOW : 0));
 	const struct dirent *ent;
 	int r = 0;
 
@@ -142,13 +143,15 @@ static int take_dir(struct lay *l, int at, const char *dir, const char *source, 
 	return r == 0 && errno ? err_sys(e, "list directory '%s'", source) : r;
 }
 
-static int take_dirs(struct lay *l, const struct strv *dirs, struct err *e)
+static int take_dirs(struct lay *l, const struct strv *dirs, const struct rights *as, struct err *e)
 {
 	int r = 0;
 
 	l->from = REGRESS_TREE;
+	l->as = as;
 	for (size_t i = 0; r == 0 && i < dirs->n; i++)
 		r = take_dir(l, AT_FDCWD, dirs->v[i], dirs->v[i], 0, e);
+	l->as = NULL;
 	return r;
 }
 
@@ -226,6 +229,7 @@ static void leave_out_of_archive(struct lay *l, const char *failed, const struct
 static int take_archive(struct lay *l, struct err *e)
 {
 	const char *archive = l->s->target->target->seed_archive;
+	const struct seeds_to to = {.dirfd = l->to, .rights = &l->s->target->target->rights};
 	CLEANUP(closedir_p) DIR *d = NULL;
 	struct seeds_result sum;
 	const struct dirent *ent;
@@ -234,8 +238,8 @@ static int take_archive(struct lay *l, struct err *e)
 	if (!archive)
 		return 0;
 	l->from = REGRESS_ARCHIVE;
-	r = discover_unpack_seeds(archive, l->to, &sum, e);
-	if (r < 0 && r != -EBADMSG)
+	r = discover_unpack(archive, &to, &sum, e);
+	if (r < 0 && r != -EBADMSG && r != -EACCES)
 		return r;
 	leave_out_of_archive(l, r < 0 ? e->msg : NULL, &sum);
 	d = sys_opendirat(l->to, ".");
@@ -341,9 +345,9 @@ int regress_inputs_lay(const struct regress_sources *s, int dirfd, const char *n
 	if (r == 0)
 		r = take_archive(&l, e);
 	if (r == 0)
-		r = take_dirs(&l, &s->target->target->seed_dirs, e);
+		r = take_dirs(&l, &s->target->target->seed_dirs, &s->target->target->rights, e);
 	if (r == 0)
-		r = take_dirs(&l, &s->target->cfg.seeds, e);
+		r = take_dirs(&l, &s->target->cfg.seeds, NULL, e);
 	if (r == 0)
 		r = take_crashes(&l, e);
 	if (r == 0)

@@ -97,13 +97,22 @@ int store_bytes(struct slice data, int to_dirfd, struct store_sum *io, char hex[
 	return store(data, to_dirfd, NULL, io, hex, e);
 }
 
-int store_file(int from_dirfd, const char *from, int to_dirfd, const char *prefix,
-	       struct store_sum *io, char hex[STORE_NAME], struct err *e)
+static int read_as(const struct rights *as, int from_dirfd, const char *from, char **ret,
+		   size_t *ret_n, struct err *e)
+{
+	_autorights_ struct rights_back back = {0};
+	int r = rights_take(as, &back, e);
+
+	return r == 0 ? fs_read(from_dirfd, from, WORKDIR_INPUT_MAX, ret, ret_n, e) : r;
+}
+
+static int take_file(const struct rights *as, int from_dirfd, const char *from, int to_dirfd,
+		     const char *prefix, struct store_sum *io, char hex[STORE_NAME], struct err *e)
 {
 	_autofree_ char *text = NULL;
 	struct err why;
 	size_t n;
-	int r = fs_read(from_dirfd, from, WORKDIR_INPUT_MAX, &text, &n, &why);
+	int r = read_as(as, from_dirfd, from, &text, &n, &why);
 
 	hex[0] = '\0';
 	if (r == 0)
@@ -114,8 +123,21 @@ int store_file(int from_dirfd, const char *from, int to_dirfd, const char *prefi
 	return 0;
 }
 
+int store_file(int from_dirfd, const char *from, int to_dirfd, const char *prefix,
+	       struct store_sum *io, char hex[STORE_NAME], struct err *e)
+{
+	return take_file(NULL, from_dirfd, from, to_dirfd, prefix, io, hex, e);
+}
+
+int store_file_as(const struct rights *as, int from_dirfd, const char *from, int to_dirfd,
+		  struct store_sum *io, char hex[STORE_NAME], struct err *e)
+{
+	return take_file(as, from_dirfd, from, to_dirfd, NULL, io, hex, e);
+}
+
 struct walk {
 	int to;
+	const struct rights *as;
 	bool clone; /* false: the file systems cannot */
 	struct store_sum *io;
 	unsigned seen;
@@ -156,7 +178,8 @@ static int clone_as(struct walk *w, int fd, const struct stat *st, const char *n
  * out what is wrong with the file. */
 static int try_clone(struct walk *w, int at, const char *name, struct err *e)
 {
-	_autoclose_ int fd = sys_openat(at, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
+	_autoclose_ int fd =
+	    rights_open(w->as, at, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 	char hex[STORE_NAME];
 	struct err why;
 	struct stat st;
@@ -203,7 +226,7 @@ static int walk_entry(int at, const char *name, unsigned depth, struct walk *w, 
 	}
 	if (w->clone)
 		r = try_clone(w, at, name, e);
-	return r ? (r < 0 ? r : 0) : store_file(at, name, w->to, NULL, w->io, hex, e);
+	return r ? (r < 0 ? r : 0) : take_file(w->as, at, name, w->to, NULL, w->io, hex, e);
 }
 
 static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e)
@@ -211,7 +234,7 @@ static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, str
 	CLEANUP(closedir_p) DIR *d = NULL;
 	const struct dirent *ent;
 	int r = 0;
-	int fd = sys_openat(at, dir, O_RDONLY | O_DIRECTORY | (depth ? O_NOFOLLOW : 0), 0);
+	int fd = rights_open(w->as, at, dir, O_RDONLY | O_DIRECTORY | (depth ? O_NOFOLLOW : 0));
 
 	if (fd < 0) {
 		if (depth == 0 || is_ours(errno))
@@ -245,7 +268,13 @@ int store_tree(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *
 
 int store_seeds(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *io, struct err *e)
 {
-	struct walk w = {.to = to_dirfd, .clone = true, .io = io};
+	return store_seeds_as(NULL, from_dirfd, dir, to_dirfd, io, e);
+}
+
+int store_seeds_as(const struct rights *as, int from_dirfd, const char *dir, int to_dirfd,
+		   struct store_sum *io, struct err *e)
+{
+	struct walk w = {.to = to_dirfd, .as = as, .clone = true, .io = io};
 
 	return walk_dir(from_dirfd, dir, 0, &w, e);
 }

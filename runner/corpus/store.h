@@ -3,6 +3,7 @@
 #define RUNNER_CORPUS_STORE_H
 
 #include "base/err.h"
+#include "base/owner.h"
 #include "base/scan.h"
 
 #include <stdint.h>
@@ -42,5 +43,13 @@ MUST_CHECK int store_tree(int from_dirfd, const char *dir, int to_dirfd, struct 
  * named. */
 MUST_CHECK int store_seeds(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *io,
 			   struct err *e);
+
+/* Both with the rights of somebody else, when what is read is named by them: what they
+ * could not open is skipped (dir itself: -EACCES).  NULL: ours. */
+MUST_CHECK int store_file_as(const struct rights *as, int from_dirfd, const char *from,
+			     int to_dirfd, struct store_sum *io, char hex[STORE_NAME],
+			     struct err *e);
+MUST_CHECK int store_seeds_as(const struct rights *as, int from_dirfd, const char *dir,
+			      int to_dirfd, struct store_sum *io, struct err *e);
 
 #endif

@@ -108,12 +108,13 @@ static int link_corpus(int corpus, int seeds, struct workdir_seeds *sum, struct 
 static int add_archive(const struct workdir_prepare *p, int seeds, struct workdir_seeds *sum,
 		       char note[200])
 {
+	const struct seeds_to to = {.dirfd = seeds, .rights = p->rights};
 	struct seeds_result r = {0};
 	struct err e;
 
 	if (!p->seed_archive)
 		return 0;
-	if (discover_unpack_seeds(p->seed_archive, seeds, &r, &e) < 0)
+	if (discover_unpack(p->seed_archive, &to, &r, &e) < 0)
 		snprintf(note, 200, "%.199s", e.msg); /* what was unpacked stays */
 	sum->files += r.files;
 	sum->bytes += r.bytes;
@@ -127,10 +128,11 @@ static int add_seed_dirs(const struct workdir_prepare *p, int seeds, struct work
 			 char note[200])
 {
 	for (size_t i = 0; p->seed_dirs && p->seed_dirs[i]; i++) {
+		const struct rights *as = i < p->n_theirs ? p->rights : NULL;
 		struct store_sum got = {0};
 		struct err e;
 
-		if (store_seeds(AT_FDCWD, p->seed_dirs[i], seeds, &got, &e) < 0)
+		if (store_seeds_as(as, AT_FDCWD, p->seed_dirs[i], seeds, &got, &e) < 0)
 			snprintf(note, 200, "%.199s", e.msg);
 		add_sum(sum, &got);
 	}

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/owner.h"
 #include "runner/engine/engine.h"
 
 #include <stdbool.h>
@@ -31,6 +32,10 @@ struct workdir_prepare {
 	int corpus;		      /* persistent corpus */
 	const char *seed_archive;     /* NULL: none */
 	const char *const *seed_dirs; /* NULL-terminated; missing ones are counted */
+	/* The archive and the first n_theirs directories are opened with these; NULL: with
+	 * ours, as all others are. */
+	const struct rights *rights;
+	size_t n_theirs;
 };
 struct workdir_seeds {
 	uint64_t files, bytes;

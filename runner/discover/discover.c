@@ -221,6 +221,40 @@ static int set_old_apart(struct target_list *l, uint64_t fresh_us, struct err *e
 	return r;
 }
 
+static int say_rights(const struct rights *r, struct err *e)
+{
+	const struct err was = *e;
+
+	if (!r->other || (was.code != EACCES && was.code != EPERM))
+		return -was.code;
+	if (r->mixed)
+		return err_set(e, was.code,
+			       "%.380s (opened as what everybody may read: several users own what "
+			       "leads here)",
+			       was.msg);
+	return err_set(e, was.code,
+		       "%.380s (opened with the rights of user %u, who owns what leads here)",
+		       was.msg, (unsigned)r->uid);
+}
+
+/* Root opens nothing for somebody else that they could not open themselves. */
+static int look_as_owner(const struct discover_source *s, source_fn *fn, struct target_list *out,
+			 struct err *e)
+{
+	_autorights_ struct rights_back back = {0};
+	struct rights rights;
+	int r = rights_of(s->path, &rights, e);
+
+	if (r == 0)
+		r = rights_take(&rights, &back, e);
+	if (r < 0)
+		return r;
+	r = fn(s, out, e);
+	for (size_t i = 0; i < out->n; i++)
+		out->v[i].rights = rights;
+	return r < 0 ? say_rights(&rights, e) : 0;
+}
+
 int discover_add(const struct discover_source *s, struct target_list *io, struct err *e)
 {
 	static const struct {
@@ -238,7 +272,7 @@ int discover_add(const struct discover_source *s, struct target_list *io, struct
 
 		if (strcmp(sources[i].type, s->type) != 0)
 			continue;
-		r = sources[i].fn(s, &fresh, e);
+		r = look_as_owner(s, sources[i].fn, &fresh, e);
 		if (r == 0 && s->built && s->built->fresh_us)
 			r = set_old_apart(&fresh, s->built->fresh_us, e);
 		if (r == 0)

@@ -3,6 +3,7 @@
 #define RUNNER_DISCOVER_DISCOVER_H
 
 #include "base/err.h"
+#include "base/owner.h"
 #include "runner/engine/engine.h"
 
 #include <stdbool.h>
@@ -36,6 +37,9 @@ struct target {
 	 * has.  `binary` is then a path where nothing is. */
 	char *unbuilt;
 	char *build; /* the command that builds it, for a person; NULL: unknown */
+	/* With which all of these paths are to be opened, also later: who owns the manifest
+	 * or the tree may have changed since what they lead to. */
+	struct rights rights;
 };
 void target_done(struct target *t);
 
@@ -94,7 +98,8 @@ struct discover_source {
 #define DISCOVER_BAZEL_FLAGS "--config=asan-fuzzer"
 
 /* Adds what the source has to *io; on an error *io is as it was.  Two targets of
- * one name are an error (-EEXIST) that names both. */
+ * one name are an error (-EEXIST) that names both.  All that is opened for it is opened
+ * with the rights of who decides what s->path leads to. */
 MUST_CHECK int discover_add(const struct discover_source *s, struct target_list *io, struct err *e);
 
 /* Unpacks a target's seed archive (zip or tar; gzip, bzip2, xz, lzma, zstd, lz4 or
@@ -145,6 +150,7 @@ struct seeds_to {
 	void *arg;
 	const char *not_placed;
 	const struct seeds_limits *most; /* NULL: the default */
+	const struct rights *rights;	 /* the archive is opened with; NULL: ours */
 };
 MUST_CHECK int discover_unpack(const char *archive, const struct seeds_to *to,
 			       struct seeds_result *ret, struct err *e);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A list of targets that a person or a build wrote down.  It is that person's own
- * file: paths may lead anywhere, and every mistake is an error with its place. */
+/* A list of targets that a person or a build wrote down.  It is that person's own file:
+ * paths may lead anywhere that they may read (discover.c), and every mistake is an error
+ * with its place. */
 #include "runner/discover/names.h"
 #include "runner/discover/source.h"
 

@@ -246,9 +246,11 @@ static int take_all(struct unpack *u, struct err *e)
 	return 0;
 }
 
-static int open_archive(const char *archive, int *ret_fd, struct err *e)
+static int open_archive(const char *archive, const struct rights *rights, int *ret_fd,
+			struct err *e)
 {
-	_autoclose_ int fd = sys_openat(AT_FDCWD, archive, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	_autoclose_ int fd =
+	    rights_open(rights, AT_FDCWD, archive, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -276,7 +278,7 @@ int discover_unpack(const char *archive, const struct seeds_to *to, struct seeds
 	u.data = data = sys_malloc(u.most.file + 1);
 	if (!a || !data)
 		return err_set(e, ENOMEM, "allocate to unpack '%s'", archive);
-	r = open_archive(archive, &fd, e);
+	r = open_archive(archive, to->rights, &fd, e);
 	if (r == 0)
 		r = begin(&u, fd, e);
 	if (r == 0)

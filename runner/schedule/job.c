@@ -116,6 +116,8 @@ static int prepare_work(void *arg, struct buf *out, struct err *e)
 	    .gid = setup_gid(attempt_uid(j)),
 	    .corpus = -1,
 	    .seed_archive = j->target->seed_archive,
+	    .rights = &j->target->rights,
+	    .n_theirs = j->target->seed_dirs.n,
 	};
 	struct workdir_seeds seeds = {0};
 	struct strv dirs = {0};

@@ -245,11 +245,12 @@ static int link_dir(const char *path, int stage, struct err *e)
 
 /* Copied, not linked: a person may change a file of theirs, and its name in the
  * corpus would lie. */
-static int add_dirs(int stage, const struct strv *dirs, struct merge_staged *io, struct err *e)
+static int add_dirs(int stage, const struct strv *dirs, const struct rights *as,
+		    struct merge_staged *io, struct err *e)
 {
 	for (size_t i = 0; i < dirs->n; i++) {
 		struct store_sum sum = {0};
-		int r = store_seeds(AT_FDCWD, dirs->v[i], stage, &sum, e);
+		int r = store_seeds_as(as, AT_FDCWD, dirs->v[i], stage, &sum, e);
 
 		/* None of it is in the corpus on its account: nothing gets lost. */
 		if (r == -ENOENT || r == -ENOTDIR || r == -EACCES)
@@ -264,18 +265,19 @@ static int add_dirs(int stage, const struct strv *dirs, struct merge_staged *io,
 static int add_seeds(const struct merge *m, int stage, struct merge_staged *io, struct err *e)
 {
 	const struct target *t = m->spec.target;
+	const struct seeds_to to = {.dirfd = stage, .rights = &t->rights};
 	struct seeds_result unpacked;
 	int r = 0;
 
 	if (m->seeds)
 		return link_dir(m->seeds, stage, e);
-	if (t->seed_archive && discover_unpack_seeds(t->seed_archive, stage, &unpacked, e) < 0) {
+	if (t->seed_archive && discover_unpack(t->seed_archive, &to, &unpacked, e) < 0) {
 		if (e->code == ENOSPC || e->code == EIO || e->code == EDQUOT)
 			return -e->code;
 		snprintf(io->note, sizeof(io->note), "%.*s", (int)sizeof(io->note) - 1, e->msg);
 	}
-	r = add_dirs(stage, &t->seed_dirs, io, e);
-	return r == 0 ? add_dirs(stage, &m->spec.cfg->seeds, io, e) : r;
+	r = add_dirs(stage, &t->seed_dirs, &t->rights, io, e);
+	return r == 0 ? add_dirs(stage, &m->spec.cfg->seeds, NULL, io, e) : r;
 }
 
 /* Where they time out again and again, all together have a quarter of the time. */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/schedule/setup.h"
 
+#include "base/cleanup.h"
 #include "base/sys.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +115,24 @@ void setup_done(struct setup *s)
 	*s = (struct setup){0};
 }
 
+/* A cell shows nothing of the target's that its owner could not open: what stands there may
+ * have become a link since it was found.  What is gone is said by who mounts it. */
+static int check_rights(const struct target *t, struct err *e)
+{
+	const char *const paths[] = {t->dir, t->binary, t->dict};
+
+	for (size_t i = 0; t->rights.other && i < sizeof(paths) / sizeof(paths[0]); i++) {
+		_autoclose_ int fd = paths[i] ? rights_open(&t->rights, AT_FDCWD, paths[i],
+							    O_RDONLY | O_NONBLOCK | O_NOCTTY)
+					      : -1;
+
+		if (paths[i] && fd < 0 && errno != ENOENT)
+			return err_sys(e, "'%s' with the rights of user %u", paths[i],
+				       (unsigned)t->rights.uid);
+	}
+	return 0;
+}
+
 int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
 		const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e)
 {
@@ -136,6 +157,7 @@ int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
 		       .cpu_weight = cfg->cpu_weight,
 		       .pids_max = cfg->pids},
 	};
+	int r = check_rights(s->target, e);
 
-	return cell_start(c->host, &spec, ops, arg, ret, e);
+	return r < 0 ? r : cell_start(c->host, &spec, ops, arg, ret, e);
 }
