@@ -40,16 +40,19 @@ static void add_error(const json_t *one, char *out, size_t n)
 			       text_of(one, "code"));
 }
 
-static void say(unsigned status, const json_t *body, char *out, size_t n)
+/* Hidden before it is cut: what is left of a secret would not look like it. */
+static void say(const struct http_reply *reply, const json_t *body, const struct token *t,
+		struct answer *out)
 {
 	const json_t *errors = json_object_get(body, "errors");
 	char raw[2048];
 
-	(void)snprintf(raw, sizeof(raw), "%u: %s", status,
+	(void)snprintf(raw, sizeof(raw), "%u: %s", reply->status,
 		       *text_of(body, "message") ? text_of(body, "message") : "no reason given");
 	for (size_t i = 0; i < json_array_size(errors) && i < 8; i++)
 		add_error(json_array_get(errors, i), raw, sizeof(raw));
-	text_clean(raw, out, n);
+	token_hide(t, raw);
+	text_clean(raw, out->why, sizeof(out->why));
 }
 
 /* --- what it means --------------------------------------------------------------- */
@@ -141,7 +144,7 @@ static void judge_success(struct answer *a)
 	(void)snprintf(a->why, sizeof(a->why), "%u: an answer that is no JSON", a->status);
 }
 
-void answer_judge(const struct http_reply *reply, struct answer *out)
+void answer_judge(const struct http_reply *reply, const struct token *t, struct answer *out)
 {
 	struct err e;
 
@@ -150,11 +153,12 @@ void answer_judge(const struct http_reply *reply, struct answer *out)
 	if (reply->body.n == 0 || json_parse(buf_slice(&reply->body), &out->body, &e) < 0)
 		out->body = NULL;
 	memcpy(out->next, reply->headers.next, sizeof(out->next));
+	token_hide(t, out->next); /* it is kept on disk */
 	if (reply->status >= 200 && reply->status < 300) {
 		judge_success(out);
 		return;
 	}
-	say(reply->status, out->body, out->why, sizeof(out->why));
+	say(reply, out->body, t, out);
 	judge_status(&reply->headers, out);
 }
 

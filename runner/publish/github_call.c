@@ -48,16 +48,6 @@ static void learn(struct github *g, const struct http_headers *h)
 		g->skew_s = (int64_t)h->date_s - (int64_t)github_now(g);
 }
 
-/* A server that repeats what it was shown does not get it into our messages. */
-static void hide(const char *bearer, struct answer *a)
-{
-	const char *secret = bearer + strlen("Bearer ");
-	char *hit;
-
-	while (*secret && (hit = strstr(a->why, secret)))
-		memset(hit, '*', strlen(secret));
-}
-
 static int full_url(const struct github *g, const char *path, char out[HTTP_URL_MAX], struct err *e)
 {
 	const char *api = path[0] == '/' ? g->config->api : "";
@@ -110,7 +100,7 @@ void github_ask(struct github *g, const char *method, const char *path, const ch
 		answer_failed(r, e.msg, a);
 	} else {
 		learn(g, &reply.headers);
-		answer_judge(&reply, a);
+		answer_judge(&reply, g->token, a);
 		/* Nothing is left: what comes next waits, this one was answered. */
 		if (a->kind == ANSWER_OK && reply.headers.has_remaining &&
 		    reply.headers.remaining == 0 && reply.headers.reset_s > reply.headers.date_s) {
@@ -119,7 +109,6 @@ void github_ask(struct github *g, const char *method, const char *path, const ch
 			g->paused_why[0] = '\0';
 		}
 	}
-	hide(bearer, a);
 }
 
 /* --- with all that is around it -------------------------------------------------- */

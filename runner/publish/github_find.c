@@ -65,6 +65,7 @@ static bool read_issue(struct work *w, const json_t *j)
 		return work_later(w, SERVER_WAIT_S, "an answer that is no issue");
 	if (url_clean(html) && strlen(html) < sizeof(w->issue.html))
 		memcpy(w->issue.html, html, strlen(html) + 1);
+	token_hide(w->g->token, w->issue.html);
 	(void)snprintf(w->d->url, sizeof(w->d->url), "%s", w->issue.html);
 	w->issue.open = strcmp(text_of(j, "state"), "open") == 0;
 	w->issue.set_aside = strcmp(reason, "not_planned") == 0 || strcmp(reason, "duplicate") == 0;

@@ -46,7 +46,8 @@ struct answer {
 #define ANSWER_INIT  ((struct answer){.kind = ANSWER_REFUSED})
 #define _autoanswer_ __attribute__((cleanup(answer_done)))
 
-void answer_judge(const struct http_reply *reply, struct answer *out);
+/* t (or NULL): what it was shown, and is not to be repeated. */
+void answer_judge(const struct http_reply *reply, const struct token *t, struct answer *out);
 /* No whole answer came: code of http_request(). */
 void answer_failed(int code, const char *why, struct answer *out);
 void answer_done(struct answer *a); /* done is ANSWER_INIT */

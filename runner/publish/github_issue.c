@@ -59,6 +59,7 @@ static bool opened(struct work *w, const struct answer *a)
 	w->issue.number = (uint64_t)number;
 	if (html && strlen(html) < sizeof(w->issue.html))
 		text_clean(html, w->issue.html, sizeof(w->issue.html));
+	token_hide(w->g->token, w->issue.html);
 	/* Whether they can be kept or not: it is told, and its marker says so. */
 	if (index_put(w->g->index, w->key, w->issue.number, &e) == 0)
 		index_save(w);

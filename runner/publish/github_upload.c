@@ -106,13 +106,14 @@ static int read_file(const struct work *w, struct file *f, struct err *e)
 
 /* --- on the branch --------------------------------------------------------------- */
 
-static void keep_html(struct file *f, const json_t *from)
+static void keep_html(const struct work *w, struct file *f, const json_t *from)
 {
 	const char *html = json_string_value(json_object_get(from, "html_url"));
 
 	/* Not download_url, which has a token in it. */
 	if (html && strlen(html) < sizeof(f->html) && !strpbrk(html, " <>()[]\"'`\\\r\n\t"))
 		text_clean(html, f->html, sizeof(f->html));
+	token_hide(w->g->token, f->html);
 }
 
 /* Is it there?  *ret_sha: what is there, "" for nothing. */
@@ -138,7 +139,7 @@ static bool look(struct work *w, struct file *f, char ret_sha[DIGEST_SHA1_HEX], 
 	if (sha && strlen(sha) < DIGEST_SHA1_HEX)
 		memcpy(ret_sha, sha, strlen(sha) + 1);
 	if (strcmp(ret_sha, f->blob) == 0)
-		keep_html(f, a->body);
+		keep_html(w, f, a->body);
 	return true;
 }
 
@@ -172,7 +173,7 @@ static bool put(struct work *w, struct file *f, struct answer *a)
 	}
 	github_call(w->g, "PUT", f->at, body, a);
 	if (a->kind == ANSWER_OK)
-		keep_html(f, json_object_get(a->body, "content"));
+		keep_html(w, f, json_object_get(a->body, "content"));
 	return a->kind == ANSWER_OK;
 }
 

@@ -231,6 +231,37 @@ void token_free(struct token *t)
 	free(t);
 }
 
+/* --- hiding ----------------------------------------------------------------------- */
+
+void token_hide_secret(const char *secret, char *text)
+{
+	enum { PART = 8, TAIL = 4 };
+	size_t whole = strlen(secret), n;
+
+	for (char *p = text; *p; p += n) {
+		for (n = 0; n < whole && p[n] == secret[n];)
+			n++;
+		if (n > 0 && (n == whole || n >= PART || (n >= TAIL && p[n] == '\0')))
+			memset(p, '*', n);
+		else
+			n = 1;
+	}
+}
+
+static void hide_bearer(const char *bearer, char *text)
+{
+	if (*bearer)
+		token_hide_secret(bearer + strlen("Bearer "), text);
+}
+
+void token_hide(const struct token *t, char *text)
+{
+	if (!t)
+		return;
+	hide_bearer(t->s->bearer, text);
+	hide_bearer(t->s->app_bearer, text);
+}
+
 /* --- using ----------------------------------------------------------------------- */
 
 uint64_t token_number(const struct token *t)

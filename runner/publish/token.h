@@ -56,6 +56,12 @@ MUST_CHECK int token_keep(struct token *t, struct slice text, uint64_t expires_s
 /* It was refused: forget it. */
 void token_drop(struct token *t);
 
+/* What a server said: the secrets that it was shown become stars, also a beginning of one of
+ * eight bytes or more, or of four that the text ends with (it was cut). t may be NULL. */
+void token_hide(const struct token *t, char *text);
+/* The same of one secret; "" hides nothing. */
+void token_hide_secret(const char *secret, char *text);
+
 /* RS256 over header and claims of App `app`: RFC 7515, 7518, 7519; pem is a private RSA
  * key without a pass phrase, of 2048 bits at least.  For token.c. */
 MUST_CHECK int token_jwt(struct slice pem, uint64_t app, uint64_t now_s, char *out, size_t n,

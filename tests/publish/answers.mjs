@@ -93,6 +93,55 @@ async function refusals(test, bench) {
   });
 }
 
+// Wherever it is cut, no beginning of what was shown is left.
+async function echoes(test, bench) {
+  const parts = (secret) => [...Array(secret.length - 3).keys()].map((n) => secret.slice(0, n + 4));
+  const clean = (r, secret) => {
+    for (const t of r.tries)
+      for (const p of parts(secret)) if (t.why.includes(p)) throw new Error(`"${p}" in ${t.why}`);
+  };
+  await test('a server that repeats the token where its words are cut', async () => {
+    for (let n = 160; n < 200; n += 1) {
+      bench.fresh();
+      bench.server.script = [{ on: /^GET .user$/, status: 404, message: `${'x'.repeat(n)}${TOKEN}` },
+        { on: /^GET .*issues$/, status: 403, message: `${'x'.repeat(n)}${TOKEN}` }];
+      clean(await bench.drive([bench.event('new')]), TOKEN);
+      bench.noSecrets();
+    }
+  });
+  await test('a server that repeats a part of the token', async () => {
+    bench.fresh();
+    bench.server.script = [{ on: /^GET .*issues$/, status: 403, message: `you showed ${TOKEN.slice(0, 15)}` }];
+    const r = await bench.drive([bench.event('new')]);
+    like(r.last.why, /you showed \*{15}$/, 'why');
+  });
+  await test("a server that repeats an App's statement", async () => {
+    bench.fresh();
+    const options = asApp(bench);
+    const s = bench.server;
+    const send = s.send.bind(s);
+    s.send = (a, status, body, headers, half) => {
+      const last = s.raw.at(-1)?.headers.authorization?.replace('Bearer ', '') ?? '';
+      send(a, status, status === 401 || status === 403 ? { message: `${'x'.repeat(150)}${last}` } : body, headers, half);
+    };
+    s.model.app.id = 1; // another App
+    const r = await bench.drive([bench.event('new')], options);
+    delete s.send;
+    equal(r.tries.length > 0 && r.tries.every((t) => !t.why.includes('eyJh')), true, `a statement in ${r.tries[0].why}`);
+  });
+  await test('a server whose addresses have the token in them', async () => {
+    bench.fresh();
+    const s = bench.server;
+    const send = s.send.bind(s);
+    s.send = (a, status, body, headers, half) =>
+      send(a, status, body?.html_url ? { ...body, html_url: `https://github.example/${TOKEN}` } : body, headers, half);
+    const r = await bench.drive([bench.event('new')]);
+    delete s.send;
+    like(r.last.url, /^https:\/\/github\.example\/\*+$/, 'url');
+    bench.noSecrets();
+  });
+}
+
 async function limits(test, bench) {
   await test('after an answer for the whole host, nothing is asked for the others', async () => {
     bench.fresh();
@@ -199,6 +248,7 @@ export async function answers(test, bench) {
     });
   }
   await refusals(test, bench);
+  await echoes(test, bench);
   await limits(test, bench);
   await tokens(test, bench);
 }

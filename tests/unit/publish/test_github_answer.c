@@ -74,7 +74,7 @@ static void what_it_means(void **state)
 		struct http_reply r = reply(t[i].status, t[i].body, t[i].headers);
 		struct answer a = ANSWER_INIT;
 
-		answer_judge(&r, &a);
+		answer_judge(&r, NULL, &a);
 		if (a.kind != t[i].kind || a.unsure != t[i].unsure ||
 		    a.whole_host != t[i].whole_host || a.wait_s != t[i].wait_s)
 			fail_msg("%zu: %u is %d %d %d %llu", i, t[i].status, (int)a.kind, a.unsure,
@@ -108,7 +108,7 @@ static void what_it_says(void **state)
 		struct http_reply r = reply(422, t[i].body, NULL);
 		struct answer a = ANSWER_INIT;
 
-		answer_judge(&r, &a);
+		answer_judge(&r, NULL, &a);
 		assert_string_equal(a.why, t[i].want);
 		answer_done(&a);
 		http_reply_done(&r);

@@ -114,6 +114,29 @@ static void the_environment(void **state)
 	unsetenv(name);
 }
 
+static void hides(const char *text, const char *want)
+{
+	char got[64];
+
+	(void)snprintf(got, sizeof(got), "%s", text);
+	token_hide_secret("ghp_PLANTEDsecret", got);
+	assert_string_equal(got, want);
+}
+
+static void what_is_shown_of_a_secret(void **state)
+{
+	(void)state;
+	hides("no", "no");
+	hides("", "");
+	hides("a ghp_PLANTEDsecret b ghp_PLANTEDsecret", "a ***************** b *****************");
+	hides("cut: ghp_PLANTEDsecre", "cut: ****************");
+	hides("cut: ghp_", "cut: ****");
+	hides("cut: ghp", "cut: ghp");
+	hides("tokens begin with ghp_ or ghs_x", "tokens begin with ghp_ or ghs_x");
+	hides("ghp_PLAN is a part", "******** is a part");
+	hides("gghp_PLANTEDsecretx", "g*****************x");
+}
+
 static uint64_t number_of(const struct github_config *c)
 {
 	struct token *t = NULL;
@@ -341,6 +364,7 @@ static const struct CMUnitTest tests[] = {
     CASE(a_file_that_is_no_token),
     CASE(the_environment),
     CASE(none_is_named),
+    cmocka_unit_test(what_is_shown_of_a_secret),
     CASE(another_one_has_another_number),
     CASE(an_app_states_who_it_is),
     CASE(keys_that_are_none),
