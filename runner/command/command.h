@@ -71,6 +71,7 @@ struct common {
 	/* What the last build of each source did, in their order; borrowed, may be NULL. */
 	const struct discover_built *built;
 	size_t n_built;
+	bool before_build; /* what a build has yet to make is said, and is no error */
 };
 #define STATE_OPTIONS                                                                      \
 	{"config", "FILE", "configuration (default: config.json of the state directory)"}, \

@@ -28,7 +28,7 @@ static bool take(void *arg, const char *name, const char *value)
 }
 
 /* With targets at hand, every one of them must resolve; globs that match none
- * are likely typos. */
+ * are likely typos.  Before the first build there may be none. */
 static int check(struct config_args *a)
 {
 	_autofree_ const char **names = NULL;
@@ -38,6 +38,7 @@ static int check(struct config_args *a)
 	int r = EXIT_DONE;
 
 	config_sources(a->common.config, &n);
+	a->common.before_build = true;
 	if (n > 0 || a->common.targets_dir)
 		r = common_find_targets(&a->common);
 	names = sys_calloc(l->n + 1, sizeof(*names));

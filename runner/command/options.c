@@ -2,9 +2,11 @@
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "runner/command/command.h"
+#include "runner/command/escape.h"
 #include "runner/publish/token.h"
 #include "runner/publish/token_env.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -204,6 +206,24 @@ static int add_configured(struct common *c, const struct config_source *src, siz
 	return add_source(c, &s);
 }
 
+/* Of a Bazel workspace discovery itself says what is not built. */
+static bool made_later(const struct config_source *src)
+{
+	return src->build.n > 0 && strcmp(src->type, "bazel") != 0 && access(src->path, F_OK) < 0 &&
+	       errno == ENOENT;
+}
+
+static int add_or_wait(struct common *c, const struct config_source *src, size_t i)
+{
+	char shown[ESCAPE_MAX];
+
+	if (!c->before_build || !made_later(src))
+		return add_configured(c, src, i);
+	printf("note: %s is not there yet: its build has to make it (fuzzcell build)\n",
+	       escape(src->path, shown));
+	return EXIT_DONE;
+}
+
 static bool is_manifest(const char *path)
 {
 	size_t n = strlen(path);
@@ -230,7 +250,7 @@ int common_find_targets(struct common *c)
 		return fail(EXIT_USAGE, "no targets: give --targets DIR, or \"discovery\" in the "
 					"configuration (docs/configuration.md)");
 	for (size_t i = 0; r == EXIT_DONE && i < n; i++)
-		r = add_configured(c, &src[i], i);
+		r = add_or_wait(c, &src[i], i);
 	return r;
 }
 

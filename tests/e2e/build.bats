@@ -189,6 +189,21 @@ command_source() { # SCRIPT
 	[ "$(grep -c secret "$WORK/env")" -eq 0 ]
 }
 
+@test "a command: config check is content before the first build, but not with what nobody makes" {
+	sources '{"type": "directory", "path": "'"$WORK"'/made", "build": ["true"]}'
+	cell config check
+	[ "$status" -eq 0 ]
+	[[ $output == "note: $WORK/made is not there yet"*'configuration is good'* ]]
+	mkdir "$WORK/made" # and empty
+	cell config check
+	[ "$status" -eq 0 ]
+	[[ $output != *note:* ]]
+	sources '{"type": "directory", "path": "'"$WORK"'/other"}'
+	cell config check
+	[ "$status" -eq 2 ]
+	[[ $output == *"$WORK/other"* ]]
+}
+
 @test "a command that fails: what it made is fuzzed, what it left from before is not" {
 	sources "$(command_source "install \$PWD/*_fuzzer $WORK/built; echo 'no compiler' >&2; exit 2")"
 	cp "$TARGETS/healthy_fuzzer" "$WORK/from"
