@@ -142,7 +142,7 @@ static int check_forward(const struct work *w, const char *head, struct err *e)
 		    head, tree, w->git.top, w->o->remote, w->o->branch);
 }
 
-/* Into blocked: why the work tree cannot be brought to head. */
+/* Into blocked: why the work tree cannot be brought to head, or is not just that. */
 static int check_tree(const struct work *w, const char *head, struct err *e)
 {
 	int r;
@@ -155,7 +155,8 @@ static int check_tree(const struct work *w, const char *head, struct err *e)
 			 w->o->branch);
 	if (r == 0 && !*w->c->blocked && *head)
 		r = check_forward(w, head, e);
-	if (r == 0 && !*w->c->blocked && strcmp(w->c->tree, head) != 0)
+	/* Also where it is: a run is recorded as that of a commit, so it is to be one. */
+	if (r == 0 && !*w->c->blocked)
 		r = check_clean(w, e);
 	return r;
 }

@@ -41,7 +41,7 @@ struct checkout {
 	char why[CHECKOUT_WHY]; /* printable; "" when all is well */
 	char head[COMMIT_MAX];	/* of the branch at the remote, as far as is known; or "" */
 	char tree[COMMIT_MAX];	/* what is checked out; or "" */
-	/* Why the work tree cannot be brought to head; "": it can. */
+	/* Why the work tree cannot be brought to head, or is there but changed; "": it can. */
 	char blocked[CHECKOUT_WHY];
 };
 

@@ -203,6 +203,32 @@ holder() { sed -n 1p "$STATE/lock"; }
 	[ "$status" -eq 2 ]
 }
 
+@test "what is not committed is not fuzzed as the commit that is checked out" {
+	echo changed >>"$WORK/tree/code"
+	trigger --dry-run
+	[ "$status" -eq 2 ]
+	[[ $output == *"would start: "*"not committed (1 file, 'code')"* ]]
+	for option in --force ''; do
+		trigger $option
+		[ "$status" -eq 2 ]
+		[[ $output == *"$(pushed | cut -c -12) cannot be fuzzed: "*"not committed"* ]]
+	done
+	[ "$(runs)" -eq 0 ]
+	[ ! -e "$STATE/last_run_commit" ]
+	git -C "$WORK/tree" checkout -q -f
+	trigger
+	[ "$status" -eq 0 ]
+	done_is "$(pushed)"
+	# With nothing to start, it is nobody's business.
+	echo changed >>"$WORK/tree/code"
+	trigger
+	[ "$status" -eq 0 ]
+	[[ $output == *"nothing to do"* ]]
+	trigger --force
+	[ "$status" -eq 2 ]
+	[ "$(runs)" -eq 1 ]
+}
+
 @test "two repositories, each with its own state, share the workers" {
 	configure 1s 600
 	for i in 1 2; do

@@ -115,9 +115,18 @@ static void test_dirty(void **state)
 	(void)state;
 	need_git();
 	must("echo x >>tree/code");
+	/* It is at the head, but what would be fuzzed is not the head. */
+	do_it(CHECKOUT_PEEK, NULL);
+	is_blocked("not committed");
 	look();
-	is_fine(); /* there is nothing to bring it to */
+	is_blocked("code");
+	assert_string_equal(got.head, got.tree);
+	memcpy(head, got.head, sizeof(head));
+	do_it(CHECKOUT_UPDATE, head);
+	is_blocked("not committed");
 	push("one");
+	do_it(CHECKOUT_PEEK, NULL); /* a head that is not here yet */
+	is_blocked("not committed");
 	look();
 	is_blocked("code");
 	is_blocked("1 file");
