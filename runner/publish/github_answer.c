@@ -47,8 +47,12 @@ static void say(const struct http_reply *reply, const json_t *body, const struct
 	const json_t *errors = json_object_get(body, "errors");
 	char raw[2048];
 
+	const char *words = text_of(body, "message");
+
+	if (reply->elsewhere) /* its own words say no more */
+		words = "it points to another host, and was not followed";
 	(void)snprintf(raw, sizeof(raw), "%u: %s", reply->status,
-		       *text_of(body, "message") ? text_of(body, "message") : "no reason given");
+		       *words ? words : "no reason given");
 	for (size_t i = 0; i < json_array_size(errors) && i < 8; i++)
 		add_error(json_array_get(errors, i), raw, sizeof(raw));
 	token_hide(t, raw);

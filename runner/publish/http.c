@@ -326,8 +326,10 @@ int http_request(struct http *h, const struct http_request *q, struct http_reply
 			http_reply_done(ret);
 			return r;
 		}
-		if (hop == REDIRECTS_MAX || !to_follow(q, ret) ||
-		    !resolve(url, ret->headers.location, next))
+		if (hop == REDIRECTS_MAX || !to_follow(q, ret))
+			return 0;
+		ret->elsewhere = !resolve(url, ret->headers.location, next);
+		if (ret->elsewhere)
 			return 0;
 		memcpy(url, next, strlen(next) + 1);
 		http_reply_done(ret);

@@ -65,6 +65,7 @@ struct http_request {
 
 struct http_reply {
 	unsigned status; /* 200..599 */
+	bool elsewhere;	 /* a redirect to another scheme, host or port: not followed */
 	struct http_headers headers;
 	struct buf body;
 };

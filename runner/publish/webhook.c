@@ -103,13 +103,14 @@ static void say(struct delivery *d, enum delivery_result result, const char *why
 static void judge(const struct http_reply *r, struct delivery *d)
 {
 	bool busy = r->status == 408 || r->status == 425 || r->status == 429 || r->status >= 500;
-	char why[64];
+	char why[128];
 
 	if (r->status >= 200 && r->status < 300) {
 		d->result = DELIVERY_DONE;
 		return;
 	}
-	snprintf(why, sizeof(why), "the server answered with status %u", r->status);
+	snprintf(why, sizeof(why), "the server answered with status %u%s", r->status,
+		 r->elsewhere ? ": it points to another host, and was not followed" : "");
 	say(d, busy ? DELIVERY_LATER : DELIVERY_REFUSED, why);
 	d->whole_host = busy;
 	if (busy && r->headers.has_retry_after)

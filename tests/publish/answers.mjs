@@ -64,7 +64,7 @@ async function refusals(test, bench) {
     [{ status: 422, body: { message: 'Validation Failed', errors: [{ resource: 'Label', field: 'name', code: 'invalid' }, 'also\n\u001b[31m this'] } },
       /^open an issue: 422: Validation Failed; name invalid; also\?\?\[31m this$/],
     [{ status: 451, body: 'x' }, /^open an issue: 451: no reason given$/],
-    [{ status: 301, headers: () => ({ location: 'https://elsewhere.example/' }) }, /^open an issue: 301/],
+    [{ status: 301, headers: () => ({ location: 'https://elsewhere.example/' }) }, /^open an issue: 301: it points to another host, and was not followed$/],
   ];
   for (const [fault, why] of cases) {
     await test(`${fault.status} is a refusal that says why, and holds up nothing else`, async () => {

@@ -280,6 +280,13 @@ static void test_answers(void **state)
 	     "the server answered with status 400"},
 	    {"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", DELIVERY_REFUSED, 0, false,
 	     "the server answered with status 404"},
+	    {"HTTP/1.1 307 There\r\nLocation: https://elsewhere.example/s3cret\r\n"
+	     "Content-Length: 0\r\n\r\n",
+	     DELIVERY_REFUSED, 0, false,
+	     "the server answered with status 307: it points to another host, and was not "
+	     "followed"},
+	    {"HTTP/1.1 307 There\r\nContent-Length: 0\r\n\r\n", DELIVERY_REFUSED, 0, false,
+	     "the server answered with status 307"},
 	    {"HTTP/1.1 408 Slow\r\nContent-Length: 0\r\n\r\n", DELIVERY_LATER, 0, true,
 	     "the server answered with status 408"},
 	    {"HTTP/1.1 429 Many\r\nRetry-After: 77\r\nContent-Length: 0\r\n\r\n", DELIVERY_LATER,
