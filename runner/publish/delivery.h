@@ -60,6 +60,7 @@ struct delivery {
 	char why[256]; /* LATER, REFUSED: for people, one printable line, no secret in it */
 	char url[512]; /* of the issue, once known; "" */
 	bool ignored;  /* a person's label says that this crash is not to be told */
+	bool deleted;  /* a person deleted its issue: nothing was told */
 };
 
 #endif

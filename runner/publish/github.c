@@ -44,6 +44,13 @@ static void end_ignored(struct work *w)
 	work_end(w);
 }
 
+/* A person's word, too: it is not filed again. */
+static void end_deleted(struct work *w)
+{
+	w->d->deleted = true;
+	work_end(w);
+}
+
 static bool does(const struct work *w, const char *action)
 {
 	return strcmp(w->action, action) == 0;
@@ -55,7 +62,9 @@ static void tell_new(struct work *w)
 		return;
 	if (w->issue.ignore)
 		end_ignored(w);
-	else if (w->issue.number != 0 || work_get(w, "issue") != 0 || issue_open(w))
+	else if (w->deleted)
+		end_deleted(w);
+	else if (w->issue.number != 0 || issue_open(w))
 		work_end(w);
 }
 
@@ -91,12 +100,12 @@ static bool tell_there(struct work *w)
 }
 
 /* An issue that nobody filed is filed by what would have commented on it, if that brings
- * all that it takes; not one that was deleted. */
+ * all that it takes. */
 static bool tell_missing(struct work *w)
 {
 	const char *title = json_string_value(json_object_get(w->d->event, "title"));
 
-	if (w->kind == EVENT_FIXED || work_get(w, "issue") != 0 || !title || !*title)
+	if (w->kind == EVENT_FIXED || !title || !*title)
 		return true;
 	return issue_open(w);
 }
@@ -107,6 +116,8 @@ static void tell_more(struct work *w)
 		return;
 	if (w->issue.ignore)
 		end_ignored(w);
+	else if (w->deleted)
+		end_deleted(w);
 	else if (w->issue.number != 0 ? tell_there(w) : tell_missing(w))
 		work_end(w);
 }
@@ -116,7 +127,7 @@ void github_deliver(struct github *g, struct delivery *d)
 	struct work w;
 
 	d->wait_s = d->refused_token = 0;
-	d->whole_host = d->unasked = d->ignored = false;
+	d->whole_host = d->unasked = d->ignored = d->deleted = false;
 	d->why[0] = d->url[0] = '\0';
 	if (!work_init(&w, g, d))
 		return;

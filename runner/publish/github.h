@@ -26,7 +26,8 @@
  * A person's word wins.  Label "ignore": nothing is told (d->ignored).  Label "wrong":
  * "fixed" is not told.  "again" is told of a closed issue only, once for each time that
  * it was closed; one closed as not planned or as a duplicate is not reopened.  An
- * issue that was told of and then deleted is not filed again.
+ * issue that is known (issue_url, or our own) and was deleted is not filed again
+ * (d->deleted).
  *
  * d->progress is ours but for "issue_url", which whoever keeps it may set from
  * an earlier delivery or the ledger to spare the search; so may d->event.  We set

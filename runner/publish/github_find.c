@@ -124,17 +124,24 @@ static bool search(struct work *w)
 	return number == 0 || load(w, number, true);
 }
 
-bool issue_find(struct work *w)
+static bool find(struct work *w)
 {
 	_autoanswer_ struct answer a = ANSWER_INIT;
 	uint64_t number = work_get(w, "issue");
 
-	if (number != 0) /* ours; deleted since: nothing is left to tell */
-		return load(w, number, false);
+	if (number != 0) { /* ours; deleted since: nothing is left to tell */
+		if (!load(w, number, false))
+			return false;
+		w->deleted = w->issue.number == 0;
+		return true;
+	}
 	number = hint_of(w, w->d->progress);
 	number = number ? number : hint_of(w, w->d->event);
 	if (number != 0 && (!load(w, number, false) || w->issue.number != 0))
 		return w->issue.number != 0;
+	/* Where it was known to be it is not.  The list says whether the repository is there, and
+	 * whether a person keeps its marker elsewhere. */
+	w->deleted = number != 0;
 	if (!work_settled(w, "posting"))
 		return false;
 	if (!auth_login(w->g, &a))
@@ -146,4 +153,12 @@ bool issue_find(struct work *w)
 	/* What the list was known to say is no longer so: read all of it. */
 	index_reset(w->g->index);
 	return search(w);
+}
+
+bool issue_find(struct work *w)
+{
+	if (!find(w))
+		return false;
+	w->deleted = w->deleted && w->issue.number == 0;
+	return true;
 }

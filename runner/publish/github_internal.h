@@ -132,6 +132,7 @@ struct work {
 	const char *event, *repo, *action;
 	char key[KEY_MAX];
 	struct issue issue;
+	bool deleted; /* it had an issue, which is gone, and no other one has its marker */
 };
 
 /* All of these: true, go on; false: the delivery's result is set. */
@@ -149,7 +150,7 @@ bool work_unset(struct work *w, const char *name);
 /* What began at `name` may have been done: true when it is time to look for it. */
 bool work_settled(struct work *w, const char *name);
 
-bool issue_find(struct work *w); /* github_find.c; w->issue.number 0: surely none */
+bool issue_find(struct work *w); /* github_find.c; w->issue.number 0: surely none (any more) */
 bool issue_open(struct work *w); /* github_issue.c */
 bool issue_set_state(struct work *w, bool open);
 bool comment_once(struct work *w); /* github_comment.c */

@@ -83,7 +83,8 @@ void outbox_line(char *to, size_t cap, const char *from);
 /* A chain's record; json_decref() it.  An empty one when nothing was told. */
 MUST_CHECK int outbox_chain(struct outbox *o, const char *chain, json_t **ret, struct err *e);
 bool outbox_chain_told(const json_t *record, const char *id);
-/* "told", "ignored" (by a label), "dropped" (by a person); "": not at all. */
+/* "told", "ignored" (by a label), "deleted" (its issue was, by a person), "dropped" (by a
+ * person); "": not at all. */
 const char *outbox_chain_how(const json_t *record, const char *id);
 bool outbox_chain_empty(const json_t *record);			      /* nothing was told */
 const char *outbox_chain_url(const json_t *record);		      /* of its issue, or "" */
@@ -137,6 +138,7 @@ struct outbox_outcome {
 	uint64_t now;
 	const char *url; /* of the issue, or "" */
 	bool ignored;	 /* a person's label says so */
+	bool deleted;	 /* the issue is gone, by a person's hand */
 	/* Of what is not done. */
 	bool refused, whole_place;
 	uint64_t wait_s;	/* the server's wish; 0: none */

@@ -77,6 +77,13 @@ static const char *repository_of(const json_t *event)
 	return s ? s : "";
 }
 
+static const char *how_of(const struct outbox_outcome *c)
+{
+	if (c->ignored)
+		return "ignored";
+	return c->deleted ? "deleted" : "told";
+}
+
 static int calm_place(struct outbox *o, const char *place, struct err *e)
 {
 	const struct outbox_number calm[] = {
@@ -104,8 +111,7 @@ int outbox_told(struct outbox *o, struct outbox_work *w, const struct outbox_out
 		r = outbox_hold(o, e);
 	if (r < 0)
 		return r;
-	r = outbox_record(o, w->entry, repository_of(w->event), c->ignored ? "ignored" : "told", c,
-			  e);
+	r = outbox_record(o, w->entry, repository_of(w->event), how_of(c), c, e);
 	if (r == 0)
 		r = outbox_unlink(o, w->entry->id, e);
 	outbox_release(o);

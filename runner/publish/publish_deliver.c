@@ -64,6 +64,7 @@ static int note(const struct publish_deliver *d, struct attempt *a, const struct
 	    .now = now_of(d),
 	    .url = v->url,
 	    .ignored = v->ignored,
+	    .deleted = v->deleted,
 	    .refused = v->result == DELIVERY_REFUSED,
 	    .whole_place = v->whole_host,
 	    .wait_s = v->wait_s,

@@ -193,10 +193,41 @@ export async function stories(test, bench) {
     equal(m.issues.length, 1, 'issues');
   });
 
+  await story('an issue that only the ledger or the record knew, and that was deleted, is not filed again', async (m) => {
+    given(bench, { deleted: true });
+    addIssue(m, bench.server.now(), { body: 'noise', user: { login: 'x' } });
+    const texts = { title: 'Fuzzing crash', body: MARK, issue_url: 'https://github.example/octo/widgets/issues/1' };
+    const r = await bench.drive([bench.event('new', texts, 'n'), bench.event('again', texts, 'a'),
+      bench.event('regressed', texts, 'r'), bench.event('fixed', texts, 'f')]);
+    equal(r.tries.map((t) => `${t.result} ${t.deleted}`).join(), Array(4).fill('done true').join(), 'results');
+    equal(m.issues.length, 2, 'issues');
+  });
+
+  await story('deleted, but a person keeps its marker in another issue', async (m) => {
+    given(bench, { deleted: true });
+    given(bench, { user: { login: 'anna' }, author_association: 'MEMBER' });
+    const r = await bench.drive([bench.event('fixed', { issue_url: 'https://github.example/octo/widgets/issues/1' })]);
+    equal(`${r.last.result} ${r.last.deleted} ${m.issues[1].state}`, 'done false closed', 'result');
+  });
+
+  await story('a repository that cannot be seen is no deletion', async () => {
+    const r = await bench.drive([bench.event('again', { repository: 'octo/none', title: 't', body: MARK, issue_url: 'https://github.example/octo/none/issues/1' })]);
+    equal(`${r.last.result} ${r.last.deleted}`, 'refused false', 'result');
+  });
+
+  await story('what nobody knows an issue of is filed by what would have commented on it', async (m) => {
+    const r = await bench.drive([bench.event('again', { title: 'Fuzzing crash', body: MARK })]);
+    equal(`${r.last.result} ${r.last.deleted} ${m.issues.length}`, 'done false 1', 'result');
+    bench.holds();
+  });
+
   await story('a repository that moved', async () => {
     await bench.drive([bench.event('new', { repository: 'octo/old' }), bench.event('fixed', { repository: 'octo/old' })]);
     equal(bench.server.model.issues[0]?.state, 'closed', 'state');
     bench.holds({ comments: 1 });
+    const url = 'https://github.example/octo/old/issues/1'; // as an older ledger has it
+    const r = await bench.drive([bench.event('regressed', { repository: 'octo/old', issue_url: url })]);
+    equal(`${r.last.result} ${r.last.deleted} ${bench.server.model.issues[0].state}`, 'done false open', 'again');
   });
 
   await story('an API with a slash at its end', async () => {

@@ -128,7 +128,7 @@ static inline const char *str(const json_t *j, const char *key)
 static struct server {
 	enum delivery_result result;
 	uint64_t wait_s;
-	bool whole_host, ignored, unasked;
+	bool whole_host, ignored, unasked, deleted;
 	uint64_t refused_token, token;
 	size_t calls;
 	uint64_t now;
@@ -151,6 +151,7 @@ static inline void serve(void *arg, struct delivery *d)
 	d->whole_host = server.whole_host;
 	d->ignored = server.ignored;
 	d->unasked = server.unasked;
+	d->deleted = server.deleted;
 	d->refused_token = server.refused_token;
 	snprintf(d->why, sizeof(d->why), "because\n");
 	if (server.result == DELIVERY_DONE)

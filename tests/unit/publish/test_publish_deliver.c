@@ -177,10 +177,35 @@ static void test_learned(void **state)
 	assert_string_equal(learned_texts[1], "an older/one");
 	assert_string_equal(learned_texts[2], "https://github.com/o/r/issues/1");
 	assert_true(learned.ignored);
+	assert_string_equal(learned_texts[0], "github-an:20older:2Fone");
 	assert_int_equal(publish_noted(box, learned_texts[0], &e), 0);
 	assert_int_equal(publish_learned(box, learn, &n, &e), 0);
 	assert_int_equal(n, 2);
 	assert_false(learned.ignored);
+}
+
+/* A deletion is noted, and the address stays: it is not filed again. */
+static void test_deleted(void **state)
+{
+	_autojson_ json_t *record = NULL;
+	struct err e;
+
+	(void)state;
+	p.n_hooks = 0;
+	seen(A, "r1", T0, false);
+	queue(1);
+	server = (struct server){.result = DELIVERY_DONE};
+	(void)deliver("github", T0);
+	seen(A, "r2", T0 + 9, false);
+	p.run = "r2";
+	queue(1);
+	assert_true(waits("github-again-" A "-r2") > 0);
+	server = (struct server){.result = DELIVERY_DONE, .deleted = true};
+	(void)deliver("github", T0 + 10);
+	assert_int_equal(outbox_chain(box, "github-" A, &record, &e), 0);
+	assert_string_equal(outbox_chain_how(record, "github-again-" A "-r2"), "deleted");
+	assert_string_equal(outbox_chain_url(record), "https://github.com/o/r/issues/1");
+	queue(0);
 }
 
 /* --- the alarm -------------------------------------------------------------------------- */
@@ -432,9 +457,15 @@ static void test_killed_deliveries(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    WITH(test_outcomes),      WITH(test_deadline_and_lock), WITH(test_nobody_asked),
-    WITH(test_refused_token), WITH(test_learned),	    WITH(test_alarm),
-    WITH(test_faults),	      WITH(test_killed_deliveries),
+    WITH(test_outcomes),
+    WITH(test_deadline_and_lock),
+    WITH(test_nobody_asked),
+    WITH(test_refused_token),
+    WITH(test_deleted),
+    WITH(test_learned),
+    WITH(test_alarm),
+    WITH(test_faults),
+    WITH(test_killed_deliveries),
 };
 
 UNIT_MAIN(tests)
