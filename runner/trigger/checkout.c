@@ -8,6 +8,7 @@
 #include "runner/trigger/remote.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,11 +17,27 @@ struct work {
 	const struct checkout_opts *o;
 	struct git git;
 	struct checkout *c;
+	char as[72]; /* how a person here calls git in the work tree */
 };
 
 static void git_done_p(struct git *g)
 {
 	git_done(g);
+}
+
+/* git refuses to work for others than the owner, root included ("dubious ownership"). */
+static void as_owner(struct work *w)
+{
+	const struct passwd *pw = w->git.drop ? getpwuid(w->git.uid) : NULL;
+
+	if (pw)
+		(void)snprintf(w->as, sizeof(w->as), "runuser -u %.40s -- git", pw->pw_name);
+	else if (w->git.drop)
+		(void)snprintf(w->as, sizeof(w->as),
+			       "setpriv --reuid=%u --regid=%u --clear-groups git", w->git.uid,
+			       w->git.gid);
+	else
+		(void)snprintf(w->as, sizeof(w->as), "git");
 }
 
 /* Into why or blocked, printable.  Returns 0. */
@@ -92,9 +109,9 @@ static int check_clean(const struct work *w, struct err *e)
 		return 0;
 	name = (struct slice){rest.p, strnlen(rest.p, rest.n)};
 	return tell(w->c->blocked,
-		    "the work tree has changes that are not committed (%u file%s, '%.100s'): "
-		    "commit them elsewhere, or 'git -C %.60s checkout -f'",
-		    n, n == 1 ? "" : "s", name.n > 3 ? name.p + 3 : "", w->git.top);
+		    "the work tree has changes that are not committed (%u file%s, '%.60s'): "
+		    "commit them elsewhere, or '%s -C %.60s checkout -f'",
+		    n, n == 1 ? "" : "s", name.n > 3 ? name.p + 3 : "", w->as, w->git.top);
 }
 
 /* --- what is checked out --------------------------------------------------------------- */
@@ -109,14 +126,14 @@ static int check_branch(const struct work *w, struct err *e)
 		return r;
 	if (r == 1)
 		return tell(w->c->blocked,
-			    "no branch is checked out (a detached HEAD): 'git -C %.100s checkout "
+			    "no branch is checked out (a detached HEAD): '%s -C %.100s checkout "
 			    "%.60s'",
-			    w->git.top, w->o->branch);
+			    w->as, w->git.top, w->o->branch);
 	if (strcmp(at, w->o->branch) != 0)
 		return tell(w->c->blocked,
-			    "branch '%.60s' is checked out, not '%.60s': 'git -C %.60s checkout "
+			    "branch '%.60s' is checked out, not '%.60s': '%s -C %.60s checkout "
 			    "%.60s'",
-			    at, w->o->branch, w->git.top, w->o->branch);
+			    at, w->o->branch, w->as, w->git.top, w->o->branch);
 	return 0;
 }
 
@@ -134,12 +151,13 @@ static int check_forward(const struct work *w, const char *head, struct err *e)
 	if (r == 1)
 		return tell(w->c->blocked,
 			    "the work tree has commits that '%.60s' of '%.60s' has not: push them, "
-			    "or 'git -C %.60s reset --hard %.30s/%.30s'",
-			    w->o->branch, w->o->remote, w->git.top, w->o->remote, w->o->branch);
+			    "or '%s -C %.60s reset --hard %.30s/%.30s'",
+			    w->o->branch, w->o->remote, w->as, w->git.top, w->o->remote,
+			    w->o->branch);
 	return tell(w->c->blocked,
 		    "the branch was rewritten: %.12s does not come after %.12s, which is checked "
-		    "out; when that is right: 'git -C %.60s reset --hard %.30s/%.30s'",
-		    head, tree, w->git.top, w->o->remote, w->o->branch);
+		    "out; when that is right: '%s -C %.60s reset --hard %.30s/%.30s'",
+		    head, tree, w->as, w->git.top, w->o->remote, w->o->branch);
 }
 
 /* Into blocked: why the work tree cannot be brought to head, or is not just that. */
@@ -150,9 +168,8 @@ static int check_tree(const struct work *w, const char *head, struct err *e)
 	*w->c->blocked = '\0';
 	r = check_branch(w, e);
 	if (r == 0 && !*w->c->blocked && !*w->c->tree)
-		r = tell(w->c->blocked,
-			 "nothing is checked out yet: 'git -C %.100s checkout %.60s'", w->git.top,
-			 w->o->branch);
+		r = tell(w->c->blocked, "nothing is checked out yet: '%s -C %.100s checkout %.60s'",
+			 w->as, w->git.top, w->o->branch);
 	if (r == 0 && !*w->c->blocked && *head)
 		r = check_forward(w, head, e);
 	/* Also where it is: a run is recorded as that of a commit, so it is to be one. */
@@ -180,8 +197,8 @@ static int check_shallow(const struct work *w, struct err *e)
 		return r < 0 ? r : 0;
 	(void)snprintf(why, sizeof(why),
 		       "it is a shallow clone, in which a rewritten branch cannot be told from a "
-		       "longer one: 'git -C %.100s fetch --unshallow'",
-		       w->git.top);
+		       "longer one: '%s -C %.100s fetch --unshallow'",
+		       w->as, w->git.top);
 	return broken(w, why);
 }
 
@@ -202,8 +219,8 @@ static int check_remote(const struct work *w, struct err *e)
 	if (r != 1)
 		return r < 0 ? r : 0;
 	(void)snprintf(why, sizeof(why),
-		       "it has no remote '%.60s': 'git -C %.60s remote add %.60s URL'",
-		       w->o->remote, w->git.top, w->o->remote);
+		       "it has no remote '%.60s': '%s -C %.60s remote add %.60s URL'", w->o->remote,
+		       w->as, w->git.top, w->o->remote);
 	return broken(w, why);
 }
 
@@ -322,6 +339,7 @@ int checkout_do(const struct checkout_opts *o, enum checkout_what what, const ch
 	*ret = (struct checkout){.kind = CHECKOUT_OK};
 	r = git_open(o->dir, &git, why, e);
 	w.git = git;
+	as_owner(&w);
 	if (r == -ENOENT || r == -ENOTDIR || r == -EACCES)
 		return broken(&w, e->msg);
 	if (r == 0)

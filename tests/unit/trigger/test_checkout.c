@@ -357,6 +357,19 @@ static void test_time_limit(void **state)
 	must("test -z \"$(find tree/.git -name '*.lock')\"");
 }
 
+/* The command in the last quotes. */
+static void do_as_it_says(const char *text)
+{
+	const char *end = strrchr(text, '\''), *begin = end;
+	char command[300];
+
+	assert_non_null(end);
+	while (begin > text && begin[-1] != '\'')
+		begin--;
+	snprintf(command, sizeof(command), "%.*s", (int)(end - begin), begin);
+	must(command);
+}
+
 /* As root in somebody else's work tree: what is written there is his. */
 static void test_owner(void **state)
 {
@@ -371,6 +384,14 @@ static void test_owner(void **state)
 	look();
 	is_fine();
 	do_it(CHECKOUT_UPDATE, got.head);
+	is_fine();
+	must("test -z \"$(find tree ! -uid 4321)\"");
+	/* And what it advises works here: root's git would refuse, or write as root. */
+	must("echo mine >>tree/code");
+	look();
+	is_blocked("or 'setpriv --reuid=4321 --regid=4321 --clear-groups git -C ");
+	do_as_it_says(got.blocked);
+	look();
 	is_fine();
 	must("test -z \"$(find tree ! -uid 4321)\"");
 }
