@@ -342,6 +342,7 @@ static void check_numbers(struct day *d, size_t i)
 	HOLDS(d, i, f->spent_us >= t->spent_us && f->curve.build_us >= t->build_us);
 	HOLDS(d, i,
 	      f->rule.cap_us == 0 || f->spent_us <= f->rule.cap_us + (uint64_t)(d->tick_s * S));
+	HOLDS(d, i, (double)f->spent_us / S <= t->cpu_s * (1 + BIT));
 	t->spent_us = f->spent_us;
 	t->build_us = f->curve.build_us;
 }
