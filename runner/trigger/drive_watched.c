@@ -217,7 +217,7 @@ uint64_t watched_step(struct watched *r)
 	if (record_clock_set(&r->w.rec, &r->d->now))
 		(void)watched_save(r);
 	if (r->w.at == WATCH_ORPHAN && !h.alive)
-		watched_ended(r, END_FAILED, "nobody saw how it ended");
+		watched_ended(r, END_UNSEEN, "nobody saw how it ended");
 	watch_next(&r->w, &r->d->now, &h, &a);
 	r->settling = r->settling && a.due.what == DUE_START && !*r->w.blocked;
 	say_decision(r, &a);

@@ -30,7 +30,7 @@ void watch_init(struct watch *w, const struct watch_opts *o, const struct trigge
 	if (h->alive)
 		w->at = WATCH_ORPHAN;
 	else
-		watch_ended(w, now, END_FAILED, "nobody saw how it ended", done);
+		watch_ended(w, now, END_UNSEEN, "nobody saw how it ended", done);
 }
 
 /* --- what to do --------------------------------------------------------------------- */
@@ -209,6 +209,7 @@ void watch_starts(struct watch *w, const struct moment *now)
 	struct trigger_record *r = &w->rec;
 
 	w->before = r->start;
+	w->again = strcmp(w->done, r->head) == 0;
 	w->at = WATCH_RUNNING;
 	w->forced = w->stopping = false;
 	w->put_off = r->busy = (struct since){0};
@@ -234,6 +235,19 @@ static void count_failure(struct trigger_record *r)
 	r->failures += r->failures < UINT32_MAX;
 }
 
+/* What was seen of the end comes first: that its commit is done may be an earlier run's
+ * doing. */
+static enum outcome judge(const struct watch *w, enum watch_end end)
+{
+	bool done = *w->rec.commit && strcmp(w->done, w->rec.commit) == 0;
+
+	if (end == END_FAILED && !w->stopping)
+		return OUTCOME_FAILED;
+	if (done && end != END_REFUSED && !(w->again && w->stopping))
+		return OUTCOME_DONE;
+	return end == END_UNSEEN && !w->stopping ? OUTCOME_FAILED : OUTCOME_STOPPED;
+}
+
 void watch_ended(struct watch *w, const struct moment *now, enum watch_end end, const char *why,
 		 const char *done)
 {
@@ -242,15 +256,12 @@ void watch_ended(struct watch *w, const struct moment *now, enum watch_end end, 
 	copy_text(w->done, sizeof(w->done), done);
 	copy_text(r->why, sizeof(r->why), why);
 	r->pid = 0;
-	if (*r->commit && strcmp(w->done, r->commit) == 0) {
-		r->outcome = OUTCOME_DONE;
+	r->outcome = judge(w, end);
+	if (r->outcome == OUTCOME_DONE) {
 		r->failures = 0;
 		*r->failed = '\0';
-	} else if (end == END_FAILED && !w->stopping) {
-		r->outcome = OUTCOME_FAILED;
+	} else if (r->outcome == OUTCOME_FAILED) {
 		count_failure(r);
-	} else {
-		r->outcome = OUTCOME_STOPPED;
 	}
 	w->at = WATCH_IDLE;
 	w->stopping = false;

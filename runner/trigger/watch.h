@@ -33,6 +33,7 @@ struct watch {
 	bool looking;	      /* while a run goes on, too */
 	bool stopping;	      /* the run was asked to end */
 	bool forced;	      /* the next start waits for nothing */
+	bool again;	      /* the run is of a commit that was done before */
 	bool asleep;	      /* nothing is begun any more, what runs is to end */
 	struct since looked;  /* the end of the last look, well or not */
 	uint64_t look_in_us;  /* after it */
@@ -83,7 +84,8 @@ void watch_started(struct watch *w, pid_t pid, uint64_t pid_start);
 enum watch_end {
 	END_WELL,    /* came to an end; done says which one */
 	END_REFUSED, /* it did not begin: another one holds the lock */
-	END_FAILED,  /* could not build, died, nobody knows */
+	END_FAILED,  /* could not build, died: also when its commit was done before */
+	END_UNSEEN,  /* nobody knows; done says whether it came to its end */
 };
 /* why: for a person; done: record_done(), afterwards. */
 void watch_ended(struct watch *w, const struct moment *now, enum watch_end end, const char *why,

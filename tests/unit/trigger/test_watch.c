@@ -254,6 +254,42 @@ static void test_by_hand(void **state)
 	assert_int_equal(d.what, DUE_NOTHING);
 }
 
+static enum outcome end_again(struct world *o, bool stopped, enum watch_end how)
+{
+	struct moment m = now(o);
+
+	o->w.forced = true;
+	watch_starts(&o->w, &m);
+	o->w.stopping = stopped;
+	watch_ended(&o->w, &m, how, "over", o->done);
+	return o->w.rec.outcome;
+}
+
+/* That a commit was done before says nothing of how a forced run of it ended. */
+static void test_again(void **state)
+{
+	static struct world o;
+	struct moment m;
+	struct due d;
+
+	(void)state;
+	world_begin(&o, 14);
+	push(&o);
+	days(&o, 8, NULL);
+	assert_int_equal(o.w.rec.outcome, OUTCOME_DONE);
+	assert_int_equal(end_again(&o, false, END_FAILED), OUTCOME_FAILED);
+	assert_int_equal(o.w.rec.failures, 1);
+	assert_int_equal(end_again(&o, true, END_FAILED), OUTCOME_STOPPED);
+	assert_int_equal(end_again(&o, true, END_WELL), OUTCOME_STOPPED);
+	assert_int_equal(end_again(&o, false, END_REFUSED), OUTCOME_STOPPED);
+	/* Nobody asks for it a second time: the commit was fuzzed. */
+	m = now(&o);
+	watch_decide(&o.w, &m, &nobody, &d);
+	assert_int_equal(d.what, DUE_NOTHING);
+	assert_int_equal(end_again(&o, false, END_WELL), OUTCOME_DONE);
+	assert_int_equal(o.w.rec.failures, 0);
+}
+
 static void test_asleep(void **state)
 {
 	static struct world o;
@@ -278,7 +314,7 @@ static void test_asleep(void **state)
 static const struct CMUnitTest tests[] = {
     CASE(test_two_days), CASE(test_at_once), CASE(test_catch_up),   CASE(test_failing),
     CASE(test_blocked),	 CASE(test_retries), CASE(test_known_head), CASE(test_others_run),
-    CASE(test_asleep),	 CASE(test_by_hand),
+    CASE(test_asleep),	 CASE(test_by_hand), CASE(test_again),
 };
 
 UNIT_MAIN(tests)

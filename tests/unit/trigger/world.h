@@ -179,10 +179,11 @@ static inline void update_over(struct world *o)
 static inline void run_seen_over(struct world *o)
 {
 	struct moment m = now(o);
-	bool ours = o->w.at == WATCH_RUNNING;
+	enum watch_end end = o->w.at != WATCH_RUNNING	    ? END_UNSEEN
+			     : o->run_good || o->w.stopping ? END_WELL
+							    : END_FAILED;
 
-	watch_ended(&o->w, &m, ours && (o->run_good || o->w.stopping) ? END_WELL : END_FAILED,
-		    "over", o->done);
+	watch_ended(&o->w, &m, end, "over", o->done);
 	save(o);
 }
 
