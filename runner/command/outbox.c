@@ -44,31 +44,20 @@ static uint64_t now_s(void)
 
 /* --- list --------------------------------------------------------------------- */
 
-static bool is_configured(const struct config *c, const char *place)
-{
-	size_t n;
-	const struct webhook_config *w = config_webhooks(c, &n);
-
-	if (strcmp(place, "github") == 0)
-		return config_github(c)->repository != NULL;
-	for (size_t i = 0; i < n; i++)
-		if (strncmp(place, "hook-", 5) == 0 && strcmp(place + 5, w[i].name) == 0)
-			return true;
-	return false;
-}
-
 static const char *age(uint64_t since, uint64_t now, char out[UNITS_MAX])
 {
 	return units_time((now > since ? now - since : 0) * USEC_PER_SEC, out);
 }
 
 static const char *next_try(const struct outbox *o, const struct outbox_entry *t, uint64_t now,
-			    char out[64])
+			    bool known, char out[64])
 {
 	uint64_t at = outbox_due_at(o, t);
 	char in[UNITS_MAX];
 
-	if (!t->head)
+	if (!known)
+		snprintf(out, 64, "never");
+	else if (!t->head)
 		snprintf(out, 64, "after another");
 	else if (outbox_due(o, t, now))
 		snprintf(out, 64, "now");
@@ -91,31 +80,33 @@ static int print_table(const struct outbox_args *a, const struct outbox *o)
 	for (size_t i = 0; i < outbox_count(o); i++) {
 		const struct outbox_entry *t = outbox_at(o, i);
 		char about[CRASH_LINE], old[UNITS_MAX], next[64];
-		bool known = is_configured(a->session.common.config, t->place);
+		bool known = tell_knows(a->session.common.config, t->place);
 
 		printf("%-16s  %-10s  %-16s  %-8s  %5llu  %-18s  %s\n", t->place, t->event,
 		       crash_line(t->subject, about), age(t->created, now, old),
-		       (unsigned long long)t->tries, next_try(o, t, now, next),
-		       known ? t->why : "not in the configuration any more");
+		       (unsigned long long)t->tries, next_try(o, t, now, known, next),
+		       known ? t->why : "no longer configured");
 	}
 	return EXIT_DONE;
 }
 
-static json_t *entry_json(const struct outbox *o, const struct outbox_entry *t)
+static json_t *entry_json(const struct outbox_args *a, const struct outbox *o,
+			  const struct outbox_entry *t)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:b, s:s}", "id", t->id,
-			 "to", t->place, "event", t->event, "about", t->subject, "queued",
+	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:s}", "id",
+			 t->id, "to", t->place, "event", t->event, "about", t->subject, "queued",
 			 (json_int_t)t->created, "tries", (json_int_t)t->tries, "last_try",
 			 (json_int_t)t->last_try, "next_try", (json_int_t)outbox_due_at(o, t),
-			 "refused", t->refused, "after_another", !t->head, "why", t->why);
+			 "refused", t->refused, "after_another", !t->head, "configured",
+			 tell_knows(a->session.common.config, t->place), "why", t->why);
 }
 
-static int print_json(const struct outbox *o)
+static int print_json(const struct outbox_args *a, const struct outbox *o)
 {
 	_autojson_ json_t *all = json_array();
 
 	for (size_t i = 0; i < outbox_count(o); i++)
-		if (json_array_append_new(all, entry_json(o, outbox_at(o, i))) < 0)
+		if (json_array_append_new(all, entry_json(a, o, outbox_at(o, i))) < 0)
 			return fail(EXIT_INTERNAL, "out of memory");
 	if (!all || json_dumpf(all, stdout, JSON_INDENT(2)) < 0)
 		return fail(EXIT_INTERNAL, "print JSON");
@@ -125,7 +116,7 @@ static int print_json(const struct outbox *o)
 
 static int list(struct outbox_args *a, struct outbox *o)
 {
-	return a->json ? print_json(o) : print_table(a, o);
+	return a->json ? print_json(a, o) : print_table(a, o);
 }
 
 /* --- which -------------------------------------------------------------------- */

@@ -119,6 +119,14 @@ static struct publish publish_of(const struct tell *t)
 	return p;
 }
 
+bool tell_knows(const struct config *c, const char *place)
+{
+	struct publish p = {.github = config_github(c)};
+
+	p.hooks = config_webhooks(c, &p.n_hooks);
+	return publish_is_told(&p, place);
+}
+
 /* A new array. */
 static struct publish_target *describe_targets(const struct tell *t, size_t *ret_n)
 {
@@ -216,12 +224,13 @@ static int add_result(struct outbox *o, const struct tell *t, const struct ledge
 {
 	const struct publish_delivered *d = b->sent;
 	struct learning to = {l, o, json_array()};
+	const struct publish p = publish_of(t);
 	struct publish_alarm a;
 	_autojson_ json_t *j = NULL;
 	_autofree_ char *text = NULL;
 	int r = publish_learned(o, learn, &to, e);
 
-	publish_alarm(o, now_s(), config_outbox(t->config)->alarm_us, &a);
+	publish_alarm(&p, o, &a);
 	j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:s, s:s, s:{s:I, s:I, s:s, s:s}}", "done",
 		      (json_int_t)d->done, "refused", (json_int_t)d->refused, "left",
 		      (json_int_t)d->left, "next", (json_int_t)d->next, "held",

@@ -22,6 +22,9 @@ struct tell {
 	uint64_t send_us; /* nothing more is sent after so long; 0: nothing is sent */
 };
 
+/* Is this destination ("github", "hook-<name>") in the configuration? */
+bool tell_knows(const struct config *c, const char *place);
+
 /* Is anybody to be told? */
 bool tell_wanted(const struct config *c);
 

@@ -46,6 +46,9 @@ struct publish {
 	uint64_t now;	 /* Unix seconds */
 };
 
+/* Whether the configuration still has this destination ("github", "hook-<name>"). */
+bool publish_is_told(const struct publish *p, const char *place);
+
 struct publish_sum {
 	size_t queued;	/* new entries of the outbox */
 	size_t issues;	/* of these new issues */
@@ -93,7 +96,7 @@ struct publish_deliver {
 
 struct publish_delivered {
 	size_t done, later, refused, ignored;
-	size_t left;   /* entries that wait */
+	size_t left;   /* entries that wait, and have a sender */
 	uint64_t next; /* when it is worth looking again; 0: none waits for a time */
 	char failed[OUTBOX_PLACE + 260]; /* "github: why" of the first that failed; printable */
 };
@@ -126,9 +129,9 @@ struct publish_alarm {
 	char place[OUTBOX_PLACE];
 	char why[256]; /* of the oldest one, printable; "" not tried yet */
 };
-/* What cannot be delivered; all zero when nothing waits too long. */
-void publish_alarm(const struct outbox *o, uint64_t now, uint64_t alarm_us,
-		   struct publish_alarm *ret);
+/* What cannot be delivered; all zero when nothing waits too long.  What is for destinations
+ * that are no longer configured is nobody's loss. */
+void publish_alarm(const struct publish *p, const struct outbox *o, struct publish_alarm *ret);
 /* Tells the other destinations of one that is stuck: once for each time that it is. */
 MUST_CHECK int publish_alarm_queue(const struct publish *p, struct outbox *o, struct err *e);
 

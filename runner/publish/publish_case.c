@@ -27,6 +27,20 @@ void publish_hook_place(const struct webhook_config *h, char out[OUTBOX_PLACE])
 	snprintf(out, OUTBOX_PLACE, "hook-%.64s", h->name);
 }
 
+bool publish_is_told(const struct publish *p, const char *place)
+{
+	char one[OUTBOX_PLACE];
+
+	if (strcmp(place, PUBLISH_GITHUB) == 0)
+		return publish_has_github(p);
+	for (size_t i = 0; i < p->n_hooks; i++) {
+		publish_hook_place(&p->hooks[i], one);
+		if (strcmp(place, one) == 0)
+			return true;
+	}
+	return false;
+}
+
 void publish_case_init(const struct publish *p, const struct known_crash *c,
 		       const struct webhook_config *hook, struct publish_case *ret)
 {

@@ -175,11 +175,11 @@ static void look_ahead(struct round *w)
 {
 	uint64_t now = now_of(w->d), at;
 
-	w->sum->left = outbox_count(w->o);
 	for (size_t i = 0; i < outbox_count(w->o); i++) {
 		const struct outbox_entry *t = outbox_at(w->o, i);
 		const struct publish_sender *s = sender_of(w->d, t->place);
 
+		w->sum->left += s != NULL;
 		if (!t->head || !s)
 			continue;
 		at = look_at(w, t, s, now);

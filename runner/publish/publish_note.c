@@ -123,20 +123,21 @@ int publish_noted(struct outbox *o, const char *chain, struct err *e)
 
 /* --- the alarm -------------------------------------------------------------------------- */
 
-static bool is_stuck(const struct outbox_entry *t, uint64_t now, uint64_t alarm_us)
+static bool is_stuck(const struct publish *p, const struct outbox_entry *t)
 {
-	return now > t->created && now - t->created >= alarm_us / USEC_PER_SEC;
+	return p->now > t->created && p->now - t->created >= p->outbox->alarm_us / USEC_PER_SEC;
 }
 
-/* place NULL: any. */
-static void find_stuck(const struct outbox *o, const char *place, uint64_t now, uint64_t alarm_us,
+/* place NULL: any that is configured. */
+static void find_stuck(const struct publish *p, const struct outbox *o, const char *place,
 		       struct publish_alarm *ret)
 {
 	*ret = (struct publish_alarm){0};
 	for (size_t i = 0; i < outbox_count(o); i++) {
 		const struct outbox_entry *t = outbox_at(o, i);
 
-		if (!is_stuck(t, now, alarm_us) || (place && strcmp(place, t->place) != 0))
+		if (!is_stuck(p, t) || (place && strcmp(place, t->place) != 0) ||
+		    !publish_is_told(p, t->place))
 			continue;
 		ret->count++;
 		if (ret->oldest && t->created >= ret->oldest)
@@ -147,10 +148,9 @@ static void find_stuck(const struct outbox *o, const char *place, uint64_t now, 
 	}
 }
 
-void publish_alarm(const struct outbox *o, uint64_t now, uint64_t alarm_us,
-		   struct publish_alarm *ret)
+void publish_alarm(const struct publish *p, const struct outbox *o, struct publish_alarm *ret)
 {
-	find_stuck(o, NULL, now, alarm_us, ret);
+	find_stuck(p, o, NULL, ret);
 }
 
 /* "2 things for github wait for 1d02h: the server answered with status 500" */
@@ -214,7 +214,7 @@ static int alarm_place(const struct publish *p, struct outbox *o, const char *pl
 	struct outbox_number v = {"alarm", 0};
 	int r = 0;
 
-	find_stuck(o, place, p->now, p->outbox->alarm_us, &a);
+	find_stuck(p, o, place, &a);
 	v.value = a.count == 0 ? 0 : since ? since : p->now;
 	if (v.value != since)
 		r = outbox_place_set(o, place, &v, 1, e);

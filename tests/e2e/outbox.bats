@@ -49,10 +49,10 @@ line() { # PATTERN: there is one such line
 	[ "$status" -eq 0 ]
 	line '^github +new +0123456789abcdef +2h00m +0 +now'
 	line '^github +fixed +0123456789abcdef +2h00m +0 +after another'
-	line '^hook-gone +.*not in the configuration any more$'
+	line '^hook-gone +.* never +no longer configured$'
 	outbox list --json
-	[ "$(jq -r '.[0].id, .[1].after_another, length' <<<"$output" | xargs)" = \
-		'github-new-0123456789abcdef true 5' ]
+	[ "$(jq -r '.[0].id, .[1].after_another, length, .[4].configured, .[3].configured' <<<"$output" | xargs)" = \
+		'github-new-0123456789abcdef true 5 false true' ]
 }
 
 @test "outbox list of nothing, and wrong usage" {
@@ -103,7 +103,7 @@ line() { # PATTERN: there is one such line
 	outbox retry
 	[ "$status" -eq 3 ]
 	line '^5 due now$'
-	line '^0 sent, 0 refused; 5 wait$'
+	line '^0 sent, 0 refused; 4 wait$' # one is for nobody
 	[[ $output == *'nothing could be sent: github: '*"'127.0.0.1'"* ]]
 	outbox list
 	line '^github +new .* 1 +in '

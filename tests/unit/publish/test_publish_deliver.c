@@ -226,13 +226,13 @@ static void test_alarm(void **state)
 	(void)deliver("hook-all", T0);
 	server.result = DELIVERY_LATER;
 	(void)deliver("github", T0);
-	publish_alarm(box, T0 + DAY - 1, limits.alarm_us, &a);
-	assert_int_equal(a.count, 0);
 	p.now = T0 + DAY - 1;
+	publish_alarm(&p, box, &a);
+	assert_int_equal(a.count, 0);
 	assert_int_equal(publish_alarm_queue(&p, box, &e), 0);
 	assert_int_equal(outbox_count(box), 2);
 	p.now = T0 + DAY;
-	publish_alarm(box, p.now, limits.alarm_us, &a);
+	publish_alarm(&p, box, &a);
 	assert_int_equal(a.count, 2);
 	assert_int_equal(a.oldest, T0);
 	assert_string_equal(a.place, "github");
@@ -273,6 +273,44 @@ static void test_alarm(void **state)
 	(void)deliver("github", p.now);
 	assert_int_equal(publish_learned(box, learn, &n, &e), 0);
 	assert_int_equal(n, 3); /* crashes only */
+}
+
+/* What is for a webhook, or for GitHub, that a person took out of the configuration is no
+ * longer waited for. */
+static void test_alarm_of_what_was_removed(void **state)
+{
+	struct publish_alarm a;
+	struct err e;
+
+	(void)state;
+	seen(A, "r1", T0, false);
+	queue(3);
+	p.now = T0 + 2 * DAY;
+	p.n_hooks = 1; /* "all" is gone */
+	server = (struct server){.result = DELIVERY_DONE};
+	assert_int_equal(deliver("github", p.now).left, 0);
+	(void)deliver("hook-chat", p.now);
+	assert_int_equal(outbox_count(box), 1);
+	publish_alarm(&p, box, &a);
+	assert_int_equal(a.count, 0);
+	assert_int_equal(publish_alarm_queue(&p, box, &e), 0);
+	assert_int_equal(outbox_count(box), 1);
+	assert_false(publish_is_told(&p, "hook-all"));
+	p.n_hooks = 2; /* and there again */
+	assert_true(publish_is_told(&p, "hook-all"));
+	publish_alarm(&p, box, &a);
+	assert_int_equal(a.count, 1);
+	/* So with GitHub. */
+	seen(B, "r1", p.now, false);
+	queue(3);
+	(void)deliver("hook-chat", p.now);
+	(void)deliver("hook-all", p.now);
+	p.github = NULL;
+	p.now += 2 * DAY;
+	publish_alarm(&p, box, &a);
+	assert_int_equal(a.count, 0);
+	assert_int_equal(publish_alarm_queue(&p, box, &e), 0);
+	assert_int_equal(outbox_count(box), 1);
 }
 
 /* --- faults ------------------------------------------------------------------------------ */
@@ -457,15 +495,11 @@ static void test_killed_deliveries(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    WITH(test_outcomes),
-    WITH(test_deadline_and_lock),
-    WITH(test_nobody_asked),
-    WITH(test_refused_token),
-    WITH(test_deleted),
-    WITH(test_learned),
-    WITH(test_alarm),
-    WITH(test_faults),
-    WITH(test_killed_deliveries),
+    WITH(test_outcomes),     WITH(test_deadline_and_lock),
+    WITH(test_nobody_asked), WITH(test_refused_token),
+    WITH(test_deleted),	     WITH(test_learned),
+    WITH(test_alarm),	     WITH(test_alarm_of_what_was_removed),
+    WITH(test_faults),	     WITH(test_killed_deliveries),
 };
 
 UNIT_MAIN(tests)
