@@ -277,6 +277,8 @@ static int status_of(const struct triggers *t, const struct drive_result *res)
 	for (size_t i = 0; i < t->n; i++)
 		if (t->v[i].status > worst)
 			worst = t->v[i].status;
+	if (!t->forever && res->unsaved)
+		return EXIT_INTERNAL; /* it said why */
 	if (worst != EXIT_DONE || t->forever)
 		return worst;
 	if (res->blocked)

@@ -180,8 +180,10 @@ int drive_run(const struct drive_opts *o, struct drive_repo *repos, size_t n,
 		*e = d.error;
 		r = -d.error.code;
 	}
-	for (size_t i = 0; i < d.n; i++)
+	for (size_t i = 0; i < d.n; i++) {
 		d.result.unreached |= all[i].w.tries > 0 && !*all[i].w.blocked;
+		d.result.unsaved |= all[i].unsaved;
+	}
 	*ret = d.result;
 	return r;
 }

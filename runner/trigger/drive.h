@@ -44,6 +44,7 @@ struct drive_result {
 	bool blocked;	/* a person has to do something about a repository */
 	bool unreached; /* a remote did not answer */
 	bool held;	/* a start was asked for, but another run goes on */
+	bool unsaved;	/* what came of it could not be written down: a full disk */
 };
 /* Until it is over, or SIGTERM or SIGINT (then the runs are asked to end, and waited
  * for).  repos belong to the caller and stay where they are. */

@@ -21,6 +21,7 @@ struct watched {
 	bool ready;	       /* the work tree is there, it may start */
 	bool settling;	       /* put off for moments only */
 	bool told;	       /* a dry run's answer */
+	bool unsaved;	       /* the last time that its record was to be */
 	char key[DUE_WHY];     /* what the last decision that was said was about */
 	char said[SAID_MAX], complained[SAID_MAX];
 };

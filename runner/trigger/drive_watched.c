@@ -39,6 +39,7 @@ int watched_save(struct watched *r)
 	if (r->d->o->dry)
 		return 0;
 	rc = record_save(r->given->state_fd, &r->d->now, &r->w.rec, &e);
+	r->unsaved = rc < 0;
 	if (rc < 0)
 		watched_say(r, true, e.msg);
 	return rc;

@@ -229,6 +229,29 @@ holder() { sed -n 1p "$STATE/lock"; }
 	[ "$(runs)" -eq 1 ]
 }
 
+@test "a disk too full to write down that a run starts: none does, and that is an error" {
+	mkdir "$WORK/small"
+	mount -t tmpfs -o size=64m none "$WORK/small"
+	configure 1s 2
+	jq '.run.disk_reserve = "1MiB"' "$STATE/config.json" >"$WORK/small/config.json"
+	STATE=$WORK/small
+	trigger
+	[ "$status" -eq 0 ]
+	done_is "$(pushed)"
+	push second
+	sleep 1
+	dd if=/dev/zero of="$STATE/fill" bs=4k 2>/dev/null || true
+	trigger
+	[ "$status" -eq 70 ]
+	[[ $output == *"trigger.json"*"No space left"* ]]
+	[[ $output == *"no start without a record of it"* ]]
+	! done_is "$(pushed)"
+	rm "$STATE/fill"
+	trigger
+	[ "$status" -eq 0 ]
+	done_is "$(pushed)"
+}
+
 @test "two repositories, each with its own state, share the workers" {
 	configure 1s 600
 	for i in 1 2; do
