@@ -11,16 +11,17 @@
 # shellcheck disable=SC2046,SC2086 # lists of packages are words
 set -eu
 
-# libc6-dev: gcc only recommends it.
+# libc6-dev: gcc only recommends it.  ca-certificates: libcurl only recommends it, and without
+# nobody's https is trusted.  git: pushes, and in-tree corpora.
 build='gcc libc6-dev make pkg-config libjansson-dev libcgroup-dev libseccomp-dev libsystemd-dev
-	libarchive-dev libmd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev crun'
+	libarchive-dev libmd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev crun git ca-certificates'
 # llvm: llvm-symbolizer.  libclang-rt: libFuzzer and the sanitizers, of the version
 # that `clang` is.  dpkg-dev: unpacks source packages.  zip: seed corpora.
 demo="$build clang llvm libclang-rt dpkg-dev zip"
-# perl: prove.  mandoc: checks the man page.  jq: reads what fuzzcell writes.  git: in-tree
-# corpora are in its work trees.  procps: tests look for processes.
+# perl: prove.  mandoc: checks the man page.  jq: reads what fuzzcell writes.  procps: tests
+# look for processes.
 check="$demo libcmocka-dev bats jq clang-format clang-tidy shellcheck qemu-system-x86 mmdebstrap
-	e2fsprogs perl mandoc git procps"
+	e2fsprogs perl mandoc procps"
 # Crash reports of other versions than `clang`, where the distribution has them.
 check="$check clang-16 libclang-rt-16-dev llvm-16 clang-19 libclang-rt-19-dev llvm-19"
 # The server that stands in for GitHub's; also where node did not come as a package.

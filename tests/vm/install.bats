@@ -63,6 +63,18 @@ units() { # ROOT PREFIX
 	[ "$status" -eq 0 ]
 }
 
+@test "make deps installs what the service needs to run, where nothing is" {
+	mkdir "$BATS_TEST_TMPDIR/bin"
+	printf '#!/bin/sh\n' | tee "$BATS_TEST_TMPDIR/bin/"{dpkg-query,apt-get,apt-cache,sudo} >/dev/null
+	chmod +x "$BATS_TEST_TMPDIR"/bin/*
+	PATH=$BATS_TEST_TMPDIR/bin:$PATH run ci/deps.sh build
+	echo "$output"
+	[ "$status" -eq 3 ] # and says that they are still not there
+	for p in crun git ca-certificates; do
+		[[ $output == *'deps: installing '*" $p"* ]]
+	done
+}
+
 @test "the crontab line of the operations page starts what is installed" {
 	local program
 
