@@ -68,6 +68,8 @@ int main(int argc, char **argv)
 	       (unsigned long long)o.seed, o.replicates, o.hours, o.targets);
 	schedule_run_mode(&o);
 	schedule_continuous(&o);
+	if (!schedule_replay(&o))
+		return 1;
 	schedule_cost(&o);
 	return 0;
 }

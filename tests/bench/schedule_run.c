@@ -74,7 +74,8 @@ static unsigned premature(const struct outcome *o, const struct outcome *calm, s
 	unsigned many = 0;
 
 	for (size_t i = 0; i < n; i++)
-		many += o->left[i] == FLEET_PLATEAU && o->fuzzed_s[i] < EARLIER * calm->fuzzed_s[i];
+		many += o->left[i] == FLEET_PLATEAU && calm->left[i] == FLEET_PLATEAU &&
+			o->fuzzed_s[i] < EARLIER * calm->fuzzed_s[i];
 	return many;
 }
 
@@ -204,9 +205,9 @@ static struct outcome print_rules(const struct world *w)
 static void print_load(const struct world *w, const struct sim_policy *p, struct sim_load load)
 {
 	struct outcome calm = all_targets(w, p, quiet), o = all_targets(w, p, load);
-	double part = 100.0 / (double)w->n;
+	double part = 100.0 / fmax(1, how_many(&calm, FLEET_PLATEAU, w->n));
 
-	printf("| %-20s | %4.0fx%-14s | %6.1f %% | %6.1f %% | %5.2f | %5.3f |\n", p->name,
+	printf("| %-19s | %4.0fx%-13s | %7.1f %% | %5.1f %% | %5.2f | %5.3f |\n", p->name,
 	       load.times, load.on_s > 0 ? ", on and off" : "", part * premature(&o, &calm, w->n),
 	       part * how_many(&o, FLEET_STARVED, w->n), o.cpu_h / calm.cpu_h,
 	       o.edges / calm.edges);
@@ -219,17 +220,17 @@ static void print_loads(const struct world *w)
 {
 	static const struct sim_load loads[] = {{2, 0}, {4, 0}, {8, 0}, {8, 900}};
 	struct sim_policy rules[] = {
-	    policy("wall, 10 min", RULE_WALL, 0.05, 4),
-	    policy("cpu-silence, 10 min", RULE_CPU_SILENCE, 0.05, 4),
-	    policy("price 0.05", RULE_PRICE, 0.05, 4),
+	    policy("wall, 10 min", RULE_WALL, 0.05, 12),
+	    policy("cpu-silence, 10 min", RULE_CPU_SILENCE, 0.05, 12),
+	    policy("price 0.05", RULE_PRICE, 0.05, 12),
 	};
 
 	printf(
-	    "\nNeighbours on its CPU, %zu targets, cap 4 h: stopped as finished before it had "
-	    "%.0f %% of the CPU that the same rule gave it on a quiet machine; ended as starved; "
-	    "CPU and edges, over the quiet run's.\n\n"
-	    "| rule                 | contention         | premature | starved | CPU   | edges |\n"
-	    "|----------------------|--------------------|---------:|---------:|------:|------:|\n",
+	    "\nNeighbours on its CPU, %zu targets, cap 12 h.  Of those that the rule ended on the "
+	    "quiet machine: said to be finished before they had %.0f %% of the CPU that they had "
+	    "there; ended as starved.  Of all: CPU and edges, over the quiet run's.\n\n"
+	    "| rule                | contention         | premature | starved | CPU   | edges |\n"
+	    "|---------------------|--------------------|----------:|--------:|------:|------:|\n",
 	    w->n, EARLIER * 100);
 	for (size_t k = 0; k < sizeof(rules) / sizeof(*rules); k++)
 		for (size_t i = 0; i < sizeof(loads) / sizeof(*loads); i++)

@@ -16,8 +16,10 @@ enum {
 struct sim_policy sim_policy(const char *name, enum rule_kind rule, enum share_kind share,
 			     double price, double cap_hours)
 {
-	struct sim_policy p = {
-	    .name = name, .rule = rule_preset(price, 1), .rules = fleet_preset(price, 1)};
+	struct sim_policy p = {.name = name,
+			       .scale = 1,
+			       .rule = rule_preset(price, 1),
+			       .rules = fleet_preset(price, 1)};
 
 	p.rule.kind = rule;
 	p.rule.cap_us = (uint64_t)(cap_hours * 3600 * US);
@@ -109,7 +111,7 @@ static void launch(struct sim *s, size_t i)
 	struct sim_cell *c = &s->cells[i];
 
 	c->reading = (struct effective_reading){.at_us = s->now_s * (uint64_t)US};
-	c->overhead_s = START_S + (double)c->edges / START_EDGES_PER_S;
+	c->overhead_s = s->policy->scale * (START_S + (double)c->edges / START_EDGES_PER_S);
 	c->runs = 0;
 	s->starts++;
 	fleet_launched(&s->fleet.v[i], c->reading.at_us);

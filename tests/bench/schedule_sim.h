@@ -21,7 +21,8 @@ struct sim_policy {
 	const char *name;
 	struct rule rule;
 	struct fleet_rules rules;
-	bool passes; /* when all rest, all begin again: a queue that is started anew */
+	double scale; /* of what a start costs; 1: as above */
+	bool passes;  /* when all rest, all begin again: a queue that is started anew */
 };
 
 struct sim_cell {
