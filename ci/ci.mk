@@ -35,8 +35,8 @@ e2e: all targets
 # In a Debian with the unified layout: all that depends on the machine.  What comes after
 # fuzzing is seen there by `after`, verdicts by those that are left; the suites that try
 # all of it take minutes here, and would take an hour in an emulator.
-VM_NOT   := build builds corpus corpus_commands corpus_intree crash disk operations outbox regress tell \
-	    token_env triage trigger truth
+VM_NOT   := build builds corpus corpus_commands corpus_intree crash disk health operations outbox regress \
+	    tell token_env triage trigger truth
 VM_TESTS := $(filter-out $(VM_NOT:%=tests/e2e/%.bats),$(wildcard tests/e2e/*.bats))
 vm: all targets
 	ci/vm.sh --binary $B/fuzzcell --targets $B/targets --timeout 3300 \

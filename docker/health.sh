@@ -2,11 +2,33 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Is the container healthy?  Its first process is there, or this would not run; so: the
-# configuration is a good one, state can be read, and written where it is kept.
+# configurations that it was given are good ones, and the state of each can be read and written
+# where it is kept.
+#
+# usage: health.sh [FILE]     FILE: the first process's /proc/PID/cmdline
 set -eu
 
-config=/etc/fuzzcell/config.json
-[ -e "$config" ] || exit 0 # run by hand, with a configuration of its own
+# The values of an option, a line each.
+given() { # OPTION
+	tr '\0' '\n' <"$cmdline" | while IFS= read -r word; do
+		case $word in
+		"$1="*) printf '%s\n' "${word#*=}" ;;
+		"$1") IFS= read -r word && printf '%s\n' "$word" ;;
+		esac
+	done
+}
 
-fuzzcell outbox list --config "$config" >/dev/null
-touch "$HOME/.health"
+check() { # OPTION...
+	dir=$(fuzzcell config state "$@")
+	fuzzcell outbox list "$@" >/dev/null
+	echo healthy >"$dir/.health"
+	rm "$dir/.health"
+}
+
+cmdline=${1:-/proc/1/cmdline}
+state=$(given --state-dir | tail -n 1)
+configs=$(given --config)
+[ -n "$configs" ] || check ${state:+--state-dir "$state"} # fuzzcell's own default
+printf '%s\n' "$configs" | while IFS= read -r config; do
+	[ -z "$config" ] || check --config "$config" ${state:+--state-dir "$state"}
+done

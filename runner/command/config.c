@@ -2,7 +2,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/sys.h"
-#include "runner/command/command.h"
+#include "runner/command/session.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static const struct option_spec specs[] = {
 };
 
 struct config_args {
-	struct common common;
+	struct session session;
 	bool json;
 };
 
@@ -22,7 +22,7 @@ static bool take(void *arg, const char *name, const char *value)
 	struct config_args *a = arg;
 
 	if (strcmp(name, "json") != 0)
-		return common_take(&a->common, name, value);
+		return common_take(&a->session.common, name, value);
 	a->json = true;
 	return true;
 }
@@ -32,15 +32,15 @@ static bool take(void *arg, const char *name, const char *value)
 static int check(struct config_args *a)
 {
 	_autofree_ const char **names = NULL;
-	struct target_list *l = &a->common.targets;
+	struct target_list *l = &a->session.common.targets;
 	const char *glob;
 	size_t next = 0, n;
 	int r = EXIT_DONE;
 
-	config_sources(a->common.config, &n);
-	a->common.before_build = true;
-	if (n > 0 || a->common.targets_dir)
-		r = common_find_targets(&a->common);
+	config_sources(a->session.common.config, &n);
+	a->session.common.before_build = true;
+	if (n > 0 || a->session.common.targets_dir)
+		r = common_find_targets(&a->session.common);
 	names = sys_calloc(l->n + 1, sizeof(*names));
 	if (!names)
 		return fail(EXIT_INTERNAL, "out of memory");
@@ -49,14 +49,15 @@ static int check(struct config_args *a)
 		struct err e;
 
 		names[i] = l->v[i].name;
-		if (config_resolve(a->common.config, l->v[i].name, &t, &e) < 0)
+		if (config_resolve(a->session.common.config, l->v[i].name, &t, &e) < 0)
 			r = fail(EXIT_USAGE, "%s", e.msg);
 		else
 			target_config_done(&t);
 	}
 	if (r != EXIT_DONE)
 		return r;
-	while (l->n > 0 && (glob = config_unused_glob(a->common.config, names, l->n, &next)))
+	while (l->n > 0 &&
+	       (glob = config_unused_glob(a->session.common.config, names, l->n, &next)))
 		printf("warning: targets.\"%s\" matches no target\n", glob);
 	printf("configuration is good%s\n", l->n ? "" : " (no targets to check it against)");
 	return EXIT_DONE;
@@ -86,7 +87,7 @@ static int show(const struct config_args *a, const char *target)
 	_autofree_ char *text = NULL;
 	struct err e;
 
-	if (config_explain(a->common.config, target, &j, &e) < 0)
+	if (config_explain(a->session.common.config, target, &j, &e) < 0)
 		return fail(EXIT_USAGE, "%s", e.msg);
 	if (!a->json) {
 		print_values(j);
@@ -98,10 +99,20 @@ static int show(const struct config_args *a, const char *target)
 	return EXIT_DONE;
 }
 
+/* For scripts: where it is, and that it can be opened. */
+static int state(struct config_args *a)
+{
+	int r = session_read(&a->session);
+
+	if (r == EXIT_DONE)
+		puts(a->session.state->path);
+	return r;
+}
+
 int command_config(int argc, char **argv)
 {
 	struct config_args a = {0};
-	int at = options_parse(argc, argv, "config check|show TARGET [OPTION]...", specs,
+	int at = options_parse(argc, argv, "config check|show TARGET|state [OPTION]...", specs,
 			       sizeof(specs) / sizeof(specs[0]), take, &a);
 	const char *what;
 	int r;
@@ -109,15 +120,18 @@ int command_config(int argc, char **argv)
 	if (at < 0)
 		return -1 - at;
 	what = at < argc ? argv[at] : "";
-	r = common_load_config(&a.common);
+	r = common_load_config(&a.session.common);
 	if (r != EXIT_DONE)
 		;
 	else if (strcmp(what, "check") == 0 && at + 1 == argc)
 		r = check(&a);
 	else if (strcmp(what, "show") == 0 && at + 2 == argc)
 		r = show(&a, argv[at + 1]);
+	else if (strcmp(what, "state") == 0 && at + 1 == argc)
+		r = state(&a);
 	else
-		r = fail(EXIT_USAGE, "usage: fuzzcell config check | config show TARGET");
-	common_done(&a.common);
+		r = fail(EXIT_USAGE,
+			 "usage: fuzzcell config check | config show TARGET | config state");
+	session_close(&a.session);
 	return r;
 }

@@ -180,8 +180,16 @@ healthy() {
 	[ "$(jq -r .failures.oom "$logs/membomb_fast_fuzzer.stats")" -ge 1 ]
 }
 
-@test "it is healthy" {
+@test "it is healthy, and without its configuration it would not be" {
 	wait_until 100 healthy
+	mv "$WORK/etc/config.json" "$WORK/etc/away"
+	run docker exec "$(container)" /usr/local/lib/fuzzcell/health.sh
+	mv "$WORK/etc/away" "$WORK/etc/config.json"
+	echo "$output"
+	[ "$status" -ne 0 ]
+	run docker exec "$(container)" /usr/local/lib/fuzzcell/health.sh
+	echo "$output"
+	[ "$status" -eq 0 ]
 }
 
 @test "a push is fuzzed, and only once" {
