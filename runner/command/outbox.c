@@ -246,8 +246,10 @@ static void say_sent(const struct told *told)
 
 static int send_now(const struct outbox_args *a)
 {
-	const struct tell t = {
-	    .config = a->session.common.config, .state = a->session.state, .send_us = SEND_US};
+	const struct tell t = {.config = a->session.common.config,
+			       .state = a->session.state,
+			       .common = &a->session.common,
+			       .send_us = SEND_US};
 	_autobuf_ struct buf result = BUF_INIT(RESULT_MAX);
 	char shown[ESCAPE_MAX];
 	struct told told;

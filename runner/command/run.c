@@ -142,7 +142,7 @@ static size_t runnable(const struct plan *p)
 
 static int not_built(const struct run_args *a)
 {
-	run_not_built(a->session.common.config, a->session.state, a->commit);
+	run_not_built(&a->session.common, a->session.state, a->commit);
 	return fail(EXIT_BUILD, "nothing was built, nothing is fuzzed");
 }
 
@@ -299,6 +299,7 @@ static int run_live(struct run_args *a, struct run_opts *o, struct run **ret, st
 	struct session *s = &a->session;
 	const struct tell t = {.config = s->common.config,
 			       .state = s->state,
+			       .common = &s->common,
 			       .targets = &s->common.targets,
 			       .send_us = SEND_LIVE_US};
 	struct live live;
@@ -319,7 +320,7 @@ static int close_run(struct run_args *a, const struct run_opts *o, struct run *r
 {
 	struct session *s = &a->session;
 	struct run_over over = {
-	    .config = s->common.config,
+	    .common = &s->common,
 	    .state = s->state,
 	    .targets = &s->common.targets,
 	    .ledger = books_ledger(o->books),

@@ -49,7 +49,7 @@ static int add_silent(void *arg, const char *target, uint64_t since, struct err 
 static int note_fuzzed(const struct run_over *o, struct notes *l, struct err *e)
 {
 	uint64_t now = clock_real_us() / USEC_PER_SEC;
-	uint64_t silent = config_outbox(o->config)->silent_us / USEC_PER_SEC;
+	uint64_t silent = config_outbox(o->common->config)->silent_us / USEC_PER_SEC;
 	size_t n = o->view->n_rows;
 	struct fuzzed_target *v = sys_calloc(n + 1, sizeof(*v));
 	int r;
@@ -102,8 +102,9 @@ void run_after(const struct run_over *o)
 	_autobuf_ struct buf text = BUF_INIT(65536);
 	CLEANUP(notes_done) struct notes l = {.n = 0};
 	struct tell t = {
-	    .config = o->config,
+	    .config = o->common->config,
 	    .state = o->state,
+	    .common = o->common,
 	    .targets = o->targets,
 	    .run = o->run,
 	    .notes = l.v,
@@ -117,14 +118,19 @@ void run_after(const struct run_over *o)
 	publisher_last(&t, o->ledger);
 }
 
-void run_not_built(const struct config *c, struct state *s, const char *commit)
+void run_not_built(const struct common *c, struct state *s, const char *commit)
 {
 	_autofree_ char *run = sys_asprintf("build-%s", commit ? commit : "unknown");
 	struct publish_note n = {.kind = PUBLISH_RUN_FAILED,
 				 .run = run,
 				 .commit = commit,
 				 .text = "nothing could be built, so nothing was fuzzed"};
-	struct tell t = {.config = c, .state = s, .notes = &n, .n_notes = 1, .send_us = SEND_US};
+	struct tell t = {.config = c->config,
+			 .state = s,
+			 .common = c,
+			 .notes = &n,
+			 .n_notes = 1,
+			 .send_us = SEND_US};
 
 	if (run)
 		publisher_last(&t, NULL);

@@ -2,6 +2,7 @@
 #ifndef RUNNER_COMMAND_RUN_AFTER_H
 #define RUNNER_COMMAND_RUN_AFTER_H
 
+#include "runner/command/command.h"
 #include "runner/config/config.h"
 #include "runner/crash/ledger.h"
 #include "runner/discover/discover.h"
@@ -12,7 +13,7 @@
  * what it found, of what went wrong with it, and of targets that have been silent for too
  * long.  What goes wrong here is said, and is no failure of the run. */
 struct run_over {
-	const struct config *config;
+	const struct common *common;
 	struct state *state;
 	const struct target_list *targets;
 	struct ledger *ledger; /* saved before; gets what is learned */
@@ -23,6 +24,6 @@ struct run_over {
 void run_after(const struct run_over *o);
 
 /* A build failed so that no run began: told once for each commit. */
-void run_not_built(const struct config *c, struct state *s, const char *commit);
+void run_not_built(const struct common *c, struct state *s, const char *commit);
 
 #endif

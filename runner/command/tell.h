@@ -3,6 +3,7 @@
 #define RUNNER_COMMAND_TELL_H
 
 #include "base/buf.h"
+#include "runner/command/command.h"
 #include "runner/config/config.h"
 #include "runner/crash/ledger.h"
 #include "runner/discover/discover.h"
@@ -15,6 +16,8 @@
 struct tell {
 	const struct config *config;
 	const struct state *state;
+	/* How it was called, so that commands for people say the same; NULL: unknown. */
+	const struct common *common;
 	const struct target_list *targets; /* NULL: none are known */
 	const char *run;		   /* that is over; NULL: none */
 	const struct publish_note *notes;  /* to be told beside the ledger */

@@ -18,7 +18,10 @@
 
 static struct tell tell_of(const struct trigger_repo *r)
 {
-	return (struct tell){.config = r->common.config, .state = r->state, .send_us = SEND_US};
+	return (struct tell){.config = r->common.config,
+			     .state = r->state,
+			     .common = &r->common,
+			     .send_us = SEND_US};
 }
 
 static int open_publisher(struct triggers *t, struct trigger_repo *r, struct err *e)

@@ -28,14 +28,17 @@
 
 struct publish_target {
 	const char *name;
-	const char *build;  /* the command that builds it; NULL: unknown */
-	const char *binary; /* as one would type it; NULL: "./<name>" */
+	const char *build; /* the command that builds it; NULL: unknown */
+	const char
+	    *binary; /* path of its program, of which the last part is named; NULL: unknown */
 };
 
 /* All borrowed. */
 struct publish {
 	int state_dirfd;
-	const char *state_path;		    /* not to be seen in an issue; NULL: unknown */
+	const char *state_path; /* not to be seen in an issue; NULL: unknown */
+	/* In commands for people: runner/publish/render.h. */
+	const char *say_config, *say_state;
 	const struct github_config *github; /* NULL, or without a repository: no issues */
 	const struct webhook_config *hooks;
 	size_t n_hooks;

@@ -22,6 +22,7 @@ enum { STATS_MAX = 1 << 20 };
 struct gathered {
 	struct render_crash r;
 	char *report, *input;
+	char binary[NAME_MAX + 3];
 };
 
 static void gathered_done(struct gathered *g)
@@ -111,6 +112,19 @@ static void gather_stats(const struct publish_case *k, struct gathered *g)
 	g->r.stats.corpus = number(j, "corpus_units");
 }
 
+/* As one types it where it was built. */
+static void gather_target(const struct publish_target *t, struct gathered *g)
+{
+	const char *slash = t->binary ? strrchr(t->binary, '/') : NULL;
+	const char *name = slash ? slash + 1 : t->binary;
+
+	g->r.build = t->build;
+	if (!name || !*name || strlen(name) > NAME_MAX)
+		return;
+	snprintf(g->binary, sizeof(g->binary), "./%s", name);
+	g->r.binary = g->binary;
+}
+
 static void gather(const struct publish_case *k, struct gathered *g)
 {
 	const struct publish *p = k->p;
@@ -118,13 +132,13 @@ static void gather(const struct publish_case *k, struct gathered *g)
 	g->r.crash = k->crash;
 	g->r.name = k->name;
 	g->r.state_dir = p->state_path;
+	g->r.say_config = p->say_config;
+	g->r.say_state = p->say_state;
 	g->r.inline_bytes = p->github->inline_bytes;
 	g->r.upload = p->github->upload == UPLOAD_CONTENTS;
 	for (size_t i = 0; i < p->n_targets; i++)
-		if (strcmp(p->targets[i].name, k->crash->fuzzer) == 0) {
-			g->r.build = p->targets[i].build;
-			g->r.binary = p->targets[i].binary;
-		}
+		if (strcmp(p->targets[i].name, k->crash->fuzzer) == 0)
+			gather_target(&p->targets[i], g);
 	if (g->r.redacted)
 		return;
 	gather_report(k, g);

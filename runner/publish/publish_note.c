@@ -179,27 +179,45 @@ static int alarm_hook(const struct publish *p, struct outbox *o, const struct we
 	return publish_plain_queue(p, o, h, &v, e);
 }
 
+static int alarm_body(const struct publish *p, const struct publish_alarm *a, struct buf *out,
+		      struct err *e)
+{
+	_autobuf_ struct buf command = BUF_INIT(out->max);
+	char date[32];
+	int r = buf_addf(out, e,
+			 "What fuzzcell has to tell to `%s` cannot be delivered since %s. On the "
+			 "machine that fuzzes:\n\n",
+			 a->place, render_time(a->oldest, date));
+
+	r = r ? r : buf_add(&command, SLICE("fuzzcell outbox list"), e);
+	r = r ? r : render_options(p->say_config, p->say_state, &command, e);
+	r = r ? r : buf_add(&command, SLICE("\n"), e);
+	return r ? r : render_fence(buf_slice(&command), "sh", out, e);
+}
+
 /* An issue of its own; without the reason, which may name a private host. */
 static int alarm_github(const struct publish *p, struct outbox *o, const struct publish_alarm *a,
 			uint64_t since, struct err *e)
 {
-	char id[OUTBOX_NAME], chain[OUTBOX_NAME], body[600], date[32];
+	_autobuf_ struct buf body = BUF_INIT(RENDER_BODY_MAX);
+	char id[OUTBOX_NAME], chain[OUTBOX_NAME];
 	_autojson_ json_t *event = NULL;
 	struct outbox_item item = {PUBLISH_GITHUB, id, chain, a->place, NULL, NULL};
 	bool fresh;
+	int r;
 
 	if (!publish_has_github(p) || strcmp(a->place, PUBLISH_GITHUB) == 0)
 		return 0;
 	snprintf(id, sizeof(id), PUBLISH_GITHUB "-alarm-%s-%llu", a->place, U(since));
 	snprintf(chain, sizeof(chain), PUBLISH_GITHUB "-.alarm-%s", a->place);
-	snprintf(body, sizeof(body),
-		 "What fuzzcell has to tell to `%s` cannot be delivered since %s. On the machine "
-		 "that fuzzes:\n\n```sh\nfuzzcell outbox list\n```\n",
-		 a->place, render_time(a->oldest, date));
-	event = json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:[], s:s, s:s, s:n}", "event", "alarm",
-			  "signature", "", "time", (json_int_t)p->now, "title",
-			  "fuzzcell cannot deliver", "body", body, "comment", body, "labels",
-			  "repository", p->github->repository, "action", "none", "upload");
+	r = alarm_body(p, a, &body, e);
+	if (r < 0)
+		return r;
+	event =
+	    json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:[], s:s, s:s, s:n}", "event", "alarm",
+		      "signature", "", "time", (json_int_t)p->now, "title",
+		      "fuzzcell cannot deliver", "body", buf_str(&body), "comment", buf_str(&body),
+		      "labels", "repository", p->github->repository, "action", "none", "upload");
 	if (!event)
 		return err_set(e, ENOMEM, "build JSON");
 	item.event = event;

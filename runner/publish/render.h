@@ -39,6 +39,9 @@ struct render_crash {
 	const char *build;     /* the command that builds the target; NULL: unknown */
 	const char *binary;    /* as one would type it; NULL: "./<target>" */
 	const char *state_dir; /* its path, which is nobody's business; NULL: none */
+	/* Paths of --config and --state-dir, for commands on the machine that fuzzes; NULL: they
+	 * mean the same without. */
+	const char *say_config, *say_state;
 	struct {
 		bool known;
 		uint64_t execs, cov, corpus;
@@ -75,6 +78,9 @@ MUST_CHECK int render_fence(struct slice clean, const char *language, struct buf
 			    struct err *e);
 /* One word for sh(1), in a fence. */
 MUST_CHECK int render_word(const char *text, struct buf *out, struct err *e);
+/* " --config FILE --state-dir DIR", as far as they are not NULL, for sh(1), in a fence. */
+MUST_CHECK int render_options(const char *config, const char *state, struct buf *out,
+			      struct err *e);
 /* The longest beginning of at most max bytes that ends with a character. */
 struct slice render_cut(struct slice text, size_t max);
 /* Bytes of the character that s begins with, and what it is; 0: no UTF-8. */

@@ -239,6 +239,25 @@ int render_input(const struct render_crash *r, struct buf *out, struct err *e)
 
 /* --- commands -------------------------------------------------------------------- */
 
+static int option(const char *name, const char *path, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf clean = BUF_INIT(COMMANDS_MAX);
+	int r;
+
+	if (!path)
+		return 0;
+	r = buf_addf(out, e, " %s ", name);
+	r = r ? r : render_clean(slice_of(path), RENDER_LINE, NULL, &clean, e);
+	return r ? r : render_word(buf_str(&clean), out, e);
+}
+
+int render_options(const char *config, const char *state, struct buf *out, struct err *e)
+{
+	int r = option("--config", config, out, e);
+
+	return r ? r : option("--state-dir", state, out, e);
+}
+
 int render_local(const struct render_crash *r, struct buf *out, struct err *e)
 {
 	static const char *const verbs[] = {"show", "reproduce"};
@@ -249,6 +268,8 @@ int render_local(const struct render_crash *r, struct buf *out, struct err *e)
 		rc = buf_addf(out, e, "fuzzcell crash %s ", verbs[i]);
 		if (rc == 0)
 			rc = render_word(buf_str(&clean), out, e);
+		if (rc == 0)
+			rc = render_options(r->say_config, r->say_state, out, e);
 		if (rc == 0)
 			rc = buf_add(out, SLICE("\n"), e);
 	}

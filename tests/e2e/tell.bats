@@ -49,6 +49,7 @@ no_secret() {
 	[ "$(told '.issues | length')" -eq "$(ledger 'length')" ]
 	[ "$(ledger 'length')" -ge 1 ]
 	[ "$(told '.wrong | length')" -eq 0 ]
+	[[ $(told '.issues[0].body') == *"fuzzcell crash show "*" --state-dir $STATE"$'\n'* ]]
 	[[ $(told '.issues[0].title') == 'Fuzzing crash: uaf_fuzzer — Heap-use-after-free'* ]]
 	[ "$(told '.issues[0].labels | join(" ")')" = 'fuzzing crash automated' ]
 	[ "$(ledger '[.[].issue_url | select(. == "")] | length')" -eq 0 ]
@@ -56,6 +57,25 @@ no_secret() {
 	fuzz uaf_fuzzer 1
 	[ "$(told '.issues | length')" -eq "$(ledger 'length')" ]
 	[ "$(told '[.hooks[] | select(.event == "new")] | length')" -eq "$(ledger 'length')" ]
+}
+
+@test "the commands of an issue work as they stand there" {
+	mkdir "$WORK/bin" "$WORK/etc" "$WORK/home"
+	ln -s "$FUZZCELL" "$WORK/bin/fuzzcell"
+	jq --arg s "$STATE" --arg t "$TARGETS" '. + {state_dir: $s, discovery: [{type: "directory", path: $t}]}' \
+		"$STATE/config.json" >"$WORK/etc/my fuzz.json"
+	rm "$STATE/config.json"
+	queue uaf_fuzzer crash UA1
+	cd "$WORK/etc"
+	timeout $((300 * SLOW)) "$FUZZCELL" run --plain --config 'my fuzz.json' --filter uaf_fuzzer --max-fuzzer-time 1s
+	cd /
+	[ "$(told '.issues | length')" -ge 1 ]
+	[[ $(told '.issues[0].body') == *$'\n./uaf_fuzzer reproducer\n'* ]]
+	told '.issues[0].body' | grep '^fuzzcell crash' >"$WORK/commands"
+	cat "$WORK/commands"
+	[ "$(wc -l <"$WORK/commands")" -eq 2 ]
+	[ "$(grep -c -- " --config '$WORK/etc/my fuzz.json'\$" "$WORK/commands")" -eq 2 ]
+	PATH=$WORK/bin:$PATH HOME=$WORK/home sh -e "$WORK/commands"
 }
 
 @test "it is told while the run goes on" {

@@ -53,6 +53,34 @@ static void test_new(void **state)
 	queue(0);
 }
 
+/* The program's own name, and how the machine's owner calls fuzzcell. */
+static void test_commands(void **state)
+{
+	static const struct publish_target t = {
+	    .name = "png_fuzzer", .build = "make png", .binary = "/srv/out/real_name"};
+	_autojson_ json_t *j = NULL;
+
+	(void)state;
+	p.n_hooks = 0;
+	p.targets = &t;
+	p.n_targets = 1;
+	p.say_config = "/etc/fuzz.json";
+	seen(A, "r1", T0, false);
+	seen(B, "r1", T0, true);
+	queue(2);
+	j = event_of("github-new-" A);
+	assert_non_null(strstr(str(j, "body"), "```sh\nmake png\n./real_name reproducer\n```"));
+	assert_non_null(strstr(str(j, "body"), "fuzzcell crash show " A " --config "
+					       "/etc/fuzz.json\nfuzzcell crash reproduce " A
+					       " --config /etc/fuzz.json\n"));
+	assert_null(strstr(str(j, "body"), "/srv/out"));
+	json_decref(take_ptr(&j));
+	j = event_of("github-new-" B); /* redacted */
+	assert_non_null(
+	    strstr(str(j, "body"), "fuzzcell crash show " B " --config /etc/fuzz.json\n"));
+	assert_null(strstr(str(j, "body"), "real_name"));
+}
+
 static void test_fixed_and_back(void **state)
 {
 	_autojson_ json_t *j = NULL;
@@ -341,9 +369,9 @@ static void test_notes(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    WITH(test_new),   WITH(test_fixed_and_back), WITH(test_left_alone), WITH(test_ahead),
-    WITH(test_older), WITH(test_security),	 WITH(test_per_day),	WITH(test_many),
-    WITH(test_input), WITH(test_notes),
+    WITH(test_new),   WITH(test_commands), WITH(test_fixed_and_back), WITH(test_left_alone),
+    WITH(test_ahead), WITH(test_older),	   WITH(test_security),	      WITH(test_per_day),
+    WITH(test_many),  WITH(test_input),	   WITH(test_notes),
 };
 
 UNIT_MAIN(tests)

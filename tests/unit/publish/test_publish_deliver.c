@@ -254,6 +254,7 @@ static void test_alarm(void **state)
 	assert_int_equal(outbox_count(box), 0);
 	assert_int_equal(outbox_place_get(box, "github", "alarm"), 0);
 	/* The other way round. */
+	p.say_config = "/etc/f.json";
 	seen(C, "r1", p.now, false);
 	queue(3);
 	(void)deliver("github", p.now);
@@ -270,6 +271,7 @@ static void test_alarm(void **state)
 	assert_string_equal(str(j, "event"), "alarm");
 	assert_string_equal(str(j, "signature"), "");
 	assert_non_null(strstr(str(j, "body"), "`hook-all` cannot be delivered since 2023-"));
+	assert_non_null(strstr(str(j, "body"), "\nfuzzcell outbox list --config /etc/f.json\n"));
 	(void)deliver("github", p.now);
 	assert_int_equal(publish_learned(box, learn, &n, &e), 0);
 	assert_int_equal(n, 3); /* crashes only */

@@ -379,6 +379,31 @@ static void test_state_dir(void **state)
 	has(s, "open .../work/x failed\n");
 }
 
+/* On that machine the commands mean the same, as they stand there. */
+static void test_options(void **state)
+{
+	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
+	struct known_crash c = a_crash();
+	struct render_crash r = of(&c);
+	const char *s;
+
+	(void)state;
+	r.state_dir = "/var/lib/fuzz";
+	r.say_config = "/etc/fuzz/it's.json";
+	for (int i = 0; i < 2; i++) {
+		r.redacted = i;
+		s = body_of(&r, &b);
+		has(s, "fuzzcell crash show " SIG " --config '/etc/fuzz/it'\\''s.json'\n");
+		has(s, "fuzzcell crash reproduce " SIG " --config '/etc/fuzz/it'\\''s.json'\n");
+	}
+	r.say_state = r.state_dir;
+	s = body_of(&r, &b);
+	has(s, "s.json' --state-dir /var/lib/fuzz\n");
+	r.say_config = NULL;
+	s = body_of(&r, &b);
+	has(s, "fuzzcell crash show " SIG " --state-dir /var/lib/fuzz\n");
+}
+
 static void test_redacted(void **state)
 {
 	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
@@ -444,9 +469,9 @@ static void test_comments(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_title),  CASE(test_body),	       CASE(test_input),     CASE(test_hostile),
-    CASE(test_fences), CASE(test_long_report), CASE(test_state_dir), CASE(test_redacted),
-    CASE(test_rates),  CASE(test_comments),
+    CASE(test_title),	CASE(test_body),	CASE(test_input),     CASE(test_hostile),
+    CASE(test_fences),	CASE(test_long_report), CASE(test_state_dir), CASE(test_redacted),
+    CASE(test_options), CASE(test_rates),	CASE(test_comments),
 };
 
 UNIT_MAIN(tests)
