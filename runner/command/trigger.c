@@ -215,34 +215,42 @@ static uint64_t own_cpu(void *arg)
 	return sum;
 }
 
+static bool reload_one(struct triggers *t, struct trigger_repo *r)
+{
+	struct common fresh = {.config_path = r->common.config_path,
+			       .state_dir = r->common.state_dir};
+	struct config *old;
+
+	if (common_load_config(&fresh) != EXIT_DONE)
+		return false;
+	if (!config_trigger(fresh.config)->repository) {
+		(void)fail(EXIT_USAGE, "%s names no trigger.repository any more",
+			   r->common.config_path ? r->common.config_path : "config.json");
+		config_free(fresh.config);
+		return false;
+	}
+	old = r->common.config;
+	r->common.config = fresh.config;
+	trigger_given(r);
+	trigger_tell_again(t, r);
+	config_free(old);
+	return true;
+}
+
 /* A configuration that became wrong changes nothing: the old one goes on. */
 static void reload(void *arg)
 {
 	struct triggers *t = arg;
+	size_t wrong = 0;
 
-	for (size_t i = 0; i < t->n; i++) {
-		struct trigger_repo *r = &t->v[i];
-		struct common fresh = {.config_path = r->common.config_path,
-				       .state_dir = r->common.state_dir};
-		struct config *old;
-
-		if (common_load_config(&fresh) != EXIT_DONE)
-			continue;
-		if (!config_trigger(fresh.config)->repository) {
-			(void)fail(EXIT_USAGE,
-				   "%s names no trigger.repository any more: what it "
-				   "said before goes on",
-				   r->common.config_path ? r->common.config_path : "config.json");
-			config_free(fresh.config);
-			continue;
-		}
-		old = r->common.config;
-		r->common.config = fresh.config;
-		trigger_given(r);
-		trigger_tell_again(t, r);
-		config_free(old);
-	}
-	printf("configurations read again\n");
+	for (size_t i = 0; i < t->n; i++)
+		wrong += !reload_one(t, &t->v[i]);
+	if (wrong == 0)
+		printf("configurations read again\n");
+	else
+		printf("warning: %zu of %zu configuration(s) not read again: what was said before "
+		       "goes on\n",
+		       wrong, t->n);
 }
 
 /* --- beginning ----------------------------------------------------------------------------- */

@@ -273,7 +273,7 @@ holder() { sed -n 1p "$STATE/lock"; }
 	# Read again: the second one is to be quicker.
 	sed -i 's/"600s"/"1s"/; s/"1800s"/"1s"/' "$WORK/2.json"
 	kill -HUP "$PID"
-	wait_until 20 grep -q 'read again' "$WORK/out.txt"
+	wait_until 20 grep -q '^configurations read again' "$WORK/out.txt"
 	push second
 	wait_until 90 done_is "$(pushed)"
 	kill "$PID"
@@ -283,4 +283,27 @@ holder() { sed -n 1p "$STATE/lock"; }
 		wait_until 30 nothing_left
 	done
 	STATE=$WORK/state
+}
+
+@test "SIGHUP with a configuration that became wrong: it is said, and the old one goes on" {
+	git -C "$WORK/tree" rev-parse HEAD >"$STATE/last_run_commit"
+	date +%s >"$STATE/last_run_timestamp"
+	trigger_background --loop 600s
+	wait_until 30 [ -s "$STATE/trigger.json" ]
+	cp "$STATE/config.json" "$WORK/good"
+	echo '{"trigger": ' >"$STATE/config.json"
+	kill -HUP "$PID"
+	wait_until 20 grep -q '^warning: 1 of 1 configuration(s) not read again' "$WORK/out.txt"
+	grep 'config.json' "$WORK/out.txt" # and why
+	jq 'del(.trigger.repository)' "$WORK/good" >"$STATE/config.json"
+	kill -HUP "$PID"
+	wait_until 20 grep -q 'names no trigger.repository any more' "$WORK/out.txt"
+	run grep '^configurations read again' "$WORK/out.txt"
+	[ "$status" -eq 1 ]
+	lives "$PID"
+	cp "$WORK/good" "$STATE/config.json"
+	kill -HUP "$PID"
+	wait_until 20 grep -q '^configurations read again' "$WORK/out.txt"
+	kill "$PID"
+	wait "$PID"
 }
