@@ -99,7 +99,7 @@ install: all
 	install -D -m 0755 $B/fuzzcell $(DESTDIR)$(PREFIX)/bin/fuzzcell
 	install -D -m 0644 docs/fuzzcell.1 $(DESTDIR)$(PREFIX)/share/man/man1/fuzzcell.1
 	install -D -m 0644 examples/config.json $(DESTDIR)$(DOCDIR)/config.json
-	$(foreach u,$(UNITS),sed 's|/usr/local/bin/|$(PREFIX)/bin/|' systemd/$u | \
+	$(foreach u,$(UNITS),sed 's|/usr/local/bin/|$(PREFIX)/bin/|; s|/etc/|$(SYSCONFDIR)/|g' systemd/$u | \
 		install -D -m 0644 /dev/stdin $(DESTDIR)$(SYSTEMD_DIR)/$u &&) true
 	install -d -m 0700 $(DESTDIR)$(SYSCONFDIR)/fuzzcell/secrets
 

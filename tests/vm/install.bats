@@ -42,6 +42,18 @@ units() { # ROOT PREFIX
 	[ -z "$(find "$ROOT.2" -name 'fuzzcell.service')" ]
 }
 
+@test "another SYSCONFDIR is in the units, too" {
+	install_in "$ROOT" SYSCONFDIR=/opt/etc
+	service=$ROOT/usr/local/lib/systemd/system/fuzzcell.service
+	grep -q '^Environment=TRIGGER=--config=/opt/etc/fuzzcell/config.json$' "$service"
+	grep -q '^EnvironmentFile=-/opt/etc/default/fuzzcell$' "$service"
+	grep -q '^LoadCredential=secret:/opt/etc/fuzzcell/secrets$' "$service"
+	[ -d "$ROOT/opt/etc/fuzzcell/secrets" ]
+	run grep -E '[ =:-]/etc/' "$service"
+	echo "$output"
+	[ "$status" -eq 1 ]
+}
+
 @test "nothing keeps the service from starting: it needs no file of a certain name" {
 	run grep -E '^(Condition|Assert)' systemd/fuzzcell.service systemd/fuzzcell.timer
 	echo "$output"
