@@ -6,31 +6,81 @@
 #include "base/tool.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
 #include <sys/wait.h>
 
 /* File systems stamp with a clock that is up to a tick behind. */
 #define TICK_US UINT64_C(20000)
 
-static struct slice last_line(const struct tool_end *end)
-{
-	struct slice all = {end->said, end->said_n}, line, last = {0};
+/* Lines of what it said last that are told. */
+enum { LINES = 3, SHOWN_MAX = 110 };
 
-	while (scan_line(&all, &line))
-		if (line.n > 0)
-			last = line;
-	return last;
+/* The last line, which may be make's own, says less than a compiler's. */
+struct lines {
+	struct slice v[LINES]; /* the last ones; the oldest is v[0] */
+	size_t n;
+};
+
+static void keep(struct lines *l, struct slice line)
+{
+	if (l->n == LINES)
+		memmove(l->v, l->v + 1, --l->n * sizeof(l->v[0]));
+	l->v[l->n++] = line;
+}
+
+static bool says(struct slice line, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (size_t i = 0; i + n <= line.n; i++)
+		if (strncasecmp(line.p + i, word, n) == 0)
+			return true;
+	return false;
+}
+
+/* Those with "error:" (a compiler's, a linker's), else with "error" or make's mark, else the
+ * last one. */
+static void choose(const struct tool_end *end, struct lines *ret)
+{
+	struct slice all = {end->said, end->said_n}, line;
+	struct lines marked = {.n = 0}, other = {.n = 0}, last = {.n = 0};
+
+	while (scan_line(&all, &line)) {
+		if (says(line, "error:"))
+			keep(&marked, line);
+		else if (says(line, "error") || says(line, "*** "))
+			keep(&other, line);
+		if (line.n > 0) {
+			last.n = 0;
+			keep(&last, line);
+		}
+	}
+	*ret = marked.n ? marked : other.n ? other : last;
+}
+
+static void say_status(const struct config_source *s, const struct tool_end *end,
+		       struct build_result *ret)
+{
+	char text[LINES * (SHOWN_MAX + 2) + 1] = "";
+	struct lines l;
+	size_t at = 0;
+
+	choose(end, &l);
+	for (size_t i = 0; i < l.n; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.*s", i ? "; " : "",
+				       l.v[i].n < SHOWN_MAX ? (int)l.v[i].n : SHOWN_MAX, l.v[i].p);
+	build_fail(ret, "%s ended with %d: %s", s->build.v[0], WEXITSTATUS(end->status), text);
 }
 
 static void judge(const struct config_source *s, const struct tool_end *end,
 		  struct build_result *ret)
 {
-	struct slice last = last_line(end);
-
 	if (WIFSIGNALED(end->status))
 		build_fail(ret, "%s was ended by signal %d", s->build.v[0], WTERMSIG(end->status));
 	else if (WEXITSTATUS(end->status) != 0)
-		build_fail(ret, "%s ended with %d: %.*s", s->build.v[0], WEXITSTATUS(end->status),
-			   (int)last.n, last.p ? last.p : "");
+		say_status(s, end, ret);
 }
 
 int build_command(const struct config_source *s, int log_fd, struct build_result *ret,

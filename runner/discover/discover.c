@@ -204,11 +204,32 @@ static int merge(struct target_list *io, struct target_list *fresh, struct err *
 	return 0;
 }
 
+/* Which ones, as many as fit on a line. */
+static int name_old(const struct discover_source *s, struct target_list *l, size_t n, struct err *e)
+{
+	char names[300] = "";
+	size_t at = 0, named = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		if (!l->v[i].unbuilt || at + strlen(l->v[i].name) + 3 > sizeof(names))
+			continue;
+		at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", named++ ? ", " : "",
+				       l->v[i].name);
+	}
+	return list_note(l, (struct place){.dir = s->path}, true, e,
+			 "the build failed and did not write these anew: %s%s; they are not "
+			 "fuzzed, since what broke it may be theirs (a build into a fresh "
+			 "directory, that keeps going, tells them apart: docs/discovery.md)",
+			 names, named < n ? ", ..." : "");
+}
+
 /* After a build that failed: what it did not write anew may be from before the change
  * that broke it. */
-static int set_old_apart(struct target_list *l, uint64_t fresh_us, struct err *e)
+static int set_old_apart(const struct discover_source *s, struct target_list *l, struct err *e)
 {
+	uint64_t fresh_us = s->built->fresh_us;
 	struct stat st;
+	size_t n = 0;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < l->n; i++) {
@@ -216,9 +237,10 @@ static int set_old_apart(struct target_list *l, uint64_t fresh_us, struct err *e
 		    (uint64_t)st.st_ctim.tv_sec * 1000000 + (uint64_t)st.st_ctim.tv_nsec / 1000 >=
 			fresh_us)
 			continue;
+		n++;
 		r = source_unbuilt(&l->v[i], e, "the build failed, and this is an older one");
 	}
-	return r;
+	return r == 0 && n > 0 ? name_old(s, l, n, e) : r;
 }
 
 static int say_rights(const struct rights *r, struct err *e)
@@ -274,7 +296,7 @@ int discover_add(const struct discover_source *s, struct target_list *io, struct
 			continue;
 		r = look_as_owner(s, sources[i].fn, &fresh, e);
 		if (r == 0 && s->built && s->built->fresh_us)
-			r = set_old_apart(&fresh, s->built->fresh_us, e);
+			r = set_old_apart(s, &fresh, e);
 		if (r == 0)
 			r = merge(io, &fresh, e);
 		return r < 0 ? err_wrap(e, "%s", s->path) : 0;

@@ -214,11 +214,32 @@ command_source() { # SCRIPT
 	[[ $output == *"sh ended with 2: no compiler"* ]]
 	[ "$(row healthy_fuzzer reason)" = time-limit ]
 	[ "$(row twenty_fuzzer reason)" = no-binary ]
+	[[ $output == *"did not write these anew: twenty_fuzzer; they are not fuzzed"* ]]
 	rm "$WORK/from/healthy_fuzzer"
 	sleep 0.2
 	cell run --plain
 	[ "$status" -eq 6 ]
 	[[ $output == *"nothing was built, nothing is fuzzed"* ]]
+	[[ $output == *"did not write these anew: healthy_fuzzer, twenty_fuzzer; they"* ]]
+}
+
+@test "a command as the manual has it: one broken target does not stop the others" {
+	# docs/discovery.md: a fresh directory, and on after what fails.
+	sources "$(command_source 'rm -rf out && mkdir out && make -s -k fuzzers OUT=out')"
+	jq --arg out "$WORK/from/out" '.discovery[0].path = $out' "$STATE/config.json" >"$WORK/c" &&
+		cp "$WORK/c" "$STATE/config.json"
+	cp "$TARGETS/healthy_fuzzer" "$TARGETS/twenty_fuzzer" "$WORK/from"
+	printf '%s\n' 'fuzzers: $(OUT)/healthy_fuzzer $(OUT)/twenty_fuzzer' \
+		'$(OUT)/%_fuzzer: %_fuzzer ; @install $< $@' >"$WORK/from/Makefile"
+	cell build
+	[ "$status" -eq 0 ]
+	rm "$WORK/from/twenty_fuzzer"
+	sleep 0.2
+	cell run --plain --max-fuzzer-time 3s
+	[ "$status" -eq 5 ]
+	[[ $output == *"sh ended with 2: make: *** No rule to make target"* ]]
+	[[ $output != *"did not write these anew"* ]]
+	[ "$(row healthy_fuzzer reason)" = time-limit ]
 }
 
 @test "a build that takes too long, or is stopped, is ended with all that it started" {

@@ -189,6 +189,16 @@ static void test_command(void **state)
 	assert_int_equal(faccessat(t.fd, "made", F_OK, 0), 0);
 	build_result_done(&r);
 	runs_bad(&t, "echo one; echo 't\033wo'; echo >&2; exit 7", "sh ended with 7: t\\x1bwo");
+	/* What the compiler said comes before make's last words. */
+	runs_bad(&t,
+		 "echo 'a.c:1:2: error: no a'; echo 'b.c:3: Error: no b' >&2; echo note;"
+		 "echo 'make: *** [Makefile:9: a] Error 1'; exit 2",
+		 "sh ended with 2: a.c:1:2: error: no a; b.c:3: Error: no b");
+	runs_bad(&t, "for i in 1 2 3 4; do echo \"$i error: $(printf %200s x)\"; done; exit 2",
+		 "sh ended with 2: 2 error:  ");
+	runs_bad(&t, "echo one; echo 'make: *** [a] Error 1'; echo 'make: Leaving'; exit 2",
+		 "sh ended with 2: make: *** [a] Error 1");
+	runs_bad(&t, "exit 2", "sh ended with 2: ");
 	runs_bad(&t, "kill -11 $$", "sh was ended by signal 11");
 	runs_bad(&t, "sleep 100", "sh: took more than 500ms");
 	/* Stopped by a person: that is no build. */
