@@ -110,7 +110,7 @@ later() {
 	later b.dict "$SECRET/dict"
 	[ "$status" -ne 0 ]
 	[[ $(<"$WORK/out") == *"b.dict' with the rights of user 4321: Permission denied"* ]]
-	! grep -q 'Dictionary: 1 entries' "$LOGS/b.log"
+	[ "$(grep -c 'Dictionary: 1 entries' "$LOGS/b.log")" -eq 0 ]
 	nothing_came_out
 }
 

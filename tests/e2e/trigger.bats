@@ -245,7 +245,7 @@ holder() { sed -n 1p "$STATE/lock"; }
 	[ "$status" -eq 70 ]
 	[[ $output == *"trigger.json"*"No space left"* ]]
 	[[ $output == *"no start without a record of it"* ]]
-	! done_is "$(pushed)"
+	if done_is "$(pushed)"; then false; fi
 	rm "$STATE/fill"
 	trigger
 	[ "$status" -eq 0 ]
