@@ -94,6 +94,9 @@ bool common_take(struct common *c, const char *name, const char *value);
 /* 0, or the exit status, with the error printed. */
 int common_load_config(struct common *c);
 int common_find_targets(struct common *c);
+/* Of --state-dir, $FUZZCELL_STATE_DIR and the configuration, in this order, for
+ * state_open(): NULL is its default.  An empty variable is none. */
+const char *common_state_dir(const struct common *c);
 void common_done(struct common *c);
 
 #endif

@@ -164,6 +164,15 @@ static int hide_token(const struct config *c)
 	return token_env_take(name, &e) < 0 ? fail(EXIT_USAGE, "%s", e.msg) : EXIT_DONE;
 }
 
+const char *common_state_dir(const struct common *c)
+{
+	const char *env = getenv("FUZZCELL_STATE_DIR");
+
+	if (c->state_dir || (env && *env))
+		return c->state_dir;
+	return config_state_dir(c->config);
+}
+
 int common_load_config(struct common *c)
 {
 	_autofree_ char *path = NULL;

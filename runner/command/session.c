@@ -91,13 +91,9 @@ int session_plan(struct session *s)
 
 static int open_state(struct session *s, bool lock)
 {
-	const char *path = s->common.state_dir;
 	struct err e;
-	int r;
+	int r = state_open(common_state_dir(&s->common), lock, &s->state, &e);
 
-	if (!path && !getenv("FUZZCELL_STATE_DIR"))
-		path = config_state_dir(s->common.config);
-	r = state_open(path, lock, &s->state, &e);
 	if (r == -EBUSY)
 		return fail(EXIT_LOCKED, "%s", e.msg);
 	return r < 0 ? fail(EXIT_MACHINE, "%s", e.msg) : EXIT_DONE;

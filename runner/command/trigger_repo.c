@@ -24,7 +24,7 @@ static const char *name_of(const struct trigger_repo *r)
 
 int trigger_open(struct trigger_repo *r, bool several)
 {
-	const char *path = r->common.state_dir;
+	const char *path;
 	struct err e;
 
 	if (common_load_config(&r->common) != EXIT_DONE)
@@ -37,8 +37,7 @@ int trigger_open(struct trigger_repo *r, bool several)
 		return fail(EXIT_USAGE,
 			    "%s has no \"state_dir\": several repositories need one each",
 			    name_of(r));
-	if (!path && (several || !getenv("FUZZCELL_STATE_DIR")))
-		path = config_state_dir(r->common.config);
+	path = several ? config_state_dir(r->common.config) : common_state_dir(&r->common);
 	if (state_open(path, false, &r->state, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	return EXIT_DONE;

@@ -41,7 +41,7 @@ commands() {
 		[[ $line == *' --config /etc/fuzzcell/config.json'* ]]
 		line=${line/\/etc\/fuzzcell\/config.json/config.json}
 		status=0
-		env -u FUZZCELL_STATE_DIR HOME="$WORK/home" PATH="$WORK/bin:$PATH" bash -c \
+		HOME=$WORK/home PATH=$WORK/bin:$PATH FUZZCELL_STATE_DIR='' bash -c \
 			"${line/TARGET/healthy_fuzzer}" </dev/null 3>&- || status=$?
 		echo "status $status"
 		[ "$status" -eq 0 ]
