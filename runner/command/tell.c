@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/sys.h"
 #include "base/units.h"
+#include "runner/command/said.h"
 #include "runner/publish/github.h"
 #include "runner/publish/token.h"
 #include "runner/publish/webhook.h"
@@ -142,56 +143,6 @@ static struct publish_target *describe_targets(const struct tell *t, size_t *ret
 	return v;
 }
 
-/* What somebody at that machine has to say as well.  A path that nobody would type is left
- * out. */
-struct said {
-	char *config, *state;
-};
-
-static void said_done(struct said *s)
-{
-	free(s->config);
-	free(s->state);
-}
-
-enum { SAID_MAX = 512 };
-
-static char *real_path(const char *path)
-{
-	char *real = realpath(path, NULL); /* allow: a person's path, not a target's */
-
-	if (real && strlen(real) <= SAID_MAX)
-		return real;
-	free(real);
-	return NULL;
-}
-
-/* ~/.fuzzcell, which needs no word. */
-static bool is_usual(const char *path, const char *below)
-{
-	const char *home = getenv("HOME");
-	_autofree_ char *usual = home ? sys_asprintf("%s/.fuzzcell%s", home, below) : NULL;
-	_autofree_ char *real = usual ? real_path(usual) : NULL;
-
-	return real && strcmp(real, path) == 0;
-}
-
-static void say_options(const struct tell *t, struct said *s)
-{
-	const struct common *c = t->common;
-	const char *env = getenv("FUZZCELL_STATE_DIR");
-	bool named = c && (c->state_dir || (env && *env));
-
-	if (c && c->config_path)
-		s->config = real_path(c->config_path);
-	if (s->config && !named && is_usual(s->config, "/config.json")) {
-		free(s->config);
-		s->config = NULL;
-	}
-	if (named && (s->config || !is_usual(t->state->path, "")))
-		s->state = real_path(t->state->path);
-}
-
 static int queue(const struct tell *t, struct outbox *o, const struct ledger *l,
 		 struct publish_sum *ret, struct err *e)
 {
@@ -202,7 +153,7 @@ static int queue(const struct tell *t, struct outbox *o, const struct ledger *l,
 
 	if (!targets)
 		return err_sys(e, "describe the targets");
-	say_options(t, &said);
+	said_find(t->common, t->state->path, &said);
 	p.say_config = said.config;
 	p.say_state = said.state;
 	p.targets = targets;
