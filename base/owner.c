@@ -22,6 +22,8 @@ int owner_of(const char *dir, struct owner *ret, struct err *e)
 	o.gid = o.group = st.st_gid;
 	o.other = geteuid() == 0 && st.st_uid != 0;
 	pw = o.other ? getpwuid(st.st_uid) : NULL;
+	if (o.other && st.st_gid == 0) /* "chown them DIR" leaves root's, which reads our state */
+		o.gid = o.group = pw ? pw->pw_gid : OWNER_NOGROUP;
 	if (pw) {
 		o.gid = pw->pw_gid;
 		o.name = sys_strdup(pw->pw_name);

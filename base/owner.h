@@ -16,7 +16,9 @@ struct owner {
 	char *name, *home; /* with other, when they have some; else NULL */
 };
 
-/* owner_done() frees. */
+enum { OWNER_NOGROUP = 65534 }; /* of whom no account and no directory says one */
+
+/* owner_done() frees.  A group that is root's is never the owner's. */
 MUST_CHECK int owner_of(const char *dir, struct owner *ret, struct err *e);
 void owner_done(struct owner *o);
 

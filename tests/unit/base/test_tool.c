@@ -114,6 +114,13 @@ static void test_owner(void **state)
 			 0);
 	assert_string_equal(buf_str(&out), "65534\n65534\nnobody\nno\n");
 	assert_true(scratch_has(dir.fd, "made"));
+	/* Without an account, in a directory whose group stayed root's. */
+	owner_done(&o);
+	buf_clear(&out);
+	assert_int_equal(chown(dir.path, 4321, 0), 0);
+	assert_int_equal(owner_of(dir.path, &o, &e), 0);
+	assert_int_equal(sh("id -u; id -g; id -G", &out, t, &end, &e), 0);
+	assert_string_equal(buf_str(&out), "4321\n65534\n65534\n");
 }
 
 static bool is_gone(pid_t pid)
