@@ -217,7 +217,8 @@ work_tree() {
 	"$FUZZCELL" trigger --state-dir "$STATE"
 	[ "$(told '.issues | length')" -ge 1 ]
 	no_secret
-	! grep -rq ghp_expired "$STATE"
+	run grep -r ghp_expired "$STATE"
+	[ "$status" -eq 1 ]
 }
 
 @test "a run that died without a word is told by who started it" {
