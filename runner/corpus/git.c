@@ -2,6 +2,7 @@
 #include "runner/corpus/git.h"
 
 #include "base/cleanup.h"
+#include "base/owner.h"
 #include "base/proc.h"
 #include "base/sys.h"
 #include "runner/discover/names.h"
@@ -324,6 +325,8 @@ static int set_owner(struct git *g, const struct stat *st, struct err *e)
 	g->gid = g->group = st->st_gid;
 	g->drop = geteuid() == 0 && st->st_uid != 0;
 	pw = g->drop ? getpwuid(st->st_uid) : NULL;
+	if (g->drop && st->st_gid == 0) /* as in base/owner.c */
+		g->gid = g->group = pw ? pw->pw_gid : OWNER_NOGROUP;
 	if (!pw)
 		return 0;
 	g->gid = pw->pw_gid;
