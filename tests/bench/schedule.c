@@ -53,7 +53,7 @@ static bool option(struct schedule_options *o, const char *arg)
 int main(int argc, char **argv)
 {
 	struct schedule_options o = {.seed = 1,
-				     .replicates = 4,
+				     .replicates = 6,
 				     .hours = 72,
 				     .targets = 200,
 				     .curves = "tests/fleet/curves"};
@@ -68,6 +68,8 @@ int main(int argc, char **argv)
 	       (unsigned long long)o.seed, o.replicates, o.hours, o.targets);
 	schedule_run_mode(&o);
 	schedule_continuous(&o);
+	if (o.sensitivity)
+		schedule_sensitivity(&o);
 	if (!schedule_replay(&o))
 		return 1;
 	schedule_cost(&o);

@@ -2,9 +2,9 @@
 /* Continuous mode: a fleet, few cores, days, and code that changes. */
 #include "tests/bench/schedule.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
+
+#define US UINT64_C(1000000)
 
 enum { SAMPLE_S = 120, MOST_HOURS = 240, SAMPLES = MOST_HOURS * 3600 / SAMPLE_S + 1 };
 
@@ -12,8 +12,8 @@ static const struct sim_load quiet = {.times = 1};
 
 /* Means over the replicates. */
 struct track {
-	double edges[SAMPLES], bugs[SAMPLES];
-	double cpu_h, latency_h;
+	double edges[SAMPLES], bugs[SAMPLES], cpu_h[SAMPLES];
+	double latency_h; /* from a commit to a bug of it */
 	double starts;
 };
 
@@ -34,11 +34,11 @@ static void one_fleet(struct track *t, const struct world *w, const struct sim_p
 	for (unsigned at = 0; at <= o->hours * 3600; at++) {
 		if (at % SAMPLE_S == 0) {
 			t->edges[n] += part * (double)s.edges;
+			t->cpu_h[n] += part * s.cpu_s / 3600;
 			t->bugs[n++] += part * (double)s.bugs;
 		}
 		sim_second(&s);
 	}
-	t->cpu_h += part * s.cpu_s / 3600;
 	t->starts += part * (double)s.starts;
 	if (s.changes_bugs)
 		t->latency_h += part * (double)s.changes_bugs_s / (double)s.changes_bugs / 3600;
@@ -64,13 +64,14 @@ static size_t sample_of(double hours)
 	return (size_t)(hours * 3600 / SAMPLE_S);
 }
 
-/* Hours until so many; 0: never. */
-static double reaches(const double *v, size_t n, double wanted)
+/* The first with so many, or n. */
+static size_t reaches(const double *v, size_t n, double wanted)
 {
-	for (size_t i = 0; i < n; i++)
-		if (v[i] >= wanted)
-			return (double)i * SAMPLE_S / 3600;
-	return 0;
+	size_t i = 0;
+
+	while (i < n && v[i] < wanted)
+		i++;
+	return i;
 }
 
 static double area(const struct track *t, size_t n)
@@ -82,40 +83,48 @@ static double area(const struct track *t, size_t n)
 	return sum;
 }
 
-static void print_time(double hours)
+static void print_number(bool known, double v)
 {
-	if (hours > 0)
-		printf(" %5.1f |", hours);
+	if (known)
+		printf(" %5.1f |", v);
 	else
 		printf("     - |");
+}
+
+static void print_hours(const double *v, size_t n, double wanted)
+{
+	size_t i = reaches(v, n, wanted);
+
+	print_number(i < n, (double)i * SAMPLE_S / 3600);
 }
 
 static void print_track(const char *name, const struct track *t, const struct track *equal,
 			const struct schedule_options *o)
 {
-	size_t n = sample_of(o->hours) + 1, at6 = sample_of(o->hours / 12.0),
-	       at24 = sample_of(o->hours / 3.0);
+	size_t n = sample_of(o->hours) + 1, early = sample_of(o->hours / 12.0),
+	       late = sample_of(o->hours / 3.0), there = reaches(t->edges, n, equal->edges[late]);
 
-	printf("| %-31s | %6.0f | %6.0f | %6.0f | %4.0f |", name, t->edges[at6], t->edges[at24],
+	printf("| %-27s | %6.0f | %6.0f | %6.0f | %4.0f |", name, t->edges[early], t->edges[late],
 	       t->edges[n - 1], t->bugs[n - 1]);
-	print_time(reaches(t->edges, n, equal->edges[at6]));
-	print_time(reaches(t->edges, n, equal->edges[at24]));
-	print_time(reaches(t->bugs, n, equal->bugs[at24]));
-	printf(" %5.3f | %5.1f | %6.0f | %6.0f |\n", area(t, n) / area(equal, n), t->latency_h,
-	       t->cpu_h, t->starts);
+	print_hours(t->edges, n, equal->edges[early]);
+	print_hours(t->edges, n, equal->edges[late]);
+	print_hours(t->bugs, n, equal->bugs[late]);
+	printf(" %5.3f |", area(t, n) / area(equal, n));
+	print_number(there < n, t->cpu_h[there < n ? there : 0]);
+	printf(" %6.0f | %5.1f | %6.0f |\n", t->cpu_h[n - 1], t->latency_h, t->starts);
 	(void)fflush(stdout);
 }
 
 static void head(const struct schedule_options *o)
 {
+	double early = o->hours / 12.0, late = o->hours / 3.0;
+
 	printf(
-	    "| %-31s | %4.3gh   | %4.3gh   | %4.3gh   | bugs | T%-4.3g | T%-4.3g | Tb%-3.3g | AUC  "
-	    " "
-	    "| fix h | CPU-h  | starts |\n"
-	    "|---------------------------------|-------:|-------:|-------:|-----:|------:|------:"
-	    "|------:|------:|------:|-------:|-------:|\n",
-	    "policy", o->hours / 12.0, o->hours / 3.0, (double)o->hours, o->hours / 12.0,
-	    o->hours / 3.0, o->hours / 3.0);
+	    "| policy                      | %4.3g h | %4.3g h | %4u h | bugs | T%-4.3g | T%-4.3g "
+	    "| Tb%-3.3g | AUC   | C%-4.3g | CPU-h  | fix h | starts |\n"
+	    "|-----------------------------|-------:|-------:|-------:|-----:|------:|------:"
+	    "|------:|------:|------:|-------:|------:|-------:|\n",
+	    early, late, o->hours, early, late, late, late);
 }
 
 static struct sim_policy policy(const char *name, enum rule_kind rule, enum share_kind share,
@@ -144,12 +153,13 @@ static void print_setting(const struct setting *g, const struct schedule_options
 	struct sim_policy others[] = {
 	    policy("queue, wall 10 min", RULE_WALL, SHARE_QUEUE, 0.05),
 	    policy("queue, cpu-silence 10 min", RULE_CPU_SILENCE, SHARE_QUEUE, 0.05),
-	    policy("queue, price 0.05", RULE_PRICE, SHARE_QUEUE, 0.05),
+	    policy("queue, 1 h each", RULE_NONE, SHARE_QUEUE, 0.05),
 	    never_idle("index, no price"),
 	    policy("index, price 0.02", RULE_PRICE, SHARE_INDEX, 0.02),
 	    policy("index, price 0.05 (default)", RULE_PRICE, SHARE_INDEX, 0.05),
 	};
 
+	others[2].rule.cap_us = 3600 * US;
 	printf("\n### Continuous mode, mix %s, %zu targets, %u cores, %u h\n\n", g->mix->name,
 	       g->targets, g->cores, o->hours);
 	head(o);
@@ -172,4 +182,60 @@ void schedule_continuous(const struct schedule_options *o)
 
 	for (size_t i = 0; i < (o->quick ? 1 : sizeof(settings) / sizeof(*settings)); i++)
 		print_setting(&settings[i], o);
+}
+
+/* --- other parameters ------------------------------------------------------ */
+
+enum { VARIANTS_MOST = 40 };
+
+static struct sim_policy *variant(struct sim_policy *v, size_t *io_n, const char *name)
+{
+	v[*io_n] = policy(name, RULE_PRICE, SHARE_INDEX, 0.02);
+	return &v[(*io_n)++];
+}
+
+static size_t variants(struct sim_policy *v)
+{
+	size_t n = 0;
+
+	(void)variant(v, &n, "as delivered, price 0.02");
+	variant(v, &n, "floor 0")->rules.share.floor = 0;
+	variant(v, &n, "floor 0.02")->rules.share.floor = 0.02;
+	variant(v, &n, "floor 0.15")->rules.share.floor = 0.15;
+	variant(v, &n, "floor 0.3")->rules.share.floor = 0.3;
+	variant(v, &n, "quantum 60 s")->rules.quantum_us = 60 * US;
+	variant(v, &n, "quantum 150 s")->rules.quantum_us = 150 * US;
+	variant(v, &n, "quantum 900 s")->rules.quantum_us = 900 * US;
+	variant(v, &n, "first 0 s")->rules.fresh_us = 1;
+	variant(v, &n, "first 300 s")->rules.fresh_us = 300 * US;
+	variant(v, &n, "settle 10 s")->rule.settle_us = 10 * US;
+	variant(v, &n, "settle 120 s")->rule.settle_us = 120 * US;
+	variant(v, &n, "gate at least 10")->rule.gate_least = 10;
+	variant(v, &n, "gate at least 150")->rule.gate_least = 150;
+	variant(v, &n, "gate share 0")->rule.gate_share = 0;
+	variant(v, &n, "gate share 0.02")->rule.gate_share = 0.02;
+	variant(v, &n, "gate share 0.1")->rule.gate_share = 0.1;
+	variant(v, &n, "gate share 0.2")->rule.gate_share = 0.2;
+	variant(v, &n, "burst 60 s")->rule.burst_us = 60 * US;
+	variant(v, &n, "burst 900 s")->rule.burst_us = 900 * US;
+	variant(v, &n, "no bursts")->rule.burst_us = UINT64_MAX;
+	return n;
+}
+
+void schedule_sensitivity(const struct schedule_options *o)
+{
+	static const struct setting g = {&world_mixes[0], 32, 4};
+	static struct track equal, t;
+	struct sim_policy even = policy("equal share", RULE_NONE, SHARE_EQUAL, 0.05);
+	static struct sim_policy v[VARIANTS_MOST];
+	size_t n = variants(v);
+
+	printf("\n### Other parameters: continuous mode, mix %s, %zu targets, %u cores, %u h\n\n",
+	       g.mix->name, g.targets, g.cores, o->hours);
+	head(o);
+	fleets(&equal, &g, &even, o);
+	for (size_t i = 0; i < n; i++) {
+		fleets(&t, &g, &v[i], o);
+		print_track(v[i].name, &t, &equal, o);
+	}
 }

@@ -178,6 +178,10 @@ static void one_more_pass(struct sim *s)
 		struct fleet_target *t = &s->fleet.v[i];
 
 		t->resting = false;
+		if (t->phase == FLEET_OUT) { /* it had its budget */
+			t->phase = FLEET_WAITS;
+			t->rule.cap_us += s->policy->rule.cap_us;
+		}
 		t->last_us = 0;
 		t->gain_wall_us = t->clock.wall_us; /* a new run knows of no silence */
 	}
