@@ -9,13 +9,20 @@
 
 #define NEARLY 0.99
 
-enum { CORES = 2, SILENCES = 4, SILENCE_S = 600, SAMPLES = 100000 };
+enum { CORES = 2, SILENCES = 4, SILENCE_S = 600, SAMPLES = 100000, QUARTERS = 4, ORDERS = 20 };
 
 static const struct sim_load quiet = {.times = 1};
 
 struct track {
 	double cpu_s[SAMPLES], edges[SAMPLES];
 	size_t n;
+};
+
+/* Means over the orders. */
+struct summary {
+	double cpu_s, found, by[QUARTERS];
+	double need_s;	/* CPU for nearly all that the wall queue found */
+	unsigned needs; /* how many came that far */
 };
 
 static double shortest(const struct world *w)
@@ -94,19 +101,43 @@ static double found_in_all(const struct world *w)
 	return n;
 }
 
-static void print_track(const char *name, const struct track *t, const struct track *wall,
-			double whole)
+static void add(struct summary *sum, const struct track *t, const struct track *wall)
 {
-	double wanted = NEARLY * edges(wall), need = cpu_for(t, wanted), all = cpu(wall);
+	double need = cpu_for(t, NEARLY * edges(wall));
 
-	printf("| %-28s | %7.0f | %7.3f |", name, cpu(t), edges(t) / whole);
-	for (int quarter = 1; quarter <= 4; quarter++)
-		printf(" %5.3f |", edges_by(t, all * quarter / 4) / whole);
-	if (need > 0)
-		printf(" %6.0f | %5.2fx |\n", need, cpu_for(wall, wanted) / need);
+	sum->cpu_s += cpu(t) / ORDERS;
+	sum->found += edges(t) / ORDERS;
+	for (int i = 0; i < QUARTERS; i++)
+		sum->by[i] += edges_by(t, cpu(wall) * (i + 1) / QUARTERS) / ORDERS;
+	sum->need_s += need;
+	sum->needs += need > 0;
+}
+
+static void print_summary(const char *name, const struct summary *t, double wall_s, double whole)
+{
+	printf("| %-28s | %7.0f | %7.3f |", name, t->cpu_s, t->found / whole);
+	for (int i = 0; i < QUARTERS; i++)
+		printf(" %5.3f |", t->by[i] / whole);
+	if (t->needs == ORDERS)
+		printf(" %6.0f | %5.2fx |\n", t->need_s / ORDERS, wall_s / t->need_s);
 	else
-		printf("      - |     -  |\n");
+		printf("      - |      - |\n");
 	(void)fflush(stdout);
+}
+
+/* The order in which they are asked matters to a queue most. */
+static void shuffle(struct world *w, uint64_t seed)
+{
+	struct chance c;
+
+	chance_seed(&c, seed);
+	for (size_t i = w->n; i > 1; i--) {
+		size_t k = (size_t)(chance_uniform(&c) * (double)i);
+		struct world_target t = w->v[k];
+
+		w->v[k] = w->v[i - 1];
+		w->v[i - 1] = t;
+	}
 }
 
 static void print_records(const struct world *w)
@@ -124,39 +155,45 @@ static void print_records(const struct world *w)
 	}
 }
 
-static void print_policies(const struct world *w, double scale, uint64_t seed)
+enum { POLICIES = 9 };
+
+static void print_policies(struct world *w, double scale, uint64_t seed)
 {
+	static const struct sim_load busy = {.times = 4};
 	static struct track wall, t;
-	struct sim_policy first = policy("queue, wall", RULE_WALL, SHARE_QUEUE, 0.05, scale);
-	struct sim_policy others[] = {
+	struct summary sums[POLICIES] = {0};
+	double whole = found_in_all(w);
+	struct sim_policy policies[POLICIES] = {
+	    policy("queue, wall", RULE_WALL, SHARE_QUEUE, 0.05, scale),
 	    policy("queue, cpu-silence", RULE_CPU_SILENCE, SHARE_QUEUE, 0.05, scale),
 	    policy("equal share", RULE_NONE, SHARE_EQUAL, 0.05, scale),
 	    policy("index, no price", RULE_NONE, SHARE_INDEX, 0.05, scale),
-	    policy("index, price 0.05 (default)", RULE_PRICE, SHARE_INDEX, 0.05, scale),
 	    policy("index, price 0.1", RULE_PRICE, SHARE_INDEX, 0.1, scale),
+	    policy("index, price 0.05 (default)", RULE_PRICE, SHARE_INDEX, 0.05, scale),
 	    policy("index, price 0.02", RULE_PRICE, SHARE_INDEX, 0.02, scale),
+	    policy("queue, wall, neighbours 4x", RULE_WALL, SHARE_QUEUE, 0.05, scale),
+	    policy("index, price, neighbours 4x", RULE_PRICE, SHARE_INDEX, 0.05, scale),
 	};
-	struct sim_load busy = {.times = 4};
-	double whole = found_in_all(w);
 
 	printf("\nFound, of what was found in the records: in the end, and when a quarter, half, "
 	       "three quarters and all of the wall queue's CPU-seconds were used.  CPU-seconds for "
-	       "%.0f %% of what the wall queue found; those of the wall queue over that.\n\n"
+	       "%.0f %% of what the wall queue found; those of the wall queue over that.  Means of "
+	       "%d orders of the targets.\n\n"
 	       "| policy                       | CPU-s   | found   | 1/4   | 2/4   | 3/4   | 4/4   "
 	       "| needs  | saves  |\n"
 	       "|------------------------------|--------:|--------:|------:|------:|------:|------:"
 	       "|-------:|-------:|\n",
-	       NEARLY * 100);
-	run(&wall, w, &first, quiet, seed);
-	print_track(first.name, &wall, &wall, whole);
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-		run(&t, w, &others[i], quiet, seed);
-		print_track(others[i].name, &t, &wall, whole);
+	       NEARLY * 100, ORDERS);
+	for (uint64_t r = 0; r < ORDERS; r++) {
+		shuffle(w, seed * ORDERS + r);
+		run(&wall, w, &policies[0], quiet, seed + r);
+		for (int i = 0; i < POLICIES; i++) {
+			run(&t, w, &policies[i], i < POLICIES - 2 ? quiet : busy, seed + r);
+			add(&sums[i], &t, &wall);
+		}
 	}
-	run(&t, w, &first, busy, seed);
-	print_track("queue, wall, neighbours 4x", &t, &wall, whole);
-	run(&t, w, &others[3], busy, seed);
-	print_track("index, price, neighbours 4x", &t, &wall, whole);
+	for (int i = 0; i < POLICIES; i++)
+		print_summary(policies[i].name, &sums[i], sums[0].need_s, whole);
 }
 
 bool schedule_replay(const struct schedule_options *o)
