@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Everything that `make check` promises, in parts that go on after a failed one:
-# packages, lint, build, unit tests (plain, ASan+UBSan, clang), end-to-end tests
-# in real cells on this machine and, in a VM, on the unified cgroup layout; GitHub's
-# stand-in, Docker, systemd.
+# packages, lint, build by gcc and clang, unit tests (plain, ASan+UBSan), end-to-end
+# tests in real cells on this machine and, in a VM, on the unified cgroup layout;
+# GitHub's stand-in, Docker, systemd.
 #
 # usage: [B=build] ci/check.sh [PART...]      PART: see plan() below; default all
 #
@@ -173,6 +173,11 @@ idle_start() {
 	idle_pid=$!
 }
 
+# They build in the same places.
+others_built() {
+	[[ -z $idle_pid ]] || until_done other "$idle_pid"
+}
+
 # Each of the virtual machines takes a core or two, so they come one after the other.
 vm_start() {
 	begin 'vm, systemd: start in the background'
@@ -220,7 +225,7 @@ plan() {
 	echo lint build idle-start unit agree
 	! compgen -G 'tests/e2e/*.bats' >/dev/null || echo e2e
 	[[ ! -e ci/vm.sh ]] || ! compgen -G 'tests/e2e/*.bats' >/dev/null || echo vm-start
-	echo publish docker unit-san unit-clang reports analyse-end
+	echo publish docker unit-san clang reports analyse-end
 	[[ ! -e ci/vm.sh ]] || ! compgen -G 'tests/e2e/*.bats' >/dev/null || echo vm-end systemd-end
 }
 
@@ -240,9 +245,13 @@ part() {
 		;;
 	idle-start) idle_start ;;
 	vm-start) vm_start ;;
-	unit-san | unit-clang)
-		[[ -z $idle_pid ]] || until_done other "$idle_pid" # they build in the same place
-		proved "$1" 1800 "$make" -s -j2 B="$B" "$1"
+	unit-san)
+		others_built
+		proved unit-san 1800 "$make" -s -j2 B="$B" unit-san
+		;;
+	clang)
+		others_built
+		single clang 1800 "$make" -s -j2 B="$B" clang
 		;;
 	reports) printed reports 2400 "$make" -s -j2 B="$B" reports ;;
 	analyse) printed analyse 3000 env B="$B" ci/lint.sh slow ;;
