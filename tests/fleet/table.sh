@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the curves say, as the table of README.md: edges in all, inputs per CPU-second,
 # edges reached after 1, 2 and 4 CPU-minutes, and the CPU-seconds at which half and nine
-# tenths of what the record ends with were reached.
+# tenths of what the record ends with were reached.  -: the record is shorter.
 #
 # usage: tests/fleet/table.sh [CURVE.tsv...]    default: all in curves/
 set -eu
@@ -15,7 +15,9 @@ awk -F '\t' '
 			if (2 * cov[i] >= last) half = at[i]
 			if (10 * cov[i] >= 9 * last) most = at[i]
 		}
-		printf "| %s | %s | %d | %d | %d | %d | %d | %.4g | %.4g |\n", name, source, edges,
+		for (i = 60; i <= 240; i *= 2)
+			if (at[n] < i) after[i] = "-"
+		printf "| %s | %s | %d | %d | %s | %s | %s | %.4g | %.4g |\n", name, source, edges,
 			execs / at[n], after[60], after[120], after[240], half, most
 	}
 	FNR == 1 {
