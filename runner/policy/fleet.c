@@ -42,8 +42,12 @@ void fleet_read(struct fleet_target *t, const struct effective_reading *r)
 	uint64_t us = effective_read(&t->clock, r);
 
 	t->spent_us += us;
-	if (t->known && t->fuzzes)
+	if (t->known && t->fuzzes) {
 		curve_spend(&t->curve, us, t->rule.burst_us);
+	} else {
+		t->from_us += us;
+		t->turn_from_us += us;
+	}
 }
 
 bool fleet_tell(struct fleet_target *t, const struct fleet_news *n)
@@ -79,7 +83,7 @@ void fleet_rebuilt(struct fleet *f, struct fleet_target *t)
 	t->curve = (struct curve){0};
 	t->health = (struct share_health){0};
 	t->held_us = 0;
-	t->gain_wall_us = t->clock.wall_us;
+	t->gain_wall_us = t->build_wall_us = t->clock.wall_us;
 	if (t->phase == FLEET_OUT)
 		t->phase = FLEET_WAITS;
 	f->idle_until_us = 0;
@@ -90,11 +94,15 @@ void fleet_rebuilt(struct fleet *f, struct fleet_target *t)
 static struct share_item item_of(const struct fleet *f, const struct fleet_target *t)
 {
 	struct rule_terms terms = rule_terms(&t->rule, &t->curve, t->edges_total);
+	uint64_t tried_us = t->clock.wall_us - t->build_wall_us;
 
+	/* Who never comes to fuzzing does not stay young. */
+	if (!t->known && (double)tried_us > terms.build_age_s * US)
+		terms.build_age_s = terms.age_s = (double)tried_us / US;
 	return (struct share_item){
 	    .waits = t->phase == FLEET_WAITS && !t->held_us && !t->blocked,
 	    .resting = t->resting,
-	    .fresh = t->curve.build_us < f->rules.fresh_us,
+	    .fresh = t->curve.build_us < f->rules.fresh_us && tried_us < f->rules.quantum_us,
 	    .unpriced = t->rule.kind != RULE_PRICE,
 	    .found = terms.found,
 	    .age_s = terms.age_s,
@@ -158,6 +166,8 @@ static struct fleet_order judge(struct fleet *f, size_t i, uint64_t now)
 
 	if (a == RULE_CAP)
 		return out(f, i, FLEET_CAP);
+	if (a == RULE_GO_ON)
+		t->held_us = 0;
 	if (a == RULE_GO_ON || !is_due(f, t))
 		return nothing();
 	if (a == RULE_HOLD) {
@@ -170,8 +180,21 @@ static struct fleet_order judge(struct fleet *f, size_t i, uint64_t now)
 	if (!f->rules.continuous)
 		return out(f, i, FLEET_PLATEAU);
 	t->resting = true;
+	t->held_us = 0;
 	leave(f, i, FLEET_BUSY);
 	return (struct fleet_order){.what = FLEET_REST, .target = i};
+}
+
+/* It was never calm.  Continuous: it rests, and the floor looks after it. */
+static struct fleet_order held_long(struct fleet *f, size_t i)
+{
+	struct fleet_target *t = &f->v[i];
+
+	if (!f->rules.continuous)
+		return out(f, i, FLEET_STARVED);
+	t->resting = true;
+	t->held_us = 0;
+	return nothing();
 }
 
 static struct fleet_order ended_by_rule(struct fleet *f, uint64_t now)
@@ -183,9 +206,9 @@ static struct fleet_order ended_by_rule(struct fleet *f, uint64_t now)
 
 		if (t->phase == FLEET_RUNS)
 			o = judge(f, i, now);
-		else if (t->phase == FLEET_WAITS && t->held_us && !f->rules.continuous &&
+		else if (t->phase == FLEET_WAITS && t->held_us &&
 			 now - t->held_us >= f->rules.hold_us)
-			o = out(f, i, FLEET_STARVED);
+			o = held_long(f, i);
 	}
 	return o;
 }

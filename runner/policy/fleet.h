@@ -35,12 +35,13 @@ struct fleet_target {
 	uint64_t gain_wall_us; /* clock.wall_us at the last new edge */
 	/* The fleet's own. */
 	enum fleet_phase phase;
-	bool blocked;	       /* the caller's: there is no room for it just now */
-	bool resting;	       /* continuous: it does not pay, until something changes */
-	uint64_t held_us;      /* when its rule first held; 0: it does not */
-	uint64_t last_us;      /* when its quantum began; 0: it had none in this run */
-	uint64_t from_us;      /* spent_us then, */
-	uint64_t turn_from_us; /* and when it was last started */
+	bool blocked;		/* the caller's: there is no room for it just now */
+	bool resting;		/* continuous: it does not pay, until something changes */
+	uint64_t held_us;	/* when its rule first held; 0: it does not */
+	uint64_t last_us;	/* when its quantum began; 0: it had none in this run */
+	uint64_t from_us;	/* spent_us then, */
+	uint64_t turn_from_us;	/* and when it was last started; reading seeds counts for neither */
+	uint64_t build_wall_us; /* clock.wall_us when its build came */
 };
 
 struct fleet_rules {

@@ -16,6 +16,7 @@ struct sim {
 	struct share_item items[MOST];
 	uint64_t (*edges[MOST])(double seconds);
 	struct effective_reading cell[MOST];
+	uint64_t load_us[MOST]; /* CPU time for its seeds */
 	uint64_t now;
 	unsigned workers;
 	double share; /* of a CPU that each gets */
@@ -99,6 +100,7 @@ static unsigned run(struct sim *m, unsigned seconds)
 			fleet_read(t, &m->cell[i]);
 			n.cov = m->edges[i]((double)t->curve.build_us / 1e6);
 			n.runs = m->cell[i].usage_us / 100;
+			n.fuzzes = m->cell[i].usage_us > m->load_us[i];
 			(void)fleet_tell(t, &n);
 		}
 		most = running > most ? running : most;
@@ -249,6 +251,70 @@ static void a_blocked_one_is_passed_over(void **state)
 	assert_true(m.v[0].spent_us >= 60 * S);
 }
 
+/* Held, then calm: it rests as others do, and does not take what is theirs. */
+static void who_was_held_rests(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 1, 2, nothing);
+	m.f.rules.continuous = true;
+	m.f.rules.share.price = 0.05;
+	m.share = 0.5;
+	m.calm = false;
+	while (!m.v[0].held_us)
+		run(&m, 1);
+	m.share = 1;
+	m.calm = true;
+	run(&m, 8000);
+	assert_true(m.v[0].resting);
+	assert_int_equal(m.v[0].held_us, 0);
+	assert_true(m.v[1].spent_us >= 4000 * S);
+}
+
+/* Continuous, and never calm: the floor looks after those that were held. */
+static void a_machine_that_is_never_calm(void **state)
+{
+	struct sim m;
+	uint64_t before;
+
+	(void)state;
+	begin(&m, 1, 2, nothing);
+	m.f.rules.continuous = true;
+	m.f.rules.share.price = 0.05;
+	m.share = 0.5;
+	m.calm = false;
+	run(&m, 25000);
+	before = m.v[0].spent_us + m.v[1].spent_us;
+	run(&m, 100000);
+	assert_true(m.v[0].spent_us + m.v[1].spent_us > before + 500 * S);
+}
+
+static void one_that_never_fuzzes_takes_no_others_time(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 1, 2, grows);
+	m.load_us[0] = UINT64_MAX;
+	run(&m, 20000);
+	assert_true(m.v[1].spent_us >= 10000 * S);
+}
+
+/* Reading their seeds takes longer than a quantum: each has a quantum of fuzzing after it. */
+static void long_starts(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 1, 4, grows);
+	for (int i = 0; i < 4; i++)
+		m.load_us[i] = 400 * S;
+	run(&m, 35000);
+	for (int i = 0; i < 4; i++)
+		assert_true(m.v[i].curve.build_us >= 1500 * S);
+}
+
 static void the_cap_ends_it(void **state)
 {
 	struct sim m;
@@ -314,6 +380,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(fewer_workers_pause_the_poorest),
     cmocka_unit_test(who_does_not_pay_rests),
     cmocka_unit_test(a_blocked_one_is_passed_over),
+    cmocka_unit_test(who_was_held_rests),
+    cmocka_unit_test(a_machine_that_is_never_calm),
+    cmocka_unit_test(one_that_never_fuzzes_takes_no_others_time),
+    cmocka_unit_test(long_starts),
     cmocka_unit_test(the_cap_ends_it),
     cmocka_unit_test(an_unchanged_one_is_looked_at),
     cmocka_unit_test(what_an_engine_tells_is_counted_once),

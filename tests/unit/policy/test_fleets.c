@@ -456,11 +456,12 @@ static void any_fleet_is_fair_and_ends(void **state)
 	for (unsigned fleet = 1; fleet <= FLEETS; fleet++) {
 		any_fleet(&d, fleet);
 		d.churn = true;
-		steps(&d, d.fleet.rules.continuous ? 1000 : 300);
-		if (d.fleet.rules.continuous)
-			continue;
+		steps(&d, d.fleet.rules.continuous ? 600 : 300);
 		settle(&d);
-		end(&d);
+		if (d.fleet.rules.continuous)
+			steps(&d, 600);
+		else
+			end(&d);
 	}
 }
 
