@@ -32,10 +32,11 @@ setup_file() {
 	[ "$status" -eq 0 ]
 }
 
-@test "not configured yet, a tick does nothing, and is no failure" {
-	systemctl start fuzzcell.service
-	[ "$(systemctl show -P ConditionResult fuzzcell.service)" = no ]
-	[ "$(systemctl is-failed fuzzcell.service)" != failed ]
+@test "not configured yet, a tick fails, and says which file it misses" {
+	run systemctl start fuzzcell.service
+	[ "$status" -ne 0 ]
+	wait_until 30 sh -c 'journalctl -u fuzzcell.service | grep -q /etc/fuzzcell/config.json'
+	systemctl reset-failed fuzzcell.service
 }
 
 @test "the timer starts a run, whose cells have their limits below the delegated group" {
