@@ -292,7 +292,7 @@ static void do_launch(struct job *j)
 		job_step(j, EVENT_ENDED);
 		return;
 	}
-	plateau_begin(&j->plateau, j->attempt->launched_us);
+	effective_begin(&j->plateau.clock, j->attempt->launched_us, j->cfg.cpu_milli / 1000.0);
 	arm(j);
 }
 

@@ -240,8 +240,9 @@ static double share(uint64_t now, uint64_t before, uint64_t wall)
 
 static void read_pressure(struct job *j, const struct cgroup_counters *c, uint64_t now_us)
 {
-	uint64_t wall = now_us > j->plateau.last.at_us ? now_us - j->plateau.last.at_us : 0;
-	struct plateau_reading r = {
+	uint64_t wall =
+	    now_us > j->plateau.clock.last.at_us ? now_us - j->plateau.clock.last.at_us : 0;
+	struct effective_reading r = {
 	    .at_us = now_us,
 	    .usage_us = c->usage_us,
 	    .system_us = c->system_us,
@@ -252,7 +253,7 @@ static void read_pressure(struct job *j, const struct cgroup_counters *c, uint64
 	j->pressure[0] = share(c->cpu.full_us, j->now.cpu.full_us, wall);
 	j->pressure[1] = share(c->memory.full_us, j->now.memory.full_us, wall);
 	j->pressure[2] = share(c->io.full_us, j->now.io.full_us, wall);
-	plateau_read(&j->plateau, &r);
+	(void)effective_read(&j->plateau.clock, &r);
 }
 
 static void on_ended(void *arg, const struct cell_end *end)
@@ -310,7 +311,8 @@ void job_tick(struct job *j, uint64_t now_us)
 	watch_mark(j, now_us);
 	if (c.pids_refused > 0)
 		save_input(j, ASK_PIDS);
-	if (j->plateau.idle_us > STUCK_US && j->plateau.idle_us > 2 * j->cfg.input_timeout_us)
+	if (j->plateau.clock.idle_us > STUCK_US &&
+	    j->plateau.clock.idle_us > 2 * j->cfg.input_timeout_us)
 		save_input(j, ASK_STUCK);
 	/* Later libFuzzers only warn, and run on blindly. */
 	if (j->engine.running && j->engine.not_instrumented && j->engine.cov == 0)

@@ -53,15 +53,15 @@ static void row_engine(const struct job *j, struct target_row *r)
 static void row_usage(const struct job *j, struct target_row *r)
 {
 	const struct cgroup_counters *b = &j->before, *n = &j->now;
+	const struct effective *c = &j->plateau.clock;
 
 	r->cpu_us = b->usage_us + n->usage_us;
-	r->effective_us = j->plateau.effective_us;
-	r->starved =
-	    j->plateau.wall_us > 0 ? (double)j->plateau.stalled_us / (double)j->plateau.wall_us : 0;
+	r->effective_us = c->clock_us;
+	r->starved = c->wall_us > 0 ? (double)c->waited_us / (double)c->wall_us : 0;
 	r->pressure_cpu = j->pressure[0];
 	r->pressure_memory = j->pressure[1];
 	r->pressure_io = j->pressure[2];
-	r->pressure_state = plateau_state_name(j->plateau.state);
+	r->pressure_state = effective_state_name(c->state);
 	r->memory_now = n->mem_now;
 	r->memory_peak = b->mem_peak > n->mem_peak ? b->mem_peak : n->mem_peak;
 	r->memory_limit = j->cfg.memory;
