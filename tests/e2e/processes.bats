@@ -99,7 +99,8 @@ living() {
 	echo 'workers 1' >"$WORK/workers"
 	wait_until 60 eval '[ "$(living)" -eq 1 ]'
 	grep -q 'workers changed' "$(last_logs)/runner.log"
-	grep -q '"requeued"' "$(last_logs)/runner.log"
+	# The cell is gone before what it found is collected.
+	wait_until 60 grep -q '"requeued"' "$(last_logs)/runner.log"
 	echo 'workers 2' >"$WORK/workers"
 	wait_until 60 eval '[ "$(living)" -eq 2 ]'
 	kill -TERM "$PID"
