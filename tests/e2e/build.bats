@@ -163,10 +163,11 @@ row() { # TARGET KEY: of the last run
 
 # The one server of this test's output root.
 pkill_server() {
-	local pid
-	for pid in "$WORK"/out/*/server/server.pid.txt; do
-		kill "$(cat "$pid")"
-		wait_until 20 server_gone "$(cat "$pid")"
+	local file pid
+	for file in "$WORK"/out/*/server/server.pid.txt; do
+		pid=$(cat "$file") # which goes with it
+		kill "$pid"
+		wait_until 60 server_gone "$pid"
 	done
 }
 
@@ -177,7 +178,7 @@ command_source() { # SCRIPT
 	mkdir -p "$WORK/built" "$WORK/from"
 	jq -n --arg built "$WORK/built" --arg from "$WORK/from" --arg script "$1" \
 		'{type: "directory", path: $built, build: ["sh", "-c", $script], build_dir: $from,
-		  build_time: "20s"}'
+		  build_time: "10m"}'
 }
 
 @test "a command: it fills the output directory, where it is told to start" {
@@ -244,17 +245,17 @@ command_source() { # SCRIPT
 
 @test "a build that takes too long, or is stopped, is ended with all that it started" {
 	sources "$(command_source "echo \$\$ >$WORK/pid; sleep 1000 & wait")"
-	jq '.discovery[0].build_time = "1s"' "$STATE/config.json" >"$WORK/c" &&
+	jq '.discovery[0].build_time = "4s"' "$STATE/config.json" >"$WORK/c" &&
 		cp "$WORK/c" "$STATE/config.json"
 	cell build
 	[ "$status" -eq 6 ]
-	[[ $output == *"took more than 1s"* ]]
-	wait_until 10 group_gone
+	[[ $output == *"took more than 4s"* ]]
+	wait_until 60 group_gone
 	rm "$WORK/pid"
 	sources "$(command_source "echo \$\$ >$WORK/pid; sleep 1000 & wait")"
 	"$FUZZCELL" run --plain --state-dir "$STATE" >"$WORK/log" 2>&1 3>&- &
 	PID=$!
-	wait_until 20 test -s "$WORK/pid"
+	wait_until 60 test -s "$WORK/pid"
 	# The lock is held meanwhile: no second build in the same place.
 	run "$FUZZCELL" build --state-dir "$STATE"
 	[ "$status" -eq 4 ]
@@ -265,7 +266,7 @@ command_source() { # SCRIPT
 	cat "$WORK/log"
 	[ "$status" -eq 6 ]
 	grep -q 'stopped by signal 15' "$WORK/log"
-	wait_until 10 group_gone
+	wait_until 60 group_gone
 	[ -z "$(last_logs)" ]
 }
 
@@ -275,15 +276,16 @@ group_gone() { ! pgrep -r D,R,S,T -g "$(cat "$WORK/pid")" >/dev/null; }
 @test "bazel: a build that is stopped leaves the workspace to the next one" {
 	printf '#define MENDED\nint after(int n) { return n; }\n' >"$WS/broken/half.cc"
 	mkdir -p "$WS/slow"
-	cat >"$WS/slow/BUILD" <<-'END'
-		genrule(name = "slow", outs = ["slow.cc"], cmd = "sleep 300; cp $(location //text:line_fuzzer.cc) $@",
+	SLEEP="sleep 1000.$$" # nobody else's
+	cat >"$WS/slow/BUILD" <<-END
+		genrule(name = "slow", outs = ["slow.cc"], cmd = "$SLEEP; cp \$(location //text:line_fuzzer.cc) \$@",
 			srcs = ["//text:line_fuzzer.cc"])
 		cc_binary(name = "slow_fuzzer", srcs = ["slow.cc"], linkopts = ["-fsanitize=fuzzer"],
 			tags = ["fuzz_target"])
 	END
 	"$FUZZCELL" build --state-dir "$STATE" >"$WORK/log" 2>&1 3>&- &
 	PID=$!
-	wait_until 60 pgrep -f "sleep 300; cp text"
+	wait_until 240 is_slow # a server may have to start
 	kill -INT "$PID"
 	status=0
 	wait "$PID" || status=$?
@@ -291,12 +293,12 @@ group_gone() { ! pgrep -r D,R,S,T -g "$(cat "$WORK/pid")" >/dev/null; }
 	cat "$WORK/log"
 	rm -r "$WS/slow"
 	[ "$status" -eq 6 ]
-	wait_until 20 none_is_slow
+	wait_until 60 eval '! is_slow'
 	cell build
 	[ "$status" -eq 0 ]
 }
 
-none_is_slow() { ! pgrep -f "sleep 300; cp text" >/dev/null; }
+is_slow() { pgrep -f "$SLEEP; cp text" >/dev/null; }
 
 @test "nothing to build is a wrong usage, and run goes on without" {
 	sources "{\"type\": \"directory\", \"path\": \"$TARGETS\"}"

@@ -159,9 +159,18 @@ cell_reach() {
 	[ "$(last cells)" = 0 ]
 }
 
+# naps NUMBER: inputs of 100 ms each.  A merge begins with the small ones: when it comes
+# to these it has measured all others, on a machine of any speed.
+naps() {
+	local i
+	for i in $(seq "$1"); do
+		bad "$(printf 'N%0100d' "$i")"
+	done
+}
+
 @test "a merge that is late goes on the next time" {
 	inputs 100
-	for i in $(seq $((60 * TIMES))); do bad "N$i"; done # 100 ms each
+	naps $((60 * TIMES))
 	plant merge_fuzzer
 	minimize merge_fuzzer --max-time $((3 * TIMES))s
 	[ "$status" -eq 0 ]
@@ -178,7 +187,7 @@ cell_reach() {
 
 @test "SIGTERM stops it at once; what was measured is kept" {
 	inputs 100
-	for i in $(seq 100); do bad "N$i"; done
+	naps 100
 	plant merge_fuzzer
 	"$FUZZCELL" corpus minimize --state-dir "$STATE" --targets "$TARGETS" --filter merge_fuzzer \
 		>"$WORK/out" 2>&1 3>&- &

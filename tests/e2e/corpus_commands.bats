@@ -166,7 +166,7 @@ hostile() {
 	repo "$WORK/r"
 	manifest healthy_fuzzer "$WORK/r/in"
 	inputs healthy_fuzzer new
-	fuzz_background healthy_fuzzer 60
+	fuzz_background healthy_fuzzer 600
 	wait_until 60 fuzzing_began
 	corpus import --target t "$WORK/r/in"
 	[ "$status" -eq 4 ]

@@ -6,7 +6,7 @@ setup() {
 	OUT="$WORK/it's out"
 	mkdir "$OUT"
 	cp "$TARGETS"/{uaf,crash,healthy}_fuzzer "$OUT"
-	config '"minimize_time": "20s"'
+	config '"minimize_time": "2m"' # it ends when there is nothing to leave out
 	jq --arg out "$OUT" '.discovery = [{type: "directory", path: $out}]' "$STATE/config.json" \
 		>"$WORK/new.json"
 	mv "$WORK/new.json" "$STATE/config.json"
@@ -225,7 +225,7 @@ report() {
 	[ "$(ledger .minimized)" = null ]
 	crash minimize "$SIG"
 	[ "$status" -eq 2 ]
-	crash minimize "$SIG" --time 60s
+	crash minimize "$SIG" --time 200s
 	[ "$status" -eq 0 ]
 	[[ $output == *"302 bytes -> 2 bytes"* ]]
 	[ "$(cat "$STATE/crashes/$SIG/minimized")" = UA ]
@@ -418,11 +418,12 @@ report() {
 	PID=$!
 	wait_until 60 cell_runs
 	kill -INT "$PID"
+	wait_until 60 eval '! kill -0 $PID 2>/dev/null' # a thousand tries take minutes
 	status=0
 	wait "$PID" || status=$?
 	cat "$WORK/out"
 	[ "$status" -eq 0 ] || [ "$status" -eq 5 ]
-	wait_until 10 nothing_left
+	wait_until 60 nothing_left
 	[ -z "$(ls -A "$STATE/work")" ]
 }
 

@@ -6,12 +6,19 @@ teardown() { e2e_teardown; }
 
 gone() { ! cell_runs; }
 
+# It may wait for its new parent, who reaps it some time.
+ended() { # PROCESS
+	! grep -qs '^State:.[^ZX]' "/proc/$1/status"
+}
+
 @test "after kill -9 the cells are killed at once, by the keeper" {
 	fuzz_background hang_fuzzer 600
 	wait_until 60 fuzzing_began
 	[ -n "$(cell_processes)" ]
 	kill -9 "$PID"
-	wait_until 20 gone
+	wait "$PID" || true
+	wait_until 60 gone
+	wait_until 60 let_go
 	# The bundle on a tmpfs is what remains, until any next start.
 	fuzz healthy_fuzzer 1 --dry-run
 	[ "$status" -eq 0 ]
@@ -29,7 +36,7 @@ gone() { ! cell_runs; }
 	fuzz healthy_fuzzer 2
 	[ "$status" -eq 0 ]
 	for p in $old; do
-		[ ! -e "/proc/$p" ]
+		wait_until 60 ended "$p"
 	done
 }
 
@@ -39,7 +46,8 @@ gone() { ! cell_runs; }
 	work=$STATE/work/$(basename "$(last_logs)")/healthy_fuzzer
 	wait_until 60 eval '[ "$(ls "$work/corpus" | wc -l)" -ge 10 ]'
 	kill -9 "$PID"
-	wait_until 20 gone
+	wait "$PID" || true
+	wait_until 60 gone
 	# (One that was cut before its first byte is no input.)
 	find "$work/corpus" -type f -size +0 -exec sha1sum {} + >"$WORK/before"
 	hash=$(printf crash | sha1sum | cut -d' ' -f1)
@@ -65,10 +73,11 @@ gone() { ! cell_runs; }
 	for i in $(seq 20); do
 		fuzz_background crash_fuzzer 600
 		sleep "0.$((i * 5 % 100 / 10))$((i % 10))"
-		kill -9 "$PID"
+		kill -9 "$PID" # it lives, and so it did start
 		wait "$PID" 2>/dev/null || true
-		find "$STATE"/work/*/*/artifacts -type f -name 'crash-*' 2>/dev/null |
-			sed 's/.*-//' >>"$WORK/seen" || true
+		# Whole ones: the kill may have cut the one that was being written.
+		find "$STATE"/work/*/*/artifacts -type f -name 'crash-*' -exec sha1sum {} + 2>/dev/null |
+			sed -n 's/^\([0-9a-f]*\)  .*crash-\1$/\1/p' >>"$WORK/seen" || true
 	done
 	wait_until 60 let_go
 	fuzz healthy_fuzzer 2

@@ -18,12 +18,11 @@ e2e_setup() {
 # Whatever happened: nothing of ours may be left.
 e2e_teardown() {
 	local left=0
-	if [ -n "${PID:-}" ] && kill -0 "$PID" 2>/dev/null; then
-		kill -9 "$PID"
+	if [ -n "${PID:-}" ] && kill -9 "$PID" 2>/dev/null; then # it may end at this moment
 		wait "$PID" 2>/dev/null || true
 	fi
 	! mountpoint -q "$WORK/small" || umount -l "$WORK/small"
-	wait_until 30 nothing_left || left=1
+	wait_until 60 nothing_left || left=1
 	rm -rf "$WORK"
 	[ "$left" = 0 ]
 }

@@ -37,10 +37,12 @@ teardown() { e2e_teardown; }
 
 @test "SIGINT ends politely: statistics, corpus and summary are there" {
 	config '"grace": "30s"' # on a busy machine it takes its time
-	fuzz_background healthy_fuzzer 120
+	fuzz_background healthy_fuzzer 600
 	wait_until 60 fuzzing_began
+	work=$STATE/work/$(basename "$(last_logs)")/healthy_fuzzer
+	wait_until 60 eval '[ "$(ls "$work/corpus" | wc -l)" -ge 2 ]' # the first of them is whole
 	kill -INT "$PID"
-	wait_until 60 eval '! kill -0 $PID 2>/dev/null'
+	wait_until 120 eval '! kill -0 $PID 2>/dev/null'
 	LOGS=$(last_logs)
 	[ "$(value reason)" = stopped ]
 	grep -q 'stat::number_of_executed_units' "$LOGS/$TARGET.log"
@@ -57,13 +59,15 @@ is_deaf() {
 }
 
 @test "a second signal ends at once" {
-	config '"grace": "60s"'
+	config '"grace": "600s"'
 	fuzz_background hang_fuzzer 600
 	wait_until 60 is_deaf
 	kill -TERM "$PID"
-	sleep 0.5
+	# Two that come at once are one.
+	wait_until 60 grep -q '"stopping"' "$(last_logs)/runner.log"
 	kill -TERM "$PID"
-	wait_until 15 eval '! kill -0 $PID 2>/dev/null'
+	wait_until $((SLOW > 1 ? 30 : 60)) eval '! kill -0 $PID 2>/dev/null' # less than the grace
+	grep -q '"killing"' "$(last_logs)/runner.log"
 }
 
 @test "pause gives the machine back, and goes on afterwards" {
@@ -98,7 +102,7 @@ living() {
 	wait_until 60 eval '[ "$(living)" -eq 2 ]'
 	echo 'workers 1' >"$WORK/workers"
 	wait_until 60 eval '[ "$(living)" -eq 1 ]'
-	grep -q 'workers changed' "$(last_logs)/runner.log"
+	wait_until 60 grep -q 'workers changed' "$(last_logs)/runner.log"
 	# The cell is gone before what it found is collected.
 	wait_until 60 grep -q '"requeued"' "$(last_logs)/runner.log"
 	echo 'workers 2' >"$WORK/workers"

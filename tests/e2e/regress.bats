@@ -292,5 +292,5 @@ know() {
 	cat "$WORK/said" >&2
 	[ "$status" -eq 5 ]
 	grep -q 'ended by a person' "$WORK/said"
-	wait_until 10 nothing_left
+	wait_until 60 nothing_left
 }
