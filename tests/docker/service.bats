@@ -57,8 +57,9 @@ head_commit() {
 	git -C "$WORK/push" rev-parse HEAD
 }
 
+# Whole or not at all: the service may be reading it.
 config() { # TIME of each target
-	cat >"$WORK/etc/config.json" <<-END
+	cat >"$WORK/etc/config.new" <<-END
 		{
 		 "state_dir": "/var/lib/fuzzcell",
 		 "run": {"workers": 1, "disk_reserve": "64MiB"},
@@ -68,6 +69,7 @@ config() { # TIME of each target
 		 "trigger": {"repository": "$WORK/srv/project", "interval": "1s"}
 		}
 	END
+	mv "$WORK/etc/config.new" "$WORK/etc/config.json"
 }
 
 # wait_until SECONDS COMMAND...
@@ -104,9 +106,13 @@ cell_limits() { # memory.max or pids.max
 		-path "*/$GROUP/$(container)/*fuzzcell/*/*/$v1" 2>/dev/null
 }
 
-cell_lives() {
-	[ -n "$(cell_limits memory.max)" ]
-}
+# One look at a cell that lives, which may be gone at the next: its LIMIT, from FILE, and its
+# PIDS.  Before it has a process its limits are not set.
+look() {
+	FILE=$(cell_limits memory.max | head -n 1)
+	LIMIT=$(cat "$FILE") && PIDS=$(cat "$(cell_limits pids.max | head -n 1)") &&
+		[ -n "$(cat "${FILE%/*}/cgroup.procs")" ]
+} 2>/dev/null
 
 # fresh NAME TIME: the only target from now on, of which nothing is known yet.
 fresh() {
@@ -163,17 +169,15 @@ healthy() {
 	run compose up -d
 	echo "$output"
 	[ "$status" -eq 0 ]
-	wait_until 60 cell_lives
-	file=$(cell_limits memory.max | head -n 1)
-	limit=$(cat "$file")
-	echo "$file: $limit"
+	wait_until 240 look
+	echo "$FILE: $LIMIT"
 	# Beside v1 controllers it stands at the mark, 7/8, until that was passed.
-	[ "$limit" -eq $((256 << 20)) ] || [ "$limit" -eq $((224 << 20)) ]
-	[ "$(cat "$(cell_limits pids.max | head -n 1)")" -eq 64 ]
+	[ "$LIMIT" -eq $((256 << 20)) ] || [ "$LIMIT" -eq $((224 << 20)) ]
+	[ "$PIDS" -eq 64 ]
 	# and the whole is capped
-	whole=${file%/"$(container)"/*}/$(container)
-	[ "$(cat "$whole/${file##*/}")" -eq $((2 << 30)) ]
-	wait_until 120 done_commit "$(head_commit)"
+	whole=${FILE%/"$(container)"/*}/$(container)
+	[ "$(cat "$whole/${FILE##*/}")" -eq $((2 << 30)) ]
+	wait_until 300 done_commit "$(head_commit)"
 	logs=$(find "$WORK/state/logs" -mindepth 1 -maxdepth 1 | sort | tail -n 1)
 	cat "$logs"/*.stats
 	[ "$(jq -r .reason "$logs/healthy_fuzzer.stats")" = time-limit ]
@@ -181,7 +185,7 @@ healthy() {
 }
 
 @test "it is healthy, and without its configuration it would not be" {
-	wait_until 100 healthy
+	wait_until 300 healthy
 	mv "$WORK/etc/config.json" "$WORK/etc/away"
 	run docker exec "$(container)" /usr/local/lib/fuzzcell/health.sh
 	mv "$WORK/etc/away" "$WORK/etc/config.json"
@@ -194,7 +198,7 @@ healthy() {
 
 @test "a push is fuzzed, and only once" {
 	push second
-	wait_until 120 done_commit "$(head_commit)"
+	wait_until 300 done_commit "$(head_commit)"
 	n=$(runs)
 	sleep 6 # three looks of the trigger
 	[ "$(runs)" -eq "$n" ]
@@ -205,7 +209,7 @@ healthy() {
 @test "stopped in the middle it saves all, down and up keep it, and the push is fuzzed again" {
 	fresh second 300s
 	push third
-	wait_until 60 works_well
+	wait_until 240 works_well
 	working >"$WORK/before"
 	run compose down
 	echo "$output"
@@ -218,7 +222,7 @@ healthy() {
 	config 3s
 	n=$(runs)
 	compose up -d
-	wait_until 120 done_commit "$(head_commit)"
+	wait_until 300 done_commit "$(head_commit)"
 	[ "$(runs)" -gt "$n" ]
 	[ -e "$WORK/state/known_crashes.json" ]
 }
@@ -230,13 +234,13 @@ nothing_in_work() {
 @test "killed in the middle, it starts again and loses nothing" {
 	fresh third 300s
 	push fourth
-	wait_until 60 works_well
+	wait_until 240 works_well
 	config 3s
 	working >"$WORK/before"
 	docker kill -s KILL "$(container)"
 	compose up -d
-	wait_until 120 done_commit "$(head_commit)"
-	wait_until 60 nothing_in_work # the commit is noted first
+	wait_until 300 done_commit "$(head_commit)"
+	wait_until 120 nothing_in_work # the commit is noted first
 	kept
 }
 

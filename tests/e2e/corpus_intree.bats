@@ -35,6 +35,7 @@ printed() {
 	[ "$status" -eq 0 ]
 	[[ $output == *"would be: 2 added (8B), 1 known"* ]]
 	[ -z "$(git -C "$WORK/r" status --porcelain)" ]
+	day=$(date -u +%j)
 	update
 	[ "$status" -eq 0 ]
 	[[ $output == *"png: 2 added (8B), 1 known: $WORK/r/in"* ]]
@@ -52,7 +53,7 @@ printed() {
 	# The day's branch is there: the next one has another name.
 	inputs png newest
 	update
-	printed | grep -q 'checkout -b fuzzing/corpus-update-[0-9]*-2$'
+	[ "$day" != "$(date -u +%j)" ] || printed | grep -q 'checkout -b fuzzing/corpus-update-[0-9]*-2$'
 }
 
 @test "update-intree --branch: what a person has changed is neither committed nor touched" {

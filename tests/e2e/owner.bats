@@ -84,9 +84,11 @@ later() {
 	"$FUZZCELL" run --plain --state-dir "$STATE" --max-fuzzer-time 5s >"$WORK/out" 2>&1 3>&- &
 	PID=$!
 	wait_until 60 fuzzing_began
+	kill -STOP "$PID" # b has to wait for us
 	rm -r "${TREE:?}/$1"
 	ln -s "$2" "$TREE/$1"
 	chown -h 4321 "$TREE/$1"
+	kill -CONT "$PID"
 	status=0
 	wait "$PID" || status=$?
 	PID=

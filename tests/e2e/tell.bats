@@ -14,6 +14,17 @@ setup() {
 	tell_config
 }
 
+# Nobody answers any more, and somebody does again.
+goes_away() {
+	kill -USR1 "$SERVER"
+	wait_until 60 [ -e "$SERVED/down" ]
+}
+
+comes_back() {
+	kill -USR2 "$SERVER"
+	wait_until 60 [ ! -e "$SERVED/down" ]
+}
+
 teardown() {
 	kill -9 "$SERVER" 2>/dev/null || true
 	wait "$SERVER" 2>/dev/null || true
@@ -80,16 +91,16 @@ no_secret() {
 
 @test "it is told while the run goes on" {
 	fuzz_background '[uh][ae][fa]*_fuzzer' 600 --workers 2 # one crashes, one goes on
-	wait_until 120 eval '[ "$(told ".issues | length")" -ge 1 ]'
+	wait_until 240 eval '[ "$(told ".issues | length")" -ge 1 ]'
 	kill -0 "$PID"
 	no_secret
 	kill -TERM "$PID"
-	wait_until 90 eval '! kill -0 $PID 2>/dev/null'
+	wait_until 180 eval '! kill -0 $PID 2>/dev/null'
 	no_secret
 }
 
 @test "nobody answers: it waits in the outbox, and is told by a later run" {
-	kill -USR1 "$SERVER"
+	goes_away
 	queue uaf_fuzzer crash UA1
 	fuzz uaf_fuzzer 1
 	[ "$status" -eq 0 ]
@@ -98,7 +109,7 @@ no_secret() {
 	run "$FUZZCELL" outbox list --state-dir "$STATE"
 	echo "$output"
 	[[ $output == *github* ]]
-	kill -USR2 "$SERVER"
+	comes_back
 	"$FUZZCELL" outbox retry --all --state-dir "$STATE"
 	wait_until 60 eval '[ "$(told ".issues | length")" -ge 1 ]'
 	fuzz uaf_fuzzer 1
@@ -179,11 +190,11 @@ work_tree() {
 }
 
 @test "what waits is sent by the next tick, though nothing was pushed" {
-	kill -USR1 "$SERVER"
+	goes_away
 	queue uaf_fuzzer crash UA1
 	fuzz uaf_fuzzer 1
 	[ "$(told '.issues | length')" -eq 0 ]
-	kill -USR2 "$SERVER"
+	comes_back
 	work_tree
 	rm -f "$STATE/outbox/places.json" # nobody waits for the hour to come
 	for f in "$STATE"/outbox/*.json; do

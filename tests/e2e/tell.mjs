@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is told, in an end-to-end test: tell.mjs DIR.  GitHub as tests/publish has it, and a
-// webhook; the words of DIR/labels are on every issue; DIR/github and DIR/hook get their addresses, DIR/token the token.  DIR/told is
-// what they know, written anew after each request.
+// webhook; the words of DIR/labels are on every issue; DIR/github and DIR/hook get their
+// addresses, DIR/token the token.  DIR/told is what they know, written anew before each
+// answer.  SIGUSR1: nobody answers any more, which DIR/down says; SIGUSR2: as before.
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { Server } from '../publish/server.mjs';
 
 const dir = process.argv[2];
@@ -12,7 +13,7 @@ const TOKEN = 'ghp_PLANTEDsecretPLANTEDsecret';
 const KEY = 'PLANTEDkey';
 const github = new Server();
 const hooks = [];
-let down = false; // as DIR/down says: told by a signal
+let down = false;
 
 function put(name, text, mode = 0o600) {
   writeFileSync(`${dir}/${name}.new`, text, { mode });
@@ -28,12 +29,18 @@ function write() {
 const take = github.take.bind(github);
 github.take = (q, a, body) => {
   if (down) { a.destroy(); return; }
-  a.on('finish', write);
   if (existsSync(`${dir}/labels`)) {
     const labels = readFileSync(`${dir}/labels`, 'utf8').split(/\s+/).filter(Boolean);
     for (const i of github.model.issues) i.labels = labels;
   }
   take(q, a, body);
+};
+
+// Before the client knows it, and ends.
+const send = github.send.bind(github);
+github.send = (...answer) => {
+  write();
+  send(...answer);
 };
 
 const hook = createServer((q, a) => {
@@ -45,13 +52,13 @@ const hook = createServer((q, a) => {
       event: q.headers['x-fuzzcell-event'], id: q.headers['x-fuzzcell-delivery'],
       signed: q.headers['x-fuzzcell-signature-256'] === sum, body: JSON.parse(body),
     });
-    a.end('ok');
     write();
+    a.end('ok');
   });
 });
 
-process.on('SIGUSR1', () => { down = true; });
-process.on('SIGUSR2', () => { down = false; });
+process.on('SIGUSR1', () => { down = true; put('down', ''); });
+process.on('SIGUSR2', () => { down = false; rmSync(`${dir}/down`); });
 github.token = TOKEN;
 github.secrets = [TOKEN, KEY];
 put('token', `${TOKEN}\n`);

@@ -62,7 +62,7 @@ no_token_in_memory() { # PID
 
 aborted() { # PID
 	kill -ABRT "$1"
-	wait_until 90 eval "! kill -0 $1 2>/dev/null"
+	wait_until 180 eval "! kill -0 $1 2>/dev/null"
 	no_token
 }
 
@@ -76,7 +76,7 @@ sweep() {
 	wait_until 60 cell_runs
 	no_token
 	no_token_in_memory "$PID"
-	wait_until 120 eval '[ "$(told ".issues | length")" -ge 1 ]'
+	wait_until 240 eval '[ "$(told ".issues | length")" -ge 1 ]'
 	no_token
 	aborted "$PID"
 	sweep
@@ -97,7 +97,7 @@ sweep() {
 	no_token
 	no_token_in_memory "$PID"
 	no_token_in_memory "$run_pid"
-	wait_until 120 eval '[ "$(told ".issues | length")" -ge 1 ]'
+	wait_until 240 eval '[ "$(told ".issues | length")" -ge 1 ]'
 	aborted "$PID"
 	aborted "$run_pid"
 	sweep

@@ -83,10 +83,11 @@ queued() {
 		done
 	done
 	for i in 3 7 12; do
-		fuzz_background twenty_fuzzer 2
+		fuzz_background twenty_fuzzer 600 # it is not over when we come
 		wait_until 120 queue_below $((20 - i))
 		kill -9 "$PID"
 		wait "$PID" 2>/dev/null || true
+		wait_until 60 let_go
 	done
 	fuzz twenty_fuzzer 2
 	[ "$(queued)" -eq 0 ]

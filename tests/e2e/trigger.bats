@@ -81,16 +81,22 @@ holder() { sed -n 1p "$STATE/lock"; }
 }
 
 @test "a second push within the interval waits for it, and what is fuzzed is checked out" {
-	configure 20s 1
+	configure 1h 1
 	trigger_background --loop 2s
-	wait_until 60 done_is "$(pushed)"
+	wait_until 120 done_is "$(pushed)"
 	began=$(record '.start.real_us - .start.age_us')
 	push second
 	push third
-	wait_until 60 done_is "$(pushed)"
+	sleep 5 # two looks
+	[ "$(runs)" -eq 1 ]
+	# It is over in some seconds, however long all that took here.
+	interval=$(($(date +%s) - began / 1000000 + 8))
+	configure "${interval}s" 1
+	kill -HUP "$PID"
+	wait_until 120 done_is "$(pushed)"
 	[ "$(runs)" -eq 2 ] # second was never alone
 	grep -q third "$WORK/tree/code"
-	[ "$(record '.start.real_us - .start.age_us')" -ge $((began + 19000000)) ]
+	[ "$(record '.start.real_us - .start.age_us')" -ge $((began + (interval - 1) * 1000000)) ]
 	kill "$PID"
 	wait "$PID"
 	[ "$(grep -c 'starts$' "$WORK/out.txt")" -eq 2 ]
@@ -101,7 +107,7 @@ holder() { sed -n 1p "$STATE/lock"; }
 	trigger_background --loop 2s
 	wait_until 60 run_fuzzes
 	push second
-	wait_until 60 run_fuzzes 2
+	wait_until 120 run_fuzzes 2
 	[ "$(record .commit)" = "$(pushed)" ]
 	[ ! -e "$STATE/last_run_commit" ]
 	kill "$PID"
@@ -127,14 +133,14 @@ holder() { sed -n 1p "$STATE/lock"; }
 	fuzzer=$(holder)
 	kill -0 "$fuzzer"
 	trigger_background --loop 2s
-	wait_until 30 grep -q "an earlier trigger's run .* goes on (process $fuzzer)" "$WORK/out.txt"
+	wait_until 60 grep -q "an earlier trigger's run .* goes on (process $fuzzer)" "$WORK/out.txt"
 	sleep 5
 	[ "$(runs)" -eq 1 ]
 	kill -0 "$fuzzer"
 	# It ends that one politely, too.
 	push second
-	wait_until 60 run_fuzzes 2
-	wait_until 20 eval '! lives "$fuzzer"'
+	wait_until 120 run_fuzzes 2
+	wait_until 60 eval '! lives "$fuzzer"'
 	[ "$(holder)" != "$fuzzer" ]
 	kill "$PID"
 	wait "$PID"
@@ -145,14 +151,14 @@ holder() { sed -n 1p "$STATE/lock"; }
 	trigger_background --loop 2s
 	wait_until 60 run_fuzzes
 	kill -9 "$(holder)"
-	wait_until 30 outcome_is failed
+	wait_until 60 outcome_is failed
 	[ "$(record .failures)" = 1 ]
 	[ ! -e "$STATE/last_run_commit" ]
 	[[ $(record .why) == *"signal 9"* ]]
 	sleep 12
 	[ "$(runs)" -eq 1 ] # a minute at least between failures
 	push fix
-	wait_until 60 run_fuzzes 2
+	wait_until 120 run_fuzzes 2
 	kill "$PID"
 	wait "$PID"
 }
@@ -161,9 +167,13 @@ holder() { sed -n 1p "$STATE/lock"; }
 	configure 1h 600
 	trigger_background --loop 2s
 	wait_until 60 run_fuzzes
-	kill -9 "$PID" "$(holder)"
+	fuzzer=$(holder)
+	kill -9 "$PID" "$fuzzer"
 	wait "$PID" || true
-	wait_until 30 outcome_is running
+	# Nobody waits for the run: it is dead some time, and then what it held is free.
+	wait_until 60 eval '! lives "$fuzzer"'
+	wait_until 60 let_go
+	outcome_is running
 	trigger
 	[ "$status" -eq 0 ]
 	[[ $output == *"nobody saw how it ended"* ]]
@@ -171,7 +181,6 @@ holder() { sed -n 1p "$STATE/lock"; }
 	[ "$(runs)" -eq 1 ]
 	[ "$(record .failures)" = 1 ]
 	# What the dead run left on a tmpfs goes with any next start.
-	wait_until 60 let_go
 	"$FUZZCELL" run --dry-run --state-dir "$STATE"
 }
 
@@ -273,14 +282,14 @@ holder() { sed -n 1p "$STATE/lock"; }
 	# Read again: the second one is to be quicker.
 	sed -i 's/"600s"/"1s"/; s/"1800s"/"1s"/' "$WORK/2.json"
 	kill -HUP "$PID"
-	wait_until 20 grep -q '^configurations read again' "$WORK/out.txt"
+	wait_until 60 grep -q '^configurations read again' "$WORK/out.txt"
 	push second
-	wait_until 90 done_is "$(pushed)"
+	wait_until 180 done_is "$(pushed)"
 	kill "$PID"
 	wait "$PID"
 	for i in 1 2; do
 		STATE=$WORK/state$i
-		wait_until 30 nothing_left
+		wait_until 60 nothing_left
 	done
 	STATE=$WORK/state
 }
@@ -289,21 +298,21 @@ holder() { sed -n 1p "$STATE/lock"; }
 	git -C "$WORK/tree" rev-parse HEAD >"$STATE/last_run_commit"
 	date +%s >"$STATE/last_run_timestamp"
 	trigger_background --loop 600s
-	wait_until 30 [ -s "$STATE/trigger.json" ]
+	wait_until 60 [ -s "$STATE/trigger.json" ]
 	cp "$STATE/config.json" "$WORK/good"
 	echo '{"trigger": ' >"$STATE/config.json"
 	kill -HUP "$PID"
-	wait_until 20 grep -q '^warning: 1 of 1 configuration(s) not read again' "$WORK/out.txt"
+	wait_until 60 grep -q '^warning: 1 of 1 configuration(s) not read again' "$WORK/out.txt"
 	grep 'config.json' "$WORK/out.txt" # and why
 	jq 'del(.trigger.repository)' "$WORK/good" >"$STATE/config.json"
 	kill -HUP "$PID"
-	wait_until 20 grep -q 'names no trigger.repository any more' "$WORK/out.txt"
+	wait_until 60 grep -q 'names no trigger.repository any more' "$WORK/out.txt"
 	run grep '^configurations read again' "$WORK/out.txt"
 	[ "$status" -eq 1 ]
 	lives "$PID"
 	cp "$WORK/good" "$STATE/config.json"
 	kill -HUP "$PID"
-	wait_until 20 grep -q '^configurations read again' "$WORK/out.txt"
+	wait_until 60 grep -q '^configurations read again' "$WORK/out.txt"
 	kill "$PID"
 	wait "$PID"
 }

@@ -55,10 +55,12 @@ teardown() { e2e_teardown; }
 	"$FUZZCELL" run --plain --state-dir "$STATE" --targets "$WORK/out" >"$WORK/log" 2>&1 3>&- &
 	PID=$!
 	wait_until 60 grep -q started "$WORK/log"
+	kill -STOP "$PID" # the other one has to wait for us
 	first=$(sed -n 's/.*] \(.*_fuzzer\) started/\1/p' "$WORK/log" | head -n 1)
 	for f in "$WORK/out"/*_fuzzer; do
 		[ "$(basename "$f")" = "$first" ] || { rm "$f" && TARGET=$(basename "$f"); }
 	done
+	kill -CONT "$PID"
 	status=0
 	wait "$PID" || status=$?
 	cat "$WORK/log"
@@ -68,7 +70,7 @@ teardown() { e2e_teardown; }
 }
 
 @test "the lock: a second run is refused with 4, and the first goes on" {
-	fuzz_background healthy_fuzzer 60
+	fuzz_background healthy_fuzzer 600
 	wait_until 60 fuzzing_began
 	run "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$TARGETS" --filter healthy_fuzzer
 	[ "$status" -eq 4 ]
@@ -113,7 +115,7 @@ teardown() { e2e_teardown; }
 	fuzz healthy_fuzzer 1 --config "$WORK/config.json"
 	recovered=$output
 	saved=$(find "$STATE/corpus/healthy_fuzzer" -type f | wc -l)
-	umount "$WORK/small"
+	wait_until 60 umount "$WORK/small"
 	STATE=$WORK/state
 	[ "$ended" -eq 70 ]
 	[ "$found" -ge 10 ]

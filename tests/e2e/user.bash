@@ -68,7 +68,7 @@ user_end() {
 user_teardown() {
 	local left=0
 
-	[ "$(layout)" = unified ] || wait_until 30 user_group_removed || left=1
+	[ "$(layout)" = unified ] || wait_until 60 user_group_removed || left=1
 	[ -z "$RUNTIME" ] || [ -z "$(ls -A "$RUNTIME/fuzzcell" 2>/dev/null)" ] || left=2
 	[ "$left" != 2 ] || rm -r "$RUNTIME/fuzzcell"
 	e2e_teardown

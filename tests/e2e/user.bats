@@ -29,7 +29,7 @@ ended() { ! kill -0 "$PID" 2>/dev/null; }
 	[ "$(find "$STATE/corpus/healthy_fuzzer" -type f | wc -l)" -ge 5 ]
 	[[ $output == *'healthy_fuzzer '*replaced* ]]
 	[ -z "$(find "$STATE" ! -user "$USER_ID" ! -name config.json)" ]
-	nothing_left
+	wait_until 60 nothing_left
 }
 
 # of DIRECTORY FILE: what it says, in one line.
@@ -39,7 +39,7 @@ of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 	unified_only
 	user_setup healthy_fuzzer
 	user_config '"pids": 40, "cpus": 0.5'
-	user_fuzz_background healthy_fuzzer 120
+	user_fuzz_background healthy_fuzzer 600
 	wait_until 60 fuzzing_began
 	cell=$(cell_groups | tail -n 1)
 	[[ $cell == "$USER_TREE"/* ]]
@@ -59,7 +59,7 @@ of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 	wait_until 60 ended
 	cat "$WORK/out"
 	grep -q 'kept: memory no-swap memory-mark cpu pids pressure kill$' "$WORK/out"
-	nothing_left
+	wait_until 60 nothing_left
 }
 
 @test "bombs of memory and of processes hurt their own cell only [unified only]" {
@@ -104,7 +104,8 @@ of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 	wait_until 60 eval '[ "$(ls "$work/corpus" | wc -l)" -ge 5 ]'
 	cell_runs
 	kill -9 "$PID"
-	wait_until 30 eval '! cell_runs'
+	wait "$PID" || true
+	wait_until 60 eval '! cell_runs'
 	wait_until 60 let_go
 	user_fuzz healthy_fuzzer 2
 	[ "$status" -eq 0 ]

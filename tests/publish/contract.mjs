@@ -3,6 +3,7 @@
 // what was sent to our server is sent again to prism, which checks it against that.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { equal } from './harness.mjs';
@@ -59,6 +60,14 @@ function cut(api) {
   readable(out);
   return out;
 }
+
+// One that nobody has now.
+const free = () => new Promise((done, fail) => {
+  const s = createServer().on('error', fail).listen(0, '127.0.0.1', () => {
+    const { port } = s.address();
+    s.close(() => done(port));
+  });
+});
 
 async function start(dir, port) {
   const modules = join(dir, 'node_modules');
@@ -119,12 +128,17 @@ async function everything(bench) {
 }
 
 export async function contract(test, bench, dir) {
-  const port = 20000 + (process.pid % 20000);
-  const prism = `http://127.0.0.1:${port}`;
+  let prism;
   let child;
   await test('GitHub\'s own description of its API is here', async () => {
     install(join(dir, 'npm'));
-    child = await start(join(dir, 'npm'), port);
+    for (let tries = 1; !child; tries += 1) {
+      const port = await free();
+      prism = `http://127.0.0.1:${port}`;
+      child = await start(join(dir, 'npm'), port).catch((e) => { // somebody was quicker
+        if (tries === 5 || !/EADDRINUSE/.test(e.message)) throw e;
+      });
+    }
   });
   if (!child) return;
   try {

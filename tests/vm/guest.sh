@@ -9,7 +9,7 @@
 set -u
 
 PORTS=/dev/virtio-ports
-GRACE=10 # s that a process that outlived the service may keep its output open
+GRACE=30 # s that a process that outlived the service may keep its output open
 
 say() {
 	echo "vm-run: $*" >/dev/console
@@ -43,7 +43,10 @@ main() {
 	local relays=() status
 
 	say "booted in $(cut -d ' ' -f 1 /proc/uptime) s"
-	udevadm settle --timeout=30 --exit-if-exists="$PORTS/status"
+	# A name that is not there yet would become a file.
+	until [[ -c $PORTS/stdout && -c $PORTS/stderr && -c $PORTS/status || $SECONDS -gt 300 ]]; do
+		sleep 0.1
+	done
 	relay stdout
 	relay stderr
 	run

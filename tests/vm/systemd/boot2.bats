@@ -13,10 +13,10 @@ load lib
 	[ "$status" -ne 0 ]
 	config 30s
 	# The run that began at boot has the long time: it may be told to stop.
-	wait_until 120 active
+	wait_until 240 active
 	systemctl stop fuzzcell.service
 	wait_until 600 done_commit "$(head_commit)"
-	wait_until 120 idle
+	wait_until 240 idle
 	nothing_left
 	kept /var/tmp/before
 	tail -n 1 "$STATE/stats/run_history.jsonl"

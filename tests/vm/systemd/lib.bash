@@ -19,8 +19,9 @@ head_commit() {
 	git -C "$SRV/push" rev-parse HEAD
 }
 
+# Whole or not at all: a tick may be reading it.
 config() { # TIME of each target
-	cat >/etc/fuzzcell/config.json <<-END
+	cat >/etc/fuzzcell/config.new <<-END
 		{
 		 "state_dir": "$STATE",
 		 "run": {"workers": 1, "disk_reserve": "64MiB", "total_time": "20m"},
@@ -31,6 +32,7 @@ config() { # TIME of each target
 		 "trigger": {"repository": "$SRV/project", "interval": "1s"}
 		}
 	END
+	mv /etc/fuzzcell/config.new /etc/fuzzcell/config.json
 }
 
 # wait_until SECONDS COMMAND...; what the service said, when it is not so.
@@ -59,13 +61,19 @@ done_commit() { # COMMIT
 	[ "$(cat "$STATE/last_run_commit" 2>/dev/null)" = "$1" ]
 }
 
-# Groups of living cells.
-cells() {
-	find "$SERVICE/fuzzcell" -mindepth 2 -maxdepth 2 -type d 2>/dev/null
-}
+# One look at a cell that lives, which may be gone at the next: its MEMORY, SWAP, PIDS, CPU.
+# Before it has a process its limits are not set.
+look() {
+	local cell
 
-cell_lives() {
-	[ -n "$(cells)" ]
+	cell=$(find "$SERVICE/fuzzcell" -mindepth 2 -maxdepth 2 -type d | head -n 1)
+	[ -n "$cell" ] && MEMORY=$(cat "$cell/memory.max") && SWAP=$(cat "$cell/memory.swap.max") &&
+		PIDS=$(cat "$cell/pids.max") && CPU=$(cat "$cell/cpu.max") &&
+		[ -n "$(cat "$cell/cgroup.procs")" ]
+} 2>/dev/null
+
+service_group_gone() {
+	[ ! -e "$SERVICE" ]
 }
 
 # fresh NAME TIME: the only target from now on, of which nothing is known yet.
