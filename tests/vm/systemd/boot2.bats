@@ -16,6 +16,7 @@ load lib
 	wait_until 240 active
 	systemctl stop fuzzcell.service
 	wait_until 600 done_commit "$(head_commit)"
+	systemctl stop fuzzcell.timer
 	wait_until 240 idle
 	nothing_left
 	kept /var/tmp/before

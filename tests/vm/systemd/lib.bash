@@ -53,8 +53,18 @@ active() {
 	[ "$(systemctl show -P ActiveState fuzzcell.service)" = activating ]
 }
 
+# Only without the timer: a tick may take longer than the time between two.
 idle() {
 	! active
+}
+
+# How many ticks found nothing to do.
+ticks() {
+	journalctl -q --no-pager -u fuzzcell.service | grep -c 'nothing to do' || true
+}
+
+ticked() { # SINCE, of ticks
+	[ "$(ticks)" -gt "$1" ]
 }
 
 done_commit() { # COMMIT
