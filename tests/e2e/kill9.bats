@@ -6,6 +6,8 @@ teardown() { e2e_teardown; }
 
 gone() { ! cell_runs; }
 
+ENOUGH=$((SLOW > 1 ? 10 : 2)) # an emulator that is short of CPU takes ten seconds to start a target
+
 # It may wait for its new parent, who reaps it some time.
 ended() { # PROCESS
 	! grep -qs '^State:.[^ZX]' "/proc/$1/status"
@@ -33,7 +35,7 @@ ended() { # PROCESS
 	[ -n "$(cell_processes)" ]
 	old=$(cell_processes)
 	wait_until 60 let_go
-	fuzz healthy_fuzzer 2
+	fuzz healthy_fuzzer "$ENOUGH"
 	[ "$status" -eq 0 ]
 	for p in $old; do
 		wait_until 60 ended "$p"
@@ -54,7 +56,7 @@ ended() { # PROCESS
 	printf crash >"$work/artifacts/crash-$hash"
 	lost=$(basename "$(last_logs)")
 	wait_until 60 let_go
-	fuzz healthy_fuzzer 2
+	fuzz healthy_fuzzer "$ENOUGH"
 	[[ $output == *recovered* ]]
 	# By content: one that was cut in the middle of being written has another name.  What
 	# the second run's merge did not need is in the generation before.
@@ -80,7 +82,7 @@ ended() { # PROCESS
 			sed -n 's/^\([0-9a-f]*\)  .*crash-\1$/\1/p' >>"$WORK/seen" || true
 	done
 	wait_until 60 let_go
-	fuzz healthy_fuzzer 2
+	fuzz healthy_fuzzer "$ENOUGH"
 	[ "$status" -eq 0 ]
 	[ -z "$(ls "$STATE/work")" ]
 	while read -r hash; do

@@ -107,7 +107,7 @@ of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 	wait "$PID" || true
 	wait_until 60 eval '! cell_runs'
 	wait_until 60 let_go
-	user_fuzz healthy_fuzzer 2
+	user_fuzz healthy_fuzzer 8
 	[ "$status" -eq 0 ]
 	[[ $output == *recovered* ]]
 }
@@ -116,7 +116,7 @@ of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 	user_setup healthy_fuzzer
 	user_config '' strict
 	[ "$(layout)" = hybrid ] || user_delegate 'memory pids'
-	user_fuzz healthy_fuzzer 2
+	user_fuzz healthy_fuzzer 8
 	[ "$status" -eq 3 ]
 	[[ $output == *'cannot keep: '*'CPU limit: the controller cpu is not'* ]]
 	if [ "$(layout)" = unified ]; then
@@ -126,7 +126,7 @@ of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 		[[ $output == *'memory limit: '*'process limit: '* ]]
 	fi
 	user_config '' best-effort
-	user_fuzz healthy_fuzzer 2
+	user_fuzz healthy_fuzzer 8
 	[ "$status" -eq 0 ]
 	[[ $output == *'best effort: this machine cannot keep: '*cpu* ]]
 	[ "$(value execs)" -gt 100 ]
