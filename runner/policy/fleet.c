@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/policy/fleet.h"
 
-#define US	      UINT64_C(1000000)
-#define QUANTUM_WALLS 3 /* a quantum's wall time, at most, in effective times */
+#define US UINT64_C(1000000)
 
-struct fleet_rules fleet_preset(double price, double scale)
+struct fleet_rules fleet_preset(double scale)
 {
 	return (struct fleet_rules){
-	    .share = {.kind = SHARE_INDEX, .price = price / scale, .floor = 0.05},
+	    .share = {.kind = SHARE_INDEX, .floor = 0.05},
 	    .fresh_us = (uint64_t)((double)(60 * US) * scale),
 	    .quantum_us = (uint64_t)((double)(300 * US) * scale),
+	    .quantum_wall_us = (uint64_t)((double)(900 * US) * scale),
 	    .turn_us = (uint64_t)((double)(60 * US) * scale),
 	    .hold_us = (uint64_t)((double)(600 * US) * scale),
 	};
@@ -20,7 +20,7 @@ struct rule_view fleet_view(const struct fleet_target *t)
 	return (struct rule_view){
 	    .curve = &t->curve,
 	    .clock = &t->clock,
-	    .spent_us = t->spent_us,
+	    .spent_us = t->spent_us - t->day_us,
 	    .silent_wall_us = t->clock.wall_us - t->gain_wall_us,
 	    .edges_total = t->edges_total,
 	    .lim = t->lim,
@@ -73,23 +73,45 @@ bool fleet_tell(struct fleet_target *t, const struct fleet_news *n)
 
 void fleet_back(struct fleet_target *t)
 {
-	if (t->phase == FLEET_BUSY)
+	if (t->phase != FLEET_OUT)
 		t->phase = FLEET_WAITS;
+	t->fuzzes = false;
 }
 
-void fleet_rebuilt(struct fleet *f, struct fleet_target *t)
+void fleet_rebuilt(struct fleet_target *t)
 {
 	t->known = t->fuzzes = t->resting = false;
 	t->curve = (struct curve){0};
 	t->health = (struct share_health){0};
 	t->held_us = 0;
 	t->gain_wall_us = t->build_wall_us = t->clock.wall_us;
+}
+
+void fleet_wake(struct fleet *f, struct fleet_target *t)
+{
+	t->resting = false;
+	if (t->phase != FLEET_RUNS)
+		t->last_us = 0;
 	if (t->phase == FLEET_OUT)
 		t->phase = FLEET_WAITS;
 	f->idle_until_us = 0;
 }
 
+void fleet_new_day(struct fleet *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		f->v[i].capped = false;
+		f->v[i].day_us = f->v[i].spent_us;
+	}
+	f->idle_until_us = 0;
+}
+
 /* --- what it decides ------------------------------------------------------ */
+
+static bool may_start(const struct fleet_target *t)
+{
+	return t->phase == FLEET_WAITS && !t->blocked && !t->capped;
+}
 
 static struct share_item item_of(const struct fleet *f, const struct fleet_target *t)
 {
@@ -100,14 +122,14 @@ static struct share_item item_of(const struct fleet *f, const struct fleet_targe
 	if (!t->known && (double)tried_us > terms.build_age_s * US)
 		terms.build_age_s = terms.age_s = (double)tried_us / US;
 	return (struct share_item){
-	    .waits = t->phase == FLEET_WAITS && !t->held_us && !t->blocked,
+	    .waits = may_start(t) && !t->held_us,
 	    .resting = t->resting,
 	    .fresh = t->curve.build_us < f->rules.fresh_us && tried_us < f->rules.quantum_us,
-	    .unpriced = t->rule.kind != RULE_PRICE,
 	    .found = terms.found,
 	    .age_s = terms.age_s,
 	    .gate = terms.gate,
 	    .build_age_s = terms.build_age_s,
+	    .price = t->rule.kind == RULE_PRICE ? t->rule.price : 0,
 	    .weight = share_weight(&t->health, t->priority),
 	    .priority = t->priority,
 	    .spent_us = t->spent_us,
@@ -164,8 +186,12 @@ static struct fleet_order judge(struct fleet *f, size_t i, uint64_t now)
 	struct rule_view v = fleet_view(t);
 	enum rule_answer a = rule_ask(&t->rule, &v);
 
-	if (a == RULE_CAP)
+	if (a == RULE_CAP && !f->rules.continuous)
 		return out(f, i, FLEET_CAP);
+	if (a == RULE_CAP) {
+		t->capped = true;
+		return paused(f, i);
+	}
 	if (a == RULE_GO_ON)
 		t->held_us = 0;
 	if (a == RULE_GO_ON || !is_due(f, t))
@@ -253,7 +279,7 @@ static void begin_quantum(struct fleet_target *t, uint64_t now)
 static bool quantum_over(const struct fleet *f, const struct fleet_target *t, uint64_t now)
 {
 	return t->spent_us - t->from_us >= f->rules.quantum_us ||
-	       now - t->last_us >= QUANTUM_WALLS * f->rules.quantum_us;
+	       now - t->last_us >= f->rules.quantum_wall_us;
 }
 
 /* Its own next quantum competes with what the others would do with it. */
@@ -295,7 +321,7 @@ static size_t held(const struct fleet *f)
 {
 	size_t i = 0;
 
-	while (i < f->n && (f->v[i].phase != FLEET_WAITS || !f->v[i].held_us || f->v[i].blocked))
+	while (i < f->n && (!may_start(&f->v[i]) || !f->v[i].held_us))
 		i++;
 	return i;
 }

@@ -36,23 +36,26 @@ struct fleet_target {
 	/* The fleet's own. */
 	enum fleet_phase phase;
 	bool blocked;		/* the caller's: there is no room for it just now */
+	bool capped;		/* continuous: it had what it may have today */
 	bool resting;		/* continuous: it does not pay, until something changes */
 	uint64_t held_us;	/* when its rule first held; 0: it does not */
 	uint64_t last_us;	/* when its quantum began; 0: it had none in this run */
-	uint64_t from_us;	/* spent_us then, */
+	uint64_t day_us;	/* spent_us when the day began, */
+	uint64_t from_us;	/* its quantum, */
 	uint64_t turn_from_us;	/* and when it was last started; reading seeds counts for neither */
 	uint64_t build_wall_us; /* clock.wall_us when its build came */
 };
 
 struct fleet_rules {
 	struct share_rules share;
-	uint64_t fresh_us;   /* a build that ran for less comes first */
-	uint64_t quantum_us; /* effective time; three times that in wall time ends it as well */
-	uint64_t turn_us;    /* who is started gets so much before its rule is asked */
-	uint64_t hold_us;    /* wall time that a target that is held waits for a calm machine */
-	bool continuous;     /* who does not pay rests instead of leaving */
+	uint64_t fresh_us;	  /* a build that ran for less comes first */
+	uint64_t quantum_us;	  /* effective time, or */
+	uint64_t quantum_wall_us; /* wall time, whichever is over first */
+	uint64_t turn_us;	  /* who is started gets so much before its rule is asked */
+	uint64_t hold_us; /* wall time that a target that is held waits for a calm machine */
+	bool continuous;  /* who does not pay rests instead of leaving */
 };
-struct fleet_rules fleet_preset(double price, double scale); /* as rule_preset() */
+struct fleet_rules fleet_preset(double scale); /* as rule_preset() */
 
 struct fleet {
 	struct fleet_rules rules;
@@ -74,10 +77,14 @@ struct fleet_news {
 	uint64_t cov, edges_total, lim, max_len, runs;
 };
 bool fleet_tell(struct fleet_target *t, const struct fleet_news *n);
-/* It was paused, or sent to rest, and could be started again. */
+/* It was paused, or sent to rest, or its cell ended otherwise: it could be started again. */
 void fleet_back(struct fleet_target *t);
 /* Another build of it: nothing is known any more. */
-void fleet_rebuilt(struct fleet *f, struct fleet_target *t);
+void fleet_rebuilt(struct fleet_target *t);
+/* Something about it has changed: it has a turn soon, whatever it was. */
+void fleet_wake(struct fleet *f, struct fleet_target *t);
+/* Continuous: caps are for a day. */
+void fleet_new_day(struct fleet *f);
 
 enum fleet_what {
 	FLEET_NOTHING,

@@ -73,7 +73,8 @@ static double draw(const struct share_item *t, struct chance *c)
 static size_t best_draw(const struct share_rules *r, const struct share_item *v, size_t n,
 			struct chance *c)
 {
-	double best = 0, most = 0;
+	bool pays = !r->idle;
+	double best = 0;
 	size_t at = n;
 
 	for (size_t i = 0; i < n; i++) {
@@ -86,9 +87,9 @@ static size_t best_draw(const struct share_rules *r, const struct share_item *v,
 			best = d;
 			at = i;
 		}
-		most = fmax(most, v[i].unpriced ? r->price : mean(&v[i]));
+		pays = pays || mean(&v[i]) >= v[i].price;
 	}
-	return most < r->price ? n : at;
+	return pays ? at : n;
 }
 
 static size_t by_index(const struct share_rules *r, const struct share_item *v, size_t n,

@@ -17,8 +17,7 @@
  *              weight (Gamma(found + 1/2) / age + Exponential(gate) / build age)
  *
  *          so that a target is chosen as often as it is likely to be the best one
- *          (Thompson).  When the best mean is under the price nobody is, except by the
- *          floor.
+ *          (Thompson).  When every mean is under its price nobody is, except by the floor.
  *   equal  whoever got the least time
  *   queue  in their order, each to its end
  *
@@ -28,17 +27,17 @@ enum share_kind { SHARE_INDEX, SHARE_EQUAL, SHARE_QUEUE };
 
 struct share_rules {
 	enum share_kind kind;
-	double price; /* as rule.h's; 0: no core is left idle */
+	bool idle;    /* a core is left idle when nobody pays */
 	double floor; /* share of the choices that goes to who waits longest, 0..1 */
 };
 
 struct share_item {
-	bool waits;    /* could start now */
-	bool resting;  /* its rule has said that it does not pay */
-	bool fresh;    /* its build hardly ran yet */
-	bool unpriced; /* another rule than the price judges it */
+	bool waits;   /* could start now */
+	bool resting; /* its rule has said that it does not pay */
+	bool fresh;   /* its build hardly ran yet */
 	/* rule_terms() */
 	double found, age_s, gate, build_age_s;
+	double price;  /* rule.h's; 0: another rule judges it */
 	double weight; /* share_weight() */
 	int32_t priority;
 	uint64_t spent_us; /* in this run */

@@ -3,7 +3,6 @@
 
 #define SECOND	 UINT64_C(1000000)
 #define DECAY_US (10 * SECOND)
-#define BUSY	 0.25
 #define BUSY_US	 (30 * SECOND)
 #define QUIET	 0.05
 #define QUIET_US (60 * SECOND)
@@ -69,7 +68,7 @@ enum workers_news workers_read(struct workers *w, const struct workers_reading *
 	if (w->began && wall > 0) {
 		decay(&w->cpu, grown(r->cpu_some_us, w->last.cpu_some_us), wall);
 		decay(&w->memory, grown(r->memory_full_us, w->last.memory_full_us), wall);
-		lasts(w->cpu > BUSY, wall, &w->busy_us);
+		lasts(w->cpu > WORKERS_BUSY, wall, &w->busy_us);
 		lasts(w->cpu < QUIET && w->memory < QUIET, wall, &w->quiet_us);
 		lasts(w->memory > SHORT, wall, &w->short_us);
 	}

@@ -23,6 +23,8 @@ struct workers {
 	uint64_t busy_us, quiet_us, short_us; /* how long each has lasted */
 };
 
+#define WORKERS_BUSY 0.25 /* share of the time that somebody waits for a CPU */
+
 enum workers_news {
 	WORKERS_SAME,
 	WORKERS_MORE,

@@ -142,7 +142,7 @@ static struct sim_policy never_idle(const char *name)
 {
 	struct sim_policy p = policy(name, RULE_NONE, SHARE_INDEX, 0.05);
 
-	p.rules.share.price = 0;
+	p.rules.share.idle = false;
 	return p;
 }
 

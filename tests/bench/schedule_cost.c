@@ -74,7 +74,7 @@ static struct cost cost_of(struct fleet *f, unsigned workers, unsigned seconds)
 
 static void print_cost(size_t n, unsigned workers, unsigned seconds)
 {
-	struct fleet f = {.rules = fleet_preset(0.0001, 1), .n = n};
+	struct fleet f = {.rules = fleet_preset(1), .n = n};
 	struct cost c;
 	double all;
 

@@ -42,9 +42,8 @@ static struct sim_policy policy(const char *name, enum rule_kind rule, enum shar
 
 	p.rule = rule_preset(price, scale);
 	p.rule.kind = rule;
-	p.rules = fleet_preset(price, scale);
+	p.rules = fleet_preset(scale);
 	p.rules.share.kind = share;
-	p.rules.share.price = 0; /* a run */
 	return p;
 }
 

@@ -101,7 +101,7 @@ static struct sim_policy policy(const char *name, enum rule_kind rule, double pr
 {
 	struct sim_policy p = sim_policy(name, rule, SHARE_INDEX, price, cap_h);
 
-	p.rules.share.price = 0; /* a run */
+	p.rules.share.idle = false; /* a run */
 	return p;
 }
 

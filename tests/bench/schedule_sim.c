@@ -16,14 +16,13 @@ enum {
 struct sim_policy sim_policy(const char *name, enum rule_kind rule, enum share_kind share,
 			     double price, double cap_hours)
 {
-	struct sim_policy p = {.name = name,
-			       .scale = 1,
-			       .rule = rule_preset(price, 1),
-			       .rules = fleet_preset(price, 1)};
+	struct sim_policy p = {
+	    .name = name, .scale = 1, .rule = rule_preset(price, 1), .rules = fleet_preset(1)};
 
 	p.rule.kind = rule;
 	p.rule.cap_us = (uint64_t)(cap_hours * 3600 * US);
 	p.rules.share.kind = share;
+	p.rules.share.idle = true;
 	return p;
 }
 
@@ -128,7 +127,8 @@ static void commits(struct sim *s)
 			struct fleet_target *t = &s->fleet.v[i];
 
 			c->changes[c->commits++].from_s = c->fuzzed_s;
-			fleet_rebuilt(&s->fleet, t);
+			fleet_rebuilt(t);
+			fleet_wake(&s->fleet, t);
 			if (t->phase == FLEET_RUNS)
 				launch(s, i); /* the new build */
 		}

@@ -45,8 +45,7 @@ static uint64_t gate_at_900(double seconds)
 static void begin(struct sim *m, unsigned workers, size_t n, uint64_t (*edges)(double))
 {
 	memset(m, 0, sizeof(*m));
-	m->f = (struct fleet){.rules = fleet_preset(0.05, 1), .v = m->v, .n = n, .items = m->items};
-	m->f.rules.share.price = 0; /* a run */
+	m->f = (struct fleet){.rules = fleet_preset(1), .v = m->v, .n = n, .items = m->items};
 	chance_seed(&m->f.chance, 1);
 	m->now = 1000 * S;
 	m->workers = workers;
@@ -220,7 +219,7 @@ static void who_does_not_pay_rests(void **state)
 	(void)state;
 	begin(&m, 2, 3, nothing);
 	m.f.rules.continuous = true;
-	m.f.rules.share.price = 0.05;
+	m.f.rules.share.idle = true;
 	run(&m, 9000);
 	for (int i = 0; i < 3; i++)
 		assert_true(m.v[i].resting);
@@ -229,7 +228,8 @@ static void who_does_not_pay_rests(void **state)
 	/* 400,000 core-seconds, a twentieth of them */
 	assert_in_range(m.v[0].spent_us + m.v[1].spent_us + m.v[2].spent_us - before, 12000 * S,
 			28000 * S);
-	fleet_rebuilt(&m.f, &m.v[1]);
+	fleet_rebuilt(&m.v[1]);
+	fleet_wake(&m.f, &m.v[1]);
 	m.edges[1] = grows;
 	before = m.v[1].spent_us;
 	run(&m, 1000);
@@ -259,7 +259,7 @@ static void who_was_held_rests(void **state)
 	(void)state;
 	begin(&m, 1, 2, nothing);
 	m.f.rules.continuous = true;
-	m.f.rules.share.price = 0.05;
+	m.f.rules.share.idle = true;
 	m.share = 0.5;
 	m.calm = false;
 	while (!m.v[0].held_us)
@@ -281,7 +281,7 @@ static void a_machine_that_is_never_calm(void **state)
 	(void)state;
 	begin(&m, 1, 2, nothing);
 	m.f.rules.continuous = true;
-	m.f.rules.share.price = 0.05;
+	m.f.rules.share.idle = true;
 	m.share = 0.5;
 	m.calm = false;
 	run(&m, 25000);
@@ -325,6 +325,24 @@ static void the_cap_ends_it(void **state)
 	run(&m, 2000);
 	assert_int_equal(m.left[0], FLEET_CAP);
 	assert_int_equal(m.left_at[0], 1000 * S);
+}
+
+static void a_day_has_a_cap_of_its_own(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 1, 2, grows);
+	m.f.rules.continuous = true;
+	m.v[0].rule.cap_us = m.v[1].rule.cap_us = 1000 * S;
+	run(&m, 3000);
+	assert_int_equal(m.orders[FLEET_CAP], 0); /* it does not leave */
+	assert_int_equal(m.v[0].spent_us, 1000 * S);
+	assert_int_equal(m.v[1].spent_us, 1000 * S);
+	fleet_new_day(&m.f);
+	run(&m, 3000);
+	assert_int_equal(m.v[0].spent_us, 2000 * S);
+	assert_int_equal(m.v[1].spent_us, 2000 * S);
 }
 
 /* One that stopped in an earlier run, with the same build: a turn, and it stops again. */
@@ -385,6 +403,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(one_that_never_fuzzes_takes_no_others_time),
     cmocka_unit_test(long_starts),
     cmocka_unit_test(the_cap_ends_it),
+    cmocka_unit_test(a_day_has_a_cap_of_its_own),
     cmocka_unit_test(an_unchanged_one_is_looked_at),
     cmocka_unit_test(what_an_engine_tells_is_counted_once),
 };

@@ -142,17 +142,16 @@ static void any_fleet(struct day *d, unsigned fleet)
 	d->number = fleet;
 	chance_seed(&d->chance, fleet);
 	scale = exp(between(d, log(0.03), log(0.3)));
-	d->fleet =
-	    (struct fleet){.rules = fleet_preset(price, scale), .v = d->v, .items = d->items};
+	d->fleet = (struct fleet){.rules = fleet_preset(scale), .v = d->v, .items = d->items};
 	d->fleet.n = number(d, 1, one_in(d, 3) ? MOST : 10);
 	d->fleet.rules.continuous = one_in(d, 2);
 	d->fleet.rules.share.floor = between(d, 0.02, 0.5);
-	if (!d->fleet.rules.continuous || one_in(d, 4))
-		d->fleet.rules.share.price = 0;
+	d->fleet.rules.share.idle = d->fleet.rules.continuous && !one_in(d, 4);
 	if (one_in(d, 5))
 		d->fleet.rules.share.kind = one_in(d, 2) ? SHARE_EQUAL : SHARE_QUEUE;
 	if (d->fleet.rules.continuous && one_in(d, 2)) { /* many picks: to see who never is */
 		d->fleet.rules.quantum_us = d->fleet.rules.turn_us = number(d, 4, 8) * S;
+		d->fleet.rules.quantum_wall_us = 3 * d->fleet.rules.quantum_us;
 		d->fleet.rules.fresh_us = d->fleet.rules.quantum_us / 4;
 	}
 	chance_seed(&d->fleet.chance, fleet + 1);
@@ -258,7 +257,8 @@ static void change(struct day *d)
 		return;
 	any_build(d, &d->truth[i]);
 	d->truth[i].build_us = 0;
-	fleet_rebuilt(&d->fleet, &d->v[i]);
+	fleet_rebuilt(&d->v[i]);
+	fleet_wake(&d->fleet, &d->v[i]);
 	if (d->v[i].phase == FLEET_RUNS)
 		launch(d, i);
 }
@@ -378,7 +378,7 @@ static double most_picks(const struct day *d)
 /* Each worker makes one pick in a quantum's wall time, three times its length, at least. */
 static void check_waiting(struct day *d)
 {
-	double wall_s = 3 * (double)d->fleet.rules.quantum_us / S + d->tick_s;
+	double wall_s = (double)d->fleet.rules.quantum_wall_us / S + d->tick_s;
 	bool first = others_first(d), index = d->fleet.rules.share.kind == SHARE_INDEX;
 
 	for (size_t i = 0; i < d->fleet.n; i++) {
@@ -387,7 +387,7 @@ static void check_waiting(struct day *d)
 
 		if (f->phase == FLEET_RUNS)
 			HOLDS(d, i, (double)(d->now_us - f->last_us) / S <= wall_s + BIT);
-		if (f->phase != FLEET_WAITS || f->held_us || f->blocked)
+		if (f->phase != FLEET_WAITS || f->held_us || f->blocked || f->capped)
 			continue;
 		if (f->last_us == 0)
 			t->first_s += d->tick_s;

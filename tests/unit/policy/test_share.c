@@ -9,7 +9,7 @@
 
 enum { PICKS = 20000 };
 
-static const struct share_rules by_index = {.kind = SHARE_INDEX, .price = 0.05, .floor = 0.05};
+static const struct share_rules by_index = {.kind = SHARE_INDEX, .idle = true, .floor = 0.05};
 
 /* One that is old, with so many edges a second to be expected. */
 static struct share_item paying(double rate)
@@ -20,6 +20,7 @@ static struct share_item paying(double rate)
 	    .age_s = 1000,
 	    .gate = rate * 5000 / 2,
 	    .build_age_s = 5000,
+	    .price = 0.05,
 	    .weight = 1,
 	    .last_us = 1,
 	};
@@ -111,11 +112,11 @@ static void what_does_not_pay_leaves_the_core_idle(void **state)
 	r.floor = 0;
 	count(&r, v, 2, picked, why);
 	assert_int_equal(picked[2], PICKS);
-	v[1].unpriced = true;
+	v[1].price = 0;
 	count(&r, v, 2, picked, why);
 	assert_int_equal(picked[1], PICKS);
-	v[1].unpriced = false;
-	r.price = 0;
+	v[1].price = 0.05;
+	r.idle = false;
 	count(&r, v, 2, picked, why);
 	assert_int_equal(picked[1], PICKS);
 	v[0].waits = v[1].waits = false;
