@@ -32,7 +32,7 @@ struct run_args {
 	struct session session;
 	const char *workers, *workers_from, *token_from, *total, *each, *commit;
 	int control; /* descriptor of workers_from, or -1 */
-	bool dry_run, fail_on_crash, plain, build, no_build;
+	bool dry_run, fail_on_crash, plain, build, no_build, continuous;
 	bool broken; /* a build failed: what it would have made is not known to be fuzzed */
 };
 
@@ -42,6 +42,7 @@ static const struct option_spec specs[] = {
     {"workers-from", "FD", "and as \"workers N\" lines on this descriptor say later"},
     {"token-from", "FD", "GitHub's token is what another fuzzcell wrote here"},
     {"max-total-time", "TIME", "end the run after this long (\"30s\", \"2h\")"},
+    {"continuous", NULL, "go on until stopped, and fuzz new builds as they come"},
     {"max-fuzzer-time", "TIME", "end each target after this long"},
     {"commit", "SHA", "what is fuzzed, for the histories"},
     {"no-build", NULL, "fuzz what is built, build nothing first"},
@@ -66,8 +67,12 @@ static bool take(void *arg, const char *name, const char *value)
 		const char *name;
 		bool *to;
 	} flags[] = {
-	    {"no-build", &a->no_build},		  {"build", &a->build}, {"dry-run", &a->dry_run},
-	    {"fail-on-crash", &a->fail_on_crash}, {"plain", &a->plain},
+	    {"no-build", &a->no_build},
+	    {"build", &a->build},
+	    {"dry-run", &a->dry_run},
+	    {"continuous", &a->continuous},
+	    {"fail-on-crash", &a->fail_on_crash},
+	    {"plain", &a->plain},
 	};
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
@@ -123,7 +128,8 @@ static int load(struct run_args *a)
 	if (r == EXIT_DONE)
 		r = session_set(s, "run.workers", a->workers, "--workers");
 	if (r == EXIT_DONE)
-		r = session_set(s, "run.total_time", a->total, "--max-total-time");
+		r = session_set(s, "run.total_time", a->continuous && !a->total ? "none" : a->total,
+				"--max-total-time");
 	if (r == EXIT_DONE)
 		r = session_set(s, "defaults.max_time", a->each, "--max-fuzzer-time");
 	if (r == EXIT_DONE)
@@ -374,12 +380,15 @@ static int fuzz(struct run_args *a)
 	    .state = s,
 	    .dirs = &dirs,
 	    .rootfs = config_rootfs(c),
+	    .cfg = rc,
+	    .continuous = a->continuous,
+	    .pressure = "/proc/pressure",
 	    .workers = rc->workers ? rc->workers : machine_cpus(),
 	    .total_us = rc->total_time_us,
 	    .log_limit = rc->log_limit,
 	    .disk_reserve = rc->disk_reserve,
 	    .generations = rc->generations,
-	    .machine_memory = m->memory,
+	    .machine_memory = m->memory / 1000 * rc->overcommit_milli,
 	    .layout = cgroup_layout_name(cgroup_tree_layout(m->tree)),
 	    .commit = a->commit,
 	    .symbolizer = config_symbolizer(c) ? config_symbolizer(c) : symbolizer,

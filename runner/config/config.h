@@ -21,7 +21,8 @@
  * A target gets the built-in values, then "defaults", then every matching glob of
  * "targets" in the order of the file (the last one wins), then the command line. */
 
-enum plateau_rule { PLATEAU_CPU_SILENCE, PLATEAU_WALL, PLATEAU_NONE, PLATEAU_ };
+enum plateau_rule { PLATEAU_PRICE, PLATEAU_CPU_SILENCE, PLATEAU_WALL, PLATEAU_NONE, PLATEAU_ };
+enum allocation { ALLOCATION_INDEX, ALLOCATION_EQUAL, ALLOCATION_QUEUE, ALLOCATION_ };
 
 /* What one target gets.  Times in microseconds, sizes in bytes. */
 struct target_config {
@@ -38,8 +39,10 @@ struct target_config {
 	uint64_t grace_us;	   /* between the steps of stopping */
 	struct {
 		enum plateau_rule rule;
-		uint64_t window_us; /* silence: effective CPU time, or wall time */
-		uint64_t cap_us;    /* CPU time after which it ends in any case; 0: none */
+		uint32_t price_milli; /* thousandths of an edge per CPU-second */
+		uint64_t window_us;   /* silence: effective CPU time, or wall time */
+		bool forget;	      /* what earlier runs with the same binary say */
+		uint64_t cap_us;      /* CPU time after which it ends in any case; 0: none */
 	} plateau;
 	uint32_t max_crashes; /* failures in one run after which it is given up */
 	uint64_t triage_us, minimize_us, merge_us; /* 0: not at all */
@@ -53,11 +56,17 @@ struct target_config {
 void target_config_done(struct target_config *c);
 
 struct run_config {
-	uint32_t workers;	/* 0: as many as CPUs */
-	uint64_t total_time_us; /* 0: no cap */
-	uint64_t log_limit;	/* bytes kept of a target's output */
-	uint64_t disk_reserve;	/* free space below which nothing new is started */
-	uint32_t generations;	/* earlier corpora that are kept */
+	uint32_t workers;	    /* 0: as many as CPUs */
+	uint64_t total_time_us;	    /* 0: no cap */
+	uint64_t log_limit;	    /* bytes kept of a target's output */
+	uint64_t disk_reserve;	    /* free space below which nothing new is started */
+	uint32_t generations;	    /* earlier corpora that are kept */
+	enum allocation allocation; /* who gets the CPUs: runner/policy/share.h */
+	uint64_t quantum_us;	    /* CPU time of a turn */
+	uint32_t floor_milli;	    /* thousandths of the turns, for who waits longest */
+	uint64_t hold_us;	    /* for a calm machine */
+	bool adapt;		    /* fewer workers when the machine is under pressure */
+	uint32_t overcommit_milli;  /* thousandths of the machine's memory */
 };
 
 /* A place of targets; paths made absolute against the file's directory.  What does not

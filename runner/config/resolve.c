@@ -72,8 +72,9 @@ static int check(const struct config *c, struct resolved *r, struct err *e)
 {
 	const struct target_config *v = &r->v;
 
-	if (v->plateau.rule != PLATEAU_NONE && v->plateau.cap_us &&
-	    v->plateau.cap_us < v->plateau.window_us)
+	bool silence = v->plateau.rule == PLATEAU_CPU_SILENCE || v->plateau.rule == PLATEAU_WALL;
+
+	if (silence && v->plateau.cap_us && v->plateau.cap_us < v->plateau.window_us)
 		return contradiction(
 		    c, r, (struct pair){"plateau.cap", VALUE_TIME, v->plateau.cap_us},
 		    (struct pair){"plateau.window", VALUE_TIME, v->plateau.window_us},

@@ -15,10 +15,15 @@
 
 static const char *const enforcements[] = {"strict", "best-effort", NULL};
 static const char *const plateau_rules[] = {
-    [PLATEAU_CPU_SILENCE] = "cpu-silence",
-    [PLATEAU_WALL] = "wall",
-    [PLATEAU_NONE] = "none",
+    [PLATEAU_PRICE] = "price", [PLATEAU_CPU_SILENCE] = "cpu-silence",
+    [PLATEAU_WALL] = "wall",   [PLATEAU_NONE] = "none",
     [PLATEAU_] = NULL,
+};
+static const char *const allocations[] = {
+    [ALLOCATION_INDEX] = "index",
+    [ALLOCATION_EQUAL] = "equal",
+    [ALLOCATION_QUEUE] = "queue",
+    [ALLOCATION_] = NULL,
 };
 
 #define AT(member) .offset = offsetof(struct root_config, member)
@@ -57,6 +62,18 @@ static const struct key run_keys[] = {
      .max = 16 * TIB, .help = "free disk space below which nothing new is started"},
     {"generations", VALUE_COUNT, AT(generations), .preset = "3", .max = 1000,
      .help = "earlier corpora of a target that are kept"},
+    {"allocation", VALUE_CHOICE, AT(allocation), .preset = "index", .choices = allocations,
+     .help = "who gets the CPUs: who is expected to find most, all alike, or one after the other"},
+    {"quantum", VALUE_TIME, AT(quantum_us), .preset = "5m", .min = SEC, .max = 30 * DAY,
+     .help = "CPU time of a turn; shorter when the run is too short for turns of all targets"},
+    {"floor", VALUE_DECIMAL, AT(floor_milli), .preset = "0.05", .max = 1000,
+     .help = "share of the turns that goes to who waits longest"},
+    {"hold", VALUE_TIME, AT(hold_us), .preset = "10m", .min = SEC, .max = 30 * DAY,
+     .help = "a target that was starved at its plateau waits so long for a calm machine"},
+    {"adapt", VALUE_BOOL, AT(adapt), .preset = "true",
+     .help = "fewer workers while others wait for CPUs or memory"},
+    {"overcommit", VALUE_DECIMAL, AT(overcommit_milli), .preset = "1", .min = 100, .max = 10000,
+     .help = "the sum of the cells' memory limits, in parts of what the machine has"},
 };
 #undef AT
 
@@ -91,12 +108,16 @@ static const struct key target_keys[] = {
     {"grace", VALUE_TIME, AT(grace_us), .preset = "3s", .min = SEC / 10, .max = 600 * SEC,
      .help = "time between the steps of stopping"},
     {"plateau", VALUE_SECTION, .help = "when more time is not expected to pay"},
-    {"plateau.rule", VALUE_CHOICE, AT(plateau.rule), .preset = "cpu-silence",
-     .choices = plateau_rules, .help = "what counts as silence: CPU time, wall time, or nothing"},
+    {"plateau.rule", VALUE_CHOICE, AT(plateau.rule), .preset = "price", .choices = plateau_rules,
+     .help = "too few new edges to be expected, silence in CPU time or in wall time, or nothing"},
+    {"plateau.price", VALUE_DECIMAL, AT(plateau.price_milli), .preset = "0.05", .min = 1,
+     .max = 1000000, .help = "new edges that a CPU-second must be expected to find"},
     {"plateau.window", VALUE_TIME, AT(plateau.window_us), .preset = "10m", .min = SEC,
-     .max = 365 * DAY, .help = "time without new coverage after which the target ends"},
+     .max = 365 * DAY, .help = "of silence after which the target ends"},
     {"plateau.cap", VALUE_TIME, AT(plateau.cap_us), .preset = "2h", .word = "none", .min = SEC,
      .max = 365 * DAY, .help = "CPU time after which it ends in any case"},
+    {"plateau.forget", VALUE_BOOL, AT(plateau.forget), .preset = "false",
+     .help = "begin anew with each run, also when the binary is the same"},
     {"max_crashes", VALUE_COUNT, AT(max_crashes), .preset = "100", .max = 1000000,
      .help = "failures in one run after which it is given up"},
     {"triage_time", VALUE_TIME, AT(triage_us), .preset = "10m", .word = "off", .min = SEC,

@@ -35,7 +35,18 @@ struct target_row {
 	double starved;	   /* share of the time that it waited for a CPU */
 	double pressure_cpu, pressure_memory, pressure_io; /* stalled share, last interval */
 	const char *pressure_state;			   /* "ok", "starved", "thrashing" */
-	uint64_t execs, exec_per_s;			   /* per second of CPU time */
+	/* What more of it is expected to find (runner/policy/rule.h), of this build. */
+	struct {
+		bool known;	    /* it has been fuzzed */
+		uint64_t cpu_us;    /* effective time of the build, over runs */
+		double rate, price; /* new edges a CPU-second; price 0: another rule */
+		double hour;	    /* new edges in another CPU-hour */
+		double discovery;   /* probability that the next input finds one */
+	} outlook;
+	/* The build before this one reached so many of so many edges, and this one far less;
+	 * 0: it does not. */
+	uint64_t cov_before, edges_before;
+	uint64_t execs, exec_per_s; /* per second of CPU time */
 	uint64_t cov, edges_total, ft, corpus_units, corpus_bytes;
 	uint64_t memory_now, memory_peak, memory_limit;
 	uint64_t failures[ROW_FAILURES]; /* by kind, indexed as failure_names */
@@ -54,6 +65,7 @@ struct target_row {
 	const struct row_crash *crashes;
 	size_t n_crashes;
 	uint64_t crashes_new, crashes_regressed, crashes_fixed;
+	uint64_t dismissed;    /* timeouts that did not hold: the machine was busy */
 	uint64_t untriaged;    /* artifacts that wait for the next run's triage */
 	const char *artifacts; /* names, one a line, below crashes/<target>/ */
 };

@@ -142,6 +142,16 @@ static int text_doubts(const struct target_row *r, struct buf *out, struct err *
 	if (rc == 0 && r->starved > 0.5)
 		rc = buf_addf(out, e, "  %s waited for a CPU %.0f%% of its time\n", r->name,
 			      r->starved * 100);
+	if (rc == 0 && r->dismissed)
+		rc = buf_addf(out, e, "  %s: %llu timeouts did not hold: it had waited for a CPU\n",
+			      r->name, (unsigned long long)r->dismissed);
+	if (rc == 0 && r->cov_before)
+		rc = buf_addf(
+		    out, e,
+		    "  %s: COVERAGE DROPPED: %llu of %llu edges, the build before reached "
+		    "%llu of %llu\n",
+		    r->name, (unsigned long long)r->cov, (unsigned long long)r->edges_total,
+		    (unsigned long long)r->cov_before, (unsigned long long)r->edges_before);
 	if (rc == 0 && (r->log_dropped || r->line_dropped))
 		rc = buf_addf(out, e, "  %s: %llu bytes of output are not in the log\n", r->name,
 			      (unsigned long long)r->log_dropped);
@@ -175,7 +185,7 @@ static bool has_failures(const struct target_row *r)
 static bool has_doubts(const struct target_row *r)
 {
 	return r->unfuzzed || has_note(r) || *r->refused || r->pids_refused || r->starved > 0.5 ||
-	       r->log_dropped || r->line_dropped;
+	       r->dismissed || r->cov_before || r->log_dropped || r->line_dropped;
 }
 
 static bool any(const struct target_row *r)
@@ -323,6 +333,28 @@ static int object(struct field *f, size_t n, json_t **ret, struct err *e)
 
 #define OBJECT(f, ret, e) object((f), sizeof(f) / sizeof((f)[0]), (ret), (e))
 
+/* null: it was never fuzzed. */
+static json_t *outlook_json(const struct target_row *r)
+{
+	struct field f[] = {
+	    {"cpu_seconds_of_build", seconds(r->outlook.cpu_us)},
+	    {"edges_per_cpu_second", json_real(r->outlook.rate)},
+	    {"price", json_real(r->outlook.price)},
+	    {"edges_in_next_cpu_hour", json_real(r->outlook.hour)},
+	    {"discovery_probability", json_real(r->outlook.discovery)},
+	};
+	struct err ignored;
+	json_t *j = NULL;
+
+	/* No memory: NULL, which object() tells. */
+	(void)!OBJECT(f, &j, &ignored);
+	if (j && !r->outlook.known) {
+		json_decref(j);
+		return json_null();
+	}
+	return j;
+}
+
 int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
 {
 	struct field f[] = {
@@ -336,6 +368,8 @@ int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
 	    {"cpu_seconds", seconds(r->cpu_us)},
 	    {"effective_seconds", seconds(r->effective_us)},
 	    {"starved_share", json_real(r->starved)},
+	    {"outlook", outlook_json(r)},
+	    {"cov_of_build_before", integer(r->cov_before)},
 	    {"execs", integer(r->execs)},
 	    {"execs_per_cpu_second", integer(r->exec_per_s)},
 	    {"cov", integer(r->cov)},
@@ -359,6 +393,7 @@ int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
 	    {"crashes_new", integer(r->crashes_new)},
 	    {"crashes_regressed", integer(r->crashes_regressed)},
 	    {"crashes_fixed", integer(r->crashes_fixed)},
+	    {"timeouts_dismissed", integer(r->dismissed)},
 	    {"untriaged", integer(r->untriaged)},
 	    {"artifacts", artifacts_json(r)},
 	    {"log_bytes_dropped", integer(r->log_dropped)},

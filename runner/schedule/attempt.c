@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+enum { LONGER_MAX = 4 }; /* times the time that an input may take, on a busy machine */
+
 /* Our own deadline comes first; this is the belt for the case that we die. */
 #define BELT_US (60 * USEC_PER_SEC)
 
@@ -97,6 +99,23 @@ static int mount_leaks(struct setup *s, const struct job *j, struct attempt *a, 
 	return r == 0 ? mount_work(s, j, "known-leaks", SETUP_FILE_LEAKS, false, e) : r;
 }
 
+/* The engine measures wall time: of a target that waits for CPUs it is given more.  What it
+ * reports all the same is looked at in triage. */
+static uint64_t input_timeout(const struct job *j)
+{
+	double share = 1 - j->fleet->clock.starved;
+	unsigned times = share > 0.25 ? (unsigned)(1 / share + 0.5) : LONGER_MAX;
+
+	return j->cfg.input_timeout_us * (times > 1 ? times : 1);
+}
+
+static uint64_t runs_left(const struct job *j)
+{
+	if (j->cfg.runs == 0)
+		return 0;
+	return j->cfg.runs > j->execs_before ? j->cfg.runs - j->execs_before : 1;
+}
+
 static int engine_command(struct setup *s, const struct job *j, const struct attempt *a,
 			  struct err *e)
 {
@@ -108,11 +127,12 @@ static int engine_command(struct setup *s, const struct job *j, const struct att
 	    .artifact_dir = SETUP_DIR_ARTIFACTS,
 	    .dict = dictionary(j) ? SETUP_FILE_DICT : NULL,
 	    .max_time_s = max_time_s(j, a->launched_us),
-	    .input_timeout_s = (j->cfg.input_timeout_us + USEC_PER_SEC - 1) / USEC_PER_SEC,
+	    .input_timeout_s = (input_timeout(j) + USEC_PER_SEC - 1) / USEC_PER_SEC,
 	    .rss_limit_mib = j->cfg.rss_limit >> 20,
 	    .max_len = j->cfg.max_len,
-	    .seed = j->cfg.seed,
-	    .runs = j->cfg.runs,
+	    /* Another cell with the same seed would try the same again. */
+	    .seed = j->cfg.seed ? j->cfg.seed + j->cells : 0,
+	    .runs = runs_left(j),
 	    /* They go by names: such a cell gets a symbolizer, and memory for it. */
 	    .suppressions = a->borrowed ? SETUP_FILE_LEAKS : NULL,
 	    .symbolizer = a->borrowed ? j->env->triage_env.trial.symbolizer : NULL,
@@ -149,7 +169,7 @@ static int start_cell(struct job *j, const struct setup *s, const struct cell_op
 	struct setup_cell c = {
 	    .host = j->env->host, .rootfs = j->env->rootfs, .id = id, .extra_memory = a->borrowed};
 
-	snprintf(id, sizeof(id), "%s-%zu-%u", j->env->dirs->id, j->index, j->restarts);
+	snprintf(id, sizeof(id), "%s-%zu-%u", j->env->dirs->id, j->index, j->cells);
 	return setup_start(s, &c, attempt_uid(j), ops, j, &a->cell, e);
 }
 

@@ -193,6 +193,7 @@ static void fill_end(const struct exec *x, const struct cell_end *cell, struct e
 	    .output = buf_slice(&x->head),
 	    .cpu_us = cell->last.usage_us,
 	    .wall_us = clock_mono_us() - x->began_us,
+	    .waited_us = cell->last.cpu.full_us,
 	    .memory_peak = cell->last.mem_peak,
 	    .why = cell->why,
 	};

@@ -29,7 +29,8 @@ struct exec_end {
 	const char *refused; /* the first refused system call, or "" */
 	struct slice output; /* beginning and end, when there was more than is kept */
 	uint64_t cpu_us, wall_us, memory_peak;
-	const char *why; /* not started: what crun said */
+	uint64_t waited_us; /* of the wall time: for a CPU */
+	const char *why;    /* not started: what crun said */
 };
 
 /* Called from the loop, once; what end points to goes when it returns.  It may start

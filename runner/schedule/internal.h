@@ -14,9 +14,27 @@ void job_set_note(struct job *j, const char *fmt, ...) __attribute__((format(pri
 /* The deadline comes so much later. */
 void job_put_off(struct job *j, uint64_t us);
 
+/* job_disk.c: lays the working directory out; job_after_prepare() is told.  Collects what a
+ * cell left; job_after_collect() is told. */
+MUST_CHECK int job_prepare(struct job *j, struct err *e);
+void job_collect(struct job *j);
+
+/* job_build.c: the target's binary is this one. */
+void job_take_build(struct job *j, const struct kept_file *file, const char *build);
+/* What its fleet target knows now. */
+void job_note_progress(struct job *j);
+/* That, on disk.  Blocks: in a child process. */
+MUST_CHECK int job_save_progress(const struct job *j, struct err *e);
+/* A cell ended so. */
+void job_count_health(struct job *j, enum failure what);
+/* The seeds are read, and it reaches much less than the build before. */
+bool job_coverage_dropped(const struct job *j);
+
 /* job_after.c: what happens when a cell's work was collected (or before the first). */
 void job_after_prepare(struct job *j);
 void job_after_collect(struct job *j);
+/* Fuzzing is over: what is there still to do? */
+enum phase_event job_after_last(const struct job *j);
 void job_triage(struct job *j);
 void job_merge(struct job *j);
 void job_tell_crashes(struct job *j);

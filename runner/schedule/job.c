@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "runner/schedule/attempt.h"
 #include "runner/schedule/internal.h"
-#include "runner/schedule/task.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +19,10 @@
 enum { ARTIFACTS_TEXT_MAX = 1 << 18 };
 
 void job_init(struct job *j, const struct job_env *env, const struct target *t,
-	      struct target_config *take_cfg, size_t index)
+	      struct target_config *take_cfg, size_t index, struct fleet_target *fleet)
 {
-	*j = (struct job){.env = env, .target = t, .cfg = *take_cfg, .index = index};
+	*j =
+	    (struct job){.env = env, .target = t, .cfg = *take_cfg, .index = index, .fleet = fleet};
 	*take_cfg = (struct target_config){0};
 	j->artifacts = BUF_INIT(ARTIFACTS_TEXT_MAX);
 	j->log.fd = -1;
@@ -49,6 +49,11 @@ void job_set_note(struct job *j, const char *fmt, ...)
 	va_end(ap);
 }
 
+void job_log(struct job *j, const char *text)
+{
+	joblog_note(&j->log, "%s", text);
+}
+
 uint64_t job_wall_us(const struct job *j, uint64_t now_us)
 {
 	return j->used_us + (j->began_us && now_us > j->began_us ? now_us - j->began_us : 0);
@@ -66,7 +71,7 @@ static void on_timer(void *arg)
 	}
 	if (j->deadline_at && now >= j->deadline_at) {
 		j->deadline_at = 0;
-		job_stop(j, j->deadline_reason, false);
+		job_stop(j, REASON_TIME_LIMIT, false);
 	}
 }
 
@@ -89,161 +94,14 @@ static void arm(struct job *j)
 	}
 }
 
-/* The reproducers of crashes that were fixed: what failed once may fail again. */
-static int add_regressions(const struct job *j, struct strv *dirs, struct err *e)
-{
-	char path[300];
-
-	snprintf(path, sizeof(path), "regressions/%s", j->target->name);
-	if (faccessat(j->env->state->dirfd, path, F_OK, 0) < 0)
-		return 0;
-	return strv_addf(dirs, e, "%s/%s", j->env->state->path, path);
-}
-
 void job_put_off(struct job *j, uint64_t us)
 {
 	j->deadline_at += us;
 	arm(j);
 }
 
-static int prepare_work(void *arg, struct buf *out, struct err *e)
-{
-	const struct job *j = arg;
-	struct workdir_prepare p = {
-	    .work = j->env->dirs->work,
-	    .target = j->target->name,
-	    .uid = attempt_uid(j),
-	    .gid = setup_gid(attempt_uid(j)),
-	    .corpus = -1,
-	    .seed_archive = j->target->seed_archive,
-	    .rights = &j->target->rights,
-	    .n_theirs = j->target->seed_dirs.n,
-	};
-	struct workdir_seeds seeds = {0};
-	struct strv dirs = {0};
-	char note[200];
-	int r = state_open_corpus(j->env->state, j->target->name, &p.corpus, e);
-
-	for (size_t i = 0; r == 0 && i < j->target->seed_dirs.n; i++)
-		r = strv_add(&dirs, j->target->seed_dirs.v[i], e);
-	for (size_t i = 0; r == 0 && i < j->cfg.seeds.n; i++)
-		r = strv_add(&dirs, j->cfg.seeds.v[i], e);
-	if (r == 0)
-		r = add_regressions(j, &dirs, e);
-	p.seed_dirs = (const char *const *)dirs.v;
-	if (r == 0)
-		r = workdir_prepare(&p, &seeds, note, e);
-	if (r == 0)
-		r = buf_add(out, (struct slice){(const char *)&seeds, sizeof(seeds)}, e);
-	if (r == 0)
-		r = buf_add(out, slice_of(note), e);
-	return r; /* the process ends: nothing to free */
-}
-
-static void on_prepared(void *arg, struct slice result, const char *failed)
-{
-	struct job *j = arg;
-
-	if (failed || result.n < sizeof(j->seeds)) {
-		job_set_note(j, "%s", failed ? failed : "preparing gave no result");
-		j->pending = REASON_STARTUP_FAILED;
-		job_step(j, EVENT_ENDED);
-		return;
-	}
-	memcpy(&j->seeds, result.p, sizeof(j->seeds));
-	if (result.n > sizeof(j->seeds))
-		job_set_note(j, "%.*s", (int)(result.n - sizeof(j->seeds)),
-			     result.p + sizeof(j->seeds));
-	if (j->ask == ASK_NOTHING)
-		job_after_prepare(j);
-	else
-		job_step(j, EVENT_ENDED);
-}
-
-static const char *dumped_kind(const struct job *j)
-{
-	switch (j->ask) {
-	case ASK_MEMORY:
-		return "oom";
-	case ASK_STUCK:
-		return "timeout";
-	case ASK_FINISH:
-	case ASK_PAUSE:
-		return "slow-unit"; /* it was in work longer than the grace, no more is known */
-	case ASK_NOTHING:
-	case ASK_PIDS:
-	case ASK_SYSCALL:
-		break;
-	}
-	return NULL;
-}
-
-static int collect_work(void *arg, struct buf *out, struct err *e)
-{
-	const struct job *j = arg;
-	struct buf names = BUF_INIT(TASK_RESULT_MAX / 2);
-	struct workdir_collect c = {
-	    .work = j->env->dirs->work,
-	    .target = j->target->name,
-	    .crashes = j->env->dirs->crashes,
-	    .quarantine = j->env->quarantine,
-	    .triage = j->env->triage,
-	    .engine = j->target->engine,
-	    .dumped_kind = j->attempt && j->attempt->dumped_us ? dumped_kind(j) : NULL,
-	};
-	struct workdir_found found = {0};
-	int r = state_open_corpus(j->env->state, j->target->name, &c.corpus, e);
-
-	if (r == 0)
-		r = job_keep_report(j, e);
-	if (r == 0)
-		r = workdir_collect(&c, &found, &names, e);
-	if (r == 0)
-		r = buf_add(out, (struct slice){(const char *)&found, sizeof(found)}, e);
-	if (r == 0)
-		r = buf_add(out, buf_slice(&names), e);
-	return r;
-}
-
-static void take_found(struct job *j, struct slice result)
-{
-	struct workdir_found f;
-	struct err e;
-
-	memcpy(&f, result.p, sizeof(f));
-	j->found.inputs += f.inputs;
-	j->found.input_bytes += f.input_bytes;
-	j->found.failures += f.failures;
-	j->found.skipped += f.skipped;
-	j->untriaged = j->untriaged || f.failures > 0;
-	result.p += sizeof(f);
-	result.n -= sizeof(f);
-	if (buf_add(&j->artifacts, result, &e) < 0)
-		job_set_note(j, "more artifacts than can be listed: see crashes/%s",
-			     j->target->name);
-}
-
-static void on_collected(void *arg, struct slice result, const char *failed)
-{
-	struct job *j = arg;
-
-	if (!failed && result.n >= sizeof(struct workdir_found)) {
-		j->uncollected = false; /* it took what an earlier one left, too */
-		take_found(j, result);
-	} else {
-		/* Nothing is lost: it stays in the working directory, which is then
-		 * kept; but going on would pile up more. */
-		j->uncollected = true;
-		job_set_note(j, "%s", failed ? failed : "collecting gave no result");
-		if (j->pending == REASON_NONE || j->ask == ASK_PAUSE)
-			j->pending = REASON_DISK_LIMIT;
-	}
-	job_after_collect(j);
-}
-
 static void do_prepare(struct job *j)
 {
-	struct task *t;
 	struct err e;
 	int r = 0;
 
@@ -259,7 +117,7 @@ static void do_prepare(struct job *j)
 		j->log_open = r == 0;
 	}
 	if (r == 0)
-		r = task_start(j->env->loop, prepare_work, j, on_prepared, j, &t, &e);
+		r = job_prepare(j, &e);
 	if (r < 0) {
 		job_set_note(j, "%s", e.msg);
 		j->pending = REASON_STARTUP_FAILED;
@@ -276,6 +134,7 @@ static void do_launch(struct job *j)
 	j->over_mark_since = 0;
 	j->last_failure = FAILURE_NONE;
 	j->launched = true;
+	j->has_merged = false;
 	if (j->target->unbuilt ||
 	    (faccessat(AT_FDCWD, j->target->binary, F_OK, 0) < 0 && errno == ENOENT)) {
 		if (j->target->unbuilt)
@@ -292,7 +151,8 @@ static void do_launch(struct job *j)
 		job_step(j, EVENT_ENDED);
 		return;
 	}
-	effective_begin(&j->plateau.clock, j->attempt->launched_us, j->cfg.cpu_milli / 1000.0);
+	j->cells++;
+	fleet_launched(j->fleet, j->attempt->launched_us);
 	arm(j);
 }
 
@@ -328,17 +188,6 @@ static void do_kill(struct job *j)
 	j->grace_at = 0;
 	if (cell_kill(j->attempt->cell, &e) < 0)
 		joblog_note(&j->log, "%s", e.msg); /* its ended says more */
-}
-
-static void do_collect(struct job *j)
-{
-	struct task *t;
-	struct err e;
-
-	j->grace_at = 0;
-	joblog_flush(&j->log);
-	if (task_start(j->env->loop, collect_work, j, on_collected, j, &t, &e) < 0)
-		on_collected(j, SLICE(""), e.msg);
 }
 
 static void leave_turn(struct job *j)
@@ -387,7 +236,8 @@ static void act(struct job *j, enum phase_action a)
 		do_kill(j);
 		break;
 	case ACTION_COLLECT:
-		do_collect(j);
+		j->grace_at = 0;
+		job_collect(j);
 		break;
 	case ACTION_TRIAGE:
 		job_triage(j);
@@ -406,7 +256,6 @@ static void act(struct job *j, enum phase_action a)
 	case ACTION_REQUEUE:
 		leave_turn(j);
 		j->ask = ASK_NOTHING;
-		j->restarts++; /* names the next cell */
 		j->env->news(j->env->arg, j, JOB_REQUEUED);
 		break;
 	case ACTION_FINISH:
@@ -426,11 +275,10 @@ void job_step(struct job *j, enum phase_event ev)
 	act(j, s.action);
 }
 
-void job_start(struct job *j, uint64_t budget_us, enum reason at_end)
+void job_start(struct job *j, uint64_t budget_us)
 {
 	j->began_us = clock_mono_us();
 	j->deadline_at = j->began_us + budget_us;
-	j->deadline_reason = at_end;
 	job_step(j, EVENT_START);
 	j->env->news(j->env->arg, j, JOB_STARTED);
 }
@@ -444,29 +292,77 @@ static void ask_finish(struct job *j, enum reason r)
 		j->ask = ASK_FINISH;
 }
 
+bool job_wraps_up(const struct job *j)
+{
+	return j->phase == PHASE_QUEUED && j->pending != REASON_NONE;
+}
+
+void job_wrap_up(struct job *j)
+{
+	j->began_us = clock_mono_us();
+	j->ask = ASK_NOTHING;
+	job_step(j, job_after_last(j));
+}
+
 static bool is_after(const struct job *j)
 {
 	return j->phase == PHASE_TRIAGING || j->phase == PHASE_MERGING;
 }
 
+/* The end of fuzzing is no reason to stop what comes after it. */
+static bool is_end(enum reason r)
+{
+	return r == REASON_STOPPED || r == REASON_DISK_LIMIT;
+}
+
 void job_stop(struct job *j, enum reason r, bool now)
 {
 	ask_finish(j, r);
-	if (j->phase == PHASE_QUEUED)
-		job_step(j, EVENT_FINAL);
-	else if (is_after(j) && (r == REASON_STOPPED || r == REASON_DISK_LIMIT))
-		job_step(j, EVENT_KILL); /* the end of fuzzing is no reason to stop that */
-	else
+	if (j->phase == PHASE_QUEUED) {
+		if (is_end(r) || job_after_last(j) == EVENT_FINAL)
+			job_step(j, EVENT_FINAL);
+	} else if (is_after(j) && is_end(r)) {
+		job_step(j, EVENT_KILL);
+	} else {
 		job_step(j, now ? EVENT_STOP_NOW : EVENT_STOP);
+	}
 }
 
-void job_pause(struct job *j)
+bool job_untidy(const struct job *j)
 {
+	return j->phase == PHASE_QUEUED && j->pending == REASON_NONE && j->fuzzed &&
+	       !j->has_merged && j->found.inputs > j->merged_inputs && j->cfg.merge_us > 0;
+}
+
+void job_tidy(struct job *j)
+{
+	j->began_us = clock_mono_us();
+	j->ask = ASK_PAUSE;
+	job_step(j, EVENT_MERGE);
+}
+
+void job_revive(struct job *j)
+{
+	j->phase = PHASE_QUEUED;
+	j->reason = j->pending = REASON_NONE;
+	j->ask = ASK_NOTHING;
+	j->barren = 0;
+	j->forgiven = j->failures_total;
+	j->launched = false;
+	*j->note = '\0';
+}
+
+void job_pause(struct job *j, bool now)
+{
+	j->in_a_hurry = now;
 	if (j->phase == PHASE_QUEUED || j->phase == PHASE_DONE)
 		return;
 	if (j->ask == ASK_NOTHING)
 		j->ask = ASK_PAUSE;
-	job_step(j, is_after(j) ? EVENT_KILL : EVENT_STOP);
+	if (!is_after(j))
+		job_step(j, EVENT_STOP);
+	else if (now)
+		job_step(j, EVENT_KILL);
 }
 
 void job_kill(struct job *j, enum reason r)

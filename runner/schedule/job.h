@@ -8,9 +8,10 @@
 #include "runner/corpus/workdir.h"
 #include "runner/discover/discover.h"
 #include "runner/observe/row.h"
+#include "runner/policy/fleet.h"
 #include "runner/schedule/merge.h"
 #include "runner/schedule/phase.h"
-#include "runner/schedule/plateau.h"
+#include "runner/schedule/progress.h"
 #include "runner/schedule/reason.h"
 #include "runner/schedule/triage.h"
 #include "runner/state/joblog.h"
@@ -68,14 +69,15 @@ struct job {
 	struct attempt *attempt; /* NULL between cells */
 	struct source *timer;
 	uint64_t grace_at, deadline_at; /* clock_mono_us(), 0: none */
-	enum reason deadline_reason;
-	uint64_t used_us;  /* wall time in earlier turns in the queue */
-	uint64_t began_us; /* of this turn, 0 when not in a turn */
+	uint64_t used_us;		/* wall time in earlier turns in the queue */
+	uint64_t began_us;		/* of this turn, 0 when not in a turn */
 
 	uint64_t start_us; /* from the launch of the first cell to its first output */
 	uint64_t cells_us; /* wall time in cells that ended */
 
-	struct plateau plateau;
+	struct fleet_target *fleet;	    /* the run's: clock, coverage, when to stop */
+	struct progress progress;	    /* of its build, from earlier runs */
+	uint64_t cov, ft;		    /* the most of this run */
 	struct engine_state engine;	    /* of the present or last cell */
 	uint64_t execs_before;		    /* in earlier cells */
 	struct cgroup_counters now, before; /* this cell; sums and maxima of earlier ones */
@@ -88,6 +90,7 @@ struct job {
 	enum failure last_failure;
 	uint64_t failures[FAILURE_];
 	uint32_t failures_total, restarts, barren;
+	uint32_t cells; /* launched so far: names the next one */
 	struct {
 		char name[32];
 		uint64_t n;
@@ -100,16 +103,20 @@ struct job {
 	struct triage_sum crashes; /* of all triages */
 	uint64_t triage_us;	   /* used so far */
 	uint64_t triage_began_us;
-	bool untriaged; /* artifacts were collected since the last triage */
-	bool unshrunk;	/* it found new crashes, and did not make their inputs smaller yet */
-	bool launched;	/* there was a cell */
+	bool untriaged;	   /* artifacts were collected since the last triage */
+	bool in_a_hurry;   /* to pause */
+	uint32_t forgiven; /* failures of an older binary, of failures_total */
+	bool unshrunk;	   /* it found new crashes, and did not make their inputs smaller yet */
+	bool launched;	   /* there was a cell */
 	struct row_crash *seen; /* crashes of this run; made at the job's end */
 	size_t n_seen;
 
 	/* The corpus, after the last cell. */
 	struct merge *merge;
 	struct merge_result merged;
-	bool has_merged;
+	bool has_merged;		/* since the last cell */
+	uint64_t merges, merged_inputs; /* found.inputs at the last one */
+	uint64_t merged_at_us;
 	unsigned lent; /* workers, while it merges */
 
 	struct workdir_seeds seeds;
@@ -121,18 +128,35 @@ struct job {
 };
 
 void job_init(struct job *j, const struct job_env *env, const struct target *t,
-	      struct target_config *take_cfg, size_t index);
+	      struct target_config *take_cfg, size_t index, struct fleet_target *fleet);
 void job_done(struct job *j); /* only in queued or done */
 
-/* A turn of budget_us wall time; at its end the job ends with at_end. */
-void job_start(struct job *j, uint64_t budget_us, enum reason at_end);
-/* End it with this reason: politely, or (now) with the forced dump first. */
+/* A turn of budget_us wall time; at its end the job ends with REASON_TIME_LIMIT. */
+void job_start(struct job *j, uint64_t budget_us);
+/* One that waits, and was asked to end: what comes after fuzzing. */
+void job_wrap_up(struct job *j);
+bool job_wraps_up(const struct job *j); /* it waits for that */
+/* End it with this reason: politely, or (now) with the forced dump first.  One that waits
+ * in the queue, and has fuzzed, waits for job_wrap_up(). */
 void job_stop(struct job *j, enum reason r, bool now);
-/* End the cell politely and wait in the queue with what is left. */
-void job_pause(struct job *j);
+/* End the cell politely and wait in the queue with what is left; now: what was found waits
+ * for its triage, too. */
+void job_pause(struct job *j, bool now);
+/* One that waits: its corpus is made smaller, then it waits again.  Only when there is
+ * something new. */
+void job_tidy(struct job *j);
+bool job_untidy(const struct job *j);
+/* One that ended: its binary is another one now, it waits again. */
+void job_revive(struct job *j);
+/* What earlier runs know of it; before it starts. */
+void job_load_progress(struct job *j);
+/* Whether its binary is another file than the one that it last ran. */
+bool job_other_binary(const struct job *j);
+/* A line of ours in its log. */
+void job_log(struct job *j, const char *text);
 /* Kill at once. */
 void job_kill(struct job *j, enum reason r);
-/* Once a second: counters, plateau, memory mark. */
+/* Once a second: counters, memory mark. */
 void job_tick(struct job *j, uint64_t now_us);
 
 uint64_t job_wall_us(const struct job *j, uint64_t now_us);

@@ -34,6 +34,7 @@ static int keep_report(const struct job *j, int queue, struct err *e)
 	    .commit = j->env->triage_env.commit,
 	    .time = clock_real_us() / USEC_PER_SEC,
 	    .binary = j->attempt->binary,
+	    .starved = j->fleet->clock.starved,
 	};
 	int r = kept_text(&j->attempt->kept, &text, e);
 
@@ -78,8 +79,7 @@ static bool hurried(const struct job *j)
 	       j->pending == REASON_DISK_LIMIT || j->pending == REASON_NO_BINARY;
 }
 
-/* Fuzzing is over: what is there still to do? */
-static enum phase_event after_last(const struct job *j)
+enum phase_event job_after_last(const struct job *j)
 {
 	if (hurried(j))
 		return EVENT_FINAL;
@@ -101,9 +101,9 @@ static void next_step(struct job *j)
 		return;
 	}
 	if (j->pending == REASON_NONE && j->deadline_at < now + WORTH_A_CELL_US)
-		j->pending = j->last_failure != FAILURE_NONE ? REASON_CRASHED : j->deadline_reason;
+		j->pending = j->last_failure != FAILURE_NONE ? REASON_CRASHED : REASON_TIME_LIMIT;
 	j->ask = ASK_NOTHING;
-	job_step(j, j->pending == REASON_NONE ? EVENT_AGAIN : after_last(j));
+	job_step(j, j->pending == REASON_NONE ? EVENT_AGAIN : job_after_last(j));
 }
 
 static void add_sum(struct job *j, const struct triage_sum *s)
@@ -116,6 +116,7 @@ static void add_sum(struct job *j, const struct triage_sum *s)
 	to->fixed += s->fixed;
 	to->shrunk += s->shrunk;
 	to->flaky += s->flaky;
+	to->dismissed += s->dismissed;
 	to->trials += s->trials;
 	to->left = s->left;
 	if (*s->last)
@@ -135,8 +136,8 @@ static void on_triaged(void *arg, const struct triage_sum *sum)
 	uint64_t used = clock_mono_us() - j->triage_began_us;
 
 	j->triage = NULL;
-	/* A long queue must not take the place of fuzzing; the run's end stays. */
-	if (j->deadline_reason == REASON_TIME_LIMIT && j->pending == REASON_NONE)
+	/* A long queue must not take the place of fuzzing. */
+	if (j->pending == REASON_NONE)
 		job_put_off(j, used);
 	if (j->ask == ASK_PAUSE)
 		j->untriaged = sum->left > 0; /* it was stopped in the middle */
@@ -188,7 +189,8 @@ void job_after_collect(struct job *j)
 	attempt_free(j, j->attempt);
 	j->attempt = NULL;
 	/* Between two cells: so that a known leak is known to the next one. */
-	if (j->untriaged && !hurried(j) && triage_left(j) > 0 && j->ask != ASK_PAUSE)
+	if (j->untriaged && !hurried(j) && triage_left(j) > 0 &&
+	    !(j->ask == ASK_PAUSE && j->in_a_hurry))
 		job_step(j, EVENT_TRIAGE);
 	else
 		next_step(j);
@@ -255,6 +257,9 @@ void job_merge(struct job *j)
 	struct err e;
 
 	j->has_merged = true;
+	j->merges++;
+	j->merged_inputs = j->found.inputs;
+	j->merged_at_us = clock_mono_us();
 	if (s.budget_us < WORTH_A_CELL_US) {
 		struct merge_result late = {.verdict = MERGE_LATE,
 					    .why = "no time was left for it"};

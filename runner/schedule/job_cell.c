@@ -20,6 +20,27 @@
 /* A cell that failed sooner, without new coverage, got nowhere. */
 #define BARREN_US (10 * USEC_PER_SEC)
 
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* True: more coverage than ever. */
+static bool tell_fleet(struct job *j)
+{
+	const struct engine_state *s = &j->engine;
+	struct fleet_news n = {
+	    .fuzzes = s->running,
+	    .cov = s->cov,
+	    .edges_total = s->edges_total,
+	    .lim = s->lim,
+	    .max_len = s->max_len,
+	    .runs = s->execs,
+	};
+
+	return fleet_tell(j->fleet, &n);
+}
+
 static void on_line(void *arg, struct slice line)
 {
 	struct job *j = arg;
@@ -28,7 +49,9 @@ static void on_line(void *arg, struct slice line)
 	kept_line(&j->attempt->kept, line, j->engine.fault != ENGINE_FAULT_NONE);
 	if (j->engine.running)
 		j->fuzzed = true;
-	if (plateau_coverage(&j->plateau, j->engine.cov, j->engine.ft))
+	j->cov = max_u64(j->cov, j->engine.cov);
+	j->ft = max_u64(j->ft, j->engine.ft);
+	if (tell_fleet(j))
 		j->barren = 0;
 }
 
@@ -92,11 +115,6 @@ static void on_memory(void *arg, bool halted)
 		save_input(j, ASK_MEMORY);
 	else /* being stopped: it must be able to move */
 		(void)!cell_memory_open(j->attempt->cell, &e);
-}
-
-static uint64_t max_u64(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
 }
 
 static void add_counters(struct job *j, const struct cgroup_counters *c)
@@ -216,6 +234,7 @@ void job_judge(struct job *j, const struct cell_end *end)
 	struct loop_guard g = {.failures_max = j->cfg.max_crashes, .fuzzed = j->fuzzed};
 
 	j->last_failure = what;
+	job_count_health(j, what);
 	if (what != FAILURE_NONE) {
 		j->failures[what]++;
 		j->failures_total++;
@@ -224,7 +243,7 @@ void job_judge(struct job *j, const struct cell_end *end)
 		else
 			j->barren = 0;
 	}
-	g.failures = j->failures_total;
+	g.failures = j->failures_total - j->forgiven;
 	g.barren = j->barren;
 	explain(j, &f, end);
 	if (j->ask == ASK_FINISH || (j->ask == ASK_PAUSE && what == FAILURE_NONE))
@@ -241,7 +260,7 @@ static double share(uint64_t now, uint64_t before, uint64_t wall)
 static void read_pressure(struct job *j, const struct cgroup_counters *c, uint64_t now_us)
 {
 	uint64_t wall =
-	    now_us > j->plateau.clock.last.at_us ? now_us - j->plateau.clock.last.at_us : 0;
+	    now_us > j->fleet->clock.last.at_us ? now_us - j->fleet->clock.last.at_us : 0;
 	struct effective_reading r = {
 	    .at_us = now_us,
 	    .usage_us = c->usage_us,
@@ -253,7 +272,7 @@ static void read_pressure(struct job *j, const struct cgroup_counters *c, uint64
 	j->pressure[0] = share(c->cpu.full_us, j->now.cpu.full_us, wall);
 	j->pressure[1] = share(c->memory.full_us, j->now.memory.full_us, wall);
 	j->pressure[2] = share(c->io.full_us, j->now.io.full_us, wall);
-	(void)effective_read(&j->plateau.clock, &r);
+	fleet_read(j->fleet, &r);
 }
 
 static void on_ended(void *arg, const struct cell_end *end)
@@ -299,8 +318,7 @@ static void watch_mark(struct job *j, uint64_t now_us)
 
 void job_tick(struct job *j, uint64_t now_us)
 {
-	struct plateau_rules rules = {j->cfg.plateau.rule, j->cfg.plateau.window_us,
-				      j->cfg.plateau.cap_us};
+	uint64_t idle;
 	struct cgroup_counters c;
 	struct err e;
 
@@ -311,14 +329,10 @@ void job_tick(struct job *j, uint64_t now_us)
 	watch_mark(j, now_us);
 	if (c.pids_refused > 0)
 		save_input(j, ASK_PIDS);
-	if (j->plateau.clock.idle_us > STUCK_US &&
-	    j->plateau.clock.idle_us > 2 * j->cfg.input_timeout_us)
+	idle = j->fleet->clock.idle_us;
+	if (idle > STUCK_US && idle > 2 * j->cfg.input_timeout_us)
 		save_input(j, ASK_STUCK);
 	/* Later libFuzzers only warn, and run on blindly. */
 	if (j->engine.running && j->engine.not_instrumented && j->engine.cov == 0)
 		job_stop(j, REASON_NOT_INSTRUMENTED, false);
-	if (j->phase == PHASE_RUNNING && j->engine.running &&
-	    plateau_reached(&j->plateau, &rules, j->engine.lim, j->engine.max_len,
-			    j->execs_before + j->engine.execs))
-		job_stop(j, REASON_PLATEAU, false);
 }

@@ -43,8 +43,8 @@ static void row_engine(const struct job *j, struct target_row *r)
 
 	r->execs = j->execs_before + s->execs;
 	r->exec_per_s = cpu_ms > 0 ? r->execs * 1000 / cpu_ms : 0;
-	r->cov = j->plateau.cov;
-	r->ft = j->plateau.ft;
+	r->cov = j->cov;
+	r->ft = j->ft;
 	r->edges_total = s->edges_total;
 	r->corpus_units = s->corpus_units;
 	r->corpus_bytes = s->corpus_bytes;
@@ -53,7 +53,7 @@ static void row_engine(const struct job *j, struct target_row *r)
 static void row_usage(const struct job *j, struct target_row *r)
 {
 	const struct cgroup_counters *b = &j->before, *n = &j->now;
-	const struct effective *c = &j->plateau.clock;
+	const struct effective *c = &j->fleet->clock;
 
 	r->cpu_us = b->usage_us + n->usage_us;
 	r->effective_us = c->clock_us;
@@ -67,6 +67,22 @@ static void row_usage(const struct job *j, struct target_row *r)
 	r->memory_limit = j->cfg.memory;
 	r->pids_refused = b->pids_refused + n->pids_refused;
 	r->oom_kills = b->oom_kills + n->oom_kills;
+}
+
+static void row_outlook(const struct job *j, struct target_row *r)
+{
+	const struct fleet_target *t = j->fleet;
+
+	r->outlook.known = t->known;
+	r->outlook.cpu_us = t->curve.build_us;
+	r->outlook.rate = rule_rate(&t->rule, &t->curve, t->edges_total);
+	r->outlook.price = t->rule.kind == RULE_PRICE ? t->rule.price : 0;
+	r->outlook.hour = curve_forecast(&t->curve, 3600);
+	r->outlook.discovery = curve_discovery(&t->curve);
+	if (job_coverage_dropped(j)) {
+		r->cov_before = j->progress.before_cov;
+		r->edges_before = j->progress.before_total;
+	}
 }
 
 static void row_findings(struct job *j, struct target_row *r)
@@ -90,6 +106,7 @@ static void row_findings(struct job *j, struct target_row *r)
 	r->crashes_new = j->crashes.found;
 	r->crashes_regressed = j->crashes.regressed;
 	r->crashes_fixed = j->crashes.fixed;
+	r->dismissed = j->crashes.dismissed;
 	r->untriaged = j->untriaged && !j->crashes.left ? j->found.failures : j->crashes.left;
 }
 
@@ -97,7 +114,7 @@ static void row_corpus(const struct job *j, struct target_row *r)
 {
 	const struct merge_result *m = &j->merged;
 
-	if (!j->has_merged || j->merge)
+	if (j->merges == 0 || j->merge)
 		return;
 	r->corpus.verdict = merge_verdict_name(m->verdict);
 	r->corpus.why = m->why;
@@ -131,6 +148,7 @@ void job_row(struct job *j, uint64_t now_us, struct target_row *ret)
 	if (done && j->cells_us > HARDLY_US && ret->cpu_us < j->cells_us / 100)
 		ret->unfuzzed = true;
 	row_engine(j, ret);
+	row_outlook(j, ret);
 	row_findings(j, ret);
 	row_corpus(j, ret);
 }

@@ -126,10 +126,11 @@ static json_t *text_json(const char *text)
 
 static int head_text(const struct kept *k, char **ret, struct err *e)
 {
-	_autojson_ json_t *j = json_pack(
-	    "{s:i, s:o, s:o, s:I, s:I, s:I}", "v", 1, "run", text_json(k->run), "commit",
-	    text_json(k->commit), "time", (json_int_t)k->time, "binary_size",
-	    (json_int_t)k->binary.size, "binary_mtime_ns", (json_int_t)k->binary.mtime_ns);
+	_autojson_ json_t *j =
+	    json_pack("{s:i, s:o, s:o, s:I, s:I, s:I, s:f}", "v", 1, "run", text_json(k->run),
+		      "commit", text_json(k->commit), "time", (json_int_t)k->time, "binary_size",
+		      (json_int_t)k->binary.size, "binary_mtime_ns", (json_int_t)k->binary.mtime_ns,
+		      "starved", k->starved);
 
 	return j ? json_print(j, 0, ret, e) : err_set(e, ENOMEM, "build JSON");
 }
@@ -162,6 +163,7 @@ static bool read_head(struct kept *k)
 	if (json_integer_value(json_object_get(k->head, "v")) != 1 || !json_is_string(run) ||
 	    !json_is_string(commit) || time < 0 || size < 0)
 		return false;
+	k->starved = json_number_value(json_object_get(k->head, "starved"));
 	k->run = json_string_value(run);
 	k->commit = json_string_value(commit);
 	k->time = (uint64_t)time;

@@ -18,6 +18,8 @@ static const struct phase_step table[PHASE_][EVENT_] =
 	[PHASE_QUEUED] =
 	    {
 		[EVENT_START] = {PHASE_PREPARING, ACTION_PREPARE},
+		[EVENT_TRIAGE] = {PHASE_TRIAGING, ACTION_TRIAGE},
+		[EVENT_MERGE] = {PHASE_MERGING, ACTION_MERGE},
 		[EVENT_FINAL] = {PHASE_DONE, ACTION_FINISH},
 	    },
 	/* A stop waits for the child: its job is short, and half a layout is no state. */
@@ -72,6 +74,7 @@ static const struct phase_step table[PHASE_][EVENT_] =
 	[PHASE_MERGING] =
 	    {
 		[EVENT_KILL] = {PHASE_MERGING, ACTION_STOP_MERGE},
+		[EVENT_PAUSED] = {PHASE_QUEUED, ACTION_REQUEUE},
 		[EVENT_TRIAGE] = {PHASE_TRIAGING, ACTION_TRIAGE},
 		[EVENT_FINAL] = {PHASE_DONE, ACTION_FINISH},
 	    },

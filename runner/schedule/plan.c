@@ -77,7 +77,7 @@ void plan_done(struct plan *p)
 	*p = (struct plan){0};
 }
 
-uint64_t plan_budget(uint64_t max_us, uint64_t left_us, unsigned workers, size_t waiting)
+uint64_t plan_turn(uint64_t max_us, uint64_t left_us, unsigned workers, size_t waiting)
 {
 	/* A worker's turns until all had theirs, were they of one length: whoever comes
 	 * last still gets a whole one, and no worker is idle before the end. */

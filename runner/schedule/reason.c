@@ -4,6 +4,8 @@
 static const char *const reasons[] = {
     [REASON_NONE] = "running",
     [REASON_PLATEAU] = "plateau",
+    [REASON_STARVED] = "starved",
+    [REASON_CPU_LIMIT] = "cpu-limit",
     [REASON_TIME_LIMIT] = "time-limit",
     [REASON_RUN_DEADLINE] = "run-deadline",
     [REASON_CRASHED] = "crashed",
@@ -48,6 +50,8 @@ bool reason_is_failure(enum reason r)
 		return true;
 	case REASON_NONE:
 	case REASON_PLATEAU:
+	case REASON_STARVED:
+	case REASON_CPU_LIMIT:
 	case REASON_TIME_LIMIT:
 	case REASON_RUN_DEADLINE:
 	case REASON_CRASHED:

@@ -12,6 +12,8 @@
 enum reason {
 	REASON_NONE, /* still going */
 	REASON_PLATEAU,
+	REASON_STARVED,	  /* would be plateau, but it never had a CPU for itself */
+	REASON_CPU_LIMIT, /* had the CPU time that it may have */
 	REASON_TIME_LIMIT,
 	REASON_RUN_DEADLINE,
 	REASON_CRASHED,

@@ -6,7 +6,9 @@
 #include "base/sys.h"
 #include "runner/schedule/control.h"
 #include "runner/schedule/disk.h"
+#include "runner/schedule/dispatch.h"
 #include "runner/schedule/job.h"
+#include "runner/schedule/pressure.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -25,13 +27,12 @@ struct run {
 	struct run_view view;
 	struct source *tick, *signals[5];
 	struct control *control;
-	unsigned running, ended;
-	uint64_t began_us, deadline_us; /* 0: none */
-	uint64_t memory_used;		/* sum of the limits of what runs */
+	struct dispatch dispatch;
+	struct pressure *pressure; /* NULL: the machine does not tell, or it shall not matter */
+	uint64_t began_us;
 	struct disk_watch disk;
 	unsigned stops; /* how often we were asked to end */
-	bool paused;
-	int failed; /* -errno of the loop's own trouble */
+	int failed;	/* -errno of the loop's own trouble */
 	struct err err;
 };
 
@@ -43,8 +44,8 @@ static const struct run_view *look(struct run *r)
 	for (size_t i = 0; i < r->n; i++)
 		job_row(&r->jobs[i], now, &r->rows[i]);
 	r->view.elapsed_us = now - r->began_us;
-	r->view.running = r->running;
-	r->view.paused = r->paused;
+	r->view.running = r->dispatch.busy;
+	r->view.paused = r->dispatch.paused;
 	r->view.interrupted = r->stops > 0;
 	if (getrusage(RUSAGE_SELF, &ru) == 0) {
 		r->view.own_peak_rss = (uint64_t)ru.ru_maxrss * 1024;
@@ -53,50 +54,6 @@ static const struct run_view *look(struct run *r)
 		    (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec);
 	}
 	return &r->view;
-}
-
-static size_t waiting(const struct run *r)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < r->n; i++)
-		n += r->jobs[i].phase == PHASE_QUEUED;
-	return n;
-}
-
-static void start_job(struct run *r, struct job *j, uint64_t now)
-{
-	uint64_t used = job_wall_us(j, now);
-	uint64_t own = j->cfg.max_time_us > used ? j->cfg.max_time_us - used : 0;
-	uint64_t left = r->deadline_us > now ? r->deadline_us - now : 0;
-	uint64_t budget = own;
-	enum reason at_end = REASON_TIME_LIMIT;
-
-	if (r->deadline_us) {
-		budget = plan_budget(own, left, r->o.workers, waiting(r));
-		if (budget == left && budget < own)
-			at_end = REASON_RUN_DEADLINE;
-	}
-	j->active = true;
-	r->running++;
-	r->memory_used += j->cfg.memory;
-	job_start(j, budget, at_end);
-}
-
-static void fill(struct run *r)
-{
-	uint64_t now = clock_mono_us();
-
-	if (r->stops || r->paused)
-		return;
-	for (size_t i = 0; i < r->n && r->running < r->o.workers; i++) {
-		struct job *j = &r->jobs[i];
-
-		if (j->phase == PHASE_QUEUED &&
-		    (r->running == 0 ||
-		     plan_admits(r->memory_used, j->cfg.memory, r->o.machine_memory)))
-			start_job(r, j, now);
-	}
 }
 
 static void each_job(struct run *r, void (*fn)(struct job *j, enum reason why), enum reason why)
@@ -118,54 +75,42 @@ static void sleep_paused(struct run *r)
 
 	r->o.event(r->o.arg, look(r), SIZE_MAX, "paused");
 	(void)raise(SIGSTOP);
-	if (r->deadline_us) {
-		r->deadline_us += clock_mono_us() - before;
+	if (r->dispatch.deadline_us) {
+		r->dispatch.deadline_us += clock_mono_us() - before;
 		r->env.end_us += clock_mono_us() - before;
 	}
 	r->began_us += clock_mono_us() - before;
-	r->paused = false;
+	r->dispatch.paused = false;
 	r->o.event(r->o.arg, look(r), SIZE_MAX, "continued");
-	fill(r);
+	dispatch_next(&r->dispatch);
 }
 
-/* Only workers that nobody waits for. */
 static unsigned lend(void *arg, const struct job *j, unsigned want)
 {
 	struct run *r = arg;
-	unsigned n = 0;
 
-	while (n < want && waiting(r) == 0 && r->running < r->o.workers &&
-	       plan_admits(r->memory_used, j->cfg.memory, r->o.machine_memory)) {
-		r->memory_used += j->cfg.memory;
-		r->running++;
-		n++;
-	}
-	return n;
+	return dispatch_lend(&r->dispatch, j, want);
 }
 
 static void give_back(void *arg, const struct job *j, unsigned lent)
 {
 	struct run *r = arg;
 
-	r->memory_used -= j->cfg.memory * lent;
-	r->running -= lent;
+	dispatch_give_back(&r->dispatch, j, lent);
 }
 
 static bool borrow_memory(void *arg, uint64_t bytes)
 {
 	struct run *r = arg;
 
-	if (!plan_admits(r->memory_used, bytes, r->o.machine_memory))
-		return false;
-	r->memory_used += bytes;
-	return true;
+	return dispatch_borrow_memory(&r->dispatch, bytes);
 }
 
 static void return_memory(void *arg, uint64_t bytes)
 {
 	struct run *r = arg;
 
-	r->memory_used -= bytes;
+	dispatch_return_memory(&r->dispatch, bytes);
 }
 
 static bool has_target(void *arg, const char *name)
@@ -195,6 +140,21 @@ static const char *news_text(enum job_news n)
 	return "ended";
 }
 
+static bool all_done(const struct run *r)
+{
+	size_t n = 0;
+
+	while (n < r->n && r->jobs[n].phase == PHASE_DONE)
+		n++;
+	return n == r->n;
+}
+
+/* New builds may come. */
+static bool goes_on(const struct run *r)
+{
+	return r->o.continuous && !r->dispatch.closed;
+}
+
 static void on_news(void *arg, struct job *j, enum job_news n)
 {
 	struct run *r = arg;
@@ -202,18 +162,13 @@ static void on_news(void *arg, struct job *j, enum job_news n)
 	r->o.event(r->o.arg, look(r), j->index, news_text(n));
 	if (n != JOB_ENDED && n != JOB_REQUEUED)
 		return;
-	r->ended += n == JOB_ENDED;
-	if (j->active) {
-		j->active = false;
-		r->running--;
-		r->memory_used -= j->cfg.memory;
-	}
-	if (r->ended == r->n)
+	dispatch_left(&r->dispatch, j);
+	if (all_done(r) && !goes_on(r))
 		loop_stop(r->o.loop);
-	else if (r->paused && r->running == 0)
+	else if (r->dispatch.paused && r->dispatch.busy == 0)
 		sleep_paused(r);
 	else
-		fill(r);
+		dispatch_next(&r->dispatch);
 }
 
 static void check_disk(struct run *r, uint64_t now)
@@ -231,6 +186,59 @@ static void check_disk(struct run *r, uint64_t now)
 	}
 }
 
+static const char *workers_text(enum workers_news n)
+{
+	switch (n) {
+	case WORKERS_MORE:
+		return "a worker more: the machine is quiet";
+	case WORKERS_LESS:
+		return "a worker less: others wait for CPUs";
+	case WORKERS_MEMORY:
+		return "a worker less: memory is short";
+	case WORKERS_SAME:
+		break;
+	}
+	return NULL;
+}
+
+static void look_at_pressure(struct run *r, uint64_t now)
+{
+	struct workers_reading reading;
+	enum workers_news news;
+	struct err ignored;
+
+	if (!r->pressure || pressure_look(r->pressure, &reading, &ignored) < 0)
+		return; /* nothing is known: it stays as it is */
+	reading.at_us = now;
+	news = workers_read(&r->dispatch.workers, &reading);
+	if (!r->o.cfg->adapt)
+		r->dispatch.workers.now = r->dispatch.workers.most;
+	r->view.workers = r->dispatch.workers.now;
+	if (news != WORKERS_SAME && r->o.cfg->adapt)
+		r->o.event(r->o.arg, look(r), SIZE_MAX, workers_text(news));
+}
+
+/* Memory is short now. */
+static void on_pressure(void *arg)
+{
+	struct run *r = arg;
+
+	look_at_pressure(r, clock_mono_us());
+	dispatch_next(&r->dispatch);
+}
+
+static void end_in_time(struct run *r, uint64_t now)
+{
+	const struct dispatch *d = &r->dispatch;
+
+	if (d->deadline_us == 0 || now < d->deadline_us || d->paused)
+		return;
+	r->dispatch.closed = true;
+	each_job(r, end_politely, REASON_RUN_DEADLINE);
+	if (all_done(r))
+		loop_stop(r->o.loop);
+}
+
 static void on_tick(void *arg)
 {
 	struct run *r = arg;
@@ -239,8 +247,10 @@ static void on_tick(void *arg)
 	for (size_t i = 0; i < r->n; i++)
 		job_tick(&r->jobs[i], now);
 	check_disk(r, now);
-	if (r->deadline_us && now >= r->deadline_us && !r->paused)
-		each_job(r, end_politely, REASON_RUN_DEADLINE);
+	look_at_pressure(r, now);
+	end_in_time(r, now);
+	dispatch_second(&r->dispatch, now);
+	dispatch_next(&r->dispatch);
 	if (r->o.second)
 		r->o.second(r->o.arg, look(r));
 	r->failed = loop_set_timer(r->tick, now + TICK_US, &r->err);
@@ -253,10 +263,13 @@ static void on_end_signal(void *arg, int signo)
 	struct run *r = arg;
 
 	(void)signo;
-	r->paused = false;
+	r->dispatch.paused = false;
+	r->dispatch.closed = true;
 	r->stops++;
 	r->o.event(r->o.arg, look(r), SIZE_MAX, r->stops == 1 ? "stopping" : "killing");
 	each_job(r, r->stops == 1 ? end_politely : job_kill, REASON_STOPPED);
+	if (all_done(r))
+		loop_stop(r->o.loop);
 }
 
 static void on_pause_signal(void *arg, int signo)
@@ -264,34 +277,13 @@ static void on_pause_signal(void *arg, int signo)
 	struct run *r = arg;
 
 	(void)signo;
-	if (r->stops || r->paused)
+	if (r->stops || r->dispatch.paused)
 		return;
-	r->paused = true;
+	r->dispatch.paused = true;
 	for (size_t i = 0; i < r->n; i++)
-		job_pause(&r->jobs[i]);
-	if (r->running == 0)
+		job_pause(&r->jobs[i], true);
+	if (r->dispatch.busy == 0)
 		sleep_paused(r);
-}
-
-/* What began last has least to lose. */
-static struct job *last_begun(const struct run *r)
-{
-	struct job *last = NULL;
-
-	for (size_t i = 0; i < r->n; i++)
-		if (r->jobs[i].phase == PHASE_RUNNING && r->jobs[i].ask == ASK_NOTHING &&
-		    (!last || r->jobs[i].began_us >= last->began_us))
-			last = &r->jobs[i];
-	return last;
-}
-
-static unsigned leaving(const struct run *r)
-{
-	unsigned n = 0;
-
-	for (size_t i = 0; i < r->n; i++)
-		n += r->jobs[i].active && r->jobs[i].ask == ASK_PAUSE;
-	return n;
 }
 
 /* Those that fuzz go back into the queue with what is left of their time; the others
@@ -299,21 +291,20 @@ static unsigned leaving(const struct run *r)
 static void set_workers(void *arg, unsigned n)
 {
 	struct run *r = arg;
-	struct job *j;
 
 	if (n == r->o.workers)
 		return;
 	r->o.workers = n;
-	r->view.workers = n;
+	workers_limit(&r->dispatch.workers, n);
+	r->view.workers = r->dispatch.workers.now;
 	r->o.event(r->o.arg, look(r), SIZE_MAX, "workers changed");
-	while (r->running > n + leaving(r) && (j = last_begun(r)))
-		job_pause(j);
-	fill(r);
+	dispatch_next(&r->dispatch);
 }
 
 static int watch(struct run *r, struct err *e)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+	struct err none;
 	size_t n = 0;
 	int rc = loop_add_timer(r->o.loop, r->began_us + TICK_US, on_tick, r, &r->tick, e);
 
@@ -321,6 +312,11 @@ static int watch(struct run *r, struct err *e)
 		rc = loop_add_signal(r->o.loop, ends[n], on_end_signal, r, &r->signals[n], e);
 	if (rc == 0)
 		rc = loop_add_signal(r->o.loop, SIGTSTP, on_pause_signal, r, &r->signals[n], e);
+	/* Without it a calm machine is one of which nothing is known. */
+	if (rc == 0 &&
+	    pressure_open(r->o.loop, r->o.pressure, on_pressure, r, &r->pressure, &none) < 0)
+		r->o.event(r->o.arg, look(r), SIZE_MAX,
+			   "no pressure (PSI) here: workers do not adapt");
 	if (rc == 0 && r->o.control >= 0)
 		rc = control_open(r->o.loop, r->o.control, set_workers, r, &r->control, e);
 	return rc;
@@ -338,7 +334,11 @@ static void fit_symbolizer(const struct run *r, struct target_config *c)
 static int make_jobs(struct run *r, struct plan *plan, struct err *e)
 {
 	uint64_t smallest = UINT64_MAX;
+	int rc = dispatch_init(&r->dispatch, r->o.cfg, r->o.workers, r->o.machine_memory,
+			       r->o.continuous, plan->n, e);
 
+	if (rc < 0)
+		return rc;
 	r->jobs = sys_calloc(plan->n ? plan->n : 1, sizeof(*r->jobs));
 	r->rows = sys_calloc(plan->n ? plan->n : 1, sizeof(*r->rows));
 	if (!r->jobs || !r->rows)
@@ -349,8 +349,14 @@ static int make_jobs(struct run *r, struct plan *plan, struct err *e)
 		if (p->cfg.disk < smallest)
 			smallest = p->cfg.disk;
 		fit_symbolizer(r, &p->cfg);
-		job_init(&r->jobs[r->n], &r->env, p->target, &p->cfg, r->n);
+		dispatch_join(&r->dispatch, r->n, &p->cfg);
+		job_init(&r->jobs[r->n], &r->env, p->target, &p->cfg, r->n,
+			 &r->dispatch.targets[r->n]);
+		job_load_progress(&r->jobs[r->n]);
 	}
+	r->dispatch.jobs = r->jobs;
+	if (r->o.total_us)
+		r->dispatch.deadline_us = r->began_us + r->o.total_us - plan_reserve(r->o.total_us);
 	disk_watch_begin(&r->disk, r->o.dirs->work, r->o.disk_reserve, smallest);
 	return 0;
 }
@@ -363,8 +369,6 @@ static struct run *run_new(const struct run_opts *o)
 		return NULL;
 	r->o = *o;
 	r->began_us = clock_mono_us();
-	if (o->total_us)
-		r->deadline_us = r->began_us + o->total_us - plan_reserve(o->total_us);
 	r->env = (struct job_env){
 	    .end_us = o->total_us ? r->began_us + o->total_us : 0,
 	    .loop = o->loop,
@@ -432,7 +436,7 @@ int run_all(const struct run_opts *o, struct plan *plan, struct run **ret, struc
 	if (rc == 0)
 		rc = watch(r, e);
 	if (rc == 0 && r->n > 0) {
-		fill(r);
+		dispatch_next(&r->dispatch);
 		rc = loop_run(o->loop, e);
 	}
 	if (rc == 0 && r->failed < 0) {
@@ -470,12 +474,14 @@ void run_free(struct run *r)
 		job_done(&r->jobs[i]);
 	source_remove(r->tick);
 	control_close(r->control);
+	pressure_close(r->pressure);
 	for (size_t i = 0; i < sizeof(r->signals) / sizeof(r->signals[0]); i++)
 		source_remove(r->signals[i]);
 	if (r->env.quarantine >= 0)
 		close(r->env.quarantine);
 	if (r->env.triage >= 0)
 		close(r->env.triage);
+	dispatch_done(&r->dispatch);
 	free(r->jobs);
 	free(r->rows);
 	free(r);

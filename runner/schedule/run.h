@@ -21,6 +21,9 @@ struct run_opts {
 	struct state *state;
 	const struct run_dirs *dirs;
 	const char *rootfs;
+	const struct run_config *cfg; /* borrowed until run_all() returns */
+	const char *pressure;	      /* directory of the machine's PSI files */
+	bool continuous; /* until somebody ends it; new builds are fuzzed as they come */
 	unsigned workers;
 	uint64_t total_us; /* 0: no cap */
 	uint64_t log_limit, disk_reserve;

@@ -14,6 +14,7 @@
 /* One target's failures of one run are bounded by max_crashes; a queue of many runs
  * is worked off by as many. */
 enum { QUEUE_MAX = 10000 };
+#define STARVED_TOLD 0.2 /* share of the time that the finding cell waited for a CPU */
 
 /* Until there may be memory for a symbolizer. */
 #define LATER_US (1 * USEC_PER_SEC)
@@ -244,6 +245,15 @@ static void without_hit(struct triage *t)
 	}
 }
 
+/* Told when the machine was busy, and not true when it was given its time. */
+static bool machines_doing(const struct triage *t)
+{
+	const struct finding *f = &t->f;
+
+	return t->spec.target->engine->artifact(slice_of(f->name)) == ENGINE_ARTIFACT_TIMEOUT &&
+	       (f->starved || f->kept.starved >= STARVED_TOLD);
+}
+
 static void on_try(void *arg, struct trial_end *end);
 
 /* Names are needed once; after that the cheap key tells whether it is the same. */
@@ -253,6 +263,10 @@ static void try_again(struct triage *t)
 	struct err e;
 
 	if (odds_reproduce(f->tries, f->hits) != ODDS_UNDECIDED) {
+		if (f->hits == 0 && machines_doing(t)) {
+			triage_dismiss(t);
+			return;
+		}
 		if (f->hits == 0)
 			without_hit(t);
 		name_and_note(t);
@@ -300,6 +314,7 @@ static void on_try(void *arg, struct trial_end *end)
 		return;
 	}
 	f->tries++;
+	f->starved = f->starved || end->starved;
 	if (end->failed && !f->cheap_done) {
 		const struct crash_report *r = end->report;
 		const struct known_crash *c = known(t, r->raw_key, r->signature);
@@ -348,7 +363,8 @@ static bool queue_step(struct triage *t)
 	if (!triage_path(t, relative, t->f.path))
 		return false;
 	read_kept(t, &t->f);
-	c = t->f.told.found ? known(t, t->f.told.raw_key, t->f.told.signature) : NULL;
+	c = t->f.told.found && !machines_doing(t) ? known(t, t->f.told.raw_key, t->f.told.signature)
+						  : NULL;
 	t->f.as_told = c != NULL;
 	if (c)
 		triage_count(t, c, t->f.told.raw_key);

@@ -51,6 +51,7 @@ struct triage_sum {
 	uint64_t artifacts; /* taken from the queue */
 	uint64_t found;	    /* crashes that were not in the ledger */
 	uint64_t regressed, fixed, shrunk;
+	uint64_t dismissed;	  /* timeouts that were the busy machine's doing */
 	uint64_t flaky;		  /* of the artifacts: not or hardly reproducible */
 	uint64_t left;		  /* still queued */
 	uint64_t trials;	  /* cells */

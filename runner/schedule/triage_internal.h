@@ -22,6 +22,7 @@ struct finding {
 	/* What the finding cell said: of all zero, not found, when nothing is kept. */
 	struct kept kept;
 	struct crash_report told;
+	bool starved; /* a try of it was */
 	bool as_told; /* it is noted as found then and there, not as seen here */
 };
 void finding_done(struct finding *f);
@@ -97,6 +98,9 @@ MUST_CHECK int triage_measure(struct triage *t, struct err *e);
 /* t->f is complete: into the vault, the ledger, and out of the queue; then
  * triage_next(). */
 void triage_note(struct triage *t);
+/* t->f is no failure: out of the queue; then triage_next().  The artifact stays with its
+ * run. */
+void triage_dismiss(struct triage *t);
 /* The same for a crash that is known by its cheap key: counted only. */
 void triage_count(struct triage *t, const struct known_crash *c, const char *raw_key);
 

@@ -130,6 +130,13 @@ static void note_news(struct triage *t, const struct ledger_noted *n)
 	snprintf(t->sum.last, sizeof(t->sum.last), "%.16s", n->crash->signature);
 }
 
+void triage_dismiss(struct triage *t)
+{
+	t->sum.dismissed++;
+	leave_queue(t, t->f.name);
+	triage_next(t);
+}
+
 void triage_count(struct triage *t, const struct known_crash *c, const char *raw_key)
 {
 	struct crash_sighting s = sighting(t, c->signature);

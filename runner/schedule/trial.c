@@ -17,8 +17,14 @@
 /* Starting, symbolizing and writing a report, beside what the input may take. */
 #define AROUND_US (60 * USEC_PER_SEC)
 
+/* A timeout that may be the machine's doing is tried with so many times the time, at most. */
+enum { LONGER_MAX = 16 };
+#define STARVED 0.2 /* of the wall time */
+
 struct trial {
+	const struct trial_env *env;
 	struct trial_spec spec;
+	unsigned longer; /* times the time that an input may take */
 	struct exec *exec;
 	struct crash_parser *parser;
 	struct crash_report report;
@@ -105,6 +111,75 @@ static void trial_free(struct trial *t)
 	free(t);
 }
 
+static void on_done(void *arg, const struct exec_end *end);
+
+static bool took_too_long(const struct exec_end *end)
+{
+	return end->late || end->failure == FAILURE_TIMEOUT;
+}
+
+static bool was_starved(const struct trial *t, const struct exec_end *end)
+{
+	return took_too_long(end) && end->cpu_us < t->spec.cfg->input_timeout_us &&
+	       (double)end->waited_us > STARVED * (double)end->wall_us;
+}
+
+static uint64_t may_take(const struct trial *t)
+{
+	return t->longer * t->spec.cfg->input_timeout_us;
+}
+
+static int command(struct setup *s, const struct trial *t, struct err *e)
+{
+	const struct trial_spec *spec = &t->spec;
+	static const char *const inputs[] = {FILE_INPUT, NULL};
+	struct engine_replay r = {
+	    .binary = s->binary,
+	    .inputs = inputs,
+	    .input_timeout_s = (may_take(t) + USEC_PER_SEC - 1) / USEC_PER_SEC,
+	    .rss_limit_mib = spec->cfg->rss_limit >> 20,
+	    .symbolizer = spec->symbolize ? t->env->symbolizer : NULL,
+	    .flags = (const char *const *)s->flags.v,
+	    .env = (const char *const *)s->env.v,
+	};
+
+	return spec->target->engine->replay(&r, &s->cmd, e);
+}
+
+static int launch(struct trial *t, struct err *e)
+{
+	const struct trial_spec *spec = &t->spec;
+	struct crash_options o = {.target = spec->target->name, .asserts_are_security = false};
+	struct setup s;
+	int r;
+
+	crash_parser_free(t->parser);
+	t->parser = NULL;
+	r = crash_parser_new(&o, &t->parser, e);
+	if (r < 0)
+		return r;
+	r = setup_init(&s, spec->target, spec->cfg, e);
+
+	if (r == 0)
+		r = setup_mount(&s, FILE_INPUT, false, e, "%s", spec->input);
+	if (r == 0)
+		r = command(&s, t, e);
+	if (r == 0) {
+		struct exec_spec x = {
+		    .setup = &s,
+		    .index = spec->index,
+		    .extra_memory = spec->symbolize ? spec->cfg->symbolizer_memory : 0,
+		    .deadline_us = 2 * may_take(t) + AROUND_US,
+		    .output = on_output,
+		    .done = on_done,
+		    .arg = t,
+		};
+		r = exec_start(&t->env->exec, &x, &t->exec, e);
+	}
+	setup_done(&s);
+	return r;
+}
+
 static void on_done(void *arg, const struct exec_end *end)
 {
 	struct trial *t = arg;
@@ -115,58 +190,22 @@ static void on_done(void *arg, const struct exec_end *end)
 	struct err e;
 
 	t->exec = NULL;
+	te.starved = !*te.unusable && was_starved(t, end);
+	if (te.starved && t->longer < LONGER_MAX) {
+		t->longer *= 2;
+		if (launch(t, &e) == 0)
+			return;
+		te.unusable = e.msg;
+	}
 	if (!*te.unusable && crash_parser_finish(t->parser, &t->report, &e) < 0)
 		te.unusable = e.msg;
-	if (!*te.unusable && has_failed(end)) {
+	if (!*te.unusable && !te.starved && has_failed(end)) {
 		te.failed = true;
 		(void)trial_own_report(end, t->spec.target->name, &t->report);
 		te.report = &t->report;
 	}
 	t->spec.done(t->spec.arg, &te);
 	trial_free(t);
-}
-
-static int command(struct setup *s, const struct trial_env *env, const struct trial_spec *spec,
-		   struct err *e)
-{
-	static const char *const inputs[] = {FILE_INPUT, NULL};
-	struct engine_replay r = {
-	    .binary = s->binary,
-	    .inputs = inputs,
-	    .input_timeout_s = (spec->cfg->input_timeout_us + USEC_PER_SEC - 1) / USEC_PER_SEC,
-	    .rss_limit_mib = spec->cfg->rss_limit >> 20,
-	    .symbolizer = spec->symbolize ? env->symbolizer : NULL,
-	    .flags = (const char *const *)s->flags.v,
-	    .env = (const char *const *)s->env.v,
-	};
-
-	return spec->target->engine->replay(&r, &s->cmd, e);
-}
-
-static int launch(struct trial *t, const struct trial_env *env, struct err *e)
-{
-	const struct trial_spec *spec = &t->spec;
-	struct setup s;
-	int r = setup_init(&s, spec->target, spec->cfg, e);
-
-	if (r == 0)
-		r = setup_mount(&s, FILE_INPUT, false, e, "%s", spec->input);
-	if (r == 0)
-		r = command(&s, env, spec, e);
-	if (r == 0) {
-		struct exec_spec x = {
-		    .setup = &s,
-		    .index = spec->index,
-		    .extra_memory = spec->symbolize ? spec->cfg->symbolizer_memory : 0,
-		    .deadline_us = 2 * spec->cfg->input_timeout_us + AROUND_US,
-		    .output = on_output,
-		    .done = on_done,
-		    .arg = t,
-		};
-		r = exec_start(&env->exec, &x, &t->exec, e);
-	}
-	setup_done(&s);
-	return r;
 }
 
 /* A file that the cell's user cannot read would look like a failing target. */
@@ -186,18 +225,17 @@ static int check_input(const char *path, struct err *e)
 int trial_start(const struct trial_env *env, const struct trial_spec *spec, struct trial **ret,
 		struct err *e)
 {
-	struct crash_options o = {.target = spec->target->name, .asserts_are_security = false};
 	struct trial *t = sys_calloc(1, sizeof(*t));
 	int r;
 
 	if (!t)
 		return err_sys(e, "allocate a trial");
+	t->env = env;
 	t->spec = *spec;
+	t->longer = 1;
 	r = check_input(spec->input, e);
 	if (r == 0)
-		r = crash_parser_new(&o, &t->parser, e);
-	if (r == 0)
-		r = launch(t, env, e);
+		r = launch(t, e);
 	if (r < 0) {
 		trial_free(t);
 		return r;

@@ -22,6 +22,9 @@ struct trial_end {
 	struct crash_report *report; /* when failed; may be taken: set to NULL */
 	struct slice output;	     /* bounded (EXEC_KEPT_MAX) */
 	uint64_t cpu_us, wall_us;
+	/* Not failed: it took too long, but waited for a CPU and never had the CPU time that
+	 * an input may take, though it was given more and more time. */
+	bool starved;
 };
 typedef void trial_done_fn(void *arg, struct trial_end *end);
 
@@ -37,8 +40,11 @@ struct trial_spec {
 
 struct trial;
 
-/* From the loop; done comes from there, once, and may start the next.  The spec's
- * target and cfg must live until then. */
+/* A timeout is only one when the target had the time as CPU time, or held still with a CPU to
+ * be had: engines measure wall time, and on a busy machine that says nothing.
+ *
+ * From the loop; done comes from there, once, and may start the next.  What env and the
+ * spec point to must live until then. */
 MUST_CHECK int trial_start(const struct trial_env *env, const struct trial_spec *spec,
 			   struct trial **ret, struct err *e);
 void trial_stop(struct trial *t); /* at once; done comes all the same */

@@ -5,7 +5,7 @@ setup() { e2e_setup; }
 teardown() { e2e_teardown; }
 
 @test "a healthy target is fuzzed until its plateau, and its inputs are kept" {
-	config '"plateau": {"window": "'$((3 * TIMES))'s"}, "max_len": 64'
+	config '"plateau": {"rule": "cpu-silence", "window": "'$((3 * TIMES))'s"}, "max_len": 64'
 	fuzz healthy_fuzzer 120
 	[ "$status" -eq 0 ]
 	[ "$(value reason)" = plateau ]

@@ -30,7 +30,9 @@ static void test_built_in(void **state)
 	assert_int_equal(t.input_timeout_us, 30 * SEC);
 	assert_int_equal(t.max_time_us, 3600 * SEC);
 	assert_int_equal(t.grace_us, 3 * SEC);
-	assert_int_equal(t.plateau.rule, PLATEAU_CPU_SILENCE);
+	assert_int_equal(t.plateau.rule, PLATEAU_PRICE);
+	assert_int_equal(t.plateau.price_milli, 50);
+	assert_false(t.plateau.forget);
 	assert_int_equal(t.plateau.window_us, 600 * SEC);
 	assert_int_equal(t.plateau.cap_us, 7200 * SEC);
 	assert_int_equal(t.max_crashes, 100);
@@ -108,7 +110,8 @@ static void test_plateau_forms(void **state)
 	    {"\"none\"", PLATEAU_NONE},
 	    {"\"wall\"", PLATEAU_WALL},
 	    {"\"cpu-silence\"", PLATEAU_CPU_SILENCE},
-	    {"{}", PLATEAU_CPU_SILENCE},
+	    {"\"price\"", PLATEAU_PRICE},
+	    {"{}", PLATEAU_PRICE},
 	    {"{\"rule\": \"none\", \"cap\": \"1m\"}", PLATEAU_NONE}, /* no contradiction */
 	};
 	char text[200];
@@ -304,7 +307,8 @@ static void test_explained_values_are_values(void **state)
 	_config_ struct config *c = parsed("{\"defaults\": {\"memory\": 33554433, \"cpus\": 0.3, "
 					   "\"timeout\": 3661, \"grace\": \"100500us\","
 					   "\"plateau\": {\"rule\": \"wall\", \"window\": "
-					   "\"1d1s\", \"cap\": \"2d\"}, \"max_len\": 4097,"
+					   "\"1d1s\", \"cap\": \"2d\", \"price\": 0.25, "
+					   "\"forget\": true}, \"max_len\": 4097,"
 					   "\"env\": {\"A\": \"b=c\"}, \"flags\": [\"-a=b\"], "
 					   "\"seeds\": [\"x\"], \"dictionary\": \"\"}}");
 	_autojson_ json_t *j = NULL, *again = NULL, *defaults = json_object(),
@@ -328,7 +332,7 @@ static void test_explained_values_are_values(void **state)
 		assert_int_equal(
 		    json_object_set(inside ? plateau : defaults, inside ? key + 8 : key, value), 0);
 	}
-	assert_int_equal(json_object_size(plateau), 3);
+	assert_int_equal(json_object_size(plateau), 5);
 	again = json_pack("{s:{s:O}}", "defaults", "plateau", plateau);
 	assert_int_equal(json_object_update(json_object_get(again, "defaults"), defaults), 0);
 	assert_int_equal(json_print(again, 0, &text, &e), 0);

@@ -239,17 +239,17 @@ static void test_target_values(void **state)
 	    {"\"plateau\": true",
 	     "plateau: neither a rule in quotes, nor false, nor an object such as {\"window\": "
 	     "\"10m\"}"},
-	    {"\"plateau\": \"never\"",
-	     "plateau: \"never\" is not known here (use \"cpu-silence\", \"wall\" or \"none\")"},
-	    {"\"plateau\": {\"rule\": \"silence\"}",
-	     "plateau.rule: \"silence\" is not known here (use \"cpu-silence\", \"wall\" or "
-	     "\"none\")"},
+	    {"\"plateau\": \"never\"", "plateau: \"never\" is not known here (use \"price\", "
+				       "\"cpu-silence\", \"wall\" or \"none\")"},
+	    {"\"plateau\": {\"rule\": \"silence\"}", "plateau.rule: \"silence\" is not known here "
+						     "(use \"price\", \"cpu-silence\", \"wall\" or "
+						     "\"none\")"},
 	    {"\"plateau\": {\"windw\": 1}",
 	     "plateau.windw: unknown key (did you mean \"window\"?)"},
-	    {"\"plateau\": {\"window\": \"3h\"}",
+	    {"\"plateau\": {\"rule\": \"wall\", \"window\": \"3h\"}",
 	     "plateau.window: 3h contradicts plateau.cap 2h (built-in): the cap would come before "
 	     "any window is over"},
-	    {"\"plateau\": {\"cap\": \"5m\"}",
+	    {"\"plateau\": {\"rule\": \"cpu-silence\", \"cap\": \"5m\"}",
 	     "plateau.cap: 5m contradicts plateau.window 10m (built-in): the cap would come before "
 	     "any window is over"},
 	    {"\"max_crashes\": -1", "max_crashes: -1 is below the least allowed, 0"},

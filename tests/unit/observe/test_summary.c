@@ -226,6 +226,8 @@ static void test_target_json(void **state)
 					   "cpu_seconds",
 					   "effective_seconds",
 					   "starved_share",
+					   "outlook",
+					   "cov_of_build_before",
 					   "execs",
 					   "execs_per_cpu_second",
 					   "cov",
@@ -249,6 +251,7 @@ static void test_target_json(void **state)
 					   "crashes_new",
 					   "crashes_regressed",
 					   "crashes_fixed",
+					   "timeouts_dismissed",
 					   "untriaged",
 					   "artifacts",
 					   "log_bytes_dropped"};

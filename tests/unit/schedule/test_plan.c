@@ -134,7 +134,7 @@ static uint64_t play(unsigned workers, size_t n, uint64_t left, uint64_t max, ui
 		for (unsigned i = 1; i < workers; i++)
 			if (free_at[i] < free_at[w])
 				w = i;
-		b = plan_budget(max, left - free_at[w], workers, waiting);
+		b = plan_turn(max, left - free_at[w], workers, waiting);
 		assert_true(b <= max);
 		assert_true(free_at[w] + b <= left);
 		least = b < least ? b : least;
@@ -186,7 +186,7 @@ static void test_budget(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++)
-		assert_int_equal(plan_budget(t[i].max, t[i].left, t[i].workers, t[i].waiting),
+		assert_int_equal(plan_turn(t[i].max, t[i].left, t[i].workers, t[i].waiting),
 				 t[i].want);
 }
 

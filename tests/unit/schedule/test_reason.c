@@ -9,6 +9,8 @@
 static const char *const names[REASON_] = {
     [REASON_NONE] = "running",
     [REASON_PLATEAU] = "plateau",
+    [REASON_STARVED] = "starved",
+    [REASON_CPU_LIMIT] = "cpu-limit",
     [REASON_TIME_LIMIT] = "time-limit",
     [REASON_RUN_DEADLINE] = "run-deadline",
     [REASON_CRASHED] = "crashed",

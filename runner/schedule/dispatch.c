@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/schedule/dispatch.h"
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/schedule/plan.h"
+
+#include <stdlib.h>
+
+#define MILLI	1000.0
+#define PRICE	0.05 /* of which the rule\'s times are */
+#define DAY_US	(86400 * USEC_PER_SEC)
+#define LOOK_US (10 * USEC_PER_SEC)
+
+int dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned workers,
+		  uint64_t machine_memory, bool continuous, size_t n, struct err *e)
+{
+	static const enum share_kind kinds[] = {
+	    [ALLOCATION_INDEX] = SHARE_INDEX,
+	    [ALLOCATION_EQUAL] = SHARE_EQUAL,
+	    [ALLOCATION_QUEUE] = SHARE_QUEUE,
+	};
+	size_t room = n ? n : 1;
+
+	*d = (struct dispatch){
+	    .targets = sys_calloc(room, sizeof(*d->targets)),
+	    .n = n,
+	    .quantum_us = cfg->quantum_us,
+	    .machine_memory = machine_memory,
+	};
+	d->fleet = (struct fleet){
+	    .rules = fleet_preset(1),
+	    .v = d->targets,
+	    .n = n,
+	    .items = sys_calloc(room, sizeof(*d->fleet.items)),
+	};
+	if (!d->targets || !d->fleet.items)
+		return err_sys(e, "allocate %zu targets", n);
+	d->fleet.rules.share.kind = kinds[cfg->allocation];
+	d->fleet.rules.share.floor = cfg->floor_milli / MILLI;
+	d->fleet.rules.hold_us = cfg->hold_us;
+	d->fleet.rules.continuous = d->fleet.rules.share.idle = continuous;
+	d->looked_us = d->day_us = clock_mono_us();
+	chance_seed(&d->fleet.chance, clock_real_us());
+	workers_begin(&d->workers, workers);
+	return 0;
+}
+
+void dispatch_done(struct dispatch *d)
+{
+	free(d->targets);
+	free(d->fleet.items);
+}
+
+void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg)
+{
+	static const enum rule_kind kinds[] = {
+	    [PLATEAU_PRICE] = RULE_PRICE,
+	    [PLATEAU_CPU_SILENCE] = RULE_CPU_SILENCE,
+	    [PLATEAU_WALL] = RULE_WALL,
+	    [PLATEAU_NONE] = RULE_NONE,
+	};
+	struct fleet_target *t = &d->targets[i];
+
+	/* A dear hour is decided on sooner. */
+	t->rule = rule_preset(PRICE, PRICE / (cfg->plateau.price_milli / MILLI));
+	t->rule.kind = kinds[cfg->plateau.rule];
+	t->rule.window_us = cfg->plateau.window_us;
+	t->rule.cap_us = cfg->plateau.cap_us;
+	t->priority = cfg->priority;
+	t->quota = cfg->cpu_milli / MILLI;
+}
+
+/* --- who waits for what ----------------------------------------------------- */
+
+size_t dispatch_waiting(const struct dispatch *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		n += d->jobs[i].phase == PHASE_QUEUED;
+	return n;
+}
+
+static bool fits(const struct dispatch *d, const struct job *j)
+{
+	return d->busy == 0 || plan_admits(d->memory_used, j->cfg.memory, d->machine_memory);
+}
+
+static void take(struct dispatch *d, struct job *j)
+{
+	j->active = true;
+	d->busy++;
+	d->memory_used += j->cfg.memory;
+}
+
+static void release(struct dispatch *d, struct job *j)
+{
+	if (!j->active)
+		return;
+	j->active = false;
+	d->busy--;
+	d->memory_used -= j->cfg.memory;
+}
+
+static unsigned fuzzing(const struct dispatch *d)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		n += d->targets[i].phase == FLEET_RUNS;
+	return n;
+}
+
+/* A run that is too short for whole turns of everybody has shorter ones. */
+static void set_quantum(struct dispatch *d, uint64_t now)
+{
+	struct fleet_rules *r = &d->fleet.rules;
+	uint64_t left = d->deadline_us > now ? d->deadline_us - now : 0, turn;
+	size_t without = 0;
+
+	r->quantum_us = d->quantum_us;
+	r->quantum_wall_us = 3 * d->quantum_us; /* starved, it has had its turn as well */
+	r->turn_us = r->fresh_us = d->quantum_us / 5;
+	for (size_t i = 0; i < d->n; i++)
+		without += d->targets[i].phase == FLEET_WAITS && d->targets[i].last_us == 0;
+	if (d->deadline_us && without > 0) {
+		turn = plan_turn(d->quantum_us, left, d->workers.now, without + fuzzing(d));
+		r->quantum_us = turn > USEC_PER_SEC ? turn : USEC_PER_SEC;
+		r->quantum_wall_us = r->quantum_us;
+	}
+	if (r->fresh_us > r->quantum_us)
+		r->turn_us = r->fresh_us = r->quantum_us;
+}
+
+/* --- carrying it out ---------------------------------------------------------- */
+
+static void start_job(struct dispatch *d, struct job *j, uint64_t now)
+{
+	uint64_t used = job_wall_us(j, now);
+
+	take(d, j);
+	if (d->fleet.rules.continuous)
+		job_start(j, UINT64_MAX / 2);
+	else
+		job_start(j, j->cfg.max_time_us > used ? j->cfg.max_time_us - used : 0);
+}
+
+static void end_job(struct job *j, enum fleet_what what)
+{
+	struct rule_view v = fleet_view(j->fleet);
+	enum rule_answer a = what == FLEET_CAP ? RULE_CAP : RULE_STOP;
+	enum reason r = what == FLEET_CAP	? REASON_CPU_LIMIT
+			: what == FLEET_STARVED ? REASON_STARVED
+						: REASON_PLATEAU;
+	char text[RULE_TEXT_MAX];
+
+	rule_text(&j->fleet->rule, &v, a, text);
+	job_log(j, text);
+	job_stop(j, r, false);
+}
+
+static void carry_out(struct dispatch *d, const struct fleet_order *o, uint64_t now)
+{
+	struct job *j = &d->jobs[o->target];
+
+	switch (o->what) {
+	case FLEET_START:
+		start_job(d, j, now);
+		break;
+	case FLEET_PAUSE:
+	case FLEET_REST:
+		job_pause(j, false);
+		break;
+	case FLEET_PLATEAU:
+	case FLEET_CAP:
+	case FLEET_STARVED:
+		end_job(j, o->what);
+		break;
+	case FLEET_NOTHING:
+		break;
+	}
+}
+
+/* Those that were asked to end while they waited: what comes after fuzzing needs a worker. */
+static void wrap_up(struct dispatch *d)
+{
+	for (size_t i = 0; i < d->n && d->busy < d->workers.now; i++) {
+		struct job *j = &d->jobs[i];
+
+		if (!job_wraps_up(j) || !fits(d, j))
+			continue;
+		take(d, j);
+		job_wrap_up(j);
+	}
+}
+
+/* Corpora of those that rest, and of the others once a day, with what nobody fuzzes on. */
+static void tidy(struct dispatch *d, uint64_t now)
+{
+	for (size_t i = 0; i < d->n && d->busy < d->workers.now; i++) {
+		struct job *j = &d->jobs[i];
+
+		if (!job_untidy(j) || !fits(d, j) ||
+		    !(j->fleet->resting || now - j->merged_at_us >= DAY_US))
+			continue;
+		take(d, j);
+		j->fleet->phase = FLEET_BUSY;
+		job_tidy(j);
+	}
+}
+
+static struct fleet_order decide(struct dispatch *d, uint64_t now)
+{
+	unsigned others = d->busy - fuzzing(d);
+	bool calm = d->workers.cpu < WORKERS_BUSY;
+
+	set_quantum(d, now);
+	for (size_t i = 0; i < d->n; i++)
+		d->targets[i].blocked = !fits(d, &d->jobs[i]);
+	return fleet_next(&d->fleet, now, d->workers.now > others ? d->workers.now - others : 0,
+			  calm);
+}
+
+void dispatch_next(struct dispatch *d)
+{
+	struct fleet_order o = {.what = FLEET_NOTHING};
+	uint64_t now = clock_mono_us();
+
+	d->again = true;
+	if (d->deciding)
+		return;
+	d->deciding = true;
+	while (d->again && !d->paused) {
+		d->again = false;
+		wrap_up(d);
+		if (!d->closed)
+			o = decide(d, now);
+		carry_out(d, &o, now);
+		if (o.what == FLEET_NOTHING && !d->closed && d->fleet.rules.continuous)
+			tidy(d, now);
+		d->again = d->again || o.what != FLEET_NOTHING;
+		o.what = FLEET_NOTHING;
+	}
+	d->deciding = false;
+}
+
+/* One that is still being written may fail to start; the next look sees that it has changed
+ * again. */
+static void look_for_builds(struct dispatch *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		struct job *j = &d->jobs[i];
+
+		if ((j->phase != PHASE_QUEUED && j->phase != PHASE_DONE) || !job_other_binary(j))
+			continue;
+		if (j->phase == PHASE_DONE)
+			job_revive(j);
+		fleet_wake(&d->fleet, j->fleet);
+	}
+}
+
+void dispatch_second(struct dispatch *d, uint64_t now)
+{
+	if (!d->fleet.rules.continuous || d->closed)
+		return;
+	if (now - d->looked_us >= LOOK_US) {
+		d->looked_us = now;
+		look_for_builds(d);
+	}
+	if (now - d->day_us >= DAY_US) {
+		d->day_us = now;
+		fleet_new_day(&d->fleet);
+	}
+}
+
+void dispatch_left(struct dispatch *d, struct job *j)
+{
+	release(d, j);
+	if (j->phase == PHASE_DONE || job_wraps_up(j))
+		j->fleet->phase = FLEET_OUT;
+	else
+		fleet_back(j->fleet);
+}
+
+/* --- lending ------------------------------------------------------------------ */
+
+unsigned dispatch_lend(struct dispatch *d, const struct job *j, unsigned want)
+{
+	unsigned n = 0;
+
+	while (n < want && dispatch_waiting(d) == 0 && d->busy < d->workers.now &&
+	       plan_admits(d->memory_used, j->cfg.memory, d->machine_memory)) {
+		d->memory_used += j->cfg.memory;
+		d->busy++;
+		n++;
+	}
+	return n;
+}
+
+void dispatch_give_back(struct dispatch *d, const struct job *j, unsigned lent)
+{
+	d->memory_used -= j->cfg.memory * lent;
+	d->busy -= lent;
+}
+
+bool dispatch_borrow_memory(struct dispatch *d, uint64_t bytes)
+{
+	if (!plan_admits(d->memory_used, bytes, d->machine_memory))
+		return false;
+	d->memory_used += bytes;
+	return true;
+}
+
+void dispatch_return_memory(struct dispatch *d, uint64_t bytes)
+{
+	d->memory_used -= bytes;
+}

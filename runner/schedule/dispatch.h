@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_SCHEDULE_DISPATCH_H
+#define RUNNER_SCHEDULE_DISPATCH_H
+
+#include "runner/config/config.h"
+#include "runner/policy/fleet.h"
+#include "runner/policy/workers.h"
+#include "runner/schedule/job.h"
+
+/* Workers and memory of a run: who of the jobs has them.  The decisions are
+ * runner/policy/fleet.h's; this carries them out. */
+struct dispatch {
+	struct job *jobs; /* the caller's */
+	struct fleet_target *targets;
+	size_t n;
+	struct fleet fleet;
+	struct workers workers;
+	uint64_t quantum_us;	 /* as configured */
+	uint64_t machine_memory; /* what the sum of the cells' limits may reach */
+	uint64_t memory_used;
+	unsigned busy;		    /* workers that jobs hold, and that were lent */
+	uint64_t deadline_us;	    /* of fuzzing; 0: none */
+	bool closed;		    /* nothing is fuzzed any more */
+	bool paused;		    /* nothing starts at all */
+	uint64_t looked_us, day_us; /* continuous: at the binaries, and when the day began */
+	bool deciding, again;	    /* what it starts may end at once, and ask for more */
+};
+
+/* n jobs' fleet targets; dispatch_done() is right after a failure, too. */
+MUST_CHECK int dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned workers,
+			     uint64_t machine_memory, bool continuous, size_t n, struct err *e);
+void dispatch_done(struct dispatch *d);
+/* A target joins: with the rule of its configuration. */
+void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg);
+
+/* Continuous, once a second: looks for new builds. */
+void dispatch_second(struct dispatch *d, uint64_t now);
+/* Starts, pauses and ends what the policy says. */
+void dispatch_next(struct dispatch *d);
+/* The job waits in the queue again, or has ended: what it held is free. */
+void dispatch_left(struct dispatch *d, struct job *j);
+/* Jobs that still fuzz, or will. */
+size_t dispatch_waiting(const struct dispatch *d);
+
+/* Only workers that nobody waits for; each with the memory of a cell of j. */
+unsigned dispatch_lend(struct dispatch *d, const struct job *j, unsigned want);
+void dispatch_give_back(struct dispatch *d, const struct job *j, unsigned lent);
+bool dispatch_borrow_memory(struct dispatch *d, uint64_t bytes);
+void dispatch_return_memory(struct dispatch *d, uint64_t bytes);
+
+#endif

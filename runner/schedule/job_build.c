@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of a job's target from earlier runs, as long as its build is the same. */
+#include "runner/schedule/internal.h"
+
+#include <string.h>
+
+/* Of its health, what it did lately counts. */
+enum { LATELY = 16 };
+
+static void adopt(struct job *j)
+{
+	const struct progress *p = &j->progress;
+
+	j->fleet->known = true;
+	j->fleet->curve = p->curve;
+	j->fleet->health = p->health;
+	j->fleet->edges_total = p->edges_total;
+}
+
+void job_load_progress(struct job *j)
+{
+	struct kept_file now;
+	char warning[200];
+
+	progress_load(j->env->state->dirfd, j->target->name, &j->progress, warning);
+	if (*warning)
+		job_set_note(j, "%s", warning);
+	if (*j->progress.build && !j->cfg.plateau.forget &&
+	    kept_file_look(j->target->binary, &now) && now.size == j->progress.binary.size &&
+	    now.mtime_ns == j->progress.binary.mtime_ns)
+		adopt(j);
+}
+
+void job_take_build(struct job *j, const struct kept_file *file, const char *build)
+{
+	bool known = j->fleet->known;
+
+	if (progress_take(&j->progress, file, build))
+		fleet_rebuilt(j->fleet);
+	else if (!known && !j->cfg.plateau.forget && j->progress.curve.build_us > 0)
+		adopt(j); /* it was only made again */
+}
+
+void job_note_progress(struct job *j)
+{
+	struct progress *p = &j->progress;
+
+	if (!j->fleet->known)
+		return;
+	p->curve = j->fleet->curve;
+	p->health = j->fleet->health;
+	p->edges_total = j->fleet->edges_total;
+}
+
+int job_save_progress(const struct job *j, struct err *e)
+{
+	if (!j->fleet->known || !*j->progress.build)
+		return 0;
+	return progress_save(j->env->state->dirfd, j->target->name, &j->progress, e);
+}
+
+bool job_other_binary(const struct job *j)
+{
+	const struct kept_file *was = &j->progress.binary;
+	struct kept_file now;
+
+	return kept_file_look(j->target->binary, &now) &&
+	       (now.size != was->size || now.mtime_ns != was->mtime_ns);
+}
+
+void job_count_health(struct job *j, enum failure what)
+{
+	struct share_health *h = &j->fleet->health;
+
+	if (h->quanta >= LATELY)
+		*h = (struct share_health){h->quanta / 2, h->not_started / 2, h->limited / 2,
+					   h->crashed / 2};
+	h->quanta++;
+	if (what == FAILURE_NONE)
+		return;
+	if (!j->engine.running)
+		h->not_started++;
+	else if (what == FAILURE_TIMEOUT || what == FAILURE_OOM || what == FAILURE_OOM_KILL)
+		h->limited++;
+	else
+		h->crashed++;
+}
+
+bool job_coverage_dropped(const struct job *j)
+{
+	return j->fleet->known && j->fleet->spent_us > j->fleet->rule.settle_us &&
+	       progress_dropped(&j->progress, j->fleet->curve.cov, j->fleet->edges_total);
+}

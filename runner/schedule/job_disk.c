@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job's working directory: laid out before a cell, collected after it, in children. */
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/schedule/attempt.h"
+#include "runner/schedule/internal.h"
+#include "runner/schedule/task.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The reproducers of crashes that were fixed: what failed once may fail again. */
+static int add_regressions(const struct job *j, struct strv *dirs, struct err *e)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "regressions/%s", j->target->name);
+	if (faccessat(j->env->state->dirfd, path, F_OK, 0) < 0)
+		return 0;
+	return strv_addf(dirs, e, "%s/%s", j->env->state->path, path);
+}
+
+/* What the child that prepares tells. */
+struct prepared {
+	struct workdir_seeds seeds;
+	struct kept_file file;
+	char build[DIGEST_SHA1_HEX]; /* "": it cannot be read; launching says so */
+};
+
+static int prepare_work(void *arg, struct buf *out, struct err *e)
+{
+	const struct job *j = arg;
+	struct workdir_prepare p = {
+	    .work = j->env->dirs->work,
+	    .target = j->target->name,
+	    .uid = attempt_uid(j),
+	    .gid = setup_gid(attempt_uid(j)),
+	    .corpus = -1,
+	    .seed_archive = j->target->seed_archive,
+	    .rights = &j->target->rights,
+	    .n_theirs = j->target->seed_dirs.n,
+	};
+	struct prepared done = {0};
+	struct strv dirs = {0};
+	struct err ignored;
+	char note[200];
+	int r = state_open_corpus(j->env->state, j->target->name, &p.corpus, e);
+
+	for (size_t i = 0; r == 0 && i < j->target->seed_dirs.n; i++)
+		r = strv_add(&dirs, j->target->seed_dirs.v[i], e);
+	for (size_t i = 0; r == 0 && i < j->cfg.seeds.n; i++)
+		r = strv_add(&dirs, j->cfg.seeds.v[i], e);
+	if (r == 0)
+		r = add_regressions(j, &dirs, e);
+	p.seed_dirs = (const char *const *)dirs.v;
+	if (r == 0)
+		r = workdir_prepare(&p, &done.seeds, note, e);
+	if (progress_identify(&j->progress, j->target->binary, &done.file, done.build, &ignored) <
+	    0)
+		*done.build = '\0';
+	if (r == 0)
+		r = buf_add(out, (struct slice){(const char *)&done, sizeof(done)}, e);
+	if (r == 0)
+		r = buf_add(out, slice_of(note), e);
+	return r; /* the process ends: nothing to free */
+}
+
+static void on_prepared(void *arg, struct slice result, const char *failed)
+{
+	struct job *j = arg;
+	struct prepared done;
+
+	if (failed || result.n < sizeof(done)) {
+		job_set_note(j, "%s", failed ? failed : "preparing gave no result");
+		j->pending = REASON_STARTUP_FAILED;
+		job_step(j, EVENT_ENDED);
+		return;
+	}
+	memcpy(&done, result.p, sizeof(done));
+	j->seeds = done.seeds;
+	if (result.n > sizeof(done))
+		job_set_note(j, "%.*s", (int)(result.n - sizeof(done)), result.p + sizeof(done));
+	if (*done.build)
+		job_take_build(j, &done.file, done.build);
+	if (j->ask == ASK_NOTHING)
+		job_after_prepare(j);
+	else
+		job_step(j, EVENT_ENDED);
+}
+
+static const char *dumped_kind(const struct job *j)
+{
+	switch (j->ask) {
+	case ASK_MEMORY:
+		return "oom";
+	case ASK_STUCK:
+		return "timeout";
+	case ASK_FINISH:
+	case ASK_PAUSE:
+		return "slow-unit"; /* it was in work longer than the grace, no more is known */
+	case ASK_NOTHING:
+	case ASK_PIDS:
+	case ASK_SYSCALL:
+		break;
+	}
+	return NULL;
+}
+
+static int collect_work(void *arg, struct buf *out, struct err *e)
+{
+	const struct job *j = arg;
+	struct buf names = BUF_INIT(TASK_RESULT_MAX / 2);
+	struct workdir_collect c = {
+	    .work = j->env->dirs->work,
+	    .target = j->target->name,
+	    .crashes = j->env->dirs->crashes,
+	    .quarantine = j->env->quarantine,
+	    .triage = j->env->triage,
+	    .engine = j->target->engine,
+	    .dumped_kind = j->attempt && j->attempt->dumped_us ? dumped_kind(j) : NULL,
+	};
+	struct workdir_found found = {0};
+	int r = state_open_corpus(j->env->state, j->target->name, &c.corpus, e);
+
+	if (r == 0)
+		r = job_keep_report(j, e);
+	if (r == 0)
+		r = workdir_collect(&c, &found, &names, e);
+	if (r == 0)
+		r = job_save_progress(j, e);
+	if (r == 0)
+		r = buf_add(out, (struct slice){(const char *)&found, sizeof(found)}, e);
+	if (r == 0)
+		r = buf_add(out, buf_slice(&names), e);
+	return r;
+}
+
+static void take_found(struct job *j, struct slice result)
+{
+	struct workdir_found f;
+	struct err e;
+
+	memcpy(&f, result.p, sizeof(f));
+	j->found.inputs += f.inputs;
+	j->found.input_bytes += f.input_bytes;
+	j->found.failures += f.failures;
+	j->found.skipped += f.skipped;
+	j->untriaged = j->untriaged || f.failures > 0;
+	result.p += sizeof(f);
+	result.n -= sizeof(f);
+	if (buf_add(&j->artifacts, result, &e) < 0)
+		job_set_note(j, "more artifacts than can be listed: see crashes/%s",
+			     j->target->name);
+}
+
+static void on_collected(void *arg, struct slice result, const char *failed)
+{
+	struct job *j = arg;
+
+	if (!failed && result.n >= sizeof(struct workdir_found)) {
+		j->uncollected = false; /* it took what an earlier one left, too */
+		take_found(j, result);
+	} else {
+		/* Nothing is lost: it stays in the working directory, which is then
+		 * kept; but going on would pile up more. */
+		j->uncollected = true;
+		job_set_note(j, "%s", failed ? failed : "collecting gave no result");
+		if (j->pending == REASON_NONE || j->ask == ASK_PAUSE)
+			j->pending = REASON_DISK_LIMIT;
+	}
+	job_after_collect(j);
+}
+
+int job_prepare(struct job *j, struct err *e)
+{
+	struct task *t;
+
+	return task_start(j->env->loop, prepare_work, j, on_prepared, j, &t, e);
+}
+
+void job_collect(struct job *j)
+{
+	struct task *t;
+	struct err e;
+
+	job_note_progress(j);
+	joblog_flush(&j->log);
+	if (task_start(j->env->loop, collect_work, j, on_collected, j, &t, &e) < 0)
+		on_collected(j, SLICE(""), e.msg);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/schedule/progress.h"
+
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { VERSION = 1, FILE_MAX = 65536, MODE_OURS = 0750, PATH_ROOM = 320 };
+
+static const char dir_name[] = "stats/progress";
+
+/* Every number of it, once. */
+struct number {
+	const char *name;
+	size_t offset;
+};
+#define AT(member) offsetof(struct progress, member)
+static const struct number numbers[] = {
+    {"size", AT(binary.size)},
+    {"edges_total", AT(edges_total)},
+    {"before_cov", AT(before_cov)},
+    {"before_total", AT(before_total)},
+    {"build_us", AT(curve.build_us)},
+    {"age_us", AT(curve.age_us)},
+    {"cov", AT(curve.cov)},
+    {"base", AT(curve.base)},
+    {"gain_us", AT(curve.gain_us)},
+    {"runs", AT(curve.runs)},
+    {"window_us", AT(curve.window_us)},
+    {"window_cov", AT(curve.window_cov)},
+    {"quanta", AT(health.quanta)},
+    {"not_started", AT(health.not_started)},
+    {"limited", AT(health.limited)},
+    {"crashed", AT(health.crashed)},
+};
+#undef AT
+enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
+
+static uint64_t *number_at(struct progress *p, size_t i)
+{
+	return (uint64_t *)((char *)p + numbers[i].offset);
+}
+
+/* --- reading ---------------------------------------------------------------- */
+
+static bool read_number(const json_t *from, const char *name, uint64_t *ret)
+{
+	const json_t *v = json_object_get(from, name);
+
+	if (!json_is_integer(v) || json_integer_value(v) < 0)
+		return false;
+	*ret = (uint64_t)json_integer_value(v);
+	return true;
+}
+
+static bool read_points(const json_t *from, struct curve *c)
+{
+	const json_t *list = json_object_get(from, "points");
+
+	if (!json_is_array(list) || json_array_size(list) > CURVE_POINTS)
+		return false;
+	c->n = (uint32_t)json_array_size(list);
+	for (uint32_t i = 0; i < c->n; i++) {
+		const json_t *v = json_array_get(list, i);
+
+		if (!json_is_integer(v) || json_integer_value(v) < 0)
+			return false;
+		c->points[i] = (uint64_t)json_integer_value(v);
+	}
+	return true;
+}
+
+static bool read_all(const json_t *from, struct progress *p)
+{
+	const char *build = json_string_value(json_object_get(from, "build"));
+	const json_t *f1 = json_object_get(from, "window_f1"),
+		     *mtime = json_object_get(from, "mtime_ns");
+	const struct share_health *h = &p->health;
+
+	if (!build || strlen(build) != DIGEST_SHA1_HEX - 1 || !json_is_number(f1) ||
+	    !json_is_integer(mtime))
+		return false;
+	memcpy(p->build, build, DIGEST_SHA1_HEX);
+	p->curve.window_f1 = json_number_value(f1);
+	p->binary.mtime_ns = json_integer_value(mtime);
+	for (size_t i = 0; i < NUMBERS; i++)
+		if (!read_number(from, numbers[i].name, number_at(p, i)))
+			return false;
+	return read_points(from, &p->curve) && curve_sane(&p->curve) &&
+	       h->not_started <= h->quanta && h->limited <= h->quanta && h->crashed <= h->quanta;
+}
+
+void progress_load(int state, const char *target, struct progress *ret, char warning[200])
+{
+	_autojson_ json_t *j = NULL;
+	char path[PATH_ROOM];
+	struct err e;
+	int r;
+
+	*warning = '\0';
+	*ret = (struct progress){0};
+	snprintf(path, sizeof(path), "%s/%s.json", dir_name, target);
+	r = json_load(state, path, FILE_MAX, &j, &e);
+	if (r == 0 && read_all(j, ret))
+		return;
+	*ret = (struct progress){0};
+	if (r != -ENOENT)
+		snprintf(warning, 200, "'%.100s' is damaged, it begins anew%s%.60s", path,
+			 r < 0 ? ": " : "", r < 0 ? e.msg : "");
+}
+
+/* --- writing ---------------------------------------------------------------- */
+
+static json_t *to_json(const struct progress *p)
+{
+	json_t *j = json_pack("{s:i, s:s, s:I, s:f}", "v", VERSION, "build", p->build, "mtime_ns",
+			      (json_int_t)p->binary.mtime_ns, "window_f1", p->curve.window_f1);
+	json_t *points = json_array();
+	struct progress copy = *p;
+	int r = j && points ? 0 : -1;
+
+	for (size_t i = 0; r == 0 && i < NUMBERS; i++)
+		r = json_object_set_new(j, numbers[i].name,
+					json_integer((json_int_t)*number_at(&copy, i)));
+	for (uint32_t i = 0; r == 0 && i < p->curve.n; i++)
+		r = json_array_append_new(points, json_integer((json_int_t)p->curve.points[i]));
+	if (r == 0)
+		r = json_object_set(j, "points", points);
+	json_decref(points);
+	if (r == 0)
+		return j;
+	json_decref(j);
+	return NULL;
+}
+
+int progress_save(int state, const char *target, const struct progress *p, struct err *e)
+{
+	_autojson_ json_t *j = to_json(p);
+	_autofree_ char *text = NULL;
+	_autoclose_ int dir = -1;
+	char name[PATH_ROOM];
+	int r = j ? json_print(j, 0, &text, e) : err_set(e, ENOMEM, "build JSON");
+
+	if (r == 0)
+		r = fs_mkdirs(state, dir_name, MODE_OURS, e);
+	if (r == 0)
+		r = fs_open_dir(state, dir_name, &dir, e);
+	snprintf(name, sizeof(name), "%s.json", target);
+	return r == 0 ? fs_replace(dir, name, slice_of(text), e) : r;
+}
+
+/* --- builds ----------------------------------------------------------------- */
+
+static bool same_file(const struct kept_file *a, const struct kept_file *b)
+{
+	return a->size > 0 && a->size == b->size && a->mtime_ns == b->mtime_ns;
+}
+
+int progress_identify(const struct progress *p, const char *binary, struct kept_file *ret_file,
+		      char build[DIGEST_SHA1_HEX], struct err *e)
+{
+	_autoclose_ int fd = -1;
+
+	if (!kept_file_look(binary, ret_file))
+		return err_set(e, ENOENT, "'%s' is no longer there", binary);
+	if (*p->build && same_file(ret_file, &p->binary)) {
+		memcpy(build, p->build, DIGEST_SHA1_HEX);
+		return 0;
+	}
+	fd = sys_openat(AT_FDCWD, binary, O_RDONLY, 0);
+	if (fd < 0)
+		return err_sys(e, "open '%s'", binary);
+	return digest_sha1_file(fd, SIZE_MAX, build, e);
+}
+
+bool progress_take(struct progress *p, const struct kept_file *file, const char *build)
+{
+	bool other = strcmp(p->build, build) != 0;
+
+	if (other)
+		*p = (struct progress){.before_cov = p->curve.cov, .before_total = p->edges_total};
+	snprintf(p->build, sizeof(p->build), "%s", build);
+	p->binary = *file;
+	return other;
+}
+
+bool progress_dropped(const struct progress *p, uint64_t cov, uint64_t edges_total)
+{
+	/* Under four fifths of the edges, though at least so many are there. */
+	return p->before_cov > 0 && cov < p->before_cov - p->before_cov / 5 &&
+	       edges_total >= p->before_total - p->before_total / 20;
+}

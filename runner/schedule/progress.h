@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_SCHEDULE_PROGRESS_H
+#define RUNNER_SCHEDULE_PROGRESS_H
+
+#include "base/digest.h"
+#include "runner/policy/fleet.h"
+#include "runner/schedule/kept.h"
+
+/* How far the fuzzing of a target's build has come, over runs: stats/progress/<target>.json.
+ * Without it, or with a damaged one, a target is as new. */
+struct progress {
+	char build[DIGEST_SHA1_HEX]; /* the binary's content; "" : nothing is known */
+	struct kept_file binary;     /* as it was when build was computed */
+	struct curve curve;
+	struct share_health health;
+	uint64_t edges_total;
+	/* Of the build before this one: what it had reached; 0: there was none. */
+	uint64_t before_cov, before_total;
+};
+
+/* state: the state directory.  warning: what was wrong with the file, "" when nothing was. */
+void progress_load(int state, const char *target, struct progress *ret, char warning[200]);
+/* 0 means "on disk". */
+MUST_CHECK int progress_save(int state, const char *target, const struct progress *p,
+			     struct err *e);
+
+/* The build that binary is; p's own when the file is still the one that p knows.  Reads all
+ * of it: in a child. */
+MUST_CHECK int progress_identify(const struct progress *p, const char *binary,
+				 struct kept_file *ret_file, char build[DIGEST_SHA1_HEX],
+				 struct err *e);
+
+/* The target has that build now: another one begins with nothing but what the one before it
+ * had reached.  True: it is another one. */
+bool progress_take(struct progress *p, const struct kept_file *file, const char *build);
+
+/* Whether this build reaches much less than the one before: of more, or as many, edges. */
+bool progress_dropped(const struct progress *p, uint64_t cov, uint64_t edges_total);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "base/fault.h"
+#include "runner/schedule/progress.h"
+#include "tests/unit/scratch.h"
+
+#define S UINT64_C(1000000)
+
+static struct scratch dir;
+
+static int begin(void **state)
+{
+	(void)state;
+	dir = (struct scratch)SCRATCH_INIT;
+	scratch_make(&dir);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	scratch_remove(&dir);
+	return 0;
+}
+
+static struct progress grown(void)
+{
+	struct progress p = {.edges_total = 4000,
+			     .before_cov = 10,
+			     .before_total = 20,
+			     .binary = {.size = 5, .mtime_ns = -7},
+			     .health = {.quanta = 9, .not_started = 1, .limited = 2, .crashed = 3}};
+
+	snprintf(p.build, sizeof(p.build), "%040d", 7);
+	curve_begin(&p.curve, 100);
+	for (unsigned i = 0; i < 2000; i++) {
+		if (i % 3 == 0)
+			(void)curve_show(&p.curve, 100 + i);
+		curve_spend(&p.curve, S, 300 * S);
+		p.curve.runs += 1000;
+	}
+	return p;
+}
+
+static void what_is_saved_is_loaded(void **state)
+{
+	struct progress p = grown(), q;
+	char warning[200];
+	struct err e;
+
+	(void)state;
+	progress_load(dir.fd, "a", &q, warning);
+	assert_string_equal(warning, "");
+	assert_string_equal(q.build, "");
+	assert_int_equal(progress_save(dir.fd, "a", &p, &e), 0);
+	progress_load(dir.fd, "a", &q, warning);
+	assert_string_equal(warning, "");
+	assert_string_equal(q.build, p.build);
+	assert_int_equal(q.binary.size, 5);
+	assert_int_equal(q.binary.mtime_ns, -7);
+	assert_int_equal(q.curve.n, p.curve.n);
+	assert_memory_equal(q.curve.points, p.curve.points, p.curve.n * sizeof(p.curve.points[0]));
+	assert_true(curve_f1(&q.curve) == curve_f1(&p.curve));
+	assert_int_equal(q.curve.runs, p.curve.runs);
+	assert_int_equal(q.curve.window_us, p.curve.window_us);
+	assert_int_equal(q.health.crashed, 3);
+	assert_int_equal(q.edges_total, 4000);
+	assert_int_equal(q.before_cov, 10);
+}
+
+/* Whatever is there: it is said, and the target is as new. */
+static void a_damaged_one_is_said(void **state)
+{
+	static const char *const bad[] = {
+	    "",
+	    "{",
+	    "[]",
+	    "{}",
+	    "{\"v\": 1, \"build\": 7}",
+	    "{\"v\": 1, \"build\": \"0000000000000000000000000000000000000007\"}"};
+	struct progress p = grown(), q;
+	char warning[200], text[20000];
+	struct err e;
+	int fd;
+
+	(void)state;
+	assert_int_equal(progress_save(dir.fd, "a", &p, &e), 0);
+	fd = openat(dir.fd, "stats/progress", O_RDONLY | O_DIRECTORY);
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		scratch_write(fd, "b.json", bad[i]);
+		progress_load(dir.fd, "b", &q, warning);
+		assert_non_null(strstr(warning, "stats/progress/b.json"));
+		assert_string_equal(q.build, "");
+	}
+	(void)scratch_text(fd, "a.json", text, sizeof(text));
+	for (char *at = text; (at = strpbrk(at, "0123456789")); at++) { /* each digit */
+		char was = *at;
+
+		*at = '-';
+		scratch_write(fd, "b.json", text);
+		progress_load(dir.fd, "b", &q, warning);
+		assert_true(*q.build == '\0' || curve_sane(&q.curve));
+		*at = was;
+	}
+	close(fd);
+}
+
+static void a_full_disk_is_an_error(void **state)
+{
+	struct progress p = grown(), q;
+	char warning[200];
+	struct err e;
+	int r = -1;
+
+	(void)state;
+	for (unsigned nth = 1; r < 0; nth++) {
+		assert_true(nth < 200);
+		fault_arm(nth, FAULT_FAIL);
+		r = progress_save(dir.fd, "a", &p, &e);
+		fault_arm(0, FAULT_FAIL);
+		progress_load(dir.fd, "a", &q, warning);
+		assert_string_equal(warning, ""); /* none, or a whole one */
+	}
+	assert_string_equal(q.build, p.build);
+}
+
+static void builds_are_told_apart(void **state)
+{
+	struct progress p = grown(), fresh = {0};
+	struct kept_file file;
+	char path[64], build[DIGEST_SHA1_HEX], again[DIGEST_SHA1_HEX];
+	struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	struct err e;
+
+	(void)state;
+	scratch_write(dir.fd, "t", "one");
+	snprintf(path, sizeof(path), "%s/t", dir.path);
+	assert_int_equal(progress_identify(&fresh, path, &file, build, &e), 0);
+	assert_true(progress_take(&p, &file, build));
+	assert_int_equal(p.curve.build_us, 0);
+	assert_true(p.before_cov >= 2000);
+	assert_int_equal(p.before_total, 4000);
+	p.curve.cov = 77;
+	assert_int_equal(utimensat(dir.fd, "t", old, 0), 0); /* made again, the same */
+	assert_int_equal(progress_identify(&p, path, &file, again, &e), 0);
+	assert_string_equal(again, build);
+	assert_false(progress_take(&p, &file, again));
+	assert_int_equal(p.curve.cov, 77);
+	scratch_write(dir.fd, "t", "two");
+	assert_int_equal(progress_identify(&p, path, &file, again, &e), 0);
+	assert_string_not_equal(again, build);
+	snprintf(path, sizeof(path), "%s/gone", dir.path);
+	assert_int_equal(progress_identify(&p, path, &file, again, &e), -ENOENT);
+}
+
+static void much_less_coverage_is_an_alarm(void **state)
+{
+	struct progress p = {.before_cov = 1000, .before_total = 5000};
+
+	(void)state;
+	assert_false(progress_dropped(&p, 800, 5000));
+	assert_true(progress_dropped(&p, 799, 5000));
+	assert_true(progress_dropped(&p, 0, 6000));
+	assert_false(progress_dropped(&p, 700, 4000)); /* a part of it is gone */
+	p.before_cov = 0;
+	assert_false(progress_dropped(&p, 0, 5000));
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, begin, end)
+static const struct CMUnitTest tests[] = {
+    WITH(what_is_saved_is_loaded),	  WITH(a_damaged_one_is_said),
+    WITH(a_full_disk_is_an_error),	  WITH(builds_are_told_apart),
+    WITH(much_less_coverage_is_an_alarm),
+};
+
+UNIT_MAIN(tests)
