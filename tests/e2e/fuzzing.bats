@@ -5,10 +5,11 @@ setup() { e2e_setup; }
 teardown() { e2e_teardown; }
 
 @test "a healthy target is fuzzed until its plateau, and its inputs are kept" {
-	config '"plateau": {"rule": "cpu-silence", "window": "'$((3 * TIMES))'s"}, "max_len": 64'
-	fuzz healthy_fuzzer 120
+	config '"plateau": {"rule": "cpu-silence", "window": "'$((3 * TIMES))'s"}, "max_len": 64' \
+		'"hold": "2s"'
+	fuzz healthy_fuzzer 240
 	[ "$status" -eq 0 ]
-	[ "$(value reason)" = plateau ]
+	ended_by_its_rule
 	[ "$(value fuzzed)" = true ]
 	[ "$(value execs)" -gt 1000 ]
 	[ "$(value cov)" -gt 50 ]

@@ -73,6 +73,13 @@ value() {
 	sed -n 's/^  "'"$1"'": \(.*[^,]\),\{0,1\}$/\1/p' "$LOGS/$TARGET.stats" | tr -d '"'
 }
 
+# At its plateau, as it is; or, where others took the CPUs, as one of which that is not known.
+ended_by_its_rule() {
+	[ "$(value reason)" = plateau ] && return
+	[ "$(value reason)" = starved ] &&
+		awk -v s="$(value starved_share)" 'BEGIN { exit !(s > 0.1) }'
+}
+
 # failures KIND: how many of that kind (0 when none).
 failures() {
 	local n
