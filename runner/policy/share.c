@@ -10,6 +10,8 @@
 #define LEFT_CRASHED	 0.50
 #define PRIORITY_DOUBLES 10
 #define PRIORITY_MOST	 100
+/* How sure one is of what is behind a gate: the draw's deviation is 1/sqrt of it. */
+#define GATE_SHAPE 3
 
 static bool earlier(const struct share_item *a, const struct share_item *b)
 {
@@ -67,7 +69,7 @@ static double mean(const struct share_item *t)
 static double draw(const struct share_item *t, struct chance *c)
 {
 	return t->weight * (chance_gamma(c, t->found + 0.5) / t->age_s +
-			    chance_exponential(c) * t->gate / t->build_age_s);
+			    chance_gamma(c, GATE_SHAPE) / GATE_SHAPE * t->gate / t->build_age_s);
 }
 
 static size_t best_draw(const struct share_rules *r, const struct share_item *v, size_t n,

@@ -53,7 +53,7 @@ static void the_better_one_more_often(void **state)
 	v[2].last_us = 1; /* the floor's */
 	count(&by_index, v, 3, picked, why);
 	assert_true(picked[1] > 0.7 * PICKS);
-	assert_true(picked[0] > 0.001 * PICKS); /* it may be the best one after all */
+	assert_true(picked[0] > 0); /* it may be the best one after all */
 	assert_in_range(why[SHARE_FLOOR], 0.04 * PICKS, 0.06 * PICKS);
 	assert_true(picked[2] >= why[SHARE_FLOOR]);
 	assert_int_equal(picked[3], 0);
