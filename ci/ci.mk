@@ -30,17 +30,18 @@ other-builds:
 
 # In real cells, on this machine's cgroup layout; needs root.
 e2e: all targets
-	FUZZCELL=$(abspath $B/fuzzcell) TARGETS=$(abspath $B/targets) bats --tap tests/e2e
+	FUZZCELL=$(abspath $B/fuzzcell) TARGETS=$(abspath $B/targets) bats --tap -T tests/e2e
 
 # In a Debian with the unified layout: all that depends on the machine.  What comes after
 # fuzzing is seen there by `after`, verdicts by those that are left; the suites that try
-# all of it take minutes here, and would take an hour in an emulator.
+# all of it take minutes here, and would take an hour in an emulator.  Single tests that
+# show nothing else there have the tag "host".
 VM_NOT   := build builds corpus corpus_commands corpus_intree crash disk health operations outbox owner \
 	    regress tell token_env triage trigger truth
 VM_TESTS := $(filter-out $(VM_NOT:%=tests/e2e/%.bats),$(wildcard tests/e2e/*.bats))
 vm: all targets
 	ci/vm.sh --binary $B/fuzzcell --targets $B/targets --timeout 3300 \
-		-- bats --tap $(VM_TESTS)
+		-- bats --tap -T --filter-tags "!host" $(VM_TESTS)
 
 lint:  ; B=$B ci/lint.sh
 bench: all targets $B/bench/start $B/fuzz/libfuzzer_line_fuzzer ; B=$B ci/bench.sh

@@ -25,6 +25,7 @@ teardown() { e2e_teardown; }
 	done
 }
 
+# bats test_tags=host
 @test "the second run starts from the first one's corpus" {
 	fuzz healthy_fuzzer 5
 	first=$(value cov)
@@ -47,6 +48,7 @@ teardown() { e2e_teardown; }
 	[[ $output == *heap-buffer-overflow* ]]
 }
 
+# bats test_tags=host
 @test "--fail-on-crash exits with 1 when there was one, else 0" {
 	config '"max_crashes": 1'
 	fuzz crash_fuzzer 60 --fail-on-crash
@@ -55,6 +57,7 @@ teardown() { e2e_teardown; }
 	[ "$status" -eq 0 ]
 }
 
+# bats test_tags=host
 @test "a leak is a leak" {
 	config '"max_crashes": 1'
 	fuzz leak_fuzzer 60
@@ -69,6 +72,7 @@ teardown() { e2e_teardown; }
 	[ "$(artifacts timeout)" -ge 1 ]
 }
 
+# bats test_tags=host
 @test "undefined behaviour and uninitialised memory are crashes too" {
 	config '"max_crashes": 1'
 	fuzz ub_fuzzer 60
@@ -77,6 +81,7 @@ teardown() { e2e_teardown; }
 	[ "$(failures crash)" -ge 1 ]
 }
 
+# bats test_tags=host
 @test "a target that crashes on every input is a crash loop, with its failures counted" {
 	fuzz crashloop_fuzzer 120
 	[ "$(value reason)" = crash-loop ]
@@ -98,6 +103,7 @@ teardown() { e2e_teardown; }
 	[ "$seconds" -le $((20 * TIMES + 10 * SLOW)) ]
 }
 
+# bats test_tags=host
 @test "--dry-run executes nothing" {
 	fuzz healthy_fuzzer 5 --dry-run
 	[ "$status" -eq 0 ]

@@ -71,6 +71,7 @@ ended() { # PROCESS
 	[ ! -e "$work" ]
 }
 
+# bats test_tags=host
 @test "kill -9 at twenty moments: the next start always works and leaves nothing" {
 	for i in $(seq 20); do
 		fuzz_background crash_fuzzer 600

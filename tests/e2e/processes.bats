@@ -61,6 +61,7 @@ lateness() {
 		'BEGIN { exit !(w <= d + 1 + 2 * (s > 1 ? 3 : 1) + late / 100000) }'
 }
 
+# bats test_tags=host
 @test "SIGINT ends politely: statistics, corpus and summary are there" {
 	config '"grace": "30s"' # on a busy machine it takes its time
 	fuzz_background healthy_fuzzer 600
@@ -84,6 +85,7 @@ is_deaf() {
 	return 1
 }
 
+# bats test_tags=host
 @test "a second signal ends at once" {
 	config '"grace": "600s"'
 	fuzz_background hang_fuzzer 600
@@ -119,6 +121,7 @@ living() {
 	done | sort -u | wc -l
 }
 
+# bats test_tags=host
 @test "fewer workers and more again, while it runs" {
 	config '"merge_time": "off"'
 	mkfifo "$WORK/workers"
@@ -138,6 +141,7 @@ living() {
 	[ "$(grep -c stopped "$WORK/out")" -ge 2 ]
 }
 
+# bats test_tags=host
 @test "a descriptor that is none is refused" {
 	run "$FUZZCELL" run --state-dir "$STATE" --targets "$TARGETS" --workers-from 99
 	[ "$status" -eq 2 ]
