@@ -13,4 +13,11 @@ bench-schedule: $B/bench/schedule
 		$(if $(SEED),--seed=$(SEED)) $(if $(REPLICATES),--replicates=$(REPLICATES)) \
 		$(if $(HOURS),--hours=$(HOURS))
 
-.PHONY: bench-schedule
+# The same question to real targets in real cells, outside of CI: an hour and a half for each
+# mix on two cores.  FLEET=dir: what tests/fleet/build.sh built, else it is built; OUT=dir,
+# where it goes on when it was interrupted; BUDGET= and others: see tests/fleet/run.sh.
+bench-fleet: all
+	$(if $(FLEET),,tests/fleet/build.sh $B/fleet)
+	FUZZCELL=$B/fuzzcell tests/fleet/run.sh $(or $(FLEET),$B/fleet) $(or $(OUT),$B/fleet-run)
+
+.PHONY: bench-schedule bench-fleet
