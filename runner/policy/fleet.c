@@ -106,11 +106,25 @@ void fleet_new_day(struct fleet *f)
 	f->idle_until_us = 0;
 }
 
+void fleet_slept(struct fleet *f, uint64_t us)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		f->v[i].held_us += f->v[i].held_us ? us : 0;
+		f->v[i].last_us += f->v[i].last_us ? us : 0;
+	}
+	f->idle_until_us += f->idle_until_us ? us : 0;
+}
+
 /* --- what it decides ------------------------------------------------------ */
+
+static bool waits(const struct fleet_target *t)
+{
+	return t->phase == FLEET_WAITS && !t->capped;
+}
 
 static bool may_start(const struct fleet_target *t)
 {
-	return t->phase == FLEET_WAITS && !t->blocked && !t->capped;
+	return waits(t) && !t->blocked;
 }
 
 static struct share_item item_of(const struct fleet *f, const struct fleet_target *t)
@@ -141,6 +155,20 @@ static void fill_items(struct fleet *f)
 {
 	for (size_t i = 0; i < f->n; i++)
 		f->items[i] = item_of(f, &f->v[i]);
+}
+
+/* In the room that one of those that run leaves. */
+static bool may_replace(const struct fleet_target *t)
+{
+	return waits(t) && t->instead && !t->held_us;
+}
+
+/* As fill_items(), for i's next quantum. */
+static void fill_rivals(struct fleet *f, size_t i)
+{
+	fill_items(f);
+	for (size_t k = 0; k < f->n; k++)
+		f->items[k].waits |= k == i || may_replace(&f->v[k]);
 }
 
 static void leave(struct fleet *f, size_t i, enum fleet_phase phase)
@@ -292,8 +320,7 @@ static struct fleet_order next_quantum(struct fleet *f, uint64_t now)
 
 		if (t->phase != FLEET_RUNS || !quantum_over(f, t, now))
 			continue;
-		fill_items(f);
-		f->items[i].waits = true;
+		fill_rivals(f, i);
 		next = f->rules.share.kind == SHARE_QUEUE
 			   ? i
 			   : share_pick(&f->rules.share, f->items, f->n, &f->chance, &why);
@@ -339,12 +366,14 @@ static struct fleet_order start(struct fleet *f, uint64_t now, unsigned idle, bo
 	if (f->chosen && f->items[f->chosen - 1].waits) {
 		i = f->chosen - 1;
 		why = SHARE_PAYS;
+		f->chosen = 0;
 	} else if (now >= f->idle_until_us) {
 		i = share_pick(&f->rules.share, f->items, f->n, &f->chance, &why);
 		if (why == SHARE_TOO_POOR)
 			f->idle_until_us = now + f->rules.quantum_us / idle;
 	}
-	f->chosen = 0;
+	if (f->chosen && !(f->v[f->chosen - 1].blocked && may_replace(&f->v[f->chosen - 1])))
+		f->chosen = 0; /* else what was paused for it has not left yet */
 	return i < f->n ? started(f, i, now, why) : nothing();
 }
 

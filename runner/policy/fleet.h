@@ -35,7 +35,8 @@ struct fleet_target {
 	uint64_t gain_wall_us; /* clock.wall_us at the last new edge */
 	/* The fleet's own. */
 	enum fleet_phase phase;
-	bool blocked;		/* the caller's: there is no room for it just now */
+	bool blocked;		/* the caller's: there is no room for it just now, */
+	bool instead;		/* but when any of those that run has left there is */
 	bool capped;		/* continuous: it had what it may have today */
 	bool resting;		/* continuous: it does not pay, until something changes */
 	uint64_t held_us;	/* when its rule first held; 0: it does not */
@@ -85,6 +86,8 @@ void fleet_rebuilt(struct fleet_target *t);
 void fleet_wake(struct fleet *f, struct fleet_target *t);
 /* Continuous: caps are for a day. */
 void fleet_new_day(struct fleet *f);
+/* Nobody was there to decide for so long: it is as if that time had not been. */
+void fleet_slept(struct fleet *f, uint64_t us);
 
 enum fleet_what {
 	FLEET_NOTHING,

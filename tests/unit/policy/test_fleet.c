@@ -21,6 +21,7 @@ struct sim {
 	unsigned workers;
 	double share; /* of a CPU that each gets */
 	bool calm;
+	bool one_room;			    /* for one cell at a time */
 	unsigned orders[FLEET_STARVED + 1]; /* how often each was given */
 	enum fleet_what left[MOST];
 	uint64_t left_at[MOST];
@@ -57,11 +58,24 @@ static void begin(struct sim *m, unsigned workers, size_t n, uint64_t (*edges)(d
 	}
 }
 
+static struct fleet_order ask(struct sim *m)
+{
+	bool full = false;
+
+	for (size_t i = 0; i < m->f.n; i++)
+		full = full || m->v[i].phase == FLEET_RUNS;
+	for (size_t i = 0; m->one_room && i < m->f.n; i++) {
+		m->v[i].blocked = full;
+		m->v[i].instead = true;
+	}
+	return fleet_next(&m->f, m->now, m->workers, m->calm);
+}
+
 static void carry_out(struct sim *m)
 {
 	struct fleet_order o;
 
-	while ((o = fleet_next(&m->f, m->now, m->workers, m->calm)).what != FLEET_NOTHING) {
+	while ((o = ask(m)).what != FLEET_NOTHING) {
 		struct fleet_target *t = &m->v[o.target];
 
 		m->orders[o.what]++;
@@ -251,6 +265,36 @@ static void a_blocked_one_is_passed_over(void **state)
 	assert_true(m.v[0].spent_us >= 60 * S);
 }
 
+/* More workers than there is room for: they take turns all the same. */
+static void they_take_turns_in_the_same_room(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 2, 2, grows);
+	m.one_room = true;
+	assert_int_equal(run(&m, 4000), 1);
+	assert_true(m.v[0].spent_us >= 300 * S);
+	assert_true(m.v[1].spent_us >= 300 * S);
+	assert_int_equal(m.v[0].spent_us + m.v[1].spent_us, 4000 * S);
+}
+
+static void who_slept_has_not_waited(void **state)
+{
+	struct fleet_target v[2] = {{.held_us = 5, .last_us = 3}, {.last_us = 9}};
+	struct fleet f = {.v = v, .n = 2};
+
+	(void)state;
+	fleet_slept(&f, 100);
+	assert_int_equal(v[0].held_us, 105);
+	assert_int_equal(v[0].last_us, 103);
+	assert_int_equal(v[1].held_us, 0); /* it is not held */
+	assert_int_equal(f.idle_until_us, 0);
+	f.idle_until_us = 7;
+	fleet_slept(&f, 100);
+	assert_int_equal(f.idle_until_us, 107);
+}
+
 /* Held, then calm: it rests as others do, and does not take what is theirs. */
 static void who_was_held_rests(void **state)
 {
@@ -398,6 +442,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(fewer_workers_pause_the_poorest),
     cmocka_unit_test(who_does_not_pay_rests),
     cmocka_unit_test(a_blocked_one_is_passed_over),
+    cmocka_unit_test(they_take_turns_in_the_same_room),
+    cmocka_unit_test(who_slept_has_not_waited),
     cmocka_unit_test(who_was_held_rests),
     cmocka_unit_test(a_machine_that_is_never_calm),
     cmocka_unit_test(one_that_never_fuzzes_takes_no_others_time),
