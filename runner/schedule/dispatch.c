@@ -3,14 +3,18 @@
 
 #include "base/clock.h"
 #include "base/sys.h"
+#include "runner/schedule/dispatch_internal.h"
 #include "runner/schedule/plan.h"
 
 #include <stdlib.h>
 
 #define MILLI	1000.0
-#define PRICE	0.05 /* of which the rule\'s times are */
+#define PRICE	0.05 /* of which the rule's times are */
 #define DAY_US	(86400 * USEC_PER_SEC)
 #define LOOK_US (10 * USEC_PER_SEC)
+#define TURN_US (60 * USEC_PER_SEC)
+/* It is asked once a second; who was not for so long did not live. */
+#define SLEPT_US (10 * USEC_PER_SEC)
 
 int dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned workers,
 		  uint64_t machine_memory, bool continuous, size_t n, struct err *e)
@@ -40,7 +44,7 @@ int dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned wor
 	d->fleet.rules.share.floor = cfg->floor_milli / MILLI;
 	d->fleet.rules.hold_us = cfg->hold_us;
 	d->fleet.rules.continuous = d->fleet.rules.share.idle = continuous;
-	d->looked_us = d->day_us = clock_mono_us();
+	d->began_us = d->looked_us = d->day_us = clock_mono_us();
 	chance_seed(&d->fleet.chance, clock_real_us());
 	workers_begin(&d->workers, workers);
 	return 0;
@@ -82,11 +86,6 @@ size_t dispatch_waiting(const struct dispatch *d)
 	return n;
 }
 
-static bool fits(const struct dispatch *d, const struct job *j)
-{
-	return d->busy == 0 || plan_admits(d->memory_used, j->cfg.memory, d->machine_memory);
-}
-
 static void take(struct dispatch *d, struct job *j)
 {
 	j->active = true;
@@ -103,15 +102,6 @@ static void release(struct dispatch *d, struct job *j)
 	d->memory_used -= j->cfg.memory;
 }
 
-static unsigned fuzzing(const struct dispatch *d)
-{
-	unsigned n = 0;
-
-	for (size_t i = 0; i < d->n; i++)
-		n += d->targets[i].phase == FLEET_RUNS;
-	return n;
-}
-
 /* A run that is too short for whole turns of everybody has shorter ones. */
 static void set_quantum(struct dispatch *d, uint64_t now)
 {
@@ -121,11 +111,12 @@ static void set_quantum(struct dispatch *d, uint64_t now)
 
 	r->quantum_us = d->quantum_us;
 	r->quantum_wall_us = 3 * d->quantum_us; /* starved, it has had its turn as well */
-	r->turn_us = r->fresh_us = d->quantum_us / 5;
+	r->turn_us = r->fresh_us = d->quantum_us / 5 < TURN_US ? d->quantum_us / 5 : TURN_US;
 	for (size_t i = 0; i < d->n; i++)
 		without += d->targets[i].phase == FLEET_WAITS && d->targets[i].last_us == 0;
 	if (d->deadline_us && without > 0) {
-		turn = plan_turn(d->quantum_us, left, d->workers.now, without + fuzzing(d));
+		turn = plan_turn(d->quantum_us, left, dispatch_places(d),
+				 without + dispatch_fuzzing(d));
 		r->quantum_us = turn > USEC_PER_SEC ? turn : USEC_PER_SEC;
 		r->quantum_wall_us = r->quantum_us;
 	}
@@ -188,11 +179,16 @@ static void wrap_up(struct dispatch *d)
 	for (size_t i = 0; i < d->n && d->busy < d->workers.now; i++) {
 		struct job *j = &d->jobs[i];
 
-		if (!job_wraps_up(j) || !fits(d, j))
+		if (!job_wraps_up(j) || !dispatch_fits(d, j))
 			continue;
 		take(d, j);
 		job_wrap_up(j);
 	}
+}
+
+static uint64_t last_merged(const struct dispatch *d, const struct job *j)
+{
+	return j->merged_at_us ? j->merged_at_us : d->began_us;
 }
 
 /* Corpora of those that rest, and of the others once a day, with what nobody fuzzes on. */
@@ -201,8 +197,8 @@ static void tidy(struct dispatch *d, uint64_t now)
 	for (size_t i = 0; i < d->n && d->busy < d->workers.now; i++) {
 		struct job *j = &d->jobs[i];
 
-		if (!job_untidy(j) || !fits(d, j) ||
-		    !(j->fleet->resting || now - j->merged_at_us >= DAY_US))
+		if (!job_untidy(j) || !dispatch_fits(d, j) ||
+		    !(j->fleet->resting || now - last_merged(d, j) >= DAY_US))
 			continue;
 		take(d, j);
 		j->fleet->phase = FLEET_BUSY;
@@ -212,26 +208,53 @@ static void tidy(struct dispatch *d, uint64_t now)
 
 static struct fleet_order decide(struct dispatch *d, uint64_t now)
 {
-	unsigned others = d->busy - fuzzing(d);
+	unsigned fuzz = dispatch_fuzzing(d), others = d->busy - fuzz;
+	unsigned most = d->workers.now > others ? d->workers.now - others : 0;
 	bool calm = d->workers.cpu < WORKERS_BUSY;
 
 	set_quantum(d, now);
-	for (size_t i = 0; i < d->n; i++)
-		d->targets[i].blocked = !fits(d, &d->jobs[i]);
-	return fleet_next(&d->fleet, now, d->workers.now > others ? d->workers.now - others : 0,
-			  calm);
+	dispatch_look_for_room(d);
+	if (dispatch_make_room(d, now) && fuzz > 0 && most >= fuzz)
+		most = fuzz - 1;
+	return fleet_next(&d->fleet, now, most, calm);
+}
+
+/* A cell that was just being forced to write its input down when it was told to pause goes
+ * on with another one. */
+static void ask_again(struct dispatch *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		struct job *j = &d->jobs[i];
+
+		if (d->paused && (j->phase == PHASE_RUNNING || j->phase == PHASE_TRIAGING ||
+				  j->phase == PHASE_MERGING))
+			job_pause(j, true);
+		else if (j->phase == PHASE_RUNNING && j->fleet->phase == FLEET_BUSY)
+			job_pause(j, false);
+	}
+}
+
+/* This process was stopped, and the others with it. */
+static void wake_up(struct dispatch *d, uint64_t now)
+{
+	if (d->asked_us && now - d->asked_us >= SLEPT_US)
+		fleet_slept(&d->fleet, now - d->asked_us);
+	d->asked_us = now;
 }
 
 void dispatch_next(struct dispatch *d)
 {
 	struct fleet_order o = {.what = FLEET_NOTHING};
-	uint64_t now = clock_mono_us();
+	uint64_t now;
 
 	d->again = true;
 	if (d->deciding)
 		return;
 	d->deciding = true;
+	wake_up(d, clock_mono_us());
+	ask_again(d);
 	while (d->again && !d->paused) {
+		now = clock_mono_us();
 		d->again = false;
 		wrap_up(d);
 		if (!d->closed)
@@ -245,18 +268,41 @@ void dispatch_next(struct dispatch *d)
 	d->deciding = false;
 }
 
+/* It fuzzes the old one; with the new one it comes first. */
+static void change_build(struct job *j)
+{
+	j->fleet->phase = FLEET_BUSY;
+	j->fleet->last_us = 0;
+	job_pause(j, false);
+}
+
 /* One that is still being written may fail to start; the next look sees that it has changed
  * again. */
 static void look_for_builds(struct dispatch *d)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		struct job *j = &d->jobs[i];
+		bool runs = j->phase == PHASE_RUNNING && j->fleet->phase == FLEET_RUNS &&
+			    *j->progress.build;
 
-		if ((j->phase != PHASE_QUEUED && j->phase != PHASE_DONE) || !job_other_binary(j))
+		if ((j->phase != PHASE_QUEUED && j->phase != PHASE_DONE && !runs) ||
+		    !job_other_binary(j))
 			continue;
 		if (j->phase == PHASE_DONE)
 			job_revive(j);
 		fleet_wake(&d->fleet, j->fleet);
+		if (runs)
+			change_build(j);
+	}
+}
+
+/* What a run allows, each day of this one has. */
+static void begin_day(struct dispatch *d)
+{
+	fleet_new_day(&d->fleet);
+	for (size_t i = 0; i < d->n; i++) {
+		d->jobs[i].triage_us = 0;
+		d->jobs[i].forgiven = d->jobs[i].failures_total;
 	}
 }
 
@@ -270,7 +316,7 @@ void dispatch_second(struct dispatch *d, uint64_t now)
 	}
 	if (now - d->day_us >= DAY_US) {
 		d->day_us = now;
-		fleet_new_day(&d->fleet);
+		begin_day(d);
 	}
 }
 
@@ -281,38 +327,4 @@ void dispatch_left(struct dispatch *d, struct job *j)
 		j->fleet->phase = FLEET_OUT;
 	else
 		fleet_back(j->fleet);
-}
-
-/* --- lending ------------------------------------------------------------------ */
-
-unsigned dispatch_lend(struct dispatch *d, const struct job *j, unsigned want)
-{
-	unsigned n = 0;
-
-	while (n < want && dispatch_waiting(d) == 0 && d->busy < d->workers.now &&
-	       plan_admits(d->memory_used, j->cfg.memory, d->machine_memory)) {
-		d->memory_used += j->cfg.memory;
-		d->busy++;
-		n++;
-	}
-	return n;
-}
-
-void dispatch_give_back(struct dispatch *d, const struct job *j, unsigned lent)
-{
-	d->memory_used -= j->cfg.memory * lent;
-	d->busy -= lent;
-}
-
-bool dispatch_borrow_memory(struct dispatch *d, uint64_t bytes)
-{
-	if (!plan_admits(d->memory_used, bytes, d->machine_memory))
-		return false;
-	d->memory_used += bytes;
-	return true;
-}
-
-void dispatch_return_memory(struct dispatch *d, uint64_t bytes)
-{
-	d->memory_used -= bytes;
 }

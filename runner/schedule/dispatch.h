@@ -18,12 +18,14 @@ struct dispatch {
 	uint64_t quantum_us;	 /* as configured */
 	uint64_t machine_memory; /* what the sum of the cells' limits may reach */
 	uint64_t memory_used;
-	unsigned busy;		    /* workers that jobs hold, and that were lent */
-	uint64_t deadline_us;	    /* of fuzzing; 0: none */
-	bool closed;		    /* nothing is fuzzed any more */
-	bool paused;		    /* nothing starts at all */
-	uint64_t looked_us, day_us; /* continuous: at the binaries, and when the day began */
-	bool deciding, again;	    /* what it starts may end at once, and ask for more */
+	unsigned busy;		     /* workers that jobs hold, and that were lent */
+	size_t room_for;	     /* 1 + who needs much memory, and waits for it; 0: nobody */
+	uint64_t deadline_us;	     /* of fuzzing; 0: none */
+	bool closed;		     /* nothing is fuzzed any more */
+	bool paused;		     /* nothing starts at all */
+	uint64_t began_us, asked_us; /* dispatch_next(), last */
+	uint64_t looked_us, day_us;  /* continuous: at the binaries, and when the day began */
+	bool deciding, again;	     /* what it starts may end at once, and ask for more */
 };
 
 /* n jobs' fleet targets; dispatch_done() is right after a failure, too. */
@@ -33,7 +35,8 @@ void dispatch_done(struct dispatch *d);
 /* A target joins: with the rule of its configuration. */
 void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg);
 
-/* Continuous, once a second: looks for new builds. */
+/* Continuous, once a second: looks for new builds.  A day of it has what a run has: its caps,
+ * its time for triage, its crashes. */
 void dispatch_second(struct dispatch *d, uint64_t now);
 /* Starts, pauses and ends what the policy says. */
 void dispatch_next(struct dispatch *d);

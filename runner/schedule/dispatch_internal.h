@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_SCHEDULE_DISPATCH_INTERNAL_H
+#define RUNNER_SCHEDULE_DISPATCH_INTERNAL_H
+
+#include "runner/schedule/dispatch.h"
+
+/* Between dispatch.c (who starts, pauses and ends) and dispatch_room.c (memory). */
+
+/* There is memory for it; one that is larger than the machine runs alone. */
+bool dispatch_fits(const struct dispatch *d, const struct job *j);
+/* Jobs that run, as the policy sees it. */
+unsigned dispatch_fuzzing(const struct dispatch *d);
+/* Cells at once: workers, or as many as there is memory for. */
+unsigned dispatch_places(const struct dispatch *d);
+
+/* Tells the policy for whom there is room. */
+void dispatch_look_for_room(struct dispatch *d);
+/* For one that needs much of it and has waited for long nobody else starts until it fits, and
+ * those that run leave one after the other.  Whether one must go now. */
+bool dispatch_make_room(struct dispatch *d, uint64_t now);
+
+#endif

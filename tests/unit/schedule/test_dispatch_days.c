@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+
+#include "tests/unit/schedule/dispatch.h"
+
+/* --- pauses ------------------------------------------------------------------- */
+
+static void a_pause_that_was_lost_is_asked_for_again(void **state)
+{
+	(void)state;
+	begin(2, 1, false);
+	w.parts[0].finds = w.parts[1].finds = true;
+	seconds(10);
+	w.parts[0].deaf = w.parts[1].deaf = true;
+	seconds(300);
+	assert_true(w.parts[0].starts == 1 && w.parts[1].starts == 1);
+	w.d.paused = true; /* a person's */
+	for (size_t i = 0; i < 2; i++) {
+		w.parts[i].deaf = true;
+		if (w.jobs[i].phase != PHASE_QUEUED)
+			job_pause(&w.jobs[i], true);
+	}
+	seconds(3);
+	assert_int_equal(w.d.busy, 0);
+	w.d.paused = false;
+	seconds(1);
+	assert_int_equal(w.d.busy, 1);
+}
+
+/* Held for a calm machine: the time in which this process was stopped is not waiting. */
+static void sleep_is_no_time(void **state)
+{
+	struct fleet_target *t;
+
+	(void)state;
+	begin(1, 1, false);
+	t = &w.d.targets[0];
+	w.share = 0.2;
+	w.d.workers.cpu = 0.9;
+	for (unsigned s = 0; s < 10000 && !t->held_us; s++)
+		seconds(1);
+	assert_true(t->held_us > 0);
+	seconds(300);
+	w.now += 3600 * S;
+	seconds(200);
+	assert_int_equal(w.jobs[0].phase, PHASE_QUEUED);
+	seconds(150);
+	assert_int_equal(w.jobs[0].reason, REASON_STARVED);
+}
+
+/* --- continuous ------------------------------------------------------------------ */
+
+static void who_rests_is_tidied(void **state)
+{
+	(void)state;
+	begin(2, 2, true);
+	seconds(3000);
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(w.d.targets[i].resting);
+		assert_true(w.parts[i].tidied >= 1);
+		assert_int_equal(w.jobs[i].reason, REASON_NONE);
+	}
+}
+
+/* Not because the machine has been up for long. */
+static void others_are_tidied_once_a_day(void **state)
+{
+	unsigned tidied;
+
+	(void)state;
+	begin(2, 1, true);
+	w.d.began_us = w.now = 30 * 86400 * S;
+	w.d.day_us = w.d.looked_us = w.now;
+	w.d.targets[0].rule.cap_us = w.d.targets[1].rule.cap_us = 1000 * S;
+	w.parts[0].finds = w.parts[1].finds = true;
+	seconds(3000); /* both had what they may have, and the worker is idle */
+	assert_int_equal(w.parts[0].tidied + w.parts[1].tidied, 0);
+	seconds(86400);
+	tidied = w.parts[0].tidied + w.parts[1].tidied;
+	assert_in_range(tidied, 1, 4);
+}
+
+static void a_new_build_wakes(void **state)
+{
+	(void)state;
+	begin(3, 3, true);
+	w.parts[1].dies = true;
+	w.parts[2].finds = true;
+	seconds(3000);
+	assert_true(w.d.targets[0].resting);
+	assert_int_equal(w.jobs[1].phase, PHASE_DONE);
+	assert_int_equal(w.jobs[2].phase, PHASE_RUNNING);
+	snprintf(w.jobs[2].progress.build, sizeof(w.jobs[2].progress.build), "%040d", 7);
+	for (size_t i = 0; i < 3; i++)
+		w.parts[i].other = true;
+	w.parts[1].dies = false;
+	seconds(13);
+	assert_int_equal(w.parts[1].revived, 1);
+	assert_int_equal(w.jobs[1].phase, PHASE_RUNNING);
+	assert_int_equal(w.parts[2].starts, 2); /* although nobody else wanted its worker */
+	assert_int_equal(in_phase(PHASE_RUNNING), 3);
+}
+
+static void a_day_passes(void **state)
+{
+	(void)state;
+	begin(1, 1, true);
+	w.parts[0].finds = true;
+	w.d.targets[0].rule.cap_us = 100 * S;
+	w.jobs[0].triage_us = 600 * S;
+	w.jobs[0].failures_total = 90;
+	seconds(1000);
+	assert_int_equal(w.d.targets[0].spent_us, 100 * S);
+	assert_int_equal(w.jobs[0].triage_us, 600 * S);
+	seconds(86400);
+	assert_int_equal(w.d.targets[0].spent_us, 200 * S);
+	assert_int_equal(w.jobs[0].triage_us, 0);
+	assert_int_equal(w.jobs[0].forgiven, 90);
+}
+
+static const struct CMUnitTest tests[] = {
+    CASE(a_pause_that_was_lost_is_asked_for_again),
+    CASE(sleep_is_no_time),
+    CASE(who_rests_is_tidied),
+    CASE(others_are_tidied_once_a_day),
+    CASE(a_new_build_wakes),
+    CASE(a_day_passes),
+};
+
+UNIT_MAIN(tests)
