@@ -99,6 +99,7 @@ int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn
 	    .index = t->spec.index,
 	    .input = path,
 	    .symbolize = symbolize,
+	    .until_us = t->end_us,
 	    .done = on_trial,
 	    .arg = t,
 	};
@@ -308,8 +309,7 @@ static void on_try(void *arg, struct trial_end *end)
 	bool cheap = !f->cheap_done || (f->report.found && *f->raw_key);
 
 	if (*end->unusable) {
-		if (!t->stopping)
-			triage_give_up(t, end->unusable);
+		triage_cannot_tell(t, end);
 		triage_next(t);
 		return;
 	}

@@ -169,8 +169,8 @@ static void on_try(void *arg, struct trial_end *end)
 	struct err e;
 
 	if (*end->unusable) {
-		if (!t->stopping)
-			triage_give_up(t, end->unusable);
+		t->at += end->starved; /* it stays open */
+		triage_cannot_tell(t, end);
 		triage_next(t);
 		return;
 	}

@@ -78,6 +78,8 @@ struct triage {
 void triage_next(struct triage *t);
 /* Something of ours failed: it is noted, the stage is given up. */
 void triage_give_up(struct triage *t, const char *why);
+/* A trial was of no use: the same, unless only this input has to wait for a calmer machine. */
+void triage_cannot_tell(struct triage *t, const struct trial_end *end);
 
 /* Runs path once, perhaps later; done gets t.  path must live until then. */
 MUST_CHECK int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn *done,

@@ -137,6 +137,16 @@ void triage_dismiss(struct triage *t)
 	triage_next(t);
 }
 
+void triage_cannot_tell(struct triage *t, const struct trial_end *end)
+{
+	if (t->stopping)
+		return;
+	if (!end->starved)
+		triage_give_up(t, end->unusable);
+	else if (!*t->sum.note)
+		snprintf(t->sum.note, sizeof(t->sum.note), "%.199s", end->unusable);
+}
+
 void triage_count(struct triage *t, const struct known_crash *c, const char *raw_key)
 {
 	struct crash_sighting s = sighting(t, c->signature);

@@ -180,6 +180,14 @@ static int launch(struct trial *t, struct err *e)
 	return r;
 }
 
+/* Whether there is any use in giving it twice the time. */
+static bool may_have_longer(const struct trial *t)
+{
+	uint64_t until = t->spec.until_us;
+
+	return t->longer < LONGER_MAX && (until == 0 || clock_mono_us() + 2 * may_take(t) <= until);
+}
+
 static void on_done(void *arg, const struct exec_end *end)
 {
 	struct trial *t = arg;
@@ -187,19 +195,22 @@ static void on_done(void *arg, const struct exec_end *end)
 			       .output = end->output,
 			       .cpu_us = end->cpu_us,
 			       .wall_us = end->wall_us};
+	bool starved = !*te.unusable && was_starved(t, end);
 	struct err e;
 
 	t->exec = NULL;
-	te.starved = !*te.unusable && was_starved(t, end);
-	if (te.starved && t->longer < LONGER_MAX) {
+	if (starved && may_have_longer(t)) {
 		t->longer *= 2;
 		if (launch(t, &e) == 0)
 			return;
 		te.unusable = e.msg;
+	} else if (starved) {
+		te.unusable = "the machine is too busy: it never had the CPU time of an input";
 	}
+	te.starved = starved || t->longer > 1;
 	if (!*te.unusable && crash_parser_finish(t->parser, &t->report, &e) < 0)
 		te.unusable = e.msg;
-	if (!*te.unusable && !te.starved && has_failed(end)) {
+	if (!*te.unusable && has_failed(end)) {
 		te.failed = true;
 		(void)trial_own_report(end, t->spec.target->name, &t->report);
 		te.report = &t->report;

@@ -22,8 +22,9 @@ struct trial_end {
 	struct crash_report *report; /* when failed; may be taken: set to NULL */
 	struct slice output;	     /* bounded (EXEC_KEPT_MAX) */
 	uint64_t cpu_us, wall_us;
-	/* Not failed: it took too long, but waited for a CPU and never had the CPU time that
-	 * an input may take, though it was given more and more time. */
+	/* It took too long while it waited for a CPU, and was given more time.  With unusable:
+	 * it never had the CPU time that an input may take, and may be tried again when the
+	 * machine is calmer. */
 	bool starved;
 };
 typedef void trial_done_fn(void *arg, struct trial_end *end);
@@ -34,6 +35,7 @@ struct trial_spec {
 	size_t index;	   /* exec_spec.index */
 	const char *input; /* host path of a file that everybody may read */
 	bool symbolize;	   /* with names, and memory of their own for them */
+	uint64_t until_us; /* clock_mono_us(): no more time is given after it; 0: no limit */
 	trial_done_fn *done;
 	void *arg;
 };

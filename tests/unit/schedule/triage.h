@@ -25,6 +25,8 @@ static struct play {
 	const char *fails;		 /* the target in which every input fails; NULL: none */
 	const char *failing;		 /* the inputs that fail in all: part of their path */
 	unsigned trials;
+	bool starved;		 /* each of them was given more time; */
+	bool busy;		 /* and it was not enough: nothing can be said */
 	const char *answers;	 /* of the symbolizer; NULL: there is none */
 	unsigned asked, refused; /* cells of it, and how often there is no memory for one */
 	bool stop;		 /* while it is at work */
@@ -46,13 +48,15 @@ static const char report[] =
 static inline void on_trial(void *arg)
 {
 	struct trial *t = arg;
-	struct trial_end end = {.unusable = "", .output = slice_of(report)};
+	struct trial_end end = {.unusable = play.busy ? "too busy" : "",
+				.starved = play.starved || play.busy,
+				.output = slice_of(report)};
 	struct crash_options o = {.target = t->spec.target->name};
 	struct crash_report r = {0};
 	struct err e;
 
-	end.failed = (play.fails && strcmp(t->spec.target->name, play.fails) == 0) ||
-		     (play.failing && strstr(t->spec.input, play.failing));
+	end.failed = !play.busy && ((play.fails && strcmp(t->spec.target->name, play.fails) == 0) ||
+				    (play.failing && strstr(t->spec.input, play.failing)));
 	end.report = end.failed ? &r : NULL;
 	assert_int_equal(crash_parse(slice_of(report), &o, &r, &e), 0);
 	t->spec.done(t->spec.arg, &end);

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "base/clock.h"
+#include "runner/schedule/trial.h"
+#include "tests/unit/scratch.h"
+
+/* Trials of which the cells are played: how each ends is written down. */
+
+#define MAY_TAKE UINT64_C(10)
+
+enum { CELLS_MAX = 8 };
+
+/* In seconds. */
+struct played {
+	unsigned cpu, waited, wall;
+	enum failure failure;
+	bool late, stopped, crashed;
+};
+
+static struct {
+	struct scratch dir;
+	struct loop *loop;
+	const struct played *cells; /* the last one again and again */
+	size_t n_cells, fail_from;  /* no cell starts from there on; 0: all do */
+	size_t n;
+	uint64_t timeout_s[CELLS_MAX], deadline_us[CELLS_MAX];
+	/* What was told. */
+	bool done, failed, starved;
+	char unusable[600], type[200];
+} play;
+
+struct exec {
+	struct exec_spec spec;
+	struct source *timer;
+	struct engine_state engine;
+	struct exec_end end;
+};
+
+static void on_end(void *arg)
+{
+	static const char text[] = "==7== ERROR: libFuzzer: timeout after 10 seconds\n";
+	struct exec *x = arg;
+
+	if (x->end.failure == FAILURE_TIMEOUT)
+		x->spec.output(x->spec.arg, slice_of(text));
+	x->end.engine = &x->engine;
+	x->spec.done(x->spec.arg, &x->end);
+	source_remove(x->timer);
+	free(x);
+}
+
+static uint64_t timeout_of(const struct strv *argv)
+{
+	for (size_t i = 0; i < argv->n; i++)
+		if (strncmp(argv->v[i], "-timeout=", 9) == 0)
+			return strtoull(argv->v[i] + 9, NULL, 10);
+	return 0;
+}
+
+int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct exec **ret,
+	       struct err *e)
+{
+	size_t last = play.n_cells - 1, at = play.n < last ? play.n : last;
+	const struct played *p = &play.cells[at];
+	struct exec *x;
+
+	if (play.fail_from && play.n >= play.fail_from)
+		return err_set(e, ENOSPC, "no room for a cell");
+	assert_true(play.n < CELLS_MAX);
+	play.timeout_s[play.n] = timeout_of(&spec->setup->cmd.argv);
+	play.deadline_us[play.n++] = spec->deadline_us;
+	x = calloc(1, sizeof(*x));
+	assert_non_null(x);
+	*x = (struct exec){.spec = *spec};
+	x->engine.replaying = true;
+	x->end = (struct exec_end){
+	    .started = true,
+	    .failure = p->crashed ? FAILURE_CRASH : p->failure,
+	    .late = p->late,
+	    .stopped = p->stopped,
+	    .code = p->failure != FAILURE_NONE ? 70 : 0,
+	    .refused = "",
+	    .why = "",
+	    .cpu_us = p->cpu * USEC_PER_SEC,
+	    .waited_us = p->waited * USEC_PER_SEC,
+	    .wall_us = p->wall * USEC_PER_SEC,
+	};
+	*ret = x;
+	return loop_add_timer(env->loop, clock_mono_us(), on_end, x, &x->timer, e);
+}
+
+void exec_stop(struct exec *x)
+{
+	x->end.stopped = true;
+}
+
+static void on_trial(void *arg, struct trial_end *end)
+{
+	(void)arg;
+	play.done = true;
+	play.failed = end->failed;
+	play.starved = end->starved;
+	snprintf(play.unusable, sizeof(play.unusable), "%s", end->unusable);
+	if (end->failed)
+		snprintf(play.type, sizeof(play.type), "%s", end->report->type);
+	loop_stop(play.loop);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&play, 0, sizeof(play));
+	play.dir = (struct scratch)SCRATCH_INIT;
+	scratch_make(&play.dir);
+	scratch_write(play.dir.fd, "input", "x");
+	assert_int_equal(fchmodat(play.dir.fd, "input", 0644, 0), 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	scratch_remove(&play.dir);
+	return 0;
+}
+
+static void try_it(const struct played *cells, size_t n, uint64_t until_us)
+{
+	static char name[] = "t", binary[] = "/somewhere/t";
+	struct target target = {.name = name, .binary = binary, .engine = &engine_libfuzzer};
+	struct target_config cfg = {.input_timeout_us = MAY_TAKE * USEC_PER_SEC};
+	struct trial_env env = {.exec = {.run = "r"}};
+	char input[64];
+	struct trial_spec s = {
+	    .target = &target, .cfg = &cfg, .input = input, .until_us = until_us, .done = on_trial};
+	struct trial *t;
+	struct err e = {0};
+
+	snprintf(input, sizeof(input), "%s/input", play.dir.path);
+	play.cells = cells;
+	play.n_cells = n;
+	assert_int_equal(loop_new(&play.loop, &e), 0);
+	env.exec.loop = play.loop;
+	if (trial_start(&env, &s, &t, &e) < 0)
+		fail_msg("%s", e.msg);
+	assert_int_equal(loop_run(play.loop, &e), 0);
+	loop_free(play.loop);
+	assert_true(play.done);
+	for (size_t i = 0; i < play.n; i++) {
+		assert_int_equal(play.timeout_s[i], MAY_TAKE << i);
+		assert_true(play.deadline_us[i] > 2 * (MAY_TAKE << i) * USEC_PER_SEC);
+	}
+}
+
+#define TRY(...)                                     \
+	try_it((const struct played[]){__VA_ARGS__}, \
+	       sizeof((const struct played[]){__VA_ARGS__}) / sizeof(struct played), 0)
+
+#define SLOW .failure = FAILURE_TIMEOUT
+
+static void given_its_time_it_passes(void **state)
+{
+	(void)state;
+	TRY({.cpu = 2, .waited = 8, .wall = 10, SLOW}, {.cpu = 4, .waited = 16, .wall = 20, SLOW},
+	    {.cpu = 8, .waited = 31, .wall = 39});
+	assert_int_equal(play.n, 3);
+	assert_false(play.failed);
+	assert_true(play.starved); /* so what was told of it was the machine's doing */
+	assert_string_equal(play.unusable, "");
+}
+
+static void it_holds_as_cpu_time(void **state)
+{
+	(void)state;
+	TRY({.cpu = 5, .waited = 5, .wall = 10, SLOW}, {.cpu = 10, .waited = 10, .wall = 20, SLOW});
+	assert_int_equal(play.n, 2);
+	assert_true(play.failed);
+	assert_string_equal(play.unusable, "");
+	assert_non_null(strstr(play.type, "imeout"));
+}
+
+static void it_never_gets_its_time(void **state)
+{
+	(void)state;
+	TRY({.cpu = 0, .waited = 100, .wall = 100, SLOW});
+	assert_int_equal(play.n, 5); /* 1, 2, 4, 8 and 16 times */
+	assert_false(play.failed);
+	assert_true(play.starved);
+	assert_non_null(strstr(play.unusable, "too busy"));
+}
+
+/* Nobody kept a CPU from it. */
+static void who_holds_still_has_failed(void **state)
+{
+	(void)state;
+	TRY({.cpu = 0, .waited = 2, .wall = 10, SLOW});
+	assert_int_equal(play.n, 1);
+	assert_true(play.failed);
+	assert_false(play.starved);
+}
+
+/* The engine did not say so: our deadline did. */
+static void late_is_too_long_as_well(void **state)
+{
+	(void)state;
+	TRY({.cpu = 1, .waited = 70, .wall = 80, .late = true},
+	    {.cpu = 3, .waited = 7, .wall = 10});
+	assert_int_equal(play.n, 2);
+	assert_false(play.failed);
+}
+
+static void a_crash_is_one_on_a_busy_machine_too(void **state)
+{
+	(void)state;
+	TRY({.cpu = 0, .waited = 10, .wall = 10, .crashed = true});
+	assert_int_equal(play.n, 1);
+	assert_true(play.failed);
+	assert_false(play.starved);
+}
+
+static void a_crash_with_more_time_is_one(void **state)
+{
+	(void)state;
+	TRY({.cpu = 1, .waited = 9, .wall = 10, SLOW},
+	    {.cpu = 1, .waited = 9, .wall = 10, .crashed = true});
+	assert_int_equal(play.n, 2);
+	assert_true(play.failed);
+	assert_null(strstr(play.type, "imeout"));
+}
+
+static void no_more_time_than_there_is(void **state)
+{
+	static const struct played cell = {.cpu = 1, .waited = 9, .wall = 10, SLOW};
+
+	(void)state;
+	try_it(&cell, 1, clock_mono_us() + 3 * MAY_TAKE * USEC_PER_SEC);
+	assert_int_equal(play.n, 2); /* 20 s, but not 40 */
+	assert_false(play.failed);
+	assert_true(play.starved);
+	assert_string_not_equal(play.unusable, "");
+}
+
+static void no_cell_for_more_time(void **state)
+{
+	(void)state;
+	play.fail_from = 1;
+	TRY({.cpu = 1, .waited = 9, .wall = 10, SLOW});
+	assert_string_equal(play.unusable, "no room for a cell");
+	assert_false(play.failed);
+}
+
+static void who_was_stopped_is_not_tried_again(void **state)
+{
+	(void)state;
+	TRY({.cpu = 1, .waited = 9, .wall = 10, SLOW},
+	    {.cpu = 1, .waited = 9, .wall = 10, .stopped = true, SLOW});
+	assert_int_equal(play.n, 2);
+	assert_string_equal(play.unusable, "stopped");
+	assert_false(play.failed);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+static const struct CMUnitTest tests[] = {
+    CASE(given_its_time_it_passes),	 CASE(it_holds_as_cpu_time),
+    CASE(it_never_gets_its_time),	 CASE(who_holds_still_has_failed),
+    CASE(late_is_too_long_as_well),	 CASE(a_crash_is_one_on_a_busy_machine_too),
+    CASE(a_crash_with_more_time_is_one), CASE(no_more_time_than_there_is),
+    CASE(no_cell_for_more_time),	 CASE(who_was_stopped_is_not_tried_again),
+};
+
+UNIT_MAIN(tests)
