@@ -60,7 +60,7 @@ static void add_points(struct curve *c)
 
 double curve_f1(const struct curve *c)
 {
-	return (double)c->cov - edges_at(c, seconds(c->age_us) / M_E);
+	return fmax(0, (double)c->cov - edges_at(c, seconds(c->age_us) / M_E)); /* rounded */
 }
 
 /* Far beyond what Poisson's noise explains: four deviations, and some for small numbers. */

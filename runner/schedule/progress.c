@@ -13,6 +13,8 @@
 
 enum { VERSION = 1, FILE_MAX = 65536, MODE_OURS = 0750, PATH_ROOM = 320 };
 
+#define NUMBER_MAX (INT64_C(1) << 53) /* what a double has exactly */
+
 static const char dir_name[] = "stats/progress";
 
 /* Every number of it, once. */
@@ -49,11 +51,9 @@ static uint64_t *number_at(struct progress *p, size_t i)
 
 /* --- reading ---------------------------------------------------------------- */
 
-static bool read_number(const json_t *from, const char *name, uint64_t *ret)
+static bool read_count(const json_t *v, uint64_t *ret)
 {
-	const json_t *v = json_object_get(from, name);
-
-	if (!json_is_integer(v) || json_integer_value(v) < 0)
+	if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > NUMBER_MAX)
 		return false;
 	*ret = (uint64_t)json_integer_value(v);
 	return true;
@@ -66,13 +66,9 @@ static bool read_points(const json_t *from, struct curve *c)
 	if (!json_is_array(list) || json_array_size(list) > CURVE_POINTS)
 		return false;
 	c->n = (uint32_t)json_array_size(list);
-	for (uint32_t i = 0; i < c->n; i++) {
-		const json_t *v = json_array_get(list, i);
-
-		if (!json_is_integer(v) || json_integer_value(v) < 0)
+	for (uint32_t i = 0; i < c->n; i++)
+		if (!read_count(json_array_get(list, i), &c->points[i]))
 			return false;
-		c->points[i] = (uint64_t)json_integer_value(v);
-	}
 	return true;
 }
 
@@ -90,7 +86,7 @@ static bool read_all(const json_t *from, struct progress *p)
 	p->curve.window_f1 = json_number_value(f1);
 	p->binary.mtime_ns = json_integer_value(mtime);
 	for (size_t i = 0; i < NUMBERS; i++)
-		if (!read_number(from, numbers[i].name, number_at(p, i)))
+		if (!read_count(json_object_get(from, numbers[i].name), number_at(p, i)))
 			return false;
 	return read_points(from, &p->curve) && curve_sane(&p->curve) &&
 	       h->not_started <= h->quanta && h->limited <= h->quanta && h->crashed <= h->quanta;

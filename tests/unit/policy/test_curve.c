@@ -4,6 +4,7 @@
 #include "runner/policy/curve.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define S      UINT64_C(1000000)
 #define WINDOW (300 * S)
@@ -184,6 +185,66 @@ static void what_cannot_be_is_seen(void **state)
 #undef BROKEN
 }
 
+static uint64_t any_number(void)
+{
+	static const uint64_t edge[] = {0, 1, 30 * S, UINT64_C(1) << 32, UINT64_C(1) << 53};
+
+	switch (rand() % 3) {
+	case 0:
+		return edge[rand() % 5];
+	case 1:
+		return (uint64_t)rand() % 1000;
+	default:
+		return (uint64_t)rand() << (rand() % 22);
+	}
+}
+
+/* From a file that somebody wrote, as far as it could be one of ours. */
+static struct curve any_curve(void)
+{
+	struct curve c = {.build_us = any_number(), .cov = any_number(), .runs = any_number()};
+	uint64_t least;
+
+	c.age_us = any_number() % (c.build_us + 1);
+	c.gain_us = any_number() % (c.build_us + 1);
+	c.base = any_number() % (c.cov + 1);
+	c.window_us = any_number() % (c.age_us + 1);
+	c.window_cov = c.base + any_number() % (c.cov - c.base + 1);
+	c.window_f1 = (double)(any_number() % (c.cov + 1));
+	c.n = (uint32_t)rand() % (CURVE_POINTS + 1);
+	least = c.base;
+	for (unsigned i = 0; i < c.n; i++)
+		c.points[i] = least += any_number() % (c.cov - least + 1);
+	return c;
+}
+
+/* Whatever passes as sane can be gone on with, and stays so. */
+static void any_sane_one_goes_on(void **state)
+{
+	unsigned n = 0;
+
+	(void)state;
+	srand(1);
+	for (unsigned round = 0; round < 100000; round++) {
+		struct curve c = any_curve();
+
+		if (!curve_sane(&c))
+			continue;
+		n++;
+		for (unsigned i = 0; i < 4; i++) {
+			double f1 = curve_f1(&c), next = curve_forecast(&c, 3600);
+
+			assert_true(f1 >= 0 && f1 <= (double)c.cov);
+			assert_true(next >= 0 && isfinite(next));
+			assert_true(curve_discovery(&c) >= 0 && curve_discovery(&c) <= 1);
+			(void)curve_show(&c, any_number());
+			curve_spend(&c, any_number() % (1000 * S), WINDOW);
+			assert_true(curve_sane(&c));
+		}
+	}
+	assert_true(n > 1000);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(singletons_are_what_an_e_fold_finds),
     cmocka_unit_test(silence_is_forgotten_in_an_e_fold),
@@ -193,6 +254,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_trickle_is_no_burst),
     cmocka_unit_test(long_steps_fill_all_points),
     cmocka_unit_test(what_cannot_be_is_seen),
+    cmocka_unit_test(any_sane_one_goes_on),
 };
 
 UNIT_MAIN(tests)

@@ -107,6 +107,52 @@ static void a_damaged_one_is_said(void **state)
 	close(fd);
 }
 
+/* A number in the file becomes another one. */
+static void write_with(int fd, const char *text, const char *name, const char *value)
+{
+	const char *at = strstr(text, name), *end;
+	char changed[20000];
+
+	assert_non_null(at);
+	at += strlen(name) + 3;
+	end = at + strcspn(at, ",}");
+	snprintf(changed, sizeof(changed), "%.*s%s%s", (int)(at - text), text, value, end);
+	scratch_write(fd, "b.json", changed);
+}
+
+static void numbers_out_of_bounds_are_refused(void **state)
+{
+	static const char *const names[] = {"build_us",	   "age_us",	 "cov",
+					    "base",	   "runs",	 "quanta",
+					    "edges_total", "before_cov", "window_f1"};
+	static const char *const values[] = {"-1",
+					     "9007199254740993",
+					     "9223372036854775807",
+					     "9223372036854775808",
+					     "1e400",
+					     "NaN",
+					     "null",
+					     "\"7\""};
+	struct progress p = grown(), q;
+	char warning[200], text[20000];
+	struct err e;
+	int fd;
+
+	(void)state;
+	assert_int_equal(progress_save(dir.fd, "a", &p, &e), 0);
+	fd = openat(dir.fd, "stats/progress", O_RDONLY | O_DIRECTORY);
+	assert_true(fd >= 0);
+	(void)scratch_text(fd, "a.json", text, sizeof(text));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		for (size_t k = 0; k < sizeof(values) / sizeof(values[0]); k++) {
+			write_with(fd, text, names[i], values[k]);
+			progress_load(dir.fd, "b", &q, warning);
+			assert_non_null(strstr(warning, "stats/progress/b.json"));
+			assert_string_equal(q.build, "");
+		}
+	close(fd);
+}
+
 static void a_full_disk_is_an_error(void **state)
 {
 	struct progress p = grown(), q;
@@ -170,8 +216,11 @@ static void much_less_coverage_is_an_alarm(void **state)
 
 #define WITH(test) cmocka_unit_test_setup_teardown(test, begin, end)
 static const struct CMUnitTest tests[] = {
-    WITH(what_is_saved_is_loaded),	  WITH(a_damaged_one_is_said),
-    WITH(a_full_disk_is_an_error),	  WITH(builds_are_told_apart),
+    WITH(what_is_saved_is_loaded),
+    WITH(a_damaged_one_is_said),
+    WITH(numbers_out_of_bounds_are_refused),
+    WITH(a_full_disk_is_an_error),
+    WITH(builds_are_told_apart),
     WITH(much_less_coverage_is_an_alarm),
 };
 
