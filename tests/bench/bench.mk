@@ -10,4 +10,9 @@ $B/bench/%: $B/o/tests/bench/%.o $(OBJ)
 bench-sample: $B/bench/sample
 	$B/bench/sample $(or $(SAMPLES),20) $(or $(CELLS),64)
 
-.PHONY: bench-sample
+# When a target on a busy machine counts as done; takes about half an hour, on one core.  Needs
+# root and crun.  RUNS=, NEIGHBOURS=, CORE=, PRICE=; PARTS="contention accounting gate".
+bench-contention: all targets examples
+	B=$B tests/bench/contention.sh $(PARTS)
+
+.PHONY: bench-sample bench-contention

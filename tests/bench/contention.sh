@@ -1,0 +1,325 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# make bench-contention: what a busy machine does to the decision that a target is done.
+#
+#   1. contention: a real target with spinning neighbours on its core ends where it ends
+#      alone, and is never taken for a finished one before; what the wall rule makes of it
+#   2. accounting: the time in a cell is its CPU time and its waiting for a CPU
+#   3. gate: a target that opens after a minute of CPU time, at a quarter of a CPU, is
+#      fuzzed until it does; what the wall rule makes of it
+#
+# Each figure is from real cells, beside the quiet one of the same call.  The rules' times
+# are scaled down by the price (docs/scheduling.md), the wall rule's by as much.  The status
+# is 1 when a claim does not hold, 2 when the machine was not quiet enough to tell.
+#
+# usage: [B=build] [CORE=n] [RUNS=20] [NEIGHBOURS=7] [TARGET=jansson_fuzzer] [PRICE=20]
+#        [GATE_PRICE=0.25] [GATE_CPU=60] tests/bench/contention.sh [contention|accounting|gate...]
+#        Needs root, $B/fuzzcell, $B/demo/targets (make examples), $B/targets (make targets).
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=tests/bench/calc.sh
+. tests/bench/calc.sh
+B=$(realpath "${B:-build}")
+core=${CORE:-$(($(nproc) - 1))}
+runs=${RUNS:-20}
+neighbours=${NEIGHBOURS:-7}
+target=${TARGET:-jansson_fuzzer}
+price=${PRICE:-20}
+gate_price=${GATE_PRICE:-0.25}
+gate_cpu=${GATE_CPU:-60} # CPU-seconds
+disturbed=${DISTURBED:-0.03} # a quiet run waits for less of its time
+quiet_runs=5
+within=0.05      # of the quiet run
+unaccounted=0.02 # of the time in cells
+gate_least=100   # edges that only an open gate has
+
+tmp=$(mktemp -d)
+pids=() # of the neighbours
+running= # fuzzcell's
+status=0
+
+# Waits for fuzzcell: it takes its cells with it.
+# shellcheck disable=SC2317 # the trap's
+finish() {
+	local pid
+	for pid in "${pids[@]}" $running; do
+		kill "$pid" 2>/dev/null || true
+	done
+	wait
+	rm -rf "$tmp"
+}
+trap finish EXIT
+trap 'exit 1' INT TERM
+chmod 0755 "$tmp"
+
+spin() { # until this shell is gone, too
+	for _ in $(seq "$neighbours"); do
+		setpriv --pdeathsig KILL taskset -c "$core" sh -c 'while :; do :; done' &
+		pids+=($!)
+	done
+}
+
+calm() {
+	local pid
+	for pid in "${pids[@]}"; do
+		kill -KILL "$pid"
+		wait "$pid" 2>/dev/null || true
+	done
+	pids=()
+}
+
+verdict() { # WHAT CONDITION: in awk's words
+	if awk "BEGIN { exit !($2) }"; then
+		printf '     holds: %s\n' "$1"
+	else
+		printf '     DOES NOT HOLD: %s\n' "$1"
+		status=1
+	fi
+}
+
+state() { # RUN DEFAULTS [TARGETS]: a fresh state directory
+	rm -rf "$tmp/state"
+	mkdir "$tmp/state"
+	printf '{"run": {"disk_reserve": "64MiB", "adapt": false, "hold": "1s", %s},
+		"defaults": {"memory": "512MiB", "seed": 1, "merge_time": "off", "triage_time": "off", %s},
+		"targets": {%s}}\n' "$1" "$2" "${3:-}" >"$tmp/state/config.json"
+}
+
+fuzzcell() { # DIR OPTION...: on the core, all of it
+	local dir=$1 code=0
+	shift
+	taskset -c "$core" "$B/fuzzcell" run --plain --state-dir "$tmp/state" --targets "$dir" "$@" \
+		>"$tmp/out" 2>&1 &
+	running=$!
+	wait "$running" || code=$?
+	running=
+	if [[ $code -ne 0 ]]; then
+		cat "$tmp/out" >&2
+		exit 1
+	fi
+	logs=$(echo "$tmp"/state/logs/*)
+}
+
+value() { # KEY [TARGET]: of the last run
+	sed -n 's/^ *"'"$1"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' "$logs/${2:-$target}.stats" | head -n 1
+}
+
+# one PLATEAU [OPTION...]: the real target under that rule; a line of
+# "REASON CPU COV RATE WAITED CELL WALL": CPU-seconds of fuzzing, edges, new edges expected a
+# CPU-second, share of the time that it waited, seconds in cells, and of those accounted for.
+one() {
+	local plateau=$1
+	shift
+	state '"workers": 1, "quantum": "1s"' "\"max_len\": 128, \"plateau\": {$plateau}"
+	fuzzcell "$tmp/targets" "$@"
+	echo "$(value reason) $(value cpu_seconds_of_build) $(value cov) $(value edges_per_cpu_second)" \
+		"$(value starved_share) $(value cell_seconds) $(value cpu_seconds)" >"$tmp/one"
+}
+
+# quiet PLATEAU [OPTION...]: the same, once nobody else wanted the core.
+quiet() {
+	for _ in $(seq 12); do
+		one "$@"
+		awk -v most="$disturbed" '{ exit !($5 < most) }' "$tmp/one" && return 0
+	done
+	echo "bench-contention: core $core is not quiet: $(cut -d ' ' -f 5 "$tmp/one") of the time a cell alone waits" >&2
+	exit 2
+}
+
+column() { cut -d ' ' -f "$1" "$2"; }
+
+# The rule is asked once a second, here a quarter of all the time that it takes.  Where it
+# was met is known: what it expects falls as the CPU time grows.
+at_price() { # FILE
+	awk -v price="$price" '{ print $2 * $4 / price }' "$1"
+}
+
+# row WHAT FILE CPU COV: medians, as they are and as ratios of the quiet ones.
+row() {
+	local cpu cov
+	cpu=$(column 2 "$2" | median)
+	cov=$(column 3 "$2" | median)
+	printf '     %-22s %4d %10s %9.2f %7.2f %6.0f %6.3f %7.0f%%   %s\n' "$1" "$(wc -l <"$2")" \
+		"$(column 6 "$2" | median | cut -c 1-6) s" "$cpu" "$(calc %.4f "$cpu / $3")" "$cov" \
+		"$(calc %.4f "$cov / $4")" "$(calc %.2f "100 * $(column 5 "$2" | median)")" \
+		"$(column 1 "$2" | sort | uniq -c | awk '{ printf "%s%s %s", s, $1, $2; s = ", " }')"
+}
+
+# Sets window: of the wall rule that ends a quiet run nearest to where the price does.
+wall_window() { # CPU
+	local w cpu off best=
+	for w in 1 2 3 4; do
+		quiet "\"rule\": \"wall\", \"window\": \"${w}s\"" --max-fuzzer-time 1m
+		cpu=$(column 2 "$tmp/one")
+		off=$(calc %.3f "$cpu > $1 ? $cpu / $1 : $1 / $cpu")
+		if [[ -z $best ]] || awk "BEGIN { exit !($off < $best) }"; then
+			best=$off
+			window=$w
+			cp "$tmp/one" "$tmp/wall"
+		fi
+		! awk "BEGIN { exit !($cpu > $1) }" || break
+	done
+}
+
+contention() {
+	local cpu cov met
+
+	printf '1. %s, price %s, core %s, %s neighbours\n' "$target" "$price" "$core" "$neighbours"
+	: >"$tmp/quiet"
+	: >"$tmp/busy"
+	: >"$tmp/wallbusy"
+	for _ in $(seq "$quiet_runs"); do
+		quiet "\"price\": $price" --max-fuzzer-time 10m
+		cat "$tmp/one" >>"$tmp/quiet"
+	done
+	cpu=$(column 2 "$tmp/quiet" | median)
+	cov=$(column 3 "$tmp/quiet" | median)
+	met=$(at_price "$tmp/quiet" | median)
+	wall_window "$cpu"
+	spin
+	for _ in $(seq "$runs"); do
+		one "\"price\": $price" --max-fuzzer-time 10m
+		cat "$tmp/one" >>"$tmp/busy"
+	done
+	for _ in $(seq "$runs"); do
+		one "\"rule\": \"wall\", \"window\": \"${window}s\"" --max-fuzzer-time 10m
+		cat "$tmp/one" >>"$tmp/wallbusy"
+	done
+	calm
+	printf '     %-22s %4s %10s %9s %7s %6s %6s %8s   %s\n' '(medians)' runs 'in cells' CPU-s ratio edges \
+		ratio waited 'ended as'
+	row 'price, quiet' "$tmp/quiet" "$cpu" "$cov"
+	row 'price, neighbours' "$tmp/busy" "$cpu" "$cov"
+	row "wall ${window} s, quiet" "$tmp/wall" "$cpu" "$cov"
+	row "wall ${window} s, neighbours" "$tmp/wallbusy" "$cpu" "$cov"
+	contention_verdicts "$met" "$cov"
+}
+
+# Fewer edges for less CPU time than 5 % under the quiet run's is stopped early.
+contention_verdicts() { # CPU COV: of the quiet runs
+	local low early wall_early
+
+	low=$(calc %.4f "$1 * (1 - $within)")
+	early=$(paste -d ' ' "$tmp/busy" <(at_price "$tmp/busy") |
+		awk -v low="$low" '$1 == "plateau" && $8 < low { n++ } END { print n + 0 }')
+	wall_early=$(awk -v low="$low" '$2 < low { n++ } END { print n + 0 }' "$tmp/wallbusy")
+	at_price "$tmp/busy" >"$tmp/met"
+	printf '     CPU-s when the price was met: quiet %.3f; with neighbours median %.3f, from %.3f to %.3f\n' \
+		"$1" "$(median <"$tmp/met")" "$(quantile 0 <"$tmp/met")" "$(quantile 1 <"$tmp/met")"
+	printf '     stopped before its time: price %d of %d, wall %d of %d\n' "$early" "$runs" "$wall_early" "$runs"
+	verdict "false plateaus by price: $early of $runs" "$early == 0"
+	verdict "CPU time within 5 %: $(calc %.3f "$(median <"$tmp/met") / $1") of the quiet run" \
+		"($(median <"$tmp/met") / $1 - 1) ^ 2 <= $within ^ 2"
+	verdict "coverage within 5 %, in each run: from $(calc %.3f "$(column 3 "$tmp/busy" | quantile 0) / $2") to \
+$(calc %.3f "$(column 3 "$tmp/busy" | quantile 1) / $2")" \
+		"$(column 3 "$tmp/busy" | quantile 0) / $2 >= 1 - $within && $(column 3 "$tmp/busy" | quantile 1) / $2 <= 1 + $within"
+}
+
+# What a cell's time is not: its CPU time and its waiting; as a share.
+balance() { # WHAT
+	local off
+	off=$(awk '{ print ($6 - $7 - $5 * $6) / $6 }' "$tmp/one")
+	awk -v what="$1" -v off="$off" '{ printf "     %-22s %6.2f s in the cell = %.2f s CPU time + %.2f s waiting + %.2f s (%.2f %%)\n",
+		what, $6, $7, $5 * $6, off * $6, 100 * off }' "$tmp/one"
+	verdict "$1: less than 2 % not accounted for" "($off) ^ 2 < $unaccounted ^ 2"
+}
+
+accounting() {
+	printf '2. where the time of a cell goes: %s\n' "$target"
+	quiet '"rule": "none"' --max-fuzzer-time 20s
+	balance quiet
+	spin
+	one '"rule": "none"' --max-fuzzer-time 30s
+	calm
+	balance "$neighbours neighbours"
+}
+
+# Sets salt, below: of a gate that opens after so many inputs, or nearly; and when.
+find_gate() { # INPUTS
+	local out=$tmp/look
+	mkdir -p "$tmp/empty"
+	GATE_LOOK=$(($1 * 5 / 6)) taskset -c "$core" "$B/targets/gate_fuzzer" -seed=1 -reload=0 -max_len=64 \
+		-rss_limit_mb=1024 -runs=$(($1 * 7 / 6)) "$tmp/empty" 2>&1 | grep '^gate: ' >"$out" || true
+	read -r salt below opens < <(tr -d : <"$out" | awk -v want="$1" '{
+		off = $4 > want ? $4 - want : want - $4
+		if (least == "" || off < least) { least = off; best = $2 " " $3 " " $4 }
+	} END { print best }')
+	[[ -n $opens ]] || {
+		echo 'bench-contention: no gate opens near enough' >&2
+		exit 1
+	}
+}
+
+opened() {
+	[[ -n $(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$tmp"/state/logs/*/gate_fuzzer.log 2>/dev/null |
+		awk -v least="$gate_least" '$1 >= least { print; exit }') ]]
+}
+
+# The run ends by itself, or when its gate is open and nothing is left to see.
+run_gate() {
+	local code=0
+	taskset -c "$core" "$B/fuzzcell" run --plain --state-dir "$tmp/state" --targets "$tmp/gate" \
+		--max-fuzzer-time 20m >"$tmp/out" 2>&1 &
+	running=$!
+	while kill -0 "$running" 2>/dev/null && ! opened; do
+		sleep 0.5
+	done
+	kill -TERM "$running" 2>/dev/null || true
+	wait "$running" || code=$?
+	running=
+	logs=$(echo "$tmp"/state/logs/*)
+	[[ -e $logs/gate_fuzzer.stats && -e $logs/gate_wall_fuzzer.stats ]] || {
+		echo "fuzzcell ended with $code"
+		cat "$tmp/out"
+		exit 1
+	} >&2
+}
+
+gate_row() { # WHAT TARGET
+	printf '     %-22s %8.1f s %8.1f %6d of %d   %s\n' "$1" "$(value cell_seconds "$2")" "$(value cpu_seconds "$2")" \
+		"$(value cov "$2")" "$(value edges "$2")" "$(value reason "$2")"
+}
+
+gate() {
+	local scale rate salt below opens wall
+
+	scale=$(calc %.6f "0.05 / $gate_price")
+	wall=$(calc %.0f "600 * $scale")
+	rm -rf "$tmp/gate"
+	mkdir "$tmp/gate"
+	cp "$B/targets/gate_fuzzer" "$tmp/gate/"
+	state '"workers": 1' '"max_len": 64, "plateau": "none"'
+	fuzzcell "$tmp/gate" --max-fuzzer-time 5s
+	rate=$(value execs_per_cpu_second gate_fuzzer)
+	find_gate $((rate * gate_cpu))
+	cp "$B/targets/gate_fuzzer" "$tmp/gate/gate_wall_fuzzer"
+	printf '3. a gate that opens at input %d, after some %d CPU-s; 0.25 CPUs, times %.3g of the default\n' "$opens" \
+		$((opens / rate)) "$scale"
+	state "\"workers\": 2, \"quantum\": \"$(calc %.0f "300 * $scale")s\"" "\"max_len\": 64, \"cpus\": 0.25,
+		\"env\": {\"GATE_SALT\": \"$salt\", \"GATE_BELOW\": \"$below\"}, \"plateau\": {\"price\": $gate_price}" \
+		"\"gate_wall_fuzzer\": {\"plateau\": {\"rule\": \"wall\", \"window\": \"${wall}s\"}}"
+	run_gate
+	printf '     %-22s %10s %8s %13s   %s\n' rule 'in cells' CPU-s edges 'ended as'
+	gate_row "price $gate_price" gate_fuzzer
+	gate_row "wall $wall s" gate_wall_fuzzer
+	verdict "by price it was fuzzed until its gate opened" "$(value cov gate_fuzzer) >= $gate_least"
+}
+
+[[ $# -gt 0 ]] || set -- contention accounting gate
+mkdir "$tmp/targets"
+cp "$B/demo/targets/$target"* "$tmp/targets/"
+echo "   load average: $(cut -d ' ' -f 1-3 /proc/loadavg)"
+for part; do
+	case $part in
+	contention) contention ;;
+	accounting) accounting ;;
+	gate) gate ;;
+	*)
+		sed -n 's/^# \{0,1\}//; /^usage/,/^ *Needs/p' "${BASH_SOURCE[0]}" >&2
+		exit 2
+		;;
+	esac
+done
+exit "$status"
