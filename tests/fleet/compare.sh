@@ -79,7 +79,7 @@ for mix in "$1"/*/; do
 			for (p in policies) if (!((p, s) in has)) all = 0
 			if (all) { whole[s]; n_seeds++ }
 		}
-		printf "\n### %s; %d targets, %d of the seeds\n\n", say, n_names, n_seeds
+		printf "\n### %s; %d targets, seeds: %d\n\n", say, n_names, n_seeds
 		if (!n_seeds) { print "No seed has all policies yet."; exit }
 		print "| policy | CPU-s | waited | failures | found | 1/4 | 2/4 | 3/4 | needs | saves |"
 		print "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
