@@ -296,13 +296,25 @@ static void look_for_builds(struct dispatch *d)
 	}
 }
 
+static bool is_limit(enum reason r)
+{
+	return r == REASON_CRASHED || r == REASON_CRASH_LOOP || r == REASON_OOM_KILLED ||
+	       r == REASON_PIDS_LIMIT || r == REASON_DISK_LIMIT;
+}
+
 /* What a run allows, each day of this one has. */
 static void begin_day(struct dispatch *d)
 {
 	fleet_new_day(&d->fleet);
 	for (size_t i = 0; i < d->n; i++) {
-		d->jobs[i].triage_us = 0;
-		d->jobs[i].forgiven = d->jobs[i].failures_total;
+		struct job *j = &d->jobs[i];
+
+		j->triage_us = 0;
+		j->forgiven = j->failures_total;
+		if (j->phase != PHASE_DONE || !is_limit(j->reason))
+			continue;
+		job_revive(j);
+		fleet_wake(&d->fleet, j->fleet);
 	}
 }
 

@@ -36,7 +36,7 @@ void dispatch_done(struct dispatch *d);
 void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg);
 
 /* Continuous, once a second: looks for new builds.  A day of it has what a run has: its caps,
- * its time for triage, its crashes. */
+ * its time for triage, its crashes; who came to such a limit waits again. */
 void dispatch_second(struct dispatch *d, uint64_t now);
 /* Starts, pauses and ends what the policy says. */
 void dispatch_next(struct dispatch *d);

@@ -120,6 +120,22 @@ static void a_day_passes(void **state)
 	assert_int_equal(w.jobs[0].forgiven, 90);
 }
 
+/* A crash loop, a full disk: tomorrow it may be another one. */
+static void who_came_to_a_limit_has_another_day(void **state)
+{
+	(void)state;
+	begin(2, 2, true);
+	w.parts[0].finds = w.parts[1].finds = true;
+	seconds(10);
+	job_stop(&w.jobs[0], REASON_DISK_LIMIT, false);
+	job_stop(&w.jobs[1], REASON_NOT_INSTRUMENTED, false);
+	seconds(86000);
+	assert_int_equal(in_phase(PHASE_DONE), 2);
+	seconds(500);
+	assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
+	assert_int_equal(w.jobs[1].phase, PHASE_DONE);
+}
+
 static const struct CMUnitTest tests[] = {
     CASE(a_pause_that_was_lost_is_asked_for_again),
     CASE(sleep_is_no_time),
@@ -127,6 +143,7 @@ static const struct CMUnitTest tests[] = {
     CASE(others_are_tidied_once_a_day),
     CASE(a_new_build_wakes),
     CASE(a_day_passes),
+    CASE(who_came_to_a_limit_has_another_day),
 };
 
 UNIT_MAIN(tests)
