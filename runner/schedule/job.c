@@ -69,7 +69,8 @@ static void on_timer(void *arg)
 		job_step(j, EVENT_GRACE);
 		return;
 	}
-	if (j->deadline_at && now >= j->deadline_at) {
+	/* Triage between two cells is no fuzzing: it puts the deadline off. */
+	if (j->deadline_at && now >= j->deadline_at && j->phase != PHASE_TRIAGING) {
 		j->deadline_at = 0;
 		job_stop(j, REASON_TIME_LIMIT, false);
 	}
@@ -350,6 +351,9 @@ void job_revive(struct job *j)
 	j->forgiven = j->failures_total;
 	j->launched = false;
 	*j->note = '\0';
+	free(j->seen); /* its end tells them anew */
+	j->seen = NULL;
+	j->n_seen = 0;
 }
 
 void job_pause(struct job *j, bool now)

@@ -68,6 +68,13 @@ static void end_politely(struct job *j, enum reason why)
 	job_stop(j, why, false);
 }
 
+static void wake_up(struct run *r)
+{
+	r->dispatch.paused = false;
+	r->o.event(r->o.arg, look(r), SIZE_MAX, "continued");
+	dispatch_next(&r->dispatch);
+}
+
 /* All cells are gone: give the machine back until somebody says SIGCONT. */
 static void sleep_paused(struct run *r)
 {
@@ -80,9 +87,7 @@ static void sleep_paused(struct run *r)
 		r->env.end_us += clock_mono_us() - before;
 	}
 	r->began_us += clock_mono_us() - before;
-	r->dispatch.paused = false;
-	r->o.event(r->o.arg, look(r), SIZE_MAX, "continued");
-	dispatch_next(&r->dispatch);
+	wake_up(r);
 }
 
 static unsigned lend(void *arg, const struct job *j, unsigned want)
@@ -254,6 +259,7 @@ static void on_tick(void *arg)
 	if (r->o.second)
 		r->o.second(r->o.arg, look(r));
 	r->failed = loop_set_timer(r->tick, now + TICK_US, &r->err);
+	r->dispatch.closed = r->dispatch.closed || r->failed < 0;
 	if (r->failed < 0)
 		each_job(r, job_kill, REASON_LOST);
 }
@@ -276,8 +282,9 @@ static void on_pause_signal(void *arg, int signo)
 {
 	struct run *r = arg;
 
-	(void)signo;
-	if (r->stops || r->dispatch.paused)
+	if (signo == SIGCONT && r->dispatch.paused)
+		wake_up(r); /* while cells were still coming to their ends */
+	if (signo == SIGCONT || r->stops || r->dispatch.paused)
 		return;
 	r->dispatch.paused = true;
 	for (size_t i = 0; i < r->n; i++)
@@ -303,15 +310,15 @@ static void set_workers(void *arg, unsigned n)
 
 static int watch(struct run *r, struct err *e)
 {
-	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP}, pauses[] = {SIGTSTP, SIGCONT};
 	struct err none;
 	size_t n = 0;
 	int rc = loop_add_timer(r->o.loop, r->began_us + TICK_US, on_tick, r, &r->tick, e);
 
 	for (; rc == 0 && n < sizeof(ends) / sizeof(ends[0]); n++)
 		rc = loop_add_signal(r->o.loop, ends[n], on_end_signal, r, &r->signals[n], e);
-	if (rc == 0)
-		rc = loop_add_signal(r->o.loop, SIGTSTP, on_pause_signal, r, &r->signals[n], e);
+	for (size_t i = 0; rc == 0 && i < 2; i++)
+		rc = loop_add_signal(r->o.loop, pauses[i], on_pause_signal, r, &r->signals[n++], e);
 	/* Without it a calm machine is one of which nothing is known. */
 	if (rc == 0 &&
 	    pressure_open(r->o.loop, r->o.pressure, on_pressure, r, &r->pressure, &none) < 0)
