@@ -8,6 +8,7 @@
 #include "runner/schedule/setup.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -99,14 +100,20 @@ static int mount_leaks(struct setup *s, const struct job *j, struct attempt *a, 
 	return r == 0 ? mount_work(s, j, "known-leaks", SETUP_FILE_LEAKS, false, e) : r;
 }
 
-/* The engine measures wall time: of a target that waits for CPUs it is given more.  What it
- * reports all the same is looked at in triage. */
-static uint64_t input_timeout(const struct job *j)
+uint64_t attempt_input_timeout(uint64_t may_take_us, double starved)
 {
-	double share = 1 - j->fleet->clock.starved;
-	unsigned times = share > 0.25 ? (unsigned)(1 / share + 0.5) : LONGER_MAX;
+	double share = 1 - starved;
+	unsigned times = share > 1.0 / LONGER_MAX ? (unsigned)(1 / share + 0.5) : LONGER_MAX;
 
-	return j->cfg.input_timeout_us * (times > 1 ? times : 1);
+	return may_take_us * (times > 1 ? times : 1);
+}
+
+static uint64_t input_timeout_s(const struct job *j)
+{
+	double starved = fmax(j->fleet->clock.starved, j->starved);
+	uint64_t us = attempt_input_timeout(j->cfg.input_timeout_us, starved);
+
+	return (us + USEC_PER_SEC - 1) / USEC_PER_SEC;
 }
 
 static uint64_t runs_left(const struct job *j)
@@ -127,7 +134,7 @@ static int engine_command(struct setup *s, const struct job *j, const struct att
 	    .artifact_dir = SETUP_DIR_ARTIFACTS,
 	    .dict = dictionary(j) ? SETUP_FILE_DICT : NULL,
 	    .max_time_s = max_time_s(j, a->launched_us),
-	    .input_timeout_s = (input_timeout(j) + USEC_PER_SEC - 1) / USEC_PER_SEC,
+	    .input_timeout_s = input_timeout_s(j),
 	    .rss_limit_mib = j->cfg.rss_limit >> 20,
 	    .max_len = j->cfg.max_len,
 	    /* Another cell with the same seed would try the same again. */

@@ -28,6 +28,11 @@ MUST_CHECK int attempt_launch(struct job *j, const struct cell_ops *ops, struct 
 /* Its cell is gone; NULL is fine. */
 void attempt_free(const struct job *j, struct attempt *a);
 
+/* What the engine is told that an input may take.  It measures wall time: of a target that
+ * waits for CPUs (starved: struct effective's) it is more, up to four times as much.  What it
+ * reports all the same is looked at in triage. */
+uint64_t attempt_input_timeout(uint64_t may_take_us, double starved);
+
 /* The host user of a job's cells. */
 uid_t attempt_uid(const struct job *j);
 

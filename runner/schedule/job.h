@@ -74,6 +74,7 @@ struct job {
 
 	uint64_t start_us; /* from the launch of the first cell to its first output */
 	uint64_t cells_us; /* wall time in cells that ended */
+	double starved;	   /* share of its time that the last of them waited for a CPU */
 
 	struct fleet_target *fleet;	    /* the run's: clock, coverage, when to stop */
 	struct progress progress;	    /* of its build, from earlier runs */

@@ -8,6 +8,7 @@
 #include "runner/schedule/internal.h"
 #include "runner/schedule/task.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static int keep_report(const struct job *j, int queue, struct err *e)
 	    .commit = j->env->triage_env.commit,
 	    .time = clock_real_us() / USEC_PER_SEC,
 	    .binary = j->attempt->binary,
-	    .starved = j->fleet->clock.starved,
+	    .starved = fmax(j->fleet->clock.starved, j->starved),
 	};
 	int r = kept_text(&j->attempt->kept, &text, e);
 
