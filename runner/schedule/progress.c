@@ -177,10 +177,13 @@ int progress_identify(const struct progress *p, const char *binary, struct kept_
 
 bool progress_take(struct progress *p, const struct kept_file *file, const char *build)
 {
-	bool other = strcmp(p->build, build) != 0;
+	bool other = strcmp(p->build, build) != 0, fuzzed = p->curve.cov > 0;
 
-	if (other)
-		*p = (struct progress){.before_cov = p->curve.cov, .before_total = p->edges_total};
+	if (other) /* what never fuzzed is nothing to compare with */
+		*p = (struct progress){
+		    .before_cov = fuzzed ? p->curve.cov : p->before_cov,
+		    .before_total = fuzzed ? p->edges_total : p->before_total,
+		};
 	snprintf(p->build, sizeof(p->build), "%s", build);
 	p->binary = *file;
 	return other;

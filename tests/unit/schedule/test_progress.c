@@ -201,6 +201,24 @@ static void builds_are_told_apart(void **state)
 	assert_int_equal(progress_identify(&p, path, &file, again, &e), -ENOENT);
 }
 
+static void a_broken_build_between_hides_nothing(void **state)
+{
+	struct kept_file file = {.size = 5};
+	struct progress p = grown();
+	uint64_t cov = p.curve.cov;
+
+	(void)state;
+	assert_true(progress_take(&p, &file, "0000000000000000000000000000000000000008"));
+	assert_true(progress_take(&p, &file, "0000000000000000000000000000000000000009"));
+	assert_int_equal(p.before_cov, cov);
+	assert_int_equal(p.before_total, 4000);
+	curve_begin(&p.curve, 30);
+	p.edges_total = 5000;
+	assert_true(progress_dropped(&p, p.curve.cov, p.edges_total));
+	assert_true(progress_take(&p, &file, "000000000000000000000000000000000000000a"));
+	assert_int_equal(p.before_cov, 30);
+}
+
 static void much_less_coverage_is_an_alarm(void **state)
 {
 	struct progress p = {.before_cov = 1000, .before_total = 5000};
@@ -221,6 +239,7 @@ static const struct CMUnitTest tests[] = {
     WITH(numbers_out_of_bounds_are_refused),
     WITH(a_full_disk_is_an_error),
     WITH(builds_are_told_apart),
+    WITH(a_broken_build_between_hides_nothing),
     WITH(much_less_coverage_is_an_alarm),
 };
 
