@@ -167,6 +167,8 @@ contention() {
 	local cpu cov met
 
 	printf '1. %s, price %s, core %s, %s neighbours\n' "$target" "$price" "$core" "$neighbours"
+	printf '     %-22s %4s %10s %9s %7s %6s %6s %8s   %s\n' '(medians)' runs 'in cells' CPU-s ratio edges \
+		ratio waited 'ended as'
 	: >"$tmp/quiet"
 	: >"$tmp/busy"
 	: >"$tmp/wallbusy"
@@ -177,22 +179,20 @@ contention() {
 	cpu=$(column 2 "$tmp/quiet" | median)
 	cov=$(column 3 "$tmp/quiet" | median)
 	met=$(at_price "$tmp/quiet" | median)
+	row 'price, quiet' "$tmp/quiet" "$cpu" "$cov"
 	wall_window "$cpu"
+	row "wall ${window} s, quiet" "$tmp/wall" "$cpu" "$cov"
 	spin
 	for _ in $(seq "$runs"); do
 		one "\"price\": $price" --max-fuzzer-time 10m
 		cat "$tmp/one" >>"$tmp/busy"
 	done
+	row 'price, neighbours' "$tmp/busy" "$cpu" "$cov"
 	for _ in $(seq "$runs"); do
 		one "\"rule\": \"wall\", \"window\": \"${window}s\"" --max-fuzzer-time 10m
 		cat "$tmp/one" >>"$tmp/wallbusy"
 	done
 	calm
-	printf '     %-22s %4s %10s %9s %7s %6s %6s %8s   %s\n' '(medians)' runs 'in cells' CPU-s ratio edges \
-		ratio waited 'ended as'
-	row 'price, quiet' "$tmp/quiet" "$cpu" "$cov"
-	row 'price, neighbours' "$tmp/busy" "$cpu" "$cov"
-	row "wall ${window} s, quiet" "$tmp/wall" "$cpu" "$cov"
 	row "wall ${window} s, neighbours" "$tmp/wallbusy" "$cpu" "$cov"
 	contention_verdicts "$met" "$cov"
 }
@@ -208,9 +208,9 @@ contention_verdicts() { # CPU COV: of the quiet runs
 	at_price "$tmp/busy" >"$tmp/met"
 	printf '     CPU-s when the price was met: quiet %.3f; with neighbours median %.3f, from %.3f to %.3f\n' \
 		"$1" "$(median <"$tmp/met")" "$(quantile 0 <"$tmp/met")" "$(quantile 1 <"$tmp/met")"
-	printf '     stopped before its time: price %d of %d, wall %d of %d\n' "$early" "$runs" "$wall_early" "$runs"
+	printf '     called finished before its time: price %d of %d, wall %d of %d\n' "$early" "$runs" "$wall_early" "$runs"
 	verdict "false plateaus by price: $early of $runs" "$early == 0"
-	verdict "CPU time within 5 %: $(calc %.3f "$(median <"$tmp/met") / $1") of the quiet run" \
+	verdict "CPU time when the price was met, median, within 5 %: $(calc %.3f "$(median <"$tmp/met") / $1") of the quiet run" \
 		"($(median <"$tmp/met") / $1 - 1) ^ 2 <= $within ^ 2"
 	verdict "coverage within 5 %, in each run: from $(calc %.3f "$(column 3 "$tmp/busy" | quantile 0) / $2") to \
 $(calc %.3f "$(column 3 "$tmp/busy" | quantile 1) / $2")" \
