@@ -251,8 +251,10 @@ static void change(struct day *d)
 	}
 	if (one_in(d, 100 / d->tick_s))
 		d->workers = number(d, 1, d->most_workers);
-	if (one_in(d, 100 / d->tick_s))
+	if (one_in(d, 100 / d->tick_s)) {
 		d->v[i].blocked = !d->v[i].blocked;
+		d->v[i].instead = one_in(d, 2);
+	}
 	if (!one_in(d, 400 / d->tick_s))
 		return;
 	any_build(d, &d->truth[i]);

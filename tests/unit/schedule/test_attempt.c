@@ -18,7 +18,7 @@ static void who_waits_gets_longer(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
-		assert_int_equal(attempt_input_timeout(30 * S, v[i].starved), v[i].times * 30 * S);
+		assert_int_equal(attempt_input_timeout(30 * S, v[i].starved), S * 30 * v[i].times);
 }
 
 /* Never less than its time, nor more than four times as much, whatever is said of it. */

@@ -187,7 +187,7 @@ static void times_of_a_turn(void **state)
 {
 	static const struct {
 		uint64_t quantum_us, turn_us;
-	} v[] = {{S, S / 5}, {300 * S, 60 * S}, {30 * 86400 * S, 60 * S}};
+	} v[] = {{S, S / 5}, {300 * S, 60 * S}, {S * 30 * 86400, 60 * S}};
 
 	(void)state;
 	begin(1, 1, false);

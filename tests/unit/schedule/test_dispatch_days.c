@@ -71,7 +71,7 @@ static void others_are_tidied_once_a_day(void **state)
 
 	(void)state;
 	begin(2, 1, true);
-	w.d.began_us = w.now = 30 * 86400 * S;
+	w.d.began_us = w.now = S * 30 * 86400;
 	w.d.day_us = w.d.looked_us = w.now;
 	w.d.targets[0].rule.cap_us = w.d.targets[1].rule.cap_us = 1000 * S;
 	w.parts[0].finds = w.parts[1].finds = true;
