@@ -61,7 +61,7 @@ static int compile_filter(struct cell_host *h, struct err *e)
 	return r < 0 ? r : bundle_base64(program, n, &h->filter, e);
 }
 
-static int own_limits(struct cell_host *h, struct err *e)
+static int take_limits(struct cell_host *h, struct err *e)
 {
 	struct rlimit files, memlock;
 
@@ -69,6 +69,10 @@ static int own_limits(struct cell_host *h, struct err *e)
 		return err_sys(e, "read our own limits");
 	h->files_hard = files.rlim_max;
 	h->memlock_hard = memlock.rlim_max;
+	/* A cell is some two dozen descriptors; the usual 1024 are for programs with select(2). */
+	files.rlim_cur = files.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &files) < 0)
+		return err_sys(e, "raise the limit of open files");
 	return 0;
 }
 
@@ -95,7 +99,7 @@ static int fill(struct cell_host *h, const struct cell_host_opts *o, struct err 
 	if (r == 0)
 		r = root_plan_new(NULL, &h->plan, e);
 	if (r == 0)
-		r = own_limits(h, e);
+		r = take_limits(h, e);
 	return r < 0 ? r : make_dirs(h, e);
 }
 

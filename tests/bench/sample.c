@@ -339,26 +339,12 @@ static int lock_dir(struct bench *b, struct err *e)
 	return 0;
 }
 
-/* Some two dozen descriptors a cell. */
-static int more_files(struct err *e)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
-		return err_sys(e, "read our limit of open files");
-	files.rlim_cur = files.rlim_max;
-	return setrlimit(RLIMIT_NOFILE, &files) < 0 ? err_sys(e, "raise the limit of open files")
-						    : 0;
-}
-
 static int set_up(struct bench *b, struct err *e)
 {
 	struct cgroup_tree_opts tree = {.instance = "bench-sample", .keeper = true};
 	struct cell_host_opts host = {.runtime_dir = BENCH_DIR "/host"};
-	int r = more_files(e);
+	int r = watch(b, e);
 
-	if (r == 0)
-		r = watch(b, e);
 	if (r == 0)
 		r = lock_dir(b, e);
 	if (r == 0)
