@@ -6,6 +6,7 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 
 static void refused_calls_are_reported(void **state)
@@ -250,6 +251,25 @@ static void a_missing_or_old_crun_is_refused(void **state)
 	world_close(&w);
 }
 
+/* A shell gives a thousand, which are used up by 40 cells. */
+static void it_takes_the_files_that_it_may_have(void **state)
+{
+	struct cell_host_opts none = {0};
+	struct rlimit before, low, now;
+	struct world w;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	low = before;
+	low.rlim_cur = 100;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	world_open(&w, &none);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
+	world_close(&w);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(now.rlim_cur, before.rlim_max);
+}
+
 static struct source *look_timer;
 static uint64_t usage_before;
 static bool looked;
@@ -305,6 +325,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_crun_mounts_does_not_stay),
     cmocka_unit_test(killed_while_it_starts_it_leaves_nobody),
     cmocka_unit_test(a_missing_or_old_crun_is_refused),
+    cmocka_unit_test(it_takes_the_files_that_it_may_have),
     cmocka_unit_test(a_frozen_cell_stands),
 };
 
