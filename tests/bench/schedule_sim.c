@@ -178,8 +178,8 @@ static void one_more_pass(struct sim *s)
 		struct fleet_target *t = &s->fleet.v[i];
 
 		t->resting = false;
-		if (t->phase == FLEET_OUT) { /* it had its budget */
-			t->phase = FLEET_WAITS;
+		if (t->capped) {
+			t->capped = false;
 			t->rule.cap_us += s->policy->rule.cap_us;
 		}
 		t->last_us = 0;
