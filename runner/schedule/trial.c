@@ -180,12 +180,23 @@ static int launch(struct trial *t, struct err *e)
 	return r;
 }
 
-/* Whether there is any use in giving it twice the time. */
-static bool may_have_longer(const struct trial *t)
+static bool has_room(const struct trial *t, unsigned longer)
 {
-	uint64_t until = t->spec.until_us;
+	uint64_t until = t->spec.until_us, need = longer * t->spec.cfg->input_timeout_us;
 
-	return t->longer < LONGER_MAX && (until == 0 || clock_mono_us() + 2 * may_take(t) <= until);
+	return longer <= LONGER_MAX && (until == 0 || clock_mono_us() + need <= until);
+}
+
+/* How many times the time it would take at its share of the CPU to have an input's, with a
+ * quarter to spare; at least twice as long as it had.  0: there is no such time. */
+static unsigned given_more(const struct trial *t, const struct exec_end *end)
+{
+	unsigned least = 2 * t->longer, n = least;
+
+	while (has_room(t, 2 * n) &&
+	       n * end->cpu_us < t->longer * t->spec.cfg->input_timeout_us * 5 / 4)
+		n *= 2;
+	return has_room(t, n) ? n : 0;
 }
 
 static void on_done(void *arg, const struct exec_end *end)
@@ -196,11 +207,12 @@ static void on_done(void *arg, const struct exec_end *end)
 			       .cpu_us = end->cpu_us,
 			       .wall_us = end->wall_us};
 	bool starved = !*te.unusable && was_starved(t, end);
+	unsigned longer = starved ? given_more(t, end) : 0;
 	struct err e;
 
 	t->exec = NULL;
-	if (starved && may_have_longer(t)) {
-		t->longer *= 2;
+	if (longer) {
+		t->longer = longer;
 		if (launch(t, &e) == 0)
 			return;
 		te.unusable = e.msg;
