@@ -82,7 +82,8 @@ size_t dispatch_waiting(const struct dispatch *d)
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->n; i++)
-		n += d->jobs[i].phase == PHASE_QUEUED;
+		n += d->jobs[i].phase == PHASE_QUEUED && !d->targets[i].resting &&
+		     !d->targets[i].capped;
 	return n;
 }
 

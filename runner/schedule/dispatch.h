@@ -42,7 +42,7 @@ void dispatch_second(struct dispatch *d, uint64_t now);
 void dispatch_next(struct dispatch *d);
 /* The job waits in the queue again, or has ended: what it held is free. */
 void dispatch_left(struct dispatch *d, struct job *j);
-/* Jobs that still fuzz, or will. */
+/* Jobs that are in the queue for a worker: not those that rest, or had their day's time. */
 size_t dispatch_waiting(const struct dispatch *d);
 
 /* Only workers that nobody waits for; each with the memory of a cell of j. */
