@@ -11,10 +11,10 @@
 /* Who gets the worker that is free, for a quantum of time.
  *
  *   index  who had no turn in this run, or hardly any in its life, comes first, by priority,
- *          new builds before others, in their order.  Else, now and then (floor), whoever waits for
- * the longest time; else the best draw of
+ *          new builds before others, in their order.  Else, now and then (floor), whoever
+ *          waits for the longest time; else the best draw of
  *
- *              weight (Gamma(found + 1/2) / age + Exponential(gate) / build age)
+ *              weight (Gamma(found + 1/2) / age + gate Gamma(3) / 3 / build age)
  *
  *          so that a target is chosen as often as it is likely to be the best one
  *          (Thompson).  When every mean is under its price nobody is, except by the floor.

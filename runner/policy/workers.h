@@ -7,7 +7,7 @@
 
 /* How many cells at once the machine bears, from its own pressure (/proc/pressure): one
  * less when somebody waits for a CPU much of the time, one more when hardly anybody does,
- * and at once one less when everybody waits for memory.  Pure. */
+ * and sooner one less when everybody waits for memory.  Pure. */
 
 struct workers_reading {
 	uint64_t at_us;	      /* clock_mono_us() */
