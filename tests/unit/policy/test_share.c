@@ -44,7 +44,7 @@ static void count(const struct share_rules *r, const struct share_item *v, size_
 
 static void the_better_one_more_often(void **state)
 {
-	struct share_item v[3] = {paying(0.2), paying(1), paying(0.2)};
+	struct share_item v[3] = {paying(0.5), paying(1), paying(0.5)};
 	unsigned picked[4], why[SHARE_TOO_POOR + 1];
 
 	(void)state;
@@ -52,8 +52,8 @@ static void the_better_one_more_often(void **state)
 	v[1].last_us = 2;
 	v[2].last_us = 1; /* the floor's */
 	count(&by_index, v, 3, picked, why);
-	assert_true(picked[1] > 0.7 * PICKS);
-	assert_true(picked[0] > 0); /* it may be the best one after all */
+	assert_true(picked[1] > 0.6 * PICKS);
+	assert_true(picked[0] > 0.02 * PICKS); /* it may be the best one after all */
 	assert_in_range(why[SHARE_FLOOR], 0.04 * PICKS, 0.06 * PICKS);
 	assert_true(picked[2] >= why[SHARE_FLOOR]);
 	assert_int_equal(picked[3], 0);
