@@ -11,6 +11,7 @@
  * is holding still. */
 #define IDLE_SHARE 0.01
 #define STUCK_US   EFFECTIVE_WINDOW_US
+#define FIRST_US   UINT64_C(10000000)
 
 void effective_begin(struct effective *e, uint64_t at_us, double quota)
 {
@@ -53,6 +54,14 @@ static double missed(const struct effective *e, double wall, double cpu, double 
 	return wanted > cpu ? 1 - cpu / wanted : 0;
 }
 
+/* Of a target that is new all that there is, though not a single second. */
+static double window(const struct effective *e)
+{
+	uint64_t us = e->wall_us > FIRST_US ? e->wall_us : FIRST_US;
+
+	return (double)(us < EFFECTIVE_WINDOW_US ? us : EFFECTIVE_WINDOW_US);
+}
+
 static void judge(struct effective *e, uint64_t wall, bool thrash)
 {
 	if (thrash)
@@ -91,7 +100,7 @@ uint64_t effective_read(struct effective *e, const struct effective_reading *r)
 		e->idle_us += wall;
 	else
 		e->idle_us = 0;
-	weight = (double)wall / (double)EFFECTIVE_WINDOW_US;
+	weight = (double)wall / window(e);
 	if (weight > 1)
 		weight = 1;
 	e->starved += (missed(e, (double)wall, (double)cpu, (double)wait) - e->starved) * weight;

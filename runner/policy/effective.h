@@ -38,7 +38,8 @@ struct effective {
 	uint64_t usage_us;  /* CPU time, also while it thrashed */
 	uint64_t waited_us; /* wall time: waiting for a CPU, its own quota's waits included */
 	/* Share of the CPU time that it could have used and did not get, decaying over the
-	 * window, 0..1.  What its own quota takes is not starvation. */
+	 * window (of a new target: over all its time, though at least ten seconds), 0..1.  What its
+	 * own quota takes is not starvation. */
 	double starved;
 	uint64_t idle_us; /* since it last ran or waited for anything */
 	uint64_t calm_us; /* wall time since it was last starved or thrashing */

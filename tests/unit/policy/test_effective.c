@@ -77,6 +77,20 @@ static void starved_is_over_a_minute(void **state)
 	assert_in_range((uint64_t)(e.starved * 1000), 190, 210);
 }
 
+/* Of one that just began no minute is needed to know it; nor does a second say much. */
+static void a_new_one_is_starved_sooner(void **state)
+{
+	struct cell c = {.cpu = 0.125, .wait = 0.875};
+	struct effective e = {0};
+
+	(void)state;
+	begin(&e, &c);
+	run(&e, &c, 1);
+	assert_int_equal(e.state, EFFECTIVE_OK);
+	run(&e, &c, 4);
+	assert_int_equal(e.state, EFFECTIVE_STARVED);
+}
+
 /* A minute without trouble is counted from the end of it; at the beginning there was none. */
 static void calm_is_counted(void **state)
 {
@@ -269,11 +283,17 @@ static void states_have_names(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(it_is_cpu_time),		cmocka_unit_test(starved_is_over_a_minute),
-    cmocka_unit_test(calm_is_counted),		cmocka_unit_test(a_quota_is_no_starvation),
-    cmocka_unit_test(who_holds_still_is_stuck), cmocka_unit_test(thrashing_stops_the_clock),
-    cmocka_unit_test(odd_times_are_nothing),	cmocka_unit_test(cut_readings_are_no_progress),
-    cmocka_unit_test(any_reading_is_borne),	cmocka_unit_test(states_have_names),
+    cmocka_unit_test(it_is_cpu_time),
+    cmocka_unit_test(starved_is_over_a_minute),
+    cmocka_unit_test(calm_is_counted),
+    cmocka_unit_test(a_quota_is_no_starvation),
+    cmocka_unit_test(who_holds_still_is_stuck),
+    cmocka_unit_test(thrashing_stops_the_clock),
+    cmocka_unit_test(odd_times_are_nothing),
+    cmocka_unit_test(cut_readings_are_no_progress),
+    cmocka_unit_test(any_reading_is_borne),
+    cmocka_unit_test(states_have_names),
+    cmocka_unit_test(a_new_one_is_starved_sooner),
 };
 
 UNIT_MAIN(tests)
