@@ -45,6 +45,7 @@ at_most() {
 	! more "$1" "$2"
 }
 
+# bats test_tags=host
 @test "a short run on one worker gives each of many targets its turn" {
 	targets {a,b,c,d,e}_fuzzer=healthy_fuzzer
 	config '"merge_time": "off"'
@@ -65,6 +66,7 @@ by_rule() {
 	esac
 }
 
+# bats test_tags=host
 @test "what finds nothing more ends by its price; the next run only looks, a new build begins anew" {
 	targets healthy_fuzzer=healthy_fuzzer
 	config '"plateau": {"price": 20}, "max_len": 32, "seed": 1, "merge_time": "off"' \
@@ -123,6 +125,7 @@ in_root_group() {
 	more "$(awk "BEGIN { print 3 * 50 / $price }")" "$(outlook cpu_seconds_of_build)"
 }
 
+# bats test_tags=host
 @test "--continuous: a new build is fuzzed when it comes, until somebody ends it" {
 	targets healthy_fuzzer=healthy_fuzzer t_fuzzer=startexit_fuzzer
 	config '"plateau": {"price": 20}, "max_len": 32' '"hold": "3s", "quantum": "1s"'
