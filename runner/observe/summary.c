@@ -124,6 +124,36 @@ static bool has_note(const struct target_row *r)
 	return *r->note && !r->unfuzzed && !r->failures_total;
 }
 
+static int text_waits(const struct target_row *r, struct buf *out, struct err *e)
+{
+	int rc = 0;
+
+	if (r->starved > 0.5)
+		rc = buf_addf(out, e, "  %s waited for a CPU %.0f%% of its time\n", r->name,
+			      r->starved * 100);
+	if (rc == 0 && r->dismissed)
+		rc = buf_addf(out, e, "  %s: %llu timeouts did not hold: it had waited for a CPU\n",
+			      r->name, (unsigned long long)r->dismissed);
+	return rc;
+}
+
+static int text_less(const struct target_row *r, struct buf *out, struct err *e)
+{
+	int rc = 0;
+
+	if (r->cov_before)
+		rc = buf_addf(
+		    out, e,
+		    "  %s: COVERAGE DROPPED: %llu of %llu edges, the build before reached "
+		    "%llu of %llu\n",
+		    r->name, (unsigned long long)r->cov, (unsigned long long)r->edges_total,
+		    (unsigned long long)r->cov_before, (unsigned long long)r->edges_before);
+	if (rc == 0 && (r->log_dropped || r->line_dropped))
+		rc = buf_addf(out, e, "  %s: %llu bytes of output are not in the log\n", r->name,
+			      (unsigned long long)r->log_dropped);
+	return rc;
+}
+
 /* What a person should look at that is no failure of the target's own. */
 static int text_doubts(const struct target_row *r, struct buf *out, struct err *e)
 {
@@ -139,23 +169,9 @@ static int text_doubts(const struct target_row *r, struct buf *out, struct err *
 	if (rc == 0 && r->pids_refused)
 		rc = buf_addf(out, e, "  %s: %llu forks or threads refused\n", r->name,
 			      (unsigned long long)r->pids_refused);
-	if (rc == 0 && r->starved > 0.5)
-		rc = buf_addf(out, e, "  %s waited for a CPU %.0f%% of its time\n", r->name,
-			      r->starved * 100);
-	if (rc == 0 && r->dismissed)
-		rc = buf_addf(out, e, "  %s: %llu timeouts did not hold: it had waited for a CPU\n",
-			      r->name, (unsigned long long)r->dismissed);
-	if (rc == 0 && r->cov_before)
-		rc = buf_addf(
-		    out, e,
-		    "  %s: COVERAGE DROPPED: %llu of %llu edges, the build before reached "
-		    "%llu of %llu\n",
-		    r->name, (unsigned long long)r->cov, (unsigned long long)r->edges_total,
-		    (unsigned long long)r->cov_before, (unsigned long long)r->edges_before);
-	if (rc == 0 && (r->log_dropped || r->line_dropped))
-		rc = buf_addf(out, e, "  %s: %llu bytes of output are not in the log\n", r->name,
-			      (unsigned long long)r->log_dropped);
-	return rc;
+	if (rc == 0)
+		rc = text_waits(r, out, e);
+	return rc == 0 ? text_less(r, out, e) : rc;
 }
 
 static int section(const struct run_view *v, const char *title, struct buf *out,
