@@ -35,6 +35,7 @@ teardown() { e2e_teardown; }
 	[ "$(value cov)" -ge $((first * 9 / 10)) ]
 }
 
+# bats test_tags=host
 @test "a crash is saved, and fuzzing goes on with the time that is left" {
 	config '"max_crashes": 3'
 	fuzz crash_fuzzer 60
@@ -65,6 +66,7 @@ teardown() { e2e_teardown; }
 	[ "$(artifacts leak)" -ge 1 ]
 }
 
+# bats test_tags=host
 @test "an input that hangs is saved as a timeout" {
 	config '"timeout": "2s", "max_crashes": 1'
 	fuzz timeout_fuzzer 60
