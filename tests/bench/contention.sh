@@ -55,9 +55,11 @@ trap finish EXIT
 trap 'exit 1' INT TERM
 chmod 0755 "$tmp"
 
-spin() { # until this shell is gone, too
+# Until this shell is gone, too.  Each in a session of its own: together they would be one
+# for the kernel (sched(7), autogroup).
+spin() {
 	for _ in $(seq "$neighbours"); do
-		setpriv --pdeathsig KILL taskset -c "$core" sh -c 'while :; do :; done' &
+		setsid setpriv --pdeathsig KILL taskset -c "$core" sh -c 'while :; do :; done' &
 		pids+=($!)
 	done
 }
