@@ -156,7 +156,7 @@ wall_window() { # CPU
 	for w in 1 2 3 4; do
 		quiet "\"rule\": \"wall\", \"window\": \"${w}s\"" --max-fuzzer-time 1m
 		cpu=$(column 2 "$tmp/one")
-		off=$(calc %.3f "$cpu > $1 ? $cpu / $1 : $1 / $cpu")
+		off=$(calc %.3f "($cpu > $1 ? $cpu / $1 : $1 / $cpu)")
 		if [[ -z $best ]] || awk "BEGIN { exit !($off < $best) }"; then
 			best=$off
 			window=$w
