@@ -108,7 +108,8 @@ struct job {
 	bool in_a_hurry;   /* to pause */
 	uint32_t forgiven; /* failures of an older binary, of failures_total */
 	bool unshrunk;	   /* it found new crashes, and did not make their inputs smaller yet */
-	bool launched;	   /* there was a cell */
+	bool launched;	   /* there was a cell of this build */
+	bool rebuilt;	   /* its binary came during the run: the run's commit is not its */
 	struct row_crash *seen; /* crashes of this run; made at the job's end */
 	size_t n_seen;
 

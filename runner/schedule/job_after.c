@@ -32,7 +32,7 @@ static int keep_report(const struct job *j, int queue, struct err *e)
 	_autobuf_ struct buf text = BUF_INIT(KEPT_TEXT_MAX + 1);
 	struct kept k = {
 	    .run = j->env->dirs->id,
-	    .commit = j->env->triage_env.commit,
+	    .commit = j->rebuilt ? NULL : j->env->triage_env.commit,
 	    .time = clock_real_us() / USEC_PER_SEC,
 	    .binary = j->attempt->binary,
 	    .starved = fmax(j->fleet->clock.starved, j->starved),
@@ -97,8 +97,8 @@ static void next_step(struct job *j)
 		job_step(j, EVENT_PAUSED);
 		return;
 	}
-	if (!j->launched) { /* it was about the crashes of earlier runs */
-		job_step(j, j->pending == REASON_NONE ? EVENT_READY : EVENT_FINAL);
+	if (j->pending == REASON_NONE && !j->launched) { /* it was about the crashes of others */
+		job_step(j, EVENT_READY);
 		return;
 	}
 	if (j->pending == REASON_NONE && j->deadline_at < now + WORTH_A_CELL_US)
@@ -157,6 +157,7 @@ void job_triage(struct job *j)
 	    .target = j->target,
 	    .cfg = &j->cfg,
 	    .index = j->index,
+	    .rebuilt = j->rebuilt,
 	    .stages = TRIAGE_QUEUE,
 	    .budget_us = triage_left(j),
 	    .work = work,
@@ -165,10 +166,10 @@ void job_triage(struct job *j)
 	};
 	struct err e;
 
-	if (!j->launched)
-		s.stages |= TRIAGE_CHECK;
-	else if (j->pending != REASON_NONE)
+	if (j->pending != REASON_NONE)
 		s.stages |= TRIAGE_SHRINK;
+	else if (!j->launched)
+		s.stages |= TRIAGE_CHECK;
 	j->untriaged = false;
 	j->triage_began_us = clock_mono_us();
 	snprintf(work, sizeof(work), "%s/%s", j->env->dirs->work_path, j->target->name);

@@ -35,10 +35,13 @@ void job_take_build(struct job *j, const struct kept_file *file, const char *bui
 {
 	bool known = j->fleet->known;
 
-	if (progress_take(&j->progress, file, build))
+	if (progress_take(&j->progress, file, build)) {
 		fleet_rebuilt(j->fleet);
-	else if (!known && !j->cfg.plateau.forget && j->progress.curve.build_us > 0)
+		j->rebuilt = j->cells > 0;
+		j->launched = false; /* what of its crashes is fixed? */
+	} else if (!known && !j->cfg.plateau.forget && j->progress.curve.build_us > 0) {
 		adopt(j); /* it was only made again */
+	}
 }
 
 void job_note_progress(struct job *j)

@@ -64,6 +64,7 @@ struct triage_spec {
 	const struct target *target;
 	const struct target_config *cfg;
 	size_t index;	 /* exec_spec.index */
+	bool rebuilt;	 /* its binary is newer than the run: triage_env.commit is not its */
 	unsigned stages; /* TRIAGE_CHECK | ... */
 	uint64_t budget_us;
 	const char *work; /* a directory of ours, for candidates; copied */

@@ -14,7 +14,7 @@
 static bool part_worth_checking(const struct triage *t, const struct known_crash *c,
 				const struct known_crash *part)
 {
-	const char *commit = t->env->commit;
+	const char *commit = triage_commit(t);
 
 	return ledger_is_asked(c, part, t->spec.target->name) &&
 	       !(commit && strcmp(part->last_seen.commit, commit) == 0);
@@ -23,7 +23,7 @@ static bool part_worth_checking(const struct triage *t, const struct known_crash
 static bool worth_checking(const struct triage *t, const struct known_crash *c)
 {
 	const struct ledger *l = books_ledger(t->env->books);
-	const char *commit = t->env->commit;
+	const char *commit = triage_commit(t);
 	const struct known_crash *part;
 
 	if (!ledger_state_open(c->state) || *c->merged_into ||
@@ -77,7 +77,7 @@ static void on_kept(void *arg, struct slice result, const char *failed)
 	(void)result;
 	if (failed ||
 	    ledger_fixed(books_ledger(t->env->books), t->names.v[t->at],
-			 clock_real_us() / USEC_PER_SEC, t->env->commit, t->env->run, &e) < 0) {
+			 clock_real_us() / USEC_PER_SEC, triage_commit(t), t->env->run, &e) < 0) {
 		on_saved(t, failed ? failed : e.msg);
 		return;
 	}

@@ -12,11 +12,16 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *triage_commit(const struct triage *t)
+{
+	return t->spec.rebuilt ? NULL : t->env->commit;
+}
+
 /* Where the commit is not known, passes count within one run. */
 const char *triage_build(const struct triage *t, char out[128])
 {
-	if (t->env->commit)
-		return t->env->commit;
+	if (triage_commit(t))
+		return triage_commit(t);
 	snprintf(out, 128, "run %.100s", t->env->run);
 	return out;
 }

@@ -111,6 +111,8 @@ MUST_CHECK int triage_list(struct triage *t,
 			   bool (*wanted)(const struct triage *t, const struct known_crash *c),
 			   struct err *e);
 
+/* That the binary was made from; NULL: not known. */
+const char *triage_commit(const struct triage *t);
 /* What passes count for: the commit, or this run where that is not known. */
 const char *triage_build(const struct triage *t, char out[128]);
 /* How often each input of a part of a crash (runner/crash/ledger_fix.h) must pass; at least

@@ -110,7 +110,7 @@ static struct crash_sighting sighting(const struct triage *t, const char *signat
 	    .signature = signature,
 	    .target = t->spec.target->name,
 	    .run = t->env->run,
-	    .commit = t->env->commit,
+	    .commit = triage_commit(t),
 	    .time = now,
 	};
 

@@ -85,6 +85,24 @@ static void test_no_commit(void **state)
 	expect_state(SIG, LEDGER_FIXED);
 }
 
+/* The run's commit says nothing of a binary that came later: its crashes are asked again, and
+ * what passes counts for this run. */
+static void test_rebuilt(void **state)
+{
+	(void)state;
+	put_crash();
+	play.commit = "c1"; /* on which it was seen */
+	triage("a", TRIAGE_CHECK);
+	assert_int_equal(play.trials, 0);
+	play.rebuilt = true;
+	triage("a", TRIAGE_CHECK);
+	assert_int_equal(play.trials, 8);
+	expect_state(SIG, LEDGER_NEW);
+	triage("b", TRIAGE_CHECK);
+	assert_int_equal(play.trials, 8);
+	expect_state(SIG, LEDGER_FIXED);
+}
+
 static void test_one_still_fails(void **state)
 {
 	(void)state;
@@ -311,6 +329,7 @@ static const struct CMUnitTest tests[] = {
     CASE(test_one_still_fails), CASE(test_damaged),	  CASE(test_missing_target),
     CASE(test_hostile_target),	CASE(test_merged),	  CASE(test_merged_fails),
     CASE(test_merged_damaged),	CASE(test_merged_never),  CASE(test_merged_missing_target),
+    CASE(test_rebuilt),
 };
 
 UNIT_MAIN(tests)

@@ -25,6 +25,7 @@ static struct play {
 	const char *fails;		 /* the target in which every input fails; NULL: none */
 	const char *failing;		 /* the inputs that fail in all: part of their path */
 	unsigned trials;
+	bool rebuilt;		 /* the target's binary came during the run */
 	bool starved;		 /* each of them was given more time; */
 	bool busy;		 /* and it was not enough: nothing can be said */
 	const char *answers;	 /* of the symbolizer; NULL: there is none */
@@ -181,6 +182,7 @@ static inline void triage(const char *name, unsigned stages)
 				 .has_target = has_target};
 	struct triage_spec s = {.target = &target,
 				.cfg = &cfg,
+				.rebuilt = play.rebuilt,
 				.stages = stages,
 				.budget_us = 100 * USEC_PER_SEC,
 				.work = play.dir.path,

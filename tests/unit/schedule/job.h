@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_SCHEDULE_JOB_H
+#define TESTS_SCHEDULE_JOB_H
+
+/* A job whose cells, triage and merges are played, on a clock of the test's own; what it does
+ * in child processes is done at once, in the test's.  Include unit.h first. */
+#include "base/clock.h"
+#include "runner/corpus/workdir.h"
+#include "runner/schedule/attempt.h"
+#include "runner/schedule/internal.h"
+#include "runner/schedule/setup.h"
+#include "runner/schedule/task.h"
+#include "tests/unit/scratch.h"
+
+#define S UINT64_C(1000000)
+
+static struct {
+	uint64_t now;
+	struct scratch dir;
+	struct state state;
+	struct run_dirs dirs;
+	struct loop *loop;
+	struct job_env env;
+	struct target target;
+	char binary[64];
+	struct fleet_target fleet;
+	struct job job;
+	/* What happened. */
+	unsigned cells, triages, merges, collects, requeued, ended;
+	struct triage_spec triage; /* the last one; */
+	struct merge_spec merge;   /* and the last one of these */
+} w;
+
+/* --- the play --------------------------------------------------------------- */
+
+uint64_t clock_mono_us(void)
+{
+	return w.now;
+}
+
+uint64_t clock_real_us(void)
+{
+	return 7 * S;
+}
+
+int task_start(struct loop *l, task_fn *fn, void *fn_arg, task_done_fn *done, void *done_arg,
+	       struct task **ret, struct err *e)
+{
+	struct buf out = BUF_INIT(TASK_RESULT_MAX);
+	struct err failed;
+	int r = fn(fn_arg, &out, &failed);
+
+	(void)l;
+	(void)e;
+	*ret = NULL;
+	done(done_arg, buf_slice(&out), r < 0 ? failed.msg : NULL);
+	buf_done(&out);
+	return 0;
+}
+
+int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret, char note[200],
+		    struct err *e)
+{
+	(void)e;
+	assert_string_equal(p->target, "t");
+	*ret = (struct workdir_seeds){0};
+	*note = '\0';
+	close(p->corpus);
+	return 0;
+}
+
+int workdir_collect(const struct workdir_collect *c, struct workdir_found *ret, struct buf *names,
+		    struct err *e)
+{
+	assert_string_equal(c->target, "t");
+	w.collects++;
+	*ret = (struct workdir_found){.inputs = 1};
+	close(c->corpus);
+	return buf_add(names, SLICE("crash-1\n"), e);
+}
+
+uid_t attempt_uid(const struct job *j)
+{
+	(void)j;
+	return 1;
+}
+
+gid_t setup_gid(uid_t uid)
+{
+	return uid;
+}
+
+int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **ret, struct err *e)
+{
+	struct attempt *a = calloc(1, sizeof(*a));
+
+	(void)e;
+	assert_non_null(a);
+	assert_ptr_equal(ops, &job_cell_ops);
+	assert_null(j->attempt);
+	a->launched_us = w.now;
+	w.cells++;
+	*ret = a;
+	return 0;
+}
+
+void attempt_free(const struct job *j, struct attempt *a)
+{
+	(void)j;
+	free(a);
+}
+
+int cell_signal(struct cell *c, int signo, struct err *e)
+{
+	(void)c;
+	(void)signo;
+	(void)e;
+	return 0;
+}
+
+int cell_kill(struct cell *c, struct err *e)
+{
+	return cell_signal(c, 0, e);
+}
+
+int cell_memory_open(struct cell *c, struct err *e)
+{
+	return cell_signal(c, 0, e);
+}
+
+int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e)
+{
+	*ret = (struct cgroup_counters){0};
+	return cell_signal(c, 0, e);
+}
+
+int triage_start(const struct triage_env *env, const struct triage_spec *spec, struct triage **ret,
+		 struct err *e)
+{
+	static int some;
+
+	(void)e;
+	assert_ptr_equal(env, &w.env.triage_env);
+	w.triage = *spec;
+	w.triages++;
+	*ret = (struct triage *)(void *)&some;
+	return 0;
+}
+
+void triage_stop(struct triage *t)
+{
+	assert_non_null(t);
+}
+
+int merge_start(const struct merge_env *env, const struct merge_spec *spec, struct merge **ret,
+		struct err *e)
+{
+	static int some;
+
+	(void)e;
+	assert_ptr_equal(env, &w.env.merge_env);
+	w.merge = *spec;
+	w.merges++;
+	*ret = (struct merge *)(void *)&some;
+	return 0;
+}
+
+void merge_stop(struct merge *m)
+{
+	assert_non_null(m);
+}
+
+/* --- the run ---------------------------------------------------------------- */
+
+static inline void on_news(void *arg, struct job *j, enum job_news n)
+{
+	(void)arg;
+	(void)j;
+	w.requeued += n == JOB_REQUEUED;
+	w.ended += n == JOB_ENDED;
+}
+
+static inline unsigned borrow_none(void *arg, const struct job *j, unsigned want)
+{
+	(void)arg;
+	(void)j;
+	(void)want;
+	return 0;
+}
+
+static inline void give_back_none(void *arg, const struct job *j, unsigned lent)
+{
+	(void)arg;
+	(void)j;
+	assert_int_equal(lent, 0);
+}
+
+/* Another size each time. */
+static inline void build(const char *text)
+{
+	scratch_write(w.dir.fd, "binary", text);
+}
+
+static inline int open_dir(const char *name)
+{
+	struct err e;
+	int fd;
+
+	assert_int_equal(fs_mkdirs(w.dir.fd, name, 0755, &e), 0);
+	assert_int_equal(fs_open_dir(w.dir.fd, name, &fd, &e), 0);
+	return fd;
+}
+
+static inline int setup(void **state)
+{
+	struct target_config cfg = {.max_crashes = 100,
+				    .grace_us = S,
+				    .input_timeout_us = S,
+				    .triage_us = 600 * S,
+				    .minimize_us = 60 * S,
+				    .merge_us = 60 * S};
+	char warning[300];
+	struct err e;
+
+	(void)state;
+	w.now = 1000 * S;
+	w.dir = (struct scratch)SCRATCH_INIT;
+	scratch_make(&w.dir);
+	w.state = (struct state){.path = w.dir.path, .dirfd = w.dir.fd, .lock_fd = -1};
+	w.dirs = (struct run_dirs){.id = "20240501-103000", .work_path = w.dir.path};
+	w.dirs.logs = open_dir("logs");
+	w.dirs.crashes = w.dirs.work = -1;
+	snprintf(w.binary, sizeof(w.binary), "%s/binary", w.dir.path);
+	w.target = (struct target){.binary = w.binary, .engine = &engine_libfuzzer};
+	w.target.name = strdup("t");
+	assert_non_null(w.target.name);
+	assert_int_equal(loop_new(&w.loop, &e), 0);
+	w.env = (struct job_env){.loop = w.loop,
+				 .state = &w.state,
+				 .dirs = &w.dirs,
+				 .quarantine = -1,
+				 .triage = -1,
+				 .log_limit = 1 << 20,
+				 .borrow = borrow_none,
+				 .give_back = give_back_none,
+				 .news = on_news};
+	assert_int_equal(books_open(w.loop, &w.state, NULL, &w.env.triage_env.books, warning, &e),
+			 0);
+	build("one");
+	job_init(&w.job, &w.env, &w.target, &cfg, 0, &w.fleet);
+	return 0;
+}
+
+static inline int teardown(void **state)
+{
+	(void)state;
+	job_done(&w.job);
+	books_close(w.env.triage_env.books);
+	loop_free(w.loop);
+	close(w.dirs.logs);
+	free(w.target.name);
+	scratch_remove(&w.dir);
+	memset(&w, 0, sizeof(w));
+	return 0;
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+/* --- its life --------------------------------------------------------------- */
+
+static inline void triaged(struct triage_sum sum, unsigned took_s)
+{
+	assert_int_equal(w.job.phase, PHASE_TRIAGING);
+	w.now += took_s * S;
+	w.triage.done(w.triage.arg, &sum);
+}
+
+static inline void merged(void)
+{
+	struct merge_result r = {.verdict = MERGE_REPLACED};
+
+	assert_int_equal(w.job.phase, PHASE_MERGING);
+	w.merge.done(w.merge.arg, &r);
+}
+
+/* Its cell fuzzes, and exits so after a minute. */
+static inline void cell_ends(int code)
+{
+	struct cell_end end = {.how = CELL_EXITED, .code = code};
+
+	assert_non_null(w.job.attempt);
+	w.now += 60 * S;
+	w.job.engine.running = w.job.fuzzed = true;
+	job_cell_ops.ended(&w.job, &end);
+}
+
+/* Asked to wait in the queue, it does. */
+static inline void pause_it(void)
+{
+	job_pause(&w.job, false);
+	assert_int_equal(w.job.phase, PHASE_POLITE);
+	cell_ends(0);
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+}
+
+/* The first turn, from its start on. */
+static inline void first_turn(void)
+{
+	job_start(&w.job, 86400 * S);
+	triaged((struct triage_sum){0}, 1);
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+}
+
+#endif
