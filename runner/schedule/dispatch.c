@@ -283,8 +283,7 @@ static void look_for_builds(struct dispatch *d)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		struct job *j = &d->jobs[i];
-		bool runs = j->phase == PHASE_RUNNING && j->fleet->phase == FLEET_RUNS &&
-			    *j->progress.build;
+		bool runs = j->phase == PHASE_RUNNING && j->fleet->phase == FLEET_RUNS;
 
 		if ((j->phase != PHASE_QUEUED && j->phase != PHASE_DONE && !runs) ||
 		    !job_other_binary(j))

@@ -19,7 +19,9 @@ void job_put_off(struct job *j, uint64_t us);
 MUST_CHECK int job_prepare(struct job *j, struct err *e);
 void job_collect(struct job *j);
 
-/* job_build.c: the target's binary is this one. */
+/* job_build.c: looks at the binary, for job_other_binary(). */
+void job_look_at_binary(struct job *j);
+/* The target's binary is this one. */
 void job_take_build(struct job *j, const struct kept_file *file, const char *build);
 /* What its fleet target knows now. */
 void job_note_progress(struct job *j);

@@ -108,6 +108,7 @@ static void do_prepare(struct job *j)
 
 	j->pending = REASON_NONE;
 	j->ask = ASK_NOTHING;
+	job_look_at_binary(j);
 	if (!j->log_open) {
 		char name[160];
 
@@ -143,6 +144,7 @@ static void do_launch(struct job *j)
 		else
 			job_set_note(j, "'%s' is no longer there", j->target->binary);
 		j->pending = REASON_NO_BINARY;
+		job_look_at_binary(j); /* the next one to come is another one */
 		job_step(j, EVENT_ENDED);
 		return;
 	}

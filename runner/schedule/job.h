@@ -55,6 +55,12 @@ enum { JOB_REFUSED_MAX = 16, JOB_MERGE_CELLS = 64 };
 /* One cell of a job, from launch to its end. */
 struct attempt;
 
+/* A target's binary as it was last looked at. */
+struct job_binary {
+	struct kept_file file; /* size 0: it was not there */
+	int error;	       /* errno: it may not be read and run; 0: it may */
+};
+
 struct job {
 	const struct job_env *env;
 	const struct target *target;
@@ -77,6 +83,7 @@ struct job {
 	double starved;	   /* share of its time that the last of them waited for a CPU */
 
 	struct fleet_target *fleet;	    /* the run's: clock, coverage, when to stop */
+	struct job_binary binary;	    /* when its turn began */
 	struct progress progress;	    /* of its build, from earlier runs */
 	uint64_t cov, ft;		    /* the most of this run */
 	struct engine_state engine;	    /* of the present or last cell */
@@ -152,7 +159,7 @@ bool job_untidy(const struct job *j);
 void job_revive(struct job *j);
 /* What earlier runs know of it; before it starts. */
 void job_load_progress(struct job *j);
-/* Whether its binary is another file than the one that it last ran. */
+/* Whether its binary is there, and another one than when its last turn began. */
 bool job_other_binary(const struct job *j);
 /* A line of ours in its log. */
 void job_log(struct job *j, const char *text);

@@ -2,7 +2,10 @@
 /* What is known of a job's target from earlier runs, as long as its build is the same. */
 #include "runner/schedule/internal.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Of its health, what it did lately counts. */
 enum { LATELY = 16 };
@@ -22,6 +25,7 @@ void job_load_progress(struct job *j)
 	struct kept_file now;
 	char warning[200];
 
+	job_look_at_binary(j);
 	progress_load(j->env->state->dirfd, j->target->name, &j->progress, warning);
 	if (*warning)
 		job_set_note(j, "%s", warning);
@@ -62,13 +66,28 @@ int job_save_progress(const struct job *j, struct err *e)
 	return progress_save(j->env->state->dirfd, j->target->name, &j->progress, e);
 }
 
+static struct job_binary look(const struct job *j)
+{
+	struct job_binary b = {0};
+
+	if (kept_file_look(j->target->binary, &b.file) &&
+	    faccessat(AT_FDCWD, j->target->binary, R_OK | X_OK, AT_EACCESS) < 0)
+		b.error = errno;
+	return b;
+}
+
+void job_look_at_binary(struct job *j)
+{
+	j->binary = look(j);
+}
+
 bool job_other_binary(const struct job *j)
 {
-	const struct kept_file *was = &j->progress.binary;
-	struct kept_file now;
+	const struct job_binary *was = &j->binary, now = look(j);
 
-	return kept_file_look(j->target->binary, &now) &&
-	       (now.size != was->size || now.mtime_ns != was->mtime_ns);
+	return now.file.size > 0 &&
+	       (now.file.size != was->file.size || now.file.mtime_ns != was->file.mtime_ns ||
+		now.error != was->error);
 }
 
 void job_count_health(struct job *j, enum failure what)

@@ -248,6 +248,7 @@ static inline int setup(void **state)
 			 0);
 	build("one");
 	job_init(&w.job, &w.env, &w.target, &cfg, 0, &w.fleet);
+	job_load_progress(&w.job);
 	return 0;
 }
 

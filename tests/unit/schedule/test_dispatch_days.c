@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include <stdio.h>
-
 #include "tests/unit/schedule/dispatch.h"
 
 /* --- pauses ------------------------------------------------------------------- */
@@ -92,7 +90,6 @@ static void a_new_build_wakes(void **state)
 	assert_true(w.d.targets[0].resting);
 	assert_int_equal(w.jobs[1].phase, PHASE_DONE);
 	assert_int_equal(w.jobs[2].phase, PHASE_RUNNING);
-	snprintf(w.jobs[2].progress.build, sizeof(w.jobs[2].progress.build), "%040d", 7);
 	for (size_t i = 0; i < 3; i++)
 		w.parts[i].other = true;
 	w.parts[1].dies = false;

@@ -44,9 +44,61 @@ static void an_end_while_they_are_tried(void **state)
 	assert_int_equal(w.cells, 1);
 }
 
+/* What cannot be read is no news each time that somebody looks. */
+static void a_binary_that_stays_as_it_is(void **state)
+{
+	struct err e;
+
+	(void)state;
+	assert_int_equal(unlink(w.binary), 0);
+	assert_int_equal(fs_mkdirs(w.dir.fd, "binary", 0755, &e), 0);
+	assert_true(job_other_binary(&w.job));
+	first_turn();
+	assert_string_equal(w.job.progress.build, "");
+	assert_false(job_other_binary(&w.job));
+	pause_it();
+	assert_int_equal(rmdir(w.binary), 0);
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.job.reason, REASON_NO_BINARY);
+	assert_false(job_other_binary(&w.job));
+}
+
+/* Also when it is the one that was there before. */
+static void a_binary_that_comes_back(void **state)
+{
+	(void)state;
+	first_turn();
+	pause_it();
+	assert_false(job_other_binary(&w.job));
+	assert_int_equal(renameat(w.dir.fd, "binary", w.dir.fd, "away"), 0);
+	assert_false(job_other_binary(&w.job));
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.job.reason, REASON_NO_BINARY);
+	assert_int_equal(renameat(w.dir.fd, "away", w.dir.fd, "binary"), 0);
+	assert_true(job_other_binary(&w.job));
+	job_revive(&w.job);
+	job_start(&w.job, 86400 * S);
+	triaged((struct triage_sum){0}, 1);
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_false(job_other_binary(&w.job));
+}
+
+static void one_that_may_be_run_now(void **state)
+{
+	(void)state;
+	assert_int_equal(fchmodat(w.dir.fd, "binary", 0600, 0), 0);
+	first_turn();
+	assert_false(job_other_binary(&w.job));
+	assert_int_equal(fchmodat(w.dir.fd, "binary", 0700, 0), 0);
+	assert_true(job_other_binary(&w.job));
+}
+
 static const struct CMUnitTest tests[] = {
     CASE(open_crashes_are_tried_on_each_build),
     CASE(an_end_while_they_are_tried),
+    CASE(a_binary_that_stays_as_it_is),
+    CASE(a_binary_that_comes_back),
+    CASE(one_that_may_be_run_now),
 };
 
 UNIT_MAIN(tests)
