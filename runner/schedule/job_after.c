@@ -93,6 +93,11 @@ static void next_step(struct job *j)
 {
 	uint64_t now = clock_mono_us();
 
+	/* Another binary has come since this turn began: it has one of its own, soon. */
+	if (j->pending == REASON_NONE && job_other_binary(j)) {
+		j->fleet->last_us = 0;
+		j->ask = ASK_PAUSE;
+	}
 	if (j->pending == REASON_NONE && j->ask == ASK_PAUSE) {
 		job_step(j, EVENT_PAUSED);
 		return;

@@ -93,12 +93,54 @@ static void one_that_may_be_run_now(void **state)
 	assert_true(job_other_binary(&w.job));
 }
 
+/* While its cell failed: what the next one does is not the old build's. */
+static void one_that_was_exchanged_has_a_turn_of_its_own(void **state)
+{
+	char was[DIGEST_SHA1_HEX];
+
+	(void)state;
+	first_turn();
+	snprintf(was, sizeof(was), "%s", w.job.progress.build);
+	w.fleet.last_us = 7;
+	cell_ends(77);
+	assert_int_equal(w.job.phase, PHASE_RUNNING); /* once more */
+	assert_int_equal(w.job.restarts, 1);
+	build("another");
+	cell_ends(77);
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	assert_int_equal(w.job.reason, REASON_NONE);
+	assert_int_equal(w.requeued, 1);
+	assert_int_equal(w.fleet.last_us, 0);
+	assert_int_equal(w.cells, 2);
+	job_start(&w.job, 86400 * S);
+	assert_string_not_equal(w.job.progress.build, was);
+	triaged((struct triage_sum){0}, 1);
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.job.restarts, 1);
+}
+
+/* Its open crashes were tried on one that is not there any more. */
+static void one_that_was_exchanged_before_its_first_cell(void **state)
+{
+	(void)state;
+	job_start(&w.job, 86400 * S);
+	build("another");
+	triaged((struct triage_sum){0}, 1);
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_CHECK);
+	triaged((struct triage_sum){0}, 1);
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+}
+
 static const struct CMUnitTest tests[] = {
     CASE(open_crashes_are_tried_on_each_build),
     CASE(an_end_while_they_are_tried),
     CASE(a_binary_that_stays_as_it_is),
     CASE(a_binary_that_comes_back),
     CASE(one_that_may_be_run_now),
+    CASE(one_that_was_exchanged_has_a_turn_of_its_own),
+    CASE(one_that_was_exchanged_before_its_first_cell),
 };
 
 UNIT_MAIN(tests)
