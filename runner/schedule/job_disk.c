@@ -108,6 +108,12 @@ static const char *dumped_kind(const struct job *j)
 	return NULL;
 }
 
+/* What the child that collects tells; then the artifacts' names. */
+struct collected {
+	struct workdir_found found;
+	char unsaved[200]; /* "": how far its build has come is on disk */
+};
+
 static int collect_work(void *arg, struct buf *out, struct err *e)
 {
 	const struct job *j = arg;
@@ -121,17 +127,19 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 	    .engine = j->target->engine,
 	    .dumped_kind = j->attempt && j->attempt->dumped_us ? dumped_kind(j) : NULL,
 	};
-	struct workdir_found found = {0};
+	struct collected done = {0};
+	struct err unsaved;
 	int r = state_open_corpus(j->env->state, j->target->name, &c.corpus, e);
 
 	if (r == 0)
 		r = job_keep_report(j, e);
 	if (r == 0)
-		r = workdir_collect(&c, &found, &names, e);
+		r = workdir_collect(&c, &done.found, &names, e);
+	/* Without it the next run knows less of the build; no result is lost. */
+	if (r == 0 && job_save_progress(j, &unsaved) < 0)
+		snprintf(done.unsaved, sizeof(done.unsaved), "%.199s", unsaved.msg);
 	if (r == 0)
-		r = job_save_progress(j, e);
-	if (r == 0)
-		r = buf_add(out, (struct slice){(const char *)&found, sizeof(found)}, e);
+		r = buf_add(out, (struct slice){(const char *)&done, sizeof(done)}, e);
 	if (r == 0)
 		r = buf_add(out, buf_slice(&names), e);
 	return r;
@@ -139,17 +147,21 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 
 static void take_found(struct job *j, struct slice result)
 {
-	struct workdir_found f;
+	struct collected done;
 	struct err e;
 
-	memcpy(&f, result.p, sizeof(f));
-	j->found.inputs += f.inputs;
-	j->found.input_bytes += f.input_bytes;
-	j->found.failures += f.failures;
-	j->found.skipped += f.skipped;
-	j->untriaged = j->untriaged || f.failures > 0;
-	result.p += sizeof(f);
-	result.n -= sizeof(f);
+	memcpy(&done, result.p, sizeof(done));
+	j->found.inputs += done.found.inputs;
+	j->found.input_bytes += done.found.input_bytes;
+	j->found.failures += done.found.failures;
+	j->found.skipped += done.found.skipped;
+	j->untriaged = j->untriaged || done.found.failures > 0;
+	if (*done.unsaved) {
+		joblog_note(&j->log, "progress: %s", done.unsaved);
+		job_set_note(j, "%s", done.unsaved);
+	}
+	result.p += sizeof(done);
+	result.n -= sizeof(done);
 	if (buf_add(&j->artifacts, result, &e) < 0)
 		job_set_note(j, "more artifacts than can be listed: see crashes/%s",
 			     j->target->name);
@@ -159,7 +171,7 @@ static void on_collected(void *arg, struct slice result, const char *failed)
 {
 	struct job *j = arg;
 
-	if (!failed && result.n >= sizeof(struct workdir_found)) {
+	if (!failed && result.n >= sizeof(struct collected)) {
 		j->uncollected = false; /* it took what an earlier one left, too */
 		take_found(j, result);
 	} else {

@@ -133,6 +133,29 @@ static void one_that_was_exchanged_before_its_first_cell(void **state)
 	assert_int_equal(w.job.phase, PHASE_RUNNING);
 }
 
+/* --- the disk ----------------------------------------------------------------- */
+
+/* Only how far it has come could not be saved: it goes on. */
+static void progress_that_is_not_saved(void **state)
+{
+	char text[4096];
+	int stats = open_dir("stats");
+
+	(void)state;
+	scratch_write(stats, "progress", "in the way");
+	first_turn();
+	w.fleet.known = true;
+	pause_it();
+	assert_int_equal(w.job.reason, REASON_NONE);
+	assert_false(w.job.uncollected);
+	assert_int_equal(w.job.found.inputs, 1);
+	assert_string_equal(buf_str(&w.job.artifacts), "crash-1\n");
+	assert_non_null(strstr(w.job.note, "progress"));
+	assert_non_null(
+	    strstr(scratch_text(w.dirs.logs, "t.log", text, sizeof(text)), "progress: "));
+	close(stats);
+}
+
 static const struct CMUnitTest tests[] = {
     CASE(open_crashes_are_tried_on_each_build),
     CASE(an_end_while_they_are_tried),
@@ -141,6 +164,7 @@ static const struct CMUnitTest tests[] = {
     CASE(one_that_may_be_run_now),
     CASE(one_that_was_exchanged_has_a_turn_of_its_own),
     CASE(one_that_was_exchanged_before_its_first_cell),
+    CASE(progress_that_is_not_saved),
 };
 
 UNIT_MAIN(tests)
