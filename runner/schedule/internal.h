@@ -11,6 +11,10 @@ extern const struct cell_ops job_cell_ops;
 void job_step(struct job *j, enum phase_event ev);
 void job_set_note(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* How long a forced dump may take, for a target that waits for CPUs (starved: struct
+ * effective's): a second, up to ten of them. */
+uint64_t job_dump_grace(double starved);
+
 /* The deadline comes so much later. */
 void job_put_off(struct job *j, uint64_t us);
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,9 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The forced dump writes one file; more time would only serve a hanging target. */
+/* The forced dump writes one file; more time would only serve a hanging target.  Wall time:
+ * where CPUs are short it is more. */
 #define DUMP_GRACE_US (1 * USEC_PER_SEC)
-enum { ARTIFACTS_TEXT_MAX = 1 << 18 };
+enum { ARTIFACTS_TEXT_MAX = 1 << 18, DUMP_LONGER_MAX = 10 /* times, where CPUs are short */ };
 
 void job_init(struct job *j, const struct job_env *env, const struct target *t,
 	      struct target_config *take_cfg, size_t index, struct fleet_target *fleet)
@@ -169,6 +171,17 @@ static void do_ask(struct job *j)
 	arm(j);
 }
 
+uint64_t job_dump_grace(double starved)
+{
+	double share = 1 - starved;
+
+	if (!(share < 1))
+		return DUMP_GRACE_US;
+	if (share < 1.0 / DUMP_LONGER_MAX)
+		return DUMP_LONGER_MAX * DUMP_GRACE_US;
+	return (uint64_t)((double)DUMP_GRACE_US / share);
+}
+
 static void do_dump(struct job *j)
 {
 	struct err e;
@@ -179,7 +192,7 @@ static void do_dump(struct job *j)
 	(void)!cell_signal(j->attempt->cell, SIGCONT, &e); /* it may have stopped itself */
 	/* Only now that the signal waits: a halted task runs its handler first. */
 	(void)!cell_memory_open(j->attempt->cell, &e);
-	j->grace_at = clock_mono_us() + DUMP_GRACE_US;
+	j->grace_at = clock_mono_us() + job_dump_grace(fmax(j->fleet->clock.starved, j->starved));
 	arm(j);
 }
 

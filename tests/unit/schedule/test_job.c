@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
+#include <math.h>
+
 #include "tests/unit/schedule/job.h"
 
 /* --- builds ------------------------------------------------------------------- */
@@ -133,6 +135,41 @@ static void one_that_was_exchanged_before_its_first_cell(void **state)
 	assert_int_equal(w.job.phase, PHASE_RUNNING);
 }
 
+/* --- the end of a cell -------------------------------------------------------- */
+
+static void a_dump_has_the_time_that_it_needs(void **state)
+{
+	static const struct {
+		double starved;
+		uint64_t us;
+	} v[] = {{0, S},	 {0.5, 2 * S},	     {0.75, 4 * S}, {0.875, 8 * S},
+		 {0.95, 10 * S}, {1, 10 * S},	     {-1, S},	    {2, 10 * S},
+		 {NAN, S},	 {INFINITY, 10 * S}, {-INFINITY, S}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+		assert_int_equal(job_dump_grace(v[i].starved), v[i].us);
+	for (unsigned i = 0; i < 1000; i++)
+		assert_true(job_dump_grace(i / 1000.0) <= job_dump_grace((i + 1) / 1000.0));
+}
+
+static void a_starved_one_is_not_killed_at_its_dump(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		if (i == 0)
+			first_turn();
+		else
+			job_start(&w.job, 86400 * S);
+		w.fleet.clock.starved = i ? 0.75 : 0;
+		job_pause(&w.job, false);
+		job_step(&w.job, EVENT_GRACE);
+		assert_int_equal(w.job.phase, PHASE_DUMPING);
+		assert_int_equal(w.job.grace_at - w.now, i ? 4 * S : S);
+		cell_ends(77);
+	}
+}
+
 /* --- the disk ----------------------------------------------------------------- */
 
 /* Only how far it has come could not be saved: it goes on. */
@@ -164,6 +201,8 @@ static const struct CMUnitTest tests[] = {
     CASE(one_that_may_be_run_now),
     CASE(one_that_was_exchanged_has_a_turn_of_its_own),
     CASE(one_that_was_exchanged_before_its_first_cell),
+    CASE(a_dump_has_the_time_that_it_needs),
+    CASE(a_starved_one_is_not_killed_at_its_dump),
     CASE(progress_that_is_not_saved),
 };
 
