@@ -187,19 +187,20 @@ static void wrap_up(struct dispatch *d)
 	}
 }
 
-static uint64_t last_merged(const struct dispatch *d, const struct job *j)
+static uint64_t last_tidied(const struct dispatch *d, const struct job *j)
 {
-	return j->merged_at_us ? j->merged_at_us : d->began_us;
+	return j->tidied_at_us ? j->tidied_at_us : d->began_us;
 }
 
-/* Corpora of those that rest, and of the others once a day, with what nobody fuzzes on. */
+/* Corpora and crashes of those that rest, and of the others once a day, with what nobody
+ * fuzzes on. */
 static void tidy(struct dispatch *d, uint64_t now)
 {
 	for (size_t i = 0; i < d->n && d->busy < d->workers.now; i++) {
 		struct job *j = &d->jobs[i];
 
 		if (!job_untidy(j) || !dispatch_fits(d, j) ||
-		    !(j->fleet->resting || now - last_merged(d, j) >= DAY_US))
+		    !(j->fleet->resting || now - last_tidied(d, j) >= DAY_US))
 			continue;
 		take(d, j);
 		j->fleet->phase = FLEET_BUSY;

@@ -41,6 +41,8 @@ void job_after_prepare(struct job *j);
 void job_after_collect(struct job *j);
 /* Fuzzing is over: what is there still to do? */
 enum phase_event job_after_last(const struct job *j);
+/* There are inputs to be made smaller, and is time for it. */
+bool job_may_shrink(const struct job *j);
 void job_triage(struct job *j);
 void job_merge(struct job *j);
 void job_tell_crashes(struct job *j);

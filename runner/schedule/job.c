@@ -272,6 +272,7 @@ static void act(struct job *j, enum phase_action a)
 	case ACTION_REQUEUE:
 		leave_turn(j);
 		j->ask = ASK_NOTHING;
+		j->tidies = false;
 		j->env->news(j->env->arg, j, JOB_REQUEUED);
 		break;
 	case ACTION_FINISH:
@@ -344,17 +345,25 @@ void job_stop(struct job *j, enum reason r, bool now)
 	}
 }
 
+static bool is_unmerged(const struct job *j)
+{
+	return j->fuzzed && !j->has_merged && j->found.inputs > j->merged_inputs &&
+	       j->cfg.merge_us > 0;
+}
+
 bool job_untidy(const struct job *j)
 {
-	return j->phase == PHASE_QUEUED && j->pending == REASON_NONE && j->fuzzed &&
-	       !j->has_merged && j->found.inputs > j->merged_inputs && j->cfg.merge_us > 0;
+	return j->phase == PHASE_QUEUED && j->pending == REASON_NONE &&
+	       (is_unmerged(j) || job_may_shrink(j));
 }
 
 void job_tidy(struct job *j)
 {
-	j->began_us = clock_mono_us();
+	j->began_us = j->tidied_at_us = clock_mono_us();
 	j->ask = ASK_PAUSE;
-	job_step(j, EVENT_MERGE);
+	j->in_a_hurry = false;
+	j->tidies = true;
+	job_step(j, is_unmerged(j) ? EVENT_MERGE : EVENT_TRIAGE);
 }
 
 void job_revive(struct job *j)

@@ -115,6 +115,8 @@ struct job {
 	bool in_a_hurry;   /* to pause */
 	uint32_t forgiven; /* failures of an older binary, of failures_total */
 	bool unshrunk;	   /* it found new crashes, and did not make their inputs smaller yet */
+	bool shrinks;	   /* the triage in work does that */
+	bool tidies;	   /* what is in work is a tidy-up that has not come to it */
 	bool launched;	   /* there was a cell of this build */
 	bool rebuilt;	   /* its binary came during the run: the run's commit is not its */
 	struct row_crash *seen; /* crashes of this run; made at the job's end */
@@ -125,7 +127,7 @@ struct job {
 	struct merge_result merged;
 	bool has_merged;		/* since the last cell */
 	uint64_t merges, merged_inputs; /* found.inputs at the last one */
-	uint64_t merged_at_us;
+	uint64_t tidied_at_us;
 	unsigned lent; /* workers, while it merges */
 
 	struct workdir_seeds seeds;
@@ -151,8 +153,8 @@ void job_stop(struct job *j, enum reason r, bool now);
 /* End the cell politely and wait in the queue with what is left; now: what was found waits
  * for its triage, too. */
 void job_pause(struct job *j, bool now);
-/* One that waits: its corpus is made smaller, then it waits again.  Only when there is
- * something new. */
+/* One that waits: its corpus, and the inputs of its new crashes, are made smaller, then it waits
+ * again.  Only when there is something new. */
 void job_tidy(struct job *j);
 bool job_untidy(const struct job *j);
 /* One that ended: its binary is another one now, it waits again. */

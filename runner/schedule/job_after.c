@@ -73,6 +73,11 @@ static uint64_t triage_left(const struct job *j)
 	return until_end(j, j->cfg.triage_us > j->triage_us ? j->cfg.triage_us - j->triage_us : 0);
 }
 
+bool job_may_shrink(const struct job *j)
+{
+	return j->unshrunk && j->cfg.minimize_us > 0 && triage_left(j) > 0;
+}
+
 /* Somebody wants it to end, or there is no room: everything waits in the queue. */
 static bool hurried(const struct job *j)
 {
@@ -99,7 +104,8 @@ static void next_step(struct job *j)
 		j->ask = ASK_PAUSE;
 	}
 	if (j->pending == REASON_NONE && j->ask == ASK_PAUSE) {
-		job_step(j, EVENT_PAUSED);
+		job_step(j, j->tidies && !j->in_a_hurry && job_may_shrink(j) ? EVENT_TRIAGE
+									     : EVENT_PAUSED);
 		return;
 	}
 	if (j->pending == REASON_NONE && !j->launched) { /* it was about the crashes of others */
@@ -148,9 +154,9 @@ static void on_triaged(void *arg, const struct triage_sum *sum)
 	if (j->ask == ASK_PAUSE)
 		j->untriaged = sum->left > 0; /* it was stopped in the middle */
 	j->unshrunk = j->unshrunk || sum->found + sum->regressed > sum->shrunk;
-	if (j->pending != REASON_NONE)
-		j->unshrunk = false;
 	j->triage_us += used;
+	if (j->shrinks) /* cut short, it goes on another time, but not after its end */
+		j->unshrunk = j->pending == REASON_NONE && (j->in_a_hurry || triage_left(j) == 0);
 	add_sum(j, sum);
 	next_step(j);
 }
@@ -171,7 +177,9 @@ void job_triage(struct job *j)
 	};
 	struct err e;
 
-	if (j->pending != REASON_NONE)
+	j->shrinks = j->tidies || j->pending != REASON_NONE;
+	j->tidies = false;
+	if (j->shrinks)
 		s.stages |= TRIAGE_SHRINK;
 	else if (!j->launched)
 		s.stages |= TRIAGE_CHECK;
@@ -266,7 +274,7 @@ void job_merge(struct job *j)
 	j->has_merged = true;
 	j->merges++;
 	j->merged_inputs = j->found.inputs;
-	j->merged_at_us = clock_mono_us();
+	j->tidied_at_us = clock_mono_us();
 	if (s.budget_us < WORTH_A_CELL_US) {
 		struct merge_result late = {.verdict = MERGE_LATE,
 					    .why = "no time was left for it"};

@@ -85,7 +85,7 @@ static inline void merge(struct job *j)
 	j->phase = PHASE_MERGING;
 	j->lent = dispatch_lend(&w.d, j, MOST);
 	part_of(j)->merge_s = MERGE_S;
-	j->merged_at_us = w.now;
+	j->tidied_at_us = w.now;
 }
 
 void job_start(struct job *j, uint64_t budget_us)

@@ -25,6 +25,7 @@ static struct {
 	char binary[64];
 	struct fleet_target fleet;
 	struct job job;
+	unsigned failures; /* that the next collection finds */
 	/* What happened. */
 	unsigned cells, triages, merges, collects, requeued, ended;
 	struct triage_spec triage; /* the last one; */
@@ -74,7 +75,7 @@ int workdir_collect(const struct workdir_collect *c, struct workdir_found *ret, 
 {
 	assert_string_equal(c->target, "t");
 	w.collects++;
-	*ret = (struct workdir_found){.inputs = 1};
+	*ret = (struct workdir_found){.inputs = 1, .failures = w.failures};
 	close(c->corpus);
 	return buf_add(names, SLICE("crash-1\n"), e);
 }

@@ -135,6 +135,72 @@ static void one_that_was_exchanged_before_its_first_cell(void **state)
 	assert_int_equal(w.job.phase, PHASE_RUNNING);
 }
 
+/* --- tidying ------------------------------------------------------------------- */
+
+/* A turn in which a new crash is found. */
+static void turn_with_a_crash(void)
+{
+	first_turn();
+	w.failures = 1;
+	cell_ends(77);
+	assert_int_equal(w.triage.stages, TRIAGE_QUEUE);
+	triaged((struct triage_sum){.artifacts = 1, .found = 1}, 1);
+	w.failures = 0;
+	pause_it();
+	assert_true(job_untidy(&w.job));
+}
+
+static void inputs_of_crashes_are_made_smaller(void **state)
+{
+	(void)state;
+	turn_with_a_crash();
+	job_tidy(&w.job);
+	merged();
+	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_SHRINK);
+	triaged((struct triage_sum){.shrunk = 1}, 5);
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	assert_false(job_untidy(&w.job));
+	assert_int_equal(w.job.triage_us, 7 * S);
+	job_start(&w.job, 86400 * S); /* its turns have nothing of that */
+	w.failures = 1;
+	cell_ends(77);
+	assert_int_equal(w.triage.stages, TRIAGE_QUEUE);
+}
+
+/* One that cannot be made smaller is tried once; it needs no merge for it. */
+static void they_are_made_smaller_once(void **state)
+{
+	(void)state;
+	w.job.cfg.merge_us = 0;
+	turn_with_a_crash();
+	job_tidy(&w.job);
+	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_SHRINK);
+	triaged((struct triage_sum){.artifacts = 1, .found = 1}, 5);
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	assert_false(job_untidy(&w.job));
+}
+
+/* Within the day's time for triage; and what somebody stops is not done. */
+static void what_is_left_is_for_another_time(void **state)
+{
+	(void)state;
+	turn_with_a_crash();
+	job_tidy(&w.job);
+	merged();
+	job_pause(&w.job, true);
+	triaged((struct triage_sum){0}, 1);
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	assert_true(job_untidy(&w.job));
+	job_tidy(&w.job);
+	assert_int_equal(w.triage.budget_us, 597 * S);
+	triaged((struct triage_sum){0}, 600);
+	assert_false(job_untidy(&w.job));
+	w.job.triage_us = 0; /* the next day */
+	assert_true(job_untidy(&w.job));
+	w.job.cfg.minimize_us = 0;
+	assert_false(job_untidy(&w.job));
+}
+
 /* --- the end of a cell -------------------------------------------------------- */
 
 static void a_dump_has_the_time_that_it_needs(void **state)
@@ -201,6 +267,9 @@ static const struct CMUnitTest tests[] = {
     CASE(one_that_may_be_run_now),
     CASE(one_that_was_exchanged_has_a_turn_of_its_own),
     CASE(one_that_was_exchanged_before_its_first_cell),
+    CASE(inputs_of_crashes_are_made_smaller),
+    CASE(they_are_made_smaller_once),
+    CASE(what_is_left_is_for_another_time),
     CASE(a_dump_has_the_time_that_it_needs),
     CASE(a_starved_one_is_not_killed_at_its_dump),
     CASE(progress_that_is_not_saved),
