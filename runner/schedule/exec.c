@@ -6,6 +6,7 @@
 #include "base/lines.h"
 #include "base/sys.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,12 @@
 
 /* The forced dump writes one file. */
 #define DUMP_GRACE_US (1 * USEC_PER_SEC)
+/* A cell that was killed and is still there is killed again. */
+#define KILL_RETRY_US (1 * USEC_PER_SEC)
+/* How often it is asked whether a fork was refused, and how long the input may then take to come
+ * to an end of its own, which tells more than a forced one. */
+#define LOOK_US	       (250 * USEC_PER_MSEC)
+#define FORKS_GRACE_US (1 * USEC_PER_SEC)
 
 enum { HALF = EXEC_KEPT_MAX / 2 };
 
@@ -21,8 +28,9 @@ struct exec {
 	struct exec_spec spec;
 	const struct target *target;
 	struct cell *cell;
-	struct source *timer;
-	uint64_t began_us;
+	struct source *timer; /* what is done to it next */
+	struct source *look;  /* spec.forks_end_it */
+	uint64_t began_us, refused_us;
 	enum ask ask;
 	bool late, forced, stopped;
 	struct lines lines;
@@ -104,41 +112,57 @@ static void on_output(void *arg, struct slice bytes)
 	lines_feed(&x->lines, bytes, on_line, x);
 }
 
+/* Its end tells. */
 static void kill_now(struct exec *x)
 {
 	struct err e;
 
 	x->forced = true;
-	if (x->cell)
-		(void)!cell_kill(x->cell, &e); /* its end tells */
+	(void)!cell_kill(x->cell, &e); /* and again: */
+	(void)!loop_set_timer(x->timer, clock_mono_us() + KILL_RETRY_US, &e);
 }
 
-/* Forces the input in work out: first with the engine's own report. */
-static void dump(struct exec *x, enum ask why)
+/* Forces the input in work out: first with the engine's own report.  False: it has ended
+ * by itself, or is being ended. */
+static bool dump(struct exec *x, enum ask why)
 {
 	struct err e;
 
-	if (x->ask != ASK_NOTHING)
-		return;
+	if (x->ask != ASK_NOTHING ||
+	    cell_signal(x->cell, x->target->engine->dump_signal, &e) == -ESRCH)
+		return false;
 	x->ask = why;
 	x->forced = true;
-	(void)!cell_signal(x->cell, x->target->engine->dump_signal, &e);
 	(void)!cell_signal(x->cell, SIGCONT, &e);
 	(void)!cell_memory_open(x->cell, &e);
 	if (loop_set_timer(x->timer, clock_mono_us() + DUMP_GRACE_US, &e) < 0)
 		kill_now(x);
+	return true;
 }
 
 static void on_timer(void *arg)
 {
 	struct exec *x = arg;
 
-	if (x->ask != ASK_NOTHING) {
+	if (x->ask != ASK_NOTHING)
 		kill_now(x);
-		return;
-	}
-	x->late = true;
-	dump(x, ASK_STUCK);
+	else
+		x->late = dump(x, ASK_STUCK);
+}
+
+static void on_look(void *arg)
+{
+	struct exec *x = arg;
+	uint64_t now = clock_mono_us();
+	struct cgroup_counters c;
+	struct err e;
+
+	if (!x->refused_us && cell_read(x->cell, &c, &e) == 0 && c.pids_refused > 0)
+		x->refused_us = now;
+	if (x->refused_us && now - x->refused_us >= FORKS_GRACE_US)
+		(void)dump(x, ASK_PIDS);
+	else
+		(void)!loop_set_timer(x->look, now + LOOK_US, &e); /* else the deadline comes */
 }
 
 static void on_refused(void *arg, const char *name)
@@ -154,12 +178,13 @@ static void on_memory(void *arg, bool halted)
 	struct exec *x = arg;
 
 	if (halted)
-		dump(x, ASK_MEMORY);
+		(void)dump(x, ASK_MEMORY);
 }
 
 static void exec_free(struct exec *x)
 {
 	source_remove(x->timer);
+	source_remove(x->look);
 	buf_done(&x->head);
 	free(x->ring);
 	free(x);
@@ -239,6 +264,8 @@ int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct 
 	x->began_us = clock_mono_us();
 	snprintf(id, sizeof(id), "%s-%zu-x%u", env->run, spec->index, serial++);
 	r = loop_add_timer(env->loop, x->began_us + spec->deadline_us, on_timer, x, &x->timer, e);
+	if (r == 0 && spec->forks_end_it)
+		r = loop_add_timer(env->loop, x->began_us + LOOK_US, on_look, x, &x->look, e);
 	if (r == 0)
 		r = setup_start(spec->setup, &c, setup_uid(spec->index), &ops, x, &x->cell, e);
 	if (r < 0) {

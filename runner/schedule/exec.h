@@ -29,7 +29,7 @@ struct exec_end {
 	const char *refused; /* the first refused system call, or "" */
 	struct slice output; /* beginning and end, when there was more than is kept */
 	uint64_t cpu_us, wall_us, memory_peak;
-	uint64_t waited_us; /* of the wall time: for a CPU */
+	uint64_t waited_us; /* of the wall time: for a CPU; 0 where the machine has no PSI */
 	const char *why;    /* not started: what crun said */
 };
 
@@ -48,6 +48,9 @@ struct exec_spec {
 	uint64_t extra_memory;
 	bool fixed_addresses; /* cell_spec's: what two cells report can be compared */
 	uint64_t deadline_us; /* wall time from now */
+	/* Soon after a fork or thread was refused the current input is forced out, too:
+	 * FAILURE_PIDS. What ends by itself before is judged by its end. */
+	bool forks_end_it;
 	/* Sees all output as it comes; NULL is fine. */
 	void (*output)(void *arg, struct slice bytes);
 	exec_done_fn *done;
