@@ -24,6 +24,7 @@ enum { LONGER_MAX = 16 };
 struct trial {
 	const struct trial_env *env;
 	struct trial_spec spec;
+	char *input;	 /* spec.input */
 	unsigned longer; /* times the time that an input may take */
 	struct exec *exec;
 	struct crash_parser *parser;
@@ -108,6 +109,7 @@ static void trial_free(struct trial *t)
 {
 	crash_parser_free(t->parser);
 	crash_report_done(&t->report);
+	free(t->input);
 	free(t);
 }
 
@@ -118,10 +120,15 @@ static bool took_too_long(const struct exec_end *end)
 	return end->late || end->failure == FAILURE_TIMEOUT;
 }
 
+bool trial_starved(const struct exec_end *end)
+{
+	return (double)end->waited_us > STARVED * (double)end->wall_us;
+}
+
 static bool was_starved(const struct trial *t, const struct exec_end *end)
 {
 	return took_too_long(end) && end->cpu_us < t->spec.cfg->input_timeout_us &&
-	       (double)end->waited_us > STARVED * (double)end->wall_us;
+	       trial_starved(end);
 }
 
 static uint64_t may_take(const struct trial *t)
@@ -170,6 +177,7 @@ static int launch(struct trial *t, struct err *e)
 		    .index = spec->index,
 		    .extra_memory = spec->symbolize ? spec->cfg->symbolizer_memory : 0,
 		    .deadline_us = 2 * may_take(t) + AROUND_US,
+		    .forks_end_it = true,
 		    .output = on_output,
 		    .done = on_done,
 		    .arg = t,
@@ -256,7 +264,9 @@ int trial_start(const struct trial_env *env, const struct trial_spec *spec, stru
 	t->env = env;
 	t->spec = *spec;
 	t->longer = 1;
-	r = check_input(spec->input, e);
+	t->input = sys_strdup(spec->input);
+	t->spec.input = t->input;
+	r = t->input ? check_input(t->input, e) : err_sys(e, "copy a path");
 	if (r == 0)
 		r = launch(t, e);
 	if (r < 0) {

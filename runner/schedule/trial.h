@@ -33,7 +33,7 @@ struct trial_spec {
 	const struct target *target;
 	const struct target_config *cfg;
 	size_t index;	   /* exec_spec.index */
-	const char *input; /* host path of a file that everybody may read */
+	const char *input; /* host path of a file that everybody may read; copied */
 	bool symbolize;	   /* with names, and memory of their own for them */
 	uint64_t until_us; /* clock_mono_us(): no more time is given after it; 0: no limit */
 	trial_done_fn *done;
@@ -43,13 +43,17 @@ struct trial_spec {
 struct trial;
 
 /* A timeout is only one when the target had the time as CPU time, or held still with a CPU to
- * be had: engines measure wall time, and on a busy machine that says nothing.
+ * be had: engines measure wall time, and on a busy machine that says nothing.  (Without PSI
+ * nobody knows that it waited, and the engine is believed.)
  *
- * From the loop; done comes from there, once, and may start the next.  What env and the
- * spec point to must live until then. */
+ * From the loop; done comes from there, once, and may start the next.  env, target, cfg and
+ * the file must live until then. */
 MUST_CHECK int trial_start(const struct trial_env *env, const struct trial_spec *spec,
 			   struct trial **ret, struct err *e);
 void trial_stop(struct trial *t); /* at once; done comes all the same */
+
+/* Whether it waited for a CPU for so much of its time that how long it took says nothing. */
+bool trial_starved(const struct exec_end *end);
 
 /* What the end of a cell that failed says of it where no text of the target's says it
  * better: io, the text's report, becomes that, and true.  Else io stays, and it is

@@ -59,6 +59,18 @@ static uint64_t timeout_of(const struct strv *argv)
 	return 0;
 }
 
+/* The input, in each of its cells. */
+static bool has_mount(const struct setup *s)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/input", play.dir.path);
+	for (size_t i = 0; i < s->n; i++)
+		if (strcmp(s->mounts[i].source, path) == 0)
+			return true;
+	return false;
+}
+
 int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct exec **ret,
 	       struct err *e)
 {
@@ -71,6 +83,8 @@ int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct 
 	assert_true(play.n < CELLS_MAX);
 	play.timeout_s[play.n] = timeout_of(&spec->setup->cmd.argv);
 	play.deadline_us[play.n++] = spec->deadline_us;
+	assert_true(spec->forks_end_it);
+	assert_true(has_mount(spec->setup));
 	x = calloc(1, sizeof(*x));
 	assert_non_null(x);
 	*x = (struct exec){.spec = *spec};
@@ -145,6 +159,7 @@ static void try_it(const struct played *cells, size_t n, uint64_t until_us)
 	env.exec.loop = play.loop;
 	if (trial_start(&env, &s, &t, &e) < 0)
 		fail_msg("%s", e.msg);
+	memset(input, 'x', sizeof(input) - 1); /* the caller's, who is done with it */
 	assert_int_equal(loop_run(play.loop, &e), 0);
 	loop_free(play.loop);
 	assert_true(play.done);
@@ -244,6 +259,35 @@ static void no_more_time_than_there_is(void **state)
 	assert_string_not_equal(play.unusable, "");
 }
 
+static void nor_when_that_is_over(void **state)
+{
+	static const struct played cells[] = {{.cpu = 1, .waited = 9, .wall = 10, SLOW}};
+
+	(void)state;
+	try_it(cells, 1, 1); /* since the machine was started */
+	assert_false(play.failed);
+	assert_true(play.starved);
+	assert_string_not_equal(play.unusable, "");
+}
+
+/* Without any CPU time at all its share of one says nothing: as much as there is. */
+static void no_cpu_at_all(void **state)
+{
+	(void)state;
+	TRY({.cpu = 0, .waited = 10, .wall = 10, SLOW},
+	    {.times = 16, .cpu = 0, .waited = 160, .wall = 160, SLOW});
+	assert_false(play.failed);
+	assert_non_null(strstr(play.unusable, "too busy"));
+}
+
+static void a_refused_fork_is_no_matter_of_time(void **state)
+{
+	(void)state;
+	TRY({.cpu = 1, .waited = 9, .wall = 10, .failure = FAILURE_PIDS});
+	assert_true(play.failed);
+	assert_string_equal(play.type, "Cell-process-limit");
+}
+
 static void no_cell_for_more_time(void **state)
 {
 	(void)state;
@@ -264,11 +308,19 @@ static void who_was_stopped_is_not_tried_again(void **state)
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 static const struct CMUnitTest tests[] = {
-    CASE(given_its_time_it_passes),	 CASE(it_holds_as_cpu_time),
-    CASE(it_never_gets_its_time),	 CASE(who_holds_still_has_failed),
-    CASE(late_is_too_long_as_well),	 CASE(a_crash_is_one_on_a_busy_machine_too),
-    CASE(a_crash_with_more_time_is_one), CASE(no_more_time_than_there_is),
-    CASE(no_cell_for_more_time),	 CASE(who_was_stopped_is_not_tried_again),
+    CASE(given_its_time_it_passes),
+    CASE(it_holds_as_cpu_time),
+    CASE(it_never_gets_its_time),
+    CASE(who_holds_still_has_failed),
+    CASE(late_is_too_long_as_well),
+    CASE(a_crash_is_one_on_a_busy_machine_too),
+    CASE(a_crash_with_more_time_is_one),
+    CASE(no_more_time_than_there_is),
+    CASE(nor_when_that_is_over),
+    CASE(no_cpu_at_all),
+    CASE(a_refused_fork_is_no_matter_of_time),
+    CASE(no_cell_for_more_time),
+    CASE(who_was_stopped_is_not_tried_again),
 };
 
 UNIT_MAIN(tests)
