@@ -6,7 +6,8 @@
 
 /* Runs many inputs of one target once each: many to a cell, several cells at a time.  An
  * engine ends at the first input that fails; that one is run again in a cell of its own,
- * for what it is alone, and a new cell goes on behind it.
+ * for what it is alone, and a new cell goes on behind it.  One that took too long while its
+ * cell waited for a CPU is what it is alone, and left out when it is never given its time.
  *
  * Nothing that was not seen to run counts as passed.  What a cell says is only believed
  * when it names its inputs in their order, once each: they have passed when it came to all
@@ -33,11 +34,11 @@ struct replay_failure {
 
 struct replay_sum {
 	uint64_t passed, failed;
-	uint64_t left_out; /* not run: too many failures, stopped, or why */
+	uint64_t left_out; /* nothing is known of them: too many failures, stopped, or why */
 	uint64_t cells;
 	uint64_t wall_us;
 	bool stopped;
-	char why[300]; /* the target could not be run; "" when it could */
+	char why[300]; /* the target, or the first input of which that is so, could not be run */
 };
 
 struct replay_spec {

@@ -40,12 +40,13 @@ static void end_doubt(struct slot *s)
 	s->doubt.any = false;
 }
 
-static void begin_doubt(struct slot *s)
+/* It is one of the next n, or all of them. */
+static void begin_doubt(struct slot *s, size_t n)
 {
-	if (s->doubt.any)
+	if (s->doubt.any || s->starved)
 		return;
 	s->doubt.any = true;
-	s->doubt.end = s->at + s->n;
+	s->doubt.end = s->at + n;
 	s->doubt.failed = s->failed;
 	s->doubt.report = s->report;
 	s->report = (struct crash_report){0};
@@ -60,16 +61,29 @@ static void go_on(struct slot *s)
 
 /* --- one input, alone ----------------------------------------------------- */
 
+/* It passed, or why nothing is known of it. */
+static void clear(struct slot *s, const char *unusable)
+{
+	struct replay *r = s->r;
+
+	s->passed = !*unusable;
+	r->sum.passed += s->passed;
+	if (!s->passed && !r->over)
+		replay_leave_out(r, unusable);
+}
+
 static void on_alone(void *arg, struct trial_end *end)
 {
 	struct slot *s = arg;
+	bool busy = s->slow && *end->unusable && end->starved;
 
 	s->trial = NULL;
 	s->active = false;
-	/* Not run alone, it failed all the same. */
 	if (end->failed)
 		tell(s, s->at - 1, end->report, false);
-	else
+	else if (s->starved || busy) /* what the cell with many said is void */
+		clear(s, end->unusable);
+	else /* not run alone, it failed all the same */
 		tell(s, s->at - 1, &s->report, !*end->unusable);
 	go_on(s);
 }
@@ -102,25 +116,23 @@ static void run_alone(struct slot *s, size_t input)
 {
 	struct err e;
 
-	if (try_alone(s, input, on_alone, &e) == 0)
+	if (!s->r->over && try_alone(s, input, on_alone, &e) == 0)
 		return;
-	tell(s, input, &s->report, false);
+	if (!s->starved)
+		tell(s, input, &s->report, false);
 	go_on(s);
 }
 
 static void on_single(void *arg, struct trial_end *end)
 {
 	struct slot *s = arg;
-	struct replay *r = s->r;
 
 	s->trial = NULL;
 	s->active = false;
-	s->passed = !end->failed && !*end->unusable;
-	r->sum.passed += s->passed;
 	if (end->failed)
 		tell(s, s->at - 1, end->report, false);
-	else if (!s->passed && !r->over)
-		replay_leave_out(r, end->unusable);
+	else
+		clear(s, end->unusable);
 	go_on(s);
 }
 
@@ -217,7 +229,7 @@ static void blame(struct slot *s)
 	s->r->sum.passed += s->started - 1;
 	s->at += s->started;
 	s->batch *= 2;
-	if (s->started > 1) {
+	if (s->started > 1 || s->starved) {
 		run_alone(s, s->at - 1);
 		return;
 	}
@@ -231,18 +243,25 @@ static void judge(struct slot *s, const struct exec_end *end)
 	struct exec_end judged = *end;
 
 	judged.late = end->late || s->stuck; /* we stopped it for that */
+	s->slow = judged.late || end->failure == FAILURE_TIMEOUT;
+	s->starved = s->slow && trial_starved(end);
 	(void)trial_own_report(&judged, s->r->spec.target->name, &s->report);
 	if (is_odd(s, false)) {
 		s->single_end = s->at + s->n;
-		begin_doubt(s);
+		begin_doubt(s, s->n);
 		go_on(s);
 	} else if (end->engine->done && s->started == s->n && s->n > 1) {
 		s->batch = s->n / 2;
-		begin_doubt(s);
+		begin_doubt(s, s->n);
 		go_on(s);
 	} else if (*end->refused && s->started > 1) {
 		/* It may have been one of those before. */
 		s->batch = s->started - 1;
+		go_on(s);
+	} else if (end->failure == FAILURE_PIDS && s->started > 1) {
+		/* As well, by the processes that it left. */
+		s->batch = s->started - 1;
+		begin_doubt(s, s->started);
 		go_on(s);
 	} else {
 		blame(s);
@@ -333,6 +352,7 @@ static int launch(struct slot *s, struct err *e)
 		    .index = s->index,
 		    .extra_memory = spec->cfg->symbolizer_memory,
 		    .deadline_us = s->n * each + AROUND_US, /* replay_stuck() is sooner */
+		    .forks_end_it = true,
 		    .output = on_output,
 		    .done = on_many,
 		    .arg = s,
@@ -349,7 +369,7 @@ void replay_cell(struct slot *s)
 	struct err e;
 	int rc;
 
-	s->n = s->end - s->at;
+	s->n = (s->doubt.any ? s->doubt.end : s->end) - s->at;
 	if (s->batch && s->batch < s->n)
 		s->n = s->batch;
 	s->started = 0;

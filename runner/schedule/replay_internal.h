@@ -27,14 +27,17 @@ struct slot {
 	struct engine_state seen;
 	struct source *watch; /* no input may take longer */
 	bool stuck;
+	bool slow;    /* it ended because an input took too long */
+	bool starved; /* ... which may have been the machine's doing */
 	bool odd; /* an input was said to begin that was not next: a line was hidden, or forged */
 
 	/* A cell failed that had come to the end of all its inputs (a leak seen at the
-	 * exit, a refused system call): smaller ones look for the input.  When none of
-	 * them fails, all together did. */
+	 * exit, a refused system call), or for what earlier ones may have left behind (a
+	 * refused fork): smaller ones look for the input.  When none of them fails, all
+	 * together did. */
 	struct {
 		bool any;
-		size_t end;	 /* of its inputs */
+		size_t end;	 /* of the inputs that it may be */
 		uint64_t failed; /* of the slot, before */
 		struct crash_report report;
 	} doubt;

@@ -2,8 +2,8 @@
 #ifndef TESTS_SCHEDULE_PLAY_H
 #define TESTS_SCHEDULE_PLAY_H
 
-/* Cells that are played: exec.h's and trial.h's functions for a test of what stands on
- * them.  An input's first letter says what it does. */
+/* Cells that are played: exec.h's and trial.h's functions for tests of replaying.  An input's
+ * first letter says what it does. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fault.h"
@@ -22,6 +22,7 @@ static struct play {
 	unsigned cells, alone, running, most; /* at a time */
 	unsigned stop_after;		      /* cells; 0: never */
 	bool no_cell;			      /* none starts */
+	bool busy;			      /* cells wait for a CPU */
 	unsigned fault;			      /* armed after each cell's start; 0: none */
 	char failed[MAX];		      /* 'a' alone, 't' together; 0: not told */
 	char type[MAX][40];
@@ -105,6 +106,24 @@ static bool run_input(struct exec *x, char *const *all, char *const *at, unsigne
 	case 'd': /* says that those behind it ran */
 		forge(x, at + 1);
 		break;
+	case 'z': /* takes too long; alone: what the second letter says */
+		x->end.code = 70;
+		x->end.failure = FAILURE_TIMEOUT;
+		x->end.waited_us = play.busy;
+		return false;
+	case 'q': /* the same, without a word of the engine's: our deadline ends it */
+		x->end.late = true;
+		x->end.failure = FAILURE_STUCK;
+		x->end.waited_us = play.busy;
+		return false;
+	case 'b': /* is refused a fork */
+		x->end.failure = FAILURE_PIDS;
+		return false;
+	case 'k': /* three of them leave as many processes as there may be */
+		if (++*count < 3)
+			break;
+		x->end.failure = FAILURE_PIDS;
+		return false;
 	case 'w': /* words without a newline */
 		say(x, "words");
 		break;
@@ -207,7 +226,12 @@ static void on_trial(void *arg)
 	snprintf(name, sizeof(name), "%s", strrchr(t->path, '/') + 1);
 	if (*name == 'h' && !t->stopped)
 		end.unusable = "the target ended before it ran the input";
-	end.failed = !t->stopped && strchr("clre", *name);
+	if ((*name == 'z' || *name == 'q') && name[1] == 'b' && !t->stopped) {
+		end.unusable = "too busy";
+		end.starved = true;
+	}
+	end.failed =
+	    !t->stopped && (strchr("clreb", *name) || (strchr("zq", *name) && name[1] == 'f'));
 	play.running--;
 	t->spec.done(t->spec.arg, &end);
 	source_remove(t->timer);
@@ -239,6 +263,11 @@ void trial_stop(struct trial *t)
 	t->stopped = true;
 }
 
+bool trial_starved(const struct exec_end *end)
+{
+	return end->waited_us > 0;
+}
+
 bool trial_own_report(const struct exec_end *end, const char *target, struct crash_report *io)
 {
 	(void)target;
@@ -247,6 +276,94 @@ bool trial_own_report(const struct exec_end *end, const char *target, struct cra
 	crash_report_own(*end->refused ? CRASH_OWN_SECCOMP : CRASH_OWN_EXIT, end->refused, NULL,
 			 io);
 	return true;
+}
+
+/* --- a test --------------------------------------------------------------- */
+
+static const char *name_of(void *arg, size_t input)
+{
+	(void)arg;
+	return play.inputs[input];
+}
+
+static void on_failed(void *arg, const struct replay_failure *f)
+{
+	(void)arg;
+	assert_true(f->input < play.n);
+	assert_int_equal(play.failed[f->input], 0); /* each is told of once */
+	assert_true(f->report->found);
+	play.failed[f->input] = f->only_together ? 't' : 'a';
+	snprintf(play.type[f->input], sizeof(play.type[0]), "%.30s", f->report->type);
+}
+
+static void on_done(void *arg, const struct replay_sum *sum)
+{
+	(void)arg;
+	play.sum = *sum;
+	play.done = true;
+	loop_stop(play.loop);
+}
+
+/* 0, or how replay_start() failed. */
+static inline int run(unsigned workers)
+{
+	struct target target = {
+	    .name = (char[]){"t"}, .binary = (char[]){"/out/t"}, .engine = &engine_libfuzzer};
+	struct target_config cfg = {.memory = 1 << 28, .input_timeout_us = 2000000};
+	struct trial_env env = {0};
+	struct replay_spec s = {.target = &target,
+				.cfg = &cfg,
+				.index = 5,
+				.workers = workers,
+				.dir = "/inputs",
+				.name = name_of,
+				.n = play.n,
+				.failed = on_failed,
+				.done = on_done};
+	struct err e;
+	int r;
+
+	assert_int_equal(loop_new(&play.loop, &e), 0);
+	env.exec = (struct exec_env){.loop = play.loop, .run = "r"};
+	fault_arm(play.fault, FAULT_FAIL);
+	r = replay_start(&env, &s, &play.replay, &e);
+	if (r == 0)
+		assert_int_equal(loop_run(play.loop, &e), 0);
+	fault_arm(0, FAULT_FAIL);
+	loop_free(play.loop);
+	assert_int_equal(play.done, r == 0);
+	assert_int_equal(play.running, 0);
+	return r;
+}
+
+static inline void go(unsigned workers)
+{
+	assert_int_equal(run(workers), 0);
+	assert_int_equal(play.sum.cells, play.cells + play.alone);
+	assert_int_equal(play.sum.passed + play.sum.failed + play.sum.left_out, play.n);
+}
+
+/* Inputs by their names, one blank between them. */
+static inline void inputs(const char *names)
+{
+	static char text[1000];
+	char *save = NULL;
+
+	play = (struct play){0};
+	snprintf(text, sizeof(text), "%s", names);
+	for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		play.inputs[play.n++] = w;
+}
+
+/* want: for each input '.', 'a' or 't'. */
+static inline void expect(const char *want)
+{
+	for (size_t i = 0; i < play.n; i++)
+		if ((play.failed[i] ? play.failed[i] : '.') != want[i])
+			fail_msg("input %zu (%s): %c, not %c", i, play.inputs[i],
+				 play.failed[i] ? play.failed[i] : '.', want[i]);
+	assert_int_equal(play.sum.left_out, 0);
+	assert_string_equal(play.sum.why, "");
 }
 
 #endif
