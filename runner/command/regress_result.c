@@ -113,6 +113,14 @@ static uint64_t not_run(const struct regress_target *t)
 	return t->inputs - t->sum.passed - t->sum.failed + t->left.n;
 }
 
+/* Some of its inputs were, and the others are counted. */
+static bool was_run(const struct regress_target *t)
+{
+	uint64_t ran = t->sum.passed + t->sum.failed;
+
+	return t->ran && (!*t->why || (ran > 0 && ran < t->inputs));
+}
+
 struct regress_total regress_sum(const struct regress_target *t, size_t n)
 {
 	struct regress_total sum = {0};
@@ -125,7 +133,7 @@ struct regress_total regress_sum(const struct regress_target *t, size_t n)
 		for (unsigned s = 0; s < REGRESS_STATUS_; s++)
 			sum.count[s] += t[i].count[s];
 		sum.without_inputs += t[i].ran && t[i].inputs == 0;
-		sum.not_run += !t[i].ran || *t[i].why;
+		sum.not_run += !was_run(&t[i]);
 		sum.stopped = sum.stopped || t[i].sum.stopped;
 	}
 	return sum;
@@ -243,9 +251,8 @@ static json_t *target_json(const struct regress_target *t)
 			 t->name, "inputs", (json_int_t)t->inputs, "passed",
 			 (json_int_t)t->sum.passed, "failed", (json_int_t)t->sum.failed, "not_run",
 			 (json_int_t)not_run(t), "cells", (json_int_t)t->sum.cells, "seconds",
-			 (double)t->sum.wall_us / 1e6, "ran", t->ran && !*t->why, "why",
-			 text(t->why), "note", text(left_text(t, left_out)), "failures",
-			 failed_json(t));
+			 (double)t->sum.wall_us / 1e6, "ran", was_run(t), "why", text(t->why),
+			 "note", text(left_text(t, left_out)), "failures", failed_json(t));
 }
 
 int regress_json(const struct regress_target *t, size_t n, const struct regress_total *total,

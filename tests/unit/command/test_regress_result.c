@@ -154,6 +154,10 @@ static void test_sum(void **state)
 	    {.name = "c", .inputs = 4, .why = "no"},
 	    {.name = "d", .inputs = 4, .ran = true, .why = "no", .sum = {.passed = 4}},
 	    {.name = "e", .inputs = 1, .ran = true, .left = {3, "x"}, .sum = {.passed = 1}},
+	    /* It ran, but for an input that had no time. */
+	    {.name = "f", .inputs = 3, .ran = true, .why = "too busy", .sum = {.passed = 2}},
+	    /* That was all that it had. */
+	    {.name = "g", .inputs = 1, .ran = true, .why = "too busy"},
 	};
 	struct regress_total s = regress_sum(t, sizeof(t) / sizeof(t[0]));
 	json_int_t n = 0;
@@ -161,25 +165,33 @@ static void test_sum(void **state)
 	struct err e;
 
 	(void)state;
-	assert_int_equal(s.inputs, 19);
-	assert_int_equal(s.passed, 12);
+	assert_int_equal(s.inputs, 23);
+	assert_int_equal(s.passed, 14);
 	assert_int_equal(s.failed, 1);
-	assert_int_equal(s.left_out, 2 + 4 + 3);
+	assert_int_equal(s.left_out, 2 + 4 + 3 + 1 + 1);
 	assert_int_equal(s.count[REGRESS_KNOWN], 1);
 	assert_int_equal(s.without_inputs, 1);
-	assert_int_equal(s.not_run, 2);
+	assert_int_equal(s.not_run, 3);
 	assert_true(s.stopped);
 	assert_int_equal(regress_json(t, sizeof(t) / sizeof(t[0]), &s, &j, &e), 0);
-	assert_int_equal(json_integer_value(json_object_get(j, "inputs")), 19);
-	assert_int_equal(json_integer_value(json_object_get(j, "not_run")), 9);
+	assert_int_equal(json_integer_value(json_object_get(j, "inputs")), 23);
+	assert_int_equal(json_integer_value(json_object_get(j, "not_run")), 11);
 	targets = json_object_get(j, "targets");
 	for (size_t i = 0; i < json_array_size(targets); i++)
 		n += json_integer_value(json_object_get(json_array_get(targets, i), "not_run"));
-	assert_int_equal(n, 9); /* the parts make the sum */
+	assert_int_equal(n, 11); /* the parts make the sum */
 	assert_string_equal(json_string_value(json_object_get(json_array_get(targets, 4), "note")),
 			    "3 left out: x");
 	assert_int_equal(json_integer_value(json_object_get(j, "known")), 1);
-	assert_int_equal(json_array_size(targets), 5);
+	assert_int_equal(json_array_size(targets), 7);
+	assert_true(json_is_true(json_object_get(json_array_get(targets, 5), "ran")));
+	assert_string_equal(json_string_value(json_object_get(json_array_get(targets, 5), "why")),
+			    "too busy");
+	assert_true(json_is_false(json_object_get(json_array_get(targets, 6), "ran")));
+	/* It makes the status of the whole. */
+	s = regress_sum(t + 5, 1);
+	assert_int_equal(s.not_run, 0);
+	assert_int_equal(regress_exit(&s, true), EXIT_NOT_FUZZED);
 	json_decref(j);
 }
 
