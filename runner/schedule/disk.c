@@ -12,6 +12,9 @@
 #define WALK_US (10 * USEC_PER_SEC)
 enum { WALK_SHARE = 8 };
 
+/* When it was low, this share of the reserve more must be free. */
+enum { AGAIN_SHARE = 4 };
+
 static uint64_t free_bytes(const struct disk_watch *d)
 {
 	struct statvfs v;
@@ -27,6 +30,11 @@ void disk_watch_begin(struct disk_watch *d, int work, uint64_t reserve, uint64_t
 	d->free = free_bytes(d);
 }
 
+bool disk_is_low(bool was, uint64_t avail, uint64_t reserve)
+{
+	return avail < reserve || (was && avail - reserve < reserve / AGAIN_SHARE);
+}
+
 enum disk_state disk_look(struct disk_watch *d, uint64_t now)
 {
 	uint64_t avail = free_bytes(d);
@@ -34,7 +42,8 @@ enum disk_state disk_look(struct disk_watch *d, uint64_t now)
 
 	if (avail > d->free)
 		d->free = avail;
-	if (avail < d->reserve)
+	d->low = disk_is_low(d->low, avail, d->reserve);
+	if (d->low)
 		return DISK_LOW;
 	if (!fell && now - d->walked_us < WALK_US)
 		return DISK_FINE;

@@ -10,6 +10,7 @@
 struct disk_watch {
 	int work; /* the run's work directory; borrowed */
 	uint64_t reserve, step, free, walked_us;
+	bool low;
 };
 
 /* reserve: free bytes that shall stay; smallest: the smallest limit of a target. */
@@ -18,8 +19,10 @@ void disk_watch_begin(struct disk_watch *d, int work, uint64_t reserve, uint64_t
 enum disk_state {
 	DISK_FINE,
 	DISK_WALK, /* it is time to look at each target */
-	DISK_LOW,  /* less than reserve is free */
+	DISK_LOW,  /* less than reserve is free, or hardly more since */
 };
+/* Whether avail bytes are too few; was: the last time they were. */
+bool disk_is_low(bool was, uint64_t avail, uint64_t reserve);
 enum disk_state disk_look(struct disk_watch *d, uint64_t now);
 
 /* Whether what stands in the target's work directory has reached a limit. */

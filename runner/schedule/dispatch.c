@@ -221,6 +221,11 @@ static struct fleet_order decide(struct dispatch *d, uint64_t now)
 	return fleet_next(&d->fleet, now, most, calm);
 }
 
+static bool stands(const struct dispatch *d)
+{
+	return d->paused || d->full;
+}
+
 /* A cell that was just being forced to write its input down when it was told to pause goes
  * on with another one. */
 static void ask_again(struct dispatch *d)
@@ -228,7 +233,7 @@ static void ask_again(struct dispatch *d)
 	for (size_t i = 0; i < d->n; i++) {
 		struct job *j = &d->jobs[i];
 
-		if (d->paused && (j->phase == PHASE_RUNNING || j->phase == PHASE_TRIAGING ||
+		if (stands(d) && (j->phase == PHASE_RUNNING || j->phase == PHASE_TRIAGING ||
 				  j->phase == PHASE_MERGING))
 			job_pause(j, true);
 		else if (j->phase == PHASE_RUNNING && j->fleet->phase == FLEET_BUSY)
@@ -255,7 +260,7 @@ void dispatch_next(struct dispatch *d)
 	d->deciding = true;
 	wake_up(d, clock_mono_us());
 	ask_again(d);
-	while (d->again && !d->paused) {
+	while (d->again && !stands(d)) {
 		now = clock_mono_us();
 		d->again = false;
 		wrap_up(d);
@@ -268,6 +273,29 @@ void dispatch_next(struct dispatch *d)
 		o.what = FLEET_NOTHING;
 	}
 	d->deciding = false;
+}
+
+static void revive(struct dispatch *d, struct job *j)
+{
+	job_revive(j);
+	fleet_wake(&d->fleet, j->fleet);
+}
+
+bool dispatch_disk(struct dispatch *d, bool full)
+{
+	if (d->full == full)
+		return false;
+	d->full = full;
+	for (size_t i = 0; i < d->n; i++) {
+		struct job *j = &d->jobs[i];
+
+		if (full)
+			job_pause(j, true);
+		else if (!d->closed && j->phase == PHASE_DONE && j->uncollected &&
+			 j->reason == REASON_DISK_LIMIT)
+			revive(d, j);
+	}
+	return true;
 }
 
 /* It fuzzes the old one; with the new one it comes first. */
@@ -312,10 +340,8 @@ static void begin_day(struct dispatch *d)
 
 		j->triage_us = 0;
 		j->forgiven = j->failures_total;
-		if (j->phase != PHASE_DONE || !is_limit(j->reason))
-			continue;
-		job_revive(j);
-		fleet_wake(&d->fleet, j->fleet);
+		if (j->phase == PHASE_DONE && is_limit(j->reason))
+			revive(d, j);
 	}
 }
 

@@ -23,6 +23,7 @@ struct dispatch {
 	uint64_t deadline_us;	     /* of fuzzing; 0: none */
 	bool closed;		     /* nothing is fuzzed any more */
 	bool paused;		     /* nothing starts at all */
+	bool full;		     /* likewise, until the disk has space again */
 	uint64_t began_us, asked_us; /* dispatch_next(), last */
 	uint64_t looked_us, day_us;  /* continuous: at the binaries, and when the day began */
 	bool deciding, again;	     /* what it starts may end at once, and ask for more */
@@ -38,6 +39,9 @@ void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg
 /* Continuous, once a second: looks for new builds.  A day of it has what a run has: its caps,
  * its time for triage, its crashes; who came to such a limit waits again. */
 void dispatch_second(struct dispatch *d, uint64_t now);
+/* The disk is full, or not any more: all wait until then, those too that ended because what they
+ * found could not be saved.  True: that is news. */
+bool dispatch_disk(struct dispatch *d, bool full);
 /* Starts, pauses and ends what the policy says. */
 void dispatch_next(struct dispatch *d);
 /* The job waits in the queue again, or has ended: what it held is free. */

@@ -180,8 +180,12 @@ static void check_disk(struct run *r, uint64_t now)
 {
 	enum disk_state d = disk_look(&r->disk, now);
 
-	if (d == DISK_LOW)
+	if (d == DISK_LOW && !goes_on(r))
 		each_job(r, end_politely, REASON_DISK_LIMIT);
+	if (dispatch_disk(&r->dispatch, d == DISK_LOW && goes_on(r)))
+		r->o.event(r->o.arg, look(r), SIZE_MAX,
+			   r->dispatch.full ? "the disk is nearly full: all wait for space"
+					    : "there is space on the disk again");
 	for (size_t i = 0; d == DISK_WALK && i < r->n; i++) {
 		struct job *j = &r->jobs[i];
 

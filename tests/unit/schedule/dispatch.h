@@ -13,11 +13,12 @@
 enum { MOST = 8, MERGE_S = 5 };
 
 struct part {
-	bool dies;   /* at once when it is started */
-	bool deaf;   /* the next pause is lost */
-	bool finds;  /* it never stops finding */
-	bool merges; /* after fuzzing, and borrows for it */
-	bool other;  /* another binary is there */
+	bool dies;    /* at once when it is started */
+	bool deaf;    /* the next pause is lost */
+	bool finds;   /* it never stops finding */
+	bool merges;  /* after fuzzing, and borrows for it */
+	bool other;   /* another binary is there */
+	bool unsaved; /* what its pause leaves cannot be saved */
 	unsigned starts, pauses, wraps, tidied, revived;
 	unsigned merge_s; /* still to go */
 	uint64_t budget_us, cpu_us;
@@ -156,7 +157,7 @@ void job_revive(struct job *j)
 {
 	part_of(j)->revived++;
 	j->phase = PHASE_QUEUED;
-	j->pending = REASON_NONE;
+	j->reason = j->pending = REASON_NONE;
 }
 
 bool job_other_binary(const struct job *j)
@@ -201,12 +202,21 @@ static inline void merged(struct job *j)
 	leave(j, j->pending == REASON_NONE ? PHASE_QUEUED : PHASE_DONE);
 }
 
+static inline void not_saved(struct job *j)
+{
+	j->uncollected = true;
+	j->pending = REASON_DISK_LIMIT;
+	leave(j, PHASE_DONE);
+}
+
 static inline void live(struct job *j)
 {
 	struct part *p = part_of(j);
 
 	if (j->phase == PHASE_RUNNING)
 		fuzz(j);
+	else if (j->phase == PHASE_POLITE && p->unsaved)
+		not_saved(j);
 	else if (j->phase == PHASE_POLITE && j->pending == REASON_NONE)
 		leave(j, PHASE_QUEUED);
 	else if (j->phase == PHASE_POLITE && !p->merges)

@@ -133,6 +133,52 @@ static void who_came_to_a_limit_has_another_day(void **state)
 	assert_int_equal(w.jobs[1].phase, PHASE_DONE);
 }
 
+/* All wait, and go on where they were. */
+static void a_full_disk_is_waited_for(void **state)
+{
+	(void)state;
+	begin(5, 3, true);
+	for (size_t i = 0; i < 5; i++)
+		w.parts[i].finds = true;
+	w.parts[2].unsaved = true;
+	seconds(10);
+	job_stop(&w.jobs[1], REASON_DISK_LIMIT, false); /* its own limit's */
+	assert_false(dispatch_disk(&w.d, false));
+	assert_true(dispatch_disk(&w.d, true));
+	assert_false(dispatch_disk(&w.d, true));
+	seconds(500);
+	assert_int_equal(w.d.busy, 0);
+	assert_int_equal(in_phase(PHASE_QUEUED), 3);
+	assert_int_equal(in_phase(PHASE_DONE), 2);
+	w.parts[2].unsaved = false;
+	assert_true(dispatch_disk(&w.d, false));
+	assert_int_equal(w.parts[2].revived, 1);
+	assert_int_equal(w.parts[1].revived, 0);
+	seconds(3);
+	assert_int_equal(in_phase(PHASE_RUNNING), 3);
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(w.jobs[i].reason, i == 1 ? REASON_DISK_LIMIT : REASON_NONE);
+}
+
+/* A pause that came when it was being written to the disk, too. */
+static void a_full_disk_is_said_again(void **state)
+{
+	(void)state;
+	begin(1, 1, true);
+	w.parts[0].finds = true;
+	seconds(10);
+	w.parts[0].deaf = true;
+	assert_true(dispatch_disk(&w.d, true));
+	seconds(3);
+	assert_int_equal(w.d.busy, 0);
+	w.d.closed = true; /* nobody comes back then */
+	w.jobs[0].phase = PHASE_DONE;
+	w.jobs[0].reason = REASON_DISK_LIMIT;
+	w.jobs[0].uncollected = true;
+	assert_true(dispatch_disk(&w.d, false));
+	assert_int_equal(w.parts[0].revived, 0);
+}
+
 static const struct CMUnitTest tests[] = {
     CASE(a_pause_that_was_lost_is_asked_for_again),
     CASE(sleep_is_no_time),
@@ -141,6 +187,8 @@ static const struct CMUnitTest tests[] = {
     CASE(a_new_build_wakes),
     CASE(a_day_passes),
     CASE(who_came_to_a_limit_has_another_day),
+    CASE(a_full_disk_is_waited_for),
+    CASE(a_full_disk_is_said_again),
 };
 
 UNIT_MAIN(tests)
