@@ -175,16 +175,44 @@ static void carry_out(struct dispatch *d, const struct fleet_order *o, uint64_t 
 }
 
 /* Those that were asked to end while they waited: what comes after fuzzing needs a worker. */
-static void wrap_up(struct dispatch *d)
+static void wrap_up(struct dispatch *d, uint64_t now)
 {
-	for (size_t i = 0; i < d->n && d->busy < d->workers.now; i++) {
+	bool waits = false;
+
+	for (size_t i = 0; i < d->n; i++) {
 		struct job *j = &d->jobs[i];
 
-		if (!job_wraps_up(j) || !dispatch_fits(d, j))
+		if (!job_wraps_up(j))
 			continue;
+		if (d->busy >= d->workers.now || !dispatch_fits(d, j)) {
+			waits = true;
+			continue;
+		}
+		d->ending_us = 0;
 		take(d, j);
 		job_wrap_up(j);
 	}
+	if (!waits)
+		d->ending_us = 0;
+	else if (!d->ending_us)
+		d->ending_us = now;
+}
+
+/* One of them has waited for as long as any quantum takes, because whoever runs keeps winning
+ * the next one: somebody must go. */
+static bool ends_late(const struct dispatch *d, uint64_t now)
+{
+	bool any = false;
+
+	if (!d->ending_us || now - d->ending_us < d->fleet.rules.quantum_wall_us)
+		return false;
+	for (size_t i = 0; i < d->n; i++) {
+		if (d->targets[i].phase == FLEET_BUSY)
+			return false; /* on its way */
+		any = any || (job_wraps_up(&d->jobs[i]) &&
+			      (d->targets[i].instead || dispatch_fits(d, &d->jobs[i])));
+	}
+	return any;
 }
 
 static uint64_t last_tidied(const struct dispatch *d, const struct job *j)
@@ -216,7 +244,7 @@ static struct fleet_order decide(struct dispatch *d, uint64_t now)
 
 	set_quantum(d, now);
 	dispatch_look_for_room(d);
-	if (dispatch_make_room(d, now) && fuzz > 0 && most >= fuzz)
+	if ((dispatch_make_room(d, now) || ends_late(d, now)) && fuzz > 0 && most >= fuzz)
 		most = fuzz - 1;
 	return fleet_next(&d->fleet, now, most, calm);
 }
@@ -263,7 +291,7 @@ void dispatch_next(struct dispatch *d)
 	while (d->again && !stands(d)) {
 		now = clock_mono_us();
 		d->again = false;
-		wrap_up(d);
+		wrap_up(d, now);
 		if (!d->closed)
 			o = decide(d, now);
 		carry_out(d, &o, now);

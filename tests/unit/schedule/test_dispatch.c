@@ -143,6 +143,52 @@ static void who_waited_is_wrapped_up(void **state)
 	assert_int_equal(w.d.busy, 0);
 }
 
+/* Also when those that run win every quantum: one of them makes way. */
+static void who_waited_has_a_worker_for_its_end(void **state)
+{
+	unsigned starts;
+
+	(void)state;
+	begin(3, 2, false);
+	w.parts[0].finds = w.parts[1].finds = true;
+	w.parts[2].merges = true;
+	w.d.targets[2].phase = FLEET_OUT;
+	seconds(10);
+	job_stop(&w.jobs[2], REASON_STARVED, false);
+	starts = w.parts[0].starts + w.parts[1].starts;
+	seconds(895);
+	assert_int_equal(w.jobs[2].phase, PHASE_QUEUED);
+	assert_int_equal(in_phase(PHASE_RUNNING), 2);
+	seconds(10 + MERGE_S);
+	assert_int_equal(w.parts[2].wraps, 1);
+	assert_int_equal(w.jobs[2].reason, REASON_STARVED);
+	assert_int_equal(in_phase(PHASE_RUNNING), 2);
+	assert_int_equal(w.parts[0].starts + w.parts[1].starts, starts + 1);
+}
+
+/* Who needs more room than any of those that run leaves does not make them leave. */
+static void who_would_not_fit_disturbs_nobody(void **state)
+{
+	unsigned pauses;
+
+	(void)state;
+	begin(3, 2, false);
+	w.parts[0].finds = w.parts[1].finds = true;
+	w.jobs[0].cfg.memory = w.jobs[1].cfg.memory = 400;
+	w.jobs[2].cfg.memory = 900;
+	w.parts[2].merges = true;
+	w.d.targets[2].phase = FLEET_OUT;
+	seconds(10);
+	assert_int_equal(in_phase(PHASE_RUNNING), 2);
+	job_stop(&w.jobs[2], REASON_STARVED, false);
+	pauses = w.parts[0].pauses + w.parts[1].pauses;
+	seconds(5000);
+	assert_int_equal(w.parts[0].pauses + w.parts[1].pauses, pauses);
+	close_all(REASON_RUN_DEADLINE);
+	seconds(3 + MERGE_S);
+	assert_int_equal(w.jobs[2].phase, PHASE_DONE);
+}
+
 static void the_cap_ends_it(void **state)
 {
 	(void)state;
@@ -241,6 +287,8 @@ static const struct CMUnitTest tests[] = {
     CASE(fewer_workers_and_more),
     CASE(who_dies_at_once_holds_nobody_up),
     CASE(who_waited_is_wrapped_up),
+    CASE(who_waited_has_a_worker_for_its_end),
+    CASE(who_would_not_fit_disturbs_nobody),
     CASE(the_cap_ends_it),
     CASE(everybody_has_a_turn_in_a_short_run),
     CASE(times_of_a_turn),
