@@ -91,10 +91,6 @@ artifacts() { # KIND
 	find "$LOGS/crashes/$TARGET" -name "$1-*" 2>/dev/null | wc -l
 }
 
-# For config(): a fork bomb whose trials do not take half a minute each, which is its time for
-# one input.
-SHORT_BOMB='"env": {"FORK_SECONDS": "'$((5 * TIMES))'"}'
-
 # wait_until SECONDS COMMAND...: a condition, with a deadline that only a broken
 # program reaches.
 wait_until() {
