@@ -13,7 +13,7 @@
 enum { WALK_SHARE = 8 };
 
 /* When it was low, this share of the reserve more must be free. */
-enum { AGAIN_SHARE = 4 };
+enum { AGAIN_SHARE = 8 };
 
 static uint64_t free_bytes(const struct disk_watch *d)
 {

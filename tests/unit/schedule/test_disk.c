@@ -9,8 +9,8 @@ static void it_does_not_flap(void **state)
 	static const struct {
 		uint64_t avail;
 		bool low;
-	} v[] = {{UINT64_MAX, false}, {1000, false}, {999, true},   {1000, true}, {1249, true},
-		 {0, true},	      {1250, false}, {1100, false}, {999, true}};
+	} v[] = {{UINT64_MAX, false}, {1000, false}, {999, true},   {1000, true}, {1124, true},
+		 {0, true},	      {1125, false}, {1050, false}, {999, true}};
 	bool low = false;
 
 	(void)state;
