@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fault.h"
-#include "runner/schedule/replay.h"
+#include "runner/schedule/replay_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,8 @@ static struct play {
 	unsigned stop_after;		      /* cells; 0: never */
 	bool no_cell;			      /* none starts */
 	bool busy;			      /* cells wait for a CPU */
-	unsigned fault;			      /* armed after each cell's start; 0: none */
+	bool stuck;			      /* the first cell holds still */
+	unsigned fault, later;		      /* armed from the start; after each cell's */
 	char failed[MAX];		      /* 'a' alone, 't' together; 0: not told */
 	char type[MAX][40];
 	struct replay_sum sum;
@@ -109,12 +110,10 @@ static bool run_input(struct exec *x, char *const *all, char *const *at, unsigne
 	case 'z': /* takes too long; alone: what the second letter says */
 		x->end.code = 70;
 		x->end.failure = FAILURE_TIMEOUT;
-		x->end.waited_us = play.busy;
 		return false;
 	case 'q': /* the same, without a word of the engine's: our deadline ends it */
 		x->end.late = true;
 		x->end.failure = FAILURE_STUCK;
-		x->end.waited_us = play.busy;
 		return false;
 	case 'b': /* is refused a fork */
 		x->end.failure = FAILURE_PIDS;
@@ -169,6 +168,8 @@ static void on_end(void *arg)
 	if (x->end.code == 0 && !x->engine.done && x->end.failure == FAILURE_NONE)
 		x->end.failure = FAILURE_EXIT;
 	play.running--;
+	if (play.stuck && play.cells == 1)
+		replay_stuck(&play.replay->slots[0]);
 	if (play.stop_after && play.cells == play.stop_after)
 		replay_stop(play.replay);
 	x->spec.done(x->spec.arg, &x->end);
@@ -184,15 +185,18 @@ int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct 
 
 	assert_non_null(x);
 	*x = (struct exec){.spec = *spec, .text = BUF_INIT(1 << 20)};
-	x->end = (struct exec_end){
-	    .started = !play.no_cell, .refused = "", .why = "no crun", .end = ENGINE_FINISHED};
+	x->end = (struct exec_end){.started = !play.no_cell,
+				   .refused = "",
+				   .why = "no crun",
+				   .end = ENGINE_FINISHED,
+				   .waited_us = play.busy};
 	if (loop_add_timer(env->loop, clock_mono_us(), on_end, x, &x->timer, e) < 0) {
 		free(x);
 		return -e->code;
 	}
 	fault_arm(0, FAULT_FAIL); /* the play itself does not fail */
 	run_inputs(x, spec->setup->cmd.argv.v);
-	fault_arm(play.fault, FAULT_FAIL);
+	fault_arm(play.later ? play.later : play.fault, FAULT_FAIL);
 	play.cells++;
 	if (++play.running > play.most)
 		play.most = play.running;

@@ -95,6 +95,7 @@ static void soon(struct cell *c, timer_fn *fn)
 int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
 		const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e)
 {
+	uint64_t at = play.ends_ms ? clock_mono_us() + play.ends_ms * USEC_PER_MSEC : UINT64_MAX;
 	struct cell *cell = calloc(1, sizeof(*cell));
 
 	(void)s;
@@ -102,11 +103,13 @@ int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
 	(void)uid;
 	assert_non_null(cell);
 	*cell = (struct cell){.ops = *ops, .arg = arg};
+	if (loop_add_timer(play.loop, at, on_cell, cell, &cell->timer, e) < 0) {
+		free(cell);
+		return -e->code;
+	}
 	play.cell = cell;
 	*ret = cell;
-	return loop_add_timer(
-	    play.loop, play.ends_ms ? clock_mono_us() + play.ends_ms * USEC_PER_MSEC : UINT64_MAX,
-	    on_cell, cell, &cell->timer, e);
+	return 0;
 }
 
 uid_t setup_uid(size_t index)
