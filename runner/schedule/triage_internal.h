@@ -6,8 +6,8 @@
 #include "runner/schedule/kept.h"
 #include "runner/schedule/triage.h"
 
-/* Between triage.c (stages, the queue), triage_note.c (into the ledger),
- * triage_names.c, triage_check.c, triage_fix.c and triage_shrink.c. */
+/* Between triage.c (stages, trials), triage_queue.c (what is each artifact?), triage_note.c
+ * (into the ledger), triage_names.c, triage_check.c, triage_fix.c and triage_shrink.c. */
 
 /* An artifact in work. */
 struct finding {
@@ -93,6 +93,8 @@ bool triage_wants_names(const struct triage *t);
 /* Asks a symbolizer for them, then triage_note(); with memory borrowed, which it returns. */
 void triage_names(struct triage *t);
 void triage_names_stop(struct triage *t);
+/* Names for t->f where it wants them, when there is memory; then triage_note(). */
+void triage_name_and_note(struct triage *t);
 
 /* Reproduces t->f.path, then triage_note(). */
 MUST_CHECK int triage_measure(struct triage *t, struct err *e);
@@ -130,8 +132,11 @@ MUST_CHECK int triage_keep(const struct triage *t, const struct known_crash *c, 
 
 /* One step of the stage; false: it is over. */
 bool triage_check_step(struct triage *t);
+bool triage_queue_step(struct triage *t);
 bool triage_shrink_step(struct triage *t);
 void triage_shrink_done(struct triage *t);
+/* How many artifacts still wait; 0 also where that cannot be seen. */
+size_t triage_queue_left(const struct triage *t);
 
 /* Reads the signature's reproducer's path below the state directory. */
 bool triage_path(const struct triage *t, const char *relative, char out[4096]);
