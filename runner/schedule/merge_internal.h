@@ -8,9 +8,9 @@
 #include "runner/schedule/merge.h"
 #include "runner/schedule/task.h"
 
-/* Between merge.c (the steps), merge_cell.c (cells that measure), merge_leak.c (which
- * input leaks?), and what is done in child processes: merge_stage.c, merge_deal.c,
- * merge_look.c, merge_decide.c on the files of merge_files.c. */
+/* Between merge.c (its start and end), merge_steps.c (what comes next), merge_cell.c (cells
+ * that measure), merge_leak.c (which input leaks?), and what is done in child processes:
+ * merge_stage.c, merge_deal.c, merge_look.c, merge_decide.c on the files of merge_files.c. */
 
 enum {
 	MERGE_SHARDS_MAX = 400, /* in merge/<target>/measure; a descriptor each */
@@ -110,8 +110,12 @@ struct merge {
 /* The verdict; the first one stays.  Cells are stopped, then the end comes. */
 void merge_end_with(struct merge *m, enum merge_verdict v, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Takes the first step; nothing is called back before this returned. */
+MUST_CHECK int merge_begin(struct merge *m, struct err *e);
 /* Something ended: what next? */
 void merge_advance(struct merge *m);
+/* The last step was taken: tells who asked; m is gone. */
+void merge_finish(struct merge *m);
 
 /* exec_spec.output of a slot's cells. */
 void merge_slot_output(void *arg, struct slice bytes);
