@@ -5,6 +5,8 @@ $B/bench/%: $B/o/tests/bench/%.o $(OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(LDHARD) -o $@ $^ $(LIBS)
 
+$B/bench/sample $B/bench/start: $B/o/tests/bench/host.o
+
 # What it costs to look at 64 cells once a second; fails above half a per cent of a core.
 # Needs root and crun.  SAMPLES=n: looks, CELLS=n.
 bench-sample: $B/bench/sample

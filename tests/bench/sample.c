@@ -8,24 +8,16 @@
  *
  * Status 1 when it costs more than the aim.  A signal ends it, with all cleaned up; after
  * a SIGKILL the keeper ends the cells, and the next start removes the rest. */
-#include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/fs.h"
-#include "base/loop.h"
-#include "images/cell.h"
 #include "runner/schedule/attempt.h"
 #include "runner/schedule/job.h"
 #include "runner/schedule/pressure.h"
+#include "tests/bench/host.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #define BENCH_DIR "/run/fuzzcell-bench-sample"
@@ -33,7 +25,7 @@
 #define AIM 0.005
 
 enum { SAMPLES = 20, SAMPLES_MAX = 3600, CELLS = 64, CELLS_MAX = 512 };
-enum { START_S = 60, END_S = 60, UID = 1700000, SIGNALS = 4 };
+enum { START_S = 60, END_S = 60, UID = 1700000 };
 enum { MEMORY = 64 << 20, MEMORY_HIGH = 56 << 20, TMP = 1 << 20, FILES = 64, PIDS = 16 };
 
 enum stage { STARTING, SLEEPING, SPINNING, ENDING, STAGES_ };
@@ -54,12 +46,9 @@ struct cost {
 };
 
 struct bench {
-	struct loop *loop;
-	struct cgroup_tree *tree;
-	struct cell_host *host;
+	struct bench_host host;
 	struct pressure *pressure;
-	struct source *timer, *signals[SIGNALS];
-	int lock; /* BENCH_DIR */
+	struct source *timer;
 	struct place *v;
 	uint64_t n, samples;
 	enum stage stage;
@@ -85,7 +74,7 @@ static void set_timer(struct bench *b, uint64_t in_us)
 	if (loop_set_timer(b->timer, clock_mono_us() + in_us, &b->err) == 0)
 		return;
 	b->failed = true;
-	loop_stop(b->loop); /* the tree's close ends the cells */
+	loop_stop(b->host.loop); /* the tree's close ends the cells */
 }
 
 static void end(struct bench *b)
@@ -102,7 +91,7 @@ static void end(struct bench *b)
 			b->err = e;
 		}
 	if (b->alive == 0)
-		loop_stop(b->loop);
+		loop_stop(b->host.loop);
 }
 
 static void fail(struct bench *b) /* b->err says why */
@@ -186,7 +175,7 @@ static void on_timer(void *arg)
 	if (b->stage == ENDING) {
 		(void)err_set(&b->err, ETIMEDOUT, "cells do not end");
 		b->failed = true;
-		loop_stop(b->loop);
+		loop_stop(b->host.loop);
 	} else if (b->stage == STARTING) {
 		(void)err_set(&b->err, ETIMEDOUT, "cell %zu does not start", b->started);
 		fail(b);
@@ -235,7 +224,7 @@ static void on_ended(void *arg, const struct cell_end *ended)
 		(void)err_set(&b->err, EPROTO, "a cell ended by itself: %s", ended->why);
 		fail(b);
 	} else if (b->alive == 0) {
-		loop_stop(b->loop);
+		loop_stop(b->host.loop);
 	}
 }
 
@@ -266,7 +255,7 @@ static int start_cell(struct bench *b, size_t i, struct err *e)
 	};
 
 	(void)snprintf(id, sizeof(id), "cell-%zu", i);
-	return cell_start(b->host, &spec, &ops, &b->v[i], &b->v[i].attempt.cell, e);
+	return cell_start(b->host.cells, &spec, &ops, &b->v[i], &b->v[i].attempt.cell, e);
 }
 
 static void start_next(struct bench *b)
@@ -304,77 +293,26 @@ static void on_signal(void *arg, int signo)
 	end(b);
 }
 
-static int watch(struct bench *b, struct err *e)
-{
-	static const int signos[SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-	struct err none;
-	int r = loop_new(&b->loop, e);
-
-	for (size_t i = 0; r == 0 && i < SIGNALS; i++)
-		r = loop_add_signal(b->loop, signos[i], on_signal, b, &b->signals[i], e);
-	if (r == 0)
-		r = loop_add_timer(b->loop, UINT64_MAX, on_timer, b, &b->timer, e);
-	/* As in a run, which goes on without. */
-	if (r == 0 &&
-	    pressure_open(b->loop, "/proc/pressure", on_pressure, b, &b->pressure, &none) < 0)
-		printf("   no pressure (PSI) here\n");
-	return r;
-}
-
-/* One at a time: the group and the directory have fixed names. */
-static int lock_dir(struct bench *b, struct err *e)
-{
-	_autoclose_ int fd = -1;
-	int r = fs_mkdirs(AT_FDCWD, BENCH_DIR, 0711, e);
-
-	if (r == 0)
-		r = fs_open_dir(AT_FDCWD, BENCH_DIR, &fd, e);
-	if (r < 0)
-		return r;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return err_sys(e, "lock '" BENCH_DIR "'");
-	b->lock = take_fd(&fd);
-	if (fchmod(b->lock, 0711) < 0) /* whatever our umask is: the jobs' users have to pass */
-		return err_sys(e, "set the mode of '" BENCH_DIR "'");
-	return 0;
-}
-
 static int set_up(struct bench *b, struct err *e)
 {
-	struct cgroup_tree_opts tree = {.instance = "bench-sample", .keeper = true};
-	struct cell_host_opts host = {.runtime_dir = BENCH_DIR "/host"};
-	int r = watch(b, e);
+	struct err none;
+	int r = bench_host_make(&b->host, BENCH_DIR, "bench-sample", on_signal, b, e);
 
 	if (r == 0)
-		r = lock_dir(b, e);
-	if (r == 0)
-		r = cgroup_tree_open(&tree, &b->tree, e);
-	host.loop = b->loop;
-	host.tree = b->tree;
-	if (r == 0)
-		r = cell_host_new(&host, &b->host, e);
+		r = loop_add_timer(b->host.loop, UINT64_MAX, on_timer, b, &b->timer, e);
+	/* As in a run, which goes on without. */
+	if (r == 0 &&
+	    pressure_open(b->host.loop, "/proc/pressure", on_pressure, b, &b->pressure, &none) < 0)
+		printf("   no pressure (PSI) here\n");
 	workers_begin(&b->workers, (unsigned)b->n);
 	return r;
 }
 
 static int tear_down(struct bench *b, struct err *e)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < SIGNALS; i++)
-		source_remove(b->signals[i]);
 	source_remove(b->timer);
 	pressure_close(b->pressure);
-	cell_host_free(b->host);
-	cgroup_tree_close(b->tree);
-	loop_free(b->loop);
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		; /* we are a subreaper: what crun left dead */
-	if (b->lock >= 0) {
-		r = fs_remove_tree(AT_FDCWD, BENCH_DIR, e);
-		close(take_fd(&b->lock));
-	}
-	return r;
+	return bench_host_clear(&b->host, e);
 }
 
 /* Whether it costs no more than it may. */
@@ -409,7 +347,7 @@ static int run(struct bench *b)
 
 	if (r == 0) {
 		start_next(b);
-		r = loop_run(b->loop, &b->err);
+		r = loop_run(b->host.loop, &b->err);
 	}
 	b->failed |= r < 0;
 	if (b->failed)
@@ -431,7 +369,7 @@ static bool number(const char *text, uint64_t most, uint64_t *ret)
 
 int main(int argc, char **argv)
 {
-	struct bench b = {.lock = -1, .n = CELLS, .samples = SAMPLES};
+	struct bench b = {.n = CELLS, .samples = SAMPLES};
 	int status;
 
 	if (argc > 3 || (argc > 1 && !number(argv[1], SAMPLES_MAX, &b.samples)) ||

@@ -14,29 +14,25 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
-#include "base/loop.h"
 #include "base/proc.h"
 #include "base/sys.h"
-#include "images/cell.h"
 #include "images/host.h"
+#include "tests/bench/host.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/file.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #define BENCH_DIR "/run/fuzzcell-bench"
 /* The bare container's group, in each hierarchy; crun removes it. */
 #define BARE_GROUP "/fuzzcell-bench"
 
-enum { PAIRS = 15, PAIRS_MAX = 1000, JOBS = 2, RUN_S = 30, UID = 1700000, SIGNALS = 4 };
+enum { PAIRS = 15, PAIRS_MAX = 1000, JOBS = 2, RUN_S = 30, UID = 1700000 };
 enum { CPU_MILLI = 1000, CPU_PERIOD_US = 100000, CPU_SHARES = 1024, PIDS = 64 };
 #define MEMORY_BYTES (INT64_C(512) << 20)
 
@@ -46,11 +42,8 @@ static const char *const managers[] = {
     [BARE] = "--cgroup-manager=cgroupfs", [FREE] = "--cgroup-manager=disabled"};
 
 struct bench {
-	struct loop *loop;
-	struct cgroup_tree *tree;
-	struct cell_host *host;
-	struct source *timer, *signals[SIGNALS];
-	int lock; /* BENCH_DIR */
+	struct bench_host host;
+	struct source *timer;
 	struct cell_spec specs[JOBS];
 	const char *shown[JOBS];
 	uint64_t rounds, step; /* one more than pairs; runs that are done, of all */
@@ -114,7 +107,7 @@ static void print_job(struct bench *b, size_t job)
 static void fail(struct bench *b) /* b->err says why */
 {
 	b->failed = true;
-	loop_stop(b->loop);
+	loop_stop(b->host.loop);
 }
 
 static void heard(void *arg, struct slice bytes)
@@ -167,7 +160,7 @@ static int start_cell(struct bench *b, struct err *e)
 
 	spec.id = kinds[CELL];
 	b->begin_us = clock_mono_us();
-	return cell_start(b->host, &spec, &ops, b, &b->cell, e);
+	return cell_start(b->host.cells, &spec, &ops, b, &b->cell, e);
 }
 
 /* By crun alone ----------------------------------------------------------- */
@@ -198,7 +191,7 @@ static int spawn_crun(const struct bench *b, const char *const *argv, int out, p
 	spec.env = b->specs[0].env;
 	spec.stdout_fd = out;
 	spec.stderr_fd = out;
-	if (cgroup_tree_layout(b->tree) == CGROUP_HYBRID)
+	if (cgroup_tree_layout(b->host.tree) == CGROUP_HYBRID)
 		spec.prepare = hide_v2;
 	return proc_spawn(&spec, ret, e);
 }
@@ -267,12 +260,12 @@ static int start_bare(struct bench *b, enum kind kind, struct err *e)
 		return err_sys(e, "pipe");
 	b->out = p[0];
 	wr = p[1];
-	r = loop_add_io(b->loop, b->out, EPOLLIN, on_bare_output, b, &b->io, e);
+	r = loop_add_io(b->host.loop, b->out, EPOLLIN, on_bare_output, b, &b->io, e);
 	if (r == 0)
 		r = spawn_crun(b, argv, wr, &pid, e);
 	if (r < 0)
 		return r;
-	r = loop_add_child(b->loop, pid, on_bare_exit, b, &b->child, e);
+	r = loop_add_child(b->host.loop, pid, on_bare_exit, b, &b->child, e);
 	if (r < 0) /* it ends by itself, and cleans up */
 		(void)waitpid(pid, NULL, 0);
 	return r;
@@ -286,7 +279,7 @@ static void next(struct bench *b)
 	int r;
 
 	if (b->signo || b->step == JOBS * KINDS_ * b->rounds) {
-		loop_stop(b->loop);
+		loop_stop(b->host.loop);
 		return;
 	}
 	b->first_us = 0;
@@ -347,7 +340,7 @@ static int make_bundle(struct bench *b, size_t job, enum kind kind, struct err *
 
 	bundle_name(job, kind, name);
 	spec.id = name;
-	r = cell_host_bundle(b->host, &spec, &fd, e);
+	r = cell_host_bundle(b->host.cells, &spec, &fd, e);
 	if (r == 0)
 		r = json_load(fd, "config.json", 1 << 20, &config, e);
 	if (r == 0)
@@ -357,48 +350,14 @@ static int make_bundle(struct bench *b, size_t job, enum kind kind, struct err *
 	return r < 0 ? r : fs_replace(fd, "config.json", slice_of(text), e);
 }
 
-static int watch(struct bench *b, struct err *e)
-{
-	static const int signos[SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-	int r = loop_new(&b->loop, e);
-
-	for (size_t i = 0; r == 0 && i < SIGNALS; i++)
-		r = loop_add_signal(b->loop, signos[i], on_signal, b, &b->signals[i], e);
-	return r < 0 ? r : loop_add_timer(b->loop, UINT64_MAX, on_late, b, &b->timer, e);
-}
-
-/* One at a time: the groups and the directory have fixed names. */
-static int lock_dir(struct bench *b, struct err *e)
-{
-	_autoclose_ int fd = -1;
-	int r = fs_mkdirs(AT_FDCWD, BENCH_DIR, 0711, e);
-
-	if (r == 0)
-		r = fs_open_dir(AT_FDCWD, BENCH_DIR, &fd, e);
-	if (r < 0)
-		return r;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return err_sys(e, "lock '" BENCH_DIR "'");
-	b->lock = take_fd(&fd);
-	if (fchmod(b->lock, 0711) < 0) /* whatever our umask is: the job's user has to pass */
-		return err_sys(e, "set the mode of '" BENCH_DIR "'");
-	return fs_remove_tree(b->lock, "crun", e); /* of one that was killed */
-}
-
 static int set_up(struct bench *b, struct err *e)
 {
-	struct cgroup_tree_opts tree = {.instance = "bench-start", .keeper = true};
-	struct cell_host_opts host = {.runtime_dir = BENCH_DIR "/host"};
-	int r = watch(b, e);
+	int r = bench_host_make(&b->host, BENCH_DIR, "bench-start", on_signal, b, e);
 
+	if (r == 0) /* of one that was killed */
+		r = fs_remove_tree(b->host.dir_fd, "crun", e);
 	if (r == 0)
-		r = lock_dir(b, e);
-	if (r == 0)
-		r = cgroup_tree_open(&tree, &b->tree, e);
-	host.loop = b->loop;
-	host.tree = b->tree;
-	if (r == 0)
-		r = cell_host_new(&host, &b->host, e);
+		r = loop_add_timer(b->host.loop, UINT64_MAX, on_late, b, &b->timer, e);
 	for (size_t i = 0; r == 0 && i < 2 * JOBS; i++)
 		r = make_bundle(b, i / 2, i % 2 ? FREE : BARE, e);
 	return r;
@@ -406,22 +365,9 @@ static int set_up(struct bench *b, struct err *e)
 
 static int tear_down(struct bench *b, struct err *e)
 {
-	int r = 0;
-
 	drop_bare(b);
-	for (size_t i = 0; i < SIGNALS; i++)
-		source_remove(b->signals[i]);
 	source_remove(b->timer);
-	cell_host_free(b->host);
-	cgroup_tree_close(b->tree);
-	loop_free(b->loop);
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		; /* we are a subreaper: what crun left dead */
-	if (b->lock >= 0) {
-		r = fs_remove_tree(AT_FDCWD, BENCH_DIR, e);
-		close(take_fd(&b->lock));
-	}
-	return r;
+	return bench_host_clear(&b->host, e);
 }
 
 static int run(struct bench *b)
@@ -431,7 +377,7 @@ static int run(struct bench *b)
 
 	if (r == 0) {
 		next(b);
-		r = loop_run(b->loop, &b->err);
+		r = loop_run(b->host.loop, &b->err);
 	}
 	b->failed |= r < 0;
 	if (b->failed)
@@ -471,7 +417,7 @@ int main(int argc, char **argv)
 	    realpath(argc > 2 ? argv[2] : "build/targets/healthy_fuzzer", NULL);
 	struct cell_mount mount = {.source = target, .target = fuzzer[0], .exec = true};
 	struct slice text = slice_of(argc > 1 ? argv[1] : "");
-	static struct bench b = {.lock = -1, .out = -1};
+	static struct bench b = {.out = -1};
 	uint64_t pairs = PAIRS;
 
 	if (argc > 3 || (argc > 1 && (!scan_u64(&text, 10, PAIRS_MAX, &pairs) || text.n > 0)) ||
