@@ -69,7 +69,31 @@ static void what_is_saved_is_loaded(void **state)
 	assert_int_equal(q.before_cov, 10);
 }
 
-/* Whatever is there: it is said, and the target is as new. */
+/* Saved as "a": the directory, and what is in the file. */
+static int saved(char *text, size_t size)
+{
+	struct progress p = grown();
+	struct err e;
+	int fd;
+
+	assert_int_equal(progress_save(dir.fd, "a", &p, &e), 0);
+	fd = openat(dir.fd, "stats/progress", O_RDONLY | O_DIRECTORY);
+	assert_true(fd >= 0);
+	(void)scratch_text(fd, "a.json", text, size);
+	return fd;
+}
+
+/* Whatever is there as "b": it is said, and the target is as new. */
+static void is_refused(void)
+{
+	struct progress q;
+	char warning[200];
+
+	progress_load(dir.fd, "b", &q, warning);
+	assert_non_null(strstr(warning, "stats/progress/b.json"));
+	assert_string_equal(q.build, "");
+}
+
 static void a_damaged_one_is_said(void **state)
 {
 	static const char *const bad[] = {
@@ -79,22 +103,15 @@ static void a_damaged_one_is_said(void **state)
 	    "{}",
 	    "{\"v\": 1, \"build\": 7}",
 	    "{\"v\": 1, \"build\": \"0000000000000000000000000000000000000007\"}"};
-	struct progress p = grown(), q;
+	struct progress q;
 	char warning[200], text[20000];
-	struct err e;
-	int fd;
+	int fd = saved(text, sizeof(text));
 
 	(void)state;
-	assert_int_equal(progress_save(dir.fd, "a", &p, &e), 0);
-	fd = openat(dir.fd, "stats/progress", O_RDONLY | O_DIRECTORY);
-	assert_true(fd >= 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		scratch_write(fd, "b.json", bad[i]);
-		progress_load(dir.fd, "b", &q, warning);
-		assert_non_null(strstr(warning, "stats/progress/b.json"));
-		assert_string_equal(q.build, "");
+		is_refused();
 	}
-	(void)scratch_text(fd, "a.json", text, sizeof(text));
 	for (char *at = text; (at = strpbrk(at, "0123456789")); at++) { /* each digit */
 		char was = *at;
 
@@ -133,22 +150,14 @@ static void numbers_out_of_bounds_are_refused(void **state)
 					     "NaN",
 					     "null",
 					     "\"7\""};
-	struct progress p = grown(), q;
-	char warning[200], text[20000];
-	struct err e;
-	int fd;
+	char text[20000];
+	int fd = saved(text, sizeof(text));
 
 	(void)state;
-	assert_int_equal(progress_save(dir.fd, "a", &p, &e), 0);
-	fd = openat(dir.fd, "stats/progress", O_RDONLY | O_DIRECTORY);
-	assert_true(fd >= 0);
-	(void)scratch_text(fd, "a.json", text, sizeof(text));
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		for (size_t k = 0; k < sizeof(values) / sizeof(values[0]); k++) {
 			write_with(fd, text, names[i], values[k]);
-			progress_load(dir.fd, "b", &q, warning);
-			assert_non_null(strstr(warning, "stats/progress/b.json"));
-			assert_string_equal(q.build, "");
+			is_refused();
 		}
 	close(fd);
 }
