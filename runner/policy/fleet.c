@@ -20,7 +20,7 @@ struct rule_view fleet_view(const struct fleet_target *t)
 	return (struct rule_view){
 	    .curve = &t->curve,
 	    .clock = &t->clock,
-	    .spent_us = t->spent_us - t->day_us,
+	    .spent_us = t->spent_us - t->cap_from_us,
 	    .silent_wall_us = t->clock.wall_us - t->gain_wall_us,
 	    .edges_total = t->edges_total,
 	    .lim = t->lim,
@@ -33,7 +33,7 @@ struct rule_view fleet_view(const struct fleet_target *t)
 void fleet_launched(struct fleet_target *t, uint64_t now_us)
 {
 	effective_begin(&t->clock, now_us, t->quota);
-	t->fuzzes = false;
+	t->fuzzes = t->starts = false;
 	t->runs = 0;
 }
 
@@ -80,16 +80,18 @@ void fleet_back(struct fleet_target *t)
 
 void fleet_rebuilt(struct fleet_target *t)
 {
-	t->known = t->fuzzes = t->resting = false;
+	t->known = t->fuzzes = t->resting = t->capped = false;
 	t->curve = (struct curve){0};
 	t->health = (struct share_health){0};
 	t->held_us = 0;
+	t->cap_from_us = t->spent_us;
 	t->gain_wall_us = t->build_wall_us = t->clock.wall_us;
 }
 
 void fleet_wake(struct fleet *f, struct fleet_target *t)
 {
-	t->resting = false;
+	t->resting = t->capped = false;
+	t->held_us = 0; /* by what it was before */
 	if (t->phase != FLEET_RUNS)
 		t->last_us = 0;
 	if (t->phase == FLEET_OUT)
@@ -101,7 +103,7 @@ void fleet_new_day(struct fleet *f)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		f->v[i].capped = false;
-		f->v[i].day_us = f->v[i].spent_us;
+		f->v[i].cap_from_us = f->v[i].spent_us;
 	}
 	f->idle_until_us = 0;
 }
@@ -127,6 +129,15 @@ static bool may_start(const struct fleet_target *t)
 	return waits(t) && !t->blocked;
 }
 
+/* What it must be worth for a core not to be idle.  A priority says who comes before whom, not
+ * what CPU time costs. */
+static double price_of(const struct fleet_target *t)
+{
+	const struct share_health well = {0};
+
+	return t->rule.kind == RULE_PRICE ? t->rule.price * share_weight(&well, t->priority) : 0;
+}
+
 static struct share_item item_of(const struct fleet *f, const struct fleet_target *t)
 {
 	struct rule_terms terms = rule_terms(&t->rule, &t->curve, t->edges_total);
@@ -143,7 +154,7 @@ static struct share_item item_of(const struct fleet *f, const struct fleet_targe
 	    .age_s = terms.age_s,
 	    .gate = terms.gate,
 	    .build_age_s = terms.build_age_s,
-	    .price = t->rule.kind == RULE_PRICE ? t->rule.price : 0,
+	    .price = price_of(t),
 	    .weight = share_weight(&t->health, t->priority),
 	    .priority = t->priority,
 	    .spent_us = t->spent_us,
@@ -214,6 +225,8 @@ static struct fleet_order judge(struct fleet *f, size_t i, uint64_t now)
 	struct rule_view v = fleet_view(t);
 	enum rule_answer a = rule_ask(&t->rule, &v);
 
+	if (a == RULE_CAP && t->starts)
+		return nothing(); /* it may be another build */
 	if (a == RULE_CAP && !f->rules.continuous)
 		return out(f, i, FLEET_CAP);
 	if (a == RULE_CAP) {
@@ -338,6 +351,7 @@ static struct fleet_order started(struct fleet *f, size_t i, uint64_t now, enum 
 	struct fleet_target *t = &f->v[i];
 
 	t->phase = FLEET_RUNS;
+	t->starts = true;
 	begin_quantum(t, now);
 	t->turn_from_us = t->spent_us;
 	return (struct fleet_order){.what = FLEET_START, .target = i, .why = why};

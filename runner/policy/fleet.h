@@ -29,6 +29,7 @@ struct fleet_target {
 	/* What fleet_read() and fleet_tell() learned. */
 	struct effective clock;
 	bool fuzzes; /* its present cell is past reading its seeds */
+	bool starts; /* it has no cell yet */
 	uint64_t edges_total, lim, max_len;
 	uint64_t runs;	       /* of the present cell */
 	uint64_t spent_us;     /* effective time in this run */
@@ -37,11 +38,11 @@ struct fleet_target {
 	enum fleet_phase phase;
 	bool blocked;		/* the caller's: there is no room for it just now, */
 	bool instead;		/* but when any of those that run has left there is */
-	bool capped;		/* continuous: it had what it may have today */
+	bool capped;		/* continuous: its build had what it may have today */
 	bool resting;		/* continuous: it does not pay, until something changes */
 	uint64_t held_us;	/* when its rule first held; 0: it does not */
 	uint64_t last_us;	/* when its quantum began; 0: it had none in this run */
-	uint64_t day_us;	/* spent_us when the day began, */
+	uint64_t cap_from_us;	/* spent_us when its cap began: with its build, or the day, */
 	uint64_t from_us;	/* its quantum, */
 	uint64_t turn_from_us;	/* and when it was last started; reading seeds counts for neither */
 	uint64_t build_wall_us; /* clock.wall_us when its build came */
@@ -80,9 +81,10 @@ struct fleet_news {
 bool fleet_tell(struct fleet_target *t, const struct fleet_news *n);
 /* It was paused, or sent to rest, or its cell ended otherwise: it could be started again. */
 void fleet_back(struct fleet_target *t);
-/* Another build of it: nothing is known any more. */
+/* Another build of it: nothing is known any more, and it has a cap of its own. */
 void fleet_rebuilt(struct fleet_target *t);
-/* Something about it has changed: it has a turn soon, whatever it was. */
+/* Something about it has changed: it has a turn soon, whatever it was.  One that had its cap
+ * is only started: it goes on when it is fleet_rebuilt() before its cell is launched. */
 void fleet_wake(struct fleet *f, struct fleet_target *t);
 /* Continuous: caps are for a day. */
 void fleet_new_day(struct fleet *f);

@@ -125,10 +125,14 @@ static void commits(struct sim *s)
 		while (c->commits < w->n_commits &&
 		       w->commits[c->commits].at_s <= (double)(s->now_s - BEGIN_S)) {
 			struct fleet_target *t = &s->fleet.v[i];
+			uint64_t cap_from_us = t->cap_from_us;
+			bool capped = t->capped;
 
 			c->changes[c->commits++].from_s = c->fuzzed_s;
 			fleet_rebuilt(t);
 			fleet_wake(&s->fleet, t);
+			t->cap_from_us = cap_from_us; /* a queue's hour is one for all builds */
+			t->capped = capped;
 			if (t->phase == FLEET_RUNS)
 				launch(s, i); /* the new build */
 		}

@@ -389,6 +389,82 @@ static void a_day_has_a_cap_of_its_own(void **state)
 	assert_int_equal(m.v[1].spent_us, 2000 * S);
 }
 
+/* It is known only before its cell is launched whether it is another one. */
+static void a_new_build_has_a_cap_of_its_own(void **state)
+{
+	struct sim m;
+	struct fleet_order o;
+
+	(void)state;
+	begin(&m, 1, 1, grows);
+	m.f.rules.continuous = true;
+	m.v[0].rule.cap_us = 1000 * S;
+	run(&m, 3000);
+	assert_true(m.v[0].capped);
+	assert_int_equal(m.v[0].spent_us, 1000 * S);
+	for (unsigned again = 0; again < 2; again++) { /* the same one, and another one */
+		fleet_wake(&m.f, &m.v[0]);
+		o = ask(&m);
+		assert_int_equal(o.what, FLEET_START);
+		m.now += 100 * S; /* its open crashes are tried */
+		assert_int_equal(ask(&m).what, FLEET_NOTHING);
+		if (again)
+			fleet_rebuilt(&m.v[0]);
+		m.cell[0] = (struct effective_reading){.at_us = m.now};
+		fleet_launched(&m.v[0], m.now);
+		run(&m, 3000);
+		assert_true(m.v[0].capped);
+		assert_int_equal(m.v[0].spent_us, (again ? 2000 : 1000) * S);
+	}
+	fleet_new_day(&m.f);
+	run(&m, 3000);
+	assert_int_equal(m.v[0].spent_us, 3000 * S);
+}
+
+/* Nobody has time to wait until it is calm: it has not even been tried. */
+static void a_new_build_of_one_that_is_held_comes_first(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 1, 2, nothing);
+	m.f.rules.continuous = true;
+	m.f.rules.share.idle = true;
+	m.share = 0.5;
+	m.calm = false;
+	while (!m.v[0].held_us)
+		run(&m, 1);
+	m.v[1].phase = FLEET_OUT;
+	fleet_wake(&m.f, &m.v[0]);
+	run(&m, 3);
+	assert_int_equal(m.v[0].phase, FLEET_RUNS);
+	assert_false(m.v[0].resting);
+}
+
+/* Who comes before whom; whether it pays is its rule's to say. */
+static void a_low_priority_idles_no_core(void **state)
+{
+	static const int32_t any[] = {-1000, -20, 0, 1000};
+	uint64_t spent_us[4];
+	struct sim m;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		begin(&m, 1, 1, grows);
+		m.f.rules.continuous = true;
+		m.f.rules.share.idle = true;
+		m.v[0].priority = any[i];
+		run(&m, 300);
+		m.workers = 0; /* and back in the queue */
+		run(&m, 1);
+		m.workers = 1;
+		run(&m, 3000);
+		spent_us[i] = m.v[0].spent_us;
+		assert_int_equal(spent_us[i], spent_us[0]);
+		assert_true(spent_us[i] >= 3300 * S);
+	}
+}
+
 /* One that stopped in an earlier run, with the same build: a turn, and it stops again. */
 static void an_unchanged_one_is_looked_at(void **state)
 {
@@ -450,6 +526,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(long_starts),
     cmocka_unit_test(the_cap_ends_it),
     cmocka_unit_test(a_day_has_a_cap_of_its_own),
+    cmocka_unit_test(a_new_build_has_a_cap_of_its_own),
+    cmocka_unit_test(a_new_build_of_one_that_is_held_comes_first),
+    cmocka_unit_test(a_low_priority_idles_no_core),
     cmocka_unit_test(an_unchanged_one_is_looked_at),
     cmocka_unit_test(what_an_engine_tells_is_counted_once),
 };

@@ -42,6 +42,7 @@ struct truth {
 	double cpu_s;	/* all that it got */
 	bool disturbed; /* others had the CPU, or the memory */
 	uint64_t spent_us, build_us;
+	uint64_t cap_from_us; /* spent_us when its build came, or the day began */
 };
 
 struct day {
@@ -239,7 +240,30 @@ static void run_cell(struct day *d, size_t i)
 	}
 }
 
-/* Another load, other workers, another build, no room. */
+/* Or the same one, made again: what it had of its cap, it had. */
+static void another_binary(struct day *d, size_t i)
+{
+	struct truth *t = &d->truth[i];
+
+	if (!one_in(d, 4)) {
+		any_build(d, t);
+		t->build_us = 0;
+		t->cap_from_us = d->v[i].spent_us;
+		fleet_rebuilt(&d->v[i]);
+	}
+	fleet_wake(&d->fleet, &d->v[i]);
+	if (d->v[i].phase == FLEET_RUNS)
+		launch(d, i);
+}
+
+static void another_day(struct day *d)
+{
+	fleet_new_day(&d->fleet);
+	for (size_t i = 0; i < d->fleet.n; i++)
+		d->truth[i].cap_from_us = d->v[i].spent_us;
+}
+
+/* Another load, other workers, another build or day, no room. */
 static void change(struct day *d)
 {
 	size_t i = number(d, 0, (unsigned)d->fleet.n - 1);
@@ -255,14 +279,10 @@ static void change(struct day *d)
 		d->v[i].blocked = !d->v[i].blocked;
 		d->v[i].instead = one_in(d, 2);
 	}
-	if (!one_in(d, 400 / d->tick_s))
-		return;
-	any_build(d, &d->truth[i]);
-	d->truth[i].build_us = 0;
-	fleet_rebuilt(&d->v[i]);
-	fleet_wake(&d->fleet, &d->v[i]);
-	if (d->v[i].phase == FLEET_RUNS)
-		launch(d, i);
+	if (one_in(d, 400 / d->tick_s))
+		another_binary(d, i);
+	if (d->fleet.rules.continuous && one_in(d, 1500 / d->tick_s))
+		another_day(d);
 }
 
 /* --- what must hold -------------------------------------------------------- */
@@ -295,7 +315,7 @@ static void obey(struct day *d, const struct fleet_order *o, enum fleet_phase be
 	HOLDS(d, o->target, o->what != FLEET_REST || d->fleet.rules.continuous);
 	HOLDS(d, o->target,
 	      o->what < FLEET_PLATEAU || o->what == FLEET_CAP || !d->fleet.rules.continuous);
-	HOLDS(d, o->target, o->what != FLEET_CAP || f->spent_us >= f->rule.cap_us);
+	HOLDS(d, o->target, o->what != FLEET_CAP || f->spent_us - t->cap_from_us >= f->rule.cap_us);
 	HOLDS(d, o->target, o->what != FLEET_STARVED || t->disturbed);
 	if (o->what == FLEET_REST || o->what == FLEET_PLATEAU)
 		check_end(d, o->target);
@@ -310,6 +330,12 @@ static void obey(struct day *d, const struct fleet_order *o, enum fleet_phase be
 	}
 }
 
+static bool could_run(const struct fleet_target *f)
+{
+	return f->phase == FLEET_WAITS && !f->blocked && !f->held_us;
+}
+
+/* And in a run no worker is idle that somebody could use. */
 static void carry_out(struct day *d)
 {
 	struct fleet_order o;
@@ -328,6 +354,8 @@ static void carry_out(struct day *d)
 	for (size_t i = 0; i < d->fleet.n; i++)
 		runs += d->v[i].phase == FLEET_RUNS;
 	HOLDS(d, MOST, runs <= d->workers);
+	for (size_t i = 0; i < d->fleet.n && !d->fleet.rules.continuous; i++)
+		HOLDS(d, i, runs == d->workers || !could_run(&d->v[i]));
 }
 
 static void check_numbers(struct day *d, size_t i)
@@ -343,7 +371,8 @@ static void check_numbers(struct day *d, size_t i)
 	HOLDS(d, i, curve_sane(&f->curve));
 	HOLDS(d, i, f->spent_us >= t->spent_us && f->curve.build_us >= t->build_us);
 	HOLDS(d, i,
-	      f->rule.cap_us == 0 || f->spent_us <= f->rule.cap_us + (uint64_t)(d->tick_s * S));
+	      f->rule.cap_us == 0 ||
+		  f->spent_us - t->cap_from_us <= f->rule.cap_us + (uint64_t)(d->tick_s * S));
 	HOLDS(d, i, (double)f->spent_us / S <= t->cpu_s * (1 + BIT));
 	t->spent_us = f->spent_us;
 	t->build_us = f->curve.build_us;
