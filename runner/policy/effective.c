@@ -12,6 +12,7 @@
 #define IDLE_SHARE 0.01
 #define STUCK_US   EFFECTIVE_WINDOW_US
 #define FIRST_US   UINT64_C(10000000)
+#define LONGEST_US UINT64_C(10000000) /* an interval that says how it went on */
 
 void effective_begin(struct effective *e, uint64_t at_us, double quota)
 {
@@ -62,25 +63,40 @@ static double window(const struct effective *e)
 	return (double)(us < EFFECTIVE_WINDOW_US ? us : EFFECTIVE_WINDOW_US);
 }
 
+/* By the time in which it could have had a CPU: what holds still is not starved, nor does it
+ * forget that it was. */
+static void starve(struct effective *e, double wall, double cpu, double wait)
+{
+	double weight = (cpu + wait < wall ? cpu + wait : wall) / window(e);
+
+	if (weight > 1)
+		weight = 1;
+	e->starved += (missed(e, wall, cpu, wait) - e->starved) * weight;
+}
+
+/* Waiting for a disk is not holding still. */
+static bool is_idle(uint64_t wall, uint64_t cpu, uint64_t waits)
+{
+	return (double)cpu < (double)wall * IDLE_SHARE && waits < wall / 2;
+}
+
 static void judge(struct effective *e, uint64_t wall, bool thrash)
 {
+	bool starved = e->starved >= STARVED;
+
 	if (thrash)
 		e->state = EFFECTIVE_THRASHING;
 	else if (e->idle_us >= STUCK_US)
 		e->state = EFFECTIVE_STUCK;
 	else
-		e->state = e->starved >= STARVED ? EFFECTIVE_STARVED : EFFECTIVE_OK;
-	if (e->state == EFFECTIVE_STARVED || e->state == EFFECTIVE_THRASHING)
-		e->calm_us = 0;
-	else
-		e->calm_us += wall;
+		e->state = starved ? EFFECTIVE_STARVED : EFFECTIVE_OK;
+	e->calm_us = thrash || starved ? 0 : e->calm_us + wall;
 }
 
 uint64_t effective_read(struct effective *e, const struct effective_reading *r)
 {
 	struct effective_reading *last = &e->last;
-	uint64_t wall, cpu, system, wait, memory;
-	double weight;
+	uint64_t wall, looked, cpu, system, wait, memory, io;
 	bool thrash;
 
 	if (!e->began)
@@ -92,19 +108,15 @@ uint64_t effective_read(struct effective *e, const struct effective_reading *r)
 	system = grown(r->system_us, &last->system_us);
 	wait = grown(r->cpu_stall_us, &last->cpu_stall_us);
 	memory = grown(r->memory_stall_us, &last->memory_stall_us);
+	io = grown(r->io_stall_us, &last->io_stall_us);
 	thrash = thrashes((double)wall, (double)cpu, (double)system, (double)memory);
 	e->wall_us += wall;
 	e->usage_us += cpu;
 	e->waited_us += wait;
-	if ((double)cpu < (double)wall * IDLE_SHARE && wait + memory < wall / 2)
-		e->idle_us += wall;
-	else
-		e->idle_us = 0;
-	weight = (double)wall / window(e);
-	if (weight > 1)
-		weight = 1;
-	e->starved += (missed(e, (double)wall, (double)cpu, (double)wait) - e->starved) * weight;
-	judge(e, wall, thrash);
+	looked = wall < LONGEST_US ? wall : LONGEST_US;
+	e->idle_us = is_idle(wall, cpu, wait + memory + io) ? e->idle_us + looked : 0;
+	starve(e, (double)wall, (double)cpu, (double)wait);
+	judge(e, looked, thrash);
 	if (thrash)
 		return 0;
 	e->clock_us += cpu;

@@ -16,7 +16,7 @@ struct effective_reading {
 	/* 0 where the machine has no PSI: then nobody is starved, and the clock goes by CPU
 	 * time alone. */
 	uint64_t cpu_stall_us; /* "full": all its tasks that could run waited for a CPU */
-	uint64_t memory_stall_us;
+	uint64_t memory_stall_us, io_stall_us;
 };
 
 enum effective_state {
@@ -39,8 +39,11 @@ struct effective {
 	uint64_t waited_us; /* wall time: waiting for a CPU, its own quota's waits included */
 	/* Share of the CPU time that it could have used and did not get, decaying over the
 	 * window (of a new target: over all its time, though at least ten seconds), 0..1.  What its
-	 * own quota takes is not starvation. */
+	 * own quota takes is not starvation; time in which it neither ran nor waited for a CPU
+	 * (frozen, asleep) says nothing of it. */
 	double starved;
+	/* When nobody looked for an hour, this process was stopped, and the cell may have been,
+	 * too: of the time between two readings ten seconds count at most. */
 	uint64_t idle_us; /* since it last ran or waited for anything */
 	uint64_t calm_us; /* wall time since it was last starved or thrashing */
 	enum effective_state state;

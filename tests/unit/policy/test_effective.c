@@ -8,7 +8,7 @@
 /* A cell whose clock the test turns: shares of a second, each second. */
 struct cell {
 	struct effective_reading r;
-	double cpu, system, wait, memory, quota;
+	double cpu, system, wait, memory, io, quota;
 };
 
 static void begin(struct effective *e, struct cell *c)
@@ -27,6 +27,7 @@ static uint64_t run(struct effective *e, struct cell *c, unsigned seconds)
 		c->r.system_us += (uint64_t)(c->system * S);
 		c->r.cpu_stall_us += (uint64_t)(c->wait * S);
 		c->r.memory_stall_us += (uint64_t)(c->memory * S);
+		c->r.io_stall_us += (uint64_t)(c->io * S);
 		passed += effective_read(e, &c->r);
 	}
 	return passed;
@@ -155,6 +156,66 @@ static void who_holds_still_is_stuck(void **state)
 	assert_int_equal(e.idle_us, 0);
 	begin(&e, &c);
 	assert_int_equal(e.state, EFFECTIVE_OK);
+}
+
+/* It reads a large corpus from a slow disk. */
+static void who_waits_for_a_disk_is_not_stuck(void **state)
+{
+	struct cell c = {.cpu = 0.005, .io = 0.9};
+	struct effective e = {0};
+
+	(void)state;
+	begin(&e, &c);
+	run(&e, &c, 300);
+	assert_int_equal(e.idle_us, 0);
+	assert_int_equal(e.state, EFFECTIVE_OK);
+	c.io = 0.1; /* hardly */
+	run(&e, &c, 60);
+	assert_int_equal(e.state, EFFECTIVE_STUCK);
+}
+
+/* Frozen: what it was before is not over, however long that takes. */
+static void a_freeze_does_not_make_it_calm(void **state)
+{
+	struct cell c = {.cpu = 0.5, .wait = 0.5};
+	struct effective e = {0};
+
+	(void)state;
+	begin(&e, &c);
+	run(&e, &c, 300);
+	c.cpu = c.wait = 0;
+	run(&e, &c, 300);
+	assert_int_equal(e.state, EFFECTIVE_STUCK);
+	assert_int_equal(e.calm_us, 0);
+	c.cpu = 1;
+	run(&e, &c, 1);
+	assert_int_equal(e.state, EFFECTIVE_STARVED);
+	run(&e, &c, 120);
+	assert_int_equal(e.state, EFFECTIVE_OK);
+}
+
+/* All of us were stopped for an hour: it did not hold still, and nobody knows that it was
+ * calm. */
+static void when_nobody_looked_not_much_is_known(void **state)
+{
+	struct cell c = {.cpu = 0.5, .wait = 0.5};
+	struct effective e = {0};
+
+	(void)state;
+	begin(&e, &c);
+	run(&e, &c, 300);
+	c.r.at_us += 3600 * S;
+	c.r.usage_us += S / 100;
+	assert_int_equal(effective_read(&e, &c.r), S / 100);
+	assert_in_range(e.idle_us, 1, 10 * S);
+	assert_int_equal(e.state, EFFECTIVE_STARVED);
+	c.cpu = 1;
+	c.wait = 0;
+	run(&e, &c, 120);
+	assert_in_range(e.calm_us, 30 * S, 110 * S);
+	c.r.at_us += 3600 * S;
+	assert_int_equal(effective_read(&e, &c.r), 0);
+	assert_in_range(e.calm_us, 40 * S, 120 * S);
 }
 
 static void thrashing_stops_the_clock(void **state)
@@ -288,6 +349,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(calm_is_counted),
     cmocka_unit_test(a_quota_is_no_starvation),
     cmocka_unit_test(who_holds_still_is_stuck),
+    cmocka_unit_test(who_waits_for_a_disk_is_not_stuck),
+    cmocka_unit_test(a_freeze_does_not_make_it_calm),
+    cmocka_unit_test(when_nobody_looked_not_much_is_known),
     cmocka_unit_test(thrashing_stops_the_clock),
     cmocka_unit_test(odd_times_are_nothing),
     cmocka_unit_test(cut_readings_are_no_progress),
