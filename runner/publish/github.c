@@ -56,15 +56,23 @@ static bool does(const struct work *w, const char *action)
 	return strcmp(w->action, action) == 0;
 }
 
-static void tell_new(struct work *w)
+/* False: it has come to an end, or must be tried again. */
+static bool is_wanted(struct work *w)
 {
 	if (!issue_find(w))
-		return;
+		return false;
 	if (w->issue.ignore)
 		end_ignored(w);
 	else if (w->deleted)
 		end_deleted(w);
-	else if (w->issue.number != 0 || issue_open(w))
+	else
+		return true;
+	return false;
+}
+
+static void tell_new(struct work *w)
+{
+	if (is_wanted(w) && (w->issue.number != 0 || issue_open(w)))
 		work_end(w);
 }
 
@@ -112,13 +120,7 @@ static bool tell_missing(struct work *w)
 
 static void tell_more(struct work *w)
 {
-	if (!issue_find(w))
-		return;
-	if (w->issue.ignore)
-		end_ignored(w);
-	else if (w->deleted)
-		end_deleted(w);
-	else if (w->issue.number != 0 ? tell_there(w) : tell_missing(w))
+	if (is_wanted(w) && (w->issue.number != 0 ? tell_there(w) : tell_missing(w)))
 		work_end(w);
 }
 
