@@ -1,37 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "base/fault.h"
 #include "base/fs.h"
 #include "runner/state/fuzzed.h"
-#include "tests/unit/scratch.h"
+#include "tests/unit/state/stats.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 #define DAY UINT64_C(86400)
 #define T0  UINT64_C(1700000000)
-
-static struct scratch dir;
-static struct state state_of; /* only its directory counts */
-
-static int setup(void **state)
-{
-	(void)state;
-	dir = (struct scratch)SCRATCH_INIT;
-	scratch_make(&dir);
-	assert_int_equal(mkdirat(dir.fd, "stats", 0755), 0);
-	state_of = (struct state){.dirfd = dir.fd, .lock_fd = -1};
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	fault_arm(0, FAULT_FAIL);
-	scratch_remove(&dir);
-	return 0;
-}
 
 static void note(const char *name, bool fuzzed, uint64_t now)
 {
@@ -142,11 +120,9 @@ static void a_failure_at_any_step(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(who_is_silent, setup, teardown),
-    cmocka_unit_test_setup_teardown(the_gone_are_forgotten, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_clock_that_went_back, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_damaged_file_is_begun_anew, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_failure_at_any_step, setup, teardown),
+    CASE(who_is_silent),	  CASE(the_gone_are_forgotten),
+    CASE(a_clock_that_went_back), CASE(a_damaged_file_is_begun_anew),
+    CASE(a_failure_at_any_step),
 };
 
 UNIT_MAIN(tests)

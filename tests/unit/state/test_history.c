@@ -2,30 +2,8 @@
 #include "tests/unit/unit.h"
 
 #include "base/buf.h"
-#include "base/fault.h"
 #include "runner/state/history.h"
-#include "tests/unit/scratch.h"
-
-static struct scratch dir;
-static struct state state_of; /* only its directory counts */
-
-static int setup(void **state)
-{
-	(void)state;
-	dir = (struct scratch)SCRATCH_INIT;
-	scratch_make(&dir);
-	assert_int_equal(mkdirat(dir.fd, "stats", 0755), 0);
-	state_of = (struct state){.dirfd = dir.fd, .lock_fd = -1};
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	fault_arm(0, FAULT_FAIL);
-	scratch_remove(&dir);
-	return 0;
-}
+#include "tests/unit/state/stats.h"
 
 struct seen {
 	json_int_t n[8];
@@ -155,8 +133,6 @@ static void test_faults(void **state)
 	}
 	assert_true(at > 3);
 }
-
-#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
     CASE(test_order), CASE(test_missing), CASE(test_damaged), CASE(test_callback_ends_it),
