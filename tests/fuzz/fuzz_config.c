@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
 #include "runner/config/config.h"
+#include "tests/fuzz/must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MUST(cond)               \
-	do {                     \
-		if (!(cond))     \
-			abort(); \
-	} while (0)
 
 DEFINE_CLEANUP(struct config *, config_free)
 

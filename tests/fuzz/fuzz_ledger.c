@@ -3,18 +3,12 @@
  * written for it is read as the same. */
 #include "base/cleanup.h"
 #include "runner/crash/ledger.h"
+#include "tests/fuzz/must.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MUST(cond)               \
-	do {                     \
-		if (!(cond))     \
-			abort(); \
-	} while (0)
 
 DEFINE_CLEANUP(struct ledger *, ledger_free)
 

@@ -3,18 +3,12 @@
  * written of it is read as the same. */
 #include "base/cleanup.h"
 #include "runner/publish/outbox_internal.h"
+#include "tests/fuzz/must.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MUST(cond)               \
-	do {                     \
-		if (!(cond))     \
-			abort(); \
-	} while (0)
 
 static void check(const struct outbox_full *f)
 {

@@ -4,17 +4,11 @@
  * later but ours. */
 #include "base/cleanup.h"
 #include "runner/publish/render.h"
+#include "tests/fuzz/must.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MUST(cond)               \
-	do {                     \
-		if (!(cond))     \
-			abort(); \
-	} while (0)
 
 static unsigned count(struct slice s, struct slice what)
 {
