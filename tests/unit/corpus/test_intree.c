@@ -2,28 +2,14 @@
 #include "tests/unit/unit.h"
 
 #include "base/fault.h"
-#include "runner/corpus/intree.h"
 #include "runner/corpus/workdir.h"
-#include "tests/unit/corpus/files.h"
+#include "tests/unit/corpus/intree.h"
 
 #include <sys/wait.h>
 
 static struct scratch dir;
 static int corpus, tree, pruned;
 static char tree_path[64];
-static char told[512]; /* what was told, a line each */
-
-static struct candidates unneeded; /* found by a merge */
-
-static void unneed(const char *content)
-{
-	struct err e;
-
-	if (candidates_find(&unneeded, name_of(content), strlen(content)))
-		return;
-	assert_int_equal(candidates_add(&unneeded, name_of(content), strlen(content), &e), 0);
-	candidates_sort(&unneeded);
-}
 
 static int each_setup(void **state)
 {
@@ -47,16 +33,6 @@ static int each_teardown(void **state)
 	candidates_done(&unneeded);
 	scratch_remove(&dir);
 	return 0;
-}
-
-static void on_name(void *arg, enum intree_what what, const char *name)
-{
-	static const char *const words[] = {
-	    [INTREE_REMOVED] = "removed", [INTREE_TAKEN] = "taken", [INTREE_KEPT] = "kept"};
-	size_t n = strlen(told);
-
-	(void)arg;
-	snprintf(told + n, sizeof(told) - n, "%s %s\n", words[what], name);
 }
 
 static int try_update(bool prune, bool dry_run, struct intree_sum *ret, struct err *e)

@@ -1,29 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/corpus/repo.h"
 
-static char told[512];
-
-static void on_name(void *arg, enum intree_what what, const char *name)
-{
-	static const char *const words[] = {
-	    [INTREE_REMOVED] = "removed", [INTREE_TAKEN] = "taken", [INTREE_KEPT] = "kept"};
-	size_t n = strlen(told);
-
-	(void)arg;
-	snprintf(told + n, sizeof(told) - n, "%s %s\n", words[what], name);
-}
-
-static struct candidates unneeded; /* found by a merge */
-
-static void unneed(const char *content)
-{
-	struct err e;
-
-	if (candidates_find(&unneeded, name_of(content), strlen(content)))
-		return;
-	assert_int_equal(candidates_add(&unneeded, name_of(content), strlen(content), &e), 0);
-	candidates_sort(&unneeded);
-}
+#include "tests/unit/corpus/intree.h"
 
 struct made {
 	struct intree_sum sum;

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_UNIT_CORPUS_INTREE_H
+#define TESTS_UNIT_CORPUS_INTREE_H
+
+/* What a merge says before an in-tree corpus is updated, and what is told of it.  Include
+ * unit.h first. */
+#include "runner/corpus/intree.h"
+#include "tests/unit/corpus/files.h"
+
+static char told[512]; /* a line each */
+
+static inline void on_name(void *arg, enum intree_what what, const char *name)
+{
+	static const char *const words[] = {
+	    [INTREE_REMOVED] = "removed", [INTREE_TAKEN] = "taken", [INTREE_KEPT] = "kept"};
+	size_t n = strlen(told);
+
+	(void)arg;
+	snprintf(told + n, sizeof(told) - n, "%s %s\n", words[what], name);
+}
+
+static struct candidates unneeded; /* found by a merge */
+
+static inline void unneed(const char *content)
+{
+	struct err e;
+
+	if (candidates_find(&unneeded, name_of(content), strlen(content)))
+		return;
+	assert_int_equal(candidates_add(&unneeded, name_of(content), strlen(content), &e), 0);
+	candidates_sort(&unneeded);
+}
+
+#endif
