@@ -78,6 +78,18 @@ static void has(struct world *w, const char *a, const char *b)
 		assert_string_equal(w->t.seed_dirs.v[i] + strlen(w->tree.path) + 1, want[i]);
 }
 
+/* In a workspace of two files, x and y. */
+static void two_have(const char *xml, const char *x, const char *y, const char *a, const char *b)
+{
+	struct world w;
+
+	world_make(&w, xml);
+	file(&w, x);
+	file(&w, y);
+	has(&w, a, b);
+	world_done(&w);
+}
+
 #define RULE(class, name, in) "<rule class='" class "' name='" name "'>" in "</rule>"
 #define LIST(name, in)	      "<list name='" name "'>" in "</list>"
 #define L(label)	      "<label value='" label "'/>"
@@ -107,22 +119,16 @@ static void test_group(void **state)
 /* Whole components only: "in" and "input" have "p" in common. */
 static void test_common(void **state)
 {
-	struct world w;
-
 	(void)state;
-	world_make(&w, QUERY(BIN(LIST("data", L("//p:all")))
-				 GROUP("//p:all", L("//p:in/a") L("//p:input/b")) FILE_("//p:in/a")
-				     FILE_("//p:input/b")));
-	file(&w, "p/in/a");
-	file(&w, "p/input/b");
-	has(&w, "p", NULL);
-	world_done(&w);
+	two_have(QUERY(BIN(LIST("data", L("//p:all")))
+			   GROUP("//p:all", L("//p:in/a") L("//p:input/b")) FILE_("//p:in/a")
+			       FILE_("//p:input/b")),
+		 "p/in/a", "p/input/b", "p", NULL);
 }
 
 /* One that is called a corpus is one; the others are what the target needs to run. */
 static void test_several(void **state)
 {
-	struct world w;
 	const char *two =
 	    QUERY(BIN(LIST("data", L("//p:fonts") L("//p:more"))) GROUP("//p:fonts", L("//p:ttf/a"))
 		      GROUP("//p:more", L("//p:in/b")) FILE_("//p:ttf/a") FILE_("//p:in/b"));
@@ -131,16 +137,8 @@ static void test_several(void **state)
 		GROUP("//p:png_corpus", L("//p:in/b")) FILE_("//p:ttf/a") FILE_("//p:in/b"));
 
 	(void)state;
-	world_make(&w, two);
-	file(&w, "p/ttf/a");
-	file(&w, "p/in/b");
-	has(&w, "p/ttf", "p/in");
-	world_done(&w);
-	world_make(&w, named);
-	file(&w, "p/ttf/a");
-	file(&w, "p/in/b");
-	has(&w, "p/in", NULL);
-	world_done(&w);
+	two_have(two, "p/ttf/a", "p/in/b", "p/ttf", "p/in");
+	two_have(named, "p/ttf/a", "p/in/b", "p/in", NULL);
 }
 
 /* Files without a group around them; and sources beside them, which are no inputs. */
@@ -151,11 +149,7 @@ static void test_loose(void **state)
 	struct world w;
 
 	(void)state;
-	world_make(&w, loose);
-	file(&w, "p/in/a");
-	file(&w, "p/in/b");
-	has(&w, "p/in", NULL);
-	world_done(&w);
+	two_have(loose, "p/in/a", "p/in/b", "p/in", NULL);
 	world_make(&w, loose);
 	file(&w, "p/in/a");
 	file(&w, "p/in/b");
@@ -183,7 +177,6 @@ static void test_loose(void **state)
 /* The regression test that the macro made has the corpus. */
 static void test_siblings(void **state)
 {
-	struct world w;
 	const char *xml = QUERY(
 	    AT("cc_binary", "//p:png_fuzzer_bin", "/w/p/BUILD:1:1", MADE("fuzzer", "png_fuzzer"))
 		AT("cc_test", "//p:png_fuzzer", "/w/p/BUILD:1:1",
@@ -194,17 +187,12 @@ static void test_siblings(void **state)
 			    FILE_("//p:png/a") FILE_("//p:gif/b"));
 
 	(void)state;
-	world_make(&w, xml);
-	file(&w, "p/png/a");
-	file(&w, "p/gif/b");
-	has(&w, "p/png", NULL);
-	world_done(&w);
+	two_have(xml, "p/png/a", "p/gif/b", "p/png", NULL);
 }
 
 /* A macro that was called without name = "...": the rules' own names. */
 static void test_siblings_by_name(void **state)
 {
-	struct world w;
 	const char *xml =
 	    QUERY(AT("cc_binary", "//p:png_fuzzer_bin", "/w/p/BUILD:1:1",
 		     MADE("fuzzer", "png_fuzzer_bin"))
@@ -216,11 +204,7 @@ static void test_siblings_by_name(void **state)
 				  FILE_("//p:png/a") FILE_("//p:gif/b"));
 
 	(void)state;
-	world_make(&w, xml);
-	file(&w, "p/png/a");
-	file(&w, "p/gif/b");
-	has(&w, "p/png", NULL);
-	world_done(&w);
+	two_have(xml, "p/png/a", "p/gif/b", "p/png", NULL);
 }
 
 static void test_by_name(void **state)
