@@ -30,6 +30,24 @@ bool curve_show(struct curve *c, uint64_t edges)
 	return true;
 }
 
+void curve_raise(struct curve *c, uint64_t edges)
+{
+	uint64_t more = edges > c->cov ? edges - c->cov : 0;
+
+	c->cov += more;
+	c->base += more;
+	c->window_cov += more;
+	for (uint32_t i = 0; i < c->n; i++)
+		c->points[i] += more;
+}
+
+void curve_count(struct curve *c, uint64_t inputs)
+{
+	uint64_t room = CURVE_RUNS_MAX > c->runs ? CURVE_RUNS_MAX - c->runs : 0;
+
+	c->runs += inputs < room ? inputs : room;
+}
+
 /* Edges at an age up to the present one; between points it goes straight. */
 static double edges_at(const struct curve *c, double age)
 {

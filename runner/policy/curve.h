@@ -20,6 +20,8 @@
  * again is nothing new.  Pure. */
 
 enum { CURVE_POINTS = 104 }; /* 2^(103/4) s: a year and a half of CPU time */
+/* What a double has exactly: no engine comes so far, but one may say so. */
+#define CURVE_RUNS_MAX (UINT64_C(1) << 53)
 
 struct curve {
 	uint64_t build_us; /* effective time that this build got */
@@ -27,7 +29,7 @@ struct curve {
 	uint64_t cov;	   /* the most edges */
 	uint64_t base;	   /* when the burst began */
 	uint64_t gain_us;  /* build_us at the last new edge */
-	uint64_t runs;	   /* inputs; whoever counts them adds them */
+	uint64_t runs;	   /* inputs, CURVE_RUNS_MAX at most */
 	uint32_t n;
 	uint64_t points[CURVE_POINTS]; /* edges at age 2^(i/4) s */
 	/* Whether the present window is a burst is judged at its end. */
@@ -43,6 +45,12 @@ void curve_begin(struct curve *c, uint64_t edges);
 void curve_spend(struct curve *c, uint64_t us, uint64_t window_us);
 /* The coverage that it shows now.  True: more than ever. */
 bool curve_show(struct curve *c, uint64_t edges);
+
+/* Its seeds reach so many edges.  When that is more than ever, somebody brought inputs: the
+ * whole curve moves, nothing was found. */
+void curve_raise(struct curve *c, uint64_t edges);
+/* So many inputs more. */
+void curve_count(struct curve *c, uint64_t inputs);
 
 /* Edges of the last e-fold of age. */
 double curve_f1(const struct curve *c);

@@ -50,6 +50,12 @@ void fleet_read(struct fleet_target *t, const struct effective_reading *r)
 	}
 }
 
+void fleet_seeded(struct fleet_target *t, uint64_t cov)
+{
+	if (t->known)
+		curve_raise(&t->curve, cov);
+}
+
 bool fleet_tell(struct fleet_target *t, const struct fleet_news *n)
 {
 	if (!n->fuzzes)
@@ -60,9 +66,10 @@ bool fleet_tell(struct fleet_target *t, const struct fleet_news *n)
 	t->edges_total = n->edges_total;
 	t->lim = n->lim;
 	t->max_len = n->max_len;
-	if (n->runs > t->runs)
-		t->curve.runs += n->runs - t->runs;
-	t->runs = n->runs;
+	if (n->runs > t->runs) {
+		curve_count(&t->curve, n->runs - t->runs);
+		t->runs = n->runs;
+	}
 	if (!curve_show(&t->curve, n->cov))
 		return false;
 	t->gain_wall_us = t->clock.wall_us;
@@ -78,6 +85,12 @@ void fleet_back(struct fleet_target *t)
 	t->fuzzes = false;
 }
 
+/* CPU time that it had while it thrashed. */
+static uint64_t lost_us(const struct fleet_target *t)
+{
+	return t->clock.usage_us - t->clock.clock_us;
+}
+
 void fleet_rebuilt(struct fleet_target *t)
 {
 	t->known = t->fuzzes = t->resting = t->capped = false;
@@ -86,6 +99,7 @@ void fleet_rebuilt(struct fleet_target *t)
 	t->held_us = 0;
 	t->cap_from_us = t->spent_us;
 	t->gain_wall_us = t->build_wall_us = t->clock.wall_us;
+	t->build_lost_us = lost_us(t);
 }
 
 void fleet_wake(struct fleet *f, struct fleet_target *t)
@@ -142,7 +156,11 @@ static struct share_item item_of(const struct fleet *f, const struct fleet_targe
 {
 	struct rule_terms terms = rule_terms(&t->rule, &t->curve, t->edges_total);
 	uint64_t tried_us = t->clock.wall_us - t->build_wall_us;
+	double lost_s = (double)(lost_us(t) - t->build_lost_us) / US;
 
+	/* The clock stands while it thrashes; it does not stay young for that. */
+	terms.age_s += lost_s;
+	terms.build_age_s += lost_s;
 	/* Who never comes to fuzzing does not stay young. */
 	if (!t->known && (double)tried_us > terms.build_age_s * US)
 		terms.build_age_s = terms.age_s = (double)tried_us / US;

@@ -45,7 +45,8 @@ struct fleet_target {
 	uint64_t cap_from_us;	/* spent_us when its cap began: with its build, or the day, */
 	uint64_t from_us;	/* its quantum, */
 	uint64_t turn_from_us;	/* and when it was last started; reading seeds counts for neither */
-	uint64_t build_wall_us; /* clock.wall_us when its build came */
+	uint64_t build_wall_us; /* clock.wall_us when its build came, */
+	uint64_t build_lost_us; /* and CPU time that it had had while it thrashed */
 };
 
 struct fleet_rules {
@@ -73,6 +74,9 @@ struct fleet {
 void fleet_launched(struct fleet_target *t, uint64_t now_us);
 /* The counters of its cell. */
 void fleet_read(struct fleet_target *t, const struct effective_reading *r);
+/* Its cell has read its seeds, which reach so much: what is new of it was not found by fuzzing,
+ * but brought by somebody, or before a kill that came before it could be noted. */
+void fleet_seeded(struct fleet_target *t, uint64_t cov);
 /* What the engine says: totals of the present cell.  True: more coverage than ever. */
 struct fleet_news {
 	bool fuzzes;

@@ -90,6 +90,40 @@ static void what_a_restart_finds_again_is_nothing(void **state)
 	assert_true(curve_show(&c, 501));
 }
 
+/* What somebody else found is not what it finds. */
+static void brought_inputs_move_the_curve(void **state)
+{
+	struct curve c, was;
+
+	(void)state;
+	curve_begin(&c, 10);
+	grow(&c, 0, 1000, log_uniform);
+	was = c;
+	curve_raise(&c, c.cov + 5000);
+	assert_int_equal(c.cov, was.cov + 5000);
+	assert_true(near(curve_f1(&c), curve_f1(&was), 1e-9));
+	assert_true(curve_sane(&c));
+	curve_spend(&c, WINDOW, WINDOW);
+	assert_int_equal(c.age_us, c.build_us); /* nor is it a burst */
+	was = c;
+	curve_raise(&c, 7);
+	assert_memory_equal(&c, &was, sizeof(c));
+}
+
+static void inputs_are_counted_up_to_a_bound(void **state)
+{
+	struct curve c;
+
+	(void)state;
+	curve_begin(&c, 10);
+	curve_count(&c, 5);
+	curve_count(&c, 7);
+	assert_int_equal(c.runs, 12);
+	for (int i = 0; i < 3; i++)
+		curve_count(&c, UINT64_MAX);
+	assert_int_equal(c.runs, CURVE_RUNS_MAX);
+}
+
 static void of_a_new_one_nothing_is_known(void **state)
 {
 	struct curve c;
@@ -238,6 +272,7 @@ static void any_sane_one_goes_on(void **state)
 			assert_true(next >= 0 && isfinite(next));
 			assert_true(curve_discovery(&c) >= 0 && curve_discovery(&c) <= 1);
 			(void)curve_show(&c, any_number());
+			curve_raise(&c, any_number());
 			curve_spend(&c, any_number() % (1000 * S), WINDOW);
 			assert_true(curve_sane(&c));
 		}
@@ -249,6 +284,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(singletons_are_what_an_e_fold_finds),
     cmocka_unit_test(silence_is_forgotten_in_an_e_fold),
     cmocka_unit_test(what_a_restart_finds_again_is_nothing),
+    cmocka_unit_test(brought_inputs_move_the_curve),
+    cmocka_unit_test(inputs_are_counted_up_to_a_bound),
     cmocka_unit_test(of_a_new_one_nothing_is_known),
     cmocka_unit_test(a_burst_begins_anew),
     cmocka_unit_test(a_trickle_is_no_burst),

@@ -1,125 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/policy/fleet.h"
-
-#include <math.h>
-
-#define S UINT64_C(1000000)
-
-enum { MOST = 8 };
-
-/* A machine whose targets find what a function of their fuzzing time says. */
-struct sim {
-	struct fleet f;
-	struct fleet_target v[MOST];
-	struct share_item items[MOST];
-	uint64_t (*edges[MOST])(double seconds);
-	struct effective_reading cell[MOST];
-	uint64_t load_us[MOST]; /* CPU time for its seeds */
-	uint64_t now;
-	unsigned workers;
-	double share; /* of a CPU that each gets */
-	bool calm;
-	bool one_room;			    /* for one cell at a time */
-	unsigned orders[FLEET_STARVED + 1]; /* how often each was given */
-	enum fleet_what left[MOST];
-	uint64_t left_at[MOST];
-};
-
-static uint64_t nothing(double seconds)
-{
-	(void)seconds;
-	return 10;
-}
-
-static uint64_t grows(double seconds)
-{
-	return 10 + (uint64_t)(1000 * log1p(seconds));
-}
-
-static uint64_t gate_at_900(double seconds)
-{
-	return seconds < 900 ? 10 : 10 + (uint64_t)(500 * log1p(seconds - 900));
-}
-
-static void begin(struct sim *m, unsigned workers, size_t n, uint64_t (*edges)(double))
-{
-	memset(m, 0, sizeof(*m));
-	m->f = (struct fleet){.rules = fleet_preset(1), .v = m->v, .n = n, .items = m->items};
-	chance_seed(&m->f.chance, 1);
-	m->now = 1000 * S;
-	m->workers = workers;
-	m->share = 1;
-	m->calm = true;
-	for (size_t i = 0; i < n; i++) {
-		m->v[i].rule = rule_preset(0.05, 1);
-		m->edges[i] = edges;
-	}
-}
-
-static struct fleet_order ask(struct sim *m)
-{
-	bool full = false;
-
-	for (size_t i = 0; i < m->f.n; i++)
-		full = full || m->v[i].phase == FLEET_RUNS;
-	for (size_t i = 0; m->one_room && i < m->f.n; i++) {
-		m->v[i].blocked = full;
-		m->v[i].instead = true;
-	}
-	return fleet_next(&m->f, m->now, m->workers, m->calm);
-}
-
-static void carry_out(struct sim *m)
-{
-	struct fleet_order o;
-
-	while ((o = ask(m)).what != FLEET_NOTHING) {
-		struct fleet_target *t = &m->v[o.target];
-
-		m->orders[o.what]++;
-		if (o.what == FLEET_START) {
-			m->cell[o.target] = (struct effective_reading){.at_us = m->now};
-			fleet_launched(t, m->now);
-		} else if (o.what >= FLEET_PLATEAU) {
-			m->left[o.target] = o.what;
-			m->left_at[o.target] = t->spent_us;
-		} else {
-			fleet_back(t);
-		}
-	}
-}
-
-static unsigned run(struct sim *m, unsigned seconds)
-{
-	unsigned most = 0;
-
-	for (unsigned s = 0; s < seconds; s++) {
-		unsigned running = 0;
-
-		carry_out(m);
-		m->now += S;
-		for (size_t i = 0; i < m->f.n; i++) {
-			struct fleet_target *t = &m->v[i];
-			struct fleet_news n = {.fuzzes = true, .edges_total = 5000};
-
-			if (t->phase != FLEET_RUNS)
-				continue;
-			running++;
-			m->cell[i].at_us = m->now;
-			m->cell[i].usage_us += (uint64_t)(m->share * S);
-			m->cell[i].cpu_stall_us += (uint64_t)((1 - m->share) * S);
-			fleet_read(t, &m->cell[i]);
-			n.cov = m->edges[i]((double)t->curve.build_us / 1e6);
-			n.runs = m->cell[i].usage_us / 100;
-			n.fuzzes = m->cell[i].usage_us > m->load_us[i];
-			(void)fleet_tell(t, &n);
-		}
-		most = running > most ? running : most;
-	}
-	return most;
-}
+#include "tests/unit/policy/fleet.h"
 
 static void each_has_its_turn_and_leaves(void **state)
 {
@@ -279,22 +161,6 @@ static void they_take_turns_in_the_same_room(void **state)
 	assert_int_equal(m.v[0].spent_us + m.v[1].spent_us, 4000 * S);
 }
 
-static void who_slept_has_not_waited(void **state)
-{
-	struct fleet_target v[2] = {{.held_us = 5, .last_us = 3}, {.last_us = 9}};
-	struct fleet f = {.v = v, .n = 2};
-
-	(void)state;
-	fleet_slept(&f, 100);
-	assert_int_equal(v[0].held_us, 105);
-	assert_int_equal(v[0].last_us, 103);
-	assert_int_equal(v[1].held_us, 0); /* it is not held */
-	assert_int_equal(f.idle_until_us, 0);
-	f.idle_until_us = 7;
-	fleet_slept(&f, 100);
-	assert_int_equal(f.idle_until_us, 107);
-}
-
 /* Held, then calm: it rests as others do, and does not take what is theirs. */
 static void who_was_held_rests(void **state)
 {
@@ -343,6 +209,24 @@ static void one_that_never_fuzzes_takes_no_others_time(void **state)
 	m.load_us[0] = UINT64_MAX;
 	run(&m, 20000);
 	assert_true(m.v[1].spent_us >= 10000 * S);
+}
+
+/* Its clock stands, so that it is young for ever. */
+static void one_that_thrashes_takes_no_others_time(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 1, 2, grows);
+	m.f.rules.continuous = true;
+	m.memory[0] = 0.2;
+	run(&m, 20000);
+	assert_true(m.v[1].spent_us >= 10000 * S);
+	fleet_rebuilt(&m.v[0]); /* perhaps the new one does not */
+	fleet_wake(&m.f, &m.v[0]);
+	m.memory[0] = 0;
+	run(&m, 1000);
+	assert_true(m.v[0].spent_us >= 300 * S);
 }
 
 /* Reading their seeds takes longer than a quantum: each has a quantum of fuzzing after it. */
@@ -482,32 +366,6 @@ static void an_unchanged_one_is_looked_at(void **state)
 	assert_in_range(m.left_at[0], 60 * S, 62 * S);
 }
 
-static void what_an_engine_tells_is_counted_once(void **state)
-{
-	struct fleet_news n = {.cov = 100, .runs = 1000};
-	struct fleet_target t = {0};
-
-	(void)state;
-	fleet_launched(&t, S);
-	assert_false(fleet_tell(&t, &n)); /* it still reads its seeds */
-	assert_false(t.known);
-	n.fuzzes = true;
-	assert_false(fleet_tell(&t, &n)); /* what they reach is no find */
-	n.runs = 1500;
-	n.cov = 101;
-	assert_true(fleet_tell(&t, &n));
-	assert_false(fleet_tell(&t, &n));
-	assert_int_equal(t.curve.runs, 1500);
-	fleet_launched(&t, 5 * S);
-	n.runs = 300;
-	n.cov = 99;
-	assert_false(fleet_tell(&t, &n));
-	n.runs = 200; /* what a hostile engine says */
-	assert_false(fleet_tell(&t, &n));
-	assert_int_equal(t.curve.runs, 1800);
-	assert_int_equal(t.curve.cov, 101);
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(each_has_its_turn_and_leaves),
     cmocka_unit_test(a_single_one_is_not_restarted),
@@ -519,10 +377,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(who_does_not_pay_rests),
     cmocka_unit_test(a_blocked_one_is_passed_over),
     cmocka_unit_test(they_take_turns_in_the_same_room),
-    cmocka_unit_test(who_slept_has_not_waited),
     cmocka_unit_test(who_was_held_rests),
     cmocka_unit_test(a_machine_that_is_never_calm),
     cmocka_unit_test(one_that_never_fuzzes_takes_no_others_time),
+    cmocka_unit_test(one_that_thrashes_takes_no_others_time),
     cmocka_unit_test(long_starts),
     cmocka_unit_test(the_cap_ends_it),
     cmocka_unit_test(a_day_has_a_cap_of_its_own),
@@ -530,7 +388,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_new_build_of_one_that_is_held_comes_first),
     cmocka_unit_test(a_low_priority_idles_no_core),
     cmocka_unit_test(an_unchanged_one_is_looked_at),
-    cmocka_unit_test(what_an_engine_tells_is_counted_once),
 };
 
 UNIT_MAIN(tests)

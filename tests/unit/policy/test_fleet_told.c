@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a fleet is told of its targets, and makes of it. */
+#include "tests/unit/unit.h"
+
+#include "runner/policy/fleet.h"
+
+#define S UINT64_C(1000000)
+
+static void who_slept_has_not_waited(void **state)
+{
+	struct fleet_target v[2] = {{.held_us = 5, .last_us = 3}, {.last_us = 9}};
+	struct fleet f = {.v = v, .n = 2};
+
+	(void)state;
+	fleet_slept(&f, 100);
+	assert_int_equal(v[0].held_us, 105);
+	assert_int_equal(v[0].last_us, 103);
+	assert_int_equal(v[1].held_us, 0); /* it is not held */
+	assert_int_equal(f.idle_until_us, 0);
+	f.idle_until_us = 7;
+	fleet_slept(&f, 100);
+	assert_int_equal(f.idle_until_us, 107);
+}
+
+static void what_an_engine_tells_is_counted_once(void **state)
+{
+	struct fleet_news n = {.cov = 100, .runs = 1000};
+	struct fleet_target t = {0};
+
+	(void)state;
+	fleet_launched(&t, S);
+	assert_false(fleet_tell(&t, &n)); /* it still reads its seeds */
+	assert_false(t.known);
+	n.fuzzes = true;
+	assert_false(fleet_tell(&t, &n)); /* what they reach is no find */
+	n.runs = 1500;
+	n.cov = 101;
+	assert_true(fleet_tell(&t, &n));
+	assert_false(fleet_tell(&t, &n));
+	assert_int_equal(t.curve.runs, 1500);
+	fleet_launched(&t, 5 * S);
+	n.runs = 300;
+	n.cov = 99;
+	assert_false(fleet_tell(&t, &n));
+	n.runs = 200; /* what a hostile engine says */
+	assert_false(fleet_tell(&t, &n));
+	assert_int_equal(t.curve.runs, 1800);
+	assert_int_equal(t.curve.cov, 101);
+	n.runs = 300;
+	assert_false(fleet_tell(&t, &n));
+	assert_int_equal(t.curve.runs, 1800);
+	for (unsigned i = 0; i < 3; i++) { /* no file would have it any more */
+		fleet_launched(&t, 6 * S);
+		n.runs = UINT64_MAX;
+		assert_false(fleet_tell(&t, &n));
+		assert_int_equal(t.curve.runs, CURVE_RUNS_MAX);
+	}
+}
+
+/* Somebody brought inputs, or a kill came before it could be noted how far it was. */
+static void what_seeds_reach_is_no_find(void **state)
+{
+	struct fleet_news n = {.fuzzes = true, .cov = 100, .runs = 10};
+	struct fleet_target t = {.rule = rule_preset(0.05, 1)};
+
+	(void)state;
+	fleet_launched(&t, S);
+	fleet_seeded(&t, 100);
+	assert_false(fleet_tell(&t, &n));
+	curve_spend(&t.curve, 1000 * S, 300 * S);
+	fleet_launched(&t, 2000 * S);
+	n.cov = 900;
+	fleet_seeded(&t, n.cov);
+	assert_false(fleet_tell(&t, &n));
+	assert_int_equal(t.curve.cov, 900);
+	assert_true(curve_f1(&t.curve) == 0);
+	assert_int_equal(t.curve.gain_us, 0);
+	n.cov = 901;
+	assert_true(fleet_tell(&t, &n));
+	assert_true(curve_f1(&t.curve) > 0);
+	fleet_launched(&t, 3000 * S);
+	fleet_seeded(&t, 700); /* less is nothing */
+	assert_int_equal(t.curve.cov, 901);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(who_slept_has_not_waited),
+    cmocka_unit_test(what_an_engine_tells_is_counted_once),
+    cmocka_unit_test(what_seeds_reach_is_no_find),
+};
+
+UNIT_MAIN(tests)
