@@ -76,6 +76,7 @@ struct engine_measure {
 struct engine_cmd {
 	struct strv argv;
 	struct strv env;
+	uint64_t max_len; /* of one that fuzzes: what argv asks for; 0: the engine's choice */
 };
 void engine_cmd_done(struct engine_cmd *c);
 
@@ -85,7 +86,7 @@ struct engine_state {
 	uint64_t execs, cov, ft, corpus_units, corpus_bytes, lim, exec_per_s, rss_mib;
 	uint64_t edges_total;	 /* instrumented edges: the denominator of cov */
 	uint64_t seed_files;	 /* inputs found at start */
-	uint64_t max_len;	 /* as the engine said, or 0 */
+	uint64_t max_len;	 /* as the engine chose it, and said; or 0 */
 	uint64_t status_lines;	 /* lines with statistics that were read */
 	uint64_t last_new_execs; /* execs at the last new coverage */
 	bool running;		 /* fuzzing began (past the initial corpus) */

@@ -94,6 +94,22 @@ static int add_dirs(const struct engine_fuzz *job, struct strv *v, struct err *e
 	return r;
 }
 
+/* libFuzzer tells its choice, but not what it was given. */
+static uint64_t max_len_of(const struct strv *argv)
+{
+	uint64_t len = 0;
+
+	for (size_t i = 0; i < argv->n; i++) {
+		struct slice flag = slice_of(argv->v[i]);
+
+		if (!scan_lit(&flag, SLICE("-max_len=")))
+			continue;
+		if (!scan_u64(&flag, 10, INT_MAX, &len) || flag.n > 0)
+			len = 0;
+	}
+	return len;
+}
+
 static int fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, struct err *e)
 {
 	struct libfuzzer_env env = {.env = job->env,
@@ -115,6 +131,7 @@ static int fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, struct er
 		engine_cmd_done(&c);
 		return err_wrap(e, "libFuzzer command of '%s'", job->binary);
 	}
+	c.max_len = max_len_of(&c.argv);
 	*ret = c;
 	return 0;
 }

@@ -45,9 +45,10 @@ double rule_rate(const struct rule *r, const struct curve *c, uint64_t edges_tot
 	return t.found / t.age_s + t.gate / t.build_age_s;
 }
 
+/* A slow engine does not say for long how far it has come: it begins at its shortest. */
 static bool lengths_grow(const struct rule_view *v)
 {
-	return v->lim > 0 && v->lim < v->max_len && v->curve->runs / RUNS_PER_BYTE < v->max_len;
+	return v->lim < v->max_len && v->curve->runs / RUNS_PER_BYTE < v->max_len;
 }
 
 static bool wants_stop(const struct rule *r, const struct rule_view *v)

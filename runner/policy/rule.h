@@ -51,7 +51,7 @@ struct rule_view {
 	uint64_t spent_us;	 /* effective time in this run */
 	uint64_t silent_wall_us; /* wall time in cells since the last new edge */
 	uint64_t edges_total;	 /* of the binary; 0: not known */
-	uint64_t lim, max_len;	 /* of the engine's inputs, bytes; 0: not known */
+	uint64_t lim, max_len;	 /* of the engine's inputs, bytes; 0: not known, or not yet */
 };
 
 enum rule_answer {

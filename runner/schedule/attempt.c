@@ -220,6 +220,7 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 		a->binary.size = 0;
 	r = make_setup(&s, j, a, e);
 	if (r == 0) {
+		a->max_len = s.cmd.max_len;
 		note_command(j, &s.cmd);
 		r = start_cell(j, &s, ops, a, e);
 	}

@@ -34,7 +34,7 @@ static bool tell_fleet(struct job *j)
 	    .cov = s->cov,
 	    .edges_total = s->edges_total,
 	    .lim = s->lim,
-	    .max_len = s->max_len,
+	    .max_len = j->attempt->max_len ? j->attempt->max_len : s->max_len,
 	    .runs = s->execs,
 	};
 
@@ -44,11 +44,14 @@ static bool tell_fleet(struct job *j)
 static void on_line(void *arg, struct slice line)
 {
 	struct job *j = arg;
+	bool ran = j->engine.running;
 
 	j->target->engine->line(line, &j->engine);
 	kept_line(&j->attempt->kept, line, j->engine.fault != ENGINE_FAULT_NONE);
 	if (j->engine.running)
 		j->fuzzed = true;
+	if (j->engine.running && !ran)
+		fleet_seeded(j->fleet, j->engine.cov);
 	j->cov = max_u64(j->cov, j->engine.cov);
 	j->ft = max_u64(j->ft, j->engine.ft);
 	if (tell_fleet(j))
@@ -267,6 +270,7 @@ static void read_pressure(struct job *j, const struct cgroup_counters *c, uint64
 	    .system_us = c->system_us,
 	    .cpu_stall_us = c->cpu.full_us,
 	    .memory_stall_us = c->memory.full_us,
+	    .io_stall_us = c->io.full_us,
 	};
 
 	j->pressure[0] = share(c->cpu.full_us, j->now.cpu.full_us, wall);

@@ -92,6 +92,7 @@ static void chosen_values(void **state)
 	job.runs = UINT64_MAX;
 	assert_int_equal(engine_libfuzzer.fuzz(&job, &c, &e), 0);
 	expect(&c.argv, want);
+	assert_int_equal(c.max_len, 64);
 	engine_cmd_done(&c);
 }
 
@@ -122,7 +123,26 @@ static void the_persons_flag_wins_once(void **state)
 	job.max_len = 64;
 	assert_int_equal(engine_libfuzzer.fuzz(&job, &c, &e), 0);
 	expect(&c.argv, want);
+	assert_int_equal(c.max_len, 20);
 	engine_cmd_done(&c);
+}
+
+static void odd_lengths_are_the_engines_choice(void **state)
+{
+	static const char *const odd[] = {"-max_len=0", "-max_len=", "-max_len=7x", "-max_len=-1",
+					  "-max_len=2147483648"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		const char *const flags[] = {odd[i], NULL};
+		struct engine_fuzz job = job_of(flags, NULL);
+		struct engine_cmd c;
+		struct err e;
+
+		assert_int_equal(engine_libfuzzer.fuzz(&job, &c, &e), 0);
+		assert_int_equal(c.max_len, 0);
+		engine_cmd_done(&c);
+	}
 }
 
 static void a_refused_flag_is_an_error(void **state)
@@ -288,6 +308,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(plain_command),
     cmocka_unit_test(chosen_values),
     cmocka_unit_test(the_persons_flag_wins_once),
+    cmocka_unit_test(odd_lengths_are_the_engines_choice),
     cmocka_unit_test(a_refused_flag_is_an_error),
     cmocka_unit_test(every_allocation_may_fail),
     cmocka_unit_test(artifact_names),

@@ -136,7 +136,8 @@ static void inputs_that_grow_are_waited_for(void **state)
 	    {4095, 4096, 409599, RULE_GO_ON},
 	    {17, 4096, 409600, RULE_STOP}, /* 100 runs a byte */
 	    {4096, 4096, 5, RULE_STOP},
-	    {0, 4096, 5, RULE_STOP}, /* it does not grow at all */
+	    {0, 4096, 5, RULE_GO_ON}, /* not said yet: a slow one says it seldom */
+	    {0, 4096, 409600, RULE_STOP},
 	    {17, 0, 5, RULE_STOP},
 	    /* no number of a hostile engine holds it for ever by overflowing */
 	    {UINT64_MAX, UINT64_MAX, 0, RULE_STOP},

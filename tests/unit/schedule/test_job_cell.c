@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a job's cell tells, and what its target's curve and clock are told of it. */
+#include "tests/unit/unit.h"
+
+#include "tests/unit/schedule/job.h"
+
+static void say(const char *text)
+{
+	job_cell_ops.output(&w.job, slice_of(text));
+}
+
+static void what_it_says_is_counted(void **state)
+{
+	(void)state;
+	first_turn();
+	say("INFO: Loaded 1 modules   (400 inline 8-bit counters): 400\n"
+	    "INFO: -max_len is not provided; libFuzzer will not generate inputs larger than 4096 "
+	    "bytes\n");
+	assert_false(w.fleet.fuzzes);
+	say("#9\tINITED cov: 30 ft: 40 corp: 7/9b exec/s: 0 rss: 30Mb\n");
+	assert_true(w.fleet.fuzzes);
+	assert_int_equal(w.fleet.curve.cov, 30);
+	assert_int_equal(w.fleet.edges_total, 400);
+	assert_int_equal(w.fleet.max_len, 4096);
+	assert_int_equal(w.fleet.lim, 0);
+	say("#16\tpulse  cov: 30 ft: 40 corp: 7/9b lim: 4 exec/s: 5 rss: 30Mb\n");
+	assert_int_equal(w.fleet.lim, 4);
+	assert_int_equal(w.fleet.curve.runs, 16);
+}
+
+/* libFuzzer does not say what it was given. */
+static void the_longest_input_is_known_where_somebody_chose_it(void **state)
+{
+	(void)state;
+	first_turn();
+	w.job.attempt->max_len = 128;
+	say("#9\tINITED cov: 30 ft: 40 corp: 7/9b exec/s: 0 rss: 30Mb\n");
+	assert_int_equal(w.fleet.max_len, 128);
+	say("INFO: -max_len is not provided; libFuzzer will not generate inputs larger than 7 "
+	    "bytes\n#10\tpulse  cov: 30 lim: 4\n");
+	assert_int_equal(w.fleet.max_len, 128);
+}
+
+/* A kill came before its progress was saved, or somebody brought inputs. */
+static void what_its_seeds_reach_was_not_found(void **state)
+{
+	(void)state;
+	first_turn();
+	say("#9\tINITED cov: 30 ft: 40 corp: 7/9b exec/s: 0 rss: 30Mb\n");
+	curve_spend(&w.fleet.curve, 1000 * S, 300 * S);
+	cell_ends(77); /* and once more */
+	assert_int_equal(w.cells, 2);
+	say("#99\tINITED cov: 300 ft: 400 corp: 7/9b exec/s: 0 rss: 30Mb\n");
+	assert_int_equal(w.fleet.curve.cov, 300);
+	assert_true(curve_f1(&w.fleet.curve) == 0);
+	say("#100\tNEW    cov: 301 ft: 400 corp: 8/10b lim: 4 exec/s: 5 rss: 30Mb\n");
+	assert_int_equal(w.fleet.curve.cov, 301);
+	assert_true(curve_f1(&w.fleet.curve) > 0);
+}
+
+/* A slow disk: it neither runs nor waits for a CPU, and does not hold still. */
+static void its_waits_are_told(void **state)
+{
+	struct cell_end end = {.how = CELL_EXITED,
+			       .last = {.usage_us = S / 10,
+					.system_us = S / 20,
+					.cpu = {.full_us = 2 * S},
+					.memory = {.full_us = 3 * S},
+					.io = {.full_us = 50 * S}}};
+
+	(void)state;
+	first_turn();
+	job_pause(&w.job, false); /* no other cell comes after it */
+	w.now += 60 * S;
+	job_cell_ops.ended(&w.job, &end);
+	assert_int_equal(w.fleet.clock.usage_us, S / 10);
+	assert_int_equal(w.fleet.clock.waited_us, 2 * S);
+	assert_int_equal(w.fleet.clock.last.system_us, S / 20);
+	assert_int_equal(w.fleet.clock.last.memory_stall_us, 3 * S);
+	assert_int_equal(w.fleet.clock.last.io_stall_us, 50 * S);
+	assert_int_equal(w.fleet.clock.idle_us, 0);
+}
+
+static const struct CMUnitTest tests[] = {
+    CASE(what_it_says_is_counted),
+    CASE(the_longest_input_is_known_where_somebody_chose_it),
+    CASE(what_its_seeds_reach_was_not_found),
+    CASE(its_waits_are_told),
+};
+
+UNIT_MAIN(tests)
