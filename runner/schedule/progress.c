@@ -79,6 +79,8 @@ static bool read_all(const json_t *from, struct progress *p)
 		     *mtime = json_object_get(from, "mtime_ns");
 	const struct share_health *h = &p->health;
 
+	if (json_integer_value(json_object_get(from, "v")) != VERSION)
+		return false;
 	if (!build || strlen(build) != DIGEST_SHA1_HEX - 1 || !json_is_number(f1) ||
 	    !json_is_integer(mtime))
 		return false;

@@ -137,6 +137,64 @@ static void write_with(int fd, const char *text, const char *name, const char *v
 	scratch_write(fd, "b.json", changed);
 }
 
+/* Its numbers may mean something else. */
+static void another_version_is_refused(void **state)
+{
+	static const char *const versions[] = {"0", "2", "-1", "\"1\"", "1.0", "null"};
+	struct progress q;
+	char warning[200], text[20000];
+	int fd = saved(text, sizeof(text));
+
+	(void)state;
+	write_with(fd, text, "v", "1");
+	progress_load(dir.fd, "b", &q, warning);
+	assert_string_equal(warning, "");
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		write_with(fd, text, "v", versions[i]);
+		is_refused();
+	}
+	close(fd);
+}
+
+/* Cut anywhere, by a disk that lost its end. */
+static void a_cut_one_is_refused(void **state)
+{
+	char text[20000];
+	int fd = saved(text, sizeof(text));
+
+	(void)state;
+	for (size_t n = strlen(text); n-- > 0;) {
+		if (text[n] == '}')
+			continue;
+		text[n + 1] = '\0';
+		scratch_write(fd, "b.json", text);
+		is_refused();
+	}
+	close(fd);
+}
+
+/* Its engine says what no engine can: what comes of it is not taken for damage. */
+static void what_a_hostile_engine_says_is_kept(void **state)
+{
+	struct fleet_news n = {.fuzzes = true, .cov = UINT64_C(1) << 53, .runs = UINT64_C(1) << 53};
+	struct fleet_target t = {.rule = rule_preset(0.05, 1)};
+	struct progress p = grown(), q;
+	char warning[200];
+	struct err e;
+
+	(void)state;
+	for (unsigned cell = 0; cell < 3; cell++) {
+		fleet_launched(&t, cell * S + S);
+		(void)fleet_tell(&t, &n);
+		curve_spend(&t.curve, 1000 * S, t.rule.burst_us);
+	}
+	p.curve = t.curve;
+	assert_int_equal(progress_save(dir.fd, "a", &p, &e), 0);
+	progress_load(dir.fd, "a", &q, warning);
+	assert_string_equal(warning, "");
+	assert_int_equal(q.curve.cov, n.cov);
+}
+
 static void numbers_out_of_bounds_are_refused(void **state)
 {
 	static const char *const names[] = {"build_us",	   "age_us",	 "cov",
@@ -245,6 +303,9 @@ static void much_less_coverage_is_an_alarm(void **state)
 static const struct CMUnitTest tests[] = {
     WITH(what_is_saved_is_loaded),
     WITH(a_damaged_one_is_said),
+    WITH(another_version_is_refused),
+    WITH(a_cut_one_is_refused),
+    WITH(what_a_hostile_engine_says_is_kept),
     WITH(numbers_out_of_bounds_are_refused),
     WITH(a_full_disk_is_an_error),
     WITH(builds_are_told_apart),
