@@ -110,6 +110,19 @@ static uint64_t max_len_of(const struct strv *argv)
 	return len;
 }
 
+int libfuzzer_command(int r, const char *binary, const struct libfuzzer_env *env,
+		      struct engine_cmd *c, struct engine_cmd *ret, struct err *e)
+{
+	if (r == 0)
+		r = libfuzzer_env(env, &c->env, e);
+	if (r < 0) {
+		engine_cmd_done(c);
+		return err_wrap(e, "libFuzzer command of '%s'", binary);
+	}
+	*ret = *c;
+	return 0;
+}
+
 static int fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, struct err *e)
 {
 	struct libfuzzer_env env = {.env = job->env,
@@ -126,14 +139,8 @@ static int fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, struct er
 	if (r == 0)
 		r = add_dirs(job, &c.argv, e);
 	if (r == 0)
-		r = libfuzzer_env(&env, &c.env, e);
-	if (r < 0) {
-		engine_cmd_done(&c);
-		return err_wrap(e, "libFuzzer command of '%s'", job->binary);
-	}
-	c.max_len = max_len_of(&c.argv);
-	*ret = c;
-	return 0;
+		c.max_len = max_len_of(&c.argv);
+	return libfuzzer_command(r, job->binary, &env, &c, ret, e);
 }
 
 /* --- how it ended --------------------------------------------------------- */

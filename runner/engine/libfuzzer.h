@@ -27,6 +27,10 @@ struct libfuzzer_env {
 	const char *symbolizer, *suppressions; /* or NULL */
 };
 MUST_CHECK int libfuzzer_env(const struct libfuzzer_env *o, struct strv *io, struct err *e);
+/* The last step of a command: c gets its environment and goes to *ret.  r < 0: an earlier
+ * step failed, *e says why; then, as when this one fails, c is done. */
+MUST_CHECK int libfuzzer_command(int r, const char *binary, const struct libfuzzer_env *env,
+				 struct engine_cmd *c, struct engine_cmd *ret, struct err *e);
 /* engine_ops.replay, engine_ops.measure */
 MUST_CHECK int libfuzzer_replay(const struct engine_replay *job, struct engine_cmd *ret,
 				struct err *e);

@@ -26,14 +26,7 @@ int libfuzzer_replay(const struct engine_replay *job, struct engine_cmd *ret, st
 		r = libfuzzer_add_flags(job->flags, true, &c.argv, e);
 	for (size_t i = 0; r == 0 && job->inputs && job->inputs[i]; i++)
 		r = strv_add(&c.argv, job->inputs[i], e);
-	if (r == 0)
-		r = libfuzzer_env(&env, &c.env, e);
-	if (r < 0) {
-		engine_cmd_done(&c);
-		return err_wrap(e, "libFuzzer command of '%s'", job->binary);
-	}
-	*ret = c;
-	return 0;
+	return libfuzzer_command(r, job->binary, &env, &c, ret, e);
 }
 
 int libfuzzer_measure(const struct engine_measure *job, struct engine_cmd *ret, struct err *e)
@@ -54,12 +47,5 @@ int libfuzzer_measure(const struct engine_measure *job, struct engine_cmd *ret, 
 		r = add_limits(job->input_timeout_s, job->rss_limit_mib, &c.argv, e);
 	if (r == 0)
 		r = libfuzzer_add_flags(job->flags, true, &c.argv, e);
-	if (r == 0)
-		r = libfuzzer_env(&env, &c.env, e);
-	if (r < 0) {
-		engine_cmd_done(&c);
-		return err_wrap(e, "libFuzzer command of '%s'", job->binary);
-	}
-	*ret = c;
-	return 0;
+	return libfuzzer_command(r, job->binary, &env, &c, ret, e);
 }
