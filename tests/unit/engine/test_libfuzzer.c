@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "base/fault.h"
 #include "runner/engine/libfuzzer.h"
+#include "tests/unit/engine/commands.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -158,30 +158,19 @@ static void a_refused_flag_is_an_error(void **state)
 	assert_null(c.argv.v);
 }
 
-static void every_allocation_may_fail(void **state)
+static int fuzz(struct engine_cmd *ret, struct err *e)
 {
 	static const char *const flags[] = {"-max_len=10", NULL};
 	static const char *const env[] = {"ASAN_OPTIONS=a=1", "X=y", NULL};
 	struct engine_fuzz job = job_of(flags, env);
-	unsigned at = 1;
 
+	return engine_libfuzzer.fuzz(&job, ret, e);
+}
+
+static void every_allocation_may_fail(void **state)
+{
 	(void)state;
-	for (;; at++) {
-		struct engine_cmd c = {0};
-		struct err e;
-		int r;
-
-		fault_arm(at, FAULT_FAIL);
-		r = engine_libfuzzer.fuzz(&job, &c, &e);
-		fault_arm(0, FAULT_FAIL);
-		if (r == 0) {
-			engine_cmd_done(&c);
-			break;
-		}
-		assert_int_equal(r, -ENOMEM);
-		assert_null(c.argv.v);
-	}
-	assert_true(at > 40);
+	assert_true(fail_each_allocation(fuzz) > 40);
 }
 
 static void artifact_names(void **state)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "base/fault.h"
 #include "runner/engine/libfuzzer.h"
-
-#include <errno.h>
+#include "tests/unit/engine/commands.h"
 
 static const char *const inputs[] = {"/seeds/inputs/a", "/seeds/inputs/b", NULL};
 static const char *const flags[] = {"-max_len=64", "-malloc_limit_mb=100", "-use_value_profile=1",
@@ -87,9 +85,9 @@ static void symbolizes_only_when_told(void **state)
 	engine_cmd_done(&c);
 }
 
-static void measures_by_a_control_file(void **state)
+static struct engine_measure measure_job(void)
 {
-	struct engine_measure job = {
+	return (struct engine_measure){
 	    .binary = "/target/t",
 	    .control = "/work/control",
 	    .artifact_dir = "/work/artifacts",
@@ -99,6 +97,11 @@ static void measures_by_a_control_file(void **state)
 	    .flags = flags,
 	    .env = env,
 	};
+}
+
+static void measures_by_a_control_file(void **state)
+{
+	struct engine_measure job = measure_job();
 	static const char *const want[] = {"-artifact_prefix=/work/artifacts/",
 					   "-merge_control_file=/work/control",
 					   "-merge_inner=2",
@@ -123,28 +126,25 @@ static void measures_by_a_control_file(void **state)
 	engine_cmd_done(&c);
 }
 
-static void every_allocation_may_fail(void **state)
+static int replay(struct engine_cmd *ret, struct err *e)
 {
 	struct engine_replay job = replay_job();
-	unsigned at = 1;
 
+	return engine_libfuzzer.replay(&job, ret, e);
+}
+
+static int measure(struct engine_cmd *ret, struct err *e)
+{
+	struct engine_measure job = measure_job();
+
+	return engine_libfuzzer.measure(&job, ret, e);
+}
+
+static void every_allocation_may_fail(void **state)
+{
 	(void)state;
-	for (;; at++) {
-		struct engine_cmd c = {0};
-		struct err e;
-		int r;
-
-		fault_arm(at, FAULT_FAIL);
-		r = engine_libfuzzer.replay(&job, &c, &e);
-		fault_arm(0, FAULT_FAIL);
-		if (r == 0) {
-			engine_cmd_done(&c);
-			break;
-		}
-		assert_int_equal(r, -ENOMEM);
-		assert_null(c.argv.v);
-	}
-	assert_true(at > 20);
+	assert_true(fail_each_allocation(replay) > 20);
+	assert_true(fail_each_allocation(measure) > 20);
 }
 
 static const struct CMUnitTest tests[] = {
