@@ -33,8 +33,12 @@ void job_note_progress(struct job *j);
 MUST_CHECK int job_save_progress(const struct job *j, struct err *e);
 /* A cell ended so. */
 void job_count_health(struct job *j, enum failure what);
+/* Its binary is not the one that the run began with: nobody said which commit it is of. */
+bool job_is_rebuilt(const struct job *j);
 /* The seeds are read, and it reaches much less than the build before. */
 bool job_coverage_dropped(const struct job *j);
+/* Says so, once. */
+void job_watch_coverage(struct job *j);
 
 /* job_after.c: what happens when a cell's work was collected (or before the first). */
 void job_after_prepare(struct job *j);

@@ -25,6 +25,7 @@ enum job_news {
 	JOB_STARTED,
 	JOB_RESTARTED,
 	JOB_FAILED,   /* a cell ended with a failure; job->last_failure */
+	JOB_DROPPED,  /* it reaches much less than the build before */
 	JOB_REQUEUED, /* paused */
 	JOB_ENDED,
 };
@@ -83,9 +84,10 @@ struct job {
 	double starved;	   /* share of its time that the last of them waited for a CPU */
 
 	struct fleet_target *fleet;	    /* the run's: clock, coverage, when to stop */
-	struct job_binary binary;	    /* when its turn began */
+	struct job_binary binary;	    /* when its turn began, */
+	struct kept_file at_start;	    /* and when the run did */
 	struct progress progress;	    /* of its build, from earlier runs */
-	uint64_t cov, ft;		    /* the most of this run */
+	uint64_t cov, ft;		    /* the most of this build in this run */
 	struct engine_state engine;	    /* of the present or last cell */
 	uint64_t execs_before;		    /* in earlier cells */
 	struct cgroup_counters now, before; /* this cell; sums and maxima of earlier ones */
@@ -119,6 +121,7 @@ struct job {
 	bool tidies;	   /* what is in work is a tidy-up that has not come to it */
 	bool launched;	   /* there was a cell of this build */
 	bool rebuilt;	   /* its binary came during the run: the run's commit is not its */
+	bool dropped;	   /* that was told: it reaches much less than the build before */
 	struct row_crash *seen; /* crashes of this run; made at the job's end */
 	size_t n_seen;
 

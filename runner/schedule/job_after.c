@@ -168,7 +168,7 @@ void job_triage(struct job *j)
 	    .target = j->target,
 	    .cfg = &j->cfg,
 	    .index = j->index,
-	    .rebuilt = j->rebuilt,
+	    .rebuilt = job_is_rebuilt(j),
 	    .stages = TRIAGE_QUEUE,
 	    .budget_us = triage_left(j),
 	    .work = work,
@@ -219,7 +219,7 @@ static int write_history(void *arg, struct buf *out, struct err *e)
 	struct merge_line line = {
 	    .run = j->env->dirs->id,
 	    .target = j->target->name,
-	    .commit = j->env->triage_env.commit,
+	    .commit = job_is_rebuilt(j) ? NULL : j->env->triage_env.commit,
 	    .real_us = clock_real_us(),
 	};
 	json_t *text;

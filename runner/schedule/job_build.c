@@ -4,11 +4,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Of its health, what it did lately counts. */
 enum { LATELY = 16 };
+
+static bool same_file(const struct kept_file *a, const struct kept_file *b)
+{
+	return a->size == b->size && a->mtime_ns == b->mtime_ns;
+}
 
 static void adopt(struct job *j)
 {
@@ -26,23 +32,27 @@ void job_load_progress(struct job *j)
 	char warning[200];
 
 	job_look_at_binary(j);
+	j->at_start = j->binary.file;
 	progress_load(j->env->state->dirfd, j->target->name, &j->progress, warning);
 	if (*warning)
 		job_set_note(j, "%s", warning);
 	if (*j->progress.build && !j->cfg.plateau.forget &&
-	    kept_file_look(j->target->binary, &now) && now.size == j->progress.binary.size &&
-	    now.mtime_ns == j->progress.binary.mtime_ns)
+	    kept_file_look(j->target->binary, &now) && same_file(&now, &j->progress.binary))
 		adopt(j);
 }
 
 void job_take_build(struct job *j, const struct kept_file *file, const char *build)
 {
-	bool known = j->fleet->known;
+	bool known = j->fleet->known, other = progress_take(&j->progress, file, build);
 
-	if (progress_take(&j->progress, file, build)) {
+	if (other || j->cells == 0)
+		j->rebuilt = !same_file(file, &j->at_start);
+	if (other) {
 		fleet_rebuilt(j->fleet);
-		j->rebuilt = j->cells > 0;
 		j->launched = false; /* what of its crashes is fixed? */
+		j->forgiven = j->failures_total;
+		j->barren = 0;
+		j->cov = j->ft = 0;
 	} else if (!known && !j->cfg.plateau.forget && j->progress.curve.build_us > 0) {
 		adopt(j); /* it was only made again */
 	}
@@ -85,9 +95,12 @@ bool job_other_binary(const struct job *j)
 {
 	const struct job_binary *was = &j->binary, now = look(j);
 
-	return now.file.size > 0 &&
-	       (now.file.size != was->file.size || now.file.mtime_ns != was->file.mtime_ns ||
-		now.error != was->error);
+	return now.file.size > 0 && (!same_file(&now.file, &was->file) || now.error != was->error);
+}
+
+bool job_is_rebuilt(const struct job *j)
+{
+	return j->rebuilt || job_other_binary(j);
 }
 
 void job_count_health(struct job *j, enum failure what)
@@ -110,6 +123,26 @@ void job_count_health(struct job *j, enum failure what)
 
 bool job_coverage_dropped(const struct job *j)
 {
-	return j->fleet->known && j->fleet->spent_us > j->fleet->rule.settle_us &&
-	       progress_dropped(&j->progress, j->fleet->curve.cov, j->fleet->edges_total);
+	const struct fleet_target *t = j->fleet;
+
+	return t->known && t->spent_us > t->rule.settle_us &&
+	       t->curve.build_us > t->rule.settle_us &&
+	       progress_dropped(&j->progress, t->curve.cov, t->edges_total);
+}
+
+void job_watch_coverage(struct job *j)
+{
+	bool dropped = job_coverage_dropped(j), news = dropped && !j->dropped;
+	char text[200];
+
+	j->dropped = dropped;
+	if (!news)
+		return;
+	snprintf(text, sizeof(text),
+		 "coverage dropped: %llu of %llu edges, the build before reached %llu of %llu",
+		 (unsigned long long)j->fleet->curve.cov, (unsigned long long)j->fleet->edges_total,
+		 (unsigned long long)j->progress.before_cov,
+		 (unsigned long long)j->progress.before_total);
+	job_log(j, text);
+	j->env->news(j->env->arg, j, JOB_DROPPED);
 }

@@ -331,6 +331,7 @@ void job_tick(struct job *j, uint64_t now_us)
 		return; /* just ending: the last counters come with it */
 	read_pressure(j, &c, now_us);
 	j->now = c;
+	job_watch_coverage(j);
 	watch_mark(j, now_us);
 	if (c.pids_refused > 0)
 		save_input(j, ASK_PIDS);

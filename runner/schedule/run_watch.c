@@ -71,6 +71,8 @@ static const char *news_text(enum job_news n)
 		return "restarted";
 	case JOB_FAILED:
 		return "failed";
+	case JOB_DROPPED:
+		return "COVERAGE DROPPED";
 	case JOB_REQUEUED:
 		return "requeued";
 	case JOB_ENDED:

@@ -29,7 +29,7 @@ static struct {
 	struct job job;
 	unsigned failures; /* that the next collection finds */
 	/* What happened. */
-	unsigned cells, triages, merges, requeued;
+	unsigned cells, triages, merges, requeued, dropped;
 	struct triage_spec triage; /* the last one; */
 	struct merge_spec merge;   /* and the last one of these */
 } w;
@@ -206,6 +206,7 @@ static inline void on_news(void *arg, struct job *j, enum job_news n)
 	(void)arg;
 	(void)j;
 	w.requeued += n == JOB_REQUEUED;
+	w.dropped += n == JOB_DROPPED;
 }
 
 static inline unsigned borrow_none(void *arg, const struct job *j, unsigned want)

@@ -131,8 +131,165 @@ static void one_that_was_exchanged_before_its_first_cell(void **state)
 	assert_int_equal(w.job.phase, PHASE_QUEUED);
 	job_start(&w.job, 86400 * S);
 	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_CHECK);
+	assert_true(w.triage.rebuilt);
 	triaged((struct triage_sum){0}, 1);
 	assert_int_equal(w.job.phase, PHASE_RUNNING);
+}
+
+/* The run's commit is that of the binary that was there when it began, and of no other. */
+static void whose_commit_it_is(void **state)
+{
+	(void)state;
+	assert_int_equal(renameat(w.dir.fd, "binary", w.dir.fd, "first"), 0);
+	build("another"); /* while it waited for its first turn */
+	first_turn();
+	assert_true(w.triage.rebuilt);
+	pause_it();
+	assert_int_equal(renameat(w.dir.fd, "first", w.dir.fd, "binary"), 0);
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.triages, 2);
+	assert_false(w.triage.rebuilt);
+	triaged((struct triage_sum){0}, 1);
+	build("a third one"); /* its crash is tried with that */
+	w.failures = 1;
+	cell_ends(77);
+	assert_int_equal(w.triage.stages, TRIAGE_QUEUE);
+	assert_true(w.triage.rebuilt);
+}
+
+/* A merge's line in the history; 0: the first. */
+static bool merge_names_the_commit(unsigned line)
+{
+	char text[8192], *at;
+	int stats = open_dir("stats");
+
+	at = text;
+	(void)scratch_text(stats, "corpus_history.jsonl", text, sizeof(text));
+	close(stats);
+	while (line-- > 0) {
+		at = strchr(at, '\n');
+		assert_non_null(at);
+		at++;
+	}
+	at[strcspn(at, "\n")] = '\0';
+	assert_non_null(strstr(at, "\"commit\":"));
+	return strstr(at, "\"c1\"") != NULL;
+}
+
+static void whose_commit_is_in_the_history(void **state)
+{
+	(void)state;
+	close(open_dir("stats"));
+	w.env.triage_env.commit = "c1";
+	w.job.cfg.minimize_us = 0;
+	first_turn();
+	pause_it();
+	job_tidy(&w.job);
+	merged();
+	job_start(&w.job, 86400 * S);
+	pause_it();
+	build("another"); /* not fuzzed yet, but measured */
+	job_tidy(&w.job);
+	merged();
+	assert_true(merge_names_the_commit(0));
+	assert_false(merge_names_the_commit(1));
+}
+
+/* What was counted against the old one. */
+static void a_new_build_is_not_judged_by_the_old_one(void **state)
+{
+	(void)state;
+	first_turn();
+	w.job.failures_total = 99; /* of a hundred */
+	w.job.barren = 3;
+	w.job.cov = 1000;
+	pause_it();
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.job.forgiven, 0);
+	assert_int_equal(w.job.cov, 1000);
+	pause_it();
+	build("another");
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.job.forgiven, 99);
+	assert_int_equal(w.job.barren, 0);
+	assert_int_equal(w.job.cov, 0);
+	triaged((struct triage_sum){0}, 1);
+	cell_ends(77);
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+}
+
+/* As fuzzing for so long would leave it. */
+static void reaches(uint64_t cov, uint64_t seconds)
+{
+	w.fleet.known = true;
+	w.fleet.edges_total = 5000;
+	w.fleet.rule.settle_us = 30 * S;
+	w.fleet.spent_us += seconds * S;
+	curve_begin(&w.fleet.curve, cov);
+	curve_spend(&w.fleet.curve, seconds * S, 300 * S);
+}
+
+/* Said when it is seen: a continuous run has no end that could tell. */
+static void coverage_that_dropped_is_said_once(void **state)
+{
+	struct target_row row;
+	char text[4096];
+
+	(void)state;
+	first_turn();
+	reaches(1000, 600);
+	job_tick(&w.job, w.now);
+	assert_int_equal(w.dropped, 0);
+	pause_it();
+	build("another");
+	job_start(&w.job, 86400 * S);
+	triaged((struct triage_sum){0}, 1);
+	reaches(700, 20);
+	job_tick(&w.job, w.now);
+	assert_int_equal(w.dropped, 0); /* too soon to say */
+	reaches(700, 31);
+	job_tick(&w.job, w.now);
+	job_tick(&w.job, w.now);
+	assert_int_equal(w.dropped, 1);
+	job_row(&w.job, w.now, &row);
+	assert_int_equal(row.cov_before, 1000);
+	pause_it();
+	build("a third one, which is as bad");
+	job_start(&w.job, 86400 * S);
+	triaged((struct triage_sum){0}, 1);
+	reaches(700, 40);
+	job_tick(&w.job, w.now);
+	assert_int_equal(w.dropped, 1);
+	joblog_flush(&w.job.log);
+	assert_non_null(strstr(scratch_text(w.dirs.logs, "t.log", text, sizeof(text)),
+			       "coverage dropped: 700 of 5000 edges, the build before reached "
+			       "1000 of 5000"));
+}
+
+/* The next run, with the same binary. */
+static bool next_run_knows_it(bool forget)
+{
+	struct target_config cfg = {.plateau = {.forget = forget}};
+
+	job_done(&w.job);
+	w.fleet = (struct fleet_target){0};
+	job_init(&w.job, &w.env, &w.target, &cfg, 0, &w.fleet);
+	job_load_progress(&w.job);
+	return w.fleet.known && w.fleet.curve.cov == 1000;
+}
+
+static void what_is_known_is_forgotten_when_configured(void **state)
+{
+	(void)state;
+	first_turn();
+	reaches(1000, 600);
+	pause_it();
+	assert_true(next_run_knows_it(false));
+	assert_false(next_run_knows_it(true));
+	job_start(&w.job, 86400 * S);
+	assert_false(w.fleet.known); /* the same content is no reason, either */
+	build("another");
+	assert_false(next_run_knows_it(false));
 }
 
 /* --- tidying ------------------------------------------------------------------- */
@@ -267,6 +424,11 @@ static const struct CMUnitTest tests[] = {
     CASE(one_that_may_be_run_now),
     CASE(one_that_was_exchanged_has_a_turn_of_its_own),
     CASE(one_that_was_exchanged_before_its_first_cell),
+    CASE(whose_commit_it_is),
+    CASE(whose_commit_is_in_the_history),
+    CASE(a_new_build_is_not_judged_by_the_old_one),
+    CASE(coverage_that_dropped_is_said_once),
+    CASE(what_is_known_is_forgotten_when_configured),
     CASE(inputs_of_crashes_are_made_smaller),
     CASE(they_are_made_smaller_once),
     CASE(what_is_left_is_for_another_time),
