@@ -353,10 +353,11 @@ static void look_for_builds(struct dispatch *d)
 	}
 }
 
+/* Or what may have been the machine's fault. */
 static bool is_limit(enum reason r)
 {
 	return r == REASON_CRASHED || r == REASON_CRASH_LOOP || r == REASON_OOM_KILLED ||
-	       r == REASON_PIDS_LIMIT || r == REASON_DISK_LIMIT;
+	       r == REASON_PIDS_LIMIT || r == REASON_DISK_LIMIT || r == REASON_STARTUP_FAILED;
 }
 
 /* What a run allows, each day of this one has. */

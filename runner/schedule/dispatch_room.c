@@ -45,8 +45,11 @@ void dispatch_look_for_room(struct dispatch *d)
 
 	for (size_t i = 0; i < d->n; i++) {
 		const struct job *j = &d->jobs[i];
+		bool was = d->targets[i].blocked;
 
 		d->targets[i].blocked = !dispatch_fits(d, j);
+		if (was && !d->targets[i].blocked && !d->targets[i].resting)
+			d->fleet.idle_until_us = 0; /* it may pay */
 		d->targets[i].instead =
 		    d->busy == 1 || plan_admits(then, j->cfg.memory, d->machine_memory);
 	}

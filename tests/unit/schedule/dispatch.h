@@ -17,7 +17,8 @@ struct part {
 	bool deaf;    /* the next pause is lost */
 	bool finds;   /* it never stops finding */
 	bool merges;  /* after fuzzing, and borrows for it */
-	bool other;   /* another binary is there */
+	bool other;   /* another binary is there, */
+	bool same;    /* of the same content */
 	bool unsaved; /* what its pause leaves cannot be saved */
 	unsigned starts, pauses, wraps, tidied, revived;
 	unsigned merge_s; /* still to go */
@@ -99,6 +100,8 @@ void job_start(struct job *j, uint64_t budget_us)
 	p->starts++;
 	p->budget_us = budget_us;
 	p->cpu_us = 0;
+	if (p->other && !p->same)
+		fleet_rebuilt(j->fleet);
 	p->other = false;
 	j->phase = PHASE_RUNNING;
 	fleet_launched(j->fleet, w.now);

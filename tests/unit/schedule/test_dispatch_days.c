@@ -117,20 +117,62 @@ static void a_day_passes(void **state)
 	assert_int_equal(w.jobs[0].forgiven, 90);
 }
 
-/* A crash loop, a full disk: tomorrow it may be another one. */
+/* The cap is a build's; one that was only made again is the same build. */
+static void a_new_build_has_a_cap_of_its_own(void **state)
+{
+	(void)state;
+	begin(1, 1, true);
+	w.parts[0].finds = true;
+	w.d.targets[0].rule.cap_us = 100 * S;
+	seconds(1000);
+	for (unsigned starts = 2; starts <= 3; starts++) {
+		w.parts[0].same = starts == 2;
+		w.parts[0].other = true;
+		seconds(500);
+		assert_int_equal(w.parts[0].starts, starts);
+		assert_int_equal(w.d.targets[0].spent_us, (starts - 1) * 100 * S);
+		assert_int_equal(w.jobs[0].phase, PHASE_QUEUED);
+	}
+}
+
+/* Whoever pays has the room that one who rests leaves, and no core is idle meanwhile. */
+static void room_that_comes_is_taken(void **state)
+{
+	unsigned idle_s = 0;
+
+	(void)state;
+	begin(3, 2, true);
+	w.jobs[0].cfg.memory = w.jobs[1].cfg.memory = 600;
+	w.parts[0].finds = true;
+	w.d.targets[1].rule.price = w.d.targets[2].rule.price = 5;
+	w.d.targets[1].rule.least_us = 60 * S;
+	for (unsigned s = 0; s < 3000; s++) {
+		seconds(1);
+		idle_s = in_phase(PHASE_QUEUED) < 3 ? 0 : idle_s + 1;
+		assert_true(idle_s < 3);
+	}
+	assert_true(w.d.targets[1].resting && w.d.targets[2].resting);
+	assert_true(w.d.targets[0].spent_us > 2500 * S);
+}
+
+/* A crash loop, a full disk, no start: tomorrow it may be another one. */
 static void who_came_to_a_limit_has_another_day(void **state)
 {
 	(void)state;
-	begin(2, 2, true);
-	w.parts[0].finds = w.parts[1].finds = true;
+	begin(3, 3, true);
+	w.parts[0].finds = w.parts[1].finds = w.parts[2].finds = true;
+	w.parts[2].dies = true;
 	seconds(10);
 	job_stop(&w.jobs[0], REASON_DISK_LIMIT, false);
 	job_stop(&w.jobs[1], REASON_NOT_INSTRUMENTED, false);
+	assert_int_equal(w.jobs[2].reason, REASON_STARTUP_FAILED);
+	w.parts[2].dies = false;
 	seconds(86000);
-	assert_int_equal(in_phase(PHASE_DONE), 2);
+	assert_int_equal(in_phase(PHASE_DONE), 3);
 	seconds(500);
 	assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
 	assert_int_equal(w.jobs[1].phase, PHASE_DONE);
+	assert_int_equal(w.jobs[2].phase, PHASE_RUNNING);
 }
 
 /* All wait, and go on where they were. */
@@ -186,6 +228,8 @@ static const struct CMUnitTest tests[] = {
     CASE(others_are_tidied_once_a_day),
     CASE(a_new_build_wakes),
     CASE(a_day_passes),
+    CASE(a_new_build_has_a_cap_of_its_own),
+    CASE(room_that_comes_is_taken),
     CASE(who_came_to_a_limit_has_another_day),
     CASE(a_full_disk_is_waited_for),
     CASE(a_full_disk_is_said_again),
