@@ -57,6 +57,32 @@ static void what_an_engine_tells_is_counted_once(void **state)
 	}
 }
 
+/* All that it looks at is what it was told of the target last. */
+static void the_rule_sees_what_was_told(void **state)
+{
+	struct fleet_news n = {
+	    .fuzzes = true, .cov = 100, .runs = 10, .edges_total = 700, .lim = 17, .max_len = 4096};
+	struct fleet_target t = {.rule = rule_preset(0.05, 1), .spent_us = 9, .cap_from_us = 2};
+	struct rule_view v;
+
+	(void)state;
+	fleet_launched(&t, S);
+	(void)fleet_tell(&t, &n);
+	n.lim = 18;
+	(void)fleet_tell(&t, &n);
+	v = fleet_view(&t);
+	assert_ptr_equal(v.curve, &t.curve);
+	assert_ptr_equal(v.clock, &t.clock);
+	assert_int_equal(v.edges_total, 700);
+	assert_int_equal(v.lim, 18);
+	assert_int_equal(v.max_len, 4096);
+	assert_int_equal(v.spent_us, 7);
+	fleet_launched(&t, 2 * S); /* another cell: they grow anew */
+	n.lim = 0;
+	(void)fleet_tell(&t, &n);
+	assert_int_equal(fleet_view(&t).lim, 0);
+}
+
 /* Somebody brought inputs, or a kill came before it could be noted how far it was. */
 static void what_seeds_reach_is_no_find(void **state)
 {
@@ -87,6 +113,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(who_slept_has_not_waited),
     cmocka_unit_test(what_an_engine_tells_is_counted_once),
     cmocka_unit_test(what_seeds_reach_is_no_find),
+    cmocka_unit_test(the_rule_sees_what_was_told),
 };
 
 UNIT_MAIN(tests)
