@@ -4,7 +4,11 @@
 #include "runner/schedule/pressure.h"
 #include "tests/unit/scratch.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 static void never(void *arg)
 {
@@ -93,10 +97,70 @@ static void the_kernels_files_are_in_that_form(void **state)
 	end(&w);
 }
 
+static const char memory[] = "/proc/pressure/memory";
+
+/* Whether a loop of this process waits for that file (proc(5): fdinfo). */
+static bool is_waited_for(const char *path)
+{
+	DIR *dir = opendir("/proc/self/fdinfo");
+	const struct dirent *d;
+	bool found = false;
+
+	assert_non_null(dir);
+	while ((d = readdir(dir))) {
+		int fd = openat(dirfd(dir), d->d_name, O_RDONLY);
+		char text[4096], link[64], got[64] = {0};
+		ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+		const char *at = text;
+
+		if (fd >= 0)
+			close(fd);
+		text[n > 0 ? n : 0] = '\0';
+		for (; (at = strstr(at, "tfd:")); at++) {
+			snprintf(link, sizeof(link), "/proc/self/fd/%ld", strtol(at + 4, NULL, 10));
+			if (readlink(link, got, sizeof(got) - 1) > 0)
+				found = found || strcmp(got, path) == 0;
+		}
+	}
+	closedir(dir);
+	return found;
+}
+
+/* Whether it takes one from us: of a window that needs no right. */
+static bool takes_triggers(void)
+{
+	static const char trigger[] = "full 200000 2000000";
+	int fd = open(memory, O_RDWR | O_NONBLOCK);
+	bool takes = fd >= 0 && write(fd, trigger, sizeof(trigger)) > 0;
+
+	if (fd >= 0)
+		close(fd);
+	return takes;
+}
+
+static void the_kernel_tells_when_memory_is_short(void **state)
+{
+	struct pressure *p;
+	struct world w;
+	struct err e;
+
+	(void)state;
+	if (!takes_triggers())
+		skip();
+	begin(&w);
+	assert_false(is_waited_for(memory));
+	assert_int_equal(pressure_open(w.l, "/proc/pressure", never, NULL, &p, &e), 0);
+	assert_true(is_waited_for(memory));
+	pressure_close(p);
+	assert_false(is_waited_for(memory));
+	end(&w);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(totals_are_read),
     cmocka_unit_test(where_there_is_none_it_says_so),
     cmocka_unit_test(the_kernels_files_are_in_that_form),
+    cmocka_unit_test(the_kernel_tells_when_memory_is_short),
 };
 
 UNIT_MAIN(tests)
