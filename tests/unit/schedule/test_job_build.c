@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job whose binary becomes another one. */
+#include "tests/unit/unit.h"
+
+#include "tests/unit/schedule/job.h"
+
+static void open_crashes_are_tried_on_each_build(void **state)
+{
+	(void)state;
+	first_turn();
+	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_CHECK);
+	assert_false(w.triage.rebuilt);
+	pause_it();
+	job_start(&w.job, 86400 * S); /* the same one */
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.triages, 1);
+	pause_it();
+	build("another");
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.triages, 2);
+	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_CHECK);
+	assert_true(w.triage.rebuilt);
+	triaged((struct triage_sum){.fixed = 1}, 1);
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.job.restarts, 0);
+	assert_int_equal(w.job.crashes.fixed, 1);
+	assert_int_equal(w.cells, 3);
+}
+
+/* Stopped while it does so: what comes after fuzzing is the old build's. */
+static void an_end_while_they_are_tried(void **state)
+{
+	(void)state;
+	first_turn();
+	pause_it();
+	build("another");
+	job_start(&w.job, 86400 * S);
+	job_stop(&w.job, REASON_RUN_DEADLINE, false);
+	triaged((struct triage_sum){0}, 1);
+	merged();
+	assert_int_equal(w.job.phase, PHASE_DONE);
+	assert_int_equal(w.job.reason, REASON_RUN_DEADLINE);
+	assert_int_equal(w.cells, 1);
+}
+
+/* What cannot be read is no news each time that somebody looks. */
+static void a_binary_that_stays_as_it_is(void **state)
+{
+	struct err e;
+
+	(void)state;
+	assert_int_equal(unlink(w.binary), 0);
+	assert_int_equal(fs_mkdirs(w.dir.fd, "binary", 0755, &e), 0);
+	assert_true(job_other_binary(&w.job));
+	first_turn();
+	assert_string_equal(w.job.progress.build, "");
+	assert_false(job_other_binary(&w.job));
+	pause_it();
+	assert_int_equal(rmdir(w.binary), 0);
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.job.reason, REASON_NO_BINARY);
+	assert_false(job_other_binary(&w.job));
+}
+
+/* Also when it is the one that was there before. */
+static void a_binary_that_comes_back(void **state)
+{
+	(void)state;
+	first_turn();
+	pause_it();
+	assert_false(job_other_binary(&w.job));
+	assert_int_equal(renameat(w.dir.fd, "binary", w.dir.fd, "away"), 0);
+	assert_false(job_other_binary(&w.job));
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.job.reason, REASON_NO_BINARY);
+	assert_int_equal(renameat(w.dir.fd, "away", w.dir.fd, "binary"), 0);
+	assert_true(job_other_binary(&w.job));
+	job_revive(&w.job);
+	job_start(&w.job, 86400 * S);
+	triaged((struct triage_sum){0}, 1);
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_false(job_other_binary(&w.job));
+}
+
+static void one_that_may_be_run_now(void **state)
+{
+	(void)state;
+	assert_int_equal(fchmodat(w.dir.fd, "binary", 0600, 0), 0);
+	first_turn();
+	assert_false(job_other_binary(&w.job));
+	assert_int_equal(fchmodat(w.dir.fd, "binary", 0700, 0), 0);
+	assert_true(job_other_binary(&w.job));
+}
+
+/* While its cell failed: what the next one does is not the old build's. */
+static void one_that_was_exchanged_has_a_turn_of_its_own(void **state)
+{
+	char was[DIGEST_SHA1_HEX];
+
+	(void)state;
+	first_turn();
+	snprintf(was, sizeof(was), "%s", w.job.progress.build);
+	w.fleet.last_us = 7;
+	cell_ends(77);
+	assert_int_equal(w.job.phase, PHASE_RUNNING); /* once more */
+	assert_int_equal(w.job.restarts, 1);
+	build("another");
+	cell_ends(77);
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	assert_int_equal(w.job.reason, REASON_NONE);
+	assert_int_equal(w.requeued, 1);
+	assert_int_equal(w.fleet.last_us, 0);
+	assert_int_equal(w.cells, 2);
+	job_start(&w.job, 86400 * S);
+	assert_string_not_equal(w.job.progress.build, was);
+	triaged((struct triage_sum){0}, 1);
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.job.restarts, 1);
+}
+
+/* Its open crashes were tried on one that is not there any more. */
+static void one_that_was_exchanged_before_its_first_cell(void **state)
+{
+	(void)state;
+	job_start(&w.job, 86400 * S);
+	build("another");
+	triaged((struct triage_sum){0}, 1);
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_CHECK);
+	assert_true(w.triage.rebuilt);
+	triaged((struct triage_sum){0}, 1);
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+}
+
+/* The run's commit is that of the binary that was there when it began, and of no other. */
+static void whose_commit_it_is(void **state)
+{
+	(void)state;
+	assert_int_equal(renameat(w.dir.fd, "binary", w.dir.fd, "first"), 0);
+	build("another"); /* while it waited for its first turn */
+	first_turn();
+	assert_true(w.triage.rebuilt);
+	pause_it();
+	assert_int_equal(renameat(w.dir.fd, "first", w.dir.fd, "binary"), 0);
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.triages, 2);
+	assert_false(w.triage.rebuilt);
+	triaged((struct triage_sum){0}, 1);
+	build("a third one"); /* its crash is tried with that */
+	w.failures = 1;
+	cell_ends(77);
+	assert_int_equal(w.triage.stages, TRIAGE_QUEUE);
+	assert_true(w.triage.rebuilt);
+}
+
+/* A merge's line in the history; 0: the first. */
+static bool merge_names_the_commit(unsigned line)
+{
+	char text[8192], *at;
+	int stats = open_dir("stats");
+
+	at = text;
+	(void)scratch_text(stats, "corpus_history.jsonl", text, sizeof(text));
+	close(stats);
+	while (line-- > 0) {
+		at = strchr(at, '\n');
+		assert_non_null(at);
+		at++;
+	}
+	at[strcspn(at, "\n")] = '\0';
+	assert_non_null(strstr(at, "\"commit\":"));
+	return strstr(at, "\"c1\"") != NULL;
+}
+
+static void whose_commit_is_in_the_history(void **state)
+{
+	(void)state;
+	close(open_dir("stats"));
+	w.env.triage_env.commit = "c1";
+	w.job.cfg.minimize_us = 0;
+	first_turn();
+	pause_it();
+	job_tidy(&w.job);
+	merged();
+	job_start(&w.job, 86400 * S);
+	pause_it();
+	build("another"); /* not fuzzed yet, but measured */
+	job_tidy(&w.job);
+	merged();
+	assert_true(merge_names_the_commit(0));
+	assert_false(merge_names_the_commit(1));
+}
+
+/* What was counted against the old one. */
+static void a_new_build_is_not_judged_by_the_old_one(void **state)
+{
+	(void)state;
+	first_turn();
+	w.job.failures_total = 99; /* of a hundred */
+	w.job.barren = 3;
+	w.job.cov = 1000;
+	pause_it();
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.job.forgiven, 0);
+	assert_int_equal(w.job.cov, 1000);
+	pause_it();
+	build("another");
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.job.forgiven, 99);
+	assert_int_equal(w.job.barren, 0);
+	assert_int_equal(w.job.cov, 0);
+	triaged((struct triage_sum){0}, 1);
+	cell_ends(77);
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+}
+
+static void how_its_quanta_ended_is_counted(void **state)
+{
+	static const struct {
+		enum failure what;
+		bool fuzzed;
+		unsigned not_started, limited, crashed; /* more */
+	} v[] = {{FAILURE_NONE, true, 0, 0, 0},	    {FAILURE_NONE, false, 0, 0, 0},
+		 {FAILURE_CRASH, false, 1, 0, 0},   {FAILURE_OOM, false, 1, 0, 0},
+		 {FAILURE_CRASH, true, 0, 0, 1},    {FAILURE_TIMEOUT, true, 0, 1, 0},
+		 {FAILURE_OOM_KILL, true, 0, 1, 0}, {FAILURE_OOM, true, 0, 1, 0}};
+	const struct share_health *h = &w.fleet.health;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		struct share_health was = *h;
+
+		w.job.engine.running = v[i].fuzzed;
+		job_count_health(&w.job, v[i].what);
+		assert_int_equal(h->quanta, was.quanta + 1);
+		assert_int_equal(h->not_started, was.not_started + v[i].not_started);
+		assert_int_equal(h->limited, was.limited + v[i].limited);
+		assert_int_equal(h->crashed, was.crashed + v[i].crashed);
+	}
+	for (unsigned i = 0; i < 100; i++) /* what it did lately counts */
+		job_count_health(&w.job, FAILURE_NONE);
+	assert_int_equal(h->not_started + h->limited + h->crashed, 0);
+	assert_in_range(h->quanta, 8, 16);
+}
+
+/* As fuzzing for so long would leave it. */
+static void reaches(uint64_t cov, uint64_t seconds)
+{
+	w.fleet.known = true;
+	w.fleet.edges_total = 5000;
+	w.fleet.rule.settle_us = 30 * S;
+	w.fleet.spent_us += seconds * S;
+	curve_begin(&w.fleet.curve, cov);
+	curve_spend(&w.fleet.curve, seconds * S, 300 * S);
+}
+
+/* Said when it is seen: a continuous run has no end that could tell. */
+static void coverage_that_dropped_is_said_once(void **state)
+{
+	struct target_row row;
+	char text[4096];
+
+	(void)state;
+	first_turn();
+	reaches(1000, 600);
+	job_tick(&w.job, w.now);
+	assert_int_equal(w.dropped, 0);
+	pause_it();
+	build("another");
+	job_start(&w.job, 86400 * S);
+	triaged((struct triage_sum){0}, 1);
+	reaches(700, 20);
+	job_tick(&w.job, w.now);
+	assert_int_equal(w.dropped, 0); /* too soon to say */
+	reaches(700, 31);
+	job_tick(&w.job, w.now);
+	job_tick(&w.job, w.now);
+	assert_int_equal(w.dropped, 1);
+	job_row(&w.job, w.now, &row);
+	assert_int_equal(row.cov_before, 1000);
+	pause_it();
+	build("a third one, which is as bad");
+	job_start(&w.job, 86400 * S);
+	triaged((struct triage_sum){0}, 1);
+	reaches(700, 40);
+	job_tick(&w.job, w.now);
+	assert_int_equal(w.dropped, 1);
+	joblog_flush(&w.job.log);
+	assert_non_null(strstr(scratch_text(w.dirs.logs, "t.log", text, sizeof(text)),
+			       "coverage dropped: 700 of 5000 edges, the build before reached "
+			       "1000 of 5000"));
+}
+
+/* The next run, with the same binary. */
+static bool next_run_knows_it(bool forget)
+{
+	struct target_config cfg = {.plateau = {.forget = forget}};
+
+	job_done(&w.job);
+	w.fleet = (struct fleet_target){0};
+	job_init(&w.job, &w.env, &w.target, &cfg, 0, &w.fleet);
+	job_load_progress(&w.job);
+	return w.fleet.known && w.fleet.curve.cov == 1000;
+}
+
+static void what_is_known_is_forgotten_when_configured(void **state)
+{
+	(void)state;
+	first_turn();
+	reaches(1000, 600);
+	pause_it();
+	assert_true(next_run_knows_it(false));
+	assert_false(next_run_knows_it(true));
+	job_start(&w.job, 86400 * S);
+	assert_false(w.fleet.known); /* the same content is no reason, either */
+	build("another");
+	assert_false(next_run_knows_it(false));
+}
+
+static const struct CMUnitTest tests[] = {
+    CASE(open_crashes_are_tried_on_each_build),
+    CASE(an_end_while_they_are_tried),
+    CASE(a_binary_that_stays_as_it_is),
+    CASE(a_binary_that_comes_back),
+    CASE(one_that_may_be_run_now),
+    CASE(one_that_was_exchanged_has_a_turn_of_its_own),
+    CASE(one_that_was_exchanged_before_its_first_cell),
+    CASE(whose_commit_it_is),
+    CASE(whose_commit_is_in_the_history),
+    CASE(a_new_build_is_not_judged_by_the_old_one),
+    CASE(how_its_quanta_ended_is_counted),
+    CASE(coverage_that_dropped_is_said_once),
+    CASE(what_is_known_is_forgotten_when_configured),
+};
+
+UNIT_MAIN(tests)
