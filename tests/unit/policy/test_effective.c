@@ -158,6 +158,20 @@ static void who_holds_still_is_stuck(void **state)
 	assert_int_equal(e.state, EFFECTIVE_OK);
 }
 
+/* Nobody knows then that it waited: it is neither starved nor stuck, and its clock goes on. */
+static void without_psi_it_is_cpu_time_alone(void **state)
+{
+	struct cell c = {.cpu = 0.125};
+	struct effective e = {0};
+
+	(void)state;
+	begin(&e, &c);
+	assert_int_equal(run(&e, &c, 600), 75 * S);
+	assert_int_equal(e.state, EFFECTIVE_OK);
+	assert_true(e.calm_us >= EFFECTIVE_WINDOW_US);
+	assert_int_equal(e.idle_us + e.waited_us, 0);
+}
+
 /* It reads a large corpus from a slow disk. */
 static void who_waits_for_a_disk_is_not_stuck(void **state)
 {
@@ -349,6 +363,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(calm_is_counted),
     cmocka_unit_test(a_quota_is_no_starvation),
     cmocka_unit_test(who_holds_still_is_stuck),
+    cmocka_unit_test(without_psi_it_is_cpu_time_alone),
     cmocka_unit_test(who_waits_for_a_disk_is_not_stuck),
     cmocka_unit_test(a_freeze_does_not_make_it_calm),
     cmocka_unit_test(when_nobody_looked_not_much_is_known),
