@@ -377,6 +377,7 @@ int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
 	    {"name", text(r->name)},
 	    {"reason", json_string(r->reason)},
 	    {"fuzzed", json_boolean(r->fuzzed)},
+	    {"rebuilt", json_boolean(r->rebuilt)},
 	    {"note", text(r->note)},
 	    {"wall_seconds", seconds(r->wall_us)},
 	    {"cell_seconds", seconds(r->cells_us)},

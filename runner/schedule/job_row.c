@@ -138,6 +138,7 @@ void job_row(struct job *j, uint64_t now_us, struct target_row *ret)
 	    .done = done,
 	    .fuzzed = j->fuzzed,
 	    .unfuzzed = done && (!j->fuzzed || reason_is_failure(j->reason)),
+	    .rebuilt = j->rebuilt,
 	    .note = j->note,
 	    .wall_us = job_wall_us(j, now_us),
 	};

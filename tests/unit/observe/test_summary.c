@@ -225,6 +225,7 @@ static void test_target_json(void **state)
 	static const char *const keys[] = {"name",
 					   "reason",
 					   "fuzzed",
+					   "rebuilt",
 					   "note",
 					   "wall_seconds",
 					   "cell_seconds",
@@ -270,6 +271,7 @@ static void test_target_json(void **state)
 	r->execs = UINT64_MAX;
 	r->oom_kills = 4;
 	r->new_inputs = 5;
+	r->rebuilt = true;
 	assert_int_equal(summary_target_json(r, &j, &e), 0);
 	j = reread(j);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -278,6 +280,7 @@ static void test_target_json(void **state)
 	assert_int_equal(json_object_size(j), sizeof(keys) / sizeof(keys[0]));
 	assert_string_equal(str(j, "reason"), "crashed");
 	assert_true(json_is_true(json_object_get(j, "fuzzed")));
+	assert_true(json_is_true(json_object_get(j, "rebuilt")));
 	assert_int_equal(num(j, "execs"), INT64_MAX); /* JSON's readers have no more */
 	assert_int_equal(num(j, "kernel_oom_kills"), 4);
 	assert_int_equal(num(j, "new_inputs"), 5);

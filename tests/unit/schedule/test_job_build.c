@@ -136,16 +136,22 @@ static void one_that_was_exchanged_before_its_first_cell(void **state)
 /* The run's commit is that of the binary that was there when it began, and of no other. */
 static void whose_commit_it_is(void **state)
 {
+	struct target_row row;
+
 	(void)state;
 	assert_int_equal(renameat(w.dir.fd, "binary", w.dir.fd, "first"), 0);
 	build("another"); /* while it waited for its first turn */
 	first_turn();
 	assert_true(w.triage.rebuilt);
+	job_row(&w.job, w.now, &row);
+	assert_true(row.rebuilt);
 	pause_it();
 	assert_int_equal(renameat(w.dir.fd, "first", w.dir.fd, "binary"), 0);
 	job_start(&w.job, 86400 * S);
 	assert_int_equal(w.triages, 2);
 	assert_false(w.triage.rebuilt);
+	job_row(&w.job, w.now, &row);
+	assert_false(row.rebuilt);
 	triaged((struct triage_sum){0}, 1);
 	build("a third one"); /* its crash is tried with that */
 	w.failures = 1;
