@@ -22,6 +22,7 @@ void effective_begin(struct effective *e, uint64_t at_us, double quota)
 	e->began = true;
 	e->quota = quota;
 	e->idle_us = 0;
+	e->held = 0;
 	e->state = EFFECTIVE_OK;
 }
 
@@ -46,12 +47,19 @@ static bool thrashes(double wall, double cpu, double system, double memory)
 }
 
 /* Of the CPU time that it could have had in that interval, the share that others got. */
-static double missed(const struct effective *e, double wall, double cpu, double wait)
+static double missed(struct effective *e, double wall, double cpu, double wait)
 {
-	double wanted = cpu + wait;
+	double wanted = cpu + wait, most = e->quota * wall;
 
-	if (e->quota > 0 && wanted > e->quota * wall)
-		wanted = e->quota * wall;
+	e->held = 0;
+	if (e->quota > 0 && wanted > most) {
+		e->held = (wanted - most) / wall;
+		if (e->held > wait / wall)
+			e->held = wait / wall;
+		if (e->held > 1)
+			e->held = 1;
+		wanted = most;
+	}
 	return wanted > cpu ? 1 - cpu / wanted : 0;
 }
 

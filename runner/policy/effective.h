@@ -42,6 +42,7 @@ struct effective {
 	 * own quota takes is not starvation; time in which it neither ran nor waited for a CPU
 	 * (frozen, asleep) says nothing of it. */
 	double starved;
+	double held; /* share of the last interval that its own quota took, 0..1 */
 	/* When nobody looked for an hour, this process was stopped, and the cell may have been,
 	 * too: of the time between two readings ten seconds count at most. */
 	uint64_t idle_us; /* since it last ran or waited for anything */

@@ -8,6 +8,9 @@
 #define QUIET_US (60 * SECOND)
 #define SHORT	 0.10
 #define SHORT_US (10 * SECOND)
+/* Who is held back for more of the time than this leaves too little of it to say how others
+ * fare. */
+#define HELD_MOST 0.90
 
 void workers_begin(struct workers *w, unsigned most)
 {
@@ -28,12 +31,25 @@ static uint64_t grown(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-static void decay(double *io, uint64_t part, uint64_t wall)
+static double share_of(uint64_t part, uint64_t wall)
 {
-	double share = (double)part / (double)wall, weight = (double)wall / (double)DECAY_US;
+	double share = (double)part / (double)wall;
 
-	if (share > 1)
-		share = 1;
+	return share < 1 ? share : 1;
+}
+
+/* Of the time in which nobody was held back by a limit of its own. */
+static double without(double share, double held)
+{
+	if (held > HELD_MOST || share <= held)
+		return 0;
+	return (share - held) / (1 - held);
+}
+
+static void decay(double *io, double share, uint64_t wall)
+{
+	double weight = (double)wall / (double)DECAY_US;
+
 	*io += (share - *io) * (weight < 1 ? weight : 1);
 }
 
@@ -66,8 +82,11 @@ enum workers_news workers_read(struct workers *w, const struct workers_reading *
 	uint64_t wall = grown(r->at_us, w->last.at_us);
 
 	if (w->began && wall > 0) {
-		decay(&w->cpu, grown(r->cpu_some_us, w->last.cpu_some_us), wall);
-		decay(&w->memory, grown(r->memory_full_us, w->last.memory_full_us), wall);
+		decay(&w->cpu,
+		      without(share_of(grown(r->cpu_some_us, w->last.cpu_some_us), wall), r->held),
+		      wall);
+		decay(&w->memory, share_of(grown(r->memory_full_us, w->last.memory_full_us), wall),
+		      wall);
 		lasts(w->cpu > WORKERS_BUSY, wall, &w->busy_us);
 		lasts(w->cpu < QUIET && w->memory < QUIET, wall, &w->quiet_us);
 		lasts(w->memory > SHORT, wall, &w->short_us);

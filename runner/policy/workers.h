@@ -13,6 +13,9 @@ struct workers_reading {
 	uint64_t at_us;	      /* clock_mono_us() */
 	uint64_t cpu_some_us; /* totals */
 	uint64_t memory_full_us;
+	/* Share of the time since the last reading in which somebody waited for a CPU because
+	 * of a limit of its own, which PSI counts as well. */
+	double held;
 };
 
 struct workers {

@@ -146,6 +146,18 @@ static const char *workers_text(enum workers_news n)
 	return NULL;
 }
 
+/* Share of the last second in which a cell or other was held back by its own CPU limit: as
+ * if each were at its own times. */
+static double held_back(const struct run *r)
+{
+	double nobody = 1;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->jobs[i].phase == PHASE_RUNNING)
+			nobody *= 1 - r->jobs[i].fleet->clock.held;
+	return 1 - nobody;
+}
+
 static void look_at_pressure(struct run *r, uint64_t now)
 {
 	struct workers_reading reading;
@@ -155,6 +167,7 @@ static void look_at_pressure(struct run *r, uint64_t now)
 	if (!r->pressure || pressure_look(r->pressure, &reading, &ignored) < 0)
 		return; /* nothing is known: it stays as it is */
 	reading.at_us = now;
+	reading.held = held_back(r);
 	news = workers_read(&r->dispatch.workers, &reading);
 	if (!r->o.cfg->adapt)
 		r->dispatch.workers.now = r->dispatch.workers.most;
@@ -233,8 +246,8 @@ static void on_pause_signal(void *arg, int signo)
 		sleep_paused(r);
 }
 
-/* Those that fuzz go back into the queue with what is left of their time; the others
- * come to their end. */
+/* Of those that fuzz, one too many goes back into the queue with what is left of its time;
+ * what has begun otherwise comes to its end. */
 static void set_workers(void *arg, unsigned n)
 {
 	struct run *r = arg;

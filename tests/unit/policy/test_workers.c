@@ -64,6 +64,27 @@ static void busy_is_less_and_quiet_is_more(void **state)
 	assert_int_equal(m.more, 2);
 }
 
+/* PSI counts the waits of who is held back by a limit of its own, too. */
+static void own_limits_are_no_pressure(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	begin(&m, 3);
+	m.r.held = 0.75; /* two cells that may use half a CPU each, at times of their own */
+	pass(&m, 600, 0.75, 0);
+	assert_int_equal(m.w.now, 3);
+	assert_true(m.w.cpu < 0.01);
+	pass(&m, 60, 0.9, 0); /* in three fifths of the rest others wait */
+	assert_int_equal(m.w.now, 2);
+	m.r.held = 0.95; /* hardly any time is left in which one could tell */
+	pass(&m, 200, 1, 0);
+	assert_int_equal(m.w.now, 3);
+	m.r.held = 0;
+	pass(&m, 45, 0.9, 0);
+	assert_int_equal(m.w.now, 2);
+}
+
 /* A peak is no pressure. */
 static void short_peaks_are_nothing(void **state)
 {
@@ -130,6 +151,7 @@ static void odd_readings_are_nothing(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(busy_is_less_and_quiet_is_more),
+    cmocka_unit_test(own_limits_are_no_pressure),
     cmocka_unit_test(short_peaks_are_nothing),
     cmocka_unit_test(memory_is_sooner),
     cmocka_unit_test(a_limit_from_outside),
