@@ -10,8 +10,6 @@
 
 #define MILLI	1000.0
 #define PRICE	0.05 /* of which the rule's times are */
-#define DAY_US	(86400 * USEC_PER_SEC)
-#define LOOK_US (10 * USEC_PER_SEC)
 #define TURN_US (60 * USEC_PER_SEC)
 /* It is asked once a second; who was not for so long did not live. */
 #define SLEPT_US (10 * USEC_PER_SEC)
@@ -87,7 +85,7 @@ size_t dispatch_waiting(const struct dispatch *d)
 	return n;
 }
 
-static void take(struct dispatch *d, struct job *j)
+void dispatch_take(struct dispatch *d, struct job *j)
 {
 	j->active = true;
 	d->busy++;
@@ -131,7 +129,7 @@ static void start_job(struct dispatch *d, struct job *j, uint64_t now)
 {
 	uint64_t used = job_wall_us(j, now);
 
-	take(d, j);
+	dispatch_take(d, j);
 	if (d->fleet.rules.continuous)
 		job_start(j, UINT64_MAX / 2);
 	else
@@ -189,7 +187,7 @@ static void wrap_up(struct dispatch *d, uint64_t now)
 			continue;
 		}
 		d->ending_us = 0;
-		take(d, j);
+		dispatch_take(d, j);
 		job_wrap_up(j);
 	}
 	if (!waits)
@@ -213,27 +211,6 @@ static bool ends_late(const struct dispatch *d, uint64_t now)
 			      (d->targets[i].instead || dispatch_fits(d, &d->jobs[i])));
 	}
 	return any;
-}
-
-static uint64_t last_tidied(const struct dispatch *d, const struct job *j)
-{
-	return j->tidied_at_us ? j->tidied_at_us : d->began_us;
-}
-
-/* Corpora and crashes of those that rest, and of the others once a day, with what nobody
- * fuzzes on. */
-static void tidy(struct dispatch *d, uint64_t now)
-{
-	for (size_t i = 0; i < d->n && d->busy < d->workers.now; i++) {
-		struct job *j = &d->jobs[i];
-
-		if (!job_untidy(j) || !dispatch_fits(d, j) ||
-		    !(j->fleet->resting || now - last_tidied(d, j) >= DAY_US))
-			continue;
-		take(d, j);
-		j->fleet->phase = FLEET_BUSY;
-		job_tidy(j);
-	}
 }
 
 static struct fleet_order decide(struct dispatch *d, uint64_t now)
@@ -292,21 +269,17 @@ void dispatch_next(struct dispatch *d)
 		now = clock_mono_us();
 		d->again = false;
 		wrap_up(d, now);
+		if (!d->closed && d->fleet.rules.continuous)
+			dispatch_tidy(d, now, false);
 		if (!d->closed)
 			o = decide(d, now);
 		carry_out(d, &o, now);
 		if (o.what == FLEET_NOTHING && !d->closed && d->fleet.rules.continuous)
-			tidy(d, now);
+			dispatch_tidy(d, now, true);
 		d->again = d->again || o.what != FLEET_NOTHING;
 		o.what = FLEET_NOTHING;
 	}
 	d->deciding = false;
-}
-
-static void revive(struct dispatch *d, struct job *j)
-{
-	job_revive(j);
-	fleet_wake(&d->fleet, j->fleet);
 }
 
 bool dispatch_disk(struct dispatch *d, bool full)
@@ -321,71 +294,9 @@ bool dispatch_disk(struct dispatch *d, bool full)
 			job_pause(j, true);
 		else if (!d->closed && j->phase == PHASE_DONE && j->uncollected &&
 			 j->reason == REASON_DISK_LIMIT)
-			revive(d, j);
+			dispatch_revive(d, j);
 	}
 	return true;
-}
-
-/* It fuzzes the old one; with the new one it comes first. */
-static void change_build(struct job *j)
-{
-	j->fleet->phase = FLEET_BUSY;
-	j->fleet->last_us = 0;
-	job_pause(j, false);
-}
-
-/* One that is still being written may fail to start; the next look sees that it has changed
- * again. */
-static void look_for_builds(struct dispatch *d)
-{
-	for (size_t i = 0; i < d->n; i++) {
-		struct job *j = &d->jobs[i];
-		bool runs = j->phase == PHASE_RUNNING && j->fleet->phase == FLEET_RUNS;
-
-		if ((j->phase != PHASE_QUEUED && j->phase != PHASE_DONE && !runs) ||
-		    !job_other_binary(j))
-			continue;
-		if (j->phase == PHASE_DONE)
-			job_revive(j);
-		fleet_wake(&d->fleet, j->fleet);
-		if (runs)
-			change_build(j);
-	}
-}
-
-/* Or what may have been the machine's fault. */
-static bool is_limit(enum reason r)
-{
-	return r == REASON_CRASHED || r == REASON_CRASH_LOOP || r == REASON_OOM_KILLED ||
-	       r == REASON_PIDS_LIMIT || r == REASON_DISK_LIMIT || r == REASON_STARTUP_FAILED;
-}
-
-/* What a run allows, each day of this one has. */
-static void begin_day(struct dispatch *d)
-{
-	fleet_new_day(&d->fleet);
-	for (size_t i = 0; i < d->n; i++) {
-		struct job *j = &d->jobs[i];
-
-		j->triage_us = 0;
-		j->forgiven = j->failures_total;
-		if (j->phase == PHASE_DONE && is_limit(j->reason))
-			revive(d, j);
-	}
-}
-
-void dispatch_second(struct dispatch *d, uint64_t now)
-{
-	if (!d->fleet.rules.continuous || d->closed)
-		return;
-	if (now - d->looked_us >= LOOK_US) {
-		d->looked_us = now;
-		look_for_builds(d);
-	}
-	if (now - d->day_us >= DAY_US) {
-		d->day_us = now;
-		begin_day(d);
-	}
 }
 
 void dispatch_left(struct dispatch *d, struct job *j)

@@ -4,7 +4,11 @@
 
 #include "runner/schedule/dispatch.h"
 
-/* Between dispatch.c (who starts, pauses and ends) and dispatch_room.c (memory). */
+/* Between dispatch.c (who starts, pauses and ends), dispatch_room.c (memory) and
+ * dispatch_days.c (continuous runs). */
+
+/* It holds a worker, and memory, from now on. */
+void dispatch_take(struct dispatch *d, struct job *j);
 
 /* There is memory for it; one that is larger than the machine runs alone. */
 bool dispatch_fits(const struct dispatch *d, const struct job *j);
@@ -18,5 +22,11 @@ void dispatch_look_for_room(struct dispatch *d);
 /* For one that needs much of it and has waited for long nobody else starts until it fits, and
  * those that run leave one after the other.  Whether one must go now. */
 bool dispatch_make_room(struct dispatch *d, uint64_t now);
+
+/* Continuous: workers that are free take care of corpora and crashes of those for whom that was
+ * done a day ago; idle ones, of those that rest, too. */
+void dispatch_tidy(struct dispatch *d, uint64_t now, bool idle);
+/* One that has ended is in the queue again. */
+void dispatch_revive(struct dispatch *d, struct job *j);
 
 #endif

@@ -104,6 +104,7 @@ void job_start(struct job *j, uint64_t budget_us)
 		fleet_rebuilt(j->fleet);
 	p->other = false;
 	j->phase = PHASE_RUNNING;
+	j->began_us = w.now;
 	fleet_launched(j->fleet, w.now);
 	if (!p->dies)
 		return;

@@ -80,6 +80,37 @@ static void others_are_tidied_once_a_day(void **state)
 	assert_in_range(tidied, 1, 4);
 }
 
+/* Although somebody pays for the worker all the time. */
+static void nobody_is_too_busy_to_be_tidied(void **state)
+{
+	(void)state;
+	begin(2, 1, true);
+	w.d.targets[0].rule.cap_us = w.d.targets[1].rule.cap_us = 0;
+	w.parts[0].finds = w.parts[1].finds = true;
+	seconds(86000);
+	assert_int_equal(w.parts[0].tidied + w.parts[1].tidied, 0);
+	seconds(2000);
+	assert_int_equal(w.parts[0].tidied, 1);
+	assert_int_equal(w.parts[1].tidied, 1);
+	seconds(80000);
+	assert_int_equal(w.parts[0].tidied + w.parts[1].tidied, 2);
+}
+
+/* Nobody else wants its worker. */
+static void a_cell_lives_for_a_day(void **state)
+{
+	(void)state;
+	begin(1, 1, true);
+	w.d.targets[0].rule.cap_us = 0;
+	w.parts[0].finds = true;
+	seconds(86000);
+	assert_int_equal(w.parts[0].starts, 1);
+	seconds(1000);
+	assert_int_equal(w.parts[0].starts, 2);
+	assert_int_equal(w.parts[0].tidied, 1);
+	assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
+}
+
 static void a_new_build_wakes(void **state)
 {
 	(void)state;
@@ -226,6 +257,8 @@ static const struct CMUnitTest tests[] = {
     CASE(sleep_is_no_time),
     CASE(who_rests_is_tidied),
     CASE(others_are_tidied_once_a_day),
+    CASE(nobody_is_too_busy_to_be_tidied),
+    CASE(a_cell_lives_for_a_day),
     CASE(a_new_build_wakes),
     CASE(a_day_passes),
     CASE(a_new_build_has_a_cap_of_its_own),
