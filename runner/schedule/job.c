@@ -300,9 +300,16 @@ void job_start(struct job *j, uint64_t budget_us)
 	j->env->news(j->env->arg, j, JOB_STARTED);
 }
 
+/* The end of fuzzing is no reason to stop what comes after it. */
+static bool is_end(enum reason r)
+{
+	return r == REASON_STOPPED || r == REASON_DISK_LIMIT || r == REASON_LOST;
+}
+
 /* The first reason stays: what comes later is its consequence. */
 static void ask_finish(struct job *j, enum reason r)
 {
+	j->at_once = j->at_once || is_end(r);
 	if (j->pending == REASON_NONE)
 		j->pending = r;
 	if (j->ask == ASK_NOTHING || j->ask == ASK_PAUSE)
@@ -324,12 +331,6 @@ void job_wrap_up(struct job *j)
 static bool is_after(const struct job *j)
 {
 	return j->phase == PHASE_TRIAGING || j->phase == PHASE_MERGING;
-}
-
-/* The end of fuzzing is no reason to stop what comes after it. */
-static bool is_end(enum reason r)
-{
-	return r == REASON_STOPPED || r == REASON_DISK_LIMIT;
 }
 
 void job_stop(struct job *j, enum reason r, bool now)
@@ -371,6 +372,7 @@ void job_revive(struct job *j)
 	j->phase = PHASE_QUEUED;
 	j->reason = j->pending = REASON_NONE;
 	j->ask = ASK_NOTHING;
+	j->at_once = false;
 	j->barren = 0;
 	j->forgiven = j->failures_total;
 	j->launched = false;

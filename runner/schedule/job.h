@@ -115,6 +115,7 @@ struct job {
 	uint64_t triage_began_us;
 	bool untriaged;	   /* artifacts were collected since the last triage */
 	bool in_a_hurry;   /* to pause */
+	bool at_once;	   /* to end: what is left to do is for another run */
 	uint32_t forgiven; /* failures of an older binary, of failures_total */
 	bool unshrunk;	   /* it found new crashes, and did not make their inputs smaller yet */
 	bool shrinks;	   /* the triage in work does that */

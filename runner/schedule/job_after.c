@@ -81,7 +81,7 @@ bool job_may_shrink(const struct job *j)
 /* Somebody wants it to end, or there is no room: everything waits in the queue. */
 static bool hurried(const struct job *j)
 {
-	return j->pending == REASON_STOPPED || j->pending == REASON_LOST ||
+	return j->at_once || j->pending == REASON_STOPPED || j->pending == REASON_LOST ||
 	       j->pending == REASON_DISK_LIMIT || j->pending == REASON_NO_BINARY;
 }
 

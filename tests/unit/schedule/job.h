@@ -29,7 +29,7 @@ static struct {
 	struct job job;
 	unsigned failures; /* that the next collection finds */
 	/* What happened. */
-	unsigned cells, triages, merges, requeued, dropped;
+	unsigned cells, triages, merges, requeued, dropped, ended, killed;
 	struct triage_spec triage; /* the last one; */
 	struct merge_spec merge;   /* and the last one of these */
 } w;
@@ -207,6 +207,7 @@ static inline void on_news(void *arg, struct job *j, enum job_news n)
 	(void)j;
 	w.requeued += n == JOB_REQUEUED;
 	w.dropped += n == JOB_DROPPED;
+	w.ended += n == JOB_ENDED;
 }
 
 static inline unsigned borrow_none(void *arg, const struct job *j, unsigned want)

@@ -71,6 +71,43 @@ static void what_is_left_is_for_another_time(void **state)
 	assert_false(job_untidy(&w.job));
 }
 
+/* --- pauses -------------------------------------------------------------------- */
+
+/* A person who ends the run waits for nothing, whatever the job ended of before. */
+static void stopped_it_does_nothing_more(void **state)
+{
+	(void)state;
+	turn_with_a_crash();
+	job_stop(&w.job, REASON_STARVED, false);
+	job_wrap_up(&w.job);
+	job_pause(&w.job, true);
+	job_stop(&w.job, REASON_STOPPED, false);
+	merged();
+	assert_int_equal(w.job.phase, PHASE_DONE);
+	assert_int_equal(w.job.reason, REASON_STARVED);
+	assert_int_equal(w.ended, 1);
+}
+
+static void nor_does_one_that_was_just_ending(void **state)
+{
+	(void)state;
+	first_turn();
+	w.failures = 1;
+	job_stop(&w.job, REASON_RUN_DEADLINE, false);
+	assert_int_equal(w.job.phase, PHASE_POLITE);
+	job_stop(&w.job, REASON_STOPPED, false);
+	cell_ends(77);
+	assert_int_equal(w.job.phase, PHASE_DONE);
+	assert_int_equal(w.triages, 1); /* before its first cell */
+	assert_int_equal(w.merges, 0);
+	job_revive(&w.job); /* it may well, then */
+	job_start(&w.job, 86400 * S);
+	triaged((struct triage_sum){0}, 1);
+	job_stop(&w.job, REASON_RUN_DEADLINE, false);
+	cell_ends(77);
+	assert_int_equal(w.job.phase, PHASE_TRIAGING);
+}
+
 /* --- the end of a cell -------------------------------------------------------- */
 
 static void a_dump_has_the_time_that_it_needs(void **state)
@@ -131,7 +168,8 @@ static void progress_that_is_not_saved(void **state)
 
 static const struct CMUnitTest tests[] = {
     CASE(inputs_of_crashes_are_made_smaller),	   CASE(they_are_made_smaller_once),
-    CASE(what_is_left_is_for_another_time),	   CASE(a_dump_has_the_time_that_it_needs),
+    CASE(what_is_left_is_for_another_time),	   CASE(stopped_it_does_nothing_more),
+    CASE(nor_does_one_that_was_just_ending),	   CASE(a_dump_has_the_time_that_it_needs),
     CASE(a_starved_one_is_not_killed_at_its_dump), CASE(progress_that_is_not_saved),
 };
 
