@@ -18,6 +18,8 @@
 /* The forced dump writes one file; more time would only serve a hanging target.  Wall time:
  * where CPUs are short it is more. */
 #define DUMP_GRACE_US (1 * USEC_PER_SEC)
+/* A cell that was killed and is still there is killed again. */
+#define KILL_RETRY_US (1 * USEC_PER_SEC)
 enum { ARTIFACTS_TEXT_MAX = 1 << 18, DUMP_LONGER_MAX = 10 /* times, where CPUs are short */ };
 
 void job_init(struct job *j, const struct job_env *env, const struct target *t,
@@ -61,6 +63,8 @@ uint64_t job_wall_us(const struct job *j, uint64_t now_us)
 	return j->used_us + (j->began_us && now_us > j->began_us ? now_us - j->began_us : 0);
 }
 
+static void do_kill(struct job *j);
+
 static void on_timer(void *arg)
 {
 	struct job *j = arg;
@@ -68,7 +72,10 @@ static void on_timer(void *arg)
 
 	if (j->grace_at && now >= j->grace_at) {
 		j->grace_at = 0;
-		job_step(j, EVENT_GRACE);
+		if (j->phase == PHASE_KILLING)
+			do_kill(j);
+		else
+			job_step(j, EVENT_GRACE);
 		return;
 	}
 	/* Triage between two cells is no fuzzing: it puts the deadline off. */
@@ -201,9 +208,10 @@ static void do_kill(struct job *j)
 	struct err e;
 
 	j->attempt->forced = true;
-	j->grace_at = 0;
 	if (cell_kill(j->attempt->cell, &e) < 0)
 		joblog_note(&j->log, "%s", e.msg); /* its ended says more */
+	j->grace_at = clock_mono_us() + KILL_RETRY_US;
+	arm(j);
 }
 
 static void leave_turn(struct job *j)

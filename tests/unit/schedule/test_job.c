@@ -110,6 +110,27 @@ static void nor_does_one_that_was_just_ending(void **state)
 
 /* --- the end of a cell -------------------------------------------------------- */
 
+/* A job whose cell cannot be killed just now would never end. */
+static void a_kill_that_fails_comes_again(void **state)
+{
+	struct err e;
+
+	(void)state;
+	w.now = S; /* the loop's own clock is past that */
+	first_turn();
+	w.immortal = 1;
+	job_kill(&w.job, REASON_STOPPED);
+	assert_int_equal(w.job.phase, PHASE_KILLING);
+	assert_int_equal(w.killed, 1);
+	w.now += S;
+	assert_int_equal(loop_run(w.loop, &e), 0);
+	assert_int_equal(w.killed, 2);
+	assert_int_equal(w.job.phase, PHASE_KILLING);
+	cell_ends(0);
+	assert_int_equal(w.job.phase, PHASE_DONE);
+	assert_int_equal(w.job.reason, REASON_STOPPED);
+}
+
 static void a_dump_has_the_time_that_it_needs(void **state)
 {
 	static const struct {
@@ -167,10 +188,11 @@ static void progress_that_is_not_saved(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(inputs_of_crashes_are_made_smaller),	   CASE(they_are_made_smaller_once),
-    CASE(what_is_left_is_for_another_time),	   CASE(stopped_it_does_nothing_more),
-    CASE(nor_does_one_that_was_just_ending),	   CASE(a_dump_has_the_time_that_it_needs),
-    CASE(a_starved_one_is_not_killed_at_its_dump), CASE(progress_that_is_not_saved),
+    CASE(inputs_of_crashes_are_made_smaller), CASE(they_are_made_smaller_once),
+    CASE(what_is_left_is_for_another_time),   CASE(stopped_it_does_nothing_more),
+    CASE(nor_does_one_that_was_just_ending),  CASE(a_kill_that_fails_comes_again),
+    CASE(a_dump_has_the_time_that_it_needs),  CASE(a_starved_one_is_not_killed_at_its_dump),
+    CASE(progress_that_is_not_saved),
 };
 
 UNIT_MAIN(tests)
