@@ -123,7 +123,8 @@ struct job {
 	bool launched;	   /* there was a cell of this build */
 	bool rebuilt;	   /* its binary came during the run: the run's commit is not its */
 	bool dropped;	   /* that was told: it reaches much less than the build before */
-	struct row_crash *seen; /* crashes of this run; made at the job's end */
+	char checked[DIGEST_SHA1_HEX]; /* the build whose open crashes were tried last */
+	struct row_crash *seen;	       /* crashes of this run; made at the job's end */
 	size_t n_seen;
 
 	/* The corpus, after the last cell. */

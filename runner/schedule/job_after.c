@@ -161,6 +161,13 @@ static void on_triaged(void *arg, const struct triage_sum *sum)
 	next_step(j);
 }
 
+static void check_build(struct job *j, struct triage_spec *s)
+{
+	s->stages |= TRIAGE_CHECK;
+	s->anew = *j->checked && strcmp(j->checked, j->progress.build) != 0;
+	memcpy(j->checked, j->progress.build, sizeof(j->checked));
+}
+
 void job_triage(struct job *j)
 {
 	char work[4096];
@@ -182,7 +189,7 @@ void job_triage(struct job *j)
 	if (j->shrinks)
 		s.stages |= TRIAGE_SHRINK;
 	else if (!j->launched)
-		s.stages |= TRIAGE_CHECK;
+		check_build(j, &s);
 	j->untriaged = false;
 	j->triage_began_us = clock_mono_us();
 	snprintf(work, sizeof(work), "%s/%s", j->env->dirs->work_path, j->target->name);

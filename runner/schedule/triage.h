@@ -65,6 +65,7 @@ struct triage_spec {
 	const struct target_config *cfg;
 	size_t index;	 /* exec_spec.index */
 	bool rebuilt;	 /* its binary is newer than the run: triage_env.commit is not its */
+	bool anew;	 /* TRIAGE_CHECK: what passed in this run did so on another binary */
 	unsigned stages; /* TRIAGE_CHECK | ... */
 	uint64_t budget_us;
 	const char *work; /* a directory of ours, for candidates; copied */

@@ -280,12 +280,47 @@ static void on_checked(void *arg, struct slice result, const char *failed)
 	triage_next(t);
 }
 
+static bool has_passed(const struct triage *t, const struct known_crash *part)
+{
+	const char *target = t->spec.target->name;
+	char buf[128];
+	const char *build = triage_build(t, buf);
+
+	return ledger_passes(part, target, build, false) > 0 ||
+	       ledger_passes(part, target, build, true) > 0;
+}
+
+/* Those of an older binary, and with them what others passed since: they are one count. */
+static int forget_passes(struct triage *t, struct err *e)
+{
+	struct ledger *l = books_ledger(t->env->books);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < t->names.n; i++) {
+		const struct known_crash *part;
+
+		for (size_t at = 0;
+		     r == 0 && (part = ledger_next_part(l, ledger_find(l, t->names.v[i]), &at));)
+			if (has_passed(t, part))
+				r = ledger_passed(l, part->signature, t->spec.target->name, NULL, 0,
+						  0, e);
+	}
+	return r;
+}
+
+static int list(struct triage *t, struct err *e)
+{
+	int r = triage_list(t, worth_checking, e);
+
+	return r == 0 && t->spec.anew ? forget_passes(t, e) : r;
+}
+
 bool triage_check_step(struct triage *t)
 {
 	struct task *task;
 	struct err e;
 
-	if (!t->listed && triage_list(t, worth_checking, &e) < 0) {
+	if (!t->listed && list(t, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
 		return true;

@@ -10,6 +10,7 @@ static void open_crashes_are_tried_on_each_build(void **state)
 	first_turn();
 	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_CHECK);
 	assert_false(w.triage.rebuilt);
+	assert_false(w.triage.anew);
 	pause_it();
 	job_start(&w.job, 86400 * S); /* the same one */
 	assert_int_equal(w.job.phase, PHASE_RUNNING);
@@ -20,6 +21,7 @@ static void open_crashes_are_tried_on_each_build(void **state)
 	assert_int_equal(w.triages, 2);
 	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_CHECK);
 	assert_true(w.triage.rebuilt);
+	assert_true(w.triage.anew);
 	triaged((struct triage_sum){.fixed = 1}, 1);
 	assert_int_equal(w.job.phase, PHASE_RUNNING);
 	assert_int_equal(w.job.restarts, 0);

@@ -103,6 +103,30 @@ static void test_rebuilt(void **state)
 	expect_state(SIG, LEDGER_FIXED);
 }
 
+/* What passed on one build says nothing of the next one, though both are of one run. */
+static void test_rebuilt_again(void **state)
+{
+	(void)state;
+	put_crash();
+	play.rebuilt = true;
+	triage("a", TRIAGE_CHECK);
+	assert_int_equal(play.trials, 8);
+	triage("a", TRIAGE_CHECK); /* after a pause: the same one */
+	assert_int_equal(play.trials, 0);
+	play.anew = true;
+	play.fails = "a"; /* in a way of its own */
+	triage("a", TRIAGE_CHECK);
+	play.anew = false;
+	play.fails = NULL;
+	triage("b", TRIAGE_CHECK);
+	assert_int_equal(play.trials, 8);
+	expect_state(SIG, LEDGER_NEW);
+	play.anew = true;
+	triage("a", TRIAGE_CHECK);
+	assert_int_equal(play.trials, 8 + 11); /* and what it was */
+	expect_state(SIG, LEDGER_FIXED);
+}
+
 static void test_one_still_fails(void **state)
 {
 	(void)state;
@@ -324,12 +348,34 @@ static void test_merged_missing_target(void **state)
 	expect_state(SIG, LEDGER_NEW);
 }
 
+/* Nor does one that another target passed meanwhile, when that is built again as well. */
+static void test_all_rebuilt_again(void **state)
+{
+	(void)state;
+	put_crash();
+	put_merged(OTHER, 10, 10);
+	play.rebuilt = true;
+	triage("a", TRIAGE_CHECK);
+	triage("b", TRIAGE_CHECK);
+	play.anew = true;
+	triage("b", TRIAGE_CHECK);
+	assert_int_equal(play.trials, 16);
+	play.anew = false; /* c has its first one */
+	triage("c", TRIAGE_CHECK);
+	assert_int_equal(play.trials, 8);
+	expect_state(SIG, LEDGER_NEW);
+	play.anew = true;
+	triage("a", TRIAGE_CHECK);
+	assert_int_equal(play.trials, 16);
+	expect_state(SIG, LEDGER_FIXED);
+}
+
 static const struct CMUnitTest tests[] = {
     CASE(test_fixed_in_all),	CASE(test_other_commits), CASE(test_no_commit),
     CASE(test_one_still_fails), CASE(test_damaged),	  CASE(test_missing_target),
     CASE(test_hostile_target),	CASE(test_merged),	  CASE(test_merged_fails),
     CASE(test_merged_damaged),	CASE(test_merged_never),  CASE(test_merged_missing_target),
-    CASE(test_rebuilt),
+    CASE(test_rebuilt),		CASE(test_rebuilt_again), CASE(test_all_rebuilt_again),
 };
 
 UNIT_MAIN(tests)

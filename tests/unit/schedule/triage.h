@@ -25,7 +25,8 @@ static struct play {
 	const char *fails;		 /* the target in which every input fails; NULL: none */
 	const char *failing;		 /* the inputs that fail in all: part of their path */
 	unsigned trials;
-	bool rebuilt;		 /* the target's binary came during the run */
+	bool rebuilt;		 /* the target's binary came during the run, */
+	bool anew;		 /* and it is not the first */
 	bool starved;		 /* each of them was given more time; */
 	bool busy;		 /* and it was not enough: nothing can be said */
 	const char *answers;	 /* of the symbolizer; NULL: there is none */
@@ -183,6 +184,7 @@ static inline void triage(const char *name, unsigned stages)
 	struct triage_spec s = {.target = &target,
 				.cfg = &cfg,
 				.rebuilt = play.rebuilt,
+				.anew = play.anew,
 				.stages = stages,
 				.budget_us = 100 * USEC_PER_SEC,
 				.work = play.dir.path,
