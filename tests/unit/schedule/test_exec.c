@@ -24,6 +24,7 @@ static struct {
 	struct exec *exec;
 	/* What the cell does. */
 	uint64_t ends_ms;	/* by itself, after so long; 0: not */
+	unsigned ends_read;	/* likewise, after so many readings */
 	unsigned status;	/* then */
 	unsigned refused_after; /* readings until a fork was refused; 0: none is */
 	bool dumps;		/* ends when it is told to dump */
@@ -121,7 +122,8 @@ int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e)
 {
 	(void)e;
 	assert_ptr_equal(c, play.cell);
-	play.reads++;
+	if (++play.reads == play.ends_read)
+		soon(c, on_cell);
 	*ret = (struct cgroup_counters){.pids_refused =
 					    play.refused_after && play.reads >= play.refused_after};
 	return 0;
@@ -243,7 +245,7 @@ static void refused_it_may_end_by_itself(void **state)
 {
 	(void)state;
 	play.refused_after = 1;
-	play.ends_ms = 600;
+	play.ends_read = 1;
 	assert_int_equal(run(true, FOREVER * USEC_PER_SEC), 0);
 	assert_true(play.reads > 0);
 	assert_int_equal(play.dumped, 0);
