@@ -430,6 +430,10 @@ int command_run(int argc, char **argv)
 		return -1 - at;
 	if (at < argc)
 		return fail(EXIT_USAGE, "run: unexpected '%s'", argv[at]);
+	if (a.continuous && a.each)
+		return fail(EXIT_USAGE,
+			    "--max-fuzzer-time: with --continuous no target ends by time; "
+			    "plateau.cap says what it has a day");
 	r = load(&a);
 	if (r == EXIT_DONE)
 		r = build_and_plan(&a);

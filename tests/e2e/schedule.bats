@@ -128,6 +128,9 @@ to_root_group() { # PID
 @test "--continuous: a new build is fuzzed when it comes, until somebody ends it" {
 	targets healthy_fuzzer=healthy_fuzzer t_fuzzer=startexit_fuzzer
 	config '"plateau": {"price": 20}, "max_len": 32' '"hold": "3s", "quantum": "1s"'
+	run "$FUZZCELL" run --continuous --state-dir "$STATE" --targets "$WORK/targets" --max-fuzzer-time 5s
+	[ "$status" -eq 2 ]
+	[[ $output == *--max-fuzzer-time*plateau.cap* ]]
 	"$FUZZCELL" run --plain --continuous --state-dir "$STATE" --targets "$WORK/targets" \
 		>"$WORK/out" 2>&1 3>&- &
 	PID=$!
