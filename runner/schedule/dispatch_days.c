@@ -50,7 +50,7 @@ static void look_for_builds(struct dispatch *d)
 		bool runs = j->phase == PHASE_RUNNING && j->fleet->phase == FLEET_RUNS;
 
 		if ((j->phase != PHASE_QUEUED && j->phase != PHASE_DONE && !runs) ||
-		    !job_other_binary(j))
+		    job_wraps_up(j) || !job_other_binary(j))
 			continue;
 		if (j->phase == PHASE_DONE)
 			job_revive(j);

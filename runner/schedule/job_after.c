@@ -94,6 +94,13 @@ enum phase_event job_after_last(const struct job *j)
 	return (j->untriaged || j->unshrunk) && triage_left(j) > 0 ? EVENT_TRIAGE : EVENT_FINAL;
 }
 
+/* Nothing shall be done just now, nor what is left to do after fuzzing. */
+static bool waits_for_its_end(const struct job *j)
+{
+	return j->pending != REASON_NONE && j->ask == ASK_PAUSE && j->in_a_hurry &&
+	       job_after_last(j) != EVENT_FINAL;
+}
+
 static void next_step(struct job *j)
 {
 	uint64_t now = clock_mono_us();
@@ -102,6 +109,11 @@ static void next_step(struct job *j)
 	if (j->pending == REASON_NONE && job_other_binary(j)) {
 		j->fleet->last_us = 0;
 		j->ask = ASK_PAUSE;
+		j->tidies = false;
+	}
+	if (waits_for_its_end(j)) {
+		job_step(j, EVENT_PAUSED);
+		return;
 	}
 	if (j->pending == REASON_NONE && j->ask == ASK_PAUSE) {
 		job_step(j, j->tidies && !j->in_a_hurry && job_may_shrink(j) ? EVENT_TRIAGE
@@ -156,7 +168,8 @@ static void on_triaged(void *arg, const struct triage_sum *sum)
 	j->unshrunk = j->unshrunk || sum->found + sum->regressed > sum->shrunk;
 	j->triage_us += used;
 	if (j->shrinks) /* cut short, it goes on another time, but not after its end */
-		j->unshrunk = j->pending == REASON_NONE && (j->in_a_hurry || triage_left(j) == 0);
+		j->unshrunk = (j->ask == ASK_PAUSE && j->in_a_hurry) ||
+			      (j->pending == REASON_NONE && triage_left(j) == 0);
 	add_sum(j, sum);
 	next_step(j);
 }

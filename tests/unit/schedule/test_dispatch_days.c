@@ -131,6 +131,26 @@ static void a_new_build_wakes(void **state)
 	assert_int_equal(in_phase(PHASE_RUNNING), 3);
 }
 
+/* One that has ended but for its merging has that first. */
+static void it_does_not_wake_who_ends(void **state)
+{
+	(void)state;
+	begin(2, 1, true);
+	w.parts[0].finds = w.parts[1].finds = w.parts[1].merges = true;
+	seconds(10);
+	assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
+	job_stop(&w.jobs[1], REASON_CRASH_LOOP, false);
+	w.d.targets[1].phase = FLEET_OUT;
+	w.parts[1].other = true;
+	seconds(890);
+	assert_true(job_wraps_up(&w.jobs[1]));
+	assert_int_equal(w.parts[1].starts, 0);
+	seconds(15 + MERGE_S);
+	assert_int_equal(w.parts[1].wraps, 1);
+	seconds(15);
+	assert_int_equal(w.parts[1].revived, 1);
+}
+
 static void a_day_passes(void **state)
 {
 	(void)state;
@@ -260,6 +280,7 @@ static const struct CMUnitTest tests[] = {
     CASE(nobody_is_too_busy_to_be_tidied),
     CASE(a_cell_lives_for_a_day),
     CASE(a_new_build_wakes),
+    CASE(it_does_not_wake_who_ends),
     CASE(a_day_passes),
     CASE(a_new_build_has_a_cap_of_its_own),
     CASE(room_that_comes_is_taken),

@@ -71,7 +71,49 @@ static void what_is_left_is_for_another_time(void **state)
 	assert_false(job_untidy(&w.job));
 }
 
+/* On a binary that came meanwhile there is nothing to tidy up. */
+static void nor_on_another_binary(void **state)
+{
+	(void)state;
+	turn_with_a_crash();
+	job_tidy(&w.job);
+	build("another");
+	merged();
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_CHECK);
+}
+
 /* --- pauses -------------------------------------------------------------------- */
+
+/* Somebody wants the machine, or the disk is full: what comes after fuzzing waits, too. */
+static void its_end_can_wait(void **state)
+{
+	(void)state;
+	turn_with_a_crash();
+	job_stop(&w.job, REASON_STARVED, false);
+	assert_true(job_wraps_up(&w.job));
+	job_wrap_up(&w.job);
+	job_pause(&w.job, true);
+	merged();
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	assert_true(job_wraps_up(&w.job));
+	for (unsigned i = 0; i < 2; i++) {
+		job_wrap_up(&w.job);
+		assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_SHRINK);
+		job_pause(&w.job, true);
+		triaged((struct triage_sum){.left = i}, 1);
+		assert_int_equal(w.job.phase, PHASE_QUEUED);
+		assert_int_equal(w.ended, 0);
+	}
+	assert_int_equal(w.merges, 1);
+	job_wrap_up(&w.job);
+	job_pause(&w.job, false); /* that is for those that fuzz */
+	triaged((struct triage_sum){0}, 1);
+	assert_int_equal(w.job.phase, PHASE_DONE);
+	assert_int_equal(w.job.reason, REASON_STARVED);
+	assert_int_equal(w.ended, 1);
+}
 
 /* A person who ends the run waits for nothing, whatever the job ended of before. */
 static void stopped_it_does_nothing_more(void **state)
@@ -188,10 +230,16 @@ static void progress_that_is_not_saved(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(inputs_of_crashes_are_made_smaller), CASE(they_are_made_smaller_once),
-    CASE(what_is_left_is_for_another_time),   CASE(stopped_it_does_nothing_more),
-    CASE(nor_does_one_that_was_just_ending),  CASE(a_kill_that_fails_comes_again),
-    CASE(a_dump_has_the_time_that_it_needs),  CASE(a_starved_one_is_not_killed_at_its_dump),
+    CASE(inputs_of_crashes_are_made_smaller),
+    CASE(they_are_made_smaller_once),
+    CASE(what_is_left_is_for_another_time),
+    CASE(nor_on_another_binary),
+    CASE(its_end_can_wait),
+    CASE(stopped_it_does_nothing_more),
+    CASE(nor_does_one_that_was_just_ending),
+    CASE(a_kill_that_fails_comes_again),
+    CASE(a_dump_has_the_time_that_it_needs),
+    CASE(a_starved_one_is_not_killed_at_its_dump),
     CASE(progress_that_is_not_saved),
 };
 
