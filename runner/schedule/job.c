@@ -395,7 +395,8 @@ void job_pause(struct job *j, bool now)
 	j->in_a_hurry = now;
 	if (j->phase == PHASE_QUEUED || j->phase == PHASE_DONE)
 		return;
-	if (j->ask == ASK_NOTHING)
+	/* After fuzzing it only says why that ended. */
+	if (j->ask == ASK_NOTHING || (now && is_after(j)))
 		j->ask = ASK_PAUSE;
 	if (!is_after(j))
 		job_step(j, EVENT_STOP);

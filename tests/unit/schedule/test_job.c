@@ -101,6 +101,8 @@ static void its_end_can_wait(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		job_wrap_up(&w.job);
 		assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_SHRINK);
+		if (i == 1)
+			job_stop(&w.job, REASON_RUN_DEADLINE, false);
 		job_pause(&w.job, true);
 		triaged((struct triage_sum){.left = i}, 1);
 		assert_int_equal(w.job.phase, PHASE_QUEUED);
