@@ -104,7 +104,7 @@ static void judge(struct effective *e, uint64_t wall, bool thrash)
 uint64_t effective_read(struct effective *e, const struct effective_reading *r)
 {
 	struct effective_reading *last = &e->last;
-	uint64_t wall, looked, cpu, system, wait, memory, io;
+	uint64_t wall, looked, cpu, system, wait, own, memory, io;
 	bool thrash;
 
 	if (!e->began)
@@ -120,10 +120,11 @@ uint64_t effective_read(struct effective *e, const struct effective_reading *r)
 	thrash = thrashes((double)wall, (double)cpu, (double)system, (double)memory);
 	e->wall_us += wall;
 	e->usage_us += cpu;
-	e->waited_us += wait;
 	looked = wall < LONGEST_US ? wall : LONGEST_US;
 	e->idle_us = is_idle(wall, cpu, wait + memory + io) ? e->idle_us + looked : 0;
 	starve(e, (double)wall, (double)cpu, (double)wait);
+	own = (uint64_t)(e->held * (double)wall);
+	e->waited_us += wait > own ? wait - own : 0;
 	judge(e, looked, thrash);
 	if (thrash)
 		return 0;

@@ -36,7 +36,7 @@ struct effective {
 	uint64_t clock_us;  /* the clock */
 	uint64_t wall_us;   /* time in cells */
 	uint64_t usage_us;  /* CPU time, also while it thrashed */
-	uint64_t waited_us; /* wall time: waiting for a CPU, its own quota's waits included */
+	uint64_t waited_us; /* wall time: waiting for a CPU that its quota would have let it use */
 	/* Share of the CPU time that it could have used and did not get, decaying over the
 	 * window (of a new target: over all its time, though at least ten seconds), 0..1.  What its
 	 * own quota takes is not starvation; time in which it neither ran nor waited for a CPU

@@ -164,6 +164,7 @@ static void do_launch(struct job *j)
 		return;
 	}
 	j->cells++;
+	j->attempt->waited_us = j->fleet->clock.waited_us;
 	fleet_launched(j->fleet, j->attempt->launched_us);
 	arm(j);
 }

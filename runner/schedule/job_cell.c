@@ -292,7 +292,8 @@ static void on_ended(void *arg, const struct cell_end *end)
 	read_pressure(j, &end->last, clock_mono_us());
 	add_counters(j, &end->last);
 	j->cells_us += clock_mono_us() - a->launched_us;
-	j->starved = share(end->last.cpu.full_us, 0, clock_mono_us() - a->launched_us);
+	j->starved =
+	    share(j->fleet->clock.waited_us, a->waited_us, clock_mono_us() - a->launched_us);
 	job_judge(j, end);
 	a->cell = NULL; /* freed when we return */
 	if (j->last_failure != FAILURE_NONE)

@@ -118,7 +118,7 @@ static void check_disk(struct run *r, uint64_t now)
 
 	if (d == DISK_LOW && !goes_on(r))
 		each_job(r, end_politely, REASON_DISK_LIMIT);
-	if (dispatch_disk(&r->dispatch, d == DISK_LOW && goes_on(r)))
+	if (dispatch_disk(&r->dispatch, d == DISK_LOW && goes_on(r)) && goes_on(r))
 		r->o.event(r->o.arg, run_look(r), SIZE_MAX,
 			   r->dispatch.full ? "the disk is nearly full: all wait for space"
 					    : "there is space on the disk again");

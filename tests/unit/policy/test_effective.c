@@ -125,6 +125,7 @@ static void a_quota_is_no_starvation(void **state)
 	assert_int_equal(e.state, EFFECTIVE_OK);
 	assert_true(e.starved < 0.01);
 	assert_in_range((uint64_t)(e.held * 1000), 740, 760);
+	assert_in_range(e.waited_us, 0, S / 10);
 	c.cpu = 0.125; /* and of that, others take a half */
 	c.wait = 0.875;
 	run(&e, &c, 1000);
