@@ -150,12 +150,9 @@ static void odd_readings_are_nothing(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(busy_is_less_and_quiet_is_more),
-    cmocka_unit_test(own_limits_are_no_pressure),
-    cmocka_unit_test(short_peaks_are_nothing),
-    cmocka_unit_test(memory_is_sooner),
-    cmocka_unit_test(a_limit_from_outside),
-    cmocka_unit_test(odd_readings_are_nothing),
+    cmocka_unit_test(busy_is_less_and_quiet_is_more), cmocka_unit_test(own_limits_are_no_pressure),
+    cmocka_unit_test(short_peaks_are_nothing),	      cmocka_unit_test(memory_is_sooner),
+    cmocka_unit_test(a_limit_from_outside),	      cmocka_unit_test(odd_readings_are_nothing),
 };
 
 UNIT_MAIN(tests)
