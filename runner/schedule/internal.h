@@ -54,6 +54,9 @@ void job_tell_crashes(struct job *j);
  * in the queue, before it is collected.  Blocks: in a child process. */
 MUST_CHECK int job_keep_report(const struct job *j, struct err *e);
 
+/* Of its last time, as long as an input may take at least, the share that it waited for a CPU. */
+double job_waited_lately(const struct job *j);
+
 /* The cell is gone: counts what it left and decides what to do after collecting. */
 struct cell_verdict {
 	enum failure failure;

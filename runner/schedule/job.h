@@ -82,6 +82,9 @@ struct job {
 	uint64_t start_us; /* from the launch of the first cell to its first output */
 	uint64_t cells_us; /* wall time in cells that ended */
 	double starved;	   /* share of its time that the last of them waited for a CPU */
+	struct {
+		uint64_t wall_us, waited_us;
+	} marks[2]; /* of its clock: an input's time ago at most, and twice that */
 
 	struct fleet_target *fleet;	    /* the run's: clock, coverage, when to stop */
 	struct job_binary binary;	    /* when its turn began, */

@@ -35,7 +35,7 @@ static int keep_report(const struct job *j, int queue, struct err *e)
 	    .commit = j->rebuilt ? NULL : j->env->triage_env.commit,
 	    .time = clock_real_us() / USEC_PER_SEC,
 	    .binary = j->attempt->binary,
-	    .starved = fmax(j->fleet->clock.starved, j->starved),
+	    .starved = fmax(fmax(j->fleet->clock.starved, j->starved), job_waited_lately(j)),
 	};
 	int r = kept_text(&j->attempt->kept, &text, e);
 

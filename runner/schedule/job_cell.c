@@ -260,6 +260,24 @@ static double share(uint64_t now, uint64_t before, uint64_t wall)
 	return wall > 0 && now > before ? (double)(now - before) / (double)wall : 0;
 }
 
+static void mark(struct job *j)
+{
+	const struct effective *c = &j->fleet->clock;
+
+	if (c->wall_us - j->marks[0].wall_us < j->cfg.input_timeout_us)
+		return;
+	j->marks[1] = j->marks[0];
+	j->marks[0].wall_us = c->wall_us;
+	j->marks[0].waited_us = c->waited_us;
+}
+
+double job_waited_lately(const struct job *j)
+{
+	const struct effective *c = &j->fleet->clock;
+
+	return share(c->waited_us, j->marks[1].waited_us, c->wall_us - j->marks[1].wall_us);
+}
+
 static void read_pressure(struct job *j, const struct cgroup_counters *c, uint64_t now_us)
 {
 	uint64_t wall =
@@ -277,6 +295,7 @@ static void read_pressure(struct job *j, const struct cgroup_counters *c, uint64
 	j->pressure[1] = share(c->memory.full_us, j->now.memory.full_us, wall);
 	j->pressure[2] = share(c->io.full_us, j->now.io.full_us, wall);
 	fleet_read(j->fleet, &r);
+	mark(j);
 }
 
 static void on_ended(void *arg, const struct cell_end *end)

@@ -48,8 +48,8 @@ struct kept {
 	const char *run, *commit; /* of the finding; commit "": not known */
 	uint64_t time;		  /* Unix seconds */
 	struct kept_file binary;  /* size 0: not known */
-	double starved;		  /* share of the time that its cell waited for a CPU */
-	struct slice text;	  /* at most KEPT_TEXT_MAX */
+	double starved;	   /* share of the time that it waited for a CPU: in its cell, or lately */
+	struct slice text; /* at most KEPT_TEXT_MAX */
 	/* kept_read()'s */
 	char *data;
 	json_t *head;

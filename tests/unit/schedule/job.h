@@ -30,6 +30,7 @@ static struct {
 	struct job job;
 	unsigned failures; /* that the next collection finds */
 	unsigned immortal; /* kills that its cell outlives; the next one ends the loop */
+	struct cgroup_counters counters; /* of its cell, now */
 	/* What happened. */
 	unsigned cells, triages, merges, requeued, dropped, ended, killed;
 	struct triage_spec triage; /* the last one; */
@@ -165,7 +166,7 @@ int cell_memory_open(struct cell *c, struct err *e)
 
 int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e)
 {
-	*ret = (struct cgroup_counters){0};
+	*ret = w.counters;
 	return cell_signal(c, 0, e);
 }
 

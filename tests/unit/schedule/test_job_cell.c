@@ -81,11 +81,37 @@ static void its_waits_are_told(void **state)
 	assert_int_equal(w.fleet.clock.idle_us, 0);
 }
 
+static void seconds(unsigned n, uint64_t usage_us, uint64_t waits_us)
+{
+	for (unsigned i = 0; i < n; i++) {
+		w.now += S;
+		w.counters.usage_us += usage_us;
+		w.counters.cpu.full_us += waits_us;
+		job_tick(&w.job, w.now);
+	}
+}
+
+/* Others had the CPU for as long as an input may take: of a minute that is little. */
+static void a_short_burst_is_seen_when_an_input_times_out(void **state)
+{
+	(void)state;
+	w.job.cfg.input_timeout_us = 5 * S;
+	first_turn();
+	seconds(100, S, 0);
+	assert_true(job_waited_lately(&w.job) < 0.01);
+	seconds(5, S / 10, S / 10 * 9);
+	assert_true(w.fleet.clock.starved < 0.1);
+	assert_true(job_waited_lately(&w.job) > 0.4);
+	seconds(10, S, 0);
+	assert_true(job_waited_lately(&w.job) < 0.01);
+}
+
 static const struct CMUnitTest tests[] = {
     CASE(what_it_says_is_counted),
     CASE(the_longest_input_is_known_where_somebody_chose_it),
     CASE(what_its_seeds_reach_was_not_found),
     CASE(its_waits_are_told),
+    CASE(a_short_burst_is_seen_when_an_input_times_out),
 };
 
 UNIT_MAIN(tests)
