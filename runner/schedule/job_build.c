@@ -11,11 +11,6 @@
 /* Of its health, what it did lately counts. */
 enum { LATELY = 16 };
 
-static bool same_file(const struct kept_file *a, const struct kept_file *b)
-{
-	return a->size == b->size && a->mtime_ns == b->mtime_ns;
-}
-
 static void adopt(struct job *j)
 {
 	const struct progress *p = &j->progress;
@@ -37,7 +32,7 @@ void job_load_progress(struct job *j)
 	if (*warning)
 		job_set_note(j, "%s", warning);
 	if (*j->progress.build && !j->cfg.plateau.forget &&
-	    kept_file_look(j->target->binary, &now) && same_file(&now, &j->progress.binary))
+	    kept_file_look(j->target->binary, &now) && kept_file_same(&now, &j->progress.binary))
 		adopt(j);
 }
 
@@ -46,7 +41,7 @@ void job_take_build(struct job *j, const struct kept_file *file, const char *bui
 	bool known = j->fleet->known, other = progress_take(&j->progress, file, build);
 
 	if (other || j->cells == 0)
-		j->rebuilt = !same_file(file, &j->at_start);
+		j->rebuilt = !kept_file_same(file, &j->at_start);
 	if (other) {
 		fleet_rebuilt(j->fleet);
 		j->launched = false; /* what of its crashes is fixed? */
@@ -95,7 +90,8 @@ bool job_other_binary(const struct job *j)
 {
 	const struct job_binary *was = &j->binary, now = look(j);
 
-	return now.file.size > 0 && (!same_file(&now.file, &was->file) || now.error != was->error);
+	return now.file.size > 0 &&
+	       (!kept_file_same(&now.file, &was->file) || now.error != was->error);
 }
 
 bool job_is_rebuilt(const struct job *j)

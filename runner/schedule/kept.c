@@ -94,6 +94,11 @@ void kept_output_done(struct kept_output *k)
 
 /* --- beside the artifact ------------------------------------------------------ */
 
+static int64_t nanoseconds(const struct timespec *t)
+{
+	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
 bool kept_file_look(const char *path, struct kept_file *ret)
 {
 	struct stat st;
@@ -102,9 +107,16 @@ bool kept_file_look(const char *path, struct kept_file *ret)
 		return false;
 	*ret = (struct kept_file){
 	    .size = (uint64_t)st.st_size,
-	    .mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
+	    .mtime_ns = nanoseconds(&st.st_mtim),
+	    .ctime_ns = nanoseconds(&st.st_ctim),
 	};
 	return true;
+}
+
+bool kept_file_same(const struct kept_file *a, const struct kept_file *b)
+{
+	return a->size > 0 && a->size == b->size && a->mtime_ns == b->mtime_ns &&
+	       a->ctime_ns == b->ctime_ns;
 }
 
 static int name_of(const char *artifact, char out[KEPT_NAME], struct err *e)
@@ -127,10 +139,10 @@ static json_t *text_json(const char *text)
 static int head_text(const struct kept *k, char **ret, struct err *e)
 {
 	_autojson_ json_t *j =
-	    json_pack("{s:i, s:o, s:o, s:I, s:I, s:I, s:f}", "v", 1, "run", text_json(k->run),
+	    json_pack("{s:i, s:o, s:o, s:I, s:I, s:I, s:I, s:f}", "v", 1, "run", text_json(k->run),
 		      "commit", text_json(k->commit), "time", (json_int_t)k->time, "binary_size",
 		      (json_int_t)k->binary.size, "binary_mtime_ns", (json_int_t)k->binary.mtime_ns,
-		      "starved", k->starved);
+		      "binary_ctime_ns", (json_int_t)k->binary.ctime_ns, "starved", k->starved);
 
 	return j ? json_print(j, 0, ret, e) : err_set(e, ENOMEM, "build JSON");
 }
@@ -169,6 +181,7 @@ static bool read_head(struct kept *k)
 	k->time = (uint64_t)time;
 	k->binary.size = (uint64_t)size;
 	k->binary.mtime_ns = json_integer_value(json_object_get(k->head, "binary_mtime_ns"));
+	k->binary.ctime_ns = json_integer_value(json_object_get(k->head, "binary_ctime_ns"));
 	return true;
 }
 

@@ -40,9 +40,12 @@ void kept_output_done(struct kept_output *k);
 struct kept_file {
 	uint64_t size;
 	int64_t mtime_ns;
+	int64_t ctime_ns; /* a build with fixed timestamps sets the other one */
 };
 /* False: it cannot be looked at. */
 bool kept_file_look(const char *path, struct kept_file *ret);
+/* Nobody touched it since.  No two that are not known are the same. */
+bool kept_file_same(const struct kept_file *a, const struct kept_file *b);
 
 struct kept {
 	const char *run, *commit; /* of the finding; commit "": not known */

@@ -76,17 +76,19 @@ static bool read_all(const json_t *from, struct progress *p)
 {
 	const char *build = json_string_value(json_object_get(from, "build"));
 	const json_t *f1 = json_object_get(from, "window_f1"),
-		     *mtime = json_object_get(from, "mtime_ns");
+		     *mtime = json_object_get(from, "mtime_ns"),
+		     *ctime = json_object_get(from, "ctime_ns");
 	const struct share_health *h = &p->health;
 
 	if (json_integer_value(json_object_get(from, "v")) != VERSION)
 		return false;
 	if (!build || strlen(build) != DIGEST_SHA1_HEX - 1 || !json_is_number(f1) ||
-	    !json_is_integer(mtime))
+	    !json_is_integer(mtime) || !json_is_integer(ctime))
 		return false;
 	memcpy(p->build, build, DIGEST_SHA1_HEX);
 	p->curve.window_f1 = json_number_value(f1);
 	p->binary.mtime_ns = json_integer_value(mtime);
+	p->binary.ctime_ns = json_integer_value(ctime);
 	for (size_t i = 0; i < NUMBERS; i++)
 		if (!read_count(json_object_get(from, numbers[i].name), number_at(p, i)))
 			return false;
@@ -117,8 +119,9 @@ void progress_load(int state, const char *target, struct progress *ret, char war
 
 static json_t *to_json(const struct progress *p)
 {
-	json_t *j = json_pack("{s:i, s:s, s:I, s:f}", "v", VERSION, "build", p->build, "mtime_ns",
-			      (json_int_t)p->binary.mtime_ns, "window_f1", p->curve.window_f1);
+	json_t *j = json_pack("{s:i, s:s, s:I, s:I, s:f}", "v", VERSION, "build", p->build,
+			      "mtime_ns", (json_int_t)p->binary.mtime_ns, "ctime_ns",
+			      (json_int_t)p->binary.ctime_ns, "window_f1", p->curve.window_f1);
 	json_t *points = json_array();
 	struct progress copy = *p;
 	int r = j && points ? 0 : -1;
@@ -155,11 +158,6 @@ int progress_save(int state, const char *target, const struct progress *p, struc
 
 /* --- builds ----------------------------------------------------------------- */
 
-static bool same_file(const struct kept_file *a, const struct kept_file *b)
-{
-	return a->size > 0 && a->size == b->size && a->mtime_ns == b->mtime_ns;
-}
-
 int progress_identify(const struct progress *p, const char *binary, struct kept_file *ret_file,
 		      char build[DIGEST_SHA1_HEX], struct err *e)
 {
@@ -167,7 +165,7 @@ int progress_identify(const struct progress *p, const char *binary, struct kept_
 
 	if (!kept_file_look(binary, ret_file))
 		return err_set(e, ENOENT, "'%s' is no longer there", binary);
-	if (*p->build && same_file(ret_file, &p->binary)) {
+	if (*p->build && kept_file_same(ret_file, &p->binary)) {
 		memcpy(build, p->build, DIGEST_SHA1_HEX);
 		return 0;
 	}

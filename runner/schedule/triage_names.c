@@ -27,8 +27,7 @@ static bool is_same_binary(const struct triage *t)
 	const struct kept_file *was = &t->f.kept.binary;
 	struct kept_file is;
 
-	return was->size > 0 && kept_file_look(t->spec.target->binary, &is) &&
-	       is.size == was->size && is.mtime_ns == was->mtime_ns;
+	return kept_file_look(t->spec.target->binary, &is) && kept_file_same(&is, was);
 }
 
 bool triage_wants_names(const struct triage *t)

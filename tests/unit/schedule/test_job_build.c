@@ -141,25 +141,27 @@ static void whose_commit_it_is(void **state)
 	struct target_row row;
 
 	(void)state;
-	assert_int_equal(renameat(w.dir.fd, "binary", w.dir.fd, "first"), 0);
-	build("another"); /* while it waited for its first turn */
 	first_turn();
-	assert_true(w.triage.rebuilt);
-	job_row(&w.job, w.now, &row);
-	assert_true(row.rebuilt);
-	pause_it();
-	assert_int_equal(renameat(w.dir.fd, "first", w.dir.fd, "binary"), 0);
-	job_start(&w.job, 86400 * S);
-	assert_int_equal(w.triages, 2);
 	assert_false(w.triage.rebuilt);
 	job_row(&w.job, w.now, &row);
 	assert_false(row.rebuilt);
-	triaged((struct triage_sum){0}, 1);
-	build("a third one"); /* its crash is tried with that */
+	build("another"); /* its crash is tried with that */
 	w.failures = 1;
 	cell_ends(77);
 	assert_int_equal(w.triage.stages, TRIAGE_QUEUE);
 	assert_true(w.triage.rebuilt);
+}
+
+static void it_came_before_the_first_turn(void **state)
+{
+	struct target_row row;
+
+	(void)state;
+	build("another");
+	first_turn();
+	assert_true(w.triage.rebuilt);
+	job_row(&w.job, w.now, &row);
+	assert_true(row.rebuilt);
 }
 
 /* A merge's line in the history; 0: the first. */
@@ -335,6 +337,7 @@ static const struct CMUnitTest tests[] = {
     CASE(one_that_was_exchanged_has_a_turn_of_its_own),
     CASE(one_that_was_exchanged_before_its_first_cell),
     CASE(whose_commit_it_is),
+    CASE(it_came_before_the_first_turn),
     CASE(whose_commit_is_in_the_history),
     CASE(a_new_build_is_not_judged_by_the_old_one),
     CASE(how_its_quanta_ended_is_counted),

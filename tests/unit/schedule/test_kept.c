@@ -100,7 +100,7 @@ static struct kept sample(void)
 	return (struct kept){.run = "20240501-103000",
 			     .commit = "c1",
 			     .time = 77,
-			     .binary = {123, -5},
+			     .binary = {123, -5, 6},
 			     .text = SLICE("{no head}\n==1==ERROR\n")};
 }
 
@@ -128,6 +128,7 @@ static void test_file(void **state)
 	assert_int_equal(k.time, 77);
 	assert_int_equal(k.binary.size, 123);
 	assert_int_equal(k.binary.mtime_ns, -5);
+	assert_int_equal(k.binary.ctime_ns, 6);
 	assert_true(slice_eq(k.text, sample().text));
 	kept_done(&k);
 	kept_done(&k);
