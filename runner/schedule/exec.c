@@ -31,6 +31,7 @@ struct exec {
 	struct source *timer; /* what is done to it next */
 	struct source *look;  /* spec.forks_end_it */
 	uint64_t began_us, refused_us;
+	uint64_t start_cpu_us; /* its start took so much */
 	enum ask ask;
 	bool late, forced, stopped;
 	struct lines lines;
@@ -105,11 +106,16 @@ static void join_output(struct exec *x)
 static void on_output(void *arg, struct slice bytes)
 {
 	struct exec *x = arg;
+	bool ran = x->engine.replaying;
+	struct cgroup_counters c;
+	struct err e;
 
 	keep(x, bytes);
 	if (x->spec.output)
 		x->spec.output(x->spec.arg, bytes);
 	lines_feed(&x->lines, bytes, on_line, x);
+	if (!ran && x->engine.replaying && cell_read(x->cell, &c, &e) == 0)
+		x->start_cpu_us = c.usage_us;
 }
 
 /* Its end tells. */
@@ -217,6 +223,8 @@ static void fill_end(const struct exec *x, const struct cell_end *cell, struct e
 	    .refused = x->refused,
 	    .output = buf_slice(&x->head),
 	    .cpu_us = cell->last.usage_us,
+	    .input_cpu_us =
+		cell->last.usage_us > x->start_cpu_us ? cell->last.usage_us - x->start_cpu_us : 0,
 	    .wall_us = clock_mono_us() - x->began_us,
 	    .waited_us = cell->last.cpu.full_us,
 	    .memory_peak = cell->last.mem_peak,

@@ -29,8 +29,9 @@ struct exec_end {
 	const char *refused; /* the first refused system call, or "" */
 	struct slice output; /* beginning and end, when there was more than is kept */
 	uint64_t cpu_us, wall_us, memory_peak;
-	uint64_t waited_us; /* of the wall time: for a CPU; 0 where the machine has no PSI */
-	const char *why;    /* not started: what crun said */
+	uint64_t input_cpu_us; /* of the CPU time: since it said that it runs its first input */
+	uint64_t waited_us;    /* of the wall time: for a CPU; 0 where the machine has no PSI */
+	const char *why;       /* not started: what crun said */
 };
 
 /* Called from the loop, once; what end points to goes when it returns.  It may start

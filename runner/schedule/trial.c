@@ -127,7 +127,7 @@ bool trial_starved(const struct exec_end *end)
 
 static bool was_starved(const struct trial *t, const struct exec_end *end)
 {
-	return took_too_long(end) && end->cpu_us < t->spec.cfg->input_timeout_us &&
+	return took_too_long(end) && end->input_cpu_us < t->spec.cfg->input_timeout_us &&
 	       trial_starved(end);
 }
 
@@ -202,7 +202,7 @@ static unsigned given_more(const struct trial *t, const struct exec_end *end)
 	unsigned least = 2 * t->longer, n = least;
 
 	while (has_room(t, 2 * n) &&
-	       n * end->cpu_us < t->longer * t->spec.cfg->input_timeout_us * 5 / 4)
+	       n * end->input_cpu_us < t->longer * t->spec.cfg->input_timeout_us * 5 / 4)
 		n *= 2;
 	return has_room(t, n) ? n : 0;
 }

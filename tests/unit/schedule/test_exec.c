@@ -31,8 +31,9 @@ static struct {
 	unsigned immortal;	/* kills that it outlives */
 	bool dead;		/* its first process, but the cell is not gone */
 	bool stop_it;
-	size_t says;	/* bytes */
-	unsigned fault; /* armed; 0: none */
+	size_t says;	 /* bytes */
+	bool runs_input; /* and says so: after a second of CPU time, of three */
+	unsigned fault;	 /* armed; 0: none */
 	/* What was done to it. */
 	unsigned reads, dumped, killed;
 	uint64_t began_us, dumped_us, took_us;
@@ -48,6 +49,7 @@ static void end_cell(struct cell *c, enum cell_how how, int code)
 	struct cell_end end = {.how = how, .code = code};
 
 	end.last.pids_refused = play.refused_after && play.reads >= play.refused_after;
+	end.last.usage_us = 3 * USEC_PER_SEC;
 	source_remove(c->timer);
 	play.cell = NULL;
 	c->ops.ended(c->arg, &end);
@@ -68,6 +70,9 @@ static void on_cell(void *arg)
 		c->ops.output(c->arg, (struct slice){text, play.says});
 		free(text);
 	}
+	if (play.runs_input)
+		c->ops.output(c->arg, SLICE("INFO: Running with entropic power schedule\n"
+					    "Running: /input\n"));
 	if (play.stop_it)
 		exec_stop(play.exec);
 	else
@@ -125,7 +130,8 @@ int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e)
 	if (++play.reads == play.ends_read)
 		soon(c, on_cell);
 	*ret = (struct cgroup_counters){.pids_refused =
-					    play.refused_after && play.reads >= play.refused_after};
+					    play.refused_after && play.reads >= play.refused_after,
+					.usage_us = USEC_PER_SEC};
 	return 0;
 }
 
@@ -339,12 +345,31 @@ static void faults(void **state)
 }
 
 #define CASE(f) cmocka_unit_test_setup(f, setup)
+static void its_start_is_told_apart(void **state)
+{
+	play.ends_ms = 1;
+	assert_int_equal(run(false, FOREVER * USEC_PER_SEC), 0);
+	assert_int_equal(play.end.input_cpu_us, 3 * USEC_PER_SEC); /* nothing is known of it */
+	(void)setup(state);
+	play.ends_ms = 1;
+	play.runs_input = true;
+	assert_int_equal(run(false, FOREVER * USEC_PER_SEC), 0);
+	assert_int_equal(play.end.cpu_us, 3 * USEC_PER_SEC);
+	assert_int_equal(play.end.input_cpu_us, 2 * USEC_PER_SEC);
+}
+
 static const struct CMUnitTest tests[] = {
-    CASE(a_refused_fork_ends_it),	 CASE(who_does_not_dump_is_killed),
-    CASE(refused_it_may_end_by_itself),	 CASE(who_did_not_ask_is_not_looked_at),
-    CASE(the_deadline_ends_it),		 CASE(the_deadline_of_one_that_has_ended),
-    CASE(stopped_it_ends_at_once),	 CASE(a_kill_that_fails_comes_again),
-    CASE(output_is_kept_from_both_ends), CASE(faults),
+    CASE(a_refused_fork_ends_it),
+    CASE(who_does_not_dump_is_killed),
+    CASE(refused_it_may_end_by_itself),
+    CASE(who_did_not_ask_is_not_looked_at),
+    CASE(the_deadline_ends_it),
+    CASE(the_deadline_of_one_that_has_ended),
+    CASE(stopped_it_ends_at_once),
+    CASE(a_kill_that_fails_comes_again),
+    CASE(output_is_kept_from_both_ends),
+    CASE(its_start_is_told_apart),
+    CASE(faults),
 };
 
 UNIT_MAIN(tests)

@@ -14,7 +14,7 @@ enum { CELLS_MAX = 8 };
 /* In seconds. */
 struct played {
 	unsigned times; /* the time of an input that it was expected to be given; 0: 1 */
-	unsigned cpu, waited, wall;
+	unsigned start, cpu, waited, wall; /* cpu: of it, after the start */
 	enum failure failure;
 	bool late, stopped, crashed;
 };
@@ -97,7 +97,8 @@ int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct 
 	    .code = p->failure != FAILURE_NONE ? 70 : 0,
 	    .refused = "",
 	    .why = "",
-	    .cpu_us = p->cpu * USEC_PER_SEC,
+	    .cpu_us = (p->start + p->cpu) * USEC_PER_SEC,
+	    .input_cpu_us = p->cpu * USEC_PER_SEC,
 	    .waited_us = p->waited * USEC_PER_SEC,
 	    .wall_us = p->wall * USEC_PER_SEC,
 	};
@@ -186,6 +187,16 @@ static void given_its_time_it_passes(void **state)
 	assert_false(play.failed);
 	assert_true(play.starved); /* so what was told of it was the machine's doing */
 	assert_string_equal(play.unusable, "");
+}
+
+/* Before its input it used more than an input may. */
+static void its_start_is_not_its_inputs(void **state)
+{
+	(void)state;
+	TRY({.start = 20, .cpu = 2, .waited = 20, .wall = 42, SLOW},
+	    {.times = 8, .start = 20, .cpu = 8, .waited = 50, .wall = 78});
+	assert_false(play.failed);
+	assert_true(play.starved);
 }
 
 static void it_holds_as_cpu_time(void **state)
@@ -309,6 +320,7 @@ static void who_was_stopped_is_not_tried_again(void **state)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 static const struct CMUnitTest tests[] = {
     CASE(given_its_time_it_passes),
+    CASE(its_start_is_not_its_inputs),
     CASE(it_holds_as_cpu_time),
     CASE(it_never_gets_its_time),
     CASE(who_holds_still_has_failed),
