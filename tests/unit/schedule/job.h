@@ -139,6 +139,8 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 void attempt_free(const struct job *j, struct attempt *a)
 {
 	(void)j;
+	if (a)
+		kept_output_done(&a->kept);
 	free(a);
 }
 
