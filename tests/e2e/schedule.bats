@@ -102,6 +102,7 @@ to_root_group() { # PID
 	done
 }
 
+# bats test_tags=host
 @test "a starved target is not taken for a finished one, and wastes nothing" {
 	targets healthy_fuzzer=healthy_fuzzer
 	config '"plateau": {"price": 15}, "max_len": 32, "seed": 1, "merge_time": "off"' \
