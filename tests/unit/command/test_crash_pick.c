@@ -78,7 +78,7 @@ static void test_many(void **state)
 	for (unsigned i = 0; i < 20; i++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text),
 			 "%s\"ab%02u%0100u\": {\"fuzzer\": \"t\"}", i ? ", " : "", i, i);
-	strcat(text, "}");
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), "}");
 	l = ledger_of(text);
 	/* Long ones are cut: the text stays one line that can be read. */
 	refuses(l, "ab1", ENOTUNIQ,

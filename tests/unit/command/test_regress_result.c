@@ -32,8 +32,8 @@ static struct crash_report report_of(const char *signature, const char *raw_key)
 
 	memcpy(r.signature, signature, CRASH_KEY_HEX);
 	memcpy(r.raw_key, raw_key, strlen(raw_key) + 1);
-	strcpy(r.type, "Heap-buffer-overflow\nREAD 4");
-	strcpy(r.state[0], "parse");
+	snprintf(r.type, sizeof(r.type), "Heap-buffer-overflow\nREAD 4");
+	snprintf(r.state[0], sizeof(r.state[0]), "parse");
 	return r;
 }
 

@@ -92,8 +92,8 @@ static void test_pack(void **state)
 	archive_read_support_format_tar(in);
 	assert_int_equal(archive_read_open_fd(in, fd, 10240), ARCHIVE_OK);
 	while (archive_read_next_header(in, &entry) == ARCHIVE_OK) {
-		strcat(names, archive_entry_pathname(entry));
-		strcat(names, " ");
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s ",
+			 archive_entry_pathname(entry));
 	}
 	archive_read_free(in);
 	close(fd);

@@ -161,19 +161,25 @@ static void they_take_turns_in_the_same_room(void **state)
 	assert_int_equal(m.v[0].spent_us + m.v[1].spent_us, 4000 * S);
 }
 
+/* Continuous, on a busy machine: the first of two would rest if it were calm. */
+static void begin_held(struct sim *m)
+{
+	begin(m, 1, 2, nothing);
+	m->f.rules.continuous = true;
+	m->f.rules.share.idle = true;
+	m->share = 0.5;
+	m->calm = false;
+	while (!m->v[0].held_us)
+		run(m, 1);
+}
+
 /* Held, then calm: it rests as others do, and does not take what is theirs. */
 static void who_was_held_rests(void **state)
 {
 	struct sim m;
 
 	(void)state;
-	begin(&m, 1, 2, nothing);
-	m.f.rules.continuous = true;
-	m.f.rules.share.idle = true;
-	m.share = 0.5;
-	m.calm = false;
-	while (!m.v[0].held_us)
-		run(&m, 1);
+	begin_held(&m);
 	m.share = 1;
 	m.calm = true;
 	run(&m, 8000);
@@ -311,13 +317,7 @@ static void a_new_build_of_one_that_is_held_comes_first(void **state)
 	struct sim m;
 
 	(void)state;
-	begin(&m, 1, 2, nothing);
-	m.f.rules.continuous = true;
-	m.f.rules.share.idle = true;
-	m.share = 0.5;
-	m.calm = false;
-	while (!m.v[0].held_us)
-		run(&m, 1);
+	begin_held(&m);
 	m.v[1].phase = FLEET_OUT;
 	fleet_wake(&m.f, &m.v[0]);
 	run(&m, 3);
