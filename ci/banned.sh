@@ -105,10 +105,10 @@ includes 'an engine adapter knows base/ and its interface' runner/engine/ \
 	'cgroups/|images/|runner/([^e]|e[^n])'
 includes 'a policy knows nobody' runner/policy/ '(base|cgroups|images)/|runner/([^p]|p[^o])'
 includes 'cells are the business of schedule/ and command/' \
-	'runner/(main|config/|discover/|build/|engine/|corpus/|crash/|publish/|trigger/|observe/|state/)' \
+	'runner/(main|config/|discover/|build/|engine/|corpus/|crash/|publish/|trigger/|observe/|serve/|state/)' \
 	'(cgroups|images)/'
 includes 'only main.c knows command/' \
-	'runner/(config|discover|build|engine|schedule|corpus|crash|publish|trigger|observe|state)/' 'runner/command/'
+	'runner/(config|discover|build|engine|schedule|corpus|crash|publish|trigger|observe|serve|state)/' 'runner/command/'
 
 only libcgroup 'libcgroup\.h|libcgroup/.*' 'cgroups/group\.c'
 only libseccomp 'seccomp\.h' 'images/seccomp\.c'
