@@ -103,12 +103,14 @@ includes 'images/ stands on base/ and cgroups/' images/ '(runner|tests)/'
 includes 'no product code includes tests' runner/ 'tests/'
 includes 'an engine adapter knows base/ and its interface' runner/engine/ \
 	'cgroups/|images/|runner/([^e]|e[^n])'
+includes 'the control room stands on base/' runner/control/ \
+	'(cgroups|images)/|runner/([^c]|c[^o]|co[^n]|con[^t])'
 includes 'a policy knows nobody' runner/policy/ '(base|cgroups|images)/|runner/([^p]|p[^o])'
 includes 'cells are the business of schedule/ and command/' \
-	'runner/(main|config/|discover/|build/|engine/|corpus/|crash/|publish/|trigger/|observe/|serve/|state/)' \
+	'runner/(main|config/|control/|discover/|build/|engine/|corpus/|crash/|publish/|trigger/|observe/|serve/|state/)' \
 	'(cgroups|images)/'
 includes 'only main.c knows command/' \
-	'runner/(config|discover|build|engine|schedule|corpus|crash|publish|trigger|observe|serve|state)/' 'runner/command/'
+	'runner/(config|control|discover|build|engine|schedule|corpus|crash|publish|trigger|observe|serve|state)/' 'runner/command/'
 
 only libcgroup 'libcgroup\.h|libcgroup/.*' 'cgroups/group\.c'
 only libseccomp 'seccomp\.h' 'images/seccomp\.c'

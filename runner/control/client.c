@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/control/client.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/control/address.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { CHUNK = 65536 };
+
+static int late(struct err *e)
+{
+	return err_set(e, ETIMEDOUT, "the run does not answer (is it stopped?)");
+}
+
+static int set_timeout(int fd, int option, uint64_t until_us, struct err *e)
+{
+	uint64_t now = clock_mono_us(), left = until_us > now ? until_us - now : 0;
+	struct timeval t = {.tv_sec = (time_t)(left / USEC_PER_SEC),
+			    .tv_usec = (suseconds_t)(left % USEC_PER_SEC)};
+
+	if (left == 0) /* which would mean: for ever */
+		return late(e);
+	return setsockopt(fd, SOL_SOCKET, option, &t, sizeof(t)) < 0 ? err_sys(e, "talk to the run")
+								     : 0;
+}
+
+/* A run that was killed leaves its socket lying; nobody listens there. */
+static int connect_error(struct err *e)
+{
+	if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTSOCK)
+		return err_set(e, ENOENT, "no run lives here");
+	if (errno == EACCES || errno == EPERM)
+		return err_set(e, EACCES,
+			       "its owner, root and the state directory's group may ask it, you "
+			       "may not");
+	if (errno == EAGAIN || errno == EINPROGRESS)
+		return late(e);
+	return err_sys(e, "connect to '%s'", CONTROL_SOCKET);
+}
+
+static int open_connection(int state_dirfd, uint64_t until_us, int *ret, struct err *e)
+{
+	_autoclose_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_un a;
+	socklen_t n = control_address(state_dirfd, &a);
+	int r = fd < 0 ? err_sys(e, "make a socket") : set_timeout(fd, SO_SNDTIMEO, until_us, e);
+
+	if (r < 0)
+		return r;
+	if (connect(fd, (const struct sockaddr *)&a, n) < 0)
+		return connect_error(e);
+	*ret = take_fd(&fd);
+	return 0;
+}
+
+static int say(int fd, const struct control_request *q, struct err *e)
+{
+	_autojson_ json_t *o = NULL;
+	_autofree_ char *text = NULL;
+	_autofree_ char *line = NULL;
+	int r = control_request_json(q, &o, e);
+
+	if (r == 0)
+		r = json_print(o, 0, &text, e);
+	if (r < 0)
+		return r;
+	line = sys_asprintf("%s\n", text);
+	if (!line)
+		return err_sys(e, "build a request");
+	/* Less than a socket holds: whole, or not at all.  One that sends us away at once may
+	 * have said why. */
+	if (send(fd, line, strlen(line), MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
+		return errno == EAGAIN ? late(e) : err_sys(e, "ask the run");
+	return 0;
+}
+
+/* One line, without its newline. */
+static int hear(int fd, uint64_t until_us, struct buf *answer, struct err *e)
+{
+	_autofree_ char *chunk = sys_malloc(CHUNK);
+
+	if (!chunk)
+		return err_sys(e, "allocate an answer");
+	for (;;) {
+		const char *end;
+		ssize_t n;
+		int r = set_timeout(fd, SO_RCVTIMEO, until_us, e);
+
+		if (r < 0)
+			return r;
+		n = sys_read(fd, chunk, CHUNK);
+		if (n < 0 && errno == EAGAIN)
+			return late(e);
+		if (n < 0 && errno != ECONNRESET)
+			return err_sys(e, "read the run's answer");
+		if (n <= 0)
+			return err_set(e, EPROTO, "the run hung up");
+		end = memchr(chunk, '\n', (size_t)n);
+		if (buf_add(answer, (struct slice){chunk, end ? (size_t)(end - chunk) : (size_t)n},
+			    e) < 0)
+			return err_set(e, EPROTO, "the run's answer is too long");
+		if (end)
+			return 0;
+	}
+}
+
+static int judge(json_t *o, json_t **ret, struct err *e)
+{
+	const char *why = json_string_value(json_object_get(o, "error"));
+
+	if (json_is_true(json_object_get(o, "ok"))) {
+		*ret = json_incref(o);
+		return 0;
+	}
+	if (!json_is_false(json_object_get(o, "ok")) || !why)
+		return err_set(e, EPROTO, "what the run answers is no answer");
+	return err_set(e, EREMOTEIO, "%s", why);
+}
+
+int control_ask(int state_dirfd, const struct control_request *q, uint64_t timeout_us, json_t **ret,
+		struct err *e)
+{
+	_autobuf_ struct buf answer = BUF_INIT(CONTROL_ANSWER_MAX + 1);
+	_autojson_ json_t *o = NULL;
+	_autoclose_ int fd = -1;
+	uint64_t until = clock_mono_us() + timeout_us;
+	struct err ignored;
+	int r = open_connection(state_dirfd, until, &fd, e);
+
+	if (r == 0)
+		r = say(fd, q, e);
+	if (r == 0)
+		r = hear(fd, until, &answer, e);
+	if (r < 0)
+		return r;
+	if (json_parse(buf_slice(&answer), &o, &ignored) < 0)
+		return err_set(e, EPROTO, "what the run answers is no JSON");
+	return judge(o, ret, e);
+}
+
+int control_status(int state_dirfd, uint64_t timeout_us, json_t **ret, struct err *e)
+{
+	const struct control_request q = {.cmd = CONTROL_STATUS};
+
+	return control_ask(state_dirfd, &q, timeout_us, ret, e);
+}

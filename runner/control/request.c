@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/control/request.h"
+
+#include "base/fs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WORKERS_MAX = 1024 };
+
+/* What a command has besides its name. */
+static const struct {
+	const char *name;
+	bool looks, target, workers, now;
+} commands[] = {
+    [CONTROL_STATUS] = {"status", .looks = true},
+    [CONTROL_TARGET] = {"target", .looks = true, .target = true},
+    [CONTROL_STOP] = {"stop", .target = true, .now = true},
+    [CONTROL_START] = {"start", .target = true},
+    [CONTROL_SKIP] = {"skip", .target = true},
+    [CONTROL_WORKERS] = {"workers", .workers = true},
+    [CONTROL_END] = {"end", .now = true},
+};
+_Static_assert(sizeof(commands) / sizeof(commands[0]) == CONTROL_CMD_, "name every command");
+
+bool control_looks(enum control_cmd c)
+{
+	return c < CONTROL_CMD_ && commands[c].looks;
+}
+
+const char *control_cmd_name(enum control_cmd c)
+{
+	return c < CONTROL_CMD_ ? commands[c].name : "unknown";
+}
+
+static int take_cmd(const json_t *o, struct control_request *q, struct err *e)
+{
+	const char *name = json_string_value(json_object_get(o, "cmd"));
+	unsigned c = 0;
+
+	if (!name)
+		return err_set(e, EINVAL, "\"cmd\" is missing");
+	while (c < CONTROL_CMD_ && strcmp(commands[c].name, name) != 0)
+		c++;
+	if (c == CONTROL_CMD_)
+		return err_set(e, EINVAL,
+			       "unknown command (status, target, stop, start, skip, "
+			       "workers, end)");
+	q->cmd = (enum control_cmd)c;
+	return 0;
+}
+
+static int take_target(const json_t *v, struct control_request *q, struct err *e)
+{
+	const char *name = json_string_value(v);
+
+	if (!name || strlen(name) > CONTROL_TARGET_MAX || !fs_name_ok(slice_of(name)))
+		return err_set(e, EINVAL, "\"target\" is no target's name");
+	(void)snprintf(q->target, sizeof(q->target), "%s", name);
+	return 0;
+}
+
+static int take_workers(const json_t *v, struct control_request *q, struct err *e)
+{
+	json_int_t n = json_integer_value(v); /* 0: it is none */
+
+	if (n < 1 || n > WORKERS_MAX)
+		return err_set(e, EINVAL, "\"workers\" is 1 to %d", WORKERS_MAX);
+	q->workers = (unsigned)n;
+	return 0;
+}
+
+static int take_now(const json_t *v, struct control_request *q, struct err *e)
+{
+	if (!json_is_boolean(v))
+		return err_set(e, EINVAL, "\"now\" is true or false");
+	q->now = json_is_true(v);
+	return 0;
+}
+
+static int take_key(const char *key, const json_t *v, struct control_request *q, struct err *e)
+{
+	if (strcmp(key, "cmd") == 0)
+		return 0;
+	if (strcmp(key, "target") == 0 && commands[q->cmd].target)
+		return take_target(v, q, e);
+	if (strcmp(key, "workers") == 0 && commands[q->cmd].workers)
+		return take_workers(v, q, e);
+	if (strcmp(key, "now") == 0 && commands[q->cmd].now)
+		return take_now(v, q, e);
+	return err_set(e, EINVAL, "'%s' has a key that it does not know", commands[q->cmd].name);
+}
+
+static int take_all(json_t *o, struct control_request *q, struct err *e)
+{
+	const char *key;
+	json_t *v;
+	int r = take_cmd(o, q, e);
+
+	if (r < 0)
+		return r;
+	json_object_foreach(o, key, v)
+	{
+		r = take_key(key, v, q, e);
+		if (r < 0)
+			return r;
+	}
+	if (commands[q->cmd].target && !*q->target)
+		return err_set(e, EINVAL, "\"target\" is missing");
+	if (commands[q->cmd].workers && !q->workers)
+		return err_set(e, EINVAL, "\"workers\" is missing");
+	return 0;
+}
+
+int control_request_parse(struct slice line, struct control_request *ret, struct err *e)
+{
+	_autojson_ json_t *o = NULL;
+	struct control_request q = {.cmd = CONTROL_CMD_};
+	int r;
+
+	if (line.n >= CONTROL_LINE_MAX)
+		return err_set(e, EMSGSIZE, "a request has at most %d bytes", CONTROL_LINE_MAX);
+	r = json_parse(line, &o, e);
+	if (r < 0)
+		return err_wrap(e, "this is no JSON");
+	if (!json_is_object(o))
+		return err_set(e, EINVAL, "a request is a JSON object");
+	r = take_all(o, &q, e);
+	if (r == 0)
+		*ret = q;
+	return r;
+}
+
+int control_request_json(const struct control_request *q, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *o = json_pack("{s:s}", "cmd", control_cmd_name(q->cmd));
+	int bad = !o;
+
+	if (!bad && *q->target)
+		bad = json_object_set_new(o, "target", json_string(q->target));
+	if (!bad && q->workers)
+		bad = json_object_set_new(o, "workers", json_integer(q->workers));
+	if (!bad && q->now)
+		bad = json_object_set_new(o, "now", json_true());
+	if (bad)
+		return err_set(e, ENOMEM, "build JSON");
+	*ret = json_incref(o);
+	return 0;
+}
