@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/sys.h"
+#include "runner/state/history_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int read_whole(int fd, char *to, size_t n, uint64_t at, size_t *ret_n, struct err *e)
+int history_pread(int fd, char *to, size_t n, uint64_t at, size_t *ret_n, struct err *e)
 {
 	size_t got = 0;
 
@@ -44,7 +45,7 @@ static int read_tail(int fd, char **ret, struct slice *ret_text, struct err *e)
 	if (!text)
 		return err_sys(e, "allocate");
 	in.p = text;
-	r = read_whole(fd, text, (size_t)(size - at), at, &in.n, e);
+	r = history_pread(fd, text, (size_t)(size - at), at, &in.n, e);
 	if (r < 0)
 		return r;
 	if (at > 0)
@@ -74,25 +75,33 @@ static int each_line(struct slice text, history_fn *fn, void *arg, uint64_t *dam
 	return 0;
 }
 
-int history_each(const struct state *s, const char *name, history_fn *fn, void *arg,
-		 uint64_t *ret_damaged, struct err *e)
+int history_open(const struct state *s, const char *name, int *ret_fd, struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("stats/%s", name);
-	_autofree_ char *text = NULL;
-	_autoclose_ int fd = -1;
-	struct slice in;
-	int r;
+	int fd;
 
-	*ret_damaged = 0;
 	if (!path)
 		return err_sys(e, "allocate a path");
 	fd = sys_openat(s->dirfd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
-	if (fd < 0 && errno == ENOENT)
-		return 0;
-	if (fd < 0)
+	if (fd < 0 && errno != ENOENT)
 		return err_sys(e, "open '%s'", path);
+	*ret_fd = fd;
+	return 0;
+}
+
+int history_each(const struct state *s, const char *name, history_fn *fn, void *arg,
+		 uint64_t *ret_damaged, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	_autoclose_ int fd = -1;
+	struct slice in;
+	int r = history_open(s, name, &fd, e);
+
+	*ret_damaged = 0;
+	if (r < 0 || fd < 0)
+		return r;
 	r = read_tail(fd, &text, &in, e);
 	if (r < 0)
-		return err_wrap(e, "history '%s'", path);
+		return err_wrap(e, "history 'stats/%s'", name);
 	return each_line(in, fn, arg, ret_damaged, e);
 }

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a history, read backwards. */
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/state/history.h"
+#include "runner/state/history_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { BLOCK_MIN = 4096, BLOCK_MAX = 1 << 20 };
+
+/* The bytes [at, at + n) of the file that are not yet told, and how far back one may go. */
+struct back {
+	int fd;
+	char *p;
+	size_t n, room, block;
+	uint64_t at, from;
+};
+
+static void back_done(struct back *b)
+{
+	free(b->p);
+}
+
+static int back_begin(struct back *b, struct err *e)
+{
+	struct stat st;
+
+	if (fstat(b->fd, &st) < 0)
+		return err_sys(e, "stat");
+	b->at = (uint64_t)st.st_size;
+	b->from = b->at > HISTORY_READ_MAX ? b->at - HISTORY_READ_MAX : 0;
+	b->block = BLOCK_MIN;
+	return 0;
+}
+
+/* More of the file before what is there.  Blocks grow, so that few lines cost little, and long
+ * ones are not moved often. */
+static int back_read(struct back *b, struct err *e)
+{
+	size_t more = b->at - b->from < b->block ? (size_t)(b->at - b->from) : b->block, got;
+	char *p = b->p;
+	int r;
+
+	if (b->n + more > b->room) {
+		p = sys_realloc(b->p, b->n + more);
+		if (!p)
+			return err_sys(e, "allocate");
+		b->p = p;
+		b->room = b->n + more;
+	}
+	memmove(p + more, p, b->n);
+	r = history_pread(b->fd, p, more, b->at - more, &got, e);
+	if (r < 0)
+		return r;
+	if (got < more)
+		return err_set(e, EIO, "it became shorter");
+	b->at -= more;
+	b->n += more;
+	if (b->block < BLOCK_MAX || b->block < b->n)
+		b->block *= 2;
+	return 0;
+}
+
+/* The last line that was not told; false: there is none.  It is good until the next call. */
+static int back_line(struct back *b, bool *ret_any, struct slice *ret, struct err *e)
+{
+	for (size_t known = 0;;) {
+		const char *nl = b->n > known ? memrchr(b->p, '\n', b->n - known) : NULL;
+		int r;
+
+		if (nl) {
+			size_t start = (size_t)(nl - b->p) + 1;
+
+			*ret = (struct slice){b->p + start, b->n - start};
+			b->n = start - 1;
+			*ret_any = true;
+			return 0;
+		}
+		if (b->at == b->from)
+			break;
+		known = b->n; /* has none */
+		r = back_read(b, e);
+		if (r < 0)
+			return r;
+	}
+	/* What began before HISTORY_READ_MAX is no whole line. */
+	*ret_any = b->n > 0 && b->from == 0;
+	*ret = (struct slice){b->p, b->n};
+	b->n = 0;
+	return 0;
+}
+
+/* Newest first. */
+static int collect(struct back *b, size_t n, json_t *to, uint64_t *damaged, struct err *e)
+{
+	bool last = true, any = true;
+	struct slice line;
+
+	while (json_array_size(to) < n) {
+		_autojson_ json_t *j = NULL;
+		struct err why;
+		int r = back_line(b, &any, &line, e);
+
+		if (r < 0 || !any)
+			return r;
+		if (last && line.n == 0) { /* behind the last newline */
+			last = false;
+			continue;
+		}
+		last = false;
+		if (json_parse(line, &j, &why) < 0 || !json_is_object(j)) {
+			++*damaged;
+			continue;
+		}
+		r = history_lean(j, e);
+		if (r < 0)
+			return r;
+		if (json_array_append(to, j) < 0)
+			return err_set(e, ENOMEM, "build JSON");
+	}
+	return 0;
+}
+
+static int turn_round(const json_t *from, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *to = json_array();
+
+	for (size_t i = json_array_size(from); to && i-- > 0;)
+		if (json_array_append(to, json_array_get(from, i)) < 0)
+			return err_set(e, ENOMEM, "build JSON");
+	if (!to)
+		return err_set(e, ENOMEM, "build JSON");
+	*ret = json_incref(to);
+	return 0;
+}
+
+int history_last(const struct state *s, const char *name, size_t n, json_t **ret,
+		 uint64_t *ret_damaged, struct err *e)
+{
+	_autojson_ json_t *lines = json_array();
+	_autoclose_ int fd = -1;
+	CLEANUP(back_done) struct back b = {.fd = -1};
+	int r = lines ? history_open(s, name, &fd, e) : err_set(e, ENOMEM, "build JSON");
+
+	*ret_damaged = 0;
+	b.fd = fd;
+	if (r == 0 && fd >= 0)
+		r = back_begin(&b, e);
+	if (r == 0 && fd >= 0)
+		r = collect(&b, n, lines, ret_damaged, e);
+	if (r < 0)
+		return err_wrap(e, "history 'stats/%s'", name);
+	return turn_round(lines, ret, e);
+}
+
+/* --- lines of earlier versions -------------------------------------------------- */
+
+static json_int_t whole(const json_t *target, const char *key)
+{
+	json_int_t v = json_integer_value(json_object_get(target, key));
+
+	return v > 0 ? v : 0;
+}
+
+/* As long as it fits; nothing honest comes near. */
+static json_int_t plus(json_int_t a, json_int_t b)
+{
+	json_int_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static bool was_fuzzed(const json_t *target)
+{
+	return json_is_true(json_object_get(target, "fuzzed"));
+}
+
+int history_lean(json_t *run, struct err *e)
+{
+	const json_t *all = json_object_get(run, "targets");
+	json_int_t fuzzed = 0, execs = 0, inputs = 0, n = (json_int_t)json_array_size(all);
+	double cpu = 0;
+
+	if (!json_is_array(all))
+		return 0;
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		const json_t *t = json_array_get(all, i);
+
+		fuzzed += was_fuzzed(t);
+		execs = plus(execs, whole(t, "execs"));
+		inputs = plus(inputs, whole(t, "new_inputs"));
+		cpu += json_number_value(json_object_get(t, "cpu_seconds"));
+	}
+	if (json_object_set_new(run, "targets", json_integer(n)) < 0 ||
+	    json_object_set_new(run, "fuzzed", json_integer(fuzzed)) < 0 ||
+	    json_object_set_new(run, "cpu_seconds", json_real(cpu)) < 0 ||
+	    json_object_set_new(run, "execs", json_integer(execs)) < 0 ||
+	    json_object_set_new(run, "new_inputs", json_integer(inputs)) < 0)
+		return err_set(e, ENOMEM, "build JSON");
+	return 0;
+}
+
+int history_target_name(const char *target, char **ret, struct err *e)
+{
+	char *name;
+
+	if (!fs_name_ok(slice_of(target)) || *target == '.')
+		return err_set(e, EINVAL, "this is no name of a target");
+	name = sys_asprintf("targets/%s.jsonl", target);
+	if (!name)
+		return err_sys(e, "allocate a path");
+	*ret = name;
+	return 0;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/state/series.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The writer ends at half of it. */
+enum { FILE_MAX = 32 << 20, COLUMNS_MAX = 32 };
+
+struct reading {
+	size_t columns;
+	bool peaks[COLUMNS_MAX]; /* of several points the most counts */
+	size_t each;		 /* so many become one */
+	size_t have;		 /* in the one that is being made */
+	double last_t;
+	json_t *points; /* borrowed */
+};
+
+static bool is_peak(const char *column)
+{
+	return strcmp(column, "rss_bytes") == 0 || strncmp(column, "pressure_", 9) == 0;
+}
+
+static int read_columns(struct reading *r, const json_t *head)
+{
+	const json_t *columns = json_object_get(head, "columns");
+
+	r->columns = json_array_size(columns);
+	if (r->columns == 0 || r->columns > COLUMNS_MAX)
+		return -1;
+	for (size_t i = 0; i < r->columns; i++) {
+		const char *name = json_string_value(json_array_get(columns, i));
+
+		if (!name)
+			return -1;
+		r->peaks[i] = is_peak(name);
+	}
+	return 0;
+}
+
+static int read_head(struct slice *in, struct reading *r, json_t **ret, struct err *e)
+{
+	struct slice line;
+	struct err why;
+
+	if (!scan_line(in, &line))
+		return err_set(e, EBADMSG, "line 1: it is empty");
+	if (json_parse(line, ret, &why) < 0)
+		return err_set(e, EBADMSG, "line 1: not JSON");
+	if (json_integer_value(json_object_get(*ret, "v")) != 1 || read_columns(r, *ret) < 0)
+		return err_set(e, EBADMSG, "line 1: not the beginning of a series");
+	return 0;
+}
+
+static size_t count_lines(struct slice in)
+{
+	struct slice line;
+	size_t n = 0;
+
+	while (scan_line(&in, &line))
+		n++;
+	return n;
+}
+
+/* Time goes forward: a curve that turns back is damaged. */
+static bool is_point(const struct reading *r, const json_t *j)
+{
+	if (json_array_size(j) != r->columns)
+		return false;
+	for (size_t i = 0; i < r->columns; i++)
+		if (!json_is_number(json_array_get(j, i)))
+			return false;
+	return json_number_value(json_array_get(j, 0)) >= r->last_t;
+}
+
+/* The present point takes the place of the one before. */
+static int replace_last(struct reading *r, json_t *point, struct err *e)
+{
+	size_t at = json_array_size(r->points) - 1;
+	const json_t *old = json_array_get(r->points, at);
+
+	for (size_t i = 0; i < r->columns; i++) {
+		json_t *was = json_array_get(old, i);
+
+		if (r->peaks[i] &&
+		    json_number_value(was) > json_number_value(json_array_get(point, i)) &&
+		    json_array_set(point, i, was) < 0)
+			return err_set(e, ENOMEM, "build JSON");
+	}
+	return json_array_set(r->points, at, point) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
+}
+
+static int add_point(struct reading *r, struct slice line, struct err *e)
+{
+	_autojson_ json_t *j = NULL;
+	struct err why;
+
+	if (json_parse(line, &j, &why) < 0 || !is_point(r, j))
+		return 0;
+	r->last_t = json_number_value(json_array_get(j, 0));
+	if (r->have++ % r->each != 0)
+		return replace_last(r, j, e);
+	return json_array_append(r->points, j) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
+}
+
+static int read_text(struct slice in, size_t max_points, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *head = NULL;
+	_autojson_ json_t *points = json_array();
+	struct reading r = {.each = 1, .points = points};
+	struct slice line;
+	size_t n;
+	int rc = points ? read_head(&in, &r, &head, e) : err_set(e, ENOMEM, "build JSON");
+
+	if (rc < 0)
+		return rc;
+	n = count_lines(in);
+	if (max_points > 0 && n > max_points)
+		r.each = (n + max_points - 1) / max_points;
+	while (rc == 0 && scan_line(&in, &line))
+		rc = add_point(&r, line, e);
+	if (rc < 0)
+		return rc;
+	if (json_object_set(head, "points", points) < 0)
+		return err_set(e, ENOMEM, "build JSON");
+	*ret = json_incref(head);
+	return 0;
+}
+
+int series_read(const struct state *s, const char *run, const char *target, size_t max_points,
+		json_t **ret, struct err *e)
+{
+	_autofree_ char *path = NULL;
+	_autofree_ char *text = NULL;
+	size_t n;
+	int r;
+
+	if (!fs_name_ok(slice_of(run)) || !fs_name_ok(slice_of(target)) || *run == '.' ||
+	    *target == '.')
+		return err_set(e, EINVAL, "this is no name of a run or a target");
+	path = sys_asprintf("logs/%s/%s.series", run, target);
+	if (!path)
+		return err_sys(e, "allocate a path");
+	r = fs_read(s->dirfd, path, FILE_MAX, &text, &n, e);
+	if (r == 0) {
+		r = read_text((struct slice){text, n}, max_points, ret, e);
+		if (r < 0)
+			(void)err_wrap(e, "%s", path);
+	}
+	return r;
+}
