@@ -55,6 +55,10 @@ $B/o/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -c -o $@ $<
 
+# The files that are compiled in; -MMD does not see them.
+$B/o/runner/serve/serve_assets.o $B/t/runner/serve/serve_assets.o: \
+	$(wildcard runner/serve/assets/*.* runner/serve/assets/vendor/*/*)
+
 # Test builds get fault points; they never share objects with the product.
 $B/t/%.o: %.c
 	@mkdir -p $(@D)

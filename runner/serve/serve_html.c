@@ -1,100 +1,331 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/serve/serve_html.h"
 
-#include <stdbool.h>
+#include "base/cleanup.h"
+#include "runner/publish/render.h"
+
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <strings.h>
 
-/* As bytes of UTF-8: C1 controls, and what reorders or hides text: U+061C, U+200B-200F,
- * U+202A-202E, U+2060-2069, U+FEFF.  Returns how many bytes to leave out. */
-static size_t hidden(struct slice s)
+struct html html_on(struct buf *out, struct err *e)
 {
-	const unsigned char *p = (const unsigned char *)s.p;
-
-	if (s.n >= 2 && p[0] == 0xc2 && p[1] < 0xa0)
-		return 2;
-	if (s.n >= 2 && p[0] == 0xd8 && p[1] == 0x9c)
-		return 2;
-	if (s.n < 3)
-		return 0;
-	if (p[0] == 0xe2 && p[1] == 0x80 &&
-	    ((p[2] >= 0x8b && p[2] <= 0x8f) || (p[2] >= 0xaa && p[2] <= 0xae)))
-		return 3;
-	if (p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xa0 && p[2] <= 0xa9)
-		return 3;
-	return p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf ? 3 : 0;
+	return (struct html){.out = out, .e = e};
 }
 
-static const char *reference(char c)
+static void add(struct html *h, struct slice s)
+{
+	if (h->r == 0)
+		h->r = buf_add(h->out, s, h->e);
+}
+
+static void refuse(struct html *h, const char *what, const char *name)
+{
+	if (h->r == 0)
+		h->r = err_set(h->e, EINVAL, "write HTML: %s '%s'", what, name);
+}
+
+static bool among(const char *name, const char *const *list)
+{
+	for (; *list; list++)
+		if (strcasecmp(name, *list) == 0)
+			return true;
+	return false;
+}
+
+static bool is_void(const char *name)
+{
+	static const char *const names[] = {"meta", "link", "br", "img", "input", "hr", NULL};
+
+	return among(name, names);
+}
+
+/* Their content is no markup: what protects elsewhere does not there. */
+static bool is_raw(const char *name)
+{
+	static const char *const names[] = {"script", "style",	   "textarea", "title",
+					    "iframe", "noscript",  "noembed",  "noframes",
+					    "xmp",    "plaintext", NULL};
+
+	return among(name, names);
+}
+
+static bool is_name(const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-");
+
+	return n > 0 && n < HTML_TEXT_MAX && !name[n] && strchr(letters, name[0]);
+}
+
+static bool is_attribute(const char *name)
+{
+	static const char *const never[] = {"style",  "srcdoc", "formaction",
+					    "srcset", "ping",	NULL};
+
+	return is_name(name) && strncasecmp(name, "on", 2) != 0 && !among(name, never);
+}
+
+static void end_tag(struct html *h)
+{
+	if (h->in_tag)
+		add(h, SLICE(">"));
+	h->in_tag = false;
+}
+
+static struct slice entity(char c)
 {
 	switch (c) {
 	case '&':
-		return "&amp;";
+		return SLICE("&amp;");
 	case '<':
-		return "&lt;";
+		return SLICE("&lt;");
 	case '>':
-		return "&gt;";
+		return SLICE("&gt;");
 	case '"':
-		return "&quot;";
+		return SLICE("&quot;");
 	case '\'':
-		return "&#39;";
+		return SLICE("&#39;");
 	default:
+		return SLICE("");
+	}
+}
+
+/* Bytes at the beginning that are written as they are. */
+static size_t harmless(struct slice s)
+{
+	size_t n = 0;
+
+	while (n < s.n && ((s.p[n] >= ' ' && s.p[n] <= '~' && entity(s.p[n]).n == 0) ||
+			   s.p[n] == '\n' || s.p[n] == '\t'))
+		n++;
+	return n;
+}
+
+/* One character that is not; how many bytes it had. */
+static size_t odd(struct html *h, struct slice s)
+{
+	struct slice known = entity(s.p[0]);
+	uint32_t c = 0;
+	size_t n = render_utf8(s, &c);
+
+	if (known.n > 0)
+		add(h, known);
+	else if (n > 1 && render_is_plain(c))
+		add(h, (struct slice){s.p, n});
+	else if (h->r == 0)
+		h->r = n > 1 ? buf_addf(h->out, h->e, "\\u%04x", (unsigned)c)
+			     : buf_addf(h->out, h->e, "\\x%02x", (unsigned char)s.p[0]);
+	return n ? n : 1;
+}
+
+static void escaped(struct html *h, struct slice s)
+{
+	while (h->r == 0 && s.n > 0) {
+		size_t n = harmless(s);
+
+		if (n > 0)
+			add(h, (struct slice){s.p, n});
+		else
+			n = odd(h, s);
+		s = (struct slice){s.p + n, s.n - n};
+	}
+}
+
+void html_doctype(struct html *h)
+{
+	if (h->depth > 0 || h->out->n > 0)
+		refuse(h, "not at the beginning:", "doctype");
+	add(h, SLICE("<!DOCTYPE html>\n"));
+}
+
+void html_open(struct html *h, const char *name)
+{
+	end_tag(h);
+	if (!is_name(name))
+		refuse(h, "no name of an element:", name);
+	else if (h->depth == HTML_DEPTH)
+		refuse(h, "too deep:", name);
+	else if (h->depth > 0 && is_raw(h->open[h->depth - 1]))
+		refuse(h, "no element belongs in", h->open[h->depth - 1]);
+	if (h->r < 0)
+		return;
+	add(h, SLICE("<"));
+	add(h, slice_of(name));
+	h->in_tag = true;
+	if (!is_void(name))
+		h->open[h->depth++] = name;
+}
+
+void html_close(struct html *h)
+{
+	end_tag(h);
+	if (h->r == 0 && h->depth == 0)
+		refuse(h, "nothing is open:", "");
+	if (h->r < 0)
+		return;
+	h->depth--;
+	add(h, SLICE("</"));
+	add(h, slice_of(h->open[h->depth]));
+	add(h, SLICE(">"));
+	/* A line a row keeps the source legible, and lines short. */
+	if (strcmp(h->open[h->depth], "tr") == 0 || strcmp(h->open[h->depth], "section") == 0)
+		add(h, SLICE("\n"));
+}
+
+int html_done(struct html *h)
+{
+	end_tag(h);
+	if (h->depth > 0)
+		refuse(h, "still open:", h->open[h->depth - 1]);
+	return h->r;
+}
+
+/* "https://...", or a path of ours: no colon before its first slash. */
+static bool address_ok(struct slice s)
+{
+	static const struct slice schemes[] = {{"https://", 8}, {"http://", 7}};
+	size_t i;
+
+	for (i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
+		if (s.n > schemes[i].n && memcmp(s.p, schemes[i].p, schemes[i].n) == 0)
+			return true;
+	if (s.n > 1 && (s.p[0] == '/' || s.p[0] == '\\') && (s.p[1] == '/' || s.p[1] == '\\'))
+		return false; /* another server */
+	for (i = 0; i < s.n && !strchr("/?#", s.p[i]); i++)
+		if (s.p[i] == ':' || (unsigned char)s.p[i] <= ' ')
+			return false;
+	return true;
+}
+
+static bool is_address(const char *name)
+{
+	static const char *const names[] = {"href", "src",    "action", "cite",
+					    "data", "poster", NULL};
+
+	return among(name, names);
+}
+
+static bool may_attr(struct html *h, const char *name)
+{
+	if (!h->in_tag)
+		refuse(h, "no open tag for the attribute", name);
+	else if (!is_attribute(name))
+		refuse(h, "no name of an attribute:", name);
+	return h->r == 0;
+}
+
+static void attribute(struct html *h, const char *name, struct slice value)
+{
+	if (!may_attr(h, name))
+		return;
+	if (is_address(name) && !address_ok(value))
+		value = SLICE("#");
+	add(h, SLICE(" "));
+	add(h, slice_of(name));
+	add(h, SLICE("=\""));
+	escaped(h, value);
+	add(h, SLICE("\""));
+}
+
+void html_attr(struct html *h, const char *name, const char *value)
+{
+	if (value)
+		attribute(h, name, slice_of(value));
+}
+
+void html_href(struct html *h, const char *root, const char *path)
+{
+	/* An address with a scheme stays one, and is refused, or not, as such. */
+	if (path && address_ok(slice_of(path)) && *path != '/' && !strstr(path, "://"))
+		html_attrf(h, "href", "%s%s", root, path);
+	else if (path)
+		html_attr(h, "href", "#");
+}
+
+void html_flag(struct html *h, const char *name)
+{
+	if (!may_attr(h, name))
+		return;
+	add(h, SLICE(" "));
+	add(h, slice_of(name));
+}
+
+/* NULL: no memory, which h knows. */
+static char *formatted(struct html *h, const char *fmt, va_list ap)
+{
+	char *s = NULL;
+
+	if (h->r < 0)
+		return NULL;
+	if (vasprintf(&s, fmt, ap) < 0) {
+		h->r = err_set(h->e, ENOMEM, "format text");
 		return NULL;
 	}
+	return s;
 }
 
-/* What stands for the beginning of s, and how long that is; NULL: the byte itself. */
-static const char *replacement(struct slice s, size_t *ret_n)
+void html_attrf(struct html *h, const char *name, const char *fmt, ...)
 {
-	unsigned char c = (unsigned char)*s.p;
+	_autofree_ char *s = NULL;
+	va_list ap;
 
-	*ret_n = 1;
-	if (c < 0x20 || c == 0x7f)
-		return c == '\n' || c == '\t' ? NULL : "\xef\xbf\xbd";
-	if (c < 0x80)
-		return reference(*s.p);
-	*ret_n = hidden(s);
-	if (*ret_n)
-		return "\xef\xbf\xbd";
-	*ret_n = 1;
-	return NULL;
+	va_start(ap, fmt);
+	s = formatted(h, fmt, ap);
+	va_end(ap);
+	html_attr(h, name, s);
 }
 
-int html_text(struct buf *out, struct slice s, struct err *e)
+void html_textn(struct html *h, struct slice text)
 {
-	size_t from = 0, n;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < s.n; i += n) {
-		const char *by = replacement((struct slice){s.p + i, s.n - i}, &n);
-
-		if (!by)
-			continue;
-		r = buf_add(out, (struct slice){s.p + from, i - from}, e);
-		if (r == 0)
-			r = buf_add(out, slice_of(by), e);
-		from = i + n;
-	}
-	return r < 0 ? r : buf_add(out, (struct slice){s.p + from, s.n - from}, e);
+	/* A title is the one such element that has a text; its content knows entities. */
+	if (text.n > 0 && h->depth > 0 && is_raw(h->open[h->depth - 1]) &&
+	    strcmp(h->open[h->depth - 1], "title") != 0)
+		refuse(h, "no text belongs in", h->open[h->depth - 1]);
+	end_tag(h);
+	escaped(h, text);
 }
 
-static bool unreserved(char c)
+void html_text(struct html *h, const char *text)
 {
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-	       c == '.' || c == '_' || c == '-' || c == '~';
+	if (text)
+		html_textn(h, slice_of(text));
+}
+
+void html_textf(struct html *h, const char *fmt, ...)
+{
+	_autofree_ char *s = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	s = formatted(h, fmt, ap);
+	va_end(ap);
+	html_text(h, s);
+}
+
+void html_begin(struct html *h, const char *name, const char *class)
+{
+	html_open(h, name);
+	html_attr(h, "class", class);
+}
+
+void html_element(struct html *h, const char *name, const char *class, const char *text)
+{
+	html_begin(h, name, class);
+	html_text(h, text);
+	html_close(h);
 }
 
 int html_url_part(struct buf *out, struct slice s, struct err *e)
 {
-	char hex[4];
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~";
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < s.n; i++) {
-		if (unreserved(s.p[i])) {
-			r = buf_add(out, (struct slice){s.p + i, 1}, e);
-			continue;
-		}
-		snprintf(hex, sizeof(hex), "%%%02X", (unsigned char)s.p[i]);
-		r = buf_add(out, slice_of(hex), e);
-	}
+	for (size_t i = 0; r == 0 && i < s.n; i++)
+		r = s.p[i] && strchr(plain, s.p[i])
+			? buf_add(out, (struct slice){s.p + i, 1}, e)
+			: buf_addf(out, e, "%%%02X", (unsigned char)s.p[i]);
 	return r;
 }

@@ -7,102 +7,94 @@
 
 #include <string.h>
 
-enum { PLAIN_DEPTH = 12 };
+enum { PLAIN_DEPTH = 8 };
 
-static int plain_value(const json_t *j, const char *root, unsigned depth, struct buf *out,
-		       struct err *e);
+static void plain_value(struct html *h, const json_t *j, const char *root, unsigned depth);
 
-static int plain_text(const char *s, struct buf *out, struct err *e)
-{
-	return html_text(out, slice_of(s), e);
-}
-
-static int plain_link(const char *href, const char *root, struct buf *out, struct err *e)
-{
-	int r = buf_addf(out, e, "<a href=\"%s", root);
-
-	if (r == 0)
-		r = plain_text(href, out, e);
-	if (r == 0)
-		r = buf_add(out, SLICE("\">"), e);
-	if (r == 0)
-		r = plain_text(href, out, e);
-	return r < 0 ? r : buf_add(out, SLICE("</a>"), e);
-}
-
-static int plain_object(const json_t *j, const char *root, unsigned depth, struct buf *out,
-			struct err *e)
+static void plain_object(struct html *h, const json_t *j, const char *root, unsigned depth)
 {
 	const char *key;
 	json_t *value;
-	int r = buf_add(out, SLICE("<dl>"), e);
 
+	html_open(h, "dl");
 	json_object_foreach((json_t *)(uintptr_t)j, key, value)
 	{
-		if (r == 0)
-			r = buf_add(out, SLICE("<dt>"), e);
-		if (r == 0)
-			r = plain_text(key, out, e);
-		if (r == 0)
-			r = buf_add(out, SLICE("</dt><dd>"), e);
-		if (r == 0 && strcmp(key, "href") == 0 && json_is_string(value))
-			r = plain_link(json_string_value(value), root, out, e);
-		else if (r == 0)
-			r = plain_value(value, root, depth + 1, out, e);
-		if (r == 0)
-			r = buf_add(out, SLICE("</dd>\n"), e);
+		html_element(h, "dt", NULL, key);
+		html_open(h, "dd");
+		if (strcmp(key, "href") == 0 && json_is_string(value)) {
+			html_open(h, "a");
+			html_href(h, root, json_string_value(value));
+			html_text(h, json_string_value(value));
+			html_close(h);
+		} else {
+			plain_value(h, value, root, depth + 1);
+		}
+		html_close(h);
 	}
-	return r < 0 ? r : buf_add(out, SLICE("</dl>"), e);
+	html_close(h);
 }
 
-static int plain_array(const json_t *j, const char *root, unsigned depth, struct buf *out,
-		       struct err *e)
+static void plain_array(struct html *h, const json_t *j, const char *root, unsigned depth)
 {
-	int r = buf_add(out, SLICE("<ol>"), e);
-
-	for (size_t i = 0; r == 0 && i < json_array_size(j); i++) {
-		r = buf_add(out, SLICE("<li>"), e);
-		if (r == 0)
-			r = plain_value(json_array_get(j, i), root, depth + 1, out, e);
-		if (r == 0)
-			r = buf_add(out, SLICE("</li>\n"), e);
+	html_open(h, "ol");
+	for (size_t i = 0; i < json_array_size(j); i++) {
+		html_open(h, "li");
+		plain_value(h, json_array_get(j, i), root, depth + 1);
+		html_close(h);
 	}
-	return r < 0 ? r : buf_add(out, SLICE("</ol>"), e);
+	html_close(h);
 }
 
-static int plain_value(const json_t *j, const char *root, unsigned depth, struct buf *out,
-		       struct err *e)
+static void plain_value(struct html *h, const json_t *j, const char *root, unsigned depth)
 {
 	_autofree_ char *text = NULL;
-	int r;
 
-	if (depth > PLAIN_DEPTH)
-		return 0;
+	if (depth > PLAIN_DEPTH || h->r < 0)
+		return;
 	if (json_is_object(j))
-		return plain_object(j, root, depth, out, e);
-	if (json_is_array(j))
-		return plain_array(j, root, depth, out, e);
-	if (json_is_string(j))
-		return plain_text(json_string_value(j), out, e);
-	r = json_print(j, 0, &text, e);
-	return r < 0 ? r : plain_text(text, out, e);
+		plain_object(h, j, root, depth);
+	else if (json_is_array(j))
+		plain_array(h, j, root, depth);
+	else if (json_is_string(j))
+		html_text(h, json_string_value(j));
+	else if ((h->r = json_print(j, 0, &text, h->e)) == 0)
+		html_text(h, text);
 }
 
 static int plain_page(const char *title, const char *root, const json_t *model, struct buf *out,
 		      struct err *e)
 {
-	int r =
-	    buf_addf(out, e,
-		     "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-		     "<title>%s - fuzzcell</title></head>\n<body><nav>"
-		     "<a href=\"%sindex.html\">Overview</a> <a href=\"%scrashes.html\">Crashes</a> "
-		     "<a href=\"%sruns.html\">Runs</a> <a href=\"%shealth.html\">Health</a></nav>\n"
-		     "<main><h1>%s</h1>\n",
-		     title, root, root, root, root, title);
+	static const char *const pages[][2] = {{"index.html", "Overview"},
+					       {"crashes.html", "Crashes"},
+					       {"runs.html", "Runs"},
+					       {"health.html", "Health"}};
+	struct html h = html_on(out, e);
 
-	if (r == 0)
-		r = plain_value(model, root, 0, out, e);
-	return r < 0 ? r : buf_add(out, SLICE("</main></body></html>\n"), e);
+	html_doctype(&h);
+	html_open(&h, "html");
+	html_attr(&h, "lang", "en");
+	html_open(&h, "head");
+	html_open(&h, "meta");
+	html_attr(&h, "charset", "utf-8");
+	html_element(&h, "title", NULL, title);
+	html_close(&h);
+	html_open(&h, "body");
+	html_open(&h, "nav");
+	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+		html_open(&h, "a");
+		html_href(&h, root, pages[i][0]);
+		html_text(&h, pages[i][1]);
+		html_close(&h);
+		html_text(&h, " ");
+	}
+	html_close(&h);
+	html_open(&h, "main");
+	html_element(&h, "h1", NULL, title);
+	plain_value(&h, model, root, 0);
+	html_close(&h);
+	html_close(&h);
+	html_close(&h);
+	return html_done(&h);
 }
 
 int page_overview(const json_t *model, struct buf *out, struct err *e)
