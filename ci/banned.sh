@@ -96,6 +96,9 @@ forbid 'an engine adapter has no clock' \
 forbid 'a policy is pure: times are arguments' \
 	'^runner/policy/[^:]*:[0-9]*:(.*[^_.>[:alnum:]])?(time|clock_[a-z_]*|gettimeofday)[[:space:]]*\('
 
+forbid 'health is judged by values alone: times are arguments' \
+	'^runner/health/[^:]*:[0-9]*:(.*[^_.>[:alnum:]])?(time|clock_[a-z_]*|gettimeofday)[[:space:]]*\('
+
 # Arrows: runner -> images -> cgroups -> base; only main.c knows command/.
 includes 'base/ knows nobody' base/ '(cgroups|images|runner|tests)/'
 includes 'cgroups/ stands on base/' cgroups/ '(images|runner|tests)/'
@@ -106,6 +109,7 @@ includes 'an engine adapter knows base/ and its interface' runner/engine/ \
 includes 'the control room stands on base/' runner/control/ \
 	'(cgroups|images)/|runner/([^c]|c[^o]|co[^n]|con[^t])'
 includes 'a policy knows nobody' runner/policy/ '(base|cgroups|images)/|runner/([^p]|p[^o])'
+includes 'health knows base/ alone' runner/health/ '(cgroups|images)/|runner/([^h]|h[^e])'
 includes 'cells are the business of schedule/ and command/' \
 	'runner/(main|config/|control/|discover/|build/|engine/|corpus/|crash/|publish/|trigger/|observe/|serve/|state/)' \
 	'(cgroups|images)/'

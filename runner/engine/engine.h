@@ -89,13 +89,17 @@ struct engine_state {
 	uint64_t max_len;	 /* as the engine chose it, and said; or 0 */
 	uint64_t status_lines;	 /* lines with statistics that were read */
 	uint64_t last_new_execs; /* execs at the last new coverage */
-	bool running;		 /* fuzzing began (past the initial corpus) */
-	bool replaying;		 /* a given input was started */
-	uint64_t inputs;	 /* how many were */
-	char input[128];	 /* the last of them, its path as given; cut */
-	bool done;		 /* it said that it ended by itself, or that the given input did */
-	bool not_instrumented;	 /* it found no coverage instrumentation */
-	bool interrupted;	 /* it ended because it was signalled */
+	uint64_t dict_entries;	 /* of the dictionary that it was given */
+	/* Inputs that it kept and said how it had made; of those, with that dictionary, and with
+	 * what comparisons showed. */
+	uint64_t kept, kept_by_dict, kept_by_cmp;
+	bool running;	       /* fuzzing began (past the initial corpus) */
+	bool replaying;	       /* a given input was started */
+	uint64_t inputs;       /* how many were */
+	char input[128];       /* the last of them, its path as given; cut */
+	bool done;	       /* it said that it ended by itself, or that the given input did */
+	bool not_instrumented; /* it found no coverage instrumentation */
+	bool interrupted;      /* it ended because it was signalled */
 	enum engine_fault {
 		ENGINE_FAULT_NONE,
 		ENGINE_FAULT_CRASH,   /* sanitizer report, deadly signal, exit() in the target */

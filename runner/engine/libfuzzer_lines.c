@@ -118,6 +118,26 @@ static bool is_past_start(struct slice event, bool has_lim)
 	return !slice_eq(event, SLICE("LOADED")) && !slice_eq(event, SLICE("READ"));
 }
 
+static bool has_mutation(struct slice names, struct slice name)
+{
+	return names.n > 0 && memmem(names.p, names.n, name.p, name.n) != NULL;
+}
+
+/* Behind "MS:": "2 ChangeByte-ManualDict- DE: ...", how an input that was kept was made. */
+static void read_mutations(struct slice in, struct engine_state *io)
+{
+	struct slice names;
+	uint64_t n;
+
+	scan_blanks(&in);
+	if (!number(&in, &n))
+		return;
+	names = word(&in);
+	io->kept++;
+	io->kept_by_dict += has_mutation(names, SLICE("ManualDict-"));
+	io->kept_by_cmp += has_mutation(names, SLICE("CMP-"));
+}
+
 /* "#3\tINITED cov: 2 ft: 2 ..."; a field that is zero is left out. */
 static bool status(struct slice in, struct engine_state *io)
 {
@@ -132,8 +152,10 @@ static bool status(struct slice in, struct engine_state *io)
 		return false;
 	for (struct slice key = word(&in); key.n > 0; key = word(&in)) {
 		/* From here on a list of mutations with words of the target's. */
-		if (slice_eq(key, SLICE("MS:")))
+		if (slice_eq(key, SLICE("MS:"))) {
+			read_mutations(in, io);
 			break;
+		}
 		if (key.p[key.n - 1] != ':')
 			continue;
 		has_lim |= slice_eq(key, SLICE("lim:"));
@@ -235,6 +257,15 @@ static void on_stat(struct slice in, struct engine_state *io)
 			io->final.seen = true;
 }
 
+/* "Dictionary: 12 entries" */
+static void on_dictionary(struct slice in, struct engine_state *io)
+{
+	uint64_t entries;
+
+	if (number(&in, &entries) && slice_eq(in, SLICE(" entries")))
+		io->dict_entries = entries;
+}
+
 /* LLVM 14: "ERROR: ... Is the code instrumented for coverage? Exiting.", an end;
  * later: "WARNING: ... were found so far. Is the ...", and it goes on. */
 static void on_no_inputs(struct slice in, struct engine_state *io)
@@ -289,6 +320,7 @@ static const struct {
     {{"INFO: ", 6}, on_info},
     {{"Done ", 5}, on_done},
     {{"stat::", 6}, on_stat},
+    {{"Dictionary: ", 12}, on_dictionary},
     {{"ERROR: no interesting inputs were found", 39}, on_no_inputs},
     {{"WARNING: no interesting inputs were found", 41}, on_no_inputs},
     {{"INFO: libFuzzer: exiting as requested", 37}, on_graceful},

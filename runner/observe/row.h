@@ -43,12 +43,20 @@ struct target_row {
 		double rate, price; /* new edges a CPU-second; price 0: another rule */
 		double hour;	    /* new edges in another CPU-hour */
 		double discovery;   /* probability that the next input finds one */
+		/* Since a gate opened last, or the build began: how long, and the edges after
+		 * a tenth of that. */
+		uint64_t burst_us, early;
 	} outlook;
 	/* The build before this one reached so many of so many edges, and this one far less;
 	 * 0: it does not. */
 	uint64_t cov_before, edges_before;
 	uint64_t execs, exec_per_s; /* per second of CPU time */
 	uint64_t cov, edges_total, ft, corpus_units, corpus_bytes;
+	uint64_t input_timeout_us;
+	uint64_t dict_entries; /* of its dictionary; 0: it has none */
+	/* Inputs that the engine kept and said how it had made; of those, with the dictionary,
+	 * and with what comparisons showed. */
+	uint64_t kept, kept_by_dict, kept_by_cmp;
 	uint64_t memory_now, memory_peak, memory_limit;
 	uint64_t failures[ROW_FAILURES]; /* by kind, indexed as failure_names */
 	const char *const *failure_names;

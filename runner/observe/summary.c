@@ -358,6 +358,8 @@ static json_t *outlook_json(const struct target_row *r)
 	    {"price", json_real(r->outlook.price)},
 	    {"edges_in_next_cpu_hour", json_real(r->outlook.hour)},
 	    {"discovery_probability", json_real(r->outlook.discovery)},
+	    {"cpu_seconds_of_burst", seconds(r->outlook.burst_us)},
+	    {"edges_at_tenth_of_burst", integer(r->outlook.early)},
 	};
 	struct err ignored;
 	json_t *j = NULL;
@@ -369,6 +371,13 @@ static json_t *outlook_json(const struct target_row *r)
 		return json_null();
 	}
 	return j;
+}
+
+/* How the engine came to its inputs. */
+static json_t *kept_json(const struct target_row *r)
+{
+	return json_pack("{s:o, s:o, s:o}", "total", integer(r->kept), "by_dictionary",
+			 integer(r->kept_by_dict), "by_comparison", integer(r->kept_by_cmp));
 }
 
 int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
@@ -394,6 +403,9 @@ int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
 	    {"ft", integer(r->ft)},
 	    {"corpus_units", integer(r->corpus_units)},
 	    {"seeds", integer(r->seeds)},
+	    {"dictionary_entries", integer(r->dict_entries)},
+	    {"inputs_kept", kept_json(r)},
+	    {"input_timeout_seconds", seconds(r->input_timeout_us)},
 	    {"new_inputs", integer(r->new_inputs)},
 	    {"new_input_bytes", integer(r->new_bytes)},
 	    {"files_skipped", integer(r->collect_skipped)},

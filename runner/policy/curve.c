@@ -70,6 +70,11 @@ static double edges_at(const struct curve *c, double age)
 	return age <= from ? below : below + (above - below) * (age - from) / (to - from);
 }
 
+uint64_t curve_early(const struct curve *c, double part)
+{
+	return (uint64_t)edges_at(c, seconds(c->age_us) * part);
+}
+
 static void add_points(struct curve *c)
 {
 	while (c->n < CURVE_POINTS && age_of(c->n) <= seconds(c->age_us))

@@ -54,6 +54,8 @@ void curve_count(struct curve *c, uint64_t inputs);
 
 /* Edges of the last e-fold of age. */
 double curve_f1(const struct curve *c);
+/* Edges when it was so much of its age, 0..1. */
+uint64_t curve_early(const struct curve *c, double part);
 /* New edges to be expected in so many further seconds. */
 double curve_forecast(const struct curve *c, double further);
 /* The probability that the next input finds one; 1 when nothing is known. */

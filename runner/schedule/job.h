@@ -86,13 +86,16 @@ struct job {
 		uint64_t wall_us, waited_us;
 	} marks[2]; /* of its clock: an input's time ago at most, and twice that */
 
-	struct fleet_target *fleet;	    /* the run's: clock, coverage, when to stop */
-	struct job_binary binary;	    /* when its turn began, */
-	struct kept_file at_start;	    /* and when the run did */
-	struct progress progress;	    /* of its build, from earlier runs */
-	uint64_t cov, ft;		    /* the most of this build in this run */
-	struct engine_state engine;	    /* of the present or last cell */
-	uint64_t execs_before;		    /* in earlier cells */
+	struct fleet_target *fleet; /* the run's: clock, coverage, when to stop */
+	struct job_binary binary;   /* when its turn began, */
+	struct kept_file at_start;  /* and when the run did */
+	struct progress progress;   /* of its build, from earlier runs */
+	uint64_t cov, ft;	    /* the most of this build in this run */
+	struct engine_state engine; /* of the present or last cell */
+	uint64_t execs_before;	    /* in earlier cells */
+	struct {
+		uint64_t total, by_dict, by_cmp;
+	} kept_before;			    /* of engine_state */
 	struct cgroup_counters now, before; /* this cell; sums and maxima of earlier ones */
 	double pressure[3]; /* cpu, memory, io: stalled share of the last interval */
 	uint64_t over_mark_since;

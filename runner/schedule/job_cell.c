@@ -308,6 +308,10 @@ static void on_ended(void *arg, const struct cell_end *end)
 	j->execs_before += max_u64(j->engine.execs, j->engine.final.execs);
 	j->engine.execs = 0;
 	j->engine.final.execs = 0;
+	j->kept_before.total += j->engine.kept;
+	j->kept_before.by_dict += j->engine.kept_by_dict;
+	j->kept_before.by_cmp += j->engine.kept_by_cmp;
+	j->engine.kept = j->engine.kept_by_dict = j->engine.kept_by_cmp = 0;
 	read_pressure(j, &end->last, clock_mono_us());
 	add_counters(j, &end->last);
 	j->cells_us += clock_mono_us() - a->launched_us;

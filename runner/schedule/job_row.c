@@ -48,6 +48,11 @@ static void row_engine(const struct job *j, struct target_row *r)
 	r->edges_total = s->edges_total;
 	r->corpus_units = s->corpus_units;
 	r->corpus_bytes = s->corpus_bytes;
+	r->dict_entries = s->dict_entries;
+	r->kept = j->kept_before.total + s->kept;
+	r->kept_by_dict = j->kept_before.by_dict + s->kept_by_dict;
+	r->kept_by_cmp = j->kept_before.by_cmp + s->kept_by_cmp;
+	r->input_timeout_us = j->cfg.input_timeout_us;
 }
 
 static void row_usage(const struct job *j, struct target_row *r)
@@ -79,6 +84,8 @@ static void row_outlook(const struct job *j, struct target_row *r)
 	r->outlook.price = t->rule.kind == RULE_PRICE ? t->rule.price : 0;
 	r->outlook.hour = curve_forecast(&t->curve, 3600);
 	r->outlook.discovery = curve_discovery(&t->curve);
+	r->outlook.burst_us = t->curve.age_us;
+	r->outlook.early = curve_early(&t->curve, 0.1);
 	if (job_coverage_dropped(j)) {
 		r->cov_before = j->progress.before_cov;
 		r->edges_before = j->progress.before_total;

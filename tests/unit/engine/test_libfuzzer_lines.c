@@ -50,7 +50,7 @@ static void status_lines(void **state)
 	static const struct row t[] = {
 	    {"#206\tNEW    cov: 3 ft: 4 corp: 2/6b lim: 7 exec/s: 5 rss: 30Mb L: 5/5 MS: 1 CMP-",
 	     {AT(206), .cov = 3, .ft = 4, .corpus_units = 2, .corpus_bytes = 6, .lim = 7,
-	      .exec_per_s = 5, .rss_mib = 30, .last_new_execs = 206}},
+	      .exec_per_s = 5, .rss_mib = 30, .last_new_execs = 206, .kept = 1, .kept_by_cmp = 1}},
 	    {"#2\tINITED exec/s: 0 rss: 41Mb", {AT(2), .rss_mib = 41}},
 	    {"#2\tINITED exec/s: 0 rss: 41MB", {AT(2), .rss_mib = 41}},
 	    {"#3\tREDUCE corp: 1/9Kb rss: 1024Kb",
@@ -81,7 +81,15 @@ static void status_lines(void **state)
 	    {"#4\tNEW news: 5 ft: 2 odd", {AT(4), .ft = 2}},
 	    {"#4\tNEW cov:", {AT(4)}},
 	    /* Words of the target's, quoted by libFuzzer. */
-	    {"#4\tNEW ft: 2 MS: 1 CMP- DE: \"a cov: 99 ft: 99\"-", {AT(4), .ft = 2}},
+	    {"#4\tNEW ft: 2 MS: 1 CMP- DE: \"a cov: 99 ft: 99\"-",
+	     {AT(4), .ft = 2, .kept = 1, .kept_by_cmp = 1}},
+	    /* How an input was made. */
+	    {"#4\tNEW ft: 2 L: 1/1 MS: 3 ChangeBit-ManualDict-CMP- DE: \"a\"-\"b\"-",
+	     {AT(4), .ft = 2, .kept = 1, .kept_by_dict = 1, .kept_by_cmp = 1}},
+	    {"#4\tREDUCE ft: 2 MS: 1 PersAutoDict- DE: \"ManualDict-\"-",
+	     {AT(4), .ft = 2, .kept = 1}},
+	    {"#4\tNEW ft: 2 MS: 0 ", {AT(4), .ft = 2, .kept = 1}},
+	    {"#4\tNEW ft: 2 MS: x CMP-", {AT(4), .ft = 2}},
 	    /* None at all. */
 	    {"#4 NEW cov: 3", {0}},
 	    {"#4\tNEWS cov: 3", {0}},
@@ -117,6 +125,9 @@ static void information(void **state)
 	    {"INFO: A corpus is not provided, starting from an empty corpus", {0}},
 	    {"Done 6793322 runs in 21 second(s)", {.execs = 6793322, .done = true}},
 	    {"Done 5 things", {0}},
+	    {"Dictionary: 12 entries", {.dict_entries = 12}},
+	    {"Dictionary: 12 entries of ours", {0}},
+	    {"Dictionary: many entries", {0}},
 	    {"stat::number_of_executed_units: 7", {.final = {.seen = true, .execs = 7}}},
 	    {"stat::average_exec_per_sec:     8", {.final = {.seen = true, .exec_per_s = 8}}},
 	    {"stat::new_units_added:          9", {.final = {.seen = true, .new_units = 9}}},

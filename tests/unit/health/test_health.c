@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "base/cleanup.h"
+#include "runner/health/health.h"
+#include "tests/unit/health/stats.h"
+
+#include <stdio.h>
+
+static struct health judged;
+
+/* What is said of it with these values, and nothing else is. */
+static const struct health_finding *only(json_t *stats, enum health_code c)
+{
+	struct health_target t = {.stats = stats};
+
+	health_judge(&t, &judged);
+	json_decref(stats);
+	for (size_t i = 0; i < judged.n; i++)
+		if (judged.v[i].code != c)
+			fail_msg("%s, too: %s", health_code_name(judged.v[i].code),
+				 judged.v[i].reason);
+	if (judged.n != 1)
+		fail_msg("%s is not said", health_code_name(c));
+	return &judged.v[0];
+}
+
+static void nothing(json_t *stats)
+{
+	struct health_target t = {.stats = stats};
+
+	health_judge(&t, &judged);
+	json_decref(stats);
+	if (judged.n > 0)
+		fail_msg("%s: %s", health_code_name(judged.v[0].code), judged.v[0].reason);
+	assert_int_equal(health_severity(&judged), HEALTH_OK);
+}
+
+static void a_healthy_target_has_no_finding(void **state)
+{
+	(void)state;
+	nothing(stats_healthy());
+}
+
+static void of_what_is_not_known_nothing_is_said(void **state)
+{
+	json_t *odd = json_pack("{s:i, s:s, s:[], s:s, s:n, s:f, s:i}", "reason", 7, "edges",
+				"many", "failures", "cov_of_build_before", "x", "outlook",
+				"execs_per_cpu_second", -5.0, "seeds", -1);
+
+	(void)state;
+	nothing(NULL);
+	nothing(json_object());
+	nothing(json_array());
+	assert_non_null(odd);
+	nothing(odd);
+}
+
+static void does_it_start(void **state)
+{
+	json_t *j = stats_healthy();
+	const struct health_finding *f;
+
+	(void)state;
+	json_object_set_new(j, "fuzzed", json_false());
+	stats_say(j, "reason", "startup-failed");
+	stats_say(j, "note", "no such\nfile \xc3\xa4");
+	f = only(j, HEALTH_STARTUP_CRASH);
+	assert_int_equal(f->severity, HEALTH_ERROR);
+	assert_string_equal(f->reason, "fuzzing never began, after 0 failures: no such?file ??");
+
+	j = stats_healthy();
+	json_object_set_new(j, "fuzzed", json_false());
+	stats_say(j, "reason", "crash-loop");
+	stats_fail(j, "crash", 3);
+	(void)only(j, HEALTH_STARTUP_CRASH);
+
+	j = stats_healthy();
+	json_object_set_new(j, "fuzzed", json_false());
+	stats_say(j, "reason", "run-deadline");
+	assert_int_equal(only(j, HEALTH_NO_TURN)->severity, HEALTH_WARNING);
+
+	j = stats_healthy();
+	json_object_set_new(j, "fuzzed", json_false());
+	stats_say(j, "reason", "no-binary");
+	(void)only(j, HEALTH_NO_BINARY);
+
+	j = stats_healthy(); /* one that waits for its turn in a living run */
+	json_object_set_new(j, "fuzzed", json_false());
+	stats_say(j, "reason", "running");
+	nothing(j);
+}
+
+static void is_it_built_for_fuzzing(void **state)
+{
+	json_t *j = stats_healthy();
+
+	(void)state;
+	stats_say(j, "reason", "not-instrumented");
+	stats_set(j, "edges", 0);
+	(void)only(j, HEALTH_NOT_INSTRUMENTED);
+	j = stats_healthy();
+	stats_set(j, "edges", 99);
+	assert_int_equal(only(j, HEALTH_FEW_EDGES)->severity, HEALTH_WARNING);
+	j = stats_healthy();
+	stats_set(j, "edges", 100);
+	nothing(j);
+	j = stats_healthy();
+	stats_set(j, "cov_of_build_before", 1700);
+	assert_string_equal(only(j, HEALTH_COVERAGE_DROPPED)->reason,
+			    "it reaches 900 edges, the build before reached 1700");
+}
+
+static void does_it_run(void **state)
+{
+	json_t *j = stats_healthy();
+	const struct health_finding *f;
+
+	(void)state;
+	stats_set(j, "cpu_seconds", 5);
+	f = only(j, HEALTH_IDLE);
+	assert_int_equal(f->severity, HEALTH_ERROR);
+	j = stats_healthy();
+	stats_set(j, "execs_per_cpu_second", 99);
+	assert_int_equal(only(j, HEALTH_SLOW)->severity, HEALTH_WARNING);
+	j = stats_healthy();
+	stats_set(j, "execs_per_cpu_second", 999);
+	assert_int_equal(only(j, HEALTH_SLOW)->severity, HEALTH_NOTE);
+	j = stats_healthy();
+	stats_set(j, "execs_per_cpu_second", 1000);
+	nothing(j);
+	j = stats_healthy(); /* of too little time no rate is known */
+	stats_set(j, "execs_per_cpu_second", 10);
+	stats_set(j, "cpu_seconds", 1.9);
+	stats_set(j, "cell_seconds", 2);
+	nothing(j);
+	j = stats_healthy();
+	stats_set(j, "starved_share", 0.6);
+	assert_int_equal(only(j, HEALTH_STARVED)->severity, HEALTH_NOTE);
+	j = stats_healthy();
+	stats_say(j, "reason", "starved");
+	assert_int_equal(only(j, HEALTH_STARVED)->severity, HEALTH_WARNING);
+}
+
+static void what_fails_often_dominates(void **state)
+{
+	static const struct {
+		const char *kind;
+		enum health_code code;
+	} kinds[] = {{"crash", HEALTH_CRASHES_DOMINATE}, {"exit", HEALTH_CRASHES_DOMINATE},
+		     {"leak", HEALTH_LEAKS_DOMINATE},	 {"oom", HEALTH_OOM_DOMINATE},
+		     {"oom-kill", HEALTH_OOM_DOMINATE},	 {"timeout", HEALTH_TIMEOUTS_DOMINATE},
+		     {"stuck", HEALTH_TIMEOUTS_DOMINATE}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		json_t *j = stats_healthy();
+
+		stats_fail(j, kinds[i].kind, 2); /* two may be chance */
+		stats_set(j, "cell_seconds", 8);
+		nothing(j);
+		j = stats_healthy();
+		stats_fail(j, kinds[i].kind, 5);
+		nothing(j); /* once in two minutes */
+		j = stats_healthy();
+		stats_fail(j, kinds[i].kind, 60);
+		stats_set(j, "execs_per_cpu_second", 3); /* that is no other finding then */
+		assert_int_equal(only(j, kinds[i].code)->severity, HEALTH_WARNING);
+		j = stats_healthy();
+		stats_fail(j, kinds[i].kind, 60);
+		stats_say(j, "reason", "crash-loop");
+		assert_int_equal(only(j, kinds[i].code)->severity, HEALTH_ERROR);
+	}
+}
+
+/* Ten timeouts of 25 s in 300 s leave 50 s of fuzzing. */
+static void waiting_for_a_timeout_is_no_fuzzing(void **state)
+{
+	json_t *j = stats_healthy();
+
+	(void)state;
+	stats_fail(j, "timeout", 10);
+	stats_set(j, "cell_seconds", 300);
+	assert_string_equal(only(j, HEALTH_TIMEOUTS_DOMINATE)->reason,
+			    "10 timeouts in 300 s, much of it spent in waiting for them");
+	j = stats_healthy();
+	stats_fail(j, "crash", 10);
+	stats_set(j, "cell_seconds", 300);
+	nothing(j);
+}
+
+static void limits(void **state)
+{
+	json_t *j = stats_healthy();
+
+	(void)state;
+	stats_set(j, "memory_peak_bytes", 683.0 * 1024 * 1024);
+	(void)only(j, HEALTH_MEMORY_NEAR_LIMIT);
+	j = stats_healthy();
+	stats_set(j, "memory_peak_bytes", 682.0 * 1024 * 1024);
+	nothing(j);
+	j = stats_healthy();
+	stats_say(j, "syscalls_refused", "socket (3)");
+	assert_int_equal(only(j, HEALTH_SYSCALLS_REFUSED)->severity, HEALTH_NOTE);
+	j = stats_healthy();
+	stats_say(j, "syscalls_refused", "socket (3)");
+	stats_fail(j, "syscall", 3);
+	assert_int_equal(only(j, HEALTH_SYSCALLS_REFUSED)->severity, HEALTH_WARNING);
+	j = stats_healthy();
+	stats_set(j, "forks_refused", 1);
+	(void)only(j, HEALTH_FORKS_REFUSED);
+	j = stats_healthy();
+	stats_say(j, "reason", "disk-limit");
+	(void)only(j, HEALTH_DISK_LIMIT);
+	j = stats_healthy();
+	stats_set(j, "log_bytes_dropped", 5000);
+	(void)only(j, HEALTH_OUTPUT_LOST);
+	j = stats_healthy();
+	stats_set(j, "untriaged", 2);
+	(void)only(j, HEALTH_UNTRIAGED);
+	j = stats_healthy();
+	stats_set(j, "untriaged", 2);
+	stats_say(j, "reason", "running"); /* it comes to that */
+	nothing(j);
+}
+
+static void what_it_begins_with(void **state)
+{
+	json_t *j = stats_healthy();
+
+	(void)state;
+	stats_set(j, "seeds", 0);
+	assert_int_equal(only(j, HEALTH_NO_SEEDS)->severity, HEALTH_NOTE);
+	j = stats_healthy();
+	stats_set(j, "dictionary_entries", 12);
+	(void)only(j, HEALTH_DICTIONARY_UNUSED);
+	j = stats_healthy();
+	stats_set(j, "dictionary_entries", 12);
+	stats_in(j, "inputs_kept", "by_dictionary", 1);
+	nothing(j);
+	j = stats_healthy(); /* too few to know */
+	stats_set(j, "dictionary_entries", 12);
+	stats_in(j, "inputs_kept", "total", 49);
+	nothing(j);
+}
+
+static void silence(void **state)
+{
+	struct health_target t = {.now = 1000000, .silent_s = 86400};
+	json_t *j = stats_healthy();
+
+	(void)state;
+	health_judge(&t, &judged);
+	assert_int_equal(judged.n, 0); /* no run ever had it */
+	t.first = t.now - 86401;
+	health_judge(&t, &judged);
+	assert_int_equal(judged.n, 1);
+	assert_string_equal(judged.v[0].reason,
+			    "it was never fuzzed since a run first had it, 1d00h ago");
+	t.fuzzed = t.now - 86400;
+	health_judge(&t, &judged);
+	assert_int_equal(judged.n, 0);
+	t.fuzzed = t.now - 2 * 86400;
+	t.stats = j;
+	health_judge(&t, &judged);
+	assert_int_equal(judged.v[0].code, HEALTH_SILENT);
+	assert_string_equal(judged.v[0].reason, "it was last fuzzed 2d00h ago");
+	stats_say(j, "reason", "running"); /* it is at this moment */
+	health_judge(&t, &judged);
+	assert_int_equal(judged.n, 0);
+	t.fuzzed = t.now + 5; /* the clock was set back */
+	health_judge(&t, &judged);
+	assert_int_equal(judged.n, 0);
+	t.silent_s = 0;
+	t.fuzzed = 1;
+	stats_say(j, "reason", "plateau");
+	stats_set(j, "cov", 1300);
+	health_judge(&t, &judged);
+	assert_int_equal(judged.n, 1);
+	assert_int_equal(judged.v[0].code, HEALTH_COVERED);
+	t.found = HEALTH_NO;
+	health_judge(&t, &judged);
+	assert_int_equal(judged.n, 1);
+	assert_int_equal(judged.v[0].code, HEALTH_NOT_FOUND);
+	json_decref(j);
+}
+
+static void the_worst_comes_first(void **state)
+{
+	_autojson_ json_t *j = stats_healthy(), *said = NULL;
+	struct health_target t = {.stats = j, .built = HEALTH_NO};
+	struct err e;
+
+	(void)state;
+	stats_set(j, "seeds", 0);
+	stats_set(j, "edges", 20);
+	health_judge(&t, &judged);
+	assert_int_equal(judged.n, 3);
+	assert_int_equal(judged.v[0].code, HEALTH_NO_BINARY);
+	assert_int_equal(judged.v[1].code, HEALTH_FEW_EDGES);
+	assert_int_equal(judged.v[2].code, HEALTH_NO_SEEDS);
+	assert_int_equal(health_severity(&judged), HEALTH_ERROR);
+	assert_int_equal(health_json(&judged, "a", &said, &e), 0);
+	assert_string_equal(json_string_value(json_object_get(said, "severity")), "error");
+	assert_int_equal(json_array_size(json_object_get(said, "findings")), 3);
+}
+
+static void as_json(void **state)
+{
+	_autojson_ json_t *j = NULL, *want = NULL;
+	json_t *stats = stats_healthy();
+	struct err e;
+
+	(void)state;
+	stats_set(stats, "seeds", 0);
+	assert_int_equal(health_finding_json(only(stats, HEALTH_NO_SEEDS), NULL, &j, &e), 0);
+	want = json_pack("{s:n, s:s, s:s, s:s, s:s}", "target", "code", "no-seeds", "severity",
+			 "note", "reason", "it began without any seed", "advice",
+			 json_string_value(json_object_get(j, "advice")));
+	assert_non_null(want);
+	assert_true(json_equal(j, want));
+}
+
+/* docs/health.md has each code, and no other. */
+static void the_document_has_each_code(void **state)
+{
+	CLEANUP(fclose_p) FILE *f = fopen("docs/health.md", "re");
+	char line[2000];
+	bool seen[HEALTH_CODE_] = {false};
+
+	(void)state;
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		char code[40], severity[40];
+		unsigned c = 0, s = 0;
+
+		if (sscanf(line, "| `%39[a-z-]` | %39[a-z] |", code, severity) != 2)
+			continue;
+		while (c < HEALTH_CODE_ && strcmp(code, health_code_name(c)) != 0)
+			c++;
+		while (s < HEALTH_SEVERITY_ && strcmp(severity, health_severity_name(s)) != 0)
+			s++;
+		if (c == HEALTH_CODE_ || s == HEALTH_SEVERITY_)
+			fail_msg("'%s', '%s'", code, severity);
+		else
+			seen[c] = true;
+	}
+	for (unsigned c = 0; c < HEALTH_CODE_; c++)
+		if (!seen[c])
+			fail_msg("%s is not there", health_code_name(c));
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_healthy_target_has_no_finding),
+    cmocka_unit_test(of_what_is_not_known_nothing_is_said),
+    cmocka_unit_test(does_it_start),
+    cmocka_unit_test(is_it_built_for_fuzzing),
+    cmocka_unit_test(does_it_run),
+    cmocka_unit_test(what_fails_often_dominates),
+    cmocka_unit_test(waiting_for_a_timeout_is_no_fuzzing),
+    cmocka_unit_test(limits),
+    cmocka_unit_test(what_it_begins_with),
+    cmocka_unit_test(silence),
+    cmocka_unit_test(the_worst_comes_first),
+    cmocka_unit_test(as_json),
+    cmocka_unit_test(the_document_has_each_code),
+};
+
+UNIT_MAIN(tests)
