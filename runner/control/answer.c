@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a peer is sent: lines, made once for all who ask for the same. */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/control/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Room for an error is always there. */
+enum { ERROR_MAX = 4096 };
+
+static int make(struct control_server *s, const json_t *o, struct control_answer **ret,
+		struct err *e)
+{
+	_autofree_ char *text = NULL;
+	struct control_answer *a;
+	int r = json_print(o, 0, &text, e);
+	size_t n;
+
+	if (r < 0)
+		return r;
+	n = strlen(text) + 1;
+	if (n > CONTROL_ANSWER_MAX)
+		return err_set(e, EMSGSIZE, "the answer is too long: ask for one target");
+	if (n > ERROR_MAX && s->pending + n > CONTROL_PENDING_MAX)
+		return err_set(e, EBUSY, "too many answers wait to be read: come back later");
+	a = sys_malloc(sizeof(*a) + n);
+	if (!a)
+		return err_sys(e, "allocate an answer");
+	*a = (struct control_answer){.refs = 1, .n = n};
+	memcpy(a->text, text, n - 1);
+	a->text[n - 1] = '\n';
+	s->pending += n;
+	*ret = a;
+	return 0;
+}
+
+struct control_answer *control_answer_error(struct control_server *s, const char *why)
+{
+	_autojson_ json_t *o = json_pack("{s:b, s:s}", "ok", 0, "error", why);
+	struct control_answer *a = NULL;
+	struct err ignored;
+
+	/* What is no UTF-8 is not packed. */
+	if (!o)
+		o = json_pack("{s:b, s:s}", "ok", 0, "error", "this failed");
+	return o && make(s, o, &a, &ignored) == 0 ? a : NULL;
+}
+
+void control_answer_drop(struct control_server *s, struct control_answer *a)
+{
+	if (!a || --a->refs > 0)
+		return;
+	s->pending -= a->n;
+	free(a);
+}
+
+/* {"ok": true} and what the callback says. */
+static int ask(struct control_server *s, const struct control_request *q,
+	       struct control_answer **ret, struct err *e)
+{
+	_autojson_ json_t *o = json_pack("{s:b}", "ok", 1);
+	_autojson_ json_t *got = NULL;
+	int r = s->fn(s->arg, q, &got, e);
+
+	if (r < 0)
+		return r;
+	if (!o || (got && json_object_update(o, got) < 0))
+		return err_set(e, ENOMEM, "build JSON");
+	return make(s, o, ret, e);
+}
+
+static struct control_answer *taken(struct control_answer *a)
+{
+	a->refs++;
+	return a;
+}
+
+static int ask_status(struct control_server *s, const struct control_request *q,
+		      struct control_answer **ret, struct err *e)
+{
+	uint64_t now = clock_mono_us();
+	struct control_answer *a;
+	int r;
+
+	if (s->status && now - s->status_us < CONTROL_STATUS_FRESH_US) {
+		*ret = taken(s->status);
+		return 0;
+	}
+	control_answer_drop(s, s->status);
+	s->status = NULL;
+	r = ask(s, q, &a, e);
+	if (r < 0)
+		return r;
+	s->status = a;
+	s->status_us = now;
+	*ret = taken(a);
+	return 0;
+}
+
+static int answer(struct control_server *s, enum control_right right, struct slice line,
+		  struct control_answer **ret, struct err *e)
+{
+	struct control_request q;
+	int r = control_request_parse(line, &q, e);
+
+	if (r < 0)
+		return r;
+	if (q.cmd == CONTROL_STATUS)
+		return ask_status(s, &q, ret, e);
+	if (!control_looks(q.cmd)) {
+		if (right != CONTROL_MAY_ALL)
+			return err_set(e, EPERM, "you may look; its owner and root may do that");
+		control_answer_drop(s, s->status); /* it is another one from now on */
+		s->status = NULL;
+	}
+	return ask(s, &q, ret, e);
+}
+
+struct control_answer *control_answer_to(struct control_server *s, enum control_right right,
+					 struct slice line)
+{
+	struct control_answer *a = NULL;
+	struct err e;
+
+	return answer(s, right, line, &a, &e) < 0 ? control_answer_error(s, e.msg) : a;
+}
