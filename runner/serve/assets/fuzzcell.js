@@ -32,7 +32,7 @@
     count: (v) => short(v, 1000, ['', 'k', 'M', 'G', 'T']),
     bytes: (v) => short(v, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB']),
     share: (v) => `${Math.round(v * 1000) / 10}%`,
-    number: (v) => String(Math.round(v * 100) / 100),
+    number: (v) => v.toFixed(2),
   };
   const shown = (unit, v) => (v === null || v === undefined ? '–' : (units[unit] ?? units.count)(v));
 
@@ -87,9 +87,14 @@
 
   const plots = new Map();
 
-  const axis = (unit, side, show) => ({
+  // Steps of a scale: 1, 2, 5, 10, ..., of bytes 1, 2, 4, 8, ...
+  const steps = {
+    bytes: Array.from({ length: 50 }, (_, i) => 2 ** i),
+    count: Array.from({ length: 45 }, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3)),
+  };
+  const axis = (unit, side) => ({
     side,
-    show,
+    ...(steps[unit] ? { incrs: steps[unit] } : {}),
     stroke: colour('--soft'),
     grid: { stroke: colour('--faint'), width: 1, show: side === 3 },
     ticks: { show: false },
@@ -110,21 +115,26 @@
     incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800],
     values: (_, vs) => vs.map(span),
   };
-  const dates = { ...elapsed, space: 80 };
-  delete dates.incrs;
-  delete dates.values;
+  const day = 86400;
+  const iso = (v) => new Date(v * 1000).toISOString();
+  const dates = {
+    ...elapsed,
+    incrs: [1, 5, 10, 30, 60].map((n) => n * 60).concat([2, 3, 6, 12].map((n) => n * 3600), [1, 2, 5, 10, 30, 60, 120, 365].map((n) => n * day)),
+    values: (u, vs, _, __, step) => vs.map((v) => (step < day ? iso(v).slice(11, 16) : iso(v).slice(5, 10))),
+  };
 
   // One scale, or two when the second column has other sizes.
   const options = (figure, names, limit) => {
     const unit = (figure.dataset.units ?? 'count').split(' ');
     const scale = (i) => (unit[i] !== undefined && i > 0 ? 'right' : 'left');
-    const scales = { x: { time: figure.dataset.x === 'time' } };
+    const scales = { x: { time: false } };
     const two = names.some((_, i) => scale(i) === 'right');
     const top = figure.dataset.max && Number(figure.dataset.max);
-    const range = (_, low, high) => [0, Math.max(top || 0, limit || 0, high > 0 ? high : 1) * (top ? 1 : 1.08)];
-    scales.left = { range };
-    if (two) scales.right = { range };
-    const series = [{ value: (_, v) => (v === null ? '–' : figure.dataset.x === 'time' ? new Date(v * 1000).toLocaleString() : span(v)) }];
+    // The second scale is a little longer: curves of one shape would hide each other.
+    const range = (room) => (_, low, high) => [0, Math.max(top || 0, limit || 0, high > 0 ? high : 1) * (top ? 1 : room)];
+    scales.left = { range: range(1.08) };
+    if (two) scales.right = { range: range(1.35) };
+    const series = [{ value: (_, v) => (v === null ? '–' : figure.dataset.x === 'time' ? iso(v) : span(v)) }];
     names.forEach((name, i) => series.push({
       label: figure.dataset.labels.split('|')[i],
       scale: scale(i),
@@ -138,8 +148,11 @@
     return {
       scales,
       series,
-      axes: [figure.dataset.x === 'time' ? dates : elapsed, axis(unit[0], 3, true), ...(two ? [{ ...axis(unit[1], 1, true), scale: 'right' }] : [])]
-        .map((a, i) => (i === 1 ? { ...a, scale: 'left' } : a)),
+      axes: [
+        figure.dataset.x === 'time' ? dates : elapsed,
+        { ...axis(unit[0], 3), scale: 'left' },
+        ...(two ? [{ ...axis(unit[1], 1), scale: 'right' }] : []),
+      ],
       legend: { show: false },
       cursor: { sync: { key: figure.dataset.x }, drag: { x: true, y: false }, points: { size: 7 } },
       padding: [8, two ? 0 : 12, 0, 0],
@@ -208,6 +221,8 @@
     for (const row of table.tBodies[0].rows) row.hidden = !row.textContent.toLowerCase().includes(text.toLowerCase());
   };
   const sortable = (table) => {
+    if (table.dataset.ready) return;
+    table.dataset.ready = 'yes';
     if (table.tBodies[0]?.rows.length > 1) {
       [...table.tHead.rows[0].cells].forEach((cell, i) => {
         const button = make('button', { type: 'button' });
@@ -220,7 +235,7 @@
       });
     }
     const tools = document.getElementById(table.dataset.tools);
-    if (!tools || tools.childElementCount > 0 || table.tBodies[0]?.rows.length < 9) return;
+    if (!tools || tools.childElementCount > 0 || table.tBodies[0]?.rows.length < 15) return;
     const input = make('input', { type: 'search', id: `${table.dataset.tools}-filter` });
     input.addEventListener('input', () => filter(document.querySelector(`table[data-tools="${table.dataset.tools}"]`), input.value));
     tools.append(make('label', { htmlFor: input.id, textContent: 'Show rows with' }), input);

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All crashes, all runs, all health. */
+#include "runner/serve/serve_internal.h"
+#include "runner/serve/serve_page.h"
+
+#include <string.h>
+
+enum { HEALTHY_SHOWN = 400 };
+
+static void title(struct page *p, const char *text, const char *lead)
+{
+	html_element(&p->h, "h1", NULL, text);
+	if (lead)
+		html_element(&p->h, "p", "lead", lead);
+}
+
+int page_crashes(const json_t *model, struct buf *out, struct err *e)
+{
+	static const char *const states[] = {"new",   "regressed", "known",
+					     "flaky", "fixed",	   "ignored"};
+	struct page_about about = {
+	    .title = "Crashes", .here = "Crashes", .root = "", .model = model};
+	struct page p = page_begin(&about, out, e);
+	const json_t *list = field_list(model, "crashes"), *counts = field_object(model, "counts");
+	char text[UNIT_TEXT];
+
+	title(&p, "Crashes", "What failed, once for each cause. Open ones come first.");
+	page_tiles(&p, "counts");
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		page_tile(&p, states[i], unit_text(UNIT_EXACT, field_or_0(counts, states[i]), text),
+			  NULL);
+	page_tiles_end(&p);
+	html_element(&p.h, "h2", NULL, "All of them");
+	if (json_array_size(list) > 0)
+		page_crashes_table(&p, "crashes", list);
+	else
+		html_element(&p.h, "p", "soft", "None was found yet.");
+	page_more(&p, json_array_size(list), field_or_0(model, "total"), NULL, NULL);
+	return page_end(&p);
+}
+
+int page_runs(const json_t *model, struct buf *out, struct err *e)
+{
+	struct page_about about = {.title = "Runs", .here = "Runs", .root = "", .model = model};
+	struct page p = page_begin(&about, out, e);
+	const json_t *list = field_list(model, "runs");
+
+	title(&p, "Runs", "The newest first.");
+	if (json_array_size(list) > 0)
+		page_runs_table(&p, "runs", list);
+	else
+		html_element(&p.h, "p", "soft", "None has ended yet.");
+	page_more(&p, json_array_size(list), field_or_0(model, "total"), NULL, NULL);
+	if (field_or_0(model, "damaged") > 0) {
+		html_begin(&p.h, "p", "soft");
+		page_number(&p, UNIT_EXACT, model, "damaged");
+		html_text(&p.h, " lines of the history could not be read.");
+		html_close(&p.h);
+	}
+	return page_end(&p);
+}
+
+static bool is_ok(const json_t *target)
+{
+	const char *severity = field_text(target, "severity");
+
+	return json_array_size(field_list(target, "findings")) == 0 || !severity ||
+	       strcmp(severity, "ok") == 0;
+}
+
+static void unwell(struct page *p, const json_t *targets)
+{
+	for (size_t i = 0; i < json_array_size(targets) && i < HEALTHY_SHOWN; i++) {
+		const json_t *t = json_array_get(targets, i);
+
+		if (is_ok(t))
+			continue;
+		html_open(&p->h, "h3");
+		page_link(p, t, field_text(t, "name"));
+		html_close(&p->h);
+		(void)page_findings(p, field_list(t, "findings"), SIZE_MAX, false);
+	}
+}
+
+static void well(struct page *p, const json_t *targets)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < json_array_size(targets) && i < HEALTHY_SHOWN; i++) {
+		const json_t *t = json_array_get(targets, i);
+
+		if (!is_ok(t))
+			continue;
+		if (!any)
+			html_open(&p->h, "p");
+		else
+			html_text(&p->h, ", ");
+		any = true;
+		page_link(p, t, field_text(t, "name"));
+	}
+	if (any)
+		html_close(&p->h);
+	else
+		html_element(&p->h, "p", "soft", "None.");
+}
+
+int page_health(const json_t *model, struct buf *out, struct err *e)
+{
+	struct page_about about = {.title = "Health", .here = "Health", .root = "", .model = model};
+	struct page p = page_begin(&about, out, e);
+	const json_t *counts = field_object(model, "counts"),
+		     *targets = field_list(model, "targets");
+	char text[UNIT_TEXT];
+
+	title(&p, "Health",
+	      "What is wrong, why, and what to do about it. fuzzcell doctor also "
+	      "looks at this machine.");
+	page_tiles(&p, "counts");
+	page_tile(&p, "Errors", unit_text(UNIT_EXACT, field_or_0(counts, "error"), text),
+		  "targets");
+	page_tile(&p, "Warnings", unit_text(UNIT_EXACT, field_or_0(counts, "warning"), text),
+		  "targets");
+	page_tile(&p, "Notes", unit_text(UNIT_EXACT, field_or_0(counts, "note"), text), "targets");
+	page_tile(&p, "Healthy", unit_text(UNIT_EXACT, field_or_0(counts, "ok"), text), "targets");
+	page_tiles_end(&p);
+	page_section(&p, "service", "Service");
+	if (page_findings(&p, field_list(model, "service"), SIZE_MAX, false) == 0)
+		html_element(&p.h, "p", "soft", "Nothing to see to.");
+	page_section_end(&p);
+	page_section(&p, "unwell", "Targets to look at");
+	unwell(&p, targets);
+	page_section_end(&p);
+	page_section(&p, "well", "Healthy targets");
+	well(&p, targets);
+	page_section_end(&p);
+	page_more(&p, json_array_size(targets), field_or_0(model, "total"), "api/v1/targets.json",
+		  "All targets, as JSON");
+	return page_end(&p);
+}

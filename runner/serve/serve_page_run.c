@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/serve/serve_internal.h"
+#include "runner/serve/serve_page.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS_MAX = 400 };
+
+static void heading(struct page *p, const json_t *m, const json_t *row)
+{
+	const char *status = field_text(row, "status"), *version = field_text(m, "version");
+	struct html *h = &p->h;
+
+	html_open(h, "h1");
+	html_textf(h, "Run %s ", field_text(row, "run") ? field_text(row, "run") : "");
+	page_badge(p, field_true(row, "live") ? "ok" : NULL, status ? status : "unknown");
+	html_close(h);
+	html_begin(h, "p", "lead");
+	page_time(p, field_text(row, "started"));
+	html_text(h, " to ");
+	page_time(p, field_text(row, "ended"));
+	html_text(h, ", commit ");
+	page_commit(p, field_text(row, "commit"));
+	if (version)
+		html_textf(h, ", fuzzcell %s", version);
+	if (field_text(m, "cgroup_layout"))
+		html_textf(h, " on the %s cgroup layout", field_text(m, "cgroup_layout"));
+	html_close(h);
+}
+
+static void tiles(struct page *p, const json_t *m, const json_t *row)
+{
+	char below[64], own[64], text[UNIT_TEXT];
+
+	snprintf(below, sizeof(below), "%.0f not fuzzed", field_or_0(row, "not_fuzzed"));
+	snprintf(own, sizeof(own), "fuzzcell itself %s",
+		 unit_text(UNIT_SECONDS, field_or_0(m, "own_cpu_seconds"), text));
+	page_tiles(p, "now");
+	page_tile_of(p, "Took", row, "elapsed_seconds", UNIT_SECONDS, NULL);
+	page_tile_of(p, "Targets", row, "targets", UNIT_EXACT, below);
+	page_tile_of(p, "Workers", row, "workers", UNIT_EXACT, NULL);
+	page_tile_of(p, "Executions", row, "execs", UNIT_COUNT, NULL);
+	page_tile_of(p, "CPU time", row, "cpu_seconds", UNIT_SECONDS, own);
+	page_tile_of(p, "New inputs", row, "new_inputs", UNIT_EXACT, NULL);
+	page_tile_of(p, "Failures", row, "failures", UNIT_EXACT, NULL);
+	page_tile_of(p, "New crashes", row, "new_crashes", UNIT_EXACT, NULL);
+	page_tiles_end(p);
+}
+
+static void crash_row(struct page *p, const json_t *c)
+{
+	const char *state = field_text(c, "state"), *what = field_text(c, "what");
+	struct html *h = &p->h;
+
+	html_open(h, "tr");
+	html_begin(h, "th", "text");
+	html_attr(h, "scope", "row");
+	page_link(p, c, what ? what : field_text(c, "signature"));
+	html_close(h);
+	html_begin(h, "td", "nowrap");
+	page_badge(p, NULL, state ? state : "unknown");
+	if (field_true(c, "security")) {
+		html_text(h, " ");
+		page_badge(p, "error", "security");
+	}
+	html_close(h);
+	page_cell_text(p, field_text(c, "target"));
+	page_cell_number(p, UNIT_EXACT, c, "count");
+	html_close(h);
+}
+
+static void crashes(struct page *p, const json_t *list)
+{
+	static const struct column columns[] = {
+	    {"Crash", false, NULL},
+	    {"State", false, "at the end of the run"},
+	    {"Target", false, NULL},
+	    {"Seen", true, "in this run"},
+	};
+
+	page_section(p, "found", "Crashes");
+	if (json_array_size(list) > 0) {
+		page_table(p, "crashes", "Crashes of this run", columns,
+			   sizeof(columns) / sizeof(columns[0]));
+		for (size_t i = 0; i < json_array_size(list) && i < ROWS_MAX; i++)
+			crash_row(p, json_array_get(list, i));
+		page_table_end(p);
+	} else {
+		html_element(&p->h, "p", "soft", "None.");
+	}
+	page_section_end(p);
+}
+
+static void target_row(struct page *p, const json_t *t)
+{
+	struct html *h = &p->h;
+
+	html_open(h, "tr");
+	html_begin(h, "th", "text");
+	html_attr(h, "scope", "row");
+	page_link(p, t, field_text(t, "name"));
+	html_close(h);
+	html_begin(h, "td", "text");
+	if (json_is_false(json_object_get(t, "fuzzed"))) {
+		page_badge(p, "warning", "not fuzzed");
+		html_text(h, " ");
+	}
+	html_text(h, field_text(t, "reason"));
+	if (field_text(t, "note")) {
+		html_begin(h, "span", "soft small");
+		html_textf(h, " %s", field_text(t, "note"));
+		html_close(h);
+	}
+	html_close(h);
+	page_cell_number(p, UNIT_SECONDS, t, "wall_seconds");
+	page_cell_number(p, UNIT_SECONDS, t, "cpu_seconds");
+	page_cell_number(p, UNIT_COUNT, t, "execs");
+	page_cell_number(p, UNIT_COUNT, t, "execs_per_cpu_second");
+	page_cell_number(p, UNIT_EXACT, t, "cov");
+	page_cell_number(p, UNIT_EXACT, t, "ft");
+	page_cell_number(p, UNIT_EXACT, t, "corpus_units");
+	page_cell_number(p, UNIT_EXACT, t, "new_inputs");
+	page_cell_number(p, UNIT_BYTES, t, "memory_peak_bytes");
+	page_cell_number(p, UNIT_EXACT, t, "failures_total");
+	html_close(h);
+}
+
+static void targets(struct page *p, const json_t *m)
+{
+	static const struct column columns[] = {
+	    {"Target", false, NULL},	  {"Ended", false, "why, and what a person should know"},
+	    {"Took", true, NULL},	  {"CPU", true, NULL},
+	    {"Executions", true, NULL},	  {"Exec/s", true, "in a second of CPU time"},
+	    {"Edges", true, NULL},	  {"Features", true, NULL},
+	    {"Inputs", true, NULL},	  {"New", true, NULL},
+	    {"Memory", true, "its peak"}, {"Failures", true, NULL},
+	};
+	const json_t *list = field_list(m, "targets");
+
+	page_section(p, "all", "Targets");
+	page_table(p, "targets", "Targets of this run", columns,
+		   sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < json_array_size(list) && i < ROWS_MAX; i++)
+		target_row(p, json_array_get(list, i));
+	page_table_end(p);
+	page_more(p, json_array_size(list), field_or_0(m, "total"), NULL, NULL);
+	page_section_end(p);
+}
+
+int page_run(const json_t *model, struct buf *out, struct err *e)
+{
+	const json_t *row = field_object(model, "row");
+	const char *run = field_text(row, "run");
+	struct page_about about = {.title = run ? run : "Run",
+				   .root = "../",
+				   .model = model,
+				   .live = field_true(row, "live")};
+	struct page p = page_begin(&about, out, e);
+
+	heading(&p, model, row);
+	tiles(&p, model, row);
+	crashes(&p, field_list(model, "crashes"));
+	targets(&p, model);
+	return page_end(&p);
+}
