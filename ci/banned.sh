@@ -122,6 +122,7 @@ only jansson 'jansson\.h' 'base/json\.h'
 only sd-event 'systemd/.*' 'base/loop\.c'
 only libmd 'sha[0-9]*\.h|md[0-9]*\.h|rmd160\.h' 'base/digest\.c'
 only libcurl 'curl/.*' 'runner/publish/http\.c'
+only libmicrohttpd 'microhttpd\.h' 'runner/serve/serve_http\.c'
 only libexpat 'expat\.h' 'runner/discover/bazel_graph\.c'
 # What reads hostile archives is not what writes ours.
 only libarchive 'archive(_entry)?\.h' '(runner/discover/seeds|base/pack)\.c'

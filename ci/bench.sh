@@ -9,6 +9,7 @@
 #   3. fuzzcell's own CPU and memory while 2, 16 and 64 cells run
 #   4. triage: a thousand artifacts of twenty bugs, against a plain loop that runs each once
 #   5. merge: ten thousand inputs on two workers, against libFuzzer's own merge
+#   6. dashboard: its pages on 1,000 runs of 100 targets
 #
 # usage: [B=build] [PAIRS=21] [RUNS=400000] [SECONDS_EACH=30] [ONLY=4] ci/bench.sh
 set -euo pipefail
@@ -191,7 +192,13 @@ merge() {
 	B=$B tests/bench/merge.sh
 }
 
-for part in throughput start idle triage merge; do
+dashboard() {
+	echo '6. dashboard'
+	mkdir "$tmp/site"
+	"$B/bench/serve" "$tmp/site" | sed 's/^/   /'
+}
+
+for part in throughput start idle triage merge dashboard; do
 	n=$((${n:-0} + 1))
 	[[ ${ONLY:-$n} != "$n" ]] || "$part"
 done

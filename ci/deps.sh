@@ -14,7 +14,8 @@ set -eu
 # libc6-dev: gcc only recommends it.  ca-certificates: libcurl only recommends it, and without
 # nobody's https is trusted.  git: pushes, and in-tree corpora.
 build='gcc libc6-dev make pkg-config libjansson-dev libcgroup-dev libseccomp-dev libsystemd-dev
-	libarchive-dev libmd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev crun git ca-certificates'
+	libarchive-dev libmd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev libmicrohttpd-dev
+	crun git ca-certificates'
 # llvm: llvm-symbolizer.  libclang-rt: libFuzzer and the sanitizers, of the version
 # that `clang` is.  dpkg-dev: unpacks source packages.  zip: seed corpora.
 demo="$build clang llvm libclang-rt dpkg-dev zip"

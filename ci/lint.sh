@@ -13,7 +13,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 export B
 flags=(-std=c11 -I. -D_GNU_SOURCE '-DFUZZCELL_VERSION="lint"' -DANALYSE)
 read -r -a package_flags < <(pkg-config --cflags libsystemd jansson libseccomp libcgroup libarchive libmd \
-	libcurl libcrypto expat)
+	libcurl libcrypto expat libmicrohttpd)
 flags+=("${package_flags[@]}")
 
 n=0

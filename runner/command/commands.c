@@ -16,6 +16,7 @@ const struct command commands[] = {
     {"regress", "[OPTION]...", "run known inputs without fuzzing", command_regress},
     {"trigger", "[OPTION]...", "start runs for what is pushed", command_trigger},
     {"outbox", "list | retry | drop", "what is to be told and was not yet", command_outbox},
+    {"serve", "[OPTION]...", "the dashboard, its data and metrics, over HTTP", command_serve},
     {"version", "", "print the version", command_version},
     {"help", "", "this text; COMMAND --help has the options", command_help},
 };

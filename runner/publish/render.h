@@ -71,6 +71,9 @@ enum render_how {
  * hide (or NULL) is replaced wherever it stands. */
 MUST_CHECK int render_clean(struct slice text, enum render_how how, const char *hide,
 			    struct buf *out, struct err *e);
+/* Only what a reader could not see, or what is no UTF-8, is replaced: by \xHH or \uHHHH. */
+MUST_CHECK int render_visible(struct slice text, enum render_how how, struct buf *out,
+			      struct err *e);
 /* `text`, in one line, at most max bytes of it. */
 MUST_CHECK int render_code(const char *text, size_t max, struct buf *out, struct err *e);
 /* A block of code; text must be clean. */

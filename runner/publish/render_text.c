@@ -70,7 +70,7 @@ static int add_char(struct slice s, size_t n, uint32_t c, enum render_how how, s
 	return buf_addf(out, e, c < 0x80 ? "\\x%02x" : "\\u%04x", (unsigned)c);
 }
 
-static int visible(struct slice text, enum render_how how, struct buf *out, struct err *e)
+int render_visible(struct slice text, enum render_how how, struct buf *out, struct err *e)
 {
 	int r = 0;
 
@@ -143,7 +143,7 @@ int render_clean(struct slice text, enum render_how how, const char *hide, struc
 		 struct err *e)
 {
 	_autobuf_ struct buf seen = BUF_INIT(CLEAN_MAX);
-	int r = visible(text, how, &seen, e);
+	int r = render_visible(text, how, &seen, e);
 
 	return r < 0 ? r : replace(buf_slice(&seen), hide, out, e);
 }

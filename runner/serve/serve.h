@@ -29,6 +29,12 @@ enum {
 struct serve_site;
 MUST_CHECK int serve_open(const struct state *s, struct serve_site **ret, struct err *e);
 void serve_close(struct serve_site *site); /* NULL is fine */
+/* What the configuration says; of one that says nothing, 1 GiB and seven days. */
+struct serve_limits {
+	uint64_t disk_reserve; /* bytes */
+	uint64_t silent_s;     /* so long without fuzzing is too long; 0: never */
+};
+void serve_set_limits(struct serve_site *site, const struct serve_limits *l);
 /* Clocks of the tests: Unix seconds; 0 is the real one. */
 void serve_set_now(struct serve_site *site, uint64_t now);
 
@@ -64,6 +70,7 @@ MUST_CHECK int serve_export(struct serve_site *site, const char *dir, uint64_t *
 enum {
 	SERVE_CONNECTIONS = 256,      /* at once; of one address half of them */
 	SERVE_IDLE_S = 15,	      /* a connection on which nothing happens goes */
+	SERVE_REQUEST_S = 120,	      /* a request, its answer included, takes no longer */
 	SERVE_REQUEST_MAX = 16 << 10, /* bytes of a request's head, and a connection's memory */
 };
 

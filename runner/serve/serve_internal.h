@@ -42,4 +42,7 @@ typedef int model_fn(struct serve_site *site, const char *name, json_t **ret, st
 model_fn model_overview, model_targets, model_target, model_series, model_growth, model_crashes,
     model_crash, model_runs, model_run, model_health;
 
+/* The same as Prometheus text. */
+MUST_CHECK int serve_metrics(struct serve_site *site, struct buf *out, struct err *e);
+
 #endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/serve/serve.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "runner/command/session.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { HOSTS_MAX = 16 };
+
+struct serve {
+	struct session session;
+	const char *listen, *export;
+	const char *hosts[HOSTS_MAX];
+	size_t n_hosts;
+	struct serve_site *site;
+	struct loop *loop;
+};
+
+static const struct option_spec specs[] = {
+    STATE_OPTIONS,
+    {"listen", "[ADDR:]PORT", "where (default: 127.0.0.1:8089; port 0: any that is free)"},
+    {"host", "NAME", "also answers when it is asked for by this name (may be repeated)"},
+    {"export", "DIR", "write the same as files, and end"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct serve *a = arg;
+
+	if (strcmp(name, "listen") == 0)
+		a->listen = value;
+	else if (strcmp(name, "export") == 0)
+		a->export = value;
+	else if (strcmp(name, "host") != 0)
+		return common_take(&a->session.common, name, value);
+	else if (a->n_hosts == HOSTS_MAX)
+		return fail(EXIT_USAGE, "--host may be given %d times", HOSTS_MAX) == EXIT_DONE;
+	else
+		a->hosts[a->n_hosts++] = value;
+	return true;
+}
+
+static int export_all(struct serve *a)
+{
+	uint64_t files;
+	struct err e;
+
+	if (serve_export(a->site, a->export, &files, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	printf("%llu files in %s\n", (unsigned long long)files, a->export);
+	return EXIT_DONE;
+}
+
+static void on_signal(void *arg, int signo)
+{
+	(void)signo;
+	loop_stop(arg);
+}
+
+static int watch_signals(struct loop *l, struct source *signals[2], struct err *e)
+{
+	int r = loop_add_signal(l, SIGTERM, on_signal, l, &signals[0], e);
+
+	return r < 0 ? r : loop_add_signal(l, SIGINT, on_signal, l, &signals[1], e);
+}
+
+static int serve_until_told(struct serve *a, const struct serve_listen *at, struct err *e)
+{
+	struct source *signals[2] = {0};
+	struct serve_http *http = NULL;
+	int r = watch_signals(a->loop, signals, e);
+
+	if (r == 0)
+		r = serve_http_start(a->loop, a->site, at, a->hosts, a->n_hosts, &http, e);
+	if (r == 0) {
+		printf("http://%s%s%s:%u/ shows %s\n", strchr(at->host, ':') ? "[" : "", at->host,
+		       strchr(at->host, ':') ? "]" : "", serve_http_port(http),
+		       a->session.state->path);
+		(void)fflush(stdout); /* whoever waits for the port reads a pipe */
+		r = loop_run(a->loop, e);
+	}
+	serve_http_stop(http);
+	source_remove(signals[0]);
+	source_remove(signals[1]);
+	return r;
+}
+
+static int serve_all(struct serve *a)
+{
+	struct serve_listen at;
+	struct err e;
+
+	if (serve_listen_parse(a->listen ? a->listen : "127.0.0.1:8089", &at, &e) < 0)
+		return fail(EXIT_USAGE, "--listen %s", e.msg);
+	if (loop_new(&a->loop, &e) < 0 || serve_until_told(a, &at, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	return EXIT_DONE;
+}
+
+static int serve(struct serve *a)
+{
+	struct serve_limits limits;
+	struct err e;
+	int r = session_load(&a->session);
+
+	if (r == EXIT_DONE)
+		r = session_read(&a->session);
+	if (r != EXIT_DONE)
+		return r;
+	limits.disk_reserve = config_run(a->session.common.config)->disk_reserve;
+	limits.silent_s = config_outbox(a->session.common.config)->silent_us / USEC_PER_SEC;
+	if (serve_open(a->session.state, &a->site, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	serve_set_limits(a->site, &limits);
+	return a->export ? export_all(a) : serve_all(a);
+}
+
+int command_serve(int argc, char **argv)
+{
+	struct serve a = {0};
+	int at = options_parse(argc, argv, "serve [OPTION]...", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (at < argc)
+		return fail(EXIT_USAGE, "serve: unexpected argument '%s'", argv[at]);
+	r = serve(&a);
+	loop_free(a.loop);
+	serve_close(a.site);
+	session_close(&a.session);
+	return r;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/serve/serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Says that the directory is one that we may replace. */
+#define MARK ".fuzzcell-export"
+
+struct export
+{
+	struct serve_site *site;
+	int dir;
+	uint64_t files;
+};
+
+static int write_file(int dir, const char *path, struct slice bytes, struct err *e)
+{
+	_autoclose_ int fd = sys_openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644);
+
+	if (fd < 0 || sys_write_all(fd, bytes.p, bytes.n) < 0)
+		return err_sys(e, "write '%s'", path);
+	return 0;
+}
+
+/* Percent-encoding undone: a path of ours, in which each name is one. */
+static void decoded(const char *path, char out[SERVE_PATH_MAX])
+{
+	struct slice in = slice_of(path);
+	size_t n = 0;
+
+	while (in.n > 0 && n + 1 < SERVE_PATH_MAX) {
+		struct slice hex = {in.p + 1, in.n < 3 ? 0 : 2};
+		uint64_t c = (unsigned char)*in.p;
+		size_t took = 1;
+
+		if (*in.p == '%' && scan_u64(&hex, 16, 255, &c))
+			took = 3;
+		out[n++] = (char)c;
+		in = (struct slice){in.p + took, in.n - took};
+	}
+	out[n] = '\0';
+}
+
+static int make_parents(int dir, char *path, struct err *e)
+{
+	char *slash = strrchr(path, '/');
+	int r;
+
+	if (!slash)
+		return 0;
+	*slash = '\0';
+	r = fs_mkdirs(dir, path, 0755, e);
+	*slash = '/';
+	return r;
+}
+
+static int export_one(void *arg, const char *path, struct err *e)
+{
+	struct export *x = arg;
+	struct serve_answer a;
+	char file[SERVE_PATH_MAX];
+	int r = serve_get(x->site, slice_of(path), &a, e);
+
+	if (r == -ENOENT)
+		return 0; /* a target without curves, or gone meanwhile */
+	if (r < 0)
+		return err_wrap(e, "%s", path);
+	decoded(path + 1, file);
+	r = make_parents(x->dir, file, e);
+	if (r == 0)
+		r = write_file(x->dir, file, serve_answer_bytes(&a), e);
+	serve_answer_done(&a);
+	x->files++;
+	return r;
+}
+
+static int fill(struct serve_site *site, int dir, uint64_t *ret_files, struct err *e)
+{
+	struct export x = {.site = site, .dir = dir};
+	int r =
+	    write_file(dir, MARK, SLICE("fuzzcell serve --export replaces this directory\n"), e);
+
+	if (r == 0)
+		r = serve_each_path(site, export_one, &x, e);
+	if (r == 0 && sys_syncfs(dir) < 0)
+		r = err_sys(e, "sync");
+	*ret_files = x.files;
+	return r;
+}
+
+/* 1: there is one that may be replaced; 0: there is none. */
+static int may_replace(int parent, const char *name, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	struct stat st;
+	int r;
+
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "look at '%s'", name);
+	r = fs_open_dir(parent, name, &fd, e);
+	if (r < 0)
+		return r;
+	if (faccessat(fd, MARK, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 1;
+	return err_set(e, EEXIST, "'%s' is there and no export of ours", name);
+}
+
+static int put(int parent, const char *tmp, const char *name, struct err *e)
+{
+	int r = may_replace(parent, name, e);
+
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return sys_renameat(parent, tmp, name) < 0 ? err_sys(e, "rename to '%s'", name) : 0;
+	if (sys_exchange(parent, tmp, parent, name) < 0)
+		return err_sys(e, "replace '%s'", name);
+	return 0;
+}
+
+static int export_in(struct serve_site *site, int parent, const char *name, uint64_t *ret_files,
+		     struct err *e)
+{
+	_autofree_ char *tmp = sys_asprintf(".%s.new-%d", name, (int)getpid());
+	_autoclose_ int dir = -1;
+	struct err ignored;
+	int r = may_replace(parent, name, e); /* before all the work */
+
+	if (r < 0)
+		return r;
+	if (!tmp)
+		return err_sys(e, "allocate a name");
+	r = fs_remove_tree(parent, tmp, e); /* of a process that had our number */
+	if (r == 0)
+		r = fs_mkdirs(parent, tmp, 0755, e);
+	if (r == 0)
+		r = fs_open_dir(parent, tmp, &dir, e);
+	if (r == 0)
+		r = fill(site, dir, ret_files, e);
+	if (r == 0)
+		r = put(parent, tmp, name, e);
+	/* What is there now is what was replaced, or what could not be finished. */
+	(void)!fs_remove_tree(parent, tmp, &ignored);
+	return r;
+}
+
+int serve_export(struct serve_site *site, const char *dir, uint64_t *ret_files, struct err *e)
+{
+	_autofree_ char *path = sys_strdup(dir);
+	_autoclose_ int parent = -1;
+	char *slash;
+	size_t n;
+	int r;
+
+	if (!path)
+		return err_sys(e, "allocate a path");
+	for (n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
+		path[n - 1] = '\0';
+	slash = strrchr(path, '/');
+	if (!fs_name_ok(slice_of(slash ? slash + 1 : path)))
+		return err_set(e, EINVAL, "'%s' is no name of a directory", dir);
+	if (slash)
+		*slash = '\0';
+	parent = sys_openat(AT_FDCWD, !slash ? "." : *path ? path : "/", O_RDONLY | O_DIRECTORY, 0);
+	if (parent < 0)
+		return err_sys(e, "open the directory of '%s'", dir);
+	r = export_in(site, parent, slash ? slash + 1 : path, ret_files, e);
+	return r < 0 ? err_wrap(e, "export to '%s'", dir) : 0;
+}

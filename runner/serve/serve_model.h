@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_SERVE_SERVE_MODEL_H
+#define RUNNER_SERVE_SERVE_MODEL_H
+
+#include "runner/serve/serve_internal.h"
+#include "runner/serve/serve_json.h"
+#include "runner/serve/serve_site.h"
+
+/* What the models have in common: the rows of docs/api.md.  Each *ret is a new object. */
+
+enum {
+	MODEL_TARGETS = 200, /* of the overview */
+	MODEL_NEWEST = 20,   /* runs and crashes of the overview */
+	MODEL_RUNS = 200,
+	MODEL_CRASHES = 400,
+	MODEL_TARGET_RUNS = 50,
+	MODEL_POINTS = 500,
+	MODEL_RUN_TARGETS = 400,
+};
+
+/* What rows need to know that is the same for all of them; done by base_done(). */
+struct model_base {
+	struct serve_site *site;
+	const struct ledger *ledger; /* borrowed */
+	json_t *open;		     /* target -> its open crashes, a number */
+	json_t *fuzzed;		     /* stats/last_fuzzed.json; NULL: none */
+};
+#define _autobase_ __attribute__((cleanup(base_done)))
+MUST_CHECK int base_load(struct serve_site *s, struct model_base *ret, struct err *e);
+void base_done(struct model_base *b);
+
+/* All of one target. */
+struct model_target {
+	json_t *lines;	   /* newest first */
+	const json_t *now; /* the living run's, or the newest line; NULL: nothing is known */
+	bool live;
+	json_t *findings; /* worst first; each as docs/api.md says */
+};
+#define _autotarget_ __attribute__((cleanup(target_facts_done)))
+MUST_CHECK int target_facts(struct model_base *b, const char *name, size_t lines,
+			    struct model_target *ret, struct err *e);
+void target_facts_done(struct model_target *t);
+
+MUST_CHECK int row_target(struct model_base *b, const char *name, const struct model_target *t,
+			  json_t **ret, struct err *e);
+MUST_CHECK int row_run(struct serve_site *s, const json_t *line, json_t **ret, struct err *e);
+/* The living run's; NULL when there is none. */
+MUST_CHECK int row_live(struct serve_site *s, json_t **ret, struct err *e);
+MUST_CHECK int row_crash(const struct known_crash *c, json_t **ret, struct err *e);
+
+/* Rows of crashes of a target (NULL: of all), open ones first, then the latest, at most n;
+ * ret_total: of how many. */
+MUST_CHECK int rows_crashes(const struct ledger *l, const char *target, size_t n, json_t **ret,
+			    size_t *ret_total, struct err *e);
+/* Rows of runs, newest first, the living one included. */
+MUST_CHECK int rows_runs(struct serve_site *s, size_t n, json_t **ret, uint64_t *ret_damaged,
+			 struct err *e);
+
+/* The page of a crash; of a signature that is none, nothing. */
+void crash_href(struct make *m, const char *key, const char *signature);
+/* {"new": 1, ...} */
+MUST_CHECK int crash_counts(const struct ledger *l, json_t **ret, struct err *e);
+
+/* How bad a severity is: 0 ok, 1 note, 2 warning, 3 error. */
+unsigned severity_rank(const char *severity);
+const char *severity_name(unsigned rank);
+/* The worst of a list of findings; "ok" when there are none. */
+const char *findings_severity(const json_t *findings);
+
+/* {"ok": 1, ...} of what all_targets() gives; the worst one's rank.  NULL: no memory. */
+json_t *severity_counts(const json_t *all, unsigned *ret_worst);
+
+/* "v" and "updated". */
+MUST_CHECK int model_begin(struct serve_site *s, struct make *m, struct err *e);
+
+/* {"pending": 0, "oldest": null}; JSON null when it cannot be read. */
+MUST_CHECK int outbox_part(struct serve_site *s, json_t **ret, struct err *e);
+
+/* All targets with their findings, by name: {"row": ..., "findings": [...], "failures": {...} or
+ * null} each; those that are gone are left out. */
+MUST_CHECK int all_targets(struct model_base *b, json_t **ret, struct err *e);
+
+/* What is wrong and is no target's: the outbox, the disk. */
+MUST_CHECK int service_findings(struct model_base *b, json_t **ret, struct err *e);
+/* A target's, from what is known of it. */
+MUST_CHECK int target_findings(struct model_base *b, const char *name, const struct model_target *t,
+			       json_t **ret, struct err *e);
+
+#endif

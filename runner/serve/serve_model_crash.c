@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "runner/crash/vault.h"
+#include "runner/publish/render.h"
+#include "runner/serve/serve_model.h"
+
+#include <errno.h>
+#include <string.h>
+
+void crash_href(struct make *m, const char *key, const char *signature)
+{
+	char name[VAULT_NAME];
+	struct err ignored;
+
+	if (*signature && vault_name(slice_of(signature), name, &ignored) == 0)
+		make_href(m, key, "crashes/", name, ".html");
+}
+
+/* The record whose directory has this name; NULL: none. */
+static const struct known_crash *find(const struct ledger *l, const char *name)
+{
+	const struct known_crash *c = ledger_record(l, name);
+	char of[VAULT_NAME];
+	struct err ignored;
+
+	if (c && vault_name(slice_of(name), of, &ignored) == 0 && strcmp(of, name) == 0)
+		return c;
+	for (size_t i = 0; i < ledger_count(l); i++) {
+		c = ledger_at(l, i);
+		if (vault_name(slice_of(c->signature), of, &ignored) == 0 && strcmp(of, name) == 0)
+			return c;
+	}
+	return NULL;
+}
+
+static json_t *texts(const struct ledger_list *l)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < l->n; i++)
+		if (json_array_append_new(all, json_text(l->v[i])) < 0) {
+			json_decref(all);
+			return NULL;
+		}
+	return all;
+}
+
+static json_t *taken(struct make *m)
+{
+	struct err ignored; /* no memory: NULL says it */
+	json_t *j = NULL;
+
+	(void)!make_done(m, &j, &ignored);
+	return j;
+}
+
+static json_t *runs_of(struct serve_site *s, const struct known_crash *c)
+{
+	json_t *all = json_array();
+
+	for (size_t i = c->n_runs; i-- > 0;) {
+		_automake_ struct make m = MAKE_INIT;
+
+		make_text(&m, "run", c->runs[i].run);
+		if (site_run_kept(s, c->runs[i].run))
+			make_href(&m, "href", "runs/", c->runs[i].run, ".html");
+		make_number(&m, "count", c->runs[i].count);
+		if (json_array_append_new(all, taken(&m)) < 0) {
+			json_decref(all);
+			return NULL;
+		}
+	}
+	return all;
+}
+
+static json_t *details(struct serve_site *s, const struct known_crash *c)
+{
+	_automake_ struct make m = MAKE_INIT;
+
+	make_text(&m, "crash_type", c->crash_type);
+	make_text(&m, "kind", c->kind);
+	make_text(&m, "access", c->access);
+	make_number(&m, "access_size", c->access_size);
+	make_text(&m, "signal", c->signal);
+	make_set(&m, "frames", texts(&c->frames));
+	make_set(&m, "crash_state", texts(&c->crash_state));
+	make_text(&m, "note", c->note);
+	make_text(&m, "similar", c->similar);
+	crash_href(&m, "similar_href", c->similar);
+	make_text(&m, "merged_into", c->merged_into);
+	crash_href(&m, "merged_href", c->merged_into);
+	make_set(&m, "aliases", texts(&c->aliases));
+	make_number(&m, "input_bytes", c->input_bytes);
+	make_number(&m, "minimized_bytes", c->minimized_bytes);
+	make_text(&m, "crash_file", c->crash_file);
+	make_text(&m, "minimized", c->minimized);
+	make_text(&m, "first_commit", c->first_seen.commit);
+	make_text(&m, "last_commit", c->last_seen.commit);
+	make_text(&m, "fixed_commit", c->fixed.commit);
+	make_time(&m, "fixed_at", c->fixed.time);
+	make_set(&m, "runs", runs_of(s, c));
+	return taken(&m);
+}
+
+static json_t *target_link(const char *name)
+{
+	_automake_ struct make m = MAKE_INIT;
+
+	make_text(&m, "name", name);
+	if (site_target_ok(name))
+		make_href(&m, "href", "targets/", name, ".html");
+	return taken(&m);
+}
+
+static json_t *targets_of(const struct known_crash *c)
+{
+	json_t *all = json_array();
+	int bad = json_array_append_new(all, target_link(c->fuzzer));
+
+	for (size_t i = 0; i < c->targets.n; i++)
+		if (strcmp(c->targets.v[i], c->fuzzer) != 0)
+			bad |= json_array_append_new(all, target_link(c->targets.v[i]));
+	if (bad) {
+		json_decref(all);
+		return NULL;
+	}
+	return all;
+}
+
+/* A report that is not there, or cannot be read, is none. */
+static int report_part(struct serve_site *s, const struct known_crash *c, struct make *m,
+		       struct err *e)
+{
+	_autobuf_ struct buf clean = BUF_INIT(8 * (size_t)SERVE_REPORT_MAX);
+	_autofree_ char *text = NULL;
+	struct slice in = {0};
+	struct err why;
+	int r;
+
+	if (vault_read(s->state->dirfd, slice_of(c->signature), VAULT_REPORT, &text, &in.n, &why) <
+	    0) {
+		make_set(m, "report", json_null());
+		make_set(m, "report_cut", json_false());
+		return 0;
+	}
+	in.p = text;
+	make_set(m, "report_cut", json_boolean(in.n > SERVE_REPORT_MAX));
+	if (in.n > SERVE_REPORT_MAX)
+		in = render_cut(in, SERVE_REPORT_MAX);
+	r = render_visible(in, RENDER_LINES, &clean, e);
+	if (r == 0)
+		make_set(m, "report", json_stringn(buf_str(&clean), clean.n));
+	return r;
+}
+
+static int reproduce_part(const struct known_crash *c, struct make *m, struct err *e)
+{
+	_autobuf_ struct buf b = BUF_INIT(16384);
+	int r = buf_add(&b, SLICE("fuzzcell crash reproduce "), e);
+
+	if (r == 0 && c->signature[0] == '-')
+		r = buf_add(&b, SLICE("-- "), e); /* no option */
+	if (r == 0)
+		r = render_word(c->signature, &b, e);
+	if (r == 0)
+		make_text(m, "reproduce", buf_str(&b));
+	return r;
+}
+
+int model_crash(struct serve_site *s, const char *name, json_t **ret, struct err *e)
+{
+	_automake_ struct make m = MAKE_INIT;
+	const struct known_crash *c;
+	const struct ledger *l;
+	json_t *row = NULL;
+	int r = site_ledger(s, &l, e);
+
+	if (r < 0)
+		return r;
+	c = find(l, name);
+	if (!c)
+		return err_set(e, ENOENT, "no such crash");
+	r = model_begin(s, &m, e);
+	if (r == 0)
+		r = row_crash(c, &row, e);
+	if (r < 0)
+		return r;
+	make_text(&m, "signature", c->signature);
+	make_set(&m, "row", row);
+	make_set(&m, "crash", details(s, c));
+	make_set(&m, "targets", targets_of(c));
+	r = reproduce_part(c, &m, e);
+	if (r == 0)
+		r = report_part(s, c, &m, e);
+	return r < 0 ? r : make_done(&m, ret, e);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "runner/health/health.h"
+#include "runner/publish/outbox.h"
+#include "runner/serve/serve_model.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+enum { SEVERITIES = HEALTH_SEVERITY_ };
+
+unsigned severity_rank(const char *severity)
+{
+	for (unsigned i = 1; i < SEVERITIES; i++)
+		if (strcmp(severity, severity_name(i)) == 0)
+			return i;
+	return 0;
+}
+
+const char *severity_name(unsigned rank)
+{
+	return health_severity_name(rank < SEVERITIES ? (enum health_severity)rank : HEALTH_OK);
+}
+
+const char *findings_severity(const json_t *findings)
+{
+	unsigned worst = 0;
+
+	for (size_t i = 0; i < json_array_size(findings); i++) {
+		unsigned rank = severity_rank(get_text(json_array_get(findings, i), "severity"));
+
+		if (rank > worst)
+			worst = rank;
+	}
+	return severity_name(worst);
+}
+
+/* With the page of its target, when it is about one. */
+static int add_finding(json_t *all, const struct health_finding *f, const char *target,
+		       struct err *e)
+{
+	_automake_ struct make m = {0};
+	json_t *j;
+	int r = health_finding_json(f, target, &m.j, e);
+
+	if (r < 0)
+		return r;
+	if (target)
+		make_href(&m, "href", "targets/", target, ".html");
+	r = make_done(&m, &j, e);
+	if (r == 0 && json_array_append_new(all, j) < 0)
+		r = err_set(e, ENOMEM, "build JSON");
+	return r;
+}
+
+static int findings(const struct health *h, const char *target, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *all = json_array();
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < h->n; i++)
+		r = add_finding(all, &h->v[i], target, e);
+	if (r == 0)
+		*ret = json_incref(all);
+	return r;
+}
+
+int target_findings(struct model_base *b, const char *name, const struct model_target *t,
+		    json_t **ret, struct err *e)
+{
+	const json_t *known = json_object_get(b->fuzzed, name);
+	const struct health_target facts = {.stats = t->now,
+					    .now = site_now(b->site),
+					    .fuzzed = get_count(known, "fuzzed"),
+					    .first = get_count(known, "first"),
+					    .silent_s = b->site->limits.silent_s};
+	struct health h;
+
+	health_judge(&facts, &h);
+	return findings(&h, name, ret, e);
+}
+
+static void outbox_facts(const struct outbox *o, struct health_service *s)
+{
+	for (size_t i = 0; i < outbox_count(o); i++) {
+		const struct outbox_entry *t = outbox_at(o, i);
+
+		s->outbox.waiting++;
+		s->outbox.refused += t->refused;
+		if (s->outbox.oldest && t->created >= s->outbox.oldest)
+			continue;
+		s->outbox.oldest = t->created;
+		s->outbox.place = t->place;
+		s->outbox.why = t->why;
+	}
+}
+
+DEFINE_CLEANUP(struct outbox *, outbox_close)
+
+int service_findings(struct model_base *b, json_t **ret, struct err *e)
+{
+	struct health_service facts = {.now = site_now(b->site)};
+	CLEANUP(outbox_close_p) struct outbox *o = NULL;
+	_autojson_ json_t *runs = NULL;
+	struct err ignored;
+	uint64_t damaged;
+	struct statvfs fs;
+	struct health h;
+	int r = site_runs(b->site, 1, &runs, &damaged, e);
+
+	if (r < 0)
+		return r;
+	facts.last_run = json_array_get(runs, 0);
+	/* One that we may not read is doctor's business. */
+	if (outbox_read(b->site->state->dirfd, &o, &ignored) == 0)
+		outbox_facts(o, &facts);
+	if (fstatvfs(b->site->state->dirfd, &fs) == 0) {
+		facts.disk.known = true;
+		facts.disk.free = (uint64_t)fs.f_bavail * fs.f_frsize;
+		facts.disk.reserve = b->site->limits.disk_reserve;
+	}
+	health_judge_service(&facts, &h);
+	return findings(&h, NULL, ret, e);
+}
+
+/* --- all targets ---------------------------------------------------------------- */
+
+static int one_target(struct model_base *b, const char *name, json_t **ret, struct err *e)
+{
+	_autotarget_ struct model_target t = {0};
+	json_t *row = NULL, *failures;
+	int r = target_facts(b, name, 1, &t, e);
+
+	if (r == 0)
+		r = row_target(b, name, &t, &row, e);
+	if (r < 0)
+		return r;
+	failures = json_object_get(t.now, "failures");
+	*ret =
+	    json_pack("{s:o, s:O, s:O?}", "row", row, "findings", t.findings, "failures", failures);
+	return *ret ? 0 : err_set(e, ENOMEM, "build JSON");
+}
+
+/* Nothing is known of it for so long, next to the others, that it is no target any more. */
+static bool gone(const json_t *one, uint64_t newest)
+{
+	const json_t *row = json_object_get(one, "row");
+	uint64_t ended = get_time(row, "ended");
+
+	return !json_is_true(json_object_get(row, "live")) && ended && ended + SITE_GONE_S < newest;
+}
+
+int all_targets(struct model_base *b, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *names = NULL, *all = json_array();
+	uint64_t newest = 0;
+	int r = site_targets(b->site, &names, e);
+
+	for (size_t i = 0; r == 0 && i < json_array_size(names); i++) {
+		json_t *one;
+		uint64_t ended;
+
+		r = one_target(b, json_string_value(json_array_get(names, i)), &one, e);
+		if (r == 0 && json_array_append_new(all, one) < 0)
+			r = err_set(e, ENOMEM, "build JSON");
+		if (r < 0)
+			break;
+		ended = get_time(json_object_get(one, "row"), "ended");
+		newest = ended > newest ? ended : newest;
+	}
+	if (r < 0)
+		return r;
+	for (size_t i = json_array_size(all); i-- > 0;)
+		if (gone(json_array_get(all, i), newest))
+			(void)json_array_remove(all, i);
+	*ret = json_incref(all);
+	return 0;
+}
+
+/* --- the page ---------------------------------------------------------------------- */
+
+static const char *severity_of(const json_t *one)
+{
+	return findings_severity(json_object_get(one, "findings"));
+}
+
+static json_t *page_entry(const json_t *one)
+{
+	static const struct copy keys[] = {{"name", COPY_TEXT}, {"href", COPY_TEXT}};
+	_automake_ struct make m = MAKE_INIT;
+	struct err ignored;
+	json_t *ret = NULL;
+
+	make_copy(&m, json_object_get(one, "row"), keys, 2);
+	make_text(&m, "severity", severity_of(one));
+	make_set(&m, "findings", json_incref(json_object_get(one, "findings")));
+	(void)!make_done(&m, &ret, &ignored); /* no memory: NULL says it */
+	return ret;
+}
+
+/* The worst first, else as they come. */
+static int by_severity(const json_t *all, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *sorted = json_array();
+
+	for (unsigned rank = SEVERITIES; rank-- > 0;)
+		for (size_t i = 0; i < json_array_size(all); i++) {
+			const json_t *one = json_array_get(all, i);
+
+			if (severity_rank(severity_of(one)) != rank)
+				continue;
+			if (json_array_append_new(sorted, page_entry(one)) < 0)
+				return err_set(e, ENOMEM, "build JSON");
+		}
+	*ret = json_incref(sorted);
+	return 0;
+}
+
+json_t *severity_counts(const json_t *all, unsigned *ret_worst)
+{
+	uint64_t n[SEVERITIES] = {0};
+	_automake_ struct make m = MAKE_INIT;
+	struct err ignored;
+	json_t *ret = NULL;
+
+	for (size_t i = 0; i < json_array_size(all); i++)
+		n[severity_rank(severity_of(json_array_get(all, i)))]++;
+	for (unsigned i = 0; i < SEVERITIES; i++) {
+		make_number(&m, severity_name(i), n[i]);
+		if (n[i])
+			*ret_worst = i;
+	}
+	(void)!make_done(&m, &ret, &ignored); /* no memory: NULL says it */
+	return ret;
+}
+
+int model_health(struct serve_site *s, const char *name, json_t **ret, struct err *e)
+{
+	_autobase_ struct model_base b = {0};
+	_autojson_ json_t *all = NULL, *service = NULL, *sorted = NULL;
+	_automake_ struct make m = MAKE_INIT;
+	unsigned worst = 0, service_rank;
+	json_t *counts;
+	int r = base_load(s, &b, e);
+
+	(void)name;
+	if (r == 0)
+		r = model_begin(s, &m, e);
+	if (r == 0)
+		r = all_targets(&b, &all, e);
+	if (r == 0)
+		r = service_findings(&b, &service, e);
+	if (r == 0)
+		r = by_severity(all, &sorted, e);
+	if (r < 0)
+		return r;
+	counts = severity_counts(all, &worst);
+	service_rank = severity_rank(findings_severity(service));
+	make_text(&m, "severity", severity_name(service_rank > worst ? service_rank : worst));
+	make_set(&m, "counts", counts);
+	make_set(&m, "service", json_incref(service));
+	make_set(&m, "targets", json_incref(sorted));
+	make_number(&m, "total", json_array_size(all));
+	return make_done(&m, ret, e);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "runner/serve/serve_model.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+enum { RUN_CRASHES = 400 };
+
+int model_runs(struct serve_site *s, const char *name, json_t **ret, struct err *e)
+{
+	_automake_ struct make m = MAKE_INIT;
+	uint64_t damaged;
+	json_t *rows = NULL;
+	int r = model_begin(s, &m, e);
+
+	(void)name;
+	if (r == 0)
+		r = rows_runs(s, MODEL_RUNS, &rows, &damaged, e);
+	if (r < 0)
+		return r;
+	make_number(&m, "total", json_array_size(rows));
+	make_set(&m, "runs", rows);
+	make_number(&m, "damaged", damaged);
+	return make_done(&m, ret, e);
+}
+
+static const struct copy target_keys[] = {
+    {"reason", COPY_TEXT},
+    {"state", COPY_TEXT},
+    {"fuzzed", COPY_FLAG},
+    {"note", COPY_TEXT},
+    {"wall_seconds", COPY_NUMBER},
+    {"cpu_seconds", COPY_NUMBER},
+    {"execs", COPY_NUMBER},
+    {"execs_per_cpu_second", COPY_NUMBER},
+    {"cov", COPY_NUMBER},
+    {"edges", COPY_NUMBER},
+    {"ft", COPY_NUMBER},
+    {"corpus_units", COPY_NUMBER},
+    {"new_inputs", COPY_NUMBER},
+    {"memory_peak_bytes", COPY_NUMBER},
+    {"memory_limit_bytes", COPY_NUMBER},
+    {"failures_total", COPY_NUMBER},
+    {"crashes_new", COPY_NUMBER},
+};
+
+static int add_target(json_t *rows, const json_t *t, struct err *e)
+{
+	const char *name = get_text(t, "name");
+	_automake_ struct make m = MAKE_INIT;
+	json_t *row = NULL;
+	int r;
+
+	make_text(&m, "name", name);
+	if (site_target_ok(name))
+		make_href(&m, "href", "targets/", name, ".html");
+	make_copy(&m, t, target_keys, COUNT(target_keys));
+	r = make_done(&m, &row, e);
+	if (r == 0 && json_array_append_new(rows, row) < 0)
+		r = err_set(e, ENOMEM, "build JSON");
+	return r;
+}
+
+static const struct copy crash_keys[] = {
+    {"signature", COPY_TEXT}, {"what", COPY_TEXT},   {"state", COPY_TEXT},
+    {"count", COPY_NUMBER},   {"hits", COPY_NUMBER}, {"tries", COPY_NUMBER},
+    {"security", COPY_FLAG},
+};
+
+static int add_crashes(json_t *rows, const json_t *t, struct err *e)
+{
+	const json_t *all = json_object_get(t, "crashes");
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < json_array_size(all); i++) {
+		const json_t *c = json_array_get(all, i);
+		_automake_ struct make m = MAKE_INIT;
+		json_t *row = NULL;
+
+		if (json_array_size(rows) >= RUN_CRASHES)
+			return 0;
+		make_text(&m, "target", get_text(t, "name"));
+		make_copy(&m, c, crash_keys, COUNT(crash_keys));
+		crash_href(&m, "href", get_text(c, "signature"));
+		r = make_done(&m, &row, e);
+		if (r == 0 && json_array_append_new(rows, row) < 0)
+			r = err_set(e, ENOMEM, "build JSON");
+	}
+	return r;
+}
+
+static int lists(struct make *m, const json_t *all, struct err *e)
+{
+	_autojson_ json_t *targets = json_array(), *crashes = json_array();
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < json_array_size(all); i++) {
+		if (i < MODEL_RUN_TARGETS)
+			r = add_target(targets, json_array_get(all, i), e);
+		if (r == 0)
+			r = add_crashes(crashes, json_array_get(all, i), e);
+	}
+	if (r < 0)
+		return r;
+	make_set(m, "targets", json_incref(targets));
+	make_number(m, "total", json_array_size(all));
+	make_set(m, "crashes", json_incref(crashes));
+	return 0;
+}
+
+static int one_run(struct serve_site *s, const json_t *run, const json_t *targets, json_t *row,
+		   json_t **ret, struct err *e)
+{
+	static const struct copy keys[] = {{"cgroup_layout", COPY_TEXT},
+					   {"version", COPY_TEXT},
+					   {"own_cpu_seconds", COPY_NUMBER},
+					   {"own_peak_rss_bytes", COPY_NUMBER}};
+	_automake_ struct make m = MAKE_INIT;
+	int r;
+
+	make_set(&m, "row", row);
+	r = model_begin(s, &m, e);
+	make_copy(&m, run, keys, COUNT(keys));
+	if (r == 0)
+		r = lists(&m, targets, e);
+	return r < 0 ? r : make_done(&m, ret, e);
+}
+
+int model_run(struct serve_site *s, const char *name, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *summary = NULL;
+	json_t *row = NULL;
+	int r;
+
+	if (*name && strcmp(name, site_live_run(s)) == 0) {
+		const json_t *live = site_live(s);
+
+		r = row_live(s, &row, e);
+		return r < 0 ? r
+			     : one_run(s, json_object_get(live, "run"),
+				       json_object_get(live, "targets"), row, ret, e);
+	}
+	r = site_log(s, name, "summary.json", &summary, e);
+	if (r == 0)
+		r = row_run(s, summary, &row, e);
+	return r < 0 ? r : one_run(s, summary, json_object_get(summary, "targets"), row, ret, e);
+}
