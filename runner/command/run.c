@@ -3,8 +3,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/fs.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/sys.h"
 #include "base/units.h"
@@ -13,6 +11,7 @@
 #include "runner/command/escape.h"
 #include "runner/command/publisher.h"
 #include "runner/command/run_after.h"
+#include "runner/command/run_record.h"
 #include "runner/command/session.h"
 #include "runner/observe/summary.h"
 #include "runner/observe/table.h"
@@ -194,6 +193,7 @@ static void print_plan(const struct plan *p)
 struct live {
 	struct table table;
 	struct publisher *publisher;
+	struct record_days days;
 };
 
 static void on_event(void *arg, const struct run_view *v, size_t row, const char *what)
@@ -212,38 +212,7 @@ static void on_second(void *arg, const struct run_view *v)
 
 	table_second(&l->table, v);
 	publisher_second(l->publisher);
-}
-
-static int write_json(int dirfd, const char *name, const json_t *j, unsigned indent, struct err *e)
-{
-	_autofree_ char *text = NULL;
-	int r = json_print(j, indent, &text, e);
-
-	return r < 0 ? r : fs_replace(dirfd, name, slice_of(text), e);
-}
-
-/* What is left of the run on disk.  Each part is tried: one full disk must not
- * hide the others. */
-static int record(struct state *s, const struct run_dirs *d, const struct run_view *v,
-		  struct err *e)
-{
-	_autojson_ json_t *j = NULL;
-	int r = summary_json(v, &j, e);
-
-	if (r == 0)
-		r = write_json(d->logs, "summary.json", j, 2, e);
-	if (j && state_append_history(s, "run_history.jsonl", j, e) < 0)
-		r = -e->code;
-	for (size_t i = 0; i < v->n_rows; i++) {
-		_autojson_ json_t *one = NULL;
-		char name[160];
-
-		snprintf(name, sizeof(name), "%s.stats", v->rows[i].name);
-		if (summary_target_json(&v->rows[i], &one, e) < 0 ||
-		    write_json(d->logs, name, one, 2, e) < 0)
-			r = -e->code;
-	}
-	return r;
+	record_second(&l->days, v);
 }
 
 static int conclude(const struct run_args *a, struct state *s, const struct run_dirs *d,
@@ -256,7 +225,7 @@ static int conclude(const struct run_args *a, struct state *s, const struct run_
 		printf("%s", buf_str(&text));
 	printf("logs and artifacts: %s/logs/%s\n", s->path, d->id);
 	fflush(stdout);
-	if (record(s, d, v, &e) < 0)
+	if (record_run(s, d, v, &e) < 0)
 		return fail(EXIT_INTERNAL, "the run's records could not be written: %s", e.msg);
 	if (a->broken)
 		printf("a build failed: what it did not make was not fuzzed\n");
@@ -308,7 +277,7 @@ static int run_live(struct run_args *a, struct run_opts *o, struct run **ret, st
 			       .common = &s->common,
 			       .targets = &s->common.targets,
 			       .send_us = SEND_LIVE_US};
-	struct live live;
+	struct live live = {.days = {.loop = o->loop, .state = s->state}};
 	int r = publisher_new(o->loop, &t, books_ledger(o->books), &live.publisher, e);
 
 	if (r < 0)
@@ -317,6 +286,7 @@ static int run_live(struct run_args *a, struct run_opts *o, struct run **ret, st
 	table_open(&live.table, STDOUT_FILENO, a->plain);
 	r = run_all(o, &s->plan, ret, e);
 	table_close(&live.table);
+	record_days_done(&live.days);
 	publisher_free(live.publisher);
 	return r;
 }

@@ -84,7 +84,7 @@ struct run_view {
 	uint64_t started_real_us, ended_real_us; /* 0: not yet */
 	uint64_t elapsed_us, total_us;		 /* total 0: no cap */
 	unsigned workers, running;
-	bool paused, interrupted;
+	bool paused, interrupted, continuous;
 	uint64_t own_cpu_us, own_peak_rss;
 	const struct target_row *rows;
 	size_t n_rows;

@@ -11,10 +11,21 @@
 /* What a person reads: a table, then what needs attention.  Target text is
  * printable; no line is cut. */
 MUST_CHECK int summary_text(const struct run_view *v, struct buf *out, struct err *e);
-/* logs/<run>/summary.json, also the line in run_history.jsonl. */
+/* logs/<run>/summary.json */
 MUST_CHECK int summary_json(const struct run_view *v, json_t **ret, struct err *e);
+/* That without "targets". */
+MUST_CHECK int summary_run_json(const struct run_view *v, json_t **ret, struct err *e);
 /* logs/<run>/<target>.stats */
 MUST_CHECK int summary_target_json(const struct target_row *r, json_t **ret, struct err *e);
+
+/* The run's line in run_history.jsonl: summary_run_json(), of the targets their number, and sums
+ * (as history_lean() makes them of older lines). */
+MUST_CHECK int summary_run_line(const struct run_view *v, json_t **ret, struct err *e);
+/* A target's line in stats/targets/: summary_target_json() with "run", "ended" (real_us: when
+ * this was so) and "commit" (null when its binary came later), without the names of artifacts;
+ * of crashes only their number. */
+MUST_CHECK int summary_target_line(const struct run_view *v, const struct target_row *r,
+				   uint64_t real_us, json_t **ret, struct err *e);
 
 /* Targets of which it cannot be said that they were fuzzed. */
 size_t summary_unfuzzed(const struct run_view *v);

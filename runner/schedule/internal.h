@@ -40,6 +40,11 @@ bool job_coverage_dropped(const struct job *j);
 /* Says so, once. */
 void job_watch_coverage(struct job *j);
 
+/* job_series.c: a point of its curves, if it is time for one; rss: of its cell, end: that has just
+ * ended.  The job ended: no more. */
+void job_sample(struct job *j, uint64_t now_us, uint64_t rss, bool end);
+void job_end_series(struct job *j);
+
 /* job_after.c: what happens when a cell's work was collected (or before the first). */
 void job_after_prepare(struct job *j);
 void job_after_collect(struct job *j);

@@ -228,6 +228,7 @@ static void do_finish(struct job *j)
 {
 	leave_turn(j);
 	j->reason = j->pending;
+	job_end_series(j);
 	job_tell_crashes(j);
 	if (j->log_open) {
 		joblog_note(&j->log, "ended: %s%s%s", reason_name(j->reason), *j->note ? ": " : "",

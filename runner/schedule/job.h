@@ -15,6 +15,7 @@
 #include "runner/schedule/reason.h"
 #include "runner/schedule/triage.h"
 #include "runner/state/joblog.h"
+#include "runner/state/series.h"
 #include "runner/state/state.h"
 
 /* One target's fuzz job in a run: cells one after the other until a reason to
@@ -39,7 +40,9 @@ struct job_env {
 	int quarantine, triage; /* directories of the state */
 	const char *rootfs;	/* NULL: the host's */
 	uint64_t log_limit;
-	uint64_t end_us; /* of the run, triage and merging included; clock_mono_us(), 0: none */
+	uint64_t began_us; /* of the run; clock_mono_us(), as end_us */
+	uint64_t end_us;   /* of the run, triage and merging included; clock_mono_us(), 0: none */
+	uint64_t started_real_us; /* its beginning, for people */
 	struct triage_env triage_env;
 	struct merge_env merge_env;
 	/* Lends a job up to want more workers, as many as stand idle; give_back() takes
@@ -144,6 +147,7 @@ struct job {
 	struct workdir_seeds seeds;
 	struct workdir_found found;
 	struct buf artifacts;
+	struct series series;
 	struct joblog log;
 	bool log_open;
 	uint64_t line_dropped;

@@ -278,6 +278,11 @@ double job_waited_lately(const struct job *j)
 	return share(c->waited_us, j->marks[1].waited_us, c->wall_us - j->marks[1].wall_us);
 }
 
+static uint64_t grown(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
 static void read_pressure(struct job *j, const struct cgroup_counters *c, uint64_t now_us)
 {
 	uint64_t wall =
@@ -291,9 +296,13 @@ static void read_pressure(struct job *j, const struct cgroup_counters *c, uint64
 	    .io_stall_us = c->io.full_us,
 	};
 
-	j->pressure[0] = share(c->cpu.full_us, j->now.cpu.full_us, wall);
-	j->pressure[1] = share(c->memory.full_us, j->now.memory.full_us, wall);
-	j->pressure[2] = share(c->io.full_us, j->now.io.full_us, wall);
+	const uint64_t stalled[3] = {grown(c->cpu.full_us, j->now.cpu.full_us),
+				     grown(c->memory.full_us, j->now.memory.full_us),
+				     grown(c->io.full_us, j->now.io.full_us)};
+
+	for (size_t i = 0; i < 3; i++)
+		j->pressure[i] = wall > 0 ? (double)stalled[i] / (double)wall : 0;
+	series_stalled(&j->series, wall, stalled);
 	fleet_read(j->fleet, &r);
 	mark(j);
 }
@@ -302,6 +311,7 @@ static void on_ended(void *arg, const struct cell_end *end)
 {
 	struct job *j = arg;
 	struct attempt *a = j->attempt;
+	uint64_t rss = j->now.mem_now; /* at the end nothing is left of it */
 
 	lines_end(&a->lines, on_line, j);
 	j->line_dropped += a->lines.dropped;
@@ -314,6 +324,7 @@ static void on_ended(void *arg, const struct cell_end *end)
 	j->engine.kept = j->engine.kept_by_dict = j->engine.kept_by_cmp = 0;
 	read_pressure(j, &end->last, clock_mono_us());
 	add_counters(j, &end->last);
+	job_sample(j, clock_mono_us(), rss, true);
 	j->cells_us += clock_mono_us() - a->launched_us;
 	j->starved =
 	    share(j->fleet->clock.waited_us, a->waited_us, clock_mono_us() - a->launched_us);
@@ -355,6 +366,7 @@ void job_tick(struct job *j, uint64_t now_us)
 		return; /* just ending: the last counters come with it */
 	read_pressure(j, &c, now_us);
 	j->now = c;
+	job_sample(j, now_us, c.mem_now, false);
 	job_watch_coverage(j);
 	watch_mark(j, now_us);
 	if (c.pids_refused > 0)

@@ -96,6 +96,8 @@ static struct run *run_new(const struct run_opts *o)
 	r->o = *o;
 	r->began_us = clock_mono_us();
 	r->env = (struct job_env){
+	    .began_us = r->began_us,
+	    .started_real_us = clock_real_us(),
 	    .end_us = o->total_us ? r->began_us + o->total_us : 0,
 	    .loop = o->loop,
 	    .host = o->host,
@@ -135,9 +137,10 @@ static struct run *run_new(const struct run_opts *o)
 	    .version = FUZZCELL_VERSION,
 	    .layout = o->layout,
 	    .commit = o->commit,
-	    .started_real_us = clock_real_us(),
+	    .started_real_us = r->env.started_real_us,
 	    .total_us = o->total_us,
 	    .workers = o->workers,
+	    .continuous = o->continuous,
 	};
 	return r;
 }

@@ -59,6 +59,7 @@ static void sleep_paused(struct run *r)
 		r->env.end_us += clock_mono_us() - before;
 	}
 	r->began_us += clock_mono_us() - before;
+	r->env.began_us = r->began_us;
 	wake_up(r);
 }
 

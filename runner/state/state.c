@@ -231,13 +231,19 @@ int state_open_corpus(struct state *s, const char *target, int *ret_fd, struct e
 
 int state_append_history(struct state *s, const char *name, const json_t *line, struct err *e)
 {
+	_autofree_ char *path = sys_asprintf("stats/%s", name);
+	char *slash = path ? strrchr(path, '/') : NULL;
 	_autoclose_ int dir = -1;
 	_autofree_ char *text = NULL;
-	int r = fs_open_dir(s->dirfd, "stats", &dir, e);
+	int r;
 
+	if (!path || !slash)
+		return err_sys(e, "allocate a path");
+	*slash = '\0'; /* its directory, which a history of a target may have yet to make */
+	r = open_made(s->dirfd, path, &dir, e);
 	if (r == 0)
 		r = json_print(line, 0, &text, e);
 	if (r == 0)
-		r = fs_append_line(dir, name, slice_of(text), e);
+		r = fs_append_line(dir, slash + 1, slice_of(text), e);
 	return r < 0 ? err_wrap(e, "history 'stats/%s'", name) : 0;
 }

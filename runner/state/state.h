@@ -42,7 +42,7 @@ void state_run_end(struct state *s, struct run_dirs *r, bool keep_work);
 /* corpus/<target>, made when missing; close() it. */
 MUST_CHECK int state_open_corpus(struct state *s, const char *target, int *ret_fd, struct err *e);
 
-/* One line in stats/<name>. */
+/* One line in stats/<name>; name may have a directory, which is made. */
 MUST_CHECK int state_append_history(struct state *s, const char *name, const json_t *line,
 				    struct err *e);
 

@@ -301,6 +301,48 @@ static void test_target_json(void **state)
 	json_decref(j);
 }
 
+/* One line a run and target: small, however much there was. */
+static void test_lines(void **state)
+{
+	struct target_row *r = &rows[ROW_CRASHED];
+	json_t *j = NULL;
+	struct err e;
+
+	(void)state;
+	rows[ROW_DONE].execs = UINT64_MAX - 1;
+	rows[ROW_CRASHED].execs = 7;
+	rows[ROW_CRASHED].new_inputs = 3;
+	rows[ROW_DONE].cpu_us = 1500 * USEC_PER_MSEC;
+	view.continuous = true;
+	assert_int_equal(summary_run_line(&view, &j, &e), 0);
+	j = reread(j);
+	assert_int_equal(num(j, "v"), 2);
+	assert_string_equal(str(j, "run"), "20210304-050607");
+	assert_int_equal(num(j, "targets"), ROWS);
+	assert_int_equal(num(j, "fuzzed"), ROWS - 2);
+	assert_int_equal(num(j, "new_inputs"), 3);
+	assert_int_equal(num(j, "execs"), INT64_MAX);
+	assert_int_equal(num(j, "failures"), 3);
+	assert_true(json_real_value(json_object_get(j, "cpu_seconds")) == 1.5);
+	assert_true(json_is_true(json_object_get(j, "continuous")));
+	json_decref(j);
+
+	assert_int_equal(summary_target_line(&view, r, view.ended_real_us, &j, &e), 0);
+	j = reread(j);
+	assert_string_equal(str(j, "run"), "20210304-050607");
+	assert_string_equal(str(j, "name"), "crashes");
+	assert_string_equal(str(j, "ended"), "2021-03-04T05:08:07Z");
+	assert_string_equal(str(j, "commit"), view.commit);
+	assert_int_equal(num(j, "crashes"), 1);
+	assert_int_equal(num(j, "failures_total"), 3);
+	assert_null(json_object_get(j, "artifacts"));
+	json_decref(j);
+	r->rebuilt = true; /* nobody knows of which commit */
+	assert_int_equal(summary_target_line(&view, r, view.ended_real_us, &j, &e), 0);
+	assert_true(json_is_null(json_object_get(j, "commit")));
+	json_decref(j);
+}
+
 /* Whatever a target said, the file can be read. */
 static void test_hostile(void **state)
 {
@@ -343,8 +385,8 @@ static void test_no_room(void **state)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_counts),	    CASE(test_text),	CASE(test_text_doubts), CASE(test_json),
-    CASE(test_target_json), CASE(test_hostile), CASE(test_no_room),
+    CASE(test_counts),	    CASE(test_text),  CASE(test_text_doubts), CASE(test_json),
+    CASE(test_target_json), CASE(test_lines), CASE(test_hostile),     CASE(test_no_room),
 };
 
 UNIT_MAIN(tests)

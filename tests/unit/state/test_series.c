@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "runner/state/series.h"
+#include "tests/unit/forked.h"
 #include "tests/unit/state/stats.h"
 
 #define HEAD                                                                               \
@@ -137,9 +138,203 @@ static void test_thinning(void **state)
 	}
 }
 
+/* --- writing ------------------------------------------------------------------- */
+
+static const struct series_of of_a = {
+    .target = "a", .run = "r", .started_real_us = UINT64_C(1614834367000000)};
+
+/* A second, at which a cell of a target without news is alive. */
+static void second(struct series *s, int logs, double t, bool end)
+{
+	const uint64_t stalled[3] = {500000, 0, 2000000};
+	const struct series_point p = {
+	    .t_us = (uint64_t)(t * 1e6), .execs = (uint64_t)t * 1000, .cov = 7, .rss = 1 << 20};
+
+	series_stalled(s, 1000000, stalled);
+	series_note(s, logs, &of_a, &p, end);
+}
+
+static int logs_dir(void)
+{
+	int fd;
+
+	put("");
+	assert_int_equal(unlinkat(dir.fd, "logs/r/a.series", 0), 0);
+	fd = openat(dir.fd, "logs/r", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static int truncate_at(int logs, off_t size)
+{
+	int fd = openat(logs, "a.series", O_WRONLY | O_CLOEXEC);
+	int r = ftruncate(fd, size);
+
+	close(fd);
+	return r;
+}
+
+static off_t size_of(int logs)
+{
+	struct stat st;
+
+	assert_int_equal(fstatat(logs, "a.series", &st, 0), 0);
+	return st.st_size;
+}
+
+static void test_day(void **state)
+{
+	struct series s = {.written = 0};
+	int logs = logs_dir();
+	json_t *j;
+
+	(void)state;
+	for (int t = 1; t <= 86400; t++)
+		second(&s, logs, t + (t % 7) * 0.01, t == 86400);
+	assert_true(size_of(logs) < 160000);
+	j = get(0);
+	assert_true(points(j) > 1500 && points(j) < 1800);
+	assert_string_equal(json_string_value(json_object_get(j, "started")),
+			    "2021-03-04T05:06:07Z");
+	assert_true(at(j, 0, 0) == 1);
+	assert_true(at(j, 200, 0) < 202);
+	assert_true(at(j, points(j) - 1, 0) - at(j, points(j) - 2, 0) <= 300.2);
+	assert_true(at(j, 5, 1) == 6000);
+	assert_true(at(j, 5, 2) == 7);
+	assert_true(at(j, 5, 8) == 0.5);
+	assert_true(at(j, 5, 9) == 0);
+	assert_true(at(j, 5, 10) == 1); /* no more than all the time */
+	json_decref(j);
+	close(logs);
+}
+
+/* Many short cells late in a run are few points, and the last of them is there. */
+static void test_ends(void **state)
+{
+	struct series s = {.written = 0};
+	int logs = logs_dir();
+	json_t *j;
+
+	(void)state;
+	for (int t = 80000; t < 81000; t++)
+		second(&s, logs, t, true);
+	series_flush(&s, logs, &of_a);
+	series_flush(&s, logs, &of_a);
+	j = get(0);
+	assert_int_equal(points(j), 1 + 999 / 75 + 1);
+	assert_true(at(j, points(j) - 1, 0) == 80999);
+	json_decref(j);
+	close(logs);
+}
+
+/* The disk is full for a while: points are missing, nothing else. */
+static void test_full_disk(void **state)
+{
+	int logs = logs_dir();
+
+	(void)state;
+	for (unsigned bad = 1; bad < 60; bad++) {
+		struct series s = {.written = 0};
+		json_t *j;
+
+		fault_arm(bad, FAULT_FAIL);
+		for (int t = 1; t <= 20; t++)
+			second(&s, logs, t, false);
+		fault_arm(0, FAULT_FAIL);
+		j = get(0);
+		assert_true(points(j) >= 19);
+		assert_true(at(j, points(j) - 1, 0) == 20);
+		json_decref(j);
+	}
+	close(logs);
+}
+
+/* A line was cut by it. */
+static void test_cut_line(void **state)
+{
+	struct series s = {.written = 0};
+	int logs = logs_dir();
+	json_t *j;
+
+	(void)state;
+	second(&s, logs, 1, false);
+	assert_int_equal(truncate_at(logs, size_of(logs) - 5), 0);
+	s.cut = true;
+	second(&s, logs, 2, false);
+	j = get(0);
+	assert_int_equal(points(j), 1);
+	assert_true(at(j, 0, 0) == 2);
+	json_decref(j);
+	close(logs);
+}
+
+/* A file system that has no space left, until it has. */
+static int on_a_full_one(void)
+{
+	struct series s = {.written = 0};
+	char path[64], block[4096] = {0};
+	int fill, logs;
+
+	if (!mounts_are_ours())
+		return FORKED_SKIP;
+	snprintf(path, sizeof(path), "%s/logs/r", dir.path);
+	if (mount("tmpfs", path, "tmpfs", 0, "size=16k") < 0)
+		return FORKED_SKIP;
+	close(dir.fd); /* sees the directory below the mount */
+	dir.fd = state_of.dirfd = open(dir.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	logs = openat(dir.fd, "logs/r", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	second(&s, logs, 1, false);
+	fill = openat(logs, "fill", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	for (int i = 0; i < 4 && write(fill, block, sizeof(block)) > 0; i++)
+		;
+	for (int t = 2; t < 200; t++) /* what is left of its block, and then nothing */
+		second(&s, logs, t, false);
+	if (!s.cut || ftruncate(fill, 0) < 0)
+		return 1;
+	for (int t = 200; t < 210; t++)
+		second(&s, logs, t, false);
+	close(fill);
+	close(logs);
+	return s.cut ? 2 : 0;
+}
+
+static int full_and_read(void)
+{
+	int r = on_a_full_one();
+	struct err e;
+	json_t *j;
+
+	if (r != 0)
+		return r;
+	if (series_read(&state_of, "r", "a", 0, &j, &e) < 0)
+		return 3;
+	r = at(j, points(j) - 1, 0) == 209 && at(j, points(j) - 10, 0) == 200 ? 0 : 4;
+	json_decref(j);
+	return r;
+}
+
+static void test_no_space(void **state)
+{
+	(void)state;
+	close(logs_dir());
+	forked(full_and_read);
+}
+
+static void test_nowhere(void **state)
+{
+	struct series s = {.written = 0};
+
+	(void)state;
+	for (int t = 1; t <= 20; t++)
+		second(&s, -1, t, true);
+	series_flush(&s, -1, &of_a);
+	assert_int_equal(s.written, 0);
+}
+
 static const struct CMUnitTest tests[] = {
-    CASE(test_whole), CASE(test_damaged_lines), CASE(test_damaged_heads),
-    CASE(test_names), CASE(test_thinning),
+    CASE(test_day),	      CASE(test_ends),	   CASE(test_full_disk), CASE(test_cut_line),
+    CASE(test_nowhere),	      CASE(test_no_space), CASE(test_whole),	 CASE(test_damaged_lines),
+    CASE(test_damaged_heads), CASE(test_names),	   CASE(test_thinning),
 };
 
 UNIT_MAIN(tests)

@@ -382,6 +382,11 @@ static void test_history(void **state)
 	assert_int_equal(symlinkat("../lock", s->dirfd, "stats/h.jsonl"), 0);
 	assert_int_equal(state_append_history(s, "h.jsonl", j, &e), -ELOOP);
 	assert_non_null(strstr(e.msg, "stats/h.jsonl"));
+	/* A target's own. */
+	assert_int_equal(state_append_history(s, "targets/a.jsonl", j, &e), 0);
+	assert_int_equal(state_append_history(s, "targets/a.jsonl", j, &e), 0);
+	scratch_text(s->dirfd, "stats/targets/a.jsonl", text, sizeof(text));
+	assert_string_equal(text, "{}\n{}\n");
 	state_close(s);
 }
 

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/run_record.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "runner/observe/summary.h"
+#include "runner/schedule/task.h"
+#include "runner/state/history.h"
+
+#define DAY_US	(86400 * USEC_PER_SEC)
+#define WAIT_US (30 * USEC_PER_SEC)
+
+static int write_json(int dirfd, const char *name, const json_t *j, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	int r = json_print(j, 2, &text, e);
+
+	return r < 0 ? r : fs_replace(dirfd, name, slice_of(text), e);
+}
+
+static int write_summary(const struct run_dirs *d, const struct run_view *v, struct err *e)
+{
+	_autojson_ json_t *j = NULL;
+	int r = summary_json(v, &j, e);
+
+	return r < 0 ? r : write_json(d->logs, "summary.json", j, e);
+}
+
+static int append_run(struct state *s, const struct run_view *v, struct err *e)
+{
+	_autojson_ json_t *j = NULL;
+	int r = summary_run_line(v, &j, e);
+
+	return r < 0 ? r : state_append_history(s, "run_history.jsonl", j, e);
+}
+
+static int write_stats(const struct run_dirs *d, const struct target_row *row, struct err *e)
+{
+	_autofree_ char *name = sys_asprintf("%s.stats", row->name);
+	_autojson_ json_t *j = NULL;
+	int r = name ? summary_target_json(row, &j, e) : err_sys(e, "allocate a name");
+
+	return r < 0 ? r : write_json(d->logs, name, j, e);
+}
+
+static int append_target(struct state *s, const struct run_view *v, const struct target_row *row,
+			 uint64_t real_us, struct err *e)
+{
+	_autofree_ char *name = NULL;
+	_autojson_ json_t *j = NULL;
+	int r = history_target_name(row->name, &name, e);
+
+	if (r == 0)
+		r = summary_target_line(v, row, real_us, &j, e);
+	return r < 0 ? r : state_append_history(s, name, j, e);
+}
+
+int record_run(struct state *s, const struct run_dirs *d, const struct run_view *v, struct err *e)
+{
+	int r = write_summary(d, v, e);
+
+	if (append_run(s, v, e) < 0)
+		r = -e->code;
+	for (size_t i = 0; i < v->n_rows; i++)
+		if (write_stats(d, &v->rows[i], e) < 0 ||
+		    append_target(s, v, &v->rows[i], v->ended_real_us, e) < 0)
+			r = -e->code;
+	return r;
+}
+
+static int append_day(void *arg, struct buf *out, struct err *e)
+{
+	const struct record_days *d = arg;
+	const struct run_view *v = d->view;
+	int r = 0;
+
+	(void)out;
+	for (size_t i = 0; i < v->n_rows; i++)
+		if (append_target(d->state, v, &v->rows[i], clock_real_us(), e) < 0)
+			r = -e->code;
+	return r;
+}
+
+static void on_day(void *arg, struct slice result, const char *failed)
+{
+	struct record_days *d = arg;
+
+	(void)result;
+	d->task = NULL;
+	if (failed)
+		LOG(LOG_WARN, "history", f_str("error", failed));
+}
+
+void record_second(struct record_days *d, const struct run_view *v)
+{
+	struct err e;
+
+	if (!v->continuous || d->task || v->elapsed_us < d->noted_us + DAY_US)
+		return;
+	d->noted_us = v->elapsed_us;
+	d->view = v;
+	if (task_start(d->loop, append_day, d, on_day, d, &d->task, &e) < 0)
+		on_day(d, SLICE(""), e.msg);
+}
+
+void record_days_done(struct record_days *d)
+{
+	if (d->task)
+		task_finish(d->task, clock_mono_us() + WAIT_US);
+}
