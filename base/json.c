@@ -32,7 +32,8 @@ int json_load(int dirfd, const char *path, size_t max, json_t **ret, struct err 
 int json_print(const json_t *j, unsigned indent, char **ret, struct err *e)
 {
 	/* 17 digits, jansson's own choice, print 0.1 as 0.10000000000000001 */
-	char *s = json_dumps(j, JSON_INDENT(indent) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+	char *s = json_dumps(j, JSON_INDENT(indent) | JSON_ENCODE_ANY | JSON_ENSURE_ASCII |
+				    JSON_REAL_PRECISION(15));
 
 	if (!s)
 		return err_set(e, ENOMEM, "print JSON");

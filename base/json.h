@@ -22,7 +22,7 @@ MUST_CHECK int json_parse(struct slice text, json_t **ret, struct err *e);
 /* A whole file (not a symlink when dirfd is not AT_FDCWD); refused above max bytes. */
 MUST_CHECK int json_load(int dirfd, const char *path, size_t max, json_t **ret, struct err *e);
 /* In a new string (free() it); indent 0 is one line.  Keys keep their order, reals
- * have up to 15 digits. */
+ * have up to 15 digits, and all is ASCII: what a string holds may reach a terminal. */
 MUST_CHECK int json_print(const json_t *j, unsigned indent, char **ret, struct err *e);
 
 #endif

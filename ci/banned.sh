@@ -119,7 +119,7 @@ includes 'only main.c knows command/' \
 only libcgroup 'libcgroup\.h|libcgroup/.*' 'cgroups/group\.c'
 only libseccomp 'seccomp\.h' 'images/seccomp\.c'
 only jansson 'jansson\.h' 'base/json\.h'
-only sd-event 'systemd/.*' 'base/loop\.c'
+only libsystemd 'systemd/.*' 'base/(loop|journal)\.c'
 only libmd 'sha[0-9]*\.h|md[0-9]*\.h|rmd160\.h' 'base/digest\.c'
 only libcurl 'curl/.*' 'runner/publish/http\.c'
 only libmicrohttpd 'microhttpd\.h' 'runner/serve/serve_http\.c'

@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzzcell: picks the subcommand. */
+#include "base/log.h"
+#include "base/term.h"
 #include "runner/command/command.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int main(int argc, char **argv)
 {
 	sigset_t broken_pipe;
+	struct err e;
 
 	/* A reader that goes away ends the reading, not the run. */
 	sigemptyset(&broken_pipe);
 	sigaddset(&broken_pipe, SIGPIPE);
 	sigprocmask(SIG_BLOCK, &broken_pipe, NULL);
-	setvbuf(stdout, NULL, _IOLBF, 0); /* in step with the live view */
+	/* Lines, in step with the live view; nothing in them that a terminal obeys. */
+	if (term_guard(&e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	if (!log_console_open(getenv("FUZZCELL_LOG")))
+		return fail(EXIT_USAGE, "$FUZZCELL_LOG: '%s' is none of error, warn, info, debug",
+			    getenv("FUZZCELL_LOG"));
 	if (argc < 2)
 		return fail(EXIT_USAGE, "no command (try: fuzzcell help)");
 	if (strcmp(argv[1], "--help") == 0)

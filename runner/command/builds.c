@@ -103,8 +103,7 @@ static void say_result(const struct build_result *r, const char *log)
 	if (r->ok)
 		printf("built in %s\n", units_time(r->us, time));
 	else
-		printf("warning: the build failed after %s: %s (%s)\n", units_time(r->us, time),
-		       escape(r->why, shown), log);
+		warn("the build failed after %s: %s (%s)", units_time(r->us, time), r->why, log);
 	fflush(stdout);
 }
 

@@ -78,7 +78,7 @@ int cells_open(struct cells *c, struct session *s, const char *name)
 	    .symbolizer = config_symbolizer(cfg) ? config_symbolizer(cfg) : c->symbolizer,
 	};
 	if (!c->trial.symbolizer)
-		printf("warning: no llvm-symbolizer here: crashes have addresses, not names\n");
+		warn("no llvm-symbolizer here: crashes have addresses, not names");
 	fit_memory(c);
 	return EXIT_DONE;
 }

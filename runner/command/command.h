@@ -60,8 +60,11 @@ int options_parse(int argc, char **argv, const char *usage, const struct option_
 		  size_t n, bool (*take)(void *arg, const char *name, const char *value),
 		  void *arg);
 
-/* "fuzzcell: text" on stderr; returns code. */
+/* "fuzzcell: text" on stderr, one line whatever the text is; returns code.  With a console log
+ * (base/log.h) an event there, instead. */
 int fail(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same, as "warning: text" on stdout. */
+void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* What most subcommands start with: --config, --state-dir, --targets and the
  * overrides; loads the configuration and finds the targets. */

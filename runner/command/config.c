@@ -58,7 +58,7 @@ static int check(struct config_args *a)
 		return r;
 	while (l->n > 0 &&
 	       (glob = config_unused_glob(a->session.common.config, names, l->n, &next)))
-		printf("warning: targets.\"%s\" matches no target\n", glob);
+		warn("targets.\"%s\" matches no target", glob);
 	printf("configuration is good%s\n", l->n ? "" : " (no targets to check it against)");
 	return EXIT_DONE;
 }

@@ -139,7 +139,7 @@ static int minimize(struct minimize *a)
 	    books_open(a->session.machine.loop, a->session.state, NULL, &a->books, warning, &e) < 0)
 		r = fail(EXIT_MACHINE, "%s", e.msg);
 	if (r == EXIT_DONE && *warning)
-		printf("warning: %s\n", crash_line(warning, shown));
+		warn("%s", warning);
 	if (r == EXIT_DONE)
 		r = shrink(a);
 	if (r == EXIT_DONE)

@@ -271,7 +271,7 @@ static int conclude(struct triage_all *a)
 static int triage(struct triage_all *a)
 {
 	int r = session_open(&a->session);
-	char warning[300], shown[CRASH_LINE];
+	char warning[300];
 	struct err e;
 
 	if (r == EXIT_DONE)
@@ -283,7 +283,7 @@ static int triage(struct triage_all *a)
 	if (books_open(a->session.machine.loop, a->session.state, NULL, &a->books, warning, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	if (*warning)
-		printf("warning: %s\n", crash_line(warning, shown));
+		warn("%s", warning);
 	r = work(a);
 	return r == EXIT_DONE ? conclude(a) : r;
 }

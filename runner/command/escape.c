@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/command/escape.h"
 
-#include <stdbool.h>
-#include <stdio.h>
+#include "base/utf8.h"
+
+#include <string.h>
 
 const char *escape(const char *s, char out[ESCAPE_MAX])
 {
-	unsigned char before = 0;
-	unsigned n = 0;
+	struct slice rest = slice_of(s);
+	size_t at = 0;
 
-	for (; *s && n + 5 < ESCAPE_MAX; s++) {
-		unsigned char c = (unsigned char)*s;
-		/* U+0080 to U+009F in UTF-8: terminals take U+009B for ESC and '['. */
-		bool c1 = before == 0xc2 && c >= 0x80 && c < 0xa0;
+	while (rest.n > 0) {
+		char shown[UTF8_SHOWN_MAX];
+		size_t n = utf8_shown(rest, shown), len = strlen(shown);
 
-		before = c;
-		if (c < 0x20 || c == 0x7f || c1)
-			n += (unsigned)snprintf(out + n, ESCAPE_MAX - n, "\\x%02x", c);
-		else
-			out[n++] = *s;
+		if (at + len >= ESCAPE_MAX)
+			break;
+		memcpy(out + at, shown, len);
+		at += len;
+		rest = (struct slice){rest.p + n, rest.n - n};
 	}
-	out[n] = '\0';
+	out[at] = '\0';
 	return out;
 }

@@ -2,8 +2,9 @@
 #ifndef RUNNER_COMMAND_ESCAPE_H
 #define RUNNER_COMMAND_ESCAPE_H
 
-/* Text that did not come from us, made fit for a terminal: control characters
- * and the escape character become \xHH; cut to fit. */
+/* Text that did not come from us, made fit for one line of a terminal (base/utf8.h):
+ * controls, newlines, what is no UTF-8 and what turns text around are written out; cut to
+ * fit, never in the middle of a character. */
 enum { ESCAPE_MAX = 1024 };
 const char *escape(const char *s, char out[ESCAPE_MAX]);
 

@@ -104,18 +104,18 @@ void machine_close(struct machine *m)
 /* What the user and the administrator can do (systemd.resource-control(5)). */
 static int refuse_undelegated(const struct cgroup_promises *p)
 {
-	return fail(
-	    EXIT_MACHINE,
-	    "this machine cannot keep: %s\n"
-	    "  fuzzcell needs a group of its own: systemd-run --user --scope -p Delegate=yes "
-	    "fuzzcell ...\n"
-	    "  what is missing there, too (%s), an administrator delegates: "
-	    "/etc/systemd/system/user@.service.d/delegate.conf with the two lines\n"
-	    "    [Service]\n"
-	    "    Delegate=cpu cpuset io memory pids\n"
-	    "  then systemctl daemon-reload, and log in again\n"
-	    "  or go on without: \"enforcement\": \"best-effort\"",
-	    p->missing, p->undelegated);
+	(void)fail(EXIT_MACHINE, "this machine cannot keep: %s", p->missing);
+	fprintf(stderr,
+		"  fuzzcell needs a group of its own: systemd-run --user --scope -p Delegate=yes "
+		"fuzzcell ...\n"
+		"  what is missing there, too (%s), an administrator delegates: "
+		"/etc/systemd/system/user@.service.d/delegate.conf with the two lines\n"
+		"    [Service]\n"
+		"    Delegate=cpu cpuset io memory pids\n"
+		"  then systemctl daemon-reload, and log in again\n"
+		"  or go on without: \"enforcement\": \"best-effort\"\n",
+		p->undelegated);
+	return EXIT_MACHINE;
 }
 
 static int check_promises(const struct config *c, const struct machine *m)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/sys.h"
 #include "runner/command/command.h"
 #include "runner/command/escape.h"
@@ -7,21 +8,8 @@
 #include "runner/publish/token_env.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-int fail(int code, const char *fmt, ...)
-{
-	va_list ap;
-
-	fprintf(stderr, "fuzzcell: ");
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	return code;
-}
 
 /* "o" of "o,output"; 0: it has none. */
 static char letter_of(const struct option_spec *s)
@@ -49,18 +37,22 @@ static void print_help(const char *usage, const struct option_spec *specs, size_
 			 s->arg ? s->arg : "");
 		printf("  %-26s %s\n", left, s->help);
 	}
+	printf("  %-26s %s\n", "--log-level LEVEL",
+	       "log to stderr: error, warn, info or debug (default: $FUZZCELL_LOG)");
 	printf("  %-26s %s\n", "--help", "this text");
 }
 
 static struct option *long_options(const struct option_spec *specs, size_t n)
 {
-	struct option *o = sys_calloc(n + 2, sizeof(*o));
+	struct option *o = sys_calloc(n + 3, sizeof(*o));
 
 	for (size_t i = 0; o && i < n; i++)
 		o[i] = (struct option){name_of(&specs[i]),
 				       specs[i].arg ? required_argument : no_argument, NULL, 0};
-	if (o)
+	if (o) {
 		o[n] = (struct option){"help", no_argument, NULL, 0};
+		o[n + 1] = (struct option){"log-level", required_argument, NULL, 0};
+	}
 	return o;
 }
 
@@ -89,18 +81,30 @@ static int index_of(const struct option_spec *specs, size_t n, int letter)
 	return -1;
 }
 
+/* Runs that a trigger starts have it from there. */
+static int take_log_level(const char *command, const char *level)
+{
+	if (!*level || !log_console_open(level))
+		return -1 - fail(EXIT_USAGE,
+				 "%s: --log-level: '%s' is none of error, warn, info, debug",
+				 command, level);
+	if (setenv("FUZZCELL_LOG", level, 1) < 0)
+		return -1 - fail(EXIT_INTERNAL, "out of memory");
+	return 0;
+}
+
 int options_parse(int argc, char **argv, const char *usage, const struct option_spec *specs,
 		  size_t n, bool (*take)(void *arg, const char *name, const char *value), void *arg)
 {
 	_autofree_ struct option *o = long_options(specs, n);
 	char chars[LETTERS_MAX];
-	int at, c;
+	int at, c, r = 0;
 
 	if (!o)
 		return -1 - fail(EXIT_INTERNAL, "out of memory");
 	optind = 1;
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, letters(specs, n, chars), o, &at)) != -1) {
+	while (r == 0 && (c = getopt_long(argc, argv, letters(specs, n, chars), o, &at)) != -1) {
 		if (c != 0)
 			at = index_of(specs, n, c);
 		if (at < 0)
@@ -111,10 +115,12 @@ int options_parse(int argc, char **argv, const char *usage, const struct option_
 			print_help(usage, specs, n);
 			return -1 - EXIT_DONE;
 		}
-		if (!take(arg, o[at].name, optarg))
+		if (strcmp(o[at].name, "log-level") == 0)
+			r = take_log_level(argv[0], optarg);
+		else if (!take(arg, o[at].name, optarg))
 			return -1 - EXIT_USAGE; /* it said why */
 	}
-	return optind;
+	return r < 0 ? r : optind;
 }
 
 bool common_take(struct common *c, const char *name, const char *value)

@@ -108,7 +108,7 @@ static int print_json(const struct outbox_args *a, const struct outbox *o)
 	for (size_t i = 0; i < outbox_count(o); i++)
 		if (json_array_append_new(all, entry_json(a, o, outbox_at(o, i))) < 0)
 			return fail(EXIT_INTERNAL, "out of memory");
-	if (!all || json_dumpf(all, stdout, JSON_INDENT(2)) < 0)
+	if (!all || json_dumpf(all, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII) < 0)
 		return fail(EXIT_INTERNAL, "print JSON");
 	putchar('\n');
 	return EXIT_DONE;

@@ -176,9 +176,9 @@ static void say(const struct last *l)
 	char text[TELL_TEXT], shown[ESCAPE_MAX];
 
 	if (*l->told.warning)
-		printf("warning: %s\n", escape(l->told.warning, shown));
+		warn("%s", l->told.warning);
 	if (*tell_alarm_text(&l->told.alarm, real_s(), text))
-		printf("warning: %s (fuzzcell outbox list)\n", escape(text, shown));
+		warn("%s (fuzzcell outbox list)", text);
 	else if (l->told.left)
 		printf("%zu report(s) wait in the outbox and will be sent later%s%s\n",
 		       l->told.left, *l->told.failed ? ": " : "", escape(l->told.failed, shown));
@@ -190,7 +190,6 @@ static void say(const struct last *l)
 void publisher_last(const struct tell *t, struct ledger *l)
 {
 	struct last last = {.ledger = l};
-	char shown[ESCAPE_MAX];
 	struct tell round = *t;
 	struct err e;
 	int r;
@@ -202,8 +201,7 @@ void publisher_last(const struct tell *t, struct ledger *l)
 		r = wait_for_last(&last, &round, &e);
 	loop_free(last.loop);
 	if (r < 0 || *last.failed)
-		printf("warning: what was found could not be told: %s\n",
-		       escape(r < 0 ? e.msg : last.failed, shown));
+		warn("what was found could not be told: %s", r < 0 ? e.msg : last.failed);
 	else
 		say(&last);
 }

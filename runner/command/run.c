@@ -196,14 +196,26 @@ struct live {
 	struct record_days days;
 };
 
+static bool is_bad(const struct target_row *r, const char *what)
+{
+	return strcmp(what, "failed") == 0 || strcmp(what, "COVERAGE DROPPED") == 0 ||
+	       (strcmp(what, "ended") == 0 && r->unfuzzed);
+}
+
 static void on_event(void *arg, const struct run_view *v, size_t row, const char *what)
 {
 	struct live *l = arg;
 	const struct target_row *r = row < v->n_rows ? &v->rows[row] : NULL;
 
-	LOG(LOG_INFO, r ? "job" : "run", f_str("what", what), f_str("target", r ? r->name : ""),
-	    f_str("reason", r ? r->reason : ""), f_str("note", r ? r->note : ""));
-	table_event(&l->table, v, row, what);
+	if (r)
+		LOG(is_bad(r, what) ? LOG_WARN : LOG_INFO, "job", f_str("what", what),
+		    f_str("target", r->name), f_str("run", v->id), f_str("reason", r->reason),
+		    f_str("note", r->note));
+	else
+		LOG(LOG_INFO, "run", f_str("what", what), f_str("run", v->id));
+	/* One log is enough; a table is drawn all the same. */
+	if (log_console == LOG_CONSOLE_OFF || l->table.terminal)
+		table_event(&l->table, v, row, what);
 }
 
 static void on_second(void *arg, const struct run_view *v)
@@ -237,13 +249,13 @@ static int conclude(const struct run_args *a, struct state *s, const struct run_
 /* The ledger; what was wrong with its file is said. */
 static int open_books(struct run_args *a, const char *run, struct books **ret)
 {
-	char warning[300], shown[ESCAPE_MAX];
+	char warning[300];
 	struct err e;
 
 	if (books_open(a->session.machine.loop, a->session.state, run, ret, warning, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	if (*warning)
-		printf("warning: %s\n", escape(warning, shown));
+		warn("%s", warning);
 	return EXIT_DONE;
 }
 
@@ -373,7 +385,7 @@ static int fuzz(struct run_args *a)
 	if (state_run_begin(s, clock_real_us(), &dirs, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	if (!o.symbolizer)
-		printf("warning: no llvm-symbolizer here: crashes have addresses, not names\n");
+		warn("no llvm-symbolizer here: crashes have addresses, not names");
 	log_fd = sys_openat(dirs.logs, "runner.log", O_WRONLY | O_CREAT | O_APPEND, 0640);
 	r = run_and_tell(a, &o, &keep);
 	if (keep)

@@ -113,7 +113,7 @@ void run_after(const struct run_over *o)
 	struct err e;
 
 	if (note_fuzzed(o, &l, &e) < 0 || add_failed(o, &l, &text, &e) < 0)
-		printf("warning: %s\n", e.msg);
+		warn("%s", e.msg);
 	t.n_notes = l.n;
 	publisher_last(&t, o->ledger);
 }

@@ -32,12 +32,9 @@ int session_set(struct session *s, const char *key, const char *value, const cha
 /* A target that a run silently leaves out would look like one that is fuzzed. */
 static void say_warnings(const struct target_list *l)
 {
-	char path[ESCAPE_MAX], why[ESCAPE_MAX];
-
 	for (size_t i = 0; i < l->n_notes; i++)
 		if (l->notes[i].warning)
-			printf("warning: %s: %s\n", escape(l->notes[i].path, path),
-			       escape(l->notes[i].why, why));
+			warn("%s: %s", l->notes[i].path, l->notes[i].why);
 }
 
 static int open_state(struct session *s, bool lock);

@@ -74,9 +74,11 @@ static void say(void *arg, size_t i, bool bad, const char *text)
 	const char *name = t->v[i].to->config->repository;
 	char shown[ESCAPE_MAX];
 
-	log_fd = t->v[i].log_fd;
-	if (log_fd > 0)
-		LOG(bad ? LOG_WARN : LOG_INFO, "trigger", f_str("text", text));
+	log_fd = t->v[i].log_fd > 0 ? t->v[i].log_fd : -1;
+	LOG(bad ? LOG_WARN : LOG_INFO, "trigger", f_str("text", text), f_str("repository", name));
+	log_fd = -1;
+	if (log_console != LOG_CONSOLE_OFF)
+		return;
 	if (t->n == 1)
 		printf("%s%s\n", bad ? "warning: " : "", escape(text, shown));
 	else
@@ -248,9 +250,8 @@ static void reload(void *arg)
 	if (wrong == 0)
 		printf("configurations read again\n");
 	else
-		printf("warning: %zu of %zu configuration(s) not read again: what was said before "
-		       "goes on\n",
-		       wrong, t->n);
+		warn("%zu of %zu configuration(s) not read again: what was said before goes on",
+		     wrong, t->n);
 }
 
 /* --- beginning ----------------------------------------------------------------------------- */

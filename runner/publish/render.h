@@ -86,10 +86,6 @@ MUST_CHECK int render_options(const char *config, const char *state, struct buf 
 			      struct err *e);
 /* The longest beginning of at most max bytes that ends with a character. */
 struct slice render_cut(struct slice text, size_t max);
-/* Bytes of the character that s begins with, and what it is; 0: no UTF-8. */
-size_t render_utf8(struct slice s, uint32_t *ret);
-/* May a reader see this character as it is? */
-bool render_is_plain(uint32_t c);
 /* "2026-11-21T19:43:07Z"; "unknown" for 0 */
 const char *render_time(uint64_t seconds, char out[32]);
 MUST_CHECK int render_base64(struct slice bytes, struct buf *out, struct err *e);

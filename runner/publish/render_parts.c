@@ -2,6 +2,7 @@
 /* The longer sections of a body: stack, reproducer, commands. */
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/utf8.h"
 #include "runner/crash/report.h"
 #include "runner/publish/render_internal.h"
 
@@ -159,9 +160,9 @@ static bool is_text(struct slice s)
 		return false;
 	while (s.n > 0) {
 		uint32_t c = 0;
-		size_t n = render_utf8(s, &c);
+		size_t n = utf8_next(s, &c);
 
-		if (n == 0 || !(render_is_plain(c) || c == '\n' || c == '\t'))
+		if (n == 0 || !(utf8_is_plain(c) || c == '\n' || c == '\t'))
 			return false;
 		s = (struct slice){s.p + n, s.n - n};
 	}

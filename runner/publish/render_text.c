@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text of targets, made harmless for people who read markdown. */
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "runner/publish/render.h"
 
 #include <stdio.h>
@@ -8,52 +9,6 @@
 #include <time.h>
 
 enum { CLEAN_MAX = 1 << 20, LINE_OF_BASE64 = 57 /* bytes: 76 characters */ };
-
-/* Bytes of a character by its first one; 0: it is the first of none. */
-static size_t utf8_bytes(unsigned char first)
-{
-	if (first < 0x80)
-		return 1;
-	if (first < 0xc0 || first >= 0xf8)
-		return 0;
-	return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-}
-
-/* RFC 3629: shortest form, no surrogates, up to U+10FFFF. */
-size_t render_utf8(struct slice s, uint32_t *ret)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	unsigned char first = s.n ? (unsigned char)s.p[0] : 0x80;
-	size_t n = utf8_bytes(first);
-	uint32_t c = n < 2 ? first : first & (0x7fU >> n);
-
-	if (n == 0 || n > s.n)
-		return 0;
-	for (size_t i = 1; i < n; i++) {
-		if (((unsigned char)s.p[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | ((unsigned char)s.p[i] & 0x3f);
-	}
-	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-		return 0;
-	*ret = c;
-	return n;
-}
-
-/* Not the controls, nor what is invisible or turns the text around it. */
-bool render_is_plain(uint32_t c)
-{
-	static const struct {
-		uint32_t first, last;
-	} odd[] = {{0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},	 {0x061c, 0x061c},
-		   {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},
-		   {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xfff0, 0xffff}, {0xe0000, 0xe0fff}};
-
-	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
-		if (c >= odd[i].first && c <= odd[i].last)
-			return false;
-	return true;
-}
 
 static int add_char(struct slice s, size_t n, uint32_t c, enum render_how how, struct buf *out,
 		    struct err *e)
@@ -65,7 +20,7 @@ static int add_char(struct slice s, size_t n, uint32_t c, enum render_how how, s
 					   : buf_add(out, SLICE(" "), e);
 	if (c == '\r')
 		return 0;
-	if (render_is_plain(c))
+	if (utf8_is_plain(c))
 		return buf_add(out, (struct slice){s.p, n}, e);
 	return buf_addf(out, e, c < 0x80 ? "\\x%02x" : "\\u%04x", (unsigned)c);
 }
@@ -85,7 +40,7 @@ int render_visible(struct slice text, enum render_how how, struct buf *out, stru
 			text = (struct slice){text.p + run, text.n - run};
 			continue;
 		}
-		n = render_utf8(text, &c);
+		n = utf8_next(text, &c);
 		r = add_char(text, n, c, how, out, e);
 		text = (struct slice){text.p + (n ? n : 1), text.n - (n ? n : 1)};
 	}

@@ -2,7 +2,7 @@
 #include "runner/serve/serve_html.h"
 
 #include "base/cleanup.h"
-#include "runner/publish/render.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -108,11 +108,11 @@ static size_t odd(struct html *h, struct slice s)
 {
 	struct slice known = entity(s.p[0]);
 	uint32_t c = 0;
-	size_t n = render_utf8(s, &c);
+	size_t n = utf8_next(s, &c);
 
 	if (known.n > 0)
 		add(h, known);
-	else if (n > 1 && render_is_plain(c))
+	else if (n > 1 && utf8_is_plain(c))
 		add(h, (struct slice){s.p, n});
 	else if (h->r == 0)
 		h->r = n > 1 ? buf_addf(h->out, h->e, "\\u%04x", (unsigned)c)

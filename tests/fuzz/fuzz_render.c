@@ -3,6 +3,7 @@
  * a bounded size without control characters, has one marker, ours, and no place that is filled in
  * later but ours. */
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "runner/publish/render.h"
 #include "tests/fuzz/must.h"
 
@@ -30,10 +31,10 @@ static void check_text(struct slice s, bool lines)
 {
 	while (s.n > 0) {
 		uint32_t c = 0;
-		size_t n = render_utf8(s, &c);
+		size_t n = utf8_next(s, &c);
 
 		MUST(n > 0);
-		MUST(render_is_plain(c) || (lines && (c == '\n' || c == '\t')));
+		MUST(utf8_is_plain(c) || (lines && (c == '\n' || c == '\t')));
 		s = (struct slice){s.p + n, s.n - n};
 	}
 }

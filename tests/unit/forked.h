@@ -5,6 +5,7 @@
 /* What a test does to the file systems that it sees, in a process that only it is
  * seen by.  Include unit.h first. */
 #include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/wait.h>

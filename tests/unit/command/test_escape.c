@@ -17,8 +17,17 @@ static void test_texts(void **state)
 	    /* U+009B is the escape character and '[' in one, also as UTF-8. */
 	    {"\xc2\x9b"
 	     "2J",
-	     "\xc2\\x9b2J"},
-	    {"\xc2\x80\xc2\x9f\xc2\xa0", "\xc2\\x80\xc2\\x9f\xc2\xa0"},
+	     "\\u009b2J"},
+	    {"\xc2\x80\xc2\x9f\xc2\xa0", "\\u0080\\u009f\xc2\xa0"},
+	    /* No UTF-8: bytes that some terminals obey. */
+	    {"\x9b"
+	     "2J\xff\xc2",
+	     "\\x9b2J\\xff\\xc2"},
+	    {"\xed\xa0\x80\xc0\x80", "\\xed\\xa0\\x80\\xc0\\x80"},
+	    /* Text that runs backwards, or is not seen at all. */
+	    {"a\xe2\x80\xae"
+	     "b\xe2\x80\x8b\xf3\xa0\x80\x81",
+	     "a\\u202eb\\u200b\\U000e0001"},
 	};
 	char out[ESCAPE_MAX];
 
@@ -26,6 +35,25 @@ static void test_texts(void **state)
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		assert_ptr_equal(escape(t[i].in, out), out);
 		assert_string_equal(out, t[i].want);
+	}
+}
+
+/* Characters of more than a byte are not cut in two. */
+static void test_whole(void **state)
+{
+	static char in[2 * ESCAPE_MAX];
+	char out[ESCAPE_MAX];
+
+	(void)state;
+	for (size_t before = 0; before < 4; before++) {
+		size_t n;
+
+		memset(in, 'a', before);
+		for (size_t i = before; i + 3 < sizeof(in); i += 3)
+			memcpy(in + i, "\xe2\x82\xac", 4);
+		n = strlen(escape(in, out));
+		assert_in_range(n, ESCAPE_MAX - 3, ESCAPE_MAX - 1);
+		assert_int_equal((n - before) % 3, 0);
 	}
 }
 
@@ -56,6 +84,7 @@ static void test_long(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_texts),
+    cmocka_unit_test(test_whole),
     cmocka_unit_test(test_long),
 };
 

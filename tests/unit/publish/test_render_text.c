@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "runner/publish/render.h"
 
 static void check(int r, const struct err *e, const struct buf *got, const char *want)
@@ -76,7 +77,7 @@ static void test_utf8(void **state)
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		uint32_t c = 0;
 
-		assert_int_equal(render_utf8(slice_of(t[i].text), &c), t[i].n);
+		assert_int_equal(utf8_next(slice_of(t[i].text), &c), t[i].n);
 		assert_int_equal(c, t[i].c);
 	}
 	assert_int_equal(render_cut(SLICE("a\xe2\x82\xac"), 3).n, 1);

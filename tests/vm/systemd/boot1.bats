@@ -70,6 +70,25 @@ setup_file() {
 	nothing_left
 }
 
+# field NAME MATCH...: the values in the journal's entries of ours that match.
+field() {
+	journalctl -q --no-pager -o json -u fuzzcell.service "${@:2}" | jq -r ".$1 // empty" | sort -u
+}
+
+@test "the journal knows of each event what it is about, and how bad it is" {
+	[ "$(field SYSLOG_IDENTIFIER FUZZCELL_EVENT=job)" = fuzzcell ]
+	field FUZZCELL_TARGET FUZZCELL_EVENT=job | grep -qx healthy_fuzzer
+	[ "$(field FUZZCELL_REASON FUZZCELL_WHAT=ended FUZZCELL_TARGET=healthy_fuzzer)" = time-limit ]
+	[ -d "$STATE/logs/$(field FUZZCELL_RUN FUZZCELL_WHAT=ended FUZZCELL_TARGET=healthy_fuzzer)" ]
+	# the tick that had no configuration
+	[ "$(field PRIORITY FUZZCELL_EVENT=failed FUZZCELL_STATUS=2)" = 3 ]
+	field MESSAGE FUZZCELL_EVENT=failed | grep -q /etc/fuzzcell/config.json
+	# what a trigger says is a message as it stands, and once
+	field MESSAGE FUZZCELL_EVENT=trigger | grep -q .
+	run field MESSAGE _TRANSPORT=stdout
+	[[ $output != *"warning: "* ]]
+}
+
 @test "without a push no other run starts" {
 	n=$(wc -l <"$STATE/stats/run_history.jsonl")
 	before=$(ticks)

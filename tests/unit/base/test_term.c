@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "base/term.h"
+#include "tests/unit/forked.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+/* What the process prints next, into a file that takes the place of descriptor fd. */
+static int caught(int fd)
+{
+	int file = memfd_create("printed", MFD_CLOEXEC);
+
+	return file < 0 || dup2(file, fd) < 0 ? -1 : file;
+}
+
+static bool is(int file, const char *want)
+{
+	char got[1 << 16];
+	ssize_t n = pread(file, got, sizeof(got) - 1, 0);
+
+	if (n < 0)
+		return false;
+	got[n] = '\0';
+	return strcmp(got, want) == 0;
+}
+
+static int escapes(void)
+{
+	int out = caught(STDOUT_FILENO), err = caught(STDERR_FILENO);
+	struct err e;
+
+	if (term_guard(&e) < 0)
+		return 1;
+	printf("gr\xc3\xbc\xc3\x9f \x1b[31mred\x1b[0m\tand\n\xe2\x80\xae!\x9b"
+	       "2J\n");
+	fprintf(stderr, "warning: \x1b]0;title\x07\r\n");
+	if (!is(out, "gr\xc3\xbc\xc3\x9f \\x1b[31mred\\x1b[0m\tand\n\\u202e!\\x9b2J\n"))
+		return 2;
+	return is(err, "warning: \\x1b]0;title\\x07\\x0d\n") ? 0 : 3;
+}
+
+static void test_escapes(void **state)
+{
+	(void)state;
+	forked(escapes);
+}
+
+/* A character that comes in pieces is whole; one that never comes to its end is bytes. */
+static int pieces(void)
+{
+	static const char *const part[] = {
+	    "\xe2",   "\x82", "\xac|\xf0\x9f", "\x98", "\x80|\xe2\x80", "\xae|\xe2\x82",
+	    "x|\xc2", "\xc2", "\x9b|",	       "\xed", "\xa0\n"};
+	int out = caught(STDOUT_FILENO);
+	struct err e;
+
+	if (term_guard(&e) < 0)
+		return 1;
+	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
+		fputs(part[i], stdout);
+		fflush(stdout);
+	}
+	return is(out,
+		  "\xe2\x82\xac|\xf0\x9f\x98\x80|\\u202e|\\xe2\\x82x|\\xc2\\u009b|\\xed\\xa0\n")
+		   ? 0
+		   : 2;
+}
+
+static void test_pieces(void **state)
+{
+	(void)state;
+	forked(pieces);
+}
+
+/* Longer than every buffer: six bytes of three characters each, wherever a buffer ends. */
+static int much(void)
+{
+	static char want[60001];
+	int out = caught(STDOUT_FILENO);
+	struct err e;
+
+	if (term_guard(&e) < 0)
+		return 1;
+	for (size_t i = 0; i + 6 < sizeof(want); i += 6) {
+		memcpy(want + i,
+		       "\xe2\x82\xac"
+		       "abc",
+		       6);
+		printf("\xe2\x82\xac"
+		       "abc");
+	}
+	fflush(stdout);
+	return is(out, want) ? 0 : 2;
+}
+
+static void test_much(void **state)
+{
+	(void)state;
+	forked(much);
+}
+
+/* Nobody reads, or there is no room: an error of the stream, as ever. */
+static int full(void)
+{
+	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	struct err e;
+
+	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || term_guard(&e) < 0)
+		return 1;
+	printf("x\n");
+	return ferror(stdout) ? 0 : 2;
+}
+
+static void test_full(void **state)
+{
+	(void)state;
+	forked(full);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_escapes),
+    cmocka_unit_test(test_pieces),
+    cmocka_unit_test(test_much),
+    cmocka_unit_test(test_full),
+};
+
+UNIT_MAIN(tests)
