@@ -23,7 +23,7 @@ void job_sample(struct job *j, uint64_t now_us, uint64_t rss, bool end)
 	    .cpu_us = j->before.usage_us + j->now.usage_us,
 	};
 
-	series_note(&j->series, j->env->dirs->logs, &of, &p, end);
+	series_take(&j->series, j->env->dirs->logs, &of, &p, end);
 }
 
 void job_end_series(struct job *j)

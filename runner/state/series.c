@@ -123,7 +123,7 @@ static void write_point(struct series *s, int logs, const struct series_of *of,
 		s->written += text.n;
 }
 
-void series_note(struct series *s, int logs, const struct series_of *of,
+void series_take(struct series *s, int logs, const struct series_of *of,
 		 const struct series_point *p, bool end)
 {
 	uint64_t distance = interval_of(p->t_us) / (end ? 4 : 1);

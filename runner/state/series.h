@@ -51,7 +51,7 @@ void series_stalled(struct series *s, uint64_t wall_us, const uint64_t stalled_u
  *
  * logs: the directory logs/<run>.  One write(2), without sync.  What cannot be written is left out
  * and stops nobody; the next point is tried again. */
-void series_note(struct series *s, int logs, const struct series_of *of,
+void series_take(struct series *s, int logs, const struct series_of *of,
 		 const struct series_point *p, bool end);
 /* There may come no more: what was kept, unless a newer one was written. */
 void series_flush(struct series *s, int logs, const struct series_of *of);

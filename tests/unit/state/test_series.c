@@ -151,7 +151,7 @@ static void second(struct series *s, int logs, double t, bool end)
 	    .t_us = (uint64_t)(t * 1e6), .execs = (uint64_t)t * 1000, .cov = 7, .rss = 1 << 20};
 
 	series_stalled(s, 1000000, stalled);
-	series_note(s, logs, &of_a, &p, end);
+	series_take(s, logs, &of_a, &p, end);
 }
 
 static int logs_dir(void)
