@@ -375,6 +375,7 @@ static int fuzz(struct run_args *a)
 	    .commit = a->commit,
 	    .symbolizer = config_symbolizer(c) ? config_symbolizer(c) : symbolizer,
 	    .control = a->control,
+	    .listen = true,
 	    .event = on_event,
 	    .second = on_second,
 	};

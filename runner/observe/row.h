@@ -85,6 +85,7 @@ struct run_view {
 	uint64_t elapsed_us, total_us;		 /* total 0: no cap */
 	unsigned workers, running;
 	bool paused, interrupted, continuous;
+	int pid;
 	uint64_t own_cpu_us, own_peak_rss;
 	const struct target_row *rows;
 	size_t n_rows;

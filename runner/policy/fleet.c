@@ -113,6 +113,20 @@ void fleet_wake(struct fleet *f, struct fleet_target *t)
 	f->idle_until_us = 0;
 }
 
+void fleet_choose(struct fleet *f, struct fleet_target *t)
+{
+	fleet_wake(f, t);
+	t->cap_from_us = t->spent_us;
+	t->passed = false;
+	f->chosen = (size_t)(t - f->v) + 1;
+}
+
+void fleet_pass(struct fleet *f, struct fleet_target *t)
+{
+	t->passed = true;
+	f->idle_until_us = 0;
+}
+
 void fleet_new_day(struct fleet *f)
 {
 	for (size_t i = 0; i < f->n; i++) {
@@ -165,7 +179,7 @@ static struct share_item item_of(const struct fleet *f, const struct fleet_targe
 	if (!t->known && (double)tried_us > terms.build_age_s * US)
 		terms.build_age_s = terms.age_s = (double)tried_us / US;
 	return (struct share_item){
-	    .waits = may_start(t) && !t->held_us,
+	    .waits = may_start(t) && !t->held_us && !t->passed,
 	    .resting = t->resting,
 	    .fresh = t->curve.build_us < f->rules.fresh_us && tried_us < f->rules.quantum_us,
 	    .found = terms.found,
@@ -375,6 +389,28 @@ static struct fleet_order started(struct fleet *f, size_t i, uint64_t now, enum 
 	return (struct fleet_order){.what = FLEET_START, .target = i, .why = why};
 }
 
+/* Somebody has come first, or nobody will. */
+static bool forget_passed(struct fleet *f)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < f->n; i++) {
+		any = any || f->v[i].passed;
+		f->v[i].passed = false;
+	}
+	return any;
+}
+
+static size_t pick(struct fleet *f, enum share_why *why)
+{
+	size_t i = share_pick(&f->rules.share, f->items, f->n, &f->chance, why);
+
+	if (i < f->n || !forget_passed(f))
+		return i;
+	fill_items(f);
+	return share_pick(&f->rules.share, f->items, f->n, &f->chance, why);
+}
+
 /* What was held is soon decided when nobody disturbs it. */
 static size_t held(const struct fleet *f)
 {
@@ -400,13 +436,16 @@ static struct fleet_order start(struct fleet *f, uint64_t now, unsigned idle, bo
 		why = SHARE_PAYS;
 		f->chosen = 0;
 	} else if (now >= f->idle_until_us) {
-		i = share_pick(&f->rules.share, f->items, f->n, &f->chance, &why);
+		i = pick(f, &why);
 		if (why == SHARE_TOO_POOR)
 			f->idle_until_us = now + f->rules.quantum_us / idle;
 	}
 	if (f->chosen && !(f->v[f->chosen - 1].blocked && may_replace(&f->v[f->chosen - 1])))
 		f->chosen = 0; /* else what was paused for it has not left yet */
-	return i < f->n ? started(f, i, now, why) : nothing();
+	if (i == f->n)
+		return nothing();
+	(void)forget_passed(f);
+	return started(f, i, now, why);
 }
 
 struct fleet_order fleet_next(struct fleet *f, uint64_t now_us, unsigned workers, bool calm)

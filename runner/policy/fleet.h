@@ -40,6 +40,7 @@ struct fleet_target {
 	bool instead;		/* but when any of those that run has left there is */
 	bool capped;		/* continuous: its build had what it may have today */
 	bool resting;		/* continuous: it does not pay, until something changes */
+	bool passed;		/* a person wants others to come first, once */
 	uint64_t held_us;	/* when its rule first held; 0: it does not */
 	uint64_t last_us;	/* when its quantum began; 0: it had none in this run */
 	uint64_t cap_from_us;	/* spent_us when its cap began: with its build, or the day, */
@@ -90,6 +91,10 @@ void fleet_rebuilt(struct fleet_target *t);
 /* Something about it has changed: it has a turn soon, whatever it was.  One that had its cap
  * is only started: it goes on when it is fleet_rebuilt() before its cell is launched. */
 void fleet_wake(struct fleet *f, struct fleet_target *t);
+/* A person wants it: it waits, is the next to start, and has a cap of its own. */
+void fleet_choose(struct fleet *f, struct fleet_target *t);
+/* A person does not want it just now: who waits besides it comes first, if anybody may. */
+void fleet_pass(struct fleet *f, struct fleet_target *t);
 /* Continuous: caps are for a day. */
 void fleet_new_day(struct fleet *f);
 /* Nobody was there to decide for so long: it is as if that time had not been. */

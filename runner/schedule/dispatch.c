@@ -127,7 +127,7 @@ static void set_quantum(struct dispatch *d, uint64_t now)
 
 static void start_job(struct dispatch *d, struct job *j, uint64_t now)
 {
-	uint64_t used = job_wall_us(j, now);
+	uint64_t used = job_wall_us(j, now) - j->granted_us;
 
 	dispatch_take(d, j);
 	if (d->fleet.rules.continuous)
@@ -292,7 +292,7 @@ bool dispatch_disk(struct dispatch *d, bool full)
 
 		if (full)
 			job_pause(j, true);
-		else if (!d->closed && j->phase == PHASE_DONE && j->uncollected &&
+		else if (!d->closed && !j->off && j->phase == PHASE_DONE && j->uncollected &&
 			 j->reason == REASON_DISK_LIMIT)
 			dispatch_revive(d, j);
 	}

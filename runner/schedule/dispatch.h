@@ -50,6 +50,15 @@ void dispatch_left(struct dispatch *d, struct job *j);
 /* Jobs that are in the queue for a worker: not those that rest, or had their day's time. */
 size_t dispatch_waiting(const struct dispatch *d);
 
+/* What a person wants of a target.  Stop: it ends now, and nobody but a person starts it again.
+ * Start: it waits, is next, and has its limits from now; one that comes to its end does so when
+ * it has ended (dispatch_ended()).  Skip: its turn ends, and others come first. */
+void dispatch_stop(struct dispatch *d, struct job *j, bool now);
+void dispatch_start(struct dispatch *d, struct job *j);
+MUST_CHECK int dispatch_skip(struct dispatch *d, struct job *j, struct err *e);
+/* After dispatch_left(), of one that has ended. */
+void dispatch_ended(struct dispatch *d, struct job *j);
+
 /* Only workers that nobody waits for; each with the memory of a cell of j. */
 unsigned dispatch_lend(struct dispatch *d, const struct job *j, unsigned want);
 void dispatch_give_back(struct dispatch *d, const struct job *j, unsigned lent);

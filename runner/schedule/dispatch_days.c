@@ -49,7 +49,7 @@ static void look_for_builds(struct dispatch *d)
 		struct job *j = &d->jobs[i];
 		bool runs = j->phase == PHASE_RUNNING && j->fleet->phase == FLEET_RUNS;
 
-		if ((j->phase != PHASE_QUEUED && j->phase != PHASE_DONE && !runs) ||
+		if ((j->phase != PHASE_QUEUED && j->phase != PHASE_DONE && !runs) || j->off ||
 		    job_wraps_up(j) || !job_other_binary(j))
 			continue;
 		if (j->phase == PHASE_DONE)
@@ -91,7 +91,7 @@ static void begin_day(struct dispatch *d)
 
 		j->triage_us = 0;
 		j->forgiven = j->failures_total;
-		if (j->phase == PHASE_DONE && is_limit(j->reason))
+		if (j->phase == PHASE_DONE && !j->off && is_limit(j->reason))
 			dispatch_revive(d, j);
 	}
 }

@@ -80,6 +80,7 @@ struct job {
 	struct source *timer;
 	uint64_t grace_at, deadline_at; /* clock_mono_us(), 0: none */
 	uint64_t used_us;		/* wall time in earlier turns in the queue */
+	uint64_t granted_us;		/* of that: before a person started it again */
 	uint64_t began_us;		/* of this turn, 0 when not in a turn */
 
 	uint64_t start_us; /* from the launch of the first cell to its first output */
@@ -104,6 +105,8 @@ struct job {
 	uint64_t over_mark_since;
 
 	bool active; /* holds a worker: the run sets and clears it */
+	bool off;    /* a person stopped it: only a person starts it again */
+	bool wanted; /* and has, while it came to its end */
 	bool fuzzed;
 	bool uncollected; /* its working directory still has what could not be saved */
 	enum failure last_failure;

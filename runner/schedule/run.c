@@ -141,6 +141,7 @@ static struct run *run_new(const struct run_opts *o)
 	    .total_us = o->total_us,
 	    .workers = o->workers,
 	    .continuous = o->continuous,
+	    .pid = getpid(),
 	};
 	return r;
 }

@@ -32,6 +32,7 @@ struct run_opts {
 	unsigned generations; /* earlier corpora to keep */
 	struct books *books;
 	int control;		/* runner/schedule/control.h; -1: none */
+	bool listen;		/* on the state directory's control socket (docs/control.md) */
 	const char *symbolizer; /* its path in a cell, or NULL */
 	/* Told whenever there is something new to see, and once a second. */
 	void (*event)(void *arg, const struct run_view *v, size_t row, const char *what);

@@ -4,6 +4,7 @@
 #include "runner/schedule/run_internal.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <sys/resource.h>
 
 #define TICK_US USEC_PER_SEC
@@ -105,6 +106,7 @@ void run_news(void *arg, struct job *j, enum job_news n)
 	if (n != JOB_ENDED && n != JOB_REQUEUED)
 		return;
 	dispatch_left(&r->dispatch, j);
+	dispatch_ended(&r->dispatch, j);
 	if (all_done(r) && !goes_on(r))
 		loop_stop(r->o.loop);
 	else if (r->dispatch.paused && r->dispatch.busy == 0)
@@ -218,18 +220,23 @@ static void on_tick(void *arg)
 		each_job(r, job_kill, REASON_LOST);
 }
 
+void run_end(struct run *r, bool now)
+{
+	r->dispatch.paused = false;
+	r->dispatch.closed = true;
+	r->stops++;
+	r->o.event(r->o.arg, run_look(r), SIZE_MAX, now ? "killing" : "stopping");
+	each_job(r, now ? job_kill : end_politely, REASON_STOPPED);
+	if (all_done(r))
+		loop_stop(r->o.loop);
+}
+
 static void on_end_signal(void *arg, int signo)
 {
 	struct run *r = arg;
 
 	(void)signo;
-	r->dispatch.paused = false;
-	r->dispatch.closed = true;
-	r->stops++;
-	r->o.event(r->o.arg, run_look(r), SIZE_MAX, r->stops == 1 ? "stopping" : "killing");
-	each_job(r, r->stops == 1 ? end_politely : job_kill, REASON_STOPPED);
-	if (all_done(r))
-		loop_stop(r->o.loop);
+	run_end(r, r->stops > 0);
 }
 
 static void on_pause_signal(void *arg, int signo)
@@ -247,12 +254,8 @@ static void on_pause_signal(void *arg, int signo)
 		sleep_paused(r);
 }
 
-/* Of those that fuzz, one too many goes back into the queue with what is left of its time;
- * what has begun otherwise comes to its end. */
-static void set_workers(void *arg, unsigned n)
+void run_set_workers(struct run *r, unsigned n)
 {
-	struct run *r = arg;
-
 	if (n == r->o.workers)
 		return;
 	r->o.workers = n;
@@ -260,6 +263,25 @@ static void set_workers(void *arg, unsigned n)
 	r->view.workers = r->dispatch.workers.now;
 	r->o.event(r->o.arg, run_look(r), SIZE_MAX, "workers changed");
 	dispatch_next(&r->dispatch);
+}
+
+static void on_workers(void *arg, unsigned n)
+{
+	run_set_workers(arg, n);
+}
+
+/* A run that nobody can ask still fuzzes. */
+static void listen_to_people(struct run *r)
+{
+	char text[600];
+	struct err e;
+
+	if (!r->o.listen)
+		return;
+	if (control_server_open(r->o.loop, r->o.state->dirfd, run_ask, r, &r->server, &e) == 0)
+		return;
+	(void)snprintf(text, sizeof(text), "cannot be asked (fuzzcell status): %s", e.msg);
+	r->o.event(r->o.arg, run_look(r), SIZE_MAX, text);
 }
 
 int run_watch(struct run *r, struct err *e)
@@ -279,13 +301,16 @@ int run_watch(struct run *r, struct err *e)
 		r->o.event(r->o.arg, run_look(r), SIZE_MAX,
 			   "no pressure (PSI) here: workers do not adapt");
 	if (rc == 0 && r->o.control >= 0)
-		rc = control_open(r->o.loop, r->o.control, set_workers, r, &r->control, e);
+		rc = control_open(r->o.loop, r->o.control, on_workers, r, &r->control, e);
+	if (rc == 0)
+		listen_to_people(r);
 	return rc;
 }
 
 void run_unwatch(struct run *r)
 {
 	source_remove(r->tick);
+	control_server_close(r->server);
 	control_close(r->control);
 	pressure_close(r->pressure);
 	for (size_t i = 0; i < sizeof(r->signals) / sizeof(r->signals[0]); i++)

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/observe/status.h"
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/observe/summary.h"
+
+#include <errno.h>
+
+static int no_memory(struct err *e)
+{
+	return err_set(e, ENOMEM, "build JSON");
+}
+
+static json_t *integer(uint64_t v)
+{
+	return json_integer(v > INT64_MAX ? INT64_MAX : (json_int_t)v);
+}
+
+int status_target_json(const struct target_row *r, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *o = NULL;
+	int rc = summary_target_json(r, &o, e), bad = 0;
+
+	if (rc < 0)
+		return rc;
+	bad |= json_object_set_new(o, "state", json_string(r->state));
+	bad |= json_object_set_new(o, "done", json_boolean(r->done));
+	bad |= json_object_set_new(o, "memory_bytes", integer(r->memory_now));
+	bad |= json_object_set_new(o, "corpus_bytes", integer(r->corpus_bytes));
+	bad |= json_object_set_new(o, "pressure_cpu", json_real(r->pressure_cpu));
+	bad |= json_object_set_new(o, "pressure_memory", json_real(r->pressure_memory));
+	bad |= json_object_set_new(o, "pressure_io", json_real(r->pressure_io));
+	bad |= json_object_set_new(o, "pressure_state", json_string(r->pressure_state));
+	if (bad)
+		return no_memory(e);
+	*ret = json_incref(o);
+	return 0;
+}
+
+static int run_json(const struct run_view *v, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *o = NULL;
+	int rc = summary_run_json(v, &o, e), bad = 0;
+
+	if (rc < 0)
+		return rc;
+	bad |=
+	    json_object_set_new(o, "status", json_string(v->interrupted ? "stopping" : "running"));
+	bad |= json_object_set_new(o, "total_seconds",
+				   v->total_us ? json_real((double)v->total_us / USEC_PER_SEC)
+					       : json_null());
+	bad |= json_object_set_new(o, "running", json_integer(v->running));
+	bad |= json_object_set_new(o, "paused", json_boolean(v->paused));
+	bad |= json_object_set_new(o, "continuous", json_boolean(v->continuous));
+	bad |= json_object_set_new(o, "pid", json_integer(v->pid));
+	if (bad)
+		return no_memory(e);
+	*ret = json_incref(o);
+	return 0;
+}
+
+static int add_target(const struct target_row *row, json_t *all, struct err *e)
+{
+	struct target_row lean = *row;
+	json_t *one;
+	int r;
+
+	lean.artifacts = "";
+	lean.n_crashes = 0;
+	r = status_target_json(&lean, &one, e);
+	if (r < 0)
+		return r;
+	(void)json_object_del(one, "artifacts");
+	(void)json_object_del(one, "crashes");
+	return json_array_append_new(all, one) < 0 ? no_memory(e) : 0;
+}
+
+int status_json(const struct run_view *v, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *o = json_object();
+	json_t *run = NULL, *all = json_array();
+	int r = run_json(v, &run, e);
+
+	if (r < 0) {
+		json_decref(all);
+		return r;
+	}
+	if (json_object_set_new(o, "run", run) < 0 || json_object_set_new(o, "targets", all) < 0)
+		return no_memory(e);
+	for (size_t i = 0; r == 0 && i < v->n_rows; i++)
+		r = add_target(&v->rows[i], all, e);
+	if (r == 0)
+		*ret = json_incref(o);
+	return r;
+}
+
+/* --- and back -------------------------------------------------------------------------- */
+
+static const char *string(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "";
+}
+
+static uint64_t number(const json_t *o, const char *key)
+{
+	json_int_t n = json_integer_value(json_object_get(o, key));
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+static double real(const json_t *o, const char *key, double most)
+{
+	double d = json_number_value(json_object_get(o, key));
+
+	return d > 0 ? (d < most ? d : most) : 0;
+}
+
+static uint64_t seconds(const json_t *o, const char *key)
+{
+	return (uint64_t)(real(o, key, 1e12) * USEC_PER_SEC);
+}
+
+static bool is(const json_t *o, const char *key)
+{
+	return json_is_true(json_object_get(o, key));
+}
+
+static struct target_row row_of(const json_t *o)
+{
+	return (struct target_row){
+	    .name = string(o, "name"),
+	    .state = string(o, "state"),
+	    .reason = string(o, "reason"),
+	    .note = string(o, "note"),
+	    .done = is(o, "done"),
+	    .fuzzed = is(o, "fuzzed"),
+	    .wall_us = seconds(o, "wall_seconds"),
+	    .cpu_us = seconds(o, "cpu_seconds"),
+	    .pressure_cpu = real(o, "pressure_cpu", 1),
+	    .pressure_memory = real(o, "pressure_memory", 1),
+	    .pressure_io = real(o, "pressure_io", 1),
+	    .pressure_state = string(o, "pressure_state"),
+	    .execs = number(o, "execs"),
+	    .exec_per_s = number(o, "execs_per_cpu_second"),
+	    .cov = number(o, "cov"),
+	    .edges_total = number(o, "edges"),
+	    .ft = number(o, "ft"),
+	    .corpus_units = number(o, "corpus_units"),
+	    .corpus_bytes = number(o, "corpus_bytes"),
+	    .memory_now = number(o, "memory_bytes"),
+	    .memory_peak = number(o, "memory_peak_bytes"),
+	    .memory_limit = number(o, "memory_limit_bytes"),
+	    .failures_total = number(o, "failures_total"),
+	    .refused = "",
+	    .artifacts = "",
+	};
+}
+
+int status_view(const json_t *o, struct run_view *ret, struct target_row **ret_rows, struct err *e)
+{
+	const json_t *run = json_object_get(o, "run"), *targets = json_object_get(o, "targets");
+	size_t n = json_array_size(targets);
+	struct target_row *rows;
+
+	if (!json_is_object(run) || !json_is_array(targets))
+		return err_set(e, EPROTO, "what the run says is no status");
+	rows = sys_calloc(n ? n : 1, sizeof(*rows));
+	if (!rows)
+		return err_sys(e, "allocate %zu targets", n);
+	for (size_t i = 0; i < n; i++)
+		rows[i] = row_of(json_array_get(targets, i));
+	*ret = (struct run_view){
+	    .id = string(run, "run"),
+	    .version = string(run, "version"),
+	    .elapsed_us = seconds(run, "elapsed_seconds"),
+	    .total_us = seconds(run, "total_seconds"),
+	    .workers = (unsigned)number(run, "workers"),
+	    .running = (unsigned)number(run, "running"),
+	    .paused = is(run, "paused"),
+	    .continuous = is(run, "continuous"),
+	    .interrupted = strcmp(string(run, "status"), "stopping") == 0,
+	    .rows = rows,
+	    .n_rows = n,
+	};
+	*ret_rows = rows;
+	return 0;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What people ask of a run over its control socket. */
+#include "runner/observe/status.h"
+#include "runner/schedule/run_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct job *find(const struct run *r, const char *name, struct err *e)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (strcmp(r->jobs[i].target->name, name) == 0)
+			return &r->jobs[i];
+	(void)err_set(e, ENOENT, "this run has no target '%s'", name);
+	return NULL;
+}
+
+/* So that it is in the log who did not just end by itself. */
+static void tell(struct run *r, const struct job *j, const char *what)
+{
+	r->o.event(r->o.arg, run_look(r), j->index, what);
+}
+
+static int start(struct run *r, struct job *j, struct err *e)
+{
+	if (r->dispatch.closed)
+		return err_set(e, ESHUTDOWN, "the run is coming to its end");
+	tell(r, j, "started by a person");
+	dispatch_start(&r->dispatch, j);
+	return 0;
+}
+
+static int stop(struct run *r, struct job *j, bool now)
+{
+	tell(r, j, "stopped by a person");
+	dispatch_stop(&r->dispatch, j, now);
+	return 0;
+}
+
+static int skip(struct run *r, struct job *j, struct err *e)
+{
+	int rc = dispatch_skip(&r->dispatch, j, e);
+
+	if (rc == 0) {
+		tell(r, j, "skipped by a person");
+		dispatch_next(&r->dispatch);
+	}
+	return rc;
+}
+
+static int answer_state(struct run *r, const struct job *j, json_t **ret, struct err *e)
+{
+	json_t *o = json_pack("{s:s}", "state", run_look(r)->rows[j->index].state);
+
+	if (!o)
+		return err_set(e, ENOMEM, "build JSON");
+	*ret = o;
+	return 0;
+}
+
+static int of_target(struct run *r, const struct control_request *q, json_t **ret, struct err *e)
+{
+	struct job *j = find(r, q->target, e);
+	json_t *o;
+	int rc = j ? 0 : -e->code;
+
+	if (rc == 0 && q->cmd == CONTROL_TARGET) {
+		rc = status_target_json(&run_look(r)->rows[j->index], &o, e);
+		if (rc == 0)
+			*ret = json_pack("{s:o}", "target", o);
+		return rc;
+	}
+	if (rc == 0 && q->cmd == CONTROL_START)
+		rc = start(r, j, e);
+	else if (rc == 0 && q->cmd == CONTROL_STOP)
+		rc = stop(r, j, q->now);
+	else if (rc == 0)
+		rc = skip(r, j, e);
+	return rc < 0 ? rc : answer_state(r, j, ret, e);
+}
+
+int run_ask(void *arg, const struct control_request *q, json_t **ret, struct err *e)
+{
+	struct run *r = arg;
+
+	switch (q->cmd) {
+	case CONTROL_STATUS:
+		return status_json(run_look(r), ret, e);
+	case CONTROL_TARGET:
+	case CONTROL_STOP:
+	case CONTROL_START:
+	case CONTROL_SKIP:
+		return of_target(r, q, ret, e);
+	case CONTROL_WORKERS:
+		run_set_workers(r, q->workers);
+		*ret = json_pack("{s:i}", "workers", (int)q->workers);
+		return 0;
+	case CONTROL_END:
+		run_end(r, q->now);
+		return 0;
+	case CONTROL_CMD_:
+		break;
+	}
+	return err_set(e, EINVAL, "unknown command");
+}
