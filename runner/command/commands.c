@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/command/command.h"
+#include "runner/command/control.h"
 #include "runner/command/trigger.h"
 
 #include <stdio.h>
@@ -14,6 +15,11 @@ const struct command commands[] = {
     {"crash", "SUBCOMMAND [OPTION]...", "what crashed: known ones, reports, reproducing",
      command_crash},
     {"regress", "[OPTION]...", "run known inputs without fuzzing", command_regress},
+    {"status", "[TARGET]", "what runs, and how far each target is", command_status},
+    {"stop", "[TARGET]", "end the run that lives, or one target of it", command_stop},
+    {"start", "TARGET", "fuzz a target of it again, next", command_start},
+    {"skip", "TARGET", "end a target's turn", command_skip},
+    {"workers", "N", "so many cells at once from now on", command_workers},
     {"trigger", "[OPTION]...", "start runs for what is pushed", command_trigger},
     {"outbox", "list | retry | drop", "what is to be told and was not yet", command_outbox},
     {"serve", "[OPTION]...", "the dashboard, its data and metrics, over HTTP", command_serve},

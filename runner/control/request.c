@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WORKERS_MAX = 1024 };
-
 /* What a command has besides its name. */
 static const struct {
 	const char *name;
@@ -65,8 +63,8 @@ static int take_workers(const json_t *v, struct control_request *q, struct err *
 {
 	json_int_t n = json_integer_value(v); /* 0: it is none */
 
-	if (n < 1 || n > WORKERS_MAX)
-		return err_set(e, EINVAL, "\"workers\" is 1 to %d", WORKERS_MAX);
+	if (n < 1 || n > CONTROL_CELLS_MAX)
+		return err_set(e, EINVAL, "\"workers\" is 1 to %d", CONTROL_CELLS_MAX);
 	q->workers = (unsigned)n;
 	return 0;
 }

@@ -15,6 +15,7 @@
 enum {
 	CONTROL_LINE_MAX = 4096, /* of a request, with its newline */
 	CONTROL_TARGET_MAX = 255,
+	CONTROL_CELLS_MAX = 1024,
 	CONTROL_ANSWER_MAX = 4 << 20,
 };
 
@@ -32,7 +33,7 @@ enum control_cmd {
 struct control_request {
 	enum control_cmd cmd;
 	char target[CONTROL_TARGET_MAX + 1]; /* "": the command has none */
-	unsigned workers;		     /* 1 to CONTROL_WORKERS_MAX */
+	unsigned workers;		     /* 1 to CONTROL_CELLS_MAX */
 	bool now;			     /* stop, end: at once */
 };
 

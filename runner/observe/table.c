@@ -99,7 +99,7 @@ int table_draw(const struct run_view *v, unsigned columns, unsigned lines, struc
 	return r;
 }
 
-static void screen_size(int fd, unsigned *columns, unsigned *lines)
+void table_screen(int fd, unsigned *columns, unsigned *lines)
 {
 	struct winsize w;
 
@@ -135,7 +135,7 @@ static void redraw(struct table *t, const struct run_view *v, const char *line_a
 	struct err e;
 	int r = erase(t, &b, &e);
 
-	screen_size(t->fd, &columns, &lines);
+	table_screen(t->fd, &columns, &lines);
 	if (r == 0 && line_above)
 		r = add_line(&b, columns, line_above, &e);
 	if (r == 0)

@@ -23,6 +23,9 @@ void table_second(struct table *t, const struct run_view *v);
 /* Removes the live table from the screen. */
 void table_close(struct table *t);
 
+/* How much of it fits; a usual size where fd is no terminal. */
+void table_screen(int fd, unsigned *columns, unsigned *lines);
+
 /* One drawing: header and at most lines-2 targets (what runs first), each cut to
  * columns.  Pure, for the tests. */
 MUST_CHECK int table_draw(const struct run_view *v, unsigned columns, unsigned lines,

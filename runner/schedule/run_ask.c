@@ -21,6 +21,8 @@ static void tell(struct run *r, const struct job *j, const char *what)
 	r->o.event(r->o.arg, run_look(r), j->index, what);
 }
 
+_Static_assert((int)CONTROL_CELLS_MAX == (int)CONTROL_WORKERS_MAX, "one limit for both ways");
+
 static int start(struct run *r, struct job *j, struct err *e)
 {
 	if (r->dispatch.closed)

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzzcell status: what runs. */
+#include "runner/command/status.h"
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "runner/command/control.h"
+#include "runner/command/escape.h"
+#include "runner/observe/status.h"
+#include "runner/observe/table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINES_ALL = 1 << 20, COLUMNS_ALL = 1000, TEXT_MAX = 16 << 20 };
+
+static const struct option_spec specs[] = {
+    STATE_OPTIONS,
+    {"watch", NULL, "again every second, until the run ends"},
+    {"json", NULL, "print JSON"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct status_args *a = arg;
+
+	if (strcmp(name, "watch") == 0)
+		a->watch = true;
+	else if (strcmp(name, "json") == 0)
+		a->json = true;
+	else
+		return places_take(&a->places, name, value);
+	return true;
+}
+
+/* --- what a run says, made fit for a terminal ------------------------------------------- */
+
+/* What a person reads of a target may be anybody's text. */
+static int clean(json_t *target, struct err *e)
+{
+	static const char *const keys[] = {"name", "state", "reason", "note", "pressure_state"};
+	char shown[ESCAPE_MAX];
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const char *s = json_string_value(json_object_get(target, keys[i]));
+
+		if (s && strcmp(s, escape(s, shown)) != 0 &&
+		    json_object_set_new(target, keys[i], json_string(shown)) < 0)
+			return err_set(e, ENOMEM, "build JSON");
+	}
+	return 0;
+}
+
+static int clean_all(json_t *o, struct err *e)
+{
+	json_t *targets = json_object_get(o, "targets"), *run = json_object_get(o, "run");
+	const char *id = json_string_value(json_object_get(run, "run"));
+	char shown[ESCAPE_MAX];
+	int r = 0;
+
+	if (id && json_object_set_new(run, "run", json_string(escape(id, shown))) < 0)
+		return err_set(e, ENOMEM, "build JSON");
+	for (size_t i = 0; r == 0 && i < json_array_size(targets); i++)
+		r = clean(json_array_get(targets, i), e);
+	return r;
+}
+
+int status_draw(json_t *o, unsigned columns, unsigned lines, struct buf *out, unsigned *ret_lines,
+		struct err *e)
+{
+	_autofree_ struct target_row *rows = NULL;
+	struct run_view v;
+	int r = clean_all(o, e);
+
+	if (r == 0)
+		r = status_view(o, &v, &rows, e);
+	return r == 0 ? table_draw(&v, columns, lines, out, ret_lines, e) : r;
+}
+
+/* --- one target -------------------------------------------------------------------------- */
+
+static void print_value(const char *key, json_t *v, unsigned depth);
+
+static void print_members(json_t *o, unsigned depth)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach(o, key, v)
+	{
+		print_value(key, v, depth);
+	}
+}
+
+/* Few are deeper than two, and none of those that a run sends. */
+static void print_value(const char *key, json_t *v, unsigned depth)
+{
+	enum { DEEP = 4 };
+	_autofree_ char *text = NULL;
+	char name[ESCAPE_MAX], shown[ESCAPE_MAX];
+	struct err e;
+
+	printf("%*s%-*s", (int)depth * 2, "", 24 - (int)depth * 2, escape(key, name));
+	if (json_is_object(v) && depth < DEEP) {
+		printf("\n");
+		print_members(v, depth + 1);
+	} else if (json_is_string(v)) {
+		printf(" %s\n", escape(json_string_value(v), shown));
+	} else if (json_print(v, 0, &text, &e) == 0) {
+		printf(" %s\n", escape(text, shown));
+	} else {
+		printf(" ?\n");
+	}
+}
+
+/* --- one place --------------------------------------------------------------------------- */
+
+int status_print_json(json_t *take_o)
+{
+	_autojson_ json_t *o = take_o;
+	_autofree_ char *text = NULL;
+	struct err e;
+
+	if (json_print(o, 0, &text, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	puts(text);
+	return EXIT_DONE;
+}
+
+static int say_silent(const struct status_args *a, const struct place *p)
+{
+	struct err e;
+	json_t *o;
+
+	if (!a->json) {
+		place_say_silent(p);
+		return EXIT_DONE;
+	}
+	if (place_silent_json(p, &o, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	return status_print_json(o);
+}
+
+static int print_table(const struct place *p, json_t *o)
+{
+	_autobuf_ struct buf text = BUF_INIT(TEXT_MAX);
+	char shown[ESCAPE_MAX];
+	unsigned lines;
+	struct err e;
+
+	if (status_draw(o, COLUMNS_ALL, LINES_ALL, &text, &lines, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	printf("%s\n%s", escape(p->state->path, shown), buf_str(&text));
+	return EXIT_DONE;
+}
+
+static int print_one(const struct status_args *a, const struct place *p)
+{
+	_autojson_ json_t *o = NULL;
+	char shown[ESCAPE_MAX], why[ESCAPE_MAX];
+	struct err e;
+	int r = place_ask(p, &a->request, &o, &e);
+
+	if (r == -ENOENT)
+		return say_silent(a, p);
+	if (r < 0)
+		return fail(place_failed(r), "%s: %s", escape(p->state->path, shown),
+			    escape(e.msg, why));
+	if (a->json) {
+		json_object_set_new(o, "state_dir", json_string(p->state->path));
+		return status_print_json(json_incref(o));
+	}
+	if (a->request.cmd != CONTROL_TARGET)
+		return print_table(p, o);
+	print_members(json_object_get(o, "target"), 0);
+	return EXIT_DONE;
+}
+
+static int print_all(const struct status_args *a)
+{
+	int r = EXIT_DONE;
+
+	for (size_t i = 0; i < a->places.n; i++) {
+		int one = print_one(a, &a->places.v[i]);
+
+		if (r == EXIT_DONE)
+			r = one;
+	}
+	return r;
+}
+
+int command_status(int argc, char **argv)
+{
+	struct status_args a = {.request = {.cmd = CONTROL_STATUS}};
+	int at = options_parse(argc, argv, "status [OPTION]... [TARGET]", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (argc > at + 1)
+		return fail(EXIT_USAGE, "status: unexpected '%s'", argv[at + 1]);
+	if (at < argc && (!*argv[at] || strlen(argv[at]) > CONTROL_TARGET_MAX))
+		return fail(EXIT_USAGE, "status: that is no target's name");
+	if (at < argc && a.watch)
+		return fail(EXIT_USAGE, "status: --watch shows all targets");
+	if (at < argc) {
+		a.request.cmd = CONTROL_TARGET;
+		(void)snprintf(a.request.target, sizeof(a.request.target), "%s", argv[at]);
+	}
+	r = places_open(&a.places);
+	if (r == EXIT_DONE)
+		r = a.watch ? status_watch(&a) : print_all(&a);
+	places_close(&a.places);
+	return r;
+}

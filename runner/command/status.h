@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_COMMAND_STATUS_H
+#define RUNNER_COMMAND_STATUS_H
+
+#include "base/buf.h"
+#include "runner/command/places.h"
+
+/* Between status.c and status_watch.c. */
+struct status_args {
+	struct places places;
+	struct control_request request;
+	bool watch, json;
+};
+
+/* A run's answer as the live table, fit for a terminal.  Changes o. */
+MUST_CHECK int status_draw(json_t *o, unsigned columns, unsigned lines, struct buf *out,
+			   unsigned *ret_lines, struct err *e);
+/* One line. */
+int status_print_json(json_t *take_o);
+
+/* Every second, until no run lives there any more, or somebody ends it; an exit status. */
+int status_watch(struct status_args *a);
+
+#endif
