@@ -78,6 +78,7 @@ static inline void leave(struct job *j, enum phase to)
 	j->reason = to == PHASE_DONE ? j->pending : REASON_NONE;
 	j->ask = ASK_NOTHING;
 	dispatch_left(&w.d, j);
+	dispatch_ended(&w.d, j);
 	dispatch_next(&w.d);
 }
 
@@ -132,6 +133,11 @@ void job_stop(struct job *j, enum reason r, bool now)
 		j->phase = PHASE_POLITE;
 	else if (j->phase == PHASE_QUEUED && !part_of(j)->merges)
 		leave(j, PHASE_DONE);
+}
+
+void job_kill(struct job *j, enum reason r)
+{
+	job_stop(j, r, true);
 }
 
 bool job_wraps_up(const struct job *j)

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+# A run that lives is asked, and told, over its control socket (docs/control.md).
+load lib
+
+OTHER=4711 # nobody's number, with a group of the same one
+GROUP=4712
+
+setup() {
+	e2e_setup
+	mkdir "$WORK/targets"
+}
+teardown() {
+	[ -z "${PID2:-}" ] || kill -9 "$PID2" 2>/dev/null || true
+	STATE=$WORK/state e2e_teardown
+}
+
+# begin TARGETS [OPTION...]: a run of so many healthy targets in the background.
+begin() {
+	local n=$1 t
+	shift
+	for t in $(printf '%s\n' a b c d | head -n "$n"); do
+		cp "$TARGETS/healthy_fuzzer" "$WORK/targets/${t}_fuzzer"
+	done
+	"$FUZZCELL" run --plain --state-dir "$STATE" --targets "$WORK/targets" "$@" >"$WORK/out" 2>&1 3>&- &
+	PID=$!
+	wait_until 120 asked
+}
+
+tell() { # COMMAND [OPERAND...]
+	local command=$1
+	shift
+	run timeout $((60 * SLOW)) "$FUZZCELL" "$command" --state-dir "$STATE" "$@"
+	echo "$command $*: $status: $output"
+}
+
+asked() {
+	"$FUZZCELL" status --json --state-dir "$STATE" | jq -e '.run' >/dev/null
+}
+
+# of TARGET: what it does now.
+of() {
+	"$FUZZCELL" status --json --state-dir "$STATE" | jq -r --arg t "$1" '.targets[] | select(.name == $t) | .state'
+}
+
+is() { # TARGET STATE
+	[ "$(of "$1")" = "$2" ]
+}
+
+fuzzes() {
+	is "$1" fuzzing
+}
+
+running() { # NUMBER
+	[ "$("$FUZZCELL" status --json --state-dir "$STATE" |
+		jq '[.targets[] | select(.state == "fuzzing")] | length')" = "$1" ]
+}
+
+over() {
+	! kill -0 "$PID" 2>/dev/null
+}
+
+# The run has come to its end: its exit status.
+ended() {
+	wait_until 120 over
+	status=0
+	wait "$PID" || status=$?
+	PID=
+	cat "$WORK/out"
+	LOGS=$(last_logs)
+}
+
+# reason TARGET
+reason() {
+	TARGET=$1 value reason
+}
+
+# as USER GROUP COMMAND...
+as() {
+	local user=$1 group=$2
+	shift 2
+	setpriv --reuid="$user" --regid="$group" --clear-groups "$@"
+}
+
+@test "status shows a run and a target; without a run it says so" {
+	tell status
+	[ "$status" -eq 0 ]
+	[[ $output == *": no run"* ]]
+	begin 2
+	wait_until 60 fuzzes a_fuzzer
+	tell status
+	[ "$status" -eq 0 ]
+	[[ $output == *"1 of 1 workers  0 of 2 targets done"* ]]
+	[[ $output == *"a_fuzzer"*"fuzzing"*"b_fuzzer"*"queued"* ]]
+	tell status a_fuzzer
+	[ "$status" -eq 0 ]
+	[[ $output == *"memory_limit_bytes"*"268435456"* ]]
+	tell status nobody_fuzzer
+	[ "$status" -eq 2 ]
+	[[ $output == *"this run has no target 'nobody_fuzzer'"* ]]
+	[ "$(stat -c %a "$STATE/control.sock")" = 660 ]
+	tell stop
+	[ "$status" -eq 0 ]
+	ended
+	[ "$status" -eq 5 ] # b_fuzzer had no turn
+	[ ! -e "$STATE/control.sock" ]
+	tell status
+	[[ $output == *"the last one was"*": stopped, ended"* ]]
+	tell status --json
+	[ "$(jq -r '.run, .last_run.status' <<<"$output" | paste -sd' ')" = "null stopped" ]
+	tell stop
+	[ "$status" -eq 2 ]
+}
+
+@test "stop ends a target as stopped, start brings it back, and no input is lost" {
+	begin 2 --max-total-time 600s
+	wait_until 60 fuzzes a_fuzzer
+	TARGET=a_fuzzer
+	wait_until 60 fuzzing_began
+	tell stop a_fuzzer
+	[ "$status" -eq 0 ]
+	[[ $output == *"a_fuzzer: stopping"* ]]
+	wait_until 60 is a_fuzzer stopped
+	wait_until 60 fuzzes b_fuzzer
+	kept=$(find "$STATE/corpus/a_fuzzer" -type f | wc -l)
+	[ "$kept" -gt 0 ]
+	tell start a_fuzzer
+	[ "$status" -eq 0 ]
+	[[ $output == *"a_fuzzer: queued"* ]] # b_fuzzer's turn is not cut short
+	fuzzes b_fuzzer
+	tell stop b_fuzzer
+	wait_until 60 is b_fuzzer stopped
+	wait_until 60 fuzzes a_fuzzer
+	tell stop a_fuzzer
+	ended # nobody is left
+	[ "$status" -eq 0 ]
+	[ "$(reason a_fuzzer)" = stopped ]
+	[ "$(reason b_fuzzer)" = stopped ]
+	[ "$(jq -r .status "$LOGS/summary.json")" = "done" ]
+	[ "$(find "$STATE/corpus/a_fuzzer" -type f | wc -l)" -ge "$kept" ]
+	[ "$(jq .failures_total "$LOGS/a_fuzzer.stats")" = 0 ]
+	[ "$(jq '.health.not_started // 0' "$STATE/stats/progress/a_fuzzer.json")" = 0 ]
+	grep -q 'a_fuzzer stopped by a person' "$WORK/out"
+}
+
+@test "skip gives the worker to another, and workers changes how many there are" {
+	begin 3
+	wait_until 60 fuzzes a_fuzzer
+	tell skip a_fuzzer
+	[ "$status" -eq 0 ]
+	wait_until 60 fuzzes b_fuzzer
+	is a_fuzzer queued
+	tell workers 3
+	[[ $output == *"at most 3 cells at once"* ]]
+	wait_until 60 running 3
+	tell workers 1
+	wait_until 60 running 1
+	tell workers 0
+	[ "$status" -eq 2 ]
+	tell stop --now
+	[ "$status" -eq 0 ]
+	ended
+	grep -q 'run killing' "$WORK/out"
+}
+
+@test "a continuous run waits for the target that was stopped" {
+	begin 1 --continuous
+	wait_until 60 fuzzes a_fuzzer
+	tell stop --now a_fuzzer
+	wait_until 60 is a_fuzzer stopped
+	cp "$TARGETS/healthy_fuzzer" "$WORK/new" # a new build
+	mv "$WORK/new" "$WORK/targets/a_fuzzer"
+	sleep 12 # it looks every ten seconds
+	is a_fuzzer stopped
+	tell start a_fuzzer
+	wait_until 60 fuzzes a_fuzzer
+	tell stop
+	ended
+	[ "$(reason a_fuzzer)" = stopped ]
+}
+
+@test "others than root and the owner: the group looks, strangers do not even connect" {
+	chgrp "$GROUP" "$STATE"
+	chmod 0750 "$STATE"
+	chmod 0644 "$STATE/config.json"
+	cp -L "$FUZZCELL" "$WORK/fuzzcell"
+	begin 1
+	wait_until 60 fuzzes a_fuzzer
+	run as "$OTHER" "$GROUP" "$WORK/fuzzcell" status --state-dir "$STATE"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *"a_fuzzer"*"fuzzing"* ]]
+	run as "$OTHER" "$GROUP" "$WORK/fuzzcell" stop --state-dir "$STATE" a_fuzzer
+	echo "$output"
+	[ "$status" -eq 2 ]
+	[[ $output == *"you may look"* ]]
+	run as "$OTHER" "$OTHER" "$WORK/fuzzcell" status --state-dir "$STATE"
+	echo "$output"
+	[ "$status" -ne 0 ]
+	chmod 0755 "$STATE"
+	run as "$OTHER" "$OTHER" "$WORK/fuzzcell" status --state-dir "$STATE"
+	echo "$output"
+	[ "$status" -eq 3 ]
+	[[ $output == *"you may not"* ]]
+	chmod 0666 "$STATE/control.sock"
+	run as "$OTHER" "$OTHER" "$WORK/fuzzcell" stop --state-dir "$STATE"
+	echo "$output"
+	[ "$status" -eq 2 ]
+	[[ $output == *"you may not"* ]]
+	fuzzes a_fuzzer
+	tell stop
+	ended
+}
+
+@test "several runs at once, each in its own state directory, one of them with a long path" {
+	first=$STATE
+	begin 1
+	STATE=$WORK/$(printf 'long%.0s' {1..40})
+	mkdir "$STATE"
+	cp "$first/config.json" "$STATE"
+	PID1=$PID
+	begin 2
+	PID2=$PID PID=$PID1
+	wait_until 60 fuzzes a_fuzzer
+	run "$FUZZCELL" status --state-dir "$first" --state-dir "$STATE"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *"0 of 1 targets done"*"0 of 2 targets done"* ]]
+	tell stop
+	wait_until 60 asked_nobody
+	wait "$PID2" || true
+	PID2=
+	wait_until 60 nothing_left
+	STATE=$first
+	fuzzes a_fuzzer
+	run "$FUZZCELL" stop --state-dir "$first" --state-dir "$WORK"
+	[ "$status" -eq 2 ]
+	tell stop
+	ended
+}
+
+asked_nobody() {
+	[ ! -e "$STATE/control.sock" ]
+}
+
+@test "a socket that a killed run left is nobody's, and the next run replaces it" {
+	begin 1
+	wait_until 60 fuzzes a_fuzzer
+	kill -9 "$PID"
+	wait "$PID" || true
+	PID=
+	[ -S "$STATE/control.sock" ]
+	tell status
+	[ "$status" -eq 0 ]
+	[[ $output == *": no run"* ]]
+	tell stop
+	[ "$status" -eq 2 ]
+	wait_until 60 let_go
+	begin 1
+	wait_until 60 fuzzes a_fuzzer
+	tell stop
+	ended
+}
+
+@test "whoever talks nonsense, does not read or comes in thousands keeps no one from asking" {
+	begin 1
+	wait_until 60 fuzzes a_fuzzer
+	before=$(awk '{ print $14 + $15 }' "/proc/$PID/stat")
+	timeout 60 python3 - "$STATE/control.sock" <<-'END'
+		import os, socket, sys
+		def connect(block=True):
+		    s = socket.socket(socket.AF_UNIX)
+		    s.setblocking(block)
+		    try:
+		        s.connect(sys.argv[1])
+		    except BlockingIOError:
+		        pass
+		    return s
+		held = [connect() for _ in range(40)]
+		for i, s in enumerate(held):
+		    try:
+		        s.sendall([os.urandom(5000), b"[" * 100000, b'{"cmd":"status"}\n' * 200, b"\n" * 5000][i % 4])
+		    except OSError:
+		        pass
+		for _ in range(3000):
+		    connect(False).close()
+	END
+	tell status
+	[ "$status" -eq 0 ]
+	after=$(awk '{ print $14 + $15 }' "/proc/$PID/stat")
+	echo "it cost $((after - before)) hundredths of a second"
+	[ $((after - before)) -lt 300 ]
+	fuzzes a_fuzzer
+	tell stop
+	ended
+}
+
+@test "status --watch shows the run until it ends" {
+	begin 1
+	wait_until 60 fuzzes a_fuzzer
+	timeout $((120 * SLOW)) "$FUZZCELL" status --watch --state-dir "$STATE" >"$WORK/watched" 2>&1 3>&- &
+	watcher=$!
+	wait_until 30 twice
+	tell stop
+	ended
+	wait "$watcher"
+	grep -q 'a_fuzzer *fuzzing' "$WORK/watched"
+	! grep -q "$(printf '\033')" "$WORK/watched" || false # no terminal
+}
+
+twice() {
+	[ "$(grep -c '^run ' "$WORK/watched")" -ge 2 ]
+}
