@@ -23,6 +23,8 @@ const struct command commands[] = {
     {"trigger", "[OPTION]...", "start runs for what is pushed", command_trigger},
     {"outbox", "list | retry | drop", "what is to be told and was not yet", command_outbox},
     {"serve", "[OPTION]...", "the dashboard, its data and metrics, over HTTP", command_serve},
+    {"doctor", "[OPTION]... [TARGET]...", "what is wrong with machine, service, targets",
+     command_doctor},
     {"version", "", "print the version", command_version},
     {"help", "", "this text; COMMAND --help has the options", command_help},
 };

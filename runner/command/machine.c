@@ -5,6 +5,7 @@
 #include "base/sys.h"
 #include "base/units.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,50 +43,59 @@ static uint64_t usable_memory(const struct cgroup_tree *t)
 
 /* Of root: in /run; of a user: in the one that the login has made.  That one must be
  * the user's own: who else could write there could put another program in a cell. */
-static int runtime_dir(const char *instance, char **ret)
+static int runtime_dir(const char *instance, char **ret, struct err *e)
 {
 	const char *dir = getenv("XDG_RUNTIME_DIR");
 	struct stat st;
 
 	if (geteuid() == 0) {
 		*ret = sys_asprintf(RUNTIME_PARENT "/%s", instance);
-		return *ret ? EXIT_DONE : fail(EXIT_INTERNAL, "cannot allocate a path");
+		return *ret ? 0 : err_sys(e, "allocate a path");
 	}
 	if (!dir || *dir != '/')
-		return fail(EXIT_MACHINE, "XDG_RUNTIME_DIR is not set: cells of an ordinary user "
-					  "need the runtime directory of a login "
-					  "(loginctl enable-linger makes one without a login)");
+		return err_set(e, ENOENT,
+			       "XDG_RUNTIME_DIR is not set: cells of an ordinary user need the "
+			       "runtime directory of a login (loginctl enable-linger makes one "
+			       "without a login)");
 	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
 	    st.st_mode & (S_IWGRP | S_IWOTH))
-		return fail(EXIT_MACHINE,
-			    "XDG_RUNTIME_DIR: '%s' is no directory that only user %u can write",
-			    dir, (unsigned)geteuid());
+		return err_set(e, EPERM,
+			       "XDG_RUNTIME_DIR: '%s' is no directory that only user %u can write",
+			       dir, (unsigned)geteuid());
 	*ret = sys_asprintf("%s/fuzzcell/%s", dir, instance);
-	return *ret ? EXIT_DONE : fail(EXIT_INTERNAL, "cannot allocate a path");
+	return *ret ? 0 : err_sys(e, "allocate a path");
 }
 
-int machine_open(const struct config *c, const struct state *s, struct machine *ret)
+int machine_try(const struct config *c, const char *instance, bool keeper, struct machine *ret,
+		struct err *e)
 {
 	struct cgroup_tree_opts t = {
-	    .path = config_cgroup(c), .instance = s->instance, .keeper = true};
+	    .path = config_cgroup(c), .instance = instance, .keeper = keeper};
 	struct cell_host_opts h = {.crun = config_crun(c),
 				   .best_effort = config_best_effort(c),
 				   .output_bytes_per_s = OUTPUT_BYTES_PER_S};
-	struct err e;
-	int r = runtime_dir(s->instance, &ret->runtime_dir);
+	int r = runtime_dir(instance, &ret->runtime_dir, e);
 
-	if (r != EXIT_DONE)
+	if (r == 0)
+		r = loop_new(&ret->loop, e);
+	if (r == 0)
+		r = cgroup_tree_open(&t, &ret->tree, e);
+	if (r < 0)
 		return r;
-	if (loop_new(&ret->loop, &e) < 0)
-		return fail(EXIT_INTERNAL, "cannot make the event loop");
-	if (cgroup_tree_open(&t, &ret->tree, &e) < 0)
-		return fail(EXIT_MACHINE, "%s", e.msg);
 	ret->memory = usable_memory(ret->tree);
 	h.loop = ret->loop;
 	h.tree = ret->tree;
 	h.runtime_dir = ret->runtime_dir;
-	if (cell_host_new(&h, &ret->host, &e) < 0)
-		return fail(EXIT_MACHINE, "%s", e.msg);
+	return cell_host_new(&h, &ret->host, e);
+}
+
+int machine_open(const struct config *c, const struct state *s, struct machine *ret)
+{
+	struct err e;
+	int r = machine_try(c, s->instance, true, ret, &e);
+
+	if (r < 0)
+		return fail(r == -ENOMEM ? EXIT_INTERNAL : EXIT_MACHINE, "%s", e.msg);
 	if (cgroup_tree_swept(ret->tree))
 		printf("killed %u processes that an earlier run had left\n",
 		       cgroup_tree_swept(ret->tree));
@@ -102,31 +112,60 @@ void machine_close(struct machine *m)
 }
 
 /* What the user and the administrator can do (systemd.resource-control(5)). */
-static int refuse_undelegated(const struct cgroup_promises *p)
+static int undelegated(const struct cgroup_promises *p, struct buf *out, struct err *e)
 {
-	(void)fail(EXIT_MACHINE, "this machine cannot keep: %s", p->missing);
-	fprintf(stderr,
-		"  fuzzcell needs a group of its own: systemd-run --user --scope -p Delegate=yes "
-		"fuzzcell ...\n"
-		"  what is missing there, too (%s), an administrator delegates: "
-		"/etc/systemd/system/user@.service.d/delegate.conf with the two lines\n"
-		"    [Service]\n"
-		"    Delegate=cpu cpuset io memory pids\n"
-		"  then systemctl daemon-reload, and log in again\n"
-		"  or go on without: \"enforcement\": \"best-effort\"\n",
-		p->undelegated);
-	return EXIT_MACHINE;
+	return buf_addf(
+	    out, e,
+	    "%s\n"
+	    "  fuzzcell needs a group of its own: systemd-run --user --scope -p Delegate=yes "
+	    "fuzzcell ...\n"
+	    "  what is missing there, too (%s), an administrator delegates: "
+	    "/etc/systemd/system/user@.service.d/delegate.conf with the two lines\n"
+	    "    [Service]\n"
+	    "    Delegate=cpu cpuset io memory pids\n"
+	    "  then systemctl daemon-reload, and log in again\n"
+	    "  or go on without: \"enforcement\": \"best-effort\"",
+	    p->missing, p->undelegated);
 }
+
+int machine_missing(const struct machine *m, struct buf *out, struct err *e)
+{
+	const struct cgroup_promises *p = cgroup_tree_promises(m->tree);
+
+	if (!*p->missing)
+		return 0;
+	if (*p->undelegated && geteuid() != 0)
+		return undelegated(p, out, e);
+	return buf_addf(out, e,
+			"%s (enable the controller, or accept it with "
+			"\"enforcement\": \"best-effort\")",
+			p->missing);
+}
+
+int machine_kept(const struct machine *m, struct buf *out, struct err *e)
+{
+	const struct cgroup_promises *p = cgroup_tree_promises(m->tree);
+
+	return buf_addf(out, e, "%s cgroups at %s; kept:%s%s%s%s%s%s%s",
+			cgroup_layout_name(cgroup_tree_layout(m->tree)), cgroup_tree_path(m->tree),
+			p->memory ? " memory" : "", p->swap_off ? " no-swap" : "",
+			p->memory_high ? " memory-mark" : "", p->cpu ? " cpu" : "",
+			p->pids ? " pids" : "", p->pressure ? " pressure" : "",
+			p->kill ? " kill" : "");
+}
+
+enum { PROMISES_MAX = 8192 };
 
 static int check_promises(const struct config *c, const struct machine *m)
 {
 	const struct cgroup_promises *p = cgroup_tree_promises(m->tree);
+	_autobuf_ struct buf kept = BUF_INIT(PROMISES_MAX), missing = BUF_INIT(PROMISES_MAX);
+	struct err e;
+	size_t first;
 
-	printf("cells: %s cgroups at %s; kept:%s%s%s%s%s%s%s\n",
-	       cgroup_layout_name(cgroup_tree_layout(m->tree)), cgroup_tree_path(m->tree),
-	       p->memory ? " memory" : "", p->swap_off ? " no-swap" : "",
-	       p->memory_high ? " memory-mark" : "", p->cpu ? " cpu" : "", p->pids ? " pids" : "",
-	       p->pressure ? " pressure" : "", p->kill ? " kill" : "");
+	if (machine_kept(m, &kept, &e) < 0 || machine_missing(m, &missing, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	printf("cells: %s\n", buf_str(&kept));
 	if (geteuid() != 0)
 		printf("cells: without root: every cell is user %u outside, as you are, not one of "
 		       "its own; what breaks out of a cell can do what you can\n",
@@ -137,30 +176,36 @@ static int check_promises(const struct config *c, const struct machine *m)
 		printf("best effort: this machine cannot keep: %s\n", p->missing);
 		return EXIT_DONE;
 	}
-	if (*p->undelegated && geteuid() != 0)
-		return refuse_undelegated(p);
-	return fail(EXIT_MACHINE,
-		    "this machine cannot keep: %s (enable the controller, or accept it with "
-		    "\"enforcement\": \"best-effort\")",
-		    p->missing);
+	first = strcspn(buf_str(&missing), "\n");
+	(void)fail(EXIT_MACHINE, "this machine cannot keep: %.*s", (int)first, buf_str(&missing));
+	if (buf_str(&missing)[first])
+		fprintf(stderr, "%s\n", buf_str(&missing) + first + 1);
+	return EXIT_MACHINE;
+}
+
+int machine_memory(const struct machine *m, const struct plan_entry *p, struct err *e)
+{
+	char limit[UNITS_MAX], have[UNITS_MAX];
+
+	if (p->cfg.memory <= m->memory)
+		return 0;
+	return err_set(e, ENOMEM,
+		       "%s: its memory limit of %s is more than this machine has for cells (%s): "
+		       "lower targets.\"%s\".memory",
+		       p->target->name, units_size(p->cfg.memory, limit),
+		       units_size(m->memory, have), p->target->name);
 }
 
 static int check_memory(const struct config *c, const struct machine *m, const struct plan *plan)
 {
-	char limit[UNITS_MAX], have[UNITS_MAX];
-
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct plan_entry *p = &plan->v[i];
+		struct err e;
 
-		if (p->cfg.memory <= m->memory)
+		if (machine_memory(m, p, &e) == 0)
 			continue;
-		units_size(p->cfg.memory, limit);
-		units_size(m->memory, have);
 		if (!config_best_effort(c))
-			return fail(EXIT_MACHINE,
-				    "%s: its memory limit of %s is more than this machine has for "
-				    "cells (%s): lower targets.\"%s\".memory",
-				    p->target->name, limit, have, p->target->name);
+			return fail(EXIT_MACHINE, "%s", e.msg);
 		printf("best effort: %s may use more memory than there is\n", p->target->name);
 	}
 	return EXIT_DONE;

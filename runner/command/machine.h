@@ -2,6 +2,7 @@
 #ifndef RUNNER_COMMAND_MACHINE_H
 #define RUNNER_COMMAND_MACHINE_H
 
+#include "base/buf.h"
 #include "base/loop.h"
 #include "images/cell.h"
 #include "runner/command/command.h"
@@ -17,6 +18,15 @@ struct machine {
 	uint64_t memory; /* what the sum of the cells' limits may reach, bytes */
 };
 
+/* The same for an instance of any name, without a word; machine_close() *ret also after a
+ * failure.  keeper: cgroup_tree_opts'. */
+MUST_CHECK int machine_try(const struct config *c, const char *instance, bool keeper,
+			   struct machine *ret, struct err *e);
+/* Adds what it keeps; what it does not, and what to do about that ("": nothing is missing). */
+MUST_CHECK int machine_kept(const struct machine *m, struct buf *out, struct err *e);
+MUST_CHECK int machine_missing(const struct machine *m, struct buf *out, struct err *e);
+/* -ENOMEM: it has less memory than the target's limit. */
+MUST_CHECK int machine_memory(const struct machine *m, const struct plan_entry *p, struct err *e);
 int machine_open(const struct config *c, const struct state *s, struct machine *ret);
 /* Says which promises hold; refuses to go on when one does not, unless the
  * configuration says best-effort. */

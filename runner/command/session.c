@@ -67,7 +67,7 @@ static int read_builds(struct session *s)
 	return r;
 }
 
-int session_plan(struct session *s)
+int session_find(struct session *s)
 {
 	struct common *c = &s->common;
 	int r = read_builds(s);
@@ -75,10 +75,18 @@ int session_plan(struct session *s)
 
 	if (r == EXIT_DONE)
 		r = common_find_targets(c);
+	if (r == EXIT_DONE && plan_make(c->config, &c->targets, c->filter, &s->plan, &e) < 0)
+		r = fail(EXIT_USAGE, "%s", e.msg);
+	return r;
+}
+
+int session_plan(struct session *s)
+{
+	struct common *c = &s->common;
+	int r = session_find(s);
+
 	if (r != EXIT_DONE)
 		return r;
-	if (plan_make(c->config, &c->targets, c->filter, &s->plan, &e) < 0)
-		return fail(EXIT_USAGE, "%s", e.msg);
 	if (s->plan.n == 0)
 		return fail(EXIT_USAGE, "no target to fuzz%s%s (fuzzcell list --all says why)",
 			    c->filter ? " matches " : "", c->filter ? c->filter : "");

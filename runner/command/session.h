@@ -23,6 +23,8 @@ struct session {
 int session_load(struct session *s);
 /* Sets a key as if `option` had said so on the command line; value NULL: nothing. */
 int session_set(struct session *s, const char *key, const char *value, const char *option);
+/* As session_plan(), but it warns of nothing, and no target is as good as any number. */
+int session_find(struct session *s);
 /* The targets and what each gets (s->plan), as --filter chooses, those that the last build
  * could not make marked as such; warns of what looks like a mistake.  No target at all is
  * a wrong usage. */

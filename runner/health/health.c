@@ -193,8 +193,9 @@ int health_finding_json(const struct health_finding *f, const char *target, json
 
 int health_json(const struct health *h, const char *target, json_t **ret, struct err *e)
 {
-	_autojson_ json_t *all = json_pack("{s:s, s:[]}", "severity",
-					   health_severity_name(health_severity(h)), "findings");
+	_autojson_ json_t *all =
+	    json_pack("{s:s, s:b, s:[]}", "severity", health_severity_name(health_severity(h)),
+		      "known", h->known, "findings");
 
 	if (!all)
 		return err_set(e, ENOMEM, "build JSON");

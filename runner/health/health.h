@@ -81,6 +81,7 @@ struct health_finding {
 struct health {
 	struct health_finding v[HEALTH_FINDINGS_MAX];
 	size_t n;
+	bool known; /* there was something to judge: a target was fuzzed, or could not be */
 };
 /* Of the worst finding; HEALTH_OK without any. */
 enum health_severity health_severity(const struct health *h);
@@ -106,6 +107,7 @@ struct health_service {
 	struct {
 		uint64_t waiting, refused;
 		uint64_t oldest;	 /* when what waits the longest was queued */
+		uint64_t late_s;	 /* so long is too long; 0: a day */
 		const char *place, *why; /* of that one; NULL: not known */
 	} outbox;
 	struct {
@@ -131,7 +133,7 @@ void health_judge_service(const struct health_service *s, struct health *ret);
  * "advice": "..."} */
 MUST_CHECK int health_finding_json(const struct health_finding *f, const char *target, json_t **ret,
 				   struct err *e);
-/* {"severity": "warning", "findings": [...]} */
+/* {"severity": "warning", "known": true, "findings": [...]} */
 MUST_CHECK int health_json(const struct health *h, const char *target, json_t **ret, struct err *e);
 
 #endif

@@ -16,7 +16,7 @@ static void judge_outbox(const struct health_service *s, struct health *h)
 {
 	char old[UNITS_MAX], place[HEALTH_TEXT_MAX], why[HEALTH_TEXT_MAX];
 	bool late = s->outbox.waiting > 0 && s->outbox.oldest > 0 &&
-		    s->now > s->outbox.oldest + AT_OUTBOX_S;
+		    s->now > s->outbox.oldest + (s->outbox.late_s ? s->outbox.late_s : AT_OUTBOX_S);
 
 	if (!late && s->outbox.refused == 0)
 		return;
@@ -87,7 +87,7 @@ static void judge_files(const struct health_service *s, struct health *h)
 
 void health_judge_service(const struct health_service *s, struct health *ret)
 {
-	*ret = (struct health){0};
+	*ret = (struct health){.known = true};
 	judge_outbox(s, ret);
 	judge_disk(s, ret);
 	judge_run(s, ret);

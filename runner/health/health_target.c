@@ -272,7 +272,7 @@ void health_judge(const struct health_target *t, struct health *ret)
 {
 	struct health_view v = {.t = t, .known = t->stats != NULL};
 
-	*ret = (struct health){0};
+	*ret = (struct health){.known = true};
 	if (t->found == HEALTH_NO) {
 		health_add(ret, HEALTH_NOT_FOUND, HEALTH_WARNING,
 			   "an earlier run had it, and it is not found any more");
@@ -296,4 +296,5 @@ void health_judge(const struct health_target *t, struct health *ret)
 		health_plateau(&v, ret);
 	judge_inputs(&v, ret);
 	health_sort(ret);
+	ret->known = v.fuzzed || ret->n > 0;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
 #include "runner/health/health.h"
-#include "runner/publish/outbox.h"
 #include "runner/serve/serve_model.h"
+#include "runner/survey/survey.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/statvfs.h>
 
 enum { SEVERITIES = HEALTH_SEVERITY_ };
 
@@ -81,46 +80,16 @@ int target_findings(struct model_base *b, const char *name, const struct model_t
 	return findings(&h, name, ret, e);
 }
 
-static void outbox_facts(const struct outbox *o, struct health_service *s)
-{
-	for (size_t i = 0; i < outbox_count(o); i++) {
-		const struct outbox_entry *t = outbox_at(o, i);
-
-		s->outbox.waiting++;
-		s->outbox.refused += t->refused;
-		if (s->outbox.oldest && t->created >= s->outbox.oldest)
-			continue;
-		s->outbox.oldest = t->created;
-		s->outbox.place = t->place;
-		s->outbox.why = t->why;
-	}
-}
-
-DEFINE_CLEANUP(struct outbox *, outbox_close)
-
 int service_findings(struct model_base *b, json_t **ret, struct err *e)
 {
-	struct health_service facts = {.now = site_now(b->site)};
-	CLEANUP(outbox_close_p) struct outbox *o = NULL;
-	_autojson_ json_t *runs = NULL;
-	struct err ignored;
-	uint64_t damaged;
-	struct statvfs fs;
+	const struct survey_opts o = {.now = site_now(b->site),
+				      .disk_reserve = b->site->limits.disk_reserve};
+	struct survey facts = {0};
 	struct health h;
-	int r = site_runs(b->site, 1, &runs, &damaged, e);
 
-	if (r < 0)
-		return r;
-	facts.last_run = json_array_get(runs, 0);
-	/* One that we may not read is doctor's business. */
-	if (outbox_read(b->site->state->dirfd, &o, &ignored) == 0)
-		outbox_facts(o, &facts);
-	if (fstatvfs(b->site->state->dirfd, &fs) == 0) {
-		facts.disk.known = true;
-		facts.disk.free = (uint64_t)fs.f_bavail * fs.f_frsize;
-		facts.disk.reserve = b->site->limits.disk_reserve;
-	}
-	health_judge_service(&facts, &h);
+	survey_service(b->site->state, &o, &facts);
+	health_judge_service(&facts.service, &h);
+	survey_done(&facts);
 	return findings(&h, NULL, ret, e);
 }
 

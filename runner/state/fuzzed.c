@@ -3,8 +3,10 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/sys.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 static const char file[] = "last_fuzzed.json";
 enum { FILE_MAX = 4 << 20 };
@@ -105,6 +107,31 @@ int fuzzed_silent(const struct state *s, uint64_t now, uint64_t silent_s, fuzzed
 		if (since == 0 || now - since < silent_s)
 			continue;
 		r = fn(arg, name, since, e);
+		if (r != 0)
+			return r;
+	}
+	return 0;
+}
+
+int fuzzed_each(const struct state *s, fuzzed_each_fn *fn, void *arg, struct err *e)
+{
+	_autoclose_ int stats = sys_openat(s->dirfd, "stats", O_RDONLY | O_DIRECTORY, 0);
+	_autojson_ json_t *all = NULL;
+	const char *name;
+	json_t *record;
+	int r;
+
+	if (stats < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "open 'stats'");
+	r = load(stats, &all, e);
+	if (r < 0)
+		return r;
+	json_object_foreach(all, name, record)
+	{
+		struct fuzzed_times t = {name, time_of(record, "fuzzed"), time_of(record, "first"),
+					 time_of(record, "seen")};
+
+		r = fn(arg, &t, e);
 		if (r != 0)
 			return r;
 	}

@@ -30,4 +30,13 @@ typedef int fuzzed_fn(void *arg, const char *target, uint64_t since, struct err 
 MUST_CHECK int fuzzed_silent(const struct state *s, uint64_t now, uint64_t silent_s, fuzzed_fn *fn,
 			     void *arg, struct err *e);
 
+/* Calls fn with each target that a run had and that is not forgotten; writes nothing.  Times
+ * are Unix seconds, fuzzed 0: never. */
+struct fuzzed_times {
+	const char *target;
+	uint64_t fuzzed, first, seen;
+};
+typedef int fuzzed_each_fn(void *arg, const struct fuzzed_times *t, struct err *e);
+MUST_CHECK int fuzzed_each(const struct state *s, fuzzed_each_fn *fn, void *arg, struct err *e);
+
 #endif

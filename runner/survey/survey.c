@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/survey/survey.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/state/fuzzed.h"
+#include "runner/state/history.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	STATS_MAX = 4 << 20,
+	RUNS_MAX = 50, /* whose logs are looked through for a target without a history */
+};
+
+/* --- a target's newest object ---------------------------------------------------- */
+
+static int newest_line(const struct state *s, const char *target, json_t **ret, struct err *e)
+{
+	_autofree_ char *name = NULL;
+	_autojson_ json_t *lines = NULL;
+	uint64_t damaged;
+	int r = history_target_name(target, &name, e);
+
+	if (r == 0)
+		r = history_last(s, name, 1, &lines, &damaged, e);
+	if (r == 0)
+		*ret = json_incref(json_array_get(lines, 0));
+	return r;
+}
+
+/* Of versions that kept no history of targets. */
+static json_t *from_logs(const struct state *s, const json_t *runs, const char *target)
+{
+	for (size_t i = json_array_size(runs); i-- > 0;) {
+		const char *run =
+		    json_string_value(json_object_get(json_array_get(runs, i), "run"));
+		json_t *j = NULL;
+		char path[600];
+		struct err e;
+
+		if (!run || strchr(run, '/') || run[0] == '.')
+			continue;
+		if (snprintf(path, sizeof(path), "logs/%s/%s.stats", run, target) <
+			(int)sizeof(path) &&
+		    json_load(s->dirfd, path, STATS_MAX, &j, &e) == 0)
+			return j;
+	}
+	return NULL;
+}
+
+int survey_stats(const struct state *s, const char *target, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *runs = NULL;
+	uint64_t damaged;
+	int r;
+
+	*ret = NULL;
+	r = newest_line(s, target, ret, e);
+	if (r < 0 || *ret)
+		return r;
+	r = history_last(s, "run_history.jsonl", RUNS_MAX, &runs, &damaged, e);
+	if (r == 0)
+		*ret = from_logs(s, runs, target);
+	return r;
+}
+
+/* --- all of them -------------------------------------------------------------------- */
+
+struct reading {
+	const struct state *state;
+	const struct survey_opts *opts;
+	struct survey *survey;
+};
+
+int survey_add(struct survey *s, const struct survey_opts *o, const char *name,
+	       struct survey_target **ret, struct err *e)
+{
+	struct survey_target *v = sys_realloc(s->v, (s->n + 1) * sizeof(*v));
+
+	if (!v)
+		return err_sys(e, "survey targets");
+	s->v = v;
+	v[s->n] = (struct survey_target){.name = sys_strdup(name),
+					 .facts = {.now = o->now, .silent_s = o->silent_s}};
+	if (!v[s->n].name)
+		return err_sys(e, "survey targets");
+	*ret = &v[s->n++];
+	return 0;
+}
+
+static int add_known(void *arg, const struct fuzzed_times *t, struct err *e)
+{
+	struct reading *a = arg;
+	struct survey_target *to = NULL;
+	struct err why;
+	int r = survey_add(a->survey, a->opts, t->target, &to, e);
+
+	if (r < 0)
+		return r;
+	to->facts.fuzzed = t->fuzzed;
+	to->facts.first = t->first;
+	to->seen = t->seen;
+	if (survey_stats(a->state, t->target, &to->stats, &why) == 0)
+		to->facts.stats = to->stats;
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct survey_target *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+int survey_read(const struct state *s, const struct survey_opts *o, struct survey *ret,
+		struct err *e)
+{
+	struct survey all = {0};
+	struct reading a = {s, o, &all};
+	int r = fuzzed_each(s, add_known, &a, e);
+
+	if (r < 0) {
+		survey_done(&all);
+		return r;
+	}
+	if (all.n > 1)
+		qsort(all.v, all.n, sizeof(*all.v), by_name);
+	*ret = all;
+	survey_service(s, o, ret);
+	return 0;
+}
+
+void survey_done(struct survey *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		free(s->v[i].name);
+		json_decref(s->v[i].stats);
+	}
+	free(s->v);
+	json_decref(s->last_run);
+	*s = (struct survey){0};
+}
+
+struct survey_target *survey_find(struct survey *s, const char *name)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (strcmp(s->v[i].name, name) == 0)
+			return &s->v[i];
+	return NULL;
+}
