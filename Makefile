@@ -7,6 +7,7 @@
 # make bench    measurements          make fuzz      fuzz our own parsers, T seconds each
 # make reports  planted crashes, by every sanitizer, are read as what they are
 # make publish-tests  a server that stands in for GitHub's fails in every way
+# make web-tests      the dashboard's pages in a real browser
 # Variables: CC, B (build directory), SAN=1 (ASan+UBSan), PREFIX, DESTDIR
 CC      ?= gcc
 ifeq ($(origin CC),default)
@@ -85,6 +86,7 @@ $B/replay/%: $B/t/tests/fuzz/fuzz_%.o $B/t/tests/fuzz/replay.o $B/t/lib.a
 -include tests/reports/reports.mk
 -include tests/reports/generated.mk
 -include tests/publish/publish.mk
+-include tests/web/web.mk
 -include tests/docker/docker.mk
 -include tests/vm/vm.mk
 

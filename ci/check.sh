@@ -4,7 +4,7 @@
 # Everything that `make check` promises, in parts that go on after a failed one:
 # packages, lint, build by gcc and clang, unit tests (plain, ASan+UBSan), end-to-end
 # tests in real cells on this machine and, in a VM, on the unified cgroup layout;
-# GitHub's stand-in, Docker, systemd.
+# GitHub's stand-in, the dashboard in a browser, Docker, systemd.
 #
 # usage: [B=build] ci/check.sh [PART...]      PART: see plan() below; default all
 #
@@ -225,7 +225,7 @@ plan() {
 	echo lint build idle-start unit agree
 	! compgen -G 'tests/e2e/*.bats' >/dev/null || echo e2e
 	[[ ! -e ci/vm.sh ]] || ! compgen -G 'tests/e2e/*.bats' >/dev/null || echo vm-start
-	echo publish docker unit-san clang reports analyse-end
+	echo publish web docker unit-san clang reports analyse-end
 	[[ ! -e ci/vm.sh ]] || ! compgen -G 'tests/e2e/*.bats' >/dev/null || echo vm-end systemd-end
 }
 
@@ -257,6 +257,7 @@ part() {
 	analyse) printed analyse 3000 env B="$B" ci/lint.sh slow ;;
 	analyse-end) hear analyse "$idle_pid" ;;
 	publish) printed publish 1200 "$make" -s -j2 B="$B" publish-tests ;;
+	web) printed web 1800 "$make" -s -j2 B="$B" web-tests ;;
 	docker) printed docker 1800 "$make" -s -j2 B="$B" docker-tests ;;
 	vm-end) hear vm "$vm_pid" ;;
 	systemd-end) hear systemd "$vm_pid" ;;

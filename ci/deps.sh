@@ -27,6 +27,8 @@ check="$demo libcmocka-dev bats jq clang-format clang-tidy shellcheck qemu-syste
 check="$check clang-16 libclang-rt-16-dev llvm-16 clang-19 libclang-rt-19-dev llvm-19"
 # The server that stands in for GitHub's; also where node did not come as a package.
 check="$check nodejs npm"
+# The dashboard in a real browser, with letters in its screenshots.
+check="$check chromium fonts-dejavu-core"
 # A real Bazel for discovery and builds.
 check="$check bazel-bootstrap"
 

@@ -3,6 +3,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/serve/serve.h"
+#include "runner/serve/serve_html.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,14 +37,11 @@ static void decoded(const char *path, char out[SERVE_PATH_MAX])
 	size_t n = 0;
 
 	while (in.n > 0 && n + 1 < SERVE_PATH_MAX) {
-		struct slice hex = {in.p + 1, in.n < 3 ? 0 : 2};
-		uint64_t c = (unsigned char)*in.p;
-		size_t took = 1;
+		int c = html_url_next(&in);
 
-		if (*in.p == '%' && scan_u64(&hex, 16, 255, &c))
-			took = 3;
-		out[n++] = (char)c;
-		in = (struct slice){in.p + took, in.n - took};
+		out[n++] = (char)(c < 0 ? '%' : c);
+		if (c < 0)
+			in = (struct slice){in.p + 1, in.n - 1};
 	}
 	out[n] = '\0';
 }

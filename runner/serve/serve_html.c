@@ -329,3 +329,32 @@ int html_url_part(struct buf *out, struct slice s, struct err *e)
 			: buf_addf(out, e, "%%%02X", (unsigned char)s.p[i]);
 	return r;
 }
+
+/* -1: no digit.  Browsers write capital ones. */
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* "%3C": its byte; -1: it is something else. */
+static int hex_byte(struct slice s)
+{
+	int high = s.n < 3 ? -1 : hex_digit(s.p[1]);
+	int low = s.n < 3 ? -1 : hex_digit(s.p[2]);
+
+	return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
+int html_url_next(struct slice *in)
+{
+	size_t taken = *in->p == '%' ? 3 : 1;
+	int c = taken == 3 ? hex_byte(*in) : (unsigned char)*in->p;
+
+	if (c >= 0)
+		*in = (struct slice){in->p + taken, in->n - taken};
+	return c;
+}

@@ -60,5 +60,7 @@ void html_begin(struct html *h, const char *name, const char *class);
 
 /* One segment of a path: all but letters, digits, '.', '_', '-', '~' as %XX. */
 MUST_CHECK int html_url_part(struct buf *out, struct slice s, struct err *e);
+/* And back: the next byte of what is not empty, which moves on; -1: a '%' without two digits. */
+int html_url_next(struct slice *in);
 
 #endif

@@ -15,6 +15,8 @@ enum {
 	MODEL_CRASHES = 400,
 	MODEL_TARGET_RUNS = 50,
 	MODEL_POINTS = 500,
+	MODEL_SAMPLE = 60, /* points in a page itself */
+	MODEL_TREND = 8,   /* runs in a row of a target */
 	MODEL_RUN_TARGETS = 400,
 };
 

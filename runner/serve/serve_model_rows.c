@@ -151,6 +151,26 @@ static json_t *verdict(const json_t *findings)
 	return ret;
 }
 
+/* Edges from run to run, oldest first; NULL: no memory. */
+static json_t *trend(const json_t *lines)
+{
+	size_t n = json_array_size(lines);
+	json_t *all = json_array();
+	int bad = !all;
+
+	for (size_t i = n < MODEL_TREND ? n : MODEL_TREND; i-- > 0;) {
+		json_t *v = json_object_get(json_array_get(lines, i), "cov");
+
+		if (json_is_number(v))
+			bad |= json_array_append(all, v);
+	}
+	if (bad) {
+		json_decref(all);
+		return NULL;
+	}
+	return all;
+}
+
 int row_target(struct model_base *b, const char *name, const struct model_target *t, json_t **ret,
 	       struct err *e)
 {
@@ -175,6 +195,7 @@ int row_target(struct model_base *b, const char *name, const struct model_target
 		if (json_is_number(v))
 			make_set(&m, "corpus_bytes", json_incref(v));
 	}
+	make_set(&m, "trend", trend(t->lines));
 	make_time(&m, "last_fuzzed", get_count(known, "fuzzed"));
 	make_set(&m, "health", verdict(t->findings));
 	make_number(&m, "crashes_open", get_count(b->open, name));

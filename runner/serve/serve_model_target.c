@@ -144,6 +144,23 @@ int model_series(struct serve_site *s, const char *name, json_t **ret, struct er
 	return make_done(&m, ret, e);
 }
 
+/* Some of the points, so many that a page has room for them: always the first and the last. */
+static json_t *sample_of(const json_t *points)
+{
+	size_t n = json_array_size(points), some = n < MODEL_SAMPLE ? n : MODEL_SAMPLE;
+	json_t *all = json_array();
+	int bad = !all;
+
+	for (size_t i = 0; i < some; i++)
+		bad |= json_array_append(
+		    all, json_array_get(points, some > 1 ? i * (n - 1) / (some - 1) : 0));
+	if (bad) {
+		json_decref(all);
+		return NULL;
+	}
+	return all;
+}
+
 static json_t *series_note(const char *name, const json_t *series)
 {
 	static const struct copy keys[] = {{"run", COPY_TEXT}};
@@ -157,6 +174,7 @@ static json_t *series_note(const char *name, const json_t *series)
 	make_copy(&m, series, keys, 1);
 	make_set(&m, "columns", json_incref(json_object_get(series, "columns")));
 	make_number(&m, "points", json_array_size(json_object_get(series, "points")));
+	make_set(&m, "sample", sample_of(json_object_get(series, "points")));
 	(void)!make_done(&m, &ret, &ignored);
 	return ret;
 }
@@ -170,6 +188,7 @@ static json_t *growth_note(const char *name, const json_t *points)
 	make_href(&m, "api", "api/v1/growth/", name, ".json");
 	make_set(&m, "columns", growth_columns());
 	make_number(&m, "points", json_array_size(points));
+	make_set(&m, "sample", sample_of(points));
 	(void)!make_done(&m, &ret, &ignored); /* no memory: NULL says it */
 	return ret;
 }

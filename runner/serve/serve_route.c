@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "runner/serve/serve_html.h"
 #include "runner/serve/serve_internal.h"
 #include "runner/serve/serve_site.h"
 
@@ -61,18 +62,11 @@ static bool decode(struct slice in, struct name *out)
 	size_t n = 0;
 
 	while (in.n > 0) {
-		struct slice hex = {in.p + 1, 2};
-		uint64_t c = (unsigned char)*in.p;
+		int c = html_url_next(&in);
 
-		if (n >= NAME_MAX)
+		if (n >= NAME_MAX || c < 0)
 			return false;
-		if (c == '%') {
-			if (in.n < 3 || !scan_u64(&hex, 16, 255, &c) || hex.n > 0)
-				return false;
-			in = (struct slice){in.p + 2, in.n - 2};
-		}
 		out->text[n++] = (char)c;
-		in = (struct slice){in.p + 1, in.n - 1};
 	}
 	out->text[n] = '\0';
 	return fs_name_ok((struct slice){out->text, n});

@@ -216,6 +216,24 @@ static void test_url_part(void **state)
 	assert_string_equal(buf_str(&b), "a-Z_0.9~%2F%25%3F%23%26%22%3C%FF%00");
 }
 
+static void test_url_next(void **state)
+{
+	struct slice in = SLICE("a%3C%3c%C3\xc3%00");
+	static const int want[] = {'a', '<', '<', 0xc3, 0xc3, 0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+		assert_int_equal(html_url_next(&in), want[i]);
+	assert_int_equal(in.n, 0);
+	for (size_t i = 0; i < 4; i++) {
+		static const char *const bad[] = {"%", "%3", "%3g", "%g3"};
+
+		in = slice_of(bad[i]);
+		assert_int_equal(html_url_next(&in), -1);
+		assert_int_equal(in.n, strlen(bad[i]));
+	}
+}
+
 static void test_assets(void **state)
 {
 	const struct serve_asset *a;
@@ -239,7 +257,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_text),      cmocka_unit_test(test_elements),
     cmocka_unit_test(test_addresses), cmocka_unit_test(test_root),
     cmocka_unit_test(test_wrong),     cmocka_unit_test(test_full),
-    cmocka_unit_test(test_url_part),  cmocka_unit_test(test_assets),
+    cmocka_unit_test(test_url_part),  cmocka_unit_test(test_url_next),
+    cmocka_unit_test(test_assets),
 };
 
 UNIT_MAIN(tests)

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// A page as a person meets it, and what must hold of each.
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+  '--disable-component-update', '--disable-sync', '--allow-file-access-from-files=false'];
+
+export const MODES = {
+  light: { colorScheme: 'light', viewport: { width: 1360, height: 900 } },
+  dark: { colorScheme: 'dark', viewport: { width: 1360, height: 900 } },
+  phone: { colorScheme: 'light', viewport: { width: 360, height: 740 } },
+  plain: { colorScheme: 'light', viewport: { width: 1360, height: 900 }, javaScriptEnabled: false },
+};
+
+export class Browser {
+  static async start(modules, shots) {
+    const require = createRequire(join(modules, 'package.json'));
+    const { chromium } = require('playwright-core');
+    mkdirSync(shots, { recursive: true });
+    return Object.assign(new Browser(), {
+      shots,
+      axe: readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'),
+      chromium: await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS, timeout: 120_000 }),
+    });
+  }
+
+  stop() { return this.chromium.close(); }
+
+  context(mode) { return this.chromium.newContext(MODES[mode]); }
+
+  // Opens a page and keeps what it does that no page of ours may do.
+  async open(context, url) {
+    const page = await context.newPage();
+    const wrong = [];
+    const base = url.startsWith('file:') ? 'file:' : new URL(url).origin;
+    page.setDefaultTimeout(120_000);
+    page.on('console', (m) => { if (['error', 'warning'].includes(m.type())) wrong.push(`console: ${m.text()}`); });
+    page.on('pageerror', (e) => wrong.push(`error: ${e.message}`));
+    page.on('dialog', (d) => { wrong.push(`dialog: ${d.message()}`); d.dismiss(); });
+    page.on('request', (r) => { if (!r.url().startsWith(`${base}/`)) wrong.push(`request: ${r.url()}`); });
+    page.on('response', (r) => { if (r.status() >= 400) wrong.push(`${r.status()}: ${r.url()}`); });
+    const answer = await page.goto(url, { waitUntil: 'load', timeout: 120_000 });
+    return { page, wrong, answer };
+  }
+
+  // serious or critical; the others are told.
+  async axes(page) {
+    await page.evaluate(this.axe);
+    const found = await page.evaluate(() => axe.run(document, { resultTypes: ['violations'] }));
+    const all = found.violations.map((v) => `${v.impact}: ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target).join(', ')}`);
+    return all.filter((t) => /^(serious|critical)/.test(t));
+  }
+
+  shot(page, name) { return page.screenshot({ path: join(this.shots, `${name}.png`), fullPage: true, timeout: 120_000 }); }
+}
+
+// Waits until every figure that has data is drawn; how many pixels of the first curve's colour
+// each canvas has.
+export async function drawn(page) {
+  await page.waitForFunction(() => [...document.querySelectorAll('figure.plot')].every((f) => f.dataset.drawn === 'yes'));
+  return page.evaluate(() => {
+    const probe = document.createElement('canvas').getContext('2d');
+    probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--curve-1').trim();
+    probe.fillRect(0, 0, 1, 1);
+    const [r, g, b] = probe.getImageData(0, 0, 1, 1).data;
+    return [...document.querySelectorAll('figure.plot')].map((f) => {
+      const canvas = f.querySelector('canvas');
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      let n = 0;
+      for (let i = 0; i < data.length; i += 4)
+        if (data[i + 3] > 128 && Math.abs(data[i] - r) + Math.abs(data[i + 1] - g) + Math.abs(data[i + 2] - b) < 48) n += 1;
+      return [f.querySelector('figcaption').textContent, n];
+    });
+  });
+}
+
+// Every page that the first one leads to.
+export async function crawl(base) {
+  const todo = ['index.html'];
+  const seen = new Set(todo);
+  for (let at = todo.shift(); at; at = todo.shift()) {
+    const html = await (await fetch(`${base}/${at}`)).text();
+    for (const [, href] of html.matchAll(/<a[^>]* href="([^"]*\.html)"/g)) {
+      const path = new URL(href.replaceAll('&amp;', '&'), `${base}/${at}`).href.slice(base.length + 1);
+      if (!seen.has(path)) {
+        seen.add(path);
+        todo.push(path);
+      }
+    }
+  }
+  return [...seen];
+}

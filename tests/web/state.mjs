@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// State directories to show: of real runs, and one whose every text is hostile; and the program
+// that shows them.
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const CONFIG = {
+  run: { workers: 1, disk_reserve: '64MiB' },
+  defaults: { memory: '256MiB', scratch: '32MiB', disk: '64MiB' },
+};
+const WANTED = /^(healthy|crash|leak|startcrash)_fuzzer/;
+
+export function config(state) {
+  mkdirSync(state, { recursive: true });
+  writeFileSync(join(state, 'config.json'), JSON.stringify(CONFIG));
+}
+
+// Its own directory: what else is planted does what it likes to a machine.
+export function chosen(targets, dir) {
+  mkdirSync(dir, { recursive: true });
+  for (const name of readdirSync(targets))
+    if (WANTED.test(name)) cpSync(join(targets, name), join(dir, name), { recursive: true });
+  return dir;
+}
+
+// Real cells; returns the run's id.
+export function fuzz(program, state, targets, seconds, commit) {
+  const r = spawnSync(program, ['run', '--plain', '--state-dir', state, '--targets', targets,
+    '--max-total-time', `${seconds}s`, '--commit', commit], { encoding: 'utf8', timeout: 900_000 });
+  if (r.status !== 0 && r.status !== 5) throw new Error(`run: ${r.status} ${r.stdout}${r.stderr}`);
+  return readdirSync(join(state, 'logs')).sort().at(-1);
+}
+
+// --- hostile ------------------------------------------------------------------------------
+
+export const MARKUP = '<img src=x onerror=alert(1)>';
+export const NAME = `evil"'&${MARKUP}`; // a file's name: no slash
+export const SIG = '00a1b2c3d4e5f607';
+const SCRIPT = '</pre></td></title><script>alert(1)</script><b onmouseover=alert(2)>\u202eeman\u202c\x1b[2J\x07';
+
+const line = (run, ended, extra) => ({
+  name: NAME, reason: SCRIPT, fuzzed: true, note: SCRIPT, run, ended, commit: SCRIPT, execs: 1000, execs_per_cpu_second: 10,
+  cov: 5, edges: 10, ft: 7, corpus_units: 3, cpu_seconds: 2.5, new_inputs: 1, memory_peak_bytes: 1 << 20,
+  memory_limit_bytes: 1 << 28, failures_total: 1, failures: { crash: 1 }, wall_seconds: 3, syscalls_refused: SCRIPT, ...extra,
+});
+
+// As a run would have left it, if nothing in it had been looked at.
+export function hostile(state) {
+  const runs = [['20261120-100000', '2026-11-20T10:00:40Z'], ['20261121-100000', '2026-11-21T10:00:40Z']];
+  config(state);
+  for (const d of ['stats/targets', `crashes/${SIG}`, ...runs.map(([r]) => `logs/${r}`)])
+    mkdirSync(join(state, d), { recursive: true });
+  const put = (name, text) => writeFileSync(join(state, name), text);
+  const crash = { signature: SIG, what: SCRIPT, state: 'new', count: 1, hits: 1, tries: 1, security: true };
+  const summary = (run, ended) => ({
+    v: 1, run, status: 'done', version: SCRIPT, commit: SCRIPT, cgroup_layout: SCRIPT, started: ended.replace(':40Z', ':00Z'), ended,
+    elapsed_seconds: 40, workers: 1, failures: 1, new_crashes: 1, not_fuzzed: 0, own_cpu_seconds: 1, own_peak_rss_bytes: 1,
+    targets: [line(run, ended, { crashes: [crash], artifacts: [SCRIPT] })],
+  });
+  put('stats/last_fuzzed.json', JSON.stringify({ [NAME]: { fuzzed: 1795255240 } }));
+  put('stats/run_history.jsonl', runs.map(([r, e]) => `${JSON.stringify(summary(r, e))}\n`).join(''));
+  put(`stats/targets/${NAME}.jsonl`, runs.map(([r, e]) => `${JSON.stringify(line(r, e))}\n`).join(''));
+  for (const [r, e] of runs) {
+    put(`logs/${r}/summary.json`, JSON.stringify(summary(r, e)));
+    put(`logs/${r}/${NAME}.stats`, JSON.stringify(line(r, e)));
+    put(`logs/${r}/${NAME}.series`, [
+      { v: 1, target: NAME, run: r, started: e, columns: ['t', 'execs', 'cov', 'ft', SCRIPT] },
+      ...[0, 1, 2, 3].map((t) => [t, t * 100, 2 + t, 3 + t, t]),
+    ].map((j) => `${JSON.stringify(j)}\n`).join(''));
+  }
+  put('known_crashes.json', JSON.stringify({
+    [SIG]: {
+      fuzzer: NAME, crash_type: `Heap-buffer-overflow ${SCRIPT}`, top_frame: SCRIPT, frames: [SCRIPT, MARKUP], crash_state: [SCRIPT],
+      state: 'new', first_seen: { time: 1795200000, commit: SCRIPT, run: runs[0][0] }, last_seen: { time: 1795255240, commit: SCRIPT, run: runs[1][0] },
+      count: 3, issue_url: 'javascript:alert(1)', note: SCRIPT, severity: SCRIPT, security: true, crash_file: `crashes/${SIG}/input`,
+    },
+  }));
+  put(`crashes/${SIG}/report.txt`, `==1==ERROR: AddressSanitizer: ${SCRIPT}\n    #0 0x1 in ${MARKUP}\n${'A'.repeat(3000)}\n`);
+}
+
+// --- the program ------------------------------------------------------------------------------
+
+export class Shown {
+  // Resolves when it listens.
+  static start(program, state) {
+    const child = spawn(program, ['serve', '--state-dir', state, '--listen', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'pipe'] });
+    return new Promise((done, fail) => {
+      let said = '';
+      const hear = (d) => {
+        said += d;
+        const m = /(http:\/\/\S+?)\/ /.exec(said);
+        if (m) done(Object.assign(new Shown(), { child, base: m[1] }));
+      };
+      child.stdout.on('data', hear);
+      child.stderr.on('data', hear);
+      child.on('exit', (code) => fail(new Error(`serve: ${code} ${said}`)));
+    });
+  }
+
+  stop() { this.child.kill('SIGTERM'); }
+}
+
+export function exported(program, state, dir) {
+  const r = spawnSync(program, ['serve', '--state-dir', state, '--export', dir], { encoding: 'utf8', timeout: 120_000 });
+  if (r.status !== 0) throw new Error(`export: ${r.status} ${r.stdout}${r.stderr}`);
+}
+
+export const text = (file) => readFileSync(file, 'utf8');

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// usage: node test.mjs FUZZCELL TARGETS DIR     prints TAP; DIR keeps screenshots and packages
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { equal, like, plan, test } from '../publish/harness.mjs';
+import { Browser, crawl, drawn, MODES } from './browser.mjs';
+import { chosen, config, exported, fuzz, hostile, MARKUP, NAME, Shown, SIG } from './state.mjs';
+
+const [, , program, targets, dir] = process.argv;
+const here = dirname(fileURLToPath(import.meta.url));
+const work = mkdtempSync(join(tmpdir(), 'fuzzcell-web.'));
+const modules = resolve(dir, 'npm');
+const PAGE_MAX = 300 << 10;
+
+// Exactly what the lock file names.
+function install() {
+  const lock = readFileSync(join(here, 'package-lock.json'), 'utf8');
+  const done = join(modules, 'installed');
+
+  if (existsSync(done) && readFileSync(done, 'utf8') === lock) return;
+  mkdirSync(modules, { recursive: true });
+  for (const f of ['package.json', 'package-lock.json']) cpSync(join(here, f), join(modules, f));
+  const r = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: modules, encoding: 'utf8', timeout: 400_000 });
+  if (r.status !== 0) throw new Error(`npm ci: ${r.stderr}`);
+  writeFileSync(done, lock);
+}
+
+const none = (list, what) => equal(list.join('\n'), '', what);
+const shot = (state, mode, path) => `${state}-${mode}-${decodeURIComponent(path).replace(/\.html$/, '').replace(/[^\w.-]/g, '_')}`;
+
+// What must hold of a page in a mode.
+async function holds(browser, context, mode, state, base, path) {
+  const { page, wrong, answer } = await browser.open(context, `${base}/${path}`);
+  try {
+    equal(answer.status(), 200, path);
+    like(answer.headers()['content-security-policy'], /default-src 'none'; script-src 'self'; style-src 'self'/, 'policy');
+    if ((await answer.body()).length > PAGE_MAX) throw new Error(`${path}: more than 300 KiB`);
+    if (mode !== 'plain')
+      for (const [caption, pixels] of await drawn(page))
+        if (pixels < 20) throw new Error(`${path}: ${caption}: ${pixels} pixels of a curve`);
+    await browser.shot(page, shot(state, mode, path));
+    equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, `${path} fits the width`);
+    equal(await page.evaluate(() => document.querySelectorAll('img, iframe, object, script:not([src]), [onerror], [onmouseover], [style]:not(figure *)').length),
+      0, `${path}: what text became`);
+    if (mode !== 'plain') none(await browser.axes(page), `${path}: axe`);
+    none(wrong, path);
+  } finally {
+    await page.close();
+  }
+}
+
+async function everyPage(browser, state, base) {
+  const paths = await crawl(base);
+  for (const kind of [/^index/, /^crashes\.html/, /^runs\.html/, /^health/, /^targets\//, /^crashes\//, /^runs\//])
+    await test(`${state}: there is a page like ${kind}`, () => equal(paths.some((p) => kind.test(p)), true, paths.join(' ')));
+  for (const mode of Object.keys(MODES)) {
+    const context = await browser.context(mode);
+    for (const path of paths)
+      await test(`${state}, ${mode}: ${decodeURIComponent(path).replace('#', '')}`, () => holds(browser, context, mode, state, base, path));
+    await context.close();
+  }
+  return paths;
+}
+
+async function curves(browser, base, paths) {
+  const path = paths.find((p) => /^targets\/healthy_fuzzer/.test(p));
+  await test('the curves of a target that was fuzzed twice are drawn', async () => {
+    const context = await browser.context('light');
+    const { page, wrong } = await browser.open(context, `${base}/${path}`);
+    const all = await drawn(page);
+    for (const name of ['Coverage', 'Corpus', 'Speed', 'Memory', 'Pressure', 'CPU'])
+      equal(all.some(([caption, pixels]) => caption.startsWith(name) && pixels > 20), true, `${name} in ${JSON.stringify(all)}`);
+    equal(await page.locator('#points tbody tr').count() > 1, true, 'rows of the table');
+    // The reader's colours change: so do the curves.
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.waitForTimeout(300);
+    for (const [caption, pixels] of await drawn(page)) equal(pixels > 20, true, `${caption} in the dark`);
+    none(wrong, path);
+    await context.close();
+  });
+}
+
+async function keyboard(browser, base) {
+  await test('by keyboard: to the content, to a table, and to another order of it', async () => {
+    const context = await browser.context('light');
+    const { page } = await browser.open(context, `${base}/index.html`);
+    await page.keyboard.press('Tab');
+    equal(await page.evaluate(() => document.activeElement.textContent), 'Skip to the content', 'first stop');
+    await page.keyboard.press('Enter');
+    like(page.url(), /#main$/, 'there');
+    const sort = page.locator('#targets thead th').nth(7).locator('button');
+    await sort.focus();
+    await page.keyboard.press('Enter');
+    equal(await page.locator('#targets thead th').nth(7).getAttribute('aria-sort'), 'descending', 'order');
+    const values = await page.locator('#targets tbody td:nth-child(8)').evaluateAll((cells) => cells.map((c) => Number(c.dataset.value || 0)));
+    equal(JSON.stringify(values), JSON.stringify([...values].sort((a, b) => b - a)), 'values');
+    await context.close();
+  });
+}
+
+async function withoutScript(browser, base, paths) {
+  await test('without JavaScript there are tables, and curves', async () => {
+    const context = await browser.context('plain');
+    const { page } = await browser.open(context, `${base}/${paths.find((p) => /^targets\/healthy_fuzzer/.test(p))}`);
+    equal(await page.locator('figure.plot svg polyline').count() >= 6, true, 'curves');
+    equal(await page.locator('#runs tbody tr').count(), 2, 'runs');
+    await page.goto(`${base}/index.html`);
+    equal(await page.locator('#targets tbody tr').count(), 4, 'targets');
+    await context.close();
+  });
+}
+
+async function onDisk(browser, state) {
+  await test('a copy on a disk is the same, with its curves', async () => {
+    const to = join(work, 'export');
+    exported(program, state, to);
+    const context = await browser.context('light');
+    for (const path of ['index.html', 'targets/healthy_fuzzer.html', 'crashes.html', 'health.html', 'runs.html']) {
+      const { page, wrong } = await browser.open(context, `file://${to}/${path}`);
+      for (const [caption, pixels] of await drawn(page)) equal(pixels > 20, true, `${caption} on a disk`);
+      await browser.shot(page, shot('disk', 'light', path));
+      none(wrong, path);
+      await page.close();
+    }
+    await context.close();
+  });
+}
+
+async function textStaysText(browser, base) {
+  const context = await browser.context('light');
+  await test('the name of a target is text', async () => {
+    const { page, wrong } = await browser.open(context, `${base}/index.html`);
+    equal(await page.locator('#targets tbody th a').first().textContent(), NAME, 'in the table');
+    await page.locator('#targets tbody th a').first().click();
+    await page.waitForLoadState();
+    like(await page.locator('h1').textContent(), /^evil"'&<img src=x onerror=alert\(1\)>/, 'as a heading');
+    like(await page.title(), /<img src=x onerror=alert\(1\)>/, 'as a title');
+    none(wrong, 'that page');
+  });
+  await test('a report full of markup is text', async () => {
+    const { page, wrong } = await browser.open(context, `${base}/crashes/${SIG}.html`);
+    const report = await page.locator('pre').last().textContent();
+    like(report, /<script>alert\(1\)<\/script><b onmouseover=alert\(2\)>/, 'report');
+    equal(report.includes(MARKUP), true, 'report');
+    like(report, /\\u202eeman\\u202c\\x1b\[2J\\x07/, 'what steers a terminal');
+    equal(await page.locator('a[href^="javascript"]').count(), 0, 'links');
+    none(wrong, 'that page');
+  });
+  await context.close();
+}
+
+async function vendored() {
+  await test('the plotting library is the one that its page names', () => {
+    const vendor = join(here, '../../runner/serve/assets/vendor/uplot');
+    const sums = [...readFileSync(join(vendor, 'README.md'), 'utf8').matchAll(/^([0-9a-f]{64}) {2}(\S+)$/gm)];
+    equal(sums.length, 2, 'sums');
+    for (const [, sum, name] of sums)
+      equal(createHash('sha256').update(readFileSync(join(vendor, name))).digest('hex'), sum, name);
+  });
+}
+
+async function real(browser) {
+  const state = join(work, 'state');
+  config(state);
+  const from = chosen(targets, join(work, 'targets'));
+  fuzz(resolve(program), state, from, 30, '1234567890abcdef1234567890abcdef12345678');
+  fuzz(resolve(program), state, from, 30, '234567890abcdef1234567890abcdef123456789');
+  const shown = await Shown.start(program, state);
+  try {
+    const paths = await everyPage(browser, 'real', shown.base);
+    await curves(browser, shown.base, paths);
+    await keyboard(browser, shown.base);
+    await withoutScript(browser, shown.base, paths);
+    await onDisk(browser, state);
+  } finally {
+    shown.stop();
+  }
+}
+
+async function evil(browser) {
+  const state = join(work, 'hostile');
+  hostile(state);
+  const shown = await Shown.start(program, state);
+  try {
+    await everyPage(browser, 'hostile', shown.base);
+    await textStaysText(browser, shown.base);
+  } finally {
+    shown.stop();
+  }
+}
+
+let browser;
+let all = false;
+try {
+  install();
+  browser = await Browser.start(modules, resolve(dir));
+  await vendored();
+  await evil(browser);
+  await real(browser);
+  all = plan();
+} catch (e) {
+  console.log(`Bail out! ${String(e?.stack ?? e).replaceAll('\n', ' ')}`);
+} finally {
+  await browser?.stop();
+  rmSync(work, { recursive: true, force: true });
+}
+process.exitCode = all ? 0 : 1;
