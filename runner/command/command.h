@@ -41,6 +41,8 @@ int command_crash(int argc, char **argv);
 int command_regress(int argc, char **argv);
 int command_corpus(int argc, char **argv);
 int command_doctor(int argc, char **argv);
+int command_history(int argc, char **argv);
+int command_report(int argc, char **argv);
 int command_outbox(int argc, char **argv);
 int command_serve(int argc, char **argv);
 int command_version(int argc, char **argv);

@@ -20,6 +20,8 @@ const struct command commands[] = {
     {"start", "TARGET", "fuzz a target of it again, next", command_start},
     {"skip", "TARGET", "end a target's turn", command_skip},
     {"workers", "N", "so many cells at once from now on", command_workers},
+    {"history", "[TARGET] [OPTION]...", "past runs, or those of a target", command_history},
+    {"report", "RUN [OPTION]...", "what became of a run (\"last\"), as Markdown", command_report},
     {"trigger", "[OPTION]...", "start runs for what is pushed", command_trigger},
     {"outbox", "list | retry | drop", "what is to be told and was not yet", command_outbox},
     {"serve", "[OPTION]...", "the dashboard, its data and metrics, over HTTP", command_serve},

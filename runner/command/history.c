@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/state/history.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/units.h"
+#include "runner/command/escape.h"
+#include "runner/command/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LINES_DEFAULT = 20, LINES_MAX = 100000 };
+
+struct history_args {
+	struct session session;
+	const char *lines;
+	bool json;
+};
+
+static const struct option_spec specs[] = {
+    STATE_OPTIONS,
+    {"n,lines", "N", "so many, the newest (default: 20)"},
+    {"json", NULL, "the lines as they are, JSON"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct history_args *a = arg;
+
+	if (strcmp(name, "json") == 0)
+		a->json = true;
+	else if (strcmp(name, "lines") == 0)
+		a->lines = value;
+	else
+		return common_take(&a->session.common, name, value);
+	return true;
+}
+
+/* --- a line of a table -------------------------------------------------------- */
+
+static uint64_t number(const json_t *o, const char *key)
+{
+	json_int_t n = json_integer_value(json_object_get(o, key));
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+static const char *duration(const json_t *o, const char *key, char out[UNITS_MAX])
+{
+	double s = json_number_value(json_object_get(o, key));
+
+	return units_time(s > 0 && s < 1e12 ? (uint64_t)(s * (double)USEC_PER_SEC) : 0, out);
+}
+
+static const char *shown(const json_t *o, const char *key, char out[ESCAPE_MAX])
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return escape(s ? s : "-", out);
+}
+
+static const char *count(const json_t *o, const char *key, char out[UNITS_MAX])
+{
+	return units_count(number(o, key), out);
+}
+
+static void print_run(const json_t *l)
+{
+	char run[ESCAPE_MAX], status[ESCAPE_MAX], commit[ESCAPE_MAX];
+	char time[UNITS_MAX], cpu[UNITS_MAX], execs[UNITS_MAX];
+
+	printf("%-18s %-8s %-12.12s %8s %8s %8s %7llu %6llu %6llu %7llu %7llu\n",
+	       shown(l, "run", run), shown(l, "status", status), shown(l, "commit", commit),
+	       duration(l, "elapsed_seconds", time), duration(l, "cpu_seconds", cpu),
+	       count(l, "execs", execs), (unsigned long long)number(l, "targets"),
+	       (unsigned long long)number(l, "not_fuzzed"),
+	       (unsigned long long)number(l, "new_inputs"),
+	       (unsigned long long)number(l, "failures"),
+	       (unsigned long long)number(l, "new_crashes"));
+}
+
+static void print_target_run(const json_t *l)
+{
+	char run[ESCAPE_MAX], reason[ESCAPE_MAX], commit[ESCAPE_MAX];
+	char cpu[UNITS_MAX], execs[UNITS_MAX], rate[UNITS_MAX];
+
+	printf("%-18s %-15s %-12.12s %8s %8s %8s %7llu %7llu %7llu %6llu %7llu %7llu\n",
+	       shown(l, "run", run), shown(l, "reason", reason), shown(l, "commit", commit),
+	       duration(l, "cpu_seconds", cpu), count(l, "execs", execs),
+	       count(l, "execs_per_cpu_second", rate), (unsigned long long)number(l, "cov"),
+	       (unsigned long long)number(l, "edges"), (unsigned long long)number(l, "ft"),
+	       (unsigned long long)number(l, "new_inputs"),
+	       (unsigned long long)number(l, "failures_total"),
+	       (unsigned long long)number(l, "crashes_new"));
+}
+
+static void print_table(const json_t *lines, bool target)
+{
+	if (target)
+		printf("%-18s %-15s %-12s %8s %8s %8s %7s %7s %7s %6s %7s %7s\n", "run", "ended",
+		       "commit", "cpu", "execs", "exec/s", "cov", "edges", "ft", "inputs", "failed",
+		       "crashes");
+	else
+		printf("%-18s %-8s %-12s %8s %8s %8s %7s %6s %6s %7s %7s\n", "run", "status",
+		       "commit", "time", "cpu", "execs", "targets", "unfuzz", "inputs", "failed",
+		       "crashes");
+	for (size_t i = 0; i < json_array_size(lines); i++)
+		(target ? print_target_run : print_run)(json_array_get(lines, i));
+}
+
+static int print_json(const json_t *lines)
+{
+	for (size_t i = 0; i < json_array_size(lines); i++) {
+		_autofree_ char *text = NULL;
+		struct err e;
+
+		if (json_print(json_array_get(lines, i), 0, &text, &e) < 0)
+			return fail(EXIT_INTERNAL, "%s", e.msg);
+		puts(text);
+	}
+	return EXIT_DONE;
+}
+
+/* --- the command ------------------------------------------------------------------ */
+
+static int parse_lines(const struct history_args *a, size_t *ret)
+{
+	struct slice in = a->lines ? slice_of(a->lines) : SLICE("");
+	uint64_t n = LINES_DEFAULT;
+
+	if (a->lines && (!scan_u64(&in, 10, LINES_MAX, &n) || in.n > 0))
+		return fail(EXIT_USAGE, "--lines: '%s' is no number up to %d", a->lines, LINES_MAX);
+	*ret = n;
+	return EXIT_DONE;
+}
+
+static int show(const struct history_args *a, const char *target, size_t n)
+{
+	const char *file = "run_history.jsonl";
+	_autofree_ char *of_target = NULL;
+	_autojson_ json_t *lines = NULL;
+	char text[ESCAPE_MAX];
+	uint64_t damaged;
+	struct err e;
+
+	if (target && history_target_name(target, &of_target, &e) < 0)
+		return fail(EXIT_USAGE, "history: '%s': %s", escape(target, text), e.msg);
+	if (target)
+		file = of_target;
+	if (history_last(a->session.state, file, n, &lines, &damaged, &e) < 0)
+		return fail(EXIT_MACHINE, "%s", e.msg);
+	if (damaged)
+		(void)fail(EXIT_DONE, "stats/%s: %llu damaged lines were left out",
+			   escape(file, text), (unsigned long long)damaged);
+	if (a->json)
+		return print_json(lines);
+	if (json_array_size(lines) == 0 && n > 0)
+		printf("no run%s%s yet\n", target ? " of " : "",
+		       target ? escape(target, text) : "");
+	else
+		print_table(lines, target != NULL);
+	return EXIT_DONE;
+}
+
+int command_history(int argc, char **argv)
+{
+	struct history_args a = {0};
+	int at = options_parse(argc, argv, "history [TARGET] [OPTION]...", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	size_t n = 0;
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (at + 1 < argc)
+		return fail(EXIT_USAGE, "history: unexpected '%s'", argv[at + 1]);
+	r = parse_lines(&a, &n);
+	if (r == EXIT_DONE)
+		r = session_load(&a.session);
+	if (r == EXIT_DONE)
+		r = session_read(&a.session);
+	if (r == EXIT_DONE)
+		r = show(&a, argv[at], n);
+	session_close(&a.session);
+	return r;
+}

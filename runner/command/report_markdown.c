@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/report.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/units.h"
+#include "runner/publish/render.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TEXT_MAX = 400, NAME_MAX_SHOWN = 160, URL_MAX = 300, NAMED_MAX = 5 };
+
+static const char *str(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "";
+}
+
+static uint64_t number(const json_t *o, const char *key)
+{
+	json_int_t n = json_integer_value(json_object_get(o, key));
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+static const char *duration(const json_t *o, const char *key, char out[UNITS_MAX])
+{
+	double s = json_number_value(json_object_get(o, key));
+
+	return units_time(s > 0 && s < 1e12 ? (uint64_t)(s * (double)USEC_PER_SEC) : 0, out);
+}
+
+/* In a table, where a bar would begin the next cell also within code. */
+static int add_cell(const char *text, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf code = BUF_INIT(1 << 16);
+	int r = render_code(text, NAME_MAX_SHOWN, &code, e);
+
+	for (size_t i = 0; r == 0 && i < code.n; i++)
+		r = buf_addf(out, e, "%s%c", code.p[i] == '|' ? "\\" : "", code.p[i]);
+	return r;
+}
+
+/* An address that a person's GitHub gave; nothing else is made a link. */
+static int add_url(const char *url, struct buf *out, struct err *e)
+{
+	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				   "0123456789-._~:/?#@!$&'*+,;=%";
+
+	if (strncmp(url, "https://", 8) == 0 && strlen(url) <= URL_MAX &&
+	    url[strspn(url, good)] == '\0')
+		return buf_addf(out, e, "<%s>", url);
+	return render_code(url, URL_MAX, out, e);
+}
+
+/* Ours, but from a file. */
+static const char *time_of(const json_t *run, const char *key)
+{
+	const char *s = str(run, key);
+
+	return *s && s[strspn(s, "0123456789-:TZ")] == '\0' ? s : "?";
+}
+
+/* --- sections ---------------------------------------------------------------------- */
+
+static int add_when(const json_t *run, struct buf *out, struct err *e)
+{
+	char time[UNITS_MAX], cpu[UNITS_MAX];
+	int r = 0;
+
+	if (!json_is_string(json_object_get(run, "ended")))
+		return buf_add(
+		    out,
+		    SLICE("It has no summary: it has not ended, or was killed. What follows "
+			  "is what its curves say.\n"),
+		    e);
+	if (*str(run, "commit")) {
+		r = buf_add(out, SLICE("Of commit "), e);
+		if (r == 0)
+			r = render_code(str(run, "commit"), NAME_MAX_SHOWN, out, e);
+		if (r == 0)
+			r = buf_add(out, SLICE(". "), e);
+	}
+	return r < 0
+		   ? r
+		   : buf_addf(out, e,
+			      "From %.20s to %.20s, %s, with %llu workers; fuzzcell itself used %s "
+			      "of CPU time.\n",
+			      time_of(run, "started"), time_of(run, "ended"),
+			      duration(run, "elapsed_seconds", time),
+			      (unsigned long long)number(run, "workers"),
+			      duration(run, "own_cpu_seconds", cpu));
+}
+
+static int add_head(const json_t *model, struct buf *out, struct err *e)
+{
+	const json_t *run = json_object_get(model, "run");
+	size_t n = json_array_size(json_object_get(model, "targets"));
+	int r = buf_add(out, SLICE("# Run "), e);
+
+	if (r == 0)
+		r = render_code(str(run, "run"), NAME_MAX_SHOWN, out, e);
+	if (r == 0)
+		r = buf_add(out, SLICE(": "), e);
+	if (r == 0)
+		r = render_code(str(run, "status"), NAME_MAX_SHOWN, out, e);
+	if (r == 0)
+		r = buf_addf(out, e,
+			     "\n\n%zu targets, %llu not fuzzed; %llu failures, %llu new crashes. ",
+			     n, (unsigned long long)number(run, "not_fuzzed"),
+			     (unsigned long long)number(run, "failures"),
+			     (unsigned long long)number(run, "new_crashes"));
+	return r == 0 ? add_when(run, out, e) : r;
+}
+
+/* "206 of 210 (+12)" */
+static int add_coverage(const json_t *t, struct buf *out, struct err *e)
+{
+	const json_t *before = json_object_get(t, "cov_before");
+	long long cov = (long long)number(t, "cov"), was = (long long)number(t, "cov_before");
+	int r = buf_addf(out, e, "%lld", cov);
+
+	if (r == 0 && number(t, "edges"))
+		r = buf_addf(out, e, " of %llu", (unsigned long long)number(t, "edges"));
+	if (r == 0 && json_is_integer(before))
+		r = buf_addf(out, e, " (%+lld)", cov - was);
+	return r == 0 ? buf_add(out, SLICE(" | "), e) : r;
+}
+
+static int add_target(const json_t *t, struct buf *out, struct err *e)
+{
+	char cpu[UNITS_MAX], execs[UNITS_MAX], rate[UNITS_MAX];
+	int r = buf_add(out, SLICE("| "), e);
+
+	if (r == 0)
+		r = add_cell(str(t, "name"), out, e);
+	if (r == 0)
+		r = buf_add(out, SLICE(" | "), e);
+	if (r == 0)
+		r = add_cell(str(t, "reason"), out, e);
+	if (r == 0)
+		r = buf_addf(out, e, " | %s | %s | %s | ", duration(t, "cpu_seconds", cpu),
+			     units_count(number(t, "execs"), execs),
+			     units_count(number(t, "execs_per_cpu_second"), rate));
+	if (r == 0)
+		r = add_coverage(t, out, e);
+	return r < 0
+		   ? r
+		   : buf_addf(out, e, "%llu | %llu | %llu |\n", (unsigned long long)number(t, "ft"),
+			      (unsigned long long)number(t, "new_inputs"),
+			      (unsigned long long)number(t, "failures_total"));
+}
+
+static int add_targets(const json_t *all, struct buf *out, struct err *e)
+{
+	int r = buf_add(
+	    out,
+	    SLICE("\n## Targets\n\n"
+		  "| target | ended | CPU | execs | exec/s | edges (since the run before) | "
+		  "features | new inputs | failures |\n"
+		  "|---|---|--:|--:|--:|--:|--:|--:|--:|\n"),
+	    e);
+
+	for (size_t i = 0; r == 0 && i < json_array_size(all); i++)
+		r = add_target(json_array_get(all, i), out, e);
+	return r;
+}
+
+static int add_found_by(const json_t *c, struct buf *out, struct err *e)
+{
+	const json_t *all = json_object_get(c, "targets");
+	size_t n = json_array_size(all);
+	int r = buf_addf(out, e, ", %llu times in", (unsigned long long)number(c, "count"));
+
+	for (size_t i = 0; r == 0 && i < n && i < NAMED_MAX; i++) {
+		r = buf_add(out, i ? SLICE(", ") : SLICE(" "), e);
+		if (r == 0)
+			r = render_code(json_string_value(json_array_get(all, i)), NAME_MAX_SHOWN,
+					out, e);
+	}
+	return r == 0 && n > NAMED_MAX ? buf_add(out, SLICE(", ..."), e) : r;
+}
+
+static int add_name(const json_t *c, struct buf *out, struct err *e)
+{
+	bool security = json_is_true(json_object_get(c, "security"));
+	int r = buf_add(out, security ? SLICE("- **security-relevant** ") : SLICE("- "), e);
+
+	if (r == 0)
+		r = render_code(str(c, "state"), NAME_MAX_SHOWN, out, e);
+	if (r == 0)
+		r = buf_add(out, SLICE(" "), e);
+	return r == 0 ? render_code(str(c, "what"), TEXT_MAX, out, e) : r;
+}
+
+/* What came of it. */
+static int add_now(const json_t *c, struct buf *out, struct err *e)
+{
+	bool changed = *str(c, "state_now") && strcmp(str(c, "state"), str(c, "state_now")) != 0;
+	int r = changed ? buf_addf(out, e, "; now %s", str(c, "state_now")) : 0;
+
+	if (r < 0 || !*str(c, "issue_url"))
+		return r;
+	r = buf_add(out, SLICE("; "), e);
+	return r == 0 ? add_url(str(c, "issue_url"), out, e) : r;
+}
+
+static int add_crash(const json_t *c, struct buf *out, struct err *e)
+{
+	int r = add_name(c, out, e);
+
+	if (r == 0)
+		r = add_found_by(c, out, e);
+	if (r == 0)
+		r = add_now(c, out, e);
+	if (r == 0)
+		r = buf_add(out, SLICE("\n  `fuzzcell crash show "), e);
+	if (r == 0)
+		r = render_clean(slice_of(str(c, "signature")), RENDER_LINE, "`", out, e);
+	return r == 0 ? buf_add(out, SLICE("`\n"), e) : r;
+}
+
+static int add_finding(const json_t *f, struct buf *out, struct err *e)
+{
+	int r = buf_add(out, SLICE("- "), e);
+
+	if (r == 0)
+		r = render_code(str(f, "target"), NAME_MAX_SHOWN, out, e);
+	if (r == 0)
+		r = buf_addf(out, e, " %s, %s: ", str(f, "severity"), str(f, "code"));
+	if (r == 0)
+		r = render_code(str(f, "reason"), TEXT_MAX, out, e);
+	return r == 0 ? buf_addf(out, e, "\n  %s\n", str(f, "advice")) : r;
+}
+
+static int add_list(const json_t *all, const char *title, const char *none,
+		    int (*add)(const json_t *one, struct buf *out, struct err *e), struct buf *out,
+		    struct err *e)
+{
+	int r = buf_addf(out, e, "\n## %s\n\n%s", title, json_array_size(all) ? "" : none);
+
+	for (size_t i = 0; r == 0 && i < json_array_size(all); i++)
+		r = add(json_array_get(all, i), out, e);
+	return r;
+}
+
+int report_markdown(const json_t *model, struct buf *out, struct err *e)
+{
+	int r = add_head(model, out, e);
+
+	if (r == 0)
+		r = add_targets(json_object_get(model, "targets"), out, e);
+	if (r == 0)
+		r = add_list(json_object_get(model, "crashes"), "Crashes", "None.\n", add_crash,
+			     out, e);
+	return r < 0 ? r
+		     : add_list(json_object_get(model, "findings"), "Needs attention", "Nothing.\n",
+				add_finding, out, e);
+}

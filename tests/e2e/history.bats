@@ -1,0 +1,121 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What stays of runs, and what is told of it.
+
+load lib.bash
+
+setup() { e2e_setup; }
+teardown() { e2e_teardown; }
+
+fc() {
+	run "$FUZZCELL" "$@" --state-dir "$STATE"
+	echo "$output"
+}
+
+# Points of the target's series that are whole.
+points() {
+	sed -n '/^\[.*\]$/p' "$LOGS/$TARGET.series" 2>/dev/null | wc -l
+}
+
+@test "runs leave lean lines and curves; history and report tell of them" {
+	fuzz healthy_fuzzer 8
+	[ "$status" -eq 0 ]
+	fuzz healthy_fuzzer 4 --commit 0123abcd
+	[ "$status" -eq 0 ]
+	id=$(basename "$LOGS")
+
+	[ "$(wc -l <"$STATE/stats/run_history.jsonl")" -eq 2 ]
+	tail -n 1 "$STATE/stats/run_history.jsonl" | grep -q '"targets": 1, "fuzzed": 1'
+	[ "$(wc -l <"$STATE/stats/targets/healthy_fuzzer.jsonl")" -eq 2 ]
+	head -n 1 "$LOGS/healthy_fuzzer.series" | grep -q '"columns": \["t", "execs", "cov"'
+	[ "$(points)" -ge 2 ]
+	# The last point is what the statistics say.
+	[ "$(tail -n 1 "$LOGS/healthy_fuzzer.series" | cut -d, -f3)" -eq "$(value cov)" ]
+	[ "$(tail -n 1 "$LOGS/healthy_fuzzer.series" | cut -d, -f2)" -eq "$(value execs)" ]
+
+	fc history
+	[ "$status" -eq 0 ]
+	[ "${#lines[@]}" -eq 3 ]
+	[[ ${lines[2]} == "$id "*" 0123abcd "* ]]
+	fc history healthy_fuzzer -n 1
+	[ "$status" -eq 0 ]
+	[ "${#lines[@]}" -eq 2 ]
+	[[ ${lines[1]} == "$id "*" 0123abcd "* ]]
+	fc history healthy_fuzzer --json
+	[ "${#lines[@]}" -eq 2 ]
+	[[ ${lines[1]} == '{'*'"name": "healthy_fuzzer"'*'}' ]]
+
+	fc report last
+	[ "$status" -eq 0 ]
+	[[ $output == *"# Run \`$id\`: \`done\`"* ]]
+	[[ $output == *"| \`healthy_fuzzer\` | \`"*" ("[+-]*") |"* ]]
+	[[ $output == *"Of commit \`0123abcd\`"* ]]
+	fc report "$id" --json
+	[ "$status" -eq 0 ]
+	[[ $output == *'"run_before": "'* ]]
+}
+
+# bats test_tags=host
+@test "a report names crashes, and what needs attention" {
+	config '"max_crashes": 1'
+	fuzz crashloop_fuzzer 60
+	signature=$("$FUZZCELL" crash list --json --state-dir "$STATE" |
+		sed -n 's/^.*"signature": "\([^"]*\)".*$/\1/p' | head -n 1)
+	fc report last
+	[ "$status" -eq 0 ]
+	[[ $output == *"\`fuzzcell crash show $signature\`"* ]]
+	[[ $output == *"in \`crashloop_fuzzer\`"* ]]
+	[[ $output == *"## Needs attention"*"\`crashloop_fuzzer\` "* ]]
+}
+
+@test "a run that goes on, and one that was killed, have curves, too" {
+	fuzz_background healthy_fuzzer 120
+	# shellcheck disable=SC2317 # called by wait_until
+	has_points() { LOGS=$(last_logs) && [ -n "$LOGS" ] && [ "$(points)" -ge 2 ]; }
+	wait_until 60 has_points
+	id=$(basename "$LOGS")
+	fc report last
+	[ "$status" -eq 0 ]
+	[[ $output == *"# Run \`$id\`: \`unfinished\`"* ]]
+	[[ $output == *"| \`healthy_fuzzer\` | \`unfinished\` |"* ]]
+	kill -9 "$PID"
+	wait "$PID" || true
+	PID=
+	printf '[7,' >>"$LOGS/healthy_fuzzer.series" # as if in the middle of a line
+	fuzz healthy_fuzzer 2
+	fc report "$id"
+	[ "$status" -eq 0 ]
+	[[ $output == *"# Run \`$id\`: \`lost\`"* ]]
+	fc history
+	[[ $output == *"$id "*" lost "* ]]
+}
+
+# bats test_tags=host
+@test "lines of earlier versions are read; wrong names and numbers are refused" {
+	mkdir -p "$STATE/stats"
+	{
+		printf '{"v": 1, "run": "20250101-000000", "status": "done", "commit": null, "targets": ['
+		for i in {1..3000}; do
+			printf '{"name": "t%d", "fuzzed": true, "execs": 2, "note": "%0300d"},' "$i" 7
+		done
+		printf '{"name": "\\u001b[2Jlast", "fuzzed": false}]}\n{"v": 2, "ru'
+	} >"$STATE/stats/run_history.jsonl"
+	fc history
+	[ "$status" -eq 0 ]
+	[[ $output == *"20250101-000000"*" 6.0k "*" 3001 "* ]]
+	[[ $output == *"1 damaged lines"* ]]
+	[[ $output != *$'\x1b'* ]]
+	fc history ../x
+	[ "$status" -eq 2 ]
+	fc history -n many
+	[ "$status" -eq 2 ]
+	fc history nobody
+	[ "$status" -eq 0 ]
+	[[ $output == "no run of nobody yet" ]]
+	fc report last
+	[ "$status" -eq 2 ]
+	fc report ../../etc
+	[ "$status" -eq 2 ]
+	fc report
+	[ "$status" -eq 2 ]
+}
