@@ -44,7 +44,7 @@ vm: all targets
 		-- bats --tap -T --filter-tags "!host" $(VM_TESTS)
 
 lint:  ; B=$B ci/lint.sh
-bench: all targets $B/bench/start $B/fuzz/libfuzzer_line_fuzzer ; B=$B ci/bench.sh
+bench: all targets $B/bench/start $B/bench/serve $B/fuzz/libfuzzer_line_fuzzer ; B=$B ci/bench.sh
 check: ; @B=$B ci/check.sh
 demo:  ; B=$B ci/demo.sh
 

@@ -76,6 +76,8 @@ static int serve_until_told(struct serve *a, const struct serve_listen *at, stru
 
 	if (r == 0)
 		r = serve_http_start(a->loop, a->site, at, a->hosts, a->n_hosts, &http, e);
+	if (r == 0)
+		r = serve_drop(a->session.state, e);
 	if (r == 0) {
 		printf("http://%s%s%s:%u/ shows %s\n", strchr(at->host, ':') ? "[" : "", at->host,
 		       strchr(at->host, ':') ? "]" : "", serve_http_port(http),

@@ -74,6 +74,11 @@ enum {
 	SERVE_REQUEST_MAX = 16 << 10, /* bytes of a request's head, and a connection's memory */
 };
 
+/* Gives up, for good, what serving does not need: writing, making and executing files anywhere and
+ * reading any outside the state directory (where the kernel has Landlock), and capabilities but
+ * those to read it and to ask its run.  After listening. */
+MUST_CHECK int serve_drop(const struct state *s, struct err *e);
+
 struct serve_listen {
 	char host[64]; /* a numeric address, or "localhost" */
 	uint16_t port; /* 0: any that is free */

@@ -286,7 +286,7 @@ int model_target(struct serve_site *s, const char *name, json_t **ret, struct er
 	int r = base_load(s, &b, e);
 
 	if (r == 0)
-		r = target_facts(&b, name, MODEL_POINTS, &t, e);
+		r = target_facts(&b, name, MODEL_TARGET_RUNS, &t, e);
 	if (r == 0)
 		r = known(&t, e);
 	if (r == 0)

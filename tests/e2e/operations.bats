@@ -40,6 +40,8 @@ commands() {
 		echo "\$ $line"
 		[[ $line == *' --config /etc/fuzzcell/config.json'* ]]
 		line=${line/\/etc\/fuzzcell\/config.json/config.json}
+		# It serves until it is told to end.
+		[[ $line != 'fuzzcell serve '* ]] || line="timeout --preserve-status 3 $line"
 		status=0
 		HOME=$WORK/home PATH=$WORK/bin:$PATH FUZZCELL_STATE_DIR='' bash -c \
 			"${line/TARGET/healthy_fuzzer}" </dev/null 3>&- || status=$?
