@@ -33,8 +33,8 @@ void base_done(struct model_base *b);
 
 /* All of one target. */
 struct model_target {
-	json_t *lines;	   /* newest first */
-	const json_t *now; /* the living run's, or the newest line; NULL: nothing is known */
+	json_t *lines; /* newest first */
+	json_t *now;   /* the living run's, or the newest line; NULL: nothing is known */
 	bool live;
 	json_t *findings; /* worst first; each as docs/api.md says */
 };

@@ -48,13 +48,11 @@ static int target_rows(const json_t *all, size_t max, json_t **ret, struct err *
 }
 
 /* All findings, the worst first, those of the service before those of targets. */
-static int worst_findings(const json_t *all, const json_t *service, json_t **ret, size_t *ret_total,
+static int worst_findings(const json_t *all, json_t *service, json_t **ret, size_t *ret_total,
 			  struct err *e)
 {
 	_autojson_ json_t *everything = json_array(), *worst = json_array();
-	int r = json_array_extend(everything, (json_t *)(uintptr_t)service) < 0
-		    ? err_set(e, ENOMEM, "build JSON")
-		    : 0;
+	int r = json_array_extend(everything, service) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
 
 	for (size_t i = 0; r == 0 && i < json_array_size(all); i++)
 		if (json_array_extend(everything, part(json_array_get(all, i), "findings")) < 0)
@@ -73,7 +71,7 @@ static int worst_findings(const json_t *all, const json_t *service, json_t **ret
 	return r;
 }
 
-static int health_part(const json_t *all, const json_t *service, struct make *m, struct err *e)
+static int health_part(const json_t *all, json_t *service, struct make *m, struct err *e)
 {
 	unsigned worst = 0, rank = severity_rank(findings_severity(service));
 	json_t *counts = severity_counts(all, &worst), *findings = NULL, *j;

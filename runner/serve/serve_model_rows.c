@@ -224,7 +224,7 @@ static void run_links(struct serve_site *s, struct make *m, const char *run)
 /* A copy whose list of targets, if that is what it has, is counted and summed up. */
 static int lean_copy(const json_t *run, json_t **ret, struct err *e)
 {
-	_autojson_ json_t *copy = json_copy((json_t *)(uintptr_t)run);
+	_autojson_ json_t *copy = json_deep_copy(run);
 	int r = copy ? history_lean(copy, e) : err_set(e, ENOMEM, "build JSON");
 
 	if (r == 0)
@@ -345,10 +345,14 @@ int row_crash(const struct known_crash *c, json_t **ret, struct err *e)
 	return make_done(&m, ret, e);
 }
 
+struct listed {
+	const struct known_crash *crash;
+};
+
 static int by_interest(const void *pa, const void *pb)
 {
-	const struct known_crash *a = *(const struct known_crash *const *)pa;
-	const struct known_crash *b = *(const struct known_crash *const *)pb;
+	const struct known_crash *a = ((const struct listed *)pa)->crash;
+	const struct known_crash *b = ((const struct listed *)pb)->crash;
 	int open = ledger_state_open(b->state) - ledger_state_open(a->state);
 
 	if (open)
@@ -361,7 +365,7 @@ static int by_interest(const void *pa, const void *pb)
 int rows_crashes(const struct ledger *l, const char *target, size_t n, json_t **ret,
 		 size_t *ret_total, struct err *e)
 {
-	_autofree_ const struct known_crash **v = sys_calloc(ledger_count(l) + 1, sizeof(*v));
+	_autofree_ struct listed *v = sys_calloc(ledger_count(l) + 1, sizeof(*v));
 	_autojson_ json_t *rows = json_array();
 	size_t have = 0;
 	int r = 0;
@@ -372,13 +376,13 @@ int rows_crashes(const struct ledger *l, const char *target, size_t n, json_t **
 		const struct known_crash *c = ledger_at(l, i);
 
 		if (!*c->merged_into && (!target || ledger_found_by(c, target)))
-			v[have++] = c;
+			v[have++].crash = c;
 	}
 	qsort(v, have, sizeof(*v), by_interest);
 	for (size_t i = 0; r == 0 && i < have && i < n; i++) {
 		json_t *row;
 
-		r = row_crash(v[i], &row, e);
+		r = row_crash(v[i].crash, &row, e);
 		if (r == 0)
 			r = add_row(rows, row, e);
 	}

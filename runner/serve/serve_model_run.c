@@ -12,7 +12,7 @@ enum { RUN_CRASHES = 400 };
 int model_runs(struct serve_site *s, const char *name, json_t **ret, struct err *e)
 {
 	_automake_ struct make m = MAKE_INIT;
-	uint64_t damaged;
+	uint64_t damaged = 0;
 	json_t *rows = NULL;
 	int r = model_begin(s, &m, e);
 

@@ -245,7 +245,7 @@ static int stats_part(struct serve_site *s, const char *name, const struct model
 		if (site_log(s, get_text(t->now, "run"), file, ret, &why) == 0)
 			return 0;
 	}
-	*ret = json_incref((json_t *)(uintptr_t)t->now);
+	*ret = json_incref(t->now);
 	return 0;
 }
 

@@ -66,7 +66,7 @@ const json_t *site_live(struct serve_site *s)
 	return s->live;
 }
 
-const json_t *site_live_target(struct serve_site *s, const char *target)
+json_t *site_live_target(struct serve_site *s, const char *target)
 {
 	const json_t *all = json_object_get(site_live(s), "targets");
 

@@ -41,7 +41,7 @@ uint64_t site_now(const struct serve_site *s);
 /* Borrowed until the next call; NULL: no run lives, or it does not tell us. */
 const json_t *site_live(struct serve_site *s);
 /* Its entry of a target; NULL: none. */
-const json_t *site_live_target(struct serve_site *s, const char *target);
+json_t *site_live_target(struct serve_site *s, const char *target);
 /* The id of the living run, or "". */
 const char *site_live_run(struct serve_site *s);
 
