@@ -66,5 +66,7 @@ void series_flush(struct series *s, int logs, const struct series_of *of);
  * is damaged. */
 MUST_CHECK int series_read(const struct state *s, const char *run, const char *target,
 			   size_t max_points, json_t **ret, struct err *e);
+/* The same from a file's text. */
+MUST_CHECK int series_parse(struct slice text, size_t max_points, json_t **ret, struct err *e);
 
 #endif

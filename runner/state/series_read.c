@@ -106,7 +106,7 @@ static int add_point(struct reading *r, struct slice line, struct err *e)
 	return json_array_append(r->points, j) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
 }
 
-static int read_text(struct slice in, size_t max_points, json_t **ret, struct err *e)
+int series_parse(struct slice in, size_t max_points, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *head = NULL;
 	_autojson_ json_t *points = json_array();
@@ -146,7 +146,7 @@ int series_read(const struct state *s, const char *run, const char *target, size
 		return err_sys(e, "allocate a path");
 	r = fs_read(s->dirfd, path, FILE_MAX, &text, &n, e);
 	if (r == 0) {
-		r = read_text((struct slice){text, n}, max_points, ret, e);
+		r = series_parse((struct slice){text, n}, max_points, ret, e);
 		if (r < 0)
 			(void)err_wrap(e, "%s", path);
 	}

@@ -226,6 +226,55 @@ static void test_target_names(void **state)
 	assert_int_equal(history_target_name("a\nb", &name, &e), -EINVAL);
 }
 
+static int on_line(void *arg, const json_t *line, struct err *e)
+{
+	json_t *copy = json_deep_copy(line);
+
+	assert_int_equal(history_lean(copy, e), 0);
+	return json_array_append_new(arg, copy);
+}
+
+/* Whatever is in the file, and wherever blocks begin: as it is read from its beginning. */
+static void test_as_from_the_beginning(void **state)
+{
+	static const char *const pieces[] = {"\n",
+					     "{\"n\": 1}",
+					     "{\"n\": [2, 3]}\n",
+					     "{",
+					     "x\n",
+					     "",
+					     "{\"targets\": [{\"execs\": 5}]}\n"};
+	uint32_t dice = 1;
+
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		_autojson_ json_t *all = json_array();
+		struct buf b = BUF_INIT(1 << 20);
+		uint64_t damaged;
+		struct err e;
+
+		for (int k = 0; k < 40; k++) {
+			dice = dice * 1664525 + 1013904223;
+			assert_int_equal(buf_addf(&b, &e, "%s%*s", pieces[(dice >> 16) % 7],
+						  (int)((dice >> 8) % 5 ? 0 : dice >> 20), ""),
+					 0);
+		}
+		write_buf(&b);
+		buf_done(&b);
+		assert_int_equal(history_each(&state_of, "h.jsonl", on_line, all, &damaged, &e), 0);
+		for (size_t n = 1; n <= json_array_size(all) + 1; n++) {
+			json_t *lines = last(n, &damaged);
+			size_t have = json_array_size(lines), from = json_array_size(all) - have;
+
+			assert_int_equal(have, n < json_array_size(all) ? n : json_array_size(all));
+			for (size_t k = 0; k < have; k++)
+				assert_true(json_equal(json_array_get(lines, k),
+						       json_array_get(all, from + k)));
+			json_decref(lines);
+		}
+	}
+}
+
 static void test_faults(void **state)
 {
 	uint64_t damaged;
@@ -261,6 +310,7 @@ static const struct CMUnitTest tests[] = {
     CASE(test_huge_lines),
     CASE(test_no_file_of_ours),
     CASE(test_target_names),
+    CASE(test_as_from_the_beginning),
     CASE(test_faults),
 };
 
