@@ -275,11 +275,25 @@ static void key(struct page *p, const struct plot *plot)
 	html_close(h);
 }
 
+/* A series of an older version, or of a strange file, may have none of them. */
+static bool has_any(const struct plot *plot, const json_t *series)
+{
+	struct slice name;
+	struct source s;
+
+	for (size_t i = 0; i < CURVES && word_at(plot->columns, ' ', i, &name); i++)
+		if (source_of(series, plot, name.p, name.n, &s))
+			return true;
+	return false;
+}
+
 void page_plot(struct page *p, const struct plot *plot, const json_t *series, const char *table)
 {
 	const char *api = field_text(series, "api");
 	struct html *h = &p->h;
 
+	if (!has_any(plot, series))
+		return;
 	html_begin(h, "figure", "plot");
 	if (api)
 		html_attrf(h, "data-series", "%s%s", p->root, api);

@@ -76,7 +76,7 @@ static void state_cell(struct page *p, const json_t *t)
 {
 	const char *state = field_text(t, "state"), *reason = field_text(t, "reason");
 
-	html_begin(&p->h, "td", "nowrap");
+	html_begin(&p->h, "td", "state");
 	if (field_true(t, "live"))
 		page_badge(p, state && strcmp(state, "fuzzing") == 0 ? "ok" : NULL,
 			   state ? state : "live");
@@ -163,17 +163,19 @@ static const char *state_severity(const char *state)
 static void crash_name(struct page *p, const json_t *c)
 {
 	const char *type = field_text(c, "crash_type"), *frame = field_text(c, "top_frame");
+	struct html *h = &p->h;
 
-	html_begin(&p->h, "th", "text");
-	html_attr(&p->h, "scope", "row");
-	page_link(p, c, type ? type : field_text(c, "signature"));
+	html_begin(h, "th", "text");
+	html_attr(h, "scope", "row");
+	html_open(h, "a");
+	html_href(h, p->root, field_text(c, "href"));
+	html_text(h, type ? type : field_text(c, "signature"));
 	if (frame) {
-		html_begin(&p->h, "span", "soft");
-		html_text(&p->h, " in ");
-		html_element(&p->h, "code", NULL, frame);
-		html_close(&p->h);
+		html_text(h, " in ");
+		html_element(h, "code", NULL, frame);
 	}
-	html_close(&p->h);
+	html_close(h);
+	html_close(h);
 }
 
 static void crash_marks(struct page *p, const json_t *c)
@@ -191,17 +193,17 @@ static void crash_marks(struct page *p, const json_t *c)
 
 static void crash_target(struct page *p, const json_t *c)
 {
-	const char *target = field_text(c, "target"), *href = field_text(c, "target_href");
 	double more = field_or_0(c, "targets") - 1;
+	struct html *h = &p->h;
 
-	html_begin(&p->h, "td", "text");
-	if (target && href)
-		page_to(p, href, target);
-	else
-		html_text(&p->h, target);
+	html_begin(h, "td", "text");
+	html_open(h, "a");
+	html_href(h, p->root, field_text(c, "target_href"));
+	html_text(h, field_text(c, "target"));
 	if (more > 0)
-		html_textf(&p->h, " and %.0f more", more);
-	html_close(&p->h);
+		html_textf(h, " and %.0f more", more);
+	html_close(h);
+	html_close(h);
 }
 
 static void crash_rate(struct page *p, const json_t *c)

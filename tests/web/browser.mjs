@@ -56,16 +56,16 @@ export class Browser {
   shot(page, name) { return page.screenshot({ path: join(this.shots, `${name}.png`), fullPage: true, timeout: 120_000 }); }
 }
 
-// Waits until every figure that has data is drawn; how many pixels of the first curve's colour
-// each canvas has.
+// Waits until every figure is drawn, or found to have nothing to draw; how many pixels of the
+// first curve's colour each canvas has.
 export async function drawn(page) {
-  await page.waitForFunction(() => [...document.querySelectorAll('figure.plot')].every((f) => f.dataset.drawn === 'yes'));
+  await page.waitForFunction(() => [...document.querySelectorAll('figure.plot')].every((f) => f.dataset.drawn));
   return page.evaluate(() => {
     const probe = document.createElement('canvas').getContext('2d');
     probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--curve-1').trim();
     probe.fillRect(0, 0, 1, 1);
     const [r, g, b] = probe.getImageData(0, 0, 1, 1).data;
-    return [...document.querySelectorAll('figure.plot')].map((f) => {
+    return [...document.querySelectorAll('figure.plot[data-drawn=yes]')].map((f) => {
       const canvas = f.querySelector('canvas');
       const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
       let n = 0;

@@ -164,7 +164,10 @@
     const names = figure.dataset.columns.split(' ').filter((n) => column(data, n));
     const limit = Number(figure.dataset.limit) || 0;
     const xs = column(data, figure.dataset.x);
-    if (!xs || xs.length < 2 || names.length === 0) return;
+    if (!xs || xs.length < 2 || names.length === 0) {
+      figure.dataset.drawn = 'nothing';
+      return;
+    }
     const values = [xs, ...names.map((n) => column(data, n))];
     if (limit) values.push(xs.map(() => limit));
     plots.get(figure)?.destroy();
@@ -189,6 +192,7 @@
   const drawAll = () => Promise.all([...document.querySelectorAll('figure.plot')].map(async (figure) => {
     const data = await dataOf(figure);
     if (data && typeof uPlot === 'function') draw(figure, data);
+    else figure.dataset.drawn = 'nothing';
   }));
   dark.addEventListener('change', drawAll);
   const sizes = new ResizeObserver((seen) => {
