@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync', '--allow-file-access-from-files=false'];
+  '--disable-component-update', '--disable-sync'];
 
 export const MODES = {
   light: { colorScheme: 'light', viewport: { width: 1360, height: 900 } },
@@ -56,21 +56,24 @@ export class Browser {
   shot(page, name) { return page.screenshot({ path: join(this.shots, `${name}.png`), fullPage: true, timeout: 120_000 }); }
 }
 
-// Waits until every figure is drawn, or found to have nothing to draw; how many pixels of the
-// first curve's colour each canvas has.
+// Waits until every figure is drawn, or found to have nothing to draw; how many pixels of a
+// curve's colour each canvas has.  (Curves may lie upon each other.)
 export async function drawn(page) {
   await page.waitForFunction(() => [...document.querySelectorAll('figure.plot')].every((f) => f.dataset.drawn));
   return page.evaluate(() => {
-    const probe = document.createElement('canvas').getContext('2d');
-    probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--curve-1').trim();
-    probe.fillRect(0, 0, 1, 1);
-    const [r, g, b] = probe.getImageData(0, 0, 1, 1).data;
+    const style = getComputedStyle(document.documentElement);
+    const colours = [1, 2, 3].map((i) => {
+      const probe = document.createElement('canvas').getContext('2d');
+      probe.fillStyle = style.getPropertyValue(`--curve-${i}`).trim();
+      probe.fillRect(0, 0, 1, 1);
+      return probe.getImageData(0, 0, 1, 1).data;
+    });
     return [...document.querySelectorAll('figure.plot[data-drawn=yes]')].map((f) => {
       const canvas = f.querySelector('canvas');
       const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
       let n = 0;
-      for (let i = 0; i < data.length; i += 4)
-        if (data[i + 3] > 128 && Math.abs(data[i] - r) + Math.abs(data[i + 1] - g) + Math.abs(data[i + 2] - b) < 48) n += 1;
+      const is = (i, c) => Math.abs(data[i] - c[0]) + Math.abs(data[i + 1] - c[1]) + Math.abs(data[i + 2] - c[2]) < 48;
+      for (let i = 0; i < data.length; i += 4) n += data[i + 3] > 128 && colours.some((c) => is(i, c));
       return [f.querySelector('figcaption').textContent, n];
     });
   });

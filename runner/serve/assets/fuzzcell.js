@@ -90,6 +90,7 @@
   // Steps of a scale: 1, 2, 5, 10, ..., of bytes 1, 2, 4, 8, ...
   const steps = {
     bytes: Array.from({ length: 50 }, (_, i) => 2 ** i),
+    number: [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100],
     count: Array.from({ length: 45 }, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3)),
   };
   const axis = (unit, side) => ({
