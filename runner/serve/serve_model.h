@@ -34,6 +34,7 @@ void base_done(struct model_base *b);
 /* All of one target. */
 struct model_target {
 	json_t *lines; /* newest first */
+	json_t *trend; /* edges at the ends of its newest runs, oldest first */
 	json_t *now;   /* the living run's, or the newest line; NULL: nothing is known */
 	bool live;
 	json_t *findings; /* worst first; each as docs/api.md says */

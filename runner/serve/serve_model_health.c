@@ -99,7 +99,7 @@ static int one_target(struct model_base *b, const char *name, json_t **ret, stru
 {
 	_autotarget_ struct model_target t = {0};
 	json_t *row = NULL, *failures;
-	int r = target_facts(b, name, MODEL_TREND, &t, e);
+	int r = target_facts(b, name, 1, &t, e);
 
 	if (r == 0)
 		r = row_target(b, name, &t, &row, e);

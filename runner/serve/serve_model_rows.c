@@ -8,6 +8,7 @@
 #include "runner/crash/vault.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,6 +76,76 @@ int model_begin(struct serve_site *s, struct make *m, struct err *e)
 
 /* --- a target ------------------------------------------------------------------- */
 
+/* Edges from run to run, oldest first; NULL: no memory. */
+static json_t *trend(const json_t *lines)
+{
+	size_t n = json_array_size(lines);
+	json_t *all = json_array();
+	int bad = !all;
+
+	for (size_t i = n < MODEL_TREND ? n : MODEL_TREND; i-- > 0;) {
+		json_t *v = json_object_get(json_array_get(lines, i), "cov");
+
+		if (json_is_number(v))
+			bad |= json_array_append(all, v);
+	}
+	if (bad) {
+		json_decref(all);
+		return NULL;
+	}
+	return all;
+}
+
+/* The size of a target's history; 0: it has none. */
+static json_int_t history_size(const struct serve_site *s, const char *name)
+{
+	_autofree_ char *path = sys_asprintf("stats/targets/%s.jsonl", name);
+	struct stat st;
+
+	if (!path || fstatat(s->state->dirfd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return (json_int_t)st.st_size;
+}
+
+static json_t *known_trend(struct serve_site *s, const char *name, json_int_t size)
+{
+	const json_t *known = json_object_get(s->trends, name);
+
+	return known && json_integer_value(json_object_get(known, "size")) == size
+		   ? json_incref(json_object_get(known, "trend"))
+		   : NULL;
+}
+
+/* That it cannot be kept is no trouble: it is made again. */
+static void keep_trend(struct serve_site *s, const char *name, json_int_t size, json_t *made)
+{
+	if (!s->trends || json_object_size(s->trends) > SITE_TARGETS_MAX) {
+		json_decref(s->trends);
+		s->trends = json_object();
+	}
+	(void)json_object_set_new(s->trends, name,
+				  json_pack("{s:I, s:O}", "size", size, "trend", made));
+}
+
+/* Lines as many as asked for; more when the trend has to be made of them. */
+static int read_lines(struct serve_site *s, const char *name, size_t n, struct model_target *t,
+		      struct err *e)
+{
+	json_int_t size = history_size(s, name);
+	int r;
+
+	t->trend = known_trend(s, name, size);
+	r = site_target_lines(s, name, t->trend || n > MODEL_TREND ? n : MODEL_TREND, &t->lines, e);
+	if (r < 0 || t->trend)
+		return r;
+	t->trend = trend(t->lines);
+	if (!t->trend)
+		return err_set(e, ENOMEM, "build JSON");
+	if (size > 0)
+		keep_trend(s, name, size, t->trend);
+	return 0;
+}
+
 int target_facts(struct model_base *b, const char *name, size_t lines, struct model_target *ret,
 		 struct err *e)
 {
@@ -83,9 +154,11 @@ int target_facts(struct model_base *b, const char *name, size_t lines, struct mo
 
 	if (!site_target_ok(name))
 		return err_set(e, ENOENT, "no such target");
-	r = site_target_lines(b->site, name, lines, &t.lines, e);
-	if (r < 0)
+	r = read_lines(b->site, name, lines, &t, e);
+	if (r < 0) {
+		target_facts_done(&t);
 		return r;
+	}
 	t.now = site_live_target(b->site, name);
 	t.live = t.now != NULL;
 	if (!t.now)
@@ -101,6 +174,7 @@ int target_facts(struct model_base *b, const char *name, size_t lines, struct mo
 void target_facts_done(struct model_target *t)
 {
 	json_decref(t->lines);
+	json_decref(t->trend);
 	json_decref(t->findings);
 	*t = (struct model_target){0};
 }
@@ -151,26 +225,6 @@ static json_t *verdict(const json_t *findings)
 	return ret;
 }
 
-/* Edges from run to run, oldest first; NULL: no memory. */
-static json_t *trend(const json_t *lines)
-{
-	size_t n = json_array_size(lines);
-	json_t *all = json_array();
-	int bad = !all;
-
-	for (size_t i = n < MODEL_TREND ? n : MODEL_TREND; i-- > 0;) {
-		json_t *v = json_object_get(json_array_get(lines, i), "cov");
-
-		if (json_is_number(v))
-			bad |= json_array_append(all, v);
-	}
-	if (bad) {
-		json_decref(all);
-		return NULL;
-	}
-	return all;
-}
-
 int row_target(struct model_base *b, const char *name, const struct model_target *t, json_t **ret,
 	       struct err *e)
 {
@@ -195,7 +249,7 @@ int row_target(struct model_base *b, const char *name, const struct model_target
 		if (json_is_number(v))
 			make_set(&m, "corpus_bytes", json_incref(v));
 	}
-	make_set(&m, "trend", trend(t->lines));
+	make_set(&m, "trend", json_incref(t->trend));
 	make_time(&m, "last_fuzzed", get_count(known, "fuzzed"));
 	make_set(&m, "health", verdict(t->findings));
 	make_number(&m, "crashes_open", get_count(b->open, name));

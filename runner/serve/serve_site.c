@@ -30,6 +30,7 @@ void serve_close(struct serve_site *site)
 		return;
 	json_decref(site->live);
 	json_decref(site->summary);
+	json_decref(site->trends);
 	ledger_free(site->ledger);
 	free(site);
 }

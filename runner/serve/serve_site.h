@@ -32,7 +32,9 @@ struct serve_site {
 		ino_t inode;
 		off_t size;
 		uint64_t lines;
-	} counted;	 /* of the history of runs */
+	} counted; /* of the history of runs */
+	/* Target -> {"size", "trend"}: what its history of that size made, which is read once. */
+	json_t *trends;
 	json_t *summary; /* of the newest run that has one */
 };
 

@@ -221,6 +221,34 @@ static void test_figures(void **state)
 	json_decref(o);
 }
 
+/* What was made of a history is made anew when a run has added to it. */
+static void test_history_grows(void **state)
+{
+	static const char *const lines[] = {SITE_STATS("z_fuzzer", "3"),
+					    SITE_STATS("z_fuzzer", "9")};
+	char text[4096] = "";
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		size_t n = strlen(text);
+		const json_t *row, *trend;
+		json_t *o;
+
+		snprintf(text + n, sizeof(text) - n, "%s%s", lines[i], site_line_end);
+		scratch_write(dir.fd, "stats/targets/z_fuzzer.jsonl", text);
+		for (int again = 0; again < 2; again++) {
+			o = get_json("/api/v1/overview.json");
+			row = json_array_get(json_object_get(o, "targets"), 1);
+			trend = json_object_get(row, "trend");
+			assert_int_equal(json_array_size(trend), i + 1);
+			assert_int_equal(json_integer_value(json_array_get(trend, i)), i ? 9 : 3);
+			assert_int_equal(json_integer_value(json_object_get(row, "cov")),
+					 i ? 9 : 3);
+			json_decref(o);
+		}
+	}
+}
+
 /* Before there were lines of targets: what the newest run's summary says. */
 static void test_older_state(void **state)
 {
@@ -362,10 +390,10 @@ static void test_export(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_every_path),   CASE(test_hostile_paths), CASE(test_every_byte),
-    CASE(test_text_is_text), CASE(test_odd_signature), CASE(test_figures),
-    CASE(test_older_state),  CASE(test_nothing_there), CASE(test_metrics),
-    CASE(test_each_path),    CASE(test_export),
+    CASE(test_every_path),    CASE(test_hostile_paths), CASE(test_every_byte),
+    CASE(test_text_is_text),  CASE(test_odd_signature), CASE(test_figures),
+    CASE(test_history_grows), CASE(test_older_state),	CASE(test_nothing_there),
+    CASE(test_metrics),	      CASE(test_each_path),	CASE(test_export),
 };
 
 UNIT_MAIN(tests)
