@@ -43,18 +43,16 @@ static int out_add(struct out *o, int fd, const char *p, size_t n)
 /* May more bytes make a character of s? */
 static bool is_begun(struct slice s)
 {
-	static const char more[] = "\x80\x80\x80";
-	static const char most[] = "\xbf\xbf\xbf";
 	char c[2 * CHAR_MAX_BYTES];
 	uint32_t ignored;
 
 	if (s.n >= CHAR_MAX_BYTES)
 		return false;
 	memcpy(c, s.p, s.n);
-	memcpy(c + s.n, more, 3);
+	memset(c + s.n, 0x80, 3);
 	if (utf8_next((struct slice){c, s.n + 3}, &ignored) > s.n)
 		return true;
-	memcpy(c + s.n, most, 3);
+	memset(c + s.n, 0xbf, 3);
 	return utf8_next((struct slice){c, s.n + 3}, &ignored) > s.n;
 }
 

@@ -29,6 +29,8 @@ check="$check clang-16 libclang-rt-16-dev llvm-16 clang-19 libclang-rt-19-dev ll
 check="$check nodejs npm"
 # The dashboard in a real browser, with letters in its screenshots.
 check="$check chromium fonts-dejavu-core"
+# promtool: are metrics, alert rules and questions what Prometheus takes?
+check="$check prometheus"
 # A real Bazel for discovery and builds.
 check="$check bazel-bootstrap"
 

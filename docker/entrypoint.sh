@@ -63,7 +63,7 @@ prepare() {
 }
 
 case ${1:-} in
-'' | help | version | config | list | outbox) ;; # need no cells
+'' | help | version | config | list | outbox | serve | history | report) ;; # need no cells
 *)
 	if ! said=$(prepare 2>&1); then
 		printf '%s\n' "$said" >&2

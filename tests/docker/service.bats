@@ -85,8 +85,9 @@ wait_until() {
 	done
 }
 
-container() {
-	docker ps -q --no-trunc --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME"
+container() { # [SERVICE]
+	docker ps -q --no-trunc --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
+		--filter "label=com.docker.compose.service=${1:-fuzzcell}"
 }
 
 done_commit() { # COMMIT
@@ -120,7 +121,7 @@ fresh() {
 	rm "$WORK"/srv/out/*
 	cp "$TARGETS/healthy_fuzzer" "$WORK/srv/out/$1_fuzzer"
 	config "$2"
-	compose kill -s HUP
+	compose kill -s HUP fuzzcell
 }
 
 # Names, which say what is in them, of the inputs that a living cell has written; it takes
@@ -141,8 +142,8 @@ kept() {
 	[ ! -s "$WORK/lost" ]
 }
 
-healthy() {
-	[ "$(docker inspect -f '{{.State.Health.Status}}' "$(container)")" = healthy ]
+healthy() { # [SERVICE]
+	[ "$(docker inspect -f '{{.State.Health.Status}}' "$(container "$@")")" = healthy ]
 }
 
 @test "the image is built from a clean clone, as compose.yaml says" {
@@ -195,6 +196,52 @@ healthy() {
 	run docker exec "$(container)" /usr/local/lib/fuzzcell/health.sh
 	echo "$output"
 	[ "$status" -eq 0 ]
+}
+
+page() { # PATH
+	docker exec "$(container dashboard)" /usr/local/lib/fuzzcell/dashboard-health.sh 8089 "$1"
+}
+
+@test "the dashboard shows it, and is nobody, who can change nothing" {
+	wait_until 120 healthy dashboard
+	page /metrics >"$WORK/metrics"
+	cat "$WORK/metrics"
+	grep -qx 'fuzzcell_up 1' "$WORK/metrics"
+	grep -q '^fuzzcell_target_executions_total{target="healthy_fuzzer"} [1-9]' "$WORK/metrics"
+	grep -q '^fuzzcell_target_health{target="membomb_fast_fuzzer",' "$WORK/metrics"
+	page / | grep -q healthy_fuzzer
+	page /api/v1/overview.json | jq -e .
+	run page /../../etc/passwd
+	[ "$status" -ne 0 ]
+	id=$(container dashboard)
+	[ "$(docker exec "$id" id -u)" = 65534 ]
+	[ "$(docker exec "$id" sed -n 's/^CapEff:\t//p' /proc/1/status)" = 0000000000000000 ]
+	for place in /var/lib/fuzzcell/x /etc/fuzzcell/x /x /tmp/x /usr/x; do
+		run docker exec "$id" touch "$place"
+		echo "$output"
+		[ "$status" -ne 0 ]
+	done
+	[ "$(docker inspect -f '{{range .Mounts}}{{.RW}} {{end}}' "$id")" = 'false false ' ]
+	# and it has no token
+	run docker exec "$id" ls /run/secrets
+	[ "$status" -ne 0 ]
+}
+
+@test "its pages are published on the loopback address only" {
+	compose config | awk '/^  [a-z]/ { on = /^  dashboard:/ } on' >"$WORK/dashboard"
+	cat "$WORK/dashboard"
+	grep -q '127\.0\.0\.1' "$WORK/dashboard"
+	run grep -c published "$WORK/dashboard"
+	[ "$output" -le 1 ]
+}
+
+@test "a dashboard that can not read the state is not healthy" {
+	chmod 700 "$WORK/state"
+	run docker exec "$(container dashboard)" /usr/local/lib/fuzzcell/dashboard-health.sh
+	chmod 755 "$WORK/state"
+	echo "$output"
+	[ "$status" -ne 0 ]
+	wait_until 60 docker exec "$(container dashboard)" /usr/local/lib/fuzzcell/dashboard-health.sh
 }
 
 @test "a push is fuzzed, and only once" {

@@ -27,6 +27,7 @@ teardown() { e2e_teardown; }
 # Lines of blocks and words between backticks, without comments behind them.
 commands() {
 	awk '/^```/ { on = !on; next }
+		on && /^fuzzcell serve / { next } # does not end
 		on && /^fuzzcell / { print; next }
 		!on { n = split($0, part, "`")
 			for (i = 2; i <= n; i += 2) if (part[i] ~ /^fuzzcell .*--config/) print part[i] }' \
