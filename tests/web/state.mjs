@@ -32,6 +32,13 @@ export function fuzz(program, state, targets, seconds, commit) {
   return readdirSync(join(state, 'logs')).sort().at(-1);
 }
 
+// A run that goes on until end() is called.
+export function running(program, state, targets) {
+  const child = spawn(program, ['run', '--plain', '--state-dir', state, '--targets', targets, '--max-total-time', '900s'], { stdio: 'ignore' });
+  const ended = new Promise((done) => { child.on('exit', done); });
+  return { end: () => { child.kill('SIGTERM'); return ended; } };
+}
+
 // --- hostile ------------------------------------------------------------------------------
 
 export const MARKUP = '<img src=x onerror=alert(1)>';

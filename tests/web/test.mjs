@@ -8,7 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { equal, like, plan, test } from '../publish/harness.mjs';
 import { Browser, crawl, drawn, MODES } from './browser.mjs';
-import { chosen, config, exported, fuzz, hostile, MARKUP, NAME, Shown, SIG } from './state.mjs';
+import { chosen, config, exported, fuzz, hostile, MARKUP, NAME, running, Shown, SIG } from './state.mjs';
 
 const [, , program, targets, dir] = process.argv;
 const here = dirname(fileURLToPath(import.meta.url));
@@ -17,7 +17,7 @@ const modules = resolve(dir, 'npm');
 const PAGE_MAX = 300 << 10;
 // For a person in a hurry: WEB_MODES="light phone" WEB_STATES=hostile
 const modes = process.env.WEB_MODES?.split(' ') ?? Object.keys(MODES);
-const states = process.env.WEB_STATES?.split(' ') ?? ['hostile', 'real'];
+const states = process.env.WEB_STATES?.split(' ') ?? ['hostile', 'real', 'living'];
 
 // Exactly what the lock file names.
 function install() {
@@ -169,7 +169,7 @@ async function vendored() {
 async function real(browser) {
   const state = join(work, 'state');
   config(state);
-  const from = chosen(targets, join(work, 'targets'));
+  const from = join(work, 'targets');
   fuzz(resolve(program), state, from, 30, '1234567890abcdef1234567890abcdef12345678');
   fuzz(resolve(program), state, from, 30, '234567890abcdef1234567890abcdef123456789');
   const shown = await Shown.start(program, state);
@@ -180,6 +180,40 @@ async function real(browser) {
     await withoutScript(browser, shown.base, paths);
     await onDisk(browser, state);
   } finally {
+    shown.stop();
+  }
+}
+
+async function until(what, is) {
+  for (const end = Date.now() + 240_000; Date.now() < end; await new Promise((r) => { setTimeout(r, 500); }))
+    if (await is()) return;
+  throw new Error(`not within four minutes: ${what}`);
+}
+
+// What a page shows of a run that lives, and that it keeps up with it.
+async function living(browser) {
+  const state = join(work, 'living');
+  config(state);
+  const run = running(resolve(program), state, join(work, 'targets'));
+  const shown = await Shown.start(program, state);
+  try {
+    await test('a page of a living run keeps up with it', async () => {
+      const overview = async () => (await fetch(`${shown.base}/api/v1/overview.json`)).json();
+      await until('a target is fuzzed', async () => (await overview()).targets.some((t) => t.live && t.state === 'fuzzing'));
+      const context = await browser.context('light');
+      const { page, wrong } = await browser.open(context, `${shown.base}/index.html`);
+      const was = await page.locator('#verdict').textContent();
+      like(was, /has been going for/, 'verdict');
+      await browser.shot(page, shot('living', 'light', 'index.html'));
+      await page.waitForFunction((t) => document.getElementById('verdict').textContent !== t, was);
+      await page.locator('#targets thead th').nth(2).locator('button').click();
+      await page.waitForFunction(() => document.querySelectorAll('#targets thead th')[2].hasAttribute('aria-sort'));
+      none(await browser.axes(page), 'axe');
+      none(wrong, 'that page');
+      await context.close();
+    });
+  } finally {
+    await run.end();
     shown.stop();
   }
 }
@@ -200,10 +234,12 @@ let browser;
 let all = false;
 try {
   install();
+  chosen(targets, join(work, 'targets'));
   browser = await Browser.start(modules, resolve(dir));
   await vendored();
   if (states.includes('hostile')) await evil(browser);
   if (states.includes('real')) await real(browser);
+  if (states.includes('living')) await living(browser);
   all = plan();
 } catch (e) {
   console.log(`Bail out! ${String(e?.stack ?? e).replaceAll('\n', ' ')}`);
