@@ -10,6 +10,7 @@
 #   4. triage: a thousand artifacts of twenty bugs, against a plain loop that runs each once
 #   5. merge: ten thousand inputs on two workers, against libFuzzer's own merge
 #   6. dashboard: its pages on 1,000 runs of 100 targets
+#   7. live view: what looking at 64 cells costs the run, and the one who looks
 #
 # usage: [B=build] [PAIRS=21] [RUNS=400000] [SECONDS_EACH=30] [ONLY=4] ci/bench.sh
 set -euo pipefail
@@ -118,19 +119,22 @@ start() {
 	"$B/bench/start" 15 "$B/targets/healthy_fuzzer"
 }
 
+# copies NUMBER: a manifest of so many targets.
+copies() {
+	local i sep=
+	printf '{"targets": ['
+	for i in $(seq "$1"); do
+		printf '%s{"name": "copy%d", "binary": "targets/healthy_fuzzer"}' "$sep" "$i"
+		sep=,
+	done
+	printf ']}'
+}
+
 idle() {
-	local n i sep pid before after
+	local n pid before after
 	echo "3. fuzzcell itself, while cells run for $each s"
 	for n in 2 16 64; do
-		{
-			printf '{"targets": ['
-			for i in $(seq "$n"); do
-				printf '%s{"name": "copy%d", "binary": "targets/healthy_fuzzer"}' "${sep:-}" "$i"
-				sep=,
-			done
-			printf ']}'
-			sep=
-		} >"$tmp/manifest.json"
+		copies "$n" >"$tmp/manifest.json"
 		state '"memory": "256MiB", "plateau": "none"'
 		"$B/fuzzcell" run --plain --state-dir "$tmp/state" --targets "$tmp/manifest.json" \
 			--workers "$n" --max-total-time "$(((warm + each + 3) * 10 / 9 + 1))s" >"$tmp/out" 2>&1 &
@@ -198,7 +202,56 @@ dashboard() {
 	"$B/bench/serve" "$tmp/site" | sed 's/^/   /'
 }
 
-for part in throughput start idle triage merge dashboard; do
+# A process's CPU time in nanoseconds: ticks are too coarse for this.
+spent() { awk '{ print $1 }' "/proc/$1/schedstat"; }
+
+# look PID SECONDS: "RUN VIEWER", CPU seconds of both while somebody looks for so long.
+look() {
+	local viewer before seen
+	before=$(spent "$1")
+	"$B/fuzzcell" status --watch --state-dir "$tmp/state" >"$tmp/watched" &
+	viewer=$!
+	sleep "$2"
+	seen=$(spent "$viewer")
+	echo "$(calc %.6f "($(spent "$1") - $before) / 1e9") $(calc %.6f "$seen / 1e9")"
+	kill "$viewer"
+	wait "$viewer" || true
+}
+
+# The same while nobody does.
+leave() {
+	local before
+	before=$(spent "$1")
+	sleep "$2"
+	calc '%.6f 0' "($(spent "$1") - $before) / 1e9"
+}
+
+# Cells get quieter as time goes by, so that it is nobody, somebody, somebody, nobody, ...
+live() {
+	local pid who last=$((each > 8 ? each / 4 : 2))
+	echo "7. live view of 64 cells, sixteen times $last s"
+	copies 64 >"$tmp/manifest.json"
+	state '"memory": "256MiB", "plateau": "none"'
+	"$B/fuzzcell" run --plain --state-dir "$tmp/state" --targets "$tmp/manifest.json" --workers 64 \
+		--max-total-time "$(((warm + 17 * last + 30) * 10 / 9 + 1))s" >"$tmp/out" 2>&1 &
+	pid=$!
+	sleep "$warm"
+	for who in leave look look leave leave look look leave leave look look leave leave look look leave; do
+		echo "$who $("$who" "$pid" "$last")"
+	done >"$tmp/looks"
+	"$B/fuzzcell" stop --now --state-dir "$tmp/state" >"$tmp/stopped"
+	wait "$pid" || true # as above
+	printf '   the run: %.2f %% of a core, %.2f %% while somebody looks; the viewer: %.2f %%\n' \
+		"$(share leave 2 "$last")" "$(share look 2 "$last")" "$(share look 3 "$last")"
+	printf '   a live view costs %.2f %% of a core (aim: under 1 %%)\n' "$(calc %.6f \
+		"$(share look 2 "$last") - $(share leave 2 "$last") + $(share look 3 "$last")")"
+}
+
+# share WHO COLUMN SECONDS: of a core, per cent; the median, since a cell that starts or ends
+# just then costs more than any look.
+share() { calc %.6f "$(awk -v who="$1" -v n="$2" '$1 == who { print $n }' "$tmp/looks" | median) * 100 / $3"; }
+
+for part in throughput start idle triage merge dashboard live; do
 	n=$((${n:-0} + 1))
 	[[ ${ONLY:-$n} != "$n" ]] || "$part"
 done

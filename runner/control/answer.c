@@ -5,6 +5,7 @@
 #include "base/sys.h"
 #include "runner/control/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -72,31 +73,23 @@ static int ask(struct control_server *s, const struct control_request *q,
 	return make(s, o, ret, e);
 }
 
-static struct control_answer *taken(struct control_answer *a)
-{
-	a->refs++;
-	return a;
-}
-
 static int ask_status(struct control_server *s, const struct control_request *q,
 		      struct control_answer **ret, struct err *e)
 {
 	uint64_t now = clock_mono_us();
-	struct control_answer *a;
-	int r;
+	int r = 0;
 
-	if (s->status && now - s->status_us < CONTROL_STATUS_FRESH_US) {
-		*ret = taken(s->status);
-		return 0;
+	if (!s->status || now - s->status_us >= CONTROL_STATUS_FRESH_US) {
+		control_answer_drop(s, s->status);
+		s->status = NULL;
+		s->status_us = now;
+		r = ask(s, q, &s->status, e);
 	}
-	control_answer_drop(s, s->status);
-	s->status = NULL;
-	r = ask(s, q, &a, e);
 	if (r < 0)
 		return r;
-	s->status = a;
-	s->status_us = now;
-	*ret = taken(a);
+	assert(s->status);
+	s->status->refs++;
+	*ret = s->status;
 	return 0;
 }
 

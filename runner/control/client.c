@@ -80,34 +80,38 @@ static int say(int fd, const struct control_request *q, struct err *e)
 	return 0;
 }
 
-/* One line, without its newline. */
+/* What has come: 1 with the end of the line, which is not kept. */
+static int hear_some(int fd, char *chunk, struct buf *answer, struct err *e)
+{
+	ssize_t n = sys_read(fd, chunk, CHUNK);
+	const char *end;
+
+	if (n < 0 && errno == EAGAIN)
+		return late(e);
+	if (n < 0 && errno != ECONNRESET)
+		return err_sys(e, "read the run's answer");
+	if (n <= 0)
+		return err_set(e, EPROTO, "the run hung up");
+	end = memchr(chunk, '\n', (size_t)n);
+	if (buf_add(answer, (struct slice){chunk, (size_t)(end ? end - chunk : n)}, e) < 0)
+		return err_set(e, EPROTO, "the run's answer is too long");
+	return end ? 1 : 0;
+}
+
+/* One line. */
 static int hear(int fd, uint64_t until_us, struct buf *answer, struct err *e)
 {
 	_autofree_ char *chunk = sys_malloc(CHUNK);
+	int r = 0;
 
 	if (!chunk)
 		return err_sys(e, "allocate an answer");
-	for (;;) {
-		const char *end;
-		ssize_t n;
-		int r = set_timeout(fd, SO_RCVTIMEO, until_us, e);
-
-		if (r < 0)
-			return r;
-		n = sys_read(fd, chunk, CHUNK);
-		if (n < 0 && errno == EAGAIN)
-			return late(e);
-		if (n < 0 && errno != ECONNRESET)
-			return err_sys(e, "read the run's answer");
-		if (n <= 0)
-			return err_set(e, EPROTO, "the run hung up");
-		end = memchr(chunk, '\n', (size_t)n);
-		if (buf_add(answer, (struct slice){chunk, end ? (size_t)(end - chunk) : (size_t)n},
-			    e) < 0)
-			return err_set(e, EPROTO, "the run's answer is too long");
-		if (end)
-			return 0;
+	while (r == 0) {
+		r = set_timeout(fd, SO_RCVTIMEO, until_us, e);
+		if (r == 0)
+			r = hear_some(fd, chunk, answer, e);
 	}
+	return r < 0 ? r : 0;
 }
 
 static int judge(json_t *o, json_t **ret, struct err *e)

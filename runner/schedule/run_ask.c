@@ -6,13 +6,14 @@
 #include <errno.h>
 #include <string.h>
 
-static struct job *find(const struct run *r, const char *name, struct err *e)
+static int find(const struct run *r, const char *name, struct job **ret, struct err *e)
 {
 	for (size_t i = 0; i < r->n; i++)
-		if (strcmp(r->jobs[i].target->name, name) == 0)
-			return &r->jobs[i];
-	(void)err_set(e, ENOENT, "this run has no target '%s'", name);
-	return NULL;
+		if (strcmp(r->jobs[i].target->name, name) == 0) {
+			*ret = &r->jobs[i];
+			return 0;
+		}
+	return err_set(e, ENOENT, "this run has no target '%s'", name);
 }
 
 /* So that it is in the log who did not just end by itself. */
@@ -32,11 +33,10 @@ static int start(struct run *r, struct job *j, struct err *e)
 	return 0;
 }
 
-static int stop(struct run *r, struct job *j, bool now)
+static void stop(struct run *r, struct job *j, bool now)
 {
 	tell(r, j, "stopped by a person");
 	dispatch_stop(&r->dispatch, j, now);
-	return 0;
 }
 
 static int skip(struct run *r, struct job *j, struct err *e)
@@ -60,23 +60,31 @@ static int answer_state(struct run *r, const struct job *j, json_t **ret, struct
 	return 0;
 }
 
+static int show(struct run *r, const struct job *j, json_t **ret, struct err *e)
+{
+	json_t *o = NULL;
+	int rc = status_target_json(&run_look(r)->rows[j->index], &o, e);
+
+	if (rc < 0)
+		return rc;
+	*ret = json_pack("{s:o}", "target", o);
+	return *ret ? 0 : err_set(e, ENOMEM, "build JSON");
+}
+
 static int of_target(struct run *r, const struct control_request *q, json_t **ret, struct err *e)
 {
-	struct job *j = find(r, q->target, e);
-	json_t *o;
-	int rc = j ? 0 : -e->code;
+	struct job *j = NULL;
+	int rc = find(r, q->target, &j, e);
 
-	if (rc == 0 && q->cmd == CONTROL_TARGET) {
-		rc = status_target_json(&run_look(r)->rows[j->index], &o, e);
-		if (rc == 0)
-			*ret = json_pack("{s:o}", "target", o);
+	if (rc < 0)
 		return rc;
-	}
-	if (rc == 0 && q->cmd == CONTROL_START)
+	if (q->cmd == CONTROL_TARGET)
+		return show(r, j, ret, e);
+	if (q->cmd == CONTROL_START)
 		rc = start(r, j, e);
-	else if (rc == 0 && q->cmd == CONTROL_STOP)
-		rc = stop(r, j, q->now);
-	else if (rc == 0)
+	else if (q->cmd == CONTROL_STOP)
+		stop(r, j, q->now);
+	else
 		rc = skip(r, j, e);
 	return rc < 0 ? rc : answer_state(r, j, ret, e);
 }

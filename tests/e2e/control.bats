@@ -19,7 +19,8 @@ begin() {
 	local n=$1 t
 	shift
 	for t in $(printf '%s\n' a b c d | head -n "$n"); do
-		cp "$TARGETS/healthy_fuzzer" "$WORK/targets/${t}_fuzzer"
+		[ -e "$WORK/targets/${t}_fuzzer" ] || # one that runs cannot be written
+			cp "$TARGETS/healthy_fuzzer" "$WORK/targets/${t}_fuzzer"
 	done
 	"$FUZZCELL" run --plain --state-dir "$STATE" --targets "$WORK/targets" "$@" >"$WORK/out" 2>&1 3>&- &
 	PID=$!

@@ -55,6 +55,18 @@ static void a_line_may_come_in_pieces_and_half_of_one_is_none(void **state)
 	assert_int_equal(serve(0, comes_in_pieces).changed, 0);
 }
 
+/* Who has left holds a place until that is seen. */
+static bool lives_soon(int d)
+{
+	uint64_t end = clock_mono_us() + SOON;
+	bool ok;
+
+	do
+		ok = lives(d);
+	while (!ok && clock_mono_us() < end);
+	return ok;
+}
+
 static int comes_in_thousands(int d)
 {
 	int fds[CONTROL_CONNECTIONS_MAX];
@@ -65,16 +77,15 @@ static int comes_in_thousands(int d)
 		CHECK(1, fds[i] >= 0);
 	}
 	CHECK(2, hear(connected(d, 0), got, sizeof(got), 1) > 0 && strstr(got, "too many"));
-	close(fds[0]); /* which is seen a moment later */
-	for (uint64_t end = clock_mono_us() + SOON; !lives(d);)
-		CHECK(3, clock_mono_us() < end);
+	close(fds[0]);
+	CHECK(3, lives_soon(d));
 	for (unsigned i = 0; i < 3000; i++) { /* who finds no room in the queue is not waited for */
 		int fd = connected(d, SOCK_NONBLOCK);
 
 		if (fd >= 0)
 			close(fd);
 	}
-	CHECK(4, lives(d));
+	CHECK(4, lives_soon(d));
 	return 0;
 }
 
