@@ -208,12 +208,14 @@ spent() { awk '{ print $1 }' "/proc/$1/schedstat"; }
 # look PID SECONDS: "RUN VIEWER", CPU seconds of both while somebody looks for so long.
 look() {
 	local viewer before seen
-	before=$(spent "$1")
 	"$B/fuzzcell" status --watch --state-dir "$tmp/state" >"$tmp/watched" &
 	viewer=$!
-	sleep "$2"
+	sleep 1 # its own start is another matter
+	before=$(spent "$1")
 	seen=$(spent "$viewer")
-	echo "$(calc %.6f "($(spent "$1") - $before) / 1e9") $(calc %.6f "$seen / 1e9")"
+	sleep "$2"
+	seen=$(calc %.6f "($(spent "$viewer") - $seen) / 1e9")
+	echo "$(calc %.6f "($(spent "$1") - $before) / 1e9") $seen"
 	kill "$viewer"
 	wait "$viewer" || true
 }
@@ -233,7 +235,7 @@ live() {
 	copies 64 >"$tmp/manifest.json"
 	state '"memory": "256MiB", "plateau": "none"'
 	"$B/fuzzcell" run --plain --state-dir "$tmp/state" --targets "$tmp/manifest.json" --workers 64 \
-		--max-total-time "$(((warm + 17 * last + 30) * 10 / 9 + 1))s" >"$tmp/out" 2>&1 &
+		--max-total-time "$(((warm + 17 * last + 40) * 10 / 9 + 1))s" >"$tmp/out" 2>&1 &
 	pid=$!
 	sleep "$warm"
 	for who in leave look look leave leave look look leave leave look look leave leave look look leave; do
