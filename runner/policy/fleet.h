@@ -40,6 +40,7 @@ struct fleet_target {
 	bool instead;		/* but when any of those that run has left there is */
 	bool capped;		/* continuous: its build had what it may have today */
 	bool resting;		/* continuous: it does not pay, until something changes */
+	uint64_t asked_us;	/* spent_us when its rule last let it go on */
 	uint64_t held_us;	/* when its rule first held; 0: it does not */
 	uint64_t last_us;	/* when its quantum began; 0: it had none in this run */
 	uint64_t cap_from_us;	/* spent_us when its cap began: with its build, or the day, */
