@@ -33,6 +33,8 @@ struct rule_view fleet_view(const struct fleet_target *t)
 void fleet_launched(struct fleet_target *t, uint64_t now_us)
 {
 	effective_begin(&t->clock, now_us, t->quota);
+	if (t->starts)
+		t->last_us = now_us; /* until now its open crashes were tried */
 	t->fuzzes = t->starts = false;
 	t->runs = 0;
 }
@@ -348,8 +350,8 @@ static void begin_quantum(struct fleet_target *t, uint64_t now)
 
 static bool quantum_over(const struct fleet *f, const struct fleet_target *t, uint64_t now)
 {
-	return t->spent_us - t->from_us >= f->rules.quantum_us ||
-	       now - t->last_us >= f->rules.quantum_wall_us;
+	return !t->starts && (t->spent_us - t->from_us >= f->rules.quantum_us ||
+			      now - t->last_us >= f->rules.quantum_wall_us);
 }
 
 /* Its own next quantum competes with what the others would do with it. */

@@ -130,6 +130,7 @@ static void start_job(struct dispatch *d, struct job *j, uint64_t now)
 	uint64_t used = job_wall_us(j, now);
 
 	dispatch_take(d, j);
+	j->turn_us = d->fleet.rules.quantum_wall_us;
 	if (d->fleet.rules.continuous)
 		job_start(j, UINT64_MAX / 2);
 	else

@@ -370,6 +370,7 @@ bool job_untidy(const struct job *j)
 void job_tidy(struct job *j)
 {
 	j->began_us = j->tidied_at_us = clock_mono_us();
+	j->turn_us = 0;
 	j->ask = ASK_PAUSE;
 	j->in_a_hurry = false;
 	j->tidies = true;

@@ -78,6 +78,7 @@ struct job {
 	uint64_t grace_at, deadline_at; /* clock_mono_us(), 0: none */
 	uint64_t used_us;		/* wall time in earlier turns in the queue */
 	uint64_t began_us;		/* of this turn, 0 when not in a turn */
+	uint64_t turn_us;		/* it may take so long; 0: nobody waits for its worker */
 
 	uint64_t start_us; /* from the launch of the first cell to its first output */
 	uint64_t cells_us; /* wall time in cells that ended */

@@ -366,6 +366,24 @@ static void an_unchanged_one_is_looked_at(void **state)
 	assert_in_range(m.left_at[0], 60 * S, 62 * S);
 }
 
+/* Its open crashes are tried first: its quantum begins with its cell. */
+static void a_long_way_to_the_first_cell(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 1, 2, grows);
+	assert_int_equal(ask(&m).what, FLEET_START);
+	m.now += 2000 * S;
+	assert_int_equal(ask(&m).what, FLEET_NOTHING);
+	m.cell[0] = (struct effective_reading){.at_us = m.now};
+	fleet_launched(&m.v[0], m.now);
+	run(&m, 290);
+	assert_in_range(m.v[0].spent_us, 280 * S, 300 * S);
+	run(&m, 300);
+	assert_true(m.v[1].spent_us >= 200 * S);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(each_has_its_turn_and_leaves),
     cmocka_unit_test(a_single_one_is_not_restarted),
@@ -388,6 +406,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_new_build_of_one_that_is_held_comes_first),
     cmocka_unit_test(a_low_priority_idles_no_core),
     cmocka_unit_test(an_unchanged_one_is_looked_at),
+    cmocka_unit_test(a_long_way_to_the_first_cell),
 };
 
 UNIT_MAIN(tests)

@@ -259,7 +259,6 @@ static void reaches(uint64_t cov, uint64_t seconds)
 {
 	w.fleet.known = true;
 	w.fleet.edges_total = 5000;
-	w.fleet.rule.settle_us = 30 * S;
 	w.fleet.spent_us += seconds * S;
 	curve_begin(&w.fleet.curve, cov);
 	curve_spend(&w.fleet.curve, seconds * S, 300 * S);
@@ -302,6 +301,27 @@ static void coverage_that_dropped_is_said_once(void **state)
 			       "1000 of 5000"));
 }
 
+/* A short run's turn: its open crashes do not take all of it, nor are they forgotten. */
+static void open_crashes_leave_time_to_fuzz(void **state)
+{
+	(void)state;
+	w.job.turn_us = 60 * S;
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.triage.budget_us, 30 * S);
+	triaged((struct triage_sum){.left = 3}, 30);
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_true(w.job.untriaged);
+	cell_ends(77);
+	assert_int_equal(w.triages, 2);
+	triaged((struct triage_sum){.left = 1}, 10); /* it waits for a calmer machine */
+	assert_false(w.job.untriaged);
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	job_stop(&w.job, REASON_PLATEAU, false);
+	w.failures = 1;
+	cell_ends(77);
+	assert_int_equal(w.triage.budget_us, 560 * S); /* nobody fuzzes less for that */
+}
+
 /* The next run, with the same binary. */
 static bool next_run_knows_it(bool forget)
 {
@@ -342,6 +362,7 @@ static const struct CMUnitTest tests[] = {
     CASE(a_new_build_is_not_judged_by_the_old_one),
     CASE(how_its_quanta_ended_is_counted),
     CASE(coverage_that_dropped_is_said_once),
+    CASE(open_crashes_leave_time_to_fuzz),
     CASE(what_is_known_is_forgotten_when_configured),
 };
 
