@@ -93,7 +93,8 @@ struct job {
 	struct progress progress;	    /* of its build, from earlier runs */
 	uint64_t cov, ft;		    /* the most of this build in this run */
 	struct engine_state engine;	    /* of the present or last cell */
-	uint64_t execs_before;		    /* in earlier cells */
+	uint64_t execs_before;		    /* in earlier cells, */
+	uint64_t runs_from;		    /* and when its build came */
 	struct cgroup_counters now, before; /* this cell; sums and maxima of earlier ones */
 	double pressure[3]; /* cpu, memory, io: stalled share of the last interval */
 	uint64_t over_mark_since;

@@ -46,6 +46,7 @@ void job_take_build(struct job *j, const struct kept_file *file, const char *bui
 		fleet_rebuilt(j->fleet);
 		j->launched = false; /* what of its crashes is fixed? */
 		j->forgiven = j->failures_total;
+		j->runs_from = j->execs_before;
 		j->barren = 0;
 		j->cov = j->ft = 0;
 	} else if (!known && !j->cfg.plateau.forget && j->progress.curve.build_us > 0) {
@@ -79,6 +80,15 @@ static struct job_binary look(const struct job *j)
 	    faccessat(AT_FDCWD, j->target->binary, R_OK | X_OK, AT_EACCESS) < 0)
 		b.error = errno;
 	return b;
+}
+
+uint64_t job_runs_left(const struct job *j)
+{
+	uint64_t had = j->execs_before - j->runs_from;
+
+	if (j->cfg.runs == 0)
+		return 0;
+	return j->cfg.runs > had ? j->cfg.runs - had : 1;
 }
 
 void job_look_at_binary(struct job *j)

@@ -301,6 +301,27 @@ static void coverage_that_dropped_is_said_once(void **state)
 			       "1000 of 5000"));
 }
 
+/* "runs" is each build's, as its cap is: the new one is fuzzed, too. */
+static void a_new_build_has_inputs_of_its_own(void **state)
+{
+	(void)state;
+	w.job.cfg.runs = 1000;
+	first_turn();
+	w.job.engine.execs = 1000;
+	pause_it();
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(job_runs_left(&w.job), 1);
+	pause_it();
+	build("another");
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(job_runs_left(&w.job), 1000);
+	triaged((struct triage_sum){0}, 1);
+	w.job.engine.execs = 300;
+	pause_it();
+	assert_int_equal(job_runs_left(&w.job), 700);
+	assert_int_equal(w.job.execs_before, 1300); /* in all */
+}
+
 /* A short run's turn: its open crashes do not take all of it, nor are they forgotten. */
 static void open_crashes_leave_time_to_fuzz(void **state)
 {
@@ -362,6 +383,7 @@ static const struct CMUnitTest tests[] = {
     CASE(a_new_build_is_not_judged_by_the_old_one),
     CASE(how_its_quanta_ended_is_counted),
     CASE(coverage_that_dropped_is_said_once),
+    CASE(a_new_build_has_inputs_of_its_own),
     CASE(open_crashes_leave_time_to_fuzz),
     CASE(what_is_known_is_forgotten_when_configured),
 };
