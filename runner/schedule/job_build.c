@@ -131,8 +131,8 @@ bool job_coverage_dropped(const struct job *j)
 {
 	const struct fleet_target *t = j->fleet;
 
-	return t->known && t->spent_us > t->rule.settle_us &&
-	       t->curve.build_us > t->rule.settle_us &&
+	return t->known && t->spent_us > PROGRESS_JUDGED_US &&
+	       t->curve.build_us > PROGRESS_JUDGED_US &&
 	       progress_dropped(&j->progress, t->curve.cov, t->edges_total);
 }
 

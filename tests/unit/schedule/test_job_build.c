@@ -301,6 +301,57 @@ static void coverage_that_dropped_is_said_once(void **state)
 			       "1000 of 5000"));
 }
 
+/* Whatever the price is, whose times are other ones. */
+static void coverage_that_dropped_is_said_at_any_price(void **state)
+{
+	static const uint64_t settle_us[] = {1500, 30 * S, 1500 * S};
+
+	(void)state;
+	first_turn();
+	reaches(1000, 600);
+	for (size_t i = 0; i < 3; i++) {
+		pause_it();
+		build("another" + i);
+		w.fleet.spent_us = 0;
+		job_start(&w.job, 86400 * S);
+		triaged((struct triage_sum){0}, 1);
+		w.fleet.rule.settle_us = settle_us[i];
+		reaches(700, 2); /* it has hardly begun */
+		job_tick(&w.job, w.now);
+		assert_int_equal(w.dropped, i);
+		reaches(700, 40);
+		job_tick(&w.job, w.now);
+		assert_int_equal(w.dropped, i + 1);
+		reaches(1000, 600);
+		job_tick(&w.job, w.now);
+	}
+}
+
+/* Pushed over when it had hardly begun, it is nothing to compare the next one with. */
+static void a_build_that_was_soon_replaced_hides_no_drop(void **state)
+{
+	struct target_row row;
+
+	(void)state;
+	first_turn();
+	reaches(1000, 600);
+	pause_it();
+	build("another");
+	job_start(&w.job, 86400 * S);
+	triaged((struct triage_sum){0}, 1);
+	reaches(700, 20);
+	pause_it();
+	build("a third one, which is as bad");
+	w.fleet.spent_us = 0;
+	job_start(&w.job, 86400 * S);
+	triaged((struct triage_sum){0}, 1);
+	reaches(700, 40);
+	job_tick(&w.job, w.now);
+	assert_int_equal(w.dropped, 1);
+	job_row(&w.job, w.now, &row);
+	assert_int_equal(row.cov_before, 1000);
+}
+
 /* "runs" is each build's, as its cap is: the new one is fuzzed, too. */
 static void a_new_build_has_inputs_of_its_own(void **state)
 {
@@ -383,6 +434,8 @@ static const struct CMUnitTest tests[] = {
     CASE(a_new_build_is_not_judged_by_the_old_one),
     CASE(how_its_quanta_ended_is_counted),
     CASE(coverage_that_dropped_is_said_once),
+    CASE(coverage_that_dropped_is_said_at_any_price),
+    CASE(a_build_that_was_soon_replaced_hides_no_drop),
     CASE(a_new_build_has_inputs_of_its_own),
     CASE(open_crashes_leave_time_to_fuzz),
     CASE(what_is_known_is_forgotten_when_configured),
