@@ -80,11 +80,18 @@ bool fleet_tell(struct fleet_target *t, const struct fleet_news *n)
 	return true;
 }
 
-void fleet_back(struct fleet_target *t)
+static bool waits(const struct fleet_target *t)
+{
+	return t->phase == FLEET_WAITS && !t->capped;
+}
+
+void fleet_back(struct fleet *f, struct fleet_target *t)
 {
 	if (t->phase != FLEET_OUT)
 		t->phase = FLEET_WAITS;
 	t->fuzzes = false;
+	if (waits(t) && !t->resting)
+		f->idle_until_us = 0; /* it may pay */
 }
 
 /* CPU time that it had while it thrashed. */
@@ -134,11 +141,6 @@ void fleet_slept(struct fleet *f, uint64_t us)
 }
 
 /* --- what it decides ------------------------------------------------------ */
-
-static bool waits(const struct fleet_target *t)
-{
-	return t->phase == FLEET_WAITS && !t->capped;
-}
 
 static bool may_start(const struct fleet_target *t)
 {

@@ -85,7 +85,7 @@ struct fleet_news {
 };
 bool fleet_tell(struct fleet_target *t, const struct fleet_news *n);
 /* It was paused, or sent to rest, or its cell ended otherwise: it could be started again. */
-void fleet_back(struct fleet_target *t);
+void fleet_back(struct fleet *f, struct fleet_target *t);
 /* Another build of it: nothing is known any more, and it has a cap of its own. */
 void fleet_rebuilt(struct fleet_target *t);
 /* Something about it has changed: it has a turn soon, whatever it was.  One that had its cap

@@ -306,5 +306,5 @@ void dispatch_left(struct dispatch *d, struct job *j)
 	if (j->phase == PHASE_DONE || job_wraps_up(j))
 		j->fleet->phase = FLEET_OUT;
 	else
-		fleet_back(j->fleet);
+		fleet_back(&d->fleet, j->fleet);
 }
