@@ -127,7 +127,7 @@ static void set_quantum(struct dispatch *d, uint64_t now)
 
 static void start_job(struct dispatch *d, struct job *j, uint64_t now)
 {
-	uint64_t used = job_wall_us(j, now);
+	uint64_t used = job_fuzzed_us(j, now);
 
 	dispatch_take(d, j);
 	j->turn_us = d->fleet.rules.quantum_wall_us;

@@ -79,6 +79,7 @@ struct job {
 	uint64_t used_us;		/* wall time in earlier turns in the queue */
 	uint64_t began_us;		/* of this turn, 0 when not in a turn */
 	uint64_t turn_us;		/* it may take so long; 0: nobody waits for its worker */
+	uint64_t put_off_us;		/* of both, time in which it did not fuzz */
 
 	uint64_t start_us; /* from the launch of the first cell to its first output */
 	uint64_t cells_us; /* wall time in cells that ended */
@@ -181,6 +182,8 @@ void job_kill(struct job *j, enum reason r);
 void job_tick(struct job *j, uint64_t now_us);
 
 uint64_t job_wall_us(const struct job *j, uint64_t now_us);
+/* Of it, what counts against max_time: not the triage between its cells. */
+uint64_t job_fuzzed_us(const struct job *j, uint64_t now_us);
 void job_row(struct job *j, uint64_t now_us, struct target_row *ret);
 
 #endif

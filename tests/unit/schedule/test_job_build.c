@@ -394,6 +394,20 @@ static void open_crashes_leave_time_to_fuzz(void **state)
 	assert_int_equal(w.triage.budget_us, 560 * S); /* nobody fuzzes less for that */
 }
 
+/* Triage is no fuzzing, also when a pause came after it. */
+static void triage_takes_nothing_of_its_time(void **state)
+{
+	uint64_t used;
+
+	(void)state;
+	job_start(&w.job, 86400 * S);
+	triaged((struct triage_sum){0}, 500);
+	pause_it(); /* after a minute */
+	used = job_fuzzed_us(&w.job, w.now);
+	assert_in_range(used, 60 * S, 62 * S);
+	assert_in_range(job_wall_us(&w.job, w.now), 560 * S, 562 * S);
+}
+
 /* The next run, with the same binary. */
 static bool next_run_knows_it(bool forget)
 {
@@ -437,6 +451,7 @@ static const struct CMUnitTest tests[] = {
     CASE(coverage_that_dropped_is_said_at_any_price),
     CASE(a_build_that_was_soon_replaced_hides_no_drop),
     CASE(a_new_build_has_inputs_of_its_own),
+    CASE(triage_takes_nothing_of_its_time),
     CASE(open_crashes_leave_time_to_fuzz),
     CASE(what_is_known_is_forgotten_when_configured),
 };
