@@ -134,6 +134,10 @@ static int text_waits(const struct target_row *r, struct buf *out, struct err *e
 	if (rc == 0 && r->dismissed)
 		rc = buf_addf(out, e, "  %s: %llu timeouts did not hold: it had waited for a CPU\n",
 			      r->name, (unsigned long long)r->dismissed);
+	if (rc == 0 && r->undecided)
+		rc = buf_addf(out, e,
+			      "  %s: %llu timeouts wait for a calmer machine to be tried on\n",
+			      r->name, (unsigned long long)r->undecided);
 	return rc;
 }
 
@@ -201,7 +205,7 @@ static bool has_failures(const struct target_row *r)
 static bool has_doubts(const struct target_row *r)
 {
 	return r->unfuzzed || has_note(r) || *r->refused || r->pids_refused || r->starved > 0.5 ||
-	       r->dismissed || r->cov_before || r->log_dropped || r->line_dropped;
+	       r->dismissed || r->undecided || r->cov_before || r->log_dropped || r->line_dropped;
 }
 
 static bool any(const struct target_row *r)
@@ -411,6 +415,7 @@ int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
 	    {"crashes_regressed", integer(r->crashes_regressed)},
 	    {"crashes_fixed", integer(r->crashes_fixed)},
 	    {"timeouts_dismissed", integer(r->dismissed)},
+	    {"timeouts_undecided", integer(r->undecided)},
 	    {"untriaged", integer(r->untriaged)},
 	    {"artifacts", artifacts_json(r)},
 	    {"log_bytes_dropped", integer(r->log_dropped)},

@@ -151,6 +151,7 @@ static void add_sum(struct job *j, const struct triage_sum *s)
 	to->dismissed += s->dismissed;
 	to->trials += s->trials;
 	to->left = s->left;
+	to->undecided = s->undecided < s->left ? s->undecided : s->left;
 	if (*s->last)
 		memcpy(to->last, s->last, sizeof(to->last));
 	if (*s->note) {
