@@ -130,6 +130,10 @@ static int text_waits(const struct target_row *r, struct buf *out, struct err *e
 	if (rc == 0 && r->dismissed)
 		rc = buf_addf(out, e, "  %s: %llu timeouts did not hold: it had waited for a CPU\n",
 			      r->name, (unsigned long long)r->dismissed);
+	if (rc == 0 && r->undecided)
+		rc = buf_addf(out, e,
+			      "  %s: %llu timeouts wait for a calmer machine to be tried on\n",
+			      r->name, (unsigned long long)r->undecided);
 	return rc;
 }
 
@@ -197,7 +201,7 @@ static bool has_failures(const struct target_row *r)
 static bool has_doubts(const struct target_row *r)
 {
 	return r->unfuzzed || has_note(r) || *r->refused || r->pids_refused || r->starved > 0.5 ||
-	       r->dismissed || r->cov_before || r->log_dropped || r->line_dropped;
+	       r->dismissed || r->undecided || r->cov_before || r->log_dropped || r->line_dropped;
 }
 
 static bool any(const struct target_row *r)

@@ -189,6 +189,7 @@ int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
 	    {"crashes_regressed", integer(r->crashes_regressed)},
 	    {"crashes_fixed", integer(r->crashes_fixed)},
 	    {"timeouts_dismissed", integer(r->dismissed)},
+	    {"timeouts_undecided", integer(r->undecided)},
 	    {"untriaged", integer(r->untriaged)},
 	    {"artifacts", artifacts_json(r)},
 	    {"log_bytes_dropped", integer(r->log_dropped)},

@@ -33,6 +33,8 @@ struct rule_view fleet_view(const struct fleet_target *t)
 void fleet_launched(struct fleet_target *t, uint64_t now_us)
 {
 	effective_begin(&t->clock, now_us, t->quota);
+	if (t->starts)
+		t->last_us = now_us; /* until now its open crashes were tried */
 	t->fuzzes = t->starts = false;
 	t->runs = 0;
 }
@@ -78,11 +80,18 @@ bool fleet_tell(struct fleet_target *t, const struct fleet_news *n)
 	return true;
 }
 
-void fleet_back(struct fleet_target *t)
+static bool waits(const struct fleet_target *t)
+{
+	return t->phase == FLEET_WAITS && !t->capped;
+}
+
+void fleet_back(struct fleet *f, struct fleet_target *t)
 {
 	if (t->phase != FLEET_OUT)
 		t->phase = FLEET_WAITS;
 	t->fuzzes = false;
+	if (waits(t) && !t->resting)
+		f->idle_until_us = 0; /* it may pay */
 }
 
 /* CPU time that it had while it thrashed. */
@@ -146,11 +155,6 @@ void fleet_slept(struct fleet *f, uint64_t us)
 }
 
 /* --- what it decides ------------------------------------------------------ */
-
-static bool waits(const struct fleet_target *t)
-{
-	return t->phase == FLEET_WAITS && !t->capped;
-}
 
 static bool may_start(const struct fleet_target *t)
 {
@@ -246,6 +250,13 @@ static bool is_due(const struct fleet *f, const struct fleet_target *t)
 	return t->fuzzes && t->spent_us - t->turn_from_us >= turn;
 }
 
+/* Each second of its own time: who is asked eight times in one, because that takes it eight on a
+ * busy machine, is more likely to be met in a moment in which little comes. */
+static bool is_asked(const struct fleet_target *t)
+{
+	return t->rule.kind == RULE_WALL || t->spent_us / US != t->asked_us / US;
+}
+
 static bool in_trouble(const struct fleet_target *t)
 {
 	return t->clock.state == EFFECTIVE_STARVED || t->clock.state == EFFECTIVE_THRASHING;
@@ -257,6 +268,8 @@ static struct fleet_order judge(struct fleet *f, size_t i, uint64_t now)
 	struct rule_view v = fleet_view(t);
 	enum rule_answer a = rule_ask(&t->rule, &v);
 
+	if (a != RULE_CAP && !is_asked(t))
+		return nothing();
 	if (a == RULE_CAP && t->starts)
 		return nothing(); /* it may be another build */
 	if (a == RULE_CAP && !f->rules.continuous)
@@ -265,8 +278,10 @@ static struct fleet_order judge(struct fleet *f, size_t i, uint64_t now)
 		t->capped = true;
 		return paused(f, i);
 	}
-	if (a == RULE_GO_ON)
+	if (a == RULE_GO_ON) {
+		t->asked_us = t->spent_us;
 		t->held_us = 0;
+	}
 	if (a == RULE_GO_ON || !is_due(f, t))
 		return nothing();
 	if (a == RULE_HOLD) {
@@ -351,8 +366,8 @@ static void begin_quantum(struct fleet_target *t, uint64_t now)
 
 static bool quantum_over(const struct fleet *f, const struct fleet_target *t, uint64_t now)
 {
-	return t->spent_us - t->from_us >= f->rules.quantum_us ||
-	       now - t->last_us >= f->rules.quantum_wall_us;
+	return !t->starts && (t->spent_us - t->from_us >= f->rules.quantum_us ||
+			      now - t->last_us >= f->rules.quantum_wall_us);
 }
 
 /* Its own next quantum competes with what the others would do with it. */

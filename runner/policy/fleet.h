@@ -41,6 +41,7 @@ struct fleet_target {
 	bool capped;		/* continuous: its build had what it may have today */
 	bool resting;		/* continuous: it does not pay, until something changes */
 	bool passed;		/* a person wants others to come first, once */
+	uint64_t asked_us;	/* spent_us when its rule last let it go on */
 	uint64_t held_us;	/* when its rule first held; 0: it does not */
 	uint64_t last_us;	/* when its quantum began; 0: it had none in this run */
 	uint64_t cap_from_us;	/* spent_us when its cap began: with its build, or the day, */
@@ -85,7 +86,7 @@ struct fleet_news {
 };
 bool fleet_tell(struct fleet_target *t, const struct fleet_news *n);
 /* It was paused, or sent to rest, or its cell ended otherwise: it could be started again. */
-void fleet_back(struct fleet_target *t);
+void fleet_back(struct fleet *f, struct fleet_target *t);
 /* Another build of it: nothing is known any more, and it has a cap of its own. */
 void fleet_rebuilt(struct fleet_target *t);
 /* Something about it has changed: it has a turn soon, whatever it was.  One that had its cap

@@ -8,6 +8,8 @@
 #define QUIET_US (60 * SECOND)
 #define SHORT	 0.10
 #define SHORT_US (10 * SECOND)
+/* Of a longer time between two readings nothing is learnt: we slept. */
+#define GAP_US (60 * SECOND)
 /* Who is held back for more of the time than this leaves too little of it to say how others
  * fare. */
 #define HELD_MOST 0.90
@@ -81,7 +83,7 @@ enum workers_news workers_read(struct workers *w, const struct workers_reading *
 {
 	uint64_t wall = grown(r->at_us, w->last.at_us);
 
-	if (w->began && wall > 0) {
+	if (w->began && wall > 0 && wall < GAP_US) {
 		decay(&w->cpu,
 		      without(share_of(grown(r->cpu_some_us, w->last.cpu_some_us), wall), r->held),
 		      wall);

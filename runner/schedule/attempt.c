@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/sys.h"
+#include "runner/schedule/internal.h"
 #include "runner/schedule/setup.h"
 
 #include <errno.h>
@@ -116,13 +117,6 @@ static uint64_t input_timeout_s(const struct job *j)
 	return (us + USEC_PER_SEC - 1) / USEC_PER_SEC;
 }
 
-static uint64_t runs_left(const struct job *j)
-{
-	if (j->cfg.runs == 0)
-		return 0;
-	return j->cfg.runs > j->execs_before ? j->cfg.runs - j->execs_before : 1;
-}
-
 static int engine_command(struct setup *s, const struct job *j, const struct attempt *a,
 			  struct err *e)
 {
@@ -139,7 +133,7 @@ static int engine_command(struct setup *s, const struct job *j, const struct att
 	    .max_len = j->cfg.max_len,
 	    /* Another cell with the same seed would try the same again. */
 	    .seed = j->cfg.seed ? j->cfg.seed + j->cells : 0,
-	    .runs = runs_left(j),
+	    .runs = job_runs_left(j),
 	    /* They go by names: such a cell gets a symbolizer, and memory for it. */
 	    .suppressions = a->borrowed ? SETUP_FILE_LEAKS : NULL,
 	    .symbolizer = a->borrowed ? j->env->triage_env.trial.symbolizer : NULL,

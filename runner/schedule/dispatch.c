@@ -127,9 +127,10 @@ static void set_quantum(struct dispatch *d, uint64_t now)
 
 static void start_job(struct dispatch *d, struct job *j, uint64_t now)
 {
-	uint64_t used = job_wall_us(j, now) - j->granted_us;
+	uint64_t used = job_fuzzed_us(j, now) - j->granted_us;
 
 	dispatch_take(d, j);
+	j->turn_us = d->fleet.rules.quantum_wall_us;
 	if (d->fleet.rules.continuous)
 		job_start(j, UINT64_MAX / 2);
 	else
@@ -305,5 +306,5 @@ void dispatch_left(struct dispatch *d, struct job *j)
 	if (j->phase == PHASE_DONE || job_wraps_up(j))
 		j->fleet->phase = FLEET_OUT;
 	else
-		fleet_back(j->fleet);
+		fleet_back(&d->fleet, j->fleet);
 }

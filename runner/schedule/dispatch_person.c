@@ -23,7 +23,7 @@ void dispatch_stop(struct dispatch *d, struct job *j, bool now)
 /* It waits, and is the next. */
 static void choose(struct dispatch *d, struct job *j)
 {
-	j->granted_us = job_wall_us(j, clock_mono_us());
+	j->granted_us = job_fuzzed_us(j, clock_mono_us());
 	fleet_choose(&d->fleet, j->fleet);
 }
 

@@ -27,6 +27,8 @@ void job_collect(struct job *j);
 void job_look_at_binary(struct job *j);
 /* The target's binary is this one. */
 void job_take_build(struct job *j, const struct kept_file *file, const char *build);
+/* Of "runs", which each build has; 0: no limit. */
+uint64_t job_runs_left(const struct job *j);
 /* What its fleet target knows now. */
 void job_note_progress(struct job *j);
 /* That, on disk.  Blocks: in a child process. */

@@ -63,6 +63,13 @@ uint64_t job_wall_us(const struct job *j, uint64_t now_us)
 	return j->used_us + (j->began_us && now_us > j->began_us ? now_us - j->began_us : 0);
 }
 
+uint64_t job_fuzzed_us(const struct job *j, uint64_t now_us)
+{
+	uint64_t all = job_wall_us(j, now_us);
+
+	return all > j->put_off_us ? all - j->put_off_us : 0;
+}
+
 static void do_kill(struct job *j);
 
 static void on_timer(void *arg)
@@ -107,6 +114,7 @@ static void arm(struct job *j)
 void job_put_off(struct job *j, uint64_t us)
 {
 	j->deadline_at += us;
+	j->put_off_us += us;
 	arm(j);
 }
 
@@ -371,6 +379,7 @@ bool job_untidy(const struct job *j)
 void job_tidy(struct job *j)
 {
 	j->began_us = j->tidied_at_us = clock_mono_us();
+	j->turn_us = 0;
 	j->ask = ASK_PAUSE;
 	j->in_a_hurry = false;
 	j->tidies = true;

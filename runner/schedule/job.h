@@ -80,8 +80,10 @@ struct job {
 	struct source *timer;
 	uint64_t grace_at, deadline_at; /* clock_mono_us(), 0: none */
 	uint64_t used_us;		/* wall time in earlier turns in the queue */
-	uint64_t granted_us;		/* of that: before a person started it again */
+	uint64_t granted_us;		/* of what it fuzzed: before a person started it again */
 	uint64_t began_us;		/* of this turn, 0 when not in a turn */
+	uint64_t turn_us;		/* it may take so long; 0: nobody waits for its worker */
+	uint64_t put_off_us;		/* of both, time in which it did not fuzz */
 
 	uint64_t start_us; /* from the launch of the first cell to its first output */
 	uint64_t cells_us; /* wall time in cells that ended */
@@ -96,7 +98,8 @@ struct job {
 	struct progress progress;   /* of its build, from earlier runs */
 	uint64_t cov, ft;	    /* the most of this build in this run */
 	struct engine_state engine; /* of the present or last cell */
-	uint64_t execs_before;	    /* in earlier cells */
+	uint64_t execs_before;	    /* in earlier cells, */
+	uint64_t runs_from;	    /* and when its build came */
 	struct {
 		uint64_t total, by_dict, by_cmp;
 	} kept_before;			    /* of engine_state */
@@ -189,6 +192,8 @@ void job_kill(struct job *j, enum reason r);
 void job_tick(struct job *j, uint64_t now_us);
 
 uint64_t job_wall_us(const struct job *j, uint64_t now_us);
+/* Of it, what counts against max_time: not the triage between its cells. */
+uint64_t job_fuzzed_us(const struct job *j, uint64_t now_us);
 void job_row(struct job *j, uint64_t now_us, struct target_row *ret);
 
 #endif

@@ -73,6 +73,14 @@ static uint64_t triage_left(const struct job *j)
 	return until_end(j, j->cfg.triage_us > j->triage_us ? j->cfg.triage_us - j->triage_us : 0);
 }
 
+/* While others may wait for its worker, no longer than half of a turn at a time. */
+static uint64_t triage_now(const struct job *j)
+{
+	uint64_t left = triage_left(j), most = j->turn_us / 2;
+
+	return most && j->pending == REASON_NONE && most < left ? most : left;
+}
+
 bool job_may_shrink(const struct job *j)
 {
 	return j->unshrunk && j->cfg.minimize_us > 0 && triage_left(j) > 0;
@@ -143,6 +151,7 @@ static void add_sum(struct job *j, const struct triage_sum *s)
 	to->dismissed += s->dismissed;
 	to->trials += s->trials;
 	to->left = s->left;
+	to->undecided = s->undecided < s->left ? s->undecided : s->left;
 	if (*s->last)
 		memcpy(to->last, s->last, sizeof(to->last));
 	if (*s->note) {
@@ -163,7 +172,7 @@ static void on_triaged(void *arg, const struct triage_sum *sum)
 	/* A long queue must not take the place of fuzzing. */
 	if (j->pending == REASON_NONE)
 		job_put_off(j, used);
-	if (j->ask == ASK_PAUSE)
+	if (j->ask == ASK_PAUSE || used >= triage_now(j))
 		j->untriaged = sum->left > 0; /* it was stopped in the middle */
 	j->unshrunk = j->unshrunk || sum->found + sum->regressed > sum->shrunk;
 	j->triage_us += used;
@@ -190,7 +199,7 @@ void job_triage(struct job *j)
 	    .index = j->index,
 	    .rebuilt = job_is_rebuilt(j),
 	    .stages = TRIAGE_QUEUE,
-	    .budget_us = triage_left(j),
+	    .budget_us = triage_now(j),
 	    .work = work,
 	    .done = on_triaged,
 	    .arg = j,

@@ -46,6 +46,7 @@ void job_take_build(struct job *j, const struct kept_file *file, const char *bui
 		fleet_rebuilt(j->fleet);
 		j->launched = false; /* what of its crashes is fixed? */
 		j->forgiven = j->failures_total;
+		j->runs_from = j->execs_before;
 		j->barren = 0;
 		j->cov = j->ft = 0;
 	} else if (!known && !j->cfg.plateau.forget && j->progress.curve.build_us > 0) {
@@ -79,6 +80,15 @@ static struct job_binary look(const struct job *j)
 	    faccessat(AT_FDCWD, j->target->binary, R_OK | X_OK, AT_EACCESS) < 0)
 		b.error = errno;
 	return b;
+}
+
+uint64_t job_runs_left(const struct job *j)
+{
+	uint64_t had = j->execs_before - j->runs_from;
+
+	if (j->cfg.runs == 0)
+		return 0;
+	return j->cfg.runs > had ? j->cfg.runs - had : 1;
 }
 
 void job_look_at_binary(struct job *j)
@@ -121,8 +131,8 @@ bool job_coverage_dropped(const struct job *j)
 {
 	const struct fleet_target *t = j->fleet;
 
-	return t->known && t->spent_us > t->rule.settle_us &&
-	       t->curve.build_us > t->rule.settle_us &&
+	return t->known && t->spent_us > PROGRESS_JUDGED_US &&
+	       t->curve.build_us > PROGRESS_JUDGED_US &&
 	       progress_dropped(&j->progress, t->curve.cov, t->edges_total);
 }
 

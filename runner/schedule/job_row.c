@@ -114,7 +114,9 @@ static void row_findings(struct job *j, struct target_row *r)
 	r->crashes_regressed = j->crashes.regressed;
 	r->crashes_fixed = j->crashes.fixed;
 	r->dismissed = j->crashes.dismissed;
-	r->untriaged = j->untriaged && !j->crashes.left ? j->found.failures : j->crashes.left;
+	r->undecided = j->untriaged ? 0 : j->crashes.undecided;
+	r->untriaged =
+	    j->untriaged && !j->crashes.left ? j->found.failures : j->crashes.left - r->undecided;
 }
 
 static void row_corpus(const struct job *j, struct target_row *r)

@@ -177,9 +177,12 @@ int progress_identify(const struct progress *p, const char *binary, struct kept_
 
 bool progress_take(struct progress *p, const struct kept_file *file, const char *build)
 {
-	bool other = strcmp(p->build, build) != 0, fuzzed = p->curve.cov > 0;
+	bool other = strcmp(p->build, build) != 0;
+	/* What hardly fuzzed is nothing to compare with, when there is something better. */
+	bool fuzzed = p->curve.cov > 0 &&
+		      (p->before_cov == 0 || p->curve.build_us > PROGRESS_JUDGED_US);
 
-	if (other) /* what never fuzzed is nothing to compare with */
+	if (other)
 		*p = (struct progress){
 		    .before_cov = fuzzed ? p->curve.cov : p->before_cov,
 		    .before_total = fuzzed ? p->edges_total : p->before_total,

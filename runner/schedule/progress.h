@@ -2,9 +2,13 @@
 #ifndef RUNNER_SCHEDULE_PROGRESS_H
 #define RUNNER_SCHEDULE_PROGRESS_H
 
+#include "base/clock.h"
 #include "base/digest.h"
 #include "runner/policy/fleet.h"
 #include "runner/schedule/kept.h"
+
+/* A build that fuzzed for less than this is compared with no other one. */
+#define PROGRESS_JUDGED_US (30 * USEC_PER_SEC)
 
 /* How far the fuzzing of a target's build has come, over runs: stats/progress/<target>.json.
  * Without it, or with a damaged one, a target is as new. */

@@ -51,10 +51,11 @@ struct triage_sum {
 	uint64_t artifacts; /* taken from the queue */
 	uint64_t found;	    /* crashes that were not in the ledger */
 	uint64_t regressed, fixed, shrunk;
-	uint64_t dismissed;	  /* timeouts that were the busy machine's doing */
-	uint64_t flaky;		  /* of the artifacts: not or hardly reproducible */
-	uint64_t left;		  /* still queued */
-	uint64_t trials;	  /* cells */
+	uint64_t dismissed; /* timeouts that were the busy machine's doing */
+	uint64_t flaky;	    /* of the artifacts: not or hardly reproducible */
+	uint64_t left;	    /* still queued */
+	uint64_t undecided; /* of these: timeouts that were tried, but the machine was too busy */
+	uint64_t trials;    /* cells */
 	char last[CRASH_KEY_HEX]; /* the last artifact's crash */
 	char note[200];		  /* what went wrong, "" when nothing did */
 };

@@ -141,6 +141,7 @@ void triage_cannot_tell(struct triage *t, const struct trial_end *end)
 {
 	if (t->stopping)
 		return;
+	t->sum.undecided += end->starved && t->stage == STAGE_QUEUE;
 	if (!end->starved)
 		triage_give_up(t, end->unusable);
 	else if (!*t->sum.note)

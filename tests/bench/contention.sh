@@ -30,7 +30,7 @@ price=${PRICE:-15} # much more, and it ends before the curve has points to judge
 gate_price=${GATE_PRICE:-0.25}
 gate_cpu=${GATE_CPU:-60} # CPU-seconds
 disturbed=${DISTURBED:-0.03} # a quiet run waits for less of its time
-quiet_runs=5
+quiet_runs=10 # each with an engine's seed of its own; the others have the same seeds
 within=0.05      # of the quiet run
 clearly=0.80     # of its CPU time: what ends with less was stopped early
 unaccounted=0.02 # of the time in cells
@@ -39,6 +39,7 @@ gate_least=100   # edges that only an open gate has
 tmp=$(mktemp -d)
 pids=() # of the neighbours
 running= # fuzzcell's
+seed=1
 status=0
 
 # Waits for fuzzcell: it takes its cells with it.
@@ -82,12 +83,12 @@ verdict() { # WHAT CONDITION: in awk's words
 	fi
 }
 
-state() { # RUN DEFAULTS [TARGETS]: a fresh state directory
+state() { # RUN DEFAULTS [TARGETS]: a fresh state directory; $seed is the engine's
 	rm -rf "$tmp/state"
 	mkdir "$tmp/state"
 	printf '{"run": {"disk_reserve": "64MiB", "adapt": false, "hold": "1s", %s},
-		"defaults": {"memory": "512MiB", "seed": 1, "merge_time": "off", "triage_time": "off", %s},
-		"targets": {%s}}\n' "$1" "$2" "${3:-}" >"$tmp/state/config.json"
+		"defaults": {"memory": "512MiB", "seed": %d, "merge_time": "off", "triage_time": "off", %s},
+		"targets": {%s}}\n' "$1" "$seed" "$2" "${3:-}" >"$tmp/state/config.json"
 }
 
 fuzzcell() { # DIR OPTION...: on the core, all of it
@@ -133,12 +134,6 @@ quiet() {
 
 column() { cut -d ' ' -f "$1" "$2"; }
 
-# The rule is asked once a second, here a quarter of all the time that it takes.  Where it
-# was met is known: what it expects falls as the CPU time grows.
-at_price() { # FILE
-	awk -v price="$price" '{ print $2 * $4 / price }' "$1"
-}
-
 # row WHAT FILE CPU COV: medians, as they are and as ratios of the quiet ones.
 row() {
 	local cpu cov
@@ -166,59 +161,64 @@ wall_window() { # CPU
 	done
 }
 
+# several N FILE COMMAND...: lines of N runs.
+several() {
+	local n=$1 file=$2 i
+	shift 2
+	: >"$file"
+	for i in $(seq "$n"); do
+		seed=$(((i - 1) % quiet_runs + 1))
+		"$@"
+		cat "$tmp/one" >>"$file"
+	done
+	seed=1
+}
+
 contention() {
-	local cpu cov met
+	local cpu cov
 
 	printf '1. %s, price %s, core %s, %s neighbours\n' "$target" "$price" "$core" "$neighbours"
 	printf '     %-22s %4s %10s %9s %7s %6s %6s %8s   %s\n' '(medians)' runs 'in cells' CPU-s ratio edges \
 		ratio waited 'ended as'
-	: >"$tmp/quiet"
-	: >"$tmp/busy"
-	: >"$tmp/wallbusy"
-	for _ in $(seq "$quiet_runs"); do
-		quiet "\"price\": $price" --max-fuzzer-time 10m
-		cat "$tmp/one" >>"$tmp/quiet"
-	done
+	several "$quiet_runs" "$tmp/quiet" quiet "\"price\": $price" --max-fuzzer-time 10m
 	cpu=$(column 2 "$tmp/quiet" | median)
 	cov=$(column 3 "$tmp/quiet" | median)
-	met=$(at_price "$tmp/quiet" | median)
 	row 'price, quiet' "$tmp/quiet" "$cpu" "$cov"
 	wall_window "$cpu"
 	row "wall ${window} s, quiet" "$tmp/wall" "$cpu" "$cov"
 	spin
-	for _ in $(seq "$runs"); do
-		one "\"price\": $price" --max-fuzzer-time 10m
-		cat "$tmp/one" >>"$tmp/busy"
-	done
+	several "$runs" "$tmp/busy" one "\"price\": $price" --max-fuzzer-time 10m
 	row 'price, neighbours' "$tmp/busy" "$cpu" "$cov"
-	for _ in $(seq "$runs"); do
-		one "\"rule\": \"wall\", \"window\": \"${window}s\"" --max-fuzzer-time 10m
-		cat "$tmp/one" >>"$tmp/wallbusy"
-	done
+	several "$quiet_runs" "$tmp/wallbusy" one "\"rule\": \"wall\", \"window\": \"${window}s\"" --max-fuzzer-time 10m
 	calm
 	row "wall ${window} s, neighbours" "$tmp/wallbusy" "$cpu" "$cov"
-	contention_verdicts "$met" "$cov"
+	contention_verdicts
 }
 
-# One run's time moves by some per cent also alone, as the machine's speed does: the median is
-# compared with the quiet one, and a single run is false when it had clearly less.
-contention_verdicts() { # CPU COV: of the quiet runs
-	local low early wall_early
+# "REASON CPU COV" of each run of FILE, CPU time and edges over those of the quiet run of its seed.
+paired() { # FILE
+	awk 'NR == FNR { cpu[n] = $2; cov[n++] = $3; next }
+		{ i = (FNR - 1) % n; print $1, $2 / cpu[i], $3 / cov[i] }' "$tmp/quiet" "$1"
+}
 
-	low=$(calc %.4f "$1 * $clearly")
-	early=$(paste -d ' ' "$tmp/busy" <(at_price "$tmp/busy") |
-		awk -v low="$low" '$1 == "plateau" && $8 < low { n++ } END { print n + 0 }')
-	wall_early=$(awk -v low="$low" '$2 < low { n++ } END { print n + 0 }' "$tmp/wallbusy")
-	at_price "$tmp/busy" >"$tmp/met"
-	printf '     CPU-s when the price was met: quiet %.3f; with neighbours median %.3f, from %.3f to %.3f\n' \
-		"$1" "$(median <"$tmp/met")" "$(quantile 0 <"$tmp/met")" "$(quantile 1 <"$tmp/met")"
-	printf '     called finished before its time: price %d of %d, wall %d of %d\n' "$early" "$runs" "$wall_early" "$runs"
+# One run's time moves by some per cent also alone: a single run is false when it had clearly
+# less, and their mean is that of the quiet ones.
+contention_verdicts() {
+	local early wall_early mean low high
+
+	paired "$tmp/busy" >"$tmp/pairs"
+	early=$(awk -v low="$clearly" '$1 == "plateau" && $2 < low { n++ } END { print n + 0 }' "$tmp/pairs")
+	wall_early=$(paired "$tmp/wallbusy" | awk -v low="$clearly" '$2 < low { n++ } END { print n + 0 }')
+	mean=$(awk '{ s += $2 } END { printf "%.3f", s / NR }' "$tmp/pairs")
+	low=$(column 3 "$tmp/pairs" | quantile 0)
+	high=$(column 3 "$tmp/pairs" | quantile 1)
+	printf '     called finished before its time: price %d of %d, wall %d of %d\n' "$early" "$runs" "$wall_early" "$quiet_runs"
+	printf '     CPU time over that of the same seed alone: mean %.3f, from %.3f to %.3f\n' "$mean" \
+		"$(column 2 "$tmp/pairs" | quantile 0)" "$(column 2 "$tmp/pairs" | quantile 1)"
 	verdict "false plateaus by price: $early of $runs" "$early == 0"
-	verdict "CPU time when the price was met, median, within 5 %: $(calc %.3f "$(median <"$tmp/met") / $1") of the quiet run" \
-		"($(median <"$tmp/met") / $1 - 1) ^ 2 <= $within ^ 2"
-	verdict "coverage within 5 %, in each run: from $(calc %.3f "$(column 3 "$tmp/busy" | quantile 0) / $2") to \
-$(calc %.3f "$(column 3 "$tmp/busy" | quantile 1) / $2")" \
-		"$(column 3 "$tmp/busy" | quantile 0) / $2 >= 1 - $within && $(column 3 "$tmp/busy" | quantile 1) / $2 <= 1 + $within"
+	verdict "CPU time at the stop, mean, within 5 %: $mean of the quiet run" "($mean - 1) ^ 2 <= $within ^ 2"
+	verdict "coverage within 5 %, in each run: from $(calc %.3f "$low") to $(calc %.3f "$high")" \
+		"$low >= 1 - $within && $high <= 1 + $within"
 }
 
 # What a cell's time is not: its CPU time and its waiting; as a share.

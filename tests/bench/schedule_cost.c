@@ -33,7 +33,7 @@ static unsigned orders(struct fleet *f, uint64_t now, unsigned workers)
 		if (o.what == FLEET_START)
 			fleet_launched(&f->v[o.target], now);
 		else
-			fleet_back(&f->v[o.target]);
+			fleet_back(f, &f->v[o.target]);
 	}
 	return n;
 }

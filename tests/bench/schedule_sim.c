@@ -164,7 +164,7 @@ static void obey(struct sim *s, const struct fleet_order *o)
 		break;
 	case FLEET_PAUSE:
 	case FLEET_REST:
-		fleet_back(&s->fleet.v[o->target]);
+		fleet_back(&s->fleet, &s->fleet.v[o->target]);
 		break;
 	case FLEET_PLATEAU:
 	case FLEET_CAP:

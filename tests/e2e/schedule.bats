@@ -102,17 +102,28 @@ to_root_group() { # PID
 	done
 }
 
-# bats test_tags=host
+# So many that spin on that core until teardown.  Pinned last: before 6.2 a kernel gives who joins a
+# group all the CPUs of that again.
+hogs() { # N CORE
+	for _ in $(seq "$1"); do
+		setsid sh -c 'while :; do :; done' 3>&- &
+		HOGS+=($!)
+		to_root_group "$!"
+		taskset -p -c "$2" "$!" >/dev/null
+	done
+}
+
 @test "a starved target is not taken for a finished one, and wastes nothing" {
 	targets healthy_fuzzer=healthy_fuzzer
 	config '"plateau": {"price": 15}, "max_len": 32, "seed": 1, "merge_time": "off"' \
 		'"hold": "3s", "adapt": false, "quantum": "1s"'
 	HOGS=()
-	for _ in 1 2 3 4 5 6 7; do
-		setsid taskset -c 0 sh -c 'while :; do :; done' 3>&- &
-		HOGS+=($!)
-		to_root_group "$!"
-	done
+	if [ -n "${FUZZCELL_TEST_VM:-}" ]; then
+		hogs 3 0
+		hogs 3 1 # the cell has joined a group, too
+	else
+		hogs 7 0
+	fi
 	run timeout $((600 * SLOW)) taskset -c 0 "$FUZZCELL" run --plain --state-dir "$STATE" \
 		--targets "$WORK/targets" --max-fuzzer-time "$((8 * SLOW))m"
 	echo "$output"

@@ -149,7 +149,10 @@ static void test_text_doubts(void **state)
 
 	rows[ROW_DONE].crashes_fixed = 2;
 	rows[ROW_FUZZING].untriaged = 5;
+	rows[ROW_FUZZING].undecided = 3; /* nothing is said of these */
 	t = text();
+	assert_non_null(
+	    strstr(t, "\n  fuzzes: 3 timeouts wait for a calmer machine to be tried on\n"));
 	assert_non_null(strstr(t, "\n  ended: 2 earlier crashes are fixed\n"));
 	assert_non_null(strstr(t, "\n  fuzzes: 5 artifacts wait for the next run's triage\n"));
 	assert_int_equal(summary_new_crashes(&view), 2 + 5);
@@ -262,6 +265,7 @@ static void test_target_json(void **state)
 					   "crashes_regressed",
 					   "crashes_fixed",
 					   "timeouts_dismissed",
+					   "timeouts_undecided",
 					   "untriaged",
 					   "artifacts",
 					   "log_bytes_dropped"};

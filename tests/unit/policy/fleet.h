@@ -89,7 +89,7 @@ static inline void carry_out(struct sim *m)
 			m->left[o.target] = o.what;
 			m->left_at[o.target] = t->spent_us;
 		} else {
-			fleet_back(t);
+			fleet_back(&m->f, t);
 		}
 	}
 }

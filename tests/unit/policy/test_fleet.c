@@ -366,6 +366,49 @@ static void an_unchanged_one_is_looked_at(void **state)
 	assert_in_range(m.left_at[0], 60 * S, 62 * S);
 }
 
+/* Continuous: nobody who pays waits while a core is idle, also when there was a worker less for
+ * a moment. */
+static void who_pays_waits_for_no_idle_core(void **state)
+{
+	struct sim m;
+	uint64_t before;
+
+	(void)state;
+	begin(&m, 3, 3, nothing);
+	m.f.rules.continuous = true;
+	m.f.rules.share.idle = true;
+	m.edges[0] = grows;
+	run(&m, 9000);
+	m.f.rules.share.floor = 0;
+	while (m.f.idle_until_us < m.now + 100 * S)
+		run(&m, 1);
+	assert_true(m.v[1].resting && m.v[2].resting);
+	m.workers = 0;
+	run(&m, 2);
+	m.workers = 3;
+	before = m.v[0].spent_us;
+	run(&m, 50);
+	assert_true(m.v[0].spent_us - before >= 48 * S);
+}
+
+/* Its open crashes are tried first: its quantum begins with its cell. */
+static void a_long_way_to_the_first_cell(void **state)
+{
+	struct sim m;
+
+	(void)state;
+	begin(&m, 1, 2, grows);
+	assert_int_equal(ask(&m).what, FLEET_START);
+	m.now += 2000 * S;
+	assert_int_equal(ask(&m).what, FLEET_NOTHING);
+	m.cell[0] = (struct effective_reading){.at_us = m.now};
+	fleet_launched(&m.v[0], m.now);
+	run(&m, 290);
+	assert_in_range(m.v[0].spent_us, 280 * S, 300 * S);
+	run(&m, 300);
+	assert_true(m.v[1].spent_us >= 200 * S);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(each_has_its_turn_and_leaves),
     cmocka_unit_test(a_single_one_is_not_restarted),
@@ -388,6 +431,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_new_build_of_one_that_is_held_comes_first),
     cmocka_unit_test(a_low_priority_idles_no_core),
     cmocka_unit_test(an_unchanged_one_is_looked_at),
+    cmocka_unit_test(who_pays_waits_for_no_idle_core),
+    cmocka_unit_test(a_long_way_to_the_first_cell),
 };
 
 UNIT_MAIN(tests)

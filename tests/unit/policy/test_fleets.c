@@ -62,7 +62,7 @@ static void obey(struct day *d, const struct fleet_order *o, enum fleet_phase be
 	} else if (o->what == FLEET_PAUSE || o->what == FLEET_REST) {
 		f->health.quanta++;
 		f->health.not_started += t->bad;
-		fleet_back(f);
+		fleet_back(&d->fleet, f);
 	}
 }
 

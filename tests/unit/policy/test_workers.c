@@ -40,6 +40,22 @@ static void pass(struct machine *m, unsigned seconds, double cpu, double memory)
 	}
 }
 
+/* Stopped for hours: what the machine did meanwhile takes no worker away now. */
+static void a_pause_is_no_busy_time(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	begin(&m, 3);
+	m.r.at_us += 7200 * S;
+	m.r.cpu_some_us += 7000 * S;
+	m.r.memory_full_us += 2000 * S;
+	assert_int_equal(workers_read(&m.w, &m.r), WORKERS_SAME);
+	pass(&m, 60, 0, 0);
+	assert_int_equal(m.w.now, 3);
+	assert_int_equal(m.less + m.memory, 0);
+}
+
 static void busy_is_less_and_quiet_is_more(void **state)
 {
 	struct machine m;
@@ -153,6 +169,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(busy_is_less_and_quiet_is_more), cmocka_unit_test(own_limits_are_no_pressure),
     cmocka_unit_test(short_peaks_are_nothing),	      cmocka_unit_test(memory_is_sooner),
     cmocka_unit_test(a_limit_from_outside),	      cmocka_unit_test(odd_readings_are_nothing),
+    cmocka_unit_test(a_pause_is_no_busy_time),
 };
 
 UNIT_MAIN(tests)

@@ -259,7 +259,6 @@ static void reaches(uint64_t cov, uint64_t seconds)
 {
 	w.fleet.known = true;
 	w.fleet.edges_total = 5000;
-	w.fleet.rule.settle_us = 30 * S;
 	w.fleet.spent_us += seconds * S;
 	curve_begin(&w.fleet.curve, cov);
 	curve_spend(&w.fleet.curve, seconds * S, 300 * S);
@@ -302,6 +301,118 @@ static void coverage_that_dropped_is_said_once(void **state)
 			       "1000 of 5000"));
 }
 
+/* Whatever the price is, whose times are other ones. */
+static void coverage_that_dropped_is_said_at_any_price(void **state)
+{
+	static const uint64_t settle_us[] = {1500, 30 * S, 1500 * S};
+
+	(void)state;
+	first_turn();
+	reaches(1000, 600);
+	for (size_t i = 0; i < 3; i++) {
+		pause_it();
+		build(&"another"[i]);
+		w.fleet.spent_us = 0;
+		job_start(&w.job, 86400 * S);
+		triaged((struct triage_sum){0}, 1);
+		w.fleet.rule.settle_us = settle_us[i];
+		reaches(700, 2); /* it has hardly begun */
+		job_tick(&w.job, w.now);
+		assert_int_equal(w.dropped, i);
+		reaches(700, 40);
+		job_tick(&w.job, w.now);
+		assert_int_equal(w.dropped, i + 1);
+		reaches(1000, 600);
+		job_tick(&w.job, w.now);
+	}
+}
+
+/* Pushed over when it had hardly begun, it is nothing to compare the next one with. */
+static void a_build_that_was_soon_replaced_hides_no_drop(void **state)
+{
+	struct target_row row;
+
+	(void)state;
+	first_turn();
+	reaches(1000, 600);
+	pause_it();
+	build("another");
+	job_start(&w.job, 86400 * S);
+	triaged((struct triage_sum){0}, 1);
+	reaches(700, 20);
+	pause_it();
+	build("a third one, which is as bad");
+	w.fleet.spent_us = 0;
+	job_start(&w.job, 86400 * S);
+	triaged((struct triage_sum){0}, 1);
+	reaches(700, 40);
+	job_tick(&w.job, w.now);
+	assert_int_equal(w.dropped, 1);
+	job_row(&w.job, w.now, &row);
+	assert_int_equal(row.cov_before, 1000);
+}
+
+/* "runs" is each build's, as its cap is: the new one is fuzzed, too. */
+static void a_new_build_has_inputs_of_its_own(void **state)
+{
+	(void)state;
+	w.job.cfg.runs = 1000;
+	first_turn();
+	w.job.engine.execs = 1000;
+	pause_it();
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(job_runs_left(&w.job), 1);
+	pause_it();
+	build("another");
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(job_runs_left(&w.job), 1000);
+	triaged((struct triage_sum){0}, 1);
+	w.job.engine.execs = 300;
+	pause_it();
+	assert_int_equal(job_runs_left(&w.job), 700);
+	assert_int_equal(w.job.execs_before, 1300); /* in all */
+}
+
+/* A short run's turn: its open crashes do not take all of it, nor are they forgotten. */
+static void open_crashes_leave_time_to_fuzz(void **state)
+{
+	struct target_row row;
+
+	(void)state;
+	w.job.turn_us = 60 * S;
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.triage.budget_us, 30 * S);
+	triaged((struct triage_sum){.left = 3}, 30);
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_true(w.job.untriaged);
+	cell_ends(77);
+	assert_int_equal(w.triages, 2);
+	triaged((struct triage_sum){.left = 1, .undecided = 1}, 10); /* the machine was too busy */
+	assert_false(w.job.untriaged);
+	job_row(&w.job, w.now, &row);
+	assert_int_equal(row.untriaged, 0);
+	assert_int_equal(row.undecided, 1);
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	job_stop(&w.job, REASON_PLATEAU, false);
+	w.failures = 1;
+	cell_ends(77);
+	assert_int_equal(w.triage.budget_us, 560 * S); /* nobody fuzzes less for that */
+}
+
+/* Triage is no fuzzing, also when a pause came after it. */
+static void triage_takes_nothing_of_its_time(void **state)
+{
+	uint64_t used;
+
+	(void)state;
+	job_start(&w.job, 86400 * S);
+	triaged((struct triage_sum){0}, 500);
+	pause_it(); /* after a minute */
+	used = job_fuzzed_us(&w.job, w.now);
+	assert_in_range(used, 60 * S, 62 * S);
+	assert_in_range(job_wall_us(&w.job, w.now), 560 * S, 562 * S);
+}
+
 /* The next run, with the same binary. */
 static bool next_run_knows_it(bool forget)
 {
@@ -342,6 +453,11 @@ static const struct CMUnitTest tests[] = {
     CASE(a_new_build_is_not_judged_by_the_old_one),
     CASE(how_its_quanta_ended_is_counted),
     CASE(coverage_that_dropped_is_said_once),
+    CASE(coverage_that_dropped_is_said_at_any_price),
+    CASE(a_build_that_was_soon_replaced_hides_no_drop),
+    CASE(a_new_build_has_inputs_of_its_own),
+    CASE(triage_takes_nothing_of_its_time),
+    CASE(open_crashes_leave_time_to_fuzz),
     CASE(what_is_known_is_forgotten_when_configured),
 };
 

@@ -288,8 +288,13 @@ static void a_broken_build_between_hides_nothing(void **state)
 	assert_int_equal(p.before_total, 4000);
 	curve_begin(&p.curve, 30);
 	p.edges_total = 5000;
+	curve_spend(&p.curve, PROGRESS_JUDGED_US / 2, 300 * USEC_PER_SEC);
 	assert_true(progress_dropped(&p, p.curve.cov, p.edges_total));
 	assert_true(progress_take(&p, &file, "000000000000000000000000000000000000000a"));
+	assert_int_equal(p.before_cov, cov); /* that one hardly fuzzed */
+	curve_begin(&p.curve, 30);
+	curve_spend(&p.curve, 2 * PROGRESS_JUDGED_US, 300 * USEC_PER_SEC);
+	assert_true(progress_take(&p, &file, "000000000000000000000000000000000000000b"));
 	assert_int_equal(p.before_cov, 30);
 }
 

@@ -123,12 +123,14 @@ static void what_cannot_be_told_waits(void **state)
 	triage("a", TRIAGE_QUEUE);
 	assert_int_equal(play.trials, 2);
 	assert_int_equal(play.sum.left, 2);
+	assert_int_equal(play.sum.undecided, 2);
 	assert_int_equal(play.sum.artifacts, 0);
 	assert_string_equal(play.sum.note, "too busy");
 	assert_true(has("triage/a/" TIMEOUT) && has("triage/a/.report-" TIMEOUT));
 	play.busy = false;
 	triage("a", TRIAGE_QUEUE);
 	assert_int_equal(play.sum.left, 0);
+	assert_int_equal(play.sum.undecided, 0);
 	assert_int_equal(play.sum.dismissed, 1);
 }
 
