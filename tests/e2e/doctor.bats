@@ -126,7 +126,7 @@ seeds() { # TEXT...: the target's archive, in a copy of the output directory
 }
 
 @test "near its memory limit" {
-	config '"env": {"PLANTED_MIB": "310"}, "merge_time": "off"'
+	config '"env": {"PLANTED_MIB": "325"}, "merge_time": "off"'
 	sed -i 's/"memory": "256MiB"/"memory": "512MiB"/' "$STATE/config.json"
 	fuzz memory_fuzzer 8
 	examine
