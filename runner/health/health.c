@@ -146,8 +146,11 @@ const char *health_text(const char *s, char out[HEALTH_TEXT_MAX])
 {
 	size_t n = 0;
 
-	for (; s && s[n] && n + 1 < HEALTH_TEXT_MAX; n++)
-		out[n] = s[n] >= ' ' && s[n] <= '~' ? s[n] : '?';
+	for (; s && s[n] && n + 1 < HEALTH_TEXT_MAX; n++) {
+		out[n] = s[n];
+		if (s[n] < ' ' || s[n] > '~')
+			out[n] = '?';
+	}
 	out[n] = '\0';
 	return out;
 }

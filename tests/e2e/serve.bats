@@ -14,6 +14,7 @@ teardown() {
 # One run of a healthy target and of one that crashes.
 a_run() {
 	config '"merge_time": "off", "minimize_time": "off", "plateau": "none"'
+	queue uaf_fuzzer crash UA1 # it finds one, also where it gets no CPU time
 	run timeout $((300 * SLOW)) "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$TARGETS" \
 		--filter '[hu]*a[lf]*_fuzzer' --max-fuzzer-time "$((4 * TIMES))s"
 	echo "$output"
