@@ -36,8 +36,8 @@ e2e: all targets
 # fuzzing is seen there by `after`, verdicts by those that are left; the suites that try
 # all of it take minutes here, and would take an hour in an emulator.  Single tests that
 # show nothing else there have the tag "host".
-VM_NOT   := build builds corpus corpus_commands corpus_intree crash disk health metrics operations outbox owner \
-	    regress tell terminal timeouts token_env triage trigger truth
+VM_NOT   := build builds control corpus corpus_commands corpus_intree crash disk doctor health history metrics \
+	    operations outbox owner regress serve tell terminal timeouts token_env triage trigger truth
 VM_TESTS := $(filter-out $(VM_NOT:%=tests/e2e/%.bats),$(wildcard tests/e2e/*.bats))
 vm: all targets
 	ci/vm.sh --binary $B/fuzzcell --targets $B/targets --timeout 3300 \
