@@ -125,7 +125,7 @@
   };
 
   // One scale, or two when the second column has other sizes.
-  const options = (figure, names, limit) => {
+  const options = (figure, data, names, limit) => {
     const unit = (figure.dataset.units ?? 'count').split(' ');
     const scale = (i) => (unit[i] !== undefined && i > 0 ? 'right' : 'left');
     const scales = { x: { time: false } };
@@ -142,7 +142,8 @@
       stroke: colour(`--curve-${i + 1}`),
       width: 1.6,
       spanGaps: true,
-      points: { show: figure.dataset.x === 'time', size: 5, fill: colour(`--curve-${i + 1}`) },
+      // One value alone is no line.
+      points: { show: figure.dataset.x === 'time' || column(data, name).filter((v) => v !== null).length < 3, size: 7, fill: colour(`--curve-${i + 1}`) },
       value: (_, v) => shown(unit[i] ?? unit[0], v),
     }));
     if (limit) series.push({ label: 'limit', scale: 'left', stroke: colour('--limit'), dash: [5, 4], width: 1.4, points: { show: false } });
@@ -174,7 +175,7 @@
     plots.get(figure)?.destroy();
     const readout = [...figure.querySelectorAll('.key [data-key]')];
     const u = new uPlot({
-      ...options(figure, names, limit),
+      ...options(figure, data, names, limit),
       width: surface.clientWidth,
       height: surface.clientHeight,
       hooks: {
