@@ -179,8 +179,8 @@ bool progress_take(struct progress *p, const struct kept_file *file, const char 
 {
 	bool other = strcmp(p->build, build) != 0;
 	/* What hardly fuzzed is nothing to compare with, when there is something better. */
-	bool fuzzed = p->curve.cov > 0 &&
-		      (p->before_cov == 0 || p->curve.build_us > PROGRESS_JUDGED_US);
+	bool fuzzed =
+	    p->curve.cov > 0 && (p->before_cov == 0 || p->curve.build_us > PROGRESS_JUDGED_US);
 
 	if (other)
 		*p = (struct progress){
