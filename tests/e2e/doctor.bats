@@ -126,8 +126,8 @@ seeds() { # TEXT...: the target's archive, in a copy of the output directory
 }
 
 @test "near its memory limit" {
-	config '"env": {"PLANTED_MIB": "325"}, "merge_time": "off"'
-	sed -i 's/"memory": "256MiB"/"memory": "512MiB"/' "$STATE/config.json"
+	config '"env": {"PLANTED_MIB": "640"}, "merge_time": "off"'
+	sed -i 's/"memory": "256MiB"/"memory": "1GiB"/' "$STATE/config.json"
 	fuzz memory_fuzzer 8
 	examine
 	says memory-near-limit note
