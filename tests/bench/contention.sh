@@ -197,8 +197,8 @@ contention() {
 
 # "REASON CPU COV" of each run of FILE, CPU time and edges over those of the quiet run of its seed.
 paired() { # FILE
-	awk 'NR == FNR { cpu[n] = $2; cov[n++] = $3; next }
-		{ i = (FNR - 1) % n; print $1, $2 / cpu[i], $3 / cov[i] }' "$tmp/quiet" "$1"
+	awk 'NR == FNR { n++; cpu[n] = $2; cov[n] = $3; next }
+		{ i = (FNR - 1) % n + 1; print $1, $2 / cpu[i], $3 / cov[i] }' "$tmp/quiet" "$1"
 }
 
 # One run's time moves by some per cent also alone: a single run is false when it had clearly
