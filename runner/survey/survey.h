@@ -4,6 +4,7 @@
 
 #include "runner/health/health.h"
 #include "runner/state/state.h"
+#include "runner/trigger/moment.h"
 
 /* The facts that runner/health judges, as a state directory has them: for whoever shows health.
  * Nothing is written and no lock is taken.  What cannot be read is not known. */
@@ -16,6 +17,8 @@ struct survey_opts {
 	 * NULL: all are. */
 	bool (*told)(void *arg, const char *place);
 	void *arg;
+	/* This machine's boot, for who may not read it any more; NULL: it is read. */
+	const struct moment *boot;
 };
 
 struct survey_target {

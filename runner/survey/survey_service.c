@@ -64,6 +64,14 @@ static void read_last_run(const struct state *s, struct survey *ret)
 	ret->service.last_run = ret->last_run;
 }
 
+static int read_moment(const struct survey_opts *o, struct moment *ret, struct err *e)
+{
+	if (!o->boot)
+		return moment_read(ret, e);
+	*ret = *o->boot;
+	return moment_renew(ret, e);
+}
+
 static void read_trigger(const struct state *s, const struct survey_opts *o, struct survey *ret)
 {
 	struct trigger_record r = {0};
@@ -71,7 +79,7 @@ static void read_trigger(const struct state *s, const struct survey_opts *o, str
 	struct moment now;
 	struct err e;
 
-	if (moment_read(&now, &e) < 0 || record_load(s->dirfd, true, &now, &r, said, &e) < 0)
+	if (read_moment(o, &now, &e) < 0 || record_load(s->dirfd, true, &now, &r, said, &e) < 0)
 		return;
 	ret->service.trigger.fetch_failures = r.fetch_failures;
 	ret->service.trigger.fetch_since =

@@ -12,20 +12,27 @@
 int moment_read(struct moment *ret, struct err *e)
 {
 	_autofree_ char *id = NULL;
-	struct timespec ts;
 	size_t n;
 	int r = fs_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", 256, &id, &n, e);
 
 	if (r < 0)
 		return r;
-	*ret = (struct moment){.real_us = clock_real_us()};
-	if (clock_gettime(CLOCK_BOOTTIME, &ts) < 0)
-		return err_sys(e, "read the clock");
-	ret->boot_us = (uint64_t)ts.tv_sec * USEC_PER_SEC + (uint64_t)ts.tv_nsec / 1000;
+	*ret = (struct moment){0};
 	n = strcspn(id, "\n");
 	if (n >= sizeof(ret->boot))
 		n = sizeof(ret->boot) - 1;
 	memcpy(ret->boot, id, n);
+	return moment_renew(ret, e);
+}
+
+int moment_renew(struct moment *m, struct err *e)
+{
+	struct timespec ts;
+
+	if (clock_gettime(CLOCK_BOOTTIME, &ts) < 0)
+		return err_sys(e, "read the clock");
+	m->real_us = clock_real_us();
+	m->boot_us = (uint64_t)ts.tv_sec * USEC_PER_SEC + (uint64_t)ts.tv_nsec / 1000;
 	return 0;
 }
 

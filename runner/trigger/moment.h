@@ -21,6 +21,8 @@ struct moment {
 	char boot[BOOT_ID_MAX]; /* /proc/sys/kernel/random/boot_id (random(4)) */
 };
 MUST_CHECK int moment_read(struct moment *ret, struct err *e);
+/* All clocks anew, in the same boot: needs no file. */
+MUST_CHECK int moment_renew(struct moment *m, struct err *e);
 
 struct since {
 	bool known;
