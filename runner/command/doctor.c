@@ -179,7 +179,9 @@ static const json_t *live_stats(const struct doctor *d, const char *name)
 		const json_t *t = json_array_get(all, i);
 		const char *is = json_string_value(json_object_get(t, "name"));
 
-		if (is && strcmp(is, name) == 0 && json_is_true(json_object_get(t, "fuzzed")))
+		if (is && strcmp(is, name) == 0 &&
+		    (json_is_true(json_object_get(t, "fuzzed")) ||
+		     json_is_true(json_object_get(t, "done"))))
 			return t;
 	}
 	return NULL;

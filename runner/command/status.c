@@ -143,6 +143,16 @@ static int say_silent(const struct status_args *a, const struct place *p)
 	return status_print_json(o);
 }
 
+static int add_health(const json_t *o, struct buf *text, struct err *e)
+{
+	const json_t *targets = json_object_get(o, "targets");
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < json_array_size(targets); i++)
+		r = status_health(json_array_get(targets, i), false, text, e);
+	return r;
+}
+
 static int print_table(const struct place *p, json_t *o)
 {
 	_autobuf_ struct buf text = BUF_INIT(TEXT_MAX);
@@ -150,9 +160,22 @@ static int print_table(const struct place *p, json_t *o)
 	unsigned lines;
 	struct err e;
 
-	if (status_draw(o, COLUMNS_ALL, LINES_ALL, &text, &lines, &e) < 0)
+	if (status_draw(o, COLUMNS_ALL, LINES_ALL, &text, &lines, &e) < 0 ||
+	    add_health(o, &text, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	printf("%s\n%s", escape(p->state->path, shown), buf_str(&text));
+	return EXIT_DONE;
+}
+
+static int print_target(json_t *target)
+{
+	_autobuf_ struct buf text = BUF_INIT(TEXT_MAX);
+	struct err e;
+
+	if (status_health(target, true, &text, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	print_members(target, 0);
+	printf("%s", buf_str(&text));
 	return EXIT_DONE;
 }
 
@@ -174,8 +197,7 @@ static int print_one(const struct status_args *a, const struct place *p)
 	}
 	if (a->request.cmd != CONTROL_TARGET)
 		return print_table(p, o);
-	print_members(json_object_get(o, "target"), 0);
-	return EXIT_DONE;
+	return print_target(json_object_get(o, "target"));
 }
 
 static int print_all(const struct status_args *a)
