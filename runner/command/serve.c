@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "runner/command/session.h"
+#include "runner/command/tell.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -103,6 +104,11 @@ static int serve_all(struct serve *a)
 	return EXIT_DONE;
 }
 
+static bool is_told(void *arg, const char *place)
+{
+	return tell_knows(arg, place);
+}
+
 static int serve(struct serve *a)
 {
 	struct serve_limits limits;
@@ -113,8 +119,10 @@ static int serve(struct serve *a)
 		r = session_read(&a->session);
 	if (r != EXIT_DONE)
 		return r;
+	limits = (struct serve_limits){.told = is_told, .arg = a->session.common.config};
 	limits.disk_reserve = config_run(a->session.common.config)->disk_reserve;
 	limits.silent_s = config_outbox(a->session.common.config)->silent_us / USEC_PER_SEC;
+	limits.late_s = config_outbox(a->session.common.config)->alarm_us / USEC_PER_SEC;
 	if (serve_open(a->session.state, &a->site, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	serve_set_limits(a->site, &limits);

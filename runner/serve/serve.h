@@ -33,6 +33,10 @@ void serve_close(struct serve_site *site); /* NULL is fine */
 struct serve_limits {
 	uint64_t disk_reserve; /* bytes */
 	uint64_t silent_s;     /* so long without fuzzing is too long; 0: never */
+	uint64_t late_s;       /* so long something may wait in the outbox; 0: a day */
+	/* As in runner/survey/survey.h. */
+	bool (*told)(void *arg, const char *place);
+	void *arg;
 };
 void serve_set_limits(struct serve_site *site, const struct serve_limits *l);
 /* Clocks of the tests: Unix seconds; 0 is the real one. */

@@ -64,13 +64,17 @@ static int export_one(void *arg, const char *path, struct err *e)
 	struct export *x = arg;
 	struct serve_answer a;
 	char file[SERVE_PATH_MAX];
-	int r = serve_get(x->site, slice_of(path), &a, e);
+	int r;
 
+	decoded(path + 1, file);
+	/* A run that stands twice in the history. */
+	if (faccessat(x->dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	r = serve_get(x->site, slice_of(path), &a, e);
 	if (r == -ENOENT)
 		return 0; /* a target without curves, or gone meanwhile */
 	if (r < 0)
 		return err_wrap(e, "%s", path);
-	decoded(path + 1, file);
 	r = make_parents(x->dir, file, e);
 	if (r == 0)
 		r = write_file(x->dir, file, serve_answer_bytes(&a), e);

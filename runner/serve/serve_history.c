@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RUNS_LOOKED_AT = 20 }; /* for one whose summary is there */
-
 bool site_run_ok(const char *run)
 {
 	size_t n = strlen(run);
@@ -95,7 +93,7 @@ static int newest_summary(struct serve_site *s, const json_t **ret, struct err *
 {
 	_autojson_ json_t *runs = NULL;
 	uint64_t damaged;
-	int r = site_runs(s, RUNS_LOOKED_AT, &runs, &damaged, e);
+	int r = site_runs(s, SITE_RUNS_LOOKED_AT, &runs, &damaged, e);
 
 	*ret = NULL;
 	for (size_t i = 0; r == 0 && i < json_array_size(runs); i++) {

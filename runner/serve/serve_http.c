@@ -199,6 +199,22 @@ static void forget(struct cached *c)
 	*c = (struct cached){0};
 }
 
+/* What nobody may be given any more takes no memory.  Whether any is left. */
+static bool forget_old(struct serve_http *h)
+{
+	uint64_t now = clock_mono_us();
+	bool any = false;
+
+	for (size_t i = 0; i < CACHED; i++) {
+		struct cached *c = &h->cache[i];
+
+		if (c->path && now >= c->until_us)
+			forget(c);
+		any |= c->path != NULL;
+	}
+	return any;
+}
+
 /* The answer that is good still, or a place for a new one: the oldest's. */
 static struct cached *look_up(struct serve_http *h, const char *path, uint64_t now)
 {
@@ -289,7 +305,7 @@ static void turn(struct serve_http *h)
 	struct err ignored;
 
 	(void)MHD_run(h->daemon);
-	if (sweep(h))
+	if (sweep(h) | forget_old(h))
 		wait_us = (uint64_t)SWEEP_S * USEC_PER_SEC;
 	if (MHD_get_timeout(h->daemon, &ms) == MHD_YES && ms * USEC_PER_MSEC < wait_us)
 		wait_us = ms * USEC_PER_MSEC;

@@ -21,8 +21,8 @@
  * its own way to the root ("" or "../") before them. */
 typedef int page_fn(const json_t *model, struct buf *out, struct err *e);
 
-/* index.html, crashes.html, runs.html, health.html: at the root. */
-page_fn page_overview, page_crashes, page_runs, page_health;
+/* index.html, crashes.html, runs.html, health.html, targets.html, targets-2.html: at the root. */
+page_fn page_overview, page_crashes, page_runs, page_health, page_targets;
 /* targets/<target>.html, crashes/<name>.html, runs/<id>.html: one below it. */
 page_fn page_target, page_crash, page_run;
 
@@ -37,10 +37,11 @@ const struct serve_asset *serve_asset_at(size_t i);
 
 /* --- models: *ret is a new object --------------------------------------------- */
 
-/* name: of a target, a crash (runner/crash/vault.h's), a run.  -ENOENT: there is none. */
+/* name: of a target, a crash (runner/crash/vault.h's), a run; the number of a page of targets
+ * ("" is the first).  -ENOENT: there is none. */
 typedef int model_fn(struct serve_site *site, const char *name, json_t **ret, struct err *e);
-model_fn model_overview, model_targets, model_target, model_series, model_growth, model_crashes,
-    model_crash, model_runs, model_run, model_health;
+model_fn model_overview, model_targets, model_targets_page, model_target, model_series,
+    model_growth, model_crashes, model_crash, model_runs, model_run, model_health;
 
 /* The same as Prometheus text. */
 MUST_CHECK int serve_metrics(struct serve_site *site, struct buf *out, struct err *e);

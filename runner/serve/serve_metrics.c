@@ -166,10 +166,13 @@ static void last_fuzzed(struct text *t, const json_t *all)
 static void healths(struct text *t, const json_t *all)
 {
 	head(t, "fuzzcell_target_health", "gauge",
-	     "1 for each finding of the target; one without any has severity ok.");
+	     "1 for each finding of the target; one without any is ok, or unknown.");
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *one = json_array_get(all, i);
 		const json_t *f = json_object_get(one, "findings");
+		const json_t *health = json_object_get(json_object_get(one, "row"), "health");
+		bool known = json_is_true(json_object_get(health, "known"));
+		const char *none = known ? "ok" : "unknown", *verdict = known ? "healthy" : none;
 		size_t n = json_array_size(f);
 
 		for (size_t k = 0; k < (n ? n : 1); k++) {
@@ -177,8 +180,8 @@ static void healths(struct text *t, const json_t *all)
 
 			add(t, SLICE("fuzzcell_target_health"));
 			label(t, "{", "target", row_name(one));
-			label(t, ",", "severity", n ? get_text(finding, "severity") : "ok");
-			label(t, ",", "code", n ? get_text(finding, "code") : "healthy");
+			label(t, ",", "severity", n ? get_text(finding, "severity") : none);
+			label(t, ",", "code", n ? get_text(finding, "code") : verdict);
 			add(t, SLICE("}"));
 			value(t, 1);
 		}
@@ -220,12 +223,12 @@ static void run_of(struct text *t, const json_t *run)
 
 static int runs(struct serve_site *s, struct text *t)
 {
-	_autojson_ json_t *rows = NULL, *lines = NULL;
-	uint64_t damaged = 0, total = 0;
+	_autojson_ json_t *rows = NULL;
+	uint64_t damaged = 0, total = 0, ended = 0;
 	int r = rows_runs(s, 1, &rows, &damaged, t->e);
 
 	if (r == 0)
-		r = site_runs(s, 1, &lines, &damaged, t->e);
+		r = site_last_end(s, &ended, t->e);
 	if (r == 0)
 		r = site_runs_total(s, &total, t->e);
 	if (r < 0)
@@ -236,9 +239,9 @@ static int runs(struct serve_site *s, struct text *t)
 	value(t, (double)total);
 	if (json_array_size(rows) > 0)
 		run_of(t, json_array_get(rows, 0));
-	if (get_time(json_array_get(lines, 0), "ended"))
-		gauge(t, "fuzzcell_last_run_end_time_seconds", "When the last one ended.",
-		      (double)get_time(json_array_get(lines, 0), "ended"));
+	if (ended)
+		gauge(t, "fuzzcell_last_run_end_time_seconds",
+		      "When the last one that came to its end ended.", (double)ended);
 	return t->r;
 }
 
@@ -286,7 +289,7 @@ static int service(struct serve_site *s, struct text *t)
 	return t->r;
 }
 
-int serve_metrics(struct serve_site *site, struct buf *out, struct err *e)
+static int everything(struct serve_site *site, struct buf *out, struct err *e)
 {
 	_autobase_ struct model_base b = {0};
 	struct text t = {.out = out, .e = e};
@@ -308,4 +311,17 @@ int serve_metrics(struct serve_site *site, struct buf *out, struct err *e)
 	if (r == 0)
 		r = crashes(&b, &t);
 	return r < 0 ? r : service(site, &t);
+}
+
+/* Whoever scrapes shall hear that nothing can be read, not only that there is no answer. */
+int serve_metrics(struct serve_site *site, struct buf *out, struct err *e)
+{
+	struct text t = {.out = out, .e = e};
+	int r = everything(site, out, e);
+
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	buf_clear(out);
+	gauge(&t, "fuzzcell_up", "1: the state directory can be read.", 0);
+	return t.r;
 }

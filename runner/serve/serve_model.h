@@ -10,6 +10,7 @@
 
 enum {
 	MODEL_TARGETS = 200, /* of the overview */
+	MODEL_PAGE = 80,     /* targets in a page of them, whatever they are called */
 	MODEL_NEWEST = 20,   /* runs and crashes of the overview */
 	MODEL_RUNS = 200,
 	MODEL_CRASHES = 400,
@@ -33,11 +34,13 @@ void base_done(struct model_base *b);
 
 /* All of one target. */
 struct model_target {
-	json_t *lines; /* newest first */
-	json_t *trend; /* edges at the ends of its newest runs, oldest first */
-	json_t *now;   /* the living run's, or the newest line; NULL: nothing is known */
-	bool live;
-	json_t *findings; /* worst first; each as docs/api.md says */
+	json_t *lines;	      /* newest first */
+	json_t *trend;	      /* edges at the ends of its newest runs, oldest first */
+	json_t *now;	      /* the living run's, or the newest line; NULL: nothing is known */
+	bool live;	      /* the former */
+	const json_t *living; /* borrowed: what a living run says of it, if only that it waits */
+	bool known;	      /* it was fuzzed, or could not be */
+	json_t *findings;     /* worst first; each as docs/api.md says */
 };
 #define _autotarget_ __attribute__((cleanup(target_facts_done)))
 MUST_CHECK int target_facts(struct model_base *b, const char *name, size_t lines,
@@ -58,6 +61,9 @@ MUST_CHECK int rows_crashes(const struct ledger *l, const char *target, size_t n
 /* Rows of runs, newest first, the living one included. */
 MUST_CHECK int rows_runs(struct serve_site *s, size_t n, json_t **ret, uint64_t *ret_damaged,
 			 struct err *e);
+/* How many there are, by what rows_runs() gave. */
+MUST_CHECK int runs_total(struct serve_site *s, const json_t *rows, uint64_t damaged, uint64_t *ret,
+			  struct err *e);
 
 /* The page of a crash; of a signature that is none, nothing. */
 void crash_href(struct make *m, const char *key, const char *signature);
@@ -70,7 +76,8 @@ const char *severity_name(unsigned rank);
 /* The worst of a list of findings; "ok" when there are none. */
 const char *findings_severity(const json_t *findings);
 
-/* {"ok": 1, ...} of what all_targets() gives; the worst one's rank.  NULL: no memory. */
+/* {"ok": 1, ..., "unknown": 2} of what all_targets() gives; the worst one's rank.  NULL: no
+ * memory. */
 json_t *severity_counts(const json_t *all, unsigned *ret_worst);
 
 /* "v" and "updated". */
@@ -79,14 +86,16 @@ MUST_CHECK int model_begin(struct serve_site *s, struct make *m, struct err *e);
 /* {"pending": 0, "oldest": null}; JSON null when it cannot be read. */
 MUST_CHECK int outbox_part(struct serve_site *s, json_t **ret, struct err *e);
 
+/* How many pages of targets there are, by their number. */
+size_t target_pages(size_t targets);
 /* All targets with their findings, by name: {"row": ..., "findings": [...], "failures": {...} or
  * null} each; those that are gone are left out. */
 MUST_CHECK int all_targets(struct model_base *b, json_t **ret, struct err *e);
 
 /* What is wrong and is no target's: the outbox, the disk. */
 MUST_CHECK int service_findings(struct model_base *b, json_t **ret, struct err *e);
-/* A target's, from what is known of it. */
-MUST_CHECK int target_findings(struct model_base *b, const char *name, const struct model_target *t,
-			       json_t **ret, struct err *e);
+/* A target's, from what is known of it: t's findings, and whether anything is. */
+MUST_CHECK int target_findings(struct model_base *b, const char *name, struct model_target *t,
+			       struct err *e);
 
 #endif

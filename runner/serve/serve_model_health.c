@@ -5,6 +5,7 @@
 #include "runner/survey/survey.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { SEVERITIES = HEALTH_SEVERITY_ };
@@ -65,8 +66,7 @@ static int findings(const struct health *h, const char *target, json_t **ret, st
 	return r;
 }
 
-int target_findings(struct model_base *b, const char *name, const struct model_target *t,
-		    json_t **ret, struct err *e)
+int target_findings(struct model_base *b, const char *name, struct model_target *t, struct err *e)
 {
 	const json_t *known = json_object_get(b->fuzzed, name);
 	const struct health_target facts = {.stats = t->now,
@@ -77,13 +77,38 @@ int target_findings(struct model_base *b, const char *name, const struct model_t
 	struct health h;
 
 	health_judge(&facts, &h);
-	return findings(&h, name, ret, e);
+	t->known = h.known;
+	return findings(&h, name, &t->findings, e);
+}
+
+/* One file that cannot be read shall not hide all other targets. */
+static int unreadable(struct model_base *b, const char *name, const char *why,
+		      struct model_target *ret, struct err *e)
+{
+	struct health h = {.n = 1, .known = true};
+
+	h.v[0] = (struct health_finding){.code = HEALTH_DAMAGED,
+					 .severity = HEALTH_WARNING,
+					 .advice = "look at what stands in its place"};
+	snprintf(h.v[0].reason, sizeof(h.v[0].reason), "%s", why);
+	ret->lines = json_array();
+	ret->trend = json_array();
+	ret->living = site_live_target(b->site, name);
+	ret->known = true;
+	if (!ret->lines || !ret->trend)
+		return err_set(e, ENOMEM, "build JSON");
+	return findings(&h, name, &ret->findings, e);
 }
 
 int service_findings(struct model_base *b, json_t **ret, struct err *e)
 {
+	const struct serve_limits *l = &b->site->limits;
 	const struct survey_opts o = {.now = site_now(b->site),
-				      .disk_reserve = b->site->limits.disk_reserve};
+				      .late_s = l->late_s,
+				      .disk_reserve = l->disk_reserve,
+				      .told = l->told,
+				      .arg = l->arg,
+				      .boot = *b->site->boot.boot ? &b->site->boot : NULL};
 	struct survey facts = {0};
 	struct health h;
 
@@ -99,8 +124,13 @@ static int one_target(struct model_base *b, const char *name, json_t **ret, stru
 {
 	_autotarget_ struct model_target t = {0};
 	json_t *row = NULL, *failures;
-	int r = target_facts(b, name, 1, &t, e);
+	struct err why;
+	int r = target_facts(b, name, 1, &t, &why);
 
+	if (r == -ENOMEM)
+		return err_set(e, ENOMEM, "%s", why.msg);
+	if (r < 0)
+		r = unreadable(b, name, why.msg, &t, e);
 	if (r == 0)
 		r = row_target(b, name, &t, &row, e);
 	if (r < 0)
@@ -154,6 +184,13 @@ static const char *severity_of(const json_t *one)
 	return findings_severity(json_object_get(one, "findings"));
 }
 
+static bool is_known(const json_t *one)
+{
+	const json_t *health = json_object_get(json_object_get(one, "row"), "health");
+
+	return json_is_true(json_object_get(health, "known"));
+}
+
 static json_t *page_entry(const json_t *one)
 {
 	static const struct copy keys[] = {{"name", COPY_TEXT}, {"href", COPY_TEXT}};
@@ -163,6 +200,7 @@ static json_t *page_entry(const json_t *one)
 
 	make_copy(&m, json_object_get(one, "row"), keys, 2);
 	make_text(&m, "severity", severity_of(one));
+	make_set(&m, "known", json_boolean(is_known(one)));
 	make_set(&m, "findings", json_incref(json_object_get(one, "findings")));
 	(void)!make_done(&m, &ret, &ignored); /* no memory: NULL says it */
 	return ret;
@@ -188,18 +226,25 @@ static int by_severity(const json_t *all, json_t **ret, struct err *e)
 
 json_t *severity_counts(const json_t *all, unsigned *ret_worst)
 {
-	uint64_t n[SEVERITIES] = {0};
+	uint64_t n[SEVERITIES] = {0}, unknown = 0;
 	_automake_ struct make m = MAKE_INIT;
 	struct err ignored;
 	json_t *ret = NULL;
 
-	for (size_t i = 0; i < json_array_size(all); i++)
-		n[severity_rank(severity_of(json_array_get(all, i)))]++;
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		const json_t *one = json_array_get(all, i);
+
+		if (is_known(one))
+			n[severity_rank(severity_of(one))]++;
+		else
+			unknown++;
+	}
 	for (unsigned i = 0; i < SEVERITIES; i++) {
 		make_number(&m, severity_name(i), n[i]);
 		if (n[i])
 			*ret_worst = i;
 	}
+	make_number(&m, "unknown", unknown);
 	(void)!make_done(&m, &ret, &ignored); /* no memory: NULL says it */
 	return ret;
 }

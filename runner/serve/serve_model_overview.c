@@ -110,7 +110,7 @@ static int targets_part(struct model_base *b, struct make *m, struct err *e)
 
 static int runs_part(struct serve_site *s, struct make *m, struct err *e)
 {
-	uint64_t damaged;
+	uint64_t damaged, total = 0;
 	json_t *live = NULL, *rows = NULL;
 	int r = row_live(s, &live, e);
 
@@ -120,9 +120,10 @@ static int runs_part(struct serve_site *s, struct make *m, struct err *e)
 	r = rows_runs(s, MODEL_NEWEST, &rows, &damaged, e);
 	if (r < 0)
 		return r;
-	make_number(m, "runs_total", json_array_size(rows));
+	r = runs_total(s, rows, damaged, &total, e);
+	make_number(m, "runs_total", total);
 	make_set(m, "runs", rows);
-	return 0;
+	return r;
 }
 
 static int crashes_part(struct model_base *b, struct make *m, size_t n, const char *total_key,
@@ -186,6 +187,64 @@ int model_targets(struct serve_site *s, const char *name, json_t **ret, struct e
 		return r;
 	make_set(&m, "targets", rows);
 	make_number(&m, "total", json_array_size(all));
+	return make_done(&m, ret, e);
+}
+
+size_t target_pages(size_t targets)
+{
+	return targets ? (targets + MODEL_PAGE - 1) / MODEL_PAGE : 1;
+}
+
+/* "" is 1; 0: it is no number as we write them. */
+static size_t page_number_of(const char *name)
+{
+	struct slice in = slice_of(name);
+	uint64_t n = 0;
+
+	if (!*name)
+		return 1;
+	if (*name == '0' || !scan_u64(&in, 10, SITE_TARGETS_MAX, &n) || in.n > 0)
+		return 0;
+	return n > 1 ? (size_t)n : 0;
+}
+
+static int page_rows(const json_t *all, size_t page, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *rows = json_array();
+	size_t from = (page - 1) * MODEL_PAGE, n = json_array_size(all);
+	int r = 0;
+
+	for (size_t i = from; r == 0 && i < n && i < from + MODEL_PAGE; i++)
+		r = append(rows, part(json_array_get(all, i), "row"), e);
+	if (r == 0)
+		*ret = json_incref(rows);
+	return r;
+}
+
+int model_targets_page(struct serve_site *s, const char *name, json_t **ret, struct err *e)
+{
+	_autobase_ struct model_base b = {0};
+	_autojson_ json_t *all = NULL;
+	_automake_ struct make m = MAKE_INIT;
+	size_t page = page_number_of(name), pages;
+	json_t *rows = NULL;
+	int r = page ? base_load(s, &b, e) : err_set(e, ENOENT, "no such page");
+
+	if (r == 0)
+		r = model_begin(s, &m, e);
+	if (r == 0)
+		r = all_targets(&b, &all, e);
+	pages = target_pages(json_array_size(all));
+	if (r == 0 && page > pages)
+		r = err_set(e, ENOENT, "no such page");
+	if (r == 0)
+		r = page_rows(all, page, &rows, e);
+	if (r < 0)
+		return r;
+	make_set(&m, "targets", rows);
+	make_number(&m, "total", json_array_size(all));
+	make_number(&m, "page", page);
+	make_number(&m, "pages", pages);
 	return make_done(&m, ret, e);
 }
 

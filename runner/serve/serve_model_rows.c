@@ -76,111 +76,7 @@ int model_begin(struct serve_site *s, struct make *m, struct err *e)
 
 /* --- a target ------------------------------------------------------------------- */
 
-/* Edges from run to run, oldest first; NULL: no memory. */
-static json_t *trend(const json_t *lines)
-{
-	size_t n = json_array_size(lines);
-	json_t *all = json_array();
-	int bad = !all;
-
-	for (size_t i = n < MODEL_TREND ? n : MODEL_TREND; i-- > 0;) {
-		json_t *v = json_object_get(json_array_get(lines, i), "cov");
-
-		if (json_is_number(v))
-			bad |= json_array_append(all, v);
-	}
-	if (bad) {
-		json_decref(all);
-		return NULL;
-	}
-	return all;
-}
-
-/* The size of a target's history; 0: it has none. */
-static json_int_t history_size(const struct serve_site *s, const char *name)
-{
-	_autofree_ char *path = sys_asprintf("stats/targets/%s.jsonl", name);
-	struct stat st;
-
-	if (!path || fstatat(s->state->dirfd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
-	return (json_int_t)st.st_size;
-}
-
-static json_t *known_trend(struct serve_site *s, const char *name, json_int_t size)
-{
-	const json_t *known = json_object_get(s->trends, name);
-
-	return known && json_integer_value(json_object_get(known, "size")) == size
-		   ? json_incref(json_object_get(known, "trend"))
-		   : NULL;
-}
-
-/* That it cannot be kept is no trouble: it is made again. */
-static void keep_trend(struct serve_site *s, const char *name, json_int_t size, json_t *made)
-{
-	if (!s->trends || json_object_size(s->trends) > SITE_TARGETS_MAX) {
-		json_decref(s->trends);
-		s->trends = json_object();
-	}
-	(void)json_object_set_new(s->trends, name,
-				  json_pack("{s:I, s:O}", "size", size, "trend", made));
-}
-
-/* Lines as many as asked for; more when the trend has to be made of them. */
-static int read_lines(struct serve_site *s, const char *name, size_t n, struct model_target *t,
-		      struct err *e)
-{
-	json_int_t size = history_size(s, name);
-	int r;
-
-	t->trend = known_trend(s, name, size);
-	r = site_target_lines(s, name, t->trend || n > MODEL_TREND ? n : MODEL_TREND, &t->lines, e);
-	if (r < 0 || t->trend)
-		return r;
-	t->trend = trend(t->lines);
-	if (!t->trend)
-		return err_set(e, ENOMEM, "build JSON");
-	if (size > 0)
-		keep_trend(s, name, size, t->trend);
-	return 0;
-}
-
-int target_facts(struct model_base *b, const char *name, size_t lines, struct model_target *ret,
-		 struct err *e)
-{
-	struct model_target t = {0};
-	int r;
-
-	if (!site_target_ok(name))
-		return err_set(e, ENOENT, "no such target");
-	r = read_lines(b->site, name, lines, &t, e);
-	if (r < 0) {
-		target_facts_done(&t);
-		return r;
-	}
-	t.now = site_live_target(b->site, name);
-	t.live = t.now != NULL;
-	if (!t.now)
-		t.now = json_array_get(t.lines, 0);
-	r = target_findings(b, name, &t, &t.findings, e);
-	if (r < 0)
-		target_facts_done(&t);
-	else
-		*ret = t;
-	return r;
-}
-
-void target_facts_done(struct model_target *t)
-{
-	json_decref(t->lines);
-	json_decref(t->trend);
-	json_decref(t->findings);
-	*t = (struct model_target){0};
-}
-
 static const struct copy target_keys[] = {
-    {"state", COPY_TEXT},
     {"reason", COPY_TEXT},
     {"run", COPY_TEXT},
     {"commit", COPY_TEXT},
@@ -195,24 +91,26 @@ static const struct copy target_keys[] = {
     {"execs_per_cpu_second", COPY_NUMBER},
     {"cpu_seconds", COPY_NUMBER},
     {"new_inputs", COPY_NUMBER},
-    {"memory_bytes", COPY_NUMBER},
     {"memory_peak_bytes", COPY_NUMBER},
     {"memory_limit_bytes", COPY_NUMBER},
-    {"pressure_cpu", COPY_NUMBER},
-    {"pressure_memory", COPY_NUMBER},
-    {"pressure_io", COPY_NUMBER},
-    {"pressure_state", COPY_TEXT},
     {"failures_total", COPY_NUMBER},
 };
 
+/* Of a cell, not of what it did. */
+static const struct copy living_keys[] = {
+    {"state", COPY_TEXT},	   {"memory_bytes", COPY_NUMBER},
+    {"pressure_cpu", COPY_NUMBER}, {"pressure_memory", COPY_NUMBER},
+    {"pressure_io", COPY_NUMBER},  {"pressure_state", COPY_TEXT},
+};
+
 /* Its worst finding is its verdict. */
-static json_t *verdict(const json_t *findings)
+static json_t *verdict(const struct model_target *t)
 {
 	static const struct copy keys[] = {{"code", COPY_TEXT},
 					   {"severity", COPY_TEXT},
 					   {"reason", COPY_TEXT},
 					   {"advice", COPY_TEXT}};
-	const json_t *worst = json_array_get(findings, 0);
+	const json_t *worst = json_array_get(t->findings, 0);
 	_automake_ struct make m = MAKE_INIT;
 	json_t *ret = NULL;
 	struct err ignored; /* no memory: NULL says it */
@@ -221,6 +119,7 @@ static json_t *verdict(const json_t *findings)
 		make_copy(&m, worst, keys, COUNT(keys));
 	else
 		make_text(&m, "severity", "ok");
+	make_set(&m, "known", json_boolean(t->known));
 	(void)!make_done(&m, &ret, &ignored);
 	return ret;
 }
@@ -236,8 +135,9 @@ int row_target(struct model_base *b, const char *name, const struct model_target
 	make_text(&m, "name", name);
 	make_href(&m, "href", "targets/", name, ".html");
 	make_href(&m, "api", "api/v1/targets/", name, ".json");
-	make_set(&m, "live", json_boolean(t->live));
+	make_set(&m, "live", json_boolean(t->living != NULL));
 	make_copy(&m, t->now, target_keys, COUNT(target_keys));
+	make_copy(&m, t->living, living_keys, COUNT(living_keys));
 	if (t->live) {
 		static const struct copy keys[] = {{"run", COPY_TEXT}, {"commit", COPY_TEXT}};
 
@@ -251,7 +151,7 @@ int row_target(struct model_base *b, const char *name, const struct model_target
 	}
 	make_set(&m, "trend", json_incref(t->trend));
 	make_time(&m, "last_fuzzed", get_count(known, "fuzzed"));
-	make_set(&m, "health", verdict(t->findings));
+	make_set(&m, "health", verdict(t));
 	make_number(&m, "crashes_open", get_count(b->open, name));
 	return make_done(&m, ret, e);
 }
@@ -352,12 +252,29 @@ int rows_runs(struct serve_site *s, size_t n, json_t **ret, uint64_t *ret_damage
 	if (r == 0 && row)
 		r = add_row(rows, row, e);
 	for (size_t i = 0; r == 0 && i < json_array_size(lines); i++) {
-		r = row_run(s, json_array_get(lines, i), &row, e);
+		const json_t *line = json_array_get(lines, i);
+
+		/* It ended since it was asked. */
+		if (*site_live_run(s) && strcmp(get_text(line, "run"), site_live_run(s)) == 0)
+			continue;
+		r = row_run(s, line, &row, e);
 		if (r == 0)
 			r = add_row(rows, row, e);
 	}
 	if (r == 0)
 		*ret = json_incref(rows);
+	return r;
+}
+
+int runs_total(struct serve_site *s, const json_t *rows, uint64_t damaged, uint64_t *ret,
+	       struct err *e)
+{
+	uint64_t lines = 0, shown = json_array_size(rows);
+	int r = site_runs_total(s, &lines, e);
+
+	lines = lines > damaged ? lines - damaged : 0;
+	lines += site_live(s) != NULL;
+	*ret = lines > shown ? lines : shown;
 	return r;
 }
 

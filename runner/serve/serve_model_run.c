@@ -12,7 +12,7 @@ enum { RUN_CRASHES = 400 };
 int model_runs(struct serve_site *s, const char *name, json_t **ret, struct err *e)
 {
 	_automake_ struct make m = MAKE_INIT;
-	uint64_t damaged = 0;
+	uint64_t damaged = 0, total = 0;
 	json_t *rows = NULL;
 	int r = model_begin(s, &m, e);
 
@@ -21,10 +21,11 @@ int model_runs(struct serve_site *s, const char *name, json_t **ret, struct err 
 		r = rows_runs(s, MODEL_RUNS, &rows, &damaged, e);
 	if (r < 0)
 		return r;
-	make_number(&m, "total", json_array_size(rows));
+	r = runs_total(s, rows, damaged, &total, e);
+	make_number(&m, "total", total);
 	make_set(&m, "runs", rows);
 	make_number(&m, "damaged", damaged);
-	return make_done(&m, ret, e);
+	return r < 0 ? r : make_done(&m, ret, e);
 }
 
 static const struct copy target_keys[] = {

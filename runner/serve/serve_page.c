@@ -203,6 +203,8 @@ void page_verdict(struct page *p, const json_t *health)
 
 	if (!severity)
 		page_none(p);
+	else if (json_is_false(json_object_get(health, "known")))
+		page_badge(p, NULL, "not known yet");
 	else
 		page_badge(p, severity,
 			   strcmp(severity, "ok") == 0 ? "healthy"

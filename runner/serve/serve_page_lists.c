@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All crashes, all runs, all health. */
+/* All crashes, all runs, all health, all targets. */
 #include "runner/serve/serve_internal.h"
 #include "runner/serve/serve_page.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { HEALTHY_SHOWN = 400 };
+enum { HEALTH_SHOWN = 400, FINDINGS_ALL = 320, PAGES_MAX = 1000 };
 
 static void title(struct page *p, const char *text, const char *lead)
 {
@@ -60,6 +62,12 @@ int page_runs(const json_t *model, struct buf *out, struct err *e)
 	return page_end(&p);
 }
 
+/* Nothing was found wrong, because nothing is known. */
+static bool is_unknown(const json_t *target)
+{
+	return json_is_false(json_object_get(target, "known"));
+}
+
 static bool is_ok(const json_t *target)
 {
 	const char *severity = field_text(target, "severity");
@@ -70,26 +78,32 @@ static bool is_ok(const json_t *target)
 
 static void unwell(struct page *p, const json_t *targets)
 {
-	for (size_t i = 0; i < json_array_size(targets) && i < HEALTHY_SHOWN; i++) {
-		const json_t *t = json_array_get(targets, i);
+	size_t left = FINDINGS_ALL;
+
+	for (size_t i = 0; i < json_array_size(targets) && i < HEALTH_SHOWN; i++) {
+		const json_t *t = json_array_get(targets, i), *list = field_list(t, "findings");
+		size_t n = json_array_size(list) < left ? json_array_size(list) : left;
 
 		if (is_ok(t))
 			continue;
 		html_open(&p->h, "h3");
 		page_link(p, t, field_text(t, "name"));
 		html_close(&p->h);
-		(void)page_findings(p, field_list(t, "findings"), SIZE_MAX, false);
+		if (n > 0)
+			(void)page_findings(p, list, n, false);
+		left -= n;
 	}
 }
 
-static void well(struct page *p, const json_t *targets)
+/* Names, those of which nothing is known, or the others. */
+static void well(struct page *p, const json_t *targets, bool unknown)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < json_array_size(targets) && i < HEALTHY_SHOWN; i++) {
+	for (size_t i = 0; i < json_array_size(targets) && i < HEALTH_SHOWN; i++) {
 		const json_t *t = json_array_get(targets, i);
 
-		if (!is_ok(t))
+		if (!is_ok(t) || is_unknown(t) != unknown)
 			continue;
 		if (!any)
 			html_open(&p->h, "p");
@@ -110,6 +124,7 @@ int page_health(const json_t *model, struct buf *out, struct err *e)
 	struct page p = page_begin(&about, out, e);
 	const json_t *counts = field_object(model, "counts"),
 		     *targets = field_list(model, "targets");
+	size_t n = json_array_size(targets), shown = n < HEALTH_SHOWN ? n : HEALTH_SHOWN;
 	char text[UNIT_TEXT];
 
 	title(&p, "Health",
@@ -131,9 +146,63 @@ int page_health(const json_t *model, struct buf *out, struct err *e)
 	unwell(&p, targets);
 	page_section_end(&p);
 	page_section(&p, "well", "Healthy targets");
-	well(&p, targets);
+	well(&p, targets, false);
 	page_section_end(&p);
-	page_more(&p, json_array_size(targets), field_or_0(model, "total"), "api/v1/targets.json",
-		  "All targets, as JSON");
+	if (field_or_0(counts, "unknown") > 0) {
+		page_section(&p, "unknown", "Not fuzzed yet");
+		well(&p, targets, true);
+		page_section_end(&p);
+	}
+	page_more(&p, shown, field_or_0(model, "total"), "targets.html", "All targets");
+	return page_end(&p);
+}
+
+/* --- all targets, some a page --------------------------------------------------------- */
+
+static void other_page(struct page *p, double at, double here)
+{
+	struct html *h = &p->h;
+	char path[64], text[32];
+
+	snprintf(path, sizeof(path), at > 1 ? "targets-%.0f.html" : "targets.html", at);
+	snprintf(text, sizeof(text), "%.0f", at);
+	html_text(h, " ");
+	if (at == here)
+		html_element(h, "b", NULL, text);
+	else
+		page_to(p, path, text);
+}
+
+static void other_pages(struct page *p, const json_t *model)
+{
+	double pages = fmin(field_or_0(model, "pages"), PAGES_MAX);
+	double here = field_or_0(model, "page");
+	struct html *h = &p->h;
+
+	if (pages < 2)
+		return;
+	html_open(h, "nav");
+	html_attr(h, "aria-label", "Pages of targets");
+	html_open(h, "p");
+	html_textf(h, "%zu of %.0f targets, by name. Pages:",
+		   json_array_size(field_list(model, "targets")), field_or_0(model, "total"));
+	for (double at = 1; at <= pages; at++)
+		other_page(p, at, here);
+	html_close(h);
+	html_close(h);
+}
+
+int page_targets(const json_t *model, struct buf *out, struct err *e)
+{
+	struct page_about about = {.title = "Targets", .root = "", .model = model};
+	struct page p = page_begin(&about, out, e);
+	const json_t *list = field_list(model, "targets");
+
+	title(&p, "Targets", NULL);
+	other_pages(&p, model);
+	if (json_array_size(list) > 0)
+		page_targets_table(&p, list);
+	else
+		html_element(&p.h, "p", "soft", "None is known yet.");
 	return page_end(&p);
 }

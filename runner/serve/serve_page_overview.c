@@ -61,10 +61,13 @@ static void verdict(struct page *p, const json_t *m)
 	const json_t *live = field_object(m, "live");
 	const char *severity = field_text(health, "severity");
 	double bad = field_or_0(counts, "warning") + field_or_0(counts, "error");
+	double well = field_or_0(counts, "ok") + field_or_0(counts, "note");
+	double unknown = field_or_0(counts, "unknown");
 	static const char *const known[] = {"ok", "note", "warning", "error"};
 	struct html *h = &p->h;
 
-	if (field_or_0(m, "targets_total") == 0 && bad == 0)
+	/* What is wrong with the service is worth saying also before. */
+	if (well == 0 && bad == 0 && (!severity || strcmp(severity, "ok") == 0))
 		severity = NULL;
 	html_open(h, "div");
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -76,9 +79,11 @@ static void verdict(struct page *p, const json_t *m)
 	html_flag(h, "data-part");
 	verdict_title(p, severity, bad, field_or_0(m, "targets_total"));
 	html_open(h, "p");
-	html_textf(h, "Targets: %.0f with errors, %.0f with warnings, %.0f healthy. ",
-		   field_or_0(counts, "error"), field_or_0(counts, "warning"),
-		   field_or_0(counts, "ok") + field_or_0(counts, "note"));
+	html_textf(h, "Targets: %.0f with errors, %.0f with warnings, %.0f healthy",
+		   field_or_0(counts, "error"), field_or_0(counts, "warning"), well);
+	if (unknown > 0)
+		html_textf(h, ", %.0f not fuzzed yet", unknown);
+	html_text(h, ". ");
 	if (live)
 		live_line(p, live);
 	else
@@ -172,8 +177,8 @@ static void lists(struct page *p, const json_t *m)
 
 	page_section(p, "all", "Targets");
 	page_targets_table(p, targets);
-	page_more(p, json_array_size(targets), field_or_0(m, "targets_total"),
-		  "api/v1/targets.json", "All targets, as JSON");
+	page_more(p, json_array_size(targets), field_or_0(m, "targets_total"), "targets.html",
+		  "All targets");
 	page_section_end(p);
 	page_section(p, "found", "Crashes");
 	if (json_array_size(crashes) > 0)

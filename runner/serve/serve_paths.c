@@ -5,6 +5,7 @@
 #include "runner/serve/serve_html.h"
 #include "runner/serve/serve_model.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 enum { PATH_MAX_BYTES = 4096 };
@@ -33,6 +34,7 @@ static int fixed_paths(const struct paths *p, struct err *e)
 					    "/crashes.html",
 					    "/runs.html",
 					    "/health.html",
+					    "/targets.html",
 					    "/api/v1/overview.json",
 					    "/api/v1/targets.json",
 					    "/api/v1/crashes.json",
@@ -63,6 +65,12 @@ static int target_paths(struct serve_site *s, const struct paths *p, struct err 
 	_autojson_ json_t *names = NULL;
 	int r = site_targets(s, &names, e);
 
+	for (size_t i = 2; r == 0 && i <= target_pages(json_array_size(names)); i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/targets-%zu.html", i);
+		r = p->fn(p->arg, path, e);
+	}
 	for (size_t i = 0; r == 0 && i < json_array_size(names); i++)
 		for (size_t k = 0; r == 0 && k < sizeof(ways) / sizeof(ways[0]); k++)
 			r = one(p, ways[k][0], json_string_value(json_array_get(names, i)),
@@ -70,7 +78,7 @@ static int target_paths(struct serve_site *s, const struct paths *p, struct err 
 	return r;
 }
 
-static int crash_paths(struct serve_site *s, const struct paths *p, struct err *e)
+static int crash_names(struct serve_site *s, json_t *names, struct err *e)
 {
 	const struct ledger *l;
 	int r = site_ledger(s, &l, e);
@@ -79,8 +87,22 @@ static int crash_paths(struct serve_site *s, const struct paths *p, struct err *
 		char name[VAULT_NAME];
 
 		r = vault_name(slice_of(ledger_at(l, i)->signature), name, e);
-		if (r == 0)
-			r = one(p, "/crashes/", name, ".html", e);
+		if (r == 0 && json_array_append_new(names, json_string(name)) < 0)
+			r = err_set(e, ENOMEM, "list crashes");
+	}
+	return r;
+}
+
+/* Names first: the ledger is another one when a run wrote it meanwhile. */
+static int crash_paths(struct serve_site *s, const struct paths *p, struct err *e)
+{
+	_autojson_ json_t *names = json_array();
+	int r = crash_names(s, names, e);
+
+	for (size_t i = 0; r == 0 && i < json_array_size(names); i++) {
+		const char *name = json_string_value(json_array_get(names, i));
+
+		r = one(p, "/crashes/", name, ".html", e);
 		if (r == 0)
 			r = one(p, "/api/v1/crashes/", name, ".json", e);
 	}
@@ -108,8 +130,10 @@ static int run_paths(struct serve_site *s, const struct paths *p, struct err *e)
 int serve_each_path(struct serve_site *site, serve_path_fn *fn, void *arg, struct err *e)
 {
 	const struct paths p = {fn, arg};
-	int r = fixed_paths(&p, e);
+	int r;
 
+	site_begin(site);
+	r = fixed_paths(&p, e);
 	if (r == 0)
 		r = target_paths(site, &p, e);
 	if (r == 0)

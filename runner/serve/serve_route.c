@@ -24,6 +24,8 @@ static const struct route {
     {"/crashes.html", "", false, model_crashes, page_crashes},
     {"/runs.html", "", false, model_runs, page_runs},
     {"/health.html", "", false, model_health, page_health},
+    {"/targets.html", "", false, model_targets_page, page_targets},
+    {"/targets-", ".html", true, model_targets_page, page_targets},
     {"/targets/", ".html", true, model_target, page_target},
     {"/crashes/", ".html", true, model_crash, page_crash},
     {"/runs/", ".html", true, model_run, page_run},
@@ -156,6 +158,7 @@ int serve_get(struct serve_site *site, struct slice path, struct serve_answer *r
 
 	if (path.n > SERVE_PATH_MAX)
 		return err_set(e, ENOENT, "no such page");
+	site_begin(site);
 	r = get(site, path, &a, e);
 	if (r < 0)
 		serve_answer_done(&a);

@@ -14,10 +14,13 @@
 int serve_open(const struct state *s, struct serve_site **ret, struct err *e)
 {
 	struct serve_site *site = sys_calloc(1, sizeof(*site));
+	struct err why;
 
 	if (!site)
 		return err_sys(e, "allocate the site");
 	site->state = s;
+	if (moment_read(&site->boot, &why) < 0)
+		site->boot = (struct moment){0}; /* of the trigger nothing is known then */
 	site->limits = (struct serve_limits){.disk_reserve = UINT64_C(1) << 30,
 					     .silent_s = UINT64_C(7) * 86400};
 	*ret = site;
@@ -50,24 +53,34 @@ uint64_t site_now(const struct serve_site *s)
 	return s->now ? s->now : clock_real_us() / USEC_PER_SEC;
 }
 
-const json_t *site_live(struct serve_site *s)
+void site_begin(struct serve_site *s)
 {
 	uint64_t now = clock_mono_us();
+	json_t *live = NULL;
 	struct err why;
 	int r;
 
 	if (now < s->live_until_us)
-		return s->live;
-	json_decref(s->live);
-	s->live = NULL;
-	r = control_status(s->state->dirfd, SITE_ASK_MS * USEC_PER_MSEC, &s->live, &why);
+		return;
+	r = control_status(s->state->dirfd, SITE_ASK_MS * USEC_PER_MSEC, &live, &why);
 	now = clock_mono_us();
 	s->live_until_us = now + USEC_PER_MSEC * (r == -ETIMEDOUT ? (uint64_t)SITE_DEAF_MS
 								  : (uint64_t)SITE_LIVE_MS);
+	/* It lives and is busy.  Figures of the run before it, for a moment, would be wrong. */
+	if (r == -ETIMEDOUT && now - s->heard_us < (uint64_t)SITE_STALE_MS * USEC_PER_MSEC)
+		return;
+	if (r == 0)
+		s->heard_us = now;
+	json_decref(s->live);
+	s->live = live;
+}
+
+const json_t *site_live(const struct serve_site *s)
+{
 	return s->live;
 }
 
-json_t *site_live_target(struct serve_site *s, const char *target)
+json_t *site_live_target(const struct serve_site *s, const char *target)
 {
 	const json_t *all = json_object_get(site_live(s), "targets");
 
@@ -77,7 +90,7 @@ json_t *site_live_target(struct serve_site *s, const char *target)
 	return NULL;
 }
 
-const char *site_live_run(struct serve_site *s)
+const char *site_live_run(const struct serve_site *s)
 {
 	return get_text(json_object_get(site_live(s), "run"), "run");
 }
@@ -110,17 +123,21 @@ int site_ledger(struct serve_site *s, const struct ledger **ret, struct err *e)
 	return 0;
 }
 
-int site_updated(struct serve_site *s, uint64_t *ret, struct err *e)
+/* A run that was killed has no end. */
+int site_last_end(struct serve_site *s, uint64_t *ret, struct err *e)
 {
 	_autojson_ json_t *runs = NULL;
 	uint64_t damaged;
-	int r;
+	int r = site_runs(s, SITE_RUNS_LOOKED_AT, &runs, &damaged, e);
 
-	*ret = site_now(s);
-	if (site_live(s))
-		return 0;
-	r = site_runs(s, 1, &runs, &damaged, e);
-	if (r == 0)
-		*ret = get_time(json_array_get(runs, 0), "ended");
+	*ret = 0;
+	for (size_t i = 0; r == 0 && *ret == 0 && i < json_array_size(runs); i++)
+		*ret = get_time(json_array_get(runs, i), "ended");
 	return r;
+}
+
+int site_updated(struct serve_site *s, uint64_t *ret, struct err *e)
+{
+	*ret = site_now(s);
+	return site_live(s) ? 0 : site_last_end(s, ret, e);
 }

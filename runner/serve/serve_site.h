@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "runner/crash/ledger.h"
 #include "runner/serve/serve.h"
+#include "runner/trigger/moment.h"
 
 #include <sys/stat.h>
 
@@ -15,7 +16,9 @@ enum {
 	SITE_TARGETS_MAX = 4096,
 	SITE_LIVE_MS = 1000,	   /* how long a living run's answer is good */
 	SITE_DEAF_MS = 5000,	   /* one that did not answer in time is asked again after */
+	SITE_STALE_MS = 30000,	   /* and is shown so long as it was */
 	SITE_ASK_MS = 200,	   /* what may be waited for an answer */
+	SITE_RUNS_LOOKED_AT = 20,  /* for one that ended, one whose summary is there */
 	SITE_GONE_S = 30 * 86400,  /* a target that no run had for so long is gone */
 	SITE_STATS_MAX = 16 << 20, /* bytes of a summary or of a target's statistics */
 };
@@ -24,7 +27,8 @@ struct serve_site {
 	const struct state *state;
 	uint64_t now; /* 0: the clock's */
 	json_t *live; /* what a living run says; NULL: none, or it does not say */
-	uint64_t live_until_us;
+	uint64_t live_until_us, heard_us;
+	struct moment boot; /* of this machine; read while we may read all files */
 	struct ledger *ledger;
 	struct stat ledger_stat;
 	struct serve_limits limits;
@@ -40,14 +44,17 @@ struct serve_site {
 
 uint64_t site_now(const struct serve_site *s);
 
-/* Borrowed until the next call; NULL: no run lives, or it does not tell us. */
-const json_t *site_live(struct serve_site *s);
+/* Begins an answer: asks the living run, if what it said last is no longer good.  Until the next
+ * one all see the same, and may borrow it. */
+void site_begin(struct serve_site *s);
+/* NULL: no run lives, or it does not tell us. */
+const json_t *site_live(const struct serve_site *s);
 /* Its entry of a target; NULL: none. */
-json_t *site_live_target(struct serve_site *s, const char *target);
+json_t *site_live_target(const struct serve_site *s, const char *target);
 /* The id of the living run, or "". */
-const char *site_live_run(struct serve_site *s);
+const char *site_live_run(const struct serve_site *s);
 
-/* Borrowed until the next call. */
+/* Borrowed until the next call, which serve_get() makes, too. */
 MUST_CHECK int site_ledger(struct serve_site *s, const struct ledger **ret, struct err *e);
 
 /* The newest n lines of the history of runs, the newest first; damaged ones are counted. */
@@ -67,6 +74,8 @@ bool site_run_kept(struct serve_site *s, const char *run);
 /* The names of all targets, sorted. */
 MUST_CHECK int site_targets(struct serve_site *s, json_t **ret, struct err *e);
 
+/* When the newest run that came to its end did, in Unix seconds; 0: none. */
+MUST_CHECK int site_last_end(struct serve_site *s, uint64_t *ret, struct err *e);
 /* When what is shown was last true, in Unix seconds. */
 MUST_CHECK int site_updated(struct serve_site *s, uint64_t *ret, struct err *e);
 

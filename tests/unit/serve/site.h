@@ -40,7 +40,7 @@ static inline void site_add(const char *path, const char *a, const char *b)
 	scratch_write(dir.fd, path, text);
 }
 
-static const char site_runs[] =
+static const char site_history[] =
     "{\"v\": 1, \"run\": \"20261121-190000\", \"status\": \"lost\", \"recovered_at\": 1}\n"
     "{\"v\": 2, \"run\": \"" SITE_RUN "\", \"status\": \"done\", \"commit\": \"5f0c\", "
     "\"started\": \"2026-11-22T19:00:00Z\", \"ended\": \"2026-11-22T19:30:00Z\", "
@@ -52,7 +52,7 @@ static inline void site_files(void)
 	site_mkdir("stats/targets");
 	site_mkdir("logs/" SITE_RUN);
 	site_mkdir("crashes/" SITE_CRASH);
-	scratch_write(dir.fd, "stats/run_history.jsonl", site_runs);
+	scratch_write(dir.fd, "stats/run_history.jsonl", site_history);
 	site_add("stats/targets/a.b@c.jsonl", SITE_STATS("a.b@c", "812"), site_line_end);
 	site_add("stats/targets/z_fuzzer.jsonl", SITE_STATS("z_fuzzer", "3"), site_line_end);
 	site_add("logs/" SITE_RUN "/summary.json",
