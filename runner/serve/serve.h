@@ -22,7 +22,7 @@
 enum {
 	SERVE_PATH_MAX = 2048,	     /* bytes of a path, as it came */
 	SERVE_BODY_MAX = 8 << 20,    /* of an answer; a page stays below 300 KiB */
-	SERVE_REPORT_MAX = 64 << 10, /* of a crash's report */
+	SERVE_REPORT_MAX = 40 << 10, /* of a crash's report: a byte may become six in a page */
 };
 
 /* The state directory stays the caller's and must outlive the site. */
@@ -72,7 +72,7 @@ MUST_CHECK int serve_export(struct serve_site *site, const char *dir, uint64_t *
 /* --- the HTTP server ------------------------------------------------------- */
 
 enum {
-	SERVE_CONNECTIONS = 256,      /* at once; of one address half of them */
+	SERVE_CONNECTIONS = 256,      /* at once; of more the oldest goes */
 	SERVE_IDLE_S = 15,	      /* a connection on which nothing happens goes */
 	SERVE_REQUEST_S = 120,	      /* a request, its answer included, takes no longer */
 	SERVE_REQUEST_MAX = 16 << 10, /* bytes of a request's head, and a connection's memory */

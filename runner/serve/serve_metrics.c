@@ -217,8 +217,9 @@ static void run_of(struct text *t, const json_t *run)
 	if (get_time(run, "started"))
 		gauge(t, "fuzzcell_run_start_time_seconds", "When it began.",
 		      (double)get_time(run, "started"));
-	gauge(t, "fuzzcell_workers", "How many targets it fuzzes at once.",
-	      get_number(run, "workers"));
+	if (get_number(run, "workers") > 0) /* of one that was killed it is not known */
+		gauge(t, "fuzzcell_workers", "How many targets it fuzzes at once.",
+		      get_number(run, "workers"));
 }
 
 static int runs(struct serve_site *s, struct text *t)

@@ -45,12 +45,18 @@ static void live_line(struct page *p, const json_t *live)
 
 static void idle_line(struct page *p, const json_t *last)
 {
+	const char *status = field_text(last, "status");
+
 	if (!last) {
 		html_text(&p->h, "No run has ended here. fuzzcell run starts one.");
 		return;
 	}
 	html_text(&p->h, "No run is going. The last one, ");
 	page_link(p, last, field_text(last, "run"));
+	if (status && strcmp(status, "lost") == 0) {
+		html_text(&p->h, ", did not come to its end");
+		return;
+	}
 	html_text(&p->h, ", ended ");
 	page_time(p, field_text(last, "ended"));
 }

@@ -94,6 +94,8 @@ static void crashes(struct page *p, const json_t *list)
 
 static void target_row(struct page *p, const json_t *t)
 {
+	/* In a run that lives: its time may yet come. */
+	bool waits = json_is_false(json_object_get(t, "done"));
 	struct html *h = &p->h;
 
 	html_open(h, "tr");
@@ -102,11 +104,11 @@ static void target_row(struct page *p, const json_t *t)
 	page_link(p, t, field_text(t, "name"));
 	html_close(h);
 	html_begin(h, "td", "text");
-	if (json_is_false(json_object_get(t, "fuzzed"))) {
+	if (json_is_false(json_object_get(t, "fuzzed")) && !waits) {
 		page_badge(p, "warning", "not fuzzed");
 		html_text(h, " ");
 	}
-	html_text(h, field_text(t, "reason"));
+	html_text(h, waits ? field_text(t, "state") : field_text(t, "reason"));
 	if (field_text(t, "note")) {
 		html_begin(h, "span", "soft small");
 		html_textf(h, " %s", field_text(t, "note"));

@@ -156,6 +156,11 @@ static void test_queued(void **state)
 	assert_int_equal(figure(counts, "unknown"), 1);
 	json_decref(o);
 	has("/", "1 not fuzzed yet", true);
+	/* Of the run only the one that it gave up was not fuzzed; two wait. */
+	has("/runs/20261122-200000.html", "not fuzzed</span> startup-failed", true);
+	has("/runs/20261122-200000.html", "not fuzzed</span> running", false);
+	has("/runs/20261122-200000.html", "not fuzzed</span> queued", false);
+	has("/runs/20261122-200000.html", "<td class=\"text\">queued", true);
 	has("/targets/n_fuzzer.html", "not known yet", true);
 	has("/targets/n_fuzzer.html", "healthy", false);
 	has("/health.html", "Not fuzzed yet", true);

@@ -399,6 +399,32 @@ static void test_killed_run(void **state)
 		      "{\"v\": 1, \"run\": \"20261122-200000\", \"status\": \"lost\"}\n");
 	has("/metrics", "fuzzcell_last_run_end_time_seconds 1795375800\n");
 	has("/api/v1/overview.json", "\"updated\": \"2026-11-22T19:30:00Z\"");
+	has("/", "20261122-200000, did not come to its end");
+	has_not("/metrics", "fuzzcell_workers");
+}
+
+/* A report of nothing but what becomes longer in a page. */
+static void test_long_report(void **state)
+{
+	static const char odd[] = {'"', '\x1b', '&', '\xff'};
+	char *text = malloc(100001);
+
+	(void)state;
+	assert_non_null(text);
+	for (size_t i = 0; i < sizeof(odd); i++) {
+		char *got;
+
+		memset(text, odd[i], 100000);
+		text[100000] = '\0';
+		scratch_write(dir.fd, "crashes/" SITE_CRASH "/report.txt", text);
+		got = site_get("/crashes/" SITE_CRASH ".html");
+		assert_non_null(got);
+		if (strlen(got) > 300 << 10)
+			fail_msg("%zu bytes", strlen(got));
+		assert_non_null(strstr(got, "It is longer"));
+		free(got);
+	}
+	free(text);
 }
 
 /* All are counted, of which some are shown. */
@@ -515,12 +541,12 @@ static void test_changes_meanwhile(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_every_path),    CASE(test_hostile_paths),	    CASE(test_every_byte),
-    CASE(test_text_is_text),  CASE(test_odd_signature),	    CASE(test_figures),
-    CASE(test_history_grows), CASE(test_older_state),	    CASE(test_nothing_there),
-    CASE(test_metrics),	      CASE(test_each_path),	    CASE(test_export),
-    CASE(test_killed_run),    CASE(test_many_runs),	    CASE(test_many_targets),
-    CASE(test_unreadable),    CASE(test_changes_meanwhile),
+    CASE(test_every_path),    CASE(test_hostile_paths), CASE(test_every_byte),
+    CASE(test_text_is_text),  CASE(test_odd_signature), CASE(test_figures),
+    CASE(test_history_grows), CASE(test_older_state),	CASE(test_nothing_there),
+    CASE(test_metrics),	      CASE(test_each_path),	CASE(test_export),
+    CASE(test_killed_run),    CASE(test_long_report),	CASE(test_many_runs),
+    CASE(test_many_targets),  CASE(test_unreadable),	CASE(test_changes_meanwhile),
 };
 
 UNIT_MAIN(tests)
