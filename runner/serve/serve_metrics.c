@@ -163,6 +163,16 @@ static void last_fuzzed(struct text *t, const json_t *all)
 	}
 }
 
+static void health_of(struct text *t, const json_t *one, const char *severity, const char *code)
+{
+	add(t, SLICE("fuzzcell_target_health"));
+	label(t, "{", "target", row_name(one));
+	label(t, ",", "severity", severity);
+	label(t, ",", "code", code);
+	add(t, SLICE("}"));
+	value(t, 1);
+}
+
 static void healths(struct text *t, const json_t *all)
 {
 	head(t, "fuzzcell_target_health", "gauge",
@@ -172,19 +182,12 @@ static void healths(struct text *t, const json_t *all)
 		const json_t *f = json_object_get(one, "findings");
 		const json_t *health = json_object_get(json_object_get(one, "row"), "health");
 		bool known = json_is_true(json_object_get(health, "known"));
-		const char *none = known ? "ok" : "unknown", *verdict = known ? "healthy" : none;
-		size_t n = json_array_size(f);
 
-		for (size_t k = 0; k < (n ? n : 1); k++) {
-			const json_t *finding = json_array_get(f, k);
-
-			add(t, SLICE("fuzzcell_target_health"));
-			label(t, "{", "target", row_name(one));
-			label(t, ",", "severity", n ? get_text(finding, "severity") : none);
-			label(t, ",", "code", n ? get_text(finding, "code") : verdict);
-			add(t, SLICE("}"));
-			value(t, 1);
-		}
+		for (size_t k = 0; k < json_array_size(f); k++)
+			health_of(t, one, get_text(json_array_get(f, k), "severity"),
+				  get_text(json_array_get(f, k), "code"));
+		if (json_array_size(f) == 0)
+			health_of(t, one, known ? "ok" : "unknown", known ? "healthy" : "unknown");
 	}
 }
 

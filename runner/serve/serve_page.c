@@ -308,9 +308,14 @@ static void header(struct page *p, const struct page_about *a)
 	html_close(h);
 }
 
+bool page_is_full(const struct page *p)
+{
+	return p->h.out->n >= p->full;
+}
+
 struct page page_begin(const struct page_about *a, struct buf *out, struct err *e)
 {
-	struct page p = {.h = html_on(out, e), .root = a->root};
+	struct page p = {.h = html_on(out, e), .root = a->root, .full = PAGE_FULL};
 
 	html_doctype(&p.h);
 	html_open(&p.h, "html");

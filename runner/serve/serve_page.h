@@ -12,7 +12,11 @@
 struct page {
 	struct html h;
 	const char *root; /* the way to the site's root: "" or "../" */
+	size_t full;	  /* at so many bytes tables end, however long the texts in them are */
 };
+/* Of a page, and where a table ends that leaves room for what comes behind it. */
+enum { PAGE_FULL = 270 << 10, PAGE_ROOM = 230 << 10 };
+bool page_is_full(const struct page *p);
 
 struct page_about {
 	const char *title; /* of the window; may be a target's text */
@@ -105,10 +109,10 @@ void page_spark(struct page *p, const json_t *values);
 /* A share of a whole as a bar. */
 void page_meter(struct page *p, double share);
 
-/* The tables of several pages. */
-void page_targets_table(struct page *p, const json_t *targets);
-void page_crashes_table(struct page *p, const char *id, const json_t *crashes);
-void page_runs_table(struct page *p, const char *id, const json_t *runs);
+/* The tables of several pages; how many rows there was room for. */
+size_t page_targets_table(struct page *p, const json_t *targets);
+size_t page_crashes_table(struct page *p, const char *id, const json_t *crashes);
+size_t page_runs_table(struct page *p, const char *id, const json_t *runs);
 /* "The newest 20 of 313." with a link to all; nothing when all are shown. */
 void page_more(struct page *p, size_t shown, double total, const char *path, const char *what);
 /* A command for a shell, to copy. */

@@ -3,7 +3,6 @@
 #include "runner/serve/serve_internal.h"
 #include "runner/serve/serve_page.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,6 +24,7 @@ int page_crashes(const json_t *model, struct buf *out, struct err *e)
 	struct page p = page_begin(&about, out, e);
 	const json_t *list = field_list(model, "crashes"), *counts = field_object(model, "counts");
 	char text[UNIT_TEXT];
+	size_t n = 0;
 
 	title(&p, "Crashes", "What failed, once for each cause. Open ones come first.");
 	page_tiles(&p, "counts");
@@ -34,10 +34,10 @@ int page_crashes(const json_t *model, struct buf *out, struct err *e)
 	page_tiles_end(&p);
 	html_element(&p.h, "h2", NULL, "All of them");
 	if (json_array_size(list) > 0)
-		page_crashes_table(&p, "crashes", list);
+		n = page_crashes_table(&p, "crashes", list);
 	else
 		html_element(&p.h, "p", "soft", "None was found yet.");
-	page_more(&p, json_array_size(list), field_or_0(model, "total"), NULL, NULL);
+	page_more(&p, n, field_or_0(model, "total"), NULL, NULL);
 	return page_end(&p);
 }
 
@@ -46,13 +46,14 @@ int page_runs(const json_t *model, struct buf *out, struct err *e)
 	struct page_about about = {.title = "Runs", .here = "Runs", .root = "", .model = model};
 	struct page p = page_begin(&about, out, e);
 	const json_t *list = field_list(model, "runs");
+	size_t n = 0;
 
 	title(&p, "Runs", "The newest first.");
 	if (json_array_size(list) > 0)
-		page_runs_table(&p, "runs", list);
+		n = page_runs_table(&p, "runs", list);
 	else
 		html_element(&p.h, "p", "soft", "None has ended yet.");
-	page_more(&p, json_array_size(list), field_or_0(model, "total"), NULL, NULL);
+	page_more(&p, n, field_or_0(model, "total"), NULL, NULL);
 	if (field_or_0(model, "damaged") > 0) {
 		html_begin(&p.h, "p", "soft");
 		page_number(&p, UNIT_EXACT, model, "damaged");
@@ -80,7 +81,8 @@ static void unwell(struct page *p, const json_t *targets)
 {
 	size_t left = FINDINGS_ALL;
 
-	for (size_t i = 0; i < json_array_size(targets) && i < HEALTH_SHOWN; i++) {
+	for (size_t i = 0; i < json_array_size(targets) && i < HEALTH_SHOWN && !page_is_full(p);
+	     i++) {
 		const json_t *t = json_array_get(targets, i), *list = field_list(t, "findings");
 		size_t n = json_array_size(list) < left ? json_array_size(list) : left;
 
@@ -100,7 +102,8 @@ static void well(struct page *p, const json_t *targets, bool unknown)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < json_array_size(targets) && i < HEALTH_SHOWN; i++) {
+	for (size_t i = 0; i < json_array_size(targets) && i < HEALTH_SHOWN && !page_is_full(p);
+	     i++) {
 		const json_t *t = json_array_get(targets, i);
 
 		if (!is_ok(t) || is_unknown(t) != unknown)
@@ -143,7 +146,9 @@ int page_health(const json_t *model, struct buf *out, struct err *e)
 		html_element(&p.h, "p", "soft", "Nothing to see to.");
 	page_section_end(&p);
 	page_section(&p, "unwell", "Targets to look at");
+	p.full = PAGE_ROOM;
 	unwell(&p, targets);
+	p.full = PAGE_FULL;
 	page_section_end(&p);
 	page_section(&p, "well", "Healthy targets");
 	well(&p, targets, false);
@@ -159,15 +164,15 @@ int page_health(const json_t *model, struct buf *out, struct err *e)
 
 /* --- all targets, some a page --------------------------------------------------------- */
 
-static void other_page(struct page *p, double at, double here)
+static void other_page(struct page *p, unsigned at, bool here)
 {
 	struct html *h = &p->h;
 	char path[64], text[32];
 
-	snprintf(path, sizeof(path), at > 1 ? "targets-%.0f.html" : "targets.html", at);
-	snprintf(text, sizeof(text), "%.0f", at);
+	snprintf(path, sizeof(path), at > 1 ? "targets-%u.html" : "targets.html", at);
+	snprintf(text, sizeof(text), "%u", at);
 	html_text(h, " ");
-	if (at == here)
+	if (here)
 		html_element(h, "b", NULL, text);
 	else
 		page_to(p, path, text);
@@ -175,8 +180,7 @@ static void other_page(struct page *p, double at, double here)
 
 static void other_pages(struct page *p, const json_t *model)
 {
-	double pages = fmin(field_or_0(model, "pages"), PAGES_MAX);
-	double here = field_or_0(model, "page");
+	double pages = field_or_0(model, "pages"), here = field_or_0(model, "page");
 	struct html *h = &p->h;
 
 	if (pages < 2)
@@ -186,8 +190,8 @@ static void other_pages(struct page *p, const json_t *model)
 	html_open(h, "p");
 	html_textf(h, "%zu of %.0f targets, by name. Pages:",
 		   json_array_size(field_list(model, "targets")), field_or_0(model, "total"));
-	for (double at = 1; at <= pages; at++)
-		other_page(p, at, here);
+	for (unsigned at = 1; at <= PAGES_MAX && at <= pages; at++)
+		other_page(p, at, at == here);
 	html_close(h);
 	html_close(h);
 }
@@ -201,7 +205,7 @@ int page_targets(const json_t *model, struct buf *out, struct err *e)
 	title(&p, "Targets", NULL);
 	other_pages(&p, model);
 	if (json_array_size(list) > 0)
-		page_targets_table(&p, list);
+		(void)page_targets_table(&p, list);
 	else
 		html_element(&p.h, "p", "soft", "None is known yet.");
 	return page_end(&p);

@@ -180,26 +180,29 @@ static void lists(struct page *p, const json_t *m)
 	_autojson_ json_t *crashes = beginning(field_list(m, "crashes"), CRASHES_SHOWN);
 	_autojson_ json_t *runs = beginning(field_list(m, "runs"), RUNS_SHOWN);
 	const json_t *targets = field_list(m, "targets");
+	size_t n;
 
 	page_section(p, "all", "Targets");
-	page_targets_table(p, targets);
-	page_more(p, json_array_size(targets), field_or_0(m, "targets_total"), "targets.html",
-		  "All targets");
+	p->full = PAGE_ROOM;
+	n = page_targets_table(p, targets);
+	p->full = PAGE_FULL;
+	page_more(p, n, field_or_0(m, "targets_total"), "targets.html", "All targets");
 	page_section_end(p);
 	page_section(p, "found", "Crashes");
+	n = 0;
 	if (json_array_size(crashes) > 0)
-		page_crashes_table(p, "crashes", crashes);
+		n = page_crashes_table(p, "crashes", crashes);
 	else
 		html_element(&p->h, "p", "soft", "None was found yet.");
-	page_more(p, json_array_size(crashes), field_or_0(m, "crashes_total"), "crashes.html",
-		  "All crashes");
+	page_more(p, n, field_or_0(m, "crashes_total"), "crashes.html", "All crashes");
 	page_section_end(p);
 	page_section(p, "last", "Last runs");
+	n = 0;
 	if (json_array_size(runs) > 0)
-		page_runs_table(p, "runs", runs);
+		n = page_runs_table(p, "runs", runs);
 	else
 		html_element(&p->h, "p", "soft", "None has ended yet.");
-	page_more(p, json_array_size(runs), field_or_0(m, "runs_total"), "runs.html", "All runs");
+	page_more(p, n, field_or_0(m, "runs_total"), "runs.html", "All runs");
 	page_section_end(p);
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROWS_MAX = 400 };
+enum { CRASHES_FULL = 90 << 10 };
 
 static void heading(struct page *p, const json_t *m, const json_t *row)
 {
@@ -78,14 +78,16 @@ static void crashes(struct page *p, const json_t *list)
 	    {"Target", false, NULL},
 	    {"Seen", true, "in this run"},
 	};
+	size_t i = 0;
 
 	page_section(p, "found", "Crashes");
 	if (json_array_size(list) > 0) {
 		page_table(p, "crashes", "Crashes of this run", columns,
 			   sizeof(columns) / sizeof(columns[0]));
-		for (size_t i = 0; i < json_array_size(list) && i < ROWS_MAX; i++)
+		for (; i < json_array_size(list) && !page_is_full(p); i++)
 			crash_row(p, json_array_get(list, i));
 		page_table_end(p);
+		page_more(p, i, (double)json_array_size(list), NULL, NULL);
 	} else {
 		html_element(&p->h, "p", "soft", "None.");
 	}
@@ -139,14 +141,15 @@ static void targets(struct page *p, const json_t *m)
 	    {"Memory", true, "its peak"}, {"Failures", true, NULL},
 	};
 	const json_t *list = field_list(m, "targets");
+	size_t i = 0;
 
 	page_section(p, "all", "Targets");
 	page_table(p, "targets", "Targets of this run", columns,
 		   sizeof(columns) / sizeof(columns[0]));
-	for (size_t i = 0; i < json_array_size(list) && i < ROWS_MAX; i++)
+	for (; i < json_array_size(list) && !page_is_full(p); i++)
 		target_row(p, json_array_get(list, i));
 	page_table_end(p);
-	page_more(p, json_array_size(list), field_or_0(m, "total"), NULL, NULL);
+	page_more(p, i, field_or_0(m, "total"), NULL, NULL);
 	page_section_end(p);
 }
 
@@ -162,7 +165,9 @@ int page_run(const json_t *model, struct buf *out, struct err *e)
 
 	heading(&p, model, row);
 	tiles(&p, model, row);
+	p.full = CRASHES_FULL;
 	crashes(&p, field_list(model, "crashes"));
+	p.full = PAGE_FULL;
 	targets(&p, model);
 	return page_end(&p);
 }

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-enum { ROWS_MAX = 400 };
-
 #define COLUMNS(c) (c), sizeof(c) / sizeof((c)[0])
 
 static void cell_link(struct page *p, const json_t *o, const char *text)
@@ -120,7 +118,7 @@ static void target_row(struct page *p, const json_t *t)
 	html_close(&p->h);
 }
 
-void page_targets_table(struct page *p, const json_t *targets)
+size_t page_targets_table(struct page *p, const json_t *targets)
 {
 	static const struct column columns[] = {
 	    {"Target", false, NULL},
@@ -137,11 +135,13 @@ void page_targets_table(struct page *p, const json_t *targets)
 	    {"Crashes", true, "open, of all runs"},
 	    {"Last fuzzed", false, NULL},
 	};
+	size_t i = 0;
 
 	page_table(p, "targets", "Targets", COLUMNS(columns));
-	for (size_t i = 0; i < json_array_size(targets) && i < ROWS_MAX; i++)
+	for (; i < json_array_size(targets) && !page_is_full(p); i++)
 		target_row(p, json_array_get(targets, i));
 	page_table_end(p);
+	return i;
 }
 
 /* --- crashes --------------------------------------------------------------------------- */
@@ -227,7 +227,7 @@ static void crash_issue(struct page *p, const json_t *c)
 	html_close(&p->h);
 }
 
-void page_crashes_table(struct page *p, const char *id, const json_t *crashes)
+size_t page_crashes_table(struct page *p, const char *id, const json_t *crashes)
 {
 	static const struct column columns[] = {
 	    {"Crash", false, NULL},	      {"State", false, NULL},
@@ -235,9 +235,10 @@ void page_crashes_table(struct page *p, const char *id, const json_t *crashes)
 	    {"Reproduces", true, "of tries"}, {"First seen", false, NULL},
 	    {"Last seen", false, NULL},	      {"Issue", false, NULL},
 	};
+	size_t i = 0;
 
 	page_table(p, id, "Crashes", COLUMNS(columns));
-	for (size_t i = 0; i < json_array_size(crashes) && i < ROWS_MAX; i++) {
+	for (; i < json_array_size(crashes) && !page_is_full(p); i++) {
 		const json_t *c = json_array_get(crashes, i);
 
 		html_open(&p->h, "tr");
@@ -252,6 +253,7 @@ void page_crashes_table(struct page *p, const char *id, const json_t *crashes)
 		html_close(&p->h);
 	}
 	page_table_end(p);
+	return i;
 }
 
 /* --- runs ---------------------------------------------------------------------------------- */
@@ -294,7 +296,7 @@ static void run_row(struct page *p, const json_t *r)
 	html_close(h);
 }
 
-void page_runs_table(struct page *p, const char *id, const json_t *runs)
+size_t page_runs_table(struct page *p, const char *id, const json_t *runs)
 {
 	static const struct column columns[] = {
 	    {"Run", false, NULL},
@@ -310,9 +312,11 @@ void page_runs_table(struct page *p, const char *id, const json_t *runs)
 	    {"Failures", true, NULL},
 	    {"New crashes", true, NULL},
 	};
+	size_t i = 0;
 
 	page_table(p, id, "Runs", COLUMNS(columns));
-	for (size_t i = 0; i < json_array_size(runs) && i < ROWS_MAX; i++)
+	for (; i < json_array_size(runs) && !page_is_full(p); i++)
 		run_row(p, json_array_get(runs, i));
 	page_table_end(p);
+	return i;
 }

@@ -259,13 +259,15 @@ int page_target(const json_t *model, struct buf *out, struct err *e)
 	findings(&p, field_object(model, "health"));
 	curves(&p, model);
 	page_section(&p, "found", "Crashes");
+	p.full = PAGE_ROOM;
 	if (json_array_size(crashes) > 0)
-		page_crashes_table(&p, "crashes", crashes);
+		(void)page_crashes_table(&p, "crashes", crashes);
 	else
 		html_element(&p.h, "p", "soft", "None was found yet.");
 	page_more(&p, json_array_size(crashes), field_or_0(model, "crashes_total"), "crashes.html",
 		  "All crashes");
 	page_section_end(&p);
+	p.full = PAGE_FULL;
 	runs(&p, model);
 	statistics(&p, json_object_get(model, "stats"));
 	return page_end(&p);

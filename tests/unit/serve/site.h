@@ -4,6 +4,7 @@
 
 /* A state directory as two runs left it, one of whose targets found a crash, and its site.  Include
  * unit.h first. */
+#include "base/json.h"
 #include "runner/serve/serve.h"
 #include "tests/unit/scratch.h"
 
@@ -120,6 +121,65 @@ static inline char *site_get(const char *path)
 	assert_int_equal(strlen(text), bytes.n);
 	serve_answer_done(&a);
 	return text;
+}
+
+static inline void has(const char *path, const char *text)
+{
+	char *got = site_get(path);
+
+	if (!got)
+		fail_msg("%s: no such page", path);
+	if (!strstr(got, text))
+		fail_msg("%s: no '%s' in:\n%s", path, text, got);
+	free(got);
+}
+
+static inline void has_not(const char *path, const char *text)
+{
+	char *got = site_get(path);
+
+	if (!got)
+		fail_msg("%s: no such page", path);
+	if (strstr(got, text))
+		fail_msg("%s: '%s' in:\n%s", path, text, got);
+	free(got);
+}
+
+static inline void none(const char *path)
+{
+	char *got = site_get(path);
+
+	if (got)
+		fail_msg("%s: is there:\n%.200s", path, got);
+}
+
+static inline json_t *get_json(const char *path)
+{
+	char *got = site_get(path);
+	json_t *j;
+	struct err e;
+
+	if (!got)
+		fail_msg("%s: no such page", path);
+	if (json_parse(slice_of(got), &j, &e) < 0)
+		fail_msg("%s: %s", path, e.msg);
+	free(got);
+	return j;
+}
+
+/* Found by what they are linked from: no path leads nowhere. */
+static inline int each_path(void *arg, const char *path, struct err *e)
+{
+	struct serve_answer a;
+	int r = serve_get(site, slice_of(path), &a, e);
+
+	++*(unsigned *)arg;
+	if (r == -ENOENT && strstr(path, "/series/"))
+		return 0;
+	if (r < 0)
+		return err_wrap(e, "%s", path);
+	serve_answer_done(&a);
+	return 0;
 }
 
 #endif
