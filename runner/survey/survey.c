@@ -7,9 +7,12 @@
 #include "runner/state/history.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
 	STATS_MAX = 4 << 20,
@@ -99,7 +102,7 @@ static int add_known(void *arg, const struct fuzzed_times *t, struct err *e)
 	struct err why;
 	int r = survey_add(a->survey, a->opts, t->target, &to, e);
 
-	if (r < 0)
+	if (r < 0 || !to)
 		return r;
 	to->facts.fuzzed = t->fuzzed;
 	to->facts.first = t->first;
@@ -107,6 +110,36 @@ static int add_known(void *arg, const struct fuzzed_times *t, struct err *e)
 	if (survey_stats(a->state, t->target, &to->stats, &why) == 0)
 		to->facts.stats = to->stats;
 	return 0;
+}
+
+/* What has a history, but of which last_fuzzed.json knows nothing: it may have been damaged. */
+static int add_file(struct reading *a, int dirfd, const char *file, struct err *e)
+{
+	size_t n = strlen(file), end = strlen(".jsonl");
+	struct fuzzed_times t = {0};
+	char name[NAME_MAX + 1];
+	struct stat st;
+
+	if (file[0] == '.' || n <= end || strcmp(file + n - end, ".jsonl") != 0 ||
+	    fstatat(dirfd, file, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	snprintf(name, sizeof(name), "%.*s", (int)(n - end), file);
+	if (survey_find(a->survey, name))
+		return 0;
+	t.target = name;
+	t.seen = (uint64_t)st.st_mtim.tv_sec;
+	return add_known(a, &t, e);
+}
+
+static int add_files(struct reading *a, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(a->state->dirfd, "stats/targets");
+	const struct dirent *ent;
+	int r = 0;
+
+	while (r == 0 && d && (ent = sys_readdir(d)))
+		r = add_file(a, dirfd(d), ent->d_name, e);
+	return r;
 }
 
 static int by_name(const void *a, const void *b)
@@ -123,6 +156,8 @@ int survey_read(const struct state *s, const struct survey_opts *o, struct surve
 	struct reading a = {s, o, &all};
 	int r = fuzzed_each(s, add_known, &a, e);
 
+	if (r == 0)
+		r = add_files(&a, e);
 	if (r < 0) {
 		survey_done(&all);
 		return r;

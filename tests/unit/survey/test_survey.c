@@ -125,11 +125,28 @@ static void damaged_files_are_not_known(void **state)
 	survey_done(&all);
 }
 
+/* Their histories are there still. */
+static void without_last_fuzzed(void **state)
+{
+	(void)state;
+	put("stats/last_fuzzed.json", "{\"a\": ");
+	put("stats/targets/a.jsonl", "{\"reason\": \"plateau\"}\n");
+	put("stats/targets/.b.jsonl", "{}\n");
+	put("stats/targets/c", "{}\n");
+	survey();
+	assert_int_equal(all.n, 1);
+	assert_string_equal(reason_of("a"), "plateau");
+	assert_int_equal(all.v[0].facts.fuzzed, 0);
+	assert_true(all.v[0].seen > 0);
+	survey_done(&all);
+}
+
 static const struct CMUnitTest tests[] = {
     CASE(an_empty_state_has_nothing),
     CASE(targets_have_their_newest_object),
     CASE(the_service),
     CASE(damaged_files_are_not_known),
+    CASE(without_last_fuzzed),
 };
 
 UNIT_MAIN(tests)
