@@ -189,6 +189,7 @@ static void do_ask(struct job *j)
 {
 	struct err e;
 
+	j->attempt->asked = true;
 	j->grace_at = clock_mono_us() + j->cfg.grace_us;
 	/* -ESRCH: it has not begun, or has just ended; the grace goes on to the dump. */
 	(void)!cell_signal(j->attempt->cell, j->target->engine->stop_signal, &e);
