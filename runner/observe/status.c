@@ -140,13 +140,16 @@ static struct target_row row_of(const json_t *o)
 	};
 }
 
+/* A run has fewer by far: that many rows are 50 MB, and an answer could say millions. */
+enum { TARGETS_MAX = 1 << 16 };
+
 int status_view(const json_t *o, struct run_view *ret, struct target_row **ret_rows, struct err *e)
 {
 	const json_t *run = json_object_get(o, "run"), *targets = json_object_get(o, "targets");
 	size_t n = json_array_size(targets);
 	struct target_row *rows;
 
-	if (!json_is_object(run) || !json_is_array(targets))
+	if (!json_is_object(run) || !json_is_array(targets) || n > TARGETS_MAX)
 		return err_set(e, EPROTO, "what the run says is no status");
 	rows = sys_calloc(n ? n : 1, sizeof(*rows));
 	if (!rows)
