@@ -2,9 +2,12 @@
 #include "base/json.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fs.h"
 
 #include <errno.h>
+
+#define SECONDS_MAX 1e12
 
 int json_parse(struct slice text, json_t **ret, struct err *e)
 {
@@ -39,4 +42,27 @@ int json_print(const json_t *j, unsigned indent, char **ret, struct err *e)
 		return err_set(e, ENOMEM, "print JSON");
 	*ret = s;
 	return 0;
+}
+
+uint64_t json_get_u64(const json_t *o, const char *key)
+{
+	json_int_t n = json_integer_value(json_object_get(o, key));
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+const char *json_get_text(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "";
+}
+
+uint64_t json_get_us(const json_t *o, const char *key)
+{
+	double s = json_number_value(json_object_get(o, key));
+
+	if (!(s > 0))
+		return 0;
+	return (uint64_t)((s < SECONDS_MAX ? s : SECONDS_MAX) * (double)USEC_PER_SEC);
 }

@@ -6,6 +6,7 @@
 #include "base/scan.h"
 
 #include <jansson.h>
+#include <stdint.h>
 
 /* JSON through jansson: the one place that parses and prints it, with caps.
  * The values are json_t; own them with _autojson_. */
@@ -24,5 +25,12 @@ MUST_CHECK int json_load(int dirfd, const char *path, size_t max, json_t **ret, 
 /* In a new string (free() it); indent 0 is one line.  Keys keep their order, reals
  * have up to 15 digits, and all is ASCII: what a string holds may reach a terminal. */
 MUST_CHECK int json_print(const json_t *j, unsigned indent, char **ret, struct err *e);
+
+/* Of an object that anybody may have written: 0, or "", for what it has not, or of another type
+ * or below 0. */
+uint64_t json_get_u64(const json_t *o, const char *key);
+const char *json_get_text(const json_t *o, const char *key); /* the object's */
+/* A number of seconds (at most 1e12 of them) in microseconds. */
+uint64_t json_get_us(const json_t *o, const char *key);
 
 #endif

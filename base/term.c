@@ -5,35 +5,72 @@
 #include "base/sys.h"
 #include "base/utf8.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { CHAR_MAX_BYTES = 4, CHUNK = 4096 };
+enum { CHAR_MAX_BYTES = 4, CHUNK = 4096, PATIENCE_MS = 2000 };
 
 /* A stream's descriptor, and the character that its last write ended in the middle of. */
 struct guarded {
 	int fd;
+	int lost;   /* errno of the first bytes that did not go out */
+	bool stuck; /* nobody reads it: it was waited for */
 	size_t n;
 	char begun[CHAR_MAX_BYTES];
 };
+
+static struct guarded out_stream = {.fd = STDOUT_FILENO}, err_stream = {.fd = STDERR_FILENO};
 
 struct out {
 	char b[CHUNK];
 	size_t n;
 };
 
-static int out_flush(struct out *o, int fd)
+/* There may be room soon.  Who lets us wait once in vain is not waited for again before he
+ * reads: a run does not stand still for it. */
+static bool gets_room(struct guarded *g)
+{
+	struct pollfd p = {.fd = g->fd, .events = POLLOUT};
+
+	if (g->stuck)
+		return false;
+	g->stuck = poll(&p, 1, PATIENCE_MS) <= 0; /* allow: as a write that blocks */
+	return !g->stuck;
+}
+
+static int write_out(struct guarded *g, const char *p, size_t n)
+{
+	while (n > 0) {
+		ssize_t r = write(g->fd, p, n);
+
+		if (r < 0 && (errno == EINTR || (errno == EAGAIN && gets_room(g))))
+			continue;
+		if (r < 0) {
+			g->lost = g->lost ? g->lost : errno;
+			return -1;
+		}
+		g->stuck = false;
+		p += r;
+		n -= (size_t)r;
+	}
+	return 0;
+}
+
+static int out_flush(struct out *o, struct guarded *g)
 {
 	size_t n = o->n;
 
 	o->n = 0;
-	return n > 0 ? sys_write_all(fd, o->b, n) : 0;
+	return write_out(g, o->b, n);
 }
 
-static int out_add(struct out *o, int fd, const char *p, size_t n)
+static int out_add(struct out *o, struct guarded *g, const char *p, size_t n)
 {
-	if (o->n + n > sizeof(o->b) && out_flush(o, fd) < 0)
+	if (o->n + n > sizeof(o->b) && out_flush(o, g) < 0)
 		return -1;
 	memcpy(o->b + o->n, p, n);
 	o->n += n;
@@ -57,18 +94,18 @@ static bool is_begun(struct slice s)
 }
 
 /* Bytes of s that were taken; 0: it is the beginning of a character; -1: not written. */
-static int take(struct out *o, int fd, struct slice s)
+static int take(struct out *o, struct guarded *g, struct slice s)
 {
 	char shown[UTF8_SHOWN_MAX];
 	uint32_t c;
 	size_t n;
 
 	if (s.p[0] == '\n' || s.p[0] == '\t')
-		return out_add(o, fd, s.p, 1) < 0 ? -1 : 1;
+		return out_add(o, g, s.p, 1) < 0 ? -1 : 1;
 	if (utf8_next(s, &c) == 0 && is_begun(s))
 		return 0;
 	n = utf8_shown(s, shown);
-	return out_add(o, fd, shown, strlen(shown)) < 0 ? -1 : (int)n;
+	return out_add(o, g, shown, strlen(shown)) < 0 ? -1 : (int)n;
 }
 
 /* What was begun before, with the first bytes of s: how many of these are part of it. */
@@ -77,7 +114,7 @@ static ssize_t finish(struct guarded *g, struct out *o, struct slice s)
 	size_t used = 0;
 
 	while (g->n > 0) {
-		int n = take(o, g->fd, (struct slice){g->begun, g->n});
+		int n = take(o, g, (struct slice){g->begun, g->n});
 
 		if (n < 0)
 			return -1;
@@ -101,7 +138,7 @@ static ssize_t guarded_write(void *cookie, const char *p, size_t size)
 	if (used < 0)
 		return 0;
 	for (s.p += used, s.n -= (size_t)used; s.n > 0;) {
-		int n = take(&o, g->fd, s);
+		int n = take(&o, g, s);
 
 		if (n < 0)
 			return 0;
@@ -113,7 +150,7 @@ static ssize_t guarded_write(void *cookie, const char *p, size_t size)
 		s.p += n;
 		s.n -= (size_t)n;
 	}
-	return out_flush(&o, g->fd) < 0 ? 0 : (ssize_t)size;
+	return out_flush(&o, g) < 0 ? 0 : (ssize_t)size;
 }
 
 static int guard(struct guarded *g, FILE **stream, struct err *e)
@@ -131,10 +168,30 @@ static int guard(struct guarded *g, FILE **stream, struct err *e)
 	return 0;
 }
 
+/* A new descriptor is the lowest that is free, and these come first. */
+static int open_closed(struct err *e)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		if (sys_openat(AT_FDCWD, "/dev/null", O_RDWR, 0) != fd)
+			return err_sys(e, "open '/dev/null' for descriptor %d", fd);
+		(void)fcntl(fd, F_SETFD, 0); /* children have it, too */
+	}
+	return 0;
+}
+
 int term_guard(struct err *e)
 {
-	static struct guarded out = {.fd = STDOUT_FILENO}, err = {.fd = STDERR_FILENO};
-	int r = guard(&out, &stdout, e);
+	int r = open_closed(e);
 
-	return r < 0 ? r : guard(&err, &stderr, e);
+	if (r == 0)
+		r = guard(&out_stream, &stdout, e);
+	return r < 0 ? r : guard(&err_stream, &stderr, e);
+}
+
+int term_lost(void)
+{
+	(void)fflush(stdout); /* what it cannot write is noted */
+	return out_stream.lost;
 }

@@ -4,10 +4,22 @@
 #include "base/term.h"
 #include "runner/command/command.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Who prints for somebody has not done it when nothing came out; who reads only the beginning
+ * wants no more.  What others do is done whoever looks on. */
+static int printed(const struct command *c, int status)
+{
+	int lost = command_prints(c) && status == EXIT_DONE ? term_lost() : 0;
+
+	if (lost == 0 || lost == EPIPE)
+		return status;
+	return fail(EXIT_INTERNAL, "standard output: %s", strerror(lost));
+}
 
 int main(int argc, char **argv)
 {
@@ -32,6 +44,6 @@ int main(int argc, char **argv)
 		return command_version(argc, argv);
 	for (size_t i = 0; i < n_commands; i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
+			return printed(&commands[i], commands[i].run(argc - 1, argv + 1));
 	return fail(EXIT_USAGE, "unknown command '%s' (try: fuzzcell help)", argv[1]);
 }

@@ -32,6 +32,8 @@ struct command {
 };
 extern const struct command commands[];
 extern const size_t n_commands;
+/* Whether it does nothing but print. */
+bool command_prints(const struct command *c);
 
 int command_run(int argc, char **argv);
 int command_build(int argc, char **argv);

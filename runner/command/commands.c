@@ -32,6 +32,18 @@ const struct command commands[] = {
 };
 const size_t n_commands = sizeof(commands) / sizeof(commands[0]);
 
+bool command_prints(const struct command *c)
+{
+	int (*const those[])(int argc, char **argv) = {
+	    command_list,   command_config, command_status,  command_history,
+	    command_report, command_doctor, command_version, command_help};
+
+	for (size_t i = 0; i < sizeof(those) / sizeof(those[0]); i++)
+		if (c->run == those[i])
+			return true;
+	return false;
+}
+
 int command_version(int argc, char **argv)
 {
 	(void)argc;

@@ -144,16 +144,9 @@ static int collect(struct stats *a, uint64_t *damaged, struct err *e)
 
 /* --- printing --------------------------------------------------------------------- */
 
-static uint64_t number(const json_t *o, const char *key)
-{
-	json_int_t n = json_integer_value(json_object_get(o, key));
-
-	return n > 0 ? (uint64_t)n : 0;
-}
-
 static void print_line(const json_t *line)
 {
-	time_t t = (time_t)number(line, "time");
+	time_t t = (time_t)json_get_u64(line, "time");
 	const char *verdict = json_string_value(json_object_get(line, "verdict"));
 	char when[32] = "?", bytes[UNITS_MAX], shown[ESCAPE_MAX];
 	const json_t *before = json_object_get(line, "before");
@@ -162,10 +155,12 @@ static void print_line(const json_t *line)
 	if (gmtime_r(&t, &tm))
 		(void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M", &tm);
 	printf("  %s  %-9s %8llu -> %llu files, %s, %llu edges, %llu features\n", when,
-	       escape(verdict ? verdict : "?", shown), (unsigned long long)number(before, "files"),
-	       (unsigned long long)number(line, "files"), units_size(number(line, "bytes"), bytes),
-	       (unsigned long long)number(line, "edges"),
-	       (unsigned long long)number(line, "features"));
+	       escape(verdict ? verdict : "?", shown),
+	       (unsigned long long)json_get_u64(before, "files"),
+	       (unsigned long long)json_get_u64(line, "files"),
+	       units_size(json_get_u64(line, "bytes"), bytes),
+	       (unsigned long long)json_get_u64(line, "edges"),
+	       (unsigned long long)json_get_u64(line, "features"));
 }
 
 /* The last line that measured. */
@@ -174,7 +169,7 @@ static const json_t *last_measured(const json_t *history)
 	for (size_t i = json_array_size(history); i-- > 0;) {
 		const json_t *line = json_array_get(history, i);
 
-		if (number(line, "features"))
+		if (json_get_u64(line, "features"))
 			return line;
 	}
 	return NULL;
@@ -188,11 +183,12 @@ static void print_target(const struct stats *a, const char *name, const json_t *
 
 	printf("%-32s %8llu files %9s %7llu edges %8llu features %5llu quarantined %2llu "
 	       "generations\n",
-	       escape(name, shown), (unsigned long long)number(t, "files"),
-	       units_size(number(t, "bytes"), bytes), (unsigned long long)number(last, "edges"),
-	       (unsigned long long)number(last, "features"),
-	       (unsigned long long)number(t, "quarantined"),
-	       (unsigned long long)number(t, "generations"));
+	       escape(name, shown), (unsigned long long)json_get_u64(t, "files"),
+	       units_size(json_get_u64(t, "bytes"), bytes),
+	       (unsigned long long)json_get_u64(last, "edges"),
+	       (unsigned long long)json_get_u64(last, "features"),
+	       (unsigned long long)json_get_u64(t, "quarantined"),
+	       (unsigned long long)json_get_u64(t, "generations"));
 	for (size_t i = 0; a->history && i < json_array_size(history); i++)
 		print_line(json_array_get(history, i));
 }

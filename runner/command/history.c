@@ -39,20 +39,6 @@ static bool take(void *arg, const char *name, const char *value)
 
 /* --- a line of a table -------------------------------------------------------- */
 
-static uint64_t number(const json_t *o, const char *key)
-{
-	json_int_t n = json_integer_value(json_object_get(o, key));
-
-	return n > 0 ? (uint64_t)n : 0;
-}
-
-static const char *duration(const json_t *o, const char *key, char out[UNITS_MAX])
-{
-	double s = json_number_value(json_object_get(o, key));
-
-	return units_time(s > 0 && s < 1e12 ? (uint64_t)(s * (double)USEC_PER_SEC) : 0, out);
-}
-
 static const char *shown(const json_t *o, const char *key, char out[ESCAPE_MAX])
 {
 	const char *s = json_string_value(json_object_get(o, key));
@@ -62,7 +48,7 @@ static const char *shown(const json_t *o, const char *key, char out[ESCAPE_MAX])
 
 static const char *count(const json_t *o, const char *key, char out[UNITS_MAX])
 {
-	return units_count(number(o, key), out);
+	return units_count(json_get_u64(o, key), out);
 }
 
 static void print_run(const json_t *l)
@@ -72,12 +58,13 @@ static void print_run(const json_t *l)
 
 	printf("%-18s %-8s %-12.12s %8s %8s %8s %7llu %6llu %6llu %7llu %7llu\n",
 	       shown(l, "run", run), shown(l, "status", status), shown(l, "commit", commit),
-	       duration(l, "elapsed_seconds", time), duration(l, "cpu_seconds", cpu),
-	       count(l, "execs", execs), (unsigned long long)number(l, "targets"),
-	       (unsigned long long)number(l, "not_fuzzed"),
-	       (unsigned long long)number(l, "new_inputs"),
-	       (unsigned long long)number(l, "failures"),
-	       (unsigned long long)number(l, "new_crashes"));
+	       units_time(json_get_us(l, "elapsed_seconds"), time),
+	       units_time(json_get_us(l, "cpu_seconds"), cpu), count(l, "execs", execs),
+	       (unsigned long long)json_get_u64(l, "targets"),
+	       (unsigned long long)json_get_u64(l, "not_fuzzed"),
+	       (unsigned long long)json_get_u64(l, "new_inputs"),
+	       (unsigned long long)json_get_u64(l, "failures"),
+	       (unsigned long long)json_get_u64(l, "new_crashes"));
 }
 
 static void print_target_run(const json_t *l)
@@ -87,12 +74,13 @@ static void print_target_run(const json_t *l)
 
 	printf("%-18s %-15s %-12.12s %8s %8s %8s %7llu %7llu %7llu %6llu %7llu %7llu\n",
 	       shown(l, "run", run), shown(l, "reason", reason), shown(l, "commit", commit),
-	       duration(l, "cpu_seconds", cpu), count(l, "execs", execs),
-	       count(l, "execs_per_cpu_second", rate), (unsigned long long)number(l, "cov"),
-	       (unsigned long long)number(l, "edges"), (unsigned long long)number(l, "ft"),
-	       (unsigned long long)number(l, "new_inputs"),
-	       (unsigned long long)number(l, "failures_total"),
-	       (unsigned long long)number(l, "crashes_new"));
+	       units_time(json_get_us(l, "cpu_seconds"), cpu), count(l, "execs", execs),
+	       count(l, "execs_per_cpu_second", rate), (unsigned long long)json_get_u64(l, "cov"),
+	       (unsigned long long)json_get_u64(l, "edges"),
+	       (unsigned long long)json_get_u64(l, "ft"),
+	       (unsigned long long)json_get_u64(l, "new_inputs"),
+	       (unsigned long long)json_get_u64(l, "failures_total"),
+	       (unsigned long long)json_get_u64(l, "crashes_new"));
 }
 
 static void print_table(const json_t *lines, bool target)

@@ -11,27 +11,6 @@
 
 enum { TEXT_MAX = 400, NAME_MAX_SHOWN = 160, URL_MAX = 300, NAMED_MAX = 5 };
 
-static const char *str(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s ? s : "";
-}
-
-static uint64_t number(const json_t *o, const char *key)
-{
-	json_int_t n = json_integer_value(json_object_get(o, key));
-
-	return n > 0 ? (uint64_t)n : 0;
-}
-
-static const char *duration(const json_t *o, const char *key, char out[UNITS_MAX])
-{
-	double s = json_number_value(json_object_get(o, key));
-
-	return units_time(s > 0 && s < 1e12 ? (uint64_t)(s * (double)USEC_PER_SEC) : 0, out);
-}
-
 /* In a table, where a bar would begin the next cell also within code. */
 static int add_cell(const char *text, struct buf *out, struct err *e)
 {
@@ -58,7 +37,7 @@ static int add_url(const char *url, struct buf *out, struct err *e)
 /* Ours, but from a file. */
 static const char *time_of(const json_t *run, const char *key)
 {
-	const char *s = str(run, key);
+	const char *s = json_get_text(run, key);
 
 	return *s && s[strspn(s, "0123456789-:TZ")] == '\0' ? s : "?";
 }
@@ -76,10 +55,10 @@ static int add_when(const json_t *run, struct buf *out, struct err *e)
 		    SLICE("It has no summary: it has not ended, or was killed. What follows "
 			  "is what its curves say.\n"),
 		    e);
-	if (*str(run, "commit")) {
+	if (*json_get_text(run, "commit")) {
 		r = buf_add(out, SLICE("Of commit "), e);
 		if (r == 0)
-			r = render_code(str(run, "commit"), NAME_MAX_SHOWN, out, e);
+			r = render_code(json_get_text(run, "commit"), NAME_MAX_SHOWN, out, e);
 		if (r == 0)
 			r = buf_add(out, SLICE(". "), e);
 	}
@@ -89,9 +68,9 @@ static int add_when(const json_t *run, struct buf *out, struct err *e)
 			      "From %.20s to %.20s, %s, with %llu workers; fuzzcell itself used %s "
 			      "of CPU time.\n",
 			      time_of(run, "started"), time_of(run, "ended"),
-			      duration(run, "elapsed_seconds", time),
-			      (unsigned long long)number(run, "workers"),
-			      duration(run, "own_cpu_seconds", cpu));
+			      units_time(json_get_us(run, "elapsed_seconds"), time),
+			      (unsigned long long)json_get_u64(run, "workers"),
+			      units_time(json_get_us(run, "own_cpu_seconds"), cpu));
 }
 
 static int add_head(const json_t *model, struct buf *out, struct err *e)
@@ -101,17 +80,17 @@ static int add_head(const json_t *model, struct buf *out, struct err *e)
 	int r = buf_add(out, SLICE("# Run "), e);
 
 	if (r == 0)
-		r = render_code(str(run, "run"), NAME_MAX_SHOWN, out, e);
+		r = render_code(json_get_text(run, "run"), NAME_MAX_SHOWN, out, e);
 	if (r == 0)
 		r = buf_add(out, SLICE(": "), e);
 	if (r == 0)
-		r = render_code(str(run, "status"), NAME_MAX_SHOWN, out, e);
+		r = render_code(json_get_text(run, "status"), NAME_MAX_SHOWN, out, e);
 	if (r == 0)
 		r = buf_addf(out, e,
 			     "\n\n%zu targets, %llu not fuzzed; %llu failures, %llu new crashes. ",
-			     n, (unsigned long long)number(run, "not_fuzzed"),
-			     (unsigned long long)number(run, "failures"),
-			     (unsigned long long)number(run, "new_crashes"));
+			     n, (unsigned long long)json_get_u64(run, "not_fuzzed"),
+			     (unsigned long long)json_get_u64(run, "failures"),
+			     (unsigned long long)json_get_u64(run, "new_crashes"));
 	return r == 0 ? add_when(run, out, e) : r;
 }
 
@@ -119,11 +98,12 @@ static int add_head(const json_t *model, struct buf *out, struct err *e)
 static int add_coverage(const json_t *t, struct buf *out, struct err *e)
 {
 	const json_t *before = json_object_get(t, "cov_before");
-	long long cov = (long long)number(t, "cov"), was = (long long)number(t, "cov_before");
+	long long cov = (long long)json_get_u64(t, "cov"),
+		  was = (long long)json_get_u64(t, "cov_before");
 	int r = buf_addf(out, e, "%lld", cov);
 
-	if (r == 0 && number(t, "edges"))
-		r = buf_addf(out, e, " of %llu", (unsigned long long)number(t, "edges"));
+	if (r == 0 && json_get_u64(t, "edges"))
+		r = buf_addf(out, e, " of %llu", (unsigned long long)json_get_u64(t, "edges"));
 	if (r == 0 && json_is_integer(before))
 		r = buf_addf(out, e, " (%+lld)", cov - was);
 	return r == 0 ? buf_add(out, SLICE(" | "), e) : r;
@@ -135,22 +115,23 @@ static int add_target(const json_t *t, struct buf *out, struct err *e)
 	int r = buf_add(out, SLICE("| "), e);
 
 	if (r == 0)
-		r = add_cell(str(t, "name"), out, e);
+		r = add_cell(json_get_text(t, "name"), out, e);
 	if (r == 0)
 		r = buf_add(out, SLICE(" | "), e);
 	if (r == 0)
-		r = add_cell(str(t, "reason"), out, e);
+		r = add_cell(json_get_text(t, "reason"), out, e);
 	if (r == 0)
-		r = buf_addf(out, e, " | %s | %s | %s | ", duration(t, "cpu_seconds", cpu),
-			     units_count(number(t, "execs"), execs),
-			     units_count(number(t, "execs_per_cpu_second"), rate));
+		r = buf_addf(out, e, " | %s | %s | %s | ",
+			     units_time(json_get_us(t, "cpu_seconds"), cpu),
+			     units_count(json_get_u64(t, "execs"), execs),
+			     units_count(json_get_u64(t, "execs_per_cpu_second"), rate));
 	if (r == 0)
 		r = add_coverage(t, out, e);
-	return r < 0
-		   ? r
-		   : buf_addf(out, e, "%llu | %llu | %llu |\n", (unsigned long long)number(t, "ft"),
-			      (unsigned long long)number(t, "new_inputs"),
-			      (unsigned long long)number(t, "failures_total"));
+	return r < 0 ? r
+		     : buf_addf(out, e, "%llu | %llu | %llu |\n",
+				(unsigned long long)json_get_u64(t, "ft"),
+				(unsigned long long)json_get_u64(t, "new_inputs"),
+				(unsigned long long)json_get_u64(t, "failures_total"));
 }
 
 static int add_targets(const json_t *all, struct buf *out, struct err *e)
@@ -172,7 +153,7 @@ static int add_found_by(const json_t *c, struct buf *out, struct err *e)
 {
 	const json_t *all = json_object_get(c, "targets");
 	size_t n = json_array_size(all);
-	int r = buf_addf(out, e, ", %llu times in", (unsigned long long)number(c, "count"));
+	int r = buf_addf(out, e, ", %llu times in", (unsigned long long)json_get_u64(c, "count"));
 
 	for (size_t i = 0; r == 0 && i < n && i < NAMED_MAX; i++) {
 		r = buf_add(out, i ? SLICE(", ") : SLICE(" "), e);
@@ -189,22 +170,23 @@ static int add_name(const json_t *c, struct buf *out, struct err *e)
 	int r = buf_add(out, security ? SLICE("- **security-relevant** ") : SLICE("- "), e);
 
 	if (r == 0)
-		r = render_code(str(c, "state"), NAME_MAX_SHOWN, out, e);
+		r = render_code(json_get_text(c, "state"), NAME_MAX_SHOWN, out, e);
 	if (r == 0)
 		r = buf_add(out, SLICE(" "), e);
-	return r == 0 ? render_code(str(c, "what"), TEXT_MAX, out, e) : r;
+	return r == 0 ? render_code(json_get_text(c, "what"), TEXT_MAX, out, e) : r;
 }
 
 /* What came of it. */
 static int add_now(const json_t *c, struct buf *out, struct err *e)
 {
-	bool changed = *str(c, "state_now") && strcmp(str(c, "state"), str(c, "state_now")) != 0;
-	int r = changed ? buf_addf(out, e, "; now %s", str(c, "state_now")) : 0;
+	bool changed = *json_get_text(c, "state_now") &&
+		       strcmp(json_get_text(c, "state"), json_get_text(c, "state_now")) != 0;
+	int r = changed ? buf_addf(out, e, "; now %s", json_get_text(c, "state_now")) : 0;
 
-	if (r < 0 || !*str(c, "issue_url"))
+	if (r < 0 || !*json_get_text(c, "issue_url"))
 		return r;
 	r = buf_add(out, SLICE("; "), e);
-	return r == 0 ? add_url(str(c, "issue_url"), out, e) : r;
+	return r == 0 ? add_url(json_get_text(c, "issue_url"), out, e) : r;
 }
 
 static int add_crash(const json_t *c, struct buf *out, struct err *e)
@@ -218,7 +200,7 @@ static int add_crash(const json_t *c, struct buf *out, struct err *e)
 	if (r == 0)
 		r = buf_add(out, SLICE("\n  `fuzzcell crash show "), e);
 	if (r == 0)
-		r = render_clean(slice_of(str(c, "signature")), RENDER_LINE, "`", out, e);
+		r = render_clean(slice_of(json_get_text(c, "signature")), RENDER_LINE, "`", out, e);
 	return r == 0 ? buf_add(out, SLICE("`\n"), e) : r;
 }
 
@@ -227,12 +209,13 @@ static int add_finding(const json_t *f, struct buf *out, struct err *e)
 	int r = buf_add(out, SLICE("- "), e);
 
 	if (r == 0)
-		r = render_code(str(f, "target"), NAME_MAX_SHOWN, out, e);
+		r = render_code(json_get_text(f, "target"), NAME_MAX_SHOWN, out, e);
 	if (r == 0)
-		r = buf_addf(out, e, " %s, %s: ", str(f, "severity"), str(f, "code"));
+		r = buf_addf(out, e, " %s, %s: ", json_get_text(f, "severity"),
+			     json_get_text(f, "code"));
 	if (r == 0)
-		r = render_code(str(f, "reason"), TEXT_MAX, out, e);
-	return r == 0 ? buf_addf(out, e, "\n  %s\n", str(f, "advice")) : r;
+		r = render_code(json_get_text(f, "reason"), TEXT_MAX, out, e);
+	return r == 0 ? buf_addf(out, e, "\n  %s\n", json_get_text(f, "advice")) : r;
 }
 
 static int add_list(const json_t *all, const char *title, const char *none,

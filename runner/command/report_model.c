@@ -25,13 +25,6 @@ static int no_memory(struct err *e)
 	return err_set(e, ENOMEM, "build JSON");
 }
 
-static const char *str(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s ? s : "";
-}
-
 /* --- a run that has no summary ----------------------------------------------------- */
 
 /* What the last point of its series says. */
@@ -131,7 +124,8 @@ static int find_status(const struct model *m, const char **ret, struct err *e)
 	for (size_t i = 0; r == 0 && i < json_array_size(lines); i++) {
 		const json_t *l = json_array_get(lines, i);
 
-		if (strcmp(str(l, "run"), m->id) == 0 && strcmp(str(l, "status"), "lost") == 0)
+		if (strcmp(json_get_text(l, "run"), m->id) == 0 &&
+		    strcmp(json_get_text(l, "status"), "lost") == 0)
 			*ret = "lost";
 	}
 	return r;
@@ -191,7 +185,7 @@ static const json_t *line_before(const struct model *m, const json_t *lines)
 	for (size_t i = json_array_size(lines); i-- > 0;) {
 		const json_t *l = json_array_get(lines, i);
 
-		if (*str(l, "run") && strcmp(str(l, "run"), m->id) < 0)
+		if (*json_get_text(l, "run") && strcmp(json_get_text(l, "run"), m->id) < 0)
 			return l;
 	}
 	return NULL;
@@ -228,7 +222,7 @@ static int add_before(const struct model *m, json_t *target, struct err *e)
 	struct err why;
 	int r;
 
-	if (history_target_name(str(target, "name"), &file, &why) < 0)
+	if (history_target_name(json_get_text(target, "name"), &file, &why) < 0)
 		return 0; /* no name of ours */
 	r = find_before(m, file, &before, e);
 	if (r == 0 && json_object_update(target, before) < 0)
@@ -243,7 +237,7 @@ static json_t *crash_known(const struct model *m, const char *signature)
 	for (size_t i = 0; i < json_array_size(m->crashes); i++) {
 		json_t *c = json_array_get(m->crashes, i);
 
-		if (strcmp(str(c, "signature"), signature) == 0)
+		if (strcmp(json_get_text(c, "signature"), signature) == 0)
 			return c;
 	}
 	return NULL;
@@ -251,7 +245,7 @@ static json_t *crash_known(const struct model *m, const char *signature)
 
 static int add_crash(const struct model *m, const json_t *from, const char *target, struct err *e)
 {
-	const char *signature = str(from, "signature");
+	const char *signature = json_get_text(from, "signature");
 	json_t *c = crash_known(m, signature);
 	json_int_t n = json_integer_value(json_object_get(from, "count"));
 
@@ -261,7 +255,8 @@ static int add_crash(const struct model *m, const json_t *from, const char *targ
 		const struct known_crash *k = ledger_find(m->ledger, signature);
 
 		c = json_pack("{s:s, s:s, s:s, s:s, s:i, s:[], s:b, s:s}", "signature", signature,
-			      "what", str(from, "what"), "state", str(from, "state"), "state_now",
+			      "what", json_get_text(from, "what"), "state",
+			      json_get_text(from, "state"), "state_now",
 			      k ? ledger_state_name(k->state) : "", "count", 0, "targets",
 			      "security", json_is_true(json_object_get(from, "security")),
 			      "issue_url", k ? k->issue_url : "");
@@ -302,7 +297,7 @@ static int add_crashes(const struct model *m, struct err *e)
 		const json_t *all = json_object_get(t, "crashes");
 
 		for (size_t k = 0; r == 0 && k < json_array_size(all); k++)
-			r = add_crash(m, json_array_get(all, k), str(t, "name"), e);
+			r = add_crash(m, json_array_get(all, k), json_get_text(t, "name"), e);
 	}
 	for (size_t i = 0; r == 0 && i < ledger_count(m->ledger); i++)
 		r = add_seen(m, ledger_at(m->ledger, i), e);
@@ -323,7 +318,7 @@ static int add_findings(const struct model *m, const json_t *target, struct err 
 
 		if (h.v[i].severity <= HEALTH_OK)
 			continue;
-		r = health_finding_json(&h.v[i], str(target, "name"), &j, e);
+		r = health_finding_json(&h.v[i], json_get_text(target, "name"), &j, e);
 		if (r == 0 && json_array_append_new(m->findings, j) < 0)
 			r = no_memory(e);
 	}

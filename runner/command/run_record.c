@@ -65,10 +65,12 @@ int record_run(struct state *s, const struct run_dirs *d, const struct run_view 
 
 	if (append_run(s, v, e) < 0)
 		r = -e->code;
-	for (size_t i = 0; i < v->n_rows; i++)
-		if (write_stats(d, &v->rows[i], e) < 0 ||
-		    append_target(s, v, &v->rows[i], v->ended_real_us, e) < 0)
+	for (size_t i = 0; i < v->n_rows; i++) {
+		if (write_stats(d, &v->rows[i], e) < 0)
 			r = -e->code;
+		if (append_target(s, v, &v->rows[i], v->ended_real_us, e) < 0)
+			r = -e->code;
+	}
 	return r;
 }
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/sys.h"
+#include "base/term.h"
 #include "runner/command/escape.h"
 #include "runner/command/status.h"
 #include "runner/observe/table.h"
@@ -66,7 +67,7 @@ static bool draw(struct watcher *w)
 	w->drawn = 0;
 	for (size_t i = 0; i < n; i++)
 		live += draw_place(w, &w->a->places.v[i], columns, lines / (unsigned)n, &b);
-	if (sys_write_all(STDOUT_FILENO, buf_str(&b), b.n) < 0)
+	if (sys_write_all(STDOUT_FILENO, buf_str(&b), b.n) < 0 || term_lost() != 0)
 		return false; /* nobody looks any more */
 	return live > 0;
 }

@@ -317,13 +317,6 @@ int tell_unignored(const struct state *s, const struct ledger *l, const char *si
 
 /* --- in the parent --------------------------------------------------------------- */
 
-static uint64_t number(const json_t *j, const char *key)
-{
-	json_int_t v = json_integer_value(json_object_get(j, key));
-
-	return v > 0 ? (uint64_t)v : 0;
-}
-
 static void text_of(const json_t *j, const char *key, char *out, size_t n)
 {
 	const char *s = json_string_value(json_object_get(j, key));
@@ -358,12 +351,13 @@ int tell_read(struct slice result, struct ledger *l, struct told *ret, struct er
 	list = json_object_get(j, "learned");
 	alarm = json_object_get(j, "alarm");
 	*ret = (struct told){
-	    .done = number(j, "done"),
-	    .refused = number(j, "refused"),
-	    .left = number(j, "left"),
-	    .next = number(j, "next"),
-	    .held = number(j, "held"),
-	    .alarm = {.count = number(alarm, "count"), .oldest = number(alarm, "oldest")},
+	    .done = json_get_u64(j, "done"),
+	    .refused = json_get_u64(j, "refused"),
+	    .left = json_get_u64(j, "left"),
+	    .next = json_get_u64(j, "next"),
+	    .held = json_get_u64(j, "held"),
+	    .alarm = {.count = json_get_u64(alarm, "count"),
+		      .oldest = json_get_u64(alarm, "oldest")},
 	};
 	text_of(j, "warning", ret->warning, sizeof(ret->warning));
 	text_of(j, "failed", ret->failed, sizeof(ret->failed));

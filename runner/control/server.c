@@ -170,7 +170,7 @@ static int bind_socket(struct control_server *s, struct err *e)
 	s->bound = true;
 	/* Where we may not give it to that group, its members cannot connect. */
 	(void)!fchownat(s->dirfd, CONTROL_SOCKET, (uid_t)-1, s->owner.gid, AT_SYMLINK_NOFOLLOW);
-	if (fchmodat(s->dirfd, CONTROL_SOCKET, SOCKET_MODE, 0) < 0)
+	if (fchmodat(s->dirfd, CONTROL_SOCKET, SOCKET_MODE, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_sys(e, "set the modes of '%s'", CONTROL_SOCKET);
 	return listen(s->fd, BACKLOG) < 0 ? err_sys(e, "listen on '%s'", CONTROL_SOCKET) : 0;
 }

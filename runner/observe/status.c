@@ -97,30 +97,11 @@ int status_json(const struct run_view *v, json_t **ret, struct err *e)
 
 /* --- and back -------------------------------------------------------------------------- */
 
-static const char *string(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s ? s : "";
-}
-
-static uint64_t number(const json_t *o, const char *key)
-{
-	json_int_t n = json_integer_value(json_object_get(o, key));
-
-	return n > 0 ? (uint64_t)n : 0;
-}
-
 static double real(const json_t *o, const char *key, double most)
 {
 	double d = json_number_value(json_object_get(o, key));
 
 	return d > 0 ? (d < most ? d : most) : 0;
-}
-
-static uint64_t seconds(const json_t *o, const char *key)
-{
-	return (uint64_t)(real(o, key, 1e12) * USEC_PER_SEC);
 }
 
 static bool is(const json_t *o, const char *key)
@@ -131,33 +112,36 @@ static bool is(const json_t *o, const char *key)
 static struct target_row row_of(const json_t *o)
 {
 	return (struct target_row){
-	    .name = string(o, "name"),
-	    .state = string(o, "state"),
-	    .reason = string(o, "reason"),
-	    .note = string(o, "note"),
+	    .name = json_get_text(o, "name"),
+	    .state = json_get_text(o, "state"),
+	    .reason = json_get_text(o, "reason"),
+	    .note = json_get_text(o, "note"),
 	    .done = is(o, "done"),
 	    .fuzzed = is(o, "fuzzed"),
-	    .wall_us = seconds(o, "wall_seconds"),
-	    .cpu_us = seconds(o, "cpu_seconds"),
+	    .wall_us = json_get_us(o, "wall_seconds"),
+	    .cpu_us = json_get_us(o, "cpu_seconds"),
 	    .pressure_cpu = real(o, "pressure_cpu", 1),
 	    .pressure_memory = real(o, "pressure_memory", 1),
 	    .pressure_io = real(o, "pressure_io", 1),
-	    .pressure_state = string(o, "pressure_state"),
-	    .execs = number(o, "execs"),
-	    .exec_per_s = number(o, "execs_per_cpu_second"),
-	    .cov = number(o, "cov"),
-	    .edges_total = number(o, "edges"),
-	    .ft = number(o, "ft"),
-	    .corpus_units = number(o, "corpus_units"),
-	    .corpus_bytes = number(o, "corpus_bytes"),
-	    .memory_now = number(o, "memory_bytes"),
-	    .memory_peak = number(o, "memory_peak_bytes"),
-	    .memory_limit = number(o, "memory_limit_bytes"),
-	    .failures_total = number(o, "failures_total"),
+	    .pressure_state = json_get_text(o, "pressure_state"),
+	    .execs = json_get_u64(o, "execs"),
+	    .exec_per_s = json_get_u64(o, "execs_per_cpu_second"),
+	    .cov = json_get_u64(o, "cov"),
+	    .edges_total = json_get_u64(o, "edges"),
+	    .ft = json_get_u64(o, "ft"),
+	    .corpus_units = json_get_u64(o, "corpus_units"),
+	    .corpus_bytes = json_get_u64(o, "corpus_bytes"),
+	    .memory_now = json_get_u64(o, "memory_bytes"),
+	    .memory_peak = json_get_u64(o, "memory_peak_bytes"),
+	    .memory_limit = json_get_u64(o, "memory_limit_bytes"),
+	    .failures_total = json_get_u64(o, "failures_total"),
 	    .refused = "",
 	    .artifacts = "",
 	};
 }
+
+/* A run has fewer by far: that many rows are 50 MB, and an answer could say millions. */
+enum { TARGETS_MAX = 1 << 16 };
 
 int status_view(const json_t *o, struct run_view *ret, struct target_row **ret_rows, struct err *e)
 {
@@ -165,7 +149,7 @@ int status_view(const json_t *o, struct run_view *ret, struct target_row **ret_r
 	size_t n = json_array_size(targets);
 	struct target_row *rows;
 
-	if (!json_is_object(run) || !json_is_array(targets))
+	if (!json_is_object(run) || !json_is_array(targets) || n > TARGETS_MAX)
 		return err_set(e, EPROTO, "what the run says is no status");
 	rows = sys_calloc(n ? n : 1, sizeof(*rows));
 	if (!rows)
@@ -173,15 +157,15 @@ int status_view(const json_t *o, struct run_view *ret, struct target_row **ret_r
 	for (size_t i = 0; i < n; i++)
 		rows[i] = row_of(json_array_get(targets, i));
 	*ret = (struct run_view){
-	    .id = string(run, "run"),
-	    .version = string(run, "version"),
-	    .elapsed_us = seconds(run, "elapsed_seconds"),
-	    .total_us = seconds(run, "total_seconds"),
-	    .workers = (unsigned)number(run, "workers"),
-	    .running = (unsigned)number(run, "running"),
+	    .id = json_get_text(run, "run"),
+	    .version = json_get_text(run, "version"),
+	    .elapsed_us = json_get_us(run, "elapsed_seconds"),
+	    .total_us = json_get_us(run, "total_seconds"),
+	    .workers = (unsigned)json_get_u64(run, "workers"),
+	    .running = (unsigned)json_get_u64(run, "running"),
 	    .paused = is(run, "paused"),
 	    .continuous = is(run, "continuous"),
-	    .interrupted = strcmp(string(run, "status"), "stopping") == 0,
+	    .interrupted = strcmp(json_get_text(run, "status"), "stopping") == 0,
 	    .rows = rows,
 	    .n_rows = n,
 	};

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "base/units.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,15 +18,24 @@ void table_open(struct table *t, int fd, bool plain)
 	*t = (struct table){.fd = fd, .terminal = !plain && isatty(fd)};
 }
 
-/* Adds text cut to columns; what we print is ASCII. */
+/* Adds text cut to columns.  It is not printed but drawn: what a terminal would obey, or would be
+ * half a character, is escaped here. */
 static int add_line(struct buf *out, unsigned columns, const char *text, struct err *e)
 {
 	struct slice s = slice_of(text);
+	size_t used = 0;
 
-	if (s.n > columns)
-		s.n = columns;
-	if (buf_add(out, s, e) < 0)
-		return -e->code;
+	while (s.n > 0) {
+		char shown[UTF8_SHOWN_MAX];
+		size_t n = utf8_shown(s, shown), len = strlen(shown);
+
+		used += len;
+		if (used > columns)
+			break;
+		if (buf_add(out, (struct slice){shown, len}, e) < 0)
+			return -e->code;
+		s = (struct slice){s.p + n, s.n - n};
+	}
 	return buf_add(out, SLICE("\n"), e);
 }
 

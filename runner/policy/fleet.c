@@ -127,12 +127,13 @@ void fleet_choose(struct fleet *f, struct fleet_target *t)
 	fleet_wake(f, t);
 	t->cap_from_us = t->spent_us;
 	t->passed = false;
-	f->chosen = (size_t)(t - f->v) + 1;
+	t->next = true;
 }
 
 void fleet_pass(struct fleet *f, struct fleet_target *t)
 {
 	t->passed = true;
+	t->next = false;
 	f->idle_until_us = 0;
 }
 
@@ -268,10 +269,8 @@ static struct fleet_order judge(struct fleet *f, size_t i, uint64_t now)
 	struct rule_view v = fleet_view(t);
 	enum rule_answer a = rule_ask(&t->rule, &v);
 
-	if (a != RULE_CAP && !is_asked(t))
-		return nothing();
-	if (a == RULE_CAP && t->starts)
-		return nothing(); /* it may be another build */
+	if (a == RULE_CAP ? t->starts : !is_asked(t))
+		return nothing(); /* that starts may be another build */
 	if (a == RULE_CAP && !f->rules.continuous)
 		return out(f, i, FLEET_CAP);
 	if (a == RULE_CAP) {
@@ -358,6 +357,16 @@ static size_t poorest(const struct fleet *f)
 	return worst;
 }
 
+/* Whom a person wants next, and may have: the first of fill_items(). */
+static size_t wanted(const struct fleet *f)
+{
+	size_t i = 0;
+
+	while (i < f->n && !(f->v[i].next && f->items[i].waits))
+		i++;
+	return i;
+}
+
 static void begin_quantum(struct fleet_target *t, uint64_t now)
 {
 	t->last_us = now;
@@ -370,20 +379,28 @@ static bool quantum_over(const struct fleet *f, const struct fleet_target *t, ui
 			      now - t->last_us >= f->rules.quantum_wall_us);
 }
 
+/* One leaves for whom a person wants, not two. */
+static size_t successor(struct fleet *f)
+{
+	size_t i = wanted(f);
+	enum share_why why;
+
+	return i < f->n && i + 1 != f->chosen
+		   ? i
+		   : share_pick(&f->rules.share, f->items, f->n, &f->chance, &why);
+}
+
 /* Its own next quantum competes with what the others would do with it. */
 static struct fleet_order next_quantum(struct fleet *f, uint64_t now)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		struct fleet_target *t = &f->v[i];
-		enum share_why why;
 		size_t next;
 
 		if (t->phase != FLEET_RUNS || !quantum_over(f, t, now))
 			continue;
 		fill_rivals(f, i);
-		next = f->rules.share.kind == SHARE_QUEUE
-			   ? i
-			   : share_pick(&f->rules.share, f->items, f->n, &f->chance, &why);
+		next = f->rules.share.kind == SHARE_QUEUE ? i : successor(f);
 		begin_quantum(t, now);
 		if (next == i || next == f->n)
 			continue;
@@ -399,6 +416,7 @@ static struct fleet_order started(struct fleet *f, size_t i, uint64_t now, enum 
 
 	t->phase = FLEET_RUNS;
 	t->starts = true;
+	t->next = false;
 	begin_quantum(t, now);
 	t->turn_from_us = t->spent_us;
 	return (struct fleet_order){.what = FLEET_START, .target = i, .why = why};
@@ -439,13 +457,16 @@ static size_t held(const struct fleet *f)
 static struct fleet_order start(struct fleet *f, uint64_t now, unsigned idle, bool calm)
 {
 	enum share_why why = SHARE_TURN;
-	size_t i = calm ? held(f) : f->n;
+	size_t i;
 
+	fill_items(f);
+	i = wanted(f);
+	if (i == f->n && calm)
+		i = held(f);
 	if (i < f->n) {
 		f->v[i].clock.starved = 0; /* of before */
 		return started(f, i, now, why);
 	}
-	fill_items(f);
 	if (f->chosen && f->items[f->chosen - 1].waits) {
 		i = f->chosen - 1;
 		why = SHARE_PAYS;

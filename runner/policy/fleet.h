@@ -40,7 +40,8 @@ struct fleet_target {
 	bool instead;		/* but when any of those that run has left there is */
 	bool capped;		/* continuous: its build had what it may have today */
 	bool resting;		/* continuous: it does not pay, until something changes */
-	bool passed;		/* a person wants others to come first, once */
+	bool passed;		/* a person wants others to come first, once, */
+	bool next;		/* or it before all others, until it is started */
 	uint64_t asked_us;	/* spent_us when its rule last let it go on */
 	uint64_t held_us;	/* when its rule first held; 0: it does not */
 	uint64_t last_us;	/* when its quantum began; 0: it had none in this run */

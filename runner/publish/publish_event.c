@@ -85,13 +85,6 @@ static void gather_input(const struct publish_case *k, struct gathered *g)
 		(void)!read_input(fd, g, &e);
 }
 
-static uint64_t number(const json_t *j, const char *key)
-{
-	json_int_t v = json_integer_value(json_object_get(j, key));
-
-	return v > 0 ? (uint64_t)v : 0;
-}
-
 /* Of the run that found it, when its logs are still there. */
 static void gather_stats(const struct publish_case *k, struct gathered *g)
 {
@@ -107,9 +100,9 @@ static void gather_stats(const struct publish_case *k, struct gathered *g)
 	    !json_object_get(j, "execs"))
 		return;
 	g->r.stats.known = true;
-	g->r.stats.execs = number(j, "execs");
-	g->r.stats.cov = number(j, "cov");
-	g->r.stats.corpus = number(j, "corpus_units");
+	g->r.stats.execs = json_get_u64(j, "execs");
+	g->r.stats.cov = json_get_u64(j, "cov");
+	g->r.stats.corpus = json_get_u64(j, "corpus_units");
 }
 
 /* As one types it where it was built. */

@@ -12,6 +12,7 @@ struct attempt {
 	struct lines lines;
 	struct kept_output kept;
 	struct kept_file binary; /* size 0: not known */
+	bool asked;		 /* to stop, politely */
 	bool forced;		 /* the stop ladder went beyond the polite stop */
 	bool dumped_us;		 /* our dump signal was sent: a crash artifact is its doing */
 	uint64_t launched_us;

@@ -63,11 +63,19 @@ uint64_t job_wall_us(const struct job *j, uint64_t now_us)
 	return j->used_us + (j->began_us && now_us > j->began_us ? now_us - j->began_us : 0);
 }
 
+/* Of the triage in work, what on_triaged() will put off: it never counts, not even until then. */
+static uint64_t in_triage_us(const struct job *j, uint64_t now_us)
+{
+	bool is = j->phase == PHASE_TRIAGING && j->pending == REASON_NONE;
+
+	return is && now_us > j->triage_began_us ? now_us - j->triage_began_us : 0;
+}
+
 uint64_t job_fuzzed_us(const struct job *j, uint64_t now_us)
 {
-	uint64_t all = job_wall_us(j, now_us);
+	uint64_t all = job_wall_us(j, now_us), other = j->put_off_us + in_triage_us(j, now_us);
 
-	return all > j->put_off_us ? all - j->put_off_us : 0;
+	return all > other ? all - other : 0;
 }
 
 static void do_kill(struct job *j);
@@ -181,6 +189,7 @@ static void do_ask(struct job *j)
 {
 	struct err e;
 
+	j->attempt->asked = true;
 	j->grace_at = clock_mono_us() + j->cfg.grace_us;
 	/* -ESRCH: it has not begun, or has just ended; the grace goes on to the dump. */
 	(void)!cell_signal(j->attempt->cell, j->target->engine->stop_signal, &e);

@@ -223,7 +223,7 @@ static void explain(struct job *j, const struct cell_facts *f, const struct cell
 		snprintf(what, sizeof(what), f->signo ? "died of signal %d" : "exited with %d",
 			 f->signo ? f->signo : f->code);
 		note_head(j, what);
-	} else if (f->forced && f->ask == ASK_FINISH)
+	} else if (f->forced && f->ask == ASK_FINISH && j->attempt->asked)
 		job_set_note(j, "did not stop when asked: %s",
 			     j->attempt->dumped_us ? "forced" : "killed");
 	else if (f->end == ENGINE_FAULTED)

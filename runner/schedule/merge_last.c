@@ -12,13 +12,6 @@
 
 enum { MODE_OURS = 0750, LAST_MAX = 4096, PATH_ROOM = 320 };
 
-static uint64_t number(const json_t *j, const char *key)
-{
-	json_int_t n = json_integer_value(json_object_get(j, key));
-
-	return n > 0 ? (uint64_t)n : 0;
-}
-
 void merge_last_load(const struct merge *m, struct merge_last *ret)
 {
 	_autojson_ json_t *j = NULL;
@@ -34,8 +27,8 @@ void merge_last_load(const struct merge *m, struct merge_last *ret)
 	snprintf(ret->build, sizeof(ret->build), "%s", build ? build : "");
 	ret->unsteady = json_is_true(json_object_get(j, "unsteady"));
 	ret->slow = json_is_true(json_object_get(j, "slow"));
-	ret->edges = number(j, "edges");
-	ret->features = number(j, "features");
+	ret->edges = json_get_u64(j, "edges");
+	ret->features = json_get_u64(j, "features");
 }
 
 int merge_last_save(const struct merge *m, const struct merge_last *last, struct err *e)

@@ -169,6 +169,9 @@ int run_all(const struct run_opts *o, struct plan *plan, struct run **ret, struc
 		dispatch_next(&r->dispatch);
 		rc = loop_run(o->loop, e);
 	}
+	/* What comes now may take minutes, and answers nobody: who asks is told so at once. */
+	control_server_close(r->server);
+	r->server = NULL;
 	if (rc == 0 && r->failed < 0) {
 		rc = r->failed;
 		*e = r->err;

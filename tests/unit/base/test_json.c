@@ -98,11 +98,34 @@ static void test_print(void **state)
 	assert_string_equal(one, "1");
 }
 
+static void test_get(void **state)
+{
+	_autojson_ json_t *j = NULL;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(json_parse(SLICE("{\"n\": 7, \"less\": -7, \"s\": \"x\", \"t\": 1.5, "
+					  "\"long\": 1e300}"),
+				    &j, &e),
+			 0);
+	assert_int_equal(json_get_u64(j, "n"), 7);
+	assert_int_equal(json_get_u64(j, "less"), 0);
+	assert_int_equal(json_get_u64(j, "t"), 0);
+	assert_int_equal(json_get_u64(j, "none"), 0);
+	assert_int_equal(json_get_u64(NULL, "n"), 0);
+	assert_string_equal(json_get_text(j, "s"), "x");
+	assert_string_equal(json_get_text(j, "n"), "");
+	assert_string_equal(json_get_text(NULL, "s"), "");
+	assert_int_equal(json_get_us(j, "t"), 1500000);
+	assert_int_equal(json_get_us(j, "n"), 7000000);
+	assert_int_equal(json_get_us(j, "less"), 0);
+	assert_int_equal(json_get_us(j, "s"), 0);
+	assert_int_equal(json_get_us(j, "long"), UINT64_C(1000000000000000000));
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_parse),
-    cmocka_unit_test(test_bounds),
-    cmocka_unit_test(test_load),
-    cmocka_unit_test(test_print),
+    cmocka_unit_test(test_parse), cmocka_unit_test(test_bounds), cmocka_unit_test(test_load),
+    cmocka_unit_test(test_print), cmocka_unit_test(test_get),
 };
 
 UNIT_MAIN(tests)

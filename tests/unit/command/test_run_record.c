@@ -70,6 +70,7 @@ static void test_parts(void **state)
 	assert_true(record_run(&state_of, &d, &v, &e) < 0);
 	assert_string_not_equal(e.msg, "");
 	assert_int_equal(lines("run_history.jsonl", NULL), 1);
+	assert_int_equal(lines("targets/crashes.jsonl", NULL), 1);
 }
 
 static void day(struct record_days *d, struct run_view *v, uint64_t elapsed_us)

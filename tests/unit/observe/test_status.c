@@ -137,12 +137,31 @@ static void no_memory_is_an_error(void **state)
 	assert_null(back);
 }
 
+/* Small in the answer, large as rows. */
+static void more_than_any_run_has_is_no_status(void **state)
+{
+	_autojson_ json_t *all = json_array();
+	_autojson_ json_t *o = json_pack("{s:{}, s:O}", "run", "targets", all);
+	struct target_row *back = NULL;
+	struct run_view v;
+	struct err e;
+
+	(void)state;
+	for (unsigned i = 0; i < 65536; i++)
+		assert_int_equal(json_array_append_new(all, json_integer(1)), 0);
+	assert_int_equal(status_view(o, &v, &back, &e), 0);
+	assert_int_equal(v.n_rows, 65536);
+	free(back);
+	assert_int_equal(json_array_append_new(all, json_integer(1)), 0);
+	assert_int_equal(status_view(o, &v, &back, &e), -EPROTO);
+}
+
 #define CASE(f) cmocka_unit_test_setup(f, each_setup)
 
 static const struct CMUnitTest tests[] = {
     CASE(a_run_and_its_targets),	   CASE(one_target_has_all_of_it),
     CASE(a_table_gets_back_what_was_said), CASE(any_json_makes_a_table_or_an_error),
-    CASE(no_memory_is_an_error),
+    CASE(no_memory_is_an_error),	   CASE(more_than_any_run_has_is_no_status),
 };
 
 UNIT_MAIN(tests)

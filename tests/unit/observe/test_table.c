@@ -116,6 +116,22 @@ static void test_wide(void **state)
 	assert_non_null(strstr(text, "999%"));
 }
 
+/* Nothing in it is obeyed, and no character is cut. */
+static void test_hostile(void **state)
+{
+	char text[4096];
+
+	(void)state;
+	rows[ROW_FUZZING].name = "\x1b[2J\xe2\x80\xae";
+	view.id = "\x9b"
+		  "2J\xc3\xbc\xc3\xbc";
+	draw(200, 40, text, sizeof(text));
+	assert_non_null(strstr(text, "\n\\x1b[2J\\u202e "));
+	assert_non_null(strstr(text, "run \\x9b2J\xc3\xbc\xc3\xbc  "));
+	draw(13, 40, text, sizeof(text));
+	assert_non_null(strstr(text, "run \\x9b2J\xc3\xbc\n"));
+}
+
 static void test_faults(void **state)
 {
 	_autobuf_ struct buf b = BUF_INIT(100);
@@ -241,8 +257,8 @@ static void test_gone(void **state)
 #define CASE(f) cmocka_unit_test_setup(f, each_setup)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_order), CASE(test_sizes),	   CASE(test_wide), CASE(test_faults),
-    CASE(test_plain), CASE(test_terminal), CASE(test_gone),
+    CASE(test_order),  CASE(test_sizes), CASE(test_wide),     CASE(test_hostile),
+    CASE(test_faults), CASE(test_plain), CASE(test_terminal), CASE(test_gone),
 };
 
 UNIT_MAIN(tests)

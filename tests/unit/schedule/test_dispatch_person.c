@@ -180,6 +180,37 @@ static void started_while_it_waits_it_is_next(void **state)
 	}
 }
 
+/* Also before those that had no turn at all, and when it was about to leave. */
+static void started_it_is_next_whoever_waits(void **state)
+{
+	struct err e;
+
+	(void)state;
+	for (unsigned k = 0; k < 2; k++) {
+		begin(6, 1, false);
+		w.d.fleet.rules.share.kind = k ? SHARE_EQUAL : SHARE_INDEX;
+		for (size_t i = 0; i < 6; i++)
+			w.parts[i].finds = true;
+		seconds(10);
+		assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
+		dispatch_start(&w.d, &w.jobs[5]);
+		seconds(250);
+		assert_int_equal(w.parts[0].pauses, 0); /* its turn is not cut short */
+		seconds(60);
+		assert_int_equal(w.jobs[5].phase, PHASE_RUNNING);
+		assert_int_equal(dispatch_skip(&w.d, &w.jobs[5], &e), 0);
+		dispatch_start(&w.d, &w.jobs[5]);
+		seconds(5);
+		assert_int_equal(w.jobs[5].phase, PHASE_RUNNING);
+		assert_int_equal(w.parts[5].starts, 2);
+		assert_int_equal(dispatch_skip(&w.d, &w.jobs[5], &e), 0);
+		seconds(5);
+		assert_int_equal(w.jobs[5].phase, PHASE_QUEUED);
+		(void)teardown(state);
+	}
+	begin(1, 1, false);
+}
+
 static const struct CMUnitTest tests[] = {
     CASE(stopped_it_is_out_until_a_person_starts_it),
     CASE(nobody_else_brings_it_back),
@@ -190,6 +221,7 @@ static const struct CMUnitTest tests[] = {
     CASE(skipped_the_others_come_first),
     CASE(alone_it_goes_on),
     CASE(started_while_it_waits_it_is_next),
+    CASE(started_it_is_next_whoever_waits),
 };
 
 UNIT_MAIN(tests)

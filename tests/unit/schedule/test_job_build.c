@@ -413,6 +413,26 @@ static void triage_takes_nothing_of_its_time(void **state)
 	assert_in_range(job_wall_us(&w.job, w.now), 560 * S, 562 * S);
 }
 
+/* Nor while it is in work: what a person's start notes then must not be more than what it has
+ * fuzzed afterwards. */
+static void fuzzed_time_never_shrinks(void **state)
+{
+	uint64_t used;
+
+	(void)state;
+	job_start(&w.job, 86400 * S);
+	triaged((struct triage_sum){0}, 0);
+	w.now += 60 * S;
+	w.failures = 1;
+	cell_ends(77);
+	assert_int_equal(w.job.phase, PHASE_TRIAGING);
+	used = job_fuzzed_us(&w.job, w.now);
+	w.now += 300 * S;
+	assert_int_equal(job_fuzzed_us(&w.job, w.now), used);
+	triaged((struct triage_sum){0}, 10);
+	assert_int_equal(job_fuzzed_us(&w.job, w.now), used);
+}
+
 /* The next run, with the same binary. */
 static bool next_run_knows_it(bool forget)
 {
@@ -457,6 +477,7 @@ static const struct CMUnitTest tests[] = {
     CASE(a_build_that_was_soon_replaced_hides_no_drop),
     CASE(a_new_build_has_inputs_of_its_own),
     CASE(triage_takes_nothing_of_its_time),
+    CASE(fuzzed_time_never_shrinks),
     CASE(open_crashes_leave_time_to_fuzz),
     CASE(what_is_known_is_forgotten_when_configured),
 };

@@ -106,11 +106,36 @@ static void a_short_burst_is_seen_when_an_input_times_out(void **state)
 	assert_true(job_waited_lately(&w.job) < 0.01);
 }
 
+/* One that a person has killed was never asked; one that was, and then killed, did not obey. */
+static void what_it_did_not_do_when_asked(void **state)
+{
+	(void)state;
+	for (unsigned asked = 0; asked < 2; asked++) {
+		struct cell_end end = {.how = CELL_SIGNALED, .code = 9};
+
+		if (asked) {
+			job_revive(&w.job);
+			job_start(&w.job, 86400 * S);
+			triaged((struct triage_sum){0}, 1);
+			job_stop(&w.job, REASON_STOPPED, false);
+		} else {
+			first_turn();
+		}
+		job_kill(&w.job, REASON_STOPPED);
+		w.job.engine.running = w.job.fuzzed = true;
+		job_cell_ops.ended(&w.job, &end);
+		assert_int_equal(w.job.phase, PHASE_DONE);
+		assert_int_equal(w.job.reason, REASON_STOPPED);
+		assert_string_equal(w.job.note, asked ? "did not stop when asked: killed" : "");
+	}
+}
+
 static const struct CMUnitTest tests[] = {
     CASE(what_it_says_is_counted),
     CASE(the_longest_input_is_known_where_somebody_chose_it),
     CASE(what_its_seeds_reach_was_not_found),
     CASE(its_waits_are_told),
+    CASE(what_it_did_not_do_when_asked),
     CASE(a_short_burst_is_seen_when_an_input_times_out),
 };
 
