@@ -137,7 +137,7 @@ static const struct key target_keys[] = {
     {"seed", VALUE_NUMBER, AT(seed), .preset = "auto", .word = "auto", .min = 1, .max = UINT32_MAX,
      .help = "of the random numbers; auto: the engine's choice"},
     {"runs", VALUE_NUMBER, AT(runs), .preset = "none", .word = "none", .min = 1, .max = INT32_MAX,
-     .help = "inputs after which the target ends"},
+     .help = "inputs after which the target ends; each build has so many"},
     {"enabled", VALUE_BOOL, AT(enabled), .preset = "true", .help = "false: leave the target out"},
     {"dictionary", VALUE_PATH, KEY_EMPTY, AT(dictionary),
      .help = "replaces the discovered one; \"\": none"},
