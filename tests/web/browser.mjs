@@ -21,6 +21,7 @@ export class Browser {
     mkdirSync(shots, { recursive: true });
     return Object.assign(new Browser(), {
       shots,
+      tabs: new WeakMap(),
       axe: readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'),
       chromium: await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS, timeout: 120_000 }),
     });
@@ -30,20 +31,30 @@ export class Browser {
 
   context(mode) { return this.chromium.newContext(MODES[mode]); }
 
-  // Opens a page and keeps what it does that no page of ours may do.
+  // Opens a page and keeps what it does that no page of ours may do.  A context has one tab:
+  // to start a tab takes longer than to show most pages.
   async open(context, url) {
-    const page = await context.newPage();
-    const wrong = [];
-    const base = url.startsWith('file:') ? 'file:' : new URL(url).origin;
-    page.setDefaultTimeout(120_000);
-    page.on('console', (m) => { if (['error', 'warning'].includes(m.type())) wrong.push(`console: ${m.text()}`); });
-    page.on('pageerror', (e) => wrong.push(`error: ${e.message}`));
-    page.on('dialog', (d) => { wrong.push(`dialog: ${d.message()}`); d.dismiss(); });
-    page.on('request', (r) => { if (!r.url().startsWith(`${base}/`)) wrong.push(`request: ${r.url()}`); });
-    page.on('response', (r) => { if (r.status() >= 400) wrong.push(`${r.status()}: ${r.url()}`); });
+    const page = context.pages()[0] ?? await this.tab(context);
+    const heard = { wrong: [], base: url.startsWith('file:') ? 'file:' : new URL(url).origin };
+    this.tabs.set(page, heard);
     const answer = await page.goto(url, { waitUntil: 'load', timeout: 120_000 });
-    return { page, wrong, answer };
+    return { page, wrong: heard.wrong, answer };
   }
+
+  async tab(context) {
+    const page = await context.newPage();
+    const wrong = (text) => this.tabs.get(page)?.wrong.push(text);
+    page.setDefaultTimeout(120_000);
+    page.on('console', (m) => { if (['error', 'warning'].includes(m.type())) wrong(`console: ${m.text()}`); });
+    page.on('pageerror', (e) => wrong(`error: ${e.message}`));
+    page.on('dialog', (d) => { wrong(`dialog: ${d.message()}`); d.dismiss(); });
+    page.on('request', (r) => { if (!r.url().startsWith(`${this.tabs.get(page)?.base}/`)) wrong(`request: ${r.url()}`); });
+    page.on('response', (r) => { if (r.status() >= 400) wrong(`${r.status()}: ${r.url()}`); });
+    return page;
+  }
+
+  // What went wrong in a tab is not for the next page of it.
+  async forget(context) { for (const page of context.pages()) await page.close(); }
 
   // serious or critical; the others are told.
   async axes(page) {
@@ -59,7 +70,7 @@ export class Browser {
 // Waits until every figure is drawn, or found to have nothing to draw; how many pixels of a
 // curve's colour each canvas has.  (Curves may lie upon each other.)
 export async function drawn(page) {
-  await page.waitForFunction(() => [...document.querySelectorAll('figure.plot')].every((f) => f.dataset.drawn));
+  await page.waitForFunction(() => [...document.querySelectorAll('figure.plot')].every((f) => f.dataset.drawn), null, { timeout: 60_000 });
   return page.evaluate(() => {
     const style = getComputedStyle(document.documentElement);
     const colours = [1, 2, 3].map((i) => {

@@ -24,19 +24,38 @@ export function chosen(targets, dir) {
   return dir;
 }
 
-// Real cells; returns the run's id.
-export function fuzz(program, state, targets, seconds, commit) {
-  const r = spawnSync(program, ['run', '--plain', '--state-dir', state, '--targets', targets,
-    '--max-total-time', `${seconds}s`, '--commit', commit], { encoding: 'utf8', timeout: 900_000 });
-  if (r.status !== 0 && r.status !== 5) throw new Error(`run: ${r.status} ${r.stdout}${r.stderr}`);
-  return readdirSync(join(state, 'logs')).sort().at(-1);
+const children = new Set();
+let over = false;
+
+function run(program, state, targets, seconds, more) {
+  if (over) throw new Error('run: the tests are over');
+  const child = spawn(program, ['run', '--plain', '--state-dir', state, '--targets', targets, '--max-total-time', `${seconds}s`, ...more],
+    { stdio: ['ignore', 'pipe', 'pipe'], timeout: (seconds + 300) * 1000 });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (d) => { said += d; });
+  const ended = new Promise((done) => {
+    child.on('error', (e) => done({ status: e.code, said }));
+    child.on('close', (status) => done({ status: child.killed ? 'stopped' : status, said }));
+  });
+  const one = { ended, end: () => { child.kill('SIGTERM'); return ended; } };
+  children.add(one);
+  ended.then(() => children.delete(one));
+  return one;
+}
+
+// Real cells.
+export async function fuzz(program, state, targets, seconds, commit) {
+  const { status, said } = await run(program, state, targets, seconds, ['--commit', commit]).ended;
+  if (status !== 0 && status !== 5) throw new Error(`run: ${status} ${said}`);
 }
 
 // A run that goes on until end() is called.
-export function running(program, state, targets) {
-  const child = spawn(program, ['run', '--plain', '--state-dir', state, '--targets', targets, '--max-total-time', '900s'], { stdio: 'ignore' });
-  const ended = new Promise((done) => { child.on('exit', done); });
-  return { end: () => { child.kill('SIGTERM'); return ended; } };
+export const running = (program, state, targets) => run(program, state, targets, 900, []);
+
+// No run outlives the tests, and none begins after them.
+export function endAll() {
+  over = true;
+  return Promise.all([...children].map((c) => c.end()));
 }
 
 // --- hostile ------------------------------------------------------------------------------

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // usage: node test.mjs FUZZCELL TARGETS DIR     prints TAP; DIR keeps screenshots and packages
+//
+// In light every page is opened, in each other mode one of each kind: a mode changes how a kind
+// of page looks, not what is in it.  Cells fuzz while the browser is at what is there already.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,13 +11,19 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { equal, like, plan, test } from '../publish/harness.mjs';
 import { Browser, crawl, drawn, MODES } from './browser.mjs';
-import { chosen, config, exported, fuzz, hostile, MARKUP, NAME, running, Shown, SIG } from './state.mjs';
+import { chosen, config, endAll, exported, fuzz, hostile, MARKUP, NAME, running, Shown, SIG } from './state.mjs';
 
 const [, , program, targets, dir] = process.argv;
 const here = dirname(fileURLToPath(import.meta.url));
 const work = mkdtempSync(join(tmpdir(), 'fuzzcell-web.'));
 const modules = resolve(dir, 'npm');
 const PAGE_MAX = 300 << 10;
+const FUZZ_SECONDS = 20;
+// Hostile text may become markup, or be too long for a phone; it has no colours.
+const MODES_OF = { hostile: ['light', 'phone', 'plain'], real: Object.keys(MODES) };
+// Pages that differ in more than what they tell; the first that fits stands for its kind.
+const KINDS = [/^index/, /^crashes\.html/, /^runs\.html/, /^health/, /^targets\//, /^crashes\//, /^runs\//];
+const CURVED = /^targets\/healthy_fuzzer/; // has every curve
 // For a person in a hurry: WEB_MODES="light phone" WEB_STATES=hostile
 const modes = process.env.WEB_MODES?.split(' ') ?? Object.keys(MODES);
 const states = process.env.WEB_STATES?.split(' ') ?? ['hostile', 'real', 'living'];
@@ -37,8 +46,8 @@ const shot = (state, mode, path) => `${state}-${mode}-${decodeURIComponent(path)
 
 // What must hold of a page in a mode.
 async function holds(browser, context, mode, state, base, path) {
-  const { page, wrong, answer } = await browser.open(context, `${base}/${path}`);
   try {
+    const { page, wrong, answer } = await browser.open(context, `${base}/${path}`);
     equal(answer.status(), 200, path);
     like(answer.headers()['content-security-policy'], /default-src 'none'; script-src 'self'; style-src 'self'/, 'policy');
     if ((await answer.body()).length > PAGE_MAX) throw new Error(`${path}: more than 300 KiB`);
@@ -51,26 +60,34 @@ async function holds(browser, context, mode, state, base, path) {
       0, `${path}: what text became`);
     if (mode !== 'plain') none(await browser.axes(page), `${path}: axe`);
     none(wrong, path);
-  } finally {
-    await page.close();
+  } catch (e) {
+    await browser.forget(context);
+    throw e;
   }
 }
 
 async function everyPage(browser, state, base) {
   const paths = await crawl(base);
-  for (const kind of [/^index/, /^crashes\.html/, /^runs\.html/, /^health/, /^targets\//, /^crashes\//, /^runs\//])
-    await test(`${state}: there is a page like ${kind}`, () => equal(paths.some((p) => kind.test(p)), true, paths.join(' ')));
-  for (const mode of modes) {
+  const kinds = KINDS.map((kind) => paths.find((p) => kind.test(p) && CURVED.test(p)) ?? paths.find((p) => kind.test(p)));
+  for (const [i, kind] of KINDS.entries())
+    await test(`${state}: there is a page like ${kind}`, () => equal(kinds[i] !== undefined, true, paths.join(' ')));
+  for (const mode of modes.filter((m) => MODES_OF[state].includes(m))) {
     const context = await browser.context(mode);
-    for (const path of paths)
+    for (const path of mode === 'light' ? paths : kinds.filter(Boolean))
       await test(`${state}, ${mode}: ${decodeURIComponent(path).replace('#', '')}`, () => holds(browser, context, mode, state, base, path));
     await context.close();
   }
   return paths;
 }
 
+async function until(what, is, pause = 500) {
+  for (const end = Date.now() + 240_000; Date.now() < end; await new Promise((r) => { setTimeout(r, pause); }))
+    if (await is()) return;
+  throw new Error(`not within four minutes: ${what}`);
+}
+
 async function curves(browser, base, paths) {
-  const path = paths.find((p) => /^targets\/healthy_fuzzer/.test(p));
+  const path = paths.find((p) => CURVED.test(p));
   await test('the curves of a target that was fuzzed twice are drawn', async () => {
     const context = await browser.context('light');
     const { page, wrong } = await browser.open(context, `${base}/${path}`);
@@ -80,8 +97,7 @@ async function curves(browser, base, paths) {
     equal(await page.locator('#points tbody tr').count() > 1, true, 'rows of the table');
     // The reader's colours change: so do the curves.
     await page.emulateMedia({ colorScheme: 'dark' });
-    await page.waitForTimeout(300);
-    for (const [caption, pixels] of await drawn(page)) equal(pixels > 20, true, `${caption} in the dark`);
+    await until('every curve is drawn for the dark', async () => (await drawn(page)).every(([, pixels]) => pixels > 20), 50);
     none(wrong, path);
     await context.close();
   });
@@ -108,7 +124,7 @@ async function keyboard(browser, base) {
 async function withoutScript(browser, base, paths) {
   await test('without JavaScript there are tables, and curves', async () => {
     const context = await browser.context('plain');
-    const { page } = await browser.open(context, `${base}/${paths.find((p) => /^targets\/healthy_fuzzer/.test(p))}`);
+    const { page } = await browser.open(context, `${base}/${paths.find((p) => CURVED.test(p))}`);
     equal(await page.locator('figure.plot svg polyline').count() >= 6, true, 'curves');
     equal(await page.locator('#runs tbody tr').count(), 2, 'runs');
     await page.goto(`${base}/index.html`);
@@ -127,7 +143,6 @@ async function onDisk(browser, state) {
       for (const [caption, pixels] of await drawn(page)) equal(pixels > 20, true, `${caption} on a disk`);
       await browser.shot(page, shot('disk', 'light', path));
       none(wrong, path);
-      await page.close();
     }
     await context.close();
   });
@@ -166,12 +181,14 @@ async function vendored() {
   });
 }
 
-async function real(browser) {
-  const state = join(work, 'state');
+// Two runs of one state; nobody waits for them yet.
+async function fuzzed(state) {
   config(state);
-  const from = join(work, 'targets');
-  fuzz(resolve(program), state, from, 30, '1234567890abcdef1234567890abcdef12345678');
-  fuzz(resolve(program), state, from, 30, '234567890abcdef1234567890abcdef123456789');
+  for (const commit of ['1234567890abcdef1234567890abcdef12345678', '234567890abcdef1234567890abcdef123456789'])
+    await fuzz(resolve(program), state, join(work, 'targets'), FUZZ_SECONDS, commit);
+}
+
+async function real(browser, state) {
   const shown = await Shown.start(program, state);
   try {
     const paths = await everyPage(browser, 'real', shown.base);
@@ -182,12 +199,6 @@ async function real(browser) {
   } finally {
     shown.stop();
   }
-}
-
-async function until(what, is) {
-  for (const end = Date.now() + 240_000; Date.now() < end; await new Promise((r) => { setTimeout(r, 500); }))
-    if (await is()) return;
-  throw new Error(`not within four minutes: ${what}`);
 }
 
 // What a page shows of a run that lives, and that it keeps up with it.
@@ -235,16 +246,21 @@ let all = false;
 try {
   install();
   chosen(targets, join(work, 'targets'));
+  const state = join(work, 'state');
+  const runs = states.includes('real') ? fuzzed(state).then(() => null, (e) => e) : null;
   browser = await Browser.start(modules, resolve(dir));
   await vendored();
   if (states.includes('hostile')) await evil(browser);
-  if (states.includes('real')) await real(browser);
   if (states.includes('living')) await living(browser);
+  const failed = await runs;
+  if (failed) throw failed;
+  if (runs) await real(browser, state);
   all = plan();
 } catch (e) {
   console.log(`Bail out! ${String(e?.stack ?? e).replaceAll('\n', ' ')}`);
 } finally {
   await browser?.stop();
+  await endAll();
   rmSync(work, { recursive: true, force: true });
 }
 process.exitCode = all ? 0 : 1;
