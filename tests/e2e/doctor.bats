@@ -1,16 +1,82 @@
 # SPDX-License-Identifier: Apache-2.0
-# Each fault that fuzzcell knows of, in a target that has it; and one that has none.
+# Each fault that fuzzcell knows of, in a target that has it; and one that has none.  They are
+# fuzzed by one run, on two workers, before the first test: each by a run of its own, one after
+# the other, they took five minutes.  A test prints what is known of its own targets.
 load lib
+
+setup_file() {
+	e2e_setup
+	export ALL=$WORK
+	plant healthy_fuzzer{,.dict,.options,_seed_corpus.zip} startexit_fuzzer startcrash_fuzzer \
+		noinstr_fuzzer slow_fuzzer crash_fuzzer leaky_fuzzer timeout_fuzzer{,.options} \
+		membomb_slow_fuzzer memory_fuzzer syscall_fuzzer forkbomb_fuzzer disk_files_fuzzer \
+		token_fuzzer checksum_fuzzer structure_fuzzer broad_fuzzer \
+		seeded_fuzzer=token_fuzzer worded_fuzzer=token_fuzzer unread_fuzzer=structure_fuzzer
+	seeds seeded_fuzzer one two three
+	printf 'token="\\x89TOK\\x0d\\x0a\\x1a\\x0a"\n' >"$WORK/token.dict"
+	printf 'word="%0100d"\n' 0 >"$WORK/other.dict"
+	config_of_all
+	timeout $((900 * SLOW)) "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$WORK/targets" \
+		>"$WORK/said" 2>&1 || echo "exit status $?" >>"$WORK/said"
+}
+
+teardown_file() {
+	WORK=$ALL STATE=$ALL/state e2e_teardown
+}
 
 setup() { e2e_setup; }
 teardown() { e2e_teardown; }
 
-# A plateau of wall time: how fast this machine is, and who else uses it, does not matter.
-PLATEAU='"plateau": {"rule": "wall", "window": "'$((6 * TIMES))'s"}, "merge_time": "off"'
+plant() { # FILE|NAME=FILE...: for the run of all
+	local file
+	mkdir -p "$WORK/targets"
+	for file; do
+		cp "$TARGETS/${file#*=}" "$WORK/targets/${file%%=*}"
+	done
+}
 
-# plateau [EXTRA]: defaults for it.
-plateau() {
-	config "$PLATEAU${1:+, $1}" '"quantum": "2s"'
+seeds() { # TARGET TEXT...: its archive
+	local n=0 text target=$1
+	shift
+	mkdir "$WORK/seeds"
+	for text; do
+		n=$((n + 1))
+		printf '%s' "$text" >"$WORK/seeds/$n"
+	done
+	(cd "$WORK/seeds" && zip -q "$WORK/targets/${target}_seed_corpus.zip" ./*)
+}
+
+# Who has had enough says it by CPU time, or has failed three times: how fast this machine is,
+# and who else uses it, does not matter.  A plateau is one of wall time, for the same reason: by
+# the others it would be held while the machine is busy.  The two that grow for some CPU
+# seconds come first: begun last, they would keep one worker, and the other would have nothing.
+# What failed is not tried again where a try takes seconds.
+config_of_all() {
+	config '"plateau": {"rule": "none", "cap": "'$((60 * TIMES))s'"}, "max_time": "'$((240 * TIMES))s'",
+		"max_len": 64, "max_crashes": 3, "minimize_time": "off", "merge_time": "off"' \
+		'"workers": 2, "adapt": false, "allocation": "queue", "quantum": "2s"'
+	jq --argjson times "$TIMES" --arg dir "$WORK" '
+		def enough: {plateau: {cap: "\(3 * $times)s"}};
+		def silence($s): {plateau: {rule: "wall", window: "\($s * $times)s"}};
+		def first: {priority: 10};
+		def untried: {triage_time: "off"};
+		.targets = {
+			healthy_fuzzer: enough,
+			slow_fuzzer: enough,
+			timeout_fuzzer: untried,
+			membomb_slow_fuzzer: untried,
+			memory_fuzzer: (enough + {memory: "1GiB", env: {PLANTED_MIB: "685"}}),
+			syscall_fuzzer: enough,
+			forkbomb_fuzzer: (enough + untried + {max_crashes: 1}),
+			token_fuzzer: silence(3),
+			seeded_fuzzer: silence(3),
+			worded_fuzzer: (silence(3) + {max_len: 256, dictionary: "\($dir)/token.dict"}),
+			checksum_fuzzer: silence(3),
+			structure_fuzzer: (first + silence(6)),
+			broad_fuzzer: (first + silence(2)),
+			unread_fuzzer: (enough + {dictionary: "\($dir)/other.dict"})
+		}' "$STATE/config.json" >"$STATE/new"
+	mv "$STATE/new" "$STATE/config.json"
 }
 
 doctor() { # [OPTION...]
@@ -18,9 +84,24 @@ doctor() { # [OPTION...]
 	echo "$output"
 }
 
-# The target that was fuzzed last.
+# examine TARGET: what the run of all left of it, and what is said of that.
 examine() {
+	TARGET=$1
+	STATE=$ALL/state
+	TARGETS=$ALL/targets
+	LOGS=$(last_logs)
+	grep -e "$TARGET" -e '^exit status' "$ALL/said" || true
+	cat "$LOGS/$TARGET.stats" || true
+	tail -c 3000 "$LOGS/$TARGET.log" || true
 	doctor --targets "$TARGETS" --filter "$TARGET"
+	[ "$(jq -r '.targets[].name' <<<"$output")" = "$TARGET" ]
+}
+
+# The same, of one that ended because it found nothing more: all that is at a plateau.
+examine_plateau() {
+	examine "$1"
+	echo "$TARGET: $(value reason)"
+	[ "$(value reason)" = plateau ]
 }
 
 codes() { # [SEVERITY]
@@ -30,46 +111,39 @@ codes() { # [SEVERITY]
 
 # says CODE [SEVERITY]: of the target
 says() {
-	codes "${2:-}" | grep -qx "$1"
+	codes "${2:-}" | grep -qx "$1" || {
+		echo "$TARGET: no ${2:+$2 }$1"
+		return 1
+	}
 }
 
 silent_about() {
-	! codes | grep -qx "$1"
+	! codes | grep -qx "$1" || {
+		echo "$TARGET: $1"
+		return 1
+	}
 }
 
 service() { # CODE
 	jq -e --arg c "$1" '.service.findings[] | select(.code == $c)' <<<"$output"
 }
 
-seeds() { # TEXT...: the target's archive, in a copy of the output directory
-	local n=0 text
-	mkdir -p "$WORK/out" "$WORK/seeds"
-	for text; do
-		n=$((n + 1))
-		printf '%s' "$text" >"$WORK/seeds/$n"
-	done
-	(cd "$WORK/seeds" && zip -q "$WORK/out/${TARGET}_seed_corpus.zip" ./*)
-	cp "$TARGETS/$TARGET" "$WORK/out"
-	TARGETS=$WORK/out
-}
-
 @test "a healthy target has no finding" {
-	config '"max_len": 64, "merge_time": "off"'
-	fuzz healthy_fuzzer 12
-	examine
+	examine healthy_fuzzer
 	[ "$status" -eq 0 ]
+	# Long enough that there would be a rate to speak of.
+	[ "$(value reason)" = cpu-limit ]
 	# Of the machine, not of the target.
 	[ -z "$(codes | grep -vx starved | { [ "$SLOW" -eq 1 ] && cat || grep -vx slow; })" ]
 	[ "$(jq -r '.targets[0].known' <<<"$output")" = true ]
 }
 
 @test "it does not start: startup-crash, and exit status 5" {
-	fuzz startexit_fuzzer 20
-	examine
+	examine startexit_fuzzer
 	[ "$status" -eq 5 ]
 	says startup-crash error
-	fuzz startcrash_fuzzer 20
-	examine
+	examine startcrash_fuzzer
+	[ "$status" -eq 5 ]
 	says startup-crash error
 	run "$FUZZCELL" doctor --state-dir "$STATE" --targets "$TARGETS" startcrash_fuzzer
 	echo "$output"
@@ -82,82 +156,59 @@ seeds() { # TEXT...: the target's archive, in a copy of the output directory
 }
 
 @test "without instrumentation: not-instrumented" {
-	fuzz noinstr_fuzzer 20
-	examine
+	examine noinstr_fuzzer
 	says not-instrumented error
 }
 
 @test "slow, with few edges and no seeds" {
-	config '"plateau": {"rule": "none", "cap": "3s"}, "merge_time": "off"'
-	fuzz slow_fuzzer 120
-	examine
+	examine slow_fuzzer
 	says slow warning
 	says few-edges warning
 	says no-seeds note
 }
 
 @test "what fails at once dominates: crashes" {
-	config '"merge_time": "off", "max_crashes": 3'
-	fuzz crash_fuzzer 60
-	examine
+	examine crash_fuzzer
 	says crashes-dominate
 	silent_about slow
 }
 
 @test "what fails at once dominates: leaks" {
-	config '"merge_time": "off", "max_crashes": 3'
-	fuzz leaky_fuzzer 60
-	examine
+	examine leaky_fuzzer
 	says leaks-dominate
 }
 
-@test "what fails at once dominates: timeouts" {
-	config '"merge_time": "off", "max_crashes": 3'
-	fuzz timeout_fuzzer 60
-	examine
+@test "what fails at once dominates: timeouts; what was not triaged is said to be so" {
+	examine timeout_fuzzer
 	says timeouts-dominate
+	says untriaged warning
 }
 
 @test "what fails at once dominates: memory" {
-	config '"merge_time": "off", "max_crashes": 3'
-	fuzz membomb_slow_fuzzer 60
-	examine
+	examine membomb_slow_fuzzer
 	says oom-dominate
 }
 
 @test "near its memory limit" {
-	config '"env": {"PLANTED_MIB": "640"}, "merge_time": "off"'
-	sed -i 's/"memory": "256MiB"/"memory": "1GiB"/' "$STATE/config.json"
-	fuzz memory_fuzzer 8
-	examine
+	examine memory_fuzzer
 	says memory-near-limit note
 }
 
 @test "system calls, processes and files that a cell does not give" {
-	fuzz syscall_fuzzer 6
-	examine
+	examine syscall_fuzzer
 	says syscalls-refused
-	fuzz forkbomb_fuzzer 8
-	examine
+	examine forkbomb_fuzzer
 	says forks-refused warning
-	fuzz disk_files_fuzzer 60
-	examine
+	examine disk_files_fuzzer
 	says disk-limit warning
 }
 
 @test "before magic bytes; with the token in a dictionary it is not" {
-	plateau
-	fuzz token_fuzzer 120
-	[ "$(value reason)" = plateau ]
-	examine
+	examine_plateau token_fuzzer
 	[ "$status" -eq 0 ]
 	says magic-bytes note
 	says no-seeds note
-	printf 'token="\\x89TOK\\x0d\\x0a\\x1a\\x0a"\n' >"$WORK/dict"
-	plateau "\"max_len\": 64, \"dictionary\": \"$WORK/dict\""
-	rm -r "$STATE/stats"
-	fuzz token_fuzzer 120
-	examine
+	examine worded_fuzzer
 	silent_about magic-bytes
 	silent_about dictionary-unused
 	[ "$(value dictionary_entries)" -eq 1 ]
@@ -165,74 +216,54 @@ seeds() { # TEXT...: the target's archive, in a copy of the output directory
 }
 
 @test "weak seeds: there are some, and they lead nowhere" {
-	TARGET=token_fuzzer
-	seeds one two three
-	plateau
-	fuzz token_fuzzer 120
-	[ "$(value reason)" = plateau ]
-	examine
+	examine_plateau seeded_fuzzer
 	says weak-seeds note
 	silent_about no-seeds
 }
 
 @test "before a checksum, whose token it has learned" {
-	plateau "\"max_len\": 64"
-	fuzz checksum_fuzzer 120
-	[ "$(value reason)" = plateau ]
-	examine
+	examine_plateau checksum_fuzzer
 	says checksum-gate note
 }
 
 @test "a format with structure" {
-	plateau "\"max_len\": 64"
-	fuzz structure_fuzzer 240
-	[ "$(value reason)" = plateau ]
-	examine
+	examine_plateau structure_fuzzer
 	says structure note
 }
 
 @test "a harness for too much" {
-	plateau "\"max_len\": 64"
-	fuzz broad_fuzzer 240
-	[ "$(value reason)" = plateau ]
-	examine
+	examine_plateau broad_fuzzer
 	says harness-too-broad note
 }
 
 @test "all is covered: that is healthy, and needs no seeds" {
-	printf 'token="\\x89TOK\\x0d\\x0a\\x1a\\x0a"\n' >"$WORK/dict"
-	plateau "\"max_len\": 256, \"dictionary\": \"$WORK/dict\""
-	fuzz token_fuzzer 300
-	[ "$(value reason)" = plateau ]
-	examine
+	examine_plateau worded_fuzzer
 	says covered ok
 	silent_about no-seeds
 	[ -z "$(codes error)$(codes warning)" ]
 }
 
 @test "a dictionary that no input has a part of" {
-	printf 'word="%0100d"\n' 0 >"$WORK/dict"
-	config "\"max_len\": 64, \"merge_time\": \"off\", \"dictionary\": \"$WORK/dict\""
-	fuzz structure_fuzzer 20
+	examine unread_fuzzer
 	[ "$(value dictionary_entries)" -eq 1 ]
-	examine
 	says dictionary-unused note
 }
 
 @test "silent, and gone: of targets that are not fuzzed something is said, too" {
-	fuzz healthy_fuzzer 4
+	TARGET=healthy_fuzzer
+	(cd "$ALL/state" && cp -a --parents config.json stats logs/*/"$TARGET.stats" "$STATE")
 	jq --argjson t $(($(date +%s) - 864000)) '.healthy_fuzzer.fuzzed = $t' \
 		"$STATE/stats/last_fuzzed.json" >"$WORK/new"
 	cp "$WORK/new" "$STATE/stats/last_fuzzed.json"
-	examine
+	doctor --targets "$TARGETS" --filter "$TARGET"
 	[ "$status" -eq 5 ]
 	says silent error
 	mkdir "$WORK/out"
-	cp "$TARGETS/token_fuzzer" "$WORK/out"
+	cp "$TARGETS/token_fuzzer" "$WORK/out/new_fuzzer"
 	doctor --targets "$WORK/out"
 	[ "$status" -eq 0 ]
 	says not-found warning
-	[ "$(jq -r '.targets[] | select(.name == "token_fuzzer").known' <<<"$output")" = false ]
+	[ "$(jq -r '.targets[] | select(.name == "new_fuzzer").known' <<<"$output")" = false ]
 	doctor # nothing says where targets are
 	silent_about not-found
 }
@@ -258,16 +289,20 @@ seeds() { # TEXT...: the target's archive, in a copy of the output directory
 
 @test "the machine, beside a run that lives and is not disturbed" {
 	config '"merge_time": "off"'
-	fuzz_background healthy_fuzzer 15
+	fuzz_background healthy_fuzzer 600
 	wait_until 60 fuzzing_began
 	doctor --targets "$TARGETS" --filter healthy_fuzzer
 	[ "$status" -eq 0 ]
 	[[ $(jq -r .machine.is <<<"$output") == *"$(layout) cgroups at "*"kept: memory "* ]]
-	kill -0 "$PID"
+	kill "$PID" # what it did until then was in order, if it lives
 	status=0
 	wait "$PID" || status=$?
 	PID=
+	cat "$WORK/out"
 	[ "$status" -eq 0 ]
+	LOGS=$(last_logs)
+	[ "$(value reason)" = stopped ]
+	[ "$(value failures_total)" -eq 0 ]
 	sed -i 's/"memory": "256MiB"/"memory": "8TiB"/' "$STATE/config.json"
 	doctor --targets "$TARGETS" --filter healthy_fuzzer
 	[ "$status" -eq 3 ]
@@ -276,8 +311,8 @@ seeds() { # TEXT...: the target's archive, in a copy of the output directory
 }
 
 @test "what it prints is for people" {
-	fuzz startexit_fuzzer 20
-	run "$FUZZCELL" doctor --state-dir "$STATE" --targets "$TARGETS" --filter startexit_fuzzer
+	STATE=$ALL/state
+	run "$FUZZCELL" doctor --state-dir "$STATE" --targets "$ALL/targets" --filter startexit_fuzzer
 	echo "$output"
 	[ "$status" -eq 5 ]
 	[[ ${lines[0]} == "machine: "* ]]
