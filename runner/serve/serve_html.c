@@ -253,7 +253,8 @@ void html_flag(struct html *h, const char *name)
 }
 
 /* NULL: no memory, which h knows. */
-static char *formatted(struct html *h, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static char *formatted(struct html *h, const char *fmt,
+							     va_list ap)
 {
 	char *s = NULL;
 
