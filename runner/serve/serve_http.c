@@ -303,9 +303,12 @@ static void turn(struct serve_http *h)
 	MHD_UNSIGNED_LONG_LONG ms = 0;
 	uint64_t wait_us = (uint64_t)NEVER_S * USEC_PER_SEC;
 	struct err ignored;
+	bool more;
 
 	(void)MHD_run(h->daemon);
-	if (sweep(h) | forget_old(h))
+	more = sweep(h);
+	more = forget_old(h) || more;
+	if (more)
 		wait_us = (uint64_t)SWEEP_S * USEC_PER_SEC;
 	if (MHD_get_timeout(h->daemon, &ms) == MHD_YES && ms * USEC_PER_MSEC < wait_us)
 		wait_us = ms * USEC_PER_MSEC;
