@@ -26,10 +26,10 @@ ASSET_FILE(uplot_license, "vendor/uplot/LICENSE");
 #define JS    "text/javascript; charset=utf-8"
 #define PLAIN "text/plain; charset=utf-8"
 
-#define ASSET(symbol, file, mime)                                               \
-	{                                                                       \
-		{.path = "assets/" file, .type = mime}, asset_##symbol##_begin, \
-		    asset_##symbol##_end                                        \
+#define ASSET(symbol, file, mime)                                                 \
+	{                                                                         \
+		{.path = "assets/" file, .type = (mime)}, asset_##symbol##_begin, \
+		    asset_##symbol##_end                                          \
 	}
 
 static const struct {
