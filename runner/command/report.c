@@ -38,7 +38,7 @@ static int print(const struct report_args *a, const json_t *model)
 
 	if (r < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
-	if (a->json)
+	if (json)
 		puts(json);
 	else
 		fputs(buf_str(&text), stdout);
