@@ -68,20 +68,27 @@ export class Browser {
 }
 
 // Waits until every figure is drawn, or found to have nothing to draw; how many pixels of a
-// curve's colour each canvas has.  (Curves may lie upon each other.)
+// curve's colour each canvas has.  (Curves may lie upon each other.)  A copy is read: Chromium
+// warns on the console when a canvas that was not made for it is read more than once.
 export async function drawn(page) {
   await page.waitForFunction(() => [...document.querySelectorAll('figure.plot')].every((f) => f.dataset.drawn), null, { timeout: 60_000 });
   return page.evaluate(() => {
     const style = getComputedStyle(document.documentElement);
+    const readable = (width, height) => {
+      const canvas = Object.assign(document.createElement('canvas'), { width, height });
+      return canvas.getContext('2d', { willReadFrequently: true });
+    };
     const colours = [1, 2, 3].map((i) => {
-      const probe = document.createElement('canvas').getContext('2d');
+      const probe = readable(1, 1);
       probe.fillStyle = style.getPropertyValue(`--curve-${i}`).trim();
       probe.fillRect(0, 0, 1, 1);
       return probe.getImageData(0, 0, 1, 1).data;
     });
     return [...document.querySelectorAll('figure.plot[data-drawn=yes]')].map((f) => {
       const canvas = f.querySelector('canvas');
-      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      const copy = readable(canvas.width, canvas.height);
+      copy.drawImage(canvas, 0, 0);
+      const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
       let n = 0;
       const is = (i, c) => Math.abs(data[i] - c[0]) + Math.abs(data[i + 1] - c[1]) + Math.abs(data[i + 2] - c[2]) < 48;
       for (let i = 0; i < data.length; i += 4) n += data[i + 3] > 128 && colours.some((c) => is(i, c));
