@@ -91,14 +91,19 @@ state() { # RUN DEFAULTS [TARGETS]: a fresh state directory; $seed is the engine
 		"targets": {%s}}\n' "$1" "$seed" "$2" "${3:-}" >"$tmp/state/config.json"
 }
 
-fuzzcell() { # DIR OPTION...: on the core, all of it
-	local dir=$1 code=0
+# Seconds in which the core was not there at all: where this machine is a guest, its host had it.
+taken() { awk -v core="cpu$core" -v hz="$(getconf CLK_TCK)" '$1 == core { print $9 / hz }' /proc/stat; }
+
+fuzzcell() { # DIR OPTION...: on the core, all of it; sets stolen, seconds of it that were taken
+	local dir=$1 code=0 before
 	shift
+	before=$(taken)
 	taskset -c "$core" "$B/fuzzcell" run --plain --state-dir "$tmp/state" --targets "$dir" "$@" \
 		>"$tmp/out" 2>&1 &
 	running=$!
 	wait "$running" || code=$?
 	running=
+	stolen=$(calc %.2f "$(taken) - $before")
 	if [[ $code -ne 0 ]]; then
 		cat "$tmp/out" >&2
 		exit 1
@@ -184,6 +189,8 @@ contention() {
 	cpu=$(column 2 "$tmp/quiet" | median)
 	cov=$(column 3 "$tmp/quiet" | median)
 	row 'price, quiet' "$tmp/quiet" "$cpu" "$cov"
+	several "$quiet_runs" "$tmp/again" quiet "\"price\": $price" --max-fuzzer-time 10m
+	row 'price, quiet again' "$tmp/again" "$cpu" "$cov"
 	wall_window "$cpu"
 	row "wall ${window} s, quiet" "$tmp/wall" "$cpu" "$cov"
 	spin
@@ -201,11 +208,18 @@ paired() { # FILE
 		{ i = (FNR - 1) % n + 1; print $1, $2 / cpu[i], $3 / cov[i] }' "$tmp/quiet" "$1"
 }
 
-# One run's time moves by some per cent also alone: a single run is false when it had clearly
-# less, and their mean is that of the quiet ones.
+# "mean 1.000, from 0.900 to 1.100": of a column of FILE.
+spread() { # COLUMN FILE
+	printf 'mean %.3f, from %.3f to %.3f' "$(column "$1" "$2" | awk '{ s += $1 } END { print s / NR }')" \
+		"$(column "$1" "$2" | quantile 0)" "$(column "$1" "$2" | quantile 1)"
+}
+
+# One run's time moves by some per cent also alone, which "quiet again" shows: a single run is
+# false when it had clearly less, and their mean is that of the quiet ones.
 contention_verdicts() {
 	local early wall_early mean low high
 
+	paired "$tmp/again" >"$tmp/pairs_again"
 	paired "$tmp/busy" >"$tmp/pairs"
 	early=$(awk -v low="$clearly" '$1 == "plateau" && $2 < low { n++ } END { print n + 0 }' "$tmp/pairs")
 	wall_early=$(paired "$tmp/wallbusy" | awk -v low="$clearly" '$2 < low { n++ } END { print n + 0 }')
@@ -213,20 +227,23 @@ contention_verdicts() {
 	low=$(column 3 "$tmp/pairs" | quantile 0)
 	high=$(column 3 "$tmp/pairs" | quantile 1)
 	printf '     called finished before its time: price %d of %d, wall %d of %d\n' "$early" "$runs" "$wall_early" "$quiet_runs"
-	printf '     CPU time over that of the same seed alone: mean %.3f, from %.3f to %.3f\n' "$mean" \
-		"$(column 2 "$tmp/pairs" | quantile 0)" "$(column 2 "$tmp/pairs" | quantile 1)"
+	printf '     over the quiet run of the same seed     CPU time                             edges\n'
+	printf '     %-26s %s   %s\n' 'quiet again' "$(spread 2 "$tmp/pairs_again")" "$(spread 3 "$tmp/pairs_again")" \
+		"$neighbours neighbours" "$(spread 2 "$tmp/pairs")" "$(spread 3 "$tmp/pairs")"
 	verdict "false plateaus by price: $early of $runs" "$early == 0"
 	verdict "CPU time at the stop, mean, within 5 %: $mean of the quiet run" "($mean - 1) ^ 2 <= $within ^ 2"
 	verdict "coverage within 5 %, in each run: from $(calc %.3f "$low") to $(calc %.3f "$high")" \
 		"$low >= 1 - $within && $high <= 1 + $within"
 }
 
-# What a cell's time is not: its CPU time and its waiting; as a share.
+# What a cell's time is not: its CPU time, its waiting, and what the host took; as a share.
 balance() { # WHAT
 	local off
-	off=$(awk '{ print ($6 - $7 - $5 * $6) / $6 }' "$tmp/one")
-	awk -v what="$1" -v off="$off" '{ printf "     %-22s %6.2f s in the cell = %.2f s CPU time + %.2f s waiting + %.2f s (%.2f %%)\n",
-		what, $6, $7, $5 * $6, off * $6, 100 * off }' "$tmp/one"
+	# Of neighbours, too, is taken: of the cell its share.
+	off=$(awk -v stolen="$stolen" '{ print ($6 - $7 - $5 * $6 - stolen * (1 - $5)) / $6 }' "$tmp/one")
+	awk -v what="$1" -v off="$off" -v stolen="$stolen" '{
+		printf "     %-22s %6.2f s in the cell = %.2f s CPU time + %.2f s waiting + %.2f s taken by the host + %.2f s (%.2f %%)\n",
+		what, $6, $7, $5 * $6, stolen * (1 - $5), off * $6, 100 * off }' "$tmp/one"
 	verdict "$1: less than 2 % not accounted for" "($off) ^ 2 < $unaccounted ^ 2"
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What it costs to look at many cells once a second, as a run does: job_tick() for each of
- * them (counters, pressure, memory mark, effective clock), then the machine's own pressure.
+ * them (counters, pressure, memory mark, effective clock, curves), then the machine's own
+ * pressure.
  * First the cells sleep, then each of them spins.  CPU time of this process, user and
  * system, of the looking alone.  Needs root and crun.
  *
@@ -34,6 +35,8 @@ static const char *const stages[] = {[SLEEPING] = "sleep", [SPINNING] = "spin"};
 struct place {
 	struct bench *bench;
 	struct job job;
+	struct target target;
+	char name[32];
 	struct attempt attempt;
 	struct fleet_target fleet;
 	bool up;
@@ -47,6 +50,8 @@ struct cost {
 
 struct bench {
 	struct bench_host host;
+	struct run_dirs dirs; /* where the curves go */
+	struct job_env env;
 	struct pressure *pressure;
 	struct source *timer;
 	struct place *v;
@@ -271,7 +276,13 @@ static void start_next(struct bench *b)
 	p->fleet = (struct fleet_target){
 	    .rule = rule_preset(0.05, 1), .quota = 1, .phase = FLEET_RUNS, .known = true};
 	curve_begin(&p->fleet.curve, 0);
-	p->job = (struct job){.phase = PHASE_RUNNING, .attempt = &p->attempt, .fleet = &p->fleet};
+	(void)snprintf(p->name, sizeof(p->name), "cell-%zu", b->started);
+	p->target.name = p->name;
+	p->job = (struct job){.phase = PHASE_RUNNING,
+			      .env = &b->env,
+			      .target = &p->target,
+			      .attempt = &p->attempt,
+			      .fleet = &p->fleet};
 	p->job.cfg.memory_high = MEMORY_HIGH;
 	p->job.cfg.input_timeout_us = 86400 * USEC_PER_SEC; /* who sleeps is not stuck */
 	set_timer(b, START_S * USEC_PER_SEC);
@@ -305,6 +316,8 @@ static int set_up(struct bench *b, struct err *e)
 	    pressure_open(b->host.loop, "/proc/pressure", on_pressure, b, &b->pressure, &none) < 0)
 		printf("   no pressure (PSI) here\n");
 	workers_begin(&b->workers, (unsigned)b->n);
+	b->dirs = (struct run_dirs){.id = "bench", .logs = b->host.dir_fd};
+	b->env = (struct job_env){.dirs = &b->dirs, .began_us = clock_mono_us()};
 	return r;
 }
 
