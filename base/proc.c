@@ -127,3 +127,10 @@ int proc_kill(int pidfd, int signo, struct err *e)
 		return err_sys(e, "send signal %d", signo);
 	return 0;
 }
+
+int proc_kill_first(pid_t pid, int signo, struct err *e)
+{
+	if (syscall(SYS_tgkill, pid, pid, signo) < 0)
+		return err_sys(e, "send signal %d to the first thread", signo);
+	return 0;
+}

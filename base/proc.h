@@ -33,6 +33,8 @@ MUST_CHECK int proc_spawn(const struct proc_spec *spec, pid_t *ret_pid, struct e
 
 /* Signal a process that was not reaped yet; -ESRCH when it is gone. */
 MUST_CHECK int proc_kill(int pidfd, int signo, struct err *e);
+/* The same of a child, by its number: its first thread takes the signal, and no other. */
+MUST_CHECK int proc_kill_first(pid_t pid, int signo, struct err *e);
 /* A handle that stays ours when the number is used again; close() it. */
 MUST_CHECK int proc_open(pid_t pid, int *ret_pidfd, struct err *e);
 

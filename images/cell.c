@@ -323,8 +323,13 @@ static void on_memory(void *arg, uint32_t events)
 
 	(void)events;
 	output_now(&c->out);
-	if (cgroup_memory_event(c->group, &halted, &e) == 0 && c->ops.memory)
-		c->ops.memory(c->arg, halted);
+	if (cgroup_memory_event(c->group, &halted, &e) < 0 || !c->ops.memory)
+		return;
+	/* Who waits for memory stands.  So does everybody else now: a handler that ran in another
+	 * thread before cell_memory_open() would find none. */
+	if (halted && c->state == RUNNING)
+		c->halted = cgroup_freeze(c->group, true, &e) == 0;
+	c->ops.memory(c->arg, halted);
 }
 
 /* Starting ---------------------------------------------------------------- */

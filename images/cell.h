@@ -98,7 +98,8 @@ struct cell_ops {
 	 * sent from here meets it in the call.  name as in struct seccomp_call: "socket",
 	 * "number 462".  At most 2000 times a second: a cell that asks more waits. */
 	void (*refused)(void *arg, const char *name);
-	/* The memory mark was passed; halted: its tasks stand until cell_memory_open(). */
+	/* The memory mark was passed; halted: its tasks stand until cell_memory_open(), and
+	 * the first thread begins with the signals that were sent until then. */
 	void (*memory)(void *arg, bool halted);
 	void (*ended)(void *arg, const struct cell_end *end);
 };

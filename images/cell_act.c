@@ -14,7 +14,8 @@ int cell_signal(struct cell *c, int signo, struct err *e)
 	}
 	if (c->pidfd < 0)
 		return err_set(e, ESRCH, "cell '%s' runs no job any more", c->id);
-	return proc_kill(c->pidfd, signo, e);
+	/* Frozen, all its threads would look for it when they thaw; the first one works. */
+	return c->halted ? proc_kill_first(c->job, signo, e) : proc_kill(c->pidfd, signo, e);
 }
 
 int cell_kill(struct cell *c, struct err *e)
@@ -47,5 +48,16 @@ int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e)
 
 int cell_memory_open(struct cell *c, struct err *e)
 {
-	return c->group ? cgroup_memory_open(c->group, e) : gone(c, e);
+	int r = c->group ? cgroup_memory_open(c->group, e) : gone(c, e);
+
+	/* Also when that failed: better without memory than without an end. */
+	if (c->halted && c->group) {
+		struct err why;
+		int thawed = cgroup_freeze(c->group, false, &why);
+
+		c->halted = false;
+		if (r == 0 && thawed < 0)
+			r = err_set(e, -thawed, "%s", why.msg);
+	}
+	return r;
 }

@@ -38,6 +38,7 @@ struct cell {
 	int pidfd;	  /* of the first process, while it runs; else -1 */
 	uint64_t pending; /* signals that came before we knew that process: bit signo-1 */
 	bool freeze;	  /* asked for before the job runs */
+	bool halted;	  /* at the memory mark */
 	struct source *crun_exit, *job_exit, *events, *memory;
 	struct source *timer; /* the start's deadline, then retries */
 	uint64_t until;	      /* when to stop retrying */

@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 static int reap(pid_t pid)
@@ -305,12 +307,80 @@ static void test_faults(void **state)
 	fault_arm(0, FAULT_FAIL);
 }
 
+static volatile sig_atomic_t taken_by; /* a thread */
+
+static void take_it(int signo)
+{
+	(void)signo;
+	taken_by = (sig_atomic_t)gettid();
+}
+
+static void *waits(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* Two threads, of which only the second one would take a signal of the process. */
+static void two_threads(int ready, int go)
+{
+	struct sigaction sa = {.sa_handler = take_it};
+	pthread_t thread;
+	sigset_t usr1;
+	char byte;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (sigaction(SIGUSR1, &sa, NULL) < 0 || pthread_create(&thread, NULL, waits, NULL) != 0)
+		_exit(1);
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	if (pthread_sigmask(SIG_BLOCK, &usr1, NULL) != 0 || write(ready, "x", 1) != 1 ||
+	    read(go, &byte, 1) != 1)
+		_exit(2);
+	if (taken_by || pthread_sigmask(SIG_UNBLOCK, &usr1, NULL) != 0)
+		_exit(3);
+	_exit(taken_by == getpid() ? 0 : 4);
+}
+
+static void test_kill_first(void **state)
+{
+	int ready[2], go[2], status;
+	struct err e;
+	char byte;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(pipe(go), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		two_threads(ready[1], go[0]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(proc_kill_first(pid, SIGUSR1, &e), 0);
+	assert_int_equal(write(go[1], "x", 1), 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(proc_kill_first(pid, SIGUSR1, &e), -ESRCH);
+	for (int i = 0; i < 2; i++) {
+		close(ready[i]);
+		close(go[i]);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_exec_fails),	      cmocka_unit_test(test_path_and_env),
-    cmocka_unit_test(test_descriptors),	      cmocka_unit_test(test_stdin),
-    cmocka_unit_test(test_crossed),	      cmocka_unit_test(test_closed),
-    cmocka_unit_test(test_signals_and_group), cmocka_unit_test(test_kill),
-    cmocka_unit_test(test_die_with_us),	      cmocka_unit_test(test_faults),
+    cmocka_unit_test(test_exec_fails),
+    cmocka_unit_test(test_path_and_env),
+    cmocka_unit_test(test_descriptors),
+    cmocka_unit_test(test_stdin),
+    cmocka_unit_test(test_crossed),
+    cmocka_unit_test(test_closed),
+    cmocka_unit_test(test_signals_and_group),
+    cmocka_unit_test(test_kill),
+    cmocka_unit_test(test_kill_first),
+    cmocka_unit_test(test_die_with_us),
+    cmocka_unit_test(test_faults),
 };
 
 UNIT_MAIN(tests)

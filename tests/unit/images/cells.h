@@ -8,11 +8,13 @@
 #include "tests/unit/unit.h"
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/loop.h"
 #include "images/cell.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +48,8 @@ struct seen {
 	/* Called when out holds the text, once. */
 	const char *when;
 	void (*then)(struct seen *s);
-	uint64_t first_us; /* when the first byte came */
+	void (*memory)(struct seen *s, bool halted); /* NULL: nobody cares */
+	uint64_t first_us;			     /* when the first byte came */
 };
 
 static inline uint64_t slow(void)
@@ -87,8 +90,10 @@ static inline void seen_refused(void *arg, const char *name)
 
 static inline void seen_memory(void *arg, bool halted)
 {
-	(void)arg;
-	(void)halted;
+	struct seen *s = arg;
+
+	if (s->memory)
+		s->memory(s, halted);
 }
 
 static inline void seen_ended(void *arg, const struct cell_end *end)
@@ -212,23 +217,60 @@ static inline void cannot_run(const struct err *e)
 	skip();
 }
 
+/* The world that is open, and whose. */
+static char world_dir[64];
+static struct cgroup_tree *world_tree;
+static pid_t world_pid;
+
+static inline void world_instance(char out[32])
+{
+	(void)snprintf(out, 32, "unit-images-%d", (int)getpid()); /* they may run twice at a time */
+}
+
+/* What a test left that failed: opening its tree kills and removes what is in it. */
+static inline void world_sweep(void)
+{
+	char instance[32];
+	struct cgroup_tree_opts o = {.instance = instance};
+	struct cgroup_tree *tree = NULL;
+	struct err e;
+
+	if (!*world_dir || world_pid != getpid())
+		return;
+	world_instance(instance);
+	cgroup_tree_close(world_tree); /* its lock */
+	if (cgroup_tree_open(&o, &tree, &e) < 0)
+		print_message("# %s\n", e.msg);
+	cgroup_tree_close(tree);
+	if (fs_remove_tree(AT_FDCWD, world_dir, &e) < 0)
+		print_message("# %s\n", e.msg);
+	world_dir[0] = '\0';
+	world_tree = NULL;
+}
+
 /* The caller's mistakes fail; what this machine lacks skips the test. */
 static inline void world_open(struct world *w, const struct cell_host_opts *more)
 {
-	char instance[32]; /* these tests may run twice at a time */
+	char instance[32];
 	struct cgroup_tree_opts tree = {.instance = instance};
 	struct cell_host_opts o = *more;
 	struct err e;
 
-	(void)snprintf(instance, sizeof(instance), "unit-images-%d", (int)getpid());
+	world_sweep();
+	if (!world_pid)
+		assert_int_equal(atexit(world_sweep), 0);
+	world_pid = getpid();
+	world_instance(instance);
 	*w = (struct world){.fds = open_fds()};
 	(void)snprintf(w->dir, sizeof(w->dir), "/tmp/fuzzcell-images-XXXXXX");
 	assert_non_null(mkdtemp(w->dir));
+	memcpy(world_dir, w->dir, sizeof(world_dir));
 	assert_int_equal(chmod(w->dir, 0711), 0);
 	(void)snprintf(w->runtime, sizeof(w->runtime), "%s/run", w->dir);
 	assert_int_equal(loop_new(&w->loop, &e), 0);
 	if (cgroup_tree_open(&tree, &w->tree, &e) < 0)
 		cannot_run(&e);
+	world_tree = w->tree;
 	o.loop = w->loop;
 	o.tree = w->tree;
 	o.runtime_dir = w->runtime;
@@ -241,12 +283,14 @@ static inline void world_close(struct world *w)
 {
 	cell_host_free(w->host);
 	cgroup_tree_close(w->tree);
+	world_tree = NULL;
 	loop_free(w->loop);
 	assert_int_not_equal(access(w->runtime, F_OK), 0);
 	assert_int_equal(rmdir(w->dir), 0);
 	assert_int_equal(open_fds(), w->fds);
 	assert_int_equal(mounts_below(w->dir), 0);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	world_dir[0] = '\0';
 }
 
 /* /bin/sh -c script in a world of its own, to its end. */

@@ -274,11 +274,11 @@ static struct source *look_timer;
 static uint64_t usage_before;
 static bool looked;
 
-/* Frozen at latest when the first look comes: from then on it takes no time. */
-static void look(void *arg)
+/* It stands at latest when the first look comes: from then on it takes no time.  True: the second
+ * one saw that. */
+static bool stood(struct seen *s)
 {
 	struct cgroup_counters now;
-	struct seen *s = arg;
 	struct err e;
 
 	assert_int_equal(cell_read(s->cell, &now, &e), 0);
@@ -287,24 +287,41 @@ static void look(void *arg)
 		usage_before = now.usage_us;
 		assert_int_equal(loop_set_timer(look_timer, clock_mono_us() + 300000 * slow(), &e),
 				 0);
-		return;
+		return false;
 	}
 	assert_in_range(now.usage_us, usage_before, usage_before + 20000 * slow());
 	assert_int_equal(s->ended, 0);
+	source_remove(look_timer);
+	return true;
+}
+
+static void look_soon(struct seen *s, void (*look)(void *arg))
+{
+	struct err e;
+
+	looked = false;
+	assert_int_equal(
+	    loop_add_timer(s->w->loop, clock_mono_us() + 300000 * slow(), look, s, &look_timer, &e),
+	    0);
+}
+
+static void look_frozen(void *arg)
+{
+	struct seen *s = arg;
+	struct err e;
+
+	if (!stood(s))
+		return;
 	assert_int_equal(cell_freeze(s->cell, false, &e), 0);
 	assert_int_equal(cell_kill(s->cell, &e), 0);
-	source_remove(look_timer);
 }
 
 static void freeze_it(struct seen *s)
 {
 	struct err e;
 
-	looked = false;
 	assert_int_equal(cell_freeze(s->cell, true, &e), 0);
-	assert_int_equal(
-	    loop_add_timer(s->w->loop, clock_mono_us() + 300000 * slow(), look, s, &look_timer, &e),
-	    0);
+	look_soon(s, look_frozen);
 }
 
 static void a_frozen_cell_stands(void **state)
@@ -312,6 +329,65 @@ static void a_frozen_cell_stands(void **state)
 	(void)state;
 	run_until("echo ready; while :; do :; done", "ready", freeze_it);
 	assert_int_equal(seen.end.how, CELL_SIGNALED);
+}
+
+/* One of its processes passed the mark: nothing in the cell runs before there is memory, and what
+ * runs then is its first thread's handler. */
+static void look_halted(void *arg)
+{
+	struct seen *s = arg;
+	struct err e;
+
+	if (!stood(s))
+		return;
+	assert_int_equal(cell_signal(s->cell, SIGTERM, &e), 0);
+	assert_int_equal(cell_memory_open(s->cell, &e), 0);
+}
+
+static bool is_halted;
+
+static void at_mark(struct seen *s, bool halted)
+{
+	struct err e;
+
+	s->memory = NULL;
+	is_halted = halted;
+	if (halted)
+		look_soon(s, look_halted);
+	else /* it is throttled there, on the unified layout */
+		assert_int_equal(cell_kill(s->cell, &e), 0);
+}
+
+/* Not before its first process is known: it comes to that one as a signal. */
+static void let_it_take(struct seen *s)
+{
+	struct err e;
+
+	assert_int_equal(cell_signal(s->cell, SIGUSR1, &e), 0);
+}
+
+static void at_its_memory_mark_all_of_a_cell_stands(void **state)
+{
+	const char *argv[] = {"/bin/sh", "-c",
+			      "trap 'echo open; exit 7' TERM; trap 'tail /dev/zero &' USR1; "
+			      "echo ready; while :; do :; done",
+			      NULL};
+	struct cell_spec spec = cell_spec_for("one", argv);
+	struct cell_host_opts o = {0};
+	struct world w;
+
+	(void)state;
+	memset(&seen, 0, sizeof(seen));
+	seen.when = "ready";
+	seen.then = let_it_take;
+	seen.memory = at_mark;
+	spec.limits.memory_high = 48 << 20;
+	world_open(&w, &o);
+	run_cell(&w, &seen, &spec);
+	world_close(&w);
+	assert_string_equal(seen.out, is_halted ? "ready\nopen\n" : "ready\n");
+	assert_int_equal(seen.end.how, is_halted ? CELL_EXITED : CELL_SIGNALED);
+	assert_int_equal(seen.end.code, is_halted ? 7 : SIGKILL);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -327,6 +403,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_missing_or_old_crun_is_refused),
     cmocka_unit_test(it_takes_the_files_that_it_may_have),
     cmocka_unit_test(a_frozen_cell_stands),
+    cmocka_unit_test(at_its_memory_mark_all_of_a_cell_stands),
 };
 
 UNIT_MAIN(tests)
