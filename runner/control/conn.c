@@ -76,8 +76,10 @@ static enum next step(struct control_conn *c)
 		return NEXT_END;
 	if (!end && c->n < sizeof(c->in))
 		return c->eof ? NEXT_END : NEXT_READ;
-	if (!control_server_spend(c->server, purse))
+	/* Who asks without end spends what is for all, and nobody waits for their first answer. */
+	if (c->served && !control_server_spend(c->server, purse))
 		return NEXT_SECOND;
+	c->served = true;
 	c->out = end ? answer_line(c, (size_t)(end - c->in) + 1) : too_long(c);
 	return c->out ? NEXT_GO : NEXT_END;
 }
@@ -150,6 +152,7 @@ void control_conn_second(struct control_conn *c, uint64_t now_us)
 {
 	uint64_t most = c->out ? CONTROL_STUCK_US : CONTROL_IDLE_US;
 
+	c->served = false;
 	if (now_us - c->since_us >= most)
 		control_conn_free(c);
 	else if (!c->events)

@@ -30,6 +30,7 @@ struct control_conn {
 	struct control_answer *out;
 	size_t sent;
 	bool eof, closing; /* nothing more is read */
+	bool served;	   /* in this second: the first request needs no purse */
 	size_t n;
 	char in[CONTROL_LINE_MAX];
 };

@@ -12,9 +12,10 @@ struct control_server;
 
 enum {
 	CONTROL_CONNECTIONS_MAX = 64,
-	CONTROL_LOOKERS_MAX = 32,	  /* of them: neither root nor the owner */
-	CONTROL_PENDING_MAX = 16 << 20,	  /* bytes of answers that are not sent yet */
-	CONTROL_PER_SECOND_MAX = 100,	  /* connections; requests of lookers; of the others */
+	CONTROL_LOOKERS_MAX = 32,	/* of them: neither root nor the owner */
+	CONTROL_PENDING_MAX = 16 << 20, /* bytes of answers that are not sent yet */
+	/* Connections; requests of lookers; of the others, but each connection's first. */
+	CONTROL_PER_SECOND_MAX = 100,
 	CONTROL_IDLE_US = 60 * 1000000,	  /* without a request */
 	CONTROL_STUCK_US = 10 * 1000000,  /* without reading its answer */
 	CONTROL_STATUS_FRESH_US = 200000, /* a status is used again for so long */

@@ -95,16 +95,27 @@ static void thousands_of_connections_do_not_keep_one_out(void **state)
 	(void)serve(0, comes_in_thousands);
 }
 
+enum { MANY = 240 }; /* requests */
+
+static int asks_often(int d)
+{
+	const char one[] = "{\"cmd\":\"status\"}\n";
+	char many[MANY * (sizeof(one) - 1)];
+	int fd = connected(d, 0);
+
+	for (size_t i = 0; i < sizeof(many); i += sizeof(one) - 1)
+		memcpy(many + i, one, sizeof(one) - 1);
+	CHECK(99, send(fd, many, sizeof(many), MSG_NOSIGNAL) == sizeof(many));
+	return fd;
+}
+
 static int asks_without_end(int d)
 {
-	char many[4080], got[64];
-	int fd = connected(d, 0);
+	char got[64];
 	uint64_t before = clock_mono_us();
+	int fd = asks_often(d);
 
-	for (size_t i = 0; i + 17 <= sizeof(many); i += 17)
-		memcpy(many + i, "{\"cmd\":\"status\"}\n", 17);
-	CHECK(1, send(fd, many, sizeof(many), MSG_NOSIGNAL) == sizeof(many));
-	for (unsigned i = 0; i < sizeof(many) / 17; i++)
+	for (unsigned i = 0; i < MANY; i++)
 		CHECK(2, hear(fd, got, sizeof(got), 1) > 0);
 	/* 240 of them, 100 a second, and each of the same five a second */
 	CHECK(3, clock_mono_us() - before > USEC_PER_SEC);
@@ -115,6 +126,22 @@ static void a_flood_of_requests_is_slowed_down(void **state)
 {
 	(void)state;
 	assert_true(serve(0, asks_without_end).asked <= 40);
+}
+
+static int asks_often_and_reads_nothing(int d)
+{
+	for (unsigned i = 0; i < CONTROL_CONNECTIONS_MAX - 4; i++)
+		(void)asks_often(d);
+	CHECK(1, lives(d));
+	CHECK(2, lives(d));
+	return 0;
+}
+
+/* Of the same user. */
+static void who_floods_us_keeps_nobody_waiting(void **state)
+{
+	(void)state;
+	(void)serve(0, asks_often_and_reads_nothing);
 }
 
 static int reads_nothing(int d)
@@ -290,6 +317,7 @@ static const struct CMUnitTest tests[] = {
     CASE(a_line_may_come_in_pieces_and_half_of_one_is_none),
     CASE(thousands_of_connections_do_not_keep_one_out),
     CASE(a_flood_of_requests_is_slowed_down),
+    CASE(who_floods_us_keeps_nobody_waiting),
     CASE(slow_readers_cost_a_bounded_amount),
     CASE(who_says_nothing_or_does_not_read_goes),
     CASE(rights_are_the_kernels_word),
