@@ -183,8 +183,10 @@ static void on_memory(void *arg, bool halted)
 {
 	struct exec *x = arg;
 
-	if (halted)
-		(void)dump(x, ASK_MEMORY);
+	struct err e;
+
+	if (halted && !dump(x, ASK_MEMORY))
+		(void)!cell_memory_open(x->cell, &e); /* being ended: it must be able to move */
 }
 
 static void exec_free(struct exec *x)

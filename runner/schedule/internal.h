@@ -11,8 +11,8 @@ extern const struct cell_ops job_cell_ops;
 void job_step(struct job *j, enum phase_event ev);
 void job_set_note(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* How long a forced dump may take, for a target that waits for CPUs (starved: struct
- * effective's): a second, up to ten of them. */
+/* How long a forced dump may take, for a target that waits for CPUs or, at its memory mark, for
+ * memory, such a share of its time: a second, up to ten of them. */
 uint64_t job_dump_grace(double starved);
 
 /* The deadline comes so much later. */

@@ -217,7 +217,10 @@ static void do_dump(struct job *j)
 	(void)!cell_signal(j->attempt->cell, SIGCONT, &e); /* it may have stopped itself */
 	/* Only now that the signal waits: a halted task runs its handler first. */
 	(void)!cell_memory_open(j->attempt->cell, &e);
-	j->grace_at = clock_mono_us() + job_dump_grace(fmax(j->fleet->clock.starved, j->starved));
+	/* At the memory mark, too, it is let on slowly. */
+	j->grace_at =
+	    clock_mono_us() +
+	    job_dump_grace(fmax(fmax(j->fleet->clock.starved, j->starved), j->pressure[1]));
 	arm(j);
 }
 
