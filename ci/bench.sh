@@ -228,17 +228,18 @@ leave() {
 	calc '%.6f 0' "($(spent "$1") - $before) / 1e9"
 }
 
-# Cells get quieter as time goes by, so that it is nobody, somebody, somebody, nobody, ...
+# Cells get quieter as time goes by, so that it is nobody, somebody, somebody, nobody, ...; each
+# for longer than what comes back in a run, so that nobody has it alone.
 live() {
-	local pid who last=$((each > 8 ? each / 4 : 2))
-	echo "7. live view of 64 cells, sixteen times $last s"
+	local pid who last=$each
+	echo "7. live view of 64 cells, eight times $last s"
 	copies 64 >"$tmp/manifest.json"
 	state '"memory": "256MiB", "plateau": "none"'
 	"$B/fuzzcell" run --plain --state-dir "$tmp/state" --targets "$tmp/manifest.json" --workers 64 \
-		--max-total-time "$(((warm + 17 * last + 40) * 10 / 9 + 1))s" >"$tmp/out" 2>&1 &
+		--max-total-time "$(((warm + 9 * last + 40) * 10 / 9 + 1))s" >"$tmp/out" 2>&1 &
 	pid=$!
 	sleep "$warm"
-	for who in leave look look leave leave look look leave leave look look leave leave look look leave; do
+	for who in leave look look leave leave look look leave; do
 		echo "$who $("$who" "$pid" "$last")"
 	done >"$tmp/looks"
 	"$B/fuzzcell" stop --now --state-dir "$tmp/state" >"$tmp/stopped"
