@@ -32,10 +32,13 @@ static bool take(void *arg, const char *name, const char *value)
 static void say(const struct control_request *q, const json_t *answer)
 {
 	const char *state = json_string_value(json_object_get(answer, "state"));
-	char target[ESCAPE_MAX], shown[ESCAPE_MAX];
+	const char *note = json_string_value(json_object_get(answer, "note"));
+	char target[ESCAPE_MAX], shown[ESCAPE_MAX], more[ESCAPE_MAX];
 
 	if (*q->target)
-		printf("%s: %s\n", escape(q->target, target), escape(state ? state : "?", shown));
+		printf("%s: %s%s%s%s\n", escape(q->target, target),
+		       escape(state ? state : "?", shown), note ? " (" : "",
+		       escape(note ? note : "", more), note ? ")" : "");
 	else if (q->cmd == CONTROL_WORKERS)
 		printf("at most %u cells at once\n", q->workers);
 	else

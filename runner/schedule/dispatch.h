@@ -52,7 +52,9 @@ size_t dispatch_waiting(const struct dispatch *d);
 
 /* What a person wants of a target.  Stop: it ends now, and nobody but a person starts it again.
  * Start: it waits, is next, and has its limits from now; one that comes to its end does so when
- * it has ended (dispatch_ended()).  Skip: its turn ends, and others come first. */
+ * it has ended (dispatch_ended()).  Skip: its turn ends, and others come first.  One that has its
+ * turn is not started by it, and one that has none has nothing to end. */
+bool dispatch_has_turn(const struct job *j);
 void dispatch_stop(struct dispatch *d, struct job *j, bool now);
 void dispatch_start(struct dispatch *d, struct job *j);
 MUST_CHECK int dispatch_skip(struct dispatch *d, struct job *j, struct err *e);

@@ -5,6 +5,11 @@
 
 #include <errno.h>
 
+bool dispatch_has_turn(const struct job *j)
+{
+	return j->phase != PHASE_DONE && j->pending == REASON_NONE && j->fleet->phase == FLEET_RUNS;
+}
+
 void dispatch_stop(struct dispatch *d, struct job *j, bool now)
 {
 	(void)d;

@@ -24,11 +24,15 @@ static void tell(struct run *r, const struct job *j, const char *what)
 
 _Static_assert((int)CONTROL_CELLS_MAX == (int)CONTROL_WORKERS_MAX, "one limit for both ways");
 
-static int start(struct run *r, struct job *j, struct err *e)
+/* ret_note: what was wanted is so already; else it stays. */
+static int start(struct run *r, struct job *j, const char **ret_note, struct err *e)
 {
 	if (r->dispatch.closed)
 		return err_set(e, ESHUTDOWN, "the run is coming to its end");
-	tell(r, j, "started by a person");
+	if (dispatch_has_turn(j))
+		*ret_note = "it has its turn already";
+	else
+		tell(r, j, "started by a person");
 	dispatch_start(&r->dispatch, j);
 	return 0;
 }
@@ -39,20 +43,26 @@ static void stop(struct run *r, struct job *j, bool now)
 	dispatch_stop(&r->dispatch, j, now);
 }
 
-static int skip(struct run *r, struct job *j, struct err *e)
+static int skip(struct run *r, struct job *j, const char **ret_note, struct err *e)
 {
+	bool turn = dispatch_has_turn(j);
 	int rc = dispatch_skip(&r->dispatch, j, e);
 
-	if (rc == 0) {
+	if (rc < 0)
+		return rc;
+	if (turn)
 		tell(r, j, "skipped by a person");
-		dispatch_next(&r->dispatch);
-	}
-	return rc;
+	else
+		*ret_note = "it had no turn; others come first";
+	dispatch_next(&r->dispatch);
+	return 0;
 }
 
-static int answer_state(struct run *r, const struct job *j, json_t **ret, struct err *e)
+static int answer_state(struct run *r, const struct job *j, const char *note, json_t **ret,
+			struct err *e)
 {
-	json_t *o = json_pack("{s:s}", "state", run_look(r)->rows[j->index].state);
+	json_t *o =
+	    json_pack("{s:s, s:s*}", "state", run_look(r)->rows[j->index].state, "note", note);
 
 	if (!o)
 		return err_set(e, ENOMEM, "build JSON");
@@ -73,6 +83,7 @@ static int show(struct run *r, const struct job *j, json_t **ret, struct err *e)
 
 static int of_target(struct run *r, const struct control_request *q, json_t **ret, struct err *e)
 {
+	const char *note = NULL;
 	struct job *j = NULL;
 	int rc = find(r, q->target, &j, e);
 
@@ -81,12 +92,12 @@ static int of_target(struct run *r, const struct control_request *q, json_t **re
 	if (q->cmd == CONTROL_TARGET)
 		return show(r, j, ret, e);
 	if (q->cmd == CONTROL_START)
-		rc = start(r, j, e);
+		rc = start(r, j, &note, e);
 	else if (q->cmd == CONTROL_STOP)
 		stop(r, j, q->now);
 	else
-		rc = skip(r, j, e);
-	return rc < 0 ? rc : answer_state(r, j, ret, e);
+		rc = skip(r, j, &note, e);
+	return rc < 0 ? rc : answer_state(r, j, note, ret, e);
 }
 
 int run_ask(void *arg, const struct control_request *q, json_t **ret, struct err *e)

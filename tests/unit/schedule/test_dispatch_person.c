@@ -139,6 +139,22 @@ static void skipped_the_others_come_first(void **state)
 	}
 }
 
+static void what_has_its_turn_is_not_started_and_what_waits_is_not_ended(void **state)
+{
+	(void)state;
+	begin(2, 1, false);
+	w.parts[0].finds = w.parts[1].finds = true;
+	assert_false(dispatch_has_turn(&w.jobs[1]));
+	seconds(10);
+	assert_true(dispatch_has_turn(&w.jobs[0]));
+	assert_false(dispatch_has_turn(&w.jobs[1]));
+	dispatch_stop(&w.d, &w.jobs[0], false);
+	assert_false(dispatch_has_turn(&w.jobs[0]));
+	seconds(5);
+	assert_false(dispatch_has_turn(&w.jobs[0]));
+	assert_true(dispatch_has_turn(&w.jobs[1]));
+}
+
 static void alone_it_goes_on(void **state)
 {
 	struct err e;
@@ -219,6 +235,7 @@ static const struct CMUnitTest tests[] = {
     CASE(a_plateau_is_tried_again_with_limits_of_its_own),
     CASE(a_cap_counts_from_a_persons_start),
     CASE(skipped_the_others_come_first),
+    CASE(what_has_its_turn_is_not_started_and_what_waits_is_not_ended),
     CASE(alone_it_goes_on),
     CASE(started_while_it_waits_it_is_next),
     CASE(started_it_is_next_whoever_waits),
