@@ -12,13 +12,25 @@
 
 /* Who prints for somebody has not done it when nothing came out; who reads only the beginning
  * wants no more.  What others do is done whoever looks on. */
-static int printed(const struct command *c, int status)
+static int printed(char **argv, int status)
 {
-	int lost = command_prints(c) && status == EXIT_DONE ? term_lost() : 0;
+	int lost = status == EXIT_DONE && command_prints(argv[1], argv[2]) ? term_lost() : 0;
 
 	if (lost == 0 || lost == EPIPE)
 		return status;
 	return fail(EXIT_INTERNAL, "standard output: %s", strerror(lost));
+}
+
+static int dispatch(int argc, char **argv)
+{
+	if (strcmp(argv[1], "--help") == 0)
+		return command_help(argc, argv);
+	if (strcmp(argv[1], "--version") == 0)
+		return command_version(argc, argv);
+	for (size_t i = 0; i < n_commands; i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	return fail(EXIT_USAGE, "unknown command '%s' (try: fuzzcell help)", argv[1]);
 }
 
 int main(int argc, char **argv)
@@ -38,12 +50,5 @@ int main(int argc, char **argv)
 			    getenv("FUZZCELL_LOG"));
 	if (argc < 2)
 		return fail(EXIT_USAGE, "no command (try: fuzzcell help)");
-	if (strcmp(argv[1], "--help") == 0)
-		return command_help(argc, argv);
-	if (strcmp(argv[1], "--version") == 0)
-		return command_version(argc, argv);
-	for (size_t i = 0; i < n_commands; i++)
-		if (strcmp(argv[1], commands[i].name) == 0)
-			return printed(&commands[i], commands[i].run(argc - 1, argv + 1));
-	return fail(EXIT_USAGE, "unknown command '%s' (try: fuzzcell help)", argv[1]);
+	return printed(argv, dispatch(argc, argv));
 }

@@ -32,8 +32,8 @@ struct command {
 };
 extern const struct command commands[];
 extern const size_t n_commands;
-/* Whether it does nothing but print. */
-bool command_prints(const struct command *c);
+/* Whether a command that begins with these words does nothing but print; next may be NULL. */
+bool command_prints(const char *name, const char *next);
 
 int command_run(int argc, char **argv);
 int command_build(int argc, char **argv);

@@ -4,6 +4,7 @@
 #include "runner/command/trigger.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const struct command commands[] = {
     {"run", "[OPTION]...", "fuzz every target, each in its own cell", command_run},
@@ -32,14 +33,19 @@ const struct command commands[] = {
 };
 const size_t n_commands = sizeof(commands) / sizeof(commands[0]);
 
-bool command_prints(const struct command *c)
+bool command_prints(const char *name, const char *next)
 {
-	int (*const those[])(int argc, char **argv) = {
-	    command_list,   command_config, command_status,  command_history,
-	    command_report, command_doctor, command_version, command_help};
+	static const char *const those[][2] = {
+	    {"list"},		{"config"},	     {"status"},	{"history"},
+	    {"report"},		{"doctor"},	     {"version"},	{"help"},
+	    {"--version"},	{"--help"},	     {"crash", "list"}, {"crash", "show"},
+	    {"crash", "parse"}, {"corpus", "stats"}, {"outbox", "list"}};
 
+	if (next && strcmp(next, "--help") == 0)
+		return true;
 	for (size_t i = 0; i < sizeof(those) / sizeof(those[0]); i++)
-		if (c->run == those[i])
+		if (strcmp(name, those[i][0]) == 0 &&
+		    (!those[i][1] || (next && strcmp(next, those[i][1]) == 0)))
 			return true;
 	return false;
 }

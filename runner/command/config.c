@@ -102,7 +102,7 @@ static int show(const struct config_args *a, const char *target)
 /* For scripts: where it is, and that it can be opened. */
 static int state(struct config_args *a)
 {
-	int r = session_read(&a->session);
+	int r = session_make(&a->session);
 
 	if (r == EXIT_DONE)
 		puts(a->session.state->path);

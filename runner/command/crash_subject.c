@@ -141,8 +141,9 @@ int crash_subject(struct session *s, const char *text, const char *target, bool 
 	struct crash_subject c = {.target = target};
 	int r = session_load(s);
 
+	/* A file needs no crash of ours, and its cell makes the directory anyway. */
 	if (r == EXIT_DONE)
-		r = session_read(s);
+		r = is_file(text) ? session_make(s) : session_read(s);
 	if (r == EXIT_DONE)
 		r = crash_ledger(s->state, &c.ledger);
 	if (r == EXIT_DONE)

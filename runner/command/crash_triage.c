@@ -71,22 +71,6 @@ static bool take(void *arg, const char *name, const char *value)
 
 /* --- what waits ----------------------------------------------------------- */
 
-static size_t queued(const struct state *s, const char *target)
-{
-	CLEANUP(closedir_p) DIR *d = NULL;
-	const struct dirent *ent;
-	char path[300];
-	size_t n = 0;
-
-	snprintf(path, sizeof(path), "triage/%.200s", target);
-	d = sys_opendirat(s->dirfd, path);
-	while (d && (ent = sys_readdir(d)))
-		n += ent->d_name[0] != '.';
-	if (d && errno)
-		n++; /* triage says what is wrong with it */
-	return n;
-}
-
 static bool is_planned(const struct triage_all *a, const char *target)
 {
 	for (size_t i = 0; i < a->session.plan.n; i++)
@@ -103,11 +87,11 @@ static void say_others(const struct triage_all *a)
 	char name[CRASH_LINE];
 
 	while (d && (ent = sys_readdir(d))) {
-		size_t n = queued(a->session.state, ent->d_name);
+		uint64_t n = state_waiting(a->session.state, ent->d_name);
 
 		if (n > 0 && !is_planned(a, ent->d_name))
-			printf("%s: %zu artifacts wait, but there is no such target here\n",
-			       crash_line(ent->d_name, name), n);
+			printf("%s: %llu artifacts wait, but there is no such target here\n",
+			       crash_line(ent->d_name, name), (unsigned long long)n);
 	}
 }
 
@@ -187,7 +171,7 @@ static void fill(struct triage_all *a)
 	while (!cells_stopped(&a->cells) && a->next < plan->n && (p = free_place(a))) {
 		const struct plan_entry *t = &plan->v[a->next++];
 
-		if (queued(a->session.state, t->target->name) == 0)
+		if (state_waiting(a->session.state, t->target->name) == 0)
 			continue;
 		if (start(a, p, t, &e) < 0) {
 			(void)fail(EXIT_INTERNAL, "%s: %s", t->target->name, e.msg);

@@ -253,12 +253,13 @@ static int add_unlisted(struct doctor *d, int status, struct err *e)
 
 static int examine(struct doctor *d, int listing, struct err *e)
 {
-	int r = survey_read(d->session.state, &d->opts, &d->survey, e);
+	const struct state *state = d->session.state; /* NULL: nothing was run yet */
+	int r = state ? survey_read(state, &d->opts, &d->survey, e) : 0;
 	struct err none;
 
 	if (r < 0)
 		return r;
-	if (control_status(d->session.state->dirfd, LIVE_US, &d->live, &none) < 0)
+	if (state && control_status(state->dirfd, LIVE_US, &d->live, &none) < 0)
 		d->live = NULL; /* no run lives, or it does not answer */
 	find_unknown(d);
 	r = add_machine(d, e);
@@ -353,7 +354,7 @@ int command_doctor(int argc, char **argv)
 	d.n_names = argc - at;
 	r = session_load(&d.session);
 	if (r == EXIT_DONE)
-		r = session_read(&d.session);
+		r = session_look(&d.session);
 	if (r == EXIT_DONE)
 		r = doctor(&d);
 	survey_done(&d.survey);

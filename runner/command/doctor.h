@@ -13,8 +13,8 @@ MUST_CHECK int doctor_add(json_t *all, const char *code, enum health_severity s,
 			  const char *advice, struct err *e);
 
 /* What this machine is, one line ("" when it cannot be said), and what is wrong with it.  Makes
- * no cell; what it opens it closes.  s has its configuration and state, and the plan or an empty
- * one. */
+ * no cell; what it opens it closes.  s has its configuration, its state or none yet, and the plan
+ * or an empty one. */
 MUST_CHECK int doctor_machine(const struct session *s, json_t *findings, struct buf *ret_is,
 			      struct err *e);
 

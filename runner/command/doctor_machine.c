@@ -180,7 +180,8 @@ static int check_clock(const struct session *s, json_t *all, struct err *e)
 	struct err ignored;
 	size_t n;
 
-	if (fs_read(s->state->dirfd, "last_run_timestamp", sizeof(line), &text, &n, &ignored) < 0)
+	if (!s->state ||
+	    fs_read(s->state->dirfd, "last_run_timestamp", sizeof(line), &text, &n, &ignored) < 0)
 		return 0;
 	in = (struct slice){text, n};
 	if (!scan_u64(&in, 10, UINT64_MAX, &last) || last <= clock_real_us() / USEC_PER_SEC)

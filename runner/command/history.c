@@ -3,8 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/units.h"
 #include "runner/command/escape.h"
+#include "runner/command/known.h"
 #include "runner/command/session.h"
 
 #include <stdio.h>
@@ -46,41 +46,29 @@ static const char *shown(const json_t *o, const char *key, char out[ESCAPE_MAX])
 	return escape(s ? s : "-", out);
 }
 
-static const char *count(const json_t *o, const char *key, char out[UNITS_MAX])
-{
-	return units_count(json_get_u64(o, key), out);
-}
-
 static void print_run(const json_t *l)
 {
-	char run[ESCAPE_MAX], status[ESCAPE_MAX], commit[ESCAPE_MAX];
-	char time[UNITS_MAX], cpu[UNITS_MAX], execs[UNITS_MAX];
+	char run[ESCAPE_MAX], status[ESCAPE_MAX], commit[ESCAPE_MAX], c[8][UNITS_MAX];
 
-	printf("%-18s %-8s %-12.12s %8s %8s %8s %7llu %6llu %6llu %7llu %7llu\n",
-	       shown(l, "run", run), shown(l, "status", status), shown(l, "commit", commit),
-	       units_time(json_get_us(l, "elapsed_seconds"), time),
-	       units_time(json_get_us(l, "cpu_seconds"), cpu), count(l, "execs", execs),
-	       (unsigned long long)json_get_u64(l, "targets"),
-	       (unsigned long long)json_get_u64(l, "not_fuzzed"),
-	       (unsigned long long)json_get_u64(l, "new_inputs"),
-	       (unsigned long long)json_get_u64(l, "failures"),
-	       (unsigned long long)json_get_u64(l, "new_crashes"));
+	printf("%-18s %-8s %-12.12s %8s %8s %8s %7s %6s %6s %7s %7s\n", shown(l, "run", run),
+	       shown(l, "status", status), shown(l, "commit", commit),
+	       known_time(l, "elapsed_seconds", c[0]), known_time(l, "cpu_seconds", c[1]),
+	       known_count(l, "execs", c[2]), known_exact(l, "targets", c[3]),
+	       known_exact(l, "not_fuzzed", c[4]), known_exact(l, "new_inputs", c[5]),
+	       known_exact(l, "failures", c[6]), known_exact(l, "new_crashes", c[7]));
 }
 
 static void print_target_run(const json_t *l)
 {
-	char run[ESCAPE_MAX], reason[ESCAPE_MAX], commit[ESCAPE_MAX];
-	char cpu[UNITS_MAX], execs[UNITS_MAX], rate[UNITS_MAX];
+	char run[ESCAPE_MAX], reason[ESCAPE_MAX], commit[ESCAPE_MAX], c[9][UNITS_MAX];
 
-	printf("%-18s %-15s %-12.12s %8s %8s %8s %7llu %7llu %7llu %6llu %7llu %7llu\n",
-	       shown(l, "run", run), shown(l, "reason", reason), shown(l, "commit", commit),
-	       units_time(json_get_us(l, "cpu_seconds"), cpu), count(l, "execs", execs),
-	       count(l, "execs_per_cpu_second", rate), (unsigned long long)json_get_u64(l, "cov"),
-	       (unsigned long long)json_get_u64(l, "edges"),
-	       (unsigned long long)json_get_u64(l, "ft"),
-	       (unsigned long long)json_get_u64(l, "new_inputs"),
-	       (unsigned long long)json_get_u64(l, "failures_total"),
-	       (unsigned long long)json_get_u64(l, "crashes_new"));
+	printf("%-18s %-15s %-12.12s %8s %8s %8s %7s %7s %7s %6s %7s %7s\n", shown(l, "run", run),
+	       shown(l, "reason", reason), shown(l, "commit", commit),
+	       known_time(l, "cpu_seconds", c[0]), known_count(l, "execs", c[1]),
+	       known_count(l, "execs_per_cpu_second", c[2]), known_exact(l, "cov", c[3]),
+	       known_exact(l, "edges", c[4]), known_exact(l, "ft", c[5]),
+	       known_exact(l, "new_inputs", c[6]), known_exact(l, "failures_total", c[7]),
+	       known_exact(l, "crashes_new", c[8]));
 }
 
 static void print_table(const json_t *lines, bool target)
@@ -141,11 +129,13 @@ static int show(const struct history_args *a, const char *target, size_t n)
 	if (damaged)
 		(void)fail(EXIT_DONE, "stats/%s: %llu damaged lines were left out",
 			   escape(file, text), (unsigned long long)damaged);
+	if (target && !damaged && json_array_size(lines) == 0 && n > 0)
+		return fail(EXIT_USAGE, "history: there is none of a target '%s'",
+			    escape(target, text));
 	if (a->json)
 		return print_json(lines);
 	if (json_array_size(lines) == 0 && n > 0)
-		printf("no run%s%s yet\n", target ? " of " : "",
-		       target ? escape(target, text) : "");
+		puts("no run yet");
 	else
 		print_table(lines, target != NULL);
 	return EXIT_DONE;

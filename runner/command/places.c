@@ -5,6 +5,7 @@
 #include "base/sys.h"
 #include "runner/command/escape.h"
 #include "runner/state/history.h"
+#include "runner/survey/survey.h"
 #include "runner/trigger/holder.h"
 
 #include <errno.h>
@@ -33,17 +34,13 @@ bool places_take(struct places *p, const char *name, const char *value)
 	return true;
 }
 
-/* One that is not there is not made. */
 static int open_path(struct place *p, const char *path)
 {
-	char shown[ESCAPE_MAX];
 	struct err e;
+	int r = state_open(path, STATE_READ, &p->state, &e);
 
-	if (path && access(path, F_OK) < 0)
-		return fail(EXIT_USAGE, "no state directory: '%s': %s", escape(path, shown),
-			    strerror(errno));
-	if (state_open(path, false, &p->state, &e) < 0)
-		return fail(EXIT_MACHINE, "%s", e.msg);
+	if (r < 0)
+		return fail(r == -ENOENT ? EXIT_USAGE : EXIT_MACHINE, "%s", e.msg);
 	return EXIT_DONE;
 }
 
@@ -69,6 +66,11 @@ static int open_config(struct place *p)
 	return r == EXIT_DONE ? open_path(p, config_state_dir(p->common.config)) : r;
 }
 
+static int first(int before, int now)
+{
+	return before == EXIT_DONE ? now : before;
+}
+
 int places_open(struct places *p)
 {
 	bool several = p->n_configs > 1 || p->n_states > 1;
@@ -84,12 +86,12 @@ int places_open(struct places *p)
 		p->v[0].common.state_dir = p->states[0];
 		return open_usual(&p->v[0]);
 	}
-	for (size_t i = 0; r == EXIT_DONE && i < p->n_configs; i++) {
+	for (size_t i = 0; i < p->n_configs; i++) {
 		p->v[p->n].common.config_path = p->configs[i];
-		r = open_config(&p->v[p->n++]);
+		r = first(r, open_config(&p->v[p->n++]));
 	}
-	for (size_t i = 0; r == EXIT_DONE && i < p->n_states; i++)
-		r = open_path(&p->v[p->n++], p->states[i]);
+	for (size_t i = 0; i < p->n_states; i++)
+		r = first(r, open_path(&p->v[p->n++], p->states[i]));
 	return r;
 }
 
@@ -155,12 +157,20 @@ static const char *word(const json_t *o, const char *key, char shown[ESCAPE_MAX]
 	return escape(s ? s : "?", shown);
 }
 
-static void say_last(const json_t *last)
+static bool is_lost(const json_t *last)
+{
+	const char *status = json_string_value(json_object_get(last, "status"));
+
+	return status && strcmp(status, "lost") == 0;
+}
+
+static void say_last(const json_t *last, bool lost)
 {
 	char run[ESCAPE_MAX], status[ESCAPE_MAX], ended[ESCAPE_MAX];
 
-	printf("the last one was %s: %s, ended %s, %lld targets, %lld new crashes\n",
-	       word(last, "run", run), word(last, "status", status), word(last, "ended", ended),
+	printf("the last one%s was %s: %s, ended %s, %lld targets, %lld new crashes\n",
+	       lost ? " that ended" : "", word(last, "run", run), word(last, "status", status),
+	       word(last, "ended", ended),
 	       (long long)json_integer_value(json_object_get(last, "targets")),
 	       (long long)json_integer_value(json_object_get(last, "new_crashes")));
 }
@@ -168,30 +178,36 @@ static void say_last(const json_t *last)
 void place_say_silent(const struct place *p)
 {
 	_autojson_ json_t *last = last_run(p);
-	char shown[ESCAPE_MAX];
-	bool held;
+	char shown[ESCAPE_MAX], killed[SURVEY_RUN_MAX];
+	bool held, left, lost = survey_lost_run(p->state, killed, &left);
 	pid_t pid = holder(p, &held);
 
 	escape(p->state->path, shown);
 	if (held)
 		printf("%s: process %d is at work there, but fuzzes nothing yet, or any more\n",
 		       shown, (int)pid);
+	else if (lost)
+		printf("%s: no run; %s was killed, %s\n", shown, killed,
+		       left ? "the next start saves what it left" : "what it left was saved");
 	else
 		printf("%s: no run\n", shown);
-	if (last)
-		say_last(last);
+	if (last && !is_lost(last))
+		say_last(last, lost && !held);
 }
 
 int place_silent_json(const struct place *p, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *last = last_run(p);
-	bool held;
+	char killed[SURVEY_RUN_MAX];
+	bool held, left, lost = survey_lost_run(p->state, killed, &left);
 	pid_t pid = holder(p, &held);
 	json_t *o =
 	    json_pack("{s:s?, s:n, s:O?}", "state_dir", p->state->path, "run", "last_run", last);
 
 	if (o && held)
 		json_object_set_new(o, "busy_pid", json_integer(pid));
+	if (o && lost)
+		json_object_set_new(o, "killed_run", json_string(killed));
 	if (!o)
 		return err_set(e, ENOMEM, "build JSON");
 	*ret = o;

@@ -25,7 +25,8 @@ struct places {
 
 /* True when name was one of STATE_OPTIONS; several are several places. */
 bool places_take(struct places *p, const char *name, const char *value);
-/* These print what is wrong, and return an exit status.  places_close() is right after both. */
+/* These print what is wrong, and return an exit status; of several places those that cannot be
+ * opened have no state, the others are open.  places_close() is right after both. */
 int places_open(struct places *p);
 /* One place, where a command changes something. */
 int places_open_one(struct places *p, const char *command);

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/units.h"
+#include "runner/command/known.h"
 #include "runner/publish/render.h"
 
 #include <stdio.h>
@@ -46,15 +47,10 @@ static const char *time_of(const json_t *run, const char *key)
 
 static int add_when(const json_t *run, struct buf *out, struct err *e)
 {
+	uint64_t workers = json_get_u64(run, "workers");
 	char time[UNITS_MAX], cpu[UNITS_MAX];
 	int r = 0;
 
-	if (!json_is_string(json_object_get(run, "ended")))
-		return buf_add(
-		    out,
-		    SLICE("It has no summary: it has not ended, or was killed. What follows "
-			  "is what its curves say.\n"),
-		    e);
 	if (*json_get_text(run, "commit")) {
 		r = buf_add(out, SLICE("Of commit "), e);
 		if (r == 0)
@@ -62,15 +58,33 @@ static int add_when(const json_t *run, struct buf *out, struct err *e)
 		if (r == 0)
 			r = buf_add(out, SLICE(". "), e);
 	}
-	return r < 0
-		   ? r
-		   : buf_addf(out, e,
-			      "From %.20s to %.20s, %s, with %llu workers; fuzzcell itself used %s "
-			      "of CPU time.\n",
-			      time_of(run, "started"), time_of(run, "ended"),
-			      units_time(json_get_us(run, "elapsed_seconds"), time),
-			      (unsigned long long)json_get_u64(run, "workers"),
-			      units_time(json_get_us(run, "own_cpu_seconds"), cpu));
+	if (r < 0)
+		return r;
+	return buf_addf(out, e,
+			"From %.20s to %.20s, %s, with %llu worker%s; fuzzcell itself used %s of "
+			"CPU time.\n",
+			time_of(run, "started"), time_of(run, "ended"),
+			units_time(json_get_us(run, "elapsed_seconds"), time),
+			(unsigned long long)workers, workers == 1 ? "" : "s",
+			units_time(json_get_us(run, "own_cpu_seconds"), cpu));
+}
+
+/* Of a run without a summary its figures are not known. */
+static int add_no_summary(const json_t *run, struct buf *out, struct err *e)
+{
+	bool lost = strcmp(json_get_text(run, "status"), "lost") == 0;
+
+	return buf_addf(out, e,
+			". It has no summary: it %s. What follows is what its curves say.\n",
+			lost ? "was killed" : "has not ended, or was killed");
+}
+
+static int add_figures(const json_t *run, struct buf *out, struct err *e)
+{
+	return buf_addf(out, e, ", %llu not fuzzed; %llu failures, %llu new crashes. ",
+			(unsigned long long)json_get_u64(run, "not_fuzzed"),
+			(unsigned long long)json_get_u64(run, "failures"),
+			(unsigned long long)json_get_u64(run, "new_crashes"));
 }
 
 static int add_head(const json_t *model, struct buf *out, struct err *e)
@@ -86,11 +100,11 @@ static int add_head(const json_t *model, struct buf *out, struct err *e)
 	if (r == 0)
 		r = render_code(json_get_text(run, "status"), NAME_MAX_SHOWN, out, e);
 	if (r == 0)
-		r = buf_addf(out, e,
-			     "\n\n%zu targets, %llu not fuzzed; %llu failures, %llu new crashes. ",
-			     n, (unsigned long long)json_get_u64(run, "not_fuzzed"),
-			     (unsigned long long)json_get_u64(run, "failures"),
-			     (unsigned long long)json_get_u64(run, "new_crashes"));
+		r = buf_addf(out, e, "\n\n%zu targets", n);
+	if (r == 0 && !json_is_string(json_object_get(run, "ended")))
+		return add_no_summary(run, out, e);
+	if (r == 0)
+		r = add_figures(run, out, e);
 	return r == 0 ? add_when(run, out, e) : r;
 }
 
@@ -100,18 +114,19 @@ static int add_coverage(const json_t *t, struct buf *out, struct err *e)
 	const json_t *before = json_object_get(t, "cov_before");
 	long long cov = (long long)json_get_u64(t, "cov"),
 		  was = (long long)json_get_u64(t, "cov_before");
-	int r = buf_addf(out, e, "%lld", cov);
+	char shown[UNITS_MAX];
+	int r = buf_addf(out, e, "%s", known_exact(t, "cov", shown));
 
 	if (r == 0 && json_get_u64(t, "edges"))
 		r = buf_addf(out, e, " of %llu", (unsigned long long)json_get_u64(t, "edges"));
-	if (r == 0 && json_is_integer(before))
+	if (r == 0 && json_is_integer(before) && json_is_integer(json_object_get(t, "cov")))
 		r = buf_addf(out, e, " (%+lld)", cov - was);
 	return r == 0 ? buf_add(out, SLICE(" | "), e) : r;
 }
 
 static int add_target(const json_t *t, struct buf *out, struct err *e)
 {
-	char cpu[UNITS_MAX], execs[UNITS_MAX], rate[UNITS_MAX];
+	char c[3][UNITS_MAX];
 	int r = buf_add(out, SLICE("| "), e);
 
 	if (r == 0)
@@ -121,17 +136,15 @@ static int add_target(const json_t *t, struct buf *out, struct err *e)
 	if (r == 0)
 		r = add_cell(json_get_text(t, "reason"), out, e);
 	if (r == 0)
-		r = buf_addf(out, e, " | %s | %s | %s | ",
-			     units_time(json_get_us(t, "cpu_seconds"), cpu),
-			     units_count(json_get_u64(t, "execs"), execs),
-			     units_count(json_get_u64(t, "execs_per_cpu_second"), rate));
+		r = buf_addf(out, e, " | %s | %s | %s | ", known_time(t, "cpu_seconds", c[0]),
+			     known_count(t, "execs", c[1]),
+			     known_count(t, "execs_per_cpu_second", c[2]));
 	if (r == 0)
 		r = add_coverage(t, out, e);
 	return r < 0 ? r
-		     : buf_addf(out, e, "%llu | %llu | %llu |\n",
-				(unsigned long long)json_get_u64(t, "ft"),
-				(unsigned long long)json_get_u64(t, "new_inputs"),
-				(unsigned long long)json_get_u64(t, "failures_total"));
+		     : buf_addf(out, e, "%s | %s | %s |\n", known_exact(t, "ft", c[0]),
+				known_exact(t, "new_inputs", c[1]),
+				known_exact(t, "failures_total", c[2]));
 }
 
 static int add_targets(const json_t *all, struct buf *out, struct err *e)
@@ -153,7 +166,9 @@ static int add_found_by(const json_t *c, struct buf *out, struct err *e)
 {
 	const json_t *all = json_object_get(c, "targets");
 	size_t n = json_array_size(all);
-	int r = buf_addf(out, e, ", %llu times in", (unsigned long long)json_get_u64(c, "count"));
+	uint64_t times = json_get_u64(c, "count");
+	int r =
+	    buf_addf(out, e, ", %llu time%s in", (unsigned long long)times, times == 1 ? "" : "s");
 
 	for (size_t i = 0; r == 0 && i < n && i < NAMED_MAX; i++) {
 		r = buf_add(out, i ? SLICE(", ") : SLICE(" "), e);
@@ -215,7 +230,11 @@ static int add_finding(const json_t *f, struct buf *out, struct err *e)
 			     json_get_text(f, "code"));
 	if (r == 0)
 		r = render_code(json_get_text(f, "reason"), TEXT_MAX, out, e);
-	return r == 0 ? buf_addf(out, e, "\n  %s\n", json_get_text(f, "advice")) : r;
+	if (r == 0)
+		r = buf_add(out, SLICE("\n  "), e);
+	if (r == 0)
+		r = render_code(json_get_text(f, "advice"), TEXT_MAX, out, e);
+	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
 }
 
 static int add_list(const json_t *all, const char *title, const char *none,

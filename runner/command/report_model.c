@@ -11,7 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SUMMARY_MAX = 64 << 20, LOOK_FEW = 32, LOOK_MANY = 4096, CRASHES_MAX = 1000 };
+enum {
+	SUMMARY_MAX = 64 << 20,
+	LOOK_FEW = 32,
+	LOOK_MANY = 4096,
+	CRASHES_MAX = 1000,
+	TARGETS_MAX = 4096
+};
 
 struct model {
 	const struct state *state;
@@ -26,93 +32,6 @@ static int no_memory(struct err *e)
 }
 
 /* --- a run that has no summary ----------------------------------------------------- */
-
-/* What the last point of its series says. */
-static int take_point(const json_t *series, json_t *target, struct err *e)
-{
-	static const char *const columns[] = {"execs", "cov", "ft", "corpus_units", "cpu_seconds"};
-	const json_t *names = json_object_get(series, "columns");
-	const json_t *point = json_array_get(json_object_get(series, "points"), 0);
-
-	for (size_t i = 0; point && i < json_array_size(names); i++)
-		for (size_t k = 0; k < sizeof(columns) / sizeof(columns[0]); k++)
-			if (strcmp(json_string_value(json_array_get(names, i)), columns[k]) == 0 &&
-			    json_object_set(target, columns[k], json_array_get(point, i)) < 0)
-				return no_memory(e);
-	return 0;
-}
-
-static int add_unfinished(const struct model *m, const char *name, struct err *e)
-{
-	_autojson_ json_t *series = NULL;
-	_autojson_ json_t *t = json_pack("{s:s, s:s}", "name", name, "reason", "unfinished");
-	int r = t ? series_read(m->state, m->id, name, 1, &series, e) : no_memory(e);
-
-	if (r == -ENOMEM)
-		return r;
-	r = series ? take_point(series, t, e) : 0; /* a damaged one is still a target */
-	if (r == 0 && json_array_append(m->targets, t) < 0)
-		r = no_memory(e);
-	return r;
-}
-
-/* The name's length without the suffix, 0: it is no series. */
-static size_t series_of(const char *file)
-{
-	static const char end[] = ".series";
-	size_t n = strlen(file), k = sizeof(end) - 1;
-
-	return n > k && strcmp(file + n - k, end) == 0 ? n - k : 0;
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-struct names {
-	char **v;
-	size_t n, room;
-};
-
-static void names_done(struct names *l)
-{
-	for (size_t i = 0; i < l->n; i++)
-		free(l->v[i]);
-	free(l->v);
-}
-
-static int names_add(struct names *l, const char *s, size_t n, struct err *e)
-{
-	if (l->n == l->room) {
-		size_t room = l->room ? 2 * l->room : 64;
-		char **v = sys_realloc(l->v, room * sizeof(*v));
-
-		if (!v)
-			return err_sys(e, "allocate names");
-		l->v = v;
-		l->room = room;
-	}
-	l->v[l->n] = sys_strndup(s, n);
-	return l->v[l->n++] ? 0 : err_sys(e, "copy a name");
-}
-
-static int list_series(const struct model *m, struct names *l, struct err *e)
-{
-	_autofree_ char *path = sys_asprintf("logs/%s", m->id);
-	CLEANUP(closedir_p) DIR *d = path ? sys_opendirat(m->state->dirfd, path) : NULL;
-	const struct dirent *ent;
-	int r = 0;
-
-	if (!d)
-		return err_sys(e, "open '%s'", path ? path : "logs");
-	while (r == 0 && (ent = sys_readdir(d)))
-		if (series_of(ent->d_name) > 0)
-			r = names_add(l, ent->d_name, series_of(ent->d_name), e);
-	if (r == 0 && l->n > 0)
-		qsort(l->v, l->n, sizeof(*l->v), by_name);
-	return r;
-}
 
 static int find_status(const struct model *m, const char **ret, struct err *e)
 {
@@ -133,15 +52,14 @@ static int find_status(const struct model *m, const char **ret, struct err *e)
 
 static int from_series(const struct model *m, struct err *e)
 {
-	CLEANUP(names_done) struct names l = {NULL, 0, 0};
+	_autojson_ json_t *targets = NULL;
 	const char *status = "";
 	int r = find_status(m, &status, e);
 
 	if (r == 0)
-		r = list_series(m, &l, e);
-	for (size_t i = 0; r == 0 && i < l.n; i++)
-		r = add_unfinished(m, l.v[i], e);
-	if (r == 0 && (json_object_set_new(m->run, "run", json_string(m->id)) < 0 ||
+		r = series_left(m->state, m->id, TARGETS_MAX, &targets, e);
+	if (r == 0 && (json_array_extend(m->targets, targets) < 0 ||
+		       json_object_set_new(m->run, "run", json_string(m->id)) < 0 ||
 		       json_object_set_new(m->run, "status", json_string(status)) < 0))
 		r = no_memory(e);
 	return r;
@@ -274,6 +192,7 @@ static int add_crash(const struct model *m, const json_t *from, const char *targ
 /* Of runs without a summary: what the ledger has seen in them. */
 static int add_seen(const struct model *m, const struct known_crash *k, struct err *e)
 {
+	bool first = strcmp(k->first_seen.run, m->id) == 0;
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < k->n_runs; i++)
@@ -281,9 +200,10 @@ static int add_seen(const struct model *m, const struct known_crash *k, struct e
 			n = k->runs[i].count;
 	if (n == 0 || *k->merged_into || crash_known(m, k->signature))
 		return 0;
-	_autojson_ json_t *from = json_pack(
-	    "{s:s, s:s, s:s, s:I, s:b}", "signature", k->signature, "what", k->crash_type, "state",
-	    ledger_state_name(k->state), "count", (json_int_t)n, "security", k->security);
+	_autojson_ json_t *from =
+	    json_pack("{s:s, s:s, s:s, s:I, s:b}", "signature", k->signature, "what", k->crash_type,
+		      "state", ledger_state_name(first ? LEDGER_NEW : k->state), "count",
+		      (json_int_t)n, "security", k->security);
 
 	return from ? add_crash(m, from, k->fuzzer, e) : no_memory(e);
 }

@@ -3,9 +3,11 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "runner/command/escape.h"
 #include "runner/command/session.h"
 #include "runner/command/tell.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +33,7 @@ static const struct option_spec specs[] = {
 static bool take(void *arg, const char *name, const char *value)
 {
 	struct serve *a = arg;
+	char shown[ESCAPE_MAX];
 
 	if (strcmp(name, "listen") == 0)
 		a->listen = value;
@@ -38,6 +41,9 @@ static bool take(void *arg, const char *name, const char *value)
 		a->export = value;
 	else if (strcmp(name, "host") != 0)
 		return common_take(&a->session.common, name, value);
+	else if (!serve_host_is_name(value))
+		return fail(EXIT_USAGE, "--host '%s' is no name", escape(value, shown)) ==
+		       EXIT_DONE;
 	else if (a->n_hosts == HOSTS_MAX)
 		return fail(EXIT_USAGE, "--host may be given %d times", HOSTS_MAX) == EXIT_DONE;
 	else
@@ -45,13 +51,30 @@ static bool take(void *arg, const char *name, const char *value)
 	return true;
 }
 
+/* Of a page and its JSON once. */
+static void on_damaged(void *arg, const char *path, const char *problem)
+{
+	(void)arg;
+	if (strncmp(path, "/api/", 5) != 0)
+		warn("%s: %s", path, problem);
+}
+
+/* What was asked for cannot be, or something is wrong here. */
+static int status_of(int r)
+{
+	bool usage = r == -EEXIST || r == -EINVAL || r == -EADDRINUSE || r == -EADDRNOTAVAIL;
+
+	return usage ? EXIT_USAGE : EXIT_INTERNAL;
+}
+
 static int export_all(struct serve *a)
 {
 	uint64_t files;
 	struct err e;
+	int r = serve_export(a->site, a->export, on_damaged, NULL, &files, &e);
 
-	if (serve_export(a->site, a->export, &files, &e) < 0)
-		return fail(EXIT_INTERNAL, "%s", e.msg);
+	if (r < 0)
+		return fail(status_of(r), "%s", e.msg);
 	printf("%llu files in %s\n", (unsigned long long)files, a->export);
 	return EXIT_DONE;
 }
@@ -83,6 +106,9 @@ static int serve_until_told(struct serve *a, const struct serve_listen *at, stru
 		printf("http://%s%s%s:%u/ shows %s\n", strchr(at->host, ':') ? "[" : "", at->host,
 		       strchr(at->host, ':') ? "]" : "", serve_http_port(http),
 		       a->session.state->path);
+		if (!serve_listen_is_local(at))
+			(void)fail(EXIT_DONE,
+				   "warning: whoever can connect there reads everything");
 		(void)fflush(stdout); /* whoever waits for the port reads a pipe */
 		r = loop_run(a->loop, e);
 	}
@@ -96,12 +122,14 @@ static int serve_all(struct serve *a)
 {
 	struct serve_listen at;
 	struct err e;
+	int r;
 
 	if (serve_listen_parse(a->listen ? a->listen : "127.0.0.1:8089", &at, &e) < 0)
 		return fail(EXIT_USAGE, "--listen %s", e.msg);
-	if (loop_new(&a->loop, &e) < 0 || serve_until_told(a, &at, &e) < 0)
-		return fail(EXIT_INTERNAL, "%s", e.msg);
-	return EXIT_DONE;
+	r = loop_new(&a->loop, &e);
+	if (r == 0)
+		r = serve_until_told(a, &at, &e);
+	return r < 0 ? fail(status_of(r), "%s", e.msg) : EXIT_DONE;
 }
 
 static bool is_told(void *arg, const char *place)

@@ -37,7 +37,8 @@ static void say_warnings(const struct target_list *l)
 			warn("%s: %s", l->notes[i].path, l->notes[i].why);
 }
 
-static int open_state(struct session *s, bool lock);
+static int open_state(struct session *s, enum state_use use);
+static int open_if_there(struct session *s);
 
 /* What the last build of the sources did. */
 static int read_builds(struct session *s)
@@ -57,8 +58,9 @@ static int read_builds(struct session *s)
 		return fail(EXIT_INTERNAL, "out of memory");
 	c->built = s->built;
 	if (opened)
-		r = open_state(s, false);
-	if (r == EXIT_DONE && build_record_load(s->state->dirfd, v, c->n_built, s->built, &e) < 0)
+		r = open_if_there(s); /* before the first build there may be none */
+	if (r == EXIT_DONE && s->state &&
+	    build_record_load(s->state->dirfd, v, c->n_built, s->built, &e) < 0)
 		r = fail(EXIT_MACHINE, "%s (fuzzcell build makes it anew)", e.msg);
 	if (opened) {
 		state_close(s->state);
@@ -94,24 +96,50 @@ int session_plan(struct session *s)
 	return EXIT_DONE;
 }
 
-static int open_state(struct session *s, bool lock)
+static int opened_state(int r, const struct err *e)
+{
+	if (r == -EBUSY)
+		return fail(EXIT_LOCKED, "%s", e->msg);
+	if (r == -ENOENT)
+		return fail(EXIT_USAGE, "%s", e->msg);
+	return r < 0 ? fail(EXIT_MACHINE, "%s", e->msg) : EXIT_DONE;
+}
+
+static int open_state(struct session *s, enum state_use use)
 {
 	struct err e;
-	int r = state_open(common_state_dir(&s->common), lock, &s->state, &e);
 
-	if (r == -EBUSY)
-		return fail(EXIT_LOCKED, "%s", e.msg);
-	return r < 0 ? fail(EXIT_MACHINE, "%s", e.msg) : EXIT_DONE;
+	return opened_state(state_open(common_state_dir(&s->common), use, &s->state, &e), &e);
+}
+
+static int open_if_there(struct session *s)
+{
+	struct err e;
+	int r = state_open(common_state_dir(&s->common), STATE_READ, &s->state, &e);
+
+	return r == -ENOENT ? EXIT_DONE : opened_state(r, &e);
+}
+
+int session_look(struct session *s)
+{
+	const char *env = getenv("FUZZCELL_STATE_DIR");
+
+	return s->common.state_dir || (env && *env) ? session_read(s) : open_if_there(s);
 }
 
 int session_read(struct session *s)
 {
-	return open_state(s, false);
+	return open_state(s, STATE_READ);
+}
+
+int session_make(struct session *s)
+{
+	return open_state(s, STATE_MAKE);
 }
 
 int session_lock(struct session *s)
 {
-	return open_state(s, true);
+	return open_state(s, STATE_LOCK);
 }
 
 /* Nothing would be fuzzed, and what is found could not be saved. */
@@ -158,7 +186,7 @@ static int recover(struct session *s)
 
 int session_machine(struct session *s)
 {
-	int r = s->state ? EXIT_DONE : open_state(s, true);
+	int r = s->state ? EXIT_DONE : open_state(s, STATE_LOCK);
 
 	if (r == EXIT_DONE && !s->machine.loop)
 		r = machine_open(s->common.config, s->state, &s->machine);
@@ -167,7 +195,7 @@ int session_machine(struct session *s)
 
 int session_open(struct session *s)
 {
-	int r = s->state ? EXIT_DONE : open_state(s, true);
+	int r = s->state ? EXIT_DONE : open_state(s, STATE_LOCK);
 
 	if (r == EXIT_DONE)
 		r = check_corpora(s);

@@ -30,8 +30,14 @@ int session_find(struct session *s);
  * a wrong usage. */
 int session_plan(struct session *s);
 
-/* The state, read by whoever likes: without its lock, nothing is recovered. */
+/* The state, read by whoever likes: without its lock, nothing is recovered.  None is a wrong
+ * usage. */
 int session_read(struct session *s);
+/* The same for those who are asked before the first run: when nobody named it, none is as good
+ * (s->state is NULL), */
+int session_look(struct session *s);
+/* or it is made when missing. */
+int session_make(struct session *s);
 /* The state with its lock, for those who change it without running anything. */
 int session_lock(struct session *s);
 /* The state with its lock, and the machine: for those who have to start other programs

@@ -200,12 +200,11 @@ static int print_one(const struct status_args *a, const struct place *p)
 	return print_target(json_object_get(o, "target"));
 }
 
-static int print_all(const struct status_args *a)
+/* Those that could be opened. */
+static int print_all(const struct status_args *a, int r)
 {
-	int r = EXIT_DONE;
-
 	for (size_t i = 0; i < a->places.n; i++) {
-		int one = print_one(a, &a->places.v[i]);
+		int one = a->places.v[i].state ? print_one(a, &a->places.v[i]) : EXIT_DONE;
 
 		if (r == EXIT_DONE)
 			r = one;
@@ -233,8 +232,10 @@ int command_status(int argc, char **argv)
 		(void)snprintf(a.request.target, sizeof(a.request.target), "%s", argv[at]);
 	}
 	r = places_open(&a.places);
-	if (r == EXIT_DONE)
-		r = a.watch ? status_watch(&a) : print_all(&a);
+	if (!a.watch)
+		r = print_all(&a, r);
+	else if (r == EXIT_DONE)
+		r = status_watch(&a);
 	places_close(&a.places);
 	return r;
 }

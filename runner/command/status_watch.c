@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { SCREEN_MAX = 1 << 20 };
@@ -105,9 +107,17 @@ static int watch(struct watcher *w, struct err *e)
 	return r == 0 ? loop_run(w->loop, e) : r;
 }
 
+/* One that can put new lines over old ones. */
+static bool is_screen(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+}
+
 int status_watch(struct status_args *a)
 {
-	struct watcher w = {.a = a, .terminal = !a->json && isatty(STDOUT_FILENO)};
+	struct watcher w = {.a = a, .terminal = !a->json && is_screen()};
 	struct err e;
 
 	if (watch(&w, &e) < 0)

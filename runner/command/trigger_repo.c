@@ -38,7 +38,7 @@ int trigger_open(struct trigger_repo *r, bool several)
 			    "%s has no \"state_dir\": several repositories need one each",
 			    name_of(r));
 	path = several ? config_state_dir(r->common.config) : common_state_dir(&r->common);
-	if (state_open(path, false, &r->state, &e) < 0)
+	if (state_open(path, STATE_MAKE, &r->state, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	return EXIT_DONE;
 }

@@ -28,6 +28,10 @@ static const struct {
 			      "look at the end of its log (logs/<run>/<target>.log): a missing "
 			      "file or library, or an initialisation that fails in a cell, which "
 			      "has no network and sees only the target's own directory"},
+    [HEALTH_NOT_FUZZED] = {"not-fuzzed",
+			   "look in its log (logs/<run>/<target>.log) for what it does instead; "
+			   "one that is still reading its corpus then needs more time "
+			   "(targets.\"<target>\".max_time, run.total_time)"},
     [HEALTH_NOT_INSTRUMENTED] = {"not-instrumented",
 				 "compile the code under test, not only the harness, with "
 				 "-fsanitize=fuzzer-no-link"},
@@ -96,12 +100,12 @@ static const struct {
     [HEALTH_OUTBOX_STUCK] = {"outbox-stuck", "fuzzcell outbox list says why; fuzzcell outbox retry "
 					     "when it is mended"},
     [HEALTH_DISK_LOW] = {"disk-low", "make room, or lower run.disk_reserve"},
-    [HEALTH_RUN_LOST] = {"run-lost", "look in the journal for what killed fuzzcell; what it had "
-				     "found was saved by the next start"},
+    [HEALTH_RUN_LOST] = {"run-lost", "look in the journal for what killed fuzzcell; the next start "
+				     "saves what it left"},
     [HEALTH_TRIGGER_FAILING] = {"trigger-failing", "fuzzcell trigger --dry-run says what it would "
 						   "do, and trigger.log what it did"},
-    [HEALTH_DAMAGED] = {"damaged", "look at what stands in it and remove it; if it comes again, "
-				   "suspect the disk"},
+    [HEALTH_DAMAGED] = {"damaged", "look at what stands there, mend or remove it; if it comes "
+				   "again, suspect the disk"},
     [HEALTH_NAME_UNKNOWN] = {"name-unknown", "fuzzcell config check; correct the name, or remove "
 					     "its section"},
 };

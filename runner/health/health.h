@@ -31,6 +31,7 @@ enum health_code {
 	HEALTH_NO_BINARY,
 	HEALTH_NOT_FOUND,
 	HEALTH_STARTUP_CRASH,
+	HEALTH_NOT_FUZZED,
 	HEALTH_NOT_INSTRUMENTED,
 	HEALTH_IDLE,
 	HEALTH_SILENT,
@@ -97,6 +98,7 @@ struct health_target {
 	uint64_t fuzzed, first; /* when it was last really fuzzed, when a run first had it */
 	uint64_t silent_s;	/* so long without fuzzing is too long */
 	enum health_known found, built; /* by discovery, when that was asked */
+	const char *damaged;		/* what is wrong with its history; NULL: nothing */
 };
 void health_judge(const struct health_target *t, struct health *ret);
 
@@ -114,11 +116,16 @@ struct health_service {
 		bool known;
 		uint64_t free, reserve; /* bytes */
 	} disk;
-	const json_t *last_run; /* the newest line of the history of runs, or NULL */
+	const char *lost_run; /* the last run, when it did not come to its end; or NULL */
+	bool lost_left;	      /* what it left is not saved yet */
 	struct {
 		uint64_t fetch_failures, fetch_since, run_failures;
 		const char *why; /* or NULL */
 	} trigger;
+	struct {
+		enum health_severity is; /* HEALTH_OK: all can be read */
+		const char *why;	 /* of the worst */
+	} unreadable;
 	const char *damaged; /* the first damaged file that was set aside; NULL: none */
 	uint64_t damaged_n;
 	const char

@@ -38,7 +38,7 @@ struct health_view {
 	bool known, fuzzed, running;
 	double wall, cells, cpu, starved, timeout;
 	double execs, rate, cov, cov_before, edges, ft, units;
-	double seeds, peak, limit, forks, untriaged, dropped, failures;
+	double seeds, rss, limit, forks, untriaged, dropped, failures;
 	/* by kind; 0 when not there */
 	double crash, leak, timed_out, oom, syscalls;
 	double kept, by_dictionary, by_comparison, dictionary;

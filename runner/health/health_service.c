@@ -3,8 +3,6 @@
 #include "base/units.h"
 #include "runner/health/health_internal.h"
 
-#include <string.h>
-
 #define USEC 1000000
 
 static const char *age(uint64_t now, uint64_t since, char out[UNITS_MAX])
@@ -42,13 +40,13 @@ static void judge_disk(const struct health_service *s, struct health *h)
 
 static void judge_run(const struct health_service *s, struct health *h)
 {
-	const char *status = json_string_value(json_object_get(s->last_run, "status"));
 	char run[HEALTH_TEXT_MAX];
 
-	if (status && strcmp(status, "lost") == 0)
-		health_add(
-		    h, HEALTH_RUN_LOST, HEALTH_WARNING, "the last run (%s) did not come to its end",
-		    health_text(json_string_value(json_object_get(s->last_run, "run")), run));
+	if (s->lost_run)
+		health_add(h, HEALTH_RUN_LOST, HEALTH_WARNING,
+			   "the last run (%s) did not come to its end%s",
+			   health_text(s->lost_run, run),
+			   s->lost_left ? "; what it left is not saved yet" : "");
 }
 
 static void judge_trigger(const struct health_service *s, struct health *h)
@@ -73,7 +71,10 @@ static void judge_files(const struct health_service *s, struct health *h)
 {
 	char name[HEALTH_TEXT_MAX];
 
-	if (s->damaged_n > 0)
+	if (s->unreadable.is != HEALTH_OK)
+		health_add(h, HEALTH_DAMAGED, s->unreadable.is, "%s",
+			   health_text(s->unreadable.why, name));
+	else if (s->damaged_n > 0)
 		health_add(h, HEALTH_DAMAGED, HEALTH_NOTE,
 			   "%llu damaged files of the state were set aside: %s%s",
 			   (unsigned long long)s->damaged_n, health_text(s->damaged, name),

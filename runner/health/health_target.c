@@ -46,7 +46,7 @@ static void read_run(const json_t *s, struct health_view *v)
 	v->timeout = number(s, "input_timeout_seconds");
 	v->execs = number(s, "execs");
 	v->rate = number(s, "execs_per_cpu_second");
-	v->peak = number(s, "memory_peak_bytes");
+	v->rss = number(s, "rss_peak_bytes");
 	v->limit = number(s, "memory_limit_bytes");
 	v->forks = number(s, "forks_refused");
 	v->dropped = number(s, "log_bytes_dropped");
@@ -98,7 +98,7 @@ static void judge_start(const struct health_view *v, struct health *h)
 		health_add(h, HEALTH_STARTUP_CRASH, HEALTH_ERROR,
 			   "fuzzing never began, after %.0f failures%s%s", v->failures,
 			   *v->note ? ": " : "", health_text(v->note, note));
-	else if (!v->fuzzed && strcmp(v->reason, "run-deadline") == 0)
+	else if (!v->fuzzed && strcmp(v->reason, "run-deadline") == 0 && v->cells <= 0)
 		health_add(h, HEALTH_NO_TURN, HEALTH_WARNING,
 			   "the last run was over before its turn came");
 }
@@ -126,6 +126,21 @@ static void judge_idle(const struct health_view *v, struct health *h)
 			   v->cpu, v->cells);
 }
 
+/* Of one that had a cell, for other reasons than those that are said already. */
+static void judge_fuzzed(const struct health_view *v, struct health *h)
+{
+	char reason[HEALTH_TEXT_MAX];
+
+	if (v->fuzzed || v->running || v->cells <= 0 || h->n > 0 ||
+	    strcmp(v->reason, "stopped") == 0 || strcmp(v->reason, "not-instrumented") == 0)
+		return;
+	health_add(h, HEALTH_NOT_FUZZED, HEALTH_ERROR,
+		   "%.1f s in its cell, %.1f s of CPU time, and nothing says that it was fuzzed "
+		   "(%s)%s",
+		   v->cells, v->cpu > 0 ? v->cpu : 0, health_text(v->reason, reason),
+		   v->starved > AT_STARVED ? ": it waited for a CPU most of its time" : "");
+}
+
 static void judge_silent(const struct health_view *v, struct health *h)
 {
 	const struct health_target *t = v->t;
@@ -141,6 +156,15 @@ static void judge_silent(const struct health_view *v, struct health *h)
 	else
 		health_add(h, HEALTH_SILENT, HEALTH_ERROR,
 			   "it was never fuzzed since a run first had it, %s ago", age);
+}
+
+static void judge_history(const struct health_view *v, struct health *h)
+{
+	char why[HEALTH_TEXT_MAX];
+
+	if (v->t->damaged)
+		health_add(h, HEALTH_DAMAGED, HEALTH_WARNING, "%s",
+			   health_text(v->t->damaged, why));
 }
 
 static void judge_dropped(const struct health_view *v, struct health *h)
@@ -233,12 +257,12 @@ static void judge_starved(const struct health_view *v, struct health *h)
 
 static void judge_memory(const struct health_view *v, struct health *h)
 {
-	char peak[UNITS_MAX], limit[UNITS_MAX];
+	char rss[UNITS_MAX], limit[UNITS_MAX];
 
-	if (v->oom == 0 && v->limit > 0 && v->peak >= v->limit * AT_MEMORY_NEAR)
+	if (v->oom == 0 && v->limit > 0 && v->rss >= v->limit * AT_MEMORY_NEAR)
 		health_add(h, HEALTH_MEMORY_NEAR_LIMIT, HEALTH_NOTE,
 			   "it had %s of %s; at three quarters the engine reports out-of-memory",
-			   units_size((uint64_t)v->peak, peak),
+			   units_size((uint64_t)v->rss, rss),
 			   units_size((uint64_t)v->limit, limit));
 }
 
@@ -265,7 +289,8 @@ static bool may_ask_why(const struct health *h)
 {
 	return !fails_much(h) && !health_has(h, HEALTH_FEW_EDGES) &&
 	       !health_has(h, HEALTH_NOT_INSTRUMENTED) && !health_has(h, HEALTH_STARTUP_CRASH) &&
-	       !health_has(h, HEALTH_IDLE) && !health_has(h, HEALTH_COVERAGE_DROPPED);
+	       !health_has(h, HEALTH_NOT_FUZZED) && !health_has(h, HEALTH_IDLE) &&
+	       !health_has(h, HEALTH_COVERAGE_DROPPED);
 }
 
 void health_judge(const struct health_target *t, struct health *ret)
@@ -282,9 +307,11 @@ void health_judge(const struct health_target *t, struct health *ret)
 	read_findings(t->stats, &v);
 	read_coverage(t->stats, &v);
 	judge_start(&v, ret);
-	judge_instrumented(&v, ret);
 	judge_idle(&v, ret);
+	judge_fuzzed(&v, ret);
+	judge_instrumented(&v, ret);
 	judge_silent(&v, ret);
+	judge_history(&v, ret);
 	judge_dropped(&v, ret);
 	judge_failures(&v, ret);
 	judge_refused(&v, ret);

@@ -57,8 +57,9 @@ struct target_row {
 	/* Inputs that the engine kept and said how it had made; of those, with the dictionary,
 	 * and with what comparisons showed. */
 	uint64_t kept, kept_by_dict, kept_by_cmp;
-	uint64_t memory_now, memory_peak, memory_limit;
-	uint64_t failures[ROW_FAILURES]; /* by kind, indexed as failure_names */
+	uint64_t memory_now, memory_peak, memory_limit; /* of its cells, the page cache with it */
+	uint64_t rss_peak;				/* as its engine tells it; 0: it did not */
+	uint64_t failures[ROW_FAILURES];		/* by kind, indexed as failure_names */
 	const char *const *failure_names;
 	size_t n_failure_names;
 	uint64_t failures_total, restarts;

@@ -78,10 +78,11 @@ static int text_crashes(const struct target_row *r, struct buf *out, struct err 
 	for (size_t i = 0; rc == 0 && i < r->n_crashes; i++) {
 		const struct row_crash *c = &r->crashes[i];
 
-		rc = buf_addf(out, e, "  %s  %-9s %s: %s%s; %llu times, reproduces %llu of %llu\n",
+		rc = buf_addf(out, e, "  %s  %-9s %s: %s%s; %llu time%s, reproduces %llu of %llu\n",
 			      c->signature, c->state, r->name, c->what,
 			      c->security ? " (security)" : "", (unsigned long long)c->count,
-			      (unsigned long long)c->hits, (unsigned long long)c->tries);
+			      c->count == 1 ? "" : "s", (unsigned long long)c->hits,
+			      (unsigned long long)c->tries);
 	}
 	if (rc == 0 && r->crashes_fixed)
 		rc = buf_addf(out, e, "  %s: %llu earlier crashes are fixed\n", r->name,
@@ -139,6 +140,7 @@ static int text_waits(const struct target_row *r, struct buf *out, struct err *e
 
 static int text_less(const struct target_row *r, struct buf *out, struct err *e)
 {
+	char size[UNITS_MAX];
 	int rc = 0;
 
 	if (r->cov_before)
@@ -148,9 +150,13 @@ static int text_less(const struct target_row *r, struct buf *out, struct err *e)
 		    "%llu of %llu\n",
 		    r->name, (unsigned long long)r->cov, (unsigned long long)r->edges_total,
 		    (unsigned long long)r->cov_before, (unsigned long long)r->edges_before);
-	if (rc == 0 && (r->log_dropped || r->line_dropped))
-		rc = buf_addf(out, e, "  %s: %llu bytes of output are not in the log\n", r->name,
-			      (unsigned long long)r->log_dropped);
+	if (rc == 0 && r->log_dropped)
+		rc = buf_addf(out, e, "  %s: %s of output are not in the log\n", r->name,
+			      units_size(r->log_dropped, size));
+	if (rc == 0 && r->line_dropped)
+		rc = buf_addf(out, e,
+			      "  %s: %s of output, in lines too long, were read for no figures\n",
+			      r->name, units_size(r->line_dropped, size));
 	return rc;
 }
 

@@ -177,6 +177,7 @@ int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
 	    {"files_skipped", integer(r->collect_skipped)},
 	    {"memory_peak_bytes", integer(r->memory_peak)},
 	    {"memory_limit_bytes", integer(r->memory_limit)},
+	    {"rss_peak_bytes", integer(r->rss_peak)},
 	    {"kernel_oom_kills", integer(r->oom_kills)},
 	    {"forks_refused", integer(r->pids_refused)},
 	    {"syscalls_refused", text(r->refused)},

@@ -97,6 +97,7 @@ struct job {
 	struct kept_file at_start;  /* and when the run did */
 	struct progress progress;   /* of its build, from earlier runs */
 	uint64_t cov, ft;	    /* the most of this build in this run */
+	uint64_t rss_mib;	    /* the most that its engine told of */
 	struct engine_state engine; /* of the present or last cell */
 	uint64_t execs_before;	    /* in earlier cells, */
 	uint64_t runs_from;	    /* and when its build came */

@@ -7,6 +7,7 @@
 #include "runner/schedule/attempt.h"
 #include "runner/schedule/internal.h"
 #include "runner/schedule/task.h"
+#include "runner/state/history.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -365,11 +366,29 @@ static void tell(struct job *j, const struct known_crash *c, uint64_t count)
 	j->n_seen++;
 }
 
+/* What the last run that had the target said of those that wait. */
+static uint64_t undecided_before(const struct job *j)
+{
+	_autofree_ char *name = NULL;
+	_autojson_ json_t *lines = NULL;
+	uint64_t damaged;
+	struct err e;
+
+	if (history_target_name(j->target->name, &name, &e) < 0 ||
+	    history_last(j->env->state, name, 1, &lines, &damaged, &e) < 0)
+		return 0;
+	return json_get_u64(json_array_get(lines, 0), "timeouts_undecided");
+}
+
 void job_tell_crashes(struct job *j)
 {
 	const struct triage_env *env = &j->env->triage_env;
 	const struct ledger *l = books_ledger(env->books);
 
+	/* Since the last triage more may have come, of a cell or of the merge. */
+	j->crashes.left = state_waiting(j->env->state, j->target->name);
+	if (j->crashes.left > 0 && j->triage_us == 0) /* there was none in this run */
+		j->crashes.undecided = undecided_before(j);
 	j->seen = sys_calloc(TELL_MAX + 1, sizeof(*j->seen));
 	for (size_t i = 0; j->seen && i < ledger_count(l); i++) {
 		const struct known_crash *c = ledger_at(l, i);

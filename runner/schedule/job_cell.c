@@ -19,6 +19,8 @@
 #define STUCK_US (10 * USEC_PER_SEC)
 /* A cell that failed sooner, without new coverage, got nowhere. */
 #define BARREN_US (10 * USEC_PER_SEC)
+/* In less time a share of it says nothing. */
+#define PRESSURE_US (500 * USEC_PER_MSEC)
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
 {
@@ -54,6 +56,7 @@ static void on_line(void *arg, struct slice line)
 		fleet_seeded(j->fleet, j->engine.cov);
 	j->cov = max_u64(j->cov, j->engine.cov);
 	j->ft = max_u64(j->ft, j->engine.ft);
+	j->rss_mib = max_u64(j->rss_mib, j->engine.rss_mib);
 	if (tell_fleet(j))
 		j->barren = 0;
 }
@@ -300,8 +303,8 @@ static void read_pressure(struct job *j, const struct cgroup_counters *c, uint64
 				     grown(c->memory.full_us, j->now.memory.full_us),
 				     grown(c->io.full_us, j->now.io.full_us)};
 
-	for (size_t i = 0; i < 3; i++)
-		j->pressure[i] = wall > 0 ? (double)stalled[i] / (double)wall : 0;
+	for (size_t i = 0; i < 3 && wall >= PRESSURE_US; i++)
+		j->pressure[i] = (double)stalled[i] / (double)wall;
 	series_stalled(&j->series, wall, stalled);
 	fleet_read(j->fleet, &r);
 	mark(j);
@@ -325,6 +328,7 @@ static void on_ended(void *arg, const struct cell_end *end)
 	read_pressure(j, &end->last, clock_mono_us());
 	add_counters(j, &end->last);
 	job_sample(j, clock_mono_us(), rss, true);
+	memset(j->pressure, 0, sizeof(j->pressure)); /* nothing is left that waits */
 	j->cells_us += clock_mono_us() - a->launched_us;
 	j->starved =
 	    share(j->fleet->clock.waited_us, a->waited_us, clock_mono_us() - a->launched_us);

@@ -155,7 +155,10 @@ static void take_found(struct job *j, struct slice result)
 	j->found.input_bytes += done.found.input_bytes;
 	j->found.failures += done.found.failures;
 	j->found.skipped += done.found.skipped;
-	j->untriaged = j->untriaged || done.found.failures > 0;
+	if (done.found.failures > 0) {
+		j->untriaged = true;
+		j->crashes.left = state_waiting(j->env->state, j->target->name);
+	}
 	if (*done.unsaved) {
 		joblog_note(&j->log, "progress: %s", done.unsaved);
 		job_set_note(j, "%s", done.unsaved);

@@ -66,10 +66,13 @@ static void row_usage(const struct job *j, struct target_row *r)
 	r->pressure_cpu = j->pressure[0];
 	r->pressure_memory = j->pressure[1];
 	r->pressure_io = j->pressure[2];
-	r->pressure_state = effective_state_name(c->state);
+	/* Of a cell that lives. */
+	r->pressure_state = effective_state_name(
+	    j->phase >= PHASE_RUNNING && j->phase <= PHASE_KILLING ? c->state : EFFECTIVE_OK);
 	r->memory_now = n->mem_now;
 	r->memory_peak = b->mem_peak > n->mem_peak ? b->mem_peak : n->mem_peak;
 	r->memory_limit = j->cfg.memory;
+	r->rss_peak = j->rss_mib << 20;
 	r->pids_refused = b->pids_refused + n->pids_refused;
 	r->oom_kills = b->oom_kills + n->oom_kills;
 }
@@ -114,9 +117,11 @@ static void row_findings(struct job *j, struct target_row *r)
 	r->crashes_regressed = j->crashes.regressed;
 	r->crashes_fixed = j->crashes.fixed;
 	r->dismissed = j->crashes.dismissed;
+	/* What a triage that was cut short says of them is not its last word. */
 	r->undecided = j->untriaged ? 0 : j->crashes.undecided;
-	r->untriaged =
-	    j->untriaged && !j->crashes.left ? j->found.failures : j->crashes.left - r->undecided;
+	if (r->undecided > j->crashes.left)
+		r->undecided = j->crashes.left;
+	r->untriaged = j->crashes.left - r->undecided;
 }
 
 static void row_corpus(const struct job *j, struct target_row *r)

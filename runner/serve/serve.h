@@ -47,6 +47,7 @@ struct serve_answer {
 	/* The bytes: either body's, or borrowed for good (compiled in). */
 	struct buf body;
 	struct slice fixed;
+	char problem[400]; /* what of its data cannot be read, which the page says, too; or "" */
 };
 void serve_answer_done(struct serve_answer *a);
 struct slice serve_answer_bytes(const struct serve_answer *a);
@@ -64,10 +65,12 @@ MUST_CHECK int serve_each_path(struct serve_site *site, serve_path_fn *fn, void 
 			       struct err *e);
 
 /* Everything as files below dir, which appears whole or, when it was there, is exchanged whole
- * for the new one: only what a serve_export() made is (-EEXIST: something else is there).
- * ret_files: how many. */
-MUST_CHECK int serve_export(struct serve_site *site, const char *dir, uint64_t *ret_files,
-			    struct err *e);
+ * for the new one: only what a serve_export() made is, or an empty one (-EEXIST: something else is
+ * there; -EINVAL: it is in the state directory, or no name).
+ * ret_files: how many.  damaged (NULL: nobody asks) hears of each page that has a problem. */
+typedef void serve_damaged_fn(void *arg, const char *path, const char *problem);
+MUST_CHECK int serve_export(struct serve_site *site, const char *dir, serve_damaged_fn *damaged,
+			    void *arg, uint64_t *ret_files, struct err *e);
 
 /* --- the HTTP server ------------------------------------------------------- */
 
@@ -89,6 +92,10 @@ struct serve_listen {
 };
 /* "ADDR:PORT", "[V6]:PORT", ":PORT" (loopback) or "PORT".  -EINVAL says what is wrong. */
 MUST_CHECK int serve_listen_parse(const char *text, struct serve_listen *ret, struct err *e);
+/* Nobody on another machine can connect. */
+bool serve_listen_is_local(const struct serve_listen *at);
+/* Could it stand in a Host header? */
+bool serve_host_is_name(const char *name);
 
 /* Serves on the loop until serve_http_stop().  Requests whose Host is neither an address,
  * "localhost", nor one of hosts (n names, borrowed) are refused: a page of somebody else's whose

@@ -4,7 +4,9 @@
 #include "base/sys.h"
 #include "runner/serve/serve.h"
 #include "runner/serve/serve_html.h"
+#include "runner/serve/serve_site.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,6 +21,8 @@ struct export
 	struct serve_site *site;
 	int dir;
 	uint64_t files;
+	serve_damaged_fn *damaged;
+	void *arg;
 };
 
 static int write_file(int dir, const char *path, struct slice bytes, struct err *e)
@@ -75,6 +79,8 @@ static int export_one(void *arg, const char *path, struct err *e)
 		return 0; /* a target without curves, or gone meanwhile */
 	if (r < 0)
 		return err_wrap(e, "%s", path);
+	if (*a.problem && x->damaged)
+		x->damaged(x->arg, path, a.problem);
 	r = make_parents(x->dir, file, e);
 	if (r == 0)
 		r = write_file(x->dir, file, serve_answer_bytes(&a), e);
@@ -83,40 +89,89 @@ static int export_one(void *arg, const char *path, struct err *e)
 	return r;
 }
 
-static int fill(struct serve_site *site, int dir, uint64_t *ret_files, struct err *e)
+static int fill(struct export *x, int dir, struct err *e)
 {
-	struct export x = {.site = site, .dir = dir};
 	int r =
 	    write_file(dir, MARK, SLICE("fuzzcell serve --export replaces this directory\n"), e);
 
+	x->dir = dir;
 	if (r == 0)
-		r = serve_each_path(site, export_one, &x, e);
+		r = serve_each_path(x->site, export_one, x, e);
 	if (r == 0 && sys_syncfs(dir) < 0)
 		r = err_sys(e, "sync");
-	*ret_files = x.files;
 	return r;
 }
 
-/* 1: there is one that may be replaced; 0: there is none. */
-static int may_replace(int parent, const char *name, struct err *e)
+/* There it would be a part of what it shows; and in its place, the end of it. */
+static int refuse_inside(const struct serve_site *site, int dirfd, struct err *e)
+{
+	_autoclose_ int at = sys_openat(dirfd, ".", O_PATH | O_DIRECTORY, 0);
+	struct stat state, st, below = {0};
+
+	if (at < 0 || fstat(site->state->dirfd, &state) < 0)
+		return err_sys(e, "look where it is");
+	for (;;) {
+		int up;
+
+		if (fstat(at, &st) < 0)
+			return err_sys(e, "look where it is");
+		if (st.st_dev == state.st_dev && st.st_ino == state.st_ino)
+			return err_set(e, EINVAL, "it is in the state directory");
+		if (st.st_dev == below.st_dev && st.st_ino == below.st_ino)
+			return 0; /* the root */
+		below = st;
+		up = sys_openat(at, "..", O_PATH | O_DIRECTORY, 0);
+		if (up < 0)
+			return err_sys(e, "look where it is");
+		close(at);
+		at = up;
+	}
+}
+
+/* 1 or 0. */
+static int is_empty(int parent, const char *name, struct err *e)
+{
+	DIR *d = sys_opendirat(parent, name);
+	const struct dirent *ent;
+	bool any = false;
+
+	if (!d)
+		return err_sys(e, "open '%s'", name);
+	while (!any && (ent = sys_readdir(d)))
+		any = strcmp(ent->d_name, ".") != 0 && strcmp(ent->d_name, "..") != 0;
+	closedir(d);
+	return !any;
+}
+
+/* 1: there is one that may be replaced; 0: there is none, or an empty one. */
+static int may_replace(const struct serve_site *site, int parent, const char *name, struct err *e)
 {
 	_autoclose_ int fd = -1;
 	struct stat st;
-	int r;
+	int r = refuse_inside(site, parent, e);
 
+	if (r < 0)
+		return r;
 	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "look at '%s'", name);
 	r = fs_open_dir(parent, name, &fd, e);
 	if (r < 0)
 		return r;
+	r = refuse_inside(site, fd, e);
+	if (r < 0)
+		return r;
 	if (faccessat(fd, MARK, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 1;
-	return err_set(e, EEXIST, "'%s' is there and no export of ours", name);
+	r = is_empty(parent, name, e);
+	if (r == 0)
+		r = err_set(e, EEXIST, "'%s' is there and no export of ours", name);
+	return r < 0 ? r : 0;
 }
 
-static int put(int parent, const char *tmp, const char *name, struct err *e)
+static int put(const struct serve_site *site, int parent, const char *tmp, const char *name,
+	       struct err *e)
 {
-	int r = may_replace(parent, name, e);
+	int r = may_replace(site, parent, name, e);
 
 	if (r < 0)
 		return r;
@@ -127,13 +182,12 @@ static int put(int parent, const char *tmp, const char *name, struct err *e)
 	return 0;
 }
 
-static int export_in(struct serve_site *site, int parent, const char *name, uint64_t *ret_files,
-		     struct err *e)
+static int export_in(struct export *x, int parent, const char *name, struct err *e)
 {
 	_autofree_ char *tmp = sys_asprintf(".%s.new-%d", name, (int)getpid());
 	_autoclose_ int dir = -1;
 	struct err ignored;
-	int r = may_replace(parent, name, e); /* before all the work */
+	int r = may_replace(x->site, parent, name, e); /* before all the work */
 
 	if (r < 0)
 		return r;
@@ -145,16 +199,18 @@ static int export_in(struct serve_site *site, int parent, const char *name, uint
 	if (r == 0)
 		r = fs_open_dir(parent, tmp, &dir, e);
 	if (r == 0)
-		r = fill(site, dir, ret_files, e);
+		r = fill(x, dir, e);
 	if (r == 0)
-		r = put(parent, tmp, name, e);
+		r = put(x->site, parent, tmp, name, e);
 	/* What is there now is what was replaced, or what could not be finished. */
 	(void)!fs_remove_tree(parent, tmp, &ignored);
 	return r;
 }
 
-int serve_export(struct serve_site *site, const char *dir, uint64_t *ret_files, struct err *e)
+int serve_export(struct serve_site *site, const char *dir, serve_damaged_fn *damaged, void *arg,
+		 uint64_t *ret_files, struct err *e)
 {
+	struct export x = {.site = site, .damaged = damaged, .arg = arg};
 	_autofree_ char *path = sys_strdup(dir);
 	_autoclose_ int parent = -1;
 	char *slash;
@@ -173,6 +229,7 @@ int serve_export(struct serve_site *site, const char *dir, uint64_t *ret_files, 
 	parent = sys_openat(AT_FDCWD, !slash ? "." : *path ? path : "/", O_RDONLY | O_DIRECTORY, 0);
 	if (parent < 0)
 		return err_sys(e, "open the directory of '%s'", dir);
-	r = export_in(site, parent, slash ? slash + 1 : path, ret_files, e);
+	r = export_in(&x, parent, slash ? slash + 1 : path, e);
+	*ret_files = x.files;
 	return r < 0 ? err_wrap(e, "export to '%s'", dir) : 0;
 }

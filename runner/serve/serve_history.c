@@ -143,7 +143,7 @@ int site_target_lines(struct serve_site *s, const char *target, size_t n, json_t
 	_autofree_ char *name = NULL;
 	_autojson_ json_t *lines = NULL;
 	const json_t *summary = NULL;
-	uint64_t damaged;
+	uint64_t damaged = 0;
 	int r = history_target_name(target, &name, e);
 
 	if (r == -EINVAL)
@@ -156,6 +156,8 @@ int site_target_lines(struct serve_site *s, const char *target, size_t n, json_t
 		*ret = json_incref(lines);
 		return 0;
 	}
+	if (damaged > 0)
+		return err_set(e, EBADMSG, "stats/%s: none of its lines can be read", name);
 	/* Only runs of an older version had it. */
 	r = newest_summary(s, &summary, e);
 	return r < 0 ? r : line_of_summary(summary, target, ret, e);
@@ -176,13 +178,14 @@ int site_log(struct serve_site *s, const char *run, const char *file, json_t **r
 bool site_run_kept(struct serve_site *s, const char *run)
 {
 	char path[96];
+	struct stat st;
 
 	if (!site_run_ok(run))
 		return false;
 	if (strcmp(run, site_live_run(s)) == 0)
 		return true;
-	snprintf(path, sizeof(path), "logs/%s/summary.json", run);
-	return faccessat(s->state->dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	snprintf(path, sizeof(path), "logs/%s", run);
+	return fstatat(s->state->dirfd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
 /* --- which targets there are ------------------------------------------------ */
@@ -245,9 +248,8 @@ static int sorted(json_t *names, json_t **ret, struct err *e)
 	return 0;
 }
 
-int site_targets(struct serve_site *s, json_t **ret, struct err *e)
+static int add_all(struct serve_site *s, json_t *names, struct err *e)
 {
-	_autojson_ json_t *names = json_object();
 	const json_t *summary = NULL;
 	int r;
 
@@ -255,8 +257,67 @@ int site_targets(struct serve_site *s, json_t **ret, struct err *e)
 	r = add_files(s, names, e);
 	if (r == 0)
 		r = newest_summary(s, &summary, e);
-	if (r < 0)
-		return r;
-	add_listed(names, json_object_get(summary, "targets"));
-	return sorted(names, ret, e);
+	if (r == 0)
+		add_listed(names, json_object_get(summary, "targets"));
+	return r;
+}
+
+int site_targets(struct serve_site *s, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *names = json_object();
+	int r = add_all(s, names, e);
+
+	return r < 0 ? r : sorted(names, ret, e);
+}
+
+int site_target_pages(struct serve_site *s, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *names = json_object();
+	const struct ledger *l;
+	int r = add_all(s, names, e);
+
+	if (r == 0)
+		r = site_ledger(s, &l, e);
+	for (size_t i = 0; r == 0 && i < ledger_count(l); i++) {
+		const struct known_crash *c = ledger_at(l, i);
+
+		add_name(names, c->fuzzer);
+		for (size_t k = 0; k < c->targets.n; k++)
+			add_name(names, c->targets.v[k]);
+	}
+	return r < 0 ? r : sorted(names, ret, e);
+}
+
+static bool has_history(const struct serve_site *s, const char *name)
+{
+	_autofree_ char *path = sys_asprintf("stats/targets/%s.jsonl", name);
+
+	return path && faccessat(s->state->dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static bool found_a_crash(struct serve_site *s, const char *name)
+{
+	const struct ledger *l;
+	struct err ignored;
+
+	if (site_ledger(s, &l, &ignored) < 0)
+		return false;
+	for (size_t i = 0; i < ledger_count(l); i++)
+		if (ledger_found_by(ledger_at(l, i), name))
+			return true;
+	return false;
+}
+
+bool site_knows_target(struct serve_site *s, const char *name)
+{
+	_autojson_ json_t *lines = NULL;
+	const json_t *summary = NULL;
+	struct err ignored;
+
+	if (!site_target_ok(name))
+		return false;
+	if (site_live_target(s, name) || has_history(s, name) || found_a_crash(s, name))
+		return true;
+	return newest_summary(s, &summary, &ignored) == 0 && summary &&
+	       line_of_summary(summary, name, &lines, &ignored) == 0 && json_array_size(lines) > 0;
 }

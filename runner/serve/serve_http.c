@@ -9,6 +9,7 @@
 #include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -263,20 +264,45 @@ static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const c
 	return done;
 }
 
+static enum MHD_Result count_hosts(void *cls, enum MHD_ValueKind kind, const char *key,
+				   const char *value)
+{
+	unsigned *n = cls;
+
+	(void)kind;
+	(void)value;
+	*n += strcasecmp(key, "Host") == 0;
+	return MHD_YES;
+}
+
+/* One header, and the name in the request's first line when there is one: what is between us and
+ * who asks shall not go by another one. */
+static bool may_be_asked(struct serve_http *h, struct MHD_Connection *c, const char *host)
+{
+	unsigned n = 0;
+
+	(void)MHD_get_connection_values(c, MHD_HEADER_KIND, count_hosts, &n);
+	return n == 1 &&
+	       serve_host_ok(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host"), h->hosts,
+			     h->n_hosts) &&
+	       (!*host || serve_host_ok(host, h->hosts, h->n_hosts));
+}
+
 static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *url,
 			      const char *method, const char *version, const char *upload,
 			      size_t *upload_n, void **context)
 {
 	static char seen;
 	struct serve_http *h = cls;
+	char host[SERVE_HOST_MAX];
+	const char *path = serve_target(url, host);
 
 	(void)version;
 	(void)upload;
 	/* What is answered at once is the end of the connection: nothing more of it is read. */
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
-	if (!serve_host_ok(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host"), h->hosts,
-			   h->n_hosts))
+	if (!path || !may_be_asked(h, c, host))
 		return refuse(c, MHD_HTTP_BAD_REQUEST,
 			      "asked under a name that is not ours: fuzzcell serve --host NAME\n");
 	if (!*context) {
@@ -285,7 +311,7 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *u
 	}
 	if (*upload_n > 0)
 		return MHD_NO; /* a body, of which nothing is known */
-	return send_page(h, c, url);
+	return send_page(h, c, path);
 }
 
 /* Paths come to us as they were sent: we know what is encoded in them. */

@@ -41,6 +41,8 @@ int serve_listen_parse(const char *text, struct serve_listen *ret, struct err *e
 	} else if (colon) {
 		host = (struct slice){text, (size_t)(colon - text)};
 		in = slice_of(colon + 1);
+		if (memchr(host.p, ':', host.n))
+			return bad(text, "an address of IPv6 stands in brackets", e);
 	}
 	if (!scan_u64(&in, 10, UINT16_MAX, &port) || in.n > 0)
 		return bad(text, "no port", e);
@@ -68,6 +70,17 @@ static socklen_t address_of(const struct serve_listen *at, union address *ret)
 		return sizeof(ret->v6);
 	*ret = (union address){.v4 = {.sin_family = AF_INET, .sin_port = htons(at->port)}};
 	return inet_pton(AF_INET, at->host, &ret->v4.sin_addr) == 1 ? sizeof(ret->v4) : 0;
+}
+
+bool serve_listen_is_local(const struct serve_listen *at)
+{
+	union address a;
+
+	if (address_of(at, &a) == 0)
+		return false;
+	if (a.any.sa_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&a.v6.sin6_addr);
+	return ntohl(a.v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
 int serve_listen_open(const struct serve_listen *at, int *ret_fd, uint16_t *ret_port, struct err *e)
@@ -117,7 +130,7 @@ bool serve_host_ok(const char *header, const char *const *names, size_t n)
 {
 	struct slice host = header ? host_of(header) : (struct slice){0};
 	struct in6_addr any;
-	char name[256];
+	char name[SERVE_HOST_MAX];
 
 	if (host.n == 0 || host.n >= sizeof(name))
 		return false;
@@ -129,4 +142,29 @@ bool serve_host_ok(const char *header, const char *const *names, size_t n)
 		if (strcasecmp(name, names[i]) == 0)
 			return true;
 	return false;
+}
+
+bool serve_host_is_name(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 0 && n < SERVE_HOST_MAX &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") ==
+		   n;
+}
+
+const char *serve_target(const char *url, char host[SERVE_HOST_MAX])
+{
+	size_t n;
+
+	*host = '\0';
+	if (strncasecmp(url, "http://", 7) != 0)
+		return url;
+	url += 7;
+	n = strcspn(url, "/");
+	if (n == 0 || n >= SERVE_HOST_MAX)
+		return NULL;
+	memcpy(host, url, n);
+	host[n] = '\0';
+	return url[n] ? url + n : "/";
 }

@@ -13,4 +13,9 @@ MUST_CHECK int serve_listen_open(const struct serve_listen *at, int *ret_fd, uin
  * with its reader's rights. */
 bool serve_host_ok(const char *header, const char *const *names, size_t n);
 
+enum { SERVE_HOST_MAX = 256 };
+/* The path that a request is for, in url.  host: the name in "http://NAME/PATH", which proxies
+ * send; else "".  NULL: it is too long. */
+const char *serve_target(const char *url, char host[SERVE_HOST_MAX]);
+
 #endif

@@ -269,6 +269,32 @@ static int crashes(struct model_base *b, struct text *t)
 	return t->r;
 }
 
+static void service_finding(struct text *t, const char *severity, const char *code)
+{
+	add(t, SLICE("fuzzcell_service_health"));
+	label(t, "{", "severity", severity);
+	label(t, ",", "code", code);
+	add(t, SLICE("}"));
+	value(t, 1);
+}
+
+static int service_health(struct model_base *b, struct text *t)
+{
+	_autojson_ json_t *f = NULL;
+	int r = service_findings(b, &f, t->e);
+
+	if (r < 0)
+		return r;
+	head(t, "fuzzcell_service_health", "gauge",
+	     "1 for each finding that is no target's; ok when there is none.");
+	for (size_t i = 0; i < json_array_size(f); i++)
+		service_finding(t, get_text(json_array_get(f, i), "severity"),
+				get_text(json_array_get(f, i), "code"));
+	if (json_array_size(f) == 0)
+		service_finding(t, "ok", "healthy");
+	return t->r;
+}
+
 static int service(struct serve_site *s, struct text *t)
 {
 	_autojson_ json_t *outbox = NULL;
@@ -314,6 +340,8 @@ static int everything(struct serve_site *site, struct buf *out, struct err *e)
 		r = targets(&b, &t);
 	if (r == 0)
 		r = crashes(&b, &t);
+	if (r == 0)
+		r = service_health(&b, &t);
 	return r < 0 ? r : service(site, &t);
 }
 

@@ -41,6 +41,7 @@ struct model_target {
 	const json_t *living; /* borrowed: what a living run says of it, if only that it waits */
 	bool known;	      /* it was fuzzed, or could not be */
 	json_t *findings;     /* worst first; each as docs/api.md says */
+	char damaged[500];    /* why its history cannot be read, or "" */
 };
 #define _autotarget_ __attribute__((cleanup(target_facts_done)))
 MUST_CHECK int target_facts(struct model_base *b, const char *name, size_t lines,
@@ -50,6 +51,9 @@ void target_facts_done(struct model_target *t);
 MUST_CHECK int row_target(struct model_base *b, const char *name, const struct model_target *t,
 			  json_t **ret, struct err *e);
 MUST_CHECK int row_run(struct serve_site *s, const json_t *line, json_t **ret, struct err *e);
+/* Of one whose summary is not there, or damaged; -ENOENT: nothing of it is there. */
+MUST_CHECK int run_without_summary(struct serve_site *s, const char *run, bool damaged,
+				   json_t **ret_row, json_t **ret_targets, struct err *e);
 /* The living run's; NULL when there is none. */
 MUST_CHECK int row_live(struct serve_site *s, json_t **ret, struct err *e);
 MUST_CHECK int row_crash(const struct known_crash *c, json_t **ret, struct err *e);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -114,6 +115,17 @@ static int newest_facts(const struct serve_site *s, const char *name, struct mod
 	return t->live ? fill(t->now, line, e) : 0;
 }
 
+/* One history that cannot be read hides nothing but itself. */
+static int no_lines(struct model_target *t, struct err *e)
+{
+	snprintf(t->damaged, sizeof(t->damaged), "%s", e->msg);
+	if (!t->lines)
+		t->lines = json_array();
+	if (!t->trend)
+		t->trend = json_array();
+	return t->lines && t->trend ? 0 : err_set(e, ENOMEM, "build JSON");
+}
+
 int target_facts(struct model_base *b, const char *name, size_t lines, struct model_target *ret,
 		 struct err *e)
 {
@@ -123,11 +135,10 @@ int target_facts(struct model_base *b, const char *name, size_t lines, struct mo
 	if (!site_target_ok(name))
 		return err_set(e, ENOENT, "no such target");
 	r = read_lines(b->site, name, lines, &t, e);
-	if (r < 0) {
-		target_facts_done(&t);
-		return r;
-	}
-	r = newest_facts(b->site, name, &t, e);
+	if (r < 0 && r != -ENOMEM)
+		r = no_lines(&t, e);
+	if (r == 0)
+		r = newest_facts(b->site, name, &t, e);
 	if (r == 0)
 		r = target_findings(b, name, &t, e);
 	if (r < 0)

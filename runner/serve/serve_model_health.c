@@ -5,7 +5,6 @@
 #include "runner/survey/survey.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { SEVERITIES = HEALTH_SEVERITY_ };
@@ -73,31 +72,14 @@ int target_findings(struct model_base *b, const char *name, struct model_target 
 					    .now = site_now(b->site),
 					    .fuzzed = get_count(known, "fuzzed"),
 					    .first = get_count(known, "first"),
-					    .silent_s = b->site->limits.silent_s};
+					    .silent_s = b->site->limits.silent_s,
+					    .damaged = *t->damaged ? t->damaged : NULL};
 	struct health h;
 
+	survey_untriaged(b->site->state, name, t->now);
 	health_judge(&facts, &h);
 	t->known = h.known;
 	return findings(&h, name, &t->findings, e);
-}
-
-/* One file that cannot be read shall not hide all other targets. */
-static int unreadable(struct model_base *b, const char *name, const char *why,
-		      struct model_target *ret, struct err *e)
-{
-	struct health h = {.n = 1, .known = true};
-
-	h.v[0] = (struct health_finding){.code = HEALTH_DAMAGED,
-					 .severity = HEALTH_WARNING,
-					 .advice = "look at what stands in its place"};
-	snprintf(h.v[0].reason, sizeof(h.v[0].reason), "%s", why);
-	ret->lines = json_array();
-	ret->trend = json_array();
-	ret->living = site_live_target(b->site, name);
-	ret->known = true;
-	if (!ret->lines || !ret->trend)
-		return err_set(e, ENOMEM, "build JSON");
-	return findings(&h, name, &ret->findings, e);
 }
 
 int service_findings(struct model_base *b, json_t **ret, struct err *e)
@@ -108,6 +90,7 @@ int service_findings(struct model_base *b, json_t **ret, struct err *e)
 				      .disk_reserve = l->disk_reserve,
 				      .told = l->told,
 				      .arg = l->arg,
+				      .ledger = b->ledger,
 				      .boot = *b->site->boot.boot ? &b->site->boot : NULL};
 	struct survey facts = {0};
 	struct health h;
@@ -124,13 +107,8 @@ static int one_target(struct model_base *b, const char *name, json_t **ret, stru
 {
 	_autotarget_ struct model_target t = {0};
 	json_t *row = NULL, *failures;
-	struct err why;
-	int r = target_facts(b, name, 1, &t, &why);
+	int r = target_facts(b, name, 1, &t, e);
 
-	if (r == -ENOMEM)
-		return err_set(e, ENOMEM, "%s", why.msg);
-	if (r < 0)
-		r = unreadable(b, name, why.msg, &t, e);
 	if (r == 0)
 		r = row_target(b, name, &t, &row, e);
 	if (r < 0)

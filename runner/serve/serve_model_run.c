@@ -49,7 +49,7 @@ static const struct copy target_keys[] = {
     {"crashes_new", COPY_NUMBER},
 };
 
-static int add_target(json_t *rows, const json_t *t, struct err *e)
+static int add_target(struct serve_site *s, json_t *rows, const json_t *t, struct err *e)
 {
 	const char *name = get_text(t, "name");
 	_automake_ struct make m = MAKE_INIT;
@@ -57,7 +57,7 @@ static int add_target(json_t *rows, const json_t *t, struct err *e)
 	int r;
 
 	make_text(&m, "name", name);
-	if (site_target_ok(name))
+	if (site_knows_target(s, name))
 		make_href(&m, "href", "targets/", name, ".html");
 	make_copy(&m, t, target_keys, COUNT(target_keys));
 	r = make_done(&m, &row, e);
@@ -94,14 +94,14 @@ static int add_crashes(json_t *rows, const json_t *t, struct err *e)
 	return r;
 }
 
-static int lists(struct make *m, const json_t *all, struct err *e)
+static int lists(struct serve_site *s, struct make *m, const json_t *all, struct err *e)
 {
 	_autojson_ json_t *targets = json_array(), *crashes = json_array();
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < json_array_size(all); i++) {
 		if (i < MODEL_RUN_TARGETS)
-			r = add_target(targets, json_array_get(all, i), e);
+			r = add_target(s, targets, json_array_get(all, i), e);
 		if (r == 0)
 			r = add_crashes(crashes, json_array_get(all, i), e);
 	}
@@ -114,7 +114,7 @@ static int lists(struct make *m, const json_t *all, struct err *e)
 }
 
 static int one_run(struct serve_site *s, const json_t *run, const json_t *targets, json_t *row,
-		   json_t **ret, struct err *e)
+		   const char *problem, json_t **ret, struct err *e)
 {
 	static const struct copy keys[] = {{"cgroup_layout", COPY_TEXT},
 					   {"version", COPY_TEXT},
@@ -124,29 +124,55 @@ static int one_run(struct serve_site *s, const json_t *run, const json_t *target
 	int r;
 
 	make_set(&m, "row", row);
+	if (problem && *problem)
+		make_text(&m, "problem", problem);
 	r = model_begin(s, &m, e);
 	make_copy(&m, run, keys, COUNT(keys));
 	if (r == 0)
-		r = lists(&m, targets, e);
+		r = lists(s, &m, targets, e);
 	return r < 0 ? r : make_done(&m, ret, e);
+}
+
+static int of_summary(struct serve_site *s, const json_t *summary, json_t **ret, struct err *e)
+{
+	json_t *row = NULL;
+	int r = row_run(s, summary, &row, e);
+
+	return r < 0 ? r
+		     : one_run(s, summary, json_object_get(summary, "targets"), row, NULL, ret, e);
+}
+
+/* It did not come to its end, or somebody damaged it. */
+static int of_rest(struct serve_site *s, const char *run, const char *why, json_t **ret,
+		   struct err *e)
+{
+	_autojson_ json_t *targets = NULL;
+	json_t *row = NULL;
+	int r = run_without_summary(s, run, why != NULL, &row, &targets, e);
+
+	return r < 0 ? r : one_run(s, NULL, targets, row, why, ret, e);
 }
 
 int model_run(struct serve_site *s, const char *name, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *summary = NULL;
+	const json_t *live = site_live(s);
 	json_t *row = NULL;
+	struct err why = {0};
 	int r;
 
 	if (*name && strcmp(name, site_live_run(s)) == 0) {
-		const json_t *live = site_live(s);
-
 		r = row_live(s, &row, e);
 		return r < 0 ? r
 			     : one_run(s, json_object_get(live, "run"),
-				       json_object_get(live, "targets"), row, ret, e);
+				       json_object_get(live, "targets"), row, NULL, ret, e);
 	}
-	r = site_log(s, name, "summary.json", &summary, e);
+	r = site_log(s, name, "summary.json", &summary, &why);
+	if (r == -ENOMEM)
+		return err_set(e, ENOMEM, "%s", why.msg);
+	if (r == 0 && json_is_object(summary))
+		return of_summary(s, summary, ret, e);
 	if (r == 0)
-		r = row_run(s, summary, &row, e);
-	return r < 0 ? r : one_run(s, summary, json_object_get(summary, "targets"), row, ret, e);
+		(void)err_set(&why, EBADMSG, "summary.json is no JSON object");
+	return of_rest(s, name, r == -ENOENT ? NULL : why.msg, ret, e);
 }

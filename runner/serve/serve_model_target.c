@@ -64,10 +64,11 @@ static int growth_points(const json_t *lines, json_t **ret, struct err *e)
 	return 0;
 }
 
-/* A target without any line is none: no page is made for a name that somebody thought of. */
-static int known(struct model_target *t, struct err *e)
+/* No page is made for a name that somebody thought of. */
+static int known(struct serve_site *s, const char *name, const struct model_target *t,
+		 struct err *e)
 {
-	return t->now ? 0 : err_set(e, ENOENT, "no such target");
+	return t->now || site_knows_target(s, name) ? 0 : err_set(e, ENOENT, "no such target");
 }
 
 int model_growth(struct serve_site *s, const char *name, json_t **ret, struct err *e)
@@ -81,7 +82,7 @@ int model_growth(struct serve_site *s, const char *name, json_t **ret, struct er
 	if (r == 0)
 		r = target_facts(&b, name, MODEL_POINTS, &t, e);
 	if (r == 0)
-		r = known(&t, e);
+		r = known(s, name, &t, e);
 	if (r == 0)
 		r = growth_points(t.lines, &points, e);
 	if (r < 0)
@@ -127,7 +128,7 @@ int model_series(struct serve_site *s, const char *name, json_t **ret, struct er
 	if (r == 0)
 		r = target_facts(&b, name, 1, &t, e);
 	if (r == 0)
-		r = known(&t, e);
+		r = known(s, name, &t, e);
 	if (r == 0)
 		r = newest_series(s, name, &t, &series, e);
 	if (r == 0 && !series)
@@ -245,7 +246,7 @@ static int stats_part(struct serve_site *s, const char *name, const struct model
 		if (site_log(s, get_text(t->now, "run"), file, ret, &why) == 0)
 			return 0;
 	}
-	*ret = json_incref(t->now);
+	*ret = t->now ? json_incref(t->now) : json_null();
 	return 0;
 }
 
@@ -288,7 +289,7 @@ int model_target(struct serve_site *s, const char *name, json_t **ret, struct er
 	if (r == 0)
 		r = target_facts(&b, name, MODEL_TARGET_RUNS, &t, e);
 	if (r == 0)
-		r = known(&t, e);
+		r = known(s, name, &t, e);
 	if (r == 0)
 		r = model_begin(s, &m, e);
 	if (r == 0)
@@ -296,6 +297,8 @@ int model_target(struct serve_site *s, const char *name, json_t **ret, struct er
 	if (r < 0)
 		return r;
 	make_text(&m, "name", name);
+	if (*t.damaged)
+		make_text(&m, "problem", t.damaged);
 	make_set(&m, "row", row);
 	make_set(&m, "health",
 		 json_pack("{s:s, s:O}", "severity", findings_severity(t.findings), "findings",

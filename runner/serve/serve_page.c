@@ -315,7 +315,7 @@ bool page_is_full(const struct page *p)
 
 struct page page_begin(const struct page_about *a, struct buf *out, struct err *e)
 {
-	struct page p = {.h = html_on(out, e), .root = a->root, .full = PAGE_FULL};
+	struct page p = {.h = html_on(out, e), .root = a->root, .api = a->api, .full = PAGE_FULL};
 
 	html_doctype(&p.h);
 	html_open(&p.h, "html");
@@ -336,9 +336,13 @@ int page_end(struct page *p)
 
 	html_close(h);
 	html_begin(h, "footer", "foot");
-	html_text(h, "Times are UTC. The same as JSON: ");
-	page_to(p, "api/v1/overview.json", "api/v1/overview.json");
-	html_text(h, ", for Prometheus: ");
+	html_text(h, "Times are UTC. ");
+	if (p->api) {
+		html_text(h, "The same as JSON: ");
+		page_to(p, p->api, p->api);
+		html_text(h, ". ");
+	}
+	html_text(h, "For Prometheus: ");
 	page_to(p, "metrics", "metrics");
 	html_text(h, ". Curves by uPlot (");
 	page_to(p, "assets/vendor/uplot/LICENSE.txt", "licence");

@@ -12,6 +12,7 @@
 struct page {
 	struct html h;
 	const char *root; /* the way to the site's root: "" or "../" */
+	const char *api;  /* the same as JSON, from there */
 	size_t full;	  /* at so many bytes tables end, however long the texts in them are */
 };
 /* Of a page, and where a table ends that leaves room for what comes behind it. */
@@ -23,6 +24,7 @@ struct page_about {
 	const char *here;  /* the entry of the navigation that this page is, or NULL */
 	const char *root;
 	const json_t *model; /* version, updated and live are told in head and foot */
+	const char *api;     /* where the model is, from the root; NULL: nowhere that is known */
 	bool plots;	     /* it has curves */
 	bool live;	     /* it keeps up with a run */
 };
@@ -122,9 +124,9 @@ void page_command(struct page *p, const char *label, const char *command);
 
 struct plot {
 	const char *title;
-	const char
-	    *columns; /* "cov ft"; "execs/cpu_seconds": the growth of one by that of the other */
-	const char *labels; /* "edges|features" */
+	const char *columns; /* "cov ft"; "execs/cpu_seconds": growth of one by that of the other;
+			      * by "t" it may be 0, else it is since both last grew */
+	const char *labels;  /* "edges|features" */
 	const char
 	    *units;   /* "count", "bytes", "share", "number"; one, or one for each of two scales */
 	bool time;    /* x is a moment, not the time since the beginning */

@@ -67,7 +67,8 @@ static void rate(struct page *p, const json_t *row)
 	if (tries <= 0)
 		return;
 	page_fact(p, "Reproduces");
-	html_textf(&p->h, "%.0f of %.0f times", field_or_0(row, "hits"), tries);
+	html_textf(&p->h, "%.0f of %.0f time%s", field_or_0(row, "hits"), tries,
+		   tries > 1 ? "s" : "");
 	html_close(&p->h);
 }
 
@@ -115,7 +116,7 @@ static void facts(struct page *p, const json_t *m, const json_t *row)
 	page_fact_text(p, "Signal", field_text(c, "signal"));
 	page_fact(p, "Seen");
 	page_number(p, UNIT_EXACT, row, "count");
-	html_text(&p->h, " times");
+	html_text(&p->h, field_or_0(row, "count") == 1 ? " time" : " times");
 	html_close(&p->h);
 	rate(p, row);
 	seen(p, "First seen", field_text(row, "first_seen"), field_text(c, "first_commit"));
@@ -173,7 +174,10 @@ int page_crash(const json_t *model, struct buf *out, struct err *e)
 {
 	const json_t *row = field_object(model, "row");
 	const char *type = field_text(row, "crash_type"), *command = field_text(model, "reproduce");
-	struct page_about about = {.title = type ? type : "Crash", .root = "../", .model = model};
+	struct page_about about = {.title = type ? type : "Crash",
+				   .root = "../",
+				   .model = model,
+				   .api = field_text(row, "api")};
 	struct page p = page_begin(&about, out, e);
 
 	heading(&p, model, row);

@@ -19,8 +19,11 @@ int page_crashes(const json_t *model, struct buf *out, struct err *e)
 {
 	static const char *const states[] = {"new",   "regressed", "known",
 					     "flaky", "fixed",	   "ignored"};
-	struct page_about about = {
-	    .title = "Crashes", .here = "Crashes", .root = "", .model = model};
+	struct page_about about = {.title = "Crashes",
+				   .here = "Crashes",
+				   .root = "",
+				   .model = model,
+				   .api = "api/v1/crashes.json"};
 	struct page p = page_begin(&about, out, e);
 	const json_t *list = field_list(model, "crashes"), *counts = field_object(model, "counts");
 	char text[UNIT_TEXT];
@@ -43,7 +46,8 @@ int page_crashes(const json_t *model, struct buf *out, struct err *e)
 
 int page_runs(const json_t *model, struct buf *out, struct err *e)
 {
-	struct page_about about = {.title = "Runs", .here = "Runs", .root = "", .model = model};
+	struct page_about about = {
+	    .title = "Runs", .here = "Runs", .root = "", .model = model, .api = "api/v1/runs.json"};
 	struct page p = page_begin(&about, out, e);
 	const json_t *list = field_list(model, "runs");
 	size_t n = 0;
@@ -123,7 +127,11 @@ static void well(struct page *p, const json_t *targets, bool unknown)
 
 int page_health(const json_t *model, struct buf *out, struct err *e)
 {
-	struct page_about about = {.title = "Health", .here = "Health", .root = "", .model = model};
+	struct page_about about = {.title = "Health",
+				   .here = "Health",
+				   .root = "",
+				   .model = model,
+				   .api = "api/v1/health.json"};
 	struct page p = page_begin(&about, out, e);
 	const json_t *counts = field_object(model, "counts"),
 		     *targets = field_list(model, "targets");
@@ -198,7 +206,8 @@ static void other_pages(struct page *p, const json_t *model)
 
 int page_targets(const json_t *model, struct buf *out, struct err *e)
 {
-	struct page_about about = {.title = "Targets", .root = "", .model = model};
+	struct page_about about = {
+	    .title = "Targets", .root = "", .model = model, .api = "api/v1/targets.json"};
 	struct page p = page_begin(&about, out, e);
 	const json_t *list = field_list(model, "targets");
 

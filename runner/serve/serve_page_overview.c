@@ -39,7 +39,7 @@ static void live_line(struct page *p, const json_t *live)
 		html_text(h, " of ");
 		page_number(p, UNIT_SECONDS, live, "total_seconds");
 	}
-	html_textf(h, ", %.0f of %.0f workers are busy", field_or_0(live, "running"),
+	html_textf(h, ", busy workers: %.0f of %.0f", field_or_0(live, "running"),
 		   field_or_0(live, "workers"));
 }
 
@@ -48,7 +48,7 @@ static void idle_line(struct page *p, const json_t *last)
 	const char *status = field_text(last, "status");
 
 	if (!last) {
-		html_text(&p->h, "No run has ended here. fuzzcell run starts one.");
+		html_text(&p->h, "No run has ended here, fuzzcell run starts one");
 		return;
 	}
 	html_text(&p->h, "No run is going. The last one, ");
@@ -212,6 +212,7 @@ int page_overview(const json_t *model, struct buf *out, struct err *e)
 				   .here = "Overview",
 				   .root = "",
 				   .model = model,
+				   .api = "api/v1/overview.json",
 				   .live = field_object(model, "live") != NULL};
 	struct page p = page_begin(&about, out, e);
 

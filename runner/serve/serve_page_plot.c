@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum { CURVES = 3, POINTS_SHOWN = 120, SPARK_WIDTH = 96, SPARK_HEIGHT = 20 };
 
@@ -94,20 +95,49 @@ struct source {
 	int x, top, below;
 };
 
+struct pair {
+	double top, below;
+};
+
+static bool pair_at(const struct source *s, size_t i, struct pair *ret)
+{
+	const json_t *point = json_array_get(s->points, i);
+
+	return value_at(point, (size_t)s->top, &ret->top) &&
+	       value_at(point, (size_t)s->below, &ret->below);
+}
+
+/* From where growth up to point i counts: in time from the point before it, else from the last at
+ * which both had grown.  An engine tells of its executions now and then, and of the last of them
+ * when its CPU time has ended.  The script does the same. */
+static bool pair_before(const struct source *s, size_t i, struct pair *ret)
+{
+	struct pair p;
+	bool any = false;
+
+	for (size_t k = 0; k < i; k++) {
+		if (!pair_at(s, k, &p))
+			continue;
+		if (!any || s->below == s->x || p.top < ret->top || p.below < ret->below ||
+		    (p.top > ret->top && p.below > ret->below))
+			*ret = p;
+		any = true;
+	}
+	return any;
+}
+
 static bool point_value(const struct source *s, size_t i, double *ret)
 {
-	const json_t *now = json_array_get(s->points, i), *before;
-	double a, b, c, d;
+	struct pair from = {0}, now;
 
 	if (s->below < 0)
-		return value_at(now, (size_t)s->top, ret);
-	before = i > 0 ? json_array_get(s->points, i - 1) : NULL;
-	if (!value_at(now, (size_t)s->top, &a) || !value_at(now, (size_t)s->below, &b) ||
-	    !value_at(before, (size_t)s->top, &c) || !value_at(before, (size_t)s->below, &d))
+		return value_at(json_array_get(s->points, i), (size_t)s->top, ret);
+	if (!pair_at(s, i, &now) || !pair_before(s, i, &from) || now.below <= from.below)
 		return false;
-	if (b <= d || a < c)
+	/* In time, none is a value, too. */
+	if (s->below == s->x ? now.top < from.top : now.top <= from.top)
 		return false;
-	*ret = (a - c) / (b - d);
+	*ret = (now.top - from.top) / (now.below - from.below);
 	return true;
 }
 
@@ -275,14 +305,15 @@ static void key(struct page *p, const struct plot *plot)
 	html_close(h);
 }
 
-/* A series of an older version, or of a strange file, may have none of them. */
+/* A series of an older version, or of a strange file, may have none of them; and what was never
+ * executed has no speed. */
 static bool has_any(const struct plot *plot, const json_t *series)
 {
 	struct slice name;
 	struct source s;
 
 	for (size_t i = 0; i < CURVES && word_at(plot->columns, ' ', i, &name); i++)
-		if (source_of(series, plot, name.p, name.n, &s))
+		if (source_of(series, plot, name.p, name.n, &s) && isfinite(source_range(&s).low))
 			return true;
 	return false;
 }
@@ -317,28 +348,58 @@ void page_plot(struct page *p, const struct plot *plot, const json_t *series, co
 
 /* --- as a table --------------------------------------------------------------------------- */
 
+static const struct known_column {
+	const char *name, *title;
+	enum unit unit;
+} known_columns[] = {{"t", "After", UNIT_SECONDS},
+		     {"time", "Ended", UNIT_EXACT},
+		     {"execs", "Executions", UNIT_COUNT},
+		     {"cov", "Edges", UNIT_EXACT},
+		     {"ft", "Features", UNIT_EXACT},
+		     {"corpus_units", "Inputs", UNIT_EXACT},
+		     {"corpus_bytes", "Corpus", UNIT_BYTES},
+		     {"new_inputs", "New inputs", UNIT_EXACT},
+		     {"rss_bytes", "Memory", UNIT_BYTES},
+		     {"cpu_seconds", "CPU time", UNIT_SECONDS},
+		     {"execs_per_cpu_second", "Executions in a CPU-second", UNIT_COUNT},
+		     {"pressure_cpu", "CPU pressure", UNIT_SHARE},
+		     {"pressure_memory", "Memory pressure", UNIT_SHARE},
+		     {"pressure_io", "I/O pressure", UNIT_SHARE}};
+
+/* A column that is none of ours is called what it calls itself. */
+static struct known_column column_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof(known_columns) / sizeof(known_columns[0]); i++)
+		if (strcmp(name, known_columns[i].name) == 0)
+			return known_columns[i];
+	return (struct known_column){name, name, UNIT_EXACT};
+}
+
+static void moment_text(struct page *p, double v)
+{
+	time_t t = v > 0 && v < 1e11 ? (time_t)v : 0;
+	char iso[40];
+	struct tm tm;
+
+	page_time(p, gmtime_r(&t, &tm) && strftime(iso, sizeof(iso), "%Y-%m-%dT%H:%M:%SZ", &tm)
+			 ? iso
+			 : NULL);
+}
+
 static void point_cell(struct page *p, const char *name, const json_t *point, size_t i)
 {
-	static const struct {
-		const char *name;
-		enum unit unit;
-	} units[] = {{"t", UNIT_SECONDS},	   {"cpu_seconds", UNIT_SECONDS},
-		     {"corpus_bytes", UNIT_BYTES}, {"rss_bytes", UNIT_BYTES},
-		     {"pressure_cpu", UNIT_SHARE}, {"pressure_memory", UNIT_SHARE},
-		     {"pressure_io", UNIT_SHARE},  {"execs", UNIT_COUNT}};
-	enum unit unit = UNIT_EXACT;
 	char text[UNIT_TEXT];
 	double v;
 
-	for (size_t k = 0; k < sizeof(units) / sizeof(units[0]); k++)
-		if (strcmp(name, units[k].name) == 0)
-			unit = units[k].unit;
 	html_begin(&p->h, "td", "n");
-	if (value_at(point, i, &v)) {
-		html_attrf(&p->h, "data-value", "%.15g", v);
-		html_text(&p->h, unit_text(unit, v, text));
-	} else {
+	if (!value_at(point, i, &v)) {
 		page_none(p);
+	} else {
+		html_attrf(&p->h, "data-value", "%.15g", v);
+		if (strcmp(name, "time") == 0)
+			moment_text(p, v);
+		else
+			html_text(&p->h, unit_text(column_named(name).unit, v, text));
 	}
 	html_close(&p->h);
 }
@@ -363,7 +424,7 @@ static void points_head(struct page *p, const char *id, const char *caption, con
 		html_begin(h, "th", "n");
 		html_attr(h, "scope", "col");
 		html_attr(h, "data-column", name);
-		html_text(h, name);
+		html_text(h, column_named(name ? name : "").title);
 		html_close(h);
 	}
 	html_close(h);

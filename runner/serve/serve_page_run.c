@@ -29,19 +29,60 @@ static void heading(struct page *p, const json_t *m, const json_t *row)
 	html_close(h);
 }
 
+static bool is(const char *status, const char *which)
+{
+	return status && strcmp(status, which) == 0;
+}
+
+/* Why there is less to see than of other runs; NULL: there is not. */
+static const char *why_less(const json_t *m, const json_t *row)
+{
+	const char *status = field_text(row, "status");
+
+	if (field_text(m, "problem"))
+		return "Its summary is damaged: ";
+	if (is(status, "lost") || is(status, "unfinished"))
+		return "It did not come to its end.";
+	if (is(status, "running") && !field_true(row, "live"))
+		return "It runs, and cannot be asked now.";
+	return NULL;
+}
+
+static void rest(struct page *p, const json_t *m, const json_t *row)
+{
+	const char *why = why_less(m, row);
+
+	if (!why)
+		return;
+	html_begin(&p->h, "div", "verdict warning");
+	html_open(&p->h, "p");
+	html_text(&p->h, why);
+	if (field_text(m, "problem"))
+		html_text(&p->h, field_text(m, "problem"));
+	html_text(&p->h, " What is shown is of the history of runs and of its curves.");
+	html_close(&p->h);
+	html_close(&p->h);
+}
+
 static void tiles(struct page *p, const json_t *m, const json_t *row)
 {
 	char below[64], own[64], text[UNIT_TEXT];
+	double n;
 
-	snprintf(below, sizeof(below), "%.0f not fuzzed", field_or_0(row, "not_fuzzed"));
-	snprintf(own, sizeof(own), "fuzzcell itself %s",
-		 unit_text(UNIT_SECONDS, field_or_0(m, "own_cpu_seconds"), text));
+	if (field_number(row, "not_fuzzed", &n))
+		snprintf(below, sizeof(below), "%.0f not fuzzed", n);
+	else
+		*below = '\0';
+	if (field_number(m, "own_cpu_seconds", &n))
+		snprintf(own, sizeof(own), "fuzzcell itself %s", unit_text(UNIT_SECONDS, n, text));
+	else
+		*own = '\0';
 	page_tiles(p, "now");
 	page_tile_of(p, "Took", row, "elapsed_seconds", UNIT_SECONDS, NULL);
-	page_tile_of(p, "Targets", row, "targets", UNIT_EXACT, below);
+	page_tile_of(p, "Targets", row, "targets", UNIT_EXACT, *below ? below : NULL);
 	page_tile_of(p, "Workers", row, "workers", UNIT_EXACT, NULL);
 	page_tile_of(p, "Executions", row, "execs", UNIT_COUNT, NULL);
-	page_tile_of(p, "CPU time", row, "cpu_seconds", UNIT_SECONDS, own);
+	page_tile_of(p, "CPU time", row, "cpu_seconds", UNIT_SECONDS, *own ? own : NULL);
 	page_tile_of(p, "New inputs", row, "new_inputs", UNIT_EXACT, NULL);
 	page_tile_of(p, "Failures", row, "failures", UNIT_EXACT, NULL);
 	page_tile_of(p, "New crashes", row, "new_crashes", UNIT_EXACT, NULL);
@@ -70,7 +111,7 @@ static void crash_row(struct page *p, const json_t *c)
 	html_close(h);
 }
 
-static void crashes(struct page *p, const json_t *list)
+static void crashes(struct page *p, const json_t *list, bool lost)
 {
 	static const struct column columns[] = {
 	    {"Crash", false, NULL},
@@ -89,7 +130,7 @@ static void crashes(struct page *p, const json_t *list)
 		page_table_end(p);
 		page_more(p, i, (double)json_array_size(list), NULL, NULL);
 	} else {
-		html_element(&p->h, "p", "soft", "None.");
+		html_element(&p->h, "p", "soft", lost ? "Not known." : "None.");
 	}
 	page_section_end(p);
 }
@@ -160,13 +201,15 @@ int page_run(const json_t *model, struct buf *out, struct err *e)
 	struct page_about about = {.title = run ? run : "Run",
 				   .root = "../",
 				   .model = model,
+				   .api = field_text(row, "api"),
 				   .live = field_true(row, "live")};
 	struct page p = page_begin(&about, out, e);
 
 	heading(&p, model, row);
+	rest(&p, model, row);
 	tiles(&p, model, row);
 	p.full = CRASHES_FULL;
-	crashes(&p, field_list(model, "crashes"));
+	crashes(&p, field_list(model, "crashes"), why_less(model, row) != NULL);
 	p.full = PAGE_FULL;
 	targets(&p, model);
 	return page_end(&p);

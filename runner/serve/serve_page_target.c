@@ -23,8 +23,10 @@ static void heading(struct page *p, const json_t *m, const json_t *row)
 	html_flag(h, "data-part");
 	if (live)
 		html_textf(h, "Now: %s", state ? state : "in the living run");
+	else if (reason)
+		html_textf(h, "Its last fuzzing ended: %s", reason);
 	else
-		html_textf(h, "Its last fuzzing ended: %s", reason ? reason : "never");
+		html_text(h, "Of its fuzzing nothing is known");
 	html_text(h, ". Last fuzzed ");
 	page_time(p, field_text(row, "last_fuzzed"));
 	html_text(h, ", commit ");
@@ -109,7 +111,8 @@ static void curves(struct page *p, const json_t *m)
 	    {.title = "CPU", .columns = "cpu_seconds/t", .labels = "CPUs used", .units = "number"},
 	};
 
-	page_section(p, "curves", "This run");
+	page_section(p, "curves",
+		     field_true(field_object(m, "row"), "live") ? "This run" : "Its newest run");
 	if (series) {
 		html_begin(&p->h, "div", "plots");
 		for (size_t i = 0; i < sizeof(plots) / sizeof(plots[0]); i++)
@@ -250,6 +253,7 @@ int page_target(const json_t *model, struct buf *out, struct err *e)
 	struct page_about about = {.title = name ? name : "Target",
 				   .root = "../",
 				   .model = model,
+				   .api = field_text(row, "api"),
 				   .plots = true,
 				   .live = field_true(row, "live")};
 	struct page p = page_begin(&about, out, e);

@@ -62,10 +62,13 @@ static int target_paths(struct serve_site *s, const struct paths *p, struct err 
 					      {"/api/v1/targets/", ".json"},
 					      {"/api/v1/series/", ".json"},
 					      {"/api/v1/growth/", ".json"}};
-	_autojson_ json_t *names = NULL;
-	int r = site_targets(s, &names, e);
+	_autojson_ json_t *listed = NULL, *names = NULL;
+	int r = site_targets(s, &listed, e);
 
-	for (size_t i = 2; r == 0 && i <= target_pages(json_array_size(names)); i++) {
+	if (r == 0)
+		r = site_target_pages(s, &names, e);
+
+	for (size_t i = 2; r == 0 && i <= target_pages(json_array_size(listed)); i++) {
 		char path[64];
 
 		snprintf(path, sizeof(path), "/targets-%zu.html", i);

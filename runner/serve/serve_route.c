@@ -3,10 +3,12 @@
 #include "base/fs.h"
 #include "runner/serve/serve_html.h"
 #include "runner/serve/serve_internal.h"
+#include "runner/serve/serve_json.h"
 #include "runner/serve/serve_site.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #define HTML "text/html; charset=utf-8"
@@ -95,11 +97,14 @@ static int get_route(struct serve_site *site, const struct route *rt, const char
 {
 	_autojson_ json_t *model = NULL;
 	_autofree_ char *text = NULL;
-	int r = rt->model(site, name, &model, e);
+	int r = site_there(site, e);
 
+	if (r == 0)
+		r = rt->model(site, name, &model, e);
 	if (r < 0)
 		return r;
 	a->type = rt->page ? HTML : JSON;
+	snprintf(a->problem, sizeof(a->problem), "%s", get_text(model, "problem"));
 	if (rt->page)
 		return rt->page(model, &a->body, e);
 	r = json_print(model, 1, &text, e);

@@ -53,6 +53,29 @@ uint64_t site_now(const struct serve_site *s)
 	return s->now ? s->now : clock_real_us() / USEC_PER_SEC;
 }
 
+/* Where we may not look there is nothing to compare. */
+static bool moved(const struct state *s)
+{
+	struct stat open, named;
+
+	if (fstat(s->dirfd, &open) < 0)
+		return false;
+	if (open.st_nlink == 0)
+		return true;
+	if (fstatat(AT_FDCWD, s->path, &named, 0) < 0)
+		return errno == ENOENT || errno == ENOTDIR;
+	return open.st_dev != named.st_dev || open.st_ino != named.st_ino;
+}
+
+int site_there(const struct serve_site *s, struct err *e)
+{
+	return moved(s->state)
+		   ? err_set(
+			 e, ESTALE,
+			 "the state directory was replaced or removed: start fuzzcell serve again")
+		   : 0;
+}
+
 void site_begin(struct serve_site *s)
 {
 	uint64_t now = clock_mono_us();
@@ -105,8 +128,10 @@ int site_ledger(struct serve_site *s, const struct ledger **ret, struct err *e)
 {
 	struct stat st = {0};
 	struct ledger *l;
-	int r;
+	int r = site_there(s, e);
 
+	if (r < 0)
+		return r;
 	/* Not there is an empty one, as is what stat() leaves. */
 	if (fstatat(s->state->dirfd, "known_crashes.json", &st, AT_SYMLINK_NOFOLLOW) < 0 &&
 	    errno != ENOENT)

@@ -44,6 +44,10 @@ struct serve_site {
 
 uint64_t site_now(const struct serve_site *s);
 
+/* -ESTALE: the path of the state directory does not lead to the one that is open.  That one tells
+ * of no fuzzing any more, and serve_drop() left no way to open another. */
+MUST_CHECK int site_there(const struct serve_site *s, struct err *e);
+
 /* Begins an answer: asks the living run, if what it said last is no longer good.  Until the next
  * one all see the same, and may borrow it. */
 void site_begin(struct serve_site *s);
@@ -54,7 +58,7 @@ json_t *site_live_target(const struct serve_site *s, const char *target);
 /* The id of the living run, or "". */
 const char *site_live_run(const struct serve_site *s);
 
-/* Borrowed until the next call, which serve_get() makes, too. */
+/* Borrowed until the next call, which serve_get() makes, too.  Fails as site_there() does. */
 MUST_CHECK int site_ledger(struct serve_site *s, const struct ledger **ret, struct err *e);
 
 /* The newest n lines of the history of runs, the newest first; damaged ones are counted. */
@@ -63,16 +67,21 @@ MUST_CHECK int site_runs(struct serve_site *s, size_t n, json_t **ret, uint64_t 
 /* How many runs there were. */
 MUST_CHECK int site_runs_total(struct serve_site *s, uint64_t *ret, struct err *e);
 /* A target's lines, the newest first; of state directories of an older version, which have none,
- * what the newest run's summary says.  Each has "run" and "ended". */
+ * what the newest run's summary says.  Each has "run" and "ended".  -EBADMSG: there are lines, and
+ * none of them can be read. */
 MUST_CHECK int site_target_lines(struct serve_site *s, const char *target, size_t n, json_t **ret,
 				 struct err *e);
 /* logs/<run>/<file>; -ENOENT: not there, or the names are no names. */
 MUST_CHECK int site_log(struct serve_site *s, const char *run, const char *file, json_t **ret,
 			struct err *e);
+/* Its logs are there, or it lives: it has a page. */
 bool site_run_kept(struct serve_site *s, const char *run);
 
-/* The names of all targets, sorted. */
+/* The names of all targets, sorted; then those, too, of which only a crash is known. */
 MUST_CHECK int site_targets(struct serve_site *s, json_t **ret, struct err *e);
+MUST_CHECK int site_target_pages(struct serve_site *s, json_t **ret, struct err *e);
+/* Whether it is among the latter. */
+bool site_knows_target(struct serve_site *s, const char *name);
 
 /* When the newest run that came to its end did, in Unix seconds; 0: none. */
 MUST_CHECK int site_last_end(struct serve_site *s, uint64_t *ret, struct err *e);

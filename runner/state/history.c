@@ -78,14 +78,17 @@ static int each_line(struct slice text, history_fn *fn, void *arg, uint64_t *dam
 int history_open(const struct state *s, const char *name, int *ret_fd, struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("stats/%s", name);
-	int fd;
+	_autoclose_ int fd = -1;
+	struct stat st;
 
 	if (!path)
 		return err_sys(e, "allocate a path");
 	fd = sys_openat(s->dirfd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 	if (fd < 0 && errno != ENOENT)
 		return err_sys(e, "open '%s'", path);
-	*ret_fd = fd;
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)))
+		return err_set(e, EINVAL, "'%s' is not a regular file", path);
+	*ret_fd = take_fd(&fd);
 	return 0;
 }
 

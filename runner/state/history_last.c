@@ -180,27 +180,47 @@ static bool was_fuzzed(const json_t *target)
 	return json_is_true(json_object_get(target, "fuzzed"));
 }
 
+struct sums {
+	json_int_t fuzzed, execs, inputs;
+	double cpu;
+	bool has_fuzzed, has_execs, has_inputs, has_cpu; /* some target says */
+};
+
+static void add_target(const json_t *t, struct sums *s)
+{
+	s->fuzzed += was_fuzzed(t);
+	s->execs = plus(s->execs, whole(t, "execs"));
+	s->inputs = plus(s->inputs, whole(t, "new_inputs"));
+	s->cpu += json_number_value(json_object_get(t, "cpu_seconds"));
+	s->has_fuzzed |= json_object_get(t, "fuzzed") != NULL;
+	s->has_execs |= json_object_get(t, "execs") != NULL;
+	s->has_inputs |= json_object_get(t, "new_inputs") != NULL;
+	s->has_cpu |= json_object_get(t, "cpu_seconds") != NULL;
+}
+
+static bool set(json_t *run, bool known, const char *key, json_t *take)
+{
+	if (known)
+		return json_object_set_new(run, key, take) == 0;
+	json_decref(take);
+	return true;
+}
+
 int history_lean(json_t *run, struct err *e)
 {
 	const json_t *all = json_object_get(run, "targets");
-	json_int_t fuzzed = 0, execs = 0, inputs = 0, n = (json_int_t)json_array_size(all);
-	double cpu = 0;
+	json_int_t n = (json_int_t)json_array_size(all);
+	struct sums s = {0};
 
 	if (!json_is_array(all))
 		return 0;
-	for (size_t i = 0; i < json_array_size(all); i++) {
-		const json_t *t = json_array_get(all, i);
-
-		fuzzed += was_fuzzed(t);
-		execs = plus(execs, whole(t, "execs"));
-		inputs = plus(inputs, whole(t, "new_inputs"));
-		cpu += json_number_value(json_object_get(t, "cpu_seconds"));
-	}
-	if (json_object_set_new(run, "targets", json_integer(n)) < 0 ||
-	    json_object_set_new(run, "fuzzed", json_integer(fuzzed)) < 0 ||
-	    json_object_set_new(run, "cpu_seconds", json_real(cpu)) < 0 ||
-	    json_object_set_new(run, "execs", json_integer(execs)) < 0 ||
-	    json_object_set_new(run, "new_inputs", json_integer(inputs)) < 0)
+	for (size_t i = 0; i < json_array_size(all); i++)
+		add_target(json_array_get(all, i), &s);
+	if (!set(run, true, "targets", json_integer(n)) ||
+	    !set(run, s.has_fuzzed, "fuzzed", json_integer(s.fuzzed)) ||
+	    !set(run, s.has_cpu, "cpu_seconds", json_real(s.cpu)) ||
+	    !set(run, s.has_execs, "execs", json_integer(s.execs)) ||
+	    !set(run, s.has_inputs, "new_inputs", json_integer(s.inputs)))
 		return err_set(e, ENOMEM, "build JSON");
 	return 0;
 }

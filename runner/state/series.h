@@ -69,4 +69,10 @@ MUST_CHECK int series_read(const struct state *s, const char *run, const char *t
 /* The same from a file's text. */
 MUST_CHECK int series_parse(struct slice text, size_t max_points, json_t **ret, struct err *e);
 
+/* The targets of a run that left no summary, the first max by name: of each {"name",
+ * "reason": "unfinished"} and, as the last point of its series says, "execs", "cov", "ft",
+ * "corpus_units", "cpu_seconds" and "execs_per_cpu_second". */
+MUST_CHECK int series_left(const struct state *s, const char *run, size_t max, json_t **ret,
+			   struct err *e);
+
 #endif

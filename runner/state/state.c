@@ -35,13 +35,15 @@ static int default_path(char **ret, struct err *e)
 	return 0;
 }
 
-static int open_dir(struct state *s, const char *path, struct err *e)
+static int open_dir(struct state *s, const char *path, enum state_use use, struct err *e)
 {
-	int r = fs_mkdirs(AT_FDCWD, path, MODE_DIR, e);
+	int r = use == STATE_READ ? 0 : fs_mkdirs(AT_FDCWD, path, MODE_DIR, e);
 
 	if (r < 0)
 		return err_wrap(e, "state directory");
 	s->dirfd = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+	if (s->dirfd < 0 && errno == ENOENT)
+		return err_sys(e, "no state directory: '%s'", path);
 	if (s->dirfd < 0)
 		return err_sys(e, "open state directory '%s'", path);
 	s->path = realpath(path, NULL); /* allow: a person's path, not a target's */
@@ -88,7 +90,7 @@ static int make_layout(struct state *s, struct err *e)
 	return 0;
 }
 
-int state_open(const char *path, bool lock, struct state **ret, struct err *e)
+int state_open(const char *path, enum state_use use, struct state **ret, struct err *e)
 {
 	_autofree_ char *def = NULL;
 	struct state *s = sys_calloc(1, sizeof(*s));
@@ -101,10 +103,10 @@ int state_open(const char *path, bool lock, struct state **ret, struct err *e)
 	if (!path)
 		r = default_path(&def, e);
 	if (r == 0)
-		r = open_dir(s, path ? path : def, e);
-	if (r == 0 && lock)
+		r = open_dir(s, path ? path : def, use, e);
+	if (r == 0 && use == STATE_LOCK)
 		r = take_lock(s, e);
-	if (r == 0 && lock)
+	if (r == 0 && use == STATE_LOCK)
 		r = make_layout(s, e);
 	if (r < 0) {
 		state_close(s);
@@ -227,6 +229,21 @@ int state_open_corpus(struct state *s, const char *target, int *ret_fd, struct e
 	_autofree_ char *path = sys_asprintf("corpus/%s", target);
 
 	return path ? open_made(s->dirfd, path, ret_fd, e) : err_sys(e, "allocate a path");
+}
+
+uint64_t state_waiting(const struct state *s, const char *target)
+{
+	_autofree_ char *path = sys_asprintf("triage/%s", target);
+	CLEANUP(closedir_p) DIR *d = NULL;
+	const struct dirent *ent;
+	uint64_t n = 0;
+
+	if (!path || !fs_name_ok(slice_of(target)))
+		return 0;
+	d = sys_opendirat(s->dirfd, path);
+	while (d && (ent = sys_readdir(d)))
+		n += ent->d_name[0] != '.'; /* these are reports of the others */
+	return n + (d && errno);
 }
 
 int state_append_history(struct state *s, const char *name, const json_t *line, struct err *e)

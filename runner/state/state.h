@@ -7,6 +7,7 @@
 #include "base/scan.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The state directory (layout: docs/architecture.md, "On disk") and its lock:
  * one writer at a time, however it dies. */
@@ -17,9 +18,16 @@ struct state {
 	char instance[24]; /* "s-0123456789abcdef": names our groups and runtime directory */
 };
 
-/* path NULL: $FUZZCELL_STATE_DIR, else ~/.fuzzcell.  Made when missing.
+enum state_use {
+	STATE_READ, /* it has to be there: a name that somebody mistyped is no empty state */
+	STATE_MAKE, /* made when missing; without the lock */
+	STATE_LOCK, /* made when missing, with what belongs in it */
+};
+
+/* path NULL: $FUZZCELL_STATE_DIR, else ~/.fuzzcell.
+ * -ENOENT: it is not there (or nothing says where it is).
  * -EBUSY: another process holds the lock (its pid is in the text). */
-MUST_CHECK int state_open(const char *path, bool lock, struct state **ret, struct err *e);
+MUST_CHECK int state_open(const char *path, enum state_use use, struct state **ret, struct err *e);
 void state_close(struct state *s); /* NULL is fine */
 
 /* A run: its directories exist when it is made. */
@@ -41,6 +49,9 @@ void state_run_end(struct state *s, struct run_dirs *r, bool keep_work);
 
 /* corpus/<target>, made when missing; close() it. */
 MUST_CHECK int state_open_corpus(struct state *s, const char *target, int *ret_fd, struct err *e);
+
+/* How many artifacts wait in triage/<target>; one more where not all can be seen. */
+uint64_t state_waiting(const struct state *s, const char *target);
 
 /* One line in stats/<name>; name may have a directory, which is made. */
 MUST_CHECK int state_append_history(struct state *s, const char *name, const json_t *line,

@@ -21,18 +21,23 @@ enum {
 
 /* --- a target's newest object ---------------------------------------------------- */
 
-static int newest_line(const struct state *s, const char *target, json_t **ret, struct err *e)
+/* The newest line; *ret_damaged: what is wrong with the history (it cannot be read, or has lines
+ * and none that can be), or NULL; free() it. */
+static json_t *newest_line(const struct state *s, const char *target, char **ret_damaged)
 {
 	_autofree_ char *name = NULL;
 	_autojson_ json_t *lines = NULL;
 	uint64_t damaged;
-	int r = history_target_name(target, &name, e);
+	struct err e;
 
-	if (r == 0)
-		r = history_last(s, name, 1, &lines, &damaged, e);
-	if (r == 0)
-		*ret = json_incref(json_array_get(lines, 0));
-	return r;
+	*ret_damaged = NULL;
+	if (history_target_name(target, &name, &e) < 0)
+		return NULL;
+	if (history_last(s, name, 1, &lines, &damaged, &e) < 0)
+		*ret_damaged = sys_strdup(e.msg);
+	else if (damaged > 0 && json_array_size(lines) == 0)
+		*ret_damaged = sys_asprintf("stats/%s: none of its lines can be read", name);
+	return json_incref(json_array_get(lines, 0));
 }
 
 /* Of versions that kept no history of targets. */
@@ -55,20 +60,28 @@ static json_t *from_logs(const struct state *s, const json_t *runs, const char *
 	return NULL;
 }
 
-int survey_stats(const struct state *s, const char *target, json_t **ret, struct err *e)
+/* The newest object that runs left of a target: a line of its history, or, of versions before it,
+ * its .stats in logs/.  NULL: there is none. */
+static json_t *newest_stats(const struct state *s, const char *target, char **ret_damaged)
 {
 	_autojson_ json_t *runs = NULL;
+	json_t *line = newest_line(s, target, ret_damaged);
 	uint64_t damaged;
-	int r;
+	struct err e;
 
-	*ret = NULL;
-	r = newest_line(s, target, ret, e);
-	if (r < 0 || *ret)
-		return r;
-	r = history_last(s, "run_history.jsonl", RUNS_MAX, &runs, &damaged, e);
-	if (r == 0)
-		*ret = from_logs(s, runs, target);
-	return r;
+	if (line || history_last(s, "run_history.jsonl", RUNS_MAX, &runs, &damaged, &e) < 0)
+		return line;
+	return from_logs(s, runs, target);
+}
+
+void survey_untriaged(const struct state *s, const char *target, json_t *stats)
+{
+	json_int_t n = (json_int_t)state_waiting(s, target);
+	json_int_t undecided = json_integer_value(json_object_get(stats, "timeouts_undecided"));
+
+	if (undecided > 0) /* these wait for a calmer machine */
+		n = n > undecided ? n - undecided : 0;
+	(void)json_object_set_new(stats, "untriaged", json_integer(n)); /* else as it was */
 }
 
 /* --- all of them -------------------------------------------------------------------- */
@@ -99,7 +112,6 @@ static int add_known(void *arg, const struct fuzzed_times *t, struct err *e)
 {
 	struct reading *a = arg;
 	struct survey_target *to = NULL;
-	struct err why;
 	int r = survey_add(a->survey, a->opts, t->target, &to, e);
 
 	if (r < 0 || !to)
@@ -107,8 +119,10 @@ static int add_known(void *arg, const struct fuzzed_times *t, struct err *e)
 	to->facts.fuzzed = t->fuzzed;
 	to->facts.first = t->first;
 	to->seen = t->seen;
-	if (survey_stats(a->state, t->target, &to->stats, &why) == 0)
-		to->facts.stats = to->stats;
+	to->stats = newest_stats(a->state, t->target, &to->damaged);
+	survey_untriaged(a->state, t->target, to->stats);
+	to->facts.stats = to->stats;
+	to->facts.damaged = to->damaged;
 	return 0;
 }
 
@@ -121,7 +135,7 @@ static int add_file(struct reading *a, int dirfd, const char *file, struct err *
 	struct stat st;
 
 	if (file[0] == '.' || n <= end || strcmp(file + n - end, ".jsonl") != 0 ||
-	    fstatat(dirfd, file, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+	    fstatat(dirfd, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	snprintf(name, sizeof(name), "%.*s", (int)(n - end), file);
 	if (survey_find(a->survey, name))
@@ -173,10 +187,10 @@ void survey_done(struct survey *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		free(s->v[i].name);
+		free(s->v[i].damaged);
 		json_decref(s->v[i].stats);
 	}
 	free(s->v);
-	json_decref(s->last_run);
 	*s = (struct survey){0};
 }
 

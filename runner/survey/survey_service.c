@@ -52,18 +52,6 @@ static void read_disk(const struct state *s, const struct survey_opts *o, struct
 	ret->service.disk.reserve = o->disk_reserve;
 }
 
-static void read_last_run(const struct state *s, struct survey *ret)
-{
-	_autojson_ json_t *lines = NULL;
-	uint64_t damaged;
-	struct err e;
-
-	if (history_last(s, "run_history.jsonl", 1, &lines, &damaged, &e) < 0)
-		return;
-	ret->last_run = json_incref(json_array_get(lines, 0));
-	ret->service.last_run = ret->last_run;
-}
-
 static int read_moment(const struct survey_opts *o, struct moment *ret, struct err *e)
 {
 	if (!o->boot)
@@ -90,6 +78,43 @@ static void read_trigger(const struct state *s, const struct survey_opts *o, str
 	ret->service.trigger.why = ret->trigger_why;
 }
 
+/* The worst; of equals the first. */
+static void unreadable(struct survey *ret, enum health_severity is, const char *why)
+{
+	if (is <= ret->service.unreadable.is)
+		return;
+	ret->service.unreadable.is = is;
+	ret->service.unreadable.why = ret->unreadable;
+	snprintf(ret->unreadable, sizeof(ret->unreadable), "%.*s", (int)sizeof(ret->unreadable) - 1,
+		 why);
+}
+
+/* Without the ledger nothing that is about crashes works; a damaged one is made again. */
+static void read_ledger(const struct state *s, const struct survey_opts *o, struct survey *ret)
+{
+	struct ledger *own = NULL;
+	struct err e;
+
+	if (!o->ledger && ledger_load(s->dirfd, &own, &e) < 0)
+		unreadable(ret, HEALTH_ERROR, e.msg);
+	else if (*ledger_warning(o->ledger ? o->ledger : own))
+		unreadable(ret, HEALTH_WARNING, ledger_warning(o->ledger ? o->ledger : own));
+	ledger_free(own);
+}
+
+static void read_runs(const struct state *s, struct survey *ret)
+{
+	_autojson_ json_t *lines = NULL;
+	uint64_t damaged;
+	struct err e;
+
+	if (history_last(s, "run_history.jsonl", 1, &lines, &damaged, &e) < 0)
+		unreadable(ret, HEALTH_WARNING, e.msg);
+	else if (damaged > 0 && json_array_size(lines) == 0)
+		unreadable(ret, HEALTH_WARNING,
+			   "stats/run_history.jsonl: none of its lines can be read");
+}
+
 static void note_damaged(struct survey *ret, const char *where, const char *name)
 {
 	if (ret->service.damaged_n++ == 0)
@@ -113,8 +138,11 @@ void survey_service(const struct state *s, const struct survey_opts *o, struct s
 	ret->service = (struct health_service){.now = o->now};
 	read_outbox(s, o, ret);
 	read_disk(s, o, ret);
-	read_last_run(s, ret);
+	if (survey_lost_run(s, ret->lost, &ret->service.lost_left))
+		ret->service.lost_run = ret->lost;
 	read_trigger(s, o, ret);
+	read_ledger(s, o, ret);
+	read_runs(s, ret);
 	count_damaged(s, ".", "", ".damaged", ret);
 	count_damaged(s, "damaged", "damaged/", "", ret);
 	count_damaged(s, "outbox/damaged", "outbox/damaged/", "", ret);

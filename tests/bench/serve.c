@@ -172,9 +172,12 @@ static void ledger(int dir, unsigned targets)
 
 static void fill(const char *path, unsigned runs, unsigned targets)
 {
-	int dir = openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
 	struct err e;
+	int dir;
 
+	if (fs_mkdirs(AT_FDCWD, path, 0755, &e) < 0)
+		die(e.msg);
+	dir = openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
 	if (dir < 0)
 		die(path);
 	if (fs_mkdirs(dir, "stats/targets", 0755, &e) < 0)
@@ -265,7 +268,7 @@ static int look(const char *path)
 	struct err e;
 	int r;
 
-	if (state_open(path, false, &s, &e) < 0 || serve_open(s, &l.site, &e) < 0)
+	if (state_open(path, STATE_READ, &s, &e) < 0 || serve_open(s, &l.site, &e) < 0)
 		die(e.msg);
 	for (size_t i = 0; i < LOOKS; i++) {
 		struct serve_answer a;

@@ -69,17 +69,21 @@
     return fromTable(table);
   };
 
-  // "cov", or "execs/cpu_seconds": what one grew while the other did.
+  // "cov", or "execs/cpu_seconds": what one grew while the other did, as the server draws it: in time
+  // since the point before, else since both last grew.  An engine tells of its executions now and
+  // then, and of the last of them when its CPU time has ended.
   const column = (data, name) => {
     const [top, below] = name.split('/').map((n) => data.columns.indexOf(n));
     if (top < 0 || below < 0) return null;
     if (below === undefined) return data.points.map((p) => p[top] ?? null);
-    return data.points.map((p, i) => {
-      const q = data.points[i - 1];
-      if (!q || p[top] === null || q[top] === null) return null;
-      const by = p[below] - q[below];
-      const more = p[top] - q[top];
-      return by > 0 && more >= 0 ? more / by : null;
+    const inTime = name.endsWith('/t');
+    let from;
+    return data.points.map((p) => {
+      if (p[top] === null || p[below] === null) return null;
+      const more = from ? p[top] - from[top] : 0;
+      const by = from ? p[below] - from[below] : 0;
+      if (!from || inTime || more < 0 || by < 0 || (more > 0 && by > 0)) from = p;
+      return by > 0 && (more > 0 || (inTime && more === 0)) ? more / by : null;
     });
   };
 

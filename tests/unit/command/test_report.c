@@ -63,13 +63,14 @@ static void test_summary(void **state)
 	put("logs/20250102-000000/summary.json",
 	    "{\"v\": 1, \"run\": \"20250102-000000\", \"status\": \"done\", \"commit\": \"abc\", "
 	    "\"started\": \"2025-01-02T00:00:00Z\", \"ended\": \"2025-01-02T01:00:00Z\", "
-	    "\"failures\": 3, \"new_crashes\": 1, \"not_fuzzed\": 0, \"targets\": ["
+	    "\"workers\": 1, \"failures\": 3, \"new_crashes\": 1, \"not_fuzzed\": 0, \"targets\": ["
 	    "{\"name\": \"png\", \"reason\": \"plateau\", \"fuzzed\": true, \"cov\": 206, "
 	    "\"edges\": "
 	    "210, \"execs\": 1000000, \"seeds\": 5, \"crashes\": [{\"signature\": \"aa11\", "
 	    "\"what\": "
 	    "\"Heap-buffer-overflow in f\", \"state\": \"new\", \"count\": 3}]},"
 	    "{\"name\": \"xml\", \"reason\": \"time-limit\", \"fuzzed\": true, \"cov\": 7, "
+	    "\"seeds\": 0, "
 	    "\"crashes\": [{\"signature\": \"aa11\", \"state\": \"new\", \"count\": 2}]}]}");
 	put("stats/targets/png.jsonl", "{\"run\": \"20250101-000000\", \"cov\": 194}\n"
 				       "{\"run\": \"20250101-120000\", \"cov\": 200}\n"
@@ -86,8 +87,10 @@ static void test_summary(void **state)
 	assert_non_null(strstr(text, "# Run `20250102-000000`: `done`\n"));
 	assert_non_null(strstr(text, "| 206 of 210 (+6) |"));
 	assert_non_null(strstr(text, "| 7 |"));
+	assert_non_null(strstr(text, ", with 1 worker; "));
 	assert_non_null(strstr(text, "`new` `Heap-buffer-overflow in f`, 5 times in `png`, `xml`"));
 	assert_non_null(strstr(text, "`fuzzcell crash show aa11`"));
+	assert_non_null(strstr(text, " (<target>_seed_corpus.zip, or fuzzcell corpus import)`\n"));
 }
 
 /* It was killed, or it lives. */
@@ -98,8 +101,8 @@ static void test_unfinished(void **state)
 
 	(void)state;
 	put("logs/20250102-000000/png.series",
-	    "{\"v\": 1, \"columns\": [\"t\", \"execs\", \"cov\", \"rss_bytes\"]}\n"
-	    "[1, 10, 5, 1]\n[2, 20, 6, 1]\n[3, 3");
+	    "{\"v\": 1, \"columns\": [\"t\", \"execs\", \"cov\", \"cpu_seconds\"]}\n"
+	    "[1, 10, 5, 1]\n[2, 20, 6, 0.5]\n[3, 3");
 	put("logs/20250102-000000/broken.series", "no series");
 	put("logs/20250102-000000/png.log", "");
 	j = model_of("20250102-000000");
@@ -109,11 +112,21 @@ static void test_unfinished(void **state)
 	assert_string_equal(json_string_value(json_object_get(target(j, 0), "name")), "broken");
 	assert_int_equal(num(target(j, 1), "cov"), 6);
 	assert_int_equal(num(target(j, 1), "execs"), 20);
+	assert_int_equal(num(target(j, 1), "execs_per_cpu_second"), 40);
 	json_decref(j);
+	scratch_write(
+	    dir.fd, "known_crashes.json",
+	    "{\"aa11\": {\"fuzzer\": \"png\", \"crash_type\": \"Abrt\", \"state\": \"known\", "
+	    "\"count\": 3, \"first_seen\": {\"run\": \"20250102-000000\"}, \"runs\": "
+	    "[{\"run\": \"20250102-000000\", \"count\": 2}]}}");
 	put("stats/run_history.jsonl", "{\"run\": \"20250102-000000\", \"status\": \"lost\"}\n");
 	text = markdown_of("20250102-000000");
 	assert_non_null(strstr(text, ": `lost`\n"));
-	assert_non_null(strstr(text, "It has no summary"));
+	assert_non_null(strstr(text, "- `new` `Abrt`, 2 times in `png`; now known\n"));
+	assert_non_null(strstr(text, "\n\n2 targets. It has no summary: it was killed. "));
+	assert_non_null(strstr(text, "| `broken` | `unfinished` | - | - | - | - | - | - | - |\n"));
+	assert_non_null(
+	    strstr(text, "| `png` | `unfinished` | 500ms | 20 | 40 | 6 | - | - | - |\n"));
 }
 
 static void test_hostile(void **state)

@@ -41,7 +41,7 @@ static void run_until_killed(int tell)
 	struct err e;
 	char path[80];
 
-	if (state_open(dir.path, true, &s, &e) < 0 || state_run_begin(s, WHEN, &r, &e) < 0 ||
+	if (state_open(dir.path, STATE_LOCK, &s, &e) < 0 || state_run_begin(s, WHEN, &r, &e) < 0 ||
 	    !begin_target(s, &r, "png") || !begin_target(s, &r, "xml"))
 		_exit(1);
 	work_file(&r, "png/corpus/1", "new png");
@@ -78,7 +78,7 @@ static struct state *opened(void)
 	struct state *s = NULL;
 	struct err e = {0};
 
-	if (state_open(dir.path, true, &s, &e) < 0)
+	if (state_open(dir.path, STATE_LOCK, &s, &e) < 0)
 		fail_msg("%s", e.msg);
 	return s;
 }
@@ -264,7 +264,7 @@ static int recover_and_die(unsigned at)
 		struct state *s;
 		struct err e;
 
-		if (state_open(dir.path, true, &s, &e) < 0)
+		if (state_open(dir.path, STATE_LOCK, &s, &e) < 0)
 			_exit(2);
 		fault_arm(at, FAULT_DIE);
 		_exit(recover_lost_runs(s, &rec, &e) < 0 ? 1 : 0);

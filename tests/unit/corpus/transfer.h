@@ -21,7 +21,7 @@ static inline int each_setup(void **state)
 	dir = (struct scratch)SCRATCH_INIT;
 	scratch_make(&dir);
 	snprintf(at, sizeof(at), "%s/state", dir.path);
-	assert_int_equal(state_open(at, true, &s, &e), 0);
+	assert_int_equal(state_open(at, STATE_LOCK, &s, &e), 0);
 	return 0;
 }
 

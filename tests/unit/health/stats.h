@@ -18,7 +18,7 @@ static inline json_t *stats_healthy(void)
 		j, json_pack("{s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I}", "execs",
 			     (json_int_t)5000000, "execs_per_cpu_second", 8600, "cov", 900, "edges",
 			     2000, "ft", 3000, "corpus_units", 400, "seeds", 20,
-			     "dictionary_entries", 0, "untriaged", 0, "memory_peak_bytes",
+			     "dictionary_entries", 0, "untriaged", 0, "rss_peak_bytes",
 			     (json_int_t)100 << 20, "memory_limit_bytes", (json_int_t)1 << 30)),
 	    0);
 	assert_int_equal(

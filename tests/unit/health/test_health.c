@@ -78,7 +78,20 @@ static void does_it_start(void **state)
 	j = stats_healthy();
 	json_object_set_new(j, "fuzzed", json_false());
 	stats_say(j, "reason", "run-deadline");
+	stats_set(j, "cell_seconds", 0);
 	assert_int_equal(only(j, HEALTH_NO_TURN)->severity, HEALTH_WARNING);
+
+	j = stats_healthy(); /* it ran, and nobody knows what */
+	json_object_set_new(j, "fuzzed", json_false());
+	stats_say(j, "reason", "time-limit");
+	f = only(j, HEALTH_NOT_FUZZED);
+	assert_int_equal(f->severity, HEALTH_ERROR);
+	assert_string_equal(f->reason, "590.0 s in its cell, 580.0 s of CPU time, and nothing says "
+				       "that it was fuzzed (time-limit)");
+	j = stats_healthy();
+	json_object_set_new(j, "fuzzed", json_false());
+	stats_say(j, "reason", "stopped"); /* by a person, while it started */
+	nothing(j);
 
 	j = stats_healthy();
 	json_object_set_new(j, "fuzzed", json_false());
@@ -194,10 +207,11 @@ static void limits(void **state)
 	json_t *j = stats_healthy();
 
 	(void)state;
-	stats_set(j, "memory_peak_bytes", 683.0 * 1024 * 1024);
+	stats_set(j, "rss_peak_bytes", 683.0 * 1024 * 1024);
 	(void)only(j, HEALTH_MEMORY_NEAR_LIMIT);
 	j = stats_healthy();
-	stats_set(j, "memory_peak_bytes", 682.0 * 1024 * 1024);
+	stats_set(j, "rss_peak_bytes", 682.0 * 1024 * 1024);
+	stats_set(j, "memory_peak_bytes", 1024.0 * 1024 * 1024); /* of files, too */
 	nothing(j);
 	j = stats_healthy();
 	stats_say(j, "syscalls_refused", "socket (3)");

@@ -71,19 +71,16 @@ static void a_disk_is_low(void **state)
 
 static void runs_and_triggers(void **state)
 {
-	json_t *line = json_pack("{s:s, s:s}", "run", "20261122-190000", "status", "done");
-	struct health_service s = {.now = NOW, .last_run = line};
+	struct health_service s = {.now = NOW, .lost_run = "20261122-190000"};
 
 	(void)state;
-	assert_non_null(line);
-	nothing(&s);
-	json_object_set_new(line, "status", json_string("lost"));
 	assert_string_equal(only(&s, HEALTH_RUN_LOST)->reason,
 			    "the last run (20261122-190000) did not come to its end");
-	json_object_set_new(line, "status", json_integer(3));
-	nothing(&s);
-	json_decref(line);
-	s.last_run = NULL;
+	s.lost_left = true;
+	assert_string_equal(only(&s, HEALTH_RUN_LOST)->reason,
+			    "the last run (20261122-190000) did not come to its end; what it left "
+			    "is not saved yet");
+	s.lost_run = NULL;
 	s.trigger.fetch_failures = 3;
 	s.trigger.fetch_since = NOW - 3600;
 	nothing(&s);
@@ -104,6 +101,11 @@ static void files_and_names(void **state)
 	(void)state;
 	assert_string_equal(only(&s, HEALTH_DAMAGED)->reason,
 			    "1 damaged files of the state were set aside: trigger.json.damaged");
+	s.unreadable.is = HEALTH_ERROR;
+	s.unreadable.why = "known_crashes.json: gone\x1b";
+	assert_string_equal(only(&s, HEALTH_DAMAGED)->reason, "known_crashes.json: gone?");
+	assert_int_equal(judged.v[0].severity, HEALTH_ERROR);
+	s.unreadable.is = HEALTH_OK;
 	s.damaged_n = 0;
 	s.unknown = "png_*";
 	s.unknown_n = 2;

@@ -132,6 +132,7 @@ static void test_text_doubts(void **state)
 	rows[ROW_CRASHED].starved = 0.75;
 	rows[ROW_CRASHED].artifacts = "crash-1\n";
 	rows[ROW_QUEUED].log_dropped = 12;
+	rows[ROW_DONE].line_dropped = 4096;
 	rows[ROW_CRASHED].cov = 70;
 	rows[ROW_CRASHED].edges_total = 1000;
 	rows[ROW_CRASHED].cov_before = 90;
@@ -141,7 +142,10 @@ static void test_text_doubts(void **state)
 	assert_non_null(strstr(t, "\n  ended: refused system calls: socket (3)\n"));
 	assert_non_null(strstr(t, "\n  fuzzes: 7 forks or threads refused\n"));
 	assert_non_null(strstr(t, "\n  crashes waited for a CPU 75% of its time\n"));
-	assert_non_null(strstr(t, "\n  waits: 12 bytes of output are not in the log\n"));
+	assert_non_null(strstr(t, "\n  waits: 12B of output are not in the log\n"));
+	assert_non_null(
+	    strstr(t, ": 4KiB of output, in lines too long, were read for no figures\n"));
+	assert_null(strstr(t, ": 0B of output"));
 	assert_non_null(strstr(t, "\n  crashes: COVERAGE DROPPED: 70 of 1000 edges, the build "
 				  "before reached 90 of 999\n"));
 	assert_non_null(strstr(t, "    saved in crashes/crashes: crash-1\n"));
@@ -253,6 +257,7 @@ static void test_target_json(void **state)
 					   "files_skipped",
 					   "memory_peak_bytes",
 					   "memory_limit_bytes",
+					   "rss_peak_bytes",
 					   "kernel_oom_kills",
 					   "forks_refused",
 					   "syscalls_refused",

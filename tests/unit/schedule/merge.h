@@ -99,7 +99,7 @@ static inline void world_make(struct world *w)
 	char *path = sys_asprintf("%s/state", w->dir.path);
 
 	assert_non_null(path);
-	must(state_open(path, true, &w->state, &e), &e);
+	must(state_open(path, STATE_LOCK, &w->state, &e), &e);
 	free(path);
 	w->m.env.quarantine = open_dir_at(w->state->dirfd, "quarantine");
 	w->m.env.triage = open_dir_at(w->state->dirfd, "triage");

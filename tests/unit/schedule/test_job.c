@@ -84,6 +84,53 @@ static void nor_on_another_binary(void **state)
 	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_CHECK);
 }
 
+/* --- what waits for triage --------------------------------------------------------- */
+
+/* What was judged is not counted again because more came when time was over. */
+static void only_what_was_not_judged_waits(void **state)
+{
+	struct merge_result bad = {.verdict = MERGE_CLEANED, .bad = 2};
+	struct target_row row;
+
+	(void)state;
+	first_turn();
+	w.failures = 12;
+	cell_ends(77);
+	triaged((struct triage_sum){.artifacts = 12, .found = 12}, 1);
+	w.failures = 0;
+	job_stop(&w.job, REASON_RUN_DEADLINE, false);
+	cell_ends(0);
+	close(open_dir("triage/t")); /* and what the merge found to be bad */
+	scratch_write(w.dir.fd, "triage/t/leak-1", "x");
+	scratch_write(w.dir.fd, "triage/t/leak-2", "x");
+	scratch_write(w.dir.fd, "triage/t/.report-leak-2", "x");
+	w.job.cfg.triage_us = 0;
+	w.merge.done(w.merge.arg, &bad);
+	assert_int_equal(w.job.phase, PHASE_DONE);
+	job_row(&w.job, w.now, &row);
+	assert_int_equal(row.crashes_new, 12);
+	assert_int_equal(row.untriaged, 2);
+	assert_int_equal(row.undecided, 0);
+}
+
+/* Two timeouts that an earlier run could not judge, and no turn: they are no news. */
+static void what_a_run_before_could_not_decide(void **state)
+{
+	struct target_row row;
+
+	(void)state;
+	close(open_dir("stats/targets"));
+	scratch_write(w.dir.fd, "stats/targets/t.jsonl", "{\"timeouts_undecided\": 2}\n");
+	close(open_dir("triage/t"));
+	scratch_write(w.dir.fd, "triage/t/timeout-1", "x");
+	scratch_write(w.dir.fd, "triage/t/timeout-2", "x");
+	job_stop(&w.job, REASON_RUN_DEADLINE, false);
+	assert_int_equal(w.job.phase, PHASE_DONE);
+	job_row(&w.job, w.now, &row);
+	assert_int_equal(row.untriaged, 0);
+	assert_int_equal(row.undecided, 2);
+}
+
 /* --- pauses -------------------------------------------------------------------- */
 
 /* Somebody wants the machine, or the disk is full: what comes after fuzzing waits, too. */
@@ -194,12 +241,13 @@ static void a_dump_has_the_time_that_it_needs(void **state)
 static void a_starved_one_is_not_killed_at_its_dump(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 3; i++) {
 		if (i == 0)
 			first_turn();
 		else
 			job_start(&w.job, 86400 * S);
-		w.fleet.clock.starved = i ? 0.75 : 0;
+		w.fleet.clock.starved = i == 1 ? 0.75 : 0;
+		w.job.pressure[1] = i == 2 ? 0.75 : 0; /* for want of memory */
 		job_pause(&w.job, false);
 		job_step(&w.job, EVENT_GRACE);
 		assert_int_equal(w.job.phase, PHASE_DUMPING);
@@ -235,6 +283,8 @@ static const struct CMUnitTest tests[] = {
     CASE(inputs_of_crashes_are_made_smaller),
     CASE(they_are_made_smaller_once),
     CASE(what_is_left_is_for_another_time),
+    CASE(only_what_was_not_judged_waits),
+    CASE(what_a_run_before_could_not_decide),
     CASE(nor_on_another_binary),
     CASE(its_end_can_wait),
     CASE(stopped_it_does_nothing_more),

@@ -106,6 +106,27 @@ static void a_short_burst_is_seen_when_an_input_times_out(void **state)
 	assert_true(job_waited_lately(&w.job) < 0.01);
 }
 
+/* Nor does the end, milliseconds after a reading, say more than that one. */
+static void without_a_cell_nothing_waits(void **state)
+{
+	struct target_row row;
+
+	(void)state;
+	first_turn();
+	seconds(10, S / 10, S / 10 * 9);
+	w.now += S / 100;
+	w.counters.cpu.full_us += S / 100;
+	job_tick(&w.job, w.now);
+	job_row(&w.job, w.now, &row);
+	assert_true(row.pressure_cpu > 0.89 && row.pressure_cpu < 0.91);
+	assert_string_equal(row.pressure_state, "starved");
+	job_pause(&w.job, false);
+	cell_ends(0);
+	job_row(&w.job, w.now, &row);
+	assert_true(row.pressure_cpu == 0);
+	assert_string_equal(row.pressure_state, "ok");
+}
+
 /* One that a person has killed was never asked; one that was, and then killed, did not obey. */
 static void what_it_did_not_do_when_asked(void **state)
 {
@@ -137,6 +158,7 @@ static const struct CMUnitTest tests[] = {
     CASE(its_waits_are_told),
     CASE(what_it_did_not_do_when_asked),
     CASE(a_short_burst_is_seen_when_an_input_times_out),
+    CASE(without_a_cell_nothing_waits),
 };
 
 UNIT_MAIN(tests)

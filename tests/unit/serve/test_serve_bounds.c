@@ -5,10 +5,15 @@
 #include "base/json.h"
 #include "tests/unit/serve/site.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
 /* A run that was killed has no end; the one before it has. */
 static void test_killed_run(void **state)
 {
 	(void)state;
+	has("/metrics", "fuzzcell_service_health{severity=\"ok\",code=\"healthy\"} 1\n");
 	scratch_write(dir.fd, "stats/run_history.jsonl",
 		      "{\"v\": 2, \"run\": \"" SITE_RUN
 		      "\", \"status\": \"done\", \"ended\": \"2026-11-22T19:30:00Z\"}\n"
@@ -17,6 +22,7 @@ static void test_killed_run(void **state)
 	has("/api/v1/overview.json", "\"updated\": \"2026-11-22T19:30:00Z\"");
 	has("/", "20261122-200000, did not come to its end");
 	has_not("/metrics", "fuzzcell_workers");
+	has("/metrics", "fuzzcell_service_health{severity=\"warning\",code=\"run-lost\"} 1\n");
 }
 
 static void small(const char *path)
@@ -146,6 +152,193 @@ static void test_unreadable(void **state)
 	has_not("/metrics", "fuzzcell_up 1\n");
 }
 
+static void note_damaged(void *arg, const char *path, const char *problem)
+{
+	size_t n = strlen(arg);
+
+	snprintf((char *)arg + n, 2000 - n, "%s: %s\n", path, problem);
+}
+
+/* What is damaged says so on its own page, and the rest is exported. */
+static void test_damaged(void **state)
+{
+	struct scratch out = SCRATCH_INIT;
+	char path[64], said[2000] = "";
+	uint64_t files;
+	struct err e;
+
+	(void)state;
+	scratch_write(dir.fd, "logs/" SITE_RUN "/summary.json", "");
+	scratch_write(dir.fd, "stats/targets/z_fuzzer.jsonl", "\xff{[");
+	site_mkdir("stats/targets/dir.jsonl");
+	has("/runs/" SITE_RUN ".html", "Its summary is damaged: ");
+	has("/runs/" SITE_RUN ".html", "<dd>30m00s</dd>"); /* of the history */
+	has("/targets/z_fuzzer.html", "none of its lines can be read");
+	has("/targets/dir.html", "stats/targets/dir.jsonl");
+	has("/api/v1/growth/dir.json", "\"points\": []");
+	scratch_make(&out);
+	snprintf(path, sizeof(path), "%s/site", out.path);
+	if (serve_export(site, path, note_damaged, said, &files, &e) < 0)
+		fail_msg("%s", e.msg);
+	assert_true(scratch_has(out.fd, "site/runs/" SITE_RUN ".html"));
+	assert_true(scratch_has(out.fd, "site/targets/dir.html"));
+	assert_non_null(strstr(said, "/runs/" SITE_RUN ".html: logs/" SITE_RUN "/summary.json: "));
+	assert_non_null(strstr(said, "/targets/dir.html: "));
+	scratch_remove(&out);
+}
+
+/* A run that was killed, before and after the next one noted it. */
+static void test_lost_run(void **state)
+{
+	(void)state;
+	assert_int_equal(unlinkat(dir.fd, "logs/" SITE_RUN "/summary.json", 0), 0);
+	has("/runs/" SITE_RUN ".html", "targets/z_fuzzer.html");
+	scratch_write(dir.fd, "stats/run_history.jsonl", "");
+	has("/runs/" SITE_RUN ".html", "It did not come to its end.");
+	has("/api/v1/runs/" SITE_RUN ".json", "\"status\": \"unfinished\"");
+	scratch_write(dir.fd, "stats/run_history.jsonl",
+		      "{\"v\": 1, \"run\": \"" SITE_RUN "\", \"status\": \"lost\"}\n");
+	has("/runs.html", "runs/" SITE_RUN ".html");
+	has("/runs/" SITE_RUN ".html", "It did not come to its end.");
+	has("/api/v1/runs/" SITE_RUN ".json", "\"cov\": 3"); /* of the curves */
+	has_not("/runs/" SITE_RUN ".html", "0 not fuzzed");
+}
+
+/* Has the run's lock until it is killed. */
+static pid_t somebody_with_the_lock(void)
+{
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		int lock = openat(dir.fd, "lock", O_RDWR | O_CREAT, 0600);
+
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when a check fails */
+		if (lock < 0 || fcntl(lock, F_SETLK, &whole) < 0 || write(ready[1], "x", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+/* It lives, and nobody may ask it. */
+static void test_silent_run(void **state)
+{
+	pid_t pid = somebody_with_the_lock();
+
+	(void)state;
+	assert_int_equal(unlinkat(dir.fd, "logs/" SITE_RUN "/summary.json", 0), 0);
+	scratch_write(dir.fd, "stats/run_history.jsonl", "");
+	site_mkdir("work");
+	site_mkdir("work/" SITE_RUN);
+	has("/runs/" SITE_RUN ".html", "It runs, and cannot be asked now.");
+	has_not("/runs/" SITE_RUN ".html", "It did not come to its end.");
+	has("/api/v1/runs/" SITE_RUN ".json", "\"status\": \"running\"");
+	scratch_write(dir.fd, "logs/" SITE_RUN "/summary.json", "{");
+	has("/runs/" SITE_RUN ".html", "Its summary is damaged: ");
+	has_not("/api/v1/runs/" SITE_RUN ".json", "\"status\"");
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static unsigned dead;
+
+/* Links lead to pages: those of a page of the export's, which stands so deep. */
+static int follow(void *arg, const char *path, struct err *e)
+{
+	bool below = strchr(path + 1, '/') != NULL;
+	char *text, *got, target[1024];
+
+	(void)arg;
+	(void)e;
+	if (!strstr(path, ".html") || !(text = site_get(path)))
+		return 0;
+	for (const char *p = text; (p = strstr(p, " href=\""));) {
+		size_t n = strcspn(p += 7, "\"");
+
+		if (*p == '#' || strncmp(p, "http", 4) == 0 || (below && strncmp(p, "../", 3) != 0))
+			continue;
+		snprintf(target, sizeof(target), "/%.*s", (int)(below ? n - 3 : n),
+			 below ? p + 3 : p);
+		got = site_get(target);
+		if (!got)
+			print_error("%s: %s\n", path, target);
+		dead += !got;
+		free(got);
+	}
+	free(text);
+	return 0;
+}
+
+/* A target of which no run that ended tells, only its crash; and histories that are damaged. */
+static void test_no_dead_link(void **state)
+{
+	struct err e;
+
+	(void)state;
+	assert_int_equal(unlinkat(dir.fd, "stats/targets/z_fuzzer.jsonl", 0), 0);
+	assert_int_equal(unlinkat(dir.fd, "logs/" SITE_RUN "/summary.json", 0), 0);
+	scratch_write(dir.fd, "stats/targets/a.b@c.jsonl", "garbage\n");
+	scratch_write(dir.fd, "stats/targets/empty.jsonl", "");
+	has("/targets/z_fuzzer.html", "Of its fuzzing nothing is known");
+	dead = 0;
+	assert_int_equal(serve_each_path(site, follow, NULL, &e), 0);
+	assert_int_equal(dead, 0);
+	none("/targets/nobody.html");
+}
+
+static void test_no_file(void **state)
+{
+	struct serve_answer a;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(unlinkat(dir.fd, "stats/run_history.jsonl", 0), 0);
+	assert_int_equal(mkfifoat(dir.fd, "stats/run_history.jsonl", 0644), 0);
+	assert_true(serve_get(site, SLICE("/"), &a, &e) < 0);
+	assert_non_null(strstr(e.msg, "'stats/run_history.jsonl' is not a regular file"));
+}
+
+static void gone(const char *path)
+{
+	struct serve_answer a;
+	struct err e;
+
+	assert_int_equal(serve_get(site, slice_of(path), &a, &e), -ESTALE);
+	assert_non_null(strstr(e.msg, "replaced or removed"));
+}
+
+/* An open directory outlives its name: what it has is no news of what is fuzzed now. */
+static void test_replaced(void **state)
+{
+	char aside[300];
+
+	(void)state;
+	snprintf(aside, sizeof(aside), "%s.aside", dir.path);
+	for (int made = 0; made < 2; made++) {
+		assert_int_equal(rename(dir.path, aside), 0);
+		if (made)
+			assert_int_equal(mkdir(dir.path, 0755), 0);
+		gone("/");
+		gone("/healthz");
+		gone("/api/v1/runs.json");
+		has("/metrics", "fuzzcell_up 0\n");
+		if (made)
+			assert_int_equal(rmdir(dir.path), 0);
+		assert_int_equal(rename(aside, dir.path), 0);
+		has("/healthz", "ok\n");
+	}
+}
+
 /* A run writes the ledger while it is exported; and one stands twice in the history. */
 static int write_ledger(void *arg, const char *path, struct err *e)
 {
@@ -177,7 +370,7 @@ static void test_changes_meanwhile(void **state)
 		      "{\"run\": \"" SITE_RUN "\"}\n{\"run\": \"" SITE_RUN "\"}\n");
 	scratch_make(&out);
 	snprintf(path, sizeof(path), "%s/site", out.path);
-	if (serve_export(site, path, &files, &e) < 0)
+	if (serve_export(site, path, NULL, NULL, &files, &e) < 0)
 		fail_msg("%s", e.msg);
 	scratch_remove(&out);
 }
@@ -185,6 +378,8 @@ static void test_changes_meanwhile(void **state)
 static const struct CMUnitTest tests[] = {
     CASE(test_killed_run),	  CASE(test_long_report),  CASE(test_many_runs),
     CASE(test_large_run),	  CASE(test_many_targets), CASE(test_unreadable),
+    CASE(test_replaced),	  CASE(test_damaged),	   CASE(test_lost_run),
+    CASE(test_silent_run),	  CASE(test_no_dead_link), CASE(test_no_file),
     CASE(test_changes_meanwhile),
 };
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 static void good(const char *text, const char *host, unsigned port)
 {
@@ -43,6 +44,8 @@ static void test_parse(void **state)
 	bad("127.0.0.1:80 ");
 	bad("example.org:80");
 	bad("::1:80x");
+	bad("::1:18091");
+	bad("::1");
 	bad("[::1]");
 	bad("[::1]80");
 	bad("[:80");
@@ -89,6 +92,51 @@ static void test_host(void **state)
 	assert_false(serve_host_ok(longest, names, 2));
 }
 
+static void target(const char *url, const char *host, const char *path)
+{
+	char got[SERVE_HOST_MAX];
+
+	assert_string_equal(serve_target(url, got), path);
+	assert_string_equal(got, host);
+}
+
+static void test_target(void **state)
+{
+	char long_one[1000] = "http://", got[SERVE_HOST_MAX];
+
+	(void)state;
+	target("/", "", "/");
+	target("/http://x/", "", "/http://x/");
+	target("http:/x", "", "http:/x");
+	target("http://localhost/metrics", "localhost", "/metrics");
+	target("HTTP://[::1]:80", "[::1]:80", "/");
+	target("http://a@b//c", "a@b", "//c");
+	assert_null(serve_target("http:///metrics", got));
+	memset(long_one + 7, 'a', SERVE_HOST_MAX);
+	assert_null(serve_target(long_one, got));
+}
+
+static void test_names(void **state)
+{
+	struct serve_listen at = {.port = 80};
+
+	(void)state;
+	assert_true(serve_host_is_name("fuzz-1.example.org"));
+	assert_false(serve_host_is_name(""));
+	assert_false(serve_host_is_name("a b"));
+	assert_false(serve_host_is_name("a:80"));
+	assert_false(serve_host_is_name("a\n"));
+	for (unsigned i = 0; i < 3; i++) {
+		static const char *const local[] = {"127.0.0.1", "127.9.8.7", "::1"};
+		static const char *const open[] = {"0.0.0.0", "192.168.1.2", "::"};
+
+		snprintf(at.host, sizeof(at.host), "%s", open[i]);
+		assert_false(serve_listen_is_local(&at));
+		snprintf(at.host, sizeof(at.host), "%s", local[i]);
+		assert_true(serve_listen_is_local(&at));
+	}
+}
+
 static void test_open(void **state)
 {
 	struct serve_listen at = {.host = "127.0.0.1"}, same;
@@ -107,9 +155,8 @@ static void test_open(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_parse),
-    cmocka_unit_test(test_host),
-    cmocka_unit_test(test_open),
+    cmocka_unit_test(test_parse), cmocka_unit_test(test_host), cmocka_unit_test(test_target),
+    cmocka_unit_test(test_names), cmocka_unit_test(test_open),
 };
 
 UNIT_MAIN(tests)

@@ -275,10 +275,87 @@ static void test_plot(void **state)
 	assert_non_null(strstr(b.p, "<th class=\"n\" scope=\"col\" data-column=\"rss_bytes\">"));
 }
 
+/* The footer of each page leads to its own data. */
+static void test_own_data(void **state)
+{
+	static const char *const api[PAGES] = {
+	    "\"api/v1/overview.json", "\"api/v1/crashes.json",	    "\"api/v1/runs.json",
+	    "\"api/v1/health.json",   "\"../api/v1/targets/t.json", "\"../api/v1/crashes/0.json",
+	    "\"../api/v1/runs/r.json"};
+
+	(void)state;
+	for (size_t i = 0; i < PAGES; i++) {
+		_autojson_ json_t *model = model_of(i);
+		_autobuf_ struct buf b = BUF_INIT(300 << 10);
+		const char *foot, *path = api[i] + (i < 4 ? 1 : 4);
+
+		if (i >= 4)
+			json_object_set_new(json_object_get(model, "row"), "api",
+					    json_string(path));
+		render(i, model, &b);
+		foot = strstr(b.p, "<footer");
+		assert_non_null(foot);
+		assert_non_null(strstr(foot, api[i]));
+	}
+}
+
+static const char *words_of(const char *text, size_t page, struct buf *b)
+{
+	_autojson_ json_t *model = NULL;
+	struct err e;
+
+	assert_int_equal(json_parse(slice_of(text), &model, &e), 0);
+	render(page, model, b);
+	return b->p;
+}
+
+static void test_words(void **state)
+{
+	_autobuf_ struct buf b = BUF_INIT(300 << 10);
+
+	(void)state;
+	assert_non_null(strstr(words_of("{}", 0, &b), "fuzzcell run starts one.</p>"));
+	assert_non_null(strstr(words_of("{\"row\":{\"count\":1,\"hits\":1,\"tries\":1}}", 5, &b),
+			       "1 time</dd>"));
+	assert_non_null(strstr(b.p, "1 of 1 time</dd>"));
+	assert_non_null(strstr(words_of("{\"row\":{\"live\":false}}", 4, &b), ">Its newest run<"));
+	assert_non_null(strstr(words_of("{\"row\":{\"live\":true}}", 4, &b), ">This run<"));
+	(void)words_of("{\"growth\":{\"columns\":[\"time\",\"cov\",\"corpus_units\",\"x\"],"
+		       "\"points\":2,\"sample\":"
+		       "[[1795330800,1,2,3],[1795417200,2,3,4]]}}",
+		       4, &b);
+	assert_non_null(strstr(b.p, "data-column=\"corpus_units\">Inputs<"));
+	assert_non_null(strstr(b.p, "data-column=\"x\">x<"));
+	assert_non_null(strstr(b.p, "data-value=\"1795330800\"><time"));
+}
+
+/* Its engine was silent, told of its last executions when its CPU time had ended, and then nothing
+ * was done. */
+static void test_growth(void **state)
+{
+	static const char text[] = "{\"name\":\"t\",\"series\":{\"columns\":[\"t\",\"execs\",\"cpu_"
+				   "seconds\"],\"points\":5,"
+				   "\"sample\":[[0,0,0],[1,600000,1],[2,600000,2],[2.1,1200000,2."
+				   "001],[3,1200000,2.001]]}}";
+	_autobuf_ struct buf b = BUF_INIT(300 << 10);
+	_autojson_ json_t *model = NULL;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(json_parse(slice_of(text), &model, &e), 0);
+	render(4, model, &b);
+	assert_non_null(strstr(b.p, "executions in a CPU-second 599.4k\xe2\x80\x93"
+				    "600.0k<"));
+	assert_non_null(strstr(b.p, "CPUs used 0.00\xe2\x80\x93"
+				    "1.00<"));
+	assert_non_null(strstr(b.p, "points=\"33.33,4.00 66.67,4.00 70.00,99.04 100.00,100.00 \""));
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_hostile), cmocka_unit_test(test_other_types),
-    cmocka_unit_test(test_frame),   cmocka_unit_test(test_units),
-    cmocka_unit_test(test_plot),
+    cmocka_unit_test(test_hostile),  cmocka_unit_test(test_other_types),
+    cmocka_unit_test(test_frame),    cmocka_unit_test(test_units),
+    cmocka_unit_test(test_plot),     cmocka_unit_test(test_growth),
+    cmocka_unit_test(test_own_data), cmocka_unit_test(test_words),
 };
 
 UNIT_MAIN(tests)

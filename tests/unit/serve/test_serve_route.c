@@ -306,7 +306,7 @@ static void test_export(void **state)
 	scratch_make(&out);
 	snprintf(path, sizeof(path), "%s/site/", out.path);
 	for (int again = 0; again < 2; again++) {
-		if (serve_export(site, path, &files, &e) < 0)
+		if (serve_export(site, path, NULL, NULL, &files, &e) < 0)
 			fail_msg("%s", e.msg);
 		assert_true(files > 20);
 		want = site_get("/targets/a.b%40c.html");
@@ -316,17 +316,26 @@ static void test_export(void **state)
 		assert_true(scratch_has(out.fd, "site/api/v1/overview.json"));
 		scratch_write(out.fd, "site/old", "of the first one");
 	}
-	assert_int_equal(serve_export(site, path, &files, &e), 0);
+	assert_int_equal(serve_export(site, path, NULL, NULL, &files, &e), 0);
 	assert_false(scratch_has(out.fd, "site/old"));
 	/* What is not ours stays. */
 	assert_int_equal(mkdirat(out.fd, "other", 0755), 0);
 	scratch_write(out.fd, "other/file", "x");
 	snprintf(path, sizeof(path), "%s/other", out.path);
-	assert_int_equal(serve_export(site, path, &files, &e), -EEXIST);
+	assert_int_equal(serve_export(site, path, NULL, NULL, &files, &e), -EEXIST);
 	assert_true(scratch_has(out.fd, "other/file"));
+	assert_int_equal(mkdirat(out.fd, "empty", 0755), 0);
+	snprintf(path, sizeof(path), "%s/empty", out.path);
+	assert_int_equal(serve_export(site, path, NULL, NULL, &files, &e), 0);
+	assert_true(scratch_has(out.fd, "empty/index.html"));
+	/* Nor may it be in what it shows. */
+	snprintf(path, sizeof(path), "%s/stats/site", dir.path);
+	assert_int_equal(serve_export(site, path, NULL, NULL, &files, &e), -EINVAL);
+	assert_false(scratch_has(dir.fd, "stats/site"));
+	assert_int_equal(serve_export(site, dir.path, NULL, NULL, &files, &e), -EINVAL);
 	snprintf(path, sizeof(path), "%s/no/such", out.path);
-	assert_int_equal(serve_export(site, path, &files, &e), -ENOENT);
-	assert_int_equal(serve_export(site, "/", &files, &e), -EINVAL);
+	assert_int_equal(serve_export(site, path, NULL, NULL, &files, &e), -ENOENT);
+	assert_int_equal(serve_export(site, "/", NULL, NULL, &files, &e), -EINVAL);
 	scratch_remove(&out);
 }
 

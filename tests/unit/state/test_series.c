@@ -331,10 +331,71 @@ static void test_nowhere(void **state)
 	assert_int_equal(s.written, 0);
 }
 
+/* What is left of a run that was killed, whatever else lies there. */
+static void test_left(void **state)
+{
+	json_t *j = NULL, *t;
+	struct err e = {0};
+
+	(void)state;
+	put(HEAD "[1, 3, 0, 0]\n[2, 4, 0, 0]\n[3,");
+	scratch_write(dir.fd, "logs/r/c.series", "no series");
+	scratch_write(dir.fd, "logs/r/b.log", "");
+	scratch_write(dir.fd, "logs/r/.d.series", HEAD "[1, 1, 0, 0]\n");
+	scratch_write(dir.fd, "logs/r/\xff.series", HEAD "[1, 1, 0, 0]\n");
+	scratch_write(
+	    dir.fd, "logs/r/b.series",
+	    "{\"v\": 1, \"columns\": [\"name\", \"execs\", \"cpu_seconds\"]}\n[7, 10, 0.5]\n");
+	if (series_left(&state_of, "r", 9, &j, &e) < 0)
+		fail_msg("%s", e.msg);
+	assert_int_equal(json_array_size(j), 3);
+	t = json_array_get(j, 0);
+	assert_string_equal(json_get_text(t, "name"), "a");
+	assert_int_equal(json_get_u64(t, "cov"), 4);
+	assert_null(json_object_get(t, "execs_per_cpu_second"));
+	t = json_array_get(j, 1);
+	assert_string_equal(json_get_text(t, "name"), "b"); /* whatever a column is called */
+	assert_string_equal(json_get_text(t, "reason"), "unfinished");
+	assert_int_equal(json_get_u64(t, "execs_per_cpu_second"), 20);
+	assert_int_equal(json_object_size(json_array_get(j, 2)), 2);
+	json_decref(j);
+	assert_int_equal(series_left(&state_of, "r", 2, &j, &e), 0);
+	assert_int_equal(json_array_size(j), 2); /* the first ones */
+	assert_string_equal(json_get_text(json_array_get(j, 1), "name"), "b");
+	json_decref(j);
+	assert_int_equal(series_left(&state_of, "nowhere", 2, &j, &e), -ENOENT);
+	assert_int_equal(series_left(&state_of, "../logs/r", 2, &j, &e), -EINVAL);
+}
+
+/* Of a long one both ends are read. */
+static void test_left_long(void **state)
+{
+	struct buf b = BUF_INIT(1 << 20);
+	json_t *j = NULL;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(buf_add(&b, SLICE(HEAD), &e), 0);
+	for (int t = 1; t <= 5000; t++)
+		assert_int_equal(buf_addf(&b, &e, "[%d, %d, 0, 0]\n", t, t), 0);
+	assert_int_equal(buf_add(&b, SLICE("[5001, 50"), &e), 0);
+	put(buf_str(&b));
+	buf_done(&b);
+	for (int i = 0; i < 20000; i++)
+		assert_int_equal(buf_add(&b, SLICE("x"), &e), 0);
+	scratch_write(dir.fd, "logs/r/b.series", buf_str(&b));
+	buf_done(&b);
+	assert_int_equal(series_left(&state_of, "r", 9, &j, &e), 0);
+	assert_int_equal(json_get_u64(json_array_get(j, 0), "cov"), 5000);
+	assert_int_equal(json_object_size(json_array_get(j, 1)), 2);
+	json_decref(j);
+}
+
 static const struct CMUnitTest tests[] = {
     CASE(test_day),	      CASE(test_ends),	   CASE(test_full_disk), CASE(test_cut_line),
     CASE(test_nowhere),	      CASE(test_no_space), CASE(test_whole),	 CASE(test_damaged_lines),
-    CASE(test_damaged_heads), CASE(test_names),	   CASE(test_thinning),
+    CASE(test_damaged_heads), CASE(test_names),	   CASE(test_thinning),	 CASE(test_left),
+    CASE(test_left_long),
 };
 
 UNIT_MAIN(tests)

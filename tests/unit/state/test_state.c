@@ -32,12 +32,12 @@ static int each_teardown(void **state)
 	return 0;
 }
 
-static struct state *opened(bool lock)
+static struct state *opened(enum state_use use)
 {
 	struct state *s = NULL;
 	struct err e = {0};
 
-	if (state_open(path, lock, &s, &e) < 0)
+	if (state_open(path, use, &s, &e) < 0)
 		fail_msg("%s", e.msg);
 	return s;
 }
@@ -54,7 +54,7 @@ static void is_dir(int at, const char *name, mode_t mode)
 static void test_layout(void **state)
 {
 	static const char *const dirs[] = {"corpus", "quarantine", "stats", "logs", "work"};
-	struct state *s = opened(true), *again;
+	struct state *s = opened(STATE_LOCK), *again;
 	char pid[32], want[64];
 	struct stat st;
 	struct err e;
@@ -73,11 +73,11 @@ static void test_layout(void **state)
 	state_close(NULL);
 
 	/* What is there stays, through another name too, which is the same instance. */
-	s = opened(true);
+	s = opened(STATE_LOCK);
 	scratch_write(s->dirfd, "corpus/x", "kept");
 	assert_int_equal(symlinkat("a/state", dir.fd, "link"), 0);
 	snprintf(want, sizeof(want), "%s/link", dir.path);
-	assert_int_equal(state_open(want, false, &again, &e), 0);
+	assert_int_equal(state_open(want, STATE_READ, &again, &e), 0);
 	assert_string_equal(again->path, path);
 	assert_string_equal(again->instance, s->instance);
 	assert_int_equal(strlen(again->instance), 18);
@@ -87,7 +87,7 @@ static void test_layout(void **state)
 	state_close(again);
 	assert_string_equal(scratch_text(s->dirfd, "corpus/x", pid, sizeof(pid)), "kept");
 	state_close(s);
-	assert_int_equal(state_open(dir.path, false, &again, &e), 0);
+	assert_int_equal(state_open(dir.path, STATE_READ, &again, &e), 0);
 	assert_string_not_equal(again->instance, "");
 	assert_false(scratch_has(again->dirfd, "corpus")); /* nothing is made without the lock */
 	state_close(again);
@@ -102,15 +102,20 @@ static void test_open_fails(void **state)
 	(void)state;
 	scratch_write(dir.fd, "file", "");
 	snprintf(p, sizeof(p), "%s/file", dir.path);
-	assert_int_equal(state_open(p, true, &s, &e), -ENOTDIR);
+	assert_int_equal(state_open(p, STATE_LOCK, &s, &e), -ENOTDIR);
 	assert_non_null(strstr(e.msg, "file"));
 	snprintf(p, sizeof(p), "%s/file/x", dir.path);
-	assert_int_equal(state_open(p, true, &s, &e), -ENOTDIR);
+	assert_int_equal(state_open(p, STATE_LOCK, &s, &e), -ENOTDIR);
+	/* To look makes nothing: the name may be a mistyped one. */
+	snprintf(p, sizeof(p), "%s/none", dir.path);
+	assert_int_equal(state_open(p, STATE_READ, &s, &e), -ENOENT);
+	assert_non_null(strstr(e.msg, p));
+	assert_false(scratch_has(dir.fd, "none"));
 	/* A lock that is a link leads nowhere. */
 	assert_int_equal(mkdirat(dir.fd, "b", 0700), 0);
 	assert_int_equal(symlinkat("../victim", dir.fd, "b/lock"), 0);
 	snprintf(p, sizeof(p), "%s/b", dir.path);
-	assert_int_equal(state_open(p, true, &s, &e), -ELOOP);
+	assert_int_equal(state_open(p, STATE_LOCK, &s, &e), -ELOOP);
 	assert_false(scratch_has(dir.fd, "victim"));
 	assert_null(s);
 }
@@ -125,19 +130,19 @@ static void test_default_path(void **state)
 	(void)state;
 	assert_int_equal(setenv("HOME", dir.path, 1), 0);
 	assert_int_equal(setenv("FUZZCELL_STATE_DIR", path, 1), 0);
-	assert_int_equal(state_open(NULL, false, &s, &e), 0);
+	assert_int_equal(state_open(NULL, STATE_MAKE, &s, &e), 0);
 	assert_string_equal(s->path, path);
 	state_close(s);
 	assert_int_equal(setenv("FUZZCELL_STATE_DIR", "", 1), 0); /* as if it was unset */
 	snprintf(want, sizeof(want), "%s/.fuzzcell", dir.path);
-	assert_int_equal(state_open(NULL, false, &s, &e), 0);
+	assert_int_equal(state_open(NULL, STATE_MAKE, &s, &e), 0);
 	assert_string_equal(s->path, want);
 	state_close(s);
 	assert_int_equal(unsetenv("FUZZCELL_STATE_DIR"), 0);
 	assert_int_equal(setenv("HOME", "relative", 1), 0);
-	assert_int_equal(state_open(NULL, false, &s, &e), -ENOENT);
+	assert_int_equal(state_open(NULL, STATE_READ, &s, &e), -ENOENT);
 	assert_int_equal(unsetenv("HOME"), 0);
-	assert_int_equal(state_open(NULL, false, &s, &e), -ENOENT);
+	assert_int_equal(state_open(NULL, STATE_READ, &s, &e), -ENOENT);
 	assert_non_null(strstr(e.msg, "--state-dir")); /* what to do */
 	assert_int_equal(setenv("HOME", home, 1), 0);
 }
@@ -155,7 +160,7 @@ static pid_t holder(void)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		if (state_open(path, true, &s, &e) < 0 || write(p[1], "x", 1) != 1)
+		if (state_open(path, STATE_LOCK, &s, &e) < 0 || write(p[1], "x", 1) != 1)
 			_exit(1);
 		while (pause() < 0)
 			;
@@ -174,12 +179,12 @@ static void test_lock(void **state)
 	struct err e;
 
 	(void)state;
-	assert_int_equal(state_open(path, true, &s, &e), -EBUSY);
+	assert_int_equal(state_open(path, STATE_LOCK, &s, &e), -EBUSY);
 	snprintf(who, sizeof(who), "(process %d)", (int)pid);
 	assert_non_null(strstr(e.msg, who));
 	assert_non_null(strstr(e.msg, path));
 	assert_null(s);
-	s = opened(false); /* looking needs no lock */
+	s = opened(STATE_READ); /* looking needs no lock */
 	/* Who was refused did not write over the holder's number. */
 	snprintf(who, sizeof(who), "%d\n", (int)pid);
 	assert_string_equal(scratch_text(s->dirfd, "lock", text, sizeof(text)), who);
@@ -187,11 +192,11 @@ static void test_lock(void **state)
 
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	s = opened(true); /* however it died */
+	s = opened(STATE_LOCK); /* however it died */
 	snprintf(who, sizeof(who), "%d\n", (int)getpid());
 	assert_string_equal(scratch_text(s->dirfd, "lock", text, sizeof(text)), who);
 	state_close(s);
-	s = opened(true); /* and in one process after the other */
+	s = opened(STATE_LOCK); /* and in one process after the other */
 	state_close(s);
 }
 
@@ -202,7 +207,7 @@ static void test_ids(void **state)
 {
 	static const char *const want[] = {"20210304-050607", "20210304-050607-2",
 					   "20210304-050607-3"};
-	struct state *s = opened(true);
+	struct state *s = opened(STATE_LOCK);
 	struct run_dirs r[3];
 	struct err e;
 	char text[64], p[96];
@@ -247,7 +252,7 @@ static void test_ids(void **state)
 /* What a run began with is not done; what came to its end is. */
 static void test_done(void **state)
 {
-	struct state *s = opened(true);
+	struct state *s = opened(STATE_LOCK);
 	struct run_dirs r;
 	char text[64];
 	struct err e;
@@ -273,7 +278,7 @@ static void test_done(void **state)
  * empty directory for the next start to sweep. */
 static void test_run_faults(void **state)
 {
-	struct state *s = opened(true);
+	struct state *s = opened(STATE_LOCK);
 	int before = dup(0), after;
 	unsigned at = 1;
 
@@ -315,7 +320,7 @@ static void test_open_faults(void **state)
 		int rc;
 
 		fault_arm(at, FAULT_FAIL);
-		rc = state_open(path, true, &s, &e);
+		rc = state_open(path, STATE_LOCK, &s, &e);
 		fault_arm(0, FAULT_FAIL);
 		if (rc == 0) {
 			state_close(s);
@@ -332,7 +337,7 @@ static void test_open_faults(void **state)
 
 static void test_corpus(void **state)
 {
-	struct state *s = opened(true);
+	struct state *s = opened(STATE_LOCK);
 	_autoclose_ int fd = -1;
 	struct err e;
 
@@ -361,7 +366,7 @@ static void append(struct state *s, json_int_t n)
 
 static void test_history(void **state)
 {
-	struct state *s = opened(true);
+	struct state *s = opened(STATE_LOCK);
 	_autojson_ json_t *j = json_object();
 	char text[256];
 	struct err e;

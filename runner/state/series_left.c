@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the series of a run say of it that no summary does. */
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/state/history_internal.h"
+#include "runner/state/series.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define SUFFIX ".series"
+
+enum { END_BYTES = 8192 };
+
+static int no_memory(struct err *e)
+{
+	return err_set(e, ENOMEM, "build JSON");
+}
+
+/* What the last point says. */
+static int take_point(const json_t *series, json_t *target, struct err *e)
+{
+	static const char *const columns[] = {"execs", "cov", "ft", "corpus_units", "cpu_seconds"};
+	const json_t *names = json_object_get(series, "columns");
+	const json_t *point = json_array_get(json_object_get(series, "points"), 0);
+
+	for (size_t i = 0; point && i < json_array_size(names); i++)
+		for (size_t k = 0; k < sizeof(columns) / sizeof(columns[0]); k++)
+			if (strcmp(json_string_value(json_array_get(names, i)), columns[k]) == 0 &&
+			    json_object_set(target, columns[k], json_array_get(point, i)) < 0)
+				return no_memory(e);
+	return 0;
+}
+
+static int add_speed(json_t *target, struct err *e)
+{
+	uint64_t ms = json_get_us(target, "cpu_seconds") / USEC_PER_MSEC;
+	uint64_t execs = json_get_u64(target, "execs");
+
+	if (ms == 0 || execs > INT64_MAX / 1000)
+		return 0;
+	return json_object_set_new(target, "execs_per_cpu_second",
+				   json_integer((json_int_t)(execs * 1000 / ms))) < 0
+		   ? no_memory(e)
+		   : 0;
+}
+
+/* --- the two ends of a file ----------------------------------------------------------- */
+
+/* The first line, and those that are whole within the last bytes; a month of one has megabytes. */
+static int read_ends(int fd, uint64_t size, struct buf *out, struct err *e)
+{
+	char text[END_BYTES];
+	struct slice in = {text, 0}, line;
+	int r = history_pread(fd, text, sizeof(text), 0, &in.n, e);
+
+	if (r < 0 || size <= sizeof(text))
+		return r < 0 ? r : buf_add(out, in, e);
+	if (!scan_line(&in, &line) || in.n == 0)
+		return err_set(e, EBADMSG, "line 1: it is too long");
+	r = buf_add(out, line, e);
+	if (r == 0)
+		r = buf_add(out, SLICE("\n"), e);
+	in = (struct slice){text, 0};
+	if (r == 0)
+		r = history_pread(fd, text, sizeof(text), size - sizeof(text), &in.n, e);
+	if (r == 0)
+		(void)scan_line(&in, &line); /* cut */
+	return r == 0 ? buf_add(out, in, e) : r;
+}
+
+/* As series_read(), of which the last point counts. */
+static int read_last(int dir, const char *file, json_t **ret, struct err *e)
+{
+	_autobuf_ struct buf b = BUF_INIT(2 * END_BYTES + 2);
+	_autoclose_ int fd =
+	    sys_openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	struct stat st;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(e, "open '%s'", file);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, EINVAL, "'%s' is not a regular file", file);
+	r = read_ends(fd, (uint64_t)st.st_size, &b, e);
+	return r == 0 ? series_parse(buf_slice(&b), 1, ret, e) : r;
+}
+
+/* --- all of a run ----------------------------------------------------------------------- */
+
+static int add_target(int dir, const char *name, json_t *all, struct err *e)
+{
+	_autofree_ char *file = sys_asprintf("%s" SUFFIX, name);
+	_autojson_ json_t *series = NULL;
+	_autojson_ json_t *t = json_pack("{s:s, s:s}", "name", name, "reason", "unfinished");
+	int r = file && t ? read_last(dir, file, &series, e) : no_memory(e);
+
+	if (r == -ENOMEM)
+		return r;
+	r = series ? take_point(series, t, e) : 0; /* a damaged one is still a target */
+	if (r == 0)
+		r = add_speed(t, e);
+	if (r == 0 && json_array_append(all, t) < 0)
+		r = no_memory(e);
+	return r;
+}
+
+/* The name without the suffix.  NULL: it is no series, or no UTF-8 and so no target of ours. */
+static json_t *series_of(const char *file)
+{
+	size_t n = strlen(file), k = sizeof(SUFFIX) - 1;
+
+	return *file != '.' && n > k && strcmp(file + n - k, SUFFIX) == 0
+		   ? json_stringn(file, n - k)
+		   : NULL;
+}
+
+/* Where it belongs. */
+static size_t place_of(const json_t *names, const char *name)
+{
+	size_t from = 0, to = json_array_size(names);
+
+	while (from < to) {
+		size_t at = from + (to - from) / 2;
+
+		if (strcmp(json_string_value(json_array_get(names, at)), name) < 0)
+			from = at + 1;
+		else
+			to = at;
+	}
+	return from;
+}
+
+/* The first max by name. */
+static int list_names(int dir, size_t max, json_t *names, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(dir, ".");
+	const struct dirent *ent;
+
+	if (!d)
+		return err_sys(e, "open a run's logs");
+	while ((ent = sys_readdir(d))) {
+		json_t *name = series_of(ent->d_name);
+
+		if (name && json_array_insert_new(names, place_of(names, json_string_value(name)),
+						  name) < 0)
+			return no_memory(e);
+		if (json_array_size(names) > max)
+			(void)json_array_remove(names, max);
+	}
+	return 0;
+}
+
+int series_left(const struct state *s, const char *run, size_t max, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *all = json_array(), *names = json_array();
+	_autofree_ char *path = sys_asprintf("logs/%s", run);
+	_autoclose_ int dir = -1;
+	int r;
+
+	if (!all || !names || !path)
+		return no_memory(e);
+	if (!fs_name_ok(slice_of(run)))
+		return err_set(e, EINVAL, "'%.100s' is no run's name", run);
+	r = fs_open_dir(s->dirfd, path, &dir, e);
+	if (r == 0)
+		r = list_names(dir, max, names, e);
+	for (size_t i = 0; r == 0 && i < json_array_size(names); i++)
+		r = add_target(dir, json_string_value(json_array_get(names, i)), all, e);
+	if (r == 0)
+		*ret = json_incref(all);
+	return r;
+}
