@@ -84,6 +84,9 @@ row() { # TARGET KEY: of the last run
 	done
 	[ "$(row line_fuzzer seeds)" -eq 2 ]
 	grep -q 'Dictionary: 1 entries' "$LOGS/pair_fuzzer.log"
+	cell doctor --json --filter half_fuzzer
+	[ "$status" -eq 5 ]
+	[[ $(jq -r '.targets[].findings[] | select(.code == "no-binary").reason' <<<"$output") == *"did not build"* ]]
 	grep -q 'does not compile' "$STATE"/logs/build-*.log
 	grep -q AddressSanitizer "$LOGS/line_fuzzer.log" ||
 		nm -D "$OUT"/*/execroot/fuzzed/bazel-out/*/bin/text/line_fuzzer_bin | grep -q __asan

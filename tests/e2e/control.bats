@@ -146,9 +146,15 @@ as() {
 @test "skip gives the worker to another, and workers changes how many there are" {
 	begin 3
 	wait_until 60 fuzzes a_fuzzer
+	tell start a_fuzzer
+	[[ $output == "a_fuzzer: fuzzing (it has its turn already)" ]]
+	tell skip b_fuzzer
+	[[ $output == "b_fuzzer: queued (it had no turn; others come first)" ]]
+	! grep 'by a person' "$WORK/out" || false
 	tell skip a_fuzzer
 	[ "$status" -eq 0 ]
-	wait_until 60 fuzzes b_fuzzer
+	[[ $output != *"("* ]]
+	wait_until 60 fuzzes c_fuzzer
 	is a_fuzzer queued
 	tell workers 3
 	[[ $output == *"at most 3 cells at once"* ]]
@@ -300,14 +306,18 @@ asked_nobody() {
 	wait_until 60 fuzzes a_fuzzer
 	timeout $((120 * SLOW)) "$FUZZCELL" status --watch --state-dir "$STATE" >"$WORK/watched" 2>&1 3>&- &
 	watcher=$!
-	wait_until 30 twice
+	script -qec "TERM=dumb timeout $((120 * SLOW)) '$FUZZCELL' status --watch --state-dir '$STATE'" /dev/null \
+		</dev/null >"$WORK/dumb" 2>&1 3>&- &
+	dumb=$!
+	wait_until 30 twice watched
+	wait_until 30 twice dumb
 	tell stop
 	ended
-	wait "$watcher"
+	wait "$watcher" "$dumb"
 	grep -q 'a_fuzzer *fuzzing' "$WORK/watched"
-	! grep -q "$(printf '\033')" "$WORK/watched" || false # no terminal
+	! grep -q "$(printf '\033')" "$WORK/watched" "$WORK/dumb" || false # no terminal that goes back
 }
 
 twice() {
-	[ "$(grep -c '^run ' "$WORK/watched")" -ge 2 ]
+	[ "$(grep -c '^run ' "$WORK/$1")" -ge 2 ]
 }

@@ -153,6 +153,13 @@ report() {
 	[[ $output == *"0 of 6 tries"* ]]
 	crash reproduce "$WORK/input" --target no_such_fuzzer
 	[ "$status" -eq 2 ]
+	# A file, where nothing was fuzzed yet; a crash is not there, and no directory is made for it.
+	run "$FUZZCELL" crash reproduce --shell "$WORK/input" --target uaf_fuzzer --targets "$OUT" \
+		--state-dir "$WORK/new"
+	[ "$status" -eq 0 ]
+	run "$FUZZCELL" crash reproduce "$SIG" --targets "$OUT" --state-dir "$WORK/none"
+	[ "$status" -eq 2 ]
+	[ ! -e "$WORK/none" ]
 	# Another build: the crash is not there any more.
 	cp "$OUT/healthy_fuzzer" "$OUT/uaf_fuzzer"
 	crash reproduce "$SIG"

@@ -46,4 +46,6 @@ teardown() { e2e_teardown; }
 	rss=$(sed -n 's/.*"own_peak_rss_bytes": \([0-9]*\).*/\1/p' "$LOGS/summary.json")
 	echo "# flood of $bytes bytes: fuzzcell's own peak $((rss / 1024)) KiB" >&3
 	[ "$rss" -lt $((32 * 1024 * 1024)) ]
+	run "$FUZZCELL" doctor --json --state-dir "$STATE" --targets "$TARGETS" --filter "$TARGET"
+	jq -e '.targets[].findings[] | select(.code == "output-lost")' <<<"$output"
 }

@@ -65,7 +65,8 @@ config_of_all() {
 			slow_fuzzer: enough,
 			timeout_fuzzer: untried,
 			membomb_slow_fuzzer: untried,
-			memory_fuzzer: (enough + {memory: "1GiB", env: {PLANTED_MIB: "685"}}),
+			memory_fuzzer: (enough + {memory: "1GiB", env: {PLANTED_MIB: "685",
+				ASAN_OPTIONS: "quarantine_size_mb=1"}}), # it alone would reach the limit
 			syscall_fuzzer: enough,
 			forkbomb_fuzzer: (enough + untried + {max_crashes: 1}),
 			token_fuzzer: silence(3),
@@ -249,6 +250,18 @@ service() { # CODE
 	says dictionary-unused note
 }
 
+@test "the run was over before its turn came" {
+	plant first_fuzzer=healthy_fuzzer second_fuzzer=healthy_fuzzer
+	TARGETS=$WORK/targets
+	config '"merge_time": "off"' '"allocation": "queue", "total_time": "'$((3 * TIMES))s'"'
+	fuzz '*_fuzzer' 600
+	TARGET=second_fuzzer
+	doctor --targets "$TARGETS"
+	says no-turn warning
+	TARGET=first_fuzzer
+	silent_about no-turn
+}
+
 @test "silent, and gone: of targets that are not fuzzed something is said, too" {
 	TARGET=healthy_fuzzer
 	(cd "$ALL/state" && cp -a --parents config.json stats logs/*/"$TARGET.stats" "$STATE")
@@ -264,8 +277,10 @@ service() { # CODE
 	[ "$status" -eq 0 ]
 	says not-found warning
 	[ "$(jq -r '.targets[] | select(.name == "new_fuzzer").known' <<<"$output")" = false ]
+	echo x >"$STATE/stats/targets/$TARGET.jsonl"
 	doctor # nothing says where targets are
 	silent_about not-found
+	says damaged warning
 }
 
 @test "the service: outbox, disk, a lost run, damaged files, names that are nobody's" {

@@ -4,6 +4,7 @@ load lib
 setup() { e2e_setup; }
 teardown() { e2e_teardown; }
 
+# bats test_tags=host
 @test "a healthy target is fuzzed until its plateau, and its inputs are kept" {
 	config '"plateau": {"rule": "cpu-silence", "window": "'$((3 * TIMES))'s"}, "max_len": 64' \
 		'"hold": "2s", "quantum": "5s"'

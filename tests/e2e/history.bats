@@ -105,17 +105,57 @@ points() {
 	[[ $output == *"20250101-000000"*" 6.0k "*" 3001 "* ]]
 	[[ $output == *"1 damaged lines"* ]]
 	[[ $output != *$'\x1b'* ]]
+	rm "$STATE/stats/run_history.jsonl"
+	mkfifo "$STATE/stats/run_history.jsonl"
+	fc history
+	[ "$status" -eq 3 ]
+	[[ $output == *"run_history.jsonl' is not a regular file"* ]]
+	rm "$STATE/stats/run_history.jsonl"
 	fc history ../x
 	[ "$status" -eq 2 ]
 	fc history -n many
 	[ "$status" -eq 2 ]
 	fc history nobody
-	[ "$status" -eq 0 ]
-	[[ $output == "no run of nobody yet" ]]
+	[ "$status" -eq 2 ]
+	[[ $output == *"there is none of a target 'nobody'"* ]]
 	fc report last
 	[ "$status" -eq 2 ]
 	fc report ../../etc
 	[ "$status" -eq 2 ]
 	fc report
 	[ "$status" -eq 2 ]
+}
+
+# bats test_tags=host
+@test "what only prints ends with 70 when it could not" {
+	mkdir -p "$STATE"
+	for command in history 'crash list' 'crash parse --help' 'outbox list' 'corpus stats --json' --version; do
+		what="$command"
+		case $command in *--help | --*) ;; *) what="$command --state-dir $STATE" ;; esac
+		status=0
+		# shellcheck disable=SC2086 # words
+		"$FUZZCELL" $what >/dev/full 2>"$WORK/err" || status=$?
+		echo "$command: $status"
+		[ "$status" -eq 70 ]
+		grep -q 'standard output: No space left' "$WORK/err"
+	done
+}
+
+@test "what only reads makes no state directory: its name may be a mistyped one" {
+	STATE=$BATS_TEST_TMPDIR/mistyped
+	for command in status stop doctor 'crash list' history 'report 1' 'corpus stats' 'outbox list' \
+		"serve --export $BATS_TEST_TMPDIR/site"; do
+		# shellcheck disable=SC2086
+		fc $command
+		[ "$status" -eq 2 ]
+		[[ $output == *"no state directory: '$STATE'"* ]]
+	done
+	# Before the first run there is none, and doctor says what is wrong all the same.
+	run env -u FUZZCELL_STATE_DIR HOME="$STATE" "$FUZZCELL" doctor
+	[[ $output == *"machine: "*"no targets are known"* ]]
+	[ ! -e "$STATE" ]
+	# What is wrong with one of several does not hide the others.
+	run "$FUZZCELL" status --state-dir "$STATE" --state-dir "$BATS_TEST_TMPDIR"
+	[ "$status" -eq 2 ]
+	[[ $output == *"no state directory: '$STATE'"*"$BATS_TEST_TMPDIR: no run"* ]]
 }

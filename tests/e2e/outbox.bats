@@ -55,6 +55,14 @@ line() { # PATTERN: there is one such line
 		'github-new-0123456789abcdef true 5 false true' ]
 }
 
+@test "what waits for too long is said by doctor" {
+	jq '.outbox = {"alarm": "1h"}' "$STATE/config.json" >"$WORK/new"
+	mv "$WORK/new" "$STATE/config.json"
+	run timeout 60 "$FUZZCELL" doctor --json --state-dir "$STATE"
+	echo "$output"
+	jq -e '.service.findings[] | select(.code == "outbox-stuck")' <<<"$output"
+}
+
 @test "outbox list of nothing, and wrong usage" {
 	rm -r "$STATE/outbox"
 	outbox list

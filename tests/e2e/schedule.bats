@@ -137,6 +137,22 @@ hogs() { # N CORE
 }
 
 # bats test_tags=host
+@test "coverage that drops with a build is said by its run, and by doctor" {
+	targets gate_fuzzer=gate_fuzzer
+	for below in 4294967295 1; do # the gate is open; then nothing gets through it
+		config '"plateau": {"rule": "none", "cap": "31s"}, "max_len": 64, "merge_time": "off",
+			"env": {"GATE_BELOW": "'$below'"}'
+		all
+		[ "$(of gate_fuzzer reason)" = cpu-limit ]
+		printf x >>"$WORK/targets/gate_fuzzer" # another build
+	done
+	[[ $output == *"gate_fuzzer: COVERAGE DROPPED: "* ]]
+	run "$FUZZCELL" doctor --json --state-dir "$STATE"
+	echo "$output"
+	jq -e '.targets[0].findings[] | select(.code == "coverage-dropped" and .severity == "warning")' <<<"$output"
+}
+
+# bats test_tags=host
 @test "--continuous: a new build is fuzzed when it comes, until somebody ends it" {
 	targets healthy_fuzzer=healthy_fuzzer t_fuzzer=startexit_fuzzer
 	config '"plateau": {"price": 20}, "max_len": 32' '"hold": "3s", "quantum": "1s"'

@@ -92,9 +92,17 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	[ ! -e "$WORK/web/site/old" ]
 	[ "$(ls -A "$WORK/web")" = site ]
 	run "$FUZZCELL" serve --export "$WORK" --state-dir "$STATE"
-	[ "$status" -ne 0 ]
+	[ "$status" -eq 2 ]
 	[[ $output == *'no export of ours'* ]]
 	served_ends
+
+	# Somebody else's, below a directory that they may pass and not look into.
+	mkdir -p "$WORK/theirs" "$WORK/empty"
+	install -d -o 1700001 "$WORK/theirs/pub"
+	chmod 0711 "$WORK/theirs"
+	setpriv --reuid 1700001 --regid 1700001 --clear-groups "$FUZZCELL" serve \
+		--export "$WORK/theirs/pub/site" --state-dir "$WORK/empty"
+	[ -s "$WORK/theirs/pub/site/index.html" ]
 }
 
 @test "headers, methods, names and paths: only what is asked well is answered" {
@@ -116,6 +124,14 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	for host in localhost 127.0.0.1:1 '[::1]' fuzz.example.org FUZZ.example.org:443; do
 		[ "$(curl -s -o /dev/null -w '%{http_code}' -H "Host: $host" "$URL")" = 200 ]
 	done
+	# Two names are none; the form that proxies send has one of its own.
+	run timeout 20 bash -c "exec 5<>/dev/tcp/127.0.0.1/$PORT
+		printf 'GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: close\r\n\r\n' >&5
+		head -n 1 <&5"
+	[[ $output == *' 400 '* ]]
+	[ "$(curl -s -o /dev/null -w '%{http_code}' --noproxy '' -x "$URL" http://localhost/metrics)" = 200 ]
+	[ "$(curl -s -o /dev/null -w '%{http_code}' --noproxy '' -x "$URL" http://evil.example/metrics)" = 400 ]
+	[ "$(curl -s -o /dev/null -w '%{http_code}' --noproxy '' -x "$URL" -H 'Host: localhost' http://evil.example/metrics)" = 400 ]
 	echo SECRET >"$STATE/secret"
 	for path in ../secret ..%2fsecret %2e%2e/secret targets/..%2f..%2fsecret targets/%00 %00 \
 		targets/x%0d%0aInjected:1.html assets/../secret config.json lock; do
@@ -233,7 +249,13 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	serve
 	run timeout 20 "$FUZZCELL" serve --listen "$PORT" --state-dir "$STATE"
 	echo "$output"
-	[ "$status" -eq 70 ]
+	[ "$status" -eq 2 ]
 	[[ $output == *'listen on 127.0.0.1'* ]]
+	served_ends
+	run timeout 20 "$FUZZCELL" serve --listen 0 --host 'a b' --state-dir "$STATE"
+	echo "$output"
+	[ "$status" -eq 2 ]
+	serve --listen 0.0.0.0:0
+	grep 'whoever can connect' "$WORK/served"
 	served_ends
 }

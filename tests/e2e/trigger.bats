@@ -155,6 +155,9 @@ holder() { sed -n 1p "$STATE/lock"; }
 	[ "$(record .failures)" = 1 ]
 	[ ! -e "$STATE/last_run_commit" ]
 	[[ $(record .why) == *"signal 9"* ]]
+	run "$FUZZCELL" doctor --json --state-dir "$STATE"
+	[ "$status" -eq 3 ]
+	[[ $(jq -r '.service.findings[] | select(.code == "trigger-failing").reason' <<<"$output") == *"signal 9"* ]]
 	sleep 12
 	[ "$(runs)" -eq 1 ] # a minute at least between failures
 	push fix

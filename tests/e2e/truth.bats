@@ -35,6 +35,9 @@ teardown() { e2e_teardown; }
 	fuzz silent_fuzzer 4
 	[ "$status" -eq 5 ]
 	[ "$(value fuzzed)" = false ]
+	run timeout 60 "$FUZZCELL" doctor --json --state-dir "$STATE" silent_fuzzer
+	echo "$output"
+	jq -e '.targets[0].findings[] | select(.code == "not-fuzzed" and .severity == "error")' <<<"$output"
 }
 
 @test "a target that cannot be executed" {
@@ -155,4 +158,6 @@ teardown() { e2e_teardown; }
 	# Where starting a shell is all the work of a second, it is seen to hold still.
 	[ "$(failures stuck)" -ge 1 ]
 	[ "$SLOW" -gt 1 ] || [ "$status" -eq 5 ]
+	run "$FUZZCELL" doctor --json --state-dir "$STATE" --targets "$TARGETS"
+	[ "$SLOW" -gt 1 ] || jq -e '.targets[].findings[] | select(.code == "idle")' <<<"$output"
 }
