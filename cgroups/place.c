@@ -223,6 +223,13 @@ int cg_place_find(struct cgroup_tree *t, const struct cg_layout *l, const char *
 	return step_aside(t, own, e);
 }
 
+/* libcgroup says that it is not allowed to, when the parent is gone. */
+static bool is_allowed(const struct cg_place *p)
+{
+	return faccessat(p->base_fd, CG_SHARED, W_OK, AT_EACCESS) == 0 ||
+	       (errno == ENOENT && faccessat(p->base_fd, ".", W_OK, AT_EACCESS) == 0);
+}
+
 /* Made and opened; -ENOENT when another instance removed the parent just now. */
 static int make_one(struct cg_place *p, struct err *e)
 {
@@ -234,7 +241,7 @@ static int make_one(struct cg_place *p, struct err *e)
 		int r = cg_group_make(p->h.controllers, p->path + 1, e);
 
 		if (r < 0)
-			return r;
+			return r == -EACCES && is_allowed(p) ? -ENOENT : r;
 	} else if ((sys_mkdirat(p->base_fd, CG_SHARED, 0755) < 0 && errno != EEXIST) ||
 		   (sys_mkdirat(p->base_fd, below, 0755) < 0 && errno != EEXIST)) {
 		return err_sys(e, "make group '%s'", name);

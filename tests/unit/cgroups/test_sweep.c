@@ -199,7 +199,7 @@ static void test_kill_each(void **state)
 	bench_ok(cgroup_new(t, "each", &lim, false, &cg, &e), &e);
 	pid = bench_run(cg, "trap '' HUP INT TERM; i=0; while [ $i -lt 100 ]; do sleep 1000 & "
 			    "i=$((i + 1)); done; wait");
-	while (bench_read(cg).pids_now < 100)
+	while (bench_read(cg).pids_now < 101) /* it starts no more */
 		(void)poll(NULL, 0, 1);
 	bench_ok(cg_sweep_kill_each(cg->dir[0], &e), &e);
 	assert_int_equal(WTERMSIG(bench_wait(pid)), SIGKILL);
@@ -237,6 +237,34 @@ static void test_only_ours(void **state)
 	(void)rmdir("/sys/fs/cgroup/fuzzcell");
 }
 
+/* What is everybody's is removed by the last who leaves, while others come. */
+static void test_leaving_while_others_come(void **state)
+{
+	struct cgroup_tree *t = bench_open(false);
+	struct cgroup_tree_opts o = {.instance = bench_instance};
+	struct err e;
+	pid_t pid = fork();
+
+	(void)state;
+	assert_true(pid >= 0);
+	while (pid == 0)
+		for (unsigned i = 0; i < t->n; i++)
+			(void)unlinkat(t->at[i].base_fd, CG_SHARED, AT_REMOVEDIR);
+	bench_close(t);
+	for (unsigned i = 0; i < 200; i++) {
+		int r = cgroup_tree_open(&o, &t, &e);
+
+		if (r < 0) {
+			(void)kill(pid, SIGKILL);
+			(void)bench_wait(pid);
+			fail_msg("at %u: %s", i, e.msg);
+		}
+		cgroup_tree_close(t);
+	}
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(WTERMSIG(bench_wait(pid)), SIGKILL);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_next_start_sweeps, adopt, bench_done),
     cmocka_unit_test_setup_teardown(test_keeper_ends_it, adopt, bench_done),
@@ -246,6 +274,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(test_second_user_is_refused, bench_done),
     cmocka_unit_test_teardown(test_kill_each, bench_done),
     cmocka_unit_test_teardown(test_only_ours, bench_done),
+    cmocka_unit_test_teardown(test_leaving_while_others_come, bench_done),
 };
 
 UNIT_MAIN(tests)
