@@ -54,6 +54,7 @@ struct tick {
 	struct world *w;
 	uint64_t at;
 	char name;
+	struct source *next; /* it is due 50 ms after this one */
 };
 
 static void on_tick(void *arg)
@@ -62,22 +63,26 @@ static void on_tick(void *arg)
 
 	assert_true(clock_mono_us() >= t->at);
 	saw(t->w, t->name);
+	if (t->next)
+		OK(loop_set_timer(t->next, clock_mono_us() + 50 * USEC_PER_MSEC, &e_));
 }
 
 static void test_timers(void **state)
 {
-	uint64_t now = clock_mono_us();
+	uint64_t now = clock_mono_us(), far = now + 1000 * USEC_PER_SEC;
 	struct world w = {.l = new_loop()};
-	struct tick late = {&w, now + 100 * USEC_PER_MSEC, 'c'};
-	struct tick soon = {&w, now + 50 * USEC_PER_MSEC, 'b'};
-	struct tick past = {&w, 1, 'a'};
+	struct tick late = {&w, now + 100 * USEC_PER_MSEC, 'c', NULL};
+	struct tick soon = {&w, now + 50 * USEC_PER_MSEC, 'b', NULL};
+	struct tick past = {&w, 1, 'a', NULL};
 	struct source *end;
 
 	(void)state;
-	OK(loop_add_timer(w.l, late.at, on_tick, &late, &w.s[0], &e_));
+	OK(loop_add_timer(w.l, far, on_end, &w, &end, &e_));
+	late.next = end;
+	OK(loop_add_timer(w.l, far, on_tick, &late, &w.s[0], &e_));
+	soon.next = w.s[0];
 	OK(loop_add_timer(w.l, soon.at, on_tick, &soon, &w.s[1], &e_));
 	OK(loop_add_timer(w.l, past.at, on_tick, &past, &w.s[2], &e_));
-	OK(loop_add_timer(w.l, now + 150 * USEC_PER_MSEC, on_end, &w, &end, &e_));
 	OK(loop_run(w.l, &e_));
 	assert_string_equal(w.seen, "abce"); /* each once, in order */
 	source_remove(end);

@@ -162,16 +162,23 @@ static void test_left_behind(void **state)
 	_autobuf_ struct buf out = BUF_INIT(100);
 	struct tool_end end;
 	struct err e;
+	pid_t pid;
 
 	(void)state;
 	assert_int_equal(sh("sleep 100 & echo $!", &out, plain, &end, &e), 0);
 	assert_true(end.us < 10 * USEC_PER_SEC);
 	gone_soon((pid_t)atol(buf_str(&out))); /* allow: a test */
 	buf_clear(&out);
-	assert_int_equal(sh("setsid sleep 3 & echo $!; sleep 0.3", &out, plain, &end, &e), 0);
-	assert_true(end.us < 2500000);
-	assert_false(is_gone((pid_t)atol(buf_str(&out)))); /* allow: a test */
-	gone_soon((pid_t)atol(buf_str(&out)));		   /* allow: a test */
+	assert_int_equal(sh("trap 'echo $!; exit' USR1; "
+			    "setsid sh -c 'kill -USR1 $PPID; exec sleep 60' & wait; wait",
+			    &out, plain, &end, &e),
+			 0);
+	assert_true(end.us < 30 * USEC_PER_SEC);
+	pid = (pid_t)atol(buf_str(&out)); /* allow: a test */
+	assert_true(pid > 0);
+	assert_false(is_gone(pid));
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	gone_soon(pid);
 }
 
 static int refuse(void *arg, struct slice block, struct err *e)
@@ -242,8 +249,8 @@ static void test_signal(void **state)
 	for (int i = 1; i < 32; i++)
 		assert_int_equal(sigismember(&before, i), sigismember(&after, i));
 	/* One that does not listen is killed at the second. */
-	assert_int_equal(sh("trap '' TERM INT; kill -INT $PPID; sleep 0.3; kill -INT $PPID; "
-			    "while :; do sleep 1; done",
+	assert_int_equal(sh("trap '' INT; trap 'kill -INT $PPID' TERM; kill -INT $PPID; "
+			    "while :; do sleep 0.1; done",
 			    NULL, plain, &end, &e),
 			 -EINTR);
 	assert_true(end.us < 5 * USEC_PER_SEC);

@@ -358,12 +358,25 @@ static void at_mark(struct seen *s, bool halted)
 		assert_int_equal(cell_kill(s->cell, &e), 0);
 }
 
-/* Not before its first process is known: it comes to that one as a signal. */
+static struct source *take_timer;
+
+static void take(void *arg)
+{
+	struct seen *s = arg;
+	struct err e;
+
+	assert_int_equal(cell_signal(s->cell, SIGUSR1, &e), 0);
+	source_remove(take_timer);
+}
+
+/* Not before its first process is known, which is not frozen until then. */
 static void let_it_take(struct seen *s)
 {
 	struct err e;
 
-	assert_int_equal(cell_signal(s->cell, SIGUSR1, &e), 0);
+	assert_int_equal(
+	    loop_add_timer(s->w->loop, clock_mono_us() + 200000 * slow(), take, s, &take_timer, &e),
+	    0);
 }
 
 static void at_its_memory_mark_all_of_a_cell_stands(void **state)

@@ -58,6 +58,12 @@ static void run_begins(void)
 	assert_true(run_pid >= 0);
 	if (run_pid == 0)
 		answer_all(fd);
+	/* Nobody waits long for an answer, and this process may just have begun. */
+	for (unsigned i = 0; i < 100 && !site_live(site); i++) {
+		site->live_until_us = 0;
+		site_begin(site);
+	}
+	site->live_until_us = 0;
 	close(fd);
 }
 
