@@ -183,7 +183,7 @@ healthy() { # [SERVICE]
 	logs=$(find "$WORK/state/logs" -mindepth 1 -maxdepth 1 | sort | tail -n 1)
 	cat "$logs"/*.stats
 	[ "$(jq -r .reason "$logs/healthy_fuzzer.stats")" = time-limit ]
-	[ "$(jq -r .failures.oom "$logs/membomb_fast_fuzzer.stats")" -ge 1 ]
+	[ "$(jq -r '(.failures.oom // 0) + (.failures["oom-kill"] // 0)' "$logs/membomb_fast_fuzzer.stats")" -ge 1 ]
 }
 
 @test "it is healthy, and without its configuration it would not be" {
@@ -236,12 +236,14 @@ page() { # PATH
 }
 
 @test "a dashboard that can not read the state is not healthy" {
+	shown() { docker exec "$(container dashboard)" /usr/local/lib/fuzzcell/dashboard-health.sh; }
+	not_shown() { ! shown; }
 	chmod 700 "$WORK/state"
-	run docker exec "$(container dashboard)" /usr/local/lib/fuzzcell/dashboard-health.sh
+	bad=0
+	wait_until 60 not_shown || bad=1 # it keeps an answer for a second, and docker asks, too
 	chmod 755 "$WORK/state"
-	echo "$output"
-	[ "$status" -ne 0 ]
-	wait_until 60 docker exec "$(container dashboard)" /usr/local/lib/fuzzcell/dashboard-health.sh
+	[ "$bad" -eq 0 ]
+	wait_until 60 shown
 }
 
 @test "a push is fuzzed, and only once" {
@@ -299,8 +301,9 @@ nothing_in_work() {
 		docker history --no-trunc fuzzcell
 		docker exec "$(container)" sh -c 'cat /proc/[0-9]*/cmdline' | tr '\0' ' '
 	} >"$WORK/all.log" 2>&1
-	run grep -rqF "$SECRET" "$WORK/all.log" "$WORK/state"
-	[ "$status" -eq 1 ]
+	# Its files come and go meanwhile.
+	run grep -rlsF "$SECRET" "$WORK/all.log" "$WORK/state"
+	[ -z "$output" ]
 	[ "$(docker exec "$(container)" cat /run/secrets/github-token)" = "$SECRET" ]
 	# and in no core file
 	[ "$(docker exec "$(container)" cat /proc/1/limits | awk '/^Max core/ { print $5, $6 }')" = '0 0' ]

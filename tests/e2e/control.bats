@@ -115,8 +115,8 @@ as() {
 @test "stop ends a target as stopped, start brings it back, and no input is lost" {
 	begin 2 --max-total-time 600s
 	wait_until 60 fuzzes a_fuzzer
-	TARGET=a_fuzzer
-	wait_until 60 fuzzing_began
+	found() { [ -n "$(ls "$STATE"/work/*/a_fuzzer/corpus)" ]; }
+	wait_until 60 found
 	tell stop a_fuzzer
 	[ "$status" -eq 0 ]
 	[[ $output == *"a_fuzzer: stopping"* ]]
@@ -144,6 +144,7 @@ as() {
 }
 
 @test "skip gives the worker to another, and workers changes how many there are" {
+	config '' '"adapt": false'
 	begin 3
 	wait_until 60 fuzzes a_fuzzer
 	tell start a_fuzzer

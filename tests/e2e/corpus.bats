@@ -70,7 +70,7 @@ cell_reach() {
 }
 
 @test "inputs that crash, hang, leak or blow the memory are quarantined and queued, the rest is merged" {
-	config '"timeout": "2s"'
+	config '"timeout": "10s"'
 	inputs 300
 	bad C1 C2 E1 X1 T1 M1 L1 L2
 	for i in $(seq 12); do bad "A$i"; done # 24 MiB each, kept: the sum is too much
@@ -170,9 +170,9 @@ naps() {
 
 @test "a merge that is late goes on the next time" {
 	inputs 100
-	naps $((60 * TIMES))
+	naps $((120 * TIMES))
 	plant merge_fuzzer
-	minimize merge_fuzzer --max-time $((3 * TIMES))s
+	minimize merge_fuzzer --max-time $((6 * TIMES))s
 	[ "$status" -eq 0 ]
 	[ "$(last verdict)" = late ]
 	contents "$STATE/corpus/$TARGET" | cmp - "$WORK/before"

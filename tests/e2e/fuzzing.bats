@@ -96,14 +96,14 @@ teardown() { e2e_teardown; }
 	mkdir "$WORK/out"
 	cp "$TARGETS"/{healthy,cpuhog,forge,magic}_fuzzer "$WORK/out"
 	run timeout $((300 * SLOW)) "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$WORK/out" \
-		--workers 2 --max-total-time $((16 * TIMES))s
+		--workers 2 --max-total-time $((24 * TIMES))s
 	echo "$output"
 	[ "$status" -eq 0 ]
 	LOGS=$(last_logs)
 	[ "$(grep -c '"fuzzed": true' "$LOGS/summary.json")" -eq 4 ]
 	[ "$(wc -l <"$STATE/stats/run_history.jsonl")" -eq 1 ]
 	seconds=$(sed -n 's/^  "elapsed_seconds": \([0-9]*\).*/\1/p' "$LOGS/summary.json")
-	[ "$seconds" -le $((20 * TIMES + 10 * SLOW)) ]
+	[ "$seconds" -le $((28 * TIMES + 30 * SLOW)) ]
 }
 
 # bats test_tags=host

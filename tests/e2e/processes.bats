@@ -125,7 +125,7 @@ living() {
 
 # bats test_tags=host
 @test "fewer workers and more again, while it runs" {
-	config '"merge_time": "off"'
+	config '"merge_time": "off"' '"adapt": false'
 	mkfifo "$WORK/workers"
 	exec 9<>"$WORK/workers"
 	fuzz_background '[hm][ea][ag][li][tc]*_fuzzer' 600 --workers 2 --workers-from 9

@@ -263,7 +263,8 @@ know() {
 }
 
 @test "timeouts, memory, system calls: the input that did it is found among the others" {
-	cp "$TARGETS"/{timeout,membomb_slow,syscall}_fuzzer "$TARGETS"/timeout_fuzzer.options "$OUT"
+	cp "$TARGETS"/{timeout,membomb_slow,syscall}_fuzzer "$OUT"
+	with '"timeout": "10s"'
 	for i in {1..30}; do
 		printf 'fine %s' "$i" >"$TREE/fine$i"
 	done

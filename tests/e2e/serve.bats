@@ -186,7 +186,8 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	wait "$CLIENT" || true
 	CLIENT=
 	wait_until 60 ok ''
-	wait_until 60 [ "$(descriptors)" -le $((before + 40)) ]
+	few() { [ "$(descriptors)" -le $((before + 40)) ]; }
+	wait_until 60 few
 	echo "peak: $(peak) KiB"
 	[ "$(peak)" -lt 100000 ]
 	served_ends
@@ -194,7 +195,6 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 
 @test "a state directory that cannot be written, by a user without rights" {
 	a_run
-	port=$((20000 + RANDOM % 20000))
 	mkdir "$WORK/small"
 	mount --bind "$STATE" "$WORK/small"
 	mount -o remount,bind,ro "$WORK/small"
@@ -205,10 +205,10 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	chmod -R g+rX "$STATE"
 	find "$STATE" -exec stat -c '%n %Y %s' {} + | sort >"$WORK/before"
 	setpriv --reuid 4711 --regid 4712 --clear-groups --no-new-privs --bounding-set=-all \
-		"$WORK/fuzzcell" serve --listen "$port" --state-dir "$WORK/small" >"$WORK/served" 2>&1 3>&- &
+		"$WORK/fuzzcell" serve --listen 0 --state-dir "$WORK/small" >"$WORK/served" 2>&1 3>&- &
 	SERVER=$!
 	wait_until 30 grep -q ' shows ' "$WORK/served"
-	URL=http://127.0.0.1:$port/
+	URL=$(sed -n 's/ shows .*//p' "$WORK/served")
 	for path in '' crashes.html runs.html health.html targets/healthy_fuzzer.html metrics healthz \
 		"runs/$RUN.html" api/v1/health.json; do
 		ok "$path"

@@ -22,7 +22,7 @@ its_seed() {
 }
 
 @test "an input that hangs is a crash, also for want of a CPU" {
-	config '"timeout": "1s", "max_crashes": 1, "merge_time": "off", "cpus": 0.25'
+	config '"timeout": "1s", "max_crashes": 1, "merge_time": "off", "cpus": 0.5'
 	its_seed timeout_fuzzer T
 	fuzz timeout_fuzzer 60
 	[ "$(failures timeout)" -eq 1 ]

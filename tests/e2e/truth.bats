@@ -154,7 +154,7 @@ teardown() { e2e_teardown; }
 	chmod 0755 "$WORK/out/idle_fuzzer"
 	TARGETS=$WORK/out
 	config '"timeout": "2s"'
-	fuzz idle_fuzzer 14
+	fuzz idle_fuzzer 25
 	# Where starting a shell is all the work of a second, it is seen to hold still.
 	[ "$(failures stuck)" -ge 1 ]
 	[ "$SLOW" -gt 1 ] || [ "$status" -eq 5 ]

@@ -53,7 +53,10 @@ UNSEEN static bool opens(const uint8_t *data, size_t size)
 {
 	static uint64_t below, salt, from;
 
-	if (!below) {
+	static bool known;
+
+	if (!known) {
+		known = true;
 		from = planted_env("GATE_LOOK", 0);
 		salt = planted_env("GATE_SALT", 0);
 		below = planted_env("GATE_BELOW", 256);

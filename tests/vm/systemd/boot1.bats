@@ -63,7 +63,7 @@ setup_file() {
 	logs=$(find "$STATE/logs" -mindepth 1 -maxdepth 1 -type d | sort | tail -n 1)
 	cat "$logs"/*.stats
 	[ "$(jq -r .reason "$logs/healthy_fuzzer.stats")" = time-limit ]
-	[ "$(jq -r '.failures.oom + 0' "$logs/membomb_fast_fuzzer.stats")" -ge 1 ]
+	[ "$(jq -r '(.failures.oom // 0) + (.failures["oom-kill"] // 0)' "$logs/membomb_fast_fuzzer.stats")" -ge 1 ]
 	[ -s "$logs/summary.json" ]
 	[ "$(systemctl show -P Result fuzzcell.service)" = success ]
 	[ "$(find "$STATE" -maxdepth 0 -printf %m)" = 750 ]
