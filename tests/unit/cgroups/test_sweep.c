@@ -237,6 +237,14 @@ static void test_only_ours(void **state)
 	(void)rmdir("/sys/fs/cgroup/fuzzcell");
 }
 
+static void __attribute__((noreturn)) remove_shared(const struct cgroup_tree *t)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		for (unsigned i = 0; i < t->n; i++)
+			(void)unlinkat(t->at[i].base_fd, CG_SHARED, AT_REMOVEDIR);
+}
+
 /* What is everybody's is removed by the last who leaves, while others come. */
 static void test_leaving_while_others_come(void **state)
 {
@@ -247,9 +255,8 @@ static void test_leaving_while_others_come(void **state)
 
 	(void)state;
 	assert_true(pid >= 0);
-	while (pid == 0)
-		for (unsigned i = 0; i < t->n; i++)
-			(void)unlinkat(t->at[i].base_fd, CG_SHARED, AT_REMOVEDIR);
+	if (pid == 0)
+		remove_shared(t);
 	bench_close(t);
 	for (unsigned i = 0; i < 200; i++) {
 		int r = cgroup_tree_open(&o, &t, &e);
