@@ -2,11 +2,14 @@
 #include "base/proc.h"
 
 #include "base/cleanup.h"
+#include "base/scan.h"
 #include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -132,5 +135,29 @@ int proc_kill_first(pid_t pid, int signo, struct err *e)
 {
 	if (syscall(SYS_tgkill, pid, pid, signo) < 0)
 		return err_sys(e, "send signal %d to the first thread", signo);
+	return 0;
+}
+
+int proc_second_thread(pid_t pid, pid_t *ret_tid, struct err *e)
+{
+	char path[32];
+	CLEANUP(closedir_p) DIR *d = NULL;
+	const struct dirent *de;
+	uint64_t tid, least = UINT64_MAX;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	d = sys_opendirat(AT_FDCWD, path);
+	if (!d)
+		return err_sys(e, "list '%s'", path);
+	/* Numbers are given in turn, and begin anew once in millions. */
+	while ((de = sys_readdir(d))) {
+		struct slice name = slice_of(de->d_name);
+
+		if (scan_u64(&name, 10, INT32_MAX, &tid) && (pid_t)tid > pid && tid < least)
+			least = tid;
+	}
+	if (least == UINT64_MAX)
+		return err_set(e, ESRCH, "process %d has no second thread", (int)pid);
+	*ret_tid = (pid_t)least;
 	return 0;
 }

@@ -35,6 +35,8 @@ MUST_CHECK int proc_spawn(const struct proc_spec *spec, pid_t *ret_pid, struct e
 MUST_CHECK int proc_kill(int pidfd, int signo, struct err *e);
 /* The same of a child, by its number: its first thread takes the signal, and no other. */
 MUST_CHECK int proc_kill_first(pid_t pid, int signo, struct err *e);
+/* The oldest thread of a child beside its first; -ESRCH: there is none. */
+MUST_CHECK int proc_second_thread(pid_t pid, pid_t *ret_tid, struct err *e);
 /* A handle that stays ours when the number is used again; close() it. */
 MUST_CHECK int proc_open(pid_t pid, int *ret_pidfd, struct err *e);
 

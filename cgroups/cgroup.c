@@ -34,6 +34,9 @@ static int remove_dirs(const struct cgroup *cg, struct err *e)
 {
 	const struct cgroup_tree *t = cg->tree;
 
+	if (cg->dir[0] >= 0 && sys_unlinkat(cg->dir[0], CG_OTHERS, AT_REMOVEDIR) < 0 &&
+	    errno != ENOENT)
+		return err_sys(e, "remove group '%s/" CG_OTHERS "'", cg->name);
 	for (unsigned i = 0; i < t->n; i++)
 		if (sys_unlinkat(t->at[i].fd, cg->name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 			return err_sys(e, "remove group '%s%s/%s'", t->at[i].h.mount, t->at[i].path,
@@ -222,13 +225,6 @@ int cgroup_kill(struct cgroup *cg, struct err *e)
 	if (r == -ENOENT)
 		r = cg_sweep_kill_each(cg->dir[0], e);
 	return r < 0 ? err_wrap(e, "kill group '%s'", cg->name) : 0;
-}
-
-int cgroup_freeze(struct cgroup *cg, bool frozen, struct err *e)
-{
-	int r = cg_file_write(cg->dir[0], "cgroup.freeze", frozen ? "1" : "0", e);
-
-	return r < 0 ? err_wrap(e, "group '%s'", cg->name) : 0;
 }
 
 int cgroup_remove(struct cgroup *cg, struct err *e)

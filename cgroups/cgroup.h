@@ -100,6 +100,15 @@ MUST_CHECK int cgroup_kill(struct cgroup *cg, struct err *e);
 /* Stop and continue all its processes (time frozen is no CPU time).  It takes a
  * moment; what waits at the memory mark stands already. */
 MUST_CHECK int cgroup_freeze(struct cgroup *cg, bool frozen, struct err *e);
+/* Of a group that was frozen: lets one thread go on, and nothing else (pid 0), or nothing else
+ * of process pid, until cgroup_freeze(cg, false).  On an error all stand as they stood. */
+MUST_CHECK int cgroup_thaw_only(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e);
+/* After that: threads of pid that a tracer is stopping come to their stop, and are frozen again
+ * there.  Frozen, they would keep the tracer waiting.  For a timer. */
+MUST_CHECK int cgroup_let_stop(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e);
+/* From now on all tasks of the group share one CPU.  When it is idle the other threads of process
+ * pid run; with pid 0, all but this thread. */
+MUST_CHECK int cgroup_prefer(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e);
 
 /* Removes the group and frees cg; -EBUSY while something lives in it (then cg
  * stays valid: kill, wait for cgroup_events_fd, try again).  NULL is fine. */
@@ -131,14 +140,15 @@ MUST_CHECK int cgroup_read(struct cgroup *cg, struct cgroup_counters *ret, struc
  * cgroup_events_fd: EPOLLPRI (with EPOLLERR) when populated or frozen changes;
  * cgroup_populated() acknowledges.
  * cgroup_memory_fd: *ret_events (EPOLLPRI or EPOLLIN) when the high mark was
- * passed; cgroup_memory_event() acknowledges, and says whether tasks are now
- * halted at the mark (hybrid) until cgroup_memory_open().  -1: there is none. */
+ * passed; cgroup_memory_event() acknowledges.  *ret_halted: memory that cannot be reclaimed
+ * is at the mark.  On the hybrid layout its tasks then wait until cgroup_memory_open(); on the
+ * unified layout they go on slowly, and cgroup_freeze() stops them.  -1: there is none. */
 int cgroup_events_fd(const struct cgroup *cg);
 MUST_CHECK int cgroup_populated(struct cgroup *cg, bool *ret, struct err *e);
 int cgroup_memory_fd(const struct cgroup *cg, uint32_t *ret_events);
 MUST_CHECK int cgroup_memory_event(struct cgroup *cg, bool *ret_halted, struct err *e);
-/* hybrid: raise the limit from memory_high to memory_max and let the kernel's
- * killer work again; unified: nothing to do. */
+/* From memory_high to memory_max: hybrid: raises the limit, and lets the kernel's killer work
+ * again; unified: ends the throttling. */
 MUST_CHECK int cgroup_memory_open(struct cgroup *cg, struct err *e);
 
 #endif

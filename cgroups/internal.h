@@ -13,6 +13,8 @@
  * a delegated group.  The leaf stays: a process cannot remove where it lives. */
 #define CG_SHARED "fuzzcell"
 #define CG_LEAF	  "fuzzcell-supervisor"
+/* Below a cell's group in the v2 tree: the threads that stay frozen (cgroup_thaw_only). */
+#define CG_OTHERS "others"
 
 enum {
 	CG_INSTANCE_MAX = 40,
@@ -114,6 +116,10 @@ const char *cg_place_name(const struct cg_place *p, const char *name, const char
 void cg_promises_find(struct cgroup_tree *t);
 
 /* --- sweep.c: ending and removing what is below our groups --- */
+
+/* Calls fn for each number in dirfd/file: "cgroup.procs" or "cgroup.threads". */
+MUST_CHECK int cg_each_id(int dirfd, const char *file, void (*fn)(uint64_t id, void *arg),
+			  void *arg, struct err *e);
 
 /* Kills what is in the v2 group dirfd and below, and counts it. */
 MUST_CHECK int cg_sweep_kill(int dirfd, unsigned *ret_killed, struct err *e);

@@ -129,10 +129,15 @@ unsigned cg_limits_settings(const struct cgroup_limits *lim, unsigned on_v1, boo
 	return l.n;
 }
 
-unsigned cg_limits_open(const struct cgroup_limits *lim, struct cg_setting ret[CG_SETTINGS_MAX])
+unsigned cg_limits_open(const struct cgroup_limits *lim, unsigned on_v1,
+			struct cg_setting ret[CG_SETTINGS_MAX])
 {
 	struct list l = {.at = ret};
 
+	if (!(on_v1 & 1u << CG_MEMORY)) {
+		add_bytes(&l, "memory.high", 0, "max");
+		return l.n;
+	}
 	/* Upwards: memsw first, for memory may not be above it. */
 	add_bytes(&l, "memory.memsw.limit_in_bytes", lim->memory_max, "-1");
 	l.at[0].may_lack = true; /* then it was missing at the start, too */

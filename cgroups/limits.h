@@ -36,8 +36,9 @@ MUST_CHECK int cg_limits_check(const struct cgroup_limits *lim, struct err *e);
 unsigned cg_limits_settings(const struct cgroup_limits *lim, unsigned on_v1, bool has_swap,
 			    struct cg_setting ret[CG_SETTINGS_MAX]);
 
-/* hybrid, groups with a high mark: from the mark to the limit. */
-unsigned cg_limits_open(const struct cgroup_limits *lim, struct cg_setting ret[CG_SETTINGS_MAX]);
+/* Groups with a high mark: from the mark to the limit. */
+unsigned cg_limits_open(const struct cgroup_limits *lim, unsigned on_v1,
+			struct cg_setting ret[CG_SETTINGS_MAX]);
 
 /* Is got, read from the file, what was wanted? */
 bool cg_limits_same(const struct cg_setting *s, struct slice got, uint64_t page_size);

@@ -10,6 +10,8 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
+enum { NEAR_MARK = 32 }; /* part of the mark */
+
 static bool on_v1(const struct cgroup *cg)
 {
 	return cg->tree->on_v1 & 1u << CG_MEMORY;
@@ -44,19 +46,40 @@ static int event_v1(struct cgroup *cg, bool *ret_halted, struct err *e)
 	return 0;
 }
 
-int cgroup_memory_event(struct cgroup *cg, bool *ret_halted, struct err *e)
+/* Kept back at the mark by memory that cannot be taken from it: what is neither a file's
+ * pages nor a cache of the kernel's.  A little below the mark, since reclaim has just run. */
+static int event_v2(struct cgroup *cg, bool *ret_halted, struct err *e)
 {
+	static const char *const reclaimable[] = {"active_file", "inactive_file",
+						  "slab_reclaimable"};
+	const uint64_t mark = cg->lim.memory_high - cg->lim.memory_high / NEAR_MARK;
 	char buf[CG_TEXT_MAX];
 	struct slice text;
+	uint64_t now;
 
-	if (cg->memory_fd < 0)
-		return err_set(e, ENOENT, "the group '%s' has no memory mark", cg->name);
-	if (on_v1(cg))
-		return event_v1(cg, ret_halted, e);
 	if (cg_file_again(cg->memory_fd, buf, sizeof(buf), &text, e) < 0)
 		return err_wrap(e, "'memory.events' of '%s'", cg->name);
-	*ret_halted = false;
+	if (cg_file_read(dir_of(cg), "memory.current", buf, &text, e) < 0)
+		return -e->code;
+	if (!cg_stat_number(text, &now))
+		return err_set(e, EBADMSG, "'memory.current' of '%s' is no number", cg->name);
+	if (now >= mark && cg_file_read(dir_of(cg), "memory.stat", buf, &text, e) < 0)
+		return -e->code;
+	for (size_t i = 0; now >= mark && i < sizeof(reclaimable) / sizeof(reclaimable[0]); i++) {
+		uint64_t part = 0;
+
+		(void)cg_stat_keyed(text, slice_of(reclaimable[i]), &part);
+		now -= part < now ? part : now;
+	}
+	*ret_halted = now >= mark;
 	return 0;
+}
+
+int cgroup_memory_event(struct cgroup *cg, bool *ret_halted, struct err *e)
+{
+	if (cg->memory_fd < 0)
+		return err_set(e, ENOENT, "the group '%s' has no memory mark", cg->name);
+	return (on_v1(cg) ? event_v1 : event_v2)(cg, ret_halted, e);
 }
 
 int cg_memory_watch(struct cgroup *cg, struct err *e)
@@ -89,9 +112,9 @@ int cgroup_memory_open(struct cgroup *cg, struct err *e)
 	struct cg_setting s[CG_SETTINGS_MAX];
 	unsigned n;
 
-	if (!on_v1(cg) || !cg->lim.memory_high)
+	if (!cg->lim.memory_high)
 		return 0;
-	n = cg_limits_open(&cg->lim, s);
+	n = cg_limits_open(&cg->lim, cg->tree->on_v1, s);
 	for (unsigned i = 0; i < n; i++) {
 		int r = cg_apply(cg, &s[i], e);
 

@@ -49,29 +49,29 @@ static int walk(int dirfd, unsigned depth, const struct visit *v, struct err *e)
 	return r;
 }
 
-/* Calls fn for each process number in the group fd itself. */
-static int each_process(int fd, void (*fn)(uint64_t pid, void *arg), void *arg, struct err *e)
+int cg_each_id(int dirfd, const char *file, void (*fn)(uint64_t id, void *arg), void *arg,
+	       struct err *e)
 {
-	_autoclose_ int procs = sys_openat(fd, "cgroup.procs", O_RDONLY | O_NOFOLLOW, 0);
+	_autoclose_ int fd = sys_openat(dirfd, file, O_RDONLY | O_NOFOLLOW, 0);
 	char buf[CG_TEXT_MAX];
 	size_t kept = 0;
 	ssize_t got;
 
-	if (procs < 0)
-		return err_sys(e, "open 'cgroup.procs'");
-	while ((got = sys_read(procs, buf + kept, sizeof(buf) - kept)) > 0) {
+	if (fd < 0)
+		return err_sys(e, "open '%s'", file);
+	while ((got = sys_read(fd, buf + kept, sizeof(buf) - kept)) > 0) {
 		struct slice text = {buf, kept + (size_t)got};
-		uint64_t pid;
+		uint64_t id;
 
 		/* A number whose newline is not there yet is read on. */
-		while (memchr(text.p, '\n', text.n) && scan_u64(&text, 10, 1u << 30, &pid) &&
+		while (memchr(text.p, '\n', text.n) && scan_u64(&text, 10, 1u << 30, &id) &&
 		       scan_lit(&text, SLICE("\n")))
-			fn(pid, arg);
+			fn(id, arg);
 		kept = text.n < 32 ? text.n : 0;
 		memmove(buf, text.p, kept);
 	}
 	/* A threaded group has no list of its own; its threads are in its parent's. */
-	return got < 0 && errno != EOPNOTSUPP ? err_sys(e, "read 'cgroup.procs'") : 0;
+	return got < 0 && errno != EOPNOTSUPP ? err_sys(e, "read '%s'", file) : 0;
 }
 
 static void count_one(uint64_t pid, void *arg)
@@ -82,7 +82,7 @@ static void count_one(uint64_t pid, void *arg)
 	++*n;
 }
 
-/* Only called for what each_process() listed a moment ago in a frozen group:
+/* Only called for what cg_each_id() listed a moment ago in a frozen group:
  * nothing in there ends, so the number is still that process. */
 static void kill_one(uint64_t pid, void *arg)
 {
@@ -106,13 +106,13 @@ static int each_in(int parent, const char *name, void *arg, struct err *e)
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "open group '%s'", name);
-	return each_process(fd, each->fn, each->arg, e);
+	return cg_each_id(fd, "cgroup.procs", each->fn, each->arg, e);
 }
 
 static int each_below(int dirfd, struct each *each, struct err *e)
 {
 	const struct visit v = {.fn = each_in, .arg = each};
-	int r = each_process(dirfd, each->fn, each->arg, e);
+	int r = cg_each_id(dirfd, "cgroup.procs", each->fn, each->arg, e);
 
 	return r < 0 ? r : walk(dirfd, CG_DEPTH_MAX, &v, e);
 }

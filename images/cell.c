@@ -90,7 +90,7 @@ static void release(struct cell *c)
 	drop(&c->crun_exit);
 	drop(&c->job_exit);
 	drop(&c->events);
-	drop(&c->memory);
+	cell_memory_drop(c);
 	drop(&c->timer);
 	output_stop(&c->out);
 	listener_stop(&c->refusals);
@@ -236,7 +236,7 @@ static int try_remove(struct cell *c, struct err *e)
 		return err_set(e, EBUSY, "processes of the cell are still there");
 	output_drain(&c->out);
 	drop(&c->events);
-	drop(&c->memory);
+	cell_memory_drop(c);
 	r = cgroup_remove(c->group, e);
 	if (r == 0)
 		c->group = NULL;
@@ -315,23 +315,6 @@ static void on_refused(void *arg, const char *name)
 		c->ops.refused(c->arg, name);
 }
 
-static void on_memory(void *arg, uint32_t events)
-{
-	struct cell *c = arg;
-	struct err e;
-	bool halted;
-
-	(void)events;
-	output_now(&c->out);
-	if (cgroup_memory_event(c->group, &halted, &e) < 0 || !c->ops.memory)
-		return;
-	/* Who waits for memory stands.  So does everybody else now: a handler that ran in another
-	 * thread before cell_memory_open() would find none. */
-	if (halted && c->state == RUNNING)
-		c->halted = cgroup_freeze(c->group, true, &e) == 0;
-	c->ops.memory(c->arg, halted);
-}
-
 /* Starting ---------------------------------------------------------------- */
 
 static bool id_ok(const char *id)
@@ -359,16 +342,6 @@ static int check(const struct cell_spec *s, struct err *e)
 	return 0;
 }
 
-static int watch_memory(struct cell *c, struct err *e)
-{
-	uint32_t events;
-	int fd = cgroup_memory_fd(c->group, &events);
-
-	if (fd < 0)
-		return 0;
-	return loop_add_io(c->host->loop, fd, events, on_memory, c, &c->memory, e);
-}
-
 /* All sources but crun's, so that nothing but one can fail once crun runs. */
 static int watch(struct cell *c, int *ret_write_end, struct err *e)
 {
@@ -380,7 +353,7 @@ static int watch(struct cell *c, int *ret_write_end, struct err *e)
 		r = loop_add_timer(h->loop, clock_mono_us() + h->start_us, on_start_deadline, c,
 				   &c->timer, e);
 	if (r == 0)
-		r = watch_memory(c, e);
+		r = cell_memory_watch(c, e);
 	if (r < 0)
 		return r;
 	if (sys_pipe(p) < 0)

@@ -98,8 +98,9 @@ struct cell_ops {
 	 * sent from here meets it in the call.  name as in struct seccomp_call: "socket",
 	 * "number 462".  At most 2000 times a second: a cell that asks more waits. */
 	void (*refused)(void *arg, const char *name);
-	/* The memory mark was passed; halted: its tasks stand until cell_memory_open(), and
-	 * the first thread begins with the signals that were sent until then. */
+	/* The memory mark was passed; halted: by memory that cannot be reclaimed.  Then its tasks
+	 * stand until cell_memory_open(), and the first thread begins with the signals that were
+	 * sent until then. */
 	void (*memory)(void *arg, bool halted);
 	void (*ended)(void *arg, const struct cell_end *end);
 };
@@ -118,6 +119,11 @@ MUST_CHECK int cell_kill(struct cell *c, struct err *e);
 /* Stops and continues all its processes; while it starts: as soon as the job runs. */
 MUST_CHECK int cell_freeze(struct cell *c, bool frozen, struct err *e);
 MUST_CHECK int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e);
-MUST_CHECK int cell_memory_open(struct cell *c, struct err *e);
+/* Ends the stop at the mark: the rest of the memory, up to the limit, can be used.  For alone_us
+ * one thread has it for itself: the job's first, or the next oldest one of its first process (a
+ * watchdog of the engine's).  Then the others run, too, as far as it leaves them a CPU. */
+enum cell_thread { CELL_EVERY_THREAD, CELL_FIRST_THREAD, CELL_SECOND_THREAD };
+MUST_CHECK int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us,
+				struct err *e);
 
 #endif

@@ -15,7 +15,7 @@ int cell_signal(struct cell *c, int signo, struct err *e)
 	if (c->pidfd < 0)
 		return err_set(e, ESRCH, "cell '%s' runs no job any more", c->id);
 	/* Frozen, all its threads would look for it when they thaw; the first one works. */
-	return c->halted ? proc_kill_first(c->job, signo, e) : proc_kill(c->pidfd, signo, e);
+	return c->mark.halted ? proc_kill_first(c->job, signo, e) : proc_kill(c->pidfd, signo, e);
 }
 
 int cell_kill(struct cell *c, struct err *e)
@@ -27,7 +27,7 @@ int cell_kill(struct cell *c, struct err *e)
 	return cgroup_kill(c->group, e);
 }
 
-static int gone(const struct cell *c, struct err *e)
+int cell_gone(const struct cell *c, struct err *e)
 {
 	return err_set(e, ESRCH, "cell '%s' is gone", c->id);
 }
@@ -38,26 +38,10 @@ int cell_freeze(struct cell *c, bool frozen, struct err *e)
 		c->freeze = frozen;
 		return 0;
 	}
-	return c->group ? cgroup_freeze(c->group, frozen, e) : gone(c, e);
+	return c->group ? cgroup_freeze(c->group, frozen, e) : cell_gone(c, e);
 }
 
 int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e)
 {
-	return c->group ? cgroup_read(c->group, ret, e) : gone(c, e);
-}
-
-int cell_memory_open(struct cell *c, struct err *e)
-{
-	int r = c->group ? cgroup_memory_open(c->group, e) : gone(c, e);
-
-	/* Also when that failed: better without memory than without an end. */
-	if (c->halted && c->group) {
-		struct err why;
-		int thawed = cgroup_freeze(c->group, false, &why);
-
-		c->halted = false;
-		if (r == 0 && thawed < 0)
-			r = err_set(e, -thawed, "%s", why.msg);
-	}
-	return r;
+	return c->group ? cgroup_read(c->group, ret, e) : cell_gone(c, e);
 }

@@ -2,7 +2,8 @@
 #ifndef IMAGES_CELL_STATE_H
 #define IMAGES_CELL_STATE_H
 
-/* Between cell.c (the life cycle) and cell_act.c (what a person may do to a living cell). */
+/* What cell.c (the life cycle), cell_act.c (what may be done to a living cell) and cell_memory.c
+ * (the stop at its memory mark) share. */
 #include "images/cell.h"
 #include "images/host.h"
 #include "images/listener.h"
@@ -26,6 +27,16 @@ enum event {
 	EVENTS_
 };
 
+/* At the memory mark (cell_memory.c). */
+struct cell_mark {
+	struct source *event, *again;
+	unsigned looks;	      /* still to be taken, after an event */
+	bool halted;	      /* all its tasks are frozen */
+	struct source *alone; /* while only this thread runs */
+	pid_t tid;
+	uint64_t until;
+};
+
 struct cell {
 	struct cell_host *host;
 	char id[64];
@@ -38,8 +49,8 @@ struct cell {
 	int pidfd;	  /* of the first process, while it runs; else -1 */
 	uint64_t pending; /* signals that came before we knew that process: bit signo-1 */
 	bool freeze;	  /* asked for before the job runs */
-	bool halted;	  /* at the memory mark */
-	struct source *crun_exit, *job_exit, *events, *memory;
+	struct source *crun_exit, *job_exit, *events;
+	struct cell_mark mark;
 	struct source *timer; /* the start's deadline, then retries */
 	uint64_t until;	      /* when to stop retrying */
 	const char *cut;      /* why we ended the start ourselves; NULL: we did not */
@@ -47,5 +58,9 @@ struct cell {
 	struct listener refusals;
 	struct cell_end end;
 };
+
+MUST_CHECK int cell_memory_watch(struct cell *c, struct err *e);
+void cell_memory_drop(struct cell *c);
+int cell_gone(const struct cell *c, struct err *e); /* -ESRCH, in words */
 
 #endif

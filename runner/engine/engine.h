@@ -109,6 +109,7 @@ struct engine_state {
 		ENGINE_FAULT_ENGINE, /* the engine itself failed: bad flag, dictionary, directory */
 		ENGINE_FAULT_,
 	} fault;
+	bool own_thread;      /* a thread of the engine's own, its first one, reports that */
 	char fault_text[160]; /* "AddressSanitizer: heap-buffer-overflow", printable, "" if none */
 	char artifact[256];   /* base name of the last artifact that it named, "" if none */
 	struct {

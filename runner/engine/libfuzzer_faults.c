@@ -90,6 +90,9 @@ static void on_libfuzzer(struct slice in, struct engine_state *io)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		rest = in;
 		if (scan_lit(&rest, kinds[i].text)) {
+			/* "(used: 423Mb; limit: 384Mb)": the watchdog; "(malloc(N))" is not. */
+			if (!io->fault && scan_lit(&rest, SLICE(" (used: ")))
+				io->own_thread = true;
 			set_fault(io, kinds[i].fault, SLICE("libFuzzer: "), in);
 			return;
 		}

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/lines.h"
 #include "base/sys.h"
+#include "runner/schedule/dump.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -132,16 +133,15 @@ static void kill_now(struct exec *x)
  * by itself, or is being ended. */
 static bool dump(struct exec *x, enum ask why)
 {
+	uint64_t grace = why == ASK_MEMORY ? DUMP_MARK_GRACE_US : DUMP_GRACE_US;
 	struct err e;
 
 	if (x->ask != ASK_NOTHING ||
-	    cell_signal(x->cell, x->target->engine->dump_signal, &e) == -ESRCH)
+	    dump_input(x->cell, x->target->engine, &x->engine, why == ASK_MEMORY, &e) == -ESRCH)
 		return false;
 	x->ask = why;
 	x->forced = true;
-	(void)!cell_signal(x->cell, SIGCONT, &e);
-	(void)!cell_memory_open(x->cell, &e);
-	if (loop_set_timer(x->timer, clock_mono_us() + DUMP_GRACE_US, &e) < 0)
+	if (loop_set_timer(x->timer, clock_mono_us() + grace, &e) < 0)
 		kill_now(x);
 	return true;
 }
@@ -186,7 +186,7 @@ static void on_memory(void *arg, bool halted)
 	struct err e;
 
 	if (halted && !dump(x, ASK_MEMORY))
-		(void)!cell_memory_open(x->cell, &e); /* being ended: it must be able to move */
+		(void)!cell_memory_open(x->cell, CELL_EVERY_THREAD, 0, &e); /* being ended */
 }
 
 static void exec_free(struct exec *x)

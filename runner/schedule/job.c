@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "runner/schedule/attempt.h"
+#include "runner/schedule/dump.h"
 #include "runner/schedule/internal.h"
 
 #include <errno.h>
@@ -209,18 +210,16 @@ uint64_t job_dump_grace(double starved)
 
 static void do_dump(struct job *j)
 {
+	uint64_t grace =
+	    j->ask == ASK_MEMORY
+		? DUMP_MARK_GRACE_US
+		: job_dump_grace(fmax(fmax(j->fleet->clock.starved, j->starved), j->pressure[1]));
 	struct err e;
 
 	j->attempt->forced = true;
-	j->attempt->dumped_us =
-	    cell_signal(j->attempt->cell, j->target->engine->dump_signal, &e) == 0;
-	(void)!cell_signal(j->attempt->cell, SIGCONT, &e); /* it may have stopped itself */
-	/* Only now that the signal waits: a halted task runs its handler first. */
-	(void)!cell_memory_open(j->attempt->cell, &e);
-	/* At the memory mark, too, it is let on slowly. */
-	j->grace_at =
-	    clock_mono_us() +
-	    job_dump_grace(fmax(fmax(j->fleet->clock.starved, j->starved), j->pressure[1]));
+	j->attempt->dumped_us = dump_input(j->attempt->cell, j->target->engine, &j->engine,
+					   j->ask == ASK_MEMORY, &e) == 0;
+	j->grace_at = clock_mono_us() + grace;
 	arm(j);
 }
 

@@ -120,7 +120,7 @@ static void on_memory(void *arg, bool halted)
 	if (j->phase == PHASE_RUNNING)
 		save_input(j, ASK_MEMORY);
 	else /* being stopped: it must be able to move */
-		(void)!cell_memory_open(j->attempt->cell, &e);
+		(void)!cell_memory_open(j->attempt->cell, CELL_EVERY_THREAD, 0, &e);
 }
 
 static void add_counters(struct job *j, const struct cgroup_counters *c)

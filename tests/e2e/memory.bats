@@ -14,22 +14,50 @@ limit=$((256 * 1024 * 1024))
 	[ "$(failures oom)" -ge 1 ]
 }
 
-@test "a fast memory bomb: 20 runs, never over the limit, the input saved" {
-	config '"max_crashes": 1, "triage_time": "off"'
-	saved=0 killed=0
-	for i in $(seq 20); do
+# bombs N TARGET MEMORY THREADS: runs the bomb N times; all but one in 20 save its input.
+bombs() {
+	local n=$1 target=$2 memory=$3 threads=$4 saved=0 killed=0 i file
+
+	config '"max_crashes": 1, "triage_time": "off", "env": {"BOMB_THREADS": "'"$threads"'"}'
+	sed -i "s/\"memory\": \"[^\"]*\"/\"memory\": \"$memory\"/" "$STATE/config.json"
+	for i in $(seq "$n"); do
 		rm -rf "$STATE/corpus" "$STATE/quarantine"
-		fuzz membomb_fast_fuzzer 60 >"$WORK/log" || { cat "$WORK/log"; false; }
-		[ "$(value memory_peak_bytes)" -le "$limit" ]
-		[ "$(artifacts oom)" -eq 0 ] || saved=$((saved + 1))
+		fuzz "$target" 60 >"$WORK/log" || { cat "$WORK/log"; false; }
+		[ "$(value memory_peak_bytes)" -le "$(value memory_limit_bytes)" ]
+		file=$(find "$LOGS/crashes/$TARGET" -name 'oom-*' | head -n 1)
+		if [ -n "$file" ]; then
+			[ "$(head -c 1 "$file")" = M ] # the guilty one
+			saved=$((saved + 1))
+		else
+			tail -n 20 "$LOGS/$TARGET.log"
+		fi
 		# Where only the kernel's kill was possible, the end says so.
 		if [ "$(value kernel_oom_kills)" -gt 0 ]; then
 			killed=$((killed + 1))
 			[ "$(value reason)" = oom-killed ]
 		fi
 	done
-	echo "# layout $(layout): fast memory bomb saved in $saved of 20 runs, killed by the kernel in $killed" >&3
-	[ "$saved" -ge 19 ]
+	echo "# $(layout), $target, $memory, $threads threads: saved $saved of $n, killed by the kernel $killed" >&3
+	[ "$((saved * 20))" -ge "$((n * 19))" ]
+}
+
+@test "a fast memory bomb: never over the limit, the input saved" {
+	bombs $((SLOW > 1 ? 5 : 20)) membomb_fast_fuzzer 256MiB 1
+}
+
+@test "a fast memory bomb of 9 threads: the input saved" {
+	bombs $((SLOW > 1 ? 2 : 20)) membomb_threads_fuzzer 512MiB 9
+}
+
+@test "a fast memory bomb of 16 threads: the input saved" {
+	bombs $((SLOW > 1 ? 5 : 20)) membomb_threads_fuzzer 512MiB 16
+}
+
+# bats test_tags=host
+@test "fast memory bombs of a large cell, and without a sanitizer: the input saved" {
+	bombs 5 membomb_threads_fuzzer 2GiB 16
+	bombs 5 membomb_bare_fuzzer 512MiB 9
+	bombs 5 membomb_bare_fuzzer 2GiB 16
 }
 
 @test "memory that a child takes counts, and cannot pass the limit; the input is saved" {

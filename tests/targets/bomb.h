@@ -12,7 +12,7 @@
  * given back.  mmap and not malloc: nothing of the sanitizer is in between. */
 static inline bool bomb_block(size_t size)
 {
-	static uint64_t taken;
+	static _Atomic uint64_t taken;
 	void *p;
 
 	if (taken >= planted_env("BOMB_BYTES", 8 * PLANTED_GIB))

@@ -22,6 +22,7 @@ planted_san   = $(if $(PLANTED_SAN),-fsanitize=$(PLANTED_SAN) -fno-sanitize-reco
 $B/targets/ub_fuzzer:      PLANTED_SAN = undefined
 $B/targets/uninit_fuzzer:  PLANTED_SAN = memory
 $B/targets/plain_fuzzer:   PLANTED_SAN =
+$B/targets/membomb_bare_fuzzer: PLANTED_SAN =
 $B/targets/noinstr_fuzzer: PLANTED_COVER =
 
 $B/targets/escape_fuzzer: $(PLANTED_DIR)/escape_files.c $(PLANTED_DIR)/escape_kernel.c

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static int reap(pid_t pid)
 {
@@ -369,18 +370,47 @@ static void test_kill_first(void **state)
 	}
 }
 
+static void *wait_for_end(void *arg)
+{
+	char byte;
+
+	(void)!read(*(int *)arg, &byte, 1);
+	return arg;
+}
+
+static void test_second_thread(void **state)
+{
+	int go[2];
+	pid_t tid = -1, seen = -1;
+	pthread_t second, third;
+	struct err e;
+	char name[64];
+
+	(void)state;
+	assert_int_equal(proc_second_thread(getpid(), &tid, &e), -ESRCH);
+	assert_int_equal(tid, -1);
+	assert_int_equal(pipe(go), 0);
+	assert_int_equal(pthread_create(&second, NULL, wait_for_end, &go[0]), 0);
+	assert_int_equal(proc_second_thread(getpid(), &seen, &e), 0);
+	assert_true(seen > getpid());
+	(void)snprintf(name, sizeof(name), "/proc/self/task/%d", (int)seen);
+	assert_int_equal(access(name, F_OK), 0);
+	assert_int_equal(pthread_create(&third, NULL, wait_for_end, &go[0]), 0);
+	assert_int_equal(proc_second_thread(getpid(), &tid, &e), 0);
+	assert_int_equal(tid, seen);
+	close(go[1]);
+	assert_int_equal(pthread_join(second, NULL), 0);
+	assert_int_equal(pthread_join(third, NULL), 0);
+	close(go[0]);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_exec_fails),
-    cmocka_unit_test(test_path_and_env),
-    cmocka_unit_test(test_descriptors),
-    cmocka_unit_test(test_stdin),
-    cmocka_unit_test(test_crossed),
-    cmocka_unit_test(test_closed),
-    cmocka_unit_test(test_signals_and_group),
-    cmocka_unit_test(test_kill),
-    cmocka_unit_test(test_kill_first),
-    cmocka_unit_test(test_die_with_us),
-    cmocka_unit_test(test_faults),
+    cmocka_unit_test(test_exec_fails),	      cmocka_unit_test(test_path_and_env),
+    cmocka_unit_test(test_descriptors),	      cmocka_unit_test(test_stdin),
+    cmocka_unit_test(test_crossed),	      cmocka_unit_test(test_closed),
+    cmocka_unit_test(test_signals_and_group), cmocka_unit_test(test_kill),
+    cmocka_unit_test(test_kill_first),	      cmocka_unit_test(test_second_thread),
+    cmocka_unit_test(test_die_with_us),	      cmocka_unit_test(test_faults),
 };
 
 UNIT_MAIN(tests)

@@ -67,7 +67,8 @@ static void test_settings(void **state)
 	edge.cpu_weight = 10000;
 	(void)cg_limits_settings(&edge, ALL, true, s);
 	assert_string_equal(s[5].value, "102400");
-	check(s, cg_limits_open(&full, s),
+	check(s, cg_limits_open(&full, 0, s), "memory.high=max");
+	check(s, cg_limits_open(&full, 1u << CG_MEMORY, s),
 	      "memory.memsw.limit_in_bytes?=67108864|memory.limit_in_bytes=67108864|"
 	      "memory.oom_control=0");
 }

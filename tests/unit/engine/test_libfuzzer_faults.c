@@ -83,6 +83,31 @@ static void one_line(void **state)
 	}
 }
 
+/* The watchdog's report is written by a thread of the engine's own, all others by the thread that
+ * failed. */
+static void who_reports(void **state)
+{
+	static const struct {
+		const char *line;
+		bool own;
+	} t[] = {
+	    {"==1== ERROR: libFuzzer: out-of-memory (used: 567Mb; limit: 256Mb)", true},
+	    {"==1== ERROR: libFuzzer: out-of-memory (malloc(3221225472))", false},
+	    {"==1== ERROR: libFuzzer: deadly signal", false},
+	    {"==1==ERROR: AddressSanitizer: SEGV on unknown address 0x0", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct engine_state s = {0};
+
+		libfuzzer_line(slice_of(t[i].line), &s);
+		assert_int_equal(s.own_thread, t[i].own);
+		libfuzzer_line(slice_of(t[0].line), &s); /* the first report counts */
+		assert_int_equal(s.own_thread, t[i].own);
+	}
+}
+
 static void which_report_counts(void **state)
 {
 	static const char asan[] = "==1==ERROR: AddressSanitizer: SEGV on unknown address 0x0";
@@ -282,9 +307,13 @@ static void real_numbers(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(one_line),		  cmocka_unit_test(which_report_counts),
-    cmocka_unit_test(long_texts_are_cut), cmocka_unit_test(artifact_lines),
-    cmocka_unit_test(real_output),	  cmocka_unit_test(real_blindness),
+    cmocka_unit_test(one_line),
+    cmocka_unit_test(who_reports),
+    cmocka_unit_test(which_report_counts),
+    cmocka_unit_test(long_texts_are_cut),
+    cmocka_unit_test(artifact_lines),
+    cmocka_unit_test(real_output),
+    cmocka_unit_test(real_blindness),
     cmocka_unit_test(real_numbers),
 };
 

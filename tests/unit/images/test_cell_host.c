@@ -341,7 +341,7 @@ static void look_halted(void *arg)
 	if (!stood(s))
 		return;
 	assert_int_equal(cell_signal(s->cell, SIGTERM, &e), 0);
-	assert_int_equal(cell_memory_open(s->cell, &e), 0);
+	assert_int_equal(cell_memory_open(s->cell, CELL_FIRST_THREAD, 500 * USEC_PER_MSEC, &e), 0);
 }
 
 static bool is_halted;
@@ -354,7 +354,7 @@ static void at_mark(struct seen *s, bool halted)
 	is_halted = halted;
 	if (halted)
 		look_soon(s, look_halted);
-	else /* it is throttled there, on the unified layout */
+	else /* by pages that can be taken from it */
 		assert_int_equal(cell_kill(s->cell, &e), 0);
 }
 

@@ -161,8 +161,10 @@ int cell_kill(struct cell *c, struct err *e)
 	return 0;
 }
 
-int cell_memory_open(struct cell *c, struct err *e)
+int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us, struct err *e)
 {
+	(void)alone;
+	(void)alone_us;
 	return cell_signal(c, 0, e);
 }
 

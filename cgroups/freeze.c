@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Freezing, in the v2 tree of both layouts. */
+#include "base/sys.h"
+#include "cgroups/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+
+/* A thread that was forked while the freeze took effect is found in the next round. */
+enum { ROUNDS = 20 };
+
+static int freeze_wrap(const struct cgroup *cg, int r, struct err *e)
+{
+	return r < 0 ? err_wrap(e, "group '%s'", cg->name) : 0;
+}
+
+static int freeze_others(const struct cgroup *cg, bool frozen, struct err *e)
+{
+	return cg_file_write(cg->dir[0], CG_OTHERS "/cgroup.freeze", frozen ? "1" : "0", e);
+}
+
+int cgroup_freeze(struct cgroup *cg, bool frozen, struct err *e)
+{
+	int r = cg_file_write(cg->dir[0], "cgroup.freeze", frozen ? "1" : "0", e);
+
+	if (r == 0 && !frozen && cg_file_exists(cg->dir[0], CG_OTHERS))
+		r = freeze_others(cg, false, e);
+	return freeze_wrap(cg, r, e);
+}
+
+/* A threaded group holds single threads; the group above it stays in charge of the
+ * processes, their limits and their end. */
+static int make_others(const struct cgroup *cg, struct err *e)
+{
+	int r;
+
+	if (sys_mkdirat(cg->dir[0], CG_OTHERS, 0755) < 0 && errno != EEXIST)
+		return err_sys(e, "make group '" CG_OTHERS "'");
+	r = cg_file_write(cg->dir[0], CG_OTHERS "/cgroup.type", "threaded", e);
+	return r < 0 ? r : freeze_others(cg, true, e);
+}
+
+struct moving {
+	const struct cgroup *cg;
+	pid_t stays; /* a thread */
+	pid_t of;    /* only threads of this process are moved; 0: of all */
+	const char *to;
+	bool (*when)(const struct moving *m, pid_t tid); /* NULL: always */
+	unsigned moved;
+	int r;
+	struct err *e;
+};
+
+/* What stands behind name in a thread's /proc/PID/task/TID/status.  False: no thread of that
+ * process. */
+static bool status_of(pid_t pid, pid_t tid, struct slice name, char buf[CG_TEXT_MAX],
+		      struct slice *ret)
+{
+	char path[64];
+	struct slice text, line;
+	struct err e;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
+	if (cg_file_read(AT_FDCWD, path, buf, &text, &e) < 0)
+		return false;
+	while (scan_line(&text, &line))
+		if (scan_lit(&line, name)) {
+			*ret = line;
+			return true;
+		}
+	return false;
+}
+
+static void move_one(uint64_t id, void *arg)
+{
+	struct moving *m = arg;
+	pid_t tid = (pid_t)id;
+	char text[CG_TEXT_MAX];
+	struct slice is;
+	int r;
+
+	if (m->r < 0 || tid == m->stays || (m->when && !m->when(m, tid)) ||
+	    (m->of && !status_of(m->of, tid, SLICE("State:\t"), text, &is)))
+		return;
+	(void)snprintf(text, sizeof(text), "%d", (int)tid);
+	r = cg_file_write(m->cg->dir[0], m->to, text, m->e);
+	if (r == 0)
+		m->moved++;
+	else if (r != -ESRCH) /* it ended */
+		m->r = r;
+}
+
+/* From a group's list to the other group. */
+static int move(struct moving *m, const char *from)
+{
+	int r = cg_each_id(m->cg->dir[0], from, move_one, m, m->e);
+
+	return r < 0 ? r : m->r;
+}
+
+#define THREADS	       "cgroup.threads"
+#define OTHERS_THREADS CG_OTHERS "/cgroup.threads"
+
+static int move_others(const struct cgroup *cg, pid_t tid, pid_t pid, struct err *e)
+{
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct moving m = {.cg = cg, .stays = tid, .of = pid, .to = OTHERS_THREADS, .e = e};
+		int r = move(&m, THREADS);
+
+		if (r < 0)
+			return r;
+		if (m.moved == 0)
+			return 0;
+	}
+	return err_set(e, EAGAIN, "new threads came in each of %d rounds", (int)ROUNDS);
+}
+
+int cgroup_thaw_only(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e)
+{
+	int r = make_others(cg, e);
+
+	if (r == 0)
+		r = move_others(cg, tid, pid, e);
+	if (r == 0)
+		r = cg_file_write(cg->dir[0], "cgroup.freeze", "0", e);
+	return freeze_wrap(cg, r, e);
+}
+
+/* A frozen thread does not take the SIGSTOP of PTRACE_ATTACH. */
+static bool is_to_stop(const struct moving *m, pid_t tid)
+{
+	char buf[CG_TEXT_MAX];
+	struct slice text;
+	uint64_t pending;
+
+	return status_of(m->of, tid, SLICE("SigPnd:\t"), buf, &text) &&
+	       scan_u64(&text, 16, UINT64_MAX, &pending) &&
+	       (pending & UINT64_C(1) << (SIGSTOP - 1)) != 0;
+}
+
+static bool has_stopped(const struct moving *m, pid_t tid)
+{
+	char buf[CG_TEXT_MAX];
+	struct slice state;
+
+	return status_of(m->of, tid, SLICE("State:\t"), buf, &state) &&
+	       scan_lit(&state, SLICE("t"));
+}
+
+int cgroup_let_stop(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e)
+{
+	struct moving out = {
+	    .cg = cg, .stays = tid, .of = pid, .to = THREADS, .when = is_to_stop, .e = e};
+	struct moving back = {
+	    .cg = cg, .stays = tid, .of = pid, .to = OTHERS_THREADS, .when = has_stopped, .e = e};
+	int r = move(&out, OTHERS_THREADS);
+
+	if (r == 0)
+		r = move(&back, THREADS);
+	return freeze_wrap(cg, r, e);
+}
+
+struct preference {
+	pid_t tid; /* runs when it can, */
+	pid_t of;  /* as do other processes; 0: do not */
+	cpu_set_t cpu;
+};
+
+/* A task that ended meanwhile takes nothing: no error. */
+static void defer_one(uint64_t id, void *arg)
+{
+	const struct preference *p = arg;
+	const struct sched_param none = {0};
+	char text[CG_TEXT_MAX];
+	struct slice is;
+	pid_t tid = (pid_t)id;
+
+	(void)sched_setaffinity(tid, sizeof(p->cpu), &p->cpu);
+	if (tid != p->tid && (!p->of || status_of(p->of, tid, SLICE("State:\t"), text, &is)))
+		(void)sched_setscheduler(tid, SCHED_IDLE, &none);
+}
+
+int cgroup_prefer(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e)
+{
+	struct preference p = {.tid = tid, .of = pid};
+	cpu_set_t may;
+	size_t cpu = 0;
+	int r;
+
+	if (sched_getaffinity(tid, sizeof(may), &may) < 0)
+		return err_sys(e, "CPUs of thread %d of group '%s'", (int)tid, cg->name);
+	while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET(cpu, &may))
+		cpu++;
+	CPU_ZERO(&p.cpu);
+	CPU_SET(cpu, &p.cpu);
+	r = cg_each_id(cg->dir[0], THREADS, defer_one, &p, e);
+	if (r == 0 && cg_file_exists(cg->dir[0], CG_OTHERS))
+		r = cg_each_id(cg->dir[0], OTHERS_THREADS, defer_one, &p, e);
+	return freeze_wrap(cg, r, e);
+}
