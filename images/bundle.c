@@ -78,10 +78,12 @@ static json_t *bind(const char *source, const char *target, bool writable, bool 
 			 writable ? "rw" : "ro", exec ? "exec" : "noexec");
 }
 
+/* Read-only: a job would lower its OOM score there (only CAP_SYS_RESOURCE sets a least one),
+ * and no engine writes to any of its files. */
 static json_t *proc(void)
 {
-	return json_pack("{s:s, s:s, s:s, s:[s,s,s]}", "destination", "/proc", "type", "proc",
-			 "source", "proc", "options", "nosuid", "nodev", "noexec");
+	return json_pack("{s:s, s:s, s:s, s:[s,s,s,s]}", "destination", "/proc", "type", "proc",
+			 "source", "proc", "options", "nosuid", "nodev", "noexec", "ro");
 }
 
 /* In the order in which they cover each other. */

@@ -60,6 +60,7 @@ static void walls_hold(void **state)
 	    {"readlink /proc/self/fd/0", "/dev/null\n"},
 	    {"ulimit -c; ulimit -n; ulimit -f; cat /proc/self/oom_score_adj",
 	     "0\n64\n131072\n1000\n"},
+	    {"(echo 0 > /proc/self/oom_score_adj) 2>/dev/null || echo kept", "kept\n"},
 	    {"cp /bin/true /tmp/t; chmod +x /tmp/t; /tmp/t 2>/dev/null; echo $?", "126\n"},
 	    {"mkdir /dev/shm/d && echo shm", "shm\n"},
 	    {"cat /proc/self/cgroup | sed 's/.*://' | sort -u", "/\n"},
