@@ -5,7 +5,11 @@
 #include "base/sys.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include <linux/prctl.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -24,26 +28,55 @@ DEFINE_CLEANUP(scmp_filter_ctx, seccomp_release)
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
 	 CLONE_NEWPID | CLONE_NEWNET)
 
+/* Newer than the headers of the oldest system that this is built on. */
+enum {
+	MADV_COLLAPSE_ = 25,
+	MADV_GUARD_INSTALL_ = 102,
+	MADV_GUARD_REMOVE_ = 103,
+	PR_SET_MEMORY_MERGE_ = 67,
+	PR_GET_MEMORY_MERGE_ = 68,
+};
+
 struct rule {
 	const char *call;
 	uint32_t action;
-	bool conditional;
-	struct scmp_arg_cmp when;
+	unsigned conditions; /* of when: all of them must hold */
+	struct scmp_arg_cmp when[2];
 };
+
+#define ARG_EQ(arg_, value_)                                          \
+	{                                                             \
+		.arg = (arg_), .op = SCMP_CMP_EQ, .datum_a = (value_) \
+	}
+#define ARG_MASK(arg_, mask_, value_)                                                            \
+	{                                                                                        \
+		.arg = (arg_), .op = SCMP_CMP_MASKED_EQ, .datum_a = (mask_), .datum_b = (value_) \
+	}
 
 #define ALLOW(call_, why)	   {.call = #call_, .action = SCMP_ACT_ALLOW},
 #define ANSWER(call_, errno_, why) {.call = #call_, .action = SCMP_ACT_ERRNO(errno_)},
 #define WHEN_EQ(call_, arg_, value_, why) \
-	{.call = #call_,                  \
-	 .action = SCMP_ACT_ALLOW,        \
-	 .conditional = true,             \
-	 .when = {.arg = (arg_), .op = SCMP_CMP_EQ, .datum_a = (value_)}},
+	{.call = #call_, .action = SCMP_ACT_ALLOW, .conditions = 1, .when = {ARG_EQ(arg_, value_)}},
+#define WHEN_BOTH(call_, arg_, value_, arg2_, value2_, why) \
+	{.call = #call_,                                    \
+	 .action = SCMP_ACT_ALLOW,                          \
+	 .conditions = 2,                                   \
+	 .when = {ARG_EQ(arg_, value_), ARG_EQ(arg2_, value2_)}},
 #define WHEN_MASK(call_, arg_, mask_, value_, why) \
 	{.call = #call_,                           \
 	 .action = SCMP_ACT_ALLOW,                 \
-	 .conditional = true,                      \
-	 .when = {                                 \
-	     .arg = (arg_), .op = SCMP_CMP_MASKED_EQ, .datum_a = (mask_), .datum_b = (value_)}},
+	 .conditions = 1,                          \
+	 .when = {ARG_MASK(arg_, mask_, value_)}},
+#define ANSWER_EQ(call_, arg_, value_, errno_, why) \
+	{.call = #call_,                            \
+	 .action = SCMP_ACT_ERRNO(errno_),          \
+	 .conditions = 1,                           \
+	 .when = {ARG_EQ(arg_, value_)}},
+#define ANSWER_MASK(call_, arg_, mask_, value_, errno_, why) \
+	{.call = #call_,                                     \
+	 .action = SCMP_ACT_ERRNO(errno_),                   \
+	 .conditions = 1,                                    \
+	 .when = {ARG_MASK(arg_, mask_, value_)}},
 
 static const struct rule rules[] = {
 #include "images/syscalls.inc"
@@ -56,7 +89,7 @@ static int add_rule(scmp_filter_ctx ctx, const struct rule *rule, struct err *e)
 
 	if (nr < 0) /* of another architecture, or newer than this libseccomp */
 		return 0;
-	r = seccomp_rule_add_array(ctx, rule->action, nr, rule->conditional ? 1 : 0, &rule->when);
+	r = seccomp_rule_add_array(ctx, rule->action, nr, rule->conditions, rule->when);
 	return r < 0 ? err_set(e, -r, "seccomp rule for '%s'", rule->call) : 0;
 }
 

@@ -3,18 +3,26 @@
  * its wall.  Each runs in a child of its own. */
 #include "escape.h"
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/keyctl.h>
 #include <linux/perf_event.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 
 /* For calls that answer -1 and errno, or a descriptor that dies with the child. */
 static int answer(long r)
@@ -209,6 +217,112 @@ static int do_tiocsti(const char *arg)
 	return answer(ioctl(STDIN_FILENO, TIOCSTI, "\n"));
 }
 
+static int do_oom_score(const char *file)
+{
+	int fd = open(file, O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 ? errno : answer(write(fd, "0", 1));
+}
+
+/* Without a reservation: a pool need not be there. */
+static int do_huge_pages(const char *call)
+{
+	void *p;
+	int id;
+
+	if (strcmp(call, "memfd_create") == 0)
+		return answer(memfd_create("planted", MFD_CLOEXEC | MFD_HUGETLB));
+	if (strcmp(call, "mmap") == 0) {
+		p = mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_NORESERVE, -1, 0);
+		return p == MAP_FAILED ? errno : 0;
+	}
+	id = shmget(IPC_PRIVATE, 2 << 20, IPC_CREAT | SHM_HUGETLB | SHM_NORESERVE | 0600);
+	if (id >= 0)
+		(void)shmctl(id, IPC_RMID, NULL);
+	return answer(id);
+}
+
+static int do_merge_pages(const char *call)
+{
+	enum { MEMORY_MERGE = 67 };
+	void *p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (strcmp(call, "prctl") == 0)
+		return answer(prctl(MEMORY_MERGE, 1, 0, 0, 0));
+	return answer(madvise(p, 4096, MADV_MERGEABLE));
+}
+
+static struct sock_filter pass_all[] = {{.code = BPF_RET | BPF_K, .k = SECCOMP_RET_ALLOW}};
+static const struct sock_fprog pass = {.len = 1, .filter = pass_all};
+
+static int do_socket_filter(const char *option)
+{
+	int p[2], name = strcmp(option, "SO_LOCK_FILTER") == 0 ? SO_LOCK_FILTER : SO_ATTACH_FILTER;
+	int one = 1;
+
+	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, p) < 0)
+		return errno;
+	if (name == SO_LOCK_FILTER)
+		return answer(setsockopt(p[0], SOL_SOCKET, name, &one, sizeof(one)));
+	return answer(setsockopt(p[0], SOL_SOCKET, name, &pass, sizeof(pass)));
+}
+
+static int do_own_filter(const char *arg)
+{
+	(void)arg;
+	return answer(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &pass, 0, 0));
+}
+
+static int do_watch(const char *dir)
+{
+	int fd = inotify_init1(IN_CLOEXEC);
+
+	return fd < 0 ? errno : answer(inotify_add_watch(fd, dir, IN_ACCESS));
+}
+
+static int do_notify(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? errno : answer(fcntl(fd, F_NOTIFY, DN_ACCESS));
+}
+
+static int do_lease(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	return fd < 0 ? errno : answer(fcntl(fd, F_SETLEASE, F_WRLCK));
+}
+
+/* To be told that one has it is nothing; that somebody else does not get it, is. */
+static int do_file_lock(const char *path)
+{
+	int mine = open(path, O_RDONLY | O_CLOEXEC), other = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (mine < 0 || other < 0 || flock(mine, LOCK_EX | LOCK_NB) < 0)
+		return errno;
+	return flock(other, LOCK_EX | LOCK_NB) < 0 ? 0 : ENOLCK;
+}
+
+static int do_record_lock(const char *path)
+{
+	struct flock l = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	int fd = open(path, O_RDONLY | O_CLOEXEC), status = 0;
+	pid_t other;
+
+	if (fd < 0 || fcntl(fd, F_SETLK, &l) < 0)
+		return errno;
+	other = fork(); /* locks are not inherited */
+	if (other == 0) {
+		l.l_type = F_WRLCK;
+		_exit(fcntl(fd, F_GETLK, &l) < 0 || l.l_type != F_UNLCK);
+	}
+	if (other < 0 || waitpid(other, &status, 0) < 0)
+		return errno;
+	return status ? 0 : ENOLCK;
+}
+
 /* A call that is let through answers something else than these two for
  * arguments that mean nothing. */
 static int do_nonsense(const char *name)
@@ -260,6 +374,21 @@ const struct attempt escape_kernel[] = {
     {"nice -10", do_nice, NULL},
     {"raise file-size limit", do_file_limit, NULL},
     {"push to terminal", do_tiocsti, NULL},
+    {"lower the score in", do_oom_score, "/proc/self/oom_score_adj"},
+    {"lower the score in", do_oom_score, "/proc/1/oom_score_adj"},
+    {"huge pages by", do_huge_pages, "mmap"},
+    {"huge pages by", do_huge_pages, "memfd_create"},
+    {"huge pages by", do_huge_pages, "shmget"},
+    {"merge pages by", do_merge_pages, "madvise"},
+    {"merge pages by", do_merge_pages, "prctl"},
+    {"socket filter by", do_socket_filter, "SO_ATTACH_FILTER"},
+    {"socket filter by", do_socket_filter, "SO_LOCK_FILTER"},
+    {"own system call filter", do_own_filter, NULL},
+    {"inotify on", do_watch, "/usr/bin"},
+    {"F_NOTIFY on", do_notify, "/usr/bin"},
+    {"lease on", do_lease, "/tmp/planted-lease"},
+    {"lock others out of", do_file_lock, "/usr/bin/env"},
+    {"lock a record of", do_record_lock, "/usr/bin/env"},
     {"call", do_nonsense, "init_module"},
     {"call", do_nonsense, "kexec_load"},
     {"call", do_nonsense, "reboot"},
