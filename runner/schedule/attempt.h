@@ -19,6 +19,7 @@ struct attempt {
 	uint64_t waited_us; /* the target's clock's, when it was launched */
 	uint64_t borrowed;  /* memory, for the names in suppressions */
 	uint64_t max_len;   /* that the engine was told; 0: its choice */
+	char refused[32];   /* the system call that an input was refused, and that ended it */
 	char head[600];	    /* the first bytes of output, for a start that fails */
 	size_t n_head;
 };

@@ -175,8 +175,9 @@ static void on_refused(void *arg, const char *name)
 {
 	struct exec *x = arg;
 
-	if (!*x->refused)
-		snprintf(x->refused, sizeof(x->refused), "%s", name);
+	/* What the target calls before it runs an input is no input's doing. */
+	if (!*x->refused && x->engine.replaying)
+		snprintf(x->refused, sizeof(x->refused), "%.31s", name);
 }
 
 static void on_memory(void *arg, bool halted)

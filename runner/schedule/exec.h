@@ -26,7 +26,7 @@ struct exec_end {
 	int code, signo; /* exit status, or the signal */
 	enum engine_end end;
 	const struct engine_state *engine;
-	const char *refused; /* the first refused system call, or "" */
+	const char *refused; /* the first refused system call since it ran an input, or "" */
 	struct slice output; /* beginning and end, when there was more than is kept */
 	uint64_t cpu_us, wall_us, memory_peak;
 	uint64_t input_cpu_us; /* of the CPU time: since it said that it runs its first input */

@@ -120,7 +120,8 @@ struct job {
 	struct {
 		char name[32];
 		uint64_t n;
-	} refused[JOB_REFUSED_MAX];
+		bool saved;	    /* an input that called it is a finding */
+	} refused[JOB_REFUSED_MAX]; /* the last one: all others together, when there are more */
 	size_t n_refused;
 	char *refused_text;
 

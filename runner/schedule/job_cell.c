@@ -86,23 +86,40 @@ static void save_input(struct job *j, enum ask why)
 	job_step(j, EVENT_STOP_NOW);
 }
 
+/* Its place among the refused calls; further names than there is room for share the last. */
+static size_t place_of(struct job *j, const char *name)
+{
+	const size_t size = sizeof(j->refused[0].name);
+	size_t i = 0;
+
+	while (i < j->n_refused && strncmp(j->refused[i].name, name, size - 1) != 0)
+		i++;
+	if (i < j->n_refused)
+		return i;
+	if (i == JOB_REFUSED_MAX)
+		return i - 1;
+	if (i == JOB_REFUSED_MAX - 1)
+		name = "others";
+	snprintf(j->refused[i].name, size, "%s", name);
+	j->n_refused++;
+	joblog_note(&j->log, "refused system call: %s", name);
+	return i;
+}
+
+/* A call is a finding once a run and name, of the first input that makes it.  Until fuzzing began
+ * it may be the start's, which no input is to blame for; and then the same call by an
+ * input is a finding all the same. */
 static void on_refused(void *arg, const char *name)
 {
 	struct job *j = arg;
-	size_t i = 0;
+	size_t i = place_of(j, name);
 
-	while (i < j->n_refused && strcmp(j->refused[i].name, name) != 0)
-		i++;
-	if (i == JOB_REFUSED_MAX)
-		return;
 	j->refused[i].n++;
-	if (i < j->n_refused)
+	if (!j->engine.running || j->refused[i].saved || j->phase != PHASE_RUNNING)
 		return;
-	snprintf(j->refused[i].name, sizeof(j->refused[i].name), "%s", name);
-	j->n_refused++;
-	joblog_note(&j->log, "refused system call: %s", name);
-	if (j->engine.running)
-		save_input(j, ASK_SYSCALL);
+	j->refused[i].saved = true;
+	snprintf(j->attempt->refused, sizeof(j->attempt->refused), "%.31s", name);
+	save_input(j, ASK_SYSCALL);
 }
 
 static void on_memory(void *arg, bool halted)
@@ -221,7 +238,8 @@ static void explain(struct job *j, const struct cell_facts *f, const struct cell
 	else if (f->oom_kills > 0)
 		job_set_note(j, "killed by the kernel at its memory limit; the input may be lost");
 	else if (asked_for(f->ask))
-		job_set_note(j, "%s", asked_for(f->ask));
+		job_set_note(j, "%s%s%s", asked_for(f->ask), *j->attempt->refused ? ": " : "",
+			     j->attempt->refused);
 	else if (!f->fuzzed && f->ask == ASK_NOTHING && f->fault == ENGINE_FAULT_NONE) {
 		snprintf(what, sizeof(what), f->signo ? "died of signal %d" : "exited with %d",
 			 f->signo ? f->signo : f->code);

@@ -33,7 +33,8 @@ static struct {
 	bool stop_it;
 	size_t says;	 /* bytes */
 	bool runs_input; /* and says so: after a second of CPU time, of three */
-	unsigned fault;	 /* armed; 0: none */
+	const char *calls_first, *calls_then; /* what it is refused before that, and after it */
+	unsigned fault;			      /* armed; 0: none */
 	/* What was done to it. */
 	unsigned reads, dumped, killed;
 	uint64_t began_us, dumped_us, took_us;
@@ -41,6 +42,7 @@ static struct {
 	struct exec_end end;
 	size_t n_output;
 	char first, last; /* of the output */
+	char refused[40];
 	bool done;
 } play;
 
@@ -70,9 +72,13 @@ static void on_cell(void *arg)
 		c->ops.output(c->arg, (struct slice){text, play.says});
 		free(text);
 	}
+	if (play.calls_first)
+		c->ops.refused(c->arg, play.calls_first);
 	if (play.runs_input)
 		c->ops.output(c->arg, SLICE("INFO: Running with entropic power schedule\n"
 					    "Running: /input\n"));
+	if (play.calls_then)
+		c->ops.refused(c->arg, play.calls_then);
 	if (play.stop_it)
 		exec_stop(play.exec);
 	else
@@ -179,6 +185,7 @@ static void on_done(void *arg, const struct exec_end *end)
 	assert_false(play.done);
 	play.done = true;
 	play.end = *end;
+	snprintf(play.refused, sizeof(play.refused), "%s", end->refused);
 	if (end->output.n > 0) {
 		play.first = end->output.p[0];
 		play.last = end->output.p[end->output.n - 1];
@@ -258,6 +265,32 @@ static void refused_it_may_end_by_itself(void **state)
 	assert_true(play.reads > 0);
 	assert_int_equal(play.dumped, 0);
 	assert_int_equal(play.end.code, 0);
+}
+
+/* As every run of this target does: no input is to blame for it. */
+static void what_its_start_is_refused_is_not_told(void **state)
+{
+	(void)state;
+	play.ends_ms = 1;
+	play.runs_input = true;
+	play.calls_first = "bpf";
+	assert_int_equal(run(false, FOREVER * USEC_PER_SEC), 0);
+	assert_string_equal(play.refused, "");
+}
+
+static void what_an_input_is_refused_is_told(void **state)
+{
+	static const char *const calls[] = {"keyctl", "bpf"};
+
+	for (size_t i = 0; i < 2; i++) {
+		(void)setup(state);
+		play.ends_ms = 1;
+		play.runs_input = true;
+		play.calls_first = "bpf";
+		play.calls_then = calls[i];
+		assert_int_equal(run(false, FOREVER * USEC_PER_SEC), 0);
+		assert_string_equal(play.refused, calls[i]);
+	}
 }
 
 static void who_did_not_ask_is_not_looked_at(void **state)
@@ -362,6 +395,8 @@ static void its_start_is_told_apart(void **state)
 
 static const struct CMUnitTest tests[] = {
     CASE(a_refused_fork_ends_it),
+    CASE(what_its_start_is_refused_is_not_told),
+    CASE(what_an_input_is_refused_is_told),
     CASE(who_does_not_dump_is_killed),
     CASE(refused_it_may_end_by_itself),
     CASE(who_did_not_ask_is_not_looked_at),

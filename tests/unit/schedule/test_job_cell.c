@@ -151,7 +151,56 @@ static void what_it_did_not_do_when_asked(void **state)
 	}
 }
 
+static const char inited[] = "#9\tINITED cov: 30 ft: 40 corp: 7/9b exec/s: 0 rss: 30Mb\n";
+
+/* Once a run and name; a library that looks for the call at its start changes nothing. */
+static void an_input_that_is_refused_a_call_is_found(void **state)
+{
+	struct target_row row;
+
+	(void)state;
+	first_turn();
+	job_cell_ops.refused(&w.job, "bpf");
+	assert_int_equal(w.job.ask, ASK_NOTHING);
+	say(inited);
+	job_cell_ops.refused(&w.job, "bpf");
+	assert_int_equal(w.job.ask, ASK_SYSCALL);
+	cell_ends(77);
+	assert_int_equal(w.job.failures[FAILURE_SYSCALL], 1);
+	assert_string_equal(w.job.note, "called what a cell may not: bpf");
+	assert_int_equal(w.cells, 2);
+	say(inited);
+	job_cell_ops.refused(&w.job, "bpf");
+	assert_int_equal(w.job.ask, ASK_NOTHING);
+	job_cell_ops.refused(&w.job, "keyctl");
+	assert_int_equal(w.job.ask, ASK_SYSCALL);
+	job_row(&w.job, w.now, &row);
+	assert_string_equal(row.refused, "bpf (3), keyctl (1)");
+}
+
+/* However many other names come before it. */
+static void many_refused_calls_hide_none(void **state)
+{
+	char name[32];
+
+	(void)state;
+	first_turn();
+	for (unsigned i = 0; i < 2 * JOB_REFUSED_MAX; i++) {
+		snprintf(name, sizeof(name), "number %u", i);
+		job_cell_ops.refused(&w.job, name);
+	}
+	assert_int_equal(w.job.n_refused, JOB_REFUSED_MAX);
+	assert_string_equal(w.job.refused[JOB_REFUSED_MAX - 1].name, "others");
+	assert_int_equal(w.job.refused[JOB_REFUSED_MAX - 1].n, JOB_REFUSED_MAX + 1);
+	say(inited);
+	job_cell_ops.refused(&w.job, "bpf");
+	assert_int_equal(w.job.ask, ASK_SYSCALL);
+	assert_string_equal(w.job.attempt->refused, "bpf");
+}
+
 static const struct CMUnitTest tests[] = {
+    CASE(an_input_that_is_refused_a_call_is_found),
+    CASE(many_refused_calls_hide_none),
     CASE(what_it_says_is_counted),
     CASE(the_longest_input_is_known_where_somebody_chose_it),
     CASE(what_its_seeds_reach_was_not_found),
