@@ -166,23 +166,16 @@ int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret, 
 	return 0;
 }
 
-static const char *kind_of(enum engine_artifact a)
+/* What the cell's end says goes before what the engine called it; of a timeout or a leak a dump
+ * that was not for it says nothing. */
+static enum engine_artifact named(enum engine_artifact a, enum engine_artifact cause)
 {
-	switch (a) {
-	case ENGINE_ARTIFACT_CRASH:
-		return "crash";
-	case ENGINE_ARTIFACT_TIMEOUT:
-		return "timeout";
-	case ENGINE_ARTIFACT_OOM:
-		return "oom";
-	case ENGINE_ARTIFACT_LEAK:
-		return "leak";
-	case ENGINE_ARTIFACT_SLOW:
-		return "slow-unit";
-	case ENGINE_ARTIFACT_NONE:
-		break;
-	}
-	return NULL;
+	if (a == ENGINE_ARTIFACT_CRASH && cause != ENGINE_ARTIFACT_NONE)
+		return cause;
+	if (a == ENGINE_ARTIFACT_TIMEOUT && cause != ENGINE_ARTIFACT_NONE &&
+	    cause != ENGINE_ARTIFACT_SLOW)
+		return cause;
+	return a;
 }
 
 struct collecting {
@@ -220,8 +213,8 @@ static int queue_triage(const struct collecting *k, const char *name, struct err
 
 static int collect_artifact(struct collecting *k, const char *name, struct err *e)
 {
-	enum engine_artifact a = k->c->engine->artifact(slice_of(name));
-	const char *kind = kind_of(a);
+	enum engine_artifact a = named(k->c->engine->artifact(slice_of(name)), k->c->cause);
+	const char *kind = engine_artifact_name(a);
 	char hex[STORE_NAME], to[NAME_MAX + 1];
 	struct store_sum got = {0};
 	int r;
@@ -230,8 +223,6 @@ static int collect_artifact(struct collecting *k, const char *name, struct err *
 		k->sum->skipped++;
 		return 0;
 	}
-	if (k->c->dumped_kind && a == ENGINE_ARTIFACT_CRASH)
-		kind = k->c->dumped_kind;
 	r = store_file(k->artifacts, name, k->crashes, kind, &got, hex, e);
 	if (r < 0)
 		return r;
@@ -239,7 +230,7 @@ static int collect_artifact(struct collecting *k, const char *name, struct err *
 	if (got.skipped)
 		return 0;
 	snprintf(to, sizeof(to), "%s-%s", kind, hex);
-	if (strcmp(kind, "slow-unit") != 0) {
+	if (a != ENGINE_ARTIFACT_SLOW) {
 		k->sum->failures++;
 		r = queue_triage(k, to, e);
 		if (r < 0)

@@ -53,9 +53,9 @@ struct workdir_collect {
 	int quarantine; /* failing inputs of the corpus go below it, <target>/<sha1> */
 	int triage;	/* failures are queued for triage below it, <target>/<kind>-<sha1> */
 	const struct engine_ops *engine;
-	/* Our forced dump made the engine call its input a crash: the kind that it
-	 * really is ("oom"), or NULL. */
-	const char *dumped_kind;
+	/* What the cell's end says that the failing input is, whatever the engine called it
+	 * (our forced dump makes it a crash); ENGINE_ARTIFACT_NONE: the engine's word. */
+	enum engine_artifact cause;
 };
 struct workdir_found {
 	uint64_t inputs, input_bytes; /* new in the persistent corpus */

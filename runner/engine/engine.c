@@ -70,6 +70,52 @@ const char *engine_fault_name(enum engine_fault f)
 	return (unsigned)f < ENGINE_FAULT_ ? names[f] : "?";
 }
 
+const char *engine_artifact_name(enum engine_artifact a)
+{
+	switch (a) {
+	case ENGINE_ARTIFACT_CRASH:
+		return "crash";
+	case ENGINE_ARTIFACT_TIMEOUT:
+		return "timeout";
+	case ENGINE_ARTIFACT_OOM:
+		return "oom";
+	case ENGINE_ARTIFACT_LEAK:
+		return "leak";
+	case ENGINE_ARTIFACT_SLOW:
+		return "slow-unit";
+	case ENGINE_ARTIFACT_PIDS:
+		return "pids";
+	case ENGINE_ARTIFACT_SYSCALL:
+		return "syscall";
+	case ENGINE_ARTIFACT_NONE:
+		break;
+	}
+	return NULL;
+}
+
+static bool is_hex(struct slice s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!s.p[i] || !strchr("0123456789abcdef", s.p[i]))
+			return false;
+	return true;
+}
+
+enum engine_artifact engine_saved(const struct engine_ops *engine, struct slice name)
+{
+	static const enum engine_artifact ours[] = {ENGINE_ARTIFACT_PIDS, ENGINE_ARTIFACT_SYSCALL};
+	enum { SHA1_HEX = 40 };
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+		struct slice rest = name;
+
+		if (scan_lit(&rest, slice_of(engine_artifact_name(ours[i]))) &&
+		    scan_lit(&rest, SLICE("-")))
+			return rest.n == SHA1_HEX && is_hex(rest) ? ours[i] : ENGINE_ARTIFACT_NONE;
+	}
+	return engine->artifact(name);
+}
+
 const struct engine_ops *engine_find(const char *name)
 {
 	static const struct engine_ops *const engines[] = {&engine_libfuzzer};

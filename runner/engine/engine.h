@@ -139,7 +139,12 @@ enum engine_artifact {
 	ENGINE_ARTIFACT_OOM,
 	ENGINE_ARTIFACT_LEAK,
 	ENGINE_ARTIFACT_SLOW, /* not a failure */
+	/* No engine's: what the cell's end said of the input, whatever the engine called it. */
+	ENGINE_ARTIFACT_PIDS,
+	ENGINE_ARTIFACT_SYSCALL,
 };
+/* "crash", "slow-unit", ...: what the name of a saved artifact begins with; NULL for none. */
+const char *engine_artifact_name(enum engine_artifact a);
 
 struct engine_ops {
 	const char *name;
@@ -166,6 +171,9 @@ struct engine_ops {
 };
 
 extern const struct engine_ops engine_libfuzzer;
+
+/* Of an artifact that was saved, <kind>-<sha1>: the engine's kinds, and ours. */
+enum engine_artifact engine_saved(const struct engine_ops *engine, struct slice name);
 
 const struct engine_ops *engine_find(const char *name); /* NULL: unknown */
 

@@ -19,29 +19,53 @@
 
 /* --- what the fuzzing cells say ------------------------------------------- */
 
-/* A cell that we forced to dump only tells of our signal. */
+/* What the cell did to the target goes before what the target then said. */
+static bool has_cause(const struct job *j)
+{
+	return j->last_failure == FAILURE_PIDS || j->last_failure == FAILURE_SYSCALL ||
+	       (j->last_failure == FAILURE_OOM && j->ask == ASK_MEMORY);
+}
+
 static bool has_report(const struct job *j)
 {
 	enum engine_artifact a = j->target->engine->artifact(slice_of(j->engine.artifact));
 
-	return j->attempt && j->ask == ASK_NOTHING && a != ENGINE_ARTIFACT_NONE &&
+	return j->attempt && (j->ask == ASK_NOTHING || has_cause(j)) && a != ENGINE_ARTIFACT_NONE &&
 	       a != ENGINE_ARTIFACT_SLOW;
+}
+
+/* The name under which it is collected: "<kind>-<sha1>". */
+static const char *saved_name(const struct job *j, char out[KEPT_NAME])
+{
+	const char *kind = engine_artifact_name(failure_artifact(j->last_failure));
+	const char *sha1 = strrchr(j->engine.artifact, '-');
+
+	if (!has_cause(j) || !kind || !sha1)
+		return j->engine.artifact;
+	snprintf(out, KEPT_NAME, "%s%s", kind, sha1);
+	return out;
 }
 
 static int keep_report(const struct job *j, int queue, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(KEPT_TEXT_MAX + 1);
+	bool cause = has_cause(j);
+	char name[KEPT_NAME];
 	struct kept k = {
 	    .run = j->env->dirs->id,
 	    .commit = j->rebuilt ? NULL : j->env->triage_env.commit,
 	    .time = clock_real_us() / USEC_PER_SEC,
 	    .binary = j->attempt->binary,
 	    .starved = fmax(fmax(j->fleet->clock.starved, j->starved), job_waited_lately(j)),
+	    .cause = cause ? failure_name(j->last_failure) : "",
+	    .detail = cause ? j->attempt->refused : "",
 	};
-	int r = kept_text(&j->attempt->kept, &text, e);
+	/* A cell that we forced to dump then only tells of our signal. */
+	int r = cause ? kept_text_before(&j->attempt->kept, &text, e)
+		      : kept_text(&j->attempt->kept, &text, e);
 
 	k.text = buf_slice(&text);
-	return r == 0 ? kept_write(queue, j->engine.artifact, &k, e) : r;
+	return r == 0 ? kept_write(queue, saved_name(j, name), &k, e) : r;
 }
 
 int job_keep_report(const struct job *j, struct err *e)

@@ -90,22 +90,17 @@ static void on_prepared(void *arg, struct slice result, const char *failed)
 		job_step(j, EVENT_ENDED);
 }
 
-static const char *dumped_kind(const struct job *j)
+/* What its artifact is, from how the cell ended. */
+static enum engine_artifact cause_of(const struct job *j)
 {
-	switch (j->ask) {
-	case ASK_MEMORY:
-		return "oom";
-	case ASK_STUCK:
-		return "timeout";
-	case ASK_FINISH:
-	case ASK_PAUSE:
-		return "slow-unit"; /* it was in work longer than the grace, no more is known */
-	case ASK_NOTHING:
-	case ASK_PIDS:
-	case ASK_SYSCALL:
-		break;
-	}
-	return NULL;
+	if (!j->attempt)
+		return ENGINE_ARTIFACT_NONE;
+	if (j->last_failure == FAILURE_NONE && j->attempt->dumped_us)
+		return ENGINE_ARTIFACT_SLOW; /* it was in work longer than the grace, no more is
+					      * known */
+	if (j->last_failure == FAILURE_OOM && j->ask != ASK_MEMORY)
+		return ENGINE_ARTIFACT_NONE; /* the engine's own limit */
+	return failure_artifact(j->last_failure);
 }
 
 /* What the child that collects tells; then the artifacts' names. */
@@ -125,7 +120,7 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 	    .quarantine = j->env->quarantine,
 	    .triage = j->env->triage,
 	    .engine = j->target->engine,
-	    .dumped_kind = j->attempt && j->attempt->dumped_us ? dumped_kind(j) : NULL,
+	    .cause = cause_of(j),
 	};
 	struct collected done = {0};
 	struct err unsaved;

@@ -57,7 +57,7 @@ void kept_line(struct kept_output *k, struct slice line, bool failing)
 	to_ring(k, SLICE("\n"));
 }
 
-static int add_ring(const struct kept_output *k, struct buf *ret, struct err *e)
+int kept_text_before(const struct kept_output *k, struct buf *ret, struct err *e)
 {
 	size_t at = k->n > KEPT_BEFORE ? (size_t)(k->n % KEPT_BEFORE) : 0;
 	size_t n = k->n > KEPT_BEFORE ? KEPT_BEFORE : (size_t)k->n;
@@ -80,7 +80,7 @@ static int add_ring(const struct kept_output *k, struct buf *ret, struct err *e)
 
 int kept_text(const struct kept_output *k, struct buf *ret, struct err *e)
 {
-	int r = add_ring(k, ret, e);
+	int r = kept_text_before(k, ret, e);
 
 	return r == 0 ? buf_add(ret, buf_slice(&k->after), e) : r;
 }
@@ -138,11 +138,12 @@ static json_t *text_json(const char *text)
 
 static int head_text(const struct kept *k, char **ret, struct err *e)
 {
-	_autojson_ json_t *j =
-	    json_pack("{s:i, s:o, s:o, s:I, s:I, s:I, s:I, s:f}", "v", 1, "run", text_json(k->run),
-		      "commit", text_json(k->commit), "time", (json_int_t)k->time, "binary_size",
-		      (json_int_t)k->binary.size, "binary_mtime_ns", (json_int_t)k->binary.mtime_ns,
-		      "binary_ctime_ns", (json_int_t)k->binary.ctime_ns, "starved", k->starved);
+	_autojson_ json_t *j = json_pack(
+	    "{s:i, s:o, s:o, s:I, s:I, s:I, s:I, s:f, s:o, s:o}", "v", 1, "run", text_json(k->run),
+	    "commit", text_json(k->commit), "time", (json_int_t)k->time, "binary_size",
+	    (json_int_t)k->binary.size, "binary_mtime_ns", (json_int_t)k->binary.mtime_ns,
+	    "binary_ctime_ns", (json_int_t)k->binary.ctime_ns, "starved", k->starved, "cause",
+	    text_json(k->cause), "detail", text_json(k->detail));
 
 	return j ? json_print(j, 0, ret, e) : err_set(e, ENOMEM, "build JSON");
 }
@@ -165,6 +166,13 @@ int kept_write(int queue, const char *artifact, const struct kept *k, struct err
 	return r == 0 ? fs_replace(queue, name, buf_slice(&b), e) : r;
 }
 
+static const char *text_or_none(const struct kept *k, const char *key)
+{
+	const char *text = json_string_value(json_object_get(k->head, key));
+
+	return text ? text : "";
+}
+
 static bool read_head(struct kept *k)
 {
 	const json_t *run = json_object_get(k->head, "run");
@@ -176,6 +184,8 @@ static bool read_head(struct kept *k)
 	    !json_is_string(commit) || time < 0 || size < 0)
 		return false;
 	k->starved = json_number_value(json_object_get(k->head, "starved"));
+	k->cause = text_or_none(k, "cause");
+	k->detail = text_or_none(k, "detail");
 	k->run = json_string_value(run);
 	k->commit = json_string_value(commit);
 	k->time = (uint64_t)time;

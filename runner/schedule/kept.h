@@ -30,8 +30,9 @@ struct kept_output {
 };
 /* failing: the engine has said that it fails, in this line or before. */
 void kept_line(struct kept_output *k, struct slice line, bool failing);
-/* The text, from the beginning of a line. */
+/* The text, from the beginning of a line; or only what came before the failure. */
 MUST_CHECK int kept_text(const struct kept_output *k, struct buf *ret, struct err *e);
+MUST_CHECK int kept_text_before(const struct kept_output *k, struct buf *ret, struct err *e);
 void kept_output_done(struct kept_output *k);
 
 /* --- beside the artifact ------------------------------------------------------ */
@@ -51,7 +52,10 @@ struct kept {
 	const char *run, *commit; /* of the finding; commit "": not known */
 	uint64_t time;		  /* Unix seconds */
 	struct kept_file binary;  /* size 0: not known */
-	double starved;	   /* share of the time that it waited for a CPU: in its cell, or lately */
+	double starved; /* share of the time that it waited for a CPU: in its cell, or lately */
+	/* failure_name() of what the cell's end said, where that goes before the text; "": the
+	 * text says it.  detail: the refused system call. */
+	const char *cause, *detail;
 	struct slice text; /* at most KEPT_TEXT_MAX */
 	/* kept_read()'s */
 	char *data;

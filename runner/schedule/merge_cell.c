@@ -88,9 +88,10 @@ static const char *kind_of(const struct merge_slot *s, const struct exec_end *en
 		return "oom";
 	case FAILURE_LEAK:
 		return "leak";
+	case FAILURE_PIDS:
+		return "pids";
 	case FAILURE_NONE:
 	case FAILURE_CRASH:
-	case FAILURE_PIDS:
 	case FAILURE_SYSCALL:
 	case FAILURE_EXIT:
 	case FAILURE_:

@@ -40,6 +40,29 @@ const char *failure_name(enum failure f)
 	return f < FAILURE_ ? failures[f] : "unknown";
 }
 
+enum engine_artifact failure_artifact(enum failure f)
+{
+	switch (f) {
+	case FAILURE_OOM:
+	case FAILURE_OOM_KILL:
+		return ENGINE_ARTIFACT_OOM;
+	case FAILURE_PIDS:
+		return ENGINE_ARTIFACT_PIDS;
+	case FAILURE_SYSCALL:
+		return ENGINE_ARTIFACT_SYSCALL;
+	case FAILURE_STUCK: /* held still for longer than any input may take */
+		return ENGINE_ARTIFACT_TIMEOUT;
+	case FAILURE_NONE:
+	case FAILURE_CRASH:
+	case FAILURE_TIMEOUT:
+	case FAILURE_LEAK:
+	case FAILURE_EXIT:
+	case FAILURE_:
+		break;
+	}
+	return ENGINE_ARTIFACT_NONE;
+}
+
 bool reason_is_failure(enum reason r)
 {
 	switch (r) {

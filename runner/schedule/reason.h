@@ -49,6 +49,9 @@ enum failure {
 	FAILURE_,
 };
 const char *failure_name(enum failure f); /* "crash", "oom-kill", ... */
+/* What its artifact is called where that is not the engine's to say; ENGINE_ARTIFACT_NONE:
+ * it is. */
+enum engine_artifact failure_artifact(enum failure f);
 
 /* Why we ended a cell, if we did. */
 enum ask {

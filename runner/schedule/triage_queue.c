@@ -29,6 +29,11 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static enum engine_artifact kind_of(const struct triage *t, const char *name)
+{
+	return engine_saved(t->spec.target->engine, slice_of(name));
+}
+
 static int queue_list(const struct triage *t, struct strv *ret, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = NULL;
@@ -41,7 +46,7 @@ static int queue_list(const struct triage *t, struct strv *ret, struct err *e)
 	if (r == 0 && !(d = sys_opendirat(fd, ".")))
 		r = err_sys(e, "open the queue of '%s'", t->spec.target->name);
 	while (r == 0 && ret->n < QUEUE_MAX && (ent = sys_readdir(d)))
-		if (t->spec.target->engine->artifact(slice_of(ent->d_name)) != ENGINE_ARTIFACT_NONE)
+		if (kind_of(t, ent->d_name) != ENGINE_ARTIFACT_NONE)
 			r = strv_add(ret, ent->d_name, e);
 	if (ret->n > 0)
 		qsort(ret->v, ret->n, sizeof(*ret->v), by_name);
@@ -60,15 +65,39 @@ static const struct known_crash *known(const struct triage *t, const char *raw_k
 	return c || !*signature ? c : ledger_find(l, signature);
 }
 
+/* What the finding cell's end said; CRASH_OWN_: its text says it. */
+static enum crash_own cause_of(const struct kept *k)
+{
+	static const struct {
+		enum failure failure;
+		enum crash_own own;
+	} causes[] = {
+	    {FAILURE_OOM, CRASH_OWN_MEMORY},
+	    {FAILURE_PIDS, CRASH_OWN_PIDS},
+	    {FAILURE_SYSCALL, CRASH_OWN_SECCOMP},
+	};
+
+	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
+		if (strcmp(k->cause, failure_name(causes[i].failure)) == 0)
+			return causes[i].own;
+	return CRASH_OWN_;
+}
+
 /* What is kept beside the artifact; that there is nothing is fine. */
 static void read_kept(const struct triage *t, struct finding *f)
 {
 	struct crash_options o = {.target = t->spec.target->name};
 	_autoclose_ int queue = -1;
+	enum crash_own own;
 	struct err e;
 
-	if (queue_open(t, &queue, &e) < 0 || kept_read(queue, f->name, &f->kept, &e) < 0 ||
-	    crash_parse(f->kept.text, &o, &f->told, &e) < 0)
+	if (queue_open(t, &queue, &e) < 0 || kept_read(queue, f->name, &f->kept, &e) < 0)
+		return;
+	own = cause_of(&f->kept);
+	f->by_cell = own != CRASH_OWN_;
+	if (f->by_cell)
+		crash_report_own(own, f->kept.detail, t->spec.target->name, &f->told);
+	else if (crash_parse(f->kept.text, &o, &f->told, &e) < 0)
 		f->told = (struct crash_report){0};
 }
 
@@ -78,7 +107,8 @@ static void take_told(struct finding *f)
 	f->report = f->told;
 	f->told = (struct crash_report){0};
 	memcpy(f->raw_key, f->report.raw_key, sizeof(f->raw_key));
-	finding_keep_output(f, f->kept.text);
+	if (f->kept.text.n > 0)
+		finding_keep_output(f, f->kept.text);
 	f->as_told = true;
 }
 
@@ -90,12 +120,18 @@ static void without_hit(struct triage *t)
 		take_told(&t->f);
 		return;
 	}
-	switch (t->spec.target->engine->artifact(slice_of(t->f.name))) {
+	switch (kind_of(t, t->f.name)) {
 	case ENGINE_ARTIFACT_TIMEOUT:
 		crash_report_own(CRASH_OWN_TIME, NULL, target, &t->f.report);
 		break;
 	case ENGINE_ARTIFACT_OOM:
 		crash_report_own(CRASH_OWN_MEMORY, NULL, target, &t->f.report);
+		break;
+	case ENGINE_ARTIFACT_PIDS:
+		crash_report_own(CRASH_OWN_PIDS, NULL, target, &t->f.report);
+		break;
+	case ENGINE_ARTIFACT_SYSCALL:
+		crash_report_own(CRASH_OWN_SECCOMP, NULL, target, &t->f.report);
 		break;
 	case ENGINE_ARTIFACT_NONE:
 	case ENGINE_ARTIFACT_CRASH:
@@ -111,7 +147,7 @@ static bool machines_doing(const struct triage *t)
 {
 	const struct finding *f = &t->f;
 
-	return t->spec.target->engine->artifact(slice_of(f->name)) == ENGINE_ARTIFACT_TIMEOUT &&
+	return kind_of(t, f->name) == ENGINE_ARTIFACT_TIMEOUT &&
 	       (f->starved || f->kept.starved >= STARVED_TOLD);
 }
 
@@ -229,8 +265,10 @@ bool triage_queue_step(struct triage *t)
 	if (!triage_path(t, relative, t->f.path))
 		return false;
 	read_kept(t, &t->f);
-	c = t->f.told.found && !machines_doing(t) ? known(t, t->f.told.raw_key, t->f.told.signature)
-						  : NULL;
+	/* Of what the cell did to it one signature stands for all inputs: each is run. */
+	c = t->f.told.found && !t->f.by_cell && !machines_doing(t)
+		? known(t, t->f.told.raw_key, t->f.told.signature)
+		: NULL;
 	t->f.as_told = c != NULL;
 	if (c)
 		triage_count(t, c, t->f.told.raw_key);

@@ -30,7 +30,26 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 	fuzz syscall_fuzzer 60
 	[[ $(value syscalls_refused) == *bpf* ]]
 	[ "$(failures syscall)" -ge 1 ]
-	[ "$(artifacts crash)" -ge 1 ]
+	[ "$(artifacts syscall)" -ge 1 ]
+}
+
+@test "a call that the start was refused, too, is a finding of the first input that makes it" {
+	config '"env": {"CALL_OTHERS": "1"}'
+	fuzz startcall_fuzzer 5
+	[ "$(value reason)" = time-limit ]
+	[ "$(failures syscall)" -eq 1 ]
+	[ "$(value failures_total)" -eq 1 ]
+	[ "$(artifacts syscall)" -eq 1 ]
+	[ "$(ledger '.[] | [.crash_type, .crash_state[0], .state] | join(" ")')" = \
+		"Refused-system-call bpf new" ]
+}
+
+@test "a refused call that does not come back keeps its name" {
+	config '"max_crashes": 1, "env": {"CALL_AFTER": "10"}'
+	fuzz startcall_fuzzer 60
+	[ "$(artifacts syscall)" -eq 1 ]
+	[ "$(ledger '.[] | [.crash_type, .crash_state[0], .state] | join(" ")')" = \
+		"Refused-system-call bpf flaky" ]
 }
 
 @test "system calls of the other ABI are no way around" {

@@ -69,6 +69,15 @@ bombs() {
 	[ "$(artifacts oom)" -ge 1 ]
 }
 
+@test "memory files count, and the input is saved under the name of its cause" {
+	config '"max_crashes": 1, "triage_time": "off", "timeout": "'$((2 * TIMES))'s"'
+	fuzz membomb_memfd_fuzzer 120
+	[ "$(value memory_peak_bytes)" -le "$limit" ]
+	[ "$(failures oom)" -ge 1 ]
+	[ "$(artifacts oom)" -ge 1 ]
+	[ "$(artifacts timeout)" -eq 0 ]
+}
+
 @test "one huge malloc is an out-of-memory finding" {
 	config '"max_crashes": 1'
 	fuzz bigmalloc_fuzzer 60

@@ -15,6 +15,10 @@ teardown() { e2e_teardown; }
 	config '"pids": 32, "max_crashes": 1'
 	fuzz threadbomb_fuzzer 60
 	[ "$(value forks_refused)" -ge 1 ]
+	[ "$(failures pids)" -ge 1 ]
+	[ "$(artifacts pids)" -ge 1 ]
+	# The threads stay, and the input of a later moment is saved: it need not come back.
+	[ "$(ledger '.[].crash_type')" = Cell-process-limit ]
 }
 
 @test "a CPU hog gets its one CPU and no more" {

@@ -180,14 +180,14 @@ static void test_collect(void **state)
 	(void)state;
 	scratch_write(corpus, name_of("old"), "old");
 	prepare();
-	f = collect(NULL, names, sizeof(names)); /* nothing */
+	f = collect(ENGINE_ARTIFACT_NONE, names, sizeof(names)); /* nothing */
 	assert_int_equal(f.inputs + f.input_bytes + f.failures + f.skipped, 0);
 	assert_string_equal(names, "");
 	assert_false(scratch_has(crashes, "t"));
 
 	scratch_write(work, "t/corpus/new", "new!");
 	leave("crash", "boom");
-	f = collect(NULL, names, sizeof(names));
+	f = collect(ENGINE_ARTIFACT_NONE, names, sizeof(names));
 	assert_int_equal(f.inputs, 1);
 	assert_int_equal(f.input_bytes, 4);
 	assert_int_equal(f.failures, 1);
@@ -203,7 +203,7 @@ static void test_collect(void **state)
 
 	/* The same crash again is a failure again, and no second file. */
 	scratch_write(work, fresh("crash", "a forged name"), "boom");
-	f = collect(NULL, names, sizeof(names));
+	f = collect(ENGINE_ARTIFACT_NONE, names, sizeof(names));
 	assert_int_equal(f.failures, 1);
 	assert_int_equal(f.inputs, 0);
 	assert_int_equal(entries(crashes, "t"), 1);
@@ -212,20 +212,28 @@ static void test_collect(void **state)
 static void test_kinds(void **state)
 {
 	static const struct {
-		const char *name, *dumped, *kind;
+		const char *name;
+		enum engine_artifact cause;
+		const char *kind;
 		bool failure;
 	} t[] = {
-	    {"crash", NULL, "crash", true},
-	    {"timeout", NULL, "timeout", true},
-	    {"oom", NULL, "oom", true},
-	    {"leak", NULL, "leak", true},
-	    {"slow-unit", NULL, "slow-unit", false},
+	    {"crash", ENGINE_ARTIFACT_NONE, "crash", true},
+	    {"timeout", ENGINE_ARTIFACT_NONE, "timeout", true},
+	    {"oom", ENGINE_ARTIFACT_NONE, "oom", true},
+	    {"leak", ENGINE_ARTIFACT_NONE, "leak", true},
+	    {"slow-unit", ENGINE_ARTIFACT_NONE, "slow-unit", false},
 	    /* Our forced dump: the engine can only call it a crash. */
-	    {"crash", "oom", "oom", true},
-	    {"crash", "timeout", "timeout", true},
-	    {"crash", "slow-unit", "slow-unit", false},
-	    {"leak", "oom", "leak", true},
-	    {"slow-unit", "oom", "slow-unit", false},
+	    {"crash", ENGINE_ARTIFACT_OOM, "oom", true},
+	    {"crash", ENGINE_ARTIFACT_PIDS, "pids", true},
+	    {"crash", ENGINE_ARTIFACT_SYSCALL, "syscall", true},
+	    {"crash", ENGINE_ARTIFACT_TIMEOUT, "timeout", true},
+	    {"crash", ENGINE_ARTIFACT_SLOW, "slow-unit", false},
+	    /* The engine's watchdog came before it. */
+	    {"timeout", ENGINE_ARTIFACT_OOM, "oom", true},
+	    {"timeout", ENGINE_ARTIFACT_PIDS, "pids", true},
+	    {"timeout", ENGINE_ARTIFACT_SLOW, "timeout", true},
+	    {"leak", ENGINE_ARTIFACT_OOM, "leak", true},
+	    {"slow-unit", ENGINE_ARTIFACT_OOM, "slow-unit", false},
 	};
 
 	(void)state;
@@ -237,7 +245,7 @@ static void test_kinds(void **state)
 		snprintf(input, sizeof(input), "input %zu", i);
 		leave(t[i].name, input);
 		scratch_write(corpus, name_of(input), input);
-		f = collect(t[i].dumped, names, sizeof(names));
+		f = collect(t[i].cause, names, sizeof(names));
 		print_message("# %s: %s", t[i].name, names);
 		snprintf(path, sizeof(path), "t/%s", artifact_of(t[i].kind, input));
 		assert_true(holds(crashes, path, input));
@@ -263,7 +271,7 @@ static void test_quarantine(void **state)
 	scratch_write(work, path, "found and bad");
 	leave("timeout", "bad");
 	leave("oom", "found and bad");
-	assert_int_equal(collect(NULL, names, sizeof(names)).failures, 2);
+	assert_int_equal(collect(ENGINE_ARTIFACT_NONE, names, sizeof(names)).failures, 2);
 	assert_int_equal(entries(work, "t/corpus"), 0);
 	assert_int_equal(entries(work, "t/seeds"), 1);
 	assert_int_equal(entries(corpus, "."), 1);
@@ -284,21 +292,21 @@ static void test_queue(void **state)
 	(void)state;
 	prepare();
 	leave("slow-unit", "slow");
-	collect(NULL, names, sizeof(names));
+	collect(ENGINE_ARTIFACT_NONE, names, sizeof(names));
 	assert_false(scratch_has(queued, "t"));
 	leave("crash", "bad");
 	leave("slow-unit", "slow");
-	collect(NULL, names, sizeof(names));
+	collect(ENGINE_ARTIFACT_NONE, names, sizeof(names));
 	snprintf(path, sizeof(path), "t/%s", artifact_of("crash", "bad"));
 	assert_true(holds(queued, path, "bad"));
 	assert_int_equal(entries(queued, "t"), 1);
 	leave("crash", "bad"); /* once more, while it still waits */
-	collect(NULL, names, sizeof(names));
+	collect(ENGINE_ARTIFACT_NONE, names, sizeof(names));
 	assert_int_equal(entries(queued, "t"), 1);
 	assert_int_equal(unlinkat(queued, path, 0), 0); /* triaged */
 	assert_true(holds(crashes, path, "bad"));
 	leave("crash", "bad"); /* seen again */
-	collect(NULL, names, sizeof(names));
+	collect(ENGINE_ARTIFACT_NONE, names, sizeof(names));
 	assert_int_equal(entries(queued, "t"), 1);
 }
 
@@ -325,7 +333,7 @@ static void test_hostile(void **state)
 	odd_entries(at, "", secret, (off_t)WORKDIR_INPUT_MAX + 1);
 	scratch_write(at, "a\nb", "input");
 	close(at);
-	f = collect(NULL, names, sizeof(names));
+	f = collect(ENGINE_ARTIFACT_NONE, names, sizeof(names));
 	assert_int_equal(f.failures, 1);
 	assert_int_equal(f.inputs, 1);
 	/* All odd ones, the directory, and two names that are no artifacts'. */
@@ -350,7 +358,7 @@ static void test_many(void **state)
 		snprintf(text, sizeof(text), "%u", i);
 		leave("crash", text);
 	}
-	f = collect(NULL, names, sizeof(names));
+	f = collect(ENGINE_ARTIFACT_NONE, names, sizeof(names));
 	assert_int_equal(f.failures, 10000);
 	assert_int_equal(entries(crashes, "t"), 10000);
 	assert_int_equal(entries(work, "t/artifacts"), 0);
@@ -361,7 +369,7 @@ static void test_many(void **state)
 static void test_names_end(void **state)
 {
 	_autobuf_ struct buf b = BUF_INIT(100);
-	struct workdir_collect c = collection(NULL);
+	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
 	struct workdir_found found;
 	struct err e = {0};
 
@@ -383,7 +391,7 @@ static void test_names_end(void **state)
 static void test_collect_nothing_there(void **state)
 {
 	_autobuf_ struct buf b = BUF_INIT(100);
-	struct workdir_collect c = collection(NULL);
+	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
 	struct workdir_found found = {.inputs = 99};
 	struct err e;
 

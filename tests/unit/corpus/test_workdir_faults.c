@@ -72,7 +72,7 @@ static void again(void **state, bool bad_may_stay)
 	char names[512];
 
 	check_nothing_lost();
-	(void)collect(NULL, names, sizeof(names));
+	(void)collect(ENGINE_ARTIFACT_NONE, names, sizeof(names));
 	check_all_saved(bad_may_stay);
 	each_teardown(state);
 	each_setup(state);
@@ -87,7 +87,7 @@ static int collect_and_die(unsigned at)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		struct buf b = BUF_INIT(1 << 20);
-		struct workdir_collect c = collection(NULL);
+		struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
 		struct workdir_found f;
 		struct err e;
 
@@ -136,14 +136,14 @@ static void test_fails(void **state)
 
 	for (at = 1;; at++) {
 		struct buf b = BUF_INIT(1 << 20);
-		struct workdir_collect c = collection(NULL);
+		struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
 		struct workdir_found f;
 		struct err e = {0};
 		bool met;
 		int r;
 
 		fill();
-		c = collection(NULL);
+		c = collection(ENGINE_ARTIFACT_NONE);
 		fault_arm(at, FAULT_FAIL);
 		r = workdir_collect(&c, &f, &b, &e);
 		met = !armed(at);

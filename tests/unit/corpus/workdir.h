@@ -67,7 +67,7 @@ static inline void prepare(void)
 		fail_msg("%s", e.msg);
 }
 
-static inline struct workdir_collect collection(const char *dumped_kind)
+static inline struct workdir_collect collection(enum engine_artifact cause)
 {
 	return (struct workdir_collect){.work = work,
 					.target = "t",
@@ -76,13 +76,13 @@ static inline struct workdir_collect collection(const char *dumped_kind)
 					.quarantine = quarantined,
 					.triage = queued,
 					.engine = &engine_libfuzzer,
-					.dumped_kind = dumped_kind};
+					.cause = cause};
 }
 
-static inline struct workdir_found collect(const char *dumped_kind, char *names, size_t n)
+static inline struct workdir_found collect(enum engine_artifact cause, char *names, size_t n)
 {
 	_autobuf_ struct buf b = BUF_INIT(1 << 20);
-	struct workdir_collect c = collection(dumped_kind);
+	struct workdir_collect c = collection(cause);
 	struct workdir_found found = {.inputs = 99};
 	struct err e = {0};
 

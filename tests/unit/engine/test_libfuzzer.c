@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 
 static const char *const seeds[] = {"/seeds/a", "/seeds/b", NULL};
 
@@ -201,6 +202,30 @@ static void artifact_names(void **state)
 	assert_int_equal(engine_libfuzzer.artifact((struct slice){nul, 46}), ENGINE_ARTIFACT_NONE);
 }
 
+/* Of what is saved; in a cell's directory nobody may name an artifact so. */
+static void saved_names(void **state)
+{
+	static const char sha1[] = "510e70573bca51a824e345d5cff7448f740203fb";
+
+	(void)state;
+	for (enum engine_artifact a = ENGINE_ARTIFACT_CRASH; a <= ENGINE_ARTIFACT_SYSCALL; a++) {
+		bool ours = a == ENGINE_ARTIFACT_PIDS || a == ENGINE_ARTIFACT_SYSCALL;
+		char name[80];
+
+		snprintf(name, sizeof(name), "%s-%s", engine_artifact_name(a), sha1);
+		assert_int_equal(engine_saved(&engine_libfuzzer, slice_of(name)), a);
+		assert_int_equal(engine_libfuzzer.artifact(slice_of(name)),
+				 ours ? ENGINE_ARTIFACT_NONE : a);
+		name[strlen(name) - 1] = '\0';
+		assert_int_equal(engine_saved(&engine_libfuzzer, slice_of(name)),
+				 ENGINE_ARTIFACT_NONE);
+		name[strlen(name) - 1] = '/';
+		assert_int_equal(engine_saved(&engine_libfuzzer, slice_of(name)),
+				 ENGINE_ARTIFACT_NONE);
+	}
+	assert_null(engine_artifact_name(ENGINE_ARTIFACT_NONE));
+}
+
 #define CRASH_FILE "crash-510e70573bca51a824e345d5cff7448f740203fb"
 #define SLOW_FILE  "slow-unit-510e70573bca51a824e345d5cff7448f740203fb"
 
@@ -301,6 +326,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_refused_flag_is_an_error),
     cmocka_unit_test(every_allocation_may_fail),
     cmocka_unit_test(artifact_names),
+    cmocka_unit_test(saved_names),
     cmocka_unit_test(classifies),
 };
 

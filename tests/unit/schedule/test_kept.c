@@ -129,11 +129,29 @@ static void test_file(void **state)
 	assert_int_equal(k.binary.size, 123);
 	assert_int_equal(k.binary.mtime_ns, -5);
 	assert_int_equal(k.binary.ctime_ns, 6);
+	assert_string_equal(k.cause, "");
+	assert_string_equal(k.detail, "");
 	assert_true(slice_eq(k.text, sample().text));
 	kept_done(&k);
 	kept_done(&k);
 	assert_int_equal(kept_remove(dir.fd, ARTIFACT, &e), 0);
 	assert_false(scratch_has(dir.fd, NAME));
+	assert_int_equal(kept_remove(dir.fd, ARTIFACT, &e), 0);
+}
+
+static void test_cause(void **state)
+{
+	struct kept k = sample(), got = {0};
+	struct err e = {0};
+
+	(void)state;
+	k.cause = "syscall";
+	k.detail = "bpf";
+	assert_int_equal(kept_write(dir.fd, ARTIFACT, &k, &e), 0);
+	assert_int_equal(kept_read(dir.fd, ARTIFACT, &got, &e), 0);
+	assert_string_equal(got.cause, "syscall");
+	assert_string_equal(got.detail, "bpf");
+	kept_done(&got);
 	assert_int_equal(kept_remove(dir.fd, ARTIFACT, &e), 0);
 }
 
@@ -269,9 +287,9 @@ static void test_faults(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_output_small), CASE(test_output_large), CASE(test_output_one_line),
-    CASE(test_file),	     CASE(test_odd_words),    CASE(test_names),
-    CASE(test_damaged),	     CASE(test_sweep),	      CASE(test_faults),
+    CASE(test_output_small), CASE(test_output_large), CASE(test_output_one_line), CASE(test_file),
+    CASE(test_odd_words),    CASE(test_names),	      CASE(test_damaged),	  CASE(test_sweep),
+    CASE(test_faults),	     CASE(test_cause),
 };
 
 UNIT_MAIN(tests)

@@ -336,10 +336,33 @@ static void test_caps(void **state)
 	assert_int_equal(reason_after(&crash, FAILURE_CRASH, &g), REASON_CRASH_LOOP);
 }
 
+/* What is counted under a name is saved under it, too. */
+static void test_artifacts(void **state)
+{
+	static const struct {
+		enum failure failure;
+		enum engine_artifact artifact;
+	} t[] = {
+	    {FAILURE_CRASH, ENGINE_ARTIFACT_NONE},	{FAILURE_EXIT, ENGINE_ARTIFACT_NONE},
+	    {FAILURE_TIMEOUT, ENGINE_ARTIFACT_NONE},	{FAILURE_LEAK, ENGINE_ARTIFACT_NONE},
+	    {FAILURE_OOM, ENGINE_ARTIFACT_OOM},		{FAILURE_OOM_KILL, ENGINE_ARTIFACT_OOM},
+	    {FAILURE_PIDS, ENGINE_ARTIFACT_PIDS},	{FAILURE_STUCK, ENGINE_ARTIFACT_TIMEOUT},
+	    {FAILURE_SYSCALL, ENGINE_ARTIFACT_SYSCALL}, {FAILURE_NONE, ENGINE_ARTIFACT_NONE},
+	};
+
+	(void)state;
+	assert_int_equal(sizeof(t) / sizeof(t[0]), FAILURE_);
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++)
+		assert_int_equal(failure_artifact(t[i].failure), t[i].artifact);
+	assert_string_equal(engine_artifact_name(ENGINE_ARTIFACT_PIDS), failure_name(FAILURE_PIDS));
+	assert_string_equal(engine_artifact_name(ENGINE_ARTIFACT_SYSCALL),
+			    failure_name(FAILURE_SYSCALL));
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_names), cmocka_unit_test(test_is_failure),
     cmocka_unit_test(test_facts), cmocka_unit_test(test_all_facts),
-    cmocka_unit_test(test_caps),
+    cmocka_unit_test(test_caps),  cmocka_unit_test(test_artifacts),
 };
 
 UNIT_MAIN(tests)

@@ -73,6 +73,77 @@ static void test_told(void **state)
 	assert_false(has("triage/a/.report-" ARTIFACT));
 }
 
+#define SHA1 "0123456789012345678901234567890123456789"
+
+/* "name" waits in the queue, with what its cell's end said, unless cause is NULL. */
+static void wait_for_triage(const char *name, const char *cause, const char *detail)
+{
+	struct kept k = {.run = "20240401-000000",
+			 .commit = "c0",
+			 .time = 1711929600,
+			 .cause = cause,
+			 .detail = detail,
+			 .text = SLICE("planted: bpf: 1 EPERM\n")};
+	_autoclose_ int queue = -1;
+
+	put("triage/a", name, "S");
+	OK(fs_open_dir(play.dir.fd, "triage/a", &queue, e));
+	if (cause)
+		OK(kept_write(queue, name, &k, e));
+}
+
+/* What does not come back keeps the name of its cause; what was kept may be lost. */
+static void test_cause(void **state)
+{
+	static const struct {
+		const char *artifact, *cause, *detail, *type, *state;
+	} t[] = {
+	    {"syscall-" SHA1, "syscall", "bpf", "Refused-system-call", "bpf"},
+	    {"syscall-" SHA1, NULL, NULL, "Refused-system-call", "a"},
+	    {"pids-" SHA1, "pids", "", "Cell-process-limit", "a"},
+	    {"pids-" SHA1, NULL, NULL, "Cell-process-limit", "a"},
+	    {"oom-" SHA1, "oom", "", "Cell-memory-limit", "a"},
+	    {"oom-" SHA1, NULL, NULL, "Cell-memory-limit", "a"},
+	    /* A later version's word. */
+	    {"crash-" SHA1, "sunspots", "", "Unexpected-exit", "not reproduced"},
+	};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct ledger *l;
+
+		each_teardown(state);
+		each_setup(state);
+		wait_for_triage(t[i].artifact, t[i].cause, t[i].detail);
+		triage("a", TRIAGE_QUEUE);
+		assert_true(play.trials >= 3);
+		assert_int_equal(play.sum.left, 0);
+		l = ledger();
+		assert_int_equal(ledger_count(l), 1);
+		assert_string_equal(ledger_at(l, 0)->crash_type, t[i].type);
+		assert_string_equal(ledger_at(l, 0)->crash_state.v[0], t[i].state);
+		assert_string_equal(ledger_state_name(ledger_at(l, 0)->state), "flaky");
+		ledger_free(l);
+	}
+}
+
+/* One signature is all inputs that the cell ended so: what each does is found by running it. */
+static void test_cause_is_run_again(void **state)
+{
+	struct ledger *l;
+
+	(void)state;
+	wait_for_triage("syscall-" SHA1, "syscall", "bpf");
+	triage("a", TRIAGE_QUEUE);
+	wait_for_triage("syscall-" SHA1, "syscall", "bpf");
+	play.trials = 0;
+	play.fails = "a";
+	triage("a", TRIAGE_QUEUE);
+	assert_true(play.trials > 0);
+	l = ledger();
+	assert_int_equal(ledger_count(l), 2);
+	ledger_free(l);
+}
+
 /* Told before the fix, triaged after it: that does not bring it back. */
 static void test_told_before_the_fix(void **state)
 {
@@ -251,6 +322,8 @@ static const struct CMUnitTest tests[] = {
     CASE(test_told),
     CASE(test_told_before_the_fix),
     CASE(test_told_and_seen),
+    CASE(test_cause),
+    CASE(test_cause_is_run_again),
     CASE(test_of_another_target),
     CASE(test_told_nothing),
     CASE(test_names),
