@@ -41,6 +41,19 @@ void curve_raise(struct curve *c, uint64_t edges)
 		c->points[i] += more;
 }
 
+static void add_points(struct curve *c)
+{
+	while (c->n < CURVE_POINTS && age_of(c->n) <= seconds(c->age_us))
+		c->points[c->n++] = c->cov;
+}
+
+void curve_void(struct curve *c)
+{
+	*c = (struct curve){.build_us = c->build_us, .age_us = c->build_us};
+	c->window_us = c->age_us;
+	add_points(c);
+}
+
 void curve_count(struct curve *c, uint64_t inputs)
 {
 	uint64_t room = CURVE_RUNS_MAX > c->runs ? CURVE_RUNS_MAX - c->runs : 0;
@@ -73,12 +86,6 @@ static double edges_at(const struct curve *c, double age)
 uint64_t curve_early(const struct curve *c, double part)
 {
 	return (uint64_t)edges_at(c, seconds(c->age_us) * part);
-}
-
-static void add_points(struct curve *c)
-{
-	while (c->n < CURVE_POINTS && age_of(c->n) <= seconds(c->age_us))
-		c->points[c->n++] = c->cov;
 }
 
 double curve_f1(const struct curve *c)

@@ -10,74 +10,10 @@ struct fleet_rules fleet_preset(double scale)
 	    .fresh_us = (uint64_t)((double)(60 * US) * scale),
 	    .quantum_us = (uint64_t)((double)(300 * US) * scale),
 	    .quantum_wall_us = (uint64_t)((double)(900 * US) * scale),
+	    .row = 4,
 	    .turn_us = (uint64_t)((double)(60 * US) * scale),
 	    .hold_us = (uint64_t)((double)(600 * US) * scale),
 	};
-}
-
-struct rule_view fleet_view(const struct fleet_target *t)
-{
-	return (struct rule_view){
-	    .curve = &t->curve,
-	    .clock = &t->clock,
-	    .spent_us = t->spent_us - t->cap_from_us,
-	    .silent_wall_us = t->clock.wall_us - t->gain_wall_us,
-	    .edges_total = t->edges_total,
-	    .lim = t->lim,
-	    .max_len = t->max_len,
-	};
-}
-
-/* --- what it learns ------------------------------------------------------- */
-
-void fleet_launched(struct fleet_target *t, uint64_t now_us)
-{
-	effective_begin(&t->clock, now_us, t->quota);
-	if (t->starts)
-		t->last_us = now_us; /* until now its open crashes were tried */
-	t->fuzzes = t->starts = false;
-	t->runs = 0;
-}
-
-void fleet_read(struct fleet_target *t, const struct effective_reading *r)
-{
-	uint64_t us = effective_read(&t->clock, r);
-
-	t->spent_us += us;
-	if (t->known && t->fuzzes) {
-		curve_spend(&t->curve, us, t->rule.burst_us);
-	} else {
-		t->from_us += us;
-		t->turn_from_us += us;
-	}
-}
-
-void fleet_seeded(struct fleet_target *t, uint64_t cov)
-{
-	if (t->known)
-		curve_raise(&t->curve, cov);
-}
-
-bool fleet_tell(struct fleet_target *t, const struct fleet_news *n)
-{
-	if (!n->fuzzes)
-		return false;
-	if (!t->known)
-		curve_begin(&t->curve, n->cov); /* what its seeds reach */
-	t->known = t->fuzzes = true;
-	t->edges_total = n->edges_total;
-	t->lim = n->lim;
-	t->max_len = n->max_len;
-	if (n->runs > t->runs) {
-		curve_count(&t->curve, n->runs - t->runs);
-		t->runs = n->runs;
-	}
-	if (!curve_show(&t->curve, n->cov))
-		return false;
-	t->gain_wall_us = t->clock.wall_us;
-	t->resting = false;
-	t->held_us = 0;
-	return true;
 }
 
 static bool waits(const struct fleet_target *t)
@@ -102,7 +38,7 @@ static uint64_t lost_us(const struct fleet_target *t)
 
 void fleet_rebuilt(struct fleet_target *t)
 {
-	t->known = t->fuzzes = t->resting = t->capped = false;
+	t->known = t->fuzzes = t->resting = t->capped = t->forges = t->cut = false;
 	t->curve = (struct curve){0};
 	t->health = (struct share_health){0};
 	t->held_us = 0;
@@ -151,6 +87,7 @@ void fleet_slept(struct fleet *f, uint64_t us)
 	for (size_t i = 0; i < f->n; i++) {
 		f->v[i].held_us += f->v[i].held_us ? us : 0;
 		f->v[i].last_us += f->v[i].last_us ? us : 0;
+		f->v[i].yields_us += f->v[i].yields_us ? us : 0;
 	}
 	f->idle_until_us += f->idle_until_us ? us : 0;
 }
@@ -171,7 +108,7 @@ static double price_of(const struct fleet_target *t)
 	return t->rule.kind == RULE_PRICE ? t->rule.price * share_weight(&well, t->priority) : 0;
 }
 
-static struct share_item item_of(const struct fleet *f, const struct fleet_target *t)
+static struct share_item item_of(const struct fleet *f, const struct fleet_target *t, uint64_t now)
 {
 	struct rule_terms terms = rule_terms(&t->rule, &t->curve, t->edges_total);
 	uint64_t tried_us = t->clock.wall_us - t->build_wall_us;
@@ -186,6 +123,7 @@ static struct share_item item_of(const struct fleet *f, const struct fleet_targe
 	return (struct share_item){
 	    .waits = may_start(t) && !t->held_us && !t->passed,
 	    .resting = t->resting,
+	    .last = t->forges || t->yields_us > now,
 	    .fresh = t->curve.build_us < f->rules.fresh_us && tried_us < f->rules.quantum_us,
 	    .found = terms.found,
 	    .age_s = terms.age_s,
@@ -199,10 +137,10 @@ static struct share_item item_of(const struct fleet *f, const struct fleet_targe
 	};
 }
 
-static void fill_items(struct fleet *f)
+static void fill_items(struct fleet *f, uint64_t now)
 {
 	for (size_t i = 0; i < f->n; i++)
-		f->items[i] = item_of(f, &f->v[i]);
+		f->items[i] = item_of(f, &f->v[i], now);
 }
 
 /* In the room that one of those that run leaves. */
@@ -212,9 +150,9 @@ static bool may_replace(const struct fleet_target *t)
 }
 
 /* As fill_items(), for i's next quantum. */
-static void fill_rivals(struct fleet *f, size_t i)
+static void fill_rivals(struct fleet *f, size_t i, uint64_t now)
 {
-	fill_items(f);
+	fill_items(f, now);
 	for (size_t k = 0; k < f->n; k++)
 		f->items[k].waits |= k == i || may_replace(&f->v[k]);
 }
@@ -347,8 +285,9 @@ static size_t poorest(const struct fleet *f)
 
 		if (t->phase != FLEET_RUNS)
 			continue;
-		r = share_weight(&t->health, t->priority) *
-		    rule_rate(&t->rule, &t->curve, t->edges_total);
+		r = t->forges ? 0
+			      : share_weight(&t->health, t->priority) *
+				    rule_rate(&t->rule, &t->curve, t->edges_total);
 		if (worst == f->n || r < least) {
 			worst = i;
 			least = r;
@@ -369,13 +308,14 @@ static size_t wanted(const struct fleet *f)
 
 static void begin_quantum(struct fleet_target *t, uint64_t now)
 {
+	t->cut = false;
 	t->last_us = now;
 	t->from_us = t->spent_us;
 }
 
 static bool quantum_over(const struct fleet *f, const struct fleet_target *t, uint64_t now)
 {
-	return !t->starts && (t->spent_us - t->from_us >= f->rules.quantum_us ||
+	return !t->starts && (t->cut || t->spent_us - t->from_us >= f->rules.quantum_us ||
 			      now - t->last_us >= f->rules.quantum_wall_us);
 }
 
@@ -390,6 +330,35 @@ static size_t successor(struct fleet *f)
 		   : share_pick(&f->rules.share, f->items, f->n, &f->chance, &why);
 }
 
+/* Another target that pays wants i's worker, and does not come after it anyway. */
+static bool has_rival(const struct fleet *f, size_t i)
+{
+	for (size_t k = 0; k < f->n; k++)
+		if (k != i && share_pays(&f->items[k]) && !f->items[k].last &&
+		    f->items[k].priority >= f->items[i].priority)
+			return true;
+	return false;
+}
+
+/* Coverage is what the target itself says, and a target that always says more would win every
+ * draw: after so many quanta in a row it leaves the choice to the others for as long. */
+static void count_row(struct fleet *f, size_t i, uint64_t now)
+{
+	struct fleet_target *t = &f->v[i];
+
+	if (!has_rival(f, i)) {
+		t->row_n = 0;
+		return;
+	}
+	if (t->row_n++ == 0)
+		t->row_us = t->last_us;
+	if (t->row_n < f->rules.row)
+		return;
+	t->yields_us = now + (now - t->row_us);
+	t->row_n = 0;
+	f->items[i].last = true;
+}
+
 /* Its own next quantum competes with what the others would do with it. */
 static struct fleet_order next_quantum(struct fleet *f, uint64_t now)
 {
@@ -399,11 +368,13 @@ static struct fleet_order next_quantum(struct fleet *f, uint64_t now)
 
 		if (t->phase != FLEET_RUNS || !quantum_over(f, t, now))
 			continue;
-		fill_rivals(f, i);
+		fill_rivals(f, i, now);
+		count_row(f, i, now);
 		next = f->rules.share.kind == SHARE_QUEUE ? i : successor(f);
 		begin_quantum(t, now);
 		if (next == i || next == f->n)
 			continue;
+		t->row_n = 0;
 		f->chosen = next + 1;
 		return paused(f, i);
 	}
@@ -434,13 +405,13 @@ static bool forget_passed(struct fleet *f)
 	return any;
 }
 
-static size_t pick(struct fleet *f, enum share_why *why)
+static size_t pick(struct fleet *f, uint64_t now, enum share_why *why)
 {
 	size_t i = share_pick(&f->rules.share, f->items, f->n, &f->chance, why);
 
 	if (i < f->n || !forget_passed(f))
 		return i;
-	fill_items(f);
+	fill_items(f, now);
 	return share_pick(&f->rules.share, f->items, f->n, &f->chance, why);
 }
 
@@ -459,7 +430,7 @@ static struct fleet_order start(struct fleet *f, uint64_t now, unsigned idle, bo
 	enum share_why why = SHARE_TURN;
 	size_t i;
 
-	fill_items(f);
+	fill_items(f, now);
 	i = wanted(f);
 	if (i == f->n && calm)
 		i = held(f);
@@ -472,7 +443,7 @@ static struct fleet_order start(struct fleet *f, uint64_t now, unsigned idle, bo
 		why = SHARE_PAYS;
 		f->chosen = 0;
 	} else if (now >= f->idle_until_us) {
-		i = pick(f, &why);
+		i = pick(f, now, &why);
 		if (why == SHARE_TOO_POOR)
 			f->idle_until_us = now + f->rules.quantum_us / idle;
 	}

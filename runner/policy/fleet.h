@@ -40,11 +40,16 @@ struct fleet_target {
 	bool instead;		/* but when any of those that run has left there is */
 	bool capped;		/* continuous: its build had what it may have today */
 	bool resting;		/* continuous: it does not pay, until something changes */
+	bool forges;		/* its engine's numbers cannot be true: nothing is gained by them */
+	bool cut;		/* its quantum is over now */
 	bool passed;		/* a person wants others to come first, once, */
 	bool next;		/* or it before all others, until it is started */
 	uint64_t asked_us;	/* spent_us when its rule last let it go on */
 	uint64_t held_us;	/* when its rule first held; 0: it does not */
 	uint64_t last_us;	/* when its quantum began; 0: it had none in this run */
+	unsigned row_n;		/* quanta that it won in a row while others wanted its worker, */
+	uint64_t row_us;	/* when the first of them began, */
+	uint64_t yields_us;	/* and until when it therefore leaves the choice to others */
 	uint64_t cap_from_us;	/* spent_us when its cap began: with its build, or the day, */
 	uint64_t from_us;	/* its quantum, */
 	uint64_t turn_from_us;	/* and when it was last started; reading seeds counts for neither */
@@ -57,7 +62,8 @@ struct fleet_rules {
 	uint64_t fresh_us;	  /* a build that ran for less comes first */
 	uint64_t quantum_us;	  /* effective time, or */
 	uint64_t quantum_wall_us; /* wall time, whichever is over first */
-	uint64_t turn_us;	  /* who is started gets so much before its rule is asked */
+	unsigned row;	  /* quanta that a target may win in a row while others want its worker */
+	uint64_t turn_us; /* who is started gets so much before its rule is asked */
 	uint64_t hold_us; /* wall time that a target that is held waits for a calm machine */
 	bool continuous;  /* who does not pay rests instead of leaving */
 };
@@ -86,6 +92,11 @@ struct fleet_news {
 	uint64_t cov, edges_total, lim, max_len, runs;
 };
 bool fleet_tell(struct fleet_target *t, const struct fleet_news *n);
+/* What was kept of its build is not to be believed: it is as new. */
+void fleet_forget(struct fleet_target *t);
+/* Its numbers were found to be false: all that they brought it is void, its quantum ends, and it
+ * runs only when nobody else wants the worker, or by the floor, until it is another build. */
+void fleet_forged(struct fleet_target *t);
 /* It was paused, or sent to rest, or its cell ended otherwise: it could be started again. */
 void fleet_back(struct fleet *f, struct fleet_target *t);
 /* Another build of it: nothing is known any more, and it has a cap of its own. */

@@ -39,7 +39,7 @@ static bool is_any(const struct share_item *t)
 
 static bool is_first(const struct share_item *t)
 {
-	return t->waits && !t->resting && (t->fresh || t->last_us == 0);
+	return t->waits && !t->resting && !t->last && (t->fresh || t->last_us == 0);
 }
 
 static bool is_paying(const struct share_item *t)
@@ -66,10 +66,21 @@ static double mean(const struct share_item *t)
 	return t->weight * (t->found / t->age_s + t->gate / t->build_age_s);
 }
 
+bool share_pays(const struct share_item *t)
+{
+	return is_paying(t) && mean(t) >= t->price;
+}
+
 static double draw(const struct share_item *t, struct chance *c)
 {
 	return t->weight * (chance_gamma(c, t->found + 0.5) / t->age_s +
 			    chance_gamma(c, GATE_SHAPE) / GATE_SHAPE * t->gate / t->build_age_s);
+}
+
+static bool is_better(const struct share_item *a, double draw_a, const struct share_item *b,
+		      double draw_b)
+{
+	return a->last == b->last ? draw_a > draw_b : b->last;
 }
 
 static size_t best_draw(const struct share_rules *r, const struct share_item *v, size_t n,
@@ -85,11 +96,11 @@ static size_t best_draw(const struct share_rules *r, const struct share_item *v,
 		if (!is_paying(&v[i]))
 			continue;
 		d = draw(&v[i], c);
-		if (at == n || d > best) {
+		if (at == n || is_better(&v[i], d, &v[at], best)) {
 			best = d;
 			at = i;
 		}
-		pays = pays || mean(&v[i]) >= v[i].price;
+		pays = pays || share_pays(&v[i]);
 	}
 	return pays ? at : n;
 }

@@ -18,6 +18,7 @@
  *
  *          so that a target is chosen as often as it is likely to be the best one
  *          (Thompson).  When every mean is under its price nobody is, except by the floor.
+ *          What is marked as last has no turn before others and no draw against them.
  *   equal  whoever got the least time
  *   queue  in their order, each to its end
  *
@@ -35,6 +36,7 @@ struct share_item {
 	bool waits;   /* could start now */
 	bool resting; /* its rule has said that it does not pay */
 	bool fresh;   /* its build hardly ran yet */
+	bool last;    /* chosen when no other target waits, or by the floor */
 	/* rule_terms() */
 	double found, age_s, gate, build_age_s;
 	double price;  /* rule.h's; 0: another rule judges it */
@@ -57,6 +59,9 @@ enum share_why {
 /* The index of the one to start, or n. */
 size_t share_pick(const struct share_rules *r, const struct share_item *v, size_t n,
 		  struct chance *c, enum share_why *ret_why);
+
+/* It waits, and its mean is worth the price. */
+bool share_pays(const struct share_item *t);
 
 /* What is wrong with a target, from what it did lately: each makes its index smaller. */
 struct share_health {

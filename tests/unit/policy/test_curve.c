@@ -280,6 +280,26 @@ static void any_sane_one_goes_on(void **state)
 	assert_true(n > 1000);
 }
 
+static void a_void_one_found_nothing_in_all_its_time(void **state)
+{
+	struct curve c;
+
+	(void)state;
+	curve_begin(&c, 5);
+	for (unsigned i = 0; i < 1000; i++) {
+		(void)curve_show(&c, i * i);
+		curve_spend(&c, 1000000, 300000000);
+	}
+	curve_void(&c);
+	assert_true(curve_sane(&c));
+	assert_int_equal(c.build_us, 1000 * UINT64_C(1000000));
+	assert_int_equal(c.cov, 0);
+	assert_true(curve_f1(&c) == 0 && curve_forecast(&c, 3600) == 0);
+	for (unsigned i = 0; i < 1000; i++)
+		curve_spend(&c, 1000000, 300000000);
+	assert_true(curve_sane(&c));
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(singletons_are_what_an_e_fold_finds),
     cmocka_unit_test(silence_is_forgotten_in_an_e_fold),
@@ -292,6 +312,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(long_steps_fill_all_points),
     cmocka_unit_test(what_cannot_be_is_seen),
     cmocka_unit_test(any_sane_one_goes_on),
+    cmocka_unit_test(a_void_one_found_nothing_in_all_its_time),
 };
 
 UNIT_MAIN(tests)

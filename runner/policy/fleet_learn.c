@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a fleet learns of its targets, from their cells and from their engines. */
+#include "runner/policy/fleet.h"
+
+struct rule_view fleet_view(const struct fleet_target *t)
+{
+	return (struct rule_view){
+	    .curve = &t->curve,
+	    .clock = &t->clock,
+	    .spent_us = t->spent_us - t->cap_from_us,
+	    .silent_wall_us = t->clock.wall_us - t->gain_wall_us,
+	    .edges_total = t->edges_total,
+	    .lim = t->lim,
+	    .max_len = t->max_len,
+	};
+}
+
+void fleet_launched(struct fleet_target *t, uint64_t now_us)
+{
+	effective_begin(&t->clock, now_us, t->quota);
+	if (t->starts)
+		t->last_us = now_us; /* until now its open crashes were tried */
+	t->fuzzes = t->starts = false;
+	t->runs = 0;
+}
+
+void fleet_read(struct fleet_target *t, const struct effective_reading *r)
+{
+	uint64_t us = effective_read(&t->clock, r);
+
+	t->spent_us += us;
+	if (t->known && t->fuzzes) {
+		curve_spend(&t->curve, us, t->rule.burst_us);
+	} else {
+		t->from_us += us;
+		t->turn_from_us += us;
+	}
+}
+
+void fleet_seeded(struct fleet_target *t, uint64_t cov)
+{
+	if (t->known && !t->forges)
+		curve_raise(&t->curve, cov);
+}
+
+bool fleet_tell(struct fleet_target *t, const struct fleet_news *n)
+{
+	if (!n->fuzzes)
+		return false;
+	if (!t->known)
+		curve_begin(&t->curve, t->forges ? 0 : n->cov); /* what its seeds reach */
+	t->known = t->fuzzes = true;
+	if (t->forges)
+		return false;
+	t->edges_total = n->edges_total;
+	t->lim = n->lim;
+	t->max_len = n->max_len;
+	if (n->runs > t->runs) {
+		curve_count(&t->curve, n->runs - t->runs);
+		t->runs = n->runs;
+	}
+	if (!curve_show(&t->curve, n->cov))
+		return false;
+	t->gain_wall_us = t->clock.wall_us;
+	t->resting = false;
+	t->held_us = 0;
+	return true;
+}
+
+void fleet_forget(struct fleet_target *t)
+{
+	curve_begin(&t->curve, 0);
+	t->known = false;
+	t->edges_total = 0;
+}
+
+void fleet_forged(struct fleet_target *t)
+{
+	curve_void(&t->curve);
+	t->edges_total = t->lim = t->max_len = 0;
+	t->gain_wall_us = t->build_wall_us;
+	t->cut = !t->forges;
+	t->forges = true;
+}
