@@ -116,6 +116,12 @@ struct engine_state {
 		bool seen;
 		uint64_t execs, exec_per_s, new_units, slowest_s, peak_rss_mib;
 	} final; /* the engine's closing statistics */
+	/* The caller's: the instrumented edges that the process can have, at most; 0: any. */
+	uint64_t edges_most;
+	/* Lines whose numbers cannot be true; none of these numbers is kept. */
+	uint64_t refused;
+	uint64_t refused_edges; /* in the last such line: edges above edges_most, else 0 */
+	char refused_text[160]; /* of that line: "343172 edges reached, ...", printable */
 };
 
 const char *engine_fault_name(enum engine_fault f); /* "none", "crash", ... */

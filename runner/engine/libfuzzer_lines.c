@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/engine/libfuzzer.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 /* Reads what libFuzzer and the sanitizers print, one line at a time, in any order.
  * The target writes to the same stream: a line may be forged, cut, or stand behind
  * half a line of the target's.  So lines give statistics and a hint of the fault,
@@ -46,6 +49,51 @@ static bool sized(struct slice in, uint64_t *ret_bytes)
 	if (in.n > 0 || v > COUNT_MAX >> shift)
 		return false;
 	*ret_bytes = v << shift;
+	return true;
+}
+
+/* --- what cannot be ------------------------------------------------------- */
+
+/* FuzzerDefs.h: features are bits of a set of this size; FuzzerDriver.cpp: the longest input that
+ * it chooses by itself. */
+#define FEATURES_MOST (UINT64_C(1) << 21)
+#define LENGTH_MOST   (UINT64_C(1) << 20)
+
+__attribute__((format(printf, 3, 4))) static void refuse(struct engine_state *io, uint64_t edges,
+							 const char *fmt, ...)
+{
+	va_list ap;
+
+	io->refused++;
+	io->refused_edges = edges;
+	va_start(ap, fmt);
+	vsnprintf(io->refused_text, sizeof(io->refused_text), fmt, ap);
+	va_end(ap);
+}
+
+#define U(v) ((unsigned long long)(v))
+
+static bool too_many_edges(uint64_t edges, const char *what, struct engine_state *io)
+{
+	if (io->edges_most == 0 || edges <= io->edges_most)
+		return false;
+	refuse(io, edges, "%llu edges %s, its program has %llu", U(edges), what, U(io->edges_most));
+	return true;
+}
+
+/* now: what io would become. */
+static bool is_refused(const struct engine_state *now, struct engine_state *io)
+{
+	if (too_many_edges(now->cov, "reached", io))
+		return true;
+	if (now->ft > FEATURES_MOST)
+		refuse(io, 0, "%llu features, its engine has room for %llu", U(now->ft),
+		       U(FEATURES_MOST));
+	else if (now->corpus_units > now->execs && now->corpus_units - now->execs > 1)
+		refuse(io, 0, "%llu inputs in its corpus after %llu executions",
+		       U(now->corpus_units), U(now->execs));
+	else
+		return false;
 	return true;
 }
 
@@ -138,18 +186,9 @@ static void read_mutations(struct slice in, struct engine_state *io)
 	io->kept_by_cmp += has_mutation(names, SLICE("CMP-"));
 }
 
-/* "#3\tINITED cov: 2 ft: 2 ..."; a field that is zero is left out. */
-static bool status(struct slice in, struct engine_state *io)
+static void read_fields(struct slice in, struct engine_state *io, bool *ret_has_lim)
 {
-	uint64_t execs, before = io->cov;
-	struct slice event;
-	bool has_lim = false;
-
-	if (!scan_lit(&in, SLICE("#")) || !number(&in, &execs) || !scan_lit(&in, SLICE("\t")))
-		return false;
-	event = word(&in);
-	if (!is_event(event))
-		return false;
+	*ret_has_lim = false;
 	for (struct slice key = word(&in); key.n > 0; key = word(&in)) {
 		/* From here on a list of mutations with words of the target's. */
 		if (slice_eq(key, SLICE("MS:"))) {
@@ -158,15 +197,35 @@ static bool status(struct slice in, struct engine_state *io)
 		}
 		if (key.p[key.n - 1] != ':')
 			continue;
-		has_lim |= slice_eq(key, SLICE("lim:"));
+		*ret_has_lim |= slice_eq(key, SLICE("lim:"));
 		read_field(key, word(&in), io);
 	}
-	io->execs = execs;
-	io->status_lines++;
-	if (io->cov > before)
-		io->last_new_execs = execs;
-	if (io->cov > 0)
-		io->not_instrumented = false;
+}
+
+/* "#3\tINITED cov: 2 ft: 2 ..."; a field that is zero is left out. */
+static bool status(struct slice in, struct engine_state *io)
+{
+	struct engine_state now;
+	struct slice event;
+	uint64_t execs;
+	bool has_lim;
+
+	if (!scan_lit(&in, SLICE("#")) || !number(&in, &execs) || !scan_lit(&in, SLICE("\t")))
+		return false;
+	event = word(&in);
+	if (!is_event(event))
+		return false;
+	now = *io;
+	now.execs = execs;
+	read_fields(in, &now, &has_lim);
+	if (!is_refused(&now, io)) {
+		now.status_lines++;
+		if (now.cov > io->cov)
+			now.last_new_execs = now.execs;
+		if (now.cov > 0)
+			now.not_instrumented = false;
+		*io = now;
+	}
 	if (slice_eq(event, SLICE("DONE")))
 		io->done = true;
 	if (is_past_start(event, has_lim))
@@ -202,14 +261,22 @@ static void on_loaded(struct slice in, struct engine_state *io)
 	if (!counters && !scan_lit(&in, SLICE(" PC tables")))
 		return;
 	scan_blanks(&in);
-	if (scan_lit(&in, SLICE("(")) && number(&in, &edges) && (counters || io->edges_total == 0))
+	if (scan_lit(&in, SLICE("(")) && number(&in, &edges) &&
+	    (counters || io->edges_total == 0) && !too_many_edges(edges, "instrumented", io))
 		io->edges_total = edges;
 }
 
 static void on_max_len(struct slice in, struct engine_state *io)
 {
-	if (slice_find(&in, SLICE("larger than ")))
-		number(&in, &io->max_len);
+	uint64_t bytes;
+
+	if (!slice_find(&in, SLICE("larger than ")) || !number(&in, &bytes))
+		return;
+	if (bytes > LENGTH_MOST)
+		refuse(io, 0, "inputs of %llu bytes, its engine makes none above %llu by itself",
+		       U(bytes), U(LENGTH_MOST));
+	else
+		io->max_len = bytes;
 }
 
 /* The total, after a line for each directory. */

@@ -26,6 +26,10 @@ static void check(const struct engine_state *s)
 	if (s->corpus_bytes > UINT64_C(1) << 53 || s->execs > UINT64_C(1) << 53 ||
 	    s->seed_files > UINT64_C(1) << 53)
 		abort();
+	/* No more than its program can have, and no refusal without a reason. */
+	if (s->cov > s->edges_most || s->edges_total > s->edges_most ||
+	    (s->refused > 0) != (s->refused_text[0] != '\0'))
+		abort();
 }
 
 static void on_line(void *arg, struct slice line)
@@ -45,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const int codes[] = {0, 1, 3, 70, 71, 72, 76, 77};
 	static struct lines l;
-	struct engine_state s = {0};
+	struct engine_state s = {.edges_most = 100000};
 
 	l.n = 0;
 	l.skipping = false;

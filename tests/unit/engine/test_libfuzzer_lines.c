@@ -229,12 +229,65 @@ static void any_bytes(void **state)
 	}
 }
 
+/* Of a program with 103 counters, after a line that can be true. */
+static void what_cannot_be_is_refused(void **state)
+{
+	static const struct {
+		const char *line, *why;
+		uint64_t edges;
+	} t[] = {
+	    {"#9\tNEW cov: 104 ft: 5", "104 edges reached, its program has 103", 104},
+	    {"x#9\tNEW cov: 343172 lim: 3 MS: 1 CMP-", "343172 edges reached, its program has 103",
+	     343172},
+	    {"INFO: Loaded 1 modules   (104 inline 8-bit counters): 104",
+	     "104 edges instrumented, its program has 103", 104},
+	    {"INFO: Loaded 1 PC tables (104 PCs): 104",
+	     "104 edges instrumented, its program has 103", 104},
+	    {"#9\tNEW cov: 3 ft: 2097153", "2097153 features, its engine has room for 2097152", 0},
+	    {"#9\tNEW cov: 3 corp: 11/20b", "11 inputs in its corpus after 9 executions", 0},
+	    {"INFO: -max_len is not provided; libFuzzer will not generate inputs larger than "
+	     "1048577 bytes",
+	     "inputs of 1048577 bytes, its engine makes none above 1048576 by itself", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct engine_state s = {.edges_most = 103}, was;
+
+		libfuzzer_line(slice_of("#7\tNEW cov: 103 ft: 2097152 corp: 8/8b lim: 9"), &s);
+		assert_int_equal(s.refused, 0);
+		was = s;
+		libfuzzer_line(slice_of(t[i].line), &s);
+		assert_int_equal(s.refused, 1);
+		assert_int_equal(s.refused_edges, t[i].edges);
+		assert_string_equal(s.refused_text, t[i].why);
+		same(t[i].line, &s, &was);
+	}
+}
+
+/* That it began and ended is not a number. */
+static void a_refused_line_begins_and_ends(void **state)
+{
+	struct engine_state s = {.edges_most = 103};
+
+	(void)state;
+	libfuzzer_line(slice_of("#2\tINITED cov: 104"), &s);
+	assert_true(s.running);
+	assert_false(s.done);
+	libfuzzer_line(slice_of("#2\tDONE cov: 104"), &s);
+	assert_true(s.done);
+	assert_int_equal(s.refused, 2);
+	assert_int_equal(s.execs, 0);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(status_lines),
     cmocka_unit_test(information),
     cmocka_unit_test(collected_over_lines),
     cmocka_unit_test(not_instrumented_until_covered),
     cmocka_unit_test(any_bytes),
+    cmocka_unit_test(what_cannot_be_is_refused),
+    cmocka_unit_test(a_refused_line_begins_and_ends),
 };
 
 UNIT_MAIN(tests)
