@@ -125,5 +125,8 @@ MUST_CHECK int cell_read(struct cell *c, struct cgroup_counters *ret, struct err
 enum cell_thread { CELL_EVERY_THREAD, CELL_FIRST_THREAD, CELL_SECOND_THREAD };
 MUST_CHECK int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us,
 				struct err *e);
+/* The job's first process; 0: not known yet, or it ended.  Nobody else gets its number while we
+ * have not returned to the loop. */
+pid_t cell_pid(const struct cell *c);
 
 #endif

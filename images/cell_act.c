@@ -27,6 +27,11 @@ int cell_kill(struct cell *c, struct err *e)
 	return cgroup_kill(c->group, e);
 }
 
+pid_t cell_pid(const struct cell *c)
+{
+	return c->pidfd < 0 ? 0 : c->job;
+}
+
 int cell_gone(const struct cell *c, struct err *e)
 {
 	return err_set(e, ESRCH, "cell '%s' is gone", c->id);

@@ -39,6 +39,10 @@ static const struct {
 			     "(a lock, a device, input from a terminal)"},
     [HEALTH_SILENT] = {"silent", "see that runs are started (fuzzcell trigger), that it is built, "
 				 "and that runs last long enough for every target"},
+    [HEALTH_FORGED_STATISTICS] = {"forged-statistics",
+				  "find what in it prints lines like its engine's (its log, and "
+				  "what changed in its build); it gets the CPU time that no other "
+				  "target wants, until it is built anew"},
     [HEALTH_COVERAGE_DROPPED] = {"coverage-dropped",
 				 "something shuts its inputs out since the build before: a changed "
 				 "format, a new check at the entrance, code that was left out of "

@@ -34,7 +34,7 @@
 /* A target's facts as numbers; below 0: not known. */
 struct health_view {
 	const struct health_target *t;
-	const char *reason, *note, *refused; /* "" when not known */
+	const char *reason, *note, *refused, *forged; /* "" when not known */
 	bool known, fuzzed, running;
 	double wall, cells, cpu, starved, timeout;
 	double execs, rate, cov, cov_before, edges, ft, units;

@@ -37,6 +37,7 @@ static void read_run(const json_t *s, struct health_view *v)
 	v->reason = text(s, "reason");
 	v->note = text(s, "note");
 	v->refused = text(s, "syscalls_refused");
+	v->forged = text(s, "forged");
 	v->fuzzed = json_is_true(json_object_get(s, "fuzzed"));
 	v->running = strcmp(v->reason, "running") == 0;
 	v->wall = number(s, "wall_seconds");
@@ -175,6 +176,17 @@ static void judge_dropped(const struct health_view *v, struct health *h)
 			   v->cov_before);
 }
 
+static void judge_forged(const struct health_view *v, struct health *h)
+{
+	char claim[HEALTH_TEXT_MAX];
+
+	if (*v->forged)
+		health_add(h, HEALTH_FORGED_STATISTICS, HEALTH_ERROR,
+			   "it printed statistics that cannot be true, what it says counts for "
+			   "nothing: %s",
+			   health_text(v->forged, claim));
+}
+
 /* --- what fails ---------------------------------------------------------------- */
 
 /* lost_s: of its time, spent in failing and not in fuzzing. */
@@ -290,7 +302,7 @@ static bool may_ask_why(const struct health *h)
 	return !fails_much(h) && !health_has(h, HEALTH_FEW_EDGES) &&
 	       !health_has(h, HEALTH_NOT_INSTRUMENTED) && !health_has(h, HEALTH_STARTUP_CRASH) &&
 	       !health_has(h, HEALTH_NOT_FUZZED) && !health_has(h, HEALTH_IDLE) &&
-	       !health_has(h, HEALTH_COVERAGE_DROPPED);
+	       !health_has(h, HEALTH_COVERAGE_DROPPED) && !health_has(h, HEALTH_FORGED_STATISTICS);
 }
 
 void health_judge(const struct health_target *t, struct health *ret)
@@ -313,6 +325,7 @@ void health_judge(const struct health_target *t, struct health *ret)
 	judge_silent(&v, ret);
 	judge_history(&v, ret);
 	judge_dropped(&v, ret);
+	judge_forged(&v, ret);
 	judge_failures(&v, ret);
 	judge_refused(&v, ret);
 	judge_untriaged(&v, ret);

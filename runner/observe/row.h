@@ -30,6 +30,9 @@ struct target_row {
 	bool unfuzzed;	  /* done, and it cannot be said that it was fuzzed */
 	bool rebuilt;	  /* its binary came during the run: the run's commit is not its */
 	const char *note; /* why, for a person; "" when there is nothing to say */
+	/* What its engine said that cannot be true: its numbers count for nothing; "": it is
+	 * believed. */
+	const char *forged;
 	uint64_t wall_us, cpu_us, effective_us;
 	uint64_t cells_us; /* of the wall time: in cells */
 	uint64_t start_us; /* from launching the first cell to its first output */

@@ -136,6 +136,7 @@ static struct target_row row_of(const json_t *o)
 	    .memory_limit = json_get_u64(o, "memory_limit_bytes"),
 	    .failures_total = json_get_u64(o, "failures_total"),
 	    .refused = "",
+	    .forged = "",
 	    .artifacts = "",
 	};
 }

@@ -143,7 +143,13 @@ static int text_less(const struct target_row *r, struct buf *out, struct err *e)
 	char size[UNITS_MAX];
 	int rc = 0;
 
-	if (r->cov_before)
+	if (*r->forged)
+		rc =
+		    buf_addf(out, e,
+			     "  %s: FORGED STATISTICS: it printed numbers that cannot be true; its "
+			     "coverage counts for nothing: %s\n",
+			     r->name, r->forged);
+	if (rc == 0 && r->cov_before)
 		rc = buf_addf(
 		    out, e,
 		    "  %s: COVERAGE DROPPED: %llu of %llu edges, the build before reached "
@@ -206,8 +212,9 @@ static bool has_failures(const struct target_row *r)
 
 static bool has_doubts(const struct target_row *r)
 {
-	return r->unfuzzed || has_note(r) || *r->refused || r->pids_refused || r->starved > 0.5 ||
-	       r->dismissed || r->undecided || r->cov_before || r->log_dropped || r->line_dropped;
+	return r->unfuzzed || has_note(r) || *r->refused || *r->forged || r->pids_refused ||
+	       r->starved > 0.5 || r->dismissed || r->undecided || r->cov_before ||
+	       r->log_dropped || r->line_dropped;
 }
 
 static bool any(const struct target_row *r)

@@ -161,6 +161,7 @@ int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
 	    {"effective_seconds", seconds(r->effective_us)},
 	    {"starved_share", json_real(r->starved)},
 	    {"outlook", outlook_json(r)},
+	    {"forged", text(r->forged)},
 	    {"cov_of_build_before", integer(r->cov_before)},
 	    {"execs", integer(r->execs)},
 	    {"execs_per_cpu_second", integer(r->exec_per_s)},

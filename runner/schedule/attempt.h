@@ -22,6 +22,12 @@ struct attempt {
 	char refused[32];   /* the system call that an input was refused, and that ended it */
 	char head[600];	    /* the first bytes of output, for a start that fails */
 	size_t n_head;
+	/* job_claims.c: lines that claim more edges than are known of, until the process can be
+	 * looked at; how often it was, and when. */
+	char held[4096];
+	size_t n_held;
+	unsigned looks;
+	uint64_t looked_us;
 };
 
 /* The cell of a job: what it sees, under which limits, running what.  Builds and

@@ -42,6 +42,21 @@ bool job_coverage_dropped(const struct job *j);
 /* Says so, once. */
 void job_watch_coverage(struct job *j);
 
+/* job_claims.c: of the program of its build, edges that it can have; 0: not known. */
+void job_claims_build(struct job *j, uint64_t edges);
+void job_claims_other_build(struct job *j);
+/* Its next cell: its engine's state is new. */
+void job_claims_launched(struct job *j);
+/* What its engine prints goes to its state, but numbers that cannot be true. */
+void job_claims_line(struct job *j, struct slice line);
+/* Once a second, and when its cell has ended: the CPU time of that cell. */
+void job_claims_tick(struct job *j, uint64_t usage_us);
+void job_claims_ended(struct job *j, uint64_t usage_us);
+/* Executions of the present cell: what its engine says, and no more than it had CPU time for. */
+uint64_t job_execs(const struct job *j);
+/* The most memory of its process in bytes: the same, and no more than the kernel counted. */
+uint64_t job_claimed_rss(const struct job *j);
+
 /* job_series.c: a point of its curves, if it is time for one; rss: of its cell, end: that has just
  * ended.  The job ended: no more. */
 void job_sample(struct job *j, uint64_t now_us, uint64_t rss, bool end);

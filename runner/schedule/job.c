@@ -159,6 +159,7 @@ static void do_launch(struct job *j)
 
 	j->engine = (struct engine_state){0};
 	j->now = (struct cgroup_counters){0};
+	job_claims_launched(j);
 	j->over_mark_since = 0;
 	j->last_failure = FAILURE_NONE;
 	j->launched = true;

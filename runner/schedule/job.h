@@ -27,6 +27,7 @@ enum job_news {
 	JOB_RESTARTED,
 	JOB_FAILED,   /* a cell ended with a failure; job->last_failure */
 	JOB_DROPPED,  /* it reaches much less than the build before */
+	JOB_FORGES,   /* its engine's numbers cannot be true */
 	JOB_REQUEUED, /* paused */
 	JOB_ENDED,
 };
@@ -65,6 +66,16 @@ struct job_binary {
 	int error;	       /* errno: it may not be read and run; 0: it may */
 };
 
+/* What is known of its build's numbers, beside what it says. */
+struct job_claims {
+	uint64_t edges;	  /* that it can have; 0: not known */
+	uint64_t execs;	  /* the last of the present cell that were possible */
+	uint64_t lines;	  /* with statistics, of earlier cells */
+	uint64_t refused; /* lines and readings that cannot be true */
+	bool forged;	  /* so many of them that its numbers count for nothing */
+	char text[160];	  /* the first of them: "343172 edges reached, ..." */
+};
+
 struct job {
 	const struct job_env *env;
 	const struct target *target;
@@ -98,6 +109,7 @@ struct job {
 	struct progress progress;   /* of its build, from earlier runs */
 	uint64_t cov, ft;	    /* the most of this build in this run */
 	uint64_t rss_mib;	    /* the most that its engine told of */
+	struct job_claims claims;
 	struct engine_state engine; /* of the present or last cell */
 	uint64_t execs_before;	    /* in earlier cells, */
 	uint64_t runs_from;	    /* and when its build came */

@@ -19,6 +19,11 @@ static void adopt(struct job *j)
 	j->fleet->curve = p->curve;
 	j->fleet->health = p->health;
 	j->fleet->edges_total = p->edges_total;
+	if (*p->forged) {
+		j->claims.forged = true;
+		snprintf(j->claims.text, sizeof(j->claims.text), "%s", p->forged);
+		fleet_forged(j->fleet);
+	}
 }
 
 void job_load_progress(struct job *j)
@@ -44,6 +49,7 @@ void job_take_build(struct job *j, const struct kept_file *file, const char *bui
 		j->rebuilt = !kept_file_same(file, &j->at_start);
 	if (other) {
 		fleet_rebuilt(j->fleet);
+		job_claims_other_build(j);
 		j->launched = false; /* what of its crashes is fixed? */
 		j->forgiven = j->failures_total;
 		j->runs_from = j->execs_before;
@@ -63,6 +69,7 @@ void job_note_progress(struct job *j)
 	p->curve = j->fleet->curve;
 	p->health = j->fleet->health;
 	p->edges_total = j->fleet->edges_total;
+	snprintf(p->forged, sizeof(p->forged), "%s", j->claims.forged ? j->claims.text : "");
 }
 
 int job_save_progress(const struct job *j, struct err *e)

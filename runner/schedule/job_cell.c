@@ -37,7 +37,7 @@ static bool tell_fleet(struct job *j)
 	    .edges_total = s->edges_total,
 	    .lim = s->lim,
 	    .max_len = j->attempt->max_len ? j->attempt->max_len : s->max_len,
-	    .runs = s->execs,
+	    .runs = job_execs(j),
 	};
 
 	return fleet_tell(j->fleet, &n);
@@ -48,7 +48,7 @@ static void on_line(void *arg, struct slice line)
 	struct job *j = arg;
 	bool ran = j->engine.running;
 
-	j->target->engine->line(line, &j->engine);
+	job_claims_line(j, line);
 	kept_line(&j->attempt->kept, line, j->engine.fault != ENGINE_FAULT_NONE);
 	if (j->engine.running)
 		j->fuzzed = true;
@@ -335,6 +335,7 @@ static void on_ended(void *arg, const struct cell_end *end)
 	uint64_t rss = j->now.mem_now; /* at the end nothing is left of it */
 
 	lines_end(&a->lines, on_line, j);
+	job_claims_ended(j, end->last.usage_us);
 	j->line_dropped += a->lines.dropped;
 	j->execs_before += max_u64(j->engine.execs, j->engine.final.execs);
 	j->engine.execs = 0;
@@ -388,6 +389,7 @@ void job_tick(struct job *j, uint64_t now_us)
 		return; /* just ending: the last counters come with it */
 	read_pressure(j, &c, now_us);
 	j->now = c;
+	job_claims_tick(j, c.usage_us);
 	job_sample(j, now_us, c.mem_now, false);
 	job_watch_coverage(j);
 	watch_mark(j, now_us);

@@ -2,6 +2,7 @@
 /* A job's working directory: laid out before a cell, collected after it, in children. */
 #include "base/cleanup.h"
 #include "base/sys.h"
+#include "runner/discover/counters.h"
 #include "runner/schedule/attempt.h"
 #include "runner/schedule/internal.h"
 #include "runner/schedule/task.h"
@@ -27,7 +28,17 @@ struct prepared {
 	struct workdir_seeds seeds;
 	struct kept_file file;
 	char build[DIGEST_SHA1_HEX]; /* "": it cannot be read; launching says so */
+	uint64_t edges;		     /* that its program alone can count; 0: not known */
 };
+
+static uint64_t edges_of(const struct target *t)
+{
+	_autoclose_ int fd =
+	    rights_open(&t->rights, AT_FDCWD, t->binary, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	uint64_t edges = 0;
+
+	return fd >= 0 && counters_in(fd, &edges) == COUNTERS_FOUND ? edges : 0;
+}
 
 static int prepare_work(void *arg, struct buf *out, struct err *e)
 {
@@ -60,6 +71,7 @@ static int prepare_work(void *arg, struct buf *out, struct err *e)
 	if (progress_identify(&j->progress, j->target->binary, &done.file, done.build, &ignored) <
 	    0)
 		*done.build = '\0';
+	done.edges = edges_of(j->target);
 	if (r == 0)
 		r = buf_add(out, (struct slice){(const char *)&done, sizeof(done)}, e);
 	if (r == 0)
@@ -84,6 +96,7 @@ static void on_prepared(void *arg, struct slice result, const char *failed)
 		job_set_note(j, "%.*s", (int)(result.n - sizeof(done)), result.p + sizeof(done));
 	if (*done.build)
 		job_take_build(j, &done.file, done.build);
+	job_claims_build(j, done.edges);
 	if (j->ask == ASK_NOTHING)
 		job_after_prepare(j);
 	else

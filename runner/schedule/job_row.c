@@ -39,14 +39,18 @@ static const char *refused_text(struct job *j)
 static void row_engine(const struct job *j, struct target_row *r)
 {
 	const struct engine_state *s = &j->engine;
+	uint64_t files = j->seeds.files + j->found.inputs + j->found.skipped;
 	uint64_t cpu_ms = r->cpu_us / USEC_PER_MSEC;
 
-	r->execs = j->execs_before + s->execs;
+	r->execs = j->execs_before + job_execs(j);
 	r->exec_per_s = cpu_ms > 0 ? r->execs * 1000 / cpu_ms : 0;
 	r->cov = j->cov;
 	r->ft = j->ft;
 	r->edges_total = s->edges_total;
 	r->corpus_units = s->corpus_units;
+	/* All of them are saved by now; the empty input is no file. */
+	if (j->phase == PHASE_DONE && r->corpus_units > files + 1)
+		r->corpus_units = files + 1;
 	r->corpus_bytes = s->corpus_bytes;
 	r->dict_entries = s->dict_entries;
 	r->kept = j->kept_before.total + s->kept;
@@ -72,7 +76,7 @@ static void row_usage(const struct job *j, struct target_row *r)
 	r->memory_now = n->mem_now;
 	r->memory_peak = b->mem_peak > n->mem_peak ? b->mem_peak : n->mem_peak;
 	r->memory_limit = j->cfg.memory;
-	r->rss_peak = j->rss_mib << 20;
+	r->rss_peak = job_claimed_rss(j);
 	r->pids_refused = b->pids_refused + n->pids_refused;
 	r->oom_kills = b->oom_kills + n->oom_kills;
 }
@@ -154,6 +158,7 @@ void job_row(struct job *j, uint64_t now_us, struct target_row *ret)
 	    .unfuzzed = done && (!j->fuzzed || reason_is_failure(j->reason)),
 	    .rebuilt = j->rebuilt,
 	    .note = j->note,
+	    .forged = j->claims.forged ? j->claims.text : "",
 	    .wall_us = job_wall_us(j, now_us),
 	};
 	ret->cells_us = j->cells_us;

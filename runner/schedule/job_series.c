@@ -14,7 +14,7 @@ void job_sample(struct job *j, uint64_t now_us, uint64_t rss, bool end)
 	struct series_of of = series_of(j);
 	struct series_point p = {
 	    .t_us = now_us > j->env->began_us ? now_us - j->env->began_us : 0,
-	    .execs = j->execs_before + j->engine.execs,
+	    .execs = j->execs_before + job_execs(j),
 	    .cov = j->cov,
 	    .ft = j->ft,
 	    .corpus_units = j->engine.corpus_units,

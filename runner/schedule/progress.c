@@ -75,6 +75,7 @@ static bool read_points(const json_t *from, struct curve *c)
 static bool read_all(const json_t *from, struct progress *p)
 {
 	const char *build = json_string_value(json_object_get(from, "build"));
+	const char *forged = json_string_value(json_object_get(from, "forged"));
 	const json_t *f1 = json_object_get(from, "window_f1"),
 		     *mtime = json_object_get(from, "mtime_ns"),
 		     *ctime = json_object_get(from, "ctime_ns");
@@ -86,6 +87,10 @@ static bool read_all(const json_t *from, struct progress *p)
 	    !json_is_integer(mtime) || !json_is_integer(ctime))
 		return false;
 	memcpy(p->build, build, DIGEST_SHA1_HEX);
+	snprintf(p->forged, sizeof(p->forged), "%s", forged ? forged : "");
+	for (char *c = p->forged; *c; c++) /* it is printed */
+		if (*c < ' ' || *c > '~')
+			*c = '?';
 	p->curve.window_f1 = json_number_value(f1);
 	p->binary.mtime_ns = json_integer_value(mtime);
 	p->binary.ctime_ns = json_integer_value(ctime);
@@ -125,6 +130,9 @@ static json_t *to_json(const struct progress *p)
 	json_t *points = json_array();
 	struct progress copy = *p;
 	int r = j && points ? 0 : -1;
+
+	if (r == 0 && *p->forged)
+		r = json_object_set_new(j, "forged", json_string(p->forged));
 
 	for (size_t i = 0; r == 0 && i < NUMBERS; i++)
 		r = json_object_set_new(j, numbers[i].name,
@@ -179,8 +187,8 @@ bool progress_take(struct progress *p, const struct kept_file *file, const char 
 {
 	bool other = strcmp(p->build, build) != 0;
 	/* What hardly fuzzed is nothing to compare with, when there is something better. */
-	bool fuzzed =
-	    p->curve.cov > 0 && (p->before_cov == 0 || p->curve.build_us > PROGRESS_JUDGED_US);
+	bool fuzzed = p->curve.cov > 0 && !*p->forged &&
+		      (p->before_cov == 0 || p->curve.build_us > PROGRESS_JUDGED_US);
 
 	if (other)
 		*p = (struct progress){

@@ -75,6 +75,8 @@ static const char *news_text(enum job_news n)
 		return "failed";
 	case JOB_DROPPED:
 		return "COVERAGE DROPPED";
+	case JOB_FORGES:
+		return "FORGED STATISTICS";
 	case JOB_REQUEUED:
 		return "requeued";
 	case JOB_ENDED:

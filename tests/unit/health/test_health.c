@@ -107,6 +107,7 @@ static void does_it_start(void **state)
 static void is_it_built_for_fuzzing(void **state)
 {
 	json_t *j = stats_healthy();
+	const struct health_finding *f;
 
 	(void)state;
 	stats_say(j, "reason", "not-instrumented");
@@ -122,6 +123,12 @@ static void is_it_built_for_fuzzing(void **state)
 	stats_set(j, "cov_of_build_before", 1700);
 	assert_string_equal(only(j, HEALTH_COVERAGE_DROPPED)->reason,
 			    "it reaches 900 edges, the build before reached 1700");
+	j = stats_healthy();
+	stats_say(j, "forged", "9 edges reached,\nits program has 5");
+	f = only(j, HEALTH_FORGED_STATISTICS);
+	assert_int_equal(f->severity, HEALTH_ERROR);
+	assert_string_equal(f->reason, "it printed statistics that cannot be true, what it says "
+				       "counts for nothing: 9 edges reached,?its program has 5");
 }
 
 static void does_it_run(void **state)

@@ -22,6 +22,7 @@ static inline struct target_row row_of(const char *name, const char *state, bool
 				   .failure_names = failure_kinds,
 				   .n_failure_names = 3,
 				   .refused = "",
+				   .forged = "",
 				   .artifacts = "",
 				   .wall_us = 61 * USEC_PER_SEC,
 				   .memory_now = UINT64_C(100) << 20,

@@ -137,6 +137,7 @@ static void test_text_doubts(void **state)
 	rows[ROW_CRASHED].edges_total = 1000;
 	rows[ROW_CRASHED].cov_before = 90;
 	rows[ROW_CRASHED].edges_before = 999;
+	rows[ROW_FUZZING].forged = "7 edges reached, its program has 5";
 	view.interrupted = true;
 	t = text();
 	assert_non_null(strstr(t, "\n  ended: refused system calls: socket (3)\n"));
@@ -148,6 +149,10 @@ static void test_text_doubts(void **state)
 	assert_null(strstr(t, ": 0B of output"));
 	assert_non_null(strstr(t, "\n  crashes: COVERAGE DROPPED: 70 of 1000 edges, the build "
 				  "before reached 90 of 999\n"));
+	assert_non_null(strstr(t,
+			       "\n  fuzzes: FORGED STATISTICS: it printed numbers that cannot be "
+			       "true; its coverage counts for nothing: 7 edges reached, its "
+			       "program has 5\n"));
 	assert_non_null(strstr(t, "    saved in crashes/crashes: crash-1\n"));
 	assert_non_null(strstr(t, "; ended by a person"));
 
@@ -241,6 +246,7 @@ static void test_target_json(void **state)
 					   "effective_seconds",
 					   "starved_share",
 					   "outlook",
+					   "forged",
 					   "cov_of_build_before",
 					   "execs",
 					   "execs_per_cpu_second",

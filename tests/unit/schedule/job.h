@@ -8,6 +8,7 @@
 #include "runner/corpus/workdir.h"
 #include "runner/schedule/attempt.h"
 #include "runner/schedule/internal.h"
+#include "runner/schedule/modules.h"
 #include "runner/schedule/setup.h"
 #include "runner/schedule/task.h"
 #include "tests/unit/scratch.h"
@@ -31,8 +32,11 @@ static struct {
 	unsigned failures; /* that the next collection finds */
 	unsigned immortal; /* kills that its cell outlives; the next one ends the loop */
 	struct cgroup_counters counters; /* of its cell, now */
+	pid_t pid;			 /* of its process; 0: not known yet */
+	enum modules_look look;		 /* what looking at it gives, and */
+	uint64_t edges;			 /* of its programs and libraries */
 	/* What happened. */
-	unsigned cells, triages, merges, requeued, dropped, ended, killed;
+	unsigned cells, triages, merges, requeued, dropped, forges, ended, killed, looks;
 	struct triage_spec triage; /* the last one; */
 	struct merge_spec merge;   /* and the last one of these */
 } w;
@@ -161,6 +165,20 @@ int cell_kill(struct cell *c, struct err *e)
 	return 0;
 }
 
+pid_t cell_pid(const struct cell *c)
+{
+	(void)c;
+	return w.pid;
+}
+
+enum modules_look modules_edges(pid_t pid, uint64_t *ret)
+{
+	assert_int_equal(pid, w.pid);
+	w.looks++;
+	*ret = w.edges;
+	return w.look;
+}
+
 int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us, struct err *e)
 {
 	(void)alone;
@@ -218,6 +236,7 @@ static inline void on_news(void *arg, struct job *j, enum job_news n)
 	(void)j;
 	w.requeued += n == JOB_REQUEUED;
 	w.dropped += n == JOB_DROPPED;
+	w.forges += n == JOB_FORGES;
 	w.ended += n == JOB_ENDED;
 }
 

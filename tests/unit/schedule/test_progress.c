@@ -68,6 +68,24 @@ static void what_is_saved_is_loaded(void **state)
 	assert_int_equal(q.health.crashed, 3);
 	assert_int_equal(q.edges_total, 4000);
 	assert_int_equal(q.before_cov, 10);
+	assert_string_equal(q.forged, "");
+	snprintf(p.forged, sizeof(p.forged), "7 edges\n reached");
+	assert_int_equal(progress_save(dir.fd, "a", &p, &e), 0);
+	progress_load(dir.fd, "a", &q, warning);
+	assert_string_equal(q.forged, "7 edges? reached");
+}
+
+static void what_was_forged_is_nothing_to_compare_with(void **state)
+{
+	struct kept_file file = {.size = 6};
+	struct progress p = grown();
+
+	(void)state;
+	p.before_cov = 0;
+	snprintf(p.forged, sizeof(p.forged), "7 edges reached");
+	assert_true(progress_take(&p, &file, "1111111111111111111111111111111111111111"));
+	assert_int_equal(p.before_cov, 0);
+	assert_string_equal(p.forged, "");
 }
 
 /* Saved as "a": the directory, and what is in the file. */
@@ -314,6 +332,7 @@ static void much_less_coverage_is_an_alarm(void **state)
 #define WITH(test) cmocka_unit_test_setup_teardown(test, begin, end)
 static const struct CMUnitTest tests[] = {
     WITH(what_is_saved_is_loaded),
+    WITH(what_was_forged_is_nothing_to_compare_with),
     WITH(a_damaged_one_is_said),
     WITH(another_version_is_refused),
     WITH(a_cut_one_is_refused),

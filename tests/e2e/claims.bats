@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a target says of itself buys it no CPU time when it cannot be true.
+load lib
+setup() { e2e_setup; }
+teardown() { e2e_teardown; }
+
+# The number of a target's row in the last run's summary.
+of() { # TARGET KEY
+	jq -r --arg t "$1" --arg k "$2" '.targets[] | select(.name == $t)[$k]' "$LOGS/summary.json"
+}
+
+@test "coverage that no file of a target can have is forged: said, kept, and worth nothing" {
+	fuzz boast_fuzzer 10
+	[ "$status" -eq 0 ]
+	[[ $output == *"boast_fuzzer FORGED STATISTICS"* ]]
+	[[ $output == *"boast_fuzzer: FORGED STATISTICS: it printed numbers that cannot be true"* ]]
+	[[ $(value forged) == *" edges reached, its program has "* ]]
+	[ "$(value cov)" -le "$(value edges)" ]
+	run timeout 60 "$FUZZCELL" doctor --json --state-dir "$STATE" boast_fuzzer
+	echo "$output"
+	[ "$status" -eq 5 ]
+	jq -e '.targets[0].findings[] | select(.code == "forged-statistics" and .severity == "error")' <<<"$output"
+	jq -e '.cov == 0 and (.forged | length > 0)' "$STATE/stats/progress/boast_fuzzer.json"
+
+	# What is known of the build outlives the run: among others it does not even have a first turn.
+	mkdir "$WORK/out"
+	cp "$TARGETS"/{boast,healthy,structure,magic}_fuzzer "$WORK/out"
+	config '"merge_time": "0s"' '"quantum": "2s", "floor": 0'
+	run timeout $((300 * SLOW)) "$FUZZCELL" run --plain --state-dir "$STATE" \
+		--targets "$WORK/out" --max-total-time $((12 * TIMES))s
+	echo "$output"
+	LOGS=$(last_logs)
+	[ "$(of healthy_fuzzer fuzzed)" = true ]
+	awk -v bad="$(of boast_fuzzer cpu_seconds)" -v good="$(of healthy_fuzzer cpu_seconds)" \
+		'BEGIN { print bad, good; exit !(bad * 4 < good) }'
+}
+
+@test "edges of a library that a target opens by itself are its edges" {
+	fuzz library_fuzzer 6
+	[ "$status" -eq 0 ]
+	[ "$(value forged)" = "" ]
+	own=$(sed -n 's/.* inline 8-bit counters): \([0-9]*\) .*/\1/p' "$LOGS/$TARGET.log" | head -n 1)
+	[ "$(value cov)" -gt "$own" ]
+	[[ $output != *FORGED* ]]
+}

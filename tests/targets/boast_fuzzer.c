@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prints status lines like its engine's, with coverage that its program does not have and that
+ * grows without end: the best target of any fleet, by what it says.  Promise: CPU time.  Numbers
+ * that cannot be true count for nothing, and buy it nothing. */
+#include "planted.h"
+
+#include <time.h>
+
+static void boast(unsigned long n)
+{
+	static unsigned long cov;
+
+	cov += 1000 + cov / 50;
+	(void)dprintf(STDERR_FILENO,
+		      "#%lu\tNEW    cov: %lu ft: %lu corp: 5/5b lim: 4 exec/s: 9 rss: 30Mb L: 1/1 "
+		      "MS: 1 ChangeBit-\n",
+		      n, cov, cov);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static unsigned long n;
+	static time_t last;
+	time_t now = time(NULL);
+
+	n++;
+	if (now != last)
+		boast(n);
+	last = now;
+	return planted_work(data, size);
+}
