@@ -44,6 +44,11 @@ struct rights {
  * nowhere is no error: it is judged as far as it goes. */
 MUST_CHECK int rights_of(const char *path, struct rights *ret, struct err *e);
 
+/* Of what somebody names by a path: what both the namer (NULL: we) and who decides what it
+ * leads to may do. */
+MUST_CHECK int rights_of_named(const struct rights *namer, const char *path, struct rights *ret,
+			       struct err *e);
+
 /* Not one within the other.  NULL is our own, as is all that is not "other". */
 struct rights_back {
 	bool on;
@@ -58,5 +63,7 @@ void rights_give_back(struct rights_back *b);
 
 /* openat(2) with these rights: -1 with errno.  Reading needs no rights any more. */
 MUST_CHECK int rights_open(const struct rights *r, int at, const char *path, int flags);
+/* Within rights_take() with those that were taken. */
+MUST_CHECK int rights_open_named(const struct rights *namer, const char *path, int flags);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
 #include "base/owner.h"
-#include "base/scan.h"
 #include "base/sys.h"
+#include "base/way.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,95 +16,10 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
-/* "nobody": who owns nothing.  Links in a path, as many as the kernel follows. */
-enum { NOBODY = 65534, LINKS_MAX = 40 };
+/* "nobody": who owns nothing. */
+enum { NOBODY = 65534 };
 
 /* --- whose ------------------------------------------------------------------------ */
-
-struct way {
-	int at;		     /* the directory that was reached */
-	char rest[PATH_MAX]; /* what is left to go from there */
-	unsigned links;
-	uid_t uid; /* the first one that is not root; 0: none so far */
-	bool mixed;
-	int code; /* not 0: it could not be gone, which says nothing of where it leads */
-};
-
-static void meet(struct way *w, uid_t uid)
-{
-	w->mixed = w->mixed || (uid != 0 && w->uid != 0 && uid != w->uid);
-	if (w->uid == 0)
-		w->uid = uid;
-}
-
-/* The way ends here: nothing is there, or somebody who was met already changed it just now.
- * Other errors are the machine's. */
-static bool stop(struct way *w)
-{
-	if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP && errno != EACCES)
-		w->code = errno;
-	return false;
-}
-
-static bool move(struct way *w, const char *to, int flags)
-{
-	int fd = sys_openat(w->at, to, O_PATH | O_DIRECTORY | flags, 0);
-
-	if (fd < 0)
-		return stop(w);
-	close_p(&w->at);
-	w->at = fd;
-	return true;
-}
-
-static bool follow(struct way *w, const char *name)
-{
-	char to[PATH_MAX], all[2 * PATH_MAX];
-	ssize_t n = readlinkat(w->at, name, to, sizeof(to) - 1);
-
-	if (n < 0)
-		return stop(w);
-	if (w->links++ == LINKS_MAX)
-		return false; /* for the kernel, too */
-	to[n] = '\0';
-	(void)snprintf(all, sizeof(all), "%s/%s", to, w->rest);
-	if (strlen(all) >= sizeof(w->rest)) {
-		w->code = ENAMETOOLONG;
-		return false;
-	}
-	memcpy(w->rest, all, strlen(all) + 1);
-	return to[0] != '/' || move(w, "/", 0);
-}
-
-/* One name further. */
-static bool step(struct way *w, const char *name)
-{
-	struct stat st;
-
-	if (fstatat(w->at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return stop(w);
-	meet(w, st.st_uid);
-	if (S_ISLNK(st.st_mode))
-		return follow(w, name);
-	return S_ISDIR(st.st_mode) && move(w, name, O_NOFOLLOW);
-}
-
-static void go(struct way *w)
-{
-	bool on = true;
-
-	while (on) {
-		size_t skip = strspn(w->rest, "/"), n = strcspn(w->rest + skip, "/");
-		char name[PATH_MAX];
-
-		if (n == 0)
-			return;
-		memcpy(name, w->rest + skip, n);
-		name[n] = '\0';
-		memmove(w->rest, w->rest + skip + n, strlen(w->rest + skip + n) + 1);
-		on = strcmp(name, ".") == 0 || step(w, name);
-	}
-}
 
 /* Their account's groups; without an account none, not even root's. */
 static void fill_groups(struct rights *r)
@@ -122,29 +37,39 @@ static void fill_groups(struct rights *r)
 
 int rights_of(const char *path, struct rights *ret, struct err *e)
 {
-	struct way w = {.at = -1};
-	char cwd[PATH_MAX] = "";
-	int n;
+	struct way w;
+	int r;
 
 	*ret = (struct rights){0};
 	if (geteuid() != 0)
 		return 0;
-	if (path[0] != '/' && !getcwd(cwd, sizeof(cwd)))
-		return err_sys(e, "the working directory");
-	n = snprintf(w.rest, sizeof(w.rest), "%s/%s", cwd, path);
-	if (n < 0 || (size_t)n >= sizeof(w.rest))
-		return err_set(e, ENAMETOOLONG, "a path of %d bytes", n);
-	w.at = sys_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
-	if (w.at < 0)
-		return err_sys(e, "open '/'");
-	go(&w);
-	close_p(&w.at);
-	if (w.code)
-		return err_set(e, w.code, "see who owns '%.300s': %s", path, strerror(w.code));
-	*ret =
-	    (struct rights){.other = w.uid != 0, .mixed = w.mixed, .uid = w.mixed ? NOBODY : w.uid};
+	r = way_walk(path, &w, e);
+	if (r < 0)
+		return r;
+	ret->other = w.n_owners > 0;
+	ret->mixed = w.n_owners > 1;
+	ret->uid = ret->mixed ? NOBODY : ret->other ? w.owners[0].uid : 0;
+	way_done(&w);
 	if (ret->other)
 		fill_groups(ret);
+	return 0;
+}
+
+int rights_of_named(const struct rights *namer, const char *path, struct rights *ret, struct err *e)
+{
+	struct rights there;
+	int r = rights_of(path, &there, e);
+
+	if (r < 0)
+		return r;
+	if (!namer || !namer->other) {
+		*ret = there;
+	} else if (!there.other || (!there.mixed && there.uid == namer->uid)) {
+		*ret = *namer;
+	} else {
+		*ret = (struct rights){.other = true, .mixed = true, .uid = NOBODY};
+		fill_groups(ret);
+	}
 	return 0;
 }
 
@@ -222,6 +147,19 @@ void rights_give_back(struct rights_back *b)
 	free(b->groups);
 	*b = (struct rights_back){0};
 	errno = saved;
+}
+
+int rights_open_named(const struct rights *namer, const char *path, int flags)
+{
+	struct rights r;
+	struct err e;
+
+	if ((uid_t)setfsuid((uid_t)-1) != geteuid())
+		return sys_openat(AT_FDCWD, path, flags, 0);
+	if (rights_of_named(namer, path, &r, &e) == 0)
+		return rights_open(&r, AT_FDCWD, path, flags);
+	errno = e.code;
+	return -1;
 }
 
 int rights_open(const struct rights *r, int at, const char *path, int flags)

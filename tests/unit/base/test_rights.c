@@ -167,9 +167,40 @@ static void test_back(void **state)
 	assert_int_equal(prctl(PR_SET_PDEATHSIG, 0), 0);
 }
 
+/* What one names and another one can exchange is opened as what both may read. */
+static void test_named(void **state)
+{
+	struct rights them, others = {.other = true, .uid = OTHERS, .gid = NOBODY}, r;
+	char path[100];
+	struct err e;
+
+	(void)state;
+	need_root();
+	make_dir("ours", 0);
+	make_dir("theirs", THEM);
+	them = of("theirs");
+	snprintf(path, sizeof(path), "%s/theirs", dir.path);
+	assert_int_equal(rights_of_named(NULL, path, &r, &e), 0);
+	assert_true(r.other && r.uid == THEM);
+	assert_int_equal(rights_of_named(&them, path, &r, &e), 0);
+	assert_true(r.other && !r.mixed && r.uid == THEM);
+	assert_int_equal(rights_of_named(&others, path, &r, &e), 0);
+	assert_true(r.other && r.mixed && r.uid == NOBODY);
+	snprintf(path, sizeof(path), "%s/ours", dir.path);
+	assert_int_equal(rights_of_named(&them, path, &r, &e), 0);
+	assert_true(r.other && r.uid == THEM);
+	assert_int_equal(rights_of_named(NULL, path, &r, &e), 0);
+	assert_false(r.other);
+	make_file("theirs/key", 0, 0600);
+	snprintf(path, sizeof(path), "%s/theirs/key", dir.path);
+	assert_int_equal(rights_open_named(NULL, path, O_RDONLY), -1);
+	assert_int_equal(errno, EACCES);
+}
+
 static const struct CMUnitTest tests[] = {
     CASE(test_whose),
     CASE(test_opens),
     CASE(test_back),
+    CASE(test_named),
 };
 UNIT_MAIN(tests)

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/way.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINKS_MAX = 40 }; /* as the kernel follows */
+
+struct walk {
+	struct way *to;
+	char rest[PATH_MAX]; /* what is left to go from to->fd */
+	unsigned links;
+};
+
+/* dir/name, or its end. */
+static void write_path(int dir, const char *name, char ret[WAY_TEXT])
+{
+	char link[40], path[PATH_MAX + NAME_MAX + 2];
+	ssize_t n;
+	size_t at, all;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	n = readlink(link, path, PATH_MAX);
+	at = n > 1 ? (size_t)n : 0; /* "/" has its slash already */
+	(void)snprintf(path + at, sizeof(path) - at, "%s%.*s", *name ? "/" : "", NAME_MAX, name);
+	all = strlen(path);
+	if (all < WAY_TEXT)
+		memcpy(ret, path, all + 1);
+	else
+		(void)snprintf(ret, WAY_TEXT, "...%s", path + all - (WAY_TEXT - 4));
+}
+
+static bool others_write(const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) &&
+	       ((st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && st->st_gid != 0));
+}
+
+static void meet(struct walk *w, const char *name, const struct stat *st)
+{
+	struct way *to = w->to;
+
+	if (st->st_uid == 0) {
+		if (!*to->writable && others_write(st) && !(st->st_mode & S_ISVTX))
+			write_path(to->fd, name, to->writable);
+		return;
+	}
+	if (to->n_owners == 2 || (to->n_owners == 1 && to->owners[0].uid == st->st_uid))
+		return;
+	to->owners[to->n_owners].uid = st->st_uid;
+	write_path(to->fd, name, to->owners[to->n_owners].path);
+	to->n_owners++;
+}
+
+/* The way ends here, at nothing. */
+static bool stop(struct walk *w, int code)
+{
+	close_p(&w->to->fd);
+	w->to->fd = -1;
+	w->to->code = code;
+	return false;
+}
+
+static bool follow(struct walk *w, int link)
+{
+	char to[PATH_MAX], all[2 * PATH_MAX];
+	ssize_t n = readlinkat(link, "", to, sizeof(to) - 1);
+	int root;
+
+	if (n < 0)
+		return stop(w, errno);
+	if (w->links++ == LINKS_MAX)
+		return stop(w, ELOOP);
+	to[n] = '\0';
+	(void)snprintf(all, sizeof(all), "%s/%s", to, w->rest);
+	if (strlen(all) >= sizeof(w->rest))
+		return stop(w, ENAMETOOLONG);
+	memcpy(w->rest, all, strlen(all) + 1);
+	if (to[0] != '/')
+		return true;
+	root = sys_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
+	if (root < 0)
+		return stop(w, errno);
+	close_p(&w->to->fd);
+	w->to->fd = root;
+	return true;
+}
+
+/* A directory is opened as one: that mounts what is mounted when it is needed. */
+static int open_one(int at, const char *name)
+{
+	int fd = sys_openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+
+	return fd < 0 && (errno == ENOTDIR || errno == ELOOP)
+		   ? sys_openat(at, name, O_PATH | O_NOFOLLOW, 0)
+		   : fd;
+}
+
+static bool step(struct walk *w, const char *name)
+{
+	_autoclose_ int fd = open_one(w->to->fd, name);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return stop(w, errno);
+	meet(w, name, &st);
+	if (S_ISLNK(st.st_mode))
+		return follow(w, fd);
+	/* Not with a component behind it: O_PATH of a file is no place to go on from. */
+	if (!S_ISDIR(st.st_mode) && *w->rest)
+		return stop(w, ENOTDIR);
+	close_p(&w->to->fd);
+	w->to->fd = take_fd(&fd);
+	return true;
+}
+
+static void go(struct walk *w)
+{
+	bool on = true;
+
+	while (on) {
+		size_t skip = strspn(w->rest, "/"), n = strcspn(w->rest + skip, "/");
+		char name[PATH_MAX];
+
+		if (n == 0)
+			return;
+		memcpy(name, w->rest + skip, n);
+		name[n] = '\0';
+		memmove(w->rest, w->rest + skip + n, strlen(w->rest + skip + n) + 1);
+		on = strcmp(name, ".") == 0 || step(w, name);
+	}
+}
+
+/* What ends a way without a word on where it leads: the machine's own trouble. */
+static bool is_ours(int code)
+{
+	return code != 0 && code != ENOENT && code != ENOTDIR && code != ELOOP && code != EACCES &&
+	       code != ESTALE;
+}
+
+int way_walk(const char *path, struct way *ret, struct err *e)
+{
+	struct way way = {.fd = -1};
+	struct walk w = {.to = &way};
+	char cwd[PATH_MAX] = "";
+	int n;
+
+	if (path[0] != '/' && !getcwd(cwd, sizeof(cwd)))
+		return err_sys(e, "the working directory");
+	n = snprintf(w.rest, sizeof(w.rest), "%s/%s", cwd, path);
+	if (n < 0 || (size_t)n >= sizeof(w.rest))
+		return err_set(e, ENAMETOOLONG, "a path of %d bytes", n);
+	way.fd = sys_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
+	if (way.fd < 0)
+		return err_sys(e, "open '/'");
+	go(&w);
+	if (way.fd >= 0 && fstat(way.fd, &way.st) < 0)
+		(void)stop(&w, errno);
+	if (is_ours(way.code))
+		return err_set(e, way.code, "see who owns '%.300s': %s", path, strerror(way.code));
+	if (way.fd >= 0 && way.st.st_uid == 0 && !*way.writable && others_write(&way.st))
+		write_path(way.fd, "", way.writable);
+	*ret = way;
+	return 0;
+}
+
+void way_done(struct way *w)
+{
+	close_p(&w->fd);
+	w->fd = -1;
+}
