@@ -1,40 +1,135 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/owner.h"
 
+#include "base/cleanup.h"
 #include "base/sys.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <string.h>
 #include <unistd.h>
 
-int owner_of(const char *dir, struct owner *ret, struct err *e)
+enum { GROUPS_MAX = 1024, SHOWN_MAX = 48 };
+
+/* --- whose ------------------------------------------------------------------------ */
+
+/* "user 1000 (alice)" */
+static const char *show(uid_t uid, char out[SHOWN_MAX])
 {
-	struct owner o = {0};
-	const struct passwd *pw;
+	const struct passwd *pw = getpwuid(uid);
+
+	(void)snprintf(out, SHOWN_MAX, pw ? "user %u (%.24s)" : "user %u", (unsigned)uid,
+		       pw ? pw->pw_name : "");
+	return out;
+}
+
+static int refuse(const char *path, const struct way *w, struct err *e)
+{
+	char one[SHOWN_MAX], two[SHOWN_MAX];
+
+	show(w->owners[0].uid, one);
+	if (w->n_owners > 1)
+		return err_set(e, EPERM,
+			       "'%s' is of %s and '%s' of %s: nothing is run in '%.100s', which "
+			       "both can exchange: let one user own all of the way there (chown)",
+			       w->owners[0].path, one, w->owners[1].path,
+			       show(w->owners[1].uid, two), path);
+	return err_set(
+	    e, EPERM,
+	    "'%s' is of %s, and what it leads to is of %s: nothing is run in '%.100s' as "
+	    "somebody who did not choose it: let one user own all of the way there "
+	    "(chown)",
+	    w->owners[0].path, one, show(w->st.st_uid, two), path);
+}
+
+static bool in_group(const struct passwd *pw, gid_t gid)
+{
+	gid_t groups[GROUPS_MAX];
+	int n = GROUPS_MAX;
+
+	if (getgrouplist(pw->pw_name, pw->pw_gid, groups, &n) < 0)
+		n = GROUPS_MAX; /* there are more */
+	for (int i = 0; i < n; i++)
+		if (groups[i] == gid)
+			return true;
+	return false;
+}
+
+/* The directory's group comes from where it was made, which may be a directory of somebody
+ * else's: an account has it only as a member. */
+static int become_account(struct owner *o, const struct stat *st, struct err *e)
+{
+	const struct passwd *pw = getpwuid(o->uid);
+
+	if (!pw) {
+		o->gid = o->group = st->st_gid != 0 ? st->st_gid : OWNER_NOGROUP;
+		return 0;
+	}
+	o->gid = o->group = pw->pw_gid;
+	if (st->st_gid != 0 && in_group(pw, st->st_gid))
+		o->group = st->st_gid;
+	o->name = sys_strdup(pw->pw_name);
+	o->home = sys_strdup(pw->pw_dir);
+	if (o->name && o->home)
+		return 0;
+	err_sys(e, "allocate a name");
+	owner_done(o);
+	return -e->code;
+}
+
+static int decide(const char *path, const struct way *w, struct owner *ret, struct err *e)
+{
+	struct owner o = {.uid = w->st.st_uid, .gid = w->st.st_gid, .group = w->st.st_gid};
+	int r = 0;
+
+	if (w->n_owners > 1 || (w->n_owners == 1 && w->owners[0].uid != w->st.st_uid))
+		return refuse(path, w, e);
+	o.other = w->st.st_uid != 0;
+	o.root = !o.other;
+	if (o.other)
+		r = become_account(&o, &w->st, e);
+	else
+		memcpy(o.writable, w->writable, sizeof(o.writable));
+	if (r == 0)
+		*ret = o;
+	return r;
+}
+
+static int open_as_root(const char *path, struct owner *ret, int *ret_fd, struct err *e)
+{
+	struct way w;
+	int r = way_walk(path, &w, e);
+
+	if (r < 0)
+		return r;
+	if (w.fd < 0)
+		return err_set(e, w.code, "open directory '%s': %s", path, strerror(w.code));
+	if (!S_ISDIR(w.st.st_mode))
+		r = err_set(e, ENOTDIR, "open directory '%s': %s", path, strerror(ENOTDIR));
+	else
+		r = decide(path, &w, ret, e);
+	if (r == 0)
+		*ret_fd = take_fd(&w.fd);
+	way_done(&w);
+	return r;
+}
+
+int owner_open(const char *path, struct owner *ret, int *ret_fd, struct err *e)
+{
+	_autoclose_ int fd = -1;
 	struct stat st;
 
-	if (fstatat(AT_FDCWD, dir, &st, 0) < 0)
-		return err_sys(e, "open '%s'", dir);
-	o.uid = st.st_uid;
-	o.gid = o.group = st.st_gid;
-	o.other = geteuid() == 0 && st.st_uid != 0;
-	pw = o.other ? getpwuid(st.st_uid) : NULL;
-	if (o.other && st.st_gid == 0) /* "chown them DIR" leaves root's, which reads our state */
-		o.gid = o.group = pw ? pw->pw_gid : OWNER_NOGROUP;
-	if (pw) {
-		o.gid = pw->pw_gid;
-		o.name = sys_strdup(pw->pw_name);
-		o.home = sys_strdup(pw->pw_dir);
-		if (!o.name || !o.home) {
-			err_sys(e, "allocate a name");
-			owner_done(&o);
-			return -e->code;
-		}
-	}
-	*ret = o;
+	if (geteuid() == 0)
+		return open_as_root(path, ret, ret_fd, e);
+	fd = sys_openat(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(e, "open directory '%s'", path);
+	*ret = (struct owner){.uid = st.st_uid, .gid = st.st_gid, .group = st.st_gid};
+	*ret_fd = take_fd(&fd);
 	return 0;
 }
 
@@ -44,6 +139,8 @@ void owner_done(struct owner *o)
 	free(o->home);
 	*o = (struct owner){0};
 }
+
+/* --- to be them ------------------------------------------------------------------- */
 
 int owner_become(const struct owner *o)
 {

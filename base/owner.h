@@ -3,23 +3,31 @@
 #define BASE_OWNER_H
 
 #include "base/err.h"
+#include "base/way.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Who owns a directory.  What a work tree names (build rules, hooks, programs) is run as
- * its owner when we are root, so that root executes nothing that somebody else wrote. */
+/* As whom we run what a directory names (build rules, hooks, programs) when we are root: root
+ * executes nothing that somebody else wrote, or made a path lead to.  Others run it as
+ * themselves. */
 struct owner {
-	bool other; /* we are root, and it is somebody else's: become them */
+	bool other; /* we are root, and it is one other user's: become them */
+	bool root;  /* we are root, and nobody else owns anything on the way */
 	uid_t uid;
-	gid_t gid, group;  /* of the owner; of the directory */
-	char *name, *home; /* with other, when they have some; else NULL */
+	gid_t gid, group;	 /* of the owner; of the directory, if they are in it */
+	char *name, *home;	 /* with other, when they have some; else NULL */
+	char writable[WAY_TEXT]; /* with root: as in struct way */
 };
 
 enum { OWNER_NOGROUP = 65534 }; /* of whom no account and no directory says one */
 
-/* owner_done() frees.  A group that is root's is never the owner's. */
-MUST_CHECK int owner_of(const char *dir, struct owner *ret, struct err *e);
+/* Opens the directory that a path leads to, and says whose it is, of what was opened:
+ * *ret_fd (O_PATH) is where it is to be started, whatever the path has become meanwhile.
+ * -EPERM: who owns something on the way from "/" to it (a directory, a link, or what that
+ * goes through) is not who owns its end; the message names both.  owner_done() frees; a
+ * group that is root's is never the owner's. */
+MUST_CHECK int owner_open(const char *path, struct owner *ret, int *ret_fd, struct err *e);
 void owner_done(struct owner *o);
 
 /* In a child before exec: async-signal-safe; -1 with errno.  Nothing when not other. */

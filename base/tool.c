@@ -292,14 +292,10 @@ static int make_pipe(int *ret_rd, int *ret_wr, struct err *e)
 static int spawn(struct running *r, const int to[2], struct err *e)
 {
 	CLEANUP(env_done) struct env env = {0};
-	_autoclose_ int dir = sys_openat(AT_FDCWD, r->t->dir, O_PATH | O_DIRECTORY, 0);
-	struct prepare p = {.dir = dir, .owner = r->t->owner};
+	struct prepare p = {.dir = r->t->dir, .owner = r->t->owner};
 	struct proc_spec spec = PROC_SPEC_INIT;
-	int rc;
+	int rc = env_fill(&env, r->t->owner, e);
 
-	if (dir < 0)
-		return err_sys(e, "open directory '%s'", r->t->dir);
-	rc = env_fill(&env, r->t->owner, e);
 	if (rc < 0)
 		return rc;
 	spec.argv = r->t->argv;

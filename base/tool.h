@@ -23,10 +23,10 @@ enum { TOOL_SAID_MAX = 4096 };
 typedef int tool_sink(void *arg, struct slice block, struct err *e);
 
 struct tool {
-	const char *const *argv; /* no shell; argv[0] is looked up in PATH without a slash */
-	const char *dir;	 /* where it is started; it must be there */
-	const struct owner *owner;
-	uint64_t time_us; /* then it is ended: -ETIMEDOUT; 0: no limit */
+	const char *const *argv;   /* no shell; argv[0] is looked up in PATH without a slash */
+	int dir;		   /* where it is started: a directory's descriptor */
+	const struct owner *owner; /* owner_open() gives both; NULL: us */
+	uint64_t time_us;	   /* then it is ended: -ETIMEDOUT; 0: no limit */
 	/* Gets its output, block by block, and ends it when that fails; NULL: the output
 	 * goes where its errors go. */
 	tool_sink *out;

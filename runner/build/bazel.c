@@ -142,9 +142,10 @@ int build_bazel(const struct config_source *s, int log_fd, struct build_result *
 					     .path = s->path,
 					     .bazel = s->bazel,
 					     .query = s->query,
+					     .as_root = s->build_as_root,
 					     .startup = &s->bazel_startup,
 					     .flags = &s->bazel_flags};
-	CLEANUP(bazel_done) struct bazel b = {0};
+	CLEANUP(bazel_done) struct bazel b = BAZEL_INIT;
 	uint64_t began = clock_mono_us();
 	int r = bazel_open(&from, &b, e);
 

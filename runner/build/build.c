@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/build/internal.h"
 
+#include "base/cleanup.h"
+#include "runner/discover/builder.h"
 #include "runner/discover/names.h"
 
 #include <stdarg.h>
@@ -15,6 +17,19 @@ void build_result_done(struct build_result *r)
 bool build_wanted(const struct config_source *s)
 {
 	return s->build.n > 0 || strcmp(s->type, "bazel") == 0;
+}
+
+int build_check(const struct config_source *s, bool *ret_root, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	struct owner o;
+	int r = builder_open(s->build.n > 0 ? s->build_dir : s->path, s->build_as_root, &o, &fd, e);
+
+	if (r < 0)
+		return r;
+	*ret_root = o.root;
+	owner_done(&o);
+	return 0;
 }
 
 void build_fail(struct build_result *r, const char *fmt, ...)

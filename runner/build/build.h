@@ -6,9 +6,9 @@
 #include "runner/discover/discover.h"
 
 /* Building what a source's targets are made of, before they are fuzzed: all targets of a
- * Bazel workspace, or whatever the configured command builds.  It runs as the owner of the
- * workspace (of build_dir) when we are root, bounded in time and in what is kept of what it
- * says, and is ended as a whole by SIGINT, SIGTERM and SIGHUP.
+ * Bazel workspace, or whatever the configured command builds.  When we are root it runs as
+ * the one user who owns the workspace (build_dir) and the way there, bounded in time and in what is
+ * kept of what it says, and is ended as a whole by SIGINT, SIGTERM and SIGHUP.
  *
  * Nothing that an earlier build left may pass for what this one made: of a Bazel workspace
  * the targets that failed are known by name; of a command that failed only the time is
@@ -27,6 +27,11 @@ void build_result_done(struct build_result *r);
 
 /* Whether there is something to build. */
 bool build_wanted(const struct config_source *s);
+
+/* As whom it would be built: -EPERM, with what to do, when nobody may do it
+ * (runner/discover/builder.h); *ret_root: as root.  A directory that is not there is
+ * -ENOENT. */
+MUST_CHECK int build_check(const struct config_source *s, bool *ret_root, struct err *e);
 
 /* 0: it came to an end, well or not: *ret says which.  -EINTR: stopped by a signal to us,
  * nothing is to be taken from it.  Other errors are ours or of the machine; a program that

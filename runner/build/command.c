@@ -2,8 +2,10 @@
 /* A configured command that fills an output directory. */
 #include "runner/build/internal.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/tool.h"
+#include "runner/discover/builder.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -86,18 +88,19 @@ static void judge(const struct config_source *s, const struct tool_end *end,
 int build_command(const struct config_source *s, int log_fd, struct build_result *ret,
 		  struct err *e)
 {
+	_autoclose_ int dir = -1;
 	struct owner owner;
 	struct tool_end end = {0};
 	struct tool t = {.argv = (const char *const *)s->build.v,
-			 .dir = s->build_dir ? s->build_dir : ".",
 			 .owner = &owner,
 			 .time_us = s->build_time_us,
 			 .log_fd = log_fd,
 			 .log_max = BUILD_LOG_MAX};
 	uint64_t began = clock_real_us();
-	int r = owner_of(t.dir, &owner, e);
+	int r = builder_open(s->build_dir, s->build_as_root, &owner, &dir, e);
 
 	if (r == 0) {
+		t.dir = dir;
 		r = tool_run(&t, &end, e);
 		owner_done(&owner);
 		ret->us = end.us;

@@ -2,8 +2,11 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/sys.h"
+#include "runner/build/build.h"
+#include "runner/command/escape.h"
 #include "runner/command/session.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +30,27 @@ static bool take(void *arg, const char *name, const char *value)
 	return true;
 }
 
+/* What `fuzzcell build` would refuse, and what it would do as root. */
+static int check_builds(const struct config *c)
+{
+	size_t n;
+	const struct config_source *v = config_sources(c, &n);
+	char shown[ESCAPE_MAX];
+
+	for (size_t i = 0; i < n; i++) {
+		bool root = false;
+		struct err e;
+		int r = build_wanted(&v[i]) ? build_check(&v[i], &root, &e) : 0;
+
+		if (r == -EPERM)
+			return fail(EXIT_USAGE, "%s", escape(e.msg, shown));
+		if (r == 0 && root)
+			printf("note: the build of %s runs as root (\"build_as_root\")\n",
+			       escape(v[i].path, shown));
+	}
+	return EXIT_DONE;
+}
+
 /* With targets at hand, every one of them must resolve; globs that match none
  * are likely typos.  Before the first build there may be none. */
 static int check(struct config_args *a)
@@ -35,11 +59,11 @@ static int check(struct config_args *a)
 	struct target_list *l = &a->session.common.targets;
 	const char *glob;
 	size_t next = 0, n;
-	int r = EXIT_DONE;
+	int r = check_builds(a->session.common.config);
 
 	config_sources(a->session.common.config, &n);
 	a->session.common.before_build = true;
-	if (n > 0 || a->session.common.targets_dir)
+	if (r == EXIT_DONE && (n > 0 || a->session.common.targets_dir))
 		r = common_find_targets(&a->session.common);
 	names = sys_calloc(l->n + 1, sizeof(*names));
 	if (!names)

@@ -5,6 +5,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/sys.h"
+#include "runner/build/build.h"
+#include "runner/command/escape.h"
 #include "runner/command/tell.h"
 #include "runner/control/client.h"
 #include "runner/survey/survey.h"
@@ -251,6 +253,39 @@ static int add_unlisted(struct doctor *d, int status, struct err *e)
 			  "the targets could not be found", "fuzzcell list says why", e);
 }
 
+/* What is built as root, or by nobody. */
+static int add_builds(struct doctor *d, struct err *e)
+{
+	json_t *service = json_object_get(d->report, "service");
+	json_t *all = json_object_get(service, "findings");
+	size_t n;
+	const struct config_source *v = config_sources(d->session.common.config, &n);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		char reason[ESCAPE_MAX], text[ESCAPE_MAX + 40];
+		bool root = false;
+		struct err why;
+		int x = build_wanted(&v[i]) ? build_check(&v[i], &root, &why) : 0;
+
+		if (x == -EPERM)
+			r = doctor_add(all, "build-refused", HEALTH_ERROR, escape(why.msg, reason),
+				       "chown, or \"build_as_root\": true (docs/discovery.md)", e);
+		if (x != 0 || !root)
+			continue;
+		(void)snprintf(text, sizeof(text), "the build of %s runs as root",
+			       escape(v[i].path, reason));
+		r = doctor_add(all, "build-as-root", HEALTH_WARNING, text,
+			       "give the tree to a user of its own (chown -R), and remove "
+			       "\"build_as_root\"",
+			       e);
+	}
+	if (r == 0 && json_object_set_new(service, "severity",
+					  json_string(health_severity_name(worst_of(all)))) < 0)
+		r = err_set(e, ENOMEM, "build JSON");
+	return r;
+}
+
 static int examine(struct doctor *d, int listing, struct err *e)
 {
 	const struct state *state = d->session.state; /* NULL: nothing was run yet */
@@ -265,6 +300,8 @@ static int examine(struct doctor *d, int listing, struct err *e)
 	r = add_machine(d, e);
 	if (r == 0)
 		r = add_service(d, e);
+	if (r == 0)
+		r = add_builds(d, e);
 	if (r == 0)
 		r = add_unlisted(d, listing, e);
 	return r == 0 ? add_targets(d, e) : r;

@@ -215,6 +215,7 @@ static int add_configured(struct common *c, const struct config_source *src, siz
 	    .query = src->query,
 	    .startup = &src->bazel_startup,
 	    .flags = &src->bazel_flags,
+	    .as_root = src->build_as_root,
 	    .built = c->built && i < c->n_built ? &c->built[i] : NULL,
 	};
 

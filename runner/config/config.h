@@ -74,8 +74,9 @@ struct run_config {
 struct config_source {
 	char *type, *path;	/* runner/discover/discover.h */
 	struct strv build;	/* the command that fills path, started in build_dir */
-	char *build_dir;	/* NULL: path of a Bazel workspace, else the file's directory */
+	char *build_dir;	/* with build: where it is started */
 	uint64_t build_time_us; /* of the build */
+	bool build_as_root;	/* a tree of root's is built as root; else it is refused */
 	char *bazel, *query;	/* "bazel": the program; the query for its targets */
 	struct strv bazel_startup, bazel_flags;
 };

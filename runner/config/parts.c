@@ -72,6 +72,8 @@ static int check_source(const struct source_config *s, const struct origin *from
 		return where_fail(at, e, "\"build\" names no command");
 	if (s->v.build_dir && s->v.build.n == 0)
 		return where_fail(at, e, "\"build_dir\" without \"build\"");
+	if (s->v.build_as_root && !bazel && s->v.build.n == 0)
+		return where_fail(at, e, "\"build_as_root\" without \"build\"");
 	return 0;
 }
 
@@ -167,6 +169,10 @@ static int read_source(struct config *c, json_t *j, uint32_t id, const struct wh
 
 		s.v.type = sys_strdup(type->choices[s.type]);
 		r = s.v.type ? check_source(&s, from, at, e) : err_sys(e, "copy a word");
+	}
+	if (r == 0 && s.v.build.n > 0 && !s.v.build_dir) {
+		s.v.build_dir = sys_strdup(c->dir);
+		r = s.v.build_dir ? 0 : err_sys(e, "copy a path");
 	}
 	if (r == 0 && strcmp(s.v.type, "bazel") == 0)
 		r = preset_words(&s.v.bazel_flags, &schema_source, from, "flags", flags, e);

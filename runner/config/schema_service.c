@@ -108,6 +108,8 @@ static const struct key source_keys[] = {
      .help = "where it is started; unset: the directory of this file"},
     {"build_time", VALUE_TIME, AT(v.build_time_us), .preset = "1h", .min = SEC, .max = 30 * DAY,
      .help = "it may take this long"},
+    {"build_as_root", VALUE_BOOL, AT(v.build_as_root), .preset = "false",
+     .help = "a directory of root's may be built, as root; else nothing is built as root"},
     {"bazel", VALUE_TEXT, AT(v.bazel), .preset = "bazel", .help = "the bazel program"},
     {"query", VALUE_TEXT, AT(v.query),
      .help = "Bazel query for the targets; unset: every cc_binary with the tag fuzz_target"},

@@ -6,6 +6,7 @@
 #include "base/sys.h"
 #include "runner/discover/bazel_graph.h"
 #include "runner/discover/bazel_label.h"
+#include "runner/discover/builder.h"
 #include "runner/discover/source.h"
 
 #include <errno.h>
@@ -48,21 +49,18 @@ static int copy_flags(const struct strv *from, struct strv *to, struct err *e)
 
 int bazel_open(const struct discover_source *s, struct bazel *ret, struct err *e)
 {
-	_autoclose_ int fd = sys_openat(AT_FDCWD, s->path, O_RDONLY | O_DIRECTORY, 0);
-	struct bazel b = {.program = s->bazel ? s->bazel : "bazel",
+	struct bazel b = {.fd = -1,
+			  .program = s->bazel ? s->bazel : "bazel",
 			  .query = s->query && *s->query ? s->query : DISCOVER_BAZEL_QUERY,
 			  .startup = s->startup};
-	int r;
+	int r = builder_open(s->path, s->as_root, &b.owner, &b.fd, e);
 
-	if (fd < 0)
-		return err_sys(e, "open directory");
-	if (!is_workspace(fd))
-		return err_set(e, EINVAL,
-			       "is no Bazel workspace: it has neither MODULE.bazel nor "
-			       "WORKSPACE");
-	r = source_fd_path(fd, &b.dir, e);
+	if (r == 0 && !is_workspace(b.fd))
+		r = err_set(e, EINVAL,
+			    "is no Bazel workspace: it has neither MODULE.bazel nor "
+			    "WORKSPACE");
 	if (r == 0)
-		r = owner_of(b.dir, &b.owner, e);
+		r = source_fd_path(b.fd, &b.dir, e);
 	if (r == 0)
 		r = copy_flags(s->flags, &b.flags, e);
 	if (r < 0)
@@ -77,7 +75,8 @@ void bazel_done(struct bazel *b)
 	free(b->dir);
 	owner_done(&b->owner);
 	strv_done(&b->flags);
-	*b = (struct bazel){0};
+	close_p(&b->fd);
+	*b = (struct bazel)BAZEL_INIT;
 }
 
 /* --- a call -------------------------------------------------------------------------- */
@@ -121,7 +120,7 @@ int bazel_call(const struct bazel *b, const struct bazel_call *c, int *ret_code,
 {
 	CLEANUP(strv_done_p) struct strv argv = {0};
 	struct tool_end end;
-	struct tool t = {.dir = b->dir,
+	struct tool t = {.dir = b->fd,
 			 .owner = &b->owner,
 			 .time_us = c->time_us ? c->time_us : BAZEL_ASK_US,
 			 .out = c->out,

@@ -12,13 +12,20 @@
  * some eight when it has to start; nothing is remembered between questions. */
 struct bazel {
 	char *dir; /* absolute, real */
+	int fd;	   /* of it */
 	struct owner owner;
 	const char *program, *query;
 	const struct strv *startup;
 	struct strv flags;
 };
 
-/* -EINVAL: no workspace.  The source's strings must live as long.  bazel_done() frees. */
+#define BAZEL_INIT       \
+	{                \
+		.fd = -1 \
+	}
+
+/* -EINVAL: no workspace.  -EPERM: nobody may build it (runner/discover/builder.h).  The source's
+ * strings must live as long.  bazel_done() frees. */
 MUST_CHECK int bazel_open(const struct discover_source *s, struct bazel *ret, struct err *e);
 void bazel_done(struct bazel *b);
 

@@ -361,7 +361,7 @@ static int add_entry(struct find *f, const struct entry *entry, struct err *e)
 
 int discover_bazel(const struct discover_source *s, struct target_list *out, struct err *e)
 {
-	CLEANUP(find_done) struct find f = {.s = s, .out = out};
+	CLEANUP(find_done) struct find f = {.s = s, .b = BAZEL_INIT, .out = out};
 	int r = bazel_open(s, &f.b, e);
 
 	if (r == 0)

@@ -90,6 +90,7 @@ struct discover_source {
 	 * DISCOVER_BAZEL_QUERY, no startup options, DISCOVER_BAZEL_FLAGS. */
 	const char *bazel, *query;
 	const struct strv *startup, *flags;
+	bool as_root;			    /* Bazel may be started as root */
 	const struct discover_built *built; /* NULL: nothing is known of it */
 };
 /* The tag itself: "fuzz_target" alone would also match "not_fuzz_target". */

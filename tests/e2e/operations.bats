@@ -9,7 +9,7 @@ setup() {
 	ln -s "$FUZZCELL" "$WORK/bin/fuzzcell"
 	cp "$TARGETS/healthy_fuzzer" "$WORK/out"
 	jq --arg w "$WORK" '. + {state_dir: ($w + "/state"), trigger: {repository: ($w + "/tree")},
-		discovery: [{type: "directory", path: ($w + "/out"), build: ["true"], build_dir: $w}],
+		discovery: [{type: "directory", path: ($w + "/out"), build: ["true"], build_dir: $w, build_as_root: true}],
 		defaults: (.defaults + {max_time: "2s", merge_time: "off"})}' \
 		"$STATE/config.json" >"$WORK/config.json"
 	rm "$STATE/config.json"

@@ -6,11 +6,13 @@
 
 #include "base/cleanup.h"
 #include "base/owner.h"
+#include "base/sys.h"
 
 #include <grp.h>
 #include <signal.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 
 enum { THEM = 4321, OTHERS = 4322, NOBODY = 65534 };
 
@@ -167,6 +169,169 @@ static void test_back(void **state)
 	assert_int_equal(prctl(PR_SET_PDEATHSIG, 0), 0);
 }
 
+static int own(const char *name, struct owner *o, int *fd, struct err *e)
+{
+	char path[100];
+
+	snprintf(path, sizeof(path), "%s/%s", dir.path, name);
+	return owner_open(path, o, fd, e);
+}
+
+static void runs_as(const char *name, uid_t uid)
+{
+	CLEANUP(owner_done) struct owner o = {0};
+	_autoclose_ int fd = -1;
+	struct stat st;
+	struct err e;
+
+	if (own(name, &o, &fd, &e) < 0)
+		fail_msg("%s: %s", name, e.msg);
+	assert_int_equal(o.root, uid == 0);
+	assert_int_equal(o.other, uid != 0);
+	assert_int_equal(o.uid, uid);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_true(S_ISDIR(st.st_mode));
+	assert_int_equal(st.st_uid, uid);
+}
+
+static void runs_not(const char *name, int code, const char *why)
+{
+	CLEANUP(owner_done) struct owner o = {0};
+	_autoclose_ int fd = -1;
+	struct err e;
+
+	assert_int_equal(own(name, &o, &fd, &e), -code);
+	if (!strstr(e.msg, why))
+		fail_msg("%s", e.msg);
+}
+
+/* Who runs what is in a directory: nobody in one that somebody else put there. */
+static void test_runs(void **state)
+{
+	char here[60];
+
+	(void)state;
+	need_root();
+	snprintf(here, sizeof(here), "%s/ours", dir.path);
+	make_dir("ours", 0);
+	make_dir("ours/more", 0);
+	make_dir("ours/given", THEM);
+	make_dir("theirs", THEM);
+	make_dir("theirs/more", THEM);
+	make_dir("theirs/root", 0);
+	make_dir("theirs/others", OTHERS);
+	make_file("theirs/file", THEM, 0644);
+	make_link("theirs/link", here, THEM);
+	make_link("theirs/by-root", here, 0);
+	make_link("theirs/own", "more", THEM);
+	make_link("ours/by-them", "more", THEM);
+	make_link("ours/by-root", "more", 0);
+	make_link("ours/round", "round", THEM);
+	runs_as("ours", 0);
+	runs_as("ours/../ours/./more/", 0);
+	runs_as("ours/by-root", 0);
+	runs_as("ours/given", THEM);
+	runs_as("theirs", THEM);
+	runs_as("theirs/own", THEM);
+	runs_not("theirs/root", EPERM,
+		 "/theirs' is of user 4321, and what it leads to is of user 0");
+	runs_not("theirs/link", EPERM, "is of user 4321, and what it leads to is of user 0");
+	runs_not("theirs/link/more", EPERM, "let one user own all of the way there (chown)");
+	runs_not("theirs/by-root", EPERM, "/theirs' is of user 4321");
+	runs_not("ours/by-them", EPERM, "/ours/by-them' is of user 4321");
+	runs_not("theirs/others", EPERM, "/theirs' is of user 4321 and '");
+	runs_not("theirs/others", EPERM, "/theirs/others' of user 4322");
+	runs_not("theirs/file", ENOTDIR, "Not a directory");
+	runs_not("theirs/file/x", ENOTDIR, "Not a directory");
+	runs_not("theirs/none", ENOENT, "No such file or directory");
+	runs_not("ours/round", ELOOP, "Too many levels");
+}
+
+/* Root's own directories in which others may exchange what is there. */
+static void test_writable(void **state)
+{
+	static const struct {
+		mode_t mode;
+		gid_t gid;
+		bool below, itself;
+	} all[] = {
+	    {0755, 7, false, false}, {0775, 0, false, false}, {0775, 7, true, true},
+	    {0757, 0, true, true},   {01777, 0, false, true},
+	};
+
+	(void)state;
+	need_root();
+	make_dir("d", 0);
+	make_dir("d/e", 0);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		for (int below = 0; below < 2; below++) {
+			CLEANUP(owner_done) struct owner o = {0};
+			_autoclose_ int fd = -1;
+			struct err e;
+
+			assert_int_equal(fchownat(dir.fd, "d", 0, all[i].gid, 0), 0);
+			assert_int_equal(fchmodat(dir.fd, "d", all[i].mode, 0), 0);
+			assert_int_equal(own(below ? "d/e" : "d", &o, &fd, &e), 0);
+			assert_true(o.root);
+			assert_int_equal(*o.writable != '\0', below ? all[i].below : all[i].itself);
+		}
+}
+
+/* Another process of theirs puts a link where a directory is, and back, all the time. */
+static pid_t start_exchange(const char *a, const char *b)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+			_exit(1);
+		while (sys_exchange(dir.fd, a, dir.fd, b) == 0)
+			;
+		_exit(1);
+	}
+	return pid;
+}
+
+static void test_race(void **state)
+{
+	unsigned theirs = 0, refused = 0;
+	char here[60];
+	int status;
+	pid_t pid;
+
+	(void)state;
+	need_root();
+	snprintf(here, sizeof(here), "%s/ours", dir.path);
+	make_dir("ours", 0);
+	make_dir("ours/in", 0);
+	make_dir("real", THEM);
+	make_dir("real/in", THEM);
+	make_link("other", here, THEM);
+	pid = start_exchange("real", "other");
+	for (unsigned i = 0; i < 200000 && (theirs < 500 || refused < 500); i++) {
+		CLEANUP(owner_done) struct owner o = {0};
+		_autoclose_ int fd = -1;
+		struct stat st;
+		struct err e;
+		int r = own(i % 2 ? "real" : "real/in", &o, &fd, &e);
+
+		if (r < 0) {
+			assert_int_equal(r, -EPERM);
+			refused++;
+			continue;
+		}
+		theirs++;
+		assert_true(o.other && o.uid == THEM);
+		assert_int_equal(fstat(fd, &st), 0);
+		assert_int_equal(st.st_uid, THEM);
+	}
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	assert_true(theirs > 0 && refused > 0);
+}
+
 /* What one names and another one can exchange is opened as what both may read. */
 static void test_named(void **state)
 {
@@ -198,9 +363,7 @@ static void test_named(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_whose),
-    CASE(test_opens),
-    CASE(test_back),
-    CASE(test_named),
+    CASE(test_whose),	 CASE(test_opens), CASE(test_back),  CASE(test_runs),
+    CASE(test_writable), CASE(test_race),  CASE(test_named),
 };
 UNIT_MAIN(tests)

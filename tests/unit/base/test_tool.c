@@ -24,8 +24,7 @@ static int sh(const char *script, struct buf *out, struct tool t, struct tool_en
 	const char *const argv[] = {"sh", "-c", script, NULL};
 
 	t.argv = argv;
-	if (!t.dir)
-		t.dir = dir.path;
+	t.dir = dir.fd;
 	if (out) {
 		t.out = add;
 		t.arg = out;
@@ -68,9 +67,6 @@ static void test_where(void **state)
 	(void)state;
 	assert_int_equal(sh("pwd", &out, plain, &end, &e), 0);
 	assert_int_equal(strncmp(buf_str(&out), dir.path, strlen(dir.path)), 0);
-	assert_int_equal(sh("true", NULL, (struct tool){.dir = "/no/dir", .log_fd = -1}, &end, &e),
-			 -ENOENT);
-	assert_string_equal(e.msg, "sh: open directory '/no/dir': No such file or directory");
 }
 
 /* A token in our environment stays there. */
@@ -91,6 +87,16 @@ static void test_environment(void **state)
 	assert_non_null(strstr(buf_str(&out), "PATH="));
 }
 
+static void own(struct owner *o)
+{
+	_autoclose_ int fd = -1;
+	struct err e;
+
+	owner_done(o);
+	if (owner_open(dir.path, o, &fd, &e) < 0)
+		fail_msg("%s", e.msg);
+}
+
 static void test_owner(void **state)
 {
 	_autobuf_ struct buf out = BUF_INIT(1000);
@@ -100,13 +106,12 @@ static void test_owner(void **state)
 	struct err e;
 
 	(void)state;
-	assert_int_equal(owner_of(dir.path, &o, &e), 0);
+	own(&o);
 	assert_false(o.other); /* it is our own */
-	assert_int_equal(owner_of("/no/dir", &o, &e), -ENOENT);
 	if (geteuid() != 0)
 		skip();
 	assert_int_equal(chown(dir.path, 65534, 65534), 0);
-	assert_int_equal(owner_of(dir.path, &o, &e), 0);
+	own(&o);
 	assert_true(o.other);
 	assert_string_equal(o.name, "nobody");
 	assert_int_equal(sh("id -u; id -G; echo $USER; echo > made; kill -0 $PPID || echo no", &out,
@@ -114,11 +119,16 @@ static void test_owner(void **state)
 			 0);
 	assert_string_equal(buf_str(&out), "65534\n65534\nnobody\nno\n");
 	assert_true(scratch_has(dir.fd, "made"));
+	/* A group of the directory's that they are not in is none of theirs. */
+	buf_clear(&out);
+	assert_int_equal(chown(dir.path, 65534, 42), 0);
+	own(&o);
+	assert_int_equal(sh("id -G", &out, t, &end, &e), 0);
+	assert_string_equal(buf_str(&out), "65534\n");
 	/* Without an account, in a directory whose group stayed root's. */
-	owner_done(&o);
 	buf_clear(&out);
 	assert_int_equal(chown(dir.path, 4321, 0), 0);
-	assert_int_equal(owner_of(dir.path, &o, &e), 0);
+	own(&o);
 	assert_int_equal(sh("id -u; id -g; id -G", &out, t, &end, &e), 0);
 	assert_string_equal(buf_str(&out), "4321\n65534\n65534\n");
 }
@@ -191,7 +201,7 @@ static void test_sink_fails(void **state)
 {
 	static const char *const argv[] = {"yes", NULL};
 	size_t n = 0;
-	struct tool t = {.argv = argv, .dir = "/", .out = refuse, .arg = &n, .log_fd = -1};
+	struct tool t = {.argv = argv, .dir = dir.fd, .out = refuse, .arg = &n, .log_fd = -1};
 	struct tool_end end;
 	struct err e;
 
@@ -259,7 +269,7 @@ static void test_signal(void **state)
 static void test_no_program(void **state)
 {
 	static const char *const argv[] = {"no-such-program", NULL};
-	struct tool t = {.argv = argv, .dir = "/", .log_fd = -1};
+	struct tool t = {.argv = argv, .dir = dir.fd, .log_fd = -1};
 	struct tool_end end;
 	struct err e;
 
@@ -297,9 +307,9 @@ static void test_faults(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_ends),	  CASE(test_where),	  CASE(test_environment), CASE(test_owner),
-    CASE(test_time),	  CASE(test_left_behind), CASE(test_sink_fails),  CASE(test_log),
-    CASE(test_full_disk), CASE(test_signal),	  CASE(test_no_program),  CASE(test_faults),
+    CASE(test_ends),	 CASE(test_where),     CASE(test_environment), CASE(test_owner), CASE(test_time),      CASE(test_left_behind), CASE(test_sink_fails),
+    CASE(test_log),	 CASE(test_full_disk), CASE(test_signal),      CASE(test_no_program),
+    CASE(test_faults),
 };
 
 UNIT_MAIN(tests)

@@ -14,8 +14,11 @@
 static int builds(struct fake *f, struct build_result *ret, struct err *e)
 {
 	char type[] = "bazel";
-	struct config_source s = {
-	    .type = type, .path = f->ws, .bazel = f->program, .build_time_us = 3000000};
+	struct config_source s = {.type = type,
+				  .path = f->ws,
+				  .bazel = f->program,
+				  .build_time_us = 3000000,
+				  .build_as_root = true};
 
 	return build_source(&s, -1, ret, e);
 }
@@ -154,6 +157,7 @@ static int runs(struct tree *t, const char *script, struct build_result *ret, st
 				  .path = t->path,
 				  .build = {argv, 3},
 				  .build_dir = t->path,
+				  .build_as_root = true,
 				  .build_time_us = build_time_us};
 
 	snprintf(text, sizeof(text), "%s", script);

@@ -74,11 +74,11 @@ static void test_all_said(void **state)
 
 static void test_sources(void **state)
 {
-	_config_ struct config *c =
-	    parsed("{\"discovery\": [{\"type\": \"bazel\", \"path\": \"w\"},"
-		   " {\"type\": \"bazel\", \"path\": \"v\", \"flags\": [], \"query\": \"//...\"},"
-		   " {\"type\": \"directory\", \"path\": \"out\", \"build\": [\"make\", \"all\"], "
-		   "\"build_time\": \"5m\"}]}");
+	_config_ struct config *c = parsed(
+	    "{\"discovery\": [{\"type\": \"bazel\", \"path\": \"w\", \"build_as_root\": true},"
+	    " {\"type\": \"bazel\", \"path\": \"v\", \"flags\": [], \"query\": \"//...\"},"
+	    " {\"type\": \"directory\", \"path\": \"out\", \"build\": [\"make\", \"all\"], "
+	    "\"build_time\": \"5m\"}]}");
 	const struct config_source *s;
 	size_t n;
 
@@ -93,7 +93,9 @@ static void test_sources(void **state)
 	assert_int_equal(s[1].bazel_flags.n, 0);
 	assert_string_equal(s[1].query, "//...");
 	assert_int_equal(s[2].build.n, 2);
-	assert_null(s[2].build_dir);
+	assert_string_equal(s[2].build_dir, "/etc/fuzz"); /* the file's */
+	assert_false(s[2].build_as_root);
+	assert_true(s[0].build_as_root);
 	assert_int_equal(s[2].build_time_us, 300 * USEC_PER_SEC);
 }
 
@@ -167,6 +169,9 @@ static void test_refused(void **state)
 	     "discovery[0]: \"build\" names no command"},
 	    {"\"discovery\": [{\"type\": \"directory\", \"path\": \"o\", \"build_dir\": \"d\"}]",
 	     "discovery[0]: \"build_dir\" without \"build\""},
+	    {"\"discovery\": [{\"type\": \"directory\", \"path\": \"o\", "
+	     "\"build_as_root\": true}]",
+	     "discovery[0]: \"build_as_root\" without \"build\""},
 	    {"\"discovery\": [{\"type\": \"directory\", \"path\": \"o\", \"build\": [\"a\\n\"]}]",
 	     "discovery[0].build[0]: \"a?\" has a control character in it"},
 	};

@@ -47,7 +47,8 @@ static inline void fake_make(struct fake *f)
 	tree_file(&f->tree, "out.xml", "<query/>");
 	snprintf(f->program, sizeof(f->program), "%s/bazel", f->tree.path);
 	snprintf(f->ws, sizeof(f->ws), "%s/ws", f->tree.path);
-	f->source = (struct discover_source){.type = "bazel", .path = f->ws, .bazel = f->program};
+	f->source = (struct discover_source){
+	    .type = "bazel", .path = f->ws, .bazel = f->program, .as_root = true};
 }
 
 /* What it says to every command: these labels, their programs below out/. */

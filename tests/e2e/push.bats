@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+# A push never becomes root: what a work tree of somebody else's builds is built as them, and
+# where they put a link to something of root's, by nobody.  User 4321 has no account.
+load lib
+load repo
+
+setup() {
+	[ "$(id -u)" -eq 0 ] || skip 'not root'
+	e2e_setup
+	TREE=$WORK/tree ROOT=$WORK/root WHO=$WORK/who
+	mkdir -p "$TREE/src" "$ROOT/src" "$WORK/out"
+	install -d -m 1777 "$WHO" # a build leaves its user's number there
+	cp "$TARGETS/healthy_fuzzer" "$WORK/out/"
+	chown 4321 "$TREE" "$TREE/src"
+}
+
+teardown() { e2e_teardown; }
+
+# source_at DIR [MORE]: a command that is built there; MORE keys in JSON.
+source_at() {
+	jq --arg out "$WORK/out" --arg dir "$1" --arg who "$WHO" --argjson more "${2:-{\}}" \
+		'. + {discovery: [{type: "directory", path: $out, build_dir: $dir,
+		  build: ["sh", "-c", "touch \($who)/$(id -u)"]} + $more]}' \
+		"$STATE/config.json" >"$WORK/c" && mv "$WORK/c" "$STATE/config.json"
+}
+
+fuzzcell() { # COMMAND [OPTION...]
+	run timeout $((120 * SLOW)) "$FUZZCELL" "$1" --state-dir "$STATE" "${@:2}"
+	echo "$output"
+}
+
+link_to() { # TARGET NAME: of the tree's owner
+	ln -s "$1" "$2"
+	chown -h 4321 "$2"
+}
+
+built_by() { # USER: and by no other
+	[ "$(find "$WHO" -type f -printf '%f is of %U\n')" = "$1 is of $1" ]
+}
+
+by_nobody() { [ -z "$(ls -A "$WHO")" ]; }
+
+push() { # MESSAGE: all that is in the developer's clone
+	git -C "$WORK/dev" add -A
+	git -C "$WORK/dev" commit -q -m "$1"
+	git -C "$WORK/dev" push -q origin HEAD:main
+	chown -R 4321 "$WORK/up.git"
+}
+
+@test "a pushed link in the place of build_dir is not built as root" {
+	git_setup
+	config '"max_time": "1s", "merge_time": "off"'
+	git config -f "$GIT_CONFIG_GLOBAL" safe.directory '*'
+	git init -q --bare "$WORK/up.git"
+	git clone -q "$WORK/up.git" "$WORK/dev" 2>/dev/null
+	mkdir "$WORK/dev/src"
+	echo one >"$WORK/dev/src/file"
+	push first
+	rm -r "$TREE"
+	git clone -q "$WORK/up.git" "$TREE"
+	chown -R 4321 "$TREE"
+	source_at "$TREE/src"
+	jq --arg t "$TREE" '. + {trigger: {repository: $t, interval: "1s"}}' \
+		"$STATE/config.json" >"$WORK/c" && mv "$WORK/c" "$STATE/config.json"
+	rm -r "$WORK/dev/src"
+	ln -s "$ROOT" "$WORK/dev/src"
+	push attack
+	fuzzcell trigger
+	[ "$status" -ne 0 ]
+	[ -L "$TREE/src" ] # it got there
+	[[ $output == *"'$TREE' is of user 4321, and what it leads to is of user 0 (root): nothing is run in '$TREE/src'"*chown* ]]
+	by_nobody
+	rm "$WORK/dev/src"
+	mkdir "$WORK/dev/src"
+	echo two >"$WORK/dev/src/file"
+	push mended
+	fuzzcell trigger --force
+	built_by 4321
+	[ "$(stat -c %u "$TREE/src/file")" -eq 4321 ]
+}
+
+@test "a link on the way to build_dir is not followed as root" {
+	source_at "$TREE/src"
+	fuzzcell build
+	[ "$status" -eq 0 ]
+	built_by 4321
+	rm "$WHO/4321"
+	source_at "$TREE/a/src"
+	link_to "$ROOT" "$TREE/a" # in which root has a src
+	fuzzcell build
+	[ "$status" -ne 0 ]
+	[[ $output == *"is of user 4321, and what it leads to is of user 0"* ]]
+	by_nobody
+	# Root's link into their tree is theirs; theirs in root's tree is nobody's.
+	ln -s "$TREE/src" "$WORK/short"
+	source_at "$WORK/short"
+	fuzzcell build
+	built_by 4321
+	rm "$WHO/4321"
+	link_to "$ROOT" "$ROOT/link"
+	source_at "$ROOT/link" '{"build_as_root": true}'
+	fuzzcell build
+	[[ $output == *"'$ROOT/link' is of user 4321"* ]]
+	by_nobody
+	# Nor what a third one put there.
+	install -d -o 4322 "$TREE/third"
+	source_at "$TREE/third"
+	fuzzcell build
+	[[ $output == *"'$TREE' is of user 4321 and '$TREE/third' of user 4322"* ]]
+	by_nobody
+}
+
+@test "a workspace that is a link to root's is neither asked nor built as root" {
+	printf '#!/bin/sh\ntouch %s/$(id -u)\n' "$WHO" >"$WORK/bazel"
+	chmod 0755 "$WORK/bazel"
+	touch "$ROOT/WORKSPACE" "$TREE/src/WORKSPACE"
+	link_to "$ROOT" "$TREE/ws"
+	jq --arg b "$WORK/bazel" --arg ws "$TREE/ws" \
+		'. + {discovery: [{type: "bazel", path: $ws, bazel: $b}]}' \
+		"$STATE/config.json" >"$WORK/c" && mv "$WORK/c" "$STATE/config.json"
+	for command in list build run; do
+		fuzzcell "$command"
+		[ "$status" -ne 0 ]
+		[[ $output == *"'$TREE' is of user 4321, and what it leads to is of user 0"* ]]
+		by_nobody
+	done
+	rm "$TREE/ws"
+	link_to src "$TREE/ws"
+	fuzzcell list
+	built_by 4321
+}
+
+@test "while build_dir is exchanged all the time, no build is root's" {
+	link_to "$ROOT" "$TREE/link"
+	source_at "$TREE/src"
+	touch "$TREE/go"
+	(
+		while [ -e "$TREE/go" ]; do
+			mv -T "$TREE/src" "$TREE/real" && mv -T "$TREE/link" "$TREE/src"
+			mv -T "$TREE/src" "$TREE/link" && mv -T "$TREE/real" "$TREE/src"
+		done
+	) 3>&- &
+	swapper=$! built=0 refused=0 n=0
+	while [ "$n" -lt 400 ] && { [ "$built" -lt 10 ] || [ "$refused" -lt 10 ]; }; do
+		n=$((n + 1))
+		fuzzcell build >/dev/null
+		if [ "$status" -eq 0 ]; then built=$((built + 1)); else refused=$((refused + 1)); fi
+		[ ! -e "$WHO/0" ] || break
+	done
+	rm "$TREE/go"
+	wait "$swapper"
+	echo "$built built, $refused refused"
+	built_by 4321
+	[ "$refused" -ge 10 ]
+}
+
+@test "a tree of root's is built only where the configuration says so, and that is told" {
+	source_at "$ROOT"
+	for command in build check doctor; do
+		if [ "$command" = check ]; then fuzzcell config check; else fuzzcell "$command"; fi
+		[ "$status" -ne 0 ]
+		[[ $output == *"'$ROOT' is root's, and nothing is built as root unasked: give it to a user of its own (chown -R USER '$ROOT'), or set \"build_as_root\": true"* ]]
+		by_nobody
+	done
+	source_at "$ROOT" '{"build_as_root": true}'
+	fuzzcell config check
+	[ "$status" -eq 0 ]
+	[[ $output == *"note: the build of $WORK/out runs as root"* ]]
+	fuzzcell doctor --json
+	jq -e '.service.findings[] | select(.code == "build-as-root").severity == "warning"' <<<"$output"
+	fuzzcell build
+	[ "$status" -eq 0 ]
+	built_by 0
+	rm "$WHO/0"
+	# Not where others may put something in its place.
+	chmod 0777 "$ROOT"
+	fuzzcell build
+	[[ $output == *"others than root may write to '$ROOT'"*"chmod go-w '$ROOT'"* ]]
+	by_nobody
+	chmod 0755 "$ROOT"
+	chown 4321 "$ROOT" # as the message says
+	source_at "$ROOT"
+	fuzzcell build
+	built_by 4321
+}
