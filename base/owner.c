@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { GROUPS_MAX = 1024, SHOWN_MAX = 48 };
@@ -142,10 +143,23 @@ void owner_done(struct owner *o)
 
 /* --- to be them ------------------------------------------------------------------- */
 
+/* Whoever shares our terminal could type into it (TIOCSTI), and what follows would be read by
+ * a shell of root's. */
+static void leave_terminal(void)
+{
+	int fd = sys_openat(AT_FDCWD, "/dev/tty", O_RDWR | O_NOCTTY, 0);
+
+	if (fd < 0) /* there is none */
+		return;
+	(void)ioctl(fd, TIOCNOTTY); /* no error: it is our own, we do not lead its session */
+	close(fd);
+}
+
 int owner_become(const struct owner *o)
 {
 	if (!o->other)
 		return 0;
+	leave_terminal();
 	if (setgroups(1, &o->group) < 0 || setgid(o->gid) < 0)
 		return -1;
 	return setuid(o->uid);

@@ -30,7 +30,8 @@ enum { OWNER_NOGROUP = 65534 }; /* of whom no account and no directory says one 
 MUST_CHECK int owner_open(const char *path, struct owner *ret, int *ret_fd, struct err *e);
 void owner_done(struct owner *o);
 
-/* In a child before exec: async-signal-safe; -1 with errno.  Nothing when not other. */
+/* In a child before exec: async-signal-safe; -1 with errno.  Nothing when not other.  It
+ * leaves our terminal, too. */
 MUST_CHECK int owner_become(const struct owner *o);
 
 /* What root opens on somebody's word (a manifest that was pushed, a link in a tree of

@@ -9,6 +9,7 @@
 #include "base/fault.h"
 #include "base/tool.h"
 
+#include <pty.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -131,6 +132,48 @@ static void test_owner(void **state)
 	own(&o);
 	assert_int_equal(sh("id -u; id -g; id -G", &out, t, &end, &e), 0);
 	assert_string_equal(buf_str(&out), "4321\n65534\n65534\n");
+}
+
+/* In a session that has a terminal of root's: 'y' where the tool could open it. */
+static char opens_terminal(const struct tool *t)
+{
+	_autobuf_ struct buf out = BUF_INIT(100);
+	struct tool_end end;
+	struct err e;
+
+	if (sh("if (: </dev/tty) 2>/dev/null; then echo y; else echo n; fi", &out, *t, &end, &e) <
+	    0)
+		return 'e';
+	return buf_str(&out)[0];
+}
+
+/* Who shares our terminal can type into it. */
+static void test_terminal(void **state)
+{
+	CLEANUP(owner_done) struct owner o = {0};
+	const struct tool us = {.log_fd = -1}, them = {.log_fd = -1, .owner = &o};
+	_autoclose_ int leader = -1;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chown(dir.path, 4321, 4321), 0);
+	own(&o);
+	pid = forkpty(&leader, NULL, NULL, NULL);
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		/* Also when its permissions keep nobody out. */
+		bool open = fchmod(STDIN_FILENO, 0666) == 0;
+
+		_exit(!open			     ? 1
+		      : opens_terminal(&us) != 'y'   ? 2
+		      : opens_terminal(&them) != 'n' ? 3
+						     : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
 
 static bool is_gone(pid_t pid)
@@ -307,7 +350,8 @@ static void test_faults(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_ends),	 CASE(test_where),     CASE(test_environment), CASE(test_owner), CASE(test_time),      CASE(test_left_behind), CASE(test_sink_fails),
+    CASE(test_ends),	 CASE(test_where),     CASE(test_environment), CASE(test_owner),
+    CASE(test_terminal), CASE(test_time),      CASE(test_left_behind), CASE(test_sink_fails),
     CASE(test_log),	 CASE(test_full_disk), CASE(test_signal),      CASE(test_no_program),
     CASE(test_faults),
 };
