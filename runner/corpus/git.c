@@ -10,8 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,11 +65,11 @@ static int add_env(const struct git *g, bool literal, const char *const *more, s
 	for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(all[0]); i++)
 		if ((v = getenv(all[i])))
 			r = strv_addf(env, e, "%s=%s", all[i], v);
-	for (size_t i = 0; r == 0 && !g->drop && i < sizeof(ours) / sizeof(ours[0]); i++)
+	for (size_t i = 0; r == 0 && !g->owner.other && i < sizeof(ours) / sizeof(ours[0]); i++)
 		if ((v = getenv(ours[i])))
 			r = strv_addf(env, e, "%s=%s", ours[i], v);
-	if (r == 0 && g->drop && g->home)
-		r = strv_addf(env, e, "HOME=%s", g->home);
+	if (r == 0 && g->owner.other && g->owner.home)
+		r = strv_addf(env, e, "HOME=%s", g->owner.home);
 	return r < 0 ? r : add_all(more, env, e);
 }
 
@@ -84,21 +82,49 @@ static int add_args(const struct git *g, const char *const *args, struct strv *a
 	for (size_t i = 0; r == 0 && i < sizeof(first) / sizeof(first[0]); i++)
 		r = strv_add(argv, first[i], e);
 	if (r == 0)
-		r = strv_add(argv, g->top, e);
+		r = strv_add(argv, g->owner.root ? "." : g->top, e);
 	for (; r == 0 && *args; args++)
 		r = strv_add(argv, *args, e);
 	return r;
 }
 
+struct prepare {
+	const struct owner *owner;
+	int dir; /* -1: git goes there by itself, with no rights but its user's */
+};
+
 /* In the child.  Another user's process no longer dies with us, unless it is said
  * again; and this signal lets git remove its lock files. */
-static int become_owner(void *arg)
+static int prepare(void *arg)
 {
-	const struct git *g = arg;
+	const struct prepare *p = arg;
 
-	if (g->drop && (setgroups(1, &g->group) < 0 || setgid(g->gid) < 0 || setuid(g->uid) < 0))
+	if (owner_become(p->owner) < 0)
+		return -1;
+	if (p->dir >= 0 && fchdir(p->dir) < 0) /* allow: in the child */
 		return -1;
 	return prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
+/* Where a git of root's is started: nobody else has got a say in the path meanwhile. */
+static int open_top(const struct git *g, int *ret_fd, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	struct owner now;
+	bool root;
+	int r = g->owner.root ? owner_open(g->top, &now, &fd, e) : 0;
+
+	if (r < 0 || !g->owner.root)
+		return r;
+	root = now.root;
+	owner_done(&now);
+	if (!root)
+		return err_set(e, EPERM,
+			       "'%.200s' is not root's, but its repository is: let one user own "
+			       "all of it (chown)",
+			       g->top);
+	*ret_fd = take_fd(&fd);
+	return 0;
 }
 
 int git_start(const struct git *g, const char *const *args, const char *const *more, int in,
@@ -106,21 +132,25 @@ int git_start(const struct git *g, const char *const *args, const char *const *m
 {
 	CLEANUP(strv_done_p) struct strv argv = {0};
 	CLEANUP(strv_done_p) struct strv env = {0};
-	struct git copy = *g;
+	_autoclose_ int dir = -1;
+	struct prepare p = {.owner = &g->owner, .dir = -1};
 	struct proc_spec spec = PROC_SPEC_INIT;
 	int r = add_args(g, args, &argv, e);
 
 	if (r == 0)
 		r = add_env(g, strcmp(args[0], "check-ignore") != 0, more, &env, e);
+	if (r == 0)
+		r = open_top(g, &dir, e);
 	if (r < 0)
 		return r;
+	p.dir = dir;
 	spec.argv = (const char *const *)argv.v;
 	spec.env = (const char *const *)env.v;
 	spec.stdin_fd = in;
 	spec.stdout_fd = out;
 	spec.stderr_fd = said;
-	spec.prepare = become_owner;
-	spec.prepare_arg = &copy;
+	spec.prepare = prepare;
+	spec.prepare_arg = &p;
 	spec.die_with_us = true;
 	return proc_spawn(&spec, ret_pid, e);
 }
@@ -293,15 +323,14 @@ int git_end(struct git_writer *w, struct err *e)
 /* --- a work tree ------------------------------------------------------------------ */
 
 /* Whose git it is: the owner of the directory that has .git, or of dir. */
-static int find_owner(const char *dir, struct stat *ret, struct err *e)
+static int find_owner(const char *dir, struct owner *ret, struct err *e)
 {
 	_autofree_ char *path = sys_strdup(dir);
+	_autoclose_ int fd = -1;
 	struct stat st;
 
 	if (!path)
 		return err_sys(e, "allocate a path");
-	if (fstatat(AT_FDCWD, dir, ret, 0) < 0)
-		return err_sys(e, "open '%s'", dir);
 	for (char *slash = path + strlen(path); slash; slash = strrchr(path, '/')) {
 		_autofree_ char *git = NULL;
 
@@ -310,28 +339,9 @@ static int find_owner(const char *dir, struct stat *ret, struct err *e)
 		if (!git)
 			return err_sys(e, "allocate a path");
 		if (fstatat(AT_FDCWD, git, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			return fstatat(AT_FDCWD, *path ? path : "/", ret, 0) < 0
-				   ? err_sys(e, "open '%s'", path)
-				   : 0;
+			return owner_open(*path ? path : "/", ret, &fd, e);
 	}
-	return 0;
-}
-
-static int set_owner(struct git *g, const struct stat *st, struct err *e)
-{
-	const struct passwd *pw;
-
-	g->uid = st->st_uid;
-	g->gid = g->group = st->st_gid;
-	g->drop = geteuid() == 0 && st->st_uid != 0;
-	pw = g->drop ? getpwuid(st->st_uid) : NULL;
-	if (g->drop && st->st_gid == 0) /* as in base/owner.c */
-		g->gid = g->group = pw ? pw->pw_gid : OWNER_NOGROUP;
-	if (!pw)
-		return 0;
-	g->gid = pw->pw_gid;
-	g->home = sys_strdup(pw->pw_dir);
-	return g->home ? 0 : err_sys(e, "allocate a path");
+	return owner_open(dir, ret, &fd, e);
 }
 
 static const char *const inside[] = {"rev-parse", "--is-inside-work-tree", NULL};
@@ -372,15 +382,12 @@ static int find_top(struct git *g, char why[GIT_WHY], struct err *e)
 int git_open(const char *dir, struct git *ret, char why[GIT_WHY], struct err *e)
 {
 	struct git g = {0};
-	struct stat st;
-	int r = find_owner(dir, &st, e);
+	int r = find_owner(dir, &g.owner, e);
 
 	if (r < 0)
 		return r;
 	g.top = sys_strdup(dir);
-	r = g.top ? set_owner(&g, &st, e) : err_sys(e, "allocate a path");
-	if (r == 0)
-		r = find_top(&g, why, e);
+	r = g.top ? find_top(&g, why, e) : err_sys(e, "allocate a path");
 	if (r == 1)
 		*ret = g;
 	else
@@ -392,7 +399,7 @@ void git_done(struct git *g)
 {
 	free(g->top);
 	free(g->prefix);
-	free(g->home);
+	owner_done(&g->owner);
 	*g = (struct git){0};
 }
 

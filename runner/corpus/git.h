@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/owner.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +14,8 @@
  * of our choice (no GIT_DIR that happens to be set), without hooks and file system
  * monitors of the repository.  When we are root it runs as the work tree's owner: so
  * root executes nothing that a repository's configuration names, git trusts the
- * repository, and what it writes is the owner's.
+ * repository, and what it writes is the owner's.  As root it works only where nobody
+ * else has a say (owner_open()), and in the directory of which that was seen.
  *
  * Names are literal in every command, never patterns.  SIGPIPE must be blocked, as
  * main.c does it. */
@@ -21,10 +23,7 @@
 struct git {
 	char *top;    /* of the work tree, absolute */
 	char *prefix; /* the directory that was asked for, from top: "" or "a/b" */
-	char *home;   /* of the owner, when that is somebody else; may be NULL */
-	uid_t uid;
-	gid_t gid, group; /* of the owner; of the directory */
-	bool drop;	  /* we are root, and it is somebody else's */
+	struct owner owner;
 };
 
 /* 1: dir (absolute) is in a work tree.  0: it is not, or git will not say so: why, one

@@ -28,14 +28,14 @@ static void git_done_p(struct git *g)
 /* git refuses to work for others than the owner, root included ("dubious ownership"). */
 static void as_owner(struct work *w)
 {
-	const struct passwd *pw = w->git.drop ? getpwuid(w->git.uid) : NULL;
+	const struct passwd *pw = w->git.owner.other ? getpwuid(w->git.owner.uid) : NULL;
 
 	if (pw)
 		(void)snprintf(w->as, sizeof(w->as), "runuser -u %.40s -- git", pw->pw_name);
-	else if (w->git.drop)
+	else if (w->git.owner.other)
 		(void)snprintf(w->as, sizeof(w->as),
-			       "setpriv --reuid=%u --regid=%u --clear-groups git", w->git.uid,
-			       w->git.gid);
+			       "setpriv --reuid=%u --regid=%u --clear-groups git", w->git.owner.uid,
+			       w->git.owner.gid);
 	else
 		(void)snprintf(w->as, sizeof(w->as), "git");
 }
@@ -340,7 +340,7 @@ int checkout_do(const struct checkout_opts *o, enum checkout_what what, const ch
 	r = git_open(o->dir, &git, why, e);
 	w.git = git;
 	as_owner(&w);
-	if (r == -ENOENT || r == -ENOTDIR || r == -EACCES)
+	if (r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -EPERM)
 		return broken(&w, e->msg);
 	if (r == 0)
 		return broken(&w, why);

@@ -65,7 +65,7 @@ static int add_ssh(const struct git *g, struct strv *env, struct err *e)
 {
 	static const char *const args[] = {"config", "--get", "core.sshCommand", NULL};
 	_autofree_ char *set = NULL;
-	const char *ssh = g->drop ? NULL : getenv("GIT_SSH_COMMAND");
+	const char *ssh = g->owner.other ? NULL : getenv("GIT_SSH_COMMAND");
 	int r = 0;
 
 	if (!ssh || !*ssh) {
@@ -90,7 +90,7 @@ static int make_env(const struct git *g, struct strv *env, struct err *e)
 
 	if (r == 0)
 		r = strv_add(env, "GIT_ASKPASS=", e); /* and no window either */
-	if (r == 0 && !g->drop && (v = getenv("SSH_AUTH_SOCK")))
+	if (r == 0 && !g->owner.other && (v = getenv("SSH_AUTH_SOCK")))
 		r = strv_addf(env, e, "SSH_AUTH_SOCK=%s", v);
 	for (size_t i = 0; r == 0 && i < sizeof(passed) / sizeof(passed[0]); i++)
 		if ((v = getenv(passed[i])))

@@ -232,11 +232,32 @@ static void test_owner(void **state)
 		skip();
 	must("chmod 755 .; chown -R 65534:65534 repo");
 	g = open_repo("repo/in");
-	assert_true(g.drop);
-	assert_int_equal(g.uid, 65534);
+	assert_true(g.owner.other);
+	assert_int_equal(g.owner.uid, 65534);
 	assert_int_equal(git_ask(&g, args, &head, &e), 0);
 	assert_int_equal(strlen(head), 40);
 	git_done(&g);
+}
+
+/* Root works for nobody who could put another repository in the place of its own. */
+static void test_root_behind_theirs(void **state)
+{
+	char why[GIT_WHY];
+	struct git g;
+	struct err e;
+
+	(void)state;
+	need_git();
+	if (geteuid() != 0)
+		skip();
+	must("chmod 755 .; ln -s repo link; chown -h 65534 link");
+	assert_int_equal(git_open(path_of("link"), &g, why, &e), -EPERM);
+	assert_non_null(strstr(e.msg, "/link' is of user 65534"));
+	assert_int_equal(git_open(path_of("link/in"), &g, why, &e), -EPERM);
+	must("chown 65534 repo/in");
+	assert_int_equal(git_open(path_of("repo/in"), &g, why, &e), -EPERM);
+	must("chown 0 repo/in");
+	expect("repo/in", "repo", "in");
 }
 
 static void test_no_git(void **state)
@@ -301,9 +322,9 @@ static void test_faults(void **state)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_find),  CASE(test_names),	      CASE(test_questions), CASE(test_choose),
-    CASE(test_links), CASE(test_environment), CASE(test_owner),	    CASE(test_no_git),
-    CASE(test_run),   CASE(test_faults),
+    CASE(test_find),   CASE(test_names),       CASE(test_questions), CASE(test_choose),
+    CASE(test_links),  CASE(test_environment), CASE(test_owner),     CASE(test_root_behind_theirs),
+    CASE(test_no_git), CASE(test_run),	       CASE(test_faults),
 };
 
 UNIT_MAIN(tests)
