@@ -98,6 +98,7 @@ void intree_tell(const struct intree *t, enum intree_what what, const char *name
 
 struct look {
 	struct intree_corpus *c;
+	const struct rights *as;
 	struct intree_sum *sum;
 	struct strv gone; /* to be removed, paths from the directory */
 };
@@ -107,7 +108,8 @@ static int look_dir(int at, const char *name, const char *path, unsigned depth, 
 
 static int look_file(int at, const char *name, const char *path, struct look *l, struct err *e)
 {
-	_autoclose_ int fd = sys_openat(at, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
+	_autoclose_ int fd =
+	    rights_open(l->as, at, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 	char hex[STORE_NAME];
 	struct stat st;
 	int r;
@@ -128,6 +130,18 @@ static int look_file(int at, const char *name, const char *path, struct look *l,
 	l->sum->kept++;
 	intree_tell(l->c->t, INTREE_KEPT, path);
 	return 0;
+}
+
+static int remove_as(const struct rights *as, int dir, const char *name)
+{
+	_autorights_ struct rights_back back = {0};
+	struct err e;
+
+	if (rights_take(as, &back, &e) < 0) {
+		errno = e.code;
+		return -1;
+	}
+	return sys_unlinkat(dir, name, 0);
 }
 
 /* ".<sha1>.new", what a call left that was killed. */
@@ -153,7 +167,7 @@ static int look_entry(int at, const char *name, const char *dir, unsigned depth,
 		return err_sys(e, "allocate a path");
 	if (name[0] == '.') {
 		if (is_rest(name) && !l->c->t->dry_run)
-			(void)unlinkat(at, name, 0); /* allow: it does no harm */
+			(void)remove_as(l->as, at, name); /* it does no harm */
 		return 0;
 	}
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -166,11 +180,14 @@ static int look_entry(int at, const char *name, const char *dir, unsigned depth,
 static int look_dir(int at, const char *name, const char *path, unsigned depth, struct look *l,
 		    struct err *e)
 {
-	CLEANUP(closedir_p) DIR *d = sys_opendirat(at, name);
+	CLEANUP(closedir_p) DIR *d = NULL;
+	_autoclose_ int fd = rights_open(l->as, at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 	const struct dirent *ent;
 
+	d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d)
 		return err_sys(e, "open directory '%s'", name);
+	(void)take_fd(&fd); /* it is the stream's */
 	while ((ent = sys_readdir(d))) {
 		int r = look_entry(dirfd(d), ent->d_name, path, depth, l, e);
 
@@ -183,13 +200,13 @@ static int look_dir(int at, const char *name, const char *path, unsigned depth, 
 /* --- prune ---------------------------------------------------------------------------- */
 
 /* Nothing is removed that is not kept, on disk. */
-static int keep_all(const struct intree *t, int dir, struct strv *gone, struct intree_sum *sum,
-		    struct err *e)
+static int keep_all(const struct intree *t, const struct rights *as, int dir, struct strv *gone,
+		    struct intree_sum *sum, struct err *e)
 {
 	for (size_t i = 0; i < gone->n; i++) {
 		struct store_sum got = {0};
 		char hex[STORE_NAME];
-		int r = store_file(dir, gone->v[i], t->pruned, NULL, &got, hex, e);
+		int r = store_file_as(as, dir, gone->v[i], t->pruned, &got, hex, e);
 
 		if (r < 0)
 			return err_wrap(e, "keep '%s'", gone->v[i]);
@@ -201,17 +218,17 @@ static int keep_all(const struct intree *t, int dir, struct strv *gone, struct i
 	return sys_syncfs(t->pruned) < 0 ? err_sys(e, "sync what is kept") : 0;
 }
 
-static int prune(const struct intree *t, int dir, struct strv *gone, struct intree_sum *sum,
-		 struct err *e)
+static int prune(const struct intree *t, const struct rights *as, int dir, struct strv *gone,
+		 struct intree_sum *sum, struct err *e)
 {
 	int r = 0;
 
 	if (gone->n > 0 && !t->dry_run)
-		r = keep_all(t, dir, gone, sum, e);
+		r = keep_all(t, as, dir, gone, sum, e);
 	for (size_t i = 0; r == 0 && i < gone->n; i++) {
 		if (!gone->v[i][0])
 			continue;
-		if (!t->dry_run && sys_unlinkat(dir, gone->v[i], 0) < 0 && errno != ENOENT)
+		if (!t->dry_run && remove_as(as, dir, gone->v[i]) < 0 && errno != ENOENT)
 			return err_sys(e, "remove '%s'", gone->v[i]);
 		sum->removed++;
 		intree_tell(t, INTREE_REMOVED, gone->v[i]);
@@ -240,35 +257,61 @@ static int name_it(int dir, const char *tmp, const char *name, struct err *e)
 	return sys_renameat(dir, tmp, name) < 0 ? err_sys(e, "name '%s'", name) : 1;
 }
 
-static int write_temp(int dir, const struct stat *owner, const char *tmp, struct slice data,
-		      struct err *e)
+/* The directory of a work tree, and with whose rights it is changed. */
+struct to {
+	int dir;
+	const struct rights *as;
+	struct stat st;
+};
+
+static int create(const struct to *to, const char *tmp, int *ret_fd, struct err *e)
+{
+	_autorights_ struct rights_back back = {0};
+	int r = rights_take(to->as, &back, e);
+
+	if (r < 0)
+		return r;
+	(void)unlinkat(to->dir, tmp, 0); /* allow: of a call that was killed; the name is ours */
+	*ret_fd = sys_openat(to->dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, MODE_FILE);
+	return *ret_fd < 0 ? err_sys(e, "create '%s'", tmp) : 0;
+}
+
+static int write_temp(const struct to *to, const char *tmp, struct slice data, struct err *e)
 {
 	_autoclose_ int fd = -1;
+	int r = create(to, tmp, &fd, e);
 
-	(void)unlinkat(dir, tmp, 0); /* allow: of a call that was killed; the name is ours */
-	fd = sys_openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, MODE_FILE);
-	if (fd < 0)
-		return err_sys(e, "create '%s'", tmp);
+	if (r < 0)
+		return r;
 	if (fchmod(fd, MODE_FILE) < 0)
 		return err_sys(e, "set the mode of '%s'", tmp);
-	if (geteuid() == 0 && fchown(fd, owner->st_uid, owner->st_gid) < 0)
+	/* Nothing is given to root that others had put elsewhere. */
+	if (geteuid() == 0 && (!to->as->other || to->as->uid == to->st.st_uid) &&
+	    fchown(fd, to->st.st_uid, to->st.st_gid) < 0)
 		return err_sys(e, "give '%s' to the directory's owner", tmp);
 	return sys_write_all(fd, data.p, data.n) < 0 ? err_sys(e, "write '%s'", tmp) : 0;
 }
 
+static int name_as(const struct to *to, const char *tmp, const char *name, struct err *e)
+{
+	_autorights_ struct rights_back back = {0};
+	int r = rights_take(to->as, &back, e);
+
+	return r == 0 ? name_it(to->dir, tmp, name, e) : r;
+}
+
 /* 1: added; 0: its name is taken. */
-static int add_file(int dir, const struct stat *owner, const char *name, struct slice data,
-		    struct err *e)
+static int add_file(const struct to *to, const char *name, struct slice data, struct err *e)
 {
 	char tmp[STORE_NAME + 8];
 	int r;
 
 	snprintf(tmp, sizeof(tmp), ".%s.new", name);
-	r = write_temp(dir, owner, tmp, data, e);
+	r = write_temp(to, tmp, data, e);
 	if (r == 0)
-		r = name_it(dir, tmp, name, e);
+		r = name_as(to, tmp, name, e);
 	if (r <= 0)
-		(void)unlinkat(dir, tmp, 0); /* allow: the error before it is the one to tell */
+		(void)remove_as(to->as, to->dir, tmp); /* the error before it is the one to tell */
 	return r;
 }
 
@@ -279,8 +322,8 @@ static int is_free(int dir, const char *name)
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0;
 }
 
-static int add_one(struct intree_corpus *c, size_t i, int dir, const struct stat *owner,
-		   struct intree_sum *sum, struct err *e)
+static int add_one(struct intree_corpus *c, size_t i, const struct to *to, struct intree_sum *sum,
+		   struct err *e)
 {
 	_autofree_ char *text = NULL;
 	const char *name = c->all.v[i].name;
@@ -293,8 +336,7 @@ static int add_one(struct intree_corpus *c, size_t i, int dir, const struct stat
 		sum->skipped++;
 		return 0;
 	}
-	r = c->t->dry_run ? is_free(dir, name)
-			  : add_file(dir, owner, name, (struct slice){text, n}, e);
+	r = c->t->dry_run ? is_free(to->dir, name) : add_file(to, name, (struct slice){text, n}, e);
 	if (r < 0)
 		return r;
 	if (r == 0) {
@@ -307,34 +349,36 @@ static int add_one(struct intree_corpus *c, size_t i, int dir, const struct stat
 	return 0;
 }
 
-static int add_all(struct intree_corpus *c, int dir, struct intree_sum *sum, struct err *e)
+static int add_all(struct intree_corpus *c, const struct rights *as, int dir,
+		   struct intree_sum *sum, struct err *e)
 {
-	struct stat owner;
+	struct to to = {.dir = dir, .as = as};
 	int r = 0;
 
-	if (fstat(dir, &owner) < 0)
+	if (fstat(dir, &to.st) < 0)
 		return err_sys(e, "stat the directory");
 	for (size_t i = 0; r == 0 && i < c->all.n; i++) {
 		if (c->known[i])
 			sum->known++;
 		else
-			r = add_one(c, i, dir, &owner, sum, e);
+			r = add_one(c, i, &to, sum, e);
 	}
 	return r;
 }
 
 /* --- a directory ------------------------------------------------------------------------ */
 
-static int update(struct intree_corpus *c, int dir, struct intree_sum *sum, struct err *e)
+static int update(struct intree_corpus *c, const struct rights *as, int dir, struct intree_sum *sum,
+		  struct err *e)
 {
-	struct look l = {.c = c, .sum = sum};
+	struct look l = {.c = c, .as = as, .sum = sum};
 	int r = look_dir(dir, ".", "", 0, &l, e);
 
 	/* In this order: what goes may have an input's name. */
 	if (r == 0)
-		r = prune(c->t, dir, &l.gone, sum, e);
+		r = prune(c->t, as, dir, &l.gone, sum, e);
 	if (r == 0)
-		r = add_all(c, dir, sum, e);
+		r = add_all(c, as, dir, sum, e);
 	if (r == 0 && !c->t->dry_run && sys_syncfs(dir) < 0)
 		r = err_sys(e, "sync it");
 	strv_done(&l.gone);
@@ -345,16 +389,20 @@ int intree_update(const struct intree *t, const char *dir, struct intree_sum *re
 {
 	struct intree_corpus c;
 	_autoclose_ int fd = -1;
+	struct rights as;
 	int r;
 
 	*ret = (struct intree_sum){0};
-	fd = sys_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
+	r = rights_of(dir, &as, e);
+	if (r < 0)
+		return r;
+	fd = rights_open(&as, AT_FDCWD, dir, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return err_sys(e, "open directory '%s'", dir);
 	r = intree_corpus_open(t, &c, e);
 	if (r < 0)
 		return r;
-	r = update(&c, fd, ret, e);
+	r = update(&c, &as, fd, ret, e);
 	intree_corpus_close(&c);
 	return r < 0 ? err_wrap(e, "'%s'", dir) : 0;
 }

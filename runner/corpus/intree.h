@@ -47,7 +47,8 @@ struct intree {
 };
 
 /* dir: absolute.  New files are the directory's owner's, and on disk when it returns 0;
- * on an error what was added stays. */
+ * on an error what was added stays.  As root, all that is opened, made and removed there is
+ * that with the rights of who decides what dir leads to: the tree may change meanwhile. */
 MUST_CHECK int intree_update(const struct intree *t, const char *dir, struct intree_sum *ret,
 			     struct err *e);
 

@@ -110,11 +110,44 @@ static void test_owner(void **state)
 	if (geteuid() != 0)
 		skip();
 	input("new");
+	assert_int_equal(chmod(dir.path, 0755), 0); /* they go there */
 	assert_int_equal(fchown(tree, 65534, 65533), 0);
 	(void)update(false, false);
 	assert_int_equal(fstatat(tree, name_of("new"), &st, 0), 0);
 	assert_int_equal(st.st_uid, 65534);
 	assert_int_equal(st.st_gid, 65533);
+}
+
+/* A push put a link there: nothing is made, or removed, with root's rights. */
+static void test_link_of_theirs(void **state)
+{
+	int secret = make_dir_at(dir.fd, "secret");
+	struct intree t = {.corpus = corpus, .pruned = pruned};
+	struct intree_sum sum;
+	char path[100];
+	struct err e;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	input("new");
+	assert_int_equal(chmod(dir.path, 0755), 0);
+	assert_int_equal(fchmod(secret, 0755), 0);
+	assert_int_equal(symlinkat("secret", dir.fd, "link"), 0);
+	assert_int_equal(fchownat(dir.fd, "link", 65534, 65534, AT_SYMLINK_NOFOLLOW), 0);
+	snprintf(path, sizeof(path), "%s/link", dir.path);
+	assert_int_equal(intree_update(&t, path, &sum, &e), -EACCES);
+	assert_false(scratch_has(secret, name_of("new")));
+	/* Where all may write, it is not root's. */
+	assert_int_equal(fchmod(secret, 01777), 0);
+	assert_int_equal(intree_update(&t, path, &sum, &e), 0);
+	{
+		struct stat st;
+
+		assert_int_equal(fstatat(secret, name_of("new"), &st, 0), 0);
+		assert_int_equal(st.st_uid, 65534);
+	}
+	close(secret);
 }
 
 /* A file that a person put there stays what it is, whatever its name says. */
@@ -354,9 +387,9 @@ static void test_killed(void **state)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_add),   CASE(test_owner),	 CASE(test_taken),
-    CASE(test_odd),   CASE(test_prune),	 CASE(test_prune_measured_only),
-    CASE(test_fails), CASE(test_killed),
+    CASE(test_add),    CASE(test_owner), CASE(test_link_of_theirs),	 CASE(test_taken),
+    CASE(test_odd),    CASE(test_prune), CASE(test_prune_measured_only), CASE(test_fails),
+    CASE(test_killed),
 };
 
 UNIT_MAIN(tests)
