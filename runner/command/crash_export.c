@@ -227,8 +227,11 @@ static int binary(struct export *a, struct pack *p, struct err *e)
 	_autorights_ struct rights_back back = {0}; /* what is packed is for others to see */
 	const struct target *t = a->entry->target;
 	char path[PACK_NAME_MAX + 1], prefix[PACK_NAME_MAX + 1];
-	int r = rights_take(&t->rights, &back, e);
+	struct rights both;
+	int r = rights_of_named(&t->rights, t->binary, &both, e);
 
+	if (r == 0)
+		r = rights_take(&both, &back, e);
 	if (r < 0)
 		return r;
 	snprintf(path, sizeof(path), DIR_OUT "/%.900s", a->binary);

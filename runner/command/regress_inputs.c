@@ -148,9 +148,14 @@ static int take_dirs(struct lay *l, const struct strv *dirs, const struct rights
 	int r = 0;
 
 	l->from = REGRESS_TREE;
-	l->as = as;
-	for (size_t i = 0; r == 0 && i < dirs->n; i++)
-		r = take_dir(l, AT_FDCWD, dirs->v[i], dirs->v[i], 0, e);
+	for (size_t i = 0; r == 0 && i < dirs->n; i++) {
+		struct rights both;
+
+		r = rights_of_named(as, dirs->v[i], &both, e);
+		l->as = &both;
+		if (r == 0)
+			r = take_dir(l, AT_FDCWD, dirs->v[i], dirs->v[i], 0, e);
+	}
 	l->as = NULL;
 	return r;
 }

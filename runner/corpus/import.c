@@ -253,7 +253,7 @@ static int take(struct state *s, const char *path, const struct stat *st, int co
 	if (corpus < 0)
 		return err_set(e, EINVAL, "'%s': --target says whose input it is", path);
 	if (S_ISDIR(st->st_mode)) {
-		r = store_seeds(AT_FDCWD, path, corpus, &got, e);
+		r = store_seeds_named(NULL, path, corpus, &got, e);
 	} else if (S_ISREG(st->st_mode) && st->st_size == 0) {
 		skipped(io, 1, "an empty file is no input");
 		return 0;

@@ -278,3 +278,12 @@ int store_seeds_as(const struct rights *as, int from_dirfd, const char *dir, int
 
 	return walk_dir(from_dirfd, dir, 0, &w, e);
 }
+
+int store_seeds_named(const struct rights *namer, const char *dir, int to_dirfd,
+		      struct store_sum *io, struct err *e)
+{
+	struct rights as;
+	int r = rights_of_named(namer, dir, &as, e);
+
+	return r == 0 ? store_seeds_as(&as, AT_FDCWD, dir, to_dirfd, io, e) : r;
+}

@@ -51,5 +51,8 @@ MUST_CHECK int store_file_as(const struct rights *as, int from_dirfd, const char
 			     struct err *e);
 MUST_CHECK int store_seeds_as(const struct rights *as, int from_dirfd, const char *dir,
 			      int to_dirfd, struct store_sum *io, struct err *e);
+/* Of a directory that somebody names (NULL: we do) by its path. */
+MUST_CHECK int store_seeds_named(const struct rights *namer, const char *dir, int to_dirfd,
+				 struct store_sum *io, struct err *e);
 
 #endif

@@ -128,11 +128,14 @@ static int add_seed_dirs(const struct workdir_prepare *p, int seeds, struct work
 			 char note[200])
 {
 	for (size_t i = 0; p->seed_dirs && p->seed_dirs[i]; i++) {
-		const struct rights *as = i < p->n_theirs ? p->rights : NULL;
+		const struct rights *namer = i < p->n_theirs ? p->rights : NULL;
+		const char *dir = p->seed_dirs[i];
 		struct store_sum got = {0};
 		struct err e;
+		int r = i < p->n_theirs + p->n_ours ? store_seeds_named(namer, dir, seeds, &got, &e)
+						    : store_seeds(AT_FDCWD, dir, seeds, &got, &e);
 
-		if (store_seeds_as(as, AT_FDCWD, p->seed_dirs[i], seeds, &got, &e) < 0)
+		if (r < 0)
 			snprintf(note, 200, "%.199s", e.msg);
 		add_sum(sum, &got);
 	}

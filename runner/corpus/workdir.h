@@ -32,10 +32,11 @@ struct workdir_prepare {
 	int corpus;		      /* persistent corpus */
 	const char *seed_archive;     /* NULL: none */
 	const char *const *seed_dirs; /* NULL-terminated; missing ones are counted */
-	/* The archive and the first n_theirs directories are opened with these; NULL: with
-	 * ours, as all others are. */
+	/* Who names the archive and the first n_theirs directories (NULL: we); the next
+	 * n_ours are named by us.  What is named is opened as store_seeds_named() does it, all
+	 * others are of the state directory. */
 	const struct rights *rights;
-	size_t n_theirs;
+	size_t n_theirs, n_ours;
 };
 struct workdir_seeds {
 	uint64_t files, bytes;

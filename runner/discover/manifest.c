@@ -87,7 +87,7 @@ static int open_path(const struct reading *m, json_t *v, char **ret_path, int *r
 	if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
 		return err_set(e, EINVAL, "'%.300s' is neither a file nor a directory",
 			       quote(path, &q));
-	fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	fd = rights_open_named(NULL, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return err_sys(e, "'%.300s'", quote(path, &q));
 	*ret_path = take_ptr(&path);

@@ -249,8 +249,7 @@ static int take_all(struct unpack *u, struct err *e)
 static int open_archive(const char *archive, const struct rights *rights, int *ret_fd,
 			struct err *e)
 {
-	_autoclose_ int fd =
-	    rights_open(rights, AT_FDCWD, archive, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	_autoclose_ int fd = rights_open_named(rights, archive, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)

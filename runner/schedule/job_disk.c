@@ -52,6 +52,7 @@ static int prepare_work(void *arg, struct buf *out, struct err *e)
 	    .seed_archive = j->target->seed_archive,
 	    .rights = &j->target->rights,
 	    .n_theirs = j->target->seed_dirs.n,
+	    .n_ours = j->cfg.seeds.n,
 	};
 	struct prepared done = {0};
 	struct strv dirs = {0};

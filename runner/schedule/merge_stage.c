@@ -250,7 +250,7 @@ static int add_dirs(int stage, const struct strv *dirs, const struct rights *as,
 {
 	for (size_t i = 0; i < dirs->n; i++) {
 		struct store_sum sum = {0};
-		int r = store_seeds_as(as, AT_FDCWD, dirs->v[i], stage, &sum, e);
+		int r = store_seeds_named(as, dirs->v[i], stage, &sum, e);
 
 		/* None of it is in the corpus on its account: nothing gets lost. */
 		if (r == -ENOENT || r == -ENOTDIR || r == -EACCES)

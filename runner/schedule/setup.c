@@ -115,22 +115,33 @@ void setup_done(struct setup *s)
 	*s = (struct setup){0};
 }
 
-/* A cell shows nothing of the target's that its owner could not open: what stands there may
- * have become a link since it was found.  What is gone is said by who mounts it. */
-static int check_rights(const struct target *t, struct err *e)
+static int check_path(const struct rights *namer, const char *path, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	struct rights as;
+	int r = rights_of_named(namer, path, &as, e);
+
+	if (r < 0 || !as.other)
+		return r;
+	fd = rights_open(&as, AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 && errno != ENOENT
+		   ? err_sys(e, "'%s' with the rights of user %u", path, (unsigned)as.uid)
+		   : 0;
+}
+
+/* A cell shows nothing that who names it, and who decides what is there, could not open: what
+ * stands there may have become a link since it was found.  What is gone is said by who mounts
+ * it. */
+static int check_rights(const struct target *t, const struct target_config *cfg, struct err *e)
 {
 	const char *const paths[] = {t->dir, t->binary, t->dict};
+	int r = 0;
 
-	for (size_t i = 0; t->rights.other && i < sizeof(paths) / sizeof(paths[0]); i++) {
-		_autoclose_ int fd = paths[i] ? rights_open(&t->rights, AT_FDCWD, paths[i],
-							    O_RDONLY | O_NONBLOCK | O_NOCTTY)
-					      : -1;
-
-		if (paths[i] && fd < 0 && errno != ENOENT)
-			return err_sys(e, "'%s' with the rights of user %u", paths[i],
-				       (unsigned)t->rights.uid);
-	}
-	return 0;
+	for (size_t i = 0; r == 0 && i < sizeof(paths) / sizeof(paths[0]); i++)
+		if (paths[i])
+			r = check_path(&t->rights, paths[i], e);
+	return r == 0 && cfg->dictionary && *cfg->dictionary ? check_path(NULL, cfg->dictionary, e)
+							     : r;
 }
 
 int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
@@ -157,7 +168,7 @@ int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
 		       .cpu_weight = cfg->cpu_weight,
 		       .pids_max = cfg->pids},
 	};
-	int r = check_rights(s->target, e);
+	int r = check_rights(s->target, cfg, e);
 
 	return r < 0 ? r : cell_start(c->host, &spec, ops, arg, ret, e);
 }

@@ -183,3 +183,19 @@ push() { # MESSAGE: all that is in the developer's clone
 	fuzzcell build
 	built_by 4321
 }
+
+@test "what the configuration names in somebody else's tree is opened with their rights" {
+	mkdir "$ROOT/seeds" "$TREE/seeds"
+	printf TOP-SECRET >"$ROOT/seeds/key"
+	printf 'a seed' >"$TREE/seeds/one"
+	chmod 0700 "$ROOT/seeds"
+	config "\"seeds\": [\"$TREE/seeds\"], \"merge_time\": \"off\""
+	fuzz blind_fuzzer 2
+	[ "$(value seeds)" -eq 1 ]
+	rm -r "$TREE/seeds" "$STATE/corpus"
+	link_to "$ROOT/seeds" "$TREE/seeds"
+	fuzz blind_fuzzer 2
+	[ "$(value seeds)" -eq 0 ]
+	run grep -rl TOP-SECRET "$STATE"
+	[ "$status" -eq 1 ]
+}
