@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
+#include "base/way.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -98,11 +99,32 @@ static bool is_fixed(const char *name)
 	return false;
 }
 
+/* Who can exchange it can show a cell all of this machine that has no lock of its own. */
+static int check_owner(const char *rootfs, struct err *e)
+{
+	struct way w;
+	int r = geteuid() == 0 ? way_walk(rootfs, &w, e) : 0;
+
+	if (r < 0 || geteuid() != 0)
+		return r;
+	if (w.n_owners > 0)
+		r = err_set(e, EPERM,
+			    "root '%.180s': '%s' is of user %u, who could put another directory in "
+			    "its place: let root own all of the way there (chown)",
+			    rootfs, w.owners[0].path, (unsigned)w.owners[0].uid);
+	way_done(&w);
+	return r;
+}
+
 static int plan_directory(struct root_plan *p, const char *rootfs, struct err *e)
 {
-	CLEANUP(closedir_p) DIR *d = sys_opendirat(AT_FDCWD, rootfs);
+	CLEANUP(closedir_p) DIR *d = NULL;
 	const struct dirent *ent;
+	int bad = check_owner(rootfs, e);
 
+	if (bad < 0)
+		return bad;
+	d = sys_opendirat(AT_FDCWD, rootfs);
 	if (!d)
 		return err_sys(e, "open root '%s'", rootfs);
 	while ((ent = readdir(d))) {

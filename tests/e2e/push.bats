@@ -198,4 +198,10 @@ push() { # MESSAGE: all that is in the developer's clone
 	[ "$(value seeds)" -eq 0 ]
 	run grep -rl TOP-SECRET "$STATE"
 	[ "$status" -eq 1 ]
+	# The root of cells is root's, or there are none.
+	link_to / "$TREE/rootfs"
+	sed -i 's#^ "run"# "rootfs": "'"$TREE/rootfs"'", "run"#' "$STATE/config.json"
+	fuzz blind_fuzzer 2
+	[ "$status" -ne 0 ]
+	[[ $output == *"'$TREE' is of user 4321, who could put another directory in its place"* ]]
 }
