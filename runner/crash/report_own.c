@@ -19,6 +19,8 @@ static const struct {
 			"the cell's process limit refused a fork"},
     [CRASH_OWN_SIGNAL] = {"Fatal-signal", CRASH_SIGNAL, "died by a signal without a report"},
     [CRASH_OWN_EXIT] = {"Unexpected-exit", CRASH_ENGINE, "ended by itself without a report"},
+    [CRASH_OWN_INTERRUPT] = {"Self-interrupt", CRASH_ENGINE,
+			     "ended as by a stop signal, which fuzzcell did not send"},
     [CRASH_OWN_TIME] = {"Timeout", CRASH_CELL, "the cell's deadline passed without a report"},
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == CRASH_OWN_, "describe every one");

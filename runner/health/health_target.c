@@ -58,7 +58,7 @@ static void read_findings(const json_t *s, struct health_view *v)
 	const json_t *f = json_object_get(s, "failures");
 
 	v->failures = count(s, "failures_total");
-	v->crash = count(f, "crash") + count(f, "exit");
+	v->crash = count(f, "crash") + count(f, "exit") + count(f, "interrupt");
 	v->leak = count(f, "leak");
 	v->timed_out = count(f, "timeout") + count(f, "stuck");
 	v->oom = count(f, "oom") + count(f, "oom-kill");

@@ -16,10 +16,11 @@ struct attempt {
 	bool forced;		 /* the stop ladder went beyond the polite stop */
 	bool dumped_us;		 /* our dump signal was sent: a crash artifact is its doing */
 	uint64_t launched_us;
+	uint64_t execs;	    /* that its engine claims; known when the cell has ended */
 	uint64_t waited_us; /* the target's clock's, when it was launched */
 	uint64_t borrowed;  /* memory, for the names in suppressions */
 	uint64_t max_len;   /* that the engine was told; 0: its choice */
-	char head[600];	    /* the first bytes of output, for a start that fails */
+	char head[600]; /* the first bytes of output, for a start that fails */
 	size_t n_head;
 };
 

@@ -46,9 +46,11 @@ static const struct {
 _Static_assert(sizeof(counts) / sizeof(counts[0]) == REASON_COUNTS_, "give each its status");
 
 static const char *const failures[] = {
-    [FAILURE_NONE] = "none", [FAILURE_CRASH] = "crash",	      [FAILURE_TIMEOUT] = "timeout",
-    [FAILURE_OOM] = "oom",   [FAILURE_OOM_KILL] = "oom-kill", [FAILURE_LEAK] = "leak",
-    [FAILURE_PIDS] = "pids", [FAILURE_SYSCALL] = "syscall",   [FAILURE_STUCK] = "stuck",
+    [FAILURE_NONE] = "none",	     [FAILURE_CRASH] = "crash",
+    [FAILURE_TIMEOUT] = "timeout",   [FAILURE_OOM] = "oom",
+    [FAILURE_OOM_KILL] = "oom-kill", [FAILURE_LEAK] = "leak",
+    [FAILURE_PIDS] = "pids",	     [FAILURE_SYSCALL] = "syscall",
+    [FAILURE_STUCK] = "stuck",	     [FAILURE_INTERRUPT] = "interrupt",
     [FAILURE_EXIT] = "exit",
 };
 _Static_assert(sizeof(failures) / sizeof(failures[0]) == FAILURE_, "name every failure");
@@ -129,13 +131,14 @@ static enum failure of_end(const struct cell_facts *f)
 	switch (f->end) {
 	case ENGINE_FAULTED:
 		return of_fault(f->fault);
+	case ENGINE_INTERRUPTED:
+		return FAILURE_INTERRUPT;
 	case ENGINE_KILLED:
 	case ENGINE_UNKNOWN:
 		return FAILURE_EXIT;
 	case ENGINE_FINISHED:
 	case ENGINE_STARTUP_FAILED:
 	case ENGINE_NOT_INSTRUMENTED:
-	case ENGINE_INTERRUPTED:
 	case ENGINE_END_:
 		break;
 	}
@@ -158,7 +161,7 @@ enum failure failure_of(const struct cell_facts *f)
 		return f->forced || f->end != ENGINE_FAULTED ? FAILURE_NONE : of_fault(f->fault);
 	}
 	/* At the limit even the engine's own threads and tracers fail, in many ways. */
-	if (f->pids_refused > 0 && f->end != ENGINE_FINISHED && f->end != ENGINE_INTERRUPTED)
+	if (f->pids_refused > 0 && f->end != ENGINE_FINISHED)
 		return FAILURE_PIDS;
 	return of_end(f);
 }
@@ -176,12 +179,9 @@ enum reason reason_after(const struct cell_facts *f, enum failure what, const st
 		return REASON_STARTUP_FAILED;
 	if (f->end == ENGINE_NOT_INSTRUMENTED)
 		return REASON_NOT_INSTRUMENTED;
-	if (what == FAILURE_NONE) {
-		if (f->end == ENGINE_STARTUP_FAILED)
-			return REASON_STARTUP_FAILED;
-		return f->end == ENGINE_INTERRUPTED ? REASON_STOPPED : REASON_FINISHED;
-	}
-	if (what == FAILURE_EXIT && !f->fuzzed)
+	if (what == FAILURE_NONE)
+		return f->end == ENGINE_STARTUP_FAILED ? REASON_STARTUP_FAILED : REASON_FINISHED;
+	if ((what == FAILURE_EXIT || what == FAILURE_INTERRUPT) && !f->fuzzed)
 		return REASON_STARTUP_FAILED;
 	if (g->failures >= g->failures_max || g->barren >= (g->fuzzed ? BARREN_MAX : STILLBORN_MAX))
 		return loop_reason(what);

@@ -57,10 +57,11 @@ enum failure {
 	FAILURE_OOM,	  /* saved: the engine's limit, or our forced dump at the memory mark */
 	FAILURE_OOM_KILL, /* the kernel's kill: the input may be lost */
 	FAILURE_LEAK,
-	FAILURE_PIDS,	 /* a fork or thread was refused */
-	FAILURE_SYSCALL, /* a system call was refused */
-	FAILURE_STUCK,	 /* neither ran nor waited for anything: stopped, deadlocked */
-	FAILURE_EXIT,	 /* died without a report: killed by a signal, unexpected exit */
+	FAILURE_PIDS,	   /* a fork or thread was refused */
+	FAILURE_SYSCALL,   /* a system call was refused */
+	FAILURE_STUCK,	   /* neither ran nor waited for anything: stopped, deadlocked */
+	FAILURE_INTERRUPT, /* ended as by a stop signal, and fuzzcell sent none */
+	FAILURE_EXIT,	   /* died without a report: killed by a signal, unexpected exit */
 	FAILURE_,
 };
 const char *failure_name(enum failure f); /* "crash", "oom-kill", ... */

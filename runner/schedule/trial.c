@@ -66,6 +66,8 @@ static enum crash_own own_of(const struct exec_end *end, bool told, char detail[
 		snprintf(detail, 32, "%.31s", end->refused);
 		return CRASH_OWN_SECCOMP;
 	}
+	if (end->failure == FAILURE_INTERRUPT)
+		return CRASH_OWN_INTERRUPT;
 	if (end->signo) {
 		signal_name(end->signo, detail);
 		return CRASH_OWN_SIGNAL;

@@ -31,9 +31,11 @@ static const char *const names[REASON_] = {
 };
 
 static const char *const failure_names[FAILURE_] = {
-    [FAILURE_NONE] = "none", [FAILURE_CRASH] = "crash",	      [FAILURE_TIMEOUT] = "timeout",
-    [FAILURE_OOM] = "oom",   [FAILURE_OOM_KILL] = "oom-kill", [FAILURE_LEAK] = "leak",
-    [FAILURE_PIDS] = "pids", [FAILURE_SYSCALL] = "syscall",   [FAILURE_STUCK] = "stuck",
+    [FAILURE_NONE] = "none",	     [FAILURE_CRASH] = "crash",
+    [FAILURE_TIMEOUT] = "timeout",   [FAILURE_OOM] = "oom",
+    [FAILURE_OOM_KILL] = "oom-kill", [FAILURE_LEAK] = "leak",
+    [FAILURE_PIDS] = "pids",	     [FAILURE_SYSCALL] = "syscall",
+    [FAILURE_STUCK] = "stuck",	     [FAILURE_INTERRUPT] = "interrupt",
     [FAILURE_EXIT] = "exit",
 };
 
@@ -220,10 +222,22 @@ static const struct row {
      {.started = true, .end = ENGINE_FINISHED, .fuzzed = 1},
      FAILURE_NONE,
      REASON_FINISHED},
-    {"somebody else signalled it",
+    {"it signalled itself: nobody asked it to stop",
      {.started = true, .end = ENGINE_INTERRUPTED, .fuzzed = 1},
+     FAILURE_INTERRUPT,
+     REASON_NONE},
+    {"... before it fuzzed",
+     {.started = true, .end = ENGINE_INTERRUPTED},
+     FAILURE_INTERRUPT,
+     REASON_STARTUP_FAILED},
+    {"... when we had asked it to stop",
+     {.started = true, .ask = ASK_FINISH, .end = ENGINE_INTERRUPTED, .fuzzed = 1},
      FAILURE_NONE,
-     REASON_STOPPED},
+     REASON_FINISHED},
+    {"... at the process limit",
+     {.started = true, .pids_refused = 1, .end = ENGINE_INTERRUPTED, .fuzzed = 1},
+     FAILURE_PIDS,
+     REASON_NONE},
 
     /* What the kernel says goes before all that anybody prints. */
     {"the kernel's kill",
@@ -387,6 +401,8 @@ static void test_all_facts(void **state)
 				assert_true(f != FAILURE_NONE || r != REASON_NONE);
 				assert_true(r < REASON_);
 				assert_true(c.started || r == REASON_STARTUP_FAILED);
+				/* Only a user or fuzzcell stops a target. */
+				assert_int_not_equal(r, REASON_STOPPED);
 				assert_true(!c.started || !c.oom_kills || f == FAILURE_OOM_KILL);
 				n++;
 			}
