@@ -142,6 +142,9 @@ enum crash_own {
 	CRASH_OWN_,
 };
 
+const char *crash_own_name(enum crash_own what); /* "syscall", "memory", ... */
+enum crash_own crash_own_find(const char *name); /* CRASH_OWN_: there is none of that name */
+
 /* target and detail: NULL is fine. */
 void crash_report_own(enum crash_own what, const char *detail, const char *target,
 		      struct crash_report *ret);

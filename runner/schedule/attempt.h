@@ -20,6 +20,12 @@ struct attempt {
 	uint64_t waited_us; /* the target's clock's, when it was launched */
 	uint64_t borrowed;  /* memory, for the names in suppressions */
 	uint64_t max_len;   /* that the engine was told; 0: its choice */
+	/* How the cell failed, for when no artifact says it; own CRASH_OWN_: it did not. */
+	struct {
+		enum crash_own own;
+		char detail[32];
+		bool by_text;
+	} lost;
 	char head[600]; /* the first bytes of output, for a start that fails */
 	size_t n_head;
 };

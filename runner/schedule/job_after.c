@@ -17,46 +17,6 @@
 /* Starting once more for less than this is all cost. */
 #define WORTH_A_CELL_US (1 * USEC_PER_SEC)
 
-/* --- what the fuzzing cells say ------------------------------------------- */
-
-/* A cell that we forced to dump only tells of our signal. */
-static bool has_report(const struct job *j)
-{
-	enum engine_artifact a = j->target->engine->artifact(slice_of(j->engine.artifact));
-
-	return j->attempt && j->ask == ASK_NOTHING && a != ENGINE_ARTIFACT_NONE &&
-	       a != ENGINE_ARTIFACT_SLOW;
-}
-
-static int keep_report(const struct job *j, int queue, struct err *e)
-{
-	_autobuf_ struct buf text = BUF_INIT(KEPT_TEXT_MAX + 1);
-	struct kept k = {
-	    .run = j->env->dirs->id,
-	    .commit = j->rebuilt ? NULL : j->env->triage_env.commit,
-	    .time = clock_real_us() / USEC_PER_SEC,
-	    .binary = j->attempt->binary,
-	    .starved = fmax(fmax(j->fleet->clock.starved, j->starved), job_waited_lately(j)),
-	};
-	int r = kept_text(&j->attempt->kept, &text, e);
-
-	k.text = buf_slice(&text);
-	return r == 0 ? kept_write(queue, j->engine.artifact, &k, e) : r;
-}
-
-int job_keep_report(const struct job *j, struct err *e)
-{
-	_autoclose_ int queue = -1;
-	int r;
-
-	if (!has_report(j))
-		return 0;
-	r = fs_mkdirs(j->env->triage, j->target->name, 0755, e);
-	if (r == 0)
-		r = fs_open_dir(j->env->triage, j->target->name, &queue, e);
-	return r == 0 ? keep_report(j, queue, e) : r;
-}
-
 /* --- triage --------------------------------------------------------------- */
 
 /* Nothing goes on after the run's end. */

@@ -258,6 +258,7 @@ void job_judge(struct job *j, const struct cell_end *end)
 	struct loop_guard g = {.failures_max = j->cfg.max_crashes, .fuzzed = j->fuzzed};
 
 	j->last_failure = what;
+	job_note_lost(j, &f, what);
 	job_count_health(j, what);
 	if (what != FAILURE_NONE) {
 		j->failures[what]++;

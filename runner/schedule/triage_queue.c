@@ -41,7 +41,8 @@ static int queue_list(const struct triage *t, struct strv *ret, struct err *e)
 	if (r == 0 && !(d = sys_opendirat(fd, ".")))
 		r = err_sys(e, "open the queue of '%s'", t->spec.target->name);
 	while (r == 0 && ret->n < QUEUE_MAX && (ent = sys_readdir(d)))
-		if (t->spec.target->engine->artifact(slice_of(ent->d_name)) != ENGINE_ARTIFACT_NONE)
+		if (kept_is_lost(ent->d_name) ||
+		    t->spec.target->engine->artifact(slice_of(ent->d_name)) != ENGINE_ARTIFACT_NONE)
 			r = strv_add(ret, ent->d_name, e);
 	if (ret->n > 0)
 		qsort(ret->v, ret->n, sizeof(*ret->v), by_name);
@@ -194,6 +195,48 @@ static void on_try(void *arg, struct trial_end *end)
 	try_again(t);
 }
 
+/* --- failures without an artifact ------------------------------------------ */
+
+/* Nothing can be tried: the cell's last words and its end are all that is known. */
+static void name_lost(struct triage *t)
+{
+	struct finding *f = &t->f;
+	enum crash_own own = crash_own_find(f->kept.own ? f->kept.own : "");
+	struct slice text = f->kept.data ? f->kept.text : SLICE("");
+
+	if (f->told.found && f->kept.by_text) {
+		take_told(f);
+		return;
+	}
+	if (own == CRASH_OWN_)
+		crash_report_own(CRASH_OWN_EXIT, "not known", t->spec.target->name, &f->report);
+	else
+		crash_report_own(own, f->kept.detail, t->spec.target->name, &f->report);
+	memcpy(f->raw_key, f->report.raw_key, sizeof(f->raw_key));
+	if (text.n > 0)
+		finding_keep_output(f, text);
+	f->as_told = f->kept.data != NULL;
+}
+
+static void note_lost(struct triage *t)
+{
+	struct finding *f = &t->f;
+	const struct known_crash *c;
+
+	f->lost = true;
+	name_lost(t);
+	if (f->report.kind == CRASH_CELL && strcmp(f->report.type, "Timeout") == 0 &&
+	    f->kept.starved >= STARVED_TOLD) {
+		triage_dismiss(t);
+		return;
+	}
+	c = known(t, f->raw_key, f->report.signature);
+	if (c)
+		triage_count(t, c, f->raw_key);
+	else
+		triage_name_and_note(t);
+}
+
 static int queue_begin(struct triage *t, struct err *e)
 {
 	_autoclose_ int queue = -1;
@@ -229,6 +272,10 @@ bool triage_queue_step(struct triage *t)
 	if (!triage_path(t, relative, t->f.path))
 		return false;
 	read_kept(t, &t->f);
+	if (kept_is_lost(t->f.name)) {
+		note_lost(t);
+		return true;
+	}
 	c = t->f.told.found && !machines_doing(t) ? known(t, t->f.told.raw_key, t->f.told.signature)
 						  : NULL;
 	t->f.as_told = c != NULL;
