@@ -6,6 +6,7 @@
 #include "base/scan.h"
 #include "runner/config/config.h"
 #include "runner/discover/discover.h"
+#include "runner/exit_code.h"
 #include "runner/state/state.h"
 
 #include <getopt.h>
@@ -13,17 +14,6 @@
 
 /* Subcommands: read argv, call the rooms below, print.  No logic.  Each returns
  * the process's exit status. */
-enum exit_code {
-	EXIT_DONE = 0,
-	EXIT_CRASHES = 1,    /* run --fail-on-crash, regress: there were some */
-	EXIT_USAGE = 2,	     /* wrong usage or configuration */
-	EXIT_MACHINE = 3,    /* this machine cannot keep a promise */
-	EXIT_LOCKED = 4,     /* another run holds the lock */
-	EXIT_NOT_FUZZED = 5, /* done, but a target was not really fuzzed */
-	EXIT_BUILD = 6,	     /* nothing could be built */
-	EXIT_INTERNAL = 70,
-};
-
 struct command {
 	const char *name;
 	const char *args; /* for the usage line */

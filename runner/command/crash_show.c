@@ -73,6 +73,8 @@ static void input_field(const struct state *s, const struct known_crash *c, enum
 	char line[CRASH_LINE];
 	struct err e;
 
+	if (!*path && which == LEDGER_INPUT)
+		printf("  %-13s none was kept\n", name);
 	if (!*path)
 		return;
 	if (ledger_input_check(s->dirfd, c, which, &e) < 0)

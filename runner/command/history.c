@@ -48,14 +48,15 @@ static const char *shown(const json_t *o, const char *key, char out[ESCAPE_MAX])
 
 static void print_run(const json_t *l)
 {
-	char run[ESCAPE_MAX], status[ESCAPE_MAX], commit[ESCAPE_MAX], c[8][UNITS_MAX];
+	char run[ESCAPE_MAX], status[ESCAPE_MAX], commit[ESCAPE_MAX], c[9][UNITS_MAX];
 
-	printf("%-18s %-8s %-12.12s %8s %8s %8s %7s %6s %6s %7s %7s\n", shown(l, "run", run),
+	printf("%-18s %-8s %-12.12s %8s %8s %8s %7s %6s %6s %6s %7s %7s\n", shown(l, "run", run),
 	       shown(l, "status", status), shown(l, "commit", commit),
 	       known_time(l, "elapsed_seconds", c[0]), known_time(l, "cpu_seconds", c[1]),
 	       known_count(l, "execs", c[2]), known_exact(l, "targets", c[3]),
-	       known_exact(l, "not_fuzzed", c[4]), known_exact(l, "new_inputs", c[5]),
-	       known_exact(l, "failures", c[6]), known_exact(l, "new_crashes", c[7]));
+	       known_exact(l, "given_up", c[4]), known_exact(l, "not_fuzzed", c[5]),
+	       known_exact(l, "new_inputs", c[6]), known_exact(l, "failures", c[7]),
+	       known_exact(l, "new_crashes", c[8]));
 }
 
 static void print_target_run(const json_t *l)
@@ -78,9 +79,9 @@ static void print_table(const json_t *lines, bool target)
 		       "commit", "cpu", "execs", "exec/s", "cov", "edges", "ft", "inputs", "failed",
 		       "crashes");
 	else
-		printf("%-18s %-8s %-12s %8s %8s %8s %7s %6s %6s %7s %7s\n", "run", "status",
-		       "commit", "time", "cpu", "execs", "targets", "unfuzz", "inputs", "failed",
-		       "crashes");
+		printf("%-18s %-8s %-12s %8s %8s %8s %7s %6s %6s %6s %7s %7s\n", "run", "status",
+		       "commit", "time", "cpu", "execs", "targets", "gaveup", "unfuzz", "inputs",
+		       "failed", "crashes");
 	for (size_t i = 0; i < json_array_size(lines); i++)
 		(target ? print_target_run : print_run)(json_array_get(lines, i));
 }

@@ -81,7 +81,9 @@ static int add_no_summary(const json_t *run, struct buf *out, struct err *e)
 
 static int add_figures(const json_t *run, struct buf *out, struct err *e)
 {
-	return buf_addf(out, e, ", %llu not fuzzed; %llu failures, %llu new crashes. ",
+	return buf_addf(out, e,
+			", %llu given up, %llu not fuzzed; %llu failures, %llu new crashes. ",
+			(unsigned long long)json_get_u64(run, "given_up"),
 			(unsigned long long)json_get_u64(run, "not_fuzzed"),
 			(unsigned long long)json_get_u64(run, "failures"),
 			(unsigned long long)json_get_u64(run, "new_crashes"));

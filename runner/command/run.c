@@ -47,7 +47,7 @@ static const struct option_spec specs[] = {
     {"no-build", NULL, "fuzz what is built, build nothing first"},
     {"build", NULL, "build first (the default, but for --dry-run)"},
     {"dry-run", NULL, "everything but building and executing targets"},
-    {"fail-on-crash", NULL, "exit with 1 when there are new crashes"},
+    {"fail-on-crash", NULL, "exit with 1 for new crashes and given-up targets"},
     {"plain", NULL, "plain lines instead of the live table"},
 };
 
@@ -199,7 +199,7 @@ struct live {
 static bool is_bad(const struct target_row *r, const char *what)
 {
 	return strcmp(what, "failed") == 0 || strcmp(what, "COVERAGE DROPPED") == 0 ||
-	       (strcmp(what, "ended") == 0 && r->unfuzzed);
+	       (strcmp(what, "ended") == 0 && (r->unfuzzed || r->given_up));
 }
 
 static void on_event(void *arg, const struct run_view *v, size_t row, const char *what)
@@ -231,6 +231,7 @@ static int conclude(const struct run_args *a, struct state *s, const struct run_
 		    const struct run_view *v)
 {
 	_autobuf_ struct buf text = BUF_INIT(16 << 20);
+	enum reason_counts worst = REASON_FUZZED;
 	struct err e;
 
 	if (summary_text(v, &text, &e) == 0)
@@ -242,8 +243,10 @@ static int conclude(const struct run_args *a, struct state *s, const struct run_
 	if (a->broken)
 		printf("a build failed: what it did not make was not fuzzed\n");
 	if (summary_unfuzzed(v) > 0 || a->broken)
-		return EXIT_NOT_FUZZED;
-	return a->fail_on_crash && summary_new_crashes(v) > 0 ? EXIT_CRASHES : EXIT_DONE;
+		worst = REASON_UNFUZZED;
+	else if (summary_given_up(v) > 0)
+		worst = REASON_GIVEN_UP;
+	return (int)reason_status(worst, summary_new_crashes(v) > 0, a->fail_on_crash);
 }
 
 /* The ledger; what was wrong with its file is said. */

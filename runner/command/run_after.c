@@ -64,33 +64,56 @@ static int note_fuzzed(const struct run_over *o, struct notes *l, struct err *e)
 	return r < 0 || !silent ? r : fuzzed_silent(o->state, now, silent, add_silent, l, e);
 }
 
-/* "2 of 30 targets were not really fuzzed: a (why), b (why)" */
-static int name_unfuzzed(const struct run_view *v, struct buf *out, struct err *e)
+static bool is_unfuzzed(const struct target_row *r)
+{
+	return r->unfuzzed;
+}
+
+static bool is_given_up(const struct target_row *r)
+{
+	return r->given_up;
+}
+
+/* "2 of 30 targets were not really fuzzed: a (why), b (why)"; nothing when there are none. */
+static int name_targets(const struct run_view *v, bool (*is)(const struct target_row *r),
+			const char *were, struct buf *out, struct err *e)
 {
 	size_t n = 0, named = 0;
 	int r;
 
 	for (size_t i = 0; i < v->n_rows; i++)
-		n += v->rows[i].unfuzzed;
-	r = buf_addf(out, e, "%zu of %zu targets were not really fuzzed", n, v->n_rows);
+		n += is(&v->rows[i]);
+	if (n == 0)
+		return 0;
+	r = buf_addf(out, e, "%s%zu of %zu targets were %s", out->n ? "; " : "", n, v->n_rows,
+		     were);
 	for (size_t i = 0; r == 0 && i < v->n_rows && named < NAMED_MAX; i++)
-		if (v->rows[i].unfuzzed)
+		if (is(&v->rows[i]))
 			r = buf_addf(out, e, "%s%s (%s)", named++ ? ", " : ": ", v->rows[i].name,
 				     v->rows[i].reason);
 	return r < 0 || n <= NAMED_MAX ? r : buf_add(out, SLICE(", ..."), e);
 }
 
-static int add_failed(const struct run_over *o, struct notes *l, struct buf *text, struct err *e)
+/* Why the run failed; "" when it did not. */
+static int say_failed(const struct run_over *o, struct buf *text, struct err *e)
 {
 	int r;
 
-	if (o->view->interrupted || (o->status != EXIT_NOT_FUZZED && o->status != EXIT_INTERNAL))
-		return 0;
 	if (o->status == EXIT_INTERNAL)
-		r = buf_add(text, SLICE("the run could not save everything, or broke off"), e);
-	else
-		r = name_unfuzzed(o->view, text, e);
-	if (r < 0)
+		return buf_add(text, SLICE("the run could not save everything, or broke off"), e);
+	r = name_targets(o->view, is_unfuzzed, "not really fuzzed", text, e);
+	if (r == 0)
+		r = name_targets(o->view, is_given_up, "given up", text, e);
+	if (r == 0 && text->n == 0 && o->status == EXIT_NOT_FUZZED)
+		r = buf_add(text, SLICE("a build failed: what it did not make was not fuzzed"), e);
+	return r;
+}
+
+static int add_failed(const struct run_over *o, struct notes *l, struct buf *text, struct err *e)
+{
+	int r = o->view->interrupted ? 0 : say_failed(o, text, e);
+
+	if (r < 0 || text->n == 0)
 		return r;
 	l->v[l->n++] = (struct publish_note){
 	    .kind = PUBLISH_RUN_FAILED, .run = o->run, .commit = o->commit, .text = buf_str(text)};

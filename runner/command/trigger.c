@@ -172,7 +172,7 @@ static const char *words_of(int code)
 	case EXIT_DONE:
 		return "all went well";
 	case EXIT_CRASHES:
-		return "there were crashes";
+		return "there were failures";
 	case EXIT_USAGE:
 		return "the configuration is wrong";
 	case EXIT_MACHINE:
@@ -180,7 +180,7 @@ static const char *words_of(int code)
 	case EXIT_LOCKED:
 		return "another run holds the lock";
 	case EXIT_NOT_FUZZED:
-		return "a target was not really fuzzed";
+		return "a target was not really fuzzed, or was given up";
 	case EXIT_BUILD:
 		return "nothing could be built";
 	default:

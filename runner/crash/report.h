@@ -132,14 +132,18 @@ MUST_CHECK int crash_parse(struct slice text, const struct crash_options *o,
 
 /* Crashes that no text tells of. */
 enum crash_own {
-	CRASH_OWN_SECCOMP, /* a refused system call: detail is its name */
-	CRASH_OWN_MEMORY,  /* the kernel killed the cell for its memory */
-	CRASH_OWN_PIDS,	   /* the cell's process limit refused a fork */
-	CRASH_OWN_SIGNAL,  /* died by a signal without a report: detail is "SIGSEGV" */
-	CRASH_OWN_EXIT,	   /* ended by itself with a status: detail is "status 3" */
-	CRASH_OWN_TIME,	   /* the cell's deadline passed without a report */
+	CRASH_OWN_SECCOMP,   /* a refused system call: detail is its name */
+	CRASH_OWN_MEMORY,    /* the kernel killed the cell for its memory */
+	CRASH_OWN_PIDS,	     /* the cell's process limit refused a fork */
+	CRASH_OWN_SIGNAL,    /* died by a signal without a report: detail is "SIGSEGV" */
+	CRASH_OWN_EXIT,	     /* ended by itself with a status: detail is "status 3" */
+	CRASH_OWN_INTERRUPT, /* ended as by a stop signal, and fuzzcell sent none */
+	CRASH_OWN_TIME,	     /* the cell's deadline passed without a report */
 	CRASH_OWN_,
 };
+
+const char *crash_own_name(enum crash_own what); /* "syscall", "memory", ... */
+enum crash_own crash_own_find(const char *name); /* CRASH_OWN_: there is none of that name */
 
 /* target and detail: NULL is fine. */
 void crash_report_own(enum crash_own what, const char *detail, const char *target,

@@ -3,25 +3,46 @@
 #include "runner/crash/internal.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Crashes that no text tells of: what the cell refused or killed, and processes that
  * ended without a word. */
 
 static const struct {
-	const char *type;
+	const char *name, *type;
 	enum crash_kind kind;
 	const char *headline;
 } kinds[] = {
-    [CRASH_OWN_SECCOMP] = {"Refused-system-call", CRASH_CELL, "the cell refused a system call"},
-    [CRASH_OWN_MEMORY] = {"Cell-memory-limit", CRASH_CELL,
+    [CRASH_OWN_SECCOMP] = {"syscall", "Refused-system-call", CRASH_CELL,
+			   "the cell refused a system call"},
+    [CRASH_OWN_MEMORY] = {"memory", "Cell-memory-limit", CRASH_CELL,
 			  "the kernel killed the cell for its memory"},
-    [CRASH_OWN_PIDS] = {"Cell-process-limit", CRASH_CELL,
+    [CRASH_OWN_PIDS] = {"pids", "Cell-process-limit", CRASH_CELL,
 			"the cell's process limit refused a fork"},
-    [CRASH_OWN_SIGNAL] = {"Fatal-signal", CRASH_SIGNAL, "died by a signal without a report"},
-    [CRASH_OWN_EXIT] = {"Unexpected-exit", CRASH_ENGINE, "ended by itself without a report"},
-    [CRASH_OWN_TIME] = {"Timeout", CRASH_CELL, "the cell's deadline passed without a report"},
+    [CRASH_OWN_SIGNAL] = {"signal", "Fatal-signal", CRASH_SIGNAL,
+			  "died by a signal without a report"},
+    [CRASH_OWN_EXIT] = {"exit", "Unexpected-exit", CRASH_ENGINE,
+			"ended by itself without a report"},
+    [CRASH_OWN_INTERRUPT] = {"interrupt", "Self-interrupt", CRASH_ENGINE,
+			     "ended as by a stop signal, which fuzzcell did not send"},
+    [CRASH_OWN_TIME] = {"time", "Timeout", CRASH_CELL,
+			"the cell's deadline passed without a report"},
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == CRASH_OWN_, "describe every one");
+
+const char *crash_own_name(enum crash_own what)
+{
+	return what < CRASH_OWN_ ? kinds[what].name : "";
+}
+
+enum crash_own crash_own_find(const char *name)
+{
+	unsigned what = 0;
+
+	while (what < CRASH_OWN_ && strcmp(kinds[what].name, name) != 0)
+		what++;
+	return (enum crash_own)what;
+}
 
 static void add_state(struct crash_report *r, const char *text)
 {

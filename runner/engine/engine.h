@@ -132,7 +132,7 @@ enum engine_end {
 	ENGINE_FAULTED,	       /* state.fault says why */
 	ENGINE_STARTUP_FAILED, /* before fuzzing began, without a report of the target's own */
 	ENGINE_NOT_INSTRUMENTED,
-	ENGINE_INTERRUPTED, /* by a signal that it handles */
+	ENGINE_INTERRUPTED, /* by a signal that it handles, or the target says so */
 	ENGINE_KILLED,	    /* by a signal that it does not */
 	ENGINE_UNKNOWN, /* an exit status that it does not use: the target called exit() unseen */
 	ENGINE_END_,

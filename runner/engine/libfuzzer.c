@@ -231,7 +231,8 @@ static enum engine_end classify(const struct engine_state *s, int code, int sign
 	case LIBFUZZER_EXIT_USAGE:
 		return by_usage_code(s);
 	case LIBFUZZER_EXIT_INTERRUPTED:
-		return s->interrupted ? ENGINE_INTERRUPTED : unexplained(s);
+		return s->interrupted && (s->running || s->replaying) ? ENGINE_INTERRUPTED
+								      : unexplained(s);
 	case LIBFUZZER_EXIT_TIMEOUT:
 	case LIBFUZZER_EXIT_OOM:
 	case LIBFUZZER_EXIT_SANITIZER:

@@ -67,6 +67,9 @@ static const struct {
 			      "raise targets.\"<target>\".pids"},
     [HEALTH_DISK_LIMIT] = {"disk-limit", "let the harness write no files, or remove them after "
 					 "each input; or raise targets.\"<target>\".disk"},
+    [HEALTH_GIVEN_UP] = {"given-up",
+			 "look at its failures (fuzzcell crash list) and at the end of its log "
+			 "(logs/<run>/<target>.log): what ended the target so often?"},
     [HEALTH_FEW_EDGES] = {"few-edges", "compile the libraries under test with "
 				       "-fsanitize=fuzzer-no-link, too"},
     [HEALTH_UNTRIAGED] = {"untriaged", "fuzzcell crash triage, or a run with more time at its "

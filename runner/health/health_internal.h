@@ -35,7 +35,7 @@
 struct health_view {
 	const struct health_target *t;
 	const char *reason, *note, *refused, *forged; /* "" when not known */
-	bool known, fuzzed, running;
+	bool known, fuzzed, running, given_up;
 	double wall, cells, cpu, starved, timeout;
 	double execs, rate, cov, cov_before, edges, ft, units;
 	double seeds, rss, limit, forks, untriaged, dropped, failures;

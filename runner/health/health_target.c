@@ -40,6 +40,7 @@ static void read_run(const json_t *s, struct health_view *v)
 	v->forged = text(s, "forged");
 	v->fuzzed = json_is_true(json_object_get(s, "fuzzed"));
 	v->running = strcmp(v->reason, "running") == 0;
+	v->given_up = json_is_true(json_object_get(s, "given_up"));
 	v->wall = number(s, "wall_seconds");
 	v->cells = number(s, "cell_seconds");
 	v->cpu = number(s, "cpu_seconds");
@@ -58,7 +59,7 @@ static void read_findings(const json_t *s, struct health_view *v)
 	const json_t *f = json_object_get(s, "failures");
 
 	v->failures = count(s, "failures_total");
-	v->crash = count(f, "crash") + count(f, "exit");
+	v->crash = count(f, "crash") + count(f, "exit") + count(f, "interrupt");
 	v->leak = count(f, "leak");
 	v->timed_out = count(f, "timeout") + count(f, "stuck");
 	v->oom = count(f, "oom") + count(f, "oom-kill");
@@ -224,11 +225,23 @@ static void judge_refused(const struct health_view *v, struct health *h)
 			   v->syscalls > 0 ? HEALTH_WARNING : HEALTH_NOTE,
 			   "refused system calls: %s", health_text(v->refused, names));
 	if (v->forks > 0)
-		health_add(h, HEALTH_FORKS_REFUSED, HEALTH_WARNING, "%.0f forks or threads refused",
-			   v->forks);
+		health_add(h, HEALTH_FORKS_REFUSED,
+			   strcmp(v->reason, "pids-limit") == 0 ? HEALTH_ERROR : HEALTH_WARNING,
+			   "%.0f forks or threads refused", v->forks);
 	if (strcmp(v->reason, "disk-limit") == 0)
-		health_add(h, HEALTH_DISK_LIMIT, HEALTH_WARNING,
-			   "it ended because of what it wrote");
+		health_add(h, HEALTH_DISK_LIMIT, HEALTH_ERROR, "it ended because of what it wrote");
+}
+
+/* When no other error says it: a run that gives a target up does not end with 0. */
+static void judge_given_up(const struct health_view *v, struct health *h)
+{
+	char reason[HEALTH_TEXT_MAX], note[HEALTH_TEXT_MAX];
+
+	if (v->given_up && health_severity(h) < HEALTH_ERROR)
+		health_add(h, HEALTH_GIVEN_UP, HEALTH_ERROR,
+			   "it was given up (%s) after %.0f failures%s%s",
+			   health_text(v->reason, reason), v->failures, *v->note ? ": " : "",
+			   health_text(v->note, note));
 }
 
 static void judge_untriaged(const struct health_view *v, struct health *h)
@@ -328,6 +341,7 @@ void health_judge(const struct health_target *t, struct health *ret)
 	judge_forged(&v, ret);
 	judge_failures(&v, ret);
 	judge_refused(&v, ret);
+	judge_given_up(&v, ret);
 	judge_untriaged(&v, ret);
 	judge_speed(&v, ret);
 	judge_starved(&v, ret);

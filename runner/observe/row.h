@@ -28,6 +28,7 @@ struct target_row {
 	bool done;
 	bool fuzzed;	  /* fuzzing began at least once */
 	bool unfuzzed;	  /* done, and it cannot be said that it was fuzzed */
+	bool given_up;	  /* done, fuzzed, and given up because of what it did */
 	bool rebuilt;	  /* its binary came during the run: the run's commit is not its */
 	const char *note; /* why, for a person; "" when there is nothing to say */
 	/* What its engine said that cannot be true: its numbers count for nothing; "": it is

@@ -16,6 +16,15 @@ size_t summary_unfuzzed(const struct run_view *v)
 	return n;
 }
 
+size_t summary_given_up(const struct run_view *v)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->n_rows; i++)
+		n += v->rows[i].given_up;
+	return n;
+}
+
 uint64_t summary_failures(const struct run_view *v)
 {
 	uint64_t n = 0;
@@ -78,11 +87,14 @@ static int text_crashes(const struct target_row *r, struct buf *out, struct err 
 	for (size_t i = 0; rc == 0 && i < r->n_crashes; i++) {
 		const struct row_crash *c = &r->crashes[i];
 
-		rc = buf_addf(out, e, "  %s  %-9s %s: %s%s; %llu time%s, reproduces %llu of %llu\n",
-			      c->signature, c->state, r->name, c->what,
-			      c->security ? " (security)" : "", (unsigned long long)c->count,
-			      c->count == 1 ? "" : "s", (unsigned long long)c->hits,
-			      (unsigned long long)c->tries);
+		rc = buf_addf(out, e, "  %s  %-9s %s: %s%s; %llu time%s, ", c->signature, c->state,
+			      r->name, c->what, c->security ? " (security)" : "",
+			      (unsigned long long)c->count, c->count == 1 ? "" : "s");
+		if (rc == 0 && c->tries)
+			rc = buf_addf(out, e, "reproduces %llu of %llu\n",
+				      (unsigned long long)c->hits, (unsigned long long)c->tries);
+		else if (rc == 0)
+			rc = buf_add(out, SLICE("never run again\n"), e);
 	}
 	if (rc == 0 && r->crashes_fixed)
 		rc = buf_addf(out, e, "  %s: %llu earlier crashes are fixed\n", r->name,
@@ -118,7 +130,7 @@ static bool has_corpus(const struct target_row *r)
 /* A note that no other line of the summary shows. */
 static bool has_note(const struct target_row *r)
 {
-	return *r->note && !r->unfuzzed && !r->failures_total;
+	return *r->note && !r->unfuzzed && !r->given_up && !r->failures_total;
 }
 
 static int text_waits(const struct target_row *r, struct buf *out, struct err *e)
@@ -174,6 +186,9 @@ static int text_doubts(const struct target_row *r, struct buf *out, struct err *
 	if (r->unfuzzed)
 		rc = buf_addf(out, e, "  %s was NOT FUZZED (%s)%s%s\n", r->name, r->reason,
 			      *r->note ? ": " : "", r->note);
+	if (rc == 0 && r->given_up)
+		rc = buf_addf(out, e, "  %s was GIVEN UP (%s)%s%s\n", r->name, r->reason,
+			      *r->note ? ": " : "", r->note);
 	if (rc == 0 && has_note(r))
 		rc = buf_addf(out, e, "  %s: %s\n", r->name, r->note);
 	if (rc == 0 && *r->refused)
@@ -212,9 +227,9 @@ static bool has_failures(const struct target_row *r)
 
 static bool has_doubts(const struct target_row *r)
 {
-	return r->unfuzzed || has_note(r) || *r->refused || *r->forged || r->pids_refused ||
-	       r->starved > 0.5 || r->dismissed || r->undecided || r->cov_before ||
-	       r->log_dropped || r->line_dropped;
+	return r->unfuzzed || r->given_up || has_note(r) || *r->refused || *r->forged ||
+	       r->pids_refused || r->starved > 0.5 || r->dismissed || r->undecided ||
+	       r->cov_before || r->log_dropped || r->line_dropped;
 }
 
 static bool any(const struct target_row *r)
@@ -226,7 +241,7 @@ static bool any(const struct target_row *r)
 int summary_text(const struct run_view *v, struct buf *out, struct err *e)
 {
 	char elapsed[UNITS_MAX], title[256], rss[UNITS_MAX];
-	size_t unfuzzed = summary_unfuzzed(v);
+	size_t unfuzzed = summary_unfuzzed(v), given_up = summary_given_up(v);
 	int r;
 
 	snprintf(title, sizeof(title), "%-28s %-16s %7s %7s %8s %8s %13s %7s %6s %8s/%-7s %4s",
@@ -245,11 +260,11 @@ int summary_text(const struct run_view *v, struct buf *out, struct err *e)
 	if (r == 0)
 		r = buf_addf(out, e,
 			     "\nrun %s: %zu targets in %s, %llu failures, %llu new crashes, %zu "
-			     "not fuzzed%s; "
+			     "given up, %zu not fuzzed%s; "
 			     "fuzzcell itself: %.1f%% of a CPU, %s\n",
 			     v->id, v->n_rows, units_time(v->elapsed_us, elapsed),
 			     (unsigned long long)summary_failures(v),
-			     (unsigned long long)summary_new_crashes(v), unfuzzed,
+			     (unsigned long long)summary_new_crashes(v), given_up, unfuzzed,
 			     v->interrupted ? "; ended by a person" : "",
 			     v->elapsed_us ? 100.0 * (double)v->own_cpu_us / (double)v->elapsed_us
 					   : 0.0,

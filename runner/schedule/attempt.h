@@ -16,11 +16,18 @@ struct attempt {
 	bool forced;		 /* the stop ladder went beyond the polite stop */
 	bool dumped_us;		 /* our dump signal was sent: a crash artifact is its doing */
 	uint64_t launched_us;
+	uint64_t execs;	    /* that its engine claims; known when the cell has ended */
 	uint64_t waited_us; /* the target's clock's, when it was launched */
 	uint64_t borrowed;  /* memory, for the names in suppressions */
 	uint64_t max_len;   /* that the engine was told; 0: its choice */
 	char refused[32];   /* the system call that an input was refused, and that ended it */
-	char head[600];	    /* the first bytes of output, for a start that fails */
+	/* How the cell failed, for when no artifact says it; own CRASH_OWN_: it did not. */
+	struct {
+		enum crash_own own;
+		char detail[32];
+		bool by_text;
+	} lost;
+	char head[600]; /* the first bytes of output, for a start that fails */
 	size_t n_head;
 	/* job_claims.c: lines that claim more edges than are known of, until the process can be
 	 * looked at; how often it was, and when. */

@@ -72,19 +72,19 @@ bool job_may_shrink(const struct job *j);
 void job_triage(struct job *j);
 void job_merge(struct job *j);
 void job_tell_crashes(struct job *j);
-/* What the cell that just ended printed of its artifact goes beside the artifact's place
- * in the queue, before it is collected.  Blocks: in a child process. */
+/* job_kept.c: what the cell that just ended printed of its artifact goes beside the artifact's
+ * place in the queue, before it is collected.  Blocks: in a child process. */
 MUST_CHECK int job_keep_report(const struct job *j, struct err *e);
+/* The cell failed so (or not: FAILURE_NONE), for job_keep_lost(). */
+void job_note_lost(struct job *j, const struct cell_facts *f, enum failure what);
+/* No artifact came of the cell: a failure of it gets a place in the queue without one.
+ * Blocks, too. */
+MUST_CHECK int job_keep_lost(const struct job *j, bool *ret_kept, struct err *e);
 
 /* Of its last time, as long as an input may take at least, the share that it waited for a CPU. */
 double job_waited_lately(const struct job *j);
 
 /* The cell is gone: counts what it left and decides what to do after collecting. */
-struct cell_verdict {
-	enum failure failure;
-	enum reason reason; /* REASON_NONE: once more */
-	bool pause;
-};
 void job_judge(struct job *j, const struct cell_end *end);
 
 #endif

@@ -155,19 +155,30 @@ static void add_counters(struct job *j, const struct cgroup_counters *c)
 	j->now = (struct cgroup_counters){0};
 }
 
-static bool has_flag(const struct strv *flags, const char *start)
+/* The value of the last flag of that name; NULL: there is none. */
+static const char *flag_value(const struct strv *flags, const char *start)
 {
-	for (size_t i = 0; i < flags->n; i++)
+	for (size_t i = flags->n; i-- > 0;)
 		if (strncmp(flags->v[i], start, strlen(start)) == 0)
-			return true;
-	return false;
+			return flags->v[i] + strlen(start);
+	return NULL;
 }
 
-/* May the engine end by itself before its time? */
-static bool runs_limited(const struct job *j)
+/* May the engine end by itself?  Only after as many inputs as the job allows. */
+static bool has_had_its_runs(const struct job *j)
 {
-	return j->cfg.runs > 0 || has_flag(&j->cfg.flags, "-runs=") ||
-	       has_flag(&j->target->flags, "-runs=");
+	const char *flag = flag_value(&j->cfg.flags, "-runs=");
+	uint64_t runs = 0;
+
+	if (!flag)
+		flag = flag_value(&j->target->flags, "-runs=");
+	if (flag) { /* -1 is no limit, and 0 inputs are no fuzzing */
+		struct slice in = slice_of(flag);
+
+		return scan_u64(&in, 10, UINT64_MAX, &runs) && runs > 0 &&
+		       j->attempt->execs >= runs;
+	}
+	return j->cfg.runs > 0 && j->execs_before - j->runs_from >= j->cfg.runs;
 }
 
 static struct cell_facts facts_of(const struct job *j, const struct cell_end *end)
@@ -186,7 +197,7 @@ static struct cell_facts facts_of(const struct job *j, const struct cell_end *en
 
 	f.end = j->target->engine->classify(&j->engine, f.code, f.signo);
 	/* Nobody told it to end: what it printed to look finished is forged. */
-	if (f.end == ENGINE_FINISHED && f.ask == ASK_NOTHING && !runs_limited(j))
+	if (f.end == ENGINE_FINISHED && f.ask == ASK_NOTHING && !has_had_its_runs(j))
 		f.end = ENGINE_UNKNOWN;
 	return f;
 }
@@ -244,7 +255,14 @@ static void explain(struct job *j, const struct cell_facts *f, const struct cell
 		snprintf(what, sizeof(what), f->signo ? "died of signal %d" : "exited with %d",
 			 f->signo ? f->signo : f->code);
 		note_head(j, what);
-	} else if (f->forced && f->ask == ASK_FINISH && j->attempt->asked)
+	} else if (f->ask == ASK_NOTHING && f->end == ENGINE_INTERRUPTED)
+		job_set_note(j, "ended as by a stop signal, which fuzzcell did not send");
+	else if (f->ask == ASK_NOTHING && (f->end == ENGINE_UNKNOWN || f->end == ENGINE_KILLED))
+		job_set_note(j,
+			     f->signo ? "died of signal %d without a report"
+				      : "exited with %d without a report",
+			     f->signo ? f->signo : f->code);
+	else if (f->forced && f->ask == ASK_FINISH && j->attempt->asked)
 		job_set_note(j, "did not stop when asked: %s",
 			     j->attempt->dumped_us ? "forced" : "killed");
 	else if (f->end == ENGINE_FAULTED)
@@ -258,6 +276,7 @@ void job_judge(struct job *j, const struct cell_end *end)
 	struct loop_guard g = {.failures_max = j->cfg.max_crashes, .fuzzed = j->fuzzed};
 
 	j->last_failure = what;
+	job_note_lost(j, &f, what);
 	job_count_health(j, what);
 	if (what != FAILURE_NONE) {
 		j->failures[what]++;
@@ -337,7 +356,8 @@ static void on_ended(void *arg, const struct cell_end *end)
 	lines_end(&a->lines, on_line, j);
 	job_claims_ended(j, end->last.usage_us);
 	j->line_dropped += a->lines.dropped;
-	j->execs_before += max_u64(j->engine.execs, j->engine.final.execs);
+	a->execs = max_u64(j->engine.execs, j->engine.final.execs);
+	j->execs_before += a->execs;
 	j->engine.execs = 0;
 	j->engine.final.execs = 0;
 	j->kept_before.total += j->engine.kept;

@@ -120,6 +120,7 @@ static enum engine_artifact cause_of(const struct job *j)
 /* What the child that collects tells; then the artifacts' names. */
 struct collected {
 	struct workdir_found found;
+	bool lost;	   /* a failure without an artifact waits for triage */
 	char unsaved[200]; /* "": how far its build has come is on disk */
 };
 
@@ -144,6 +145,8 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 		r = job_keep_report(j, e);
 	if (r == 0)
 		r = workdir_collect(&c, &done.found, &names, e);
+	if (r == 0 && done.found.failures == 0)
+		r = job_keep_lost(j, &done.lost, e);
 	/* Without it the next run knows less of the build; no result is lost. */
 	if (r == 0 && job_save_progress(j, &unsaved) < 0)
 		snprintf(done.unsaved, sizeof(done.unsaved), "%.199s", unsaved.msg);
@@ -164,7 +167,7 @@ static void take_found(struct job *j, struct slice result)
 	j->found.input_bytes += done.found.input_bytes;
 	j->found.failures += done.found.failures;
 	j->found.skipped += done.found.skipped;
-	if (done.found.failures > 0) {
+	if (done.found.failures > 0 || done.lost) {
 		j->untriaged = true;
 		j->crashes.left = state_waiting(j->env->state, j->target->name);
 	}

@@ -155,7 +155,7 @@ void job_row(struct job *j, uint64_t now_us, struct target_row *ret)
 	    .reason = reason_name(j->reason),
 	    .done = done,
 	    .fuzzed = j->fuzzed,
-	    .unfuzzed = done && (!j->fuzzed || reason_is_failure(j->reason)),
+	    .unfuzzed = done && (!j->fuzzed || reason_counts(j->reason) == REASON_UNFUZZED),
 	    .rebuilt = j->rebuilt,
 	    .note = j->note,
 	    .forged = j->claims.forged ? j->claims.text : "",
@@ -167,6 +167,7 @@ void job_row(struct job *j, uint64_t now_us, struct target_row *ret)
 	/* What it says may be forged; CPU time is not. */
 	if (done && j->cells_us > HARDLY_US && ret->cpu_us < j->cells_us / 100)
 		ret->unfuzzed = true;
+	ret->given_up = done && !ret->unfuzzed && reason_counts(j->reason) == REASON_GIVEN_UP;
 	row_engine(j, ret);
 	row_outlook(j, ret);
 	row_findings(j, ret);

@@ -2,6 +2,7 @@
 #include "runner/schedule/kept.h"
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/fs.h"
 #include "base/sys.h"
 
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #define PREFIX ".report-"
+#define LOST   "lost-"
 
 enum { HEAD_MAX = 16 << 10, LINE_TEXT_MAX = 1024, SWEEP_MAX = 10000 };
 
@@ -138,12 +140,13 @@ static json_t *text_json(const char *text)
 
 static int head_text(const struct kept *k, char **ret, struct err *e)
 {
-	_autojson_ json_t *j = json_pack(
-	    "{s:i, s:o, s:o, s:I, s:I, s:I, s:I, s:f, s:o, s:o}", "v", 1, "run", text_json(k->run),
-	    "commit", text_json(k->commit), "time", (json_int_t)k->time, "binary_size",
-	    (json_int_t)k->binary.size, "binary_mtime_ns", (json_int_t)k->binary.mtime_ns,
-	    "binary_ctime_ns", (json_int_t)k->binary.ctime_ns, "starved", k->starved, "cause",
-	    text_json(k->cause), "detail", text_json(k->detail));
+	_autojson_ json_t *j =
+	    json_pack("{s:i, s:o, s:o, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:b}", "v", 1, "run",
+		      text_json(k->run), "commit", text_json(k->commit), "time",
+		      (json_int_t)k->time, "binary_size", (json_int_t)k->binary.size,
+		      "binary_mtime_ns", (json_int_t)k->binary.mtime_ns, "binary_ctime_ns",
+		      (json_int_t)k->binary.ctime_ns, "starved", k->starved, "own",
+		      text_json(k->own), "detail", text_json(k->detail), "by_text", k->by_text);
 
 	return j ? json_print(j, 0, ret, e) : err_set(e, ENOMEM, "build JSON");
 }
@@ -166,11 +169,23 @@ int kept_write(int queue, const char *artifact, const struct kept *k, struct err
 	return r == 0 ? fs_replace(queue, name, buf_slice(&b), e) : r;
 }
 
-static const char *text_or_none(const struct kept *k, const char *key)
+bool kept_is_lost(const char *name)
 {
-	const char *text = json_string_value(json_object_get(k->head, key));
+	size_t n = strlen(LOST);
 
-	return text ? text : "";
+	return strncmp(name, LOST, n) == 0 && strlen(name) == n + DIGEST_SHA1_HEX - 1 &&
+	       strspn(name + n, "0123456789abcdef") == DIGEST_SHA1_HEX - 1;
+}
+
+/* The report first: without its place in the queue it is swept away. */
+int kept_write_lost(int queue, const char *cell, const struct kept *k, struct err *e)
+{
+	char name[sizeof(LOST) + DIGEST_SHA1_HEX] = LOST;
+	int r;
+
+	digest_sha1_hex(slice_of(cell), name + strlen(LOST));
+	r = kept_write(queue, name, k, e);
+	return r == 0 ? fs_replace(queue, name, SLICE(""), e) : r;
 }
 
 static bool read_head(struct kept *k)
@@ -184,8 +199,9 @@ static bool read_head(struct kept *k)
 	    !json_is_string(commit) || time < 0 || size < 0)
 		return false;
 	k->starved = json_number_value(json_object_get(k->head, "starved"));
-	k->cause = text_or_none(k, "cause");
-	k->detail = text_or_none(k, "detail");
+	k->own = json_get_text(k->head, "own");
+	k->detail = json_get_text(k->head, "detail");
+	k->by_text = json_is_true(json_object_get(k->head, "by_text"));
 	k->run = json_string_value(run);
 	k->commit = json_string_value(commit);
 	k->time = (uint64_t)time;

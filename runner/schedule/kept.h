@@ -11,7 +11,10 @@
 /* What a fuzzing cell printed when it wrote an artifact: all that there is of a failure
  * that never comes back.  It is kept beside the artifact in the queue, as
  * triage/<target>/.report-<artifact>, until the crash is in the ledger, so that also a
- * later run has it: a line of JSON (struct kept) and the text. */
+ * later run has it: a line of JSON (struct kept) and the text.
+ *
+ * A failure that left no artifact has a place in the queue, too: an empty file, lost-<sha1>
+ * (of the cell's name).  Its report is all that there is of it, and says how the cell ended. */
 
 enum {
 	KEPT_BEFORE = 8 << 10, /* bytes of output before the failure's first line */
@@ -53,14 +56,20 @@ struct kept {
 	uint64_t time;		  /* Unix seconds */
 	struct kept_file binary;  /* size 0: not known */
 	double starved; /* share of the time that it waited for a CPU: in its cell, or lately */
-	/* failure_name() of what the cell's end said, where that goes before the text; "": the
-	 * text says it.  detail: the refused system call. */
-	const char *cause, *detail;
+	/* crash_own_name() of what the cell's end said, and its detail; "": the text says it.
+	 * by_text: without an artifact, when a crash report in the text says it better. */
+	const char *own, *detail;
+	bool by_text;
 	struct slice text; /* at most KEPT_TEXT_MAX */
 	/* kept_read()'s */
 	char *data;
 	json_t *head;
 };
+
+/* Whether a name in the queue stands for a failure without an artifact. */
+bool kept_is_lost(const char *name);
+/* The same of a cell of that name; kept_write() with k->own, then its place in the queue. */
+MUST_CHECK int kept_write_lost(int queue, const char *cell, const struct kept *k, struct err *e);
 
 /* queue: the directory triage/<target>.  Replaces an older one of the same artifact; 0
  * means "on disk".  -EINVAL: no name of an artifact. */

@@ -93,6 +93,7 @@ static const char *kind_of(const struct merge_slot *s, const struct exec_end *en
 	case FAILURE_NONE:
 	case FAILURE_CRASH:
 	case FAILURE_SYSCALL:
+	case FAILURE_INTERRUPT:
 	case FAILURE_EXIT:
 	case FAILURE_:
 		break;
@@ -102,7 +103,8 @@ static const char *kind_of(const struct merge_slot *s, const struct exec_end *en
 
 static bool accumulates(enum failure f)
 {
-	return f == FAILURE_OOM || f == FAILURE_OOM_KILL || f == FAILURE_PIDS || f == FAILURE_EXIT;
+	return f == FAILURE_OOM || f == FAILURE_OOM_KILL || f == FAILURE_PIDS ||
+	       f == FAILURE_INTERRUPT || f == FAILURE_EXIT;
 }
 
 /* The last words of a cell, as one printable line. */

@@ -1,38 +1,86 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/schedule/reason.h"
 
-static const char *const reasons[] = {
-    [REASON_NONE] = "running",
-    [REASON_PLATEAU] = "plateau",
-    [REASON_STARVED] = "starved",
-    [REASON_CPU_LIMIT] = "cpu-limit",
-    [REASON_TIME_LIMIT] = "time-limit",
-    [REASON_RUN_DEADLINE] = "run-deadline",
-    [REASON_CRASHED] = "crashed",
-    [REASON_CRASH_LOOP] = "crash-loop",
-    [REASON_OOM_KILLED] = "oom-killed",
-    [REASON_PIDS_LIMIT] = "pids-limit",
-    [REASON_DISK_LIMIT] = "disk-limit",
-    [REASON_STARTUP_FAILED] = "startup-failed",
-    [REASON_NOT_INSTRUMENTED] = "not-instrumented",
-    [REASON_NO_BINARY] = "no-binary",
-    [REASON_STOPPED] = "stopped",
-    [REASON_LOST] = "lost",
-    [REASON_FINISHED] = "finished",
+/* The one table of end reasons.  docs/architecture.md and docs/fuzzcell.1 have its rows, and
+ * tests/unit/schedule/test_reason.c compares them. */
+static const struct {
+	const char *name;
+	enum reason_counts counts;
+	const char *meaning;
+} reasons[] = {
+    [REASON_NONE] = {"running", REASON_FUZZED, "it has not ended"},
+    [REASON_PLATEAU] = {"plateau", REASON_FUZZED, "more CPU time is not expected to pay"},
+    [REASON_STARVED] = {"starved", REASON_FUZZED, "as plateau, but it never had a CPU for itself"},
+    [REASON_CPU_LIMIT] = {"cpu-limit", REASON_FUZZED, "it had its CPU time"},
+    [REASON_TIME_LIMIT] = {"time-limit", REASON_FUZZED, "it had its time"},
+    [REASON_RUN_DEADLINE] = {"run-deadline", REASON_FUZZED, "the run's time for fuzzing was over"},
+    [REASON_CRASHED] = {"crashed", REASON_FUZZED,
+			"it failed when too little time was left for a restart"},
+    [REASON_CRASH_LOOP] = {"crash-loop", REASON_GIVEN_UP,
+			   "it failed max_crashes times, or in each of many restarts"},
+    [REASON_OOM_KILLED] = {"oom-killed", REASON_GIVEN_UP,
+			   "as crash-loop; at last the kernel killed it for its memory"},
+    [REASON_PIDS_LIMIT] = {"pids-limit", REASON_GIVEN_UP,
+			   "as crash-loop; at last a fork or thread was refused"},
+    [REASON_DISK_LIMIT] = {"disk-limit", REASON_GIVEN_UP,
+			   "it wrote more than it may, or the disk is nearly full"},
+    [REASON_STARTUP_FAILED] = {"startup-failed", REASON_UNFUZZED,
+			       "it ended before fuzzing began, or did not start"},
+    [REASON_NOT_INSTRUMENTED] = {"not-instrumented", REASON_UNFUZZED,
+				 "the engine found no coverage instrumentation"},
+    [REASON_NO_BINARY] = {"no-binary", REASON_UNFUZZED, "its binary was not built, or is gone"},
+    [REASON_STOPPED] = {"stopped", REASON_FUZZED, "a user stopped it, or the whole run"},
+    [REASON_LOST] = {"lost", REASON_UNFUZZED, "fuzzcell could not supervise it any more"},
+    [REASON_FINISHED] = {"finished", REASON_FUZZED, "it executed as many inputs as runs allows"},
 };
 _Static_assert(sizeof(reasons) / sizeof(reasons[0]) == REASON_, "name every reason");
 
+static const struct {
+	const char *name;
+	enum exit_code status, status_fail_on_crash;
+} counts[] = {
+    [REASON_FUZZED] = {"fuzzed", EXIT_DONE, EXIT_DONE},
+    [REASON_GIVEN_UP] = {"given up", EXIT_NOT_FUZZED, EXIT_CRASHES},
+    [REASON_UNFUZZED] = {"not fuzzed", EXIT_NOT_FUZZED, EXIT_NOT_FUZZED},
+};
+_Static_assert(sizeof(counts) / sizeof(counts[0]) == REASON_COUNTS_, "give each its status");
+
 static const char *const failures[] = {
-    [FAILURE_NONE] = "none", [FAILURE_CRASH] = "crash",	      [FAILURE_TIMEOUT] = "timeout",
-    [FAILURE_OOM] = "oom",   [FAILURE_OOM_KILL] = "oom-kill", [FAILURE_LEAK] = "leak",
-    [FAILURE_PIDS] = "pids", [FAILURE_SYSCALL] = "syscall",   [FAILURE_STUCK] = "stuck",
+    [FAILURE_NONE] = "none",	     [FAILURE_CRASH] = "crash",
+    [FAILURE_TIMEOUT] = "timeout",   [FAILURE_OOM] = "oom",
+    [FAILURE_OOM_KILL] = "oom-kill", [FAILURE_LEAK] = "leak",
+    [FAILURE_PIDS] = "pids",	     [FAILURE_SYSCALL] = "syscall",
+    [FAILURE_STUCK] = "stuck",	     [FAILURE_INTERRUPT] = "interrupt",
     [FAILURE_EXIT] = "exit",
 };
 _Static_assert(sizeof(failures) / sizeof(failures[0]) == FAILURE_, "name every failure");
 
 const char *reason_name(enum reason r)
 {
-	return r < REASON_ ? reasons[r] : "unknown";
+	return r < REASON_ ? reasons[r].name : "unknown";
+}
+
+const char *reason_meaning(enum reason r)
+{
+	return r < REASON_ ? reasons[r].meaning : "unknown";
+}
+
+enum reason_counts reason_counts(enum reason r)
+{
+	return r < REASON_ ? reasons[r].counts : REASON_UNFUZZED;
+}
+
+const char *reason_counts_name(enum reason_counts c)
+{
+	return c < REASON_COUNTS_ ? counts[c].name : "unknown";
+}
+
+enum exit_code reason_status(enum reason_counts worst, bool new_crashes, bool fail_on_crash)
+{
+	enum exit_code status =
+	    fail_on_crash ? counts[worst].status_fail_on_crash : counts[worst].status;
+
+	return status == EXIT_DONE && fail_on_crash && new_crashes ? EXIT_CRASHES : status;
 }
 
 const char *failure_name(enum failure f)
@@ -57,37 +105,11 @@ enum engine_artifact failure_artifact(enum failure f)
 	case FAILURE_TIMEOUT:
 	case FAILURE_LEAK:
 	case FAILURE_EXIT:
+	case FAILURE_INTERRUPT:
 	case FAILURE_:
 		break;
 	}
 	return ENGINE_ARTIFACT_NONE;
-}
-
-bool reason_is_failure(enum reason r)
-{
-	switch (r) {
-	case REASON_STARTUP_FAILED:
-	case REASON_NOT_INSTRUMENTED:
-	case REASON_NO_BINARY:
-	case REASON_LOST:
-		return true;
-	case REASON_NONE:
-	case REASON_PLATEAU:
-	case REASON_STARVED:
-	case REASON_CPU_LIMIT:
-	case REASON_TIME_LIMIT:
-	case REASON_RUN_DEADLINE:
-	case REASON_CRASHED:
-	case REASON_CRASH_LOOP:
-	case REASON_OOM_KILLED:
-	case REASON_PIDS_LIMIT:
-	case REASON_DISK_LIMIT:
-	case REASON_STOPPED:
-	case REASON_FINISHED:
-	case REASON_:
-		break;
-	}
-	return false;
 }
 
 static enum failure of_fault(enum engine_fault fault)
@@ -133,13 +155,14 @@ static enum failure of_end(const struct cell_facts *f)
 	switch (f->end) {
 	case ENGINE_FAULTED:
 		return of_fault(f->fault);
+	case ENGINE_INTERRUPTED:
+		return FAILURE_INTERRUPT;
 	case ENGINE_KILLED:
 	case ENGINE_UNKNOWN:
 		return FAILURE_EXIT;
 	case ENGINE_FINISHED:
 	case ENGINE_STARTUP_FAILED:
 	case ENGINE_NOT_INSTRUMENTED:
-	case ENGINE_INTERRUPTED:
 	case ENGINE_END_:
 		break;
 	}
@@ -162,7 +185,7 @@ enum failure failure_of(const struct cell_facts *f)
 		return f->forced || f->end != ENGINE_FAULTED ? FAILURE_NONE : of_fault(f->fault);
 	}
 	/* At the limit even the engine's own threads and tracers fail, in many ways. */
-	if (f->pids_refused > 0 && f->end != ENGINE_FINISHED && f->end != ENGINE_INTERRUPTED)
+	if (f->pids_refused > 0 && f->end != ENGINE_FINISHED)
 		return FAILURE_PIDS;
 	return of_end(f);
 }
@@ -180,12 +203,9 @@ enum reason reason_after(const struct cell_facts *f, enum failure what, const st
 		return REASON_STARTUP_FAILED;
 	if (f->end == ENGINE_NOT_INSTRUMENTED)
 		return REASON_NOT_INSTRUMENTED;
-	if (what == FAILURE_NONE) {
-		if (f->end == ENGINE_STARTUP_FAILED)
-			return REASON_STARTUP_FAILED;
-		return f->end == ENGINE_INTERRUPTED ? REASON_STOPPED : REASON_FINISHED;
-	}
-	if (what == FAILURE_EXIT && !f->fuzzed)
+	if (what == FAILURE_NONE)
+		return f->end == ENGINE_STARTUP_FAILED ? REASON_STARTUP_FAILED : REASON_FINISHED;
+	if ((what == FAILURE_EXIT || what == FAILURE_INTERRUPT) && !f->fuzzed)
 		return REASON_STARTUP_FAILED;
 	if (g->failures >= g->failures_max || g->barren >= (g->fuzzed ? BARREN_MAX : STILLBORN_MAX))
 		return loop_reason(what);

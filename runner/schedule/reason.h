@@ -3,6 +3,7 @@
 #define RUNNER_SCHEDULE_REASON_H
 
 #include "runner/engine/engine.h"
+#include "runner/exit_code.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,8 +31,22 @@ enum reason {
 	REASON_,
 };
 const char *reason_name(enum reason r); /* "plateau", "time-limit", ... */
-/* Whether a target that ended so counts as fuzzed, given that fuzzing began. */
-bool reason_is_failure(enum reason r);
+/* One sentence without its full stop, as docs/architecture.md and docs/fuzzcell.1 have it. */
+const char *reason_meaning(enum reason r);
+
+/* What an end reason says of the fuzzing, given that fuzzing began. */
+enum reason_counts {
+	REASON_FUZZED,
+	REASON_GIVEN_UP, /* fuzzing began, and stopped early because of what the target did */
+	REASON_UNFUZZED, /* nothing shows that the target was fuzzed */
+	REASON_COUNTS_,
+};
+enum reason_counts reason_counts(enum reason r);
+const char *reason_counts_name(enum reason_counts c); /* "fuzzed", "given up", ... */
+
+/* The exit status of a run, from its worst target.  new_crashes: of any target, and only with
+ * fail_on_crash do they matter. */
+enum exit_code reason_status(enum reason_counts worst, bool new_crashes, bool fail_on_crash);
 
 /* What went wrong in one cell.  The order is that of certainty: what the kernel
  * says is told before what the target prints. */
@@ -42,10 +57,11 @@ enum failure {
 	FAILURE_OOM,	  /* saved: the engine's limit, or our forced dump at the memory mark */
 	FAILURE_OOM_KILL, /* the kernel's kill: the input may be lost */
 	FAILURE_LEAK,
-	FAILURE_PIDS,	 /* a fork or thread was refused */
-	FAILURE_SYSCALL, /* a system call was refused */
-	FAILURE_STUCK,	 /* neither ran nor waited for anything: stopped, deadlocked */
-	FAILURE_EXIT,	 /* died without a report: killed by a signal, unexpected exit */
+	FAILURE_PIDS,	   /* a fork or thread was refused */
+	FAILURE_SYSCALL,   /* a system call was refused */
+	FAILURE_STUCK,	   /* neither ran nor waited for anything: stopped, deadlocked */
+	FAILURE_INTERRUPT, /* ended as by a stop signal, and fuzzcell sent none */
+	FAILURE_EXIT,	   /* died without a report: killed by a signal, unexpected exit */
 	FAILURE_,
 };
 const char *failure_name(enum failure f); /* "crash", "oom-kill", ... */

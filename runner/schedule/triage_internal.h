@@ -24,6 +24,7 @@ struct finding {
 	struct crash_report told;
 	bool starved; /* a try of it was */
 	bool by_cell; /* told is what the cell's end said, no text */
+	bool lost;    /* nothing but kept is there: no input was saved */
 	bool as_told; /* it is noted as found then and there, not as seen here */
 };
 void finding_done(struct finding *f);

@@ -238,7 +238,7 @@ static void ledger_take(struct triage *t, const struct vaulted *v)
 		return;
 	}
 	note_news(t, &n);
-	t->sum.flaky += odds_reproduce(f->tries, f->hits) != ODDS_REPRODUCES;
+	t->sum.flaky += !f->lost && odds_reproduce(f->tries, f->hits) != ODDS_REPRODUCES;
 	save(t);
 }
 
@@ -273,6 +273,9 @@ static const char no_report[] =
     "The failure did not come back when its input was run again; the target's log of that run has "
     "what it printed.\n";
 
+static const char no_output[] =
+    "The target failed without printing anything, and no input was saved.\n";
+
 static int fill_vault(void *arg, struct buf *out, struct err *e)
 {
 	const struct triage *t = arg;
@@ -284,13 +287,14 @@ static int fill_vault(void *arg, struct buf *out, struct err *e)
 	size_t n = 0;
 	int r = j ? json_print(j, 2, &meta, e) : err_set(e, ENOMEM, "build JSON");
 
-	if (r == 0)
+	if (r == 0 && !f->lost)
 		r = fs_read(AT_FDCWD, f->path, VAULT_BYTES_MAX, &input, &n, e);
 	if (r < 0)
 		return r;
-	item.file[VAULT_INPUT] = (struct slice){input, n};
-	item.file[VAULT_REPORT] =
-	    f->output ? (struct slice){f->output, f->n_output} : slice_of(no_report);
+	item.file[VAULT_INPUT] = (struct slice){input, n}; /* lost: NULL, there is none */
+	item.file[VAULT_REPORT] = f->output ? (struct slice){f->output, f->n_output}
+				  : f->lost ? slice_of(no_output)
+					    : slice_of(no_report);
 	item.file[VAULT_META] = slice_of(meta ? meta : "{}");
 	r = vault_save(t->env->state->dirfd, &item, e);
 	if (r < 0)
@@ -313,7 +317,7 @@ static void on_vaulted(void *arg, struct slice result, const char *failed)
 		return;
 	}
 	memcpy(&v, result.p, sizeof(v));
-	ledger_take(t, &v);
+	ledger_take(t, t->f.lost ? NULL : &v);
 }
 
 static uint64_t input_size(const struct finding *f)
@@ -347,7 +351,7 @@ void triage_note(struct triage *t)
 	struct task *task;
 	struct err e;
 
-	if (c && !is_better(t, c)) {
+	if (c && (t->f.lost || !is_better(t, c))) {
 		ledger_take(t, NULL);
 		return;
 	}

@@ -46,7 +46,7 @@ static int queue_list(const struct triage *t, struct strv *ret, struct err *e)
 	if (r == 0 && !(d = sys_opendirat(fd, ".")))
 		r = err_sys(e, "open the queue of '%s'", t->spec.target->name);
 	while (r == 0 && ret->n < QUEUE_MAX && (ent = sys_readdir(d)))
-		if (kind_of(t, ent->d_name) != ENGINE_ARTIFACT_NONE)
+		if (kept_is_lost(ent->d_name) || kind_of(t, ent->d_name) != ENGINE_ARTIFACT_NONE)
 			r = strv_add(ret, ent->d_name, e);
 	if (ret->n > 0)
 		qsort(ret->v, ret->n, sizeof(*ret->v), by_name);
@@ -65,24 +65,6 @@ static const struct known_crash *known(const struct triage *t, const char *raw_k
 	return c || !*signature ? c : ledger_find(l, signature);
 }
 
-/* What the finding cell's end said; CRASH_OWN_: its text says it. */
-static enum crash_own cause_of(const struct kept *k)
-{
-	static const struct {
-		enum failure failure;
-		enum crash_own own;
-	} causes[] = {
-	    {FAILURE_OOM, CRASH_OWN_MEMORY},
-	    {FAILURE_PIDS, CRASH_OWN_PIDS},
-	    {FAILURE_SYSCALL, CRASH_OWN_SECCOMP},
-	};
-
-	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
-		if (strcmp(k->cause, failure_name(causes[i].failure)) == 0)
-			return causes[i].own;
-	return CRASH_OWN_;
-}
-
 /* What is kept beside the artifact; that there is nothing is fine. */
 static void read_kept(const struct triage *t, struct finding *f)
 {
@@ -93,8 +75,8 @@ static void read_kept(const struct triage *t, struct finding *f)
 
 	if (queue_open(t, &queue, &e) < 0 || kept_read(queue, f->name, &f->kept, &e) < 0)
 		return;
-	own = cause_of(&f->kept);
-	f->by_cell = own != CRASH_OWN_;
+	own = crash_own_find(f->kept.own);
+	f->by_cell = own != CRASH_OWN_ && !kept_is_lost(f->name);
 	if (f->by_cell)
 		crash_report_own(own, f->kept.detail, t->spec.target->name, &f->told);
 	else if (crash_parse(f->kept.text, &o, &f->told, &e) < 0)
@@ -230,6 +212,48 @@ static void on_try(void *arg, struct trial_end *end)
 	try_again(t);
 }
 
+/* --- failures without an artifact ------------------------------------------ */
+
+/* Nothing can be tried: the cell's last words and its end are all that is known. */
+static void name_lost(struct triage *t)
+{
+	struct finding *f = &t->f;
+	enum crash_own own = crash_own_find(f->kept.own ? f->kept.own : "");
+	struct slice text = f->kept.data ? f->kept.text : SLICE("");
+
+	if (f->told.found && f->kept.by_text) {
+		take_told(f);
+		return;
+	}
+	if (own == CRASH_OWN_)
+		crash_report_own(CRASH_OWN_EXIT, "not known", t->spec.target->name, &f->report);
+	else
+		crash_report_own(own, f->kept.detail, t->spec.target->name, &f->report);
+	memcpy(f->raw_key, f->report.raw_key, sizeof(f->raw_key));
+	if (text.n > 0)
+		finding_keep_output(f, text);
+	f->as_told = f->kept.data != NULL;
+}
+
+static void note_lost(struct triage *t)
+{
+	struct finding *f = &t->f;
+	const struct known_crash *c;
+
+	f->lost = true;
+	name_lost(t);
+	if (f->report.kind == CRASH_CELL && strcmp(f->report.type, "Timeout") == 0 &&
+	    f->kept.starved >= STARVED_TOLD) {
+		triage_dismiss(t);
+		return;
+	}
+	c = known(t, f->raw_key, f->report.signature);
+	if (c)
+		triage_count(t, c, f->raw_key);
+	else
+		triage_name_and_note(t);
+}
+
 static int queue_begin(struct triage *t, struct err *e)
 {
 	_autoclose_ int queue = -1;
@@ -265,6 +289,10 @@ bool triage_queue_step(struct triage *t)
 	if (!triage_path(t, relative, t->f.path))
 		return false;
 	read_kept(t, &t->f);
+	if (kept_is_lost(t->f.name)) {
+		note_lost(t);
+		return true;
+	}
 	/* Of what the cell did to it one signature stands for all inputs: each is run. */
 	c = t->f.told.found && !t->f.by_cell && !machines_doing(t)
 		? known(t, t->f.told.raw_key, t->f.told.signature)

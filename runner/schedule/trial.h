@@ -60,6 +60,10 @@ bool trial_starved(const struct exec_end *end);
  * found. */
 bool trial_own_report(const struct exec_end *end, const char *target, struct crash_report *io);
 
+/* The same without a report: what the crash is, and its detail; told: the text has a report.
+ * CRASH_OWN_: the text says it better. */
+enum crash_own trial_own(const struct exec_end *end, bool told, char detail[32]);
+
 /* The newest llvm-symbolizer (else addr2line) that a cell with this root has, free()
  * it; NULL: none.  rootfs NULL: the host's. */
 char *trial_find_symbolizer(const char *rootfs);

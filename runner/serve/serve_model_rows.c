@@ -159,12 +159,12 @@ int row_target(struct model_base *b, const char *name, const struct model_target
 /* --- a run ------------------------------------------------------------------------- */
 
 static const struct copy run_keys[] = {
-    {"run", COPY_TEXT},		  {"status", COPY_TEXT},     {"commit", COPY_TEXT},
-    {"started", COPY_TEXT},	  {"ended", COPY_TEXT},	     {"elapsed_seconds", COPY_NUMBER},
-    {"workers", COPY_NUMBER},	  {"targets", COPY_NUMBER},  {"fuzzed", COPY_NUMBER},
-    {"not_fuzzed", COPY_NUMBER},  {"failures", COPY_NUMBER}, {"new_crashes", COPY_NUMBER},
-    {"cpu_seconds", COPY_NUMBER}, {"execs", COPY_NUMBER},    {"new_inputs", COPY_NUMBER},
-    {"continuous", COPY_FLAG},
+    {"run", COPY_TEXT},		  {"status", COPY_TEXT},	{"commit", COPY_TEXT},
+    {"started", COPY_TEXT},	  {"ended", COPY_TEXT},		{"elapsed_seconds", COPY_NUMBER},
+    {"workers", COPY_NUMBER},	  {"targets", COPY_NUMBER},	{"fuzzed", COPY_NUMBER},
+    {"given_up", COPY_NUMBER},	  {"not_fuzzed", COPY_NUMBER},	{"failures", COPY_NUMBER},
+    {"new_crashes", COPY_NUMBER}, {"cpu_seconds", COPY_NUMBER}, {"execs", COPY_NUMBER},
+    {"new_inputs", COPY_NUMBER},  {"continuous", COPY_FLAG},
 };
 
 static void run_links(struct serve_site *s, struct make *m, const char *run)

@@ -32,6 +32,7 @@ static const struct copy target_keys[] = {
     {"reason", COPY_TEXT},
     {"state", COPY_TEXT},
     {"fuzzed", COPY_FLAG},
+    {"given_up", COPY_FLAG},
     {"done", COPY_FLAG},
     {"note", COPY_TEXT},
     {"wall_seconds", COPY_NUMBER},

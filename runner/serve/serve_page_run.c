@@ -69,10 +69,12 @@ static void tiles(struct page *p, const json_t *m, const json_t *row)
 	char below[64], own[64], text[UNIT_TEXT];
 	double n;
 
+	*below = '\0';
 	if (field_number(row, "not_fuzzed", &n))
 		snprintf(below, sizeof(below), "%.0f not fuzzed", n);
-	else
-		*below = '\0';
+	if (*below && field_number(row, "given_up", &n) && n > 0)
+		snprintf(below + strlen(below), sizeof(below) - strlen(below), ", %.0f given up",
+			 n);
 	if (field_number(m, "own_cpu_seconds", &n))
 		snprintf(own, sizeof(own), "fuzzcell itself %s", unit_text(UNIT_SECONDS, n, text));
 	else
@@ -149,6 +151,10 @@ static void target_row(struct page *p, const json_t *t)
 	html_begin(h, "td", "text");
 	if (json_is_false(json_object_get(t, "fuzzed")) && !waits) {
 		page_badge(p, "warning", "not fuzzed");
+		html_text(h, " ");
+	}
+	if (field_true(t, "given_up")) {
+		page_badge(p, "warning", "given up");
 		html_text(h, " ");
 	}
 	html_text(h, waits ? field_text(t, "state") : field_text(t, "reason"));

@@ -287,6 +287,7 @@ static void run_row(struct page *p, const json_t *r)
 	page_commit(p, field_text(r, "commit"));
 	html_close(h);
 	page_cell_number(p, UNIT_EXACT, r, "targets");
+	page_cell_number(p, UNIT_EXACT, r, "given_up");
 	page_cell_number(p, UNIT_EXACT, r, "not_fuzzed");
 	page_cell_number(p, UNIT_COUNT, r, "execs");
 	page_cell_number(p, UNIT_SECONDS, r, "cpu_seconds");
@@ -305,6 +306,7 @@ size_t page_runs_table(struct page *p, const char *id, const json_t *runs)
 	    {"Took", true, NULL},
 	    {"Commit", false, NULL},
 	    {"Targets", true, NULL},
+	    {"Given up", true, "targets that were fuzzed, then given up for what they did"},
 	    {"Not fuzzed", true, "targets of which it cannot be said that they were fuzzed"},
 	    {"Executions", true, NULL},
 	    {"CPU", true, "CPU time of all targets"},

@@ -199,9 +199,9 @@ service() { # CODE
 	examine syscall_fuzzer
 	says syscalls-refused
 	examine forkbomb_fuzzer
-	says forks-refused warning
+	says forks-refused error
 	examine disk_files_fuzzer
-	says disk-limit warning
+	says disk-limit error
 }
 
 @test "before magic bytes; with the token in a dictionary it is not" {

@@ -78,7 +78,8 @@ no_secret() {
 	rm "$STATE/config.json"
 	queue uaf_fuzzer crash UA1
 	cd "$WORK/etc"
-	timeout $((300 * SLOW)) "$FUZZCELL" run --plain --config 'my fuzz.json' --filter uaf_fuzzer --max-fuzzer-time 1s
+	timeout $((300 * SLOW)) "$FUZZCELL" run --plain --config 'my fuzz.json' --filter uaf_fuzzer --max-fuzzer-time 1s ||
+		[ $? -eq 5 ] # it may be given up
 	cd /
 	[ "$(told '.issues | length')" -ge 1 ]
 	[[ $(told '.issues[0].body') == *$'\n./uaf_fuzzer reproducer\n'* ]]
@@ -103,7 +104,7 @@ no_secret() {
 	goes_away
 	queue uaf_fuzzer crash UA1
 	fuzz uaf_fuzzer 1
-	[ "$status" -eq 0 ]
+	[ "$status" -eq 0 ] || [ "$(value given_up)" = true ]
 	[[ $output == *'wait in the outbox'* ]]
 	[ "$(told '.issues | length')" -eq 0 ]
 	run "$FUZZCELL" outbox list --state-dir "$STATE"

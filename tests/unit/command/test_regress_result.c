@@ -5,9 +5,6 @@
 
 #include <stdlib.h>
 
-/* runner/command/command.h, which does not go together with cmocka.h */
-enum { EXIT_DONE = 0, EXIT_CRASHES = 1, EXIT_NOT_FUZZED = 5 };
-
 static struct ledger *ledger_of(const char *text)
 {
 	struct ledger *l;

@@ -193,6 +193,29 @@ static void what_fails_often_dominates(void **state)
 	}
 }
 
+/* A target that was given up has an error, whatever it was given up for. */
+static void given_up_is_an_error(void **state)
+{
+	static const char *const reasons[] = {"crash-loop", "oom-killed", "pids-limit",
+					      "disk-limit"};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		json_t *j = stats_healthy();
+		const struct health_finding *f;
+
+		stats_say(j, "reason", reasons[i]);
+		stats_say(j, "note", "why");
+		stats_fail(j, "syscall", 10);
+		json_object_set_new(j, "given_up", json_true());
+		f = only(j, i < 3 ? HEALTH_GIVEN_UP : HEALTH_DISK_LIMIT);
+		assert_int_equal(f->severity, HEALTH_ERROR);
+		if (i == 0)
+			assert_string_equal(f->reason,
+					    "it was given up (crash-loop) after 10 failures: why");
+	}
+}
+
 /* Ten timeouts of 25 s in 300 s leave 50 s of fuzzing. */
 static void waiting_for_a_timeout_is_no_fuzzing(void **state)
 {
@@ -229,10 +252,14 @@ static void limits(void **state)
 	assert_int_equal(only(j, HEALTH_SYSCALLS_REFUSED)->severity, HEALTH_WARNING);
 	j = stats_healthy();
 	stats_set(j, "forks_refused", 1);
-	(void)only(j, HEALTH_FORKS_REFUSED);
+	assert_int_equal(only(j, HEALTH_FORKS_REFUSED)->severity, HEALTH_WARNING);
+	j = stats_healthy();
+	stats_set(j, "forks_refused", 1);
+	stats_say(j, "reason", "pids-limit");
+	assert_int_equal(only(j, HEALTH_FORKS_REFUSED)->severity, HEALTH_ERROR);
 	j = stats_healthy();
 	stats_say(j, "reason", "disk-limit");
-	(void)only(j, HEALTH_DISK_LIMIT);
+	assert_int_equal(only(j, HEALTH_DISK_LIMIT)->severity, HEALTH_ERROR);
 	j = stats_healthy();
 	stats_set(j, "log_bytes_dropped", 5000);
 	(void)only(j, HEALTH_OUTPUT_LOST);
@@ -378,6 +405,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(is_it_built_for_fuzzing),
     cmocka_unit_test(does_it_run),
     cmocka_unit_test(what_fails_often_dominates),
+    cmocka_unit_test(given_up_is_an_error),
     cmocka_unit_test(waiting_for_a_timeout_is_no_fuzzing),
     cmocka_unit_test(limits),
     cmocka_unit_test(what_it_begins_with),

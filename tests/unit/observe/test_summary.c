@@ -117,9 +117,47 @@ static void test_text(void **state)
 				  "3 edges were missing\n"));
 	assert_non_null(
 	    strstr(t, "\nLook at\n  broken was NOT FUZZED (startup-failed): no such file\n"));
-	assert_non_null(
-	    strstr(t, "\nrun 20210304-050607: 5 targets in 2m00s, 3 failures, "
-		      "2 new crashes, 1 not fuzzed; fuzzcell itself: 0.5% of a CPU, 9MiB\n"));
+	assert_non_null(strstr(
+	    t, "\nrun 20210304-050607: 5 targets in 2m00s, 3 failures, "
+	       "2 new crashes, 0 given up, 1 not fuzzed; fuzzcell itself: 0.5% of a CPU, 9MiB\n"));
+}
+
+/* In the text, of the run and of the target in JSON: the same. */
+static void test_given_up(void **state)
+{
+	_autojson_ json_t *j = NULL;
+	const json_t *targets;
+	const char *t;
+
+	(void)state;
+	rows[ROW_CRASHED].reason = "crash-loop";
+	rows[ROW_CRASHED].given_up = true;
+	rows[ROW_DONE].given_up = true;
+	rows[ROW_DONE].reason = "disk-limit";
+	assert_int_equal(summary_given_up(&view), 2);
+	t = text();
+	assert_non_null(strstr(t, "\n  crashes was GIVEN UP (crash-loop): heap-buffer-overflow\n"));
+	assert_non_null(strstr(t, "\n  ended was GIVEN UP (disk-limit)\n"));
+	assert_non_null(strstr(t, "2 new crashes, 2 given up, 1 not fuzzed; "));
+	j = summary();
+	assert_int_equal(num(j, "given_up"), 2);
+	targets = json_object_get(j, "targets");
+	for (size_t i = 0; i < ROWS; i++)
+		assert_int_equal(
+		    json_is_true(json_object_get(json_array_get(targets, i), "given_up")),
+		    i == ROW_CRASHED || i == ROW_DONE);
+}
+
+/* A failure without an input was never run again. */
+static void test_text_lost(void **state)
+{
+	struct row_crash c = row_crash;
+
+	(void)state;
+	c.hits = c.tries = 0;
+	c.count = 1;
+	rows[ROW_CRASHED].crashes = &c;
+	assert_non_null(strstr(text(), " in f (security); 1 time, never run again\n"));
 }
 
 static void test_text_doubts(void **state)
@@ -198,6 +236,7 @@ static void test_json(void **state)
 					   "workers",
 					   "failures",
 					   "new_crashes",
+					   "given_up",
 					   "not_fuzzed",
 					   "own_cpu_seconds",
 					   "own_peak_rss_bytes",
@@ -237,6 +276,7 @@ static void test_target_json(void **state)
 	static const char *const keys[] = {"name",
 					   "reason",
 					   "fuzzed",
+					   "given_up",
 					   "rebuilt",
 					   "note",
 					   "wall_seconds",
@@ -400,8 +440,9 @@ static void test_no_room(void **state)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_counts),	    CASE(test_text),  CASE(test_text_doubts), CASE(test_json),
-    CASE(test_target_json), CASE(test_lines), CASE(test_hostile),     CASE(test_no_room),
+    CASE(test_counts),	 CASE(test_text),      CASE(test_text_doubts), CASE(test_json),
+    CASE(test_given_up), CASE(test_text_lost), CASE(test_target_json), CASE(test_lines),
+    CASE(test_hostile),	 CASE(test_no_room),
 };
 
 UNIT_MAIN(tests)

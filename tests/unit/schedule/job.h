@@ -299,7 +299,7 @@ static inline int setup(void **state)
 				 .state = &w.state,
 				 .dirs = &w.dirs,
 				 .quarantine = -1,
-				 .triage = -1,
+				 .triage = open_dir("triage"),
 				 .log_limit = 1 << 20,
 				 .borrow = borrow_none,
 				 .give_back = give_back_none,
@@ -319,6 +319,7 @@ static inline int teardown(void **state)
 	books_close(w.env.triage_env.books);
 	loop_free(w.loop);
 	close(w.dirs.logs);
+	close(w.env.triage);
 	free(w.target.name);
 	scratch_remove(&w.dir);
 	memset(&w, 0, sizeof(w));
@@ -353,6 +354,13 @@ static inline void cell_ends(int code)
 	w.now += 60 * S;
 	w.job.engine.running = w.job.fuzzed = true;
 	job_cell_ops.ended(&w.job, &end);
+}
+
+/* The same with a status that is no end: what became of it is triaged. */
+static inline void cell_fails(void)
+{
+	cell_ends(77);
+	triaged((struct triage_sum){.artifacts = 1}, 1);
 }
 
 /* Asked to wait in the queue, it does. */

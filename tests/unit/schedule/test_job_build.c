@@ -103,11 +103,11 @@ static void one_that_was_exchanged_has_a_turn_of_its_own(void **state)
 	first_turn();
 	snprintf(was, sizeof(was), "%s", w.job.progress.build);
 	w.fleet.last_us = 7;
-	cell_ends(77);
+	cell_fails();
 	assert_int_equal(w.job.phase, PHASE_RUNNING); /* once more */
 	assert_int_equal(w.job.restarts, 1);
 	build("another");
-	cell_ends(77);
+	cell_fails();
 	assert_int_equal(w.job.phase, PHASE_QUEUED);
 	assert_int_equal(w.job.reason, REASON_NONE);
 	assert_int_equal(w.requeued, 1);
@@ -221,7 +221,7 @@ static void a_new_build_is_not_judged_by_the_old_one(void **state)
 	assert_int_equal(w.job.barren, 0);
 	assert_int_equal(w.job.cov, 0);
 	triaged((struct triage_sum){0}, 1);
-	cell_ends(77);
+	cell_fails();
 	assert_int_equal(w.job.phase, PHASE_RUNNING);
 }
 

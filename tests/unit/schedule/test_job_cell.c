@@ -2,7 +2,11 @@
 /* What a job's cell tells, and what its target's curve and clock are told of it. */
 #include "tests/unit/unit.h"
 
+#include "base/cleanup.h"
 #include "tests/unit/schedule/job.h"
+
+#include <dirent.h>
+#include <signal.h>
 
 static void say(const char *text)
 {
@@ -48,7 +52,7 @@ static void what_its_seeds_reach_was_not_found(void **state)
 	first_turn();
 	say("#9\tINITED cov: 30 ft: 40 corp: 7/9b exec/s: 0 rss: 30Mb\n");
 	curve_spend(&w.fleet.curve, 1000 * S, 300 * S);
-	cell_ends(77); /* and once more */
+	cell_fails(); /* and once more */
 	assert_int_equal(w.cells, 2);
 	say("#99\tINITED cov: 300 ft: 400 corp: 7/9b exec/s: 0 rss: 30Mb\n");
 	assert_int_equal(w.fleet.curve.cov, 300);
@@ -168,6 +172,7 @@ static void an_input_that_is_refused_a_call_is_found(void **state)
 	cell_ends(77);
 	assert_int_equal(w.job.failures[FAILURE_SYSCALL], 1);
 	assert_string_equal(w.job.note, "called what a cell may not: bpf");
+	triaged((struct triage_sum){.artifacts = 1}, 1);
 	assert_int_equal(w.cells, 2);
 	say(inited);
 	job_cell_ops.refused(&w.job, "bpf");
@@ -198,9 +203,178 @@ static void many_refused_calls_hide_none(void **state)
 	assert_string_equal(w.job.attempt->refused, "bpf");
 }
 
+/* --- how it ends ------------------------------------------------------------- */
+
+static void row(struct target_row *ret)
+{
+	job_row(&w.job, w.now, ret);
+}
+
+/* What waits for triage: its name in the queue, and what is kept of it. */
+static void read_lost(struct kept *ret)
+{
+	_autoclose_ int queue = open_dir("triage/t");
+	char path[64], name[64] = "";
+	struct err e;
+	DIR *d;
+	const struct dirent *ent;
+
+	snprintf(path, sizeof(path), "%s/triage/t", w.dir.path);
+	d = opendir(path);
+	assert_non_null(d);
+	while ((ent = readdir(d)))
+		if (kept_is_lost(ent->d_name))
+			snprintf(name, sizeof(name), "%.60s", ent->d_name);
+	closedir(d);
+	if (!*name)
+		fail_msg("nothing waits");
+	assert_int_equal(kept_read(queue, name, ret, &e), 0);
+	assert_int_equal(unlinkat(queue, name, 0), 0);
+	assert_int_equal(kept_sweep(queue, &e), 0);
+}
+
+/* No artifact came of any of these: a place in the queue says what the cell did. */
+static void a_failure_without_an_artifact_waits_for_triage(void **state)
+{
+	static const struct {
+		const char *says;
+		int code, signo;
+		uint64_t oom_kills;
+		enum failure failure;
+		const char *own, *detail;
+		bool by_text;
+	} all[] = {
+	    {"", 0, 0, 0, FAILURE_EXIT, "exit", "status 0", false},
+	    {"Done 7 runs in 1 second(s)\n", 0, 0, 0, FAILURE_EXIT, "exit", "status 0", false},
+	    {"==1== libFuzzer: run interrupted; exiting\n", 72, 0, 0, FAILURE_INTERRUPT,
+	     "interrupt", "", false},
+	    {"", 72, 0, 0, FAILURE_EXIT, "exit", "status 72", false},
+	    {"", 0, SIGKILL, 0, FAILURE_EXIT, "signal", "SIGKILL", false},
+	    {"", 0, SIGKILL, 1, FAILURE_OOM_KILL, "memory", "", false},
+	    {"==1==ERROR: AddressSanitizer: SEGV on unknown address 0x0\n", 76, 0, 0, FAILURE_CRASH,
+	     "exit", "status 76", true},
+	};
+
+	(void)state;
+	first_turn();
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct cell_end end = {.how = all[i].signo ? CELL_SIGNALED : CELL_EXITED,
+				       .code = all[i].signo ? all[i].signo : all[i].code,
+				       .last.oom_kills = all[i].oom_kills};
+		uint64_t before = w.job.failures[all[i].failure];
+		struct kept k;
+
+		print_message("# %zu: %s\n", i, failure_name(all[i].failure));
+		w.now += 60 * S;
+		say("#9\tINITED cov: 30 ft: 40 corp: 7/9b exec/s: 0 rss: 30Mb\nlast words\n");
+		say(all[i].says);
+		job_cell_ops.ended(&w.job, &end);
+		assert_int_equal(w.job.failures[all[i].failure], before + 1);
+		assert_int_equal(w.job.reason, REASON_NONE);
+		read_lost(&k);
+		assert_string_equal(k.own, all[i].own);
+		assert_string_equal(k.detail, all[i].detail);
+		assert_int_equal(k.by_text, all[i].by_text);
+		assert_string_equal(k.run, "20240501-103000");
+		assert_non_null(memmem(k.text.p, k.text.n, "last words\n", 11));
+		kept_done(&k);
+		triaged((struct triage_sum){.artifacts = 1}, 1);
+		assert_int_equal(w.job.phase, PHASE_RUNNING); /* once more */
+	}
+	w.failures = 1; /* with an artifact that is all there is */
+	cell_ends(77);
+	assert_int_equal(w.job.phase, PHASE_TRIAGING);
+	assert_true(scratch_has(w.dir.fd, "triage/t"));
+	assert_int_equal(unlinkat(w.dir.fd, "triage/t", AT_REMOVEDIR), 0); /* it is empty */
+}
+
+/* A target that never began to fuzz is "not fuzzed", which is no crash. */
+static void a_failed_start_is_no_crash(void **state)
+{
+	struct cell_end end = {.how = CELL_EXITED, .code = 72};
+	struct target_row r;
+
+	(void)state;
+	first_turn();
+	say("==1== libFuzzer: run interrupted; exiting\n");
+	job_cell_ops.ended(&w.job, &end);
+	assert_int_equal(w.job.reason, REASON_STARTUP_FAILED);
+	row(&r);
+	assert_true(r.unfuzzed);
+	assert_false(r.given_up);
+	assert_false(scratch_has(w.dir.fd, "triage/t"));
+}
+
+/* It says that it executed all of its inputs: only when they are as many is that an end. */
+static void only_as_many_inputs_as_runs_finish_it(void **state)
+{
+	static const struct {
+		uint64_t runs;
+		const char *flag, *says;
+		enum reason reason;
+	} all[] = {
+	    {0, NULL, "Done 5000 runs in 1 second(s)\n", REASON_NONE},
+	    {1000, NULL, "Done 999 runs in 1 second(s)\n", REASON_NONE},
+	    {1000, NULL, "Done 1000 runs in 1 second(s)\n", REASON_FINISHED},
+	    {0, "-runs=1000", "Done 999 runs in 1 second(s)\n", REASON_NONE},
+	    {0, "-runs=1000", "Done 1001 runs in 1 second(s)\n", REASON_FINISHED},
+	    {0, "-runs=0", "Done 5000 runs in 1 second(s)\n", REASON_NONE},
+	    {0, "-runs=-1", "Done 5000 runs in 1 second(s)\n", REASON_NONE},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct cell_end end = {.how = CELL_EXITED};
+		struct err e;
+
+		if (i > 0) {
+			assert_int_equal(teardown(state), 0);
+			assert_int_equal(setup(state), 0);
+		}
+		w.job.cfg.runs = all[i].runs;
+		w.job.cfg.merge_us = w.job.cfg.triage_us = 0;
+		if (all[i].flag)
+			assert_int_equal(strv_add(&w.job.cfg.flags, all[i].flag, &e), 0);
+		job_start(&w.job, 86400 * S);
+		say("#9\tINITED cov: 30 ft: 40 corp: 7/9b exec/s: 0 rss: 30Mb\n");
+		say(all[i].says);
+		w.now += 60 * S;
+		job_cell_ops.ended(&w.job, &end);
+		print_message("# %s: %s", all[i].flag ? all[i].flag : "runs", all[i].says);
+		assert_int_equal(w.job.reason, all[i].reason);
+		assert_int_equal(w.job.failures[FAILURE_EXIT], all[i].reason == REASON_NONE);
+	}
+}
+
+/* The table's rows, as the row of a target that was fuzzed has them. */
+static void a_row_counts_as_its_reason_says(void **state)
+{
+	(void)state;
+	first_turn();
+	w.job.fuzzed = true;
+	for (unsigned reason = REASON_NONE + 1; reason < REASON_; reason++) {
+		struct target_row r;
+
+		w.job.phase = PHASE_DONE;
+		w.job.reason = (enum reason)reason;
+		row(&r);
+		assert_int_equal(r.given_up, reason_counts((enum reason)reason) == REASON_GIVEN_UP);
+		assert_int_equal(r.unfuzzed, reason_counts((enum reason)reason) == REASON_UNFUZZED);
+		w.job.fuzzed = false; /* never: that goes before all */
+		row(&r);
+		assert_true(r.unfuzzed && !r.given_up);
+		w.job.fuzzed = true;
+	}
+	w.job.phase = PHASE_RUNNING;
+	cell_ends(0);
+}
+
 static const struct CMUnitTest tests[] = {
     CASE(an_input_that_is_refused_a_call_is_found),
     CASE(many_refused_calls_hide_none),
+    CASE(a_failure_without_an_artifact_waits_for_triage),
+    CASE(a_failed_start_is_no_crash),
+    CASE(only_as_many_inputs_as_runs_finish_it),
+    CASE(a_row_counts_as_its_reason_says),
     CASE(what_it_says_is_counted),
     CASE(the_longest_input_is_known_where_somebody_chose_it),
     CASE(what_its_seeds_reach_was_not_found),

@@ -129,7 +129,7 @@ static void test_file(void **state)
 	assert_int_equal(k.binary.size, 123);
 	assert_int_equal(k.binary.mtime_ns, -5);
 	assert_int_equal(k.binary.ctime_ns, 6);
-	assert_string_equal(k.cause, "");
+	assert_string_equal(k.own, "");
 	assert_string_equal(k.detail, "");
 	assert_true(slice_eq(k.text, sample().text));
 	kept_done(&k);
@@ -145,11 +145,11 @@ static void test_cause(void **state)
 	struct err e = {0};
 
 	(void)state;
-	k.cause = "syscall";
+	k.own = "syscall";
 	k.detail = "bpf";
 	assert_int_equal(kept_write(dir.fd, ARTIFACT, &k, &e), 0);
 	assert_int_equal(kept_read(dir.fd, ARTIFACT, &got, &e), 0);
-	assert_string_equal(got.cause, "syscall");
+	assert_string_equal(got.own, "syscall");
 	assert_string_equal(got.detail, "bpf");
 	kept_done(&got);
 	assert_int_equal(kept_remove(dir.fd, ARTIFACT, &e), 0);

@@ -2,8 +2,12 @@
 #include "tests/unit/unit.h"
 
 #include "runner/schedule/reason.h"
+#include "tests/unit/scratch.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 
 /* The words of the design; programs read them. */
 static const char *const names[REASON_] = {
@@ -27,9 +31,11 @@ static const char *const names[REASON_] = {
 };
 
 static const char *const failure_names[FAILURE_] = {
-    [FAILURE_NONE] = "none", [FAILURE_CRASH] = "crash",	      [FAILURE_TIMEOUT] = "timeout",
-    [FAILURE_OOM] = "oom",   [FAILURE_OOM_KILL] = "oom-kill", [FAILURE_LEAK] = "leak",
-    [FAILURE_PIDS] = "pids", [FAILURE_SYSCALL] = "syscall",   [FAILURE_STUCK] = "stuck",
+    [FAILURE_NONE] = "none",	     [FAILURE_CRASH] = "crash",
+    [FAILURE_TIMEOUT] = "timeout",   [FAILURE_OOM] = "oom",
+    [FAILURE_OOM_KILL] = "oom-kill", [FAILURE_LEAK] = "leak",
+    [FAILURE_PIDS] = "pids",	     [FAILURE_SYSCALL] = "syscall",
+    [FAILURE_STUCK] = "stuck",	     [FAILURE_INTERRUPT] = "interrupt",
     [FAILURE_EXIT] = "exit",
 };
 
@@ -53,13 +59,97 @@ static void test_names(void **state)
 }
 
 /* Nobody may read "fuzzed" where it was not. */
-static void test_is_failure(void **state)
+static enum reason_counts wanted(unsigned r)
+{
+	switch (r) {
+	case REASON_STARTUP_FAILED:
+	case REASON_NOT_INSTRUMENTED:
+	case REASON_NO_BINARY:
+	case REASON_LOST:
+	case REASON_:
+		return REASON_UNFUZZED;
+	case REASON_CRASH_LOOP:
+	case REASON_OOM_KILLED:
+	case REASON_PIDS_LIMIT:
+	case REASON_DISK_LIMIT:
+		return REASON_GIVEN_UP;
+	default:
+		return REASON_FUZZED;
+	}
+}
+
+static void test_counts(void **state)
 {
 	(void)state;
 	for (unsigned r = 0; r <= REASON_; r++)
-		assert_int_equal(reason_is_failure((enum reason)r),
-				 r == REASON_STARTUP_FAILED || r == REASON_NOT_INSTRUMENTED ||
-				     r == REASON_NO_BINARY || r == REASON_LOST);
+		assert_int_equal(reason_counts((enum reason)r), wanted(r));
+	for (unsigned c = 0; c < REASON_COUNTS_; c++)
+		for (unsigned q = 0; q < c; q++)
+			assert_string_not_equal(reason_counts_name((enum reason_counts)q),
+						reason_counts_name((enum reason_counts)c));
+	assert_string_equal(reason_counts_name(REASON_COUNTS_), "unknown");
+}
+
+/* A run whose worst target is that; with new crashes or not; with --fail-on-crash or not. */
+static void test_status(void **state)
+{
+	static const struct {
+		enum reason_counts worst;
+		bool new_crashes, fail_on_crash;
+		int status;
+	} all[] = {
+	    {REASON_FUZZED, false, false, 0},	{REASON_FUZZED, true, false, 0},
+	    {REASON_FUZZED, false, true, 0},	{REASON_FUZZED, true, true, 1},
+	    {REASON_GIVEN_UP, false, false, 5}, {REASON_GIVEN_UP, true, false, 5},
+	    {REASON_GIVEN_UP, false, true, 1},	{REASON_GIVEN_UP, true, true, 1},
+	    {REASON_UNFUZZED, false, false, 5}, {REASON_UNFUZZED, true, false, 5},
+	    {REASON_UNFUZZED, false, true, 5},	{REASON_UNFUZZED, true, true, 5},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		assert_int_equal(
+		    reason_status(all[i].worst, all[i].new_crashes, all[i].fail_on_crash),
+		    all[i].status);
+}
+
+static void find_row(const char *path, const char *text, const char *row)
+{
+	if (!strstr(text, row))
+		fail_msg("%s lacks the row: %s", path, row);
+}
+
+/* docs/architecture.md and docs/fuzzcell.1 have each row of the table, and no other. */
+static void test_documents(void **state)
+{
+	static const char *const paths[] = {"docs/architecture.md", "docs/fuzzcell.1"};
+	unsigned rows_of[2] = {0};
+
+	(void)state;
+	for (unsigned d = 0; d < 2; d++) {
+		char text[1 << 16];
+
+		scratch_text(AT_FDCWD, paths[d], text, sizeof(text));
+		for (unsigned r = REASON_NONE + 1; r < REASON_; r++) {
+			enum reason_counts c = reason_counts((enum reason)r);
+			char row[400];
+
+			snprintf(row, sizeof(row),
+				 d == 0 ? "| `%s` | %s | %s | %d | %d |\n"
+					: ".It Cm %s\n%s\n.Pq %s: %d , %d .\n",
+				 reason_name((enum reason)r), reason_meaning((enum reason)r),
+				 reason_counts_name(c), (int)reason_status(c, false, false),
+				 (int)reason_status(c, false, true));
+			find_row(paths[d], text, row);
+		}
+		for (const char *at = text; (at = strstr(at, d == 0 ? "fuzzed | " : "fuzzed: "));
+		     at++)
+			rows_of[d]++;
+		for (const char *at = text;
+		     (at = strstr(at, d == 0 ? "given up | " : "given up: ")); at++)
+			rows_of[d]++;
+		assert_int_equal(rows_of[d], REASON_ - 1);
+	}
 }
 
 /* Facts, the failure that they are, and the reason when nothing is capped yet. */
@@ -132,10 +222,22 @@ static const struct row {
      {.started = true, .end = ENGINE_FINISHED, .fuzzed = 1},
      FAILURE_NONE,
      REASON_FINISHED},
-    {"somebody else signalled it",
+    {"it signalled itself: nobody asked it to stop",
      {.started = true, .end = ENGINE_INTERRUPTED, .fuzzed = 1},
+     FAILURE_INTERRUPT,
+     REASON_NONE},
+    {"... before it fuzzed",
+     {.started = true, .end = ENGINE_INTERRUPTED},
+     FAILURE_INTERRUPT,
+     REASON_STARTUP_FAILED},
+    {"... when we had asked it to stop",
+     {.started = true, .ask = ASK_FINISH, .end = ENGINE_INTERRUPTED, .fuzzed = 1},
      FAILURE_NONE,
-     REASON_STOPPED},
+     REASON_FINISHED},
+    {"... at the process limit",
+     {.started = true, .pids_refused = 1, .end = ENGINE_INTERRUPTED, .fuzzed = 1},
+     FAILURE_PIDS,
+     REASON_NONE},
 
     /* What the kernel says goes before all that anybody prints. */
     {"the kernel's kill",
@@ -299,6 +401,8 @@ static void test_all_facts(void **state)
 				assert_true(f != FAILURE_NONE || r != REASON_NONE);
 				assert_true(r < REASON_);
 				assert_true(c.started || r == REASON_STARTUP_FAILED);
+				/* Only a user or fuzzcell stops a target. */
+				assert_int_not_equal(r, REASON_STOPPED);
 				assert_true(!c.started || !c.oom_kills || f == FAILURE_OOM_KILL);
 				n++;
 			}
@@ -348,6 +452,7 @@ static void test_artifacts(void **state)
 	    {FAILURE_OOM, ENGINE_ARTIFACT_OOM},		{FAILURE_OOM_KILL, ENGINE_ARTIFACT_OOM},
 	    {FAILURE_PIDS, ENGINE_ARTIFACT_PIDS},	{FAILURE_STUCK, ENGINE_ARTIFACT_TIMEOUT},
 	    {FAILURE_SYSCALL, ENGINE_ARTIFACT_SYSCALL}, {FAILURE_NONE, ENGINE_ARTIFACT_NONE},
+	    {FAILURE_INTERRUPT, ENGINE_ARTIFACT_NONE},
 	};
 
 	(void)state;
@@ -360,9 +465,10 @@ static void test_artifacts(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_names), cmocka_unit_test(test_is_failure),
-    cmocka_unit_test(test_facts), cmocka_unit_test(test_all_facts),
-    cmocka_unit_test(test_caps),  cmocka_unit_test(test_artifacts),
+    cmocka_unit_test(test_names),     cmocka_unit_test(test_counts),
+    cmocka_unit_test(test_facts),     cmocka_unit_test(test_all_facts),
+    cmocka_unit_test(test_caps),      cmocka_unit_test(test_status),
+    cmocka_unit_test(test_documents), cmocka_unit_test(test_artifacts),
 };
 
 UNIT_MAIN(tests)

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_EXIT_CODE_H
+#define RUNNER_EXIT_CODE_H
+
+/* The exit statuses of the program.  docs/fuzzcell.1 says what each means for each command;
+ * runner/schedule/reason.h says which one a run gets. */
+enum exit_code {
+	EXIT_DONE = 0,
+	EXIT_CRASHES = 1,    /* run --fail-on-crash, regress: there were failures */
+	EXIT_USAGE = 2,	     /* wrong usage or configuration */
+	EXIT_MACHINE = 3,    /* this machine cannot keep a promise */
+	EXIT_LOCKED = 4,     /* another run holds the lock */
+	EXIT_NOT_FUZZED = 5, /* done, but a target was not really fuzzed, or was given up */
+	EXIT_BUILD = 6,	     /* nothing could be built */
+	EXIT_INTERNAL = 70,
+};
+
+#endif

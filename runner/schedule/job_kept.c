@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a fuzzing cell that failed leaves in the queue for triage beside its artifact, or
+ * without one. */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "runner/schedule/attempt.h"
+#include "runner/schedule/internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What the cell did to the target goes before what the target then said. */
+static enum crash_own cause_of(const struct job *j)
+{
+	if (j->last_failure == FAILURE_PIDS)
+		return CRASH_OWN_PIDS;
+	if (j->last_failure == FAILURE_SYSCALL)
+		return CRASH_OWN_SECCOMP;
+	if (j->last_failure == FAILURE_OOM && j->ask == ASK_MEMORY)
+		return CRASH_OWN_MEMORY;
+	return CRASH_OWN_;
+}
+
+static bool has_report(const struct job *j)
+{
+	enum engine_artifact a = j->target->engine->artifact(slice_of(j->engine.artifact));
+
+	return j->attempt && (j->ask == ASK_NOTHING || cause_of(j) != CRASH_OWN_) &&
+	       a != ENGINE_ARTIFACT_NONE && a != ENGINE_ARTIFACT_SLOW;
+}
+
+/* The name under which it is collected: "<kind>-<sha1>". */
+static const char *saved_name(const struct job *j, char out[KEPT_NAME])
+{
+	const char *kind = engine_artifact_name(failure_artifact(j->last_failure));
+	const char *sha1 = strrchr(j->engine.artifact, '-');
+
+	if (cause_of(j) == CRASH_OWN_ || !kind || !sha1)
+		return j->engine.artifact;
+	snprintf(out, KEPT_NAME, "%s%s", kind, sha1);
+	return out;
+}
+
+/* All but the text. */
+static struct kept kept_of(const struct job *j)
+{
+	return (struct kept){
+	    .run = j->env->dirs->id,
+	    .commit = j->rebuilt ? NULL : j->env->triage_env.commit,
+	    .time = clock_real_us() / USEC_PER_SEC,
+	    .binary = j->attempt->binary,
+	    .starved = fmax(fmax(j->fleet->clock.starved, j->starved), job_waited_lately(j)),
+	};
+}
+
+static int open_queue(const struct job *j, int *ret, struct err *e)
+{
+	int r = fs_mkdirs(j->env->triage, j->target->name, 0755, e);
+
+	return r == 0 ? fs_open_dir(j->env->triage, j->target->name, ret, e) : r;
+}
+
+int job_keep_report(const struct job *j, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(KEPT_TEXT_MAX + 1);
+	_autoclose_ int queue = -1;
+	enum crash_own cause = cause_of(j);
+	char name[KEPT_NAME];
+	struct kept k;
+	int r;
+
+	if (!has_report(j))
+		return 0;
+	k = kept_of(j);
+	k.own = crash_own_name(cause);
+	k.detail = cause == CRASH_OWN_SECCOMP ? j->attempt->refused : "";
+	r = open_queue(j, &queue, e);
+	/* A cell that we forced to dump then only tells of our signal. */
+	if (r == 0)
+		r = (cause == CRASH_OWN_ ? kept_text : kept_text_before)(&j->attempt->kept, &text,
+									 e);
+	k.text = buf_slice(&text);
+	return r == 0 ? kept_write(queue, saved_name(j, name), &k, e) : r;
+}
+
+/* --- without an artifact ---------------------------------------------------- */
+
+/* The engine's own report, when nothing but the target ended the cell. */
+static bool says_it_itself(const struct job *j, enum failure what)
+{
+	return j->ask == ASK_NOTHING && (what == FAILURE_CRASH || what == FAILURE_TIMEOUT ||
+					 what == FAILURE_OOM || what == FAILURE_LEAK);
+}
+
+void job_note_lost(struct job *j, const struct cell_facts *f, enum failure what)
+{
+	struct exec_end end = {
+	    .failure = what,
+	    .late = what == FAILURE_STUCK,
+	    .code = f->code,
+	    .signo = f->signo,
+	    .engine = &j->engine,
+	    .refused = f->ask == ASK_SYSCALL ? j->attempt->refused : "",
+	};
+	struct attempt *a = j->attempt;
+
+	a->lost.own = CRASH_OWN_;
+	/* A target that never began to fuzz is "not fuzzed": that is no finding. */
+	if (what == FAILURE_NONE || !j->fuzzed)
+		return;
+	a->lost.own = trial_own(&end, false, a->lost.detail);
+	a->lost.by_text = says_it_itself(j, what);
+}
+
+int job_keep_lost(const struct job *j, bool *ret_kept, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(KEPT_TEXT_MAX + 1);
+	const struct attempt *a = j->attempt;
+	_autoclose_ int queue = -1;
+	char cell[400];
+	struct kept k;
+	int r;
+
+	*ret_kept = false;
+	if (!a || a->lost.own == CRASH_OWN_)
+		return 0;
+	k = kept_of(j);
+	k.own = crash_own_name(a->lost.own);
+	k.detail = a->lost.detail;
+	k.by_text = a->lost.by_text;
+	r = open_queue(j, &queue, e);
+	if (r == 0)
+		r = kept_text(&a->kept, &text, e);
+	k.text = buf_slice(&text);
+	snprintf(cell, sizeof(cell), "%s/%s/%u", k.run, j->target->name, j->cells);
+	if (r == 0)
+		r = kept_write_lost(queue, cell, &k, e);
+	*ret_kept = r == 0;
+	return r;
+}

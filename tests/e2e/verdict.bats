@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+# How each end of a target counts: the exit status, the summary and doctor say the same.
+load lib
+setup() {
+	e2e_setup
+	OUT=$WORK/out
+	mkdir "$OUT"
+}
+teardown() { e2e_teardown; }
+
+# leave WAY...: targets that leave in these ways.
+leave() {
+	local way
+	for way; do
+		ln "$TARGETS/leave_fuzzer" "$OUT/leave_${way}_fuzzer" 2>/dev/null ||
+			cp "$TARGETS/leave_fuzzer" "$OUT/leave_${way}_fuzzer"
+	done
+}
+
+# given_up REASON STATUS [OPTION...]: OUT's one target is given up for this reason.
+given_up() {
+	local reason=$1 want=$2
+	shift 2
+	TARGETS=$OUT fuzz "$TARGET" 60 "$@"
+	[ "$status" -eq "$want" ]
+	[ "$(value reason)" = "$reason" ]
+	[ "$(value fuzzed)" = true ]
+	[ "$(value given_up)" = true ]
+	[[ $output == *"$TARGET was GIVEN UP ($reason)"* ]]
+	[[ $output == *", 1 given up, 0 not fuzzed"* ]]
+	[ "$(jq -c '[.given_up, .not_fuzzed]' "$LOGS/summary.json")" = '[1,0]' ]
+	run timeout 60 "$FUZZCELL" doctor --json --state-dir "$STATE" --targets "$OUT" "$TARGET"
+	[ "$status" -eq 5 ]
+	jq -e '.targets[0].severity == "error"' <<<"$output"
+}
+
+@test "a target that leaves without an artifact has failed, whatever it says" {
+	local ways=(term int usr1 forged 'done' silent exec daemon)
+	leave "${ways[@]}"
+	config '"max_crashes": 2, "merge_time": "off", "minimize_time": "off"'
+	run timeout $((300 * SLOW)) "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$OUT" \
+		--workers 2 --max-fuzzer-time "$((60 * TIMES))s" --fail-on-crash
+	echo "$output"
+	LOGS=$(last_logs)
+	[ "$status" -eq 1 ]
+	[ "$(jq -c '[.given_up, .not_fuzzed, .failures, .new_crashes]' "$LOGS/summary.json")" = '[8,0,16,8]' ]
+	[ "$(jq -c '[.targets[].reason] | unique' "$LOGS/summary.json")" = '["crash-loop"]' ]
+	# What is known of each is in the ledger, by name, with its last words.
+	run "$FUZZCELL" crash list --json --state-dir "$STATE"
+	[ "$(jq -r '.[] | "\(.fuzzer) \(.crash_type) \(.count)"' <<<"$output" | sort)" = "$(
+		cat <<-'END'
+			leave_daemon_fuzzer Unexpected-exit 2
+			leave_done_fuzzer Unexpected-exit 2
+			leave_exec_fuzzer Unexpected-exit 2
+			leave_forged_fuzzer Self-interrupt 2
+			leave_int_fuzzer Self-interrupt 2
+			leave_silent_fuzzer Unexpected-exit 2
+			leave_term_fuzzer Self-interrupt 2
+			leave_usr1_fuzzer Unexpected-exit 2
+		END
+	)" ]
+	sig=$(jq -r '.[] | select(.fuzzer == "leave_term_fuzzer").signature' <<<"$output")
+	grep -q 'run interrupted' "$STATE/crashes/$sig/report.txt"
+	[ -z "$(find "$STATE/triage" -type f)" ]
+	# Once more: the crashes are known, and the run is no better for that.
+	run timeout $((300 * SLOW)) "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$OUT" \
+		--filter 'leave_t*' --max-fuzzer-time "$((60 * TIMES))s"
+	echo "$output"
+	[ "$status" -eq 5 ]
+	[[ $output == *"$sig  known "* ]]
+	[[ $output == *", 2 failures, 0 new crashes, 1 given up, 0 not fuzzed"* ]]
+}
+
+@test "crash-loop: 5, and 1 with --fail-on-crash" {
+	TARGET=leave_term_fuzzer
+	leave term
+	config '"max_crashes": 1, "merge_time": "off", "triage_time": "off"'
+	given_up crash-loop 5
+	given_up crash-loop 1 --fail-on-crash
+	run "$FUZZCELL" report last --state-dir "$STATE"
+	[[ $output == *"1 given up, 0 not fuzzed; 1 failures"* ]]
+	run "$FUZZCELL" history --state-dir "$STATE"
+	[ "$(awk 'NR == 2 { print $7, $8, $9 }' <<<"$output")" = '1 1 0' ]
+}
+
+@test "disk-limit: 5, and 1 with --fail-on-crash" {
+	TARGET=leave_disk_fuzzer
+	leave disk
+	config '"merge_time": "off", "triage_time": "off"'
+	given_up disk-limit 5
+	given_up disk-limit 1 --fail-on-crash
+}
+
+@test "pids-limit: 5, and 1 with --fail-on-crash" {
+	TARGET=forkbomb_fuzzer
+	cp "$TARGETS/forkbomb_fuzzer" "$OUT"
+	config '"pids": 16, "max_crashes": 1, "merge_time": "off", "triage_time": "off"'
+	given_up pids-limit 5
+	given_up pids-limit 1 --fail-on-crash
+}
+
+@test "memory that nothing saves the input of: a crash all the same, and given up" {
+	leave memory
+	config '"max_crashes": 1, "merge_time": "off"'
+	TARGETS=$OUT fuzz leave_memory_fuzzer 60 --fail-on-crash
+	[ "$status" -eq 1 ]
+	[ "$(artifacts oom)" -eq 0 ]
+	[ "$(value given_up)" = true ]
+	# Which came first, the kernel's kill or that of fuzzcell, is chance.
+	[[ $(value reason) == @(oom-killed|crash-loop) ]]
+	run "$FUZZCELL" crash list --json --state-dir "$STATE"
+	[ "$(jq -r '.[] | "\(.fuzzer) \(.crash_type) \(.crash_file)"' <<<"$output")" = \
+		'leave_memory_fuzzer Cell-memory-limit ' ]
+}
+
+@test "an input that interrupts fails in a replay, a merge and regress, too" {
+	leave term
+	TARGET=leave_term_fuzzer
+	config '"minimize_time": "off"'
+	queue leave_term_fuzzer crash 'L and more'
+	run timeout $((300 * SLOW)) "$FUZZCELL" crash triage --state-dir "$STATE" --targets "$OUT"
+	echo "$output"
+	run "$FUZZCELL" crash list --json --state-dir "$STATE"
+	[ "$(jq -r '.[] | "\(.crash_type) \(.reproduction.hits) \(.reproduction.tries)"' <<<"$output")" = \
+		'Self-interrupt 3 3' ]
+	run timeout $((300 * SLOW)) "$FUZZCELL" regress --state-dir "$STATE" --targets "$OUT"
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ $output == *"1 inputs: 0 passed, 1 failed"*Self-interrupt* ]]
+	printf 'L too' >"$WORK/input"
+	mkdir -p "$STATE/corpus/leave_term_fuzzer"
+	cp "$WORK/input" "$STATE/corpus/leave_term_fuzzer/$(sha1sum <"$WORK/input" | cut -c 1-40)"
+	for i in {1..20}; do
+		printf 'fine %s' "$i" >"$WORK/input"
+		cp "$WORK/input" "$STATE/corpus/leave_term_fuzzer/$(sha1sum <"$WORK/input" | cut -c 1-40)"
+	done
+	run timeout $((300 * SLOW)) "$FUZZCELL" corpus minimize --state-dir "$STATE" --targets "$OUT"
+	echo "$output"
+	[ "$(ls "$STATE/quarantine/leave_term_fuzzer")" = "$(printf 'L too' | sha1sum | cut -c 1-40)" ]
+	[ "$(ls "$STATE/triage/leave_term_fuzzer")" = "crash-$(printf 'L too' | sha1sum | cut -c 1-40)" ]
+}
+
+@test "what a target does to its relatives does not end it, or is a failure" {
+	leave kill
+	config '"max_crashes": 1, "merge_time": "off"'
+	TARGETS=$OUT fuzz leave_kill_fuzzer 4 --fail-on-crash
+	[ "$status" -ne 0 ]
+}
