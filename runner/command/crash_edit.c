@@ -8,7 +8,7 @@
 
 struct edit_args {
 	struct session session;
-	const char *note;
+	const char *note, *target;
 	const char *name[2]; /* as typed */
 	const struct known_crash *crash[2];
 };
@@ -17,9 +17,12 @@ static bool take(void *arg, const char *name, const char *value)
 {
 	struct edit_args *a = arg;
 
-	if (strcmp(name, "note") != 0)
+	if (strcmp(name, "note") == 0)
+		a->note = value;
+	else if (strcmp(name, "target") == 0)
+		a->target = value;
+	else
 		return common_take(&a->session.common, name, value);
-	a->note = value;
 	return true;
 }
 
@@ -27,6 +30,7 @@ static const struct option_spec plain_specs[] = {STATE_OPTIONS};
 static const struct option_spec note_specs[] = {
     STATE_OPTIONS,
     {"note", "TEXT", "why; kept with the crash"},
+    {"target", "NAME", "in this target alone (default: in all that found it so far)"},
 };
 
 /* One of the four. */
@@ -60,6 +64,9 @@ static void say(const struct ledger *l, const struct known_crash *c)
 	else
 		printf("crash %s: merged into %s (%s)\n", crash_line(c->signature, line),
 		       crash_line(is->signature, into), ledger_state_name(is->state));
+	for (size_t i = 0; is && is->n_by > 1 && i < is->n_by; i++)
+		printf("  %s in %s\n", ledger_state_name(is->by[i]->state),
+		       crash_line(is->by[i]->fuzzer, line));
 }
 
 static int change(const struct edit *what, struct edit_args *a)
@@ -106,12 +113,12 @@ static int edit(const struct edit *what, int argc, char **argv)
 
 static int ignore(struct ledger *l, const struct edit_args *a, struct err *e)
 {
-	return ledger_ignore(l, a->crash[0]->signature, a->note, e);
+	return ledger_ignore(l, a->crash[0]->signature, a->target, SIZE_MAX, a->note, e);
 }
 
 static int unignore(struct ledger *l, const struct edit_args *a, struct err *e)
 {
-	return ledger_unignore(l, a->crash[0]->signature, a->note, e);
+	return ledger_unignore(l, a->crash[0]->signature, a->target, a->note, e);
 }
 
 static int merge(struct ledger *l, const struct edit_args *a, struct err *e)

@@ -36,7 +36,7 @@ struct export
 static const struct option_spec specs[] = {
     STATE_OPTIONS,
     TARGETS_OPTION,
-    {"target", "NAME", "with the binary of this target (default: the one that found it)"},
+    {"target", "NAME", "the input and the binary of this target (default: the first that has one)"},
     {"o,output", "FILE", "the archive, a .tar.gz or .tgz (default: <target>-<crash>.tar.gz here)"},
 };
 
@@ -185,7 +185,7 @@ static int environment(const struct export *a, struct pack *p, struct err *e)
 /* The ledger knows where the inputs are; the rest is in the vault, if anywhere. */
 static int inputs(struct export *a, struct pack *p, struct err *e)
 {
-	const struct known_crash *c = a->subject.crash;
+	const struct known_crash *c = a->subject.entry;
 	static const char *const to[] = {
 	    [LEDGER_INPUT] = "input", [LEDGER_MINIMIZED] = "minimized"};
 	int r = 0;
@@ -205,15 +205,15 @@ static int inputs(struct export *a, struct pack *p, struct err *e)
 static int papers(const struct export *a, struct pack *p, struct err *e)
 {
 	static const enum vault_file files[] = {VAULT_REPORT, VAULT_META};
-	const struct known_crash *c = a->subject.crash;
+	const struct known_crash *c = a->subject.entry;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(files) / sizeof(files[0]); i++) {
 		_autofree_ char *text = NULL;
 		size_t n;
 
-		r = vault_read(a->session.state->dirfd, slice_of(c->signature), files[i], &text, &n,
-			       e);
+		r = vault_read(a->session.state->dirfd, slice_of(c->signature), c->fuzzer, files[i],
+			       &text, &n, e);
 		if (r == -ENOENT)
 			r = 0; /* of an older ledger */
 		else if (r == 0)
@@ -300,7 +300,7 @@ static int name_all(struct export *a, struct err *e)
 		a->binary = sys_strdup(t->binary + n + 1);
 	else
 		a->binary = sys_strdup(slash ? slash + 1 : t->binary);
-	a->has_minimized = *a->subject.crash->minimized;
+	a->has_minimized = *a->subject.entry->minimized;
 	return a->binary ? 0 : err_sys(e, "allocate a path");
 }
 
@@ -317,7 +317,7 @@ static int export(struct export *a)
 	if (!path)
 		return fail(EXIT_INTERNAL, "out of memory");
 	/* Before anything is written. */
-	if (ledger_input_check_all(a->session.state->dirfd, a->subject.crash, &e) < 0)
+	if (ledger_input_check_all(a->session.state->dirfd, a->subject.entry, &e) < 0)
 		return fail(EXIT_USAGE, "crash %s: %s",
 			    crash_line(a->subject.crash->signature, line), e.msg);
 	if (write_archive(a, path, &e) < 0)

@@ -12,6 +12,7 @@ struct minimize {
 	struct session session;
 	uint64_t time_us; /* 0: as configured */
 	struct crash_subject subject;
+	const char *target;
 	struct cells cells;
 	struct books *books;
 	struct triage *triage;
@@ -21,6 +22,7 @@ struct minimize {
 static const struct option_spec specs[] = {
     STATE_OPTIONS,
     TARGETS_OPTION,
+    {"target", "NAME", "the input of this target (default: the first that has one)"},
     {"time", "TIME", "give it so long (default: minimize_time)"},
 };
 
@@ -28,6 +30,10 @@ static bool take(void *arg, const char *name, const char *value)
 {
 	struct minimize *a = arg;
 
+	if (strcmp(name, "target") == 0) {
+		a->target = value;
+		return true;
+	}
 	if (strcmp(name, "time") != 0)
 		return common_take(&a->session.common, name, value);
 	if (units_parse_time(slice_of(value), &a->time_us) && a->time_us > 0)
@@ -80,8 +86,8 @@ static int shrink(struct minimize *a)
 
 static int conclude(const struct minimize *a)
 {
-	const struct known_crash *c =
-	    ledger_record(books_ledger(a->books), a->subject.crash->signature);
+	const struct known_crash *c = ledger_entry(
+	    ledger_record(books_ledger(a->books), a->subject.crash->signature), a->subject.target);
 	char sig[CRASH_LINE], path[CRASH_LINE];
 
 	if (!c)
@@ -104,7 +110,7 @@ static int conclude(const struct minimize *a)
 
 static int choose(struct minimize *a, const char *name)
 {
-	int r = crash_subject(&a->session, name, NULL, true, &a->subject);
+	int r = crash_subject(&a->session, name, a->target, true, &a->subject);
 	const struct known_crash *c = a->subject.crash;
 	char sig[CRASH_LINE], into[CRASH_LINE];
 
@@ -112,6 +118,9 @@ static int choose(struct minimize *a, const char *name)
 		return r;
 	if (!c)
 		return fail(EXIT_USAGE, "crash minimize: give a crash, not a file");
+	if (strcmp(a->subject.entry->fuzzer, a->subject.target) != 0)
+		return fail(EXIT_USAGE, "crash %s: no input of target '%s' was kept",
+			    crash_line(c->signature, sig), crash_line(a->subject.target, into));
 	if (*c->merged_into)
 		return fail(EXIT_USAGE, "crash %s is merged into %s: minimize that",
 			    crash_line(c->signature, sig), crash_line(c->merged_into, into));
@@ -130,7 +139,7 @@ static int minimize(struct minimize *a)
 
 	/* What would be made smaller is what was found, and what it was made to. */
 	if (r == EXIT_DONE &&
-	    ledger_input_check_all(a->session.state->dirfd, a->subject.crash, &e) < 0)
+	    ledger_input_check_all(a->session.state->dirfd, a->subject.entry, &e) < 0)
 		r = fail(EXIT_USAGE, "crash %s: %s", crash_line(a->subject.crash->signature, shown),
 			 e.msg);
 	if (r == EXIT_DONE)

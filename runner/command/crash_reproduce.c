@@ -33,7 +33,7 @@ struct reproduce {
 static const struct option_spec specs[] = {
     STATE_OPTIONS,
     TARGETS_OPTION,
-    {"target", "NAME", "the target that the file is an input of"},
+    {"target", "NAME", "the target: of several that found the crash, or of the file"},
     {"times", "N", "run it so often (default: until it is clear, at most 10 times)"},
     {"original", NULL, "the input as it was found, not the minimised one"},
     {"shell", NULL, "run nothing: print the command for a machine without fuzzcell"},
@@ -78,7 +78,7 @@ static int print_shell(const struct reproduce *a)
 
 	if (!dir || byhand_print(&b, &out, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", dir ? e.msg : "out of memory");
-	if (a->subject.crash && strcmp(a->subject.crash->kind, "cell") == 0)
+	if (a->subject.entry && strcmp(a->subject.entry->kind, "cell") == 0)
 		fprintf(stderr, "note: what failed was a limit of its cell, which a shell does not "
 				"have\n");
 	fputs(buf_str(&out), stdout);

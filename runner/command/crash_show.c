@@ -17,20 +17,25 @@ enum { RUNS_SHOWN = 5, ARTIFACTS_SHOWN = 5 };
 struct show_args {
 	struct session session;
 	bool json;
+	const char *target;
 };
 
 static const struct option_spec specs[] = {
     STATE_OPTIONS,
     {"json", NULL, "print JSON"},
+    {"target", "NAME", "the report of this target (default: of the first that is open)"},
 };
 
 static bool take(void *arg, const char *name, const char *value)
 {
 	struct show_args *a = arg;
 
-	if (strcmp(name, "json") != 0)
+	if (strcmp(name, "json") == 0)
+		a->json = true;
+	else if (strcmp(name, "target") == 0)
+		a->target = value;
+	else
 		return common_take(&a->session.common, name, value);
-	a->json = true;
 	return true;
 }
 
@@ -85,40 +90,30 @@ static void input_field(const struct state *s, const struct known_crash *c, enum
 								  : c->minimized_bytes));
 }
 
-/* How often a part of the crash has passed so far, in each target that is asked. */
-static void print_passes(const struct known_crash *c, const struct known_crash *part)
+/* What the entry's inputs, or those that it is asked with, must still do. */
+static void print_asked(const struct known_crash *c, const struct ledger_asked *a)
 {
-	const char *commit = part->reproduction.clean_commit, *target;
-	char name[CRASH_LINE];
-
-	for (size_t at = 0; (target = ledger_next_asked(c, part, &at));) {
-		printf("  %-13s so far %llu", "",
-		       (unsigned long long)ledger_passes(part, target, commit, false));
-		if (*part->minimized)
-			printf(" and %llu",
-			       (unsigned long long)ledger_passes(part, target, commit, true));
-		printf(" in %s\n", crash_line(target, name));
-	}
-}
-
-/* The first line has the field's name; others are of what is merged into it. */
-static void print_part(const struct known_crash *c, const struct known_crash *part, bool first)
-{
-	unsigned need = odds_passes(part->reproduction.tries, part->reproduction.hits);
+	const struct known_crash *in = a->input, *count = a->count;
+	const char *commit = count->reproduction.clean_commit;
+	unsigned need = odds_passes(in->reproduction.tries, in->reproduction.hits);
 	char of[CRASH_LINE], whose[CRASH_LINE + 40] = "";
 
-	if (part != c)
+	if (strcmp(in->signature, c->signature) != 0)
 		snprintf(whose, sizeof(whose), " of %s, merged into it,",
-			 crash_line(part->signature, of));
+			 crash_line(in->signature, of));
+	else if (in != count)
+		snprintf(whose, sizeof(whose), " of %s", crash_line(in->fuzzer, of));
 	if (need == 0) {
-		printf("  %-13s no number of passes%s tells: when a person says so\n",
-		       first ? "fixed when" : "", whose);
+		printf("  %-13s no number of passes%s tells: when a person says so\n", "fixed when",
+		       whose);
 		return;
 	}
-	printf("  %-13s each %sinput%s passes %u times on a new build\n",
-	       first ? "fixed when" : "and", part == c ? "of its " : "", part == c ? "s" : whose,
-	       need);
-	print_passes(c, part);
+	printf("  %-13s each %sinput%s passes %u times on a new build\n", "fixed when",
+	       *whose ? "" : "of its ", *whose ? whose : "s", need);
+	printf("  %-13s so far %llu", "", (unsigned long long)ledger_passes(count, commit, false));
+	if (*in->minimized)
+		printf(" and %llu", (unsigned long long)ledger_passes(count, commit, true));
+	printf(" in %s\n", crash_line(count->fuzzer, of));
 }
 
 static void print_rate(const struct known_crash *c)
@@ -130,15 +125,15 @@ static void print_rate(const struct known_crash *c)
 		       (unsigned long long)tries, odds_verdict_name(odds_reproduce(tries, hits)));
 }
 
-static void print_fix(const struct ledger *l, const struct known_crash *c)
+static void print_fix(const struct ledger *l, const struct known_crash *c,
+		      const struct known_crash *entry)
 {
-	const struct known_crash *part;
-	bool first = true;
+	struct ledger_asked a;
 
-	if (!ledger_state_open(c->state) || *c->merged_into)
+	if (!ledger_state_open(entry->state) || *c->merged_into)
 		return;
-	for (size_t at = 0; (part = ledger_next_part(l, c, &at)); first = false)
-		print_part(c, part, first);
+	for (size_t at = 0; ledger_next_asked(l, c, entry->fuzzer, &at, &a);)
+		print_asked(c, &a);
 }
 
 static void print_counts(const struct known_crash *c)
@@ -151,6 +146,33 @@ static void print_counts(const struct known_crash *c)
 		printf("%s%llu in %s", i == from ? "; lately " : ", ",
 		       (unsigned long long)c->runs[i].count, crash_line(c->runs[i].run, run));
 	putchar('\n');
+}
+
+/* What each target has for itself. */
+static void print_own(const struct state *s, const struct ledger *l, const struct known_crash *c,
+		      const struct known_crash *entry)
+{
+	print_rate(entry);
+	print_fix(l, c, entry);
+	for (enum ledger_input i = 0; i < LEDGER_INPUT_; i++)
+		input_field(s, entry, i);
+	list_field("artifacts", &entry->artifacts, ARTIFACTS_SHOWN);
+}
+
+static void print_entry(const struct state *s, const struct ledger *l, const struct known_crash *c,
+			const struct known_crash *entry)
+{
+	char target[CRASH_LINE];
+
+	printf("in %s\n", crash_line(entry->fuzzer, target));
+	field("what", entry->crash_type);
+	field("state", ledger_state_name(entry->state));
+	field("severity", entry->severity);
+	seen_field("first seen", &entry->first_seen);
+	seen_field("last seen", &entry->last_seen);
+	seen_field("fixed", &entry->fixed);
+	print_counts(entry);
+	print_own(s, l, c, entry);
 }
 
 static void print_facts(const struct state *s, const struct ledger *l, const struct known_crash *c)
@@ -175,16 +197,15 @@ static void print_facts(const struct state *s, const struct ledger *l, const str
 	seen_field("last seen", &c->last_seen);
 	seen_field("fixed", &c->fixed);
 	print_counts(c);
-	print_rate(c);
-	print_fix(l, c);
-	for (enum ledger_input i = 0; i < LEDGER_INPUT_; i++)
-		input_field(s, c, i);
+	if (c->n_by == 1)
+		print_own(s, l, c, c->by[0]);
 	list_field("also found by", &c->targets, LEDGER_TARGETS);
 	list_field("aliases", &c->aliases, ARTIFACTS_SHOWN);
 	field("likely same as", c->similar);
 	field("issue", c->issue_url);
 	field("note", c->note);
-	list_field("artifacts", &c->artifacts, ARTIFACTS_SHOWN);
+	for (size_t i = 0; c->n_by > 1 && i < c->n_by; i++)
+		print_entry(s, l, c, c->by[i]);
 }
 
 /* --- its report ----------------------------------------------------------- */
@@ -194,7 +215,8 @@ static int read_report(const struct state *s, const struct known_crash *c, char 
 		       size_t *ret_n)
 {
 	struct err e;
-	int r = vault_read(s->dirfd, slice_of(c->signature), VAULT_REPORT, ret, ret_n, &e);
+	int r =
+	    vault_read(s->dirfd, slice_of(c->signature), c->fuzzer, VAULT_REPORT, ret, ret_n, &e);
 
 	if (r == -ENOENT) {
 		*ret = NULL;
@@ -205,18 +227,20 @@ static int read_report(const struct state *s, const struct known_crash *c, char 
 }
 
 static int print_text(const struct show_args *a, const struct ledger *l,
-		      const struct known_crash *c)
+		      const struct known_crash *c, const struct known_crash *of)
 {
 	_autofree_ char *text = NULL;
+	char line[CRASH_LINE];
 	size_t n;
 	int r;
 
 	print_facts(a->session.state, l, c);
-	r = read_report(a->session.state, c, &text, &n);
+	r = read_report(a->session.state, of, &text, &n);
 	if (r != EXIT_DONE || n == 0)
 		return r;
-	printf("\nreport ('>': frames of the application)\n");
-	return crash_print_marked((struct slice){text, n}, c->fuzzer);
+	printf("\nreport%s%s ('>': frames of the application)\n", c->n_by > 1 ? " of " : "",
+	       c->n_by > 1 ? crash_line(of->fuzzer, line) : "");
+	return crash_print_marked((struct slice){text, n}, of->fuzzer);
 }
 
 static int report_json(const char *text, size_t n, const char *target, json_t **ret, struct err *e)
@@ -239,23 +263,27 @@ static json_t *unusable_json(const struct state *s, const struct known_crash *c)
 	char line[CRASH_LINE]; /* a cut text need not be UTF-8 */
 	struct err e;
 
-	for (enum ledger_input i = 0; all && i < LEDGER_INPUT_; i++)
-		if (*ledger_input_path(c, i) && ledger_input_check(s->dirfd, c, i, &e) < 0 &&
+	for (size_t k = 0; all && k < c->n_by * LEDGER_INPUT_; k++) {
+		const struct known_crash *t = c->by[k / LEDGER_INPUT_];
+		enum ledger_input i = k % LEDGER_INPUT_;
+
+		if (*ledger_input_path(t, i) && ledger_input_check(s->dirfd, t, i, &e) < 0 &&
 		    json_array_append_new(all, json_string(crash_line(e.msg, line))) < 0) {
 			json_decref(all);
 			return NULL;
 		}
+	}
 	return all;
 }
 
 static int print_json(const struct show_args *a, const struct ledger *l,
-		      const struct known_crash *c)
+		      const struct known_crash *c, const struct known_crash *of)
 {
 	_autojson_ json_t *all = NULL, *one = NULL, *report = json_null();
 	_autofree_ char *text = NULL;
 	struct err e;
 	size_t n;
-	int r = read_report(a->session.state, c, &text, &n);
+	int r = read_report(a->session.state, of, &text, &n);
 
 	if (r != EXIT_DONE)
 		return r;
@@ -263,7 +291,7 @@ static int print_json(const struct show_args *a, const struct ledger *l,
 	if (r == 0)
 		r = crash_json_one(all, c->signature, &one, &e);
 	if (r == 0 && n > 0)
-		r = report_json(text, n, c->fuzzer, &report, &e);
+		r = report_json(text, n, of->fuzzer, &report, &e);
 	if (r == 0 &&
 	    (json_object_set(one, "report", report) < 0 ||
 	     json_object_set_new(one, "unusable", unusable_json(a->session.state, c)) < 0))
@@ -273,8 +301,9 @@ static int print_json(const struct show_args *a, const struct ledger *l,
 
 static int show(struct show_args *a, const char *name)
 {
-	const struct known_crash *c = NULL;
+	const struct known_crash *c = NULL, *of = NULL;
 	struct ledger *l = NULL;
+	char line[CRASH_LINE];
 	int r = session_load(&a->session);
 
 	if (r == EXIT_DONE)
@@ -284,7 +313,12 @@ static int show(struct show_args *a, const char *name)
 	if (r == EXIT_DONE)
 		r = crash_find(l, name, &c);
 	if (r == EXIT_DONE)
-		r = a->json ? print_json(a, l, c) : print_text(a, l, c);
+		of = a->target ? ledger_entry(c, a->target) : c->by[c->lead];
+	if (r == EXIT_DONE && !of)
+		r = fail(EXIT_USAGE, "crash %s: target '%s' did not find it",
+			 crash_line(c->signature, line), a->target);
+	if (r == EXIT_DONE)
+		r = a->json ? print_json(a, l, c, of) : print_text(a, l, c, of);
 	ledger_free(l);
 	return r;
 }

@@ -5,6 +5,7 @@
 #include "runner/command/crash.h"
 #include "runner/command/crash_pick.h"
 #include "runner/crash/ledger_input.h"
+#include "runner/crash/vault.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,24 +26,34 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+/* What the target has of it, else what its leading entry has. */
+static const struct known_crash *entry_of(const struct known_crash *c, const char *target)
+{
+	const struct known_crash *t = target ? ledger_entry(c, target) : NULL;
+
+	return t && (*t->crash_file || *t->minimized) ? t : c->by[c->lead];
+}
+
 /* A crash's own input; of one that was merged and has none, that of the other. */
-static int take_crash(const struct state *s, const struct known_crash *c, bool original,
+static int take_crash(const struct state *s, const struct known_crash *crash, bool original,
 		      struct crash_subject *io)
 {
-	const struct known_crash *is = ledger_find(io->ledger, c->signature);
+	const struct known_crash *is = ledger_find(io->ledger, crash->signature);
+	const struct known_crash *c = entry_of(crash, io->target);
 	enum ledger_input which;
 	const char *file;
 	char line[CRASH_LINE];
 	struct err e;
 
 	if (!*c->crash_file && !*c->minimized && is)
-		c = is;
+		c = entry_of(is, io->target);
 	which = *c->minimized && !original ? LEDGER_MINIMIZED : LEDGER_INPUT;
 	file = ledger_input_path(c, which);
 	if (!*file)
 		return fail(EXIT_USAGE, "crash %s: no input of it was kept",
 			    crash_line(c->signature, line));
-	io->crash = c;
+	io->crash = ledger_record(io->ledger, c->signature);
+	io->entry = c;
 	if (ledger_input_check(s->dirfd, c, which, &e) < 0)
 		return fail(EXIT_USAGE, "crash %s: %s", crash_line(c->signature, line), e.msg);
 	io->path = sys_asprintf("%s/%s", s->path, file);
@@ -53,33 +64,50 @@ static int take_crash(const struct state *s, const struct known_crash *c, bool o
 	return EXIT_DONE;
 }
 
-/* The name of the directory that a file is in. */
-static struct slice dir_name(const char *path)
+/* The name of the directory that something is in, by where its path ends. */
+static struct slice dir_of(const char *path, const char *end)
 {
-	const char *end = strrchr(path, '/');
-	const char *dir = end ? end : path;
+	const char *dir;
 
-	while (dir > path && dir[-1] != '/')
+	while (end > path && *end != '/')
+		end--;
+	for (dir = end; dir > path && dir[-1] != '/';)
 		dir--;
-	return (struct slice){dir, end ? (size_t)(end - dir) : 0};
+	return (struct slice){dir, (size_t)(end - dir)};
 }
 
-/* "crashes/<crash>/input" is known. */
+static struct slice dir_name(const char *path)
+{
+	return dir_of(path, path + strlen(path));
+}
+
+/* "crashes/<crash>/input" is known, and "crashes/<crash>/by/<target>/input". */
 static int take_file(const char *text, struct crash_subject *io)
 {
-	_autofree_ char *dir = NULL;
-	struct slice name;
+	_autofree_ char *dir = NULL, *target = NULL;
+	struct slice name, by;
 
 	io->path = realpath(text, NULL); /* allow: a person's path, not a target's */
 	if (!io->path)
 		return fail(EXIT_USAGE, "'%s': %s", text, strerror(errno));
 	name = dir_name(io->path);
+	target = sys_strndup(name.p, name.n);
+	by = name.p > io->path ? dir_of(io->path, name.p - 1) : SLICE("");
+	if (slice_eq(by, SLICE(VAULT_BY)) && by.p > io->path)
+		name = dir_of(io->path, by.p - 1);
+	else if (target)
+		*target = '\0';
 	dir = sys_strndup(name.p, name.n);
-	if (!dir)
+	if (!dir || !target)
 		return fail(EXIT_INTERNAL, "out of memory");
 	io->crash = ledger_record(io->ledger, dir);
-	if (io->crash && !io->target)
-		io->target = io->crash->fuzzer;
+	if (!io->crash)
+		return EXIT_DONE;
+	io->entry = ledger_entry(io->crash, *target ? target : io->crash->by[0]->fuzzer);
+	if (!io->entry)
+		io->entry = io->crash->by[io->crash->lead];
+	if (!io->target)
+		io->target = io->entry->fuzzer;
 	return EXIT_DONE;
 }
 

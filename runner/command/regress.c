@@ -121,7 +121,8 @@ static void on_failed(void *arg, const struct replay_failure *f)
 	if (r == 0 && c && is_first(t))
 		r = note_sighting(a, c, &e);
 	if (r == 0 && c)
-		r = ledger_reproduced(a->ledger, c->signature, a->inputs.v[f->input].source, &e);
+		r = ledger_reproduced(a->ledger, c->signature, c->fuzzer,
+				      a->inputs.v[f->input].source, &e);
 	if (r < 0 && !*t->why)
 		snprintf(t->why, sizeof(t->why), "%.299s", e.msg);
 }
@@ -240,6 +241,18 @@ static void on_stop(void *arg)
 
 /* --- all of them ---------------------------------------------------------- */
 
+/* Or needs not be: what has no reproducer, or is ignored. */
+static bool is_here(const struct regress *a, const struct known_crash *entry)
+{
+	const struct known_crash *is =
+	    ledger_find_entry(a->ledger, entry->signature, entry->fuzzer);
+	bool here = !*entry->crash_file || (is ? is : entry)->state == LEDGER_IGNORED;
+
+	for (size_t k = 0; !here && k < a->session.plan.n; k++)
+		here = strcmp(a->session.plan.v[k].target->name, entry->fuzzer) == 0;
+	return here;
+}
+
 /* Reproducers of targets that are not here are not run: never unsaid. */
 static size_t say_others(const struct regress *a)
 {
@@ -249,12 +262,12 @@ static size_t say_others(const struct regress *a)
 		return 0;
 	for (size_t i = 0; i < ledger_count(a->ledger); i++) {
 		const struct known_crash *c = ledger_at(a->ledger, i);
-		const struct known_crash *is = ledger_find(a->ledger, c->signature);
-		bool here = !*c->crash_file || (is ? is : c)->state == LEDGER_IGNORED;
 
-		for (size_t k = 0; !here && k < a->session.plan.n; k++)
-			here = strcmp(a->session.plan.v[k].target->name, c->fuzzer) == 0;
-		n += !here;
+		for (size_t k = 0; k < c->n_by; k++)
+			if (!is_here(a, c->by[k])) {
+				n++;
+				break;
+			}
 	}
 	if (n)
 		printf("%zu known crashes are of targets that are not here: not run\n", n);

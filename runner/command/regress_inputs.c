@@ -160,15 +160,6 @@ static int take_dirs(struct lay *l, const struct strv *dirs, const struct rights
 	return r;
 }
 
-static bool is_of(const struct known_crash *c, const char *target)
-{
-	bool yes = strcmp(c->fuzzer, target) == 0;
-
-	for (size_t i = 0; !yes && i < c->targets.n; i++)
-		yes = strcmp(c->targets.v[i], target) == 0;
-	return yes;
-}
-
 /* One that is not what was noted would pass. */
 static int take_crash(struct lay *l, const struct known_crash *c, struct err *e)
 {
@@ -196,9 +187,11 @@ static int take_crashes(struct lay *l, struct err *e)
 	l->from = REGRESS_CRASH;
 	for (size_t i = 0; r == 0 && i < ledger_count(g); i++) {
 		const struct known_crash *c = ledger_at(g, i);
+		const struct known_crash *own = ledger_entry(c, l->s->target->target->name);
 
-		if (is_of(c, l->s->target->target->name))
-			r = take_crash(l, c, e);
+		/* One of before there were entries has none: another target's may do. */
+		if (own)
+			r = take_crash(l, *own->crash_file ? own : c, e);
 	}
 	return r;
 }

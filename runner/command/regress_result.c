@@ -27,10 +27,10 @@ enum regress_status regress_judge(const struct ledger *l, const char *target,
 				  const struct crash_report *r,
 				  const struct known_crash **ret_crash)
 {
-	const struct known_crash *c = ledger_find(l, r->signature);
+	const struct known_crash *c = ledger_find_entry(l, r->signature, target);
 
 	if (!c && *r->raw_key)
-		c = ledger_find_raw(l, target, r->raw_key);
+		c = ledger_entry(ledger_find_raw(l, target, r->raw_key), target);
 	*ret_crash = c;
 	if (!c)
 		return REGRESS_NEW;

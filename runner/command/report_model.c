@@ -181,6 +181,10 @@ static int add_crash(const struct model *m, const json_t *from, const char *targ
 		if (!c || json_array_append_new(m->crashes, c) < 0)
 			return no_memory(e);
 	}
+	/* What is new in one of its targets is new. */
+	if (strcmp(json_get_text(from, "state"), ledger_state_name(LEDGER_NEW)) == 0 &&
+	    json_object_set_new(c, "state", json_string(ledger_state_name(LEDGER_NEW))) < 0)
+		return no_memory(e);
 	if (json_object_set_new(c, "count",
 				json_integer(json_integer_value(json_object_get(c, "count")) +
 					     (n > 0 ? n : 0))) < 0 ||
@@ -190,7 +194,7 @@ static int add_crash(const struct model *m, const json_t *from, const char *targ
 }
 
 /* Of runs without a summary: what the ledger has seen in them. */
-static int add_seen(const struct model *m, const struct known_crash *k, struct err *e)
+static int add_entry(const struct model *m, const struct known_crash *k, struct err *e)
 {
 	bool first = strcmp(k->first_seen.run, m->id) == 0;
 	uint64_t n = 0;
@@ -198,7 +202,7 @@ static int add_seen(const struct model *m, const struct known_crash *k, struct e
 	for (size_t i = 0; i < k->n_runs; i++)
 		if (strcmp(k->runs[i].run, m->id) == 0)
 			n = k->runs[i].count;
-	if (n == 0 || *k->merged_into || crash_known(m, k->signature))
+	if (n == 0)
 		return 0;
 	_autojson_ json_t *from =
 	    json_pack("{s:s, s:s, s:s, s:I, s:b}", "signature", k->signature, "what", k->crash_type,
@@ -206,6 +210,17 @@ static int add_seen(const struct model *m, const struct known_crash *k, struct e
 		      (json_int_t)n, "security", k->security);
 
 	return from ? add_crash(m, from, k->fuzzer, e) : no_memory(e);
+}
+
+static int add_seen(const struct model *m, const struct known_crash *k, struct err *e)
+{
+	int r = 0;
+
+	if (*k->merged_into || crash_known(m, k->signature))
+		return 0;
+	for (size_t i = 0; r == 0 && i < k->n_by; i++)
+		r = add_entry(m, k->by[i], e);
+	return r;
 }
 
 static int add_crashes(const struct model *m, struct err *e)

@@ -198,23 +198,43 @@ struct learning {
 	json_t *list;
 };
 
+/* Those that somebody can have been told about. */
+static size_t older_entries(const struct known_crash *c)
+{
+	size_t n = c->n_by;
+
+	while (n > 1 && c->by[n - 1]->state == LEDGER_NEW)
+		n--;
+	return n;
+}
+
+static bool any_told(const struct known_crash *c, size_t entries)
+{
+	for (size_t i = 0; i < c->n_by && i < entries; i++)
+		if (c->by[i]->state != LEDGER_IGNORED)
+			return true;
+	return false;
+}
+
 static int learn(void *arg, const struct publish_learned *l, struct err *e)
 {
 	struct learning *to = arg;
 	const struct known_crash *c = ledger_find(to->ledger, l->signature);
 	bool url, ignore;
+	size_t entries;
 	json_t *j;
 
 	if (!c)
 		return 0;
 	url = *l->url && strcmp(c->issue_url, l->url) != 0;
-	ignore = l->ignored && c->state != LEDGER_IGNORED;
+	entries = l->labelled ? (size_t)l->labelled : older_entries(c);
+	ignore = l->ignored && any_told(c, entries);
 	if (l->ignored && !ignore)
 		return publish_noted(to->outbox, l->chain, e);
 	if (!url && !ignore)
 		return 0;
-	j = json_pack("{s:s, s:s, s:b}", "signature", l->signature, "url", url ? l->url : "",
-		      "ignored", ignore);
+	j = json_pack("{s:s, s:s, s:b, s:I}", "signature", l->signature, "url", url ? l->url : "",
+		      "ignored", ignore, "entries", (json_int_t)entries);
 	if (!j || json_array_append_new(to->list, j) < 0)
 		return err_set(e, ENOMEM, "keep what was learned");
 	return 0;
@@ -336,7 +356,8 @@ static int apply(struct ledger *l, const json_t *one, struct err *e)
 	if (*url)
 		r = ledger_issue(l, sig, url, e);
 	if (r == 0 && json_is_true(json_object_get(one, "ignored")))
-		r = ledger_ignore(l, sig, "its issue has the label \"ignore\"", e);
+		r = ledger_ignore(l, sig, NULL, json_get_u64(one, "entries"),
+				  "its issue has the label \"ignore\"", e);
 	return r == -ENOENT ? 0 : r;
 }
 

@@ -116,11 +116,6 @@ bool ledger_raw_name(const char *target, const char *raw_key, char out[LEDGER_TE
 	return n > 0 && ledger_is_clean((struct slice){out, (size_t)n}, LEDGER_TEXT_MAX, false);
 }
 
-bool ledger_found_by(const struct known_crash *c, const char *target)
-{
-	return strcmp(c->fuzzer, target) == 0 || ledger_list_at(&c->targets, target) < c->targets.n;
-}
-
 const struct known_crash *ledger_find_raw(const struct ledger *l, const char *target,
 					  const char *raw_key)
 {

@@ -18,7 +18,18 @@
  * first seen.  What we do not know (fields, and top-level values that are no crashes)
  * is kept with its value; a rewriting only moves it behind ours.
  *
- * States, and what becomes of them:
+ * A failure is known by its target and its signature: a signature is made of what a target
+ * printed, and a target prints what it likes.  So a crash has an entry for each target that
+ * found it: state, sightings, description, reproducer, rate and passes of its own.  Nothing
+ * that one target does changes the entry of another.  The crash itself is a summary of its
+ * entries, for whoever shows it.
+ *
+ * In the file a crash that several targets found has its entries in "found_by", and "v": 2;
+ * its other fields are the summary, which is made anew.  A crash of one target has no
+ * "found_by": its fields are that target's.  So it is in files of before there were entries;
+ * the further "targets" of such a crash get an entry each, without a reproducer.
+ *
+ * States of an entry, and what becomes of them:
  *
  *			first	new	known	fixed	  regressed  flaky   ignored
  *	seen, well	new	new	known	regressed regressed  known   ignored
@@ -45,6 +56,8 @@ enum ledger_state {
 };
 const char *ledger_state_name(enum ledger_state s);
 bool ledger_state_open(enum ledger_state s); /* neither fixed nor ignored */
+/* A crash is in the worst state of its entries: regressed, new, known, flaky; else ignored
+ * when one is, else fixed. */
 
 /* Limits.  Longer texts are cut, of longer lists the last entries stay. */
 #define LEDGER_FILE_MAX (UINT64_C(64) << 20) /* bytes */
@@ -58,7 +71,7 @@ enum {
 	LEDGER_RUNS = 20,
 	LEDGER_ARTIFACTS = 50,
 	LEDGER_RAW_KEYS = 64,
-	LEDGER_TARGETS = 64,
+	LEDGER_TARGETS = 1000,
 	LEDGER_ALIASES = 1000,
 };
 
@@ -78,13 +91,23 @@ struct ledger_run {
 	uint64_t count;
 };
 
-/* To read, not to write to.  Lives as long as the ledger; its texts and lists until
- * the next call that changes the ledger.  Texts are never NULL: "" is none. */
+/* A crash, or an entry of one.  To read, not to write to.  Lives as long as the ledger; its
+ * texts and lists until the next call that changes the ledger.  Texts are never NULL: "" is
+ * none.
+ *
+ * Of a crash with several entries: what it is (type, frames, reproducer, rate) is what its
+ * leading entry says, the first that is open and has a reproducer (else the first that has
+ * one); counts are sums,
+ * severity and security the worst. */
 struct known_crash {
 	char *signature;
-	char *fuzzer;		    /* the target that found it first */
-	struct ledger_list targets; /* others that found it */
-	char *crash_type;	    /* may have several lines */
+	char *fuzzer;		    /* the target; of a crash that of its leading entry */
+	struct ledger_list targets; /* of a crash: the others that found it */
+	/* Of a crash: its entries, in the order in which the targets found it, at least one.
+	 * Of an entry: none. */
+	struct known_crash **by;
+	size_t n_by, lead;
+	char *crash_type; /* may have several lines */
 	char *kind, *access, *signal;
 	uint64_t access_size; /* bytes; 0 unknown */
 	char *top_frame;
@@ -104,10 +127,8 @@ struct known_crash {
 	char *input_sha1, *minimized_sha1;
 	struct {
 		uint64_t tries, hits; /* of the reproducer */
-		/* Passes without a hit since it was last seen, on clean_commit: those of
-		 * `fuzzer`, and "<original> <minimised> <target>" of others. */
+		/* Passes without a hit since it was last seen, on clean_commit. */
 		uint64_t clean, clean_minimized;
-		struct ledger_list clean_others;
 		char *clean_commit;
 	} reproduction;
 	bool security, unsymbolized;
@@ -162,8 +183,11 @@ const struct known_crash *ledger_at(const struct ledger *l, size_t i);
 const struct known_crash *ledger_find(const struct ledger *l, const char *signature);
 /* The record of that very signature, also when it is merged into another. */
 const struct known_crash *ledger_record(const struct ledger *l, const char *signature);
-/* Whether the target is among those that found it. */
-bool ledger_found_by(const struct known_crash *c, const char *target);
+/* The target's entry of a crash; NULL: it did not find it.  c may be NULL. */
+const struct known_crash *ledger_entry(const struct known_crash *c, const char *target);
+/* The target's entry of the crash that a signature means: what is known of a failure. */
+const struct known_crash *ledger_find_entry(const struct ledger *l, const char *signature,
+					    const char *target);
 /* The crash that a target's cheap key is known to be; NULL: triage must say. */
 const struct known_crash *ledger_find_raw(const struct ledger *l, const char *target,
 					  const char *raw_key);
@@ -190,7 +214,7 @@ struct crash_sighting {
 	bool security, unsymbolized;
 	const char *similar;
 
-	/* crash_file not NULL: this input is the reproducer from now on, and what triage
+	/* crash_file not NULL: this input is the target's reproducer from now on, and what triage
 	 * says replaces what is there (else it only fills what is empty; security stays,
 	 * severity only rises).  tries and hits are the reproducer's: those of the new
 	 * one, else they are added to those of the old one.  Of another input of a known
@@ -204,47 +228,51 @@ struct crash_sighting {
 };
 
 struct ledger_noted {
-	const struct known_crash *crash;
-	bool is_new;		  /* was not in the ledger */
-	enum ledger_state before; /* of one that was */
+	const struct known_crash *crash, *entry;
+	bool is_new;		  /* the entry was not in the ledger */
+	enum ledger_state before; /* of an entry that was */
 };
 
-/* The one place where a sighting becomes a crash or counts for one.
- * -EINVAL: no signature, or too long; -ENOSPC: LEDGER_CRASHES_MAX. */
+/* The one place where a sighting becomes a crash or counts for one.  It changes the entry of
+ * its target alone; without a target, that of the first.  -EINVAL: no signature, or too
+ * long; -ENOSPC: LEDGER_CRASHES_MAX, LEDGER_TARGETS. */
 MUST_CHECK int ledger_note(struct ledger *l, const struct crash_sighting *s,
 			   struct ledger_noted *ret, struct err *e);
 
-/* Whether an input would be a better reproducer than the crash's: it fails more often,
+/* Whether an input would be a better reproducer than the entry's: it fails more often,
  * or as often and is smaller than what is there, minimised included; or there is none, or
- * the crash was fixed and the old one passes. */
+ * the entry was fixed and the old one passes. */
 bool ledger_is_better(const struct known_crash *c, uint64_t tries, uint64_t hits, uint64_t bytes);
 
-/* All below take signatures through aliases; -ENOENT: no such crash. */
+/* All below take signatures through aliases; -ENOENT: no such crash, or the target did not
+ * find it. */
 
-/* A minimised reproducer was made; its digest is taken by ledger_save(). */
-MUST_CHECK int ledger_minimized(struct ledger *l, const char *signature, const char *path,
-				uint64_t bytes, struct err *e);
-/* Passes of both inputs in a target, on a build of commit, without a hit (NULL: unknown);
- * those on other builds no longer count, nor those before the crash, or what is merged with
- * it, was seen.  Of a merged record: of its own inputs.  runner/crash/ledger_fix.h says
- * who must pass, runner/crash/odds.h how often. */
+/* A minimised reproducer of the target was made; its digest is taken by ledger_save(). */
+MUST_CHECK int ledger_minimized(struct ledger *l, const char *signature, const char *target,
+				const char *path, uint64_t bytes, struct err *e);
+/* Passes of both inputs in the target, on a build of commit, without a hit (NULL: unknown);
+ * those on other builds no longer count, nor those before the target failed with the crash, or
+ * with what is merged with it.  Of a merged record: of its own inputs.
+ * runner/crash/ledger_fix.h says which inputs must pass, runner/crash/odds.h how often. */
 MUST_CHECK int ledger_passed(struct ledger *l, const char *signature, const char *target,
 			     const char *commit, uint64_t original, uint64_t minimized,
 			     struct err *e);
-/* How often an input passed so far. */
-uint64_t ledger_passes(const struct known_crash *c, const char *target, const char *commit,
-		       bool minimized);
-MUST_CHECK int ledger_fixed(struct ledger *l, const char *signature, uint64_t time,
-			    const char *commit, const char *run, struct err *e);
-/* The reproducer at path was run and failed as the crash does: when its digest is not
- * known, ledger_save() takes it.  Another path is fine, and says nothing. */
-MUST_CHECK int ledger_reproduced(struct ledger *l, const char *signature, const char *path,
-				 struct err *e);
-/* note NULL: the old one stays. */
-MUST_CHECK int ledger_ignore(struct ledger *l, const char *signature, const char *note,
-			     struct err *e);
-MUST_CHECK int ledger_unignore(struct ledger *l, const char *signature, const char *note,
-			       struct err *e);
+/* How often an entry's input passed so far. */
+uint64_t ledger_passes(const struct known_crash *entry, const char *commit, bool minimized);
+/* In that target; the crash is fixed when all of its entries are. */
+MUST_CHECK int ledger_fixed(struct ledger *l, const char *signature, const char *target,
+			    uint64_t time, const char *commit, const char *run, struct err *e);
+/* The target's reproducer at path was run and failed as the crash does: when its digest is
+ * not known, ledger_save() takes it.  Another path is fine, and says nothing. */
+MUST_CHECK int ledger_reproduced(struct ledger *l, const char *signature, const char *target,
+				 const char *path, struct err *e);
+/* A person's word on a target's entry, or (target NULL) on the first n of its entries: those
+ * that the person knew of.  A target that finds the crash later is told as any other.  note
+ * NULL: the old one stays. */
+MUST_CHECK int ledger_ignore(struct ledger *l, const char *signature, const char *target, size_t n,
+			     const char *note, struct err *e);
+MUST_CHECK int ledger_unignore(struct ledger *l, const char *signature, const char *target,
+			       const char *note, struct err *e);
 MUST_CHECK int ledger_issue(struct ledger *l, const char *signature, const char *url,
 			    struct err *e);
 
@@ -252,8 +280,9 @@ MUST_CHECK int ledger_issue(struct ledger *l, const char *signature, const char 
 MUST_CHECK int ledger_next_run(struct ledger *l, const char *run, struct err *e);
 
 /* from is the same crash as into, and its signature (with its own aliases) an alias of
- * it from now on; into becomes "known" when it was fixed and from was not, "regressed" when
- * from is (unless it is ignored).  from's record stays, as it was, for ledger_split().
+ * it from now on.  A target that found from is one that found into: its entry becomes "known"
+ * when it was fixed and from's was not, "regressed" when from's is (unless it is ignored).
+ * from's record stays, as it was, for ledger_split().
  * -EINVAL: they are one already. */
 MUST_CHECK int ledger_merge(struct ledger *l, const char *from, const char *into, struct err *e);
 /* Takes an alias out again: a crash of its own, with what it had before; what was seen

@@ -16,14 +16,14 @@ static struct record *end_of_chain(const struct ledger *l, struct record *n)
 	return NULL;
 }
 
-static int straighten(struct ledger *l, ledger_mend_fn *mend, struct err *e)
+static int straighten(struct ledger *l, struct err *e)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		struct record *n = l->v[i], *head = end_of_chain(l, n);
 		int r = 0;
 
 		if (!head) {
-			mend(l, n->c.signature, "merged_into", "leads to no crash");
+			ledger_mend(l, n->c.signature, "merged_into", "leads to no crash");
 			ledger_unset(&n->c.merged_into);
 		} else if (head != n) {
 			r = ledger_set(&n->c.merged_into, head->c.signature, LEDGER_SIGNATURE_MAX,
@@ -59,9 +59,9 @@ static int take_names(struct ledger *l, struct record *n, struct err *e)
 	return r;
 }
 
-static int take_raw_keys(struct ledger *l, struct record *n, struct err *e)
+static int take_raw_keys(struct ledger *l, struct record *n, struct found *t, struct err *e)
 {
-	struct ledger_list *keys = &n->c.raw_keys;
+	struct ledger_list *keys = &t->c.raw_keys;
 
 	for (size_t i = 0; i < keys->n;) {
 		struct record *old;
@@ -77,29 +77,41 @@ static int take_raw_keys(struct ledger *l, struct record *n, struct err *e)
 	return 0;
 }
 
-static int take_merged(struct ledger *l, struct record *n, ledger_mend_fn *mend, struct err *e)
+static int take_all_raw_keys(struct ledger *l, struct record *n, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n->c.n_by; i++)
+		r = take_raw_keys(l, n, ledger_entry_at(n, i), e);
+	return r < 0 ? r : ledger_summarize(n, e);
+}
+
+static int take_merged(struct ledger *l, struct record *n, struct err *e)
 {
 	struct record *head = ledger_exact(l, n->c.merged_into);
 
-	if (head->c.aliases.n < LEDGER_ALIASES)
-		return ledger_list_add(&head->c.aliases, n->c.signature, true, e);
-	mend(l, n->c.signature, "merged_into", "names a crash with too many aliases");
+	if (head->c.aliases.n < LEDGER_ALIASES) {
+		int r = ledger_list_add(&head->c.aliases, n->c.signature, true, e);
+
+		return r < 0 ? r : ledger_join(head, n, true, e);
+	}
+	ledger_mend(l, n->c.signature, "merged_into", "names a crash with too many aliases");
 	ledger_unset(&n->c.merged_into);
 	return 0;
 }
 
-int ledger_connect(struct ledger *l, ledger_mend_fn *mend, struct err *e)
+int ledger_connect(struct ledger *l, struct err *e)
 {
-	int r = straighten(l, mend, e);
+	int r = straighten(l, e);
 
 	for (size_t i = 0; i < l->n && r == 0; i++) {
 		r = take_names(l, l->v[i], e);
 		if (r == 0)
-			r = take_raw_keys(l, l->v[i], e);
+			r = take_all_raw_keys(l, l->v[i], e);
 	}
 	for (size_t i = 0; i < l->n && r == 0; i++)
 		if (*l->v[i]->c.merged_into)
-			r = take_merged(l, l->v[i], mend, e);
+			r = take_merged(l, l->v[i], e);
 	for (size_t i = 0; i < l->n; i++)
 		ledger_list_sort(&l->v[i]->c.aliases);
 	return r;

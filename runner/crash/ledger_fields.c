@@ -5,9 +5,13 @@
 #include "runner/crash/ledger_internal.h"
 
 #define AT(member) offsetof(struct known_crash, member)
-#define FIELD(group, key, type, member, max, always)              \
-	{                                                         \
-		group, key, AT(member), max, FIELD_##type, always \
+#define FIELD(group, key, type, member, max, always)                     \
+	{                                                                \
+		group, key, AT(member), max, FIELD_##type, always, false \
+	}
+#define OF_CRASH(key, type, member, max, always)                       \
+	{                                                              \
+		NULL, key, AT(member), max, FIELD_##type, always, true \
 	}
 
 /* clang-format off */
@@ -44,7 +48,7 @@ static const struct field fields[] = {
 	FIELD("fixed", "commit", TEXT, fixed.commit, LEDGER_TEXT_MAX, false),
 	FIELD("fixed", "run", TEXT, fixed.run, LEDGER_TEXT_MAX, false),
 	FIELD(NULL, "count", NUMBER, count, 0, true),
-	LIST("targets", targets, LEDGER_TARGETS),
+	OF_CRASH("targets", LIST, targets, LEDGER_TARGETS, false),
 	TEXT_ALWAYS("crash_file", crash_file),
 	TEXT("minimized", minimized),
 	NUMBER("input_bytes", input_bytes),
@@ -55,15 +59,13 @@ static const struct field fields[] = {
 	MEASURED("hits", hits),
 	MEASURED("clean", clean),
 	MEASURED("clean_minimized", clean_minimized),
-	FIELD("reproduction", "clean_others", LIST, reproduction.clean_others, LEDGER_TARGETS,
-	      false),
 	FIELD("reproduction", "clean_commit", TEXT, reproduction.clean_commit, LEDGER_TEXT_MAX,
 	      false),
-	TEXT_ALWAYS("issue_url", issue_url),
-	LINES("note", note, LEDGER_NOTE_MAX),
+	OF_CRASH("issue_url", TEXT, issue_url, LEDGER_TEXT_MAX, true),
+	OF_CRASH("note", LINES, note, LEDGER_NOTE_MAX, false),
 	LINES("similar", similar, LEDGER_SIGNATURE_MAX),
-	LINES("merged_into", merged_into, LEDGER_SIGNATURE_MAX),
-	FIELD(NULL, "aliases", SIGNATURES, aliases, LEDGER_ALIASES, false),
+	OF_CRASH("merged_into", LINES, merged_into, LEDGER_SIGNATURE_MAX, false),
+	OF_CRASH("aliases", SIGNATURES, aliases, LEDGER_ALIASES, false),
 	LIST("raw_keys", raw_keys, LEDGER_RAW_KEYS),
 	LIST("artifacts", artifacts, LEDGER_ARTIFACTS),
 };
@@ -90,6 +92,27 @@ static bool is_list(const struct field *f)
 	return f->type == FIELD_LIST || f->type == FIELD_SIGNATURES;
 }
 
+/* Texts and lists that are p's own: all of an entry, of a crash the crash's. */
+static void done(struct known_crash *p, bool of_entry)
+{
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (!of_entry && !fields[i].of_crash)
+			continue;
+		if (is_text(&fields[i]))
+			ledger_unset(ledger_field_of(p, &fields[i]));
+		else if (is_list(&fields[i]))
+			ledger_list_done(ledger_field_of(p, &fields[i]));
+	}
+}
+
+void ledger_fields_init(struct known_crash *p)
+{
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (is_text(&fields[i]))
+			*(char **)ledger_field_of(p, &fields[i]) = ledger_empty;
+	p->signature = ledger_empty;
+}
+
 DEFINE_CLEANUP(struct record *, ledger_record_free)
 
 int ledger_record_new(const char *signature, struct record **ret, struct err *e)
@@ -99,10 +122,7 @@ int ledger_record_new(const char *signature, struct record **ret, struct err *e)
 
 	if (!n)
 		return err_sys(e, "allocate a crash");
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		if (is_text(&fields[i]))
-			*(char **)ledger_field_of(&n->c, &fields[i]) = ledger_empty;
-	n->c.signature = ledger_empty;
+	ledger_fields_init(&n->c);
 	r = ledger_set(&n->c.signature, signature, LEDGER_SIGNATURE_MAX, true, e);
 	if (r < 0)
 		return r;
@@ -110,19 +130,27 @@ int ledger_record_new(const char *signature, struct record **ret, struct err *e)
 	return 0;
 }
 
+void ledger_entry_free(struct found *t)
+{
+	if (!t)
+		return;
+	done(&t->c, true);
+	for (size_t i = 0; i < t->c.n_runs; i++)
+		ledger_unset(&t->c.runs[i].run);
+	free(t->c.runs);
+	json_decref(t->extra);
+	free(t);
+}
+
 void ledger_record_free(struct record *n)
 {
 	if (!n)
 		return;
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		if (is_text(&fields[i]))
-			ledger_unset(ledger_field_of(&n->c, &fields[i]));
-		else if (is_list(&fields[i]))
-			ledger_list_done(ledger_field_of(&n->c, &fields[i]));
-	}
-	for (size_t i = 0; i < n->c.n_runs; i++)
-		ledger_unset(&n->c.runs[i].run);
-	free(n->c.runs);
+	for (size_t i = 0; i < n->c.n_by; i++)
+		ledger_entry_free(ledger_entry_at(n, i));
+	free(n->c.by);
+	free(n->runs);
+	done(&n->c, false);
 	ledger_unset(&n->c.signature);
 	json_decref(n->extra);
 	free(n);

@@ -3,48 +3,50 @@
 
 #include <string.h>
 
-const struct known_crash *ledger_next_part(const struct ledger *l, const struct known_crash *c,
-					   size_t *at)
+/* The i-th part of the crash: itself, then what is merged into it. */
+static const struct known_crash *part_at(const struct ledger *l, const struct known_crash *c,
+					 size_t i)
 {
-	while (*at <= c->aliases.n) {
-		size_t i = (*at)++;
-		const struct known_crash *part = i == 0 ? c : ledger_record(l, c->aliases.v[i - 1]);
+	return i == 0 ? c : ledger_record(l, c->aliases.v[i - 1]); /* an alias need not have one */
+}
+
+static const struct known_crash *own_input(const struct known_crash *part, const char *target)
+{
+	const struct known_crash *t = ledger_entry(part, target);
+
+	return t && *t->crash_file ? t : NULL;
+}
+
+static const struct known_crash *borrowed_input(const struct ledger *l, const struct known_crash *c)
+{
+	for (size_t i = 0; i <= c->aliases.n; i++) {
+		const struct known_crash *part = part_at(l, c, i);
 
 		if (part && *part->crash_file)
-			return part; /* an alias need not have a record */
+			return part->by[part->lead];
 	}
 	return NULL;
 }
 
-/* The i-th of those that found it; NULL: there is none. */
-static const char *finder(const struct known_crash *c, size_t i)
+bool ledger_next_asked(const struct ledger *l, const struct known_crash *c, const char *target,
+		       size_t *at, struct ledger_asked *ret)
 {
-	if (i == 0)
-		return c->fuzzer;
-	return i <= c->targets.n ? c->targets.v[i - 1] : NULL;
-}
+	bool any = false;
 
-const char *ledger_next_asked(const struct known_crash *c, const struct known_crash *part,
-			      size_t *at)
-{
-	size_t of_crash = c->targets.n + 1;
-	const char *target;
+	for (size_t i = 0; i <= c->aliases.n; i++) {
+		const struct known_crash *part = part_at(l, c, i);
+		const struct known_crash *t = own_input(part, target);
 
-	do {
-		size_t i = (*at)++;
-
-		target = i < of_crash ? finder(c, i) : NULL;
-		if (i < of_crash || part == c)
+		any = any || t;
+		if (i < *at || !t)
 			continue;
-		target = finder(part, i - of_crash);
-		if (target && ledger_found_by(c, target))
-			target = ""; /* it was asked for above */
-	} while (target && !*target);
-	return target;
-}
-
-bool ledger_is_asked(const struct known_crash *c, const struct known_crash *part,
-		     const char *target)
-{
-	return ledger_found_by(c, target) || ledger_found_by(part, target);
+		*at = i + 1;
+		*ret = (struct ledger_asked){t, t};
+		return true;
+	}
+	if (any || *at > 0 || !ledger_entry(c, target) || !borrowed_input(l, c))
+		return false;
+	*at = c->aliases.n + 1;
+	*ret = (struct ledger_asked){borrowed_input(l, c), ledger_entry(c, target)};
+	return true;
 }

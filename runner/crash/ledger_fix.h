@@ -4,21 +4,20 @@
 
 #include "runner/crash/ledger.h"
 
-/* Whose inputs say that a crash is fixed, and in which targets?
+/* Which inputs say that a crash is fixed in a target?
  *
- * A crash's parts are itself and every record that is merged into it, as far as they have
- * an input: each keeps inputs, a measured rate and passes of its own.  Since a merge the
- * crash counts what is seen of any of them, so a merged part is asked in the targets that
- * found it and in those that found the crash; the crash itself in its own alone.
+ * A crash's parts are itself and every record that is merged into it.  A target is asked with
+ * its own reproducers: those of its entries in all parts, each with a measured rate and
+ * passes of its own.  A target that has none (of a ledger from before there were entries) is
+ * asked with that of another target, until it fails once more and has its own.
  * runner/schedule/triage.h has the rule that stands on this. */
+struct ledger_asked {
+	const struct known_crash *input; /* the entry whose inputs are run, and whose rate counts */
+	const struct known_crash *count; /* the target's own entry, which counts the passes */
+};
 
-/* The next part from *at (0 at first) on; NULL: that was the last. */
-const struct known_crash *ledger_next_part(const struct ledger *l, const struct known_crash *c,
-					   size_t *at);
-/* The next target that a part of c is asked in, once each; NULL: that was the last. */
-const char *ledger_next_asked(const struct known_crash *c, const struct known_crash *part,
-			      size_t *at);
-bool ledger_is_asked(const struct known_crash *c, const struct known_crash *part,
-		     const char *target);
+/* The next from *at (0 at first) on; false: that was the last. */
+bool ledger_next_asked(const struct ledger *l, const struct known_crash *c, const char *target,
+		       size_t *at, struct ledger_asked *ret);
 
 #endif

@@ -146,7 +146,7 @@ int ledger_input_check_all(int state_dirfd, const struct known_crash *c, struct 
 /* --- what is noted -------------------------------------------------------- */
 
 /* Of a reproducer that was noted by its path and size alone. */
-static int adopt(int state_dirfd, struct record *n, enum ledger_input which, struct err *e)
+static int adopt(int state_dirfd, struct found *n, enum ledger_input which, struct err *e)
 {
 	struct known_crash *c = &n->c;
 	char **sha1 = which == LEDGER_INPUT ? &c->input_sha1 : &c->minimized_sha1;
@@ -169,38 +169,50 @@ bool ledger_is_sha1(const char *text)
 	       strspn(text, "0123456789abcdef") == DIGEST_SHA1_HEX - 1;
 }
 
-int ledger_reproduced(struct ledger *l, const char *signature, const char *path, struct err *e)
+int ledger_reproduced(struct ledger *l, const char *signature, const char *target, const char *path,
+		      struct err *e)
 {
 	struct record *n = ledger_exact(l, signature);
+	struct found *t;
 
 	if (!n)
 		n = ledger_head(l, signature);
-	if (!n)
-		return err_set(e, ENOENT, "no crash '%.100s'", signature);
+	t = n ? ledger_entry_of(n, target) : NULL;
+	if (!t)
+		return err_set(e, ENOENT, "no crash '%.100s' of target '%.100s'", signature,
+			       target);
 	for (enum ledger_input i = 0; i < LEDGER_INPUT_; i++) {
-		struct noted noted = noted_of(&n->c, i);
+		struct noted noted = noted_of(&t->c, i);
 
 		if (*path && strcmp(noted.path, path) == 0 && !*noted.sha1)
-			n->adopt[i] = l->dirty = true;
+			t->adopt[i] = l->dirty = true;
 	}
 	return 0;
+}
+
+static int adopt_of(int state_dirfd, struct record *n, struct found *t, struct err *e)
+{
+	bool wanted = t->adopt[LEDGER_INPUT] || t->adopt[LEDGER_MINIMIZED];
+	int r = 0;
+
+	if (!wanted)
+		return 0;
+	n->copy = true; /* whatever comes of it: a child may have read it otherwise */
+	if (t->adopt[LEDGER_INPUT])
+		r = adopt(state_dirfd, t, LEDGER_INPUT, e);
+	if (r == 0 && t->adopt[LEDGER_MINIMIZED])
+		r = adopt(state_dirfd, t, LEDGER_MINIMIZED, e);
+	if (r == 0)
+		t->adopt[LEDGER_INPUT] = t->adopt[LEDGER_MINIMIZED] = false;
+	return r < 0 ? r : ledger_summarize(n, e);
 }
 
 int ledger_adopt_inputs(struct ledger *l, int state_dirfd, struct err *e)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < l->n && r == 0; i++) {
-		struct record *n = l->v[i];
-
-		/* Whatever comes of it: a child may have read it otherwise. */
-		n->copy |= n->adopt[LEDGER_INPUT] || n->adopt[LEDGER_MINIMIZED];
-		if (n->adopt[LEDGER_INPUT])
-			r = adopt(state_dirfd, n, LEDGER_INPUT, e);
-		if (r == 0 && n->adopt[LEDGER_MINIMIZED])
-			r = adopt(state_dirfd, n, LEDGER_MINIMIZED, e);
-		if (r == 0)
-			n->adopt[LEDGER_INPUT] = n->adopt[LEDGER_MINIMIZED] = false;
-	}
+	for (size_t i = 0; i < l->n && r == 0; i++)
+		for (size_t k = 0; k < l->v[i]->c.n_by && r == 0; k++)
+			r = adopt_of(state_dirfd, l->v[i], ledger_entry_at(l->v[i], k), e);
 	return r;
 }

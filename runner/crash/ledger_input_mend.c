@@ -17,6 +17,7 @@ struct mend {
 	enum ledger_input which;
 	const char *sha1;
 	uint64_t bytes;
+	char place[VAULT_PLACE];
 };
 
 static enum vault_file file_of(enum ledger_input which)
@@ -24,14 +25,21 @@ static enum vault_file file_of(enum ledger_input which)
 	return which == LEDGER_INPUT ? VAULT_INPUT : VAULT_MINIMIZED;
 }
 
-/* Only what is in the vault is ours to write. */
-static bool is_in_vault(const struct mend *m)
+/* Only what is in the vault is ours to write: in the crash's place or the target's. */
+static bool is_in_vault(struct mend *m)
 {
+	const char *targets[] = {"", m->c->fuzzer};
 	char path[VAULT_PATH];
 	struct err e;
 
-	return vault_path(slice_of(m->c->signature), file_of(m->which), path, &e) == 0 &&
-	       strcmp(path, ledger_input_path(m->c, m->which)) == 0;
+	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+		if (vault_place(slice_of(m->c->signature), targets[i], m->place, &e) < 0)
+			continue;
+		vault_path(m->place, file_of(m->which), path);
+		if (strcmp(path, ledger_input_path(m->c, m->which)) == 0)
+			return true;
+	}
+	return false;
 }
 
 static int read_all(int fd, struct buf *out, struct err *e)
@@ -55,7 +63,8 @@ static int copy_from(const struct mend *m, char *path, struct err *e)
 	char sha1[DIGEST_SHA1_HEX];
 	struct known_crash there = {
 	    .crash_file = path, .input_sha1 = sha1, .input_bytes = m->bytes};
-	struct vault_item item = {.signature = slice_of(m->c->signature)};
+	struct vault_item item = {
+	    .signature = slice_of(m->c->signature), .target = m->c->fuzzer, .place = m->place};
 	_autobuf_ struct buf text = BUF_INIT(LEDGER_INPUT_MAX);
 	_autoclose_ int fd = -1;
 	struct err none;
@@ -67,7 +76,7 @@ static int copy_from(const struct mend *m, char *path, struct err *e)
 	r = read_all(fd, &text, e);
 	item.file[file_of(m->which)] = buf_slice(&text);
 	if (r == 0)
-		r = vault_save(m->state_dirfd, &item, e);
+		r = vault_save(m->state_dirfd, &item, NULL, e);
 	return r < 0 ? r : 1;
 }
 

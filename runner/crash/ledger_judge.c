@@ -3,7 +3,6 @@
 #include "runner/crash/ledger_internal.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 void ledger_add(uint64_t *sum, uint64_t n)
 {
@@ -26,213 +25,188 @@ int ledger_set_seen(struct ledger_seen *seen, uint64_t time, const char *commit,
 void ledger_unpass(struct known_crash *c)
 {
 	c->reproduction.clean = c->reproduction.clean_minimized = 0;
-	ledger_list_done(&c->reproduction.clean_others);
 	ledger_unset(&c->reproduction.clean_commit);
 }
 
-static struct known_crash *find(const struct ledger *l, const char *signature, struct err *e)
+static struct record *find(const struct ledger *l, const char *signature, struct err *e)
 {
 	struct record *n = ledger_head(l, signature);
 
-	if (n)
-		return &n->c;
-	(void)err_set(e, ENOENT, "no crash '%.100s'", signature);
-	return NULL;
+	if (!n)
+		(void)err_set(e, ENOENT, "no crash '%.100s'", signature);
+	return n;
 }
 
-static void changed(struct ledger *l, const char *signature)
+/* Of the record of that very name when the target has one in it, else of the crash. */
+static struct found *find_entry(const struct ledger *l, const char *signature, const char *target,
+				struct record **ret, struct err *e)
 {
-	ledger_head(l, signature)->copy = true;
-	l->dirty = true;
+	struct record *own = ledger_exact(l, signature), *head = find(l, signature, e);
+	struct found *t = own ? ledger_entry_of(own, target) : NULL;
+
+	*ret = t ? own : head;
+	if (!t && head)
+		t = ledger_entry_of(head, target);
+	if (!t && head)
+		(void)err_set(e, ENOENT, "target '%.100s' did not find crash '%.100s'", target,
+			      signature);
+	return t;
 }
 
-int ledger_minimized(struct ledger *l, const char *signature, const char *path, uint64_t bytes,
-		     struct err *e)
+static int changed(struct ledger *l, struct record *n, struct err *e)
 {
-	struct record *n = ledger_head(l, signature);
-	struct known_crash *c = find(l, signature, e);
+	l->dirty = n->copy = true;
+	return ledger_summarize(n, e);
+}
+
+int ledger_minimized(struct ledger *l, const char *signature, const char *target, const char *path,
+		     uint64_t bytes, struct err *e)
+{
+	struct record *n;
+	struct found *t = find_entry(l, signature, target, &n, e);
 	int r;
 
-	if (!c)
+	if (!t)
 		return -e->code;
-	r = ledger_set(&c->minimized, path, LEDGER_TEXT_MAX, false, e);
+	r = ledger_set(&t->c.minimized, path, LEDGER_TEXT_MAX, false, e);
 	if (r < 0)
 		return r;
-	c->minimized_bytes = bytes;
-	ledger_unset(&c->minimized_sha1);
-	n->adopt[LEDGER_MINIMIZED] = true;
-	c->reproduction.clean_minimized = 0;
-	ledger_list_done(&c->reproduction.clean_others);
-	changed(l, signature);
-	return 0;
+	t->c.minimized_bytes = bytes;
+	ledger_unset(&t->c.minimized_sha1);
+	t->adopt[LEDGER_MINIMIZED] = true;
+	t->c.reproduction.clean_minimized = 0;
+	return changed(l, n, e);
 }
 
 /* --- passes ---------------------------------------------------------------- */
 
-struct passes {
-	uint64_t original, minimized;
-	size_t at; /* in the list; its end: not there */
-};
-
-/* "<original> <minimised> <target>"; what reads otherwise counts for nobody. */
-static bool passes_read(const char *text, const char *target, struct passes *ret)
+uint64_t ledger_passes(const struct known_crash *entry, const char *commit, bool minimized)
 {
-	struct slice in = slice_of(text);
-
-	return scan_u64(&in, 10, INT64_MAX, &ret->original) && scan_lit(&in, SLICE(" ")) &&
-	       scan_u64(&in, 10, INT64_MAX, &ret->minimized) && scan_lit(&in, SLICE(" ")) &&
-	       slice_eq(in, slice_of(target));
-}
-
-static struct passes passes_of_other(const struct known_crash *c, const char *target)
-{
-	const struct ledger_list *l = &c->reproduction.clean_others;
-	struct passes p;
-
-	for (size_t i = 0; i < l->n; i++) {
-		if (!passes_read(l->v[i], target, &p))
-			continue;
-		p.at = i;
-		return p;
-	}
-	return (struct passes){.at = l->n};
-}
-
-static int other_passed(struct known_crash *c, const char *target, uint64_t original,
-			uint64_t minimized, struct err *e)
-{
-	struct ledger_list *l = &c->reproduction.clean_others;
-	struct passes p = passes_of_other(c, target);
-	char text[LEDGER_TEXT_MAX + 1];
-	int r;
-
-	ledger_add(&p.original, original);
-	ledger_add(&p.minimized, minimized);
-	snprintf(text, sizeof(text), "%llu %llu %s", (unsigned long long)p.original,
-		 (unsigned long long)p.minimized, target);
-	r = ledger_list_add(l, text, false, e);
-	if (r == 0 && p.at + 1 < l->n)
-		ledger_list_drop(l, p.at);
-	if (r == 0 && l->n > LEDGER_TARGETS)
-		ledger_list_drop(l, 0);
-	return r;
-}
-
-uint64_t ledger_passes(const struct known_crash *c, const char *target, const char *commit,
-		       bool minimized)
-{
-	struct passes p = {c->reproduction.clean, c->reproduction.clean_minimized, 0};
-
-	if (strcmp(c->reproduction.clean_commit, commit ? commit : "") != 0)
+	if (strcmp(entry->reproduction.clean_commit, commit ? commit : "") != 0)
 		return 0;
-	if (strcmp(c->fuzzer, target) != 0)
-		p = passes_of_other(c, target);
-	return minimized ? p.minimized : p.original;
+	return minimized ? entry->reproduction.clean_minimized : entry->reproduction.clean;
 }
 
 int ledger_passed(struct ledger *l, const char *signature, const char *target, const char *commit,
 		  uint64_t original, uint64_t minimized, struct err *e)
 {
-	struct record *own = ledger_exact(l, signature);
-	struct known_crash *c = own ? &own->c : find(l, signature, e);
+	struct record *n;
+	struct found *t = find_entry(l, signature, target, &n, e);
 	int r = 0;
 
-	if (!c)
+	if (!t)
 		return -e->code;
-	if (own)
-		own->copy = true;
-	if (strcmp(c->reproduction.clean_commit, commit ? commit : "") != 0) {
-		ledger_unpass(c);
-		r = ledger_set(&c->reproduction.clean_commit, commit, LEDGER_TEXT_MAX, false, e);
+	if (strcmp(t->c.reproduction.clean_commit, commit ? commit : "") != 0) {
+		ledger_unpass(&t->c);
+		r = ledger_set(&t->c.reproduction.clean_commit, commit, LEDGER_TEXT_MAX, false, e);
 	}
-	if (r == 0 && strcmp(c->fuzzer, target) != 0)
-		r = other_passed(c, target, original, minimized, e);
 	if (r < 0)
 		return r;
-	if (strcmp(c->fuzzer, target) == 0) {
-		ledger_add(&c->reproduction.clean, original);
-		ledger_add(&c->reproduction.clean_minimized, minimized);
-	}
-	changed(l, signature);
-	return 0;
+	ledger_add(&t->c.reproduction.clean, original);
+	ledger_add(&t->c.reproduction.clean_minimized, minimized);
+	return changed(l, n, e);
 }
 
 /* --- a replay's and a person's word ----------------------------------------- */
 
-int ledger_fixed(struct ledger *l, const char *signature, uint64_t time, const char *commit,
-		 const char *run, struct err *e)
+int ledger_fixed(struct ledger *l, const char *signature, const char *target, uint64_t time,
+		 const char *commit, const char *run, struct err *e)
 {
-	struct known_crash *c = find(l, signature, e);
+	struct record *n = find(l, signature, e);
+	struct found *t = n ? ledger_entry_of(n, target) : NULL;
 	int r;
 
-	if (!c)
+	if (n && !t)
+		return err_set(e, ENOENT, "target '%.100s' did not find crash '%.100s'", target,
+			       signature);
+	if (!t)
 		return -e->code;
-	if (ledger_next(c->state, EVENT_FIXED) == c->state)
+	if (ledger_next(t->c.state, EVENT_FIXED) == t->c.state)
 		return 0; /* it is, or a person's word stands */
-	r = ledger_set_seen(&c->fixed, time, commit, run, e);
+	r = ledger_set_seen(&t->c.fixed, time, commit, run, e);
 	if (r < 0)
 		return r;
-	c->state = ledger_next(c->state, EVENT_FIXED);
-	changed(l, signature);
-	return 0;
+	t->c.state = ledger_next(t->c.state, EVENT_FIXED);
+	return changed(l, n, e);
 }
 
-static int judge(struct ledger *l, const char *signature, enum ledger_event ev, const char *note,
-		 struct err *e)
+static void judge(struct found *t, enum ledger_event ev)
 {
-	struct known_crash *c = find(l, signature, e);
-	enum ledger_state was;
+	enum ledger_state was = t->c.state;
+
+	t->c.state = ledger_next(was, ev);
+	if (was == LEDGER_IGNORED && ev == EVENT_UNIGNORE &&
+	    ledger_sighting_of(&t->c) == EVENT_SEEN_FLAKY)
+		t->c.state = LEDGER_FLAKY;
+}
+
+/* Of the first `most` entries those of the target; NULL: all of them. */
+static int judge_all(struct ledger *l, const char *signature, const char *target, size_t most,
+		     enum ledger_event ev, const char *note, struct err *e)
+{
+	struct record *n = find(l, signature, e);
+	size_t judged = 0;
 	int r = 0;
 
-	if (!c)
+	if (!n)
 		return -e->code;
+	for (size_t i = 0; i < n->c.n_by && i < most; i++) {
+		if (target && strcmp(n->c.by[i]->fuzzer, target) != 0)
+			continue;
+		judge(ledger_entry_at(n, i), ev);
+		judged++;
+	}
+	if (target && judged == 0)
+		return err_set(e, ENOENT, "target '%.100s' did not find crash '%.100s'", target,
+			       signature);
 	if (note)
-		r = ledger_set(&c->note, note, LEDGER_NOTE_MAX, true, e);
-	if (r < 0)
-		return r;
-	was = c->state;
-	c->state = ledger_next(was, ev);
-	if (was == LEDGER_IGNORED && ev == EVENT_UNIGNORE &&
-	    ledger_sighting_of(c) == EVENT_SEEN_FLAKY)
-		c->state = LEDGER_FLAKY;
-	changed(l, signature);
-	return 0;
+		r = ledger_set(&n->c.note, note, LEDGER_NOTE_MAX, true, e);
+	return r < 0 ? r : changed(l, n, e);
 }
 
-int ledger_ignore(struct ledger *l, const char *signature, const char *note, struct err *e)
+int ledger_ignore(struct ledger *l, const char *signature, const char *target, size_t n,
+		  const char *note, struct err *e)
 {
-	return judge(l, signature, EVENT_IGNORE, note, e);
+	return judge_all(l, signature, target, n, EVENT_IGNORE, note, e);
 }
 
-int ledger_unignore(struct ledger *l, const char *signature, const char *note, struct err *e)
+int ledger_unignore(struct ledger *l, const char *signature, const char *target, const char *note,
+		    struct err *e)
 {
-	return judge(l, signature, EVENT_UNIGNORE, note, e);
+	return judge_all(l, signature, target, SIZE_MAX, EVENT_UNIGNORE, note, e);
 }
 
 int ledger_issue(struct ledger *l, const char *signature, const char *url, struct err *e)
 {
-	struct known_crash *c = find(l, signature, e);
+	struct record *n = find(l, signature, e);
 	int r;
 
-	if (!c)
+	if (!n)
 		return -e->code;
-	r = ledger_set(&c->issue_url, url, LEDGER_TEXT_MAX, false, e);
-	if (r == 0)
-		changed(l, signature);
-	return r;
+	r = ledger_set(&n->c.issue_url, url, LEDGER_TEXT_MAX, false, e);
+	return r < 0 ? r : changed(l, n, e);
 }
 
 int ledger_next_run(struct ledger *l, const char *run, struct err *e)
 {
-	(void)e;
-	for (size_t i = 0; i < l->n; i++) {
-		struct known_crash *c = &l->v[i]->c;
+	int r = 0;
 
-		l->v[i]->copy = true; /* those that are missing, or that a killed run left behind */
-		if (c->state != LEDGER_NEW || strcmp(c->first_seen.run, run ? run : "") == 0)
-			continue;
-		c->state = ledger_next(c->state, EVENT_NEXT_RUN);
-		l->dirty = true;
+	for (size_t i = 0; i < l->n && r == 0; i++) {
+		struct record *n = l->v[i];
+		bool any = false;
+
+		n->copy = true; /* those that are missing, or that a killed run left behind */
+		for (size_t k = 0; k < n->c.n_by; k++) {
+			struct known_crash *c = &ledger_entry_at(n, k)->c;
+
+			if (c->state != LEDGER_NEW ||
+			    strcmp(c->first_seen.run, run ? run : "") == 0)
+				continue;
+			c->state = ledger_next(c->state, EVENT_NEXT_RUN);
+			any = true;
+		}
+		if (any)
+			r = changed(l, n, e);
 	}
-	return 0;
+	return r;
 }

@@ -6,14 +6,13 @@
 #include "runner/crash/odds.h"
 
 #include <errno.h>
-#include <strings.h>
 
 DEFINE_CLEANUP(struct record *, ledger_record_free)
 
 /* The first error stays; nothing is done after it. */
 struct note {
 	struct ledger *l;
-	struct record *n;
+	struct found *n;
 	struct known_crash *c; /* n's */
 	bool overwrite;
 	int r;
@@ -42,23 +41,14 @@ static void put_number(const struct note *t, uint64_t *p, uint64_t v)
 		*p = v;
 }
 
-static unsigned rank(const char *severity)
-{
-	static const char *const order[] = {"low", "medium", "high", "critical"};
-
-	for (unsigned i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-		if (strcasecmp(severity, order[i]) == 0)
-			return i + 1;
-	return 0;
-}
-
 /* What makes a crash look worse is believed, what makes it look better is not. */
 static void put_danger(struct note *t, const struct crash_sighting *s)
 {
 	struct known_crash *c = t->c;
 
 	c->security |= s->security;
-	if (t->r == 0 && s->severity && (!*c->severity || rank(s->severity) > rank(c->severity)))
+	if (t->r == 0 && s->severity &&
+	    (!*c->severity || ledger_rank(s->severity) > ledger_rank(c->severity)))
 		t->r = ledger_set(&c->severity, s->severity, LEDGER_TEXT_MAX, false, t->e);
 }
 
@@ -140,23 +130,25 @@ static void put_last(struct note *t, struct ledger_list *l, const char *text, si
 	t->r = ledger_list_add(l, text, false, t->e);
 }
 
-static void put_target(struct note *t, const char *target)
+/* An entry of the other crash had it. */
+static void give_up_key(struct note *t, struct record *old, const char *key)
 {
-	struct known_crash *c = t->c;
+	for (size_t i = 0; i < old->c.n_by; i++) {
+		struct ledger_list *keys = &ledger_entry_at(old, i)->c.raw_keys;
+		size_t at = ledger_list_at(keys, key);
 
-	if (!target || !*target)
-		return;
-	if (!*c->fuzzer)
-		put(t, &c->fuzzer, target, false);
-	else if (strcmp(c->fuzzer, target) != 0 && c->targets.n < LEDGER_TARGETS &&
-		 ledger_list_at(&c->targets, target) == c->targets.n)
-		put_last(t, &c->targets, target, LEDGER_TARGETS);
+		if (at < keys->n)
+			ledger_list_drop(keys, at);
+	}
+	old->copy = true;
+	if (t->r == 0)
+		t->r = ledger_summarize(old, t->e);
 }
 
 /* A key that meant another crash means this one now: triage said so later. */
 static void put_raw_key(struct note *t, struct record *n, const struct crash_sighting *s)
 {
-	struct ledger_list *keys = &n->c.raw_keys;
+	struct ledger_list *keys = &t->c->raw_keys;
 	char key[LEDGER_TEXT_MAX + 1];
 	struct record *old;
 
@@ -166,10 +158,8 @@ static void put_raw_key(struct note *t, struct record *n, const struct crash_sig
 	if (old && strcmp(old->c.merged_into, n->c.signature) == 0)
 		return; /* it goes with its record when that is split off again */
 	ledger_index_drop(&t->l->raw_keys, key);
-	if (old && old != n) {
-		ledger_list_drop(&old->c.raw_keys, ledger_list_at(&old->c.raw_keys, key));
-		old->copy = true;
-	}
+	if (old && old != n)
+		give_up_key(t, old, key);
 	if (old != n && keys->n >= LEDGER_RAW_KEYS)
 		ledger_index_drop(&t->l->raw_keys, keys->v[0]);
 	put_last(t, keys, key, LEDGER_RAW_KEYS);
@@ -224,78 +214,130 @@ static void put_seen(struct note *t, struct ledger_seen *seen, const struct cras
 		t->r = ledger_set_seen(seen, s->time, s->commit, s->run, t->e);
 }
 
-/* One of them fails: what the others passed says nothing of the crash any more. */
-static void unpass(const struct ledger *l, struct known_crash *c)
+/* What the target passed says nothing of the crash any more. */
+static int unpass(const struct ledger *l, struct record *n, struct found *t, struct err *e)
 {
-	ledger_unpass(c);
-	for (size_t i = 0; i < c->aliases.n; i++) {
-		struct record *n = ledger_exact(l, c->aliases.v[i]);
+	int r = 0;
 
-		if (!n)
+	ledger_unpass(&t->c);
+	for (size_t i = 0; r == 0 && i < n->c.aliases.n; i++) {
+		struct record *part = ledger_exact(l, n->c.aliases.v[i]);
+		struct found *own = part ? ledger_entry_of(part, t->c.fuzzer) : NULL;
+
+		if (!own)
 			continue;
-		n->copy |= *n->c.reproduction.clean_commit;
-		ledger_unpass(&n->c);
+		part->copy |= *own->c.reproduction.clean_commit;
+		ledger_unpass(&own->c);
+		r = ledger_summarize(part, e);
 	}
+	return r;
 }
 
 /* A sighting from before the fix says nothing against the fix. */
-static void change_state(const struct ledger *l, struct known_crash *c,
-			 const struct crash_sighting *s)
+static int change_state(const struct ledger *l, struct record *n, struct found *t,
+			const struct crash_sighting *s, struct err *e)
 {
+	struct known_crash *c = &t->c;
 	bool is_late = c->state == LEDGER_FIXED && s->time > 0 && s->time < c->fixed.time;
 
 	if (c->state == LEDGER_NEW && s->run && strcmp(s->run, c->first_seen.run) != 0)
 		c->state = ledger_next(c->state, EVENT_NEXT_RUN);
 	if (is_late)
-		return;
+		return 0;
 	c->state = ledger_next(c->state, ledger_sighting_of(c));
-	unpass(l, c);
+	return unpass(l, n, t, e);
 }
 
-static int note(struct ledger *l, struct record *n, const struct crash_sighting *s, bool is_new,
-		struct err *e)
+static int note_in(struct ledger *l, struct record *n, struct found *of,
+		   const struct crash_sighting *s, bool is_new, struct err *e)
 {
-	struct note t = {.l = l, .n = n, .c = &n->c, .e = e};
+	struct note t = {.l = l, .n = of, .c = &of->c, .e = e};
 
-	n->copy = true;
 	describe(&t, s);
 	reproducer(&t, s);
-	put_target(&t, s->target);
-	put_last(&t, &n->c.artifacts, s->artifact, LEDGER_ARTIFACTS);
+	put_last(&t, &of->c.artifacts, s->artifact, LEDGER_ARTIFACTS);
 	put_raw_key(&t, n, s);
 	if (is_new)
-		put_seen(&t, &n->c.first_seen, s);
-	if (s->time >= n->c.last_seen.time)
-		put_seen(&t, &n->c.last_seen, s);
+		put_seen(&t, &of->c.first_seen, s);
+	if (s->time >= of->c.last_seen.time)
+		put_seen(&t, &of->c.last_seen, s);
 	count(&t, s);
 	if (t.r < 0)
 		return t.r;
 	if (is_new)
-		n->c.state = ledger_first(ledger_sighting_of(&n->c));
+		of->c.state = ledger_first(ledger_sighting_of(&of->c));
 	else
-		change_state(l, &n->c, s);
-	l->dirty = true;
-	return 0;
+		t.r = change_state(l, n, of, s, e);
+	return t.r < 0 ? t.r : ledger_summarize(n, e);
+}
+
+/* The entry of the target; one that names no target is taken by the first that comes. */
+static int entry_for(struct record *n, const char *target, bool *ret_new, struct found **ret,
+		     struct err *e)
+{
+	char *name = ledger_empty; /* as the ledger keeps it */
+	struct found *t;
+	int r = ledger_set(&name, target, LEDGER_TEXT_MAX, false, e);
+
+	if (r < 0)
+		return r;
+	t = *name ? ledger_entry_of(n, name) : ledger_entry_at(n, n->c.lead);
+	if (!t && (t = ledger_entry_of(n, "")))
+		r = ledger_set(&t->c.fuzzer, name, LEDGER_TEXT_MAX, false, e);
+	*ret_new = !t;
+	if (!t)
+		r = ledger_entry_add(n, name, &t, e);
+	ledger_unset(&name);
+	*ret = t;
+	return r;
+}
+
+static int note(struct ledger *l, struct record *n, const struct crash_sighting *s,
+		struct ledger_noted *ret, struct err *e)
+{
+	struct found *t;
+	struct err again;
+	bool is_new;
+	enum ledger_state before;
+	int r = entry_for(n, s->target, &is_new, &t, e);
+
+	if (r < 0)
+		return r;
+	before = t->c.state;
+	l->dirty = n->copy = true;
+	r = note_in(l, n, t, s, is_new, e);
+	if (r == 0) {
+		*ret = (struct ledger_noted){&n->c, &t->c, is_new, is_new ? t->c.state : before};
+		return 0;
+	}
+	if (is_new) /* what it says is half */
+		ledger_entry_drop(l, n, n->c.n_by - 1);
+	(void)!ledger_summarize(n, &again);
+	return r;
 }
 
 static int note_new(struct ledger *l, const struct crash_sighting *s, struct ledger_noted *ret,
 		    struct err *e)
 {
 	CLEANUP(ledger_record_free_p) struct record *n = NULL;
+	struct found *t;
 	int r = ledger_reserve(l, s->signature, e);
 
 	if (r < 0)
 		return r;
 	r = ledger_record_new(s->signature, &n, e);
+	if (r == 0)
+		r = ledger_entry_add(n, s->target ? s->target : "", &t, e);
 	if (r < 0)
 		return r;
-	r = note(l, n, s, true, e);
+	n->copy = true;
+	r = note_in(l, n, t, s, true, e);
 	if (r < 0) {
-		for (size_t i = 0; i < n->c.raw_keys.n; i++)
-			ledger_index_drop(&l->raw_keys, n->c.raw_keys.v[i]);
+		ledger_entry_drop(l, n, 0);
 		return r;
 	}
-	*ret = (struct ledger_noted){.crash = &n->c, .is_new = true, .before = n->c.state};
+	l->dirty = true;
+	*ret = (struct ledger_noted){&n->c, &t->c, true, t->c.state};
 	ledger_insert(l, take_ptr(&n));
 	return 0;
 }
@@ -305,17 +347,25 @@ static int note_merged(struct ledger *l, struct record *head, struct crash_sight
 		       struct err *e)
 {
 	struct record *own = ledger_exact(l, s->signature);
-	struct note t = {.l = l, .n = own, .e = e};
+	struct note t = {.l = l, .e = e};
+	bool is_new;
+	int r;
 
 	if (!own || own == head || !s->crash_file)
 		return 0;
-	t.c = &own->c;
+	r = entry_for(own, s->target, &is_new, &t.n, e);
+	if (r < 0)
+		return r;
+	t.c = &t.n->c;
+	if (is_new)
+		t.c->state = LEDGER_KNOWN;
 	describe(&t, s);
 	reproducer(&t, s);
 	own->copy = l->dirty = true;
 	s->crash_file = s->minimized = NULL;
 	s->tries = s->hits = 0;
-	return t.r;
+	r = ledger_summarize(own, e);
+	return t.r < 0 ? t.r : r;
 }
 
 int ledger_note(struct ledger *l, const struct crash_sighting *s, struct ledger_noted *ret,
@@ -323,7 +373,6 @@ int ledger_note(struct ledger *l, const struct crash_sighting *s, struct ledger_
 {
 	struct crash_sighting rest = *s;
 	struct record *n;
-	enum ledger_state before;
 	int r = ledger_check_signature(s->signature, e);
 
 	if (r < 0)
@@ -331,14 +380,10 @@ int ledger_note(struct ledger *l, const struct crash_sighting *s, struct ledger_
 	n = ledger_head(l, s->signature);
 	if (!n)
 		return note_new(l, s, ret, e);
-	before = n->c.state;
 	r = note_merged(l, n, &rest, e);
 	if (r == 0)
-		r = note(l, n, &rest, false, e);
-	if (r < 0)
-		return err_wrap(e, "note crash '%s'", n->c.signature);
-	*ret = (struct ledger_noted){.crash = &n->c, .before = before};
-	return 0;
+		r = note(l, n, &rest, ret, e);
+	return r < 0 ? err_wrap(e, "note crash '%s'", n->c.signature) : 0;
 }
 
 bool ledger_is_better(const struct known_crash *c, uint64_t tries, uint64_t hits, uint64_t bytes)

@@ -32,218 +32,154 @@ static void warn(struct ledger *l, const char *signature, const char *key, const
 	ledger_printable(l->warning);
 }
 
-static void mend(struct ledger *l, const char *signature, const char *key, const char *why)
+void ledger_mend(struct ledger *l, const char *signature, const char *key, const char *why)
 {
 	warn(l, signature, key, why);
 	l->dirty = true;
 	l->keep_file = true;
 }
 
-struct reading {
-	struct ledger *l;
-	struct record *n;
-	struct err *e;
-};
+/* --- entries -------------------------------------------------------------- */
 
-static void mend_field(const struct reading *rd, const struct field *f, const char *why)
+/* One object of "found_by". */
+static int take_found(const struct reading *rd, struct record *n, json_t *from)
 {
-	char key[64];
+	const char *target = json_string_value(json_object_get(from, "fuzzer"));
+	struct found *t = NULL;
+	int r = target ? ledger_entry_add(n, target, &t, rd->e) : 0;
 
-	snprintf(key, sizeof(key), "%s%s%s", f->group ? f->group : "", f->group ? "." : "", f->key);
-	mend(rd->l, rd->n->c.signature, key, why);
-}
-
-static struct slice text_of(const json_t *j)
-{
-	return (struct slice){json_string_value(j), json_string_length(j)};
-}
-
-static int read_text(const struct reading *rd, const struct field *f, const json_t *j)
-{
-	bool lines = f->type == FIELD_LINES;
-
-	if (!json_is_string(j)) {
-		mend_field(rd, f, "is no text");
+	if (r < 0)
+		return r;
+	if (!t || ledger_entry_of(n, t->c.fuzzer) != t) {
+		ledger_mend(rd->l, rd->signature, "found_by",
+			    "has what is no target, or one twice");
+		if (t)
+			ledger_entry_drop(rd->l, n, n->c.n_by - 1);
 		return 0;
 	}
-	if (!ledger_is_clean(text_of(j), f->max, lines))
-		mend_field(rd, f, "is too long or has control characters");
-	return ledger_set(ledger_field_of(&rd->n->c, f), json_string_value(j), f->max, lines,
-			  rd->e);
+	r = ledger_read_entry(rd, from, t);
+	if (r == 0 && json_object_size(from) > 0)
+		t->extra = json_incref(from);
+	return r;
 }
 
-/* Of a list that is too long the last ones stay. */
-static int read_list(const struct reading *rd, const struct field *f, const json_t *j)
+static int take_found_by(const struct reading *rd, struct record *n, json_t *crash)
 {
-	struct ledger_list *list = ledger_field_of(&rd->n->c, f);
-	size_t n = json_array_size(j);
-	bool lines = f->type == FIELD_SIGNATURES;
+	json_t *all = json_object_get(crash, "found_by");
+	size_t most = json_array_size(all);
 	int r = 0;
 
-	if (!json_is_array(j))
-		mend_field(rd, f, "is no list");
-	if (n > f->max)
-		mend_field(rd, f, "is too long");
-	for (size_t i = n > f->max ? n - f->max : 0; i < n && r == 0; i++) {
-		const json_t *v = json_array_get(j, i);
+	if (!all)
+		return 0;
+	if (!json_is_array(all) || most > LEDGER_TARGETS || most == 0)
+		ledger_mend(rd->l, rd->signature, "found_by", "is no list, empty, or too long");
+	for (size_t i = 0; i < most && i < LEDGER_TARGETS && r == 0; i++)
+		r = take_found(rd, n, json_array_get(all, i));
+	json_object_del(crash, "found_by");
+	if (n->c.n_by > 0)
+		ledger_drop_summary(crash);
+	return r;
+}
 
-		if (!json_is_string(v) || !ledger_is_clean(text_of(v), LEDGER_TEXT_MAX, lines))
-			mend_field(rd, f, "has what is no text, too long, or no plain text");
-		if (json_is_string(v))
-			r = ledger_list_add(list, json_string_value(v), lines, rd->e);
+/* Of a file from before there were entries: what the crash was, it was in each of them. */
+static int take_older_target(const struct reading *rd, struct record *n, const char *target)
+{
+	const struct known_crash *first = n->c.by[0];
+	struct found *t = NULL;
+	int r = 0;
+
+	if (*target && !ledger_entry_of(n, target))
+		r = ledger_entry_add(n, target, &t, rd->e);
+	if (!t)
+		return r;
+	t->c.state = first->state;
+	t->c.security = first->security;
+	t->c.unsymbolized = first->unsymbolized;
+	r = ledger_set(&t->c.crash_type, first->crash_type, LEDGER_TEXT_MAX, true, rd->e);
+	if (r == 0)
+		r = ledger_set(&t->c.kind, first->kind, LEDGER_TEXT_MAX, false, rd->e);
+	if (r == 0)
+		r = ledger_set(&t->c.top_frame, first->top_frame, LEDGER_TEXT_MAX, false, rd->e);
+	if (r == 0)
+		r = ledger_set(&t->c.severity, first->severity, LEDGER_TEXT_MAX, false, rd->e);
+	for (size_t i = 0; r == 0 && i < first->frames.n; i++)
+		r = ledger_list_add(&t->c.frames, first->frames.v[i], false, rd->e);
+	if (r == 0)
+		r = ledger_set_seen(&t->c.first_seen, first->first_seen.time,
+				    first->first_seen.commit, first->first_seen.run, rd->e);
+	if (r == 0)
+		r = ledger_set_seen(&t->c.last_seen, first->last_seen.time, first->last_seen.commit,
+				    first->last_seen.run, rd->e);
+	if (r == 0)
+		r = ledger_set_seen(&t->c.fixed, first->fixed.time, first->fixed.commit,
+				    first->fixed.run, rd->e);
+	return r;
+}
+
+/* Cheap keys and artifacts say whose they are. */
+static bool is_of(const char *text, const char *before, const char *target, const char *after)
+{
+	const char *at = *before ? strstr(text, before) : text;
+	size_t n = strlen(target);
+
+	if (!at)
+		return false;
+	at += strlen(before);
+	return strncmp(at, target, n) == 0 && strncmp(at + n, after, strlen(after)) == 0;
+}
+
+static int give(struct ledger_list *from, struct ledger_list *to, const char *before,
+		const char *target, const char *after, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < from->n;)
+		if (is_of(from->v[i], before, target, after))
+			r = ledger_list_take(to, ledger_list_steal(from, i), e);
+		else
+			i++;
+	return r;
+}
+
+static int take_only(const struct reading *rd, struct record *n, json_t *crash)
+{
+	struct found *first;
+	int r = ledger_entry_add(n, "", &first, rd->e);
+
+	if (r == 0)
+		r = ledger_read_entry(rd, crash, first);
+	for (size_t i = 0; r == 0 && i < n->c.targets.n; i++)
+		r = take_older_target(rd, n, n->c.targets.v[i]);
+	for (size_t i = 1; r == 0 && i < n->c.n_by; i++) {
+		struct known_crash *c = &ledger_entry_at(n, i)->c;
+
+		r = give(&first->c.raw_keys, &c->raw_keys, "", c->fuzzer, ":", rd->e);
+		if (r == 0)
+			r = give(&first->c.artifacts, &c->artifacts, "/crashes/", c->fuzzer, "/",
+				 rd->e);
 	}
 	return r;
 }
 
-static bool is_number(const json_t *j)
+/* "v" is there when there are entries, and says how to read them. */
+static int take_version(const struct reading *rd, json_t *crash)
 {
-	return json_is_integer(j) && json_integer_value(j) >= 0;
-}
+	const json_t *v = json_object_get(crash, "v");
 
-static int read_field(const struct reading *rd, const struct field *f, const json_t *j)
-{
-	switch (f->type) {
-	case FIELD_TEXT:
-	case FIELD_LINES:
-		return read_text(rd, f, j);
-	case FIELD_LIST:
-	case FIELD_SIGNATURES:
-		return read_list(rd, f, j);
-	case FIELD_NUMBER:
-		if (is_number(j))
-			*(uint64_t *)ledger_field_of(&rd->n->c, f) =
-			    (uint64_t)json_integer_value(j);
-		else
-			mend_field(rd, f, "is no number from 0 up");
-		return 0;
-	case FIELD_FLAG:
-		if (json_is_boolean(j))
-			*(bool *)ledger_field_of(&rd->n->c, f) = json_is_true(j);
-		else
-			mend_field(rd, f, "is neither true nor false");
-		return 0;
-	}
+	if (json_is_integer(v) && json_integer_value(v) > LEDGER_VERSION)
+		return err_set(rd->e, ENOTSUP,
+			       "crash '%.100s' was written by a newer fuzzcell (layout %lld, this "
+			       "one reads %d): use that one",
+			       rd->signature, (long long)json_integer_value(v), LEDGER_VERSION);
+	if (json_is_integer(v))
+		json_object_del(crash, "v");
 	return 0;
-}
-
-/* null is how some writers say "none". */
-static int take_field(const struct reading *rd, const struct field *f, json_t *crash)
-{
-	json_t *in = f->group ? json_object_get(crash, f->group) : crash;
-	json_t *j = json_object_get(in, f->key);
-	int r = 0;
-
-	if (f->group && in && !json_is_object(in)) {
-		mend(rd->l, rd->n->c.signature, f->group, "is no object");
-		json_object_del(crash, f->group);
-		return 0;
-	}
-	if (!j)
-		return 0;
-	if (!json_is_null(j))
-		r = read_field(rd, f, j);
-	json_object_del(in, f->key);
-	if (f->group && json_object_size(in) == 0)
-		json_object_del(crash, f->group);
-	return r;
-}
-
-static void take_state(const struct reading *rd, json_t *crash)
-{
-	const json_t *j = json_object_get(crash, "state");
-
-	/* What is not known to be fixed or ignored is there. */
-	rd->n->c.state = LEDGER_KNOWN;
-	if (!j)
-		return;
-	if (!json_is_string(j) || !ledger_state_of(text_of(j), &rd->n->c.state))
-		mend(rd->l, rd->n->c.signature, "state", "is none; taken as \"known\"");
-	json_object_del(crash, "state");
-}
-
-static int take_run(const struct reading *rd, const json_t *j)
-{
-	const json_t *run = json_object_get(j, "run"), *count = json_object_get(j, "count");
-	struct known_crash *c = &rd->n->c;
-	struct ledger_run *to = &c->runs[c->n_runs];
-
-	if (!json_is_string(run) || !is_number(count)) {
-		mend(rd->l, c->signature, "runs", "has what is no run");
-		return 0;
-	}
-	if (!ledger_is_clean(text_of(run), LEDGER_TEXT_MAX, false) || json_object_size(j) > 2)
-		mend(rd->l, c->signature, "runs", "has more than names and counts");
-	*to = (struct ledger_run){ledger_empty, (uint64_t)json_integer_value(count)};
-	c->n_runs++;
-	return ledger_set(&to->run, json_string_value(run), LEDGER_TEXT_MAX, false, rd->e);
-}
-
-static int take_runs(const struct reading *rd, json_t *crash)
-{
-	const json_t *j = json_object_get(crash, "runs");
-	size_t n = json_array_size(j);
-	int r = 0;
-
-	if (!j)
-		return 0;
-	if (!json_is_array(j) || n > LEDGER_RUNS)
-		mend(rd->l, rd->n->c.signature, "runs", "is no list, or too long");
-	if (n > 0) {
-		rd->n->c.runs = sys_calloc(LEDGER_RUNS, sizeof(*rd->n->c.runs));
-		if (!rd->n->c.runs)
-			return err_sys(rd->e, "read a crash");
-	}
-	for (size_t i = n > LEDGER_RUNS ? n - LEDGER_RUNS : 0; i < n && r == 0; i++)
-		r = take_run(rd, json_array_get(j, i));
-	json_object_del(crash, "runs");
-	return r;
-}
-
-/* The older layout says when and where a crash was first seen with these two; they
- * stay in the file, for whoever reads that layout. */
-static int look_at_older(const struct reading *rd, const json_t *crash)
-{
-	const json_t *date = json_object_get(crash, "date");
-	const json_t *commit = json_object_get(crash, "commit");
-	struct ledger_seen *first = &rd->n->c.first_seen;
-	int r = 0;
-
-	if (first->time == 0 && is_number(date))
-		first->time = (uint64_t)json_integer_value(date);
-	else if (first->time == 0 && json_is_string(date))
-		(void)ledger_date(text_of(date), &first->time);
-	if (!*first->commit && json_is_string(commit))
-		r = ledger_set(&first->commit, json_string_value(commit), LEDGER_TEXT_MAX, false,
-			       rd->e);
-	return r;
-}
-
-static void check_sha1(const struct reading *rd, const char *key, char **p)
-{
-	if (!**p || ledger_is_sha1(*p))
-		return;
-	mend(rd->l, rd->n->c.signature, key, "is no SHA-1");
-	ledger_unset(p);
-}
-
-static void check_sense(const struct reading *rd)
-{
-	struct known_crash *c = &rd->n->c;
-
-	if (c->reproduction.hits > c->reproduction.tries) {
-		mend(rd->l, c->signature, "reproduction", "has more hits than tries");
-		c->reproduction.hits = c->reproduction.tries;
-	}
-	check_sha1(rd, "input_sha1", &c->input_sha1);
-	check_sha1(rd, "minimized_sha1", &c->minimized_sha1);
 }
 
 static int read_crash(struct ledger *l, const char *signature, json_t *crash, struct err *e)
 {
 	CLEANUP(ledger_record_free_p) struct record *n = NULL;
-	struct reading rd = {.l = l, .e = e};
-	size_t n_fields;
-	const struct field *f = ledger_fields(&n_fields);
+	struct reading rd = {.l = l, .signature = signature, .e = e};
 	int r = ledger_reserve(l, signature, e);
 
 	if (r < 0)
@@ -251,17 +187,18 @@ static int read_crash(struct ledger *l, const char *signature, json_t *crash, st
 	r = ledger_record_new(signature, &n, e);
 	if (r < 0)
 		return r;
-	rd.n = n;
-	for (size_t i = 0; i < n_fields && r == 0; i++)
-		r = take_field(&rd, &f[i], crash);
+	rd.c = &n->c;
+	r = take_version(&rd, crash);
 	if (r == 0)
-		r = take_runs(&rd, crash);
+		r = ledger_read_own(&rd, crash);
 	if (r == 0)
-		r = look_at_older(&rd, crash);
+		r = take_found_by(&rd, n, crash);
+	if (r == 0 && n->c.n_by == 0)
+		r = take_only(&rd, n, crash);
+	if (r == 0)
+		r = ledger_summarize(n, e);
 	if (r < 0)
 		return r;
-	take_state(&rd, crash);
-	check_sense(&rd);
 	if (json_object_size(crash) > 0)
 		n->extra = json_incref(crash);
 	l->v[l->n++] = take_ptr(&n); /* sorted when all are there */
@@ -339,7 +276,7 @@ int ledger_from_json(json_t *root, struct ledger **ret, struct err *e)
 		return r;
 	if (l->n > 0)
 		qsort(l->v, l->n, sizeof(struct record *), by_signature);
-	r = ledger_connect(l, mend, e);
+	r = ledger_connect(l, e);
 	if (r < 0)
 		return r;
 	/* What was mended here, and what silently, is mended there by the next save. */

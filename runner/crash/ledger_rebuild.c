@@ -248,6 +248,7 @@ static int note(struct ledger *l, const struct crash_report *report, struct cras
 	const char *state[CRASH_STATE_MAX], *frames[LEDGER_FRAMES];
 	struct ledger_noted noted;
 	struct record *n;
+	struct found *t;
 	int r;
 
 	for (size_t i = 0; i < report->n_state; i++)
@@ -261,11 +262,12 @@ static int note(struct ledger *l, const struct crash_report *report, struct cras
 	if (r < 0 || !noted.is_new)
 		return r;
 	n = ledger_exact(l, s.signature);
-	if (n->c.state == LEDGER_NEW)
-		n->c.state = LEDGER_KNOWN; /* it was told when it was found */
+	t = ledger_entry_of(n, noted.entry->fuzzer);
+	if (t->c.state == LEDGER_NEW)
+		t->c.state = LEDGER_KNOWN; /* it was told when it was found */
 	/* Nobody says that what is there now is what was found. */
-	n->adopt[LEDGER_INPUT] = n->adopt[LEDGER_MINIMIZED] = false;
-	return 0;
+	t->adopt[LEDGER_INPUT] = t->adopt[LEDGER_MINIMIZED] = false;
+	return ledger_summarize(n, e);
 }
 
 /* "crash-<sha1>" */
@@ -276,7 +278,9 @@ static const char *digest_in(const char *artifact)
 	return dash && ledger_is_sha1(dash + 1) ? dash + 1 : NULL;
 }
 
-static int note_meta(struct ledger *l, int dir, const struct meta *m, struct err *e)
+/* place: the directory, below the state directory. */
+static int note_meta(struct ledger *l, int dir, const char *place, const struct meta *m,
+		     struct err *e)
 {
 	char input[VAULT_PATH], minimized[VAULT_PATH];
 	struct crash_report report;
@@ -293,10 +297,8 @@ static int note_meta(struct ledger *l, int dir, const struct meta *m, struct err
 	};
 	int r = describe(dir, m, &s, &report, e);
 
-	if (r == 0)
-		r = vault_path(slice_of(m->signature), VAULT_INPUT, input, e);
-	if (r == 0)
-		r = vault_path(slice_of(m->signature), VAULT_MINIMIZED, minimized, e);
+	vault_path(place, VAULT_INPUT, input);
+	vault_path(place, VAULT_MINIMIZED, minimized);
 	if (r == 0 && size_of(dir, VAULT_INPUT, &s.input_bytes))
 		s.crash_file = input;
 	if (r == 0 && size_of(dir, VAULT_MINIMIZED, &s.minimized_bytes))
@@ -307,21 +309,15 @@ static int note_meta(struct ledger *l, int dir, const struct meta *m, struct err
 	return r;
 }
 
-static int take_meta(struct rebuild *b, struct ledger *l, const char *name, struct err *e)
+/* by NULL: of the target whose the crash's directory is.  -ENOENT: says nothing of a crash. */
+static int take_meta_in(struct rebuild *b, struct ledger *l, int dir, const char *name,
+			const char *by, struct err *e)
 {
-	_autoclose_ int dir = -1;
 	_autojson_ json_t *j = NULL;
+	char place[VAULT_PLACE];
 	struct meta m;
-	struct err why;
-	int r = fs_open_dir(b->crashes, name, &dir, &why);
+	int r = read_object(b, dir, VAULT_META, META_MAX, &j, e);
 
-	if (is_ours(r))
-		return err_set(e, -r, "%s", why.msg);
-	if (r < 0) {
-		b->lost++;
-		return 0;
-	}
-	r = read_object(b, dir, VAULT_META, META_MAX, &j, e);
 	if (r < 0)
 		return r;
 	m = (struct meta){.j = j};
@@ -332,12 +328,53 @@ static int take_meta(struct rebuild *b, struct ledger *l, const char *name, stru
 		m.signature = name; /* most are named so */
 	if (is_queued(b, &m))
 		return 0;
-	if (!is_of(m.signature, name) || ledger_head(l, m.signature) ||
-	    ledger_check_signature(m.signature, e) < 0) {
+	if (!is_of(m.signature, name) || (by && strcmp(by, m.target) != 0) ||
+	    (!by && ledger_head(l, m.signature)) || ledger_check_signature(m.signature, e) < 0 ||
+	    vault_place(slice_of(m.signature), by ? by : "", place, e) < 0) {
 		b->lost++;
 		return 0;
 	}
-	return note_meta(l, dir, &m, e);
+	return note_meta(l, dir, place, &m, e);
+}
+
+/* What further targets found. */
+static int take_by(struct rebuild *b, struct ledger *l, int dir, const char *name, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(dir, VAULT_BY);
+	const struct dirent *ent;
+	size_t n = 0;
+	int r = 0;
+
+	if (!d)
+		return is_ours(-errno) ? err_sys(e, "open '%s'", VAULT_BY) : 0;
+	while (r == 0 && n++ < LEDGER_TARGETS && (ent = sys_readdir(d))) {
+		_autoclose_ int of = -1;
+		struct err why;
+
+		if (ent->d_name[0] == '.')
+			continue;
+		r = fs_open_dir(dirfd(d), ent->d_name, &of, &why);
+		if (is_ours(r))
+			return err_set(e, -r, "%s", why.msg);
+		r = r < 0 ? 0 : take_meta_in(b, l, of, name, ent->d_name, e);
+	}
+	return r;
+}
+
+static int take_meta(struct rebuild *b, struct ledger *l, const char *name, struct err *e)
+{
+	_autoclose_ int dir = -1;
+	struct err why;
+	int r = fs_open_dir(b->crashes, name, &dir, &why);
+
+	if (is_ours(r))
+		return err_set(e, -r, "%s", why.msg);
+	if (r < 0) {
+		b->lost++;
+		return 0;
+	}
+	r = take_meta_in(b, l, dir, name, NULL, e);
+	return r < 0 ? r : take_by(b, l, dir, name, e);
 }
 
 /* --- all of it ---------------------------------------------------------------- */

@@ -51,6 +51,18 @@ bool ledger_state_open(enum ledger_state s)
 	return s != LEDGER_FIXED && s != LEDGER_IGNORED;
 }
 
+enum ledger_state ledger_worst(enum ledger_state a, enum ledger_state b)
+{
+	static const enum ledger_state order[] = {LEDGER_REGRESSED, LEDGER_NEW,	    LEDGER_KNOWN,
+						  LEDGER_FLAKY,	    LEDGER_IGNORED, LEDGER_FIXED};
+	size_t i = 0;
+
+	_Static_assert(sizeof(order) / sizeof(order[0]) == LEDGER_STATE_, "rank every state");
+	while (order[i] != a && order[i] != b)
+		i++;
+	return order[i];
+}
+
 enum ledger_state ledger_next(enum ledger_state s, enum ledger_event ev)
 {
 	return next[ev][s];

@@ -96,18 +96,55 @@ static bool put_extra(json_t *o, json_t *extra)
 	return true;
 }
 
-static json_t *crash_json(struct record *n)
+static json_t *object_json(struct known_crash *c, bool is_entry)
 {
 	json_t *o = json_object();
 	size_t n_fields;
 	const struct field *f = ledger_fields(&n_fields);
 	bool ok =
-	    o && json_object_set_new(o, "state", json_string(ledger_state_name(n->c.state))) == 0;
+	    o && json_object_set_new(o, "state", json_string(ledger_state_name(c->state))) == 0;
 
 	for (size_t i = 0; i < n_fields && ok; i++)
-		ok = put_field(o, &n->c, &f[i]);
-	if (ok && n->c.n_runs > 0)
-		ok = put_runs(o, &n->c);
+		if (!is_entry || !f[i].of_crash)
+			ok = put_field(o, c, &f[i]);
+	if (ok && c->n_runs > 0)
+		ok = put_runs(o, c);
+	if (ok)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
+static bool put_entries(json_t *o, const struct record *n)
+{
+	json_t *all = json_array();
+	bool ok = all;
+
+	for (size_t i = 0; ok && i < n->c.n_by; i++) {
+		struct found *t = ledger_entry_at(n, i);
+		json_t *j = object_json(&t->c, true);
+
+		ok = j && (!t->extra || put_extra(j, t->extra));
+		if (ok)
+			ok = json_array_append(all, j) == 0;
+		json_decref(j);
+	}
+	json_object_del(o, "raw_keys"); /* each is its target's */
+	json_object_del(o, "artifacts");
+	if (ok)
+		ok = json_object_set_new(o, "v", json_integer(LEDGER_VERSION)) == 0;
+	if (ok)
+		return json_object_set_new(o, "found_by", all) == 0;
+	json_decref(all);
+	return false;
+}
+
+/* What one target found is written as ever. */
+static json_t *crash_json(struct record *n)
+{
+	json_t *o = object_json(&n->c, false);
+	bool ok = o && (n->c.n_by == 1 || put_entries(o, n));
+
 	if (ok && n->extra)
 		ok = put_extra(o, n->extra);
 	if (ok)
@@ -170,6 +207,14 @@ static int add_member(struct buf *out, const char *key, const json_t *j, bool is
 	return r < 0 ? r : buf_add(out, slice_of(text), e);
 }
 
+static bool has_no_extra(const struct record *n)
+{
+	for (size_t i = 0; i < n->c.n_by; i++)
+		if (ledger_entry_at(n, i)->extra)
+			return false;
+	return !n->extra;
+}
+
 static int print(const struct ledger *l, struct buf *out, struct err *e)
 {
 	const char *key;
@@ -181,7 +226,7 @@ static int print(const struct ledger *l, struct buf *out, struct err *e)
 
 		if (!crash)
 			return err_set(e, ENOMEM, "print crash '%.100s'", l->v[i]->c.signature);
-		r = add_member(out, l->v[i]->c.signature, crash, !l->v[i]->extra, e);
+		r = add_member(out, l->v[i]->c.signature, crash, has_no_extra(l->v[i]), e);
 	}
 	json_object_foreach(l->foreign, key, j)
 	{
@@ -199,7 +244,7 @@ int ledger_print_record(struct record *n, struct buf *out, struct err *e)
 	if (r == 0 && !crash)
 		r = err_set(e, ENOMEM, "print crash '%.100s'", n->c.signature);
 	if (r == 0)
-		r = add_member(out, n->c.signature, crash, !n->extra, e);
+		r = add_member(out, n->c.signature, crash, has_no_extra(n), e);
 	return r < 0 ? r : buf_add(out, SLICE("\n}\n"), e);
 }
 
@@ -229,23 +274,26 @@ static void shorten_list(struct ledger_list *list)
 		;
 }
 
-static void shorten(struct ledger *l, struct record *n)
+static void shorten_entry(struct ledger *l, struct record *n, struct known_crash *c)
 {
-	struct known_crash *c = &n->c;
-
-	n->copy |= c->raw_keys.n > KEPT || c->artifacts.n > KEPT || c->targets.n > KEPT ||
-		   c->n_runs > KEPT;
+	n->copy |= c->raw_keys.n > KEPT || c->artifacts.n > KEPT || c->n_runs > KEPT;
 	while (c->raw_keys.n > KEPT) {
 		ledger_index_drop(&l->raw_keys, c->raw_keys.v[0]);
 		ledger_list_drop(&c->raw_keys, 0);
 	}
 	shorten_list(&c->artifacts);
-	shorten_list(&c->targets);
 	while (c->n_runs > KEPT) {
 		ledger_unset(&c->runs[0].run);
 		c->n_runs--;
 		memmove(c->runs, c->runs + 1, c->n_runs * sizeof(*c->runs));
 	}
+}
+
+static int shorten(struct ledger *l, struct record *n, struct err *e)
+{
+	for (size_t i = 0; i < n->c.n_by; i++)
+		shorten_entry(l, n, &ledger_entry_at(n, i)->c);
+	return ledger_summarize(n, e);
 }
 
 /* The share (of 4) of crashes that were not seen for the longest time. */
@@ -259,8 +307,12 @@ static int shorten_oldest(struct ledger *l, size_t share, struct err *e)
 		memcpy(v, l->v, l->n * sizeof(struct record *));
 		qsort(v, l->n, sizeof(struct record *), by_last_seen);
 	}
-	for (size_t i = 0; i < l->n * share / 4; i++)
-		shorten(l, v[i]);
+	for (size_t i = 0; i < l->n * share / 4; i++) {
+		int r = shorten(l, v[i], e);
+
+		if (r < 0)
+			return r;
+	}
 	return 0;
 }
 

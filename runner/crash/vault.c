@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -16,7 +17,8 @@ enum {
 	MODE_FILE = 0644,
 	HEX = 16,
 	CUT = 150, /* bytes of a long name that stay readable */
-	ASIDE = VAULT_NAME + 8,
+	ASIDE = NAME_MAX + 1,
+	META_MAX = 1 << 20, /* bytes */
 };
 
 static const char dir_name[] = "crashes";
@@ -90,14 +92,22 @@ int vault_name(struct slice signature, char out[VAULT_NAME], struct err *e)
 	return 0;
 }
 
-int vault_path(struct slice signature, enum vault_file f, char out[VAULT_PATH], struct err *e)
+int vault_place(struct slice signature, const char *target, char out[VAULT_PLACE], struct err *e)
 {
 	char name[VAULT_NAME];
 	int r = vault_name(signature, name, e);
 
+	if (r == 0 && *target && (!fs_name_ok(slice_of(target)) || *target == '.'))
+		r = err_set(e, EINVAL, "'%.100s' is no target's name", target);
 	if (r == 0)
-		snprintf(out, VAULT_PATH, "%s/%s/%s", dir_name, name, vault_file_name(f));
+		snprintf(out, VAULT_PLACE, "%s/%s%s%.*s", dir_name, name,
+			 *target ? "/" VAULT_BY "/" : "", NAME_MAX, target);
 	return r;
+}
+
+void vault_path(const char *place, enum vault_file f, char out[VAULT_PATH])
+{
+	snprintf(out, VAULT_PATH, "%.*s/%s", VAULT_PLACE - 1, place, vault_file_name(f));
 }
 
 static int put_files(int dir, const struct vault_item *item, struct err *e)
@@ -115,10 +125,14 @@ static int put_files(int dir, const struct vault_item *item, struct err *e)
 	return r;
 }
 
-/* A name begins with a letter or a digit: never that of another crash. */
-static void aside(const char *name, const char *why, char out[ASIDE])
+/* A name begins with no dot: never that of another crash.  Writers for two targets may be at
+ * work on one new crash at once. */
+static void aside(const char *name, const char *target, const char *why, char out[ASIDE])
 {
-	snprintf(out, ASIDE, ".%s.%s", name, why);
+	char sum[DIGEST_SHA1_HEX];
+
+	digest_sha1_hex(slice_of(target), sum);
+	snprintf(out, ASIDE, ".%.*s.%.8s.%s", CUT, name, sum, why);
 }
 
 static int write_dir(int crashes, const char *tmp, const struct vault_item *item, struct err *e)
@@ -138,65 +152,153 @@ static int write_dir(int crashes, const char *tmp, const struct vault_item *item
 	return r;
 }
 
-static int make_new(int crashes, const char *name, const struct vault_item *item, struct err *e)
+/* -EEXIST: somebody else made it meanwhile. */
+static int make_new(int in, const char *name, const struct vault_item *item, struct err *e)
 {
 	char tmp[ASIDE];
 	struct err ignored;
 	int r;
 
-	aside(name, "new", tmp);
-	r = write_dir(crashes, tmp, item, e);
-	if (r == 0 && sys_renameat(crashes, tmp, name) < 0)
-		r = err_sys(e, "rename '%s' to '%s'", tmp, name);
+	aside(name, item->target, "new", tmp);
+	r = write_dir(in, tmp, item, e);
+	if (r == 0 && sys_renameat(in, tmp, name) < 0)
+		r = errno == ENOTEMPTY ? err_set(e, EEXIST, "'%s' is there", name)
+				       : err_sys(e, "rename '%s' to '%s'", tmp, name);
 	if (r < 0)
-		(void)!fs_remove_tree(crashes, tmp, &ignored); /* the next one does it */
+		(void)!fs_remove_tree(in, tmp, &ignored); /* the next one does it */
 	return r;
 }
 
-/* crashes/ itself must be on disk before anything in it can be. */
-static int open_crashes(int state_dirfd, int *ret, struct err *e)
+/* A directory must be on disk before anything in it can be. */
+static int open_made(int in, const char *name, int *ret, struct err *e)
 {
 	int r;
 
-	if (sys_mkdirat(state_dirfd, dir_name, MODE_DIR) < 0 && errno != EEXIST)
-		return err_sys(e, "make directory '%s'", dir_name);
-	r = fs_open_dir(state_dirfd, dir_name, ret, e);
-	if (r == 0 && sys_fsync(state_dirfd) < 0)
-		r = err_sys(e, "fsync directory of '%s'", dir_name);
+	if (sys_mkdirat(in, name, MODE_DIR) < 0 && errno != EEXIST)
+		return err_sys(e, "make directory '%s'", name);
+	r = fs_open_dir(in, name, ret, e);
+	if (r == 0 && sys_fsync(in) < 0)
+		r = err_sys(e, "fsync directory of '%s'", name);
 	return r;
 }
 
-static int save(int state_dirfd, const char *name, const struct vault_item *item, struct err *e)
+static int save_in(int in, const char *name, const struct vault_item *item, struct err *e)
 {
-	_autoclose_ int crashes = -1;
 	_autoclose_ int dir = -1;
-	int r = open_crashes(state_dirfd, &crashes, e);
+	int r = fs_open_dir(in, name, &dir, e);
 
-	if (r < 0)
-		return r;
-	r = fs_open_dir(crashes, name, &dir, e);
 	if (r == 0)
 		r = put_files(dir, item, e);
 	else if (r == -ENOENT)
-		r = make_new(crashes, name, item, e);
+		r = make_new(in, name, item, e);
 	/* Also of an old one: who made it may have failed just here. */
-	if (r == 0 && sys_fsync(crashes) < 0)
-		r = err_sys(e, "fsync directory '%s'", dir_name);
+	if (r == 0 && sys_fsync(in) < 0)
+		r = err_sys(e, "fsync the directory of '%s'", name);
 	return r;
 }
 
-int vault_save(int state_dirfd, const struct vault_item *item, struct err *e)
+static int save_by(int crashes, const char *name, const struct vault_item *item, struct err *e)
 {
-	char name[VAULT_NAME];
-	int r = vault_name(item->signature, name, e);
+	_autoclose_ int dir = -1, by = -1;
+	int r = fs_open_dir(crashes, name, &dir, e);
 
+	if (r == 0)
+		r = open_made(dir, VAULT_BY, &by, e);
+	return r < 0 ? r : save_in(by, item->target, item, e);
+}
+
+/* Whose the crash's own directory is: -ENOENT when there is none. */
+static int is_own(int crashes, const char *name, const char *target, bool *ret, struct err *e)
+{
+	_autoclose_ int dir = -1;
+	_autofree_ char *text = NULL;
+	_autojson_ json_t *j = NULL;
+	struct err why;
+	const char *owner;
+	size_t n;
+	int r = fs_open_dir(crashes, name, &dir, e);
+
+	if (r < 0)
+		return r;
+	*ret = !*target;
+	if (*ret)
+		return 0;
+	r = fs_read(dir, vault_file_name(VAULT_META), META_MAX, &text, &n, &why);
+	if (r == -ENOENT) {
+		*ret = true; /* of somebody's who had nothing to say */
+		return 0;
+	}
+	if (r == 0)
+		r = json_parse((struct slice){text, n}, &j, &why);
+	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -EIO)
+		return err_set(e, -r, "%s", why.msg);
+	owner = json_string_value(json_object_get(j, "target"));
+	*ret = owner && strcmp(owner, target) == 0;
+	return 0;
+}
+
+/* In its own place: that of the crash, when it is new or this target's. */
+static int save_auto(int crashes, const char *name, const struct vault_item *item, bool *ret_own,
+		     struct err *e)
+{
+	int r = is_own(crashes, name, item->target, ret_own, e);
+
+	if (r == -ENOENT) {
+		*ret_own = true;
+		r = make_new(crashes, name, item, e);
+		if (r == 0 && sys_fsync(crashes) < 0)
+			r = err_sys(e, "fsync directory '%s'", dir_name);
+		if (r != -EEXIST)
+			return r;
+		r = is_own(crashes, name, item->target, ret_own, e);
+	}
+	if (r < 0)
+		return r;
+	return *ret_own ? save_in(crashes, name, item, e) : save_by(crashes, name, item, e);
+}
+
+static int save(int state_dirfd, const char *name, const struct vault_item *item,
+		char place[VAULT_PLACE], struct err *e)
+{
+	_autoclose_ int crashes = -1;
+	bool own = false;
+	int r = open_made(state_dirfd, dir_name, &crashes, e);
+
+	if (r < 0)
+		return r;
+	if (!item->place)
+		r = save_auto(crashes, name, item, &own, e);
+	else if (vault_place(item->signature, "", place, e) == 0 && strcmp(item->place, place) == 0)
+		r = save_in(crashes, name, item, e);
+	else
+		r = save_by(crashes, name, item, e);
+	if (r == 0 && item->place)
+		snprintf(place, VAULT_PLACE, "%s", item->place);
+	return r < 0 || item->place
+		   ? r
+		   : vault_place(item->signature, own ? "" : item->target, place, e);
+}
+
+int vault_save(int state_dirfd, const struct vault_item *item, char ret_place[VAULT_PLACE],
+	       struct err *e)
+{
+	char name[VAULT_NAME], place[VAULT_PLACE];
+	struct vault_item v = *item;
+	int r = vault_name(v.signature, name, e);
+
+	if (!v.target)
+		v.target = "";
+	if (r == 0)
+		r = vault_place(v.signature, v.target, place, e);
 	for (enum vault_file f = 0; f < VAULT_FILE_ && r == 0; f++)
-		if (item->file[f].n > VAULT_BYTES_MAX)
+		if (v.file[f].n > VAULT_BYTES_MAX)
 			r = err_set(e, EFBIG, "'%s' has %zu bytes", vault_file_name(f),
-				    item->file[f].n);
+				    v.file[f].n);
 	if (r < 0)
 		return err_wrap(e, "save a crash");
-	r = save(state_dirfd, name, item, e);
+	r = save(state_dirfd, name, &v, place, e);
+	if (r == 0 && ret_place)
+		memcpy(ret_place, place, sizeof(place));
 	return r < 0 ? err_wrap(e, "save crash '%s'", name) : 0;
 }
 
@@ -247,16 +349,39 @@ int vault_copy(int state_dirfd, struct slice signature, enum vault_file f, struc
 	return r < 0 ? err_wrap(e, "copy into a crash") : 0;
 }
 
-int vault_read(int state_dirfd, struct slice signature, enum vault_file f, char **ret,
-	       size_t *ret_n, struct err *e)
+static int open_target(int state_dirfd, const char *name, const char *target, int *ret,
+		       struct err *e)
+{
+	_autoclose_ int crashes = -1, dir = -1, by = -1;
+	bool own;
+	int r = fs_open_dir(state_dirfd, dir_name, &crashes, e);
+
+	if (r == 0)
+		r = is_own(crashes, name, target, &own, e);
+	if (r == 0)
+		r = fs_open_dir(crashes, name, &dir, e);
+	if (r < 0)
+		return r;
+	if (own) {
+		*ret = take_fd(&dir);
+		return 0;
+	}
+	r = fs_open_dir(dir, VAULT_BY, &by, e);
+	return r < 0 ? r : fs_open_dir(by, target, ret, e);
+}
+
+int vault_read(int state_dirfd, struct slice signature, const char *target, enum vault_file f,
+	       char **ret, size_t *ret_n, struct err *e)
 {
 	_autoclose_ int dir = -1;
-	char name[VAULT_NAME];
+	char name[VAULT_NAME], place[VAULT_PLACE];
 	int r = vault_name(signature, name, e);
 
+	if (r == 0)
+		r = vault_place(signature, target, place, e);
 	if (r < 0)
 		return err_wrap(e, "read of a crash");
-	r = open_crash(state_dirfd, name, &dir, e);
+	r = open_target(state_dirfd, name, target, &dir, e);
 	if (r == 0)
 		r = fs_read(dir, vault_file_name(f), VAULT_BYTES_MAX, ret, ret_n, e);
 	return r < 0 ? err_wrap(e, "crash '%s'", name) : 0;
@@ -268,7 +393,7 @@ static int remove_dir(int crashes, const char *name, struct err *e)
 	char gone[ASIDE];
 	int r;
 
-	aside(name, "gone", gone);
+	aside(name, "", "gone", gone);
 	r = fs_remove_tree(crashes, gone, e);
 	if (r < 0)
 		return r;
@@ -296,38 +421,55 @@ int vault_remove(int state_dirfd, struct slice signature, struct err *e)
 }
 
 /* fs_replace() leaves a file like this when it is killed. */
-static int sweep_crash(int crashes, const char *name, struct err *e)
+static int sweep_files(int in, const char *name, struct err *e)
 {
 	char path[NAME_MAX + 32];
 
 	for (enum vault_file f = 0; f < VAULT_FILE_; f++) {
 		snprintf(path, sizeof(path), "%s/.%s.new", name, vault_file_name(f));
-		if (sys_unlinkat(crashes, path, 0) < 0 && errno != ENOENT && errno != ENOTDIR)
+		if (sys_unlinkat(in, path, 0) < 0 && errno != ENOENT && errno != ENOTDIR)
 			return err_sys(e, "remove '%s'", path);
 	}
 	return 0;
 }
 
-static int sweep_entry(int crashes, const char *name, struct err *e)
+static int sweep_dir(int in, const char *name, bool is_crash, struct err *e);
+
+static int sweep_entry(int in, const char *name, bool is_crash, struct err *e)
 {
 	const char *end = strrchr(name, '.');
+	char by[NAME_MAX + 8];
+	int r;
 
-	if (name[0] != '.')
-		return sweep_crash(crashes, name, e);
-	if (strcmp(end, ".new") == 0 || strcmp(end, ".gone") == 0)
-		return fs_remove_tree(crashes, name, e);
-	return 0; /* "." and "..", and a person's own */
+	if (name[0] == '.' && (strcmp(end, ".new") == 0 || strcmp(end, ".gone") == 0))
+		return fs_remove_tree(in, name, e);
+	if (name[0] == '.')
+		return 0; /* "." and "..", and a person's own */
+	r = sweep_files(in, name, e);
+	if (r < 0 || !is_crash)
+		return r;
+	snprintf(by, sizeof(by), "%s/" VAULT_BY, name);
+	return sweep_dir(in, by, false, e);
 }
 
-int vault_sweep(int state_dirfd, struct err *e)
+static int sweep_dir(int in, const char *name, bool is_crash, struct err *e)
 {
-	CLEANUP(closedir_p) DIR *d = sys_opendirat(state_dirfd, dir_name);
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(in, name);
 	const struct dirent *ent;
 	int r = 0;
 
 	if (!d)
-		return errno == ENOENT ? 0 : err_sys(e, "open directory '%s'", dir_name);
+		return errno == ENOENT || (!is_crash && (errno == ENOTDIR || errno == ELOOP))
+			   ? 0
+			   : err_sys(e, "open directory '%s'", name);
 	while (r == 0 && (ent = readdir(d)))
-		r = sweep_entry(dirfd(d), ent->d_name, e);
+		r = sweep_entry(dirfd(d), ent->d_name, is_crash, e);
+	return r;
+}
+
+int vault_sweep(int state_dirfd, struct err *e)
+{
+	int r = sweep_dir(state_dirfd, dir_name, true, e);
+
 	return r < 0 ? err_wrap(e, "sweep '%s'", dir_name) : 0;
 }

@@ -5,7 +5,10 @@
 #include "base/err.h"
 #include "base/scan.h"
 
+#include <limits.h>
 #include <stdint.h>
+
+#define VAULT_BY "by"
 
 /* What is kept of each crash, in the state directory:
  *
@@ -14,6 +17,11 @@
  *	crashes/<name>/report.txt	what the target said
  *	crashes/<name>/meta.json	what we know about the above
  *	crashes/<name>/record.json	a copy of the crash's record in the ledger
+ *	crashes/<name>/by/<target>/	input, minimized, report.txt, meta.json of each further
+ *					target that found it
+ *
+ * The directory itself belongs to the target that its meta.json names, the first that found
+ * it: no target's files ever replace those of another.
  *
  * <name> is the signature when that is 16 lower-case hexadecimal digits, else (older
  * ledgers) "o-" and the signature, everything but letters, digits, '.', '_' and '-' as
@@ -34,9 +42,10 @@ enum vault_file {
 };
 
 enum {
-	VAULT_NAME = 224,	      /* a directory's name with its NUL */
-	VAULT_PATH = VAULT_NAME + 24, /* "crashes/<name>/<file>" with its NUL */
-	VAULT_SIGNATURE_MAX = 1024,   /* bytes; a longer signature is refused */
+	VAULT_NAME = 224,			  /* a directory's name with its NUL */
+	VAULT_PLACE = VAULT_NAME + NAME_MAX + 16, /* "crashes/<name>/by/<target>" */
+	VAULT_PATH = VAULT_PLACE + 16,		  /* a file in it */
+	VAULT_SIGNATURE_MAX = 1024,		  /* bytes; a longer signature is refused */
 };
 #define VAULT_BYTES_MAX (UINT64_C(64) << 20) /* of a file: as the largest input */
 
@@ -45,29 +54,36 @@ const char *vault_file_name(enum vault_file f);
 /* The name of a signature's directory; never the same for two.  -EINVAL: empty or too
  * long. */
 MUST_CHECK int vault_name(struct slice signature, char out[VAULT_NAME], struct err *e);
-/* "crashes/<name>/<file>", as the ledger keeps it. */
-MUST_CHECK int vault_path(struct slice signature, enum vault_file f, char out[VAULT_PATH],
-			  struct err *e);
+/* "crashes/<name>", of a further target "crashes/<name>/by/<target>". */
+MUST_CHECK int vault_place(struct slice signature, const char *target, char out[VAULT_PLACE],
+			   struct err *e);
+/* A file there, as the ledger keeps it. */
+void vault_path(const char *place, enum vault_file f, char out[VAULT_PATH]);
 
 /* Files whose p is NULL are left alone: as they were, or missing in a new crash.  (An
  * empty input is an n of 0 and a p that is not NULL.) */
 struct vault_item {
 	struct slice signature;
+	const char *target; /* NULL: unknown; its place is the crash's own */
+	/* NULL: the target's place, whichever that is; else this one of the two, at any rate. */
+	const char *place;
 	struct slice file[VAULT_FILE_];
 };
 
-/* Makes the crash's directory, or replaces files in it, in the order of enum
- * vault_file. */
-MUST_CHECK int vault_save(int state_dirfd, const struct vault_item *item, struct err *e);
+/* Makes the target's place, or replaces files in it, in the order of enum vault_file.
+ * ret_place: where that was; NULL is fine. */
+MUST_CHECK int vault_save(int state_dirfd, const struct vault_item *item,
+			  char ret_place[VAULT_PLACE], struct err *e);
 
 /* Replaces one file of a crash whole when it is not what it should be, but does not sync: for
  * what is a copy of something that is on disk.  -ENOENT: the crash has no directory. */
 MUST_CHECK int vault_copy(int state_dirfd, struct slice signature, enum vault_file f,
 			  struct slice text, struct err *e);
 
-/* A file in a new NUL-terminated buffer (free() it); -ENOENT: there is none. */
-MUST_CHECK int vault_read(int state_dirfd, struct slice signature, enum vault_file f, char **ret,
-			  size_t *ret_n, struct err *e);
+/* A file of a target ("": of the first) in a new NUL-terminated buffer (free() it); -ENOENT: there
+ * is none. */
+MUST_CHECK int vault_read(int state_dirfd, struct slice signature, const char *target,
+			  enum vault_file f, char **ret, size_t *ret_n, struct err *e);
 
 /* Removes all that is kept of a crash, because a person said so.  None is fine. */
 MUST_CHECK int vault_remove(int state_dirfd, struct slice signature, struct err *e);

@@ -13,13 +13,15 @@
  *
  * `event` was written down once and never changes; as JSON:
  *
- *	{"event": "new" | "again" | "fixed" | "regressed" | "run-failed" | "silent" | "alarm",
+ *	{"event": "new" | "again" | "fixed" | "regressed" | "found" (by one more target) |
+ *		  "partly" (fixed in some targets) | "run-failed" | "silent" | "alarm",
  *	 "signature": "0123456789abcdef",		of a crash; else ""
  *	 "target": "png_fuzzer", "security": false, "time": 1700000000, "commit": "...",
  *	 "title": "...",				of an issue that is to be opened
  *	 "body": "... markdown, with the marker ...",	of that issue; "%REPRODUCER%" in it is
  *							replaced by what upload came to
  *	 "comment": "... markdown ...",			for an issue that is there already
+ *	 "entries": 2,					how many targets its issue names then
  *	 "labels": ["fuzzing", ...],
  *	 "repository": "owner/name",			where
  *	 "action": "none" | "comment" | "act",		to an issue that is there: "act" is

@@ -104,7 +104,7 @@ static bool tell_fixed(struct work *w)
 
 static bool tell_there(struct work *w)
 {
-	return w->kind == EVENT_FIXED ? tell_fixed(w) : tell_again(w);
+	return w->kind == EVENT_FIXED || w->kind == EVENT_PARTLY ? tell_fixed(w) : tell_again(w);
 }
 
 /* An issue that nobody filed is filed by what would have commented on it, if that brings
@@ -113,9 +113,25 @@ static bool tell_missing(struct work *w)
 {
 	const char *title = json_string_value(json_object_get(w->d->event, "title"));
 
-	if (w->kind == EVENT_FIXED || !title || !*title)
+	if (w->kind == EVENT_FIXED || w->kind == EVENT_PARTLY || !title || !*title)
 		return true;
 	return issue_open(w);
+}
+
+/* A person's word (a label, a deleted issue) is about the targets that were told of before. */
+static void tell_found(struct work *w)
+{
+	if (!issue_find(w))
+		return;
+	if (w->issue.number == 0) {
+		if (tell_missing(w))
+			work_end(w);
+	} else if (w->issue.ignore) {
+		if (comment_once(w))
+			end_ignored(w);
+	} else if (tell_again(w)) {
+		work_end(w);
+	}
 }
 
 static void tell_more(struct work *w)
@@ -137,6 +153,8 @@ void github_deliver(struct github *g, struct delivery *d)
 		tell_new(&w);
 	else if (does(&w, "none"))
 		work_end(&w);
+	else if (w.kind == EVENT_FOUND)
+		tell_found(&w);
 	else
 		tell_more(&w);
 }

@@ -114,7 +114,15 @@ bool auth_trusts(const struct github *g, const json_t *item);
 
 /* --- github_work.c: one delivery --------------------------------------------------- */
 
-enum event_kind { EVENT_NEW, EVENT_AGAIN, EVENT_REGRESSED, EVENT_FIXED, EVENT_OTHER };
+enum event_kind {
+	EVENT_NEW,
+	EVENT_AGAIN,
+	EVENT_REGRESSED,
+	EVENT_FIXED,
+	EVENT_FOUND,
+	EVENT_PARTLY,
+	EVENT_OTHER
+};
 
 struct issue {
 	uint64_t number; /* 0: none */

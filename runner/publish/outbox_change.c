@@ -70,13 +70,6 @@ int outbox_progress(struct outbox *o, const struct outbox_work *w, struct err *e
 	return r;
 }
 
-static const char *repository_of(const json_t *event)
-{
-	const char *s = json_string_value(json_object_get(event, "repository"));
-
-	return s ? s : "";
-}
-
 static const char *how_of(const struct outbox_outcome *c)
 {
 	if (c->ignored)
@@ -111,7 +104,7 @@ int outbox_told(struct outbox *o, struct outbox_work *w, const struct outbox_out
 		r = outbox_hold(o, e);
 	if (r < 0)
 		return r;
-	r = outbox_record(o, w->entry, repository_of(w->event), how_of(c), c, e);
+	r = outbox_record(o, w->entry, w->event, how_of(c), c, e);
 	if (r == 0)
 		r = outbox_unlink(o, w->entry->id, e);
 	outbox_release(o);
@@ -200,7 +193,7 @@ int outbox_drop(struct outbox *o, size_t i, uint64_t now, struct err *e)
 
 	if (r < 0)
 		return r;
-	r = outbox_record(o, t, "", "dropped", &c, e);
+	r = outbox_record(o, t, NULL, "dropped", &c, e);
 	if (r == 0)
 		r = outbox_unlink(o, t->id, e);
 	outbox_release(o);

@@ -120,10 +120,27 @@ static int add_told(json_t *record, const struct outbox_entry *t, const char *ho
 					       t->event, "time", (json_int_t)now, "how", how));
 }
 
-int outbox_record(struct outbox *o, const struct outbox_entry *t, const char *repository,
+/* "entries": how many targets the issue names.  "labelled": how many it named when the label was
+ * seen first; a person who set it knew of no other. */
+static int note_entries(json_t *record, const json_t *event, const struct outbox_outcome *c)
+{
+	json_t *now = json_object_get(event, "entries"), *was = json_object_get(record, "entries");
+	int bad = 0;
+
+	if (!c->ignored)
+		(void)json_object_del(record, "labelled");
+	else if (!json_object_get(record, "labelled") && (was || now))
+		bad = json_object_set(record, "labelled", was ? was : now);
+	if (json_is_integer(now))
+		bad |= json_object_set(record, "entries", now);
+	return bad;
+}
+
+int outbox_record(struct outbox *o, const struct outbox_entry *t, const json_t *event,
 		  const char *how, const struct outbox_outcome *c, struct err *e)
 {
 	_autojson_ json_t *record = NULL;
+	const char *repository = outbox_chain_text(event, "repository");
 	int r = outbox_chain(o, t->chain, &record, e), bad;
 
 	if (r < 0)
@@ -135,6 +152,8 @@ int outbox_record(struct outbox *o, const struct outbox_entry *t, const char *re
 		bad |= json_object_set_new(record, "repository", json_string(repository));
 	if (c->ignored)
 		bad |= json_object_set_new(record, "ignored", json_true());
+	if (event)
+		bad |= note_entries(record, event, c);
 	if (!outbox_chain_told(record, t->id))
 		bad |= add_told(record, t, how, c->now);
 	return bad ? err_set(e, ENOMEM, "build JSON") : write_record(o, record, e);

@@ -77,7 +77,7 @@ static int file_one(const struct publish *p, struct outbox *o, const struct know
 	bool fresh = false;
 	int r;
 
-	publish_case_init(p, c, NULL, &k);
+	publish_case_init(p, c, NULL, NULL, &k);
 	r = publish_case_load(&k, o, e);
 	if (r == 0)
 		r = publish_case_queue(&k, o, PUBLISH_NEW, &fresh, e);
@@ -115,44 +115,69 @@ static int file_new(const struct publish *p, struct outbox *o, const struct fres
 
 /* --- the rest ------------------------------------------------------------------- */
 
-static int tell(const struct publish *p, struct outbox *o, const struct known_crash *c,
-		const struct webhook_config *hook, struct fresh *fresh, struct publish_sum *sum,
-		struct err *e)
+static int tell(struct publish_case *k, struct outbox *o, struct fresh *fresh,
+		struct publish_sum *sum, struct err *e)
 {
-	struct publish_case k;
 	enum publish_what w;
 	bool queued = false;
 	int r;
 
-	publish_case_init(p, c, hook, &k);
-	if (!publish_case_may_want(&k, o))
+	if (!publish_case_may_want(k, o))
 		return 0;
-	r = publish_case_load(&k, o, e);
+	r = publish_case_load(k, o, e);
 	if (r < 0)
 		return r;
-	if (publish_case_wants(&k, o, &w)) {
-		if (!hook && w == PUBLISH_NEW)
-			fresh->v[fresh->n++] = c;
+	if (publish_case_wants(k, o, &w)) {
+		if (!k->hook && w == PUBLISH_NEW)
+			fresh->v[fresh->n++] = k->crash;
 		else
-			r = publish_case_queue(&k, o, w, &queued, e);
+			r = publish_case_queue(k, o, w, &queued, e);
 	}
 	sum->queued += queued;
-	publish_case_done(&k);
+	publish_case_done(k);
 	return r;
+}
+
+/* One issue for a crash; a webhook hears of each target. */
+static int tell_hook(const struct publish *p, struct outbox *o, const struct known_crash *c,
+		     const struct webhook_config *hook, struct publish_sum *sum, struct err *e)
+{
+	struct publish_case k;
+	struct err why;
+	int r = 0;
+
+	for (size_t i = 0; i < c->n_by; i++) {
+		if (c->by[i]->state == LEDGER_IGNORED)
+			continue;
+		publish_case_init(p, c, c->by[i], hook, &k);
+		first_error(tell(&k, o, NULL, sum, &why), &why, &r, e);
+	}
+	return r;
+}
+
+/* What one target calls security-relevant does not silence what another found. */
+static bool is_skipped(const struct publish *p, const struct known_crash *c)
+{
+	for (size_t i = 0; i < c->n_by; i++)
+		if (!c->by[i]->security)
+			return false;
+	return p->github->security == SECURITY_SKIP;
 }
 
 static int tell_all(const struct publish *p, struct outbox *o, const struct known_crash *c,
 		    struct fresh *fresh, struct publish_sum *sum, struct err *e)
 {
+	struct publish_case k;
 	struct err why;
 	int r = 0;
 
 	if (*c->merged_into || c->state == LEDGER_IGNORED)
 		return 0;
-	if (publish_has_github(p))
-		r = tell(p, o, c, NULL, fresh, sum, e);
+	publish_case_init(p, c, NULL, NULL, &k);
+	if (publish_has_github(p) && !is_skipped(p, c))
+		r = tell(&k, o, fresh, sum, e);
 	for (size_t i = 0; i < p->n_hooks; i++)
-		first_error(tell(p, o, c, &p->hooks[i], fresh, sum, &why), &why, &r, e);
+		first_error(tell_hook(p, o, c, &p->hooks[i], sum, &why), &why, &r, e);
 	return r;
 }
 

@@ -115,6 +115,7 @@ struct publish_learned {
 	const char *signature; /* as the ledger has it */
 	const char *url;       /* of its issue; "" unknown */
 	bool ignored;	       /* a person's label says so: ledger_ignore() */
+	uint64_t labelled;     /* of its first so many entries; 0: of all that are not new */
 };
 /* For the ledger's owner: calls fn for each crash that has an issue, or was ignored. */
 MUST_CHECK int publish_learned(struct outbox *o,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One crash, one destination: is there something to tell? */
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "runner/publish/publish_internal.h"
 #include "runner/publish/webhook.h"
 
@@ -10,10 +11,9 @@
 #define U(n) ((unsigned long long)(n))
 
 static const char *const names[] = {
-    [PUBLISH_NEW] = "new",
-    [PUBLISH_AGAIN] = "again",
-    [PUBLISH_FIXED] = "fixed",
-    [PUBLISH_REGRESSED] = "regressed",
+    [PUBLISH_NEW] = "new",     [PUBLISH_AGAIN] = "again",
+    [PUBLISH_FIXED] = "fixed", [PUBLISH_REGRESSED] = "regressed",
+    [PUBLISH_FOUND] = "found", [PUBLISH_PARTLY] = "partly",
 };
 _Static_assert(sizeof(names) / sizeof(names[0]) == PUBLISH_WHAT_, "name every event");
 
@@ -42,9 +42,11 @@ bool publish_is_told(const struct publish *p, const char *place)
 }
 
 void publish_case_init(const struct publish *p, const struct known_crash *c,
-		       const struct webhook_config *hook, struct publish_case *ret)
+		       const struct known_crash *entry, const struct webhook_config *hook,
+		       struct publish_case *ret)
 {
-	*ret = (struct publish_case){.p = p, .crash = c, .hook = hook};
+	*ret = (struct publish_case){
+	    .p = p, .crash = c, .entry = entry ? entry : c->by[c->lead], .hook = hook};
 	if (hook)
 		publish_hook_place(hook, ret->place);
 	else
@@ -64,20 +66,39 @@ void publish_case_done(struct publish_case *k)
 	k->record = NULL;
 }
 
-/* Of what can happen more than once, when: the fix, or the run. */
+/* When an entry in that state was last fixed. */
+static uint64_t fixed_at(const struct known_crash *c, enum ledger_state s)
+{
+	uint64_t at = 0;
+
+	for (size_t i = 0; i < c->n_by; i++)
+		if (c->by[i]->state == s && c->by[i]->fixed.time > at)
+			at = c->by[i]->fixed.time;
+	return at;
+}
+
+/* Of what can happen more than once, when: the fix, or the run; or to which target. */
 void publish_case_id(const struct publish_case *k, enum publish_what w, char out[OUTBOX_NAME])
 {
 	int n = snprintf(out, OUTBOX_NAME, "%s-%s-%s", k->place, names[w], k->name);
-	char run[OUTBOX_PART];
+	const struct known_crash *c = k->crash, *of = k->hook ? k->entry : c->by[c->n_by - 1];
+	char run[OUTBOX_PART], sum[DIGEST_SHA1_HEX], *to = out + n;
+	size_t room = OUTBOX_NAME - (size_t)n;
 
 	if (n < 0 || n >= OUTBOX_NAME)
 		return;
-	if (w == PUBLISH_FIXED || w == PUBLISH_REGRESSED)
-		snprintf(out + n, OUTBOX_NAME - (size_t)n, "-%llu", U(k->crash->fixed.time));
+	if (w == PUBLISH_FIXED || w == PUBLISH_PARTLY)
+		snprintf(to, room, "-%llu", U(fixed_at(c, LEDGER_FIXED)));
+	if (w == PUBLISH_REGRESSED)
+		snprintf(to, room, "-%llu", U(fixed_at(c, LEDGER_REGRESSED)));
+	digest_sha1_hex(slice_of(of->fuzzer), sum);
+	/* Of the first target without: so it was called when there was but one. */
+	if (w == PUBLISH_FOUND || (w == PUBLISH_NEW && k->hook && of != c->by[0]))
+		snprintf(to, room, "-%.12s", sum);
 	if (w != PUBLISH_AGAIN)
 		return;
-	outbox_name(slice_of(k->crash->last_seen.run), run);
-	snprintf(out + n, OUTBOX_NAME - (size_t)n, "-%.40s", run);
+	outbox_name(slice_of(c->last_seen.run), run);
+	snprintf(to, room, "-%.40s", run);
 }
 
 static bool is_told(const struct publish_case *k, struct outbox *o, enum publish_what w)
@@ -107,12 +128,46 @@ static bool has_issue(const struct publish_case *k, struct outbox *o)
 	       strcmp(outbox_chain_how(k->record, id), "dropped") != 0;
 }
 
+/* By a target that had it before. */
 static bool seen_in_this_run(const struct publish_case *k)
 {
-	const struct known_crash *c = k->crash;
+	for (size_t i = 0; k->p->run && i < k->crash->n_by; i++) {
+		const struct known_crash *c = k->crash->by[i];
 
-	return k->p->run && strcmp(c->last_seen.run, k->p->run) == 0 &&
-	       strcmp(c->first_seen.run, k->p->run) != 0;
+		if (c->state != LEDGER_IGNORED && strcmp(c->last_seen.run, k->p->run) == 0 &&
+		    strcmp(c->first_seen.run, k->p->run) != 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_worth_it(const struct known_crash *entry)
+{
+	return ledger_state_open(entry->state) && !never_failed_again(entry);
+}
+
+/* Of the entries from `from` on. */
+static bool any_worth_it(const struct publish_case *k, size_t from)
+{
+	for (size_t i = from; i < k->crash->n_by; i++)
+		if (is_worth_it(k->crash->by[i]))
+			return true;
+	return false;
+}
+
+/* An issue of before that was counted names what earlier runs found. */
+size_t publish_case_named(const struct publish_case *k)
+{
+	const json_t *j = json_object_get(k->record, "entries");
+	const struct known_crash *c = k->crash;
+	size_t n = 0;
+
+	if (json_is_integer(j) && json_integer_value(j) >= 0)
+		return (size_t)json_integer_value(j);
+	while (n < c->n_by && c->by[n]->state != LEDGER_NEW &&
+	       (!k->p->run || strcmp(c->by[n]->first_seen.run, k->p->run) != 0))
+		n++;
+	return n > 0 ? n : 1;
 }
 
 /* Nothing that could have changed since it was filed. */
@@ -120,10 +175,8 @@ static bool github_may_want(const struct publish_case *k)
 {
 	const struct known_crash *c = k->crash;
 
-	if (c->security && k->p->github->security == SECURITY_SKIP)
-		return false;
 	return !*c->issue_url || !ledger_state_open(c->state) || c->state == LEDGER_REGRESSED ||
-	       seen_in_this_run(k);
+	       c->n_by > 1 || seen_in_this_run(k);
 }
 
 static bool github_wants(const struct publish_case *k, struct outbox *o, enum publish_what *ret)
@@ -131,15 +184,25 @@ static bool github_wants(const struct publish_case *k, struct outbox *o, enum pu
 	const struct github_config *g = k->p->github;
 	const struct known_crash *c = k->crash;
 
-	if (!has_issue(k, o)) {
+	if (!has_issue(k, o) && outbox_chain_empty(k->record)) {
 		*ret = PUBLISH_NEW;
-		return ledger_state_open(c->state) && !never_failed_again(c) &&
-		       outbox_chain_empty(k->record) && !is_told(k, o, PUBLISH_NEW);
+		return any_worth_it(k, 0) && !is_told(k, o, PUBLISH_NEW);
 	}
+	/* Also when a person dropped what was to be told of the targets before. */
+	*ret = PUBLISH_FOUND;
+	if (publish_case_named(k) < c->n_by && any_worth_it(k, publish_case_named(k)) &&
+	    !outbox_chain_waits(o, k->chain) && !is_told(k, o, PUBLISH_FOUND))
+		return true;
+	if (!has_issue(k, o))
+		return false;
 	if (c->state == LEDGER_FIXED) {
 		*ret = PUBLISH_FIXED;
 		return g->on_fixed != ISSUE_NONE && !is_told(k, o, PUBLISH_FIXED);
 	}
+	*ret = PUBLISH_PARTLY;
+	if (g->on_fixed != ISSUE_NONE && ledger_state_open(c->state) &&
+	    fixed_at(c, LEDGER_FIXED) > 0 && !is_told(k, o, PUBLISH_PARTLY))
+		return true;
 	if (g->on_again == ISSUE_NONE)
 		return false;
 	if (c->state == LEDGER_REGRESSED && !is_told(k, o, PUBLISH_REGRESSED)) {
@@ -160,21 +223,31 @@ static enum publish_what hook_event(const struct known_crash *c)
 	return c->state == LEDGER_REGRESSED ? PUBLISH_REGRESSED : PUBLISH_NEW;
 }
 
+/* New is what a target finds; fixed, or back, is the crash. */
+static const struct known_crash *told_of(const struct publish_case *k)
+{
+	return hook_event(k->entry) == PUBLISH_NEW ? k->entry : k->crash;
+}
+
+static bool is_recent(const struct known_crash *c, enum publish_what w, uint64_t since)
+{
+	if (w == PUBLISH_FIXED)
+		return c->fixed.time >= since;
+	if (w == PUBLISH_REGRESSED)
+		return c->last_seen.time >= since;
+	return c->state == LEDGER_NEW || c->first_seen.time >= since;
+}
+
 /* What is older than the webhook is no news. */
 static bool hook_may_want(const struct publish_case *k, const struct outbox *o)
 {
 	uint64_t since = outbox_place_get(o, k->place, "since");
-	const struct known_crash *c = k->crash;
+	const struct known_crash *c = told_of(k);
 	enum publish_what w = hook_event(c);
-	bool recent;
 
-	if (w == PUBLISH_FIXED)
-		recent = c->fixed.time >= since;
-	else if (w == PUBLISH_REGRESSED)
-		recent = c->last_seen.time >= since;
-	else
-		recent = c->state == LEDGER_NEW || c->first_seen.time >= since;
-	return recent && webhook_wants(k->hook, publish_what_name(w));
+	if (c == k->crash && w == PUBLISH_NEW)
+		return false; /* fixed in this target, but not in others */
+	return is_recent(c, w, since) && webhook_wants(k->hook, publish_what_name(w));
 }
 
 bool publish_case_may_want(const struct publish_case *k, const struct outbox *o)
@@ -186,7 +259,7 @@ bool publish_case_wants(const struct publish_case *k, struct outbox *o, enum pub
 {
 	if (!k->hook)
 		return github_wants(k, o, ret);
-	*ret = hook_event(k->crash);
+	*ret = hook_event(told_of(k));
 	return !is_told(k, o, *ret);
 }
 

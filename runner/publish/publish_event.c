@@ -38,8 +38,8 @@ static void gather_report(const struct publish_case *k, struct gathered *g)
 	struct err e;
 	size_t n;
 
-	if (vault_read(k->p->state_dirfd, slice_of(k->crash->signature), VAULT_REPORT, &g->report,
-		       &n, &e) == 0)
+	if (vault_read(k->p->state_dirfd, slice_of(k->crash->signature), k->entry->fuzzer,
+		       VAULT_REPORT, &g->report, &n, &e) == 0)
 		g->r.report = (struct slice){g->report, n};
 }
 
@@ -67,7 +67,7 @@ static int read_input(int fd, struct gathered *g, struct err *e)
 /* The minimised one, else the original; one that is not what was noted is none. */
 static void gather_input(const struct publish_case *k, struct gathered *g)
 {
-	const struct known_crash *c = k->crash;
+	const struct known_crash *c = k->entry;
 	bool is_small = *ledger_input_path(c, LEDGER_MINIMIZED) != '\0';
 	_autoclose_ int fd = -1;
 	struct stat st;
@@ -88,7 +88,7 @@ static void gather_input(const struct publish_case *k, struct gathered *g)
 /* Of the run that found it, when its logs are still there. */
 static void gather_stats(const struct publish_case *k, struct gathered *g)
 {
-	const struct known_crash *c = k->crash;
+	const struct known_crash *c = k->entry;
 	_autojson_ json_t *j = NULL;
 	_autofree_ char *path = NULL;
 	struct err e;
@@ -118,11 +118,14 @@ static void gather_target(const struct publish_target *t, struct gathered *g)
 	g->r.binary = g->binary;
 }
 
-static void gather(const struct publish_case *k, struct gathered *g)
+/* crash: it, or the entry alone. */
+static void gather(const struct publish_case *k, const struct known_crash *crash,
+		   struct gathered *g)
 {
 	const struct publish *p = k->p;
 
-	g->r.crash = k->crash;
+	g->r.crash = crash;
+	g->r.target = k->crash->n_by > 1 ? k->entry->fuzzer : NULL;
 	g->r.name = k->name;
 	g->r.state_dir = p->state_path;
 	g->r.say_config = p->say_config;
@@ -130,7 +133,7 @@ static void gather(const struct publish_case *k, struct gathered *g)
 	g->r.inline_bytes = p->github->inline_bytes;
 	g->r.upload = p->github->upload == UPLOAD_CONTENTS;
 	for (size_t i = 0; i < p->n_targets; i++)
-		if (strcmp(p->targets[i].name, k->crash->fuzzer) == 0)
+		if (strcmp(p->targets[i].name, k->entry->fuzzer) == 0)
 			gather_target(&p->targets[i], g);
 	if (g->r.redacted)
 		return;
@@ -150,11 +153,6 @@ static bool is_elsewhere(const struct publish_case *k)
 	return k->crash->security && g->security == SECURITY_REPOSITORY && g->security_repository;
 }
 
-static bool is_redacted(const struct publish_case *k)
-{
-	return k->crash->security && k->p->github->security != SECURITY_FULL && !is_elsewhere(k);
-}
-
 /* An issue stays where it was filed. */
 static const char *repository(const struct publish_case *k)
 {
@@ -165,12 +163,24 @@ static const char *repository(const struct publish_case *k)
 	return is_elsewhere(k) ? k->p->github->security_repository : k->p->github->repository;
 }
 
+/* One that was filed before it was known to be security-relevant stays where all can read it. */
+static bool is_redacted(const struct publish_case *k)
+{
+	const char *private = is_elsewhere(k) ? k->p->github->security_repository : "";
+
+	return (k->crash->security || k->entry->security) &&
+	       k->p->github->security != SECURITY_FULL && strcmp(repository(k), private) != 0;
+}
+
 static const char *action(const struct publish_case *k, enum publish_what w)
 {
 	static const char *const names[] = {
 	    [ISSUE_NONE] = "none", [ISSUE_COMMENT] = "comment", [ISSUE_ACT] = "act"};
 	enum issue_action a = w == PUBLISH_FIXED ? k->p->github->on_fixed : k->p->github->on_again;
 
+	/* What is new is told whatever is done about what is known. */
+	if (w == PUBLISH_PARTLY || (w == PUBLISH_FOUND && a == ISSUE_NONE))
+		a = ISSUE_COMMENT;
 	return w == PUBLISH_NEW || a >= ISSUE_ ? "none" : names[a];
 }
 
@@ -184,16 +194,42 @@ static int set_text(json_t *j, const char *key, const struct buf *b, struct err 
 	return set(j, key, json_string(buf_str(b)), e);
 }
 
-static int comment(const struct gathered *g, enum publish_what w, struct buf *out, struct err *e)
+/* The last target that found it, with all that its own cells said. */
+static int found_comment(const struct publish_case *k, bool redacted, struct buf *out,
+			 struct err *e)
 {
-	if (w == PUBLISH_FIXED)
-		return render_comment(&g->r, RENDER_FIXED, out, e);
-	return render_comment(&g->r, w == PUBLISH_REGRESSED ? RENDER_REGRESSED : RENDER_AGAIN, out,
-			      e);
+	struct gathered g = {.r = {.redacted = redacted}};
+	struct publish_case last;
+	size_t at = publish_case_named(k);
+	int r;
+
+	while (at + 1 < k->crash->n_by && !ledger_state_open(k->crash->by[at]->state))
+		at++;
+	publish_case_init(k->p, k->crash, k->crash->by[at < k->crash->n_by ? at : 0], NULL, &last);
+	gather(&last, last.entry, &g);
+	g.r.upload = false;
+	r = render_found(&g.r, k->crash, out, e);
+	gathered_done(&g);
+	return r;
+}
+
+static int comment(const struct publish_case *k, const struct gathered *g, enum publish_what w,
+		   struct buf *out, struct err *e)
+{
+	static const enum render_event as[] = {
+	    [PUBLISH_NEW] = RENDER_AGAIN,     [PUBLISH_AGAIN] = RENDER_AGAIN,
+	    [PUBLISH_FIXED] = RENDER_FIXED,   [PUBLISH_REGRESSED] = RENDER_REGRESSED,
+	    [PUBLISH_PARTLY] = RENDER_PARTLY,
+	};
+
+	if (w == PUBLISH_FOUND)
+		return found_comment(k, g->r.redacted, out, e);
+	return render_comment(&g->r, as[w], out, e);
 }
 
 /* All of them have title and body: an issue that is gone is one that is to be opened. */
-static int issue_texts(const struct gathered *g, enum publish_what w, json_t *j, struct err *e)
+static int issue_texts(const struct publish_case *k, const struct gathered *g, enum publish_what w,
+		       json_t *j, struct err *e)
 {
 	_autobuf_ struct buf title = BUF_INIT(RENDER_BODY_MAX), body = BUF_INIT(RENDER_BODY_MAX),
 			     said = BUF_INIT(RENDER_BODY_MAX);
@@ -202,7 +238,7 @@ static int issue_texts(const struct gathered *g, enum publish_what w, json_t *j,
 	if (r == 0)
 		r = render_body(&g->r, &body, e);
 	if (r == 0)
-		r = comment(g, w, &said, e);
+		r = comment(k, g, w, &said, e);
 	if (r == 0)
 		r = set_text(j, "title", &title, e);
 	if (r == 0)
@@ -232,8 +268,10 @@ static int for_github(const struct publish_case *k, enum publish_what w, json_t 
 	struct gathered g = {.r = {.redacted = is_redacted(k)}};
 	int r;
 
-	gather(k, &g);
-	r = issue_texts(&g, w, j, e);
+	gather(k, k->crash, &g);
+	r = issue_texts(k, &g, w, j, e);
+	if (r == 0 && (w == PUBLISH_NEW || w == PUBLISH_FOUND))
+		r = set(j, "entries", json_integer((json_int_t)k->crash->n_by), e);
 	if (r == 0)
 		r = set(j, "labels", labels(k->p), e);
 	if (r == 0)
@@ -248,10 +286,20 @@ static int for_github(const struct publish_case *k, enum publish_what w, json_t 
 
 /* --- for a webhook ------------------------------------------------------------------ */
 
+/* To webhooks: a target's entry, as long as it is new. */
+static const struct known_crash *told_of(const struct publish_case *k, enum publish_what w)
+{
+	return k->hook && w == PUBLISH_NEW && k->crash->n_by > 1 ? k->entry : k->crash;
+}
+
 static const struct ledger_seen *when(const struct publish_case *k, enum publish_what w)
 {
-	const struct known_crash *c = k->crash;
+	const struct known_crash *c = told_of(k, w);
 
+	if (w == PUBLISH_FOUND)
+		return &k->crash->by[k->crash->n_by - 1]->first_seen;
+	if (w == PUBLISH_PARTLY)
+		return &c->fixed;
 	return w == PUBLISH_NEW ? &c->first_seen : w == PUBLISH_FIXED ? &c->fixed : &c->last_seen;
 }
 
@@ -262,7 +310,8 @@ static int for_hook(const struct publish_case *k, enum publish_what w, const cha
 	const struct webhook_message m = {.event = publish_what_name(w),
 					  .id = id,
 					  .time = s->time,
-					  .crash = k->crash,
+					  .crash = told_of(k, w),
+					  .issue_url = k->crash->issue_url,
 					  .run = s->run,
 					  .commit = s->commit};
 	json_t *payload = NULL;
@@ -277,8 +326,8 @@ int publish_event(const struct publish_case *k, enum publish_what w, const char 
 	const struct ledger_seen *s = when(k, w);
 	_autojson_ json_t *j =
 	    json_pack("{s:s, s:s, s:s, s:b, s:I, s:s}", "event", publish_what_name(w), "signature",
-		      k->name, "target", k->crash->fuzzer, "security", k->crash->security, "time",
-		      (json_int_t)s->time, "commit", s->commit);
+		      k->name, "target", told_of(k, w)->fuzzer, "security", k->crash->security,
+		      "time", (json_int_t)s->time, "commit", s->commit);
 	int r;
 
 	if (!j)

@@ -5,7 +5,15 @@
 /* What the files of publishing share. */
 #include "runner/publish/publish.h"
 
-enum publish_what { PUBLISH_NEW, PUBLISH_AGAIN, PUBLISH_FIXED, PUBLISH_REGRESSED, PUBLISH_WHAT_ };
+enum publish_what {
+	PUBLISH_NEW,
+	PUBLISH_AGAIN,
+	PUBLISH_FIXED, /* in all targets that found it */
+	PUBLISH_REGRESSED,
+	PUBLISH_FOUND,	/* an issue's crash, by one more target */
+	PUBLISH_PARTLY, /* fixed in some of its targets */
+	PUBLISH_WHAT_
+};
 
 #define PUBLISH_GITHUB "github"
 
@@ -16,14 +24,19 @@ const char *publish_what_name(enum publish_what w);
 struct publish_case {
 	const struct publish *p;
 	const struct known_crash *crash;
+	const struct known_crash *entry;   /* of it, that is told about */
 	const struct webhook_config *hook; /* NULL: GitHub */
 	char place[OUTBOX_PLACE];
 	char name[OUTBOX_PART]; /* of the crash */
 	char chain[OUTBOX_NAME];
 	json_t *record; /* the chain's */
 };
+/* entry NULL: the crash as a whole. */
 void publish_case_init(const struct publish *p, const struct known_crash *c,
-		       const struct webhook_config *hook, struct publish_case *ret);
+		       const struct known_crash *entry, const struct webhook_config *hook,
+		       struct publish_case *ret);
+/* How many of its entries the issue names. */
+size_t publish_case_named(const struct publish_case *k);
 /* By what the ledger says alone; most crashes are old and well known. */
 bool publish_case_may_want(const struct publish_case *k, const struct outbox *o);
 /* Reads the chain's record, which what follows needs. */

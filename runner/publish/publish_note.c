@@ -100,6 +100,7 @@ static int learned_one(void *arg, const json_t *record, struct err *e)
 	    .signature = outbox_chain_text(record, "subject"),
 	    .url = outbox_chain_url(record),
 	    .ignored = json_is_true(json_object_get(record, "ignored")),
+	    .labelled = json_get_u64(record, "labelled"),
 	};
 
 	if (l.chain[strlen(PUBLISH_GITHUB "-")] == '.')

@@ -279,6 +279,54 @@ static int how_often(const struct known_crash *c, struct buf *out, struct err *e
 	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
 }
 
+/* In which of its targets it is what; one alone needs no list. */
+static int in_targets(const struct known_crash *c, struct buf *out, struct err *e)
+{
+	enum { SHOWN = 20 };
+	int r = c->n_by > 1 ? buf_add(out, SLICE("\n"), e) : 0;
+
+	for (size_t i = 0; r == 0 && c->n_by > 1 && i < c->n_by && i < SHOWN; i++) {
+		r = buf_add(out, SLICE("- "), e);
+		if (r == 0)
+			r = render_code(c->by[i]->fuzzer, NAME_MAX_SHOWN, out, e);
+		if (r == 0)
+			r = buf_addf(out, e, ": %s\n", ledger_state_name(c->by[i]->state));
+	}
+	if (r == 0 && c->n_by > SHOWN)
+		r = buf_addf(out, e, "- and %zu more targets\n", c->n_by - SHOWN);
+	return r;
+}
+
+static int found_details(const struct render_crash *r, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf last = BUF_INIT(RENDER_BODY_MAX);
+	int rc = facts(r, out, e);
+
+	if (rc == 0)
+		rc = render_input(r, &last, e);
+	if (rc == 0)
+		rc = render_commands(r, &last, e);
+	if (rc == 0)
+		rc = render_stack(r, RENDER_BODY_MAX / 2 - last.n, out, e);
+	return rc == 0 ? buf_add(out, buf_slice(&last), e) : rc;
+}
+
+int render_found(const struct render_crash *r, const struct known_crash *c, struct buf *out,
+		 struct err *e)
+{
+	int rc = buf_add(out, SLICE("One more target finds this crash: "), e);
+
+	if (rc == 0)
+		rc = render_code(r->crash->fuzzer, NAME_MAX_SHOWN, out, e);
+	if (rc == 0)
+		rc = buf_add(out, SLICE(".\n"), e);
+	if (rc == 0)
+		rc = in_targets(c, out, e);
+	if (rc == 0)
+		rc = buf_add(out, SLICE("\n"), e);
+	return rc < 0 || r->redacted ? rc : found_details(r, out, e);
+}
+
 int render_comment(const struct render_crash *r, enum render_event what, struct buf *out,
 		   struct err *e)
 {
@@ -286,12 +334,14 @@ int render_comment(const struct render_crash *r, enum render_event what, struct 
 	    [RENDER_AGAIN] = "This crash is still there: it was seen again",
 	    [RENDER_FIXED] = "This crash is fixed: its inputs pass",
 	    [RENDER_REGRESSED] = "This crash came back: it was seen again",
+	    [RENDER_PARTLY] = "This crash is fixed in some of its targets, not in all: inputs pass",
 	};
 	const struct known_crash *c = r->crash;
+	bool is_fix = what == RENDER_FIXED || what == RENDER_PARTLY;
 	int rc = buf_add(out, slice_of(begin[what]), e);
 
 	if (rc == 0)
-		rc = at_commit(what == RENDER_FIXED ? &c->fixed : &c->last_seen, out, e);
+		rc = at_commit(is_fix ? &c->fixed : &c->last_seen, out, e);
 	if (rc == 0 && what == RENDER_REGRESSED && c->fixed.time) {
 		rc = buf_add(out, SLICE("; it was found fixed"), e);
 		if (rc == 0)
@@ -299,10 +349,12 @@ int render_comment(const struct render_crash *r, enum render_event what, struct 
 	}
 	if (rc < 0)
 		return rc;
-	if (what != RENDER_FIXED)
-		return how_often(c, out, e);
-	return buf_add(out,
-		       SLICE(", so often that chance is no explanation. They are run again in "
-			     "every later run.\n"),
-		       e);
+	if (!is_fix)
+		rc = how_often(c, out, e);
+	else
+		rc = buf_add(out,
+			     SLICE(", so often that chance is no explanation. They are run again "
+				   "in every later run.\n"),
+			     e);
+	return rc == 0 ? in_targets(c, out, e) : rc;
 }

@@ -26,7 +26,8 @@ enum {
 #define RENDER_REPRODUCER "%REPRODUCER%"
 
 struct render_crash {
-	const struct known_crash *crash;
+	const struct known_crash *crash; /* or an entry of one */
+	const char *target;  /* whose report, input and binary they are; NULL: the only one's */
 	const char *name;    /* outbox_name() of its signature: stands in the marker */
 	struct slice report; /* what the target printed; empty: unknown */
 	/* The minimised reproducer, else the original. */
@@ -57,9 +58,13 @@ MUST_CHECK int render_title(const struct render_crash *r, struct buf *out, struc
 MUST_CHECK int render_body(const struct render_crash *r, struct buf *out, struct err *e);
 
 /* For an issue that is there: what happened to its crash. */
-enum render_event { RENDER_AGAIN, RENDER_FIXED, RENDER_REGRESSED };
+enum render_event { RENDER_AGAIN, RENDER_FIXED, RENDER_REGRESSED, RENDER_PARTLY };
 MUST_CHECK int render_comment(const struct render_crash *r, enum render_event what, struct buf *out,
 			      struct err *e);
+
+/* r->crash: the entry of one more target that found it; c: the crash. */
+MUST_CHECK int render_found(const struct render_crash *r, const struct known_crash *c,
+			    struct buf *out, struct err *e);
 
 /* --- the pieces: render_text.c ------------------------------------------------ */
 

@@ -259,6 +259,16 @@ int render_options(const char *config, const char *state, struct buf *out, struc
 	return r ? r : option("--state-dir", state, out, e);
 }
 
+static int for_target(const char *target, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf clean = BUF_INIT(COMMAND_MAX);
+	int r = render_clean(slice_of(target), RENDER_LINE, NULL, &clean, e);
+
+	if (r == 0)
+		r = buf_add(out, SLICE(" --target "), e);
+	return r == 0 ? render_word(buf_str(&clean), out, e) : r;
+}
+
 int render_local(const struct render_crash *r, struct buf *out, struct err *e)
 {
 	static const char *const verbs[] = {"show", "reproduce"};
@@ -269,6 +279,8 @@ int render_local(const struct render_crash *r, struct buf *out, struct err *e)
 		rc = buf_addf(out, e, "fuzzcell crash %s ", verbs[i]);
 		if (rc == 0)
 			rc = render_word(buf_str(&clean), out, e);
+		if (rc == 0 && r->target)
+			rc = for_target(r->target, out, e);
 		if (rc == 0)
 			rc = render_options(r->say_config, r->say_state, out, e);
 		if (rc == 0)

@@ -205,8 +205,10 @@ static json_t *text_json(const char *s)
 	return plain(s, PART_MAX, &clean, &e) == 0 ? json_string(buf_str(&clean)) : NULL;
 }
 
-static json_t *crash_json(const struct known_crash *c)
+static json_t *crash_json(const struct webhook_message *m)
 {
+	const struct known_crash *c = m->crash;
+
 	if (!c)
 		return json_null();
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:{s:I, s:I}, s:I, s:I, s:I, s:o}",
@@ -217,7 +219,7 @@ static json_t *crash_json(const struct known_crash *c)
 			 (json_int_t)c->reproduction.hits, "tries",
 			 (json_int_t)c->reproduction.tries, "count", (json_int_t)c->count,
 			 "first_seen", (json_int_t)c->first_seen.time, "last_seen",
-			 (json_int_t)c->last_seen.time, "issue_url", text_json(c->issue_url));
+			 (json_int_t)c->last_seen.time, "issue_url", text_json(m->issue_url));
 }
 
 static int generic(const struct webhook_message *m, json_t **ret, struct err *e)
@@ -227,11 +229,10 @@ static int generic(const struct webhook_message *m, json_t **ret, struct err *e)
 
 	if (r < 0)
 		return r;
-	*ret =
-	    json_pack("{s:s, s:s, s:I, s:s, s:o, s:o, s:o, s:o}", "event", m->event, "id", m->id,
-		      "time", (json_int_t)m->time, "text", buf_str(&text), "target",
-		      text_json(m->crash ? m->crash->fuzzer : m->target), "run", text_json(m->run),
-		      "commit", text_json(m->commit), "crash", crash_json(m->crash));
+	*ret = json_pack("{s:s, s:s, s:I, s:s, s:o, s:o, s:o, s:o}", "event", m->event, "id", m->id,
+			 "time", (json_int_t)m->time, "text", buf_str(&text), "target",
+			 text_json(m->crash ? m->crash->fuzzer : m->target), "run",
+			 text_json(m->run), "commit", text_json(m->commit), "crash", crash_json(m));
 	return *ret ? 0 : err_set(e, ENOMEM, "build JSON");
 }
 

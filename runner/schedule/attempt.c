@@ -47,10 +47,15 @@ static uint64_t max_time_s(const struct job *j, uint64_t now_us)
 	return (left + 2 * j->cfg.grace_us + BELT_US) / USEC_PER_SEC;
 }
 
-static bool is_known_leak(const struct job *j, const struct known_crash *c)
+/* The function where the target's own leak is allocated; NULL: it is none. */
+static const char *known_leak(const struct job *j, const struct known_crash *c)
 {
-	return ledger_found_by(c, j->target->name) && strcmp(c->kind, "lsan") == 0 &&
-	       c->state != LEDGER_FIXED && c->frames.n > 0 && *c->frames.v[0];
+	const struct known_crash *own = ledger_entry(c, j->target->name);
+
+	return own && strcmp(own->kind, "lsan") == 0 && own->state != LEDGER_FIXED &&
+		       own->frames.n > 0 && *own->frames.v[0]
+		   ? own->frames.v[0]
+		   : NULL;
 }
 
 /* "leak:" and a pattern, in which only '*', '^' and '$' are special. */
@@ -67,9 +72,12 @@ static int suppressions(const struct job *j, struct buf *ret, struct err *e)
 	const struct ledger *l = books_ledger(j->env->triage_env.books);
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ledger_count(l); i++)
-		if (is_known_leak(j, ledger_at(l, i)))
-			r = add_leak(ret, ledger_at(l, i)->frames.v[0], e);
+	for (size_t i = 0; r == 0 && i < ledger_count(l); i++) {
+		const char *function = known_leak(j, ledger_at(l, i));
+
+		if (function)
+			r = add_leak(ret, function, e);
+	}
 	return r == -EFBIG ? 0 : r; /* as many as it holds */
 }
 

@@ -352,10 +352,11 @@ void job_tell_crashes(struct job *j)
 	j->seen = sys_calloc(TELL_MAX + 1, sizeof(*j->seen));
 	for (size_t i = 0; j->seen && i < ledger_count(l); i++) {
 		const struct known_crash *c = ledger_at(l, i);
-		uint64_t n = *c->merged_into ? 0 : count_in_run(c, env->run);
+		const struct known_crash *own = ledger_entry(c, j->target->name);
+		uint64_t n = !own || *c->merged_into ? 0 : count_in_run(own, env->run);
 
-		if (n > 0 && ledger_found_by(c, j->target->name))
-			tell(j, c, n);
+		if (n > 0)
+			tell(j, own, n);
 	}
 	if (j->reason == REASON_CRASH_LOOP && j->n_seen > 0)
 		job_set_note(j, "most often %s: %s", j->seen[0].signature, j->seen[0].what);

@@ -7,15 +7,15 @@
 
 /* From artifacts to crashes, for one target, one cell at a time:
  *
- *   check    open crashes of the target are replayed on this build.  One becomes fixed
- *            when all inputs that it has (original and minimised), and those of every
- *            record that is merged into it, have passed on the same commit (in the same
- *            run, where that is not known): each as often as its own record's rate says
- *            by runner/crash/odds.h, in every target that runner/crash/ledger_fix.h
- *            names; then regressions/<target>/ gets them.  One that fails, is damaged,
- *            or failed too seldom for any number of passes, keeps it open.  So does a
- *            target that is not here any more.  sum.note says so where nothing else
- *            does, until a person says otherwise
+ *   check    crashes that are open in the target are replayed on this build.  One becomes
+ *            fixed in this target when all inputs that it has of the target (original and
+ *            minimised, runner/crash/ledger_fix.h), and those of every record that is merged
+ *            into it, have passed on the same commit (in the same run, where that is not
+ *            known): each as often as its own rate says by runner/crash/odds.h; then
+ *            regressions/<target>/ gets them.  One that fails, is damaged, or failed too
+ *            seldom for any number of passes, keeps it open.  The crash is fixed when it is
+ *            in every target that found it: one that is not here any more keeps it open.
+ *            sum.note says so where nothing else does, until a person says otherwise
  *   queue    every artifact in triage/<target>/ is reproduced, signed, and counted for
  *            its crash in the ledger; only then it leaves the queue
  *   shrink   reproducers of new crashes are made smaller
@@ -49,11 +49,11 @@ enum {
 
 struct triage_sum {
 	uint64_t artifacts; /* taken from the queue */
-	uint64_t found;	    /* crashes that were not in the ledger */
-	uint64_t regressed, fixed, shrunk;
-	uint64_t dismissed; /* timeouts that were the busy machine's doing */
-	uint64_t flaky;	    /* of the artifacts: not or hardly reproducible */
-	uint64_t left;	    /* still queued */
+	uint64_t found;	    /* crashes of which the ledger did not know that the target has them */
+	uint64_t regressed, fixed, shrunk; /* of the target */
+	uint64_t dismissed;		   /* timeouts that were the busy machine's doing */
+	uint64_t flaky;			   /* of the artifacts: not or hardly reproducible */
+	uint64_t left;			   /* still queued */
 	uint64_t undecided; /* of these: timeouts that were tried, but the machine was too busy */
 	uint64_t trials;    /* cells */
 	char last[CRASH_KEY_HEX]; /* the last artifact's crash */

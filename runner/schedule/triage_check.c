@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Are the open crashes of the target fixed in this build? */
 #include "base/clock.h"
-#include "runner/crash/ledger_fix.h"
 #include "runner/crash/ledger_input.h"
 #include "runner/crash/odds.h"
 #include "runner/schedule/task.h"
@@ -10,29 +9,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Here, and on the commit on which it was seen last nothing has changed. */
-static bool part_worth_checking(const struct triage *t, const struct known_crash *c,
-				const struct known_crash *part)
-{
-	const char *commit = triage_commit(t);
-
-	return ledger_is_asked(c, part, t->spec.target->name) &&
-	       !(commit && strcmp(part->last_seen.commit, commit) == 0);
-}
-
+/* On the commit on which it was seen last nothing has changed. */
 static bool worth_checking(const struct triage *t, const struct known_crash *c)
 {
 	const struct ledger *l = books_ledger(t->env->books);
+	const struct known_crash *own = ledger_entry(c, t->spec.target->name);
 	const char *commit = triage_commit(t);
-	const struct known_crash *part;
+	struct ledger_asked a;
+	size_t at = 0;
 
-	if (!ledger_state_open(c->state) || *c->merged_into ||
-	    (commit && strcmp(c->last_seen.commit, commit) == 0))
+	if (!own || !ledger_state_open(own->state) || *c->merged_into ||
+	    (commit && strcmp(own->last_seen.commit, commit) == 0))
 		return false;
-	for (size_t at = 0; (part = ledger_next_part(l, c, &at));)
-		if (part_worth_checking(t, c, part))
-			return true;
-	return false;
+	return ledger_next_asked(l, c, t->spec.target->name, &at, &a);
 }
 
 static const struct known_crash *in_work(const struct triage *t)
@@ -59,6 +48,19 @@ static void on_saved(void *arg, const char *failed)
 	triage_next(t);
 }
 
+/* Nothing waits for a target that is not here, and nothing is silent about it. */
+static void say_missing(struct triage *t, const struct known_crash *c)
+{
+	const char *target = triage_missing(t, c);
+
+	if (!*t->sum.note && target)
+		snprintf(
+		    t->sum.note, sizeof(t->sum.note),
+		    "crash %.16s passes here, but stays open: '%.60s', which found it too, was not "
+		    "asked: it is not in this run",
+		    c->signature, target);
+}
+
 static void save(struct triage *t)
 {
 	struct err e;
@@ -70,35 +72,26 @@ static void save(struct triage *t)
 static void on_kept(void *arg, struct slice result, const char *failed)
 {
 	struct triage *t = arg;
-	const struct known_crash *c = in_work(t);
-	bool was_open = c && ledger_state_open(c->state);
+	struct ledger *l = books_ledger(t->env->books);
+	const char *target = t->spec.target->name;
+	const struct known_crash *own = ledger_entry(in_work(t), target);
+	bool was_open = own && ledger_state_open(own->state);
 	struct err e;
 
 	(void)result;
-	if (failed ||
-	    ledger_fixed(books_ledger(t->env->books), t->names.v[t->at],
-			 clock_real_us() / USEC_PER_SEC, triage_commit(t), t->env->run, &e) < 0) {
+	if (failed || ledger_fixed(l, t->names.v[t->at], target, clock_real_us() / USEC_PER_SEC,
+				   triage_commit(t), t->env->run, &e) < 0) {
 		on_saved(t, failed ? failed : e.msg);
 		return;
 	}
 	t->sum.fixed += was_open;
+	say_missing(t, in_work(t));
 	save(t);
-}
-
-/* Nothing waits for a target that is not here, and nothing is silent about it. */
-static void say_missing(struct triage *t, const struct known_crash *c, const char *target)
-{
-	if (!*t->sum.note && !triage_is_here(t, target))
-		snprintf(
-		    t->sum.note, sizeof(t->sum.note),
-		    "crash %.16s passes here, but stays open: '%.60s', which found it too, was not "
-		    "asked: it is not in this run",
-		    c->signature, target);
 }
 
 static void say_never(struct triage *t, const struct known_crash *c, const struct known_crash *part)
 {
-	if (!*t->sum.note && part != c)
+	if (!*t->sum.note && strcmp(part->signature, c->signature) != 0)
 		snprintf(
 		    t->sum.note, sizeof(t->sum.note),
 		    "crash %.16s passes, but stays open: %.16s, which is merged into it, failed "
@@ -110,17 +103,14 @@ static void say_never(struct triage *t, const struct known_crash *c, const struc
 static void all_passed(struct triage *t)
 {
 	const struct known_crash *c = in_work(t), *never = triage_never_told(t, c);
-	const char *target = triage_waits_for(t, c);
 	struct task *task;
 	struct err e;
 	int r = 0;
 
-	if (target)
-		say_missing(t, c, target);
-	else if (never)
+	if (never)
 		say_never(t, c, never);
-	if (target || never)
-		save(t); /* it stays open: others must say so too, or no number would tell */
+	if (never || !triage_has_passed(t, c))
+		save(t); /* it stays open: no number would tell */
 	else
 		r = task_start(t->env->trial.exec.loop, keep_regression, t, on_kept, t, &task, &e);
 	if (r < 0)
@@ -142,7 +132,7 @@ static void still_fails(struct triage *t)
 
 static const char *input_path(const struct triage *t)
 {
-	return ledger_input_path(t->check.part,
+	return ledger_input_path(t->check.asked.input,
 				 t->check.minimized ? LEDGER_MINIMIZED : LEDGER_INPUT);
 }
 
@@ -151,12 +141,12 @@ static void reproduced(struct triage *t, const struct crash_report *r)
 {
 	struct ledger *l = books_ledger(t->env->books);
 	const struct known_crash *c = in_work(t);
-	const struct known_crash *part = t->check.part;
+	const struct known_crash *of = t->check.asked.input;
 	struct err e;
 
-	if (ledger_find_raw(l, t->spec.target->name, r->raw_key) == c ||
-	    ledger_find(l, r->signature) == c)
-		(void)!ledger_reproduced(l, part->signature, input_path(t),
+	if (of == t->check.asked.count &&
+	    (ledger_find_raw(l, of->fuzzer, r->raw_key) == c || ledger_find(l, r->signature) == c))
+		(void)!ledger_reproduced(l, of->signature, of->fuzzer, input_path(t),
 					 &e); /* the next one does then */
 }
 
@@ -179,7 +169,7 @@ static void on_try(void *arg, struct trial_end *end)
 		still_fails(t);
 		return;
 	}
-	if (ledger_passed(books_ledger(t->env->books), t->check.part->signature,
+	if (ledger_passed(books_ledger(t->env->books), t->check.asked.count->signature,
 			  t->spec.target->name, triage_build(t, buf), !t->check.minimized,
 			  t->check.minimized, &e) < 0) {
 		triage_give_up(t, e.msg);
@@ -211,22 +201,16 @@ static void begin_input(struct triage *t, bool minimized)
 	char buf[128];
 
 	t->check.minimized = minimized;
-	t->check.passed =
-	    ledger_passes(t->check.part, t->spec.target->name, triage_build(t, buf), minimized);
+	t->check.passed = ledger_passes(t->check.asked.count, triage_build(t, buf), minimized);
 }
 
-/* The next part that this target is asked for; false: that was the last. */
+/* The next entry whose inputs this target is asked with; false: that was the last. */
 static bool begin_part(struct triage *t)
 {
-	const struct known_crash *c = in_work(t), *part;
-
-	do
-		part = ledger_next_part(books_ledger(t->env->books), c, &t->check.at);
-	while (part && !ledger_is_asked(c, part, t->spec.target->name));
-	if (!part)
+	if (!ledger_next_asked(books_ledger(t->env->books), in_work(t), t->spec.target->name,
+			       &t->check.at, &t->check.asked))
 		return false;
-	t->check.part = part;
-	t->check.need = triage_needed(part);
+	t->check.need = triage_needed(t->check.asked.input);
 	begin_input(t, false);
 	return true;
 }
@@ -234,7 +218,7 @@ static bool begin_part(struct triage *t)
 static void go_on(struct triage *t)
 {
 	while (t->check.passed >= t->check.need) {
-		if (!t->check.minimized && *t->check.part->minimized) {
+		if (!t->check.minimized && *t->check.asked.input->minimized) {
 			begin_input(t, true);
 		} else if (!begin_part(t)) {
 			all_passed(t);
@@ -250,12 +234,13 @@ static int check_inputs(void *arg, struct buf *out, struct err *e)
 {
 	const struct triage *t = arg;
 	const struct ledger *l = books_ledger(t->env->books);
-	const struct known_crash *part;
+	const char *target = t->spec.target->name;
+	struct ledger_asked a;
 	int r = 0;
 
 	(void)out;
-	for (size_t at = 0; r == 0 && (part = ledger_next_part(l, in_work(t), &at));)
-		r = ledger_input_check_all(t->env->state->dirfd, part, e);
+	for (size_t at = 0; r == 0 && ledger_next_asked(l, in_work(t), target, &at, &a);)
+		r = ledger_input_check_all(t->env->state->dirfd, a.input, e);
 	return r;
 }
 
@@ -280,38 +265,51 @@ static void on_checked(void *arg, struct slice result, const char *failed)
 	triage_next(t);
 }
 
-static bool has_passed(const struct triage *t, const struct known_crash *part)
+static bool has_passed(const struct triage *t, const struct known_crash *entry)
 {
-	const char *target = t->spec.target->name;
 	char buf[128];
 	const char *build = triage_build(t, buf);
 
-	return ledger_passes(part, target, build, false) > 0 ||
-	       ledger_passes(part, target, build, true) > 0;
+	return ledger_passes(entry, build, false) > 0 || ledger_passes(entry, build, true) > 0;
 }
 
-/* Those of an older binary, and with them what others passed since: they are one count. */
+/* Those of an older binary. */
 static int forget_passes(struct triage *t, struct err *e)
 {
 	struct ledger *l = books_ledger(t->env->books);
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < t->names.n; i++) {
-		const struct known_crash *part;
+		const struct known_crash *c = ledger_find(l, t->names.v[i]);
+		const char *target = t->spec.target->name;
+		struct ledger_asked a;
 
-		for (size_t at = 0;
-		     r == 0 && (part = ledger_next_part(l, ledger_find(l, t->names.v[i]), &at));)
-			if (has_passed(t, part))
-				r = ledger_passed(l, part->signature, t->spec.target->name, NULL, 0,
-						  0, e);
+		for (size_t at = 0; r == 0 && ledger_next_asked(l, c, target, &at, &a);)
+			if (has_passed(t, a.count))
+				r = ledger_passed(l, a.count->signature, target, NULL, 0, 0, e);
 	}
 	return r;
+}
+
+/* What is fixed in this target waits for others in each later run, too. */
+static void say_all_missing(struct triage *t)
+{
+	const struct ledger *l = books_ledger(t->env->books);
+
+	for (size_t i = 0; !*t->sum.note && i < ledger_count(l); i++) {
+		const struct known_crash *c = ledger_at(l, i);
+		const struct known_crash *own = ledger_entry(c, t->spec.target->name);
+
+		if (own && own->state == LEDGER_FIXED && !*c->merged_into)
+			say_missing(t, c);
+	}
 }
 
 static int list(struct triage *t, struct err *e)
 {
 	int r = triage_list(t, worth_checking, e);
 
+	say_all_missing(t);
 	return r == 0 && t->spec.anew ? forget_passes(t, e) : r;
 }
 

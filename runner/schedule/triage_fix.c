@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who must still pass before a crash is fixed, and what is kept when it is. */
+/* What must still pass before a crash is fixed in a target, and what is kept when it is. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/corpus/store.h"
-#include "runner/crash/ledger_fix.h"
 #include "runner/crash/ledger_input.h"
 #include "runner/crash/odds.h"
 #include "runner/schedule/triage_internal.h"
@@ -26,21 +25,11 @@ const char *triage_build(const struct triage *t, char out[128])
 	return out;
 }
 
-uint64_t triage_needed(const struct known_crash *part)
+uint64_t triage_needed(const struct known_crash *entry)
 {
-	unsigned n = odds_passes(part->reproduction.tries, part->reproduction.hits);
+	unsigned n = odds_passes(entry->reproduction.tries, entry->reproduction.hits);
 
 	return n > 0 ? n : 1;
-}
-
-static bool has_passed(const struct triage *t, const struct known_crash *part, const char *target)
-{
-	char buf[128];
-	const char *build = triage_build(t, buf);
-	uint64_t need = triage_needed(part);
-
-	return ledger_passes(part, target, build, false) >= need &&
-	       (!*part->minimized || ledger_passes(part, target, build, true) >= need);
 }
 
 bool triage_is_here(const struct triage *t, const char *target)
@@ -48,48 +37,40 @@ bool triage_is_here(const struct triage *t, const char *target)
 	return !t->env->has_target || t->env->has_target(t->env->arg, target);
 }
 
-/* The target that a part still depends on; NULL: all that were asked say that it passes. */
-static const char *part_waits_for(const struct triage *t, const struct known_crash *c,
-				  const struct known_crash *part)
-{
-	const char *target, *waits = NULL;
-
-	for (size_t at = 0; (target = ledger_next_asked(c, part, &at));) {
-		if (has_passed(t, part, target))
-			continue;
-		if (!triage_is_here(t, target))
-			return target; /* one that will not come is worth a word */
-		waits = target;
-	}
-	return waits;
-}
-
-const char *triage_waits_for(const struct triage *t, const struct known_crash *c)
+bool triage_has_passed(const struct triage *t, const struct known_crash *c)
 {
 	const struct ledger *l = books_ledger(t->env->books);
-	const struct known_crash *part;
-	const char *waits = NULL;
+	struct ledger_asked a;
+	char buf[128];
+	const char *build = triage_build(t, buf);
 
-	for (size_t at = 0; (part = ledger_next_part(l, c, &at));) {
-		const char *target = part_waits_for(t, c, part);
+	for (size_t at = 0; ledger_next_asked(l, c, t->spec.target->name, &at, &a);) {
+		uint64_t need = triage_needed(a.input);
 
-		if (target && !triage_is_here(t, target))
-			return target;
-		waits = target ? target : waits;
+		if (ledger_passes(a.count, build, false) < need ||
+		    (*a.input->minimized && ledger_passes(a.count, build, true) < need))
+			return false;
 	}
-	return waits;
+	return true;
 }
 
 const struct known_crash *triage_never_told(const struct triage *t, const struct known_crash *c)
 {
 	const struct ledger *l = books_ledger(t->env->books);
-	const struct known_crash *part;
-	size_t at = 0;
+	struct ledger_asked a;
 
-	while ((part = ledger_next_part(l, c, &at)))
-		if (odds_passes(part->reproduction.tries, part->reproduction.hits) == 0)
-			break;
-	return part;
+	for (size_t at = 0; ledger_next_asked(l, c, t->spec.target->name, &at, &a);)
+		if (odds_passes(a.input->reproduction.tries, a.input->reproduction.hits) == 0)
+			return a.input;
+	return NULL;
+}
+
+const char *triage_missing(const struct triage *t, const struct known_crash *c)
+{
+	for (size_t i = 0; i < c->n_by; i++)
+		if (ledger_state_open(c->by[i]->state) && !triage_is_here(t, c->by[i]->fuzzer))
+			return c->by[i]->fuzzer;
+	return NULL;
 }
 
 /* --- regressions ---------------------------------------------------------- */
@@ -115,26 +96,19 @@ static int keep_in(const struct triage *t, const struct known_crash *c, const ch
 	return r;
 }
 
-/* For each target that was asked: any of them may be the one where it comes back. */
-static int keep_part(const struct triage *t, const struct known_crash *c,
-		     const struct known_crash *part, struct err *e)
-{
-	const char *target;
-	int r = ledger_input_check_all(t->env->state->dirfd, part, e);
-
-	for (size_t at = 0; r == 0 && (target = ledger_next_asked(c, part, &at));)
-		if (fs_name_ok(slice_of(target))) /* the ledger may say anything */
-			r = keep_in(t, part, target, e);
-	return r;
-}
-
 int triage_keep(const struct triage *t, const struct known_crash *c, struct err *e)
 {
 	const struct ledger *l = books_ledger(t->env->books);
-	const struct known_crash *part;
+	const char *target = t->spec.target->name;
+	struct ledger_asked a;
 	int r = 0;
 
-	for (size_t at = 0; r == 0 && (part = ledger_next_part(l, c, &at));)
-		r = keep_part(t, c, part, e);
+	if (!fs_name_ok(slice_of(target))) /* the ledger may say anything */
+		return 0;
+	for (size_t at = 0; r == 0 && ledger_next_asked(l, c, target, &at, &a);) {
+		r = ledger_input_check_all(t->env->state->dirfd, a.input, e);
+		if (r == 0)
+			r = keep_in(t, a.input, target, e);
+	}
 	return r;
 }

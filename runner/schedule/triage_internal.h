@@ -2,6 +2,7 @@
 #ifndef RUNNER_SCHEDULE_TRIAGE_INTERNAL_H
 #define RUNNER_SCHEDULE_TRIAGE_INTERNAL_H
 
+#include "runner/crash/ledger_fix.h"
 #include "runner/crash/shrink.h"
 #include "runner/schedule/kept.h"
 #include "runner/schedule/triage.h"
@@ -59,10 +60,10 @@ struct triage {
 	struct finding f;
 
 	struct {
-		const struct known_crash *part; /* whose inputs are in work */
-		size_t at;			/* the next one: ledger_next_part() */
-		uint64_t need, passed;		/* of the input in work */
-		bool minimized;			/* the minimised one is in work */
+		struct ledger_asked asked; /* whose inputs are in work */
+		size_t at;		   /* the next one: ledger_next_asked() */
+		uint64_t need, passed;	   /* of the input in work */
+		bool minimized;		   /* the minimised one is in work */
 	} check;
 
 	struct {
@@ -119,18 +120,19 @@ MUST_CHECK int triage_list(struct triage *t,
 const char *triage_commit(const struct triage *t);
 /* What passes count for: the commit, or this run where that is not known. */
 const char *triage_build(const struct triage *t, char out[128]);
-/* How often each input of a part of a crash (runner/crash/ledger_fix.h) must pass; at least
- * once, also where no number tells. */
-uint64_t triage_needed(const struct known_crash *part);
+/* How often each input of an entry must pass; at least once, also where no number tells. */
+uint64_t triage_needed(const struct known_crash *entry);
 /* Whether the target is in this run. */
 bool triage_is_here(const struct triage *t, const char *target);
-/* The target that has not yet passed often enough, one that is not here before others;
- * NULL: all that were asked have. */
-const char *triage_waits_for(const struct triage *t, const struct known_crash *c);
-/* The part of which no number of passes tells that it is fixed; NULL: there is none. */
+/* Whether all inputs that the target is asked with have passed often enough. */
+bool triage_has_passed(const struct triage *t, const struct known_crash *c);
+/* The entry of which no number of passes tells that it is fixed in the target; NULL: there is
+ * none. */
 const struct known_crash *triage_never_told(const struct triage *t, const struct known_crash *c);
-/* All inputs of c into regressions/<target>/ of those that were asked.  Blocks. */
+/* All inputs that the target is asked with into regressions/<target>/.  Blocks. */
 MUST_CHECK int triage_keep(const struct triage *t, const struct known_crash *c, struct err *e);
+/* The target of an open entry that is not in this run; NULL: there is none. */
+const char *triage_missing(const struct triage *t, const struct known_crash *c);
 
 /* One step of the stage; false: it is over. */
 bool triage_check_step(struct triage *t);

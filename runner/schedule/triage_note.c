@@ -126,7 +126,7 @@ static void note_news(struct triage *t, const struct ledger_noted *n)
 {
 	t->sum.found += n->is_new;
 	t->sum.regressed +=
-	    !n->is_new && n->before == LEDGER_FIXED && n->crash->state == LEDGER_REGRESSED;
+	    !n->is_new && n->before == LEDGER_FIXED && n->entry->state == LEDGER_REGRESSED;
 	snprintf(t->sum.last, sizeof(t->sum.last), "%.16s", n->crash->signature);
 }
 
@@ -189,6 +189,7 @@ static const char *likely_same(const struct triage *t, const struct crash_report
 struct vaulted {
 	uint64_t bytes;
 	char sha1[DIGEST_SHA1_HEX];
+	char path[VAULT_PATH];
 };
 
 /* v NULL: the old reproducer stays. */
@@ -197,11 +198,10 @@ static void ledger_take(struct triage *t, const struct vaulted *v)
 	struct finding *f = &t->f;
 	const struct crash_report *r = &f->report;
 	const char *state[CRASH_STATE_MAX], *frames[LEDGER_FRAMES];
-	char artifact[400], crash_file[VAULT_PATH];
+	char artifact[400];
 	struct crash_sighting s = sighting(t, r->signature);
 	struct ledger_noted n;
 	struct err e;
-	int rc = 0;
 
 	for (size_t i = 0; i < r->n_state; i++)
 		state[i] = r->state[i];
@@ -223,16 +223,13 @@ static void ledger_take(struct triage *t, const struct vaulted *v)
 	s.frames = frames;
 	s.similar = likely_same(t, r);
 	if (v) {
-		rc = vault_path(slice_of(r->signature), VAULT_INPUT, crash_file, &e);
-		s.crash_file = crash_file;
+		s.crash_file = v->path;
 		s.input_bytes = v->bytes;
 		s.input_sha1 = v->sha1;
 		s.tries = f->tries;
 		s.hits = f->hits;
 	}
-	if (rc == 0)
-		rc = ledger_note(books_ledger(t->env->books), &s, &n, &e);
-	if (rc < 0) {
+	if (ledger_note(books_ledger(t->env->books), &s, &n, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
 		return;
@@ -282,7 +279,9 @@ static int fill_vault(void *arg, struct buf *out, struct err *e)
 	const struct finding *f = &t->f;
 	_autofree_ char *input = NULL, *meta = NULL;
 	_autojson_ json_t *j = meta_json(t);
-	struct vault_item item = {.signature = slice_of(f->report.signature)};
+	struct vault_item item = {.signature = slice_of(f->report.signature),
+				  .target = t->spec.target->name};
+	char place[VAULT_PLACE];
 	struct vaulted v = {0};
 	size_t n = 0;
 	int r = j ? json_print(j, 2, &meta, e) : err_set(e, ENOMEM, "build JSON");
@@ -296,9 +295,10 @@ static int fill_vault(void *arg, struct buf *out, struct err *e)
 				  : f->lost ? slice_of(no_output)
 					    : slice_of(no_report);
 	item.file[VAULT_META] = slice_of(meta ? meta : "{}");
-	r = vault_save(t->env->state->dirfd, &item, e);
+	r = vault_save(t->env->state->dirfd, &item, place, e);
 	if (r < 0)
 		return r;
+	vault_path(place, VAULT_INPUT, v.path);
 	v.bytes = n;
 	digest_sha1_hex((struct slice){input, n}, v.sha1);
 	return buf_add(out, (struct slice){(const char *)&v, sizeof(v)}, e);
@@ -327,31 +327,32 @@ static uint64_t input_size(const struct finding *f)
 	return stat(f->path, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* A reproducer is run in the target that found the crash first: another's may pass there.
- * What is merged into another keeps a reproducer of its own. */
-static bool is_better(const struct triage *t, const struct known_crash *crash)
+/* Than what the target has: another's may pass in it.  What is merged into another crash keeps
+ * a reproducer of its own. */
+static bool is_better(const struct triage *t)
 {
 	const struct finding *f = &t->f;
-	const struct known_crash *own =
-	    ledger_record(books_ledger(t->env->books), f->report.signature);
-	const struct known_crash *c = own ? own : crash;
-	bool mine = strcmp(c->fuzzer, t->spec.target->name) == 0;
+	const struct ledger *l = books_ledger(t->env->books);
+	const char *sig = f->report.signature, *target = t->spec.target->name;
+	const struct known_crash *crash = ledger_find_entry(l, sig, target);
+	const struct known_crash *record = ledger_record(l, sig);
+	const struct known_crash *own = record ? ledger_entry(record, target) : crash;
 
-	if (*c->crash_file && crash->state == LEDGER_FIXED)
+	if (own && f->lost)
+		return false; /* there is no input to keep */
+	if (!own || !*own->crash_file)
+		return true;
+	if (crash && crash->state == LEDGER_FIXED)
 		return f->hits > 0; /* the old one passes */
-	if (!mine && *c->crash_file && c->reproduction.hits > 0)
-		return false;
-	return ledger_is_better(c, f->tries, f->hits, input_size(f));
+	return ledger_is_better(own, f->tries, f->hits, input_size(f));
 }
 
 void triage_note(struct triage *t)
 {
-	struct finding *f = &t->f;
-	const struct known_crash *c = ledger_find(books_ledger(t->env->books), f->report.signature);
 	struct task *task;
 	struct err e;
 
-	if (c && (t->f.lost || !is_better(t, c))) {
+	if (!is_better(t)) {
 		ledger_take(t, NULL);
 		return;
 	}

@@ -53,7 +53,8 @@ static int queue_list(const struct triage *t, struct strv *ret, struct err *e)
 	return r;
 }
 
-/* Timeouts and the like have a signature that needs no names. */
+/* Timeouts and the like have a signature that needs no names.  That another target found the
+ * signature says nothing of this one: then it is measured. */
 static const struct known_crash *known(const struct triage *t, const char *raw_key,
 				       const char *signature)
 {
@@ -62,7 +63,9 @@ static const struct known_crash *known(const struct triage *t, const char *raw_k
 
 	if (*raw_key)
 		c = ledger_find_raw(l, t->spec.target->name, raw_key);
-	return c || !*signature ? c : ledger_find(l, signature);
+	if (!c && *signature && ledger_find_entry(l, signature, t->spec.target->name))
+		c = ledger_find(l, signature);
+	return c;
 }
 
 /* What is kept beside the artifact; that there is nothing is fine. */

@@ -21,12 +21,14 @@ enum { INPUT_MAX = 4 << 20, TRIES_MAX = 100000 };
 
 static bool wanted(const struct triage *t, const struct known_crash *c)
 {
-	if (!*c->crash_file || strcmp(c->fuzzer, t->spec.target->name) != 0 || *c->merged_into)
+	const struct known_crash *own = ledger_entry(c, t->spec.target->name);
+
+	if (!own || !*own->crash_file || *c->merged_into)
 		return false;
 	if (t->spec.signature)
 		return strcmp(c->signature, t->spec.signature) == 0;
-	return ledger_state_open(c->state) && c->state != LEDGER_FLAKY && !*c->minimized &&
-	       strcmp(c->last_seen.run, t->env->run) == 0;
+	return ledger_state_open(own->state) && own->state != LEDGER_FLAKY && !*own->minimized &&
+	       strcmp(own->last_seen.run, t->env->run) == 0;
 }
 
 void triage_shrink_done(struct triage *t)
@@ -71,10 +73,15 @@ static void on_vaulted(void *arg, struct slice result, const char *failed)
 	struct slice best = shrink_best(&t->shrink.s);
 	struct err e;
 
-	(void)result;
-	if (failed || vault_path(slice_of(t->shrink.signature), VAULT_MINIMIZED, path, &e) < 0 ||
-	    ledger_minimized(books_ledger(t->env->books), t->shrink.signature, path, best.n, &e) <
-		0 ||
+	if (!failed && (result.n == 0 || result.n >= sizeof(path)))
+		failed = "a task gave no result";
+	if (!failed) {
+		memcpy(path, result.p, result.n);
+		path[result.n] = '\0';
+	}
+	if (failed ||
+	    ledger_minimized(books_ledger(t->env->books), t->shrink.signature, t->spec.target->name,
+			     path, best.n, &e) < 0 ||
 	    books_save(t->env->books, on_saved, t, &e) < 0) {
 		on_saved(t, failed ? failed : e.msg);
 		return;
@@ -85,11 +92,17 @@ static void on_vaulted(void *arg, struct slice result, const char *failed)
 static int fill_vault(void *arg, struct buf *out, struct err *e)
 {
 	const struct triage *t = arg;
-	struct vault_item item = {.signature = slice_of(t->shrink.signature)};
+	struct vault_item item = {.signature = slice_of(t->shrink.signature),
+				  .target = t->spec.target->name};
+	char place[VAULT_PLACE], path[VAULT_PATH];
+	int r;
 
-	(void)out;
 	item.file[VAULT_MINIMIZED] = shrink_best(&t->shrink.s);
-	return vault_save(t->env->state->dirfd, &item, e);
+	r = vault_save(t->env->state->dirfd, &item, place, e);
+	if (r < 0)
+		return r;
+	vault_path(place, VAULT_MINIMIZED, path);
+	return buf_add(out, slice_of(path), e);
 }
 
 static void finish_one(struct triage *t)
@@ -224,7 +237,8 @@ bool triage_shrink_step(struct triage *t)
 	}
 	while (t->at < t->names.n) {
 		const struct known_crash *c =
-		    ledger_record(books_ledger(t->env->books), t->names.v[t->at]);
+		    ledger_entry(ledger_record(books_ledger(t->env->books), t->names.v[t->at]),
+				 t->spec.target->name);
 
 		if (c && begin(t, c, &e) == 0) {
 			propose(t);

@@ -303,7 +303,7 @@ static bool found_a_crash(struct serve_site *s, const char *name)
 	if (site_ledger(s, &l, &ignored) < 0)
 		return false;
 	for (size_t i = 0; i < ledger_count(l); i++)
-		if (ledger_found_by(ledger_at(l, i), name))
+		if (ledger_entry(ledger_at(l, i), name))
 			return true;
 	return false;
 }

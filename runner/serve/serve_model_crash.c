@@ -102,24 +102,37 @@ static json_t *details(struct serve_site *s, const struct known_crash *c)
 	return taken(&m);
 }
 
-static json_t *target_link(const char *name)
+/* What the target has of the crash. */
+static json_t *target_part(const struct known_crash *c)
 {
 	_automake_ struct make m = MAKE_INIT;
 
-	make_text(&m, "name", name);
-	if (site_target_ok(name))
-		make_href(&m, "href", "targets/", name, ".html");
+	make_text(&m, "name", c->fuzzer);
+	if (site_target_ok(c->fuzzer))
+		make_href(&m, "href", "targets/", c->fuzzer, ".html");
+	make_text(&m, "state", ledger_state_name(c->state));
+	make_set(&m, "open", json_boolean(ledger_state_open(c->state)));
+	make_text(&m, "severity", c->severity);
+	make_set(&m, "security", json_boolean(c->security));
+	make_number(&m, "count", c->count);
+	make_number(&m, "hits", c->reproduction.hits);
+	make_number(&m, "tries", c->reproduction.tries);
+	make_time(&m, "first_seen", c->first_seen.time);
+	make_time(&m, "last_seen", c->last_seen.time);
+	make_time(&m, "fixed_at", c->fixed.time);
+	make_text(&m, "fixed_commit", c->fixed.commit);
+	make_text(&m, "crash_file", c->crash_file);
+	make_text(&m, "minimized", c->minimized);
 	return taken(&m);
 }
 
 static json_t *targets_of(const struct known_crash *c)
 {
 	json_t *all = json_array();
-	int bad = json_array_append_new(all, target_link(c->fuzzer));
+	int bad = !all;
 
-	for (size_t i = 0; i < c->targets.n; i++)
-		if (strcmp(c->targets.v[i], c->fuzzer) != 0)
-			bad |= json_array_append_new(all, target_link(c->targets.v[i]));
+	for (size_t i = 0; i < c->n_by; i++)
+		bad |= json_array_append_new(all, target_part(c->by[i]));
 	if (bad) {
 		json_decref(all);
 		return NULL;
@@ -137,8 +150,8 @@ static int report_part(struct serve_site *s, const struct known_crash *c, struct
 	struct err why;
 	int r;
 
-	if (vault_read(s->state->dirfd, slice_of(c->signature), VAULT_REPORT, &text, &in.n, &why) <
-	    0) {
+	if (vault_read(s->state->dirfd, slice_of(c->signature), c->fuzzer, VAULT_REPORT, &text,
+		       &in.n, &why) < 0) {
 		make_set(m, "report", json_null());
 		make_set(m, "report_cut", json_false());
 		return 0;

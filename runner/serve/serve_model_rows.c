@@ -26,12 +26,11 @@ static void count_open(json_t *open, const char *target)
 
 static void count_crash(json_t *open, const struct known_crash *c)
 {
-	if (*c->merged_into || !ledger_state_open(c->state))
+	if (*c->merged_into)
 		return;
-	count_open(open, c->fuzzer);
-	for (size_t i = 0; i < c->targets.n; i++)
-		if (strcmp(c->targets.v[i], c->fuzzer) != 0)
-			count_open(open, c->targets.v[i]);
+	for (size_t i = 0; i < c->n_by; i++)
+		if (ledger_state_open(c->by[i]->state))
+			count_open(open, c->by[i]->fuzzer);
 }
 
 int base_load(struct serve_site *s, struct model_base *ret, struct err *e)
@@ -303,7 +302,7 @@ int row_crash(const struct known_crash *c, json_t **ret, struct err *e)
 	make_text(&m, "target", c->fuzzer);
 	if (site_target_ok(c->fuzzer))
 		make_href(&m, "target_href", "targets/", c->fuzzer, ".html");
-	make_number(&m, "targets", c->targets.n + 1);
+	make_number(&m, "targets", c->n_by);
 	make_set(&m, "security", json_boolean(c->security));
 	make_text(&m, "severity", c->severity);
 	make_number(&m, "count", c->count);
@@ -346,7 +345,7 @@ int rows_crashes(const struct ledger *l, const char *target, size_t n, json_t **
 	for (size_t i = 0; i < ledger_count(l); i++) {
 		const struct known_crash *c = ledger_at(l, i);
 
-		if (!*c->merged_into && (!target || ledger_found_by(c, target)))
+		if (!*c->merged_into && (!target || ledger_entry(c, target)))
 			v[have++].crash = c;
 	}
 	qsort(v, have, sizeof(*v), by_interest);

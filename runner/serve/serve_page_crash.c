@@ -43,6 +43,9 @@ static void targets(struct page *p, const json_t *list)
 
 		html_text(&p->h, i ? ", " : "");
 		page_link(p, t, field_text(t, "name"));
+		if (json_array_size(list) > 1)
+			html_textf(&p->h, " (%s, %.0f of %.0f times)", field_text(t, "state"),
+				   field_or_0(t, "hits"), field_or_0(t, "tries"));
 	}
 	html_close(&p->h);
 }

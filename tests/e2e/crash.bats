@@ -84,8 +84,8 @@ report() {
 	[ "$status" -eq 2 ]
 	crash parse
 	[ "$status" -eq 2 ]
-	# 200 MiB of one line before the report, in 64 MiB of address space.
-	(ulimit -v 65536 && { head -c 200M /dev/zero | tr '\0' x && echo && report; } |
+	# 200 MiB of one line before the report, in 96 MiB of address space; libraries take 62 of them.
+	(ulimit -v 98304 && { head -c 200M /dev/zero | tr '\0' x && echo && report; } |
 		"$FUZZCELL" crash parse - >"$WORK/out")
 	grep -q 'Heap-use-after-free READ 4' "$WORK/out"
 }

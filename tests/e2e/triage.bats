@@ -157,8 +157,9 @@ queue_below() {
 	[ "$(ledger '.[].state')" = known ]
 	[[ $output == *"stays open: 'b_fuzzer', which found it too, was not asked"* ]]
 	run "$FUZZCELL" crash show --state-dir "$STATE" "$(ledger 'keys[0]')"
-	[[ $output =~ so\ far\ [1-9][0-9]*.*\ in\ a_fuzzer.*so\ far\ 0.*\ in\ b_fuzzer ]]
-	[ ! -e "$STATE/regressions/a_fuzzer" ]
+	[[ $output == *"in a_fuzzer"*"state         fixed"*"in b_fuzzer"*"state         known"*"so far 0"*" in b_fuzzer"* ]]
+	[ -e "$STATE/regressions/a_fuzzer" ]
+	[ ! -e "$STATE/regressions/b_fuzzer" ]
 	# The other one still fails.
 	fuzz b_fuzzer 2 --commit bbb
 	[ "$(ledger '.[].state')" = known ]

@@ -24,7 +24,7 @@ static inline void vault(const char *signature, const char *input, const char *m
 		item.file[VAULT_META] = slice_of(meta);
 	if (said)
 		item.file[VAULT_REPORT] = slice_of(said);
-	if (vault_save(dir.fd, &item, &e) < 0)
+	if (vault_save(dir.fd, &item, NULL, &e) < 0)
 		fail_msg("%s", e.msg);
 }
 
@@ -48,9 +48,10 @@ static inline void make_ledger(void)
 	(void)NOTE(.signature = C, .target = "u", .run = "r1", .crash_type = "Leak");
 	(void)NOTE(.signature = OLD, .target = "u", .run = "r1");
 	(void)NOTE(.signature = A, .target = "u", .run = "r1", .time = 6);
-	OK(ledger_fixed(ledger, A, 9, "c2", "r2", &oops));
+	OK(ledger_fixed(ledger, A, "t", 9, "c2", "r2", &oops));
+	OK(ledger_fixed(ledger, A, "u", 9, "c2", "r2", &oops));
 	OK(ledger_issue(ledger, A, "https://example.org/7", &oops));
-	OK(ledger_ignore(ledger, B, "not\nours", &oops));
+	OK(ledger_ignore(ledger, B, NULL, SIZE_MAX, "not\nours", &oops));
 	OK(ledger_merge(ledger, C, OLD, &oops));
 	OK(ledger_next_run(ledger, "r2", &oops));
 	save();

@@ -10,29 +10,51 @@ static void test_lists_are_bounded(void **state)
 	parse("{}");
 	for (unsigned i = 0; i < 200; i++) {
 		snprintf(text, sizeof(text), "%u", i);
-		(void)NOTE(.signature = "s", .target = text, .run = text, .artifact = text,
+		(void)NOTE(.signature = "s", .target = "t", .run = text, .artifact = text,
 			   .raw_key = text, .count = i);
 	}
 	c = crash("s");
-	assert_int_equal(c->targets.n, LEDGER_TARGETS);
-	assert_string_equal(c->targets.v[0], "1"); /* the first ones stay */
 	assert_int_equal(c->n_runs, LEDGER_RUNS);
 	assert_string_equal(c->runs[0].run, "180");
 	assert_int_equal(c->runs[19].count, 199);
 	assert_int_equal(c->artifacts.n, LEDGER_ARTIFACTS);
 	assert_string_equal(c->artifacts.v[0], "150");
 	assert_int_equal(c->raw_keys.n, LEDGER_RAW_KEYS);
-	assert_string_equal(c->raw_keys.v[0], "136:136");
-	assert_null(ledger_find_raw(ledger, "135", "135"));
-	assert_ptr_equal(ledger_find_raw(ledger, "136", "136"), c);
+	assert_string_equal(c->raw_keys.v[0], "t:136");
+	assert_null(ledger_find_raw(ledger, "t", "135"));
+	assert_ptr_equal(ledger_find_raw(ledger, "t", "136"), c);
 	assert_int_equal(c->count, 1 + 199 * 200 / 2);
 	/* What is seen again is the last: it does not go next. */
-	(void)NOTE(.signature = "s", .target = "136", .run = "180", .raw_key = "136",
+	(void)NOTE(.signature = "s", .target = "t", .run = "180", .raw_key = "136",
 		   .artifact = "150", .count = UINT64_MAX);
-	assert_string_equal(c->raw_keys.v[LEDGER_RAW_KEYS - 1], "136:136");
+	assert_string_equal(c->raw_keys.v[LEDGER_RAW_KEYS - 1], "t:136");
 	assert_string_equal(c->artifacts.v[LEDGER_ARTIFACTS - 1], "150");
 	assert_int_equal(c->n_runs, LEDGER_RUNS);
 	assert_true(c->runs[0].count == INT64_MAX && c->count == INT64_MAX);
+	check_text();
+}
+
+/* One more is refused, and nothing of it stays. */
+static void test_targets_are_bounded(void **state)
+{
+	struct crash_sighting s = {.signature = "s", .target = "one more", .raw_key = "k"};
+	struct ledger_noted n;
+	struct err e;
+	char text[32];
+
+	(void)state;
+	parse("{}");
+	for (unsigned i = 0; i < LEDGER_TARGETS; i++) {
+		snprintf(text, sizeof(text), "%u", i);
+		assert_true(NOTE(.signature = "s", .target = text, .run = "r", .count = 2).is_new);
+	}
+	assert_int_equal(crash("s")->n_by, LEDGER_TARGETS);
+	assert_int_equal(crash("s")->count, 2 * LEDGER_TARGETS);
+	assert_int_equal(crash("s")->runs[0].count, 2 * LEDGER_TARGETS);
+	assert_int_equal(ledger_note(ledger, &s, &n, &e), -ENOSPC);
+	assert_string_equal(e.msg, "note crash 's': more than 1000 targets found crash 's'");
+	assert_null(ledger_find_raw(ledger, "one more", "k"));
+	assert_false(NOTE(.signature = "s", .target = "999").is_new);
 	check_text();
 }
 
@@ -90,7 +112,7 @@ static void test_hostile_texts(void **state)
 		memcpy(longer + i, "\xe2\x82\xac", 4); /* three bytes: 1024 is in one */
 	c = NOTE(.signature = "s", .top_frame = longer, .crash_type = longer).crash;
 	assert_int_equal(strlen(c->top_frame), 1023);
-	OK(ledger_ignore(ledger, "s", longer, &oops));
+	OK(ledger_ignore(ledger, "s", NULL, SIZE_MAX, longer, &oops));
 	assert_int_equal(strlen(c->note), 4095);
 	check_text();
 }
@@ -246,8 +268,13 @@ static void test_no_memory(void **state)
 #define CASE(f) cmocka_unit_test_teardown(f, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_lists_are_bounded),  CASE(test_raw_keys), CASE(test_hostile_texts),
-    CASE(test_refused_signatures), CASE(test_better),	CASE(test_many),
+    CASE(test_lists_are_bounded),
+    CASE(test_targets_are_bounded),
+    CASE(test_raw_keys),
+    CASE(test_hostile_texts),
+    CASE(test_refused_signatures),
+    CASE(test_better),
+    CASE(test_many),
     CASE(test_no_memory),
 };
 

@@ -21,9 +21,10 @@ static json_t *object_in(const char *name)
 static void check_copy(const json_t *all, const char *signature)
 {
 	_autojson_ json_t *copy = NULL;
-	char path[VAULT_PATH];
+	char place[VAULT_PLACE], path[VAULT_PATH];
 
-	OK(vault_path(slice_of(signature), VAULT_RECORD, path, &oops));
+	OK(vault_place(slice_of(signature), "", place, &oops));
+	vault_path(place, VAULT_RECORD, path);
 	copy = object_in(path);
 	assert_int_equal(json_object_size(copy), 1);
 	if (!json_equal(json_object_get(copy, signature), json_object_get(all, signature)))
@@ -62,7 +63,7 @@ static void key_moves(void)
 
 static void minimized(void)
 {
-	OK(ledger_minimized(ledger, A, "crashes/" A "/minimized", 1, &oops));
+	OK(ledger_minimized(ledger, A, "t", "crashes/" A "/minimized", 1, &oops));
 }
 
 static void passed(void)
@@ -77,17 +78,17 @@ static void passed_elsewhere(void)
 
 static void fixed(void)
 {
-	OK(ledger_fixed(ledger, A, 99, "c3", "r3", &oops));
+	OK(ledger_fixed(ledger, A, "t", 99, "c3", "r3", &oops));
 }
 
 static void ignored(void)
 {
-	OK(ledger_ignore(ledger, A, "a note", &oops));
+	OK(ledger_ignore(ledger, A, NULL, SIZE_MAX, "a note", &oops));
 }
 
 static void unignored(void)
 {
-	OK(ledger_unignore(ledger, B, NULL, &oops));
+	OK(ledger_unignore(ledger, B, NULL, NULL, &oops));
 }
 
 static void has_issue(void)
@@ -252,7 +253,7 @@ static void test_copies(void **state)
 	/* Whatever is in its place: the ledger is saved. */
 	assert_int_equal(unlinkat(dir.fd, path, 0), 0);
 	assert_int_equal(mkdirat(dir.fd, path, 0755), 0);
-	OK(ledger_ignore(ledger, A, NULL, &oops));
+	OK(ledger_ignore(ledger, A, NULL, SIZE_MAX, NULL, &oops));
 	save();
 	load();
 	check_state(A, LEDGER_IGNORED);

@@ -39,23 +39,21 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* "a: t u; b: t u v; " */
-static const char *asked(const char *signature)
+/* "a:t b:u "; "(a:t)": it is another target's. */
+static const char *asked(const char *signature, const char *target)
 {
 	static char out[200];
-	const struct known_crash *c = ledger_record(ledger, signature), *part;
-	const char *target;
+	const struct known_crash *c = ledger_find(ledger, signature);
+	struct ledger_asked a;
 	size_t n = 0;
 
 	*out = '\0';
-	for (size_t at = 0; (part = ledger_next_part(ledger, c, &at));) {
-		n += (size_t)snprintf(out + n, sizeof(out) - n, "%s:", part->signature);
-		for (size_t i = 0; (target = ledger_next_asked(c, part, &i));) {
-			n += (size_t)snprintf(out + n, sizeof(out) - n, " %s", target);
-			assert_true(ledger_is_asked(c, part, target));
-		}
-		assert_false(ledger_is_asked(c, part, "x"));
-		n += (size_t)snprintf(out + n, sizeof(out) - n, "; ");
+	for (size_t at = 0; ledger_next_asked(ledger, c, target, &at, &a);) {
+		bool own = a.input == a.count;
+
+		assert_string_equal(a.count->fuzzer, target);
+		n += (size_t)snprintf(out + n, sizeof(out) - n, "%s%s:%s%s ", own ? "" : "(",
+				      a.input->signature, a.input->fuzzer, own ? "" : ")");
 	}
 	return out;
 }
@@ -63,37 +61,43 @@ static const char *asked(const char *signature)
 static void test_asked(void **state)
 {
 	(void)state;
-	assert_string_equal(asked("a"), "a: t u; b: t u v; ");
-	assert_string_equal(asked("d"), "d: t; ");
+	assert_string_equal(asked("a", "t"), "a:t ");
+	assert_string_equal(asked("a", "u"), "(a:t) "); /* of an older ledger: none of its own */
+	assert_string_equal(asked("a", "v"), "b:v ");
+	assert_string_equal(asked("a", "x"), "");
+	assert_string_equal(asked("d", "t"), "d:t ");
 	OK(ledger_split(ledger, "b", &oops));
-	assert_string_equal(asked("a"), "a: t u; ");
-	assert_string_equal(asked("b"), "b: v u; ");
+	assert_string_equal(asked("a", "v"), "");
+	assert_string_equal(asked("b", "v"), "b:v ");
+	OK(ledger_merge(ledger, "d", "a", &oops));
+	assert_string_equal(asked("a", "t"), "a:t d:t ");
 	OK(ledger_split(ledger, "c", &oops));
 	OK(ledger_merge(ledger, "a", "c", &oops)); /* into one without an input of its own */
-	assert_string_equal(asked("c"), "a: w t u; ");
+	assert_string_equal(asked("c", "t"), "a:t d:t ");
+	assert_string_equal(asked("c", "w"), "(a:t) ");
 }
 
-/* Each has passes of its own; a sighting of one ends those of all. */
+/* Each has passes of its own; a sighting in a target ends those of that target. */
 static void test_passes(void **state)
 {
-	struct crash_sighting s = {.signature = "b", .target = "u", .time = 5};
+	struct crash_sighting s = {.signature = "b", .target = "v", .time = 5};
 	const struct known_crash *a = ledger_record(ledger, "a"), *b = ledger_record(ledger, "b");
 	struct ledger_noted n;
 
 	(void)state;
 	OK(ledger_passed(ledger, "a", "t", "c2", 4, 0, &oops));
 	OK(ledger_passed(ledger, "b", "v", "c2", 7, 2, &oops));
-	OK(ledger_passed(ledger, "b", "t", "c2", 1, 0, &oops));
-	assert_int_equal(ledger_passes(a, "t", "c2", false), 4);
-	assert_int_equal(ledger_passes(a, "v", "c2", false), 0);
-	assert_int_equal(ledger_passes(b, "v", "c2", false), 7);
-	assert_int_equal(ledger_passes(b, "v", "c2", true), 2);
-	assert_int_equal(ledger_passes(b, "t", "c2", false), 1);
+	assert_int_equal(ledger_passes(ledger_entry(a, "t"), "c2", false), 4);
+	assert_int_equal(ledger_passes(ledger_entry(a, "u"), "c2", false), 0);
+	assert_int_equal(ledger_passes(ledger_entry(b, "v"), "c2", false), 7);
+	assert_int_equal(ledger_passes(ledger_entry(b, "v"), "c2", true), 2);
 	OK(ledger_note(ledger, &s, &n, &oops));
 	assert_ptr_equal(n.crash, a);
-	assert_int_equal(ledger_passes(a, "t", "c2", false), 0);
-	assert_int_equal(ledger_passes(b, "v", "c2", false), 0);
-	assert_int_equal(ledger_passes(b, "t", "c2", false), 0);
+	assert_false(n.is_new);
+	assert_int_equal(ledger_passes(ledger_entry(a, "t"), "c2", false), 4);
+	assert_int_equal(ledger_passes(ledger_entry(b, "v"), "c2", false), 0);
+	assert_int_equal(b->reproduction.clean, 0); /* its summary knows */
+	assert_string_equal(b->reproduction.clean_commit, "");
 }
 
 /* A better input of the one that is merged does not take the place of the other's. */
@@ -117,7 +121,7 @@ static void test_reproducer(void **state)
 	assert_string_equal(a->crash_file, "a/input");
 	assert_int_equal(a->reproduction.tries, 3);
 	assert_int_equal(a->count, 1);
-	assert_true(ledger_found_by(a, "v"));
+	assert_true(ledger_entry(a, "v") && !n.is_new);
 	assert_string_equal(b->crash_file, "b/other");
 	assert_int_equal(b->reproduction.tries, 9);
 	assert_int_equal(b->input_bytes, 1);
@@ -130,7 +134,7 @@ static void test_regressed(void **state)
 	(void)state;
 	OK(ledger_merge(ledger, "d", "a", &oops));
 	assert_int_equal(ledger_find(ledger, "d")->state, LEDGER_REGRESSED);
-	OK(ledger_ignore(ledger, "a", NULL, &oops));
+	OK(ledger_ignore(ledger, "a", NULL, SIZE_MAX, NULL, &oops));
 	OK(ledger_split(ledger, "d", &oops));
 	assert_int_equal(ledger_find(ledger, "d")->state, LEDGER_REGRESSED);
 	OK(ledger_merge(ledger, "d", "a", &oops)); /* a person's word stands */

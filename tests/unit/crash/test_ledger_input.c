@@ -72,7 +72,7 @@ static void test_noted(void **state)
 	assert_string_equal(crash(SIG)->minimized_sha1, "");
 	/* A smaller one is another content. */
 	scratch_write(dir.fd, SMALL, "re");
-	OK(ledger_minimized(ledger, SIG, SMALL, 2, &oops));
+	OK(ledger_minimized(ledger, SIG, "", SMALL, 2, &oops));
 	save();
 	assert_string_equal(crash(SIG)->minimized_sha1, sha1("re"));
 }
@@ -98,7 +98,7 @@ static void test_damaged(void **state)
 	/* Damage is never taken for the truth, whatever is noted besides. */
 	scratch_write(dir.fd, INPUT, "reproduceR");
 	(void)NOTE(.signature = SIG);
-	OK(ledger_reproduced(ledger, SIG, INPUT, &oops));
+	OK(ledger_reproduced(ledger, SIG, "", INPUT, &oops));
 	save();
 	load();
 	refused(LEDGER_INPUT, -EBADMSG, "content");
@@ -136,17 +136,17 @@ static void test_adopted(void **state)
 	(void)NOTE(.signature = SIG); /* of another input, perhaps */
 	save();
 	assert_string_equal(crash(SIG)->input_sha1, "");
-	OK(ledger_reproduced(ledger, SIG, SMALL, &oops)); /* none of its own */
+	OK(ledger_reproduced(ledger, SIG, "", SMALL, &oops)); /* none of its own */
 	assert_false(ledger_dirty(ledger));
-	OK(ledger_reproduced(ledger, SIG, INPUT, &oops));
+	OK(ledger_reproduced(ledger, SIG, "", INPUT, &oops));
 	save();
 	assert_string_equal(crash(SIG)->input_sha1, sha1("reproducer"));
-	assert_int_equal(ledger_reproduced(ledger, "none", INPUT, &e), -ENOENT);
+	assert_int_equal(ledger_reproduced(ledger, "none", "", INPUT, &e), -ENOENT);
 	/* Not what has another size. */
 	scratch_write(dir.fd, NAME,
 		      "{\"" SIG "\": {\"crash_file\": \"" INPUT "\", \"input_bytes\": 11}}");
 	load();
-	OK(ledger_reproduced(ledger, SIG, INPUT, &oops));
+	OK(ledger_reproduced(ledger, SIG, "", INPUT, &oops));
 	save();
 	assert_string_equal(crash(SIG)->input_sha1, "");
 	refused(LEDGER_INPUT, -EBADMSG, "10 bytes, not 11");

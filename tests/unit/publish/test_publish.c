@@ -90,7 +90,7 @@ static void test_fixed_and_back(void **state)
 	(void)state;
 	seen(A, "r1", T0, false);
 	queue(3);
-	assert_int_equal(ledger_fixed(ledger, A, T0 + 100, "f1", "r2", &e), 0);
+	assert_int_equal(ledger_fixed(ledger, A, "png_fuzzer", T0 + 100, "f1", "r2", &e), 0);
 	p.run = "r2";
 	queue(2); /* the chat does not ask for it */
 	assert_true(waits("github-fixed-" A "-1700000100"));
@@ -109,7 +109,7 @@ static void test_fixed_and_back(void **state)
 	queue(1);
 	assert_true(waits("github-again-" A "-r3"));
 	all_done(T0 + 300);
-	assert_int_equal(ledger_fixed(ledger, A, T0 + 400, "f2", "r4", &e), 0);
+	assert_int_equal(ledger_fixed(ledger, A, "png_fuzzer", T0 + 400, "f2", "r4", &e), 0);
 	queue(2);
 	assert_true(waits("github-fixed-" A "-1700000400"));
 	all_done(T0 + 400);
@@ -137,7 +137,7 @@ static void test_left_alone(void **state)
 	(void)state;
 	seen(A, "r1", T0, false);
 	seen(B, "r1", T0, false);
-	assert_int_equal(ledger_ignore(ledger, A, NULL, &e), 0);
+	assert_int_equal(ledger_ignore(ledger, A, NULL, SIZE_MAX, NULL, &e), 0);
 	assert_int_equal(ledger_merge(ledger, B, A, &e), 0);
 	queue(0);
 	/* Never again: not an issue, until it fails. */
@@ -163,7 +163,7 @@ static void test_ahead(void **state)
 	queue(0);
 	p.now = T0;
 	seen(A, "r1", T0, false);
-	assert_int_equal(ledger_fixed(ledger, A, T0 + 1, NULL, "r1", &e), 0);
+	assert_int_equal(ledger_fixed(ledger, A, "png_fuzzer", T0 + 1, NULL, "r1", &e), 0);
 	queue(1);
 	assert_true(waits("hook-all-fixed-" A "-1700000001"));
 }
@@ -187,7 +187,7 @@ static void test_older(void **state)
 	    0);
 	queue(1);
 	assert_true(waits("github-new-" B));
-	assert_int_equal(ledger_fixed(ledger, A, T0 + 1, NULL, "r1", &e), 0);
+	assert_int_equal(ledger_fixed(ledger, A, "t", T0 + 1, NULL, "r1", &e), 0);
 	queue(2);
 	assert_int_equal(outbox_begin(box, waits("github-fixed-" A "-1700000001") - 1, &w, &e), 0);
 	assert_string_equal(str(w.progress, "issue_url"), "https://github.com/o/r/issues/7");
@@ -228,7 +228,7 @@ static void test_security(void **state)
 	{
 		struct err e;
 
-		assert_int_equal(ledger_fixed(ledger, B, T0 + 1, NULL, "r1", &e), 0);
+		assert_int_equal(ledger_fixed(ledger, B, "png_fuzzer", T0 + 1, NULL, "r1", &e), 0);
 	}
 	queue(1);
 	json_decref(take_ptr(&j));
@@ -306,7 +306,7 @@ static void test_input(void **state)
 	(void)state;
 	item.file[VAULT_INPUT] = SLICE("planet");
 	item.file[VAULT_REPORT] = SLICE("==1==ERROR: AddressSanitizer: SEGV on unknown address\n");
-	assert_int_equal(vault_save(dir.fd, &item, &e), 0);
+	assert_int_equal(vault_save(dir.fd, &item, NULL, &e), 0);
 	assert_int_equal(ledger_note(ledger, &s, &n, &e), 0);
 	scratch_write(dir.fd, "nothing", "");
 	assert_int_equal(mkdirat(dir.fd, "logs", 0700), 0);
@@ -323,7 +323,7 @@ static void test_input(void **state)
 	memset(big, 'x', sizeof(big));
 	item.signature = SLICE(B);
 	item.file[VAULT_INPUT] = (struct slice){big, sizeof(big)};
-	assert_int_equal(vault_save(dir.fd, &item, &e), 0);
+	assert_int_equal(vault_save(dir.fd, &item, NULL, &e), 0);
 	s.signature = B;
 	s.crash_file = "crashes/" B "/input";
 	s.input_bytes = sizeof(big);
@@ -337,7 +337,7 @@ static void test_input(void **state)
 			 5000);
 	/* One that is not what was noted is none; a path that leads out is none. */
 	item.signature = SLICE(C);
-	assert_int_equal(vault_save(dir.fd, &item, &e), 0);
+	assert_int_equal(vault_save(dir.fd, &item, NULL, &e), 0);
 	s.signature = C;
 	s.crash_file = "../../etc/passwd";
 	assert_int_equal(ledger_note(ledger, &s, &n, &e), 0);

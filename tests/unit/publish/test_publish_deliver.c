@@ -276,7 +276,7 @@ static void publish_queue_both(void)
 	assert_int_equal(ledger_parse(SLICE("{}"), &ledger, &e), 0);
 	seen(A, "r1", T0, false);
 	queue(1);
-	assert_int_equal(ledger_fixed(ledger, A, T0 + 1, NULL, "r2", &e), 0);
+	assert_int_equal(ledger_fixed(ledger, A, "png_fuzzer", T0 + 1, NULL, "r2", &e), 0);
 	queue(1);
 }
 

@@ -80,6 +80,7 @@ static void test_generic(void **state)
 				    .id = "hook-x-new-" SIG,
 				    .time = 1700000000,
 				    .crash = &c,
+				    .issue_url = c.issue_url,
 				    .run = "r1",
 				    .commit = ""};
 

@@ -36,7 +36,7 @@ static void test_told(void **state)
 {
 	struct ledger *l;
 	const struct known_crash *c;
-	char path[VAULT_PATH], text[2000];
+	char place[VAULT_PLACE], path[VAULT_PATH], text[2000];
 
 	(void)state;
 	keep("a", report);
@@ -58,7 +58,8 @@ static void test_told(void **state)
 	assert_string_equal(c->first_seen.run, "20240401-000000");
 	assert_int_equal(c->first_seen.time, 1711929600);
 	assert_int_equal(c->reproduction.hits, 0);
-	OK(vault_path(slice_of(c->signature), VAULT_REPORT, path, e));
+	OK(vault_place(slice_of(c->signature), "", place, e));
+	vault_path(place, VAULT_REPORT, path);
 	assert_string_equal(scratch_text(play.dir.fd, path, text, sizeof(text)), report);
 	ledger_free(l);
 
@@ -155,7 +156,7 @@ static void test_told_before_the_fix(void **state)
 	triage("a", TRIAGE_QUEUE);
 	l = ledger();
 	snprintf(signature, sizeof(signature), "%s", ledger_at(l, 0)->signature);
-	OK(ledger_fixed(l, signature, 1711929601, "c1", "r", e));
+	OK(ledger_fixed(l, signature, "a", 1711929601, "c1", "r", e));
 	OK(ledger_save(l, play.dir.fd, e));
 	ledger_free(l);
 	keep("a", report);
@@ -275,7 +276,7 @@ static void test_lost(void **state)
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct kept k = lost(all[i].own, all[i].detail);
-		char path[VAULT_PATH], text[100];
+		char place[VAULT_PLACE], path[VAULT_PATH], text[100];
 		const struct known_crash *c;
 		struct ledger *l;
 
@@ -299,10 +300,11 @@ static void test_lost(void **state)
 		assert_int_equal(c->state, LEDGER_NEW);
 		assert_string_equal(c->crash_file, "");
 		assert_string_equal(c->first_seen.run, "20240401-000000");
-		OK(vault_path(slice_of(c->signature), VAULT_REPORT, path, e));
+		OK(vault_place(slice_of(c->signature), NULL, place, e));
+		vault_path(place, VAULT_REPORT, path);
 		assert_string_equal(scratch_text(play.dir.fd, path, text, sizeof(text)),
 				    "last words\n");
-		OK(vault_path(slice_of(c->signature), VAULT_INPUT, path, e));
+		vault_path(place, VAULT_INPUT, path);
 		assert_false(has(path));
 		ledger_free(l);
 		triage("a", TRIAGE_CHECK | TRIAGE_SHRINK); /* nothing can be run: it stays open */
@@ -398,7 +400,7 @@ static void expect_crash(const char *top_frame, bool unsymbolized)
 {
 	struct ledger *l = ledger();
 	const struct known_crash *c;
-	char path[VAULT_PATH], text[2000];
+	char place[VAULT_PLACE], path[VAULT_PATH], text[2000];
 
 	assert_int_equal(ledger_count(l), 1);
 	c = ledger_at(l, 0);
@@ -408,7 +410,8 @@ static void expect_crash(const char *top_frame, bool unsymbolized)
 	assert_string_equal(c->severity, "high");
 	assert_string_equal(c->first_seen.commit, "c0");
 	assert_int_equal(c->raw_keys.n, 1);
-	OK(vault_path(slice_of(c->signature), VAULT_REPORT, path, e));
+	OK(vault_place(slice_of(c->signature), "", place, e));
+	vault_path(place, VAULT_REPORT, path);
 	scratch_text(play.dir.fd, path, text, sizeof(text));
 	assert_int_equal(strstr(text, " in inlined /src/a.c:1:2\n") != NULL, !unsymbolized);
 	ledger_free(l);
