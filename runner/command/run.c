@@ -3,8 +3,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/log.h"
-#include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/builds.h"
 #include "runner/command/command.h"
@@ -387,7 +387,9 @@ static int fuzz(struct run_args *a)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	if (!o.symbolizer)
 		warn("no llvm-symbolizer here: crashes have addresses, not names");
-	log_fd = sys_openat(dirs.logs, "runner.log", O_WRONLY | O_CREAT | O_APPEND, 0640);
+	if (fs_open_file(dirs.logs, "runner.log", O_WRONLY | O_CREAT | O_APPEND, 0640, &log_fd,
+			 &e) < 0)
+		warn("no log of the run: %s", e.msg);
 	r = run_and_tell(a, &o, &keep);
 	if (keep)
 		r = fail(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/state/joblog.h"
 
+#include "base/fs.h"
 #include "base/sys.h"
 
 #include <fcntl.h>
@@ -14,10 +15,10 @@ enum { NOTE_ROOM = 16384, NOTE_MAX = 4096 };
 
 int joblog_open(struct joblog *l, int dirfd, const char *name, uint64_t cap, struct err *e)
 {
-	int fd = sys_openat(dirfd, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0640);
+	int fd, r = fs_open_file(dirfd, name, O_WRONLY | O_CREAT | O_APPEND, 0640, &fd, e);
 
-	if (fd < 0)
-		return err_sys(e, "open log '%s'", name);
+	if (r < 0)
+		return err_wrap(e, "open a log");
 	*l = (struct joblog){.fd = fd, .cap = cap < JOBLOG_MIN ? JOBLOG_MIN : cap};
 	return 0;
 }
