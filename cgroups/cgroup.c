@@ -180,7 +180,8 @@ int cgroup_new(struct cgroup_tree *t, const char *name, const struct cgroup_limi
 	raw = sys_malloc(sizeof(*raw));
 	if (!raw)
 		return err_sys(e, "allocate group '%s'", name);
-	*raw = (struct cgroup){.tree = t, .lim = in_force, .events_fd = -1, .memory_fd = -1};
+	*raw = (struct cgroup){
+	    .tree = t, .lim = in_force, .slot = -1, .events_fd = -1, .memory_fd = -1};
 	raw->oom_fd = -1;
 	memset(raw->dir, -1, sizeof(raw->dir));
 	memset(raw->procs, -1, sizeof(raw->procs));
@@ -233,8 +234,10 @@ int cgroup_remove(struct cgroup *cg, struct err *e)
 
 	if (r < 0)
 		return r;
-	if (cg)
+	if (cg) {
+		cg_keeper_forget(cg);
 		free_handle(cg);
+	}
 	return 0;
 }
 

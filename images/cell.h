@@ -60,7 +60,10 @@ struct cell_spec {
 	size_t n_mounts;
 	uint64_t tmp_bytes;  /* size of /tmp, memory counted in the cell */
 	uint64_t file_bytes; /* largest file (RLIMIT_FSIZE); 0: no limit */
-	uint32_t files_max;  /* open files (RLIMIT_NOFILE), no more than we may; 0: ours */
+	/* CPU time that each process may use before the kernel kills it (RLIMIT_CPU), in seconds:
+	 * a belt beside cell_deadline().  0: no limit. */
+	uint64_t cpu_s;
+	uint32_t files_max; /* open files (RLIMIT_NOFILE), no more than we may; 0: ours */
 	/* The job is root inside and this unprivileged user outside.  One of its own
 	 * for each living cell, so that cells cannot touch each other.  Of a host that is
 	 * an ordinary user these can only be its own: then namespaces alone part them. */
@@ -84,6 +87,7 @@ struct cell_end {
 	enum cell_how how;
 	int code;
 	struct cgroup_counters last; /* read when the last process was gone */
+	bool overdue;		     /* killed by the keeper: cell_deadline() */
 	char why[400];		     /* else "", unless the group could not be removed */
 };
 
@@ -116,6 +120,8 @@ MUST_CHECK int cell_start(struct cell_host *h, const struct cell_spec *spec,
 MUST_CHECK int cell_signal(struct cell *c, int signo, struct err *e);
 /* Everything in the cell, now, in any state. */
 MUST_CHECK int cell_kill(struct cell *c, struct err *e);
+/* cgroup_deadline(): killed then, whether we run or not. */
+MUST_CHECK int cell_deadline(struct cell *c, uint64_t until_us, struct err *e);
 /* Stops and continues all its processes; while it starts: as soon as the job runs. */
 MUST_CHECK int cell_freeze(struct cell *c, bool frozen, struct err *e);
 MUST_CHECK int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e);

@@ -15,6 +15,9 @@ void job_set_note(struct job *j, const char *fmt, ...) __attribute__((format(pri
  * memory, such a share of its time: a second, up to ten of them. */
 uint64_t job_dump_grace(double starved);
 
+/* The run's fuzzing ends before its own time does. */
+bool job_ends_with_run(const struct job *j);
+
 /* The deadline comes so much later. */
 void job_put_off(struct job *j, uint64_t us);
 

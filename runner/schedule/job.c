@@ -101,6 +101,41 @@ static void on_timer(void *arg)
 	}
 }
 
+static uint64_t run_ends_us(const struct job *j)
+{
+	/* It is looked at once a second. */
+	return j->env->fuzz_until_us ? j->env->fuzz_until_us + USEC_PER_SEC : UINT64_MAX;
+}
+
+bool job_ends_with_run(const struct job *j)
+{
+	return !j->deadline_at || run_ends_us(j) < j->deadline_at;
+}
+
+/* When its cell is dead, if we do all that we are about to do. */
+static uint64_t cell_ends_us(const struct job *j)
+{
+	uint64_t at = job_ends_with_run(j) ? run_ends_us(j) : j->deadline_at;
+
+	if (j->phase == PHASE_RUNNING)
+		return at < UINT64_MAX / 2 ? at + j->cfg.grace_us + DUMP_GRACE_US : 0;
+	return j->phase == PHASE_POLITE ? j->grace_at + DUMP_GRACE_US : j->grace_at;
+}
+
+/* While we stand somebody else ends it. */
+static void tell_keeper(struct job *j)
+{
+	struct attempt *a = j->attempt;
+	uint64_t at = a && a->cell ? cell_ends_us(j) : 0;
+	struct err e;
+
+	if (!at || at + SETUP_KEEPER_SLACK_US == a->until_us)
+		return;
+	a->until_us = at + SETUP_KEEPER_SLACK_US;
+	if (cell_deadline(a->cell, a->until_us, &e) < 0)
+		joblog_note(&j->log, "no deadline is kept while fuzzcell is stopped: %s", e.msg);
+}
+
 /* One timer a job: the nearer of a step's grace and the deadline. */
 static void arm(struct job *j)
 {
@@ -108,6 +143,7 @@ static void arm(struct job *j)
 	struct err e;
 	int r = 0;
 
+	tell_keeper(j);
 	if (!at)
 		return;
 	if (j->timer)

@@ -41,8 +41,9 @@ struct job_env {
 	int quarantine, triage; /* directories of the state */
 	const char *rootfs;	/* NULL: the host's */
 	uint64_t log_limit;
-	uint64_t began_us; /* of the run; clock_mono_us(), as end_us */
-	uint64_t end_us;   /* of the run, triage and merging included; clock_mono_us(), 0: none */
+	uint64_t fuzz_until_us; /* of the run's fuzzing; clock_mono_us(), 0: none */
+	uint64_t began_us;	/* of the run; clock_mono_us(), as end_us */
+	uint64_t end_us; /* of the run, triage and merging included; clock_mono_us(), 0: none */
 	uint64_t started_real_us; /* its beginning, for people */
 	struct triage_env triage_env;
 	struct merge_env merge_env;

@@ -58,6 +58,7 @@ static void sleep_paused(struct run *r)
 	if (r->dispatch.deadline_us) {
 		r->dispatch.deadline_us += clock_mono_us() - before;
 		r->env.end_us += clock_mono_us() - before;
+		r->env.fuzz_until_us = r->dispatch.deadline_us;
 	}
 	r->began_us += clock_mono_us() - before;
 	r->env.began_us = r->began_us;

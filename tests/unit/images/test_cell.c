@@ -95,6 +95,26 @@ static void limits_hold(void **state)
 	assert_string_equal(seen.out, "0\nbounded\n");
 }
 
+/* The kernel's own belt: it holds whoever is stopped. */
+static void cpu_time_is_limited(void **state)
+{
+	static const char *const argv[] = {"/bin/sh", "-c", "trap '' XCPU; while :; do :; done",
+					   NULL};
+	struct cell_spec spec = cell_spec_for("cpu", argv);
+	struct world w = {0};
+
+	(void)state;
+	world_open(&w, &(struct cell_host_opts){0});
+	memset(&seen, 0, sizeof(seen));
+	spec.cpu_s = 1;
+	run_cell(&w, &seen, &spec);
+	assert_int_equal(seen.end.how, CELL_SIGNALED);
+	assert_int_equal(seen.end.code, SIGKILL);
+	assert_in_range(seen.end.last.usage_us, 900 * USEC_PER_MSEC, 3 * USEC_PER_SEC);
+	assert_false(seen.end.overdue);
+	world_close(&w);
+}
+
 static void memory_is_limited_and_counted(void **state)
 {
 	(void)state;
@@ -422,6 +442,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(walls_hold),
     cmocka_unit_test(root_inside_is_one_user_outside),
     cmocka_unit_test(limits_hold),
+    cmocka_unit_test(cpu_time_is_limited),
     cmocka_unit_test(memory_is_limited_and_counted),
     cmocka_unit_test(processes_are_limited_and_counted),
     cmocka_unit_test(the_first_process_is_pid_1),

@@ -35,6 +35,7 @@ static struct {
 	pid_t pid;			 /* of its process; 0: not known yet */
 	enum modules_look look;		 /* what looking at it gives, and */
 	uint64_t edges;			 /* of its programs and libraries */
+	uint64_t keeper_us;		 /* when the keeper kills its cell */
 	/* What happened. */
 	unsigned cells, triages, merges, requeued, dropped, forges, ended, killed, looks;
 	struct triage_spec triage; /* the last one; */
@@ -135,6 +136,7 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 	assert_ptr_equal(ops, &job_cell_ops);
 	assert_null(j->attempt);
 	a->launched_us = w.now;
+	a->cell = (void *)&w; /* never looked into */
 	w.cells++;
 	*ret = a;
 	return 0;
@@ -177,6 +179,12 @@ enum modules_look modules_edges(pid_t pid, uint64_t *ret)
 	w.looks++;
 	*ret = w.edges;
 	return w.look;
+}
+
+int cell_deadline(struct cell *c, uint64_t until_us, struct err *e)
+{
+	w.keeper_us = until_us;
+	return cell_signal(c, 0, e);
 }
 
 int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us, struct err *e)
@@ -352,6 +360,15 @@ static inline void cell_ends(int code)
 	assert_non_null(w.job.attempt);
 	w.now += 60 * S;
 	w.job.engine.running = w.job.fuzzed = true;
+	job_cell_ops.ended(&w.job, &end);
+}
+
+/* Its time was over while we were stopped for a minute. */
+static inline void keeper_kills_cell(void)
+{
+	struct cell_end end = {.how = CELL_SIGNALED, .code = SIGKILL, .overdue = true};
+
+	w.now += 60 * S;
 	job_cell_ops.ended(&w.job, &end);
 }
 
