@@ -72,7 +72,6 @@ struct cgroup {
 	char name[CG_NAME_MAX + 1];
 	struct cgroup_limits lim; /* in force */
 	int dir[CG_HIERARCHIES_MAX];
-	int procs[CG_HIERARCHIES_MAX];
 	int stat[CG_STATS_]; /* -1: this machine has none */
 	int slot;	     /* at the keeper; -1: none */
 	int events_fd;

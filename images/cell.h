@@ -41,6 +41,10 @@ struct cell_host_opts {
 MUST_CHECK int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct err *e);
 void cell_host_free(struct cell_host *h); /* after the last cell ended; NULL is fine */
 
+/* A living cell holds fewer descriptors of ours at any moment of its life; what its user opens for
+ * it (a log, a pipe to a working process) is on top. */
+enum { CELL_DESCRIPTORS = 28 };
+
 struct cell_mount {
 	const char *source; /* host path, absolute */
 	const char *target; /* absolute; parents are made */

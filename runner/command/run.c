@@ -365,7 +365,6 @@ static int fuzz(struct run_args *a)
 	    .cfg = rc,
 	    .continuous = a->continuous,
 	    .pressure = "/proc/pressure",
-	    .workers = rc->workers ? rc->workers : machine_cpus(),
 	    .total_us = rc->total_time_us,
 	    .log_limit = rc->log_limit,
 	    .disk_reserve = rc->disk_reserve,
@@ -379,10 +378,14 @@ static int fuzz(struct run_args *a)
 	    .event = on_event,
 	    .second = on_second,
 	};
+	uint64_t limit;
 	struct err e;
 	bool keep;
-	int r;
+	int r = machine_workers(rc->workers, &o.workers);
 
+	if (r != EXIT_DONE)
+		return r;
+	o.places = machine_places(&limit);
 	if (state_run_begin(s, clock_real_us(), &dirs, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	if (!o.symbolizer)

@@ -273,6 +273,8 @@ static void do_kill(struct job *j)
 
 static void leave_turn(struct job *j)
 {
+	if (j->log_open)
+		joblog_rest(&j->log);
 	j->used_us = job_wall_us(j, clock_mono_us());
 	j->began_us = 0;
 	j->deadline_at = 0;
@@ -289,7 +291,7 @@ static void do_finish(struct job *j)
 	if (j->log_open) {
 		joblog_note(&j->log, "ended: %s%s%s", reason_name(j->reason), *j->note ? ": " : "",
 			    j->note);
-		joblog_flush(&j->log);
+		joblog_rest(&j->log);
 	}
 	j->env->news(j->env->arg, j, JOB_ENDED);
 }

@@ -259,6 +259,7 @@ static void on_pause_signal(void *arg, int signo)
 
 void run_set_workers(struct run *r, unsigned n)
 {
+	n = n < r->o.places ? n : r->o.places;
 	if (n == r->o.workers)
 		return;
 	r->o.workers = n;
