@@ -239,6 +239,11 @@ static int conclude(const struct run_args *a, struct state *s, const struct run_
 	fflush(stdout);
 	if (record_run(s, d, v, &e) < 0)
 		return fail(EXIT_INTERNAL, "the run's records could not be written: %s", e.msg);
+	if (*v->shortage)
+		return fail(EXIT_MACHINE,
+			    "no cell could be had: %s: free what is short (open files, processes, "
+			    "memory, space in /run, control groups), or raise its limit",
+			    v->shortage);
 	if (a->broken)
 		printf("a build failed: what it did not make was not fuzzed\n");
 	if (summary_unfuzzed(v) > 0 || a->broken)

@@ -16,9 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The forced dump writes one file; more time would only serve a hanging target.  Wall time:
- * where CPUs are short it is more. */
-#define DUMP_GRACE_US (1 * USEC_PER_SEC)
 /* A cell that was killed and is still there is killed again. */
 #define KILL_RETRY_US (1 * USEC_PER_SEC)
 enum { ARTIFACTS_TEXT_MAX = 1 << 18, DUMP_LONGER_MAX = 10 /* times, where CPUs are short */ };
@@ -90,6 +87,8 @@ static void on_timer(void *arg)
 		j->grace_at = 0;
 		if (j->phase == PHASE_KILLING)
 			do_kill(j);
+		else if (j->phase == PHASE_COLLECTING)
+			job_collect(j);
 		else
 			job_step(j, EVENT_GRACE);
 		return;
@@ -101,41 +100,6 @@ static void on_timer(void *arg)
 	}
 }
 
-static uint64_t run_ends_us(const struct job *j)
-{
-	/* It is looked at once a second. */
-	return j->env->fuzz_until_us ? j->env->fuzz_until_us + USEC_PER_SEC : UINT64_MAX;
-}
-
-bool job_ends_with_run(const struct job *j)
-{
-	return !j->deadline_at || run_ends_us(j) < j->deadline_at;
-}
-
-/* When its cell is dead, if we do all that we are about to do. */
-static uint64_t cell_ends_us(const struct job *j)
-{
-	uint64_t at = job_ends_with_run(j) ? run_ends_us(j) : j->deadline_at;
-
-	if (j->phase == PHASE_RUNNING)
-		return at < UINT64_MAX / 2 ? at + j->cfg.grace_us + DUMP_GRACE_US : 0;
-	return j->phase == PHASE_POLITE ? j->grace_at + DUMP_GRACE_US : j->grace_at;
-}
-
-/* While we stand somebody else ends it. */
-static void tell_keeper(struct job *j)
-{
-	struct attempt *a = j->attempt;
-	uint64_t at = a && a->cell ? cell_ends_us(j) : 0;
-	struct err e;
-
-	if (!at || at + SETUP_KEEPER_SLACK_US == a->until_us)
-		return;
-	a->until_us = at + SETUP_KEEPER_SLACK_US;
-	if (cell_deadline(a->cell, a->until_us, &e) < 0)
-		joblog_note(&j->log, "no deadline is kept while fuzzcell is stopped: %s", e.msg);
-}
-
 /* One timer a job: the nearer of a step's grace and the deadline. */
 static void arm(struct job *j)
 {
@@ -143,7 +107,7 @@ static void arm(struct job *j)
 	struct err e;
 	int r = 0;
 
-	tell_keeper(j);
+	job_tell_keeper(j);
 	if (!at)
 		return;
 	if (j->timer)
@@ -156,11 +120,29 @@ static void arm(struct job *j)
 	}
 }
 
+void job_collect_later(struct job *j)
+{
+	j->grace_at = clock_mono_us() + USEC_PER_SEC;
+	arm(j);
+}
+
 void job_put_off(struct job *j, uint64_t us)
 {
 	j->deadline_at += us;
 	j->put_off_us += us;
 	arm(j);
+}
+
+/* There is no cell: for want of something, or because the target cannot have one. */
+static void no_cell(struct job *j, int r, const struct err *e)
+{
+	if (job_is_shortage(-r))
+		job_is_short(j, e->msg);
+	else {
+		job_set_note(j, "%s", e->msg);
+		j->pending = REASON_STARTUP_FAILED;
+	}
+	job_step(j, EVENT_ENDED);
 }
 
 static void do_prepare(struct job *j)
@@ -170,6 +152,9 @@ static void do_prepare(struct job *j)
 
 	j->pending = REASON_NONE;
 	j->ask = ASK_NOTHING;
+	if (j->was_short)
+		*j->note = '\0';
+	j->was_short = false;
 	job_look_at_binary(j);
 	if (!j->log_open) {
 		char name[160];
@@ -182,16 +167,14 @@ static void do_prepare(struct job *j)
 	}
 	if (r == 0)
 		r = job_prepare(j, &e);
-	if (r < 0) {
-		job_set_note(j, "%s", e.msg);
-		j->pending = REASON_STARTUP_FAILED;
-		job_step(j, EVENT_ENDED);
-	}
+	if (r < 0)
+		no_cell(j, r, &e);
 }
 
 static void do_launch(struct job *j)
 {
 	struct err e;
+	int r;
 
 	j->engine = (struct engine_state){0};
 	j->now = (struct cgroup_counters){0};
@@ -211,10 +194,9 @@ static void do_launch(struct job *j)
 		job_step(j, EVENT_ENDED);
 		return;
 	}
-	if (attempt_launch(j, &job_cell_ops, &j->attempt, &e) < 0) {
-		job_set_note(j, "%s", e.msg);
-		j->pending = REASON_STARTUP_FAILED;
-		job_step(j, EVENT_ENDED);
+	r = attempt_launch(j, &job_cell_ops, &j->attempt, &e);
+	if (r < 0) {
+		no_cell(j, r, &e);
 		return;
 	}
 	j->cells++;
@@ -239,10 +221,10 @@ uint64_t job_dump_grace(double starved)
 	double share = 1 - starved;
 
 	if (!(share < 1))
-		return DUMP_GRACE_US;
+		return JOB_DUMP_GRACE_US;
 	if (share < 1.0 / DUMP_LONGER_MAX)
-		return DUMP_LONGER_MAX * DUMP_GRACE_US;
-	return (uint64_t)((double)DUMP_GRACE_US / share);
+		return DUMP_LONGER_MAX * JOB_DUMP_GRACE_US;
+	return (uint64_t)((double)JOB_DUMP_GRACE_US / share);
 }
 
 static void do_dump(struct job *j)

@@ -121,6 +121,11 @@ struct job {
 	double pressure[3]; /* cpu, memory, io: stalled share of the last interval */
 	uint64_t over_mark_since;
 
+	bool is_short;	    /* no cell, for want of something of ours: the run takes note */
+	bool was_short;	    /* and its note says so */
+	unsigned shortages; /* in a row, as crun told of them */
+	unsigned collects;  /* tries to save, in a row, that could not begin */
+
 	bool active; /* holds a worker: the run sets and clears it */
 	bool off;    /* a person stopped it: only a person starts it again */
 	bool wanted; /* and has, while it came to its end */

@@ -5,6 +5,7 @@
 #include "runner/schedule/attempt.h"
 #include "runner/schedule/internal.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #define STUCK_US (10 * USEC_PER_SEC)
 /* A cell that failed sooner, without new coverage, got nowhere. */
 #define BARREN_US (10 * USEC_PER_SEC)
+enum { SHORTAGES_MAX = 20 };
 /* In less time a share of it says nothing. */
 #define PRESSURE_US (500 * USEC_PER_MSEC)
 
@@ -279,6 +281,20 @@ static void judge_overdue(struct job *j)
 	job_count_health(j, FAILURE_NONE);
 }
 
+/* crun says what it was short of.  At the cell's own limits that is the target's affair, and so
+ * is what comes again and again. */
+static bool is_shortage(struct job *j, const struct cell_end *end)
+{
+	if (end->how != CELL_NOT_STARTED) {
+		j->shortages = 0;
+		return false;
+	}
+	return end->last.pids_refused == 0 && end->last.oom_kills == 0 &&
+	       /* crun writes to our runtime directory alone */
+	       (job_tells_shortage(end->why) || strstr(end->why, strerrordesc_np(ENOSPC))) &&
+	       ++j->shortages <= SHORTAGES_MAX;
+}
+
 void job_judge(struct job *j, const struct cell_end *end)
 {
 	struct cell_facts f = facts_of(j, end);
@@ -287,6 +303,11 @@ void job_judge(struct job *j, const struct cell_end *end)
 
 	if (is_overdue(j, end)) {
 		judge_overdue(j);
+		return;
+	}
+	if (is_shortage(j, end)) {
+		j->last_failure = FAILURE_NONE;
+		job_is_short(j, end->why);
 		return;
 	}
 	j->last_failure = what;

@@ -101,6 +101,23 @@ static bool goes_on(const struct run *r)
 	return r->o.continuous && !r->dispatch.closed;
 }
 
+/* Said once for as long as it lasts. */
+static void on_shortage(struct run *r, struct job *j)
+{
+	uint64_t now = clock_mono_us();
+	char text[300];
+
+	j->is_short = false;
+	if (!dispatch_short(&r->dispatch, now) && !*r->view.shortage) {
+		(void)snprintf(r->view.shortage, sizeof(r->view.shortage), "%s", j->note);
+		run_end(r, false);
+	}
+	(void)snprintf(text, sizeof(text), "no more than %u cells for now: %s",
+		       r->dispatch.shortage.cells, j->note);
+	if (r->dispatch.shortage.times == 1)
+		r->o.event(r->o.arg, run_look(r), SIZE_MAX, text);
+}
+
 void run_news(void *arg, struct job *j, enum job_news n)
 {
 	struct run *r = arg;
@@ -110,6 +127,8 @@ void run_news(void *arg, struct job *j, enum job_news n)
 		return;
 	dispatch_left(&r->dispatch, j);
 	dispatch_ended(&r->dispatch, j);
+	if (j->is_short)
+		on_shortage(r, j);
 	if (all_done(r) && !goes_on(r))
 		loop_stop(r->o.loop);
 	else if (r->dispatch.paused && r->dispatch.busy == 0)
@@ -177,7 +196,7 @@ static void look_at_pressure(struct run *r, uint64_t now)
 	news = workers_read(&r->dispatch.workers, &reading);
 	if (!r->o.cfg->adapt)
 		r->dispatch.workers.now = r->dispatch.workers.most;
-	r->view.workers = r->dispatch.workers.now;
+	r->view.workers = dispatch_workers(&r->dispatch);
 	if (news != WORKERS_SAME && r->o.cfg->adapt)
 		r->o.event(r->o.arg, run_look(r), SIZE_MAX, workers_text(news));
 }

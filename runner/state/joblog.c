@@ -28,8 +28,8 @@ static bool wakes(struct joblog *l)
 {
 	struct err e;
 
-	return l->fd >= 0 ||
-	       (*l->name && fs_open_file(l->dirfd, l->name, O_WRONLY | O_APPEND, 0, &l->fd, &e) == 0);
+	return l->fd >= 0 || (*l->name && fs_open_file(l->dirfd, l->name, O_WRONLY | O_APPEND, 0,
+						       &l->fd, &e) == 0);
 }
 
 static void put(struct joblog *l, const char *p, uint64_t n)

@@ -88,3 +88,31 @@ copies() {
 	run bash -c "ulimit -n 90 && timeout 60 $FUZZCELL doctor --state-dir $STATE --targets $WORK/out"
 	[[ $output == *open-files* ]]
 }
+
+# among INODES: a run whose directory of bundles has so many; a cell takes some forty.
+among() {
+	run unshare -m bash -c "mkdir -p /run/fuzzcell && mount -t tmpfs -o nr_inodes=$1 tmpfs \
+		/run/fuzzcell && timeout $((120 * SLOW)) $FUZZCELL run --plain --workers 3 \
+		--state-dir $STATE --targets $WORK/out --max-fuzzer-time $((1 * TIMES))s"
+	echo "$output"
+}
+
+@test "what is short while a run goes on costs workers, not targets" {
+	config '"merge_time": "off", "triage_time": "off"'
+	copies 3
+	among 70
+	[ "$status" -eq 0 ]
+	[[ $output == *"no more than "*" cells for now: "*"No space left on device"* ]]
+	[[ $output != *startup-failed* ]]
+	[[ $output == *"run "*": 3 targets in "*" 0 failures, "*" 0 not fuzzed"* ]]
+	[ "$(grep -c 'no more than' <<<"$output")" -eq 1 ]
+}
+
+@test "a run that cannot have a single cell ends with what is short" {
+	config '"merge_time": "off", "triage_time": "off"'
+	copies 2
+	among 20
+	[ "$status" -eq 3 ]
+	[[ $output == *"no cell could be had: "*"No space left on device: free what is short"* ]]
+	[[ $output != *startup-failed* ]]
+}

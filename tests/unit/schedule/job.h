@@ -30,6 +30,7 @@ static struct {
 	struct fleet_target fleet;
 	struct job job;
 	unsigned failures; /* that the next collection finds */
+	int launch_fails;  /* with this errno, once */
 	unsigned immortal; /* kills that its cell outlives; the next one ends the loop */
 	struct cgroup_counters counters; /* of its cell, now */
 	pid_t pid;			 /* of its process; 0: not known yet */
@@ -131,8 +132,14 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 {
 	struct attempt *a = calloc(1, sizeof(*a));
 
-	(void)e;
 	assert_non_null(a);
+	if (w.launch_fails) {
+		int code = w.launch_fails;
+
+		free(a);
+		w.launch_fails = 0;
+		return err_set(e, code, "make a pipe: %s", strerror(code));
+	}
 	assert_ptr_equal(ops, &job_cell_ops);
 	assert_null(j->attempt);
 	a->launched_us = w.now;

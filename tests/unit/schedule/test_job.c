@@ -324,6 +324,67 @@ static void who_was_asked_before_keeps_that(void **state)
 	assert_int_equal(w.job.failures[FAILURE_OOM], 1);
 }
 
+/* --- want of something of ours ------------------------------------------------ */
+
+/* Not the target's end: it waits for another time. */
+static void a_shortage_is_no_end(void **state)
+{
+	static const int codes[] = {EMFILE, ENFILE, ENOMEM, EAGAIN, ENOSPC, EUSERS};
+
+	(void)state;
+	first_turn();
+	pause_it();
+	for (unsigned i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		unsigned before = w.requeued;
+
+		w.launch_fails = codes[i];
+		job_start(&w.job, 86400 * S);
+		assert_int_equal(w.job.phase, PHASE_QUEUED);
+		assert_int_equal(w.job.pending, REASON_NONE);
+		assert_int_equal(w.requeued, before + 1);
+		assert_true(w.job.is_short);
+		assert_non_null(strstr(w.job.note, strerror(codes[i])));
+		w.job.is_short = false; /* the run has taken note */
+	}
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.job.failures_total, 0);
+	cell_ends(77);
+	w.launch_fails = ENOENT; /* whatever else is wrong */
+	job_pause(&w.job, false);
+	cell_ends(0);
+	job_start(&w.job, 86400 * S);
+	merged();
+	assert_int_equal(w.job.phase, PHASE_DONE);
+	assert_int_equal(w.job.reason, REASON_STARTUP_FAILED);
+}
+
+/* crun was short of it; but not at the cell's own limits, and not for ever. */
+static void what_crun_was_short_of(void **state)
+{
+	struct cell_end end = {.how = CELL_NOT_STARTED,
+			       .why = "clone: Resource temporarily unavailable"};
+
+	(void)state;
+	first_turn();
+	for (unsigned i = 0; i < 20; i++) {
+		job_cell_ops.ended(&w.job, &end);
+		assert_int_equal(w.job.phase, PHASE_QUEUED);
+		assert_true(w.job.is_short);
+		w.job.is_short = false;
+		job_start(&w.job, 86400 * S);
+		assert_int_equal(w.job.phase, PHASE_RUNNING);
+	}
+	job_cell_ops.ended(&w.job, &end);
+	assert_int_equal(w.job.reason, REASON_STARTUP_FAILED);
+	job_revive(&w.job);
+	w.job.shortages = 0;
+	first_turn();
+	end.last.pids_refused = 1;
+	job_cell_ops.ended(&w.job, &end);
+	assert_int_equal(w.job.reason, REASON_STARTUP_FAILED);
+}
+
 /* --- the disk ----------------------------------------------------------------- */
 
 /* Only how far it has come could not be saved: it goes on. */
@@ -363,6 +424,8 @@ static const struct CMUnitTest tests[] = {
     CASE(the_keeper_knows_when_a_cell_ends),
     CASE(what_the_keeper_killed_did_not_fail),
     CASE(who_was_asked_before_keeps_that),
+    CASE(a_shortage_is_no_end),
+    CASE(what_crun_was_short_of),
     CASE(progress_that_is_not_saved),
 };
 
