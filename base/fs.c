@@ -12,6 +12,73 @@
 #include <string.h>
 #include <sys/stat.h>
 
+static const char *kind_of(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFIFO:
+		return "a FIFO";
+	case S_IFSOCK:
+		return "a socket";
+	case S_IFDIR:
+		return "a directory";
+	case S_IFLNK:
+		return "a symlink";
+	default:
+		return "a device";
+	}
+}
+
+/* The directory that a relative path starts from; "" when the path says it itself. */
+static void name_directory(int dirfd, const char *path, char out[PATH_MAX])
+{
+	char link[64];
+	ssize_t n = -1;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", dirfd);
+	if (dirfd != AT_FDCWD && path[0] != '/')
+		n = readlink(link, out, PATH_MAX - 1);
+	out[n > 0 ? n : 0] = '\0';
+}
+
+static int not_regular(int dirfd, const char *path, mode_t mode, struct err *e)
+{
+	char dir[PATH_MAX];
+
+	name_directory(dirfd, path, dir);
+	return err_set(e, EINVAL, "'%.200s' is not a regular file but %s: move it away%s%.200s%s",
+		       path, kind_of(mode), *dir ? " from '" : "", dir, *dir ? "'" : "");
+}
+
+/* For writing, what is no regular file may already fail to open. */
+static int open_failed(int dirfd, const char *path, int flags, struct err *e)
+{
+	int code = errno;
+	struct stat st;
+
+	if ((code == ENXIO || code == EISDIR || code == ENODEV) &&
+	    fstatat(dirfd, path, &st, 0) == 0 && !S_ISREG(st.st_mode))
+		return not_regular(dirfd, path, st.st_mode, e);
+	errno = code;
+	return err_sys(e, "%s '%s'", flags & O_CREAT ? "create" : "open", path);
+}
+
+int fs_open_file(int dirfd, const char *path, int flags, mode_t mode, int *ret_fd, struct err *e)
+{
+	int nofollow = dirfd == AT_FDCWD ? 0 : O_NOFOLLOW;
+	_autoclose_ int fd =
+	    sys_openat(dirfd, path, flags | O_NONBLOCK | O_NOCTTY | nofollow, mode);
+	struct stat st;
+
+	if (fd < 0)
+		return open_failed(dirfd, path, flags, e);
+	if (fstat(fd, &st) < 0)
+		return err_sys(e, "stat '%s'", path);
+	if (!S_ISREG(st.st_mode))
+		return not_regular(dirfd, path, st.st_mode, e);
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
 /* ".NAME.new" beside the file that it will become. */
 static int temp_name(const char *name, char out[NAME_MAX + 1], struct err *e)
 {
@@ -36,18 +103,6 @@ static int commit(int dirfd, int fd, const char *tmp, const char *name, struct e
 	return 0;
 }
 
-/* O_NONBLOCK: a FIFO in the file's place must not hold us. */
-static int create_temp(int dirfd, const char *tmp, int *ret_fd, struct err *e)
-{
-	int fd =
-	    sys_openat(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0640);
-
-	if (fd < 0)
-		return err_sys(e, "create '%s'", tmp);
-	*ret_fd = fd;
-	return 0;
-}
-
 static void drop_temp(int dirfd, const char *tmp)
 {
 	/* allow: best effort, and the error before it is the one to tell */
@@ -62,7 +117,7 @@ int fs_replace(int dirfd, const char *name, struct slice data, struct err *e)
 
 	if (r < 0)
 		return r;
-	r = create_temp(dirfd, tmp, &fd, e);
+	r = fs_open_file(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC, 0640, &fd, e);
 	if (r < 0)
 		return r;
 	if (sys_write_all(fd, data.p, data.n) < 0)
@@ -92,9 +147,9 @@ int fs_append_line(int dirfd, const char *name, struct slice line, struct err *e
 	off_t size;
 	int cut;
 
-	fd = sys_openat(dirfd, name, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0640);
-	if (fd < 0)
-		return err_sys(e, "open '%s'", name);
+	cut = fs_open_file(dirfd, name, O_RDWR | O_CREAT | O_APPEND, 0640, &fd, e);
+	if (cut < 0)
+		return cut;
 	size = lseek(fd, 0, SEEK_END);
 	if (size < 0)
 		return err_sys(e, "find the end of '%s'", name);
@@ -120,20 +175,17 @@ int fs_append_line(int dirfd, const char *name, struct slice line, struct err *e
 	return 0;
 }
 
-/* O_NONBLOCK: a FIFO that a target left in a file's place must not hold us. */
-static int open_regular(int dirfd, const char *path, size_t max, int *ret_fd, struct err *e)
+/* Regular, and not too large. */
+static int open_small(int dirfd, const char *path, size_t max, int *ret_fd, struct err *e)
 {
 	_autoclose_ int fd = -1;
 	struct stat st;
-	int nofollow = dirfd == AT_FDCWD ? 0 : O_NOFOLLOW;
+	int r = fs_open_file(dirfd, path, O_RDONLY, 0, &fd, e);
 
-	fd = sys_openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | nofollow, 0);
-	if (fd < 0)
-		return err_sys(e, "open '%s'", path);
+	if (r < 0)
+		return r;
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "stat '%s'", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, EINVAL, "'%s' is not a regular file", path);
 	if ((uint64_t)st.st_size > max)
 		return err_set(e, EFBIG, "'%s' has more than %zu bytes", path, max);
 	*ret_fd = take_fd(&fd);
@@ -146,7 +198,7 @@ int fs_read(int dirfd, const char *path, size_t max, char **ret, size_t *ret_n, 
 	_autobuf_ struct buf text = BUF_INIT(max);
 	char block[16384];
 	ssize_t n;
-	int r = open_regular(dirfd, path, max, &fd, e);
+	int r = open_small(dirfd, path, max, &fd, e);
 
 	if (r < 0)
 		return r;
@@ -236,10 +288,10 @@ int fs_copy(int from_dirfd, const char *from, int to_dirfd, const char *to, size
 
 	if (r < 0)
 		return r;
-	r = open_regular(from_dirfd, from, max, &in, e);
+	r = open_small(from_dirfd, from, max, &in, e);
 	if (r < 0)
 		return r;
-	r = create_temp(to_dirfd, tmp, &out, e);
+	r = fs_open_file(to_dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC, 0640, &out, e);
 	if (r < 0)
 		return r;
 	r = copy_bytes(in, out, max, from, e);

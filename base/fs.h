@@ -10,6 +10,13 @@
 
 /* Files and directories, relative to a held directory descriptor. */
 
+/* Opens a regular file with flags (O_RDONLY, O_WRONLY | O_CREAT | O_TRUNC, ...); close() it.
+ * Never waits: a FIFO, socket, device or directory in the file's place is refused with -EINVAL,
+ * and the message says what it is and where.  Below a dirfd a last symlink is not followed
+ * (-ELOOP); below AT_FDCWD it is, because a user may name a file through a symlink. */
+MUST_CHECK int fs_open_file(int dirfd, const char *path, int flags, mode_t mode, int *ret_fd,
+			    struct err *e);
+
 /* Replace dirfd/name (one component) with data so that a crash at any point leaves
  * either the old file or the new one, whole, and so that 0 means "on disk".  A
  * failure leaves no other file behind; a crash may leave ".NAME.new". */

@@ -17,10 +17,8 @@ static void shut(int *fd)
 
 static void free_handle(struct cgroup *cg)
 {
-	for (unsigned i = 0; i < CG_HIERARCHIES_MAX; i++) {
+	for (unsigned i = 0; i < CG_HIERARCHIES_MAX; i++)
 		shut(&cg->dir[i]);
-		shut(&cg->procs[i]);
-	}
 	for (unsigned i = 0; i < CG_STATS_; i++)
 		shut(&cg->stat[i]);
 	shut(&cg->events_fd);
@@ -146,9 +144,6 @@ static int make_dirs(struct cgroup *cg, struct err *e)
 		cg->dir[i] = sys_openat(p->fd, cg->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 		if (cg->dir[i] < 0)
 			return err_sys(e, "open group '%s/%s'", p->h.mount, path);
-		cg->procs[i] = sys_openat(cg->dir[i], "cgroup.procs", O_WRONLY | O_NOFOLLOW, 0);
-		if (cg->procs[i] < 0)
-			return err_sys(e, "open 'cgroup.procs' of '%s/%s'", p->h.mount, path);
 	}
 	return 0;
 }
@@ -180,10 +175,10 @@ int cgroup_new(struct cgroup_tree *t, const char *name, const struct cgroup_limi
 	raw = sys_malloc(sizeof(*raw));
 	if (!raw)
 		return err_sys(e, "allocate group '%s'", name);
-	*raw = (struct cgroup){.tree = t, .lim = in_force, .events_fd = -1, .memory_fd = -1};
+	*raw = (struct cgroup){
+	    .tree = t, .lim = in_force, .slot = -1, .events_fd = -1, .memory_fd = -1};
 	raw->oom_fd = -1;
 	memset(raw->dir, -1, sizeof(raw->dir));
-	memset(raw->procs, -1, sizeof(raw->procs));
 	memset(raw->stat, -1, sizeof(raw->stat));
 	memcpy(raw->name, name, strlen(name) + 1);
 
@@ -212,9 +207,18 @@ int cgroup_new(struct cgroup_tree *t, const char *name, const struct cgroup_limi
 int cgroup_enter(const struct cgroup *cg)
 {
 	/* v2 first: what is in any of ours is then found and killed through it. */
-	for (unsigned i = 0; i < cg->tree->n; i++)
-		if (write(cg->procs[i], "0", 1) != 1)
+	for (unsigned i = 0; i < cg->tree->n; i++) {
+		/* allow: between fork and exec; a descriptor less for each living group */
+		int fd = openat(cg->dir[i], "cgroup.procs", O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+		bool in = fd >= 0 && write(fd, "0", 1) == 1;
+		int code = errno;
+
+		if (fd >= 0)
+			close(fd);
+		errno = code;
+		if (!in)
 			return -1;
+	}
 	return 0;
 }
 
@@ -233,8 +237,10 @@ int cgroup_remove(struct cgroup *cg, struct err *e)
 
 	if (r < 0)
 		return r;
-	if (cg)
+	if (cg) {
+		cg_keeper_forget(cg);
 		free_handle(cg);
+	}
 	return 0;
 }
 

@@ -48,9 +48,10 @@ struct cgroup_tree_opts {
 	 * caller holds a lock); [a-z0-9-], at most 40 bytes. */
 	const char *instance;
 	/* When we die, a small process of its own kills what is left and removes
-	 * it.  Without, the next cgroup_tree_open() of this instance does.  (A child
-	 * that is forked and never executes anything holds the keeper's socket, and
-	 * keeps it waiting as long as it lives.) */
+	 * it; while we live, it keeps cgroup_deadline().  Without, the next
+	 * cgroup_tree_open() of this instance does the former.  (A child that is forked
+	 * and never executes anything holds the keeper's socket, and keeps it waiting as
+	 * long as it lives.) */
 	bool keeper;
 };
 
@@ -113,6 +114,13 @@ MUST_CHECK int cgroup_prefer(struct cgroup *cg, pid_t tid, pid_t pid, struct err
 /* Removes the group and frees cg; -EBUSY while something lives in it (then cg
  * stays valid: kill, wait for cgroup_events_fd, try again).  NULL is fine. */
 MUST_CHECK int cgroup_remove(struct cgroup *cg, struct err *e);
+
+/* The keeper kills the group when clock_mono_us() passes until_us, also while this process is
+ * stopped or not scheduled.  A new deadline replaces the one before; 0: none.  Nothing happens
+ * in a tree without a keeper.  An error means that no deadline is kept. */
+MUST_CHECK int cgroup_deadline(struct cgroup *cg, uint64_t until_us, struct err *e);
+/* Whether it did. */
+bool cgroup_overdue(const struct cgroup *cg);
 
 struct cgroup_stall { /* PSI totals, microseconds since the group began */
 	uint64_t some_us, full_us;

@@ -23,6 +23,7 @@ enum {
 	CG_TEXT_MAX = 4096,  /* a control file of ours is shorter */
 	CG_DEPTH_MAX = 8,    /* of groups below ours; we make one level */
 	CG_EMPTY_MS = 10000, /* from a kill until everything is gone */
+	CG_SLOTS = 4096,     /* groups with a deadline at the keeper */
 };
 
 /* Our group in one hierarchy. */
@@ -46,6 +47,9 @@ struct cgroup_tree {
 	unsigned swept;
 	pid_t keeper; /* 0: none */
 	int keeper_fd;
+	/* By slot: the keeper killed the group, because its deadline had passed. */
+	_Atomic bool *overdue;
+	unsigned char slots[CG_SLOTS / 8]; /* a bit for each that is taken */
 };
 
 enum cg_stat_file {
@@ -68,8 +72,8 @@ struct cgroup {
 	char name[CG_NAME_MAX + 1];
 	struct cgroup_limits lim; /* in force */
 	int dir[CG_HIERARCHIES_MAX];
-	int procs[CG_HIERARCHIES_MAX];
 	int stat[CG_STATS_]; /* -1: this machine has none */
+	int slot;	     /* at the keeper; -1: none */
 	int events_fd;
 	int memory_fd;
 	int oom_fd; /* v1: memory.oom_control that memory_fd tells of */
@@ -136,6 +140,8 @@ void cg_sweep_ours(struct cgroup_tree *t);
 
 MUST_CHECK int cg_keeper_start(struct cgroup_tree *t, struct err *e);
 void cg_keeper_stop(struct cgroup_tree *t);
+/* The group is removed. */
+void cg_keeper_forget(struct cgroup *cg);
 
 /* --- memory.c, counters.c: parts of cgroup_new() --- */
 

@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/sys.h"
 #include "cgroups/internal.h"
+#include "cgroups/stat.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 enum { KEPT_MAX = 1 + 2 * CG_HIERARCHIES_MAX };
+
+#define KILL_RETRY_US (1 * USEC_PER_SEC)
 
 /* The descriptors that the keeper works with, in ascending order. */
 static unsigned kept_fds(const struct cgroup_tree *t, int fd, int kept[KEPT_MAX])
@@ -44,40 +54,144 @@ static void close_others(const struct cgroup_tree *t, int fd)
 	(void)close_range(from, ~0U, 0);
 }
 
-static void __attribute__((noreturn)) keep(struct cgroup_tree *t, int fd)
+/* What the keeper is told: until when a group may live.  An empty name: end, and leave all
+ * groups alone. */
+struct word {
+	uint64_t until_us; /* clock_mono_us(); 0: as long as it likes */
+	uint32_t slot;
+	char name[CG_NAME_MAX + 1];
+};
+
+struct keeping {
+	struct cgroup_tree *t;
+	int fd;
+	struct word *v; /* by slot */
+	size_t n;	/* slots that were ever told of */
+};
+
+static bool is_populated(int dir)
 {
+	char buf[CG_TEXT_MAX];
+	struct slice text;
+	struct err e;
+	uint64_t v;
+
+	/* What cannot be asked is killed. */
+	return cg_file_read(dir, "cgroup.events", buf, &text, &e) < 0 ||
+	       !cg_stat_keyed(text, SLICE("populated"), &v) || v != 0;
+}
+
+/* Killed again and again until it is removed: something may just have been forked. */
+static void kill_late(struct keeping *k, struct word *w)
+{
+	_autoclose_ int dir =
+	    sys_openat(k->t->at[0].fd, w->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	struct err e;
+
+	w->until_us = clock_mono_us() + KILL_RETRY_US;
+	if (dir < 0 && errno == ENOENT)
+		w->until_us = 0;
+	if (dir < 0 || !is_populated(dir))
+		return;
+	atomic_store(&k->t->overdue[w->slot], true); /* before anybody can see the end */
+	if (cg_file_write(dir, "cgroup.kill", "1", &e) == -ENOENT)
+		(void)!cg_sweep_kill_each(dir, &e); /* again in a second */
+}
+
+/* Milliseconds until the next group is late; -1: none will be. */
+static int kill_all_late(struct keeping *k)
+{
+	uint64_t now = clock_mono_us(), next = UINT64_MAX;
+
+	for (size_t i = 0; i < k->n; i++) {
+		struct word *w = &k->v[i];
+
+		if (w->until_us && w->until_us <= now)
+			kill_late(k, w);
+		if (w->until_us && w->until_us < next)
+			next = w->until_us;
+	}
+	if (next == UINT64_MAX)
+		return -1;
+	next = next > now ? (next - now) / USEC_PER_MSEC + 1 : 0;
+	return next < INT_MAX ? (int)next : INT_MAX;
+}
+
+/* False: it ends here.  Its parent is gone then, or says so. */
+static bool hear(struct keeping *k, bool *ret_orphan)
+{
+	struct word w;
+	ssize_t n = recv(k->fd, &w, sizeof(w), 0);
+
+	*ret_orphan = n == 0;
+	if (n < 0 && errno == EINTR)
+		return true;
+	if (n != sizeof(w) || !*w.name || w.slot >= CG_SLOTS)
+		return false;
+	k->v[w.slot] = w;
+	if (w.slot >= k->n)
+		k->n = w.slot + 1;
+	return true;
+}
+
+static void __attribute__((noreturn)) keep(struct keeping *k)
+{
+	struct pollfd p = {.fd = k->fd, .events = POLLIN};
+	bool orphan = false, more = true;
 	unsigned killed;
 	struct err e;
-	char told;
 
-	if (sys_read(fd, &told, 1) != 0)
+	while (more) {
+		int ms = kill_all_late(k);
+
+		/* All that was said first: the last word counts. */
+		while (more && poll(&p, 1, ms) > 0) { /* allow: the keeper has no loop */
+			more = hear(k, &orphan);
+			ms = 0;
+		}
+	}
+	if (!orphan)
 		_exit(0);
 	/* End of file: whoever could remove the groups died.  Our copy of the
 	 * directory's lock keeps its successor waiting until we are done. */
-	if (cg_sweep_all(t, &killed, &e) == 0)
-		cg_sweep_ours(t);
+	if (cg_sweep_all(k->t, &killed, &e) == 0)
+		cg_sweep_ours(k->t);
 	_exit(0);
 }
 
-int cg_keeper_start(struct cgroup_tree *t, struct err *e)
+/* What the keeper tells us is in memory that both see: it needs no reader while we stand. */
+static int share_overdue(struct cgroup_tree *t, struct err *e)
+{
+	void *p = mmap(NULL, CG_SLOTS * sizeof(*t->overdue), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return err_sys(e, "share memory with the keeper");
+	t->overdue = p;
+	return 0;
+}
+
+static int start(struct cgroup_tree *t, struct keeping *k, struct err *e)
 {
 	sigset_t all, old;
 	int fds[2];
 	pid_t pid;
 
 	/* A socket, not a pipe: telling a keeper that somebody killed is no SIGPIPE. */
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
 		return err_sys(e, "make the keeper's socket");
+	k->fd = fds[0];
 	/* Blocked before it exists: no signal to our group can end it early. */
 	sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, &old) < 0)
 		return err_sys(e, "block signals");
 	pid = fork();
 	if (pid == 0) {
+		/* Of a session of its own: ^Z stops our process group, not this. */
 		(void)setsid(); /* fails for a group leader, which a new child is not */
 		(void)prctl(PR_SET_NAME, "fuzzcell-keeper");
 		close_others(t, fds[0]);
-		keep(t, fds[0]);
+		keep(k);
 	}
 	if (pid < 0)
 		(void)err_sys(e, "start the keeper");
@@ -92,11 +206,88 @@ int cg_keeper_start(struct cgroup_tree *t, struct err *e)
 	return 0;
 }
 
+int cg_keeper_start(struct cgroup_tree *t, struct err *e)
+{
+	/* Before the fork, so that the keeper never needs memory. */
+	_autofree_ struct word *v = sys_calloc(CG_SLOTS, sizeof(*v));
+	struct keeping k = {.t = t, .v = v};
+	int r;
+
+	if (!v)
+		return err_sys(e, "allocate the keeper's deadlines");
+	r = share_overdue(t, e);
+	return r < 0 ? r : start(t, &k, e);
+}
+
+static int tell(const struct cgroup_tree *t, const struct word *w, struct err *e)
+{
+	/* A keeper that somebody stopped must not stop us. */
+	if (send(t->keeper_fd, w, sizeof(*w), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return err_sys(e, "tell the keeper");
+	return 0;
+}
+
+static int take_slot(struct cgroup *cg, struct err *e)
+{
+	struct cgroup_tree *t = cg->tree;
+
+	if (cg->slot >= 0)
+		return 0;
+	for (unsigned i = 0; i < CG_SLOTS; i++) {
+		unsigned char bit = (unsigned char)(1u << i % 8);
+
+		if (t->slots[i / 8] & bit)
+			continue;
+		t->slots[i / 8] |= bit;
+		atomic_store(&t->overdue[i], false);
+		cg->slot = (int)i;
+		return 0;
+	}
+	return err_set(e, ENOSPC, "the keeper has no room for more than %d groups", CG_SLOTS);
+}
+
+int cgroup_deadline(struct cgroup *cg, uint64_t until_us, struct err *e)
+{
+	struct word w = {.until_us = until_us};
+	int r;
+
+	if (cg->tree->keeper == 0)
+		return 0;
+	r = take_slot(cg, e);
+	w.slot = (uint32_t)cg->slot;
+	memcpy(w.name, cg->name, sizeof(w.name));
+	return r < 0 ? r : tell(cg->tree, &w, e);
+}
+
+bool cgroup_overdue(const struct cgroup *cg)
+{
+	return cg->slot >= 0 && atomic_load(&cg->tree->overdue[cg->slot]);
+}
+
+void cg_keeper_forget(struct cgroup *cg)
+{
+	struct err ignored; /* its group is gone: the keeper finds nothing to kill */
+	unsigned slot = (unsigned)cg->slot;
+
+	if (cg->slot < 0)
+		return;
+	(void)!cgroup_deadline(cg, 0, &ignored);
+	cg->tree->slots[slot / 8] &= (unsigned char)~(1u << slot % 8);
+	cg->slot = -1;
+}
+
 void cg_keeper_stop(struct cgroup_tree *t)
 {
+	static const struct word end = {0};
+	struct err ignored;
+
+	if (t->overdue)
+		(void)munmap(t->overdue, CG_SLOTS * sizeof(*t->overdue));
+	t->overdue = NULL;
 	if (t->keeper == 0)
 		return;
-	(void)send(t->keeper_fd, "q", 1, MSG_NOSIGNAL); /* one that died is reaped all the same */
+	if (tell(t, &end, &ignored) < 0 && ignored.code == EAGAIN)
+		(void)kill(t->keeper, SIGKILL); /* allow: not reaped; somebody stopped it */
 	close(t->keeper_fd);
 	while (waitpid(t->keeper, NULL, 0) < 0 && errno == EINTR)
 		;

@@ -82,6 +82,20 @@ calls 'no shell' 'system|popen|wordexp'
 calls 'use sys_*: tests make each fail' \
 	'(m|c|re)alloc|reallocarray|strn?dup|openat2?|open|creat|fopen|opendir|rename(at)?|f(data)?sync|mkdir(at)?|unlink(at)?|rmdir|remove|pipe2?' \
 	'base/sys\.c'
+# A call may take several lines.
+waits=$(awk -F: '$1 ~ /^runner\// {
+		code = substr($0, length($1 FS $2 FS) + 1)
+		if (code ~ /sys_openat\(/) { at = $1 ":" $2; call = "" }
+		if (at == "") next
+		call = call code
+		if (code !~ /;/) next
+		if (call !~ /O_(DIRECTORY|PATH|NONBLOCK|EXCL)/) print at ":" call
+		at = ""
+	}' "$code")
+if [[ -n $waits ]]; then
+	printf 'a FIFO in its place would hold us: fs_open_file\n%s\n' "$waits"
+	bad=1
+fi
 calls 'no signal handlers: loop_add_signal' 'signal|sigaction|bsd_signal'
 calls 'a number may be another process by now: proc_kill' 'kill|killpg|tgkill' 'base/proc\.c'
 calls 'nothing waits but the loop' '(u|nano|clock_nano)?sleep|p?select|p?poll|epoll_p?wait' 'base/loop\.c'

@@ -11,6 +11,7 @@
 #   5. merge: ten thousand inputs on two workers, against libFuzzer's own merge
 #   6. dashboard: its pages on 1,000 runs of 100 targets
 #   7. live view: what looking at 64 cells costs the run, and the one who looks
+#   8. memory: fuzzcell's own, while 64 cells fail, flood their logs and fuzz
 #
 # usage: [B=build] [PAIRS=21] [RUNS=400000] [SECONDS_EACH=30] [ONLY=4] ci/bench.sh
 set -euo pipefail
@@ -254,7 +255,12 @@ live() {
 # just then costs more than any look.
 share() { calc %.6f "$(awk -v who="$1" -v n="$2" '$1 == who { print $n }' "$tmp/looks" | median) * 100 / $3"; }
 
-for part in throughput start idle triage merge dashboard live; do
+memory() {
+	echo '8. memory'
+	B=$B tests/bench/memory.sh
+}
+
+for part in throughput start idle triage merge dashboard live memory; do
 	n=$((${n:-0} + 1))
 	[[ ${ONLY:-$n} != "$n" ]] || "$part"
 done

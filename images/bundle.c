@@ -127,6 +127,8 @@ static json_t *rlimits(const struct bundle *b)
 
 	if (ok && b->spec->file_bytes)
 		ok = add(list, limit("RLIMIT_FSIZE", b->spec->file_bytes));
+	if (ok && b->spec->cpu_s)
+		ok = add(list, limit("RLIMIT_CPU", b->spec->cpu_s));
 	if (ok && b->spec->files_max)
 		ok = add(list, limit("RLIMIT_NOFILE", lesser(b->spec->files_max, b->files_hard)));
 	return ok ? json_incref(list) : NULL;

@@ -275,6 +275,7 @@ static void enter_ending(struct cell *c)
 	drop(&c->timer);
 	drop(&c->job_exit);
 	listener_stop(&c->refusals);
+	c->end.overdue = cgroup_overdue(c->group);
 	c->until = clock_mono_us() + END_S * USEC_PER_SEC;
 	r = loop_add_timer(l, UINT64_MAX, on_retry, c, &c->timer, &e);
 	if (r == 0)

@@ -41,6 +41,10 @@ struct cell_host_opts {
 MUST_CHECK int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct err *e);
 void cell_host_free(struct cell_host *h); /* after the last cell ended; NULL is fine */
 
+/* A living cell holds fewer descriptors of ours at any moment of its life; what its user opens for
+ * it (a log, a pipe to a working process) is on top. */
+enum { CELL_DESCRIPTORS = 28 };
+
 struct cell_mount {
 	const char *source; /* host path, absolute */
 	const char *target; /* absolute; parents are made */
@@ -60,7 +64,10 @@ struct cell_spec {
 	size_t n_mounts;
 	uint64_t tmp_bytes;  /* size of /tmp, memory counted in the cell */
 	uint64_t file_bytes; /* largest file (RLIMIT_FSIZE); 0: no limit */
-	uint32_t files_max;  /* open files (RLIMIT_NOFILE), no more than we may; 0: ours */
+	/* CPU time that each process may use before the kernel kills it (RLIMIT_CPU), in seconds:
+	 * a belt beside cell_deadline().  0: no limit. */
+	uint64_t cpu_s;
+	uint32_t files_max; /* open files (RLIMIT_NOFILE), no more than we may; 0: ours */
 	/* The job is root inside and this unprivileged user outside.  One of its own
 	 * for each living cell, so that cells cannot touch each other.  Of a host that is
 	 * an ordinary user these can only be its own: then namespaces alone part them. */
@@ -84,6 +91,7 @@ struct cell_end {
 	enum cell_how how;
 	int code;
 	struct cgroup_counters last; /* read when the last process was gone */
+	bool overdue;		     /* killed by the keeper: cell_deadline() */
 	char why[400];		     /* else "", unless the group could not be removed */
 };
 
@@ -116,6 +124,8 @@ MUST_CHECK int cell_start(struct cell_host *h, const struct cell_spec *spec,
 MUST_CHECK int cell_signal(struct cell *c, int signo, struct err *e);
 /* Everything in the cell, now, in any state. */
 MUST_CHECK int cell_kill(struct cell *c, struct err *e);
+/* cgroup_deadline(): killed then, whether we run or not. */
+MUST_CHECK int cell_deadline(struct cell *c, uint64_t until_us, struct err *e);
 /* Stops and continues all its processes; while it starts: as soon as the job runs. */
 MUST_CHECK int cell_freeze(struct cell *c, bool frozen, struct err *e);
 MUST_CHECK int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e);

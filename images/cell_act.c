@@ -46,6 +46,11 @@ int cell_freeze(struct cell *c, bool frozen, struct err *e)
 	return c->group ? cgroup_freeze(c->group, frozen, e) : cell_gone(c, e);
 }
 
+int cell_deadline(struct cell *c, uint64_t until_us, struct err *e)
+{
+	return c->group ? cgroup_deadline(c->group, until_us, e) : cell_gone(c, e);
+}
+
 int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e)
 {
 	return c->group ? cgroup_read(c->group, ret, e) : cell_gone(c, e);

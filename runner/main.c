@@ -5,10 +5,13 @@
 #include "runner/command/command.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MAPPED_BYTES = 64 << 10 };
 
 /* Who prints for somebody has not done it when nothing came out; who reads only the beginning
  * wants no more.  What others do is done whoever looks on. */
@@ -38,6 +41,10 @@ int main(int argc, char **argv)
 	sigset_t broken_pipe;
 	struct err e;
 
+	/* What is large (a report's parser, a cell's output) is mapped by itself, so that its
+	 * untouched pages take nothing and all of it is given back.  Without this, glibc raises
+	 * the threshold with each large block that is freed. */
+	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
 	/* A reader that goes away ends the reading, not the run. */
 	sigemptyset(&broken_pipe);
 	sigaddset(&broken_pipe, SIGPIPE);

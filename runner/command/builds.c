@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/build/record.h"
@@ -59,13 +60,14 @@ static int open_log(const struct state *s, char name[LOG_NAME_MAX])
 	_autoclose_ int logs = sys_openat(s->dirfd, "logs", O_RDONLY | O_DIRECTORY, 0);
 	time_t t = (time_t)(clock_real_us() / USEC_PER_SEC);
 	struct tm tm;
-	int fd;
+	int fd = -1;
+	struct err e;
 
 	snprintf(name, LOG_NAME_MAX, LOG_BEGINS "unknown.log");
 	if (gmtime_r(&t, &tm))
 		(void)strftime(name, LOG_NAME_MAX, LOG_BEGINS "%Y%m%d-%H%M%S.log", &tm);
-	fd = logs < 0 ? -1
-		      : sys_openat(logs, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0640);
+	if (logs >= 0 && fs_open_file(logs, name, O_WRONLY | O_CREAT | O_APPEND, 0640, &fd, &e) < 0)
+		warn("no log of the build: %s", e.msg);
 	if (fd >= 0)
 		sweep_logs(logs);
 	return fd;

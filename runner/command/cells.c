@@ -38,13 +38,16 @@ static int make_dir(struct cells *c, struct err *e)
 
 /* Beside a target's own memory its symbolizer gets what there is.  Every limit can be
  * kept: so many cells as the largest allow. */
-static void fit_memory(struct cells *c)
+static int fit_workers(struct cells *c)
 {
 	const struct machine *m = &c->session->machine;
 	struct plan *p = &c->session->plan;
 	unsigned wanted = config_run(c->session->common.config)->workers;
 	uint64_t largest = 1;
+	int r = machine_workers(wanted, &c->workers);
 
+	if (r != EXIT_DONE)
+		return r;
 	for (size_t i = 0; i < p->n; i++) {
 		struct target_config *t = &p->v[i].cfg;
 		uint64_t left = m->memory > t->memory ? m->memory - t->memory : 0;
@@ -54,11 +57,11 @@ static void fit_memory(struct cells *c)
 		if (t->memory + t->symbolizer_memory > largest)
 			largest = t->memory + t->symbolizer_memory;
 	}
-	c->workers = wanted ? wanted : machine_cpus();
 	if (c->workers > m->memory / largest)
 		c->workers = (unsigned)(m->memory / largest);
 	if (c->workers == 0)
 		c->workers = 1;
+	return EXIT_DONE;
 }
 
 int cells_open(struct cells *c, struct session *s, const char *name)
@@ -79,8 +82,7 @@ int cells_open(struct cells *c, struct session *s, const char *name)
 	};
 	if (!c->trial.symbolizer)
 		warn("no llvm-symbolizer here: crashes have addresses, not names");
-	fit_memory(c);
-	return EXIT_DONE;
+	return fit_workers(c);
 }
 
 int cells_copy(struct cells *c, const char *from, char out[PATH_MAX])

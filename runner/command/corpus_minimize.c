@@ -111,7 +111,6 @@ static int minimize(struct minimize *a, int quarantine, int triage)
 		    .keep = rc->generations,
 		    .disk_reserve = rc->disk_reserve},
 	    .plan = &a->session.plan,
-	    .workers = rc->workers ? rc->workers : machine_cpus(),
 	    .machine_memory = m->memory,
 	    .what = a->dry_run ? MERGE_MEASURE : MERGE_REPLACE,
 	    .force = a->force,
@@ -119,7 +118,10 @@ static int minimize(struct minimize *a, int quarantine, int triage)
 	    .arg = a,
 	};
 	struct err e;
+	int r = machine_workers(rc->workers, &o.workers);
 
+	if (r != EXIT_DONE)
+		return r;
 	if (merge_all(&o, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	if (a->unrecorded)

@@ -76,9 +76,10 @@ static int add_fd(const struct export *a, struct pack *p, const char *file, mode
 static int add_file(const struct export *a, struct pack *p, const char *file, mode_t mode,
 		    const char *from, struct err *e)
 {
-	_autoclose_ int fd = sys_openat(AT_FDCWD, from, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	_autoclose_ int fd = -1;
+	int r = fs_open_file(AT_FDCWD, from, O_RDONLY, 0, &fd, e);
 
-	return fd < 0 ? err_sys(e, "open '%s'", from) : add_fd(a, p, file, mode, fd, e);
+	return r < 0 ? r : add_fd(a, p, file, mode, fd, e);
 }
 
 static struct byhand byhand_of(const struct export *a, const char *binary)
@@ -272,9 +273,9 @@ static int write_archive(struct export *a, const char *path, struct err *e)
 
 	if (!tmp)
 		return err_sys(e, "allocate a path");
-	fd = sys_openat(AT_FDCWD, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644);
-	if (fd < 0)
-		return err_sys(e, "create '%s'", tmp);
+	r = fs_open_file(AT_FDCWD, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644, &fd, e);
+	if (r < 0)
+		return r;
 	r = fill(a, fd, e);
 	if (r == 0 && sys_fsync(fd) < 0)
 		r = err_sys(e, "fsync '%s'", tmp);

@@ -61,6 +61,7 @@ static int read_report(const char *path, const struct crash_options *o, struct c
 	int r = 0;
 
 	if (strcmp(path, "-") != 0) {
+		/* allow: a pipe that the user names may be what is to be read */
 		opened = sys_openat(AT_FDCWD, path, O_RDONLY | O_NOCTTY, 0);
 		if (opened < 0)
 			return err_sys(e, "open '%s'", path);

@@ -81,6 +81,24 @@ static int check_memory(const struct session *s, const struct machine *m, json_t
 	return r;
 }
 
+static int check_files(const struct session *s, json_t *all, struct err *e)
+{
+	unsigned wanted = config_run(s->common.config)->workers, places;
+	char reason[200];
+	uint64_t limit;
+
+	places = machine_places(&limit);
+	wanted = wanted ? wanted : machine_cpus();
+	if (places >= wanted)
+		return 0;
+	snprintf(reason, sizeof(reason),
+		 "the limit of open files (%llu) allows %u cells at once, run.workers is %u",
+		 (unsigned long long)limit, places, wanted);
+	return doctor_add(
+	    all, "open-files", places ? HEALTH_WARNING : HEALTH_ERROR, reason,
+	    "raise it (ulimit -Hn, or LimitNOFILE= of the service), or lower run.workers", e);
+}
+
 /* A name of its own: a run that lives keeps its groups. */
 static int open_machine(const struct session *s, struct machine *m, struct err *e)
 {
@@ -109,6 +127,8 @@ static int check_cells(const struct session *s, json_t *all, struct buf *is, str
 		r = check_promises(s, &m, all, e);
 	if (r == 0 && m.host)
 		r = check_memory(s, &m, all, e);
+	if (r == 0 && m.host)
+		r = check_files(s, all, e);
 	machine_close(&m);
 	return r;
 }

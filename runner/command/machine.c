@@ -5,11 +5,15 @@
 #include "base/sys.h"
 #include "base/units.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
@@ -27,6 +31,57 @@ unsigned machine_cpus(void)
 	if (sched_getaffinity(0, sizeof(set), &set) < 0)
 		return 1;
 	return (unsigned)CPU_COUNT(&set);
+}
+
+/* Beside the cells': what is open now, connections of the control socket, the publisher, and
+ * what a working process opens beside all that it inherits. */
+enum { SPARE_FILES = 64 };
+/* A job's, beside its cell: its log, pipe and handle of a working process. */
+enum { JOB_FILES = 4 };
+
+static unsigned open_files(void)
+{
+	DIR *d = sys_opendirat(AT_FDCWD, "/proc/self/fd");
+	unsigned n = 0;
+
+	while (d && sys_readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+unsigned machine_places(uint64_t *ret_limit)
+{
+	uint64_t taken = open_files() + SPARE_FILES, n;
+	struct rlimit files;
+
+	*ret_limit = UINT64_MAX;
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return UINT_MAX;
+	*ret_limit = files.rlim_cur;
+	n = files.rlim_cur > taken ? (files.rlim_cur - taken) / (CELL_DESCRIPTORS + JOB_FILES) : 0;
+	return n < UINT_MAX ? (unsigned)n : UINT_MAX;
+}
+
+int machine_workers(unsigned wanted, unsigned *ret)
+{
+	uint64_t limit;
+	unsigned places = machine_places(&limit);
+
+	*ret = wanted ? wanted : machine_cpus();
+	if (places == 0)
+		return fail(EXIT_MACHINE,
+			    "the limit of open files (%llu) is too low for a single cell: raise it "
+			    "(ulimit -Hn, or LimitNOFILE= of the service)",
+			    (unsigned long long)limit);
+	if (places < *ret) {
+		warn("%u workers instead of %u: the limit of open files is %llu; raise it "
+		     "(ulimit -Hn, or LimitNOFILE= of the service), or lower run.workers",
+		     places, *ret, (unsigned long long)limit);
+		*ret = places;
+	}
+	return EXIT_DONE;
 }
 
 static uint64_t usable_memory(const struct cgroup_tree *t)

@@ -36,4 +36,11 @@ void machine_close(struct machine *m);
 
 unsigned machine_cpus(void);
 
+/* Cells at once that our limit of open files allows; after machine_try(), which raises it as far
+ * as it goes.  0: not even one; *ret_limit is the limit. */
+unsigned machine_places(uint64_t *ret_limit);
+/* The workers that the configuration wants (0: one a CPU), or as many as there are places: then
+ * it says so.  Fails when there is not even one. */
+int machine_workers(unsigned wanted, unsigned *ret);
+
 #endif

@@ -3,8 +3,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/log.h"
-#include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/builds.h"
 #include "runner/command/command.h"
@@ -240,6 +240,11 @@ static int conclude(const struct run_args *a, struct state *s, const struct run_
 	fflush(stdout);
 	if (record_run(s, d, v, &e) < 0)
 		return fail(EXIT_INTERNAL, "the run's records could not be written: %s", e.msg);
+	if (*v->shortage)
+		return fail(EXIT_MACHINE,
+			    "no cell could be had: %s: free what is short (open files, processes, "
+			    "memory, space in /run, control groups), or raise its limit",
+			    v->shortage);
 	if (a->broken)
 		printf("a build failed: what it did not make was not fuzzed\n");
 	if (summary_unfuzzed(v) > 0 || a->broken)
@@ -368,7 +373,6 @@ static int fuzz(struct run_args *a)
 	    .cfg = rc,
 	    .continuous = a->continuous,
 	    .pressure = "/proc/pressure",
-	    .workers = rc->workers ? rc->workers : machine_cpus(),
 	    .total_us = rc->total_time_us,
 	    .log_limit = rc->log_limit,
 	    .disk_reserve = rc->disk_reserve,
@@ -382,15 +386,21 @@ static int fuzz(struct run_args *a)
 	    .event = on_event,
 	    .second = on_second,
 	};
+	uint64_t limit;
 	struct err e;
 	bool keep;
-	int r;
+	int r = machine_workers(rc->workers, &o.workers);
 
+	if (r != EXIT_DONE)
+		return r;
+	o.places = machine_places(&limit);
 	if (state_run_begin(s, clock_real_us(), &dirs, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	if (!o.symbolizer)
 		warn("no llvm-symbolizer here: crashes have addresses, not names");
-	log_fd = sys_openat(dirs.logs, "runner.log", O_WRONLY | O_CREAT | O_APPEND, 0640);
+	if (fs_open_file(dirs.logs, "runner.log", O_WRONLY | O_CREAT | O_APPEND, 0640, &log_fd,
+			 &e) < 0)
+		warn("no log of the run: %s", e.msg);
 	r = run_and_tell(a, &o, &keep);
 	if (keep)
 		r = fail(

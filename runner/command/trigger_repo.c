@@ -47,11 +47,13 @@ int trigger_open(struct trigger_repo *r, bool several)
 static void open_log(struct trigger_repo *r)
 {
 	struct stat st;
+	struct err e;
 	int dir = r->state->dirfd;
 
 	if (fstatat(dir, LOG_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > LOG_LARGE)
 		(void)!sys_renameat(dir, LOG_NAME, LOG_NAME ".old");
-	r->log_fd = sys_openat(dir, LOG_NAME, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0640);
+	if (fs_open_file(dir, LOG_NAME, O_WRONLY | O_CREAT | O_APPEND, 0640, &r->log_fd, &e) < 0)
+		warn("no log of the trigger: %s", e.msg);
 }
 
 int trigger_take_lock(struct trigger_repo *r)

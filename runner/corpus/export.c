@@ -194,10 +194,9 @@ static int output_begin(struct output *o, struct err *e)
 
 	if (n < 0 || n >= (int)sizeof(o->tmp))
 		return err_set(e, ENAMETOOLONG, "name '%s'", o->name);
-	o->fd = sys_openat(o->dir, o->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK,
-			   MODE_FILE);
-	if (o->fd < 0)
-		return err_sys(e, "create '%s'", o->tmp);
+	r = fs_open_file(o->dir, o->tmp, O_WRONLY | O_CREAT | O_TRUNC, MODE_FILE, &o->fd, e);
+	if (r < 0)
+		return r;
 	r = ends(o->name, ".zip") ? pack_open_zip(o->fd, &o->pack, e)
 				  : pack_open(o->fd, &o->pack, e);
 	return r < 0 ? err_wrap(e, "write '%s'", o->name) : 0;

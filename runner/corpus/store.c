@@ -35,11 +35,14 @@ static bool have(int dirfd, const char *name, size_t size)
 
 static int create_new(int dirfd, const char *tmp, int *ret_fd, struct err *e)
 {
-	_autoclose_ int fd =
-	    sys_openat(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, MODE_FILE);
+	_autoclose_ int fd = -1;
+	int r = fs_open_file(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC, MODE_FILE, &fd, e);
 
-	if (fd < 0)
-		return err_sys(e, "create '%s'", tmp);
+	/* The name is ours: what else stands there must not keep an input from being saved. */
+	if (r == -EINVAL && sys_unlinkat(dirfd, tmp, 0) == 0)
+		r = fs_open_file(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL, MODE_FILE, &fd, e);
+	if (r < 0)
+		return r;
 	if (fchmod(fd, MODE_FILE) < 0) /* whatever the umask said */
 		return err_sys(e, "set the mode of '%s'", tmp);
 	*ret_fd = take_fd(&fd);

@@ -324,12 +324,12 @@ static int replace_unsynced(int dir, const char *name, struct slice text, struct
 {
 	_autoclose_ int fd = -1;
 	char tmp[NAME_MAX + 1];
+	int r;
 
 	snprintf(tmp, sizeof(tmp), ".%s.new", name); /* vault_sweep() knows it */
-	fd =
-	    sys_openat(dir, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, MODE_FILE);
-	if (fd < 0)
-		return err_sys(e, "create '%s'", tmp);
+	r = fs_open_file(dir, tmp, O_WRONLY | O_CREAT | O_TRUNC, MODE_FILE, &fd, e);
+	if (r < 0)
+		return r;
 	if (sys_write_all(fd, text.p, text.n) < 0)
 		return err_sys(e, "write '%s'", tmp);
 	return sys_renameat(dir, tmp, name) < 0 ? err_sys(e, "rename '%s' to '%s'", tmp, name) : 0;

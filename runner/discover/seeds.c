@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/fs.h"
 #include "base/sys.h"
 #include "runner/discover/names.h"
 
@@ -131,11 +132,11 @@ static int read_entry(struct unpack *u, size_t *ret_n)
 
 static int write_seed(const struct unpack *u, int dirfd, const char *hex, size_t n, struct err *e)
 {
-	_autoclose_ int fd =
-	    sys_openat(dirfd, TEMP_NAME, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, MODE_SEED);
+	_autoclose_ int fd = -1;
+	int r = fs_open_file(dirfd, TEMP_NAME, O_WRONLY | O_CREAT | O_TRUNC, MODE_SEED, &fd, e);
 
-	if (fd < 0)
-		return err_sys(e, "create '%s'", TEMP_NAME);
+	if (r < 0)
+		return r;
 	if (fchmod(fd, MODE_SEED) < 0) /* whatever the umask said */
 		return err_sys(e, "set the mode of '%s'", TEMP_NAME);
 	if (sys_write_all(fd, u->data, n) < 0)

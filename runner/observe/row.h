@@ -91,6 +91,7 @@ struct run_view {
 	uint64_t elapsed_us, total_us;		 /* total 0: no cap */
 	unsigned workers, running;
 	bool paused, interrupted, continuous;
+	char shortage[200]; /* why not even one cell could be had, and it ended; "" */
 	int pid;
 	uint64_t own_cpu_us, own_peak_rss;
 	const struct target_row *rows;

@@ -265,7 +265,9 @@ int summary_text(const struct run_view *v, struct buf *out, struct err *e)
 			     v->id, v->n_rows, units_time(v->elapsed_us, elapsed),
 			     (unsigned long long)summary_failures(v),
 			     (unsigned long long)summary_new_crashes(v), given_up, unfuzzed,
-			     v->interrupted ? "; ended by a person" : "",
+			     *v->shortage     ? "; ended: no cell could be had"
+			     : v->interrupted ? "; ended by a person"
+					      : "",
 			     v->elapsed_us ? 100.0 * (double)v->own_cpu_us / (double)v->elapsed_us
 					   : 0.0,
 			     units_size(v->own_peak_rss, rss));

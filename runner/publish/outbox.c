@@ -202,8 +202,7 @@ static int make_dirs(struct outbox *o, struct err *e)
 		r = err_sys(e, "fsync directory 'outbox'");
 	if (r < 0)
 		return r;
-	o->write_fd = sys_openat(o->dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW, MODE_FILE);
-	return o->write_fd < 0 ? err_sys(e, "open 'outbox/lock'") : 0;
+	return fs_open_file(o->dir, "lock", O_RDWR | O_CREAT, MODE_FILE, &o->write_fd, e);
 }
 
 static struct outbox *new_outbox(int state_dirfd)
@@ -278,12 +277,13 @@ void outbox_close(struct outbox *o)
 int outbox_lock(struct outbox *o, struct err *e)
 {
 	_autoclose_ int fd = -1;
+	int r;
 
 	if (o->deliver_fd >= 0)
 		return 0; /* it is ours */
-	fd = sys_openat(o->state, "outbox.lock", O_RDWR | O_CREAT | O_NOFOLLOW, MODE_FILE);
-	if (fd < 0)
-		return err_sys(e, "open 'outbox.lock'");
+	r = fs_open_file(o->state, "outbox.lock", O_RDWR | O_CREAT, MODE_FILE, &fd, e);
+	if (r < 0)
+		return r;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno == EWOULDBLOCK)
 			return err_set(e, EBUSY, "somebody delivers: 'outbox.lock' is held");

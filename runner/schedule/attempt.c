@@ -175,8 +175,11 @@ static int start_cell(struct job *j, const struct setup *s, const struct cell_op
 		      struct attempt *a, struct err *e)
 {
 	char id[64];
-	struct setup_cell c = {
-	    .host = j->env->host, .rootfs = j->env->rootfs, .id = id, .extra_memory = a->borrowed};
+	struct setup_cell c = {.host = j->env->host,
+			       .rootfs = j->env->rootfs,
+			       .id = id,
+			       .extra_memory = a->borrowed,
+			       .wall_us = max_time_s(j, a->launched_us) * USEC_PER_SEC};
 
 	snprintf(id, sizeof(id), "%s-%zu-%u", j->env->dirs->id, j->index, j->cells);
 	return setup_start(s, &c, attempt_uid(j), ops, j, &a->cell, e);

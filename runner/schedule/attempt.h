@@ -17,6 +17,8 @@ struct attempt {
 	bool dumped_us;		 /* our dump signal was sent: a crash artifact is its doing */
 	uint64_t launched_us;
 	uint64_t execs;	    /* that its engine claims; known when the cell has ended */
+	uint64_t until_us;  /* the keeper kills the cell then; 0: it was not told */
+	uint64_t absent_us; /* at the end: for so long we had not looked at it */
 	uint64_t waited_us; /* the target's clock's, when it was launched */
 	uint64_t borrowed;  /* memory, for the names in suppressions */
 	uint64_t max_len;   /* that the engine was told; 0: its choice */

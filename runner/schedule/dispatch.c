@@ -183,7 +183,7 @@ static void wrap_up(struct dispatch *d, uint64_t now)
 
 		if (!job_wraps_up(j))
 			continue;
-		if (d->busy >= d->workers.now || !dispatch_fits(d, j)) {
+		if (d->busy >= dispatch_workers(d) || !dispatch_fits(d, j)) {
 			waits = true;
 			continue;
 		}
@@ -217,7 +217,7 @@ static bool ends_late(const struct dispatch *d, uint64_t now)
 static struct fleet_order decide(struct dispatch *d, uint64_t now)
 {
 	unsigned fuzz = dispatch_fuzzing(d), others = d->busy - fuzz;
-	unsigned most = d->workers.now > others ? d->workers.now - others : 0;
+	unsigned all = dispatch_workers(d), most = all > others ? all - others : 0;
 	bool calm = d->workers.cpu < WORKERS_BUSY;
 
 	set_quantum(d, now);

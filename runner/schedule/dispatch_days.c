@@ -15,7 +15,7 @@ void dispatch_tidy(struct dispatch *d, uint64_t now, bool idle)
 {
 	if (d->room_for && !idle)
 		return; /* somebody waits until memory is free */
-	for (size_t i = 0; i < d->n && d->busy < d->workers.now; i++) {
+	for (size_t i = 0; i < d->n && d->busy < dispatch_workers(d); i++) {
 		struct job *j = &d->jobs[i];
 
 		if (!job_untidy(j) || !dispatch_fits(d, j) ||

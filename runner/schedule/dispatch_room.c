@@ -1,11 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Is there memory for a cell, and who gets out of whose way? */
+#include "base/clock.h"
 #include "runner/schedule/dispatch_internal.h"
 #include "runner/schedule/plan.h"
+
+#include <limits.h>
 
 bool dispatch_fits(const struct dispatch *d, const struct job *j)
 {
 	return d->busy == 0 || plan_admits(d->memory_used, j->cfg.memory, d->machine_memory);
+}
+
+/* --- want of descriptors, processes, ... ------------------------------------------ */
+
+#define SHORT_FIRST_US (1 * USEC_PER_SEC)
+#define SHORT_MOST_US  (60 * USEC_PER_SEC)
+/* After so long without one the next shortage is a new one. */
+#define SHORT_OVER_US (120 * USEC_PER_SEC)
+enum { ALONE_MAX = 3 };
+
+/* One cell more each time that the wait is over. */
+unsigned dispatch_workers(const struct dispatch *d)
+{
+	const struct dispatch_shortage *s = &d->shortage;
+	uint64_t more = s->times ? (clock_mono_us() - s->at_us) / s->wait_us : UINT_MAX;
+
+	return s->cells + more < d->workers.now ? s->cells + (unsigned)more : d->workers.now;
+}
+
+bool dispatch_short(struct dispatch *d, uint64_t now)
+{
+	struct dispatch_shortage *s = &d->shortage;
+
+	if (!s->times || now - s->at_us > SHORT_OVER_US)
+		*s = (struct dispatch_shortage){.wait_us = SHORT_FIRST_US};
+	else if (now - s->at_us >= s->wait_us && s->wait_us < SHORT_MOST_US)
+		s->wait_us *= 2; /* what failed together is one try */
+	s->times++;
+	s->at_us = now;
+	s->cells = d->busy;
+	s->alone = d->busy > 0 ? 0 : s->alone + 1;
+	return s->alone < ALONE_MAX;
 }
 
 unsigned dispatch_fuzzing(const struct dispatch *d)
@@ -25,7 +60,7 @@ unsigned dispatch_places(const struct dispatch *d)
 		if (d->targets[i].phase != FLEET_OUT && d->jobs[i].cfg.memory > most)
 			most = d->jobs[i].cfg.memory;
 	fit = d->machine_memory / most;
-	return fit >= d->workers.now ? d->workers.now : fit > 0 ? (unsigned)fit : 1;
+	return fit >= dispatch_workers(d) ? dispatch_workers(d) : fit > 0 ? (unsigned)fit : 1;
 }
 
 /* Whoever leaves, so much is free then. */
@@ -113,7 +148,7 @@ unsigned dispatch_lend(struct dispatch *d, const struct job *j, unsigned want)
 {
 	unsigned n = 0;
 
-	while (n < want && dispatch_waiting(d) == 0 && d->busy < d->workers.now &&
+	while (n < want && dispatch_waiting(d) == 0 && d->busy < dispatch_workers(d) &&
 	       plan_admits(d->memory_used, j->cfg.memory, d->machine_memory)) {
 		d->memory_used += j->cfg.memory;
 		d->busy++;

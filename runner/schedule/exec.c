@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/lines.h"
+#include "base/log.h"
 #include "base/sys.h"
 #include "runner/schedule/dump.h"
 
@@ -21,6 +22,8 @@
  * to an end of its own, which tells more than a forced one. */
 #define LOOK_US	       (250 * USEC_PER_MSEC)
 #define FORKS_GRACE_US (1 * USEC_PER_SEC)
+/* A timer that comes so late says that we did not run. */
+#define ABSENT_US (1 * USEC_PER_SEC)
 
 enum { HALF = EXEC_KEPT_MAX / 2 };
 
@@ -32,6 +35,7 @@ struct exec {
 	struct source *timer; /* what is done to it next */
 	struct source *look;  /* spec.forks_end_it */
 	uint64_t began_us, refused_us;
+	uint64_t until_us;     /* its timer's */
 	uint64_t start_cpu_us; /* its start took so much */
 	enum ask ask;
 	bool late, forced, stopped;
@@ -119,6 +123,19 @@ static void on_output(void *arg, struct slice bytes)
 		x->start_cpu_us = c.usage_us;
 }
 
+static int set_timer(struct exec *x, uint64_t at_us, struct err *e)
+{
+	int r = loop_set_timer(x->timer, at_us, e);
+
+	if (r < 0)
+		return r;
+	x->until_us = at_us;
+	/* Without the keeper there is still the timer. */
+	if (cell_deadline(x->cell, at_us + DUMP_GRACE_US + SETUP_KEEPER_SLACK_US, e) < 0)
+		LOG(LOG_WARN, "keeper", f_str("what", e->msg));
+	return 0;
+}
+
 /* Its end tells. */
 static void kill_now(struct exec *x)
 {
@@ -126,7 +143,7 @@ static void kill_now(struct exec *x)
 
 	x->forced = true;
 	(void)!cell_kill(x->cell, &e); /* and again: */
-	(void)!loop_set_timer(x->timer, clock_mono_us() + KILL_RETRY_US, &e);
+	(void)!set_timer(x, clock_mono_us() + KILL_RETRY_US, &e);
 }
 
 /* Forces the input in work out: first with the engine's own report.  False: it has ended
@@ -141,7 +158,7 @@ static bool dump(struct exec *x, enum ask why)
 		return false;
 	x->ask = why;
 	x->forced = true;
-	if (loop_set_timer(x->timer, clock_mono_us() + grace, &e) < 0)
+	if (set_timer(x, clock_mono_us() + grace, &e) < 0)
 		kill_now(x);
 	return true;
 }
@@ -149,7 +166,12 @@ static bool dump(struct exec *x, enum ask why)
 static void on_timer(void *arg)
 {
 	struct exec *x = arg;
+	uint64_t now = clock_mono_us();
+	struct err e;
 
+	/* We were stopped, and it may have ended meanwhile: that is heard first. */
+	if (now - x->until_us >= ABSENT_US && set_timer(x, now + ABSENT_US, &e) == 0)
+		return;
 	if (x->ask != ASK_NOTHING)
 		kill_now(x);
 	else
@@ -199,6 +221,11 @@ static void exec_free(struct exec *x)
 	free(x);
 }
 
+static bool is_overdue(const struct exec *x, const struct cell_end *cell)
+{
+	return cell->overdue && x->ask == ASK_NOTHING;
+}
+
 static void fill_end(const struct exec *x, const struct cell_end *cell, struct exec_end *ret)
 {
 	struct cell_facts f = {
@@ -214,10 +241,12 @@ static void fill_end(const struct exec *x, const struct cell_end *cell, struct e
 	};
 
 	f.end = x->target->engine->classify(&x->engine, f.code, f.signo);
+	/* Nothing is known of what the keeper killed: nobody saw what the input did. */
+	f.started = f.started && !is_overdue(x, cell);
 	*ret = (struct exec_end){
 	    .failure = failure_of(&f),
 	    .started = f.started,
-	    .late = x->late,
+	    .late = x->late || is_overdue(x, cell),
 	    .stopped = x->stopped,
 	    .code = f.code,
 	    .signo = f.signo,
@@ -231,7 +260,8 @@ static void fill_end(const struct exec *x, const struct cell_end *cell, struct e
 	    .wall_us = clock_mono_us() - x->began_us,
 	    .waited_us = cell->last.cpu.full_us,
 	    .memory_peak = cell->last.mem_peak,
-	    .why = cell->why,
+	    .why =
+		is_overdue(x, cell) ? "fuzzcell itself did not run until its deadline" : cell->why,
 	};
 }
 
@@ -265,7 +295,8 @@ int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct 
 			       .rootfs = env->rootfs,
 			       .id = id,
 			       .extra_memory = spec->extra_memory,
-			       .fixed_addresses = spec->fixed_addresses};
+			       .fixed_addresses = spec->fixed_addresses,
+			       .wall_us = spec->deadline_us + DUMP_GRACE_US};
 	int r;
 
 	if (!x)
@@ -284,6 +315,8 @@ int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct 
 		return r;
 	}
 	x->spec.setup = NULL; /* the caller's */
+	if (set_timer(x, x->began_us + spec->deadline_us, e) < 0)
+		kill_now(x);
 	*ret = x;
 	return 0;
 }

@@ -16,7 +16,7 @@ struct exec_env {
 	const char *run;    /* begins the cells' names */
 };
 
-enum { EXEC_KEPT_MAX = 1 << 18 }; /* bytes of output that exec_end has, half from each end */
+enum { EXEC_KEPT_MAX = 1 << 16 }; /* bytes of output that exec_end has, half from each end */
 
 struct exec_end {
 	enum failure failure; /* FAILURE_STUCK also when the deadline passed without a report */

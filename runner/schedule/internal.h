@@ -11,9 +11,25 @@ extern const struct cell_ops job_cell_ops;
 void job_step(struct job *j, enum phase_event ev);
 void job_set_note(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The forced dump writes one file; more time would only serve a hanging target.  Wall time: where
+ * CPUs are short it is more. */
+#define JOB_DUMP_GRACE_US UINT64_C(1000000)
 /* How long a forced dump may take, for a target that waits for CPUs or, at its memory mark, for
  * memory, such a share of its time: a second, up to ten of them. */
 uint64_t job_dump_grace(double starved);
+
+/* job_limits.c: the keeper knows when the cell is to be gone, should we be stopped. */
+void job_tell_keeper(struct job *j);
+/* The run's fuzzing ends before its own time does. */
+bool job_ends_with_run(const struct job *j);
+
+/* job_limits.c: there is no cell because this process, its user or the machine is short of
+ * something: the job waits in the queue again. */
+void job_is_short(struct job *j, const char *why);
+/* Neither a descriptor, a process, memory nor a place for a group: of an errno, and of a text that
+ * ends with one's words. */
+bool job_is_shortage(int code);
+bool job_tells_shortage(const char *text);
 
 /* The deadline comes so much later. */
 void job_put_off(struct job *j, uint64_t us);
@@ -22,6 +38,8 @@ void job_put_off(struct job *j, uint64_t us);
  * cell left; job_after_collect() is told. */
 MUST_CHECK int job_prepare(struct job *j, struct err *e);
 void job_collect(struct job *j);
+/* job.c: job_collect() once more, in a second. */
+void job_collect_later(struct job *j);
 
 /* job_build.c: looks at the binary, for job_other_binary(). */
 void job_look_at_binary(struct job *j);

@@ -16,9 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The forced dump writes one file; more time would only serve a hanging target.  Wall time:
- * where CPUs are short it is more. */
-#define DUMP_GRACE_US (1 * USEC_PER_SEC)
 /* A cell that was killed and is still there is killed again. */
 #define KILL_RETRY_US (1 * USEC_PER_SEC)
 enum { ARTIFACTS_TEXT_MAX = 1 << 18, DUMP_LONGER_MAX = 10 /* times, where CPUs are short */ };
@@ -90,6 +87,8 @@ static void on_timer(void *arg)
 		j->grace_at = 0;
 		if (j->phase == PHASE_KILLING)
 			do_kill(j);
+		else if (j->phase == PHASE_COLLECTING)
+			job_collect(j);
 		else
 			job_step(j, EVENT_GRACE);
 		return;
@@ -108,6 +107,7 @@ static void arm(struct job *j)
 	struct err e;
 	int r = 0;
 
+	job_tell_keeper(j);
 	if (!at)
 		return;
 	if (j->timer)
@@ -120,11 +120,29 @@ static void arm(struct job *j)
 	}
 }
 
+void job_collect_later(struct job *j)
+{
+	j->grace_at = clock_mono_us() + USEC_PER_SEC;
+	arm(j);
+}
+
 void job_put_off(struct job *j, uint64_t us)
 {
 	j->deadline_at += us;
 	j->put_off_us += us;
 	arm(j);
+}
+
+/* There is no cell: for want of something, or because the target cannot have one. */
+static void no_cell(struct job *j, int r, const struct err *e)
+{
+	if (job_is_shortage(-r))
+		job_is_short(j, e->msg);
+	else {
+		job_set_note(j, "%s", e->msg);
+		j->pending = REASON_STARTUP_FAILED;
+	}
+	job_step(j, EVENT_ENDED);
 }
 
 static void do_prepare(struct job *j)
@@ -134,6 +152,9 @@ static void do_prepare(struct job *j)
 
 	j->pending = REASON_NONE;
 	j->ask = ASK_NOTHING;
+	if (j->was_short)
+		*j->note = '\0';
+	j->was_short = false;
 	job_look_at_binary(j);
 	if (!j->log_open) {
 		char name[160];
@@ -146,16 +167,14 @@ static void do_prepare(struct job *j)
 	}
 	if (r == 0)
 		r = job_prepare(j, &e);
-	if (r < 0) {
-		job_set_note(j, "%s", e.msg);
-		j->pending = REASON_STARTUP_FAILED;
-		job_step(j, EVENT_ENDED);
-	}
+	if (r < 0)
+		no_cell(j, r, &e);
 }
 
 static void do_launch(struct job *j)
 {
 	struct err e;
+	int r;
 
 	j->engine = (struct engine_state){0};
 	j->now = (struct cgroup_counters){0};
@@ -175,10 +194,9 @@ static void do_launch(struct job *j)
 		job_step(j, EVENT_ENDED);
 		return;
 	}
-	if (attempt_launch(j, &job_cell_ops, &j->attempt, &e) < 0) {
-		job_set_note(j, "%s", e.msg);
-		j->pending = REASON_STARTUP_FAILED;
-		job_step(j, EVENT_ENDED);
+	r = attempt_launch(j, &job_cell_ops, &j->attempt, &e);
+	if (r < 0) {
+		no_cell(j, r, &e);
 		return;
 	}
 	j->cells++;
@@ -203,10 +221,10 @@ uint64_t job_dump_grace(double starved)
 	double share = 1 - starved;
 
 	if (!(share < 1))
-		return DUMP_GRACE_US;
+		return JOB_DUMP_GRACE_US;
 	if (share < 1.0 / DUMP_LONGER_MAX)
-		return DUMP_LONGER_MAX * DUMP_GRACE_US;
-	return (uint64_t)((double)DUMP_GRACE_US / share);
+		return DUMP_LONGER_MAX * JOB_DUMP_GRACE_US;
+	return (uint64_t)((double)JOB_DUMP_GRACE_US / share);
 }
 
 static void do_dump(struct job *j)
@@ -237,6 +255,8 @@ static void do_kill(struct job *j)
 
 static void leave_turn(struct job *j)
 {
+	if (j->log_open)
+		joblog_rest(&j->log);
 	j->used_us = job_wall_us(j, clock_mono_us());
 	j->began_us = 0;
 	j->deadline_at = 0;
@@ -253,7 +273,7 @@ static void do_finish(struct job *j)
 	if (j->log_open) {
 		joblog_note(&j->log, "ended: %s%s%s", reason_name(j->reason), *j->note ? ": " : "",
 			    j->note);
-		joblog_flush(&j->log);
+		joblog_rest(&j->log);
 	}
 	j->env->news(j->env->arg, j, JOB_ENDED);
 }

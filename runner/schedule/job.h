@@ -41,8 +41,9 @@ struct job_env {
 	int quarantine, triage; /* directories of the state */
 	const char *rootfs;	/* NULL: the host's */
 	uint64_t log_limit;
-	uint64_t began_us; /* of the run; clock_mono_us(), as end_us */
-	uint64_t end_us;   /* of the run, triage and merging included; clock_mono_us(), 0: none */
+	uint64_t fuzz_until_us; /* of the run's fuzzing; clock_mono_us(), 0: none */
+	uint64_t began_us;	/* of the run; clock_mono_us(), as end_us */
+	uint64_t end_us; /* of the run, triage and merging included; clock_mono_us(), 0: none */
 	uint64_t started_real_us; /* its beginning, for people */
 	struct triage_env triage_env;
 	struct merge_env merge_env;
@@ -119,6 +120,11 @@ struct job {
 	struct cgroup_counters now, before; /* this cell; sums and maxima of earlier ones */
 	double pressure[3]; /* cpu, memory, io: stalled share of the last interval */
 	uint64_t over_mark_since;
+
+	bool is_short;	    /* no cell, for want of something of ours: the run takes note */
+	bool was_short;	    /* and its note says so */
+	unsigned shortages; /* in a row, as crun told of them */
+	unsigned collects;  /* tries to save, in a row, that could not begin */
 
 	bool active; /* holds a worker: the run sets and clears it */
 	bool off;    /* a person stopped it: only a person starts it again */

@@ -5,6 +5,8 @@
 #include "runner/schedule/attempt.h"
 #include "runner/schedule/internal.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,7 @@
 #define STUCK_US (10 * USEC_PER_SEC)
 /* A cell that failed sooner, without new coverage, got nowhere. */
 #define BARREN_US (10 * USEC_PER_SEC)
+enum { SHORTAGES_MAX = 20 };
 /* In less time a share of it says nothing. */
 #define PRESSURE_US (500 * USEC_PER_MSEC)
 
@@ -269,12 +272,62 @@ static void explain(struct job *j, const struct cell_facts *f, const struct cell
 		job_set_note(j, "%s", j->engine.fault_text);
 }
 
+/* While we were stopped its time was over: the keeper's kill, or the limit of its CPU time, is
+ * no failure of the target.  What it had failed with before we asked it to end is one. */
+static bool is_overdue(const struct job *j, const struct cell_end *end)
+{
+	const struct attempt *a = j->attempt;
+	/* Our own timer may be heard before the end of what is long dead. */
+	bool unasked = j->ask == ASK_NOTHING || (j->ask == ASK_FINISH && !a->forced);
+	bool killed = end->how == CELL_SIGNALED && end->code == SIGKILL;
+	bool late = a->until_us && clock_mono_us() > a->until_us;
+
+	if (end->how == CELL_EXITED || end->last.oom_kills > 0)
+		return false;
+	return unasked && (end->overdue || (killed && late));
+}
+
+static void judge_overdue(struct job *j)
+{
+	j->last_failure = FAILURE_NONE;
+	j->ask = ASK_FINISH;
+	if (j->pending == REASON_NONE)
+		j->pending = job_ends_with_run(j) ? REASON_RUN_DEADLINE : REASON_TIME_LIMIT;
+	job_set_note(j,
+		     "fuzzcell itself did not run for %llu s: its cell was killed at the deadline",
+		     (unsigned long long)(j->attempt->absent_us / USEC_PER_SEC));
+	job_count_health(j, FAILURE_NONE);
+}
+
+/* crun says what it was short of.  At the cell's own limits that is the target's affair, and so
+ * is what comes again and again. */
+static bool is_shortage(struct job *j, const struct cell_end *end)
+{
+	if (end->how != CELL_NOT_STARTED) {
+		j->shortages = 0;
+		return false;
+	}
+	return end->last.pids_refused == 0 && end->last.oom_kills == 0 &&
+	       /* crun writes to our runtime directory alone */
+	       (job_tells_shortage(end->why) || strstr(end->why, strerrordesc_np(ENOSPC))) &&
+	       ++j->shortages <= SHORTAGES_MAX;
+}
+
 void job_judge(struct job *j, const struct cell_end *end)
 {
 	struct cell_facts f = facts_of(j, end);
 	enum failure what = failure_of(&f);
 	struct loop_guard g = {.failures_max = j->cfg.max_crashes, .fuzzed = j->fuzzed};
 
+	if (is_overdue(j, end)) {
+		judge_overdue(j);
+		return;
+	}
+	if (is_shortage(j, end)) {
+		j->last_failure = FAILURE_NONE;
+		job_is_short(j, end->why);
+		return;
+	}
 	j->last_failure = what;
 	job_note_lost(j, &f, what);
 	job_count_health(j, what);
@@ -364,6 +417,7 @@ static void on_ended(void *arg, const struct cell_end *end)
 	j->kept_before.by_dict += j->engine.kept_by_dict;
 	j->kept_before.by_cmp += j->engine.kept_by_cmp;
 	j->engine.kept = j->engine.kept_by_dict = j->engine.kept_by_cmp = 0;
+	a->absent_us = grown(clock_mono_us(), j->fleet->clock.last.at_us);
 	read_pressure(j, &end->last, clock_mono_us());
 	add_counters(j, &end->last);
 	job_sample(j, clock_mono_us(), rss, true);

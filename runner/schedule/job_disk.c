@@ -85,6 +85,11 @@ static void on_prepared(void *arg, struct slice result, const char *failed)
 	struct job *j = arg;
 	struct prepared done;
 
+	if (failed && job_tells_shortage(failed)) {
+		job_is_short(j, failed);
+		job_step(j, EVENT_ENDED);
+		return;
+	}
 	if (failed || result.n < sizeof(done)) {
 		job_set_note(j, "%s", failed ? failed : "preparing gave no result");
 		j->pending = REASON_STARTUP_FAILED;
@@ -200,6 +205,8 @@ static void on_collected(void *arg, struct slice result, const char *failed)
 	job_after_collect(j);
 }
 
+enum { COLLECTS_MAX = 60 }; /* one a second */
+
 int job_prepare(struct job *j, struct err *e)
 {
 	struct task *t;
@@ -211,9 +218,16 @@ void job_collect(struct job *j)
 {
 	struct task *t;
 	struct err e;
+	int r;
 
 	job_note_progress(j);
 	joblog_flush(&j->log);
-	if (task_start(j->env->loop, collect_work, j, on_collected, j, &t, &e) < 0)
+	r = task_start(j->env->loop, collect_work, j, on_collected, j, &t, &e);
+	/* For want of a process or a descriptor: others end, and leave theirs. */
+	if (r < 0 && job_is_shortage(-r) && j->collects++ < COLLECTS_MAX)
+		job_collect_later(j);
+	else if (r < 0)
 		on_collected(j, SLICE(""), e.msg);
+	else
+		j->collects = 0;
 }

@@ -42,7 +42,7 @@ static void on_trigger(void *arg, uint32_t events)
 static int open_one(const char *dir, const char *name, int flags, struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("%s/%s", dir, name);
-	int fd = path ? sys_openat(AT_FDCWD, path, flags | O_CLOEXEC, 0) : -1;
+	int fd = path ? sys_openat(AT_FDCWD, path, flags | O_NONBLOCK, 0) : -1;
 
 	return fd >= 0 ? fd : err_sys(e, "open '%s/%s'", dir, name);
 }
@@ -54,7 +54,7 @@ static void set_trigger(struct pressure *p, struct loop *l, const char *dir)
 	struct statfs fs;
 	size_t i = 0;
 
-	p->trigger = open_one(dir, "memory", O_RDWR | O_NONBLOCK, &ignored);
+	p->trigger = open_one(dir, "memory", O_RDWR, &ignored);
 	if (p->trigger < 0 || fstatfs(p->trigger, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC)
 		return; /* what is no file of the kernel's is not written to */
 	while (i < 2 && write(p->trigger, triggers[i], strlen(triggers[i]) + 1) < 0)

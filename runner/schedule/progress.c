@@ -4,7 +4,6 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/json.h"
-#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -170,6 +169,7 @@ int progress_identify(const struct progress *p, const char *binary, struct kept_
 		      char build[DIGEST_SHA1_HEX], struct err *e)
 {
 	_autoclose_ int fd = -1;
+	int r;
 
 	if (!kept_file_look(binary, ret_file))
 		return err_set(e, ENOENT, "'%s' is no longer there", binary);
@@ -177,9 +177,9 @@ int progress_identify(const struct progress *p, const char *binary, struct kept_
 		memcpy(build, p->build, DIGEST_SHA1_HEX);
 		return 0;
 	}
-	fd = sys_openat(AT_FDCWD, binary, O_RDONLY, 0);
-	if (fd < 0)
-		return err_sys(e, "open '%s'", binary);
+	r = fs_open_file(AT_FDCWD, binary, O_RDONLY, 0, &fd, e);
+	if (r < 0)
+		return r;
 	return digest_sha1_file(fd, SIZE_MAX, build, e);
 }
 

@@ -82,7 +82,8 @@ static int make_jobs(struct run *r, struct plan *plan, struct err *e)
 	}
 	r->dispatch.jobs = r->jobs;
 	if (r->o.total_us)
-		r->dispatch.deadline_us = r->began_us + r->o.total_us - plan_reserve(r->o.total_us);
+		r->env.fuzz_until_us = r->dispatch.deadline_us =
+		    r->began_us + r->o.total_us - plan_reserve(r->o.total_us);
 	disk_watch_begin(&r->disk, r->o.dirs->work, r->o.disk_reserve, smallest);
 	return 0;
 }

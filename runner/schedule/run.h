@@ -25,6 +25,7 @@ struct run_opts {
 	const char *pressure;	      /* directory of the machine's PSI files */
 	bool continuous; /* until somebody ends it; new builds are fuzzed as they come */
 	unsigned workers;
+	unsigned places;   /* the most that workers can become: our limit of open files */
 	uint64_t total_us; /* 0: no cap */
 	uint64_t log_limit, disk_reserve;
 	uint64_t machine_memory; /* what the sum of the cells' limits may reach */

@@ -114,7 +114,7 @@ int run_ask(void *arg, const struct control_request *q, json_t **ret, struct err
 		return of_target(r, q, ret, e);
 	case CONTROL_WORKERS:
 		run_set_workers(r, q->workers);
-		*ret = json_pack("{s:i}", "workers", (int)q->workers);
+		*ret = json_pack("{s:i}", "workers", (int)r->o.workers);
 		return 0;
 	case CONTROL_END:
 		run_end(r, q->now);

@@ -58,6 +58,7 @@ static void sleep_paused(struct run *r)
 	if (r->dispatch.deadline_us) {
 		r->dispatch.deadline_us += clock_mono_us() - before;
 		r->env.end_us += clock_mono_us() - before;
+		r->env.fuzz_until_us = r->dispatch.deadline_us;
 	}
 	r->began_us += clock_mono_us() - before;
 	r->env.began_us = r->began_us;
@@ -100,6 +101,23 @@ static bool goes_on(const struct run *r)
 	return r->o.continuous && !r->dispatch.closed;
 }
 
+/* Said once for as long as it lasts. */
+static void on_shortage(struct run *r, struct job *j)
+{
+	uint64_t now = clock_mono_us();
+	char text[300];
+
+	j->is_short = false;
+	if (!dispatch_short(&r->dispatch, now) && !*r->view.shortage) {
+		(void)snprintf(r->view.shortage, sizeof(r->view.shortage), "%s", j->note);
+		run_end(r, false);
+	}
+	(void)snprintf(text, sizeof(text), "no more than %u cells for now: %s",
+		       r->dispatch.shortage.cells, j->note);
+	if (r->dispatch.shortage.times == 1)
+		r->o.event(r->o.arg, run_look(r), SIZE_MAX, text);
+}
+
 void run_news(void *arg, struct job *j, enum job_news n)
 {
 	struct run *r = arg;
@@ -109,6 +127,8 @@ void run_news(void *arg, struct job *j, enum job_news n)
 		return;
 	dispatch_left(&r->dispatch, j);
 	dispatch_ended(&r->dispatch, j);
+	if (j->is_short)
+		on_shortage(r, j);
 	if (all_done(r) && !goes_on(r))
 		loop_stop(r->o.loop);
 	else if (r->dispatch.paused && r->dispatch.busy == 0)
@@ -176,7 +196,7 @@ static void look_at_pressure(struct run *r, uint64_t now)
 	news = workers_read(&r->dispatch.workers, &reading);
 	if (!r->o.cfg->adapt)
 		r->dispatch.workers.now = r->dispatch.workers.most;
-	r->view.workers = r->dispatch.workers.now;
+	r->view.workers = dispatch_workers(&r->dispatch);
 	if (news != WORKERS_SAME && r->o.cfg->adapt)
 		r->o.event(r->o.arg, run_look(r), SIZE_MAX, workers_text(news));
 }
@@ -258,6 +278,7 @@ static void on_pause_signal(void *arg, int signo)
 
 void run_set_workers(struct run *r, unsigned n)
 {
+	n = n < r->o.places ? n : r->o.places;
 	if (n == r->o.workers)
 		return;
 	r->o.workers = n;

@@ -2,6 +2,7 @@
 #include "runner/schedule/setup.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/sys.h"
 
 #include <assert.h>
@@ -144,6 +145,22 @@ static int check_rights(const struct target *t, const struct target_config *cfg,
 							     : r;
 }
 
+/* The belt for the case that neither we nor the keeper runs: a cell cannot use more CPU time than
+ * its CPUs have until its deadline, and this is so much more. */
+#define CPU_SLACK_US (30 * USEC_PER_SEC)
+/* Beyond, the deadline is none. */
+#define CPU_KNOWN_US (366 * 24 * 3600 * USEC_PER_SEC)
+
+static uint64_t cpu_seconds(const struct target_config *cfg, uint64_t wall_us)
+{
+	long all = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t milli = cfg->cpu_milli ? cfg->cpu_milli : 1000 * (uint64_t)(all > 0 ? all : 1);
+
+	if (wall_us > CPU_KNOWN_US)
+		return 0;
+	return (wall_us + CPU_SLACK_US) / USEC_PER_SEC * milli / 1000 + 1;
+}
+
 int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
 		const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e)
 {
@@ -159,6 +176,7 @@ int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
 	    .tmp_bytes = cfg->scratch,
 	    .file_bytes = cfg->disk,
 	    .files_max = FILES_MAX,
+	    .cpu_s = cpu_seconds(cfg, c->wall_us),
 	    .uid = uid,
 	    .gid = setup_gid(uid),
 	    .fixed_addresses = c->fixed_addresses,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the reproducers of new crashes smaller; what is accepted fails in the same
  * way, by the cheap key or, where that is new, by the signature. */
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/sys.h"
@@ -46,15 +47,15 @@ static bool is_the_crash(const struct triage *t, const struct known_crash *c)
 /* Everybody may read it: the cell's user does. */
 static int write_candidate(struct triage *t, struct slice bytes, struct err *e)
 {
-	int fd = sys_openat(AT_FDCWD, t->f.path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644);
-	int r = 0;
+	_autoclose_ int fd = -1;
+	int r = fs_open_file(AT_FDCWD, t->f.path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644,
+			     &fd, e);
 
-	if (fd < 0)
-		return err_sys(e, "create '%s'", t->f.path);
+	if (r < 0)
+		return r;
 	if (fchmod(fd, 0644) < 0 || sys_write_all(fd, bytes.p, bytes.n) < 0)
-		r = err_sys(e, "write '%s'", t->f.path);
-	close(fd);
-	return r;
+		return err_sys(e, "write '%s'", t->f.path);
+	return 0;
 }
 
 static void on_saved(void *arg, const char *failed)

@@ -67,14 +67,13 @@ static int count_lines(int fd, off_t *at, uint64_t *lines, struct err *e)
 /* Only what was appended since we looked last is read. */
 int site_runs_total(struct serve_site *s, uint64_t *ret, struct err *e)
 {
-	_autoclose_ int fd = sys_openat(s->state->dirfd, "stats/run_history.jsonl",
-					O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	_autoclose_ int fd = -1;
 	struct stat st;
-	int r;
+	int r = fs_open_file(s->state->dirfd, "stats/run_history.jsonl", O_RDONLY, 0, &fd, e);
 
 	*ret = 0;
-	if (fd < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "open the history of runs");
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "look at the history of runs");
 	if (s->counted.inode != st.st_ino || s->counted.size > st.st_size) {

@@ -2,6 +2,7 @@
 #include "runner/state/history.h"
 
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/sys.h"
 #include "runner/state/history_internal.h"
 
@@ -79,15 +80,13 @@ int history_open(const struct state *s, const char *name, int *ret_fd, struct er
 {
 	_autofree_ char *path = sys_asprintf("stats/%s", name);
 	_autoclose_ int fd = -1;
-	struct stat st;
+	int r;
 
 	if (!path)
 		return err_sys(e, "allocate a path");
-	fd = sys_openat(s->dirfd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
-	if (fd < 0 && errno != ENOENT)
-		return err_sys(e, "open '%s'", path);
-	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)))
-		return err_set(e, EINVAL, "'%s' is not a regular file", path);
+	r = fs_open_file(s->dirfd, path, O_RDONLY, 0, &fd, e);
+	if (r < 0 && r != -ENOENT)
+		return r;
 	*ret_fd = take_fd(&fd);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/state/joblog.h"
 
+#include "base/fs.h"
 #include "base/sys.h"
 
 #include <fcntl.h>
@@ -14,19 +15,28 @@ enum { NOTE_ROOM = 16384, NOTE_MAX = 4096 };
 
 int joblog_open(struct joblog *l, int dirfd, const char *name, uint64_t cap, struct err *e)
 {
-	int fd = sys_openat(dirfd, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0640);
+	int fd, r = fs_open_file(dirfd, name, O_WRONLY | O_CREAT | O_APPEND, 0640, &fd, e);
 
-	if (fd < 0)
-		return err_sys(e, "open log '%s'", name);
-	*l = (struct joblog){.fd = fd, .cap = cap < JOBLOG_MIN ? JOBLOG_MIN : cap};
+	if (r < 0)
+		return err_wrap(e, "open a log");
+	*l = (struct joblog){.fd = fd, .dirfd = dirfd, .cap = cap < JOBLOG_MIN ? JOBLOG_MIN : cap};
+	(void)snprintf(l->name, sizeof(l->name), "%s", name);
 	return 0;
+}
+
+static bool wakes(struct joblog *l)
+{
+	struct err e;
+
+	return l->fd >= 0 || (*l->name && fs_open_file(l->dirfd, l->name, O_WRONLY | O_APPEND, 0,
+						       &l->fd, &e) == 0);
 }
 
 static void put(struct joblog *l, const char *p, uint64_t n)
 {
 	if (n == 0)
 		return;
-	if (l->broken || sys_write_all(l->fd, p, n) < 0) {
+	if (l->broken || !wakes(l) || sys_write_all(l->fd, p, n) < 0) {
 		l->broken = true;
 		l->dropped += n;
 		return;
@@ -101,6 +111,16 @@ void joblog_note(struct joblog *l, const char *fmt, ...)
 	text[n++] = '\n';
 	if (l->written + (uint64_t)n <= l->cap)
 		put(l, text, (uint64_t)n);
+}
+
+void joblog_rest(struct joblog *l)
+{
+	joblog_flush(l);
+	if (l->fd >= 0)
+		close(l->fd);
+	free(l->tail);
+	l->tail = NULL;
+	l->fd = -1;
 }
 
 void joblog_close(struct joblog *l)

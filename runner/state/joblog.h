@@ -15,7 +15,9 @@
 enum { JOBLOG_TAIL = 65536, JOBLOG_MIN = 4 * JOBLOG_TAIL };
 
 struct joblog {
-	int fd;
+	int fd; /* -1: closed, or resting */
+	int dirfd;
+	char name[160];
 	uint64_t cap, written;
 	uint64_t dropped; /* bytes that the log does not have */
 	char *tail;	  /* ring, made when the head is full */
@@ -31,6 +33,8 @@ void joblog_write(struct joblog *l, struct slice bytes);
 void joblog_flush(struct joblog *l);
 /* A line of our own, marked as such; never dropped while the cap has room. */
 void joblog_note(struct joblog *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Holds no descriptor until it is written to again: its directory stays open until then. */
+void joblog_rest(struct joblog *l);
 void joblog_close(struct joblog *l);
 
 #endif

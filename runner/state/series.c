@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -86,13 +87,13 @@ static int put(const struct series *s, int logs, const struct series_of *of, str
 	_autofree_ char *name = sys_asprintf("%s.series", of->target);
 	_autoclose_ int fd = -1;
 	/* What a try before left of the first line goes. */
-	int how = s->written ? 0 : O_CREAT | O_TRUNC;
+	int r, how = s->written ? 0 : O_CREAT | O_TRUNC;
 
 	if (!name)
 		return err_sys(e, "allocate a name");
-	fd = sys_openat(logs, name, O_WRONLY | O_APPEND | O_NOFOLLOW | how, 0640);
-	if (fd < 0)
-		return err_sys(e, "open '%s'", name);
+	r = fs_open_file(logs, name, O_WRONLY | O_APPEND | how, 0640, &fd, e);
+	if (r < 0)
+		return r;
 	return sys_write_all(fd, text->p, text->n) < 0 ? err_sys(e, "write '%s'", name) : 0;
 }
 

@@ -79,15 +79,14 @@ static int read_ends(int fd, uint64_t size, struct buf *out, struct err *e)
 static int read_last(int dir, const char *file, json_t **ret, struct err *e)
 {
 	_autobuf_ struct buf b = BUF_INIT(2 * END_BYTES + 2);
-	_autoclose_ int fd =
-	    sys_openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	_autoclose_ int fd = -1;
 	struct stat st;
-	int r;
+	int r = fs_open_file(dir, file, O_RDONLY, 0, &fd, e);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(e, "open '%s'", file);
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, EINVAL, "'%s' is not a regular file", file);
+	if (r < 0)
+		return r;
+	if (fstat(fd, &st) < 0)
+		return err_sys(e, "stat '%s'", file);
 	r = read_ends(fd, (uint64_t)st.st_size, &b, e);
 	return r == 0 ? series_parse(buf_slice(&b), 1, ret, e) : r;
 }

@@ -58,11 +58,11 @@ static int take_lock(struct state *s, struct err *e)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	char text[32];
-	int n;
+	int n, r;
 
-	s->lock_fd = sys_openat(s->dirfd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0640);
-	if (s->lock_fd < 0)
-		return err_sys(e, "open '%s/lock'", s->path);
+	r = fs_open_file(s->dirfd, "lock", O_RDWR | O_CREAT, 0640, &s->lock_fd, e);
+	if (r < 0)
+		return err_wrap(e, "state directory '%s'", s->path);
 	if (fcntl(s->lock_fd, F_SETLK, &whole) < 0) {
 		if (errno != EACCES && errno != EAGAIN)
 			return err_sys(e, "lock '%s/lock'", s->path);

@@ -16,13 +16,12 @@
 int trigger_lock(int state_fd, const char *state_path, int *ret_fd, struct err *e)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	_autoclose_ int fd =
-	    sys_openat(state_fd, "trigger.lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0640);
+	_autoclose_ int fd = -1;
 	char text[32];
-	int n;
+	int n, r = fs_open_file(state_fd, "trigger.lock", O_RDWR | O_CREAT, 0640, &fd, e);
 
-	if (fd < 0)
-		return err_sys(e, "open '%s/trigger.lock'", state_path);
+	if (r < 0)
+		return err_wrap(e, "the trigger's lock");
 	if (fcntl(fd, F_SETLK, &whole) < 0) {
 		if (errno != EACCES && errno != EAGAIN)
 			return err_sys(e, "lock '%s/trigger.lock'", state_path);
@@ -40,12 +39,13 @@ int trigger_lock(int state_fd, const char *state_path, int *ret_fd, struct err *
 int holder_of_run(int state_fd, bool *ret_held, pid_t *ret_pid, struct err *e)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	_autoclose_ int fd = sys_openat(state_fd, "lock", O_RDONLY | O_NOFOLLOW, 0);
+	_autoclose_ int fd = -1;
+	int r = fs_open_file(state_fd, "lock", O_RDONLY, 0, &fd, e);
 
 	*ret_held = false;
 	*ret_pid = 0;
-	if (fd < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "open the run's lock");
+	if (r < 0)
+		return r == -ENOENT ? 0 : err_wrap(e, "the run's lock");
 	if (fcntl(fd, F_GETLK, &whole) < 0)
 		return err_sys(e, "ask for the run's lock");
 	*ret_held = whole.l_type != F_UNLCK;

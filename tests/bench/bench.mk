@@ -21,4 +21,9 @@ bench-contention: all targets examples
 bench-serve: $B/bench/serve
 	@dir=$$(mktemp -d) && status=0 && { $B/bench/serve $$dir || status=$$?; } && rm -rf $$dir && exit $$status
 
-.PHONY: bench-sample bench-contention bench-serve
+# Our own memory with 64 living cells that fail, flood and fuzz; fails at 32 MiB.  Needs root and
+# crun; takes a minute or two.  CELLS=n.
+bench-memory: all targets
+	B=$B tests/bench/memory.sh $(or $(CELLS),64)
+
+.PHONY: bench-memory bench-sample bench-contention bench-serve

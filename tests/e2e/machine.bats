@@ -52,3 +52,67 @@ teardown() { e2e_teardown; }
 	[ "$status" -eq 0 ]
 	[ "$(value execs)" -gt 100 ]
 }
+
+# copies NUMBER: so many targets.
+copies() {
+	mkdir "$WORK/out"
+	for ((i = 0; i < $1; i++)); do
+		cp "$TARGETS/healthy_fuzzer" "$WORK/out/copy${i}_fuzzer"
+	done
+}
+
+@test "with few descriptors fewer workers run, every target fuzzes, and that is said" {
+	config '"merge_time": "off", "triage_time": "off"'
+	copies 8
+	run bash -c "ulimit -n 256 && timeout $((300 * SLOW)) $FUZZCELL run --plain --workers 64 \
+		--state-dir $STATE --targets $WORK/out --max-fuzzer-time $((2 * TIMES))s"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *"workers instead of 64: the limit of open files is 256; raise it"* ]]
+	[[ $output != *startup-failed* ]]
+	[[ $output == *"run "*": 8 targets in "*" 0 failures, "*" 0 not fuzzed"* ]]
+	# Not one after the other: several cells at a time have their descriptors.
+	[[ $output =~ ([0-9]+)' workers instead of 64' ]]
+	[ "${BASH_REMATCH[1]}" -ge 3 ]
+}
+
+@test "a limit of descriptors that allows no cell is an error of the machine" {
+	copies 1
+	for command in 'run --plain' 'corpus minimize' regress; do
+		run bash -c "ulimit -n 90 && timeout 60 $FUZZCELL $command --state-dir $STATE \
+			--targets $WORK/out"
+		echo "$output"
+		[ "$status" -eq 3 ]
+		[[ $output == *"the limit of open files (90) is too low for a single cell: raise it"* ]]
+	done
+	run bash -c "ulimit -n 90 && timeout 60 $FUZZCELL doctor --state-dir $STATE --targets $WORK/out"
+	[[ $output == *open-files* ]]
+}
+
+# among INODES: a run whose directory of bundles has so many; a cell takes some forty.
+among() {
+	run unshare -m bash -c "mkdir -p /run/fuzzcell && mount -t tmpfs -o nr_inodes=$1 tmpfs \
+		/run/fuzzcell && timeout $((120 * SLOW)) $FUZZCELL run --plain --workers 3 \
+		--state-dir $STATE --targets $WORK/out --max-fuzzer-time $((1 * TIMES))s"
+	echo "$output"
+}
+
+@test "what is short while a run goes on costs workers, not targets" {
+	config '"merge_time": "off", "triage_time": "off"'
+	copies 3
+	among 70
+	[ "$status" -eq 0 ]
+	[[ $output == *"no more than "*" cells for now: "*"No space left on device"* ]]
+	[[ $output != *startup-failed* ]]
+	[[ $output == *"run "*": 3 targets in "*" 0 failures, "*" 0 not fuzzed"* ]]
+	[ "$(grep -c 'no more than' <<<"$output")" -eq 1 ]
+}
+
+@test "a run that cannot have a single cell ends with what is short" {
+	config '"merge_time": "off", "triage_time": "off"'
+	copies 2
+	among 20
+	[ "$status" -eq 3 ]
+	[[ $output == *"no cell could be had: "*"No space left on device: free what is short"* ]]
+	[[ $output != *startup-failed* ]]
+}

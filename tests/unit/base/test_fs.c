@@ -5,7 +5,9 @@
 #include "base/fault.h"
 #include "tests/unit/each.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <sys/wait.h>
 
 /* One call that must leave either what was or what shall be, whatever fails. */
@@ -127,7 +129,7 @@ static void test_replace(void **state)
 	assert_string_equal(scratch_text(s->fd, "victim", got, sizeof(got)), "safe");
 	assert_int_equal(unlinkat(s->fd, ".a.new", 0), 0);
 	assert_int_equal(mkfifoat(s->fd, ".a.new", 0600), 0);
-	assert_int_equal(fs_replace(s->fd, "a", SLICE("x"), &e), -ENXIO);
+	assert_int_equal(fs_replace(s->fd, "a", SLICE("x"), &e), -EINVAL);
 	assert_string_equal(scratch_text(s->fd, "a", got, sizeof(got)), "text");
 
 	assert_int_equal(fs_replace(s->fd, "b/a", SLICE("x"), &e), -EINVAL);
@@ -153,7 +155,7 @@ static void test_append(void **state)
 	assert_int_equal(symlinkat("h", s->fd, "link"), 0);
 	assert_int_equal(fs_append_line(s->fd, "link", SLICE("x"), &e), -ELOOP);
 	assert_int_equal(mkfifoat(s->fd, "fifo", 0600), 0);
-	assert_int_equal(fs_append_line(s->fd, "fifo", SLICE("x"), &e), -ESPIPE);
+	assert_int_equal(fs_append_line(s->fd, "fifo", SLICE("x"), &e), -EINVAL);
 }
 
 static void test_read(void **state)
@@ -193,9 +195,44 @@ static void test_read_kernel(void **state)
 	assert_string_equal(e.msg, "read '/proc/self/status': more than 10 bytes");
 }
 
+/* Whatever stands there and however it is opened: an error, at once. */
+static void test_open_file(void **state)
+{
+	static const int flags[] = {O_RDONLY, O_RDWR, O_WRONLY | O_CREAT | O_TRUNC,
+				    O_WRONLY | O_CREAT | O_APPEND};
+	const struct {
+		const char *name, *is;
+	} odd[] = {{"fifo", "a FIFO"},
+		   {"socket", "a socket"},
+		   {"dir", "a directory"},
+		   {"/dev/null", "a device"}};
+	const struct scratch *s = *state;
+	struct err e;
+	int fd = -1;
+
+	assert_int_equal(mkfifoat(s->fd, "fifo", 0600), 0);
+	assert_int_equal(mknodat(s->fd, "socket", S_IFSOCK | 0600, 0), 0);
+	assert_int_equal(mkdirat(s->fd, "dir", 0700), 0);
+	assert_int_equal(symlinkat("fifo", s->fd, "link"), 0);
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+		for (size_t k = 0; k < sizeof(flags) / sizeof(flags[0]); k++) {
+			assert_int_equal(fs_open_file(s->fd, odd[i].name, flags[k], 0600, &fd, &e),
+					 -EINVAL);
+			assert_non_null(strstr(e.msg, odd[i].is));
+			assert_non_null(strstr(e.msg, "move it away"));
+		}
+	assert_int_equal(fs_open_file(s->fd, "link", O_RDONLY, 0, &fd, &e), -ELOOP);
+	assert_int_equal(fs_open_file(s->fd, "none", O_RDONLY, 0, &fd, &e), -ENOENT);
+	assert_string_equal(e.msg, "open 'none': No such file or directory");
+	assert_int_equal(fd, -1);
+	assert_int_equal(fs_open_file(s->fd, "new", O_WRONLY | O_CREAT | O_EXCL, 0600, &fd, &e), 0);
+	close(fd);
+}
+
 static void test_read_odd(void **state)
 {
 	const struct scratch *s = *state;
+	char why[PATH_MAX];
 	_autofree_ char *text = NULL;
 	_autofree_ char *path = NULL;
 	struct err e;
@@ -206,7 +243,9 @@ static void test_read_odd(void **state)
 	assert_int_equal(mkfifoat(s->fd, "fifo", 0600), 0);
 	assert_int_equal(fs_read(s->fd, "link", 9, &text, &n, &e), -ELOOP);
 	assert_int_equal(fs_read(s->fd, "fifo", 9, &text, &n, &e), -EINVAL); /* and at once */
-	assert_string_equal(e.msg, "'fifo' is not a regular file");
+	(void)snprintf(why, sizeof(why),
+		       "'fifo' is not a regular file but a FIFO: move it away from '%s'", s->path);
+	assert_string_equal(e.msg, why);
 	assert_int_equal(fs_read(s->fd, ".", 9, &text, &n, &e), -EINVAL);
 	assert_int_equal(fs_read(s->fd, "none", 9, &text, &n, &e), -ENOENT);
 	assert_int_equal(fs_copy(s->fd, "link", s->fd, "to", 9, &e), -ELOOP);
@@ -302,9 +341,11 @@ static void test_name_ok(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_torture), CASE(test_replace),	CASE(test_append),
-    CASE(test_read),	CASE(test_read_kernel), CASE(test_read_odd),
-    CASE(test_copy),	CASE(test_mkdirs),	cmocka_unit_test(test_name_ok),
+    CASE(test_torture),	    CASE(test_replace),
+    CASE(test_append),	    CASE(test_read),
+    CASE(test_read_kernel), CASE(test_read_odd),
+    CASE(test_open_file),   CASE(test_copy),
+    CASE(test_mkdirs),	    cmocka_unit_test(test_name_ok),
 };
 
 UNIT_MAIN(tests)

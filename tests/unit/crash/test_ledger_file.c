@@ -261,7 +261,7 @@ static void test_unreadable(void **state)
 	(void)state;
 	assert_int_equal(mkdirat(dir.fd, NAME, 0700), 0);
 	assert_int_equal(ledger_load(dir.fd, &l, &e), -EINVAL);
-	assert_string_equal(e.msg, "read the ledger: '" NAME "' is not a regular file");
+	assert_non_null(strstr(e.msg, "read the ledger: '" NAME "' is not a regular file"));
 	assert_int_equal(unlinkat(dir.fd, NAME, AT_REMOVEDIR), 0);
 	assert_int_equal(symlinkat("elsewhere", dir.fd, NAME), 0);
 	assert_int_equal(ledger_load(dir.fd, &l, &e), -ELOOP);

@@ -44,6 +44,7 @@ static struct cell_spec plain_spec(void)
 				  .tmp_bytes = 8 << 20,
 				  .file_bytes = UINT64_C(5) << 30,
 				  .files_max = 2000,
+				  .cpu_s = 90,
 				  .uid = 3000000001,
 				  .gid = 7};
 }
@@ -93,6 +94,7 @@ static void every_promise_is_written_down(void **state)
 				"{\"type\":\"RLIMIT_MEMLOCK\",\"soft\":65536,\"hard\":65536},"
 				"{\"type\":\"RLIMIT_FSIZE\",\"soft\":5368709120,"
 				"\"hard\":5368709120},"
+				"{\"type\":\"RLIMIT_CPU\",\"soft\":90,\"hard\":90},"
 				"{\"type\":\"RLIMIT_NOFILE\",\"soft\":1000,\"hard\":1000}]"},
 	    {"root", "{\"path\":\"rootfs\",\"readonly\":true}"},
 	    {"hostname", "\"cell\""},
@@ -146,6 +148,7 @@ static void no_limit_is_no_limit(void **state)
 	(void)state;
 	spec.file_bytes = 0;
 	spec.files_max = 0;
+	spec.cpu_s = 0;
 	j = bundle_of(&spec);
 	assert_int_equal(json_array_size(at(j, "process.rlimits")), 2);
 }

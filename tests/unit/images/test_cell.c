@@ -95,6 +95,60 @@ static void limits_hold(void **state)
 	assert_string_equal(seen.out, "0\nbounded\n");
 }
 
+/* The kernel's own belt: it holds whoever is stopped. */
+static void cpu_time_is_limited(void **state)
+{
+	static const char *const argv[] = {"/bin/sh", "-c", "trap '' XCPU; while :; do :; done",
+					   NULL};
+	struct cell_spec spec = cell_spec_for("cpu", argv);
+	struct world w = {0};
+
+	(void)state;
+	world_open(&w, &(struct cell_host_opts){0});
+	memset(&seen, 0, sizeof(seen));
+	spec.cpu_s = 1;
+	run_cell(&w, &seen, &spec);
+	assert_int_equal(seen.end.how, CELL_SIGNALED);
+	assert_int_equal(seen.end.code, SIGKILL);
+	assert_in_range(seen.end.last.usage_us, 500 * USEC_PER_MSEC, 3 * USEC_PER_SEC);
+	assert_false(seen.end.overdue);
+	world_close(&w);
+}
+
+static unsigned most_fds;
+
+static void count_fds(struct seen *s)
+{
+	(void)s;
+	if (open_fds() > most_fds)
+		most_fds = open_fds();
+}
+
+/* What admission counts with. */
+static void a_cell_holds_few_descriptors(void **state)
+{
+	static const char *const argv[] = {"/bin/sh", "-c", "echo up; sleep 1; echo more", NULL};
+	struct cell_spec spec = cell_spec_for("fds", argv);
+	struct world w = {0};
+	unsigned before;
+
+	(void)state;
+	world_open(&w, &(struct cell_host_opts){0});
+	spec.limits.memory_high = 56 << 20; /* its mark is watched, too */
+	memset(&seen, 0, sizeof(seen));
+	seen.when = "up";
+	seen.then = count_fds;
+	before = open_fds();
+	start(&w, &seen, &spec);
+	count_fds(&seen);
+	run(&w);
+	print_message("# a cell: %u descriptors\n", most_fds - before);
+	assert_in_range(most_fds - before, 1, CELL_DESCRIPTORS);
+	assert_in_range(open_fds(), before,
+			before + 2); /* the loop makes its own when it needs them */
+	world_close(&w);
+}
+
 static void memory_is_limited_and_counted(void **state)
 {
 	(void)state;
@@ -422,6 +476,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(walls_hold),
     cmocka_unit_test(root_inside_is_one_user_outside),
     cmocka_unit_test(limits_hold),
+    cmocka_unit_test(cpu_time_is_limited),
+    cmocka_unit_test(a_cell_holds_few_descriptors),
     cmocka_unit_test(memory_is_limited_and_counted),
     cmocka_unit_test(processes_are_limited_and_counted),
     cmocka_unit_test(the_first_process_is_pid_1),

@@ -30,11 +30,13 @@ static struct {
 	struct fleet_target fleet;
 	struct job job;
 	unsigned failures; /* that the next collection finds */
+	int launch_fails;  /* with this errno, once */
 	unsigned immortal; /* kills that its cell outlives; the next one ends the loop */
 	struct cgroup_counters counters; /* of its cell, now */
 	pid_t pid;			 /* of its process; 0: not known yet */
 	enum modules_look look;		 /* what looking at it gives, and */
 	uint64_t edges;			 /* of its programs and libraries */
+	uint64_t keeper_us;		 /* when the keeper kills its cell */
 	/* What happened. */
 	unsigned cells, triages, merges, requeued, dropped, forges, ended, killed, looks;
 	struct triage_spec triage; /* the last one; */
@@ -130,11 +132,18 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 {
 	struct attempt *a = calloc(1, sizeof(*a));
 
-	(void)e;
 	assert_non_null(a);
+	if (w.launch_fails) {
+		int code = w.launch_fails;
+
+		free(a);
+		w.launch_fails = 0;
+		return err_set(e, code, "make a pipe: %s", strerror(code));
+	}
 	assert_ptr_equal(ops, &job_cell_ops);
 	assert_null(j->attempt);
 	a->launched_us = w.now;
+	a->cell = (void *)&w; /* never looked into */
 	w.cells++;
 	*ret = a;
 	return 0;
@@ -177,6 +186,12 @@ enum modules_look modules_edges(pid_t pid, uint64_t *ret)
 	w.looks++;
 	*ret = w.edges;
 	return w.look;
+}
+
+int cell_deadline(struct cell *c, uint64_t until_us, struct err *e)
+{
+	w.keeper_us = until_us;
+	return cell_signal(c, 0, e);
 }
 
 int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us, struct err *e)
@@ -361,6 +376,15 @@ static inline void cell_fails(void)
 {
 	cell_ends(77);
 	triaged((struct triage_sum){.artifacts = 1}, 1);
+}
+
+/* Its time was over while we were stopped for a minute. */
+static inline void keeper_kills_cell(void)
+{
+	struct cell_end end = {.how = CELL_SIGNALED, .code = SIGKILL, .overdue = true};
+
+	w.now += 60 * S;
+	job_cell_ops.ended(&w.job, &end);
 }
 
 /* Asked to wait in the queue, it does. */

@@ -278,6 +278,35 @@ static void a_budget_is_what_is_left(void **state)
 	assert_int_equal(w.parts[0].budget_us, 0);
 }
 
+/* A second, two, four: one cell more each time, and all of them when nothing was short for long. */
+static void what_is_short_comes_back(void **state)
+{
+	struct dispatch d = {.workers = {.most = 8, .now = 8}, .busy = 3};
+
+	(void)state;
+	w.now = 1000 * S;
+	assert_int_equal(dispatch_workers(&d), 8);
+	assert_true(dispatch_short(&d, w.now));
+	d.busy = 2; /* two that failed together are one try */
+	assert_true(dispatch_short(&d, w.now));
+	assert_int_equal(dispatch_workers(&d), 2);
+	w.now += S;
+	assert_int_equal(dispatch_workers(&d), 3);
+	assert_true(dispatch_short(&d, w.now));
+	w.now += S;
+	assert_int_equal(dispatch_workers(&d), 2);
+	w.now += S;
+	assert_int_equal(dispatch_workers(&d), 3);
+	w.now += 3600 * S;
+	assert_int_equal(dispatch_workers(&d), 8);
+	d.busy = 0;
+	assert_true(dispatch_short(&d, w.now));
+	w.now += S;
+	assert_true(dispatch_short(&d, w.now));
+	assert_int_equal(d.shortage.times, 2);
+	assert_false(dispatch_short(&d, w.now + 2 * S)); /* three times not even one */
+}
+
 static const struct CMUnitTest tests[] = {
     CASE(no_more_than_there_is),
     CASE(memory_for_one),
@@ -294,6 +323,7 @@ static const struct CMUnitTest tests[] = {
     CASE(times_of_a_turn),
     CASE(any_price_has_its_times),
     CASE(a_budget_is_what_is_left),
+    CASE(what_is_short_comes_back),
 };
 
 UNIT_MAIN(tests)

@@ -38,6 +38,8 @@ static struct {
 	/* What was done to it. */
 	unsigned reads, dumped, killed;
 	uint64_t began_us, dumped_us, took_us;
+	uint64_t keeper_us; /* when the keeper kills it */
+	bool overdue;	    /* and it has */
 	/* What was told. */
 	struct exec_end end;
 	size_t n_output;
@@ -52,6 +54,7 @@ static void end_cell(struct cell *c, enum cell_how how, int code)
 
 	end.last.pids_refused = play.refused_after && play.reads >= play.refused_after;
 	end.last.usage_us = 3 * USEC_PER_SEC;
+	end.overdue = play.overdue;
 	source_remove(c->timer);
 	play.cell = NULL;
 	c->ops.ended(c->arg, &end);
@@ -82,7 +85,8 @@ static void on_cell(void *arg)
 	if (play.stop_it)
 		exec_stop(play.exec);
 	else
-		end_cell(c, CELL_EXITED, (int)play.status);
+		end_cell(c, play.overdue ? CELL_SIGNALED : CELL_EXITED,
+			 play.overdue ? SIGKILL : (int)play.status);
 }
 
 static void on_killed(void *arg)
@@ -161,6 +165,15 @@ int cell_kill(struct cell *c, struct err *e)
 	if (++play.killed <= play.immortal)
 		return err_set(e, EMFILE, "no descriptor for it");
 	soon(c, on_killed);
+	return 0;
+}
+
+int cell_deadline(struct cell *c, uint64_t until_us, struct err *e)
+{
+	(void)e;
+	assert_ptr_equal(c, play.cell);
+	assert_true(until_us > clock_mono_us());
+	play.keeper_us = until_us - play.began_us;
 	return 0;
 }
 
@@ -325,6 +338,20 @@ static void the_deadline_of_one_that_has_ended(void **state)
 	assert_int_equal(play.end.code, 0);
 }
 
+/* The keeper killed it while we were stopped: nobody knows what the input did. */
+static void what_the_keeper_killed_says_nothing(void **state)
+{
+	(void)state;
+	play.ends_ms = 1;
+	play.overdue = true;
+	assert_int_equal(run(true, FOREVER * USEC_PER_SEC), 0);
+	assert_int_equal(play.keeper_us / USEC_PER_SEC, FOREVER + 1 + 1);
+	assert_false(play.end.started);
+	assert_true(play.end.late);
+	assert_int_equal(play.end.failure, FAILURE_NONE);
+	assert_non_null(strstr(play.end.why, "did not run"));
+}
+
 static void stopped_it_ends_at_once(void **state)
 {
 	(void)state;
@@ -402,6 +429,7 @@ static const struct CMUnitTest tests[] = {
     CASE(who_did_not_ask_is_not_looked_at),
     CASE(the_deadline_ends_it),
     CASE(the_deadline_of_one_that_has_ended),
+    CASE(what_the_keeper_killed_says_nothing),
     CASE(stopped_it_ends_at_once),
     CASE(a_kill_that_fails_comes_again),
     CASE(output_is_kept_from_both_ends),

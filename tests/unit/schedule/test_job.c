@@ -256,6 +256,135 @@ static void a_starved_one_is_not_killed_at_its_dump(void **state)
 	}
 }
 
+/* --- while we are stopped ----------------------------------------------------- */
+
+/* Later than every step of our own, and no later than a second after the last. */
+static void the_keeper_knows_when_a_cell_ends(void **state)
+{
+	uint64_t began;
+
+	(void)state;
+	w.job.cfg.grace_us = 3 * S;
+	first_turn();
+	began = w.now;
+	assert_int_equal(w.keeper_us, began + (86400 + 3 + 1 + 1) * S);
+	job_pause(&w.job, false);
+	assert_int_equal(w.keeper_us, began + (3 + 1 + 1) * S);
+	w.now += 3 * S;
+	w.fleet.clock.starved = 0.75;
+	job_step(&w.job, EVENT_GRACE);
+	assert_int_equal(w.keeper_us, w.now + (4 + 1) * S);
+	w.immortal = 1;
+	job_step(&w.job, EVENT_GRACE);
+	assert_int_equal(w.keeper_us, w.now + (1 + 1) * S);
+	cell_ends(0);
+	w.env.fuzz_until_us = w.now + 100 * S;
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.keeper_us, w.now + (100 + 1 + 3 + 1 + 1) * S);
+	cell_ends(77);
+}
+
+/* Neither a failure nor an attempt more: the reason is the limit that was passed. */
+static void what_the_keeper_killed_did_not_fail(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		w.env.fuzz_until_us = 0;
+		first_turn();
+		if (i == 1)
+			w.env.fuzz_until_us = w.now + 10 * S;
+		if (i == 2) /* our own timer is heard first */
+			job_stop(&w.job, REASON_TIME_LIMIT, false);
+		w.fleet.clock.last.at_us = w.now;
+		w.job.engine.running = w.job.fuzzed = true;
+		keeper_kills_cell();
+		assert_int_equal(w.job.last_failure, FAILURE_NONE);
+		assert_int_equal(w.job.failures_total, 0);
+		assert_int_equal(w.job.pending, i == 1 ? REASON_RUN_DEADLINE : REASON_TIME_LIMIT);
+		assert_non_null(strstr(w.job.note, "fuzzcell itself did not run for 60 s"));
+		merged();
+		assert_int_equal(w.job.phase, PHASE_DONE);
+		job_revive(&w.job);
+	}
+}
+
+/* It was being paused, or dumped for a finding: that stays what it was. */
+static void who_was_asked_before_keeps_that(void **state)
+{
+	(void)state;
+	first_turn();
+	job_pause(&w.job, false);
+	keeper_kills_cell();
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	assert_int_equal(w.job.failures_total, 0);
+	job_start(&w.job, 86400 * S);
+	job_cell_ops.memory(&w.job, true);
+	assert_int_equal(w.job.ask, ASK_MEMORY);
+	keeper_kills_cell();
+	assert_int_equal(w.job.failures[FAILURE_OOM], 1);
+}
+
+/* --- want of something of ours ------------------------------------------------ */
+
+/* Not the target's end: it waits for another time. */
+static void a_shortage_is_no_end(void **state)
+{
+	static const int codes[] = {EMFILE, ENFILE, ENOMEM, EAGAIN, ENOSPC, EUSERS};
+
+	(void)state;
+	first_turn();
+	pause_it();
+	for (unsigned i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		unsigned before = w.requeued;
+
+		w.launch_fails = codes[i];
+		job_start(&w.job, 86400 * S);
+		assert_int_equal(w.job.phase, PHASE_QUEUED);
+		assert_int_equal(w.job.pending, REASON_NONE);
+		assert_int_equal(w.requeued, before + 1);
+		assert_true(w.job.is_short);
+		assert_non_null(strstr(w.job.note, strerror(codes[i])));
+		w.job.is_short = false; /* the run has taken note */
+	}
+	job_start(&w.job, 86400 * S);
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.job.failures_total, 0);
+	cell_ends(77);
+	w.launch_fails = ENOENT; /* whatever else is wrong */
+	job_pause(&w.job, false);
+	cell_ends(0);
+	job_start(&w.job, 86400 * S);
+	merged();
+	assert_int_equal(w.job.phase, PHASE_DONE);
+	assert_int_equal(w.job.reason, REASON_STARTUP_FAILED);
+}
+
+/* crun was short of it; but not at the cell's own limits, and not for ever. */
+static void what_crun_was_short_of(void **state)
+{
+	struct cell_end end = {.how = CELL_NOT_STARTED,
+			       .why = "clone: Resource temporarily unavailable"};
+
+	(void)state;
+	first_turn();
+	for (unsigned i = 0; i < 20; i++) {
+		job_cell_ops.ended(&w.job, &end);
+		assert_int_equal(w.job.phase, PHASE_QUEUED);
+		assert_true(w.job.is_short);
+		w.job.is_short = false;
+		job_start(&w.job, 86400 * S);
+		assert_int_equal(w.job.phase, PHASE_RUNNING);
+	}
+	job_cell_ops.ended(&w.job, &end);
+	assert_int_equal(w.job.reason, REASON_STARTUP_FAILED);
+	job_revive(&w.job);
+	w.job.shortages = 0;
+	first_turn();
+	end.last.pids_refused = 1;
+	job_cell_ops.ended(&w.job, &end);
+	assert_int_equal(w.job.reason, REASON_STARTUP_FAILED);
+}
+
 /* --- the disk ----------------------------------------------------------------- */
 
 /* Only how far it has come could not be saved: it goes on. */
@@ -292,6 +421,11 @@ static const struct CMUnitTest tests[] = {
     CASE(a_kill_that_fails_comes_again),
     CASE(a_dump_has_the_time_that_it_needs),
     CASE(a_starved_one_is_not_killed_at_its_dump),
+    CASE(the_keeper_knows_when_a_cell_ends),
+    CASE(what_the_keeper_killed_did_not_fail),
+    CASE(who_was_asked_before_keeps_that),
+    CASE(a_shortage_is_no_end),
+    CASE(what_crun_was_short_of),
     CASE(progress_that_is_not_saved),
 };
 

@@ -33,6 +33,7 @@ static void nobody_listens_behind_its_end(void **state)
 	    .cfg = &cfg,
 	    .pressure = "/nonexistent",
 	    .workers = 1,
+	    .places = 64,
 	    .layout = "unified",
 	    .control = -1,
 	    .listen = true,

@@ -300,7 +300,7 @@ static void test_lost(void **state)
 		assert_int_equal(c->state, LEDGER_NEW);
 		assert_string_equal(c->crash_file, "");
 		assert_string_equal(c->first_seen.run, "20240401-000000");
-		OK(vault_place(slice_of(c->signature), NULL, place, e));
+		OK(vault_place(slice_of(c->signature), "", place, e));
 		vault_path(place, VAULT_REPORT, path);
 		assert_string_equal(scratch_text(play.dir.fd, path, text, sizeof(text)),
 				    "last words\n");

@@ -314,7 +314,7 @@ static void test_open(void **state)
 	assert_int_equal(fstatat(dir.fd, "small", &st, 0), 0);
 	assert_int_equal(st.st_mode & 07027, 0); /* not for the world */
 	assert_int_equal(joblog_open(&o, -1, "x", CAP, &e), -EBADF);
-	assert_string_equal(e.msg, "open log 'x': Bad file descriptor");
+	assert_string_equal(e.msg, "open a log: create 'x': Bad file descriptor");
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)

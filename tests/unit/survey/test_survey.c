@@ -150,8 +150,8 @@ static void what_is_no_file_is_damaged(void **state)
 	health_judge(&all.v[0].facts, &h);
 	assert_int_equal(h.n, 1);
 	assert_string_equal(health_code_name(h.v[0].code), "damaged");
-	assert_string_equal(h.v[0].reason, "history 'stats/targets/a.jsonl': "
-					   "'stats/targets/a.jsonl' is not a regular file");
+	assert_non_null(strstr(h.v[0].reason, "history 'stats/targets/a.jsonl': 'stats/targets/"
+					      "a.jsonl' is not a regular file"));
 	assert_null(all.v[1].facts.damaged);
 	assert_string_equal(reason_of("b"), "plateau");
 	assert_int_equal(all.service.unreadable.is, HEALTH_ERROR);

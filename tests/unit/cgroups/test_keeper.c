@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Deadlines of groups: the keeper holds them while this process does nothing. */
+#include "tests/unit/unit.h"
+
+#include "tests/unit/cgroups/bench.h"
+
+/* Ignores what can be ignored, and forks meanwhile. */
+#define STUBBORN "trap '' TERM HUP INT; while :; do sleep 1 & wait; done"
+
+static struct cgroup *group(struct cgroup_tree *t, const char *name)
+{
+	static const struct cgroup_limits none;
+	struct cgroup *cg = NULL;
+	struct err e;
+
+	bench_ok(cgroup_new(t, name, &none, true, &cg, &e), &e);
+	return cg;
+}
+
+static void deadline(struct cgroup *cg, uint64_t until_us)
+{
+	struct err e;
+
+	bench_ok(cgroup_deadline(cg, until_us, &e), &e);
+}
+
+static void kill_and_remove(struct cgroup *cg, pid_t pid)
+{
+	struct err e;
+
+	bench_ok(cgroup_kill(cg, &e), &e);
+	(void)bench_wait(pid);
+	bench_remove(cg);
+}
+
+static void what_is_late_is_killed_and_nothing_else(void **state)
+{
+	struct cgroup_tree *t = bench_open(true);
+	struct cgroup *late = group(t, "late"), *later = group(t, "later"),
+		      *none = group(t, "none");
+	pid_t pids[] = {bench_run(late, STUBBORN), bench_run(later, STUBBORN),
+			bench_run(none, STUBBORN)};
+	uint64_t began = clock_mono_us();
+	bool lives;
+	struct err e;
+
+	(void)state;
+	(void)kill(t->keeper, SIGSTOP); /* it hears all of this at once */
+	deadline(later, began + 3600 * USEC_PER_SEC);
+	deadline(late, began + 3600 * USEC_PER_SEC);
+	deadline(none, began + 1);
+	deadline(none, 0);
+	deadline(late, began + 200 * USEC_PER_MSEC); /* the last word counts */
+	assert_false(cgroup_overdue(late));
+	(void)kill(t->keeper, SIGCONT);
+	assert_true(bench_wait_populated(late, false));
+	assert_true(clock_mono_us() - began >= 200 * USEC_PER_MSEC);
+	assert_true(cgroup_overdue(late));
+	assert_int_equal(WTERMSIG(bench_wait(pids[0])), SIGKILL);
+	bench_remove(late);
+	for (unsigned i = 1; i < 3; i++) {
+		struct cgroup *cg = i == 1 ? later : none;
+
+		bench_ok(cgroup_populated(cg, &lives, &e), &e);
+		assert_true(lives);
+		assert_false(cgroup_overdue(cg));
+		kill_and_remove(cg, pids[i]);
+	}
+	bench_close(t);
+}
+
+/* What ended in time is not late, and a group that takes its place is new. */
+static void an_end_in_time_is_no_late_one(void **state)
+{
+	struct cgroup_tree *t = bench_open(true);
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct cgroup *cg = group(t, "one");
+		pid_t pid = bench_run(cg, i == 1 ? STUBBORN : "exit 3");
+
+		if (i == 1)
+			deadline(cg, clock_mono_us() + 1);
+		else
+			assert_int_equal(WEXITSTATUS(bench_wait(pid)), 3);
+		assert_true(bench_wait_populated(cg, false));
+		deadline(cg, clock_mono_us() + (i == 2 ? 1 : 3600 * USEC_PER_SEC));
+		assert_int_equal(cgroup_overdue(cg), i == 1);
+		if (i == 1)
+			assert_int_equal(WTERMSIG(bench_wait(pid)), SIGKILL);
+		bench_remove(cg);
+	}
+	bench_close(t);
+}
+
+/* Halted at the memory mark, or frozen: dead all the same. */
+static void what_is_frozen_is_killed(void **state)
+{
+	struct cgroup_tree *t = bench_open(true);
+	struct cgroup *cg = group(t, "frozen");
+	pid_t pid = bench_run(cg, STUBBORN);
+	struct err e;
+
+	(void)state;
+	bench_ok(cgroup_freeze(cg, true, &e), &e);
+	deadline(cg, clock_mono_us() + 100 * USEC_PER_MSEC);
+	assert_int_equal(WTERMSIG(bench_wait(pid)), SIGKILL);
+	assert_true(cgroup_overdue(cg));
+	bench_remove(cg);
+	bench_close(t);
+}
+
+/* A keeper that somebody stopped holds nobody up, and the end kills it. */
+static void a_stopped_keeper_is_an_error(void **state)
+{
+	struct cgroup_tree *t = bench_open(true);
+	struct cgroup *cg = group(t, "x");
+	struct err e;
+	int r = 0;
+
+	(void)state;
+	(void)kill(t->keeper, SIGSTOP);
+	for (unsigned i = 0; r == 0 && i < 100000; i++)
+		r = cgroup_deadline(cg, UINT64_MAX, &e);
+	assert_int_equal(r, -EAGAIN);
+	assert_non_null(strstr(e.msg, "tell the keeper"));
+	bench_remove(cg);
+	bench_close(t);
+}
+
+static void without_a_keeper_nothing_happens(void **state)
+{
+	struct cgroup_tree *t = bench_open(false);
+	struct cgroup *cg = group(t, "x");
+
+	(void)state;
+	deadline(cg, 1);
+	assert_false(cgroup_overdue(cg));
+	bench_remove(cg);
+	bench_close(t);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test_teardown(what_is_late_is_killed_and_nothing_else, bench_done),
+    cmocka_unit_test_teardown(an_end_in_time_is_no_late_one, bench_done),
+    cmocka_unit_test_teardown(what_is_frozen_is_killed, bench_done),
+    cmocka_unit_test_teardown(a_stopped_keeper_is_an_error, bench_done),
+    cmocka_unit_test_teardown(without_a_keeper_nothing_happens, bench_done),
+};
+
+UNIT_MAIN(tests)
