@@ -225,6 +225,14 @@ int cgroup_kill(struct cgroup *cg, struct err *e)
 	return r < 0 ? err_wrap(e, "kill group '%s'", cg->name) : 0;
 }
 
+int cgroup_each_process(const struct cgroup *cg, void (*fn)(uint64_t pid, void *arg), void *arg,
+			struct err *e)
+{
+	int r = cg_sweep_each(cg->dir[0], fn, arg, e);
+
+	return r < 0 ? err_wrap(e, "group '%s'", cg->name) : 0;
+}
+
 int cgroup_remove(struct cgroup *cg, struct err *e)
 {
 	int r = cg ? remove_dirs(cg, e) : 0;

@@ -117,6 +117,13 @@ static int each_below(int dirfd, struct each *each, struct err *e)
 	return r < 0 ? r : walk(dirfd, CG_DEPTH_MAX, &v, e);
 }
 
+int cg_sweep_each(int dirfd, void (*fn)(uint64_t pid, void *arg), void *arg, struct err *e)
+{
+	struct each each = {.fn = fn, .arg = arg};
+
+	return each_below(dirfd, &each, e);
+}
+
 static int events(int fd, const char *key, bool *ret, struct err *e)
 {
 	char buf[CG_TEXT_MAX];
