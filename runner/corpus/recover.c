@@ -32,6 +32,7 @@ static int recover_target(struct lost *l, const char *target, struct err *e)
 	    .quarantine = l->quarantine,
 	    .triage = l->triage,
 	    .engine = &engine_libfuzzer,
+	    .lost = true,
 	};
 	int r = state_open_corpus(l->s, target, &corpus, e);
 
