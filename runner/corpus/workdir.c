@@ -401,8 +401,8 @@ static int collect_all(struct collecting *k, struct err *e)
 		r = each(k->artifacts, k, collect_other, e);
 	if (r == 0)
 		r = each(k->inputs, k, collect_input, e);
-	if (r == 0 && (sys_syncfs(k->dir) < 0 || sys_syncfs(k->c->corpus) < 0 ||
-		       (k->crashes >= 0 && sys_syncfs(k->crashes) < 0)))
+	if (r == 0 &&
+	    ((k->crashes >= 0 && sys_syncfs(k->crashes) < 0) || sys_syncfs(k->c->corpus) < 0))
 		r = err_sys(e, "sync what was collected");
 	if (r == 0)
 		r = each(k->artifacts, k, remove_artifact, e);
