@@ -161,7 +161,7 @@ static void do_launch(struct job *j)
 	j->now = (struct cgroup_counters){0};
 	j->over_mark_since = 0;
 	j->last_failure = FAILURE_NONE;
-	j->disk.now = j->disk.before = (struct disk_usage){0};
+	j->disk.now = j->disk.at_walk = j->disk.before = (struct disk_usage){0};
 	j->disk.unexplained = 0;
 	j->held = false;
 	j->launched = true;

@@ -158,10 +158,10 @@ struct job {
 	/* What its cell holds on the disk, and what was saved of earlier cells. */
 	struct {
 		struct disk_usage now;
-		struct disk_usage before; /* at the walk before */
-		uint64_t unexplained;	  /* bytes that the file system lost and no cell has */
-		uint64_t walked;	  /* the walk that reached it last */
-		struct fs_usage saved;	  /* since its run, or its day, began */
+		struct disk_usage at_walk, before; /* at the last walk, and the one before */
+		uint64_t unexplained;  /* bytes that the file system lost and no cell has */
+		uint64_t walked;       /* the walk that reached it last */
+		struct fs_usage saved; /* since its run, or its day, began */
 		struct workdir_kept kept;
 	} disk;
 	bool held; /* its cell is frozen until the disk has room again */

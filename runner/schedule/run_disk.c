@@ -276,13 +276,15 @@ static void take(struct run *r, const struct run_look *l, const struct looked *g
 	if (!j || !has_cell(j) || j->cells != got->cell)
 		return; /* it has ended meanwhile */
 	if (l->deep && !l->held)
-		j->disk.before = j->disk.now;
+		j->disk.before = j->disk.at_walk;
 	if (l->deep) {
 		j->disk.now.named = got->usage.named;
 		j->disk.now.closed = got->usage.closed;
 		j->disk.walked = r->walks;
 	}
 	j->disk.now.nameless = got->usage.nameless;
+	if (l->deep)
+		j->disk.at_walk = j->disk.now;
 }
 
 static void on_looked(void *arg, struct slice result, const char *failed)

@@ -57,6 +57,14 @@ small() {
 	grep -q 'all cells are held' "$LOGS/runner.log"
 }
 
+@test "artifacts of many cells count together" {
+	config '"triage_time": "off", "merge_time": "off"'
+	fuzz disk_again_fuzzer 60
+	[ "$(value reason)" = disk-limit ]
+	[ "$(value restarts)" -ge 1 ]
+	[ "$(du -sm "$LOGS/crashes" | cut -f1)" -le 65 ]
+}
+
 @test "a corpus larger than the limit is nothing that the target wrote" {
 	mkdir -p "$STATE/corpus/healthy_fuzzer"
 	for i in 1 2 3; do
