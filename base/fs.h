@@ -61,6 +61,14 @@ struct fs_usage {
 MUST_CHECK int fs_usage(int dirfd, uint64_t stop_bytes, uint64_t stop_files, struct fs_usage *ret,
 			struct err *e);
 
+/* What an ordinary user may still take of dirfd's file system.  Without a limit of its own for
+ * files: UINT64_MAX both. */
+struct fs_room {
+	uint64_t bytes;
+	uint64_t files, files_total;
+};
+MUST_CHECK int fs_room(int dirfd, struct fs_room *ret, struct err *e);
+
 /* Names that may become one path component: not empty, not "." or "..", at most
  * NAME_MAX bytes, no slash, no control character. */
 bool fs_name_ok(struct slice name);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 /* Each level of a walk costs a descriptor and a stack frame. */
 enum { TREE_MAX_DEPTH = 128 };
@@ -177,6 +178,18 @@ static int usage_below(int at, const char *path, unsigned depth, struct walk *w,
 		if (r < 0)
 			return r;
 	}
+	return 0;
+}
+
+int fs_room(int dirfd, struct fs_room *ret, struct err *e)
+{
+	struct statvfs v;
+
+	if (fstatvfs(dirfd, &v) < 0)
+		return err_sys(e, "look for free space");
+	*ret = (struct fs_room){.bytes = (uint64_t)v.f_bavail * v.f_frsize,
+				.files = v.f_files ? v.f_favail : UINT64_MAX,
+				.files_total = v.f_files ? v.f_files : UINT64_MAX};
 	return 0;
 }
 

@@ -224,11 +224,17 @@ int cgroup_enter(const struct cgroup *cg)
 
 int cgroup_kill(struct cgroup *cg, struct err *e)
 {
-	int r = cg_file_write(cg->dir[0], "cgroup.kill", "1", e);
+	int r = cg_sweep_kill_all(cg->dir[0], e);
 
-	if (r == -ENOENT)
-		r = cg_sweep_kill_each(cg->dir[0], e);
 	return r < 0 ? err_wrap(e, "kill group '%s'", cg->name) : 0;
+}
+
+int cgroup_each_process(const struct cgroup *cg, void (*fn)(uint64_t pid, void *arg), void *arg,
+			struct err *e)
+{
+	int r = cg_sweep_each(cg->dir[0], fn, arg, e);
+
+	return r < 0 ? err_wrap(e, "group '%s'", cg->name) : 0;
 }
 
 int cgroup_remove(struct cgroup *cg, struct err *e)

@@ -111,6 +111,11 @@ MUST_CHECK int cgroup_let_stop(struct cgroup *cg, pid_t tid, pid_t pid, struct e
  * pid run; with pid 0, all but this thread. */
 MUST_CHECK int cgroup_prefer(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e);
 
+/* Calls fn for each process in the group, as it was listed a moment ago: one may have ended.
+ * Also in a forked child. */
+MUST_CHECK int cgroup_each_process(const struct cgroup *cg, void (*fn)(uint64_t pid, void *arg),
+				   void *arg, struct err *e);
+
 /* Removes the group and frees cg; -EBUSY while something lives in it (then cg
  * stays valid: kill, wait for cgroup_events_fd, try again).  NULL is fine. */
 MUST_CHECK int cgroup_remove(struct cgroup *cg, struct err *e);

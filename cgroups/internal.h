@@ -129,6 +129,12 @@ MUST_CHECK int cg_each_id(int dirfd, const char *file, void (*fn)(uint64_t id, v
 MUST_CHECK int cg_sweep_kill(int dirfd, unsigned *ret_killed, struct err *e);
 /* The same without cgroup.kill: frozen, so that nothing forks meanwhile. */
 MUST_CHECK int cg_sweep_kill_each(int dirfd, struct err *e);
+/* cgroup.kill, and what it passes over: on Linux 6.18 a process whose first thread has ended lives
+ * on in the others. */
+MUST_CHECK int cg_sweep_kill_all(int dirfd, struct err *e);
+/* Calls fn for each process in the group and in the groups below it. */
+MUST_CHECK int cg_sweep_each(int dirfd, void (*fn)(uint64_t pid, void *arg), void *arg,
+			     struct err *e);
 /* -ETIMEDOUT when something still lives below dirfd after ms. */
 MUST_CHECK int cg_sweep_wait_empty(int dirfd, int ms, struct err *e);
 /* Kill, wait, remove all groups below ours in every hierarchy. */

@@ -117,6 +117,13 @@ static int each_below(int dirfd, struct each *each, struct err *e)
 	return r < 0 ? r : walk(dirfd, CG_DEPTH_MAX, &v, e);
 }
 
+int cg_sweep_each(int dirfd, void (*fn)(uint64_t pid, void *arg), void *arg, struct err *e)
+{
+	struct each each = {.fn = fn, .arg = arg};
+
+	return each_below(dirfd, &each, e);
+}
+
 static int events(int fd, const char *key, bool *ret, struct err *e)
 {
 	char buf[CG_TEXT_MAX];
@@ -175,6 +182,69 @@ int cg_sweep_kill_each(int dirfd, struct err *e)
 	return r;
 }
 
+/* Its first thread has ended, others live. */
+static bool is_headless(uint64_t pid)
+{
+	_autoclose_ int fd = -1;
+	CLEANUP(closedir_p) DIR *d = NULL;
+	char path[64], text[256];
+	const char *state;
+	unsigned threads = 0;
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%llu/stat", (unsigned long long)pid);
+	fd = sys_openat(AT_FDCWD, path, O_RDONLY, 0);
+	n = fd >= 0 ? sys_read(fd, text, sizeof(text) - 1) : -1;
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	state = strrchr(text, ')'); /* the name before it may hold anything */
+	if (!state || strncmp(state, ") Z", 3) != 0)
+		return false;
+	(void)snprintf(path, sizeof(path), "/proc/%llu/task", (unsigned long long)pid);
+	d = sys_opendirat(AT_FDCWD, path);
+	while (d && threads < 2 && sys_readdir(d))
+		threads++;
+	return threads > 1;
+}
+
+struct search {
+	uint64_t pid;
+	bool found;
+};
+
+static void find_one(uint64_t pid, void *arg)
+{
+	struct search *s = arg;
+
+	s->found = s->found || pid == s->pid;
+}
+
+/* The number may belong to somebody else by now: it is looked for once more when it cannot
+ * change hands. */
+static void kill_headless(uint64_t pid, void *arg)
+{
+	const int *dirfd = arg;
+	struct search s = {.pid = pid};
+	struct each each = {.fn = find_one, .arg = &s};
+	_autoclose_ int fd = -1;
+	struct err e;
+
+	if (is_headless(pid) && proc_open((pid_t)pid, &fd, &e) == 0 &&
+	    each_below(*dirfd, &each, &e) == 0 && s.found)
+		(void)!proc_kill(fd, SIGKILL, &e); /* gone is as good */
+}
+
+int cg_sweep_kill_all(int dirfd, struct err *e)
+{
+	struct each each = {.fn = kill_headless, .arg = &dirfd};
+	int r = cg_file_write(dirfd, "cgroup.kill", "1", e);
+
+	if (r == -ENOENT)
+		return cg_sweep_kill_each(dirfd, e);
+	return r == 0 ? each_below(dirfd, &each, e) : r;
+}
+
 int cg_sweep_kill(int dirfd, unsigned *ret_killed, struct err *e)
 {
 	unsigned n = 0;
@@ -182,9 +252,7 @@ int cg_sweep_kill(int dirfd, unsigned *ret_killed, struct err *e)
 	int r = each_below(dirfd, &each, e);
 
 	if (r == 0)
-		r = cg_file_write(dirfd, "cgroup.kill", "1", e);
-	if (r == -ENOENT)
-		r = cg_sweep_kill_each(dirfd, e);
+		r = cg_sweep_kill_all(dirfd, e);
 	if (r == 0)
 		*ret_killed = n;
 	return r;

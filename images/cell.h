@@ -139,4 +139,17 @@ MUST_CHECK int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t
  * have not returned to the loop. */
 pid_t cell_pid(const struct cell *c);
 
+/* Files on a disk that no name leads to any more (unlinked, O_TMPFILE) and that a process of
+ * the cell keeps: open, or mapped.  What lies in memory (tmpfs, memfd) is not among them. */
+struct cell_nameless {
+	uint64_t bytes, files;
+	/* There may be more: descriptors are in flight between two sockets, a mapped file's
+	 * size cannot be read, or there is too much to look at. */
+	bool unsure;
+};
+/* Exact while the cell is frozen; else a cell that moves descriptors between its processes can
+ * hide some.  It takes milliseconds, up to a second for a hostile cell: call it in a forked child.
+ */
+MUST_CHECK int cell_nameless(const struct cell *c, struct cell_nameless *ret, struct err *e);
+
 #endif

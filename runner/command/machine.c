@@ -2,8 +2,10 @@
 #include "runner/command/machine.h"
 
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/sys.h"
 #include "base/units.h"
+#include "runner/schedule/disk.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +17,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -268,19 +269,25 @@ static int check_memory(const struct config *c, const struct machine *m, const s
 
 static int check_disk(const struct config *c, const struct state *s)
 {
+	uint64_t reserve = config_run(c)->disk_reserve;
 	char have[UNITS_MAX], want[UNITS_MAX];
-	struct statvfs v;
-	uint64_t avail;
+	struct fs_room room;
+	struct err ignored;
 
-	if (fstatvfs(s->dirfd, &v) < 0)
+	if (fs_room(s->dirfd, &room, &ignored) < 0)
 		return EXIT_DONE; /* it will be noticed when something is written */
-	avail = (uint64_t)v.f_bavail * v.f_frsize;
-	if (avail >= config_run(c)->disk_reserve)
-		return EXIT_DONE;
-	return fail(EXIT_MACHINE,
-		    "only %s are free below '%s', run.disk_reserve is %s: make room, or lower it",
-		    units_size(avail, have), s->path,
-		    units_size(config_run(c)->disk_reserve, want));
+	if (room.bytes < reserve)
+		return fail(EXIT_MACHINE,
+			    "only %s are free below '%s', run.disk_reserve is %s: make room, or "
+			    "lower it",
+			    units_size(room.bytes, have), s->path, units_size(reserve, want));
+	if (room.files < disk_files_reserve(reserve, room.files_total))
+		return fail(EXIT_MACHINE,
+			    "only %llu inodes are free below '%s', run.disk_reserve of %s asks for "
+			    "%llu: remove files, or lower it",
+			    (unsigned long long)room.files, s->path, units_size(reserve, want),
+			    (unsigned long long)disk_files_reserve(reserve, room.files_total));
+	return EXIT_DONE;
 }
 
 int machine_check(const struct config *c, const struct state *s, const struct machine *m,

@@ -32,6 +32,7 @@ static int recover_target(struct lost *l, const char *target, struct err *e)
 	    .quarantine = l->quarantine,
 	    .triage = l->triage,
 	    .engine = &engine_libfuzzer,
+	    .lost = true,
 	};
 	int r = state_open_corpus(l->s, target, &corpus, e);
 
@@ -79,6 +80,15 @@ static int note_lost(struct lost *l, struct err *e)
 	return state_append_history(l->s, "run_history.jsonl", line, e);
 }
 
+/* All that is a copy: what is saved then may need the room. */
+static int remove_seeds(struct lost *l, const char *target, struct err *e)
+{
+	_autoclose_ int dir = -1;
+	int r = fs_open_dir(l->work, target, &dir, e);
+
+	return r == 0 ? fs_remove_tree(dir, "seeds", e) : r;
+}
+
 static int open_dirs(struct lost *l, int work, struct err *e)
 {
 	char path[320];
@@ -86,6 +96,8 @@ static int open_dirs(struct lost *l, int work, struct err *e)
 
 	snprintf(path, sizeof(path), "logs/%s/crashes", l->run);
 	r = fs_open_dir(work, l->run, &l->work, e);
+	if (r == 0)
+		r = each_name(l->work, remove_seeds, l, e);
 	if (r == 0)
 		r = fs_mkdirs(l->s->dirfd, path, 0750, e);
 	if (r == 0)

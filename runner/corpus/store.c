@@ -72,16 +72,23 @@ static int put(int dirfd, const char *name, const char *p, size_t n, struct err 
 	return name_it(r, dirfd, tmp, name, e);
 }
 
+enum { NAME_TEXT = PREFIX_MAX + STORE_NAME + 1 };
+
 /* prefix NULL: none. */
+static void name_of(const char *prefix, const char *hex, char out[NAME_TEXT])
+{
+	snprintf(out, NAME_TEXT, "%.*s%s%s", PREFIX_MAX, prefix ? prefix : "", prefix ? "-" : "",
+		 hex);
+}
+
 static int store(struct slice data, int to_dirfd, const char *prefix, struct store_sum *io,
 		 char hex[STORE_NAME], struct err *e)
 {
-	char name[PREFIX_MAX + STORE_NAME + 1];
+	char name[NAME_TEXT];
 	int r;
 
 	digest_sha1_hex(data, hex);
-	snprintf(name, sizeof(name), "%.*s%s%s", PREFIX_MAX, prefix ? prefix : "",
-		 prefix ? "-" : "", hex);
+	name_of(prefix, hex, name);
 	if (have(to_dirfd, name, data.n)) {
 		io->known++;
 		return 0;
@@ -98,6 +105,41 @@ int store_bytes(struct slice data, int to_dirfd, struct store_sum *io, char hex[
 		struct err *e)
 {
 	return store(data, to_dirfd, NULL, io, hex, e);
+}
+
+bool store_is_full(int error)
+{
+	return error == -ENOSPC || error == -EDQUOT;
+}
+
+int store_take(int from_dirfd, const char *from, int to_dirfd, const char *prefix,
+	       struct store_sum *io, char hex[STORE_NAME], struct err *e)
+{
+	_autoclose_ int fd =
+	    sys_openat(from_dirfd, from, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
+	char name[NAME_TEXT];
+	struct stat st;
+	int r;
+
+	hex[0] = '\0';
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
+	    (uint64_t)st.st_size > WORKDIR_INPUT_MAX)
+		return err_set(e, ENOSPC, "no room for a copy of '%s'", from);
+	r = digest_sha1_file(fd, WORKDIR_INPUT_MAX, hex, e);
+	if (r < 0)
+		return r;
+	name_of(prefix, hex, name);
+	if (have(to_dirfd, name, (size_t)st.st_size)) {
+		io->known++;
+		return 0;
+	}
+	if (fchown(fd, geteuid(), getegid()) < 0 || fchmod(fd, MODE_FILE) < 0)
+		return err_sys(e, "take '%s' over", from);
+	if (sys_rename_to(from_dirfd, from, to_dirfd, name) < 0)
+		return err_sys(e, "move '%s' to '%s'", from, name);
+	io->files++;
+	io->bytes += (uint64_t)st.st_size;
+	return 0;
 }
 
 static int read_as(const struct rights *as, int from_dirfd, const char *from, char **ret,
@@ -144,6 +186,7 @@ struct walk {
 	bool clone; /* false: the file systems cannot */
 	struct store_sum *io;
 	unsigned seen;
+	char hex[STORE_NAME]; /* of the last file; "": it is not stored */
 };
 
 /* --- blocks in common ---------------------------------------------------------- */
@@ -211,10 +254,10 @@ static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, str
 
 static int walk_entry(int at, const char *name, unsigned depth, struct walk *w, struct err *e)
 {
-	char hex[STORE_NAME];
 	struct stat st;
 	int r = 0;
 
+	w->hex[0] = '\0';
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0; /* gone meanwhile */
 	if (S_ISDIR(st.st_mode) && depth < TREE_DEPTH)
@@ -225,11 +268,12 @@ static int walk_entry(int at, const char *name, unsigned depth, struct walk *w, 
 	if (strlen(name) == STORE_NAME - 1 && S_ISREG(st.st_mode) &&
 	    have(w->to, name, (size_t)st.st_size)) {
 		w->io->known++;
+		memcpy(w->hex, name, sizeof(w->hex));
 		return 0;
 	}
 	if (w->clone)
 		r = try_clone(w, at, name, e);
-	return r ? (r < 0 ? r : 0) : take_file(w->as, at, name, w->to, NULL, w->io, hex, e);
+	return r ? (r < 0 ? r : 0) : take_file(w->as, at, name, w->to, NULL, w->io, w->hex, e);
 }
 
 static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e)
@@ -267,6 +311,22 @@ int store_tree(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *
 	struct walk w = {.to = to_dirfd, .io = io};
 
 	return walk_dir(from_dirfd, dir, 0, &w, e);
+}
+
+int store_entry(int from_dirfd, const char *name, int to_dirfd, unsigned *seen,
+		struct store_sum *io, char hex[STORE_NAME], struct err *e)
+{
+	struct walk w = {.to = to_dirfd, .io = io, .seen = *seen + 1};
+	int r = 0;
+
+	hex[0] = '\0';
+	if (w.seen > WORKDIR_FILES_MAX)
+		io->skipped++;
+	else if (name[0] != '.')
+		r = walk_entry(from_dirfd, name, 0, &w, e);
+	*seen = w.seen;
+	memcpy(hex, w.hex, STORE_NAME);
+	return r;
 }
 
 int store_seeds(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *io, struct err *e)

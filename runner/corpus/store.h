@@ -6,6 +6,7 @@
 #include "base/owner.h"
 #include "base/scan.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Directories whose files are named by the SHA-1 of their content.  Adding is
@@ -27,6 +28,14 @@ struct store_sum {
 MUST_CHECK int store_file(int from_dirfd, const char *from, int to_dirfd, const char *prefix,
 			  struct store_sum *io, char hex[STORE_NAME], struct err *e);
 
+/* The file itself, not a copy: for a disk on which there is no room for one.  It becomes ours.
+ * Only in the same file system, and only what no living process can write.  -ENOSPC: it is no
+ * file that can be moved. */
+MUST_CHECK int store_take(int from_dirfd, const char *from, int to_dirfd, const char *prefix,
+			  struct store_sum *io, char hex[STORE_NAME], struct err *e);
+/* No room: neither blocks nor inodes, or not for us. */
+bool store_is_full(int error);
+
 /* Bytes that are in memory already, as "<sha1>". */
 MUST_CHECK int store_bytes(struct slice data, int to_dirfd, struct store_sum *io,
 			   char hex[STORE_NAME], struct err *e);
@@ -35,6 +44,11 @@ MUST_CHECK int store_bytes(struct slice data, int to_dirfd, struct store_sum *io
  * out: no engine reads an empty input). */
 MUST_CHECK int store_tree(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *io,
 			  struct err *e);
+
+/* One entry of such a directory; hex: the name of a file that is stored, else "".  seen: entries
+ * looked at so far, of all calls. */
+MUST_CHECK int store_entry(int from_dirfd, const char *name, int to_dirfd, unsigned *seen,
+			   struct store_sum *io, char hex[STORE_NAME], struct err *e);
 
 /* The same for a person's directory: where the file system can, a new file shares its
  * blocks with the person's until one of them changes (FICLONE).  Never a link: an

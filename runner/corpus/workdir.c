@@ -2,6 +2,7 @@
 #include "runner/corpus/workdir.h"
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/corpus/store.h"
@@ -184,7 +185,9 @@ static enum engine_artifact named(enum engine_artifact a, enum engine_artifact c
 struct collecting {
 	const struct workdir_collect *c;
 	int dir; /* work/<run>/<target> */
-	int artifacts, crashes, triage;
+	int artifacts, inputs, seeds, crashes, triage;
+	uint64_t queued; /* in triage/<target> */
+	unsigned seen;
 	struct workdir_found *sum;
 	struct buf *names;
 };
@@ -214,27 +217,93 @@ static int queue_triage(const struct collecting *k, const char *name, struct err
 	return err_sys(e, "queue '%s' for triage", name);
 }
 
+static bool is_named(const struct collecting *k, const char *name)
+{
+	return k->c->named && strcmp(name, k->c->named) == 0;
+}
+
+/* The first of each kind is, and what may be a new crash. */
+static bool is_kept(const struct collecting *k, const char *name, enum engine_artifact a)
+{
+	const struct workdir_kept *kept = &k->sum->kept;
+	struct stat st;
+
+	if (k->queued >= WORKDIR_QUEUE_MAX)
+		return false;
+	if (!(kept->kinds & 1U << a))
+		return true;
+	if (k->c->is_new && is_named(k, name))
+		return kept->artifacts < UINT64_C(2) * WORKDIR_ARTIFACTS_MAX;
+	if (kept->artifacts >= WORKDIR_ARTIFACTS_MAX)
+		return false;
+	return !k->c->bytes_max || fstatat(k->artifacts, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	       kept->bytes + (uint64_t)st.st_size <= k->c->bytes_max;
+}
+
+/* It is counted only; its input must not end the next cell all the same. */
+static int drop_artifact(struct collecting *k, const char *name, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	char hex[DIGEST_SHA1_HEX];
+	struct err ignored;
+
+	k->sum->dropped++;
+	if (is_named(k, name))
+		fd = sys_openat(k->artifacts, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW,
+				0);
+	if (fd >= 0 && digest_sha1_file(fd, WORKDIR_INPUT_MAX, hex, &ignored) == 0)
+		quarantine(k, hex);
+	return fs_remove_tree(k->artifacts, name, e);
+}
+
+static int store_artifact(struct collecting *k, const char *name, const char *kind,
+			  struct store_sum *got, char hex[STORE_NAME], struct err *e)
+{
+	int r = store_file(k->artifacts, name, k->crashes, kind, got, hex, e);
+
+	return store_is_full(r) ? store_take(k->artifacts, name, k->crashes, kind, got, hex, e) : r;
+}
+
+static int make_places(struct collecting *k, struct err *e)
+{
+	int r = 0;
+
+	if (k->crashes < 0)
+		r = make_dir(k->c->crashes, k->c->target, MODE_OURS, &k->crashes, e);
+	if (r == 0 && k->triage < 0)
+		r = make_dir(k->c->triage, k->c->target, MODE_OURS, &k->triage, e);
+	return r;
+}
+
 static int collect_artifact(struct collecting *k, const char *name, struct err *e)
 {
 	enum engine_artifact a = named(k->c->engine->artifact(slice_of(name)), k->c->cause);
 	const char *kind = engine_artifact_name(a);
 	char hex[STORE_NAME], to[NAME_MAX + 1];
 	struct store_sum got = {0};
-	int r;
+	int r = make_places(k, e);
 
 	if (!kind) {
 		k->sum->skipped++;
 		return 0;
 	}
-	r = store_file(k->artifacts, name, k->crashes, kind, &got, hex, e);
+	if (r < 0)
+		return r;
+	if (!is_kept(k, name, a))
+		return drop_artifact(k, name, e);
+	r = store_artifact(k, name, kind, &got, hex, e);
 	if (r < 0)
 		return r;
 	k->sum->skipped += got.skipped;
 	if (got.skipped)
 		return 0;
+	k->sum->kept.kinds |= 1U << a;
+	k->sum->kept.artifacts += got.files;
+	k->sum->kept.bytes += got.bytes;
 	snprintf(to, sizeof(to), "%s-%s", kind, hex);
 	if (a != ENGINE_ARTIFACT_SLOW) {
 		k->sum->failures++;
+		k->queued++;
 		r = queue_triage(k, to, e);
 		if (r < 0)
 			return r;
@@ -242,6 +311,15 @@ static int collect_artifact(struct collecting *k, const char *name, struct err *
 	}
 	r = buf_addf(k->names, e, "%s\n", to);
 	return r == -EFBIG ? 0 : r; /* the list ends there; the artifact is saved */
+}
+
+/* It needs no room, and makes some. */
+static int remove_junk(struct collecting *k, const char *name, struct err *e)
+{
+	if (k->c->engine->artifact(slice_of(name)) != ENGINE_ARTIFACT_NONE)
+		return 0;
+	k->sum->skipped++;
+	return fs_remove_tree(k->artifacts, name, e);
 }
 
 /* fn for each name in the directory, at most WORKDIR_FILES_MAX of them. */
@@ -272,60 +350,122 @@ static int remove_artifact(struct collecting *k, const char *name, struct err *e
 	return fs_remove_tree(k->artifacts, name, e);
 }
 
-static int collect_inputs(struct collecting *k, struct err *e)
+static int remove_input(struct collecting *k, const char *name, struct err *e)
 {
-	struct store_sum got = {0};
-	int r = store_tree(k->dir, "corpus", k->c->corpus, &got, e);
+	return fs_remove_tree(k->inputs, name, e);
+}
 
-	if (r < 0)
-		return r;
+/* The job's next cell finds it among its seeds. */
+static int collect_input(struct collecting *k, const char *name, struct err *e)
+{
+	struct workdir_seeds ignored = {0};
+	struct store_sum got = {0};
+	char hex[STORE_NAME];
+	int r = store_entry(k->inputs, name, k->c->corpus, &k->seen, &got, hex, e);
+
+	if (store_is_full(r))
+		r = store_take(k->inputs, name, k->c->corpus, NULL, &got, hex, e);
+	if (r == 0 && *hex && k->seeds >= 0)
+		r = link_input(k->c->corpus, hex, k->seeds, &ignored, e);
 	k->sum->inputs += got.files;
 	k->sum->input_bytes += got.bytes;
 	k->sum->skipped += got.skipped;
-	return 0;
+	return r;
+}
+
+static int collect_named(struct collecting *k, struct err *e)
+{
+	const char *name = k->c->named;
+
+	if (!name || !fs_name_ok(slice_of(name)) ||
+	    faccessat(k->artifacts, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return collect_artifact(k, name, e);
+}
+
+static int collect_other(struct collecting *k, const char *name, struct err *e)
+{
+	return is_named(k, name) ? 0 : collect_artifact(k, name, e);
 }
 
 /* Artifacts first: an input that failed must not come back with the corpus. */
 static int collect_all(struct collecting *k, struct err *e)
 {
-	int r = each(k->artifacts, k, collect_artifact, e);
+	int r = each(k->artifacts, k, remove_junk, e);
 
 	if (r == 0)
-		r = collect_inputs(k, e);
-	if (r == 0 && (sys_syncfs(k->crashes) < 0 || sys_syncfs(k->c->corpus) < 0))
+		r = collect_named(k, e);
+	if (r == 0)
+		r = each(k->artifacts, k, collect_other, e);
+	if (r == 0)
+		r = each(k->inputs, k, collect_input, e);
+	if (r == 0 &&
+	    ((k->crashes >= 0 && sys_syncfs(k->crashes) < 0) || sys_syncfs(k->c->corpus) < 0))
 		r = err_sys(e, "sync what was collected");
 	if (r == 0)
 		r = each(k->artifacts, k, remove_artifact, e);
+	return r == 0 ? each(k->inputs, k, remove_input, e) : r;
+}
+
+/* As many as wait for the target's triage. */
+static int count_queue(struct collecting *k, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(k->c->triage, k->c->target);
+	const struct dirent *ent;
+
+	if (!d)
+		return errno == ENOENT ? 0 : err_sys(e, "open the queue of triage");
+	while (k->queued < WORKDIR_QUEUE_MAX && (ent = sys_readdir(d)))
+		k->queued += ent->d_name[0] != '.';
+	return errno ? err_sys(e, "list the queue of triage") : 0;
+}
+
+static int open_places(struct collecting *k, struct err *e)
+{
+	int r = fs_open_dir(k->c->work, k->c->target, &k->dir, e);
+
+	if (r == 0)
+		r = fs_open_dir(k->dir, "artifacts", &k->artifacts, e);
+	if (r == 0)
+		r = fs_open_dir(k->dir, "corpus", &k->inputs, e);
+	if (r == 0 && k->c->lost)
+		return fs_remove_tree(k->dir, "seeds", e);
+	if (r == 0 && fs_open_dir(k->dir, "seeds", &k->seeds, e) == -ENOENT)
+		return 0; /* half a layout: no cell ran */
 	return r;
 }
 
 int workdir_collect(const struct workdir_collect *c, struct workdir_found *ret, struct buf *names,
 		    struct err *e)
 {
-	_autoclose_ int dir = -1;
-	_autoclose_ int artifacts = -1;
-	_autoclose_ int crashes = -1;
-	_autoclose_ int triage = -1;
-	struct workdir_found sum = {0};
-	struct collecting k = {.c = c, .sum = &sum, .names = names};
-	int r = fs_open_dir(c->work, c->target, &dir, e);
+	struct workdir_found sum = {.kept = c->kept};
+	struct collecting k = {
+	    .c = c,
+	    .dir = -1,
+	    .artifacts = -1,
+	    .inputs = -1,
+	    .seeds = -1,
+	    .crashes = -1,
+	    .triage = -1,
+	    .sum = &sum,
+	    .names = names,
+	};
+	int r = open_places(&k, e);
 
 	if (r == 0)
-		r = fs_open_dir(dir, "artifacts", &artifacts, e);
-	if (r == 0)
-		r = make_dir(c->crashes, c->target, MODE_OURS, &crashes, e);
-	if (r == 0)
-		r = make_dir(c->triage, c->target, MODE_OURS, &triage, e);
-	k.triage = triage;
-	k.dir = dir;
-	k.artifacts = artifacts;
-	k.crashes = crashes;
+		r = count_queue(&k, e);
 	if (r == 0)
 		r = collect_all(&k, e);
-	if (crashes >= 0)
+	if (k.crashes >= 0)
 		(void)unlinkat(c->crashes, c->target, AT_REMOVEDIR); /* allow: only when empty */
-	if (triage >= 0)
+	if (k.triage >= 0)
 		(void)unlinkat(c->triage, c->target, AT_REMOVEDIR); /* allow: likewise */
+	close_p(&k.dir);
+	close_p(&k.artifacts);
+	close_p(&k.inputs);
+	close_p(&k.seeds);
+	close_p(&k.crashes);
+	close_p(&k.triage);
 	if (r < 0)
 		return err_wrap(e, "collect '%s'", c->target);
 	*ret = sum;

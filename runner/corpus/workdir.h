@@ -23,6 +23,8 @@
 /* Larger files are no fuzzing inputs; more files are no honest target's work. */
 #define WORKDIR_INPUT_MAX (UINT64_C(64) << 20) /* as the greatest max_len */
 enum { WORKDIR_FILES_MAX = 200000 };
+/* Artifacts that a run keeps of a target, and that may wait for its triage, of all runs. */
+enum { WORKDIR_ARTIFACTS_MAX = 1000, WORKDIR_QUEUE_MAX = 10000 };
 
 struct workdir_prepare {
 	int work; /* directory of the run's work */
@@ -46,6 +48,12 @@ struct workdir_seeds {
 MUST_CHECK int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret,
 			       char note[200], struct err *e);
 
+/* Of one target, since the run, or its day, began. */
+struct workdir_kept {
+	uint64_t artifacts, bytes;
+	unsigned kinds; /* 1u << enum engine_artifact */
+};
+
 struct workdir_collect {
 	int work;
 	const char *target;
@@ -57,14 +65,24 @@ struct workdir_collect {
 	/* What the cell's end says that the failing input is, whatever the engine called it
 	 * (our forced dump makes it a crash); ENGINE_ARTIFACT_NONE: the engine's word. */
 	enum engine_artifact cause;
+	/* The artifact that the engine named, NULL: none; and whether its crash is a new one.  It
+	 * comes first. */
+	const char *named;
+	bool is_new;
+	struct workdir_kept kept; /* before this time */
+	uint64_t bytes_max;	  /* of artifacts kept; 0: no limit */
+	bool lost;		  /* no job goes on here: what is not saved from it goes first */
 };
 struct workdir_found {
 	uint64_t inputs, input_bytes; /* new in the persistent corpus */
 	uint64_t failures;	      /* artifacts that are failures, this time */
 	uint64_t skipped;	      /* not files, too large, too many */
+	uint64_t dropped;	  /* artifacts beyond what is kept, the first of a kind is not */
+	struct workdir_kept kept; /* this time included */
 };
 /* Saves, syncs, and only then removes from the working directory.  An input that
- * fails is taken out of seeds/ and quarantined, so that the next cell can start.
+ * fails is taken out of seeds/ and quarantined, so that the next cell can start; one that does
+ * not stands in seeds/ from now on.  On a full disk files are moved instead of copied.
  * names: one saved artifact a line, as many as the buffer holds. */
 MUST_CHECK int workdir_collect(const struct workdir_collect *c, struct workdir_found *ret,
 			       struct buf *names, struct err *e);

@@ -221,6 +221,7 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 	if (!a)
 		return err_sys(e, "allocate a cell's state");
 	a->launched_us = clock_mono_us();
+	a->lost.own = CRASH_OWN_;
 	if (!kept_file_look(j->target->binary, &a->binary))
 		a->binary.size = 0;
 	r = make_setup(&s, j, a, e);

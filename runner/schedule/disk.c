@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/schedule/disk.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/fs.h"
+#include "runner/corpus/workdir.h"
 
-#include <sys/statvfs.h>
+#include <errno.h>
 #include <unistd.h>
 
 /* Walking what cells wrote costs: only when the file system lost this share of
@@ -15,19 +16,35 @@ enum { WALK_SHARE = 8 };
 /* When it was low, this share of the reserve more must be free. */
 enum { AGAIN_SHARE = 8 };
 
-static uint64_t free_bytes(const struct disk_watch *d)
-{
-	struct statvfs v;
+/* ext4 has an inode for each 16 KiB (mke2fs.conf); of a file system with few of them a part. */
+enum { BYTES_PER_FILE = 16384, FILES_SHARE = 16 };
 
-	if (fstatvfs(d->work, &v) < 0)
-		return UINT64_MAX; /* no answer is no reason to stop */
-	return (uint64_t)v.f_bavail * v.f_frsize;
+uint64_t disk_files_reserve(uint64_t reserve, uint64_t files_total)
+{
+	uint64_t files = reserve / BYTES_PER_FILE;
+
+	return files < files_total / FILES_SHARE ? files : files_total / FILES_SHARE;
+}
+
+static struct fs_room room_of(const struct disk_watch *d)
+{
+	struct fs_room r;
+	struct err ignored;
+
+	if (fs_room(d->work, &r, &ignored) < 0) /* no answer is no reason to stop */
+		return (struct fs_room){UINT64_MAX, UINT64_MAX, UINT64_MAX};
+	return r;
 }
 
 void disk_watch_begin(struct disk_watch *d, int work, uint64_t reserve, uint64_t smallest)
 {
-	*d = (struct disk_watch){.work = work, .reserve = reserve, .step = smallest / WALK_SHARE};
-	d->free = free_bytes(d);
+	*d = (struct disk_watch){
+	    .work = work,
+	    .step = {.bytes = smallest / WALK_SHARE, .files = WORKDIR_FILES_MAX / WALK_SHARE},
+	};
+	d->now = d->most = room_of(d);
+	d->reserve.bytes = reserve;
+	d->reserve.files = disk_files_reserve(reserve, d->now.files_total);
 }
 
 bool disk_is_low(bool was, uint64_t avail, uint64_t reserve)
@@ -35,33 +52,78 @@ bool disk_is_low(bool was, uint64_t avail, uint64_t reserve)
 	return avail < reserve || (was && avail - reserve < reserve / AGAIN_SHARE);
 }
 
-enum disk_state disk_look(struct disk_watch *d, uint64_t now)
+/* True: it fell by a step since it was at most. */
+static bool fell(uint64_t now, uint64_t *most, uint64_t step)
 {
-	uint64_t avail = free_bytes(d);
-	bool fell = avail < d->free && d->free - avail >= d->step;
-
-	if (avail > d->free)
-		d->free = avail;
-	d->low = disk_is_low(d->low, avail, d->reserve);
-	if (d->low)
-		return DISK_LOW;
-	if (!fell && now - d->walked_us < WALK_US)
-		return DISK_FINE;
-	d->walked_us = now;
-	d->free = avail;
-	return DISK_WALK;
+	if (now > *most)
+		*most = now;
+	return *most - now >= step;
 }
 
-bool disk_over(const struct disk_watch *d, const char *target, uint64_t bytes, uint64_t files)
+enum disk_state disk_look(struct disk_watch *d, uint64_t now)
 {
-	struct fs_usage u;
-	struct err e;
-	int fd;
-	bool over;
+	bool less;
 
-	if (fs_open_dir(d->work, target, &fd, &e) < 0)
-		return false;
-	over = fs_usage(fd, bytes, files, &u, &e) == 0 && (u.bytes >= bytes || u.files >= files);
-	close(fd);
-	return over;
+	d->now = room_of(d);
+	less = fell(d->now.bytes, &d->most.bytes, d->step.bytes);
+	less = fell(d->now.files, &d->most.files, d->step.files) || less;
+	d->low = disk_is_low(d->low, d->now.bytes, d->reserve.bytes) ||
+		 disk_is_low(d->low, d->now.files, d->reserve.files);
+	if (d->low)
+		return DISK_LOW;
+	return less || now - d->walked_us >= WALK_US ? DISK_WALK : DISK_FINE;
+}
+
+void disk_walks(struct disk_watch *d, uint64_t now)
+{
+	d->walked_us = now;
+	d->most = d->now;
+}
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return b > UINT64_MAX - a ? UINT64_MAX : a + b;
+}
+
+uint64_t disk_bytes(const struct disk_usage *u)
+{
+	return sum(u->named.bytes, u->nameless.bytes);
+}
+
+uint64_t disk_files(const struct disk_usage *u)
+{
+	return sum(u->named.files, u->nameless.files);
+}
+
+static int walk_one(int dir, const char *name, const struct fs_usage *limit, struct disk_usage *io,
+		    struct err *e)
+{
+	_autoclose_ int fd = -1;
+	struct fs_usage u;
+	int r = fs_open_dir(dir, name, &fd, e);
+
+	if (r == 0)
+		r = fs_usage(fd, limit->bytes, limit->files, &u, e);
+	if (r == -EACCES) {
+		io->closed = true;
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	io->named.bytes = sum(io->named.bytes, u.bytes);
+	io->named.files = sum(io->named.files, u.files);
+	return 0;
+}
+
+int disk_walk(int work, const char *target, const struct fs_usage *limit, struct disk_usage *io,
+	      struct err *e)
+{
+	_autoclose_ int dir = -1;
+	int r = fs_open_dir(work, target, &dir, e);
+
+	io->named = (struct fs_usage){0};
+	io->closed = false;
+	if (r == 0)
+		r = walk_one(dir, "corpus", limit, io, e);
+	return r == 0 ? walk_one(dir, "artifacts", limit, io, e) : r;
 }

@@ -266,7 +266,7 @@ void dispatch_next(struct dispatch *d)
 	d->deciding = true;
 	wake_up(d, clock_mono_us());
 	ask_again(d);
-	while (d->again && !stands(d)) {
+	while (d->again && !stands(d) && !d->held) {
 		now = clock_mono_us();
 		d->again = false;
 		wrap_up(d, now);

@@ -24,6 +24,7 @@ struct dispatch {
 	bool closed;		     /* nothing is fuzzed any more */
 	bool paused;		     /* nothing starts at all */
 	bool full;		     /* likewise, until the disk has space again */
+	bool held;		     /* nothing new starts; what runs is not asked to end */
 	uint64_t began_us, asked_us; /* dispatch_next(), last */
 	uint64_t ending_us;	     /* since when somebody waits for a worker to end; 0: nobody */
 	uint64_t looked_us, day_us;  /* continuous: at the binaries, and when the day began */

@@ -91,6 +91,8 @@ static void begin_day(struct dispatch *d)
 
 		j->triage_us = 0;
 		j->forgiven = j->failures_total;
+		j->disk.saved = (struct fs_usage){0};
+		j->disk.kept = (struct workdir_kept){0};
 		if (j->phase == PHASE_DONE && !j->off && is_limit(j->reason))
 			dispatch_revive(d, j);
 	}

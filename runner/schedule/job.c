@@ -181,6 +181,9 @@ static void do_launch(struct job *j)
 	job_claims_launched(j);
 	j->over_mark_since = 0;
 	j->last_failure = FAILURE_NONE;
+	j->disk.now = j->disk.at_walk = j->disk.before = (struct disk_usage){0};
+	j->disk.unexplained = 0;
+	j->held = false;
 	j->launched = true;
 	j->has_merged = false;
 	if (j->target->unbuilt ||
@@ -205,10 +208,24 @@ static void do_launch(struct job *j)
 	arm(j);
 }
 
+void job_hold(struct job *j, bool held)
+{
+	struct err e;
+
+	if (held == j->held || (held && j->phase != PHASE_RUNNING))
+		return;
+	j->held = held;
+	if (!j->attempt || !j->attempt->cell || cell_freeze(j->attempt->cell, held, &e) < 0)
+		return; /* it is just ending */
+	if (!held)
+		j->fleet->clock.idle_us = 0; /* it stood because of us */
+}
+
 static void do_ask(struct job *j)
 {
 	struct err e;
 
+	job_hold(j, false);
 	j->attempt->asked = true;
 	j->grace_at = clock_mono_us() + j->cfg.grace_us;
 	/* -ESRCH: it has not begun, or has just ended; the grace goes on to the dump. */
@@ -235,6 +252,7 @@ static void do_dump(struct job *j)
 		: job_dump_grace(fmax(fmax(j->fleet->clock.starved, j->starved), j->pressure[1]));
 	struct err e;
 
+	job_hold(j, false);
 	j->attempt->forced = true;
 	j->attempt->dumped_us = dump_input(j->attempt->cell, j->target->engine, &j->engine,
 					   j->ask == ASK_MEMORY, &e) == 0;
@@ -426,6 +444,8 @@ void job_revive(struct job *j)
 	j->at_once = false;
 	j->barren = 0;
 	j->forgiven = j->failures_total;
+	j->disk.saved = (struct fs_usage){0};
+	j->disk.kept = (struct workdir_kept){0};
 	j->launched = false;
 	*j->note = '\0';
 	free(j->seen); /* its end tells them anew */

@@ -9,6 +9,7 @@
 #include "runner/discover/discover.h"
 #include "runner/observe/row.h"
 #include "runner/policy/fleet.h"
+#include "runner/schedule/disk.h"
 #include "runner/schedule/merge.h"
 #include "runner/schedule/phase.h"
 #include "runner/schedule/progress.h"
@@ -172,6 +173,17 @@ struct job {
 
 	struct workdir_seeds seeds;
 	struct workdir_found found;
+
+	/* What its cell holds on the disk, and what was saved of earlier cells. */
+	struct {
+		struct disk_usage now;
+		struct disk_usage at_walk, before; /* at the last walk, and the one before */
+		uint64_t unexplained;  /* bytes that the file system lost and no cell has */
+		uint64_t walked;       /* the walk that reached it last */
+		struct fs_usage saved; /* since its run, or its day, began */
+		struct workdir_kept kept;
+	} disk;
+	bool held; /* its cell is frozen until the disk has room again */
 	struct buf artifacts;
 	struct series series;
 	struct joblog log;
@@ -206,6 +218,10 @@ void job_load_progress(struct job *j);
 bool job_other_binary(const struct job *j);
 /* A line of ours in its log. */
 void job_log(struct job *j, const char *text);
+/* What its cell holds, with what this run saved of earlier ones, has reached a limit. */
+bool job_over_disk(const struct job *j);
+/* Its cell stands still, and goes on.  Only while it fuzzes: one that is being stopped moves. */
+void job_hold(struct job *j, bool held);
 /* Kill at once. */
 void job_kill(struct job *j, enum reason r);
 /* Once a second: counters, memory mark. */

@@ -427,6 +427,7 @@ static void on_ended(void *arg, const struct cell_end *end)
 	    share(j->fleet->clock.waited_us, a->waited_us, clock_mono_us() - a->launched_us);
 	job_judge(j, end);
 	a->cell = NULL; /* freed when we return */
+	j->held = false;
 	if (j->last_failure != FAILURE_NONE)
 		j->env->news(j->env->arg, j, JOB_FAILED);
 	job_step(j, EVENT_ENDED);
@@ -470,7 +471,7 @@ void job_tick(struct job *j, uint64_t now_us)
 	if (c.pids_refused > 0)
 		save_input(j, ASK_PIDS);
 	idle = j->fleet->clock.idle_us;
-	if (idle > STUCK_US && idle > 2 * j->cfg.input_timeout_us)
+	if (!j->held && idle > STUCK_US && idle > 2 * j->cfg.input_timeout_us)
 		save_input(j, ASK_STUCK);
 	/* Later libFuzzers only warn, and run on blindly. */
 	if (j->engine.running && j->engine.not_instrumented && j->engine.cov == 0)

@@ -129,6 +129,27 @@ struct collected {
 	char unsaved[200]; /* "": how far its build has come is on disk */
 };
 
+/* What a cell printed of the artifact that it named is of no crash that is known.  Only asked
+ * for when the target has no more room for known ones. */
+static bool named_is_new(const struct job *j)
+{
+	const struct crash_options o = {.target = j->target->name};
+	_autobuf_ struct buf text = BUF_INIT(KEPT_TEXT_MAX + 1);
+	struct crash_report report = {0};
+	struct err ignored;
+	bool is_new = false;
+
+	if (!j->attempt || !*j->engine.artifact || j->disk.kept.artifacts < WORKDIR_ARTIFACTS_MAX ||
+	    kept_text(&j->attempt->kept, &text, &ignored) < 0 ||
+	    crash_parse(buf_slice(&text), &o, &report, &ignored) < 0)
+		return false;
+	if (report.found && *report.raw_key)
+		is_new = !ledger_find_raw(books_ledger(j->env->triage_env.books), j->target->name,
+					  report.raw_key);
+	crash_report_done(&report);
+	return is_new;
+}
+
 static int collect_work(void *arg, struct buf *out, struct err *e)
 {
 	const struct job *j = arg;
@@ -141,6 +162,10 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 	    .triage = j->env->triage,
 	    .engine = j->target->engine,
 	    .cause = cause_of(j),
+	    .named = *j->engine.artifact ? j->engine.artifact : NULL,
+	    .is_new = named_is_new(j),
+	    .kept = j->disk.kept,
+	    .bytes_max = j->cfg.disk,
 	};
 	struct collected done = {0};
 	struct err unsaved;
@@ -150,7 +175,7 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 		r = job_keep_report(j, e);
 	if (r == 0)
 		r = workdir_collect(&c, &done.found, &names, e);
-	if (r == 0 && done.found.failures == 0)
+	if (r == 0 && done.found.failures == 0 && done.found.dropped == 0)
 		r = job_keep_lost(j, &done.lost, e);
 	/* Without it the next run knows less of the build; no result is lost. */
 	if (r == 0 && job_save_progress(j, &unsaved) < 0)
@@ -162,6 +187,30 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 	return r;
 }
 
+/* A file takes a block at least. */
+enum { BLOCK = 4096 };
+
+static void take_saved(struct job *j, const struct workdir_found *f)
+{
+	uint64_t artifacts = f->kept.artifacts - j->disk.kept.artifacts;
+
+	j->disk.now = (struct disk_usage){0}; /* nothing is left where it wrote */
+	j->disk.saved.bytes += f->input_bytes + f->kept.bytes - j->disk.kept.bytes;
+	j->disk.saved.bytes += BLOCK * (f->inputs + artifacts);
+	j->disk.saved.files += f->inputs + artifacts;
+	j->disk.kept = f->kept;
+	if (f->dropped > 0) {
+		joblog_note(&j->log, "%llu artifacts were not kept: it has %llu of this run",
+			    (unsigned long long)f->dropped, (unsigned long long)f->kept.artifacts);
+		job_set_note(j, "%llu artifacts were not kept, beside %llu that were",
+			     (unsigned long long)f->dropped, (unsigned long long)f->kept.artifacts);
+	}
+	if (job_over_disk(j) && j->pending == REASON_NONE) {
+		j->pending = REASON_DISK_LIMIT;
+		job_set_note(j, "all that it wrote since the run began is more than it may");
+	}
+}
+
 static void take_found(struct job *j, struct slice result)
 {
 	struct collected done;
@@ -171,7 +220,8 @@ static void take_found(struct job *j, struct slice result)
 	j->found.inputs += done.found.inputs;
 	j->found.input_bytes += done.found.input_bytes;
 	j->found.failures += done.found.failures;
-	j->found.skipped += done.found.skipped;
+	j->found.skipped += done.found.skipped + done.found.dropped;
+	take_saved(j, &done.found);
 	if (done.found.failures > 0 || done.lost) {
 		j->untriaged = true;
 		j->crashes.left = state_waiting(j->env->state, j->target->name);
@@ -230,4 +280,13 @@ void job_collect(struct job *j)
 		on_collected(j, SLICE(""), e.msg);
 	else
 		j->collects = 0;
+}
+
+bool job_over_disk(const struct job *j)
+{
+	const struct fs_usage *saved = &j->disk.saved;
+	uint64_t bytes = disk_bytes(&j->disk.now), files = disk_files(&j->disk.now);
+
+	return bytes >= j->cfg.disk || saved->bytes >= j->cfg.disk - bytes ||
+	       files >= WORKDIR_FILES_MAX || saved->files >= WORKDIR_FILES_MAX - files;
 }

@@ -10,8 +10,18 @@
 #include "runner/schedule/pressure.h"
 #include "runner/schedule/run.h"
 
-/* Between run.c (how a run begins and ends), run_watch.c (what it hears in between) and run_ask.c
- * (what people ask of it). */
+/* Between run.c (how a run begins and ends), run_watch.c (what it hears in between), run_disk.c
+ * (the room on the disk) and run_ask.c (what people ask of it). */
+
+/* A look at what the cells hold on the disk, in a child process. */
+struct run_look {
+	struct run *run;
+	struct task *task; /* NULL: none is under way */
+	bool deep;	   /* walks what has names, too */
+	bool held;	   /* all cells stood when it began */
+	uint64_t began_us, not_before_us;
+	struct fs_room room; /* when it began */
+};
 
 struct run {
 	struct run_opts o;
@@ -27,8 +37,14 @@ struct run {
 	struct pressure *pressure; /* NULL: the machine does not tell, or it shall not matter */
 	uint64_t began_us;
 	struct disk_watch disk;
-	unsigned stops; /* how often we were asked to end */
-	int failed;	/* -errno of the loop's own trouble */
+	struct source *disk_timer;
+	struct run_look looks[2]; /* quick, deep */
+	uint64_t walks;		  /* deep ones begun */
+	uint64_t disk_before;	  /* free bytes, at the last deep look */
+	uint64_t held_us; /* since when the cells stand, because the disk is nearly full; 0 */
+	bool nobody;	  /* and no cell is to blame for it */
+	unsigned stops;	  /* how often we were asked to end */
+	int failed;	  /* -errno of the loop's own trouble */
 	struct err err;
 };
 
@@ -37,6 +53,14 @@ const struct run_view *run_look(struct run *r);
 /* Hears each second, signals, the machine's pressure, the control channel. */
 MUST_CHECK int run_watch(struct run *r, struct err *e);
 void run_unwatch(struct run *r); /* as far as run_watch() came */
+/* For all that have not ended; a reason to end politely. */
+void run_each_job(struct run *r, void (*fn)(struct job *j, enum reason why), enum reason why);
+void run_end_politely(struct job *j, enum reason why);
+/* New builds may come. */
+bool run_goes_on(const struct run *r);
+/* Watches the disk until the run ends. */
+MUST_CHECK int run_disk_begin(struct run *r, struct err *e);
+void run_disk_end(struct run *r);
 /* A person wants all to end: politely, or at once. */
 void run_end(struct run *r, bool now);
 /* Cells at once, of which one too many that fuzzes goes back into the queue with what is left of

@@ -29,14 +29,14 @@ const struct run_view *run_look(struct run *r)
 	return &r->view;
 }
 
-static void each_job(struct run *r, void (*fn)(struct job *j, enum reason why), enum reason why)
+void run_each_job(struct run *r, void (*fn)(struct job *j, enum reason why), enum reason why)
 {
 	for (size_t i = 0; i < r->n; i++)
 		if (r->jobs[i].phase != PHASE_DONE)
 			fn(&r->jobs[i], why);
 }
 
-static void end_politely(struct job *j, enum reason why)
+void run_end_politely(struct job *j, enum reason why)
 {
 	job_stop(j, why, false);
 }
@@ -95,8 +95,7 @@ static bool all_done(const struct run *r)
 	return n == r->n;
 }
 
-/* New builds may come. */
-static bool goes_on(const struct run *r)
+bool run_goes_on(const struct run *r)
 {
 	return r->o.continuous && !r->dispatch.closed;
 }
@@ -129,31 +128,12 @@ void run_news(void *arg, struct job *j, enum job_news n)
 	dispatch_ended(&r->dispatch, j);
 	if (j->is_short)
 		on_shortage(r, j);
-	if (all_done(r) && !goes_on(r))
+	if (all_done(r) && !run_goes_on(r))
 		loop_stop(r->o.loop);
 	else if (r->dispatch.paused && r->dispatch.busy == 0)
 		sleep_paused(r);
 	else
 		dispatch_next(&r->dispatch);
-}
-
-static void check_disk(struct run *r, uint64_t now)
-{
-	enum disk_state d = disk_look(&r->disk, now);
-
-	if (d == DISK_LOW && !goes_on(r))
-		each_job(r, end_politely, REASON_DISK_LIMIT);
-	if (dispatch_disk(&r->dispatch, d == DISK_LOW && goes_on(r)) && goes_on(r))
-		r->o.event(r->o.arg, run_look(r), SIZE_MAX,
-			   r->dispatch.full ? "the disk is nearly full: all wait for space"
-					    : "there is space on the disk again");
-	for (size_t i = 0; d == DISK_WALK && i < r->n; i++) {
-		struct job *j = &r->jobs[i];
-
-		if (j->phase == PHASE_RUNNING &&
-		    disk_over(&r->disk, j->target->name, j->cfg.disk, WORKDIR_FILES_MAX))
-			job_stop(j, REASON_DISK_LIMIT, true);
-	}
 }
 
 static const char *workers_text(enum workers_news n)
@@ -217,7 +197,7 @@ static void end_in_time(struct run *r, uint64_t now)
 	if (d->deadline_us == 0 || now < d->deadline_us || d->paused)
 		return;
 	r->dispatch.closed = true;
-	each_job(r, end_politely, REASON_RUN_DEADLINE);
+	run_each_job(r, run_end_politely, REASON_RUN_DEADLINE);
 	if (all_done(r))
 		loop_stop(r->o.loop);
 }
@@ -229,7 +209,6 @@ static void on_tick(void *arg)
 
 	for (size_t i = 0; i < r->n; i++)
 		job_tick(&r->jobs[i], now);
-	check_disk(r, now);
 	look_at_pressure(r, now);
 	end_in_time(r, now);
 	dispatch_second(&r->dispatch, now);
@@ -239,7 +218,7 @@ static void on_tick(void *arg)
 	r->failed = loop_set_timer(r->tick, now + TICK_US, &r->err);
 	r->dispatch.closed = r->dispatch.closed || r->failed < 0;
 	if (r->failed < 0)
-		each_job(r, job_kill, REASON_LOST);
+		run_each_job(r, job_kill, REASON_LOST);
 }
 
 void run_end(struct run *r, bool now)
@@ -248,7 +227,7 @@ void run_end(struct run *r, bool now)
 	r->dispatch.closed = true;
 	r->stops++;
 	r->o.event(r->o.arg, run_look(r), SIZE_MAX, now ? "killing" : "stopping");
-	each_job(r, now ? job_kill : end_politely, REASON_STOPPED);
+	run_each_job(r, now ? job_kill : run_end_politely, REASON_STOPPED);
 	if (all_done(r))
 		loop_stop(r->o.loop);
 }
@@ -318,6 +297,8 @@ int run_watch(struct run *r, struct err *e)
 		rc = loop_add_signal(r->o.loop, ends[n], on_end_signal, r, &r->signals[n], e);
 	for (size_t i = 0; rc == 0 && i < 2; i++)
 		rc = loop_add_signal(r->o.loop, pauses[i], on_pause_signal, r, &r->signals[n++], e);
+	if (rc == 0)
+		rc = run_disk_begin(r, e);
 	/* Without it a calm machine is one of which nothing is known. */
 	if (rc == 0 &&
 	    pressure_open(r->o.loop, r->o.pressure, on_pressure, r, &r->pressure, &none) < 0)
@@ -333,6 +314,7 @@ int run_watch(struct run *r, struct err *e)
 void run_unwatch(struct run *r)
 {
 	source_remove(r->tick);
+	run_disk_end(r);
 	control_server_close(r->server);
 	control_close(r->control);
 	pressure_close(r->pressure);

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
+#include "runner/corpus/workdir.h"
 #include "runner/crash/odds.h"
 #include "runner/schedule/triage_internal.h"
 
@@ -13,7 +14,7 @@
 
 /* One target's failures of one run are bounded by max_crashes; a queue of many runs
  * is worked off by as many. */
-enum { QUEUE_MAX = 10000 };
+enum { QUEUE_MAX = WORKDIR_QUEUE_MAX };
 #define STARVED_TOLD 0.2 /* share of the time that the finding cell waited for a CPU */
 
 static int queue_open(const struct triage *t, int *ret, struct err *e)

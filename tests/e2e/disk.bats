@@ -15,6 +15,90 @@ teardown() { e2e_teardown; }
 	[ ! -e "$STATE/work/$(basename "$LOGS")" ]
 }
 
+# Each way to keep a file that no walk finds (tests/targets/disk_hidden_fuzzer.c).
+@test "files without a name count: open, made without one, mapped, in flight, in a thread" {
+	for hide in 0 1 2 3 4; do
+		config '"env": {"DISK_HIDE": "'$hide'"}'
+		fuzz disk_hidden_fuzzer 30
+		hid=$(grep -ao '^planted: hid [0-9]* MiB' "$LOGS/$TARGET.log" | tail -n 1 | tr -dc 0-9)
+		echo "# hidden in way $hide: $hid MiB with a limit of 64 MiB" >&3
+		[ "$(value reason)" = disk-limit ]
+		! grep -aq '^planted: hide: SUCCEEDED' "$LOGS/$TARGET.log"
+		rm -rf "${STATE:?}"/logs
+	done
+}
+
+# small MIB [OPTION...]: the state directory in a file system of its own, made with the options.
+small() {
+	local mib=$1
+	shift
+	mkdir "$WORK/small"
+	truncate -s "${mib}M" "$WORK/image"
+	mkfs.ext4 -q -F -m 0 "$@" "$WORK/image"
+	mount -o loop "$WORK/image" "$WORK/small"
+	chmod 0755 "$WORK/small"
+	STATE=$WORK/small/state
+	mkdir "$STATE"
+}
+
+@test "a cell that takes the last of the disk ends; an honest one beside it goes on" {
+	small 512
+	config '"merge_time": "off"'
+	sed -i 's/"workers": 1/"workers": 2/; s/"disk": "64MiB"/"disk": "2GiB"/' "$STATE/config.json"
+	mkdir "$WORK/two"
+	cp "$TARGETS"/{disk_hidden,healthy}_fuzzer "$WORK/two"
+	TARGETS=$WORK/two fuzz '*' 10
+	LOGS=$(last_logs)
+	TARGET=disk_hidden_fuzzer
+	[ "$(value reason)" = disk-limit ]
+	TARGET=healthy_fuzzer
+	[ "$(value reason)" != disk-limit ]
+	[ "$(value fuzzed)" = true ]
+	grep -q 'all cells are held' "$LOGS/runner.log"
+}
+
+@test "artifacts of many cells count together" {
+	config '"triage_time": "off", "merge_time": "off", "env": {"DISK_FILES": "40"}'
+	fuzz disk_again_fuzzer 60
+	[ "$(value restarts)" -ge 1 ]
+	grep -aq 'artifacts were not kept' "$LOGS/$TARGET.log"
+	[ "$(du -sm "$LOGS/crashes" | cut -f1)" -le 65 ]
+}
+
+@test "a corpus larger than the limit is nothing that the target wrote" {
+	mkdir -p "$STATE/corpus/healthy_fuzzer"
+	for i in 1 2 3; do
+		head -c 30M /dev/urandom >"$WORK/seed"
+		sum=$(sha1sum "$WORK/seed")
+		mv "$WORK/seed" "$STATE/corpus/healthy_fuzzer/${sum%% *}"
+	done
+	config '"merge_time": "off", "max_len": 64'
+	fuzz healthy_fuzzer 13 # longer than from one walk to the next
+	[ "$(value fuzzed)" = true ]
+	[ "$(value reason)" != disk-limit ]
+}
+
+@test "no inode is left after a kill: the next start saves, makes room and fuzzes" {
+	small 64 -N 1024
+	config '"merge_time": "off"'
+	sed -i 's/"disk_reserve": "64MiB"/"disk_reserve": "1MiB"/' "$STATE/config.json"
+	fuzz healthy_fuzzer 2
+	[ "$status" -eq 0 ]
+	dir=$STATE/work/20200101-000000/healthy_fuzzer
+	mkdir -p "$dir"/{corpus,artifacts,seeds} "$STATE/logs/20200101-000000/crashes"
+	printf 'an input' >"$dir/corpus/$(printf 'an input' | sha1sum | cut -c1-40)"
+	i=0
+	while : 2>/dev/null >"$dir/artifacts/junk-$i"; do
+		i=$((i + 1))
+	done
+	[ "$(df --output=iavail "$STATE" | tail -n 1)" -eq 0 ]
+	fuzz healthy_fuzzer 2
+	[ "$status" -eq 0 ]
+	[ "$(value fuzzed)" = true ]
+	[ -e "$STATE/corpus/healthy_fuzzer/$(printf 'an input' | sha1sum | cut -c1-40)" ]
+	[ ! -e "$dir" ]
+}
+
 @test "filling /tmp stays in the cell's own scratch and memory" {
 	fuzz disk_tmp_fuzzer 6
 	grep -q '^planted: fill /tmp/planted: ' "$LOGS/$TARGET.log"

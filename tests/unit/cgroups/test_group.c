@@ -3,6 +3,8 @@
 
 #include "cgroups/stat.h"
 
+#include <pthread.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 static const struct cgroup_limits usual = {
@@ -205,6 +207,58 @@ static void test_kill(void **state)
 	bench_close(t);
 }
 
+static void *nap(void *arg)
+{
+	for (;;)
+		(void)poll(NULL, 0, 1000);
+	return arg;
+}
+
+static int live_on(void *arg)
+{
+	pthread_t t;
+
+	(void)arg;
+	if (pthread_create(&t, NULL, nap, NULL) != 0)
+		return 121;
+	syscall(SYS_exit, 0); /* this thread, and no other */
+	return 122;
+}
+
+static bool has_ended(pid_t pid)
+{
+	char path[64], text[256] = "";
+	int fd, n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd >= 0 ? (int)read(fd, text, sizeof(text) - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	return n > 0 && strstr(text, ") Z ");
+}
+
+/* The kernel's own kill passes over a process whose first thread has ended. */
+static void test_kill_headless(void **state)
+{
+	struct cgroup_tree *t = bench_open(true);
+	struct cgroup *cg = make(t, "headless", &usual);
+	pid_t pid = bench_fork(cg, live_on, NULL);
+	struct err e;
+	int status;
+
+	(void)state;
+	while (!has_ended(pid))
+		(void)poll(NULL, 0, 1);
+	assert_true(bench_read(cg).populated);
+	bench_ok(cgroup_kill(cg, &e), &e);
+	assert_true(bench_wait_populated(cg, false));
+	status = bench_wait(pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	bench_remove(cg);
+	bench_close(t);
+}
+
 static void wait_frozen(void)
 {
 	char path[4300], text[256];
@@ -320,6 +374,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(test_cpu, bench_done),
     cmocka_unit_test_teardown(test_pids, bench_done),
     cmocka_unit_test_teardown(test_kill, bench_done),
+    cmocka_unit_test_teardown(test_kill_headless, bench_done),
     cmocka_unit_test_teardown(test_freeze, bench_done),
     cmocka_unit_test_teardown(test_read_is_cheap, bench_done),
     cmocka_unit_test_teardown(test_new_is_cheap, bench_done),

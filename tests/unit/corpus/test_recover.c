@@ -241,8 +241,8 @@ static void test_hostile(void **state)
 	close(at);
 	if (recover_lost_runs(s, &rec, &e) < 0)
 		fail_msg("%s", e.msg);
-	assert_int_equal(rec.artifacts, 21500);
-	assert_int_equal(entries(dir.fd, "logs/" RUN "/crashes/evil"), 21500);
+	assert_int_equal(rec.artifacts, WORKDIR_ARTIFACTS_MAX);
+	assert_int_equal(entries(dir.fd, "logs/" RUN "/crashes/evil"), WORKDIR_ARTIFACTS_MAX);
 	assert_int_equal(entries(dir.fd, "corpus/evil"), 0);
 	assert_int_equal(entries(dir.fd, "work"), 0);
 	assert_true(holds(dir.fd, "secret", "secret"));

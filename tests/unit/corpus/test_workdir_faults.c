@@ -128,7 +128,8 @@ static bool armed(unsigned at)
 	return false;
 }
 
-/* Any call failed: it is told (but for the quarantine, which only tries), and
+/* Any call failed: it is told (but for the quarantine, which only tries, and for what can be
+ * moved instead of copied), and
  * nothing is lost or taken for saved. */
 static void test_fails(void **state)
 {
@@ -160,7 +161,8 @@ static void test_fails(void **state)
 	}
 	print_message("# %u calls failed, %u were told\n", at - 1, told);
 	assert_true(told > 50);
-	assert_in_range(at - 1 - told, 0, 3); /* the quarantine's own */
+	/* The quarantine's own, and a full disk: the file itself is taken then. */
+	assert_in_range(at - 1 - told, 0, 9);
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)

@@ -145,6 +145,7 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 	a->launched_us = w.now;
 	a->cell = (void *)&w; /* never looked into */
 	w.cells++;
+	a->lost.own = CRASH_OWN_;
 	*ret = a;
 	return 0;
 }
@@ -198,6 +199,12 @@ int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us, 
 {
 	(void)alone;
 	(void)alone_us;
+	return cell_signal(c, 0, e);
+}
+
+int cell_freeze(struct cell *c, bool frozen, struct err *e)
+{
+	(void)frozen;
 	return cell_signal(c, 0, e);
 }
 
@@ -289,6 +296,7 @@ static inline int open_dir(const char *name)
 static inline int setup(void **state)
 {
 	struct target_config cfg = {.max_crashes = 100,
+				    .disk = UINT64_C(1) << 31,
 				    .grace_us = S,
 				    .input_timeout_us = S,
 				    .triage_us = 600 * S,

@@ -349,7 +349,7 @@ static void a_shortage_is_no_end(void **state)
 	job_start(&w.job, 86400 * S);
 	assert_int_equal(w.job.phase, PHASE_RUNNING);
 	assert_int_equal(w.job.failures_total, 0);
-	cell_ends(77);
+	cell_fails();
 	w.launch_fails = ENOENT; /* whatever else is wrong */
 	job_pause(&w.job, false);
 	cell_ends(0);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a run keeps of a target's artifacts, and what it does not. */
+#include "tests/unit/corpus/workdir.h"
+
+static struct workdir_found collect_as(const struct workdir_collect *c)
+{
+	_autobuf_ struct buf b = BUF_INIT(1 << 20);
+	struct workdir_found found = {0};
+	struct err e;
+
+	if (workdir_collect(c, &found, &b, &e) < 0)
+		fail_msg("%s", e.msg);
+	return found;
+}
+
+static bool is_saved(const char *kind, const char *content)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "t/%s", artifact_of(kind, content));
+	return scratch_has(crashes, path);
+}
+
+/* The first of a kind, and what may be a new crash, have a place all the same. */
+static void test_no_more(void **state)
+{
+	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
+	struct workdir_found f;
+	char named[80];
+
+	(void)state;
+	prepare();
+	c.kept = (struct workdir_kept){.artifacts = WORKDIR_ARTIFACTS_MAX,
+				       .kinds = 1U << ENGINE_ARTIFACT_CRASH};
+	leave("crash", "one");
+	leave("crash", "two");
+	leave("oom", "three");
+	leave("oom", "four");
+	f = collect_as(&c);
+	assert_int_equal(f.failures, 1);
+	assert_int_equal(f.dropped, 3);
+	assert_int_equal(f.kept.artifacts, WORKDIR_ARTIFACTS_MAX + 1);
+	assert_true(is_saved("oom", "three") || is_saved("oom", "four"));
+
+	/* The one that the engine named, of a crash that nobody knows. */
+	snprintf(named, sizeof(named), "%s", artifact_of("crash", "new"));
+	c.kept = f.kept;
+	c.named = named;
+	for (int is_new = 0; is_new < 2; is_new++) {
+		char input[80];
+
+		snprintf(input, sizeof(input), "t/seeds/%s", name_of("new"));
+		scratch_write(work, input, "new");
+		leave("crash", "new");
+		leave("crash", "one");
+		c.is_new = is_new;
+		f = collect_as(&c);
+		assert_int_equal(f.dropped, 2 - is_new);
+		assert_int_equal(is_saved("crash", "new"), is_new);
+		/* Counted only or not: the next cell must not die of it. */
+		assert_false(scratch_has(work, input));
+	}
+	assert_false(is_saved("crash", "one"));
+	c.kept.artifacts = UINT64_C(2) * WORKDIR_ARTIFACTS_MAX;
+	snprintf(named, sizeof(named), "%s", artifact_of("crash", "newer"));
+	leave("crash", "newer");
+	assert_int_equal(collect_as(&c).dropped, 1);
+	assert_int_equal(entries(work, "t/artifacts"), 0);
+}
+
+static void test_bytes(void **state)
+{
+	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
+	struct workdir_found f;
+
+	(void)state;
+	prepare();
+	c.bytes_max = 10;
+	c.kept.kinds = 1U << ENGINE_ARTIFACT_CRASH;
+	for (char i = '0'; i < '5'; i++) {
+		char text[] = {i, i, i, i, '\0'};
+
+		leave("crash", text);
+	}
+	f = collect_as(&c);
+	assert_int_equal(f.kept.bytes, 8);
+	assert_int_equal(f.dropped, 3);
+	assert_int_equal(entries(crashes, "t"), 2);
+}
+
+/* What no run had the time to look at does not pile up. */
+static void test_queue_ends(void **state)
+{
+	char text[16];
+	int at;
+
+	(void)state;
+	prepare();
+	at = make_dir_at(queued, "t");
+	for (unsigned i = 0; i < WORKDIR_QUEUE_MAX; i++) {
+		snprintf(text, sizeof(text), "%u", i);
+		scratch_write(at, artifact_of("crash", text), "");
+	}
+	close(at);
+	leave("crash", "one more");
+	assert_int_equal(collect_as(&(struct workdir_collect){.work = work,
+							      .target = "t",
+							      .crashes = crashes,
+							      .corpus = corpus,
+							      .quarantine = quarantined,
+							      .triage = queued,
+							      .engine = &engine_libfuzzer})
+			     .dropped,
+			 1);
+	assert_int_equal(entries(queued, "t"), WORKDIR_QUEUE_MAX);
+}
+
+/* A job's that no other cell goes on with: what is a copy goes before anything is made. */
+static void test_lost(void **state)
+{
+	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
+	struct workdir_found f;
+
+	(void)state;
+	scratch_write(corpus, name_of("old"), "old");
+	prepare();
+	scratch_write(work, "t/corpus/new", "new!");
+	leave("crash", "boom");
+	c.lost = true;
+	f = collect_as(&c);
+	assert_int_equal(f.inputs + f.failures, 2);
+	assert_false(scratch_has(work, "t/seeds"));
+	assert_true(holds(corpus, name_of("old"), "old"));
+	assert_true(holds(corpus, name_of("new!"), "new!"));
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
+
+static const struct CMUnitTest tests[] = {
+    CASE(test_no_more),
+    CASE(test_bytes),
+    CASE(test_queue_ends),
+    CASE(test_lost),
+};
+
+UNIT_MAIN(tests)
