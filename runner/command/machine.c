@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "base/units.h"
+#include "runner/command/builder.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -29,7 +30,7 @@ unsigned machine_cpus(void)
 	return (unsigned)CPU_COUNT(&set);
 }
 
-static uint64_t usable_memory(const struct cgroup_tree *t)
+uint64_t machine_usable_memory(const struct cgroup_tree *t)
 {
 	uint64_t ours = cgroup_tree_memory(t), all;
 	struct sysinfo si;
@@ -82,7 +83,7 @@ int machine_try(const struct config *c, const char *instance, bool keeper, struc
 		r = cgroup_tree_open(&t, &ret->tree, e);
 	if (r < 0)
 		return r;
-	ret->memory = usable_memory(ret->tree);
+	ret->memory = machine_usable_memory(ret->tree);
 	h.loop = ret->loop;
 	h.tree = ret->tree;
 	h.runtime_dir = ret->runtime_dir;
@@ -96,6 +97,7 @@ int machine_open(const struct config *c, const struct state *s, struct machine *
 
 	if (r < 0)
 		return fail(r == -ENOMEM ? EXIT_INTERNAL : EXIT_MACHINE, "%s", e.msg);
+	builder_sweep(c, s->instance, ret->tree);
 	if (cgroup_tree_swept(ret->tree))
 		printf("killed %u processes that an earlier run had left\n",
 		       cgroup_tree_swept(ret->tree));

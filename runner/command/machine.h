@@ -35,5 +35,7 @@ int machine_check(const struct config *c, const struct state *s, const struct ma
 void machine_close(struct machine *m);
 
 unsigned machine_cpus(void);
+/* What the limits of all that runs below the tree may sum up to, bytes. */
+uint64_t machine_usable_memory(const struct cgroup_tree *t);
 
 #endif

@@ -56,6 +56,8 @@ static int check_source(const struct source_config *s, const struct origin *from
 {
 	static const char *const of_bazel[] = {"bazel", "query", "startup_options", "flags"};
 	static const char *const of_others[] = {"build", "build_dir"};
+	static const char *const of_builds[] = {"build_dir", "build_memory", "build_pids",
+						"build_cpu_weight", "build_disk"};
 	bool bazel = strcmp(s->v.type, "bazel") == 0;
 
 	for (size_t i = 0; !bazel && i < sizeof(of_bazel) / sizeof(of_bazel[0]); i++)
@@ -70,10 +72,12 @@ static int check_source(const struct source_config *s, const struct origin *from
 					  of_others[i]);
 	if (said(&schema_source, from, "build") && s->v.build.n == 0)
 		return where_fail(at, e, "\"build\" names no command");
-	if (s->v.build_dir && s->v.build.n == 0)
-		return where_fail(at, e, "\"build_dir\" without \"build\"");
 	if (s->v.build_as_root && !bazel && s->v.build.n == 0)
 		return where_fail(at, e, "\"build_as_root\" without \"build\"");
+	for (size_t i = 0;
+	     !bazel && s->v.build.n == 0 && i < sizeof(of_builds) / sizeof(of_builds[0]); i++)
+		if (said(&schema_source, from, of_builds[i]))
+			return where_fail(at, e, "\"%s\" without \"build\"", of_builds[i]);
 	return 0;
 }
 

@@ -10,6 +10,8 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #define KIB (INT64_C(1) << 10)
+#define MIB (INT64_C(1) << 20)
+#define TIB (INT64_C(1) << 40)
 #define SEC ((int64_t)USEC_PER_SEC)
 #define DAY (86400 * SEC)
 
@@ -110,6 +112,17 @@ static const struct key source_keys[] = {
      .help = "it may take this long"},
     {"build_as_root", VALUE_BOOL, AT(v.build_as_root), .preset = "false",
      .help = "a directory of root's may be built, as root; else nothing is built as root"},
+    {"build_memory", VALUE_SIZE, AT(v.build_memory), .preset = "auto", .word = "auto",
+     .min = 16 * MIB, .max = 16 * TIB,
+     .help = "hard limit of all its processes together; auto: 3/4 of the machine's memory"},
+    {"build_pids", VALUE_COUNT, AT(v.build_pids), .preset = "4096", .min = 8, .max = 4194304,
+     .help = "its processes and threads"},
+    {"build_cpu_weight", VALUE_COUNT, AT(v.build_cpu_weight), .preset = "50", .min = 1,
+     .max = 10000, .help = "its share of the CPUs when it competes with a run, which has 100"},
+    {"build_disk", VALUE_SIZE, AT(v.build_disk), .preset = "auto", .word = "auto", .min = MIB,
+     .max = 16 * TIB,
+     .help = "how much fuller it may make a file system; auto: 3/4 of what is free above "
+	     "run.disk_reserve"},
     {"bazel", VALUE_TEXT, AT(v.bazel), .preset = "bazel", .help = "the bazel program"},
     {"query", VALUE_TEXT, AT(v.query),
      .help = "Bazel query for the targets; unset: every cc_binary with the tag fuzz_target"},
