@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/tool_internal.h"
+#include "base/tool.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -141,21 +141,21 @@ static void keep_end(struct tool_end *end, struct slice block)
 	end->said_n += block.n;
 }
 
-static void take_said(struct running *r, struct slice block)
+void tool_take(const struct tool *t, struct tool_end *io, uint64_t *io_logged, struct slice block)
 {
-	uint64_t room = r->t->log_max - r->logged;
+	uint64_t room = t->log_max - *io_logged;
 	size_t n = block.n < room ? block.n : (size_t)room;
 
-	keep_end(r->end, block);
-	if (r->t->log_fd < 0)
+	keep_end(io, block);
+	if (t->log_fd < 0)
 		return;
 	/* A full disk is no reason to end a build. */
-	if (n > 0 && sys_write_all(r->t->log_fd, block.p, n) < 0) {
-		r->logged = r->t->log_max;
+	if (n > 0 && sys_write_all(t->log_fd, block.p, n) < 0) {
+		*io_logged = t->log_max;
 		n = 0;
 	}
-	r->logged += n;
-	r->end->log_lost += block.n - n;
+	*io_logged += n;
+	io->log_lost += block.n - n;
 }
 
 static int watch_output(struct running *r, struct err *e);
@@ -200,7 +200,7 @@ static int take_block(struct running *r, size_t which)
 		return n < 0 && errno == EAGAIN ? 0 : -1;
 	r->in_tick += (size_t)n;
 	if (which == 1 || !r->t->out) {
-		take_said(r, (struct slice){block, (size_t)n});
+		tool_take(r->t, r->end, &r->logged, (struct slice){block, (size_t)n});
 	} else if (!r->failed && r->t->out(r->t->arg, (struct slice){block, (size_t)n}, &why) < 0) {
 		*r->e = why;
 		end(r, -why.code);
@@ -389,6 +389,8 @@ int tool_run(const struct tool *t, struct tool_end *ret, struct err *e)
 	int rc;
 
 	*ret = (struct tool_end){0};
+	if (t->group && t->group->run)
+		return t->group->run(t->group->arg, t, ret, e);
 	if (sigprocmask(SIG_SETMASK, NULL, &before) < 0)
 		return err_sys(e, "look at the signal mask");
 	rc = start(&r, e);

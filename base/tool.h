@@ -24,6 +24,9 @@ typedef int tool_sink(void *arg, struct slice block, struct err *e);
 
 /* Where a tool runs when it has limits: what keeps them is known above this room.  Errors
  * are told as the tool's. */
+struct tool;
+struct tool_end;
+
 struct tool_group {
 	char id[32]; /* of this group alone, also of those that are gone: [a-z0-9-] */
 	void *arg;
@@ -36,6 +39,9 @@ struct tool_group {
 	int (*kill)(void *arg, struct err *e);
 	/* The same, and returns when all of it is gone. */
 	int (*end)(void *arg, struct err *e);
+	/* Runs it in a way of its own, as tool_run() says; NULL: a child of ours.  With it the
+	 * others are NULL. */
+	int (*run)(void *arg, const struct tool *t, struct tool_end *ret, struct err *e);
 };
 
 struct tool {
@@ -67,5 +73,17 @@ struct tool_end {
  * written.  Nothing of its process group is left in any case, and nothing of its group
  * unless that stays. */
 MUST_CHECK int tool_run(const struct tool *t, struct tool_end *ret, struct err *e);
+
+/* For a way of one's own.  The environment that a tool of this owner gets; tool_env_done() is
+ * right also after a failure. */
+enum { TOOL_ENV_MAX = 40 };
+struct tool_env {
+	char *v[TOOL_ENV_MAX]; /* "NAME=value", NULL at the end */
+	size_t n;
+};
+MUST_CHECK int tool_env_fill(struct tool_env *env, const struct owner *o, struct err *e);
+void tool_env_done(struct tool_env *env);
+/* Its errors, or all of its output, go to the log and to ret->said; logged: bytes so far. */
+void tool_take(const struct tool *t, struct tool_end *io, uint64_t *io_logged, struct slice block);
 
 #endif

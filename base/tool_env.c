@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/tool_internal.h"
+#include "base/tool.h"
 
 #include "base/sys.h"
 

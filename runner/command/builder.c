@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "images/strays.h"
 #include "runner/build/watch.h"
+#include "runner/command/builder_cell.h"
 #include "runner/command/command.h"
 #include "runner/command/machine.h"
 
@@ -194,16 +195,10 @@ static int on_check(void *arg, struct err *e)
 {
 	const struct builder *b = arg;
 	struct cgroup_counters now;
-	char limit[UNITS_MAX];
 
-	if (cgroup_read(b->group, &now, e) < 0)
+	if (cgroup_read(b->group, &now, e) < 0 ||
+	    builder_limits(&b->limits, &b->before, &now, e) < 0)
 		return -e->code;
-	if (now.oom_kills > b->before.oom_kills)
-		return err_set(e, EDQUOT, "the build passed its memory limit of %s (build_memory)",
-			       units_size(b->limits.memory_max, limit));
-	if (now.pids_refused > b->before.pids_refused)
-		return err_set(e, EDQUOT, "the build passed its limit of %u processes (build_pids)",
-			       b->limits.pids_max);
 	return watch_check(&b->watch, now.mem_now, e);
 }
 
@@ -242,21 +237,20 @@ static int on_end(void *arg, struct err *e)
 
 int builder_end(struct builder *b, struct err *e)
 {
-	int r;
+	int r = b->group ? on_end(b, e) : 0;
 
+	b->source = NULL;
+	watch_close(&b->watch);
 	if (!b->group)
 		return 0;
-	r = on_end(b, e);
 	for (int i = 0; r == 0 && (r = cgroup_remove(b->group, e)) == -EBUSY && i < REMOVE_TRIES;
 	     i++) {
 		(void)poll(NULL, 0, 10); /* allow: no loop is running */
 		r = 0;
 	}
-	if (r < 0)
-		return r;
-	b->group = NULL;
-	watch_close(&b->watch);
-	return 0;
+	if (r == 0)
+		b->group = NULL;
+	return r;
 }
 
 void builder_close(struct builder *b)
@@ -267,7 +261,6 @@ void builder_close(struct builder *b)
 		return;
 	if (builder_end(b, &e) < 0)
 		(void)fail(EXIT_MACHINE, "%s", e.msg); /* the next start sweeps it */
-	watch_close(&b->watch);
 	cgroup_tree_close(b->tree);
 	free(b);
 }
@@ -288,6 +281,19 @@ static int set_limits(struct builder *b, const struct config_source *s, struct e
 	return 0;
 }
 
+static int on_run(void *arg, const struct tool *t, struct tool_end *ret, struct err *e)
+{
+	struct builder *b = arg;
+	const struct builder_cell cell = {.config = b->config,
+					  .tree = b->tree,
+					  .instance = b->instance,
+					  .source = b->source,
+					  .limits = &b->limits,
+					  .watch = &b->watch};
+
+	return builder_cell_run(&cell, t, ret, e);
+}
+
 static int make_group(struct builder *b, const struct config_source *s, struct err *e)
 {
 	bool best_effort = config_best_effort(b->config);
@@ -299,6 +305,11 @@ static int make_group(struct builder *b, const struct config_source *s, struct e
 		r = 0; /* it was said when the tree was opened */
 	if (r == 0)
 		r = watch_open(&b->watch, s, config_run(b->config)->disk_reserve, e);
+	b->source = s;
+	if (r == 0 && s->build_isolation == ISOLATION_CELL) {
+		b->tool = (struct tool_group){.arg = b, .run = on_run};
+		return 0;
+	}
 	if (r == 0)
 		r = cgroup_new(b->tree, GROUP_NAME, &b->limits, best_effort, &b->group, e);
 	if (r < 0)
@@ -307,7 +318,6 @@ static int make_group(struct builder *b, const struct config_source *s, struct e
 	    .arg = b, .enter = on_enter, .check = on_check, .kill = on_kill, .end = on_end};
 	snprintf(b->tool.id, sizeof(b->tool.id), "%d-%llx", (int)getpid(),
 		 (unsigned long long)clock_real_us());
-	b->source = s;
 	return cgroup_read(b->group, &b->before, e);
 }
 
@@ -317,9 +327,13 @@ int builder_group(struct builder *b, const struct config_source *s, const struct
 	int r = 0;
 
 	*ret = NULL;
+	if (!b->tree && s->build_isolation == ISOLATION_CELL)
+		return err_set(e, ENOTSUP,
+			       "build of %s: a cell needs control groups (\"build_isolation\")",
+			       s->path);
 	if (!b->tree)
 		return 0;
-	if (!b->group || b->source != s) {
+	if (b->source != s) {
 		r = builder_end(b, e);
 		if (r == 0)
 			r = make_group(b, s, e);

@@ -80,7 +80,7 @@ struct common {
 	/* What the last build of each source did, in their order; borrowed, may be NULL. */
 	const struct discover_built *built;
 	size_t n_built;
-	bool before_build; /* what a build has yet to make is said, and is no error */
+	bool before_build;	 /* what a build has yet to make is said, and is no error */
 	struct builder *builder; /* common_group() opens it; NULL: no limits are needed now */
 };
 #define STATE_OPTIONS                                                                      \

@@ -44,7 +44,7 @@ uint64_t machine_usable_memory(const struct cgroup_tree *t)
 
 /* Of root: in /run; of a user: in the one that the login has made.  That one must be
  * the user's own: who else could write there could put another program in a cell. */
-static int runtime_dir(const char *instance, char **ret, struct err *e)
+int machine_runtime_dir(const char *instance, char **ret, struct err *e)
 {
 	const char *dir = getenv("XDG_RUNTIME_DIR");
 	struct stat st;
@@ -75,7 +75,7 @@ int machine_try(const struct config *c, const char *instance, bool keeper, struc
 	struct cell_host_opts h = {.crun = config_crun(c),
 				   .best_effort = config_best_effort(c),
 				   .output_bytes_per_s = OUTPUT_BYTES_PER_S};
-	int r = runtime_dir(instance, &ret->runtime_dir, e);
+	int r = machine_runtime_dir(instance, &ret->runtime_dir, e);
 
 	if (r == 0)
 		r = loop_new(&ret->loop, e);

@@ -80,7 +80,10 @@ struct config_source {
 	/* Of the build, and of what Bazel does to answer. */
 	uint64_t build_memory, build_disk; /* 0: what the machine has decides */
 	uint32_t build_pids, build_cpu_weight;
-	char *bazel, *query; /* "bazel": the program; the query for its targets */
+	enum build_isolation { ISOLATION_NONE, ISOLATION_CELL, ISOLATION_ } build_isolation;
+	bool build_network;
+	struct strv build_writable; /* with a cell: more directories */
+	char *bazel, *query;	    /* "bazel": the program; the query for its targets */
 	struct strv bazel_startup, bazel_flags;
 };
 

@@ -95,6 +95,8 @@ static const char *wrong_subdir(const char *s)
 
 /* --- where targets come from ------------------------------------------------ */
 
+static const char *const isolations[] = {
+    [ISOLATION_NONE] = "none", [ISOLATION_CELL] = "cell", [ISOLATION_] = NULL};
 static const char *const source_types[] = {"directory", "manifest", "bazel", NULL};
 
 #define AT(member) .offset = offsetof(struct source_config, member)
@@ -123,6 +125,13 @@ static const struct key source_keys[] = {
      .max = 16 * TIB,
      .help = "how much fuller it may make a file system; auto: 3/4 of what is free above "
 	     "run.disk_reserve"},
+    {"build_isolation", VALUE_CHOICE, AT(v.build_isolation), .preset = "none",
+     .choices = isolations,
+     .help = "cell: it runs in a container that sees its work tree, and the host's /usr read-only"},
+    {"build_network", VALUE_BOOL, AT(v.build_network), .preset = "false",
+     .help = "with a cell: it may use the machine's network"},
+    {"build_writable", VALUE_DIRS, AT(v.build_writable),
+     .help = "with a cell: more directories that it may write to"},
     {"bazel", VALUE_TEXT, AT(v.bazel), .preset = "bazel", .help = "the bazel program"},
     {"query", VALUE_TEXT, AT(v.query),
      .help = "Bazel query for the targets; unset: every cc_binary with the tag fuzz_target"},
