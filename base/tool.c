@@ -16,10 +16,15 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-enum { BLOCK = 65536, BLOCKS_AT_END = 32, ENV_MAX = 40 };
+enum { BLOCK = 65536, BLOCKS_AT_END = 32 };
 
-/* How it is ended: Bazel's client hands SIGTERM on to its server, and kills that at the
- * third SIGINT, as a person at a terminal does. */
+/* How often its group is looked at, and how much of its output is read meanwhile: a flood
+ * costs us little CPU. */
+#define TICK_US (100 * USEC_PER_MSEC)
+enum { OUTPUT_PER_TICK = (64 << 20) / 10 };
+
+/* How it is ended without a group: Bazel's client hands SIGTERM on to its server, and kills
+ * that at the third SIGINT, as a person at a terminal does. */
 static const struct {
 	int signo;
 	uint64_t wait_us; /* before the next one */
@@ -28,88 +33,22 @@ static const struct {
     {SIGINT, USEC_PER_SEC},	  {SIGKILL, 0},
 };
 enum { STEPS = sizeof(ladder) / sizeof(ladder[0]) };
+/* With a group: SIGTERM, and after this time everything in the group is killed. */
+#define GROUP_WAIT_US (3 * USEC_PER_SEC)
 
 struct running {
 	const struct tool *t;
 	struct tool_end *end;
 	struct loop *loop;
-	struct source *io[2], *child, *timer, *signals[3];
+	struct source *io[2], *child, *timer, *tick, *signals[3];
 	int fds[2]; /* its output, its errors */
 	pid_t pid;  /* 0: not started, or reaped */
 	size_t step;
-	bool ended;
 	uint64_t logged;
-	int failed; /* -errno: why it was ended */
+	size_t in_tick; /* bytes of its output read since the last tick */
+	int failed;	/* -errno: why it was ended */
 	struct err *e;
 };
-
-/* --- its environment ---------------------------------------------------------------- */
-
-struct env {
-	char *v[ENV_MAX];
-	size_t n;
-};
-
-static void env_done(struct env *env)
-{
-	for (size_t i = 0; i < env->n; i++)
-		free(env->v[i]);
-}
-
-static int env_add(struct env *env, const char *name, const char *value, struct err *e)
-{
-	if (!value)
-		return 0;
-	env->v[env->n] = sys_asprintf("%s=%s", name, value);
-	if (!env->v[env->n])
-		return err_sys(e, "allocate an environment");
-	env->n++;
-	return 0;
-}
-
-static int env_fill(struct env *env, const struct owner *o, struct err *e)
-{
-	static const char *const all[] = {"PATH",
-					  "LANG",
-					  "LC_ALL",
-					  "TERM",
-					  "TZ",
-					  "CC",
-					  "CXX",
-					  "CPP",
-					  "AR",
-					  "LD",
-					  "CFLAGS",
-					  "CXXFLAGS",
-					  "CPPFLAGS",
-					  "LDFLAGS",
-					  "MAKEFLAGS",
-					  "JAVA_HOME",
-					  "USE_BAZEL_VERSION",
-					  "BAZELISK_HOME",
-					  "http_proxy",
-					  "https_proxy",
-					  "no_proxy",
-					  "SSL_CERT_FILE"};
-	static const char *const ours[] = {
-	    "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "CCACHE_DIR"};
-	_Static_assert(sizeof(all) / sizeof(all[0]) + sizeof(ours) / sizeof(ours[0]) < ENV_MAX,
-		       "raise ENV_MAX");
-	bool other = o && o->other;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(all[0]); i++)
-		r = env_add(env, all[i], getenv(all[i]), e);
-	for (size_t i = 0; r == 0 && !other && i < sizeof(ours) / sizeof(ours[0]); i++)
-		r = env_add(env, ours[i], getenv(ours[i]), e);
-	if (r == 0 && other)
-		r = env_add(env, "HOME", o->home, e);
-	if (r == 0 && other)
-		r = env_add(env, "USER", o->name, e);
-	if (r == 0 && other)
-		r = env_add(env, "LOGNAME", o->name, e);
-	return r;
-}
 
 /* --- its end ------------------------------------------------------------------------- */
 
@@ -119,20 +58,33 @@ static void signal_group(const struct running *r, int signo)
 		(void)kill(-r->pid, signo); /* allow: its leader is not reaped */
 }
 
+/* All of it, at once: also what left its process group. */
+static void kill_all(struct running *r)
+{
+	struct err ignored;
+
+	r->step = STEPS;
+	signal_group(r, SIGKILL);
+	if (r->t->group)
+		(void)!r->t->group->kill(r->t->group->arg, &ignored); /* tool_run() does it again */
+}
+
 static void next_step(struct running *r)
 {
+	uint64_t wait_us = r->step < STEPS ? ladder[r->step].wait_us : 0;
 	struct err ignored;
 
 	if (r->step == STEPS)
 		return;
-	signal_group(r, ladder[r->step].signo);
-	if (ladder[r->step].wait_us &&
-	    loop_set_timer(r->timer, clock_mono_us() + ladder[r->step].wait_us, &ignored) < 0) {
-		signal_group(r, SIGKILL);
-		r->step = STEPS;
+	if (r->t->group && wait_us)
+		wait_us = GROUP_WAIT_US;
+	if (!wait_us || (r->t->group && r->step > 0)) {
+		kill_all(r);
 		return;
 	}
-	r->step++;
+	signal_group(r, ladder[r->step++].signo);
+	if (loop_set_timer(r->timer, clock_mono_us() + wait_us, &ignored) < 0)
+		kill_all(r);
 }
 
 /* failed: -errno, *r->e says why; the first reason is the one. */
@@ -161,7 +113,7 @@ static void on_signal(void *arg, int signo)
 	struct running *r = arg;
 
 	if (r->end->signo && r->failed) { /* again: they mean it */
-		signal_group(r, SIGKILL);
+		kill_all(r);
 		return;
 	}
 	r->end->signo = signo;
@@ -189,21 +141,52 @@ static void keep_end(struct tool_end *end, struct slice block)
 	end->said_n += block.n;
 }
 
-static void take_said(struct running *r, struct slice block)
+void tool_take(const struct tool *t, struct tool_end *io, uint64_t *io_logged, struct slice block)
 {
-	uint64_t room = r->t->log_max - r->logged;
+	uint64_t room = t->log_max - *io_logged;
 	size_t n = block.n < room ? block.n : (size_t)room;
 
-	keep_end(r->end, block);
-	if (r->t->log_fd < 0)
+	keep_end(io, block);
+	if (t->log_fd < 0)
 		return;
 	/* A full disk is no reason to end a build. */
-	if (n > 0 && sys_write_all(r->t->log_fd, block.p, n) < 0) {
-		r->logged = r->t->log_max;
+	if (n > 0 && sys_write_all(t->log_fd, block.p, n) < 0) {
+		*io_logged = t->log_max;
 		n = 0;
 	}
-	r->logged += n;
-	r->end->log_lost += block.n - n;
+	*io_logged += n;
+	io->log_lost += block.n - n;
+}
+
+static int watch_output(struct running *r, struct err *e);
+
+/* A limit that was passed; the first reason is the one. */
+static void check_group(struct running *r)
+{
+	const struct tool_group *g = r->t->group;
+	struct err why;
+
+	if (!g || r->failed || g->check(g->arg, &why) == 0)
+		return;
+	*r->e = why;
+	r->failed = -why.code;
+	kill_all(r);
+}
+
+static void on_tick(void *arg)
+{
+	struct running *r = arg;
+	struct err why;
+
+	r->in_tick = 0;
+	check_group(r);
+	if (watch_output(r, &why) < 0 ||
+	    loop_set_timer(r->tick, clock_mono_us() + TICK_US, &why) < 0) {
+		if (!r->failed)
+			*r->e = why;
+		r->failed = -r->e->code;
+		kill_all(r);
+	}
 }
 
 /* 1: there may be more. */
@@ -215,8 +198,9 @@ static int take_block(struct running *r, size_t which)
 
 	if (n <= 0)
 		return n < 0 && errno == EAGAIN ? 0 : -1;
+	r->in_tick += (size_t)n;
 	if (which == 1 || !r->t->out) {
-		take_said(r, (struct slice){block, (size_t)n});
+		tool_take(r->t, r->end, &r->logged, (struct slice){block, (size_t)n});
 	} else if (!r->failed && r->t->out(r->t->arg, (struct slice){block, (size_t)n}, &why) < 0) {
 		*r->e = why;
 		end(r, -why.code);
@@ -226,10 +210,19 @@ static int take_block(struct running *r, size_t which)
 
 static void on_readable(struct running *r, size_t which)
 {
-	if (take_block(r, which) >= 0)
+	bool over = take_block(r, which) < 0;
+
+	if (!over && r->in_tick < OUTPUT_PER_TICK)
 		return;
-	source_remove(r->io[which]);
-	r->io[which] = NULL;
+	for (size_t i = 0; i < 2; i++)
+		if (i == which || !over) { /* until the next tick, or for good */
+			source_remove(r->io[i]);
+			r->io[i] = NULL;
+		}
+	if (over)
+		close_p(&r->fds[which]);
+	if (over)
+		r->fds[which] = -1;
 }
 
 static void on_out(void *arg, uint32_t events)
@@ -244,20 +237,34 @@ static void on_said(void *arg, uint32_t events)
 	on_readable(arg, 1);
 }
 
-/* Whatever it left in its group goes with it; what left the group (a daemon) may hold
- * the pipes for ever, so that their end is not waited for. */
+static int watch_output(struct running *r, struct err *e)
+{
+	static io_fn *const fn[] = {on_out, on_said};
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < 2; i++)
+		if (!r->io[i] && r->fds[i] >= 0)
+			rc = loop_add_io(r->loop, r->fds[i], EPOLLIN, fn[i], r, &r->io[i], e);
+	return rc;
+}
+
+/* Whatever it left in its process group goes with it, and what left that with its group.
+ * Without one, or when that stays, a daemon may hold the pipes for ever, so that their end is
+ * not waited for. */
 static void on_child(void *arg, pid_t pid, int status)
 {
 	struct running *r = arg;
 
 	(void)pid;
 	signal_group(r, SIGKILL);
+	check_group(r); /* it may be what ended it */
+	if (!r->t->stays)
+		kill_all(r);
 	r->pid = 0;
 	r->end->status = status;
 	for (size_t i = 0; i < 2; i++)
-		for (int n = 0; n < BLOCKS_AT_END && take_block(r, i) > 0; n++)
+		for (int n = 0; n < BLOCKS_AT_END && r->fds[i] >= 0 && take_block(r, i) > 0; n++)
 			;
-	r->ended = true;
 	loop_stop(r->loop);
 }
 
@@ -265,6 +272,7 @@ static void on_child(void *arg, pid_t pid, int status)
 
 struct prepare {
 	int dir;
+	const struct tool_group *group;
 	const struct owner *owner;
 };
 
@@ -272,6 +280,9 @@ static int prepare(void *arg)
 {
 	const struct prepare *p = arg;
 
+	/* While we may: before it is somebody else. */
+	if (p->group && p->group->enter(p->group->arg) < 0)
+		return -1;
 	/* Another user: the kernel forgets what was said before. */
 	if (p->owner && (owner_become(p->owner) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0))
 		return -1;
@@ -291,10 +302,10 @@ static int make_pipe(int *ret_rd, int *ret_wr, struct err *e)
 
 static int spawn(struct running *r, const int to[2], struct err *e)
 {
-	CLEANUP(env_done) struct env env = {0};
-	struct prepare p = {.dir = r->t->dir, .owner = r->t->owner};
+	CLEANUP(tool_env_done) struct tool_env env = {0};
+	struct prepare p = {.dir = r->t->dir, .owner = r->t->owner, .group = r->t->group};
 	struct proc_spec spec = PROC_SPEC_INIT;
-	int rc = env_fill(&env, r->t->owner, e);
+	int rc = tool_env_fill(&env, r->t->owner, e);
 
 	if (rc < 0)
 		return rc;
@@ -314,13 +325,11 @@ static int watch(struct running *r, struct err *e)
 	uint64_t at = r->t->time_us ? clock_mono_us() + r->t->time_us : UINT64_MAX;
 	int rc = loop_add_timer(r->loop, at, on_timer, r, &r->timer, e);
 
+	if (rc == 0)
+		rc = loop_add_timer(r->loop, clock_mono_us() + TICK_US, on_tick, r, &r->tick, e);
 	for (size_t i = 0; rc == 0 && i < sizeof(ends) / sizeof(ends[0]); i++)
 		rc = loop_add_signal(r->loop, ends[i], on_signal, r, &r->signals[i], e);
-	if (rc == 0)
-		rc = loop_add_io(r->loop, r->fds[0], EPOLLIN, on_out, r, &r->io[0], e);
-	if (rc == 0)
-		rc = loop_add_io(r->loop, r->fds[1], EPOLLIN, on_said, r, &r->io[1], e);
-	return rc;
+	return rc == 0 ? watch_output(r, e) : rc;
 }
 
 static int start(struct running *r, struct err *e)
@@ -348,6 +357,7 @@ static void stop(struct running *r)
 	for (size_t i = 0; i < sizeof(r->signals) / sizeof(r->signals[0]); i++)
 		source_remove(r->signals[i]);
 	source_remove(r->timer);
+	source_remove(r->tick);
 	source_remove(r->child);
 	if (r->pid > 0) { /* our own trouble */
 		signal_group(r, SIGKILL);
@@ -359,6 +369,18 @@ static void stop(struct running *r)
 	close_p(&r->fds[1]);
 }
 
+/* Nothing of it is left, or that is an error. */
+static int end_group(const struct running *r, int rc, struct err *e)
+{
+	const struct tool_group *g = r->t->group;
+	struct err why;
+
+	if (!g || (rc == 0 && r->t->stays) || g->end(g->arg, &why) == 0 || rc < 0)
+		return rc;
+	*e = why;
+	return -why.code;
+}
+
 int tool_run(const struct tool *t, struct tool_end *ret, struct err *e)
 {
 	struct running r = {.t = t, .end = ret, .fds = {-1, -1}, .e = e};
@@ -367,6 +389,8 @@ int tool_run(const struct tool *t, struct tool_end *ret, struct err *e)
 	int rc;
 
 	*ret = (struct tool_end){0};
+	if (t->group && t->group->run)
+		return t->group->run(t->group->arg, t, ret, e);
 	if (sigprocmask(SIG_SETMASK, NULL, &before) < 0)
 		return err_sys(e, "look at the signal mask");
 	rc = start(&r, e);
@@ -377,5 +401,6 @@ int tool_run(const struct tool *t, struct tool_end *ret, struct err *e)
 	(void)sigprocmask(SIG_SETMASK, &before, NULL); /* can't fail: it was ours */
 	if (rc == 0 && r.failed)
 		rc = r.failed;
+	rc = end_group(&r, rc, e);
 	return rc < 0 ? err_wrap(e, "%s", t->argv[0]) : 0;
 }

@@ -237,6 +237,13 @@ int cgroup_each_process(const struct cgroup *cg, void (*fn)(uint64_t pid, void *
 	return r < 0 ? err_wrap(e, "group '%s'", cg->name) : 0;
 }
 
+int cgroup_empty(struct cgroup *cg, struct err *e)
+{
+	int r = cgroup_kill(cg, e);
+
+	return r < 0 ? r : cg_sweep_wait_empty(cg->dir[0], CG_EMPTY_MS, e);
+}
+
 int cgroup_remove(struct cgroup *cg, struct err *e)
 {
 	int r = cg ? remove_dirs(cg, e) : 0;

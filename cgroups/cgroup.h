@@ -53,6 +53,9 @@ struct cgroup_tree_opts {
 	 * and never executes anything holds the keeper's socket, and keeps it waiting as
 	 * long as it lives.) */
 	bool keeper;
+	/* -EBUSY at once when another process uses the instance; else the open waits some
+	 * seconds for what may be a dead one's keeper. */
+	bool no_wait;
 };
 
 /* Detects the layout, finds the subtree, moves this process to a leaf where the
@@ -74,6 +77,9 @@ unsigned cgroup_tree_swept(const struct cgroup_tree *t);
 /* The least memory limit of the groups that ours is in, as far as we see them, in
  * bytes: what all cells together may have.  UINT64_MAX: there is none. */
 uint64_t cgroup_tree_memory(const struct cgroup_tree *t);
+/* The share of all groups of the instance together when instances compete for the CPUs:
+ * 1..10000, 100 is the usual one.  -ENOTSUP: the machine has no such limit. */
+MUST_CHECK int cgroup_tree_weight(struct cgroup_tree *t, uint32_t weight, struct err *e);
 
 /* Every limit is written for every group and read back.  0: no limit. */
 struct cgroup_limits {
@@ -98,6 +104,9 @@ int cgroup_enter(const struct cgroup *cg);
 
 /* Kills everything in the group, at once, whatever it does to signals. */
 MUST_CHECK int cgroup_kill(struct cgroup *cg, struct err *e);
+/* The same, and returns when nothing lives in the group any more.  It blocks, some seconds at
+ * most (-ETIMEDOUT): not for a loop that has other work. */
+MUST_CHECK int cgroup_empty(struct cgroup *cg, struct err *e);
 /* Stop and continue all its processes (time frozen is no CPU time).  It takes a
  * moment; what waits at the memory mark stands already. */
 MUST_CHECK int cgroup_freeze(struct cgroup *cg, bool frozen, struct err *e);

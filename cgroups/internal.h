@@ -45,6 +45,7 @@ struct cgroup_tree {
 	char instance[CG_INSTANCE_MAX + 1];
 	char shown[CG_SHOWN_MAX];
 	unsigned swept;
+	bool locked;  /* the groups are ours to remove */
 	pid_t keeper; /* 0: none */
 	int keeper_fd;
 	/* By slot: the keeper killed the group, because its deadline had passed. */
@@ -108,7 +109,7 @@ MUST_CHECK int cg_group_set(enum cg_controller c, const char *path, const char *
 MUST_CHECK int cg_place_find(struct cgroup_tree *t, const struct cg_layout *l, const char *path,
 			     struct err *e);
 /* Makes <base>/fuzzcell/<instance> in every hierarchy, locked against another user. */
-MUST_CHECK int cg_place_make(struct cgroup_tree *t, struct err *e);
+MUST_CHECK int cg_place_make(struct cgroup_tree *t, bool no_wait, struct err *e);
 MUST_CHECK int cg_place_enable(struct cgroup_tree *t, struct err *e);
 const struct cg_place *cg_place_of(const struct cgroup_tree *t, enum cg_controller c);
 /* "<mount><path>/<name>/<file>" for an error; name or file may be "". */

@@ -275,7 +275,7 @@ static int lock(struct cg_place *p, uint64_t until_us, struct err *e)
 	return 0;
 }
 
-int cg_place_make(struct cgroup_tree *t, struct err *e)
+int cg_place_make(struct cgroup_tree *t, bool no_wait, struct err *e)
 {
 	uint64_t until_us = clock_mono_us() + (uint64_t)CG_EMPTY_MS * USEC_PER_MSEC;
 	struct cg_place *v2 = &t->at[0];
@@ -288,10 +288,11 @@ int cg_place_make(struct cgroup_tree *t, struct err *e)
 		if (r == -ENOENT && clock_mono_us() < until_us)
 			continue;
 		if (r == 0)
-			r = lock(v2, until_us, e);
+			r = lock(v2, no_wait ? 0 : until_us, e);
 		if (r < 0)
 			return r;
 	} while (!still_there(v2));
+	t->locked = true;
 	for (unsigned i = 1; i < t->n; i++) {
 		do
 			r = make_one(&t->at[i], e);

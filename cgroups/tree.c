@@ -21,7 +21,8 @@ void cgroup_tree_close(struct cgroup_tree *t)
 	if (!t)
 		return;
 	cg_keeper_stop(t);
-	cg_sweep_ours(t);
+	if (t->locked) /* else another process uses them */
+		cg_sweep_ours(t);
 	free_tree(t);
 }
 
@@ -84,7 +85,7 @@ int cgroup_tree_open(const struct cgroup_tree_opts *o, struct cgroup_tree **ret,
 	if (r == 0)
 		r = cg_group_init(t->at, t->n, e);
 	if (r == 0)
-		r = cg_place_make(t, e);
+		r = cg_place_make(t, o->no_wait, e);
 	/* Swept before anything is promised: nothing of a predecessor lives on. */
 	if (r == 0)
 		r = cg_sweep_all(t, &t->swept, e);
@@ -100,6 +101,22 @@ int cgroup_tree_open(const struct cgroup_tree_opts *o, struct cgroup_tree **ret,
 	}
 	*ret = take_ptr(&t);
 	return 0;
+}
+
+int cgroup_tree_weight(struct cgroup_tree *t, uint32_t weight, struct err *e)
+{
+	const struct cgroup_limits lim = {.cpu_weight = weight};
+	const struct cg_place *p = cg_place_of(t, CG_CPU);
+	struct cg_setting s[CG_SETTINGS_MAX];
+	unsigned n = cg_limits_settings(&lim, t->on_v1, t->has_swap, s);
+	int r = cg_limits_check(&lim, e);
+
+	for (unsigned i = 0; r == 0 && i < n; i++)
+		if (strcmp(s[i].file, "cpu.weight") == 0 || strcmp(s[i].file, "cpu.shares") == 0)
+			r = cg_file_write(p->fd, s[i].file, s[i].value, e);
+	return r == -ENOENT
+		   ? err_set(e, ENOTSUP, "a limit cannot be kept here: %s", t->promises.missing)
+		   : r;
 }
 
 enum cgroup_layout cgroup_tree_layout(const struct cgroup_tree *t)

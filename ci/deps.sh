@@ -33,6 +33,8 @@ check="$check chromium fonts-dejavu-core"
 check="$check prometheus"
 # A real Bazel for discovery and builds.
 check="$check bazel-bootstrap"
+# Build tools that a build cell has to run.
+check="$check cmake ninja-build"
 
 fail() {
 	printf 'deps: %s\n' "$*" >&2

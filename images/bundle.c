@@ -92,7 +92,8 @@ static json_t *mounts(const struct bundle *b)
 	_autojson_ json_t *list = json_array();
 	bool ok = list && add(list, proc()) && add(list, tmpfs("/dev", "noexec", "ro", 65536)) &&
 		  add(list, tmpfs("/dev/shm", "noexec", "nodev", SHM_BYTES)) &&
-		  add(list, tmpfs("/tmp", "noexec", "nodev", b->spec->tmp_bytes));
+		  add(list, tmpfs("/tmp", b->profile == CELL_ENGINE ? "noexec" : "exec", "nodev",
+				  b->spec->tmp_bytes));
 
 	for (size_t i = 0; ok && i < b->plan->n; i++) {
 		const struct root_part *p = &b->plan->part[i];
@@ -150,20 +151,21 @@ static json_t *mapping(uint32_t outside)
 			 "size", 1);
 }
 
-static json_t *namespace_list(void)
+static json_t *namespace_list(const struct bundle *b)
 {
 	_autojson_ json_t *list = json_array();
 	bool ok = list;
 
 	for (size_t i = 0; ok && i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
-		ok = add(list, json_pack("{s:s}", "type", namespaces[i]));
+		if (b->profile != CELL_BUILD_NETWORK || strcmp(namespaces[i], "network") != 0)
+			ok = add(list, json_pack("{s:s}", "type", namespaces[i]));
 	return ok ? json_incref(list) : NULL;
 }
 
 static json_t *linux_part(const struct bundle *b)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "uidMappings", mapping(b->spec->uid),
-			 "gidMappings", mapping(b->spec->gid), "namespaces", namespace_list(),
+			 "gidMappings", mapping(b->spec->gid), "namespaces", namespace_list(b),
 			 "maskedPaths", strings(masked, sizeof(masked) / sizeof(masked[0])),
 			 "readonlyPaths",
 			 strings(readonly, sizeof(readonly) / sizeof(readonly[0])));

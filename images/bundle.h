@@ -13,6 +13,7 @@
 struct bundle {
 	const struct cell_spec *spec;
 	const struct root_plan *plan;
+	enum cell_profile profile;
 	const char *filter;   /* bundle_base64() of the seccomp program */
 	const char *listener; /* absolute path of the socket that gets its listener */
 	/* What we may have ourselves: a cell in a user namespace cannot go above. */

@@ -23,7 +23,13 @@
 struct cell_host;
 struct cell;
 
+/* What all jobs of a host are.  A build may run servers of its own, has a /tmp from which
+ * programs can be started, and may not trace; with its network it is in the machine's network
+ * namespace. */
+enum cell_profile { CELL_ENGINE, CELL_BUILD, CELL_BUILD_NETWORK };
+
 struct cell_host_opts {
+	enum cell_profile profile;
 	struct loop *loop;
 	struct cgroup_tree *tree;
 	/* For bundles and crun's state; made, emptied of what a killed predecessor

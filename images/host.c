@@ -56,7 +56,7 @@ static int compile_filter(struct cell_host *h, struct err *e)
 {
 	_autofree_ uint8_t *program = NULL;
 	size_t n;
-	int r = seccomp_compile(&program, &n, e);
+	int r = seccomp_compile(h->profile, &program, &n, e);
 
 	return r < 0 ? r : bundle_base64(program, n, &h->filter, e);
 }
@@ -112,6 +112,7 @@ int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct
 		return err_sys(e, "allocate a cell host");
 	h->loop = o->loop;
 	h->tree = o->tree;
+	h->profile = o->profile;
 	h->best_effort = o->best_effort;
 	h->output_bytes_per_s = o->output_bytes_per_s;
 	h->start_us = o->start_us ? o->start_us : START_S * USEC_PER_SEC;
@@ -163,6 +164,7 @@ static int write_config(struct cell_host *h, int dir, const struct cell_spec *sp
 	_autofree_ char *listener = sys_asprintf("%s/cells/%s/seccomp", h->dir, spec->id);
 	struct bundle b = {.spec = spec,
 			   .plan = plan,
+			   .profile = h->profile,
 			   .filter = h->filter,
 			   .listener = listener,
 			   .files_hard = h->files_hard,

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/memfd.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
@@ -78,9 +79,47 @@ struct rule {
 	 .conditions = 1,                                    \
 	 .when = {ARG_MASK(arg_, mask_, value_)}},
 
+#define REFUSE(call_, why)
+#define NETWORK(call_, arg_, value_, why)
+
 static const struct rule rules[] = {
 #include "images/syscalls.inc"
 };
+
+static const struct rule build_rules[] = {
+#include "images/syscalls_build.inc"
+};
+
+#undef NETWORK
+#define NETWORK(call_, arg_, value_, why) WHEN_EQ_(call_, arg_, value_)
+#define WHEN_EQ_(call_, arg_, value_) \
+	{.call = #call_, .action = SCMP_ACT_ALLOW, .conditions = 1, .when = {ARG_EQ(arg_, value_)}},
+#undef ALLOW
+#undef WHEN_EQ
+#define ALLOW(call_, why)
+#define WHEN_EQ(call_, arg_, value_, why)
+
+static const struct rule network_rules[] = {
+#include "images/syscalls_build.inc"
+};
+
+#undef NETWORK
+#undef REFUSE
+#define NETWORK(call_, arg_, value_, why)
+#define REFUSE(call_, why) #call_,
+
+static const char *const not_in_builds[] = {
+#include "images/syscalls_build.inc"
+};
+
+/* Of the engines' rules. */
+static bool is_for(const struct rule *rule, enum cell_profile profile)
+{
+	for (size_t i = 0; i < sizeof(not_in_builds) / sizeof(not_in_builds[0]); i++)
+		if (profile != CELL_ENGINE && strcmp(rule->call, not_in_builds[i]) == 0)
+			return false;
+	return true;
+}
 
 static int add_rule(scmp_filter_ctx ctx, const struct rule *rule, struct err *e)
 {
@@ -128,7 +167,16 @@ static int export(scmp_filter_ctx ctx, uint8_t **ret, size_t *ret_n, struct err 
 	return 0;
 }
 
-int seccomp_compile(uint8_t **ret, size_t *ret_n, struct err *e)
+static int add_rules(scmp_filter_ctx ctx, const struct rule *v, size_t n, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = add_rule(ctx, &v[i], e);
+	return r;
+}
+
+int seccomp_compile(enum cell_profile profile, uint8_t **ret, size_t *ret_n, struct err *e)
 {
 	CLEANUP(seccomp_release_p) scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_NOTIFY);
 	int r;
@@ -137,7 +185,13 @@ int seccomp_compile(uint8_t **ret, size_t *ret_n, struct err *e)
 		return err_set(e, ENOMEM, "make a seccomp filter");
 	r = set_attributes(ctx, e);
 	for (size_t i = 0; r == 0 && i < sizeof(rules) / sizeof(rules[0]); i++)
-		r = add_rule(ctx, &rules[i], e);
+		if (is_for(&rules[i], profile))
+			r = add_rule(ctx, &rules[i], e);
+	if (r == 0 && profile != CELL_ENGINE)
+		r = add_rules(ctx, build_rules, sizeof(build_rules) / sizeof(build_rules[0]), e);
+	if (r == 0 && profile == CELL_BUILD_NETWORK)
+		r = add_rules(ctx, network_rules, sizeof(network_rules) / sizeof(network_rules[0]),
+			      e);
 	return r < 0 ? r : export(ctx, ret, ret_n, e);
 }
 

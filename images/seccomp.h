@@ -3,19 +3,21 @@
 #define IMAGES_SECCOMP_H
 
 #include "base/err.h"
+#include "images/cell.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 /* The system calls that a cell may make: one allow list, written down with a
- * reason a line in images/syscalls.inc, compiled by libseccomp (this is the only
- * module that knows it).  Everything else reaches the supervisor as a
- * notification (seccomp_unotify(2)), is refused there and reported. */
+ * reason a line in images/syscalls.inc (what builds have beside it: images/syscalls_build.inc),
+ * compiled by libseccomp (this is the only module that knows it).  Everything else reaches the
+ * supervisor as a notification (seccomp_unotify(2)), is refused there and reported. */
 
 enum { SECCOMP_NAME_MAX = 48 };
 
 /* The BPF program in a new buffer (free() it): what crun loads, struct sock_filter[]. */
-MUST_CHECK int seccomp_compile(uint8_t **ret, size_t *ret_n, struct err *e);
+MUST_CHECK int seccomp_compile(enum cell_profile profile, uint8_t **ret, size_t *ret_n,
+			       struct err *e);
 
 /* The name of a system call of this machine: "socket", or "number 462". */
 void seccomp_name(int nr, char out[SECCOMP_NAME_MAX]);

@@ -123,7 +123,7 @@ static int build(const struct bazel *b, const struct config_source *s, int log_f
 	char partial[BAZEL_SAID_MAX];
 	int r = bazel_labels(b, &labels, partial, e);
 
-	if (r == -EPROTO || r == -ENOENT || r == -ETIMEDOUT || r == -EBADMSG) {
+	if (r == -EPROTO || r == -ENOENT || r == -ETIMEDOUT || r == -EBADMSG || r == -EDQUOT) {
 		build_fail(ret, "%s", e->msg);
 		return 0;
 	}
@@ -136,7 +136,8 @@ static int build(const struct bazel *b, const struct config_source *s, int log_f
 	return r;
 }
 
-int build_bazel(const struct config_source *s, int log_fd, struct build_result *ret, struct err *e)
+int build_bazel(const struct config_source *s, const struct tool_group *group, int log_fd,
+		struct build_result *ret, struct err *e)
 {
 	const struct discover_source from = {.type = s->type,
 					     .path = s->path,
@@ -144,7 +145,8 @@ int build_bazel(const struct config_source *s, int log_fd, struct build_result *
 					     .query = s->query,
 					     .as_root = s->build_as_root,
 					     .startup = &s->bazel_startup,
-					     .flags = &s->bazel_flags};
+					     .flags = &s->bazel_flags,
+					     .group = group};
 	CLEANUP(bazel_done) struct bazel b = BAZEL_INIT;
 	uint64_t began = clock_mono_us();
 	int r = bazel_open(&from, &b, e);

@@ -45,13 +45,14 @@ void build_fail(struct build_result *r, const char *fmt, ...)
 	r->ok = false;
 }
 
-int build_source(const struct config_source *s, int log_fd, struct build_result *ret, struct err *e)
+int build_source(const struct config_source *s, const struct tool_group *group, int log_fd,
+		 struct build_result *ret, struct err *e)
 {
 	int r;
 
 	*ret = (struct build_result){.ok = true};
-	r = strcmp(s->type, "bazel") == 0 ? build_bazel(s, log_fd, ret, e)
-					  : build_command(s, log_fd, ret, e);
+	r = strcmp(s->type, "bazel") == 0 ? build_bazel(s, group, log_fd, ret, e)
+					  : build_command(s, group, log_fd, ret, e);
 	if (r < 0)
 		build_result_done(ret);
 	return r < 0 ? err_wrap(e, "build of %s", s->path) : 0;

@@ -2,6 +2,7 @@
 #ifndef RUNNER_BUILD_BUILD_H
 #define RUNNER_BUILD_BUILD_H
 
+#include "base/tool.h"
 #include "runner/config/config.h"
 #include "runner/discover/discover.h"
 
@@ -33,11 +34,12 @@ bool build_wanted(const struct config_source *s);
  * -ENOENT. */
 MUST_CHECK int build_check(const struct config_source *s, bool *ret_root, struct err *e);
 
-/* 0: it came to an end, well or not: *ret says which.  -EINTR: stopped by a signal to us,
+/* group: where it runs; NULL: it has no limit but time.
+ * 0: it came to an end, well or not: *ret says which.  -EINTR: stopped by a signal to us,
  * nothing is to be taken from it.  Other errors are ours or of the machine; a program that
  * can't be started, or took too long, is a build that is not ok.  log_fd: gets all that is
  * said, up to BUILD_LOG_MAX. */
-MUST_CHECK int build_source(const struct config_source *s, int log_fd, struct build_result *ret,
-			    struct err *e);
+MUST_CHECK int build_source(const struct config_source *s, const struct tool_group *group,
+			    int log_fd, struct build_result *ret, struct err *e);
 
 #endif

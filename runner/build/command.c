@@ -85,14 +85,15 @@ static void judge(const struct config_source *s, const struct tool_end *end,
 		say_status(s, end, ret);
 }
 
-int build_command(const struct config_source *s, int log_fd, struct build_result *ret,
-		  struct err *e)
+int build_command(const struct config_source *s, const struct tool_group *group, int log_fd,
+		  struct build_result *ret, struct err *e)
 {
 	_autoclose_ int dir = -1;
 	struct owner owner;
 	struct tool_end end = {0};
 	struct tool t = {.argv = (const char *const *)s->build.v,
 			 .owner = &owner,
+			 .group = group,
 			 .time_us = s->build_time_us,
 			 .log_fd = log_fd,
 			 .log_max = BUILD_LOG_MAX};

@@ -5,10 +5,10 @@
 #include "runner/build/build.h"
 
 /* The parts of a build; nobody else includes this. */
-MUST_CHECK int build_bazel(const struct config_source *s, int log_fd, struct build_result *ret,
-			   struct err *e);
-MUST_CHECK int build_command(const struct config_source *s, int log_fd, struct build_result *ret,
-			     struct err *e);
+MUST_CHECK int build_bazel(const struct config_source *s, const struct tool_group *group,
+			   int log_fd, struct build_result *ret, struct err *e);
+MUST_CHECK int build_command(const struct config_source *s, const struct tool_group *group,
+			     int log_fd, struct build_result *ret, struct err *e);
 
 /* Not ok, because of this; any bytes. */
 void build_fail(struct build_result *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -112,13 +112,16 @@ static void say_result(const struct build_result *r, const char *log)
 static int build_one(struct session *s, const struct config_source *src, int log,
 		     const char *log_name, struct builds *io)
 {
+	const struct tool_group *group;
 	struct build_result r;
 	char where[400];
 	struct err e;
-	int rc;
+	int rc = common_group(&s->common, src, &group);
 
+	if (rc != EXIT_DONE)
+		return rc;
 	say_what(src);
-	rc = build_source(src, log, &r, &e);
+	rc = build_source(src, group, log, &r, &e);
 	if (rc < 0)
 		return fail(rc == -EINTR ? EXIT_BUILD : EXIT_MACHINE, "%s", e.msg);
 	snprintf(where, sizeof(where), "%.300s/logs/%s", s->state->path, log_name);

@@ -70,7 +70,8 @@ struct common {
 	/* What the last build of each source did, in their order; borrowed, may be NULL. */
 	const struct discover_built *built;
 	size_t n_built;
-	bool before_build; /* what a build has yet to make is said, and is no error */
+	bool before_build;	 /* what a build has yet to make is said, and is no error */
+	struct builder *builder; /* common_group() opens it; NULL: no limits are needed now */
 };
 #define STATE_OPTIONS                                                                      \
 	{"config", "FILE", "configuration (default: config.json of the state directory)"}, \
@@ -92,7 +93,11 @@ struct common {
 bool common_take(struct common *c, const char *name, const char *value);
 /* 0, or the exit status, with the error printed. */
 int common_load_config(struct common *c);
+/* Nothing that it ran lives on when it returns. */
 int common_find_targets(struct common *c);
+/* Where the build of a source, or its Bazel, runs; *ret NULL: without limits. */
+struct tool_group;
+int common_group(struct common *c, const struct config_source *s, const struct tool_group **ret);
 /* Of --state-dir, $FUZZCELL_STATE_DIR and the configuration, in this order, for
  * state_open(): NULL is its default.  An empty variable is none. */
 const char *common_state_dir(const struct common *c);

@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "base/units.h"
+#include "runner/command/builder.h"
 #include "runner/schedule/disk.h"
 
 #include <dirent.h>
@@ -85,7 +86,7 @@ int machine_workers(unsigned wanted, unsigned *ret)
 	return EXIT_DONE;
 }
 
-static uint64_t usable_memory(const struct cgroup_tree *t)
+uint64_t machine_usable_memory(const struct cgroup_tree *t)
 {
 	uint64_t ours = cgroup_tree_memory(t), all;
 	struct sysinfo si;
@@ -99,7 +100,7 @@ static uint64_t usable_memory(const struct cgroup_tree *t)
 
 /* Of root: in /run; of a user: in the one that the login has made.  That one must be
  * the user's own: who else could write there could put another program in a cell. */
-static int runtime_dir(const char *instance, char **ret, struct err *e)
+int machine_runtime_dir(const char *instance, char **ret, struct err *e)
 {
 	const char *dir = getenv("XDG_RUNTIME_DIR");
 	struct stat st;
@@ -130,7 +131,7 @@ int machine_try(const struct config *c, const char *instance, bool keeper, struc
 	struct cell_host_opts h = {.crun = config_crun(c),
 				   .best_effort = config_best_effort(c),
 				   .output_bytes_per_s = OUTPUT_BYTES_PER_S};
-	int r = runtime_dir(instance, &ret->runtime_dir, e);
+	int r = machine_runtime_dir(instance, &ret->runtime_dir, e);
 
 	if (r == 0)
 		r = loop_new(&ret->loop, e);
@@ -138,7 +139,7 @@ int machine_try(const struct config *c, const char *instance, bool keeper, struc
 		r = cgroup_tree_open(&t, &ret->tree, e);
 	if (r < 0)
 		return r;
-	ret->memory = usable_memory(ret->tree);
+	ret->memory = machine_usable_memory(ret->tree);
 	h.loop = ret->loop;
 	h.tree = ret->tree;
 	h.runtime_dir = ret->runtime_dir;
@@ -152,6 +153,7 @@ int machine_open(const struct config *c, const struct state *s, struct machine *
 
 	if (r < 0)
 		return fail(r == -ENOMEM ? EXIT_INTERNAL : EXIT_MACHINE, "%s", e.msg);
+	builder_sweep(c, s->instance, ret->tree);
 	if (cgroup_tree_swept(ret->tree))
 		printf("killed %u processes that an earlier run had left\n",
 		       cgroup_tree_swept(ret->tree));

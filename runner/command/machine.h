@@ -35,6 +35,10 @@ int machine_check(const struct config *c, const struct state *s, const struct ma
 void machine_close(struct machine *m);
 
 unsigned machine_cpus(void);
+/* Where the bundles of an instance's cells go; free() *ret. */
+MUST_CHECK int machine_runtime_dir(const char *instance, char **ret, struct err *e);
+/* What the limits of all that runs below the tree may sum up to, bytes. */
+uint64_t machine_usable_memory(const struct cgroup_tree *t);
 
 /* Cells at once that our limit of open files allows; after machine_try(), which raises it as far
  * as it goes.  0: not even one; *ret_limit is the limit. */

@@ -2,10 +2,12 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "runner/command/builder.h"
 #include "runner/command/command.h"
 #include "runner/command/escape.h"
 #include "runner/publish/token.h"
 #include "runner/publish/token_env.h"
+#include "runner/state/state.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -206,9 +208,24 @@ static int add_source(struct common *c, const struct discover_source *s)
 	return EXIT_DONE;
 }
 
+int common_group(struct common *c, const struct config_source *s, const struct tool_group **ret)
+{
+	char instance[STATE_INSTANCE_MAX];
+	struct err e;
+	int r = 0;
+
+	if (!c->builder)
+		r = state_instance(common_state_dir(c), instance, &e);
+	if (r == 0 && !c->builder)
+		r = builder_start(c->config, instance, &c->builder, &e);
+	if (r == 0)
+		r = builder_group(c->builder, s, ret, &e);
+	return r < 0 ? fail(EXIT_MACHINE, "%s", e.msg) : EXIT_DONE;
+}
+
 static int add_configured(struct common *c, const struct config_source *src, size_t i)
 {
-	const struct discover_source s = {
+	struct discover_source s = {
 	    .type = src->type,
 	    .path = src->path,
 	    .bazel = src->bazel,
@@ -219,7 +236,9 @@ static int add_configured(struct common *c, const struct config_source *src, siz
 	    .built = c->built && i < c->n_built ? &c->built[i] : NULL,
 	};
 
-	return add_source(c, &s);
+	int r = strcmp(src->type, "bazel") == 0 ? common_group(c, src, &s.group) : EXIT_DONE;
+
+	return r == EXIT_DONE ? add_source(c, &s) : r;
 }
 
 /* Of a Bazel workspace discovery itself says what is not built. */
@@ -267,11 +286,14 @@ int common_find_targets(struct common *c)
 					"configuration (docs/configuration.md)");
 	for (size_t i = 0; r == EXIT_DONE && i < n; i++)
 		r = add_or_wait(c, &src[i], i);
+	builder_close(c->builder);
+	c->builder = NULL;
 	return r;
 }
 
 void common_done(struct common *c)
 {
 	target_list_done(&c->targets);
+	builder_close(c->builder);
 	config_free(c->config);
 }

@@ -77,7 +77,13 @@ struct config_source {
 	char *build_dir;	/* with build: where it is started */
 	uint64_t build_time_us; /* of the build */
 	bool build_as_root;	/* a tree of root's is built as root; else it is refused */
-	char *bazel, *query;	/* "bazel": the program; the query for its targets */
+	/* Of the build, and of what Bazel does to answer. */
+	uint64_t build_memory, build_disk; /* 0: what the machine has decides */
+	uint32_t build_pids, build_cpu_weight;
+	enum build_isolation { ISOLATION_NONE, ISOLATION_CELL, ISOLATION_ } build_isolation;
+	bool build_network;
+	struct strv build_writable; /* with a cell: more directories */
+	char *bazel, *query;	    /* "bazel": the program; the query for its targets */
 	struct strv bazel_startup, bazel_flags;
 };
 

@@ -55,7 +55,11 @@ static int check_source(const struct source_config *s, const struct origin *from
 			const struct where *at, struct err *e)
 {
 	static const char *const of_bazel[] = {"bazel", "query", "startup_options", "flags"};
-	static const char *const of_others[] = {"build", "build_dir"};
+	static const char *const of_others[] = {"build", "build_dir", "build_isolation"};
+	static const char *const of_builds[] = {"build_dir",  "build_memory",
+						"build_pids", "build_cpu_weight",
+						"build_disk", "build_isolation"};
+	static const char *const of_cells[] = {"build_network", "build_writable"};
 	bool bazel = strcmp(s->v.type, "bazel") == 0;
 
 	for (size_t i = 0; !bazel && i < sizeof(of_bazel) / sizeof(of_bazel[0]); i++)
@@ -70,10 +74,18 @@ static int check_source(const struct source_config *s, const struct origin *from
 					  of_others[i]);
 	if (said(&schema_source, from, "build") && s->v.build.n == 0)
 		return where_fail(at, e, "\"build\" names no command");
-	if (s->v.build_dir && s->v.build.n == 0)
-		return where_fail(at, e, "\"build_dir\" without \"build\"");
 	if (s->v.build_as_root && !bazel && s->v.build.n == 0)
 		return where_fail(at, e, "\"build_as_root\" without \"build\"");
+	for (size_t i = 0;
+	     !bazel && s->v.build.n == 0 && i < sizeof(of_builds) / sizeof(of_builds[0]); i++)
+		if (said(&schema_source, from, of_builds[i]))
+			return where_fail(at, e, "\"%s\" without \"build\"", of_builds[i]);
+	for (size_t i = 0;
+	     s->v.build_isolation != ISOLATION_CELL && i < sizeof(of_cells) / sizeof(of_cells[0]);
+	     i++)
+		if (said(&schema_source, from, of_cells[i]))
+			return where_fail(at, e, "\"%s\" without \"build_isolation\": \"cell\"",
+					  of_cells[i]);
 	return 0;
 }
 

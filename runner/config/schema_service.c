@@ -10,6 +10,8 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #define KIB (INT64_C(1) << 10)
+#define MIB (INT64_C(1) << 20)
+#define TIB (INT64_C(1) << 40)
 #define SEC ((int64_t)USEC_PER_SEC)
 #define DAY (86400 * SEC)
 
@@ -93,6 +95,8 @@ static const char *wrong_subdir(const char *s)
 
 /* --- where targets come from ------------------------------------------------ */
 
+static const char *const isolations[] = {
+    [ISOLATION_NONE] = "none", [ISOLATION_CELL] = "cell", [ISOLATION_] = NULL};
 static const char *const source_types[] = {"directory", "manifest", "bazel", NULL};
 
 #define AT(member) .offset = offsetof(struct source_config, member)
@@ -110,6 +114,24 @@ static const struct key source_keys[] = {
      .help = "it may take this long"},
     {"build_as_root", VALUE_BOOL, AT(v.build_as_root), .preset = "false",
      .help = "a directory of root's may be built, as root; else nothing is built as root"},
+    {"build_memory", VALUE_SIZE, AT(v.build_memory), .preset = "auto", .word = "auto",
+     .min = 16 * MIB, .max = 16 * TIB,
+     .help = "hard limit of all its processes together; auto: 3/4 of the machine's memory"},
+    {"build_pids", VALUE_COUNT, AT(v.build_pids), .preset = "4096", .min = 8, .max = 4194304,
+     .help = "its processes and threads"},
+    {"build_cpu_weight", VALUE_COUNT, AT(v.build_cpu_weight), .preset = "50", .min = 1,
+     .max = 10000, .help = "its share of the CPUs when it competes with a run, which has 100"},
+    {"build_disk", VALUE_SIZE, AT(v.build_disk), .preset = "auto", .word = "auto", .min = MIB,
+     .max = 16 * TIB,
+     .help = "how much fuller it may make a file system; auto: 3/4 of what is free above "
+	     "run.disk_reserve"},
+    {"build_isolation", VALUE_CHOICE, AT(v.build_isolation), .preset = "none",
+     .choices = isolations,
+     .help = "cell: it runs in a container that sees its work tree, and the host's /usr read-only"},
+    {"build_network", VALUE_BOOL, AT(v.build_network), .preset = "false",
+     .help = "with a cell: it may use the machine's network"},
+    {"build_writable", VALUE_DIRS, AT(v.build_writable),
+     .help = "with a cell: more directories that it may write to"},
     {"bazel", VALUE_TEXT, AT(v.bazel), .preset = "bazel", .help = "the bazel program"},
     {"query", VALUE_TEXT, AT(v.query),
      .help = "Bazel query for the targets; unset: every cc_binary with the tag fuzz_target"},

@@ -52,7 +52,8 @@ int bazel_open(const struct discover_source *s, struct bazel *ret, struct err *e
 	struct bazel b = {.fd = -1,
 			  .program = s->bazel ? s->bazel : "bazel",
 			  .query = s->query && *s->query ? s->query : DISCOVER_BAZEL_QUERY,
-			  .startup = s->startup};
+			  .startup = s->startup,
+			  .group = s->group};
 	int r = builder_open(s->path, s->as_root, &b.owner, &b.fd, e);
 
 	if (r == 0 && !is_workspace(b.fd))
@@ -63,6 +64,9 @@ int bazel_open(const struct discover_source *s, struct bazel *ret, struct err *e
 		r = source_fd_path(b.fd, &b.dir, e);
 	if (r == 0)
 		r = copy_flags(s->flags, &b.flags, e);
+	/* Bazel's client ends a server that has other startup options, and starts one. */
+	if (b.group)
+		snprintf(b.mark, sizeof(b.mark), "--host_jvm_args=-Dfuzzcell=%s", b.group->id);
 	if (r < 0)
 		bazel_done(&b);
 	else
@@ -89,6 +93,8 @@ static int add_args(const struct bazel *b, const struct bazel_call *c, struct st
 
 	for (size_t i = 0; r == 0 && b->startup && i < b->startup->n; i++)
 		r = strv_add(argv, b->startup->v[i], e);
+	if (r == 0 && *b->mark)
+		r = strv_add(argv, b->mark, e);
 	if (r == 0)
 		r = strv_add(argv, c->command, e);
 	for (size_t i = 0; r == 0 && i < sizeof(plain) / sizeof(plain[0]); i++)
@@ -122,6 +128,8 @@ int bazel_call(const struct bazel *b, const struct bazel_call *c, int *ret_code,
 	struct tool_end end;
 	struct tool t = {.dir = b->fd,
 			 .owner = &b->owner,
+			 .group = b->group,
+			 .stays = true,
 			 .time_us = c->time_us ? c->time_us : BAZEL_ASK_US,
 			 .out = c->out,
 			 .arg = c->arg,

@@ -9,7 +9,13 @@
 /* A Bazel workspace, asked with the workspace's own Bazel (4.2 or newer), started in it
  * and, when we are root, as its owner.  What Bazel answers is hostile, as the BUILD files
  * are: bounded, checked.  A question takes about a second when Bazel's server runs, and
- * some eight when it has to start; nothing is remembered between questions. */
+ * some eight when it has to start; nothing is remembered between questions.
+ *
+ * In a group, Bazel's server lives in the group as long as that, and every server that
+ * somebody else started is replaced first: it would run the workspace's rules without the
+ * group's limits. */
+enum { BAZEL_MARK_MAX = 64 };
+
 struct bazel {
 	char *dir; /* absolute, real */
 	int fd;	   /* of it */
@@ -17,6 +23,8 @@ struct bazel {
 	const char *program, *query;
 	const struct strv *startup;
 	struct strv flags;
+	const struct tool_group *group;
+	char mark[BAZEL_MARK_MAX]; /* a startup option; "": none */
 };
 
 #define BAZEL_INIT       \

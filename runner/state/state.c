@@ -90,11 +90,30 @@ static int make_layout(struct state *s, struct err *e)
 	return 0;
 }
 
+static void name_instance(const char *path, char ret[STATE_INSTANCE_MAX])
+{
+	char hex[DIGEST_SHA1_HEX];
+
+	digest_sha1_hex(slice_of(path), hex);
+	snprintf(ret, STATE_INSTANCE_MAX, "s-%.16s", hex);
+}
+
+int state_instance(const char *path, char ret[STATE_INSTANCE_MAX], struct err *e)
+{
+	_autofree_ char *def = NULL, *real = NULL;
+	int r = path ? 0 : default_path(&def, e);
+
+	if (r < 0)
+		return r;
+	real = realpath(path ? path : def, NULL); /* allow: a person's path, not a target's */
+	name_instance(real ? real : path ? path : def, ret);
+	return 0;
+}
+
 int state_open(const char *path, enum state_use use, struct state **ret, struct err *e)
 {
 	_autofree_ char *def = NULL;
 	struct state *s = sys_calloc(1, sizeof(*s));
-	char hex[DIGEST_SHA1_HEX];
 	int r = 0;
 
 	if (!s)
@@ -112,8 +131,7 @@ int state_open(const char *path, enum state_use use, struct state **ret, struct 
 		state_close(s);
 		return r;
 	}
-	digest_sha1_hex(slice_of(s->path), hex);
-	snprintf(s->instance, sizeof(s->instance), "s-%.16s", hex);
+	name_instance(s->path, s->instance);
 	*ret = s;
 	return 0;
 }

@@ -11,11 +11,14 @@
 
 /* The state directory (layout: docs/architecture.md, "On disk") and its lock:
  * one writer at a time, however it dies. */
+enum { STATE_INSTANCE_MAX = 24 };
+
 struct state {
 	char *path; /* absolute, real */
 	int dirfd;
-	int lock_fd;	   /* -1: opened without the lock */
-	char instance[24]; /* "s-0123456789abcdef": names our groups and runtime directory */
+	int lock_fd;			   /* -1: opened without the lock */
+	char instance[STATE_INSTANCE_MAX]; /* "s-0123456789abcdef": names our groups and
+					    * runtime directory */
 };
 
 enum state_use {
@@ -29,6 +32,8 @@ enum state_use {
  * -EBUSY: another process holds the lock (its pid is in the text). */
 MUST_CHECK int state_open(const char *path, enum state_use use, struct state **ret, struct err *e);
 void state_close(struct state *s); /* NULL is fine */
+/* The instance of a state directory that need not be there yet; path as above. */
+MUST_CHECK int state_instance(const char *path, char ret[STATE_INSTANCE_MAX], struct err *e);
 
 /* A run: its directories exist when it is made. */
 struct run_dirs {

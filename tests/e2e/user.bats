@@ -133,6 +133,44 @@ of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 	[ "$(layout)" = hybrid ] || user_delegate 'cpu cpuset io memory pids'
 }
 
+# user_build SCRIPT [KEY VALUE]: as the user, in a tree of the user's.
+user_build() {
+	mkdir -p "$WORK/home/tree/out"
+	chown -R "$USER_ID:$USER_GROUP" "$WORK/home/tree"
+	jq --arg t "$WORK/home/tree" --arg script "$1" --arg k "${2:-build_pids}" --argjson v "${3:-64}" \
+		'.discovery = [{type: "directory", path: ($t + "/out"), build_dir: $t, build_pids: 64,
+		  build_memory: "256MiB", build: ["sh", "-c", $script]}] | .discovery[0][$k] = $v' \
+		"$STATE/config.json" >"$WORK/c" && cp "$WORK/c" "$STATE/config.json"
+	run as_user "${USER_LIMIT[@]}" "$WORK/bin/fuzzcell" build --state-dir "$STATE" 3>&-
+	echo "$output"
+}
+
+@test "a user's build has the limits that are delegated, leaves nothing, and can be in a cell" {
+	user_setup healthy_fuzzer
+	user_build "setsid sleep 1000.$$ >/dev/null 2>&1 & cp $WORK/targets/healthy_fuzzer out"
+	[ "$status" -eq 0 ]
+	wait_until 60 nothing_left
+	[ -z "$(pgrep -r D,R,S,T -f "sleep 1000.$$")" ]
+	user_build 'touch /usr/x /tmp/y; id -u >who; echo x >made; ls out/healthy_fuzzer' \
+		build_isolation '"cell"'
+	[ "$status" -eq 0 ]
+	[ "$(cat "$WORK/home/tree/who")" = 0 ]
+	[ "$(stat -c %u:%g "$WORK/home/tree/made")" = "$USER_ID:$USER_GROUP" ]
+	[ ! -e /tmp/y ]
+	wait_until 60 nothing_left
+	if [ "$(layout)" = hybrid ]; then # none is delegated
+		user_config '' strict
+		user_build true
+		[ "$status" -eq 3 ]
+		[[ $output == *"a limit cannot be kept here: "* ]]
+	else
+		user_build "for i in \$(seq 300); do setsid sleep 1000.$$ & done; wait"
+		[ "$status" -eq 6 ]
+		[[ $output == *"its limit of 64 processes"* ]]
+	fi
+	wait_until 60 nothing_left
+}
+
 @test "a user without a delegated group, or without a runtime directory, is told what to do" {
 	user_setup healthy_fuzzer
 	run "${user_become[@]}" "HOME=$WORK/home" "$WORK/bin/fuzzcell" run --plain \

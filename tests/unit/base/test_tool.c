@@ -349,11 +349,92 @@ static void test_faults(void **state)
 	assert_true(failed > 10);
 }
 
+/* A group that only counts what it is asked. */
+struct counting {
+	int checks, kills, ends;
+	int passed_at; /* the check that says a limit was passed; 0: none */
+};
+
+static int enter_it(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+static int check_it(void *arg, struct err *e)
+{
+	struct counting *c = arg;
+
+	return ++c->checks == c->passed_at ? err_set(e, EDQUOT, "passed its limit") : 0;
+}
+
+static int kill_it(void *arg, struct err *e)
+{
+	(void)e;
+	((struct counting *)arg)->kills++;
+	return 0;
+}
+
+static int end_it(void *arg, struct err *e)
+{
+	struct counting *c = arg;
+
+	return ++c->ends == 3 ? err_set(e, EBUSY, "something still lives") : 0;
+}
+
+static void test_group(void **state)
+{
+	struct counting c = {.passed_at = 3};
+	const struct tool_group g = {
+	    .arg = &c, .enter = enter_it, .check = check_it, .kill = kill_it, .end = end_it};
+	struct tool t = {.log_fd = -1, .group = &g};
+	struct tool_end end;
+	struct err e;
+
+	(void)state;
+	/* A limit that was passed: no signal that it could ignore. */
+	assert_int_equal(sh("trap '' TERM INT; while :; do sleep 0.1; done", NULL, t, &end, &e),
+			 -EDQUOT);
+	assert_string_equal(e.msg, "sh: passed its limit");
+	assert_true(WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGKILL);
+	assert_true(c.kills >= 1);
+	assert_int_equal(c.ends, 1);
+	/* The last check is when it has ended: what ended it is then told. */
+	c = (struct counting){.passed_at = 1};
+	assert_int_equal(sh("true", NULL, t, &end, &e), -EDQUOT);
+	/* What it leaves is ended, or stays; and what cannot be ended is an error. */
+	c = (struct counting){0};
+	assert_int_equal(sh("true", NULL, t, &end, &e), 0);
+	assert_true(c.kills == 1 && c.ends == 1);
+	t.stays = true;
+	assert_int_equal(sh("true", NULL, t, &end, &e), 0);
+	assert_true(c.kills == 1 && c.ends == 1);
+	t.time_us = 100000;
+	assert_int_equal(sh("sleep 100", NULL, t, &end, &e), -ETIMEDOUT);
+	assert_true(c.kills >= 1 && c.ends == 2);
+	t.stays = false;
+	t.time_us = 0;
+	assert_int_equal(sh("true", NULL, t, &end, &e), -EBUSY);
+	assert_string_equal(e.msg, "sh: something still lives");
+}
+
+/* 64 MiB/s: a flood waits for us. */
+static void test_flood(void **state)
+{
+	struct tool_end end;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(sh("head -c 40000000 /dev/zero", NULL, plain, &end, &e), 0);
+	assert_true(end.us > 400000);
+	assert_int_equal(end.log_lost, 0); /* there is no log */
+}
+
 static const struct CMUnitTest tests[] = {
     CASE(test_ends),	 CASE(test_where),     CASE(test_environment), CASE(test_owner),
     CASE(test_terminal), CASE(test_time),      CASE(test_left_behind), CASE(test_sink_fails),
     CASE(test_log),	 CASE(test_full_disk), CASE(test_signal),      CASE(test_no_program),
-    CASE(test_faults),
+    CASE(test_faults),	 CASE(test_group),     CASE(test_flood),
 };
 
 UNIT_MAIN(tests)

@@ -20,7 +20,7 @@ static int builds(struct fake *f, struct build_result *ret, struct err *e)
 				  .build_time_us = 3000000,
 				  .build_as_root = true};
 
-	return build_source(&s, -1, ret, e);
+	return build_source(&s, NULL, -1, ret, e);
 }
 
 static void builds_well(struct fake *f, struct build_result *ret)
@@ -162,7 +162,7 @@ static int runs(struct tree *t, const char *script, struct build_result *ret, st
 
 	snprintf(text, sizeof(text), "%s", script);
 	assert_true(build_wanted(&s));
-	return build_source(&s, -1, ret, e);
+	return build_source(&s, NULL, -1, ret, e);
 }
 
 static void runs_bad(struct tree *t, const char *script, const char *why)

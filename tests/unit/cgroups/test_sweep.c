@@ -176,13 +176,47 @@ static void test_keeper_is_gone(void **state)
 
 static void test_second_user_is_refused(void **state)
 {
-	struct cgroup_tree_opts o = {.instance = bench_instance};
+	struct cgroup_tree_opts o = {.instance = bench_instance, .no_wait = true};
 	struct cgroup_tree *t = bench_open(false), *other = NULL;
+	uint64_t began = clock_mono_us();
 	struct err e;
 
 	(void)state;
 	assert_int_equal(cgroup_tree_open(&o, &other, &e), -EBUSY);
+	assert_true(clock_mono_us() - began < 5 * USEC_PER_SEC); /* the longest wait is 10 s */
 	assert_non_null(strstr(e.msg, bench_instance));
+	/* Its groups, which are empty, are still there. */
+	for (unsigned i = 0; i < t->n; i++)
+		assert_int_equal(
+		    faccessat(t->at[i].base_fd, t->at[i].path + t->at[i].base_n + 1, F_OK, 0), 0);
+	bench_close(t);
+}
+
+/* What left its process group, and forks: gone when it returns; the group can be used again. */
+static void test_empty(void **state)
+{
+	struct cgroup_tree *t = bench_open(false);
+	struct cgroup_limits lim = {.pids_max = 50};
+	struct cgroup *cg;
+	struct err e;
+	pid_t pid;
+
+	(void)state;
+	bench_ok(cgroup_tree_weight(t, 50, &e), &e);
+	assert_int_equal(cgroup_tree_weight(t, 10001, &e), -EINVAL);
+	bench_ok(cgroup_new(t, "empty", &lim, false, &cg, &e), &e);
+	for (int i = 0; i < 2; i++) {
+		pid = bench_run(cg, "trap '' HUP INT TERM; setsid sh -c 'while :; do sleep 0.1; "
+				    "done' & while :; do sleep 0.1 & wait; done");
+		while (bench_read(cg).pids_now < 3)
+			(void)poll(NULL, 0, 1);
+		bench_ok(cgroup_empty(cg, &e), &e);
+		assert_false(bench_read(cg).populated);
+		assert_int_equal(WTERMSIG(bench_wait(pid)), SIGKILL);
+		while (waitpid(-1, NULL, WNOHANG) > 0) /* adopted */
+			;
+	}
+	bench_remove(cg);
 	bench_close(t);
 }
 
@@ -280,6 +314,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(test_keeper_is_gone, bench_done),
     cmocka_unit_test_teardown(test_second_user_is_refused, bench_done),
     cmocka_unit_test_teardown(test_kill_each, bench_done),
+    cmocka_unit_test_setup_teardown(test_empty, adopt, bench_done),
     cmocka_unit_test_teardown(test_only_ours, bench_done),
     cmocka_unit_test_teardown(test_leaving_while_others_come, bench_done),
 };

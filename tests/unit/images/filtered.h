@@ -140,7 +140,7 @@ static inline void try_all(const struct attempt *all, size_t n_all)
 	struct err e;
 	size_t n;
 
-	assert_int_equal(seccomp_compile(&program, &n, &e), 0);
+	assert_int_equal(seccomp_compile(CELL_ENGINE, &program, &n, &e), 0);
 	assert_int_equal(n % sizeof(struct sock_filter), 0);
 	for (size_t i = 0; i < n_all; i++)
 		try_one(program, n, &all[i]);

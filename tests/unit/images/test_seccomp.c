@@ -319,7 +319,7 @@ static void a_shell_runs(void **state)
 	pid_t pid;
 
 	(void)state;
-	assert_int_equal(seccomp_compile(&program, &n, &e), 0);
+	assert_int_equal(seccomp_compile(CELL_ENGINE, &program, &n, &e), 0);
 	pid = fork();
 	if (pid == 0)
 		filtered_shell(program, n);

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/builder_cell.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/loop.h"
+#include "base/sys.h"
+#include "base/units.h"
+#include "images/cell.h"
+#include "runner/command/machine.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define TICK_US	 (100 * USEC_PER_MSEC)
+#define GRACE_US (3 * USEC_PER_SEC) /* from SIGTERM to the end of everything */
+
+enum { REFUSED_SHOWN = 20 };
+
+struct building {
+	const struct builder_cell *b;
+	const struct tool *t;
+	struct tool_end *end;
+	struct loop *loop;
+	struct cell_host *host;
+	struct cell *cell; /* NULL: over */
+	struct source *timer, *tick, *signals[3];
+	struct cell_end last;
+	uint64_t logged;
+	unsigned refused;
+	int failed; /* -errno: why it was ended; *e says it */
+	struct err *e;
+};
+
+/* What the cell sees beside the host's root, and where. */
+struct sights {
+	struct cell_mount v[CELL_MOUNTS_MAX];
+	char *path[2 * CELL_MOUNTS_MAX];
+	size_t n, n_paths;
+};
+
+static void sights_done(struct sights *s)
+{
+	for (size_t i = 0; i < s->n_paths; i++)
+		free(s->path[i]);
+}
+
+static char *sights_keep(struct sights *s, char *path)
+{
+	if (path)
+		s->path[s->n_paths++] = path;
+	return path;
+}
+
+/* --- what it sees -------------------------------------------------------------------- */
+
+static bool is_below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+/* The same path inside, where links lead outside. */
+static int add_sight(struct sights *s, const char *path, bool writable, struct err *e)
+{
+	char *real;
+
+	if (s->n == CELL_MOUNTS_MAX)
+		return err_set(e, E2BIG, "more than %d directories for a cell", CELL_MOUNTS_MAX);
+	real = sights_keep(s, realpath(path, NULL)); /* allow: the configuration's, or /etc */
+	if (!real)
+		return err_sys(e, "open '%s'", path);
+	/* A push can turn a directory of its tree into a link to any other. */
+	if (writable && strcmp(real, path) != 0)
+		return err_set(
+		    e, EINVAL,
+		    "'%s' leads to '%s': a build cell follows no links, configure the path "
+		    "without them",
+		    path, real);
+	s->v[s->n++] =
+	    (struct cell_mount){.source = real, .target = path, .writable = writable, .exec = true};
+	return 0;
+}
+
+/* The work tree that a build is part of.  A directory that a push can turn into a link is
+ * never followed: only the work tree itself is opened outside of the cell. */
+static const char *work_tree(const struct builder_cell *b, const char *dir)
+{
+	const char *repository = config_trigger(b->config)->repository;
+
+	return repository && is_below(dir, repository) ? repository : dir;
+}
+
+/* What git executes for the owner later, outside of the cell, stands there: hooks, and commands
+ * in its configuration.  A mount point cannot be moved away. */
+static int add_git(const char *tree, struct sights *s, struct err *e)
+{
+	char *git = sights_keep(s, sys_asprintf("%s/.git", tree));
+	struct stat st;
+
+	if (!git)
+		return err_sys(e, "allocate a path");
+	if (lstat(git, &st) < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "open '%s'", git);
+	if (S_ISLNK(st.st_mode))
+		return err_set(e, EINVAL, "'%s' is a link: a build cell takes a work tree's own",
+			       git);
+	return add_sight(s, git, false, e);
+}
+
+static int add_writable(const struct builder_cell *b, const char *dir, struct sights *s,
+			struct err *e)
+{
+	const struct config_source *src = b->source;
+	const char *tree = work_tree(b, dir);
+	int r = add_sight(s, tree, true, e);
+
+	if (r == 0)
+		r = add_git(tree, s, e);
+	if (r == 0 && strcmp(src->type, "directory") == 0 && !is_below(src->path, tree)) {
+		r = add_sight(s, src->path, true, e);
+		if (r == -ENOENT)
+			r = err_wrap(e, "outside of its work tree a build cell makes no directory");
+	}
+	for (size_t i = 0; r == 0 && i < src->build_writable.n; i++)
+		r = add_sight(s, src->build_writable.v[i], true, e);
+	return r;
+}
+
+/* Of the host, when it has them. */
+static int add_host(const struct builder_cell *b, struct sights *s, struct err *e)
+{
+	static const char *const network[] = {"/etc/resolv.conf",   "/etc/hosts",
+					      "/etc/nsswitch.conf", "/etc/services",
+					      "/etc/ssl",	    "/etc/ca-certificates"};
+	int r = 0;
+
+	if (config_rootfs(b->config))
+		return 0; /* it has what it needs */
+	if (access("/opt", F_OK) == 0)
+		r = add_sight(s, "/opt", false, e);
+	for (size_t i = 0;
+	     r == 0 && b->source->build_network && i < sizeof(network) / sizeof(network[0]); i++)
+		if (access(network[i], F_OK) == 0)
+			r = add_sight(s, network[i], false, e);
+	return r;
+}
+
+/* --- who it is ------------------------------------------------------------------------ */
+
+/* Root inside is the owner outside, so that what it makes is the owner's. */
+static int find_user(const struct tool *t, const char *dir, uid_t *ret_uid, gid_t *ret_gid,
+		     struct err *e)
+{
+	const struct owner *o = t->owner;
+
+	*ret_uid = o && o->other ? o->uid : geteuid();
+	*ret_gid = o && o->other ? o->gid : getegid();
+	if (*ret_uid == 0 || *ret_gid == 0)
+		return err_set(
+		    e, EPERM,
+		    "a build cell is never root outside, and '%s' is root's: give the work "
+		    "tree to a user of its own (chown -R), or \"build_isolation\": \"none\"",
+		    dir);
+	if (o && o->uid != *ret_uid)
+		return err_set(
+		    e, EPERM,
+		    "'%s' is user %u's, and we are user %u: only root can build it in a cell", dir,
+		    (unsigned)o->uid, (unsigned)*ret_uid);
+	return 0;
+}
+
+static int fill_env(struct tool_env *env, struct err *e)
+{
+	static char home[] = "/tmp", name[] = "root";
+	const struct owner inside = {.other = true, .name = name, .home = home};
+	int r = tool_env_fill(env, &inside, e);
+
+	if (r < 0)
+		return r;
+	/* To root inside, tar gives files to users that the cell does not have. */
+	env->v[env->n] = sys_strdup("TAR_OPTIONS=--no-same-owner");
+	if (!env->v[env->n])
+		return err_sys(e, "allocate an environment");
+	env->n++;
+	return 0;
+}
+
+/* --- its end --------------------------------------------------------------------------- */
+
+int builder_limits(const struct cgroup_limits *lim, const struct cgroup_counters *before,
+		   const struct cgroup_counters *now, struct err *e)
+{
+	char limit[UNITS_MAX];
+
+	if (now->oom_kills > before->oom_kills)
+		return err_set(e, EDQUOT, "the build passed its memory limit of %s (build_memory)",
+			       units_size(lim->memory_max, limit));
+	if (now->pids_refused > before->pids_refused)
+		return err_set(e, EDQUOT, "the build passed its limit of %u processes (build_pids)",
+			       lim->pids_max);
+	return 0;
+}
+
+/* The first reason is the one. */
+static void end_now(struct building *g, int failed)
+{
+	struct err ignored;
+
+	if (!g->failed)
+		g->failed = failed;
+	if (g->cell)
+		(void)!cell_kill(g->cell, &ignored); /* "ended" says what stays */
+}
+
+static void end_politely(struct building *g, int failed)
+{
+	struct err ignored;
+
+	g->failed = failed;
+	if (!g->cell || cell_signal(g->cell, SIGTERM, &ignored) < 0 ||
+	    loop_set_timer(g->timer, clock_mono_us() + GRACE_US, &ignored) < 0)
+		end_now(g, failed);
+}
+
+static void on_timer(void *arg)
+{
+	struct building *g = arg;
+	char time[UNITS_MAX];
+
+	if (g->failed)
+		end_now(g, g->failed);
+	else
+		end_politely(g, err_set(g->e, ETIMEDOUT, "took more than %s",
+					units_time(g->t->time_us, time)));
+}
+
+static void on_signal(void *arg, int signo)
+{
+	struct building *g = arg;
+
+	if (g->failed) { /* again: they mean it */
+		end_now(g, g->failed);
+		return;
+	}
+	g->end->signo = signo;
+	end_politely(g, err_set(g->e, EINTR, "stopped by signal %d", signo));
+}
+
+static int check(const struct building *g, struct err *e)
+{
+	static const struct cgroup_counters none;
+	struct cgroup_counters now;
+	int r = cell_read(g->cell, &now, e);
+
+	if (r == 0)
+		r = builder_limits(g->b->limits, &none, &now, e);
+	return r < 0 ? r : watch_check(g->b->watch, now.mem_now, e);
+}
+
+static void on_tick(void *arg)
+{
+	struct building *g = arg;
+	struct err why;
+
+	if (!g->cell)
+		return;
+	if ((!g->failed && check(g, &why) < 0) ||
+	    loop_set_timer(g->tick, clock_mono_us() + TICK_US, &why) < 0) {
+		if (!g->failed)
+			*g->e = why;
+		end_now(g, -g->e->code);
+	}
+}
+
+/* --- what it tells ---------------------------------------------------------------------- */
+
+static void on_output(void *arg, struct slice bytes)
+{
+	struct building *g = arg;
+
+	tool_take(g->t, g->end, &g->logged, bytes);
+}
+
+static void on_refused(void *arg, const char *name)
+{
+	struct building *g = arg;
+	char line[120];
+
+	if (g->refused++ >= REFUSED_SHOWN)
+		return;
+	snprintf(line, sizeof(line), "fuzzcell: refused the system call %.60s\n", name);
+	tool_take(g->t, g->end, &g->logged, slice_of(line));
+}
+
+static void on_ended(void *arg, const struct cell_end *end)
+{
+	struct building *g = arg;
+
+	g->cell = NULL;
+	g->last = *end;
+	loop_stop(g->loop);
+}
+
+/* --- start -------------------------------------------------------------------------------- */
+
+static int open_host(struct building *g, const char *dir, struct err *e)
+{
+	const struct cell_host_opts o = {.profile = g->b->source->build_network ? CELL_BUILD_NETWORK
+										: CELL_BUILD,
+					 .loop = g->loop,
+					 .tree = g->b->tree,
+					 .runtime_dir = dir,
+					 .crun = config_crun(g->b->config),
+					 .best_effort = config_best_effort(g->b->config),
+					 .output_bytes_per_s = UINT64_C(64) << 20};
+
+	return cell_host_new(&o, &g->host, e);
+}
+
+static int watch(struct building *g, struct err *e)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+	uint64_t now = clock_mono_us(), at = g->t->time_us ? now + g->t->time_us : UINT64_MAX;
+	int r = loop_add_timer(g->loop, at, on_timer, g, &g->timer, e);
+
+	if (r == 0)
+		r = loop_add_timer(g->loop, now + TICK_US, on_tick, g, &g->tick, e);
+	for (size_t i = 0; r == 0 && i < sizeof(ends) / sizeof(ends[0]); i++)
+		r = loop_add_signal(g->loop, ends[i], on_signal, g, &g->signals[i], e);
+	return r;
+}
+
+static int start(struct building *g, const char *dir, struct err *e)
+{
+	static const struct cell_ops ops = {
+	    .output = on_output, .refused = on_refused, .ended = on_ended};
+	CLEANUP(sights_done) struct sights see = {.n = 0};
+	CLEANUP(tool_env_done) struct tool_env env = {.n = 0};
+	struct cell_spec spec = {.id = "build",
+				 .argv = g->t->argv,
+				 .cwd = dir,
+				 .rootfs = config_rootfs(g->b->config),
+				 .mounts = see.v,
+				 .tmp_bytes = g->b->limits->memory_max / 2,
+				 .limits = *g->b->limits};
+	int r = find_user(g->t, dir, &spec.uid, &spec.gid, e);
+
+	if (r == 0)
+		r = add_host(g->b, &see, e);
+	if (r == 0)
+		r = add_writable(g->b, dir, &see, e);
+	if (r == 0)
+		r = fill_env(&env, e);
+	if (r < 0)
+		return r;
+	spec.n_mounts = see.n;
+	spec.env = (const char *const *)env.v;
+	return cell_start(g->host, &spec, &ops, g, &g->cell, e);
+}
+
+static void stop(struct building *g)
+{
+	for (size_t i = 0; i < sizeof(g->signals) / sizeof(g->signals[0]); i++)
+		source_remove(g->signals[i]);
+	source_remove(g->timer);
+	source_remove(g->tick);
+	if (g->cell) /* the loop failed: the tree's keeper ends the rest */
+		end_now(g, -EIO);
+	cell_host_free(g->host);
+	loop_free(g->loop);
+}
+
+static int judge(struct building *g, struct err *e)
+{
+	static const struct cgroup_counters none;
+	const struct cell_end *c = &g->last;
+
+	g->end->status = c->how == CELL_SIGNALED ? c->code : c->code << 8;
+	if (*c->why && c->how != CELL_NOT_STARTED)
+		return err_set(e, EBUSY, "%s", c->why);
+	if (g->failed)
+		return g->failed;
+	if (builder_limits(g->b->limits, &none, &c->last, e) < 0)
+		return -e->code;
+	return c->how == CELL_NOT_STARTED ? err_set(e, ENOEXEC, "%s", c->why) : 0;
+}
+
+static int run(struct building *g, const char *dir, struct err *e)
+{
+	_autofree_ char *runtime = NULL;
+	int r = machine_runtime_dir(g->b->instance, &runtime, e);
+
+	if (r == 0)
+		r = loop_new(&g->loop, e);
+	if (r == 0)
+		r = open_host(g, runtime, e);
+	if (r == 0)
+		r = watch(g, e);
+	if (r == 0)
+		r = start(g, dir, e);
+	if (r == 0)
+		r = loop_run(g->loop, e);
+	return r < 0 ? r : judge(g, e);
+}
+
+int builder_cell_run(const struct builder_cell *b, const struct tool *t, struct tool_end *ret,
+		     struct err *e)
+{
+	struct building g = {.b = b, .t = t, .end = ret, .e = e};
+	uint64_t began = clock_mono_us();
+	sigset_t before;
+	int r;
+
+	*ret = (struct tool_end){0};
+	if (sigprocmask(SIG_SETMASK, NULL, &before) < 0)
+		return err_sys(e, "look at the signal mask");
+	r = run(&g, b->source->build_dir, e);
+	stop(&g);
+	ret->us = clock_mono_us() - began;
+	(void)sigprocmask(SIG_SETMASK, &before, NULL); /* can't fail: it was ours */
+	return r < 0 ? err_wrap(e, "%s", t->argv[0]) : 0;
+}

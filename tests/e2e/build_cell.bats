@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+# A build in a cell: it sees its work tree and the host's programs, and nothing else.  The tree
+# is user 4321's, who has no account.
+load lib
+
+setup() {
+	[ "$(id -u)" -eq 0 ] || skip 'not root'
+	e2e_setup
+	TREE=$WORK/tree
+	mkdir -p "$TREE/out"
+	MARK=1000.$$$RANDOM # seconds that nobody else sleeps
+}
+
+teardown() {
+	[ -z "${SERVER:-}" ] || kill "$SERVER" 2>/dev/null || true
+	e2e_teardown
+}
+
+# build SCRIPT [KEY VALUE...]: a build of this script in a cell, under small limits.
+build() {
+	local script=$1 key
+	shift
+	chown -R 4321:4321 "$TREE"
+	jq --arg tree "$TREE" --arg script "$script" \
+		'.discovery = [{type: "directory", path: ($tree + "/out"), build: ["sh", "-c", $script],
+		  build_dir: $tree, build_time: "200s", build_memory: "512MiB", build_pids: 64,
+		  build_isolation: "cell"}]' "$STATE/config.json" >"$WORK/c"
+	while [ $# -gt 0 ]; do
+		key=$1
+		jq --arg k "$key" --argjson v "$2" '.discovery[0][$k] = $v' "$WORK/c" >"$WORK/d"
+		mv "$WORK/d" "$WORK/c"
+		shift 2
+	done
+	cp "$WORK/c" "$STATE/config.json"
+	run timeout $((300 * SLOW)) "$FUZZCELL" build --state-dir "$STATE" 3>&-
+	echo "$output"
+	cat "$STATE"/logs/build-*.log
+}
+
+nothing_lives() {
+	! pgrep -r D,R,S,T -f "sleep $MARK" >/dev/null && nothing_left &&
+		! compgen -G "/run/fuzzcell/$(instance)*" >/dev/null
+}
+
+needs() { # PROGRAM...: the guest of ci/vm.sh has no compilers
+	local name
+	for name; do
+		command -v "$name" >/dev/null || skip "no $name here"
+	done
+}
+
+@test "build tools run in a build cell, and what they make is the owner's" {
+	needs gcc clang cmake ninja git
+	cat >"$TREE/x_fuzzer.c" <<-'END'
+		#include <stddef.h>
+		int LLVMFuzzerTestOneInput(const unsigned char *p, size_t n) { return n > 9 && p[0] == 1; }
+	END
+	cat >"$TREE/CMakeLists.txt" <<-'END'
+		cmake_minimum_required(VERSION 3.10)
+		project(x C)
+		add_executable(x_fuzzer x_fuzzer.c)
+		target_compile_options(x_fuzzer PRIVATE -fsanitize=fuzzer)
+		target_link_options(x_fuzzer PRIVATE -fsanitize=fuzzer)
+	END
+	printf 'all:\n\tgcc -c -o made.o x_fuzzer.c && ar rc made.a made.o\n' >"$TREE/Makefile"
+	git -c init.defaultBranch=main init -q "$TREE"
+	printf 'x' >"$TREE/packed" && tar -C "$TREE" --owner=77 --group=77 -czf "$TREE/packed.tgz" packed
+	build "set -ex; make -j2; mkdir b; cd b; CC=clang cmake -G Ninja .. ; ninja; cp -a x_fuzzer ../out; cd ..; tar xzf packed.tgz; git log -1 || git status --short"
+	[ "$status" -eq 0 ]
+	[[ $output == *"1 targets can be fuzzed"* ]]
+	[ -x "$TREE/out/x_fuzzer" ] && [ -s "$TREE/made.a" ]
+	[ -z "$(find "$TREE" ! -user 4321 -print -quit)" ]
+	[ -z "$(find "$TREE" ! -group 4321 -print -quit)" ]
+	nothing_lives
+}
+
+@test "a build cell reads and writes nothing but its work tree, and has no network" {
+	echo secret >"$WORK/secret"
+	chmod 0666 "$WORK/secret" # of another project, say
+	git -c init.defaultBranch=main init -q "$TREE"
+	build "cat $WORK/secret && echo GOT-IT; echo x >$WORK/secret; ls $STATE && echo GOT-IT; ls /root && echo GOT-IT; touch /usr/x && echo GOT-IT; touch /etc/x && echo GOT-IT; echo x >.git/hooks/post-checkout && echo GOT-IT; mv .git gone && echo GOT-IT; kill -0 $$ && echo GOT-IT; echo made >made; mkdir -p out"
+	log=$(cat "$STATE"/logs/build-*.log)
+	[[ $log != *GOT-IT* ]]
+	[ "$(cat "$WORK/secret")" = secret ]
+	[ -e "$TREE/made" ] && [ ! -e "$TREE/.git/hooks/post-checkout" ]
+	nothing_lives
+}
+
+@test "the network is the machine's only when it is said" {
+	local port
+	perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1") or die;
+		open my $f, ">", $ARGV[0]; print $f $s->sockport; close $f;
+		while ($c = $s->accept) { print $c "HELLO\n"; close $c }' "$WORK/port" 3>&- &
+	SERVER=$!
+	wait_until 30 test -s "$WORK/port"
+	port=$(cat "$WORK/port")
+	ask="perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(\"127.0.0.1:$port\")->getline' >answer 2>&1; true"
+	build "$ask"
+	[ "$(grep -c HELLO "$TREE/answer")" -eq 0 ]
+	build "$ask" build_network true
+	grep -q HELLO "$TREE/answer"
+}
+
+@test "what no build needs is refused in a build cell" {
+	needs gcc
+	cat >"$TREE/try.c" <<-'END'
+		#define _GNU_SOURCE
+		#include <errno.h>
+		#include <sched.h>
+		#include <stdio.h>
+		#include <sys/mount.h>
+		#include <sys/ptrace.h>
+		#include <sys/syscall.h>
+		#include <unistd.h>
+		static void try(const char *name, long r) { if (r >= 0 || errno != EPERM) printf("PASSED %s %ld %d\n", name, r, errno); }
+		int main(void)
+		{
+			static const struct { const char *name; long nr; } v[] = {
+				{"bpf", SYS_bpf}, {"keyctl", SYS_keyctl}, {"add_key", SYS_add_key},
+				{"io_uring_setup", SYS_io_uring_setup}, {"perf_event_open", SYS_perf_event_open},
+				{"userfaultfd", SYS_userfaultfd}, {"setns", SYS_setns}, {"init_module", SYS_init_module},
+				{"process_vm_readv", SYS_process_vm_readv}, {"process_vm_writev", SYS_process_vm_writev},
+				{"kexec_load", SYS_kexec_load}, {"pivot_root", SYS_pivot_root}, {"chroot", SYS_chroot},
+				{"open_by_handle_at", SYS_open_by_handle_at}, {"fsopen", SYS_fsopen}, {"syslog", SYS_syslog},
+			};
+			for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+				try(v[i].name, syscall(v[i].nr, 0, 0, 0, 0, 0, 0));
+			try("ptrace", ptrace(PTRACE_TRACEME, 0, 0, 0));
+			try("unshare", unshare(CLONE_NEWUSER));
+			try("mount", mount("tmpfs", "/tmp", "tmpfs", 0, ""));
+			puts("tried");
+			return 0;
+		}
+	END
+	build "gcc -o try try.c && ./try >tried"
+	cat "$TREE/tried"
+	[ "$(cat "$TREE/tried")" = tried ]
+	grep -q 'refused the system call ptrace' "$STATE"/logs/build-*.log
+}
+
+@test "each bomb in a build cell ends it with its reason, and nothing of it lives" {
+	build "for i in \$(seq 300); do setsid sleep $MARK & done; wait"
+	[ "$status" -eq 6 ]
+	[[ $output == *"the build passed its limit of 64 processes (build_pids)"* ]]
+	nothing_lives
+	build "head -c 1000000000 /dev/zero | tail >/dev/null; sleep $MARK" build_memory '"96MiB"'
+	[ "$status" -eq 6 ]
+	[[ $output == *"the build passed its memory limit of 96MiB (build_memory)"* ]]
+	nothing_lives
+	build "head -c 300000000 /dev/zero >big; sync big; sleep $MARK" build_disk '"64MiB"'
+	[ "$status" -eq 6 ]
+	[[ $output == *"the build passed its disk limit of 64MiB (build_disk)"* ]]
+	nothing_lives
+	build "trap '' HUP INT TERM; setsid sleep $MARK & sleep $MARK" build_time 1
+	[ "$status" -eq 6 ]
+	[[ $output == *"took more than 1s"* ]]
+	nothing_lives
+	build "(setsid sleep $MARK >/dev/null 2>&1 &) ; exit 7"
+	[[ $output == *"sh ended with 7"* ]]
+	nothing_lives
+}
+
+@test "a work tree of root's, or behind a link, is not built in a cell" {
+	mkdir "$WORK/other"
+	chown 4321:4321 "$WORK/other"
+	ln -s "$WORK/other" "$TREE/sub"
+	build 'touch made' build_dir "\"$TREE/sub\""
+	[ "$status" -eq 6 ]
+	[[ $output == *"'$TREE/sub' leads to '$WORK/other': a build cell follows no links"* ]]
+	# Also when the trigger says what the work tree is, which the cell alone shows.
+	git -c init.defaultBranch=main init -q "$TREE"
+	jq --arg r "$TREE" '.trigger.repository = $r' "$STATE/config.json" >"$WORK/c" &&
+		cp "$WORK/c" "$STATE/config.json"
+	build 'touch made' build_dir "\"$TREE/sub\""
+	[ "$status" -eq 6 ]
+	[ ! -e "$WORK/other/made" ]
+	rm "$TREE/sub"
+	build 'touch made'
+	chown root:root "$TREE"
+	jq '.discovery[0].build_as_root = true' "$STATE/config.json" >"$WORK/c" &&
+		cp "$WORK/c" "$STATE/config.json"
+	run "$FUZZCELL" build --state-dir "$STATE"
+	echo "$output"
+	[ "$status" -eq 6 ]
+	[[ $output == *"a build cell is never root outside, and '$TREE' is root's: give the work tree to a user"* ]]
+}

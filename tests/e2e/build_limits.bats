@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a build may do to the machine: bombs in the command that a pusher wrote.  Each takes a
+# bounded amount, so that a limit that does not work fails its test, and not the machine.
+load lib
+bats_require_minimum_version 1.5.0
+
+setup() {
+	e2e_setup
+	mkdir -p "$WORK/built" "$WORK/from"
+	MARK=1000.$$$RANDOM # seconds that nobody else sleeps
+}
+
+teardown() {
+	if [ -n "${OTHER:-}" ] && kill -9 "$OTHER" 2>/dev/null; then
+		wait "$OTHER" 2>/dev/null || true
+	fi
+	e2e_teardown
+}
+
+# build SCRIPT [KEY VALUE...]: a build of this script, under small limits.
+build() {
+	local script=$1
+	shift
+	build_config "$script" "$@"
+	run timeout $((120 * SLOW)) "$FUZZCELL" build --state-dir "$STATE" 3>&-
+	echo "$output"
+}
+
+build_config() { # SCRIPT [KEY VALUE...]
+	local more='{}'
+	jq --arg built "$WORK/built" --arg from "$WORK/from" --arg script "$1" \
+		'.discovery = [{type: "directory", path: $built, build: ["sh", "-c", $script],
+		  build_dir: $from, build_time: "100s", build_memory: "96MiB", build_pids: 64,
+		  build_as_root: true}]' \
+		"$STATE/config.json" >"$WORK/c"
+	shift
+	while [ $# -gt 0 ]; do
+		more=$(jq --arg k "$1" --argjson v "$2" '.[$k] = $v' <<<"$more")
+		shift 2
+	done
+	jq --argjson more "$more" '.discovery[0] += $more' "$WORK/c" >"$STATE/config.json"
+}
+
+lives() { pgrep -r D,R,S,T -f "sleep $MARK" >/dev/null; }
+
+nothing_lives() {
+	! lives && [ -z "$(cell_groups)" ]
+}
+
+@test "a fork bomb: the build fails by its process limit, and nothing of it lives" {
+	build "for i in \$(seq 300); do setsid sleep $MARK & done; wait"
+	[ "$status" -eq 6 ]
+	[[ $output == *"the build passed its limit of 64 processes (build_pids)"* ]]
+	nothing_lives
+}
+
+@test "a memory bomb: the build fails by its memory limit, also when it goes on without" {
+	build "setsid sleep $MARK & head -c 400000000 /dev/zero | tail >/dev/null; sleep $MARK"
+	[ "$status" -eq 6 ]
+	[[ $output == *"the build passed its memory limit of 96MiB (build_memory)"* ]]
+	nothing_lives
+}
+
+@test "a memory bomb in shared memory: the same, and the memory is free again" {
+	local name=fuzzcell-test-$$
+	build "head -c 300000000 /dev/zero >/dev/shm/$name; sleep $MARK"
+	[ "$status" -eq 6 ]
+	[[ $output == *"the build passed its memory limit of 96MiB (build_memory)"* ]]
+	[ ! -e "/dev/shm/$name" ]
+	nothing_lives
+}
+
+@test "a disk bomb: the build fails by its disk limit" {
+	build "head -c 300000000 /dev/zero >big; sync; sleep $MARK" build_disk '"64MiB"'
+	[ "$status" -eq 6 ]
+	[[ $output == *"the build passed its disk limit of 64MiB (build_disk): the file system of '$WORK/from'"* ]]
+	nothing_lives
+}
+
+@test "a daemon that outlives its build is ended with it, and the build is good" {
+	build "(setsid sh -c 'trap \"\" HUP INT TERM; sleep $MARK; sleep $MARK' >/dev/null 2>&1 &) & wait; while ! pgrep -f 'sleep $MARK' >/dev/null; do :; done; install $TARGETS/healthy_fuzzer $WORK/built"
+	[ "$status" -eq 0 ]
+	nothing_lives
+}
+
+@test "a build that ignores SIGTERM is gone soon after its time, with what it hid" {
+	build "trap '' HUP INT TERM; setsid sleep $MARK & sleep $MARK" build_time 1
+	[ "$status" -eq 6 ]
+	[[ $output == *"took more than 1s"* ]]
+	nothing_lives
+}
+
+@test "a flood of output costs little memory, and no more of the log than its limit" {
+	local peak
+	build_config "setsid sleep $MARK & exec yes" build_time 4
+	"$FUZZCELL" build --state-dir "$STATE" >"$WORK/out" 2>&1 3>&- &
+	PID=$!
+	peak=0
+	while kill -0 "$PID" 2>/dev/null; do
+		rss=$(awk '/VmHWM/ {print $2}' "/proc/$PID/status" 2>/dev/null)
+		[ "${rss:-0}" -le "$peak" ] || peak=$rss
+		sleep 0.2
+	done
+	status=0
+	wait "$PID" || status=$?
+	PID=
+	cat "$WORK/out"
+	[ "$status" -eq 6 ]
+	[ "$peak" -gt 0 ] && [ "$peak" -lt 65536 ]
+	[ "$(stat -c %s "$STATE"/logs/build-*.log)" -le $((64 << 20)) ]
+	nothing_lives
+}
+
+@test "SIGTERM to fuzzcell, or kill -9, ends a build with what it hid" {
+	local signal
+	for signal in TERM KILL; do
+		build_config "trap '' HUP INT TERM; setsid sleep $MARK & sleep $MARK"
+		"$FUZZCELL" build --state-dir "$STATE" >"$WORK/out" 2>&1 3>&- &
+		PID=$!
+		wait_until 30 lives
+		kill "-$signal" "$PID"
+		wait "$PID" || true
+		PID=
+		cat "$WORK/out"
+		wait_until 30 nothing_lives
+	done
+}
+
+@test "kill -9 of fuzzcell and of its keeper: the next start ends what the build left" {
+	build_config "setsid sleep $MARK & sleep $MARK"
+	"$FUZZCELL" build --state-dir "$STATE" >"$WORK/out" 2>&1 3>&- &
+	PID=$!
+	wait_until 30 lives
+	pkill -KILL -P "$PID" fuzzcell-keeper
+	kill -KILL "$PID"
+	wait "$PID" || true
+	PID=
+	lives
+	build "install $TARGETS/healthy_fuzzer $WORK/built"
+	[ "$status" -eq 0 ]
+	[[ $output == *"processes that an earlier build had left"* ]]
+	nothing_lives
+}
+
+other_fuzzes() { grep -qs INITED "$WORK"/other/logs/*/healthy_fuzzer.log; }
+
+@test "whatever a build does, a cell of another run goes on" {
+	local other=$WORK/other
+	mkdir "$other"
+	cp "$STATE/config.json" "$other"
+	"$FUZZCELL" run --plain --state-dir "$other" --targets "$TARGETS" --filter healthy_fuzzer \
+		--max-fuzzer-time "$((8 * TIMES))s" >"$WORK/log" 2>&1 3>&- &
+	OTHER=$!
+	wait_until 60 other_fuzzes
+	build "for i in \$(seq 300); do setsid sh -c 'while :; do :; done' & done; wait"
+	[[ $output == *"its limit of 64 processes"* ]]
+	build "for i in 1 2 3 4; do head -c 400000000 /dev/zero | tail >/dev/null & done; wait"
+	[[ $output == *"its memory limit of 96MiB"* ]]
+	build "exec yes" build_time 1
+	[[ $output == *"took more than 1s"* ]]
+	kill -0 "$OTHER" # it was all meanwhile
+	status=0
+	wait "$OTHER" || status=$?
+	OTHER=
+	cat "$WORK/log"
+	[ "$status" -eq 0 ]
+	grep -q '"reason": "time-limit"' "$other"/logs/*/healthy_fuzzer.stats
+}
+
+# A rule of this workspace runs a program when Bazel loads it.
+bazel_workspace() { # SCRIPT
+	mkdir -p "$WORK/ws" "$WORK/bazel"
+	cat >"$WORK/ws/WORKSPACE" <<-'END'
+		load("//:rule.bzl", "rule")
+		rule(name = "other")
+	END
+	cat >"$WORK/ws/rule.bzl" <<-END
+		def _run(ctx):
+		    ctx.file("BUILD", "")
+		    ctx.file("x.bzl", "x = 1")
+		    ctx.execute(["sh", "-c", "$1"])
+		rule = repository_rule(implementation = _run)
+	END
+	echo 'load("@other//:x.bzl", "x")' >"$WORK/ws/BUILD"
+	jq --arg ws "$WORK/ws" --arg root "$WORK/bazel" \
+		'.discovery = [{type: "bazel", path: $ws, build_memory: "2GiB", build_pids: 250, build_as_root: true,
+		  startup_options: ["--output_user_root=\($root)", "--host_jvm_args=-Xmx256m", "--host_jvm_args=-XX:TieredStopAtLevel=1"]}]' \
+		"$STATE/config.json" >"$WORK/c" && cp "$WORK/c" "$STATE/config.json"
+}
+
+server_lives() { pgrep -f "$WORK/bazel" >/dev/null; }
+
+@test "a rule that Bazel runs to answer a question has the limits of a build" {
+	command -v bazel >/dev/null || skip 'no bazel here'
+	bazel_workspace "for i in \$(seq 500); do setsid sleep $MARK & done; wait"
+	# A server that somebody else started would run it without.
+	(cd "$WORK/ws" && bazel --output_user_root="$WORK/bazel" --host_jvm_args=-Xmx256m --host_jvm_args=-XX:TieredStopAtLevel=1 info server_pid 3>&-)
+	server_lives
+	run timeout $((120 * SLOW)) "$FUZZCELL" list --state-dir "$STATE" 3>&-
+	echo "$output"
+	[ "$status" -eq 2 ]
+	[[ $output == *"the build passed its limit of 250 processes (build_pids)"* ]]
+	run ! server_lives
+	nothing_lives
+	# As whom Bazel runs, and with whose rights it is asked, changes nothing.
+	chown -R nobody "$WORK/ws" "$WORK/bazel"
+	run timeout $((120 * SLOW)) "$FUZZCELL" list --state-dir "$STATE" 3>&-
+	echo "$output"
+	[[ $output == *"the build passed its limit of 250 processes (build_pids)"* ]]
+	run ! server_lives
+	nothing_lives
+}
+
+@test "what this machine cannot give a build is refused, or said" {
+	build "install $TARGETS/healthy_fuzzer $WORK/built" build_memory '"16TiB"'
+	[ "$status" -eq 3 ]
+	[[ $output == *"build_memory of 16TiB is more than this machine has for builds"* ]]
+	jq '.enforcement = "best-effort"' "$STATE/config.json" >"$WORK/c" &&
+		cp "$WORK/c" "$STATE/config.json"
+	run timeout $((120 * SLOW)) "$FUZZCELL" build --state-dir "$STATE" 3>&-
+	echo "$output"
+	[ "$status" -eq 0 ]
+}
