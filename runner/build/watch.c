@@ -90,7 +90,7 @@ int watch_open(struct watch *w, const struct config_source *s, uint64_t disk_res
 	const char *dir = s->build_dir ? s->build_dir : s->build.n > 0 ? "." : s->path;
 
 	*w = (struct watch){.disk = s->build_disk};
-	w->meminfo = sys_openat(AT_FDCWD, "/proc/meminfo", O_RDONLY, 0);
+	w->meminfo = sys_openat(AT_FDCWD, "/proc/meminfo", O_RDONLY | O_NONBLOCK, 0);
 	if (w->meminfo < 0)
 		return err_sys(e, "open '/proc/meminfo'");
 	watch_add(w, dir, disk_reserve);
