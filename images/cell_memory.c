@@ -20,7 +20,9 @@ static void look_at_mark(struct cell *c)
 	bool halted = false;
 	struct err e;
 
-	if (m->halted || m->alone || cgroup_memory_event(c->group, &halted, &e) < 0)
+	/* The event is read even when it changes nothing.  Unread, it wakes the loop again and
+	 * again, and the loop never comes to the exits of children. */
+	if (cgroup_memory_event(c->group, &halted, &e) < 0 || m->halted || m->alone)
 		return;
 	if (halted)
 		m->looks = 0;

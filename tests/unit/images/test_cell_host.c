@@ -379,17 +379,18 @@ static void let_it_take(struct seen *s)
 	    0);
 }
 
-static void at_its_memory_mark_all_of_a_cell_stands(void **state)
+static void pass_mark(const char *on_term)
 {
-	const char *argv[] = {"/bin/sh", "-c",
-			      "trap 'echo open; exit 7' TERM; trap 'tail /dev/zero &' USR1; "
-			      "echo ready; while :; do :; done",
-			      NULL};
+	char script[160];
+	const char *argv[] = {"/bin/sh", "-c", script, NULL};
 	struct cell_spec spec = cell_spec_for("one", argv);
 	struct cell_host_opts o = {0};
 	struct world w;
 
-	(void)state;
+	(void)snprintf(script, sizeof(script),
+		       "trap '%s' TERM; trap 'tail /dev/zero &' USR1; echo ready; "
+		       "while :; do :; done",
+		       on_term);
 	memset(&seen, 0, sizeof(seen));
 	seen.when = "ready";
 	seen.then = let_it_take;
@@ -398,9 +399,26 @@ static void at_its_memory_mark_all_of_a_cell_stands(void **state)
 	world_open(&w, &o);
 	run_cell(&w, &seen, &spec);
 	world_close(&w);
+}
+
+static void at_its_memory_mark_all_of_a_cell_stands(void **state)
+{
+	(void)state;
+	pass_mark("echo open; exit 7");
 	assert_string_equal(seen.out, is_halted ? "ready\nopen\n" : "ready\n");
 	assert_int_equal(seen.end.how, is_halted ? CELL_EXITED : CELL_SIGNALED);
 	assert_int_equal(seen.end.code, is_halted ? 7 : SIGKILL);
+}
+
+/* The child goes on after 500 ms and takes the rest of the memory.  The group's next event comes
+ * while the first thread still runs, and must not keep the loop from the cell's end. */
+static void an_event_after_the_memory_mark_does_not_hide_the_end(void **state)
+{
+	(void)state;
+	alarm((unsigned)(60 * slow())); /* a loop that never sees the end fails the test */
+	pass_mark("sleep 2; exit 7");
+	alarm(0);
+	assert_true(seen.end.how == CELL_EXITED || seen.end.how == CELL_SIGNALED);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -417,6 +435,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(it_takes_the_files_that_it_may_have),
     cmocka_unit_test(a_frozen_cell_stands),
     cmocka_unit_test(at_its_memory_mark_all_of_a_cell_stands),
+    cmocka_unit_test(an_event_after_the_memory_mark_does_not_hide_the_end),
 };
 
 UNIT_MAIN(tests)
