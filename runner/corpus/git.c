@@ -348,6 +348,42 @@ static const char *const inside[] = {"rev-parse", "--is-inside-work-tree", NULL}
 static const char *const toplevel[] = {"rev-parse", "--show-toplevel", NULL};
 static const char *const show_prefix[] = {"rev-parse", "--show-prefix", NULL};
 
+static int has_git(const char *dir, int n, struct err *e)
+{
+	_autofree_ char *git = sys_asprintf("%.*s/.git", n, dir);
+	struct stat st;
+
+	if (!git)
+		return err_sys(e, "allocate a path");
+	if (fstatat(AT_FDCWD, git, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 1;
+	return errno == ENOENT ? 0 : err_sys(e, "open '%s'", git);
+}
+
+/* A push can bring the files of a bare repository, but no ".git".  git takes a directory with
+ * such files for a repository: its configuration then names a work tree, and commands (filters)
+ * that git runs.  1: the nearest ".git" is the one in top. */
+static int check_top(const struct git *g, char why[GIT_WHY], struct err *e)
+{
+	_autofree_ char *path = sys_asprintf("%s%s%s", g->top, *g->prefix ? "/" : "", g->prefix);
+	size_t top = strlen(g->top), n;
+	int r;
+
+	if (!path)
+		return err_sys(e, "allocate a path");
+	n = strlen(path);
+	while ((r = has_git(path, (int)n, e)) == 0 && n > top)
+		while (--n > top && path[n] != '/')
+			;
+	if (r < 0 || (r == 1 && n == top))
+		return r;
+	snprintf(why, GIT_WHY,
+		 "the work tree '%.120s' is not that of the nearest '.git': a push can bring "
+		 "such a repository, and git would run what its configuration names",
+		 g->top);
+	return 0;
+}
+
 /* g->top is the directory itself until it is known. */
 static int find_top(struct git *g, char why[GIT_WHY], struct err *e)
 {
@@ -376,7 +412,7 @@ static int find_top(struct git *g, char why[GIT_WHY], struct err *e)
 		g->prefix[n - 1] = '\0';
 	free(g->top);
 	g->top = take_ptr(&top);
-	return 1;
+	return check_top(g, why, e);
 }
 
 int git_open(const char *dir, struct git *ret, char why[GIT_WHY], struct err *e)

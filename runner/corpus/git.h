@@ -17,6 +17,9 @@
  * repository, and what it writes is the owner's.  As root it works only where nobody
  * else has a say (owner_open()), and in the directory of which that was seen.
  *
+ * A repository without a ".git" of its own in the work tree is refused: a push can bring
+ * one, and the commands in its configuration.
+ *
  * Names are literal in every command, never patterns.  SIGPIPE must be blocked, as
  * main.c does it. */
 

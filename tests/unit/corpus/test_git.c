@@ -218,6 +218,37 @@ static void test_environment(void **state)
 	git_done(&g);
 }
 
+/* A push can bring the files of a bare repository.  git takes them for one, with the
+ * configuration and the commands in it. */
+static void test_pushed_repository(void **state)
+{
+	static const char *const trees[] = {".", "..", "../.."};
+	char set[80];
+
+	(void)state;
+	need_git();
+	must("git init -q --bare repo/in/sub; cd repo/in/sub; git config core.bare false;"
+	     "printf '* filter=x\\n' >info/attributes; printf x >a;"
+	     "git --git-dir=. --work-tree=. add a; touch -d 1999-01-01 a;"
+	     "git config filter.x.clean \"touch $(cd ../../..; pwd)/ran; cat\"");
+	for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]); i++) {
+		struct git g = {0};
+		char why[GIT_WHY] = "";
+		struct err e;
+
+		snprintf(set, sizeof(set), "git -C repo/in/sub config core.worktree %s", trees[i]);
+		must(set);
+		if (git_open(path_of("repo/in/sub"), &g, why, &e) == 1) {
+			assert_string_equal(g.top, path_of("repo"));
+			assert_true(git_dirty(&g, "in/sub", &e) >= 0);
+		} else {
+			assert_non_null(strstr(why, "a push can bring such a repository"));
+		}
+		assert_false(scratch_has(dir.fd, "ran"));
+		git_done(&g);
+	}
+}
+
 /* root asks as the owner: else git would refuse, or run what it should not. */
 static void test_owner(void **state)
 {
@@ -324,7 +355,7 @@ static void test_faults(void **state)
 static const struct CMUnitTest tests[] = {
     CASE(test_find),   CASE(test_names),       CASE(test_questions), CASE(test_choose),
     CASE(test_links),  CASE(test_environment), CASE(test_owner),     CASE(test_root_behind_theirs),
-    CASE(test_no_git), CASE(test_run),	       CASE(test_faults),
+    CASE(test_no_git), CASE(test_run),	       CASE(test_faults),    CASE(test_pushed_repository),
 };
 
 UNIT_MAIN(tests)
