@@ -7,14 +7,13 @@
 #include "base/sys.h"
 #include "base/units.h"
 #include "images/cell.h"
+#include "runner/command/builder_sights.h"
 #include "runner/command/machine.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define TICK_US	 (100 * USEC_PER_MSEC)
 #define GRACE_US (3 * USEC_PER_SEC) /* from SIGTERM to the end of everything */
@@ -35,121 +34,6 @@ struct building {
 	int failed; /* -errno: why it was ended; *e says it */
 	struct err *e;
 };
-
-/* What the cell sees beside the host's root, and where. */
-struct sights {
-	struct cell_mount v[CELL_MOUNTS_MAX];
-	char *path[2 * CELL_MOUNTS_MAX];
-	size_t n, n_paths;
-};
-
-static void sights_done(struct sights *s)
-{
-	for (size_t i = 0; i < s->n_paths; i++)
-		free(s->path[i]);
-}
-
-static char *sights_keep(struct sights *s, char *path)
-{
-	if (path)
-		s->path[s->n_paths++] = path;
-	return path;
-}
-
-/* --- what it sees -------------------------------------------------------------------- */
-
-static bool is_below(const char *path, const char *dir)
-{
-	size_t n = strlen(dir);
-
-	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
-/* The same path inside, where links lead outside. */
-static int add_sight(struct sights *s, const char *path, bool writable, struct err *e)
-{
-	char *real;
-
-	if (s->n == CELL_MOUNTS_MAX)
-		return err_set(e, E2BIG, "more than %d directories for a cell", CELL_MOUNTS_MAX);
-	real = sights_keep(s, realpath(path, NULL)); /* allow: the configuration's, or /etc */
-	if (!real)
-		return err_sys(e, "open '%s'", path);
-	/* A push can turn a directory of its tree into a link to any other. */
-	if (writable && strcmp(real, path) != 0)
-		return err_set(
-		    e, EINVAL,
-		    "'%s' leads to '%s': a build cell follows no links, configure the path "
-		    "without them",
-		    path, real);
-	s->v[s->n++] =
-	    (struct cell_mount){.source = real, .target = path, .writable = writable, .exec = true};
-	return 0;
-}
-
-/* The work tree that a build is part of.  A directory that a push can turn into a link is
- * never followed: only the work tree itself is opened outside of the cell. */
-static const char *work_tree(const struct builder_cell *b, const char *dir)
-{
-	const char *repository = config_trigger(b->config)->repository;
-
-	return repository && is_below(dir, repository) ? repository : dir;
-}
-
-/* What git executes for the owner later, outside of the cell, stands there: hooks, and commands
- * in its configuration.  A mount point cannot be moved away. */
-static int add_git(const char *tree, struct sights *s, struct err *e)
-{
-	char *git = sights_keep(s, sys_asprintf("%s/.git", tree));
-	struct stat st;
-
-	if (!git)
-		return err_sys(e, "allocate a path");
-	if (lstat(git, &st) < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "open '%s'", git);
-	if (S_ISLNK(st.st_mode))
-		return err_set(e, EINVAL, "'%s' is a link: a build cell takes a work tree's own",
-			       git);
-	return add_sight(s, git, false, e);
-}
-
-static int add_writable(const struct builder_cell *b, const char *dir, struct sights *s,
-			struct err *e)
-{
-	const struct config_source *src = b->source;
-	const char *tree = work_tree(b, dir);
-	int r = add_sight(s, tree, true, e);
-
-	if (r == 0)
-		r = add_git(tree, s, e);
-	if (r == 0 && strcmp(src->type, "directory") == 0 && !is_below(src->path, tree)) {
-		r = add_sight(s, src->path, true, e);
-		if (r == -ENOENT)
-			r = err_wrap(e, "outside of its work tree a build cell makes no directory");
-	}
-	for (size_t i = 0; r == 0 && i < src->build_writable.n; i++)
-		r = add_sight(s, src->build_writable.v[i], true, e);
-	return r;
-}
-
-/* Of the host, when it has them. */
-static int add_host(const struct builder_cell *b, struct sights *s, struct err *e)
-{
-	static const char *const network[] = {"/etc/resolv.conf",   "/etc/hosts",
-					      "/etc/nsswitch.conf", "/etc/services",
-					      "/etc/ssl",	    "/etc/ca-certificates"};
-	int r = 0;
-
-	if (config_rootfs(b->config))
-		return 0; /* it has what it needs */
-	if (access("/opt", F_OK) == 0)
-		r = add_sight(s, "/opt", false, e);
-	for (size_t i = 0;
-	     r == 0 && b->source->build_network && i < sizeof(network) / sizeof(network[0]); i++)
-		if (access(network[i], F_OK) == 0)
-			r = add_sight(s, network[i], false, e);
-	return r;
-}
 
 /* --- who it is ------------------------------------------------------------------------ */
 
@@ -352,9 +236,7 @@ static int start(struct building *g, const char *dir, struct err *e)
 	int r = find_user(g->t, dir, &spec.uid, &spec.gid, e);
 
 	if (r == 0)
-		r = add_host(g->b, &see, e);
-	if (r == 0)
-		r = add_writable(g->b, dir, &see, e);
+		r = sights_fill(g->b, g->t, dir, &see, e);
 	if (r == 0)
 		r = fill_env(&env, e);
 	if (r < 0)

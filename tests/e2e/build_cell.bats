@@ -184,3 +184,20 @@ needs() { # PROGRAM...: the guest of ci/vm.sh has no compilers
 	[ "$status" -eq 6 ]
 	[[ $output == *"a build cell is never root outside, and '$TREE' is root's: give the work tree to a user"* ]]
 }
+
+@test "a repository that a build cell could write is not built in a cell" {
+	git -c init.defaultBranch=main init -q --separate-git-dir "$TREE/.repository" "$TREE"
+	build 'touch .repository/made'
+	[ "$status" -eq 6 ]
+	[[ $output == *"the repository '$TREE/.repository' is in '$TREE', which a build cell can write"* ]]
+	[ ! -e "$TREE/.repository/made" ]
+	printf 'gitdir: .repository\n' >"$TREE/.git"
+	build 'touch made'
+	[ "$status" -eq 6 ]
+	mv "$TREE/.repository" "$WORK/repository"
+	printf 'gitdir: ../repository\n' >"$TREE/.git"
+	build 'touch made; echo x >.git'
+	[ -e "$TREE/made" ]
+	[ "$(cat "$TREE/.git")" = 'gitdir: ../repository' ]
+	nothing_lives
+}

@@ -158,6 +158,16 @@ user_build() {
 	[ "$(stat -c %u:%g "$WORK/home/tree/made")" = "$USER_ID:$USER_GROUP" ]
 	[ ! -e /tmp/y ]
 	wait_until 60 nothing_left
+	# git and shells outside of the cell read their configuration in the home directory.
+	user_build 'touch .gitconfig' build_isolation '"cell"'
+	jq --arg home "$WORK/home" '.discovery[0].build_dir = $home' "$STATE/config.json" >"$WORK/c" &&
+		cp "$WORK/c" "$STATE/config.json"
+	run as_user "${USER_LIMIT[@]}" "$WORK/bin/fuzzcell" build --state-dir "$STATE" 3>&-
+	echo "$output"
+	[ "$status" -eq 6 ]
+	[[ $output == *"'$WORK/home' holds the home directory of its owner"* ]]
+	[ ! -e "$WORK/home/.gitconfig" ]
+	wait_until 60 nothing_left
 	if [ "$(layout)" = hybrid ]; then # none is delegated
 		user_config '' strict
 		user_build true

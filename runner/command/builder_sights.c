@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a build cell sees beside the host's root. */
+#include "runner/command/builder_sights.h"
+
+#include "base/cleanup.h"
+#include "base/scan.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void sights_done(struct sights *s)
+{
+	for (size_t i = 0; i < s->n_paths; i++)
+		free(s->path[i]);
+}
+
+static char *sights_keep(struct sights *s, char *path)
+{
+	if (path)
+		s->path[s->n_paths++] = path;
+	return path;
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+/* The same path inside, where links lead outside. */
+static int add_sight(struct sights *s, const char *path, bool writable, struct err *e)
+{
+	char *real;
+
+	if (s->n == CELL_MOUNTS_MAX)
+		return err_set(e, E2BIG, "more than %d directories for a cell", CELL_MOUNTS_MAX);
+	real = sights_keep(s, realpath(path, NULL)); /* allow: the configuration's, or /etc */
+	if (!real)
+		return err_sys(e, "open '%s'", path);
+	/* A push can turn a directory of its tree into a link to any other. */
+	if (writable && strcmp(real, path) != 0)
+		return err_set(
+		    e, EINVAL,
+		    "'%s' leads to '%s': a build cell follows no links, configure the path "
+		    "without them",
+		    path, real);
+	s->v[s->n++] =
+	    (struct cell_mount){.source = real, .target = path, .writable = writable, .exec = true};
+	return 0;
+}
+
+/* The work tree that a build is part of.  A directory that a push can turn into a link is
+ * never followed: only the work tree itself is opened outside of the cell. */
+static const char *work_tree(const struct builder_cell *b, const char *dir)
+{
+	const char *repository = config_trigger(b->config)->repository;
+
+	return repository && is_below(dir, repository) ? repository : dir;
+}
+
+/* What git executes for the owner later, outside of the cell, stands there: hooks, and commands
+ * in its configuration.  A mount point cannot be moved away. */
+static int add_git(const char *tree, struct sights *s, struct err *e)
+{
+	char *git = sights_keep(s, sys_asprintf("%s/.git", tree));
+	struct stat st;
+
+	if (!git)
+		return err_sys(e, "allocate a path");
+	if (lstat(git, &st) < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "open '%s'", git);
+	if (S_ISLNK(st.st_mode))
+		return err_set(e, EINVAL, "'%s' is a link: a build cell takes a work tree's own",
+			       git);
+	return add_sight(s, git, false, e);
+}
+
+static int add_writable(const struct builder_cell *b, const char *dir, struct sights *s,
+			struct err *e)
+{
+	const struct config_source *src = b->source;
+	const char *tree = work_tree(b, dir);
+	int r = add_sight(s, tree, true, e);
+
+	if (r == 0)
+		r = add_git(tree, s, e);
+	if (r == 0 && strcmp(src->type, "directory") == 0 && !is_below(src->path, tree)) {
+		r = add_sight(s, src->path, true, e);
+		if (r == -ENOENT)
+			r = err_wrap(e, "outside of its work tree a build cell makes no directory");
+	}
+	for (size_t i = 0; r == 0 && i < src->build_writable.n; i++)
+		r = add_sight(s, src->build_writable.v[i], true, e);
+	return r;
+}
+
+static const char *find_writable(const struct sights *s, const char *real)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].writable && is_below(real, s->v[i].source))
+			return s->v[i].source;
+	return NULL;
+}
+
+/* git reads the owner's configuration there, and runs the commands that it names. */
+static int check_home(const struct tool *t, const struct sights *s, struct err *e)
+{
+	const struct owner *o = t->owner;
+	const char *home = o && o->other ? o->home : getenv("HOME");
+	/* allow: an account's, or our own */
+	_autofree_ char *real = home ? realpath(home, NULL) : NULL;
+	const char *in = real ? find_writable(s, real) : NULL;
+
+	return in ? err_set(e, EPERM,
+			    "'%s' holds the home directory of its owner ('%s'): a build cell would "
+			    "write the configuration of git and of shells there; give the owner "
+			    "another home directory (usermod --home)",
+			    in, real)
+		  : 0;
+}
+
+/* The repository of a work tree whose .git is a file. */
+static int read_gitdir(const char *tree, char **ret, struct err *e)
+{
+	_autofree_ char *git = sys_asprintf("%s/.git", tree);
+	_autofree_ char *path = NULL;
+	char text[PATH_MAX + 16];
+	_autoclose_ int fd = -1;
+	struct slice at, to;
+	ssize_t n;
+
+	*ret = NULL;
+	if (!git)
+		return err_sys(e, "allocate a path");
+	fd = sys_openat(AT_FDCWD, git, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "open '%s'", git);
+	n = sys_pread(fd, text, sizeof(text), 0);
+	if (n < 0)
+		return errno == EISDIR ? 0 : err_sys(e, "read '%s'", git);
+	at = (struct slice){text, (size_t)n};
+	if (!scan_lit(&at, SLICE("gitdir: ")) || !scan_line(&at, &to) || to.n >= PATH_MAX)
+		return err_set(e, EINVAL, "'%s' names no repository", git);
+	path =
+	    *to.p == '/' ? sys_strndup(to.p, to.n) : sys_asprintf("%s/%.*s", tree, (int)to.n, to.p);
+	if (!path)
+		return err_sys(e, "allocate a path");
+	*ret = realpath(path, NULL); /* allow: a push cannot change .git */
+	return *ret ? 0 : err_sys(e, "open '%s'", path);
+}
+
+static int check_gitdir(const char *tree, const struct sights *s, struct err *e)
+{
+	_autofree_ char *real = NULL;
+	int r = read_gitdir(tree, &real, e);
+	const char *in = r == 0 && real ? find_writable(s, real) : NULL;
+
+	return in ? err_set(e, EPERM,
+			    "the repository '%s' is in '%s', which a build cell can write: move it "
+			    "out of there (git init --separate-git-dir)",
+			    real, in)
+		  : r;
+}
+
+/* Of the host, when it has them. */
+static int add_host(const struct builder_cell *b, struct sights *s, struct err *e)
+{
+	static const char *const network[] = {"/etc/resolv.conf",   "/etc/hosts",
+					      "/etc/nsswitch.conf", "/etc/services",
+					      "/etc/ssl",	    "/etc/ca-certificates"};
+	int r = 0;
+
+	if (config_rootfs(b->config))
+		return 0; /* it has what it needs */
+	if (access("/opt", F_OK) == 0)
+		r = add_sight(s, "/opt", false, e);
+	for (size_t i = 0;
+	     r == 0 && b->source->build_network && i < sizeof(network) / sizeof(network[0]); i++)
+		if (access(network[i], F_OK) == 0)
+			r = add_sight(s, network[i], false, e);
+	return r;
+}
+
+int sights_fill(const struct builder_cell *b, const struct tool *t, const char *dir,
+		struct sights *ret, struct err *e)
+{
+	int r = add_host(b, ret, e);
+
+	if (r == 0)
+		r = add_writable(b, dir, ret, e);
+	if (r == 0)
+		r = check_home(t, ret, e);
+	if (r == 0)
+		r = check_gitdir(work_tree(b, dir), ret, e);
+	return r;
+}
