@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/keyctl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { GROUPS_MAX = 1024, SHOWN_MAX = 48 };
@@ -155,6 +157,16 @@ static void leave_terminal(void)
 	close(fd);
 }
 
+/* A session keyring gives all keys in it to who inherits it, whatever their owner.  A machine
+ * without keys, or whose filter refuses them, refuses them to our children, too. */
+static int leave_keyring(void)
+{
+	return syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS &&
+		       errno != EPERM
+		   ? -1
+		   : 0;
+}
+
 int owner_become(const struct owner *o)
 {
 	if (!o->other)
@@ -162,5 +174,7 @@ int owner_become(const struct owner *o)
 	leave_terminal();
 	if (setgroups(1, &o->group) < 0 || setgid(o->gid) < 0)
 		return -1;
-	return setuid(o->uid);
+	if (setuid(o->uid) < 0)
+		return -1;
+	return leave_keyring(); /* the new one is theirs, and counts against their quota */
 }

@@ -31,7 +31,7 @@ MUST_CHECK int owner_open(const char *path, struct owner *ret, int *ret_fd, stru
 void owner_done(struct owner *o);
 
 /* In a child before exec: async-signal-safe; -1 with errno.  Nothing when not other.  It
- * leaves our terminal, too. */
+ * leaves our terminal and our session keyring, too. */
 MUST_CHECK int owner_become(const struct owner *o);
 
 /* What root opens on somebody's word (a manifest that was pushed, a link in a tree of

@@ -9,8 +9,10 @@
 #include "base/fault.h"
 #include "base/tool.h"
 
+#include <linux/keyctl.h>
 #include <pty.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 static int add(void *arg, struct slice block, struct err *e)
@@ -96,6 +98,29 @@ static void own(struct owner *o)
 	owner_done(o);
 	if (owner_open(dir.path, o, &fd, &e) < 0)
 		fail_msg("%s", e.msg);
+}
+
+/* Who inherits a session keyring may read what is in it, whatever its owner. */
+static void test_keyring(void **state)
+{
+	static const char look[] = "grep -c fuzzcell-test-key /proc/keys";
+	CLEANUP(owner_done) struct owner o = {0};
+	const struct tool them = {.log_fd = -1, .owner = &o};
+	_autobuf_ struct buf ours = BUF_INIT(100);
+	_autobuf_ struct buf theirs = BUF_INIT(100);
+	struct tool_end end;
+	struct err e;
+
+	(void)state;
+	if (geteuid() != 0 || syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 ||
+	    syscall(SYS_add_key, "user", "fuzzcell-test-key", "x", 1, KEY_SPEC_SESSION_KEYRING) < 0)
+		skip();
+	assert_int_equal(chown(dir.path, 65534, 65534), 0);
+	own(&o);
+	assert_int_equal(sh(look, &ours, plain, &end, &e), 0);
+	assert_string_equal(buf_str(&ours), "1\n");
+	assert_int_equal(sh(look, &theirs, them, &end, &e), 0);
+	assert_string_equal(buf_str(&theirs), "0\n");
 }
 
 static void test_owner(void **state)
@@ -434,7 +459,7 @@ static const struct CMUnitTest tests[] = {
     CASE(test_ends),	 CASE(test_where),     CASE(test_environment), CASE(test_owner),
     CASE(test_terminal), CASE(test_time),      CASE(test_left_behind), CASE(test_sink_fails),
     CASE(test_log),	 CASE(test_full_disk), CASE(test_signal),      CASE(test_no_program),
-    CASE(test_faults),	 CASE(test_group),     CASE(test_flood),
+    CASE(test_faults),	 CASE(test_group),     CASE(test_flood),       CASE(test_keyring),
 };
 
 UNIT_MAIN(tests)
