@@ -3,8 +3,10 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "runner/corpus/git.h"
 #include "runner/discover/names.h"
+#include "runner/trigger/growth.h"
 #include "runner/trigger/remote.h"
 
 #include <errno.h>
@@ -298,6 +300,25 @@ static int look_and_compare(const struct work *w, bool peek, struct err *e)
 	return r < 0 ? r : check_tree(w, r == 1 ? w->c->head : "", e);
 }
 
+/* Into blocked: what would fill the disk, or the memory. */
+static int check_growth(const struct work *w, const char *head, struct err *e)
+{
+	char bytes[UNITS_MAX], files[UNITS_MAX];
+	struct growth more;
+	int r = growth_check(&w->git, w->c->tree, head, &more, e);
+
+	if (r == -EPROTO)
+		return tell(w->c->blocked, "%s", e->msg);
+	if (r != 1)
+		return r;
+	return tell(
+	    w->c->blocked,
+	    "%.12s needs at least %s more in %s more files: over an eighth of the free disk "
+	    "space or of the memory; if that is right: '%s -C %.60s merge --ff-only %.12s'",
+	    head, units_size(more.bytes, bytes), units_count(more.files, files), w->as, w->git.top,
+	    head);
+}
+
 static int update(const struct work *w, const char *head, struct err *e)
 {
 	const char *const args[] = {"merge",	 "-q",	      "--ff-only", "--no-verify",
@@ -310,6 +331,9 @@ static int update(const struct work *w, const char *head, struct err *e)
 	if (r == 0)
 		r = check_tree(w, head, e);
 	if (r < 0 || *w->c->blocked || strcmp(w->c->tree, head) == 0)
+		return r;
+	r = check_growth(w, head, e);
+	if (r < 0 || *w->c->blocked)
 		return r;
 	r = git_talk(&w->git, args, NULL, w->o->fetch_us, &said, e);
 	if (r == -ETIMEDOUT || r == -EPROTO)

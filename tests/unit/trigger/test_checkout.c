@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "runner/trigger/checkout.h"
+#include "runner/trigger/growth.h"
 
 static struct checkout got;
 
@@ -396,12 +397,59 @@ static void test_owner(void **state)
 	must("test -z \"$(find tree ! -uid 4321)\"");
 }
 
+/* A few objects name 10^12 files: git would write them until the disk or the memory is full. */
+static void test_bomb(void **state)
+{
+	(void)state;
+	need_git();
+	must("cd dev; t=$(printf x | git hash-object -w --stdin);"
+	     "t=$(for i in 0 1 2 3 4 5 6 7 8 9; do printf \"100644 blob $t\\tf$i\\n\"; done"
+	     " | git mktree); for d in 1 2 3 4 5 6 7 8 9 10 11; do"
+	     " t=$(for i in 0 1 2 3 4 5 6 7 8 9; do printf \"040000 tree $t\\td$i\\n\"; done"
+	     " | git mktree); done;"
+	     "t=$( (git ls-tree HEAD; printf \"040000 tree $t\\tx\\n\") | git mktree);"
+	     "git push -q origin $(git commit-tree -m bomb -p HEAD $t):main;"
+	     "git -C ../tree config fetch.unpackLimit 1"); /* read sooner */
+	look();
+	is_fine();
+	do_it(CHECKOUT_UPDATE, got.head);
+	is_blocked("over an eighth of the free disk space or of the memory");
+	assert_false(scratch_has(dir.fd, "tree/x"));
+}
+
+/* Directories, names and blocks count; what is there already does not. */
+static void test_growth(void **state)
+{
+	struct growth limit = {.files = 4, .bytes = 4 * 4096, .names = 4096}, more;
+	struct git g;
+	struct err e;
+
+	(void)state;
+	need_git();
+	must("cd repo; mkdir -p new/er; head -c 4096 /dev/zero >new/er/a; : >new/b;"
+	     "git add .; git commit -q -m more");
+	g = open_repo("repo");
+	assert_int_equal(growth_measure(&g, "HEAD", "HEAD", &limit, &more, &e), 0);
+	assert_int_equal(more.files, 0);
+	assert_int_equal(growth_measure(&g, "HEAD^", "HEAD", &limit, &more, &e), 1);
+	limit.bytes += 4096;
+	assert_int_equal(growth_measure(&g, "HEAD^", "HEAD", &limit, &more, &e), 0);
+	assert_int_equal(more.files, 4); /* new, new/b, new/er, new/er/a */
+	assert_int_equal(more.bytes, 5 * 4096);
+	limit.files = 3;
+	assert_int_equal(growth_measure(&g, "HEAD^", "HEAD", &limit, &more, &e), 1);
+	limit = (struct growth){.files = 4, .bytes = 5 * 4096, .names = 100};
+	assert_int_equal(growth_measure(&g, "HEAD^", "HEAD", &limit, &more, &e), 1);
+	assert_true(growth_measure(&g, "HEAD", "none", &limit, &more, &e) < 0);
+	git_done(&g);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, tree_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
     CASE(test_forward),	   CASE(test_dirty),	   CASE(test_untracked),   CASE(test_other_branch),
     CASE(test_rewritten),  CASE(test_not_a_clone), CASE(test_remote_away), CASE(test_hostile),
-    CASE(test_time_limit), CASE(test_owner),
+    CASE(test_time_limit), CASE(test_owner),	   CASE(test_bomb),	   CASE(test_growth),
 };
 
 UNIT_MAIN(tests)
