@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -318,125 +317,6 @@ int git_end(struct git_writer *w, struct err *e)
 	}
 	*w = (struct git_writer){.in = -1, .said = -1};
 	return r;
-}
-
-/* --- a work tree ------------------------------------------------------------------ */
-
-/* Whose git it is: the owner of the directory that has .git, or of dir. */
-static int find_owner(const char *dir, struct owner *ret, struct err *e)
-{
-	_autofree_ char *path = sys_strdup(dir);
-	_autoclose_ int fd = -1;
-	struct stat st;
-
-	if (!path)
-		return err_sys(e, "allocate a path");
-	for (char *slash = path + strlen(path); slash; slash = strrchr(path, '/')) {
-		_autofree_ char *git = NULL;
-
-		*slash = '\0';
-		git = sys_asprintf("%s/.git", path);
-		if (!git)
-			return err_sys(e, "allocate a path");
-		if (fstatat(AT_FDCWD, git, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			return owner_open(*path ? path : "/", ret, &fd, e);
-	}
-	return owner_open(dir, ret, &fd, e);
-}
-
-static const char *const inside[] = {"rev-parse", "--is-inside-work-tree", NULL};
-static const char *const toplevel[] = {"rev-parse", "--show-toplevel", NULL};
-static const char *const show_prefix[] = {"rev-parse", "--show-prefix", NULL};
-
-static int has_git(const char *dir, int n, struct err *e)
-{
-	_autofree_ char *git = sys_asprintf("%.*s/.git", n, dir);
-	struct stat st;
-
-	if (!git)
-		return err_sys(e, "allocate a path");
-	if (fstatat(AT_FDCWD, git, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return 1;
-	return errno == ENOENT ? 0 : err_sys(e, "open '%s'", git);
-}
-
-/* A push can bring the files of a bare repository, but no ".git".  git takes a directory with
- * such files for a repository: its configuration then names a work tree, and commands (filters)
- * that git runs.  1: the nearest ".git" is the one in top. */
-static int check_top(const struct git *g, char why[GIT_WHY], struct err *e)
-{
-	_autofree_ char *path = sys_asprintf("%s%s%s", g->top, *g->prefix ? "/" : "", g->prefix);
-	size_t top = strlen(g->top), n;
-	int r;
-
-	if (!path)
-		return err_sys(e, "allocate a path");
-	n = strlen(path);
-	while ((r = has_git(path, (int)n, e)) == 0 && n > top)
-		while (--n > top && path[n] != '/')
-			;
-	if (r < 0 || (r == 1 && n == top))
-		return r;
-	snprintf(why, GIT_WHY,
-		 "the work tree '%.120s' is not that of the nearest '.git': a push can bring "
-		 "such a repository, and git would run what its configuration names",
-		 g->top);
-	return 0;
-}
-
-/* g->top is the directory itself until it is known. */
-static int find_top(struct git *g, char why[GIT_WHY], struct err *e)
-{
-	_autofree_ char *answer = NULL;
-	_autofree_ char *top = NULL;
-	size_t n;
-	int r = git_ask(g, inside, &answer, e);
-
-	if (r == -EPROTO || r == -ENOENT || r == -EACCES) { /* no repository; no git */
-		snprintf(why, GIT_WHY, "%.*s", GIT_WHY - 1, e->msg);
-		return 0;
-	}
-	if (r < 0)
-		return r;
-	if (strcmp(answer, "true") != 0) {
-		snprintf(why, GIT_WHY, "it is in a repository, but in no work tree of it");
-		return 0;
-	}
-	r = git_ask(g, show_prefix, &g->prefix, e);
-	if (r >= 0)
-		r = git_ask(g, toplevel, &top, e);
-	if (r < 0)
-		return r;
-	n = strlen(g->prefix);
-	if (n > 0 && g->prefix[n - 1] == '/')
-		g->prefix[n - 1] = '\0';
-	free(g->top);
-	g->top = take_ptr(&top);
-	return check_top(g, why, e);
-}
-
-int git_open(const char *dir, struct git *ret, char why[GIT_WHY], struct err *e)
-{
-	struct git g = {0};
-	int r = find_owner(dir, &g.owner, e);
-
-	if (r < 0)
-		return r;
-	g.top = sys_strdup(dir);
-	r = g.top ? find_top(&g, why, e) : err_sys(e, "allocate a path");
-	if (r == 1)
-		*ret = g;
-	else
-		git_done(&g);
-	return r;
-}
-
-void git_done(struct git *g)
-{
-	free(g->top);
-	free(g->prefix);
-	owner_done(&g->owner);
-	*g = (struct git){0};
 }
 
 /* --- questions --------------------------------------------------------------------- */

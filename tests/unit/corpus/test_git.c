@@ -291,6 +291,33 @@ static void test_root_behind_theirs(void **state)
 	expect("repo/in", "repo", "in");
 }
 
+/* Nor with a configuration that somebody else may write, whatever git trusts. */
+static void test_root_with_theirs(void **state)
+{
+	static const char *const theirs[] = {
+	    "chown 65534 repo/.git", "chown 0 repo/.git; chown 65534 repo/.git/config",
+	    "mv repo/.git away; chown 65534 away; chown 0 away/config; ln -s ../away repo/.git",
+	    "rm repo/.git; echo \"gitdir: $PWD/away\" >repo/.git"};
+	char why[GIT_WHY];
+	struct git g;
+	struct err e;
+
+	(void)state;
+	need_git();
+	if (geteuid() != 0)
+		skip();
+	must("chmod 755 .; printf '[safe]\\n\\tdirectory = *\\n' >trusting");
+	setenv("GIT_CONFIG_GLOBAL", path_of("trusting"), 1);
+	for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++) {
+		must(theirs[i]);
+		assert_int_equal(git_open(path_of("repo/in"), &g, why, &e), -EPERM);
+		assert_non_null(strstr(e.msg, "is not of the user who owns the work tree"));
+	}
+	must("chown 0 away");
+	expect("repo/in", "repo", "in");
+	unsetenv("GIT_CONFIG_GLOBAL");
+}
+
 static void test_no_git(void **state)
 {
 	_autofree_ char *path = strdup(getenv("PATH"));
@@ -353,9 +380,19 @@ static void test_faults(void **state)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_find),   CASE(test_names),       CASE(test_questions), CASE(test_choose),
-    CASE(test_links),  CASE(test_environment), CASE(test_owner),     CASE(test_root_behind_theirs),
-    CASE(test_no_git), CASE(test_run),	       CASE(test_faults),    CASE(test_pushed_repository),
+    CASE(test_find),
+    CASE(test_names),
+    CASE(test_questions),
+    CASE(test_choose),
+    CASE(test_links),
+    CASE(test_environment),
+    CASE(test_owner),
+    CASE(test_root_behind_theirs),
+    CASE(test_no_git),
+    CASE(test_run),
+    CASE(test_faults),
+    CASE(test_pushed_repository),
+    CASE(test_root_with_theirs),
 };
 
 UNIT_MAIN(tests)
