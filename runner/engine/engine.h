@@ -118,6 +118,8 @@ struct engine_state {
 	} final; /* the engine's closing statistics */
 	/* The caller's: the instrumented edges that the process can have, at most; 0: any. */
 	uint64_t edges_most;
+	/* The caller's: the executions that the process has had time for, at most; 0: any. */
+	uint64_t execs_most;
 	/* Lines whose numbers cannot be true; none of these numbers is kept. */
 	uint64_t refused;
 	uint64_t refused_edges; /* in the last such line: edges above edges_most, else 0 */

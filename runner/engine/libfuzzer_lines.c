@@ -81,10 +81,18 @@ static bool too_many_edges(uint64_t edges, const char *what, struct engine_state
 	return true;
 }
 
+static bool too_many_execs(uint64_t execs, struct engine_state *io)
+{
+	if (io->execs_most == 0 || execs <= io->execs_most)
+		return false;
+	refuse(io, 0, "%llu executions, its CPU time allows %llu", U(execs), U(io->execs_most));
+	return true;
+}
+
 /* now: what io would become. */
 static bool is_refused(const struct engine_state *now, struct engine_state *io)
 {
-	if (too_many_edges(now->cov, "reached", io))
+	if (too_many_edges(now->cov, "reached", io) || too_many_execs(now->execs, io))
 		return true;
 	if (now->ft > FEATURES_MOST)
 		refuse(io, 0, "%llu features, its engine has room for %llu", U(now->ft),
@@ -301,7 +309,8 @@ static void on_done(struct slice in, struct engine_state *io)
 	uint64_t runs;
 
 	if (number(&in, &runs) && scan_lit(&in, SLICE(" runs in "))) {
-		io->execs = runs;
+		if (!too_many_execs(runs, io))
+			io->execs = runs;
 		io->done = true;
 	}
 }

@@ -50,6 +50,16 @@ uint64_t job_execs(const struct job *j)
 	return j->engine.execs < most ? j->engine.execs : most;
 }
 
+/* The executions that were possible until now.  Since the last reading of the CPU time, the one
+ * thread of the engine used at most the time that has passed. */
+static uint64_t execs_now(const struct job *j)
+{
+	uint64_t now = clock_mono_us(), read = j->fleet->clock.last.at_us;
+	uint64_t since = now > read ? now - read : 0;
+
+	return (j->now.usage_us + since + LATE_US) * EXECS_PER_US;
+}
+
 static void mark(struct job *j)
 {
 	char text[240];
@@ -113,6 +123,7 @@ void job_claims_line(struct job *j, struct slice line)
 	uint64_t before = j->engine.refused;
 	bool looked;
 
+	j->engine.execs_most = execs_now(j);
 	j->target->engine->line(line, &j->engine);
 	if (j->engine.refused == before)
 		return;

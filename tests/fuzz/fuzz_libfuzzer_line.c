@@ -27,7 +27,7 @@ static void check(const struct engine_state *s)
 	    s->seed_files > UINT64_C(1) << 53)
 		abort();
 	/* No more than its program can have, and no refusal without a reason. */
-	if (s->cov > s->edges_most || s->edges_total > s->edges_most ||
+	if (s->cov > s->edges_most || s->edges_total > s->edges_most || s->execs > s->execs_most ||
 	    (s->refused > 0) != (s->refused_text[0] != '\0'))
 		abort();
 }
@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const int codes[] = {0, 1, 3, 70, 71, 72, 76, 77};
 	static struct lines l;
-	struct engine_state s = {.edges_most = 100000};
+	struct engine_state s = {.edges_most = 100000, .execs_most = 1000000};
 
 	l.n = 0;
 	l.skipping = false;

@@ -248,11 +248,13 @@ static void what_cannot_be_is_refused(void **state)
 	    {"INFO: -max_len is not provided; libFuzzer will not generate inputs larger than "
 	     "1048577 bytes",
 	     "inputs of 1048577 bytes, its engine makes none above 1048576 by itself", 0},
+	    {"#50001\tNEW cov: 3 corp: 50001/9Mb", "50001 executions, its CPU time allows 50000",
+	     0},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		struct engine_state s = {.edges_most = 103}, was;
+		struct engine_state s = {.edges_most = 103, .execs_most = 50000}, was;
 
 		libfuzzer_line(slice_of("#7\tNEW cov: 103 ft: 2097152 corp: 8/8b lim: 9"), &s);
 		assert_int_equal(s.refused, 0);
@@ -268,7 +270,7 @@ static void what_cannot_be_is_refused(void **state)
 /* That it began and ended is not a number. */
 static void a_refused_line_begins_and_ends(void **state)
 {
-	struct engine_state s = {.edges_most = 103};
+	struct engine_state s = {.edges_most = 103, .execs_most = 50000};
 
 	(void)state;
 	libfuzzer_line(slice_of("#2\tINITED cov: 104"), &s);
@@ -277,6 +279,10 @@ static void a_refused_line_begins_and_ends(void **state)
 	libfuzzer_line(slice_of("#2\tDONE cov: 104"), &s);
 	assert_true(s.done);
 	assert_int_equal(s.refused, 2);
+	s.done = false;
+	libfuzzer_line(slice_of("Done 50001 runs in 2 second(s)"), &s);
+	assert_true(s.done);
+	assert_int_equal(s.refused, 3);
 	assert_int_equal(s.execs, 0);
 }
 

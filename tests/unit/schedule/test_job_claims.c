@@ -179,7 +179,39 @@ static void no_more_executions_than_cpu_time(void **state)
 		tick(S);
 		assert_int_equal(w.job.engine.execs, 400000);
 	}
-	assert_string_equal(forged(), "99999999999 executions in 2.0 s of CPU time");
+	assert_string_equal(forged(), "99999999999 executions, its CPU time allows 40000000");
+}
+
+/* A hundred lines come between two readings of the CPU time: each one is refused as a whole. */
+static void each_line_with_too_many_executions_counts(void **state)
+{
+	(void)state;
+	begins(103);
+	say("#400000\tpulse  cov: 30 ft: 40 corp: 7/9b lim: 4 exec/s: 5 rss: 30Mb\n");
+	for (unsigned i = 0; i < 100; i++)
+		say("#99999999999\tNEW    cov: 90 ft: 40 corp: 99999999/9b lim: 4\n");
+	assert_int_equal(w.job.engine.execs, 400000);
+	assert_int_equal(w.job.engine.corpus_units, 7);
+	assert_int_equal(w.job.cov, 30);
+	assert_int_equal(w.forges, 1);
+	assert_true(w.fleet.forges);
+}
+
+/* A supervisor that reads the CPU time late marks no honest target. */
+static void a_late_reading_proves_nothing(void **state)
+{
+	char line[200];
+
+	(void)state;
+	begins(103);
+	for (unsigned i = 1; i <= 60; i++) {
+		w.now += S;
+		snprintf(line, sizeof(line), "#%llu\tpulse  cov: 30 ft: 40 corp: 7/9b lim: 4\n",
+			 (unsigned long long)(10 * S * i));
+		say(line);
+	}
+	assert_int_equal(w.job.claims.refused, 0);
+	assert_int_equal(w.job.engine.execs, 600 * S);
 }
 
 static void the_last_words_are_bounded_as_well(void **state)
@@ -279,6 +311,8 @@ static const struct CMUnitTest tests[] = {
     CASE(without_sections_it_is_believed),
     CASE(a_process_that_is_gone_proves_nothing),
     CASE(no_more_executions_than_cpu_time),
+    CASE(each_line_with_too_many_executions_counts),
+    CASE(a_late_reading_proves_nothing),
     CASE(the_last_words_are_bounded_as_well),
     CASE(memory_is_no_more_than_the_kernel_counted),
     CASE(a_corpus_is_no_more_than_its_files),
