@@ -113,16 +113,15 @@ teardown() { e2e_teardown; }
 	ended=0
 	wait "$PID" || ended=$?
 	cat "$WORK/out"
-	found=$(find "$work" -type f | wc -l)
+	# Moved into the corpus, which takes no space, or still where the cell wrote them.
+	found=$(find "$STATE/work" "$STATE/corpus" -type f | wc -l)
 	rm "$WORK/small/fill"
 	fuzz healthy_fuzzer 1 --config "$WORK/config.json"
-	recovered=$output
 	saved=$(find "$STATE/corpus/healthy_fuzzer" -type f | wc -l)
 	wait_until 60 umount "$WORK/small"
 	STATE=$WORK/state
 	[ "$ended" -eq 70 ]
 	[ "$found" -ge 10 ]
-	[[ $recovered == *"recovered from 1 run"* ]]
 	[ "$saved" -ge 10 ]
 }
 
