@@ -185,7 +185,7 @@ struct walk {
 	const struct rights *as;
 	bool clone; /* false: the file systems cannot */
 	struct store_sum *io;
-	unsigned seen;
+	struct store_seen seen;
 	char hex[STORE_NAME]; /* of the last file; "": it is not stored */
 };
 
@@ -252,6 +252,21 @@ static int try_clone(struct walk *w, int at, const char *name, struct err *e)
 
 static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e);
 
+/* False: too many bytes that take no disk space, which a copy would take. */
+static bool is_backed(struct store_seen *seen, const struct stat *st)
+{
+	uint64_t size = (uint64_t)st->st_size, links = st->st_nlink ? st->st_nlink : 1;
+	uint64_t backed = (uint64_t)st->st_blocks * 512 / links;
+	uint64_t unbacked = size > backed ? size - backed : 0;
+
+	if (!seen->unbacked_max || !S_ISREG(st->st_mode))
+		return true;
+	if (unbacked > seen->unbacked_max - seen->unbacked_bytes)
+		return false;
+	seen->unbacked_bytes += unbacked;
+	return true;
+}
+
 static int walk_entry(int at, const char *name, unsigned depth, struct walk *w, struct err *e)
 {
 	struct stat st;
@@ -269,6 +284,10 @@ static int walk_entry(int at, const char *name, unsigned depth, struct walk *w, 
 	    have(w->to, name, (size_t)st.st_size)) {
 		w->io->known++;
 		memcpy(w->hex, name, sizeof(w->hex));
+		return 0;
+	}
+	if (!is_backed(&w->seen, &st)) {
+		w->io->skipped++;
 		return 0;
 	}
 	if (w->clone)
@@ -297,7 +316,7 @@ static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, str
 	while (r == 0 && (ent = readdir(d))) {
 		if (ent->d_name[0] == '.')
 			continue;
-		if (++w->seen > WORKDIR_FILES_MAX) {
+		if (++w->seen.entries > WORKDIR_FILES_MAX) {
 			w->io->skipped++;
 			break;
 		}
@@ -313,14 +332,14 @@ int store_tree(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *
 	return walk_dir(from_dirfd, dir, 0, &w, e);
 }
 
-int store_entry(int from_dirfd, const char *name, int to_dirfd, unsigned *seen,
+int store_entry(int from_dirfd, const char *name, int to_dirfd, struct store_seen *seen,
 		struct store_sum *io, char hex[STORE_NAME], struct err *e)
 {
-	struct walk w = {.to = to_dirfd, .io = io, .seen = *seen + 1};
+	struct walk w = {.to = to_dirfd, .io = io, .seen = *seen};
 	int r = 0;
 
 	hex[0] = '\0';
-	if (w.seen > WORKDIR_FILES_MAX)
+	if (++w.seen.entries > WORKDIR_FILES_MAX)
 		io->skipped++;
 	else if (name[0] != '.')
 		r = walk_entry(from_dirfd, name, 0, &w, e);

@@ -45,9 +45,16 @@ MUST_CHECK int store_bytes(struct slice data, int to_dirfd, struct store_sum *io
 MUST_CHECK int store_tree(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *io,
 			  struct err *e);
 
-/* One entry of such a directory; hex: the name of a file that is stored, else "".  seen: entries
- * looked at so far, of all calls. */
-MUST_CHECK int store_entry(int from_dirfd, const char *name, int to_dirfd, unsigned *seen,
+/* What several calls of store_entry() for one hostile directory share. */
+struct store_seen {
+	unsigned entries; /* looked at so far */
+	/* Bytes of files beyond the disk space that they take: holes, and further links to one
+	 * file.  A copy has neither.  A file that passes the limit is skipped. */
+	uint64_t unbacked_bytes, unbacked_max;
+};
+
+/* One entry of such a directory; hex: the name of a file that is stored, else "". */
+MUST_CHECK int store_entry(int from_dirfd, const char *name, int to_dirfd, struct store_seen *seen,
 			   struct store_sum *io, char hex[STORE_NAME], struct err *e);
 
 /* The same for a person's directory: where the file system can, a new file shares its

@@ -182,12 +182,15 @@ static enum engine_artifact named(enum engine_artifact a, enum engine_artifact c
 	return a;
 }
 
+/* After a killed run, whose limit is not known. */
+#define UNBACKED_MAX (UINT64_C(1) << 30)
+
 struct collecting {
 	const struct workdir_collect *c;
 	int dir; /* work/<run>/<target> */
 	int artifacts, inputs, seeds, crashes, triage;
 	uint64_t queued; /* in triage/<target> */
-	unsigned seen;
+	struct store_seen seen;
 	struct workdir_found *sum;
 	struct buf *names;
 };
@@ -447,6 +450,7 @@ int workdir_collect(const struct workdir_collect *c, struct workdir_found *ret, 
 	    .seeds = -1,
 	    .crashes = -1,
 	    .triage = -1,
+	    .seen.unbacked_max = c->bytes_max ? c->bytes_max : UNBACKED_MAX,
 	    .sum = &sum,
 	    .names = names,
 	};

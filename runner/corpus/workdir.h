@@ -70,8 +70,10 @@ struct workdir_collect {
 	const char *named;
 	bool is_new;
 	struct workdir_kept kept; /* before this time */
-	uint64_t bytes_max;	  /* of artifacts kept; 0: no limit */
-	bool lost;		  /* no job goes on here: what is not saved from it goes first */
+	/* Of artifacts kept, and of inputs beyond the disk space that they take; 0: no limit, and
+	 * 1 GiB. */
+	uint64_t bytes_max;
+	bool lost; /* no job goes on here: what is not saved from it goes first */
 };
 struct workdir_found {
 	uint64_t inputs, input_bytes; /* new in the persistent corpus */

@@ -88,6 +88,63 @@ static void test_bytes(void **state)
 	assert_int_equal(entries(crashes, "t"), 2);
 }
 
+/* COUNT inputs of 1 MiB, each but for its first byte a hole. */
+static void leave_sparse(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		char path[32];
+		int fd;
+
+		(void)snprintf(path, sizeof(path), "t/corpus/sparse%u", i);
+		fd = openat(work, path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+		assert_true(fd >= 0);
+		assert_int_equal(write(fd, &(char){(char)('a' + i)}, 1), 1);
+		assert_int_equal(ftruncate(fd, 1 << 20), 0);
+		close(fd);
+	}
+}
+
+/* A hole takes no disk space in the cell, and its copy would: 60 holes of 30 MiB became 1.8 GiB. */
+static void test_sparse_inputs(void **state)
+{
+	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
+	struct workdir_found f;
+
+	(void)state;
+	prepare();
+	leave_sparse(20);
+	scratch_write(work, "t/corpus/honest", "honest");
+	c.bytes_max = 4 << 20;
+	f = collect_as(&c);
+	assert_int_equal(f.inputs, 5); /* each hole is a little less than 1 MiB */
+	assert_int_equal(f.skipped, 16);
+	assert_true(holds(corpus, name_of("honest"), "honest"));
+}
+
+/* To read 190,000 links to one file of 60 MiB would take hours. */
+static void test_linked_inputs(void **state)
+{
+	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
+	static char text[64 * 1024];
+	struct workdir_found f;
+
+	(void)state;
+	prepare();
+	memset(text, 'x', sizeof(text) - 1);
+	scratch_write(work, "t/corpus/first", text);
+	for (unsigned i = 0; i < 49; i++) {
+		char path[32];
+
+		(void)snprintf(path, sizeof(path), "t/corpus/link%u", i);
+		assert_int_equal(linkat(work, "t/corpus/first", work, path, 0), 0);
+	}
+	c.bytes_max = 10 * sizeof(text);
+	f = collect_as(&c);
+	assert_int_equal(f.inputs, 1);
+	assert_in_range(f.skipped, 38, 40);
+	assert_true(scratch_has(corpus, name_of(text)));
+}
+
 /* What no run had the time to look at does not pile up. */
 static void test_queue_ends(void **state)
 {
@@ -137,10 +194,8 @@ static void test_lost(void **state)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_no_more),
-    CASE(test_bytes),
-    CASE(test_queue_ends),
-    CASE(test_lost),
+    CASE(test_no_more),	      CASE(test_bytes),	     CASE(test_sparse_inputs),
+    CASE(test_linked_inputs), CASE(test_queue_ends), CASE(test_lost),
 };
 
 UNIT_MAIN(tests)
