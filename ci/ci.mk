@@ -36,8 +36,9 @@ e2e: all targets
 # fuzzing is seen there by `after`, verdicts by those that are left; the suites that try
 # all of it take minutes here, and would take an hour in an emulator.  Single tests that
 # show nothing else there have the tag "host".
-VM_NOT   := build builds control corpus corpus_commands corpus_intree crash disk doctor health history metrics \
-	    operations outbox owner regress serve tell terminal timeouts token_env triage trigger truth
+VM_NOT   := build build_cell builds claims control corpus corpus_commands corpus_intree crash disk doctor health \
+	    history metrics odd_files operations outbox owner push regress serve shared tell terminal timeouts \
+	    token_env triage trigger truth verdict
 VM_TESTS := $(filter-out $(VM_NOT:%=tests/e2e/%.bats),$(wildcard tests/e2e/*.bats))
 vm: all targets
 	ci/vm.sh --binary $B/fuzzcell --targets $B/targets --timeout 3300 \

@@ -61,6 +61,7 @@ nothing_lives() {
 	nothing_lives
 }
 
+# bats test_tags=host
 @test "a memory bomb in shared memory: the same, and the memory is free again" {
 	local name=fuzzcell-test-$$
 	build "head -c 300000000 /dev/zero >/dev/shm/$name; sleep $MARK"
@@ -70,6 +71,7 @@ nothing_lives() {
 	nothing_lives
 }
 
+# bats test_tags=host
 @test "a disk bomb: the build fails by its disk limit" {
 	build "head -c 300000000 /dev/zero >big; sync; sleep $MARK" build_disk '"64MiB"'
 	[ "$status" -eq 6 ]
@@ -90,6 +92,7 @@ nothing_lives() {
 	nothing_lives
 }
 
+# bats test_tags=host
 @test "a flood of output costs little memory, and no more of the log than its limit" {
 	local peak
 	build_config "setsid sleep $MARK & exec yes" build_time 4
@@ -126,6 +129,7 @@ nothing_lives() {
 	done
 }
 
+# bats test_tags=host
 @test "kill -9 of fuzzcell and of its keeper: the next start ends what the build left" {
 	build_config "setsid sleep $MARK & sleep $MARK"
 	"$FUZZCELL" build --state-dir "$STATE" >"$WORK/out" 2>&1 3>&- &
@@ -144,6 +148,7 @@ nothing_lives() {
 
 other_fuzzes() { grep -qs INITED "$WORK"/other/logs/*/healthy_fuzzer.log; }
 
+# bats test_tags=host
 @test "whatever a build does, a cell of another run goes on" {
 	local other=$WORK/other
 	mkdir "$other"
@@ -190,6 +195,7 @@ bazel_workspace() { # SCRIPT
 
 server_lives() { pgrep -f "$WORK/bazel" >/dev/null; }
 
+# bats test_tags=host
 @test "a rule that Bazel runs to answer a question has the limits of a build" {
 	command -v bazel >/dev/null || skip 'no bazel here'
 	bazel_workspace "for i in \$(seq 500); do setsid sleep $MARK & done; wait"
@@ -211,6 +217,7 @@ server_lives() { pgrep -f "$WORK/bazel" >/dev/null; }
 	nothing_lives
 }
 
+# bats test_tags=host
 @test "what this machine cannot give a build is refused, or said" {
 	build "install $TARGETS/healthy_fuzzer $WORK/built" build_memory '"16TiB"'
 	[ "$status" -eq 3 ]

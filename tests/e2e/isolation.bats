@@ -33,6 +33,7 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 	[ "$(artifacts syscall)" -ge 1 ]
 }
 
+# bats test_tags=host
 @test "a call that the start was refused, too, is a finding of the first input that makes it" {
 	config '"env": {"CALL_OTHERS": "1"}'
 	fuzz startcall_fuzzer 5
@@ -44,6 +45,7 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 		"Refused-system-call bpf new" ]
 }
 
+# bats test_tags=host
 @test "a refused call that does not come back keeps its name" {
 	config '"max_crashes": 1, "env": {"CALL_AFTER": "10"}'
 	fuzz startcall_fuzzer 60

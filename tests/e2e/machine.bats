@@ -61,6 +61,7 @@ copies() {
 	done
 }
 
+# bats test_tags=host
 @test "with few descriptors fewer workers run, every target fuzzes, and that is said" {
 	config '"merge_time": "off", "triage_time": "off"'
 	copies 8
@@ -76,6 +77,7 @@ copies() {
 	[ "${BASH_REMATCH[1]}" -ge 3 ]
 }
 
+# bats test_tags=host
 @test "a limit of descriptors that allows no cell is an error of the machine" {
 	copies 1
 	for command in 'run --plain' 'corpus minimize' regress; do
@@ -97,6 +99,7 @@ among() {
 	echo "$output"
 }
 
+# bats test_tags=host
 @test "what is short while a run goes on costs workers, not targets" {
 	config '"merge_time": "off", "triage_time": "off"'
 	copies 3
@@ -108,6 +111,7 @@ among() {
 	[ "$(grep -c 'no more than' <<<"$output")" -eq 1 ]
 }
 
+# bats test_tags=host
 @test "a run that cannot have a single cell ends with what is short" {
 	config '"merge_time": "off", "triage_time": "off"'
 	copies 2
