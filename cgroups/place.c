@@ -275,6 +275,21 @@ static int lock(struct cg_place *p, uint64_t until_us, struct err *e)
 	return 0;
 }
 
+/* The others, below the lock of the first. */
+static int make_rest(struct cgroup_tree *t, uint64_t until_us, struct err *e)
+{
+	for (unsigned i = 1; i < t->n; i++) {
+		int r;
+
+		do
+			r = make_one(&t->at[i], e);
+		while (r == -ENOENT && clock_mono_us() < until_us);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 int cg_place_make(struct cgroup_tree *t, bool no_wait, struct err *e)
 {
 	uint64_t until_us = clock_mono_us() + (uint64_t)CG_EMPTY_MS * USEC_PER_MSEC;
@@ -293,14 +308,7 @@ int cg_place_make(struct cgroup_tree *t, bool no_wait, struct err *e)
 			return r;
 	} while (!still_there(v2));
 	t->locked = true;
-	for (unsigned i = 1; i < t->n; i++) {
-		do
-			r = make_one(&t->at[i], e);
-		while (r == -ENOENT && clock_mono_us() < until_us);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	return make_rest(t, until_us, e);
 }
 
 /* Somebody's process is where only groups may be. */

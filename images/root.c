@@ -103,9 +103,12 @@ static bool is_fixed(const char *name)
 static int check_owner(const char *rootfs, struct err *e)
 {
 	struct way w;
-	int r = geteuid() == 0 ? way_walk(rootfs, &w, e) : 0;
+	int r;
 
-	if (r < 0 || geteuid() != 0)
+	if (geteuid() != 0)
+		return 0;
+	r = way_walk(rootfs, &w, e);
+	if (r < 0)
 		return r;
 	if (w.n_owners > 0)
 		r = err_set(e, EPERM,

@@ -317,7 +317,7 @@ static int show(struct show_args *a, const char *name)
 	if (r == EXIT_DONE && !of)
 		r = fail(EXIT_USAGE, "crash %s: target '%s' did not find it",
 			 crash_line(c->signature, line), a->target);
-	if (r == EXIT_DONE)
+	if (r == EXIT_DONE && of)
 		r = a->json ? print_json(a, l, c, of) : print_text(a, l, c, of);
 	ledger_free(l);
 	return r;

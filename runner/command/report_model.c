@@ -161,6 +161,18 @@ static json_t *crash_known(const struct model *m, const char *signature)
 	return NULL;
 }
 
+static json_t *new_crash(const struct model *m, const json_t *from, const char *signature)
+{
+	const struct known_crash *k = ledger_find(m->ledger, signature);
+	json_t *c = json_pack(
+	    "{s:s, s:s, s:s, s:s, s:i, s:[], s:b, s:s}", "signature", signature, "what",
+	    json_get_text(from, "what"), "state", json_get_text(from, "state"), "state_now",
+	    k ? ledger_state_name(k->state) : "", "count", 0, "targets", "security",
+	    json_is_true(json_object_get(from, "security")), "issue_url", k ? k->issue_url : "");
+
+	return c && json_array_append_new(m->crashes, c) == 0 ? c : NULL;
+}
+
 static int add_crash(const struct model *m, const json_t *from, const char *target, struct err *e)
 {
 	const char *signature = json_get_text(from, "signature");
@@ -169,18 +181,10 @@ static int add_crash(const struct model *m, const json_t *from, const char *targ
 
 	if (!*signature || (!c && json_array_size(m->crashes) == CRASHES_MAX))
 		return 0;
-	if (!c) {
-		const struct known_crash *k = ledger_find(m->ledger, signature);
-
-		c = json_pack("{s:s, s:s, s:s, s:s, s:i, s:[], s:b, s:s}", "signature", signature,
-			      "what", json_get_text(from, "what"), "state",
-			      json_get_text(from, "state"), "state_now",
-			      k ? ledger_state_name(k->state) : "", "count", 0, "targets",
-			      "security", json_is_true(json_object_get(from, "security")),
-			      "issue_url", k ? k->issue_url : "");
-		if (!c || json_array_append_new(m->crashes, c) < 0)
-			return no_memory(e);
-	}
+	if (!c)
+		c = new_crash(m, from, signature);
+	if (!c)
+		return no_memory(e);
 	/* What is new in one of its targets is new. */
 	if (strcmp(json_get_text(from, "state"), ledger_state_name(LEDGER_NEW)) == 0 &&
 	    json_object_set_new(c, "state", json_string(ledger_state_name(LEDGER_NEW))) < 0)

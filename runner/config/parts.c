@@ -51,42 +51,61 @@ static bool said(const struct schema *s, const struct origin *from, const char *
 	return k && from[k - s->keys].rank > 0;
 }
 
-static int check_source(const struct source_config *s, const struct origin *from,
-			const struct where *at, struct err *e)
+/* The first of n names of which something is said; NULL: of none. */
+static const char *first_said(const struct origin *from, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (said(&schema_source, from, names[i]))
+			return names[i];
+	return NULL;
+}
+
+#define FIRST_SAID(from, names) first_said((from), (names), sizeof(names) / sizeof((names)[0]))
+
+static int check_bazel(const struct origin *from, const struct where *at, struct err *e)
+{
+	static const char *const of_others[] = {"build", "build_dir", "build_isolation"};
+	const char *name = FIRST_SAID(from, of_others);
+
+	return name ? where_fail(at, e,
+				 "\"%s\" is not for the type \"bazel\", which builds by itself "
+				 "(use \"flags\")",
+				 name)
+		    : 0;
+}
+
+static int check_command(const struct source_config *s, const struct origin *from,
+			 const struct where *at, struct err *e)
 {
 	static const char *const of_bazel[] = {"bazel", "query", "startup_options", "flags"};
-	static const char *const of_others[] = {"build", "build_dir", "build_isolation"};
 	static const char *const of_builds[] = {"build_dir",  "build_memory",
 						"build_pids", "build_cpu_weight",
 						"build_disk", "build_isolation"};
-	static const char *const of_cells[] = {"build_network", "build_writable"};
-	bool bazel = strcmp(s->v.type, "bazel") == 0;
+	const char *name = FIRST_SAID(from, of_bazel);
 
-	for (size_t i = 0; !bazel && i < sizeof(of_bazel) / sizeof(of_bazel[0]); i++)
-		if (said(&schema_source, from, of_bazel[i]))
-			return where_fail(at, e, "\"%s\" is for the type \"bazel\", this is \"%s\"",
-					  of_bazel[i], s->v.type);
-	for (size_t i = 0; bazel && i < sizeof(of_others) / sizeof(of_others[0]); i++)
-		if (said(&schema_source, from, of_others[i]))
-			return where_fail(at, e,
-					  "\"%s\" is not for the type \"bazel\", which builds "
-					  "by itself (use \"flags\")",
-					  of_others[i]);
+	if (name)
+		return where_fail(at, e, "\"%s\" is for the type \"bazel\", this is \"%s\"", name,
+				  s->v.type);
 	if (said(&schema_source, from, "build") && s->v.build.n == 0)
 		return where_fail(at, e, "\"build\" names no command");
-	if (s->v.build_as_root && !bazel && s->v.build.n == 0)
+	if (s->v.build_as_root && s->v.build.n == 0)
 		return where_fail(at, e, "\"build_as_root\" without \"build\"");
-	for (size_t i = 0;
-	     !bazel && s->v.build.n == 0 && i < sizeof(of_builds) / sizeof(of_builds[0]); i++)
-		if (said(&schema_source, from, of_builds[i]))
-			return where_fail(at, e, "\"%s\" without \"build\"", of_builds[i]);
-	for (size_t i = 0;
-	     s->v.build_isolation != ISOLATION_CELL && i < sizeof(of_cells) / sizeof(of_cells[0]);
-	     i++)
-		if (said(&schema_source, from, of_cells[i]))
-			return where_fail(at, e, "\"%s\" without \"build_isolation\": \"cell\"",
-					  of_cells[i]);
-	return 0;
+	name = s->v.build.n == 0 ? FIRST_SAID(from, of_builds) : NULL;
+	return name ? where_fail(at, e, "\"%s\" without \"build\"", name) : 0;
+}
+
+static int check_source(const struct source_config *s, const struct origin *from,
+			const struct where *at, struct err *e)
+{
+	static const char *const of_cells[] = {"build_network", "build_writable"};
+	bool bazel = strcmp(s->v.type, "bazel") == 0;
+	const char *name =
+	    s->v.build_isolation != ISOLATION_CELL ? FIRST_SAID(from, of_cells) : NULL;
+	int r = bazel ? check_bazel(from, at, e) : check_command(s, from, at, e);
+
+	if (r < 0 || !name)
+		return r;
+	return where_fail(at, e, "\"%s\" without \"build_isolation\": \"cell\"", name);
 }
 
 static int check_webhook(const struct config *c, const struct webhook_config *w,

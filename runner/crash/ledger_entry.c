@@ -49,7 +49,7 @@ static int reserve(struct known_crash *c, struct err *e)
 		return err_set(e, ENOSPC, "more than %d targets found crash '%.100s'",
 			       LEDGER_TARGETS, c->signature);
 	if ((c->n_by & (c->n_by - 1)) == 0) /* by doubling: at each power of two */
-		v = sys_realloc(c->by, (c->n_by ? c->n_by * 2 : 1) * sizeof(*v));
+		v = sys_realloc(c->by, (c->n_by ? c->n_by * 2 : 1) * sizeof(struct known_crash *));
 	if (!v)
 		return err_sys(e, "grow the entries of a crash");
 	c->by = v;
@@ -86,7 +86,7 @@ void ledger_entry_drop(struct ledger *l, struct record *n, size_t i)
 		ledger_index_drop(&l->raw_keys, keys->v[k]);
 	ledger_entry_free(ledger_entry_at(n, i));
 	n->c.n_by--;
-	memmove(n->c.by + i, n->c.by + i + 1, (n->c.n_by - i) * sizeof(*n->c.by));
+	memmove(n->c.by + i, n->c.by + i + 1, (n->c.n_by - i) * sizeof(struct known_crash *));
 }
 
 /* --- the summary ------------------------------------------------------------ */

@@ -320,7 +320,7 @@ static int note_new(struct ledger *l, const struct crash_sighting *s, struct led
 		    struct err *e)
 {
 	CLEANUP(ledger_record_free_p) struct record *n = NULL;
-	struct found *t;
+	struct found *t = NULL;
 	int r = ledger_reserve(l, s->signature, e);
 
 	if (r < 0)

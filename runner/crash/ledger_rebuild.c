@@ -11,6 +11,7 @@
 #include "runner/crash/report.h"
 #include "runner/crash/vault.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -411,6 +412,7 @@ static int rebuild(struct rebuild *b, struct ledger **ret, struct err *e)
 		r = take_meta(b, l, b->others.v[i], e);
 	if (r < 0)
 		return r;
+	assert(l);
 	for (size_t i = 0; i < l->n; i++)
 		l->v[i]->copy = true;
 	*ret = take_ptr(&l);

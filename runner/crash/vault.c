@@ -353,7 +353,7 @@ static int open_target(int state_dirfd, const char *name, const char *target, in
 		       struct err *e)
 {
 	_autoclose_ int crashes = -1, dir = -1, by = -1;
-	bool own;
+	bool own = false;
 	int r = fs_open_dir(state_dirfd, dir_name, &crashes, e);
 
 	if (r == 0)

@@ -111,6 +111,17 @@ static size_t kind_of(const char *names, uint64_t n, uint64_t at)
 	return KINDS;
 }
 
+/* Entries of a section of kind k; false: it is not in the file. */
+static bool entries_of(const struct image *m, const struct section *s, size_t k, uint64_t *ret)
+{
+	uint64_t bytes = s->size < m->size ? s->size : m->size;
+
+	if (s->type != SHT_NOBITS && (s->at > m->size || s->size > m->size - s->at))
+		return false;
+	*ret = bytes / (m->is_32 ? kinds[k].entry_32 : kinds[k].entry);
+	return true;
+}
+
 /* The most of any kind: a compiler writes several of one edge.  A counter is of no use without
  * four bytes of code that count; that bounds also a section that takes no room in the file. */
 static enum counters_known sum(const struct image *m, const char *table, const char *names,
@@ -121,19 +132,15 @@ static enum counters_known sum(const struct image *m, const char *table, const c
 	for (uint64_t i = 0; i < m->n; i++) {
 		struct section s = section_of(m, table, i);
 		size_t k = kind_of(names, names_n, s.name);
-		uint64_t size =
-		    m->is_32 ? kinds[k < KINDS ? k : 0].entry_32 : kinds[k < KINDS ? k : 0].entry;
+		uint64_t n;
 
 		if (k == KINDS || s.type == SHT_NULL)
 			continue;
-		if (s.type != SHT_NOBITS && (s.at > m->size || s.size > m->size - s.at))
+		if (!entries_of(m, &s, k, &n))
 			return COUNTERS_UNKNOWN;
-		if (s.size > m->size)
-			s.size = m->size;
-		entries[k] += s.size / size;
-	}
-	for (size_t k = 0; k < KINDS; k++)
+		entries[k] += n;
 		most = entries[k] > most ? entries[k] : most;
+	}
 	*ret = most < m->size / 4 ? most : m->size / 4;
 	return *ret > 0 ? COUNTERS_FOUND : COUNTERS_NONE;
 }
