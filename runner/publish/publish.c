@@ -128,7 +128,7 @@ static int tell(struct publish_case *k, struct outbox *o, struct fresh *fresh,
 	if (r < 0)
 		return r;
 	if (publish_case_wants(k, o, &w)) {
-		if (!k->hook && w == PUBLISH_NEW)
+		if (fresh && !k->hook && w == PUBLISH_NEW)
 			fresh->v[fresh->n++] = k->crash;
 		else
 			r = publish_case_queue(k, o, w, &queued, e);

@@ -99,7 +99,7 @@ static int walk_one(int dir, const char *name, const struct fs_usage *limit, str
 		    struct err *e)
 {
 	_autoclose_ int fd = -1;
-	struct fs_usage u;
+	struct fs_usage u = {0};
 	int r = fs_open_dir(dir, name, &fd, e);
 
 	if (r == 0)

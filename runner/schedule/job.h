@@ -122,10 +122,10 @@ struct job {
 	double pressure[3]; /* cpu, memory, io: stalled share of the last interval */
 	uint64_t over_mark_since;
 
-	bool is_short;	    /* no cell, for want of something of ours: the run takes note */
-	bool was_short;	    /* and its note says so */
 	unsigned shortages; /* in a row, as crun told of them */
 	unsigned collects;  /* tries to save, in a row, that could not begin */
+	bool is_short;	    /* no cell, for want of something of ours: the run takes note */
+	bool was_short;	    /* and its note says so */
 
 	bool active; /* holds a worker: the run sets and clears it */
 	bool off;    /* a person stopped it: only a person starts it again */
@@ -159,6 +159,8 @@ struct job {
 	bool launched;	   /* there was a cell of this build */
 	bool rebuilt;	   /* its binary came during the run: the run's commit is not its */
 	bool dropped;	   /* that was told: it reaches much less than the build before */
+	bool held;	   /* its cell is frozen until the disk has room again */
+	bool log_open;
 	char checked[DIGEST_SHA1_HEX]; /* the build whose open crashes were tried last */
 	struct row_crash *seen;	       /* crashes of this run; made at the job's end */
 	size_t n_seen;
@@ -183,11 +185,9 @@ struct job {
 		struct fs_usage saved; /* since its run, or its day, began */
 		struct workdir_kept kept;
 	} disk;
-	bool held; /* its cell is frozen until the disk has room again */
 	struct buf artifacts;
 	struct series series;
 	struct joblog log;
-	bool log_open;
 	uint64_t line_dropped;
 };
 

@@ -243,10 +243,29 @@ static const char *asked_for(enum ask ask)
 	return NULL;
 }
 
-static void explain(struct job *j, const struct cell_facts *f, const struct cell_end *end)
+/* It ended, and nobody had asked it to. */
+static void explain_unasked(struct job *j, const struct cell_facts *f)
 {
+	int code = f->signo ? f->signo : f->code;
 	char what[64];
 
+	if (!f->fuzzed && f->fault == ENGINE_FAULT_NONE) {
+		snprintf(what, sizeof(what), f->signo ? "died of signal %d" : "exited with %d",
+			 code);
+		note_head(j, what);
+	} else if (f->end == ENGINE_INTERRUPTED)
+		job_set_note(j, "ended as by a stop signal, which fuzzcell did not send");
+	else if (f->end == ENGINE_UNKNOWN || f->end == ENGINE_KILLED)
+		job_set_note(j,
+			     f->signo ? "died of signal %d without a report"
+				      : "exited with %d without a report",
+			     code);
+	else if (f->end == ENGINE_FAULTED)
+		job_set_note(j, "%s", j->engine.fault_text);
+}
+
+static void explain(struct job *j, const struct cell_facts *f, const struct cell_end *end)
+{
 	if (!f->started)
 		job_set_note(j, "%s", end->why);
 	else if (f->oom_kills > 0)
@@ -254,17 +273,8 @@ static void explain(struct job *j, const struct cell_facts *f, const struct cell
 	else if (asked_for(f->ask))
 		job_set_note(j, "%s%s%s", asked_for(f->ask), *j->attempt->refused ? ": " : "",
 			     j->attempt->refused);
-	else if (!f->fuzzed && f->ask == ASK_NOTHING && f->fault == ENGINE_FAULT_NONE) {
-		snprintf(what, sizeof(what), f->signo ? "died of signal %d" : "exited with %d",
-			 f->signo ? f->signo : f->code);
-		note_head(j, what);
-	} else if (f->ask == ASK_NOTHING && f->end == ENGINE_INTERRUPTED)
-		job_set_note(j, "ended as by a stop signal, which fuzzcell did not send");
-	else if (f->ask == ASK_NOTHING && (f->end == ENGINE_UNKNOWN || f->end == ENGINE_KILLED))
-		job_set_note(j,
-			     f->signo ? "died of signal %d without a report"
-				      : "exited with %d without a report",
-			     f->signo ? f->signo : f->code);
+	else if (f->ask == ASK_NOTHING)
+		explain_unasked(j, f);
 	else if (f->forced && f->ask == ASK_FINISH && j->attempt->asked)
 		job_set_note(j, "did not stop when asked: %s",
 			     j->attempt->dumped_us ? "forced" : "killed");

@@ -71,10 +71,19 @@ static bool read_points(const json_t *from, struct curve *c)
 	return true;
 }
 
+static void read_forged(const json_t *from, struct progress *p)
+{
+	const char *forged = json_string_value(json_object_get(from, "forged"));
+
+	snprintf(p->forged, sizeof(p->forged), "%s", forged ? forged : "");
+	for (char *c = p->forged; *c; c++) /* it is printed */
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+}
+
 static bool read_all(const json_t *from, struct progress *p)
 {
 	const char *build = json_string_value(json_object_get(from, "build"));
-	const char *forged = json_string_value(json_object_get(from, "forged"));
 	const json_t *f1 = json_object_get(from, "window_f1"),
 		     *mtime = json_object_get(from, "mtime_ns"),
 		     *ctime = json_object_get(from, "ctime_ns");
@@ -86,10 +95,7 @@ static bool read_all(const json_t *from, struct progress *p)
 	    !json_is_integer(mtime) || !json_is_integer(ctime))
 		return false;
 	memcpy(p->build, build, DIGEST_SHA1_HEX);
-	snprintf(p->forged, sizeof(p->forged), "%s", forged ? forged : "");
-	for (char *c = p->forged; *c; c++) /* it is printed */
-		if (*c < ' ' || *c > '~')
-			*c = '?';
+	read_forged(from, p);
 	p->curve.window_f1 = json_number_value(f1);
 	p->binary.mtime_ns = json_integer_value(mtime);
 	p->binary.ctime_ns = json_integer_value(ctime);

@@ -149,7 +149,7 @@ static int check_rights(const struct target *t, const struct target_config *cfg,
  * its CPUs have until its deadline, and this is so much more. */
 #define CPU_SLACK_US (30 * USEC_PER_SEC)
 /* Beyond, the deadline is none. */
-#define CPU_KNOWN_US (366 * 24 * 3600 * USEC_PER_SEC)
+#define CPU_KNOWN_US (UINT64_C(366) * 24 * 3600 * USEC_PER_SEC)
 
 static uint64_t cpu_seconds(const struct target_config *cfg, uint64_t wall_us)
 {
