@@ -5,6 +5,7 @@
 #include "runner/crash/ledger_internal.h"
 #include "runner/crash/odds.h"
 
+#include <assert.h>
 #include <errno.h>
 
 DEFINE_CLEANUP(struct record *, ledger_record_free)
@@ -330,6 +331,7 @@ static int note_new(struct ledger *l, const struct crash_sighting *s, struct led
 		r = ledger_entry_add(n, s->target ? s->target : "", &t, e);
 	if (r < 0)
 		return r;
+	assert(t);
 	n->copy = true;
 	r = note_in(l, n, t, s, true, e);
 	if (r < 0) {
