@@ -107,10 +107,10 @@ enum engine_artifact engine_saved(const struct engine_ops *engine, struct slice 
 	enum { SHA1_HEX = 40 };
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+		const char *kind = engine_artifact_name(ours[i]);
 		struct slice rest = name;
 
-		if (scan_lit(&rest, slice_of(engine_artifact_name(ours[i]))) &&
-		    scan_lit(&rest, SLICE("-")))
+		if (kind && scan_lit(&rest, slice_of(kind)) && scan_lit(&rest, SLICE("-")))
 			return rest.n == SHA1_HEX && is_hex(rest) ? ours[i] : ENGINE_ARTIFACT_NONE;
 	}
 	return engine->artifact(name);
