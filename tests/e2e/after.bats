@@ -41,8 +41,10 @@ limited() {
 	[ "$status" -eq 0 ]
 	[[ $'\n'$output$'\n' == *$'\n3 artifacts triaged, 2 new crashes, 0 still wait\n'* ]]
 	[ "$(queued)" -eq 0 ]
-	# In an emulator the engine's watchdog and the memory mark race for the bomb: it may look flaky.
-	[ "$(ledger '[.[] | select(.state == "new" or .state == "flaky") | .fuzzer] | sort | join(" ")')" = \
+	# Seen once in the emulator, unified layout: the bomb failed in some of 11 replays only.  The
+	# cause is not known, so elsewhere it must be new.
+	also=$([ "$SLOW" -eq 1 ] || echo flaky)
+	[ "$(ledger '[.[] | select(.state == "new" or .state == "'"$also"'") | .fuzzer] | sort | join(" ")')" = \
 		'membomb_slow_fuzzer uaf_fuzzer' ]
 	[ "$(ledger '.[] | select(.fuzzer == "uaf_fuzzer").state')" = new ]
 	[[ $(ledger '.[] | select(.fuzzer == "membomb_slow_fuzzer").crash_type') == *Out-of-memory* ]]
