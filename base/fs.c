@@ -28,7 +28,7 @@ static const char *kind_of(mode_t mode)
 	}
 }
 
-/* The directory that a relative path starts from; "" when the path says it itself. */
+/* The directory that a relative path starts from; "" for an absolute path. */
 static void name_directory(int dirfd, const char *path, char out[PATH_MAX])
 {
 	char link[64];
@@ -49,7 +49,7 @@ static int not_regular(int dirfd, const char *path, mode_t mode, struct err *e)
 		       path, kind_of(mode), *dir ? " from '" : "", dir, *dir ? "'" : "");
 }
 
-/* For writing, what is no regular file may already fail to open. */
+/* open(2) for writing may already have failed on a file that is not regular. */
 static int open_failed(int dirfd, const char *path, int flags, struct err *e)
 {
 	int code = errno;
@@ -109,21 +109,35 @@ static void drop_temp(int dirfd, const char *tmp)
 	(void)unlinkat(dirfd, tmp, 0);
 }
 
+/* Writes the temporary file of name; *ret_fd: it is open. */
+static int write_temp(int dirfd, const char *name, struct slice data, char tmp[NAME_MAX + 1],
+		      int *ret_fd, struct err *e)
+{
+	int fd = -1, r = temp_name(name, tmp, e);
+
+	if (r == 0)
+		r = fs_open_file(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC, 0640, &fd, e);
+	if (r < 0)
+		return r;
+	if (sys_write_all(fd, data.p, data.n) < 0) {
+		r = err_sys(e, "write '%s'", tmp);
+		close(fd);
+		drop_temp(dirfd, tmp);
+		return r;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
 int fs_replace(int dirfd, const char *name, struct slice data, struct err *e)
 {
 	_autoclose_ int fd = -1;
 	char tmp[NAME_MAX + 1];
-	int r = temp_name(name, tmp, e);
+	int r = write_temp(dirfd, name, data, tmp, &fd, e);
 
 	if (r < 0)
 		return r;
-	r = fs_open_file(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC, 0640, &fd, e);
-	if (r < 0)
-		return r;
-	if (sys_write_all(fd, data.p, data.n) < 0)
-		r = err_sys(e, "write '%s'", tmp);
-	else
-		r = commit(dirfd, fd, tmp, name, e);
+	r = commit(dirfd, fd, tmp, name, e);
 	if (r < 0)
 		drop_temp(dirfd, tmp);
 	return r;
@@ -139,7 +153,9 @@ static int ends_cut(int fd, off_t size, const char *name, struct err *e)
 	return last != '\n';
 }
 
-int fs_append_line(int dirfd, const char *name, struct slice line, struct err *e)
+/* Appends, and leaves it to the caller to put that on disk.  *ret_new: the name may be new, too. */
+static int append(int dirfd, const char *name, struct slice line, int *ret_fd, bool *ret_new,
+		  struct err *e)
 {
 	_autoclose_ int fd = -1;
 	_autofree_ char *text = NULL;
@@ -167,15 +183,190 @@ int fs_append_line(int dirfd, const char *name, struct slice line, struct err *e
 	text[n++] = '\n';
 	if (sys_write_all(fd, text, n) < 0)
 		return err_sys(e, "append to '%s'", name);
+	*ret_fd = take_fd(&fd);
+	*ret_new = size == 0;
+	return 0;
+}
+
+int fs_append_line(int dirfd, const char *name, struct slice line, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	bool is_new;
+	int r = append(dirfd, name, line, &fd, &is_new, e);
+
+	if (r < 0)
+		return r;
 	if (sys_fsync(fd) < 0)
 		return err_sys(e, "fsync '%s'", name);
-	/* It may be new, and then its name is not on disk yet. */
-	if (size == 0 && sys_fsync(dirfd) < 0)
+	if (is_new && sys_fsync(dirfd) < 0)
 		return err_sys(e, "fsync directory of '%s'", name);
 	return 0;
 }
 
-/* Regular, and not too large. */
+/* --- many at once ------------------------------------------------------------------- */
+
+struct fs_batch_file {
+	char *name;
+	size_t dir; /* its index */
+	bool replaced;
+};
+
+struct fs_batch_dir {
+	dev_t dev;
+	ino_t ino;
+	int fd;
+};
+
+static int batch_dir(struct fs_batch *b, int dirfd, size_t *ret, struct err *e)
+{
+	struct fs_batch_dir *dirs, d;
+	struct stat st;
+
+	if (fstat(dirfd, &st) < 0)
+		return err_sys(e, "stat a directory");
+	for (*ret = 0; *ret < b->n_dirs; ++*ret)
+		if (b->dirs[*ret].dev == st.st_dev && b->dirs[*ret].ino == st.st_ino)
+			return 0;
+	dirs = sys_realloc(b->dirs, (b->n_dirs + 1) * sizeof(*dirs));
+	if (!dirs)
+		return err_sys(e, "allocate a list of directories");
+	b->dirs = dirs;
+	d = (struct fs_batch_dir){st.st_dev, st.st_ino,
+				  sys_openat(dirfd, ".", O_RDONLY | O_DIRECTORY, 0)};
+	if (d.fd < 0)
+		return err_sys(e, "open a directory again");
+	b->dirs[b->n_dirs++] = d;
+	return 0;
+}
+
+/* Room for one more file, with its name and directory. */
+static int batch_add(struct fs_batch *b, int dirfd, const char *name, bool replaced, struct err *e)
+{
+	struct fs_batch_file f = {.replaced = replaced};
+	int r;
+
+	if (b->n == b->room) {
+		size_t room = b->room ? 2 * b->room : 16;
+		struct fs_batch_file *v = sys_realloc(b->v, room * sizeof(*v));
+
+		if (!v)
+			return err_sys(e, "allocate a list of files");
+		b->v = v;
+		b->room = room;
+	}
+	r = batch_dir(b, dirfd, &f.dir, e);
+	if (r < 0)
+		return r;
+	f.name = sys_strdup(name);
+	if (!f.name)
+		return err_sys(e, "allocate a name");
+	b->v[b->n++] = f;
+	return 0;
+}
+
+/* The disk begins, and fs_batch_end() waits less. */
+static void begin_writing(int fd)
+{
+	(void)!sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); /* only a hint */
+	close(fd);
+}
+
+int fs_batch_replace(struct fs_batch *b, int dirfd, const char *name, struct slice data,
+		     struct err *e)
+{
+	char tmp[NAME_MAX + 1];
+	int fd, r = write_temp(dirfd, name, data, tmp, &fd, e);
+
+	if (r < 0)
+		return r;
+	begin_writing(fd);
+	r = batch_add(b, dirfd, name, true, e);
+	if (r < 0)
+		drop_temp(dirfd, tmp);
+	return r;
+}
+
+int fs_batch_append(struct fs_batch *b, int dirfd, const char *name, struct slice line,
+		    struct err *e)
+{
+	bool is_new;
+	int fd, r = append(dirfd, name, line, &fd, &is_new, e);
+
+	if (r < 0)
+		return r;
+	begin_writing(fd);
+	return batch_add(b, dirfd, name, false, e);
+}
+
+static int batch_sync(const struct fs_batch *b, const struct fs_batch_file *f, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	char tmp[NAME_MAX + 1];
+	const char *name = f->name;
+	int r;
+
+	if (f->replaced) {
+		(void)!temp_name(f->name, tmp, e); /* it fitted when it was written */
+		name = tmp;
+	}
+	r = fs_open_file(b->dirs[f->dir].fd, name, O_WRONLY, 0, &fd, e);
+	if (r == 0 && sys_fsync(fd) < 0)
+		r = err_sys(e, "fsync '%s'", name);
+	if (r < 0 && f->replaced)
+		drop_temp(b->dirs[f->dir].fd, tmp);
+	return r;
+}
+
+static int batch_rename(const struct fs_batch *b, const struct fs_batch_file *f, struct err *e)
+{
+	char tmp[NAME_MAX + 1];
+	int r;
+
+	(void)!temp_name(f->name, tmp, e);
+	if (sys_renameat(b->dirs[f->dir].fd, tmp, f->name) == 0)
+		return 0;
+	r = err_sys(e, "rename '%s' to '%s'", tmp, f->name);
+	drop_temp(b->dirs[f->dir].fd, tmp);
+	return r;
+}
+
+static void keep_first(int r, const struct err *e, int *io_r, struct err *first)
+{
+	if (r < 0 && *io_r == 0) {
+		*io_r = r;
+		*first = *e;
+	}
+}
+
+int fs_batch_end(struct fs_batch *b, struct err *e)
+{
+	struct err one;
+	int r = 0;
+
+	for (size_t i = 0; i < b->n; i++) {
+		struct fs_batch_file *f = &b->v[i];
+		int s = batch_sync(b, f, &one);
+
+		keep_first(s, &one, &r, e);
+		f->replaced = f->replaced && s == 0;
+	}
+	for (size_t i = 0; i < b->n; i++) {
+		if (b->v[i].replaced)
+			keep_first(batch_rename(b, &b->v[i], &one), &one, &r, e);
+		free(b->v[i].name);
+	}
+	for (size_t i = 0; i < b->n_dirs; i++) {
+		if (sys_fsync(b->dirs[i].fd) < 0)
+			keep_first(err_sys(&one, "fsync a directory"), &one, &r, e);
+		close(b->dirs[i].fd);
+	}
+	free(b->v);
+	free(b->dirs);
+	*b = (struct fs_batch){0};
+	return r;
+}
+
+/* Opens a regular file of at most max bytes. */
 static int open_small(int dirfd, const char *path, size_t max, int *ret_fd, struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -300,6 +491,29 @@ int fs_copy(int from_dirfd, const char *from, int to_dirfd, const char *to, size
 	if (r < 0)
 		drop_temp(to_dirfd, tmp);
 	return r;
+}
+
+int fs_find_above(const char *dir, const char *name, char **ret, struct err *e)
+{
+	_autofree_ char *path = sys_strdup(dir);
+	struct stat st;
+
+	if (!path)
+		return err_sys(e, "allocate a path");
+	for (char *slash = path + strlen(path); slash; slash = strrchr(path, '/')) {
+		_autofree_ char *entry = NULL;
+
+		*slash = '\0';
+		entry = sys_asprintf("%s/%s", path, name);
+		if (!entry)
+			return err_sys(e, "allocate a path");
+		if (fstatat(AT_FDCWD, entry, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		*ret = take_ptr(&path);
+		return 0;
+	}
+	*ret = NULL;
+	return 0;
 }
 
 bool fs_name_ok(struct slice name)

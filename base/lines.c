@@ -1,10 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/lines.h"
 
+size_t lines_keep_end(char *b, size_t n, size_t cap, struct slice part)
+{
+	if (part.n > cap - n) {
+		size_t left = part.n < LINES_END ? LINES_END - part.n : 0;
+
+		left = left < n ? left : n;
+		memmove(b, b + n - left, left);
+		n = left;
+	}
+	if (part.n > cap - n) {
+		part.p += part.n - (cap - n);
+		part.n = cap - n;
+	}
+	if (part.n > 0)
+		memcpy(b + n, part.p, part.n);
+	return n + part.n;
+}
+
 static void deliver(struct lines *l, line_fn *fn, void *arg)
 {
 	struct slice line = {l->b, l->n};
 
+	if (l->skipping && line.n > LINES_END) {
+		line.p += line.n - LINES_END;
+		line.n = LINES_END;
+	}
 	l->n = 0;
 	fn(arg, line);
 }
@@ -15,18 +37,19 @@ static void keep(struct lines *l, struct slice part, line_fn *fn, void *arg)
 	size_t room = LINES_MAX - l->n;
 	size_t take = part.n < room ? part.n : room;
 
-	if (l->skipping) {
-		l->dropped += part.n;
-		return;
-	}
-	if (take > 0)
-		memcpy(l->b + l->n, part.p, take);
-	l->n += take;
-	if (part.n > take) {
+	if (!l->skipping) {
+		if (take > 0)
+			memcpy(l->b + l->n, part.p, take);
+		l->n += take;
+		part.p += take;
+		part.n -= take;
+		if (part.n == 0)
+			return;
+		fn(arg, (struct slice){l->b, l->n});
 		l->skipping = true;
-		l->dropped += part.n - take;
-		deliver(l, fn, arg);
 	}
+	l->dropped += part.n;
+	l->n = l->ends ? lines_keep_end(l->b, l->n, LINES_MAX, part) : 0;
 }
 
 void lines_feed(struct lines *l, struct slice bytes, line_fn *fn, void *arg)
@@ -45,7 +68,7 @@ void lines_feed(struct lines *l, struct slice bytes, line_fn *fn, void *arg)
 		keep(l, part, fn, arg);
 		if (!nl)
 			return;
-		if (!l->skipping)
+		if (!l->skipping || l->ends)
 			deliver(l, fn, arg);
 		l->skipping = false;
 	}

@@ -6,17 +6,22 @@
 
 /* Cuts a stream into lines with bounded memory.  A longer line is delivered cut
  * to LINES_MAX bytes, once; the rest of it up to its newline is counted as
- * dropped.  No allocation. */
-enum { LINES_MAX = 8192 };
+ * dropped.  With `ends` the last LINES_END bytes of such a line are delivered as a second
+ * line: engines write reports without a newline before them.  No allocation. */
+enum { LINES_MAX = 8192, LINES_END = 512 };
 
 struct lines {
 	char b[LINES_MAX];
 	size_t n;
-	bool skipping;
+	bool ends, skipping;
 	uint64_t dropped; /* bytes */
 };
 
 typedef void line_fn(void *arg, struct slice line);
+
+/* Appends part to the n bytes in b, which has room for cap.  When they do not fit, only bytes
+ * from the end are kept, at least LINES_END.  Returns the new n. */
+size_t lines_keep_end(char *b, size_t n, size_t cap, struct slice part);
 
 void lines_feed(struct lines *l, struct slice bytes, line_fn *fn, void *arg);
 /* The last line when the stream ended without a newline. */

@@ -18,9 +18,9 @@
 
 enum { GROUPS_MAX = 1024, SHOWN_MAX = 48 };
 
-/* --- whose ------------------------------------------------------------------------ */
+/* --- the owner -------------------------------------------------------------------- */
 
-/* "user 1000 (alice)" */
+/* Writes "user 1000 (alice)". */
 static const char *show(uid_t uid, char out[SHOWN_MAX])
 {
 	const struct passwd *pw = getpwuid(uid);
@@ -44,7 +44,7 @@ static int refuse(const char *path, const struct way *w, struct err *e)
 	return err_set(
 	    e, EPERM,
 	    "'%s' is of %s, and what it leads to is of %s: nothing is run in '%.100s' as "
-	    "somebody who did not choose it: let one user own all of the way there "
+	    "a user who did not choose it: let one user own all of the way there "
 	    "(chown)",
 	    w->owners[0].path, one, show(w->st.st_uid, two), path);
 }
@@ -62,14 +62,16 @@ static bool in_group(const struct passwd *pw, gid_t gid)
 	return false;
 }
 
-/* The directory's group comes from where it was made, which may be a directory of somebody
- * else's: an account has it only as a member. */
+/* The group of the new user is a group of its account.  The directory's group counts only when the
+ * account is a member: the directory may have inherited it from another user's directory.  Without
+ * an account it counts only when the machine has no group of that number. */
 static int become_account(struct owner *o, const struct stat *st, struct err *e)
 {
 	const struct passwd *pw = getpwuid(o->uid);
 
 	if (!pw) {
-		o->gid = o->group = st->st_gid != 0 ? st->st_gid : OWNER_NOGROUP;
+		o->gid = o->group =
+		    st->st_gid != 0 && !getgrgid(st->st_gid) ? st->st_gid : OWNER_NOGROUP;
 		return 0;
 	}
 	o->gid = o->group = pw->pw_gid;
@@ -143,22 +145,22 @@ void owner_done(struct owner *o)
 	*o = (struct owner){0};
 }
 
-/* --- to be them ------------------------------------------------------------------- */
+/* --- becoming the owner ----------------------------------------------------------- */
 
-/* Whoever shares our terminal could type into it (TIOCSTI), and what follows would be read by
- * a shell of root's. */
+/* A process that shares our terminal could type into it (TIOCSTI), and root's shell would read the
+ * input. */
 static void leave_terminal(void)
 {
 	int fd = sys_openat(AT_FDCWD, "/dev/tty", O_RDWR | O_NOCTTY, 0);
 
-	if (fd < 0) /* there is none */
+	if (fd < 0) /* there is no terminal */
 		return;
-	(void)ioctl(fd, TIOCNOTTY); /* no error: it is our own, we do not lead its session */
+	(void)ioctl(fd, TIOCNOTTY); /* no error when we do not lead its session */
 	close(fd);
 }
 
-/* A session keyring gives all keys in it to who inherits it, whatever their owner.  A machine
- * without keys, or whose filter refuses them, refuses them to our children, too. */
+/* A process that inherits a session keyring can use all keys in it, whatever their owner.  A
+ * machine without keys, or with a filter that refuses them, refuses them to our children, too. */
 static int leave_keyring(void)
 {
 	return syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS &&
@@ -176,5 +178,5 @@ int owner_become(const struct owner *o)
 		return -1;
 	if (setuid(o->uid) < 0)
 		return -1;
-	return leave_keyring(); /* the new one is theirs, and counts against their quota */
+	return leave_keyring(); /* the new keyring counts against the owner's quota */
 }

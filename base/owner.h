@@ -8,30 +8,30 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* As whom we run what a directory names (build rules, hooks, programs) when we are root: root
- * executes nothing that somebody else wrote, or made a path lead to.  Others run it as
+/* The user as which root runs the programs that a directory names (build rules, hooks).  Root
+ * executes nothing that another user wrote, or made a path lead to.  Other users run it as
  * themselves. */
 struct owner {
-	bool other; /* we are root, and it is one other user's: become them */
-	bool root;  /* we are root, and nobody else owns anything on the way */
+	bool other; /* we are root, and one other user owns the path: become that user */
+	bool root;  /* we are root, and root alone owns all of the path */
 	uid_t uid;
-	gid_t gid, group;	 /* of the owner; of the directory, if they are in it */
-	char *name, *home;	 /* with other, when they have some; else NULL */
+	gid_t gid, group;	 /* of the owner; the directory's group if the owner is in it */
+	char *name, *home;	 /* with other, when the user has an account; else NULL */
 	char writable[WAY_TEXT]; /* with root: as in struct way */
 };
 
 enum { OWNER_NOGROUP = 65534 }; /* of whom no account and no directory says one */
 
-/* Opens the directory that a path leads to, and says whose it is, of what was opened:
- * *ret_fd (O_PATH) is where it is to be started, whatever the path has become meanwhile.
- * -EPERM: who owns something on the way from "/" to it (a directory, a link, or what that
- * goes through) is not who owns its end; the message names both.  owner_done() frees; a
- * group that is root's is never the owner's. */
+/* Opens the directory that a path leads to, and finds its owner from what was opened.  Programs are
+ * started in *ret_fd (O_PATH), whatever the path leads to meanwhile.  -EPERM: a user who does not
+ * own the directory owns something on the way from "/" to it (a directory, a link, or what the link
+ * goes through).  The message names both. owner_done() frees.  A group that is root's is never the
+ * owner's. */
 MUST_CHECK int owner_open(const char *path, struct owner *ret, int *ret_fd, struct err *e);
 void owner_done(struct owner *o);
 
-/* In a child before exec: async-signal-safe; -1 with errno.  Nothing when not other.  It
- * leaves our terminal and our session keyring, too. */
+/* For a child before exec: async-signal-safe; -1 with errno.  It changes nothing when `other` is
+ * false.  It also leaves our terminal and our session keyring. */
 MUST_CHECK int owner_become(const struct owner *o);
 
 /* What root opens on somebody's word (a manifest that was pushed, a link in a tree of
@@ -45,6 +45,10 @@ struct rights {
 	gid_t gid;
 	size_t n_groups;
 	gid_t groups[RIGHTS_GROUPS];
+	/* What they name has to be in this directory, at any depth; tree_ino 0: anywhere.  Also
+	 * when we are not root. */
+	dev_t tree_dev;
+	ino_t tree_ino;
 };
 
 /* Of who decides what path leads to: the owner of anything on the way from "/" to it (a
@@ -53,10 +57,16 @@ struct rights {
  * nowhere is no error: it is judged as far as it goes. */
 MUST_CHECK int rights_of(const char *path, struct rights *ret, struct err *e);
 
-/* Of what somebody names by a path: what both the namer (NULL: we) and who decides what it
- * leads to may do. */
+/* The rights that two parties share: the namer of a path (NULL: we), and the users who decide where
+ * the path leads.  -EXDEV: it leads out of the namer's tree. */
 MUST_CHECK int rights_of_named(const struct rights *namer, const char *path, struct rights *ret,
 			       struct err *e);
+/* The rights for a path in the configuration.  A path in a work tree (a directory above it, as it
+ * is written, has ".git") has to stay in that tree: a push can turn any part of it into a link,
+ * which is root's when root's git makes it.  -EXDEV: it leads out. */
+MUST_CHECK int rights_of_configured(const char *path, struct rights *ret, struct err *e);
+/* What they name has to be in the directory top from now on. */
+MUST_CHECK int rights_set_tree(struct rights *io, const char *top, struct err *e);
 
 /* Not one within the other.  NULL is our own, as is all that is not "other". */
 struct rights_back {
@@ -72,7 +82,7 @@ void rights_give_back(struct rights_back *b);
 
 /* openat(2) with these rights: -1 with errno.  Reading needs no rights any more. */
 MUST_CHECK int rights_open(const struct rights *r, int at, const char *path, int flags);
-/* Within rights_take() with those that were taken. */
+/* rights_open() with the namer's rights, between rights_take() and rights_give_back(). */
 MUST_CHECK int rights_open_named(const struct rights *namer, const char *path, int flags);
 
 #endif

@@ -133,9 +133,12 @@ int proc_kill(int pidfd, int signo, struct err *e)
 
 int proc_kill_first(pid_t pid, int signo, struct err *e)
 {
-	if (syscall(SYS_tgkill, pid, pid, signo) < 0)
+	pid_t tid;
+	int r = proc_first_thread(pid, &tid, e);
+
+	if (r == 0 && syscall(SYS_tgkill, pid, tid, signo) < 0)
 		return err_sys(e, "send signal %d to the first thread", signo);
-	return 0;
+	return r;
 }
 
 int proc_second_thread(pid_t pid, pid_t *ret_tid, struct err *e)
@@ -149,7 +152,8 @@ int proc_second_thread(pid_t pid, pid_t *ret_tid, struct err *e)
 	d = sys_opendirat(AT_FDCWD, path);
 	if (!d)
 		return err_sys(e, "list '%s'", path);
-	/* Numbers are given in turn, and begin anew once in millions. */
+	/* The kernel gives numbers in turn, so the listing is in the order of age.  Numbering
+	 * begins anew once in millions. */
 	while ((de = sys_readdir(d))) {
 		struct slice name = slice_of(de->d_name);
 
@@ -160,4 +164,29 @@ int proc_second_thread(pid_t pid, pid_t *ret_tid, struct err *e)
 		return err_set(e, ESRCH, "process %d has no second thread", (int)pid);
 	*ret_tid = (pid_t)least;
 	return 0;
+}
+
+/* Its first thread is a zombie until the last one ends. */
+static bool proc_is_zombie(pid_t pid)
+{
+	char path[48], text[512];
+	_autoclose_ int fd = -1;
+	const char *end;
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)pid);
+	fd = sys_openat(AT_FDCWD, path, O_RDONLY, 0);
+	n = fd < 0 ? 0 : sys_read(fd, text, sizeof(text));
+	end = n > 0 ? memrchr(text, ')', (size_t)n) : NULL; /* the name may have one, too */
+	return end && text + n - end > 2 && end[2] == 'Z';
+}
+
+int proc_first_thread(pid_t pid, pid_t *ret_tid, struct err *e)
+{
+	struct err none;
+
+	*ret_tid = pid;
+	if (!proc_is_zombie(pid) || proc_second_thread(pid, ret_tid, &none) == 0)
+		return 0;
+	return err_set(e, ESRCH, "process %d has ended", (int)pid);
 }

@@ -33,9 +33,11 @@ MUST_CHECK int proc_spawn(const struct proc_spec *spec, pid_t *ret_pid, struct e
 
 /* Signal a process that was not reaped yet; -ESRCH when it is gone. */
 MUST_CHECK int proc_kill(int pidfd, int signo, struct err *e);
-/* The same of a child, by its number: its first thread takes the signal, and no other. */
+/* The oldest living thread of a child.  Its first thread may have ended before the others. */
+MUST_CHECK int proc_first_thread(pid_t pid, pid_t *ret_tid, struct err *e);
+/* proc_kill() of a child, by its number: that thread takes the signal, and no other. */
 MUST_CHECK int proc_kill_first(pid_t pid, int signo, struct err *e);
-/* The oldest thread of a child beside its first; -ESRCH: there is none. */
+/* The oldest thread of a child after its first one; -ESRCH: there is none. */
 MUST_CHECK int proc_second_thread(pid_t pid, pid_t *ret_tid, struct err *e);
 /* A handle that stays ours when the number is used again; close() it. */
 MUST_CHECK int proc_open(pid_t pid, int *ret_pidfd, struct err *e);

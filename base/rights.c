@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/owner.h"
 #include "base/sys.h"
 #include "base/way.h"
@@ -16,7 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
-/* "nobody": who owns nothing. */
+/* the user "nobody", which owns no files */
 enum { NOBODY = 65534 };
 
 /* --- whose ------------------------------------------------------------------------ */
@@ -55,11 +56,56 @@ int rights_of(const char *path, struct rights *ret, struct err *e)
 	return 0;
 }
 
+/* fd and all that it is in, as they are called now. */
+static int is_within(int fd, const struct rights *namer, struct err *e)
+{
+	char self[40], at[PATH_MAX];
+	ssize_t n;
+
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	n = readlink(self, at, sizeof(at) - 1);
+	if (n <= 0 || at[0] != '/')
+		return n < 0 ? err_sys(e, "read '%s'", self) : 0;
+	at[n] = '\0';
+	for (char *slash = at + n; slash; slash = strrchr(at, '/')) {
+		struct stat st;
+
+		*slash = '\0';
+		if (fstatat(AT_FDCWD, *at ? at : "/", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    st.st_dev == namer->tree_dev && st.st_ino == namer->tree_ino)
+			return 1;
+	}
+	return 0;
+}
+
+/* A path that leads nowhere is no error: it is judged when it is opened. */
+static int check_tree(const struct rights *namer, const char *path, struct err *e)
+{
+	struct way w;
+	int r;
+
+	if (!namer || !namer->tree_ino)
+		return 0;
+	r = way_walk(path, &w, e);
+	if (r < 0)
+		return r;
+	r = w.fd < 0 ? 1 : is_within(w.fd, namer, e);
+	way_done(&w);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	return err_set(e, EXDEV,
+		       "'%.300s' leads out of the work tree of what names it: keep it in the tree, "
+		       "or name it in the configuration",
+		       path);
+}
+
 int rights_of_named(const struct rights *namer, const char *path, struct rights *ret, struct err *e)
 {
 	struct rights there;
-	int r = rights_of(path, &there, e);
+	int r = check_tree(namer, path, e);
 
+	if (r == 0)
+		r = rights_of(path, &there, e);
 	if (r < 0)
 		return r;
 	if (!namer || !namer->other) {
@@ -71,6 +117,28 @@ int rights_of_named(const struct rights *namer, const char *path, struct rights 
 		fill_groups(ret);
 	}
 	return 0;
+}
+
+int rights_set_tree(struct rights *io, const char *top, struct err *e)
+{
+	struct stat st;
+
+	if (fstatat(AT_FDCWD, *top ? top : "/", &st, 0) < 0)
+		return err_sys(e, "see the work tree '%s'", top);
+	io->tree_dev = st.st_dev;
+	io->tree_ino = st.st_ino;
+	return 0;
+}
+
+int rights_of_configured(const char *path, struct rights *ret, struct err *e)
+{
+	_autofree_ char *top = NULL;
+	struct rights namer = {0};
+	int r = fs_find_above(path, ".git", &top, e);
+
+	if (r == 0 && top)
+		r = rights_set_tree(&namer, top, e);
+	return r < 0 ? r : rights_of_named(&namer, path, ret, e);
 }
 
 /* --- with them ---------------------------------------------------------------------- */

@@ -18,13 +18,13 @@
 
 enum { BLOCK = 65536, BLOCKS_AT_END = 32 };
 
-/* How often its group is looked at, and how much of its output is read meanwhile: a flood
- * costs us little CPU. */
+/* The period of the group's checks.  Reading this much output in a period bounds what a flood costs
+ * us. */
 #define TICK_US (100 * USEC_PER_MSEC)
 enum { OUTPUT_PER_TICK = (64 << 20) / 10 };
 
-/* How it is ended without a group: Bazel's client hands SIGTERM on to its server, and kills
- * that at the third SIGINT, as a person at a terminal does. */
+/* The end of a tool without a group.  Bazel's client passes SIGTERM on to its server; at the third
+ * SIGINT it kills the server, as for a user at a terminal. */
 static const struct {
 	int signo;
 	uint64_t wait_us; /* before the next one */
@@ -33,7 +33,8 @@ static const struct {
     {SIGINT, USEC_PER_SEC},	  {SIGKILL, 0},
 };
 enum { STEPS = sizeof(ladder) / sizeof(ladder[0]) };
-/* With a group: SIGTERM, and after this time everything in the group is killed. */
+/* The end of a tool with a group: SIGTERM, and after this time everything in the group is killed.
+ */
 #define GROUP_WAIT_US (3 * USEC_PER_SEC)
 
 struct running {
@@ -58,7 +59,7 @@ static void signal_group(const struct running *r, int signo)
 		(void)kill(-r->pid, signo); /* allow: its leader is not reaped */
 }
 
-/* All of it, at once: also what left its process group. */
+/* Kills all of its processes at once, also those that left its process group. */
 static void kill_all(struct running *r)
 {
 	struct err ignored;
@@ -66,7 +67,7 @@ static void kill_all(struct running *r)
 	r->step = STEPS;
 	signal_group(r, SIGKILL);
 	if (r->t->group)
-		(void)!r->t->group->kill(r->t->group->arg, &ignored); /* tool_run() does it again */
+		(void)!r->t->group->kill(r->t->group->arg, &ignored); /* tool_run() tries again */
 }
 
 static void next_step(struct running *r)
@@ -160,7 +161,7 @@ void tool_take(const struct tool *t, struct tool_end *io, uint64_t *io_logged, s
 
 static int watch_output(struct running *r, struct err *e);
 
-/* A limit that was passed; the first reason is the one. */
+/* Notes a limit that was passed.  The first reason stays. */
 static void check_group(struct running *r)
 {
 	const struct tool_group *g = r->t->group;
@@ -215,7 +216,7 @@ static void on_readable(struct running *r, size_t which)
 	if (!over && r->in_tick < OUTPUT_PER_TICK)
 		return;
 	for (size_t i = 0; i < 2; i++)
-		if (i == which || !over) { /* until the next tick, or for good */
+		if (i == which || !over) { /* not read until the next tick, or never again */
 			source_remove(r->io[i]);
 			r->io[i] = NULL;
 		}
@@ -248,16 +249,16 @@ static int watch_output(struct running *r, struct err *e)
 	return rc;
 }
 
-/* Whatever it left in its process group goes with it, and what left that with its group.
- * Without one, or when that stays, a daemon may hold the pipes for ever, so that their end is
- * not waited for. */
+/* Ends the processes that the tool left in its process group, and those in its group.  Without a
+ * group, or when it stays, a daemon may hold the pipes forever.  Then the end of the pipes is not
+ * waited for. */
 static void on_child(void *arg, pid_t pid, int status)
 {
 	struct running *r = arg;
 
 	(void)pid;
 	signal_group(r, SIGKILL);
-	check_group(r); /* it may be what ended it */
+	check_group(r); /* a limit may have ended it */
 	if (!r->t->stays)
 		kill_all(r);
 	r->pid = 0;
@@ -280,7 +281,7 @@ static int prepare(void *arg)
 {
 	const struct prepare *p = arg;
 
-	/* While we may: before it is somebody else. */
+	/* The child enters the group while it still has our rights. */
 	if (p->group && p->group->enter(p->group->arg) < 0)
 		return -1;
 	/* Another user: the kernel forgets what was said before. */
@@ -369,7 +370,7 @@ static void stop(struct running *r)
 	close_p(&r->fds[1]);
 }
 
-/* Nothing of it is left, or that is an error. */
+/* Fails when a process of the tool is still alive. */
 static int end_group(const struct running *r, int rc, struct err *e)
 {
 	const struct tool_group *g = r->t->group;

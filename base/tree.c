@@ -59,18 +59,63 @@ static int remove_dir(struct removal *rm, int at, const char *name, unsigned dep
 	return 0;
 }
 
+/* Adds bits to the mode of what fd (O_PATH) is. */
+static int unlock(int fd, mode_t was, mode_t bits, const char *path, struct err *e)
+{
+	char same[64];
+
+	if ((was & bits) == bits)
+		return 0;
+	/* fchmod(2) does not take such a descriptor. */
+	snprintf(same, sizeof(same), "/proc/self/fd/%d", fd);
+	if (chmod(same, (was & 07777) | bits) < 0)
+		return err_sys(e, "set the mode of '%s'", path);
+	return 0;
+}
+
+int fs_unlock_dir(int dirfd, const char *path, struct err *e)
+{
+	_autoclose_ int fd = sys_openat(dirfd, path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(e, "open directory '%s'", path);
+	return unlock(fd, st.st_mode, S_IRWXU, path, e);
+}
+
+int fs_unlock_file(int dirfd, const char *path, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	struct stat st;
+
+	if (fstatat(dirfd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_sys(e, "stat '%s'", path);
+	if (!S_ISREG(st.st_mode) || (st.st_mode & S_IRUSR))
+		return 0; /* most files: nothing is opened */
+	fd = sys_openat(dirfd, path, O_PATH | O_NOFOLLOW, 0);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(e, "open '%s'", path);
+	return S_ISREG(st.st_mode) ? unlock(fd, st.st_mode, S_IRUSR, path, e) : 0;
+}
+
 /* 1: a directory, which is no mount point (a bind mount of the same file system
  * included, which st_dev would not show); 0: something else, or nothing. */
 static int is_dir(int at, const char *name, struct err *e)
 {
+	struct err ignored;
 	struct statx sx;
 
-	if (statx(at, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE, &sx) < 0)
+	if (statx(at, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE | STATX_MODE, &sx) <
+	    0)
 		return errno == ENOENT ? 0 : err_sys(e, "stat '%s'", name);
 	if (!S_ISDIR(sx.stx_mode))
 		return 0;
 	if (sx.stx_attributes & STATX_ATTR_MOUNT_ROOT)
 		return err_set(e, EXDEV, "'%s' is a mount point", name);
+	/* Without root, its mode would keep it from being removed; when that cannot be changed,
+	 * the removal says why it failed. */
+	if ((sx.stx_mode & S_IRWXU) != S_IRWXU)
+		(void)!fs_unlock_dir(at, name, &ignored);
 	return 1;
 }
 
@@ -160,15 +205,22 @@ static int usage_below(int at, const char *path, unsigned depth, struct walk *w,
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(at, path);
 	const struct dirent *ent;
 
+	if (!d && is_gone(errno)) {
+		w->sum.moved = true;
+		return 0;
+	}
 	if (!d)
-		return is_gone(errno) ? 0 : err_sys(e, "open directory '%s'", path);
+		return err_sys(e, "open directory '%s'", path);
 	while (!enough(w) && (ent = readdir(d))) {
 		struct stat st;
 		int r = 0;
 
-		if (is_dots(ent->d_name) ||
-		    fstatat(dirfd(d), ent->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (is_dots(ent->d_name))
 			continue;
+		if (fstatat(dirfd(d), ent->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+			w->sum.moved |= ent->d_type == DT_DIR; /* engines remove files */
+			continue;
+		}
 		w->sum.files++;
 		w->sum.bytes += (uint64_t)st.st_blocks * 512;
 		if (S_ISDIR(st.st_mode) && depth < TREE_MAX_DEPTH)
@@ -197,10 +249,14 @@ int fs_usage(int dirfd, uint64_t stop_bytes, uint64_t stop_files, struct fs_usag
 	     struct err *e)
 {
 	struct walk w = {.stop_bytes = stop_bytes, .stop_files = stop_files};
+	struct stat st;
 	int r = usage_below(dirfd, ".", 0, &w, e);
 
+	/* A directory grows with the names in it, and does not shrink again. */
+	if (r == 0 && fstat(dirfd, &st) == 0)
+		w.sum.bytes += (uint64_t)st.st_blocks * 512;
 	if (r == -ELOOP) /* only from the depth: open's own means that it is gone */
-		w.sum = (struct fs_usage){UINT64_MAX, UINT64_MAX};
+		w.sum = (struct fs_usage){UINT64_MAX, UINT64_MAX, true};
 	else if (r < 0)
 		return r;
 	*ret = w.sum;

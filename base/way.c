@@ -7,20 +7,25 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 40 }; /* as the kernel follows */
+enum { LINKS_MAX = 40 }; /* the limit of the kernel (path_resolution(7)) */
+enum { PROC_ROOT = 1 };	 /* the inode of /proc (include/linux/proc_fs.h, PROC_ROOT_INO) */
 
 struct walk {
 	struct way *to;
-	char rest[PATH_MAX]; /* what is left to go from to->fd */
+	char rest[PATH_MAX]; /* the part of the path that is left to walk from to->fd */
 	unsigned links;
+	bool magic; /* it goes through a link to what a process has open */
 };
 
-/* dir/name, or its end. */
+/* Writes dir/name; of a long path, the end. */
 static void write_path(int dir, const char *name, char ret[WAY_TEXT])
 {
 	char link[40], path[PATH_MAX + NAME_MAX + 2];
@@ -29,7 +34,7 @@ static void write_path(int dir, const char *name, char ret[WAY_TEXT])
 
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
 	n = readlink(link, path, PATH_MAX);
-	at = n > 1 ? (size_t)n : 0; /* "/" has its slash already */
+	at = n > 1 ? (size_t)n : 0; /* the path of "/" ends in a slash already */
 	(void)snprintf(path + at, sizeof(path) - at, "%s%.*s", *name ? "/" : "", NAME_MAX, name);
 	all = strlen(path);
 	if (all < WAY_TEXT)
@@ -38,18 +43,28 @@ static void write_path(int dir, const char *name, char ret[WAY_TEXT])
 		(void)snprintf(ret, WAY_TEXT, "...%s", path + all - (WAY_TEXT - 4));
 }
 
-static bool others_write(const struct stat *st)
+/* With a list of users and groups the mode's group bits are the most that any of them may. */
+static bool has_list(int fd)
 {
-	return S_ISDIR(st->st_mode) &&
-	       ((st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && st->st_gid != 0));
+	char link[40];
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return getxattr(link, "system.posix_acl_access", NULL, 0) > 0;
 }
 
-static void meet(struct walk *w, const char *name, const struct stat *st)
+static bool others_write(int fd, const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) &&
+	       ((st->st_mode & S_IWOTH) ||
+		((st->st_mode & S_IWGRP) && (st->st_gid != 0 || has_list(fd))));
+}
+
+static void meet(struct walk *w, const char *name, int fd, const struct stat *st)
 {
 	struct way *to = w->to;
 
 	if (st->st_uid == 0) {
-		if (!*to->writable && others_write(st) && !(st->st_mode & S_ISVTX))
+		if (!*to->writable && !(st->st_mode & S_ISVTX) && others_write(fd, st))
 			write_path(to->fd, name, to->writable);
 		return;
 	}
@@ -60,7 +75,7 @@ static void meet(struct walk *w, const char *name, const struct stat *st)
 	to->n_owners++;
 }
 
-/* The way ends here, at nothing. */
+/* Ends the walk: the path leads to nothing. */
 static bool stop(struct walk *w, int code)
 {
 	close_p(&w->to->fd);
@@ -69,18 +84,32 @@ static bool stop(struct walk *w, int code)
 	return false;
 }
 
+/* A link of a process in /proc ("cwd", "root", "fd/3"): the kernel follows it to what is open
+ * there, past all directories on the way that its text shows.  Those in /proc itself ("self")
+ * are ordinary ones. */
+static bool is_magic(int dir, int link)
+{
+	struct statfs fs;
+	struct stat st;
+
+	return fstatfs(link, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC && fstat(dir, &st) == 0 &&
+	       st.st_ino != PROC_ROOT;
+}
+
 static bool follow(struct walk *w, int link)
 {
 	char to[PATH_MAX], all[2 * PATH_MAX];
 	ssize_t n = readlinkat(link, "", to, sizeof(to) - 1);
 	int root;
 
-	if (n < 0)
-		return stop(w, errno);
+	w->magic = is_magic(w->to->fd, link);
+	if (w->magic || n < 0)
+		return stop(w, w->magic ? EPERM : errno);
 	if (w->links++ == LINKS_MAX)
 		return stop(w, ELOOP);
 	to[n] = '\0';
-	(void)snprintf(all, sizeof(all), "%s/%s", to, w->rest);
+	/* A slash behind a file's name would ask for a directory. */
+	(void)snprintf(all, sizeof(all), "%s%s%s", to, *w->rest ? "/" : "", w->rest);
 	if (strlen(all) >= sizeof(w->rest))
 		return stop(w, ENAMETOOLONG);
 	memcpy(w->rest, all, strlen(all) + 1);
@@ -94,7 +123,7 @@ static bool follow(struct walk *w, int link)
 	return true;
 }
 
-/* A directory is opened as one: that mounts what is mounted when it is needed. */
+/* A directory is opened as a directory, so that an automount point is mounted. */
 static int open_one(int at, const char *name)
 {
 	int fd = sys_openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
@@ -111,10 +140,10 @@ static bool step(struct walk *w, const char *name)
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return stop(w, errno);
-	meet(w, name, &st);
+	meet(w, name, fd, &st);
 	if (S_ISLNK(st.st_mode))
 		return follow(w, fd);
-	/* Not with a component behind it: O_PATH of a file is no place to go on from. */
+	/* With a component behind it, a file that is no directory ends the walk. */
 	if (!S_ISDIR(st.st_mode) && *w->rest)
 		return stop(w, ENOTDIR);
 	close_p(&w->to->fd);
@@ -139,7 +168,7 @@ static void go(struct walk *w)
 	}
 }
 
-/* What ends a way without a word on where it leads: the machine's own trouble. */
+/* Errors that say nothing about the path: the machine is short of something. */
 static bool is_ours(int code)
 {
 	return code != 0 && code != ENOENT && code != ENOTDIR && code != ELOOP && code != EACCES &&
@@ -164,9 +193,14 @@ int way_walk(const char *path, struct way *ret, struct err *e)
 	go(&w);
 	if (way.fd >= 0 && fstat(way.fd, &way.st) < 0)
 		(void)stop(&w, errno);
+	if (w.magic)
+		return err_set(e, EPERM,
+			       "'%.300s' goes through a link in /proc to what a process has open: "
+			       "name the path itself",
+			       path);
 	if (is_ours(way.code))
 		return err_set(e, way.code, "see who owns '%.300s': %s", path, strerror(way.code));
-	if (way.fd >= 0 && way.st.st_uid == 0 && !*way.writable && others_write(&way.st))
+	if (way.fd >= 0 && way.st.st_uid == 0 && !*way.writable && others_write(way.fd, &way.st))
 		write_path(way.fd, "", way.writable);
 	*ret = way;
 	return 0;

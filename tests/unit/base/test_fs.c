@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 
 /* One call that must leave either what was or what shall be, whatever fails. */
@@ -28,6 +29,30 @@ static int op_append(int dirfd, struct err *e)
 	return fs_append_line(dirfd, "state", SLICE("two"), e);
 }
 
+static int op_batch(int dirfd, struct err *e)
+{
+	struct fs_batch b = {0};
+	int r = fs_batch_replace(&b, dirfd, "state", SLICE("new"), e), end;
+	struct err ended;
+
+	end = fs_batch_end(&b, &ended);
+	if (r == 0 && end < 0)
+		*e = ended;
+	return r < 0 ? r : end;
+}
+
+static int op_batch_append(int dirfd, struct err *e)
+{
+	struct fs_batch b = {0};
+	int r = fs_batch_append(&b, dirfd, "state", SLICE("two"), e), end;
+	struct err ended;
+
+	end = fs_batch_end(&b, &ended);
+	if (r == 0 && end < 0)
+		*e = ended;
+	return r < 0 ? r : end;
+}
+
 static int op_copy(int dirfd, struct err *e)
 {
 	return fs_copy(dirfd, "from", dirfd, "state", 100, e);
@@ -41,6 +66,12 @@ static const struct op ops[] = {
     {"append to a cut line", op_append, "one", "one\ntwo\n", 5},
     /* openat, malloc, write, fsync, fsync of the directory */
     {"append to nothing", op_append, "", "two\n", 5},
+    /* openat, write, realloc twice, openat, strdup, openat, fsync, rename, fsync of the directory
+     */
+    {"replace in a batch", op_batch, "old", "new", 10},
+    /* openat, pread, malloc, write, realloc twice, openat, strdup, openat, fsync, fsync of the
+     * directory */
+    {"append in a batch", op_batch_append, "one\n", "one\ntwo\n", 11},
     /* openat twice, read, write, read, fsync, rename, fsync of the directory */
     {"copy", op_copy, "old", "copied", 8},
 };
@@ -195,7 +226,7 @@ static void test_read_kernel(void **state)
 	assert_string_equal(e.msg, "read '/proc/self/status': more than 10 bytes");
 }
 
-/* Whatever stands there and however it is opened: an error, at once. */
+/* Anything but a regular file is an error at once, with any flags. */
 static void test_open_file(void **state)
 {
 	static const int flags[] = {O_RDONLY, O_RDWR, O_WRONLY | O_CREAT | O_TRUNC,
@@ -317,6 +348,41 @@ static void test_mkdirs(void **state)
 	assert_true(scratch_has(fd, "z"));
 }
 
+static void test_find_above(void **state)
+{
+	struct scratch *s = *state;
+	char top[PATH_MAX], below[PATH_MAX + 8], name[40];
+	char *found = NULL;
+	struct err e;
+
+	snprintf(name, sizeof(name), "mark-%d", (int)getpid());
+	snprintf(top, sizeof(top), "/proc/self/fd/%d", s->fd);
+	assert_non_null(realpath(top, below));
+	memcpy(top, below, sizeof(top));
+	snprintf(below, sizeof(below), "%s/a/b", top);
+	assert_int_equal(fs_mkdirs(s->fd, "a/b", 0700, &e), 0);
+	assert_int_equal(fs_find_above(below, name, &found, &e), 0);
+	assert_null(found);
+	assert_int_equal(symlinkat("nowhere", s->fd, name), 0); /* a dangling link counts */
+	assert_int_equal(fs_find_above(below, name, &found, &e), 0);
+	assert_string_equal(found, top);
+	free(found);
+	assert_int_equal(fs_find_above(top, name, &found, &e), 0);
+	assert_string_equal(found, top);
+	free(found);
+	assert_int_equal(fs_find_above(below, "proc", &found, &e), 0);
+	assert_string_equal(found, "");
+	free(found);
+	assert_int_equal(fs_find_above("", "proc", &found, &e), 0);
+	assert_string_equal(found, "");
+	free(found);
+	for (unsigned at = 1; at <= 2; at++) {
+		fault_arm(at, FAULT_FAIL);
+		assert_int_equal(fs_find_above(below, name, &found, &e), -ENOMEM);
+	}
+	fault_arm(0, FAULT_FAIL);
+}
+
 static void test_name_ok(void **state)
 {
 	char longest[NAME_MAX + 1];
@@ -341,11 +407,17 @@ static void test_name_ok(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_torture),	    CASE(test_replace),
-    CASE(test_append),	    CASE(test_read),
-    CASE(test_read_kernel), CASE(test_read_odd),
-    CASE(test_open_file),   CASE(test_copy),
-    CASE(test_mkdirs),	    cmocka_unit_test(test_name_ok),
+    CASE(test_torture),
+    CASE(test_replace),
+    CASE(test_append),
+    CASE(test_read),
+    CASE(test_read_kernel),
+    CASE(test_read_odd),
+    CASE(test_open_file),
+    CASE(test_copy),
+    CASE(test_mkdirs),
+    CASE(test_find_above),
+    cmocka_unit_test(test_name_ok),
 };
 
 UNIT_MAIN(tests)

@@ -105,6 +105,43 @@ static void endless_line(void **state)
 	assert_int_equal(g.lines, 1);
 }
 
+/* The end of a long line is delivered. */
+static void ends_of_long_lines(void **state)
+{
+	static const size_t lengths[] = {LINES_MAX - 3, LINES_MAX, LINES_MAX + 300,
+					 2 * LINES_MAX - 3, 5 * LINES_MAX};
+	static const size_t steps[] = {1, 7, LINES_END, LINES_MAX, SIZE_MAX};
+	static char text[5 * LINES_MAX + 16];
+	static struct got g;
+	static struct lines l;
+	struct slice end;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		size_t n = lengths[i] + 11;
+
+		memset(text, 'x', n);
+		memcpy(text + lengths[i], "==1==ERROR\n", 11);
+		for (size_t k = 0; k < sizeof(steps) / sizeof(steps[0]); k++) {
+			l = (struct lines){.ends = true};
+			g = (struct got){.n = 0};
+			for (size_t at = 0; at < n; at += n - at < steps[k] ? n - at : steps[k])
+				lines_feed(&l,
+					   (struct slice){text + at,
+							  n - at < steps[k] ? n - at : steps[k]},
+					   collect, &g);
+			lines_feed(&l, SLICE("next\n"), collect, &g);
+			assert_int_equal(g.lines, 3);
+			assert_int_equal(nth(&g, 0).n, LINES_MAX);
+			end = nth(&g, 1);
+			assert_int_equal(end.n, LINES_END);
+			assert_memory_equal(end.p + end.n - 10, "==1==ERROR", 10);
+			assert_true(slice_eq(nth(&g, 2), SLICE("next")));
+			assert_int_equal(l.dropped, n - 1 - LINES_MAX);
+		}
+	}
+}
+
 static size_t sample(char *to, size_t cap)
 {
 	static const char *const parts[] = {"one\n", "\n", "\n", "#1\tNEW cov: 1\n", "tail"};
@@ -163,9 +200,8 @@ static void any_split(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(cuts_at_newlines),
-    cmocka_unit_test(long_lines),
-    cmocka_unit_test(endless_line),
+    cmocka_unit_test(cuts_at_newlines), cmocka_unit_test(long_lines),
+    cmocka_unit_test(endless_line),	cmocka_unit_test(ends_of_long_lines),
     cmocka_unit_test(any_split),
 };
 

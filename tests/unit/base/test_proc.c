@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fault.h"
 #include "base/proc.h"
 
@@ -370,6 +371,39 @@ static void test_kill_first(void **state)
 	}
 }
 
+static void end_there(int signo)
+{
+	_exit(signo == SIGUSR1 && gettid() != getpid() ? 7 : 1);
+}
+
+/* A signal to a first thread that has ended would never be taken. */
+static void test_kill_first_after_its_end(void **state)
+{
+	struct sigaction sa = {.sa_handler = end_there};
+	uint64_t until = clock_mono_us() + 60 * USEC_PER_SEC;
+	pthread_t thread;
+	pid_t pid = fork(), tid;
+	struct err e;
+	int status;
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (sigaction(SIGUSR1, &sa, NULL) < 0 ||
+		    pthread_create(&thread, NULL, waits, NULL) != 0)
+			_exit(1);
+		pthread_exit(NULL);
+	}
+	do
+		assert_int_equal(proc_first_thread(pid, &tid, &e), 0);
+	while (tid == pid && clock_mono_us() < until);
+	assert_int_not_equal(tid, pid);
+	assert_int_equal(proc_kill_first(pid, SIGUSR1, &e), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(WEXITSTATUS(status), 7);
+}
+
 static void *wait_for_end(void *arg)
 {
 	char byte;
@@ -405,12 +439,19 @@ static void test_second_thread(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_exec_fails),	      cmocka_unit_test(test_path_and_env),
-    cmocka_unit_test(test_descriptors),	      cmocka_unit_test(test_stdin),
-    cmocka_unit_test(test_crossed),	      cmocka_unit_test(test_closed),
-    cmocka_unit_test(test_signals_and_group), cmocka_unit_test(test_kill),
-    cmocka_unit_test(test_kill_first),	      cmocka_unit_test(test_second_thread),
-    cmocka_unit_test(test_die_with_us),	      cmocka_unit_test(test_faults),
+    cmocka_unit_test(test_exec_fails),
+    cmocka_unit_test(test_path_and_env),
+    cmocka_unit_test(test_descriptors),
+    cmocka_unit_test(test_stdin),
+    cmocka_unit_test(test_crossed),
+    cmocka_unit_test(test_closed),
+    cmocka_unit_test(test_signals_and_group),
+    cmocka_unit_test(test_kill),
+    cmocka_unit_test(test_kill_first),
+    cmocka_unit_test(test_second_thread),
+    cmocka_unit_test(test_kill_first_after_its_end),
+    cmocka_unit_test(test_die_with_us),
+    cmocka_unit_test(test_faults),
 };
 
 UNIT_MAIN(tests)

@@ -7,12 +7,14 @@
 #include "base/cleanup.h"
 #include "base/owner.h"
 #include "base/sys.h"
+#include "base/way.h"
 
 #include <grp.h>
 #include <signal.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 
 enum { THEM = 4321, OTHERS = 4322, NOBODY = 65534 };
 
@@ -205,7 +207,8 @@ static void runs_not(const char *name, int code, const char *why)
 		fail_msg("%s", e.msg);
 }
 
-/* Who runs what is in a directory: nobody in one that somebody else put there. */
+/* The user of a program is the directory's owner.  In a directory that another user put there,
+ * no program runs. */
 static void test_runs(void **state)
 {
 	char here[60];
@@ -247,7 +250,31 @@ static void test_runs(void **state)
 	runs_not("ours/round", ELOOP, "Too many levels");
 }
 
-/* Root's own directories in which others may exchange what is there. */
+/* A user without an account is in no group of the machine, wherever a directory was made. */
+static void test_group(void **state)
+{
+	static const struct {
+		gid_t of, becomes;
+	} all[] = {{0, OWNER_NOGROUP}, {THEM, THEM}, {1, OWNER_NOGROUP}};
+
+	(void)state;
+	need_root();
+	if (!getgrgid(1) || getgrgid(THEM))
+		skip();
+	make_dir("theirs", THEM);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		CLEANUP(owner_done) struct owner o = {0};
+		_autoclose_ int fd = -1;
+		struct err e;
+
+		assert_int_equal(fchownat(dir.fd, "theirs", THEM, all[i].of, 0), 0);
+		assert_int_equal(own("theirs", &o, &fd, &e), 0);
+		assert_int_equal(o.gid, all[i].becomes);
+		assert_int_equal(o.group, all[i].becomes);
+	}
+}
+
+/* Directories of root's in which other users may exchange entries. */
 static void test_writable(void **state)
 {
 	static const struct {
@@ -277,7 +304,30 @@ static void test_writable(void **state)
 		}
 }
 
-/* Another process of theirs puts a link where a directory is, and back, all the time. */
+/* The same by a list of users: the mode says 0775, and the group is root's. */
+static void test_listed(void **state)
+{
+	/* acl(5) as the kernel keeps it: version 2; tag, permissions, user (xattr(7)) */
+	static const uint16_t list[] = {2,	0,	0x01, 7, 0xffff, 0xffff, 0x02, 7,
+					THEM,	0,	0x04, 5, 0xffff, 0xffff, 0x10, 7,
+					0xffff, 0xffff, 0x20, 5, 0xffff, 0xffff};
+	CLEANUP(owner_done) struct owner o = {0};
+	_autoclose_ int fd = -1;
+	char path[100];
+	struct err e;
+
+	(void)state;
+	need_root();
+	make_dir("d", 0);
+	make_dir("d/e", 0);
+	snprintf(path, sizeof(path), "%s/d", dir.path);
+	if (setxattr(path, "system.posix_acl_access", list, sizeof(list), 0) < 0)
+		skip(); /* this file system has none */
+	assert_int_equal(own("d/e", &o, &fd, &e), 0);
+	assert_true(o.root && *o.writable);
+}
+
+/* Another user's process exchanges a directory for a link, and back, again and again. */
 static pid_t start_exchange(const char *a, const char *b)
 {
 	pid_t pid = fork();
@@ -332,7 +382,7 @@ static void test_race(void **state)
 	assert_true(theirs > 0 && refused > 0);
 }
 
-/* What one names and another one can exchange is opened as what both may read. */
+/* A path that one user names and another can exchange is opened with the rights that both have. */
 static void test_named(void **state)
 {
 	struct rights them, others = {.other = true, .uid = OTHERS, .gid = NOBODY}, r;
@@ -362,8 +412,59 @@ static void test_named(void **state)
 	assert_int_equal(errno, EACCES);
 }
 
+/* Each kind of file is where its way ends, also behind links. */
+static void test_end(void **state)
+{
+	static const char *const ends[] = {"dir",     "file",	 "to_dir",
+					   "to_file", "to_link", "to_dir/"};
+
+	(void)state;
+	assert_int_equal(mkdirat(dir.fd, "dir", 0755), 0);
+	scratch_write(dir.fd, "file", "text");
+	assert_int_equal(symlinkat("dir", dir.fd, "to_dir"), 0);
+	assert_int_equal(symlinkat("file", dir.fd, "to_file"), 0);
+	assert_int_equal(symlinkat("to_file", dir.fd, "to_link"), 0);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		char path[120];
+		struct stat st;
+		struct way w;
+		struct err e;
+
+		snprintf(path, sizeof(path), "%s/%s", dir.path, ends[i]);
+		assert_int_equal(way_walk(path, &w, &e), 0);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(w.code, 0);
+		assert_true(w.fd >= 0 && w.st.st_ino == st.st_ino);
+		way_done(&w);
+	}
+}
+
+/* What a process has open is past the directories on its way. */
+static void test_proc(void **state)
+{
+	static const char *const bad[] = {"/proc/self/cwd", "/proc/self/root/etc", "/proc/1/root",
+					  "/proc/self/exe", "/dev/fd/0"};
+	static const char *const good[] = {"/proc/self/status", "/proc/mounts", "/proc"};
+	char path[100];
+	struct rights r;
+	struct err e;
+
+	(void)state;
+	need_root();
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (rights_of(bad[i], &r, &e) != -EPERM)
+			fail_msg("%s", bad[i]);
+	assert_non_null(strstr(e.msg, "'/dev/fd/0' goes through a link in /proc"));
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_int_equal(rights_of(good[i], &r, &e), 0);
+	make_link("link", "/proc/self/cwd", THEM);
+	snprintf(path, sizeof(path), "%s/link/sub", dir.path);
+	assert_int_equal(rights_of(path, &r, &e), -EPERM);
+}
+
 static const struct CMUnitTest tests[] = {
-    CASE(test_whose),	 CASE(test_opens), CASE(test_back),  CASE(test_runs),
-    CASE(test_writable), CASE(test_race),  CASE(test_named),
+    CASE(test_whose),	 CASE(test_opens),  CASE(test_back),  CASE(test_runs),
+    CASE(test_writable), CASE(test_race),   CASE(test_named), CASE(test_end),
+    CASE(test_proc),	 CASE(test_listed), CASE(test_group),
 };
 UNIT_MAIN(tests)

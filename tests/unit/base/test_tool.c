@@ -100,7 +100,7 @@ static void own(struct owner *o)
 		fail_msg("%s", e.msg);
 }
 
-/* Who inherits a session keyring may read what is in it, whatever its owner. */
+/* A process that inherits a session keyring may read its keys, whatever their owner. */
 static void test_keyring(void **state)
 {
 	static const char look[] = "grep -c fuzzcell-test-key /proc/keys";
@@ -145,7 +145,7 @@ static void test_owner(void **state)
 			 0);
 	assert_string_equal(buf_str(&out), "65534\n65534\nnobody\nno\n");
 	assert_true(scratch_has(dir.fd, "made"));
-	/* A group of the directory's that they are not in is none of theirs. */
+	/* A group of the directory's without the user as a member is not the user's. */
 	buf_clear(&out);
 	assert_int_equal(chown(dir.path, 65534, 42), 0);
 	own(&o);
@@ -159,7 +159,7 @@ static void test_owner(void **state)
 	assert_string_equal(buf_str(&out), "4321\n65534\n65534\n");
 }
 
-/* In a session that has a terminal of root's: 'y' where the tool could open it. */
+/* Runs the tool in a session with a terminal of root's: 'y' when the tool could open it. */
 static char opens_terminal(const struct tool *t)
 {
 	_autobuf_ struct buf out = BUF_INIT(100);
@@ -172,7 +172,7 @@ static char opens_terminal(const struct tool *t)
 	return buf_str(&out)[0];
 }
 
-/* Who shares our terminal can type into it. */
+/* A process that shares our terminal can type into it. */
 static void test_terminal(void **state)
 {
 	CLEANUP(owner_done) struct owner o = {0};
@@ -189,7 +189,7 @@ static void test_terminal(void **state)
 	pid = forkpty(&leader, NULL, NULL, NULL);
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		/* Also when its permissions keep nobody out. */
+		/* The same with permissions for every user. */
 		bool open = fchmod(STDIN_FILENO, 0666) == 0;
 
 		_exit(!open			     ? 1
@@ -374,10 +374,10 @@ static void test_faults(void **state)
 	assert_true(failed > 10);
 }
 
-/* A group that only counts what it is asked. */
+/* A group that only counts its calls. */
 struct counting {
 	int checks, kills, ends;
-	int passed_at; /* the check that says a limit was passed; 0: none */
+	int passed_at; /* the check that reports a passed limit; 0: none */
 };
 
 static int enter_it(void *arg)
@@ -417,17 +417,18 @@ static void test_group(void **state)
 	struct err e;
 
 	(void)state;
-	/* A limit that was passed: no signal that it could ignore. */
+	/* A passed limit ends a program that ignores every signal. */
 	assert_int_equal(sh("trap '' TERM INT; while :; do sleep 0.1; done", NULL, t, &end, &e),
 			 -EDQUOT);
 	assert_string_equal(e.msg, "sh: passed its limit");
 	assert_true(WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGKILL);
 	assert_true(c.kills >= 1);
 	assert_int_equal(c.ends, 1);
-	/* The last check is when it has ended: what ended it is then told. */
+	/* The last check comes after the end of the program, and still reports the limit. */
 	c = (struct counting){.passed_at = 1};
 	assert_int_equal(sh("true", NULL, t, &end, &e), -EDQUOT);
-	/* What it leaves is ended, or stays; and what cannot be ended is an error. */
+	/* Processes that the tool leaves are ended, or stay.  If they cannot be ended, that is
+	 * an error. */
 	c = (struct counting){0};
 	assert_int_equal(sh("true", NULL, t, &end, &e), 0);
 	assert_true(c.kills == 1 && c.ends == 1);
@@ -443,7 +444,7 @@ static void test_group(void **state)
 	assert_string_equal(e.msg, "sh: something still lives");
 }
 
-/* 64 MiB/s: a flood waits for us. */
+/* 64 MiB/s are read: a flood waits for us. */
 static void test_flood(void **state)
 {
 	struct tool_end end;

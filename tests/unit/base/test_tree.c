@@ -6,7 +6,11 @@
 #include "tests/unit/each.h"
 #include "tests/unit/forked.h"
 
+#include <signal.h>
+#include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 static void make_dir(int dirfd, const char *path)
 {
@@ -204,6 +208,25 @@ static void test_usage(void **state)
 	assert_int_equal(fs_usage(-1, 0, 0, &u, &e), -EBADF);
 }
 
+/* Names alone make a directory grow: its own blocks count, also of the one at the top. */
+static void test_usage_of_names(void **state)
+{
+	struct scratch *s = *state;
+	struct fs_usage before, after;
+	char name[201];
+	struct err e;
+
+	scratch_write(s->fd, "one", "");
+	assert_int_equal(fs_usage(s->fd, 0, 0, &before, &e), 0);
+	for (int i = 0; i < 2000; i++) {
+		(void)snprintf(name, sizeof(name), "%0200d", i);
+		assert_int_equal(linkat(s->fd, "one", s->fd, name, 0), 0);
+	}
+	assert_int_equal(fs_usage(s->fd, 0, 0, &after, &e), 0);
+	assert_int_equal(after.files - before.files, 2000);
+	assert_true(after.bytes - before.bytes >= 2000 * 200);
+}
+
 static void test_usage_stops(void **state)
 {
 	const struct scratch *s = *state;
@@ -235,10 +258,64 @@ static void test_usage_deep(void **state)
 	assert_true(u.bytes == UINT64_MAX && u.files == UINT64_MAX);
 }
 
+static void __attribute__((noreturn)) keep_moving(int at)
+{
+	for (;;)
+		if (renameat(at, "here", at, "there") < 0 || renameat(at, "there", at, "here") < 0)
+			_exit(1);
+}
+
+/* A directory that is renamed all the time may be missed: the sum says so. */
+static void test_usage_moved(void **state)
+{
+	const struct scratch *s = *state;
+	struct fs_usage u = {0};
+	struct err e;
+	pid_t pid;
+
+	make_dir(s->fd, "here/a");
+	assert_int_equal(fs_usage(s->fd, 0, 0, &u, &e), 0);
+	assert_false(u.moved);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		keep_moving(s->fd);
+	while (!u.moved) /* the test's watchdog ends it */
+		assert_int_equal(fs_usage(s->fd, 0, 0, &u, &e), 0);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* For all but root a directory's own mode is in the way. */
+static void test_remove_closed(void **state)
+{
+	const struct scratch *s = *state;
+	int status;
+	pid_t pid;
+
+	assert_int_equal(fchmod(s->fd, 0777), 0);
+	pid = fork();
+	if (pid == 0) {
+		struct err e;
+
+		if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
+			_exit(2);
+		make_dir(s->fd, "t/a/b/c");
+		_exit(fchmodat(s->fd, "t/a/b", 0, 0) < 0 || fchmodat(s->fd, "t/a", 0500, 0) < 0 ||
+			      fchmodat(s->fd, "t", 0, 0) < 0 || fs_remove_tree(s->fd, "t", &e) < 0
+			  ? 1
+			  : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_false(scratch_has(s->fd, "t"));
+}
+
 static const struct CMUnitTest tests[] = {
-    CASE(test_remove),	      CASE(test_remove_many),  CASE(test_remove_deep),
-    CASE(test_remove_faults), CASE(test_remove_mount), CASE(test_usage),
-    CASE(test_usage_stops),   CASE(test_usage_deep),
+    CASE(test_remove),	       CASE(test_remove_many),	CASE(test_remove_deep),
+    CASE(test_remove_faults),  CASE(test_remove_mount), CASE(test_usage),
+    CASE(test_usage_of_names), CASE(test_usage_stops),	CASE(test_usage_deep),
+    CASE(test_remove_closed),  CASE(test_usage_moved),
 };
 
 UNIT_MAIN(tests)
