@@ -47,14 +47,14 @@ struct cgroup_tree_opts {
 	/* Our place in it: "fuzzcell/<instance>".  One living user at a time (the
 	 * caller holds a lock); [a-z0-9-], at most 40 bytes. */
 	const char *instance;
-	/* When we die, a small process of its own kills what is left and removes
-	 * it; while we live, it keeps cgroup_deadline().  Without, the next
-	 * cgroup_tree_open() of this instance does the former.  (A child that is forked
-	 * and never executes anything holds the keeper's socket, and keeps it waiting as
-	 * long as it lives.) */
+	/* When we die, the keeper (a small process) kills the groups' processes and removes the
+	 * groups.  While we live, it keeps cgroup_deadline().  Without a keeper, the next
+	 * cgroup_tree_open() of this instance removes the groups. (A child that is forked and
+	 * executes nothing holds the keeper's socket.  The keeper waits as long as this child
+	 * lives.) */
 	bool keeper;
-	/* -EBUSY at once when another process uses the instance; else the open waits some
-	 * seconds for what may be a dead one's keeper. */
+	/* -EBUSY at once when another process uses the instance.  Without no_wait the open waits
+	 * some seconds: the other process may be the keeper of a dead one. */
 	bool no_wait;
 };
 
@@ -77,8 +77,8 @@ unsigned cgroup_tree_swept(const struct cgroup_tree *t);
 /* The least memory limit of the groups that ours is in, as far as we see them, in
  * bytes: what all cells together may have.  UINT64_MAX: there is none. */
 uint64_t cgroup_tree_memory(const struct cgroup_tree *t);
-/* The share of all groups of the instance together when instances compete for the CPUs:
- * 1..10000, 100 is the usual one.  -ENOTSUP: the machine has no such limit. */
+/* The CPU share of all groups of the instance together, against other instances: 1..10000, usually
+ * 100.  -ENOTSUP: the machine has no such limit. */
 MUST_CHECK int cgroup_tree_weight(struct cgroup_tree *t, uint32_t weight, struct err *e);
 
 /* Every limit is written for every group and read back.  0: no limit. */
@@ -104,24 +104,30 @@ int cgroup_enter(const struct cgroup *cg);
 
 /* Kills everything in the group, at once, whatever it does to signals. */
 MUST_CHECK int cgroup_kill(struct cgroup *cg, struct err *e);
-/* The same, and returns when nothing lives in the group any more.  It blocks, some seconds at
- * most (-ETIMEDOUT): not for a loop that has other work. */
+/* cgroup_kill(), and returns when the group is empty.  It blocks for some seconds at most
+ * (-ETIMEDOUT): not for a loop that has other work. */
 MUST_CHECK int cgroup_empty(struct cgroup *cg, struct err *e);
 /* Stop and continue all its processes (time frozen is no CPU time).  It takes a
  * moment; what waits at the memory mark stands already. */
 MUST_CHECK int cgroup_freeze(struct cgroup *cg, bool frozen, struct err *e);
-/* Of a group that was frozen: lets one thread go on, and nothing else (pid 0), or nothing else
- * of process pid, until cgroup_freeze(cg, false).  On an error all stand as they stood. */
+/* In a frozen group: lets one thread run until cgroup_freeze(cg, false).  With pid, only the other
+ * threads of process pid stay frozen.  With pid 0, all other threads do.  On an error every thread
+ * is as it was. */
 MUST_CHECK int cgroup_thaw_only(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e);
-/* After that: threads of pid that a tracer is stopping come to their stop, and are frozen again
- * there.  Frozen, they would keep the tracer waiting.  For a timer. */
+/* Whether nothing of a group that was frozen runs.  A task in a system call goes on until that
+ * returns, and what waits at the memory mark stands there without being frozen. */
+MUST_CHECK int cgroup_stands(struct cgroup *cg, bool *ret, struct err *e);
+/* Kills all processes of a frozen group except pid and a sanitizer's tracer. */
+MUST_CHECK int cgroup_kill_beside(struct cgroup *cg, pid_t pid, struct err *e);
+/* After cgroup_thaw_only(): lets threads of pid that a tracer stops reach their stop, and freezes
+ * them again there.  A frozen thread would keep the tracer waiting.  Called by a timer. */
 MUST_CHECK int cgroup_let_stop(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e);
-/* From now on all tasks of the group share one CPU.  When it is idle the other threads of process
- * pid run; with pid 0, all but this thread. */
+/* Puts all tasks of the group on one CPU, where thread tid goes first.  The other threads of
+ * process pid run only when the CPU is idle.  With pid 0, all other tasks run only then. */
 MUST_CHECK int cgroup_prefer(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e);
 
-/* Calls fn for each process in the group, as it was listed a moment ago: one may have ended.
- * Also in a forked child. */
+/* Calls fn for each process in the group.  The list is a moment old: a process may have ended.
+ * Also for a forked child. */
 MUST_CHECK int cgroup_each_process(const struct cgroup *cg, void (*fn)(uint64_t pid, void *arg),
 				   void *arg, struct err *e);
 
@@ -129,11 +135,11 @@ MUST_CHECK int cgroup_each_process(const struct cgroup *cg, void (*fn)(uint64_t 
  * stays valid: kill, wait for cgroup_events_fd, try again).  NULL is fine. */
 MUST_CHECK int cgroup_remove(struct cgroup *cg, struct err *e);
 
-/* The keeper kills the group when clock_mono_us() passes until_us, also while this process is
- * stopped or not scheduled.  A new deadline replaces the one before; 0: none.  Nothing happens
- * in a tree without a keeper.  An error means that no deadline is kept. */
+/* The keeper kills the group when clock_mono_us() passes until_us, even if this process is stopped
+ * or not scheduled.  A new deadline replaces the one before; 0: none.  In a tree without a keeper
+ * this does nothing.  An error means that no deadline is kept. */
 MUST_CHECK int cgroup_deadline(struct cgroup *cg, uint64_t until_us, struct err *e);
-/* Whether it did. */
+/* Whether the keeper killed the group. */
 bool cgroup_overdue(const struct cgroup *cg);
 
 struct cgroup_stall { /* PSI totals, microseconds since the group began */
@@ -157,20 +163,23 @@ struct cgroup_counters {
 /* Under 30 microseconds a call: meant for once a second and cell. */
 MUST_CHECK int cgroup_read(struct cgroup *cg, struct cgroup_counters *ret, struct err *e);
 
-/* For the event loop; both stay the group's.  cgroup_read() does not swallow
- * their events.
- * cgroup_events_fd: EPOLLPRI (with EPOLLERR) when populated or frozen changes;
- * cgroup_populated() acknowledges.
- * cgroup_memory_fd: *ret_events (EPOLLPRI or EPOLLIN) when the high mark was
- * passed; cgroup_memory_event() acknowledges.  *ret_halted: memory that cannot be reclaimed
- * is at the mark.  On the hybrid layout its tasks then wait until cgroup_memory_open(); on the
- * unified layout they go on slowly, and cgroup_freeze() stops them.  -1: there is none. */
+/* Descriptors for the event loop; the group owns both. cgroup_read() does not consume their events.
+ *
+ * cgroup_events_fd: EPOLLPRI (with EPOLLERR) when populated or frozen changes; cgroup_populated()
+ * acknowledges.
+ *
+ * cgroup_memory_fd: *ret_events (EPOLLPRI or EPOLLIN) when the high mark was passed;
+ * cgroup_memory_event() acknowledges.  -1: there is no mark.
+ *
+ * *ret_halted: memory that cannot be reclaimed is at the mark.  On the hybrid layout the tasks then
+ * wait until cgroup_memory_open().  On the unified layout they go on slowly, and cgroup_freeze()
+ * stops them. */
 int cgroup_events_fd(const struct cgroup *cg);
 MUST_CHECK int cgroup_populated(struct cgroup *cg, bool *ret, struct err *e);
 int cgroup_memory_fd(const struct cgroup *cg, uint32_t *ret_events);
 MUST_CHECK int cgroup_memory_event(struct cgroup *cg, bool *ret_halted, struct err *e);
-/* From memory_high to memory_max: hybrid: raises the limit, and lets the kernel's killer work
- * again; unified: ends the throttling. */
+/* Raises the limit from memory_high to memory_max.  On the hybrid layout the kernel's OOM killer
+ * works again.  On the unified layout the throttling ends. */
 MUST_CHECK int cgroup_memory_open(struct cgroup *cg, struct err *e);
 
 #endif

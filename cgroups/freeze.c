@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Freezing, in the v2 tree of both layouts. */
+#include "base/cleanup.h"
+#include "base/proc.h"
 #include "base/sys.h"
 #include "cgroups/internal.h"
 
@@ -9,7 +11,8 @@
 #include <signal.h>
 #include <stdio.h>
 
-/* A thread that was forked while the freeze took effect is found in the next round. */
+/* The next round finds a thread that was forked while the freeze took effect.  What is listed in
+ * each of them is dying: the kernel takes its move for done, and leaves it where it is. */
 enum { ROUNDS = 20 };
 
 static int freeze_wrap(const struct cgroup *cg, int r, struct err *e)
@@ -31,8 +34,8 @@ int cgroup_freeze(struct cgroup *cg, bool frozen, struct err *e)
 	return freeze_wrap(cg, r, e);
 }
 
-/* A threaded group holds single threads; the group above it stays in charge of the
- * processes, their limits and their end. */
+/* A threaded group holds single threads.  Limits and the end of the processes stay with the group
+ * above it. */
 static int make_others(const struct cgroup *cg, struct err *e)
 {
 	int r;
@@ -46,7 +49,7 @@ static int make_others(const struct cgroup *cg, struct err *e)
 struct moving {
 	const struct cgroup *cg;
 	pid_t stays; /* a thread */
-	pid_t of;    /* only threads of this process are moved; 0: of all */
+	pid_t of;    /* only threads of this process are moved; 0: of all processes */
 	const char *to;
 	bool (*when)(const struct moving *m, pid_t tid); /* NULL: always */
 	unsigned moved;
@@ -54,8 +57,8 @@ struct moving {
 	struct err *e;
 };
 
-/* What stands behind name in a thread's /proc/PID/task/TID/status.  False: no thread of that
- * process. */
+/* The value behind name in a thread's /proc/PID/task/TID/status.  False: the process has no such
+ * thread. */
 static bool status_of(pid_t pid, pid_t tid, struct slice name, char buf[CG_TEXT_MAX],
 		      struct slice *ret)
 {
@@ -93,7 +96,7 @@ static void move_one(uint64_t id, void *arg)
 		m->r = r;
 }
 
-/* From a group's list to the other group. */
+/* Moves the threads in one group's list to the other group. */
 static int move(struct moving *m, const char *from)
 {
 	int r = cg_each_id(m->cg->dir[0], from, move_one, m, m->e);
@@ -106,22 +109,28 @@ static int move(struct moving *m, const char *from)
 
 static int move_others(const struct cgroup *cg, pid_t tid, pid_t pid, struct err *e)
 {
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		struct moving m = {.cg = cg, .stays = tid, .of = pid, .to = OTHERS_THREADS, .e = e};
-		int r = move(&m, THREADS);
+	unsigned moved = 1;
+	int r = 0;
 
-		if (r < 0)
-			return r;
-		if (m.moved == 0)
-			return 0;
+	for (unsigned i = 0; r == 0 && moved > 0 && i < ROUNDS; i++) {
+		struct moving m = {.cg = cg, .stays = tid, .of = pid, .to = OTHERS_THREADS, .e = e};
+
+		r = move(&m, THREADS);
+		moved = m.moved;
 	}
-	return err_set(e, EAGAIN, "new threads came in each of %d rounds", (int)ROUNDS);
+	return r;
 }
 
 int cgroup_thaw_only(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e)
 {
 	int r = make_others(cg, e);
 
+	if (r == 0) { /* it may be among the others since the last time */
+		char text[16];
+
+		(void)snprintf(text, sizeof(text), "%d", (int)tid);
+		r = cg_file_write(cg->dir[0], THREADS, text, e);
+	}
 	if (r == 0)
 		r = move_others(cg, tid, pid, e);
 	if (r == 0)
@@ -163,13 +172,74 @@ int cgroup_let_stop(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e)
 	return freeze_wrap(cg, r, e);
 }
 
+static int each_task(struct cgroup *cg, void (*fn)(uint64_t id, void *arg), void *arg,
+		     struct err *e)
+{
+	int r = cg_each_id(cg->dir[0], THREADS, fn, arg, e);
+
+	if (r == 0 && cg_file_exists(cg->dir[0], CG_OTHERS))
+		r = cg_each_id(cg->dir[0], OTHERS_THREADS, fn, arg, e);
+	return freeze_wrap(cg, r, e);
+}
+
+static void look_if_running(uint64_t id, void *arg)
+{
+	bool *stands = arg;
+	char text[CG_TEXT_MAX];
+	struct slice is;
+
+	if (*stands && status_of((pid_t)id, (pid_t)id, SLICE("State:\t"), text, &is))
+		*stands = !scan_lit(&is, SLICE("R"));
+}
+
+int cgroup_stands(struct cgroup *cg, bool *ret, struct err *e)
+{
+	*ret = true;
+	return each_task(cg, look_if_running, ret, e);
+}
+
+static bool blocks(pid_t pid, int signo)
+{
+	char buf[CG_TEXT_MAX];
+	struct slice text;
+	uint64_t blocked;
+
+	return status_of(pid, pid, SLICE("SigBlk:\t"), buf, &text) &&
+	       scan_u64(&text, 16, UINT64_MAX, &blocked) &&
+	       (blocked & UINT64_C(1) << (signo - 1)) != 0;
+}
+
+/* A sanitizer's tracer blocks all signals but those of faults from its first moment, before it
+ * stops a thread.  (posix_spawn(3) of glibc blocks those as well.) */
+static bool is_tracer(pid_t pid)
+{
+	return blocks(pid, SIGHUP) && blocks(pid, SIGTERM) && !blocks(pid, SIGSEGV);
+}
+
+/* Nothing in a frozen group ends and is reaped, so the number is still that process. */
+static void end_beside(uint64_t id, void *arg)
+{
+	const pid_t *job = arg;
+	_autoclose_ int fd = -1;
+	pid_t pid = (pid_t)id;
+	struct err e;
+
+	if (pid != *job && !is_tracer(pid) && proc_open(pid, &fd, &e) == 0)
+		(void)!proc_kill(fd, SIGKILL, &e); /* gone is as good */
+}
+
+int cgroup_kill_beside(struct cgroup *cg, pid_t pid, struct err *e)
+{
+	return freeze_wrap(cg, cg_each_id(cg->dir[0], "cgroup.procs", end_beside, &pid, e), e);
+}
+
 struct preference {
-	pid_t tid; /* runs when it can, */
-	pid_t of;  /* as do other processes; 0: do not */
+	pid_t tid; /* this thread runs whenever it can, */
+	pid_t of;  /* and so do other processes; 0: they wait */
 	cpu_set_t cpu;
 };
 
-/* A task that ended meanwhile takes nothing: no error. */
+/* A task that ended meanwhile is skipped: no error. */
 static void defer_one(uint64_t id, void *arg)
 {
 	const struct preference *p = arg;
@@ -188,7 +258,6 @@ int cgroup_prefer(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e)
 	struct preference p = {.tid = tid, .of = pid};
 	cpu_set_t may;
 	size_t cpu = 0;
-	int r;
 
 	if (sched_getaffinity(tid, sizeof(may), &may) < 0)
 		return err_sys(e, "CPUs of thread %d of group '%s'", (int)tid, cg->name);
@@ -196,8 +265,5 @@ int cgroup_prefer(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e)
 		cpu++;
 	CPU_ZERO(&p.cpu);
 	CPU_SET(cpu, &p.cpu);
-	r = cg_each_id(cg->dir[0], THREADS, defer_one, &p, e);
-	if (r == 0 && cg_file_exists(cg->dir[0], CG_OTHERS))
-		r = cg_each_id(cg->dir[0], OTHERS_THREADS, defer_one, &p, e);
-	return freeze_wrap(cg, r, e);
+	return each_task(cg, defer_one, &p, e);
 }

@@ -45,12 +45,12 @@ struct cgroup_tree {
 	char instance[CG_INSTANCE_MAX + 1];
 	char shown[CG_SHOWN_MAX];
 	unsigned swept;
-	bool locked;  /* the groups are ours to remove */
+	bool locked;  /* we may remove the groups */
 	pid_t keeper; /* 0: none */
 	int keeper_fd;
-	/* By slot: the keeper killed the group, because its deadline had passed. */
+	/* By slot: the keeper killed the group after its deadline. */
 	_Atomic bool *overdue;
-	unsigned char slots[CG_SLOTS / 8]; /* a bit for each that is taken */
+	unsigned char slots[CG_SLOTS / 8]; /* a bit for each slot in use */
 };
 
 enum cg_stat_file {
@@ -74,7 +74,7 @@ struct cgroup {
 	struct cgroup_limits lim; /* in force */
 	int dir[CG_HIERARCHIES_MAX];
 	int stat[CG_STATS_]; /* -1: this machine has none */
-	int slot;	     /* at the keeper; -1: none */
+	int slot;	     /* the group's slot at the keeper; -1: none */
 	int events_fd;
 	int memory_fd;
 	int oom_fd; /* v1: memory.oom_control that memory_fd tells of */
@@ -130,8 +130,8 @@ MUST_CHECK int cg_each_id(int dirfd, const char *file, void (*fn)(uint64_t id, v
 MUST_CHECK int cg_sweep_kill(int dirfd, unsigned *ret_killed, struct err *e);
 /* The same without cgroup.kill: frozen, so that nothing forks meanwhile. */
 MUST_CHECK int cg_sweep_kill_each(int dirfd, struct err *e);
-/* cgroup.kill, and what it passes over: on Linux 6.18 a process whose first thread has ended lives
- * on in the others. */
+/* Writes cgroup.kill, and kills the processes that it skips: on Linux 6.18 a process with a dead
+ * first thread lives on in the others. */
 MUST_CHECK int cg_sweep_kill_all(int dirfd, struct err *e);
 /* Calls fn for each process in the group and in the groups below it. */
 MUST_CHECK int cg_sweep_each(int dirfd, void (*fn)(uint64_t pid, void *arg), void *arg,
@@ -147,7 +147,7 @@ void cg_sweep_ours(struct cgroup_tree *t);
 
 MUST_CHECK int cg_keeper_start(struct cgroup_tree *t, struct err *e);
 void cg_keeper_stop(struct cgroup_tree *t);
-/* The group is removed. */
+/* Tells the keeper that the group is removed. */
 void cg_keeper_forget(struct cgroup *cg);
 
 /* --- memory.c, counters.c: parts of cgroup_new() --- */

@@ -54,10 +54,10 @@ static void close_others(const struct cgroup_tree *t, int fd)
 	(void)close_range(from, ~0U, 0);
 }
 
-/* What the keeper is told: until when a group may live.  An empty name: end, and leave all
- * groups alone. */
+/* A message to the keeper: until when a group may live.  An empty name: end, and leave all groups
+ * alone. */
 struct word {
-	uint64_t until_us; /* clock_mono_us(); 0: as long as it likes */
+	uint64_t until_us; /* clock_mono_us(); 0: no deadline */
 	uint32_t slot;
 	char name[CG_NAME_MAX + 1];
 };
@@ -66,7 +66,7 @@ struct keeping {
 	struct cgroup_tree *t;
 	int fd;
 	struct word *v; /* by slot */
-	size_t n;	/* slots that were ever told of */
+	size_t n;	/* slots that were ever in a message */
 };
 
 static bool is_populated(int dir)
@@ -76,12 +76,12 @@ static bool is_populated(int dir)
 	struct err e;
 	uint64_t v;
 
-	/* What cannot be asked is killed. */
+	/* A group that cannot be read counts as populated. */
 	return cg_file_read(dir, "cgroup.events", buf, &text, &e) < 0 ||
 	       !cg_stat_keyed(text, SLICE("populated"), &v) || v != 0;
 }
 
-/* Killed again and again until it is removed: something may just have been forked. */
+/* Kills a late group again and again until it is removed: a process may just have been forked. */
 static void kill_late(struct keeping *k, struct word *w)
 {
 	_autoclose_ int dir =
@@ -93,12 +93,13 @@ static void kill_late(struct keeping *k, struct word *w)
 		w->until_us = 0;
 	if (dir < 0 || !is_populated(dir))
 		return;
-	atomic_store(&k->t->overdue[w->slot], true); /* before anybody can see the end */
+	/* Set before the end of the group can be seen. */
+	atomic_store(&k->t->overdue[w->slot], true);
 	if (cg_file_write(dir, "cgroup.kill", "1", &e) == -ENOENT)
-		(void)!cg_sweep_kill_each(dir, &e); /* again in a second */
+		(void)!cg_sweep_kill_each(dir, &e); /* tried again in a second */
 }
 
-/* Milliseconds until the next group is late; -1: none will be. */
+/* Kills all late groups.  Returns the milliseconds until the next one is late; -1: none will be. */
 static int kill_all_late(struct keeping *k)
 {
 	uint64_t now = clock_mono_us(), next = UINT64_MAX;
@@ -117,7 +118,7 @@ static int kill_all_late(struct keeping *k)
 	return next < INT_MAX ? (int)next : INT_MAX;
 }
 
-/* False: it ends here.  Its parent is gone then, or says so. */
+/* Reads one message.  False: the keeper ends, because its parent is gone or tells it to. */
 static bool hear(struct keeping *k, bool *ret_orphan)
 {
 	struct word w;
@@ -144,7 +145,7 @@ static void __attribute__((noreturn)) keep(struct keeping *k)
 	while (more) {
 		int ms = kill_all_late(k);
 
-		/* All that was said first: the last word counts. */
+		/* Reads all messages first: the last one for a group counts. */
 		while (more && poll(&p, 1, ms) > 0) { /* allow: the keeper has no loop */
 			more = hear(k, &orphan);
 			ms = 0;
@@ -159,7 +160,7 @@ static void __attribute__((noreturn)) keep(struct keeping *k)
 	_exit(0);
 }
 
-/* What the keeper tells us is in memory that both see: it needs no reader while we stand. */
+/* The keeper reports through shared memory, so that it never waits for us while we are stopped. */
 static int share_overdue(struct cgroup_tree *t, struct err *e)
 {
 	void *p = mmap(NULL, CG_SLOTS * sizeof(*t->overdue), PROT_READ | PROT_WRITE,
@@ -187,7 +188,7 @@ static int start(struct cgroup_tree *t, struct keeping *k, struct err *e)
 		return err_sys(e, "block signals");
 	pid = fork();
 	if (pid == 0) {
-		/* Of a session of its own: ^Z stops our process group, not this. */
+		/* A session of its own: ^Z stops our process group, but not the keeper. */
 		(void)setsid(); /* fails for a group leader, which a new child is not */
 		(void)prctl(PR_SET_NAME, "fuzzcell-keeper");
 		close_others(t, fds[0]);
@@ -221,7 +222,7 @@ int cg_keeper_start(struct cgroup_tree *t, struct err *e)
 
 static int tell(const struct cgroup_tree *t, const struct word *w, struct err *e)
 {
-	/* A keeper that somebody stopped must not stop us. */
+	/* The send does not block: a stopped keeper must not stop us. */
 	if (send(t->keeper_fd, w, sizeof(*w), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return err_sys(e, "tell the keeper");
 	return 0;
@@ -266,7 +267,7 @@ bool cgroup_overdue(const struct cgroup *cg)
 
 void cg_keeper_forget(struct cgroup *cg)
 {
-	struct err ignored; /* its group is gone: the keeper finds nothing to kill */
+	struct err ignored; /* its group is gone: the keeper finds no process to kill */
 	unsigned slot = (unsigned)cg->slot;
 
 	if (cg->slot < 0)
@@ -287,7 +288,7 @@ void cg_keeper_stop(struct cgroup_tree *t)
 	if (t->keeper == 0)
 		return;
 	if (tell(t, &end, &ignored) < 0 && ignored.code == EAGAIN)
-		(void)kill(t->keeper, SIGKILL); /* allow: not reaped; somebody stopped it */
+		(void)kill(t->keeper, SIGKILL); /* allow: not reaped; another process stopped it */
 	close(t->keeper_fd);
 	while (waitpid(t->keeper, NULL, 0) < 0 && errno == EINTR)
 		;

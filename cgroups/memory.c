@@ -10,7 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-enum { NEAR_MARK = 32 }; /* part of the mark */
+enum { NEAR_MARK = 32 }; /* 1/NEAR_MARK of the mark */
 
 static bool on_v1(const struct cgroup *cg)
 {
@@ -46,8 +46,8 @@ static int event_v1(struct cgroup *cg, bool *ret_halted, struct err *e)
 	return 0;
 }
 
-/* Kept back at the mark by memory that cannot be taken from it: what is neither a file's
- * pages nor a cache of the kernel's.  A little below the mark, since reclaim has just run. */
+/* Whether memory that cannot be reclaimed holds the group at the mark: neither pages of files nor
+ * caches of the kernel.  The bound is a little below the mark, since reclaim has just run. */
 static int event_v2(struct cgroup *cg, bool *ret_halted, struct err *e)
 {
 	static const char *const reclaimable[] = {"active_file", "inactive_file",

@@ -275,7 +275,7 @@ static int lock(struct cg_place *p, uint64_t until_us, struct err *e)
 	return 0;
 }
 
-/* The others, below the lock of the first. */
+/* Makes the groups in the other hierarchies, below the lock of the first. */
 static int make_rest(struct cgroup_tree *t, uint64_t until_us, struct err *e)
 {
 	for (unsigned i = 1; i < t->n; i++) {

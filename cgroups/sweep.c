@@ -82,8 +82,8 @@ static void count_one(uint64_t pid, void *arg)
 	++*n;
 }
 
-/* Only called for what cg_each_id() listed a moment ago in a frozen group:
- * nothing in there ends, so the number is still that process. */
+/* Only called for processes that cg_each_id() listed a moment ago in a frozen group.  Nothing in it
+ * ends, so the number still names the same process. */
 static void kill_one(uint64_t pid, void *arg)
 {
 	_autoclose_ int fd = -1;
@@ -182,7 +182,7 @@ int cg_sweep_kill_each(int dirfd, struct err *e)
 	return r;
 }
 
-/* Its first thread has ended, others live. */
+/* Whether the first thread has ended while other threads live. */
 static bool is_headless(uint64_t pid)
 {
 	_autoclose_ int fd = -1;
@@ -198,7 +198,7 @@ static bool is_headless(uint64_t pid)
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
-	state = strrchr(text, ')'); /* the name before it may hold anything */
+	state = strrchr(text, ')'); /* the text before ')' is the name, which may hold anything */
 	if (!state || strncmp(state, ") Z", 3) != 0)
 		return false;
 	(void)snprintf(path, sizeof(path), "/proc/%llu/task", (unsigned long long)pid);
@@ -220,8 +220,8 @@ static void find_one(uint64_t pid, void *arg)
 	s->found = s->found || pid == s->pid;
 }
 
-/* The number may belong to somebody else by now: it is looked for once more when it cannot
- * change hands. */
+/* The kernel may have reused the number.  So the process is looked up once more when a handle keeps
+ * the number. */
 static void kill_headless(uint64_t pid, void *arg)
 {
 	const int *dirfd = arg;
@@ -232,7 +232,7 @@ static void kill_headless(uint64_t pid, void *arg)
 
 	if (is_headless(pid) && proc_open((pid_t)pid, &fd, &e) == 0 &&
 	    each_below(*dirfd, &each, &e) == 0 && s.found)
-		(void)!proc_kill(fd, SIGKILL, &e); /* gone is as good */
+		(void)!proc_kill(fd, SIGKILL, &e); /* a process that is gone needs no kill */
 }
 
 int cg_sweep_kill_all(int dirfd, struct err *e)

@@ -21,7 +21,7 @@ void cgroup_tree_close(struct cgroup_tree *t)
 	if (!t)
 		return;
 	cg_keeper_stop(t);
-	if (t->locked) /* else another process uses them */
+	if (t->locked) /* another process uses the groups otherwise */
 		cg_sweep_ours(t);
 	free_tree(t);
 }

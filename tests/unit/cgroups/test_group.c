@@ -221,7 +221,7 @@ static int live_on(void *arg)
 	(void)arg;
 	if (pthread_create(&t, NULL, nap, NULL) != 0)
 		return 121;
-	syscall(SYS_exit, 0); /* this thread, and no other */
+	syscall(SYS_exit, 0); /* ends only this thread */
 	return 122;
 }
 
@@ -238,7 +238,7 @@ static bool has_ended(pid_t pid)
 	return n > 0 && strstr(text, ") Z ");
 }
 
-/* The kernel's own kill passes over a process whose first thread has ended. */
+/* The kernel's own kill skips a process whose first thread has ended. */
 static void test_kill_headless(void **state)
 {
 	struct cgroup_tree *t = bench_open(true);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deadlines of groups: the keeper holds them while this process does nothing. */
+/* Deadlines of groups: the keeper enforces them while this process does nothing. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/cgroups/bench.h"
 
-/* Ignores what can be ignored, and forks meanwhile. */
+/* Ignores every signal that can be ignored, and keeps forking. */
 #define STUBBORN "trap '' TERM HUP INT; while :; do sleep 1 & wait; done"
 
 static struct cgroup *group(struct cgroup_tree *t, const char *name)
@@ -33,7 +33,7 @@ static void kill_and_remove(struct cgroup *cg, pid_t pid)
 	bench_remove(cg);
 }
 
-static void what_is_late_is_killed_and_nothing_else(void **state)
+static void only_late_groups_are_killed(void **state)
 {
 	struct cgroup_tree *t = bench_open(true);
 	struct cgroup *late = group(t, "late"), *later = group(t, "later"),
@@ -45,12 +45,12 @@ static void what_is_late_is_killed_and_nothing_else(void **state)
 	struct err e;
 
 	(void)state;
-	(void)kill(t->keeper, SIGSTOP); /* it hears all of this at once */
+	(void)kill(t->keeper, SIGSTOP); /* it gets the next messages all at once */
 	deadline(later, began + 3600 * USEC_PER_SEC);
 	deadline(late, began + 3600 * USEC_PER_SEC);
 	deadline(none, began + 1);
 	deadline(none, 0);
-	deadline(late, began + 200 * USEC_PER_MSEC); /* the last word counts */
+	deadline(late, began + 200 * USEC_PER_MSEC); /* the last message counts */
 	assert_false(cgroup_overdue(late));
 	(void)kill(t->keeper, SIGCONT);
 	assert_true(bench_wait_populated(late, false));
@@ -69,8 +69,8 @@ static void what_is_late_is_killed_and_nothing_else(void **state)
 	bench_close(t);
 }
 
-/* What ended in time is not late, and a group that takes its place is new. */
-static void an_end_in_time_is_no_late_one(void **state)
+/* A group that ends in time is not overdue, and neither is a new group in its place. */
+static void a_group_that_ends_in_time_is_not_overdue(void **state)
 {
 	struct cgroup_tree *t = bench_open(true);
 
@@ -93,8 +93,8 @@ static void an_end_in_time_is_no_late_one(void **state)
 	bench_close(t);
 }
 
-/* Halted at the memory mark, or frozen: dead all the same. */
-static void what_is_frozen_is_killed(void **state)
+/* A group that is halted at its memory mark, or frozen, is killed, too. */
+static void a_frozen_group_is_killed(void **state)
 {
 	struct cgroup_tree *t = bench_open(true);
 	struct cgroup *cg = group(t, "frozen");
@@ -110,7 +110,7 @@ static void what_is_frozen_is_killed(void **state)
 	bench_close(t);
 }
 
-/* A keeper that somebody stopped holds nobody up, and the end kills it. */
+/* A stopped keeper delays no call, and the end kills it. */
 static void a_stopped_keeper_is_an_error(void **state)
 {
 	struct cgroup_tree *t = bench_open(true);
@@ -141,9 +141,9 @@ static void without_a_keeper_nothing_happens(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test_teardown(what_is_late_is_killed_and_nothing_else, bench_done),
-    cmocka_unit_test_teardown(an_end_in_time_is_no_late_one, bench_done),
-    cmocka_unit_test_teardown(what_is_frozen_is_killed, bench_done),
+    cmocka_unit_test_teardown(only_late_groups_are_killed, bench_done),
+    cmocka_unit_test_teardown(a_group_that_ends_in_time_is_not_overdue, bench_done),
+    cmocka_unit_test_teardown(a_frozen_group_is_killed, bench_done),
     cmocka_unit_test_teardown(a_stopped_keeper_is_an_error, bench_done),
     cmocka_unit_test_teardown(without_a_keeper_nothing_happens, bench_done),
 };

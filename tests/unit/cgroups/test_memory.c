@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mark before the memory limit: tasks halt there until cgroup_memory_open().  On hybrid
- * machines by themselves; on unified ones they are slow there, and are frozen. */
+/* The mark before the memory limit: tasks halt there until cgroup_memory_open().  On the hybrid
+ * layout the kernel halts them.  On the unified layout it slows them down, and they are frozen. */
 #include "tests/unit/cgroups/bench.h"
 
 #include <pthread.h>
@@ -31,17 +31,17 @@ static bool wait_event(struct cgroup *cg, int ms)
 	return poll(&p, 1, ms) == 1;
 }
 
-/* What an allocator may get beyond the mark before it is frozen there. */
+/* The memory that an allocator may get beyond the mark before it is frozen there. */
 #define SLACK (4 * MIB)
 
-/* Halted at the mark, with memory that cannot be reclaimed. */
+/* Waits for a halt at the mark, with memory that cannot be reclaimed. */
 static void halt(struct cgroup *cg)
 {
 	bool halted = false;
 	struct err e;
 
 	assert_true(wait_event(cg, 10000));
-	/* Not each of several threads makes one. */
+	/* Not each of several threads makes an event. */
 	for (int i = 0; i < 200 && !halted; i++) {
 		bench_ok(cgroup_memory_event(cg, &halted, &e), &e);
 		if (!halted)
@@ -52,6 +52,13 @@ static void halt(struct cgroup *cg)
 }
 
 static int report_fd;
+
+static void *idle_thread(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
 
 /* What an engine does in its handler: write what it holds. */
 static void on_abort(int signo)
@@ -128,7 +135,7 @@ static void *hog_thread(void *arg)
 	return arg;
 }
 
-/* All of them take memory, as fast as they can. */
+/* Threads that take memory as fast as they can. */
 static int threads_with_handler(void *arg)
 {
 	struct sigaction sa = {.sa_handler = on_abort};
@@ -137,14 +144,14 @@ static int threads_with_handler(void *arg)
 
 	report_fd = *(int *)arg;
 	sigaction(SIGABRT, &sa, NULL);
-	/* At the mark, which the first ones may reach before, there is no memory for one more. */
+	/* The first threads may reach the mark before: then there is no memory for one more. */
 	for (int i = 1; i < THREADS && pthread_create(&t, NULL, hog_thread, &mib) == 0; i++)
 		;
 	return bench_hog(&mib);
 }
 
-/* Whoever writes the input has the rest of the memory for itself: the other threads do not
- * take one page of it. */
+/* The writing thread has the rest of the memory for itself: the other threads do not take one
+ * page of it. */
 static void test_one_thread_alone(void **state)
 {
 	struct cgroup_tree *t = bench_open(true);
@@ -173,6 +180,111 @@ static void test_one_thread_alone(void **state)
 	}
 	close(p[0]);
 	close(p[1]);
+	bench_close(t);
+}
+
+static int hog_in_child(void *arg)
+{
+	struct sigaction sa = {.sa_handler = on_abort};
+	uint64_t mib = 512;
+	pthread_t t;
+
+	report_fd = *(int *)arg;
+	sigaction(SIGABRT, &sa, NULL);
+	if (pthread_create(&t, NULL, idle_thread, NULL) != 0)
+		return 1;
+	if (fork() == 0)
+		_exit(bench_hog(&mib));
+	(void)idle_thread(NULL);
+	return 1;
+}
+
+/* The watchdog has its turn, then the first thread; the other processes, which hold the memory,
+ * have none. */
+static void test_one_thread_after_the_other(void **state)
+{
+	struct cgroup_tree *t = bench_open(true);
+	uint64_t until = clock_mono_us() + 60 * USEC_PER_SEC;
+	struct cgroup *cg = make(t);
+	pid_t pid, second;
+	struct err e;
+	int p[2];
+	char got;
+
+	(void)state;
+	assert_int_equal(pipe(p), 0);
+	pid = bench_fork(cg, hog_in_child, &p[1]);
+	halt(cg);
+	bench_ok(proc_second_thread(pid, &second, &e), &e);
+	bench_ok(cgroup_memory_open(cg, &e), &e);
+	bench_ok(cgroup_thaw_only(cg, second, 0, &e), &e);
+	bench_ok(cgroup_kill_beside(cg, pid, &e), &e);
+	while (bench_read(cg).mem_now > marked.memory_high / 2 && clock_mono_us() < until)
+		(void)poll(NULL, 0, 1);
+	assert_true(bench_read(cg).mem_now < marked.memory_high / 2);
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+	bench_ok(cgroup_freeze(cg, true, &e), &e);
+	bench_ok(proc_kill_first(pid, SIGABRT, &e), &e);
+	bench_ok(cgroup_thaw_only(cg, pid, 0, &e), &e);
+	assert_int_equal(WEXITSTATUS(bench_wait(pid)), 77);
+	assert_int_equal(read(p[0], &got, 1), 1);
+	assert_int_equal(bench_read(cg).oom_kills, 0);
+	close(p[0]);
+	close(p[1]);
+	bench_remove(cg);
+	bench_close(t);
+}
+
+static void *populate(void *arg)
+{
+	for (;;) {
+		char *p = mmap(NULL, marked.memory_max, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+		if (p != MAP_FAILED)
+			memset(p, 1, marked.memory_max);
+	}
+	return arg;
+}
+
+static int populating_threads(void *arg)
+{
+	pthread_t t;
+
+	for (int i = 1; i < THREADS && pthread_create(&t, NULL, populate, NULL) == 0; i++)
+		;
+	populate(arg);
+	return 1;
+}
+
+/* What is in a system call when the group is frozen takes memory until that returns: once the group
+ * stands, more memory is no use to it. */
+static void test_frozen_it_takes_no_more(void **state)
+{
+	struct cgroup_tree *t = bench_open(true);
+	bool stands = false;
+	struct err e;
+
+	(void)state;
+	/* On the unified layout such a call goes through the mark, up to the limit. */
+	for (int i = 0; i < 5 && cgroup_tree_layout(t) == CGROUP_HYBRID; i++) {
+		uint64_t until = clock_mono_us() + 60 * USEC_PER_SEC;
+		struct cgroup *cg = make(t);
+		pid_t pid = bench_fork(cg, populating_threads, NULL);
+
+		halt(cg);
+		do
+			bench_ok(cgroup_stands(cg, &stands, &e), &e);
+		while (!stands && clock_mono_us() < until);
+		assert_true(stands);
+		bench_ok(cgroup_memory_open(cg, &e), &e);
+		(void)poll(NULL, 0, 50); /* in which they took the rest */
+		assert_int_equal(bench_read(cg).oom_kills, 0);
+		assert_true(bench_read(cg).mem_now <= marked.memory_high + SLACK);
+		bench_ok(cgroup_kill(cg, &e), &e);
+		(void)bench_wait(pid);
+		bench_remove(cg);
+	}
 	bench_close(t);
 }
 
@@ -306,6 +418,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(test_limit_above, bench_done),
     cmocka_unit_test_teardown(test_halt_and_dump, bench_done),
     cmocka_unit_test_teardown(test_one_thread_alone, bench_done),
+    cmocka_unit_test_teardown(test_one_thread_after_the_other, bench_done),
+    cmocka_unit_test_teardown(test_frozen_it_takes_no_more, bench_done),
     cmocka_unit_test_teardown(test_limit_after_mark, bench_done),
     cmocka_unit_test_teardown(test_kill_halted, bench_done),
     cmocka_unit_test_teardown(test_page_cache, bench_done),

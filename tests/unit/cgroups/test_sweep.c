@@ -185,14 +185,15 @@ static void test_second_user_is_refused(void **state)
 	assert_int_equal(cgroup_tree_open(&o, &other, &e), -EBUSY);
 	assert_true(clock_mono_us() - began < 5 * USEC_PER_SEC); /* the longest wait is 10 s */
 	assert_non_null(strstr(e.msg, bench_instance));
-	/* Its groups, which are empty, are still there. */
+	/* Its groups exist, and are empty. */
 	for (unsigned i = 0; i < t->n; i++)
 		assert_int_equal(
 		    faccessat(t->at[i].base_fd, t->at[i].path + t->at[i].base_n + 1, F_OK, 0), 0);
 	bench_close(t);
 }
 
-/* What left its process group, and forks: gone when it returns; the group can be used again. */
+/* Processes that left the process group, and that fork: gone when it returns.  The group can be
+ * used again. */
 static void test_empty(void **state)
 {
 	struct cgroup_tree *t = bench_open(false);
