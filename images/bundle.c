@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Locked memory is not taken from the machine: it is the cell's, but it cannot be
  * reclaimed. */
@@ -70,16 +71,31 @@ static json_t *tmpfs(const char *target, const char *exec, const char *rw, uint6
 			 inodes);
 }
 
-/* Recursive, because the kernel refuses to uncover what is mounted below. */
-static json_t *bind(const char *source, const char *target, bool writable, bool exec)
+static bool is_dir(const char *path)
 {
-	return json_pack("{s:s, s:s, s:s, s:[s,s,s,s,s]}", "destination", target, "type", "bind",
-			 "source", source, "options", "rbind", "nosuid", "nodev",
-			 writable ? "rw" : "ro", exec ? "exec" : "noexec");
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Read-only: a job would lower its OOM score there (only CAP_SYS_RESOURCE sets a least one),
- * and no engine writes to any of its files. */
+/* Recursive, because the kernel refuses to uncover what is mounted below.  "ro" is of the mount at
+ * the top alone: another file system below it, open to all, could be written ("rro", Linux 5.12;
+ * crun 1.8.1 refuses that of a file). */
+static json_t *bind(const struct bundle *b, const struct cell_mount *m)
+{
+	_autojson_ json_t *options =
+	    json_pack("[s,s,s,s,s]", "rbind", "nosuid", "nodev", m->writable ? "rw" : "ro",
+		      m->exec ? "exec" : "noexec");
+
+	if (options && !m->writable && b->recursive && is_dir(m->source) &&
+	    !add(options, json_string("rro")))
+		return NULL;
+	return json_pack("{s:s, s:s, s:s, s:O}", "destination", m->target, "type", "bind", "source",
+			 m->source, "options", options);
+}
+
+/* Read-only: otherwise a job would lower its OOM score there (only CAP_SYS_RESOURCE sets a
+ * minimum).  No engine writes to any file of /proc. */
 static json_t *proc(void)
 {
 	return json_pack("{s:s, s:s, s:s, s:[s,s,s,s]}", "destination", "/proc", "type", "proc",
@@ -99,13 +115,11 @@ static json_t *mounts(const struct bundle *b)
 		const struct root_part *p = &b->plan->part[i];
 
 		if (p->source)
-			ok = add(list, bind(p->source, p->path, false, true));
+			ok = add(list,
+				 bind(b, &(struct cell_mount){p->source, p->path, false, true}));
 	}
-	for (size_t i = 0; ok && i < b->spec->n_mounts; i++) {
-		const struct cell_mount *m = &b->spec->mounts[i];
-
-		ok = add(list, bind(m->source, m->target, m->writable, m->exec));
-	}
+	for (size_t i = 0; ok && i < b->spec->n_mounts; i++)
+		ok = add(list, bind(b, &b->spec->mounts[i]));
 	return ok ? json_incref(list) : NULL;
 }
 

@@ -8,12 +8,13 @@
 
 #include <sys/resource.h>
 
-/* OCI config.json (runtime-spec 1.0) of a cell.  Pure: nothing is opened or made. */
+/* OCI config.json (runtime-spec 1.0) of a cell.  Nothing is opened or made. */
 
 struct bundle {
 	const struct cell_spec *spec;
 	const struct root_plan *plan;
 	enum cell_profile profile;
+	bool recursive; /* the kernel can make what is mounted below a directory read-only, too */
 	const char *filter;   /* bundle_base64() of the seccomp program */
 	const char *listener; /* absolute path of the socket that gets its listener */
 	/* What we may have ourselves: a cell in a user namespace cannot go above. */

@@ -23,8 +23,8 @@
 struct cell_host;
 struct cell;
 
-/* What all jobs of a host are.  A build may run servers of its own, has a /tmp from which
- * programs can be started, and may not trace; with its network it is in the machine's network
+/* The kind of all jobs of a host.  A build may run servers of its own and may not trace.  It has a
+ * /tmp from which programs can be started.  With the network it is in the machine's network
  * namespace. */
 enum cell_profile { CELL_ENGINE, CELL_BUILD, CELL_BUILD_NETWORK };
 
@@ -47,8 +47,8 @@ struct cell_host_opts {
 MUST_CHECK int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct err *e);
 void cell_host_free(struct cell_host *h); /* after the last cell ended; NULL is fine */
 
-/* A living cell holds fewer descriptors of ours at any moment of its life; what its user opens for
- * it (a log, a pipe to a working process) is on top. */
+/* A living cell holds fewer of our descriptors at any moment of its life.  Descriptors that the
+ * cell's user opens (a log, a pipe to a working process) are not counted. */
 enum { CELL_DESCRIPTORS = 28 };
 
 struct cell_mount {
@@ -70,10 +70,10 @@ struct cell_spec {
 	size_t n_mounts;
 	uint64_t tmp_bytes;  /* size of /tmp, memory counted in the cell */
 	uint64_t file_bytes; /* largest file (RLIMIT_FSIZE); 0: no limit */
-	/* CPU time that each process may use before the kernel kills it (RLIMIT_CPU), in seconds:
-	 * a belt beside cell_deadline().  0: no limit. */
+	/* CPU time in seconds after which the kernel kills each process (RLIMIT_CPU).  It is a
+	 * second safeguard beside cell_deadline().  0: no limit. */
 	uint64_t cpu_s;
-	uint32_t files_max; /* open files (RLIMIT_NOFILE), no more than we may; 0: ours */
+	uint32_t files_max; /* open files (RLIMIT_NOFILE), at most our own limit; 0: our own */
 	/* The job is root inside and this unprivileged user outside.  One of its own
 	 * for each living cell, so that cells cannot touch each other.  Of a host that is
 	 * an ordinary user these can only be its own: then namespaces alone part them. */
@@ -97,7 +97,7 @@ struct cell_end {
 	enum cell_how how;
 	int code;
 	struct cgroup_counters last; /* read when the last process was gone */
-	bool overdue;		     /* killed by the keeper: cell_deadline() */
+	bool overdue;		     /* the keeper killed it: cell_deadline() */
 	char why[400];		     /* else "", unless the group could not be removed */
 };
 
@@ -112,9 +112,9 @@ struct cell_ops {
 	 * sent from here meets it in the call.  name as in struct seccomp_call: "socket",
 	 * "number 462".  At most 2000 times a second: a cell that asks more waits. */
 	void (*refused)(void *arg, const char *name);
-	/* The memory mark was passed; halted: by memory that cannot be reclaimed.  Then its tasks
-	 * stand until cell_memory_open(), and the first thread begins with the signals that were
-	 * sent until then. */
+	/* The memory mark was passed; halted: by memory that cannot be reclaimed.  Then the tasks
+	 * stand until cell_memory_open().  The first thread begins with the signals that were sent
+	 * until then. */
 	void (*memory)(void *arg, bool halted);
 	void (*ended)(void *arg, const struct cell_end *end);
 };
@@ -130,32 +130,39 @@ MUST_CHECK int cell_start(struct cell_host *h, const struct cell_spec *spec,
 MUST_CHECK int cell_signal(struct cell *c, int signo, struct err *e);
 /* Everything in the cell, now, in any state. */
 MUST_CHECK int cell_kill(struct cell *c, struct err *e);
-/* cgroup_deadline(): killed then, whether we run or not. */
+/* cgroup_deadline(): the cell is killed then, even if we do not run. */
 MUST_CHECK int cell_deadline(struct cell *c, uint64_t until_us, struct err *e);
 /* Stops and continues all its processes; while it starts: as soon as the job runs. */
 MUST_CHECK int cell_freeze(struct cell *c, bool frozen, struct err *e);
 MUST_CHECK int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e);
-/* Ends the stop at the mark: the rest of the memory, up to the limit, can be used.  For alone_us
- * one thread has it for itself: the job's first, or the next oldest one of its first process (a
- * watchdog of the engine's).  Then the others run, too, as far as it leaves them a CPU. */
-enum cell_thread { CELL_EVERY_THREAD, CELL_FIRST_THREAD, CELL_SECOND_THREAD };
+/* Ends the stop at the mark: the cell may use the rest of the memory, up to the limit.  For
+ * alone_us one thread has the rest for itself.  Then the others run, too, when it leaves them a
+ * CPU.  While one thread is alone, a further call gives its place to another one. */
+enum cell_thread {
+	CELL_EVERY_THREAD,
+	CELL_FIRST_THREAD, /* the oldest living thread of the job's first process */
+	/* The second oldest one: the engine's watchdog.  -ESRCH: there is none, and the cell stays
+	 * as it is. */
+	CELL_SECOND_THREAD,
+	CELL_REPORTING_THREAD, /* the same; other processes run, too: they may trace for it */
+};
 MUST_CHECK int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us,
 				struct err *e);
-/* The job's first process; 0: not known yet, or it ended.  Nobody else gets its number while we
- * have not returned to the loop. */
+/* The job's first process; 0: not known yet, or it ended.  The number is not reused before we
+ * return to the loop. */
 pid_t cell_pid(const struct cell *c);
 
-/* Files on a disk that no name leads to any more (unlinked, O_TMPFILE) and that a process of
- * the cell keeps: open, or mapped.  What lies in memory (tmpfs, memfd) is not among them. */
+/* Files on a disk that have no name any more (unlinked, O_TMPFILE) and that a process of the cell
+ * holds open or has mapped.  Files in memory (tmpfs, memfd) do not count. */
 struct cell_nameless {
 	uint64_t bytes, files;
-	/* There may be more: descriptors are in flight between two sockets, a mapped file's
-	 * size cannot be read, or there is too much to look at. */
+	/* There may be more: descriptors are in flight between two sockets, or a mapped file's size
+	 * cannot be read.  Or the cell holds more than is looked at. */
 	bool unsure;
 };
-/* Exact while the cell is frozen; else a cell that moves descriptors between its processes can
- * hide some.  It takes milliseconds, up to a second for a hostile cell: call it in a forked child.
- */
+/* The result is exact while the cell is frozen.  Otherwise a cell that moves descriptors between
+ * its processes can hide some files.  The call takes milliseconds, up to a second for a hostile
+ * cell: call it in a forked child. */
 MUST_CHECK int cell_nameless(const struct cell *c, struct cell_nameless *ret, struct err *e);
 
 #endif

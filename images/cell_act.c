@@ -15,7 +15,8 @@ int cell_signal(struct cell *c, int signo, struct err *e)
 	if (c->pidfd < 0)
 		return err_set(e, ESRCH, "cell '%s' runs no job any more", c->id);
 	/* Frozen, all its threads would look for it when they thaw; the first one works. */
-	return c->mark.halted ? proc_kill_first(c->job, signo, e) : proc_kill(c->pidfd, signo, e);
+	return c->mark.halted || c->mark.alone ? proc_kill_first(c->job, signo, e)
+					       : proc_kill(c->pidfd, signo, e);
 }
 
 int cell_kill(struct cell *c, struct err *e)

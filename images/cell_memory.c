@@ -1,18 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Behind the memory mark: one thread writes the input, and must not lose the race for the rest
- * of the memory against the others that fill it. */
+/* Behind the memory mark one thread writes the input.  The other threads must not take the rest of
+ * the memory before it does. */
 #include "base/clock.h"
 #include "base/proc.h"
 #include "images/cell_state.h"
 
 #include <sys/epoll.h>
 
-#define LOOK_US (2 * USEC_PER_MSEC) /* a report stops dozens of threads, one by one */
+#define LOOK_US	     (2 * USEC_PER_MSEC)    /* a report stops dozens of threads, one by one */
+#define REPORT_ON_US (2500 * USEC_PER_MSEC) /* and its tracer takes its time */
 
-/* A thread that comes to the mark while another one leaves it makes no event (Linux 6.18, v1:
- * who holds the OOM lock tells, and it holds it until it runs again). */
+/* A thread that comes to the mark while another one leaves it makes no event. (Linux 6.18, v1: the
+ * holder of the OOM lock sends the event, and it holds the lock until it runs again.) */
 #define AGAIN_US (50 * USEC_PER_MSEC)
 enum { AGAIN_MAX = 40 };
+
+/* A task in a system call that takes memory is frozen when that ends.  On the hybrid layout it
+ * ends soon, since there is no memory; once there is some, it would take all of it before. */
+#define SETTLE_LOOK_US (3 * USEC_PER_MSEC)
+#define SETTLE_US      (2 * USEC_PER_SEC)
+
+static void on_settle(void *arg)
+{
+	struct cell *c = arg;
+	uint64_t now = clock_mono_us();
+	bool stands = false;
+	struct err e;
+
+	if (!c->mark.halted || c->state != RUNNING)
+		return; /* its end was forced meanwhile, or it has ended */
+	if (now < c->mark.settled_by && cgroup_stands(c->group, &stands, &e) == 0 && !stands &&
+	    loop_set_timer(c->mark.settle, now + SETTLE_LOOK_US, &e) == 0)
+		return;
+	output_now(&c->out); /* what it said before comes first */
+	c->ops.memory(c->arg, true);
+}
 
 static void look_at_mark(struct cell *c)
 {
@@ -28,11 +50,15 @@ static void look_at_mark(struct cell *c)
 		m->looks = 0;
 	if (m->looks > 0 && loop_set_timer(m->again, clock_mono_us() + AGAIN_US, &e) == 0)
 		m->looks--;
-	/* Whoever waits for memory stands.  So does all the rest now: a handler that ran in
-	 * another thread before cell_memory_open() would find none. */
+	/* A thread that waits for memory stands still.  All other threads are stopped, too: a
+	 * handler that ran in one of them before cell_memory_open() would find no memory. */
 	if (halted && c->state == RUNNING)
 		m->halted = cgroup_freeze(c->group, true, &e) == 0;
-	c->ops.memory(c->arg, halted);
+	m->settled_by = clock_mono_us() + SETTLE_US;
+	if (m->halted)
+		on_settle(c);
+	else
+		c->ops.memory(c->arg, halted);
 }
 
 static void on_event(void *arg, uint32_t events)
@@ -40,7 +66,7 @@ static void on_event(void *arg, uint32_t events)
 	struct cell *c = arg;
 
 	(void)events;
-	output_now(&c->out); /* what it said before comes first */
+	output_now(&c->out);
 	c->mark.looks = AGAIN_MAX;
 	look_at_mark(c);
 }
@@ -59,12 +85,14 @@ int cell_memory_watch(struct cell *c, struct err *e)
 	if (fd < 0 || !c->ops.memory)
 		return 0;
 	r = loop_add_timer(l, UINT64_MAX, on_again, c, &c->mark.again, e);
+	if (r == 0)
+		r = loop_add_timer(l, UINT64_MAX, on_settle, c, &c->mark.settle, e);
 	return r < 0 ? r : loop_add_io(l, fd, events, on_event, c, &c->mark.event, e);
 }
 
 void cell_memory_drop(struct cell *c)
 {
-	struct source **all[] = {&c->mark.event, &c->mark.again, &c->mark.alone};
+	struct source **all[] = {&c->mark.event, &c->mark.again, &c->mark.settle, &c->mark.alone};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		source_remove(*all[i]);
@@ -77,7 +105,7 @@ static void thaw_all(struct cell *c)
 	struct err e;
 	int r = cgroup_freeze(c->group, false, &e);
 
-	(void)r; /* the group is going, or its end is forced by who waits for it */
+	(void)r; /* the group is going, or the caller forces its end */
 }
 
 static void on_alone(void *arg)
@@ -88,45 +116,71 @@ static void on_alone(void *arg)
 
 	if (!c->group)
 		return;
-	if (now < c->mark.until && c->mark.tid != c->job &&
+	if (now < c->mark.until && c->mark.reports &&
 	    cgroup_let_stop(c->group, c->mark.tid, c->job, &e) == 0 &&
 	    loop_set_timer(c->mark.alone, now + LOOK_US, &e) == 0)
 		return;
-	/* It did not come to its end alone: another one holds what it needs. */
-	(void)!cgroup_prefer(c->group, c->mark.tid, 0, &e); /* then they race as equals */
+	/* The thread did not reach its end alone: another thread holds what it needs. */
+	(void)!cgroup_prefer(c->group, c->mark.tid, 0, &e); /* then all threads compete */
 	thaw_all(c);
 }
 
-/* Of the engine's own thread: what a sanitizer reports begins with a process that stops all
+/* Leaves the engine's own thread alone.  A sanitizer's report begins with a process that stops all
  * threads and reads their stacks. */
 static int leave_alone(struct cell *c, enum cell_thread which, uint64_t us, struct err *e)
 {
 	uint64_t now = clock_mono_us();
-	bool own = which == CELL_SECOND_THREAD;
+	bool own = which != CELL_FIRST_THREAD;
 	int r = 0;
 
-	c->mark.tid = c->job;
-	c->mark.until = now + us;
-	if (own)
-		r = proc_second_thread(c->job, &c->mark.tid, e);
-	if (r == 0 && own) /* a thread may slip out of its stop before we look */
+	c->mark.until = now + us + (own ? REPORT_ON_US : 0);
+	c->mark.reports = own;
+	if (own) /* a thread may leave its stop before we look */
 		r = cgroup_prefer(c->group, c->mark.tid, c->job, e);
 	if (r == 0)
 		r = loop_add_timer(c->host->loop, own ? now : c->mark.until, on_alone, c,
 				   &c->mark.alone, e);
-	return r < 0 ? r : cgroup_thaw_only(c->group, c->mark.tid, own ? c->job : 0, e);
+	return r < 0 ? r
+		     : cgroup_thaw_only(c->group, c->mark.tid,
+					which == CELL_REPORTING_THREAD ? c->job : 0, e);
+}
+
+static int choose(struct cell *c, enum cell_thread which, struct err *e)
+{
+	return which == CELL_FIRST_THREAD ? proc_first_thread(c->job, &c->mark.tid, e)
+					  : proc_second_thread(c->job, &c->mark.tid, e);
+}
+
+/* What does not stand yet is stopped: a target that is only slow at the mark was not halted.  Other
+ * processes hold memory, and the parent of a vfork(2) neither takes a signal nor stops for a tracer
+ * before its child ends. */
+static int stop_others(struct cell *c, struct err *e)
+{
+	int r = c->mark.halted ? 0 : cgroup_freeze(c->group, true, e);
+
+	return r < 0 ? r : cgroup_kill_beside(c->group, c->job, e);
 }
 
 int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us, struct err *e)
 {
-	int r = c->group ? cgroup_memory_open(c->group, e) : cell_gone(c, e);
+	bool choice = c->group && alone != CELL_EVERY_THREAD && c->state == RUNNING;
+	bool stood = c->mark.halted || c->mark.alone;
+	int r = choice ? choose(c, alone, e) : 0;
 
-	if (!c->mark.halted || !c->group)
+	if (r < 0 && alone != CELL_FIRST_THREAD)
 		return r;
+	choice = choice && r == 0; /* else its first process is dead, and the others go on */
+	r = choice ? stop_others(c, e) : 0;
+	if (r == 0)
+		r = c->group ? cgroup_memory_open(c->group, e) : cell_gone(c, e);
+	if (!c->group || !(stood || choice))
+		return r;
+	source_remove(c->mark.alone);
+	c->mark.alone = NULL;
 	c->mark.halted = false;
-	if (r == 0 && alone != CELL_EVERY_THREAD && c->state == RUNNING)
+	if (r == 0 && choice)
 		r = leave_alone(c, alone, alone_us, e);
-	if (r < 0 || !c->mark.alone) /* better without memory than without an end */
+	if (r < 0 || !c->mark.alone) /* without memory, but not without an end */
 		thaw_all(c);
 	return r;
 }

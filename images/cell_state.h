@@ -2,8 +2,8 @@
 #ifndef IMAGES_CELL_STATE_H
 #define IMAGES_CELL_STATE_H
 
-/* What cell.c (the life cycle), cell_act.c (what may be done to a living cell) and cell_memory.c
- * (the stop at its memory mark) share. */
+/* Shared by cell.c (the life cycle), cell_act.c (actions on a living cell) and cell_memory.c (the
+ * stop at its memory mark). */
 #include "images/cell.h"
 #include "images/host.h"
 #include "images/listener.h"
@@ -29,11 +29,13 @@ enum event {
 
 /* At the memory mark (cell_memory.c). */
 struct cell_mark {
-	struct source *event, *again;
-	unsigned looks;	      /* still to be taken, after an event */
-	bool halted;	      /* all its tasks are frozen */
-	struct source *alone; /* while only this thread runs */
+	struct source *event, *again, *settle;
+	unsigned looks; /* looks that are still to come after an event */
+	bool halted;	/* all tasks of the cell are frozen, or will be until settled_by */
+	uint64_t settled_by;
+	struct source *alone; /* set while only one thread runs */
 	pid_t tid;
+	bool reports; /* it stops the others by ptrace */
 	uint64_t until;
 };
 
@@ -61,6 +63,6 @@ struct cell {
 
 MUST_CHECK int cell_memory_watch(struct cell *c, struct err *e);
 void cell_memory_drop(struct cell *c);
-int cell_gone(const struct cell *c, struct err *e); /* -ESRCH, in words */
+int cell_gone(const struct cell *c, struct err *e); /* -ESRCH, with a message */
 
 #endif

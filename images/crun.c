@@ -118,6 +118,20 @@ int crun_open_mounts(enum cgroup_layout layout, int *ret_fd, struct err *e)
 	return r;
 }
 
+/* crun 1.8.1 gives descriptors 0 to 2 to the cell's user (container.c,
+ * maybe_chown_std_streams): as standard input, /dev/null would be the cell's on the whole
+ * machine, and the cell could close it to others (chmod).  This is a pipe at its end. */
+static int open_input(int *ret_fd, struct err *e)
+{
+	int p[2];
+
+	if (sys_pipe(p) < 0)
+		return err_sys(e, "pipe");
+	close(p[1]);
+	*ret_fd = p[0];
+	return 0;
+}
+
 static int spawn(const struct crun_job *job, const char *pid_file, const char *log,
 		 const char *scratch, pid_t *ret, struct err *e)
 {
@@ -128,9 +142,14 @@ static int spawn(const struct crun_job *job, const char *pid_file, const char *l
 			      job->id,	    NULL};
 	struct crun_job copy = *job;
 	struct proc_spec spec = PROC_SPEC_INIT;
+	_autoclose_ int input = -1;
+	int r = open_input(&input, e);
 
+	if (r < 0)
+		return r;
 	spec.argv = argv;
 	spec.env = environment;
+	spec.stdin_fd = input;
 	spec.stdout_fd = job->output_fd;
 	spec.stderr_fd = job->output_fd;
 	spec.prepare = prepare;

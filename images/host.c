@@ -15,6 +15,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { START_S = 30 };
 
@@ -76,6 +78,20 @@ static int take_limits(struct cell_host *h, struct err *e)
 	return 0;
 }
 
+/* An older fuzzcell, or another program that starts crun, may have left the machine's /dev/null
+ * to a cell's user (crun.c): it is root's again.  Nothing depends on it: where a container's
+ * /dev/null is not ours to change, no cell has got it either. */
+static void take_null_back(void)
+{
+	_autoclose_ int fd = geteuid() == 0 ? sys_openat(AT_FDCWD, "/dev/null", O_RDWR, 0) : -1;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_uid == 0)
+		return;
+	if (fchown(fd, 0, 0) == 0)
+		(void)fchmod(fd, 0666); /* allow: it is ours now */
+}
+
 static int fill(struct cell_host *h, const struct cell_host_opts *o, struct err *e)
 {
 	int r;
@@ -100,6 +116,7 @@ static int fill(struct cell_host *h, const struct cell_host_opts *o, struct err 
 		r = root_plan_new(NULL, &h->plan, e);
 	if (r == 0)
 		r = take_limits(h, e);
+	take_null_back();
 	return r < 0 ? r : make_dirs(h, e);
 }
 
@@ -158,6 +175,13 @@ int cell_host_forget(struct cell_host *h, const char *id, struct err *e)
 	return r < 0 ? r : s;
 }
 
+/* Linux 5.12; a filter of our own container may refuse it. */
+static bool sets_mounts(void)
+{
+	return syscall(SYS_mount_setattr, -1, "", 0, NULL, 0) == 0 ||
+	       (errno != ENOSYS && errno != EPERM);
+}
+
 static int write_config(struct cell_host *h, int dir, const struct cell_spec *spec,
 			const struct root_plan *plan, struct err *e)
 {
@@ -165,6 +189,7 @@ static int write_config(struct cell_host *h, int dir, const struct cell_spec *sp
 	struct bundle b = {.spec = spec,
 			   .plan = plan,
 			   .profile = h->profile,
+			   .recursive = sets_mounts(),
 			   .filter = h->filter,
 			   .listener = listener,
 			   .files_hard = h->files_hard,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files without a name, found through the processes that keep them.  A directory's walk does
- * not see them, and they take room until the last descriptor and the last mapping are gone. */
+/* Files without a name, found through the processes that hold them.  A walk of the directory does
+ * not see them.  They take room until their last descriptor and their last mapping are gone. */
 #include "images/nameless.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/scan.h"
 #include "base/sys.h"
 #include "images/cell_state.h"
@@ -17,12 +18,19 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
-/* LOOKED_MAX: of one cell.  64 processes of 1,024 descriptors each are a third of it. */
-enum { LOOKED_MAX = 200000, FDINFO_MAX = 1024, MAPS_BLOCK = 65536 };
+/* LOOKED_MAX is for one cell: 64 processes with 1,024 descriptors each are a third of it. */
+enum { LOOKED_MAX = 200000, LOOKS_PER_CLOCK = 256, FDINFO_MAX = 1024, MAPS_BLOCK = 65536 };
+
+/* For one cell.  The disk check of all cells waits for it. */
+#define LOOK_US (500 * USEC_PER_MSEC)
 
 static bool may_look(struct nameless *l)
 {
-	if (l->looked++ < LOOKED_MAX)
+	if (!l->until_us)
+		l->until_us = clock_mono_us() + LOOK_US;
+	if (l->looked++ % LOOKS_PER_CLOCK == 0 && clock_mono_us() >= l->until_us)
+		l->looked = LOOKED_MAX + 1;
+	if (l->looked <= LOOKED_MAX)
 		return true;
 	l->unsure = true;
 	return false;
@@ -44,7 +52,7 @@ static void add(struct nameless *l, uint64_t dev, uint64_t ino, uint64_t bytes)
 	l->v[l->n++] = (struct nameless_file){dev, ino, bytes};
 }
 
-/* It is in memory, and counted there. */
+/* A file in memory is counted as memory. */
 static bool is_in_memory(int dirfd, const char *name)
 {
 	_autoclose_ int fd = sys_openat(dirfd, name, O_PATH, 0);
@@ -70,7 +78,7 @@ static bool look_at_file(struct nameless *l, int dirfd, const char *name, mode_t
 
 /* --- descriptors ------------------------------------------------------------------ */
 
-/* A socket whose queue holds descriptors that nobody has received: "scm_fds:" since Linux 5.11. */
+/* A socket with descriptors in its queue that were not received: "scm_fds:" since Linux 5.11. */
 static bool has_in_flight(int task, const char *fd_name)
 {
 	_autoclose_ int fd = -1;
@@ -130,7 +138,20 @@ static bool parse(struct slice line, struct mapping *m)
 	       scan_lit(&at, SLICE(" ")) && scan_u64(&at, 10, UINT64_MAX, &m->ino) && m->ino != 0;
 }
 
-/* "(deleted)" may be a part of a name: the file itself says whether it has one. */
+/* Notes a mapped file.  True: a mapping of it was looked at before. */
+static bool was_mapped(struct nameless *l, const struct mapping *m)
+{
+	struct nameless_file f = {.dev = makedev((unsigned)m->major, (unsigned)m->minor),
+				  .ino = m->ino};
+	struct nameless_file *seen = &l->seen[(f.ino ^ f.ino >> 6) % NAMELESS_SEEN];
+
+	if (seen->dev == f.dev && seen->ino == f.ino)
+		return true;
+	*seen = f;
+	return false;
+}
+
+/* "(deleted)" may be part of a name: the file's link count says whether it has a name. */
 static void look_at_mapping(struct nameless *l, uint64_t pid, struct slice line)
 {
 	_autoclose_ int files = -1;
@@ -138,7 +159,7 @@ static void look_at_mapping(struct nameless *l, uint64_t pid, struct slice line)
 	char path[96];
 	mode_t type;
 
-	if (!parse(line, &m))
+	if (!parse(line, &m) || was_mapped(l, &m))
 		return;
 	(void)snprintf(path, sizeof(path), "/proc/%llu/map_files", (unsigned long long)pid);
 	files = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
@@ -147,8 +168,8 @@ static void look_at_mapping(struct nameless *l, uint64_t pid, struct slice line)
 	if (files >= 0 && faccessat(files, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    look_at_file(l, files, path, &type))
 		return;
-	/* Without privileges, or of a process whose first thread has ended, the size is not told.
-	 * A file system without a block device may be one in memory. */
+	/* The size is not known without privileges, or of a process with a dead first thread.  A
+	 * file system without a block device may be one in memory. */
 	if (m.major != 0) {
 		add(l, makedev((unsigned)m.major, (unsigned)m.minor), m.ino, m.to - m.from);
 		l->unsure = true;
@@ -171,16 +192,17 @@ static bool look_at_mappings(struct nameless *l, uint64_t pid, int task)
 		while (memchr(text.p, '\n', text.n) && scan_line(&text, &line) && may_look(l))
 			look_at_mapping(l, pid, line);
 		if (l->looked > LOOKED_MAX || text.n == MAPS_BLOCK)
-			break; /* no line is so long */
+			break; /* a line is never so long */
 		memmove(block, text.p, text.n);
 		kept = text.n;
 	}
 	return any;
 }
 
-/* --- all of it ------------------------------------------------------------------------ */
+/* --- all processes -------------------------------------------------------------------- */
 
-/* Threads may have tables of descriptors of their own; the first one may have ended. */
+/* A thread may have a table of descriptors, and a current directory, of its own.  The first thread
+ * may have ended. */
 void nameless_look(struct nameless *l, uint64_t pid)
 {
 	CLEANUP(closedir_p) DIR *d = NULL;
@@ -191,12 +213,14 @@ void nameless_look(struct nameless *l, uint64_t pid)
 	(void)snprintf(path, sizeof(path), "/proc/%llu/task", (unsigned long long)pid);
 	d = sys_opendirat(AT_FDCWD, path);
 	while (d && (ent = sys_readdir(d)) && may_look(l)) {
+		mode_t type;
 		_autoclose_ int task =
 		    sys_openat(dirfd(d), ent->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 
 		if (task < 0)
 			continue;
 		look_at_descriptors(l, task);
+		(void)look_at_file(l, task, "cwd", &type);
 		mapped = mapped || look_at_mappings(l, pid, task);
 	}
 }

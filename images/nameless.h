@@ -4,21 +4,27 @@
 
 #include "images/cell.h"
 
-/* Counts what cell_nameless() tells, process by process. */
+/* Finds the files for cell_nameless(), process by process. */
 struct nameless_file {
 	uint64_t dev, ino, bytes;
 };
 
+enum { NAMELESS_SEEN = 64 };
+
 struct nameless {
-	struct nameless_file *v; /* as found: a file that is open twice stands here twice */
+	struct nameless_file *v; /* a file that is open twice is here twice */
 	size_t n, room;
-	uint64_t looked; /* descriptors and mappings */
+	uint64_t looked;   /* descriptors and mappings so far */
+	uint64_t until_us; /* of clock_mono_us(): no look is begun after it */
 	bool unsure;
+	/* Mappings that were looked at, by a hash of the file: a process may map one file 65,000
+	 * times. */
+	struct nameless_file seen[NAMELESS_SEEN];
 };
 
-/* A process that has ended holds nothing. */
+/* A process that has ended holds no files: no error. */
 void nameless_look(struct nameless *l, uint64_t pid);
-/* Each file once.  Frees what the list holds. */
+/* Sums up, each file once.  Frees the list. */
 void nameless_sum(struct nameless *l, struct cell_nameless *ret);
 
 #endif

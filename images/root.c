@@ -99,7 +99,8 @@ static bool is_fixed(const char *name)
 	return false;
 }
 
-/* Who can exchange it can show a cell all of this machine that has no lock of its own. */
+/* A user who can exchange the root can show a cell every part of this machine that has no lock of
+ * its own. */
 static int check_owner(const char *rootfs, struct err *e)
 {
 	struct way w;

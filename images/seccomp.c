@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/falloc.h>
 #include <linux/fs.h>
 #include <linux/memfd.h>
 #include <linux/prctl.h>
@@ -29,7 +30,7 @@ DEFINE_CLEANUP(scmp_filter_ctx, seccomp_release)
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
 	 CLONE_NEWPID | CLONE_NEWNET)
 
-/* Newer than the headers of the oldest system that this is built on. */
+/* These values are newer than the headers of the oldest supported system. */
 enum {
 	MADV_COLLAPSE_ = 25,
 	MADV_GUARD_INSTALL_ = 102,
@@ -41,13 +42,17 @@ enum {
 struct rule {
 	const char *call;
 	uint32_t action;
-	unsigned conditions; /* of when: all of them must hold */
+	unsigned conditions; /* length of when: all of these conditions must hold */
 	struct scmp_arg_cmp when[2];
 };
 
 #define ARG_EQ(arg_, value_)                                          \
 	{                                                             \
 		.arg = (arg_), .op = SCMP_CMP_EQ, .datum_a = (value_) \
+	}
+#define ARG_NOT(arg_, value_)                                         \
+	{                                                             \
+		.arg = (arg_), .op = SCMP_CMP_NE, .datum_a = (value_) \
 	}
 #define ARG_MASK(arg_, mask_, value_)                                                            \
 	{                                                                                        \
@@ -73,6 +78,11 @@ struct rule {
 	 .action = SCMP_ACT_ERRNO(errno_),          \
 	 .conditions = 1,                           \
 	 .when = {ARG_EQ(arg_, value_)}},
+#define ANSWER_NOT(call_, arg_, value_, errno_, why) \
+	{.call = #call_,                             \
+	 .action = SCMP_ACT_ERRNO(errno_),           \
+	 .conditions = 1,                            \
+	 .when = {ARG_NOT(arg_, value_)}},
 #define ANSWER_MASK(call_, arg_, mask_, value_, errno_, why) \
 	{.call = #call_,                                     \
 	 .action = SCMP_ACT_ERRNO(errno_),                   \
@@ -112,7 +122,7 @@ static const char *const not_in_builds[] = {
 #include "images/syscalls_build.inc"
 };
 
-/* Of the engines' rules. */
+/* Whether the rule, which is one of the engines', holds for the profile. */
 static bool is_for(const struct rule *rule, enum cell_profile profile)
 {
 	for (size_t i = 0; i < sizeof(not_in_builds) / sizeof(not_in_builds[0]); i++)

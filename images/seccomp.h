@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The system calls that a cell may make: one allow list, written down with a
- * reason a line in images/syscalls.inc (what builds have beside it: images/syscalls_build.inc),
- * compiled by libseccomp (this is the only module that knows it).  Everything else reaches the
- * supervisor as a notification (seccomp_unotify(2)), is refused there and reported. */
+/* The system calls that a cell may make: an allow list in images/syscalls.inc, with a reason for
+ * each line.  The differences for builds are in images/syscalls_build.inc. libseccomp compiles the
+ * list; only this module knows libseccomp.  Every other call reaches the supervisor as a
+ * notification (seccomp_unotify(2)), is refused there and reported. */
 
 enum { SECCOMP_NAME_MAX = 48 };
 

@@ -2,10 +2,11 @@
 #ifndef TESTS_IMAGES_FILTERED_H
 #define TESTS_IMAGES_FILTERED_H
 
-/* System calls behind the filter of a cell: each in a child of its own, with a listener that
- * refuses what it is asked.  Include unit.h first. */
+/* Makes system calls behind the filter of a cell.  Each runs in a child of its own, with a
+ * listener that refuses all calls that reach it.  Include unit.h first. */
 #include "base/cleanup.h"
 #include "images/seccomp.h"
+#include "tests/targets/send_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +22,8 @@
 struct attempt {
 	const char *what;
 	long (*call)(void);
-	int want;	  /* errno; 0: it works (or fails for reasons of its own: ANY) */
-	const char *told; /* name that the listener reports; NULL: nothing */
+	int want;	  /* errno; 0: it works (or fails for another reason: ANY) */
+	const char *told; /* name that the listener reports; NULL: none */
 };
 
 enum { ANY = -1 };
@@ -35,26 +36,6 @@ static inline int load(const uint8_t *program, size_t n, unsigned flags)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &p);
-}
-
-static inline void send_fd(int sock, int fd)
-{
-	char control[CMSG_SPACE(sizeof(int))] = {0}, byte = 'x';
-	struct iovec iov = {&byte, 1};
-	struct msghdr m = {.msg_iov = &iov,
-			   .msg_iovlen = 1,
-			   .msg_control = control,
-			   .msg_controllen = sizeof(control)};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-	if (!c)
-		_exit(99);
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	if (sendmsg(sock, &m, 0) != 1)
-		_exit(99);
 }
 
 static inline int receive_fd(int sock)
@@ -71,9 +52,34 @@ static inline int receive_fd(int sock)
 	assert_int_equal(recvmsg(sock, &m, MSG_CMSG_CLOEXEC), 1);
 	c = CMSG_FIRSTHDR(&m);
 	assert_non_null(c);
-	if (c) /* for the compiler, which does not know that it ends above */
+	if (c) /* for the compiler, which cannot see that c ends above */
 		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
 	return fd;
+}
+
+/* A child must not go on as a second test program: cmocka catches these signals, and jumps. */
+static inline void die_of_faults(void)
+{
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS};
+	struct sigaction a = {.sa_handler = SIG_DFL};
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		(void)sigaction(faults[i], &a, NULL);
+}
+
+/* Whether this kernel has the call at all, without a filter. */
+static inline bool kernel_has(const struct attempt *a)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		die_of_faults();
+		(void)!a->call();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status);
 }
 
 static inline void __attribute__((noreturn))
@@ -82,16 +88,18 @@ child(int sock, const uint8_t *program, size_t n, const struct attempt *a)
 	int fd = load(program, n, SECCOMP_FILTER_FLAG_NEW_LISTENER);
 	long r;
 
+	die_of_faults();
 	if (fd < 0)
 		_exit(98);
-	send_fd(sock, fd);
+	if (send_fd(sock, fd, 0) < 0)
+		_exit(99);
 	close(fd);
 	errno = 0;
 	r = a->call();
 	_exit(r < 0 ? errno : 0);
 }
 
-/* Answers what waits until the child hung up; the last name in told. */
+/* Answers all calls until the child ends; told: the last name. */
 static inline void serve(int listener, char told[SECCOMP_NAME_MAX])
 {
 	struct pollfd p = {.fd = listener, .events = POLLIN};

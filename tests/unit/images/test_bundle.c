@@ -27,6 +27,7 @@ static struct bundle bundle_for(const struct cell_spec *spec)
 {
 	return (struct bundle){.spec = spec,
 			       .plan = &plan,
+			       .recursive = true,
 			       .filter = "Zm9v",
 			       .listener = "/run/x/seccomp",
 			       .files_hard = 1000,
@@ -119,7 +120,8 @@ static void every_promise_is_written_down(void **state)
 			 "\"options\":[\"nosuid\",\"noexec\",\"nodev\",\"mode=755\","
 			 "\"size=8388608\",\"nr_inodes=2048\"]}"},
 	    {"mounts.4", "{\"destination\":\"/usr\",\"type\":\"bind\",\"source\":\"/usr\","
-			 "\"options\":[\"rbind\",\"nosuid\",\"nodev\",\"ro\",\"exec\"]}"},
+			 "\"options\":[\"rbind\",\"nosuid\",\"nodev\",\"ro\",\"exec\","
+			 "\"rro\"]}"},
 	    {"mounts.5", "{\"destination\":\"/target\",\"type\":\"bind\","
 			 "\"source\":\"/host/bin\","
 			 "\"options\":[\"rbind\",\"nosuid\",\"nodev\",\"ro\",\"exec\"]}"},

@@ -57,7 +57,9 @@ static void walls_hold(void **state)
 	     "echo $d; done",
 	     ""},
 	    {"ls -l /proc/self/fd | grep -c -- '->'; ls /proc/1/fd", "4\n0\n1\n2\n"},
-	    {"readlink /proc/self/fd/0", "/dev/null\n"},
+	    {"readlink /proc/self/fd/0 | sed 's/:.*//'", "pipe\n"},
+	    {"chmod 666 /dev/null 2>&1 || stat -c %u /dev/null",
+	     "chmod: changing permissions of '/dev/null': Operation not permitted\n65534\n"},
 	    {"ulimit -c; ulimit -n; ulimit -f; cat /proc/self/oom_score_adj",
 	     "0\n64\n131072\n1000\n"},
 	    {"(echo 0 > /proc/self/oom_score_adj) 2>/dev/null || echo kept", "kept\n"},
@@ -95,7 +97,7 @@ static void limits_hold(void **state)
 	assert_string_equal(seen.out, "0\nbounded\n");
 }
 
-/* The kernel's own belt: it holds whoever is stopped. */
+/* The kernel's own limit: it holds even if fuzzcell and its keeper are stopped. */
 static void cpu_time_is_limited(void **state)
 {
 	static const char *const argv[] = {"/bin/sh", "-c", "trap '' XCPU; while :; do :; done",
@@ -124,7 +126,7 @@ static void count_fds(struct seen *s)
 		most_fds = open_fds();
 }
 
-/* What admission counts with. */
+/* Admission counts with this number. */
 static void a_cell_holds_few_descriptors(void **state)
 {
 	static const char *const argv[] = {"/bin/sh", "-c", "echo up; sleep 1; echo more", NULL};
@@ -134,7 +136,7 @@ static void a_cell_holds_few_descriptors(void **state)
 
 	(void)state;
 	world_open(&w, &(struct cell_host_opts){0});
-	spec.limits.memory_high = 56 << 20; /* its mark is watched, too */
+	spec.limits.memory_high = 56 << 20; /* the cell's memory mark is watched, too */
 	memset(&seen, 0, sizeof(seen));
 	seen.when = "up";
 	seen.then = count_fds;
@@ -145,7 +147,7 @@ static void a_cell_holds_few_descriptors(void **state)
 	print_message("# a cell: %u descriptors\n", most_fds - before);
 	assert_in_range(most_fds - before, 1, CELL_DESCRIPTORS);
 	assert_in_range(open_fds(), before,
-			before + 2); /* the loop makes its own when it needs them */
+			before + 2); /* the loop opens its own when it needs them */
 	world_close(&w);
 }
 

@@ -354,7 +354,7 @@ static void at_mark(struct seen *s, bool halted)
 	is_halted = halted;
 	if (halted)
 		look_soon(s, look_halted);
-	else /* by pages that can be taken from it */
+	else /* only pages that can be reclaimed */
 		assert_int_equal(cell_kill(s->cell, &e), 0);
 }
 
@@ -410,18 +410,83 @@ static void at_its_memory_mark_all_of_a_cell_stands(void **state)
 	assert_int_equal(seen.end.code, is_halted ? 7 : SIGKILL);
 }
 
-/* The child goes on after 500 ms and takes the rest of the memory.  The group's next event comes
- * while the first thread still runs, and must not keep the loop from the cell's end. */
+/* A further child takes the rest of the memory.  The group's next event comes while the first
+ * thread still runs, and must not keep the loop from the cell's end. */
 static void an_event_after_the_memory_mark_does_not_hide_the_end(void **state)
 {
 	(void)state;
 	alarm((unsigned)(60 * slow())); /* a loop that never sees the end fails the test */
-	pass_mark("sleep 2; exit 7");
+	pass_mark("tail /dev/zero & sleep 2; exit 7");
 	alarm(0);
 	assert_true(seen.end.how == CELL_EXITED || seen.end.how == CELL_SIGNALED);
 }
 
+static struct source *open_timer;
+
+static void open_now(void *arg)
+{
+	struct seen *s = arg;
+	struct err e;
+
+	if (!cell_pid(s->cell)) {
+		assert_int_equal(loop_set_timer(open_timer, clock_mono_us() + 10000, &e), 0);
+		return;
+	}
+	source_remove(open_timer);
+	assert_int_equal(cell_signal(s->cell, SIGTERM, &e), 0);
+	assert_int_equal(cell_memory_open(s->cell, CELL_FIRST_THREAD, 500 * USEC_PER_MSEC, &e), 0);
+}
+
+/* The cell may print before fuzzcell knows its first process.  The call kills the children of that
+ * process, so the test waits until it is known. */
+static void open_it(struct seen *s)
+{
+	struct err e;
+
+	assert_int_equal(loop_add_timer(s->w->loop, clock_mono_us(), open_now, s, &open_timer, &e),
+			 0);
+}
+
+/* The shell takes the signal when its child has ended, as the parent of a vfork(2) does. */
+static void its_memory_opened_without_a_halt_the_first_thread_is_alone(void **state)
+{
+	(void)state;
+	alarm((unsigned)(60 * slow())); /* the child would sleep on */
+	run_until("trap 'echo open; exit 7' TERM; sh -c 'echo ready; sleep 1000'; :", "ready",
+		  open_it);
+	alarm(0);
+	assert_non_null(strstr(seen.out, "open\n"));
+	assert_int_equal(seen.end.how, CELL_EXITED);
+	assert_int_equal(seen.end.code, 7);
+}
+
+static uid_t null_owner(void)
+{
+	struct stat st;
+
+	assert_int_equal(stat("/dev/null", &st), 0);
+	return st.st_uid;
+}
+
+/* crun gives a cell's user what it has as standard streams. */
+static void the_machines_null_stays_roots(void **state)
+{
+	struct cell_host_opts o = {0};
+	struct world w;
+
+	(void)state;
+	if (geteuid() != 0 || chown("/dev/null", CELL_UID, CELL_UID) < 0)
+		skip();
+	world_open(&w, &o); /* what an older version left */
+	world_close(&w);
+	assert_int_equal(null_owner(), 0);
+	run_sh(&seen, "echo >/dev/null; chmod 666 /dev/null 2>/dev/null || echo refused");
+	assert_string_equal(seen.out, "refused\n");
+	assert_int_equal(null_owner(), 0);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_machines_null_stays_roots),
     cmocka_unit_test(refused_calls_are_reported),
     cmocka_unit_test(a_flood_of_refused_calls_waits),
     cmocka_unit_test(a_flood_is_read_at_the_rate),
@@ -436,6 +501,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_frozen_cell_stands),
     cmocka_unit_test(at_its_memory_mark_all_of_a_cell_stands),
     cmocka_unit_test(an_event_after_the_memory_mark_does_not_hide_the_end),
+    cmocka_unit_test(its_memory_opened_without_a_halt_the_first_thread_is_alone),
 };
 
 UNIT_MAIN(tests)

@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "images/nameless.h"
+#include "tests/targets/send_fd.h"
 #include "tests/unit/scratch.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@
 enum { FILE_BYTES = 1 << 16 };
 
 static struct scratch dir;
-static bool in_memory; /* the scratch directory's file system: nothing of it counts */
+static bool in_memory; /* the scratch directory is in memory: its files do not count */
 
 static int each_setup(void **state)
 {
@@ -75,7 +76,7 @@ static void open_files(void **state)
 	expect(before, 0); /* it has a name */
 	assert_int_equal(linkat(dir.fd, "a", dir.fd, "a (deleted)", 0), 0);
 	assert_int_equal(unlinkat(dir.fd, "a", 0), 0);
-	expect(before, 0); /* it still has one */
+	expect(before, 0); /* it still has a name */
 	assert_int_equal(unlinkat(dir.fd, "a (deleted)", 0), 0);
 	expect(before, 1);
 	twice = dup(fd);
@@ -90,7 +91,7 @@ static void open_files(void **state)
 	}
 	memory = memfd_create("m", MFD_CLOEXEC);
 	assert_int_equal(ftruncate(memory, FILE_BYTES), 0);
-	expect(before, 1); /* that is counted as memory */
+	expect(before, 1); /* counted as memory */
 	close(memory);
 	close(fd);
 	expect(before, 1);
@@ -114,26 +115,60 @@ static void mapped_files(void **state)
 	expect(before, 0);
 }
 
-static void send_one(int to, int fd)
+/* Nothing else holds it. */
+static void a_current_directory_counts(void **state)
 {
-	union {
-		char space[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr head;
-	} c = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)),
-			.cmsg_level = SOL_SOCKET,
-			.cmsg_type = SCM_RIGHTS}};
-	char byte = 0;
-	struct iovec v = {&byte, 1};
-	struct msghdr m = {.msg_iov = &v,
-			   .msg_iovlen = 1,
-			   .msg_control = c.space,
-			   .msg_controllen = sizeof(c.space)};
+	struct cell_nameless before = look(), now;
+	int home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	memcpy(CMSG_DATA(&c.head), &fd, sizeof(fd));
-	assert_int_equal(sendmsg(to, &m, 0), 1);
+	(void)state;
+	assert_true(home >= 0);
+	assert_int_equal(mkdirat(dir.fd, "gone", 0700), 0);
+	assert_int_equal(fchdir(dir.fd), 0);
+	assert_int_equal(chdir("gone"), 0);
+	assert_int_equal(unlinkat(dir.fd, "gone", AT_REMOVEDIR), 0);
+	now = look();
+	assert_int_equal(fchdir(home), 0);
+	close(home);
+	assert_int_equal(now.files, before.files + 1);
+	assert_int_equal(look().files, before.files);
 }
 
-static void what_is_in_flight_is_said(void **state)
+/* A process may have 65,000 mappings of one file; a look at each took seconds. */
+static void a_file_that_is_mapped_often_counts_once(void **state)
+{
+	enum { TIMES = 20000 };
+	static void *at[TIMES];
+	struct cell_nameless before = look();
+	int fd = make_file("d");
+
+	(void)state;
+	assert_int_equal(unlinkat(dir.fd, "d", 0), 0);
+	for (size_t i = 0; i < TIMES; i++) {
+		at[i] = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+		assert_true(at[i] != MAP_FAILED);
+	}
+	close(fd);
+	expect(before, 1);
+	for (size_t i = 0; i < TIMES; i++)
+		assert_int_equal(munmap(at[i], 4096), 0);
+	expect(before, 0);
+}
+
+/* The rest may be anything. */
+static void a_look_that_takes_too_long_ends(void **state)
+{
+	struct nameless l = {.until_us = 1};
+	struct cell_nameless n;
+
+	(void)state;
+	nameless_look(&l, (uint64_t)getpid());
+	nameless_sum(&l, &n);
+	assert_true(n.unsure);
+	assert_int_equal(n.files, 0);
+}
+
+static void descriptors_in_flight_are_reported(void **state)
 {
 	int fd = make_file("c"), pair[2];
 
@@ -141,7 +176,7 @@ static void what_is_in_flight_is_said(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	assert_int_equal(unlinkat(dir.fd, "c", 0), 0);
 	assert_false(look().unsure);
-	send_one(pair[0], fd);
+	assert_int_equal(send_fd(pair[0], fd, 0), 0);
 	close(fd);
 	assert_true(look().unsure);
 	close(pair[0]);
@@ -149,7 +184,7 @@ static void what_is_in_flight_is_said(void **state)
 	assert_false(look().unsure);
 }
 
-static void nobody_holds_nothing(void **state)
+static void a_process_that_is_gone_holds_nothing(void **state)
 {
 	struct nameless l = {0};
 	struct cell_nameless n;
@@ -163,8 +198,12 @@ static void nobody_holds_nothing(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(open_files, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(mapped_files, each_setup, each_teardown),
-    cmocka_unit_test_setup_teardown(what_is_in_flight_is_said, each_setup, each_teardown),
-    cmocka_unit_test(nobody_holds_nothing),
+    cmocka_unit_test_setup_teardown(a_file_that_is_mapped_often_counts_once, each_setup,
+				    each_teardown),
+    cmocka_unit_test_setup_teardown(a_look_that_takes_too_long_ends, each_setup, each_teardown),
+    cmocka_unit_test_setup_teardown(a_current_directory_counts, each_setup, each_teardown),
+    cmocka_unit_test_setup_teardown(descriptors_in_flight_are_reported, each_setup, each_teardown),
+    cmocka_unit_test(a_process_that_is_gone_holds_nothing),
 };
 
 UNIT_MAIN(tests)

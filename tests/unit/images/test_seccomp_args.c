@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of which an argument says what they do: what is refused is refused also with bits that
- * the kernel does not look at. */
+/* Calls with a decisive argument.  A refused value is refused also with bits that the kernel
+ * ignores. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/images/filtered.h"
 
+#include <linux/falloc.h>
 #include <netinet/in.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
@@ -41,6 +42,19 @@ static long c_memfd_huge(void)
 static long c_shm(void)
 {
 	return syscall(SYS_shmget, 0, 4096, 01600);
+}
+
+/* At an address that is not mapped: ENOMEM, at once. */
+static long c_mincore(void)
+{
+	unsigned char vec[1];
+
+	return syscall(SYS_mincore, 0, 4096, vec);
+}
+
+static long c_mincore_large(void)
+{
+	return syscall(SYS_mincore, 0, HIGH, NULL);
 }
 
 static long advise(long advice)
@@ -147,7 +161,7 @@ static long c_close_on_exec(void)
 	return fcntl(0, F_GETFD);
 }
 
-/* Of no open file: who answers has not looked. */
+/* There is no such open file: the filter answers without a look at it. */
 static long c_lock(void)
 {
 	struct flock l = {.l_type = F_WRLCK};
@@ -165,6 +179,26 @@ static long c_forget_cache(void)
 	return syscall(SYS_fadvise64, -1, 0, 0, POSIX_FADV_DONTNEED);
 }
 
+static long allocate(long mode)
+{
+	return syscall(SYS_fallocate, -1, mode, 0, 1);
+}
+
+static long c_allocate(void)
+{
+	return allocate(0);
+}
+
+static long c_allocate_unseen(void)
+{
+	return allocate(FALLOC_FL_KEEP_SIZE | HIGH);
+}
+
+static long c_punch(void)
+{
+	return allocate(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE);
+}
+
 static long c_inotify(void)
 {
 	return inotify_init1(IN_CLOEXEC);
@@ -179,6 +213,8 @@ static const struct attempt attempts[] = {
     {"give back", c_dontneed, 0, NULL},
     {"mergeable", c_mergeable, EINVAL, NULL},
     {"mergeable, high bits", c_mergeable_high, EPERM, "madvise"},
+    {"mincore", c_mincore, ENOMEM, NULL},
+    {"mincore, 4 GiB", c_mincore_large, EPERM, "mincore"},
     {"send buffer", c_send_buffer, EBADF, NULL},
     {"no delay", c_no_delay, EBADF, NULL},
     {"socket filter", c_attach, EPERM, "setsockopt"},
@@ -197,6 +233,9 @@ static const struct attempt attempts[] = {
     {"record lock", c_lock, 0, NULL},
     {"file lock", c_flock, 0, NULL},
     {"empty the page cache", c_forget_cache, 0, NULL},
+    {"allocate", c_allocate, EOPNOTSUPP, NULL},
+    {"allocate behind the end, high bits", c_allocate_unseen, EOPNOTSUPP, NULL},
+    {"punch a hole", c_punch, EBADF, NULL},
     {"inotify", c_inotify, EPERM, "inotify_init1"},
 };
 

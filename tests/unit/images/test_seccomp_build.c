@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of the calls of builds beside that of engines; what is let through and refused is
- * tried in tests/e2e/build_cell.bats. */
+/* The list of calls for builds beside that for engines. tests/e2e/build_cell.bats makes the
+ * calls. */
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
@@ -22,6 +22,7 @@ struct line {
 #define WHEN_MASK(call, arg, mask, value, why)		{#call, why, true, false},
 #define WHEN_BOTH(call, arg, value, arg2, value2, why)	{#call, why, true, false},
 #define ANSWER_EQ(call, arg, value, error, why)		{#call, why, true, false},
+#define ANSWER_NOT(call, arg, value, error, why)	{#call, why, true, false},
 #define ANSWER_MASK(call, arg, mask, value, error, why) {#call, why, true, false},
 #define NETWORK(call, arg, value, why)			{#call, why, true, false},
 #define REFUSE(call, why)				{#call, why, false, true},
@@ -64,8 +65,8 @@ static void every_line_has_a_reason_and_a_call(void **state)
 	}
 }
 
-/* What is refused is one of the engines' calls; what is added is none of them, but instead of
- * what is refused, or for other arguments. */
+/* A refused call is one of the engines'.  An added call is none of them, except in place of a
+ * refused one, or for other arguments. */
 static void builds_differ_where_it_is_said(void **state)
 {
 	(void)state;
