@@ -111,6 +111,17 @@ static bool has_source_suffix(struct slice s)
 	return false;
 }
 
+/* "crate.1a2b3c4d-cgu.0": Rust's name of an object, where a function has no line. */
+static bool is_rust_object(struct slice s)
+{
+	size_t n = s.n;
+
+	while (n > 0 && text_digit(s.p[n - 1]))
+		n--;
+	s.n = n;
+	return n > 0 && text_ends(s, SLICE("-cgu.")) && memchr(s.p, ' ', s.n) == NULL;
+}
+
 /* FILE[:LINE[:COLUMN]] */
 static void set_file(struct slice token, struct frame *f)
 {
@@ -141,7 +152,8 @@ static bool is_file(struct slice token)
 	for (size_t i = 0; i < token.n; i++)
 		if (text_one_of(token.p[i], "()<>,*&"))
 			return false;
-	return has_source_suffix(token) || memchr(token.p, '/', token.n) != NULL;
+	return has_source_suffix(token) || is_rust_object(token) ||
+	       memchr(token.p, '/', token.n) != NULL;
 }
 
 /* Where an absolute path begins: the first " /" outside of parentheses; or s.n. */
@@ -160,14 +172,34 @@ static size_t absolute_path(struct slice s)
 	return s.n;
 }
 
+/* Where the file begins; s.n: there is none.  The message of a trap can hold paths, so that
+ * only its last word can be the file. */
+static size_t find_file(struct slice s)
+{
+	bool trap = text_begins(s, SLICE(FRAME_TRAP));
+	size_t at = trap ? s.n : absolute_path(s);
+	struct slice token;
+	uint64_t n;
+
+	if (at == s.n)
+		at = text_last(s, ' ');
+	if (at == s.n)
+		return s.n;
+	token = (struct slice){s.p + at + 1, s.n - at - 1};
+	if (!is_file(token))
+		return s.n;
+	if (trap && !text_begins(token, SLICE("/")) && !has_source_suffix(token) &&
+	    !take_number(&token, &n))
+		return s.n;
+	return at;
+}
+
 static void split_file(struct slice in, struct frame *f)
 {
-	size_t at = absolute_path(in);
+	size_t at = find_file(in);
 	uint64_t offset;
 
-	if (at == in.n)
-		at = text_last(in, ' ');
-	if (at < in.n && is_file((struct slice){in.p + at + 1, in.n - at - 1})) {
+	if (at < in.n) {
 		set_file((struct slice){in.p + at + 1, in.n - at - 1}, f);
 		in.n = at;
 	}
@@ -175,6 +207,59 @@ static void split_file(struct slice in, struct frame *f)
 	split_offset(in, &in, &offset);
 	if (!slice_eq(in, SLICE("<null>")) && !slice_eq(in, SLICE("<unknown>")))
 		f->function = in;
+}
+
+/* The length of "FILE:LINE" or "FILE:LINE:COLUMN" at the beginning, before a blank or the end;
+ * 0: there is none.  Blanks are part of an absolute path only. */
+static size_t place_length(struct slice s)
+{
+	bool absolute = text_begins(s, SLICE("/"));
+
+	for (size_t i = 1; i + 1 < s.n; i++) {
+		size_t end = i + 1;
+
+		if (!absolute && text_one_of(s.p[i], " \t(<"))
+			return 0;
+		if (s.p[i] != ':')
+			continue;
+		while (end < s.n && text_digit(s.p[end]))
+			end++;
+		if (end > i + 1 && (end == s.n || s.p[end] == ' '))
+			return end;
+	}
+	return 0;
+}
+
+/* Takes the place of the frame before off the beginning. */
+static bool take_earlier(struct slice *io, struct frame *f)
+{
+	struct frame place = {0};
+	struct slice file;
+	size_t n = place_length(*io);
+
+	if (n == 0)
+		return false;
+	set_file((struct slice){io->p, n}, &place);
+	file = place.file;
+	if (!text_begins(file, SLICE("/")) && !has_source_suffix(file))
+		return false;
+	f->earlier.here = true;
+	f->earlier.file = file;
+	f->earlier.line = place.line;
+	f->earlier.column = place.column;
+	text_skip(io, n);
+	*io = text_trim(*io);
+	return true;
+}
+
+/* The function behind the place of the frame before.  Without one the frame says nothing. */
+static void set_shifted(struct slice in, struct frame *f)
+{
+	f->text = f->function = in;
+	if (in.n == 0) {
+		f->module = in;
+		f->has_offset = false;
+	}
 }
 
 /* Behind number and address. */
@@ -192,7 +277,37 @@ static bool parse_rest(struct slice in, bool has_address, struct frame *f)
 	    (in.n == 0 || slice_eq(in, SLICE("in")) || memchr(in.p, '/', in.n) ||
 	     memchr(in.p, '\\', in.n)))
 		return false;
-	split_file(in, f);
+	if (has_in && take_earlier(&in, f))
+		set_shifted(in, f);
+	else
+		split_file(in, f);
+	return true;
+}
+
+/* "#3 0x55f0 ", or "#3 ": what stands before function, file and module. */
+static bool take_begin(struct slice *io, struct frame *f, bool *ret_has_address)
+{
+	scan_blanks(io);
+	/* A tab behind the number makes it a status line of libFuzzer. */
+	if (!scan_lit(io, SLICE("#")) || !scan_u64(io, 10, UINT32_MAX, &f->number) || io->n == 0 ||
+	    io->p[0] != ' ')
+		return false;
+	scan_blanks(io);
+	*ret_has_address = address(io, &f->pc);
+	if (*ret_has_address)
+		scan_blanks(io);
+	return true;
+}
+
+bool frame_begins(struct slice line, uint64_t *ret_number, struct slice *ret_rest)
+{
+	struct frame f = {0};
+	bool has_address;
+
+	if (!take_begin(&line, &f, &has_address) || !has_address || !scan_lit(&line, SLICE("in ")))
+		return false;
+	*ret_number = f.number;
+	*ret_rest = line;
 	return true;
 }
 
@@ -201,16 +316,7 @@ bool frame_parse(struct slice line, struct frame *ret)
 	struct frame f = {0};
 	bool has_address;
 
-	scan_blanks(&line);
-	/* A tab behind the number makes it a status line of libFuzzer. */
-	if (!scan_lit(&line, SLICE("#")) || !scan_u64(&line, 10, UINT32_MAX, &f.number) ||
-	    line.n == 0 || line.p[0] != ' ')
-		return false;
-	scan_blanks(&line);
-	has_address = address(&line, &f.pc);
-	if (has_address)
-		scan_blanks(&line);
-	if (!parse_rest(line, has_address, &f))
+	if (!take_begin(&line, &f, &has_address) || !parse_rest(line, has_address, &f))
 		return false;
 	*ret = f;
 	return true;

@@ -24,10 +24,23 @@ struct frame {
 	uint64_t line, column; /* 0 unknown */
 	uint64_t offset;       /* in module */
 	bool has_offset;
+	/* "in FILE:LINE FUNCTION": the place is that of the frame before, and this frame's own
+	 * place stands in the next one.  A function that ends in a newline causes it. */
+	struct {
+		bool here;
+		struct slice file;
+		uint64_t line, column;
+	} earlier;
 };
+
+/* Clang names an inlined frame after the message of a trap. */
+#define FRAME_TRAP "__clang_trap_msg$"
 
 /* False when the line is no frame; *ret is then unchanged. */
 bool frame_parse(struct slice line, struct frame *ret);
+/* Whether a line is a frame by its beginning, "#3 0x55f0 in ", and what is behind that; false
+ * says nothing.  Most frames of a report need no more. */
+bool frame_begins(struct slice line, uint64_t *ret_number, struct slice *ret_rest);
 
 enum { FRAME_NAME_MAX = 256 }; /* with its NUL */
 

@@ -10,7 +10,7 @@
 #include "runner/crash/words.h"
 
 enum {
-	REPORT_LINE_MAX = 64 * 1024, /* longer lines are cut */
+	REPORT_LINE_MAX = 64 * 1024, /* longer lines are cut in two */
 	STATE_TEXT_MAX = 2048,
 	STATE_RAW_MAX = 400,	 /* frames looked through for a cycle */
 	STATE_RAW_NAME = 160,	 /* of a name in it */
@@ -130,6 +130,8 @@ void state_clear(struct state *s);
 void state_set(struct state *s, struct slice text, unsigned frames);
 void state_add(struct state *s, struct slice text);
 void state_frame(struct crash_parser *p, const struct frame *f);
+/* False: state_frame() would do nothing. */
+bool state_wants(const struct crash_parser *p);
 /* Forgets frames since v.echo: the same place is told again. */
 void state_drop_echo(struct crash_parser *p);
 /* A frame that is but a name, as other languages print. */
@@ -181,6 +183,10 @@ bool kind_v8(struct crash_parser *p, const struct line *l);
 bool kind_received(struct crash_parser *p, const struct line *l);
 bool kind_missing(struct crash_parser *p, const struct line *l);
 bool kind_libc(struct crash_parser *p, const struct line *l);
+/* The first frame of a stack: a trap whose message says more than its signal does. */
+void kind_trap(struct crash_parser *p, const struct frame *f);
+/* UBSan's type of a message; NULL: the message is not known. */
+const char *kind_ubsan_type(struct slice said);
 /* "heap_use-after-free" -> "Heap-use-after-free", the type */
 void kind_set_type(struct crash_parser *p, struct slice type, enum crash_kind kind,
 		   struct slice line);
@@ -196,6 +202,7 @@ MUST_CHECK int report_stack(const struct stack *s, bool by_engine, struct crash_
 			    size_t *ret_n, struct err *e);
 MUST_CHECK int report_signature(const struct crash_parser *p, struct crash_report *r,
 				struct err *e);
+void report_bug(struct crash_report *r);
 MUST_CHECK int report_raw_key(const struct crash_parser *p, struct crash_report *r, struct err *e);
 void report_security(const struct crash_parser *p, struct crash_report *r);
 enum crash_severity report_severity(const struct crash_report *r);

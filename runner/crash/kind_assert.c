@@ -54,7 +54,7 @@ static bool prefix_ok(struct slice before)
 	    {".h:", 3}, {".hh:", 4}, {".hpp:", 5}, {".hxx:", 5},
 	};
 
-	if (text_trim(before).n == 0)
+	if (text_trim(before).n == 0 || text_has(before, SLICE("OpenSSL internal error")))
 		return true;
 	if (before.p[0] == '[' && text_ends(text_trim(before), SLICE("]")))
 		return true;
@@ -168,9 +168,75 @@ static void on_google(struct crash_parser *p, const struct line *l)
 	set_assert(p, text_trim(in), l);
 }
 
+/* "Assertion x > 0 failed at a.c:3" of FFmpeg, whose log may name a context before it */
+static bool on_ffmpeg(struct crash_parser *p, const struct line *l)
+{
+	struct slice in = l->text, place;
+
+	if (text_begins(in, SLICE("[")))
+		text_after(&in, SLICE("] "));
+	place = in;
+	if (!scan_lit(&in, SLICE("Assertion ")) || !text_after(&place, SLICE(" failed at ")) ||
+	    !memchr(place.p, ':', place.n))
+		return false;
+	text_cut(&in, SLICE(" failed at "));
+	set_assert(p, in, l);
+	verdict_cause(p, in);
+	return true;
+}
+
+/* What stands between the first quote and the last one that closes follows. */
+static bool quoted(struct slice in, struct slice follows, struct slice *ret)
+{
+	struct slice rest = in, end = {NULL, 0};
+
+	if (!text_after(&rest, SLICE("\"")))
+		return false;
+	in = rest;
+	while (text_after(&rest, SLICE("\"")))
+		if (text_begins(rest, follows))
+			end = rest;
+	if (!end.p)
+		return false;
+	*ret = (struct slice){in.p, (size_t)(end.p - in.p) - 1};
+	return true;
+}
+
+/* 'TRAP: failed Assert("x > 0"), File: "a.c", Line: 3', and before PostgreSQL 16
+ * 'TRAP: FailedAssertion("!(x > 0)", File: "a.c", Line: 3)' */
+static bool on_postgres(struct crash_parser *p, const struct line *l)
+{
+	struct slice in = l->text, said;
+
+	if (!scan_lit(&in, SLICE("TRAP: ")) ||
+	    !(quoted(in, SLICE("), File: "), &said) || quoted(in, SLICE(", File: "), &said)))
+		return false;
+	set_assert(p, said, l);
+	verdict_cause(p, said);
+	return true;
+}
+
+/* 'ASSERT: "x > 0" in file a.cpp, line 3', 'ASSERT failure in f: "text", file a.cpp, line 3' */
+static bool on_qt(struct crash_parser *p, const struct line *l)
+{
+	struct slice in = l->text, said;
+
+	if (scan_lit(&in, SLICE("ASSERT: "))) {
+		if (!quoted(in, SLICE(" in file "), &said))
+			return false;
+	} else if (!scan_lit(&in, SLICE("ASSERT failure in ")) ||
+		   !quoted(in, SLICE(", file "), &said)) {
+		return false;
+	}
+	set_assert(p, said, l);
+	verdict_cause(p, said);
+	return true;
+}
+
 bool kind_assert(struct crash_parser *p, const struct line *l)
 {
-	if (!words_has(l->words, WORDS_ASSERT))
+	if (!words_has(l->words, WORDS_ASSERT) || on_ffmpeg(p, l) || on_postgres(p, l) ||
+	    on_qt(p, l))
 		return false;
 	on_plain(p, l);
 	on_google(p, l);

@@ -59,13 +59,24 @@ static void set_check(struct crash_parser *p, const char *type, struct slice sai
 	verdict_cause(p, said);
 }
 
+/* 'F' and a date: "F0813 ", or since glog 0.5 "F20240813 " */
+static bool begins_fatal(struct slice in)
+{
+	size_t digits = 0;
+
+	if (!scan_lit(&in, SLICE("F")))
+		return false;
+	while (digits < in.n && text_digit(in.p[digits]))
+		digits++;
+	return (digits == 4 || digits == 8) && digits < in.n && in.p[digits] == ' ';
+}
+
 /* "F0813 00:29:27.775753  384244 file.cc:130] text" */
 static bool google_fatal(struct slice in, struct slice *ret_file, struct slice *ret_said)
 {
 	size_t colon;
 
-	if (in.n < 6 || in.p[0] != 'F' || !text_digit(in.p[1]) || !text_digit(in.p[2]) ||
-	    !text_digit(in.p[3]) || !text_digit(in.p[4]) || in.p[5] != ' ')
+	if (!begins_fatal(in))
 		return false;
 	*ret_file = in;
 	if (!text_after(&in, SLICE("] ")) || !text_cut(ret_file, SLICE("] ")))
@@ -134,6 +145,20 @@ static bool on_chrome(struct crash_parser *p, const struct line *l)
 	return false;
 }
 
+/* "[file.cc : 17] RAW: Check n > 4 failed: text" of Abseil before its log is ready */
+static void on_raw(struct crash_parser *p, const struct line *l)
+{
+	struct slice in = l->text, file;
+
+	if (verdict_known(p) || !scan_lit(&in, SLICE("[")))
+		return;
+	file = in;
+	if (!text_cut(&file, SLICE(" : ")) || !text_after(&in, SLICE("] RAW: Check ")))
+		return;
+	text_cut(&in, SLICE(" failed: "));
+	set_check(p, "CHECK failure", in, file, l);
+}
+
 bool kind_check(struct crash_parser *p, const struct line *l)
 {
 	struct slice file = {0}, said = {0};
@@ -145,8 +170,10 @@ bool kind_check(struct crash_parser *p, const struct line *l)
 		set_check(p, check ? "CHECK failure" : "Fatal error", text_trim(rest), file, l);
 		return false;
 	}
-	if (words_has(l->words, WORDS_CHECK))
+	if (words_has(l->words, WORDS_CHECK)) {
+		on_raw(p, l);
 		on_chrome(p, l);
+	}
 	return false;
 }
 
@@ -202,9 +229,34 @@ static bool on_fatal(struct crash_parser *p, const struct line *l)
 	return true;
 }
 
+/* "LLVM ERROR: text", and "UNREACHABLE executed at FILE:LINE!" behind a line of text.  The
+ * text can hold names from the input, so that the stack alone goes into the signature. */
+static bool on_llvm(struct crash_parser *p, const struct line *l)
+{
+	struct slice in = l->text;
+
+	if (scan_lit(&in, SLICE("LLVM ERROR: "))) {
+		verdict_new(p, "Fatal error", CRASH_ASSERT, l->text);
+		in = text_trim(in);
+		state_set(&p->state, (struct slice){in.p, in.n < 512 ? in.n : 512}, 1);
+	} else if (scan_lit(&in, SLICE("UNREACHABLE executed"))) {
+		verdict_new(p, "Unreachable code", CRASH_ASSERT, l->text);
+		if (!scan_lit(&in, SLICE(" at ")))
+			return true;
+		in = file_only(in);
+		text_copy(p->v.place, sizeof(p->v.place), in);
+		state_set(&p->state, in, 1);
+	} else {
+		return false;
+	}
+	state_add(&p->state, SLICE("\n"));
+	return true;
+}
+
 bool kind_fatal(struct crash_parser *p, const struct line *l)
 {
-	if (words_has(l->words, WORDS_FATAL) && !verdict_known(p) && on_fatal(p, l))
+	if (words_has(l->words, WORDS_FATAL) && !verdict_known(p) &&
+	    (on_fatal(p, l) || on_llvm(p, l)))
 		return true;
 	if (verdict_known(p) && p->v.fatal)
 		on_fatal_text(p, l);

@@ -21,8 +21,27 @@ static const struct {
 #undef M
 };
 
+/* From a panic's words on, behind what a log wrote before them; in quotes they are a mention. */
+static struct slice go_panic(struct slice line)
+{
+	struct slice in = line;
+	size_t quotes = 0, before;
+
+	if (!text_after(&in, SLICE("panic: runtime error: ")))
+		return line;
+	before = line.n - in.n - strlen("panic: runtime error: ");
+	for (size_t i = 0; i < before; i++)
+		quotes += line.p[i] == '"';
+	if (before == 0 || quotes % 2 > 0 || !text_one_of(line.p[before - 1], " \t"))
+		return line;
+	text_skip(&line, before);
+	return line;
+}
+
 bool kind_go(struct crash_parser *p, const struct line *l)
 {
+	struct slice text;
+
 	if (words_has(l->words, WORDS_GOROUTINE) && verdict_known(p) &&
 	    text_begins(l->text, SLICE("goroutine "))) {
 		p->v.go = true;
@@ -31,9 +50,10 @@ bool kind_go(struct crash_parser *p, const struct line *l)
 	}
 	if (!words_has(l->words, WORDS_GO))
 		return false;
+	text = go_panic(l->text);
 	for (size_t i = 0; i < sizeof(go_panics) / sizeof(go_panics[0]); i++)
-		if (text_begins(l->text, go_panics[i].said)) {
-			verdict_new(p, go_panics[i].type, CRASH_PANIC, l->text);
+		if (text_begins(text, go_panics[i].said)) {
+			verdict_new(p, go_panics[i].type, CRASH_PANIC, text);
 			p->v.go = true;
 		}
 	return false;

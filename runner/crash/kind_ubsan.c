@@ -55,7 +55,7 @@ static const struct {
 #undef M
 };
 
-static const char *message_type(struct slice said)
+const char *kind_ubsan_type(struct slice said)
 {
 	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
 		struct slice rest = said;
@@ -64,17 +64,29 @@ static const char *message_type(struct slice said)
 		    (messages[i].also.n == 0 || text_has(rest, messages[i].also)))
 			return messages[i].type;
 	}
-	return "UNKNOWN";
+	return NULL;
+}
+
+/* Go's "panic: runtime error: ", and "http: panic serving 127.0.0.1:1: runtime error: " of a
+ * server that went on. */
+static bool is_go(struct slice line)
+{
+	struct slice before = line;
+
+	return text_cut(&before, SLICE(": runtime error: ")) &&
+	       (text_ends(before, SLICE("panic")) || text_has(before, SLICE("panic serving ")));
 }
 
 bool kind_ubsan(struct crash_parser *p, const struct line *l)
 {
 	struct slice in = l->text, place;
+	const char *type;
 
-	if (!words_has(l->words, WORDS_UBSAN) || verdict_known(p) ||
+	if (!words_has(l->words, WORDS_UBSAN) || verdict_known(p) || is_go(l->text) ||
 	    !text_after(&in, SLICE(": runtime error: ")))
 		return false;
-	verdict_new(p, message_type(in), CRASH_UBSAN, l->text);
+	type = kind_ubsan_type(in);
+	verdict_new(p, type ? type : "UNKNOWN", CRASH_UBSAN, l->text);
 	place = l->text;
 	text_cut(&place, SLICE(":"));
 	text_copy(p->v.place, sizeof(p->v.place), text_basename(place));

@@ -9,27 +9,27 @@
 #include <stdint.h>
 
 /* The crashes that this fuzzcell knows: known_crashes.json in the state directory, one
- * object, signature -> crash, a crash a line.  One writer: whoever calls ledger_save()
- * holds the state directory's lock (runner/state/state.h).  Reading needs no lock, the
- * file is replaced whole.
+ * object, signature -> crash, a crash a line.  A caller of ledger_save() holds the state
+ * directory's lock (runner/state/state.h).  Reading needs no lock: the file is replaced
+ * whole.
  *
  * The older layout, signature -> {fuzzer, crash_type, top_frame, issue_url, commit,
  * date, crash_file}, is read: such a crash is "known", date and commit say when it was
  * first seen.  What we do not know (fields, and top-level values that are no crashes)
  * is kept with its value; a rewriting only moves it behind ours.
  *
- * A failure is known by its target and its signature: a signature is made of what a target
- * printed, and a target prints what it likes.  So a crash has an entry for each target that
- * found it: state, sightings, description, reproducer, rate and passes of its own.  Nothing
- * that one target does changes the entry of another.  The crash itself is a summary of its
- * entries, for whoever shows it.
+ * A failure is known by its target and its signature: a signature is made of a target's
+ * output, and a target can print any report.  So a crash has an entry for each target that
+ * found it: state, sightings, description, reproducer, rate and passes of its own.  An action
+ * of one target never changes the entry of another.  The crash itself is a summary of its
+ * entries, for display.
  *
- * In the file a crash that several targets found has its entries in "found_by", and "v": 2;
- * its other fields are the summary, which is made anew.  A crash of one target has no
- * "found_by": its fields are that target's.  So it is in files of before there were entries;
- * the further "targets" of such a crash get an entry each, without a reproducer.
+ * In the file a crash of several targets has its entries in "found_by", and "v": 2; its
+ * other fields are the summary, which is made anew.  A crash of one target has no
+ * "found_by": its fields are that target's.  This is also the older layout.  There the
+ * further "targets" of such a crash get an entry each, without a reproducer.
  *
- * States of an entry, and what becomes of them:
+ * States of an entry, and the state after each event:
  *
  *			first	new	known	fixed	  regressed  flaky   ignored
  *	seen, well	new	new	known	regressed regressed  known   ignored
@@ -56,8 +56,8 @@ enum ledger_state {
 };
 const char *ledger_state_name(enum ledger_state s);
 bool ledger_state_open(enum ledger_state s); /* neither fixed nor ignored */
-/* A crash is in the worst state of its entries: regressed, new, known, flaky; else ignored
- * when one is, else fixed. */
+/* A crash is in the worst state of its entries: regressed, new, known, flaky.  Without these:
+ * ignored if one entry is, else fixed. */
 
 /* Limits.  Longer texts are cut, of longer lists the last entries stay. */
 #define LEDGER_FILE_MAX (UINT64_C(64) << 20) /* bytes */
@@ -91,20 +91,18 @@ struct ledger_run {
 	uint64_t count;
 };
 
-/* A crash, or an entry of one.  To read, not to write to.  Lives as long as the ledger; its
- * texts and lists until the next call that changes the ledger.  Texts are never NULL: "" is
- * none.
+/* A crash, or an entry of one; read-only.  It is valid until the ledger is freed, its texts and
+ * lists until the next call that changes the ledger.  Texts are never NULL: "" is none.
  *
- * Of a crash with several entries: what it is (type, frames, reproducer, rate) is what its
- * leading entry says, the first that is open and has a reproducer (else the first that has
- * one); counts are sums,
- * severity and security the worst. */
+ * A crash with several entries shows type, frames, reproducer and rate of its leading entry.
+ * The leading entry is the first that is open and has a reproducer; else the first with a
+ * reproducer.  Counts are sums; severity and security are the worst ones. */
 struct known_crash {
 	char *signature;
-	char *fuzzer;		    /* the target; of a crash that of its leading entry */
-	struct ledger_list targets; /* of a crash: the others that found it */
-	/* Of a crash: its entries, in the order in which the targets found it, at least one.
-	 * Of an entry: none. */
+	char *fuzzer;		    /* the target; in a crash the leading entry's target */
+	struct ledger_list targets; /* in a crash: the other targets that found it */
+	/* In a crash: its entries, at least one, in the order in which the targets found it.  In
+	 * an entry: none. */
 	struct known_crash **by;
 	size_t n_by, lead;
 	char *crash_type; /* may have several lines */
@@ -113,11 +111,16 @@ struct known_crash {
 	char *top_frame;
 	struct ledger_list crash_state; /* up to LEDGER_STATE_LINES */
 	struct ledger_list frames;	/* functions, for people */
+	char *bug;			/* crash_report.bug; "": not known */
 	enum ledger_state state;
 	struct ledger_seen first_seen, last_seen;
 	struct ledger_seen fixed; /* when it was last found fixed; run "" and time 0: never */
-	uint64_t count;		  /* sightings in all */
-	struct ledger_run *runs;  /* oldest first */
+	/* The run that found it new or regressed, until a run has ended with it in its exit status:
+	 * a killed run has none.  "": the exit status of a run has counted it, or it is fixed or
+	 * ignored.  A new entry stays new until then. */
+	char *uncounted;
+	uint64_t count;		 /* sightings in all */
+	struct ledger_run *runs; /* oldest first */
 	size_t n_runs;
 	struct ledger_list artifacts; /* paths in the state directory, oldest first */
 	char *crash_file;	      /* path of the reproducer */
@@ -127,7 +130,7 @@ struct known_crash {
 	char *input_sha1, *minimized_sha1;
 	struct {
 		uint64_t tries, hits; /* of the reproducer */
-		/* Passes without a hit since it was last seen, on clean_commit. */
+		/* Passes on clean_commit without a hit since the last sighting. */
 		uint64_t clean, clean_minimized;
 		char *clean_commit;
 	} reproduction;
@@ -142,9 +145,9 @@ struct known_crash {
 
 struct ledger;
 
-/* The ledger of the state directory; an empty one when there is none.  A file that can
- * not be taken for one (damaged, above a limit) gives an empty ledger too, and
- * ledger_warning() names the place; one with a wrong value here and there is mended, with
+/* The ledger of the state directory; an empty one when there is none.  In the place of a file that
+ * is missing, damaged, above a limit, or without a crash the crashes are read from crashes/, and
+ * ledger_warning() says so; one with a wrong value here and there is mended, with
  * a warning as well.  Loading writes nothing: the first ledger_save() keeps such a file as
  * known_crashes.json.damaged-<n>.  A file that could not be read (I/O, memory, no regular
  * file) is an error: its crashes would all be new again. */
@@ -183,9 +186,9 @@ const struct known_crash *ledger_at(const struct ledger *l, size_t i);
 const struct known_crash *ledger_find(const struct ledger *l, const char *signature);
 /* The record of that very signature, also when it is merged into another. */
 const struct known_crash *ledger_record(const struct ledger *l, const char *signature);
-/* The target's entry of a crash; NULL: it did not find it.  c may be NULL. */
+/* The target's entry of a crash; NULL: the target did not find it. c may be NULL. */
 const struct known_crash *ledger_entry(const struct known_crash *c, const char *target);
-/* The target's entry of the crash that a signature means: what is known of a failure. */
+/* The target's entry of the crash that a signature means. */
 const struct known_crash *ledger_find_entry(const struct ledger *l, const char *signature,
 					    const char *target);
 /* The crash that a target's cheap key is known to be; NULL: triage must say. */
@@ -199,8 +202,10 @@ struct crash_sighting {
 	const char *signature;
 	const char *target;
 	const char *run, *commit;
-	uint64_t time;	/* Unix seconds */
-	uint64_t count; /* how many; 0 is 1 */
+	const char
+	    *counted_by; /* the run whose exit status counts it when it is new or regressed */
+	uint64_t time;	 /* Unix seconds */
+	uint64_t count;	 /* how many; 0 is 1 */
 	const char *raw_key;
 	const char *artifact; /* path in the state directory */
 
@@ -212,14 +217,17 @@ struct crash_sighting {
 	const char *const *frames;
 	size_t n_frames;
 	bool security, unsymbolized;
-	const char *similar;
+	const char *similar, *bug;
 
-	/* crash_file not NULL: this input is the target's reproducer from now on, and what triage
-	 * says replaces what is there (else it only fills what is empty; security stays,
-	 * severity only rises).  tries and hits are the reproducer's: those of the new
-	 * one, else they are added to those of the old one.  Of another input of a known
-	 * crash, give 0.  A merged record keeps a reproducer of its own: under its signature
-	 * that one is replaced, and the rest counts for the crash. */
+	/* crash_file not NULL: this input becomes the target's reproducer, and triage's
+	 * description replaces the old one.  Otherwise the description only fills empty fields
+	 * (security stays, severity only rises).
+	 *
+	 * tries and hits are the reproducer's.  A new reproducer's numbers replace the old ones;
+	 * others are added.  For another input of a known crash, give 0.
+	 *
+	 * A merged record keeps a reproducer of its own.  A sighting under its signature
+	 * replaces that one, and counts for the crash. */
 	const char *crash_file, *minimized;
 	uint64_t input_bytes, minimized_bytes;
 	/* NULL: ledger_save() reads the file, and takes it when it has that size. */
@@ -229,46 +237,53 @@ struct crash_sighting {
 
 struct ledger_noted {
 	const struct known_crash *crash, *entry;
-	bool is_new;		  /* the entry was not in the ledger */
-	enum ledger_state before; /* of an entry that was */
+	bool is_new;		  /* the sighting made a new entry */
+	enum ledger_state before; /* the state of an old entry */
 };
 
-/* The one place where a sighting becomes a crash or counts for one.  It changes the entry of
- * its target alone; without a target, that of the first.  -EINVAL: no signature, or too
+/* Notes a sighting: the only place where it becomes a crash or counts for one.  It changes only
+ * the entry of its target; without a target, the first entry.
+ *
+ * A signature that is seen first, with the bug of another crash, is a variant of that crash: a
+ * record that is merged into it from the beginning (the oldest one, if there are several).  A
+ * record that ledger_split() took out stays out.
+ *
+ * -EINVAL: no signature, or too
  * long; -ENOSPC: LEDGER_CRASHES_MAX, LEDGER_TARGETS. */
 MUST_CHECK int ledger_note(struct ledger *l, const struct crash_sighting *s,
 			   struct ledger_noted *ret, struct err *e);
 
-/* Whether an input would be a better reproducer than the entry's: it fails more often,
- * or as often and is smaller than what is there, minimised included; or there is none, or
- * the entry was fixed and the old one passes. */
+/* Whether an input would be a better reproducer than the entry's.  It is when it fails more
+ * often, or as often and is smaller (also than the minimised one).  It also is when the entry
+ * has none, or was fixed and its input passes. */
 bool ledger_is_better(const struct known_crash *c, uint64_t tries, uint64_t hits, uint64_t bytes);
 
-/* All below take signatures through aliases; -ENOENT: no such crash, or the target did not
- * find it. */
+/* All functions below take signatures through aliases; -ENOENT: no such crash, or the target did
+ * not find it. */
 
-/* A minimised reproducer of the target was made; its digest is taken by ledger_save(). */
+/* Notes a minimised reproducer of the target; ledger_save() takes its digest. */
 MUST_CHECK int ledger_minimized(struct ledger *l, const char *signature, const char *target,
 				const char *path, uint64_t bytes, struct err *e);
-/* Passes of both inputs in the target, on a build of commit, without a hit (NULL: unknown);
- * those on other builds no longer count, nor those before the target failed with the crash, or
- * with what is merged with it.  Of a merged record: of its own inputs.
+/* Notes passes of both inputs in the target without a hit, on a build of commit (NULL:
+ * unknown).  Passes on other builds no longer count.  Passes before the target's last sighting,
+ * also of a merged record, do not count either.  For a merged record: passes of its own inputs.
+ *
  * runner/crash/ledger_fix.h says which inputs must pass, runner/crash/odds.h how often. */
 MUST_CHECK int ledger_passed(struct ledger *l, const char *signature, const char *target,
 			     const char *commit, uint64_t original, uint64_t minimized,
 			     struct err *e);
-/* How often an entry's input passed so far. */
+/* How many times an entry's input has passed on this commit. */
 uint64_t ledger_passes(const struct known_crash *entry, const char *commit, bool minimized);
-/* In that target; the crash is fixed when all of its entries are. */
+/* Marks the target's entry as fixed.  The crash is fixed when all of its entries are. */
 MUST_CHECK int ledger_fixed(struct ledger *l, const char *signature, const char *target,
 			    uint64_t time, const char *commit, const char *run, struct err *e);
-/* The target's reproducer at path was run and failed as the crash does: when its digest is
- * not known, ledger_save() takes it.  Another path is fine, and says nothing. */
+/* Notes that the target's reproducer at path failed as the crash does.  If its digest is not
+ * known, ledger_save() takes it.  Another path changes nothing. */
 MUST_CHECK int ledger_reproduced(struct ledger *l, const char *signature, const char *target,
 				 const char *path, struct err *e);
-/* A person's word on a target's entry, or (target NULL) on the first n of its entries: those
- * that the person knew of.  A target that finds the crash later is told as any other.  note
- * NULL: the old one stays. */
+/* A user's decision on a target's entry.  With target NULL it is for the first n entries: those
+ * that the user knew.  A later target's crash is notified as usual. note NULL: the old one
+ * stays. */
 MUST_CHECK int ledger_ignore(struct ledger *l, const char *signature, const char *target, size_t n,
 			     const char *note, struct err *e);
 MUST_CHECK int ledger_unignore(struct ledger *l, const char *signature, const char *target,
@@ -276,8 +291,12 @@ MUST_CHECK int ledger_unignore(struct ledger *l, const char *signature, const ch
 MUST_CHECK int ledger_issue(struct ledger *l, const char *signature, const char *url,
 			    struct err *e);
 
-/* A run begins: what earlier runs found new is known. */
+/* A run begins: what earlier runs found new is known, unless no exit status has counted it. */
 MUST_CHECK int ledger_next_run(struct ledger *l, const char *run, struct err *e);
+/* Whether an open entry waits for the exit status of a run after the one that found it. */
+bool ledger_waits_for(const struct known_crash *entry, const char *run);
+/* A run has ended with an exit status that counts all entries of the target. */
+MUST_CHECK int ledger_counted(struct ledger *l, const char *target, struct err *e);
 
 /* from is the same crash as into, and its signature (with its own aliases) an alias of
  * it from now on.  A target that found from is one that found into: its entry becomes "known"

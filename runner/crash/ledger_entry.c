@@ -9,7 +9,7 @@
 
 struct found *ledger_entry_at(const struct record *n, size_t i)
 {
-	return (struct found *)n->c.by[i]; /* its first member */
+	return (struct found *)n->c.by[i]; /* the entry's first member */
 }
 
 static size_t place(const struct known_crash *c, const char *target)
@@ -48,7 +48,7 @@ static int reserve(struct known_crash *c, struct err *e)
 	if (c->n_by >= LEDGER_TARGETS)
 		return err_set(e, ENOSPC, "more than %d targets found crash '%.100s'",
 			       LEDGER_TARGETS, c->signature);
-	if ((c->n_by & (c->n_by - 1)) == 0) /* by doubling: at each power of two */
+	if ((c->n_by & (c->n_by - 1)) == 0) /* the array doubles: at each power of two */
 		v = sys_realloc(c->by, (c->n_by ? c->n_by * 2 : 1) * sizeof(struct known_crash *));
 	if (!v)
 		return err_sys(e, "grow the entries of a crash");
@@ -129,13 +129,14 @@ static int list_targets(struct known_crash *c, struct err *e)
 	return r;
 }
 
-/* Ids of runs begin with their time. */
+/* The ids of runs begin with their time. */
 static int by_run(const void *a, const void *b)
 {
 	return strcmp(((const struct ledger_run *)a)->run, ((const struct ledger_run *)b)->run);
 }
 
-/* All entries' runs, each once; the texts are the entries'.  Of one entry, its own list. */
+/* Lists the runs of all entries, each once; the entries own the texts.  A single entry's list is
+ * used as it is. */
 static int list_runs(struct record *n, struct err *e)
 {
 	struct known_crash *c = &n->c;
@@ -166,7 +167,7 @@ static int list_runs(struct record *n, struct err *e)
 	return 0;
 }
 
-/* What is the crash's own stays; the rest is what the entry says. */
+/* The crash's own fields stay; all others are the entry's. */
 static void borrow(struct known_crash *c, const struct known_crash *from)
 {
 	struct known_crash own = *c;
@@ -199,7 +200,7 @@ static void sum_up(struct known_crash *c)
 	}
 }
 
-/* Of what is open; what is not says nothing of the danger any more, unless all is. */
+/* Sums up the open entries; when none is open, all of them. */
 static void sum_up_danger(struct known_crash *c)
 {
 	bool any_open = ledger_state_open(c->state);

@@ -37,6 +37,7 @@ static const struct field fields[] = {
 	TEXT("severity", severity),
 	LIST("crash_state", crash_state, LEDGER_STATE_LINES),
 	LIST("frames", frames, LEDGER_FRAMES),
+	TEXT("bug", bug),
 	FLAG("unsymbolized", unsymbolized),
 	FIELD("first_seen", "time", NUMBER, first_seen.time, 0, false),
 	FIELD("first_seen", "commit", TEXT, first_seen.commit, LEDGER_TEXT_MAX, false),
@@ -47,6 +48,7 @@ static const struct field fields[] = {
 	FIELD("fixed", "time", NUMBER, fixed.time, 0, false),
 	FIELD("fixed", "commit", TEXT, fixed.commit, LEDGER_TEXT_MAX, false),
 	FIELD("fixed", "run", TEXT, fixed.run, LEDGER_TEXT_MAX, false),
+	TEXT("uncounted", uncounted),
 	FIELD(NULL, "count", NUMBER, count, 0, true),
 	OF_CRASH("targets", LIST, targets, LEDGER_TARGETS, false),
 	TEXT_ALWAYS("crash_file", crash_file),
@@ -92,7 +94,7 @@ static bool is_list(const struct field *f)
 	return f->type == FIELD_LIST || f->type == FIELD_SIGNATURES;
 }
 
-/* Texts and lists that are p's own: all of an entry, of a crash the crash's. */
+/* Frees the texts and lists that p owns: all of an entry, the crash's own of a crash. */
 static void done(struct known_crash *p, bool of_entry)
 {
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-/* The i-th part of the crash: itself, then what is merged into it. */
+/* The i-th part of the crash: the crash itself, then the records that are merged into it. */
 static const struct known_crash *part_at(const struct ledger *l, const struct known_crash *c,
 					 size_t i)
 {
-	return i == 0 ? c : ledger_record(l, c->aliases.v[i - 1]); /* an alias need not have one */
+	return i == 0 ? c : ledger_record(l, c->aliases.v[i - 1]); /* an alias may have no record */
 }
 
 static const struct known_crash *own_input(const struct known_crash *part, const char *target)

@@ -197,7 +197,7 @@ static int adopt_of(int state_dirfd, struct record *n, struct found *t, struct e
 
 	if (!wanted)
 		return 0;
-	n->copy = true; /* whatever comes of it: a child may have read it otherwise */
+	n->copy = true; /* whatever its result is: a child may have read the input otherwise */
 	if (t->adopt[LEDGER_INPUT])
 		r = adopt(state_dirfd, t, LEDGER_INPUT, e);
 	if (r == 0 && t->adopt[LEDGER_MINIMIZED])

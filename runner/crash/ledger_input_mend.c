@@ -25,7 +25,7 @@ static enum vault_file file_of(enum ledger_input which)
 	return which == LEDGER_INPUT ? VAULT_INPUT : VAULT_MINIMIZED;
 }
 
-/* Only what is in the vault is ours to write: in the crash's place or the target's. */
+/* Only files in the vault may be changed: in the crash's place or the target's. */
 static bool is_in_vault(struct mend *m)
 {
 	const char *targets[] = {"", m->c->fuzzer};

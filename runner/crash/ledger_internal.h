@@ -10,21 +10,21 @@
 #define LEDGER_NAME "known_crashes.json"
 enum { LEDGER_VERSION = 2 }; /* of a record with "found_by" */
 
-/* What one target found: c.by[i] of a record is &entry->c. */
+/* An entry: c.by[i] of a record is &entry->c. */
 struct found {
 	struct known_crash c;	   /* issue_url, note, merged_into, aliases, similar: "" */
 	json_t *extra;		   /* fields that are not ours, or NULL */
 	bool adopt[LEDGER_INPUT_]; /* noted or seen to fail, but not by its digest */
 };
 
-/* Of c are its own: the signature, `targets`, `by`, and the fields that the table says
- * are the crash's.  The rest is borrowed from the leading entry: ledger_summarize(). */
+/* c owns the signature, `targets`, `by`, and the crash's own fields (by the table).  Its other
+ * fields are borrowed from the leading entry: ledger_summarize(). */
 struct record {
 	struct known_crash c;
 	json_t *extra; /* fields that are not ours, or NULL */
 	struct ledger_run *runs;
-	bool copy;  /* its copy beside its reproducer may be older */
-	bool given; /* likewise, and a child process is writing it */
+	bool copy;  /* the copy beside its reproducer may be older */
+	bool given; /* the same, while a child process writes the copy */
 };
 
 /* Which record a name belongs to; search.h's tree, so no name makes it slow.  Names are
@@ -78,15 +78,15 @@ struct field {
 	size_t offset; /* in struct known_crash */
 	size_t max;    /* bytes of a text, entries of a list */
 	enum field_type type;
-	bool always;   /* written when empty, too */
-	bool of_crash; /* not of its entries */
+	bool always;   /* written also when empty */
+	bool of_crash; /* a field of the crash, not of its entries */
 };
 
 const struct field *ledger_fields(size_t *ret_n);
 void *ledger_field_of(struct known_crash *c, const struct field *f);
 void ledger_fields_init(struct known_crash *p);
 
-/* Without an entry: the first must follow. */
+/* Makes a record without an entry: the first entry must follow. */
 MUST_CHECK int ledger_record_new(const char *signature, struct record **ret, struct err *e);
 void ledger_record_free(struct record *n); /* NULL is fine */
 
@@ -94,14 +94,14 @@ void ledger_record_free(struct record *n); /* NULL is fine */
 
 struct found *ledger_entry_at(const struct record *n, size_t i);
 struct found *ledger_entry_of(const struct record *n, const char *target); /* or NULL */
-/* The last; -ENOSPC: there are LEDGER_TARGETS. */
+/* Adds an entry at the end; -ENOSPC: there are LEDGER_TARGETS. */
 MUST_CHECK int ledger_entry_add(struct record *n, const char *target, struct found **ret,
 				struct err *e);
 void ledger_entry_drop(struct ledger *l, struct record *n, size_t i);
 void ledger_entry_free(struct found *t); /* NULL is fine */
-/* After each change of an entry. */
+/* Call it after each change of an entry. */
 MUST_CHECK int ledger_summarize(struct record *n, struct err *e);
-/* That of the two that says more of the danger. */
+/* The rank of a severity: a higher one is worse. */
 unsigned ledger_rank(const char *severity);
 
 /* --- ledger_index.c -------------------------------------------------------- */
@@ -140,7 +140,8 @@ MUST_CHECK int ledger_connect(struct ledger *l, struct err *e);
 MUST_CHECK int ledger_from_json(json_t *root, struct ledger **ret, struct err *e);
 /* One line of printable characters, whatever the file says. */
 void ledger_printable(char *text);
-/* Something in the file makes no sense and was changed: the first is told, all are counted. */
+/* Notes that a value in the file was wrong and was changed.  The first one is reported; all are
+ * counted. */
 void ledger_mend(struct ledger *l, const char *signature, const char *key, const char *why);
 
 /* --- ledger_read_fields.c --------------------------------------------------- */
@@ -151,11 +152,11 @@ struct reading {
 	struct known_crash *c; /* the record's, or an entry's */
 	struct err *e;
 };
-/* The fields that are the crash's own. */
+/* Reads the crash's own fields. */
 MUST_CHECK int ledger_read_own(const struct reading *rd, json_t *crash);
-/* All others, and what they make of each other. */
+/* Reads all other fields, and checks them against each other. */
 MUST_CHECK int ledger_read_entry(const struct reading *rd, json_t *from, struct found *t);
-/* Beside its entries a crash's other fields are but their summary: they go. */
+/* Drops the fields that are the summary of the entries. */
 void ledger_drop_summary(json_t *crash);
 
 /* --- ledger_write.c -------------------------------------------------------- */
@@ -173,8 +174,8 @@ MUST_CHECK int ledger_rebuild(int state_dirfd, struct ledger **ret, size_t *ret_
 
 /* --- ledger_merge.c -------------------------------------------------------- */
 
-/* Each target that found n found head, too: head gets an entry for it, which is in the state
- * of n's unless head as a whole is one of those in `stays`.  Counts are left alone. */
+/* Makes head's entries for all targets that found n.  An entry of head takes the state of n's,
+ * unless fixed_stays protects it.  Counts are left alone. */
 MUST_CHECK int ledger_join(struct record *head, const struct record *n, bool fixed_stays,
 			   struct err *e);
 
@@ -210,7 +211,7 @@ enum ledger_state ledger_first(enum ledger_event ev);
 bool ledger_state_of(struct slice name, enum ledger_state *ret);
 /* A sighting of it, by what is measured. */
 enum ledger_event ledger_sighting_of(const struct known_crash *c);
-/* That of two entries which is their crash's. */
+/* The state of a crash with two entries in these states. */
 enum ledger_state ledger_worst(enum ledger_state a, enum ledger_state b);
 
 /* --- ledger_date.c --------------------------------------------------------- */

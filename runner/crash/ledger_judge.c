@@ -37,7 +37,7 @@ static struct record *find(const struct ledger *l, const char *signature, struct
 	return n;
 }
 
-/* Of the record of that very name when the target has one in it, else of the crash. */
+/* The target's entry in the record of that very name; else in the crash. */
 static struct found *find_entry(const struct ledger *l, const char *signature, const char *target,
 				struct record **ret, struct err *e)
 {
@@ -127,6 +127,7 @@ int ledger_fixed(struct ledger *l, const char *signature, const char *target, ui
 	if (r < 0)
 		return r;
 	t->c.state = ledger_next(t->c.state, EVENT_FIXED);
+	ledger_unset(&t->c.uncounted);
 	return changed(l, n, e);
 }
 
@@ -138,9 +139,11 @@ static void judge(struct found *t, enum ledger_event ev)
 	if (was == LEDGER_IGNORED && ev == EVENT_UNIGNORE &&
 	    ledger_sighting_of(&t->c) == EVENT_SEEN_FLAKY)
 		t->c.state = LEDGER_FLAKY;
+	if (ev == EVENT_IGNORE)
+		ledger_unset(&t->c.uncounted);
 }
 
-/* Of the first `most` entries those of the target; NULL: all of them. */
+/* Changes the target's entry among the first `most`; NULL: all of these. */
 static int judge_all(struct ledger *l, const char *signature, const char *target, size_t most,
 		     enum ledger_event ev, const char *note, struct err *e)
 {
@@ -195,11 +198,11 @@ int ledger_next_run(struct ledger *l, const char *run, struct err *e)
 		struct record *n = l->v[i];
 		bool any = false;
 
-		n->copy = true; /* those that are missing, or that a killed run left behind */
+		n->copy = true; /* copies that are missing, or that a killed run left behind */
 		for (size_t k = 0; k < n->c.n_by; k++) {
 			struct known_crash *c = &ledger_entry_at(n, k)->c;
 
-			if (c->state != LEDGER_NEW ||
+			if (c->state != LEDGER_NEW || *c->uncounted ||
 			    strcmp(c->first_seen.run, run ? run : "") == 0)
 				continue;
 			c->state = ledger_next(c->state, EVENT_NEXT_RUN);
@@ -207,6 +210,27 @@ int ledger_next_run(struct ledger *l, const char *run, struct err *e)
 		}
 		if (any)
 			r = changed(l, n, e);
+	}
+	return r;
+}
+
+bool ledger_waits_for(const struct known_crash *entry, const char *run)
+{
+	return *entry->uncounted && strcmp(entry->uncounted, run ? run : "") != 0 &&
+	       ledger_state_open(entry->state);
+}
+
+int ledger_counted(struct ledger *l, const char *target, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < l->n && r == 0; i++) {
+		struct found *t = ledger_entry_of(l->v[i], target);
+
+		if (!t || !*t->c.uncounted)
+			continue;
+		ledger_unset(&t->c.uncounted);
+		r = changed(l, l->v[i], e);
 	}
 	return r;
 }

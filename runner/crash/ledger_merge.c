@@ -35,7 +35,7 @@ int ledger_join(struct record *head, const struct record *n, bool fixed_stays, s
 	return r < 0 ? r : ledger_summarize(head, e);
 }
 
-/* Of a target that is not named, the first. */
+/* The target's entry; without a target, the first. */
 static struct found *entry_or_first(const struct record *head, const char *target)
 {
 	struct found *t = ledger_entry_of(head, target);
@@ -43,7 +43,7 @@ static struct found *entry_or_first(const struct record *head, const char *targe
 	return t ? t : ledger_entry_at(head, 0);
 }
 
-/* Each target's sightings of n are sightings of head. */
+/* Adds each target's sightings of n to head's. */
 static int add_counts(struct record *head, const struct record *n, struct err *e)
 {
 	for (size_t i = 0; i < n->c.n_by; i++)
@@ -51,7 +51,8 @@ static int add_counts(struct record *head, const struct record *n, struct err *e
 	return ledger_summarize(head, e);
 }
 
-/* Was never seen itself: it came by a merge, and no record that is merged still has it. */
+/* Whether the target never found head itself: its entry came by a merge, and no merged record
+ * has the target any more. */
 static bool came_along(const struct ledger *l, const struct record *head,
 		       const struct known_crash *t)
 {
@@ -66,8 +67,7 @@ static bool came_along(const struct ledger *l, const struct record *head,
 	return true;
 }
 
-/* One without a count of its own may be of a file from before there were entries: then it is in
- * the count of the first. */
+/* An entry without a count may be of an older ledger: the first entry's count has its sightings. */
 static int take_counts(struct ledger *l, struct record *head, const struct record *n, struct err *e)
 {
 	for (size_t i = 0; i < n->c.n_by; i++) {
@@ -149,7 +149,7 @@ static int move_names(struct ledger *l, struct record *from, struct record *head
 	return r;
 }
 
-/* A target's entry of the crash is at least as bad as what is merged into it. */
+/* A target's entry is at least as bad as its entry in the merged record. */
 static int take_states(struct record *head, const struct record *n, struct err *e)
 {
 	for (size_t i = 0; i < n->c.n_by; i++) {
@@ -157,7 +157,7 @@ static int take_states(struct record *head, const struct record *n, struct err *
 		struct found *t = entry_or_first(head, n->c.by[i]->fuzzer);
 
 		if (from == LEDGER_REGRESSED && t->c.state != LEDGER_IGNORED)
-			t->c.state = from; /* only a fix, or a person, says otherwise */
+			t->c.state = from; /* only a fix, or a user, changes it */
 		else if (t->c.state == LEDGER_FIXED && ledger_state_open(from))
 			t->c.state = LEDGER_KNOWN;
 	}

@@ -68,6 +68,7 @@ static void describe(struct note *t, const struct crash_sighting *s)
 	put(t, &c->top_frame, s->top_frame, false);
 	put_list(t, &c->crash_state, s->crash_state, s->n_crash_state, LEDGER_STATE_LINES);
 	put_list(t, &c->frames, s->frames, s->n_frames, LEDGER_FRAMES);
+	put(t, &c->bug, s->bug, false);
 	put_danger(t, s);
 	if (s->similar && strcmp(s->similar, c->signature) != 0)
 		put(t, &c->similar, s->similar, true);
@@ -131,7 +132,7 @@ static void put_last(struct note *t, struct ledger_list *l, const char *text, si
 	t->r = ledger_list_add(l, text, false, t->e);
 }
 
-/* An entry of the other crash had it. */
+/* Takes the key from the entry of the other crash. */
 static void give_up_key(struct note *t, struct record *old, const char *key)
 {
 	for (size_t i = 0; i < old->c.n_by; i++) {
@@ -215,7 +216,7 @@ static void put_seen(struct note *t, struct ledger_seen *seen, const struct cras
 		t->r = ledger_set_seen(seen, s->time, s->commit, s->run, t->e);
 }
 
-/* What the target passed says nothing of the crash any more. */
+/* A sighting ends the passes that the target has counted. */
 static int unpass(const struct ledger *l, struct record *n, struct found *t, struct err *e)
 {
 	int r = 0;
@@ -241,7 +242,8 @@ static int change_state(const struct ledger *l, struct record *n, struct found *
 	struct known_crash *c = &t->c;
 	bool is_late = c->state == LEDGER_FIXED && s->time > 0 && s->time < c->fixed.time;
 
-	if (c->state == LEDGER_NEW && s->run && strcmp(s->run, c->first_seen.run) != 0)
+	if (c->state == LEDGER_NEW && !*c->uncounted && s->run &&
+	    strcmp(s->run, c->first_seen.run) != 0)
 		c->state = ledger_next(c->state, EVENT_NEXT_RUN);
 	if (is_late)
 		return 0;
@@ -249,10 +251,21 @@ static int change_state(const struct ledger *l, struct record *n, struct found *
 	return unpass(l, n, t, e);
 }
 
+/* Notes which run's exit status counts the entry. */
+static void put_uncounted(struct note *t, const struct crash_sighting *s, bool is_new,
+			  enum ledger_state before)
+{
+	bool is_back = before == LEDGER_FIXED && t->c->state == LEDGER_REGRESSED;
+
+	if (t->r == 0 && s->counted_by && (is_new || is_back))
+		t->r = ledger_set(&t->c->uncounted, s->counted_by, LEDGER_TEXT_MAX, false, t->e);
+}
+
 static int note_in(struct ledger *l, struct record *n, struct found *of,
 		   const struct crash_sighting *s, bool is_new, struct err *e)
 {
 	struct note t = {.l = l, .n = of, .c = &of->c, .e = e};
+	enum ledger_state before = of->c.state;
 
 	describe(&t, s);
 	reproducer(&t, s);
@@ -269,14 +282,16 @@ static int note_in(struct ledger *l, struct record *n, struct found *of,
 		of->c.state = ledger_first(ledger_sighting_of(&of->c));
 	else
 		t.r = change_state(l, n, of, s, e);
+	put_uncounted(&t, s, is_new, before);
 	return t.r < 0 ? t.r : ledger_summarize(n, e);
 }
 
-/* The entry of the target; one that names no target is taken by the first that comes. */
+/* The entry of the target.  An entry without a target's name goes to the first target that
+ * comes. */
 static int entry_for(struct record *n, const char *target, bool *ret_new, struct found **ret,
 		     struct err *e)
 {
-	char *name = ledger_empty; /* as the ledger keeps it */
+	char *name = ledger_empty; /* cut to the ledger's limit */
 	struct found *t;
 	int r = ledger_set(&name, target, LEDGER_TEXT_MAX, false, e);
 
@@ -311,7 +326,7 @@ static int note(struct ledger *l, struct record *n, const struct crash_sighting 
 		*ret = (struct ledger_noted){&n->c, &t->c, is_new, is_new ? t->c.state : before};
 		return 0;
 	}
-	if (is_new) /* what it says is half */
+	if (is_new) /* a new entry is incomplete */
 		ledger_entry_drop(l, n, n->c.n_by - 1);
 	(void)!ledger_summarize(n, &again);
 	return r;
@@ -340,6 +355,90 @@ static int note_new(struct ledger *l, const struct crash_sighting *s, struct led
 	}
 	l->dirty = true;
 	*ret = (struct ledger_noted){&n->c, &t->c, true, t->c.state};
+	ledger_insert(l, take_ptr(&n));
+	return 0;
+}
+
+static bool has_bug(const struct record *n, const char *bug)
+{
+	for (size_t i = 0; i < n->c.n_by; i++)
+		if (strcmp(n->c.by[i]->bug, bug) == 0)
+			return true;
+	return false;
+}
+
+/* The oldest crash with this bug, in itself or in a variant, that has room for one more; NULL:
+ * none. */
+static struct record *crash_of_bug(const struct ledger *l, const char *bug)
+{
+	struct record *oldest = NULL;
+
+	for (size_t i = 0; bug && *bug && i < l->n; i++) {
+		struct record *head;
+
+		if (!has_bug(l->v[i], bug))
+			continue;
+		head = *l->v[i]->c.merged_into ? ledger_exact(l, l->v[i]->c.merged_into) : l->v[i];
+		if (head && head->c.aliases.n < LEDGER_ALIASES &&
+		    (!oldest || head->c.first_seen.time < oldest->c.first_seen.time))
+			oldest = head;
+	}
+	return oldest;
+}
+
+/* A record of the sighting that is merged into head, and not in the ledger yet. */
+static int make_variant(struct ledger *l, const struct crash_sighting *s, const struct record *head,
+			struct record **ret, struct err *e)
+{
+	CLEANUP(ledger_record_free_p) struct record *n = NULL;
+	struct note t = {.l = l, .e = e};
+
+	t.r = ledger_record_new(s->signature, &n, e);
+	if (t.r == 0)
+		t.r = ledger_entry_add(n, s->target ? s->target : "", &t.n, e);
+	if (t.r < 0)
+		return t.r;
+	assert(t.n);
+	t.c = &t.n->c;
+	t.c->state = LEDGER_KNOWN;
+	describe(&t, s);
+	reproducer(&t, s);
+	put_seen(&t, &t.c->first_seen, s);
+	if (t.r == 0)
+		t.r =
+		    ledger_set(&n->c.merged_into, head->c.signature, LEDGER_SIGNATURE_MAX, true, e);
+	if (t.r == 0)
+		t.r = ledger_summarize(n, e);
+	if (t.r < 0)
+		return t.r;
+	n->copy = true;
+	*ret = take_ptr(&n);
+	return 0;
+}
+
+/* The first sighting of a signature whose bug is head's. */
+static int note_variant(struct ledger *l, struct record *head, const struct crash_sighting *s,
+			struct ledger_noted *ret, struct err *e)
+{
+	CLEANUP(ledger_record_free_p) struct record *n = NULL;
+	struct ledger_list *names = &head->c.aliases;
+	struct crash_sighting rest = *s;
+	int r = ledger_reserve(l, s->signature, e);
+
+	if (r == 0)
+		r = make_variant(l, s, head, &n, e);
+	if (r == 0)
+		r = ledger_list_add(names, s->signature, true, e);
+	if (r < 0)
+		return r;
+	rest.crash_file = rest.minimized = NULL; /* the variant's */
+	rest.tries = rest.hits = 0;
+	r = note(l, head, &rest, ret, e);
+	if (r < 0) {
+		ledger_list_drop(names, names->n - 1);
+		return r;
+	}
+	ledger_list_sort(names);
 	ledger_insert(l, take_ptr(&n));
 	return 0;
 }
@@ -380,8 +479,13 @@ int ledger_note(struct ledger *l, const struct crash_sighting *s, struct ledger_
 	if (r < 0)
 		return r;
 	n = ledger_head(l, s->signature);
-	if (!n)
-		return note_new(l, s, ret, e);
+	if (!n) {
+		n = crash_of_bug(l, s->bug);
+		if (!n)
+			return note_new(l, s, ret, e);
+		r = note_variant(l, n, s, ret, e);
+		return r < 0 ? err_wrap(e, "note a variant of crash '%s'", n->c.signature) : 0;
+	}
 	r = note_merged(l, n, &rest, e);
 	if (r == 0)
 		r = note(l, n, &rest, ret, e);

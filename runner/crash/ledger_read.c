@@ -41,7 +41,7 @@ void ledger_mend(struct ledger *l, const char *signature, const char *key, const
 
 /* --- entries -------------------------------------------------------------- */
 
-/* One object of "found_by". */
+/* Reads one object of "found_by". */
 static int take_found(const struct reading *rd, struct record *n, json_t *from)
 {
 	const char *target = json_string_value(json_object_get(from, "fuzzer"));
@@ -81,7 +81,7 @@ static int take_found_by(const struct reading *rd, struct record *n, json_t *cra
 	return r;
 }
 
-/* Of a file from before there were entries: what the crash was, it was in each of them. */
+/* Makes an entry for another target in a file of the older layout: it has the crash's state. */
 static int take_older_target(const struct reading *rd, struct record *n, const char *target)
 {
 	const struct known_crash *first = n->c.by[0];
@@ -116,7 +116,7 @@ static int take_older_target(const struct reading *rd, struct record *n, const c
 	return r;
 }
 
-/* Cheap keys and artifacts say whose they are. */
+/* Whether a cheap key or an artifact's path names this target. */
 static bool is_of(const char *text, const char *before, const char *target, const char *after)
 {
 	const char *at = *before ? strstr(text, before) : text;
@@ -161,7 +161,7 @@ static int take_only(const struct reading *rd, struct record *n, json_t *crash)
 	return r;
 }
 
-/* "v" is there when there are entries, and says how to read them. */
+/* Reads "v": the layout of the entries. */
 static int take_version(const struct reading *rd, json_t *crash)
 {
 	const json_t *v = json_object_get(crash, "v");
@@ -305,7 +305,8 @@ int ledger_parse(struct slice text, struct ledger **ret, struct err *e)
 
 /* What crashes/ tells, in the place of a file that is none or that is gone; the file stays
  * until a save. */
-static int start_anew(int state_dirfd, const char *why, struct ledger **ret, struct err *e)
+static int start_anew(int state_dirfd, const char *why, struct ledger **ret, size_t *ret_lost,
+		      struct err *e)
 {
 	CLEANUP(ledger_free_p) struct ledger *l = NULL;
 	size_t lost = 0;
@@ -332,21 +333,57 @@ static int start_anew(int state_dirfd, const char *why, struct ledger **ret, str
 	ledger_printable(l->warning);
 	l->dirty = why || l->n > 0;
 	l->keep_file = why;
+	*ret_lost = lost;
 	*ret = take_ptr(&l);
+	return 0;
+}
+
+/* A ledger without a crash, where crashes/ has some, is damaged as well: another tool, or a user,
+ * emptied it.  What else it has is kept. */
+static int check_empty(int state_dirfd, struct ledger **io, struct err *e)
+{
+	CLEANUP(ledger_free_p) struct ledger *again = NULL;
+	size_t lost = 0;
+	json_t *foreign;
+	int r;
+
+	if ((*io)->n > 0)
+		return 0;
+	r = start_anew(state_dirfd, "it has no crash (to forget all, remove crashes/ as well)",
+		       &again, &lost, e);
+	if (r < 0 || again->n + lost == 0)
+		return r;
+	if (again->n == 0) /* a save would write what is there */
+		again->dirty = again->keep_file = false;
+	for (size_t i = 0; i < again->n; i++) /* no key may be there twice */
+		json_object_del((*io)->foreign, again->v[i]->c.signature);
+	foreign = again->foreign;
+	again->foreign = (*io)->foreign;
+	(*io)->foreign = foreign;
+	ledger_free(*io);
+	*io = take_ptr(&again);
 	return 0;
 }
 
 int ledger_load(int state_dirfd, struct ledger **ret, struct err *e)
 {
+	CLEANUP(ledger_free_p) struct ledger *l = NULL;
 	_autofree_ char *text = NULL;
 	struct err why;
-	size_t n;
+	size_t n, lost;
 	int r = fs_read(state_dirfd, LEDGER_NAME, LEDGER_FILE_MAX, &text, &n, &why);
 
 	if (r == 0)
-		r = ledger_parse((struct slice){text, n}, ret, &why);
+		r = ledger_parse((struct slice){text, n}, &l, &why);
+	if (r == 0) {
+		r = check_empty(state_dirfd, &l, e);
+		if (r < 0)
+			return err_wrap(e, "read the ledger");
+		*ret = take_ptr(&l);
+		return 0;
+	}
 	if (r == -ENOENT || r == -EFBIG || r == -EBADMSG) {
-		r = start_anew(state_dirfd, r == -ENOENT ? NULL : why.msg, ret, e);
+		r = start_anew(state_dirfd, r == -ENOENT ? NULL : why.msg, ret, &lost, e);
 		return r < 0 ? err_wrap(e, "read the ledger") : 0;
 	}
 	return r < 0 ? err_set(e, why.code, "read the ledger: %s", why.msg) : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of a crash, or of an entry of one, by their table.  What is taken over is taken out
- * of the parsed object. */
+/* Reads the fields of a crash, or of an entry, by their table.  Fields that are read are removed
+ * from the parsed object. */
 #include "base/json.h"
 #include "base/sys.h"
 #include "runner/crash/ledger_internal.h"
@@ -33,7 +33,7 @@ static int read_text(const struct reading *rd, const struct field *f, const json
 	return ledger_set(ledger_field_of(rd->c, f), json_string_value(j), f->max, lines, rd->e);
 }
 
-/* Of a list that is too long the last ones stay. */
+/* A list that is too long keeps its last members. */
 static int read_list(const struct reading *rd, const struct field *f, const json_t *j)
 {
 	struct ledger_list *list = ledger_field_of(rd->c, f);
@@ -86,7 +86,7 @@ static int read_field(const struct reading *rd, const struct field *f, const jso
 	return 0;
 }
 
-/* null is how some writers say "none". */
+/* Some writers use null for "none". */
 static int take_field(const struct reading *rd, const struct field *f, json_t *crash)
 {
 	json_t *in = f->group ? json_object_get(crash, f->group) : crash;
@@ -112,7 +112,7 @@ static void take_state(const struct reading *rd, json_t *crash)
 {
 	const json_t *j = json_object_get(crash, "state");
 
-	/* What is not known to be fixed or ignored is there. */
+	/* Without another state the crash is known. */
 	rd->c->state = LEDGER_KNOWN;
 	if (!j)
 		return;
@@ -159,8 +159,8 @@ static int take_runs(const struct reading *rd, json_t *crash)
 	return r;
 }
 
-/* The older layout says when and where a crash was first seen with these two; they
- * stay in the file, for whoever reads that layout. */
+/* The older layout has two fields for when and where a crash was first seen.  They stay in the
+ * file for other readers of that layout. */
 static int look_at_older(const struct reading *rd, const json_t *crash)
 {
 	const json_t *date = json_object_get(crash, "date");
@@ -198,7 +198,7 @@ static void check_sense(const struct reading *rd)
 	check_sha1(rd, "minimized_sha1", &c->minimized_sha1);
 }
 
-/* What was counted before there were entries. */
+/* Drops counters of the older layout. */
 static void drop_older(json_t *crash)
 {
 	json_t *in = json_object_get(crash, "reproduction");
@@ -231,7 +231,7 @@ int ledger_read_entry(const struct reading *rd, json_t *from, struct found *t)
 	return 0;
 }
 
-/* Beside its entries a crash's fields are but their summary. */
+/* Drops the fields that are the summary of the entries. */
 void ledger_drop_summary(json_t *crash)
 {
 	size_t n_fields;

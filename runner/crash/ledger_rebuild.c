@@ -237,6 +237,7 @@ static int describe(int dir, const struct meta *m, struct crash_sighting *s,
 	s->access_size = report->access_size;
 	s->signal = report->signal;
 	s->top_frame = report->top_frame;
+	s->bug = report->bug;
 	s->severity = crash_severity_name(report->severity);
 	s->security = report->security;
 	s->unsymbolized = report->unsymbolized;
@@ -265,7 +266,7 @@ static int note(struct ledger *l, const struct crash_report *report, struct cras
 	n = ledger_exact(l, s.signature);
 	t = ledger_entry_of(n, noted.entry->fuzzer);
 	if (t->c.state == LEDGER_NEW)
-		t->c.state = LEDGER_KNOWN; /* it was told when it was found */
+		t->c.state = LEDGER_KNOWN; /* it was notified when it was found */
 	/* Nobody says that what is there now is what was found. */
 	t->adopt[LEDGER_INPUT] = t->adopt[LEDGER_MINIMIZED] = false;
 	return ledger_summarize(n, e);
@@ -279,7 +280,7 @@ static const char *digest_in(const char *artifact)
 	return dash && ledger_is_sha1(dash + 1) ? dash + 1 : NULL;
 }
 
-/* place: the directory, below the state directory. */
+/* place: the crash's directory, relative to the state directory. */
 static int note_meta(struct ledger *l, int dir, const char *place, const struct meta *m,
 		     struct err *e)
 {
@@ -310,7 +311,7 @@ static int note_meta(struct ledger *l, int dir, const char *place, const struct 
 	return r;
 }
 
-/* by NULL: of the target whose the crash's directory is.  -ENOENT: says nothing of a crash. */
+/* by NULL: of the target that owns the crash's directory.  -ENOENT: the file describes no crash. */
 static int take_meta_in(struct rebuild *b, struct ledger *l, int dir, const char *name,
 			const char *by, struct err *e)
 {
@@ -338,11 +339,11 @@ static int take_meta_in(struct rebuild *b, struct ledger *l, int dir, const char
 	return note_meta(l, dir, place, &m, e);
 }
 
-/* What further targets found. */
+/* Reads the directories of further targets. */
 static int take_by(struct rebuild *b, struct ledger *l, int dir, const char *name, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(dir, VAULT_BY);
-	const struct dirent *ent;
+	const struct dirent *ent = NULL;
 	size_t n = 0;
 	int r = 0;
 
@@ -359,7 +360,7 @@ static int take_by(struct rebuild *b, struct ledger *l, int dir, const char *nam
 			return err_set(e, -r, "%s", why.msg);
 		r = r < 0 ? 0 : take_meta_in(b, l, of, name, ent->d_name, e);
 	}
-	return r;
+	return r == 0 && !ent && errno ? err_sys(e, "list directory '%s'", VAULT_BY) : r;
 }
 
 static int take_meta(struct rebuild *b, struct ledger *l, const char *name, struct err *e)

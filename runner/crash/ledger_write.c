@@ -129,7 +129,7 @@ static bool put_entries(json_t *o, const struct record *n)
 			ok = json_array_append(all, j) == 0;
 		json_decref(j);
 	}
-	json_object_del(o, "raw_keys"); /* each is its target's */
+	json_object_del(o, "raw_keys"); /* each target's entry has its own */
 	json_object_del(o, "artifacts");
 	if (ok)
 		ok = json_object_set_new(o, "v", json_integer(LEDGER_VERSION)) == 0;
@@ -139,7 +139,7 @@ static bool put_entries(json_t *o, const struct record *n)
 	return false;
 }
 
-/* What one target found is written as ever. */
+/* A crash of one target is written in the older layout. */
 static json_t *crash_json(struct record *n)
 {
 	json_t *o = object_json(&n->c, false);

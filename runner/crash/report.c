@@ -2,6 +2,7 @@
 #include "runner/crash/report.h"
 
 #include "base/cleanup.h"
+#include "base/lines.h"
 #include "base/sys.h"
 #include "runner/crash/internal.h"
 
@@ -70,21 +71,30 @@ void crash_parser_free(struct crash_parser *p)
 
 /* --- bytes to lines ------------------------------------------------------- */
 
-/* The part of a line that has no newline yet. */
+/* Stores the part of a line that has no newline yet.  A line that is too long is parsed as two
+ * lines, its beginning and its end: engines write reports without a newline before them. */
 static void keep(struct crash_parser *p, struct slice part)
 {
 	size_t room = sizeof(p->line) - p->line_n;
-	size_t n = part.n < room ? part.n : room;
 
-	if (n > 0)
-		memcpy(p->line + p->line_n, part.p, n);
-	p->line_n += n;
+	if (!p->line_cut && part.n > room) {
+		memcpy(p->line + p->line_n, part.p, room);
+		report_line(p, (struct slice){p->line, sizeof(p->line)});
+		p->line_n = sizeof(p->line);
+		p->line_cut = true;
+		text_skip(&part, room);
+	}
+	p->line_n = lines_keep_end(p->line, p->line_n, sizeof(p->line), part);
 }
 
-static void whole_line(struct crash_parser *p, struct slice line)
+static void end_line(struct crash_parser *p)
 {
-	if (line.n > sizeof(p->line))
-		line.n = sizeof(p->line);
+	struct slice line = {p->line, p->line_n};
+
+	if (p->line_cut && line.n > LINES_END)
+		text_skip(&line, line.n - LINES_END);
+	p->line_n = 0;
+	p->line_cut = false;
 	report_line(p, line);
 }
 
@@ -95,15 +105,13 @@ void crash_parser_feed(struct crash_parser *p, struct slice bytes)
 		struct slice part = {bytes.p, nl ? (size_t)(nl - bytes.p) : bytes.n};
 
 		text_skip(&bytes, part.n + (nl ? 1 : 0));
-		if (nl && p->line_n == 0) {
-			whole_line(p, part);
+		if (nl && p->line_n == 0 && part.n <= sizeof(p->line)) {
+			report_line(p, part);
 			continue;
 		}
 		keep(p, part);
-		if (nl) {
-			whole_line(p, (struct slice){p->line, p->line_n});
-			p->line_n = 0;
-		}
+		if (nl)
+			end_line(p);
 	}
 }
 
@@ -201,8 +209,7 @@ int crash_parser_finish(struct crash_parser *p, struct crash_report *ret, struct
 	int rc;
 
 	if (p->line_n > 0)
-		report_line(p, (struct slice){p->line, p->line_n});
-	p->line_n = 0;
+		end_line(p);
 	fold(&p->v);
 	if (!p->v.type[0]) {
 		*ret = r;
@@ -215,8 +222,10 @@ int crash_parser_finish(struct crash_parser *p, struct crash_report *ret, struct
 	rc = report_frames(p, &r, e);
 	if (rc >= 0)
 		rc = report_signature(p, &r, e);
-	if (rc >= 0)
+	if (rc >= 0) {
+		report_bug(&r);
 		rc = report_raw_key(p, &r, e);
+	}
 	if (rc < 0) {
 		crash_report_done(&r);
 		return rc;

@@ -93,9 +93,16 @@ struct crash_report {
 	 * from the type and the names of the top five functions.  Never "" when
 	 * found. */
 	char signature[CRASH_KEY_HEX];
+	/* Equal for failures of one class at one place of the program, whatever called it: hashed
+	 * from the class (all memory errors of one direction are one) and function, file name and
+	 * line of the first application frame that is not inlined.  "" when there is no such place:
+	 * without lines, and for failures that have no place of their own (timeouts, memory that
+	 * ran out, stack overflows, races). */
+	char bug[CRASH_KEY_HEX];
 	/* Equal for one crash site of one binary in every process, when the tool does not
 	 * symbolize (symbolize=0): hashed from the type and module+offset of the first
-	 * frames.  "" when a frame has no place in a module, as symbolized ones. */
+	 * frames, and from crash_options.build where they have no build ID.  "" when a frame has no
+	 * place in a module, as symbolized ones. */
 	char raw_key[CRASH_KEY_HEX];
 	bool unsymbolized; /* signature stands on offsets: not comparable with others */
 	/* First to last; the stack of the failure itself, not those of allocation,
@@ -109,7 +116,8 @@ void crash_report_done(struct crash_report *r); /* frees; r is empty again */
 
 /* All zero: the defaults. */
 struct crash_options {
-	const char *target;	    /* the fuzz target's name; NULL: unknown */
+	const char *target; /* the fuzz target's name; NULL: unknown */
+	const char *build;  /* identifies the build in keys of frames without a build ID; or NULL */
 	bool ignore_ooms_and_hangs; /* out-of-memory and timeouts are no crash */
 	bool asserts_are_security;
 	bool checks_are_security; /* CHECK failures */
@@ -137,13 +145,13 @@ enum crash_own {
 	CRASH_OWN_PIDS,	     /* the cell's process limit refused a fork */
 	CRASH_OWN_SIGNAL,    /* died by a signal without a report: detail is "SIGSEGV" */
 	CRASH_OWN_EXIT,	     /* ended by itself with a status: detail is "status 3" */
-	CRASH_OWN_INTERRUPT, /* ended as by a stop signal, and fuzzcell sent none */
+	CRASH_OWN_INTERRUPT, /* ended as if by a stop signal, but fuzzcell sent none */
 	CRASH_OWN_TIME,	     /* the cell's deadline passed without a report */
 	CRASH_OWN_,
 };
 
 const char *crash_own_name(enum crash_own what); /* "syscall", "memory", ... */
-enum crash_own crash_own_find(const char *name); /* CRASH_OWN_: there is none of that name */
+enum crash_own crash_own_find(const char *name); /* CRASH_OWN_: the name is unknown */
 
 /* target and detail: NULL is fine. */
 void crash_report_own(enum crash_own what, const char *detail, const char *target,

@@ -27,6 +27,30 @@ static void fill(struct crash_frame *to, const struct frame *f)
 	to->has_function = f->function.n > 0;
 }
 
+/* The place of a shifted frame stands in the next one. */
+static void add_place(const struct stack *s, size_t i, const struct frame *f,
+		      struct crash_frame *to)
+{
+	struct frame next;
+
+	if (!f->earlier.here || i + 1 == s->n)
+		return;
+	stack_frame(s, i + 1, &next);
+	if (!next.earlier.here)
+		return;
+	text_copy(to->file, sizeof(to->file), next.earlier.file);
+	to->line = next.earlier.line;
+	to->column = next.earlier.column;
+}
+
+static bool has_name(const struct crash_frame *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (frames[i].has_function)
+			return true;
+	return false;
+}
+
 static size_t take(const struct stack *s, bool by_engine, enum frame_view view,
 		   struct crash_frame *to)
 {
@@ -38,8 +62,12 @@ static size_t take(const struct stack *s, bool by_engine, enum frame_view view,
 
 		stack_frame(s, i, &f);
 		if (is_harness(&f) ||
-		    ((f.function.n > 0 || f.module.n > 0) && !frame_ignored(&f, view)))
-			fill(&to[n++], &f);
+		    ((f.function.n > 0 || f.module.n > 0) && !frame_ignored(&f, view))) {
+			fill(&to[n], &f);
+			add_place(s, i, &f, &to[n++]);
+		} else if (n > 0 && frame_ignored(&f, FRAME_VIEW_REPORTER) && !has_name(to, n)) {
+			n = 0; /* what has no name above it is the reporter's own */
+		}
 		if (is_harness(&f))
 			break; /* below it is the engine */
 	}

@@ -174,12 +174,26 @@ static bool is_name(const struct before *b, size_t start)
 	return b->words <= WORDS_MOST && start > 0 && text_one_of(b->text.p[start - 1], " \t");
 }
 
-/* Where the path begins in "[x] a.c:1:2: runtime error: ", whose words stand at `at`. */
+/* Where the path begins in "[x] a.c:1:2: runtime error: " and, of grep, in
+ * "log.txt:12:a.c:1:2: runtime error: ", whose words stand at `at`. */
 static size_t path_begin(struct slice text, size_t at)
 {
+	size_t end = at, begin;
+
 	while (at > 0 && !text_one_of(text.p[at - 1], " \t"))
 		at--;
-	return at;
+	begin = at;
+	for (size_t i = at; i + 1 < end; i++) {
+		size_t k = i + 1;
+
+		if (text.p[i] != ':')
+			continue;
+		while (k < end && text_digit(text.p[k]))
+			k++;
+		if (k > i + 1 && k + 1 < end && text.p[k] == ':' && !text_digit(text.p[k + 1]))
+			begin = k + 1;
+	}
+	return begin;
 }
 
 /* What a log wrote before a headline. */

@@ -66,14 +66,16 @@ static json_t *state_json(const struct crash_report *r)
 int crash_report_json(const struct crash_report *r, json_t **ret, struct err *e)
 {
 	json_t *j = json_pack(
-	    "{s:b, s:s, s:s, s:o, s:s, s:b, s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:I}",
+	    "{s:b, s:s, s:s, s:o, s:s, s:b, s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:o, "
+	    "s:I}",
 	    "found", (int)r->found, "kind", crash_kind_name(r->kind), "crash_type", r->type,
 	    "crash_state", state_json(r), "crash_address", r->address, "security", (int)r->security,
 	    "severity", crash_severity_name(r->severity), "access", crash_access_name(r->access),
 	    "access_size", (json_int_t)(r->access_size <= INT64_MAX ? r->access_size : INT64_MAX),
-	    "signal", r->signal, "top_frame", r->top_frame, "signature", r->signature, "raw_key",
-	    r->raw_key, "headline", r->headline, "unsymbolized", (int)r->unsymbolized, "frames",
-	    frames_json(r), "raw_frames", (json_int_t)r->raw_frames);
+	    "signal", r->signal, "top_frame", r->top_frame, "signature", r->signature, "bug",
+	    r->bug, "raw_key", r->raw_key, "headline", r->headline, "unsymbolized",
+	    (int)r->unsymbolized, "frames", frames_json(r), "raw_frames",
+	    (json_int_t)r->raw_frames);
 
 	if (!j)
 		return err_set(e, ENOMEM, "make JSON of a crash report");

@@ -15,7 +15,7 @@
  *   security       bool; severity: "none", "low", "medium", "high"
  *   access         "read", "write" or ""; access_size: bytes, 0 unknown
  *   signal         "SIGSEGV" or ""
- *   top_frame, signature, raw_key, headline: strings
+ *   top_frame, signature, bug, raw_key, headline: strings
  *   unsymbolized   bool
  *   frames         array of objects: number, function, name, file, line, column, module,
  *                  offset, pc, build_id; what is not known is null

@@ -6,6 +6,8 @@
 
 enum { FRAMES_WITH_WORDS = 32 };
 
+#define BOM "\xef\xbb\xbf" /* UTF-8's byte order mark */
+
 /* Facts that decide about security, wherever they stand. */
 static void note_security(struct crash_parser *p, const struct line *l)
 {
@@ -58,12 +60,9 @@ static void on_text(struct crash_parser *p, const struct line *l)
 	kind_foreign_frame(p, l->text);
 }
 
-static void on_frame(struct crash_parser *p, const struct line *l, const struct frame *f)
+/* What a frame that begins a stack, or a state, says. */
+static void look_at_frame(struct crash_parser *p, const struct frame *f)
 {
-	if (words_has(l->words, WORDS_OOM))
-		kind_engine(p, l);
-	if (!verdict_known(p) || p->disabled || (p->v.ended && p->v.python))
-		return;
 	if (f->number == 0 && text_begins(f->function, SLICE("gsignal")))
 		p->v.no_bug_signal = true;
 	/* The engine's own stack is the better one. */
@@ -73,10 +72,25 @@ static void on_frame(struct crash_parser *p, const struct line *l, const struct 
 		p->v.echo = false;
 		stack_restart(&p->stack, true);
 	}
-	stack_line(&p->stack, l->text, true, f->number);
-	stack_line(&p->other, l->text, true, f->number);
-	if (!p->v.ended)
-		state_frame(p, f);
+	kind_trap(p, f);
+}
+
+static void on_frame(struct crash_parser *p, const struct line *l, uint64_t number)
+{
+	struct frame f;
+	bool parsed;
+
+	if (words_has(l->words, WORDS_OOM))
+		kind_engine(p, l);
+	if (!verdict_known(p) || p->disabled || (p->v.ended && p->v.python))
+		return;
+	parsed = (number == 0 || state_wants(p)) && frame_parse(l->text, &f);
+	if (parsed)
+		look_at_frame(p, &f);
+	stack_line(&p->stack, l->text, true, number);
+	stack_line(&p->other, l->text, true, number);
+	if (parsed && !p->v.ended)
+		state_frame(p, &f);
 }
 
 static bool is_ignored(const struct crash_parser *p, const struct line *l)
@@ -106,16 +120,17 @@ static bool wants_all(const struct crash_parser *p, struct slice text)
 	       (text.n > 0 && text.p[0] == 'F');
 }
 
-static void one_line(struct crash_parser *p, struct line *l, const struct frame *f)
+/* number: of the frame; NULL: the line is none. */
+static void one_line(struct crash_parser *p, struct line *l, const uint64_t *number)
 {
 	bool marked;
 
-	if (!f && words_has(l->words, WORDS_START))
+	if (!number && words_has(l->words, WORDS_START))
 		on_start(p);
 	if (p->disabled)
 		return;
-	if (f) {
-		on_frame(p, l, f);
+	if (number) {
+		on_frame(p, l, *number);
 		return;
 	}
 	report_head(l, &marked);
@@ -223,26 +238,70 @@ static void cut_glued(struct slice *io)
 			return;
 }
 
+/* Functions that end a process without memory, "...OutOfMemory..." or Rust's. */
+static bool may_be_oom(struct slice function)
+{
+	const char *y;
+
+	if (text_begins(function, SLICE("rust_oom")))
+		return true;
+	while (function.n > 0 && (y = memchr(function.p, 'y', function.n))) {
+		struct slice before = {function.p, (size_t)(y - function.p)};
+
+		if (text_ends(before, SLICE("emor")))
+			return true;
+		text_skip(&function, before.n + 1);
+	}
+	return false;
+}
+
+/* The line's words, and whether it is a frame.  Of a frame only some functions' names mean
+ * anything, and deep in a stack not even these. */
+static bool look_at(const struct crash_parser *p, struct line *l, uint64_t *ret_number)
+{
+	struct slice rest;
+	struct frame f;
+
+	if (frame_begins(l->text, ret_number, &rest)) {
+		l->words = 0;
+		if (p->stack.n < FRAMES_WITH_WORDS && may_be_oom(rest))
+			l->words = words_in(&p->words, l->text);
+		return true;
+	}
+	l->words = words_in(&p->words, l->text);
+	if (!frame_parse(l->text, &f))
+		return false;
+	if (p->stack.n >= FRAMES_WITH_WORDS)
+		l->words = 0;
+	*ret_number = f.number;
+	return true;
+}
+
 void report_line(struct crash_parser *p, struct slice line)
 {
 	struct line l = {0};
-	struct frame f;
-	bool is_frame, stripped;
+	uint64_t number = 0, again;
+	bool frame, stripped;
 
 	while (line.n > 0 && line.p[line.n - 1] == '\r')
 		line.n--;
+	if (line.n > 0 && line.p[0] == BOM[0])
+		scan_lit(&line, SLICE(BOM));
 	if (line.n > 0 && memchr(line.p, '\033', line.n))
 		line = without_colours(p, line);
 	stripped = prefix_strip(&p->prefix, &line);
 	cut_glued(&line);
-	is_frame = frame_parse(line, &f);
 	l.text = line;
-	/* Deep in a stack no word means anything. */
-	if (!is_frame || p->stack.n < FRAMES_WITH_WORDS)
-		l.words = words_in(&p->words, line);
-	if (!is_frame && !stripped && learn(p, &l)) {
+	frame = look_at(p, &l, &number);
+	if (!frame && !stripped && learn(p, &l)) {
+		struct line bare = l;
+
 		prefix_strip(&p->prefix, &l.text);
-		is_frame = frame_parse(l.text, &f);
+		bare.text = l.text;
+		if (look_at(p, &bare, &again)) {
+			frame = true;
+			number = again;
+		}
 	}
-	one_line(p, &l, is_frame ? &f : NULL);
+	one_line(p, &l, frame ? &number : NULL);
 }

@@ -7,9 +7,10 @@
  *
  * Kept as a pattern: of numbers that change from line to line (times, counters) only that
  * they are there, with the blanks that pad them.  Others, as the 1 of "fuzz-1", are another
- * process's when they differ. */
+ * process's when they differ.  `grep -Hn` writes "FILE:LINE:", and "FILE-LINE-" before lines of
+ * context.  Blanks alone are a prefix, too: an indented report. */
 
-enum { NUMBER = '\1', COUNTER_DIGITS = 9 };
+enum { NUMBER = '\1', SEPARATOR = '\2', COUNTER_DIGITS = 9 };
 
 static bool blank(char c)
 {
@@ -39,34 +40,65 @@ void prefix_forget(struct prefix *p)
 	p->n = p->n_held = p->next_held = 0;
 }
 
+/* Where ":LINE:" of grep begins, at the end; before.n: it does not. */
+static size_t grep_begin(struct slice before)
+{
+	size_t at = before.n;
+
+	if (at == 0 || before.p[at - 1] != ':')
+		return before.n;
+	for (at--; at > 0 && text_digit(before.p[at - 1]);)
+		at--;
+	return at + 1 < before.n && at > 0 && before.p[at - 1] == ':' ? at - 1 : before.n;
+}
+
+static void put(struct prefix *p, char c)
+{
+	if (p->n < sizeof(p->pattern))
+		p->pattern[p->n++] = c;
+}
+
+/* Adds the character or the number at i; lines: where a count of lines would stand.  Returns
+ * where it ends. */
+static size_t add_part(struct prefix *p, struct slice before, size_t i, size_t lines)
+{
+	size_t end = i;
+
+	while (text_digit(at(before, end)))
+		end++;
+	if (end > i && (i == lines || changes(before, i, end))) {
+		while (p->n > 0 && blank(p->pattern[p->n - 1]))
+			p->n--;
+		put(p, NUMBER);
+		return end;
+	}
+	end += end == i;
+	for (; i < end; i++)
+		put(p, before.p[i]);
+	return end;
+}
+
 bool prefix_learn(struct prefix *p, struct slice before)
 {
-	size_t lines = 0; /* where a count of lines would stand */
+	size_t lines = 0, end;
 
-	if (before.n > sizeof(p->pattern) || text_trim(before).n == 0)
+	/* Blanks are no prefix where another one is known. */
+	if (before.n == 0 || before.n > sizeof(p->pattern) ||
+	    (p->n > 0 && text_trim(before).n == 0))
 		return false;
 	p->n = 0;
-	while (blank(at(before, lines)))
+	end = grep_begin(before);
+	while (blank(at((struct slice){before.p, end}, lines)))
 		lines++;
-	for (size_t i = 0; i < before.n;) {
-		size_t end = i;
-
-		while (text_digit(at(before, end)))
-			end++;
-		if (end > i && (i == lines || changes(before, i, end))) {
-			while (p->n > 0 && blank(p->pattern[p->n - 1]))
-				p->n--;
-			p->pattern[p->n++] = NUMBER;
-			i = end;
-			continue;
-		}
-		end += end == i;
-		memcpy(p->pattern + p->n, before.p + i, end - i);
-		p->n += end - i;
-		i = end;
+	for (size_t i = 0; i < end;)
+		i = add_part(p, (struct slice){before.p, end}, i, lines);
+	if (end < before.n) {
+		put(p, SEPARATOR);
+		put(p, NUMBER);
+		put(p, SEPARATOR);
 	}
 	p->printed = p->n;
-	while (blank(p->pattern[p->printed - 1]))
+	while (p->printed > 0 && blank(p->pattern[p->printed - 1]))
 		p->printed--;
 	return true;
 }
@@ -90,6 +122,10 @@ bool prefix_strip(const struct prefix *p, struct slice *io)
 		if (p->pattern[i] == NUMBER) {
 			if (!take_number(&in))
 				return false;
+		} else if (p->pattern[i] == SEPARATOR) {
+			if (at(in, 0) != ':' && at(in, 0) != '-')
+				return false;
+			text_skip(&in, 1);
 		} else if (in.n > 0 && in.p[0] == p->pattern[i]) {
 			text_skip(&in, 1);
 		} else if (in.n > 0 || i < p->printed) {

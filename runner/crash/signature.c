@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The two keys of a crash: hashes over a few lines of text, built here.
+/* The three keys of a crash: hashes over a few lines of text, built here.
  *
  * The signature's lines: "offsets" when there are no names, the kind's words without
- * sizes, then names of functions.  Which ones depends on the type: the cycle of a stack
- * overflow in the order of the alphabet, both sides of a race, the target's name for what
- * has no stack of its own, the top five for everything else. */
+ * sizes (one kind for all memory errors of one direction), then names of functions.  Which ones
+ * depends on the type: the cycle of a stack overflow in the order of the alphabet, both sides of a
+ * race, the target's name for what has no stack of its own, the top five for everything else. */
 
 enum {
 	NAMES_TOP = 5,
@@ -65,6 +65,38 @@ static void add_type(struct key *k, const struct crash_parser *p, const struct c
 	}
 	if (p->v.libc_said[0])
 		add(k, slice_of(p->v.libc_said));
+}
+
+/* An index that is too large hits a redzone, another object, freed memory, or an address that
+ * nothing has: the values of the input decide which.  All errors of one direction at one stack
+ * are one bug.  A null pointer, and a fault without a direction, are not of these.  "": none.  The
+ * class has the words of its most frequent type, so that the signatures of this type hold for older
+ * ledgers. */
+static const char *memory_class(const struct crash_report *r)
+{
+	static const char *const types[] = {
+	    "Heap-buffer-overflow",
+	    "Heap-use-after-free",
+	    "Stack-buffer-overflow",
+	    "Stack-buffer-underflow",
+	    "Stack-use-after-return",
+	    "Stack-use-after-scope",
+	    "Dynamic-stack-buffer-overflow",
+	    "Global-buffer-overflow",
+	    "Use-after-poison",
+	    "Container-overflow",
+	};
+	struct slice in = slice_of(r->type), type;
+	bool found = text_begins(in, SLICE("UNKNOWN "));
+
+	if (!found && (r->kind != CRASH_ASAN || !scan_line(&in, &type)))
+		return "";
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]) && !found; i++)
+		found = slice_eq(type, slice_of(types[i]));
+	if (!found || r->access == CRASH_ACCESS_NONE)
+		return "";
+	return r->access == CRASH_ACCESS_WRITE ? "Heap-buffer-overflow\nWRITE"
+					       : "Heap-buffer-overflow\nREAD";
 }
 
 /* --- names ---------------------------------------------------------------- */
@@ -260,6 +292,7 @@ static void add_names(struct key *k, const struct crash_parser *p, const struct 
 int report_signature(const struct crash_parser *p, struct crash_report *r, struct err *e)
 {
 	_autofree_ struct names *names = sys_calloc(2, sizeof(*names));
+	const char *class = memory_class(r);
 	struct key k = {.n = 0};
 
 	if (!names)
@@ -276,17 +309,73 @@ int report_signature(const struct crash_parser *p, struct crash_report *r, struc
 	}
 	if (r->unsymbolized)
 		add(&k, SLICE("offsets"));
-	add_type(&k, p, r);
+	if (*class)
+		add(&k, slice_of(class));
+	else
+		add_type(&k, p, r);
 	add_names(&k, p, r, names);
 	hash(&k, r->signature);
 	return 0;
+}
+
+/* --- the bug -------------------------------------------------------------- */
+
+/* Whether the failure belongs to the place where it was noticed. */
+static bool has_place(const struct crash_report *r)
+{
+	static const char *const without[] = {"Timeout", "Stack-overflow", "Out-of-memory",
+					      "Overwrites-const-input"};
+	struct slice in = slice_of(r->type), type;
+
+	if (r->unsymbolized || r->kind == CRASH_CELL || r->kind == CRASH_TSAN ||
+	    !scan_line(&in, &type))
+		return false;
+	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++)
+		if (text_begins(type, slice_of(without[i])))
+			return false;
+	return true;
+}
+
+/* A compiler may inline a function in one target and not in another: frames of one address are one
+ * function, the last of them. */
+static const struct crash_frame *place_of(const struct crash_report *r)
+{
+	size_t i = 0;
+
+	while (i + 1 < r->n_frames && r->frames[i].pc != 0 &&
+	       r->frames[i + 1].pc == r->frames[i].pc &&
+	       r->frames[i + 1].number == r->frames[i].number + 1)
+		i++;
+	if (i >= r->n_frames || !r->frames[i].has_function || !r->frames[i].file[0] ||
+	    r->frames[i].line == 0)
+		return NULL;
+	return &r->frames[i];
+}
+
+void report_bug(struct crash_report *r)
+{
+	const struct crash_frame *f = has_place(r) ? place_of(r) : NULL;
+	struct slice in = slice_of(r->type), type;
+	const char *class = memory_class(r);
+	struct key k = {.n = 0};
+	char line[32];
+
+	if (!f || !scan_line(&in, &type))
+		return;
+	add(&k, *class ? slice_of(class) : type);
+	add(&k, slice_of(f->name));
+	add(&k, text_basename(slice_of(f->file)));
+	snprintf(line, sizeof(line), "%llu", (unsigned long long)f->line);
+	add(&k, slice_of(line));
+	hash(&k, r->bug);
 }
 
 /* --- the raw key ---------------------------------------------------------- */
 
 /* False when a frame has no place in a module: it was symbolized, and the key would
  * not be that of the same crash without symbols. */
-static bool collect_raw(const struct stack *s, bool by_engine, size_t max, struct names *ret)
+static bool collect_raw(const struct stack *s, const struct crash_parser *p, bool by_engine,
+			size_t max, struct names *ret)
 {
 	size_t i, end;
 
@@ -294,7 +383,7 @@ static bool collect_raw(const struct stack *s, bool by_engine, size_t max, struc
 	stack_application(s, by_engine, &i, &end);
 	for (; i < end && ret->n_all < max; i++) {
 		struct frame f;
-		struct slice module;
+		struct slice module, build;
 		char name[FRAME_NAME_MAX];
 
 		stack_frame(s, i, &f);
@@ -303,10 +392,11 @@ static bool collect_raw(const struct stack *s, bool by_engine, size_t max, struc
 		if (!f.has_offset)
 			return false;
 		module = text_basename(f.module);
+		/* The same offset in another build can be another bug. */
+		build = f.build_id.n > 0 || !p->o.build ? f.build_id : slice_of(p->o.build);
 		snprintf(name, sizeof(name), "%.*s+%llx %.*s",
 			 (int)(module.n < 160 ? module.n : 160), module.p,
-			 (unsigned long long)f.offset, (int)(f.build_id.n < 64 ? f.build_id.n : 64),
-			 f.build_id.p);
+			 (unsigned long long)f.offset, (int)(build.n < 64 ? build.n : 64), build.p);
 		add_name(ret, name);
 	}
 	return ret->n > 0;
@@ -329,9 +419,9 @@ static bool add_raw(struct key *k, const struct crash_parser *p, const struct cr
 		add_target(k, p);
 		return p->o.target;
 	}
-	if (!collect_raw(&p->stack, p->v.by_engine, overflow ? CRASH_FRAMES_MAX : RAW_TOP,
+	if (!collect_raw(&p->stack, p, p->v.by_engine, overflow ? CRASH_FRAMES_MAX : RAW_TOP,
 			 &names[0]) ||
-	    (p->other.n > 0 && !collect_raw(&p->other, false, RAW_TOP, &names[1])))
+	    (p->other.n > 0 && !collect_raw(&p->other, p, false, RAW_TOP, &names[1])))
 		return false;
 	if (overflow)
 		add_cycle(&a, &names[0]);

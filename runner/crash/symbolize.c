@@ -51,16 +51,22 @@ static bool is_offset(struct slice line, uint64_t want)
 	       v == want;
 }
 
+/* The message of a trap may end in a newline, which makes a blank line before the place. */
+static bool is_trap(struct slice function)
+{
+	return text_begins(function, SLICE(FRAME_TRAP));
+}
+
 static void read_answers(const struct symbolize *s, struct slice text, struct answers *ret)
 {
-	struct slice line, *open = NULL;
+	struct slice line, before = {"", 0}, *open = NULL;
 	size_t next = 0;
 
-	while (scan_line(&text, &line)) {
+	for (; scan_line(&text, &line); before = line) {
 		if (next < s->n && is_offset(line, s->offset[next])) {
 			open = &ret->of[next++];
 			*open = (struct slice){text.p, 0};
-		} else if (open && line.n > 0) {
+		} else if (open && (line.n > 0 || is_trap(before))) {
 			open->n = (size_t)(line.p + line.n - open->p);
 		} else {
 			open = NULL; /* a blank line ends it */
@@ -72,6 +78,8 @@ static void read_answers(const struct symbolize *s, struct slice text, struct an
 static bool next_call(struct slice *answer, struct slice *ret_function, struct slice *ret_place)
 {
 	if (!scan_line(answer, ret_function) || !scan_line(answer, ret_place))
+		return false;
+	if (is_trap(*ret_function) && ret_place->n == 0 && !scan_line(answer, ret_place))
 		return false;
 	*ret_function = text_trim(*ret_function);
 	(void)text_cut(ret_place, SLICE(" (discriminator")); /* addr2line's */

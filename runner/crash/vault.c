@@ -125,8 +125,8 @@ static int put_files(int dir, const struct vault_item *item, struct err *e)
 	return r;
 }
 
-/* A name begins with no dot: never that of another crash.  Writers for two targets may be at
- * work on one new crash at once. */
+/* The name begins with a dot, unlike every crash's.  It is unique, since writers for two targets
+ * may write one new crash at once. */
 static void aside(const char *name, const char *target, const char *why, char out[ASIDE])
 {
 	char sum[DIGEST_SHA1_HEX];
@@ -152,7 +152,7 @@ static int write_dir(int crashes, const char *tmp, const struct vault_item *item
 	return r;
 }
 
-/* -EEXIST: somebody else made it meanwhile. */
+/* -EEXIST: another process made it meanwhile. */
 static int make_new(int in, const char *name, const struct vault_item *item, struct err *e)
 {
 	char tmp[ASIDE];
@@ -165,11 +165,11 @@ static int make_new(int in, const char *name, const struct vault_item *item, str
 		r = errno == ENOTEMPTY ? err_set(e, EEXIST, "'%s' is there", name)
 				       : err_sys(e, "rename '%s' to '%s'", tmp, name);
 	if (r < 0)
-		(void)!fs_remove_tree(in, tmp, &ignored); /* the next one does it */
+		(void)!fs_remove_tree(in, tmp, &ignored); /* the next writer removes it */
 	return r;
 }
 
-/* A directory must be on disk before anything in it can be. */
+/* A directory must be on disk before a file in it can be. */
 static int open_made(int in, const char *name, int *ret, struct err *e)
 {
 	int r;
@@ -207,7 +207,7 @@ static int save_by(int crashes, const char *name, const struct vault_item *item,
 	return r < 0 ? r : save_in(by, item->target, item, e);
 }
 
-/* Whose the crash's own directory is: -ENOENT when there is none. */
+/* Whether the crash's own directory belongs to the target; -ENOENT: there is none. */
 static int is_own(int crashes, const char *name, const char *target, bool *ret, struct err *e)
 {
 	_autoclose_ int dir = -1;
@@ -225,7 +225,7 @@ static int is_own(int crashes, const char *name, const char *target, bool *ret, 
 		return 0;
 	r = fs_read(dir, vault_file_name(VAULT_META), META_MAX, &text, &n, &why);
 	if (r == -ENOENT) {
-		*ret = true; /* of somebody's who had nothing to say */
+		*ret = true; /* without meta.json the directory is free */
 		return 0;
 	}
 	if (r == 0)
@@ -237,7 +237,8 @@ static int is_own(int crashes, const char *name, const char *target, bool *ret, 
 	return 0;
 }
 
-/* In its own place: that of the crash, when it is new or this target's. */
+/* Saves to the target's place.  That is the crash's own when it is new or belongs to this
+ * target. */
 static int save_auto(int crashes, const char *name, const struct vault_item *item, bool *ret_own,
 		     struct err *e)
 {
@@ -444,7 +445,7 @@ static int sweep_entry(int in, const char *name, bool is_crash, struct err *e)
 	if (name[0] == '.' && (strcmp(end, ".new") == 0 || strcmp(end, ".gone") == 0))
 		return fs_remove_tree(in, name, e);
 	if (name[0] == '.')
-		return 0; /* "." and "..", and a person's own */
+		return 0; /* skips ".", ".." and users' own files */
 	r = sweep_files(in, name, e);
 	if (r < 0 || !is_crash)
 		return r;

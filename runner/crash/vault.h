@@ -10,27 +10,27 @@
 
 #define VAULT_BY "by"
 
-/* What is kept of each crash, in the state directory:
+/* The files of each crash in the state directory:
  *
  *	crashes/<name>/input		the reproducer as it was found
  *	crashes/<name>/minimized	the same made smaller (may be missing)
- *	crashes/<name>/report.txt	what the target said
- *	crashes/<name>/meta.json	what we know about the above
+ *	crashes/<name>/report.txt	the target's report
+ *	crashes/<name>/meta.json	the description of these files
  *	crashes/<name>/record.json	a copy of the crash's record in the ledger
  *	crashes/<name>/by/<target>/	input, minimized, report.txt, meta.json of each further
  *					target that found it
  *
- * The directory itself belongs to the target that its meta.json names, the first that found
- * it: no target's files ever replace those of another.
+ * The directory itself belongs to the target in its meta.json, the first that found the
+ * crash.  A target's files never replace those of another.
  *
  * <name> is the signature when that is 16 lower-case hexadecimal digits, else (older
  * ledgers) "o-" and the signature, everything but letters, digits, '.', '_' and '-' as
  * "%XX"; a long one is cut and ends in "~" and its SHA-1.
  *
  * A crash's directory appears whole, by a rename; later each of its files is replaced
- * whole.  A kill or a full disk at any moment leaves of each file the old or the new
- * one.  0 means "on disk": only then may go what a file was made from.  The
- * writer holds the state directory's lock; readers need none. */
+ * whole.  After a kill or with a full disk, each file is the old or the new one.  A result
+ * of 0 means "on disk": only then may the file's source be removed.  The writer holds the
+ * state directory's lock; readers need none. */
 
 enum vault_file {
 	VAULT_INPUT,
@@ -54,24 +54,24 @@ const char *vault_file_name(enum vault_file f);
 /* The name of a signature's directory; never the same for two.  -EINVAL: empty or too
  * long. */
 MUST_CHECK int vault_name(struct slice signature, char out[VAULT_NAME], struct err *e);
-/* "crashes/<name>", of a further target "crashes/<name>/by/<target>". */
+/* "crashes/<name>"; for a further target "crashes/<name>/by/<target>". */
 MUST_CHECK int vault_place(struct slice signature, const char *target, char out[VAULT_PLACE],
 			   struct err *e);
-/* A file there, as the ledger keeps it. */
+/* The path of a file in the place, as the ledger keeps it. */
 void vault_path(const char *place, enum vault_file f, char out[VAULT_PATH]);
 
 /* Files whose p is NULL are left alone: as they were, or missing in a new crash.  (An
  * empty input is an n of 0 and a p that is not NULL.) */
 struct vault_item {
 	struct slice signature;
-	const char *target; /* NULL: unknown; its place is the crash's own */
-	/* NULL: the target's place, whichever that is; else this one of the two, at any rate. */
+	const char *target; /* NULL: unknown, the place is the crash's own */
+	/* NULL: the target's place, whichever it is.  Otherwise exactly this one of the two. */
 	const char *place;
 	struct slice file[VAULT_FILE_];
 };
 
-/* Makes the target's place, or replaces files in it, in the order of enum vault_file.
- * ret_place: where that was; NULL is fine. */
+/* Makes the target's place, or replaces files in it, in the order of enum vault_file. ret_place:
+ * the place; it may be NULL. */
 MUST_CHECK int vault_save(int state_dirfd, const struct vault_item *item,
 			  char ret_place[VAULT_PLACE], struct err *e);
 
@@ -80,8 +80,8 @@ MUST_CHECK int vault_save(int state_dirfd, const struct vault_item *item,
 MUST_CHECK int vault_copy(int state_dirfd, struct slice signature, enum vault_file f,
 			  struct slice text, struct err *e);
 
-/* A file of a target ("": of the first) in a new NUL-terminated buffer (free() it); -ENOENT: there
- * is none. */
+/* Reads a file of a target ("": of the first) into a new NUL-terminated buffer (free() it);
+ * -ENOENT: there is none. */
 MUST_CHECK int vault_read(int state_dirfd, struct slice signature, const char *target,
 			  enum vault_file f, char **ret, size_t *ret_n, struct err *e);
 

@@ -116,9 +116,13 @@ void words_init(struct words *w)
 	for (size_t i = 0; i < WORDS_N; i++)
 		add_word(w, words[i].text, words[i].bit);
 	link_nodes(w);
-	for (unsigned a = 0; a < w->classes; a++)
-		for (unsigned b = 0; b < w->classes; b++)
-			w->pair[a][b] = step(w, w->root[a], (unsigned char)b);
+	for (unsigned a = 0; a < w->classes; a++) {
+		memcpy(w->pair[a], w->root, sizeof(w->pair[a]));
+		if (!w->root[a])
+			continue;
+		for (uint16_t i = w->node[w->root[a]].child; i; i = w->node[i].sibling)
+			w->pair[a][w->node[i].class] = i;
+	}
 }
 
 uint64_t words_in(const struct words *w, struct slice line)

@@ -56,6 +56,23 @@ static int heap_over_read(void)
 	return got;
 }
 
+/* One bug: the input decides whether it hits a redzone, freed memory, or none at all. */
+static int index_out(void)
+{
+	int *p = HIDE((int *)malloc(48)), *q = HIDE((int *)malloc(48));
+	ptrdiff_t at = 12;
+	int got;
+
+	free(q);
+	if (unit[7] == 'r') /* of "index_freed" */
+		at = (int *)HIDE((uintptr_t)q) - p;
+	else if (unit[7] == 'a')
+		at = (ptrdiff_t)1 << 33;
+	got = p[at];
+	free(p);
+	return HIDE(got);
+}
+
 static int heap_over_write(void)
 {
 	int *p = HIDE((int *)malloc(8));
@@ -288,12 +305,31 @@ static int global_over_write(void)
 }
 
 const struct bug memory_bugs[] = {
-    BUG(heap_over_read),   BUG(heap_over_write),     BUG(heap_under_read),
-    BUG(heap_over_copy),   BUG(heap_over_strlen),    BUG(heap_over_print),
-    BUG(heap_over_sort),   BUG(use_after_free_read), BUG(use_after_free_write),
-    BUG(free_twice),	   BUG(free_inside),	     BUG(free_stack),
-    BUG(negative_size),	   BUG(copy_overlap),	     BUG(use_after_poison),
-    BUG(stack_over_read),  BUG(stack_over_write),    BUG(stack_under_write),
-    BUG(vla_over_write),   BUG(stack_after_return),  BUG(stack_after_scope),
-    BUG(global_over_read), BUG(global_over_write),   BUG_END,
+    BUG(heap_over_read),
+    BUG(heap_over_write),
+    BUG(heap_under_read),
+    BUG(heap_over_copy),
+    BUG(heap_over_strlen),
+    BUG(heap_over_print),
+    BUG(heap_over_sort),
+    BUG(use_after_free_read),
+    BUG(use_after_free_write),
+    BUG(free_twice),
+    BUG(free_inside),
+    BUG(free_stack),
+    BUG(negative_size),
+    BUG(copy_overlap),
+    BUG(use_after_poison),
+    BUG(stack_over_read),
+    BUG(stack_over_write),
+    BUG(stack_under_write),
+    BUG(vla_over_write),
+    BUG(stack_after_return),
+    BUG(stack_after_scope),
+    BUG(global_over_read),
+    BUG(global_over_write),
+    {"index_redzone", index_out},
+    {"index_freed", index_out},
+    {"index_far", index_out},
+    BUG_END,
 };

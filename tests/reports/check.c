@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "runner/crash/similar.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -131,6 +132,24 @@ static void check_signatures(const struct item *a, const struct item *b)
 		      equal ? "one signature" : "two signatures");
 }
 
+static size_t state_of(const struct item *i, const char *ret[CRASH_STATE_MAX])
+{
+	for (size_t k = 0; k < i->is.n_state; k++)
+		ret[k] = i->is.state[k];
+	return i->is.n_state;
+}
+
+/* Two bugs share the dispatcher and the harness: that makes them no likely one. */
+static void check_links(const struct item *a, const struct item *b)
+{
+	const char *of_a[CRASH_STATE_MAX], *of_b[CRASH_STATE_MAX];
+	size_t n_a = state_of(a, of_a), n_b = state_of(b, of_b);
+
+	if (!same(a, b, "bug") && strcmp(a->is.state[0], b->is.state[0]) != 0 &&
+	    similar_states(of_a, n_a, of_b, n_b))
+		fault("%s, %s: likely the same", field(a, "report"), field(b, "report"));
+}
+
 /* --- groups --------------------------------------------------------------------------- */
 
 static bool in_program(const struct item *a, const struct item *b)
@@ -190,8 +209,10 @@ static void test_flavour(size_t first)
 			continue;
 		n++;
 		for (size_t k = i + 1; k < n_items; k++)
-			if (counts_for_signature(a, &items[k]))
+			if (counts_for_signature(a, &items[k])) {
 				check_signatures(&items[i], &items[k]);
+				check_links(&items[i], &items[k]);
+			}
 	}
 	test_done("one signature a bug with all clangs, another than other bugs'", who, n);
 }

@@ -34,10 +34,10 @@ static const char *plain(const char *name, char *buf, size_t size)
 	return buf;
 }
 
-/* Whole names in C; in C++ and after '~' a part of the name. */
+/* Whole names in C; in other languages and after '~' a part of the name. */
 static bool name_is(const struct item *i, const char *full, struct slice want)
 {
-	bool part = is(i, "language", "cc");
+	bool part = !is(i, "language", "c") && !is(i, "language", "trap");
 	char buf[CRASH_NAME_MAX];
 	const char *got = plain(full, buf, sizeof(buf));
 

@@ -39,6 +39,7 @@ flavour() {
 	*-bare) extra=print_stacktrace=0 ;;
 	*-default) extra=stack_trace_format=DEFAULT ;;
 	*-origins) build=memory-origins ;;
+	fast* | extensive*) kind=asan ;; # libc++'s hardening
 	esac
 }
 
@@ -68,13 +69,51 @@ end_is() {
 
 c_sources=("$here"/{bugs,shapes,ends,undefined,threads}.c)
 cc_sources=("$here"/{bugs,ends}.cc)
+llvm=/usr/lib/llvm-14 # a library that programs can be linked with
+
+# Whether this clang, and what the program is made from, are here.
+is_here() { # CLANG LANGUAGE
+	case $2 in
+	c | cc) ;;
+	trap) [[ $1 -ge 19 ]] ;; # it has __builtin_verbose_trap()
+	hard) [[ $1 -ge 19 && -d /usr/lib/llvm-$1/include/c++/v1 ]] ;;
+	log) [[ -e /usr/include/glog/logging.h && -d /usr/include/absl && -d $llvm/include/llvm ]] ;;
+	rust) command -v rustc >/dev/null ;;
+	esac
+}
+
+# Other programs than the two large ones: each a file with its own table.
+build_other() {
+	case $language in
+	trap) "clang-$clang" -std=c11 "${flags[@]}" -o "$program" "$here/traps.c" ;;
+	# libFuzzer is made with libstdc++, so both C++ libraries are linked.
+	hard)
+		"clang++-$clang" -std=c++20 -stdlib=libc++ "${flags[@]/fuzzer,/fuzzer-no-link,}" \
+			"-D_LIBCPP_HARDENING_MODE=_LIBCPP_HARDENING_MODE_${build^^}" -c -o "$program.o" "$here/hardened.cc" &&
+			"clang++-$clang" "${flags[@]}" -o "$program" "$program.o" \
+				"-L/usr/lib/llvm-$clang/lib" "-Wl,-rpath,/usr/lib/llvm-$clang/lib" -lc++ -lc++abi
+		;;
+	log)
+		"clang++-$clang" -std=c++17 "${flags[@]}" "-I$llvm/include" -o "$program" "$here/loggers.cc" \
+			-lglog -labsl_raw_logging_internal -lcrypto "-L$llvm/lib" -lLLVM-14
+		;;
+	rust) # each clang's object has a hash of its own
+		rustc -O -C debuginfo=0 -C metadata="$clang" -C panic=abort --crate-type staticlib \
+			-o "$program.a" "$here/objects.rs" &&
+			"clang-$clang" "${flags[@]}" -o "$program" \
+				-Wl,--whole-archive "$program.a" -Wl,--no-whole-archive -lpthread -ldl -lm
+		;;
+	esac
+}
 
 # build_one CLANG BUILD LANGUAGE
 build_one() {
 	local clang=$1 build=$2 language=$3 program=$out/bin/$1-$2-$3
 	local flags=(-I. -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -w)
 
+	is_here "$clang" "$language" || return 0
 	case $build in
+	fast | extensive) flags+=('-fsanitize=fuzzer,address') ;;
 	none) flags+=(-fsanitize=fuzzer -fstack-protector-strong -D_FORTIFY_SOURCE=2) ;;
 	memory-origins) flags+=('-fsanitize=fuzzer,memory' -fsanitize-memory-track-origins=2) ;;
 	*) flags+=("-fsanitize=fuzzer,$build") ;;
@@ -83,6 +122,8 @@ build_one() {
 		flags+=(-std=c++17 -D_GLIBCXX_SANITIZE_VECTOR -fsized-deallocation)
 		flags+=(-fno-sanitize-recover=all) # in C by halt_on_error
 		clang++-"$clang" "${flags[@]}" -o "$program" "${cc_sources[@]}" -lpthread
+	elif [[ $language != c ]]; then
+		build_other
 	else
 		clang-"$clang" -std=c11 "${flags[@]}" -o "$program" "${c_sources[@]}" -lpthread
 	fi || return 1
@@ -219,7 +260,7 @@ one_case() {
 	second=seed
 	[[ " $remarks " != *' alone '* ]] || second=again
 	for run in file $second file-raw $second-raw; do
-		report "$run"
+		[[ $run == *-raw && " $remarks " == *' named '* ]] || report "$run"
 	done
 	for run in fork merge minimize; do
 		[[ " $remarks " != *" $run "* ]] || report "$run"

@@ -4,8 +4,8 @@
 # REPORT_CLANGS: which; CASES: a regex over lines of expected.table.
 REPORT_CLANGS ?= 14 16 19
 
-$B/reports/check: $B/t/tests/reports/check.o $B/t/tests/reports/check_report.o \
-		$B/t/tests/reports/check_prefix.o $B/t/lib.a
+$B/reports/check: $B/o/tests/reports/check.o $B/o/tests/reports/check_report.o \
+		$B/o/tests/reports/check_prefix.o $(OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -pie -o $@ $^ $(LIBS)
 

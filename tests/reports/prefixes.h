@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PREFIXES = 15, PREFIX_MOST = 64 };
+enum { PREFIXES = 19, PREFIX_MOST = 64 };
 
 /* Before a line of that number, in the way number way. */
 static inline size_t prefix_print(unsigned way, unsigned line, char ret[PREFIX_MOST])
@@ -36,6 +36,11 @@ static inline size_t prefix_print(unsigned way, unsigned line, char ret[PREFIX_M
 		WAY(12, "fuzzer-1  | 2026-11-22T00:00:%02u.%06u123Z ", s, us);
 		WAY(13, "%u %s\t", 1763769600 + s, "web");
 		WAY(14, "2026-11-22 00:00:%02u,%03u INFO out: ", s, us / 1000);
+		/* indentation, and `grep -Hn` */
+		WAY(15, "        ");
+		WAY(16, "\t");
+		WAY(17, "   ");
+		WAY(18, "logs/crash-12.txt:%u:", line + 9);
 	}
 #undef WAY
 	return (size_t)n;

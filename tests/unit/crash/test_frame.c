@@ -137,6 +137,36 @@ static void reads_every_form(void **state)
 	}
 }
 
+/* The place of the frame before stands before the function. */
+static void reads_shifted_places(void **state)
+{
+	static const struct {
+		const char *line;
+		struct slice file, function;
+		uint64_t line_number, column;
+	} t[] = {
+	    {"#5 0x5 in /v1/my vector:0:0 std::f(int) const", S("/v1/my vector"),
+	     S("std::f(int) const"), 0, 0},
+	    {"#5 0x5 in /src/x.cc:35:59 (/bin/t+0x9)", S("/src/x.cc"), S(""), 35, 59},
+	    {"#5 0x5 in src/x.cc:35 f", S("src/x.cc"), S("f"), 35, 0},
+	    {"#5 0x5 in a::b:3 f", S(""), S("a::b:3 f"), 0, 0},
+	    {"#5 0x5 in f(x.c:3:4 g)", S(""), S("f(x.c:3:4 g)"), 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct frame f;
+
+		assert_true(frame_parse(slice_of(t[i].line), &f));
+		check_text(t[i].line, "function", f.function, t[i].function);
+		check_text(t[i].line, "earlier file", f.earlier.file, t[i].file);
+		assert_int_equal(f.earlier.here, t[i].file.n > 0);
+		assert_int_equal(f.earlier.line, t[i].line_number);
+		assert_int_equal(f.earlier.column, t[i].column);
+		assert_int_equal(f.file.n, 0);
+	}
+}
+
 static void refuses_what_is_no_frame(void **state)
 {
 	static const char *const t[] = {
@@ -168,6 +198,7 @@ static void refuses_what_is_no_frame(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(reads_every_form),
+    cmocka_unit_test(reads_shifted_places),
     cmocka_unit_test(refuses_what_is_no_frame),
 };
 

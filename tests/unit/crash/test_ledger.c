@@ -212,10 +212,62 @@ static void test_fixed_and_back(void **state)
 	(void)NOTE(.signature = "s", .time = 102, .run = "r4");
 	check_state("s", LEDGER_REGRESSED);
 	OK(ledger_fixed(ledger, "s", "", 200, "c5", "r5", &oops));
-	OK(ledger_fixed(ledger, "s", "", 300, "c6", "r6", &oops)); /* it is already */
+	OK(ledger_fixed(ledger, "s", "", 300, "c6", "r6", &oops)); /* it is fixed already */
 	assert_int_equal(crash("s")->fixed.time, 200);
 	(void)NOTE(.signature = "s", .run = "r7"); /* when, nobody knows: it is back */
 	check_state("s", LEDGER_REGRESSED);
+}
+
+static const struct known_crash *entry_of(const char *target)
+{
+	return ledger_find_entry(ledger, "s", target);
+}
+
+/* The run that found it was killed: it stays new until a run has counted it. */
+static void test_uncounted(void **state)
+{
+	(void)state;
+	parse("{}");
+	(void)NOTE(.signature = "s", .target = "a", .run = "r1", .time = 1, .counted_by = "r1");
+	(void)NOTE(.signature = "s", .target = "b", .run = "r1", .time = 1); /* by hand */
+	assert_false(ledger_waits_for(entry_of("a"), "r1"));
+	assert_true(ledger_waits_for(entry_of("a"), "r2"));
+	assert_false(ledger_waits_for(entry_of("b"), "r2"));
+	check_text();
+	OK(ledger_next_run(ledger, "r2", &oops));
+	assert_int_equal(entry_of("a")->state, LEDGER_NEW);
+	assert_int_equal(entry_of("b")->state, LEDGER_KNOWN);
+	(void)NOTE(.signature = "s", .target = "a", .run = "r2", .time = 2, .counted_by = "r2");
+	assert_int_equal(entry_of("a")->state, LEDGER_NEW);
+	assert_true(ledger_waits_for(entry_of("a"), "r2"));
+	OK(ledger_counted(ledger, "b", &oops)); /* a run without the other target */
+	OK(ledger_next_run(ledger, "r3", &oops));
+	assert_true(ledger_waits_for(entry_of("a"), "r3"));
+	OK(ledger_counted(ledger, "a", &oops));
+	assert_false(ledger_waits_for(entry_of("a"), "r4"));
+	OK(ledger_next_run(ledger, "r4", &oops));
+	assert_int_equal(entry_of("a")->state, LEDGER_KNOWN);
+	check_text();
+}
+
+/* A crash that came back is counted once, too. */
+static void test_uncounted_again(void **state)
+{
+	(void)state;
+	parse("{\"s\": {\"state\": \"fixed\", \"fuzzer\": \"a\"}}");
+	(void)NOTE(.signature = "s", .target = "a", .run = "r1", .time = 1, .counted_by = "r1");
+	OK(ledger_next_run(ledger, "r2", &oops));
+	(void)NOTE(.signature = "s", .target = "a", .run = "r2", .time = 2, .counted_by = "r2");
+	assert_int_equal(entry_of("a")->state, LEDGER_REGRESSED);
+	assert_true(ledger_waits_for(entry_of("a"), "r2"));
+	OK(ledger_fixed(ledger, "s", "a", 3, "c", "r2", &oops)); /* fixed before it was counted */
+	assert_false(ledger_waits_for(entry_of("a"), "r3"));
+	(void)NOTE(.signature = "s", .target = "a", .run = "r3", .time = 4, .counted_by = "r3");
+	assert_false(ledger_waits_for(entry_of("a"), "r3"));
+	OK(ledger_ignore(ledger, "s", NULL, SIZE_MAX, NULL, &oops));
+	OK(ledger_unignore(ledger, "s", NULL, NULL, &oops));
+	assert_false(ledger_waits_for(entry_of("a"), "r4"));
+	check_text();
 }
 
 static void test_ignored(void **state)
@@ -273,7 +325,7 @@ static void test_passed(void **state)
 	OK(ledger_passed(ledger, "s", "", "c1", 1, 2, &oops));
 	assert_int_equal(c->reproduction.clean, 4);
 	assert_int_equal(c->reproduction.clean_minimized, 2);
-	OK(ledger_minimized(ledger, "s", "", "m", 7, &oops)); /* a new one passed nothing */
+	OK(ledger_minimized(ledger, "s", "", "m", 7, &oops)); /* a new one has no passes */
 	assert_int_equal(c->reproduction.clean, 4);
 	assert_int_equal(c->reproduction.clean_minimized, 0);
 	assert_string_equal(c->minimized, "m");
@@ -289,7 +341,7 @@ static void test_passed(void **state)
 	check_text();
 }
 
-/* What was counted before each target had an entry is begun anew. */
+/* Passes that were counted before each target had an entry are dropped. */
 static void test_passed_before(void **state)
 {
 	static const char older[] = "{\"s\": {\"state\": \"known\", \"fuzzer\": \"a\", "
@@ -355,6 +407,8 @@ static const struct CMUnitTest tests[] = {
     CASE(test_first_state),
     CASE(test_known_in_the_next_run),
     CASE(test_fixed_and_back),
+    CASE(test_uncounted),
+    CASE(test_uncounted_again),
     CASE(test_ignored),
     CASE(test_measured),
     CASE(test_passed),

@@ -34,7 +34,7 @@ static void test_lists_are_bounded(void **state)
 	check_text();
 }
 
-/* One more is refused, and nothing of it stays. */
+/* One more is refused, and leaves no trace. */
 static void test_targets_are_bounded(void **state)
 {
 	struct crash_sighting s = {.signature = "s", .target = "one more", .raw_key = "k"};

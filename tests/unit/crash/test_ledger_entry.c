@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each target has of a crash is its own. */
+/* Each target has an entry of its own for a crash. */
 #include "tests/unit/crash/ledgers.h"
 
 static const struct known_crash *in(const char *signature, const char *target)
@@ -11,7 +11,7 @@ static const struct known_crash *in(const char *signature, const char *target)
 	return c;
 }
 
-/* All that the ledger says of an entry. */
+/* All fields of an entry in the ledger. */
 static char *words(const char *signature, const char *target)
 {
 	const struct known_crash *c = in(signature, target);
@@ -48,7 +48,7 @@ static void make_forged(const char *run, uint64_t time)
 		   .crash_file = "s/input", .input_bytes = 1, .tries = 10, .hits = 10);
 }
 
-/* After it: all that the forger's reports, passes and ignoring may do. */
+/* A forger after the honest target: its reports, passes and ignoring change only its own entry. */
 static void test_forged_later(void **state)
 {
 	_autofree_ char *before = NULL, *after = NULL;
@@ -75,11 +75,11 @@ static void test_forged_later(void **state)
 	after = words("s", "honest");
 	assert_string_equal(before, after);
 	check_state("s", LEDGER_NEW);
-	assert_string_equal(crash("s")->crash_type, "UAF"); /* the forger's is not open */
+	assert_string_equal(crash("s")->crash_type, "UAF"); /* the forger's entry is not open */
 	check_text();
 }
 
-/* Before it: the crash is new when the target finds it, whatever was said of it until then. */
+/* A forger before the honest target: the crash is new in that target, whatever happened before. */
 static void test_forged_before(void **state)
 {
 	struct ledger_noted n;
@@ -105,7 +105,7 @@ static void test_forged_before(void **state)
 	check_text();
 }
 
-/* A person's word is about the targets that the person knew of. */
+/* A user's decision is about the targets that the user knew. */
 static void test_ignored(void **state)
 {
 	(void)state;
@@ -124,7 +124,7 @@ static void test_ignored(void **state)
 	check_text();
 }
 
-/* All of them, and the worst of what they are. */
+/* The summary has the sums, and the worst of the states. */
 static void test_summary(void **state)
 {
 	const struct known_crash *c;
@@ -146,14 +146,14 @@ static void test_summary(void **state)
 	assert_int_equal(c->last_seen.time, 9);
 	OK(ledger_fixed(ledger, "s", "honest", 7, "c", "r1", &oops));
 	check_state("s", LEDGER_NEW);
-	assert_string_equal(c->fuzzer, "forger"); /* the first that is open */
+	assert_string_equal(c->fuzzer, "forger"); /* the first open entry */
 	OK(ledger_fixed(ledger, "s", "forger", 10, "c", "r1", &oops));
 	check_state("s", LEDGER_FIXED);
 	assert_int_equal(c->fixed.time, 10);
 	check_text();
 }
 
-/* As fuzzcell wrote it before each target had an entry. */
+/* The layout of a fuzzcell that had no entries. */
 static void test_older(void **state)
 {
 	static const char older[] =
@@ -181,7 +181,7 @@ static void test_older(void **state)
 	assert_string_equal(in("s", "c")->artifacts.v[0], "logs/r2/crashes/c/crash-2");
 	assert_ptr_equal(ledger_find_raw(ledger, "b", "2"), crash("s"));
 	check_text();
-	/* Known there: it is no news, but it comes back in this one. */
+	/* The crash was known in b: it is no news, but it comes back in b. */
 	assert_false(NOTE(.signature = "s", .target = "b", .time = 9).is_new);
 	assert_int_equal(in("s", "b")->state, LEDGER_REGRESSED);
 	assert_int_equal(in("s", "a")->state, LEDGER_FIXED);
@@ -200,7 +200,7 @@ static void test_newer(void **state)
 				   "reads 2): use that one");
 }
 
-/* What is there twice, or is no entry, is left out; the rest is taken. */
+/* Doubles, and objects that are no entries, are left out.  The rest is read. */
 static void test_odd(void **state)
 {
 	(void)state;
@@ -219,7 +219,7 @@ static void test_odd(void **state)
 	check_text();
 }
 
-/* A person says that two are one: each target has its part of both. */
+/* A user says that two crashes are one: each target has its part of both. */
 static void test_merged(void **state)
 {
 	struct ledger_noted n;
@@ -241,7 +241,7 @@ static void test_merged(void **state)
 	OK(ledger_split(ledger, "t", &oops));
 	assert_int_equal(crash("t")->count, 6);
 	assert_int_equal(in("s", "a")->count, 1);
-	assert_int_equal(in("s", "b")->count, 1); /* what was seen since then */
+	assert_int_equal(in("s", "b")->count, 1); /* sightings since then */
 	check_text();
 	OK(ledger_merge(ledger, "s", "t", &oops));
 	OK(ledger_split(ledger, "s", &oops));

@@ -39,7 +39,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* "a:t b:u "; "(a:t)": it is another target's. */
+/* The asked inputs as "a:t b:u "; in brackets those of another target: "(a:t)". */
 static const char *asked(const char *signature, const char *target)
 {
 	static char out[200];
@@ -62,7 +62,7 @@ static void test_asked(void **state)
 {
 	(void)state;
 	assert_string_equal(asked("a", "t"), "a:t ");
-	assert_string_equal(asked("a", "u"), "(a:t) "); /* of an older ledger: none of its own */
+	assert_string_equal(asked("a", "u"), "(a:t) "); /* of an older ledger */
 	assert_string_equal(asked("a", "v"), "b:v ");
 	assert_string_equal(asked("a", "x"), "");
 	assert_string_equal(asked("d", "t"), "d:t ");
@@ -77,7 +77,7 @@ static void test_asked(void **state)
 	assert_string_equal(asked("c", "w"), "(a:t) ");
 }
 
-/* Each has passes of its own; a sighting in a target ends those of that target. */
+/* Each input has passes of its own.  A sighting in a target ends those of that target. */
 static void test_passes(void **state)
 {
 	struct crash_sighting s = {.signature = "b", .target = "v", .time = 5};
@@ -96,7 +96,7 @@ static void test_passes(void **state)
 	assert_false(n.is_new);
 	assert_int_equal(ledger_passes(ledger_entry(a, "t"), "c2", false), 4);
 	assert_int_equal(ledger_passes(ledger_entry(b, "v"), "c2", false), 0);
-	assert_int_equal(b->reproduction.clean, 0); /* its summary knows */
+	assert_int_equal(b->reproduction.clean, 0); /* the summary has them */
 	assert_string_equal(b->reproduction.clean_commit, "");
 }
 

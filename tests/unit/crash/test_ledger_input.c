@@ -136,7 +136,7 @@ static void test_adopted(void **state)
 	(void)NOTE(.signature = SIG); /* of another input, perhaps */
 	save();
 	assert_string_equal(crash(SIG)->input_sha1, "");
-	OK(ledger_reproduced(ledger, SIG, "", SMALL, &oops)); /* none of its own */
+	OK(ledger_reproduced(ledger, SIG, "", SMALL, &oops)); /* the target's own is missing */
 	assert_false(ledger_dirty(ledger));
 	OK(ledger_reproduced(ledger, SIG, "", INPUT, &oops));
 	save();

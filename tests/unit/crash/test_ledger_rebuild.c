@@ -50,6 +50,53 @@ static void test_all(void **state)
 	assert_string_equal(crash(C)->signature, OLD);
 }
 
+/* A valid file that forgets all crashes is damaged, too. */
+static void test_emptied(void **state)
+{
+	static const char *const emptied[] = {"{}", "{\"" A "\": {}}", "{\"other\": {\"x\": 1}}"};
+	_autofree_ char *was = NULL;
+
+	(void)state;
+	scratch_write(dir.fd, NAME, "{}"); /* of a fresh state directory: nothing is wrong */
+	load();
+	assert_string_equal(ledger_warning(ledger), "");
+	assert_false(ledger_dirty(ledger));
+	make_ledger();
+	was = printed();
+	for (unsigned i = 0; i < 3; i++) {
+		char kept[64];
+
+		snprintf(kept, sizeof(kept), NAME ".damaged-%u", i + 1);
+		scratch_write(dir.fd, NAME, emptied[i]);
+		load();
+		assert_non_null(strstr(ledger_warning(ledger),
+				       NAME ": it has no crash (to forget all, remove "
+					    "crashes/ as well): 4 crashes are read"));
+		assert_string_equal(file(NAME), emptied[i]);
+		assert_true(ledger_dirty(ledger));
+		save();
+		assert_string_equal(file(kept), emptied[i]);
+		assert_true(strcmp(file(NAME), was) == 0 || i == 2);
+		assert_true(strstr(file(NAME), "\"other\"") || i < 2);
+		load();
+		assert_string_equal(ledger_warning(ledger), "");
+		assert_int_equal(ledger_count(ledger), 4);
+	}
+}
+
+/* Where no crash can be read the file stays as it is: it is not replaced by an equal one. */
+static void test_emptied_for_good(void **state)
+{
+	(void)state;
+	vault("gone", NULL, NULL, NULL); /* no word of it */
+	scratch_write(dir.fd, NAME, "{}");
+	load();
+	assert_non_null(strstr(ledger_warning(ledger), "0 crashes are read"));
+	assert_false(ledger_dirty(ledger));
+	save();
+	assert_false(scratch_has(dir.fd, NAME ".damaged-1"));
+}
+
 #define META(signature, artifact)                                                        \
 	"{\"v\": 1, \"signature\": \"" signature "\", \"target\": \"t\", \"artifact\": " \
 	"\"" artifact "\", \"run\": \"r1\", \"commit\": \"c1\", \"time\": 77, "          \
@@ -212,8 +259,8 @@ static void test_faults(void **state)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, scratch_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_all),	CASE(test_without_copies), CASE(test_report),
-    CASE(test_hostile), CASE(test_faults),
+    CASE(test_all),    CASE(test_emptied), CASE(test_emptied_for_good), CASE(test_without_copies),
+    CASE(test_report), CASE(test_hostile), CASE(test_faults),
 };
 
 UNIT_MAIN(tests)

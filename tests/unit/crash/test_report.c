@@ -256,6 +256,32 @@ static void endless_lines_and_stacks(void **state)
 	crash_parser_free(p);
 }
 
+/* libFuzzer writes no newline before its report. */
+static void reports_behind_endless_lines(void **state)
+{
+	static char block[65536];
+	struct crash_report r;
+	struct err e;
+
+	(void)state;
+	memset(block, 0, sizeof(block));
+	for (unsigned n = 0; n < 4; n++) {
+		struct crash_parser *p = NULL;
+
+		assert_int_equal(crash_parser_new(NULL, &p, &e), 0);
+		for (unsigned i = 0; i < n; i++)
+			crash_parser_feed(p,
+					  (struct slice){block, sizeof(block) - (i == 0 ? 3 : 0)});
+		crash_parser_feed(p, SLICE("==1== ERROR: libFuzzer: deadly signal\n"
+					   "    #0 0x5 in parse /src/a.c:3:4\n"));
+		assert_int_equal(crash_parser_finish(p, &r, &e), 0);
+		assert_string_equal(r.type, "Fatal-signal");
+		assert_string_equal(r.top_frame, "parse");
+		crash_report_done(&r);
+		crash_parser_free(p);
+	}
+}
+
 static void a_long_name_keeps_both_ends(void **state)
 {
 	static char text[40000];
@@ -304,6 +330,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(half_frames),
     cmocka_unit_test(any_bytes),
     cmocka_unit_test(endless_lines_and_stacks),
+    cmocka_unit_test(reports_behind_endless_lines),
     cmocka_unit_test(a_long_name_keeps_both_ends),
     cmocka_unit_test(nothing_leaks_without_memory),
 };

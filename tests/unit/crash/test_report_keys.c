@@ -85,19 +85,88 @@ static void builds_of_rust_agree(void **state)
 	crash_report_done(&r);
 }
 
-/* Where a wild pointer points is the input's choice. */
+#define CAUSED(access) "==1==The signal is caused by a " access " memory access.\n"
+#define NULLS	       SEGV "0x000000000010 (pc 0x5 T0)\n"
+#define WILD	       SEGV "0x41414141 (pc 0x5 T0)\n"
+
+/* Of a null pointer, and of what has no direction. */
 static void a_fault_is_a_fault(void **state)
 {
-	static const char wild[] = SEGV "0x41414141 (pc 0x5 T0)\n==1==The signal is caused by a "
-					"READ memory access.\n" F(0, "f");
+	(void)state;
+	same_signature(NULLS CAUSED("READ") F(0, "f"), NULLS CAUSED("WRITE") F(0, "f"), true);
+	same_signature(NULLS CAUSED("READ") F(0, "f"), SEGV "(pc 0x5 T0)\n" F(0, "f"), true);
+	same_signature(NULLS CAUSED("READ") F(0, "f"), WILD F(0, "f"), true);
+	same_signature(NULLS CAUSED("READ") F(0, "f"), OVER F(0, "f"), false);
+}
+
+#define ASAN(type) "==1==ERROR: AddressSanitizer: " type " on address 0x602 at pc 0x5\n"
+#define WRITE	   "WRITE of size 1 at 0x602 thread T0\n"
+
+/* How far an index is out of bounds is the input's choice. */
+static void memory_errors_of_one_direction(void **state)
+{
+	static const char reads[] = OVER READ F(0, "f"), writes[] = OVER WRITE F(0, "f");
+	static const char *const types[][2] = {
+#define BOTH(head) {head READ F(0, "f"), head WRITE F(0, "f")}
+	    BOTH(ASAN("heap-use-after-free")),
+	    BOTH(ASAN("stack-buffer-overflow")),
+	    BOTH(ASAN("stack-buffer-underflow")),
+	    BOTH(ASAN("stack-use-after-return")),
+	    BOTH(ASAN("stack-use-after-scope")),
+	    BOTH(ASAN("dynamic-stack-buffer-overflow")),
+	    BOTH(ASAN("global-buffer-overflow")),
+	    BOTH(ASAN("use-after-poison")),
+	    BOTH(ASAN("container-overflow")),
+	    {WILD CAUSED("READ") F(0, "f"), WILD CAUSED("WRITE") F(0, "f")},
+	    {SEGV "(pc 0x5 T0)\n" CAUSED("READ") F(0, "f"), WILD CAUSED("WRITE") F(0, "f")},
+	    {"==1==ERROR: UndefinedBehaviorSanitizer: SEGV on unknown address 0x41414141 (pc "
+	     "0x5)\n" CAUSED("READ") F(0, "f"),
+	     WILD CAUSED("WRITE") F(0, "f")},
+	};
 
 	(void)state;
-	same_signature(wild,
-		       SEGV "0x000000000010 (pc 0x5 T0)\n==1==The signal is caused by a "
-			    "WRITE memory access.\n" F(0, "f"),
-		       true);
-	same_signature(wild, SEGV "(pc 0x5 T0)\n" F(0, "f"), true);
-	same_signature(wild, OVER F(0, "f"), false);
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		same_signature(types[i][0], reads, true);
+		same_signature(types[i][1], writes, true);
+	}
+	same_signature(reads, writes, false);
+	same_signature(reads, ASAN("heap-use-after-free") READ F(0, "g"), false);
+	same_signature(reads, NULLS CAUSED("READ") F(0, "f"), false);
+	same_signature(reads, OVER F(0, "f"), false);
+	same_signature(reads, ASAN("attempting double-free") READ F(0, "f"), false);
+	same_signature(reads,
+		       "WARNING: ThreadSanitizer: heap-use-after-free (pid=7)\n  Read of size 4 at "
+		       "0x7b by thread T1:\n    #0 f /src/a.c:3:4 (t+0x12)\n\n",
+		       false);
+}
+
+/* Ledgers know crashes by these names: none of them may change. */
+static void signatures_stay(void **state)
+{
+	static const struct {
+		const char *text, *signature;
+	} t[] = {
+	    {OVER READ F(0, "parse(int)") F(1, "next") HARNESS, "bed75a7d1feb9e18"},
+	    {OVER WRITE F(0, "parse(int)") F(1, "next") HARNESS, "4cabc4861842f735"},
+	    {OVER F(0, "parse(int)"), "7d143cd7266e1304"},
+	    {NULLS CAUSED("READ") F(0, "f"), "858b0a167e830f78"},
+	    {WILD F(0, "f"), "858b0a167e830f78"},
+	    {"x.c:1: a: Assertion `b > 1' failed.\n" F(0, "f"), "7253000e1c6a8626"},
+	    {"a.c:3:4: runtime error: division by zero\n" F(0, "f"), "2863d28f8bdd546a"},
+	    {"==3== ERROR: libFuzzer: deadly signal\n" F(0, "f"), "a5b4bb7a5f1fe811"},
+	    {"Direct leak of 16 byte(s) in 1 object(s) allocated from:\n" F(0, "f") "\n",
+	     "0948d19b5319ed7a"},
+	    {ASAN("attempting double-free") F(0, "f"), "e5ff6ed9ff8b54f5"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct crash_report r = parse(t[i].text);
+
+		if (strcmp(r.signature, t[i].signature) != 0)
+			fail_msg("%s, not %s, of:\n%s", r.signature, t[i].signature, t[i].text);
+		crash_report_done(&r);
+	}
 }
 
 static void stack_overflows_by_their_cycle(void **state)
@@ -239,6 +308,29 @@ static void raw_keys(void **state)
 		 true);
 }
 
+/* Without a build ID, crash_options.build tells builds apart. */
+static void raw_keys_of_builds(void **state)
+{
+	static const char plain[] = OVER READ "    #0 0x5  (/out/f+0x11fd3e)\n";
+	static const char with_id[] = OVER READ "    #0 0x5  (/out/f+0x11fd3e) (BuildId: ab12)\n";
+	const struct crash_options one = {.build = "1"}, two = {.build = "2"};
+	struct crash_report a = parse_with(plain, &one), b = parse_with(plain, &two),
+			    again = parse_with(plain, &one);
+
+	(void)state;
+	assert_int_equal(strlen(a.raw_key), 16);
+	assert_string_equal(a.raw_key, again.raw_key);
+	assert_string_not_equal(a.raw_key, b.raw_key);
+	crash_report_done(&a);
+	crash_report_done(&b);
+	crash_report_done(&again);
+	a = parse_with(with_id, &one);
+	b = parse_with(with_id, &two);
+	assert_string_equal(a.raw_key, b.raw_key);
+	crash_report_done(&a);
+	crash_report_done(&b);
+}
+
 /* A thread's frames are all its own. */
 static void raw_keys_of_threads(void **state)
 {
@@ -318,18 +410,96 @@ static void reports_of_the_engine(void **state)
 		 true);
 }
 
+/* --- the bug ---------------------------------------------------------------- */
+
+static void same_bug(const char *a, const char *b, bool same)
+{
+	struct crash_report ra = parse(a), rb = parse(b);
+
+	if (ra.bug[0] == '\0' || rb.bug[0] == '\0')
+		fail_msg("no bug in:\n%s\nor:\n%s", a, b);
+	if ((strcmp(ra.bug, rb.bug) == 0) != same)
+		fail_msg("%s bug in:\n%s\nand:\n%s", same ? "not one" : "one", a, b);
+	crash_report_done(&ra);
+	crash_report_done(&rb);
+}
+
+#define AT(n, pc, name, place) "    #" #n " " pc " in " name " /src/" place "\n"
+#define FREED		       "==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x602 at pc 0x5\n"
+
+static void a_bug_is_a_class_at_a_place(void **state)
+{
+	static const char base[] = OVER READ AT(0, "0x11", "next(char)", "lex.c:7:3")
+	    AT(1, "0x22", "sum", "parse.c:9:1") HARNESS;
+
+	(void)state;
+	/* Whatever calls it, wherever the index points, and in another directory. */
+	same_bug(base,
+		 FREED READ
+		 "    #0 0x33 in __asan_memcpy\n" AT(1, "0x44", "next(long)", "b/lex.c:7:9")
+		     AT(2, "0x55", "list", "parse.c:30") AT(3, "0x55", "sum", "parse.c:2"),
+		 true);
+	same_bug(
+	    base,
+	    SEGV
+	    "0x60200000abcd (pc 0x11)\n==1==The signal is caused by a READ memory access.\n" AT(
+		0, "0x11", "next(char)", "lex.c:7:3"),
+	    true);
+	/* An inlined function belongs to the one that it is in. */
+	same_bug(OVER READ AT(0, "0x11", "peek", "lex.h:3") AT(1, "0x11", "next", "lex.c:7")
+		     AT(2, "0x22", "sum", "parse.c:9"),
+		 base, true);
+	/* Another line, function, file, direction, class. */
+	same_bug(base, OVER READ AT(0, "0x11", "next(char)", "lex.c:8:3"), false);
+	same_bug(base, OVER READ AT(0, "0x11", "other", "lex.c:7:3"), false);
+	same_bug(base, OVER READ AT(0, "0x11", "next(char)", "lexer.c:7:3"), false);
+	same_bug(base,
+		 OVER
+		 "WRITE of size 4 at 0x602 thread T0\n" AT(0, "0x11", "next(char)", "lex.c:7:3"),
+		 false);
+	same_bug(base,
+		 "/src/lex.c:7:3: runtime error: division by zero\n" AT(0, "0x11", "next(char)",
+									"lex.c:7:3"),
+		 false);
+}
+
+static void no_bug(const char *text)
+{
+	struct crash_report r = parse(text);
+
+	assert_true(r.found);
+	if (r.bug[0])
+		fail_msg("a bug in:\n%s", text);
+	crash_report_done(&r);
+}
+
+static void a_failure_without_a_place_has_no_bug(void **state)
+{
+	(void)state;
+	no_bug(OVER READ "    #0 0x11 in next (/bin/x+0x11)\n");
+	no_bug(OVER READ);
+	no_bug("==1== ERROR: libFuzzer: timeout after 2 seconds\n" AT(0, "0x11", "f", "a.c:7"));
+	no_bug("==1==ERROR: AddressSanitizer: stack-overflow on address 0x7ff (pc 0x1)\n" AT(
+	    0, "0x11", "f", "a.c:7") AT(1, "0x22", "g", "a.c:8"));
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_bug_is_a_class_at_a_place),
+    cmocka_unit_test(a_failure_without_a_place_has_no_bug),
     cmocka_unit_test(what_differs_from_run_to_run),
     cmocka_unit_test(five_names_and_recursion_once),
     cmocka_unit_test(builds_of_rust_agree),
     cmocka_unit_test(compilers_agree),
     cmocka_unit_test(a_fault_is_a_fault),
+    cmocka_unit_test(memory_errors_of_one_direction),
+    cmocka_unit_test(signatures_stay),
     cmocka_unit_test(stack_overflows_by_their_cycle),
     cmocka_unit_test(races_from_either_side),
     cmocka_unit_test(leaks_by_their_allocation),
     cmocka_unit_test(targets_stand_in),
     cmocka_unit_test(words_stand_in),
     cmocka_unit_test(raw_keys),
+    cmocka_unit_test(raw_keys_of_builds),
     cmocka_unit_test(raw_keys_of_threads),
     cmocka_unit_test(raw_keys_of_overflows_and_races),
     cmocka_unit_test(raw_keys_only_of_places),

@@ -117,6 +117,33 @@ static void check(const char *text, const char *type, const char *frames)
 #define UAF  "ERROR: AddressSanitizer: heap-use-after-free on address 0x602000000011 at pc 0x5\n"
 #define READ "READ of size 4 at 0x602000000011 thread T0\n"
 
+static void context_of_grep(void **state)
+{
+	(void)state;
+	check("a-1.txt:12:==7==" UAF "a-1.txt-13-" READ "a-1.txt-14-    #0 0x4 in one a.c:1:2\n"
+	      "b-1.txt-15-    #1 0x4 in other a.c:1:2\n"
+	      "a-1.txt-16-    #1 0x5 in two a.c:3:4\n",
+	      "Heap-use-after-free\nREAD 4", "one|two");
+	check("a.txt:12:/src/x.c:3:4: runtime error: division by zero\n"
+	      "a.txt-13-    #0 0x4 in one a.c:1:2\n",
+	      "Divide-by-zero", "one");
+}
+
+/* Some editors write a byte order mark, and files with one are joined. */
+static void byte_order_marks(void **state)
+{
+	(void)state;
+	check("\xef\xbb\xbf==7==" UAF READ "    #0 0x4 in one a.c:1:2\n",
+	      "Heap-use-after-free\nREAD 4", "one");
+	check("a log\n\xef\xbb\xbft: a.c:3: int f(void): Assertion `x > 0' failed.\n"
+	      "\xef\xbb\xbf    #0 0x4 in one a.c:1:2\n",
+	      "ASSERT", "one");
+	check("\xef\xbb\xbfx.c:3:4: runtime error: division by zero\n", "Divide-by-zero", "");
+	same_signature("\xef\xbb\xbfx.c:3:4: runtime error: division by zero\n",
+		       "x.c:3:4: runtime error: division by zero\n", true);
+	check("\xef\xbb", "", "");
+}
+
 static void others_lines_are_not_taken(void **state)
 {
 	(void)state;
@@ -174,6 +201,8 @@ static void a_long_prefix_is_none(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_prefix_changes_nothing),
+    cmocka_unit_test(context_of_grep),
+    cmocka_unit_test(byte_order_marks),
     cmocka_unit_test(others_lines_are_not_taken),
     cmocka_unit_test(what_a_target_wrote_before_a_headline_is_no_prefix),
     cmocka_unit_test(each_process_has_its_own),

@@ -101,6 +101,24 @@ static void test_llvm(void **state)
 	    "SUMMARY: AddressSanitizer: heap-buffer-overflow (/target/t+0xa1)\n");
 }
 
+/* A trap's message that ends in a newline makes a blank line and moves the places. */
+static void test_trap(void **state)
+{
+	(void)state;
+	assert_string_equal(
+	    apply(SLICE("    #0 0x55a1  (/target/t+0xa1) (BuildId: d687)\n"
+			"    #1 0x55b2  (/target/t+0xb2) (BuildId: d687)\n"),
+		  "/target/t",
+		  SLICE("0xa1\n__clang_trap_msg$libc++$/v1/vector:3: assertion n failed: out of "
+			"bounds\n\n/v1/vector:0:0\nstd::at(int)\n/v1/vector:3:3\ninner\n"
+			"/src/a.c:1:2\n\n0xb2\nouter\n/src/a.c:9:8\n\n")),
+	    "    #0 0x55a1 in __clang_trap_msg$libc++$/v1/vector:3: assertion n failed: out of "
+	    "bounds /v1/vector:0:0\n"
+	    "    #1 0x55a1 in std::at(int) /v1/vector:3:3\n"
+	    "    #2 0x55a1 in inner /src/a.c:1:2\n"
+	    "    #3 0x55b2 in outer /src/a.c:9:8\n");
+}
+
 /* Of TSan's frames the module is the last part of its path, and there is no address. */
 static void test_tsan(void **state)
 {
@@ -208,7 +226,7 @@ static void test_many(void **state)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_offsets),	   CASE(test_llvm),	   CASE(test_tsan),
+    CASE(test_offsets),	   CASE(test_llvm),	   CASE(test_trap), CASE(test_tsan),
     CASE(test_same_crash), CASE(test_bad_answers), CASE(test_many),
 };
 

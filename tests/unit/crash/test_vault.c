@@ -339,9 +339,9 @@ static void test_faults(void **state)
 
 		print_message("# %s: %u calls failed, died at %u\n", is_old ? "update" : "new",
 			      failed, died);
-		/* Counted: a sync that is forgotten is missed here.  A file takes five calls
-		 * (create, write, sync, rename, sync), the directory around it ten, of which an
-		 * old one needs five, and one to see whose it is. */
+		/* The exact numbers find a forgotten sync.  A file takes five calls (create,
+		 * write, sync, rename, sync).  A new directory takes ten.  An old one takes
+		 * five, and one to read its owner. */
 		assert_int_equal(failed, is_old ? 3 * 5 + 6 : 3 * 5 + 10);
 		assert_int_equal(died, failed);
 	}
@@ -412,7 +412,7 @@ static void test_copy(void **state)
 	assert_false(scratch_has(dir.fd, "crashes/" SIGNATURE "/.record.json.new"));
 }
 
-/* Whoever comes first has the crash's directory; no target's files replace those of another. */
+/* The first target gets the crash's directory.  A target's files never replace those of another. */
 static void test_targets(void **state)
 {
 	static const char path[] = "crashes/" SIGNATURE "/by/b";
@@ -444,7 +444,7 @@ static void test_targets(void **state)
 		assert_string_equal(text, *t);
 	}
 	assert_int_equal(fstatat(dir.fd, "crashes/" SIGNATURE "/minimized", &st, 0), -1);
-	/* What a killed writer left of it goes. */
+	/* Files that a killed writer left are removed. */
 	scratch_write(dir.fd, "crashes/" SIGNATURE "/by/b/.input.new", "half");
 	assert_int_equal(mkdirat(dir.fd, "crashes/" SIGNATURE "/by/.c.12345678.new", 0700), 0);
 	assert_int_equal(vault_sweep(dir.fd, &e), 0);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One bug that several callers reach has several signatures: variants of one crash. */
+#include "tests/unit/crash/ledgers.h"
+
+static size_t crashes(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ledger_count(ledger); i++)
+		n += !*ledger_at(ledger, i)->merged_into;
+	return n;
+}
+
+static struct ledger_noted see(const char *signature, const char *target, const char *bug,
+			       uint64_t time)
+{
+	return NOTE(.signature = signature, .target = target, .bug = bug, .time = time, .run = "r",
+		    .crash_type = "UAF", .top_frame = "f", .crash_file = signature,
+		    .input_bytes = 5, .input_sha1 = "", .tries = 3, .hits = 3);
+}
+
+static void check_into(const char *signature, const char *head)
+{
+	assert_string_equal(ledger_record(ledger, signature)->merged_into, head);
+}
+
+static void variants_are_one_crash(void **state)
+{
+	(void)state;
+	parse("{}");
+	assert_true(see("m", "t", "b1", 10).is_new);
+	assert_false(see("a", "t", "b1", 11).is_new);
+	assert_false(see("z", "t", "b1", 12).is_new);
+	assert_true(see("n", "t", "b2", 13).is_new);
+	assert_true(see("o", "t", "", 14).is_new); /* no place: no bug */
+	assert_true(see("p", "t", "", 15).is_new);
+	assert_int_equal(crashes(), 4);
+	check_into("a", "m");
+	check_into("z", "m");
+	assert_int_equal(crash("m")->count, 3);
+	assert_int_equal(crash("m")->aliases.n, 2);
+	/* Each keeps its own input and description. */
+	assert_string_equal(ledger_record(ledger, "a")->crash_file, "a");
+	assert_string_equal(ledger_record(ledger, "a")->crash_type, "UAF");
+	assert_int_equal(ledger_record(ledger, "a")->reproduction.hits, 3);
+	assert_string_equal(crash("m")->crash_file, "m");
+	/* Seen again: it is known as itself. */
+	assert_false(see("a", "t", "b1", 20).is_new);
+	assert_int_equal(crash("m")->count, 4);
+	check_text();
+}
+
+/* Whatever another target found: it is new in this one. */
+static void a_variant_is_new_in_another_target(void **state)
+{
+	struct ledger_noted n;
+
+	(void)state;
+	parse("{}");
+	(void)see("m", "t", "b1", 10);
+	OK(ledger_next_run(ledger, "r2", &oops));
+	n = see("a", "u", "b1", 20);
+	assert_true(n.is_new);
+	assert_int_equal(n.entry->state, LEDGER_NEW);
+	assert_string_equal(n.crash->signature, "m");
+	assert_int_equal(crash("m")->n_by, 2);
+	assert_int_equal(crashes(), 1);
+	check_text();
+}
+
+static void a_variant_of_a_fixed_bug_is_a_regression(void **state)
+{
+	struct ledger_noted n;
+
+	(void)state;
+	parse("{}");
+	(void)see("m", "t", "b1", 10);
+	OK(ledger_fixed(ledger, "m", "t", 20, "c", "r", &oops));
+	n = see("a", "t", "b1", 30);
+	assert_false(n.is_new);
+	assert_int_equal(n.before, LEDGER_FIXED);
+	assert_int_equal(crash("m")->state, LEDGER_REGRESSED);
+}
+
+static void what_a_user_split_stays_split(void **state)
+{
+	(void)state;
+	parse("{}");
+	(void)see("m", "t", "b1", 10);
+	(void)see("a", "t", "b1", 11);
+	OK(ledger_split(ledger, "a", &oops));
+	assert_int_equal(crashes(), 2);
+	(void)see("a", "t", "b1", 12);
+	assert_int_equal(crashes(), 2);
+	(void)see("c", "t", "b1", 13);
+	check_into("c", "m"); /* the oldest */
+	/* Joined by a user: a bug of either is a bug of the crash. */
+	(void)see("n", "t", "b2", 14);
+	OK(ledger_merge(ledger, "n", "a", &oops));
+	(void)see("d", "t", "b2", 15);
+	check_into("d", "a");
+	check_text();
+}
+
+static void variants_are_read_back(void **state)
+{
+	_autofree_ char *saved = NULL;
+	size_t n;
+
+	(void)state;
+	parse("{}");
+	(void)see("m", "t", "b1", 10);
+	(void)see("a", "u", "b1", 11);
+	OK(ledger_print(ledger, &saved, &n, &oops));
+	parse(saved);
+	check_into("a", "m");
+	assert_string_equal(crash("m")->bug, "b1");
+	assert_false(see("e", "t", "b1", 12).is_new);
+	check_into("e", "m");
+}
+
+/* A failed call leaves a ledger that can be used, and printed. */
+static void no_memory(void **state)
+{
+	(void)state;
+	for (unsigned at = 1;; at++) {
+		struct ledger_noted n;
+		struct err e;
+		int r;
+
+		parse("{}");
+		(void)see("m", "t", "b1", 10);
+		fault_arm(at, FAULT_FAIL);
+		r = ledger_note(ledger,
+				&(struct crash_sighting){.signature = "a",
+							 .target = "u",
+							 .bug = "b1",
+							 .run = "r",
+							 .crash_type = "UAF",
+							 .crash_file = "a",
+							 .input_sha1 = ""},
+				&n, &e);
+		fault_arm(0, FAULT_FAIL);
+		check_text();
+		if (r == 0)
+			break;
+		assert_int_equal(r, -ENOMEM);
+		(void)see("a", "u", "b1", 11);
+		assert_int_equal(crashes(), 1);
+	}
+}
+
+#define CASE(f) cmocka_unit_test_teardown(f, each_teardown)
+
+static const struct CMUnitTest tests[] = {
+    CASE(variants_are_one_crash),
+    CASE(a_variant_is_new_in_another_target),
+    CASE(a_variant_of_a_fixed_bug_is_a_regression),
+    CASE(what_a_user_split_stays_split),
+    CASE(variants_are_read_back),
+    CASE(no_memory),
+};
+
+UNIT_MAIN(tests)
