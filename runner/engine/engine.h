@@ -100,6 +100,11 @@ struct engine_state {
 	bool done;	       /* it said that it ended by itself, or that the given input did */
 	bool not_instrumented; /* it found no coverage instrumentation */
 	bool interrupted;      /* it ended because it was signalled */
+	/* The engine started once more in one cell: the target executed itself.  The others are
+	 * the evidence so far: the initial corpus was executed, a seed was printed, and how often
+	 * the modules were, behind a seed. */
+	bool restarted, inited, has_seed;
+	unsigned starts;
 	enum engine_fault {
 		ENGINE_FAULT_NONE,
 		ENGINE_FAULT_CRASH,   /* sanitizer report, deadly signal, exit() in the target */
@@ -109,21 +114,27 @@ struct engine_state {
 		ENGINE_FAULT_ENGINE, /* the engine itself failed: bad flag, dictionary, directory */
 		ENGINE_FAULT_,
 	} fault;
-	bool own_thread;      /* a thread of the engine's own, its first one, reports that */
+	bool own_thread;      /* the engine's own first thread (the watchdog) reports it */
 	char fault_text[160]; /* "AddressSanitizer: heap-buffer-overflow", printable, "" if none */
 	char artifact[256];   /* base name of the last artifact that it named, "" if none */
+	/* The content of that artifact, if the engine printed it and its SHA-1 is in the name. */
+	struct {
+		char bytes[256];
+		size_t n;
+		bool known; /* an input can be empty */
+	} input_printed;
 	struct {
 		bool seen;
 		uint64_t execs, exec_per_s, new_units, slowest_s, peak_rss_mib;
 	} final; /* the engine's closing statistics */
-	/* The caller's: the instrumented edges that the process can have, at most; 0: any. */
+	/* Set by the caller: how many instrumented edges the process can have; 0: any number. */
 	uint64_t edges_most;
-	/* The caller's: the executions that the process has had time for, at most; 0: any. */
+	/* Set by the caller: how many executions the process has had time for; 0: any number. */
 	uint64_t execs_most;
-	/* Lines whose numbers cannot be true; none of these numbers is kept. */
+	/* Number of lines with impossible numbers, which are not kept. */
 	uint64_t refused;
 	uint64_t refused_edges; /* in the last such line: edges above edges_most, else 0 */
-	char refused_text[160]; /* of that line: "343172 edges reached, ...", printable */
+	char refused_text[160]; /* its reason: "343172 edges reached, ...", printable */
 };
 
 const char *engine_fault_name(enum engine_fault f); /* "none", "crash", ... */
@@ -134,7 +145,7 @@ enum engine_end {
 	ENGINE_FAULTED,	       /* state.fault says why */
 	ENGINE_STARTUP_FAILED, /* before fuzzing began, without a report of the target's own */
 	ENGINE_NOT_INSTRUMENTED,
-	ENGINE_INTERRUPTED, /* by a signal that it handles, or the target says so */
+	ENGINE_INTERRUPTED, /* by a signal that it handles, or the target claims so */
 	ENGINE_KILLED,	    /* by a signal that it does not */
 	ENGINE_UNKNOWN, /* an exit status that it does not use: the target called exit() unseen */
 	ENGINE_END_,
@@ -147,12 +158,21 @@ enum engine_artifact {
 	ENGINE_ARTIFACT_OOM,
 	ENGINE_ARTIFACT_LEAK,
 	ENGINE_ARTIFACT_SLOW, /* not a failure */
-	/* No engine's: what the cell's end said of the input, whatever the engine called it. */
+	/* Not from an engine: kinds that the cell's end gives, whatever name the engine chose. */
 	ENGINE_ARTIFACT_PIDS,
 	ENGINE_ARTIFACT_SYSCALL,
 };
-/* "crash", "slow-unit", ...: what the name of a saved artifact begins with; NULL for none. */
+/* "crash", "slow-unit", ...: the first part of a saved artifact's name; NULL for none. */
 const char *engine_artifact_name(enum engine_artifact a);
+
+/* Where a word comes from that the engine put into an input. */
+enum engine_word {
+	ENGINE_WORD_GIVEN,	 /* the dictionary that it was given */
+	ENGINE_WORD_KEPT,	 /* what it noted by itself earlier, from any of the two others */
+	ENGINE_WORD_COMPARED,	 /* a comparison of the target */
+	ENGINE_WORD_RECOMMENDED, /* it recommends the word for a dictionary */
+};
+typedef void engine_word_fn(void *arg, struct slice word, enum engine_word from);
 
 struct engine_ops {
 	const char *name;
@@ -168,6 +188,9 @@ struct engine_ops {
 	bool (*flag_ok)(struct slice flag, char why[160]);
 	/* One line of output, without its newline; io carries what was seen so far. */
 	void (*line)(struct slice line, struct engine_state *io);
+	/* The words of an input that the line says was kept for something new, and words that the
+	 * line recommends.  NULL: the engine does not say. */
+	void (*words)(struct slice line, engine_word_fn *fn, void *arg);
 	/* signo 0: it exited with code. */
 	enum engine_end (*classify)(const struct engine_state *s, int code, int signo);
 	enum engine_artifact (*artifact)(struct slice name);
@@ -180,7 +203,7 @@ struct engine_ops {
 
 extern const struct engine_ops engine_libfuzzer;
 
-/* Of an artifact that was saved, <kind>-<sha1>: the engine's kinds, and ours. */
+/* The kind of a saved artifact, <kind>-<sha1>: the engine's kinds, and ours. */
 enum engine_artifact engine_saved(const struct engine_ops *engine, struct slice name);
 
 const struct engine_ops *engine_find(const char *name); /* NULL: unknown */

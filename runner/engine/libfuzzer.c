@@ -257,6 +257,7 @@ const struct engine_ops engine_libfuzzer = {
     .measure = libfuzzer_measure,
     .flag_ok = libfuzzer_flag_ok,
     .line = libfuzzer_line,
+    .words = libfuzzer_words,
     .classify = classify,
     .artifact = libfuzzer_artifact,
     .stop_signal = SIGUSR1,

@@ -13,6 +13,8 @@
 void libfuzzer_line(struct slice line, struct engine_state *io);
 /* The part of it that looks for failures: io's fault, artifact, interrupted, done. */
 void libfuzzer_failure(struct slice line, struct engine_state *io);
+/* engine_ops.words */
+void libfuzzer_words(struct slice line, engine_word_fn *fn, void *arg);
 /* engine_ops.artifact: "<kind>-<40 hex digits>" and nothing else */
 enum engine_artifact libfuzzer_artifact(struct slice name);
 /* engine_ops.flag_ok */

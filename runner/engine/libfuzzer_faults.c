@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/engine/libfuzzer.h"
 
+#include "base/digest.h"
+
 /* Reports of libFuzzer and of the sanitizers, and libFuzzer's complaints about how
  * it was started (formats: compiler-rt of LLVM 14 to 19). */
 
@@ -90,7 +92,8 @@ static void on_libfuzzer(struct slice in, struct engine_state *io)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		rest = in;
 		if (scan_lit(&rest, kinds[i].text)) {
-			/* "(used: 423Mb; limit: 384Mb)": the watchdog; "(malloc(N))" is not. */
+			/* "(used: 423Mb; limit: 384Mb)" comes from the watchdog, "(malloc(N))"
+			 * does not. */
 			if (!io->fault && scan_lit(&rest, SLICE(" (used: ")))
 				io->own_thread = true;
 			set_fault(io, kinds[i].fault, SLICE("libFuzzer: "), in);
@@ -137,8 +140,63 @@ static void on_artifact(struct slice path, struct engine_state *io)
 
 	if (slash)
 		slice_skip(&path, (size_t)(slash - path.p) + 1);
-	if (libfuzzer_artifact(path) != ENGINE_ARTIFACT_NONE)
-		put(io->artifact, 0, sizeof(io->artifact), path);
+	if (libfuzzer_artifact(path) == ENGINE_ARTIFACT_NONE)
+		return;
+	put(io->artifact, 0, sizeof(io->artifact), path);
+	io->input_printed.known = false;
+}
+
+/* -1: not a digit. */
+static int base64_digit(char c)
+{
+	static const char digits[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *at = c ? strchr(digits, c) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+/* False: the text is not base64 with padding, or decodes to more than room bytes. */
+static bool base64_decode(struct slice in, char *out, size_t room, size_t *ret_n)
+{
+	size_t pad = 0, n = 0;
+
+	if (in.n % 4 != 0)
+		return false;
+	while (pad < 2 && in.n > 0 && in.p[in.n - 1] == '=') {
+		in.n--;
+		pad++;
+	}
+	for (unsigned long long bits = 0, i = 0; i < in.n; i++) {
+		int digit = base64_digit(in.p[i]);
+
+		if (digit < 0)
+			return false;
+		bits = bits << 6 | (unsigned)digit;
+		if (i % 4 == 0)
+			continue;
+		if (n == room)
+			return false;
+		out[n++] = (char)(bits >> (4 - 2 * (i % 4 - 1)) & 0xff);
+	}
+	*ret_n = n;
+	return true;
+}
+
+/* libFuzzer prints an input of at most 256 bytes after the artifact's name.  Without a free
+ * descriptor it names a file that it did not write. */
+static void on_base64(struct slice text, struct engine_state *io)
+{
+	const char *name = strrchr(io->artifact, '-');
+	char hex[DIGEST_SHA1_HEX], *to = io->input_printed.bytes;
+	size_t n;
+
+	if (!name || io->input_printed.known ||
+	    !base64_decode(text, to, sizeof(io->input_printed.bytes), &n))
+		return;
+	digest_sha1_hex((struct slice){to, n}, hex);
+	io->input_printed.n = n;
+	io->input_printed.known = strcmp(name + 1, hex) == 0;
 }
 
 /* Reports may stand behind half a line of the target's. */
@@ -157,6 +215,11 @@ static void reports(struct slice line, struct engine_state *io)
 	rest = line;
 	if (slice_find(&rest, SLICE("Test unit written to ")))
 		on_artifact(rest, io);
+	rest = line;
+	if (scan_lit(&rest, SLICE("Base64:"))) {
+		(void)scan_lit(&rest, SLICE(" ")); /* absent for an empty input */
+		on_base64(rest, io);
+	}
 }
 
 /* libFuzzer's own complaints, after which it exits with 1.  Whole beginnings: any

@@ -52,10 +52,10 @@ static bool sized(struct slice in, uint64_t *ret_bytes)
 	return true;
 }
 
-/* --- what cannot be ------------------------------------------------------- */
+/* --- impossible numbers --------------------------------------------------- */
 
-/* FuzzerDefs.h: features are bits of a set of this size; FuzzerDriver.cpp: the longest input that
- * it chooses by itself. */
+/* FuzzerDefs.h: features are bits of a set of this size.  FuzzerDriver.cpp: the longest input
+ * that the engine chooses by itself. */
 #define FEATURES_MOST (UINT64_C(1) << 21)
 #define LENGTH_MOST   (UINT64_C(1) << 20)
 
@@ -89,7 +89,7 @@ static bool too_many_execs(uint64_t execs, struct engine_state *io)
 	return true;
 }
 
-/* now: what io would become. */
+/* Checks the numbers of *now, the state that *io would become. */
 static bool is_refused(const struct engine_state *now, struct engine_state *io)
 {
 	if (too_many_edges(now->cov, "reached", io) || too_many_execs(now->execs, io))
@@ -210,7 +210,7 @@ static void read_fields(struct slice in, struct engine_state *io, bool *ret_has_
 	}
 }
 
-/* "#3\tINITED cov: 2 ft: 2 ..."; a field that is zero is left out. */
+/* Parses "#3\tINITED cov: 2 ft: 2 ..."; a field that is zero is missing. */
 static bool status(struct slice in, struct engine_state *io)
 {
 	struct engine_state now;
@@ -232,6 +232,10 @@ static bool status(struct slice in, struct engine_state *io)
 			now.last_new_execs = now.execs;
 		if (now.cov > 0)
 			now.not_instrumented = false;
+		if (slice_eq(event, SLICE("INITED"))) {
+			now.restarted |= now.inited;
+			now.inited = true;
+		}
 		*io = now;
 	}
 	if (slice_eq(event, SLICE("DONE")))
@@ -256,6 +260,28 @@ static void status_anywhere(struct slice in, struct engine_state *io)
 
 /* --- lines with a fixed beginning ----------------------------------------- */
 
+/* "INFO: Seed: 3915497236", once before the first input.  A target may print such a line for a
+ * seed of its own: alone it is no evidence. */
+static void on_seed(struct slice in, struct engine_state *io)
+{
+	(void)in;
+	io->has_seed = true;
+}
+
+/* A target may execute itself before its first input, to change its environment. */
+enum { STARTS_MOST = 2 };
+
+static void count_start(struct engine_state *io)
+{
+	if (!io->has_seed)
+		return;
+	io->has_seed = false;
+	if (io->running || io->replaying || io->starts == STARTS_MOST)
+		io->restarted = true;
+	else
+		io->starts++;
+}
+
 /* "INFO: Loaded 1 modules   (6 inline 8-bit counters): ...", "(6 guards)", and
  * "INFO: Loaded 1 PC tables (6 PCs): ..." */
 static void on_loaded(struct slice in, struct engine_state *io)
@@ -269,8 +295,10 @@ static void on_loaded(struct slice in, struct engine_state *io)
 	if (!counters && !scan_lit(&in, SLICE(" PC tables")))
 		return;
 	scan_blanks(&in);
-	if (scan_lit(&in, SLICE("(")) && number(&in, &edges) &&
-	    (counters || io->edges_total == 0) && !too_many_edges(edges, "instrumented", io))
+	if (!scan_lit(&in, SLICE("(")) || !number(&in, &edges))
+		return;
+	count_start(io);
+	if ((counters || io->edges_total == 0) && !too_many_edges(edges, "instrumented", io))
 		io->edges_total = edges;
 }
 
@@ -360,6 +388,8 @@ static void on_replay(struct slice in, struct engine_state *io)
 {
 	size_t n = in.n < sizeof(io->input) - 1 ? in.n : sizeof(io->input) - 1;
 
+	if (io->restarted) /* the input that did it keeps its place */
+		return;
 	io->replaying = true;
 	io->done = false;
 	io->inputs++;
@@ -390,6 +420,7 @@ static const struct {
 	struct slice prefix;
 	void (*on)(struct slice rest, struct engine_state *io);
 } prefixes[] = {
+    {{"INFO: Seed: ", 12}, on_seed},
     {{"INFO: Loaded ", 13}, on_loaded},
     {{"INFO: -max_len is not provided", 30}, on_max_len},
     {{"INFO: seed corpus: files: ", 26}, on_seed_corpus},

@@ -139,6 +139,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fd = file_of(&list, data + 1, size - 1);
 	check(control_read_fd(fd, STAGE, &list, &c, &e) == 0);
 	check_control(c, lseek(fd, 0, SEEK_END));
+	control_rewind(c, data[0] / INPUTS_MAX);
+	check_control(c, lseek(fd, 0, SEEK_END));
 	next = c->next;
 
 	check(control_repair(c, &list, false, &e) == 0);

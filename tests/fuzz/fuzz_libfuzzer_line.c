@@ -23,6 +23,9 @@ static void check(const struct engine_state *s)
 	if (s->artifact[0] &&
 	    engine_libfuzzer.artifact(slice_of(s->artifact)) == ENGINE_ARTIFACT_NONE)
 		abort();
+	if (s->input_printed.known &&
+	    (!s->artifact[0] || s->input_printed.n > sizeof(s->input_printed.bytes)))
+		abort();
 	if (s->corpus_bytes > UINT64_C(1) << 53 || s->execs > UINT64_C(1) << 53 ||
 	    s->seed_files > UINT64_C(1) << 53)
 		abort();

@@ -202,7 +202,7 @@ static void artifact_names(void **state)
 	assert_int_equal(engine_libfuzzer.artifact((struct slice){nul, 46}), ENGINE_ARTIFACT_NONE);
 }
 
-/* Of what is saved; in a cell's directory nobody may name an artifact so. */
+/* Names of saved artifacts; in a cell's directory they are not accepted. */
 static void saved_names(void **state)
 {
 	static const char sha1[] = "510e70573bca51a824e345d5cff7448f740203fb";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
+#include "base/digest.h"
 #include "runner/engine/libfuzzer.h"
 
 #include <stdio.h>
@@ -83,9 +84,9 @@ static void one_line(void **state)
 	}
 }
 
-/* The watchdog's report is written by a thread of the engine's own, all others by the thread that
- * failed. */
-static void who_reports(void **state)
+/* A thread of the engine writes the watchdog's report.  The thread that failed writes all
+ * others. */
+static void the_reporting_thread_is_known(void **state)
 {
 	static const struct {
 		const char *line;
@@ -306,12 +307,96 @@ static void real_numbers(void **state)
 		    c.s.rss_mib > 10 && c.s.ft >= c.s.cov && c.s.last_new_execs > 0);
 }
 
+/* What the engine printed of an artifact that holds input, if that is what it printed. */
+static struct engine_state printed(const char *input, size_t n, const char *base64)
+{
+	struct engine_state s = {0};
+	char line[800], hex[DIGEST_SHA1_HEX];
+
+	digest_sha1_hex((struct slice){input, n}, hex);
+	snprintf(line, sizeof(line), "artifact_prefix='/a/'; Test unit written to /a/crash-%s",
+		 hex);
+	libfuzzer_line(slice_of(line), &s);
+	snprintf(line, sizeof(line), "Base64: %s", base64);
+	libfuzzer_line(slice_of(line), &s);
+	return s;
+}
+
+static void printed_inputs(void **state)
+{
+	static const struct {
+		const char *input;
+		size_t n;
+		const char *base64;
+	} t[] = {
+	    {"", 0, ""},
+	    {"F", 1, "Rg=="},
+	    {"Fo", 2, "Rm8="},
+	    {"Foo", 3, "Rm9v"},
+	    {"Foo\n", 4, "Rm9vCg=="},
+	    {"\0\377\376", 3, "AP/+"},
+	    {"\373\360", 2, "+/A="},
+	};
+	char most[256] = {0}, text[345];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct engine_state s = printed(t[i].input, t[i].n, t[i].base64);
+
+		assert_true(s.input_printed.known);
+		assert_int_equal(s.input_printed.n, t[i].n);
+		assert_memory_equal(s.input_printed.bytes, t[i].input, t[i].n);
+	}
+	memset(text, 'A', 342);
+	memcpy(text + 342, "==", 3);
+	assert_int_equal(printed(most, sizeof(most), text).input_printed.n, sizeof(most));
+}
+
+/* A real target, LLVM 14. */
+static void real_printed_input(void **state)
+{
+	struct engine_state s = {0};
+
+	(void)state;
+	libfuzzer_line(SLICE("artifact_prefix='/a/'; Test unit written to "
+			     "/a/crash-8726fb4bb297f28b749b481765a9aaa8b56b8fb5"),
+		       &s);
+	libfuzzer_line(SLICE("Base64: RmIrtw=="), &s);
+	assert_true(s.input_printed.known);
+	assert_int_equal(s.input_printed.n, 4);
+	assert_memory_equal(s.input_printed.bytes, "Fb+\267", 4);
+}
+
+static void inputs_that_were_not_printed(void **state)
+{
+	static const char *const t[] = {"Rm9w", "Rm 9v", "Rm9",	    "Rm9v=",	"Rm9v====",
+					"Rm-v", "=m9v",	 "Rm9\x80", "Rm9vRm9v", " Rm9v"};
+	char longer[261] = {0}, text[353];
+	struct engine_state s = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++)
+		assert_false(printed("Foo", 3, t[i]).input_printed.known);
+	memset(text, 'A', 348);
+	text[348] = '\0';
+	assert_false(printed(longer, 261, text).input_printed.known);
+	libfuzzer_line(SLICE("Base64: "), &s);
+	assert_false(s.input_printed.known);
+	/* The next artifact is another one. */
+	s = printed("Foo", 3, "Rm9v");
+	libfuzzer_line(SLICE("Test unit written to /a/leak-" SHA), &s);
+	assert_false(s.input_printed.known);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(one_line),
-    cmocka_unit_test(who_reports),
+    cmocka_unit_test(the_reporting_thread_is_known),
     cmocka_unit_test(which_report_counts),
     cmocka_unit_test(long_texts_are_cut),
     cmocka_unit_test(artifact_lines),
+    cmocka_unit_test(printed_inputs),
+    cmocka_unit_test(real_printed_input),
+    cmocka_unit_test(inputs_that_were_not_printed),
     cmocka_unit_test(real_output),
     cmocka_unit_test(real_blindness),
     cmocka_unit_test(real_numbers),

@@ -229,8 +229,8 @@ static void any_bytes(void **state)
 	}
 }
 
-/* Of a program with 103 counters, after a line that can be true. */
-static void what_cannot_be_is_refused(void **state)
+/* Lines of a program with 103 counters, after a possible line. */
+static void impossible_numbers_are_refused(void **state)
 {
 	static const struct {
 		const char *line, *why;
@@ -267,7 +267,7 @@ static void what_cannot_be_is_refused(void **state)
 	}
 }
 
-/* That it began and ended is not a number. */
+/* The start and the end of fuzzing are no numbers. */
 static void a_refused_line_begins_and_ends(void **state)
 {
 	struct engine_state s = {.edges_most = 103, .execs_most = 50000};
@@ -286,14 +286,81 @@ static void a_refused_line_begins_and_ends(void **state)
 	assert_int_equal(s.execs, 0);
 }
 
+static void say_all(const char *text, struct engine_state *io)
+{
+	struct slice in = slice_of(text), line;
+
+	while (scan_line(&in, &line))
+		libfuzzer_line(line, io);
+}
+
+#define HEAD                                                              \
+	"INFO: Running with entropic power schedule (0xFF, 100).\n"       \
+	"INFO: Seed: 1060626477\n"                                        \
+	"INFO: Loaded 1 modules   (5 inline 8-bit counters): 5 [0, 5),\n" \
+	"INFO: Loaded 1 PC tables (5 PCs): 5 [5,9),\n"
+#define INITED "#2\tINITED cov: 2 ft: 2 corp: 1/1b exec/s: 0 rss: 30Mb\n"
+
+/* An input that executes /proc/self/exe, by what libFuzzer 14 to 19 print. */
+static void a_second_start_is_seen(void **state)
+{
+	static const struct {
+		const char *before, *then;
+		bool restarted;
+	} t[] = {
+	    {HEAD, INITED, false},
+	    {HEAD, HEAD, false},     /* before its first input: its own business */
+	    {HEAD HEAD, HEAD, true}, /* again and again: an input of its corpus does that */
+	    {HEAD HEAD, INITED "INFO: Seed: 7\n", false},
+	    {HEAD INITED, HEAD, true},
+	    {HEAD INITED, "half a line" INITED, true},
+	    {HEAD INITED "#9\tNEW    cov: 3 corp: 2/2b lim: 4\n", HEAD INITED, true},
+	    {HEAD "Running: a\nExecuted a in 0 ms\nRunning: b\n", HEAD "Running: a\n", true},
+	    /* A target's own words, and other lines of the engine. */
+	    {HEAD INITED, "INFO: Seed: 7\n", false},
+	    {HEAD INITED, "INFO: Loaded 3 modules of the game\n", false},
+	    {HEAD INITED, "INFO: Seed: 7\nINFO: Loaded 3 modules of the game\n", false},
+	    {HEAD INITED, "INFO: Loaded 1 modules   (5 inline 8-bit counters): 5\n", false},
+	    {"INFO: Seed: 1\nINFO: Seed: 2\nINFO: Seed: 3\n" HEAD, INITED, false},
+	    {HEAD INITED, "#9\tRELOAD cov: 3\n#10\tDONE   cov: 3\n", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct engine_state s = {0};
+
+		print_message("# %zu\n", i);
+		say_all(t[i].before, &s);
+		assert_false(s.restarted);
+		say_all(t[i].then, &s);
+		assert_int_equal(s.restarted, t[i].restarted);
+		assert_string_equal(s.input, strstr(t[i].before, "Running: b") ? "b" : "");
+	}
+}
+
+/* Such a line is read again when the bound has changed. */
+static void a_refused_start_is_no_start(void **state)
+{
+	struct engine_state s = {.edges_most = 1};
+
+	(void)state;
+	say_all(INITED, &s);
+	s.edges_most = 9;
+	say_all(INITED, &s);
+	assert_int_equal(s.refused, 1);
+	assert_false(s.restarted);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(status_lines),
     cmocka_unit_test(information),
     cmocka_unit_test(collected_over_lines),
     cmocka_unit_test(not_instrumented_until_covered),
     cmocka_unit_test(any_bytes),
-    cmocka_unit_test(what_cannot_be_is_refused),
+    cmocka_unit_test(impossible_numbers_are_refused),
     cmocka_unit_test(a_refused_line_begins_and_ends),
+    cmocka_unit_test(a_second_start_is_seen),
+    cmocka_unit_test(a_refused_start_is_no_start),
 };
 
 UNIT_MAIN(tests)

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The literals of a program, from a file that a hostile build wrote. */
+#include "tests/unit/unit.h"
+
+#include "runner/dictionary/literals.h"
+#include "tests/unit/scratch.h"
+
+#include <elf.h>
+#include <sys/mman.h>
+
+enum { RODATA_AT = 0x10000, DATA_AT = 0x20000, ROOM = 2048, GLOBALS = 40, SECTIONS = 5 };
+enum { NULL_, NAMES, RODATA, DATA, RELA };
+
+/* struct __asan_global */
+struct global {
+	uint64_t beg, size, room, name, module, dynamic, location, odr;
+};
+
+/* A program with two sections and relocations. */
+struct program {
+	Elf64_Ehdr head;
+	Elf64_Shdr sections[SECTIONS];
+	char names[64], rodata[ROOM];
+	struct global globals[GLOBALS];
+	Elf64_Rela rela[4 * GLOBALS];
+};
+
+static struct program p;
+static struct words w;
+static size_t rodata_n;
+
+static Elf64_Shdr section(uint32_t type, uint64_t addr, uint64_t at, uint64_t size)
+{
+	return (Elf64_Shdr){.sh_type = type,
+			    .sh_flags = SHF_ALLOC,
+			    .sh_addr = addr,
+			    .sh_offset = at,
+			    .sh_size = size};
+}
+
+static void name(unsigned section, const char *text)
+{
+	size_t at = 1;
+
+	while (p.names[at])
+		at += strlen(p.names + at) + 1;
+	memcpy(p.names + at, text, strlen(text) + 1);
+	p.sections[section].sh_name = (Elf64_Word)at;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	w = WORDS_INIT;
+	rodata_n = 1;
+	p = (struct program){.head = {.e_shoff = offsetof(struct program, sections),
+				      .e_shentsize = sizeof(Elf64_Shdr),
+				      .e_shnum = SECTIONS,
+				      .e_shstrndx = NAMES,
+				      .e_machine = EM_X86_64,
+				      .e_type = ET_DYN}};
+	memcpy(p.head.e_ident, ELFMAG, SELFMAG);
+	p.head.e_ident[EI_CLASS] = ELFCLASS64;
+	p.head.e_ident[EI_DATA] = ELFDATA2LSB;
+	p.sections[NAMES] =
+	    section(SHT_STRTAB, 0, offsetof(struct program, names), sizeof(p.names));
+	p.sections[RODATA] =
+	    section(SHT_PROGBITS, RODATA_AT, offsetof(struct program, rodata), ROOM);
+	p.sections[DATA] =
+	    section(SHT_PROGBITS, DATA_AT, offsetof(struct program, globals), sizeof(p.globals));
+	p.sections[RELA] = section(SHT_RELA, 0, offsetof(struct program, rela), sizeof(p.rela));
+	name(RODATA, ".rodata");
+	name(DATA, ".data");
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	words_done(&w);
+	return 0;
+}
+
+/* The address of new bytes in .rodata. */
+static uint64_t put(const void *bytes, size_t n)
+{
+	uint64_t at = RODATA_AT + rodata_n;
+
+	assert_true(rodata_n + n <= ROOM);
+	memcpy(p.rodata + rodata_n, bytes, n);
+	rodata_n += n;
+	return at;
+}
+
+static uint64_t put_text(const char *text)
+{
+	return put(text, strlen(text) + 1);
+}
+
+static struct global global(uint64_t at, uint64_t size, const char *called)
+{
+	return (struct global){.beg = at,
+			       .size = size,
+			       .room = size <= 16 ? 32 : (size + 32 + 31) / 32 * 32,
+			       .name = put_text(called),
+			       .module = put_text("a.c")};
+}
+
+static size_t read_first(size_t size)
+{
+	int fd = memfd_create("elf", MFD_CLOEXEC);
+	size_t n;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, &p, size), (ssize_t)size);
+	words_done(&w);
+	n = literals_in(fd, &w);
+	close(fd);
+	return n;
+}
+
+static bool has(const char *text)
+{
+	return words_find(&w, slice_of(text)) != NULL;
+}
+
+static void globals_are_read(void **state)
+{
+	static const char table[] = "ELEMENT\0\1ATTLIST\0no";
+
+	(void)state;
+	p.globals[0] = global(put_text("token"), 6, "<string literal>");
+	p.globals[1] = global(put_text("main"), 5, "__func__.main");
+	p.globals[2] = global(put(table, sizeof(table)), sizeof(table), "keywords");
+	p.globals[3] = global(put_text("later"), 6, ".str.7");
+	put_text("of the run-time");
+	assert_int_equal(read_first(sizeof(p)), 4);
+	assert_true(has("token") && has("later") && has("ELEMENT") && has("ATTLIST"));
+	assert_int_equal(w.n, 4);
+}
+
+static void a_signature_is_a_word(void **state)
+{
+	static const unsigned char signature[] = {0x89, 'P', 'N', 'G', 13, 10, 26, 10},
+				   numbers[] = {1, 0, 0, 0, 2, 0, 0, 3};
+
+	(void)state;
+	p.globals[0] = global(put(signature, 8), 8, "magic");
+	p.globals[1] = global(put(numbers, 8), 8, "table");
+	assert_int_equal(read_first(sizeof(p)), 1);
+	assert_non_null(words_find(&w, (struct slice){(const char *)signature, 8}));
+	assert_int_equal(w.n, 1);
+}
+
+/* All entities of HTML must not take the places of all other words. */
+static void a_long_sorted_table_comes_last(void **state)
+{
+	const struct slice last = {(char[]){'a', '!' + GLOBALS - 2}, 2};
+
+	(void)state;
+	for (unsigned i = 0; i < GLOBALS - 1; i++) {
+		char text[3] = {'a', (char)('!' + i), '\0'};
+
+		p.globals[i] = global(put_text(text), 3, ".str");
+	}
+	p.globals[GLOBALS - 1] = global(put_text("ZZ"), 3, ".str");
+	assert_int_equal(read_first(sizeof(p)), GLOBALS);
+	assert_int_equal(words_find(&w, SLICE("ZZ"))->penalty, 0);
+	assert_int_equal(words_find(&w, last)->penalty, 3);
+	assert_int_equal(words_choose(&w, 2), 2);
+	assert_true(words_find(&w, SLICE("a!"))->is_active);
+}
+
+/* What a compiler with position-independent code writes: zeros, and where to add what. */
+static void relocations_are_followed(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		static const size_t members[] = {offsetof(struct global, beg),
+						 offsetof(struct global, name),
+						 offsetof(struct global, module)};
+		struct global g =
+		    global(put_text(i ? "other" : "token"), 6, i ? ".str" : "<string literal>");
+
+		for (size_t k = 0; k < 3; k++) {
+			p.rela[4 * i + k] = (Elf64_Rela){DATA_AT + 64 * i + members[k],
+							 ELF64_R_INFO(0, R_X86_64_RELATIVE), 0};
+			memcpy(&p.rela[4 * i + k].r_addend, (char *)&g + members[k], 8);
+			memset((char *)&g + members[k], 0, 8);
+		}
+		p.globals[i] = g;
+	}
+	assert_int_equal(read_first(sizeof(p)), 2);
+	assert_true(has("token") && has("other"));
+}
+
+/* The last byte of a section may be that of a name. */
+static void a_name_at_the_end_of_its_section_is_read(void **state)
+{
+	struct global g;
+
+	(void)state;
+	g = global(put_text("token"), 6, "a");
+	g.name = RODATA_AT + ROOM - 5;
+	memcpy(p.rodata + ROOM - 5, ".str", 5);
+	p.globals[0] = g;
+	assert_int_equal(read_first(sizeof(p)), 1);
+	assert_true(has("token"));
+}
+
+static void without_globals_rodata_is_read(void **state)
+{
+	(void)state;
+	put_text("token");
+	put("\1\2xy\0", 5); /* two characters: chance */
+	put_text("max_total_time");
+	put_text("__interceptor");
+	put_text("vector::reserve");
+	put_text("handle_segv");
+	assert_true(read_first(sizeof(p)) > 0);
+	assert_true(has("token"));
+	assert_int_equal(w.n, 1);
+}
+
+/* Numbers that lie: nothing is found, and no byte beyond the file is read. */
+static void damage_finds_nothing(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 10; i++) {
+		begin(NULL);
+		p.names[1] = '_'; /* no .rodata to go by */
+		p.globals[0] = global(put_text("token"), 6, ".str");
+		switch (i) {
+		case 0:
+			p.globals[0].beg = UINT64_MAX;
+			break;
+		case 1:
+			p.globals[0].beg = RODATA_AT + ROOM - 5;
+			break;
+		case 2:
+			p.globals[0].size = UINT64_MAX;
+			p.globals[0].room = 31;
+			break;
+		case 3:
+			p.globals[0].name = 1;
+			break;
+		case 4:
+			p.globals[0].module = UINT64_MAX;
+			break;
+		case 5:
+			p.sections[RODATA].sh_offset = UINT64_MAX - 5;
+			break;
+		case 6:
+			p.sections[RODATA].sh_size = UINT64_MAX;
+			p.sections[RODATA].sh_offset = sizeof(p) - 5;
+			break;
+		case 7:
+			p.sections[DATA].sh_size = UINT64_MAX;
+			p.sections[RODATA].sh_type = SHT_NOBITS;
+			break;
+		case 8:
+			p.sections[DATA].sh_offset = sizeof(p);
+			p.sections[RODATA].sh_offset = sizeof(p);
+			break;
+		case 9:
+			p.head.e_shnum = 0xff00;
+			break;
+		}
+		read_first(sizeof(p));
+		if (has("token"))
+			fail_msg("damage %u", i);
+		words_done(&w);
+	}
+}
+
+static void a_file_that_is_cut_anywhere_is_read(void **state)
+{
+	(void)state;
+	p.globals[0] = global(put_text("token"), 6, ".str");
+	for (size_t n = 0; n < sizeof(p); n += 3)
+		read_first(n);
+}
+
+/* A relocation may point anywhere. */
+static void wild_relocations_change_nothing(void **state)
+{
+	static const uint64_t at[] = {
+	    0,		DATA_AT - 1,   DATA_AT + sizeof(p.globals) - 7, DATA_AT + sizeof(p.globals),
+	    UINT64_MAX, UINT64_MAX - 7};
+
+	(void)state;
+	p.globals[0] = global(put_text("token"), 6, ".str");
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++)
+		p.rela[i] = (Elf64_Rela){at[i], ELF64_R_INFO(0, R_X86_64_RELATIVE), -1};
+	p.sections[RELA].sh_size = UINT64_MAX;
+	assert_int_equal(read_first(sizeof(p)), 1);
+	assert_true(has("token"));
+}
+
+static void other_files_have_none(void **state)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(literals_in(fd, &w), 0);
+	close(fd);
+	fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(literals_in(fd, &w), 0);
+	close(fd);
+	fd = memfd_create("script", MFD_CLOEXEC);
+	assert_int_equal(write(fd, "#!/bin/sh\n", 10), 10);
+	assert_int_equal(literals_in(fd, &w), 0);
+	close(fd);
+	assert_int_equal(w.n, 0);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
+static const struct CMUnitTest tests[] = {
+    CASE(globals_are_read),
+    CASE(a_signature_is_a_word),
+    CASE(a_long_sorted_table_comes_last),
+    CASE(relocations_are_followed),
+    CASE(a_name_at_the_end_of_its_section_is_read),
+    CASE(without_globals_rodata_is_read),
+    CASE(damage_finds_nothing),
+    CASE(a_file_that_is_cut_anywhere_is_read),
+    CASE(wild_relocations_change_nothing),
+    CASE(other_files_have_none),
+};
+
+UNIT_MAIN(tests)
