@@ -49,7 +49,8 @@ bool curve_show(struct curve *c, uint64_t edges);
 /* Its seeds reach so many edges.  When that is more than ever, somebody brought inputs: the
  * whole curve moves, nothing was found. */
 void curve_raise(struct curve *c, uint64_t edges);
-/* What it showed cannot be believed: it found nothing, in all its time. */
+/* Makes all finds void, because they cannot be believed: the target found nothing in all its
+ * time. */
 void curve_void(struct curve *c);
 /* So many inputs more. */
 void curve_count(struct curve *c, uint64_t inputs);

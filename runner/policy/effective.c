@@ -12,7 +12,7 @@
 #define IDLE_SHARE 0.01
 #define STUCK_US   EFFECTIVE_WINDOW_US
 #define FIRST_US   UINT64_C(10000000)
-#define LONGEST_US UINT64_C(2000000) /* of a longer interval nobody knows how it went on */
+#define LONGEST_US UINT64_C(2000000) /* the state within a longer interval is not known */
 
 void effective_begin(struct effective *e, uint64_t at_us, double quota)
 {

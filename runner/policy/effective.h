@@ -43,8 +43,8 @@ struct effective {
 	 * (frozen, asleep) says nothing of it. */
 	double starved;
 	double held; /* share of the last interval that its own quota took, 0..1 */
-	/* When nobody looked for an hour, this process was stopped, and the cell may have been,
-	 * too: of the time between two readings two seconds count at most. */
+	/* Two seconds at most count between two readings.  After a longer interval this process
+	 * was stopped, and the cell may have been, too. */
 	uint64_t idle_us; /* since it last ran or waited for anything */
 	uint64_t calm_us; /* wall time since it was last starved or thrashing */
 	enum effective_state state;

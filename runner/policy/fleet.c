@@ -50,6 +50,7 @@ void fleet_rebuilt(struct fleet_target *t)
 void fleet_wake(struct fleet *f, struct fleet_target *t)
 {
 	t->resting = t->capped = false;
+	t->woken = true;
 	t->held_us = 0; /* by what it was before */
 	if (t->phase != FLEET_RUNS)
 		t->last_us = 0;
@@ -123,6 +124,7 @@ static struct share_item item_of(const struct fleet *f, const struct fleet_targe
 	return (struct share_item){
 	    .waits = may_start(t) && !t->held_us && !t->passed,
 	    .resting = t->resting,
+	    .due = t->due || t->woken,
 	    .last = t->forges || t->yields_us > now,
 	    .fresh = t->curve.build_us < f->rules.fresh_us && tried_us < f->rules.quantum_us,
 	    .found = terms.found,
@@ -330,7 +332,7 @@ static size_t successor(struct fleet *f)
 		   : share_pick(&f->rules.share, f->items, f->n, &f->chance, &why);
 }
 
-/* Another target that pays wants i's worker, and does not come after it anyway. */
+/* Whether another target that pays wants i's worker and has no lower priority. */
 static bool has_rival(const struct fleet *f, size_t i)
 {
 	for (size_t k = 0; k < f->n; k++)
@@ -340,8 +342,8 @@ static bool has_rival(const struct fleet *f, size_t i)
 	return false;
 }
 
-/* Coverage is what the target itself says, and a target that always says more would win every
- * draw: after so many quanta in a row it leaves the choice to the others for as long. */
+/* Coverage is the target's own claim: a target that always claims more would win every draw.
+ * After so many quanta in a row it leaves the choice to the others for the same time. */
 static void count_row(struct fleet *f, size_t i, uint64_t now)
 {
 	struct fleet_target *t = &f->v[i];
@@ -387,7 +389,7 @@ static struct fleet_order started(struct fleet *f, size_t i, uint64_t now, enum 
 
 	t->phase = FLEET_RUNS;
 	t->starts = true;
-	t->next = false;
+	t->next = t->woken = false;
 	begin_quantum(t, now);
 	t->turn_from_us = t->spent_us;
 	return (struct fleet_order){.what = FLEET_START, .target = i, .why = why};
@@ -455,16 +457,16 @@ static struct fleet_order start(struct fleet *f, uint64_t now, unsigned idle, bo
 	return started(f, i, now, why);
 }
 
-struct fleet_order fleet_next(struct fleet *f, uint64_t now_us, unsigned workers, bool calm)
+struct fleet_order fleet_next(struct fleet *f, uint64_t now_us, const struct fleet_room *room)
 {
 	struct fleet_order o = ended_by_rule(f, now_us);
 	unsigned now_running = running(f);
 
-	if (o.what == FLEET_NOTHING && now_running > workers)
+	if (o.what == FLEET_NOTHING && now_running > room->run)
 		return paused(f, poorest(f));
 	if (o.what == FLEET_NOTHING)
 		o = next_quantum(f, now_us);
-	if (o.what == FLEET_NOTHING && now_running < workers)
-		o = start(f, now_us, workers - now_running, calm);
+	if (o.what == FLEET_NOTHING && now_running < room->run && room->idle > 0)
+		o = start(f, now_us, room->idle, room->calm);
 	return o;
 }

@@ -38,18 +38,20 @@ struct fleet_target {
 	enum fleet_phase phase;
 	bool blocked;		/* the caller's: there is no room for it just now, */
 	bool instead;		/* but when any of those that run has left there is */
+	bool due;		/* turns_set(): it has to have its first turn now */
 	bool capped;		/* continuous: its build had what it may have today */
 	bool resting;		/* continuous: it does not pay, until something changes */
-	bool forges;		/* its engine's numbers cannot be true: nothing is gained by them */
-	bool cut;		/* its quantum is over now */
+	bool forges;		/* its numbers are impossible: finds count for nothing */
+	bool cut;		/* its quantum ends now */
+	bool woken;		/* it has changed: it has its turn before others, once */
 	bool passed;		/* a person wants others to come first, once, */
 	bool next;		/* or it before all others, until it is started */
 	uint64_t asked_us;	/* spent_us when its rule last let it go on */
 	uint64_t held_us;	/* when its rule first held; 0: it does not */
 	uint64_t last_us;	/* when its quantum began; 0: it had none in this run */
 	unsigned row_n;		/* quanta that it won in a row while others wanted its worker, */
-	uint64_t row_us;	/* when the first of them began, */
-	uint64_t yields_us;	/* and until when it therefore leaves the choice to others */
+	uint64_t row_us;	/* when the first of these began, */
+	uint64_t yields_us;	/* and until when it leaves the choice to the others */
 	uint64_t cap_from_us;	/* spent_us when its cap began: with its build, or the day, */
 	uint64_t from_us;	/* its quantum, */
 	uint64_t turn_from_us;	/* and when it was last started; reading seeds counts for neither */
@@ -63,7 +65,7 @@ struct fleet_rules {
 	uint64_t quantum_us;	  /* effective time, or */
 	uint64_t quantum_wall_us; /* wall time, whichever is over first */
 	unsigned row;	  /* quanta that a target may win in a row while others want its worker */
-	uint64_t turn_us; /* who is started gets so much before its rule is asked */
+	uint64_t turn_us; /* a started target gets so much before its rule decides */
 	uint64_t hold_us; /* wall time that a target that is held waits for a calm machine */
 	bool continuous;  /* who does not pay rests instead of leaving */
 };
@@ -92,10 +94,11 @@ struct fleet_news {
 	uint64_t cov, edges_total, lim, max_len, runs;
 };
 bool fleet_tell(struct fleet_target *t, const struct fleet_news *n);
-/* What was kept of its build is not to be believed: it is as new. */
+/* Forgets the stored curve of a build, because it cannot be true: the target is as new. */
 void fleet_forget(struct fleet_target *t);
-/* Its numbers were found to be false: all that they brought it is void, its quantum ends, and it
- * runs only when nobody else wants the worker, or by the floor, until it is another build. */
+/* Marks a target with impossible numbers.  All that they brought it is void, and its quantum
+ * ends.  Until another build, it runs only when no other target wants the worker, or by the
+ * floor. */
 void fleet_forged(struct fleet_target *t);
 /* It was paused, or sent to rest, or its cell ended otherwise: it could be started again. */
 void fleet_back(struct fleet *f, struct fleet_target *t);
@@ -127,9 +130,16 @@ struct fleet_order {
 	size_t target;
 	enum share_why why; /* of a start */
 };
+struct fleet_room {
+	/* Targets that may run (FLEET_RUNS).  A target that comes to a stop does not count, though
+	 * it still has its worker: another one must not leave in its place. */
+	unsigned run;
+	unsigned idle; /* workers without a cell: targets that may start now */
+	bool calm;     /* the machine has CPU time left */
+};
 /* What to do next: carry it out (the phase is set already) and ask again, until
- * FLEET_NOTHING.  workers: cells at once; calm: nobody else needs the machine. */
-struct fleet_order fleet_next(struct fleet *f, uint64_t now_us, unsigned workers, bool calm);
+ * FLEET_NOTHING. */
+struct fleet_order fleet_next(struct fleet *f, uint64_t now_us, const struct fleet_room *room);
 
 /* Its state for rule_ask() and rule_text(). */
 struct rule_view fleet_view(const struct fleet_target *t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a fleet learns of its targets, from their cells and from their engines. */
+/* Updates of a fleet by the news from its targets' cells and engines. */
 #include "runner/policy/fleet.h"
 
 struct rule_view fleet_view(const struct fleet_target *t)
@@ -19,7 +19,7 @@ void fleet_launched(struct fleet_target *t, uint64_t now_us)
 {
 	effective_begin(&t->clock, now_us, t->quota);
 	if (t->starts)
-		t->last_us = now_us; /* until now its open crashes were tried */
+		t->last_us = now_us; /* its open crashes were replayed until now */
 	t->fuzzes = t->starts = false;
 	t->runs = 0;
 }
@@ -48,7 +48,7 @@ bool fleet_tell(struct fleet_target *t, const struct fleet_news *n)
 	if (!n->fuzzes)
 		return false;
 	if (!t->known)
-		curve_begin(&t->curve, t->forges ? 0 : n->cov); /* what its seeds reach */
+		curve_begin(&t->curve, t->forges ? 0 : n->cov); /* the coverage of its seeds */
 	t->known = t->fuzzes = true;
 	if (t->forges)
 		return false;

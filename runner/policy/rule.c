@@ -30,10 +30,15 @@ struct rule_terms rule_terms(const struct rule *r, const struct curve *c, uint64
 	double unreached = edges_total > c->cov ? (double)(edges_total - c->cov) : 0;
 	double gate = r->gate_share * unreached;
 
+	if (gate < r->gate_least)
+		gate = r->gate_least;
+	/* No more edges can be behind a gate than were not reached. */
+	if (edges_total > 0 && gate > unreached)
+		gate = unreached;
 	return (struct rule_terms){
 	    .found = curve_f1(c),
 	    .age_s = at_least(c->age_us, r->settle_us),
-	    .gate = gate > r->gate_least ? gate : r->gate_least,
+	    .gate = gate,
 	    .build_age_s = at_least(c->build_us, r->settle_us),
 	};
 }

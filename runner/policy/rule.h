@@ -12,7 +12,8 @@
  *   price        its expected new edges per CPU-second are under a price:
  *
  *                    r = f1 / max(age, settle) + B / max(build age, settle)
- *                    B = max(gate_least, gate_share (edges of the binary - edges reached))
+ *                    B = max(gate_least, gate_share (edges of the binary - edges reached)),
+ *                        but at most those that were not reached
  *
  *                The first term is what it trickles, the second the chance that a gate
  *                opens that it has stood before all the time: as often in the next e-fold

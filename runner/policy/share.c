@@ -39,7 +39,7 @@ static bool is_any(const struct share_item *t)
 
 static bool is_first(const struct share_item *t)
 {
-	return t->waits && !t->resting && !t->last && (t->fresh || t->last_us == 0);
+	return t->waits && !t->resting && !t->last && (t->fresh || t->due);
 }
 
 static bool is_paying(const struct share_item *t)

@@ -10,15 +10,15 @@
 
 /* Who gets the worker that is free, for a quantum of time.
  *
- *   index  who had no turn in this run, or hardly any in its life, comes first, by priority,
- *          new builds before others, in their order.  Else, now and then (floor), whoever
+ *   index  a build that hardly ran in its life comes first, and a target that is due, by
+ *          priority, in their order.  Else, now and then (floor), whoever
  *          waits for the longest time; else the best draw of
  *
  *              weight (Gamma(found + 1/2) / age + gate Gamma(3) / 3 / build age)
  *
  *          so that a target is chosen as often as it is likely to be the best one
  *          (Thompson).  When every mean is under its price nobody is, except by the floor.
- *          What is marked as last has no turn before others and no draw against them.
+ *          A target marked as last has no turn before others and no draw against them.
  *   equal  whoever got the least time
  *   queue  in their order, each to its end
  *
@@ -36,6 +36,7 @@ struct share_item {
 	bool waits;   /* could start now */
 	bool resting; /* its rule has said that it does not pay */
 	bool fresh;   /* its build hardly ran yet */
+	bool due;     /* it has to have its first turn in this run now */
 	bool last;    /* chosen when no other target waits, or by the floor */
 	/* rule_terms() */
 	double found, age_s, gate, build_age_s;
@@ -60,7 +61,7 @@ enum share_why {
 size_t share_pick(const struct share_rules *r, const struct share_item *v, size_t n,
 		  struct chance *c, enum share_why *ret_why);
 
-/* It waits, and its mean is worth the price. */
+/* Whether it waits, and its mean is worth the price. */
 bool share_pays(const struct share_item *t);
 
 /* What is wrong with a target, from what it did lately: each makes its index smaller. */

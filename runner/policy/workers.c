@@ -60,6 +60,13 @@ static void lasts(bool so, uint64_t wall, uint64_t *io)
 	*io = so ? *io + wall : 0;
 }
 
+/* A machine with little pressure in the mean has seconds with more: they undo as much quiet as they
+ * last, not all of it. */
+static void accumulates(bool so, uint64_t wall, uint64_t *io)
+{
+	*io = so ? *io + wall : *io > wall ? *io - wall : 0;
+}
+
 static enum workers_news judge(struct workers *w)
 {
 	enum workers_news news = WORKERS_SAME;
@@ -90,8 +97,10 @@ enum workers_news workers_read(struct workers *w, const struct workers_reading *
 		decay(&w->memory, share_of(grown(r->memory_full_us, w->last.memory_full_us), wall),
 		      wall);
 		lasts(w->cpu > WORKERS_BUSY, wall, &w->busy_us);
-		lasts(w->cpu < QUIET && w->memory < QUIET, wall, &w->quiet_us);
 		lasts(w->memory > SHORT, wall, &w->short_us);
+		accumulates(w->cpu < QUIET && w->memory < QUIET, wall, &w->quiet_us);
+		if (w->busy_us > 0 || w->short_us > 0)
+			w->quiet_us = 0;
 	}
 	w->last = *r;
 	w->began = true;

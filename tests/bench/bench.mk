@@ -21,9 +21,20 @@ bench-contention: all targets examples
 bench-serve: $B/bench/serve
 	@dir=$$(mktemp -d) && status=0 && { $B/bench/serve $$dir || status=$$?; } && rm -rf $$dir && exit $$status
 
-# Our own memory with 64 living cells that fail, flood and fuzz; fails at 32 MiB.  Needs root and
-# crun; takes a minute or two.  CELLS=n.
+# The memory of fuzzcell with 64 living cells that fail, flood and fuzz; fails at 32 MiB.
+# Needs root and crun; takes a minute or two.  CELLS=n.
 bench-memory: all targets
 	B=$B tests/bench/memory.sh $(or $(CELLS),64)
 
-.PHONY: bench-memory bench-sample bench-contention bench-serve
+# How many of 20 memory bombs have their input saved, for each number of threads, limit and
+# sanitizer; fails below 19.  Needs root and crun; takes a quarter of an hour.  BOMBS=n.
+bench-bombs: all targets
+	FUZZCELL=$(abspath $B/fuzzcell) TARGETS=$(abspath $B/targets) \
+		FUZZCELL_TEST_BOMBS=$(or $(BOMBS),20) bats --tap -f 'bombs?( |,).*input saved' tests/e2e/memory.bats
+
+# New edges with and without the words of a program, at equal numbers of executions.
+# TARGETS="dir/a_fuzzer ...", default: our own parsers.  RUNS=, SEEDS=, MOST=, CORPORA=, OUT=.
+bench-dictionary: $B/bench/words $(if $(TARGETS),,fuzz-targets)
+	B=$B tests/bench/dictionary.sh $(or $(TARGETS),$(FUZZ_NAMES:%=$B/fuzz/%_fuzzer))
+
+.PHONY: bench-dictionary bench-bombs bench-memory bench-sample bench-contention bench-serve

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# make bench-memory: what a run with many living cells takes of our own memory.
+# make bench-memory: the memory of fuzzcell itself in a run with many living cells.
 #
-# Targets that fail, flood their logs, leak and fuzz, all at once, with their triage and merges:
-# the peak of fuzzcell's resident memory must stay under 32 MiB.  Status 1 when it does not.
+# The targets fail, flood their logs, leak and fuzz, all at once, with their triage and merges.
+# Fails with status 1 when the peak of fuzzcell's resident memory reaches 32 MiB.
 #
 # usage: [B=build] tests/bench/memory.sh [CELLS]    default: 64; needs root, $B/fuzzcell and
 #        $B/targets (make targets)

@@ -3,7 +3,7 @@
  * real code of runner/policy, a simulated machine.  docs/scheduling.md reads the tables.
  *
  * usage: schedule [--seed=N] [--replicates=N] [--hours=N] [--targets=N] [--curves=DIR]
- *                 [--quick] [--sensitivity]
+ *                 [--quick] [--sensitivity] [--short]
  *
  * The same seed prints the same tables; only the last one, the cost of deciding, is
  * measured on this machine. */
@@ -34,6 +34,8 @@ static bool option(struct schedule_options *o, const char *arg)
 		o->targets = 40;
 	} else if (strcmp(arg, "--sensitivity") == 0) {
 		o->sensitivity = true;
+	} else if (strcmp(arg, "--short") == 0) {
+		o->only_short = true;
 	} else if (strncmp(arg, "--curves=", 9) == 0) {
 		o->curves = arg + 9;
 	} else if (number(arg, "--seed=", UINT32_MAX, &v)) {
@@ -66,11 +68,13 @@ int main(int argc, char **argv)
 		}
 	printf("seed %llu, %u replicates of %u h, %u targets in run mode\n",
 	       (unsigned long long)o.seed, o.replicates, o.hours, o.targets);
+	if (o.only_short)
+		return schedule_short(&o) ? 0 : 1;
 	schedule_run_mode(&o);
 	schedule_continuous(&o);
 	if (o.sensitivity)
 		schedule_sensitivity(&o);
-	if (!schedule_replay(&o))
+	if (!schedule_short(&o) || !schedule_replay(&o))
 		return 1;
 	schedule_cost(&o);
 	return 0;

@@ -11,13 +11,14 @@ struct schedule_options {
 	unsigned replicates; /* fleets of each mix in continuous mode */
 	unsigned hours;	     /* of each */
 	unsigned targets;    /* in run mode */
-	bool quick, sensitivity;
+	bool quick, sensitivity, only_short;
 	const char *curves; /* directory of recorded ones */
 };
 
 void schedule_run_mode(const struct schedule_options *o);
 void schedule_continuous(const struct schedule_options *o);
 void schedule_sensitivity(const struct schedule_options *o);
+bool schedule_short(const struct schedule_options *o);
 bool schedule_replay(const struct schedule_options *o);
 void schedule_cost(const struct schedule_options *o);
 

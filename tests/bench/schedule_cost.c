@@ -25,11 +25,15 @@ static double now_us(void)
 
 static unsigned orders(struct fleet *f, uint64_t now, unsigned workers)
 {
+	struct fleet_room room = {.run = workers, .idle = workers, .calm = true};
 	struct fleet_order o;
 	unsigned n = 0;
 
-	while ((o = fleet_next(f, now, workers, true)).what != FLEET_NOTHING) {
+	for (size_t i = 0; i < f->n; i++)
+		room.idle -= f->v[i].phase == FLEET_RUNS;
+	while ((o = fleet_next(f, now, &room)).what != FLEET_NOTHING) {
 		n++;
+		room.idle = o.what == FLEET_START ? room.idle - 1 : room.idle + 1;
 		if (o.what == FLEET_START)
 			fleet_launched(&f->v[o.target], now);
 		else

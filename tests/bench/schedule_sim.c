@@ -36,7 +36,7 @@ void sim_begin(struct sim *s, const struct world *w, const struct sim_policy *p,
 	s->fleet.items = room_for(w->n, sizeof(*s->fleet.items));
 	chance_seed(&s->fleet.chance, seed);
 	chance_seed(&s->chance, seed + 1);
-	s->now_s = BEGIN_S;
+	s->now_s = s->began_s = BEGIN_S;
 	for (size_t i = 0; i < w->n; i++) {
 		s->fleet.v[i].rule = p->rule;
 		s->cells[i].changes = room_for(w->v[i].n_commits, sizeof(struct sim_change));
@@ -176,6 +176,21 @@ static void obey(struct sim *s, const struct fleet_order *o)
 	}
 }
 
+void sim_next_run(struct sim *s)
+{
+	s->fleet.idle_until_us = 0;
+	s->fleet.chosen = 0;
+	for (size_t i = 0; i < s->fleet.n; i++) {
+		struct fleet_target *t = &s->fleet.v[i];
+		struct fleet_target was = *t;
+
+		*t = (struct fleet_target){
+		    .rule = was.rule, .known = was.known, .curve = was.curve, .health = was.health};
+	}
+	s->began_s = ++s->now_s;
+	s->over = false;
+}
+
 static void one_more_pass(struct sim *s)
 {
 	for (size_t i = 0; i < s->fleet.n; i++) {
@@ -192,14 +207,73 @@ static void one_more_pass(struct sim *s)
 	s->fleet.idle_until_us = 0;
 }
 
+/* As runs had them before turns_set(). */
+static void equal_first_turns(struct sim *s, uint64_t now, uint64_t left)
+{
+	struct fleet_rules *r = &s->fleet.rules;
+	size_t without = 0, run = 0;
+
+	*r = s->policy->rules;
+	for (size_t i = 0; i < s->fleet.n; i++) {
+		struct fleet_target *t = &s->fleet.v[i];
+
+		t->due = t->last_us == 0;
+		without += t->due && t->phase == FLEET_WAITS;
+		run += t->phase == FLEET_RUNS;
+	}
+	(void)now;
+	if (without > 0) {
+		uint64_t turn = turns_fair(r->quantum_us, left, s->workers, without + run);
+
+		r->quantum_us = r->quantum_wall_us = turn > (uint64_t)US ? turn : (uint64_t)US;
+	}
+	if (r->fresh_us > r->quantum_us)
+		r->turn_us = r->fresh_us = r->quantum_us;
+}
+
+static void set_turns(struct sim *s, uint64_t now)
+{
+	const struct sim_policy *p = s->policy;
+	struct turns t = {.quantum_us = p->rules.quantum_us,
+			  .began_us = s->began_s * (uint64_t)US,
+			  .deadline_us = (s->began_s + p->run_s) * (uint64_t)US};
+	struct fleet_rules *r = &s->fleet.rules;
+
+	if (!p->run_s)
+		return;
+	switch (p->turns) {
+	case SIM_TURNS:
+		turns_set(&s->fleet, &t, now, s->workers);
+		break;
+	case SIM_FIRST_EQUAL:
+		equal_first_turns(s, now, t.deadline_us > now ? t.deadline_us - now : 0);
+		break;
+	case SIM_ONE_EACH:
+		r->quantum_us = r->quantum_wall_us =
+		    turns_fair(UINT64_MAX, t.deadline_us - t.began_us, s->workers, s->fleet.n);
+		break;
+	}
+}
+
+static unsigned idle_workers(const struct sim *s)
+{
+	unsigned runs = 0;
+
+	for (size_t i = 0; i < s->fleet.n; i++)
+		runs += s->fleet.v[i].phase == FLEET_RUNS;
+	return s->workers > runs ? s->workers - runs : 0;
+}
+
 static void carry_out(struct sim *s)
 {
 	uint64_t now = s->now_s * (uint64_t)US;
-	bool calm = !is_loaded(s);
+	struct fleet_room room = {.run = s->workers, .calm = !is_loaded(s)};
 	struct fleet_order o;
 
+	set_turns(s, now);
 	do {
-		o = fleet_next(&s->fleet, now, s->workers, calm);
+		room.idle = idle_workers(s);
+		o = fleet_next(&s->fleet, now, &room);
 		obey(s, &o);
 	} while (o.what != FLEET_NOTHING);
 }

@@ -3,6 +3,7 @@
 #define TESTS_BENCH_SCHEDULE_SIM_H
 
 #include "runner/policy/fleet.h"
+#include "runner/policy/turns.h"
 #include "tests/bench/schedule_world.h"
 
 /* A machine in which the fleet's real code decides, second by second, who of a world's
@@ -23,6 +24,13 @@ struct sim_policy {
 	struct fleet_rules rules;
 	double scale; /* of what a start costs; 1: as above */
 	bool passes;  /* when all rest, all begin again: a queue that is started anew */
+	/* A run with an end: the turns that turns_set() gives it, or others to compare with. */
+	uint64_t run_s; /* 0: it has none */
+	enum sim_turns {
+		SIM_TURNS,	 /* turns_set() */
+		SIM_FIRST_EQUAL, /* each target has an equal first turn, then quanta of 300 s */
+		SIM_ONE_EACH,	 /* each target has one turn of an equal share: a plain script */
+	} turns;
 };
 
 struct sim_cell {
@@ -47,8 +55,8 @@ struct sim {
 	struct sim_load load;
 	struct chance chance; /* the load's */
 	unsigned workers;
-	uint64_t now_s;
-	double cpu_s; /* of all cells, starts included */
+	uint64_t now_s, began_s; /* began_s: the run */
+	double cpu_s;		 /* of all cells, starts included */
 	uint64_t edges, bugs;
 	uint64_t changes_bugs, changes_bugs_s; /* bugs of commits, and how long each took */
 	uint64_t starts;
@@ -60,6 +68,8 @@ void sim_begin(struct sim *s, const struct world *w, const struct sim_policy *p,
 	       struct sim_load load, uint64_t seed);
 void sim_second(struct sim *s);
 void sim_done(struct sim *s);
+/* Another run of the same builds begins: what is known of them stays. */
+void sim_next_run(struct sim *s);
 
 /* 10-minute silence by wall, by CPU time; price and index: as delivered.  hours of CPU: the
  * cap, 0: none. */

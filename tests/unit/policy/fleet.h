@@ -63,15 +63,19 @@ static inline void begin(struct sim *m, unsigned workers, size_t n, uint64_t (*e
 
 static inline struct fleet_order ask(struct sim *m)
 {
-	bool full = false;
+	struct fleet_room room = {.run = m->workers, .calm = m->calm};
+	unsigned runs = 0;
+	bool full;
 
 	for (size_t i = 0; i < m->f.n; i++)
-		full = full || m->v[i].phase == FLEET_RUNS;
+		runs += m->v[i].phase == FLEET_RUNS;
+	full = runs > 0;
+	room.idle = m->workers > runs ? m->workers - runs : 0;
 	for (size_t i = 0; m->one_room && i < m->f.n; i++) {
 		m->v[i].blocked = full;
 		m->v[i].instead = true;
 	}
-	return fleet_next(&m->f, m->now, m->workers, m->calm);
+	return fleet_next(&m->f, m->now, &room);
 }
 
 static inline void carry_out(struct sim *m)

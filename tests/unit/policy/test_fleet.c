@@ -17,7 +17,8 @@ static void each_has_its_turn_and_leaves(void **state)
 	assert_true(m.orders[FLEET_PAUSE] > 20);
 	assert_int_equal(m.orders[FLEET_START], m.orders[FLEET_PAUSE] + 5);
 	run(&m, 100);
-	assert_int_equal(fleet_next(&m.f, m.now, 2, true).what, FLEET_NOTHING);
+	assert_int_equal(fleet_next(&m.f, m.now, &(struct fleet_room){2, 2, true}).what,
+			 FLEET_NOTHING);
 }
 
 static void a_single_one_is_not_restarted(void **state)
@@ -361,7 +362,7 @@ static void an_unchanged_one_is_looked_at(void **state)
 	m.v[0].known = true;
 	run(&m, 20);
 	assert_int_equal(m.v[1].phase, FLEET_RUNS); /* the new one is first */
-	run(&m, 800);
+	run(&m, 6000);
 	assert_int_equal(m.left[0], FLEET_PLATEAU);
 	assert_in_range(m.left_at[0], 60 * S, 62 * S);
 }

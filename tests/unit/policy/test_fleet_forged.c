@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a target's own claims buy it, and what they do not once they are known to be false. */
+/* What a target's claims buy it, before and after they are known to be false. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/policy/fleet.h"
 
-/* Always more than any other, and always more. */
+/* Claims more than any other target, and more each time. */
 static uint64_t boasts(double seconds)
 {
 	return 10 + (uint64_t)(1000 * seconds);
 }
 
-/* One boasts, the others grow as targets do; they fuzz for so long. */
+/* The first target boasts, the others grow as targets do; they fuzz for so long. */
 static void fleet(struct sim *m, unsigned workers, unsigned seconds)
 {
 	begin(m, workers, 5, grows);
@@ -27,7 +27,7 @@ static uint64_t all(const struct sim *m)
 	return us;
 }
 
-/* Within what its program can have nobody can tell: but it is never more than every other turn. */
+/* Claims within the bounds look true.  But they never win more than every other turn. */
 static void claims_buy_no_more_than_half_of_a_worker(void **state)
 {
 	struct sim m;
@@ -36,7 +36,7 @@ static void claims_buy_no_more_than_half_of_a_worker(void **state)
 	fleet(&m, 1, 40000);
 	assert_in_range(m.v[0].spent_us * 100 / all(&m), 25, 55);
 	fleet(&m, 2, 20000);
-	assert_in_range(m.v[0].spent_us * 100 / all(&m), 12, 32); /* 50: all of one worker */
+	assert_in_range(m.v[0].spent_us * 100 / all(&m), 12, 32); /* 50: all of a worker */
 }
 
 static void a_higher_priority_is_not_held_back(void **state)
@@ -51,8 +51,8 @@ static void a_higher_priority_is_not_held_back(void **state)
 	assert_true(m.v[0].spent_us > all(&m) / 10 * 9);
 }
 
-/* The floor is one in twenty of the choices, and five targets share it. */
-static void what_forges_gets_the_floor(void **state)
+/* The floor is one of twenty choices, and five targets share it. */
+static void a_forger_gets_the_floor(void **state)
 {
 	struct sim m;
 
@@ -63,13 +63,13 @@ static void what_forges_gets_the_floor(void **state)
 	assert_int_equal(m.v[0].phase, FLEET_RUNS);
 	fleet_forged(&m.v[0]);
 	run(&m, 1);
-	assert_int_equal(m.v[0].phase, FLEET_WAITS); /* at once, not when its quantum is over */
+	assert_int_equal(m.v[0].phase, FLEET_WAITS); /* at once, not at the end of its quantum */
 	run(&m, 20000);
 	assert_true(m.v[0].spent_us < all(&m) / 20);
 	assert_int_equal(m.v[0].curve.cov, 0);
 }
 
-static void what_forges_runs_when_nobody_else_does_and_ends(void **state)
+static void a_forger_alone_runs_and_ends(void **state)
 {
 	struct sim m;
 
@@ -80,11 +80,11 @@ static void what_forges_runs_when_nobody_else_does_and_ends(void **state)
 	run(&m, 800);
 	assert_int_equal(m.v[0].phase, FLEET_RUNS);
 	run(&m, 200);
-	assert_int_equal(m.left[0], FLEET_PLATEAU); /* 50 edges / 0.05: the least gate */
+	assert_int_equal(m.left[0], FLEET_PLATEAU); /* 50 edges / 0.05: the smallest gate */
 }
 
-/* With fewer workers it goes first. */
-static void what_forges_is_paused_first(void **state)
+/* When there are fewer workers it is the first to be paused. */
+static void a_forger_is_paused_first(void **state)
 {
 	struct sim m;
 
@@ -118,9 +118,9 @@ static void another_build_is_believed(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(claims_buy_no_more_than_half_of_a_worker),
     cmocka_unit_test(a_higher_priority_is_not_held_back),
-    cmocka_unit_test(what_forges_gets_the_floor),
-    cmocka_unit_test(what_forges_runs_when_nobody_else_does_and_ends),
-    cmocka_unit_test(what_forges_is_paused_first),
+    cmocka_unit_test(a_forger_gets_the_floor),
+    cmocka_unit_test(a_forger_alone_runs_and_ends),
+    cmocka_unit_test(a_forger_is_paused_first),
     cmocka_unit_test(another_build_is_believed),
 };
 

@@ -71,10 +71,20 @@ static bool could_run(const struct fleet_target *f)
 	return f->phase == FLEET_WAITS && !f->blocked && !f->held_us;
 }
 
+static unsigned idle_workers(const struct day *d)
+{
+	unsigned runs = 0;
+
+	for (size_t i = 0; i < d->fleet.n; i++)
+		runs += d->v[i].phase == FLEET_RUNS;
+	return d->workers > runs ? d->workers - runs : 0;
+}
+
 /* And in a run no worker is idle that somebody could use. */
 static void carry_out(struct day *d)
 {
 	struct fleet_order o;
+	struct fleet_room room;
 	unsigned orders = 0, runs = 0;
 
 	do {
@@ -82,7 +92,8 @@ static void carry_out(struct day *d)
 
 		for (size_t i = 0; i < d->fleet.n; i++)
 			before[i] = d->v[i].phase;
-		o = fleet_next(&d->fleet, d->now_us, d->workers, d->calm);
+		room = (struct fleet_room){d->workers, idle_workers(d), d->calm};
+		o = fleet_next(&d->fleet, d->now_us, &room);
 		if (o.what != FLEET_NOTHING)
 			obey(d, &o, before[o.target]);
 		HOLDS(d, o.target, orders++ < 6 * MOST);
@@ -114,12 +125,17 @@ static void check_numbers(struct day *d, size_t i)
 	t->build_us = f->curve.build_us;
 }
 
+/* Its build hardly ran. */
+static bool is_new(const struct day *d, const struct fleet_target *f)
+{
+	return f->curve.build_us < d->fleet.rules.fresh_us;
+}
+
 static bool goes_first(const struct day *d, size_t i)
 {
 	const struct fleet_target *f = &d->v[i];
 
-	return f->phase != FLEET_OUT && !f->blocked && !f->resting &&
-	       (f->last_us == 0 || f->curve.build_us < d->fleet.rules.fresh_us);
+	return f->phase != FLEET_OUT && !f->blocked && !f->resting && is_new(d, f);
 }
 
 /* Somebody whom nothing but chance decides on may have to wait while these are there. */
@@ -156,7 +172,7 @@ static void check_waiting(struct day *d)
 			HOLDS(d, i, (double)(d->now_us - f->last_us) / S <= wall_s + BIT);
 		if (f->phase != FLEET_WAITS || f->held_us || f->blocked || f->capped)
 			continue;
-		if (f->last_us == 0)
+		if (f->last_us == 0 && is_new(d, f))
 			t->first_s += d->tick_s;
 		else if (!first)
 			t->chances += d->workers * d->tick_s / wall_s;

@@ -53,6 +53,10 @@ static void a_silent_target_stops_at_its_price(void **state)
 	assert_in_range(stops_at(&r, &a, 2000), 1000, 1001);
 	begin(&a, 100)->edges_total = 10100; /* so much may be behind the gate */
 	assert_in_range(stops_at(&r, &a, 20000), 10000, 10001);
+	begin(&a, 100)->edges_total = 121; /* no more than are left */
+	assert_in_range(stops_at(&r, &a, 2000), 420, 421);
+	begin(&a, 100)->edges_total = 100; /* none: after the least time */
+	assert_in_range(stops_at(&r, &a, 2000), 120, 121);
 	begin(&a, 100);
 	assert_in_range(stops_at(&tenth, &a, 2000), 100, 101);
 	r.price = 1000; /* but no sooner than that */

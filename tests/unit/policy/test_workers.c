@@ -165,11 +165,36 @@ static void odd_readings_are_nothing(void **state)
 	assert_int_equal(m.w.now, 2);
 }
 
+/* 4 % of the time in the mean, in bursts of two seconds. */
+static void a_little_pressure_gives_a_worker_back(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	begin(&m, 2);
+	pass(&m, 45, 0.9, 0);
+	assert_int_equal(m.w.now, 1);
+	for (unsigned i = 0; i < 100 && m.w.now == 1; i++) {
+		pass(&m, 8, 0, 0);
+		pass(&m, 2, 0.2, 0);
+	}
+	assert_int_equal(m.w.now, 2);
+	pass(&m, 600, 0.08, 0); /* that is not quiet */
+	assert_int_equal(m.w.now, 2);
+	pass(&m, 45, 0.9, 0);
+	pass(&m, 600, 0.08, 0);
+	assert_int_equal(m.w.now, 1);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(busy_is_less_and_quiet_is_more), cmocka_unit_test(own_limits_are_no_pressure),
-    cmocka_unit_test(short_peaks_are_nothing),	      cmocka_unit_test(memory_is_sooner),
-    cmocka_unit_test(a_limit_from_outside),	      cmocka_unit_test(odd_readings_are_nothing),
+    cmocka_unit_test(busy_is_less_and_quiet_is_more),
+    cmocka_unit_test(own_limits_are_no_pressure),
+    cmocka_unit_test(short_peaks_are_nothing),
+    cmocka_unit_test(memory_is_sooner),
+    cmocka_unit_test(a_limit_from_outside),
+    cmocka_unit_test(odd_readings_are_nothing),
     cmocka_unit_test(a_pause_is_no_busy_time),
+    cmocka_unit_test(a_little_pressure_gives_a_worker_back),
 };
 
 UNIT_MAIN(tests)

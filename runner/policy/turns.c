@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/policy/turns.h"
+
+#define US	     UINT64_C(1000000)
+#define TURN_US	     (60 * US)
+#define SLICE_LEAST  (10 * US)
+#define SLICE_PARTS  4 /* of an equal share */
+#define LOOK_PARTS   2 /* of a slice */
+#define SHORTEST_US  US
+#define WALL_PER_CPU 3 /* a starved target has had its turn as well */
+
+uint64_t turns_fair(uint64_t most_us, uint64_t left_us, unsigned workers, size_t waiting)
+{
+	/* A worker's turns until all had theirs, were they of one length: the last target still
+	 * gets a whole one, and no worker is idle before the end. */
+	uint64_t rounds = workers && waiting > workers ? (waiting + workers - 1) / workers : 1;
+	uint64_t fair = left_us / rounds;
+
+	return fair < most_us ? fair : most_us;
+}
+
+static uint64_t at_least(uint64_t us, uint64_t least)
+{
+	return us > least ? us : least;
+}
+
+static uint64_t slice_of(const struct turns *t, unsigned workers, size_t targets)
+{
+	uint64_t all = t->deadline_us > t->began_us ? t->deadline_us - t->began_us : 0;
+	uint64_t share = turns_fair(UINT64_MAX, all, workers, targets);
+	uint64_t slice = at_least(share / SLICE_PARTS, share < SLICE_LEAST ? share : SLICE_LEAST);
+
+	return slice < t->quantum_us ? at_least(slice, SHORTEST_US) : t->quantum_us;
+}
+
+struct crowd {
+	size_t all, run;
+	size_t without; /* a turn in this run */
+};
+
+static struct crowd count(const struct fleet *f)
+{
+	struct crowd c = {0};
+
+	for (size_t i = 0; i < f->n; i++) {
+		const struct fleet_target *t = &f->v[i];
+
+		c.all += t->phase != FLEET_OUT;
+		c.run += t->phase == FLEET_RUNS;
+		c.without += t->phase == FLEET_WAITS && t->last_us == 0;
+	}
+	return c;
+}
+
+void turns_set(struct fleet *f, const struct turns *t, uint64_t now_us, unsigned workers)
+{
+	struct fleet_rules *r = &f->rules;
+	struct crowd c = count(f);
+	uint64_t left = t->deadline_us > now_us ? t->deadline_us - now_us : 0;
+	uint64_t slice = t->deadline_us ? slice_of(t, workers, c.all) : t->quantum_us;
+	uint64_t look = at_least(slice / LOOK_PARTS, SHORTEST_US);
+	uint64_t fair = turns_fair(slice, left, workers, c.without + c.run);
+	bool scarce = t->deadline_us && c.without > 0 && fair < slice;
+	bool late = scarce && fair <= look;
+
+	r->quantum_us = scarce ? at_least(fair, SHORTEST_US) : slice;
+	r->quantum_wall_us = scarce ? r->quantum_us : WALL_PER_CPU * slice;
+	r->turn_us = r->fresh_us = slice / 5 < TURN_US ? slice / 5 : TURN_US;
+	if (r->fresh_us > r->quantum_us)
+		r->turn_us = r->fresh_us = r->quantum_us;
+	for (size_t i = 0; i < f->n; i++)
+		f->v[i].due = late && f->v[i].last_us == 0;
+}
