@@ -2,7 +2,7 @@
 #include "runner/build/internal.h"
 
 #include "base/cleanup.h"
-#include "runner/discover/builder.h"
+#include "runner/discover/build_user.h"
 #include "runner/discover/names.h"
 
 #include <stdarg.h>
@@ -23,7 +23,8 @@ int build_check(const struct config_source *s, bool *ret_root, struct err *e)
 {
 	_autoclose_ int fd = -1;
 	struct owner o;
-	int r = builder_open(s->build.n > 0 ? s->build_dir : s->path, s->build_as_root, &o, &fd, e);
+	int r =
+	    build_user_open(s->build.n > 0 ? s->build_dir : s->path, s->build_as_root, &o, &fd, e);
 
 	if (r < 0)
 		return r;

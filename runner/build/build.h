@@ -6,14 +6,16 @@
 #include "runner/config/config.h"
 #include "runner/discover/discover.h"
 
-/* Building what a source's targets are made of, before they are fuzzed: all targets of a
- * Bazel workspace, or whatever the configured command builds.  When we are root it runs as
- * the one user who owns the workspace (build_dir) and the way there, bounded in time and in what is
- * kept of what it says, and is ended as a whole by SIGINT, SIGTERM and SIGHUP.
+/* Builds the targets of a source before they are fuzzed: all targets of a Bazel workspace, or
+ * whatever the configured command builds.
  *
- * Nothing that an earlier build left may pass for what this one made: of a Bazel workspace
- * the targets that failed are known by name; of a command that failed only the time is
- * known when it began. */
+ * When we are root, the build runs as the one user who owns the workspace (build_dir) and the
+ * way there.  Its time and the kept part of its output are bounded.  SIGINT, SIGTERM and SIGHUP
+ * end it as a whole.
+ *
+ * A file of an earlier build must not pass for a file of this one.  In a Bazel workspace the
+ * failed targets are known by name.  For a command that failed, only the time of its start is
+ * known. */
 enum { BUILD_WHY_MAX = 400 };
 #define BUILD_LOG_MAX (UINT64_C(64) << 20) /* bytes */
 
@@ -29,16 +31,15 @@ void build_result_done(struct build_result *r);
 /* Whether there is something to build. */
 bool build_wanted(const struct config_source *s);
 
-/* As whom it would be built: -EPERM, with what to do, when nobody may do it
- * (runner/discover/builder.h); *ret_root: as root.  A directory that is not there is
- * -ENOENT. */
+/* Finds the user who would build the source.  -EPERM, with the remedy: no user may
+ * (runner/discover/build_user.h).  *ret_root: root would.  -ENOENT: there is no such directory. */
 MUST_CHECK int build_check(const struct config_source *s, bool *ret_root, struct err *e);
 
-/* group: where it runs; NULL: it has no limit but time.
- * 0: it came to an end, well or not: *ret says which.  -EINTR: stopped by a signal to us,
- * nothing is to be taken from it.  Other errors are ours or of the machine; a program that
- * can't be started, or took too long, is a build that is not ok.  log_fd: gets all that is
- * said, up to BUILD_LOG_MAX. */
+/* group: where the build runs; NULL: it has no limit but time.
+ *
+ * 0: the build ended, and *ret says how.  A program that cannot be started or takes too long is
+ * a failed build.  -EINTR: a signal to us stopped the build, and its files must not be used.
+ * Other errors are ours or the machine's. log_fd gets the build's output, up to BUILD_LOG_MAX. */
 MUST_CHECK int build_source(const struct config_source *s, const struct tool_group *group,
 			    int log_fd, struct build_result *ret, struct err *e);
 

@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/tool.h"
-#include "runner/discover/builder.h"
+#include "runner/discover/build_user.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ int build_command(const struct config_source *s, const struct tool_group *group,
 			 .log_fd = log_fd,
 			 .log_max = BUILD_LOG_MAX};
 	uint64_t began = clock_real_us();
-	int r = builder_open(s->build_dir, s->build_as_root, &owner, &dir, e);
+	int r = build_user_open(s->build_dir, s->build_as_root, &owner, &dir, e);
 
 	if (r == 0) {
 		t.dir = dir;

@@ -14,7 +14,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { MEMINFO_MAX = 4096, RESERVE_PART = 16, FILES_PART = 16 };
+const struct limit_names limits_of_builds = {"the build", "build_memory", "build_pids",
+					     "build_disk"};
+const struct limit_names limits_of_git = {"git", "git.memory", "git.pids", "git.disk"};
+
+enum { MEMINFO_MAX = 4096, RESERVE_PART = 16, LAST_PART = 32, FILES_PART = 16 };
 
 /* --- file systems ------------------------------------------------------------------ */
 
@@ -26,8 +30,8 @@ static bool is_watched(const struct watch *w, dev_t dev)
 	return false;
 }
 
-/* The growth that is allowed, and the reserve, are both kept.  A file system that has less
- * than the reserve from the start (a small /tmp) may lose half of it. */
+/* The free bytes that must stay: a file system may lose `disk` bytes, but not its reserve.  If
+ * it has less than the reserve at the start (a small /tmp), it may lose half of it. */
 static uint64_t floor_of(uint64_t free, uint64_t disk, uint64_t reserve)
 {
 	uint64_t spare, floor;
@@ -55,13 +59,13 @@ void watch_add(struct watch *w, const char *path, uint64_t disk_reserve)
 				.free_bytes = (uint64_t)vfs.f_bavail * vfs.f_frsize,
 				.free_files = vfs.f_favail};
 	fs->floor_bytes = floor_of(fs->free_bytes, w->disk, disk_reserve);
-	fs->floor_files = fs->free_files / FILES_PART; /* 0: it does not count them */
+	fs->floor_files = fs->free_files / FILES_PART; /* 0: files are not counted */
 	snprintf(fs->path, sizeof(fs->path), "%.119s", path);
 	fs->fd = take_fd(&fd);
 	w->n++;
 }
 
-/* Where a person is at home whose directory this is. */
+/* Adds the home directory of dir's owner. */
 static void add_home(struct watch *w, const char *dir, uint64_t reserve)
 {
 	const struct passwd *pw;
@@ -85,16 +89,29 @@ static void add_bazel(struct watch *w, const struct config_source *s, uint64_t r
 		}
 }
 
+static int begin(struct watch *w, const struct limit_names *names, uint64_t disk, struct err *e)
+{
+	*w = (struct watch){.names = names, .disk = disk};
+	w->meminfo = sys_openat(AT_FDCWD, "/proc/meminfo", O_RDONLY | O_NONBLOCK, 0);
+	return w->meminfo < 0 ? err_sys(e, "open '/proc/meminfo'") : 0;
+}
+
+int watch_open_git(struct watch *w, uint64_t disk, struct err *e)
+{
+	return begin(w, &limits_of_git, disk, e);
+}
+
 int watch_open(struct watch *w, const struct config_source *s, uint64_t disk_reserve, struct err *e)
 {
 	const char *dir = s->build_dir ? s->build_dir : s->build.n > 0 ? "." : s->path;
+	int r = begin(w, &limits_of_builds, s->build_disk, e);
 
-	*w = (struct watch){.disk = s->build_disk};
-	w->meminfo = sys_openat(AT_FDCWD, "/proc/meminfo", O_RDONLY | O_NONBLOCK, 0);
-	if (w->meminfo < 0)
-		return err_sys(e, "open '/proc/meminfo'");
+	if (r < 0)
+		return r;
 	watch_add(w, dir, disk_reserve);
 	watch_add(w, s->path, disk_reserve);
+	for (size_t i = 0; i < s->build_writable.n; i++)
+		watch_add(w, s->build_writable.v[i], disk_reserve);
 	add_bazel(w, s, disk_reserve);
 	add_home(w, dir, disk_reserve);
 	watch_add(w, "/tmp", disk_reserve);
@@ -111,26 +128,28 @@ void watch_close(struct watch *w)
 	*w = (struct watch){.meminfo = -1};
 }
 
-static int check_fs(const struct watch_fs *fs, struct err *e)
+static int check_fs(const struct limit_names *names, const struct watch_fs *fs, struct err *e)
 {
 	char took[UNITS_MAX], left[UNITS_MAX], limit[UNITS_MAX];
 	struct statvfs vfs;
 	uint64_t bytes;
 
 	if (fstatvfs(fs->fd, &vfs) < 0)
-		return 0; /* it was unmounted: nobody writes to it */
+		return 0; /* it was unmounted: the build cannot write to it */
 	bytes = (uint64_t)vfs.f_bavail * vfs.f_frsize;
 	if (bytes < fs->floor_bytes)
 		return err_set(e, EDQUOT,
-			       "the build passed its disk limit of %s (build_disk): the file "
-			       "system of '%s' has %s less free, %s are left",
-			       units_size(fs->free_bytes - fs->floor_bytes, limit), fs->path,
-			       units_size(fs->free_bytes - bytes, took), units_size(bytes, left));
+			       "%s passed its disk limit of %s (%s): the file system of '%s' has "
+			       "%s less free, %s are left",
+			       names->program, units_size(fs->free_bytes - fs->floor_bytes, limit),
+			       names->disk, fs->path, units_size(fs->free_bytes - bytes, took),
+			       units_size(bytes, left));
 	if (vfs.f_favail < fs->floor_files)
 		return err_set(e, EDQUOT,
-			       "the build passed its disk limit (build_disk): the file system of "
-			       "'%s' has %llu inodes left, of %llu at the start",
-			       fs->path, (unsigned long long)vfs.f_favail,
+			       "%s passed its disk limit (%s): the file system of '%s' has %llu "
+			       "inodes left, of %llu at the start",
+			       names->program, names->disk, fs->path,
+			       (unsigned long long)vfs.f_favail,
 			       (unsigned long long)fs->free_files);
 	return 0;
 }
@@ -162,8 +181,9 @@ bool watch_starves(struct slice meminfo, uint64_t memory, uint64_t *ret_left)
 	    !find_kib(meminfo, SLICE("MemAvailable:"), &left))
 		return false;
 	*ret_left = left;
-	/* One that uses less than is left would free too little to help. */
-	return left < total / RESERVE_PART && memory > left;
+	/* Ending a build that uses less than what is left would free too little, as long as
+	 * something is left.  Not all of the kernel's memory is charged to it: locks are not. */
+	return left < total / RESERVE_PART && (memory > left || left < total / LAST_PART);
 }
 
 int watch_check(const struct watch *w, uint64_t memory, struct err *e)
@@ -174,11 +194,12 @@ int watch_check(const struct watch *w, uint64_t memory, struct err *e)
 
 	if (n > 0 && watch_starves((struct slice){text, (size_t)n}, memory, &left))
 		return err_set(e, EDQUOT,
-			       "the machine ran short of memory (%s are left) while the build "
-			       "used %s: lower build_memory, or run less beside it",
-			       units_size(left, free), units_size(memory, used));
+			       "the machine ran short of memory (%s are left) while %s used %s: "
+			       "lower %s, or run less beside it",
+			       units_size(left, free), w->names->program, units_size(memory, used),
+			       w->names->memory);
 	for (size_t i = 0; i < w->n; i++) {
-		int r = check_fs(&w->v[i], e);
+		int r = check_fs(w->names, &w->v[i], e);
 
 		if (r < 0)
 			return r;

@@ -4,39 +4,50 @@
 
 #include "runner/config/config.h"
 
-/* What a build may take of the machine and no control group keeps: space and names of the file
- * systems that it can write to, and the memory that all else needs. */
+/* Limits of a build, and of git, that control groups do not have: space and inodes of the file
+ * systems that it can write to, and memory for everything else on the machine. */
+
+/* The program and the keys of its limits, for errors. */
+struct limit_names {
+	const char *program, *memory, *pids, *disk;
+};
+extern const struct limit_names limits_of_builds, limits_of_git;
 
 enum { WATCH_MAX = 12 };
 
 struct watch_fs {
-	int fd; /* a directory of it */
+	int fd; /* a directory in it */
 	dev_t dev;
 	char path[120];
 	uint64_t free_bytes, free_files;   /* at the start */
-	uint64_t floor_bytes, floor_files; /* below which there is too little */
+	uint64_t floor_bytes, floor_files; /* the build ends when less is free */
 };
 
 struct watch {
-	uint64_t disk; /* discovery[].build_disk; 0: auto */
+	const struct limit_names *names;
+	uint64_t disk; /* 0: auto */
 	size_t n;
 	struct watch_fs v[WATCH_MAX];
 	int meminfo;
 };
 
-/* Where a source's build writes: build_dir and path, the home directory of the work tree's
- * owner, Bazel's output, /tmp, /var/tmp.  Those that are not there are left out. */
+/* Watches the file systems where a source's build writes: build_dir, path and build_writable, the
+ * home directory of the work tree's owner, Bazel's output, /tmp, /var/tmp.  Missing directories are
+ * left out. */
 MUST_CHECK int watch_open(struct watch *w, const struct config_source *s, uint64_t disk_reserve,
 			  struct err *e);
+/* The same for git: watch_add() says where it writes. */
+MUST_CHECK int watch_open_git(struct watch *w, uint64_t disk, struct err *e);
 void watch_close(struct watch *w);
-/* Adds the file system of path, if it is none of those that are watched. */
+/* Adds the file system of path, unless it is watched already. */
 void watch_add(struct watch *w, const char *path, uint64_t disk_reserve);
 
-/* -EDQUOT: it took too much, *e says what.  memory: what it uses now. */
+/* -EDQUOT: the build took too much; *e has the details. memory: what it uses now. */
 MUST_CHECK int watch_check(const struct watch *w, uint64_t memory, struct err *e);
 
-/* Whether a build that uses so much is to end so that all else goes on, by the text of
- * /proc/meminfo: a sixteenth of the memory is what nobody may plan with (run.overcommit). */
+/* Whether a build that uses so much memory must end so that other processes go on; decided by
+ * the text of /proc/meminfo.  A sixteenth of the memory stays free for the machine
+ * (run.overcommit). */
 bool watch_starves(struct slice meminfo, uint64_t memory, uint64_t *ret_left);
 
 #endif

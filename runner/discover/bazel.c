@@ -6,7 +6,7 @@
 #include "base/sys.h"
 #include "runner/discover/bazel_graph.h"
 #include "runner/discover/bazel_label.h"
-#include "runner/discover/builder.h"
+#include "runner/discover/build_user.h"
 #include "runner/discover/source.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ int bazel_open(const struct discover_source *s, struct bazel *ret, struct err *e
 			  .query = s->query && *s->query ? s->query : DISCOVER_BAZEL_QUERY,
 			  .startup = s->startup,
 			  .group = s->group};
-	int r = builder_open(s->path, s->as_root, &b.owner, &b.fd, e);
+	int r = build_user_open(s->path, s->as_root, &b.owner, &b.fd, e);
 
 	if (r == 0 && !is_workspace(b.fd))
 		r = err_set(e, EINVAL,
@@ -64,7 +64,8 @@ int bazel_open(const struct discover_source *s, struct bazel *ret, struct err *e
 		r = source_fd_path(b.fd, &b.dir, e);
 	if (r == 0)
 		r = copy_flags(s->flags, &b.flags, e);
-	/* Bazel's client ends a server that has other startup options, and starts one. */
+	/* A startup option marks the group's server: Bazel's client ends a server with other
+	 * startup options, and starts a new one. */
 	if (b.group)
 		snprintf(b.mark, sizeof(b.mark), "--host_jvm_args=-Dfuzzcell=%s", b.group->id);
 	if (r < 0)

@@ -6,14 +6,13 @@
 #include "base/tool.h"
 #include "runner/discover/discover.h"
 
-/* A Bazel workspace, asked with the workspace's own Bazel (4.2 or newer), started in it
- * and, when we are root, as its owner.  What Bazel answers is hostile, as the BUILD files
- * are: bounded, checked.  A question takes about a second when Bazel's server runs, and
- * some eight when it has to start; nothing is remembered between questions.
+/* A Bazel workspace and its own Bazel (4.2 or newer).  Bazel is started in the workspace; when
+ * we are root, as its owner.  Bazel's answers are as hostile as BUILD files: they are bounded
+ * and checked.  A question takes about a second when Bazel's server runs, else about eight.  No
+ * answer is kept between questions.
  *
- * In a group, Bazel's server lives in the group as long as that, and every server that
- * somebody else started is replaced first: it would run the workspace's rules without the
- * group's limits. */
+ * In a group, Bazel's server lives as long as the group.  A server that another process started
+ * is replaced first: it would run the workspace's rules without the group's limits. */
 enum { BAZEL_MARK_MAX = 64 };
 
 struct bazel {
@@ -24,7 +23,7 @@ struct bazel {
 	const struct strv *startup;
 	struct strv flags;
 	const struct tool_group *group;
-	char mark[BAZEL_MARK_MAX]; /* a startup option; "": none */
+	char mark[BAZEL_MARK_MAX]; /* a startup option that marks the group's server; "": none */
 };
 
 #define BAZEL_INIT       \
@@ -32,8 +31,8 @@ struct bazel {
 		.fd = -1 \
 	}
 
-/* -EINVAL: no workspace.  -EPERM: nobody may build it (runner/discover/builder.h).  The source's
- * strings must live as long.  bazel_done() frees. */
+/* -EINVAL: no workspace.  -EPERM: no user may build it (runner/discover/build_user.h).  The
+ * source's strings must live as long as *ret. bazel_done() frees. */
 MUST_CHECK int bazel_open(const struct discover_source *s, struct bazel *ret, struct err *e);
 void bazel_done(struct bazel *b);
 

@@ -2,6 +2,7 @@
 #include "runner/discover/discover.h"
 
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/sys.h"
 #include "runner/discover/names.h"
 #include "runner/discover/source.h"
@@ -251,7 +252,7 @@ static int say_rights(const struct rights *r, struct err *e)
 		return -was.code;
 	if (r->mixed)
 		return err_set(e, was.code,
-			       "%.380s (opened as what everybody may read: several users own what "
+			       "%.380s (opened as what every user may read: several users own what "
 			       "leads here)",
 			       was.msg);
 	return err_set(e, was.code,
@@ -259,7 +260,50 @@ static int say_rights(const struct rights *r, struct err *e)
 		       was.msg, (unsigned)r->uid);
 }
 
-/* Root opens nothing for somebody else that they could not open themselves. */
+/* A user who may push to a work tree chooses the paths in its manifests and links, and can see
+ * these files as seeds.  A build outside of a cell can read as much, but not every tree has a
+ * build.  Sources of other types follow no link that leads out. */
+static int find_tree(const struct discover_source *s, struct rights *io, struct err *e)
+{
+	_autofree_ char *path = NULL;
+	_autofree_ char *top = NULL;
+	_autoclose_ int fd = -1;
+	struct rights ignored;
+	int r;
+
+	if (strcmp(s->type, "manifest") != 0)
+		return 0;
+	/* As it is written: a push, or a build, may have made the manifest a link. */
+	r = fs_find_above(s->path, ".git", &top, e);
+	if (r == 0 && top)
+		r = rights_set_tree(io, top, e);
+	if (r < 0 || top)
+		return r < 0 ? r : rights_of_named(io, s->path, &ignored, e);
+	fd = sys_openat(AT_FDCWD, s->path, O_PATH, 0);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "open '%s'", s->path);
+	r = source_fd_path(fd, &path, e);
+	if (r == 0)
+		r = fs_find_above(path, ".git", &top, e);
+	return r < 0 || !top ? r : rights_set_tree(io, top, e);
+}
+
+/* Checks the paths that a manifest names.  Each use of a path checks it again. */
+static int check_named(const struct target *t, struct err *e)
+{
+	const char *const paths[] = {t->dir, t->dict, t->seed_archive};
+	struct rights ignored;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(paths) / sizeof(paths[0]); i++)
+		if (paths[i])
+			r = rights_of_named(&t->rights, paths[i], &ignored, e);
+	for (size_t i = 0; r == 0 && i < t->seed_dirs.n; i++)
+		r = rights_of_named(&t->rights, t->seed_dirs.v[i], &ignored, e);
+	return r < 0 ? err_wrap(e, "target \"%s\"", t->name) : 0;
+}
+
+/* Root opens no file for another user that this user could not open. */
 static int look_as_owner(const struct discover_source *s, source_fn *fn, struct target_list *out,
 			 struct err *e)
 {
@@ -269,11 +313,17 @@ static int look_as_owner(const struct discover_source *s, source_fn *fn, struct 
 
 	if (r == 0)
 		r = rights_take(&rights, &back, e);
+	if (r == 0)
+		r = find_tree(s, &rights, e);
 	if (r < 0)
 		return r;
 	r = fn(s, out, e);
 	for (size_t i = 0; i < out->n; i++)
 		out->v[i].rights = rights;
+	for (size_t i = 0; r == 0 && rights.tree_ino && i < out->n; i++)
+		r = check_named(&out->v[i], e);
+	if (r == -EXDEV)
+		return err_wrap(e, "%s", s->path);
 	return r < 0 ? say_rights(&rights, e) : 0;
 }
 

@@ -92,7 +92,7 @@ struct discover_source {
 	const char *bazel, *query;
 	const struct strv *startup, *flags;
 	bool as_root;			    /* Bazel may be started as root */
-	const struct tool_group *group;	    /* where Bazel runs; NULL: without limits */
+	const struct tool_group *group;	    /* the group where Bazel runs; NULL: without limits */
 	const struct discover_built *built; /* NULL: nothing is known of it */
 };
 /* The tag itself: "fuzz_target" alone would also match "not_fuzz_target". */

@@ -173,7 +173,11 @@ int optfile_flag(struct optfile *io, const struct engine_ops *engine, struct sli
 	r = buf_addf(&flag, e, "-%s=%.*s", name, (int)value.n, value.p);
 	if (r < 0)
 		return r;
-	if (engine->flag_ok(buf_slice(&flag), reason))
+	/* Only the configuration sets it: with "runs = 1" a pushed file could make any target
+	 * green. */
+	if (strcmp(name, "runs") == 0)
+		snprintf(reason, sizeof(reason), "set the key \"runs\" instead");
+	else if (engine->flag_ok(buf_slice(&flag), reason))
 		return put_flag(&io->flags, name, value, e);
 	*ret_taken = false;
 	snprintf(why, OPTFILE_WHY_MAX, "flag '%s' is refused: %s", name, reason);

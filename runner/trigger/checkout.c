@@ -22,9 +22,11 @@ struct work {
 	char as[72]; /* how a person here calls git in the work tree */
 };
 
-static void git_done_p(struct git *g)
+static void work_done(struct work *w)
 {
-	git_done(g);
+	git_done(&w->git);
+	if (w->o->limits)
+		w->o->limits->close(w->o->limits->arg);
 }
 
 /* git refuses to work for others than the owner, root included ("dubious ownership"). */
@@ -256,6 +258,22 @@ static int check_repository(const struct work *w, struct err *e)
 
 /* --- doing it ------------------------------------------------------------------------------ */
 
+/* Each fetch leaves a file of objects.  If they cannot be packed, fuzzing continues. */
+static int pack(const struct work *w, struct err *e)
+{
+	static const char *const args[] = {"gc", "--auto", "-q", NULL};
+	_autobuf_ struct buf said = BUF_INIT(8192);
+	char why[CHECKOUT_WHY];
+	int r = git_talk(&w->git, args, NULL, w->o->fetch_us, &said, e);
+
+	if (r == -ETIMEDOUT || r == -EPROTO || r == -EDQUOT)
+		return tell(w->c->why, "the repository cannot be packed: %s", e->msg);
+	if (r <= 0)
+		return r;
+	remote_words(buf_slice(&said), why);
+	return tell(w->c->why, "the repository cannot be packed: git gc: %.200s", why);
+}
+
 static int look(const struct work *w, bool peek, struct err *e)
 {
 	struct remote_answer a = {0};
@@ -274,6 +292,8 @@ static int look(const struct work *w, bool peek, struct err *e)
 		memcpy(w->c->head, a.head, sizeof(w->c->head));
 	else
 		r = ask_tracking(w, w->c->head, e);
+	if (r == 0 && !peek)
+		r = pack(w, e);
 	if (r == 0 && !*w->c->head)
 		return broken(w, "the branch's head is no commit");
 	return r;
@@ -300,7 +320,7 @@ static int look_and_compare(const struct work *w, bool peek, struct err *e)
 	return r < 0 ? r : check_tree(w, r == 1 ? w->c->head : "", e);
 }
 
-/* Into blocked: what would fill the disk, or the memory. */
+/* Refuses a commit that would fill the disk or the memory. */
 static int check_growth(const struct work *w, const char *head, struct err *e)
 {
 	char bytes[UNITS_MAX], files[UNITS_MAX];
@@ -319,7 +339,37 @@ static int check_growth(const struct work *w, const char *head, struct err *e)
 	    head);
 }
 
-static int update(const struct work *w, const char *head, struct err *e)
+static int limit_anew(struct work *w, struct err *e)
+{
+	const struct git_limits *l = w->o->limits;
+
+	w->git.group = NULL;
+	if (l)
+		l->close(l->arg);
+	return git_limit(&w->git, l, e);
+}
+
+/* Restores the tracked files that a killed merge changed: the tree was clean before.  New files
+ * stay, because untracked files are never removed.  The commit's new files no longer count for
+ * the limits, else git could do nothing. */
+static int go_back(struct work *w, const struct err *why)
+{
+	static const char *const args[] = {"reset", "-q", "--hard", "HEAD", NULL};
+	struct err e;
+	int r = limit_anew(w, &e);
+
+	if (r == 0)
+		r = git_unlock(&w->git, &e);
+	if (r == 0)
+		r = git_run(&w->git, args, NULL, &e);
+	if (r == 0)
+		return tell(w->c->blocked, "%s", why->msg);
+	return tell(w->c->blocked,
+		    "%.180s; and the work tree is not as it was: '%s -C %.60s status'", why->msg,
+		    w->as, w->git.top);
+}
+
+static int update(struct work *w, const char *head, struct err *e)
 {
 	const char *const args[] = {"merge",	 "-q",	      "--ff-only", "--no-verify",
 				    "--no-stat", "--no-edit", head,	   NULL};
@@ -336,8 +386,8 @@ static int update(const struct work *w, const char *head, struct err *e)
 	if (r < 0 || *w->c->blocked)
 		return r;
 	r = git_talk(&w->git, args, NULL, w->o->fetch_us, &said, e);
-	if (r == -ETIMEDOUT || r == -EPROTO)
-		return tell(w->c->blocked, "%s", e->msg);
+	if (r == -ETIMEDOUT || r == -EPROTO || r == -EDQUOT)
+		return go_back(w, e);
 	if (r < 0)
 		return r;
 	if (r > 0) {
@@ -352,28 +402,36 @@ static int update(const struct work *w, const char *head, struct err *e)
 	return r;
 }
 
+static int do_limited(struct work *w, enum checkout_what what, const char *head, struct err *e)
+{
+	int r = git_limit(&w->git, w->o->limits, e);
+
+	if (r == 0)
+		r = check_repository(w, e);
+	if (r < 0 || w->c->kind != CHECKOUT_OK)
+		return r;
+	if (what == CHECKOUT_UPDATE)
+		return update(w, head, e);
+	return look_and_compare(w, what == CHECKOUT_PEEK, e);
+}
+
 int checkout_do(const struct checkout_opts *o, enum checkout_what what, const char *head,
 		struct checkout *ret, struct err *e)
 {
-	CLEANUP(git_done_p) struct git git = {0};
-	struct work w = {.o = o, .c = ret};
+	CLEANUP(work_done) struct work w = {.o = o, .c = ret};
 	char why[GIT_WHY];
 	int r;
 
 	*ret = (struct checkout){.kind = CHECKOUT_OK};
-	r = git_open(o->dir, &git, why, e);
-	w.git = git;
+	r = git_open(o->dir, &w.git, why, e);
 	as_owner(&w);
 	if (r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -EPERM)
 		return broken(&w, e->msg);
 	if (r == 0)
 		return broken(&w, why);
-	if (r < 0)
+	if (r == 1)
+		r = do_limited(&w, what, head, e);
+	if (r != -EDQUOT)
 		return r;
-	r = check_repository(&w, e);
-	if (r < 0 || ret->kind != CHECKOUT_OK)
-		return r;
-	if (what == CHECKOUT_UPDATE)
-		return update(&w, head, e);
-	return look_and_compare(&w, what == CHECKOUT_PEEK, e);
+	return what == CHECKOUT_UPDATE ? tell(ret->blocked, "%s", e->msg) : broken(&w, e->msg);
 }

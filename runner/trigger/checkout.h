@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/loop.h"
+#include "runner/corpus/git.h"
 #include "runner/trigger/record.h"
 
 #include <stdbool.h>
@@ -20,7 +21,8 @@
 struct checkout_opts {
 	const char *dir; /* absolute */
 	const char *remote, *branch;
-	uint64_t fetch_us; /* a fetch, or a checkout, may take so long */
+	uint64_t fetch_us; /* a fetch, a checkout, or packing what was fetched may take so long */
+	const struct git_limits *limits; /* opened where git is waited for; NULL: none */
 };
 
 enum checkout_what {
@@ -38,7 +40,7 @@ enum checkout_kind {
 enum { CHECKOUT_WHY = RECORD_WHY };
 struct checkout {
 	enum checkout_kind kind;
-	char why[CHECKOUT_WHY]; /* printable; "" when all is well */
+	char why[CHECKOUT_WHY]; /* printable; "" when all is well; CHECKOUT_OK: a warning */
 	char head[COMMIT_MAX];	/* of the branch at the remote, as far as is known; or "" */
 	char tree[COMMIT_MAX];	/* what is checked out; or "" */
 	/* Why the work tree cannot be brought to head, or is there but changed; "": it can. */

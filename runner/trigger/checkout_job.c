@@ -36,6 +36,12 @@ DEFINE_CLEANUP(struct checkout_job *, job_free)
 /* Beside what the remote may take: git at work on a disk that does not answer. */
 #define LOCAL (120 * USEC_PER_SEC)
 
+/* A fetch, and packing. */
+static uint64_t total_us(const struct checkout_job *j)
+{
+	return 2 * j->o.fetch_us + LOCAL;
+}
+
 /* In the child.  Should it take longer than all that it knows limits for, the timer's
  * signal ends it, and its git with it (it dies with its parent). */
 static int limit_time(uint64_t us, struct err *e)
@@ -55,7 +61,7 @@ static int work(void *arg, struct buf *out, struct err *e)
 {
 	const struct checkout_job *j = arg;
 	struct checkout c;
-	int r = limit_time(j->o.fetch_us + LOCAL, e);
+	int r = limit_time(total_us(j), e);
 
 	if (r == 0)
 		r = checkout_do(&j->o, j->what, j->head, &c, e);
@@ -70,9 +76,9 @@ static void on_done(void *arg, struct slice result, const char *failed)
 
 	if (!failed && result.n == sizeof(c))
 		memcpy(&c, result.p, sizeof(c));
-	else if (clock_mono_us() - j->began_us >= j->o.fetch_us + LOCAL)
+	else if (clock_mono_us() - j->began_us >= total_us(j))
 		(void)snprintf(c.why, sizeof(c.why), "git was not done after %s",
-			       units_time(j->o.fetch_us + LOCAL, time));
+			       units_time(total_us(j), time));
 	else
 		(void)snprintf(c.why, sizeof(c.why), "%s", failed ? failed : "no answer");
 	if (*c.why && j->what == CHECKOUT_UPDATE && !*c.blocked)
@@ -95,7 +101,7 @@ int checkout_start(struct loop *l, const struct checkout_opts *o, enum checkout_
 	j->branch = sys_strdup(o->branch);
 	if (!j->dir || !j->remote || !j->branch)
 		return err_sys(e, "allocate a checkout");
-	j->o = (struct checkout_opts){j->dir, j->remote, j->branch, o->fetch_us};
+	j->o = (struct checkout_opts){j->dir, j->remote, j->branch, o->fetch_us, o->limits};
 	j->what = what;
 	(void)snprintf(j->head, sizeof(j->head), "%s", head ? head : "");
 	j->began_us = clock_mono_us();

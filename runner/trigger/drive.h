@@ -4,6 +4,7 @@
 
 #include "base/loop.h"
 #include "runner/config/config.h"
+#include "runner/corpus/git.h"
 #include "runner/trigger/watch.h"
 
 #include <stdbool.h>
@@ -15,8 +16,9 @@
 struct drive_repo {
 	const struct trigger_config *config; /* repository is set */
 	const char *state_path;
-	int state_fd;	  /* with the trigger's lock, unless it is a dry run */
-	uint32_t workers; /* run.workers */
+	int state_fd;			 /* with the trigger's lock, unless it is a dry run */
+	uint32_t workers;		 /* run.workers */
+	const struct git_limits *limits; /* of its git; NULL: none */
 };
 
 struct drive_opts {

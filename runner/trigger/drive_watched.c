@@ -175,7 +175,7 @@ static void on_looked(void *arg, const struct checkout *c)
 	if (c->kind == CHECKOUT_NETWORK)
 		(void)snprintf(text, sizeof(text), "the remote cannot be asked (try %u): %s",
 			       r->w.rec.fetch_failures, c->why);
-	else if (c->kind == CHECKOUT_BROKEN)
+	else
 		(void)snprintf(text, sizeof(text), "%s", c->why);
 	watched_say(r, true, text);
 	r->d->result.blocked |= c->kind == CHECKOUT_BROKEN;
@@ -195,7 +195,8 @@ static void on_updated(void *arg, const struct checkout *c)
 void watched_look(struct watched *r, enum checkout_what what)
 {
 	const struct trigger_config *c = r->given->config;
-	const struct checkout_opts o = {c->repository, c->remote, c->branch, c->fetch_us};
+	const struct checkout_opts o = {c->repository, c->remote, c->branch, c->fetch_us,
+					r->given->limits};
 	checkout_done_fn *done = what == CHECKOUT_UPDATE ? on_updated : on_looked;
 	struct checkout failed = {.kind = CHECKOUT_NETWORK};
 	struct err e;

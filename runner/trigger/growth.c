@@ -13,15 +13,15 @@
 
 enum { HEAD_MAX = 160, BLOCK = 4096, INDEX_ENTRY = 160, PART = 8 };
 
-/* "<mode> <type> <object> <size>\t<path>\0", in blocks that end anywhere. */
+/* Parses "<mode> <type> <object> <size>\t<path>\0", in blocks that end anywhere. */
 struct reader {
 	struct growth sum, max;
-	char head[HEAD_MAX]; /* what stands before the tab */
+	char head[HEAD_MAX]; /* the text before the tab */
 	size_t n;
 	bool in_path;
 };
 
-/* A directory and a submodule have "-". */
+/* A directory and a submodule have "-" as their size. */
 static void add_entry(struct reader *r)
 {
 	size_t at = r->n;
@@ -64,7 +64,7 @@ static int on_block(void *arg, struct slice block, struct err *e)
 	return is_more(&r->sum, &r->max) ? err_set(e, EFBIG, "the commit's files are too many") : 0;
 }
 
-/* 1: it has more than max. */
+/* 1: the tree has more than max. */
 static int read_tree(const struct git *g, const char *commit, const struct growth *max,
 		     struct growth *ret, struct err *e)
 {

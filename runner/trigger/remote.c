@@ -125,6 +125,26 @@ static int no_branch(const struct checkout_opts *o, struct remote_answer *ret)
 	return 0;
 }
 
+/* A push that passes a limit passes it in each fetch: a user has to decide. */
+static int did_not_end(int r, struct remote_answer *ret, const struct err *e)
+{
+	if (r != -ETIMEDOUT && r != -EPROTO && r != -EDQUOT)
+		return r;
+	ret->kind = r == -EDQUOT ? CHECKOUT_BROKEN : CHECKOUT_NETWORK;
+	(void)snprintf(ret->why, sizeof(ret->why), "%.*s", CHECKOUT_WHY - 1, e->msg);
+	return 0;
+}
+
+enum { LEFT_AGE = 3600 };
+
+/* git keeps unfinished packs of a failed or killed fetch for weeks. */
+static void tidy(const struct git *g, int failed)
+{
+	struct err ignored;
+
+	(void)!git_tidy(g, failed ? 0 : LEFT_AGE, &ignored); /* the next fetch does it again */
+}
+
 int remote_ask(const struct git *g, const struct checkout_opts *o, bool peek,
 	       struct remote_answer *ret, struct err *e)
 {
@@ -142,13 +162,10 @@ int remote_ask(const struct git *g, const struct checkout_opts *o, bool peek,
 	if (r == 0)
 		r = git_talk(g, peek ? list : fetch, (const char *const *)env.v, o->fetch_us, &said,
 			     e);
-	if (r == -ETIMEDOUT || r == -EPROTO) {
-		ret->kind = CHECKOUT_NETWORK;
-		(void)snprintf(ret->why, sizeof(ret->why), "%.*s", CHECKOUT_WHY - 1, e->msg);
-		return 0;
-	}
+	if (!peek)
+		tidy(g, r);
 	if (r < 0)
-		return r;
+		return did_not_end(r, ret, e);
 	if (peek ? r == 2 : r != 0 && contains(buf_slice(&said), "find remote ref"))
 		return no_branch(o, ret);
 	if (r == 0 && (!peek || find_head(buf_slice(&said), ref, ret->head)))

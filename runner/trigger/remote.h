@@ -14,7 +14,8 @@ struct remote_answer {
 };
 
 /* Fetches the branch into refs/remotes/; peek: only asks for its head.  Names were
- * checked.  Negative: git could not be started. */
+ * checked.  A fetch that passes a limit of g is CHECKOUT_BROKEN.  Negative: git could not be
+ * started. */
 MUST_CHECK int remote_ask(const struct git *g, const struct checkout_opts *o, bool peek,
 			  struct remote_answer *ret, struct err *e);
 

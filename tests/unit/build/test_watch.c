@@ -20,7 +20,7 @@ static struct slice meminfo(unsigned total_mib, unsigned left_mib)
 	return slice_of(text);
 }
 
-/* A build is ended when less than a sixteenth is left, and it has more than that. */
+/* A build is ended when less than a sixteenth is left and the build has more than that. */
 static void test_starves(void **state)
 {
 	uint64_t left = 0;
@@ -31,7 +31,10 @@ static void test_starves(void **state)
 	assert_true(watch_starves(meminfo(16000, 999), 8 * GIB, &left));
 	assert_true(watch_starves(meminfo(16000, 999), 1000 * MIB, &left));
 	assert_false(watch_starves(meminfo(16000, 999), 999 * MIB, &left));
-	/* What is not that text says nothing. */
+	/* Nearly nothing is left: memory that is not charged to the build counts, too. */
+	assert_false(watch_starves(meminfo(16000, 501), 10 * MIB, &left));
+	assert_true(watch_starves(meminfo(16000, 499), 10 * MIB, &left));
+	/* Another text has no result. */
 	assert_false(watch_starves(SLICE(""), GIB, &left));
 	assert_false(watch_starves(SLICE("MemTotal: 16000 kB\nMemAvailable: much\n"), GIB, &left));
 	assert_false(watch_starves(SLICE("MemTotal: 99999999999999999999 kB\nMemAvailable: 1 kB\n"),
@@ -59,11 +62,11 @@ static void test_disk(void **state)
 	assert_true(w.n >= 1);
 	assert_true(w.v[0].floor_bytes > 0 && w.v[0].floor_bytes < w.v[0].free_bytes);
 	assert_int_equal(watch_check(&w, 0, &e), 0);
-	/* The same directory, or file system, is watched once. */
+	/* Each directory, and each file system, is watched once. */
 	for (size_t i = 0; i < w.n; i++)
 		for (size_t k = 0; k < i; k++)
 			assert_true(w.v[i].dev != w.v[k].dev);
-	/* As if something had been written since. */
+	/* Plays that another program has written since. */
 	w.v[0].free_bytes += GIB * GIB;
 	w.v[0].floor_bytes += GIB * GIB - GIB;
 	assert_int_equal(watch_check(&w, 0, &e), -EDQUOT);
@@ -74,10 +77,10 @@ static void test_disk(void **state)
 	assert_non_null(strstr(e.msg, "inodes left"));
 	watch_close(&w);
 	assert_int_equal(w.n, 0);
-	watch_close(&w); /* twice is fine */
+	watch_close(&w); /* a second call does no harm */
 }
 
-/* The growth that is allowed, but never down to the reserve. */
+/* The allowed growth ends at the reserve. */
 static void test_floor(void **state)
 {
 	struct watch w;

@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_DISCOVER_ELVES_H
 #define TESTS_UNIT_DISCOVER_ELVES_H
 
-/* ELF files of a few sections, as a compiler's would be.  Include unit.h first. */
+/* ELF files of a few sections, as a compiler makes them.  Include unit.h first. */
 #include "tests/unit/scratch.h"
 
 #include <elf.h>
@@ -16,7 +16,7 @@ struct elf_section {
 	uint64_t size;
 };
 
-/* Headers, names and ELF_SIZE bytes in all; of what is in a section nothing is asked. */
+/* Headers, names and ELF_SIZE bytes in all; the content of a section does not matter. */
 struct elf {
 	union {
 		Elf64_Ehdr head;

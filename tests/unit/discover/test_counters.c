@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many edges a program can have, from a file that its build wrote. */
+/* The number of edges of a program, from a file that a hostile build wrote. */
 #include "tests/unit/unit.h"
 
 #include "runner/discover/counters.h"
+#include "runner/discover/elf.h"
 #include "tests/unit/discover/elves.h"
 
 static struct scratch dir;
@@ -47,15 +48,15 @@ static void sections_are_counted(void **state)
 	    {{{"__sancov_guards", SHT_PROGBITS, 103 * 4}}, 1, 103},
 	    {{{"__sancov_bools", SHT_PROGBITS, 103}}, 1, 103},
 	    {{{".go.fuzzcntrs", SHT_NOBITS, 103}}, 1, 103},
-	    /* Several of an edge are one; two of a kind are two. */
+	    /* The kinds of one edge count once; two sections of a kind are added. */
 	    {{{"__sancov_cntrs", SHT_PROGBITS, 103}, {"__sancov_pcs", SHT_PROGBITS, 104 * 16}},
 	     2,
 	     104},
 	    {{{"__sancov_cntrs", SHT_PROGBITS, 100}, {"__sancov_cntrs", SHT_PROGBITS, 7}}, 2, 107},
-	    /* Names that only begin so. */
+	    /* Names that only begin like those of counters. */
 	    {{{"__sancov_cntrs2", SHT_PROGBITS, 103}, {"__sancov_cntr", SHT_PROGBITS, 9}}, 2, 0},
 	    {{{".text", SHT_PROGBITS, 103}}, 1, 0},
-	    /* What takes no room in the file is no larger than the code that counts. */
+	    /* A section that takes no room in the file is bounded by the code that counts. */
 	    {{{"__sancov_cntrs", SHT_NOBITS, UINT64_MAX}}, 1, ELF_SIZE / 4},
 	    {{{"__sancov_cntrs", SHT_NOBITS, UINT64_MAX}, {"__sancov_cntrs", SHT_NOBITS, 9}},
 	     2,
@@ -75,7 +76,7 @@ static void sections_are_counted(void **state)
 
 static const struct elf_section some[] = {{"__sancov_cntrs", SHT_PROGBITS, 103}};
 
-/* Whatever is wrong with it, nothing is counted, and nothing is read beyond its end. */
+/* In a damaged file no counters are found, and no byte after its end is read. */
 static void damage_is_not_known(void **state)
 {
 	uint64_t edges;
@@ -88,7 +89,7 @@ static void damage_is_not_known(void **state)
 		switch (i) {
 		case 0:
 			h->e_shoff = 0;
-			break; /* stripped of them */
+			break; /* the file has no section headers */
 		case 1:
 			h->e_shoff = ELF_SIZE - 5;
 			break;
@@ -99,7 +100,7 @@ static void damage_is_not_known(void **state)
 			h->e_shentsize = 1;
 			break;
 		case 4:
-			h->e_shnum = COUNTERS_SECTIONS_MAX + 1;
+			h->e_shnum = ELF_SECTIONS_MAX + 1;
 			break;
 		case 5:
 			h->e_shstrndx = 3;
@@ -108,7 +109,7 @@ static void damage_is_not_known(void **state)
 			f.sections[1].sh_size = 0;
 			break;
 		case 7:
-			f.sections[1].sh_size = COUNTERS_NAMES_MAX + 1;
+			f.sections[1].sh_size = ELF_NAMES_MAX + 1;
 			break;
 		case 8:
 			f.sections[1].sh_offset = ELF_SIZE;
@@ -139,7 +140,7 @@ static void a_file_that_is_cut_anywhere_is_read(void **state)
 			fail_msg("cut at %zu", n);
 }
 
-/* More than 65,279 sections have their number elsewhere, and any file may. */
+/* More than 65,279 sections: their number is in another place, in any file. */
 static void the_long_form_is_read(void **state)
 {
 	struct elf f = elf_of(some, 1);
@@ -182,7 +183,7 @@ static void of_32_bits(void **state)
 	assert_int_equal(edges, 103);
 }
 
-static void what_is_no_elf_file_has_none(void **state)
+static void other_files_have_no_counters(void **state)
 {
 	uint64_t edges;
 	int fd;
@@ -205,7 +206,7 @@ static const struct CMUnitTest tests[] = {
     CASE(a_file_that_is_cut_anywhere_is_read),
     CASE(the_long_form_is_read),
     CASE(of_32_bits),
-    CASE(what_is_no_elf_file_has_none),
+    CASE(other_files_have_no_counters),
 };
 
 UNIT_MAIN(tests)

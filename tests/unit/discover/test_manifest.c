@@ -235,11 +235,59 @@ static void test_faults(void **state)
 	tree_done(&d);
 }
 
+#define ONE(more) "{\"targets\": [{\"name\": \"x\", \"binary\": \"bin/x\", " more "}]}"
+
+static void leads_out(struct tree *d, const char *text)
+{
+	struct target_list l = {0};
+	struct err e = {0};
+
+	if (load(d, text, &l, &e) != -EXDEV)
+		fail_msg("%s: '%s'", text, e.msg);
+	if (!strstr(e.msg, "leads out of the work tree of what names it") ||
+	    !strstr(e.msg, "target \"x\""))
+		fail_msg("%s", e.msg);
+	assert_int_equal(l.n, 0);
+}
+
+/* A manifest in a work tree was pushed: what it names is in the tree, also through links, and also
+ * later.  A program may be anywhere. */
+static void test_pushed(void **state)
+{
+	struct target_list l = {0};
+	struct rights now;
+	struct tree d;
+	struct err e;
+
+	(void)state;
+	fill(&d);
+	assert_int_equal(mkdirat(d.fd, ".git", 0755), 0);
+	assert_int_equal(symlinkat("/etc", d.fd, "out"), 0);
+	assert_int_equal(symlinkat("seeds", d.fd, "in"), 0);
+	assert_int_equal(symlinkat("/etc/hostname", d.fd, "out.dict"), 0);
+	leads_out(&d, ONE("\"seeds\": [\"seeds\", \"/etc\"]"));
+	leads_out(&d, ONE("\"seeds\": [\"..\"]"));
+	leads_out(&d, ONE("\"seeds\": [\"out\"]"));
+	leads_out(&d, ONE("\"seeds\": [\"/etc/hostname\"]"));
+	leads_out(&d, ONE("\"dict\": \"out.dict\""));
+	leads_out(&d, ONE("\"files\": \"/etc\""));
+	assert_int_equal(load(&d, ONE("\"seeds\": [\"in\", \"bin/../seeds\", \".\"]"), &l, &e), 0);
+	assert_int_equal(l.n, 1);
+	assert_int_equal(rights_of_named(&l.v[0].rights, l.v[0].seed_dirs.v[0], &now, &e), 0);
+	assert_int_equal(unlinkat(d.fd, "in", 0), 0);
+	assert_int_equal(symlinkat("/etc", d.fd, "in"), 0);
+	assert_int_equal(rights_of_named(&l.v[0].rights, l.v[0].seed_dirs.v[0], &now, &e), -EXDEV);
+	target_list_done(&l);
+	assert_int_equal(unlinkat(d.fd, ".git", AT_REMOVEDIR), 0); /* it is in no work tree */
+	l = (struct target_list){0};
+	assert_int_equal(load(&d, ONE("\"seeds\": [\"out\"], \"dict\": \"out.dict\""), &l, &e), 0);
+	target_list_done(&l);
+	tree_done(&d);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_whole),
-    cmocka_unit_test(test_wrong),
-    cmocka_unit_test(test_places),
-    cmocka_unit_test(test_faults),
+    cmocka_unit_test(test_pushed), cmocka_unit_test(test_whole),  cmocka_unit_test(test_wrong),
+    cmocka_unit_test(test_places), cmocka_unit_test(test_faults),
 };
 
 UNIT_MAIN(tests)

@@ -61,6 +61,7 @@ static const struct {
     {"[libfuzzer]\nmax_length = 9\n", ";0;0",
      "2!unknown flag 'max_length' (did you mean 'max_len'?): dropped\n"},
     {"[libfuzzer]\nfork = 2\n", ";0;0", "2!flag 'fork' is refused: a cell holds one"},
+    {"[libfuzzer]\nruns = 1\n", ";0;0", "2!flag 'runs' is refused: set the key"},
     {"[libfuzzer]\nartifact_prefix = /tmp/\n", ";0;0", "2!flag 'artifact_prefix' is refused"},
     {"[asan]\nhandle_segv=0\nallow_user_segv_handler = 1\n",
      "ASAN_OPTIONS=handle_segv=0:allow_user_segv_handler=1|;0;0", ""},

@@ -20,7 +20,7 @@ static int tree_setup(void **state)
 
 static struct checkout_opts opts(void)
 {
-	return (struct checkout_opts){path_of("tree"), "origin", "main", 60 * USEC_PER_SEC};
+	return (struct checkout_opts){path_of("tree"), "origin", "main", 60 * USEC_PER_SEC, NULL};
 }
 
 static void do_it(enum checkout_what what, const char *head)
@@ -408,8 +408,7 @@ static void test_bomb(void **state)
 	     " t=$(for i in 0 1 2 3 4 5 6 7 8 9; do printf \"040000 tree $t\\td$i\\n\"; done"
 	     " | git mktree); done;"
 	     "t=$( (git ls-tree HEAD; printf \"040000 tree $t\\tx\\n\") | git mktree);"
-	     "git push -q origin $(git commit-tree -m bomb -p HEAD $t):main;"
-	     "git -C ../tree config fetch.unpackLimit 1"); /* read sooner */
+	     "git push -q origin $(git commit-tree -m bomb -p HEAD $t):main");
 	look();
 	is_fine();
 	do_it(CHECKOUT_UPDATE, got.head);
@@ -417,7 +416,39 @@ static void test_bomb(void **state)
 	assert_false(scratch_has(dir.fd, "tree/x"));
 }
 
-/* Directories, names and blocks count; what is there already does not. */
+/* A fetch that failed cleans up after those that were killed, and leaves alone what a living git
+ * has open.  One that succeeded leaves a pack, which is packed with others at some time. */
+static void test_left_behind(void **state)
+{
+	int fd;
+
+	(void)state;
+	need_git();
+	push("one");
+	look();
+	is_fine();
+	must("test $(ls tree/.git/objects/pack/*.pack | wc -l) -ge 1");
+	must(": >tree/.git/objects/pack/tmp_pack_old; : >tree/.git/objects/pack/tmp_pack_open");
+	fd = openat(dir.fd, "tree/.git/objects/pack/tmp_pack_open", O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	look(); /* as young as one that is being closed and renamed */
+	is_fine();
+	assert_true(scratch_has(dir.fd, "tree/.git/objects/pack/tmp_pack_old"));
+	must("git -C tree config gc.autoPackLimit 1; mv up.git away.git");
+	look();
+	assert_int_equal(got.kind, CHECKOUT_NETWORK);
+	assert_false(scratch_has(dir.fd, "tree/.git/objects/pack/tmp_pack_old"));
+	assert_true(scratch_has(dir.fd, "tree/.git/objects/pack/tmp_pack_open"));
+	must("mv away.git up.git; touch -d '2 hours ago' tree/.git/objects/pack/tmp_pack_open");
+	close(fd);
+	push("two");
+	look();
+	is_fine();
+	assert_false(scratch_has(dir.fd, "tree/.git/objects/pack/tmp_pack_open"));
+	must("test $(ls tree/.git/objects/pack/*.pack | wc -l) -eq 1"); /* gc was done */
+}
+
+/* Directories, names and blocks count; files that exist already do not. */
 static void test_growth(void **state)
 {
 	struct growth limit = {.files = 4, .bytes = 4 * 4096, .names = 4096}, more;
@@ -447,9 +478,10 @@ static void test_growth(void **state)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, tree_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_forward),	   CASE(test_dirty),	   CASE(test_untracked),   CASE(test_other_branch),
-    CASE(test_rewritten),  CASE(test_not_a_clone), CASE(test_remote_away), CASE(test_hostile),
-    CASE(test_time_limit), CASE(test_owner),	   CASE(test_bomb),	   CASE(test_growth),
+    CASE(test_forward),	    CASE(test_dirty),	    CASE(test_untracked),   CASE(test_other_branch),
+    CASE(test_rewritten),   CASE(test_not_a_clone), CASE(test_remote_away), CASE(test_hostile),
+    CASE(test_time_limit),  CASE(test_owner),	    CASE(test_bomb),	    CASE(test_growth),
+    CASE(test_left_behind),
 };
 
 UNIT_MAIN(tests)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/discover/builder.h"
+#include "runner/discover/build_user.h"
 
 #include "base/cleanup.h"
 
@@ -23,7 +23,7 @@ static int check_root(const char *dir, bool as_root, const struct owner *o, stru
 	return 0;
 }
 
-int builder_open(const char *dir, bool as_root, struct owner *ret, int *ret_fd, struct err *e)
+int build_user_open(const char *dir, bool as_root, struct owner *ret, int *ret_fd, struct err *e)
 {
 	_autoclose_ int fd = -1;
 	struct owner o;
