@@ -241,6 +241,11 @@ const struct trigger_config *config_trigger(const struct config *c)
 	return &c->trigger;
 }
 
+const struct git_config *config_git(const struct config *c)
+{
+	return &c->git;
+}
+
 const struct github_config *config_github(const struct config *c)
 {
 	return &c->github;

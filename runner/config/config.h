@@ -50,6 +50,7 @@ struct target_config {
 	int32_t priority;	      /* higher first */
 	uint64_t max_len, seed, runs; /* 0: the engine's choice; runs 0: no limit */
 	bool enabled;
+	bool auto_dictionary;	       /* words of the program join the dictionary */
 	char *dictionary;	       /* absolute, or NULL: the discovered one; "" : none */
 	struct strv flags, env, seeds; /* seeds: absolute directories */
 };
@@ -74,17 +75,23 @@ struct run_config {
 struct config_source {
 	char *type, *path;	/* runner/discover/discover.h */
 	struct strv build;	/* the command that fills path, started in build_dir */
-	char *build_dir;	/* with build: where it is started */
+	char *build_dir;	/* with build: the directory where it starts */
 	uint64_t build_time_us; /* of the build */
-	bool build_as_root;	/* a tree of root's is built as root; else it is refused */
-	/* Of the build, and of what Bazel does to answer. */
-	uint64_t build_memory, build_disk; /* 0: what the machine has decides */
+	bool build_as_root;	/* builds root's directory as root; else that is refused */
+	/* Limits of the build, and of Bazel when it answers a question. */
+	uint64_t build_memory, build_disk; /* 0: a share of what the machine has */
 	uint32_t build_pids, build_cpu_weight;
 	enum build_isolation { ISOLATION_NONE, ISOLATION_CELL, ISOLATION_ } build_isolation;
 	bool build_network;
-	struct strv build_writable; /* with a cell: more directories */
+	struct strv build_writable; /* with a cell: more writable directories */
 	char *bazel, *query;	    /* "bazel": the program; the query for its targets */
 	struct strv bazel_startup, bazel_flags;
+};
+
+/* Limits of git where it reads what a push brought. */
+struct git_config {
+	uint64_t memory, disk; /* 0: what the machine has decides */
+	uint32_t pids, cpu_weight;
 };
 
 /* Where pushes come from, and when they start a run. */
@@ -159,6 +166,7 @@ void config_free(struct config *c); /* NULL is fine */
 const struct run_config *config_run(const struct config *c);
 const struct config_source *config_sources(const struct config *c, size_t *ret_n);
 const struct trigger_config *config_trigger(const struct config *c);
+const struct git_config *config_git(const struct config *c);
 const struct github_config *config_github(const struct config *c);
 const struct outbox_config *config_outbox(const struct config *c);
 const struct webhook_config *config_webhooks(const struct config *c, size_t *ret_n);

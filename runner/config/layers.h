@@ -34,7 +34,7 @@ struct override {
 	char *text;
 };
 
-enum { PART_RUN, PART_TRIGGER, PART_GITHUB, PART_OUTBOX, PART_ };
+enum { PART_RUN, PART_TRIGGER, PART_GIT, PART_GITHUB, PART_OUTBOX, PART_ };
 
 struct config {
 	char *name, *dir, *cwd;
@@ -49,6 +49,7 @@ struct config {
 	struct origin top_from[SCHEMA_MAX_KEYS];
 	struct run_config run;
 	struct trigger_config trigger;
+	struct git_config git;
 	struct github_config github;
 	struct outbox_config outbox;
 	struct origin part_from[PART_][SCHEMA_MAX_KEYS];

@@ -11,6 +11,7 @@ enum { MAX_SOURCES = 64, MAX_WEBHOOKS = 16 };
 const struct part config_parts[PART_] = {
     [PART_RUN] = {"run", &schema_run, offsetof(struct config, run)},
     [PART_TRIGGER] = {"trigger", &schema_trigger, offsetof(struct config, trigger)},
+    [PART_GIT] = {"git", &schema_git, offsetof(struct config, git)},
     [PART_GITHUB] = {"github", &schema_github, offsetof(struct config, github)},
     [PART_OUTBOX] = {"outbox", &schema_outbox, offsetof(struct config, outbox)},
 };
@@ -51,7 +52,7 @@ static bool said(const struct schema *s, const struct origin *from, const char *
 	return k && from[k - s->keys].rank > 0;
 }
 
-/* The first of n names of which something is said; NULL: of none. */
+/* The first of n names that the configuration sets; NULL: none. */
 static const char *first_said(const struct origin *from, const char *const *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -76,6 +76,7 @@ extern const struct schema schema_run;	   /* struct run_config */
 extern const struct schema schema_source;  /* struct source_config */
 extern const struct schema schema_target;  /* struct target_config */
 extern const struct schema schema_trigger; /* struct trigger_config */
+extern const struct schema schema_git;	   /* struct git_config */
 extern const struct schema schema_github;  /* struct github_config */
 extern const struct schema schema_webhook; /* struct webhook_config */
 extern const struct schema schema_outbox;  /* struct outbox_config */

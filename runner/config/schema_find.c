@@ -106,7 +106,8 @@ static const char *home_of(struct slice name)
 	    {&schema_root, "", NULL},	 {&schema_run, "", NULL},
 	    {&schema_target, "", NULL},	 {&schema_target, "plateau.", "in \"plateau\""},
 	    {&schema_trigger, "", NULL}, {&schema_trigger, "quiet.", "in \"quiet\""},
-	    {&schema_github, "", NULL},	 {&schema_outbox, "", NULL},
+	    {&schema_git, "", NULL},	 {&schema_github, "", NULL},
+	    {&schema_outbox, "", NULL},
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)

@@ -173,6 +173,21 @@ static const struct key trigger_keys[] = {
 };
 #undef AT
 
+#define AT(member) .offset = offsetof(struct git_config, member)
+static const struct key git_keys[] = {
+    {"memory", VALUE_SIZE, AT(memory), .preset = "auto", .word = "auto", .min = 16 * MIB,
+     .max = 16 * TIB,
+     .help = "hard limit of all its processes together; auto: 1/4 of the machine's memory"},
+    {"pids", VALUE_COUNT, AT(pids), .preset = "256", .min = 8, .max = 4194304,
+     .help = "its processes and threads"},
+    {"cpu_weight", VALUE_COUNT, AT(cpu_weight), .preset = "50", .min = 1, .max = 10000,
+     .help = "its share of the CPUs when it competes with a run, which has 100"},
+    {"disk", VALUE_SIZE, AT(disk), .preset = "auto", .word = "auto", .min = MIB, .max = 16 * TIB,
+     .help = "how much fuller it may make a file system; auto: 3/4 of what is free above "
+	     "run.disk_reserve"},
+};
+#undef AT
+
 /* --- who is told ------------------------------------------------------------ */
 
 static const char *const securities[] = {[SECURITY_REDACT] = "redact",
@@ -259,6 +274,7 @@ static const struct key outbox_keys[] = {
 _Static_assert(COUNT(github_keys) <= SCHEMA_MAX_KEYS, "raise SCHEMA_MAX_KEYS");
 
 const struct schema schema_source = {"in \"discovery\"", source_keys, COUNT(source_keys)};
+const struct schema schema_git = {"in \"git\"", git_keys, COUNT(git_keys)};
 const struct schema schema_trigger = {"in \"trigger\"", trigger_keys, COUNT(trigger_keys)};
 const struct schema schema_github = {"in \"github\"", github_keys, COUNT(github_keys)};
 const struct schema schema_webhook = {"in \"webhooks\"", webhook_keys, COUNT(webhook_keys)};

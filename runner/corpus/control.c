@@ -63,6 +63,21 @@ int control_write(int dirfd, const char *file, const char *dir, const struct can
 	return 0;
 }
 
+void control_rewind(struct control *c, size_t first)
+{
+	size_t i = first;
+
+	while (i < c->next && c->inputs[i].state != CONTROL_FAILED)
+		i++;
+	if (i >= c->next)
+		return;
+	c->good = c->inputs[i].features_at;
+	memset(c->inputs + i, 0, (c->next - i) * sizeof(*c->inputs));
+	c->next = i;
+	c->started = true;
+	c->why[0] = '\0';
+}
+
 int control_repair(struct control *c, const struct candidates *list, bool skip, struct err *e)
 {
 	char line[64];

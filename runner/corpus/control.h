@@ -34,11 +34,12 @@
  * - A line that the file ends in is taken as whole when a number was written, and the
  *   next one is glued to it; any other line that it does not know ends it with 1.
  *
- * When a cell has ended, read the file.  next == n: all is done, whatever it
- * ended with.  started, and it ended by a failure: `next` is a bad unit, repair with
- * skip.  In any other case (we stopped it, a status of 0, a cut or damaged record):
- * repair without skip and start again; if it then ends at the same `next`, with skip.
- * A last input that was skipped reads as started again: repairing it again is fine.
+ * When a cell has ended, read the file, and rewind it to where the cell began.
+ * next == n: all is done, whatever it ended with.  started, and it ended by a failure:
+ * `next` is a bad unit, repair with skip.  In any other case (we stopped it, a status
+ * of 0, a cut or damaged record): repair without skip and start again; if it then ends
+ * at the same `next`, with skip.  A last input that was skipped reads as started again:
+ * repairing it again is fine.
  *
  * The target can write into the file while it runs: everything in it is hostile.
  * Read it when the cell is gone.  What was written is bounded by the file's size
@@ -62,9 +63,10 @@ enum control_state {
 	CONTROL_FAILED, /* was started, and then another one was */
 };
 struct control_input {
-	uint64_t features_at, edges_at; /* where the numbers begin in the file */
-	uint32_t features;		/* count, as listed */
-	uint32_t edges;			/* those new to the process that ran it */
+	/* Where the numbers begin in the file; of CONTROL_FAILED, where its record does. */
+	uint64_t features_at, edges_at;
+	uint32_t features; /* count, as listed */
+	uint32_t edges;	   /* those new to the process that ran it */
 	enum control_state state;
 };
 struct control {
@@ -88,6 +90,11 @@ MUST_CHECK int control_read(int dirfd, const char *file, const char *dir,
 MUST_CHECK int control_read_fd(int fd, const char *dir, const struct candidates *list,
 			       struct control **ret, struct err *e);
 void control_free(struct control *c); /* NULL is fine */
+
+/* For a file that a single cell continued at input `first`.  There an engine goes on behind a
+ * failed input only if the target executed itself.  Makes the first such input `next`, started,
+ * and forgets what is behind it (but not its edges). */
+void control_rewind(struct control *c, size_t first);
 
 /* Makes the file one that libFuzzer takes, and goes on with, by cutting it after
  * the last whole record.  skip: `next` is the reason that the cell died: it is

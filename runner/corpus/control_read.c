@@ -182,9 +182,10 @@ static enum number_end one_record(struct record *rec, int *r, struct err *e)
 	next = numbers_peek(rec->in);
 	if (next == NUMBERS_END)
 		rec->c->started = true;
-	else if (next == 'S') /* a process died on it, and another went on behind it */
+	else if (next == 'S') { /* a process died on it, and another went on behind it */
+		rec->input.features_at = rec->c->good;
 		finish(rec, CONTROL_FAILED);
-	else
+	} else
 		return run_of_one(rec, r, e);
 	return NUMBER_OK;
 }

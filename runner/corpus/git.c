@@ -5,6 +5,7 @@
 #include "base/owner.h"
 #include "base/proc.h"
 #include "base/sys.h"
+#include "runner/corpus/git_wait.h"
 #include "runner/discover/names.h"
 #include "runner/engine/engine.h"
 
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,8 +76,24 @@ static int add_env(const struct git *g, bool literal, const char *const *more, s
 
 static int add_args(const struct git *g, const char *const *args, struct strv *argv, struct err *e)
 {
-	static const char *const first[] = {
-	    "git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-C"};
+	/* Larger files than 16 MiB are streamed.  A fetch writes one file, which is found when git
+	 * was killed.  Nothing is packed in the background (checkout.c does it). */
+	static const char *const first[] = {"git",
+					    "-c",
+					    "core.hooksPath=/dev/null",
+					    "-c",
+					    "core.fsmonitor=false",
+					    "-c",
+					    "core.bigFileThreshold=16m",
+					    "-c",
+					    "fetch.unpackLimit=1",
+					    "-c",
+					    "maintenance.auto=false",
+					    "-c",
+					    "gc.autoDetach=false",
+					    "-c",
+					    "submodule.recurse=false",
+					    "-C"};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(first) / sizeof(first[0]); i++)
@@ -87,17 +105,24 @@ static int add_args(const struct git *g, const char *const *args, struct strv *a
 	return r;
 }
 
+/* Of a git without a group: a pushed build can make its configuration as large as the disk. */
+static const struct rlimit own_memory = {UINT64_C(1) << 30, UINT64_C(1) << 30};
+
 struct prepare {
+	const struct tool_group *group;
 	const struct owner *owner;
-	int dir; /* -1: git goes there by itself, with no rights but its user's */
+	int dir; /* -1: git enters it by itself, with the rights of its user */
 };
 
-/* In the child.  Another user's process no longer dies with us, unless it is said
- * again; and this signal lets git remove its lock files. */
+/* Runs in the child.  A change of user clears the parent-death signal, so it is set last.
+ * SIGTERM lets git remove its lock files. */
 static int prepare(void *arg)
 {
 	const struct prepare *p = arg;
 
+	/* Before the process becomes another user, which may not enter the group. */
+	if (p->group ? p->group->enter(p->group->arg) < 0 : setrlimit(RLIMIT_DATA, &own_memory) < 0)
+		return -1;
 	if (owner_become(p->owner) < 0)
 		return -1;
 	if (p->dir >= 0 && fchdir(p->dir) < 0) /* allow: in the child */
@@ -105,7 +130,7 @@ static int prepare(void *arg)
 	return prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
-/* Where a git of root's is started: nobody else has got a say in the path meanwhile. */
+/* Opens the directory where root's git starts.  No other user can change the path meanwhile. */
 static int open_top(const struct git *g, int *ret_fd, struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -132,7 +157,7 @@ int git_start(const struct git *g, const char *const *args, const char *const *m
 	CLEANUP(strv_done_p) struct strv argv = {0};
 	CLEANUP(strv_done_p) struct strv env = {0};
 	_autoclose_ int dir = -1;
-	struct prepare p = {.owner = &g->owner, .dir = -1};
+	struct prepare p = {.group = g->group, .owner = &g->owner, .dir = -1};
 	struct proc_spec spec = PROC_SPEC_INIT;
 	int r = add_args(g, args, &argv, e);
 
@@ -180,14 +205,14 @@ static void read_said(int fd, char why[GIT_WHY])
 		 best.n ? names_printable(best, shown) : "it does not say why");
 }
 
-static int wait_for(pid_t pid, const char *what, int said, struct err *e)
+static int wait_for(const struct tool_group *group, pid_t pid, const char *what, int said,
+		    struct err *e)
 {
 	char why[GIT_WHY];
-	int ws;
+	int ws, r = git_wait_end(group, pid, &ws, e);
 
-	while (waitpid(pid, &ws, 0) < 0)
-		if (errno != EINTR)
-			return err_sys(e, "wait for git");
+	if (r < 0)
+		return err_wrap(e, "git %s", what);
 	if (WIFEXITED(ws) && WEXITSTATUS(ws) <= 1)
 		return WEXITSTATUS(ws);
 	read_said(said, why);
@@ -197,18 +222,22 @@ static int wait_for(pid_t pid, const char *what, int said, struct err *e)
 }
 
 /* Its end of the pipe closes when it ends; ours when there is more than we take. */
-static int drain(int fd, git_sink *sink, void *arg, struct err *e)
+static int drain(const struct tool_group *group, int fd, git_sink *sink, void *arg, struct err *e)
 {
 	char block[16384];
+	uint64_t checked = 0;
 	ssize_t n;
+	int r;
 
-	while ((n = sys_read(fd, block, sizeof(block))) > 0) {
-		int r = sink(arg, (struct slice){block, (size_t)n}, e);
-
+	while ((r = git_wait_input(group, fd, UINT64_MAX, &checked, e)) == 0 &&
+	       (n = sys_read(fd, block, sizeof(block))) != 0) {
+		if (n < 0)
+			return err_sys(e, "read what git answers");
+		r = sink(arg, (struct slice){block, (size_t)n}, e);
 		if (r < 0)
 			return err_wrap(e, "read what git answers");
 	}
-	return n < 0 ? err_sys(e, "read what git answers") : 0;
+	return r;
 }
 
 /* What a git is to read, all at once: nobody has to feed it while it writes.  -1: nothing. */
@@ -250,10 +279,10 @@ int git_stream(const struct git *g, const char *const *args, struct slice in, gi
 		return r;
 	close_p(&wr);
 	wr = -1;
-	r = drain(rd, sink, arg, e);
+	r = drain(g->group, rd, sink, arg, e);
 	close_p(&rd);
 	rd = -1;
-	ended = wait_for(pid, args[0], said, &why);
+	ended = wait_for(g->group, pid, args[0], said, &why);
 	if (r == 0 && ended < 0)
 		*e = why;
 	return r < 0 ? r : ended;
@@ -289,7 +318,7 @@ int git_begin(const struct git *g, const char *const *args, struct git_writer *r
 	_autoclose_ int said = -1;
 	int p[2], r;
 
-	*ret = (struct git_writer){.in = -1, .said = -1};
+	*ret = (struct git_writer){.in = -1, .said = -1, .group = g->group};
 	if (sys_pipe(p) < 0)
 		return err_sys(e, "pipe");
 	rd = p[0];
@@ -310,7 +339,7 @@ int git_end(struct git_writer *w, struct err *e)
 
 	if (w->pid > 0) {
 		close_p(&w->in);
-		r = wait_for(w->pid, "fast-import", w->said, e);
+		r = wait_for(w->group, w->pid, "fast-import", w->said, e);
 		close_p(&w->said);
 		if (r == 1)
 			r = err_set(e, EPROTO, "git fast-import failed");

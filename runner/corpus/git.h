@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/owner.h"
+#include "base/tool.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,13 +13,15 @@
 
 /* git(1) for in-tree corpora: started without a shell, waited for, with an environment
  * of our choice (no GIT_DIR that happens to be set), without hooks and file system
- * monitors of the repository.  When we are root it runs as the work tree's owner: so
- * root executes nothing that a repository's configuration names, git trusts the
- * repository, and what it writes is the owner's.  As root it works only where nobody
- * else has a say (owner_open()), and in the directory of which that was seen.
+ * monitors of the repository.
+ *
+ * When we are root it runs as the work tree's owner.  So root executes no command of a
+ * repository's configuration, git trusts the repository, and its files are the owner's.
+ * As root it works only where no other user can exchange the path (owner_open()), and only
+ * in the very directory that was checked.
  *
  * A repository without a ".git" of its own in the work tree is refused: a push can bring
- * one, and the commands in its configuration.
+ * one, with commands in its configuration.
  *
  * Names are literal in every command, never patterns.  SIGPIPE must be blocked, as
  * main.c does it. */
@@ -27,6 +30,8 @@ struct git {
 	char *top;    /* of the work tree, absolute */
 	char *prefix; /* the directory that was asked for, from top: "" or "a/b" */
 	struct owner owner;
+	char *objects;			/* directory of the repository's objects; git_limit() */
+	const struct tool_group *group; /* NULL: no limits */
 };
 
 /* 1: dir (absolute) is in a work tree.  0: it is not, or git will not say so: why, one
@@ -34,6 +39,26 @@ struct git {
 enum { GIT_WHY = 300 };
 MUST_CHECK int git_open(const char *dir, struct git *ret, char why[GIT_WHY], struct err *e);
 void git_done(struct git *g);
+
+/* Limits of every git that reads pushed objects: a few objects can make git use any amount of
+ * memory and disk space.  open() gets the directories that git writes to.  Its group (NULL: no
+ * limits here) is valid as long as arg. */
+struct git_limits {
+	void *arg;
+	int (*open)(void *arg, const char *top, const char *objects, const struct tool_group **ret,
+		    struct err *e);
+	void (*close)(void *arg); /* no git runs with arg any more */
+};
+/* From now on git runs with these limits (NULL: without limits).  When git passes a limit, the
+ * call returns -EDQUOT, and the error names the limit. */
+MUST_CHECK int git_limit(struct git *g, const struct git_limits *l, struct err *e);
+
+/* After git_limit().  Removes unfinished packs of a killed git, if no process has them open.
+ * min_age: seconds since they were last changed. */
+MUST_CHECK int git_tidy(const struct git *g, unsigned min_age, struct err *e);
+/* Removes the lock of the index that a killed git left, if no process has it open.  Call it
+ * only after a git that had the lock: another git can hold the lock without having it open. */
+MUST_CHECK int git_unlock(const struct git *g, struct err *e);
 
 /* Runs "git ARGS", from top, with `in` to read; sink gets its output, block by block, and
  * ends it when that fails.  As git_run(). */
@@ -51,7 +76,8 @@ MUST_CHECK int git_ask(const struct git *g, const char *const *args, char **ret,
 /* For what talks to others, and may take as long as they like: env ("NAME=value", NULL at
  * the end) comes on top of ours; what it says, its errors too, goes into `said` as far as
  * there is room.  Returns its status, whatever it is.  -ETIMEDOUT: it was ended after
- * limit_us, and what it had started; -EPROTO: a signal ended it. */
+ * limit_us, and what it had started; -EDQUOT: it passed a limit of g; -EPROTO: a signal ended
+ * it. */
 MUST_CHECK int git_talk(const struct git *g, const char *const *args, const char *const *env,
 			uint64_t limit_us, struct buf *said, struct err *e);
 
@@ -63,6 +89,7 @@ MUST_CHECK int git_start(const struct git *g, const char *const *args, const cha
 struct git_writer {
 	pid_t pid; /* 0: none */
 	int in, said;
+	const struct tool_group *group;
 };
 MUST_CHECK int git_begin(const struct git *g, const char *const *args, struct git_writer *ret,
 			 struct err *e);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which work tree a directory is in, and whether its git may be run. */
+/* Finds the work tree of a directory, and decides whether its git may be run. */
 #include "runner/corpus/git.h"
 
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -12,26 +13,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Whose git it is: the owner of the directory that has .git, or of dir. */
+/* The user of the git: the owner of the directory that has .git, or of dir. */
 static int find_owner(const char *dir, struct owner *ret, struct err *e)
 {
-	_autofree_ char *path = sys_strdup(dir);
+	_autofree_ char *top = NULL;
 	_autoclose_ int fd = -1;
-	struct stat st;
+	int r = fs_find_above(dir, ".git", &top, e);
 
-	if (!path)
-		return err_sys(e, "allocate a path");
-	for (char *slash = path + strlen(path); slash; slash = strrchr(path, '/')) {
-		_autofree_ char *git = NULL;
-
-		*slash = '\0';
-		git = sys_asprintf("%s/.git", path);
-		if (!git)
-			return err_sys(e, "allocate a path");
-		if (fstatat(AT_FDCWD, git, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			return owner_open(*path ? path : "/", ret, &fd, e);
-	}
-	return owner_open(dir, ret, &fd, e);
+	if (r < 0)
+		return r;
+	if (!top)
+		return owner_open(dir, ret, &fd, e);
+	return owner_open(*top ? top : "/", ret, &fd, e);
 }
 
 static const char *const inside[] = {"rev-parse", "--is-inside-work-tree", NULL};
@@ -50,9 +43,11 @@ static int has_git(const char *dir, int n, struct err *e)
 	return errno == ENOENT ? 0 : err_sys(e, "open '%s'", git);
 }
 
-/* A push can bring the files of a bare repository, but no ".git".  git takes a directory with
- * such files for a repository: its configuration then names a work tree, and commands (filters)
- * that git runs.  1: the nearest ".git" is the one in top. */
+/* 1: the nearest ".git" is the one in top.
+ *
+ * A push can bring the files of a bare repository, but no ".git". git takes a directory with
+ * such files for a repository.  Its configuration then names a work tree, and commands (filters)
+ * that git runs. */
 static int check_top(const struct git *g, char why[GIT_WHY], struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("%s%s%s", g->top, *g->prefix ? "/" : "", g->prefix);
@@ -74,8 +69,8 @@ static int check_top(const struct git *g, char why[GIT_WHY], struct err *e)
 	return 0;
 }
 
-/* Who owns a repository's configuration chooses what git executes.  git itself asks whose it is,
- * unless its own configuration trusts every directory (safe.directory). */
+/* The owner of a repository's configuration chooses the commands that git executes. git itself
+ * checks the owner, unless its own configuration trusts every directory (safe.directory). */
 static int check_one(const struct git *g, const char *path, struct err *e)
 {
 	struct rights r;
@@ -109,7 +104,7 @@ static int check_repository(const struct git *g, const char *const *question, st
 static const char *const git_dir[] = {"rev-parse", "--git-dir", NULL};
 static const char *const common_dir[] = {"rev-parse", "--git-common-dir", NULL};
 
-/* g->top is the directory itself until it is known. */
+/* g->top is the directory itself until the top is known. */
 static int find_top(struct git *g, char why[GIT_WHY], struct err *e)
 {
 	_autofree_ char *answer = NULL;
@@ -160,8 +155,27 @@ int git_open(const char *dir, struct git *ret, char why[GIT_WHY], struct err *e)
 	return r;
 }
 
+static const char *const objects_path[] = {"rev-parse", "--git-path", "objects", NULL};
+
+int git_limit(struct git *g, const struct git_limits *l, struct err *e)
+{
+	_autofree_ char *answer = NULL;
+	int r = g->objects ? 0 : git_ask(g, objects_path, &answer, e);
+
+	if (r < 0)
+		return r;
+	if (answer)
+		g->objects =
+		    *answer == '/' ? take_ptr(&answer) : sys_asprintf("%s/%s", g->top, answer);
+	if (!g->objects)
+		return err_sys(e, "allocate a path");
+	g->group = NULL;
+	return l ? l->open(l->arg, g->top, g->objects, &g->group, e) : 0;
+}
+
 void git_done(struct git *g)
 {
+	free(g->objects);
 	free(g->top);
 	free(g->prefix);
 	owner_done(&g->owner);

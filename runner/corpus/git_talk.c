@@ -4,9 +4,9 @@
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/corpus/git.h"
+#include "runner/corpus/git_wait.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -23,28 +23,18 @@ static int add_some(struct buf *b, struct slice block, struct err *e)
 	return block.n > 0 ? buf_add(b, block, e) : 0;
 }
 
-static int left_ms(uint64_t until_us)
+static int drain(const struct tool_group *group, int fd, uint64_t until_us, struct buf *said,
+		 struct err *e)
 {
-	uint64_t now = clock_mono_us(), ms = now < until_us ? (until_us - now) / 1000 + 1 : 0;
-
-	return ms > INT32_MAX ? INT32_MAX : (int)ms;
-}
-
-static int drain(int fd, uint64_t until_us, struct buf *said, struct err *e)
-{
-	struct pollfd p = {.fd = fd, .events = POLLIN};
 	char block[16384];
+	uint64_t checked = 0;
 	ssize_t n;
 
 	for (;;) {
-		int r = poll(&p, 1, left_ms(until_us)); /* allow: its callers may wait */
+		int r = git_wait_input(group, fd, until_us, &checked, e);
 
-		if (r < 0 && errno == EINTR)
-			continue;
 		if (r < 0)
-			return err_sys(e, "wait for what git says");
-		if (r == 0)
-			return err_set(e, ETIMEDOUT, "out of time");
+			return r;
 		n = sys_read(fd, block, sizeof(block));
 		if (n <= 0)
 			return n < 0 ? err_sys(e, "read what git says") : 0;
@@ -62,7 +52,7 @@ static void end_group(pid_t pid, int fd)
 	struct err e;
 
 	(void)kill(-pid, SIGTERM); /* allow: our child, not reaped */
-	if (drain(fd, until, &nothing, &e) < 0)
+	if (drain(NULL, fd, until, &nothing, &e) < 0)
 		(void)kill(-pid, SIGKILL); /* allow: our child, not reaped */
 }
 
@@ -74,7 +64,8 @@ int git_talk(const struct git *g, const char *const *args, const char *const *en
 	_autoclose_ int wr = -1;
 	char time[UNITS_MAX];
 	pid_t pid = 0;
-	int p[2], r, ws;
+	struct err why;
+	int p[2], r, ws, ended;
 
 	if (sys_pipe(p) < 0)
 		return err_sys(e, "pipe");
@@ -84,17 +75,17 @@ int git_talk(const struct git *g, const char *const *args, const char *const *en
 	if (r < 0)
 		return r;
 	close(take_fd(&wr));
-	r = drain(rd, until, said, e);
+	r = drain(g->group, rd, until, said, e);
 	if (r < 0)
 		end_group(pid, rd);
-	while (waitpid(pid, &ws, 0) < 0)
-		if (errno != EINTR)
-			return err_sys(e, "wait for git");
+	ended = git_wait_end(g->group, pid, &ws, &why);
 	if (r == -ETIMEDOUT)
 		return err_set(e, ETIMEDOUT, "git %s was not done after %s", args[0],
 			       units_time(limit_us, time));
-	if (r < 0)
-		return r;
+	if (r == 0 && ended < 0)
+		*e = why;
+	if (r < 0 || ended < 0)
+		return err_wrap(e, "git %s", args[0]);
 	return WIFEXITED(ws)
 		   ? WEXITSTATUS(ws)
 		   : err_set(e, EPROTO, "git %s: ended by signal %d", args[0], WTERMSIG(ws));

@@ -167,7 +167,7 @@ static int look_entry(int at, const char *name, const char *dir, unsigned depth,
 		return err_sys(e, "allocate a path");
 	if (name[0] == '.') {
 		if (is_rest(name) && !l->c->t->dry_run)
-			(void)remove_as(l->as, at, name); /* it does no harm */
+			(void)remove_as(l->as, at, name); /* a file that stays does no harm */
 		return 0;
 	}
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -187,7 +187,7 @@ static int look_dir(int at, const char *name, const char *path, unsigned depth, 
 	d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d)
 		return err_sys(e, "open directory '%s'", name);
-	(void)take_fd(&fd); /* it is the stream's */
+	(void)take_fd(&fd); /* the stream closes it */
 	while ((ent = sys_readdir(d))) {
 		int r = look_entry(dirfd(d), ent->d_name, path, depth, l, e);
 
@@ -257,7 +257,7 @@ static int name_it(int dir, const char *tmp, const char *name, struct err *e)
 	return sys_renameat(dir, tmp, name) < 0 ? err_sys(e, "name '%s'", name) : 1;
 }
 
-/* The directory of a work tree, and with whose rights it is changed. */
+/* A directory in a work tree, and the rights with which it is changed. */
 struct to {
 	int dir;
 	const struct rights *as;
@@ -285,7 +285,7 @@ static int write_temp(const struct to *to, const char *tmp, struct slice data, s
 		return r;
 	if (fchmod(fd, MODE_FILE) < 0)
 		return err_sys(e, "set the mode of '%s'", tmp);
-	/* Nothing is given to root that others had put elsewhere. */
+	/* Root takes no file in a directory that other users can exchange. */
 	if (geteuid() == 0 && (!to->as->other || to->as->uid == to->st.st_uid) &&
 	    fchown(fd, to->st.st_uid, to->st.st_gid) < 0)
 		return err_sys(e, "give '%s' to the directory's owner", tmp);
@@ -311,7 +311,7 @@ static int add_file(const struct to *to, const char *name, struct slice data, st
 	if (r == 0)
 		r = name_as(to, tmp, name, e);
 	if (r <= 0)
-		(void)remove_as(to->as, to->dir, tmp); /* the error before it is the one to tell */
+		(void)remove_as(to->as, to->dir, tmp); /* the first error is reported */
 	return r;
 }
 

@@ -46,9 +46,11 @@ struct intree {
 	void *arg;
 };
 
-/* dir: absolute.  New files are the directory's owner's, and on disk when it returns 0;
- * on an error what was added stays.  As root, all that is opened, made and removed there is
- * that with the rights of who decides what dir leads to: the tree may change meanwhile. */
+/* dir: absolute.  New files belong to the directory's owner, and are on disk when it returns 0.
+ * On an error the added files stay.
+ *
+ * As root, files are opened, made and removed with the rights of the users who decide where dir
+ * leads: the tree may change meanwhile. */
 MUST_CHECK int intree_update(const struct intree *t, const char *dir, struct intree_sum *ret,
 			     struct err *e);
 
@@ -56,9 +58,10 @@ MUST_CHECK int intree_update(const struct intree *t, const char *dir, struct int
  * ignore, not reached through a symlink that leads out of a work tree.  1: dirs->v[*ret_at],
  * in *ret_git.  0: there is none; why: what is wrong with the first that exists,
  * dirs->v[*ret_at]; *ret_at == dirs->n: there is no directory at all.  link: such a symlink
- * that was passed over, or "". */
-MUST_CHECK int intree_choose(const struct strv *dirs, struct git *ret_git, size_t *ret_at,
-			     char why[GIT_WHY], char link[GIT_WHY], struct err *e);
+ * that was passed over, or "".  limits: git's; NULL: none. */
+MUST_CHECK int intree_choose(const struct strv *dirs, const struct git_limits *limits,
+			     struct git *ret_git, size_t *ret_at, char why[GIT_WHY],
+			     char link[GIT_WHY], struct err *e);
 
 /* A commit on a new branch, on top of HEAD, made without an index or a work tree: what a
  * person has changed, staged or not, is neither in it nor touched. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which of a target's directories is in a work tree. */
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/sys.h"
 #include "runner/corpus/intree.h"
 
@@ -25,34 +26,10 @@ struct walk {
 	unsigned n;
 };
 
-/* The top of the work tree that a directory is in; NULL: it is in none. */
-static int find_top(const char *dir, char **ret, struct err *e)
-{
-	_autofree_ char *path = sys_strdup(dir);
-	struct stat st;
-
-	*ret = NULL;
-	if (!path)
-		return err_sys(e, "allocate a path");
-	for (char *slash = path + strlen(path); slash; slash = strrchr(path, '/')) {
-		_autofree_ char *git = NULL;
-
-		*slash = '\0';
-		git = sys_asprintf("%s/.git", path);
-		if (!git)
-			return err_sys(e, "allocate a path");
-		if (fstatat(AT_FDCWD, git, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		*ret = take_ptr(&path);
-		return 0;
-	}
-	return 0;
-}
-
 static int note_link(struct walk *w, const char *link, struct err *e)
 {
 	_autofree_ char *top = NULL;
-	int r = find_top(w->at, &top, e);
+	int r = fs_find_above(w->at, ".git", &top, e);
 
 	if (r < 0 || !top)
 		return r;
@@ -174,8 +151,8 @@ static int is_wanted(const struct git *g, char why[GIT_WHY], struct err *e)
 }
 
 /* 1: in *ret.  0: why not; link: the same, when it is for a symlink. */
-static int look_at(const char *dir, struct git *ret, char why[GIT_WHY], char link[GIT_WHY],
-		   struct err *e)
+static int look_at(const char *dir, const struct git_limits *limits, struct git *ret,
+		   char why[GIT_WHY], char link[GIT_WHY], struct err *e)
 {
 	struct git g;
 	int r = leads_out(dir, why, e);
@@ -187,7 +164,9 @@ static int look_at(const char *dir, struct git *ret, char why[GIT_WHY], char lin
 	r = git_open(dir, &g, why, e);
 	if (r != 1)
 		return r;
-	r = is_wanted(&g, why, e);
+	r = git_limit(&g, limits, e);
+	if (r == 0)
+		r = is_wanted(&g, why, e);
 	if (r == 1)
 		*ret = g;
 	else
@@ -195,8 +174,8 @@ static int look_at(const char *dir, struct git *ret, char why[GIT_WHY], char lin
 	return r;
 }
 
-int intree_choose(const struct strv *dirs, struct git *ret_git, size_t *ret_at, char why[GIT_WHY],
-		  char link[GIT_WHY], struct err *e)
+int intree_choose(const struct strv *dirs, const struct git_limits *limits, struct git *ret_git,
+		  size_t *ret_at, char why[GIT_WHY], char link[GIT_WHY], struct err *e)
 {
 	char other[GIT_WHY] = "";
 
@@ -208,7 +187,7 @@ int intree_choose(const struct strv *dirs, struct git *ret_git, size_t *ret_at, 
 
 		if (fstatat(AT_FDCWD, dirs->v[i], &st, 0) < 0 || !S_ISDIR(st.st_mode))
 			continue;
-		r = look_at(dirs->v[i], ret_git, *ret_at == dirs->n ? why : other, link, e);
+		r = look_at(dirs->v[i], limits, ret_git, *ret_at == dirs->n ? why : other, link, e);
 		if (r != 0 || *ret_at == dirs->n)
 			*ret_at = i;
 		if (r != 0)

@@ -63,10 +63,11 @@ static int each_name(int at, int (*fn)(struct lost *l, const char *name, struct 
 
 	if (!d)
 		return err_sys(e, "open the working directory");
-	while (r == 0 && (ent = readdir(d)))
+	while (r == 0 && (ent = sys_readdir(d)))
 		if (ent->d_name[0] != '.')
 			r = fn(l, ent->d_name, e);
-	return r;
+	/* What was not listed would be removed with the run's directory. */
+	return r == 0 && errno ? err_sys(e, "list the working directory") : r;
 }
 
 static int note_lost(struct lost *l, struct err *e)
@@ -77,10 +78,10 @@ static int note_lost(struct lost *l, struct err *e)
 
 	if (!line)
 		return err_set(e, ENOMEM, "build JSON");
-	return state_append_history(l->s, "run_history.jsonl", line, e);
+	return state_append_history(l->s, NULL, "run_history.jsonl", line, e);
 }
 
-/* All that is a copy: what is saved then may need the room. */
+/* Removes all copies: the files that are saved next may need the room. */
 static int remove_seeds(struct lost *l, const char *target, struct err *e)
 {
 	_autoclose_ int dir = -1;

@@ -38,7 +38,7 @@ static int create_new(int dirfd, const char *tmp, int *ret_fd, struct err *e)
 	_autoclose_ int fd = -1;
 	int r = fs_open_file(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC, MODE_FILE, &fd, e);
 
-	/* The name is ours: what else stands there must not keep an input from being saved. */
+	/* The name is ours: another file in its place must not keep an input from being saved. */
 	if (r == -EINVAL && sys_unlinkat(dirfd, tmp, 0) == 0)
 		r = fs_open_file(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL, MODE_FILE, &fd, e);
 	if (r < 0)
@@ -122,7 +122,7 @@ int store_take(int from_dirfd, const char *from, int to_dirfd, const char *prefi
 	int r;
 
 	hex[0] = '\0';
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    (uint64_t)st.st_size > WORKDIR_INPUT_MAX)
 		return err_set(e, ENOSPC, "no room for a copy of '%s'", from);
 	r = digest_sha1_file(fd, WORKDIR_INPUT_MAX, hex, e);
@@ -131,6 +131,13 @@ int store_take(int from_dirfd, const char *from, int to_dirfd, const char *prefi
 	name_of(prefix, hex, name);
 	if (have(to_dirfd, name, (size_t)st.st_size)) {
 		io->known++;
+		return 0;
+	}
+	/* Under its other name it could be written later.  No engine makes such files, and an error
+	 * would stop the recovery of all others. */
+	if (st.st_nlink != 1) {
+		io->skipped++;
+		hex[0] = '\0';
 		return 0;
 	}
 	if (fchown(fd, geteuid(), getegid()) < 0 || fchmod(fd, MODE_FILE) < 0)
@@ -184,9 +191,10 @@ struct walk {
 	int to;
 	const struct rights *as;
 	bool clone; /* false: the file systems cannot */
+	bool ours;  /* a cell wrote it for us: modes are no reason to skip what it has */
 	struct store_sum *io;
 	struct store_seen seen;
-	char hex[STORE_NAME]; /* of the last file; "": it is not stored */
+	char hex[STORE_NAME]; /* name of the last file; "": it is not stored */
 };
 
 /* --- blocks in common ---------------------------------------------------------- */
@@ -252,7 +260,7 @@ static int try_clone(struct walk *w, int at, const char *name, struct err *e)
 
 static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e);
 
-/* False: too many bytes that take no disk space, which a copy would take. */
+/* False: the files have too many bytes that take no disk space.  A copy would take it. */
 static bool is_backed(struct store_seen *seen, const struct stat *st)
 {
 	uint64_t size = (uint64_t)st->st_size, links = st->st_nlink ? st->st_nlink : 1;
@@ -267,6 +275,17 @@ static bool is_backed(struct store_seen *seen, const struct stat *st)
 	return true;
 }
 
+/* Where it fails the entry is skipped, and counted. */
+static void unlock(int at, const char *name, mode_t mode)
+{
+	struct err ignored;
+
+	if (S_ISDIR(mode) && (mode & S_IRWXU) != S_IRWXU)
+		(void)!fs_unlock_dir(at, name, &ignored);
+	else if (!S_ISDIR(mode))
+		(void)!fs_unlock_file(at, name, &ignored);
+}
+
 static int walk_entry(int at, const char *name, unsigned depth, struct walk *w, struct err *e)
 {
 	struct stat st;
@@ -275,6 +294,8 @@ static int walk_entry(int at, const char *name, unsigned depth, struct walk *w, 
 	w->hex[0] = '\0';
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0; /* gone meanwhile */
+	if (w->ours)
+		unlock(at, name, st.st_mode);
 	if (S_ISDIR(st.st_mode) && depth < TREE_DEPTH)
 		return walk_dir(at, name, depth + 1, w, e);
 	if (S_ISREG(st.st_mode) && st.st_size == 0)
@@ -298,7 +319,7 @@ static int walk_entry(int at, const char *name, unsigned depth, struct walk *w, 
 static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = NULL;
-	const struct dirent *ent;
+	const struct dirent *ent = NULL;
 	int r = 0;
 	int fd = rights_open(w->as, at, dir, O_RDONLY | O_DIRECTORY | (depth ? O_NOFOLLOW : 0));
 
@@ -313,7 +334,7 @@ static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, str
 		close(fd);
 		return err_set(e, ENOMEM, "open directory '%s'", dir);
 	}
-	while (r == 0 && (ent = readdir(d))) {
+	while (r == 0 && (ent = sys_readdir(d))) {
 		if (ent->d_name[0] == '.')
 			continue;
 		if (++w->seen.entries > WORKDIR_FILES_MAX) {
@@ -322,7 +343,7 @@ static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, str
 		}
 		r = walk_entry(fd, ent->d_name, depth, w, e);
 	}
-	return r;
+	return r == 0 && !ent && errno ? err_sys(e, "list directory '%s'", dir) : r;
 }
 
 int store_tree(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *io, struct err *e)
@@ -335,7 +356,7 @@ int store_tree(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *
 int store_entry(int from_dirfd, const char *name, int to_dirfd, struct store_seen *seen,
 		struct store_sum *io, char hex[STORE_NAME], struct err *e)
 {
-	struct walk w = {.to = to_dirfd, .io = io, .seen = *seen};
+	struct walk w = {.to = to_dirfd, .io = io, .ours = true, .seen = *seen};
 	int r = 0;
 
 	hex[0] = '\0';

@@ -28,12 +28,12 @@ struct store_sum {
 MUST_CHECK int store_file(int from_dirfd, const char *from, int to_dirfd, const char *prefix,
 			  struct store_sum *io, char hex[STORE_NAME], struct err *e);
 
-/* The file itself, not a copy: for a disk on which there is no room for one.  It becomes ours.
- * Only in the same file system, and only what no living process can write.  -ENOSPC: it is no
- * file that can be moved. */
+/* Moves the file itself instead of a copy, for a disk without room for one.  It becomes ours.
+ * Only for the same file system, and for files that no living process can write.  A file with
+ * another name is skipped.  -ENOSPC: it is no file that can be moved. */
 MUST_CHECK int store_take(int from_dirfd, const char *from, int to_dirfd, const char *prefix,
 			  struct store_sum *io, char hex[STORE_NAME], struct err *e);
-/* No room: neither blocks nor inodes, or not for us. */
+/* Whether the error is a lack of blocks or inodes, also of our quota. */
 bool store_is_full(int error);
 
 /* Bytes that are in memory already, as "<sha1>". */
@@ -45,7 +45,7 @@ MUST_CHECK int store_bytes(struct slice data, int to_dirfd, struct store_sum *io
 MUST_CHECK int store_tree(int from_dirfd, const char *dir, int to_dirfd, struct store_sum *io,
 			  struct err *e);
 
-/* What several calls of store_entry() for one hostile directory share. */
+/* Shared by several calls of store_entry() for one hostile directory. */
 struct store_seen {
 	unsigned entries; /* looked at so far */
 	/* Bytes of files beyond the disk space that they take: holes, and further links to one
@@ -53,7 +53,8 @@ struct store_seen {
 	uint64_t unbacked_bytes, unbacked_max;
 };
 
-/* One entry of such a directory; hex: the name of a file that is stored, else "". */
+/* Stores one entry of such a directory.  Files that their owner, who we are, may not read get a
+ * mode that lets us. hex: the name of a stored file, else "". */
 MUST_CHECK int store_entry(int from_dirfd, const char *name, int to_dirfd, struct store_seen *seen,
 			   struct store_sum *io, char hex[STORE_NAME], struct err *e);
 
@@ -72,7 +73,7 @@ MUST_CHECK int store_file_as(const struct rights *as, int from_dirfd, const char
 			     struct err *e);
 MUST_CHECK int store_seeds_as(const struct rights *as, int from_dirfd, const char *dir,
 			      int to_dirfd, struct store_sum *io, struct err *e);
-/* Of a directory that somebody names (NULL: we do) by its path. */
+/* The same for a directory that another party names by its path (NULL: we do). */
 MUST_CHECK int store_seeds_named(const struct rights *namer, const char *dir, int to_dirfd,
 				 struct store_sum *io, struct err *e);
 

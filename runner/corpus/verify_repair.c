@@ -3,15 +3,14 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/corpus/verify_internal.h"
+#include "runner/state/aside.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
-#define ASIDE "damaged"
-
-enum { MODE_DIR = 0750, MODE_FILE = 0644, NAMES_TRIED = 1000 };
+enum { MODE_FILE = 0644 };
 
 static void tell(struct verifying *w, struct verify_finding f)
 {
@@ -30,32 +29,6 @@ void verify_mended(struct verifying *w, const char *path, const char *what)
 	tell(w, (struct verify_finding){path, what, VERIFY_MENDED, NULL});
 }
 
-/* "damaged/<path>", its directories made, under a name that is free. */
-static int find_place(const struct verifying *w, const char *path, char **ret, struct err *e)
-{
-	int at = w->v->state_dirfd;
-
-	for (unsigned i = 1; i < NAMES_TRIED; i++) {
-		_autofree_ char *to = i == 1 ? sys_asprintf(ASIDE "/%s", path)
-					     : sys_asprintf(ASIDE "/%s~%u", path, i);
-		char *slash = to ? strrchr(to, '/') : NULL;
-		int r;
-
-		if (!to || !slash)
-			return err_set(e, ENOMEM, "allocate a path");
-		*slash = '\0';
-		r = fs_mkdirs(at, to, MODE_DIR, e);
-		*slash = '/';
-		if (r < 0)
-			return r;
-		if (faccessat(at, to, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) {
-			*ret = take_ptr(&to);
-			return 0;
-		}
-	}
-	return err_set(e, EEXIST, "too many were set aside as '" ASIDE "/%s'", path);
-}
-
 void verify_set_aside(struct verifying *w, struct verify_at at, const char *what)
 {
 	_autofree_ char *to = NULL;
@@ -65,14 +38,10 @@ void verify_set_aside(struct verifying *w, struct verify_at at, const char *what
 		verify_left(w, at.path, what, NULL);
 		return;
 	}
-	if (find_place(w, at.path, &to, &e) < 0) {
+	if (state_set_aside(w->v->state_dirfd, at.dir, at.name, at.path, &to, &e) < 0)
 		verify_left(w, at.path, what, e.msg);
-	} else if (sys_rename_to(at.dir, at.name, w->v->state_dirfd, to) < 0) {
-		(void)err_sys(&e, "move it to '%s'", to);
-		verify_left(w, at.path, what, e.msg);
-	} else {
+	else
 		tell(w, (struct verify_finding){at.path, what, VERIFY_ASIDE, to});
-	}
 }
 
 /* Its content under its own name, if that is free: else it is there already, or what is

@@ -125,22 +125,28 @@ static int add_archive(const struct workdir_prepare *p, int seeds, struct workdi
 	return 0;
 }
 
-static int add_seed_dirs(const struct workdir_prepare *p, int seeds, struct workdir_seeds *sum,
-			 char note[200])
+static void add_seed_dirs(const struct workdir_prepare *p, int seeds, struct workdir_seeds *sum,
+			  char note[200])
 {
 	for (size_t i = 0; p->seed_dirs && p->seed_dirs[i]; i++) {
-		const struct rights *namer = i < p->n_theirs ? p->rights : NULL;
 		const char *dir = p->seed_dirs[i];
 		struct store_sum got = {0};
+		struct rights as;
 		struct err e;
-		int r = i < p->n_theirs + p->n_ours ? store_seeds_named(namer, dir, seeds, &got, &e)
-						    : store_seeds(AT_FDCWD, dir, seeds, &got, &e);
+		int r = 0;
 
+		if (i < p->n_theirs)
+			r = rights_of_named(p->rights, dir, &as, &e);
+		else if (i < p->n_theirs + p->n_ours)
+			r = rights_of_configured(dir, &as, &e);
+		if (r == 0)
+			r = i < p->n_theirs + p->n_ours
+				? store_seeds_as(&as, AT_FDCWD, dir, seeds, &got, &e)
+				: store_seeds(AT_FDCWD, dir, seeds, &got, &e);
 		if (r < 0)
 			snprintf(note, 200, "%.199s", e.msg);
 		add_sum(sum, &got);
 	}
-	return 0;
 }
 
 int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret, char note[200],
@@ -162,27 +168,24 @@ int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret, 
 		r = link_corpus(p->corpus, seeds, &sum, e);
 	if (r == 0)
 		r = add_archive(p, seeds, &sum, note);
-	if (r == 0)
-		r = add_seed_dirs(p, seeds, &sum, note);
 	if (r < 0)
 		return err_wrap(e, "prepare '%s'", p->target);
+	add_seed_dirs(p, seeds, &sum, note);
 	*ret = sum;
 	return 0;
 }
 
-/* What the cell's end says goes before what the engine called it; of a timeout or a leak a dump
- * that was not for it says nothing. */
+/* The cell's end goes before the name that the engine chose.  A dump for another reason says
+ * nothing about a timeout or a leak. */
 static enum engine_artifact named(enum engine_artifact a, enum engine_artifact cause)
 {
-	if (a == ENGINE_ARTIFACT_CRASH && cause != ENGINE_ARTIFACT_NONE)
-		return cause;
-	if (a == ENGINE_ARTIFACT_TIMEOUT && cause != ENGINE_ARTIFACT_NONE &&
-	    cause != ENGINE_ARTIFACT_SLOW)
-		return cause;
-	return a;
+	bool renamed = a == ENGINE_ARTIFACT_CRASH ||
+		       (a == ENGINE_ARTIFACT_TIMEOUT && cause != ENGINE_ARTIFACT_SLOW);
+
+	return renamed && cause != ENGINE_ARTIFACT_NONE ? cause : a;
 }
 
-/* After a killed run, whose limit is not known. */
+/* After a killed run: its limit is not known. */
 #define UNBACKED_MAX (UINT64_C(1) << 30)
 
 struct collecting {
@@ -225,7 +228,7 @@ static bool is_named(const struct collecting *k, const char *name)
 	return k->c->named && strcmp(name, k->c->named) == 0;
 }
 
-/* The first of each kind is, and what may be a new crash. */
+/* Whether an artifact is kept: the first of each kind is, and one that may be a new crash. */
 static bool is_kept(const struct collecting *k, const char *name, enum engine_artifact a)
 {
 	const struct workdir_kept *kept = &k->sum->kept;
@@ -243,7 +246,7 @@ static bool is_kept(const struct collecting *k, const char *name, enum engine_ar
 	       kept->bytes + (uint64_t)st.st_size <= k->c->bytes_max;
 }
 
-/* It is counted only; its input must not end the next cell all the same. */
+/* Counts the artifact.  Its input is taken from the seeds, too: it must not end the next cell. */
 static int drop_artifact(struct collecting *k, const char *name, struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -278,12 +281,41 @@ static int make_places(struct collecting *k, struct err *e)
 	return r;
 }
 
+/* The forced stop does not explain artifacts that the engine wrote before it. */
+static enum engine_artifact cause_for(const struct collecting *k, const char *name)
+{
+	struct stat st;
+
+	if (k->c->cause == ENGINE_ARTIFACT_SLOW &&
+	    fstatat(k->artifacts, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec < k->c->forced_ns)
+		return ENGINE_ARTIFACT_NONE;
+	return k->c->cause;
+}
+
+/* Queues a saved artifact for triage, and takes a failing input out of the corpus. */
+static int judge_artifact(struct collecting *k, const char *to, const char *hex,
+			  enum engine_artifact a, struct err *e)
+{
+	bool fails = a != ENGINE_ARTIFACT_SLOW; /* else that is not known, and it stays there */
+	int r = queue_triage(k, to, e);
+
+	k->sum->failures += fails;
+	k->sum->suspects += !fails;
+	k->queued++;
+	if (r == 0 && fails)
+		quarantine(k, hex);
+	return r;
+}
+
 static int collect_artifact(struct collecting *k, const char *name, struct err *e)
 {
-	enum engine_artifact a = named(k->c->engine->artifact(slice_of(name)), k->c->cause);
+	enum engine_artifact said = k->c->engine->artifact(slice_of(name));
+	enum engine_artifact a = named(said, cause_for(k, name));
 	const char *kind = engine_artifact_name(a);
 	char hex[STORE_NAME], to[NAME_MAX + 1];
 	struct store_sum got = {0};
+	struct err ignored;
 	int r = make_places(k, e);
 
 	if (!kind) {
@@ -292,6 +324,8 @@ static int collect_artifact(struct collecting *k, const char *name, struct err *
 	}
 	if (r < 0)
 		return r;
+	/* A target's umask may have taken our right to read it; where that stays it is skipped. */
+	(void)!fs_unlock_file(k->artifacts, name, &ignored);
 	if (!is_kept(k, name, a))
 		return drop_artifact(k, name, e);
 	r = store_artifact(k, name, kind, &got, hex, e);
@@ -301,22 +335,20 @@ static int collect_artifact(struct collecting *k, const char *name, struct err *
 	if (got.skipped)
 		return 0;
 	k->sum->kept.kinds |= 1U << a;
-	k->sum->kept.artifacts += got.files;
+	/* One that is known has been read all the same: a cell may give it thousands of names. */
+	k->sum->kept.artifacts += got.files + got.known;
 	k->sum->kept.bytes += got.bytes;
 	snprintf(to, sizeof(to), "%s-%s", kind, hex);
-	if (a != ENGINE_ARTIFACT_SLOW) {
-		k->sum->failures++;
-		k->queued++;
-		r = queue_triage(k, to, e);
-		if (r < 0)
-			return r;
-		quarantine(k, hex);
-	}
+	/* An input that the engine itself reports as slow ended normally. */
+	if (a != ENGINE_ARTIFACT_SLOW || (said != a && k->c->unanswered))
+		r = judge_artifact(k, to, hex, a, e);
+	if (r < 0)
+		return r;
 	r = buf_addf(k->names, e, "%s\n", to);
 	return r == -EFBIG ? 0 : r; /* the list ends there; the artifact is saved */
 }
 
-/* It needs no room, and makes some. */
+/* Removal needs no room, and frees some. */
 static int remove_junk(struct collecting *k, const char *name, struct err *e)
 {
 	if (k->c->engine->artifact(slice_of(name)) != ENGINE_ARTIFACT_NONE)
@@ -330,22 +362,21 @@ static int each(int at, struct collecting *k,
 		int (*fn)(struct collecting *k, const char *name, struct err *e), struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(at, ".");
-	const struct dirent *ent;
+	const struct dirent *ent = NULL;
 	unsigned n = 0;
 	int r = 0;
 
 	if (!d)
 		return err_sys(e, "open a working directory");
-	while (r == 0 && (ent = readdir(d))) {
-		if (strcmp(ent->d_name, ".") == 0 || strcmp(ent->d_name, "..") == 0)
-			continue;
+	while (r == 0 && (ent = sys_readdir(d))) {
 		if (++n > WORKDIR_FILES_MAX) {
 			k->sum->skipped++;
 			break;
 		}
 		r = fn(k, ent->d_name, e);
 	}
-	return r;
+	/* What was not listed would be removed with the directory. */
+	return r == 0 && !ent && errno ? err_sys(e, "list a working directory") : r;
 }
 
 static int remove_artifact(struct collecting *k, const char *name, struct err *e)
@@ -358,7 +389,7 @@ static int remove_input(struct collecting *k, const char *name, struct err *e)
 	return fs_remove_tree(k->inputs, name, e);
 }
 
-/* The job's next cell finds it among its seeds. */
+/* Saves an input, and puts it among the seeds of the job's next cell. */
 static int collect_input(struct collecting *k, const char *name, struct err *e)
 {
 	struct workdir_seeds ignored = {0};
@@ -376,14 +407,40 @@ static int collect_input(struct collecting *k, const char *name, struct err *e)
 	return r;
 }
 
+/* The directory was the cell's own: an existing file or link of that name is not followed. */
+static int write_printed(struct collecting *k, const char *name, struct err *e)
+{
+	_autoclose_ int fd =
+	    sys_openat(k->artifacts, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, READABLE);
+
+	if (fd < 0 || sys_write_all(fd, k->c->printed->p, k->c->printed->n) < 0)
+		return err_sys(e, "write '%s', which the engine printed", name);
+	return 0;
+}
+
+/* Whether the engine did not write it, or not all of it: no descriptor, no memory, no disk. */
+static bool is_incomplete(const struct collecting *k, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(k->artifacts, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT;
+	return S_ISREG(st.st_mode) && (uint64_t)st.st_size < k->c->printed->n &&
+	       unlinkat(k->artifacts, name, 0) == 0; /* allow: all of it was printed */
+}
+
 static int collect_named(struct collecting *k, struct err *e)
 {
 	const char *name = k->c->named;
+	int r = 0;
 
-	if (!name || !fs_name_ok(slice_of(name)) ||
-	    faccessat(k->artifacts, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+	if (!name || !fs_name_ok(slice_of(name)))
 		return 0;
-	return collect_artifact(k, name, e);
+	if (k->c->printed && is_incomplete(k, name))
+		r = write_printed(k, name, e);
+	if (r == 0 && faccessat(k->artifacts, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return r == 0 ? collect_artifact(k, name, e) : r;
 }
 
 static int collect_other(struct collecting *k, const char *name, struct err *e)
@@ -410,7 +467,7 @@ static int collect_all(struct collecting *k, struct err *e)
 	return r == 0 ? each(k->inputs, k, remove_input, e) : r;
 }
 
-/* As many as wait for the target's triage. */
+/* Counts the files that wait for the target's triage. */
 static int count_queue(struct collecting *k, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(k->c->triage, k->c->target);
@@ -423,18 +480,27 @@ static int count_queue(struct collecting *k, struct err *e)
 	return errno ? err_sys(e, "list the queue of triage") : 0;
 }
 
+/* The cell may have taken all rights from its directory: without root that would lock us out of
+ * it, at each start again, and the next cell anyway. */
+static int open_cell_dir(const struct collecting *k, const char *name, int *ret, struct err *e)
+{
+	int r = fs_unlock_dir(k->dir, name, e);
+
+	return r == 0 ? fs_open_dir(k->dir, name, ret, e) : r;
+}
+
 static int open_places(struct collecting *k, struct err *e)
 {
 	int r = fs_open_dir(k->c->work, k->c->target, &k->dir, e);
 
 	if (r == 0)
-		r = fs_open_dir(k->dir, "artifacts", &k->artifacts, e);
+		r = open_cell_dir(k, "artifacts", &k->artifacts, e);
 	if (r == 0)
-		r = fs_open_dir(k->dir, "corpus", &k->inputs, e);
+		r = open_cell_dir(k, "corpus", &k->inputs, e);
 	if (r == 0 && k->c->lost)
 		return fs_remove_tree(k->dir, "seeds", e);
 	if (r == 0 && fs_open_dir(k->dir, "seeds", &k->seeds, e) == -ENOENT)
-		return 0; /* half a layout: no cell ran */
+		return 0; /* the layout is incomplete: no cell ran */
 	return r;
 }
 

@@ -23,7 +23,8 @@
 /* Larger files are no fuzzing inputs; more files are no honest target's work. */
 #define WORKDIR_INPUT_MAX (UINT64_C(64) << 20) /* as the greatest max_len */
 enum { WORKDIR_FILES_MAX = 200000 };
-/* Artifacts that a run keeps of a target, and that may wait for its triage, of all runs. */
+/* Limits of a target's artifacts: those that a run keeps, and those of all runs that may wait
+ * for triage. */
 enum { WORKDIR_ARTIFACTS_MAX = 1000, WORKDIR_QUEUE_MAX = 10000 };
 
 struct workdir_prepare {
@@ -34,9 +35,9 @@ struct workdir_prepare {
 	int corpus;		      /* persistent corpus */
 	const char *seed_archive;     /* NULL: none */
 	const char *const *seed_dirs; /* NULL-terminated; missing ones are counted */
-	/* Who names the archive and the first n_theirs directories (NULL: we); the next
-	 * n_ours are named by us.  What is named is opened as store_seeds_named() does it, all
-	 * others are of the state directory. */
+	/* The rights of the party that names the archive and the first n_theirs directories
+	 * (NULL: we).  The configuration names the next n_ours: rights_of_configured().  All
+	 * others are the state directory's. */
 	const struct rights *rights;
 	size_t n_theirs, n_ours;
 };
@@ -48,7 +49,7 @@ struct workdir_seeds {
 MUST_CHECK int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret,
 			       char note[200], struct err *e);
 
-/* Of one target, since the run, or its day, began. */
+/* Counters of one target, since the run, or its day, began. */
 struct workdir_kept {
 	uint64_t artifacts, bytes;
 	unsigned kinds; /* 1u << enum engine_artifact */
@@ -62,29 +63,39 @@ struct workdir_collect {
 	int quarantine; /* failing inputs of the corpus go below it, <target>/<sha1> */
 	int triage;	/* failures are queued for triage below it, <target>/<kind>-<sha1> */
 	const struct engine_ops *engine;
-	/* What the cell's end says that the failing input is, whatever the engine called it
-	 * (our forced dump makes it a crash); ENGINE_ARTIFACT_NONE: the engine's word. */
+	/* The kind of the failing input by the cell's end, whatever the engine called it (our
+	 * forced dump makes it a crash).  ENGINE_ARTIFACT_NONE: the engine decides. */
 	enum engine_artifact cause;
-	/* The artifact that the engine named, NULL: none; and whether its crash is a new one.  It
-	 * comes first. */
+	/* The cell did not stop when asked, and our dump wrote the current input (cause:
+	 * ENGINE_ARTIFACT_SLOW): triage replays it. */
+	bool unanswered;
+	/* ENGINE_ARTIFACT_SLOW: time of the forced stop.  Older artifacts keep their names. */
+	int64_t forced_ns;
+	/* The artifact that the engine named, NULL: none; and whether its crash is new.  It is
+	 * collected first. */
 	const char *named;
 	bool is_new;
-	struct workdir_kept kept; /* before this time */
-	/* Of artifacts kept, and of inputs beyond the disk space that they take; 0: no limit, and
-	 * 1 GiB. */
+	/* The content of that artifact, if the engine printed it: written if the file is missing
+	 * or shorter.  NULL: unknown. */
+	const struct slice *printed;
+	struct workdir_kept kept; /* before this call */
+	/* The limit of the kept artifacts, and of the bytes of inputs beyond their disk space;
+	 * 0: no limit, and 1 GiB. */
 	uint64_t bytes_max;
-	bool lost; /* no job goes on here: what is not saved from it goes first */
+	bool lost; /* no job uses it: files that are not saved go first */
 };
 struct workdir_found {
 	uint64_t inputs, input_bytes; /* new in the persistent corpus */
 	uint64_t failures;	      /* artifacts that are failures, this time */
+	uint64_t suspects;	      /* queued for a replay, not known to fail */
 	uint64_t skipped;	      /* not files, too large, too many */
-	uint64_t dropped;	  /* artifacts beyond what is kept, the first of a kind is not */
-	struct workdir_kept kept; /* this time included */
+	uint64_t dropped;	  /* artifacts that were not kept; the first of a kind is kept */
+	struct workdir_kept kept; /* this call included */
 };
-/* Saves, syncs, and only then removes from the working directory.  An input that
- * fails is taken out of seeds/ and quarantined, so that the next cell can start; one that does
- * not stands in seeds/ from now on.  On a full disk files are moved instead of copied.
+/* Saves, syncs, and only then removes from the working directory.  A failing input is taken out
+ * of seeds/ and quarantined, so that the next cell can start.  Any other input goes into
+ * seeds/.  On a full disk files are moved instead of copied.
+ *
  * names: one saved artifact a line, as many as the buffer holds. */
 MUST_CHECK int workdir_collect(const struct workdir_collect *c, struct workdir_found *ret,
 			       struct buf *names, struct err *e);

@@ -33,7 +33,7 @@ void joblog_write(struct joblog *l, struct slice bytes);
 void joblog_flush(struct joblog *l);
 /* A line of our own, marked as such; never dropped while the cap has room. */
 void joblog_note(struct joblog *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Holds no descriptor until it is written to again: its directory stays open until then. */
+/* Closes the file until the next write; its directory stays open until then. */
 void joblog_rest(struct joblog *l);
 void joblog_close(struct joblog *l);
 

@@ -105,7 +105,7 @@ int state_instance(const char *path, char ret[STATE_INSTANCE_MAX], struct err *e
 
 	if (r < 0)
 		return r;
-	real = realpath(path ? path : def, NULL); /* allow: a person's path, not a target's */
+	real = realpath(path ? path : def, NULL); /* allow: a user's path, not a target's */
 	name_instance(real ? real : path ? path : def, ret);
 	return 0;
 }
@@ -261,10 +261,11 @@ uint64_t state_waiting(const struct state *s, const char *target)
 	d = sys_opendirat(s->dirfd, path);
 	while (d && (ent = sys_readdir(d)))
 		n += ent->d_name[0] != '.'; /* these are reports of the others */
-	return n + (d && errno);
+	return n + (d ? errno != 0 : errno != ENOENT);
 }
 
-int state_append_history(struct state *s, const char *name, const json_t *line, struct err *e)
+int state_append_history(struct state *s, struct fs_batch *batch, const char *name,
+			 const json_t *line, struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("stats/%s", name);
 	char *slash = path ? strrchr(path, '/') : NULL;
@@ -279,6 +280,7 @@ int state_append_history(struct state *s, const char *name, const json_t *line, 
 	if (r == 0)
 		r = json_print(line, 0, &text, e);
 	if (r == 0)
-		r = fs_append_line(dir, slash + 1, slice_of(text), e);
+		r = batch ? fs_batch_append(batch, dir, slash + 1, slice_of(text), e)
+			  : fs_append_line(dir, slash + 1, slice_of(text), e);
 	return r < 0 ? err_wrap(e, "history 'stats/%s'", name) : 0;
 }

@@ -3,6 +3,7 @@
 #define RUNNER_STATE_STATE_H
 
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/scan.h"
 
@@ -32,7 +33,7 @@ enum state_use {
  * -EBUSY: another process holds the lock (its pid is in the text). */
 MUST_CHECK int state_open(const char *path, enum state_use use, struct state **ret, struct err *e);
 void state_close(struct state *s); /* NULL is fine */
-/* The instance of a state directory that need not be there yet; path as above. */
+/* The instance of a state directory that need not exist yet; path as above. */
 MUST_CHECK int state_instance(const char *path, char ret[STATE_INSTANCE_MAX], struct err *e);
 
 /* A run: its directories exist when it is made. */
@@ -58,8 +59,9 @@ MUST_CHECK int state_open_corpus(struct state *s, const char *target, int *ret_f
 /* How many artifacts wait in triage/<target>; one more where not all can be seen. */
 uint64_t state_waiting(const struct state *s, const char *target);
 
-/* One line in stats/<name>; name may have a directory, which is made. */
-MUST_CHECK int state_append_history(struct state *s, const char *name, const json_t *line,
-				    struct err *e);
+/* One line in stats/<name>; name may have a directory, which is made.  It is on disk, or with a
+ * batch when that ends. */
+MUST_CHECK int state_append_history(struct state *s, struct fs_batch *batch, const char *name,
+				    const json_t *line, struct err *e);
 
 #endif

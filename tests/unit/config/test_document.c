@@ -20,6 +20,7 @@ static const struct {
     {&schema_source, "discovery[]."},
     {&schema_target, ""},
     {&schema_trigger, "trigger."},
+    {&schema_git, "git."},
     {&schema_github, "github."},
     {&schema_webhook, "webhooks[]."},
     {&schema_outbox, "outbox."},

@@ -227,6 +227,42 @@ static void test_skip(void **state)
 	control_free(c);
 }
 
+/* In one cell an engine goes on behind a failed input only if the target executed itself. */
+static void test_rewind(void **state)
+{
+	struct control *c = control_of(ONE TWO THREE FOUR);
+	char got[1024];
+	struct err e;
+
+	(void)state;
+	control_rewind(c, 2);
+	assert_int_equal(c->next, INPUTS);
+	assert_false(c->started);
+	assert_int_equal(c->inputs[3].state, CONTROL_RAN);
+	control_rewind(c, 1);
+	assert_int_equal(c->next, 1);
+	assert_true(c->started);
+	assert_int_equal(c->good, (uint64_t)head + strlen(ONE));
+	assert_int_equal(c->inputs[0].state, CONTROL_RAN);
+	for (size_t i = 1; i < INPUTS; i++)
+		assert_int_equal(c->inputs[i].state, CONTROL_WAITS);
+	features_are(c, 0, LIST(0, 8, 24));
+	features_are(c, 2, NULL, 0);
+	assert_int_equal(control_repair(c, &list, true, &e), 0);
+	assert_int_equal(c->next, 2);
+	assert_string_equal(scratch_text(dir.fd, "cf", got, sizeof(got)) + head, ONE TWO);
+	control_rewind(c, 2);
+	assert_int_equal(c->next, 2);
+	control_free(c);
+
+	c = control_of(ONE TWO THREE "STARTED 3 4\nFT 3 damaged");
+	assert_string_not_equal(c->why, "");
+	control_rewind(c, 0);
+	assert_int_equal(c->next, 1);
+	assert_string_equal(c->why, "");
+	control_free(c);
+}
+
 /* --- faults ----------------------------------------------------------------------- */
 
 static int all_of_it(struct err *e)
@@ -273,7 +309,7 @@ static void test_faults(void **state)
 static const struct CMUnitTest tests[] = {
     CASE(test_write), CASE(test_write_again), CASE(test_write_refused), CASE(test_write_many),
     CASE(test_read),  CASE(test_started),     CASE(test_order),		CASE(test_long),
-    CASE(test_skip),  CASE(test_faults),
+    CASE(test_skip),  CASE(test_rewind),      CASE(test_faults),
 };
 
 UNIT_MAIN(tests)

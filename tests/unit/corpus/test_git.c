@@ -120,21 +120,21 @@ static void test_choose(void **state)
 
 	(void)state;
 	need_git();
-	assert_int_equal(intree_choose(&dirs, &g, &at, why, link, &e), 0);
+	assert_int_equal(intree_choose(&dirs, NULL, &g, &at, why, link, &e), 0);
 	assert_int_equal(at, 0);
 	must("mkdir plain repo/out; echo /out/ >repo/.gitignore");
 	assert_int_equal(strv_add(&dirs, path_of("none"), &e), 0);
-	assert_int_equal(intree_choose(&dirs, &g, &at, why, link, &e), 0);
+	assert_int_equal(intree_choose(&dirs, NULL, &g, &at, why, link, &e), 0);
 	assert_int_equal(at, 1);
 	assert_int_equal(strv_add(&dirs, path_of("repo/code"), &e), 0);
 	assert_int_equal(strv_add(&dirs, path_of("repo/out"), &e), 0);
 	assert_int_equal(strv_add(&dirs, path_of("plain"), &e), 0);
-	assert_int_equal(intree_choose(&dirs, &g, &at, why, link, &e), 0);
+	assert_int_equal(intree_choose(&dirs, NULL, &g, &at, why, link, &e), 0);
 	assert_int_equal(at, 2);
 	assert_string_equal(why, "git ignores what is in it");
 	assert_int_equal(strv_add(&dirs, path_of("repo/in/sub"), &e), 0);
 	assert_int_equal(strv_add(&dirs, path_of("repo/in"), &e), 0);
-	assert_int_equal(intree_choose(&dirs, &g, &at, why, link, &e), 1);
+	assert_int_equal(intree_choose(&dirs, NULL, &g, &at, why, link, &e), 1);
 	assert_int_equal(at, 4);
 	assert_string_equal(g.prefix, "in/sub");
 	git_done(&g);
@@ -174,7 +174,7 @@ static void test_links(void **state)
 		int r;
 
 		assert_int_equal(strv_add(&dirs, path_of(all[i].dir), &e), 0);
-		r = intree_choose(&dirs, &g, &at, why, link, &e);
+		r = intree_choose(&dirs, NULL, &g, &at, why, link, &e);
 		if (r != !all[i].leads)
 			fail_msg("%s: %d: %s %s", all[i].dir, r, why, e.msg);
 		if (all[i].leads) {
@@ -184,7 +184,7 @@ static void test_links(void **state)
 			assert_string_equal(why, link);
 			/* The next one is taken, and the link told of. */
 			assert_int_equal(strv_add(&dirs, path_of("repo/in"), &e), 0);
-			assert_int_equal(intree_choose(&dirs, &g, &at, why, link, &e), 1);
+			assert_int_equal(intree_choose(&dirs, NULL, &g, &at, why, link, &e), 1);
 			assert_int_equal(at, 1);
 			assert_memory_equal(link, want, strlen(want));
 		}
@@ -218,7 +218,7 @@ static void test_environment(void **state)
 	git_done(&g);
 }
 
-/* A push can bring the files of a bare repository.  git takes them for one, with the
+/* A push can bring the files of a bare repository. git takes them for one, with its
  * configuration and the commands in it. */
 static void test_pushed_repository(void **state)
 {
@@ -270,7 +270,7 @@ static void test_owner(void **state)
 	git_done(&g);
 }
 
-/* Root works for nobody who could put another repository in the place of its own. */
+/* Root's git does not start where another user could exchange the repository. */
 static void test_root_behind_theirs(void **state)
 {
 	char why[GIT_WHY];
@@ -291,7 +291,7 @@ static void test_root_behind_theirs(void **state)
 	expect("repo/in", "repo", "in");
 }
 
-/* Nor with a configuration that somebody else may write, whatever git trusts. */
+/* Nor does it start with a configuration that another user may write, whatever git trusts. */
 static void test_root_with_theirs(void **state)
 {
 	static const char *const theirs[] = {

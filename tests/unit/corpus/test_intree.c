@@ -110,7 +110,7 @@ static void test_owner(void **state)
 	if (geteuid() != 0)
 		skip();
 	input("new");
-	assert_int_equal(chmod(dir.path, 0755), 0); /* they go there */
+	assert_int_equal(chmod(dir.path, 0755), 0); /* they are written there */
 	assert_int_equal(fchown(tree, 65534, 65533), 0);
 	(void)update(false, false);
 	assert_int_equal(fstatat(tree, name_of("new"), &st, 0), 0);
@@ -118,7 +118,7 @@ static void test_owner(void **state)
 	assert_int_equal(st.st_gid, 65533);
 }
 
-/* A push put a link there: nothing is made, or removed, with root's rights. */
+/* With a link that a push put there, no file is made or removed with root's rights. */
 static void test_link_of_theirs(void **state)
 {
 	int secret = make_dir_at(dir.fd, "secret");
@@ -138,7 +138,7 @@ static void test_link_of_theirs(void **state)
 	snprintf(path, sizeof(path), "%s/link", dir.path);
 	assert_int_equal(intree_update(&t, path, &sum, &e), -EACCES);
 	assert_false(scratch_has(secret, name_of("new")));
-	/* Where all may write, it is not root's. */
+	/* In a directory that every user may write to, the file is not root's. */
 	assert_int_equal(fchmod(secret, 01777), 0);
 	assert_int_equal(intree_update(&t, path, &sum, &e), 0);
 	{

@@ -96,6 +96,23 @@ static void test_prepare_once(void **state)
 	close(in);
 }
 
+/* The next cell needs them, and without root we do. */
+static void test_collect_closed(void **state)
+{
+	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
+	_autobuf_ struct buf names = BUF_INIT(1000);
+	struct workdir_found f;
+	struct err e;
+
+	(void)state;
+	prepare();
+	assert_int_equal(fchmodat(work, "t/artifacts", 0, 0), 0);
+	assert_int_equal(fchmodat(work, "t/corpus", 0500, 0), 0);
+	assert_int_equal(workdir_collect(&c, &f, &names, &e), 0);
+	assert_int_equal(stat_of(work, "t/artifacts").st_mode & 07777, 0700);
+	assert_int_equal(stat_of(work, "t/corpus").st_mode & 07777, 0700);
+}
+
 /* The cell is another user: a tight umask must not lock it out of its seeds. */
 static void test_prepare_umask(void **state)
 {
@@ -199,7 +216,7 @@ static void test_collect(void **state)
 	assert_true(holds(corpus, name_of("old"), "old"));
 	assert_int_equal(entries(crashes, "t"), 1);
 	assert_int_equal(entries(work, "t/artifacts"), 0);
-	/* The next cell goes on with it, and what it writes is counted anew. */
+	/* The next cell goes on with it, and its files are counted anew. */
 	snprintf(path, sizeof(path), "t/seeds/%s", name_of("new!"));
 	assert_true(holds(work, path, "new!"));
 	assert_int_equal(entries(work, "t/corpus"), 0);
@@ -231,7 +248,7 @@ static void test_kinds(void **state)
 	    {"crash", ENGINE_ARTIFACT_SYSCALL, "syscall", true},
 	    {"crash", ENGINE_ARTIFACT_TIMEOUT, "timeout", true},
 	    {"crash", ENGINE_ARTIFACT_SLOW, "slow-unit", false},
-	    /* The engine's watchdog came before it. */
+	    /* The engine's watchdog was first. */
 	    {"timeout", ENGINE_ARTIFACT_OOM, "oom", true},
 	    {"timeout", ENGINE_ARTIFACT_PIDS, "pids", true},
 	    {"timeout", ENGINE_ARTIFACT_SLOW, "timeout", true},
@@ -257,6 +274,59 @@ static void test_kinds(void **state)
 		assert_int_equal(scratch_has(corpus, name_of(input)), !t[i].failure);
 	}
 	assert_int_equal(entries(crashes, "t"), sizeof(t) / sizeof(t[0]));
+}
+
+/* Only the current input of a target that did not stop is queued, not what the engine reports as
+ * slow. */
+static void test_unanswered(void **state)
+{
+	struct workdir_collect c = collection(ENGINE_ARTIFACT_SLOW);
+	_autobuf_ struct buf names = BUF_INIT(1 << 10);
+	struct workdir_found f;
+	struct err e;
+
+	(void)state;
+	c.unanswered = true;
+	prepare();
+	leave("crash", "in work");
+	leave("slow-unit", "slow");
+	scratch_write(corpus, name_of("in work"), "in work");
+	assert_int_equal(workdir_collect(&c, &f, &names, &e), 0);
+	assert_int_equal(f.failures, 0);
+	assert_int_equal(f.suspects, 1);
+	assert_int_equal(entries(queued, "t"), 1);
+	assert_int_equal(entries(crashes, "t"), 2);
+	assert_true(scratch_has(corpus, name_of("in work")));
+}
+
+/* A forced stop explains only the artifact that it caused. */
+static void test_forced_stop(void **state)
+{
+	static const struct {
+		int64_t seconds; /* of the forced stop, from the artifact's ctime */
+		const char *kind;
+	} t[] = {{-1, "slow-unit"}, {0, "slow-unit"}, {1, "crash"}};
+
+	(void)state;
+	prepare();
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		_autobuf_ struct buf names = BUF_INIT(1000);
+		struct workdir_collect c = collection(ENGINE_ARTIFACT_SLOW);
+		struct workdir_found f = {0};
+		char input[32], path[80];
+		struct stat st;
+		struct err e;
+
+		snprintf(input, sizeof(input), "input %zu", i);
+		leave("crash", input);
+		st = stat_of(work, fresh("crash", input));
+		c.forced_ns =
+		    (st.st_ctim.tv_sec + t[i].seconds) * INT64_C(1000000000) + st.st_ctim.tv_nsec;
+		assert_int_equal(workdir_collect(&c, &f, &names, &e), 0);
+		snprintf(path, sizeof(path), "t/%s", artifact_of(t[i].kind, input));
+		assert_true(holds(crashes, path, input));
+		assert_int_equal(f.failures, strcmp(t[i].kind, "crash") == 0);
+	}
 }
 
 /* Whatever fails must not be there when the next cell starts, nor be lost. */
@@ -349,7 +419,7 @@ static void test_hostile(void **state)
 	assert_true(holds(dir.fd, "secret", "secret"));
 }
 
-/* As many as a run keeps of a target, in all its collections together. */
+/* A run keeps only so many of a target, in all its collections together. */
 static void test_many(void **state)
 {
 	static char names[1 << 20];
@@ -413,11 +483,14 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_prepare, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_prepare_odd, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_prepare_once, each_setup, each_teardown),
+    cmocka_unit_test_setup_teardown(test_collect_closed, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_prepare_umask, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_prepare_seeds, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_prepare_faults, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_collect, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_kinds, each_setup, each_teardown),
+    cmocka_unit_test_setup_teardown(test_unanswered, each_setup, each_teardown),
+    cmocka_unit_test_setup_teardown(test_forced_stop, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_quarantine, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_queue, each_setup, each_teardown),
     cmocka_unit_test_setup_teardown(test_hostile, each_setup, each_teardown),

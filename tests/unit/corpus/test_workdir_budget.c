@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run keeps of a target's artifacts, and what it does not. */
+/* The artifacts of a target that a run keeps, and where their content comes from. */
 #include "tests/unit/corpus/workdir.h"
 
 static struct workdir_found collect_as(const struct workdir_collect *c)
@@ -21,7 +21,7 @@ static bool is_saved(const char *kind, const char *content)
 	return scratch_has(crashes, path);
 }
 
-/* The first of a kind, and what may be a new crash, have a place all the same. */
+/* The first artifact of a kind, and one that may be a new crash, are kept all the same. */
 static void test_no_more(void **state)
 {
 	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
@@ -42,7 +42,7 @@ static void test_no_more(void **state)
 	assert_int_equal(f.kept.artifacts, WORKDIR_ARTIFACTS_MAX + 1);
 	assert_true(is_saved("oom", "three") || is_saved("oom", "four"));
 
-	/* The one that the engine named, of a crash that nobody knows. */
+	/* The named artifact, of a crash that is not known. */
 	snprintf(named, sizeof(named), "%s", artifact_of("crash", "new"));
 	c.kept = f.kept;
 	c.named = named;
@@ -57,7 +57,7 @@ static void test_no_more(void **state)
 		f = collect_as(&c);
 		assert_int_equal(f.dropped, 2 - is_new);
 		assert_int_equal(is_saved("crash", "new"), is_new);
-		/* Counted only or not: the next cell must not die of it. */
+		/* Counted only or not: it must not end the next cell. */
 		assert_false(scratch_has(work, input));
 	}
 	assert_false(is_saved("crash", "one"));
@@ -88,7 +88,7 @@ static void test_bytes(void **state)
 	assert_int_equal(entries(crashes, "t"), 2);
 }
 
-/* COUNT inputs of 1 MiB, each but for its first byte a hole. */
+/* Leaves COUNT inputs of 1 MiB: one byte and a hole. */
 static void leave_sparse(unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -104,7 +104,7 @@ static void leave_sparse(unsigned count)
 	}
 }
 
-/* A hole takes no disk space in the cell, and its copy would: 60 holes of 30 MiB became 1.8 GiB. */
+/* A hole takes no disk space in the cell, but its copy would: 60 holes of 30 MiB became 1.8 GiB. */
 static void test_sparse_inputs(void **state)
 {
 	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
@@ -121,7 +121,7 @@ static void test_sparse_inputs(void **state)
 	assert_true(holds(corpus, name_of("honest"), "honest"));
 }
 
-/* To read 190,000 links to one file of 60 MiB would take hours. */
+/* Reading 190,000 links to one file of 60 MiB would take hours. */
 static void test_linked_inputs(void **state)
 {
 	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
@@ -145,7 +145,7 @@ static void test_linked_inputs(void **state)
 	assert_true(scratch_has(corpus, name_of(text)));
 }
 
-/* What no run had the time to look at does not pile up. */
+/* Artifacts that no run had time for do not pile up. */
 static void test_queue_ends(void **state)
 {
 	char text[16];
@@ -172,7 +172,7 @@ static void test_queue_ends(void **state)
 	assert_int_equal(entries(queued, "t"), WORKDIR_QUEUE_MAX);
 }
 
-/* A job's that no other cell goes on with: what is a copy goes before anything is made. */
+/* The directory of a job that does not go on: copies are removed before any file is made. */
 static void test_lost(void **state)
 {
 	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
@@ -191,11 +191,76 @@ static void test_lost(void **state)
 	assert_true(holds(corpus, name_of("new!"), "new!"));
 }
 
+/* Collects as if the engine had named this artifact and could not write it.  printed: its content
+ * as the engine printed it; NULL: the engine did not. */
+static struct workdir_found collect_named(const char *name, const struct slice *printed)
+{
+	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
+	_autobuf_ struct buf names = BUF_INIT(1 << 10);
+	struct workdir_found f;
+	struct err e;
+
+	c.named = name;
+	c.printed = printed;
+	assert_int_equal(workdir_collect(&c, &f, &names, &e), 0);
+	return f;
+}
+
+static void test_printed(void **state)
+{
+	const struct slice input = SLICE("no descriptor");
+	char name[64], path[80];
+
+	(void)state;
+	snprintf(name, sizeof(name), "%s", artifact_of("crash", "no descriptor"));
+	snprintf(path, sizeof(path), "t/%s", name);
+	prepare();
+	assert_int_equal(collect_named(name, NULL).failures, 0);
+	assert_int_equal(collect_named(name, &input).failures, 1);
+	assert_true(holds(crashes, path, "no descriptor"));
+	assert_int_equal(entries(queued, "t"), 1);
+}
+
+/* A second thread that fails opens the file of the first one, which empties it. */
+static void test_printed_and_cut(void **state)
+{
+	const struct slice input = SLICE("cut short");
+	char name[64], path[80];
+
+	(void)state;
+	snprintf(name, sizeof(name), "%s", artifact_of("crash", "cut short"));
+	prepare();
+	snprintf(path, sizeof(path), "t/artifacts/%s", name);
+	scratch_write(work, path, "cut");
+	assert_int_equal(collect_named(name, &input).failures, 1);
+	snprintf(path, sizeof(path), "t/%s", name);
+	assert_true(holds(crashes, path, "cut short"));
+	assert_int_equal(entries(crashes, "t"), 1);
+}
+
+/* A link in the artifact's place is not followed. */
+static void test_printed_elsewhere(void **state)
+{
+	const struct slice input = SLICE("no descriptor");
+	char name[64], path[80];
+
+	(void)state;
+	snprintf(name, sizeof(name), "%s", artifact_of("crash", "no descriptor"));
+	snprintf(path, sizeof(path), "t/artifacts/%s", name);
+	prepare();
+	assert_int_equal(symlinkat("../../../elsewhere", work, path), 0);
+	assert_int_equal(collect_named(name, &input).failures, 0);
+	assert_false(scratch_has(dir.fd, "elsewhere"));
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_no_more),	      CASE(test_bytes),	     CASE(test_sparse_inputs),
-    CASE(test_linked_inputs), CASE(test_queue_ends), CASE(test_lost),
+    CASE(test_no_more),		CASE(test_bytes),
+    CASE(test_sparse_inputs),	CASE(test_linked_inputs),
+    CASE(test_queue_ends),	CASE(test_lost),
+    CASE(test_printed),		CASE(test_printed_elsewhere),
+    CASE(test_printed_and_cut),
 };
 
 UNIT_MAIN(tests)

@@ -128,9 +128,8 @@ static bool armed(unsigned at)
 	return false;
 }
 
-/* Any call failed: it is told (but for the quarantine, which only tries, and for what can be
- * moved instead of copied), and
- * nothing is lost or taken for saved. */
+/* Fails each call in turn.  The failure is reported, except in the quarantine, which only tries,
+ * and for files that can be moved instead of copied.  No file is lost or taken for saved. */
 static void test_fails(void **state)
 {
 	unsigned told = 0, at;
@@ -161,7 +160,8 @@ static void test_fails(void **state)
 	}
 	print_message("# %u calls failed, %u were told\n", at - 1, told);
 	assert_true(told > 50);
-	/* The quarantine's own, and a full disk: the file itself is taken then. */
+	/* These are the quarantine's calls, and those of a full disk: then the file itself is
+	 * moved. */
 	assert_in_range(at - 1 - told, 0, 9);
 }
 

@@ -36,7 +36,7 @@ static void test_order(void **state)
 	for (int i = 1; i <= 3; i++) {
 		json_t *j = json_pack("{s:i}", "n", i);
 
-		assert_int_equal(state_append_history(&state_of, "h.jsonl", j, &e), 0);
+		assert_int_equal(state_append_history(&state_of, NULL, "h.jsonl", j, &e), 0);
 		json_decref(j);
 	}
 	assert_int_equal(read_all(&s, &damaged, &e), 0);

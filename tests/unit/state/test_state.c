@@ -361,7 +361,7 @@ static void append(struct state *s, json_int_t n)
 	struct err e;
 
 	assert_non_null(j);
-	assert_int_equal(state_append_history(s, "h.jsonl", j, &e), 0);
+	assert_int_equal(state_append_history(s, NULL, "h.jsonl", j, &e), 0);
 }
 
 static void test_history(void **state)
@@ -385,11 +385,11 @@ static void test_history(void **state)
 
 	assert_int_equal(unlinkat(s->dirfd, "stats/h.jsonl", 0), 0);
 	assert_int_equal(symlinkat("../lock", s->dirfd, "stats/h.jsonl"), 0);
-	assert_int_equal(state_append_history(s, "h.jsonl", j, &e), -ELOOP);
+	assert_int_equal(state_append_history(s, NULL, "h.jsonl", j, &e), -ELOOP);
 	assert_non_null(strstr(e.msg, "stats/h.jsonl"));
 	/* A target's own. */
-	assert_int_equal(state_append_history(s, "targets/a.jsonl", j, &e), 0);
-	assert_int_equal(state_append_history(s, "targets/a.jsonl", j, &e), 0);
+	assert_int_equal(state_append_history(s, NULL, "targets/a.jsonl", j, &e), 0);
+	assert_int_equal(state_append_history(s, NULL, "targets/a.jsonl", j, &e), 0);
 	scratch_text(s->dirfd, "stats/targets/a.jsonl", text, sizeof(text));
 	assert_string_equal(text, "{}\n{}\n");
 	state_close(s);
