@@ -2,8 +2,8 @@
 #ifndef RUNNER_EXIT_CODE_H
 #define RUNNER_EXIT_CODE_H
 
-/* The exit statuses of the program.  docs/fuzzcell.1 says what each means for each command;
- * runner/schedule/reason.h says which one a run gets. */
+/* The exit statuses of the program. docs/fuzzcell.1 describes them for each command;
+ * runner/schedule/reason.h chooses a run's. */
 enum exit_code {
 	EXIT_DONE = 0,
 	EXIT_CRASHES = 1,    /* run --fail-on-crash, regress: there were failures */

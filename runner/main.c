@@ -41,14 +41,16 @@ int main(int argc, char **argv)
 	sigset_t broken_pipe;
 	struct err e;
 
-	/* What is large (a report's parser, a cell's output) is mapped by itself, so that its
-	 * untouched pages take nothing and all of it is given back.  Without this, glibc raises
-	 * the threshold with each large block that is freed. */
+	/* Large blocks (a report's parser, a cell's output) are mapped singly: untouched pages
+	 * take no memory, and all of it is given back.  Otherwise glibc raises the threshold
+	 * with each large block that is freed. */
 	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
 	/* A reader that goes away ends the reading, not the run. */
 	sigemptyset(&broken_pipe);
 	sigaddset(&broken_pipe, SIGPIPE);
 	sigprocmask(SIG_BLOCK, &broken_pipe, NULL);
+	/* The parent may have ignored it; then the kernel keeps no exit status for us. */
+	(void)signal(SIGCHLD, SIG_DFL); /* allow: the default is no handler */
 	/* Lines, in step with the live view; nothing in them that a terminal obeys. */
 	if (term_guard(&e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);

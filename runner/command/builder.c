@@ -20,19 +20,20 @@
 #include <sys/fsuid.h>
 #include <sys/mount.h>
 
-/* As many commands may use one state directory's builders at the same time. */
+/* Limits how many commands may use the builders of one state directory at the same time. */
 enum { SLOTS = 16, PATH_LEN = 4096, REAP_TRIES = 200, REMOVE_TRIES = 500 };
 
 #define GROUP_NAME "source"
 
 struct builder {
 	const struct config *config;
-	struct cgroup_tree *tree; /* NULL: best effort */
+	struct cgroup_tree *tree; /* NULL: best effort, no limits */
 	char instance[48];
-	struct cgroup *group; /* of source; NULL: none now */
-	const struct config_source *source;
+	bool quiet;
+	struct cgroup *group;		    /* the group of source, or of git; NULL: none now */
+	const struct config_source *source; /* NULL: git */
 	struct cgroup_limits limits;
-	struct cgroup_counters before; /* what was counted when the last tool ended badly */
+	struct cgroup_counters before; /* the counters when the last tool failed */
 	struct watch watch;
 	struct tool_group tool;
 };
@@ -75,18 +76,19 @@ void builder_sweep(const struct config *c, const char *instance, const struct cg
 		snprintf(there, sizeof(there), "%.*s/%s", (int)(last - path), path, name);
 		if (strcmp(there, path) == 0 || access(there, F_OK) < 0 ||
 		    open_slot(c, instance, i, false, &left, &e) < 0)
-			continue; /* nothing was left, or somebody uses it */
+			continue; /* nothing was left, or another process uses it */
 		say_swept(left);
 		cgroup_tree_close(left);
 	}
 }
 
-/* The first that nobody uses. */
+/* Takes the first slot that no other process uses. */
 static int find_slot(struct builder *b, const char *instance, struct err *e)
 {
 	int r = -EBUSY;
 
-	for (unsigned i = 0; r == -EBUSY && i < SLOTS; i++) {
+	/* -ETIMEDOUT: a process of an earlier build cannot be killed.  It keeps that slot. */
+	for (unsigned i = 0; (r == -EBUSY || r == -ETIMEDOUT) && i < SLOTS; i++) {
 		r = open_slot(b->config, instance, i, true, &b->tree, e);
 		slot_name(instance, i, b->instance);
 	}
@@ -100,15 +102,17 @@ static int find_slot(struct builder *b, const char *instance, struct err *e)
 static int go_on_without(const struct builder *b, struct err *e)
 {
 	if (!config_best_effort(b->config))
-		return err_wrap(e,
-				"builds cannot be kept to limits here, unless \"enforcement\" is "
-				"\"best-effort\"");
-	/* On stderr: what asks Bazel may print JSON. */
-	(void)fail(EXIT_DONE, "best effort: builds, and Bazel, have no limit but time: %s", e->msg);
+		return err_wrap(e, "builds and git cannot be kept to limits here, unless "
+				   "\"enforcement\" is \"best-effort\"");
+	/* On stderr: the command that asks Bazel may print JSON. */
+	if (!b->quiet)
+		(void)fail(EXIT_DONE,
+			   "best effort: builds, Bazel and git have no limit but time: %s", e->msg);
 	return 0;
 }
 
-int builder_start(const struct config *c, const char *instance, struct builder **ret, struct err *e)
+int builder_start(const struct config *c, const char *instance, bool quiet, struct builder **ret,
+		  struct err *e)
 {
 	struct builder *b = sys_calloc(1, sizeof(*b));
 	int r;
@@ -116,11 +120,12 @@ int builder_start(const struct config *c, const char *instance, struct builder *
 	if (!b)
 		return err_sys(e, "allocate a builder");
 	b->config = c;
+	b->quiet = quiet;
 	b->watch.meminfo = -1;
 	r = find_slot(b, instance, e);
 	if (r < 0)
 		r = go_on_without(b, e);
-	else if (*cgroup_tree_promises(b->tree)->missing && config_best_effort(c))
+	else if (*cgroup_tree_promises(b->tree)->missing && config_best_effort(c) && !quiet)
 		(void)fail(EXIT_DONE, "best effort: of builds this machine cannot keep: %s",
 			   cgroup_tree_promises(b->tree)->missing);
 	if (r < 0)
@@ -132,8 +137,8 @@ int builder_start(const struct config *c, const char *instance, struct builder *
 
 /* --- a group ------------------------------------------------------------------------- */
 
-/* Discovery asks Bazel with the file rights of the workspace's owner (base/owner.h), who may
- * not write to our groups. */
+/* Discovery asks Bazel with the file rights of the workspace's owner (base/owner.h).  The owner
+ * may not write to our groups. */
 struct files_as {
 	uid_t uid;
 	gid_t gid;
@@ -165,7 +170,7 @@ static int say(const char *text, const char *to)
 	return ok ? 0 : -1;
 }
 
-/* Shared memory outlives its processes, so it gets one of its own, which does not. */
+/* Shared memory outlives its processes.  A namespace of the build's own ends with them. */
 static int leave_shared_memory(void)
 {
 	if (geteuid() != 0)
@@ -183,9 +188,9 @@ static int on_enter(void *arg)
 {
 	const struct builder *b = arg;
 
-	(void)as_ourselves(); /* what comes after becomes the owner altogether */
-	/* When the machine has no memory left, a build goes before all that is no cell.  What a
-	 * process with CAP_SYS_RESOURCE wrote here the build cannot lower. */
+	(void)as_ourselves(); /* the next step becomes the owner altogether */
+	/* When the machine has no memory left, the kernel kills a build before anything that is
+	 * no cell.  The build cannot lower a score that a process with CAP_SYS_RESOURCE wrote. */
 	if (say("1000", "/proc/self/oom_score_adj") < 0 || cgroup_enter(b->group) < 0)
 		return -1;
 	return leave_shared_memory();
@@ -197,7 +202,7 @@ static int on_check(void *arg, struct err *e)
 	struct cgroup_counters now;
 
 	if (cgroup_read(b->group, &now, e) < 0 ||
-	    builder_limits(&b->limits, &b->before, &now, e) < 0)
+	    builder_limits(b->watch.names, &b->limits, &b->before, &now, e) < 0)
 		return -e->code;
 	return watch_check(&b->watch, now.mem_now, e);
 }
@@ -211,8 +216,8 @@ static int on_kill(void *arg, struct err *e)
 	return cgroup_kill(b->group, e);
 }
 
-/* What became ours when its parent died.  A process leaves its group a moment before it can
- * be reaped. */
+/* Reaps the processes that became our children when their parents died.  A process leaves its
+ * group a moment before it can be reaped. */
 static void reap(const struct builder *b)
 {
 	char path[80];
@@ -260,24 +265,24 @@ void builder_close(struct builder *b)
 	if (!b)
 		return;
 	if (builder_end(b, &e) < 0)
-		(void)fail(EXIT_MACHINE, "%s", e.msg); /* the next start sweeps it */
+		(void)fail(EXIT_MACHINE, "%s", e.msg); /* the next start removes it */
 	cgroup_tree_close(b->tree);
 	free(b);
 }
 
-static int set_limits(struct builder *b, const struct config_source *s, struct err *e)
+/* All is 15/16 of the machine's memory: auto is 1/16 of it, so many times. */
+static int set_limits(struct builder *b, const struct limit_names *names, uint64_t memory,
+		      unsigned parts, uint32_t pids, struct err *e)
 {
 	uint64_t all = machine_usable_memory(b->tree);
 	char limit[UNITS_MAX], have[UNITS_MAX];
 
-	/* All is 15/16 of it. */
-	b->limits =
-	    (struct cgroup_limits){.memory_max = s->build_memory ? s->build_memory : all / 15 * 12,
-				   .pids_max = s->build_pids};
-	if (s->build_memory > all && !config_best_effort(b->config))
-		return err_set(e, ENOMEM,
-			       "build_memory of %s is more than this machine has for builds (%s)",
-			       units_size(s->build_memory, limit), units_size(all, have));
+	b->limits = (struct cgroup_limits){.memory_max = memory ? memory : all / 15 * parts,
+					   .pids_max = pids};
+	if (memory > all && !config_best_effort(b->config))
+		return err_set(e, ENOMEM, "%s of %s is more than this machine has for %s (%s)",
+			       names->memory, units_size(memory, limit),
+			       names == &limits_of_git ? "git" : "builds", units_size(all, have));
 	return 0;
 }
 
@@ -294,24 +299,19 @@ static int on_run(void *arg, const struct tool *t, struct tool_end *ret, struct 
 	return builder_cell_run(&cell, t, ret, e);
 }
 
-static int make_group(struct builder *b, const struct config_source *s, struct err *e)
+static int set_weight(struct builder *b, uint32_t weight, struct err *e)
 {
-	bool best_effort = config_best_effort(b->config);
-	int r = set_limits(b, s, e);
+	int r = cgroup_tree_weight(b->tree, weight, e);
 
-	if (r == 0)
-		r = cgroup_tree_weight(b->tree, s->build_cpu_weight, e);
-	if (r == -ENOTSUP && best_effort)
-		r = 0; /* it was said when the tree was opened */
-	if (r == 0)
-		r = watch_open(&b->watch, s, config_run(b->config)->disk_reserve, e);
-	b->source = s;
-	if (r == 0 && s->build_isolation == ISOLATION_CELL) {
-		b->tool = (struct tool_group){.arg = b, .run = on_run};
-		return 0;
-	}
-	if (r == 0)
-		r = cgroup_new(b->tree, GROUP_NAME, &b->limits, best_effort, &b->group, e);
+	/* It was said when the tree was opened. */
+	return r == -ENOTSUP && config_best_effort(b->config) ? 0 : r;
+}
+
+static int new_group(struct builder *b, struct err *e)
+{
+	int r = cgroup_new(b->tree, GROUP_NAME, &b->limits, config_best_effort(b->config),
+			   &b->group, e);
+
 	if (r < 0)
 		return r;
 	b->tool = (struct tool_group){
@@ -319,6 +319,56 @@ static int make_group(struct builder *b, const struct config_source *s, struct e
 	snprintf(b->tool.id, sizeof(b->tool.id), "%d-%llx", (int)getpid(),
 		 (unsigned long long)clock_real_us());
 	return cgroup_read(b->group, &b->before, e);
+}
+
+static int make_group(struct builder *b, const struct config_source *s, struct err *e)
+{
+	int r = set_limits(b, &limits_of_builds, s->build_memory, 12, s->build_pids, e);
+
+	if (r == 0)
+		r = set_weight(b, s->build_cpu_weight, e);
+	if (r == 0)
+		r = watch_open(&b->watch, s, config_run(b->config)->disk_reserve, e);
+	b->source = s;
+	if (r == 0 && s->build_isolation == ISOLATION_CELL) {
+		b->tool = (struct tool_group){.arg = b, .run = on_run};
+		return 0;
+	}
+	return r == 0 ? new_group(b, e) : r;
+}
+
+static int make_git_group(struct builder *b, struct err *e)
+{
+	const struct git_config *g = config_git(b->config);
+	int r = set_limits(b, &limits_of_git, g->memory, 4, g->pids, e);
+
+	if (r == 0)
+		r = set_weight(b, g->cpu_weight, e);
+	if (r == 0)
+		r = watch_open_git(&b->watch, g->disk, e);
+	return r == 0 ? new_group(b, e) : r;
+}
+
+int builder_git(struct builder *b, const char *top, const char *objects,
+		const struct tool_group **ret, struct err *e)
+{
+	const char *const places[] = {top, objects};
+	int r = 0;
+
+	*ret = NULL;
+	if (!b->tree)
+		return 0;
+	if (b->source || !b->group) {
+		r = builder_end(b, e);
+		if (r == 0)
+			r = make_git_group(b, e);
+	}
+	if (r < 0)
+		return err_wrap(e, "git in %s", top);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		watch_add(&b->watch, places[i], config_run(b->config)->disk_reserve);
+	*ret = &b->tool;
+	return 0;
 }
 
 int builder_group(struct builder *b, const struct config_source *s, const struct tool_group **ret,

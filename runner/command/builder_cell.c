@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define TICK_US	 (100 * USEC_PER_MSEC)
-#define GRACE_US (3 * USEC_PER_SEC) /* from SIGTERM to the end of everything */
+#define GRACE_US (3 * USEC_PER_SEC) /* from SIGTERM to the kill of all processes */
 
 enum { REFUSED_SHOWN = 20 };
 
@@ -31,13 +31,13 @@ struct building {
 	struct cell_end last;
 	uint64_t logged;
 	unsigned refused;
-	int failed; /* -errno: why it was ended; *e says it */
+	int failed; /* -errno: why it was ended; *e has the message */
 	struct err *e;
 };
 
-/* --- who it is ------------------------------------------------------------------------ */
+/* --- the user ------------------------------------------------------------------------- */
 
-/* Root inside is the owner outside, so that what it makes is the owner's. */
+/* Root inside is the owner outside: the owner gets the files that the build makes. */
 static int find_user(const struct tool *t, const char *dir, uid_t *ret_uid, gid_t *ret_gid,
 		     struct err *e)
 {
@@ -67,7 +67,7 @@ static int fill_env(struct tool_env *env, struct err *e)
 
 	if (r < 0)
 		return r;
-	/* To root inside, tar gives files to users that the cell does not have. */
+	/* As root, tar would give files to users that the cell does not have. */
 	env->v[env->n] = sys_strdup("TAR_OPTIONS=--no-same-owner");
 	if (!env->v[env->n])
 		return err_sys(e, "allocate an environment");
@@ -77,21 +77,22 @@ static int fill_env(struct tool_env *env, struct err *e)
 
 /* --- its end --------------------------------------------------------------------------- */
 
-int builder_limits(const struct cgroup_limits *lim, const struct cgroup_counters *before,
-		   const struct cgroup_counters *now, struct err *e)
+int builder_limits(const struct limit_names *names, const struct cgroup_limits *lim,
+		   const struct cgroup_counters *before, const struct cgroup_counters *now,
+		   struct err *e)
 {
 	char limit[UNITS_MAX];
 
 	if (now->oom_kills > before->oom_kills)
-		return err_set(e, EDQUOT, "the build passed its memory limit of %s (build_memory)",
-			       units_size(lim->memory_max, limit));
+		return err_set(e, EDQUOT, "%s passed its memory limit of %s (%s)", names->program,
+			       units_size(lim->memory_max, limit), names->memory);
 	if (now->pids_refused > before->pids_refused)
-		return err_set(e, EDQUOT, "the build passed its limit of %u processes (build_pids)",
-			       lim->pids_max);
+		return err_set(e, EDQUOT, "%s passed its limit of %u processes (%s)",
+			       names->program, lim->pids_max, names->pids);
 	return 0;
 }
 
-/* The first reason is the one. */
+/* Ends the build.  The first reason stays. */
 static void end_now(struct building *g, int failed)
 {
 	struct err ignored;
@@ -99,7 +100,7 @@ static void end_now(struct building *g, int failed)
 	if (!g->failed)
 		g->failed = failed;
 	if (g->cell)
-		(void)!cell_kill(g->cell, &ignored); /* "ended" says what stays */
+		(void)!cell_kill(g->cell, &ignored); /* on_ended() notes processes that stay */
 }
 
 static void end_politely(struct building *g, int failed)
@@ -128,7 +129,7 @@ static void on_signal(void *arg, int signo)
 {
 	struct building *g = arg;
 
-	if (g->failed) { /* again: they mean it */
+	if (g->failed) { /* a second signal: kill at once */
 		end_now(g, g->failed);
 		return;
 	}
@@ -143,7 +144,7 @@ static int check(const struct building *g, struct err *e)
 	int r = cell_read(g->cell, &now, e);
 
 	if (r == 0)
-		r = builder_limits(g->b->limits, &none, &now, e);
+		r = builder_limits(g->b->watch->names, g->b->limits, &none, &now, e);
 	return r < 0 ? r : watch_check(g->b->watch, now.mem_now, e);
 }
 
@@ -162,7 +163,7 @@ static void on_tick(void *arg)
 	}
 }
 
-/* --- what it tells ---------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------- */
 
 static void on_output(void *arg, struct slice bytes)
 {
@@ -252,7 +253,7 @@ static void stop(struct building *g)
 		source_remove(g->signals[i]);
 	source_remove(g->timer);
 	source_remove(g->tick);
-	if (g->cell) /* the loop failed: the tree's keeper ends the rest */
+	if (g->cell) /* the loop failed: the tree's keeper kills the cell */
 		end_now(g, -EIO);
 	cell_host_free(g->host);
 	loop_free(g->loop);
@@ -268,7 +269,7 @@ static int judge(struct building *g, struct err *e)
 		return err_set(e, EBUSY, "%s", c->why);
 	if (g->failed)
 		return g->failed;
-	if (builder_limits(g->b->limits, &none, &c->last, e) < 0)
+	if (builder_limits(g->b->watch->names, g->b->limits, &none, &c->last, e) < 0)
 		return -e->code;
 	return c->how == CELL_NOT_STARTED ? err_set(e, ENOEXEC, "%s", c->why) : 0;
 }
@@ -305,6 +306,6 @@ int builder_cell_run(const struct builder_cell *b, const struct tool *t, struct 
 	r = run(&g, b->source->build_dir, e);
 	stop(&g);
 	ret->us = clock_mono_us() - began;
-	(void)sigprocmask(SIG_SETMASK, &before, NULL); /* can't fail: it was ours */
+	(void)sigprocmask(SIG_SETMASK, &before, NULL); /* cannot fail: the mask was ours */
 	return r < 0 ? err_wrap(e, "%s", t->argv[0]) : 0;
 }

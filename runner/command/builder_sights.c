@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a build cell sees beside the host's root. */
+/* What a build cell sees beside the root of the host. */
 #include "runner/command/builder_sights.h"
 
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/scan.h"
 #include "base/sys.h"
 
@@ -34,7 +35,7 @@ static bool is_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
 
-/* The same path inside, where links lead outside. */
+/* Mounts the directory at the same path inside, also when a link leads to another path. */
 static int add_sight(struct sights *s, const char *path, bool writable, struct err *e)
 {
 	char *real;
@@ -44,7 +45,7 @@ static int add_sight(struct sights *s, const char *path, bool writable, struct e
 	real = sights_keep(s, realpath(path, NULL)); /* allow: the configuration's, or /etc */
 	if (!real)
 		return err_sys(e, "open '%s'", path);
-	/* A push can turn a directory of its tree into a link to any other. */
+	/* A push can turn a directory of its tree into a link to any other directory. */
 	if (writable && strcmp(real, path) != 0)
 		return err_set(
 		    e, EINVAL,
@@ -56,17 +57,33 @@ static int add_sight(struct sights *s, const char *path, bool writable, struct e
 	return 0;
 }
 
-/* The work tree that a build is part of.  A directory that a push can turn into a link is
- * never followed: only the work tree itself is opened outside of the cell. */
-static const char *work_tree(const struct builder_cell *b, const char *dir)
+/* The work tree that holds the build's directory.  A push can turn a directory into a link, so
+ * only the work tree itself is opened outside of the cell. */
+static const char *work_tree(const struct config *c, const char *dir)
 {
-	const char *repository = config_trigger(b->config)->repository;
+	const char *repository = config_trigger(c)->repository;
 
 	return repository && is_below(dir, repository) ? repository : dir;
 }
 
-/* What git executes for the owner later, outside of the cell, stands there: hooks, and commands
- * in its configuration.  A mount point cannot be moved away. */
+/* The repository of the tree may be above it.  Then the build could make a nearer one, and the
+ * owner's git would execute its commands. */
+static int check_above(const char *tree, struct err *e)
+{
+	_autofree_ char *top = NULL;
+	int r = fs_find_above(tree, ".git", &top, e);
+
+	if (r < 0 || !top || strcmp(top, tree) == 0)
+		return r;
+	return err_set(
+	    e, EPERM,
+	    "'%s' is in the repository of '%s': a build cell takes a whole work tree; name "
+	    "its top as trigger.repository, or as build_dir",
+	    tree, *top ? top : "/");
+}
+
+/* .git is read-only: the owner's git later executes hooks and commands from it, outside of the
+ * cell.  A mount point cannot be moved away. */
 static int add_git(const char *tree, struct sights *s, struct err *e)
 {
 	char *git = sights_keep(s, sys_asprintf("%s/.git", tree));
@@ -74,6 +91,12 @@ static int add_git(const char *tree, struct sights *s, struct err *e)
 
 	if (!git)
 		return err_sys(e, "allocate a path");
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].writable && is_below(s->v[i].target, git))
+			return err_set(e, EPERM,
+				       "'%s' is in a repository, whose commands the owner's git "
+				       "executes: no build cell may write there",
+				       s->v[i].target);
 	if (lstat(git, &st) < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "open '%s'", git);
 	if (S_ISLNK(st.st_mode))
@@ -86,11 +109,11 @@ static int add_writable(const struct builder_cell *b, const char *dir, struct si
 			struct err *e)
 {
 	const struct config_source *src = b->source;
-	const char *tree = work_tree(b, dir);
+	const char *tree = work_tree(b->config, dir);
 	int r = add_sight(s, tree, true, e);
 
 	if (r == 0)
-		r = add_git(tree, s, e);
+		r = check_above(tree, e);
 	if (r == 0 && strcmp(src->type, "directory") == 0 && !is_below(src->path, tree)) {
 		r = add_sight(s, src->path, true, e);
 		if (r == -ENOENT)
@@ -98,7 +121,7 @@ static int add_writable(const struct builder_cell *b, const char *dir, struct si
 	}
 	for (size_t i = 0; r == 0 && i < src->build_writable.n; i++)
 		r = add_sight(s, src->build_writable.v[i], true, e);
-	return r;
+	return r == 0 ? add_git(tree, s, e) : r; /* last: no other mount covers it */
 }
 
 static const char *find_writable(const struct sights *s, const char *real)
@@ -109,7 +132,8 @@ static const char *find_writable(const struct sights *s, const char *real)
 	return NULL;
 }
 
-/* git reads the owner's configuration there, and runs the commands that it names. */
+/* Refuses a writable home directory: git reads the owner's configuration there, and runs the
+ * commands in it. */
 static int check_home(const struct tool *t, const struct sights *s, struct err *e)
 {
 	const struct owner *o = t->owner;
@@ -126,7 +150,7 @@ static int check_home(const struct tool *t, const struct sights *s, struct err *
 		  : 0;
 }
 
-/* The repository of a work tree whose .git is a file. */
+/* Finds the repository of a work tree that has a file as .git. */
 static int read_gitdir(const char *tree, char **ret, struct err *e)
 {
 	_autofree_ char *git = sys_asprintf("%s/.git", tree);
@@ -169,7 +193,7 @@ static int check_gitdir(const char *tree, const struct sights *s, struct err *e)
 		  : r;
 }
 
-/* Of the host, when it has them. */
+/* Adds what the host has of the list. */
 static int add_host(const struct builder_cell *b, struct sights *s, struct err *e)
 {
 	static const char *const network[] = {"/etc/resolv.conf",   "/etc/hosts",
@@ -178,7 +202,7 @@ static int add_host(const struct builder_cell *b, struct sights *s, struct err *
 	int r = 0;
 
 	if (config_rootfs(b->config))
-		return 0; /* it has what it needs */
+		return 0; /* a root of its own has what the build needs */
 	if (access("/opt", F_OK) == 0)
 		r = add_sight(s, "/opt", false, e);
 	for (size_t i = 0;
@@ -198,6 +222,39 @@ int sights_fill(const struct builder_cell *b, const struct tool *t, const char *
 	if (r == 0)
 		r = check_home(t, ret, e);
 	if (r == 0)
-		r = check_gitdir(work_tree(b, dir), ret, e);
+		r = check_gitdir(work_tree(b->config, dir), ret, e);
 	return r;
+}
+
+static bool is_in(const char *path, const char *dir, bool itself)
+{
+	_autofree_ char *real = realpath(dir, NULL); /* allow: of the configuration */
+
+	return real && is_below(path, real) && (itself || strcmp(path, real) != 0);
+}
+
+static bool can_make(const struct config *c, const struct config_source *src, const char *top)
+{
+	bool can = is_in(top, work_tree(c, src->build_dir), false) ||
+		   (strcmp(src->type, "directory") == 0 && is_in(top, src->path, true));
+
+	for (size_t i = 0; !can && i < src->build_writable.n; i++)
+		can = is_in(top, src->build_writable.v[i], true);
+	return can;
+}
+
+int sights_check_repository(const struct config *c, const char *top, struct err *e)
+{
+	size_t n;
+	const struct config_source *v = config_sources(c, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (v[i].build_isolation == ISOLATION_CELL && v[i].build_dir &&
+		    can_make(c, &v[i], top))
+			return err_set(e, EPERM,
+				       "the repository of '%.200s' is in a directory that a build "
+				       "cell can write: git would run commands that the build "
+				       "names there",
+				       top);
+	return 0;
 }

@@ -70,8 +70,9 @@ struct common {
 	/* What the last build of each source did, in their order; borrowed, may be NULL. */
 	const struct discover_built *built;
 	size_t n_built;
-	bool before_build;	 /* what a build has yet to make is said, and is no error */
-	struct builder *builder; /* common_group() opens it; NULL: no limits are needed now */
+	bool before_build; /* missing files of a later build are no error */
+	/* common_group() and common_git() open it; NULL: not needed so far. */
+	struct builder *builder;
 };
 #define STATE_OPTIONS                                                                      \
 	{"config", "FILE", "configuration (default: config.json of the state directory)"}, \
@@ -93,11 +94,14 @@ struct common {
 bool common_take(struct common *c, const char *name, const char *value);
 /* 0, or the exit status, with the error printed. */
 int common_load_config(struct common *c);
-/* Nothing that it ran lives on when it returns. */
+/* No process that it started is alive when it returns. */
 int common_find_targets(struct common *c);
-/* Where the build of a source, or its Bazel, runs; *ret NULL: without limits. */
+/* The group of a source's build, or of its Bazel; *ret NULL: without limits. */
 struct tool_group;
 int common_group(struct common *c, const struct config_source *s, const struct tool_group **ret);
+/* struct git_limits' open(), with a struct common. */
+int common_git(void *arg, const char *top, const char *objects, const struct tool_group **ret,
+	       struct err *e);
 /* Of --state-dir, $FUZZCELL_STATE_DIR and the configuration, in this order, for
  * state_open(): NULL is its default.  An empty variable is none. */
 const char *common_state_dir(const struct common *c);

@@ -30,7 +30,7 @@ static bool take(void *arg, const char *name, const char *value)
 	return true;
 }
 
-/* What `fuzzcell build` would refuse, and what it would do as root. */
+/* Lists the builds that `fuzzcell build` would refuse, and those that would run as root. */
 static int check_builds(const struct config *c)
 {
 	size_t n;

@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "base/units.h"
+#include "runner/command/builder_sights.h"
 #include "runner/command/corpus.h"
 #include "runner/command/escape.h"
 #include "runner/command/session.h"
@@ -158,9 +159,10 @@ static int update(struct intree_one *o, struct err *e)
 {
 	_autofree_ char *prefix = NULL;
 	char why[GIT_WHY], link[GIT_WHY];
+	const struct git_limits limits = {.arg = &o->a->session.common, .open = common_git};
 	struct git g = {0};
 	size_t at;
-	int r = intree_choose(&o->dirs, &g, &at, why, link, e);
+	int r = intree_choose(&o->dirs, &limits, &g, &at, why, link, e);
 
 	if (r < 0)
 		return r;
@@ -175,6 +177,11 @@ static int update(struct intree_one *o, struct err *e)
 	if (*link)
 		intree_remark(o, "passed over: ", link, "");
 	o->dir = o->dirs.v[at];
+	r = sights_check_repository(o->a->session.common.config, g.top, e);
+	if (r < 0) {
+		git_done(&g);
+		return r;
+	}
 	r = prepare_repo(o, &g, &prefix, e);
 	return r == 0 ? update_in(o, prefix, e) : r;
 }

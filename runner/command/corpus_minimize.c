@@ -79,7 +79,7 @@ static void record(struct minimize *a, const struct plan_entry *p, const struct 
 	struct err e;
 
 	if (merge_history_line(&l, r, &line, &e) < 0 ||
-	    state_append_history(a->session.state, "corpus_history.jsonl", line, &e) < 0) {
+	    state_append_history(a->session.state, NULL, "corpus_history.jsonl", line, &e) < 0) {
 		(void)fail(EXIT_INTERNAL, "%s: %s", p->target->name, e.msg);
 		a->unrecorded = true;
 	}

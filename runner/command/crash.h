@@ -35,7 +35,7 @@ int crash_find(const struct ledger *l, const char *text, const struct known_cras
 struct crash_subject {
 	struct ledger *ledger;
 	const struct known_crash *crash; /* NULL: just a file */
-	const struct known_crash *entry; /* of it: whose inputs and report are taken */
+	const struct known_crash *entry; /* the entry that gives the inputs and the report */
 	char *path;			 /* of the input, absolute */
 	const char *target;		 /* its name */
 };

@@ -228,8 +228,11 @@ static int binary(struct export *a, struct pack *p, struct err *e)
 	_autorights_ struct rights_back back = {0}; /* what is packed is for others to see */
 	const struct target *t = a->entry->target;
 	char path[PACK_NAME_MAX + 1], prefix[PACK_NAME_MAX + 1];
-	struct rights both;
-	int r = rights_of_named(&t->rights, t->binary, &both, e);
+	struct rights both, anywhere = t->rights;
+	int r;
+
+	anywhere.tree_ino = 0; /* as setup.c does */
+	r = rights_of_named(&anywhere, t->binary, &both, e);
 
 	if (r == 0)
 		r = rights_take(&both, &back, e);

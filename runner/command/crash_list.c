@@ -94,7 +94,7 @@ static int by_need(const void *a, const void *b)
 	return strcmp(x->signature, y->signature);
 }
 
-/* Of the 24 columns that the target has. */
+/* The width that the target leaves of 24 columns. */
 static int left_of(const char *target)
 {
 	size_t n = strlen(target);
@@ -113,8 +113,10 @@ static void print_text(const struct known_crash *const *v, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct known_crash *c = v[i];
 		char sig[CRASH_LINE], target[CRASH_LINE], what[CRASH_LINE], where[CRASH_LINE];
-		char seen[32], rate[48] = "-", severity[32], more[32] = "";
+		char seen[32], rate[48] = "-", severity[32], more[32] = "", variants[40] = "";
 
+		if (c->aliases.n > 0)
+			snprintf(variants, sizeof(variants), " (%zu variants)", c->aliases.n + 1);
 		if (c->n_by > 1)
 			snprintf(more, sizeof(more), " +%zu", c->n_by - 1);
 		if (c->reproduction.tries)
@@ -123,12 +125,12 @@ static void print_text(const struct known_crash *const *v, size_t n)
 				 (unsigned long long)c->reproduction.tries);
 		snprintf(severity, sizeof(severity), "%.20s%s", *c->severity ? c->severity : "-",
 			 c->security ? "!" : "");
-		printf("%-16s  %-9s  %-8s  %8llu  %-7s  %-23s  %s%-*s  %s%s%s\n",
+		printf("%-16s  %-9s  %-8s  %8llu  %-7s  %-23s  %s%-*s  %s%s%s%s\n",
 		       crash_line(c->signature, sig), ledger_state_name(c->state), severity,
 		       (unsigned long long)c->count, rate, crash_time(c->last_seen.time, seen),
 		       crash_line(c->fuzzer, target), left_of(target), more,
 		       crash_line(c->crash_type, what), *c->top_frame ? " in " : "",
-		       crash_line(c->top_frame, where));
+		       crash_line(c->top_frame, where), variants);
 	}
 }
 

@@ -90,26 +90,26 @@ static void input_field(const struct state *s, const struct known_crash *c, enum
 								  : c->minimized_bytes));
 }
 
-/* What the entry's inputs, or those that it is asked with, must still do. */
+/* Prints how often the inputs that a target is asked with must still pass. */
 static void print_asked(const struct known_crash *c, const struct ledger_asked *a)
 {
 	const struct known_crash *in = a->input, *count = a->count;
 	const char *commit = count->reproduction.clean_commit;
 	unsigned need = odds_passes(in->reproduction.tries, in->reproduction.hits);
-	char of[CRASH_LINE], whose[CRASH_LINE + 40] = "";
+	char of[CRASH_LINE], owner[CRASH_LINE + 40] = "";
 
 	if (strcmp(in->signature, c->signature) != 0)
-		snprintf(whose, sizeof(whose), " of %s, merged into it,",
+		snprintf(owner, sizeof(owner), " of %s, merged into it,",
 			 crash_line(in->signature, of));
 	else if (in != count)
-		snprintf(whose, sizeof(whose), " of %s", crash_line(in->fuzzer, of));
+		snprintf(owner, sizeof(owner), " of %s", crash_line(in->fuzzer, of));
 	if (need == 0) {
-		printf("  %-13s no number of passes%s tells: when a person says so\n", "fixed when",
-		       whose);
+		printf("  %-13s no number of passes%s proves it: a user decides\n", "fixed when",
+		       owner);
 		return;
 	}
 	printf("  %-13s each %sinput%s passes %u times on a new build\n", "fixed when",
-	       *whose ? "" : "of its ", *whose ? whose : "s", need);
+	       *owner ? "" : "of its ", *owner ? owner : "s", need);
 	printf("  %-13s so far %llu", "", (unsigned long long)ledger_passes(count, commit, false));
 	if (*in->minimized)
 		printf(" and %llu", (unsigned long long)ledger_passes(count, commit, true));
@@ -148,7 +148,7 @@ static void print_counts(const struct known_crash *c)
 	putchar('\n');
 }
 
-/* What each target has for itself. */
+/* Prints the entry of each target. */
 static void print_own(const struct state *s, const struct ledger *l, const struct known_crash *c,
 		      const struct known_crash *entry)
 {

@@ -26,7 +26,7 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* What the target has of it, else what its leading entry has. */
+/* The target's entry of the crash; without one, the leading entry. */
 static const struct known_crash *entry_of(const struct known_crash *c, const char *target)
 {
 	const struct known_crash *t = target ? ledger_entry(c, target) : NULL;
@@ -64,7 +64,8 @@ static int take_crash(const struct state *s, const struct known_crash *crash, bo
 	return EXIT_DONE;
 }
 
-/* The name of the directory that something is in, by where its path ends. */
+/* The name of the directory that holds a file; end points at the slash before the file, or after
+ * it. */
 static struct slice dir_of(const char *path, const char *end)
 {
 	const char *dir;
@@ -81,7 +82,7 @@ static struct slice dir_name(const char *path)
 	return dir_of(path, path + strlen(path));
 }
 
-/* "crashes/<crash>/input" is known, and "crashes/<crash>/by/<target>/input". */
+/* Recognizes "crashes/<crash>/input" and "crashes/<crash>/by/<target>/input". */
 static int take_file(const char *text, struct crash_subject *io)
 {
 	_autofree_ char *dir = NULL, *target = NULL;

@@ -253,7 +253,7 @@ static int add_unlisted(struct doctor *d, int status, struct err *e)
 			  "the targets could not be found", "fuzzcell list says why", e);
 }
 
-/* What is built as root, or by nobody. */
+/* Reports the builds that run as root, and those that no user may run. */
 static int add_builds(struct doctor *d, struct err *e)
 {
 	json_t *service = json_object_get(d->report, "service");

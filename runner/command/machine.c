@@ -35,10 +35,10 @@ unsigned machine_cpus(void)
 	return (unsigned)CPU_COUNT(&set);
 }
 
-/* Beside the cells': what is open now, connections of the control socket, the publisher, and
- * what a working process opens beside all that it inherits. */
+/* Descriptors beside those of the cells: files that are open now, connections of the control
+ * socket, the publisher, and files that a working process opens. */
 enum { SPARE_FILES = 64 };
-/* A job's, beside its cell: its log, pipe and handle of a working process. */
+/* Descriptors of a job beside its cell: its log, pipe and handle of a working process. */
 enum { JOB_FILES = 4 };
 
 static unsigned open_files(void)

@@ -35,16 +35,16 @@ int machine_check(const struct config *c, const struct state *s, const struct ma
 void machine_close(struct machine *m);
 
 unsigned machine_cpus(void);
-/* Where the bundles of an instance's cells go; free() *ret. */
+/* The directory of the bundles of an instance's cells; free() *ret. */
 MUST_CHECK int machine_runtime_dir(const char *instance, char **ret, struct err *e);
-/* What the limits of all that runs below the tree may sum up to, bytes. */
+/* Bytes that the limits of all groups below the tree may sum up to. */
 uint64_t machine_usable_memory(const struct cgroup_tree *t);
 
-/* Cells at once that our limit of open files allows; after machine_try(), which raises it as far
- * as it goes.  0: not even one; *ret_limit is the limit. */
+/* The number of cells that our limit of open files allows at once.  Call it after machine_try(),
+ * which raises the limit as far as it goes.  0: not even one; *ret_limit is the limit. */
 unsigned machine_places(uint64_t *ret_limit);
-/* The workers that the configuration wants (0: one a CPU), or as many as there are places: then
- * it says so.  Fails when there is not even one. */
+/* The workers that the configuration wants (0: one a CPU).  If there are fewer places, their
+ * number, with a message.  Fails when there is not even one place. */
 int machine_workers(unsigned wanted, unsigned *ret);
 
 #endif

@@ -208,16 +208,29 @@ static int add_source(struct common *c, const struct discover_source *s)
 	return EXIT_DONE;
 }
 
-int common_group(struct common *c, const struct config_source *s, const struct tool_group **ret)
+static int start_builder(struct common *c, struct err *e)
 {
 	char instance[STATE_INSTANCE_MAX];
-	struct err e;
-	int r = 0;
+	int r = c->builder ? 0 : state_instance(common_state_dir(c), instance, e);
 
-	if (!c->builder)
-		r = state_instance(common_state_dir(c), instance, &e);
-	if (r == 0 && !c->builder)
-		r = builder_start(c->config, instance, &c->builder, &e);
+	return r == 0 && !c->builder ? builder_start(c->config, instance, false, &c->builder, e)
+				     : r;
+}
+
+int common_git(void *arg, const char *top, const char *objects, const struct tool_group **ret,
+	       struct err *e)
+{
+	struct common *c = arg;
+	int r = start_builder(c, e);
+
+	return r == 0 ? builder_git(c->builder, top, objects, ret, e) : r;
+}
+
+int common_group(struct common *c, const struct config_source *s, const struct tool_group **ret)
+{
+	struct err e;
+	int r = start_builder(c, &e);
+
 	if (r == 0)
 		r = builder_group(c->builder, s, ret, &e);
 	return r < 0 ? fail(EXIT_MACHINE, "%s", e.msg) : EXIT_DONE;

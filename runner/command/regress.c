@@ -241,7 +241,7 @@ static void on_stop(void *arg)
 
 /* --- all of them ---------------------------------------------------------- */
 
-/* Or needs not be: what has no reproducer, or is ignored. */
+/* Whether the target is in this run, or need not be: the entry has no reproducer, or is ignored. */
 static bool is_here(const struct regress *a, const struct known_crash *entry)
 {
 	const struct known_crash *is =

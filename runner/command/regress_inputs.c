@@ -7,6 +7,7 @@
 #include "base/sys.h"
 #include "runner/corpus/workdir.h"
 #include "runner/crash/ledger_input.h"
+#include "runner/discover/sanitizer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -160,10 +161,16 @@ static int take_dirs(struct lay *l, const struct strv *dirs, const struct rights
 	return r;
 }
 
-/* One that is not what was noted would pass. */
+/* A reproducer is left out if it is not the noted one, or if the build cannot report its failure:
+ * it would pass. */
 static int take_crash(struct lay *l, const struct known_crash *c, struct err *e)
 {
+	const char *missing = sanitizer_missing(l->s->target->target, c->kind);
+	char no[80] = "";
 	int r = 0;
+
+	if (missing)
+		snprintf(no, sizeof(no), "the build has no %s", missing);
 
 	for (enum ledger_input i = 0; r == 0 && i < LEDGER_INPUT_; i++) {
 		const char *path = ledger_input_path(c, i);
@@ -171,7 +178,9 @@ static int take_crash(struct lay *l, const struct known_crash *c, struct err *e)
 
 		if (!*path)
 			continue;
-		if (ledger_input_check(l->s->state->dirfd, c, i, &why) < 0)
+		if (missing)
+			leave_out(l, path, no);
+		else if (ledger_input_check(l->s->state->dirfd, c, i, &why) < 0)
 			leave_out(l, why.msg, "");
 		else
 			r = take_file(l, l->s->state->dirfd, path, path, e);
@@ -189,7 +198,7 @@ static int take_crashes(struct lay *l, struct err *e)
 		const struct known_crash *c = ledger_at(g, i);
 		const struct known_crash *own = ledger_entry(c, l->s->target->target->name);
 
-		/* One of before there were entries has none: another target's may do. */
+		/* An entry of an older ledger has no reproducer: another target's is used. */
 		if (own)
 			r = take_crash(l, *own->crash_file ? own : c, e);
 	}

@@ -41,6 +41,19 @@ enum regress_status regress_judge(const struct ledger *l, const char *target,
 									: REGRESS_KNOWN;
 }
 
+/* Whether the input is the reproducer of a crash that is `regressed` in this target. */
+static bool is_of_regressed(const struct ledger *l, const char *target, const char *sha1)
+{
+	for (size_t i = 0; i < ledger_count(l); i++) {
+		const struct known_crash *c = ledger_entry(ledger_at(l, i), target);
+
+		if (c && c->state == LEDGER_REGRESSED && *sha1 &&
+		    (strcmp(c->input_sha1, sha1) == 0 || strcmp(c->minimized_sha1, sha1) == 0))
+			return true;
+	}
+	return false;
+}
+
 void regress_target_done(struct regress_target *t)
 {
 	for (size_t i = 0; i < t->n_failed; i++)
@@ -80,6 +93,9 @@ int regress_note(struct regress_target *t, const struct regress_input *input,
 		return -e->code;
 	n->from = input->from;
 	n->status = regress_judge(l, t->name, r, ret_crash);
+	/* A known crash can hide the regressed one, so the input must pass. */
+	if (n->status > REGRESS_REGRESSED && is_of_regressed(l, t->name, input->name))
+		n->status = REGRESS_REGRESSED;
 	n->only_together = f->only_together;
 	n->security = r->security;
 	snprintf(n->signature, sizeof(n->signature), "%s",
@@ -209,7 +225,7 @@ void regress_print_total(const struct regress_total *t, size_t n_targets, FILE *
 		fprintf(to, "; %llu targets not run", (unsigned long long)t->not_run);
 	if (t->without_inputs)
 		fprintf(to, "; %llu targets without inputs", (unsigned long long)t->without_inputs);
-	fputs(t->stopped ? "; ended by a person\n" : "\n", to);
+	fputs(t->stopped ? "; ended by a user\n" : "\n", to);
 }
 
 /* --- JSON ----------------------------------------------------------------- */

@@ -81,12 +81,13 @@ static int add_no_summary(const json_t *run, struct buf *out, struct err *e)
 
 static int add_figures(const json_t *run, struct buf *out, struct err *e)
 {
-	return buf_addf(out, e,
-			", %llu given up, %llu not fuzzed; %llu failures, %llu new crashes. ",
-			(unsigned long long)json_get_u64(run, "given_up"),
-			(unsigned long long)json_get_u64(run, "not_fuzzed"),
-			(unsigned long long)json_get_u64(run, "failures"),
-			(unsigned long long)json_get_u64(run, "new_crashes"));
+	return buf_addf(
+	    out, e, ", %llu given up, %llu not fuzzed%s; %llu failures, %llu new crashes. ",
+	    (unsigned long long)json_get_u64(run, "given_up"),
+	    (unsigned long long)json_get_u64(run, "not_fuzzed"),
+	    json_is_true(json_object_get(run, "build_failed")) ? ", **a build failed**" : "",
+	    (unsigned long long)json_get_u64(run, "failures"),
+	    (unsigned long long)json_get_u64(run, "new_crashes"));
 }
 
 static int add_head(const json_t *model, struct buf *out, struct err *e)

@@ -185,7 +185,7 @@ static int add_crash(const struct model *m, const json_t *from, const char *targ
 		c = new_crash(m, from, signature);
 	if (!c)
 		return no_memory(e);
-	/* What is new in one of its targets is new. */
+	/* A crash that is new in one of its targets is new. */
 	if (strcmp(json_get_text(from, "state"), ledger_state_name(LEDGER_NEW)) == 0 &&
 	    json_object_set_new(c, "state", json_string(ledger_state_name(LEDGER_NEW))) < 0)
 		return no_memory(e);

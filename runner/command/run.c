@@ -282,7 +282,7 @@ static int note_done(const struct run_args *a, bool interrupted, int status)
 {
 	struct err e;
 
-	if (interrupted || status == EXIT_INTERNAL)
+	if (interrupted || status == EXIT_INTERNAL || status == EXIT_MACHINE)
 		return status;
 	if (state_run_done(a->session.state, a->commit, &e) < 0)
 		return fail(EXIT_INTERNAL, "the commit could not be noted as fuzzed: %s", e.msg);
@@ -311,6 +311,22 @@ static int run_live(struct run_args *a, struct run_opts *o, struct run **ret, st
 	return r;
 }
 
+/* The exit status tells the new crashes: a later run takes them for known. */
+static int note_counted(struct ledger *l, const struct run_view *v)
+{
+	struct err e;
+
+	for (size_t i = 0; i < v->n_rows; i++)
+		if (v->rows[i].done && ledger_counted(l, v->rows[i].name, &e) < 0)
+			return fail(EXIT_INTERNAL, "%s", e.msg);
+	return EXIT_DONE;
+}
+
+static bool counts_crashes(int status)
+{
+	return status == EXIT_DONE || status == EXIT_CRASHES || status == EXIT_NOT_FUZZED;
+}
+
 /* What is in memory only is saved first, and what was learned by telling it after that. */
 static int close_run(struct run_args *a, const struct run_opts *o, struct run *run, int status)
 {
@@ -325,6 +341,8 @@ static int close_run(struct run_args *a, const struct run_opts *o, struct run *r
 	    .view = run_result(run),
 	};
 
+	if (counts_crashes(status) && note_counted(books_ledger(o->books), over.view) != EXIT_DONE)
+		status = EXIT_INTERNAL;
 	if (save_books(o->books, s->state) != EXIT_DONE)
 		status = EXIT_INTERNAL;
 	over.status = status;
@@ -372,6 +390,7 @@ static int fuzz(struct run_args *a)
 	    .rootfs = config_rootfs(c),
 	    .cfg = rc,
 	    .continuous = a->continuous,
+	    .build_failed = a->broken,
 	    .pressure = "/proc/pressure",
 	    .total_us = rc->total_time_us,
 	    .log_limit = rc->log_limit,

@@ -74,7 +74,8 @@ static bool is_given_up(const struct target_row *r)
 	return r->given_up;
 }
 
-/* "2 of 30 targets were not really fuzzed: a (why), b (why)"; nothing when there are none. */
+/* Writes "2 of 30 targets were not really fuzzed: a (why), b (why)"; nothing when there are
+ * none. */
 static int name_targets(const struct run_view *v, bool (*is)(const struct target_row *r),
 			const char *were, struct buf *out, struct err *e)
 {
@@ -94,13 +95,15 @@ static int name_targets(const struct run_view *v, bool (*is)(const struct target
 	return r < 0 || n <= NAMED_MAX ? r : buf_add(out, SLICE(", ..."), e);
 }
 
-/* Why the run failed; "" when it did not. */
+/* Writes why the run failed; "" when it did not. */
 static int say_failed(const struct run_over *o, struct buf *text, struct err *e)
 {
 	int r;
 
 	if (o->status == EXIT_INTERNAL)
 		return buf_add(text, SLICE("the run could not save everything, or broke off"), e);
+	if (*o->view->shortage)
+		return buf_addf(text, e, "no cell could be had: %s", o->view->shortage);
 	r = name_targets(o->view, is_unfuzzed, "not really fuzzed", text, e);
 	if (r == 0)
 		r = name_targets(o->view, is_given_up, "given up", text, e);

@@ -14,62 +14,77 @@
 #define DAY_US	(86400 * USEC_PER_SEC)
 #define WAIT_US (30 * USEC_PER_SEC)
 
-static int write_json(int dirfd, const char *name, const json_t *j, struct err *e)
+/* All files of a run's end: they are on disk together. */
+struct end_of_run {
+	struct state *state;
+	const struct run_view *view;
+	struct fs_batch batch;
+};
+
+static int write_json(struct end_of_run *o, int dirfd, const char *name, const json_t *j,
+		      struct err *e)
 {
 	_autofree_ char *text = NULL;
 	int r = json_print(j, 2, &text, e);
 
-	return r < 0 ? r : fs_replace(dirfd, name, slice_of(text), e);
+	return r < 0 ? r : fs_batch_replace(&o->batch, dirfd, name, slice_of(text), e);
 }
 
-static int write_summary(const struct run_dirs *d, const struct run_view *v, struct err *e)
+static int write_summary(struct end_of_run *o, const struct run_dirs *d, struct err *e)
 {
 	_autojson_ json_t *j = NULL;
-	int r = summary_json(v, &j, e);
+	int r = summary_json(o->view, &j, e);
 
-	return r < 0 ? r : write_json(d->logs, "summary.json", j, e);
+	return r < 0 ? r : write_json(o, d->logs, "summary.json", j, e);
 }
 
-static int append_run(struct state *s, const struct run_view *v, struct err *e)
+static int append_run(struct end_of_run *o, struct err *e)
 {
 	_autojson_ json_t *j = NULL;
-	int r = summary_run_line(v, &j, e);
+	int r = summary_run_line(o->view, &j, e);
 
-	return r < 0 ? r : state_append_history(s, "run_history.jsonl", j, e);
+	return r < 0 ? r : state_append_history(o->state, &o->batch, "run_history.jsonl", j, e);
 }
 
-static int write_stats(const struct run_dirs *d, const struct target_row *row, struct err *e)
+static int write_stats(struct end_of_run *o, const struct run_dirs *d, const struct target_row *row,
+		       struct err *e)
 {
 	_autofree_ char *name = sys_asprintf("%s.stats", row->name);
 	_autojson_ json_t *j = NULL;
 	int r = name ? summary_target_json(row, &j, e) : err_sys(e, "allocate a name");
 
-	return r < 0 ? r : write_json(d->logs, name, j, e);
+	return r < 0 ? r : write_json(o, d->logs, name, j, e);
 }
 
-static int append_target(struct state *s, const struct run_view *v, const struct target_row *row,
-			 uint64_t real_us, struct err *e)
+static int append_target(struct end_of_run *o, const struct target_row *row, uint64_t real_us,
+			 struct err *e)
 {
 	_autofree_ char *name = NULL;
 	_autojson_ json_t *j = NULL;
 	int r = history_target_name(row->name, &name, e);
 
 	if (r == 0)
-		r = summary_target_line(v, row, real_us, &j, e);
-	return r < 0 ? r : state_append_history(s, name, j, e);
+		r = summary_target_line(o->view, row, real_us, &j, e);
+	return r < 0 ? r : state_append_history(o->state, &o->batch, name, j, e);
 }
 
 int record_run(struct state *s, const struct run_dirs *d, const struct run_view *v, struct err *e)
 {
-	int r = write_summary(d, v, e);
+	struct end_of_run o = {.state = s, .view = v};
+	struct err unsaved;
+	int r = write_summary(&o, d, e);
 
-	if (append_run(s, v, e) < 0)
+	if (append_run(&o, e) < 0)
 		r = -e->code;
 	for (size_t i = 0; i < v->n_rows; i++) {
-		if (write_stats(d, &v->rows[i], e) < 0)
+		if (write_stats(&o, d, &v->rows[i], e) < 0)
 			r = -e->code;
-		if (append_target(s, v, &v->rows[i], v->ended_real_us, e) < 0)
+		if (append_target(&o, &v->rows[i], v->ended_real_us, e) < 0)
 			r = -e->code;
+	}
+	if (fs_batch_end(&o.batch, &unsaved) < 0) {
+		*e = unsaved;
+		r = -e->code;
 	}
 	return r;
 }
@@ -77,13 +92,18 @@ int record_run(struct state *s, const struct run_dirs *d, const struct run_view 
 static int append_day(void *arg, struct buf *out, struct err *e)
 {
 	const struct record_days *d = arg;
-	const struct run_view *v = d->view;
+	struct end_of_run o = {.state = d->state, .view = d->view};
+	struct err unsaved;
 	int r = 0;
 
 	(void)out;
-	for (size_t i = 0; i < v->n_rows; i++)
-		if (append_target(d->state, v, &v->rows[i], clock_real_us(), e) < 0)
+	for (size_t i = 0; i < o.view->n_rows; i++)
+		if (append_target(&o, &o.view->rows[i], clock_real_us(), e) < 0)
 			r = -e->code;
+	if (fs_batch_end(&o.batch, &unsaved) < 0) {
+		*e = unsaved;
+		r = -e->code;
+	}
 	return r;
 }
 

@@ -198,7 +198,7 @@ struct learning {
 	json_t *list;
 };
 
-/* Those that somebody can have been told about. */
+/* Counts the entries that users can have been notified of. */
 static size_t older_entries(const struct known_crash *c)
 {
 	size_t n = c->n_by;

@@ -348,7 +348,7 @@ int command_trigger(int argc, char **argv)
 	if (at < argc)
 		return fail(EXIT_USAGE, "trigger: unexpected '%s'", argv[at]);
 	r = open_all(t);
-	if (r == EXIT_DONE && !t->dry && cgroup_leave(&e) < 0)
+	if (r == EXIT_DONE && cgroup_leave(&e) < 0)
 		r = fail(EXIT_MACHINE, "%s", e.msg);
 	if (r == EXIT_DONE)
 		r = drive(t);

@@ -19,6 +19,8 @@ struct trigger_repo {
 	char commit[65];       /* that was started last */
 	bool runs, told;       /* a run of it lives; one has come to its own end, and told all */
 	struct publisher *publisher;
+	struct builder *builder; /* in a child that runs git: what keeps its limits */
+	struct git_limits limits;
 };
 
 struct triggers {

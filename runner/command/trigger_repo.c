@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "cgroups/stat.h"
+#include "runner/command/builder.h"
 #include "runner/trigger/holder.h"
 
 #include <errno.h>
@@ -69,13 +70,36 @@ int trigger_take_lock(struct trigger_repo *r)
 	return EXIT_DONE;
 }
 
+/* --- git ------------------------------------------------------------------------------------ */
+
+static int open_limits(void *arg, const char *top, const char *objects,
+		       const struct tool_group **ret, struct err *e)
+{
+	struct trigger_repo *r = arg;
+	int rc = 0;
+
+	if (!r->builder)
+		rc = builder_start(r->common.config, r->state->instance, true, &r->builder, e);
+	return rc == 0 ? builder_git(r->builder, top, objects, ret, e) : rc;
+}
+
+static void close_limits(void *arg)
+{
+	struct trigger_repo *r = arg;
+
+	builder_close(r->builder);
+	r->builder = NULL;
+}
+
 void trigger_given(struct trigger_repo *r)
 {
+	r->limits = (struct git_limits){.arg = r, .open = open_limits, .close = close_limits};
 	*r->to = (struct drive_repo){
 	    .config = config_trigger(r->common.config),
 	    .workers = config_run(r->common.config)->workers,
 	    .state_path = r->state->path,
 	    .state_fd = r->state->dirfd,
+	    .limits = &r->limits,
 	};
 }
 

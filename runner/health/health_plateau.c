@@ -78,8 +78,8 @@ void health_plateau(const struct health_view *v, struct health *h)
 			   v->cov, v->edges);
 	else if (v->execs < AT_PLATEAU_EXECS || v->build_cpu <= 0 || v->early < 0)
 		return;
-	else if (!is_flat(v))
-		judge_grown(v, h);
-	else if (v->cov < v->edges * AT_SHARE_LOW)
+	else if (is_flat(v) && v->cov < v->edges * AT_SHARE_LOW)
 		judge_gate(v, h);
+	else
+		judge_grown(v, h);
 }

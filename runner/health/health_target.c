@@ -232,7 +232,8 @@ static void judge_refused(const struct health_view *v, struct health *h)
 		health_add(h, HEALTH_DISK_LIMIT, HEALTH_ERROR, "it ended because of what it wrote");
 }
 
-/* When no other error says it: a run that gives a target up does not end with 0. */
+/* A given-up target has an error even if no other check reports one: its run does not end with
+ * 0. */
 static void judge_given_up(const struct health_view *v, struct health *h)
 {
 	char reason[HEALTH_TEXT_MAX], note[HEALTH_TEXT_MAX];

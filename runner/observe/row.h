@@ -28,11 +28,11 @@ struct target_row {
 	bool done;
 	bool fuzzed;	  /* fuzzing began at least once */
 	bool unfuzzed;	  /* done, and it cannot be said that it was fuzzed */
-	bool given_up;	  /* done, fuzzed, and given up because of what it did */
+	bool given_up;	  /* done and fuzzed, but given up because of its failures */
 	bool rebuilt;	  /* its binary came during the run: the run's commit is not its */
 	const char *note; /* why, for a person; "" when there is nothing to say */
-	/* What its engine said that cannot be true: its numbers count for nothing; "": it is
-	 * believed. */
+	/* The impossible number that its engine printed: all its numbers count for nothing; "":
+	 * none. */
 	const char *forged;
 	uint64_t wall_us, cpu_us, effective_us;
 	uint64_t cells_us; /* of the wall time: in cells */
@@ -57,7 +57,8 @@ struct target_row {
 	uint64_t execs, exec_per_s; /* per second of CPU time */
 	uint64_t cov, edges_total, ft, corpus_units, corpus_bytes;
 	uint64_t input_timeout_us;
-	uint64_t dict_entries; /* of its dictionary; 0: it has none */
+	uint64_t dict_entries; /* of the dictionary that it was given; 0: none */
+	uint64_t dict_own;     /* words of the program beside them */
 	/* Inputs that the engine kept and said how it had made; of those, with the dictionary,
 	 * and with what comparisons showed. */
 	uint64_t kept, kept_by_dict, kept_by_cmp;
@@ -91,7 +92,8 @@ struct run_view {
 	uint64_t elapsed_us, total_us;		 /* total 0: no cap */
 	unsigned workers, running;
 	bool paused, interrupted, continuous;
-	char shortage[200]; /* why not even one cell could be had, and it ended; "" */
+	bool build_failed;  /* a build before the run failed, or made only some of its targets */
+	char shortage[200]; /* why the run ended without a single cell; "" */
 	int pid;
 	uint64_t own_cpu_us, own_peak_rss;
 	const struct target_row *rows;

@@ -260,13 +260,14 @@ int summary_text(const struct run_view *v, struct buf *out, struct err *e)
 	if (r == 0)
 		r = buf_addf(out, e,
 			     "\nrun %s: %zu targets in %s, %llu failures, %llu new crashes, %zu "
-			     "given up, %zu not fuzzed%s; "
+			     "given up, %zu not fuzzed%s%s; "
 			     "fuzzcell itself: %.1f%% of a CPU, %s\n",
 			     v->id, v->n_rows, units_time(v->elapsed_us, elapsed),
 			     (unsigned long long)summary_failures(v),
 			     (unsigned long long)summary_new_crashes(v), given_up, unfuzzed,
+			     v->build_failed ? "; a build failed" : "",
 			     *v->shortage     ? "; ended: no cell could be had"
-			     : v->interrupted ? "; ended by a person"
+			     : v->interrupted ? "; ended by a user"
 					      : "",
 			     v->elapsed_us ? 100.0 * (double)v->own_cpu_us / (double)v->elapsed_us
 					   : 0.0,

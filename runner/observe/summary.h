@@ -29,7 +29,7 @@ MUST_CHECK int summary_target_line(const struct run_view *v, const struct target
 
 /* Targets of which it cannot be said that they were fuzzed. */
 size_t summary_unfuzzed(const struct run_view *v);
-/* Targets that were fuzzed and then given up. */
+/* The number of targets that were fuzzed and then given up. */
 size_t summary_given_up(const struct run_view *v);
 uint64_t summary_failures(const struct run_view *v);
 /* Crashes that are new or came back, and artifacts of which that is not known. */

@@ -172,6 +172,7 @@ int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
 	    {"corpus_units", integer(r->corpus_units)},
 	    {"seeds", integer(r->seeds)},
 	    {"dictionary_entries", integer(r->dict_entries)},
+	    {"dictionary_words", integer(r->dict_own)},
 	    {"inputs_kept", kept_json(r)},
 	    {"input_timeout_seconds", seconds(r->input_timeout_us)},
 	    {"new_inputs", integer(r->new_inputs)},
@@ -262,7 +263,9 @@ int summary_run_json(const struct run_view *v, json_t **ret, struct err *e)
 	struct field f[] = {
 	    {"v", json_integer(SUMMARY_VERSION)},
 	    {"run", json_string(v->id)},
-	    {"status", json_string(v->interrupted ? "stopped" : "done")},
+	    {"status", json_string(*v->shortage	    ? "failed"
+				   : v->interrupted ? "stopped"
+						    : "done")},
 	    {"version", json_string(v->version)},
 	    {"commit", v->commit ? json_string(v->commit) : json_null()},
 	    {"cgroup_layout", json_string(v->layout)},
@@ -274,6 +277,7 @@ int summary_run_json(const struct run_view *v, json_t **ret, struct err *e)
 	    {"new_crashes", integer(summary_new_crashes(v))},
 	    {"given_up", integer(summary_given_up(v))},
 	    {"not_fuzzed", integer(summary_unfuzzed(v))},
+	    {"build_failed", json_boolean(v->build_failed)},
 	    {"own_cpu_seconds", seconds(v->own_cpu_us)},
 	    {"own_peak_rss_bytes", integer(v->own_peak_rss)},
 	};

@@ -118,7 +118,7 @@ static bool tell_missing(struct work *w)
 	return issue_open(w);
 }
 
-/* A person's word (a label, a deleted issue) is about the targets that were told of before. */
+/* A user's decision (a label, a deleted issue) is about the targets that were notified before. */
 static void tell_found(struct work *w)
 {
 	if (!issue_find(w))

@@ -121,7 +121,7 @@ static int add_told(json_t *record, const struct outbox_entry *t, const char *ho
 }
 
 /* "entries": how many targets the issue names.  "labelled": how many it named when the label was
- * seen first; a person who set it knew of no other. */
+ * seen first.  The user who set the label knew only of these. */
 static int note_entries(json_t *record, const json_t *event, const struct outbox_outcome *c)
 {
 	json_t *now = json_object_get(event, "entries"), *was = json_object_get(record, "entries");

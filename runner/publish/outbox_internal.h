@@ -62,7 +62,7 @@ void outbox_forget(struct outbox *o, struct outbox_entry *t);
 
 /* --- outbox_done.c ---------------------------------------------------------- */
 
-/* Adds to the chain's record; with the hold.  event NULL: nothing was told. */
+/* Adds to the chain's record; the caller has the hold. event NULL: no notification was sent. */
 MUST_CHECK int outbox_record(struct outbox *o, const struct outbox_entry *t, const json_t *event,
 			     const char *how, const struct outbox_outcome *c, struct err *e);
 

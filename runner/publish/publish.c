@@ -26,10 +26,16 @@ static void first_error(int now, const struct err *why, int *io_r, struct err *e
 	*io_r = now;
 }
 
-/* --- new issues: the worst first, so many a day ------------------------------- */
+/* --- new issues: so many a day -------------------------------------------------- */
+
+/* turn: of the crashes of its target, so many are worse. */
+struct fresh_crash {
+	const struct known_crash *crash;
+	size_t turn;
+};
 
 struct fresh {
-	const struct known_crash **v;
+	struct fresh_crash *v;
 	size_t n;
 };
 
@@ -43,16 +49,43 @@ static int rank(const struct known_crash *c)
 	return c->security ? i : 4 + i;
 }
 
-static int by_need(const void *a, const void *b)
+static int by_need(const struct known_crash *x, const struct known_crash *y)
 {
-	const struct known_crash *x = *(const struct known_crash *const *)a;
-	const struct known_crash *y = *(const struct known_crash *const *)b;
-
 	if (rank(x) != rank(y))
 		return rank(x) - rank(y);
 	if (x->first_seen.time != y->first_seen.time)
 		return x->first_seen.time < y->first_seen.time ? -1 : 1;
 	return strcmp(x->signature, y->signature);
+}
+
+static int by_target(const void *a, const void *b)
+{
+	const struct fresh_crash *x = a, *y = b;
+	int r = strcmp(x->crash->fuzzer, y->crash->fuzzer);
+
+	return r ? r : by_need(x->crash, y->crash);
+}
+
+static int by_turn(const void *a, const void *b)
+{
+	const struct fresh_crash *x = a, *y = b;
+
+	if (x->turn != y->turn)
+		return x->turn < y->turn ? -1 : 1;
+	return by_need(x->crash, y->crash);
+}
+
+/* The worst crash of each target comes first, then the second worst of each.  So a target that
+ * prints many forged reports does not use up the issues of the others. */
+static void sort(struct fresh *f)
+{
+	if (f->n == 0)
+		return;
+	qsort(f->v, f->n, sizeof(*f->v), by_target);
+	for (size_t i = 1; i < f->n; i++)
+		if (strcmp(f->v[i].crash->fuzzer, f->v[i - 1].crash->fuzzer) == 0)
+			f->v[i].turn = f->v[i - 1].turn + 1;
+	qsort(f->v, f->n, sizeof(*f->v), by_turn);
 }
 
 /* How many more issues this day may have; a day begins with its first issue. */
@@ -88,7 +121,7 @@ static int file_one(const struct publish *p, struct outbox *o, const struct know
 }
 
 /* They are counted before they are queued: a kill between the two makes fewer, never more. */
-static int file_new(const struct publish *p, struct outbox *o, const struct fresh *f,
+static int file_new(const struct publish *p, struct outbox *o, struct fresh *f,
 		    struct publish_sum *sum, struct err *e)
 {
 	uint64_t day, used;
@@ -100,7 +133,7 @@ static int file_new(const struct publish *p, struct outbox *o, const struct fres
 		return 0;
 	n = n < f->n ? n : f->n;
 	sum->waiting = f->n - n;
-	qsort(f->v, f->n, sizeof(struct known_crash *), by_need);
+	sort(f);
 	if (n > 0) {
 		const struct outbox_number v[] = {{"day", day}, {"day_issues", used + n}};
 
@@ -109,7 +142,7 @@ static int file_new(const struct publish *p, struct outbox *o, const struct fres
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < n; i++)
-		first_error(file_one(p, o, f->v[i], sum, &why), &why, &r, e);
+		first_error(file_one(p, o, f->v[i].crash, sum, &why), &why, &r, e);
 	return r;
 }
 
@@ -129,7 +162,7 @@ static int tell(struct publish_case *k, struct outbox *o, struct fresh *fresh,
 		return r;
 	if (publish_case_wants(k, o, &w)) {
 		if (fresh && !k->hook && w == PUBLISH_NEW)
-			fresh->v[fresh->n++] = k->crash;
+			fresh->v[fresh->n++].crash = k->crash;
 		else
 			r = publish_case_queue(k, o, w, &queued, e);
 	}
@@ -138,7 +171,7 @@ static int tell(struct publish_case *k, struct outbox *o, struct fresh *fresh,
 	return r;
 }
 
-/* One issue for a crash; a webhook hears of each target. */
+/* A crash has one issue, but a webhook is notified of each target. */
 static int tell_hook(const struct publish *p, struct outbox *o, const struct known_crash *c,
 		     const struct webhook_config *hook, struct publish_sum *sum, struct err *e)
 {
@@ -155,7 +188,7 @@ static int tell_hook(const struct publish *p, struct outbox *o, const struct kno
 	return r;
 }
 
-/* What one target calls security-relevant does not silence what another found. */
+/* A security-relevant finding of one target does not silence another target's finding. */
 static bool is_skipped(const struct publish *p, const struct known_crash *c)
 {
 	for (size_t i = 0; i < c->n_by; i++)
@@ -204,7 +237,7 @@ int publish_queue(const struct publish *p, struct outbox *o, const struct ledger
 		  struct publish_sum *ret, struct err *e)
 {
 	size_t n = ledger_count(l);
-	_autofree_ const struct known_crash **v = sys_calloc(n + 1, sizeof(struct known_crash *));
+	_autofree_ struct fresh_crash *v = sys_calloc(n + 1, sizeof(*v));
 	struct fresh fresh = {v, 0};
 	struct err why;
 	int r;

@@ -15,7 +15,8 @@
  *
  * GitHub, for each crash that is neither merged nor ignored:
  *	new		it is open, it failed again at least once (or was not measured), and
- *			no issue of it is known; at most new_per_day of them, the worst first
+ *			no issue of it is known; at most new_per_day of them, the worst of
+ *			each target first
  *	fixed		it is fixed, and has an issue
  *	regressed	it came back, and has an issue; once for each fix
  *	again		it was seen in this run, and has an issue that may be closed by now;
@@ -115,7 +116,7 @@ struct publish_learned {
 	const char *signature; /* as the ledger has it */
 	const char *url;       /* of its issue; "" unknown */
 	bool ignored;	       /* a person's label says so: ledger_ignore() */
-	uint64_t labelled;     /* of its first so many entries; 0: of all that are not new */
+	uint64_t labelled;     /* the label is for so many first entries; 0: all that are not new */
 };
 /* For the ledger's owner: calls fn for each crash that has an issue, or was ignored. */
 MUST_CHECK int publish_learned(struct outbox *o,

@@ -66,7 +66,7 @@ void publish_case_done(struct publish_case *k)
 	k->record = NULL;
 }
 
-/* When an entry in that state was last fixed. */
+/* The time of the last fix of an entry in that state. */
 static uint64_t fixed_at(const struct known_crash *c, enum ledger_state s)
 {
 	uint64_t at = 0;
@@ -77,7 +77,7 @@ static uint64_t fixed_at(const struct known_crash *c, enum ledger_state s)
 	return at;
 }
 
-/* Of what can happen more than once, when: the fix, or the run; or to which target. */
+/* Events that can repeat have their time in the id (of the fix or the run), or their target. */
 void publish_case_id(const struct publish_case *k, enum publish_what w, char out[OUTBOX_NAME])
 {
 	int n = snprintf(out, OUTBOX_NAME, "%s-%s-%s", k->place, names[w], k->name);
@@ -92,7 +92,7 @@ void publish_case_id(const struct publish_case *k, enum publish_what w, char out
 	if (w == PUBLISH_REGRESSED)
 		snprintf(to, room, "-%llu", U(fixed_at(c, LEDGER_REGRESSED)));
 	digest_sha1_hex(slice_of(of->fuzzer), sum);
-	/* Of the first target without: so it was called when there was but one. */
+	/* The first target's id has none: so it was called when there was only one. */
 	if (w == PUBLISH_FOUND || (w == PUBLISH_NEW && k->hook && of != c->by[0]))
 		snprintf(to, room, "-%.12s", sum);
 	if (w != PUBLISH_AGAIN)
@@ -128,7 +128,7 @@ static bool has_issue(const struct publish_case *k, struct outbox *o)
 	       strcmp(outbox_chain_how(k->record, id), "dropped") != 0;
 }
 
-/* By a target that had it before. */
+/* Whether a target that had the crash before failed with it in this run. */
 static bool seen_in_this_run(const struct publish_case *k)
 {
 	for (size_t i = 0; k->p->run && i < k->crash->n_by; i++) {
@@ -146,7 +146,7 @@ static bool is_worth_it(const struct known_crash *entry)
 	return ledger_state_open(entry->state) && !never_failed_again(entry);
 }
 
-/* Of the entries from `from` on. */
+/* Whether an entry from `from` on is worth a notification. */
 static bool any_worth_it(const struct publish_case *k, size_t from)
 {
 	for (size_t i = from; i < k->crash->n_by; i++)
@@ -155,7 +155,7 @@ static bool any_worth_it(const struct publish_case *k, size_t from)
 	return false;
 }
 
-/* An issue of before that was counted names what earlier runs found. */
+/* An issue of an older fuzzcell, without the number, names the targets that earlier runs found. */
 size_t publish_case_named(const struct publish_case *k)
 {
 	const json_t *j = json_object_get(k->record, "entries");
@@ -188,7 +188,7 @@ static bool github_wants(const struct publish_case *k, struct outbox *o, enum pu
 		*ret = PUBLISH_NEW;
 		return any_worth_it(k, 0) && !is_told(k, o, PUBLISH_NEW);
 	}
-	/* Also when a person dropped what was to be told of the targets before. */
+	/* The target is new, even if a user dropped the notification of the targets before it. */
 	*ret = PUBLISH_FOUND;
 	if (publish_case_named(k) < c->n_by && any_worth_it(k, publish_case_named(k)) &&
 	    !outbox_chain_waits(o, k->chain) && !is_told(k, o, PUBLISH_FOUND))
@@ -223,7 +223,7 @@ static enum publish_what hook_event(const struct known_crash *c)
 	return c->state == LEDGER_REGRESSED ? PUBLISH_REGRESSED : PUBLISH_NEW;
 }
 
-/* New is what a target finds; fixed, or back, is the crash. */
+/* A new finding is an entry's; a fix, or a return, is the crash's. */
 static const struct known_crash *told_of(const struct publish_case *k)
 {
 	return hook_event(k->entry) == PUBLISH_NEW ? k->entry : k->crash;

@@ -118,7 +118,7 @@ static void gather_target(const struct publish_target *t, struct gathered *g)
 	g->r.binary = g->binary;
 }
 
-/* crash: it, or the entry alone. */
+/* crash: the crash itself, or the entry alone. */
 static void gather(const struct publish_case *k, const struct known_crash *crash,
 		   struct gathered *g)
 {
@@ -163,7 +163,7 @@ static const char *repository(const struct publish_case *k)
 	return is_elsewhere(k) ? k->p->github->security_repository : k->p->github->repository;
 }
 
-/* One that was filed before it was known to be security-relevant stays where all can read it. */
+/* An issue that was filed before the crash was known to be security-relevant stays public. */
 static bool is_redacted(const struct publish_case *k)
 {
 	const char *private = is_elsewhere(k) ? k->p->github->security_repository : "";
@@ -178,7 +178,7 @@ static const char *action(const struct publish_case *k, enum publish_what w)
 	    [ISSUE_NONE] = "none", [ISSUE_COMMENT] = "comment", [ISSUE_ACT] = "act"};
 	enum issue_action a = w == PUBLISH_FIXED ? k->p->github->on_fixed : k->p->github->on_again;
 
-	/* What is new is told whatever is done about what is known. */
+	/* News is sent, whatever the configuration says about known crashes. */
 	if (w == PUBLISH_PARTLY || (w == PUBLISH_FOUND && a == ISSUE_NONE))
 		a = ISSUE_COMMENT;
 	return w == PUBLISH_NEW || a >= ISSUE_ ? "none" : names[a];
@@ -194,7 +194,7 @@ static int set_text(json_t *j, const char *key, const struct buf *b, struct err 
 	return set(j, key, json_string(buf_str(b)), e);
 }
 
-/* The last target that found it, with all that its own cells said. */
+/* Describes the last target that found it, by what its own cells printed. */
 static int found_comment(const struct publish_case *k, bool redacted, struct buf *out,
 			 struct err *e)
 {
@@ -286,7 +286,7 @@ static int for_github(const struct publish_case *k, enum publish_what w, json_t 
 
 /* --- for a webhook ------------------------------------------------------------------ */
 
-/* To webhooks: a target's entry, as long as it is new. */
+/* A webhook gets a target's entry while the entry is new. */
 static const struct known_crash *told_of(const struct publish_case *k, enum publish_what w)
 {
 	return k->hook && w == PUBLISH_NEW && k->crash->n_by > 1 ? k->entry : k->crash;

@@ -10,7 +10,7 @@ enum publish_what {
 	PUBLISH_AGAIN,
 	PUBLISH_FIXED, /* in all targets that found it */
 	PUBLISH_REGRESSED,
-	PUBLISH_FOUND,	/* an issue's crash, by one more target */
+	PUBLISH_FOUND,	/* one more target found an issue's crash */
 	PUBLISH_PARTLY, /* fixed in some of its targets */
 	PUBLISH_WHAT_
 };
@@ -24,18 +24,18 @@ const char *publish_what_name(enum publish_what w);
 struct publish_case {
 	const struct publish *p;
 	const struct known_crash *crash;
-	const struct known_crash *entry;   /* of it, that is told about */
+	const struct known_crash *entry;   /* its entry that the notification is about */
 	const struct webhook_config *hook; /* NULL: GitHub */
 	char place[OUTBOX_PLACE];
 	char name[OUTBOX_PART]; /* of the crash */
 	char chain[OUTBOX_NAME];
 	json_t *record; /* the chain's */
 };
-/* entry NULL: the crash as a whole. */
+/* entry NULL: the case is the crash as a whole. */
 void publish_case_init(const struct publish *p, const struct known_crash *c,
 		       const struct known_crash *entry, const struct webhook_config *hook,
 		       struct publish_case *ret);
-/* How many of its entries the issue names. */
+/* The number of its entries that the issue names. */
 size_t publish_case_named(const struct publish_case *k);
 /* By what the ledger says alone; most crashes are old and well known. */
 bool publish_case_may_want(const struct publish_case *k, const struct outbox *o);

@@ -279,7 +279,7 @@ static int how_often(const struct known_crash *c, struct buf *out, struct err *e
 	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
 }
 
-/* In which of its targets it is what; one alone needs no list. */
+/* Lists the crash's state in each of its targets; for a single target no list is needed. */
 static int in_targets(const struct known_crash *c, struct buf *out, struct err *e)
 {
 	enum { SHOWN = 20 };

@@ -27,7 +27,7 @@ enum {
 
 struct render_crash {
 	const struct known_crash *crash; /* or an entry of one */
-	const char *target;  /* whose report, input and binary they are; NULL: the only one's */
+	const char *target;  /* the target with the report, input and binary; NULL: the only one */
 	const char *name;    /* outbox_name() of its signature: stands in the marker */
 	struct slice report; /* what the target printed; empty: unknown */
 	/* The minimised reproducer, else the original. */
@@ -62,7 +62,7 @@ enum render_event { RENDER_AGAIN, RENDER_FIXED, RENDER_REGRESSED, RENDER_PARTLY 
 MUST_CHECK int render_comment(const struct render_crash *r, enum render_event what, struct buf *out,
 			      struct err *e);
 
-/* r->crash: the entry of one more target that found it; c: the crash. */
+/* r->crash: the entry of the target that also found it; c: the crash. */
 MUST_CHECK int render_found(const struct render_crash *r, const struct known_crash *c,
 			    struct buf *out, struct err *e);
 

@@ -22,8 +22,8 @@ struct webhook_message {
 	const char *event; /* "new", "fixed", "regressed", "run-failed", "silent", "alarm" */
 	const char *id;	   /* the delivery's */
 	uint64_t time;	   /* when it was found, Unix seconds */
-	const struct known_crash *crash;   /* or an entry of one; NULL: it is about none */
-	const char *issue_url;		   /* of the crash; NULL: none */
+	const struct known_crash *crash;   /* or an entry; NULL: it is about no crash */
+	const char *issue_url;		   /* the crash's issue; NULL: none */
 	const char *target, *run, *commit; /* NULL or "": unknown */
 	const char *text; /* without a crash: what happened, one sentence; any bytes */
 };

@@ -33,13 +33,6 @@ static int mount_work(struct setup *s, const struct job *j, const char *sub, con
 			   sub);
 }
 
-static const char *dictionary(const struct job *j)
-{
-	if (!j->cfg.dictionary)
-		return j->target->dict;
-	return *j->cfg.dictionary ? j->cfg.dictionary : NULL;
-}
-
 static uint64_t max_time_s(const struct job *j, uint64_t now_us)
 {
 	uint64_t left = j->deadline_at > now_us ? j->deadline_at - now_us : 0;
@@ -47,14 +40,33 @@ static uint64_t max_time_s(const struct job *j, uint64_t now_us)
 	return (left + 2 * j->cfg.grace_us + BELT_US) / USEC_PER_SEC;
 }
 
-/* The function where the target's own leak is allocated; NULL: it is none. */
+/* "xmalloc", "my_strdup", "PoolAllocator::get" */
+static bool is_allocation(const char *function)
+{
+	static const char *const words[] = {"alloc", "dup"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcasestr(function, words[i]))
+			return true;
+	return false;
+}
+
+const char *attempt_leaking(const struct ledger_list *frames)
+{
+	size_t i = 0;
+
+	while (i + 1 < frames->n && is_allocation(frames->v[i]))
+		i++;
+	return i < frames->n && *frames->v[i] ? frames->v[i] : NULL;
+}
+
+/* The function to name for the target's own leak; NULL: it is no leak. */
 static const char *known_leak(const struct job *j, const struct known_crash *c)
 {
 	const struct known_crash *own = ledger_entry(c, j->target->name);
 
-	return own && strcmp(own->kind, "lsan") == 0 && own->state != LEDGER_FIXED &&
-		       own->frames.n > 0 && *own->frames.v[0]
-		   ? own->frames.v[0]
+	return own && strcmp(own->kind, "lsan") == 0 && own->state != LEDGER_FIXED
+		   ? attempt_leaking(&own->frames)
 		   : NULL;
 }
 
@@ -134,7 +146,7 @@ static int engine_command(struct setup *s, const struct job *j, const struct att
 	    .corpus_dir = SETUP_DIR_CORPUS,
 	    .seed_dirs = seed_dirs,
 	    .artifact_dir = SETUP_DIR_ARTIFACTS,
-	    .dict = dictionary(j) ? SETUP_FILE_DICT : NULL,
+	    .dict = j->words.has.own > 0 || job_given_dictionary(j) ? SETUP_FILE_DICT : NULL,
 	    .max_time_s = max_time_s(j, a->launched_us),
 	    .input_timeout_s = input_timeout_s(j),
 	    .rss_limit_mib = j->cfg.rss_limit >> 20,
@@ -152,6 +164,15 @@ static int engine_command(struct setup *s, const struct job *j, const struct att
 	return j->target->engine->fuzz(&f, &s->cmd, e);
 }
 
+static int mount_dictionary(struct setup *s, const struct job *j, struct err *e)
+{
+	const char *given = job_given_dictionary(j);
+
+	if (j->words.has.own > 0) /* it has the given entries, too */
+		return mount_work(s, j, JOB_DICTIONARY, SETUP_FILE_DICT, false, e);
+	return given ? setup_mount(s, SETUP_FILE_DICT, false, e, "%s", given) : 0;
+}
+
 static int make_setup(struct setup *s, const struct job *j, struct attempt *a, struct err *e)
 {
 	int r = setup_init(s, j->target, &j->cfg, e);
@@ -162,8 +183,8 @@ static int make_setup(struct setup *s, const struct job *j, struct attempt *a, s
 		r = mount_work(s, j, "artifacts", SETUP_DIR_ARTIFACTS, true, e);
 	if (r == 0)
 		r = mount_work(s, j, "seeds", SETUP_DIR_SEEDS, false, e);
-	if (r == 0 && dictionary(j))
-		r = setup_mount(s, SETUP_FILE_DICT, false, e, "%s", dictionary(j));
+	if (r == 0)
+		r = mount_dictionary(s, j, e);
 	if (r == 0)
 		r = mount_leaks(s, j, a, e);
 	if (r == 0)
@@ -221,6 +242,8 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 	if (!a)
 		return err_sys(e, "allocate a cell's state");
 	a->launched_us = clock_mono_us();
+	a->may_take_us = input_timeout_s(j) * USEC_PER_SEC;
+	a->lines.ends = true;
 	a->lost.own = CRASH_OWN_;
 	if (!kept_file_look(j->target->binary, &a->binary))
 		a->binary.size = 0;

@@ -11,28 +11,38 @@ struct attempt {
 	struct cell *cell;
 	struct lines lines;
 	struct kept_output kept;
-	struct kept_file binary; /* size 0: not known */
-	bool asked;		 /* to stop, politely */
-	bool forced;		 /* the stop ladder went beyond the polite stop */
-	bool dumped_us;		 /* our dump signal was sent: a crash artifact is its doing */
+	struct kept_file binary;	/* size 0: not known */
+	bool asked;			/* to stop, politely */
+	bool forced;			/* the stop ladder went beyond the polite stop */
+	enum engine_fault fault_before; /* what the engine reported before the forced stop */
+	bool dumped_us;	       /* our dump signal was sent: a later crash artifact is its doing */
+	int64_t forced_ns;     /* time of the forced stop, comparable with ctimes */
+	uint64_t dump_cpu_us;  /* the cell's CPU time at that moment */
+	uint64_t stats_at_us;  /* when the engine last printed statistics; 0: never */
+	uint64_t stats_cpu_us; /* the cell's CPU time at the first reading after that */
+	bool ignored_dump;     /* the cell used CPU time after the signal, and no dump began */
+	bool restarted;	       /* its engine started twice before any forced stop */
+	bool at_mark;	       /* halted at the memory mark after it was asked to stop */
 	uint64_t launched_us;
-	uint64_t execs;	    /* that its engine claims; known when the cell has ended */
-	uint64_t until_us;  /* the keeper kills the cell then; 0: it was not told */
-	uint64_t absent_us; /* at the end: for so long we had not looked at it */
-	uint64_t waited_us; /* the target's clock's, when it was launched */
-	uint64_t borrowed;  /* memory, for the names in suppressions */
-	uint64_t max_len;   /* that the engine was told; 0: its choice */
-	char refused[32];   /* the system call that an input was refused, and that ended it */
-	/* How the cell failed, for when no artifact says it; own CRASH_OWN_: it did not. */
+	uint64_t execs;	      /* the engine's claim; known when the cell has ended */
+	uint64_t until_us;    /* when the keeper kills the cell; 0: it has no deadline */
+	uint64_t absent_us;   /* at the end: how long we had not run before */
+	uint64_t waited_us;   /* the target's clock's, when it was launched */
+	uint64_t borrowed;    /* memory, for the names in suppressions */
+	uint64_t may_take_us; /* the engine's limit of an input's time */
+	uint64_t max_len;     /* that the engine was told; 0: its choice */
+	char refused[32];     /* the refused system call of the input that ended it */
+	/* How the cell failed, for a failure without an artifact. own CRASH_OWN_: it did not
+	 * fail. */
 	struct {
 		enum crash_own own;
 		char detail[32];
 		bool by_text;
 	} lost;
-	char head[600]; /* the first bytes of output, for a start that fails */
+	char head[600]; /* the first bytes of output, for a failed start */
 	size_t n_head;
-	/* job_claims.c: lines that claim more edges than are known of, until the process can be
-	 * looked at; how often it was, and when. */
+	/* job_claims.c: lines that claim more edges than are known, kept until the process can
+	 * be looked at.  Also how often it was looked at, and when. */
 	char held[4096];
 	size_t n_held;
 	unsigned looks;
@@ -51,6 +61,12 @@ void attempt_free(const struct job *j, struct attempt *a);
  * waits for CPUs (starved: struct effective's) it is more, up to four times as much.  What it
  * reports all the same is looked at in triage. */
 uint64_t attempt_input_timeout(uint64_t may_take_us, double starved);
+
+/* The function by which a known leak is suppressed, from its frames.  LeakSanitizer then suppresses
+ * each leak that has this function anywhere in its stack.  So an allocation function ("alloc" or
+ * "dup" is part of its name) would hide the leaks of all its callers, and its caller is taken
+ * instead.  NULL: no frame has a name. */
+const char *attempt_leaking(const struct ledger_list *frames);
 
 /* The host user of a job's cells. */
 uid_t attempt_uid(const struct job *j);

@@ -16,7 +16,8 @@ enum { WALK_SHARE = 8 };
 /* When it was low, this share of the reserve more must be free. */
 enum { AGAIN_SHARE = 8 };
 
-/* ext4 has an inode for each 16 KiB (mke2fs.conf); of a file system with few of them a part. */
+/* ext4 has an inode for each 16 KiB (mke2fs.conf).  A file system with few inodes keeps a part
+ * of them. */
 enum { BYTES_PER_FILE = 16384, FILES_SHARE = 16 };
 
 uint64_t disk_files_reserve(uint64_t reserve, uint64_t files_total)
@@ -31,7 +32,7 @@ static struct fs_room room_of(const struct disk_watch *d)
 	struct fs_room r;
 	struct err ignored;
 
-	if (fs_room(d->work, &r, &ignored) < 0) /* no answer is no reason to stop */
+	if (fs_room(d->work, &r, &ignored) < 0) /* without an answer the cells go on */
 		return (struct fs_room){UINT64_MAX, UINT64_MAX, UINT64_MAX};
 	return r;
 }
@@ -52,7 +53,7 @@ bool disk_is_low(bool was, uint64_t avail, uint64_t reserve)
 	return avail < reserve || (was && avail - reserve < reserve / AGAIN_SHARE);
 }
 
-/* True: it fell by a step since it was at most. */
+/* True: it is a step below its maximum. */
 static bool fell(uint64_t now, uint64_t *most, uint64_t step)
 {
 	if (now > *most)
@@ -112,6 +113,7 @@ static int walk_one(int dir, const char *name, const struct fs_usage *limit, str
 		return r;
 	io->named.bytes = sum(io->named.bytes, u.bytes);
 	io->named.files = sum(io->named.files, u.files);
+	io->closed |= u.moved;
 	return 0;
 }
 

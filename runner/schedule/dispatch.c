@@ -3,14 +3,13 @@
 
 #include "base/clock.h"
 #include "base/sys.h"
+#include "runner/policy/turns.h"
 #include "runner/schedule/dispatch_internal.h"
-#include "runner/schedule/plan.h"
 
 #include <stdlib.h>
 
-#define MILLI	1000.0
-#define PRICE	0.05 /* of which the rule's times are */
-#define TURN_US (60 * USEC_PER_SEC)
+#define MILLI 1000.0
+#define PRICE 0.05 /* of which the rule's times are */
 /* It is asked once a second; who was not for so long did not live. */
 #define SLEPT_US (10 * USEC_PER_SEC)
 
@@ -99,28 +98,6 @@ static void release(struct dispatch *d, struct job *j)
 	j->active = false;
 	d->busy--;
 	d->memory_used -= j->cfg.memory;
-}
-
-/* A run that is too short for whole turns of everybody has shorter ones. */
-static void set_quantum(struct dispatch *d, uint64_t now)
-{
-	struct fleet_rules *r = &d->fleet.rules;
-	uint64_t left = d->deadline_us > now ? d->deadline_us - now : 0, turn;
-	size_t without = 0;
-
-	r->quantum_us = d->quantum_us;
-	r->quantum_wall_us = 3 * d->quantum_us; /* starved, it has had its turn as well */
-	r->turn_us = r->fresh_us = d->quantum_us / 5 < TURN_US ? d->quantum_us / 5 : TURN_US;
-	for (size_t i = 0; i < d->n; i++)
-		without += d->targets[i].phase == FLEET_WAITS && d->targets[i].last_us == 0;
-	if (d->deadline_us && without > 0) {
-		turn = plan_turn(d->quantum_us, left, dispatch_places(d),
-				 without + dispatch_fuzzing(d));
-		r->quantum_us = turn > USEC_PER_SEC ? turn : USEC_PER_SEC;
-		r->quantum_wall_us = r->quantum_us;
-	}
-	if (r->fresh_us > r->quantum_us)
-		r->turn_us = r->fresh_us = r->quantum_us;
 }
 
 /* --- carrying it out ---------------------------------------------------------- */
@@ -214,17 +191,42 @@ static bool ends_late(const struct dispatch *d, uint64_t now)
 	return any;
 }
 
+/* Whether the job's cell comes to a stop, and its worker is free soon.  A job that ends goes on to
+ * triage and merging. */
+static bool is_leaving(const struct dispatch *d, const struct job *j)
+{
+	return j->active && d->targets[j->index].phase == FLEET_BUSY && j->pending == REASON_NONE &&
+	       j->phase < PHASE_TRIAGING;
+}
+
+static unsigned count_leaving(const struct dispatch *d)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		n += is_leaving(d, &d->jobs[i]);
+	return n;
+}
+
 static struct fleet_order decide(struct dispatch *d, uint64_t now)
 {
-	unsigned fuzz = dispatch_fuzzing(d), others = d->busy - fuzz;
-	unsigned all = dispatch_workers(d), most = all > others ? all - others : 0;
-	bool calm = d->workers.cpu < WORKERS_BUSY;
+	unsigned all = dispatch_workers(d), fuzz = dispatch_fuzzing(d);
+	unsigned others = d->busy - fuzz - count_leaving(d); /* merging, or lent */
+	struct fleet_room room = {
+	    .run = all > others ? all - others : 0,
+	    .idle = all > d->busy ? all - d->busy : 0,
+	    .calm = d->workers.cpu < WORKERS_BUSY,
+	};
 
-	set_quantum(d, now);
+	turns_set(&d->fleet,
+		  &(struct turns){.quantum_us = d->quantum_us,
+				  .began_us = d->began_us,
+				  .deadline_us = d->deadline_us},
+		  now, dispatch_places(d));
 	dispatch_look_for_room(d);
-	if ((dispatch_make_room(d, now) || ends_late(d, now)) && fuzz > 0 && most >= fuzz)
-		most = fuzz - 1;
-	return fleet_next(&d->fleet, now, most, calm);
+	if ((dispatch_make_room(d, now) || ends_late(d, now)) && fuzz > 0 && room.run >= fuzz)
+		room.run = fuzz - 1;
+	return fleet_next(&d->fleet, now, &room);
 }
 
 static bool stands(const struct dispatch *d)

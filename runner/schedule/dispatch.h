@@ -24,18 +24,19 @@ struct dispatch {
 	bool closed;		     /* nothing is fuzzed any more */
 	bool paused;		     /* nothing starts at all */
 	bool full;		     /* likewise, until the disk has space again */
-	bool held;		     /* nothing new starts; what runs is not asked to end */
+	bool held;		     /* no new cell starts; running cells are not asked to end */
 	uint64_t began_us, asked_us; /* dispatch_next(), last */
 	uint64_t ending_us;	     /* since when somebody waits for a worker to end; 0: nobody */
 	uint64_t looked_us, day_us;  /* continuous: at the binaries, and when the day began */
-	/* A cell could not be had for want of something of ours: no more than these for now. */
+	/* A cell could not start because fuzzcell is short of a resource: fewer cells run for
+	 * now. */
 	struct dispatch_shortage {
-		uint64_t at_us, wait_us; /* when, and until one more is tried */
+		uint64_t at_us, wait_us; /* when it was short; wait until the next try */
 		unsigned cells;
-		unsigned times; /* 0: nothing is short */
-		unsigned alone; /* times in a row that not even one could be had */
+		unsigned times; /* failures; 0: nothing is short */
+		unsigned alone; /* failures in a row without any cell running */
 	} shortage;
-	bool deciding, again; /* what it starts may end at once, and ask for more */
+	bool deciding, again; /* a started job may end at once, and ask for more */
 };
 
 /* n jobs' fleet targets; dispatch_done() is right after a failure, too. */
@@ -55,10 +56,10 @@ bool dispatch_disk(struct dispatch *d, bool full);
 void dispatch_next(struct dispatch *d);
 /* The job waits in the queue again, or has ended: what it held is free. */
 void dispatch_left(struct dispatch *d, struct job *j);
-/* After dispatch_left(), of a job that came back for want of something.  Fewer run for a while,
- * which is longer each time.  False: several times in a row there was not even one. */
+/* After dispatch_left() of a job that could not get a resource.  Fewer cells run for a while,
+ * longer each time.  False: several times in a row not even one cell could run. */
 bool dispatch_short(struct dispatch *d, uint64_t now);
-/* Cells at once: workers, or fewer while something is short. */
+/* Cells at once: the workers, or fewer while a resource is short. */
 unsigned dispatch_workers(const struct dispatch *d);
 /* Jobs that are in the queue for a worker: not those that rest, or had their day's time. */
 size_t dispatch_waiting(const struct dispatch *d);

@@ -11,15 +11,15 @@ bool dispatch_fits(const struct dispatch *d, const struct job *j)
 	return d->busy == 0 || plan_admits(d->memory_used, j->cfg.memory, d->machine_memory);
 }
 
-/* --- want of descriptors, processes, ... ------------------------------------------ */
+/* --- shortage of descriptors, processes, ... -------------------------------------- */
 
 #define SHORT_FIRST_US (1 * USEC_PER_SEC)
 #define SHORT_MOST_US  (60 * USEC_PER_SEC)
-/* After so long without one the next shortage is a new one. */
+/* After so long without a shortage, the next one begins at the shortest wait. */
 #define SHORT_OVER_US (120 * USEC_PER_SEC)
 enum { ALONE_MAX = 3 };
 
-/* One cell more each time that the wait is over. */
+/* Each time that the wait is over, one more cell may run. */
 unsigned dispatch_workers(const struct dispatch *d)
 {
 	const struct dispatch_shortage *s = &d->shortage;
@@ -35,7 +35,7 @@ bool dispatch_short(struct dispatch *d, uint64_t now)
 	if (!s->times || now - s->at_us > SHORT_OVER_US)
 		*s = (struct dispatch_shortage){.wait_us = SHORT_FIRST_US};
 	else if (now - s->at_us >= s->wait_us && s->wait_us < SHORT_MOST_US)
-		s->wait_us *= 2; /* what failed together is one try */
+		s->wait_us *= 2; /* cells that failed together count as one try */
 	s->times++;
 	s->at_us = now;
 	s->cells = d->busy;
@@ -54,13 +54,15 @@ unsigned dispatch_fuzzing(const struct dispatch *d)
 
 unsigned dispatch_places(const struct dispatch *d)
 {
-	uint64_t most = 1, fit;
+	uint64_t most = 1, fit, workers = dispatch_workers(d);
 
 	for (size_t i = 0; i < d->n; i++)
 		if (d->targets[i].phase != FLEET_OUT && d->jobs[i].cfg.memory > most)
 			most = d->jobs[i].cfg.memory;
 	fit = d->machine_memory / most;
-	return fit >= dispatch_workers(d) ? dispatch_workers(d) : fit > 0 ? (unsigned)fit : 1;
+	if (fit > workers)
+		fit = workers;
+	return fit > 0 ? (unsigned)fit : 1; /* also while a shortage leaves no worker at all */
 }
 
 /* Whoever leaves, so much is free then. */

@@ -12,20 +12,27 @@ static int dump_signal(struct cell *c, int signo, struct err *e)
 	return r;
 }
 
+int dump_by_watchdog(struct cell *c, struct err *e)
+{
+	return cell_memory_open(c, CELL_SECOND_THREAD, DUMP_MARK_GRACE_US / 2, e);
+}
+
 int dump_input(struct cell *c, const struct engine_ops *engine, const struct engine_state *s,
 	       bool at_mark, struct err *e)
 {
-	/* The engine's watchdog reports already.  Its report may stop all threads with SIGSTOP,
-	 * which a SIGCONT would take away: then the report never ends. */
-	bool reported = at_mark && s->own_thread;
-	struct err ignored;
-	int r = reported ? 0 : dump_signal(c, engine->dump_signal, e);
+	struct err unsent;
+	int r, sent;
 
-	/* Only now that the signal waits: a halted task runs its handler first. */
-	(void)!cell_memory_open(c,
-				!at_mark   ? CELL_EVERY_THREAD
-				: reported ? CELL_SECOND_THREAD
-					   : CELL_FIRST_THREAD,
-				DUMP_MARK_GRACE_US / 2, &ignored);
-	return r;
+	/* The engine's watchdog already writes a report.  For that it may stop all threads with
+	 * SIGSTOP.  A SIGCONT would end the stop, and then the report never ends. */
+	if (at_mark && s->own_thread &&
+	    cell_memory_open(c, CELL_REPORTING_THREAD, DUMP_MARK_GRACE_US / 2, e) == 0)
+		return 0;
+	sent = dump_signal(c, engine->dump_signal, &unsent);
+	/* Opened only after the signal is pending: a halted task runs its handler first. */
+	r = cell_memory_open(c, at_mark ? CELL_FIRST_THREAD : CELL_EVERY_THREAD,
+			     DUMP_MARK_GRACE_US / 2, e);
+	if (sent < 0)
+		*e = unsent;
+	return sent < 0 ? sent : r < 0;
 }

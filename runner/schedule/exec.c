@@ -22,7 +22,7 @@
  * to an end of its own, which tells more than a forced one. */
 #define LOOK_US	       (250 * USEC_PER_MSEC)
 #define FORKS_GRACE_US (1 * USEC_PER_SEC)
-/* A timer that comes so late says that we did not run. */
+/* If a timer is this late, this process did not run. */
 #define ABSENT_US (1 * USEC_PER_SEC)
 
 enum { HALF = EXEC_KEPT_MAX / 2 };
@@ -39,6 +39,7 @@ struct exec {
 	uint64_t start_cpu_us; /* its start took so much */
 	enum ask ask;
 	bool late, forced, stopped;
+	bool watched; /* at its memory mark, only the engine's watchdog runs */
 	struct lines lines;
 	struct engine_state engine;
 	char refused[32];
@@ -108,21 +109,6 @@ static void join_output(struct exec *x)
 		(void)!buf_add(&x->head, (struct slice){x->ring, at}, &e);
 }
 
-static void on_output(void *arg, struct slice bytes)
-{
-	struct exec *x = arg;
-	bool ran = x->engine.replaying;
-	struct cgroup_counters c;
-	struct err e;
-
-	keep(x, bytes);
-	if (x->spec.output)
-		x->spec.output(x->spec.arg, bytes);
-	lines_feed(&x->lines, bytes, on_line, x);
-	if (!ran && x->engine.replaying && cell_read(x->cell, &c, &e) == 0)
-		x->start_cpu_us = c.usage_us;
-}
-
 static int set_timer(struct exec *x, uint64_t at_us, struct err *e)
 {
 	int r = loop_set_timer(x->timer, at_us, e);
@@ -130,10 +116,20 @@ static int set_timer(struct exec *x, uint64_t at_us, struct err *e)
 	if (r < 0)
 		return r;
 	x->until_us = at_us;
-	/* Without the keeper there is still the timer. */
+	/* Without the keeper the timer still ends the cell. */
 	if (cell_deadline(x->cell, at_us + DUMP_GRACE_US + SETUP_KEEPER_SLACK_US, e) < 0)
 		LOG(LOG_WARN, "keeper", f_str("what", e->msg));
 	return 0;
+}
+
+/* The first input has started: applies its limit if that is before the deadline. */
+static void limit_input(struct exec *x)
+{
+	uint64_t at = clock_mono_us() + x->spec.input_us;
+	struct err e;
+
+	if (x->spec.input_us && x->ask == ASK_NOTHING && at < x->until_us)
+		(void)!set_timer(x, at, &e); /* else the deadline ends it */
 }
 
 /* Its end tells. */
@@ -146,6 +142,39 @@ static void kill_now(struct exec *x)
 	(void)!set_timer(x, clock_mono_us() + KILL_RETRY_US, &e);
 }
 
+static void on_output(void *arg, struct slice bytes)
+{
+	struct exec *x = arg;
+	bool ran = x->engine.replaying;
+	struct cgroup_counters c;
+	struct err e;
+
+	keep(x, bytes);
+	if (x->spec.output)
+		x->spec.output(x->spec.arg, bytes);
+	lines_feed(&x->lines, bytes, on_line, x);
+	if (x->engine.restarted && x->ask == ASK_NOTHING) {
+		x->ask = ASK_RESTART;
+		kill_now(x);
+	}
+	if (ran || !x->engine.replaying)
+		return;
+	if (cell_read(x->cell, &c, &e) == 0)
+		x->start_cpu_us = c.usage_us;
+	limit_input(x);
+}
+
+static bool is_ended_for(struct exec *x, enum ask why, uint64_t grace_us)
+{
+	struct err e;
+
+	x->ask = why;
+	x->forced = true;
+	if (set_timer(x, clock_mono_us() + grace_us, &e) < 0)
+		kill_now(x);
+	return true;
+}
+
 /* Forces the input in work out: first with the engine's own report.  False: it has ended
  * by itself, or is being ended. */
 static bool dump(struct exec *x, enum ask why)
@@ -153,28 +182,49 @@ static bool dump(struct exec *x, enum ask why)
 	uint64_t grace = why == ASK_MEMORY ? DUMP_MARK_GRACE_US : DUMP_GRACE_US;
 	struct err e;
 
-	if (x->ask != ASK_NOTHING ||
+	if ((x->ask != ASK_NOTHING && !(x->watched && why == ASK_MEMORY)) ||
 	    dump_input(x->cell, x->target->engine, &x->engine, why == ASK_MEMORY, &e) == -ESRCH)
 		return false;
-	x->ask = why;
-	x->forced = true;
-	if (set_timer(x, clock_mono_us() + grace, &e) < 0)
-		kill_now(x);
-	return true;
+	x->watched = false;
+	return is_ended_for(x, why, grace);
+}
+
+static bool dump_at_mark(struct exec *x)
+{
+	struct err e;
+
+	if (x->ask != ASK_NOTHING || x->engine.own_thread || dump_by_watchdog(x->cell, &e) < 0)
+		return dump(x, ASK_MEMORY);
+	x->watched = true;
+	return is_ended_for(x, ASK_MEMORY, DUMP_WATCHDOG_US);
+}
+
+/* A report that has begun ends by itself. */
+static void end_watch(struct exec *x)
+{
+	if (!x->engine.own_thread && dump(x, ASK_MEMORY))
+		return;
+	x->watched = false;
+	(void)is_ended_for(x, ASK_MEMORY, DUMP_MARK_GRACE_US - DUMP_WATCHDOG_US);
 }
 
 static void on_timer(void *arg)
 {
 	struct exec *x = arg;
-	uint64_t now = clock_mono_us();
+	uint64_t now = clock_mono_us(), deadline = x->began_us + x->spec.deadline_us;
 	struct err e;
 
-	/* We were stopped, and it may have ended meanwhile: that is heard first. */
+	/* This process was stopped, and the cell may have ended meanwhile: its end is handled
+	 * first. */
 	if (now - x->until_us >= ABSENT_US && set_timer(x, now + ABSENT_US, &e) == 0)
 		return;
-	if (x->ask != ASK_NOTHING)
+	if (x->watched)
+		end_watch(x);
+	else if (x->ask != ASK_NOTHING)
 		kill_now(x);
-	else
+	/* A report that has begun has time until the deadline. */
+	else if (x->engine.fault == ENGINE_FAULT_NONE || now >= deadline ||
+		 set_timer(x, deadline, &e) < 0)
 		x->late = dump(x, ASK_STUCK);
 }
 
@@ -197,7 +247,7 @@ static void on_refused(void *arg, const char *name)
 {
 	struct exec *x = arg;
 
-	/* What the target calls before it runs an input is no input's doing. */
+	/* A call before the first input belongs to the target's start, not to the input. */
 	if (!*x->refused && x->engine.replaying)
 		snprintf(x->refused, sizeof(x->refused), "%.31s", name);
 }
@@ -205,10 +255,9 @@ static void on_refused(void *arg, const char *name)
 static void on_memory(void *arg, bool halted)
 {
 	struct exec *x = arg;
-
 	struct err e;
 
-	if (halted && !dump(x, ASK_MEMORY))
+	if (halted && !dump_at_mark(x))
 		(void)!cell_memory_open(x->cell, CELL_EVERY_THREAD, 0, &e); /* being ended */
 }
 
@@ -241,7 +290,7 @@ static void fill_end(const struct exec *x, const struct cell_end *cell, struct e
 	};
 
 	f.end = x->target->engine->classify(&x->engine, f.code, f.signo);
-	/* Nothing is known of what the keeper killed: nobody saw what the input did. */
+	/* If the keeper killed the cell, the input's result is not known. */
 	f.started = f.started && !is_overdue(x, cell);
 	*ret = (struct exec_end){
 	    .failure = failure_of(&f),
@@ -302,6 +351,7 @@ int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct 
 	if (!x)
 		return err_sys(e, "allocate a cell's state");
 	*x = (struct exec){.env = env, .spec = *spec, .target = spec->setup->target};
+	x->lines.ends = true;
 	x->head = BUF_INIT(HALF + 1);
 	x->began_us = clock_mono_us();
 	snprintf(id, sizeof(id), "%s-%zu-x%u", env->run, spec->index, serial++);
@@ -324,6 +374,7 @@ int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct 
 void exec_stop(struct exec *x)
 {
 	x->stopped = true;
+	x->watched = false;
 	x->ask = ASK_FINISH;
 	kill_now(x);
 }

@@ -16,7 +16,7 @@ struct exec_env {
 	const char *run;    /* begins the cells' names */
 };
 
-enum { EXEC_KEPT_MAX = 1 << 16 }; /* bytes of output that exec_end has, half from each end */
+enum { EXEC_KEPT_MAX = 1 << 16 }; /* bytes of output in exec_end, half from each end */
 
 struct exec_end {
 	enum failure failure; /* FAILURE_STUCK also when the deadline passed without a report */
@@ -26,7 +26,7 @@ struct exec_end {
 	int code, signo; /* exit status, or the signal */
 	enum engine_end end;
 	const struct engine_state *engine;
-	const char *refused; /* the first refused system call since it ran an input, or "" */
+	const char *refused; /* the first refused system call since the input ran, or "" */
 	struct slice output; /* beginning and end, when there was more than is kept */
 	uint64_t cpu_us, wall_us, memory_peak;
 	uint64_t input_cpu_us; /* of the CPU time: since it said that it runs its first input */
@@ -49,6 +49,9 @@ struct exec_spec {
 	uint64_t extra_memory;
 	bool fixed_addresses; /* cell_spec's: what two cells report can be compared */
 	uint64_t deadline_us; /* wall time from now */
+	/* Wall time from the engine's line that it runs its first input.  A report that has begun
+	 * by then has time until the deadline.  0: no limit. */
+	uint64_t input_us;
 	/* Soon after a fork or thread was refused the current input is forced out, too:
 	 * FAILURE_PIDS. What ends by itself before is judged by its end. */
 	bool forks_end_it;

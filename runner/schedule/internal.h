@@ -11,23 +11,23 @@ extern const struct cell_ops job_cell_ops;
 void job_step(struct job *j, enum phase_event ev);
 void job_set_note(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The forced dump writes one file; more time would only serve a hanging target.  Wall time: where
- * CPUs are short it is more. */
+/* The forced dump writes one file; more time would only serve a hanging target.  This is wall
+ * time: it is longer where CPUs are short. */
 #define JOB_DUMP_GRACE_US UINT64_C(1000000)
 /* How long a forced dump may take, for a target that waits for CPUs or, at its memory mark, for
  * memory, such a share of its time: a second, up to ten of them. */
 uint64_t job_dump_grace(double starved);
 
-/* job_limits.c: the keeper knows when the cell is to be gone, should we be stopped. */
+/* job_limits.c: gives the keeper the cell's deadline, for the case that we are stopped. */
 void job_tell_keeper(struct job *j);
-/* The run's fuzzing ends before its own time does. */
+/* Whether the run's fuzzing ends before the job's own time does. */
 bool job_ends_with_run(const struct job *j);
 
-/* job_limits.c: there is no cell because this process, its user or the machine is short of
- * something: the job waits in the queue again. */
+/* job_limits.c: there is no cell because this process, its user or the machine is short of a
+ * resource.  The job goes back to the queue. */
 void job_is_short(struct job *j, const char *why);
-/* Neither a descriptor, a process, memory nor a place for a group: of an errno, and of a text that
- * ends with one's words. */
+/* Whether an errno, or the end of a text, reports a shortage of descriptors, processes, memory
+ * or groups. */
 bool job_is_shortage(int code);
 bool job_tells_shortage(const char *text);
 
@@ -38,7 +38,7 @@ void job_put_off(struct job *j, uint64_t us);
  * cell left; job_after_collect() is told. */
 MUST_CHECK int job_prepare(struct job *j, struct err *e);
 void job_collect(struct job *j);
-/* job.c: job_collect() once more, in a second. */
+/* job.c: calls job_collect() once more, in a second. */
 void job_collect_later(struct job *j);
 
 /* job_build.c: looks at the binary, for job_other_binary(). */
@@ -60,20 +60,35 @@ bool job_coverage_dropped(const struct job *j);
 /* Says so, once. */
 void job_watch_coverage(struct job *j);
 
-/* job_claims.c: of the program of its build, edges that it can have; 0: not known. */
+/* job_claims.c: how many edges the build's program can have; 0: not known. */
 void job_claims_build(struct job *j, uint64_t edges);
 void job_claims_other_build(struct job *j);
-/* Its next cell: its engine's state is new. */
+/* A new cell of the job started: its engine's state is new. */
 void job_claims_launched(struct job *j);
-/* What its engine prints goes to its state, but numbers that cannot be true. */
+/* Takes a line of the engine into its state, unless its numbers are impossible. */
 void job_claims_line(struct job *j, struct slice line);
-/* Once a second, and when its cell has ended: the CPU time of that cell. */
+/* The CPU time of its cell: once a second, and when the cell has ended. */
 void job_claims_tick(struct job *j, uint64_t usage_us);
 void job_claims_ended(struct job *j, uint64_t usage_us);
-/* Executions of the present cell: what its engine says, and no more than it had CPU time for. */
+/* Executions of the present cell: the engine's claim, but no more than its CPU time allows. */
 uint64_t job_execs(const struct job *j);
-/* The most memory of its process in bytes: the same, and no more than the kernel counted. */
+/* The peak memory of its process in bytes: the engine's claim, but no more than the kernel
+ * counted. */
 uint64_t job_claimed_rss(const struct job *j);
+
+/* job_words.c: the dictionary that the target was given; NULL: none. */
+const char *job_given_dictionary(const struct job *j);
+/* Takes what a line of the engine says of words. */
+void job_words_line(struct job *j, struct slice line);
+/* Chooses words of the program and writes JOB_DICTIONARY, which has them behind the given ones,
+ * into the working directory.  ret->own 0: there is no such file.  Blocks: for a child.
+ */
+#define JOB_DICTIONARY "dictionary"
+MUST_CHECK int job_words_prepare(const struct job *j, struct job_dictionary *ret, struct err *e);
+void job_words_prepared(struct job *j, const struct job_dictionary *d, const char *failed);
+/* Notes what the words of the cell that ended brought.  Blocks, too. */
+MUST_CHECK int job_words_collect(const struct job *j, struct err *e);
+void job_words_collected(struct job *j);
 
 /* job_series.c: a point of its curves, if it is time for one; rss: of its cell, end: that has just
  * ended.  The job ended: no more. */
@@ -90,17 +105,24 @@ bool job_may_shrink(const struct job *j);
 void job_triage(struct job *j);
 void job_merge(struct job *j);
 void job_tell_crashes(struct job *j);
-/* job_kept.c: what the cell that just ended printed of its artifact goes beside the artifact's
- * place in the queue, before it is collected.  Blocks: in a child process. */
+/* job_kept.c: keeps the report of an artifact beside the artifact's place in the queue.  It is
+ * the output of the cell that just ended, and is kept before the artifact is collected.  Blocks:
+ * for a child process. */
 MUST_CHECK int job_keep_report(const struct job *j, struct err *e);
-/* The cell failed so (or not: FAILURE_NONE), for job_keep_lost(). */
+/* Notes for job_keep_lost() how the cell failed; FAILURE_NONE: it did not. */
 void job_note_lost(struct job *j, const struct cell_facts *f, enum failure what);
-/* No artifact came of the cell: a failure of it gets a place in the queue without one.
- * Blocks, too. */
+/* Gives a failure of the cell without an artifact a place in the queue.  Blocks, too. */
 MUST_CHECK int job_keep_lost(const struct job *j, bool *ret_kept, struct err *e);
 
 /* Of its last time, as long as an input may take at least, the share that it waited for a CPU. */
 double job_waited_lately(const struct job *j);
+
+/* Counts n timeouts that were found only after their cells had been stopped. */
+void job_count_overrun(struct job *j, uint64_t n);
+
+/* Why its cell was stopped: ASK_MEMORY also when it came to the memory mark after it was asked
+ * to stop for another reason. */
+enum ask job_asked(const struct job *j);
 
 /* The cell is gone: counts what it left and decides what to do after collecting. */
 void job_judge(struct job *j, const struct cell_end *end);

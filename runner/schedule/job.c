@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A cell that was killed and is still there is killed again. */
@@ -35,6 +36,7 @@ void job_done(struct job *j)
 	source_remove(j->timer);
 	target_config_done(&j->cfg);
 	buf_done(&j->artifacts);
+	words_done(&j->words.told);
 	free(j->refused_text);
 	free(j->seen);
 	if (j->log_open)
@@ -78,6 +80,21 @@ uint64_t job_fuzzed_us(const struct job *j, uint64_t now_us)
 
 static void do_kill(struct job *j);
 
+/* The engine prints a line when it begins the dump.  Without that line the target either got no
+ * CPU time, or went on with its input. */
+static void check_dump_ignored(struct job *j)
+{
+	struct attempt *a = j->attempt;
+	struct cgroup_counters c;
+	struct err e;
+
+	/* In starved cells only CPU time tells whether the input is over its limit. */
+	a->ignored_dump = a->stats_cpu_us && a->dumped_us && j->engine.fault == ENGINE_FAULT_NONE &&
+			  cell_read(a->cell, &c, &e) == 0 &&
+			  c.usage_us >= a->dump_cpu_us + JOB_DUMP_GRACE_US / 5 &&
+			  c.usage_us >= a->stats_cpu_us + j->cfg.input_timeout_us;
+}
+
 static void on_timer(void *arg)
 {
 	struct job *j = arg;
@@ -89,8 +106,11 @@ static void on_timer(void *arg)
 			do_kill(j);
 		else if (j->phase == PHASE_COLLECTING)
 			job_collect(j);
-		else
+		else {
+			if (j->phase == PHASE_DUMPING)
+				check_dump_ignored(j);
 			job_step(j, EVENT_GRACE);
+		}
 		return;
 	}
 	/* Triage between two cells is no fuzzing: it puts the deadline off. */
@@ -133,7 +153,7 @@ void job_put_off(struct job *j, uint64_t us)
 	arm(j);
 }
 
-/* There is no cell: for want of something, or because the target cannot have one. */
+/* No cell could start: a resource is short, or the target cannot have one. */
 static void no_cell(struct job *j, int r, const struct err *e)
 {
 	if (job_is_shortage(-r))
@@ -185,6 +205,8 @@ static void do_launch(struct job *j)
 	j->disk.unexplained = 0;
 	j->held = false;
 	j->launched = true;
+	if (j->unproven) /* what the build before it did says nothing of this one */
+		j->fuzzed = j->unproven = false;
 	j->has_merged = false;
 	if (j->target->unbuilt ||
 	    (faccessat(AT_FDCWD, j->target->binary, F_OK, 0) < 0 && errno == ENOENT)) {
@@ -218,7 +240,7 @@ void job_hold(struct job *j, bool held)
 	if (!j->attempt || !j->attempt->cell || cell_freeze(j->attempt->cell, held, &e) < 0)
 		return; /* it is just ending */
 	if (!held)
-		j->fleet->clock.idle_us = 0; /* it stood because of us */
+		j->fleet->clock.idle_us = 0; /* it stood because we stopped it */
 }
 
 static void do_ask(struct job *j)
@@ -244,18 +266,39 @@ uint64_t job_dump_grace(double starved)
 	return (uint64_t)((double)JOB_DUMP_GRACE_US / share);
 }
 
+/* Reports and artifacts from now on are the result of our signal. */
+static void mark_forced(struct job *j)
+{
+	struct attempt *a = j->attempt;
+	struct timespec now = {0};
+
+	if (a->forced)
+		return;
+	a->forced = true;
+	a->fault_before = j->engine.fault;
+	/* The kernel stamps files with this clock, which is behind clock_real_us(). */
+	(void)!clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	a->forced_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
 static void do_dump(struct job *j)
 {
 	uint64_t grace =
-	    j->ask == ASK_MEMORY
+	    job_asked(j) == ASK_MEMORY
 		? DUMP_MARK_GRACE_US
 		: job_dump_grace(fmax(fmax(j->fleet->clock.starved, j->starved), j->pressure[1]));
+	struct cgroup_counters c;
 	struct err e;
+	int r;
 
 	job_hold(j, false);
-	j->attempt->forced = true;
-	j->attempt->dumped_us = dump_input(j->attempt->cell, j->target->engine, &j->engine,
-					   j->ask == ASK_MEMORY, &e) == 0;
+	mark_forced(j);
+	j->attempt->dump_cpu_us = cell_read(j->attempt->cell, &c, &e) == 0 ? c.usage_us : 0;
+	r = dump_input(j->attempt->cell, j->target->engine, &j->engine, job_asked(j) == ASK_MEMORY,
+		       &e);
+	if (r > 0)
+		joblog_note(&j->log, "%s", e.msg);
+	j->attempt->dumped_us = r >= 0;
 	j->grace_at = clock_mono_us() + grace;
 	arm(j);
 }
@@ -264,7 +307,7 @@ static void do_kill(struct job *j)
 {
 	struct err e;
 
-	j->attempt->forced = true;
+	mark_forced(j);
 	if (cell_kill(j->attempt->cell, &e) < 0)
 		joblog_note(&j->log, "%s", e.msg); /* its ended says more */
 	j->grace_at = clock_mono_us() + KILL_RETRY_US;

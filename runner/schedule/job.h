@@ -6,6 +6,7 @@
 #include "images/cell.h"
 #include "runner/config/config.h"
 #include "runner/corpus/workdir.h"
+#include "runner/dictionary/words.h"
 #include "runner/discover/discover.h"
 #include "runner/observe/row.h"
 #include "runner/policy/fleet.h"
@@ -28,7 +29,7 @@ enum job_news {
 	JOB_RESTARTED,
 	JOB_FAILED,   /* a cell ended with a failure; job->last_failure */
 	JOB_DROPPED,  /* it reaches much less than the build before */
-	JOB_FORGES,   /* its engine's numbers cannot be true */
+	JOB_FORGES,   /* its engine's numbers are impossible */
 	JOB_REQUEUED, /* paused */
 	JOB_ENDED,
 };
@@ -42,9 +43,9 @@ struct job_env {
 	int quarantine, triage; /* directories of the state */
 	const char *rootfs;	/* NULL: the host's */
 	uint64_t log_limit;
-	uint64_t fuzz_until_us; /* of the run's fuzzing; clock_mono_us(), 0: none */
-	uint64_t began_us;	/* of the run; clock_mono_us(), as end_us */
-	uint64_t end_us; /* of the run, triage and merging included; clock_mono_us(), 0: none */
+	uint64_t fuzz_until_us; /* end of the run's fuzzing; clock_mono_us(), 0: none */
+	uint64_t began_us;	/* start of the run; clock_mono_us(), as end_us */
+	uint64_t end_us; /* end of the run, triage and merging included; clock_mono_us(), 0: none */
 	uint64_t started_real_us; /* its beginning, for people */
 	struct triage_env triage_env;
 	struct merge_env merge_env;
@@ -68,14 +69,22 @@ struct job_binary {
 	int error;	       /* errno: it may not be read and run; 0: it may */
 };
 
-/* What is known of its build's numbers, beside what it says. */
+/* What bounds the numbers that the job's engine prints. */
 struct job_claims {
-	uint64_t edges;	  /* that it can have; 0: not known */
-	uint64_t execs;	  /* the last of the present cell that were possible */
-	uint64_t lines;	  /* with statistics, of earlier cells */
-	uint64_t refused; /* lines and readings that cannot be true */
-	bool forged;	  /* so many of them that its numbers count for nothing */
-	char text[160];	  /* the first of them: "343172 edges reached, ..." */
+	uint64_t edges;	  /* edges that its program can have; 0: not known */
+	uint64_t execs;	  /* last possible number of executions of the present cell */
+	uint64_t lines;	  /* lines with statistics of earlier cells */
+	uint64_t refused; /* lines and readings with impossible numbers */
+	bool forged;	  /* there were so many that its numbers count for nothing */
+	char text[160];	  /* the first of these numbers: "343172 edges reached, ..." */
+};
+
+/* Words of the program in the job's dictionary. */
+struct job_words {
+	struct job_dictionary {
+		uint64_t given, own; /* entries of the given one; own 0: it is not joined */
+	} has;
+	struct words told; /* what the engine said of words since the last collecting */
 };
 
 struct job {
@@ -112,6 +121,7 @@ struct job {
 	uint64_t cov, ft;	    /* the most of this build in this run */
 	uint64_t rss_mib;	    /* the most that its engine told of */
 	struct job_claims claims;
+	struct job_words words;
 	struct engine_state engine; /* of the present or last cell */
 	uint64_t execs_before;	    /* in earlier cells, */
 	uint64_t runs_from;	    /* and when its build came */
@@ -122,10 +132,10 @@ struct job {
 	double pressure[3]; /* cpu, memory, io: stalled share of the last interval */
 	uint64_t over_mark_since;
 
-	unsigned shortages; /* in a row, as crun told of them */
-	unsigned collects;  /* tries to save, in a row, that could not begin */
-	bool is_short;	    /* no cell, for want of something of ours: the run takes note */
-	bool was_short;	    /* and its note says so */
+	unsigned shortages; /* in a row, reported by crun */
+	unsigned collects;  /* attempts to save in a row that failed for want of a resource */
+	bool is_short;	    /* no cell for want of a resource, not yet noted by the run */
+	bool was_short;	    /* its note says that a resource was short */
 
 	bool active; /* holds a worker: the run sets and clears it */
 	bool off;    /* a person stopped it: only a person starts it again */
@@ -139,16 +149,19 @@ struct job {
 	struct {
 		char name[32];
 		uint64_t n;
-		bool saved;	    /* an input that called it is a finding */
-	} refused[JOB_REFUSED_MAX]; /* the last one: all others together, when there are more */
+		bool saved;	    /* an input that made the call is a finding */
+	} refused[JOB_REFUSED_MAX]; /* the last one is for all further names */
 	size_t n_refused;
 	char *refused_text;
 
 	/* Triage: after each failure, and of what earlier runs left. */
 	struct triage *triage;
 	struct triage_sum crashes; /* of all triages */
-	uint64_t triage_us;	   /* used so far */
+	/* Of runs that were killed: no exit status has counted them (runner/crash/ledger.h). */
+	uint64_t uncounted_new, uncounted_regressed;
+	uint64_t triage_us; /* used so far */
 	uint64_t triage_began_us;
+	uint64_t suspects; /* queued inputs of this run that may be timeouts */
 	bool untriaged;	   /* artifacts were collected since the last triage */
 	bool in_a_hurry;   /* to pause */
 	bool at_once;	   /* to end: what is left to do is for another run */
@@ -157,6 +170,7 @@ struct job {
 	bool shrinks;	   /* the triage in work does that */
 	bool tidies;	   /* what is in work is a tidy-up that has not come to it */
 	bool launched;	   /* there was a cell of this build */
+	bool unproven;	   /* the build came in this run, and no cell of it was launched yet */
 	bool rebuilt;	   /* its binary came during the run: the run's commit is not its */
 	bool dropped;	   /* that was told: it reaches much less than the build before */
 	bool held;	   /* its cell is frozen until the disk has room again */
@@ -176,12 +190,12 @@ struct job {
 	struct workdir_seeds seeds;
 	struct workdir_found found;
 
-	/* What its cell holds on the disk, and what was saved of earlier cells. */
+	/* The space that its cell holds on the disk, and that of files saved from earlier cells. */
 	struct {
 		struct disk_usage now;
-		struct disk_usage at_walk, before; /* at the last walk, and the one before */
-		uint64_t unexplained;  /* bytes that the file system lost and no cell has */
-		uint64_t walked;       /* the walk that reached it last */
+		struct disk_usage at_walk, before; /* at the last walk, and at the one before */
+		uint64_t unexplained;  /* bytes that the disk lost and no cell is known to hold */
+		uint64_t walked;       /* number of the last walk that reached it */
 		struct fs_usage saved; /* since its run, or its day, began */
 		struct workdir_kept kept;
 	} disk;
@@ -218,9 +232,9 @@ void job_load_progress(struct job *j);
 bool job_other_binary(const struct job *j);
 /* A line of ours in its log. */
 void job_log(struct job *j, const char *text);
-/* What its cell holds, with what this run saved of earlier ones, has reached a limit. */
+/* Whether its cell, with the files that this run saved of earlier ones, has reached a limit. */
 bool job_over_disk(const struct job *j);
-/* Its cell stands still, and goes on.  Only while it fuzzes: one that is being stopped moves. */
+/* Freezes its cell, and lets it go on.  Only while it fuzzes: a cell that is being stopped runs. */
 void job_hold(struct job *j, bool held);
 /* Kill at once. */
 void job_kill(struct job *j, enum reason r);

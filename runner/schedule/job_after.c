@@ -123,6 +123,21 @@ static void add_sum(struct job *j, const struct triage_sum *s)
 	}
 }
 
+void job_count_overrun(struct job *j, uint64_t n)
+{
+	j->failures[FAILURE_TIMEOUT] += n;
+	j->failures_total += (uint32_t)n;
+}
+
+/* Inputs that earlier runs queued are not failures of this run. */
+static void count_overrun(struct job *j, uint64_t n)
+{
+	if (n > j->suspects)
+		n = j->suspects;
+	j->suspects -= n;
+	job_count_overrun(j, n);
+}
+
 static void on_triaged(void *arg, const struct triage_sum *sum)
 {
 	struct job *j = arg;
@@ -141,6 +156,7 @@ static void on_triaged(void *arg, const struct triage_sum *sum)
 		j->unshrunk = (j->ask == ASK_PAUSE && j->in_a_hurry) ||
 			      (j->pending == REASON_NONE && triage_left(j) == 0);
 	add_sum(j, sum);
+	count_overrun(j, sum->overran);
 	next_step(j);
 }
 
@@ -216,7 +232,8 @@ static int write_history(void *arg, struct buf *out, struct err *e)
 	int r = merge_history_line(&line, &j->merged, &text, e);
 
 	(void)out;
-	return r < 0 ? r : state_append_history(j->env->state, "corpus_history.jsonl", text, e);
+	return r < 0 ? r
+		     : state_append_history(j->env->state, NULL, "corpus_history.jsonl", text, e);
 }
 
 static void on_history(void *arg, struct slice result, const char *failed)
@@ -296,17 +313,25 @@ static uint64_t count_in_run(const struct known_crash *c, const char *run)
 }
 
 /* One printable line. */
-static void print_what(const struct known_crash *c, char *out, size_t size)
+static void print_what(const struct known_crash *c, bool waits, char *out, size_t size)
 {
-	snprintf(out, size, "%s%s%s", c->crash_type, *c->top_frame ? " in " : "", c->top_frame);
+	char found[64] = "";
+
+	if (waits)
+		snprintf(found, sizeof(found), "; found in run %.24s, which was killed",
+			 c->uncounted);
+	snprintf(out, size - strlen(found), "%s%s%s", c->crash_type, *c->top_frame ? " in " : "",
+		 c->top_frame);
+	memcpy(out + strlen(out), found, strlen(found) + 1);
 	for (char *p = out; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = ' ';
 }
 
-static void tell(struct job *j, const struct known_crash *c, uint64_t count)
+/* waits: for the exit status of this run, because the run that found it was killed. */
+static void tell(struct job *j, const struct known_crash *c, uint64_t count, bool waits)
 {
-	struct row_crash r = {.count = count,
+	struct row_crash r = {.count = count ? count : c->count,
 			      .hits = c->reproduction.hits,
 			      .tries = c->reproduction.tries,
 			      .security = c->security};
@@ -314,7 +339,7 @@ static void tell(struct job *j, const struct known_crash *c, uint64_t count)
 
 	snprintf(r.signature, sizeof(r.signature), "%s", c->signature);
 	snprintf(r.state, sizeof(r.state), "%s", ledger_state_name(c->state));
-	print_what(c, r.what, sizeof(r.what));
+	print_what(c, waits, r.what, sizeof(r.what));
 	while (at > 0 && j->seen[at - 1].count < count)
 		at--;
 	if (at == TELL_MAX)
@@ -349,14 +374,18 @@ void job_tell_crashes(struct job *j)
 	j->crashes.left = state_waiting(j->env->state, j->target->name);
 	if (j->crashes.left > 0 && j->triage_us == 0) /* there was none in this run */
 		j->crashes.undecided = undecided_before(j);
+	j->uncounted_new = j->uncounted_regressed = 0;
 	j->seen = sys_calloc(TELL_MAX + 1, sizeof(*j->seen));
 	for (size_t i = 0; j->seen && i < ledger_count(l); i++) {
 		const struct known_crash *c = ledger_at(l, i);
 		const struct known_crash *own = ledger_entry(c, j->target->name);
 		uint64_t n = !own || *c->merged_into ? 0 : count_in_run(own, env->run);
+		bool waits = own && !*c->merged_into && ledger_waits_for(own, env->run);
 
-		if (n > 0)
-			tell(j, own, n);
+		j->uncounted_regressed += waits && own->state == LEDGER_REGRESSED;
+		j->uncounted_new += waits && own->state != LEDGER_REGRESSED;
+		if (n > 0 || waits)
+			tell(j, own, n, waits);
 	}
 	if (j->reason == REASON_CRASH_LOOP && j->n_seen > 0)
 		job_set_note(j, "most often %s: %s", j->seen[0].signature, j->seen[0].what);

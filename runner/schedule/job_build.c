@@ -49,6 +49,7 @@ void job_take_build(struct job *j, const struct kept_file *file, const char *bui
 		j->rebuilt = !kept_file_same(file, &j->at_start);
 	if (other) {
 		fleet_rebuilt(j->fleet);
+		j->unproven = true;
 		job_claims_other_build(j);
 		j->launched = false; /* what of its crashes is fixed? */
 		j->forgiven = j->failures_total;

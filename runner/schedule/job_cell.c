@@ -50,8 +50,14 @@ static void on_line(void *arg, struct slice line)
 {
 	struct job *j = arg;
 	bool ran = j->engine.running;
+	uint64_t told = j->engine.status_lines;
 
 	job_claims_line(j, line);
+	job_words_line(j, line);
+	if (j->engine.status_lines != told) {
+		j->attempt->stats_at_us = clock_mono_us();
+		j->attempt->stats_cpu_us = 0; /* at the next reading */
+	}
 	kept_line(&j->attempt->kept, line, j->engine.fault != ENGINE_FAULT_NONE);
 	if (j->engine.running)
 		j->fuzzed = true;
@@ -62,6 +68,18 @@ static void on_line(void *arg, struct slice line)
 	j->rss_mib = max_u64(j->rss_mib, j->engine.rss_mib);
 	if (tell_fleet(j))
 		j->barren = 0;
+}
+
+/* The input that restarted the engine is gone with its first process.  A dump would save an
+ * input that did nothing. */
+static void end_restarted(struct job *j)
+{
+	if (j->phase != PHASE_RUNNING && j->phase != PHASE_POLITE)
+		return;
+	if (j->phase == PHASE_RUNNING)
+		j->ask = ASK_RESTART;
+	j->attempt->restarted = true;
+	job_step(j, EVENT_KILL);
 }
 
 static void on_output(void *arg, struct slice bytes)
@@ -78,6 +96,15 @@ static void on_output(void *arg, struct slice bytes)
 	a->n_head += room;
 	joblog_write(&j->log, bytes);
 	lines_feed(&a->lines, bytes, on_line, j);
+	if (j->engine.restarted)
+		end_restarted(j);
+}
+
+enum ask job_asked(const struct job *j)
+{
+	if (j->attempt && j->attempt->at_mark)
+		return ASK_MEMORY;
+	return j->attempt && j->attempt->restarted ? ASK_RESTART : j->ask;
 }
 
 /* The input in work is the finding: force it out, unless we are ending anyway. */
@@ -89,7 +116,8 @@ static void save_input(struct job *j, enum ask why)
 	job_step(j, EVENT_STOP_NOW);
 }
 
-/* Its place among the refused calls; further names than there is room for share the last. */
+/* The call's place among the refused ones.  When the table is full, other names share the last
+ * place. */
 static size_t place_of(struct job *j, const char *name)
 {
 	const size_t size = sizeof(j->refused[0].name);
@@ -109,9 +137,9 @@ static size_t place_of(struct job *j, const char *name)
 	return i;
 }
 
-/* A call is a finding once a run and name, of the first input that makes it.  Until fuzzing began
- * it may be the start's, which no input is to blame for; and then the same call by an
- * input is a finding all the same. */
+/* A call is a finding once for each run and name: of the first input that makes it.  Before
+ * fuzzing began the start may have made the call.  Then no input is saved for it, and the first
+ * input that repeats the call is the finding. */
 static void on_refused(void *arg, const char *name)
 {
 	struct job *j = arg;
@@ -137,10 +165,14 @@ static void on_memory(void *arg, bool halted)
 	}
 	joblog_note(&j->log, "halted at the memory mark of %llu bytes",
 		    (unsigned long long)j->cfg.memory_high);
-	if (j->phase == PHASE_RUNNING)
+	if (j->phase == PHASE_RUNNING) {
 		save_input(j, ASK_MEMORY);
-	else /* being stopped: it must be able to move */
+	} else if (j->phase == PHASE_POLITE) { /* its input is lost as easily as any other */
+		j->attempt->at_mark = true;
+		job_step(j, EVENT_STOP_NOW);
+	} else { /* being stopped: it must be able to move */
 		(void)!cell_memory_open(j->attempt->cell, CELL_EVERY_THREAD, 0, &e);
+	}
 }
 
 static void add_counters(struct job *j, const struct cgroup_counters *c)
@@ -167,7 +199,7 @@ static const char *flag_value(const struct strv *flags, const char *start)
 	return NULL;
 }
 
-/* May the engine end by itself?  Only after as many inputs as the job allows. */
+/* Whether the engine may end by itself: only after as many inputs as the job allows. */
 static bool has_had_its_runs(const struct job *j)
 {
 	const char *flag = flag_value(&j->cfg.flags, "-runs=");
@@ -175,7 +207,7 @@ static bool has_had_its_runs(const struct job *j)
 
 	if (!flag)
 		flag = flag_value(&j->target->flags, "-runs=");
-	if (flag) { /* -1 is no limit, and 0 inputs are no fuzzing */
+	if (flag) { /* -1 is no limit, and 0 inputs is no fuzzing */
 		struct slice in = slice_of(flag);
 
 		return scan_u64(&in, 10, UINT64_MAX, &runs) && runs > 0 &&
@@ -190,8 +222,11 @@ static struct cell_facts facts_of(const struct job *j, const struct cell_end *en
 	    .started = end->how != CELL_NOT_STARTED,
 	    .code = end->how == CELL_EXITED ? end->code : 0,
 	    .signo = end->how == CELL_SIGNALED ? end->code : 0,
-	    .ask = j->ask,
+	    .ask = job_asked(j),
 	    .forced = j->attempt->forced,
+	    .fault_before = j->attempt->fault_before,
+	    .reported = j->engine.fault != ENGINE_FAULT_NONE &&
+			j->engine.fault != ENGINE_FAULT_ENGINE && *j->engine.artifact,
 	    .oom_kills = end->last.oom_kills,
 	    .pids_refused = end->last.pids_refused,
 	    .fault = j->engine.fault,
@@ -235,6 +270,8 @@ static const char *asked_for(enum ask ask)
 		return "called what a cell may not";
 	case ASK_STUCK:
 		return "held still for longer than an input may take";
+	case ASK_RESTART:
+		return "executed itself: its engine started again";
 	case ASK_NOTHING:
 	case ASK_FINISH:
 	case ASK_PAUSE:
@@ -243,7 +280,7 @@ static const char *asked_for(enum ask ask)
 	return NULL;
 }
 
-/* It ended, and nobody had asked it to. */
+/* The cell ended although no stop was requested. */
 static void explain_unasked(struct job *j, const struct cell_facts *f)
 {
 	int code = f->signo ? f->signo : f->code;
@@ -282,12 +319,12 @@ static void explain(struct job *j, const struct cell_facts *f, const struct cell
 		job_set_note(j, "%s", j->engine.fault_text);
 }
 
-/* While we were stopped its time was over: the keeper's kill, or the limit of its CPU time, is
- * no failure of the target.  What it had failed with before we asked it to end is one. */
+/* Its time was over while we were stopped.  A kill by the keeper, or by the limit of CPU time,
+ * is then no failure.  A failure before our request to end is one. */
 static bool is_overdue(const struct job *j, const struct cell_end *end)
 {
 	const struct attempt *a = j->attempt;
-	/* Our own timer may be heard before the end of what is long dead. */
+	/* Our own timer may fire before we see the end of a cell that has been dead for long. */
 	bool unasked = j->ask == ASK_NOTHING || (j->ask == ASK_FINISH && !a->forced);
 	bool killed = end->how == CELL_SIGNALED && end->code == SIGKILL;
 	bool late = a->until_us && clock_mono_us() > a->until_us;
@@ -309,8 +346,8 @@ static void judge_overdue(struct job *j)
 	job_count_health(j, FAILURE_NONE);
 }
 
-/* crun says what it was short of.  At the cell's own limits that is the target's affair, and so
- * is what comes again and again. */
+/* crun says what it was short of.  At the cell's own limits, or again and again, that is the
+ * target's failure. */
 static bool is_shortage(struct job *j, const struct cell_end *end)
 {
 	if (end->how != CELL_NOT_STARTED) {
@@ -318,7 +355,7 @@ static bool is_shortage(struct job *j, const struct cell_end *end)
 		return false;
 	}
 	return end->last.pids_refused == 0 && end->last.oom_kills == 0 &&
-	       /* crun writes to our runtime directory alone */
+	       /* crun writes to our runtime directory only */
 	       (job_tells_shortage(end->why) || strstr(end->why, strerrordesc_np(ENOSPC))) &&
 	       ++j->shortages <= SHORTAGES_MAX;
 }
@@ -475,6 +512,8 @@ void job_tick(struct job *j, uint64_t now_us)
 	read_pressure(j, &c, now_us);
 	j->now = c;
 	job_claims_tick(j, c.usage_us);
+	if (j->attempt->stats_at_us && !j->attempt->stats_cpu_us)
+		j->attempt->stats_cpu_us = c.usage_us;
 	job_sample(j, now_us, c.mem_now, false);
 	job_watch_coverage(j);
 	watch_mark(j, now_us);

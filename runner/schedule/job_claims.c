@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether the numbers that a job's engine prints can be true.  The target shares the engine's
- * stream, and what it prints there would buy it CPU time.  Bounds come from what it cannot print:
+ * output, and false numbers would buy it CPU time.  The bounds come from what it cannot print:
  * the counters in the files that its process maps, and the kernel's count of its CPU time. */
 #include "base/clock.h"
 #include "runner/schedule/attempt.h"
@@ -10,13 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* No engine comes near: 50 ns for copying the input, the call and reading the counters.  The
- * kernel's count may be behind by a tick, the reading by less than the second. */
+/* A bound that no engine reaches: 50 ns for copying the input, the call and reading the
+ * counters.  The kernel's count may be a tick late.  Our reading is less than a second late. */
 enum { EXECS_PER_US = 20 };
 #define LATE_US USEC_PER_SEC
-/* Without sections to count: an edge takes a counter and a place in a table at least. */
+#define TICK_US (10 * USEC_PER_MSEC)
+/* Without sections to count: an edge takes at least a counter and a place in a table. */
 enum { BYTES_AN_EDGE = 16 };
-/* One odd line may be two that were written at once. */
+/* A single odd line may be two lines that were written at once. */
 enum { REFUSED_LEAST = 3, REFUSED_SHARE = 10 };
 enum { LOOKS_MAX = 16 /* at the files of a cell */ };
 #define LOOK_US USEC_PER_SEC
@@ -50,8 +51,8 @@ uint64_t job_execs(const struct job *j)
 	return j->engine.execs < most ? j->engine.execs : most;
 }
 
-/* The executions that were possible until now.  Since the last reading of the CPU time, the one
- * thread of the engine used at most the time that has passed. */
+/* The number of executions that were possible until now.  The engine has one thread: since the
+ * last reading it used at most the time that has passed. */
 static uint64_t execs_now(const struct job *j)
 {
 	uint64_t now = clock_mono_us(), read = j->fleet->clock.last.at_us;
@@ -141,8 +142,8 @@ void job_claims_line(struct job *j, struct slice line)
 		hold(j->attempt, line);
 }
 
-/* What could not be judged when it came.  What it says was there a moment ago: it is not taken
- * for something found. */
+/* Judges the lines that could not be judged at once.  They are a moment old: their coverage is
+ * not counted as found now. */
 static void judge_held(struct job *j)
 {
 	struct attempt *a = j->attempt;
@@ -161,7 +162,7 @@ static void judge_held(struct job *j)
 	fleet_seeded(j->fleet, j->engine.cov);
 }
 
-/* Of an earlier run. */
+/* Judges the curve of an earlier run. */
 static void judge_kept(struct job *j)
 {
 	struct fleet_target *t = j->fleet;
@@ -177,9 +178,10 @@ static void judge_kept(struct job *j)
 	fleet_forget(t);
 }
 
-static void judge_execs(struct job *j, uint64_t usage_us)
+/* late_us: how much the reading of the CPU time may be behind. */
+static void judge_execs(struct job *j, uint64_t usage_us, uint64_t late_us)
 {
-	uint64_t most = (usage_us + LATE_US) * EXECS_PER_US;
+	uint64_t most = (usage_us + late_us) * EXECS_PER_US;
 	uint64_t *said[] = {&j->engine.execs, &j->engine.final.execs};
 	bool can_be = true;
 
@@ -200,20 +202,20 @@ static void judge_execs(struct job *j, uint64_t usage_us)
 
 void job_claims_tick(struct job *j, uint64_t usage_us)
 {
-	judge_execs(j, usage_us);
+	judge_execs(j, usage_us, LATE_US);
 	judge_held(j);
 	judge_kept(j);
 }
 
 void job_claims_ended(struct job *j, uint64_t usage_us)
 {
-	judge_execs(j, usage_us);
+	judge_execs(j, usage_us, TICK_US); /* it was read when all was over */
 	j->claims.lines += j->engine.status_lines;
 }
 
 uint64_t job_claimed_rss(const struct job *j)
 {
-	/* Files that it maps are not all charged to its group. */
+	/* Not all files that it maps are charged to its group. */
 	uint64_t files = j->target->size + (UINT64_C(64) << 20);
 	uint64_t peak = j->before.mem_peak > j->now.mem_peak ? j->before.mem_peak : j->now.mem_peak;
 	uint64_t most = (peak ? peak : j->cfg.memory) + files;

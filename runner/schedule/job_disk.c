@@ -7,6 +7,7 @@
 #include "runner/schedule/internal.h"
 #include "runner/schedule/task.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +29,9 @@ struct prepared {
 	struct workdir_seeds seeds;
 	struct kept_file file;
 	char build[DIGEST_SHA1_HEX]; /* "": it cannot be read; launching says so */
-	uint64_t edges;		     /* that its program alone can count; 0: not known */
+	uint64_t edges;		     /* edges that its program alone can count; 0: not known */
+	struct job_dictionary words; /* its dictionary */
+	char wordless[200];	     /* why there are none, if something failed */
 };
 
 static uint64_t edges_of(const struct target *t)
@@ -73,6 +76,8 @@ static int prepare_work(void *arg, struct buf *out, struct err *e)
 	    0)
 		*done.build = '\0';
 	done.edges = edges_of(j->target);
+	if (r == 0 && job_words_prepare(j, &done.words, &ignored) < 0)
+		snprintf(done.wordless, sizeof(done.wordless), "%.199s", ignored.msg);
 	if (r == 0)
 		r = buf_add(out, (struct slice){(const char *)&done, sizeof(done)}, e);
 	if (r == 0)
@@ -103,21 +108,21 @@ static void on_prepared(void *arg, struct slice result, const char *failed)
 	if (*done.build)
 		job_take_build(j, &done.file, done.build);
 	job_claims_build(j, done.edges);
+	job_words_prepared(j, &done.words, done.wordless);
 	if (j->ask == ASK_NOTHING)
 		job_after_prepare(j);
 	else
 		job_step(j, EVENT_ENDED);
 }
 
-/* What its artifact is, from how the cell ended. */
+/* The kind of its artifact, from the end of the cell. */
 static enum engine_artifact cause_of(const struct job *j)
 {
 	if (!j->attempt)
 		return ENGINE_ARTIFACT_NONE;
 	if (j->last_failure == FAILURE_NONE && j->attempt->dumped_us)
-		return ENGINE_ARTIFACT_SLOW; /* it was in work longer than the grace, no more is
-					      * known */
-	if (j->last_failure == FAILURE_OOM && j->ask != ASK_MEMORY)
+		return ENGINE_ARTIFACT_SLOW; /* a replay tells whether the current input fails */
+	if (j->last_failure == FAILURE_OOM && job_asked(j) != ASK_MEMORY)
 		return ENGINE_ARTIFACT_NONE; /* the engine's own limit */
 	return failure_artifact(j->last_failure);
 }
@@ -129,19 +134,22 @@ struct collected {
 	char unsaved[200]; /* "": how far its build has come is on disk */
 };
 
-/* What a cell printed of the artifact that it named is of no crash that is known.  Only asked
- * for when the target has no more room for known ones. */
+/* Whether the named artifact, by the cell's output, is of a new crash.  Asked only when the
+ * target has no more room for known crashes. */
 static bool named_is_new(const struct job *j)
 {
-	const struct crash_options o = {.target = j->target->name};
+	struct crash_options o = {.target = j->target->name};
+	char build[KEPT_FILE_TEXT];
 	_autobuf_ struct buf text = BUF_INIT(KEPT_TEXT_MAX + 1);
 	struct crash_report report = {0};
 	struct err ignored;
 	bool is_new = false;
 
 	if (!j->attempt || !*j->engine.artifact || j->disk.kept.artifacts < WORKDIR_ARTIFACTS_MAX ||
-	    kept_text(&j->attempt->kept, &text, &ignored) < 0 ||
-	    crash_parse(buf_slice(&text), &o, &report, &ignored) < 0)
+	    kept_text(&j->attempt->kept, &text, &ignored) < 0)
+		return false;
+	o.build = kept_file_text(&j->attempt->binary, build);
+	if (crash_parse(buf_slice(&text), &o, &report, &ignored) < 0)
 		return false;
 	if (report.found && *report.raw_key)
 		is_new = !ledger_find_raw(books_ledger(j->env->triage_env.books), j->target->name,
@@ -154,6 +162,7 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 {
 	const struct job *j = arg;
 	struct buf names = BUF_INIT(TASK_RESULT_MAX / 2);
+	const struct slice printed = {j->engine.input_printed.bytes, j->engine.input_printed.n};
 	struct workdir_collect c = {
 	    .work = j->env->dirs->work,
 	    .target = j->target->name,
@@ -162,8 +171,11 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 	    .triage = j->env->triage,
 	    .engine = j->target->engine,
 	    .cause = cause_of(j),
+	    .unanswered = j->attempt && j->attempt->asked && j->attempt->dumped_us,
+	    .forced_ns = j->attempt ? j->attempt->forced_ns : 0,
 	    .named = *j->engine.artifact ? j->engine.artifact : NULL,
 	    .is_new = named_is_new(j),
+	    .printed = j->engine.input_printed.known ? &printed : NULL,
 	    .kept = j->disk.kept,
 	    .bytes_max = j->cfg.disk,
 	};
@@ -175,10 +187,12 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 		r = job_keep_report(j, e);
 	if (r == 0)
 		r = workdir_collect(&c, &done.found, &names, e);
-	if (r == 0 && done.found.failures == 0 && done.found.dropped == 0)
+	if (r == 0 && done.found.failures + done.found.suspects + done.found.dropped == 0)
 		r = job_keep_lost(j, &done.lost, e);
 	/* Without it the next run knows less of the build; no result is lost. */
 	if (r == 0 && job_save_progress(j, &unsaved) < 0)
+		snprintf(done.unsaved, sizeof(done.unsaved), "%.199s", unsaved.msg);
+	if (r == 0 && job_words_collect(j, &unsaved) < 0 && !*done.unsaved)
 		snprintf(done.unsaved, sizeof(done.unsaved), "%.199s", unsaved.msg);
 	if (r == 0)
 		r = buf_add(out, (struct slice){(const char *)&done, sizeof(done)}, e);
@@ -187,14 +201,14 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 	return r;
 }
 
-/* A file takes a block at least. */
+/* A file takes at least a block. */
 enum { BLOCK = 4096 };
 
 static void take_saved(struct job *j, const struct workdir_found *f)
 {
 	uint64_t artifacts = f->kept.artifacts - j->disk.kept.artifacts;
 
-	j->disk.now = (struct disk_usage){0}; /* nothing is left where it wrote */
+	j->disk.now = (struct disk_usage){0}; /* no file is left in its output directories */
 	j->disk.saved.bytes += f->input_bytes + f->kept.bytes - j->disk.kept.bytes;
 	j->disk.saved.bytes += BLOCK * (f->inputs + artifacts);
 	j->disk.saved.files += f->inputs + artifacts;
@@ -222,7 +236,10 @@ static void take_found(struct job *j, struct slice result)
 	j->found.failures += done.found.failures;
 	j->found.skipped += done.found.skipped + done.found.dropped;
 	take_saved(j, &done.found);
-	if (done.found.failures > 0 || done.lost) {
+	j->suspects += done.found.suspects;
+	if (done.lost && j->last_failure == FAILURE_NONE)
+		job_count_overrun(j, 1);
+	if (done.found.failures + done.found.suspects > 0 || done.lost) {
 		j->untriaged = true;
 		j->crashes.left = state_waiting(j->env->state, j->target->name);
 	}
@@ -237,25 +254,38 @@ static void take_found(struct job *j, struct slice result)
 			     j->target->name);
 }
 
+enum { COLLECTS_MAX = 60 }; /* tries, one a second */
+
+/* Nothing is lost: it stays in the working directory, which is then kept.  But the next cell would
+ * add to it.  Without room, the target has reached a limit; any other failure is ours. */
+static void cannot_collect(struct job *j, const char *why)
+{
+	bool is_full = strstr(why, strerrordesc_np(ENOSPC)) || strstr(why, strerrordesc_np(EDQUOT));
+
+	j->uncollected = true;
+	job_set_note(j, "%s", why);
+	if (j->pending == REASON_NONE || j->ask == ASK_PAUSE)
+		j->pending = is_full ? REASON_DISK_LIMIT : REASON_LOST;
+}
+
 static void on_collected(void *arg, struct slice result, const char *failed)
 {
 	struct job *j = arg;
 
+	if (failed && job_tells_shortage(failed) && j->collects++ < COLLECTS_MAX) {
+		job_collect_later(j);
+		return;
+	}
+	j->collects = 0;
 	if (!failed && result.n >= sizeof(struct collected)) {
 		j->uncollected = false; /* it took what an earlier one left, too */
 		take_found(j, result);
+		job_words_collected(j);
 	} else {
-		/* Nothing is lost: it stays in the working directory, which is then
-		 * kept; but going on would pile up more. */
-		j->uncollected = true;
-		job_set_note(j, "%s", failed ? failed : "collecting gave no result");
-		if (j->pending == REASON_NONE || j->ask == ASK_PAUSE)
-			j->pending = REASON_DISK_LIMIT;
+		cannot_collect(j, failed ? failed : "collecting gave no result");
 	}
 	job_after_collect(j);
 }
-
-enum { COLLECTS_MAX = 60 }; /* one a second */
 
 int job_prepare(struct job *j, struct err *e)
 {
@@ -273,13 +303,8 @@ void job_collect(struct job *j)
 	job_note_progress(j);
 	joblog_flush(&j->log);
 	r = task_start(j->env->loop, collect_work, j, on_collected, j, &t, &e);
-	/* For want of a process or a descriptor: others end, and leave theirs. */
-	if (r < 0 && job_is_shortage(-r) && j->collects++ < COLLECTS_MAX)
-		job_collect_later(j);
-	else if (r < 0)
+	if (r < 0)
 		on_collected(j, SLICE(""), e.msg);
-	else
-		j->collects = 0;
 }
 
 bool job_over_disk(const struct job *j)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a fuzzing cell that failed leaves in the queue for triage beside its artifact, or
- * without one. */
+/* Puts the failure of a fuzzing cell into the queue for triage: a report beside its artifact, or
+ * a place without an artifact. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
@@ -11,14 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the cell did to the target goes before what the target then said. */
+/* The cell's limits come before the target's report, which they may have caused. */
 static enum crash_own cause_of(const struct job *j)
 {
 	if (j->last_failure == FAILURE_PIDS)
 		return CRASH_OWN_PIDS;
 	if (j->last_failure == FAILURE_SYSCALL)
 		return CRASH_OWN_SECCOMP;
-	if (j->last_failure == FAILURE_OOM && j->ask == ASK_MEMORY)
+	if (j->last_failure == FAILURE_OOM && job_asked(j) == ASK_MEMORY)
 		return CRASH_OWN_MEMORY;
 	return CRASH_OWN_;
 }
@@ -27,11 +27,12 @@ static bool has_report(const struct job *j)
 {
 	enum engine_artifact a = j->target->engine->artifact(slice_of(j->engine.artifact));
 
-	return j->attempt && (j->ask == ASK_NOTHING || cause_of(j) != CRASH_OWN_) &&
+	return j->attempt &&
+	       (j->ask == ASK_NOTHING || cause_of(j) != CRASH_OWN_ || !j->attempt->forced) &&
 	       a != ENGINE_ARTIFACT_NONE && a != ENGINE_ARTIFACT_SLOW;
 }
 
-/* The name under which it is collected: "<kind>-<sha1>". */
+/* The name of the collected artifact: "<kind>-<sha1>". */
 static const char *saved_name(const struct job *j, char out[KEPT_NAME])
 {
 	const char *kind = engine_artifact_name(failure_artifact(j->last_failure));
@@ -43,7 +44,7 @@ static const char *saved_name(const struct job *j, char out[KEPT_NAME])
 	return out;
 }
 
-/* All but the text. */
+/* All fields but the text. */
 static struct kept kept_of(const struct job *j)
 {
 	return (struct kept){
@@ -77,7 +78,7 @@ int job_keep_report(const struct job *j, struct err *e)
 	k.own = crash_own_name(cause);
 	k.detail = cause == CRASH_OWN_SECCOMP ? j->attempt->refused : "";
 	r = open_queue(j, &queue, e);
-	/* A cell that we forced to dump then only tells of our signal. */
+	/* After a forced dump the cell's output describes only our signal. */
 	if (r == 0)
 		r = (cause == CRASH_OWN_ ? kept_text : kept_text_before)(&j->attempt->kept, &text,
 									 e);
@@ -87,11 +88,23 @@ int job_keep_report(const struct job *j, struct err *e)
 
 /* --- without an artifact ---------------------------------------------------- */
 
-/* The engine's own report, when nothing but the target ended the cell. */
+/* Whether the failure is the engine's own report: nothing stopped the cell, or the report came
+ * before our stop. */
 static bool says_it_itself(const struct job *j, enum failure what)
 {
-	return j->ask == ASK_NOTHING && (what == FAILURE_CRASH || what == FAILURE_TIMEOUT ||
-					 what == FAILURE_OOM || what == FAILURE_LEAK);
+	return (j->ask == ASK_NOTHING || j->ask == ASK_FINISH || j->ask == ASK_PAUSE) &&
+	       (what == FAILURE_CRASH || what == FAILURE_TIMEOUT || what == FAILURE_OOM ||
+		what == FAILURE_LEAK);
+}
+
+/* The target ignored the stop and the dump signal, and its engine has printed no statistics for
+ * longer than one input may take. */
+static bool ignored_signals(const struct job *j)
+{
+	const struct attempt *a = j->attempt;
+
+	return a->asked && a->ignored_dump && a->stats_at_us &&
+	       clock_mono_us() > a->stats_at_us + a->may_take_us;
 }
 
 void job_note_lost(struct job *j, const struct cell_facts *f, enum failure what)
@@ -108,8 +121,12 @@ void job_note_lost(struct job *j, const struct cell_facts *f, enum failure what)
 
 	a->lost.own = CRASH_OWN_;
 	/* A target that never began to fuzz is "not fuzzed": that is no finding. */
-	if (what == FAILURE_NONE || !j->fuzzed)
+	if (!j->fuzzed)
 		return;
+	if (what == FAILURE_NONE) {
+		a->lost.own = ignored_signals(j) ? CRASH_OWN_TIME : CRASH_OWN_;
+		return;
+	}
 	a->lost.own = trial_own(&end, false, a->lost.detail);
 	a->lost.by_text = says_it_itself(j, what);
 }
@@ -130,6 +147,8 @@ int job_keep_lost(const struct job *j, bool *ret_kept, struct err *e)
 	k.own = crash_own_name(a->lost.own);
 	k.detail = a->lost.detail;
 	k.by_text = a->lost.by_text;
+	if (ignored_signals(j)) /* it had the CPU time that an input may take */
+		k.starved = 0;
 	r = open_queue(j, &queue, e);
 	if (r == 0)
 		r = kept_text(&a->kept, &text, e);

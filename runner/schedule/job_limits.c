@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is not the target's doing: a cell that could not be had, and one that nobody watches. */
+/* Ends that are not the target's fault: no resource for a cell, and a cell that ran while
+ * fuzzcell was stopped. */
 #include "base/clock.h"
 #include "runner/schedule/attempt.h"
 #include "runner/schedule/internal.h"
 #include "runner/schedule/setup.h"
+#include "runner/schedule/task.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* --- want of something of ours ------------------------------------------------ */
+/* --- shortage of our resources ------------------------------------------------ */
 
 bool job_is_shortage(int code)
 {
@@ -18,20 +20,23 @@ bool job_is_shortage(int code)
 
 bool job_tells_shortage(const char *text)
 {
-	/* Without ENOSPC: a full disk has rules of its own. */
+	/* ENOSPC is missing: a full disk has rules of its own. */
 	static const int codes[] = {EMFILE, ENFILE, ENOMEM, EAGAIN, EUSERS};
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
 		if (strstr(text, strerrordesc_np(codes[i])))
 			return true;
-	return false;
+	/* The machine's OOM killer, or a person, killed our own process.  Or crun cannot give a
+	 * cell more than our own hard limits allow (ulimit -Hf, -Ht). */
+	return strstr(text, TASK_DIED) || strstr(text, "crun was ended by signal") ||
+	       strstr(text, "setrlimit `");
 }
 
 void job_is_short(struct job *j, const char *why)
 {
 	job_set_note(j, "%s", why);
 	j->is_short = j->was_short = true;
-	j->in_a_hurry = true; /* what it found waits for its triage, too */
+	j->in_a_hurry = true; /* its finds wait for triage, too */
 	if (j->ask == ASK_NOTHING)
 		j->ask = ASK_PAUSE;
 }
@@ -40,7 +45,7 @@ void job_is_short(struct job *j, const char *why)
 
 static uint64_t run_ends_us(const struct job *j)
 {
-	/* It is looked at once a second. */
+	/* The end of the run's fuzzing is checked once a second. */
 	return j->env->fuzz_until_us ? j->env->fuzz_until_us + USEC_PER_SEC : UINT64_MAX;
 }
 
@@ -49,7 +54,7 @@ bool job_ends_with_run(const struct job *j)
 	return !j->deadline_at || run_ends_us(j) < j->deadline_at;
 }
 
-/* When its cell is dead, if we do all that we are about to do. */
+/* The latest time when the cell is dead if we do all that we are about to do. */
 static uint64_t cell_ends_us(const struct job *j)
 {
 	uint64_t at = job_ends_with_run(j) ? run_ends_us(j) : j->deadline_at;
@@ -59,7 +64,7 @@ static uint64_t cell_ends_us(const struct job *j)
 	return j->phase == PHASE_POLITE ? j->grace_at + JOB_DUMP_GRACE_US : j->grace_at;
 }
 
-/* While we stand somebody else ends it. */
+/* While we are stopped the keeper ends the cell. */
 void job_tell_keeper(struct job *j)
 {
 	struct attempt *a = j->attempt;

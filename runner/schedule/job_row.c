@@ -48,11 +48,12 @@ static void row_engine(const struct job *j, struct target_row *r)
 	r->ft = j->ft;
 	r->edges_total = s->edges_total;
 	r->corpus_units = s->corpus_units;
-	/* All of them are saved by now; the empty input is no file. */
+	/* All inputs are saved now; the empty input is no file. */
 	if (j->phase == PHASE_DONE && r->corpus_units > files + 1)
 		r->corpus_units = files + 1;
 	r->corpus_bytes = s->corpus_bytes;
-	r->dict_entries = s->dict_entries;
+	r->dict_own = j->words.has.own;
+	r->dict_entries = r->dict_own > 0 ? j->words.has.given : s->dict_entries;
 	r->kept = j->kept_before.total + s->kept;
 	r->kept_by_dict = j->kept_before.by_dict + s->kept_by_dict;
 	r->kept_by_cmp = j->kept_before.by_cmp + s->kept_by_cmp;
@@ -117,8 +118,8 @@ static void row_findings(struct job *j, struct target_row *r)
 	r->artifacts = buf_str(&j->artifacts);
 	r->crashes = j->seen;
 	r->n_crashes = j->n_seen;
-	r->crashes_new = j->crashes.found;
-	r->crashes_regressed = j->crashes.regressed;
+	r->crashes_new = j->crashes.found + j->uncounted_new;
+	r->crashes_regressed = j->crashes.regressed + j->uncounted_regressed;
 	r->crashes_fixed = j->crashes.fixed;
 	r->dismissed = j->crashes.dismissed;
 	/* What a triage that was cut short says of them is not its last word. */

@@ -121,6 +121,23 @@ bool kept_file_same(const struct kept_file *a, const struct kept_file *b)
 	       a->ctime_ns == b->ctime_ns;
 }
 
+const char *kept_file_text(const struct kept_file *f, char out[KEPT_FILE_TEXT])
+{
+	*out = '\0';
+	if (f->size > 0)
+		snprintf(out, KEPT_FILE_TEXT, "%llx.%llx.%llx", (unsigned long long)f->size,
+			 (unsigned long long)f->mtime_ns, (unsigned long long)f->ctime_ns);
+	return out;
+}
+
+const char *kept_file_now(const char *path, char out[KEPT_FILE_TEXT])
+{
+	struct kept_file is = {0};
+
+	(void)kept_file_look(path, &is);
+	return kept_file_text(&is, out);
+}
+
 static int name_of(const char *artifact, char out[KEPT_NAME], struct err *e)
 {
 	int n = snprintf(out, KEPT_NAME, PREFIX "%s", artifact);
@@ -177,7 +194,7 @@ bool kept_is_lost(const char *name)
 	       strspn(name + n, "0123456789abcdef") == DIGEST_SHA1_HEX - 1;
 }
 
-/* The report first: without its place in the queue it is swept away. */
+/* The report comes first: without its place in the queue it is removed. */
 int kept_write_lost(int queue, const char *cell, const struct kept *k, struct err *e)
 {
 	char name[sizeof(LOST) + DIGEST_SHA1_HEX] = LOST;

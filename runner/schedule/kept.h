@@ -8,13 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a fuzzing cell printed when it wrote an artifact: all that there is of a failure
- * that never comes back.  It is kept beside the artifact in the queue, as
- * triage/<target>/.report-<artifact>, until the crash is in the ledger, so that also a
- * later run has it: a line of JSON (struct kept) and the text.
+/* The report that a fuzzing cell printed when it wrote an artifact.  Of a failure that never
+ * comes back it is the only trace.  It is kept beside the artifact in the queue, as
+ * triage/<target>/.report-<artifact>, until the crash is in the ledger.  So a later run has
+ * it, too.  It is a line of JSON (struct kept) and the text.
  *
- * A failure that left no artifact has a place in the queue, too: an empty file, lost-<sha1>
- * (of the cell's name).  Its report is all that there is of it, and says how the cell ended. */
+ * A failure without an artifact also has a place in the queue: an empty file, lost-<sha1> (of
+ * the cell's name).  Its report is the only trace of it, and says how the cell ended. */
 
 enum {
 	KEPT_BEFORE = 8 << 10, /* bytes of output before the failure's first line */
@@ -33,7 +33,7 @@ struct kept_output {
 };
 /* failing: the engine has said that it fails, in this line or before. */
 void kept_line(struct kept_output *k, struct slice line, bool failing);
-/* The text, from the beginning of a line; or only what came before the failure. */
+/* The text from the beginning of a line; or only the text before the failure. */
 MUST_CHECK int kept_text(const struct kept_output *k, struct buf *ret, struct err *e);
 MUST_CHECK int kept_text_before(const struct kept_output *k, struct buf *ret, struct err *e);
 void kept_output_done(struct kept_output *k);
@@ -50,14 +50,19 @@ struct kept_file {
 bool kept_file_look(const char *path, struct kept_file *ret);
 /* Nobody touched it since.  No two that are not known are the same. */
 bool kept_file_same(const struct kept_file *a, const struct kept_file *b);
+/* The file as text, for crash_options.build; "" when size is 0. */
+enum { KEPT_FILE_TEXT = 64 };
+const char *kept_file_text(const struct kept_file *f, char out[KEPT_FILE_TEXT]);
+/* The same for the file as it is now; "" when stat() fails. */
+const char *kept_file_now(const char *path, char out[KEPT_FILE_TEXT]);
 
 struct kept {
 	const char *run, *commit; /* of the finding; commit "": not known */
 	uint64_t time;		  /* Unix seconds */
 	struct kept_file binary;  /* size 0: not known */
 	double starved; /* share of the time that it waited for a CPU: in its cell, or lately */
-	/* crash_own_name() of what the cell's end said, and its detail; "": the text says it.
-	 * by_text: without an artifact, when a crash report in the text says it better. */
+	/* crash_own_name() of the cell's end, and its detail; "": the text names the crash.
+	 * by_text: for a failure without an artifact, a crash report in the text goes first. */
 	const char *own, *detail;
 	bool by_text;
 	struct slice text; /* at most KEPT_TEXT_MAX */
@@ -66,9 +71,10 @@ struct kept {
 	json_t *head;
 };
 
-/* Whether a name in the queue stands for a failure without an artifact. */
+/* Whether a name in the queue is that of a failure without an artifact. */
 bool kept_is_lost(const char *name);
-/* The same of a cell of that name; kept_write() with k->own, then its place in the queue. */
+/* Queues a failure without an artifact, of the cell of that name: kept_write() with k->own, then
+ * its place. */
 MUST_CHECK int kept_write_lost(int queue, const char *cell, const struct kept *k, struct err *e);
 
 /* queue: the directory triage/<target>.  Replaces an older one of the same artifact; 0

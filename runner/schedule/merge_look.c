@@ -174,7 +174,9 @@ static int look(const struct merge_slot *s, struct merge_looked *io, struct err 
 	r = control_read(fd, MERGE_FILE_CONTROL, SETUP_DIR_INPUTS, &list, &c, e);
 	if (r == -EBADMSG)
 		r = write_anew(fd, &list, io, e);
-	else if (r == 0)
+	if (r == 0 && c && s->facts.ran)
+		control_rewind(c, s->facts.first);
+	if (r == 0 && c)
 		r = act(s, c, &list, io, e);
 	if (r == 0 &&
 	    fchownat(fd, MERGE_FILE_CONTROL, uid, setup_gid(uid), AT_SYMLINK_NOFOLLOW) < 0)

@@ -250,10 +250,15 @@ static int add_dirs(int stage, const struct strv *dirs, const struct rights *as,
 {
 	for (size_t i = 0; i < dirs->n; i++) {
 		struct store_sum sum = {0};
-		int r = store_seeds_named(as, dirs->v[i], stage, &sum, e);
+		struct rights own;
+		int r = as ? rights_of_named(as, dirs->v[i], &own, e)
+			   : rights_of_configured(dirs->v[i], &own, e);
+
+		if (r == 0)
+			r = store_seeds_as(&own, AT_FDCWD, dirs->v[i], stage, &sum, e);
 
 		/* None of it is in the corpus on its account: nothing gets lost. */
-		if (r == -ENOENT || r == -ENOTDIR || r == -EACCES)
+		if (r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -EXDEV)
 			snprintf(io->note, sizeof(io->note), "%.*s", (int)sizeof(io->note) - 1,
 				 e->msg);
 		else if (r < 0)

@@ -13,14 +13,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "55f7-55f8 r-xp 00001000 fd:01 1234    /path"; NULL: no file, or not for execution. */
+/* Parses "55f7-55f8 r-xp 00001000 fd:01 1234    /path"; NULL: no file, or not for execution. */
 static char *executed(char *line)
 {
 	char *path = strchr(line, '/'), *mode = strchr(line, ' ');
 
 	if (!path || !mode || mode > path || path - mode < 4 || mode[3] != 'x')
 		return NULL;
-	/* A memory file has no name that could be opened, and no loader uses it. */
+	/* A memory file has no name that could be opened, and loaders do not use it. */
 	return strncmp(path, "/memfd:", 7) == 0 ? NULL : path;
 }
 
@@ -36,7 +36,7 @@ size_t modules_in(char *maps, const char *ret[MODULES_MAX])
 		if (next)
 			*next++ = '\0';
 		path = executed(line);
-		/* The mappings of a file stand together. */
+		/* The mappings of a file are neighbours. */
 		while (path && i < n && strcmp(ret[n - 1 - i], path) != 0)
 			i++;
 		if (!path || i < n)
@@ -48,7 +48,7 @@ size_t modules_in(char *maps, const char *ret[MODULES_MAX])
 	return n;
 }
 
-/* Looked at before it is opened: a path may lead to a device by now. */
+/* The path is checked before it is opened: it may lead to a device by now. */
 static int open_file(int root, const char *path)
 {
 	_autoclose_ int at = sys_openat(root, path, O_PATH, 0);

@@ -77,16 +77,6 @@ void plan_done(struct plan *p)
 	*p = (struct plan){0};
 }
 
-uint64_t plan_turn(uint64_t max_us, uint64_t left_us, unsigned workers, size_t waiting)
-{
-	/* A worker's turns until all had theirs, were they of one length: whoever comes
-	 * last still gets a whole one, and no worker is idle before the end. */
-	uint64_t rounds = waiting > workers ? (waiting + workers - 1) / workers : 1;
-	uint64_t fair = left_us / rounds;
-
-	return fair < max_us ? fair : max_us;
-}
-
 #define RESERVE_MAX_US (600 * USEC_PER_SEC)
 
 uint64_t plan_reserve(uint64_t total_us)

@@ -23,11 +23,6 @@ MUST_CHECK int plan_make(const struct config *c, const struct target_list *l, co
 			 struct plan *ret, struct err *e);
 void plan_done(struct plan *p);
 
-/* The wall time that the next turn may take, so that all who had none yet get one before
- * the run's end: at least half of an equal share of what is left; at most max_us.
- * workers: at least 1; waiting: of those, with the next one. */
-uint64_t plan_turn(uint64_t max_us, uint64_t left_us, unsigned workers, size_t waiting);
-
 /* How much of a run's total time is kept from fuzzing, for the triage of what was found
  * and the minimising of corpora: a tenth, ten minutes at most. */
 uint64_t plan_reserve(uint64_t total_us);

@@ -76,7 +76,7 @@ static void read_forged(const json_t *from, struct progress *p)
 	const char *forged = json_string_value(json_object_get(from, "forged"));
 
 	snprintf(p->forged, sizeof(p->forged), "%s", forged ? forged : "");
-	for (char *c = p->forged; *c; c++) /* it is printed */
+	for (char *c = p->forged; *c; c++) /* the text is printed */
 		if (*c < ' ' || *c > '~')
 			*c = '?';
 }

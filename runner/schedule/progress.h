@@ -20,8 +20,8 @@ struct progress {
 	uint64_t edges_total;
 	/* Of the build before this one: what it had reached; 0: there was none. */
 	uint64_t before_cov, before_total;
-	/* What its engine said that cannot be true, and why nothing else that it says counts; ""
-	 * of a build that is believed. */
+	/* The first impossible number of its engine, because of which all its numbers count for
+	 * nothing; "" of a build that is believed. */
 	char forged[160];
 };
 

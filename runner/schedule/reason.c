@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/schedule/reason.h"
 
-/* The one table of end reasons.  docs/architecture.md and docs/fuzzcell.1 have its rows, and
+/* The table of end reasons. docs/architecture.md and docs/fuzzcell.1 have its rows;
  * tests/unit/schedule/test_reason.c compares them. */
 static const struct {
 	const char *name;
@@ -30,7 +30,8 @@ static const struct {
 				 "the engine found no coverage instrumentation"},
     [REASON_NO_BINARY] = {"no-binary", REASON_UNFUZZED, "its binary was not built, or is gone"},
     [REASON_STOPPED] = {"stopped", REASON_FUZZED, "a user stopped it, or the whole run"},
-    [REASON_LOST] = {"lost", REASON_UNFUZZED, "fuzzcell could not supervise it any more"},
+    [REASON_LOST] = {"lost", REASON_UNFUZZED,
+		     "fuzzcell could not supervise it any more, or not save its results"},
     [REASON_FINISHED] = {"finished", REASON_FUZZED, "it executed as many inputs as runs allows"},
 };
 _Static_assert(sizeof(reasons) / sizeof(reasons[0]) == REASON_, "name every reason");
@@ -98,7 +99,7 @@ enum engine_artifact failure_artifact(enum failure f)
 		return ENGINE_ARTIFACT_PIDS;
 	case FAILURE_SYSCALL:
 		return ENGINE_ARTIFACT_SYSCALL;
-	case FAILURE_STUCK: /* held still for longer than any input may take */
+	case FAILURE_STUCK: /* idle for longer than any input may take */
 		return ENGINE_ARTIFACT_TIMEOUT;
 	case FAILURE_NONE:
 	case FAILURE_CRASH:
@@ -142,6 +143,8 @@ static enum failure of_ask(enum ask ask)
 		return FAILURE_SYSCALL;
 	case ASK_STUCK:
 		return FAILURE_STUCK;
+	case ASK_RESTART:
+		return FAILURE_EXIT;
 	case ASK_NOTHING:
 	case ASK_FINISH:
 	case ASK_PAUSE:
@@ -169,6 +172,18 @@ static enum failure of_end(const struct cell_facts *f)
 	return FAILURE_NONE;
 }
 
+/* The failure of a cell that we stopped.  Only reports from before a forced stop count. */
+static enum failure of_stopped(const struct cell_facts *f)
+{
+	if (f->forced)
+		return f->fault_before == ENGINE_FAULT_NONE ||
+			       f->fault_before == ENGINE_FAULT_ENGINE
+			   ? FAILURE_NONE
+			   : of_fault(f->fault_before);
+	/* Also when the target itself went on: a harness may run each input in a child. */
+	return f->end == ENGINE_FAULTED || f->reported ? of_fault(f->fault) : FAILURE_NONE;
+}
+
 enum failure failure_of(const struct cell_facts *f)
 {
 	enum failure asked = of_ask(f->ask);
@@ -179,11 +194,8 @@ enum failure failure_of(const struct cell_facts *f)
 		return FAILURE_OOM_KILL;
 	if (asked != FAILURE_NONE)
 		return asked;
-	if (f->ask != ASK_NOTHING) {
-		/* Ended for our reasons: only a report of the target's own that came
-		 * first counts; the forced dump at the end of the ladder does not. */
-		return f->forced || f->end != ENGINE_FAULTED ? FAILURE_NONE : of_fault(f->fault);
-	}
+	if (f->ask != ASK_NOTHING)
+		return of_stopped(f);
 	/* At the limit even the engine's own threads and tracers fail, in many ways. */
 	if (f->pids_refused > 0 && f->end != ENGINE_FINISHED)
 		return FAILURE_PIDS;

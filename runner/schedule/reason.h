@@ -31,21 +31,21 @@ enum reason {
 	REASON_,
 };
 const char *reason_name(enum reason r); /* "plateau", "time-limit", ... */
-/* One sentence without its full stop, as docs/architecture.md and docs/fuzzcell.1 have it. */
+/* A sentence without its full stop, the same in docs/architecture.md and docs/fuzzcell.1. */
 const char *reason_meaning(enum reason r);
 
-/* What an end reason says of the fuzzing, given that fuzzing began. */
+/* How an end reason counts when fuzzing began. */
 enum reason_counts {
 	REASON_FUZZED,
-	REASON_GIVEN_UP, /* fuzzing began, and stopped early because of what the target did */
+	REASON_GIVEN_UP, /* fuzzing began, and stopped early because of the target */
 	REASON_UNFUZZED, /* nothing shows that the target was fuzzed */
 	REASON_COUNTS_,
 };
 enum reason_counts reason_counts(enum reason r);
 const char *reason_counts_name(enum reason_counts c); /* "fuzzed", "given up", ... */
 
-/* The exit status of a run, from its worst target.  new_crashes: of any target, and only with
- * fail_on_crash do they matter. */
+/* The exit status of a run, from its worst target. new_crashes: of any target; they matter only
+ * with fail_on_crash. */
 enum exit_code reason_status(enum reason_counts worst, bool new_crashes, bool fail_on_crash);
 
 /* What went wrong in one cell.  The order is that of certainty: what the kernel
@@ -60,13 +60,12 @@ enum failure {
 	FAILURE_PIDS,	   /* a fork or thread was refused */
 	FAILURE_SYSCALL,   /* a system call was refused */
 	FAILURE_STUCK,	   /* neither ran nor waited for anything: stopped, deadlocked */
-	FAILURE_INTERRUPT, /* ended as by a stop signal, and fuzzcell sent none */
+	FAILURE_INTERRUPT, /* ended as if by a stop signal, but fuzzcell sent none */
 	FAILURE_EXIT,	   /* died without a report: killed by a signal, unexpected exit */
 	FAILURE_,
 };
 const char *failure_name(enum failure f); /* "crash", "oom-kill", ... */
-/* What its artifact is called where that is not the engine's to say; ENGINE_ARTIFACT_NONE:
- * it is. */
+/* The kind of its artifact; ENGINE_ARTIFACT_NONE: the engine decides. */
 enum engine_artifact failure_artifact(enum failure f);
 
 /* Why we ended a cell, if we did. */
@@ -78,6 +77,7 @@ enum ask {
 	ASK_PIDS,    /* ... or made the kernel refuse a fork */
 	ASK_SYSCALL, /* ... or called what a cell may not */
 	ASK_STUCK,   /* ... or holds still for longer than any input may take */
+	ASK_RESTART, /* the target executed itself: its engine started again */
 };
 
 /* All that is known of one cell when it is gone. */
@@ -85,8 +85,10 @@ struct cell_facts {
 	bool started;	 /* false: crun could not start it */
 	int code, signo; /* exit status, or the signal (then code is 0) */
 	enum ask ask;
-	bool forced;	    /* the stop ladder went beyond the polite stop */
-	uint64_t oom_kills; /* by the kernel, in this cell */
+	bool forced;			/* the stop ladder went beyond the polite stop */
+	bool reported;			/* the engine reported a fault, and named its artifact */
+	enum engine_fault fault_before; /* what the engine reported before a forced stop */
+	uint64_t oom_kills;		/* by the kernel, in this cell */
 	uint64_t pids_refused;
 	enum engine_end end; /* as the engine classifies it */
 	enum engine_fault fault;

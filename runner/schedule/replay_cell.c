@@ -365,7 +365,9 @@ static int launch(struct slot *s, struct err *e)
 
 void replay_cell(struct slot *s)
 {
-	struct crash_options o = {.target = s->r->spec.target->name};
+	const struct target *target = s->r->spec.target;
+	struct crash_options o = {.target = target->name,
+				  .build = kept_file_now(target->binary, s->build)};
 	struct err e;
 	int rc;
 

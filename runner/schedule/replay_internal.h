@@ -3,6 +3,7 @@
 #define RUNNER_SCHEDULE_REPLAY_INTERNAL_H
 
 #include "base/lines.h"
+#include "runner/schedule/kept.h"
 #include "runner/schedule/replay.h"
 
 /* Between replay.c (all of it) and replay_cell.c (one cell, and what it says). */
@@ -23,6 +24,7 @@ struct slot {
 	size_t started; /* seen to begin */
 	struct crash_parser *parser;
 	struct crash_report report;
+	char build[KEPT_FILE_TEXT]; /* the parser's */
 	struct lines lines;
 	struct engine_state seen;
 	struct source *watch; /* no input may take longer */

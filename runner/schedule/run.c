@@ -126,6 +126,7 @@ static struct run *run_new(const struct run_opts *o)
 			   .state = o->state,
 			   .run = o->dirs->id,
 			   .commit = o->commit,
+			   .counts = true,
 			   .borrow_memory = borrow_memory,
 			   .return_memory = return_memory,
 			   .has_target = has_target,
@@ -142,6 +143,7 @@ static struct run *run_new(const struct run_opts *o)
 	    .total_us = o->total_us,
 	    .workers = o->workers,
 	    .continuous = o->continuous,
+	    .build_failed = o->build_failed,
 	    .pid = getpid(),
 	};
 	return r;

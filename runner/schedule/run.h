@@ -23,9 +23,10 @@ struct run_opts {
 	const char *rootfs;
 	const struct run_config *cfg; /* borrowed until run_all() returns */
 	const char *pressure;	      /* directory of the machine's PSI files */
+	bool build_failed;	      /* of run_view */
 	bool continuous; /* until somebody ends it; new builds are fuzzed as they come */
 	unsigned workers;
-	unsigned places;   /* the most that workers can become: our limit of open files */
+	unsigned places;   /* the most workers at once: our limit of open files */
 	uint64_t total_us; /* 0: no cap */
 	uint64_t log_limit, disk_reserve;
 	uint64_t machine_memory; /* what the sum of the cells' limits may reach */

@@ -32,14 +32,14 @@ static int start(struct run *r, struct job *j, const char **ret_note, struct err
 	if (dispatch_has_turn(j))
 		*ret_note = "it has its turn already";
 	else
-		tell(r, j, "started by a person");
+		tell(r, j, "started by a user");
 	dispatch_start(&r->dispatch, j);
 	return 0;
 }
 
 static void stop(struct run *r, struct job *j, bool now)
 {
-	tell(r, j, "stopped by a person");
+	tell(r, j, "stopped by a user");
 	dispatch_stop(&r->dispatch, j, now);
 }
 
@@ -51,7 +51,7 @@ static int skip(struct run *r, struct job *j, const char **ret_note, struct err 
 	if (rc < 0)
 		return rc;
 	if (turn)
-		tell(r, j, "skipped by a person");
+		tell(r, j, "skipped by a user");
 	else
 		*ret_note = "it had no turn; others come first";
 	dispatch_next(&r->dispatch);

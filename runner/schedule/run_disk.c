@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The room on the disk: which cell holds how much, and what is done when there is little left. */
+/* The room on the disk: how much each cell holds, and the actions when little is left. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/sys.h"
@@ -12,19 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How often the file system is asked; a disk writes some 200 MiB meanwhile. */
+/* The period of asking the file system.  A disk writes some 200 MiB meanwhile. */
 #define LOOK_US (100 * USEC_PER_MSEC)
-/* A deep look takes no longer but for the target in work; the others are first in the next one. */
+/* A deep look takes no longer, except for the target in work.  Targets that it did not reach are
+ * first in the next one. */
 #define DEEP_US (5 * USEC_PER_SEC)
-/* Looking takes at most a fifth of one CPU. */
+/* With these rests, looking takes at most a fifth of one CPU. */
 enum { REST_TIMES = 4 };
 /* Room that a cell held comes back a moment after its end. */
 #define SETTLE_US (2 * USEC_PER_SEC)
-/* Without a cell that took, or holds without a name, this share of the reserve nobody is to blame.
- */
+/* A cell is to blame if it took this share of the reserve, or holds it in files without a name. */
 enum { BLAME_SHARE = 8, LOOK_QUICK = 0, LOOK_DEEP = 1 };
 
-/* What the child tells of a job's cell. */
+/* The child's result for a job's cell. */
 struct looked {
 	uint32_t job, cell;
 	struct disk_usage usage;
@@ -37,7 +37,7 @@ struct order {
 	uint32_t job;
 };
 
-/* Those that the last walk did not reach first, then the quick ones. */
+/* Jobs that the last walk did not reach come first, then those with few files. */
 static int by_turn(const void *a, const void *b)
 {
 	const struct order *x = a, *y = b;
@@ -54,13 +54,15 @@ static bool has_cell(const struct job *j)
 
 static void look_at(const struct run_look *l, const struct job *j, struct disk_usage *io)
 {
-	const struct fs_usage limit = {j->cfg.disk, WORKDIR_FILES_MAX};
+	const struct fs_usage limit = {.bytes = j->cfg.disk, .files = WORKDIR_FILES_MAX};
 	struct err gone;
 
 	if (cell_nameless(j->attempt->cell, &io->nameless, &gone) < 0)
 		io->nameless = (struct cell_nameless){0};
-	if (l->deep && disk_walk(l->run->disk.work, j->target->name, &limit, io, &gone) < 0)
+	if (l->deep && disk_walk(l->run->disk.work, j->target->name, &limit, io, &gone) < 0) {
 		*io = j->disk.now;
+		io->closed = true; /* also for want of a descriptor, in a deep tree */
+	}
 }
 
 static int look_at_all(void *arg, struct buf *out, struct err *e)
@@ -91,7 +93,7 @@ static int look_at_all(void *arg, struct buf *out, struct err *e)
 	return rc;
 }
 
-/* --- who took it ---------------------------------------------------------------------- */
+/* --- the cell that took it ------------------------------------------------------------ */
 
 static uint64_t grown(uint64_t now, uint64_t before)
 {
@@ -103,8 +105,8 @@ static bool is_unsure(const struct job *j)
 	return j->disk.now.nameless.unsure || j->disk.now.closed;
 }
 
-/* A cell that stands is killed: it would take more while it writes its input down.  So is one
- * whose files nobody could keep anyway. */
+/* A frozen cell is killed: it would take more while it writes its input.  A cell with files that
+ * cannot be saved is killed, too. */
 static void end_it(struct job *j, const char *why)
 {
 	char all[UNITS_MAX], nameless[UNITS_MAX], limit[UNITS_MAX], text[200];
@@ -136,7 +138,7 @@ static void end_those_over(struct run *r)
 	}
 }
 
-/* What the file system lost and no cell is known to have, a cell that can hide files may have. */
+/* Space that the file system lost may be held by any cell that can hide files. */
 static void note_unexplained(struct run *r, const struct run_look *l, uint64_t before)
 {
 	uint64_t lost = grown(before, l->room.bytes), known = 0;
@@ -152,7 +154,7 @@ static void note_unexplained(struct run *r, const struct run_look *l, uint64_t b
 	}
 }
 
-/* Its part in what is missing, as a share of the reserve. */
+/* The cell's part in the missing space, as a share of the reserve. */
 static double blame_of(const struct run *r, const struct job *j)
 {
 	const struct disk_usage *now = &j->disk.now, *before = &j->disk.before;
@@ -163,13 +165,13 @@ static double blame_of(const struct run *r, const struct job *j)
 	double of_files = reserve->files ? (double)files / (double)reserve->files : 0;
 
 	if (r->disk.now.bytes >= reserve->bytes + reserve->bytes / BLAME_SHARE)
-		of_bytes = 0; /* there is enough of it */
+		of_bytes = 0; /* enough bytes are left */
 	if (r->disk.now.files >= reserve->files + reserve->files / BLAME_SHARE)
 		of_files = 0;
 	return is_unsure(j) ? 1 + of_bytes + of_files : of_bytes > of_files ? of_bytes : of_files;
 }
 
-/* The disk is nearly full: ends the cell that took most.  False: none did. */
+/* The disk is nearly full: ends the cell that took most.  False: no cell did. */
 static bool blame_one(struct run *r)
 {
 	struct job *worst = NULL;
@@ -191,7 +193,7 @@ static bool blame_one(struct run *r)
 
 /* --- holding ------------------------------------------------------------------------- */
 
-/* One that is being ended for what it took gives it back. */
+/* Whether a cell is being ended for the space that it took: its space comes back. */
 static bool any_leaves(const struct run *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -230,10 +232,11 @@ static void let_go(struct run *r)
 		job_hold(&r->jobs[i], false);
 }
 
-/* Others fill the disk: in a run that has an end nothing could be saved; one without waits. */
+/* Other programs fill the disk.  A run with an end could save nothing, so it ends; a run without
+ * one waits. */
 static void wait_for_room(struct run *r)
 {
-	r->nobody = true;
+	r->foreign = true;
 	let_go(r);
 	if (!run_goes_on(r))
 		run_each_job(r, run_end_politely, REASON_DISK_LIMIT);
@@ -245,7 +248,7 @@ static void go_on(struct run *r)
 {
 	bool held = r->held_us != 0, waited;
 
-	r->nobody = false;
+	r->foreign = false;
 	let_go(r);
 	waited = dispatch_disk(&r->dispatch, false);
 	if (held || (waited && run_goes_on(r)))
@@ -274,7 +277,7 @@ static void take(struct run *r, const struct run_look *l, const struct looked *g
 	struct job *j = got->job < r->n ? &r->jobs[got->job] : NULL;
 
 	if (!j || !has_cell(j) || j->cells != got->cell)
-		return; /* it has ended meanwhile */
+		return; /* the cell has ended meanwhile */
 	if (l->deep && !l->held)
 		j->disk.before = j->disk.at_walk;
 	if (l->deep) {
@@ -297,7 +300,7 @@ static void on_looked(void *arg, struct slice result, const char *failed)
 	l->task = NULL;
 	l->not_before_us = now + REST_TIMES * (now - l->began_us);
 	if (failed)
-		return; /* the next one comes */
+		return; /* the next look comes */
 	for (; result.n >= sizeof(got); result.p += sizeof(got), result.n -= sizeof(got)) {
 		memcpy(&got, result.p, sizeof(got));
 		take(r, l, &got);
@@ -332,13 +335,13 @@ static void start_look(struct run *r, unsigned which, uint64_t now)
 
 static void on_low(struct run *r, uint64_t now)
 {
-	if (r->nobody) {
+	if (r->foreign) {
 		wait_for_room(r);
 		return;
 	}
 	hold(r, now);
 	if (!any_leaves(r))
-		start_look(r, LOOK_DEEP, now); /* what runs already began before they stood */
+		start_look(r, LOOK_DEEP, now); /* the one under way began before the cells stood */
 }
 
 static void on_timer(void *arg)

@@ -10,14 +10,14 @@
 #include "runner/schedule/pressure.h"
 #include "runner/schedule/run.h"
 
-/* Between run.c (how a run begins and ends), run_watch.c (what it hears in between), run_disk.c
- * (the room on the disk) and run_ask.c (what people ask of it). */
+/* Shared by run.c (how a run begins and ends), run_watch.c (its events), run_disk.c (the room on
+ * the disk) and run_ask.c (requests of users). */
 
-/* A look at what the cells hold on the disk, in a child process. */
+/* A look at the space that the cells hold on the disk, in a child process. */
 struct run_look {
 	struct run *run;
 	struct task *task; /* NULL: none is under way */
-	bool deep;	   /* walks what has names, too */
+	bool deep;	   /* walks files with names, too */
 	bool held;	   /* all cells stood when it began */
 	uint64_t began_us, not_before_us;
 	struct fs_room room; /* when it began */
@@ -39,12 +39,12 @@ struct run {
 	struct disk_watch disk;
 	struct source *disk_timer;
 	struct run_look looks[2]; /* quick, deep */
-	uint64_t walks;		  /* deep ones begun */
+	uint64_t walks;		  /* number of deep looks begun */
 	uint64_t disk_before;	  /* free bytes, at the last deep look */
 	uint64_t held_us; /* since when the cells stand, because the disk is nearly full; 0 */
-	bool nobody;	  /* and no cell is to blame for it */
-	unsigned stops;	  /* how often we were asked to end */
-	int failed;	  /* -errno of the loop's own trouble */
+	bool foreign;	  /* the disk is nearly full, and no cell is the cause */
+	unsigned stops;	  /* how often a user asked the run to end */
+	int failed;	  /* -errno of the loop itself */
 	struct err err;
 };
 
@@ -53,10 +53,10 @@ const struct run_view *run_look(struct run *r);
 /* Hears each second, signals, the machine's pressure, the control channel. */
 MUST_CHECK int run_watch(struct run *r, struct err *e);
 void run_unwatch(struct run *r); /* as far as run_watch() came */
-/* For all that have not ended; a reason to end politely. */
+/* Calls fn for all jobs that have not ended. run_end_politely() is one such fn. */
 void run_each_job(struct run *r, void (*fn)(struct job *j, enum reason why), enum reason why);
 void run_end_politely(struct job *j, enum reason why);
-/* New builds may come. */
+/* Whether new builds may come. */
 bool run_goes_on(const struct run *r);
 /* Watches the disk until the run ends. */
 MUST_CHECK int run_disk_begin(struct run *r, struct err *e);

@@ -19,7 +19,7 @@ const struct run_view *run_look(struct run *r)
 	r->view.elapsed_us = now - r->began_us;
 	r->view.running = r->dispatch.busy;
 	r->view.paused = r->dispatch.paused;
-	r->view.interrupted = r->stops > 0;
+	r->view.interrupted = r->stops > 0 && !*r->view.shortage;
 	if (getrusage(RUSAGE_SELF, &ru) == 0) {
 		r->view.own_peak_rss = (uint64_t)ru.ru_maxrss * 1024;
 		r->view.own_cpu_us =
@@ -100,7 +100,7 @@ bool run_goes_on(const struct run *r)
 	return r->o.continuous && !r->dispatch.closed;
 }
 
-/* Said once for as long as it lasts. */
+/* Reports a shortage once, as long as it lasts. */
 static void on_shortage(struct run *r, struct job *j)
 {
 	uint64_t now = clock_mono_us();
@@ -227,7 +227,8 @@ void run_end(struct run *r, bool now)
 	r->dispatch.closed = true;
 	r->stops++;
 	r->o.event(r->o.arg, run_look(r), SIZE_MAX, now ? "killing" : "stopping");
-	run_each_job(r, now ? job_kill : run_end_politely, REASON_STOPPED);
+	run_each_job(r, now ? job_kill : run_end_politely,
+		     *r->view.shortage ? REASON_LOST : REASON_STOPPED);
 	if (all_done(r))
 		loop_stop(r->o.loop);
 }

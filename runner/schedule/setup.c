@@ -116,11 +116,12 @@ void setup_done(struct setup *s)
 	*s = (struct setup){0};
 }
 
+/* namer NULL: the configuration. */
 static int check_path(const struct rights *namer, const char *path, struct err *e)
 {
 	_autoclose_ int fd = -1;
 	struct rights as;
-	int r = rights_of_named(namer, path, &as, e);
+	int r = namer ? rights_of_named(namer, path, &as, e) : rights_of_configured(path, &as, e);
 
 	if (r < 0 || !as.other)
 		return r;
@@ -130,13 +131,17 @@ static int check_path(const struct rights *namer, const char *path, struct err *
 		   : 0;
 }
 
-/* A cell shows nothing that who names it, and who decides what is there, could not open: what
- * stands there may have become a link since it was found.  What is gone is said by who mounts
- * it. */
+/* A cell must not show files that the namer of the path, or the users who decide where it leads,
+ * could not open.  The path may have become a link since it was found.  Missing files are
+ * reported when they are mounted. */
 static int check_rights(const struct target *t, const struct target_config *cfg, struct err *e)
 {
-	const char *const paths[] = {t->dir, t->binary, t->dict};
-	int r = 0;
+	const char *const paths[] = {t->dir, t->dict};
+	struct rights anywhere = t->rights;
+	int r;
+
+	anywhere.tree_ino = 0; /* a program is built where a build likes, and is one in any case */
+	r = check_path(&anywhere, t->binary, e);
 
 	for (size_t i = 0; r == 0 && i < sizeof(paths) / sizeof(paths[0]); i++)
 		if (paths[i])
@@ -145,10 +150,10 @@ static int check_rights(const struct target *t, const struct target_config *cfg,
 							     : r;
 }
 
-/* The belt for the case that neither we nor the keeper runs: a cell cannot use more CPU time than
- * its CPUs have until its deadline, and this is so much more. */
+/* A second safeguard for the case that neither we nor the keeper runs.  A cell gets the CPU time
+ * that its CPUs have until its deadline, and this much more. */
 #define CPU_SLACK_US (30 * USEC_PER_SEC)
-/* Beyond, the deadline is none. */
+/* Beyond this there is no deadline. */
 #define CPU_KNOWN_US (UINT64_C(366) * 24 * 3600 * USEC_PER_SEC)
 
 static uint64_t cpu_seconds(const struct target_config *cfg, uint64_t wall_us)

@@ -43,13 +43,13 @@ struct setup_cell {
 	const char *id;
 	uint64_t extra_memory; /* beside the target's own: a symbolizer's */
 	bool fixed_addresses;  /* cell_spec's */
-	uint64_t wall_us;      /* it is ended after that; a year or more: nobody knows when */
+	uint64_t wall_us;      /* the cell is ended after this time; a year or more: not known */
 };
 MUST_CHECK int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
 			   const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e);
 
-/* The keeper kills a cell so much later than we would: enough for a loop that is busy, and short
- * for a target that nobody watches any more. */
+/* The keeper kills a cell this much later than we would.  It is enough for a busy loop, and
+ * short for a target of a stopped fuzzcell. */
 #define SETUP_KEEPER_SLACK_US UINT64_C(1000000)
 
 /* The host user of the cells of the run's index-th target: one of its own; without root

@@ -46,7 +46,7 @@ static void maybe_done(struct task *t)
 	if (r.n > 0 && r.p[0] == 'f')
 		t->done(t->done_arg, SLICE(""), r.p + 1);
 	else if (t->overflow || r.n == 0 || !t->ended_well)
-		t->done(t->done_arg, SLICE(""), "the working process died");
+		t->done(t->done_arg, SLICE(""), TASK_DIED);
 	else
 		t->done(t->done_arg, (struct slice){r.p + 1, r.n - 1}, NULL);
 	task_free(t);

@@ -16,8 +16,9 @@ struct task;
 struct buf;
 typedef int task_fn(void *arg, struct buf *out, struct err *e);
 
-/* In the parent, once: result is what the child left; failed is NULL or its
- * error text.  The task is freed after it returns. */
+/* In the parent, once: result is what the child left; failed is NULL, the child's error text, or
+ * TASK_DIED.  The task is freed after it returns. */
+#define TASK_DIED "the working process died"
 typedef void task_done_fn(void *arg, struct slice result, const char *failed);
 
 enum { TASK_RESULT_MAX = 1 << 20 };

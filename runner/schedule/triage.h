@@ -7,24 +7,24 @@
 
 /* From artifacts to crashes, for one target, one cell at a time:
  *
- *   check    crashes that are open in the target are replayed on this build.  One becomes
- *            fixed in this target when all inputs that it has of the target (original and
- *            minimised, runner/crash/ledger_fix.h), and those of every record that is merged
- *            into it, have passed on the same commit (in the same run, where that is not
- *            known): each as often as its own rate says by runner/crash/odds.h; then
- *            regressions/<target>/ gets them.  One that fails, is damaged, or failed too
- *            seldom for any number of passes, keeps it open.  The crash is fixed when it is
- *            in every target that found it: one that is not here any more keeps it open.
- *            sum.note says so where nothing else does, until a person says otherwise
+ *   check    Crashes that are open in the target are replayed on this build.  A crash
+ *            becomes fixed in this target when all of the target's inputs have passed
+ *            (original and minimised, runner/crash/ledger_fix.h), also those of merged
+ *            records.  They must pass on the same commit, or in the same run if the commit
+ *            is not known; each as often as its own rate asks (runner/crash/odds.h).
+ *            Then regressions/<target>/ gets them.  An input that fails, is damaged, or
+ *            failed too seldom for any number of passes keeps the crash open.
+ *            The crash is fixed when it is fixed in every target that found it.  A target
+ *            that no longer exists keeps it open until a user decides; sum.note says so.
  *   queue    every artifact in triage/<target>/ is reproduced, signed, and counted for
  *            its crash in the ledger; only then it leaves the queue
  *   shrink   reproducers of new crashes are made smaller
  *
  * A crash that a target's cheap key already names is counted without being run again
- * with names; the key may be that of the report which the fuzzing cell printed and which
- * is kept beside the artifact (runner/schedule/kept.h).  A failure that never comes back
- * is what that report says: flaky, first seen where it was found.  What is not done in
- * time stays queued for the next run. */
+ * with names.  The key may be that of the fuzzing cell's report, which is kept beside the
+ * artifact (runner/schedule/kept.h).  A failure that never comes back is named by that
+ * report: flaky, first seen where it was found.  Artifacts that are not done in time stay
+ * queued for the next run. */
 
 struct triage_env {
 	struct trial_env trial;
@@ -32,6 +32,7 @@ struct triage_env {
 	struct state *state;
 	const char *run;    /* the run's id */
 	const char *commit; /* NULL: unknown */
+	bool counts;	    /* the run's exit status counts new and regressed crashes */
 	/* Memory beside that of the target's own cells, for a symbolizer; false: not now,
 	 * ask again.  NULL: there is enough. */
 	bool (*borrow_memory)(void *arg, uint64_t bytes);
@@ -48,12 +49,13 @@ enum {
 };
 
 struct triage_sum {
-	uint64_t artifacts; /* taken from the queue */
-	uint64_t found;	    /* crashes of which the ledger did not know that the target has them */
-	uint64_t regressed, fixed, shrunk; /* of the target */
-	uint64_t dismissed;		   /* timeouts that were the busy machine's doing */
-	uint64_t flaky;			   /* of the artifacts: not or hardly reproducible */
-	uint64_t left;			   /* still queued */
+	uint64_t artifacts;		   /* taken from the queue */
+	uint64_t found;			   /* crashes that are new in the target */
+	uint64_t regressed, fixed, shrunk; /* the target's entries */
+	uint64_t dismissed;		   /* timeouts that the busy machine caused */
+	uint64_t overran; /* dumped inputs of cells that did not stop, and that fail in a replay */
+	uint64_t flaky;	  /* artifacts that are not or hardly reproducible */
+	uint64_t left;	  /* still queued */
 	uint64_t undecided; /* of these: timeouts that were tried, but the machine was too busy */
 	uint64_t trials;    /* cells */
 	char last[CRASH_KEY_HEX]; /* the last artifact's crash */

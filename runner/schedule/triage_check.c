@@ -3,13 +3,15 @@
 #include "base/clock.h"
 #include "runner/crash/ledger_input.h"
 #include "runner/crash/odds.h"
+#include "runner/discover/sanitizer.h"
 #include "runner/schedule/task.h"
 #include "runner/schedule/triage_internal.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-/* On the commit on which it was seen last nothing has changed. */
+/* On the commit where it was seen last the code has not changed. */
 static bool worth_checking(const struct triage *t, const struct known_crash *c)
 {
 	const struct ledger *l = books_ledger(t->env->books);
@@ -48,7 +50,7 @@ static void on_saved(void *arg, const char *failed)
 	triage_next(t);
 }
 
-/* Nothing waits for a target that is not here, and nothing is silent about it. */
+/* Notes that a crash stays open because of a target that is not in this run. */
 static void say_missing(struct triage *t, const struct known_crash *c)
 {
 	const char *target = triage_missing(t, c);
@@ -110,7 +112,7 @@ static void all_passed(struct triage *t)
 	if (never)
 		say_never(t, c, never);
 	if (never || !triage_has_passed(t, c))
-		save(t); /* it stays open: no number would tell */
+		save(t); /* it stays open: no number of passes would be enough */
 	else
 		r = task_start(t->env->trial.exec.loop, keep_regression, t, on_kept, t, &task, &e);
 	if (r < 0)
@@ -204,7 +206,7 @@ static void begin_input(struct triage *t, bool minimized)
 	t->check.passed = ledger_passes(t->check.asked.count, triage_build(t, buf), minimized);
 }
 
-/* The next entry whose inputs this target is asked with; false: that was the last. */
+/* The next entry with inputs that this target must run; false: there are no more. */
 static bool begin_part(struct triage *t)
 {
 	if (!ledger_next_asked(books_ledger(t->env->books), in_work(t), t->spec.target->name,
@@ -239,12 +241,19 @@ static int check_inputs(void *arg, struct buf *out, struct err *e)
 	int r = 0;
 
 	(void)out;
-	for (size_t at = 0; r == 0 && ledger_next_asked(l, in_work(t), target, &at, &a);)
+	for (size_t at = 0; r == 0 && ledger_next_asked(l, in_work(t), target, &at, &a);) {
+		const char *missing = sanitizer_missing(t->spec.target, a.input->kind);
+
+		if (missing)
+			return err_set(e, ENOTSUP,
+				       "this build has no %s, so its passes do not count", missing);
 		r = ledger_input_check_all(t->env->state->dirfd, a.input, e);
+	}
 	return r;
 }
 
-/* What is no longer the reproducer passes, and says nothing. */
+/* An input that is no longer the reproducer passes, and so does any input in a build that cannot
+ * report the failure: neither pass shows that the crash is fixed. */
 static void on_checked(void *arg, struct slice result, const char *failed)
 {
 	struct triage *t = arg;
@@ -273,7 +282,7 @@ static bool has_passed(const struct triage *t, const struct known_crash *entry)
 	return ledger_passes(entry, build, false) > 0 || ledger_passes(entry, build, true) > 0;
 }
 
-/* Those of an older binary. */
+/* Forgets passes on an older binary. */
 static int forget_passes(struct triage *t, struct err *e)
 {
 	struct ledger *l = books_ledger(t->env->books);
@@ -291,7 +300,7 @@ static int forget_passes(struct triage *t, struct err *e)
 	return r;
 }
 
-/* What is fixed in this target waits for others in each later run, too. */
+/* Notes in each later run which entries are fixed here but wait for other targets. */
 static void say_all_missing(struct triage *t)
 {
 	const struct ledger *l = books_ledger(t->env->books);

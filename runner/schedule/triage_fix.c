@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must still pass before a crash is fixed in a target, and what is kept when it is. */
+/* The inputs that must still pass before a crash is fixed in a target, and the files that are
+ * kept when it is. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
@@ -103,7 +104,7 @@ int triage_keep(const struct triage *t, const struct known_crash *c, struct err 
 	struct ledger_asked a;
 	int r = 0;
 
-	if (!fs_name_ok(slice_of(target))) /* the ledger may say anything */
+	if (!fs_name_ok(slice_of(target))) /* the ledger may contain any name */
 		return 0;
 	for (size_t at = 0; r == 0 && ledger_next_asked(l, c, target, &at, &a);) {
 		r = ledger_input_check_all(t->env->state->dirfd, a.input, e);

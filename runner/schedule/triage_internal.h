@@ -24,8 +24,9 @@ struct finding {
 	struct kept kept;
 	struct crash_report told;
 	bool starved; /* a try of it was */
-	bool by_cell; /* told is what the cell's end said, no text */
-	bool lost;    /* nothing but kept is there: no input was saved */
+	bool failed;  /* a replay failed, in any way */
+	bool by_cell; /* told comes from the cell's end, not from a text */
+	bool lost;    /* there is only kept: no input was saved */
 	bool as_told; /* it is noted as found then and there, not as seen here */
 };
 void finding_done(struct finding *f);
@@ -60,10 +61,10 @@ struct triage {
 	struct finding f;
 
 	struct {
-		struct ledger_asked asked; /* whose inputs are in work */
-		size_t at;		   /* the next one: ledger_next_asked() */
-		uint64_t need, passed;	   /* of the input in work */
-		bool minimized;		   /* the minimised one is in work */
+		struct ledger_asked asked; /* the entry in work, with its inputs */
+		size_t at;		   /* ledger_next_asked()'s place of the next one */
+		uint64_t need, passed;	   /* passes of the input in work */
+		bool minimized;		   /* the minimised input is in work */
 	} check;
 
 	struct {
@@ -108,7 +109,9 @@ void triage_note(struct triage *t);
 /* t->f is no failure: out of the queue; then triage_next().  The artifact stays with its
  * run. */
 void triage_dismiss(struct triage *t);
-/* The same for a crash that is known by its cheap key: counted only. */
+/* The same for an input that is not counted as dismissed. */
+void triage_leave(struct triage *t);
+/* Like triage_note() for a crash with a known cheap key: only counts it. */
 void triage_count(struct triage *t, const struct known_crash *c, const char *raw_key);
 
 /* The stage's names: the signatures of the crashes that it wants. */
@@ -120,16 +123,15 @@ MUST_CHECK int triage_list(struct triage *t,
 const char *triage_commit(const struct triage *t);
 /* What passes count for: the commit, or this run where that is not known. */
 const char *triage_build(const struct triage *t, char out[128]);
-/* How often each input of an entry must pass; at least once, also where no number tells. */
+/* How often each input of an entry must pass: at least once, also when no number is enough. */
 uint64_t triage_needed(const struct known_crash *entry);
 /* Whether the target is in this run. */
 bool triage_is_here(const struct triage *t, const char *target);
-/* Whether all inputs that the target is asked with have passed often enough. */
+/* Whether all inputs that the target must run have passed often enough. */
 bool triage_has_passed(const struct triage *t, const struct known_crash *c);
-/* The entry of which no number of passes tells that it is fixed in the target; NULL: there is
- * none. */
+/* The entry that no number of passes proves fixed in the target; NULL: there is none. */
 const struct known_crash *triage_never_told(const struct triage *t, const struct known_crash *c);
-/* All inputs that the target is asked with into regressions/<target>/.  Blocks. */
+/* Copies all inputs that the target must run to regressions/<target>/.  Blocks. */
 MUST_CHECK int triage_keep(const struct triage *t, const struct known_crash *c, struct err *e);
 /* The target of an open entry that is not in this run; NULL: there is none. */
 const char *triage_missing(const struct triage *t, const struct known_crash *c);

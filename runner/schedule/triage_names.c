@@ -50,7 +50,9 @@ static int new_report(const struct naming *n, struct slice answers, struct buf *
 		      struct crash_report *ret, struct err *e)
 {
 	const struct triage *t = n->t;
-	struct crash_options o = {.target = t->spec.target->name};
+	char build[KEPT_FILE_TEXT];
+	struct crash_options o = {.target = t->spec.target->name,
+				  .build = kept_file_text(&t->f.kept.binary, build)};
 	int r = symbolize_apply(&n->ask, t->f.kept.text, answers, text, e);
 
 	return r == 0 ? crash_parse(buf_slice(text), &o, ret, e) : r;

@@ -8,12 +8,14 @@
 #include "base/json.h"
 #include "base/sys.h"
 #include "runner/crash/odds.h"
+#include "runner/crash/similar.h"
 #include "runner/crash/vault.h"
 #include "runner/schedule/task.h"
 #include "runner/schedule/triage_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +78,8 @@ static void on_saved(void *arg, const char *failed)
 		triage_give_up(t, failed);
 	else if (*l->name)
 		leave_queue(t, l->name);
+	t->sum.overran += !failed && engine_saved(t->spec.target->engine, slice_of(l->name)) ==
+					 ENGINE_ARTIFACT_SLOW;
 	free(l);
 	t->saving--;
 	if (t->saving == 0 && t->ending)
@@ -102,6 +106,23 @@ static void save(struct triage *t)
 
 /* --- into the ledger ------------------------------------------------------ */
 
+/* The run that found it, if it was killed: no exit status has counted what it found.  NULL: none.
+ */
+static const char *killed_run(const struct triage *t)
+{
+	const char *run = t->f.kept.run;
+	int state = t->env->state->dirfd;
+	char path[NAME_MAX + 32];
+
+	if (!run || !fs_name_ok(slice_of(run)))
+		return NULL;
+	snprintf(path, sizeof(path), "logs/%s", run);
+	if (faccessat(state, path, F_OK, 0) < 0)
+		return NULL;
+	snprintf(path, sizeof(path), "logs/%s/summary.json", run);
+	return faccessat(state, path, F_OK, 0) < 0 ? run : NULL;
+}
+
 static struct crash_sighting sighting(const struct triage *t, const char *signature)
 {
 	uint64_t now = clock_real_us() / USEC_PER_SEC;
@@ -111,6 +132,7 @@ static struct crash_sighting sighting(const struct triage *t, const char *signat
 	    .target = t->spec.target->name,
 	    .run = t->env->run,
 	    .commit = triage_commit(t),
+	    .counted_by = t->env->counts ? t->env->run : killed_run(t),
 	    .time = now,
 	};
 
@@ -130,11 +152,16 @@ static void note_news(struct triage *t, const struct ledger_noted *n)
 	snprintf(t->sum.last, sizeof(t->sum.last), "%.16s", n->crash->signature);
 }
 
+void triage_leave(struct triage *t)
+{
+	leave_queue(t, t->f.name);
+	triage_next(t);
+}
+
 void triage_dismiss(struct triage *t)
 {
 	t->sum.dismissed++;
-	leave_queue(t, t->f.name);
-	triage_next(t);
+	triage_leave(t);
 }
 
 void triage_cannot_tell(struct triage *t, const struct trial_end *end)
@@ -166,20 +193,20 @@ void triage_count(struct triage *t, const struct known_crash *c, const char *raw
 	save(t);
 }
 
-/* The same bug under two signatures shows in two equal lines of the three. */
+/* Another crash that is likely the same bug; NULL: none. */
 static const char *likely_same(const struct triage *t, const struct crash_report *r)
 {
 	const struct ledger *l = books_ledger(t->env->books);
+	const char *state[CRASH_STATE_MAX];
 
-	if (r->n_state < 2)
-		return NULL;
+	for (size_t i = 0; i < r->n_state; i++)
+		state[i] = r->state[i];
 	for (size_t i = 0; i < ledger_count(l); i++) {
 		const struct known_crash *c = ledger_at(l, i);
-		size_t same = 0;
 
-		for (size_t k = 0; k < c->crash_state.n && k < r->n_state; k++)
-			same += strcmp(c->crash_state.v[k], r->state[k]) == 0;
-		if (same >= 2 && !*c->merged_into && strcmp(c->signature, r->signature) != 0)
+		if (!*c->merged_into && strcmp(c->signature, r->signature) != 0 &&
+		    similar_states((const char *const *)c->crash_state.v, c->crash_state.n, state,
+				   r->n_state))
 			return c->signature;
 	}
 	return NULL;
@@ -221,6 +248,7 @@ static void ledger_take(struct triage *t, const struct vaulted *v)
 	s.crash_state = state;
 	s.n_crash_state = r->n_state;
 	s.frames = frames;
+	s.bug = r->bug;
 	s.similar = likely_same(t, r);
 	if (v) {
 		s.crash_file = v->path;
@@ -290,7 +318,7 @@ static int fill_vault(void *arg, struct buf *out, struct err *e)
 		r = fs_read(AT_FDCWD, f->path, VAULT_BYTES_MAX, &input, &n, e);
 	if (r < 0)
 		return r;
-	item.file[VAULT_INPUT] = (struct slice){input, n}; /* lost: NULL, there is none */
+	item.file[VAULT_INPUT] = (struct slice){input, n}; /* lost: NULL, there is no input */
 	item.file[VAULT_REPORT] = f->output ? (struct slice){f->output, f->n_output}
 				  : f->lost ? slice_of(no_output)
 					    : slice_of(no_report);
@@ -327,8 +355,8 @@ static uint64_t input_size(const struct finding *f)
 	return stat(f->path, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* Than what the target has: another's may pass in it.  What is merged into another crash keeps
- * a reproducer of its own. */
+/* Compares with the target's own input: another target's may pass in it.  A record that is
+ * merged into another crash keeps a reproducer of its own. */
 static bool is_better(const struct triage *t)
 {
 	const struct finding *f = &t->f;

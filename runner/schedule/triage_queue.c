@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The queue: what is each artifact? */
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/corpus/workdir.h"
 #include "runner/crash/odds.h"
 #include "runner/schedule/triage_internal.h"
+#include "runner/state/aside.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* One target's failures of one run are bounded by max_crashes; a queue of many runs
  * is worked off by as many. */
@@ -35,7 +39,21 @@ static enum engine_artifact kind_of(const struct triage *t, const char *name)
 	return engine_saved(t->spec.target->engine, slice_of(name));
 }
 
-static int queue_list(const struct triage *t, struct strv *ret, struct err *e)
+static bool is_queued(const struct triage *t, const char *name)
+{
+	return kept_is_lost(name) || kind_of(t, name) != ENGINE_ARTIFACT_NONE;
+}
+
+/* A directory, FIFO or link cannot be replayed, nor removed in each case: with its name it would
+ * stop each triage of the target. */
+static bool is_no_file(int queue, const char *name)
+{
+	struct stat st;
+
+	return fstatat(queue, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode);
+}
+
+static int queue_list(const struct triage *t, bool files_only, struct strv *ret, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = NULL;
 	_autoclose_ int fd = -1;
@@ -46,16 +64,23 @@ static int queue_list(const struct triage *t, struct strv *ret, struct err *e)
 		return 0;
 	if (r == 0 && !(d = sys_opendirat(fd, ".")))
 		r = err_sys(e, "open the queue of '%s'", t->spec.target->name);
-	while (r == 0 && ret->n < QUEUE_MAX && (ent = sys_readdir(d)))
-		if (kept_is_lost(ent->d_name) || kind_of(t, ent->d_name) != ENGINE_ARTIFACT_NONE)
+	while (r == 0 && ret->n < QUEUE_MAX) {
+		ent = sys_readdir(d);
+		if (!ent && errno)
+			r = err_sys(e, "list the queue of '%s'", t->spec.target->name);
+		if (!ent)
+			break;
+		if (is_queued(t, ent->d_name) && !(files_only && is_no_file(fd, ent->d_name)))
 			r = strv_add(ret, ent->d_name, e);
+	}
 	if (ret->n > 0)
 		qsort(ret->v, ret->n, sizeof(*ret->v), by_name);
 	return r;
 }
 
-/* Timeouts and the like have a signature that needs no names.  That another target found the
- * signature says nothing of this one: then it is measured. */
+/* The crash of an artifact that needs no replay for names.  A timeout and the like have a
+ * signature without names.  If another target found it, this target's rate is not known: it is
+ * measured. */
 static const struct known_crash *known(const struct triage *t, const char *raw_key,
 				       const char *signature)
 {
@@ -69,11 +94,23 @@ static const struct known_crash *known(const struct triage *t, const char *raw_k
 	return c;
 }
 
+/* The same for an input that need not be kept.  A crash that was found without an artifact has
+ * no input yet: this one is run as a new crash's. */
+static const struct known_crash *known_with_input(const struct triage *t, const char *raw_key,
+						  const char *signature)
+{
+	const struct known_crash *c = known(t, raw_key, signature);
+	const struct known_crash *own = c ? ledger_entry(c, t->spec.target->name) : NULL;
+
+	return own && *own->crash_file ? c : NULL;
+}
+
 /* What is kept beside the artifact; that there is nothing is fine. */
 static void read_kept(const struct triage *t, struct finding *f)
 {
 	struct crash_options o = {.target = t->spec.target->name};
 	_autoclose_ int queue = -1;
+	char build[KEPT_FILE_TEXT];
 	enum crash_own own;
 	struct err e;
 
@@ -81,6 +118,7 @@ static void read_kept(const struct triage *t, struct finding *f)
 		return;
 	own = crash_own_find(f->kept.own);
 	f->by_cell = own != CRASH_OWN_ && !kept_is_lost(f->name);
+	o.build = kept_file_text(&f->kept.binary, build);
 	if (f->by_cell)
 		crash_report_own(own, f->kept.detail, t->spec.target->name, &f->told);
 	else if (crash_parse(f->kept.text, &o, &f->told, &e) < 0)
@@ -108,6 +146,7 @@ static void without_hit(struct triage *t)
 	}
 	switch (kind_of(t, t->f.name)) {
 	case ENGINE_ARTIFACT_TIMEOUT:
+	case ENGINE_ARTIFACT_SLOW:
 		crash_report_own(CRASH_OWN_TIME, NULL, target, &t->f.report);
 		break;
 	case ENGINE_ARTIFACT_OOM:
@@ -122,10 +161,16 @@ static void without_hit(struct triage *t)
 	case ENGINE_ARTIFACT_NONE:
 	case ENGINE_ARTIFACT_CRASH:
 	case ENGINE_ARTIFACT_LEAK:
-	case ENGINE_ARTIFACT_SLOW:
 		crash_report_own(CRASH_OWN_EXIT, "not reproduced", target, &t->f.report);
 		break;
 	}
+}
+
+/* The current input of a target that did not stop when asked: only a replay can make it a
+ * failure. */
+static bool is_suspect(const struct triage *t)
+{
+	return kind_of(t, t->f.name) == ENGINE_ARTIFACT_SLOW;
 }
 
 /* Told when the machine was busy, and not true when it was given its time. */
@@ -133,8 +178,23 @@ static bool machines_doing(const struct triage *t)
 {
 	const struct finding *f = &t->f;
 
-	return kind_of(t, f->name) == ENGINE_ARTIFACT_TIMEOUT &&
+	return (kind_of(t, f->name) == ENGINE_ARTIFACT_TIMEOUT || is_suspect(t)) &&
 	       (f->starved || f->kept.starved >= STARVED_TOLD);
+}
+
+/* The cell's deadline passed without a report. */
+static bool is_late(const struct crash_report *r)
+{
+	return r->kind == CRASH_CELL && strcmp(r->type, "Timeout") == 0;
+}
+
+/* A failing replay can take long: after the triage time one hit is enough. */
+static bool is_decided(const struct triage *t)
+{
+	const struct finding *f = &t->f;
+
+	return odds_reproduce(f->tries, f->hits) != ODDS_UNDECIDED ||
+	       (f->hits > 0 && clock_mono_us() >= t->end_us);
 }
 
 static void on_try(void *arg, struct trial_end *end);
@@ -145,7 +205,11 @@ static void try_again(struct triage *t)
 	struct finding *f = &t->f;
 	struct err e;
 
-	if (odds_reproduce(f->tries, f->hits) != ODDS_UNDECIDED) {
+	if (f->tries > 0 && !f->failed && is_suspect(t)) {
+		triage_leave(t);
+		return;
+	}
+	if (is_decided(t)) {
 		if (f->hits == 0 && machines_doing(t)) {
 			triage_dismiss(t);
 			return;
@@ -196,17 +260,22 @@ static void on_try(void *arg, struct trial_end *end)
 		return;
 	}
 	f->tries++;
+	f->failed = f->failed || end->failed;
 	f->starved = f->starved || end->starved;
 	if (end->failed && !f->cheap_done) {
 		const struct crash_report *r = end->report;
-		const struct known_crash *c = known(t, r->raw_key, r->signature);
+		const struct known_crash *c = known_with_input(t, r->raw_key, r->signature);
 
 		memcpy(f->raw_key, end->report->raw_key, sizeof(f->raw_key));
 		if (c) {
 			triage_count(t, c, f->raw_key);
 			return;
 		}
-		f->tries = 0; /* the measurement begins with the first try with names */
+		f->tries = 0;	  /* the measurement begins with the first try with names */
+		if (is_late(r)) { /* this report never has names */
+			f->tries = f->hits = 1;
+			keep_report(f, end);
+		}
 	} else if (end->failed && cheap) {
 		f->hits += strcmp(f->raw_key, end->report->raw_key) == 0;
 	} else if (end->failed) {
@@ -218,7 +287,7 @@ static void on_try(void *arg, struct trial_end *end)
 
 /* --- failures without an artifact ------------------------------------------ */
 
-/* Nothing can be tried: the cell's last words and its end are all that is known. */
+/* There is no input to replay: the cell's last words and its end are all that is known. */
 static void name_lost(struct triage *t)
 {
 	struct finding *f = &t->f;
@@ -246,8 +315,7 @@ static void note_lost(struct triage *t)
 
 	f->lost = true;
 	name_lost(t);
-	if (f->report.kind == CRASH_CELL && strcmp(f->report.type, "Timeout") == 0 &&
-	    f->kept.starved >= STARVED_TOLD) {
+	if (is_late(&f->report) && f->kept.starved >= STARVED_TOLD) {
 		triage_dismiss(t);
 		return;
 	}
@@ -256,6 +324,43 @@ static void note_lost(struct triage *t)
 		triage_count(t, c, f->raw_key);
 	else
 		triage_name_and_note(t);
+}
+
+/* The note names the first of them. */
+static void set_aside(struct triage *t, int queue, const char *name)
+{
+	_autofree_ char *to = NULL;
+	char path[600];
+	struct err e;
+	int r;
+
+	snprintf(path, sizeof(path), "triage/%s/%s", t->spec.target->name, name);
+	r = state_set_aside(t->env->state->dirfd, queue, name, path, &to, &e);
+	if (*t->sum.note)
+		return;
+	if (r < 0)
+		snprintf(t->sum.note, sizeof(t->sum.note), "'%.120s' is no file: %.60s", path,
+			 e.msg);
+	else
+		snprintf(t->sum.note, sizeof(t->sum.note),
+			 "no file was in the place of an artifact: look at '%.120s'", to);
+}
+
+static int set_all_aside(struct triage *t, int queue, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(queue, ".");
+	CLEANUP(strv_done) struct strv odd = {0};
+	const struct dirent *ent;
+	int r = 0;
+
+	if (!d)
+		return err_sys(e, "open the queue of '%s'", t->spec.target->name);
+	while (r == 0 && odd.n < QUEUE_MAX && (ent = sys_readdir(d)))
+		if (is_no_file(queue, ent->d_name))
+			r = strv_add(&odd, ent->d_name, e);
+	for (size_t i = 0; r == 0 && i < odd.n; i++)
+		set_aside(t, queue, odd.v[i]);
+	return r;
 }
 
 static int queue_begin(struct triage *t, struct err *e)
@@ -270,8 +375,10 @@ static int queue_begin(struct triage *t, struct err *e)
 	if (r == -ENOENT)
 		return 0;
 	if (r == 0)
+		r = set_all_aside(t, queue, e);
+	if (r == 0)
 		r = kept_sweep(queue, e);
-	return r == 0 ? queue_list(t, &t->names, e) : r;
+	return r == 0 ? queue_list(t, true, &t->names, e) : r;
 }
 
 bool triage_queue_step(struct triage *t)
@@ -297,9 +404,9 @@ bool triage_queue_step(struct triage *t)
 		note_lost(t);
 		return true;
 	}
-	/* Of what the cell did to it one signature stands for all inputs: each is run. */
+	/* A failure by the cell's limits has one signature for all inputs: each input is run. */
 	c = t->f.told.found && !t->f.by_cell && !machines_doing(t)
-		? known(t, t->f.told.raw_key, t->f.told.signature)
+		? known_with_input(t, t->f.told.raw_key, t->f.told.signature)
 		: NULL;
 	t->f.as_told = c != NULL;
 	if (c)
@@ -313,7 +420,7 @@ size_t triage_queue_left(const struct triage *t)
 {
 	struct strv left = {0};
 	struct err e;
-	size_t n = queue_list(t, &left, &e) == 0 ? left.n : 0;
+	size_t n = queue_list(t, false, &left, &e) == 0 ? left.n : left.n + 1;
 
 	strv_done(&left);
 	return n;

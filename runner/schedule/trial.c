@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/sys.h"
+#include "runner/schedule/kept.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -16,6 +17,9 @@
 
 /* Starting, symbolizing and writing a report, beside what the input may take. */
 #define AROUND_US (60 * USEC_PER_SEC)
+/* An engine checks an input's time at least once every half of its limit plus 1 s.  An input that
+ * runs for twice its limit plus this time does not receive the engine's alarm. */
+#define NO_ALARM_US (2 * USEC_PER_SEC)
 
 /* A timeout that may be the machine's doing is tried with so many times the time, at most. */
 enum { LONGER_MAX = 16 };
@@ -28,6 +32,7 @@ struct trial {
 	unsigned longer; /* times the time that an input may take */
 	struct exec *exec;
 	struct crash_parser *parser;
+	char build[KEPT_FILE_TEXT]; /* the parser's */
 	struct crash_report report;
 };
 
@@ -38,10 +43,17 @@ static void on_output(void *arg, struct slice bytes)
 	crash_parser_feed(t->parser, bytes);
 }
 
+/* A harness may run each input in a child and go on: then its status says nothing of the report.
+ * (An engine names no artifact when it replays.) */
+static bool has_reported(const struct engine_state *s)
+{
+	return s->fault != ENGINE_FAULT_NONE && s->fault != ENGINE_FAULT_ENGINE;
+}
+
 static bool has_failed(const struct exec_end *end)
 {
-	return end->code != 0 || end->signo != 0 || end->late || *end->refused ||
-	       end->failure != FAILURE_NONE;
+	return has_reported(end->engine) || end->code != 0 || end->signo != 0 || end->late ||
+	       *end->refused || end->failure != FAILURE_NONE;
 }
 
 /* Whether it got as far as running the input. */
@@ -83,6 +95,14 @@ static bool was_starved(const struct trial *t, const struct exec_end *end)
 	       trial_starved(end);
 }
 
+/* The cell used nearly all the CPU time that its own limit allows. */
+static bool used_its_quota(const struct trial *t, const struct exec_end *end)
+{
+	double most = t->spec.cfg->cpu_milli / 1000.0 * (double)end->wall_us;
+
+	return most > 0 && (double)end->cpu_us >= (1 - STARVED) * most;
+}
+
 static uint64_t may_take(const struct trial *t)
 {
 	return t->longer * t->spec.cfg->input_timeout_us;
@@ -108,7 +128,8 @@ static int command(struct setup *s, const struct trial *t, struct err *e)
 static int launch(struct trial *t, struct err *e)
 {
 	const struct trial_spec *spec = &t->spec;
-	struct crash_options o = {.target = spec->target->name, .asserts_are_security = false};
+	struct crash_options o = {.target = spec->target->name,
+				  .build = kept_file_now(spec->target->binary, t->build)};
 	struct setup s;
 	int r;
 
@@ -129,6 +150,7 @@ static int launch(struct trial *t, struct err *e)
 		    .index = spec->index,
 		    .extra_memory = spec->symbolize ? spec->cfg->symbolizer_memory : 0,
 		    .deadline_us = 2 * may_take(t) + AROUND_US,
+		    .input_us = 2 * may_take(t) + NO_ALARM_US,
 		    .forks_end_it = true,
 		    .output = on_output,
 		    .done = on_done,
@@ -171,6 +193,8 @@ static void on_done(void *arg, const struct exec_end *end)
 	struct err e;
 
 	t->exec = NULL;
+	/* A machine with less load would not give it more CPU time. */
+	starved = starved && (longer || !used_its_quota(t, end));
 	if (longer) {
 		t->longer = longer;
 		if (launch(t, &e) == 0)

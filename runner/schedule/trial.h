@@ -42,9 +42,11 @@ struct trial_spec {
 
 struct trial;
 
-/* A timeout is only one when the target had the time as CPU time, or held still with a CPU to
- * be had: engines measure wall time, and on a busy machine that says nothing.  (Without PSI
- * nobody knows that it waited, and the engine is believed.)
+/* A timeout counts only if the target had the time as CPU time, or hung while a CPU was free:
+ * engines measure wall time, which proves nothing on an oversubscribed machine.  Without PSI it
+ * is not known whether the target waited, and the engine is believed.  A target that is
+ * throttled by its cell's own limit gets more time in the same way; if no time is left, the
+ * timeout counts.
  *
  * From the loop; done comes from there, once, and may start the next.  env, target, cfg and
  * the file must live until then. */
@@ -60,8 +62,8 @@ bool trial_starved(const struct exec_end *end);
  * found. */
 bool trial_own_report(const struct exec_end *end, const char *target, struct crash_report *io);
 
-/* The same without a report: what the crash is, and its detail; told: the text has a report.
- * CRASH_OWN_: the text says it better. */
+/* The crash of a replay without a report, and its detail. told: the text has a report.
+ * CRASH_OWN_: the text names the crash better. */
 enum crash_own trial_own(const struct exec_end *end, bool told, char detail[32]);
 
 /* The newest llvm-symbolizer (else addr2line) that a cell with this root has, free()

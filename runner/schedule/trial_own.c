@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a failure is called when no report says it. */
+/* Names a failure that has no report. */
 #include "runner/schedule/trial.h"
 
 #include <stdio.h>
@@ -31,6 +31,10 @@ enum crash_own trial_own(const struct exec_end *end, bool told, char detail[32])
 	if (*end->refused) {
 		snprintf(detail, 32, "%.31s", end->refused);
 		return CRASH_OWN_SECCOMP;
+	}
+	if (end->failure == FAILURE_EXIT && end->engine->restarted) {
+		snprintf(detail, 32, "executed itself");
+		return CRASH_OWN_EXIT;
 	}
 	if (end->failure == FAILURE_INTERRUPT)
 		return CRASH_OWN_INTERRUPT;

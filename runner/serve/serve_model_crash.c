@@ -73,6 +73,24 @@ static json_t *runs_of(struct serve_site *s, const struct known_crash *c)
 	return all;
 }
 
+/* What is merged into it. */
+static json_t *variants_of(const struct known_crash *c)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < c->aliases.n; i++) {
+		_automake_ struct make m = MAKE_INIT;
+
+		make_text(&m, "signature", c->aliases.v[i]);
+		crash_href(&m, "href", c->aliases.v[i]);
+		if (json_array_append_new(all, taken(&m)) < 0) {
+			json_decref(all);
+			return NULL;
+		}
+	}
+	return all;
+}
+
 static json_t *details(struct serve_site *s, const struct known_crash *c)
 {
 	_automake_ struct make m = MAKE_INIT;
@@ -89,7 +107,7 @@ static json_t *details(struct serve_site *s, const struct known_crash *c)
 	crash_href(&m, "similar_href", c->similar);
 	make_text(&m, "merged_into", c->merged_into);
 	crash_href(&m, "merged_href", c->merged_into);
-	make_set(&m, "aliases", texts(&c->aliases));
+	make_set(&m, "variants", variants_of(c));
 	make_number(&m, "input_bytes", c->input_bytes);
 	make_number(&m, "minimized_bytes", c->minimized_bytes);
 	make_text(&m, "crash_file", c->crash_file);
@@ -102,7 +120,7 @@ static json_t *details(struct serve_site *s, const struct known_crash *c)
 	return taken(&m);
 }
 
-/* What the target has of the crash. */
+/* The target's entry of the crash. */
 static json_t *target_part(const struct known_crash *c)
 {
 	_automake_ struct make m = MAKE_INIT;

@@ -303,6 +303,7 @@ int row_crash(const struct known_crash *c, json_t **ret, struct err *e)
 	if (site_target_ok(c->fuzzer))
 		make_href(&m, "target_href", "targets/", c->fuzzer, ".html");
 	make_number(&m, "targets", c->n_by);
+	make_number(&m, "variants", c->aliases.n + 1);
 	make_set(&m, "security", json_boolean(c->security));
 	make_text(&m, "severity", c->severity);
 	make_number(&m, "count", c->count);

@@ -106,6 +106,24 @@ static void in_runs(struct page *p, const json_t *list)
 	html_close(&p->h);
 }
 
+static void variants(struct page *p, const json_t *list)
+{
+	size_t n = json_array_size(list);
+
+	if (n == 0)
+		return;
+	page_fact(p, "Variants");
+	for (size_t i = 0; i < n && i < LIST_SHOWN; i++) {
+		const json_t *v = json_array_get(list, i);
+
+		html_text(&p->h, i ? ", " : "");
+		page_link(p, v, field_text(v, "signature"));
+	}
+	if (n > LIST_SHOWN)
+		html_textf(&p->h, " and %zu more", n - LIST_SHOWN);
+	html_close(&p->h);
+}
+
 static void facts(struct page *p, const json_t *m, const json_t *row)
 {
 	const json_t *c = field_object(m, "crash");
@@ -128,6 +146,7 @@ static void facts(struct page *p, const json_t *m, const json_t *row)
 	input(p, "Input", c, "crash_file", "input_bytes");
 	input(p, "Minimised", c, "minimized", "minimized_bytes");
 	page_fact_text(p, "Similar to", field_text(c, "similar"));
+	variants(p, field_list(c, "variants"));
 	page_fact_text(p, "Merged into", field_text(c, "merged_into"));
 	page_fact_text(p, "Note", field_text(c, "note"));
 	in_runs(p, field_list(c, "runs"));

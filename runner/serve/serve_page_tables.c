@@ -175,6 +175,8 @@ static void crash_name(struct page *p, const json_t *c)
 		html_element(h, "code", NULL, frame);
 	}
 	html_close(h);
+	if (field_or_0(c, "variants") > 1)
+		html_textf(h, " (%.0f variants)", field_or_0(c, "variants"));
 	html_close(h);
 }
 

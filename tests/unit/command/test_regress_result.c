@@ -63,6 +63,42 @@ static void test_judge(void **state)
 	ledger_free(l);
 }
 
+/* The reproducer of a regressed crash counts as regressed, also when it fails as a known crash. */
+static void test_regressed_behind_another(void **state)
+{
+	static const char sha1[] = "a0f1490a20d0211c997b44bc357e1972deab8ae3";
+	struct ledger *l =
+	    ledger_of("{\"0000000000000001\": {\"fuzzer\": \"t\", \"state\": \"known\"},"
+		      " \"0000000000000002\": {\"fuzzer\": \"t\", \"state\": \"ignored\"},"
+		      " \"0000000000000005\": {\"fuzzer\": \"t\", \"state\": \"regressed\", "
+		      "\"minimized_sha1\": "
+		      "\"a0f1490a20d0211c997b44bc357e1972deab8ae3\"}}");
+	static const char *const signatures[] = {"0000000000000001", "0000000000000002"};
+	struct regress_input in = {.from = REGRESS_TREE, .source = (char[]){"/tree/a"}};
+	const struct known_crash *c;
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct regress_target t = {.name = "t"}, other = {.name = "u"};
+		struct crash_report r = report_of(signatures[i], "");
+		struct replay_failure f = {.report = &r};
+
+		memcpy(in.name, sha1, sizeof(sha1));
+		assert_int_equal(regress_note(&t, &in, &f, l, &c, &e), 0);
+		assert_string_equal(c->signature, signatures[i]);
+		assert_int_equal(t.count[REGRESS_REGRESSED], 1);
+		assert_int_equal(regress_note(&other, &in, &f, l, &c, &e), 0);
+		assert_int_equal(other.count[REGRESS_NEW], 1);
+		*in.name = 'b';
+		assert_int_equal(regress_note(&t, &in, &f, l, &c, &e), 0);
+		assert_int_equal(t.count[REGRESS_REGRESSED], 1);
+		regress_target_done(&t);
+		regress_target_done(&other);
+	}
+	ledger_free(l);
+}
+
 static void test_note_and_print(void **state)
 {
 	struct ledger *l = ledger_of(crashes);
@@ -205,8 +241,11 @@ static void test_batch(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_judge), cmocka_unit_test(test_note_and_print),
-    cmocka_unit_test(test_exit),  cmocka_unit_test(test_sum),
+    cmocka_unit_test(test_judge),
+    cmocka_unit_test(test_regressed_behind_another),
+    cmocka_unit_test(test_note_and_print),
+    cmocka_unit_test(test_exit),
+    cmocka_unit_test(test_sum),
     cmocka_unit_test(test_batch),
 };
 

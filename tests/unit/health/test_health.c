@@ -193,7 +193,7 @@ static void what_fails_often_dominates(void **state)
 	}
 }
 
-/* A target that was given up has an error, whatever it was given up for. */
+/* A given-up target has an error, for any reason. */
 static void given_up_is_an_error(void **state)
 {
 	static const char *const reasons[] = {"crash-loop", "oom-killed", "pids-limit",

@@ -122,7 +122,7 @@ static void test_text(void **state)
 	       "2 new crashes, 0 given up, 1 not fuzzed; fuzzcell itself: 0.5% of a CPU, 9MiB\n"));
 }
 
-/* In the text, of the run and of the target in JSON: the same. */
+/* The text, and the JSON of the run and of the target, say the same. */
 static void test_given_up(void **state)
 {
 	_autojson_ json_t *j = NULL;
@@ -148,7 +148,7 @@ static void test_given_up(void **state)
 		    i == ROW_CRASHED || i == ROW_DONE);
 }
 
-/* A failure without an input was never run again. */
+/* A failure without an input was never replayed. */
 static void test_text_lost(void **state)
 {
 	struct row_crash c = row_crash;
@@ -192,7 +192,7 @@ static void test_text_doubts(void **state)
 			       "true; its coverage counts for nothing: 7 edges reached, its "
 			       "program has 5\n"));
 	assert_non_null(strstr(t, "    saved in crashes/crashes: crash-1\n"));
-	assert_non_null(strstr(t, "; ended by a person"));
+	assert_non_null(strstr(t, "; ended by a user"));
 
 	rows[ROW_DONE].crashes_fixed = 2;
 	rows[ROW_FUZZING].untriaged = 5;
@@ -238,6 +238,7 @@ static void test_json(void **state)
 					   "new_crashes",
 					   "given_up",
 					   "not_fuzzed",
+					   "build_failed",
 					   "own_cpu_seconds",
 					   "own_peak_rss_bytes",
 					   "targets"};
@@ -296,6 +297,7 @@ static void test_target_json(void **state)
 					   "corpus_units",
 					   "seeds",
 					   "dictionary_entries",
+					   "dictionary_words",
 					   "inputs_kept",
 					   "input_timeout_seconds",
 					   "new_inputs",

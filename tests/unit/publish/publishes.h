@@ -67,10 +67,11 @@ static inline int teardown(void **state)
 #define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 /* A crash that was seen in a run at that time. */
-static inline void seen(const char *signature, const char *run, uint64_t time, bool security)
+static inline void seen_by(const char *target, const char *signature, const char *run,
+			   uint64_t time, bool security)
 {
 	const struct crash_sighting s = {.signature = signature,
-					 .target = "png_fuzzer",
+					 .target = target,
 					 .run = run,
 					 .commit = "c0ffee",
 					 .time = time,
@@ -84,6 +85,11 @@ static inline void seen(const char *signature, const char *run, uint64_t time, b
 
 	if (ledger_note(ledger, &s, &n, &e) < 0)
 		fail_msg("%s", e.msg);
+}
+
+static inline void seen(const char *signature, const char *run, uint64_t time, bool security)
+{
+	seen_by("png_fuzzer", signature, run, time, security);
 }
 
 static inline void queue(size_t want)

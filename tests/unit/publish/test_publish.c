@@ -266,6 +266,26 @@ static void test_per_day(void **state)
 	queue(0);
 }
 
+/* Forged security findings of one target do not use up the issues of the others. */
+static void test_per_target(void **state)
+{
+	char sig[24];
+
+	(void)state;
+	p.n_hooks = 0;
+	github.new_per_day = 3;
+	for (unsigned i = 0; i < 10; i++) {
+		snprintf(sig, sizeof(sig), "%016x", i);
+		seen_by("forge_fuzzer", sig, "r1", T0, true);
+	}
+	seen_by("a_fuzzer", A, "r1", T0 + 1, false);
+	seen_by("z_fuzzer", B, "r1", T0 + 2, false);
+	queue(3);
+	assert_int_equal(sum.waiting, 9);
+	assert_true(waits("github-new-" A));
+	assert_true(waits("github-new-" B));
+}
+
 /* Ten thousand old crashes cost next to nothing. */
 static void test_many(void **state)
 {
@@ -369,9 +389,9 @@ static void test_notes(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    WITH(test_new),   WITH(test_commands), WITH(test_fixed_and_back), WITH(test_left_alone),
-    WITH(test_ahead), WITH(test_older),	   WITH(test_security),	      WITH(test_per_day),
-    WITH(test_many),  WITH(test_input),	   WITH(test_notes),
+    WITH(test_new),	   WITH(test_commands), WITH(test_fixed_and_back), WITH(test_left_alone),
+    WITH(test_ahead),	   WITH(test_older),	WITH(test_security),	   WITH(test_per_day),
+    WITH(test_per_target), WITH(test_many),	WITH(test_input),	   WITH(test_notes),
 };
 
 UNIT_MAIN(tests)

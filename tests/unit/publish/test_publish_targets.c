@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One issue for a crash, whichever target finds it; each target is told. */
+/* A crash has one issue, whichever target finds it; each target is notified. */
 #include "tests/unit/publish/publishes.h"
 
 static void found(const char *target, const char *run, uint64_t time, bool security)
@@ -22,7 +22,7 @@ static void found(const char *target, const char *run, uint64_t time, bool secur
 		fail_msg("%s", e.msg);
 }
 
-/* "github-found-<crash>-<the target's>" of b, "hook-all-new-..." of it. */
+/* The names "github-found-<crash>-<target>" and "hook-all-new-..." of b. */
 #define FOUND_B	   "github-found-" A "-e9d71f5ee7c9"
 #define HOOK_NEW_B "hook-all-new-" A "-e9d71f5ee7c9"
 
@@ -38,7 +38,7 @@ static void test_found(void **state)
 	assert_int_equal(json_integer_value(json_object_get(j, "entries")), 1);
 	all_done(T0);
 	queue(0);
-	/* One more, in the same run: a comment on the issue, and news for the webhooks. */
+	/* One more target in the same run: a comment on the issue, and news for the webhooks. */
 	found("b", "r1", T0 + 1, false);
 	queue(3);
 	assert_true(waits(FOUND_B) && waits(HOOK_NEW_B));
@@ -55,7 +55,7 @@ static void test_found(void **state)
 	all_done(T0 + 1);
 	open_box();
 	queue(0);
-	/* Fixed in one of them, then in both. */
+	/* Fixed in one of the targets, then in both. */
 	assert_int_equal(ledger_fixed(ledger, A, "a", T0 + 9, "c", "r2", &e), 0);
 	p.run = "r2";
 	queue(1);
@@ -74,7 +74,8 @@ static void test_found(void **state)
 	queue(0);
 }
 
-/* Told whatever is done about what is known; what never failed again is no news. */
+/* Notified whatever is configured for known crashes.  A target that never failed again is no
+ * news. */
 static void test_found_when(void **state)
 {
 	struct crash_sighting s = {.signature = A, .target = "c", .run = "r1", .tries = 6};
@@ -96,7 +97,7 @@ static void test_found_when(void **state)
 	assert_string_equal(str(j, "action"), "comment");
 }
 
-/* A forged crash that was ignored, by command or by its issue's label, says nothing of the
+/* A forged crash is ignored, by command or by its issue's label.  That changes nothing for the
  * target that finds it later. */
 static void test_ignored_before(void **state)
 {
@@ -154,7 +155,7 @@ static void test_label(void **state)
 	assert_int_equal(labelled, 1);
 }
 
-/* What one target calls security-relevant neither silences the other nor comes out. */
+/* A security-relevant finding of one target does not silence the other, and is not disclosed. */
 static void test_security(void **state)
 {
 	_autojson_ json_t *j = NULL;
@@ -168,7 +169,7 @@ static void test_security(void **state)
 	queue(1);
 	j = event_of("github-new-" A);
 	assert_null(strstr(str(j, "body"), "secret"));
-	/* Nor in an issue that all can read, when it was filed before. */
+	/* Nor is it disclosed in a public issue that was filed before. */
 	teardown(state);
 	setup(state);
 	p.n_hooks = 0;

@@ -29,13 +29,14 @@ static struct {
 	char binary[64];
 	struct fleet_target fleet;
 	struct job job;
-	unsigned failures; /* that the next collection finds */
-	int launch_fails;  /* with this errno, once */
-	unsigned immortal; /* kills that its cell outlives; the next one ends the loop */
+	unsigned failures, suspects; /* that the next collection finds */
+	int launch_fails;	     /* errno of the next launch, once */
+	const char *task_fails;	     /* what the next child tells, once */
+	unsigned immortal;	     /* kills that its cell outlives; the next one ends the loop */
 	struct cgroup_counters counters; /* of its cell, now */
 	pid_t pid;			 /* of its process; 0: not known yet */
-	enum modules_look look;		 /* what looking at it gives, and */
-	uint64_t edges;			 /* of its programs and libraries */
+	enum modules_look look;		 /* the result of a look at it, and */
+	uint64_t edges;			 /* the edges of its programs and libraries */
 	uint64_t keeper_us;		 /* when the keeper kills its cell */
 	/* What happened. */
 	unsigned cells, triages, merges, requeued, dropped, forges, ended, killed, looks;
@@ -81,6 +82,13 @@ int task_start(struct loop *l, task_fn *fn, void *fn_arg, task_done_fn *done, vo
 	(void)l;
 	(void)e;
 	*ret = NULL;
+	if (w.task_fails) {
+		const char *failed = w.task_fails;
+
+		w.task_fails = NULL;
+		done(done_arg, SLICE(""), failed);
+		return 0;
+	}
 	assert_int_equal(pipe(fds), 0);
 	pid = fork();
 	assert_true(pid >= 0);
@@ -112,7 +120,7 @@ int workdir_collect(const struct workdir_collect *c, struct workdir_found *ret, 
 		    struct err *e)
 {
 	assert_string_equal(c->target, "t");
-	*ret = (struct workdir_found){.inputs = 1, .failures = w.failures};
+	*ret = (struct workdir_found){.inputs = 1, .failures = w.failures, .suspects = w.suspects};
 	close(c->corpus);
 	return buf_add(names, SLICE("crash-1\n"), e);
 }
@@ -143,7 +151,8 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 	assert_ptr_equal(ops, &job_cell_ops);
 	assert_null(j->attempt);
 	a->launched_us = w.now;
-	a->cell = (void *)&w; /* never looked into */
+	a->may_take_us = j->cfg.input_timeout_us;
+	a->cell = (void *)&w; /* its content is never read */
 	w.cells++;
 	a->lost.own = CRASH_OWN_;
 	*ret = a;
@@ -379,14 +388,14 @@ static inline void cell_ends(int code)
 	job_cell_ops.ended(&w.job, &end);
 }
 
-/* The same with a status that is no end: what became of it is triaged. */
+/* The cell fails with a status, and triage takes its artifact. */
 static inline void cell_fails(void)
 {
 	cell_ends(77);
 	triaged((struct triage_sum){.artifacts = 1}, 1);
 }
 
-/* Its time was over while we were stopped for a minute. */
+/* The cell's time passed while we were stopped for a minute. */
 static inline void keeper_kills_cell(void)
 {
 	struct cell_end end = {.how = CELL_SIGNALED, .code = SIGKILL, .overdue = true};

@@ -40,7 +40,7 @@ static void what_is_seen_is_what_there_is(void **state)
 	scratch_remove(&dir);
 }
 
-/* A corpus of any size is not what the cell wrote. */
+/* The cell did not write its seeds, whatever their size. */
 static void seeds_are_not_counted(void **state)
 {
 	const struct fs_usage none = {0}, two = {.files = 2};
@@ -68,7 +68,7 @@ static void seeds_are_not_counted(void **state)
 	assert_int_equal(disk_files(&u), 5);
 	assert_int_equal(disk_bytes(&u), u.named.bytes + 10);
 	assert_int_equal(disk_walk(dir.fd, "t", &two, &u, &e), 0);
-	assert_true(u.named.files >= 2); /* no further than it must */
+	assert_true(u.named.files >= 2); /* no further than needed */
 	u.named.bytes = UINT64_MAX;
 	assert_int_equal(disk_bytes(&u), UINT64_MAX);
 	scratch_remove(&dir);

@@ -110,6 +110,31 @@ static void fewer_workers_and_more(void **state)
 	assert_int_equal(in_phase(PHASE_RUNNING), 3);
 }
 
+/* A cell that comes to a stop has its worker until it has ended: meanwhile no other one leaves
+ * for the same lowered limit. */
+static void each_worker_less_pauses_one_target(void **state)
+{
+	unsigned pauses = 0;
+
+	(void)state;
+	begin(6, 6, false);
+	for (size_t i = 0; i < 6; i++)
+		w.parts[i].finds = true;
+	seconds(70);
+	assert_int_equal(in_phase(PHASE_RUNNING), 6);
+	for (unsigned left = 5; left >= 1; left--) {
+		workers_limit(&w.d.workers, left);
+		for (unsigned s = 0; s < 3; s++) {
+			seconds(1);
+			assert_true(in_phase(PHASE_RUNNING) >= left);
+		}
+		assert_int_equal(in_phase(PHASE_RUNNING), left);
+	}
+	for (size_t i = 0; i < 6; i++)
+		pauses += w.parts[i].pauses;
+	assert_int_equal(pauses, 5);
+}
+
 /* --- ends --------------------------------------------------------------------- */
 
 static void who_dies_at_once_holds_nobody_up(void **state)
@@ -221,12 +246,12 @@ static void a_short_run(unsigned workers, uint64_t memory, uint64_t least_us)
 	teardown(NULL);
 }
 
-static void everybody_has_a_turn_in_a_short_run(void **state)
+static void each_target_has_a_turn_in_a_short_run(void **state)
 {
 	(void)state;
-	a_short_run(1, 100, 6 * S);
-	a_short_run(3, 100, 18 * S);
-	a_short_run(4, 500, 12 * S); /* memory for two */
+	a_short_run(1, 100, 8 * S);
+	a_short_run(3, 100, 9 * S); /* then whatever finds most goes on */
+	a_short_run(4, 500, 9 * S); /* memory for two */
 }
 
 static void times_of_a_turn(void **state)
@@ -278,8 +303,9 @@ static void a_budget_is_what_is_left(void **state)
 	assert_int_equal(w.parts[0].budget_us, 0);
 }
 
-/* A second, two, four: one cell more each time, and all of them when nothing was short for long. */
-static void what_is_short_comes_back(void **state)
+/* After a second, two, four there is one cell more; after a long time without a shortage, all of
+ * them. */
+static void cells_come_back_after_a_shortage(void **state)
 {
 	struct dispatch d = {.workers = {.most = 8, .now = 8}, .busy = 3};
 
@@ -304,7 +330,22 @@ static void what_is_short_comes_back(void **state)
 	w.now += S;
 	assert_true(dispatch_short(&d, w.now));
 	assert_int_equal(d.shortage.times, 2);
-	assert_false(dispatch_short(&d, w.now + 2 * S)); /* three times not even one */
+	assert_false(dispatch_short(&d, w.now + 2 * S)); /* three times without a single cell */
+}
+
+/* Others have not had their turn yet, and its length depends on the workers. */
+static void no_worker_is_left(void **state)
+{
+	(void)state;
+	begin(3, 2, false);
+	w.d.deadline_us = w.now + 60 * S;
+	assert_true(dispatch_short(&w.d, w.now));
+	assert_int_equal(dispatch_workers(&w.d), 0);
+	dispatch_next(&w.d);
+	assert_int_equal(w.d.busy, 0);
+	w.now += S;
+	dispatch_next(&w.d);
+	assert_int_equal(w.d.busy, 1);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -314,16 +355,18 @@ static const struct CMUnitTest tests[] = {
     CASE(one_that_needs_much_room_has_its_turns),
     CASE(what_is_lent_comes_back),
     CASE(fewer_workers_and_more),
+    CASE(each_worker_less_pauses_one_target),
     CASE(who_dies_at_once_holds_nobody_up),
     CASE(who_waited_is_wrapped_up),
     CASE(who_waited_has_a_worker_for_its_end),
     CASE(who_would_not_fit_disturbs_nobody),
     CASE(the_cap_ends_it),
-    CASE(everybody_has_a_turn_in_a_short_run),
+    CASE(each_target_has_a_turn_in_a_short_run),
     CASE(times_of_a_turn),
     CASE(any_price_has_its_times),
     CASE(a_budget_is_what_is_left),
-    CASE(what_is_short_comes_back),
+    CASE(cells_come_back_after_a_shortage),
+    CASE(no_worker_is_left),
 };
 
 UNIT_MAIN(tests)

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "runner/schedule/exec.h"
+#include "runner/schedule/trial.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -28,23 +29,33 @@ static struct {
 	unsigned status;	/* then */
 	unsigned refused_after; /* readings until a fork was refused; 0: none is */
 	bool dumps;		/* ends when it is told to dump */
+	bool comes_to_mark;	/* of its memory, at once */
 	unsigned immortal;	/* kills that it outlives */
 	bool dead;		/* its first process, but the cell is not gone */
 	bool stop_it;
-	size_t says;	 /* bytes */
-	bool runs_input; /* and says so: after a second of CPU time, of three */
-	const char *calls_first, *calls_then; /* what it is refused before that, and after it */
+	size_t says;	   /* bytes */
+	bool runs_input;   /* and says so: after a second of CPU time, of three */
+	bool reports;	   /* then it begins a report */
+	bool restarts;	   /* then it executes itself */
+	bool holds;	   /* then it does nothing more */
+	uint64_t input_us; /* exec_spec.input_us */
+	const char *calls_first, *calls_then; /* refused calls before that, and after it */
 	unsigned fault;			      /* armed; 0: none */
+	enum { NONE, SILENT, REPORTS } watchdog;
 	/* What was done to it. */
 	unsigned reads, dumped, killed;
 	uint64_t began_us, dumped_us, took_us;
+	enum cell_thread alone; /* at the mark */
+	enum engine_fault fault_told;
 	uint64_t keeper_us; /* when the keeper kills it */
-	bool overdue;	    /* and it has */
+	bool overdue;	    /* and it has killed it */
 	/* What was told. */
 	struct exec_end end;
 	size_t n_output;
 	char first, last; /* of the output */
-	char refused[40];
+	char refused[40], input[40];
+	enum crash_own own;
+	char detail[32];
 	bool done;
 } play;
 
@@ -82,8 +93,17 @@ static void on_cell(void *arg)
 					    "Running: /input\n"));
 	if (play.calls_then)
 		c->ops.refused(c->arg, play.calls_then);
+	if (play.reports)
+		c->ops.output(c->arg, SLICE("==1== ERROR: libFuzzer: timeout after 1 seconds\n"));
+	if (play.restarts)
+		c->ops.output(c->arg, SLICE("INFO: Seed: 7\nINFO: Loaded 1 modules   (5 inline "
+					    "8-bit counters): 5\nRunning: /other\n"));
+	if (play.holds)
+		return;
 	if (play.stop_it)
 		exec_stop(play.exec);
+	else if (play.comes_to_mark)
+		c->ops.memory(c->arg, true);
 	else
 		end_cell(c, play.overdue ? CELL_SIGNALED : CELL_EXITED,
 			 play.overdue ? SIGKILL : (int)play.status);
@@ -177,12 +197,23 @@ int cell_deadline(struct cell *c, uint64_t until_us, struct err *e)
 	return 0;
 }
 
+static void on_report(void *arg)
+{
+	struct cell *c = arg;
+
+	c->ops.output(c->arg, SLICE("ERROR: libFuzzer: out-of-memory (used: 9Mb; limit: 8Mb)\n"));
+	end_cell(c, CELL_EXITED, 71);
+}
+
 int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us, struct err *e)
 {
-	(void)alone;
 	(void)alone_us;
-	(void)e;
 	assert_ptr_equal(c, play.cell);
+	if (alone == CELL_SECOND_THREAD && play.watchdog == NONE)
+		return err_set(e, ESRCH, "it has no second thread");
+	if (alone == CELL_SECOND_THREAD && play.watchdog == REPORTS)
+		soon(c, on_report);
+	play.alone = alone;
 	return 0;
 }
 
@@ -198,7 +229,10 @@ static void on_done(void *arg, const struct exec_end *end)
 	assert_false(play.done);
 	play.done = true;
 	play.end = *end;
+	play.fault_told = end->engine->fault;
 	snprintf(play.refused, sizeof(play.refused), "%s", end->refused);
+	snprintf(play.input, sizeof(play.input), "%.39s", end->engine->input);
+	play.own = trial_own(end, false, play.detail);
 	if (end->output.n > 0) {
 		play.first = end->output.p[0];
 		play.last = end->output.p[end->output.n - 1];
@@ -223,6 +257,7 @@ static int run(bool forks_end_it, uint64_t deadline_us)
 	struct exec_env env = {.run = "r"};
 	struct exec_spec spec = {.setup = &s,
 				 .deadline_us = deadline_us,
+				 .input_us = play.input_us,
 				 .forks_end_it = forks_end_it,
 				 .output = on_output,
 				 .done = on_done};
@@ -280,8 +315,24 @@ static void refused_it_may_end_by_itself(void **state)
 	assert_int_equal(play.end.code, 0);
 }
 
-/* As every run of this target does: no input is to blame for it. */
-static void what_its_start_is_refused_is_not_told(void **state)
+/* Once more it would end as this one did, or come to no end at all. */
+static void an_input_that_executes_its_target_fails(void **state)
+{
+	(void)state;
+	play.ends_ms = 1;
+	play.runs_input = play.restarts = play.holds = true;
+	assert_int_equal(run(false, FOREVER * USEC_PER_SEC), 0);
+	assert_int_equal(play.end.failure, FAILURE_EXIT);
+	assert_int_equal(play.own, CRASH_OWN_EXIT);
+	assert_string_equal(play.detail, "executed itself");
+	assert_string_equal(play.input, "/input");
+	assert_false(play.end.late);
+	assert_int_equal(play.dumped, 0);
+	assert_int_equal(play.killed, 1);
+}
+
+/* Every run of this target makes the call: it is not the input's. */
+static void a_refused_call_of_the_start_is_not_reported(void **state)
 {
 	(void)state;
 	play.ends_ms = 1;
@@ -291,7 +342,7 @@ static void what_its_start_is_refused_is_not_told(void **state)
 	assert_string_equal(play.refused, "");
 }
 
-static void what_an_input_is_refused_is_told(void **state)
+static void a_refused_call_of_an_input_is_reported(void **state)
 {
 	static const char *const calls[] = {"keyctl", "bpf"};
 
@@ -326,6 +377,69 @@ static void the_deadline_ends_it(void **state)
 	assert_int_equal(play.end.failure, FAILURE_STUCK);
 }
 
+/* The input ignores the engine's alarm: the time for the start is not added. */
+static void an_input_has_its_own_limit(void **state)
+{
+	(void)state;
+	play.ends_ms = 1;
+	play.runs_input = play.holds = play.dumps = true;
+	play.input_us = 1;
+	assert_int_equal(run(true, FOREVER * USEC_PER_SEC), 0);
+	assert_int_equal(play.dumped, 1);
+	assert_true(play.end.late);
+	assert_int_equal(play.end.failure, FAILURE_STUCK);
+}
+
+/* Symbolizing may take long. */
+static void a_report_has_time_until_the_deadline(void **state)
+{
+	(void)state;
+	play.ends_ms = 1;
+	play.runs_input = play.reports = play.holds = play.dumps = true;
+	play.input_us = 1;
+	assert_int_equal(run(true, USEC_PER_SEC / 2), 0);
+	assert_true(play.dumped_us >= USEC_PER_SEC / 2);
+}
+
+static void come_to_mark(void)
+{
+	play.ends_ms = 1;
+	play.comes_to_mark = true;
+	assert_int_equal(run(true, FOREVER * USEC_PER_SEC), 0);
+	assert_int_equal(play.end.failure, FAILURE_OOM);
+}
+
+/* Whether the engine's watchdog looks before the mark is chance: the failure is the same. */
+static void at_the_mark_the_watchdog_reports(void **state)
+{
+	(void)state;
+	play.watchdog = REPORTS;
+	come_to_mark();
+	assert_int_equal(play.dumped, 0);
+	assert_int_equal(play.fault_told, ENGINE_FAULT_OOM);
+}
+
+/* It sees less than the cell: memory of a child, or of files. */
+static void what_the_watchdog_does_not_see_is_dumped(void **state)
+{
+	(void)state;
+	play.watchdog = SILENT;
+	play.dumps = true;
+	come_to_mark();
+	assert_int_equal(play.dumped, 1);
+	assert_true(play.dumped_us >= 2 * USEC_PER_SEC);
+	assert_int_equal(play.alone, CELL_FIRST_THREAD);
+}
+
+static void at_the_mark_without_a_watchdog_it_is_dumped(void **state)
+{
+	(void)state;
+	play.dumps = true;
+	come_to_mark();
+	assert_int_equal(play.dumped, 1);
+	assert_true(play.dumped_us < 2 * USEC_PER_SEC);
+}
+
 /* Its first process ended in time; the rest takes its own. */
 static void the_deadline_of_one_that_has_ended(void **state)
 {
@@ -338,8 +452,8 @@ static void the_deadline_of_one_that_has_ended(void **state)
 	assert_int_equal(play.end.code, 0);
 }
 
-/* The keeper killed it while we were stopped: nobody knows what the input did. */
-static void what_the_keeper_killed_says_nothing(void **state)
+/* The keeper killed it while we were stopped: the input's result is not known. */
+static void a_cell_that_the_keeper_killed_has_no_result(void **state)
 {
 	(void)state;
 	play.ends_ms = 1;
@@ -422,14 +536,20 @@ static void its_start_is_told_apart(void **state)
 
 static const struct CMUnitTest tests[] = {
     CASE(a_refused_fork_ends_it),
-    CASE(what_its_start_is_refused_is_not_told),
-    CASE(what_an_input_is_refused_is_told),
+    CASE(a_refused_call_of_the_start_is_not_reported),
+    CASE(a_refused_call_of_an_input_is_reported),
+    CASE(an_input_that_executes_its_target_fails),
     CASE(who_does_not_dump_is_killed),
     CASE(refused_it_may_end_by_itself),
     CASE(who_did_not_ask_is_not_looked_at),
     CASE(the_deadline_ends_it),
+    CASE(an_input_has_its_own_limit),
+    CASE(a_report_has_time_until_the_deadline),
+    CASE(at_the_mark_the_watchdog_reports),
+    CASE(what_the_watchdog_does_not_see_is_dumped),
+    CASE(at_the_mark_without_a_watchdog_it_is_dumped),
     CASE(the_deadline_of_one_that_has_ended),
-    CASE(what_the_keeper_killed_says_nothing),
+    CASE(a_cell_that_the_keeper_killed_has_no_result),
     CASE(stopped_it_ends_at_once),
     CASE(a_kill_that_fails_comes_again),
     CASE(output_is_kept_from_both_ends),

@@ -131,6 +131,45 @@ static void what_a_run_before_could_not_decide(void **state)
 	assert_int_equal(row.undecided, 2);
 }
 
+static void load_ledger(const char *text)
+{
+	char warning[300];
+	struct err e;
+
+	books_close(w.env.triage_env.books);
+	scratch_write(w.dir.fd, "known_crashes.json", text);
+	assert_int_equal(books_open(w.loop, &w.state, w.env.triage_env.run, &w.env.triage_env.books,
+				    warning, &e),
+			 0);
+	assert_string_equal(warning, "");
+}
+
+/* A killed run has no exit status: the next one that ends counts its crashes. */
+static void crashes_of_a_killed_run_are_new(void **state)
+{
+	struct target_row row;
+
+	(void)state;
+	load_ledger("{\"a\": {\"state\": \"new\", \"fuzzer\": \"t\", \"crash_type\": \"SEGV\", "
+		    "\"count\": 3, \"uncounted\": \"killed\"}, "
+		    "\"b\": {\"state\": \"regressed\", \"fuzzer\": \"t\", \"uncounted\": "
+		    "\"killed\"}, "
+		    "\"c\": {\"state\": \"new\", \"fuzzer\": \"t\"}, "
+		    "\"d\": {\"state\": \"new\", \"fuzzer\": \"u\", \"uncounted\": \"killed\"}, "
+		    "\"e\": {\"state\": \"ignored\", \"fuzzer\": \"t\", \"uncounted\": "
+		    "\"killed\"}}");
+	job_stop(&w.job, REASON_RUN_DEADLINE, false);
+	assert_int_equal(w.job.phase, PHASE_DONE);
+	job_row(&w.job, w.now, &row);
+	assert_int_equal(row.crashes_new, 1);
+	assert_int_equal(row.crashes_regressed, 1);
+	assert_int_equal(row.n_crashes, 2);
+	assert_string_equal(row.crashes[0].signature, "a");
+	assert_string_equal(row.crashes[0].state, "new");
+	assert_string_equal(row.crashes[0].what, "SEGV; found in run killed, which was killed");
+	assert_int_equal(row.crashes[0].count, 3);
+}
+
 /* --- pauses -------------------------------------------------------------------- */
 
 /* Somebody wants the machine, or the disk is full: what comes after fuzzing waits, too. */
@@ -258,7 +297,7 @@ static void a_starved_one_is_not_killed_at_its_dump(void **state)
 
 /* --- while we are stopped ----------------------------------------------------- */
 
-/* Later than every step of our own, and no later than a second after the last. */
+/* Later than every step of our own, and at most a second after the last one. */
 static void the_keeper_knows_when_a_cell_ends(void **state)
 {
 	uint64_t began;
@@ -284,8 +323,8 @@ static void the_keeper_knows_when_a_cell_ends(void **state)
 	cell_ends(77);
 }
 
-/* Neither a failure nor an attempt more: the reason is the limit that was passed. */
-static void what_the_keeper_killed_did_not_fail(void **state)
+/* Neither a failure nor an attempt is counted: the reason is the passed limit. */
+static void a_cell_that_the_keeper_killed_did_not_fail(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
@@ -293,7 +332,7 @@ static void what_the_keeper_killed_did_not_fail(void **state)
 		first_turn();
 		if (i == 1)
 			w.env.fuzz_until_us = w.now + 10 * S;
-		if (i == 2) /* our own timer is heard first */
+		if (i == 2) /* our own timer fires first */
 			job_stop(&w.job, REASON_TIME_LIMIT, false);
 		w.fleet.clock.last.at_us = w.now;
 		w.job.engine.running = w.job.fuzzed = true;
@@ -308,8 +347,8 @@ static void what_the_keeper_killed_did_not_fail(void **state)
 	}
 }
 
-/* It was being paused, or dumped for a finding: that stays what it was. */
-static void who_was_asked_before_keeps_that(void **state)
+/* The job was being paused, or dumped for a finding: it keeps that reason. */
+static void an_earlier_request_to_end_keeps_its_reason(void **state)
 {
 	(void)state;
 	first_turn();
@@ -324,9 +363,26 @@ static void who_was_asked_before_keeps_that(void **state)
 	assert_int_equal(w.job.failures[FAILURE_OOM], 1);
 }
 
-/* --- want of something of ours ------------------------------------------------ */
+/* The end of a turn must not cost the input that takes all memory just then. */
+static void a_bomb_that_is_asked_to_stop_is_saved(void **state)
+{
+	(void)state;
+	first_turn();
+	w.job.engine.running = w.job.fuzzed = true;
+	job_pause(&w.job, false);
+	assert_int_equal(w.job.phase, PHASE_POLITE);
+	job_cell_ops.memory(&w.job, true);
+	assert_int_equal(w.job.phase, PHASE_DUMPING);
+	cell_ends(77);
+	assert_int_equal(w.job.failures[FAILURE_OOM], 1);
+	assert_non_null(strstr(w.job.note, "passed the memory mark"));
+	triaged((struct triage_sum){.artifacts = 1}, 1);
+	assert_int_equal(w.job.phase, PHASE_QUEUED); /* its turn is over all the same */
+}
 
-/* Not the target's end: it waits for another time. */
+/* --- shortage of our resources ------------------------------------------------ */
+
+/* The target has not ended: it waits in the queue. */
 static void a_shortage_is_no_end(void **state)
 {
 	static const int codes[] = {EMFILE, ENFILE, ENOMEM, EAGAIN, ENOSPC, EUSERS};
@@ -344,13 +400,13 @@ static void a_shortage_is_no_end(void **state)
 		assert_int_equal(w.requeued, before + 1);
 		assert_true(w.job.is_short);
 		assert_non_null(strstr(w.job.note, strerror(codes[i])));
-		w.job.is_short = false; /* the run has taken note */
+		w.job.is_short = false; /* the run has noted it */
 	}
 	job_start(&w.job, 86400 * S);
 	assert_int_equal(w.job.phase, PHASE_RUNNING);
 	assert_int_equal(w.job.failures_total, 0);
 	cell_fails();
-	w.launch_fails = ENOENT; /* whatever else is wrong */
+	w.launch_fails = ENOENT; /* another error */
 	job_pause(&w.job, false);
 	cell_ends(0);
 	job_start(&w.job, 86400 * S);
@@ -359,8 +415,8 @@ static void a_shortage_is_no_end(void **state)
 	assert_int_equal(w.job.reason, REASON_STARTUP_FAILED);
 }
 
-/* crun was short of it; but not at the cell's own limits, and not for ever. */
-static void what_crun_was_short_of(void **state)
+/* crun was short of a resource.  At the cell's own limits, or again and again, the target fails. */
+static void a_shortage_that_crun_reports(void **state)
 {
 	struct cell_end end = {.how = CELL_NOT_STARTED,
 			       .why = "clone: Resource temporarily unavailable"};
@@ -383,6 +439,56 @@ static void what_crun_was_short_of(void **state)
 	end.last.pids_refused = 1;
 	job_cell_ops.ended(&w.job, &end);
 	assert_int_equal(w.job.reason, REASON_STARTUP_FAILED);
+}
+
+/* If our helper or crun is killed, the target has not failed. */
+static void a_killed_helper_is_no_end(void **state)
+{
+	struct cell_end end = {.how = CELL_NOT_STARTED, .why = "crun was ended by signal 9"};
+
+	(void)state;
+	first_turn();
+	job_cell_ops.ended(&w.job, &end);
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	assert_true(w.job.is_short);
+	w.job.is_short = false;
+	w.task_fails = TASK_DIED;
+	job_start(&w.job, 86400 * S); /* the child that prepares */
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	assert_true(w.job.is_short);
+	w.job.is_short = false;
+	job_start(&w.job, 86400 * S);
+	job_pause(&w.job, false);
+	w.task_fails = TASK_DIED;
+	cell_ends(0); /* the child that collects */
+	assert_int_equal(w.job.phase, PHASE_COLLECTING);
+	job_collect(&w.job);
+	assert_int_equal(w.job.phase, PHASE_QUEUED);
+	assert_int_equal(w.job.found.inputs, 3);
+	assert_int_equal(w.job.reason, REASON_NONE);
+	assert_false(w.job.uncollected);
+}
+
+/* Without room for them the target has reached a limit; each other failure is ours. */
+static void results_that_cannot_be_saved(void **state)
+{
+	static const struct {
+		const char *why;
+		enum reason want;
+	} v[] = {{"copy 'x': No space left on device", REASON_DISK_LIMIT},
+		 {"copy 'x': Disk quota exceeded", REASON_DISK_LIMIT},
+		 {"copy 'x': Input/output error", REASON_LOST}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		first_turn();
+		job_pause(&w.job, false);
+		w.task_fails = v[i].why;
+		cell_ends(0);
+		assert_true(w.job.uncollected);
+		assert_int_equal(w.job.reason, v[i].want);
+		job_revive(&w.job);
+	}
 }
 
 /* --- the disk ----------------------------------------------------------------- */
@@ -414,6 +520,7 @@ static const struct CMUnitTest tests[] = {
     CASE(what_is_left_is_for_another_time),
     CASE(only_what_was_not_judged_waits),
     CASE(what_a_run_before_could_not_decide),
+    CASE(crashes_of_a_killed_run_are_new),
     CASE(nor_on_another_binary),
     CASE(its_end_can_wait),
     CASE(stopped_it_does_nothing_more),
@@ -422,10 +529,13 @@ static const struct CMUnitTest tests[] = {
     CASE(a_dump_has_the_time_that_it_needs),
     CASE(a_starved_one_is_not_killed_at_its_dump),
     CASE(the_keeper_knows_when_a_cell_ends),
-    CASE(what_the_keeper_killed_did_not_fail),
-    CASE(who_was_asked_before_keeps_that),
+    CASE(a_cell_that_the_keeper_killed_did_not_fail),
+    CASE(an_earlier_request_to_end_keeps_its_reason),
+    CASE(a_bomb_that_is_asked_to_stop_is_saved),
     CASE(a_shortage_is_no_end),
-    CASE(what_crun_was_short_of),
+    CASE(a_shortage_that_crun_reports),
+    CASE(a_killed_helper_is_no_end),
+    CASE(results_that_cannot_be_saved),
     CASE(progress_that_is_not_saved),
 };
 

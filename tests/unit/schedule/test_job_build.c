@@ -45,6 +45,24 @@ static void an_end_while_they_are_tried(void **state)
 	assert_int_equal(w.cells, 1);
 }
 
+/* Until its first cell the target is what it was. */
+static void a_new_build_has_to_fuzz_itself(void **state)
+{
+	(void)state;
+	first_turn();
+	w.job.fuzzed = true;
+	pause_it();
+	job_start(&w.job, 86400 * S); /* the same one */
+	assert_true(w.job.fuzzed);
+	pause_it();
+	build("another");
+	job_start(&w.job, 86400 * S);
+	assert_true(w.job.fuzzed);
+	triaged((struct triage_sum){0}, 1);
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_false(w.job.fuzzed);
+}
+
 /* What cannot be read is no news each time that somebody looks. */
 static void a_binary_that_stays_as_it_is(void **state)
 {
@@ -462,6 +480,7 @@ static void what_is_known_is_forgotten_when_configured(void **state)
 static const struct CMUnitTest tests[] = {
     CASE(open_crashes_are_tried_on_each_build),
     CASE(an_end_while_they_are_tried),
+    CASE(a_new_build_has_to_fuzz_itself),
     CASE(a_binary_that_stays_as_it_is),
     CASE(a_binary_that_comes_back),
     CASE(one_that_may_be_run_now),

@@ -157,7 +157,89 @@ static void what_it_did_not_do_when_asked(void **state)
 
 static const char inited[] = "#9\tINITED cov: 30 ft: 40 corp: 7/9b exec/s: 0 rss: 30Mb\n";
 
-/* Once a run and name; a library that looks for the call at its start changes nothing. */
+/* The engine prints nothing for silent_us, of which the cell has cpu_us of CPU time.  Then the
+ * target neither stops nor dumps, and uses usage_us of CPU time. */
+static void is_killed(uint64_t silent_us, uint64_t cpu_us, uint64_t usage_us,
+		      const char *last_words)
+{
+	struct cell_end end = {.how = CELL_SIGNALED, .code = SIGKILL};
+	struct err e;
+
+	first_turn();
+	say(inited);
+	w.now += S;
+	w.counters.usage_us += S;
+	job_tick(&w.job, w.now);
+	w.now += silent_us;
+	w.counters.usage_us += cpu_us;
+	job_stop(&w.job, REASON_TIME_LIMIT, false);
+	job_step(&w.job, EVENT_GRACE);
+	assert_int_equal(w.job.phase, PHASE_DUMPING);
+	say(last_words);
+	w.counters.usage_us += usage_us;
+	w.now = w.job.grace_at;
+	assert_int_equal(loop_run(w.loop, &e), 0);
+	assert_int_equal(w.job.phase, PHASE_KILLING);
+	job_cell_ops.ended(&w.job, &end);
+	assert_int_equal(w.job.pending, REASON_TIME_LIMIT);
+}
+
+static void a_target_that_ignores_all_signals_has_a_timeout(void **state)
+{
+	(void)state;
+	w.job.cfg.input_timeout_us = 30 * S;
+	is_killed(99 * S, 31 * S, S / 2, "");
+	assert_int_equal(w.job.failures[FAILURE_TIMEOUT], 1);
+	assert_int_equal(w.job.failures_total, 1);
+	assert_int_equal(w.job.phase, PHASE_TRIAGING);
+	assert_int_equal(state_waiting(&w.state, "t"), 1);
+}
+
+static void a_short_input_a_starved_cell_and_a_late_dump_are_no_timeouts(void **state)
+{
+	static const struct {
+		uint64_t silent_us, cpu_us, usage_us;
+		const char *last_words;
+	} all[] = {
+	    {20 * S, 60 * S, S / 2, ""},  /* the input is within its limit */
+	    {31 * S, 20 * S, S / 2, ""},  /* it had too little CPU time for its limit */
+	    {31 * S, 31 * S, S / 10, ""}, /* too little CPU time to react */
+	    {31 * S, 31 * S, S / 2, "==1== ERROR: libFuzzer: deadly signal\n"}, /* the dump began */
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (i > 0) {
+			assert_int_equal(teardown(state), 0);
+			assert_int_equal(setup(state), 0);
+		}
+		w.job.cfg.input_timeout_us = 30 * S;
+		is_killed(all[i].silent_us, all[i].cpu_us, all[i].usage_us, all[i].last_words);
+		assert_int_equal(w.job.failures_total, 0);
+		assert_int_equal(state_waiting(&w.state, "t"), 0);
+	}
+}
+
+static void a_replay_tells_whether_the_current_input_fails(void **state)
+{
+	(void)state;
+	for (uint64_t overran = 0; overran < 2; overran++) {
+		if (overran) {
+			assert_int_equal(teardown(state), 0);
+			assert_int_equal(setup(state), 0);
+		}
+		first_turn();
+		w.suspects = 1;
+		job_stop(&w.job, REASON_TIME_LIMIT, false);
+		job_step(&w.job, EVENT_GRACE);
+		cell_ends(77);
+		assert_int_equal(w.job.failures_total, 0);
+		triaged((struct triage_sum){.artifacts = 1, .overran = overran}, 1);
+		assert_int_equal(w.job.failures[FAILURE_TIMEOUT], overran);
+		assert_int_equal(w.job.failures_total, overran);
+	}
+}
+
+/* A finding once a run and name.  A call of a library at its start changes nothing. */
 static void an_input_that_is_refused_a_call_is_found(void **state)
 {
 	struct target_row row;
@@ -183,7 +265,7 @@ static void an_input_that_is_refused_a_call_is_found(void **state)
 	assert_string_equal(row.refused, "bpf (3), keyctl (1)");
 }
 
-/* However many other names come before it. */
+/* Many other names before it do not hide it. */
 static void many_refused_calls_hide_none(void **state)
 {
 	char name[32];
@@ -210,7 +292,7 @@ static void row(struct target_row *ret)
 	job_row(&w.job, w.now, ret);
 }
 
-/* What waits for triage: its name in the queue, and what is kept of it. */
+/* Reads the failure that waits for triage: its name in the queue, and its report. */
 static void read_lost(struct kept *ret)
 {
 	_autoclose_ int queue = open_dir("triage/t");
@@ -233,7 +315,7 @@ static void read_lost(struct kept *ret)
 	assert_int_equal(kept_sweep(queue, &e), 0);
 }
 
-/* No artifact came of any of these: a place in the queue says what the cell did. */
+/* None of these leaves an artifact: a place in the queue has the end of the cell. */
 static void a_failure_without_an_artifact_waits_for_triage(void **state)
 {
 	static const struct {
@@ -281,11 +363,63 @@ static void a_failure_without_an_artifact_waits_for_triage(void **state)
 		triaged((struct triage_sum){.artifacts = 1}, 1);
 		assert_int_equal(w.job.phase, PHASE_RUNNING); /* once more */
 	}
-	w.failures = 1; /* with an artifact that is all there is */
+	w.failures = 1; /* with an artifact there is no such place */
 	cell_ends(77);
 	assert_int_equal(w.job.phase, PHASE_TRIAGING);
 	assert_true(scratch_has(w.dir.fd, "triage/t"));
-	assert_int_equal(unlinkat(w.dir.fd, "triage/t", AT_REMOVEDIR), 0); /* it is empty */
+	assert_int_equal(unlinkat(w.dir.fd, "triage/t", AT_REMOVEDIR), 0); /* the queue is empty */
+}
+
+/* The new engine goes on as if nothing had happened, also while the cell is asked to stop. */
+static void a_target_that_executes_itself_has_failed(void **state)
+{
+	for (unsigned asked = 0; asked < 2; asked++) {
+		struct cell_end end = {.how = CELL_SIGNALED, .code = SIGKILL};
+		struct kept k;
+
+		if (asked) {
+			assert_int_equal(teardown(state), 0);
+			assert_int_equal(setup(state), 0);
+		}
+		first_turn();
+		say(inited);
+		if (asked)
+			job_pause(&w.job, false);
+		say("INFO: Seed: 7\nINFO: Loaded 1 modules   (400 inline 8-bit counters): 400\n");
+		assert_int_equal(w.job.phase, PHASE_KILLING);
+		assert_int_equal(w.killed, 1);
+		say(inited); /* killed, and told so once */
+		assert_int_equal(w.killed, 1);
+		w.now += 60 * S;
+		job_cell_ops.ended(&w.job, &end);
+		assert_int_equal(w.job.failures[FAILURE_EXIT], 1);
+		assert_int_equal(w.job.failures_total, 1);
+		assert_string_equal(w.job.note, "executed itself: its engine started again");
+		read_lost(&k);
+		assert_string_equal(k.own, "exit");
+		assert_string_equal(k.detail, "executed itself");
+		assert_false(k.by_text);
+		kept_done(&k);
+		triaged((struct triage_sum){.artifacts = 1}, 1);
+		assert_int_equal(w.job.phase, asked ? PHASE_QUEUED : PHASE_RUNNING);
+	}
+}
+
+/* An input of its corpus does that each time. */
+static void a_target_that_executes_itself_without_end_does_not_start(void **state)
+{
+	struct cell_end end = {.how = CELL_SIGNALED, .code = SIGKILL};
+
+	(void)state;
+	first_turn();
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(w.killed, 0);
+		say("INFO: Seed: 7\nINFO: Loaded 1 modules   (400 inline 8-bit counters): 400\n");
+	}
+	assert_int_equal(w.killed, 1);
+	job_cell_ops.ended(&w.job, &end);
+	assert_int_equal(w.job.reason, REASON_STARTUP_FAILED);
+	assert_string_equal(w.job.note, "executed itself: its engine started again");
 }
 
 /* A target that never began to fuzz is "not fuzzed", which is no crash. */
@@ -305,7 +439,8 @@ static void a_failed_start_is_no_crash(void **state)
 	assert_false(scratch_has(w.dir.fd, "triage/t"));
 }
 
-/* It says that it executed all of its inputs: only when they are as many is that an end. */
+/* The engine says that it executed all of its inputs.  That is an end only with the right
+ * number. */
 static void only_as_many_inputs_as_runs_finish_it(void **state)
 {
 	static const struct {
@@ -345,7 +480,7 @@ static void only_as_many_inputs_as_runs_finish_it(void **state)
 	}
 }
 
-/* The table's rows, as the row of a target that was fuzzed has them. */
+/* The rows of the table, for a target that was fuzzed. */
 static void a_row_counts_as_its_reason_says(void **state)
 {
 	(void)state;
@@ -359,7 +494,7 @@ static void a_row_counts_as_its_reason_says(void **state)
 		row(&r);
 		assert_int_equal(r.given_up, reason_counts((enum reason)reason) == REASON_GIVEN_UP);
 		assert_int_equal(r.unfuzzed, reason_counts((enum reason)reason) == REASON_UNFUZZED);
-		w.job.fuzzed = false; /* never: that goes before all */
+		w.job.fuzzed = false; /* not fuzzed: this goes before every reason */
 		row(&r);
 		assert_true(r.unfuzzed && !r.given_up);
 		w.job.fuzzed = true;
@@ -369,9 +504,14 @@ static void a_row_counts_as_its_reason_says(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+    CASE(a_target_that_ignores_all_signals_has_a_timeout),
+    CASE(a_short_input_a_starved_cell_and_a_late_dump_are_no_timeouts),
+    CASE(a_replay_tells_whether_the_current_input_fails),
     CASE(an_input_that_is_refused_a_call_is_found),
     CASE(many_refused_calls_hide_none),
     CASE(a_failure_without_an_artifact_waits_for_triage),
+    CASE(a_target_that_executes_itself_has_failed),
+    CASE(a_target_that_executes_itself_without_end_does_not_start),
     CASE(a_failed_start_is_no_crash),
     CASE(only_as_many_inputs_as_runs_finish_it),
     CASE(a_row_counts_as_its_reason_says),

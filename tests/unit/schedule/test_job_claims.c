@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of an engine that cannot be true.  The cells are played. */
+/* Impossible numbers of an engine.  The cells are played. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/schedule/job.h"
@@ -9,7 +9,7 @@ static void say(const char *text)
 	job_cell_ops.output(&w.job, slice_of(text));
 }
 
-/* A status line with so many edges. */
+/* Prints a status line with so many edges. */
 static void claim(unsigned n, unsigned long long edges)
 {
 	char line[200];
@@ -25,7 +25,7 @@ static void tick(uint64_t usage_us)
 	job_tick(&w.job, w.now);
 }
 
-/* Its turn, as one whose program has so many counters. */
+/* Starts a cell of a program with so many counters. */
 static void begins(uint64_t counters)
 {
 	first_turn();
@@ -64,12 +64,11 @@ static void more_edges_than_counters_are_forged(void **state)
 	assert_string_equal(forged(), "343172 edges reached, its program has 103");
 	assert_int_equal(w.fleet.curve.cov, 0);
 	assert_true(curve_f1(&w.fleet.curve) == 0);
-	claim(20, 60); /* nor is what could be true believed any more */
+	claim(20, 60); /* and possible numbers are no longer believed */
 	assert_int_equal(w.fleet.curve.cov, 0);
 }
 
-/* The gate behind which the most is expected is the binary's: that is what a claim of many
- * instrumented edges would buy. */
+/* The gate uses the binary's number of edges: a claim of many instrumented edges would raise it. */
 static void more_instrumented_edges_than_counters_are_forged(void **state)
 {
 	(void)state;
@@ -82,7 +81,7 @@ static void more_instrumented_edges_than_counters_are_forged(void **state)
 	assert_int_equal(w.fleet.edges_total, 103);
 }
 
-/* Two threads that write at once make such a line out of two true ones. */
+/* Two threads that write at once can make such a line out of two true ones. */
 static void one_odd_line_is_ignored_and_nothing_more(void **state)
 {
 	(void)state;
@@ -96,7 +95,7 @@ static void one_odd_line_is_ignored_and_nothing_more(void **state)
 	assert_int_equal(w.fleet.curve.cov, 60);
 }
 
-/* Instrumented libraries, also those that it opens by dlopen(3), are its edges, too. */
+/* The edges of instrumented libraries count, also of those from dlopen(3). */
 static void libraries_count_and_were_not_found_by_fuzzing(void **state)
 {
 	(void)state;
@@ -110,8 +109,8 @@ static void libraries_count_and_were_not_found_by_fuzzing(void **state)
 	assert_int_equal(w.job.claims.refused, 0);
 }
 
-/* Lines come sooner than its process is known: they wait for it. */
-static void what_comes_before_its_process_waits(void **state)
+/* Lines that come before the process is known wait until it is. */
+static void lines_before_the_process_is_known_wait(void **state)
 {
 	(void)state;
 	first_turn();
@@ -130,11 +129,11 @@ static void what_comes_before_its_process_waits(void **state)
 	assert_int_equal(w.job.engine.cov, 900);
 	assert_int_equal(w.job.engine.edges_total, 5000);
 	assert_int_equal(w.fleet.curve.cov, 900);
-	assert_int_equal(w.fleet.curve.base, 900); /* its seeds': not found */
+	assert_int_equal(w.fleet.curve.base, 900); /* they are the seeds': not found */
 	assert_int_equal(w.job.claims.refused, 0);
 }
 
-/* Without section headers nobody knows; memory is the bound. */
+/* Without section headers the counters are not known; memory is the bound. */
 static void without_sections_it_is_believed(void **state)
 {
 	(void)state;
@@ -149,7 +148,7 @@ static void without_sections_it_is_believed(void **state)
 	assert_int_equal(w.job.claims.refused, 1);
 }
 
-/* What cannot be looked at is no proof. */
+/* A process that cannot be looked at is no proof. */
 static void a_process_that_is_gone_proves_nothing(void **state)
 {
 	(void)state;
@@ -182,7 +181,7 @@ static void no_more_executions_than_cpu_time(void **state)
 	assert_string_equal(forged(), "99999999999 executions, its CPU time allows 40000000");
 }
 
-/* A hundred lines come between two readings of the CPU time: each one is refused as a whole. */
+/* A hundred lines come between two readings of the CPU time: each of them is refused as a whole. */
 static void each_line_with_too_many_executions_counts(void **state)
 {
 	(void)state;
@@ -260,7 +259,7 @@ static void a_corpus_is_no_more_than_its_files(void **state)
 	w.job.phase = PHASE_RUNNING;
 }
 
-/* What an earlier fuzzcell believed does not buy anything now. */
+/* A curve that an earlier fuzzcell believed buys no CPU time now. */
 static void a_curve_that_cannot_be_true_is_forgotten(void **state)
 {
 	(void)state;
@@ -307,7 +306,7 @@ static const struct CMUnitTest tests[] = {
     CASE(more_instrumented_edges_than_counters_are_forged),
     CASE(one_odd_line_is_ignored_and_nothing_more),
     CASE(libraries_count_and_were_not_found_by_fuzzing),
-    CASE(what_comes_before_its_process_waits),
+    CASE(lines_before_the_process_is_known_wait),
     CASE(without_sections_it_is_believed),
     CASE(a_process_that_is_gone_proves_nothing),
     CASE(no_more_executions_than_cpu_time),

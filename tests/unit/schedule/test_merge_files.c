@@ -147,6 +147,25 @@ static void bad_inputs_are_put_away(void **state)
 	assert_true(in_triage(&w, "crash", "!seed"));
 }
 
+/* No cell dies: the engine starts again, and passes them over. */
+static void inputs_that_execute_the_target_are_put_away(void **state)
+{
+	static const char *const bad[] = {">", ">>x", ">the last one of all", ">seed"};
+	struct merge_decided d;
+
+	begin(state);
+	PUT(">", "ab", ">>x", "longer", ">the last one of all");
+	add_seed(">seed");
+	merge_ok(&d);
+	assert_int_equal(w.m.result.verdict, MERGE_CLEANED);
+	assert_true(in_corpus(&w, "ab"));
+	assert_true(in_corpus(&w, "longer"));
+	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 2);
+	assert_int_equal(entries(w.state->dirfd, "quarantine/t"), 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_true(in_triage(&w, "crash", bad[i]));
+}
+
 static void measuring_changes_nothing(void **state)
 {
 	struct merge_decided d;
@@ -446,6 +465,7 @@ static const struct CMUnitTest tests[] = {
     CASE(nothing_at_all),
     CASE(only_bad_ones),
     CASE(bad_inputs_are_put_away),
+    CASE(inputs_that_execute_the_target_are_put_away),
     CASE(measuring_changes_nothing),
     CASE(flaky_target),
     CASE(guard_keeps_the_old),

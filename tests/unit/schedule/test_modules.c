@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process really maps. */
+/* The files that a process maps. */
 #include "tests/unit/unit.h"
 
 #include "runner/schedule/modules.h"
@@ -43,7 +43,7 @@ static void more_than_its_bound_is_too_much(void **state)
 	assert_int_equal(modules_in(maps, v), MODULES_MAX + 1);
 }
 
-/* This one, with a library of so many counters mapped, and removed again. */
+/* Our own process, with a library of so many counters; then without it. */
 static void a_living_process(void **state)
 {
 	static const struct elf_section s[] = {{"__sancov_cntrs", SHT_PROGBITS, 103}};
@@ -54,7 +54,7 @@ static void a_living_process(void **state)
 	int fd;
 
 	(void)state;
-	assert_int_equal(modules_edges(getpid(), &edges), MODULES_UNKNOWN); /* none has any */
+	assert_int_equal(modules_edges(getpid(), &edges), MODULES_UNKNOWN);
 	scratch_make(&dir);
 	elf_write(dir.fd, "a.so", &f, ELF_SIZE);
 	fd = openat(dir.fd, "a.so", O_RDONLY | O_CLOEXEC);

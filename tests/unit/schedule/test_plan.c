@@ -121,75 +121,6 @@ static void test_errors(void **state)
 	config_free(c);
 }
 
-/* What start_job() does: n jobs on workers until left is over; each takes what it
- * may.  Returns the shortest turn, and the time in which workers were idle. */
-static uint64_t play(unsigned workers, size_t n, uint64_t left, uint64_t max, uint64_t *ret_idle)
-{
-	uint64_t free_at[16] = {0}, least = UINT64_MAX, busy = 0;
-
-	for (size_t waiting = n; waiting > 0; waiting--) {
-		unsigned w = 0;
-		uint64_t b;
-
-		for (unsigned i = 1; i < workers; i++)
-			if (free_at[i] < free_at[w])
-				w = i;
-		b = plan_turn(max, left - free_at[w], workers, waiting);
-		assert_true(b <= max);
-		assert_true(free_at[w] + b <= left);
-		least = b < least ? b : least;
-		free_at[w] += b;
-		busy += b;
-	}
-	*ret_idle = left * workers - busy;
-	return least;
-}
-
-/* Everyone gets a turn, at least half of an equal share, and no worker is idle
- * while somebody could use it. */
-static void test_budget_fair(void **state)
-{
-	const uint64_t left = UINT64_C(7200000000);
-
-	(void)state;
-	for (unsigned workers = 1; workers <= 16; workers++)
-		for (size_t n = 1; n <= 100; n++) {
-			uint64_t idle, share = left / (n > workers ? n : workers) * workers;
-			uint64_t least = play(workers, n, left, UINT64_MAX, &idle);
-
-			if (least < share / 2 || (n >= workers && idle > left / 1000))
-				fail_msg("%u workers, %zu jobs: %llu of %llu, idle %llu", workers,
-					 n, (unsigned long long)least, (unsigned long long)share,
-					 (unsigned long long)idle);
-		}
-}
-
-static void test_budget(void **state)
-{
-	static const struct {
-		uint64_t max, left;
-		unsigned workers;
-		size_t waiting;
-		uint64_t want;
-	} t[] = {
-	    {1000, 500, 1, 1, 500}, /* alone: all that is left */
-	    {300, 500, 1, 1, 300},  /* never more than its own */
-	    {1000, 900, 1, 3, 300}, /* equal shares */
-	    {1000, 900, 2, 2, 900}, /* as many workers as jobs */
-	    {1000, 900, 4, 2, 900}, /* more */
-	    {1000, 900, 2, 4, 450}, /* two rounds */
-	    {100, 900, 2, 4, 100},  /* short ones need no share */
-	    {1000, 0, 1, 3, 0},	    /* the end */
-	    {0, 900, 1, 1, 0},	    /* used up */
-	    {1000, 500, 1, 0, 500}, {UINT64_MAX, UINT64_MAX, 3, 5, UINT64_MAX / 2},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++)
-		assert_int_equal(plan_turn(t[i].max, t[i].left, t[i].workers, t[i].waiting),
-				 t[i].want);
-}
-
 static void test_admits(void **state)
 {
 	(void)state;
@@ -214,10 +145,8 @@ static void test_reserve(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_order),   cmocka_unit_test(test_filter),
-    cmocka_unit_test(test_errors),  cmocka_unit_test(test_budget_fair),
-    cmocka_unit_test(test_budget),  cmocka_unit_test(test_admits),
-    cmocka_unit_test(test_reserve),
+    cmocka_unit_test(test_order),  cmocka_unit_test(test_filter),  cmocka_unit_test(test_errors),
+    cmocka_unit_test(test_admits), cmocka_unit_test(test_reserve),
 };
 
 UNIT_MAIN(tests)

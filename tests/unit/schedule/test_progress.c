@@ -75,7 +75,7 @@ static void what_is_saved_is_loaded(void **state)
 	assert_string_equal(q.forged, "7 edges? reached");
 }
 
-static void what_was_forged_is_nothing_to_compare_with(void **state)
+static void forged_coverage_is_not_compared_with(void **state)
 {
 	struct kept_file file = {.size = 6};
 	struct progress p = grown();
@@ -332,7 +332,7 @@ static void much_less_coverage_is_an_alarm(void **state)
 #define WITH(test) cmocka_unit_test_setup_teardown(test, begin, end)
 static const struct CMUnitTest tests[] = {
     WITH(what_is_saved_is_loaded),
-    WITH(what_was_forged_is_nothing_to_compare_with),
+    WITH(forged_coverage_is_not_compared_with),
     WITH(a_damaged_one_is_said),
     WITH(another_version_is_refused),
     WITH(a_cut_one_is_refused),

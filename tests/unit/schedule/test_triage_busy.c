@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of a timeout that was told while others had the CPU. */
+/* Timeouts that were reported while others had the CPU, and current inputs of targets that did not
+ * stop when asked. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/schedule/triage.h"
@@ -7,6 +8,7 @@
 #define SHA1	"0123456789012345678901234567890123456789"
 #define TIMEOUT "timeout-" SHA1
 #define OOM	"oom-" SHA1
+#define SLOW	"slow-unit-" SHA1
 
 static const char timeout_text[] = "==1== ERROR: libFuzzer: timeout after 30 seconds\n"
 				   "    #0 0x55f05ce92  (/target/t+0x5ce92)\n"
@@ -163,7 +165,76 @@ static void nothing_is_fixed_by_a_busy_machine(void **state)
 	expect_state(signature, LEDGER_FIXED);
 }
 
+static void current_input_that_passes_is_no_crash(void **state)
+{
+	(void)state;
+	put("triage/a", SLOW, "S");
+	triage("a", TRIAGE_QUEUE);
+	assert_int_equal(play.trials, 1);
+	assert_int_equal(play.sum.artifacts, 1);
+	assert_int_equal(play.sum.found + play.sum.dismissed + play.sum.overran, 0);
+	assert_int_equal(known_crashes(), 0);
+	assert_false(has("triage/a/" SLOW));
+}
+
+static void current_input_is_not_judged_on_a_busy_machine(void **state)
+{
+	(void)state;
+	put("triage/a", SLOW, "S");
+	play.busy = true;
+	triage("a", TRIAGE_QUEUE);
+	assert_int_equal(known_crashes(), 0);
+	assert_true(has("triage/a/" SLOW));
+	play.busy = false;
+	play.fails = "a";
+	play.hangs = true;
+	triage("a", TRIAGE_QUEUE);
+	assert_int_equal(play.sum.found, 1);
+	assert_int_equal(play.sum.overran, 1);
+	assert_int_equal(play.sum.flaky, 0);
+	assert_int_equal(play.trials, 3);
+	assert_int_equal(known_crashes(), 1);
+	assert_false(has("triage/a/" SLOW));
+}
+
+static void current_input_that_fails_once_is_flaky(void **state)
+{
+	(void)state;
+	put("triage/a", SLOW, "S");
+	play.fails_once = true;
+	triage("a", TRIAGE_QUEUE);
+	assert_int_equal(play.sum.found, 1);
+	assert_int_equal(play.sum.flaky, 1);
+	assert_int_equal(known_crashes(), 1);
+}
+
+/* Each replay of an input that hangs takes long. */
+static void triage_ends_with_the_first_replay_after_its_time(void **state)
+{
+	struct ledger *l;
+
+	(void)state;
+	put("triage/a", OOM, "S");
+	put("triage/a", TIMEOUT, "S");
+	play.fails = "a";
+	play.hangs = true;
+	play.takes_us = USEC_PER_SEC / 10;
+	play.budget_us = USEC_PER_SEC / 20;
+	triage("a", TRIAGE_QUEUE);
+	assert_int_equal(play.trials, 1);
+	assert_int_equal(play.sum.found, 1);
+	assert_int_equal(play.sum.left, 1);
+	l = ledger();
+	assert_int_equal(ledger_at(l, 0)->reproduction.hits, 1);
+	assert_int_equal(ledger_at(l, 0)->reproduction.tries, 1);
+	ledger_free(l);
+}
+
 static const struct CMUnitTest tests[] = {
+    CASE(current_input_that_passes_is_no_crash),
+    CASE(current_input_is_not_judged_on_a_busy_machine),
+    CASE(current_input_that_fails_once_is_flaky),
+    CASE(triage_ends_with_the_first_replay_after_its_time),
     CASE(told_by_a_starved_cell_it_is_dropped),
     CASE(tried_on_a_busy_machine_it_is_dropped),
     CASE(told_by_a_calm_cell_it_is_noted),

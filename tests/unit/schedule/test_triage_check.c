@@ -57,7 +57,7 @@ static void test_fixed_in_all(void **state)
 	assert_true(has("regressions/b/da23614e02469a0d7c7bd1bdab5c9c474b1904dc"));
 }
 
-/* Half of the passes, as a run that was stopped leaves them. */
+/* Notes half of the passes, as a stopped run leaves them. */
 static void put_passes(const char *build)
 {
 	struct ledger *l = ledger();
@@ -97,7 +97,7 @@ static void test_no_commit(void **state)
 	expect_state(SIG, LEDGER_FIXED);
 }
 
-/* Each target has an input of its own: that of another may pass in it for any reason. */
+/* Each target has an input of its own: another target's may pass in it for any reason. */
 static void test_own_inputs(void **state)
 {
 	static const char own[] = "crashes/" SIG "/by/b/input";
@@ -131,7 +131,7 @@ static void test_own_inputs(void **state)
 	play.failing = NULL;
 	play.commit = "c3";
 	triage("b", TRIAGE_CHECK);
-	assert_int_equal(play.trials, 11 + 11); /* and what it failed as */
+	assert_int_equal(play.trials, 11 + 11); /* and the failure's kind */
 	expect_state(SIG, LEDGER_FIXED);
 	assert_true(has("regressions/b/5cb138284d431abd6a053a56625ec088bfb88912"));
 	assert_false(has("regressions/b/a9993e364706816aba3e25717850c26c9cd0d89d"));
@@ -165,7 +165,7 @@ static void test_rebuilt_again(void **state)
 	assert_int_equal(play.trials, 8);
 	triage("a", TRIAGE_CHECK); /* after a pause: the same one */
 	assert_int_equal(play.trials, 0);
-	play.fails = "b"; /* in a way of its own */
+	play.fails = "b"; /* in another way */
 	triage("b", TRIAGE_CHECK);
 	expect_state(SIG, LEDGER_NEW);
 	play.fails = NULL;
@@ -290,7 +290,7 @@ static void put_merged(const char *signature, uint64_t tries, uint64_t hits)
 	ledger_free(l);
 }
 
-/* Its inputs as often as its own rate says, in the target that has them. */
+/* Its inputs pass as often as its own rate asks, in the target that has them. */
 static void test_merged(void **state)
 {
 	static const char *const kept[] = {
@@ -398,7 +398,7 @@ static void test_merged_missing_target(void **state)
 	expect_state(SIG, LEDGER_NEW);
 }
 
-/* What passed on the binary before says nothing of this one, in whichever target. */
+/* Passes on the binary before do not count on this one, in any target. */
 static void test_all_rebuilt_again(void **state)
 {
 	(void)state;

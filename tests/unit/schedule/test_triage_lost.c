@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of a failure that left no artifact. */
+/* The way of a failure without an artifact. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/schedule/triage.h"
@@ -79,7 +79,7 @@ static void test_lost(void **state)
 		vault_path(place, VAULT_INPUT, path);
 		assert_false(has(path));
 		ledger_free(l);
-		triage("a", TRIAGE_CHECK | TRIAGE_SHRINK); /* nothing can be run: it stays open */
+		triage("a", TRIAGE_CHECK | TRIAGE_SHRINK); /* no input: it stays open */
 		assert_int_equal(play.trials, 0);
 		l = ledger();
 		assert_true(ledger_state_open(ledger_at(l, 0)->state));
@@ -87,7 +87,7 @@ static void test_lost(void **state)
 	}
 }
 
-/* The engine's own report names it, where the cell ended by that. */
+/* The engine's own report names it, if that is how the cell ended. */
 static void test_lost_with_a_report(void **state)
 {
 	struct kept k = lost("exit", "status 76");
@@ -110,7 +110,7 @@ static void test_lost_with_a_report(void **state)
 	ledger_free(l);
 }
 
-/* Its report is damaged or gone: the failure still counts. */
+/* With a damaged or missing report the failure still counts. */
 static void test_lost_without_words(void **state)
 {
 	struct ledger *l;
@@ -125,7 +125,7 @@ static void test_lost_without_words(void **state)
 	ledger_free(l);
 }
 
-/* An input that fails the same way is the crash's from then on. */
+/* A later input that fails the same way becomes the crash's input. */
 static void test_lost_and_found(void **state)
 {
 	struct kept k = lost("exit", "status 76");
@@ -142,7 +142,10 @@ static void test_lost_and_found(void **state)
 	l = ledger();
 	assert_int_equal(ledger_count(l), 1);
 	assert_int_equal(ledger_at(l, 0)->count, 2);
+	assert_string_not_equal(ledger_at(l, 0)->crash_file, "");
+	assert_true(has(ledger_at(l, 0)->crash_file));
 	ledger_free(l);
+	assert_true(queue_is_empty());
 }
 
 /* A machine that was too busy is no finding. */

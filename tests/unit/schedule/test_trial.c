@@ -17,6 +17,7 @@ struct played {
 	unsigned start, cpu, waited, wall; /* cpu: of it, after the start */
 	enum failure failure;
 	bool late, stopped, crashed;
+	unsigned cpu_milli; /* quota of its cell */
 };
 
 static struct {
@@ -145,7 +146,8 @@ static void try_it(const struct played *cells, size_t n, uint64_t until_us)
 {
 	static char name[] = "t", binary[] = "/somewhere/t";
 	struct target target = {.name = name, .binary = binary, .engine = &engine_libfuzzer};
-	struct target_config cfg = {.input_timeout_us = MAY_TAKE * USEC_PER_SEC};
+	struct target_config cfg = {.input_timeout_us = MAY_TAKE * USEC_PER_SEC,
+				    .cpu_milli = cells->cpu_milli};
 	struct trial_env env = {.exec = {.run = "r"}};
 	char input[64];
 	struct trial_spec s = {
@@ -270,6 +272,42 @@ static void no_more_time_than_there_is(void **state)
 	assert_string_not_equal(play.unusable, "");
 }
 
+/* The cell used its whole quota, and no time is left: a later run would not know more. */
+static void a_quota_does_not_excuse_a_timeout(void **state)
+{
+	static const struct played cells[] = {
+	    {.cpu = 1, .waited = 9, .wall = 10, SLOW, .cpu_milli = 100},
+	    {.times = 2, .cpu = 2, .waited = 18, .wall = 20, SLOW},
+	};
+
+	(void)state;
+	try_it(cells, 2, clock_mono_us() + 3 * MAY_TAKE * USEC_PER_SEC);
+	assert_true(play.failed);
+	assert_string_equal(play.unusable, "");
+}
+
+/* The cell got only half of its quota. */
+static void load_excuses_a_timeout_below_the_quota(void **state)
+{
+	static const struct played cells[] = {
+	    {.cpu = 1, .waited = 9, .wall = 10, SLOW, .cpu_milli = 200}};
+
+	(void)state;
+	try_it(cells, 1, 1);
+	assert_false(play.failed);
+	assert_true(play.starved);
+}
+
+/* With more time it passes. */
+static void a_throttled_input_gets_more_time(void **state)
+{
+	(void)state;
+	TRY({.cpu = 1, .waited = 9, .wall = 10, SLOW, .cpu_milli = 100},
+	    {.times = 16, .cpu = 8, .waited = 72, .wall = 80});
+	assert_false(play.failed);
+	assert_true(play.starved);
+}
+
 static void nor_when_that_is_over(void **state)
 {
 	static const struct played cells[] = {{.cpu = 1, .waited = 9, .wall = 10, SLOW}};
@@ -329,6 +367,9 @@ static const struct CMUnitTest tests[] = {
     CASE(a_crash_with_more_time_is_one),
     CASE(no_more_time_than_there_is),
     CASE(nor_when_that_is_over),
+    CASE(a_quota_does_not_excuse_a_timeout),
+    CASE(load_excuses_a_timeout_below_the_quota),
+    CASE(a_throttled_input_gets_more_time),
     CASE(no_cpu_at_all),
     CASE(a_refused_fork_is_no_matter_of_time),
     CASE(no_cell_for_more_time),

@@ -29,6 +29,10 @@ static struct play {
 	bool anew;		 /* and it is not the first */
 	bool starved;		 /* each of them was given more time; */
 	bool busy;		 /* and it was not enough: nothing can be said */
+	uint64_t takes_us;	 /* wall time of a trial */
+	uint64_t budget_us;	 /* of the triage; 0: enough */
+	bool hangs;		 /* failing trials end at the deadline, without a report */
+	bool fails_once;	 /* only the first trial fails */
 	const char *answers;	 /* of the symbolizer; NULL: there is none */
 	unsigned asked, refused; /* cells of it, and how often there is no memory for one */
 	bool stop;		 /* while it is at work */
@@ -58,9 +62,13 @@ static inline void on_trial(void *arg)
 	struct err e;
 
 	end.failed = !play.busy && ((play.fails && strcmp(t->spec.target->name, play.fails) == 0) ||
-				    (play.failing && strstr(t->spec.input, play.failing)));
+				    (play.failing && strstr(t->spec.input, play.failing)) ||
+				    (play.fails_once && play.trials == 1));
 	end.report = end.failed ? &r : NULL;
-	assert_int_equal(crash_parse(slice_of(report), &o, &r, &e), 0);
+	if (play.hangs)
+		crash_report_own(CRASH_OWN_TIME, NULL, t->spec.target->name, &r);
+	else
+		assert_int_equal(crash_parse(slice_of(report), &o, &r, &e), 0);
 	t->spec.done(t->spec.arg, &end);
 	crash_report_done(&r);
 	source_remove(t->timer);
@@ -77,7 +85,8 @@ int trial_start(const struct trial_env *env, const struct trial_spec *spec, stru
 	*t = (struct trial){.spec = *spec};
 	play.trials++;
 	*ret = t;
-	return loop_add_timer(env->exec.loop, clock_mono_us(), on_trial, t, &t->timer, e);
+	return loop_add_timer(env->exec.loop, clock_mono_us() + play.takes_us, on_trial, t,
+			      &t->timer, e);
 }
 
 void trial_stop(struct trial *t)
@@ -186,7 +195,7 @@ static inline void triage(const char *name, unsigned stages)
 				.rebuilt = play.rebuilt,
 				.anew = play.anew,
 				.stages = stages,
-				.budget_us = 100 * USEC_PER_SEC,
+				.budget_us = play.budget_us ? play.budget_us : 100 * USEC_PER_SEC,
 				.work = play.dir.path,
 				.done = on_done};
 	_autofree_ char *copy = strdup(name);

@@ -19,11 +19,13 @@
 	"\"execs\":91000,\"execs_per_cpu_second\":12,\"cpu_seconds\":1700.5,\"new_inputs\":5," \
 	"\"memory_bytes\":83886080,\"memory_limit_bytes\":268435456,\"failures_total\":3,"     \
 	"\"crashes_open\":1,\"trend\":[1,2,null,3],\"note\":\"n\",\"fuzzed\":false}"
-#define CRASH                                                                                   \
-	"{\"signature\":\"0\",\"href\":\"crashes/0.html\",\"state\":\"new\",\"open\":true,"     \
-	"\"crash_type\":\"SEGV\",\"top_frame\":\"f\",\"target\":\"t\",\"target_href\":"         \
-	"\"targets/t.html\",\"targets\":2,\"security\":true,\"severity\":\"high\",\"count\":7," \
-	"\"hits\":9,\"tries\":10,\"first_seen\":\"2026-11-22T19:30:00Z\",\"last_seen\":"        \
+#define CRASH                                                                                      \
+	"{\"signature\":\"0\",\"href\":\"crashes/0.html\",\"state\":\"new\",\"open\":true,"        \
+	"\"crash_type\":\"SEGV\",\"top_frame\":\"f\",\"target\":\"t\",\"target_href\":"            \
+	"\"targets/"                                                                               \
+	"t.html\",\"targets\":2,\"variants\":3,\"security\":true,\"severity\":\"high\",\"count\":" \
+	"7,"                                                                                       \
+	"\"hits\":9,\"tries\":10,\"first_seen\":\"2026-11-22T19:30:00Z\",\"last_seen\":"           \
 	"\"2026-11-22T19:30:00Z\",\"issue_url\":\"https://example.org/7\",\"what\":\"w\"}"
 #define RUN                                                                                   \
 	"{\"run\":\"20261122-190000\",\"href\":\"runs/20261122-190000.html\",\"status\":"     \
@@ -61,7 +63,8 @@ static const struct {
      ",\"growth\":" SERIES ",\"memory_limit_bytes\":268435456}"},
     {"crash", page_crash,
      "{\"signature\":\"0\",\"row\":" CRASH ",\"crash\":{\"signal\":\"s\",\"frames\":[\"f\"],"
-     "\"note\":\"n\",\"similar\":\"s\",\"merged_into\":\"m\",\"input_bytes\":120,"
+     "\"note\":\"n\",\"similar\":\"s\",\"merged_into\":\"m\",\"variants\":[{\"signature\":\"v\","
+     "\"href\":\"crashes/v.html\"}],\"input_bytes\":120,"
      "\"crash_file\":\"c\",\"minimized\":\"m\",\"minimized_bytes\":8,\"first_commit\":\"5f\","
      "\"fixed_commit\":\"5f\",\"fixed_at\":\"2026-11-22T19:30:00Z\",\"runs\":[" RUN
      "]},\"targets\":[" TARGET "],\"reproduce\":\"fuzzcell\",\"report\":\"==1==\","
@@ -318,6 +321,11 @@ static void test_words(void **state)
 	assert_non_null(strstr(words_of("{\"row\":{\"count\":1,\"hits\":1,\"tries\":1}}", 5, &b),
 			       "1 time</dd>"));
 	assert_non_null(strstr(b.p, "1 of 1 time</dd>"));
+	assert_non_null(strstr(words_of("{\"crash\":{\"variants\":[{\"signature\":\"v\","
+					"\"href\":\"crashes/v.html\"}]}}",
+					5, &b),
+			       "<a href=\"../crashes/v.html\">v</a>"));
+	assert_non_null(strstr(words_of("{\"crashes\":[" CRASH "]}", 1, &b), " (3 variants)</th>"));
 	assert_non_null(strstr(words_of("{\"row\":{\"live\":false}}", 4, &b), ">Its newest run<"));
 	assert_non_null(strstr(words_of("{\"row\":{\"live\":true}}", 4, &b), ">This run<"));
 	(void)words_of("{\"growth\":{\"columns\":[\"time\",\"cov\",\"corpus_units\",\"x\"],"
