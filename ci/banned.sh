@@ -93,7 +93,7 @@ waits=$(awk -F: '$1 ~ /^runner\// {
 		at = ""
 	}' "$code")
 if [[ -n $waits ]]; then
-	printf 'a FIFO in its place would hold us: fs_open_file\n%s\n' "$waits"
+	printf 'a FIFO in its place would block: use fs_open_file\n%s\n' "$waits"
 	bad=1
 fi
 calls 'no signal handlers: loop_add_signal' 'signal|sigaction|bsd_signal'

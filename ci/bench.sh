@@ -10,8 +10,9 @@
 #   4. triage: a thousand artifacts of twenty bugs, against a plain loop that runs each once
 #   5. merge: ten thousand inputs on two workers, against libFuzzer's own merge
 #   6. dashboard: its pages on 1,000 runs of 100 targets
-#   7. live view: what looking at 64 cells costs the run, and the one who looks
+#   7. live view: what looking at 64 cells costs the run, and the viewer
 #   8. memory: fuzzcell's own, while 64 cells fail, flood their logs and fuzz
+#   9. parser: how fast real crash reports are read
 #
 # usage: [B=build] [PAIRS=21] [RUNS=400000] [SECONDS_EACH=30] [ONLY=4] ci/bench.sh
 set -euo pipefail
@@ -260,7 +261,21 @@ memory() {
 	B=$B tests/bench/memory.sh
 }
 
-for part in throughput start idle triage merge dashboard live memory; do
+# Reports that planted bugs make here; those of `make agree` as well, where they are.
+parser() {
+	local reports=${REPORTS:-../shared/testdata/crash-reports}
+	echo '9. parser, by CPU time'
+	CASES='^c[|](address|undefined|none)[|](heap|stack|use|null|wild|shift|assert)' \
+		tests/reports/generate.sh "$tmp/reports" "${REPORT_CLANG:-14}" >"$tmp/out" 2>&1 || {
+		cat "$tmp/out"
+		exit 1
+	}
+	rm -rf "$tmp/reports/bin"
+	"$B/bench/parse" "$tmp"/reports/*/*.{file,seed}
+	[[ ! -d $reports ]] || "$B/bench/parse" "$reports"/*.txt
+}
+
+for part in throughput start idle triage merge dashboard live memory parser; do
 	n=$((${n:-0} + 1))
 	[[ ${ONLY:-$n} != "$n" ]] || "$part"
 done

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Everything that `make check` promises, in parts that go on after a failed one:
-# packages, lint, build by gcc and clang, unit tests (plain, ASan+UBSan), end-to-end
+# packages, lint, build by gcc, unit tests (by clang, under ASan and UBSan), end-to-end
 # tests in real cells on this machine and, in a VM, on the unified cgroup layout;
 # GitHub's stand-in, the dashboard in a browser, Docker, systemd.
 #
@@ -164,18 +164,12 @@ chain() {
 idle_start() {
 	local idle='chrt --idle 0'
 
-	begin 'other builds and analysers: start in the background, with what is idle'
-	rm -f "$out"/{other,analyse}.status
+	begin 'analysers: start in the background, with what is idle'
+	rm -f "$out"/analyse.status
 	chain <<-END &
-		other 3000 $idle $make -s -j2 B=$B other-builds
 		analyse 5000 $idle env B=$B ci/lint.sh slow
 	END
 	idle_pid=$!
-}
-
-# They build in the same places.
-others_built() {
-	[[ -z $idle_pid ]] || until_done other "$idle_pid"
 }
 
 # Each of the virtual machines takes a core or two, so they come one after the other.
@@ -218,14 +212,14 @@ cleanup() {
 	wait
 }
 
-# What fails soonest comes first.  The end-to-end tests measure seconds, so they
-# run alone; the VMs, up to an hour of emulation, share the machine with the rest.
+# What fails soonest comes first.  The end-to-end tests measure seconds, so no other part runs
+# beside them; the VMs, up to an hour of emulation, share the machine with the rest.
 plan() {
 	[[ ! -e ci/deps.sh ]] || echo deps
-	echo lint build idle-start unit agree
+	echo lint build unit idle-start agree
 	! compgen -G 'tests/e2e/*.bats' >/dev/null || echo e2e
 	[[ ! -e ci/vm.sh ]] || ! compgen -G 'tests/e2e/*.bats' >/dev/null || echo vm-start
-	echo publish web docker unit-san clang reports analyse-end
+	echo publish web docker reports analyse-end
 	[[ ! -e ci/vm.sh ]] || ! compgen -G 'tests/e2e/*.bats' >/dev/null || echo vm-end systemd-end
 }
 
@@ -235,24 +229,16 @@ part() {
 	lint) printed lint 600 env B="$B" ci/lint.sh quick ;;
 	build) single build 600 "$make" -s -j2 B="$B" all ;;
 	unit)
-		single unit-build 900 "$make" -s -j2 B="$B" unit-built
-		proved unit 900 "$make" -s B="$B" unit
+		single unit-build 1200 "$make" -s -j2 B="$B" unit-san-built
+		proved unit 1800 "$make" -s B="$B" unit-san
 		;;
 	agree) printed agree 600 "$make" -s -j2 B="$B" agree ;;
 	e2e)
 		single targets 900 "$make" -s -j2 B="$B" targets
-		printed e2e 2400 "$make" -s B="$B" e2e
+		printed e2e 3300 "$make" -s B="$B" e2e
 		;;
 	idle-start) idle_start ;;
 	vm-start) vm_start ;;
-	unit-san)
-		others_built
-		proved unit-san 1800 "$make" -s -j2 B="$B" unit-san
-		;;
-	clang)
-		others_built
-		single clang 1800 "$make" -s -j2 B="$B" clang
-		;;
 	reports) printed reports 2400 "$make" -s -j2 B="$B" reports ;;
 	analyse) printed analyse 3000 env B="$B" ci/lint.sh slow ;;
 	analyse-end) hear analyse "$idle_pid" ;;

@@ -8,47 +8,41 @@ unit: $(TESTS) $(REPLAY)
 	$(if $(TESTS),$(PROVE) --exec '' $(TESTS))
 	$(if $(REPLAY),$(PROVE) --exec ci/replay.sh $(REPLAY))
 
-# The same under ASan and UBSan; a variation first proves that it is one.
-unit-san:
-	$(MAKE) SAN=1 B=$B-san unit-built
+# The same by clang, under ASan and UBSan; a variation first proves that it is one.
+SAN_MAKE = $(MAKE) CC=clang SAN=1 B=$B-san
+unit-san: unit-san-built
 	@for t in $(TESTS:$B/%=$B-san/%) $(REPLAY:$B/%=$B-san/%); do \
-		nm "$$t" | grep -q ' U __asan_init$$' || { echo "$$t: no ASan in it"; exit 1; }; done
-	$(MAKE) SAN=1 B=$B-san unit
-
-# All of it by clang, with its warnings.
-clang:
-	$(MAKE) CC=clang B=$B-clang all unit-built
-	@for t in $B-clang/fuzzcell $(TESTS:$B/%=$B-clang/%); do \
+		nm "$$t" | grep -q ' __asan_init$$' || { echo "$$t: no ASan in it"; exit 1; }; \
 		readelf -p .comment "$$t" | grep -q clang || { echo "$$t: not by clang"; exit 1; }; done
+	+$(SAN_MAKE) unit
 
 unit-built: $(TESTS) $(REPLAY)
+unit-san-built: ; +$(SAN_MAKE) unit-built
 
-# What those two begin with, for whoever has time before.
-other-builds:
-	$(MAKE) SAN=1 B=$B-san unit-built
-	$(MAKE) CC=clang B=$B-clang all unit-built
-
-# In real cells, on this machine's cgroup layout; needs root.
+# In real cells, on this machine's cgroup layout; needs root.  Several files at a time: much of a
+# test's time is waiting.
 e2e: all targets
-	FUZZCELL=$(abspath $B/fuzzcell) TARGETS=$(abspath $B/targets) bats --tap -T tests/e2e
+	FUZZCELL=$(abspath $B/fuzzcell) TARGETS=$(abspath $B/targets) \
+		bats --tap -T --jobs $(shell nproc) --no-parallelize-within-files tests/e2e
 
 # In a Debian with the unified layout: all that depends on the machine.  What comes after
 # fuzzing is seen there by `after`, verdicts by those that are left; the suites that try
 # all of it take minutes here, and would take an hour in an emulator.  Single tests that
 # show nothing else there have the tag "host".
-VM_NOT   := build build_cell builds claims control corpus corpus_commands corpus_intree crash disk doctor health \
+VM_NOT   := bugs build build_cell builds claims control corpus corpus_commands corpus_intree crash disk doctor \
+	    fetch_limits health \
 	    history metrics odd_files operations outbox owner push regress serve shared tell terminal timeouts \
-	    token_env triage trigger truth verdict
+	    token_env triage trigger truth verdict words
 VM_TESTS := $(filter-out $(VM_NOT:%=tests/e2e/%.bats),$(wildcard tests/e2e/*.bats))
 vm: all targets
 	ci/vm.sh --binary $B/fuzzcell --targets $B/targets --timeout 3300 \
 		-- bats --tap -T --filter-tags "!host" $(VM_TESTS)
 
 lint:  ; B=$B ci/lint.sh
-bench: all targets $B/bench/start $B/bench/serve $B/fuzz/libfuzzer_line_fuzzer ; B=$B ci/bench.sh
+bench: all targets $B/bench/start $B/bench/serve $B/bench/parse $B/fuzz/libfuzzer_line_fuzzer ; B=$B ci/bench.sh
 check: ; @B=$B ci/check.sh
 demo:  ; B=$B ci/demo.sh
 
 -include tests/fuzz/fuzz.mk
 
-.PHONY: unit unit-san clang unit-built other-builds e2e vm lint bench check demo
+.PHONY: unit unit-san unit-built unit-san-built e2e vm lint bench check demo

@@ -19,12 +19,15 @@ build='gcc libc6-dev make pkg-config libjansson-dev libcgroup-dev libseccomp-dev
 # llvm: llvm-symbolizer.  libclang-rt: libFuzzer and the sanitizers, of the version
 # that `clang` is.  dpkg-dev: unpacks source packages.  zip: seed corpora.
 demo="$build clang llvm libclang-rt dpkg-dev zip"
-# perl: prove.  mandoc: checks the man page.  jq: reads what fuzzcell writes.  procps: tests
-# look for processes.
-check="$demo libcmocka-dev bats jq clang-format clang-tidy shellcheck qemu-system-x86 mmdebstrap
+# parallel: bats runs several files at a time.  perl: prove.  mandoc: checks the man page.
+# jq: reads what fuzzcell writes.  procps: tests look for processes.
+check="$demo libcmocka-dev bats parallel jq clang-format clang-tidy shellcheck qemu-system-x86 mmdebstrap
 	e2fsprogs perl mandoc procps"
 # Crash reports of other versions than `clang`, where the distribution has them.
 check="$check clang-16 libclang-rt-16-dev llvm-16 clang-19 libclang-rt-19-dev llvm-19"
+# Libraries that crash reports are made with: libc++'s hardening, and libraries that report a
+# failure of their caller.
+check="$check libc++-19-dev libc++abi-19-dev libgoogle-glog-dev libabsl-dev llvm-14-dev"
 # The server that stands in for GitHub's; also where node did not come as a package.
 check="$check nodejs npm"
 # The dashboard in a real browser, with letters in its screenshots.
@@ -33,7 +36,7 @@ check="$check chromium fonts-dejavu-core"
 check="$check prometheus"
 # A real Bazel for discovery and builds.
 check="$check bazel-bootstrap"
-# Build tools that a build cell has to run.
+# Build tools for the test of build cells.
 check="$check cmake ninja-build"
 
 fail() {
@@ -56,7 +59,7 @@ resolve() {
 			n=$(clang_version)
 			echo "libclang-rt${n:+-$n-dev}"
 			;;
-		*-16 | *-19 | *-16-dev | *-19-dev)
+		*-16 | *-19 | *-14-dev | *-16-dev | *-19-dev)
 			[ -z "$(apt-cache show --no-all-versions "$p" 2>/dev/null)" ] || echo "$p"
 			;;
 		nodejs) command -v node >/dev/null || echo "$p" ;;

@@ -78,7 +78,7 @@ headers_alone() {
 
 sizes() {
 	files '*.c' '*.h' '*.sh' '*.bats' | xargs -0 awk '
-		FNR == 501 { print FILENAME ": more than 500 lines"; bad = 1 }
+		FNR == 1001 { print FILENAME ": more than 1,000 lines"; bad = 1 }
 		END { exit bad }'
 }
 
@@ -107,8 +107,20 @@ analyse() {
 		-Wno-analyzer-use-of-uninitialized-value -c -o /dev/null
 }
 
+# It takes longest by far, so it looks at the files that the last commits touched: at more of them
+# than a branch adds.  LINT_COMMITS=all: at all files.
+TIDY_COMMITS=${LINT_COMMITS:-60}
+tidied() {
+	if [[ $TIDY_COMMITS == all || $(git rev-list --count HEAD 2>/dev/null || echo 0) -lt $TIDY_COMMITS ]]; then
+		sources
+	else
+		comm -z -12 <(sources | sort -z) \
+			<(git log -n "$TIDY_COMMITS" -z --format= --name-only | sort -zu)
+	fi
+}
+
 tidy() {
-	sources | xargs -0 -r -P 2 -I '{}' clang-tidy --quiet '{}' -- "${flags[@]}"
+	tidied | xargs -0 -r -P 2 -I '{}' clang-tidy --quiet '{}' -- "${flags[@]}"
 }
 
 quick() {
@@ -116,7 +128,7 @@ quick() {
 	check 'shellcheck' shell_clean
 	check 'banned calls and includes' ci/banned.sh
 	check 'each header compiles alone' headers_alone
-	check 'no file above 500 lines' sizes
+	check 'no file above 1,000 lines' sizes
 	check 'no open ends' no_todo
 	[[ ! -e docs/fuzzcell.1 ]] || check 'man page' manual
 }
@@ -124,7 +136,6 @@ quick() {
 slow() {
 	check 'gcc build' built B="$B" all
 	check 'no fault points in the product' no_fault_points
-	check 'clang build' built CC=clang B="$B-clang" all
 	check 'gcc -fanalyzer' analyse
 	check 'clang-tidy' tidy
 }

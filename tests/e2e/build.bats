@@ -203,6 +203,9 @@ command_source() { # SCRIPT
 	cell run --plain --max-fuzzer-time 3s
 	[ "$status" -eq 5 ]
 	[[ $output == *"sh ended with 2: no compiler"* ]]
+	[[ $output == *"not fuzzed; a build failed;"* ]]
+	[ "$(jq .build_failed "$STATE"/logs/*/summary.json)" = true ]
+	[ "$("$FUZZCELL" report --state-dir "$STATE" last | grep -c 'a build failed')" -eq 1 ]
 	[ "$(row healthy_fuzzer reason)" = time-limit ]
 	[ "$(row twenty_fuzzer reason)" = no-binary ]
 	[[ $output == *"did not write these anew: twenty_fuzzer; they are not fuzzed"* ]]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A build in a cell: it sees its work tree and the host's programs, and nothing else.  The tree
-# is user 4321's, who has no account.
+# A build in a cell sees only its work tree and the host's programs.  User 4321, without an
+# account, owns the tree.
 load lib
 
 setup() {
@@ -8,10 +8,11 @@ setup() {
 	e2e_setup
 	TREE=$WORK/tree
 	mkdir -p "$TREE/out"
-	MARK=1000.$$$RANDOM # seconds that nobody else sleeps
+	MARK=1000.$$$RANDOM # a number of seconds that no other process sleeps
 }
 
 teardown() {
+	# The server may have ended.
 	[ -z "${SERVER:-}" ] || kill "$SERVER" 2>/dev/null || true
 	e2e_teardown
 }
@@ -49,7 +50,7 @@ needs() { # PROGRAM...: the guest of ci/vm.sh has no compilers
 	done
 }
 
-@test "build tools run in a build cell, and what they make is the owner's" {
+@test "build tools run in a build cell, and the tree's owner owns what they make" {
 	needs gcc clang cmake ninja git
 	cat >"$TREE/x_fuzzer.c" <<-'END'
 		#include <stddef.h>
@@ -74,7 +75,7 @@ needs() { # PROGRAM...: the guest of ci/vm.sh has no compilers
 	nothing_lives
 }
 
-@test "a build cell reads and writes nothing but its work tree, and has no network" {
+@test "a build cell reads and writes only its work tree, and has no network" {
 	echo secret >"$WORK/secret"
 	chmod 0666 "$WORK/secret" # of another project, say
 	git -c init.defaultBranch=main init -q "$TREE"
@@ -86,7 +87,7 @@ needs() { # PROGRAM...: the guest of ci/vm.sh has no compilers
 	nothing_lives
 }
 
-@test "the network is the machine's only when it is said" {
+@test "a build cell has the machine's network only with build_network" {
 	local port
 	perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1") or die;
 		open my $f, ">", $ARGV[0]; print $f $s->sockport; close $f;
@@ -101,7 +102,7 @@ needs() { # PROGRAM...: the guest of ci/vm.sh has no compilers
 	grep -q HELLO "$TREE/answer"
 }
 
-@test "what no build needs is refused in a build cell" {
+@test "a build cell refuses system calls that no build needs" {
 	needs gcc
 	cat >"$TREE/try.c" <<-'END'
 		#define _GNU_SOURCE
@@ -138,7 +139,7 @@ needs() { # PROGRAM...: the guest of ci/vm.sh has no compilers
 	grep -q 'refused the system call ptrace' "$STATE"/logs/build-*.log
 }
 
-@test "each bomb in a build cell ends it with its reason, and nothing of it lives" {
+@test "each bomb in a build cell ends it with its reason, and leaves no process" {
 	build "for i in \$(seq 300); do setsid sleep $MARK & done; wait"
 	[ "$status" -eq 6 ]
 	[[ $output == *"the build passed its limit of 64 processes (build_pids)"* ]]
@@ -160,14 +161,14 @@ needs() { # PROGRAM...: the guest of ci/vm.sh has no compilers
 	nothing_lives
 }
 
-@test "a work tree of root's, or behind a link, is not built in a cell" {
+@test "a work tree that root owns, or behind a link, is not built in a cell" {
 	mkdir "$WORK/other"
 	chown 4321:4321 "$WORK/other"
 	ln -s "$WORK/other" "$TREE/sub"
 	build 'touch made' build_dir "\"$TREE/sub\""
 	[ "$status" -eq 6 ]
 	[[ $output == *"'$TREE/sub' leads to '$WORK/other': a build cell follows no links"* ]]
-	# Also when the trigger says what the work tree is, which the cell alone shows.
+	# The same holds when trigger.repository, which the cell shows, is the work tree.
 	git -c init.defaultBranch=main init -q "$TREE"
 	jq --arg r "$TREE" '.trigger.repository = $r' "$STATE/config.json" >"$WORK/c" &&
 		cp "$WORK/c" "$STATE/config.json"
@@ -199,5 +200,51 @@ needs() { # PROGRAM...: the guest of ci/vm.sh has no compilers
 	build 'touch made; echo x >.git'
 	[ -e "$TREE/made" ]
 	[ "$(cat "$TREE/.git")" = 'gitdir: ../repository' ]
+	nothing_lives
+}
+
+@test "git runs no command of a repository that a build cell made in its work tree" {
+	needs git
+	local seeds=$TREE/out/healthy_fuzzer_seed_corpus
+	mkdir -m 1777 "$WORK/drop" # the cell does not see it
+	git init -q "$TREE"
+	install "$TARGETS/healthy_fuzzer" "$TREE/out"
+	mkdir -p "$seeds" "$STATE/corpus/healthy_fuzzer"
+	printf new >"$STATE/corpus/healthy_fuzzer/$(printf new | sha1sum | cut -d' ' -f1)"
+	cat >"$TREE/build.sh" <<-END
+		set -e
+		touch out/healthy_fuzzer
+		cd $seeds
+		git init -q .
+		echo seed >a
+		echo '* filter=x' >.gitattributes
+		git add .
+		git -c user.name=x -c user.email=x@y commit -q -m x
+		git config filter.x.clean 'touch $WORK/drop/ran; cat'
+		echo beet >a # of the same size: only its content says that it has changed
+	END
+	build 'sh ./build.sh'
+	[ "$status" -eq 0 ]
+	run timeout $((60 * SLOW)) "$FUZZCELL" corpus update-intree --state-dir "$STATE"
+	echo "$output"
+	[ "$status" -ne 0 ]
+	[[ $output == *'in a directory that a build cell can write'* ]]
+	[ ! -e "$WORK/drop/ran" ]
+}
+
+@test "a build cell may not write a repository above its tree, or by another mount" {
+	needs git
+	git init -q "$TREE"
+	chown -R 4321:4321 "$TREE"
+	build 'touch made' build_dir "\"$TREE/out\""
+	[ "$status" -eq 6 ]
+	[[ $output == *"'$TREE/out' is in the repository of '$TREE'"* ]]
+	build 'touch made' build_writable "[\"$TREE/.git/hooks\"]"
+	[ "$status" -eq 6 ]
+	[[ $output == *"'$TREE/.git/hooks' is in a repository"* ]]
+	# A mount that covers the tree does not cover its .git.
+	build "echo x >$TREE/.git/config; touch made" build_writable "[\"$TREE\"]"
+	echo "$output"
+	[ "$(head -c 1 "$TREE/.git/config")" != x ]
 	nothing_lives
 }

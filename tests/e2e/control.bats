@@ -140,7 +140,7 @@ as() {
 	[ "$(find "$STATE/corpus/a_fuzzer" -type f | wc -l)" -ge "$kept" ]
 	[ "$(jq .failures_total "$LOGS/a_fuzzer.stats")" = 0 ]
 	[ "$(jq '.health.not_started // 0' "$STATE/stats/progress/a_fuzzer.json")" = 0 ]
-	grep -q 'a_fuzzer stopped by a person' "$WORK/out"
+	grep -q 'a_fuzzer stopped by a user' "$WORK/out"
 }
 
 @test "skip gives the worker to another, and workers changes how many there are" {
@@ -151,7 +151,7 @@ as() {
 	[[ $output == "a_fuzzer: fuzzing (it has its turn already)" ]]
 	tell skip b_fuzzer
 	[[ $output == "b_fuzzer: queued (it had no turn; others come first)" ]]
-	! grep 'by a person' "$WORK/out" || false
+	! grep 'by a user' "$WORK/out" || false
 	tell skip a_fuzzer
 	[ "$status" -eq 0 ]
 	[[ $output != *"("* ]]

@@ -88,6 +88,7 @@ small() {
 	mkdir -p "$dir"/{corpus,artifacts,seeds} "$STATE/logs/20200101-000000/crashes"
 	printf 'an input' >"$dir/corpus/$(printf 'an input' | sha1sum | cut -c1-40)"
 	i=0
+	# It ends when no inode is left, and the shell would report that on stderr.
 	while : 2>/dev/null >"$dir/artifacts/junk-$i"; do
 		i=$((i + 1))
 	done

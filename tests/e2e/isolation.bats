@@ -14,6 +14,24 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 	[ "$(successes | grep -vc 'socket AF_UNIX')" -eq 0 ]
 }
 
+@test "no network: a socket in a directory that a cell sees is not reached" {
+	mkdir "$WORK/out"
+	cp "$TARGETS/network_fuzzer" "$WORK/out"
+	perl -MIO::Socket::UNIX -e '
+		my $s = IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 1) or die; sleep 300' \
+		"$WORK/out/socket" 3>&- &
+	outside=$!
+	wait_until 10 test -S "$WORK/out/socket"
+	chmod 0777 "$WORK/out/socket"
+	config '"env": {"PLANTED_SOCKET": "/target/socket"}'
+	TARGETS=$WORK/out
+	fuzz network_fuzzer 5
+	kill "$outside"
+	grep -aq '^planted: connect AF_UNIX path' "$LOGS/$TARGET.log"
+	[ "$(successes | grep -vc 'socket AF_UNIX')" -eq 0 ]
+	[ "$(value failures_total)" -eq 0 ]
+}
+
 @test "no escape: files, privileges, kernel" {
 	sleep 300 3>&- &
 	outside=$!

@@ -73,6 +73,31 @@ ended() { # PROCESS
 	[ ! -e "$work" ]
 }
 
+# An engine deletes an input that it replaces by a smaller one; here it may not, so that each
+# input that was seen must be found again.
+@test "kill -9 of the keeper, then of fuzzcell, loses no input" {
+	config '"flags": ["-reduce_inputs=0"], "merge_time": "off"'
+	fuzz_background healthy_fuzzer 600
+	wait_until 60 fuzzing_began
+	work=$STATE/work/$(basename "$(last_logs)")/healthy_fuzzer
+	wait_until 60 eval '[ "$(ls "$work/corpus" | wc -l)" -ge 10 ]'
+	kill -9 "$(pgrep -P "$PID" -x fuzzcell-keeper)"
+	kill -9 "$PID"
+	status=0
+	wait "$PID" || status=$?
+	[ "$status" -eq 137 ]
+	[ -n "$(cell_processes)" ]
+	(cd "$work/corpus" && find . -type f -size +0 -exec sha1sum {} +) |
+		sed -n 's/^\([0-9a-f]*\)  .*\/\1$/\1/p' >"$WORK/seen" # whole ones
+	[ "$(wc -l <"$WORK/seen")" -ge 9 ]
+	wait_until 60 let_go
+	fuzz healthy_fuzzer "$ENOUGH"
+	[[ $output == *recovered* ]]
+	while read -r hash; do
+		[ -s "$STATE/corpus/healthy_fuzzer/$hash" ]
+	done <"$WORK/seen"
+}
+
 # bats test_tags=host
 @test "kill -9 at twenty moments: the next start always works and leaves nothing" {
 	for i in $(seq 20); do

@@ -122,6 +122,11 @@ cell_runs() {
 	[ -n "$(cell_processes)" ]
 }
 
+# The trigger's run has begun: until then git and builds are in groups of the instance.
+run_of_trigger() {
+	grep -q 'the run of .* starts' "$STATE/trigger.log" && cell_runs
+}
+
 # Nobody holds the instance's groups.  A process that was killed may still be waiting
 # for a slow disk, and what it held is free only then.
 let_go() {

@@ -53,7 +53,7 @@ teardown() { e2e_teardown; }
 	[ "$(value execs)" -gt 100 ]
 }
 
-# copies NUMBER: so many targets.
+# copies NUMBER: makes this number of targets.
 copies() {
 	mkdir "$WORK/out"
 	for ((i = 0; i < $1; i++)); do
@@ -62,7 +62,7 @@ copies() {
 }
 
 # bats test_tags=host
-@test "with few descriptors fewer workers run, every target fuzzes, and that is said" {
+@test "with few descriptors fewer workers run, with a message, and every target fuzzes" {
 	config '"merge_time": "off", "triage_time": "off"'
 	copies 8
 	run bash -c "ulimit -n 256 && timeout $((300 * SLOW)) $FUZZCELL run --plain --workers 64 \
@@ -72,7 +72,7 @@ copies() {
 	[[ $output == *"workers instead of 64: the limit of open files is 256; raise it"* ]]
 	[[ $output != *startup-failed* ]]
 	[[ $output == *"run "*": 8 targets in "*" 0 failures, "*" 0 not fuzzed"* ]]
-	# Not one after the other: several cells at a time have their descriptors.
+	# Several cells run at the same time.
 	[[ $output =~ ([0-9]+)' workers instead of 64' ]]
 	[ "${BASH_REMATCH[1]}" -ge 3 ]
 }
@@ -91,8 +91,30 @@ copies() {
 	[[ $output == *open-files* ]]
 }
 
-# among INODES: a run whose directory of bundles has so many; a cell takes some forty.
-among() {
+# bats test_tags=host
+@test "a limit of our own that crun cannot raise is an error of the machine" {
+	local limit
+	copies 5
+	for limit in '-f 100' '-t 20'; do
+		run bash -c "ulimit $limit && timeout $((120 * SLOW)) $FUZZCELL run --plain --workers 2 \
+			--state-dir $STATE --targets $WORK/out --max-fuzzer-time $((2 * TIMES))s"
+		echo "$output"
+		[ "$status" -eq 3 ]
+		[[ $output == *"no cell could be had: setrlimit "*": free what is short"* ]]
+		[[ $output != *startup-failed* ]]
+	done
+}
+
+@test "a caller that ignored SIGCHLD changes nothing" {
+	# timeout(1) itself would set SIGCHLD to its default.
+	run timeout $((60 * SLOW)) bash -c "trap '' CHLD && exec $FUZZCELL run --plain --state-dir $STATE \
+		--targets $TARGETS --filter healthy_fuzzer --max-fuzzer-time $((2 * TIMES))s"
+	echo "$output"
+	[ "$status" -eq 0 ]
+}
+
+# with_inodes INODES: a run with this number of inodes for bundles; a cell takes some forty.
+with_inodes() {
 	run unshare -m bash -c "mkdir -p /run/fuzzcell && mount -t tmpfs -o nr_inodes=$1 tmpfs \
 		/run/fuzzcell && timeout $((120 * SLOW)) $FUZZCELL run --plain --workers 3 \
 		--state-dir $STATE --targets $WORK/out --max-fuzzer-time $((1 * TIMES))s"
@@ -100,10 +122,10 @@ among() {
 }
 
 # bats test_tags=host
-@test "what is short while a run goes on costs workers, not targets" {
+@test "a shortage during a run costs workers, not targets" {
 	config '"merge_time": "off", "triage_time": "off"'
 	copies 3
-	among 70
+	with_inodes 70
 	[ "$status" -eq 0 ]
 	[[ $output == *"no more than "*" cells for now: "*"No space left on device"* ]]
 	[[ $output != *startup-failed* ]]
@@ -112,10 +134,10 @@ among() {
 }
 
 # bats test_tags=host
-@test "a run that cannot have a single cell ends with what is short" {
+@test "a run that cannot start a single cell ends and names the shortage" {
 	config '"merge_time": "off", "triage_time": "off"'
-	copies 2
-	among 20
+	copies 5 # some have not had their turn when no worker is left
+	with_inodes 20
 	[ "$status" -eq 3 ]
 	[[ $output == *"no cell could be had: "*"No space left on device: free what is short"* ]]
 	[[ $output != *startup-failed* ]]

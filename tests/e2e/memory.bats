@@ -14,21 +14,23 @@ limit=$((256 * 1024 * 1024))
 	[ "$(failures oom)" -ge 1 ]
 }
 
-# bombs N TARGET MEMORY THREADS: runs the bomb N times; all but one in 20 save its input.
+# bombs N TARGET MEMORY THREADS [ENV]: runs the bomb N times and counts the inputs that were saved in
+# SAVED.
 bombs() {
-	local n=$1 target=$2 memory=$3 threads=$4 saved=0 killed=0 i file
+	local n=$1 target=$2 memory=$3 threads=$4 killed=0 i file
 
-	config '"max_crashes": 1, "triage_time": "off", "env": {"BOMB_THREADS": "'"$threads"'"}'
+	SAVED=0
+	config '"max_crashes": 1, "triage_time": "off", "env": {"BOMB_THREADS": "'"$threads"'"'"${5:+, $5}"'}'
 	sed -i "s/\"memory\": \"[^\"]*\"/\"memory\": \"$memory\"/" "$STATE/config.json"
 	for i in $(seq "$n"); do
 		rm -rf "$STATE/corpus" "$STATE/quarantine"
 		fuzz "$target" 60 >"$WORK/log" || { cat "$WORK/log"; false; }
 		[ "$(value memory_peak_bytes)" -le "$(value memory_limit_bytes)" ]
 		file=$(find "$LOGS/crashes/$TARGET" -name 'oom-*' | head -n 1)
-		if [ -n "$file" ]; then
-			[ "$(head -c 1 "$file")" = M ] # the guilty one
-			saved=$((saved + 1))
+		if [ -n "$file" ] && [ "$(head -c 1 "$file")" = M ]; then # the guilty one
+			SAVED=$((SAVED + 1))
 		else
+			ls -l "$LOGS/crashes/$TARGET" || true # there may be none
 			tail -n 20 "$LOGS/$TARGET.log"
 		fi
 		# Where only the kernel's kill was possible, the end says so.
@@ -37,27 +39,75 @@ bombs() {
 			[ "$(value reason)" = oom-killed ]
 		fi
 	done
-	echo "# $(layout), $target, $memory, $threads threads: saved $saved of $n, killed by the kernel $killed" >&3
-	[ "$((saved * 20))" -ge "$((n * 19))" ]
+	echo "# $(layout), $target${5:+ $5}, $memory, $threads threads: saved $SAVED of $n, killed by the kernel $killed" >&3
+}
+
+# Of 20 inputs at most one may be lost, and of fewer.
+enough() { # SAVED N
+	[ $(($2 - $1)) -le $(($2 < 20 ? 1 : $2 / 20)) ]
 }
 
 @test "a fast memory bomb: never over the limit, the input saved" {
-	bombs $((SLOW > 1 ? 5 : 20)) membomb_fast_fuzzer 256MiB 1
+	bombs 5 membomb_fast_fuzzer 256MiB 1
+	[ "$SAVED" -eq 5 ]
 }
 
-@test "a fast memory bomb of 9 threads: the input saved" {
-	bombs $((SLOW > 1 ? 2 : 20)) membomb_threads_fuzzer 512MiB 9
+# FUZZCELL_TEST_BOMBS=20: the whole matrix, as `make bench-bombs` asks for it; that takes a quarter
+# of an hour.  Else each cell of it is run less often, and judged by the sum.
+@test "fast memory bombs, each number of threads, limit and sanitizer: the input saved" {
+	local n all=0 runs=0 bad=0 target memory threads limits='512MiB 2GiB'
+
+	[ "$SLOW" -eq 1 ] || limits=512MiB # an emulator's page takes its time
+	for target in membomb_threads_fuzzer membomb_bare_fuzzer; do
+		for memory in $limits; do
+			for threads in 1 9 16; do
+				n=1
+				[ "$SLOW" -gt 1 ] || [ "$memory" = 2GiB ] || n=2
+				n=${FUZZCELL_TEST_BOMBS:-$n}
+				bombs "$n" "$target" "$memory" "$threads"
+				all=$((all + SAVED))
+				runs=$((runs + n))
+				[ "$n" -lt 20 ] || enough "$SAVED" "$n" || bad=1
+			done
+		done
+	done
+	[ "$bad" -eq 0 ]
+	enough "$all" "$runs"
 }
 
-@test "a fast memory bomb of 16 threads: the input saved" {
-	bombs $((SLOW > 1 ? 5 : 20)) membomb_threads_fuzzer 512MiB 16
-}
-
+# While the system call lasts its thread cannot be frozen.  One input in about 15 is lost: a thread
+# stands that holds a lock of the sanitizer's allocator, and when it goes on, so do all.
 # bats test_tags=host
-@test "fast memory bombs of a large cell, and without a sanitizer: the input saved" {
-	bombs 5 membomb_threads_fuzzer 2GiB 16
-	bombs 5 membomb_bare_fuzzer 512MiB 9
-	bombs 5 membomb_bare_fuzzer 2GiB 16
+@test "a memory bomb of 9 threads in large system calls: most inputs saved" {
+	local n=${FUZZCELL_TEST_BOMBS:-4}
+	bombs "$n" membomb_threads_fuzzer 512MiB 9 '"BOMB_POPULATE": "1"'
+	[ $((SAVED * 2)) -ge "$n" ]
+}
+
+# At most one input in 20 may be lost; a way in which each input is lost fails here.
+@test "a memory bomb while the engine's thread waits in vfork, or has ended: the input saved" {
+	local how n=${FUZZCELL_TEST_BOMBS:-2} lost=0 runs=0
+	# The slow one comes to the mark while the watchdog's report waits for that thread.
+	for how in '"BOMB_AWAY": "1"' '"BOMB_AWAY": "1", "BOMB_NAP": "10"' '"BOMB_AWAY": "2"'; do
+		bombs "$n" membomb_away_fuzzer 256MiB 1 "$how"
+		[ "$SAVED" -ge 1 ]
+		lost=$((lost + n - SAVED))
+		runs=$((runs + n))
+	done
+	[ "$lost" -le 1 ] || [ $((lost * 20)) -le "$runs" ]
+}
+
+@test "a memory bomb that goes off when its cell was asked to stop: the input saved" {
+	local saved=0 i
+	config '"triage_time": "off", "merge_time": "off", "env": {"BOMB_WAIT": "'$((5000 * TIMES))'"}'
+	for i in 1 2 3 4; do
+		rm -rf "$STATE/corpus" "$STATE/quarantine"
+		fuzz membomb_fast_fuzzer 5
+		[ "$(value memory_peak_bytes)" -le "$limit" ]
+		[ "$(failures oom)" -lt 1 ] || [ "$(artifacts oom)" -lt 1 ] || saved=$((saved + 1))
+	done
+	echo "# $(layout): saved $saved of 4" >&3
+	[ "$saved" -ge 3 ]
 }
 
 @test "memory that a child takes counts, and cannot pass the limit; the input is saved" {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A push never becomes root: what a work tree of somebody else's builds is built as them, and
-# where they put a link to something of root's, by nobody.  User 4321 has no account.
+# A push never runs anything as root.  The work tree of user 4321 is built as this user.  If it
+# has a link to a directory of root's, the build is refused.  User 4321 has no account.
 load lib
 load repo
 
@@ -16,7 +16,7 @@ setup() {
 
 teardown() { e2e_teardown; }
 
-# source_at DIR [MORE]: a command that is built there; MORE keys in JSON.
+# source_at DIR [MORE]: configures a build in DIR, with MORE keys in JSON.
 source_at() {
 	jq --arg out "$WORK/out" --arg dir "$1" --arg who "$WHO" --argjson more "${2:-{\}}" \
 		'. + {discovery: [{type: "directory", path: $out, build_dir: $dir,
@@ -38,7 +38,7 @@ built_by() { # USER: and by no other
 	[ "$(find "$WHO" -type f -printf '%f is of %U\n')" = "$1 is of $1" ]
 }
 
-by_nobody() { [ -z "$(ls -A "$WHO")" ]; }
+not_built() { [ -z "$(ls -A "$WHO")" ]; }
 
 push() { # MESSAGE: all that is in the developer's clone
 	git -C "$WORK/dev" add -A
@@ -52,7 +52,7 @@ push() { # MESSAGE: all that is in the developer's clone
 	config '"max_time": "1s", "merge_time": "off"'
 	git config -f "$GIT_CONFIG_GLOBAL" safe.directory '*'
 	git init -q --bare "$WORK/up.git"
-	git clone -q "$WORK/up.git" "$WORK/dev" 2>/dev/null
+	git clone -q "$WORK/up.git" "$WORK/dev"
 	mkdir "$WORK/dev/src"
 	echo one >"$WORK/dev/src/file"
 	push first
@@ -69,7 +69,7 @@ push() { # MESSAGE: all that is in the developer's clone
 	[ "$status" -ne 0 ]
 	[ -L "$TREE/src" ] # it got there
 	[[ $output == *"'$TREE' is of user 4321, and what it leads to is of user 0 (root): nothing is run in '$TREE/src'"*chown* ]]
-	by_nobody
+	not_built
 	rm "$WORK/dev/src"
 	mkdir "$WORK/dev/src"
 	echo two >"$WORK/dev/src/file"
@@ -90,8 +90,9 @@ push() { # MESSAGE: all that is in the developer's clone
 	fuzzcell build
 	[ "$status" -ne 0 ]
 	[[ $output == *"is of user 4321, and what it leads to is of user 0"* ]]
-	by_nobody
-	# Root's link into their tree is theirs; theirs in root's tree is nobody's.
+	not_built
+	# Root's link into the user's tree is built as the user.  The user's link in root's tree is
+	# refused.
 	ln -s "$TREE/src" "$WORK/short"
 	source_at "$WORK/short"
 	fuzzcell build
@@ -101,16 +102,16 @@ push() { # MESSAGE: all that is in the developer's clone
 	source_at "$ROOT/link" '{"build_as_root": true}'
 	fuzzcell build
 	[[ $output == *"'$ROOT/link' is of user 4321"* ]]
-	by_nobody
-	# Nor what a third one put there.
+	not_built
+	# The same holds for a third user's directory in the tree.
 	install -d -o 4322 "$TREE/third"
 	source_at "$TREE/third"
 	fuzzcell build
 	[[ $output == *"'$TREE' is of user 4321 and '$TREE/third' of user 4322"* ]]
-	by_nobody
+	not_built
 }
 
-@test "a workspace that is a link to root's is neither asked nor built as root" {
+@test "a workspace that is a link to root's is neither queried nor built as root" {
 	printf '#!/bin/sh\ntouch %s/$(id -u)\n' "$WHO" >"$WORK/bazel"
 	chmod 0755 "$WORK/bazel"
 	touch "$ROOT/WORKSPACE" "$TREE/src/WORKSPACE"
@@ -122,7 +123,7 @@ push() { # MESSAGE: all that is in the developer's clone
 		fuzzcell "$command"
 		[ "$status" -ne 0 ]
 		[[ $output == *"'$TREE' is of user 4321, and what it leads to is of user 0"* ]]
-		by_nobody
+		not_built
 	done
 	rm "$TREE/ws"
 	link_to src "$TREE/ws"
@@ -130,7 +131,7 @@ push() { # MESSAGE: all that is in the developer's clone
 	built_by 4321
 }
 
-@test "while build_dir is exchanged all the time, no build is root's" {
+@test "while build_dir is exchanged all the time, no build runs as root" {
 	link_to "$ROOT" "$TREE/link"
 	source_at "$TREE/src"
 	touch "$TREE/go"
@@ -154,13 +155,13 @@ push() { # MESSAGE: all that is in the developer's clone
 	[ "$refused" -ge 10 ]
 }
 
-@test "a tree of root's is built only where the configuration says so, and that is told" {
+@test "a tree that root owns is built only with build_as_root, with a warning" {
 	source_at "$ROOT"
 	for command in build check doctor; do
 		if [ "$command" = check ]; then fuzzcell config check; else fuzzcell "$command"; fi
 		[ "$status" -ne 0 ]
 		[[ $output == *"'$ROOT' is root's, and nothing is built as root unasked: give it to a user of its own (chown -R USER '$ROOT'), or set \"build_as_root\": true"* ]]
-		by_nobody
+		not_built
 	done
 	source_at "$ROOT" '{"build_as_root": true}'
 	fuzzcell config check
@@ -172,11 +173,11 @@ push() { # MESSAGE: all that is in the developer's clone
 	[ "$status" -eq 0 ]
 	built_by 0
 	rm "$WHO/0"
-	# Not where others may put something in its place.
+	# It is refused where other users may exchange it.
 	chmod 0777 "$ROOT"
 	fuzzcell build
 	[[ $output == *"others than root may write to '$ROOT'"*"chmod go-w '$ROOT'"* ]]
-	by_nobody
+	not_built
 	chmod 0755 "$ROOT"
 	chown 4321 "$ROOT" # as the message says
 	source_at "$ROOT"
@@ -184,7 +185,7 @@ push() { # MESSAGE: all that is in the developer's clone
 	built_by 4321
 }
 
-@test "what the configuration names in somebody else's tree is opened with their rights" {
+@test "files in another user's tree are opened with that user's rights" {
 	mkdir "$ROOT/seeds" "$TREE/seeds"
 	printf TOP-SECRET >"$ROOT/seeds/key"
 	printf 'a seed' >"$TREE/seeds/one"
@@ -198,10 +199,33 @@ push() { # MESSAGE: all that is in the developer's clone
 	[ "$(value seeds)" -eq 0 ]
 	run grep -rl TOP-SECRET "$STATE"
 	[ "$status" -eq 1 ]
-	# The root of cells is root's, or there are none.
+	# If root does not own the root of cells, no cell starts.
 	link_to / "$TREE/rootfs"
 	sed -i 's#^ "run"# "rootfs": "'"$TREE/rootfs"'", "run"#' "$STATE/config.json"
 	fuzz blind_fuzzer 2
 	[ "$status" -ne 0 ]
 	[[ $output == *"'$TREE' is of user 4321, who could put another directory in its place"* ]]
+}
+
+# As git makes them when it runs as root in a tree of root's.
+@test "seeds and a dictionary that the configuration names in a work tree stay in that tree" {
+	git init -q "$ROOT"
+	mkdir -m 0700 "$WORK/secret"
+	printf TOP-SECRET >"$WORK/secret/key"
+	printf '"TOP-SECRET"\n' >"$WORK/secret/words"
+	mkdir "$ROOT/seeds"
+	printf 'a seed' >"$ROOT/seeds/one"
+	config "\"seeds\": [\"$ROOT/seeds\"], \"merge_time\": \"off\""
+	fuzz blind_fuzzer 2
+	[ "$(value seeds)" -eq 1 ]
+	rm -r "$ROOT/seeds" "$STATE/corpus"
+	ln -s "$WORK/secret" "$ROOT/seeds"
+	fuzz blind_fuzzer 2
+	[ "$(value seeds)" -eq 0 ]
+	[[ $output == *"leads out of the work tree"* ]] || grep -q 'leads out of the work tree' "$LOGS"/blind_fuzzer.*
+	config "\"dictionary\": \"$ROOT/seeds/words\", \"merge_time\": \"off\""
+	fuzz blind_fuzzer 2
+	[ "$status" -ne 0 ]
+	run grep -rl TOP-SECRET "$STATE"
+	[ "$status" -eq 1 ]
 }

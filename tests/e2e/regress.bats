@@ -292,6 +292,6 @@ know() {
 	wait "$PID" || status=$?
 	cat "$WORK/said" >&2
 	[ "$status" -eq 5 ]
-	grep -q 'ended by a person' "$WORK/said"
+	grep -q 'ended by a user' "$WORK/said"
 	wait_until 60 nothing_left
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# One crash of several targets: what one of them says or passes says nothing of the others.
+# One crash of several targets: the output and the passes of one target do not change the others.
 load lib
 setup() {
 	PLANTED=$TARGETS
@@ -13,7 +13,7 @@ setup() {
 }
 teardown() { e2e_teardown; }
 
-# build NAME...: the targets of that name, with the bug.
+# build NAME...: builds the targets of these names, with the bug.
 build() {
 	local name
 	for name; do
@@ -21,13 +21,13 @@ build() {
 	done
 }
 
-# fix NAME: the target without it.
+# fix NAME: builds the target without the bug.
 fix() {
 	cp "$PLANTED/healthy_fuzzer" "$OUT/$1.new"
 	mv "$OUT/$1.new" "$OUT/$1"
 }
 
-# find_in NAME TEXT: this input of the target becomes a crash; SIG is its name.
+# find_in NAME TEXT: makes this input of the target a crash; sets SIG to its signature.
 find_in() {
 	queue "$1" crash "$2"
 	run "$FUZZCELL" crash triage --targets "$OUT" --filter "$1" --commit aaa
@@ -36,7 +36,7 @@ find_in() {
 	SIG=$(jq -r 'keys[0]' "$STATE/known_crashes.json")
 }
 
-# entry TARGET FILTER: of what the ledger has of the crash in that target.
+# entry TARGET FILTER: prints the filtered entry of the crash in that target.
 entry() {
 	jq -r --arg t "$1" ".[\"$SIG\"] | (.found_by // [.])[] | select(.fuzzer == \$t) | $2" \
 		"$STATE/known_crashes.json"
@@ -46,7 +46,7 @@ state() {
 	jq -r ".[\"$SIG\"].state" "$STATE/known_crashes.json"
 }
 
-# run_all COMMIT: of all targets, without really fuzzing.
+# run_all COMMIT: a short run of all targets.
 run_all() {
 	run timeout $((300 * SLOW)) "$FUZZCELL" run --plain --targets "$OUT" --max-fuzzer-time 1s \
 		--commit "$1"
@@ -73,7 +73,7 @@ regress() {
 	fix a_fuzzer
 	run_all bbb
 	[ "$(entry a_fuzzer .state) $(entry b_fuzzer .state) $(state)" = 'fixed known known' ]
-	[ -z "$(ls "$STATE/regressions/b_fuzzer" 2>/dev/null)" ]
+	[ ! -e "$STATE/regressions/b_fuzzer" ] || [ -z "$(ls "$STATE/regressions/b_fuzzer")" ]
 	[ "$(cat "$STATE"/regressions/a_fuzzer/*)" = 'a!' ]
 	run "$FUZZCELL" crash show "$SIG"
 	echo "$output"
@@ -83,7 +83,7 @@ regress() {
 	[[ $output == *"a_fuzzer: 1 inputs: 1 passed"* ]]
 	[[ $output == *"b_fuzzer: 1 inputs: 0 passed, 1 failed"*"$SIG"* ]]
 
-	# Without its ledger the same is known.
+	# A rebuilt ledger has the same facts.
 	rm "$STATE/known_crashes.json"
 	fix b_fuzzer
 	run_all ccc
@@ -92,14 +92,14 @@ regress() {
 	regress
 	[ "$status" -eq 0 ]
 
-	# Back in one of them it is red for this one.
+	# When it comes back in one target, it fails for this target.
 	build b_fuzzer
 	regress
 	[ "$status" -eq 1 ]
 	[ "$(entry a_fuzzer .state) $(entry b_fuzzer .state) $(state)" = 'fixed regressed regressed' ]
 }
 
-@test "a forged report of another target's crash: that target's own is new, and red" {
+@test "after a forged report, the real target's crash is new, and the run fails" {
 	build forge_fuzzer v_fuzzer
 	find_in forge_fuzzer 'f!'
 	[ "$(entry forge_fuzzer .top_frame)" = shared_read ]
@@ -119,18 +119,18 @@ regress() {
 	[ "$status" -eq 0 ]
 }
 
-# all_of TARGET: all that is known of the crash in it.
+# all_of TARGET: prints all facts of the crash in the target.
 all_of() {
 	entry "$1" '{state, severity, security, crash_type, frames, count, crash_file, input_sha1,
 		reproduction, first_seen, last_seen, raw_keys, runs}'
 }
 
-@test "... and what it says, passes or is told later changes nothing of the other's" {
+@test "the forger's later output, passes and states do not change the other target's entry" {
 	local before
 	build forge_fuzzer v_fuzzer
 	find_in v_fuzzer 'v!'
 	before=$(all_of v_fuzzer)$(cat "$STATE/crashes/$SIG"/{input,report.txt,meta.json})
-	# A pull request in which it appears fails: nobody knew it of this target.
+	# A pull request in which it appears fails: it is not known in this target.
 	mkdir "$WORK/tree"
 	printf 'f!' >"$WORK/tree/input"
 	config "\"max_crashes\": 1, \"minimize_time\": \"off\", \"seeds\": [\"$WORK/tree\"]"

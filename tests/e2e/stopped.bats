@@ -3,6 +3,7 @@
 load lib
 setup() { e2e_setup; }
 teardown() {
+	# fuzzcell may have ended.
 	[ -z "${PID:-}" ] || kill -CONT "$PID" 2>/dev/null || true
 	e2e_teardown
 }

@@ -237,7 +237,7 @@ work_tree() {
 	work_tree
 	"$FUZZCELL" trigger --force --state-dir "$STATE" >"$WORK/out" 2>&1 3>&- &
 	PID=$!
-	wait_until 60 cell_runs
+	wait_until 60 run_of_trigger
 	run_pid=$(cut -d " " -f 1 "/proc/$PID/task/$PID/children")
 	[ -n "$run_pid" ]
 	kill -9 "$run_pid"

@@ -21,11 +21,33 @@ its_seed() {
 	[ -z "$(ls "$STATE/triage/slowunit_fuzzer" 2>/dev/null)" ]
 }
 
-@test "an input that hangs is a crash, also for want of a CPU" {
-	config '"timeout": "1s", "max_crashes": 1, "merge_time": "off", "cpus": 0.5'
+@test "an input that hangs is a crash, also in a throttled cell without time for more tries" {
+	config '"timeout": "1s", "max_crashes": 1, "merge_time": "off", "cpus": 0.1, "triage_time": "5s"'
 	its_seed timeout_fuzzer T
 	fuzz timeout_fuzzer 60
 	[ "$(failures timeout)" -eq 1 ]
 	[ "$(value timeouts_dismissed)" -eq 0 ]
 	[ "$(value crashes_new)" -eq 1 ]
+}
+
+@test "an input that hangs and ignores the engine's alarm is a timeout" {
+	config '"timeout": "1s", "grace": "500ms", "merge_time": "off", "minimize_time": "off"'
+	fuzz deaf_fuzzer 3 --fail-on-crash
+	[ "$status" -eq 1 ]
+	[ "$(value reason)" = time-limit ]
+	[ "$(artifacts slow-unit)" -eq 1 ]
+	[ "$(failures timeout)" -eq 1 ]
+	run "$FUZZCELL" crash list --json --state-dir "$STATE"
+	[ "$(jq -r '.[] | "\(.crash_type) \(.fuzzer)"' <<<"$output")" = 'Timeout deaf_fuzzer' ]
+	[ "$(head -c 1 "$STATE/$(jq -r '.[].crash_file' <<<"$output")")" = D ]
+	[ "$(queued)" -eq 0 ]
+}
+
+@test "the current input of a target that does not stop at once is no failure" {
+	config '"timeout": "30s", "grace": "100ms", "merge_time": "off"'
+	fuzz nap_fuzzer 3 --fail-on-crash
+	[ "$status" -eq 0 ]
+	[ "$(artifacts slow-unit)" -eq 1 ]
+	[ "$(value failures_total)" -eq 0 ]
+	[ "$(queued)" -eq 0 ]
 }

@@ -91,7 +91,7 @@ sweep() {
 	with "{trigger: {repository: \"$WORK/tree\"}, discovery: [{type: \"directory\", path: \"$WORK/targets\"}],
 		run: (.run + {workers: 2}), defaults: (.defaults + {max_time: \"10m\"})}"
 	start_with_token trigger --force
-	wait_until 60 cell_runs
+	wait_until 60 run_of_trigger
 	run_pid=$(cut -d ' ' -f 1 "/proc/$PID/task/$PID/children")
 	[ -n "$run_pid" ]
 	no_token

@@ -105,6 +105,41 @@ queue_below() {
 	[ "$(queued)" -le "$1" ]
 }
 
+@test "a crash of a run that was killed is new for the exit status of the next run, once" {
+	config '"max_crashes": 2, "minimize_time": "1s"'
+	fuzz_background crash_fuzzer 600
+	wait_until 60 has_crash
+	kill -9 "$PID"
+	wait "$PID" 2>/dev/null || true
+	wait_until 60 let_go
+	fuzz crash_fuzzer 10 --fail-on-crash
+	[ "$status" -eq 1 ]
+	[ "$(value crashes_new)" -eq 1 ]
+	[[ $output == *'which was killed'* ]]
+	[ "$(ledger '.[].state')" = new ]
+	fuzz crash_fuzzer 10 --fail-on-crash
+	[ "$(value crashes_new)" -eq 0 ]
+	[ "$(ledger '.[].state')" = known ]
+}
+
+has_crash() {
+	[ "$(ledger length 2>/dev/null)" = 1 ]
+}
+
+@test "a FIFO and a directory in a queue are set aside and named, the artifacts are triaged" {
+	local dir=$STATE/triage/twenty_fuzzer odd=crash-0000000000000000000000000000000000000000
+	config '"minimize_time": "1s"'
+	queue "BUGA and 1" "BUGB and 1"
+	mkfifo "$dir/$odd"
+	mkdir "$dir/${odd//0/1}"
+	fuzz twenty_fuzzer 2
+	[ "$(queued)" -eq 0 ]
+	[ "$(ledger 'length >= 2')" = true ]
+	[ -p "$STATE/damaged/triage/twenty_fuzzer/$odd" ]
+	[ -d "$STATE/damaged/triage/twenty_fuzzer/${odd//0/1}" ]
+	grep -q "triage: no file .*damaged/triage/twenty_fuzzer/crash-" "$LOGS/twenty_fuzzer.log"
+}
+
 @test "a known leak does not stop the fuzzing" {
 	fuzz leak_fuzzer 12
 	[ "$(value reason)" = time-limit ]
@@ -140,6 +175,22 @@ queue_below() {
 	fuzz t_fuzzer 20 --commit ddd
 	[ "$(ledger '.[].state')" = regressed ]
 	[ "$(value crashes_regressed)" -eq 1 ]
+}
+
+@test "a build without the sanitizer that reported a crash does not fix it" {
+	mkdir "$WORK/out"
+	cp "$TARGETS/crash_fuzzer" "$WORK/out/t_fuzzer"
+	config '"max_crashes": 1, "minimize_time": "off"'
+	TARGETS=$WORK/out
+	fuzz t_fuzzer 60 --commit aaa
+	[ "$(ledger '.[].kind')" = asan ]
+	cp "$PLANTED/plain_fuzzer" "$WORK/out/t_fuzzer" # it has a bug of its own
+	run "$FUZZCELL" regress --state-dir "$STATE" --targets "$TARGETS"
+	echo "$output"
+	[[ $output == *"left out: "*"the build has no AddressSanitizer"* ]]
+	[ "$status" -eq 5 ]
+	fuzz t_fuzzer 2 --commit bbb
+	[ "$(ledger '.[] | select(.kind == "asan").state')" = known ]
 }
 
 @test "a crash that two targets found is fixed when both of them pass" {

@@ -32,6 +32,17 @@ ended() { ! kill -0 "$PID" 2>/dev/null; }
 	wait_until 60 nothing_left
 }
 
+@test "directories that a target closes do not stop later cells" {
+	user_setup closed_fuzzer healthy_fuzzer
+	user_config '"max_crashes": 2, "triage_time": "off", "merge_time": "off"'
+	user_fuzz closed_fuzzer 10
+	[ "$status" -eq 5 ]
+	[ "$(value reason)" = crash-loop ] # each cell could begin
+	[ -z "$(ls "$STATE/work")" ]
+	user_fuzz healthy_fuzzer 2
+	[ "$status" -eq 0 ]
+}
+
 # of DIRECTORY FILE: what it says, in one line.
 of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 

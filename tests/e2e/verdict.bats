@@ -12,8 +12,7 @@ teardown() { e2e_teardown; }
 leave() {
 	local way
 	for way; do
-		ln "$TARGETS/leave_fuzzer" "$OUT/leave_${way}_fuzzer" 2>/dev/null ||
-			cp "$TARGETS/leave_fuzzer" "$OUT/leave_${way}_fuzzer"
+		cp "$TARGETS/leave_fuzzer" "$OUT/leave_${way}_fuzzer"
 	done
 }
 
@@ -34,8 +33,24 @@ given_up() {
 	jq -e '.targets[0].severity == "error"' <<<"$output"
 }
 
+# merge_one_bad TARGET: of its inputs only the one that begins with L is taken out of its corpus.
+merge_one_bad() {
+	local target=$1 i
+	printf 'L too' >"$WORK/input"
+	mkdir -p "$STATE/corpus/$target"
+	cp "$WORK/input" "$STATE/corpus/$target/$(sha1sum <"$WORK/input" | cut -c 1-40)"
+	for i in {1..20}; do
+		printf 'fine %s' "$i" >"$WORK/input"
+		cp "$WORK/input" "$STATE/corpus/$target/$(sha1sum <"$WORK/input" | cut -c 1-40)"
+	done
+	run timeout $((300 * SLOW)) "$FUZZCELL" corpus minimize --state-dir "$STATE" --targets "$OUT"
+	echo "$output"
+	[ "$(ls "$STATE/quarantine/$target")" = "$(printf 'L too' | sha1sum | cut -c 1-40)" ]
+	[ "$(ls "$STATE/triage/$target")" = "crash-$(printf 'L too' | sha1sum | cut -c 1-40)" ]
+}
+
 @test "a target that leaves without an artifact has failed, whatever it says" {
-	local ways=(term int usr1 forged 'done' silent exec daemon)
+	local ways=(term int usr1 forged 'done' silent exec again daemon)
 	leave "${ways[@]}"
 	config '"max_crashes": 2, "merge_time": "off", "minimize_time": "off"'
 	run timeout $((300 * SLOW)) "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$OUT" \
@@ -43,12 +58,13 @@ given_up() {
 	echo "$output"
 	LOGS=$(last_logs)
 	[ "$status" -eq 1 ]
-	[ "$(jq -c '[.given_up, .not_fuzzed, .failures, .new_crashes]' "$LOGS/summary.json")" = '[8,0,16,8]' ]
+	[ "$(jq -c '[.given_up, .not_fuzzed, .failures, .new_crashes]' "$LOGS/summary.json")" = '[9,0,18,9]' ]
 	[ "$(jq -c '[.targets[].reason] | unique' "$LOGS/summary.json")" = '["crash-loop"]' ]
 	# What is known of each is in the ledger, by name, with its last words.
 	run "$FUZZCELL" crash list --json --state-dir "$STATE"
 	[ "$(jq -r '.[] | "\(.fuzzer) \(.crash_type) \(.count)"' <<<"$output" | sort)" = "$(
 		cat <<-'END'
+			leave_again_fuzzer Unexpected-exit 2
 			leave_daemon_fuzzer Unexpected-exit 2
 			leave_done_fuzzer Unexpected-exit 2
 			leave_exec_fuzzer Unexpected-exit 2
@@ -113,6 +129,16 @@ given_up() {
 		'leave_memory_fuzzer Cell-memory-limit ' ]
 }
 
+@test "an input that uses up all descriptors is saved from the engine's output" {
+	config '"max_crashes": 1, "merge_time": "off", "minimize_time": "off"'
+	fuzz nofile_fuzzer 60 --fail-on-crash
+	[ "$status" -eq 1 ]
+	[ "$(artifacts crash)" -eq 1 ]
+	[ "$(head -c 1 "$LOGS"/crashes/nofile_fuzzer/crash-*)" = F ]
+	run "$FUZZCELL" crash list --json --state-dir "$STATE"
+	[ "$(jq -r '.[] | "\(.reproduction.hits) of \(.reproduction.tries)"' <<<"$output")" = '3 of 3' ]
+}
+
 @test "an input that interrupts fails in a replay, a merge and regress, too" {
 	leave term
 	TARGET=leave_term_fuzzer
@@ -127,17 +153,28 @@ given_up() {
 	echo "$output"
 	[ "$status" -eq 1 ]
 	[[ $output == *"1 inputs: 0 passed, 1 failed"*Self-interrupt* ]]
-	printf 'L too' >"$WORK/input"
-	mkdir -p "$STATE/corpus/leave_term_fuzzer"
-	cp "$WORK/input" "$STATE/corpus/leave_term_fuzzer/$(sha1sum <"$WORK/input" | cut -c 1-40)"
-	for i in {1..20}; do
-		printf 'fine %s' "$i" >"$WORK/input"
-		cp "$WORK/input" "$STATE/corpus/leave_term_fuzzer/$(sha1sum <"$WORK/input" | cut -c 1-40)"
-	done
-	run timeout $((300 * SLOW)) "$FUZZCELL" corpus minimize --state-dir "$STATE" --targets "$OUT"
+	merge_one_bad leave_term_fuzzer
+}
+
+@test "an input that executes its target fails in a replay, too, and leaves its name" {
+	leave again
+	config '"max_crashes": 1, "minimize_time": "off"'
+	TARGETS=$OUT fuzz leave_again_fuzzer 60 --fail-on-crash
+	[ "$status" -eq 1 ]
+	[ "$(value reason)" = crash-loop ]
+	[ "$(artifacts crash)" -eq 0 ]
+	queue leave_again_fuzzer crash 'L and more'
+	run timeout $((300 * SLOW)) "$FUZZCELL" crash triage --state-dir "$STATE" --targets "$OUT"
 	echo "$output"
-	[ "$(ls "$STATE/quarantine/leave_term_fuzzer")" = "$(printf 'L too' | sha1sum | cut -c 1-40)" ]
-	[ "$(ls "$STATE/triage/leave_term_fuzzer")" = "crash-$(printf 'L too' | sha1sum | cut -c 1-40)" ]
+	# One crash: the name of the lost input's failure is that of the replayed one.
+	run "$FUZZCELL" crash list --json --state-dir "$STATE"
+	echo "$output"
+	[ "$(jq -r '.[] | "\(.crash_type): \(.crash_state[0]): \(.count)"' <<<"$output")" = \
+		'Unexpected-exit: executed itself: 2' ]
+	# That input is the crash's now.
+	[ "$(jq -r '.[] | "\(.reproduction.hits) of \(.reproduction.tries)"' <<<"$output")" = '3 of 3' ]
+	[ "$(cat "$STATE/$(jq -r '.[].crash_file' <<<"$output")")" = 'L and more' ]
+	merge_one_bad leave_again_fuzzer
 }
 
 @test "what a target does to its relatives does not end it, or is a failure" {
@@ -145,4 +182,19 @@ given_up() {
 	config '"max_crashes": 1, "merge_time": "off"'
 	TARGETS=$OUT fuzz leave_kill_fuzzer 4 --fail-on-crash
 	[ "$status" -ne 0 ]
+}
+
+@test "a report of a child that the harness survives is a failure, and a crash" {
+	local input
+	config '"merge_time": "off", "minimize_time": "off"'
+	printf 'F1' >"$WORK/input"
+	input=$(sha1sum <"$WORK/input" | cut -c 1-40)
+	mkdir -p "$STATE/corpus/forkeach_fuzzer"
+	cp "$WORK/input" "$STATE/corpus/forkeach_fuzzer/$input"
+	fuzz forkeach_fuzzer 5 --fail-on-crash
+	[ "$status" -eq 1 ]
+	[ "$(value failures_total)" -ge 1 ]
+	run "$FUZZCELL" crash list --json --state-dir "$STATE"
+	[ "$(jq -r '.[0] | "\(.crash_type) \(.top_frame) \(.reproduction.hits)"' <<<"$output")" = \
+		$'Heap-use-after-free\nREAD 1 used_after_free 3' ]
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints status lines like its engine's, with coverage that its program does not have and that
- * grows without end: the best target of any fleet, by what it says.  Promise: CPU time.  Numbers
- * that cannot be true count for nothing, and buy it nothing. */
+/* Prints status lines like its engine's.  Their coverage is more than its program has, and grows
+ * without end: by its claims it is the best target of any fleet.
+ * Promise: CPU time.  Impossible numbers count for nothing, and buy nothing. */
 #include "planted.h"
 
 #include <time.h>

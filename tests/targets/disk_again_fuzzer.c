@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes DISK_FILES (20) artifacts of 1 MiB, each another one, and dies: in every cell anew.
- * Promise: disk.  What a run keeps of all its cells together is within the limit. */
+/* Writes DISK_FILES (20) different artifacts of 1 MiB, and dies; in every cell anew.
+ * Promise: disk.  The files that a run keeps of all its cells together are within the limit. */
 #include "disk.h"
 #include <sys/random.h>
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes disk space that no name leads to, in files of DISK_FILE bytes (8 MiB), until DISK_BYTES
- * (2 GiB), then keeps it and goes on fuzzing.  DISK_HIDE says how a file is kept:
+/* Takes disk space in files without a name, of DISK_FILE bytes (8 MiB) each, until DISK_BYTES
+ * (2 GiB).  Then it keeps them and goes on fuzzing.  DISK_HIDE is the way to keep a file:
  *   0  unlinked and open           3  its descriptor in flight between two sockets
  *   1  made without a name         4  open in a thread with a table of its own
  *   2  mapped, no descriptor       5  mapped, and the first thread has ended
  *   6  open and empty: inodes, not bytes
  * Promise: disk.  The cell ends as `disk-limit`, and the file system does not fill. */
 #include "disk.h"
+#include "send_fd.h"
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -42,25 +43,6 @@ static int make_file(uint64_t how, uint64_t bytes)
 	return fd;
 }
 
-static int send_fd(int sock, int fd)
-{
-	union {
-		char space[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr head;
-	} c = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)),
-			.cmsg_level = SOL_SOCKET,
-			.cmsg_type = SCM_RIGHTS}};
-	char byte = 0;
-	struct iovec v = {&byte, 1};
-	struct msghdr m = {.msg_iov = &v,
-			   .msg_iovlen = 1,
-			   .msg_control = c.space,
-			   .msg_controllen = sizeof(c.space)};
-
-	memcpy(CMSG_DATA(&c.head), &fd, sizeof(fd));
-	return sendmsg(sock, &m, MSG_DONTWAIT) == 1 ? 0 : -1;
-}
-
 static int keep(uint64_t how, int fd, uint64_t bytes)
 {
 	static int pair[2] = {-1, -1};
@@ -73,11 +55,12 @@ static int keep(uint64_t how, int fd, uint64_t bytes)
 	} else if (how == HIDE_FLIGHT) {
 		if (pair[0] < 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
 			return -1;
-		r = send_fd(pair[0], fd);
-		if (r < 0) { /* its queue is full: another pair, this one stays open */
+		r = send_fd(pair[0], fd, MSG_DONTWAIT);
+		if (r < 0) { /* its queue is full: the pair stays open, and a new one is made */
 			pair[0] = -1;
-			r = socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ? -1
-									  : send_fd(pair[0], fd);
+			r = socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0
+				? -1
+				: send_fd(pair[0], fd, MSG_DONTWAIT);
 		}
 		(void)close(fd);
 	}
@@ -105,7 +88,7 @@ static void *take(void *arg)
 		planted_nap(1000);
 }
 
-/* What clone(2) makes it without CLONE_FILES: its descriptors are its own. */
+/* The child of clone(2) without CLONE_FILES: it has descriptors of its own. */
 static int alone(void *arg)
 {
 	(void)take(arg);

@@ -157,5 +157,7 @@ const struct attempt escape_files[] = {
     {"change mode of", change_mode, "/target/escape_fuzzer"},
     {"change mode of", change_mode, "/seeds/0"},
     {"change mode of", change_mode, "/usr/bin/env"},
+    {"change mode of", change_mode, "/dev/null"},
+    {"change mode of", change_mode, "/dev/zero"},
     {NULL, NULL, NULL},
 };

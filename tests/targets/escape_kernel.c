@@ -224,7 +224,7 @@ static int do_oom_score(const char *file)
 	return fd < 0 ? errno : answer(write(fd, "0", 1));
 }
 
-/* Without a reservation: a pool need not be there. */
+/* Without a reservation: the machine may have no pool. */
 static int do_huge_pages(const char *call)
 {
 	void *p;
@@ -295,7 +295,7 @@ static int do_lease(const char *path)
 	return fd < 0 ? errno : answer(fcntl(fd, F_SETLEASE, F_WRLCK));
 }
 
-/* To be told that one has it is nothing; that somebody else does not get it, is. */
+/* A lock that is granted is harmless.  A lock that another process then cannot get is an escape. */
 static int do_file_lock(const char *path)
 {
 	int mine = open(path, O_RDONLY | O_CLOEXEC), other = open(path, O_RDONLY | O_CLOEXEC);

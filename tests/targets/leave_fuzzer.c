@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leaves without an artifact on an input that begins with 'L', in the way that its own
- * file name says: leave_term_fuzzer, leave_done_fuzzer, ...; as leave_fuzzer with SIGTERM.
- * Promise: truth.  Each of these looks like a stop, an end of its own, or nothing at
- * all.  Only a stop that fuzzcell asked for is `stopped`; all of these are failures. */
+/* Leaves without an artifact on an input that begins with 'L'.  Its own file name chooses the
+ * way: leave_term_fuzzer, leave_done_fuzzer, ...; as leave_fuzzer, SIGTERM.
+ * Promise: truth.  Each of these ends looks like a stop, a normal end, or nothing at all.  Only
+ * a stop by fuzzcell is `stopped`; all of these are failures. */
 #include "planted.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
+
+static char **args;
 
 static void say(const char *text)
 {
@@ -49,10 +51,17 @@ static void leave_silent(void)
 	_exit(0);
 }
 
-/* Another program ends well in its place. */
+/* Executes another program, which ends with status 0. */
 static void leave_exec(void)
 {
 	execl("/bin/true", "true", (char *)NULL);
+	_exit(0);
+}
+
+/* The engine starts once more in the same process. */
+static void leave_again(void)
+{
+	execv("/proc/self/exe", args);
 	_exit(0);
 }
 
@@ -70,7 +79,7 @@ static void leave_daemon(void)
 		pause();
 }
 
-/* Its relatives, and everything that it may signal. */
+/* Signals its relatives, and every other process that it may signal. */
 static void leave_kill(void)
 {
 	kill(getppid(), SIGKILL);
@@ -83,12 +92,12 @@ static void leave_kill(void)
 	pause();
 }
 
-/* The dump signal does nothing, and the memory goes up. */
+/* Ignores the dump signal, and takes memory. */
 static void leave_memory(void)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
 
-	(void)sigaction(SIGABRT, &ignore, NULL); /* allow: what this target is for */
+	(void)sigaction(SIGABRT, &ignore, NULL); /* allow: the target's purpose */
 	for (uint64_t mib = 0; mib < 8192; mib++) {
 		volatile char *p = malloc(PLANTED_MIB);
 
@@ -98,7 +107,7 @@ static void leave_memory(void)
 	planted_cap("memory");
 }
 
-/* More than the cell may write, in files that are small enough; fuzzing goes on. */
+/* Writes more than the cell may, in files that are small enough; fuzzing goes on. */
 static void leave_disk(void)
 {
 	static char block[1 << 20];
@@ -122,7 +131,7 @@ static const struct {
 } ways[] = {
     {"term", leave_term}, {"int", leave_int},	    {"usr1", leave_usr1}, {"forged", leave_forged},
     {"done", leave_done}, {"silent", leave_silent}, {"exec", leave_exec}, {"daemon", leave_daemon},
-    {"kill", leave_kill}, {"memory", leave_memory}, {"disk", leave_disk},
+    {"kill", leave_kill}, {"memory", leave_memory}, {"disk", leave_disk}, {"again", leave_again},
 };
 
 static void (*leave)(void) = leave_term;
@@ -132,6 +141,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	const char *name = strrchr((*argv)[0], '/');
 
 	(void)argc;
+	args = *argv;
 	name = name ? name + 1 : (*argv)[0];
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		size_t n = strlen(ways[i].name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What library_fuzzer opens: most of its edges are here. */
+/* The library that library_fuzzer opens: most of its edges are here. */
 #include "planted.h"
 
 int library_work(const uint8_t *data, size_t size);

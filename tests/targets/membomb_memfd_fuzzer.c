@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fills memory files by write(2), as fast as it can, on an input that begins with 'M', and goes
- * on trying when a write fails: what they hold is in no mapping, so that no RSS shows it, and where
- * the write fails nothing halts the cell.  Cap: BOMB_BYTES (default 8 GiB).
- * Promise: memory.  It counts as any other, and the input is saved as `oom-`. */
+/* Fills memory files by write(2), as fast as it can, on an input that begins with 'M'.  It goes
+ * on when a write fails.  The memory is in no mapping, so that no RSS shows it, and a failing
+ * write does not halt the cell.  Cap: BOMB_BYTES (default 8 GiB).
+ * Promise: memory.  It counts as any other memory, and the input is saved as `oom-`. */
 #include "planted.h"
 #include <sys/mman.h>
 

@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes and writes memory as fast as it can, in BOMB_THREADS threads (default 16) of which
- * the engine's is one, on an input that begins with 'M'.  BOMB_MALLOC=1: through malloc, in
- * pieces that come from an arena; then a thread may be stopped while it holds its lock.
- * Promise: the input that blew memory is saved.  Only one thread writes it; the others must
- * not take the rest of the memory before that. */
+/* Takes and writes memory as fast as it can on an input that begins with 'M'.  It does so in
+ * BOMB_THREADS threads (default 16), of which one is the engine's.  BOMB_MALLOC=1: through
+ * malloc, in pieces that come from an arena.  Then a thread may be stopped while it holds the
+ * arena's lock.  BOMB_POPULATE=1: in large pieces, each taken by one system call.  A thread cannot
+ * be frozen before that returns.
+ * Promise: the input that took the memory is saved.  Only one thread writes it; the others must
+ * not take the rest of the memory before. */
 #include "bomb.h"
 #include <pthread.h>
 
 enum { THREADS_MAX = 64, PIECE = 60000 };
+#define POPULATED (64 * PLANTED_MIB)
 
 static void take(void)
 {
-	char *volatile p; /* or the compiler leaves the malloc out */
+	char *volatile p; /* volatile: the compiler would leave the malloc out */
 
+	if (planted_env("BOMB_POPULATE", 0) != 0) {
+		p = mmap(NULL, POPULATED, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		if (p == MAP_FAILED)
+			planted_nap(1);
+		else
+			memset(p, 0x5a, POPULATED);
+		return;
+	}
 	if (planted_env("BOMB_MALLOC", 0) == 0) {
 		if (!bomb_block((size_t)PLANTED_MIB))
 			planted_nap(1);

@@ -3,6 +3,7 @@
  * goes on fuzzing.  PLANTED_PORT (default 22) is the port on 127.0.0.1 and
  * PLANTED_ABSTRACT (default "planted") the abstract AF_UNIX name that a test may
  * listen on outside: a connection to it means that the network is shared.
+ * PLANTED_SOCKET (default: D-Bus's) is the path of a socket outside.
  * Promise: network: none. */
 #include "planted.h"
 #include <arpa/inet.h>
@@ -62,17 +63,19 @@ static void reach_inet(void)
 
 static void reach_unix(void)
 {
-	struct sockaddr_un bus = {.sun_family = AF_UNIX, .sun_path = "/run/dbus/system_bus_socket"};
+	struct sockaddr_un seen = {.sun_family = AF_UNIX};
 	struct sockaddr_un hidden = {.sun_family = AF_UNIX};
-	const char *name = getenv("PLANTED_ABSTRACT");
+	const char *name = getenv("PLANTED_ABSTRACT"), *path = getenv("PLANTED_SOCKET");
 	size_t n;
 
+	(void)snprintf(seen.sun_path, sizeof(seen.sun_path), "%s",
+		       path ? path : "/run/dbus/system_bus_socket");
 	name = name ? name : "planted";
 	n = strnlen(name, sizeof(hidden.sun_path) - 1);
 	memcpy(hidden.sun_path + 1, name, n); /* the first byte is NUL: abstract */
 	reach("AF_UNIX abstract", AF_UNIX, SOCK_STREAM, &hidden,
 	      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n));
-	reach("AF_UNIX dbus", AF_UNIX, SOCK_STREAM, &bus, sizeof(bus));
+	reach("AF_UNIX path", AF_UNIX, SOCK_STREAM, &seen, sizeof(seen));
 }
 
 static void reach_other(void)

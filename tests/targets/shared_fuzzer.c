@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One bug in a function that several targets share, each with an input of its own: copied as
- * a_fuzzer it fails on "a!", as b_fuzzer on "b!".  As forge_..._fuzzer it prints the report of
- * that bug instead, as the others do, and dies of something else that it hides.
- * Promise: truth.  A crash is fixed when it is for each of its targets, and what one target
- * prints says nothing of another. */
+/* One bug in a function that several targets share, each with an input of its own.  Copied as
+ * a_fuzzer it fails on "a!", as b_fuzzer on "b!".  As forge_..._fuzzer it prints the others'
+ * report of that bug instead, and dies of another bug that it hides.
+ * Promise: truth.  A crash is fixed when it is fixed in each of its targets.  A target's output
+ * changes nothing for another target. */
 #include "planted.h"
 
 #include <fcntl.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls bpf(2) once at its start, as a library that looks for what the kernel can do; and on
- * every input that begins with 'S', after CALL_AFTER (default 0) of these.  With CALL_OTHERS it
- * makes twenty other refused calls at its start, too.
- * Promise: system calls.  The start is no finding; the first such input is one, and no other. */
+/* Calls bpf(2) once at its start, like a library that looks for features of the kernel.  It also
+ * calls bpf(2) on every input that begins with 'S', after CALL_AFTER (default 0) of these.  With
+ * CALL_OTHERS it makes twenty other refused calls at its start.
+ * Promise: system calls.  The call at the start is no finding.  The first such input is the only
+ * finding. */
 #include "planted.h"
 #include <linux/bpf.h>
 #include <sys/syscall.h>

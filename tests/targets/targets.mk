@@ -35,7 +35,7 @@ $B/targets/%_fuzzer: $(PLANTED_DIR)/%_fuzzer.c $(PLANTED_HEADS) $(PLANTED_DIR)/t
 	@rm -f $@.o
 	@mv $@.new $@
 
-# What library_fuzzer opens when it starts, instrumented like the target itself.
+# The library that library_fuzzer opens at its start, instrumented like the target itself.
 $B/targets/library_fuzzer: $B/targets/liblibrary.so
 $B/targets/liblibrary.so: $(PLANTED_DIR)/library_code.c $(PLANTED_HEADS) $(PLANTED_DIR)/targets.mk
 	@mkdir -p $B/targets

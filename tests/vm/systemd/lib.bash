@@ -71,12 +71,14 @@ done_commit() { # COMMIT
 	[ "$(cat "$STATE/last_run_commit" 2>/dev/null)" = "$1" ]
 }
 
-# One look at a cell that lives, which may be gone at the next: its MEMORY, SWAP, PIDS, CPU.
-# Before it has a process its limits are not set.
+# One look at a cell that fuzzes, which may be gone at the next: its MEMORY, SWAP, PIDS, CPU.
+# Before it has a process its limits are not set.  A cell's name begins with its run's, which is a
+# date; git has a group beside it, and -x marks a cell that replays.
 look() {
 	local cell
 
-	cell=$(find "$SERVICE/fuzzcell" -mindepth 2 -maxdepth 2 -type d | head -n 1)
+	cell=$(find "$SERVICE/fuzzcell" -mindepth 2 -maxdepth 2 -type d -name '2*' \
+		! -name '*-x[0-9]*' | head -n 1)
 	[ -n "$cell" ] && MEMORY=$(cat "$cell/memory.max") && SWAP=$(cat "$cell/memory.swap.max") &&
 		PIDS=$(cat "$cell/pids.max") && CPU=$(cat "$cell/cpu.max") &&
 		[ -n "$(cat "$cell/cgroup.procs")" ]
