@@ -174,9 +174,11 @@ int owner_become(const struct owner *o)
 	if (!o->other)
 		return 0;
 	leave_terminal();
-	if (setgroups(1, &o->group) < 0 || setgid(o->gid) < 0)
-		return -1;
-	if (setuid(o->uid) < 0)
+	/* Not the C library's calls: those change all threads of the process, and between vfork(2)
+	 * and the execution of the program its list of threads is our parent's. */
+	if (syscall(SYS_setgroups, 1, &o->group) < 0 ||
+	    syscall(SYS_setresgid, o->gid, o->gid, o->gid) < 0 ||
+	    syscall(SYS_setresuid, o->uid, o->uid, o->uid) < 0)
 		return -1;
 	return leave_keyring(); /* the new keyring counts against the owner's quota */
 }
