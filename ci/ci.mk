@@ -8,13 +8,9 @@ unit: $(TESTS) $(REPLAY)
 	$(if $(TESTS),$(PROVE) --exec '' $(TESTS))
 	$(if $(REPLAY),$(PROVE) --exec ci/replay.sh $(REPLAY))
 
-# The same by clang, under ASan and UBSan; a variation first proves that it is one.
+# The same by clang, under ASan and UBSan; unit.h refuses to be compiled without them.
 SAN_MAKE = $(MAKE) CC=clang SAN=1 B=$B-san
-unit-san: unit-san-built
-	@for t in $(TESTS:$B/%=$B-san/%) $(REPLAY:$B/%=$B-san/%); do \
-		nm "$$t" | grep -q ' __asan_init$$' || { echo "$$t: no ASan in it"; exit 1; }; \
-		readelf -p .comment "$$t" | grep -q clang || { echo "$$t: not by clang"; exit 1; }; done
-	+$(SAN_MAKE) unit
+unit-san: ; +$(SAN_MAKE) unit
 
 unit-built: $(TESTS) $(REPLAY)
 unit-san-built: ; +$(SAN_MAKE) unit-built

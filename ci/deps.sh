@@ -19,9 +19,9 @@ build='gcc libc6-dev make pkg-config libjansson-dev libcgroup-dev libseccomp-dev
 # llvm: llvm-symbolizer.  libclang-rt: libFuzzer and the sanitizers, of the version
 # that `clang` is.  dpkg-dev: unpacks source packages.  zip: seed corpora.
 demo="$build clang llvm libclang-rt dpkg-dev zip"
-# parallel: bats runs several files at a time.  perl: prove.  mandoc: checks the man page.
-# jq: reads what fuzzcell writes.  procps: tests look for processes.
-check="$demo libcmocka-dev bats parallel jq clang-format clang-tidy shellcheck qemu-system-x86 mmdebstrap
+# lld: links the tests.  parallel: bats runs several files at a time.  perl: prove.
+# mandoc: checks the man page.  jq: reads what fuzzcell writes.  procps: tests look for processes.
+check="$demo libcmocka-dev lld bats parallel jq clang-format clang-tidy shellcheck qemu-system-x86 mmdebstrap
 	e2fsprogs perl mandoc procps"
 # Crash reports of other versions than `clang`, where the distribution has them.
 check="$check clang-16 libclang-rt-16-dev llvm-16 clang-19 libclang-rt-19-dev llvm-19"

@@ -12,6 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
+/* `make SAN=1`: is this the variation that it says it is? */
+#if defined(SANITIZED) && !defined(__SANITIZE_ADDRESS__)
+#if !defined(__clang__) || !__has_feature(address_sanitizer)
+#error "SAN=1 is set, but the compiler got no -fsanitize=address"
+#endif
+#endif
+
 /* A test that hangs is a test that fails: SIGALRM ends it and prove says so. */
 enum { UNIT_WATCHDOG_S = 900 };
 

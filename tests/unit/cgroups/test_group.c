@@ -308,64 +308,6 @@ static void test_freeze(void **state)
 	bench_close(t);
 }
 
-static uint64_t thread_us(void)
-{
-	struct timespec t;
-
-	assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t), 0);
-	return (uint64_t)t.tv_sec * USEC_PER_SEC + (uint64_t)t.tv_nsec / 1000;
-}
-
-/* The best of some rounds: others use this machine, too. */
-static void test_read_is_cheap(void **state)
-{
-	struct cgroup_tree *t = bench_open(true);
-	struct cgroup *cg = make(t, "read", &usual);
-	enum { ROUNDS = 30, N = 100, MAX_US = 30 };
-	uint64_t best = UINT64_MAX;
-	const char *slow = getenv("FUZZCELL_TEST_SLOW");
-
-	(void)state;
-	for (int i = 0; i < ROUNDS; i++) {
-		uint64_t us = thread_us();
-
-		for (int k = 0; k < N; k++)
-			(void)bench_read(cg);
-		us = thread_us() - us;
-		best = us < best ? us : best;
-	}
-	print_message("# cgroup_read: %.1f us\n", (double)best / N);
-	assert_true(best < N * MAX_US * (slow ? 20 : 1));
-	bench_remove(cg);
-	bench_close(t);
-}
-
-/* Part of a cell's start. */
-static void test_new_is_cheap(void **state)
-{
-	struct cgroup_tree *t = bench_open(true);
-	struct cgroup_limits lim = usual;
-	uint64_t made_us = 0, removed_us = 0;
-	enum { N = 50 };
-	struct err e;
-
-	(void)state;
-	lim.memory_high = 52 * MIB;
-	for (int i = 0; i < N; i++) {
-		uint64_t us = clock_mono_us();
-		struct cgroup *cg = make(t, "new", &lim);
-
-		made_us += clock_mono_us() - us;
-		us = clock_mono_us();
-		bench_ok(cgroup_remove(cg, &e), &e);
-		removed_us += clock_mono_us() - us;
-	}
-	print_message("# cgroup_new: %.2f ms, cgroup_remove: %.2f ms\n", (double)made_us / N / 1000,
-		      (double)removed_us / N / 1000);
-	assert_true(made_us / N < 100000); /* not a wait for something */
-	bench_close(t);
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(test_tree, bench_done),
     cmocka_unit_test_teardown(test_one_user, bench_done),
@@ -376,8 +318,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(test_kill, bench_done),
     cmocka_unit_test_teardown(test_kill_headless, bench_done),
     cmocka_unit_test_teardown(test_freeze, bench_done),
-    cmocka_unit_test_teardown(test_read_is_cheap, bench_done),
-    cmocka_unit_test_teardown(test_new_is_cheap, bench_done),
 };
 
 UNIT_MAIN(tests)
