@@ -131,8 +131,8 @@ hogs() { # N CORE
 	[ "$(of healthy_fuzzer reason)" = starved ]
 	more "$(of healthy_fuzzer starved_share)" 0.25
 	more 15 "$(outlook edges_per_cpu_second)"
-	# It had its time (50 edges behind a gate are worth so much), and not much more.
-	more "$(outlook cpu_seconds_of_build)" 3.3
+	# It had a turn and not much more: 7 edges are left, which are soon worth less than the price.
+	more "$(outlook cpu_seconds_of_build)" 1
 	more 10 "$(outlook cpu_seconds_of_build)"
 }
 
