@@ -169,6 +169,7 @@ int run_all(const struct run_opts *o, struct plan *plan, struct run **ret, struc
 	if (rc == 0)
 		rc = run_watch(r, e);
 	if (rc == 0 && r->n > 0) {
+		(void)run_look(r); /* an event of one target comes with the rows of all */
 		dispatch_next(&r->dispatch);
 		rc = loop_run(o->loop, e);
 	}

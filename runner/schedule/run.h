@@ -36,7 +36,9 @@ struct run_opts {
 	int control;		/* runner/schedule/control.h; -1: none */
 	bool listen;		/* on the state directory's control socket (docs/control.md) */
 	const char *symbolizer; /* its path in a cell, or NULL */
-	/* Told whenever there is something new to see, and once a second. */
+	/* Told whenever there is something new to see, and once a second.  With a row: only that
+	 * one is new, the others are of the last second.  Of those, use no list and no text but
+	 * name, state, reason and note. */
 	void (*event)(void *arg, const struct run_view *v, size_t row, const char *what);
 	void (*second)(void *arg, const struct run_view *v);
 	void *arg;

@@ -19,7 +19,7 @@ static int find(const struct run *r, const char *name, struct job **ret, struct 
 /* So that it is in the log who did not just end by itself. */
 static void tell(struct run *r, const struct job *j, const char *what)
 {
-	r->o.event(r->o.arg, run_look(r), j->index, what);
+	r->o.event(r->o.arg, run_look_at(r, j->index), j->index, what);
 }
 
 _Static_assert((int)CONTROL_CELLS_MAX == (int)CONTROL_WORKERS_MAX, "one limit for both ways");
@@ -61,8 +61,8 @@ static int skip(struct run *r, struct job *j, const char **ret_note, struct err 
 static int answer_state(struct run *r, const struct job *j, const char *note, json_t **ret,
 			struct err *e)
 {
-	json_t *o =
-	    json_pack("{s:s, s:s*}", "state", run_look(r)->rows[j->index].state, "note", note);
+	json_t *o = json_pack("{s:s, s:s*}", "state",
+			      run_look_at(r, j->index)->rows[j->index].state, "note", note);
 
 	if (!o)
 		return err_set(e, ENOMEM, "build JSON");
@@ -73,7 +73,7 @@ static int answer_state(struct run *r, const struct job *j, const char *note, js
 static int show(struct run *r, const struct job *j, json_t **ret, struct err *e)
 {
 	json_t *o = NULL;
-	int rc = status_target_json(&run_look(r)->rows[j->index], &o, e);
+	int rc = status_target_json(&run_look_at(r, j->index)->rows[j->index], &o, e);
 
 	if (rc < 0)
 		return rc;

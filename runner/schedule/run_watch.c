@@ -9,13 +9,10 @@
 
 #define TICK_US USEC_PER_SEC
 
-const struct run_view *run_look(struct run *r)
+static void look_at_run(struct run *r, uint64_t now)
 {
-	uint64_t now = clock_mono_us();
 	struct rusage ru;
 
-	for (size_t i = 0; i < r->n; i++)
-		job_row(&r->jobs[i], now, &r->rows[i]);
 	r->view.elapsed_us = now - r->began_us;
 	r->view.running = r->dispatch.busy;
 	r->view.paused = r->dispatch.paused;
@@ -26,6 +23,24 @@ const struct run_view *run_look(struct run *r)
 		    (uint64_t)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * USEC_PER_SEC +
 		    (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec);
 	}
+}
+
+const struct run_view *run_look(struct run *r)
+{
+	uint64_t now = clock_mono_us();
+
+	for (size_t i = 0; i < r->n; i++)
+		job_row(&r->jobs[i], now, &r->rows[i]);
+	look_at_run(r, now);
+	return &r->view;
+}
+
+const struct run_view *run_look_at(struct run *r, size_t i)
+{
+	uint64_t now = clock_mono_us();
+
+	job_row(&r->jobs[i], now, &r->rows[i]);
+	look_at_run(r, now);
 	return &r->view;
 }
 
@@ -121,7 +136,7 @@ void run_news(void *arg, struct job *j, enum job_news n)
 {
 	struct run *r = arg;
 
-	r->o.event(r->o.arg, run_look(r), j->index, news_text(n));
+	r->o.event(r->o.arg, run_look_at(r, j->index), j->index, news_text(n));
 	if (n != JOB_ENDED && n != JOB_REQUEUED)
 		return;
 	dispatch_left(&r->dispatch, j);
