@@ -11,8 +11,8 @@
 /* What a person reads: a table, then what needs attention.  Target text is
  * printable; no line is cut. */
 MUST_CHECK int summary_text(const struct run_view *v, struct buf *out, struct err *e);
-/* logs/<run>/summary.json */
-MUST_CHECK int summary_json(const struct run_view *v, json_t **ret, struct err *e);
+/* logs/<run>/summary.json: one object, in which each target is a line of "targets". */
+MUST_CHECK int summary_print(const struct run_view *v, struct buf *out, struct err *e);
 /* That without "targets". */
 MUST_CHECK int summary_run_json(const struct run_view *v, json_t **ret, struct err *e);
 /* logs/<run>/<target>.stats */

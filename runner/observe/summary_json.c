@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/observe/summary.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 #include <errno.h>
@@ -239,25 +240,6 @@ int summary_target_line(const struct run_view *v, const struct target_row *r, ui
 
 /* --- a run ----------------------------------------------------------------------- */
 
-static int targets_json(const struct run_view *v, json_t **ret, struct err *e)
-{
-	_autojson_ json_t *all = json_array();
-
-	if (!all)
-		return err_set(e, ENOMEM, "build JSON");
-	for (size_t i = 0; i < v->n_rows; i++) {
-		json_t *one;
-		int r = summary_target_json(&v->rows[i], &one, e);
-
-		if (r < 0)
-			return r;
-		if (json_array_append_new(all, one) < 0)
-			return err_set(e, ENOMEM, "build JSON");
-	}
-	*ret = json_incref(all);
-	return 0;
-}
-
 int summary_run_json(const struct run_view *v, json_t **ret, struct err *e)
 {
 	struct field f[] = {
@@ -284,19 +266,34 @@ int summary_run_json(const struct run_view *v, json_t **ret, struct err *e)
 	return OBJECT(f, ret, e);
 }
 
-int summary_json(const struct run_view *v, json_t **ret, struct err *e)
+static int print_target(const struct target_row *r, struct buf *out, struct err *e)
 {
 	_autojson_ json_t *j = NULL;
-	json_t *targets = NULL;
+	_autofree_ char *line = NULL;
+	int rc = summary_target_json(r, &j, e);
+
+	if (rc == 0)
+		rc = json_print(j, 0, &line, e);
+	return rc < 0 ? rc : buf_addf(out, e, "    %s", line);
+}
+
+/* Target by target: the tree of 2,000 of them would take 18 MiB. */
+int summary_print(const struct run_view *v, struct buf *out, struct err *e)
+{
+	_autojson_ json_t *j = NULL;
+	_autofree_ char *run = NULL;
 	int r = summary_run_json(v, &j, e);
 
 	if (r == 0)
-		r = targets_json(v, &targets, e);
-	if (r == 0)
-		r = set(j, "targets", targets, e);
-	if (r == 0)
-		*ret = json_incref(j);
-	return r;
+		r = json_print(j, 2, &run, e);
+	if (r == 0) /* without its last brace */
+		r = buf_addf(out, e, "%.*s,\n  \"targets\": [", (int)strlen(run) - 2, run);
+	for (size_t i = 0; r == 0 && i < v->n_rows; i++) {
+		r = buf_addf(out, e, i ? ",\n" : "\n");
+		if (r == 0)
+			r = print_target(&v->rows[i], out, e);
+	}
+	return r < 0 ? r : buf_addf(out, e, "\n  ]\n}");
 }
 
 /* Targets say themselves how much they did. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fault.h"
 #include "runner/observe/summary.h"
@@ -59,11 +60,12 @@ static json_t *reread(json_t *take)
 
 static json_t *summary(void)
 {
+	_autobuf_ struct buf b = BUF_INIT(1 << 20);
 	json_t *j = NULL;
 	struct err e = {0};
 
-	if (summary_json(&view, &j, &e) < 0)
-		fail_msg("%s", e.msg);
+	if (summary_print(&view, &b, &e) < 0 || json_parse(buf_slice(&b), &j, &e) < 0)
+		fail_msg("%s: %s", e.msg, buf_str(&b));
 	return reread(j);
 }
 
