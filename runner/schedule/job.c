@@ -37,6 +37,7 @@ void job_done(struct job *j)
 	target_config_done(&j->cfg);
 	buf_done(&j->artifacts);
 	words_done(&j->words.told);
+	free(j->refused);
 	free(j->refused_text);
 	free(j->seen);
 	if (j->log_open)

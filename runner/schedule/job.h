@@ -87,6 +87,12 @@ struct job_words {
 	struct words told; /* what the engine said of words since the last collecting */
 };
 
+struct job_refused {
+	char name[32];
+	uint64_t n;
+	bool saved; /* an input that made the call is a finding */
+};
+
 struct job {
 	const struct job_env *env;
 	const struct target *target;
@@ -146,11 +152,9 @@ struct job {
 	uint64_t failures[FAILURE_];
 	uint32_t failures_total, restarts, barren;
 	uint32_t cells; /* launched so far: names the next one */
-	struct {
-		char name[32];
-		uint64_t n;
-		bool saved;	    /* an input that made the call is a finding */
-	} refused[JOB_REFUSED_MAX]; /* the last one is for all further names */
+	/* Refused system calls, of JOB_REFUSED_MAX names; the last one is for all further names.
+	 * NULL: there was none yet. */
+	struct job_refused *refused;
 	size_t n_refused;
 	char *refused_text;
 

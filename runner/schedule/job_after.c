@@ -337,6 +337,10 @@ static void tell(struct job *j, const struct known_crash *c, uint64_t count, boo
 			      .security = c->security};
 	size_t at = j->n_seen;
 
+	if (!j->seen)
+		j->seen = sys_calloc(TELL_MAX + 1, sizeof(*j->seen));
+	if (!j->seen)
+		return;
 	snprintf(r.signature, sizeof(r.signature), "%s", c->signature);
 	snprintf(r.state, sizeof(r.state), "%s", ledger_state_name(c->state));
 	print_what(c, waits, r.what, sizeof(r.what));
@@ -375,8 +379,7 @@ void job_tell_crashes(struct job *j)
 	if (j->crashes.left > 0 && j->triage_us == 0) /* there was none in this run */
 		j->crashes.undecided = undecided_before(j);
 	j->uncounted_new = j->uncounted_regressed = 0;
-	j->seen = sys_calloc(TELL_MAX + 1, sizeof(*j->seen));
-	for (size_t i = 0; j->seen && i < ledger_count(l); i++) {
+	for (size_t i = 0; i < ledger_count(l); i++) {
 		const struct known_crash *c = ledger_at(l, i);
 		const struct known_crash *own = ledger_entry(c, j->target->name);
 		uint64_t n = !own || *c->merged_into ? 0 : count_in_run(own, env->run);

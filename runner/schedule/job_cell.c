@@ -117,24 +117,28 @@ static void save_input(struct job *j, enum ask why)
 }
 
 /* The call's place among the refused ones.  When the table is full, other names share the last
- * place. */
-static size_t place_of(struct job *j, const char *name)
+ * place.  NULL: no memory for it. */
+static struct job_refused *place_of(struct job *j, const char *name)
 {
 	const size_t size = sizeof(j->refused[0].name);
 	size_t i = 0;
 
+	if (!j->refused)
+		j->refused = sys_calloc(JOB_REFUSED_MAX, sizeof(*j->refused));
+	if (!j->refused)
+		return NULL;
 	while (i < j->n_refused && strncmp(j->refused[i].name, name, size - 1) != 0)
 		i++;
 	if (i < j->n_refused)
-		return i;
+		return &j->refused[i];
 	if (i == JOB_REFUSED_MAX)
-		return i - 1;
+		return &j->refused[i - 1];
 	if (i == JOB_REFUSED_MAX - 1)
 		name = "others";
 	snprintf(j->refused[i].name, size, "%s", name);
 	j->n_refused++;
 	joblog_note(&j->log, "refused system call: %s", name);
-	return i;
+	return &j->refused[i];
 }
 
 /* A call is a finding once for each run and name: of the first input that makes it.  Before
@@ -143,12 +147,13 @@ static size_t place_of(struct job *j, const char *name)
 static void on_refused(void *arg, const char *name)
 {
 	struct job *j = arg;
-	size_t i = place_of(j, name);
+	struct job_refused *r = place_of(j, name);
 
-	j->refused[i].n++;
-	if (!j->engine.running || j->refused[i].saved || j->phase != PHASE_RUNNING)
+	if (r)
+		r->n++;
+	if (!r || !j->engine.running || r->saved || j->phase != PHASE_RUNNING)
 		return;
-	j->refused[i].saved = true;
+	r->saved = true;
 	snprintf(j->attempt->refused, sizeof(j->attempt->refused), "%.31s", name);
 	save_input(j, ASK_SYSCALL);
 }
