@@ -13,8 +13,9 @@
 static const struct engine_ops *const engines[] = {&engine_libfuzzer};
 
 /* Searched in blocks; each begins with the end of the one before, so that a mark
- * that lies across is seen. */
-enum { BLOCK = 1 << 20, OVERLAP = 256 };
+ * that lies across is seen.  Small ones: the name of an exported function stands near the beginning,
+ * and 2,000 programs are looked at before a run. */
+enum { BLOCK = 1 << 16, OVERLAP = 256 };
 
 static const struct engine_ops *engine_in(const char *p, size_t n)
 {
