@@ -32,9 +32,14 @@ bench-bombs: all targets
 	FUZZCELL=$(abspath $B/fuzzcell) TARGETS=$(abspath $B/targets) \
 		FUZZCELL_TEST_BOMBS=$(or $(BOMBS),20) bats --tap -f 'bombs?( |,).*input saved' tests/e2e/memory.bats
 
+# What grows with the number of targets, inputs and crashes; needs root and crun, takes a quarter
+# of an hour.  PARTS="targets inputs crashes", BUSY=1 and more: tests/bench/growth.sh.
+bench-growth: all targets $B/fuzz/libfuzzer_line_fuzzer
+	B=$B tests/bench/growth.sh $(PARTS)
+
 # New edges with and without the words of a program, at equal numbers of executions.
 # TARGETS="dir/a_fuzzer ...", default: our own parsers.  RUNS=, SEEDS=, MOST=, CORPORA=, OUT=.
 bench-dictionary: $B/bench/words $(if $(TARGETS),,fuzz-targets)
 	B=$B tests/bench/dictionary.sh $(or $(TARGETS),$(FUZZ_NAMES:%=$B/fuzz/%_fuzzer))
 
-.PHONY: bench-dictionary bench-bombs bench-memory bench-sample bench-contention bench-serve
+.PHONY: bench-dictionary bench-growth bench-bombs bench-memory bench-sample bench-contention bench-serve
