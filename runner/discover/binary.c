@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/sys.h"
+#include "runner/discover/elf.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -13,9 +14,8 @@
 static const struct engine_ops *const engines[] = {&engine_libfuzzer};
 
 /* Searched in blocks; each begins with the end of the one before, so that a mark
- * that lies across is seen.  Small ones: the name of an exported function stands near the beginning,
- * and 2,000 programs are looked at before a run. */
-enum { BLOCK = 1 << 16, OVERLAP = 256 };
+ * that lies across is seen. */
+enum { BLOCK = 1 << 17, OVERLAP = 256 };
 
 static const struct engine_ops *engine_in(const char *p, size_t n)
 {
@@ -41,34 +41,69 @@ static bool is_elf_program(const char *p, size_t n)
 	return type == ET_EXEC || type == ET_DYN;
 }
 
-static int search(int fd, char *block, size_t n, uint64_t *io_searched, struct binary *io,
-		  struct err *e)
+/* Up to the offset `to`, or the end of the file, which may grow as fast as we read. */
+static int search(int fd, uint64_t from, uint64_t to, char *block, uint64_t *io_searched,
+		  const struct engine_ops **ret, struct err *e)
 {
-	uint64_t at = n;
+	size_t kept = 0;
 
-	while (n > 0) {
-		size_t keep;
+	*ret = NULL;
+	for (uint64_t at = from; at < to && !*ret;) {
+		uint64_t want = to - at < BLOCK ? to - at : BLOCK;
+		size_t n, keep;
 		ssize_t got;
 
-		io->engine = engine_in(block, n);
-		if (io->engine)
-			return 0;
-		keep = n < OVERLAP ? n : OVERLAP;
-		memmove(block, block + n - keep, keep);
 		if (*io_searched > DISCOVER_MAX_SEARCH)
 			return err_set(e, EFBIG, "more than %llu GiB of programs to search",
 				       (unsigned long long)(DISCOVER_MAX_SEARCH >> 30));
-		got = sys_pread(fd, block + keep, BLOCK, (off_t)at);
+		got = sys_pread(fd, block + kept, (size_t)want, (off_t)at);
 		if (got < 0)
 			return err_sys(e, "read");
+		if (got == 0)
+			return 0;
 		at += (uint64_t)got;
 		*io_searched += (uint64_t)got;
-		/* It may grow as fast as we read. */
-		if (got == 0 || at > DISCOVER_MAX_BINARY)
-			return 0;
-		n = keep + (size_t)got;
+		n = kept + (size_t)got;
+		*ret = engine_in(block, n);
+		keep = n < OVERLAP ? n : OVERLAP;
+		memmove(block, block + n - keep, keep);
+		kept = keep;
 	}
 	return 0;
+}
+
+/* Where its constant strings are. */
+static bool find_constants(int fd, uint64_t *ret_from, uint64_t *ret_to)
+{
+	struct elf_file m;
+	bool found = false;
+
+	if (elf_open(fd, &m) != ELF_READ)
+		return false;
+	for (uint64_t i = 0; i < m.n && !found; i++) {
+		struct elf_header s = elf_section(&m, i);
+
+		found = s.type == SHT_PROGBITS && s.at < m.size && s.size <= m.size - s.at &&
+			elf_is_named(&m, &s, ".rodata");
+		*ret_from = s.at;
+		*ret_to = s.at + s.size;
+	}
+	elf_done(&m);
+	return found;
+}
+
+/* Its constants first: they are a twentieth of a program, and 2,000 programs are looked at before
+ * a run. */
+static int find_engine(int fd, char *block, uint64_t *io_searched, struct binary *io, struct err *e)
+{
+	uint64_t from, to;
+	int r = 0;
+
+	if (io->elf && find_constants(fd, &from, &to))
+		r = search(fd, from, to, block, io_searched, &io->engine, e);
+	if (r == 0 && !io->engine)
+		r = search(fd, 0, DISCOVER_MAX_BINARY, block, io_searched, &io->engine, e);
+	return r;
 }
 
 int binary_probe(int fd, uint64_t *io_searched, struct binary *ret, struct err *e)
@@ -94,7 +129,7 @@ int binary_probe(int fd, uint64_t *io_searched, struct binary *ret, struct err *
 	b.elf = is_elf_program(block, (size_t)n);
 	b.script = n >= 2 && memcmp(block, "#!", 2) == 0;
 	if ((b.elf || b.script) && !b.too_large) {
-		r = search(fd, block, (size_t)n, io_searched, &b, e);
+		r = find_engine(fd, block, io_searched, &b, e);
 		if (r < 0)
 			return r;
 	}
