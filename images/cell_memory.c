@@ -161,6 +161,15 @@ static int stop_others(struct cell *c, struct err *e)
 	return r < 0 ? r : cgroup_kill_beside(c->group, c->job, e);
 }
 
+static int open_mark(struct cell *c, bool choice, struct err *e)
+{
+	int r = choice ? stop_others(c, e) : 0;
+
+	if (r < 0)
+		return r;
+	return c->group ? cgroup_memory_open(c->group, e) : cell_gone(c, e);
+}
+
 int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us, struct err *e)
 {
 	bool choice = c->group && alone != CELL_EVERY_THREAD && c->state == RUNNING;
@@ -170,9 +179,7 @@ int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us, 
 	if (r < 0 && alone != CELL_FIRST_THREAD)
 		return r;
 	choice = choice && r == 0; /* else its first process is dead, and the others go on */
-	r = choice ? stop_others(c, e) : 0;
-	if (r == 0)
-		r = c->group ? cgroup_memory_open(c->group, e) : cell_gone(c, e);
+	r = open_mark(c, choice, e);
 	if (!c->group || !(stood || choice))
 		return r;
 	source_remove(c->mark.alone);
