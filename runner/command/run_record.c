@@ -22,6 +22,15 @@ struct end_of_run {
 	struct fs_batch batch;
 };
 
+static int write_json(struct end_of_run *o, int dirfd, const char *name, const json_t *j,
+		      struct err *e)
+{
+	_autofree_ char *text = NULL;
+	int r = json_print(j, 2, &text, e);
+
+	return r < 0 ? r : fs_batch_replace(&o->batch, dirfd, name, slice_of(text), e);
+}
+
 static int write_summary(struct end_of_run *o, const struct run_dirs *d, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(SUMMARY_MAX);
@@ -43,13 +52,10 @@ static int write_stats(struct end_of_run *o, const struct run_dirs *d, const str
 		       struct err *e)
 {
 	_autofree_ char *name = sys_asprintf("%s.stats", row->name);
-	_autofree_ char *text = NULL;
 	_autojson_ json_t *j = NULL;
 	int r = name ? summary_target_json(row, &j, e) : err_sys(e, "allocate a name");
 
-	if (r == 0)
-		r = json_print(j, 2, &text, e);
-	return r < 0 ? r : fs_batch_replace(&o->batch, d->logs, name, slice_of(text), e);
+	return r < 0 ? r : write_json(o, d->logs, name, j, e);
 }
 
 /* It waited for a worker until the run ended: its line in summary.json and in its history says all
