@@ -17,7 +17,7 @@ struct proc_spec {
 	int stderr_fd;		 /* -1: ours */
 	/* Runs in the child before the program is executed, in our memory (vfork(2)):
 	 * async-signal-safe calls only, and it changes no variable but its own.  A descriptor that
-	 * the program shall have beside 0 to 2 loses its FD_CLOEXEC here. Returns 0, or -1 with
+	 * the program shall have beside 0 to 2 loses its FD_CLOEXEC here.  Returns 0, or -1 with
 	 * errno; then nothing is executed.  NULL: nothing to do. */
 	int (*prepare)(void *arg);
 	void *prepare_arg;

@@ -277,7 +277,7 @@ static int print_target(const struct target_row *r, struct buf *out, struct err 
 	return rc < 0 ? rc : buf_addf(out, e, "    %s", line);
 }
 
-/* Target by target: the tree of 2,000 of them would take 18 MiB. */
+/* Target by target: a tree of 2,000 of them at once would take megabytes. */
 int summary_print(const struct run_view *v, struct buf *out, struct err *e)
 {
 	_autojson_ json_t *j = NULL;
