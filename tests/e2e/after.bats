@@ -34,6 +34,7 @@ limited() {
 		{ [ "$LAYOUT" = hybrid ] || [ "$swap" -eq 0 ]; }
 } 2>/dev/null
 
+# bats test_tags=host
 @test "what waits is triaged, and is in the ledger" {
 	# Little enough for the fast bomb to come to its mark in each replay.
 	config '"minimize_time": "off", "symbolizer_memory": "96MiB"'
@@ -88,6 +89,7 @@ limited() {
 	[[ $(ledger '.[].crash_type') == *Timeout* ]]
 }
 
+# bats test_tags=host
 @test "a merge puts a memory bomb, a crash and a leak away, and keeps the rest" {
 	inputs 30
 	bad C1 L1 M1

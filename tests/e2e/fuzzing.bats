@@ -92,6 +92,7 @@ teardown() { e2e_teardown; }
 	[ "$(artifacts crash)" -ge 1 ]
 }
 
+# bats test_tags=host
 @test "several targets, two workers: each gets its turn before the run's end" {
 	mkdir "$WORK/out"
 	cp "$TARGETS"/{healthy,cpuhog,forge,magic}_fuzzer "$WORK/out"

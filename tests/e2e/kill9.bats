@@ -42,6 +42,7 @@ ended() { # PROCESS
 	done
 }
 
+# bats test_tags=host
 @test "kill -9 in the middle loses no input and no artifact" {
 	fuzz_background healthy_fuzzer 600
 	wait_until 60 fuzzing_began
