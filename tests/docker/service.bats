@@ -99,13 +99,14 @@ runs() {
 }
 
 # The groups of living cells that fuzz, below the container's: FILE that keeps the limit.  Those
-# of trials (-x) have an allowance of memory of their own.
+# of trials (-x) have an allowance of memory of their own, and builds (-b) limits of theirs.
 cell_limits() { # memory.max or pids.max
 	local v1=memory.limit_in_bytes
 
 	[ "$1" = memory.max ] || v1=$1
 	find /sys/fs/cgroup \( -path "*/$GROUP/$(container)/*fuzzcell/*/*/$1" -o \
-		-path "*/$GROUP/$(container)/*fuzzcell/*/*/$v1" \) ! -path '*-x[0-9]*' 2>/dev/null
+		-path "*/$GROUP/$(container)/*fuzzcell/*/*/$v1" \) ! -path '*-x[0-9]*' \
+		! -path '*-b[0-9]/*' 2>/dev/null
 }
 
 # One look at a cell that lives, which may be gone at the next: its LIMIT, from FILE, and its
