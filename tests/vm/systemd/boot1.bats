@@ -65,6 +65,10 @@ setup_file() {
 	[ "$(jq -r .reason "$logs/healthy_fuzzer.stats")" = time-limit ]
 	[ "$(jq -r '(.failures.oom // 0) + (.failures["oom-kill"] // 0)' "$logs/membomb_fast_fuzzer.stats")" -ge 1 ]
 	[ -s "$logs/summary.json" ]
+	# A target that was given up is status 5, unless another tick came since.  One without a push
+	# is well.
+	[[ $(systemctl show -P ExecMainStatus fuzzcell.service) == [05] ]]
+	systemctl start fuzzcell.service
 	[ "$(systemctl show -P Result fuzzcell.service)" = success ]
 	[ "$(find "$STATE" -maxdepth 0 -printf %m)" = 750 ]
 	nothing_left
