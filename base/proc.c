@@ -84,7 +84,7 @@ static void __attribute__((noreturn)) child(const struct proc_spec *s, pid_t par
 
 /* vfork(2): nothing of our memory is copied, and we wait until the child executes the program or
  * ends.  It writes to its own stack frames and to errno, and it calls the kernel.  POSIX allows
- * less to the child; this is Linux, whose posix_spawn(3) does the same. */
+ * less to the child.  On Linux posix_spawn(3) does the same. */
 static __attribute__((noinline)) pid_t start(const struct proc_spec *s, pid_t parent, int report)
 {
 	pid_t pid = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */

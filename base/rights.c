@@ -17,7 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
-/* the user "nobody", which owns no files */
+/* the user "nobody": it owns no files */
 enum { NOBODY = 65534 };
 
 /* --- whose ------------------------------------------------------------------------ */

@@ -94,8 +94,8 @@ static int add_git(const char *tree, struct sights *s, struct err *e)
 	for (size_t i = 0; i < s->n; i++)
 		if (s->v[i].writable && is_below(s->v[i].target, git))
 			return err_set(e, EPERM,
-				       "'%s' is in a repository, whose commands the owner's git "
-				       "executes: no build cell may write there",
+				       "'%s' is in a repository, and the owner's git executes its "
+				       "commands: no build cell may write there",
 				       s->v[i].target);
 	if (lstat(git, &st) < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "open '%s'", git);

@@ -228,7 +228,7 @@ static bool is_named(const struct collecting *k, const char *name)
 	return k->c->named && strcmp(name, k->c->named) == 0;
 }
 
-/* Whether an artifact is kept: the first of each kind is, and one that may be a new crash. */
+/* Whether an artifact is kept: the first of each kind is.  A possible new crash is, too. */
 static bool is_kept(const struct collecting *k, const char *name, enum engine_artifact a)
 {
 	const struct workdir_kept *kept = &k->sum->kept;
@@ -335,7 +335,8 @@ static int collect_artifact(struct collecting *k, const char *name, struct err *
 	if (got.skipped)
 		return 0;
 	k->sum->kept.kinds |= 1U << a;
-	/* One that is known has been read all the same: a cell may give it thousands of names. */
+	/* Known artifacts count, too: they were read, and a cell may give one artifact thousands of
+	 * names. */
 	k->sum->kept.artifacts += got.files + got.known;
 	k->sum->kept.bytes += got.bytes;
 	snprintf(to, sizeof(to), "%s-%s", kind, hex);

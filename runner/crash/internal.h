@@ -183,7 +183,7 @@ bool kind_v8(struct crash_parser *p, const struct line *l);
 bool kind_received(struct crash_parser *p, const struct line *l);
 bool kind_missing(struct crash_parser *p, const struct line *l);
 bool kind_libc(struct crash_parser *p, const struct line *l);
-/* The first frame of a stack: a trap whose message says more than its signal does. */
+/* The first frame of a stack: the message of a trap says more than its signal does. */
 void kind_trap(struct crash_parser *p, const struct frame *f);
 /* UBSan's type of a message; NULL: the message is not known. */
 const char *kind_ubsan_type(struct slice said);

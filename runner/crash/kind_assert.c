@@ -168,7 +168,7 @@ static void on_google(struct crash_parser *p, const struct line *l)
 	set_assert(p, text_trim(in), l);
 }
 
-/* "Assertion x > 0 failed at a.c:3" of FFmpeg, whose log may name a context before it */
+/* "Assertion x > 0 failed at a.c:3" of FFmpeg; its log may name a context before it */
 static bool on_ffmpeg(struct crash_parser *p, const struct line *l)
 {
 	struct slice in = l->text, place;

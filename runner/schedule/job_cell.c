@@ -117,7 +117,7 @@ static void save_input(struct job *j, enum ask why)
 }
 
 /* The call's place among the refused ones.  When the table is full, other names share the last
- * place.  NULL: no memory for it. */
+ * place.  NULL: no memory to count it; it is a finding all the same. */
 static struct job_refused *place_of(struct job *j, const char *name)
 {
 	const size_t size = sizeof(j->refused[0].name);
@@ -151,9 +151,10 @@ static void on_refused(void *arg, const char *name)
 
 	if (r)
 		r->n++;
-	if (!r || !j->engine.running || r->saved || j->phase != PHASE_RUNNING)
+	if (!j->engine.running || (r && r->saved) || j->phase != PHASE_RUNNING)
 		return;
-	r->saved = true;
+	if (r)
+		r->saved = true;
 	snprintf(j->attempt->refused, sizeof(j->attempt->refused), "%.31s", name);
 	save_input(j, ASK_SYSCALL);
 }

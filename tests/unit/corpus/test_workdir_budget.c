@@ -21,7 +21,7 @@ static bool is_saved(const char *kind, const char *content)
 	return scratch_has(crashes, path);
 }
 
-/* The first artifact of a kind, and one that may be a new crash, are kept all the same. */
+/* The first artifact of a kind and a possible new crash are kept all the same. */
 static void test_no_more(void **state)
 {
 	struct workdir_collect c = collection(ENGINE_ARTIFACT_NONE);
