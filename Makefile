@@ -32,7 +32,7 @@ CFLAGS  ?= $(if $(SAN),-O1 -g1,-O2 -g)
 HARDEN  := -fstack-protector-strong -fstack-clash-protection -fPIE -fvisibility=hidden
 HARDEN  += $(if $(SAN),,-D_FORTIFY_SOURCE=2)
 LDHARD  := -pie -Wl,-z,relro,-z,now,-z,noexecstack
-CPPFLAGS += -I. -D_GNU_SOURCE -DFUZZCELL_VERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+CPPFLAGS += -I. -D_GNU_SOURCE -DFUZZCELL_VERSION='"$(VERSION)"' -DINIT_FILE='"$B/init"' $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 LIBS    := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -lm
 ifdef SAN
 CFLAGS  += -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -58,7 +58,14 @@ $B/o/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -c -o $@ $<
 
+# Process 1 of a cell runs in any root, so it brings its library along.
+INITFLAGS := -std=c11 $(WARN) -O2 -D_GNU_SOURCE -I. -fstack-protector-strong -D_FORTIFY_SOURCE=2
+$B/init: images/init/init.c images/init.h
+	@mkdir -p $(@D)
+	$(CC) $(INITFLAGS) -static -s -Wl,-z,noexecstack -o $@ $<
+
 # The files that are compiled in; -MMD does not see them.
+$B/o/images/host.o $B/t/images/host.o $B/z/images/host.o: $B/init
 $B/o/runner/serve/serve_assets.o $B/t/runner/serve/serve_assets.o: \
 	$(wildcard runner/serve/assets/*.* runner/serve/assets/vendor/*/*)
 

@@ -117,8 +117,8 @@ MUST_CHECK int cgroup_thaw_only(struct cgroup *cg, pid_t tid, pid_t pid, struct 
 /* Whether nothing of a group that was frozen runs.  A task in a system call goes on until that
  * returns, and what waits at the memory mark stands there without being frozen. */
 MUST_CHECK int cgroup_stands(struct cgroup *cg, bool *ret, struct err *e);
-/* Kills all processes of a frozen group except pid and a sanitizer's tracer. */
-MUST_CHECK int cgroup_kill_beside(struct cgroup *cg, pid_t pid, struct err *e);
+/* Kills all processes of a frozen group except pid, init and a sanitizer's tracer. */
+MUST_CHECK int cgroup_kill_beside(struct cgroup *cg, pid_t pid, pid_t init, struct err *e);
 /* After cgroup_thaw_only(): lets threads of pid that a tracer stops reach their stop, and freezes
  * them again there.  A frozen thread would keep the tracer waiting.  Called by a timer. */
 MUST_CHECK int cgroup_let_stop(struct cgroup *cg, pid_t tid, pid_t pid, struct err *e);

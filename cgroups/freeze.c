@@ -219,18 +219,20 @@ static bool is_tracer(pid_t pid)
 /* Nothing in a frozen group ends and is reaped, so the number is still that process. */
 static void end_beside(uint64_t id, void *arg)
 {
-	const pid_t *job = arg;
+	const pid_t *spared = arg;
 	_autoclose_ int fd = -1;
 	pid_t pid = (pid_t)id;
 	struct err e;
 
-	if (pid != *job && !is_tracer(pid) && proc_open(pid, &fd, &e) == 0)
+	if (pid != spared[0] && pid != spared[1] && !is_tracer(pid) && proc_open(pid, &fd, &e) == 0)
 		(void)!proc_kill(fd, SIGKILL, &e); /* gone is as good */
 }
 
-int cgroup_kill_beside(struct cgroup *cg, pid_t pid, struct err *e)
+int cgroup_kill_beside(struct cgroup *cg, pid_t pid, pid_t init, struct err *e)
 {
-	return freeze_wrap(cg, cg_each_id(cg->dir[0], "cgroup.procs", end_beside, &pid, e), e);
+	pid_t spared[] = {pid, init};
+
+	return freeze_wrap(cg, cg_each_id(cg->dir[0], "cgroup.procs", end_beside, spared, e), e);
 }
 
 struct preference {

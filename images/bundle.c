@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/sys.h"
+#include "images/init.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -55,6 +56,18 @@ static json_t *vector(const char *const *v)
 	while (v && v[n])
 		n++;
 	return strings(v, n);
+}
+
+/* Process 1, with the job's argv as its arguments. */
+static json_t *arguments(const char *const *argv)
+{
+	json_t *list = vector(argv);
+
+	if (list && json_array_insert_new(list, 0, json_string(INIT_PATH)) < 0) {
+		json_decref(list);
+		return NULL;
+	}
+	return list;
 }
 
 static json_t *tmpfs(const char *target, const char *exec, const char *rw, uint64_t bytes)
@@ -153,10 +166,11 @@ static json_t *process(const struct bundle *b)
 {
 	return json_pack("{s:b, s:{s:i,s:i}, s:o, s:o, s:s, s:{s:[],s:[],s:[],s:[],s:[]}, s:b, "
 			 "s:i, s:o}",
-			 "terminal", 0, "user", "uid", 0, "gid", 0, "args", vector(b->spec->argv),
-			 "env", vector(b->spec->env), "cwd", b->spec->cwd, "capabilities",
-			 "bounding", "effective", "inheritable", "permitted", "ambient",
-			 "noNewPrivileges", 1, "oomScoreAdj", OOM_SCORE_ADJ, "rlimits", rlimits(b));
+			 "terminal", 0, "user", "uid", 0, "gid", 0, "args",
+			 arguments(b->spec->argv), "env", vector(b->spec->env), "cwd", b->spec->cwd,
+			 "capabilities", "bounding", "effective", "inheritable", "permitted",
+			 "ambient", "noNewPrivileges", 1, "oomScoreAdj", OOM_SCORE_ADJ, "rlimits",
+			 rlimits(b));
 }
 
 static json_t *mapping(uint32_t outside)

@@ -65,13 +65,6 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-static void not_started(struct cell *c, const char *why)
-{
-	c->end.how = CELL_NOT_STARTED;
-	c->end.code = 0;
-	(void)snprintf(c->end.why, sizeof(c->end.why), "%.399s", why);
-}
-
 /* Of something that is dying anyway: a failure shows when the group stays. */
 static void kill_all(struct cell *c)
 {
@@ -88,13 +81,14 @@ static void release(struct cell *c)
 	int r;
 
 	drop(&c->crun_exit);
-	drop(&c->job_exit);
+	drop(&c->init_exit);
 	drop(&c->events);
+	cell_words_end(c);
+	cell_job_drop(c);
 	cell_memory_drop(c);
 	drop(&c->timer);
 	output_stop(&c->out);
 	listener_stop(&c->refusals);
-	close_fd(&c->pidfd);
 	r = c->group ? cgroup_remove(c->group, &e) : 0; /* else the tree's close sweeps it */
 	c->group = NULL;
 	if (c->dir >= 0)
@@ -106,6 +100,7 @@ static void release(struct cell *c)
 static void cell_free(struct cell *c)
 {
 	release(c);
+	free(c->program);
 	free(c);
 }
 
@@ -113,15 +108,32 @@ DEFINE_CLEANUP(struct cell *, cell_free)
 
 /* Running ----------------------------------------------------------------- */
 
-static void on_job_exit(void *arg, pid_t pid, int status)
+/* When it dies it takes the program with it: both were killed, by us, the keeper or the kernel. */
+static void died_with_init(struct cell *c, int status)
+{
+	char why[64];
+
+	if (WIFSIGNALED(status)) {
+		c->end.how = CELL_SIGNALED;
+		c->end.code = WTERMSIG(status);
+	} else {
+		(void)snprintf(why, sizeof(why), "process 1 ended with status %d",
+			       WEXITSTATUS(status));
+		cell_not_started(c, why);
+	}
+}
+
+static void on_init_exit(void *arg, pid_t pid, int status)
 {
 	struct cell *c = arg;
 
 	(void)pid;
-	drop(&c->job_exit);
-	close_fd(&c->pidfd);
-	c->end.how = WIFSIGNALED(status) ? CELL_SIGNALED : CELL_EXITED;
-	c->end.code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+	drop(&c->init_exit);
+	c->stays = false;
+	cell_words_read(c);
+	if (!c->job.ended)
+		died_with_init(c, status);
+	cell_job_drop(c);
 	step(c, EV_ENDED);
 }
 
@@ -129,26 +141,28 @@ static void enter_running(struct cell *c)
 {
 	struct err e;
 
-	int r = loop_add_child(c->host->loop, c->job, on_job_exit, c, &c->job_exit, &e);
+	int r = loop_add_child(c->host->loop, c->init, on_init_exit, c, &c->init_exit, &e);
 
 	drop(&c->timer);
 	if (r == 0 && c->freeze)
 		r = cgroup_freeze(c->group, true, &e);
 	if (r < 0) {
-		not_started(c, e.msg);
+		cell_not_started(c, e.msg);
 		step(c, EV_FAILED);
+		return;
 	}
+	cell_words_adopted(c);
 }
 
 /* crun goes in pieces: the one that we started is dead, another one that it forked
- * may still have to exit; the job is ours by then or soon.  Its number stays taken
+ * may still have to exit; process 1 is ours by then or soon.  Its number stays taken
  * until we reap it. */
 static bool handed_over(const struct cell *c)
 {
 	siginfo_t si;
 
-	return waitid(P_PID, (id_t)c->job, &si, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-	       strays_reap(c->id, c->job) == 0;
+	return waitid(P_PID, (id_t)c->init, &si, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       strays_reap(c->id, c->init) == 0;
 }
 
 static void on_adopt(void *arg)
@@ -165,23 +179,16 @@ static void on_adopt(void *arg)
 	r = now > c->until ? err_set(&e, ETIMEDOUT, "crun did not hand the job over")
 			   : loop_set_timer(c->timer, now + ADOPT_RETRY_US, &e);
 	if (r < 0) {
-		not_started(c, e.msg);
+		cell_not_started(c, e.msg);
 		step(c, EV_FAILED);
 	}
 }
 
-static int meet_job(struct cell *c, struct err *e)
+static int meet_init(struct cell *c, struct err *e)
 {
-	int r = crun_read_pid(c->dir, &c->job, e);
+	int r = crun_read_pid(c->dir, &c->init, e);
 
-	if (r == 0)
-		r = proc_open(c->job, &c->pidfd, e);
-	for (int signo = 1; r == 0 && signo <= 64; signo++)
-		if (c->pending & UINT64_C(1) << (signo - 1))
-			r = proc_kill(c->pidfd, signo, e);
-	if (r < 0 && r != -ESRCH)
-		return r;
-	return loop_add_timer(c->host->loop, UINT64_MAX, on_adopt, c, &c->timer, e);
+	return r < 0 ? r : loop_add_timer(c->host->loop, UINT64_MAX, on_adopt, c, &c->timer, e);
 }
 
 static void enter_adopting(struct cell *c)
@@ -190,10 +197,10 @@ static void enter_adopting(struct cell *c)
 
 	drop(&c->timer);
 	c->until = clock_mono_us() + c->host->start_us;
-	if (meet_job(c, &e) == 0) {
+	if (meet_init(c, &e) == 0) {
 		on_adopt(c);
 	} else {
-		not_started(c, e.msg);
+		cell_not_started(c, e.msg);
 		step(c, EV_FAILED);
 	}
 }
@@ -208,7 +215,7 @@ static void on_crun_exit(void *arg, pid_t pid, int status)
 		step(c, EV_STARTED);
 		return;
 	}
-	not_started(c, c->cut ? c->cut : "");
+	cell_not_started(c, c->cut ? c->cut : "");
 	if (!c->cut)
 		crun_why(c->dir, status, c->end.why, sizeof(c->end.why));
 	step(c, EV_FAILED);
@@ -273,7 +280,9 @@ static void enter_ending(struct cell *c)
 	int r;
 
 	drop(&c->timer);
-	drop(&c->job_exit);
+	drop(&c->init_exit);
+	cell_words_end(c);
+	cell_job_drop(c);
 	listener_stop(&c->refusals);
 	c->end.overdue = cgroup_overdue(c->group);
 	c->until = clock_mono_us() + END_S * USEC_PER_SEC;
@@ -294,6 +303,7 @@ static void enter_gone(struct cell *c)
 	output_drain(&c->out);
 	release(c);
 	c->ops.ended(c->arg, &c->end);
+	free(c->program);
 	free(c);
 }
 
@@ -344,7 +354,7 @@ static int check(const struct cell_spec *s, struct err *e)
 }
 
 /* All sources but crun's, so that nothing but one can fail once crun runs. */
-static int watch(struct cell *c, int *ret_write_end, struct err *e)
+static int watch(struct cell *c, int *ret_write_end, int *ret_words, struct err *e)
 {
 	struct cell_host *h = c->host;
 	int p[2], r;
@@ -355,6 +365,8 @@ static int watch(struct cell *c, int *ret_write_end, struct err *e)
 				   &c->timer, e);
 	if (r == 0)
 		r = cell_memory_watch(c, e);
+	if (r == 0)
+		r = cell_words_start(c, ret_words, e);
 	if (r < 0)
 		return r;
 	if (sys_pipe(p) < 0)
@@ -364,7 +376,8 @@ static int watch(struct cell *c, int *ret_write_end, struct err *e)
 			    e);
 }
 
-static int start_crun(struct cell *c, const struct cell_spec *spec, int output, struct err *e)
+static int start_crun(struct cell *c, const struct cell_spec *spec, int output, int words,
+		      struct err *e)
 {
 	_autofree_ char *dir = sys_asprintf("%s/cells/%s", c->host->dir, c->id);
 	struct crun_job job = {.program = c->host->crun,
@@ -374,6 +387,8 @@ static int start_crun(struct cell *c, const struct cell_spec *spec, int output, 
 			       .group = c->group,
 			       .mounts = c->host->mounts,
 			       .output_fd = output,
+			       .init = c->host->init,
+			       .words = words,
 			       .fixed_addresses = spec->fixed_addresses};
 	int r;
 
@@ -392,15 +407,18 @@ static int start_crun(struct cell *c, const struct cell_spec *spec, int output, 
 
 static int build(struct cell *c, const struct cell_spec *spec, struct err *e)
 {
+	struct cgroup_limits limits = spec->limits;
 	_autoclose_ int output = -1;
+	_autoclose_ int words = -1;
 	int r = cell_host_bundle(c->host, spec, &c->dir, e);
 
+	if (limits.pids_max)
+		limits.pids_max++; /* process 1 is not the job's */
 	if (r == 0)
-		r = cgroup_new(c->host->tree, c->id, &spec->limits, c->host->best_effort, &c->group,
-			       e);
+		r = cgroup_new(c->host->tree, c->id, &limits, c->host->best_effort, &c->group, e);
 	if (r == 0)
-		r = watch(c, &output, e);
-	return r < 0 ? r : start_crun(c, spec, output, e);
+		r = watch(c, &output, &words, e);
+	return r < 0 ? r : start_crun(c, spec, output, words, e);
 }
 
 int cell_start(struct cell_host *h, const struct cell_spec *spec, const struct cell_ops *ops,
@@ -418,11 +436,14 @@ int cell_start(struct cell_host *h, const struct cell_spec *spec, const struct c
 	c->ops = *ops;
 	c->arg = arg;
 	c->dir = -1;
-	c->pidfd = -1;
+	c->stays = spec->stays;
+	c->words.socket = -1;
+	c->job.fd = -1;
 	c->out = OUTPUT_INIT;
 	c->refusals = LISTENER_INIT;
 	memcpy(c->id, spec->id, strlen(spec->id));
-	r = build(c, spec, e);
+	c->program = sys_strdup(spec->argv[0]);
+	r = c->program ? build(c, spec, e) : err_sys(e, "copy a path");
 	if (r < 0)
 		return err_wrap(e, "start cell '%s'", spec->id);
 	*ret = take_ptr(&c);

@@ -17,8 +17,9 @@
  * fuzzing.
  *
  * A cell is: a group (cgroups/cgroup.h), a bundle (OCI config in a runtime
- * directory), crun started detached inside the group, and after that only the
- * job's own processes, the first of which we reap as their subreaper. */
+ * directory), crun started detached inside the group, and after that only process 1
+ * and the job's own processes.  Process 1 is a small program of ours (images/init/): it
+ * starts the job's program and says how it ended.  We reap it as its subreaper. */
 
 struct cell_host;
 struct cell;
@@ -79,6 +80,8 @@ struct cell_spec {
 	 * an ordinary user these can only be its own: then namespaces alone part them. */
 	uid_t uid;
 	gid_t gid;
+	/* When its program has ended the cell stays, for cell_again(): see cell_ops.exited. */
+	bool stays;
 	/* No address space randomisation: two cells of one program and the same argv
 	 * see the same addresses. */
 	bool fixed_addresses;
@@ -86,11 +89,10 @@ struct cell_spec {
 };
 
 enum cell_how {
-	/* code: its exit status.  Also 1, with crun's message as the output, when the
-	 * very execve(2) failed: a wrong format, a missing interpreter. */
-	CELL_EXITED,
+	CELL_EXITED,	  /* code: its exit status */
 	CELL_SIGNALED,	  /* code: the signal */
-	CELL_NOT_STARTED, /* why: what crun said, or that it was killed before it ran */
+	CELL_NOT_STARTED, /* why: what crun or execve(2) said, or that it was killed before it ran
+			   */
 };
 
 struct cell_end {
@@ -116,6 +118,10 @@ struct cell_ops {
 	 * stand until cell_memory_open().  The first thread begins with the signals that were sent
 	 * until then. */
 	void (*memory)(void *arg, bool halted);
+	/* Of a cell that stays: its program has ended, and all that it printed was delivered.  Of
+	 * end how and code are set.  left: it left a process, a file in /tmp or /dev/shm, or
+	 * changed what the next one would inherit; then only cell_kill() is possible. */
+	void (*exited)(void *arg, const struct cell_end *end, bool left);
 	void (*ended)(void *arg, const struct cell_end *end);
 };
 
@@ -124,9 +130,12 @@ struct cell_ops {
 MUST_CHECK int cell_start(struct cell_host *h, const struct cell_spec *spec,
 			  const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e);
 
-/* To the job's first process, as soon as we know it; what comes before is kept, each
- * signal once; -ESRCH after it ended.  That process is PID 1 of its namespace: a
- * signal that it has no handler for does nothing, but SIGKILL and SIGSTOP. */
+/* From ops.exited on, once for each: starts the program again, in the same cell.  The counters of
+ * the cell go on. */
+MUST_CHECK int cell_again(struct cell *c, struct err *e);
+
+/* To the job's program, as soon as we know it; what comes before is kept, each signal once; -ESRCH
+ * after it ended. */
 MUST_CHECK int cell_signal(struct cell *c, int signo, struct err *e);
 /* Everything in the cell, now, in any state. */
 MUST_CHECK int cell_kill(struct cell *c, struct err *e);
@@ -140,7 +149,7 @@ MUST_CHECK int cell_read(struct cell *c, struct cgroup_counters *ret, struct err
  * CPU.  While one thread is alone, a further call gives its place to another one. */
 enum cell_thread {
 	CELL_EVERY_THREAD,
-	CELL_FIRST_THREAD, /* the oldest living thread of the job's first process */
+	CELL_FIRST_THREAD, /* the oldest living thread of the job's program */
 	/* The second oldest one: the engine's watchdog.  -ESRCH: there is none, and the cell stays
 	 * as it is. */
 	CELL_SECOND_THREAD,
@@ -148,7 +157,7 @@ enum cell_thread {
 };
 MUST_CHECK int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us,
 				struct err *e);
-/* The job's first process; 0: not known yet, or it ended.  The number is not reused before we
+/* The job's program; 0: not known yet, or it ended.  The number is not reused before we
  * return to the loop. */
 pid_t cell_pid(const struct cell *c);
 

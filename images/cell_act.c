@@ -8,15 +8,15 @@
 
 int cell_signal(struct cell *c, int signo, struct err *e)
 {
-	if (c->state == STARTING) {
-		c->pending |= UINT64_C(1) << (signo - 1);
+	if (c->state < ENDING && !c->job.pid && !c->job.ended) {
+		c->job.pending |= UINT64_C(1) << (signo - 1);
 		return 0;
 	}
-	if (c->pidfd < 0)
+	if (!c->job.pid)
 		return err_set(e, ESRCH, "cell '%s' runs no job any more", c->id);
 	/* Frozen, all its threads would look for it when they thaw; the first one works. */
-	return c->mark.halted || c->mark.alone ? proc_kill_first(c->job, signo, e)
-					       : proc_kill(c->pidfd, signo, e);
+	return c->mark.halted || c->mark.alone ? proc_kill_first(c->job.pid, signo, e)
+					       : proc_kill(c->job.fd, signo, e);
 }
 
 int cell_kill(struct cell *c, struct err *e)
@@ -30,7 +30,7 @@ int cell_kill(struct cell *c, struct err *e)
 
 pid_t cell_pid(const struct cell *c)
 {
-	return c->pidfd < 0 ? 0 : c->job;
+	return c->job.pid;
 }
 
 int cell_gone(const struct cell *c, struct err *e)

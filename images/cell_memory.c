@@ -5,6 +5,7 @@
 #include "base/proc.h"
 #include "images/cell_state.h"
 
+#include <errno.h>
 #include <sys/epoll.h>
 
 #define LOOK_US	     (2 * USEC_PER_MSEC)    /* a report stops dozens of threads, one by one */
@@ -108,6 +109,15 @@ static void thaw_all(struct cell *c)
 	(void)r; /* the group is going, or the caller forces its end */
 }
 
+void cell_memory_end(struct cell *c)
+{
+	source_remove(c->mark.alone);
+	c->mark.alone = NULL;
+	c->mark.halted = false;
+	if (c->group)
+		thaw_all(c);
+}
+
 static void on_alone(void *arg)
 {
 	struct cell *c = arg;
@@ -117,7 +127,7 @@ static void on_alone(void *arg)
 	if (!c->group)
 		return;
 	if (now < c->mark.until && c->mark.reports &&
-	    cgroup_let_stop(c->group, c->mark.tid, c->job, &e) == 0 &&
+	    cgroup_let_stop(c->group, c->mark.tid, c->job.pid, &e) == 0 &&
 	    loop_set_timer(c->mark.alone, now + LOOK_US, &e) == 0)
 		return;
 	/* The thread did not reach its end alone: another thread holds what it needs. */
@@ -136,19 +146,21 @@ static int leave_alone(struct cell *c, enum cell_thread which, uint64_t us, stru
 	c->mark.until = now + us + (own ? REPORT_ON_US : 0);
 	c->mark.reports = own;
 	if (own) /* a thread may leave its stop before we look */
-		r = cgroup_prefer(c->group, c->mark.tid, c->job, e);
+		r = cgroup_prefer(c->group, c->mark.tid, c->job.pid, e);
 	if (r == 0)
 		r = loop_add_timer(c->host->loop, own ? now : c->mark.until, on_alone, c,
 				   &c->mark.alone, e);
 	return r < 0 ? r
 		     : cgroup_thaw_only(c->group, c->mark.tid,
-					which == CELL_REPORTING_THREAD ? c->job : 0, e);
+					which == CELL_REPORTING_THREAD ? c->job.pid : 0, e);
 }
 
 static int choose(struct cell *c, enum cell_thread which, struct err *e)
 {
-	return which == CELL_FIRST_THREAD ? proc_first_thread(c->job, &c->mark.tid, e)
-					  : proc_second_thread(c->job, &c->mark.tid, e);
+	if (!c->job.pid)
+		return err_set(e, ESRCH, "cell '%s' runs no job any more", c->id);
+	return which == CELL_FIRST_THREAD ? proc_first_thread(c->job.pid, &c->mark.tid, e)
+					  : proc_second_thread(c->job.pid, &c->mark.tid, e);
 }
 
 /* What does not stand yet is stopped: a target that is only slow at the mark was not halted.  Other
@@ -158,7 +170,7 @@ static int stop_others(struct cell *c, struct err *e)
 {
 	int r = c->mark.halted ? 0 : cgroup_freeze(c->group, true, e);
 
-	return r < 0 ? r : cgroup_kill_beside(c->group, c->job, e);
+	return r < 0 ? r : cgroup_kill_beside(c->group, c->job.pid, c->init, e);
 }
 
 static int open_mark(struct cell *c, bool choice, struct err *e)
@@ -178,7 +190,7 @@ int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us, 
 
 	if (r < 0 && alone != CELL_FIRST_THREAD)
 		return r;
-	choice = choice && r == 0; /* else its first process is dead, and the others go on */
+	choice = choice && r == 0; /* else the program is dead, and what it left goes on */
 	r = open_mark(c, choice, e);
 	if (!c->group || !(stood || choice))
 		return r;

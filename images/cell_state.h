@@ -2,8 +2,8 @@
 #ifndef IMAGES_CELL_STATE_H
 #define IMAGES_CELL_STATE_H
 
-/* Shared by cell.c (the life cycle), cell_act.c (actions on a living cell) and cell_memory.c (the
- * stop at its memory mark). */
+/* Shared by cell.c (the life cycle), cell_init.c (what process 1 says), cell_act.c (actions on a
+ * living cell) and cell_memory.c (the stop at its memory mark). */
 #include "images/cell.h"
 #include "images/host.h"
 #include "images/listener.h"
@@ -11,18 +11,18 @@
 
 enum state {
 	STARTING, /* crun runs */
-	ADOPTING, /* it is done; the job's first process is about to become our child */
-	RUNNING,  /* that process runs, and is ours to reap */
+	ADOPTING, /* it is done; process 1 is about to become our child */
+	RUNNING,  /* process 1 runs, and is ours to reap */
 	ENDING,	  /* both are reaped; waits until the group is empty and can be removed */
 	GONE,
 	STATES_
 };
 
 enum event {
-	EV_STARTED, /* crun says that the job runs */
-	EV_ADOPTED, /* its first process is our child */
+	EV_STARTED, /* crun says that process 1 runs */
+	EV_ADOPTED, /* it is our child */
 	EV_FAILED,  /* neither will be */
-	EV_ENDED,   /* the first process ended */
+	EV_ENDED,   /* process 1 ended */
 	EV_REMOVED, /* the group is removed, or cannot be */
 	EVENTS_
 };
@@ -46,12 +46,25 @@ struct cell {
 	void *arg;
 	enum state state;
 	struct cgroup *group;
-	int dir; /* the bundle; -1: none was made */
-	pid_t crun, job;
-	int pidfd;	  /* of the first process, while it runs; else -1 */
-	uint64_t pending; /* signals that came before we knew that process: bit signo-1 */
-	bool freeze;	  /* asked for before the job runs */
-	struct source *crun_exit, *job_exit, *events;
+	int dir;	  /* the bundle; -1: none was made */
+	pid_t crun, init; /* init: process 1 */
+	struct {
+		int socket; /* -1: closed, then process 1 ends */
+		struct source *io;
+	} words;
+	/* The job's program, which process 1 started. */
+	struct {
+		pid_t pid; /* 0: not known yet, or it has ended */
+		int fd;	   /* its pidfd; else -1 */
+		struct source *exit;
+		uint64_t pending; /* signals that came before we knew it: bit signo-1 */
+		bool ended;	  /* as c->end says, or it was never executed */
+		bool left;	  /* struct init_message */
+	} job;
+	bool stays;    /* cell_spec.stays */
+	char *program; /* its argv[0] */
+	bool freeze;   /* asked for before the job runs */
+	struct source *crun_exit, *init_exit, *events;
 	struct cell_mark mark;
 	struct source *timer; /* the start's deadline, then retries */
 	uint64_t until;	      /* when to stop retrying */
@@ -61,8 +74,21 @@ struct cell {
 	struct cell_end end;
 };
 
+/* Makes the socket to process 1, and asks it to start the program.  *ret_end is the other end. */
+MUST_CHECK int cell_words_start(struct cell *c, int *ret_end, struct err *e);
+/* What was said and not read yet. */
+void cell_words_read(struct cell *c);
+/* Nothing more is said to process 1: it ends. */
+void cell_words_end(struct cell *c);
+void cell_job_drop(struct cell *c);
+/* Process 1 is ours: what waited for that. */
+void cell_words_adopted(struct cell *c);
+void cell_not_started(struct cell *c, const char *why);
+
 MUST_CHECK int cell_memory_watch(struct cell *c, struct err *e);
 void cell_memory_drop(struct cell *c);
+/* Everything in it runs again. */
+void cell_memory_end(struct cell *c);
 int cell_gone(const struct cell *c, struct err *e); /* -ESRCH, with a message */
 
 #endif

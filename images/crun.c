@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "base/proc.h"
 #include "base/sys.h"
+#include "images/init.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +38,15 @@ static int enter(int mounts)
 	return mounts < 0 ? 0 : setns(mounts, CLONE_NEWNS);
 }
 
+/* Two descriptors to their places; each of them may stand on the other one's. */
+static int pass(int init, int words)
+{
+	int i = fcntl(init, F_DUPFD_CLOEXEC, INIT_PROGRAM + 1);
+	int w = fcntl(words, F_DUPFD_CLOEXEC, INIT_PROGRAM + 1);
+
+	return i < 0 || w < 0 || dup2(w, INIT_SOCKET) < 0 || dup2(i, INIT_PROGRAM) < 0 ? -1 : 0;
+}
+
 /* Between fork and exec: system calls only. */
 static int prepare(void *arg)
 {
@@ -47,7 +57,7 @@ static int prepare(void *arg)
 	/* Whoever crun starts inherits it. */
 	if (job->fixed_addresses && personality(ADDR_NO_RANDOMIZE) < 0)
 		return -1;
-	return enter(job->mounts);
+	return pass(job->init, job->words) < 0 ? -1 : enter(job->mounts);
 }
 
 static int leave_mounts(enum cgroup_layout layout)
@@ -136,10 +146,21 @@ static int spawn(const struct crun_job *job, const char *pid_file, const char *l
 		 const char *scratch, pid_t *ret, struct err *e)
 {
 	const char *environment[] = {SEARCH_PATH, scratch, NULL};
-	const char *argv[] = {job->program, "--root", job->state_dir, "--cgroup-manager=disabled",
-			      "--log",	    log,      "run",	      "--detach",
-			      "--pid-file", pid_file, "--bundle",     job->bundle_dir,
-			      job->id,	    NULL};
+	const char *argv[] = {job->program,
+			      "--root",
+			      job->state_dir,
+			      "--cgroup-manager=disabled",
+			      "--log",
+			      log,
+			      "run",
+			      "--detach",
+			      "--pid-file",
+			      pid_file,
+			      "--preserve-fds=2",
+			      "--bundle",
+			      job->bundle_dir,
+			      job->id,
+			      NULL};
 	struct crun_job copy = *job;
 	struct proc_spec spec = PROC_SPEC_INIT;
 	_autoclose_ int input = -1;

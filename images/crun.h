@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 /* Driving crun: this is the only module that knows its command line and its files.
- * We start it detached: it makes the container, executes the job's first process
+ * We start it detached: it makes the container, executes process 1 (images/init.h)
  * and exits; that process is then ours (we are its subreaper).  crun is told to
  * leave cgroups alone: it starts inside the cell's group. */
 
@@ -33,10 +33,12 @@ struct crun_job {
 	const struct cgroup *group;
 	int mounts;    /* from crun_open_mounts(); -1: ours will do */
 	int output_fd; /* becomes the job's stdout and stderr */
+	int init;      /* the program of process 1 */
+	int words;     /* its end of the socket (images/init.h) */
 	bool fixed_addresses;
 };
 
-/* crun's process id; reap it.  Exit status 0: crun_read_pid() tells the job's. */
+/* crun's process id; reap it.  Exit status 0: crun_read_pid() tells process 1's. */
 MUST_CHECK int crun_start(const struct crun_job *job, pid_t *ret, struct err *e);
 MUST_CHECK int crun_read_pid(int bundle_fd, pid_t *ret, struct err *e);
 

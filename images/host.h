@@ -21,6 +21,7 @@ struct cell_host {
 	struct root_plan *plan; /* of the host's own root */
 	int cells_fd, crun_fd;
 	int mounts; /* crun_open_mounts() */
+	int init;   /* the program of process 1, in memory */
 	enum cell_profile profile;
 	bool best_effort;
 	uint64_t output_bytes_per_s;

@@ -39,6 +39,9 @@ struct exec {
 	uint64_t start_cpu_us; /* its start took so much */
 	enum ask ask;
 	bool late, forced, stopped;
+	bool marked; /* it came to its memory mark */
+	/* Of commands that ran in its cell before. */
+	struct cgroup_counters before;
 	bool watched; /* at its memory mark, only the engine's watchdog runs */
 	struct lines lines;
 	struct engine_state engine;
@@ -235,7 +238,8 @@ static void on_look(void *arg)
 	struct cgroup_counters c;
 	struct err e;
 
-	if (!x->refused_us && cell_read(x->cell, &c, &e) == 0 && c.pids_refused > 0)
+	if (!x->refused_us && cell_read(x->cell, &c, &e) == 0 &&
+	    c.pids_refused > x->before.pids_refused)
 		x->refused_us = now;
 	if (x->refused_us && now - x->refused_us >= FORKS_GRACE_US)
 		(void)dump(x, ASK_PIDS);
@@ -257,6 +261,7 @@ static void on_memory(void *arg, bool halted)
 	struct exec *x = arg;
 	struct err e;
 
+	x->marked = true;
 	if (halted && !dump_at_mark(x))
 		(void)!cell_memory_open(x->cell, CELL_EVERY_THREAD, 0, &e); /* being ended */
 }
@@ -277,14 +282,15 @@ static bool is_overdue(const struct exec *x, const struct cell_end *cell)
 
 static void fill_end(const struct exec *x, const struct cell_end *cell, struct exec_end *ret)
 {
+	const struct cgroup_counters *before = &x->before;
 	struct cell_facts f = {
 	    .started = cell->how != CELL_NOT_STARTED,
 	    .code = cell->how == CELL_EXITED ? cell->code : 0,
 	    .signo = cell->how == CELL_SIGNALED ? cell->code : 0,
 	    .ask = x->ask,
 	    .forced = x->forced,
-	    .oom_kills = cell->last.oom_kills,
-	    .pids_refused = cell->last.pids_refused,
+	    .oom_kills = cell->last.oom_kills - before->oom_kills,
+	    .pids_refused = cell->last.pids_refused - before->pids_refused,
 	    .fault = x->engine.fault,
 	    .fuzzed = x->engine.running,
 	};
@@ -303,11 +309,11 @@ static void fill_end(const struct exec *x, const struct cell_end *cell, struct e
 	    .engine = &x->engine,
 	    .refused = x->refused,
 	    .output = buf_slice(&x->head),
-	    .cpu_us = cell->last.usage_us,
+	    .cpu_us = cell->last.usage_us - before->usage_us,
 	    .input_cpu_us =
 		cell->last.usage_us > x->start_cpu_us ? cell->last.usage_us - x->start_cpu_us : 0,
 	    .wall_us = clock_mono_us() - x->began_us,
-	    .waited_us = cell->last.cpu.full_us,
+	    .waited_us = cell->last.cpu.full_us - before->cpu.full_us,
 	    .memory_peak = cell->last.mem_peak,
 	    .why =
 		is_overdue(x, cell) ? "fuzzcell itself did not run until its deadline" : cell->why,
@@ -319,20 +325,61 @@ static void on_ended(void *arg, const struct cell_end *cell)
 	struct exec *x = arg;
 	struct exec_end end;
 
+	x->cell = NULL;
 	lines_end(&x->lines, on_line, x);
 	join_output(x);
 	fill_end(x, cell, &end);
-	x->cell = NULL;
 	x->spec.done(x->spec.arg, &end);
 	exec_free(x);
+}
+
+/* Whether the next command may have its cell. */
+static bool was_harmless(const struct exec *x, const struct cgroup_counters *last)
+{
+	return x->ask == ASK_NOTHING && !x->late && !x->stopped && !x->marked && !*x->refused &&
+	       !x->engine.restarted && last->oom_kills == x->before.oom_kills &&
+	       last->pids_refused == x->before.pids_refused;
+}
+
+static void on_exited(void *arg, const struct cell_end *cell, bool left)
+{
+	struct exec *x = arg;
+	struct cell_end end = *cell;
+	struct err e;
+
+	if (left || cell_read(x->cell, &end.last, &e) < 0 || !was_harmless(x, &end.last)) {
+		(void)!cell_kill(x->cell, &e); /* else the timer does */
+		return;
+	}
+	seat_park(x->spec.seat);
+	on_ended(x, &end);
 }
 
 static const struct cell_ops ops = {
     .output = on_output,
     .refused = on_refused,
     .memory = on_memory,
+    .exited = on_exited,
     .ended = on_ended,
 };
+
+static int start_cell(struct exec *x, const struct setup_cell *c, struct err *e)
+{
+	const struct exec_spec *spec = &x->spec;
+	uid_t uid = setup_uid(spec->index);
+	bool again;
+	int r;
+
+	if (!spec->seat)
+		return setup_start(spec->setup, c, uid, &ops, x, &x->cell, e);
+	r = seat_start(spec->seat, spec->setup, c, uid, &ops, x, &x->cell, &again, e);
+	if (r < 0 || !again)
+		return r;
+	if (cell_read(x->cell, &x->before, e) < 0) /* nothing could be said of its end */
+		(void)!cell_kill(x->cell, e);
+	x->start_cpu_us = x->before.usage_us;
+	return 0;
+}
 
 int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct exec **ret,
 	       struct err *e)
@@ -359,7 +406,7 @@ int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct 
 	if (r == 0 && spec->forks_end_it)
 		r = loop_add_timer(env->loop, x->began_us + LOOK_US, on_look, x, &x->look, e);
 	if (r == 0)
-		r = setup_start(spec->setup, &c, setup_uid(spec->index), &ops, x, &x->cell, e);
+		r = start_cell(x, &c, e);
 	if (r < 0) {
 		exec_free(x);
 		return r;

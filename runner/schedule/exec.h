@@ -4,7 +4,7 @@
 
 #include "base/loop.h"
 #include "runner/schedule/reason.h"
-#include "runner/schedule/setup.h"
+#include "runner/schedule/seat.h"
 
 /* One command of a target in one cell, to its end: what merging, reproducing and
  * minimising are made of.  Fuzzing has its own driver (job.h). */
@@ -28,7 +28,7 @@ struct exec_end {
 	const struct engine_state *engine;
 	const char *refused; /* the first refused system call since the input ran, or "" */
 	struct slice output; /* beginning and end, when there was more than is kept */
-	uint64_t cpu_us, wall_us, memory_peak;
+	uint64_t cpu_us, wall_us, memory_peak; /* memory_peak: of all that ran in its cell */
 	uint64_t input_cpu_us; /* of the CPU time: since it said that it runs its first input */
 	uint64_t waited_us;    /* of the wall time: for a CPU; 0 where the machine has no PSI */
 	const char *why;       /* not started: what crun said */
@@ -45,6 +45,7 @@ struct exec;
  * index: whose user the cell gets (setup_uid()). */
 struct exec_spec {
 	const struct setup *setup;
+	struct seat *seat; /* where its cell may stay; NULL: nowhere */
 	size_t index;
 	uint64_t extra_memory;
 	bool fixed_addresses; /* cell_spec's: what two cells report can be compared */

@@ -43,6 +43,7 @@ struct setup_cell {
 	const char *id;
 	uint64_t extra_memory; /* beside the target's own: a symbolizer's */
 	bool fixed_addresses;  /* cell_spec's */
+	bool stays;	       /* cell_spec's */
 	uint64_t wall_us;      /* the cell is ended after this time; a year or more: not known */
 };
 MUST_CHECK int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,

@@ -82,6 +82,16 @@ static int wait_for_memory(struct triage *t, const char *path, trial_done_fn *do
 	return loop_set_timer(t->idle, clock_mono_us() + LATER_US, e);
 }
 
+/* Those with names are few, and take much memory. */
+static struct trial_seat *seat_for(struct triage *t, bool symbolize)
+{
+	struct err e;
+
+	if (!symbolize && !t->seat && trial_seat_new(t->work, &t->seat, &e) < 0)
+		t->seat = NULL; /* each has a cell of its own */
+	return symbolize ? NULL : t->seat;
+}
+
 int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn *done,
 	       struct err *e)
 {
@@ -90,6 +100,7 @@ int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn
 	    .cfg = t->spec.cfg,
 	    .index = t->spec.index,
 	    .input = path,
+	    .seat = seat_for(t, symbolize),
 	    .symbolize = symbolize,
 	    .until_us = t->end_us,
 	    .done = on_trial,
@@ -162,8 +173,16 @@ int triage_list(struct triage *t,
 
 /* --- the stages ----------------------------------------------------------- */
 
-static void finish(struct triage *t)
+static void finish(void *arg)
 {
+	struct triage *t = arg;
+	struct trial_seat *seat = t->seat;
+
+	t->seat = NULL;
+	if (seat) {
+		trial_seat_close(seat, finish, t);
+		return;
+	}
 	t->sum.left = triage_queue_left(t);
 	strv_done(&t->names);
 	finding_done(&t->f);

@@ -41,11 +41,12 @@ struct triage {
 	char work[4000]; /* spec.work */
 	struct triage_sum sum;
 	enum triage_stage stage;
-	struct trial *trial;   /* NULL between cells */
-	struct naming *naming; /* NULL: no symbolizer is at work */
-	struct source *idle;   /* the next step, from the loop */
-	uint64_t borrowed;     /* memory, by the trial in work */
-	trial_done_fn *done;   /* who waits for it */
+	struct trial *trial;	 /* NULL between cells */
+	struct trial_seat *seat; /* of trials without names; NULL: none was needed, or can be */
+	struct naming *naming;	 /* NULL: no symbolizer is at work */
+	struct source *idle;	 /* the next step, from the loop */
+	uint64_t borrowed;	 /* memory, by the trial in work */
+	trial_done_fn *done;	 /* who waits for it */
 	struct {
 		const char *path;    /* NULL: none */
 		trial_done_fn *done; /* NULL: names are wanted, no trial */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/schedule/trial.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/sys.h"
 #include "runner/schedule/kept.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_INPUT "/seeds/input"
+#define DIR_INPUT  "/seeds"
+#define NAME_INPUT "input"
+#define FILE_INPUT DIR_INPUT "/" NAME_INPUT
 
 /* Starting, symbolizing and writing a report, beside what the input may take. */
 #define AROUND_US (60 * USEC_PER_SEC)
@@ -24,6 +28,64 @@
 /* A timeout that may be the machine's doing is tried with so many times the time, at most. */
 enum { LONGER_MAX = 16 };
 #define STARVED 0.2 /* of the wall time */
+
+struct trial_seat {
+	struct seat *seat;
+	char *dir, *path; /* where the input is, and the input */
+	void (*closed)(void *arg);
+	void *arg;
+};
+
+static void trial_seat_free(struct trial_seat *s)
+{
+	if (!s)
+		return;
+	free(s->dir);
+	free(s->path);
+	free(s);
+}
+
+DEFINE_CLEANUP(struct trial_seat *, trial_seat_free)
+
+int trial_seat_new(const char *work, struct trial_seat **ret, struct err *e)
+{
+	CLEANUP(trial_seat_free_p) struct trial_seat *s = sys_calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return err_sys(e, "allocate a place for trials");
+	s->dir = sys_asprintf("%s/trial", work);
+	s->path = sys_asprintf("%s/trial/" NAME_INPUT, work);
+	if (!s->dir || !s->path)
+		return err_sys(e, "allocate a path");
+	if (sys_mkdirat(AT_FDCWD, s->dir, 0755) < 0 && errno != EEXIST)
+		return err_sys(e, "make directory '%s'", s->dir);
+	if (chmod(s->dir, 0755) < 0) /* whatever our umask is */
+		return err_sys(e, "set the mode of '%s'", s->dir);
+	r = seat_new(&s->seat, e);
+	if (r == 0)
+		*ret = take_ptr(&s);
+	return r;
+}
+
+static void on_closed(void *arg)
+{
+	struct trial_seat *s = arg;
+	void (*closed)(void *arg) = s->closed;
+	void *whose = s->arg;
+
+	(void)unlink(s->path); /* allow: a further name of the input */
+	(void)rmdir(s->dir);
+	trial_seat_free(s);
+	closed(whose);
+}
+
+void trial_seat_close(struct trial_seat *s, void (*closed)(void *arg), void *arg)
+{
+	s->closed = closed;
+	s->arg = arg;
+	seat_close(s->seat, on_closed, s);
+}
 
 struct trial {
 	const struct trial_env *env;
@@ -125,9 +187,33 @@ static int command(struct setup *s, const struct trial *t, struct err *e)
 	return spec->target->engine->replay(&r, &s->cmd, e);
 }
 
+/* In the seat's directory under one name, so that the cell that stays sees it there.  False: it
+ * is on another file system, or a link. */
+static bool put_down(const struct trial *t)
+{
+	const struct trial_seat *seat = t->spec.seat;
+	struct stat st;
+
+	if (!seat || lstat(t->input, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	(void)unlink(seat->path); /* allow: the one before */
+	return link(t->input, seat->path) == 0;
+}
+
+static int mount_input(struct setup *s, const struct trial *t, struct seat **ret_seat,
+		       struct err *e)
+{
+	bool down = put_down(t);
+
+	*ret_seat = down ? t->spec.seat->seat : NULL;
+	return down ? setup_mount(s, DIR_INPUT, false, e, "%s", t->spec.seat->dir)
+		    : setup_mount(s, FILE_INPUT, false, e, "%s", t->input);
+}
+
 static int launch(struct trial *t, struct err *e)
 {
 	const struct trial_spec *spec = &t->spec;
+	struct seat *seat = NULL;
 	struct crash_options o = {.target = spec->target->name,
 				  .build = kept_file_now(spec->target->binary, t->build)};
 	struct setup s;
@@ -141,12 +227,13 @@ static int launch(struct trial *t, struct err *e)
 	r = setup_init(&s, spec->target, spec->cfg, e);
 
 	if (r == 0)
-		r = setup_mount(&s, FILE_INPUT, false, e, "%s", spec->input);
+		r = mount_input(&s, t, &seat, e);
 	if (r == 0)
 		r = command(&s, t, e);
 	if (r == 0) {
 		struct exec_spec x = {
 		    .setup = &s,
+		    .seat = seat,
 		    .index = spec->index,
 		    .extra_memory = spec->symbolize ? spec->cfg->symbolizer_memory : 0,
 		    .deadline_us = 2 * may_take(t) + AROUND_US,

@@ -5,7 +5,7 @@
 #include "runner/crash/report.h"
 #include "runner/schedule/exec.h"
 
-/* One input, run once in a cell of its own: did it fail, and of what?  Finding out
+/* One input, run once in a cell: did it fail, and of what?  Finding out
  * whether a failure reproduces, making its input smaller and replaying a corpus are
  * made of these. */
 
@@ -29,13 +29,22 @@ struct trial_end {
 };
 typedef void trial_done_fn(void *arg, struct trial_end *end);
 
+/* Trials of one target, one after the other.  The cell stays from one to the next as long as
+ * nothing is odd. */
+struct trial_seat;
+/* work: a directory, in which one is made for the input. */
+MUST_CHECK int trial_seat_new(const char *work, struct trial_seat **ret, struct err *e);
+/* No trial may be at work; closed comes as that of seat_close(). */
+void trial_seat_close(struct trial_seat *s, void (*closed)(void *arg), void *arg);
+
 struct trial_spec {
 	const struct target *target;
 	const struct target_config *cfg;
-	size_t index;	   /* exec_spec.index */
-	const char *input; /* host path of a file that everybody may read; copied */
-	bool symbolize;	   /* with names, and memory of their own for them */
-	uint64_t until_us; /* clock_mono_us(): no more time is given after it; 0: no limit */
+	size_t index;		 /* exec_spec.index */
+	const char *input;	 /* host path of a file that everybody may read; copied */
+	struct trial_seat *seat; /* NULL: in a cell of its own */
+	bool symbolize;		 /* with names, and memory of their own for them */
+	uint64_t until_us;	 /* clock_mono_us(): no more time is given after it; 0: no limit */
 	trial_done_fn *done;
 	void *arg;
 };

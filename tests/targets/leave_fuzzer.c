@@ -51,6 +51,26 @@ static void leave_silent(void)
 	_exit(0);
 }
 
+/* The kernel drops these three for process 1 of a namespace. */
+static void leave_sigkill(void)
+{
+	kill(getpid(), SIGKILL);
+}
+
+static void leave_sighup(void)
+{
+	raise(SIGHUP);
+}
+
+/* As many crash handlers end. */
+static void leave_reset(void)
+{
+	struct sigaction usual = {.sa_handler = SIG_DFL};
+
+	(void)sigaction(SIGSEGV, &usual, NULL); /* allow: the target's purpose */
+	raise(SIGSEGV);
+}
+
 /* Executes another program, which ends with status 0. */
 static void leave_exec(void)
 {
@@ -129,9 +149,11 @@ static const struct {
 	const char *name;
 	void (*leave)(void);
 } ways[] = {
-    {"term", leave_term}, {"int", leave_int},	    {"usr1", leave_usr1}, {"forged", leave_forged},
-    {"done", leave_done}, {"silent", leave_silent}, {"exec", leave_exec}, {"daemon", leave_daemon},
-    {"kill", leave_kill}, {"memory", leave_memory}, {"disk", leave_disk}, {"again", leave_again},
+    {"term", leave_term},	{"int", leave_int},	  {"usr1", leave_usr1},
+    {"forged", leave_forged},	{"done", leave_done},	  {"silent", leave_silent},
+    {"exec", leave_exec},	{"daemon", leave_daemon}, {"kill", leave_kill},
+    {"memory", leave_memory},	{"disk", leave_disk},	  {"again", leave_again},
+    {"sigkill", leave_sigkill}, {"sighup", leave_sighup}, {"reset", leave_reset},
 };
 
 static void (*leave)(void) = leave_term;

@@ -49,7 +49,8 @@ struct seen {
 	const char *when;
 	void (*then)(struct seen *s);
 	void (*memory)(struct seen *s, bool halted); /* NULL: nobody cares */
-	uint64_t first_us;			     /* when the first byte came */
+	void (*exited)(struct seen *s, const struct cell_end *end, bool left);
+	uint64_t first_us; /* when the first byte came */
 };
 
 static inline uint64_t slow(void)
@@ -94,6 +95,13 @@ static inline void seen_memory(void *arg, bool halted)
 
 	if (s->memory)
 		s->memory(s, halted);
+}
+
+static inline void seen_exited(void *arg, const struct cell_end *end, bool left)
+{
+	struct seen *s = arg;
+
+	s->exited(s, end, left);
 }
 
 static inline void seen_ended(void *arg, const struct cell_end *end)
@@ -150,6 +158,7 @@ static inline void start(struct world *w, struct seen *s, const struct cell_spec
 	static const struct cell_ops ops = {.output = seen_output,
 					    .refused = seen_refused,
 					    .memory = seen_memory,
+					    .exited = seen_exited,
 					    .ended = seen_ended};
 	struct err e = {0};
 

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a cell's process 1 says of the program that it runs. */
+#include "base/cleanup.h"
+#include "base/proc.h"
+#include "base/sys.h"
+#include "images/cell_state.h"
+#include "images/init.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+void cell_not_started(struct cell *c, const char *why)
+{
+	c->end.how = CELL_NOT_STARTED;
+	c->end.code = 0;
+	(void)snprintf(c->end.why, sizeof(c->end.why), "%.399s", why);
+}
+
+void cell_job_drop(struct cell *c)
+{
+	source_remove(c->job.exit);
+	c->job.exit = NULL;
+	if (c->job.fd >= 0)
+		close(c->job.fd);
+	c->job.fd = -1;
+	c->job.pid = 0;
+}
+
+void cell_words_end(struct cell *c)
+{
+	source_remove(c->words.io);
+	c->words.io = NULL;
+	if (c->words.socket >= 0)
+		close(c->words.socket);
+	c->words.socket = -1;
+}
+
+/* Process 1 may be frozen, and then could not say it. */
+static void on_job_exit(void *arg, uint32_t events)
+{
+	struct cell *c = arg;
+
+	(void)events;
+	source_remove(c->job.exit);
+	c->job.exit = NULL;
+	cell_memory_end(c);
+}
+
+static void on_started(struct cell *c, pid_t pid)
+{
+	struct err e;
+	int r = proc_open(pid, &c->job.fd, &e);
+
+	c->job.pid = r == 0 ? pid : 0;
+	if (r == 0)
+		r = loop_add_io(c->host->loop, c->job.fd, EPOLLIN, on_job_exit, c, &c->job.exit,
+				&e);
+	for (int signo = 1; r == 0 && signo <= 64; signo++)
+		if (c->job.pending & UINT64_C(1) << (signo - 1))
+			r = proc_kill(c->job.fd, signo, &e);
+	c->job.pending = 0;
+	if (r < 0 && r != -ESRCH) { /* it could not be stopped in order */
+		cell_not_started(c, e.msg);
+		c->job.ended = true;
+		(void)!cell_kill(c, &e); /* the socket's end does it, else */
+		cell_words_end(c);
+	}
+}
+
+static void on_ended(struct cell *c, const struct init_message *m)
+{
+	cell_job_drop(c);
+	output_drain(&c->out);
+	if (!c->job.ended) {
+		c->end.how = m->word == INIT_EXITED ? CELL_EXITED : CELL_SIGNALED;
+		c->end.code = m->value;
+	}
+	c->job.ended = true;
+	c->job.left = m->left;
+	if (!c->stays || c->end.how == CELL_NOT_STARTED)
+		cell_words_end(c);
+	else
+		cell_words_adopted(c);
+}
+
+static void on_failed(struct cell *c, int why)
+{
+	char text[400];
+
+	(void)snprintf(text, sizeof(text), "execute '%.300s': %s", c->program, strerror(why));
+	cell_not_started(c, text);
+	c->job.ended = true;
+	cell_words_end(c);
+}
+
+void cell_words_adopted(struct cell *c)
+{
+	if (c->state == RUNNING && c->stays && c->job.ended && c->ops.exited)
+		c->ops.exited(c->arg, &c->end, c->job.left);
+}
+
+static void on_message(struct cell *c, const struct init_message *m, pid_t sender)
+{
+	switch (m->word) {
+	case INIT_STARTED:
+		if (sender > 0)
+			on_started(c, sender);
+		break;
+	case INIT_FAILED:
+		on_failed(c, m->value);
+		break;
+	case INIT_EXITED:
+	case INIT_KILLED:
+		on_ended(c, m);
+		break;
+	default: /* not ours */
+		break;
+	}
+}
+
+/* The sender's number as we see it, from the kernel; 0: there was none. */
+static pid_t sender_of(struct msghdr *h)
+{
+	struct ucred who = {0};
+
+	for (struct cmsghdr *m = CMSG_FIRSTHDR(h); m; m = CMSG_NXTHDR(h, m))
+		if (m->cmsg_level == SOL_SOCKET && m->cmsg_type == SCM_CREDENTIALS)
+			memcpy(&who, CMSG_DATA(m), sizeof(who));
+	return who.pid;
+}
+
+/* False: there was none. */
+static bool read_one(struct cell *c)
+{
+	struct init_message m;
+	struct iovec iov = {&m, sizeof(m)};
+	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(struct ucred))];
+	struct msghdr h = {
+	    .msg_iov = &iov, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)};
+	ssize_t n;
+
+	do
+		n = recvmsg(c->words.socket, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n == (ssize_t)sizeof(m))
+		on_message(c, &m, sender_of(&h));
+	else if (n == 0 || (n < 0 && errno != EAGAIN)) /* process 1 is gone */
+		cell_words_end(c);
+	return n > 0;
+}
+
+void cell_words_read(struct cell *c)
+{
+	while (c->words.socket >= 0 && read_one(c))
+		;
+}
+
+static void on_words(void *arg, uint32_t events)
+{
+	(void)events;
+	cell_words_read(arg);
+}
+
+static int ask(struct cell *c, struct err *e)
+{
+	if (send(c->words.socket, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+		return err_sys(e, "ask process 1 of cell '%s'", c->id);
+	return 0;
+}
+
+int cell_words_start(struct cell *c, int *ret_end, struct err *e)
+{
+	static const int on = 1;
+	int s[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, s) < 0)
+		return err_sys(e, "make a pair of sockets");
+	c->words.socket = s[0];
+	*ret_end = s[1];
+	if (setsockopt(s[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
+		return err_sys(e, "ask for the sender's number");
+	r = loop_add_io(c->host->loop, s[0], EPOLLIN, on_words, c, &c->words.io, e);
+	return r < 0 ? r : ask(c, e);
+}
+
+int cell_again(struct cell *c, struct err *e)
+{
+	if (c->state != RUNNING || !c->stays || !c->job.ended || c->job.left || c->words.socket < 0)
+		return err_set(e, EBUSY, "cell '%s' cannot run its program again", c->id);
+	c->job.ended = false;
+	c->end = (struct cell_end){0};
+	return ask(c, e);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Process 1 of every cell.  It starts the program as often as it is told to, says how it ended, and
+ * ends what it leaves.  The program is hostile and has the same user: process 1 is closed to
+ * ptrace(2), and the kernel gives it no signal from inside that it has no handler for.  It is
+ * linked statically, since a cell may have any root. */
+#include "images/init.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What a program inherits from process 1, and the one before it can set there: its system calls
+ * are filtered (images/syscalls.inc). */
+struct inherited {
+	struct rlimit limits[RLIM_NLIMITS];
+	cpu_set_t cpus;
+};
+
+static void look_at_inherited(struct inherited *ret)
+{
+	memset(ret, 0, sizeof(*ret)); /* compared as bytes */
+	for (int i = 0; i < RLIM_NLIMITS; i++)
+		(void)getrlimit((__rlimit_resource_t)i, &ret->limits[i]);
+	(void)sched_getaffinity(0, sizeof(ret->cpus), &ret->cpus);
+}
+
+static bool has_changed(const struct inherited *before)
+{
+	struct inherited now;
+
+	look_at_inherited(&now);
+	return memcmp(&now, before, sizeof(now)) != 0;
+}
+
+static void tell(enum init_word word, int value, bool left)
+{
+	struct init_message m = {.word = (int32_t)word, .value = value, .left = left};
+
+	if (write(INIT_SOCKET, &m, sizeof(m)) != (ssize_t)sizeof(m))
+		_exit(1);
+}
+
+/* In the child. */
+static void __attribute__((noreturn)) execute(char **argv)
+{
+	tell(INIT_STARTED, 0, false);
+	if (setsid() >= 0) /* its kill(0) is not for process 1 */
+		execvp(argv[0], argv);
+	tell(INIT_FAILED, errno, false);
+	_exit(127);
+}
+
+/* 0: there is none. */
+static pid_t start(char **argv)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		execute(argv);
+	if (pid < 0)
+		tell(INIT_FAILED, errno, false);
+	return pid < 0 ? 0 : pid;
+}
+
+static void reap(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* The program is not reaped: its number stays its own. */
+static siginfo_t wait_for(pid_t program)
+{
+	siginfo_t is;
+
+	for (;;) {
+		memset(&is, 0, sizeof(is));
+		if (waitid(P_ALL, 0, &is, WEXITED | WNOWAIT) < 0) {
+			if (errno != EINTR)
+				_exit(1);
+		} else if (is.si_pid == program) {
+			return is;
+		} else {
+			reap(is.si_pid); /* its parent has ended */
+		}
+	}
+}
+
+static bool is_process(const char *name)
+{
+	return *name >= '0' && *name <= '9';
+}
+
+/* Whether the directory holds more than it may: of /proc only process 1 and the program. */
+static bool has_more(const char *path, bool (*counts)(const char *name), unsigned most)
+{
+	DIR *d = opendir(path);
+	const struct dirent *de;
+	unsigned n = 0;
+
+	if (!d)
+		return errno != ENOENT;
+	while ((de = readdir(d)))
+		n += strcmp(de->d_name, ".") != 0 && strcmp(de->d_name, "..") != 0 &&
+		     (!counts || counts(de->d_name));
+	closedir(d);
+	return n > most;
+}
+
+/* kill(2) meets each process, also one that is being forked.  Who died is still listed, since only
+ * we reap. */
+static bool end_rest(void)
+{
+	(void)kill(-1, SIGKILL); /* allow: all of this cell */
+	return has_more("/proc", is_process, 2) || has_more("/tmp", NULL, 0) ||
+	       has_more("/dev/shm", NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+	struct inherited before;
+	pid_t program = 0;
+	char byte;
+
+	if (argc < 2 || fcntl(INIT_SOCKET, F_SETFD, FD_CLOEXEC) < 0 || close(INIT_PROGRAM) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 0) < 0)
+		return 1;
+	look_at_inherited(&before);
+	while (read(INIT_SOCKET, &byte, 1) == 1) {
+		siginfo_t is;
+		bool left;
+
+		if (program)
+			reap(program);
+		program = start(argv + 1);
+		if (!program)
+			continue;
+		is = wait_for(program);
+		left = end_rest();
+		tell(is.si_code == CLD_EXITED ? INIT_EXITED : INIT_KILLED, is.si_status,
+		     left || has_changed(&before));
+	}
+	return 0;
+}
