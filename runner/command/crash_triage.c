@@ -12,16 +12,28 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define NO_BUDGET (365 * UINT64_C(86400) * USEC_PER_SEC)
+enum { PART_LEAST = 16 }; /* artifacts, in each of several parts */
 
 struct triage_all;
 
-/* A place for one target's cells. */
+/* A target whose artifacts wait.  Its queue is worked off in parts, then its crashes are made
+ * smaller. */
+struct queue {
+	const struct plan_entry *target;
+	struct triage_parts parts;
+	unsigned begun, active; /* parts */
+	bool shrinks;		/* the last step has begun */
+	struct triage_sum sum;
+};
+
+/* A place for the cells of one part. */
 struct place {
 	struct triage_all *all;
 	size_t index; /* whose user its cells get */
-	const struct plan_entry *target;
+	struct queue *queue;
 	struct triage *triage; /* NULL: free */
 };
 
@@ -35,8 +47,10 @@ struct triage_all {
 	struct triage_env env;
 	char run[64], last_commit[128];
 	struct place *places;
-	size_t next;	 /* of the plan */
-	unsigned active; /* places that are taken */
+	size_t next;	    /* of the plan */
+	uint64_t waiting;   /* targets from there on with artifacts */
+	struct queue *open; /* not all of its parts are begun; NULL: none */
+	unsigned active;    /* places that are taken */
 	struct triage_sum sum;
 	bool failed; /* something was not done */
 };
@@ -98,13 +112,14 @@ static void say_others(const struct triage_all *a)
 /* --- the work ------------------------------------------------------------- */
 
 static void fill(struct triage_all *a);
+static void on_done(void *arg, const struct triage_sum *sum);
 
 static void print_sum(const struct plan_entry *p, const struct triage_sum *s)
 {
 	char note[CRASH_LINE];
 
 	printf("%s: %llu artifacts: %llu new crashes, %llu regressed, %llu hardly reproducible, "
-	       "%llu inputs made smaller; %llu cells\n",
+	       "%llu inputs made smaller; %llu replays\n",
 	       p->target->name, (unsigned long long)s->artifacts, (unsigned long long)s->found,
 	       (unsigned long long)s->regressed, (unsigned long long)s->flaky,
 	       (unsigned long long)s->shrunk, (unsigned long long)s->trials);
@@ -116,42 +131,95 @@ static void print_sum(const struct plan_entry *p, const struct triage_sum *s)
 		printf("%s: %s\n", p->target->name, crash_line(s->note, note));
 }
 
-static void on_done(void *arg, const struct triage_sum *sum)
+static void add(struct triage_sum *to, const struct triage_sum *s)
 {
-	struct place *p = arg;
-	struct triage_all *a = p->all;
-
-	print_sum(p->target, sum);
-	a->sum.artifacts += sum->artifacts;
-	a->sum.found += sum->found;
-	a->sum.left += sum->left;
-	a->failed = a->failed || *sum->note;
-	p->triage = NULL;
-	a->active--;
-	fill(a);
+	to->artifacts += s->artifacts;
+	to->found += s->found;
+	to->regressed += s->regressed;
+	to->flaky += s->flaky;
+	to->shrunk += s->shrunk;
+	to->trials += s->trials;
+	to->left = s->left; /* of the whole queue */
+	if (!*to->note)
+		memcpy(to->note, s->note, sizeof(to->note));
 }
 
-static int start(struct triage_all *a, struct place *p, const struct plan_entry *target,
-		 struct err *e)
+static int start(struct place *p, struct queue *q, unsigned stages, struct err *e)
 {
-	_autofree_ char *work = sys_asprintf("%s/%s", a->cells.path, target->target->name);
+	struct triage_all *a = p->all;
+	_autofree_ char *work = sys_asprintf("%s/%zu", a->cells.path, p->index);
 	struct triage_spec s = {
-	    .target = target->target,
-	    .cfg = &target->cfg,
+	    .target = q->target->target,
+	    .cfg = &q->target->cfg,
 	    .index = p->index,
-	    .stages = TRIAGE_QUEUE | TRIAGE_SHRINK,
+	    .stages = stages,
 	    .budget_us = a->time_us ? a->time_us : NO_BUDGET,
 	    .work = work,
+	    .parts = &q->parts,
+	    .part = q->begun,
 	    .done = on_done,
 	    .arg = p,
 	};
 
 	if (!work)
 		return err_sys(e, "allocate a path");
-	if (sys_mkdirat(a->cells.dirfd, target->target->name, 0755) < 0 && errno != EEXIST)
+	if (mkdir(work, 0755) < 0 && errno != EEXIST)
 		return err_sys(e, "make directory '%s'", work);
-	p->target = target;
+	p->queue = q;
 	return triage_start(&a->env, &s, &p->triage, e);
+}
+
+static void conclude_queue(struct triage_all *a, struct queue *q)
+{
+	print_sum(q->target, &q->sum);
+	a->sum.artifacts += q->sum.artifacts;
+	a->sum.found += q->sum.found;
+	a->sum.left += q->sum.left;
+	a->failed = a->failed || *q->sum.note;
+	free(q);
+}
+
+/* false: it is not begun, and was told. */
+static bool begin(struct place *p, struct queue *q, unsigned stages)
+{
+	struct triage_all *a = p->all;
+	struct err e;
+
+	if (start(p, q, stages, &e) < 0) {
+		(void)fail(EXIT_INTERNAL, "%s: %s", q->target->target->name, e.msg);
+		p->triage = NULL;
+		a->failed = true;
+		return false;
+	}
+	q->active++;
+	a->active++;
+	return true;
+}
+
+/* After the last of several parts: a crash of each of them is made smaller by one. */
+static bool shrinks(struct place *p, struct queue *q)
+{
+	if (q->parts.n == 1 || q->shrinks || cells_stopped(&p->all->cells))
+		return false;
+	q->shrinks = true;
+	return begin(p, q, TRIAGE_SHRINK);
+}
+
+static void on_done(void *arg, const struct triage_sum *sum)
+{
+	struct place *p = arg;
+	struct triage_all *a = p->all;
+	struct queue *q = p->queue;
+
+	add(&q->sum, sum);
+	p->triage = NULL;
+	q->active--;
+	a->active--;
+	if (q == a->open && cells_stopped(&a->cells))
+		a->open = NULL;
+	if (q != a->open && q->active == 0 && !shrinks(p, q))
+		conclude_queue(a, q);
+	fill(a);
 }
 
 static struct place *free_place(struct triage_all *a)
@@ -162,26 +230,71 @@ static struct place *free_place(struct triage_all *a)
 	return NULL;
 }
 
-static void fill(struct triage_all *a)
+/* The places that the other targets leave, and no part of only a few artifacts. */
+static unsigned parts_for(const struct triage_all *a, uint64_t waiting)
+{
+	uint64_t share = a->waiting ? a->cells.workers / a->waiting : 1;
+	uint64_t most = (waiting + PART_LEAST - 1) / PART_LEAST;
+
+	share = share < most ? share : most;
+	return share ? (unsigned)share : 1;
+}
+
+/* The queue with a part that no place has; NULL: there is none. */
+static struct queue *next_queue(struct triage_all *a)
 {
 	struct plan *plan = &a->session.plan;
-	struct place *p;
-	struct err e;
 
-	while (!cells_stopped(&a->cells) && a->next < plan->n && (p = free_place(a))) {
+	while (!a->open && a->next < plan->n) {
 		const struct plan_entry *t = &plan->v[a->next++];
+		uint64_t waiting = state_waiting(a->session.state, t->target->name);
 
-		if (state_waiting(a->session.state, t->target->name) == 0)
+		if (waiting == 0)
 			continue;
-		if (start(a, p, t, &e) < 0) {
-			(void)fail(EXIT_INTERNAL, "%s: %s", t->target->name, e.msg);
+		a->open = sys_calloc(1, sizeof(*a->open));
+		if (!a->open) {
+			(void)fail(EXIT_INTERNAL, "%s: out of memory", t->target->name);
 			a->failed = true;
 			continue;
 		}
-		a->active++;
+		a->open->target = t;
+		a->open->parts.n = parts_for(a, waiting);
+		a->waiting -= a->waiting > 0;
 	}
+	return a->open;
+}
+
+/* The next part of it. */
+static void begin_part(struct triage_all *a, struct place *p, struct queue *q)
+{
+	bool begun = begin(p, q, q->parts.n == 1 ? TRIAGE_QUEUE | TRIAGE_SHRINK : TRIAGE_QUEUE);
+
+	if (++q->begun < q->parts.n)
+		return;
+	a->open = NULL;
+	if (!begun && q->active == 0)
+		conclude_queue(a, q);
+}
+
+static void fill(struct triage_all *a)
+{
+	struct place *p;
+	struct queue *q;
+
+	while (!cells_stopped(&a->cells) && (p = free_place(a)) && (q = next_queue(a)))
+		begin_part(a, p, q);
 	if (a->active == 0)
 		loop_stop(a->cells.trial.exec.loop);
+}
+
+static uint64_t count_waiting(const struct triage_all *a)
+{
+	const struct plan *plan = &a->session.plan;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < plan->n; i++)
+		n += state_waiting(a->session.state, plan->v[i].target->name) > 0;
+	return n;
 }
 
 static void on_stop(void *arg)
@@ -236,6 +349,7 @@ static int work(struct triage_all *a)
 				     .state = a->session.state,
 				     .run = a->run,
 				     .commit = a->commit};
+	a->waiting = count_waiting(a);
 	a->active = 1; /* fill() before the loop runs must not stop it */
 	fill(a);
 	if (--a->active == 0)

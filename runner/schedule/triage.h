@@ -5,7 +5,7 @@
 #include "runner/schedule/books.h"
 #include "runner/schedule/trial.h"
 
-/* From artifacts to crashes, for one target, one cell at a time:
+/* From artifacts to crashes, for one target, one input at a time:
  *
  *   check    Crashes that are open in the target are replayed on this build.  A crash
  *            becomes fixed in this target when all of the target's inputs have passed
@@ -57,11 +57,18 @@ struct triage_sum {
 	uint64_t flaky;	  /* artifacts that are not or hardly reproducible */
 	uint64_t left;	  /* still queued */
 	uint64_t undecided; /* of these: timeouts that were tried, but the machine was too busy */
-	uint64_t trials;    /* cells */
+	uint64_t trials;    /* inputs that were run */
 	char last[CRASH_KEY_HEX]; /* the last artifact's crash */
 	char note[200];		  /* what went wrong, "" when nothing did */
 };
 typedef void triage_done_fn(void *arg, const struct triage_sum *sum);
+
+/* Several triages may work off the queue of one target at once, each a part of it.  One of them at
+ * a time writes a crash. */
+struct triage_parts {
+	unsigned n;
+	struct triage *writing, *waiting; /* the module's own */
+};
 
 struct triage_spec {
 	const struct target *target;
@@ -71,7 +78,10 @@ struct triage_spec {
 	bool anew;	 /* TRIAGE_CHECK: what passed in this run did so on another binary */
 	unsigned stages; /* TRIAGE_CHECK | ... */
 	uint64_t budget_us;
-	const char *work; /* a directory of ours, for candidates; copied */
+	const char *work; /* a directory of ours, for inputs; copied */
+	/* TRIAGE_QUEUE: it takes the part-th of these parts; NULL: all. */
+	struct triage_parts *parts;
+	unsigned part;
 	/* TRIAGE_SHRINK: this crash alone; NULL: those that have no smaller input yet. */
 	const char *signature;
 	triage_done_fn *done;

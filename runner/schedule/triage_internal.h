@@ -53,8 +53,9 @@ struct triage {
 	} later;		     /* what waits for memory */
 	uint64_t end_us;
 	bool stopping;
-	unsigned saving; /* findings whose ledger is being written */
-	bool ending;	 /* waits for these */
+	unsigned saving;	    /* findings whose ledger is being written */
+	struct triage *next_writer; /* in triage_parts.waiting */
+	bool ending;		    /* waits for these */
 
 	struct strv names; /* of the stage: artifacts, or signatures */
 	size_t at;

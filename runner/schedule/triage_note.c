@@ -219,8 +219,38 @@ struct vaulted {
 	char path[VAULT_PATH];
 };
 
+static void note_now(struct triage *t);
+
+/* False: it comes when the part that writes now is done. */
+static bool may_write(struct triage *t)
+{
+	struct triage_parts *p = t->spec.parts;
+
+	if (p && p->writing) {
+		t->next_writer = p->waiting;
+		p->waiting = t;
+		return false;
+	}
+	if (p)
+		p->writing = t;
+	return true;
+}
+
+static void has_written(struct triage *t)
+{
+	struct triage_parts *p = t->spec.parts;
+
+	if (!p)
+		return;
+	p->writing = p->waiting;
+	if (!p->writing)
+		return;
+	p->waiting = p->writing->next_writer;
+	note_now(p->writing);
+}
+
 /* v NULL: the old reproducer stays. */
-static void ledger_take(struct triage *t, const struct vaulted *v)
+static void take(struct triage *t, const struct vaulted *v)
 {
 	struct finding *f = &t->f;
 	const struct crash_report *r = &f->report;
@@ -265,6 +295,12 @@ static void ledger_take(struct triage *t, const struct vaulted *v)
 	note_news(t, &n);
 	t->sum.flaky += !f->lost && odds_reproduce(f->tries, f->hits) != ODDS_REPRODUCES;
 	save(t);
+}
+
+static void ledger_take(struct triage *t, const struct vaulted *v)
+{
+	take(t, v);
+	has_written(t);
 }
 
 /* --- into the vault ------------------------------------------------------- */
@@ -342,6 +378,7 @@ static void on_vaulted(void *arg, struct slice result, const char *failed)
 	if (failed) {
 		triage_give_up(t, failed);
 		triage_next(t);
+		has_written(t);
 		return;
 	}
 	memcpy(&v, result.p, sizeof(v));
@@ -375,7 +412,7 @@ static bool is_better(const struct triage *t)
 	return ledger_is_better(own, f->tries, f->hits, input_size(f));
 }
 
-void triage_note(struct triage *t)
+static void note_now(struct triage *t)
 {
 	struct task *task;
 	struct err e;
@@ -386,4 +423,10 @@ void triage_note(struct triage *t)
 	}
 	if (task_start(t->env->trial.exec.loop, fill_vault, t, on_vaulted, t, &task, &e) < 0)
 		on_vaulted(t, SLICE(""), e.msg);
+}
+
+void triage_note(struct triage *t)
+{
+	if (may_write(t))
+		note_now(t);
 }

@@ -53,7 +53,19 @@ static bool is_no_file(int queue, const char *name)
 	return fstatat(queue, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode);
 }
 
-static int queue_list(const struct triage *t, bool files_only, struct strv *ret, struct err *e)
+/* By its name, whatever else is in the queue by now. */
+static bool is_in_part(const struct triage *t, const char *name)
+{
+	const struct triage_parts *p = t->spec.parts;
+	uint64_t sum = 5381; /* djb2 */
+
+	for (; p && *name; name++)
+		sum = sum * 33 + (unsigned char)*name;
+	return !p || sum % p->n == t->spec.part;
+}
+
+/* own: files of this triage's part. */
+static int queue_list(const struct triage *t, bool own, struct strv *ret, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = NULL;
 	_autoclose_ int fd = -1;
@@ -70,7 +82,8 @@ static int queue_list(const struct triage *t, bool files_only, struct strv *ret,
 			r = err_sys(e, "list the queue of '%s'", t->spec.target->name);
 		if (!ent)
 			break;
-		if (is_queued(t, ent->d_name) && !(files_only && is_no_file(fd, ent->d_name)))
+		if (is_queued(t, ent->d_name) &&
+		    !(own && (!is_in_part(t, ent->d_name) || is_no_file(fd, ent->d_name))))
 			r = strv_add(ret, ent->d_name, e);
 	}
 	if (ret->n > 0)
@@ -374,9 +387,9 @@ static int queue_begin(struct triage *t, struct err *e)
 	r = queue_open(t, &queue, e);
 	if (r == -ENOENT)
 		return 0;
-	if (r == 0)
+	if (r == 0 && t->spec.part == 0)
 		r = set_all_aside(t, queue, e);
-	if (r == 0)
+	if (r == 0 && t->spec.part == 0)
 		r = kept_sweep(queue, e);
 	return r == 0 ? queue_list(t, true, &t->names, e) : r;
 }
