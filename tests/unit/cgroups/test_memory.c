@@ -218,7 +218,7 @@ static void test_one_thread_after_the_other(void **state)
 	bench_ok(proc_second_thread(pid, &second, &e), &e);
 	bench_ok(cgroup_memory_open(cg, &e), &e);
 	bench_ok(cgroup_thaw_only(cg, second, 0, &e), &e);
-	bench_ok(cgroup_kill_beside(cg, pid, &e), &e);
+	bench_ok(cgroup_kill_beside(cg, pid, 0, &e), &e);
 	while (bench_read(cg).mem_now > marked.memory_high / 2 && clock_mono_us() < until)
 		(void)poll(NULL, 0, 1);
 	assert_true(bench_read(cg).mem_now < marked.memory_high / 2);

@@ -82,7 +82,7 @@ static void every_promise_is_written_down(void **state)
 	static const struct {
 		const char *path, *want; /* as JSON */
 	} t[] = {
-	    {"process.args", "[\"/target/t\",\"-runs=1\"]"},
+	    {"process.args", "[\"/proc/self/fd/4\",\"/target/t\",\"-runs=1\"]"},
 	    {"process.env", "[\"A=b\"]"},
 	    {"process.cwd", "\"/tmp\""},
 	    {"process.terminal", "false"},

@@ -40,6 +40,26 @@ static struct play {
 	struct triage_sum sum;
 } play;
 
+struct trial_seat {
+	bool busy;
+};
+
+int trial_seat_new(const char *work, struct trial_seat **ret, struct err *e)
+{
+	(void)e;
+	assert_int_equal(access(work, W_OK), 0);
+	*ret = calloc(1, sizeof(**ret));
+	assert_non_null(*ret);
+	return 0;
+}
+
+void trial_seat_close(struct trial_seat *s, void (*closed)(void *arg), void *arg)
+{
+	assert_false(s->busy);
+	free(s);
+	closed(arg);
+}
+
 struct trial {
 	struct trial_spec spec;
 	struct source *timer;
@@ -69,6 +89,8 @@ static inline void on_trial(void *arg)
 		crash_report_own(CRASH_OWN_TIME, NULL, t->spec.target->name, &r);
 	else
 		assert_int_equal(crash_parse(slice_of(report), &o, &r, &e), 0);
+	if (t->spec.seat)
+		t->spec.seat->busy = false;
 	t->spec.done(t->spec.arg, &end);
 	crash_report_done(&r);
 	source_remove(t->timer);
@@ -83,6 +105,9 @@ int trial_start(const struct trial_env *env, const struct trial_spec *spec, stru
 	assert_non_null(t);
 	assert_int_equal(access(spec->input, R_OK), 0);
 	*t = (struct trial){.spec = *spec};
+	assert_true(!spec->seat || !(spec->symbolize || spec->seat->busy));
+	if (spec->seat)
+		spec->seat->busy = true;
 	play.trials++;
 	*ret = t;
 	return loop_add_timer(env->exec.loop, clock_mono_us() + play.takes_us, on_trial, t,
