@@ -129,6 +129,55 @@ report() {
 	[ "$status" -eq 2 ]
 }
 
+@test "inputs that share a cell meet nothing of each other" {
+	local what i
+	cp "$TARGETS/remains_fuzzer" "$OUT"
+	for what in p t s l; do
+		queue remains_fuzzer crash "L$what"
+		for i in 1 2 3 4 5 6; do
+			queue remains_fuzzer crash "C$what$i"
+		done
+	done
+	queue remains_fuzzer crash K1
+	queue remains_fuzzer crash K2
+	config '"minimize_time": "off"'
+	crash triage --targets "$OUT" --filter remains_fuzzer --workers 1
+	[ "$status" -eq 0 ]
+	[[ $output == *"remains_fuzzer: 30 artifacts: 2 new crashes"* ]]
+	crash list --json
+	# 28 passed alone, and so they did here.
+	[ "$(jq -r '.[] | "\(.crash_type) \(.count) \(.reproduction.hits > 0)"' <<<"$output" | sort)" = "$(
+		printf 'Fatal-signal 2 true\nUnexpected-exit 28 false'
+	)" ]
+}
+
+@test "all workers work off the queue of one target" {
+	local letter i
+	cp "$TARGETS/twenty_fuzzer" "$OUT"
+	for letter in A B C D E F G H I J; do
+		for i in 1 2 3 4 5 6; do
+			queue twenty_fuzzer crash "BUG$letter $i"
+		done
+	done
+	config '"minimize_time": "2s"'
+	"$FUZZCELL" crash triage --targets "$OUT" --filter twenty_fuzzer --workers 2 \
+		>"$WORK/out" 2>&1 3>&- &
+	PID=$!
+	wait_until 120 two_at_once
+	wait "$PID"
+	cat "$WORK/out"
+	grep -q '^twenty_fuzzer: 60 artifacts: 10 new crashes, 0 regressed, 0 hardly' "$WORK/out"
+	[ "$(grep -c '^twenty_fuzzer: ' "$WORK/out")" -eq 1 ]
+	[ "$(jq '[length, ([.[].count] | add), ([.[].minimized] | all)]' -c "$STATE/known_crashes.json")" = '[10,60,true]' ]
+	[ -z "$(find "$STATE/triage" -type f)" ]
+	[ -z "$(ls -A "$STATE/work")" ]
+}
+
+# Two users' processes of the target: those of two workers.
+two_at_once() {
+	[ "$(ps -eo uid=,args= | awk '/\/target\/twenty_fuzzer/ && !/awk/ { print $1 }' | sort -u | wc -l)" -eq 2 ]
+}
+
 @test "reproduce: in a cell, by name or by file, with its report and how often" {
 	know uaf_fuzzer 'UA first'
 	crash reproduce "${SIG:0:6}"
