@@ -21,6 +21,7 @@ struct reproduce {
 	struct crash_subject subject;
 	struct cells cells;
 	struct trial *trial;
+	struct trial_seat *seat;
 	char input[PATH_MAX]; /* that the cells see */
 	uint64_t tries, hits, others;
 	struct crash_report report; /* of the first hit, else of the first other failure */
@@ -130,6 +131,24 @@ static bool is_decided(const struct reproduce *a)
 	return odds_reproduce(a->tries, a->hits) != ODDS_UNDECIDED;
 }
 
+static void on_closed(void *arg)
+{
+	struct reproduce *a = arg;
+
+	loop_stop(a->cells.trial.exec.loop);
+}
+
+static void finish(struct reproduce *a)
+{
+	struct trial_seat *seat = a->seat;
+
+	a->seat = NULL;
+	if (seat)
+		trial_seat_close(seat, on_closed, a);
+	else
+		on_closed(a);
+}
+
 static void try_once(struct reproduce *a);
 
 static void on_tried(void *arg, struct trial_end *end)
@@ -140,7 +159,7 @@ static void on_tried(void *arg, struct trial_end *end)
 	a->trial = NULL;
 	if (*end->unusable) {
 		snprintf(a->why, sizeof(a->why), "%s", end->unusable);
-		loop_stop(a->cells.trial.exec.loop);
+		finish(a);
 		return;
 	}
 	a->tries++;
@@ -151,7 +170,7 @@ static void on_tried(void *arg, struct trial_end *end)
 		keep(a, end, hit);
 	}
 	if (is_decided(a) || cells_stopped(&a->cells))
-		loop_stop(a->cells.trial.exec.loop);
+		finish(a);
 	else
 		try_once(a);
 }
@@ -163,6 +182,7 @@ static void try_once(struct reproduce *a)
 	    .target = p->target,
 	    .cfg = &p->cfg,
 	    .input = a->input,
+	    .seat = a->seat,
 	    .symbolize = true,
 	    .done = on_tried,
 	    .arg = a,
@@ -172,7 +192,7 @@ static void try_once(struct reproduce *a)
 	if (trial_start(&a->cells.trial, &s, &a->trial, &e) == 0)
 		return;
 	snprintf(a->why, sizeof(a->why), "%.299s", e.msg);
-	loop_stop(a->cells.trial.exec.loop);
+	finish(a);
 }
 
 static void on_stop(void *arg)
@@ -213,11 +233,14 @@ static int conclude(const struct reproduce *a)
 static int run_in_cells(struct reproduce *a)
 {
 	int r = session_open(&a->session);
+	struct err e;
 
 	if (r == EXIT_DONE)
 		r = cells_open(&a->cells, &a->session, "reproduce");
 	if (r == EXIT_DONE)
 		r = cells_copy(&a->cells, a->subject.path, a->input);
+	if (r == EXIT_DONE && trial_seat_new(a->cells.path, 0, &a->seat, &e) < 0)
+		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	if (r == EXIT_DONE) {
 		try_once(a);
 		if (!*a->why)

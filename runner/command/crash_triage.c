@@ -10,6 +10,7 @@
 #include "runner/schedule/triage.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -163,7 +164,7 @@ static int start(struct place *p, struct queue *q, unsigned stages, struct err *
 
 	if (!work)
 		return err_sys(e, "allocate a path");
-	if (mkdir(work, 0755) < 0 && errno != EEXIST)
+	if (sys_mkdirat(AT_FDCWD, work, 0755) < 0 && errno != EEXIST)
 		return err_sys(e, "make directory '%s'", work);
 	p->queue = q;
 	return triage_start(&a->env, &s, &p->triage, e);

@@ -142,6 +142,7 @@ static void replay(struct regress *a)
 {
 	struct regress_target *t = &a->targets[a->at];
 	struct replay_spec s = {
+	    .work = a->cells.path,
 	    .target = entry(a)->target,
 	    .cfg = &entry(a)->cfg,
 	    .workers = a->cells.workers,

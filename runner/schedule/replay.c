@@ -69,6 +69,30 @@ static bool feed(struct slot *s)
 	return s->active;
 }
 
+static void on_closed(void *arg)
+{
+	struct slot *s = arg;
+
+	if (--s->r->closing == 0)
+		replay_step(s->r);
+}
+
+/* False: none was there. */
+static bool close_seats(struct replay *r)
+{
+	struct trial_seat *seat;
+
+	r->closing = 1; /* the last one may be closed at once */
+	for (unsigned i = 0; i < r->spec.workers; i++) {
+		seat = r->slots[i].seat;
+		r->slots[i].seat = NULL;
+		r->closing += seat != NULL;
+		if (seat)
+			trial_seat_close(seat, on_closed, &r->slots[i]);
+	}
+	return --r->closing > 0;
+}
+
 static void on_idle(void *arg)
 {
 	struct replay *r = arg;
@@ -76,7 +100,7 @@ static void on_idle(void *arg)
 
 	for (unsigned i = 0; i < r->spec.workers; i++)
 		busy = r->slots[i].active || feed(&r->slots[i]) || busy;
-	if (busy)
+	if (busy || r->closing > 0 || close_seats(r))
 		return;
 	r->sum.left_out = r->spec.n - r->sum.passed - r->sum.failed;
 	r->sum.wall_us = clock_mono_us() - r->began_us;

@@ -5,7 +5,7 @@
 #include "runner/schedule/trial.h"
 
 /* Runs many inputs of one target once each: many to a cell, several cells at a time.  An
- * engine ends at the first input that fails; that one is run again in a cell of its own,
+ * engine ends at the first input that fails; that one is run again in a process of its own,
  * for what it is alone, and a new cell goes on behind it.  One that took too long while its
  * cell waited for a CPU is what it is alone, and left out when it is never given its time.
  *
@@ -49,6 +49,7 @@ struct replay_spec {
 	unsigned workers; /* cells at a time, at least 1 */
 	/* Files of a host directory, all readable by everybody; plain names. */
 	const char *dir;
+	const char *work; /* a directory of ours, for inputs that are run alone */
 	const char *(*name)(void *arg, size_t input);
 	size_t n;
 	void (*failed)(void *arg, const struct replay_failure *f);
@@ -58,7 +59,7 @@ struct replay_spec {
 
 struct replay;
 
-/* env, target, cfg and dir are borrowed until done. */
+/* env, target, cfg, dir and work are borrowed until done. */
 MUST_CHECK int replay_start(const struct trial_env *env, const struct replay_spec *spec,
 			    struct replay **ret, struct err *e);
 void replay_stop(struct replay *r); /* ends the cells at once; done comes all the same */

@@ -88,6 +88,15 @@ static void on_alone(void *arg, struct trial_end *end)
 	go_on(s);
 }
 
+static struct trial_seat *seat_of(struct slot *s)
+{
+	struct err e;
+
+	if (!s->seat && trial_seat_new(s->r->spec.work, s->index, &s->seat, &e) < 0)
+		s->seat = NULL; /* each has a cell of its own */
+	return s->seat;
+}
+
 static int try_alone(struct slot *s, size_t input, trial_done_fn *done, struct err *e)
 {
 	struct replay *r = s->r;
@@ -97,6 +106,7 @@ static int try_alone(struct slot *s, size_t input, trial_done_fn *done, struct e
 	    .cfg = r->spec.cfg,
 	    .index = s->index,
 	    .input = path,
+	    .seat = seat_of(s),
 	    .symbolize = true,
 	    .done = done,
 	    .arg = s,

@@ -11,13 +11,14 @@
 /* A worker: one cell at a time. */
 struct slot {
 	struct replay *r;
-	size_t index;	     /* whose user its cells get */
-	size_t at, end;	     /* inputs of its own: at is next */
-	size_t batch;	     /* how many the next cell gets; 0: all of them */
-	size_t single_end;   /* inputs up to here are run in cells of their own */
-	struct exec *exec;   /* many inputs */
-	struct trial *trial; /* one */
-	bool active;	     /* either */
+	size_t index;		 /* whose user its cells get */
+	size_t at, end;		 /* inputs of its own: at is next */
+	size_t batch;		 /* how many the next cell gets; 0: all of them */
+	size_t single_end;	 /* inputs up to here are run alone */
+	struct exec *exec;	 /* many inputs */
+	struct trial *trial;	 /* one */
+	struct trial_seat *seat; /* its; NULL: none was needed, or can be */
+	bool active;		 /* either */
 
 	/* The cell with many. */
 	size_t n;	/* inputs it was given */
@@ -55,7 +56,8 @@ struct replay {
 	struct source *idle; /* the next step, from the loop */
 	size_t next;	     /* no slot has it yet */
 	uint64_t began_us;
-	bool over; /* nothing more is begun */
+	unsigned closing; /* seats */
+	bool over;	  /* nothing more is begun */
 };
 
 /* --- replay.c --- */

@@ -87,7 +87,7 @@ static struct trial_seat *seat_for(struct triage *t, bool symbolize)
 {
 	struct err e;
 
-	if (!symbolize && !t->seat && trial_seat_new(t->work, &t->seat, &e) < 0)
+	if (!symbolize && !t->seat && trial_seat_new(t->work, t->spec.index, &t->seat, &e) < 0)
 		t->seat = NULL; /* each has a cell of its own */
 	return symbolize ? NULL : t->seat;
 }

@@ -47,15 +47,15 @@ static void trial_seat_free(struct trial_seat *s)
 
 DEFINE_CLEANUP(struct trial_seat *, trial_seat_free)
 
-int trial_seat_new(const char *work, struct trial_seat **ret, struct err *e)
+int trial_seat_new(const char *work, size_t index, struct trial_seat **ret, struct err *e)
 {
 	CLEANUP(trial_seat_free_p) struct trial_seat *s = sys_calloc(1, sizeof(*s));
 	int r;
 
 	if (!s)
 		return err_sys(e, "allocate a place for trials");
-	s->dir = sys_asprintf("%s/trial", work);
-	s->path = sys_asprintf("%s/trial/" NAME_INPUT, work);
+	s->dir = sys_asprintf("%s/.trial-%zu", work, index);
+	s->path = sys_asprintf("%s/.trial-%zu/" NAME_INPUT, work, index);
 	if (!s->dir || !s->path)
 		return err_sys(e, "allocate a path");
 	if (sys_mkdirat(AT_FDCWD, s->dir, 0755) < 0 && errno != EEXIST)
@@ -75,7 +75,7 @@ static void on_closed(void *arg)
 	void *whose = s->arg;
 
 	(void)unlink(s->path); /* allow: a further name of the input */
-	(void)rmdir(s->dir);
+	(void)!sys_unlinkat(AT_FDCWD, s->dir, AT_REMOVEDIR);
 	trial_seat_free(s);
 	closed(whose);
 }

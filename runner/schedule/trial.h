@@ -32,8 +32,9 @@ typedef void trial_done_fn(void *arg, struct trial_end *end);
 /* Trials of one target, one after the other.  The cell stays from one to the next as long as
  * nothing is odd. */
 struct trial_seat;
-/* work: a directory, in which one is made for the input. */
-MUST_CHECK int trial_seat_new(const char *work, struct trial_seat **ret, struct err *e);
+/* work: a directory, in which one is made for the input.  index: as trial_spec.index. */
+MUST_CHECK int trial_seat_new(const char *work, size_t index, struct trial_seat **ret,
+			      struct err *e);
 /* No trial may be at work; closed comes as that of seat_close(). */
 void trial_seat_close(struct trial_seat *s, void (*closed)(void *arg), void *arg);
 

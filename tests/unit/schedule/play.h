@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/sys.h"
 #include "runner/schedule/replay_internal.h"
 
 #include <stdio.h>
@@ -20,12 +21,13 @@ static struct play {
 	const char *inputs[MAX];
 	size_t n;
 	unsigned cells, alone, running, most; /* at a time */
-	unsigned stop_after;		      /* cells; 0: never */
-	bool no_cell;			      /* none starts */
-	bool busy;			      /* cells wait for a CPU */
-	bool stuck;			      /* the first cell holds still */
-	unsigned fault, later;		      /* armed from the start; after each cell's */
-	char failed[MAX];		      /* 'a' alone, 't' together; 0: not told */
+	unsigned seats;
+	unsigned stop_after;   /* cells; 0: never */
+	bool no_cell;	       /* none starts */
+	bool busy;	       /* cells wait for a CPU */
+	bool stuck;	       /* the first cell holds still */
+	unsigned fault, later; /* armed from the start; after each cell's */
+	char failed[MAX];      /* 'a' alone, 't' together; 0: not told */
 	char type[MAX][40];
 	struct replay_sum sum;
 	bool done;
@@ -243,6 +245,44 @@ static void on_trial(void *arg)
 	free(t);
 }
 
+/* Its cell is gone a little later. */
+struct trial_seat {
+	struct source *timer;
+	void (*closed)(void *arg);
+	void *arg;
+};
+
+int trial_seat_new(const char *work, size_t index, struct trial_seat **ret, struct err *e)
+{
+	assert_string_equal(work, "/work");
+	assert_in_range(index, 5, 5 + 8);
+	*ret = sys_calloc(1, sizeof(**ret));
+	if (!*ret)
+		return err_sys(e, "allocate a seat");
+	play.seats++;
+	return 0;
+}
+
+static inline void on_seat(void *arg)
+{
+	struct trial_seat s = *(struct trial_seat *)arg;
+
+	free(arg);
+	source_remove(s.timer);
+	play.seats--;
+	s.closed(s.arg);
+}
+
+void trial_seat_close(struct trial_seat *s, void (*closed)(void *arg), void *arg)
+{
+	struct err e;
+
+	s->closed = closed;
+	s->arg = arg;
+	if (loop_add_timer(play.loop, clock_mono_us(), on_seat, s, &s->timer, &e) < 0)
+		on_seat(s);
+}
+
 int trial_start(const struct trial_env *env, const struct trial_spec *spec, struct trial **ret,
 		struct err *e)
 {
@@ -320,6 +360,7 @@ static inline int run(unsigned workers)
 				.index = 5,
 				.workers = workers,
 				.dir = "/inputs",
+				.work = "/work",
 				.name = name_of,
 				.n = play.n,
 				.failed = on_failed,
@@ -337,6 +378,7 @@ static inline int run(unsigned workers)
 	loop_free(play.loop);
 	assert_int_equal(play.done, r == 0);
 	assert_int_equal(play.running, 0);
+	assert_int_equal(play.seats, 0);
 	return r;
 }
 

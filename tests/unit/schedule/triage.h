@@ -44,8 +44,9 @@ struct trial_seat {
 	bool busy;
 };
 
-int trial_seat_new(const char *work, struct trial_seat **ret, struct err *e)
+int trial_seat_new(const char *work, size_t index, struct trial_seat **ret, struct err *e)
 {
+	(void)index;
 	(void)e;
 	assert_int_equal(access(work, W_OK), 0);
 	*ret = calloc(1, sizeof(**ret));
