@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Process 1 of every cell.  It starts the program as often as it is told to, says how it ended, and
- * ends what it leaves.  The program is hostile and has the same user: process 1 is closed to
- * ptrace(2), and the kernel gives it no signal from inside that it has no handler for.  It is
- * linked statically, since a cell may have any root. */
+ * ends what it leaves.  When fuzzcell is gone it exits, and the cell with it.  The program is
+ * hostile and has the same user: process 1 is closed to ptrace(2), and the kernel gives it no
+ * signal from inside that it has no handler for.  It is linked statically, since a cell may have
+ * any root. */
 #include "images/init.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -49,23 +51,42 @@ static void tell(enum init_word word, int value, bool left)
 		_exit(1);
 }
 
+static void on_child(int signo)
+{
+	(void)signo; /* it ends ppoll(2) */
+}
+
+/* SIGCHLD comes inside of ppoll(2) alone. */
+static int hold_signals(sigset_t *ret_before)
+{
+	struct sigaction wake = {.sa_handler = on_child};
+	sigset_t child;
+
+	(void)sigemptyset(&child);
+	(void)sigaddset(&child, SIGCHLD);
+	return sigaction(SIGCHLD, &wake, NULL) < 0 /* allow: it has no event loop */
+		   ? -1
+		   : sigprocmask(SIG_BLOCK, &child, ret_before);
+}
+
 /* In the child. */
-static void __attribute__((noreturn)) execute(char **argv)
+static void __attribute__((noreturn)) execute(char **argv, const sigset_t *signals)
 {
 	tell(INIT_STARTED, 0, false);
-	if (setsid() >= 0) /* its kill(0) is not for process 1 */
+	/* A session of its own: its kill(0) is not for process 1. */
+	if (setsid() >= 0 && sigprocmask(SIG_SETMASK, signals, NULL) == 0)
 		execvp(argv[0], argv);
 	tell(INIT_FAILED, errno, false);
 	_exit(127);
 }
 
 /* 0: there is none. */
-static pid_t start(char **argv)
+static pid_t start(char **argv, const sigset_t *signals)
 {
 	pid_t pid = fork();
 
 	if (pid == 0)
-		execute(argv);
+		execute(argv, signals);
 	if (pid < 0)
 		tell(INIT_FAILED, errno, false);
 	return pid < 0 ? 0 : pid;
@@ -77,21 +98,30 @@ static void reap(pid_t pid)
 		;
 }
 
+/* Until a child may have ended. */
+static void sleep_until_child(const sigset_t *signals)
+{
+	struct pollfd socket = {.fd = INIT_SOCKET}; /* the other end's end is always told */
+
+	if (ppoll(&socket, 1, NULL, signals) > 0 || errno != EINTR)
+		_exit(1);
+}
+
 /* The program is not reaped: its number stays its own. */
-static siginfo_t wait_for(pid_t program)
+static siginfo_t wait_for(pid_t program, const sigset_t *signals)
 {
 	siginfo_t is;
 
 	for (;;) {
 		memset(&is, 0, sizeof(is));
-		if (waitid(P_ALL, 0, &is, WEXITED | WNOWAIT) < 0) {
-			if (errno != EINTR)
-				_exit(1);
-		} else if (is.si_pid == program) {
+		if (waitid(P_ALL, 0, &is, WEXITED | WNOWAIT | WNOHANG) < 0)
+			_exit(1);
+		if (is.si_pid == program)
 			return is;
-		} else {
+		if (is.si_pid)
 			reap(is.si_pid); /* its parent has ended */
-		}
+		else
+			sleep_until_child(signals);
 	}
 }
 
@@ -129,10 +159,11 @@ int main(int argc, char **argv)
 {
 	struct inherited before;
 	pid_t program = 0;
+	sigset_t signals;
 	char byte;
 
 	if (argc < 2 || fcntl(INIT_SOCKET, F_SETFD, FD_CLOEXEC) < 0 || close(INIT_PROGRAM) < 0 ||
-	    prctl(PR_SET_DUMPABLE, 0) < 0)
+	    prctl(PR_SET_DUMPABLE, 0) < 0 || hold_signals(&signals) < 0)
 		return 1;
 	look_at_inherited(&before);
 	while (read(INIT_SOCKET, &byte, 1) == 1) {
@@ -141,10 +172,10 @@ int main(int argc, char **argv)
 
 		if (program)
 			reap(program);
-		program = start(argv + 1);
+		program = start(argv + 1, &signals);
 		if (!program)
 			continue;
-		is = wait_for(program);
+		is = wait_for(program, &signals);
 		left = end_rest();
 		tell(is.si_code == CLD_EXITED ? INIT_EXITED : INIT_KILLED, is.si_status,
 		     left || has_changed(&before));

@@ -87,7 +87,7 @@ ended() { # PROCESS
 	status=0
 	wait "$PID" || status=$?
 	[ "$status" -eq 137 ]
-	[ -n "$(cell_processes)" ]
+	wait_until 60 eval '[ -z "$(cell_processes)" ]' # process 1 of each saw it
 	(cd "$work/corpus" && find . -type f -size +0 -exec sha1sum {} +) |
 		sed -n 's/^\([0-9a-f]*\)  .*\/\1$/\1/p' >"$WORK/seen" # whole ones
 	[ "$(wc -l <"$WORK/seen")" -ge 9 ]

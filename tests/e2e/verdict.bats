@@ -184,8 +184,10 @@ merge_one_bad() {
 @test "what a target does to its relatives does not end it, or is a failure" {
 	leave kill
 	config '"max_crashes": 1, "merge_time": "off"'
-	TARGETS=$OUT fuzz leave_kill_fuzzer 4 --fail-on-crash
-	[ "$status" -ne 0 ]
+	TARGETS=$OUT fuzz leave_kill_fuzzer 60 --fail-on-crash
+	[ "$status" -eq 1 ]
+	run "$FUZZCELL" crash list --json --state-dir "$STATE"
+	[ "$(jq -r '.[] | "\(.fuzzer) \(.crash_type)"' <<<"$output")" = 'leave_kill_fuzzer Fatal-signal' ]
 }
 
 @test "a report of a child that the harness survives is a failure, and a crash" {

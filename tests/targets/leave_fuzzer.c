@@ -109,7 +109,7 @@ static void leave_kill(void)
 		kill(1, SIGTERM);
 		_exit(0);
 	}
-	pause();
+	kill(0, SIGKILL);
 }
 
 /* Ignores the dump signal, and takes memory. */
