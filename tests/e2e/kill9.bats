@@ -13,7 +13,7 @@ ended() { # PROCESS
 	! grep -qs '^State:.[^ZX]' "/proc/$1/status"
 }
 
-@test "after kill -9 the cells are killed at once, by the keeper" {
+@test "after kill -9 the cells are gone at once" {
 	fuzz_background hang_fuzzer 600
 	wait_until 60 fuzzing_began
 	[ -n "$(cell_processes)" ]
@@ -30,10 +30,12 @@ ended() { # PROCESS
 	fuzz_background hang_fuzzer 600
 	wait_until 60 fuzzing_began
 	keeper=$(pgrep -P "$PID" -x fuzzcell-keeper)
+	old=$(cell_processes)
+	# shellcheck disable=SC2086 # process numbers
+	kill -STOP $old # else process 1 of the cell sees it, and the cell ends
 	kill -9 "$keeper" "$PID"
 	wait "$PID" || true
 	[ -n "$(cell_processes)" ]
-	old=$(cell_processes)
 	wait_until 60 let_go
 	fuzz healthy_fuzzer "$ENOUGH"
 	[ "$status" -eq 0 ]
