@@ -118,6 +118,15 @@ static int make_memory_file(void)
  * executed, and the runtime directory is often none. */
 static int make_init(struct cell_host *h, struct err *e)
 {
+	struct rlimit size;
+
+	/* A signal would end us. */
+	if (getrlimit(RLIMIT_FSIZE, &size) < 0)
+		return err_sys(e, "read our own limits");
+	if (size.rlim_cur < (rlim_t)(init_end - init_begin))
+		return err_set(e, EFBIG,
+			       "our own limit of a file's size is %llu bytes: raise it (ulimit -f)",
+			       (unsigned long long)size.rlim_cur);
 	h->init = make_memory_file();
 	if (h->init < 0 && errno == EACCES)
 		return err_sys(e, "a program in memory cannot be executed here (set "

@@ -95,7 +95,7 @@ copies() {
 @test "a limit of our own that crun cannot raise is an error of the machine" {
 	local limit
 	copies 5
-	for limit in '-f 100' '-t 20'; do
+	for limit in '-f 2000' '-t 20'; do
 		run bash -c "ulimit $limit && timeout $((120 * SLOW)) $FUZZCELL run --plain --workers 2 \
 			--state-dir $STATE --targets $WORK/out --max-fuzzer-time $((2 * TIMES))s"
 		echo "$output"
@@ -103,6 +103,10 @@ copies() {
 		[[ $output == *"no cell could be had: setrlimit "*": free what is short"* ]]
 		[[ $output != *startup-failed* ]]
 	done
+	run bash -c "ulimit -f 100 && $FUZZCELL run --plain --state-dir $STATE --targets $WORK/out"
+	echo "$output"
+	[ "$status" -eq 3 ]
+	[[ $output == *"our own limit of a file's size is 102400 bytes: raise it (ulimit -f)"* ]]
 }
 
 @test "a caller that ignored SIGCHLD changes nothing" {
