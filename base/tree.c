@@ -119,9 +119,17 @@ static int is_dir(int at, const char *name, struct err *e)
 	return 1;
 }
 
-static int remove_entry(struct removal *rm, int at, const char *name, unsigned depth, struct err *e)
+/* Most entries are files: the listing says so, and saves the statx(2). */
+static bool is_listed_as_other(const struct dirent *ent)
 {
-	int r = is_dir(at, name, e);
+	return ent->d_type != DT_DIR && ent->d_type != DT_UNKNOWN;
+}
+
+static int remove_entry(struct removal *rm, int at, const struct dirent *ent, unsigned depth,
+			struct err *e)
+{
+	const char *name = ent->d_name;
+	int r = is_listed_as_other(ent) ? 0 : is_dir(at, name, e);
 
 	if (r < 0)
 		return r;
@@ -140,9 +148,7 @@ static int remove_below(struct removal *rm, int at, const char *path, unsigned d
 	if (!d)
 		return errno == ENOENT ? 0 : err_sys(e, "open directory '%s'", path);
 	while ((ent = readdir(d))) {
-		int r = is_dots(ent->d_name)
-			    ? 0
-			    : remove_entry(rm, dirfd(d), ent->d_name, depth + 1, e);
+		int r = is_dots(ent->d_name) ? 0 : remove_entry(rm, dirfd(d), ent, depth + 1, e);
 
 		if (r < 0)
 			return r;
