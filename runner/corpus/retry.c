@@ -118,6 +118,30 @@ int retry_stage(int state, const char *target, unsigned max, int stage, struct e
 	return r < 0 ? err_wrap(e, "inputs of '%s' to try again", target) : 0;
 }
 
+static int see_name(int dir, const char *name, void *arg, struct err *e)
+{
+	bool *seen = arg;
+
+	(void)dir;
+	(void)name;
+	(void)e;
+	*seen = true;
+	return 0;
+}
+
+int retry_waits(int state, const char *target, bool *ret, struct err *e)
+{
+	_autoclose_ int dir = -1;
+	int r = open_room(state, "retry", target, &dir, e);
+
+	*ret = false;
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0)
+		r = each_name(dir, see_name, ret, e);
+	return r < 0 ? err_wrap(e, "inputs of '%s' to try again", target) : 0;
+}
+
 /* --- what became of it ---------------------------------------------------------------- */
 
 bool retry_has(int state, const char *target, const char *name)

@@ -20,6 +20,9 @@ MUST_CHECK int retry_turn(int state, const char *target, struct err *e);
 /* Links at most max of what may be tried again into the stage. */
 MUST_CHECK int retry_stage(int state, const char *target, unsigned max, int stage, struct err *e);
 
+/* Whether there is any. */
+MUST_CHECK int retry_waits(int state, const char *target, bool *ret, struct err *e);
+
 /* Whether the input is one that may be tried again. */
 bool retry_has(int state, const char *target, const char *name);
 

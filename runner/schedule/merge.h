@@ -30,7 +30,9 @@
  * the next merge of the same binary, whether this one was killed, stopped or late;
  * anything else is thrown away there.
  *   for            the binary and flags that it was made for
- *   stage/         links to all candidates, made anew each time
+ *   stage/         links to all candidates, made anew each time; not there when the corpus
+ *                  is all of them, and a cell's user may read it: cells see it then
+ *   staged, gone   their list, and those of it that were put away
  *   quick/<k>/     list, control: one shard
  *   measure/<k>/   the same, with all that each input reaches
  *   verify-<r>/    the same, of the chosen; thrown away

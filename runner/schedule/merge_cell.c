@@ -56,7 +56,7 @@ static int make_setup(struct setup *s, const struct merge_slot *slot, struct err
 	int r = setup_init(s, m->spec.target, m->spec.cfg, e);
 
 	if (r == 0)
-		r = setup_mount(s, SETUP_DIR_INPUTS, false, e, "%s/stage", m->path);
+		r = merge_mount_inputs(s, m, e);
 	if (r == 0)
 		r = setup_mount(s, MERGE_CONTROL_AT, true, e, "%s/%s/%zu/" MERGE_FILE_CONTROL,
 				m->path, m->pass, slot->shard);

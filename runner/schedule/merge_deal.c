@@ -95,27 +95,24 @@ static int deal(const struct merge *m, const char *pass, int dir, const struct c
 	return 0;
 }
 
-int merge_deal_rest(const struct merge *m, bool full, int dir, struct merge_staged *io,
-		    struct err *e)
+int merge_deal_rest(const struct merge *m, bool full, int dir, const struct candidates *all,
+		    struct merge_staged *io, struct err *e)
 {
-	_autocandidates_ struct candidates all = {0};
-	_autoclose_ int stage = -1;
-	int r = fs_open_dir(dir, "stage", &stage, e);
-
-	if (r == 0)
-		r = shard_list(stage, &all, e);
 	io->full = full;
-	return r == 0 ? deal(m, merge_first_pass(full), dir, &all, io, e) : r;
+	return deal(m, merge_first_pass(full), dir, all, io, e);
 }
 
 int merge_task_deal(void *arg, struct buf *out, struct err *e)
 {
 	const struct merge *m = arg;
+	_autocandidates_ struct candidates all = {0};
 	struct merge_staged s = {0};
 	_autoclose_ int dir = -1;
 	int r = fs_open_dir(AT_FDCWD, m->path, &dir, e);
 
 	if (r == 0)
-		r = merge_deal_rest(m, m->full, dir, &s, e);
+		r = merge_staged_load(dir, &all, e);
+	if (r == 0)
+		r = merge_deal_rest(m, m->full, dir, &all, &s, e);
 	return r == 0 ? buf_add(out, (struct slice){(const char *)&s, sizeof(s)}, e) : r;
 }

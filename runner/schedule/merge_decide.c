@@ -40,7 +40,7 @@ static int load(struct facts *f, struct err *e)
 {
 	int r = merge_dir_open(f->m, &f->d, e);
 
-	return r == 0 ? shard_list(f->d.stage, &f->staged, e) : r;
+	return r == 0 ? merge_staged_load(f->d.dir, &f->staged, e) : r;
 }
 
 /* What a cell passed over stays where it is, whatever the reason. */
@@ -72,7 +72,7 @@ static int load_measured(struct facts *f, struct err *e)
 	return r == 0 ? list_known(f, e) : r;
 }
 
-/* An input that turned out to be bad is no longer in the stage. */
+/* An input that turned out to be bad is no longer a candidate. */
 static int load_chosen(struct facts *f, bool *ret_all, struct err *e)
 {
 	_autocandidates_ struct candidates before = {0};
@@ -144,14 +144,15 @@ struct difference {
 
 static int compare(const struct facts *f, struct difference *ret, struct err *e)
 {
-	_autocandidates_ struct candidates corpus = {0};
-	int r = shard_list(f->d.corpus, &corpus, e);
+	_autocandidates_ struct candidates listed = {0};
+	const struct candidates *corpus = f->m->direct ? &f->staged : &listed;
+	int r = f->m->direct ? 0 : shard_list(f->d.corpus, &listed, e);
 
 	*ret = (struct difference){0};
 	for (size_t i = 0; r == 0 && i < f->chosen.n; i++)
-		ret->fresh += !candidates_find(&corpus, f->chosen.v[i].name, f->chosen.v[i].size);
-	for (size_t i = 0; r == 0 && i < corpus.n && !ret->more; i++) {
-		const struct candidate *c = &corpus.v[i];
+		ret->fresh += !candidates_find(corpus, f->chosen.v[i].name, f->chosen.v[i].size);
+	for (size_t i = 0; r == 0 && i < corpus->n && !ret->more; i++) {
+		const struct candidate *c = &corpus->v[i];
 
 		ret->more = candidates_find(&f->known, c->name, c->size) &&
 			    !candidates_find(&f->chosen, c->name, c->size);
@@ -199,7 +200,7 @@ static bool is_broken(const struct facts *f, struct merge_decided *io)
 static int to_full(struct facts *f, struct merge_decided *io, struct err *e)
 {
 	io->to = MERGE_TO_FULL;
-	return merge_deal_rest(f->m, true, f->d.dir, &io->measure, e);
+	return merge_deal_rest(f->m, true, f->d.dir, &f->staged, &io->measure, e);
 }
 
 static int choose(struct facts *f, struct merge_decided *io, struct err *e)
@@ -368,7 +369,7 @@ int merge_task_replace(void *arg, struct buf *out, struct err *e)
 	if (r == 0)
 		r = merge_check_binary(f.m, f.d.dir, e);
 	if (r == 0)
-		r = shard_list(f.d.stage, &f.staged, e);
+		r = merge_staged_load(f.d.dir, &f.staged, e);
 	if (r == 0)
 		r = load_chosen(&f, &all, e);
 	if (r == 0)

@@ -27,11 +27,65 @@ int merge_dir_open(const struct merge *m, struct merge_dir *ret, struct err *e)
 {
 	int r = fs_open_dir(AT_FDCWD, m->path, &ret->dir, e);
 
-	if (r == 0)
+	if (r == 0 && m->direct)
+		r = state_open_corpus(m->env.state, m->spec.target->name, &ret->stage, e);
+	else if (r == 0)
 		r = fs_open_dir(ret->dir, "stage", &ret->stage, e);
 	if (r == 0)
 		r = state_open_corpus(m->env.state, m->spec.target->name, &ret->corpus, e);
 	return r;
+}
+
+/* --- the candidates ---------------------------------------------------------------- */
+
+int merge_staged_save(int dir, const struct candidates *all, struct err *e)
+{
+	return candidates_save(dir, MERGE_FILE_STAGED, all, e);
+}
+
+/* Several cells' tasks may do this at a time: a line is one write. */
+int merge_staged_strike(int dir, const char *name, struct err *e)
+{
+	return fs_append_line(dir, MERGE_FILE_GONE, slice_of(name), e);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return memcmp(a, b, STORE_NAME - 1);
+}
+
+/* gone: n lines of STORE_NAME bytes each, sorted. */
+static void strike_out(struct candidates *c, const char *gone, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (!bsearch(c->v[i].name, gone, n, STORE_NAME, compare_names))
+			c->v[kept++] = c->v[i];
+	c->n = kept;
+}
+
+int merge_staged_load(int dir, struct candidates *ret, struct err *e)
+{
+	_autocandidates_ struct candidates c = {0};
+	_autofree_ char *gone = NULL;
+	size_t n = 0;
+	int r = candidates_load(dir, MERGE_FILE_STAGED, &c, e);
+
+	if (r < 0)
+		return r;
+	r = fs_read(dir, MERGE_FILE_GONE, (size_t)CANDIDATES_MAX * STORE_NAME, &gone, &n, e);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (n % STORE_NAME != 0)
+		return err_set(e, EBADMSG, "list '%s' is cut", MERGE_FILE_GONE);
+	if (n > 0) {
+		qsort(gone, n / STORE_NAME, STORE_NAME, compare_names);
+		strike_out(&c, gone, n / STORE_NAME);
+	}
+	*ret = c;
+	c = (struct candidates){0};
+	return 0;
 }
 
 /* --- passes ---------------------------------------------------------------------- */

@@ -10,7 +10,8 @@
 
 /* Between merge.c (its start and end), merge_steps.c (what comes next), merge_cell.c (cells
  * that measure), merge_leak.c (which input leaks?), and what is done in child processes:
- * merge_stage.c, merge_deal.c, merge_look.c, merge_decide.c on the files of merge_files.c. */
+ * merge_stage.c, merge_direct.c, merge_deal.c, merge_look.c, merge_decide.c on the files of
+ * merge_files.c. */
 
 enum {
 	MERGE_SHARDS_MAX = 400, /* in merge/<target>/measure; a descriptor each */
@@ -92,7 +93,8 @@ struct merge {
 	/* The first pass measures of each input all that it reaches, not only what no
 	 * other had: slower, but another choice can be made from it. */
 	bool full, unsteady;
-	bool again; /* a shard was full: its rest is to be dealt */
+	bool direct; /* merge_staged.direct */
+	bool again;  /* a shard was full: its rest is to be dealt */
 	bool tasking, ending, over;
 	bool inside, more;	/* of merge_advance() */
 	bool progress, discard; /* at the end: merge/<target> goes */
@@ -149,12 +151,21 @@ struct merge_staged {
 	uint64_t files, bytes; /* of the corpus */
 	size_t next, end;      /* shards to measure */
 	bool full;	       /* as merge.full must be */
+	bool direct;	       /* likewise: cells read the corpus itself, not a stage */
 	char note[160];
 };
 int merge_task_stage(void *arg, struct buf *out, struct err *e);
 int merge_task_deal(void *arg, struct buf *out, struct err *e);
-MUST_CHECK int merge_deal_rest(const struct merge *m, bool full, int dir, struct merge_staged *io,
+/* all: the candidates, sorted. */
+MUST_CHECK int merge_deal_rest(const struct merge *m, bool full, int dir,
+			       const struct candidates *all, struct merge_staged *io,
 			       struct err *e);
+/* merge_direct.c.  True: the corpus holds all candidates and nothing else, and a cell's user
+ * may read it.  all: what it holds, sorted; empty otherwise. */
+MUST_CHECK int merge_list_direct(const struct merge *m, int corpus, struct candidates *all,
+				 bool *ret, struct err *e);
+/* Shows a cell the candidates. */
+MUST_CHECK int merge_mount_inputs(struct setup *s, const struct merge *m, struct err *e);
 /* The directory of the first pass: "quick" or "measure". */
 const char *merge_first_pass(bool full);
 /* -ESTALE: it is no longer the binary that was measured. */
@@ -216,8 +227,16 @@ struct merge_dir {
 #define MERGE_DIR_NONE ((struct merge_dir){-1, -1, -1})
 #define _automergedir_ CLEANUP(merge_dir_close)
 void merge_dir_close(struct merge_dir *d);
-/* What is there; the stage and the corpus too. */
+/* What is there; the stage (or the corpus in its place, merge.direct) and the corpus too. */
 MUST_CHECK int merge_dir_open(const struct merge *m, struct merge_dir *ret, struct err *e);
+
+/* The candidates of this merge, listed once: `staged` is written when they are staged, and
+ * the name of each that was put away goes to `gone`. */
+MUST_CHECK int merge_staged_save(int dir, const struct candidates *all, struct err *e);
+MUST_CHECK int merge_staged_strike(int dir, const char *name, struct err *e);
+MUST_CHECK int merge_staged_load(int dir, struct candidates *ret, struct err *e); /* the rest */
+#define MERGE_FILE_STAGED "staged"
+#define MERGE_FILE_GONE	  "gone"
 
 /* A pass: numbered shards. */
 struct merge_pass {

@@ -119,7 +119,7 @@ static int make_setup(struct setup *s, const struct merge *m, const struct strv 
 	int r = setup_init(s, m->spec.target, cfg, e);
 
 	if (r == 0)
-		r = setup_mount(s, SETUP_DIR_INPUTS, false, e, "%s/stage", m->path);
+		r = merge_mount_inputs(s, m, e);
 	if (r < 0)
 		return r;
 	job.binary = s->binary;

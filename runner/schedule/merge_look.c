@@ -89,6 +89,8 @@ static int put_away(const struct merge_slot *s, const char *name, struct merge_b
 		r = err_sys(e, "sync the triage queue");
 	if (r == 0)
 		r = shard_quarantine(d.stage, d.corpus, m->env.quarantine, target, name, e);
+	if (r == 0)
+		r = merge_staged_strike(d.dir, name, e);
 	return r == 0 ? retry_failed(m->env.state->dirfd, target, name, e) : r;
 }
 
@@ -133,13 +135,33 @@ static int check_disk(const struct merge_slot *s, const struct control *c, struc
 	return 0;
 }
 
+/* A user may remove an input that a cell reads from the corpus itself: no cell can open it. */
+static int find_removed(const struct merge_slot *s, const struct control *c,
+			const struct candidates *list, bool *ret, struct err *e)
+{
+	_automergedir_ struct merge_dir d = MERGE_DIR_NONE;
+	const char *name = list->v[c->next].name;
+	int r = merge_dir_open(s->m, &d, e);
+
+	if (r == 0 && faccessat(d.stage, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) {
+		*ret = true;
+		r = merge_staged_strike(d.dir, name, e);
+	}
+	return r;
+}
+
 static int act(const struct merge_slot *s, struct control *c, const struct candidates *list,
 	       struct merge_looked *io, struct err *e)
 {
+	bool removed = false;
 	int r = 0;
 
 	io->act = merge_judge(&s->facts, c, is_full(s, c));
-	if (io->act == MERGE_BLAME || io->act == MERGE_STRIKE)
+	if (io->act == MERGE_STRIKE && s->m->direct)
+		r = find_removed(s, c, list, &removed, e);
+	if (r == 0 && removed)
+		io->act = c->next + 1 < c->n ? MERGE_RUN : MERGE_DONE;
+	if (r == 0 && (io->act == MERGE_BLAME || io->act == MERGE_STRIKE))
 		r = check_disk(s, c, e);
 	if (r == 0 && io->act == MERGE_BLAME) {
 		assert(list->v && c->next < list->n);
@@ -147,7 +169,7 @@ static int act(const struct merge_slot *s, struct control *c, const struct candi
 	}
 	/* Beyond the last whole record the file may say anything. */
 	if (r == 0 && s->facts.ran)
-		r = control_repair(c, list, io->act == MERGE_BLAME, e);
+		r = control_repair(c, list, io->act == MERGE_BLAME || removed, e);
 	io->next = c->next;
 	io->n = c->n;
 	return r;

@@ -130,15 +130,14 @@ static int open_for(const struct merge *m, int *ret_fd, struct err *e)
 
 static int remove_old(int dir, struct err *e)
 {
+	static const char *const old[] = {
+	    "stage", MERGE_FILE_STAGED, MERGE_FILE_GONE, "chosen", "known", "reach",
+	};
 	char name[32];
-	int r = fs_remove_tree(dir, "stage", e);
+	int r = 0;
 
-	if (r == 0)
-		r = fs_remove_tree(dir, "chosen", e);
-	if (r == 0)
-		r = fs_remove_tree(dir, "known", e);
-	if (r == 0)
-		r = fs_remove_tree(dir, "reach", e);
+	for (size_t i = 0; r == 0 && i < sizeof(old) / sizeof(old[0]); i++)
+		r = fs_remove_tree(dir, old[i], e);
 	for (unsigned i = 1; r == 0 && i <= MERGE_ROUNDS + 1; i++) {
 		snprintf(name, sizeof(name), "verify-%u", i);
 		r = fs_remove_tree(dir, name, e);
@@ -149,10 +148,8 @@ static int remove_old(int dir, struct err *e)
 static int make_stage(int dir, struct err *e)
 {
 	_autoclose_ int fd = -1;
-	int r = remove_old(dir, e);
+	int r = fs_mkdirs(dir, "stage", MODE_STAGE, e);
 
-	if (r == 0)
-		r = fs_mkdirs(dir, "stage", MODE_STAGE, e);
 	if (r == 0)
 		r = fs_open_dir(dir, "stage", &fd, e);
 	if (r == 0 && fchmod(fd, MODE_STAGE) < 0) /* whatever the umask said */
@@ -297,25 +294,47 @@ static unsigned retries(const struct merge *m)
 	return (unsigned)n;
 }
 
-static int stage_all(const struct merge *m, int dir, struct merge_staged *io, struct err *e)
+static int stage_all(const struct merge *m, int dir, int corpus, struct candidates *all,
+		     struct merge_staged *io, struct err *e)
 {
-	_automergedir_ struct merge_dir d = MERGE_DIR_NONE;
-	struct stage_sum corpus = {0};
+	_autoclose_ int stage = -1;
+	struct stage_sum sum = {0};
 	int r = make_stage(dir, e);
 
 	if (r == 0)
-		r = merge_dir_open(m, &d, e);
+		r = fs_open_dir(dir, "stage", &stage, e);
 	if (r == 0 && m->spec.what == MERGE_REPLACE)
-		r = adopt_all(d.corpus, e);
+		r = adopt_all(corpus, e);
 	if (r == 0)
-		r = link_all(d.corpus, d.stage, &corpus, e);
+		r = link_all(corpus, stage, &sum, e);
 	if (r == 0)
-		r = retry_stage(m->env.state->dirfd, m->spec.target->name, retries(m), d.stage, e);
+		r = retry_stage(m->env.state->dirfd, m->spec.target->name, retries(m), stage, e);
 	if (r < 0)
 		return r;
-	io->files = corpus.files;
-	io->bytes = corpus.bytes;
-	return add_seeds(m, d.stage, io, e);
+	io->files = sum.files;
+	io->bytes = sum.bytes;
+	r = add_seeds(m, stage, io, e);
+	return r == 0 ? shard_list(stage, all, e) : r;
+}
+
+static int find_candidates(const struct merge *m, int dir, struct candidates *all,
+			   struct merge_staged *io, struct err *e)
+{
+	_autoclose_ int corpus = -1;
+	int r = remove_old(dir, e);
+
+	if (r == 0)
+		r = state_open_corpus(m->env.state, m->spec.target->name, &corpus, e);
+	if (r == 0)
+		r = merge_list_direct(m, corpus, all, &io->direct, e);
+	if (r == 0 && !io->direct)
+		r = stage_all(m, dir, corpus, all, io, e);
+	if (r < 0 || !io->direct)
+		return r;
+	io->files = all->n;
+	for (size_t i = 0; i < all->n; i++)
+		io->bytes += all->v[i].size;
+	return 0;
 }
 
 /* Who asks how small it would be gets the exact answer. */
@@ -330,13 +349,16 @@ static bool wants_full(const struct merge *m)
 int merge_task_stage(void *arg, struct buf *out, struct err *e)
 {
 	const struct merge *m = arg;
+	_autocandidates_ struct candidates all = {0};
 	struct merge_staged s = {0};
 	_autoclose_ int dir = -1;
 	int r = open_for(m, &dir, e);
 
 	if (r == 0)
-		r = stage_all(m, dir, &s, e);
+		r = find_candidates(m, dir, &all, &s, e);
 	if (r == 0)
-		r = merge_deal_rest(m, wants_full(m), dir, &s, e);
+		r = merge_staged_save(dir, &all, e);
+	if (r == 0)
+		r = merge_deal_rest(m, wants_full(m), dir, &all, &s, e);
 	return r == 0 ? buf_add(out, (struct slice){(const char *)&s, sizeof(s)}, e) : r;
 }

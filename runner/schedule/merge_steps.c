@@ -190,6 +190,7 @@ static void on_staged(void *arg, struct slice result, const char *failed)
 		m->result.before.files = s.files;
 		m->result.before.bytes = s.bytes;
 		m->full = s.full;
+		m->direct = s.direct;
 		snprintf(m->pass, sizeof(m->pass), "%s", merge_first_pass(m->full));
 		begin_pass(m, s.next, s.end);
 		if (s.candidates == 0)

@@ -152,7 +152,10 @@ static inline bool run_input(struct world *w, int fd, size_t i, const char *name
 {
 	char path[PATH_MAX], content[256];
 
-	snprintf(path, sizeof(path), "%s/stage/%s", w->m.path, name);
+	if (w->m.direct)
+		snprintf(path, sizeof(path), "%s/corpus/t/%s", w->state->path, name);
+	else
+		snprintf(path, sizeof(path), "%s/stage/%s", w->m.path, name);
 	scratch_text(AT_FDCWD, path, content, sizeof(content));
 	dprintf(fd, "STARTED %zu %zu\n", i, strlen(content));
 	if (*content == '!' || (w->spoil && w->spoil(w, fd, content)))
@@ -217,6 +220,7 @@ static inline int stage(struct world *w, struct merge_staged *ret, struct err *e
 		return r;
 	w->m.max_len = ret->longest;
 	w->m.full = ret->full;
+	w->m.direct = ret->direct;
 	snprintf(w->m.pass, sizeof(w->m.pass), "%s", merge_first_pass(w->m.full));
 	w->m.result.before.files = ret->files;
 	return r;
