@@ -129,12 +129,15 @@ enum { SHARD_WORTH = 500 };
 /* A control file says some 7 bytes a feature: 280 MiB at 5,000 features an input.
  * Each restart of a cell reads it again, too. */
 enum { SHARD_INPUTS = 8192 };
+/* A tenth as large, or less, when it says only what is new. */
+enum { SHARD_INPUTS_NEW = 4 * SHARD_INPUTS };
 /* A run costs as much as reading so many bytes. */
 enum { RUN_COST = 4096 };
 
-unsigned shard_count(size_t n, unsigned workers)
+unsigned shard_count(size_t n, unsigned workers, bool only_new)
 {
-	size_t least = (n + SHARD_INPUTS - 1) / SHARD_INPUTS;
+	size_t most = only_new ? SHARD_INPUTS_NEW : SHARD_INPUTS;
+	size_t least = (n + most - 1) / most;
 	size_t count = n / SHARD_WORTH ? n / SHARD_WORTH : 1;
 
 	if (workers < 1)

@@ -67,9 +67,10 @@ MUST_CHECK int shard_list(int stage, struct candidates *ret, struct err *e);
 
 /* How many shards n inputs are worth when so many cells may run at a time: at
  * least 1.  More than workers only when one shard's control file would grow out of
- * hand; run them one after the other then. */
+ * hand; run them one after the other then.  only_new: it says of each input only
+ * what no other one before it reached. */
 enum { SHARDS_MAX = 1024 };
-unsigned shard_count(size_t n, unsigned workers);
+unsigned shard_count(size_t n, unsigned workers, bool only_new);
 
 /* Deals all into shards of equal work (one input costs its run and its bytes), each
  * in a merge's order.  ret: an array of that many, {0} each; on failure it is

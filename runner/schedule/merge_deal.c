@@ -62,30 +62,37 @@ static int find_rest(const struct merge *m, int dir, const char *pass, const str
 	return r == 0 ? subtract(all, &known, rest, e) : r;
 }
 
-static bool too_many(const struct merge *m, const struct candidates *all, size_t shards)
+static unsigned count_shards(const struct merge *m, const struct merge_staged *io, size_t n)
 {
-	return shards + shard_count(all->n, m->spec.workers) > MERGE_SHARDS_MAX;
+	return n ? shard_count(n, m->spec.workers, !io->full) : 0;
+}
+
+static bool too_many(const struct merge *m, const struct merge_staged *io, size_t n)
+{
+	return io->next + count_shards(m, io, n) > MERGE_SHARDS_MAX;
 }
 
 static int deal(const struct merge *m, const char *pass, int dir, const struct candidates *all,
 		struct merge_staged *io, struct err *e)
 {
 	_autocandidates_ struct candidates rest = {0};
-	size_t shards = 0;
+	unsigned shards = 0;
 	int r = merge_pass_count(dir, pass, &io->next, e);
 
 	/* Each start leaves some: after many, all is measured anew. */
-	if (r == 0 && too_many(m, all, io->next) && m->step == MERGE_STAGE) {
+	if (r == 0 && too_many(m, io, all->n) && m->step == MERGE_STAGE) {
 		io->next = 0;
 		r = fs_remove_tree(dir, pass, e);
 	}
-	if (r == 0 && too_many(m, all, io->next))
+	if (r == 0 && too_many(m, io, all->n))
 		r = err_set(e, E2BIG, "what the inputs reach does not fit %d control files",
 			    MERGE_SHARDS_MAX);
 	if (r == 0)
 		r = find_rest(m, dir, pass, all, &rest, e);
-	if (r == 0)
-		r = merge_pass_deal(dir, pass, io->next, &rest, m->spec.workers, &shards, e);
+	if (r == 0) {
+		shards = count_shards(m, io, rest.n);
+		r = merge_pass_deal(dir, pass, io->next, &rest, shards, e);
+	}
 	if (r < 0)
 		return r;
 	io->end = io->next + shards;

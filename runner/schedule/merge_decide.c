@@ -120,17 +120,20 @@ static bool is_verified(const struct facts *f, const struct candidate *c)
 static int to_verify(struct facts *f, struct merge_decided *io, struct err *e)
 {
 	_autocandidates_ struct candidates fresh = {0};
+	unsigned shards;
 	char name[PASS_NAME];
 	int r = candidates_save(f->d.dir, "chosen", &f->chosen, e);
 
 	for (size_t i = 0; r == 0 && i < f->chosen.n; i++)
 		if (!is_verified(f, &f->chosen.v[i]))
 			r = candidates_add(&fresh, f->chosen.v[i].name, f->chosen.v[i].size, e);
+	shards = fresh.n ? shard_count(fresh.n, f->m->spec.workers, false) : 0;
 	snprintf(name, sizeof(name), "verify-%u", f->m->round + 1);
 	if (r == 0)
 		r = fs_remove_tree(f->d.dir, name, e);
 	if (r == 0)
-		r = merge_pass_deal(f->d.dir, name, 0, &fresh, f->m->spec.workers, &io->shards, e);
+		r = merge_pass_deal(f->d.dir, name, 0, &fresh, shards, e);
+	io->shards = shards;
 	io->to = MERGE_TO_VERIFY;
 	return r;
 }

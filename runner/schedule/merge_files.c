@@ -228,13 +228,11 @@ int merge_shard_make(int dir, const char *name, size_t k, const struct candidate
 }
 
 int merge_pass_deal(int dir, const char *name, size_t from, const struct candidates *list,
-		    unsigned workers, size_t *ret_shards, struct err *e)
+		    unsigned shards, struct err *e)
 {
-	unsigned shards = list->n ? shard_count(list->n, workers) : 0;
 	_autofree_ struct candidates *v = sys_calloc(shards ? shards : 1, sizeof(*v));
 	int r;
 
-	*ret_shards = shards;
 	if (!v)
 		return err_sys(e, "allocate %u shards", shards);
 	if (!shards)

@@ -254,10 +254,10 @@ MUST_CHECK int merge_pass_load(int dir, const char *name, const struct candidate
 			       struct merge_pass *io, struct err *e);
 /* How many shards <name>/ has; 0 when it is not there. */
 MUST_CHECK int merge_pass_count(int dir, const char *name, size_t *ret, struct err *e);
-/* New shards of <name>/ for all of the list, numbered from `from` on. */
+/* New shards of <name>/ for all of the list: as many as shard_count() says (0 for none),
+ * numbered from `from` on. */
 MUST_CHECK int merge_pass_deal(int dir, const char *name, size_t from,
-			       const struct candidates *list, unsigned workers, size_t *ret_shards,
-			       struct err *e);
+			       const struct candidates *list, unsigned shards, struct err *e);
 /* <name>/<k>/ and its list. */
 MUST_CHECK int merge_shard_open(int dir, const char *name, size_t k, int *ret_fd,
 				struct candidates *ret, struct err *e);

@@ -124,7 +124,10 @@ static void test_count(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++)
-		assert_int_equal(shard_count(t[i].n, t[i].workers), t[i].want);
+		assert_int_equal(shard_count(t[i].n, t[i].workers, false), t[i].want);
+	assert_int_equal(shard_count(10000, 1, true), 1);
+	assert_int_equal(shard_count(32769, 1, true), 2);
+	assert_int_equal(shard_count(100000, 2, true), 4);
 }
 
 static void check_split(const struct candidates *all, unsigned shards, uint64_t largest)
