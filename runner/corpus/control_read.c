@@ -50,9 +50,13 @@ static int check_head(struct numbers *in, const char *dir, const struct candidat
 	int n = snprintf(line, sizeof(line), "%zu\n0\n", list->n);
 	enum number_end end = numbers_text(in, (struct slice){line, (size_t)n});
 
+	n = snprintf(line, sizeof(line), "%s/", dir);
 	for (size_t i = 0; end == NUMBER_OK && i < list->n; i++) {
-		n = snprintf(line, sizeof(line), "%s/%s\n", dir, list->v[i].name);
 		end = numbers_text(in, (struct slice){line, (size_t)n});
+		if (end == NUMBER_OK)
+			end = numbers_text(in, slice_of(list->v[i].name));
+		if (end == NUMBER_OK)
+			end = numbers_text(in, SLICE("\n"));
 	}
 	if (in->error)
 		return err_set(e, in->error, "read the head: %s", strerror(in->error));
