@@ -12,8 +12,14 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-enum { READABLE = 0444, READABLE_DIR = 0005 };
+enum {
+	READABLE = 0444,
+	READABLE_DIR = 0005,
+	MODE_MADE = 0750, /* as state_open_corpus() makes it */
+	MODE_OPEN = 0755,
+};
 
 /* A cell may see it, and it is a candidate under its name. */
 static bool is_plain(const char *name, const struct stat *st)
@@ -70,23 +76,34 @@ static int seeds_are_in(const struct merge *m, const struct candidates *corpus, 
 	return r;
 }
 
+/* A cell's user is no one else's: it needs the bits for others.  We set them where the directory
+ * of all corpora keeps others out as before; a mode that a user chose stays. */
+static bool is_open_to_cells(int corpus)
+{
+	struct stat st, all;
+
+	if (fstat(corpus, &st) < 0)
+		return false;
+	if ((st.st_mode & READABLE_DIR) == READABLE_DIR)
+		return true;
+	return (st.st_mode & 07777) == MODE_MADE && st.st_uid == geteuid() &&
+	       fstatat(corpus, "..", &all, 0) == 0 && !(all.st_mode & S_IXOTH) &&
+	       fchmod(corpus, MODE_OPEN) == 0;
+}
+
 int merge_list_direct(const struct merge *m, int corpus, struct candidates *all, bool *ret,
 		      struct err *e)
 {
 	bool waits = false;
-	struct stat st;
-	int r;
+	int r = retry_waits(m->env.state->dirfd, m->spec.target->name, &waits, e);
 
 	*ret = false;
-	if (fstat(corpus, &st) < 0)
-		return err_sys(e, "look at the corpus");
-	if ((st.st_mode & READABLE_DIR) != READABLE_DIR)
-		return 0;
-	r = retry_waits(m->env.state->dirfd, m->spec.target->name, &waits, e);
 	if (r == 0 && !waits)
 		r = list_plain(corpus, all, ret, e);
 	if (r == 0 && *ret)
 		r = seeds_are_in(m, all, ret, e);
+	if (r < 0 || (*ret && !is_open_to_cells(corpus)))
+		*ret = false;
 	if (!*ret)
 		candidates_done(all);
 	return r;

@@ -135,19 +135,32 @@ static int check_disk(const struct merge_slot *s, const struct control *c, struc
 	return 0;
 }
 
-/* A user may remove an input that a cell reads from the corpus itself: no cell can open it. */
-static int find_removed(const struct merge_slot *s, const struct control *c,
+/* A user may remove inputs that cells read from the corpus itself: none can be opened.  All in a
+ * row are passed over at once, because the file says nothing of a cell that opened none. */
+static int pass_removed(const struct merge_slot *s, struct control *c,
 			const struct candidates *list, bool *ret, struct err *e)
 {
 	_automergedir_ struct merge_dir d = MERGE_DIR_NONE;
-	const char *name = list->v[c->next].name;
 	int r = merge_dir_open(s->m, &d, e);
 
-	if (r == 0 && faccessat(d.stage, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) {
-		*ret = true;
+	while (r == 0 && c->next < c->n) {
+		const char *name = list->v[c->next].name;
+
+		if (faccessat(d.stage, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
+			break;
 		r = merge_staged_strike(d.dir, name, e);
+		if (r == 0)
+			r = control_repair(c, list, true, e);
+		*ret = true;
 	}
 	return r;
+}
+
+static enum merge_act after_removed(const struct merge_slot *s, const struct control *c)
+{
+	if (c->next == c->n)
+		return MERGE_DONE;
+	return c->next > s->facts.first ? MERGE_RUN : MERGE_STRIKE;
 }
 
 static int act(const struct merge_slot *s, struct control *c, const struct candidates *list,
@@ -157,10 +170,10 @@ static int act(const struct merge_slot *s, struct control *c, const struct candi
 	int r = 0;
 
 	io->act = merge_judge(&s->facts, c, is_full(s, c));
-	if (io->act == MERGE_STRIKE && s->m->direct)
-		r = find_removed(s, c, list, &removed, e);
+	if (s->m->direct && (io->act == MERGE_STRIKE || io->act == MERGE_BLAME))
+		r = pass_removed(s, c, list, &removed, e);
 	if (r == 0 && removed)
-		io->act = c->next + 1 < c->n ? MERGE_RUN : MERGE_DONE;
+		io->act = after_removed(s, c);
 	if (r == 0 && (io->act == MERGE_BLAME || io->act == MERGE_STRIKE))
 		r = check_disk(s, c, e);
 	if (r == 0 && io->act == MERGE_BLAME) {
@@ -168,8 +181,8 @@ static int act(const struct merge_slot *s, struct control *c, const struct candi
 		r = put_away(s, list->v[c->next].name, &io->bad, e);
 	}
 	/* Beyond the last whole record the file may say anything. */
-	if (r == 0 && s->facts.ran)
-		r = control_repair(c, list, io->act == MERGE_BLAME || removed, e);
+	if (r == 0 && s->facts.ran && !removed)
+		r = control_repair(c, list, io->act == MERGE_BLAME, e);
 	io->next = c->next;
 	io->n = c->n;
 	return r;

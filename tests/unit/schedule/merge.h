@@ -94,7 +94,6 @@ static inline void world_make(struct world *w)
 	assert_int_equal(mkdirat(w->dir.fd, "seeds", 0755), 0);
 	w->target = (struct target){.name = strdup("t"), .engine = &engine_libfuzzer};
 	w->target.binary = sys_asprintf("%s/binary", w->dir.path);
-	must(strv_addf(&w->target.seed_dirs, &e, "%s/seeds", w->dir.path), &e);
 	w->cfg = (struct target_config){.disk = 1 << 20, .input_timeout_us = 1000000};
 	char *path = sys_asprintf("%s/state", w->dir.path);
 
@@ -104,6 +103,15 @@ static inline void world_make(struct world *w)
 	w->m.env.quarantine = open_dir_at(w->state->dirfd, "quarantine");
 	w->m.env.triage = open_dir_at(w->state->dirfd, "triage");
 	world_reset(w);
+}
+
+/* Without a directory of seeds, cells read the corpus in place. */
+static inline void world_has_seeds(struct world *w)
+{
+	struct err e;
+
+	if (w->target.seed_dirs.n == 0)
+		must(strv_addf(&w->target.seed_dirs, &e, "%s/seeds", w->dir.path), &e);
 }
 
 static inline void world_remove(struct world *w)
@@ -156,6 +164,8 @@ static inline bool run_input(struct world *w, int fd, size_t i, const char *name
 		snprintf(path, sizeof(path), "%s/corpus/t/%s", w->state->path, name);
 	else
 		snprintf(path, sizeof(path), "%s/stage/%s", w->m.path, name);
+	if (w->m.direct && access(path, F_OK) < 0)
+		return false; /* what cannot be opened ends the engine */
 	scratch_text(AT_FDCWD, path, content, sizeof(content));
 	dprintf(fd, "STARTED %zu %zu\n", i, strlen(content));
 	if (*content == '!' || (w->spoil && w->spoil(w, fd, content)))

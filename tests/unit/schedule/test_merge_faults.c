@@ -9,6 +9,8 @@
 enum { DENSE = 20, STRIDE = 13 };
 
 static struct world w;
+/* No seed, and nothing to try again: cells read the corpus itself. */
+static bool in_place;
 
 static const char *const inputs[] = {"a", "ab", "abc", "xyz", "zyxxx", "!", "!bad one"};
 enum { INPUTS = sizeof(inputs) / sizeof(inputs[0]) };
@@ -18,10 +20,13 @@ static void fill(void)
 	_autoclose_ int quarantine = -1;
 
 	world_make(&w);
-	quarantine = make_dir_at(w.state->dirfd, "quarantine/t");
-	scratch_write(quarantine, name_of("q"), "q"); /* an older build's fault */
 	for (size_t i = 0; i < INPUTS; i++)
 		put_input(&w, inputs[i]);
+	if (in_place)
+		return;
+	world_has_seeds(&w);
+	quarantine = make_dir_at(w.state->dirfd, "quarantine/t");
+	scratch_write(quarantine, name_of("q"), "q"); /* an older build's fault */
 	scratch_write(w.dir.fd, "seeds/one", "c");
 }
 
@@ -31,7 +36,7 @@ static void check_nothing_lost(unsigned at)
 		if (!in_corpus(&w, inputs[i]) && !in_quarantine(&w, inputs[i]) &&
 		    !in_generations(&w, inputs[i]))
 			fail_msg("call %u: '%s' is lost", at, inputs[i]);
-	if (!in_corpus(&w, "q") && !in_quarantine(&w, "q") && !in_retry(&w, "q"))
+	if (!in_place && !in_corpus(&w, "q") && !in_quarantine(&w, "q") && !in_retry(&w, "q"))
 		fail_msg("call %u: what may be tried again is lost", at);
 }
 
@@ -47,10 +52,10 @@ static void check_whole(unsigned at)
 	check_nothing_lost(at);
 	assert_true(in_corpus(&w, "a"));
 	assert_true(in_corpus(&w, "ab"));
-	assert_true(in_corpus(&w, "c"));
+	assert_true(in_place || in_corpus(&w, "c"));
 	assert_true(in_corpus(&w, "xyz"));
-	assert_true(in_corpus(&w, "q"));
-	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 5);
+	assert_true(in_place || in_corpus(&w, "q"));
+	assert_int_equal(entries(w.state->dirfd, "corpus/t"), in_place ? 4 : 5);
 	assert_int_equal(entries(w.state->dirfd, "retry/t"), 0);
 	assert_true(in_quarantine(&w, "!") && in_quarantine(&w, "!bad one"));
 	assert_true(in_triage(&w, "crash", "!") && in_triage(&w, "crash", "!bad one"));
@@ -135,11 +140,27 @@ static void death_at_every_call(void **state)
 	assert_true(tried > 40);
 }
 
+static void every_call_may_fail_in_place(void **state)
+{
+	in_place = true;
+	every_call_may_fail(state);
+	in_place = false;
+}
+
+static void death_at_every_call_in_place(void **state)
+{
+	in_place = true;
+	death_at_every_call(state);
+	in_place = false;
+}
+
 #define CASE(f) cmocka_unit_test_teardown(f, teardown)
 
 static const struct CMUnitTest tests[] = {
     CASE(every_call_may_fail),
     CASE(death_at_every_call),
+    CASE(every_call_may_fail_in_place),
+    CASE(death_at_every_call_in_place),
 };
 
 UNIT_MAIN(tests)

@@ -8,6 +8,8 @@ static void add_seed(const char *content)
 {
 	_autoclose_ int fd = open_dir_at(w.dir.fd, "seeds");
 
+	world_has_seeds(&w);
+
 	scratch_write(fd, "a person's name", content);
 }
 
@@ -230,6 +232,94 @@ static void guard_keeps_the_old(void **state)
 	assert_non_null(strstr(d.why, "1 features"));
 	assert_int_equal(entries(w.state->dirfd, "corpus/t"), 7);
 	assert_int_equal(entries(w.state->dirfd, "generations/t"), 0);
+}
+
+/* --- the corpus in place ------------------------------------------------------------ */
+
+static bool is_direct(void)
+{
+	struct merge_staged s;
+	struct err e;
+	int has_stage;
+
+	must(stage(&w, &s, &e), &e);
+	has_stage = faccessat(w.state->dirfd, "merge/t/stage", F_OK, 0) == 0;
+	assert_int_equal(s.direct, !has_stage);
+	return s.direct;
+}
+
+static void only_a_plain_corpus_is_read_in_place(void **state)
+{
+	begin(state);
+	PUT("a", "bb");
+	assert_true(is_direct());
+	assert_int_equal(fchmodat(w.state->dirfd, "corpus/t", 0770, 0), 0);
+	assert_false(is_direct()); /* a mode that a user chose: cells may not */
+	assert_int_equal(fchmodat(w.state->dirfd, "corpus/t", 0750, 0), 0);
+	assert_int_equal(fchmodat(w.state->dirfd, "corpus", 0755, 0), 0);
+	assert_false(is_direct()); /* others would see it */
+	assert_int_equal(fchmodat(w.state->dirfd, "corpus", 0750, 0), 0);
+	assert_true(is_direct());
+	scratch_write(w.state->dirfd, "corpus/t/.hidden", "not for a cell");
+	assert_false(is_direct());
+	assert_int_equal(unlinkat(w.state->dirfd, "corpus/t/.hidden", 0), 0);
+	assert_int_equal(mkfifoat(w.state->dirfd, "corpus/t/fifo", 0666), 0);
+	assert_false(is_direct());
+	assert_int_equal(unlinkat(w.state->dirfd, "corpus/t/fifo", 0), 0);
+	assert_true(is_direct());
+	add_seed("a seed");
+	assert_false(is_direct());
+}
+
+/* Nothing is staged that would keep it. */
+static void removed_meanwhile(void **state)
+{
+	static const char *const removed[] = {"a", "bb", "dddd"};
+	struct merge_decided d;
+	struct merge_staged s;
+	char path[80];
+	struct err e;
+
+	begin(state);
+	PUT("a", "bb", "cca", "dddd", "eaeee");
+	must(stage(&w, &s, &e), &e);
+	assert_true(s.direct);
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "corpus/t/%s", name_of(removed[i]));
+		assert_int_equal(unlinkat(w.state->dirfd, path, 0), 0);
+	}
+	must(run_shards(&w, s.next, s.end, &e), &e);
+	assert_false(w.m.ending);
+	assert_int_equal(w.m.result.bad, 0);
+	must(decide(&w, &d, &e), &e);
+	assert_int_equal(d.to, MERGE_TO_END);
+	assert_int_equal(d.verdict, MERGE_UNCHANGED);
+	assert_int_equal(d.all.files, 2);
+	assert_int_equal(d.chosen.files, 2);
+	assert_int_equal(entries(w.state->dirfd, "quarantine/t"), 0);
+}
+
+/* The corpus stays: what was chosen no longer reaches everything. */
+static void chosen_removed_before_the_exchange(void **state)
+{
+	struct merge_replaced replaced;
+	struct merge_decided d;
+	struct merge_staged s;
+	char path[80];
+	struct err e;
+
+	begin(state);
+	PUT("ab", "abb", "c");
+	must(stage(&w, &s, &e), &e);
+	must(run_shards(&w, s.next, s.end, &e), &e);
+	must(decide(&w, &d, &e), &e);
+	assert_int_equal(d.to, MERGE_TO_REPLACE);
+	snprintf(path, sizeof(path), "corpus/t/%s", name_of("ab"));
+	assert_int_equal(unlinkat(w.state->dirfd, path, 0), 0);
+	assert_int_equal(task(merge_task_replace, &w.m, &replaced, sizeof(replaced), &e), -ENOENT);
+	assert_true(in_corpus(&w, "abb") && in_corpus(&w, "c"));
+	merge_ok(&d);
+	assert_true(in_corpus(&w, "abb") && in_corpus(&w, "c"));
 }
 
 /* --- going on --------------------------------------------------------------------- */
@@ -469,6 +559,9 @@ static const struct CMUnitTest tests[] = {
     CASE(measuring_changes_nothing),
     CASE(flaky_target),
     CASE(guard_keeps_the_old),
+    CASE(only_a_plain_corpus_is_read_in_place),
+    CASE(removed_meanwhile),
+    CASE(chosen_removed_before_the_exchange),
     CASE(measured_once),
     CASE(another_binary),
     CASE(replaced_meanwhile),

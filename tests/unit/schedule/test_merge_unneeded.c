@@ -40,6 +40,7 @@ static void seed(const char *name, const char *content)
 {
 	char path[64];
 
+	world_has_seeds(&w);
 	snprintf(path, sizeof(path), "seeds/%s", name);
 	scratch_write(w.dir.fd, path, content);
 }
