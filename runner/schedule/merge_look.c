@@ -144,8 +144,10 @@ static int pass_removed(const struct merge_slot *s, struct control *c,
 	int r = merge_dir_open(s->m, &d, e);
 
 	while (r == 0 && c->next < c->n) {
-		const char *name = list->v[c->next].name;
+		const char *name;
 
+		assert(list->v && c->next < list->n);
+		name = list->v[c->next].name;
 		if (faccessat(d.stage, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
 			break;
 		r = merge_staged_strike(d.dir, name, e);
