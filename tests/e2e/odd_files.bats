@@ -59,7 +59,7 @@ survives() {
 }
 
 @test "a FIFO in the place of any state file holds no command" {
-	fuzz crash_fuzzer 3
+	fuzz crash_fuzzer 8
 	[ "$status" -eq 0 ]
 	CRASH=$(jq -r 'to_entries[] | select(.value.fuzzer? == "crash_fuzzer") | .key' \
 		"$STATE/known_crashes.json" | head -n 1)

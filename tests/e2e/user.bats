@@ -57,7 +57,7 @@ of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 	[ "$(of "$cell" memory.max)" = $((256 << 20)) ]
 	[ "$(of "$cell" memory.swap.max)" = 0 ]
 	[ "$(of "$cell" memory.high)" = $((224 << 20)) ]
-	[ "$(of "$cell" pids.max)" = 40 ]
+	[ "$(of "$cell" pids.max)" = 41 ] # and process 1
 	[ "$(of "$cell" cpu.max)" = '50000 100000' ]
 	job=$(cell_processes | tail -n 1)
 	[ "$(awk '/^Uid:/ { print $2, $3, $4, $5 }' "/proc/$job/status")" = \
