@@ -30,7 +30,7 @@ limited() {
 		[ ! -e "$group/pids.max" ] || read -r pids <"$group/pids.max"
 		[ ! -e "$group/memory.swap.max" ] || read -r swap <"$group/memory.swap.max"
 	done < <(find /sys/fs/cgroup -type d -path "*/fuzzcell/$INSTANCE/*" 2>/dev/null)
-	[ "${memory:-max}" != max ] && [ "$memory" -le "$limit" ] && [ "$pids" -eq 64 ] &&
+	[ "${memory:-max}" != max ] && [ "$memory" -le "$limit" ] && [ "$pids" -eq 65 ] &&
 		{ [ "$LAYOUT" = hybrid ] || [ "$swap" -eq 0 ]; }
 } 2>/dev/null
 
