@@ -130,6 +130,7 @@ static void on_init_exit(void *arg, pid_t pid, int status)
 	(void)pid;
 	drop(&c->init_exit);
 	c->stays = false;
+	c->init_gone = true;
 	cell_words_read(c);
 	if (!c->job.ended)
 		died_with_init(c, status);
@@ -437,6 +438,8 @@ int cell_start(struct cell_host *h, const struct cell_spec *spec, const struct c
 	c->arg = arg;
 	c->dir = -1;
 	c->stays = spec->stays;
+	c->uid = spec->uid;
+	c->gid = spec->gid;
 	c->words.socket = -1;
 	c->job.fd = -1;
 	c->out = OUTPUT_INIT;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a cell's process 1 says of the program that it runs. */
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/proc.h"
 #include "base/sys.h"
 #include "images/cell_state.h"
+#include "images/crun.h"
 #include "images/init.h"
 
 #include <errno.h>
@@ -11,6 +13,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+
+/* Process 1 tells the end at once. */
+#define UNTOLD_US (10 * USEC_PER_SEC)
 
 void cell_not_started(struct cell *c, const char *why)
 {
@@ -32,10 +37,20 @@ void cell_job_drop(struct cell *c)
 void cell_words_end(struct cell *c)
 {
 	source_remove(c->words.io);
-	c->words.io = NULL;
+	source_remove(c->words.late);
+	c->words.io = c->words.late = NULL;
 	if (c->words.socket >= 0)
 		close(c->words.socket);
 	c->words.socket = -1;
+}
+
+/* A failure does nothing: the cell's deadline ends it, too. */
+static void expect_by(struct cell *c, uint64_t at_us)
+{
+	struct err e;
+
+	if (c->words.late)
+		(void)!loop_set_timer(c->words.late, at_us, &e);
 }
 
 /* Process 1 may be frozen, and then could not say it. */
@@ -47,12 +62,29 @@ static void on_job_exit(void *arg, uint32_t events)
 	source_remove(c->job.exit);
 	c->job.exit = NULL;
 	cell_memory_end(c);
+	expect_by(c, clock_mono_us() + UNTOLD_US);
+}
+
+/* A process of the cell traces the program, and its end comes to that process.  Or somebody stopped
+ * process 1.  The end is a failure in any case. */
+static void on_untold(void *arg)
+{
+	struct cell *c = arg;
+	struct err e;
+
+	cell_words_read(c);
+	if (!c->job.ended && !c->job.exit)
+		(void)!cell_kill(c, &e); /* else a deadline ends it */
 }
 
 static void on_started(struct cell *c, pid_t pid)
 {
 	struct err e;
-	int r = proc_open(pid, &c->job.fd, &e);
+	int r;
+
+	if (c->init_gone) /* and the number may be another process's */
+		return;
+	r = proc_open(pid, &c->job.fd, &e);
 
 	c->job.pid = r == 0 ? pid : 0;
 	if (r == 0)
@@ -79,7 +111,8 @@ static void on_ended(struct cell *c, const struct init_message *m)
 		c->end.code = m->value;
 	}
 	c->job.ended = true;
-	c->job.left = m->left;
+	c->job.left = m->left || c->mark.met;
+	expect_by(c, UINT64_MAX);
 	if (!c->stays || c->end.how == CELL_NOT_STARTED)
 		cell_words_end(c);
 	else
@@ -164,9 +197,25 @@ static void on_words(void *arg, uint32_t events)
 	cell_words_read(arg);
 }
 
-static int ask(struct cell *c, struct err *e)
+/* fds: standard input and output; NULL: none. */
+static int ask(struct cell *c, const int *fds, struct err *e)
 {
-	if (send(c->words.socket, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+	char byte = 0;
+	struct iovec iov = {&byte, 1};
+	_Alignas(struct cmsghdr) char room[CMSG_SPACE(2 * sizeof(int))] = {0};
+	struct msghdr h = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct cmsghdr *m;
+
+	if (fds) {
+		h.msg_control = room;
+		h.msg_controllen = sizeof(room);
+		m = CMSG_FIRSTHDR(&h);
+		m->cmsg_level = SOL_SOCKET;
+		m->cmsg_type = SCM_RIGHTS;
+		m->cmsg_len = CMSG_LEN(2 * sizeof(int));
+		memcpy(CMSG_DATA(m), fds, 2 * sizeof(int));
+	}
+	if (sendmsg(c->words.socket, &h, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
 		return err_sys(e, "ask process 1 of cell '%s'", c->id);
 	return 0;
 }
@@ -183,7 +232,36 @@ int cell_words_start(struct cell *c, int *ret_end, struct err *e)
 	if (setsockopt(s[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
 		return err_sys(e, "ask for the sender's number");
 	r = loop_add_io(c->host->loop, s[0], EPOLLIN, on_words, c, &c->words.io, e);
-	return r < 0 ? r : ask(c, e);
+	if (r == 0)
+		r = loop_add_timer(c->host->loop, UINT64_MAX, on_untold, c, &c->words.late, e);
+	return r < 0 ? r : ask(c, NULL, e);
+}
+
+/* crun gives the streams of the first program to the cell's user, too. */
+static int give(const struct cell *c, int fd, struct err *e)
+{
+	return fchown(fd, c->uid, c->gid) < 0 ? err_sys(e, "give a pipe to the cell's user") : 0;
+}
+
+static int ask_with_streams(struct cell *c, struct err *e)
+{
+	_autoclose_ int in = -1;
+	_autoclose_ int out = -1;
+	int p[2], r = crun_open_input(&in, e);
+
+	if (r < 0)
+		return r;
+	if (sys_pipe(p) < 0)
+		return err_sys(e, "pipe");
+	out = p[1];
+	output_stop(&c->out);
+	r = output_start(&c->out, c->host->loop, p[0], c->host->output_bytes_per_s, c->host->room,
+			 c->out.fn, c->out.arg, e);
+	if (r == 0)
+		r = give(c, in, e);
+	if (r == 0)
+		r = give(c, out, e);
+	return r < 0 ? r : ask(c, (const int[]){in, out}, e);
 }
 
 int cell_again(struct cell *c, struct err *e)
@@ -191,6 +269,7 @@ int cell_again(struct cell *c, struct err *e)
 	if (c->state != RUNNING || !c->stays || !c->job.ended || c->job.left || c->words.socket < 0)
 		return err_set(e, EBUSY, "cell '%s' cannot run its program again", c->id);
 	c->job.ended = false;
+	c->mark.met = false;
 	c->end = (struct cell_end){0};
-	return ask(c, e);
+	return ask_with_streams(c, e);
 }

@@ -68,6 +68,7 @@ static void on_event(void *arg, uint32_t events)
 
 	(void)events;
 	output_now(&c->out);
+	c->mark.met = true;
 	c->mark.looks = AGAIN_MAX;
 	look_at_mark(c);
 }

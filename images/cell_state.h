@@ -31,6 +31,7 @@ enum event {
 struct cell_mark {
 	struct source *event, *again, *settle;
 	unsigned looks; /* looks that are still to come after an event */
+	bool met;	/* the program came to it */
 	bool halted;	/* all tasks of the cell are frozen, or will be until settled_by */
 	uint64_t settled_by;
 	struct source *alone; /* set while only one thread runs */
@@ -48,9 +49,13 @@ struct cell {
 	struct cgroup *group;
 	int dir;	  /* the bundle; -1: none was made */
 	pid_t crun, init; /* init: process 1 */
+	bool init_gone;
+	uid_t uid;
+	gid_t gid;
 	struct {
 		int socket; /* -1: closed, then process 1 ends */
 		struct source *io;
+		struct source *late; /* the program has ended, and process 1 did not say so */
 	} words;
 	/* The job's program, which process 1 started. */
 	struct {

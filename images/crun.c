@@ -131,7 +131,7 @@ int crun_open_mounts(enum cgroup_layout layout, int *ret_fd, struct err *e)
 /* crun 1.8.1 gives descriptors 0 to 2 to the cell's user (container.c,
  * maybe_chown_std_streams): as standard input, /dev/null would be the cell's on the whole
  * machine, and the cell could close it to others (chmod).  This is a pipe at its end. */
-static int open_input(int *ret_fd, struct err *e)
+int crun_open_input(int *ret_fd, struct err *e)
 {
 	int p[2];
 
@@ -164,7 +164,7 @@ static int spawn(const struct crun_job *job, const char *pid_file, const char *l
 	struct crun_job copy = *job;
 	struct proc_spec spec = PROC_SPEC_INIT;
 	_autoclose_ int input = -1;
-	int r = open_input(&input, e);
+	int r = crun_open_input(&input, e);
 
 	if (r < 0)
 		return r;

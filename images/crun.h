@@ -38,6 +38,9 @@ struct crun_job {
 	bool fixed_addresses;
 };
 
+/* Standard input for a job: a pipe at its end.  close() *ret_fd. */
+MUST_CHECK int crun_open_input(int *ret_fd, struct err *e);
+
 /* crun's process id; reap it.  Exit status 0: crun_read_pid() tells process 1's. */
 MUST_CHECK int crun_start(const struct crun_job *job, pid_t *ret, struct err *e);
 MUST_CHECK int crun_read_pid(int bundle_fd, pid_t *ret, struct err *e);

@@ -5,8 +5,9 @@
 #include <stdint.h>
 
 /* What process 1 of a cell (images/init/init.c) and images/cell_init.c tell each other, over a
- * SOCK_SEQPACKET socket.  One byte to process 1: start the program.  The end of the socket: exit.
- * All else goes the other way. */
+ * SOCK_SEQPACKET socket.  One byte to process 1: start the program.  With the byte come two
+ * descriptors, its standard input and its output; the first program has those of process 1.  The
+ * end of the socket: exit.  Process 1 sends struct init_message. */
 
 /* Descriptors of process 1 when it begins, beside 0 to 2. */
 enum { INIT_SOCKET = 3, INIT_PROGRAM = 4 };
@@ -26,7 +27,7 @@ enum init_word {
 struct init_message {
 	int32_t word, value;
 	/* With INIT_EXITED and INIT_KILLED: the program left something that the next one would
-	 * meet: a process, a file, a changed limit or choice of CPUs of process 1. */
+	 * meet: a process, a file, or a change of process 1, /tmp or /dev/shm. */
 	int32_t left;
 };
 

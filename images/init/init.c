@@ -17,30 +17,45 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-/* What a program inherits from process 1, and the one before it can set there: its system calls
- * are filtered (images/syscalls.inc). */
-struct inherited {
-	struct rlimit limits[RLIM_NLIMITS];
+/* What a program would find as the one before it left it.  The filter of system calls leaves a
+ * program no other way to change something that outlives it (images/syscalls.inc). */
+struct found {
+	struct rlimit limits[RLIM_NLIMITS]; /* of process 1 */
 	cpu_set_t cpus;
+	struct {
+		uint64_t mode, uid, gid, links, bytes;
+		struct timespec read, written, changed;
+	} dirs[2];
 };
 
-static void look_at_inherited(struct inherited *ret)
+static const char *const dirs[] = {"/tmp", "/dev/shm"};
+
+/* Compared as bytes. */
+static void look(struct found *ret)
 {
-	memset(ret, 0, sizeof(*ret)); /* compared as bytes */
+	memset(ret, 0, sizeof(*ret));
 	for (int i = 0; i < RLIM_NLIMITS; i++)
 		(void)getrlimit((__rlimit_resource_t)i, &ret->limits[i]);
 	(void)sched_getaffinity(0, sizeof(ret->cpus), &ret->cpus);
-}
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		struct stat st = {0};
 
-static bool has_changed(const struct inherited *before)
-{
-	struct inherited now;
-
-	look_at_inherited(&now);
-	return memcmp(&now, before, sizeof(now)) != 0;
+		(void)stat(dirs[i], &st);
+		ret->dirs[i].mode = st.st_mode;
+		ret->dirs[i].uid = st.st_uid;
+		ret->dirs[i].gid = st.st_gid;
+		ret->dirs[i].links = st.st_nlink;
+		ret->dirs[i].bytes = (uint64_t)st.st_size;
+		ret->dirs[i].read = st.st_atim;
+		ret->dirs[i].written = st.st_mtim;
+		ret->dirs[i].changed = st.st_ctim;
+	}
 }
 
 static void tell(enum init_word word, int value, bool left)
@@ -69,24 +84,39 @@ static int hold_signals(sigset_t *ret_before)
 		   : sigprocmask(SIG_BLOCK, &child, ret_before);
 }
 
-/* In the child. */
-static void __attribute__((noreturn)) execute(char **argv, const sigset_t *signals)
+/* Streams of its own: what the program before did to the pipes ends with them. */
+static bool take_streams(const int fds[2])
+{
+	return fds[0] < 0 || (dup2(fds[0], STDIN_FILENO) >= 0 && dup2(fds[1], STDOUT_FILENO) >= 0 &&
+			      dup2(fds[1], STDERR_FILENO) >= 0);
+}
+
+/* In the child.  A file that is no program is not given to a shell, as execvp(3) does. */
+static void __attribute__((noreturn))
+execute(char **argv, const int fds[2], const sigset_t *signals)
 {
 	tell(INIT_STARTED, 0, false);
 	/* A session of its own: its kill(0) is not for process 1. */
-	if (setsid() >= 0 && sigprocmask(SIG_SETMASK, signals, NULL) == 0)
-		execvp(argv[0], argv);
+	if (setsid() >= 0 && sigprocmask(SIG_SETMASK, signals, NULL) == 0 && take_streams(fds)) {
+		if (strchr(argv[0], '/'))
+			execv(argv[0], argv);
+		else
+			execvp(argv[0], argv);
+	}
 	tell(INIT_FAILED, errno, false);
 	_exit(127);
 }
 
-/* 0: there is none. */
-static pid_t start(char **argv, const sigset_t *signals)
+/* 0: it was not started. */
+static pid_t start(char **argv, const int fds[2], const sigset_t *signals)
 {
 	pid_t pid = fork();
 
 	if (pid == 0)
-		execute(argv, signals);
+		execute(argv, fds, signals);
+	for (int i = 0; i < 2; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 	if (pid < 0)
 		tell(INIT_FAILED, errno, false);
 	return pid < 0 ? 0 : pid;
@@ -98,7 +128,7 @@ static void reap(pid_t pid)
 		;
 }
 
-/* Until a child may have ended. */
+/* Returns when a child may have ended. */
 static void sleep_until_child(const sigset_t *signals)
 {
 	struct pollfd socket = {.fd = INIT_SOCKET}; /* the other end's end is always told */
@@ -125,60 +155,115 @@ static siginfo_t wait_for(pid_t program, const sigset_t *signals)
 	}
 }
 
-static bool is_process(const char *name)
-{
-	return *name >= '0' && *name <= '9';
-}
-
-/* Whether the directory holds more than it may: of /proc only process 1 and the program. */
-static bool has_more(const char *path, bool (*counts)(const char *name), unsigned most)
+static bool is_empty(const char *path)
 {
 	DIR *d = opendir(path); /* allow: it has no library of ours */
 	const struct dirent *de;
-	unsigned n = 0;
+	bool empty = true;
 
 	if (!d)
-		return errno != ENOENT;
-	while ((de = readdir(d)))
-		n += strcmp(de->d_name, ".") != 0 && strcmp(de->d_name, "..") != 0 &&
-		     (!counts || counts(de->d_name));
+		return errno == ENOENT;
+	errno = 0;
+	while (empty && (de = readdir(d)))
+		empty = strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0;
+	empty = empty && errno == 0;
 	closedir(d);
-	return n > most;
+	return empty;
 }
 
-/* kill(2) meets each process, also one that is being forked.  Who died is still listed, since only
- * we reap. */
-static bool end_rest(void)
+/* Reaps each process beside the program that has ended.  True: none is left. */
+static bool are_reaped(pid_t program)
 {
-	(void)kill(-1, SIGKILL); /* allow: all of this cell */
-	return has_more("/proc", is_process, 2) || has_more("/tmp", NULL, 0) ||
-	       has_more("/dev/shm", NULL, 0);
+	DIR *d = opendir("/proc"); /* allow: as above */
+	const struct dirent *de;
+	bool all = d != NULL;
+
+	errno = 0;
+	while (d && (de = readdir(d))) {
+		long pid = strtol(de->d_name, NULL, 10); /* 0: another name */
+
+		if (pid > 1 && pid != program && waitpid((pid_t)pid, NULL, WNOHANG) != (pid_t)pid)
+			all = false;
+		errno = 0;
+	}
+	if (d)
+		closedir(d);
+	return all && errno == 0;
+}
+
+/* A symbolizer ends when its program has.  All else is killed: kill(2) reaches each process, also
+ * one that is being forked. */
+static bool end_processes(pid_t program)
+{
+	const struct timespec moment = {.tv_nsec = 2000000};
+	bool ended = are_reaped(program);
+
+	for (unsigned i = 0; !ended && i < 10; i++) {
+		(void)nanosleep(&moment, NULL); /* allow: it has no event loop */
+		ended = are_reaped(program);
+	}
+	if (!ended)
+		(void)kill(-1, SIGKILL); /* allow: all of this cell */
+	return ended;
+}
+
+static bool is_as_before(const struct found *before)
+{
+	struct found now;
+	bool same;
+
+	look(&now);
+	same = memcmp(&now, before, sizeof(now)) == 0;
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		same = is_empty(dirs[i]) && same;
+	return same;
+}
+
+/* The fds of a message, in their order; -1: it has none. */
+static bool hear(int fds[2])
+{
+	char byte;
+	struct iovec iov = {&byte, 1};
+	_Alignas(struct cmsghdr) char room[CMSG_SPACE(2 * sizeof(int))];
+	struct msghdr h = {
+	    .msg_iov = &iov, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)};
+	const struct cmsghdr *m;
+
+	fds[0] = fds[1] = -1;
+	if (recvmsg(INIT_SOCKET, &h, MSG_CMSG_CLOEXEC) != 1)
+		return false;
+	m = CMSG_FIRSTHDR(&h);
+	if (m && m->cmsg_type == SCM_RIGHTS && m->cmsg_len == CMSG_LEN(2 * sizeof(int)))
+		memcpy(fds, CMSG_DATA(m), 2 * sizeof(int));
+	return true;
 }
 
 int main(int argc, char **argv)
 {
-	struct inherited before;
+	struct found before;
 	pid_t program = 0;
 	sigset_t signals;
-	char byte;
+	int fds[2];
 
 	if (argc < 2 || fcntl(INIT_SOCKET, F_SETFD, FD_CLOEXEC) < 0 || close(INIT_PROGRAM) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0) < 0 || hold_signals(&signals) < 0)
 		return 1;
-	look_at_inherited(&before);
-	while (read(INIT_SOCKET, &byte, 1) == 1) {
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		(void)is_empty(dirs[i]); /* the first listing sets the time of the last one */
+	look(&before);
+	while (hear(fds)) {
 		siginfo_t is;
-		bool left;
+		bool clean;
 
 		if (program)
 			reap(program);
-		program = start(argv + 1, &signals);
+		program = start(argv + 1, fds, &signals);
 		if (!program)
 			continue;
 		is = wait_for(program, &signals);
-		left = end_rest();
-		tell(is.si_code == CLD_EXITED ? INIT_EXITED : INIT_KILLED, is.si_status,
-		     left || has_changed(&before));
+		clean = end_processes(program);
+		clean = is_as_before(&before) && clean;
+		tell(is.si_code == CLD_EXITED ? INIT_EXITED : INIT_KILLED, is.si_status, !clean);
 	}
 	return 0;
 }

@@ -26,6 +26,7 @@ struct queue {
 	const struct plan_entry *target;
 	struct triage_parts parts;
 	unsigned begun, active; /* parts */
+	uint64_t until_us;	/* clock_mono_us(): its time is over */
 	bool shrinks;		/* the last step has begun */
 	struct triage_sum sum;
 };
@@ -148,13 +149,14 @@ static void add(struct triage_sum *to, const struct triage_sum *s)
 static int start(struct place *p, struct queue *q, unsigned stages, struct err *e)
 {
 	struct triage_all *a = p->all;
+	uint64_t now = clock_mono_us();
 	_autofree_ char *work = sys_asprintf("%s/%zu", a->cells.path, p->index);
 	struct triage_spec s = {
 	    .target = q->target->target,
 	    .cfg = &q->target->cfg,
 	    .index = p->index,
 	    .stages = stages,
-	    .budget_us = a->time_us ? a->time_us : NO_BUDGET,
+	    .budget_us = q->until_us > now ? q->until_us - now : 0,
 	    .work = work,
 	    .parts = &q->parts,
 	    .part = q->begun,
@@ -259,6 +261,7 @@ static struct queue *next_queue(struct triage_all *a)
 			continue;
 		}
 		a->open->target = t;
+		a->open->until_us = clock_mono_us() + (a->time_us ? a->time_us : NO_BUDGET);
 		a->open->parts.n = parts_for(a, waiting);
 		a->waiting -= a->waiting > 0;
 	}

@@ -49,6 +49,11 @@ int seat_new(struct seat **ret, struct err *e)
 	return *ret ? 0 : err_sys(e, "allocate a cell's place");
 }
 
+void seat_clear(struct seat *s)
+{
+	end(s);
+}
+
 void seat_close(struct seat *s, void (*closed)(void *arg), void *arg)
 {
 	end(s);

@@ -11,6 +11,8 @@
 struct seat;
 
 MUST_CHECK int seat_new(struct seat **ret, struct err *e);
+/* Ends the cell that stayed, soon; nothing is fine. */
+void seat_clear(struct seat *s);
 /* No command may be at work.  closed comes when no cell of it lives, perhaps at once; then s is
  * freed. */
 void seat_close(struct seat *s, void (*closed)(void *arg), void *arg);

@@ -82,14 +82,18 @@ static int wait_for_memory(struct triage *t, const char *path, trial_done_fn *do
 	return loop_set_timer(t->idle, clock_mono_us() + LATER_US, e);
 }
 
-/* Those with names are few, and take much memory. */
+/* Trials with names are few, and take much memory.  Passes that show that a crash is fixed come
+ * from cells in which nothing ran before. */
 static struct trial_seat *seat_for(struct triage *t, bool symbolize)
 {
+	bool alone = symbolize || t->stage == STAGE_CHECK;
 	struct err e;
 
-	if (!symbolize && !t->seat && trial_seat_new(t->work, t->spec.index, &t->seat, &e) < 0)
+	if (alone && t->seat)
+		trial_seat_clear(t->seat); /* a worker has one cell at a time */
+	if (!alone && !t->seat && trial_seat_new(t->work, t->spec.index, &t->seat, &e) < 0)
 		t->seat = NULL; /* each has a cell of its own */
-	return symbolize ? NULL : t->seat;
+	return alone ? NULL : t->seat;
 }
 
 int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn *done,

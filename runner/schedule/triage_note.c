@@ -227,8 +227,12 @@ static bool may_write(struct triage *t)
 	struct triage_parts *p = t->spec.parts;
 
 	if (p && p->writing) {
-		t->next_writer = p->waiting;
-		p->waiting = t;
+		struct triage **last = &p->waiting;
+
+		while (*last)
+			last = &(*last)->next_writer;
+		t->next_writer = NULL;
+		*last = t;
 		return false;
 	}
 	if (p)

@@ -80,6 +80,11 @@ static void on_closed(void *arg)
 	closed(whose);
 }
 
+void trial_seat_clear(struct trial_seat *s)
+{
+	seat_clear(s->seat);
+}
+
 void trial_seat_close(struct trial_seat *s, void (*closed)(void *arg), void *arg)
 {
 	s->closed = closed;

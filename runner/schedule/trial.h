@@ -35,6 +35,7 @@ struct trial_seat;
 /* work: a directory, in which one is made for the input.  index: as trial_spec.index. */
 MUST_CHECK int trial_seat_new(const char *work, size_t index, struct trial_seat **ret,
 			      struct err *e);
+void trial_seat_clear(struct trial_seat *s); /* seat_clear() */
 /* No trial may be at work; closed comes as that of seat_close(). */
 void trial_seat_close(struct trial_seat *s, void (*closed)(void *arg), void *arg);
 

@@ -6,6 +6,8 @@
 #include "planted.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 
 static char **args;
@@ -60,6 +62,27 @@ static void leave_sigkill(void)
 static void leave_sighup(void)
 {
 	raise(SIGHUP);
+}
+
+/* The end of a traced process comes to its tracer. */
+static void leave_seized(void)
+{
+	pid_t me = getpid();
+	int traces[2];
+	char byte;
+
+	if (pipe(traces) < 0)
+		return;
+	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	if (fork() == 0) {
+		setsid();
+		(void)ptrace(PTRACE_SEIZE, me, NULL, NULL);
+		(void)!write(traces[1], "x", 1);
+		for (;;)
+			pause();
+	}
+	(void)!read(traces[0], &byte, 1);
+	_exit(0);
 }
 
 /* As many crash handlers end. */
@@ -154,6 +177,7 @@ static const struct {
     {"exec", leave_exec},	{"daemon", leave_daemon}, {"kill", leave_kill},
     {"memory", leave_memory},	{"disk", leave_disk},	  {"again", leave_again},
     {"sigkill", leave_sigkill}, {"sighup", leave_sighup}, {"reset", leave_reset},
+    {"seized", leave_seized},
 };
 
 static void (*leave)(void) = leave_term;

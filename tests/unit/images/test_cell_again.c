@@ -45,9 +45,8 @@ static void once_more(struct seen *s, const struct cell_end *end, bool left)
 		fail_msg("%s", e.msg);
 }
 
-static void run_again(const char *script, unsigned most)
+static void run_program(const char *const *argv, unsigned most)
 {
-	const char *argv[] = {"/bin/sh", "-c", script, NULL};
 	struct cell_spec spec = cell_spec_for("again", argv);
 	struct cell_mount mount = {NULL, "/in", false, false};
 	char dir[96], path[120];
@@ -70,6 +69,11 @@ static void run_again(const char *script, unsigned most)
 	remove_file(dir, "number");
 	assert_int_equal(rmdir(dir), 0);
 	world_close(&w);
+}
+
+static void run_again(const char *script, unsigned most)
+{
+	run_program((const char *[]){"/bin/sh", "-c", script, NULL}, most);
 }
 
 /* Each has its own process, status and output, all of it before the next one begins, and sees the
@@ -104,10 +108,12 @@ static void what_is_left_is_seen(void **state)
 	    "sleep 1000 &",
 	    "(setsid sleep 1000 &)",
 	    "(trap '' HUP INT TERM; while :; do :; done) &",
-	    /* one that ends at once, and nobody waits for */
-	    "true & kill -9 $$",
 	    "echo x > /tmp/file",
 	    "mkdir /tmp/.hidden",
+	    "echo x > /tmp/file; rm /tmp/file",
+	    "chmod 555 /tmp",
+	    "touch -d 2001-01-01 /tmp",
+	    "touch -a -d 2001-01-01 /dev/shm",
 	    "echo x > /dev/shm/file",
 	    "prlimit --pid 1 --nofile=32",
 	    "taskset -cp 0 1 && test $(nproc) != 1 || echo one > /tmp/cpu",
@@ -119,9 +125,38 @@ static void what_is_left_is_seen(void **state)
 		if (again.runs != 1 || !again.left)
 			fail_msg("'%s': %u runs", leave[i], again.runs);
 	}
-	run_again("sleep 0.01 & wait; echo x > /tmp/file; rm /tmp/file", 3);
-	assert_int_equal(again.runs, 3);
-	assert_false(again.left);
+}
+
+/* A process that ends with the program, as a symbolizer does, is not left. */
+static void what_ends_with_it_is_not_left(void **state)
+{
+	static const char *const ends[] = {"sleep 0.01 & wait", "true & kill -9 $$",
+					   "cat <&0 & exit 3"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		run_again(ends[i], 3);
+		if (again.runs != 3 || again.left)
+			fail_msg("'%s': %u runs", ends[i], again.runs);
+	}
+}
+
+/* Each says what it finds, and leaves it for the next one. */
+static void streams_are_its_own(void **state)
+{
+	static const char *const leave[] = {
+	    "$f = fcntl(STDERR, 3, 0); print 'met' if $f & 2048; fcntl(STDERR, 4, $f | 2048)",
+	    "print 'met' if fcntl(STDERR, 1032, 0) < 65536; fcntl(STDERR, 1031, 4096)",
+	    "print 'met' if ((stat STDOUT)[2] & 0777) == 0; chmod 0, *STDOUT",
+	    "print 'met' if sysread STDIN, $b, 1; open F, '+</proc/self/fd/0'; syswrite F, 'x'",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(leave) / sizeof(leave[0]); i++) {
+		run_program((const char *[]){"/usr/bin/perl", "-e", leave[i], NULL}, 3);
+		assert_int_equal(again.runs, 3);
+		assert_string_equal(seen.out, "");
+	}
 }
 
 /* Fast, as triage runs them; the number of a process is never that of another one. */
@@ -212,6 +247,8 @@ static void a_waiting_cell_ends(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(streams_are_its_own),
+    cmocka_unit_test(what_ends_with_it_is_not_left),
     cmocka_unit_test(each_run_is_told_apart),
     cmocka_unit_test(what_is_left_is_seen),
     cmocka_unit_test(many_runs_end),

@@ -54,6 +54,11 @@ int trial_seat_new(const char *work, size_t index, struct trial_seat **ret, stru
 	return 0;
 }
 
+void trial_seat_clear(struct trial_seat *s)
+{
+	assert_false(s->busy);
+}
+
 void trial_seat_close(struct trial_seat *s, void (*closed)(void *arg), void *arg)
 {
 	assert_false(s->busy);
