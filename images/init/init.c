@@ -133,7 +133,7 @@ static void sleep_until_child(const sigset_t *signals)
 {
 	struct pollfd socket = {.fd = INIT_SOCKET}; /* the other end's end is always told */
 
-	if (ppoll(&socket, 1, NULL, signals) > 0 || errno != EINTR)
+	if (ppoll(&socket, 1, NULL, signals) > 0 || errno != EINTR) /* allow: no loop */
 		_exit(1);
 }
 
@@ -180,7 +180,7 @@ static bool are_reaped(pid_t program)
 
 	errno = 0;
 	while (d && (de = readdir(d))) {
-		long pid = strtol(de->d_name, NULL, 10); /* 0: another name */
+		long pid = strtol(de->d_name, NULL, 10); /* allow: /proc's; 0: another name */
 
 		if (pid > 1 && pid != program && waitpid((pid_t)pid, NULL, WNOHANG) != (pid_t)pid)
 			all = false;

@@ -312,10 +312,15 @@ static void on_signal(void *arg, int signo)
 
 /* Before and after --------------------------------------------------------- */
 
-/* The limits as cgroup_new() gives them to the cell; no listener of ours. */
+/* The limits as cgroup_new() gives them to the cell; no listener and no process 1 of ours. */
 static int make_bare(json_t *config, enum kind kind, struct err *e)
 {
-	int r = json_object_del(json_object_get(config, "annotations"), "run.oci.seccomp.receiver");
+	json_t *args = json_object_get(json_object_get(config, "process"), "args");
+	int r = json_array_remove(args, 0);
+
+	if (r == 0)
+		r = json_object_del(json_object_get(config, "annotations"),
+				    "run.oci.seccomp.receiver");
 
 	if (r == 0 && kind == BARE)
 		r = json_object_update_new(
