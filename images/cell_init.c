@@ -44,7 +44,7 @@ void cell_words_end(struct cell *c)
 	c->words.socket = -1;
 }
 
-/* A failure does nothing: the cell's deadline ends it, too. */
+/* If the timer fails, the deadline of the cell ends it. */
 static void expect_by(struct cell *c, uint64_t at_us)
 {
 	struct err e;
@@ -53,7 +53,7 @@ static void expect_by(struct cell *c, uint64_t at_us)
 		(void)!loop_set_timer(c->words.late, at_us, &e);
 }
 
-/* Process 1 may be frozen, and then could not say it. */
+/* Process 1 may be frozen.  Then it cannot report the end. */
 static void on_job_exit(void *arg, uint32_t events)
 {
 	struct cell *c = arg;
@@ -65,8 +65,8 @@ static void on_job_exit(void *arg, uint32_t events)
 	expect_by(c, clock_mono_us() + UNTOLD_US);
 }
 
-/* A process of the cell traces the program, and its end comes to that process.  Or somebody stopped
- * process 1.  The end is a failure in any case. */
+/* If another process of the cell traces the program, the kernel reports the end to that process. Or
+ * process 1 was stopped from outside.  Both ends are failures. */
 static void on_untold(void *arg)
 {
 	struct cell *c = arg;
@@ -74,7 +74,7 @@ static void on_untold(void *arg)
 
 	cell_words_read(c);
 	if (!c->job.ended && !c->job.exit)
-		(void)!cell_kill(c, &e); /* else a deadline ends it */
+		(void)!cell_kill(c, &e); /* if that fails, the deadline ends it */
 }
 
 static void on_started(struct cell *c, pid_t pid)
@@ -82,7 +82,7 @@ static void on_started(struct cell *c, pid_t pid)
 	struct err e;
 	int r;
 
-	if (c->init_gone) /* and the number may be another process's */
+	if (c->init_gone) /* the number may be another process's now */
 		return;
 	r = proc_open(pid, &c->job.fd, &e);
 
@@ -97,7 +97,7 @@ static void on_started(struct cell *c, pid_t pid)
 	if (r < 0 && r != -ESRCH) { /* it could not be stopped in order */
 		cell_not_started(c, e.msg);
 		c->job.ended = true;
-		(void)!cell_kill(c, &e); /* the socket's end does it, else */
+		(void)!cell_kill(c, &e); /* if that fails, the end of the socket does it */
 		cell_words_end(c);
 	}
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Process 1 of every cell.  It starts the program as often as it is told to, says how it ended, and
- * ends what it leaves.  When fuzzcell is gone it exits, and the cell with it.  The program is
- * hostile and has the same user: process 1 is closed to ptrace(2), and the kernel gives it no
- * signal from inside that it has no handler for.  It is linked statically, since a cell may have
- * any root. */
+/* Process 1 of every cell.  It starts the program each time fuzzcell asks for it, reports how the
+ * program ended, and ends the processes that are left.  When fuzzcell is gone it exits, and the
+ * cell ends with it.  The program is hostile and has the same user.  So process 1 is closed to
+ * ptrace(2). The kernel drops signals from inside the cell for which process 1 has no handler.  It
+ * is linked statically, since a cell may have any root. */
 #include "images/init.h"
 
 #include <dirent.h>
@@ -23,8 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What a program would find as the one before it left it.  The filter of system calls leaves a
- * program no other way to change something that outlives it (images/syscalls.inc). */
+/* What one program can change for the next one.  The filter of system calls refuses all other ways
+ * (images/syscalls.inc). */
 struct found {
 	struct rlimit limits[RLIM_NLIMITS]; /* of process 1 */
 	cpu_set_t cpus;
@@ -84,7 +84,7 @@ static int hold_signals(sigset_t *ret_before)
 		   : sigprocmask(SIG_BLOCK, &child, ret_before);
 }
 
-/* Streams of its own: what the program before did to the pipes ends with them. */
+/* The program before may have changed its own pipes: their flags, size, mode and content. */
 static bool take_streams(const int fds[2])
 {
 	return fds[0] < 0 || (dup2(fds[0], STDIN_FILENO) >= 0 && dup2(fds[1], STDOUT_FILENO) >= 0 &&
@@ -107,7 +107,7 @@ execute(char **argv, const int fds[2], const sigset_t *signals)
 	_exit(127);
 }
 
-/* 0: it was not started. */
+/* Returns 0 if there is no process. */
 static pid_t start(char **argv, const int fds[2], const sigset_t *signals)
 {
 	pid_t pid = fork();
@@ -137,7 +137,7 @@ static void sleep_until_child(const sigset_t *signals)
 		_exit(1);
 }
 
-/* The program is not reaped: its number stays its own. */
+/* The program is not reaped, so that its number is not used again. */
 static siginfo_t wait_for(pid_t program, const sigset_t *signals)
 {
 	siginfo_t is;
@@ -171,7 +171,7 @@ static bool is_empty(const char *path)
 	return empty;
 }
 
-/* Reaps each process beside the program that has ended.  True: none is left. */
+/* Reaps the processes that have ended, except the program.  Returns whether none is left. */
 static bool are_reaped(pid_t program)
 {
 	DIR *d = opendir("/proc"); /* allow: as above */
@@ -191,8 +191,8 @@ static bool are_reaped(pid_t program)
 	return all && errno == 0;
 }
 
-/* A symbolizer ends when its program has.  All else is killed: kill(2) reaches each process, also
- * one that is being forked. */
+/* A symbolizer ends soon after its program.  Other processes are killed.  kill(2) also reaches a
+ * process that is being forked. */
 static bool end_processes(pid_t program)
 {
 	const struct timespec moment = {.tv_nsec = 2000000};
@@ -219,7 +219,7 @@ static bool is_as_before(const struct found *before)
 	return same;
 }
 
-/* The fds of a message, in their order; -1: it has none. */
+/* Waits for a message.  fds are its descriptors, or -1.  Returns false at the end of the socket. */
 static bool hear(int fds[2])
 {
 	char byte;
@@ -249,7 +249,7 @@ int main(int argc, char **argv)
 	    prctl(PR_SET_DUMPABLE, 0) < 0 || hold_signals(&signals) < 0)
 		return 1;
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
-		(void)is_empty(dirs[i]); /* the first listing sets the time of the last one */
+		(void)is_empty(dirs[i]); /* only the first listing changes the time of access */
 	look(&before);
 	while (hear(fds)) {
 		siginfo_t is;

@@ -40,7 +40,7 @@ struct exec {
 	enum ask ask;
 	bool late, forced, stopped;
 	bool marked; /* it came to its memory mark */
-	/* Of commands that ran in its cell before. */
+	/* The counters of its cell when it began: not 0 if other commands ran there. */
 	struct cgroup_counters before;
 	bool watched; /* at its memory mark, only the engine's watchdog runs */
 	struct lines lines;
