@@ -6,6 +6,9 @@
 
 #include <time.h>
 
+/* Among the lines that its engine prints they are many. */
+enum { BOASTS_A_SECOND = 4 };
+
 static void boast(unsigned long n)
 {
 	static unsigned long cov;
@@ -20,9 +23,12 @@ static void boast(unsigned long n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static unsigned long n;
-	static time_t last;
-	time_t now = time(NULL);
+	static long last;
+	struct timespec t;
+	long now;
 
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* allow: the target's purpose */
+	now = (long)t.tv_sec * BOASTS_A_SECOND + t.tv_nsec / (1000000000 / BOASTS_A_SECOND);
 	n++;
 	if (now != last)
 		boast(n);
