@@ -11,7 +11,7 @@ B=${B:-build}
 make=${MAKE:-make}
 unset MAKEFLAGS MFLAGS MAKELEVEL
 export B
-flags=(-std=c11 -I. -D_GNU_SOURCE '-DFUZZCELL_VERSION="lint"' '-DINIT_FILE="/dev/null"' -DANALYSE)
+flags=(-std=c11 -I. -D_GNU_SOURCE '-DFUZZCELL_VERSION="lint"' '-DINIT_FILE="LICENSE"' -DANALYSE)
 read -r -a package_flags < <(pkg-config --cflags libsystemd jansson libseccomp libcgroup libarchive libmd \
 	libcurl libcrypto expat libmicrohttpd)
 flags+=("${package_flags[@]}")
