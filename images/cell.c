@@ -85,6 +85,8 @@ static void release(struct cell *c)
 	drop(&c->events);
 	cell_words_end(c);
 	cell_job_drop(c);
+	free(c->program);
+	c->program = NULL;
 	cell_memory_drop(c);
 	drop(&c->timer);
 	output_stop(&c->out);
@@ -100,7 +102,6 @@ static void release(struct cell *c)
 static void cell_free(struct cell *c)
 {
 	release(c);
-	free(c->program);
 	free(c);
 }
 
@@ -304,7 +305,6 @@ static void enter_gone(struct cell *c)
 	output_drain(&c->out);
 	release(c);
 	c->ops.ended(c->arg, &c->end);
-	free(c->program);
 	free(c);
 }
 

@@ -119,8 +119,9 @@ struct cell_ops {
 	 * until then. */
 	void (*memory)(void *arg, bool halted);
 	/* Of a cell that stays: its program has ended, and all that it printed was delivered.  Of
-	 * end how and code are set.  left: it left a process, a file in /tmp or /dev/shm, or
-	 * changed what the next one would inherit; then only cell_kill() is possible. */
+	 * end how and code are set.  left: it left a process, changed /tmp or /dev/shm, changed
+	 * what the next one would inherit, or came to the memory mark.  Then only cell_kill() is
+	 * possible. */
 	void (*exited)(void *arg, const struct cell_end *end, bool left);
 	void (*ended)(void *arg, const struct cell_end *end);
 };

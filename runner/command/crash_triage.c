@@ -20,8 +20,8 @@ enum { PART_LEAST = 16 }; /* artifacts, in each of several parts */
 
 struct triage_all;
 
-/* A target whose artifacts wait.  Its queue is worked off in parts, then its crashes are made
- * smaller. */
+/* A target with artifacts that wait.  Several triages work off parts of its queue.  Then one makes
+ * the inputs of its crashes smaller. */
 struct queue {
 	const struct plan_entry *target;
 	struct triage_parts parts;
@@ -182,7 +182,7 @@ static void conclude_queue(struct triage_all *a, struct queue *q)
 	free(q);
 }
 
-/* false: it is not begun, and was told. */
+/* Returns false after an error, which it prints. */
 static bool begin(struct place *p, struct queue *q, unsigned stages)
 {
 	struct triage_all *a = p->all;
@@ -199,7 +199,7 @@ static bool begin(struct place *p, struct queue *q, unsigned stages)
 	return true;
 }
 
-/* After the last of several parts: a crash of each of them is made smaller by one. */
+/* After the last of several parts, one triage makes the inputs of the crashes smaller. */
 static bool shrinks(struct place *p, struct queue *q)
 {
 	if (q->parts.n == 1 || q->shrinks || cells_stopped(&p->all->cells))

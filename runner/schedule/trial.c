@@ -72,12 +72,12 @@ static void on_closed(void *arg)
 {
 	struct trial_seat *s = arg;
 	void (*closed)(void *arg) = s->closed;
-	void *whose = s->arg;
+	void *closed_arg = s->arg;
 
 	(void)unlink(s->path); /* allow: a further name of the input */
 	(void)!sys_unlinkat(AT_FDCWD, s->dir, AT_REMOVEDIR);
 	trial_seat_free(s);
-	closed(whose);
+	closed(closed_arg);
 }
 
 void trial_seat_clear(struct trial_seat *s)

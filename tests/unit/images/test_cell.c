@@ -178,7 +178,7 @@ static void processes_are_limited_and_counted(void **state)
 	assert_true(seen.end.last.pids_refused >= 1);
 }
 
-/* As on a machine, and unlike process 1: also without a handler, or with one that has gone. */
+/* The kernel drops such a signal for process 1, but not for the program. */
 static void a_signal_of_its_own_ends_it(void **state)
 {
 	static const int signals[] = {SIGHUP,  SIGINT,	SIGKILL, SIGPIPE, SIGALRM,
