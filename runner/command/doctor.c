@@ -205,8 +205,10 @@ static int add_target(struct doctor *d, const struct survey_target *t, json_t *a
 		facts.found = found ? HEALTH_YES : HEALTH_NO;
 	if (found)
 		facts.built = found->unbuilt ? HEALTH_NO : HEALTH_YES;
-	if (live)
+	if (live) {
 		facts.stats = live;
+		facts.waited = false;
+	}
 	health_judge(&facts, &h);
 	r = health_json(&h, t->name, &j, e);
 	if (r == 0 && (json_object_set_new(j, "name", json_string(t->name)) < 0 ||

@@ -7,6 +7,7 @@
 #include "base/sys.h"
 #include "runner/command/command.h"
 #include "runner/command/publisher.h"
+#include "runner/observe/summary.h"
 #include "runner/state/fuzzed.h"
 
 #include <stdio.h>
@@ -57,8 +58,10 @@ static int note_fuzzed(const struct run_over *o, struct notes *l, struct err *e)
 	if (!v)
 		return err_sys(e, "note what was fuzzed");
 	for (size_t i = 0; i < n; i++)
-		v[i] = (struct fuzzed_target){
-		    o->view->rows[i].name, o->view->rows[i].fuzzed && !o->view->rows[i].unfuzzed};
+		v[i] = (struct fuzzed_target){.name = o->view->rows[i].name,
+					      .fuzzed = o->view->rows[i].fuzzed &&
+							!o->view->rows[i].unfuzzed,
+					      .waited = summary_waited(&o->view->rows[i])};
 	r = fuzzed_note(o->state, v, n, now, e);
 	free(v);
 	return r < 0 || !silent ? r : fuzzed_silent(o->state, now, silent, add_silent, l, e);

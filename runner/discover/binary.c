@@ -14,8 +14,8 @@
 static const struct engine_ops *const engines[] = {&engine_libfuzzer};
 
 /* Searched in blocks; each begins with the end of the one before, so that a mark
- * that lies across is seen. */
-enum { BLOCK = 1 << 17, OVERLAP = 256 };
+ * that lies across is seen.  From 128 KiB on malloc() would map new pages for each program. */
+enum { BLOCK = 1 << 16, OVERLAP = 256 };
 
 static const struct engine_ops *engine_in(const char *p, size_t n)
 {

@@ -100,7 +100,8 @@ static void judge_start(const struct health_view *v, struct health *h)
 		health_add(h, HEALTH_STARTUP_CRASH, HEALTH_ERROR,
 			   "fuzzing never began, after %.0f failures%s%s", v->failures,
 			   *v->note ? ": " : "", health_text(v->note, note));
-	else if (!v->fuzzed && strcmp(v->reason, "run-deadline") == 0 && v->cells <= 0)
+	else if (v->t->waited ||
+		 (!v->fuzzed && strcmp(v->reason, "run-deadline") == 0 && v->cells <= 0))
 		health_add(h, HEALTH_NO_TURN, HEALTH_WARNING,
 			   "the last run was over before its turn came");
 }

@@ -27,6 +27,8 @@ MUST_CHECK int summary_run_line(const struct run_view *v, json_t **ret, struct e
 MUST_CHECK int summary_target_line(const struct run_view *v, const struct target_row *r,
 				   uint64_t real_us, json_t **ret, struct err *e);
 
+/* The run was over before its turn came, and nothing else is to be said of it. */
+bool summary_waited(const struct target_row *r);
 /* Targets of which it cannot be said that they were fuzzed. */
 size_t summary_unfuzzed(const struct run_view *v);
 /* The number of targets that were fuzzed and then given up. */

@@ -11,6 +11,11 @@ static double seconds(uint64_t us)
 	return (double)us / US;
 }
 
+static uint64_t bounded(uint64_t edges)
+{
+	return edges < CURVE_EDGES_MAX ? edges : CURVE_EDGES_MAX;
+}
+
 static double age_of(unsigned point)
 {
 	return exp2(point / 4.0);
@@ -18,11 +23,13 @@ static double age_of(unsigned point)
 
 void curve_begin(struct curve *c, uint64_t edges)
 {
+	edges = bounded(edges);
 	*c = (struct curve){.cov = edges, .base = edges, .window_cov = edges};
 }
 
 bool curve_show(struct curve *c, uint64_t edges)
 {
+	edges = bounded(edges);
 	if (edges <= c->cov)
 		return false;
 	c->cov = edges;
@@ -32,19 +39,19 @@ bool curve_show(struct curve *c, uint64_t edges)
 
 void curve_raise(struct curve *c, uint64_t edges)
 {
-	uint64_t more = edges > c->cov ? edges - c->cov : 0;
+	uint64_t more = bounded(edges) > c->cov ? bounded(edges) - c->cov : 0;
 
 	c->cov += more;
 	c->base += more;
 	c->window_cov += more;
 	for (uint32_t i = 0; i < c->n; i++)
-		c->points[i] += more;
+		c->points[i] += (uint32_t)more;
 }
 
 static void add_points(struct curve *c)
 {
 	while (c->n < CURVE_POINTS && age_of(c->n) <= seconds(c->age_us))
-		c->points[c->n++] = c->cov;
+		c->points[c->n++] = (uint32_t)c->cov;
 }
 
 void curve_void(struct curve *c)
@@ -114,7 +121,8 @@ static void start_burst(struct curve *c)
 	c->base = c->window_cov;
 	c->age_us = age;
 	for (c->n = 0; c->n < CURVE_POINTS && age_of(c->n) <= seconds(age); c->n++)
-		c->points[c->n] = c->base + (uint64_t)(found * age_of(c->n) / seconds(age));
+		c->points[c->n] =
+		    (uint32_t)(c->base + (uint64_t)(found * age_of(c->n) / seconds(age)));
 }
 
 void curve_spend(struct curve *c, uint64_t us, uint64_t window_us)
@@ -149,9 +157,9 @@ bool curve_sane(const struct curve *c)
 {
 	uint64_t least = c->base;
 
-	if (c->n > CURVE_POINTS || c->age_us > c->build_us || c->gain_us > c->build_us ||
-	    c->window_us > c->age_us || c->window_cov > c->cov || c->window_cov < c->base ||
-	    !(c->window_f1 >= 0 && c->window_f1 <= (double)c->cov))
+	if (c->n > CURVE_POINTS || c->cov > CURVE_EDGES_MAX || c->age_us > c->build_us ||
+	    c->gain_us > c->build_us || c->window_us > c->age_us || c->window_cov > c->cov ||
+	    c->window_cov < c->base || !(c->window_f1 >= 0 && c->window_f1 <= (double)c->cov))
 		return false;
 	for (unsigned i = 0; i < c->n; i++) {
 		if (c->points[i] < least)

@@ -22,6 +22,8 @@
 enum { CURVE_POINTS = 104 }; /* 2^(103/4) s: a year and a half of CPU time */
 /* What a double has exactly: no engine comes so far, but one may say so. */
 #define CURVE_RUNS_MAX (UINT64_C(1) << 53)
+/* More edges count as so many. */
+#define CURVE_EDGES_MAX ((uint64_t)UINT32_MAX)
 
 struct curve {
 	uint64_t build_us; /* effective time that this build got */
@@ -31,7 +33,7 @@ struct curve {
 	uint64_t gain_us;  /* build_us at the last new edge */
 	uint64_t runs;	   /* inputs, CURVE_RUNS_MAX at most */
 	uint32_t n;
-	uint64_t points[CURVE_POINTS]; /* edges at age 2^(i/4) s */
+	uint32_t points[CURVE_POINTS]; /* edges at age 2^(i/4) s */
 	/* Whether the present window is a burst is judged at its end. */
 	uint64_t window_us, window_cov; /* age and edges at its beginning */
 	double window_f1;

@@ -68,6 +68,11 @@ void turns_set(struct fleet *f, const struct turns *t, uint64_t now_us, unsigned
 	r->turn_us = r->fresh_us = slice / 5 < TURN_US ? slice / 5 : TURN_US;
 	if (r->fresh_us > r->quantum_us)
 		r->turn_us = r->fresh_us = r->quantum_us;
-	for (size_t i = 0; i < f->n; i++)
-		f->v[i].due = late && f->v[i].last_us == 0;
+	for (size_t i = 0; i < f->n; i++) {
+		bool due = late && f->v[i].last_us == 0;
+
+		/* A page that is not written to stays shared with the children that we fork. */
+		if (f->v[i].due != due)
+			f->v[i].due = due;
+	}
 }

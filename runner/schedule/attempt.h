@@ -11,6 +11,7 @@ struct attempt {
 	struct cell *cell;
 	struct lines lines;
 	struct kept_output kept;
+	struct engine_state engine;
 	struct kept_file binary;	/* size 0: not known */
 	bool asked;			/* to stop, politely */
 	bool forced;			/* the stop ladder went beyond the polite stop */

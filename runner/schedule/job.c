@@ -39,6 +39,7 @@ void job_done(struct job *j)
 	words_done(&j->words.told);
 	free(j->refused);
 	free(j->refused_text);
+	free(j->merged);
 	free(j->seen);
 	if (j->log_open)
 		joblog_close(&j->log);
@@ -90,7 +91,8 @@ static void check_dump_ignored(struct job *j)
 	struct err e;
 
 	/* In starved cells only CPU time tells whether the input is over its limit. */
-	a->ignored_dump = a->stats_cpu_us && a->dumped_us && j->engine.fault == ENGINE_FAULT_NONE &&
+	a->ignored_dump = a->stats_cpu_us && a->dumped_us &&
+			  j->attempt->engine.fault == ENGINE_FAULT_NONE &&
 			  cell_read(a->cell, &c, &e) == 0 &&
 			  c.usage_us >= a->dump_cpu_us + JOB_DUMP_GRACE_US / 5 &&
 			  c.usage_us >= a->stats_cpu_us + j->cfg.input_timeout_us;
@@ -197,9 +199,7 @@ static void do_launch(struct job *j)
 	struct err e;
 	int r;
 
-	j->engine = (struct engine_state){0};
 	j->now = (struct cgroup_counters){0};
-	job_claims_launched(j);
 	j->over_mark_since = 0;
 	j->last_failure = FAILURE_NONE;
 	j->disk.now = j->disk.at_walk = j->disk.before = (struct disk_usage){0};
@@ -225,6 +225,7 @@ static void do_launch(struct job *j)
 		no_cell(j, r, &e);
 		return;
 	}
+	job_claims_launched(j);
 	j->cells++;
 	j->attempt->waited_us = j->fleet->clock.waited_us;
 	fleet_launched(j->fleet, j->attempt->launched_us);
@@ -276,7 +277,7 @@ static void mark_forced(struct job *j)
 	if (a->forced)
 		return;
 	a->forced = true;
-	a->fault_before = j->engine.fault;
+	a->fault_before = j->attempt->engine.fault;
 	/* The kernel stamps files with this clock, which is behind clock_real_us(). */
 	(void)!clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	a->forced_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
@@ -295,8 +296,8 @@ static void do_dump(struct job *j)
 	job_hold(j, false);
 	mark_forced(j);
 	j->attempt->dump_cpu_us = cell_read(j->attempt->cell, &c, &e) == 0 ? c.usage_us : 0;
-	r = dump_input(j->attempt->cell, j->target->engine, &j->engine, job_asked(j) == ASK_MEMORY,
-		       &e);
+	r = dump_input(j->attempt->cell, j->target->engine, &j->attempt->engine,
+		       job_asked(j) == ASK_MEMORY, &e);
 	if (r > 0)
 		joblog_note(&j->log, "%s", e.msg);
 	j->attempt->dumped_us = r >= 0;

@@ -126,11 +126,14 @@ struct job {
 	struct progress progress;   /* of its build, from earlier runs */
 	uint64_t cov, ft;	    /* the most of this build in this run */
 	uint64_t rss_mib;	    /* the most that its engine told of */
+	/* What its engine said last. */
+	struct {
+		uint64_t edges_total, corpus_units, corpus_bytes, dict_entries;
+	} said;
 	struct job_claims claims;
 	struct job_words words;
-	struct engine_state engine; /* of the present or last cell */
-	uint64_t execs_before;	    /* in earlier cells, */
-	uint64_t runs_from;	    /* and when its build came */
+	uint64_t execs_before; /* in earlier cells, */
+	uint64_t runs_from;    /* and when its build came */
 	struct {
 		uint64_t total, by_dict, by_cmp;
 	} kept_before;			    /* of engine_state */
@@ -185,7 +188,7 @@ struct job {
 
 	/* The corpus, after the last cell. */
 	struct merge *merge;
-	struct merge_result merged;
+	struct merge_result *merged;	/* owned; NULL: there was none */
 	bool has_merged;		/* since the last cell */
 	uint64_t merges, merged_inputs; /* found.inputs at the last one */
 	uint64_t tidied_at_us;

@@ -229,7 +229,7 @@ static int write_history(void *arg, struct buf *out, struct err *e)
 	    .real_us = clock_real_us(),
 	};
 	json_t *text;
-	int r = merge_history_line(&line, &j->merged, &text, e);
+	int r = merge_history_line(&line, j->merged, &text, e);
 
 	(void)out;
 	return r < 0 ? r
@@ -253,13 +253,18 @@ static void on_merged(void *arg, const struct merge_result *r)
 	struct err e;
 
 	j->merge = NULL;
-	j->merged = *r;
+	if (!j->merged)
+		j->merged = sys_calloc(1, sizeof(*j->merged));
+	if (j->merged)
+		*j->merged = *r;
 	j->untriaged = j->untriaged || r->bad > 0;
 	j->env->give_back(j->env->arg, j, j->lent);
 	j->lent = 0;
 	joblog_note(&j->log, "corpus: %s%s%s", merge_verdict_name(r->verdict), *r->why ? ": " : "",
 		    r->why);
-	if (task_start(j->env->loop, write_history, j, on_history, j, &t, &e) < 0)
+	if (!j->merged)
+		(void)err_sys(&e, "keep what its merge did");
+	if (!j->merged || task_start(j->env->loop, write_history, j, on_history, j, &t, &e) < 0)
 		on_history(j, SLICE(""), e.msg);
 }
 

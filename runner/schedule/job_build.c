@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of a job's target from earlier runs, as long as its build is the same. */
+#include "runner/schedule/attempt.h"
 #include "runner/schedule/internal.h"
 
 #include <errno.h>
@@ -56,6 +57,7 @@ void job_take_build(struct job *j, const struct kept_file *file, const char *bui
 		j->runs_from = j->execs_before;
 		j->barren = 0;
 		j->cov = j->ft = 0;
+		j->said.edges_total = 0;
 	} else if (!known && !j->cfg.plateau.forget && j->progress.curve.build_us > 0) {
 		adopt(j); /* it was only made again */
 	}
@@ -127,7 +129,7 @@ void job_count_health(struct job *j, enum failure what)
 	h->quanta++;
 	if (what == FAILURE_NONE)
 		return;
-	if (!j->engine.running)
+	if (!j->attempt->engine.running)
 		h->not_started++;
 	else if (what == FAILURE_TIMEOUT || what == FAILURE_OOM || what == FAILURE_OOM_KILL)
 		h->limited++;

@@ -33,7 +33,7 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 /* True: more coverage than ever. */
 static bool tell_fleet(struct job *j)
 {
-	const struct engine_state *s = &j->engine;
+	const struct engine_state *s = &j->attempt->engine;
 	struct fleet_news n = {
 	    .fuzzes = s->running,
 	    .cov = s->cov,
@@ -46,26 +46,42 @@ static bool tell_fleet(struct job *j)
 	return fleet_tell(j->fleet, &n);
 }
 
+static void note_said(struct job *j)
+{
+	const struct engine_state *s = &j->attempt->engine;
+
+	if (s->edges_total)
+		j->said.edges_total = s->edges_total;
+	if (s->corpus_units) {
+		j->said.corpus_units = s->corpus_units;
+		j->said.corpus_bytes = s->corpus_bytes;
+	}
+	if (s->dict_entries)
+		j->said.dict_entries = s->dict_entries;
+}
+
 static void on_line(void *arg, struct slice line)
 {
 	struct job *j = arg;
-	bool ran = j->engine.running;
-	uint64_t told = j->engine.status_lines;
+	const struct engine_state *s = &j->attempt->engine;
+	bool ran = s->running;
+	uint64_t told = s->status_lines;
 
 	job_claims_line(j, line);
 	job_words_line(j, line);
-	if (j->engine.status_lines != told) {
+	if (s->status_lines != told) {
 		j->attempt->stats_at_us = clock_mono_us();
 		j->attempt->stats_cpu_us = 0; /* at the next reading */
 	}
-	kept_line(&j->attempt->kept, line, j->engine.fault != ENGINE_FAULT_NONE);
-	if (j->engine.running)
+	kept_line(&j->attempt->kept, line, s->fault != ENGINE_FAULT_NONE);
+	if (s->running)
 		j->fuzzed = true;
-	if (j->engine.running && !ran)
-		fleet_seeded(j->fleet, j->engine.cov);
-	j->cov = max_u64(j->cov, j->engine.cov);
-	j->ft = max_u64(j->ft, j->engine.ft);
-	j->rss_mib = max_u64(j->rss_mib, j->engine.rss_mib);
+	if (s->running && !ran)
+		fleet_seeded(j->fleet, s->cov);
+	j->cov = max_u64(j->cov, s->cov);
+	j->ft = max_u64(j->ft, s->ft);
+	j->rss_mib = max_u64(j->rss_mib, s->rss_mib);
+	note_said(j);
 	if (tell_fleet(j))
 		j->barren = 0;
 }
@@ -96,7 +112,7 @@ static void on_output(void *arg, struct slice bytes)
 	a->n_head += room;
 	joblog_write(&j->log, bytes);
 	lines_feed(&a->lines, bytes, on_line, j);
-	if (j->engine.restarted)
+	if (j->attempt->engine.restarted)
 		end_restarted(j);
 }
 
@@ -151,7 +167,7 @@ static void on_refused(void *arg, const char *name)
 
 	if (r)
 		r->n++;
-	if (!j->engine.running || (r && r->saved) || j->phase != PHASE_RUNNING)
+	if (!j->attempt->engine.running || (r && r->saved) || j->phase != PHASE_RUNNING)
 		return;
 	if (r)
 		r->saved = true;
@@ -224,6 +240,7 @@ static bool has_had_its_runs(const struct job *j)
 
 static struct cell_facts facts_of(const struct job *j, const struct cell_end *end)
 {
+	const struct engine_state *s = &j->attempt->engine;
 	struct cell_facts f = {
 	    .started = end->how != CELL_NOT_STARTED,
 	    .code = end->how == CELL_EXITED ? end->code : 0,
@@ -231,15 +248,15 @@ static struct cell_facts facts_of(const struct job *j, const struct cell_end *en
 	    .ask = job_asked(j),
 	    .forced = j->attempt->forced,
 	    .fault_before = j->attempt->fault_before,
-	    .reported = j->engine.fault != ENGINE_FAULT_NONE &&
-			j->engine.fault != ENGINE_FAULT_ENGINE && *j->engine.artifact,
+	    .reported =
+		s->fault != ENGINE_FAULT_NONE && s->fault != ENGINE_FAULT_ENGINE && *s->artifact,
 	    .oom_kills = end->last.oom_kills,
 	    .pids_refused = end->last.pids_refused,
-	    .fault = j->engine.fault,
-	    .fuzzed = j->engine.running,
+	    .fault = s->fault,
+	    .fuzzed = s->running,
 	};
 
-	f.end = j->target->engine->classify(&j->engine, f.code, f.signo);
+	f.end = j->target->engine->classify(s, f.code, f.signo);
 	/* Nobody told it to end: what it printed to look finished is forged. */
 	if (f.end == ENGINE_FINISHED && f.ask == ASK_NOTHING && !has_had_its_runs(j))
 		f.end = ENGINE_UNKNOWN;
@@ -304,7 +321,7 @@ static void explain_unasked(struct job *j, const struct cell_facts *f)
 				      : "exited with %d without a report",
 			     code);
 	else if (f->end == ENGINE_FAULTED)
-		job_set_note(j, "%s", j->engine.fault_text);
+		job_set_note(j, "%s", j->attempt->engine.fault_text);
 }
 
 static void explain(struct job *j, const struct cell_facts *f, const struct cell_end *end)
@@ -322,7 +339,7 @@ static void explain(struct job *j, const struct cell_facts *f, const struct cell
 		job_set_note(j, "did not stop when asked: %s",
 			     j->attempt->dumped_us ? "forced" : "killed");
 	else if (f->end == ENGINE_FAULTED)
-		job_set_note(j, "%s", j->engine.fault_text);
+		job_set_note(j, "%s", j->attempt->engine.fault_text);
 }
 
 /* Its time was over while we were stopped.  A kill by the keeper, or by the limit of CPU time,
@@ -457,19 +474,20 @@ static void on_ended(void *arg, const struct cell_end *end)
 {
 	struct job *j = arg;
 	struct attempt *a = j->attempt;
+	struct engine_state *s = &a->engine;
 	uint64_t rss = j->now.mem_now; /* at the end nothing is left of it */
 
 	lines_end(&a->lines, on_line, j);
 	job_claims_ended(j, end->last.usage_us);
 	j->line_dropped += a->lines.dropped;
-	a->execs = max_u64(j->engine.execs, j->engine.final.execs);
+	a->execs = max_u64(s->execs, s->final.execs);
 	j->execs_before += a->execs;
-	j->engine.execs = 0;
-	j->engine.final.execs = 0;
-	j->kept_before.total += j->engine.kept;
-	j->kept_before.by_dict += j->engine.kept_by_dict;
-	j->kept_before.by_cmp += j->engine.kept_by_cmp;
-	j->engine.kept = j->engine.kept_by_dict = j->engine.kept_by_cmp = 0;
+	s->execs = 0;
+	s->final.execs = 0;
+	j->kept_before.total += s->kept;
+	j->kept_before.by_dict += s->kept_by_dict;
+	j->kept_before.by_cmp += s->kept_by_cmp;
+	s->kept = s->kept_by_dict = s->kept_by_cmp = 0;
 	a->absent_us = grown(clock_mono_us(), j->fleet->clock.last.at_us);
 	read_pressure(j, &end->last, clock_mono_us());
 	add_counters(j, &end->last);
@@ -529,6 +547,7 @@ void job_tick(struct job *j, uint64_t now_us)
 	if (!j->held && idle > STUCK_US && idle > 2 * j->cfg.input_timeout_us)
 		save_input(j, ASK_STUCK);
 	/* Later libFuzzers only warn, and run on blindly. */
-	if (j->engine.running && j->engine.not_instrumented && j->engine.cov == 0)
+	if (j->attempt->engine.running && j->attempt->engine.not_instrumented &&
+	    j->attempt->engine.cov == 0)
 		job_stop(j, REASON_NOT_INSTRUMENTED, false);
 }

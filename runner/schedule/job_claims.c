@@ -24,7 +24,8 @@ enum { LOOKS_MAX = 16 /* at the files of a cell */ };
 
 static void set_bound(struct job *j)
 {
-	j->engine.edges_most = j->claims.edges ? j->claims.edges : j->cfg.memory / BYTES_AN_EDGE;
+	j->attempt->engine.edges_most =
+	    j->claims.edges ? j->claims.edges : j->cfg.memory / BYTES_AN_EDGE;
 }
 
 void job_claims_build(struct job *j, uint64_t edges)
@@ -48,7 +49,9 @@ uint64_t job_execs(const struct job *j)
 {
 	uint64_t most = (j->now.usage_us + LATE_US) * EXECS_PER_US;
 
-	return j->engine.execs < most ? j->engine.execs : most;
+	if (!j->attempt)
+		return 0;
+	return j->attempt->engine.execs < most ? j->attempt->engine.execs : most;
 }
 
 /* The number of executions that were possible until now.  The engine has one thread: since the
@@ -77,10 +80,10 @@ static void mark(struct job *j)
 static void refused(struct job *j)
 {
 	struct job_claims *c = &j->claims;
-	uint64_t lines = c->lines + j->engine.status_lines;
+	uint64_t lines = c->lines + j->attempt->engine.status_lines;
 
 	if (c->refused++ == 0)
-		snprintf(c->text, sizeof(c->text), "%s", j->engine.refused_text);
+		snprintf(c->text, sizeof(c->text), "%s", j->attempt->engine.refused_text);
 	if (!c->forged && c->refused >= REFUSED_LEAST && c->refused * REFUSED_SHARE >= lines)
 		mark(j);
 }
@@ -121,21 +124,22 @@ static void hold(struct attempt *a, struct slice line)
 
 void job_claims_line(struct job *j, struct slice line)
 {
-	uint64_t before = j->engine.refused;
+	struct engine_state *s = &j->attempt->engine;
+	uint64_t before = s->refused;
 	bool looked;
 
-	j->engine.execs_most = execs_now(j);
-	j->target->engine->line(line, &j->engine);
-	if (j->engine.refused == before)
+	s->execs_most = execs_now(j);
+	j->target->engine->line(line, s);
+	if (s->refused == before)
 		return;
-	if (j->engine.refused_edges == 0 || j->claims.forged) {
+	if (s->refused_edges == 0 || j->claims.forged) {
 		refused(j);
 		return;
 	}
 	/* It may have loaded libraries since. */
 	looked = look(j);
-	if (looked && j->engine.refused_edges <= j->engine.edges_most)
-		j->target->engine->line(line, &j->engine);
+	if (looked && s->refused_edges <= s->edges_most)
+		j->target->engine->line(line, s);
 	else if (looked)
 		refused(j);
 	else
@@ -154,12 +158,12 @@ static void judge_held(struct job *j)
 		return;
 	a->n_held = 0;
 	while (scan_line(&in, &line)) {
-		before = j->engine.refused;
-		j->target->engine->line(line, &j->engine);
-		if (j->engine.refused > before)
+		before = a->engine.refused;
+		j->target->engine->line(line, &a->engine);
+		if (a->engine.refused > before)
 			refused(j);
 	}
-	fleet_seeded(j->fleet, j->engine.cov);
+	fleet_seeded(j->fleet, a->engine.cov);
 }
 
 /* Judges the curve of an earlier run. */
@@ -182,20 +186,21 @@ static void judge_kept(struct job *j)
 static void judge_execs(struct job *j, uint64_t usage_us, uint64_t late_us)
 {
 	uint64_t most = (usage_us + late_us) * EXECS_PER_US;
-	uint64_t *said[] = {&j->engine.execs, &j->engine.final.execs};
+	struct engine_state *s = &j->attempt->engine;
+	uint64_t *said[] = {&s->execs, &s->final.execs};
 	bool can_be = true;
 
 	for (size_t i = 0; i < 2; i++) {
 		if (*said[i] <= most)
 			continue;
 		can_be = false;
-		snprintf(j->engine.refused_text, sizeof(j->engine.refused_text),
+		snprintf(s->refused_text, sizeof(s->refused_text),
 			 "%llu executions in %.1f s of CPU time", (unsigned long long)*said[i],
 			 (double)usage_us / (double)USEC_PER_SEC);
 		*said[i] = j->claims.execs;
 	}
 	if (can_be)
-		j->claims.execs = j->engine.execs;
+		j->claims.execs = s->execs;
 	else
 		refused(j);
 }
@@ -210,7 +215,7 @@ void job_claims_tick(struct job *j, uint64_t usage_us)
 void job_claims_ended(struct job *j, uint64_t usage_us)
 {
 	judge_execs(j, usage_us, TICK_US); /* it was read when all was over */
-	j->claims.lines += j->engine.status_lines;
+	j->claims.lines += j->attempt->engine.status_lines;
 }
 
 uint64_t job_claimed_rss(const struct job *j)

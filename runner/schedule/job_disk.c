@@ -145,7 +145,8 @@ static bool named_is_new(const struct job *j)
 	struct err ignored;
 	bool is_new = false;
 
-	if (!j->attempt || !*j->engine.artifact || j->disk.kept.artifacts < WORKDIR_ARTIFACTS_MAX ||
+	if (!j->attempt || !*j->attempt->engine.artifact ||
+	    j->disk.kept.artifacts < WORKDIR_ARTIFACTS_MAX ||
 	    kept_text(&j->attempt->kept, &text, &ignored) < 0)
 		return false;
 	o.build = kept_file_text(&j->attempt->binary, build);
@@ -160,9 +161,11 @@ static bool named_is_new(const struct job *j)
 
 static int collect_work(void *arg, struct buf *out, struct err *e)
 {
+	static const struct engine_state nothing;
 	const struct job *j = arg;
+	const struct engine_state *said = j->attempt ? &j->attempt->engine : &nothing;
 	struct buf names = BUF_INIT(TASK_RESULT_MAX / 2);
-	const struct slice printed = {j->engine.input_printed.bytes, j->engine.input_printed.n};
+	const struct slice printed = {said->input_printed.bytes, said->input_printed.n};
 	struct workdir_collect c = {
 	    .work = j->env->dirs->work,
 	    .target = j->target->name,
@@ -173,9 +176,9 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 	    .cause = cause_of(j),
 	    .unanswered = j->attempt && j->attempt->asked && j->attempt->dumped_us,
 	    .forced_ns = j->attempt ? j->attempt->forced_ns : 0,
-	    .named = *j->engine.artifact ? j->engine.artifact : NULL,
+	    .named = *said->artifact ? said->artifact : NULL,
 	    .is_new = named_is_new(j),
-	    .printed = j->engine.input_printed.known ? &printed : NULL,
+	    .printed = said->input_printed.known ? &printed : NULL,
 	    .kept = j->disk.kept,
 	    .bytes_max = j->cfg.disk,
 	};

@@ -25,10 +25,12 @@ static enum crash_own cause_of(const struct job *j)
 
 static bool has_report(const struct job *j)
 {
-	enum engine_artifact a = j->target->engine->artifact(slice_of(j->engine.artifact));
+	enum engine_artifact a;
 
-	return j->attempt &&
-	       (j->ask == ASK_NOTHING || cause_of(j) != CRASH_OWN_ || !j->attempt->forced) &&
+	if (!j->attempt)
+		return false;
+	a = j->target->engine->artifact(slice_of(j->attempt->engine.artifact));
+	return (j->ask == ASK_NOTHING || cause_of(j) != CRASH_OWN_ || !j->attempt->forced) &&
 	       a != ENGINE_ARTIFACT_NONE && a != ENGINE_ARTIFACT_SLOW;
 }
 
@@ -36,10 +38,10 @@ static bool has_report(const struct job *j)
 static const char *saved_name(const struct job *j, char out[KEPT_NAME])
 {
 	const char *kind = engine_artifact_name(failure_artifact(j->last_failure));
-	const char *sha1 = strrchr(j->engine.artifact, '-');
+	const char *sha1 = strrchr(j->attempt->engine.artifact, '-');
 
 	if (cause_of(j) == CRASH_OWN_ || !kind || !sha1)
-		return j->engine.artifact;
+		return j->attempt->engine.artifact;
 	snprintf(out, KEPT_NAME, "%s%s", kind, sha1);
 	return out;
 }
@@ -114,7 +116,7 @@ void job_note_lost(struct job *j, const struct cell_facts *f, enum failure what)
 	    .late = what == FAILURE_STUCK,
 	    .code = f->code,
 	    .signo = f->signo,
-	    .engine = &j->engine,
+	    .engine = &j->attempt->engine,
 	    .refused = f->ask == ASK_SYSCALL ? j->attempt->refused : "",
 	};
 	struct attempt *a = j->attempt;

@@ -2,6 +2,7 @@
 /* A job as plain values for whoever shows it. */
 #include "base/clock.h"
 #include "base/sys.h"
+#include "runner/schedule/attempt.h"
 #include "runner/schedule/internal.h"
 
 #include <stdio.h>
@@ -28,6 +29,8 @@ static const char *refused_text(struct job *j)
 	struct err e;
 	int r = 0;
 
+	if (j->n_refused == 0)
+		return "";
 	for (size_t i = 0; r == 0 && i < j->n_refused; i++)
 		r = buf_addf(&b, &e, "%s%s (%llu)", i ? ", " : "", j->refused[i].name,
 			     (unsigned long long)j->refused[i].n);
@@ -38,7 +41,7 @@ static const char *refused_text(struct job *j)
 
 static void row_engine(const struct job *j, struct target_row *r)
 {
-	const struct engine_state *s = &j->engine;
+	const struct engine_state *now = j->attempt ? &j->attempt->engine : NULL;
 	uint64_t files = j->seeds.files + j->found.inputs + j->found.skipped;
 	uint64_t cpu_ms = r->cpu_us / USEC_PER_MSEC;
 
@@ -46,17 +49,17 @@ static void row_engine(const struct job *j, struct target_row *r)
 	r->exec_per_s = cpu_ms > 0 ? r->execs * 1000 / cpu_ms : 0;
 	r->cov = j->cov;
 	r->ft = j->ft;
-	r->edges_total = s->edges_total;
-	r->corpus_units = s->corpus_units;
+	r->edges_total = j->said.edges_total;
+	r->corpus_units = j->said.corpus_units;
 	/* All inputs are saved now; the empty input is no file. */
 	if (j->phase == PHASE_DONE && r->corpus_units > files + 1)
 		r->corpus_units = files + 1;
-	r->corpus_bytes = s->corpus_bytes;
+	r->corpus_bytes = j->said.corpus_bytes;
 	r->dict_own = j->words.has.own;
-	r->dict_entries = r->dict_own > 0 ? j->words.has.given : s->dict_entries;
-	r->kept = j->kept_before.total + s->kept;
-	r->kept_by_dict = j->kept_before.by_dict + s->kept_by_dict;
-	r->kept_by_cmp = j->kept_before.by_cmp + s->kept_by_cmp;
+	r->dict_entries = r->dict_own > 0 ? j->words.has.given : j->said.dict_entries;
+	r->kept = j->kept_before.total + (now ? now->kept : 0);
+	r->kept_by_dict = j->kept_before.by_dict + (now ? now->kept_by_dict : 0);
+	r->kept_by_cmp = j->kept_before.by_cmp + (now ? now->kept_by_cmp : 0);
 	r->input_timeout_us = j->cfg.input_timeout_us;
 }
 
@@ -131,9 +134,9 @@ static void row_findings(struct job *j, struct target_row *r)
 
 static void row_corpus(const struct job *j, struct target_row *r)
 {
-	const struct merge_result *m = &j->merged;
+	const struct merge_result *m = j->merged;
 
-	if (j->merges == 0 || j->merge)
+	if (!m || j->merge)
 		return;
 	r->corpus.verdict = merge_verdict_name(m->verdict);
 	r->corpus.why = m->why;

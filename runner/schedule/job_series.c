@@ -17,8 +17,8 @@ void job_sample(struct job *j, uint64_t now_us, uint64_t rss, bool end)
 	    .execs = j->execs_before + job_execs(j),
 	    .cov = j->cov,
 	    .ft = j->ft,
-	    .corpus_units = j->engine.corpus_units,
-	    .corpus_bytes = j->engine.corpus_bytes,
+	    .corpus_units = j->said.corpus_units,
+	    .corpus_bytes = j->said.corpus_bytes,
 	    .rss = rss,
 	    .cpu_us = j->before.usage_us + j->now.usage_us,
 	};

@@ -194,12 +194,15 @@ void job_words_prepared(struct job *j, const struct job_dictionary *d, const cha
 int job_words_collect(const struct job *j, struct err *e)
 {
 	_autowords_ struct words w = WORDS_INIT;
-	uint64_t entries = j->words.has.own;
+	uint64_t entries;
 
-	if (entries < j->engine.dict_entries) /* with given ones, and all that are repeated */
-		entries = j->engine.dict_entries;
-
-	if (!words_are_wanted(j) || !j->attempt || (entries == 0 && j->words.told.n == 0))
+	if (!words_are_wanted(j) || !j->attempt)
+		return 0;
+	/* What the engine has: with given ones, and all that are repeated. */
+	entries = j->attempt->engine.dict_entries;
+	if (entries < j->words.has.own)
+		entries = j->words.has.own;
+	if (entries == 0 && j->words.told.n == 0)
 		return 0;
 	words_load_file(j, &w);
 	if (entries > 0)

@@ -65,9 +65,13 @@ static bool read_points(const json_t *from, struct curve *c)
 	if (!json_is_array(list) || json_array_size(list) > CURVE_POINTS)
 		return false;
 	c->n = (uint32_t)json_array_size(list);
-	for (uint32_t i = 0; i < c->n; i++)
-		if (!read_count(json_array_get(list, i), &c->points[i]))
+	for (uint32_t i = 0; i < c->n; i++) {
+		uint64_t edges;
+
+		if (!read_count(json_array_get(list, i), &edges) || edges > UINT32_MAX)
 			return false;
+		c->points[i] = (uint32_t)edges;
+	}
 	return true;
 }
 

@@ -149,8 +149,10 @@ static void note_unexplained(struct run *r, const struct run_look *l, uint64_t b
 				       disk_bytes(&r->jobs[i].disk.before));
 	for (size_t i = 0; i < r->n; i++) {
 		struct job *j = &r->jobs[i];
+		uint64_t now = is_unsure(j) ? j->disk.unexplained + grown(lost, known) : 0;
 
-		j->disk.unexplained = is_unsure(j) ? j->disk.unexplained + grown(lost, known) : 0;
+		if (j->disk.unexplained != now) /* see turns_set() */
+			j->disk.unexplained = now;
 	}
 }
 

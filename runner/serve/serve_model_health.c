@@ -65,6 +65,13 @@ static int findings(const struct health *h, const char *target, json_t **ret, st
 	return r;
 }
 
+/* Records of earlier versions do not say when it had a turn. */
+static bool waited(const json_t *known)
+{
+	return json_object_get(known, "turn") &&
+	       get_count(known, "turn") < get_count(known, "seen");
+}
+
 int target_findings(struct model_base *b, const char *name, struct model_target *t, struct err *e)
 {
 	const json_t *known = json_object_get(b->fuzzed, name);
@@ -72,6 +79,7 @@ int target_findings(struct model_base *b, const char *name, struct model_target 
 					    .now = site_now(b->site),
 					    .fuzzed = get_count(known, "fuzzed"),
 					    .first = get_count(known, "first"),
+					    .waited = !t->live && waited(known),
 					    .silent_s = b->site->limits.silent_s,
 					    .damaged = *t->damaged ? t->damaged : NULL};
 	struct health h;
@@ -120,11 +128,14 @@ static int one_target(struct model_base *b, const char *name, json_t **ret, stru
 }
 
 /* Nothing is known of it for so long, next to the others, that it is no target any more. */
-static bool gone(const json_t *one, uint64_t newest)
+static bool gone(const struct model_base *b, const json_t *one, uint64_t newest)
 {
 	const json_t *row = json_object_get(one, "row");
-	uint64_t ended = get_time(row, "ended");
+	const json_t *known = json_object_get(b->fuzzed, get_text(row, "name"));
+	uint64_t ended = get_time(row, "ended"), seen = get_count(known, "seen");
 
+	if (seen > ended) /* since then it only waited */
+		ended = seen;
 	return !json_is_true(json_object_get(row, "live")) && ended && ended + SITE_GONE_S < newest;
 }
 
@@ -149,7 +160,7 @@ int all_targets(struct model_base *b, json_t **ret, struct err *e)
 	if (r < 0)
 		return r;
 	for (size_t i = json_array_size(all); i-- > 0;)
-		if (gone(json_array_get(all, i), newest))
+		if (gone(b, json_array_get(all, i), newest))
 			(void)json_array_remove(all, i);
 	*ret = json_incref(all);
 	return 0;

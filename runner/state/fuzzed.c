@@ -39,13 +39,22 @@ static uint64_t not_after(uint64_t t, uint64_t now)
 	return t < now ? t : now;
 }
 
+/* Records of earlier versions do not have it.  They had a turn, or its history says that they had
+ * none. */
+static uint64_t turn_of(const json_t *record)
+{
+	return time_of(record, json_object_get(record, "turn") ? "turn" : "seen");
+}
+
 static int note(json_t *all, const struct fuzzed_target *t, uint64_t now, struct err *e)
 {
 	const json_t *old = json_object_get(all, t->name);
 	uint64_t first = time_of(old, "first");
 	json_int_t last = (json_int_t)(t->fuzzed ? now : time_of(old, "fuzzed"));
-	json_t *record = json_pack("{s:I, s:I, s:I}", "fuzzed", last, "first",
-				   (json_int_t)(first ? first : now), "seen", (json_int_t)now);
+	json_int_t turn = (json_int_t)(t->waited ? turn_of(old) : now);
+	json_t *record =
+	    json_pack("{s:I, s:I, s:I, s:I}", "fuzzed", last, "first",
+		      (json_int_t)(first ? first : now), "seen", (json_int_t)now, "turn", turn);
 
 	if (!record || json_object_set_new(all, t->name, record) < 0)
 		return err_set(e, ENOMEM, "note that a target was fuzzed");
@@ -129,7 +138,7 @@ int fuzzed_each(const struct state *s, fuzzed_each_fn *fn, void *arg, struct err
 	json_object_foreach(all, name, record)
 	{
 		struct fuzzed_times t = {name, time_of(record, "fuzzed"), time_of(record, "first"),
-					 time_of(record, "seen")};
+					 time_of(record, "seen"), turn_of(record)};
 
 		r = fn(arg, &t, e);
 		if (r != 0)

@@ -9,13 +9,14 @@
 
 /* When each target was last really fuzzed, over all runs: stats/last_fuzzed.json, target
  * -> {"fuzzed": Unix seconds, or 0 for never, "first" and "seen": of the first and the last run
- * that had it}.  A
+ * that had it, "turn": of the last run in which it had a turn, or 0 for never}.  A
  * target of which nothing is heard (it does not build, it does not start, it is gone) is
  * silent, which looks like health to whoever only waits for crashes. */
 
 struct fuzzed_target {
 	const char *name;
 	bool fuzzed; /* in this run */
+	bool waited; /* in this run its turn did not come */
 };
 
 /* A run ended at `now`.  A damaged file is begun anew: what is fuzzed is soon known again.
@@ -31,10 +32,10 @@ MUST_CHECK int fuzzed_silent(const struct state *s, uint64_t now, uint64_t silen
 			     void *arg, struct err *e);
 
 /* Calls fn with each target that a run had and that is not forgotten; writes nothing.  Times
- * are Unix seconds, fuzzed 0: never. */
+ * are Unix seconds, fuzzed and turn 0: never. */
 struct fuzzed_times {
 	const char *target;
-	uint64_t fuzzed, first, seen;
+	uint64_t fuzzed, first, seen, turn;
 };
 typedef int fuzzed_each_fn(void *arg, const struct fuzzed_times *t, struct err *e);
 MUST_CHECK int fuzzed_each(const struct state *s, fuzzed_each_fn *fn, void *arg, struct err *e);

@@ -118,6 +118,7 @@ static int add_known(void *arg, const struct fuzzed_times *t, struct err *e)
 		return r;
 	to->facts.fuzzed = t->fuzzed;
 	to->facts.first = t->first;
+	to->facts.waited = t->turn < t->seen;
 	to->seen = t->seen;
 	to->stats = newest_stats(a->state, t->target, &to->damaged);
 	survey_untriaged(a->state, t->target, to->stats);
@@ -141,7 +142,7 @@ static int add_file(struct reading *a, int dirfd, const char *file, struct err *
 	if (survey_find(a->survey, name))
 		return 0;
 	t.target = name;
-	t.seen = (uint64_t)st.st_mtim.tv_sec;
+	t.seen = t.turn = (uint64_t)st.st_mtim.tv_sec;
 	return add_known(a, &t, e);
 }
 

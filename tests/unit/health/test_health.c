@@ -10,12 +10,9 @@
 static struct health judged;
 
 /* What is said of it with these values, and nothing else is. */
-static const struct health_finding *only(json_t *stats, enum health_code c)
+static const struct health_finding *only_of(const struct health_target *t, enum health_code c)
 {
-	struct health_target t = {.stats = stats};
-
-	health_judge(&t, &judged);
-	json_decref(stats);
+	health_judge(t, &judged);
 	for (size_t i = 0; i < judged.n; i++)
 		if (judged.v[i].code != c)
 			fail_msg("%s, too: %s", health_code_name(judged.v[i].code),
@@ -23,6 +20,15 @@ static const struct health_finding *only(json_t *stats, enum health_code c)
 	if (judged.n != 1)
 		fail_msg("%s is not said", health_code_name(c));
 	return &judged.v[0];
+}
+
+static const struct health_finding *only(json_t *stats, enum health_code c)
+{
+	struct health_target t = {.stats = stats};
+	const struct health_finding *f = only_of(&t, c);
+
+	json_decref(stats);
+	return f;
 }
 
 static void nothing(json_t *stats)
@@ -60,6 +66,7 @@ static void does_it_start(void **state)
 {
 	json_t *j = stats_healthy();
 	const struct health_finding *f;
+	struct health_target t;
 
 	(void)state;
 	json_object_set_new(j, "fuzzed", json_false());
@@ -80,6 +87,11 @@ static void does_it_start(void **state)
 	stats_say(j, "reason", "run-deadline");
 	stats_set(j, "cell_seconds", 0);
 	assert_int_equal(only(j, HEALTH_NO_TURN)->severity, HEALTH_WARNING);
+	t = (struct health_target){.stats = NULL, .waited = true};
+	assert_int_equal(only_of(&t, HEALTH_NO_TURN)->severity, HEALTH_WARNING);
+	t.stats = j = stats_healthy(); /* what an earlier run said of it */
+	(void)only_of(&t, HEALTH_NO_TURN);
+	json_decref(j);
 
 	j = stats_healthy(); /* it ran, and nobody knows what */
 	json_object_set_new(j, "fuzzed", json_false());

@@ -206,7 +206,8 @@ static void what_cannot_be_is_seen(void **state)
 	} while (0)
 	BROKEN(c.n = CURVE_POINTS + 1);
 	BROKEN(c.n = CURVE_POINTS);
-	BROKEN(c.points[3] = c.cov + 1);
+	BROKEN(c.points[3] = (uint32_t)c.cov + 1);
+	BROKEN(c.cov = CURVE_EDGES_MAX + 1);
 	BROKEN(c.points[3] = c.points[2] - 1);
 	BROKEN(c.points[0] = 0);
 	BROKEN(c.build_us = c.age_us - 1);
@@ -239,6 +240,7 @@ static struct curve any_curve(void)
 	struct curve c = {.build_us = any_number(), .cov = any_number(), .runs = any_number()};
 	uint64_t least;
 
+	c.cov %= CURVE_EDGES_MAX + 1;
 	c.age_us = any_number() % (c.build_us + 1);
 	c.gain_us = any_number() % (c.build_us + 1);
 	c.base = any_number() % (c.cov + 1);
@@ -248,7 +250,7 @@ static struct curve any_curve(void)
 	c.n = (uint32_t)rand() % (CURVE_POINTS + 1);
 	least = c.base;
 	for (unsigned i = 0; i < c.n; i++)
-		c.points[i] = least += any_number() % (c.cov - least + 1);
+		c.points[i] = (uint32_t)(least += any_number() % (c.cov - least + 1));
 	return c;
 }
 

@@ -384,7 +384,7 @@ static inline void cell_ends(int code)
 
 	assert_non_null(w.job.attempt);
 	w.now += 60 * S;
-	w.job.engine.running = w.job.fuzzed = true;
+	w.job.attempt->engine.running = w.job.fuzzed = true;
 	job_cell_ops.ended(&w.job, &end);
 }
 

@@ -148,7 +148,7 @@ static void what_it_did_not_do_when_asked(void **state)
 			first_turn();
 		}
 		job_kill(&w.job, REASON_STOPPED);
-		w.job.engine.running = w.job.fuzzed = true;
+		w.job.attempt->engine.running = w.job.fuzzed = true;
 		job_cell_ops.ended(&w.job, &end);
 		assert_int_equal(w.job.phase, PHASE_DONE);
 		assert_int_equal(w.job.reason, REASON_STOPPED);

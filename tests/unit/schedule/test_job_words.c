@@ -158,8 +158,8 @@ static void what_the_engine_says_is_counted(void **state)
 {
 	(void)state;
 	assert_true(prepare() > 0);
-	w.job.engine.dict_entries = w.job.words.has.own + 50;
-	w.attempt.execs = 1000 * w.job.engine.dict_entries;
+	w.job.attempt->engine.dict_entries = w.job.words.has.own + 50;
+	w.attempt.execs = 1000 * w.job.attempt->engine.dict_entries;
 	job_words_line(&w.job, SLICE(NEW "1 ManualDict- DE: \"kw-of-this-test\"-"));
 	job_words_line(&w.job, SLICE(NEW "1 PersAutoDict- DE: \"kw-of-this-test\"-"));
 	job_words_line(&w.job, SLICE(NEW "1 CMP- DE: \"\\001\\000\"-"));

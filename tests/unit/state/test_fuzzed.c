@@ -13,7 +13,7 @@
 
 static void note(const char *name, bool fuzzed, uint64_t now)
 {
-	struct fuzzed_target t = {name, fuzzed};
+	struct fuzzed_target t = {.name = name, .fuzzed = fuzzed};
 	struct err e;
 
 	if (fuzzed_note(&state_of, &t, 1, now, &e) < 0)
@@ -78,6 +78,39 @@ static void a_clock_that_went_back(void **state)
 	assert_string_equal(silent(9), "t 1;u 0;");
 }
 
+static int turns(void *arg, const struct fuzzed_times *t, struct err *e)
+{
+	char *text = arg;
+	size_t n = strlen(text);
+
+	(void)e;
+	snprintf(text + n, 256 - n, "%s %llu %llu;", t->target,
+		 (unsigned long long)(t->seen - T0) / DAY,
+		 t->turn ? (unsigned long long)(t->turn - T0) / DAY : 0);
+	return 0;
+}
+
+/* "name seen turn;...", days after T0. */
+static const char *turns_of_all(void)
+{
+	static char text[256];
+	struct err e;
+
+	text[0] = '\0';
+	if (fuzzed_each(&state_of, turns, text, &e) < 0)
+		fail_msg("%s", e.msg);
+	return text;
+}
+
+static void waits(const char *name, uint64_t now)
+{
+	struct fuzzed_target t = {.name = name, .waited = true};
+	struct err e;
+
+	if (fuzzed_note(&state_of, &t, 1, now, &e) < 0)
+		fail_msg("%s", e.msg);
+}
+
 static void put_file(const char *text)
 {
 	struct err e;
@@ -100,10 +133,31 @@ static void a_damaged_file_is_begun_anew(void **state)
 	assert_string_equal(silent(8), "u 0;");
 }
 
+static void a_run_in_which_it_waited_is_no_turn(void **state)
+{
+	(void)state;
+	note("t", false, T0 + DAY);
+	waits("t", T0 + 3 * DAY);
+	waits("u", T0 + 4 * DAY);
+	assert_string_equal(turns_of_all(), "t 3 1;u 4 0;");
+	note("u", true, T0 + 5 * DAY);
+	assert_string_equal(turns_of_all(), "t 3 1;u 5 5;");
+}
+
+/* It had a turn in the last run that it knows of. */
+static void a_record_of_an_earlier_version(void **state)
+{
+	(void)state;
+	put_file("{\"t\": {\"fuzzed\": 0, \"first\": 1700000000, \"seen\": 1700172800}}");
+	assert_string_equal(turns_of_all(), "t 2 2;");
+	waits("t", T0 + 3 * DAY);
+	assert_string_equal(turns_of_all(), "t 3 2;");
+}
+
 /* Whatever fails, the old file or the new one is there. */
 static void a_failure_at_any_step(void **state)
 {
-	struct fuzzed_target t = {"t", true};
+	struct fuzzed_target t = {.name = "t", .fuzzed = true};
 	struct err e;
 	int r = -1;
 
@@ -120,8 +174,12 @@ static void a_failure_at_any_step(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(who_is_silent),	  CASE(the_gone_are_forgotten),
-    CASE(a_clock_that_went_back), CASE(a_damaged_file_is_begun_anew),
+    CASE(who_is_silent),
+    CASE(the_gone_are_forgotten),
+    CASE(a_clock_that_went_back),
+    CASE(a_damaged_file_is_begun_anew),
+    CASE(a_run_in_which_it_waited_is_no_turn),
+    CASE(a_record_of_an_earlier_version),
     CASE(a_failure_at_any_step),
 };
 

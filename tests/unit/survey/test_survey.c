@@ -64,7 +64,9 @@ static void an_empty_state_has_nothing(void **state)
 
 static void targets_have_their_newest_object(void **state)
 {
-	static const struct fuzzed_target runs[] = {{"b", true}, {"a", false}, {"c", true}};
+	static const struct fuzzed_target runs[] = {{.name = "b", .fuzzed = true},
+						    {.name = "a", .waited = true},
+						    {.name = "c", .fuzzed = true}};
 	struct err e;
 
 	(void)state;
@@ -83,6 +85,8 @@ static void targets_have_their_newest_object(void **state)
 	assert_int_equal(survey_find(&all, "a")->facts.fuzzed, 0);
 	assert_int_equal(survey_find(&all, "a")->facts.first, NOW - 5);
 	assert_int_equal(survey_find(&all, "c")->facts.fuzzed, NOW - 5);
+	assert_true(survey_find(&all, "a")->facts.waited);
+	assert_false(survey_find(&all, "b")->facts.waited);
 	assert_null(all.service.lost_run);
 	survey_done(&all);
 }
@@ -124,6 +128,7 @@ static void damaged_files_are_not_known(void **state)
 	assert_null(survey_find(&all, "a")->facts.stats);
 	assert_null(survey_find(&all, "../b")->facts.stats);
 	assert_int_equal(survey_find(&all, "a")->facts.fuzzed, 5);
+	assert_false(survey_find(&all, "a")->facts.waited);
 	assert_string_equal(survey_find(&all, "a")->facts.damaged,
 			    "stats/targets/a.jsonl: none of its lines can be read");
 	assert_null(survey_find(&all, "../b")->facts.damaged);
