@@ -44,12 +44,10 @@ void job_collect_later(struct job *j);
 /* job_build.c: looks at the binary, for job_other_binary(). */
 void job_look_at_binary(struct job *j);
 /* The target's binary is this one. */
-void job_take_build(struct job *j, const struct kept_file *file, const char *build);
+void job_take_build(struct job *j, const struct kept_file *file, const char *id);
 /* Of "runs", which each build has; 0: no limit. */
 uint64_t job_runs_left(const struct job *j);
-/* What its fleet target knows now. */
-void job_note_progress(struct job *j);
-/* That, on disk.  Blocks: in a child process. */
+/* What is known of its build, on disk.  Blocks: in a child process. */
 MUST_CHECK int job_save_progress(const struct job *j, struct err *e);
 /* A cell ended so. */
 void job_count_health(struct job *j, enum failure what);

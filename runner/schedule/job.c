@@ -40,6 +40,7 @@ void job_done(struct job *j)
 	free(j->refused);
 	free(j->refused_text);
 	free(j->merged);
+	free(j->kept);
 	free(j->seen);
 	if (j->log_open)
 		joblog_close(&j->log);

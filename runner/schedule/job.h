@@ -123,9 +123,11 @@ struct job {
 	struct fleet_target *fleet; /* the run's: clock, coverage, when to stop */
 	struct job_binary binary;   /* when its turn began, */
 	struct kept_file at_start;  /* and when the run did */
-	struct progress progress;   /* of its build, from earlier runs */
-	uint64_t cov, ft;	    /* the most of this build in this run */
-	uint64_t rss_mib;	    /* the most that its engine told of */
+	struct progress_build build;
+	/* From earlier runs, as long as it is not known whether its build is the same; owned. */
+	struct progress *kept;
+	uint64_t cov, ft; /* the most of this build in this run */
+	uint64_t rss_mib; /* the most that its engine told of */
 	/* What its engine said last. */
 	struct {
 		uint64_t edges_total, corpus_units, corpus_bytes, dict_entries;

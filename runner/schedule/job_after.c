@@ -163,8 +163,8 @@ static void on_triaged(void *arg, const struct triage_sum *sum)
 static void check_build(struct job *j, struct triage_spec *s)
 {
 	s->stages |= TRIAGE_CHECK;
-	s->anew = *j->checked && strcmp(j->checked, j->progress.build) != 0;
-	memcpy(j->checked, j->progress.build, sizeof(j->checked));
+	s->anew = *j->checked && strcmp(j->checked, j->build.id) != 0;
+	memcpy(j->checked, j->build.id, sizeof(j->checked));
 }
 
 void job_triage(struct job *j)

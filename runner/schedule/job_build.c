@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of a job's target from earlier runs, as long as its build is the same. */
+#include "base/sys.h"
 #include "runner/schedule/attempt.h"
 #include "runner/schedule/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Of its health, what it did lately counts. */
 enum { LATELY = 16 };
 
-static void adopt(struct job *j)
+static void adopt(struct job *j, const struct progress *p)
 {
-	const struct progress *p = &j->progress;
-
 	j->fleet->known = true;
 	j->fleet->curve = p->curve;
 	j->fleet->health = p->health;
@@ -27,25 +27,52 @@ static void adopt(struct job *j)
 	}
 }
 
+/* What is known of its build; of one that is not known yet, what the file has. */
+static struct progress known(const struct job *j)
+{
+	struct progress p = {.build = j->build};
+
+	if (j->kept)
+		return *j->kept;
+	if (j->fleet->known) {
+		p.curve = j->fleet->curve;
+		p.health = j->fleet->health;
+		p.edges_total = j->fleet->edges_total;
+	}
+	snprintf(p.forged, sizeof(p.forged), "%s", j->claims.forged ? j->claims.text : "");
+	return p;
+}
+
 void job_load_progress(struct job *j)
 {
 	struct kept_file now;
+	struct progress p;
 	char warning[200];
 
 	job_look_at_binary(j);
 	j->at_start = j->binary.file;
-	progress_load(j->env->state->dirfd, j->target->name, &j->progress, warning);
+	progress_load(j->env->state->dirfd, j->target->name, &p, warning);
 	if (*warning)
 		job_set_note(j, "%s", warning);
-	if (*j->progress.build && !j->cfg.plateau.forget &&
-	    kept_file_look(j->target->binary, &now) && kept_file_same(&now, &j->progress.binary))
-		adopt(j);
+	j->build = p.build;
+	if (!*p.build.id)
+		return;
+	if (!j->cfg.plateau.forget && kept_file_look(j->target->binary, &now) &&
+	    kept_file_same(&now, &p.build.binary)) {
+		adopt(j, &p);
+		return;
+	}
+	j->kept = sys_malloc(sizeof(*j->kept));
+	if (j->kept) /* else the target is as new */
+		*j->kept = p;
 }
 
-void job_take_build(struct job *j, const struct kept_file *file, const char *build)
+void job_take_build(struct job *j, const struct kept_file *file, const char *id)
 {
-	bool known = j->fleet->known, other = progress_take(&j->progress, file, build);
+	struct progress p = known(j);
+	bool other = progress_take(&p, file, id);
 
+	j->build = p.build;
 	if (other || j->cells == 0)
 		j->rebuilt = !kept_file_same(file, &j->at_start);
 	if (other) {
@@ -58,28 +85,20 @@ void job_take_build(struct job *j, const struct kept_file *file, const char *bui
 		j->barren = 0;
 		j->cov = j->ft = 0;
 		j->said.edges_total = 0;
-	} else if (!known && !j->cfg.plateau.forget && j->progress.curve.build_us > 0) {
-		adopt(j); /* it was only made again */
+	} else if (j->kept && !j->fleet->known && !j->cfg.plateau.forget && p.curve.build_us > 0) {
+		adopt(j, &p); /* it was only made again */
 	}
-}
-
-void job_note_progress(struct job *j)
-{
-	struct progress *p = &j->progress;
-
-	if (!j->fleet->known)
-		return;
-	p->curve = j->fleet->curve;
-	p->health = j->fleet->health;
-	p->edges_total = j->fleet->edges_total;
-	snprintf(p->forged, sizeof(p->forged), "%s", j->claims.forged ? j->claims.text : "");
+	free(j->kept);
+	j->kept = NULL;
 }
 
 int job_save_progress(const struct job *j, struct err *e)
 {
-	if (!j->fleet->known || !*j->progress.build)
+	struct progress p = known(j);
+
+	if (!j->fleet->known || !*p.build.id)
 		return 0;
-	return progress_save(j->env->state->dirfd, j->target->name, &j->progress, e);
+	return progress_save(j->env->state->dirfd, j->target->name, &p, e);
 }
 
 static struct job_binary look(const struct job *j)
@@ -143,7 +162,7 @@ bool job_coverage_dropped(const struct job *j)
 
 	return t->known && t->spent_us > PROGRESS_JUDGED_US &&
 	       t->curve.build_us > PROGRESS_JUDGED_US &&
-	       progress_dropped(&j->progress, t->curve.cov, t->edges_total);
+	       progress_dropped(&j->build, t->curve.cov, t->edges_total);
 }
 
 void job_watch_coverage(struct job *j)
@@ -157,8 +176,8 @@ void job_watch_coverage(struct job *j)
 	snprintf(text, sizeof(text),
 		 "coverage dropped: %llu of %llu edges, the build before reached %llu of %llu",
 		 (unsigned long long)j->fleet->curve.cov, (unsigned long long)j->fleet->edges_total,
-		 (unsigned long long)j->progress.before_cov,
-		 (unsigned long long)j->progress.before_total);
+		 (unsigned long long)j->build.before_cov,
+		 (unsigned long long)j->build.before_total);
 	job_log(j, text);
 	j->env->news(j->env->arg, j, JOB_DROPPED);
 }

@@ -72,8 +72,7 @@ static int prepare_work(void *arg, struct buf *out, struct err *e)
 	p.seed_dirs = (const char *const *)dirs.v;
 	if (r == 0)
 		r = workdir_prepare(&p, &done.seeds, note, e);
-	if (progress_identify(&j->progress, j->target->binary, &done.file, done.build, &ignored) <
-	    0)
+	if (progress_identify(&j->build, j->target->binary, &done.file, done.build, &ignored) < 0)
 		*done.build = '\0';
 	done.edges = edges_of(j->target);
 	if (r == 0 && job_words_prepare(j, &done.words, &ignored) < 0)
@@ -303,7 +302,6 @@ void job_collect(struct job *j)
 	struct err e;
 	int r;
 
-	job_note_progress(j);
 	joblog_flush(&j->log);
 	r = task_start(j->env->loop, collect_work, j, on_collected, j, &t, &e);
 	if (r < 0)

@@ -98,8 +98,8 @@ static void row_outlook(const struct job *j, struct target_row *r)
 	r->outlook.burst_us = t->curve.age_us;
 	r->outlook.early = curve_early(&t->curve, 0.1);
 	if (job_coverage_dropped(j)) {
-		r->cov_before = j->progress.before_cov;
-		r->edges_before = j->progress.before_total;
+		r->cov_before = j->build.before_cov;
+		r->edges_before = j->build.before_total;
 	}
 }
 

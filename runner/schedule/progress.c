@@ -23,10 +23,10 @@ struct number {
 };
 #define AT(member) offsetof(struct progress, member)
 static const struct number numbers[] = {
-    {"size", AT(binary.size)},
+    {"size", AT(build.binary.size)},
     {"edges_total", AT(edges_total)},
-    {"before_cov", AT(before_cov)},
-    {"before_total", AT(before_total)},
+    {"before_cov", AT(build.before_cov)},
+    {"before_total", AT(build.before_total)},
     {"build_us", AT(curve.build_us)},
     {"age_us", AT(curve.age_us)},
     {"cov", AT(curve.cov)},
@@ -98,11 +98,11 @@ static bool read_all(const json_t *from, struct progress *p)
 	if (!build || strlen(build) != DIGEST_SHA1_HEX - 1 || !json_is_number(f1) ||
 	    !json_is_integer(mtime) || !json_is_integer(ctime))
 		return false;
-	memcpy(p->build, build, DIGEST_SHA1_HEX);
+	memcpy(p->build.id, build, DIGEST_SHA1_HEX);
 	read_forged(from, p);
 	p->curve.window_f1 = json_number_value(f1);
-	p->binary.mtime_ns = json_integer_value(mtime);
-	p->binary.ctime_ns = json_integer_value(ctime);
+	p->build.binary.mtime_ns = json_integer_value(mtime);
+	p->build.binary.ctime_ns = json_integer_value(ctime);
 	for (size_t i = 0; i < NUMBERS; i++)
 		if (!read_count(json_object_get(from, numbers[i].name), number_at(p, i)))
 			return false;
@@ -133,9 +133,10 @@ void progress_load(int state, const char *target, struct progress *ret, char war
 
 static json_t *to_json(const struct progress *p)
 {
-	json_t *j = json_pack("{s:i, s:s, s:I, s:I, s:f}", "v", VERSION, "build", p->build,
-			      "mtime_ns", (json_int_t)p->binary.mtime_ns, "ctime_ns",
-			      (json_int_t)p->binary.ctime_ns, "window_f1", p->curve.window_f1);
+	json_t *j =
+	    json_pack("{s:i, s:s, s:I, s:I, s:f}", "v", VERSION, "build", p->build.id, "mtime_ns",
+		      (json_int_t)p->build.binary.mtime_ns, "ctime_ns",
+		      (json_int_t)p->build.binary.ctime_ns, "window_f1", p->curve.window_f1);
 	json_t *points = json_array();
 	struct progress copy = *p;
 	int r = j && points ? 0 : -1;
@@ -175,44 +176,44 @@ int progress_save(int state, const char *target, const struct progress *p, struc
 
 /* --- builds ----------------------------------------------------------------- */
 
-int progress_identify(const struct progress *p, const char *binary, struct kept_file *ret_file,
-		      char build[DIGEST_SHA1_HEX], struct err *e)
+int progress_identify(const struct progress_build *b, const char *binary,
+		      struct kept_file *ret_file, char id[DIGEST_SHA1_HEX], struct err *e)
 {
 	_autoclose_ int fd = -1;
 	int r;
 
 	if (!kept_file_look(binary, ret_file))
 		return err_set(e, ENOENT, "'%s' is no longer there", binary);
-	if (*p->build && kept_file_same(ret_file, &p->binary)) {
-		memcpy(build, p->build, DIGEST_SHA1_HEX);
+	if (*b->id && kept_file_same(ret_file, &b->binary)) {
+		memcpy(id, b->id, DIGEST_SHA1_HEX);
 		return 0;
 	}
 	r = fs_open_file(AT_FDCWD, binary, O_RDONLY, 0, &fd, e);
 	if (r < 0)
 		return r;
-	return digest_sha1_file(fd, SIZE_MAX, build, e);
+	return digest_sha1_file(fd, SIZE_MAX, id, e);
 }
 
-bool progress_take(struct progress *p, const struct kept_file *file, const char *build)
+bool progress_take(struct progress *p, const struct kept_file *file, const char *id)
 {
-	bool other = strcmp(p->build, build) != 0;
+	bool other = strcmp(p->build.id, id) != 0;
 	/* What hardly fuzzed is nothing to compare with, when there is something better. */
 	bool fuzzed = p->curve.cov > 0 && !*p->forged &&
-		      (p->before_cov == 0 || p->curve.build_us > PROGRESS_JUDGED_US);
+		      (p->build.before_cov == 0 || p->curve.build_us > PROGRESS_JUDGED_US);
 
 	if (other)
 		*p = (struct progress){
-		    .before_cov = fuzzed ? p->curve.cov : p->before_cov,
-		    .before_total = fuzzed ? p->edges_total : p->before_total,
+		    .build.before_cov = fuzzed ? p->curve.cov : p->build.before_cov,
+		    .build.before_total = fuzzed ? p->edges_total : p->build.before_total,
 		};
-	snprintf(p->build, sizeof(p->build), "%s", build);
-	p->binary = *file;
+	snprintf(p->build.id, sizeof(p->build.id), "%s", id);
+	p->build.binary = *file;
 	return other;
 }
 
-bool progress_dropped(const struct progress *p, uint64_t cov, uint64_t edges_total)
+bool progress_dropped(const struct progress_build *b, uint64_t cov, uint64_t edges_total)
 {
 	/* Under four fifths of the edges, though at least so many are there. */
-	return p->before_cov > 0 && cov < p->before_cov - p->before_cov / 5 &&
-	       edges_total >= p->before_total - p->before_total / 20;
+	return b->before_cov > 0 && cov < b->before_cov - b->before_cov / 5 &&
+	       edges_total >= b->before_total - b->before_total / 20;
 }

@@ -73,7 +73,7 @@ static void a_binary_that_stays_as_it_is(void **state)
 	assert_int_equal(fs_mkdirs(w.dir.fd, "binary", 0755, &e), 0);
 	assert_true(job_other_binary(&w.job));
 	first_turn();
-	assert_string_equal(w.job.progress.build, "");
+	assert_string_equal(w.job.build.id, "");
 	assert_false(job_other_binary(&w.job));
 	pause_it();
 	assert_int_equal(rmdir(w.binary), 0);
@@ -119,7 +119,7 @@ static void one_that_was_exchanged_has_a_turn_of_its_own(void **state)
 
 	(void)state;
 	first_turn();
-	snprintf(was, sizeof(was), "%s", w.job.progress.build);
+	snprintf(was, sizeof(was), "%s", w.job.build.id);
 	w.fleet.last_us = 7;
 	cell_fails();
 	assert_int_equal(w.job.phase, PHASE_RUNNING); /* once more */
@@ -132,7 +132,7 @@ static void one_that_was_exchanged_has_a_turn_of_its_own(void **state)
 	assert_int_equal(w.fleet.last_us, 0);
 	assert_int_equal(w.cells, 2);
 	job_start(&w.job, 86400 * S);
-	assert_string_not_equal(w.job.progress.build, was);
+	assert_string_not_equal(w.job.build.id, was);
 	triaged((struct triage_sum){0}, 1);
 	assert_int_equal(w.job.phase, PHASE_RUNNING);
 	assert_int_equal(w.job.restarts, 1);

@@ -277,7 +277,6 @@ static void the_next_run_knows_until_it_is_built_anew(void **state)
 {
 	struct fleet_target fleet = {0};
 	struct target_config cfg = {0};
-	char warning[200];
 	struct err e;
 
 	(void)state;
@@ -286,7 +285,6 @@ static void the_next_run_knows_until_it_is_built_anew(void **state)
 		claim(11 + i, 343172);
 		tick(S);
 	}
-	job_note_progress(&w.job);
 	assert_int_equal(job_save_progress(&w.job, &e), 0);
 	pause_it();
 	job_done(&w.job);
@@ -295,7 +293,6 @@ static void the_next_run_knows_until_it_is_built_anew(void **state)
 	job_load_progress(&w.job);
 	assert_true(w.fleet.forges);
 	assert_string_equal(forged(), "343172 edges reached, its program has 103");
-	progress_load(w.state.dirfd, "t", &w.job.progress, warning);
 	job_take_build(&w.job, &w.job.binary.file, "1111111111111111111111111111111111111111");
 	assert_false(w.fleet.forges);
 	assert_string_equal(forged(), "");

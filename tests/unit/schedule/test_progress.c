@@ -27,12 +27,12 @@ static int end(void **state)
 static struct progress grown(void)
 {
 	struct progress p = {.edges_total = 4000,
-			     .before_cov = 10,
-			     .before_total = 20,
-			     .binary = {.size = 5, .mtime_ns = -7, .ctime_ns = 9},
+			     .build.before_cov = 10,
+			     .build.before_total = 20,
+			     .build.binary = {.size = 5, .mtime_ns = -7, .ctime_ns = 9},
 			     .health = {.quanta = 9, .not_started = 1, .limited = 2, .crashed = 3}};
 
-	snprintf(p.build, sizeof(p.build), "%040d", 7);
+	snprintf(p.build.id, sizeof(p.build.id), "%040d", 7);
 	curve_begin(&p.curve, 100);
 	for (unsigned i = 0; i < 2000; i++) {
 		if (i % 3 == 0)
@@ -52,14 +52,14 @@ static void what_is_saved_is_loaded(void **state)
 	(void)state;
 	progress_load(dir.fd, "a", &q, warning);
 	assert_string_equal(warning, "");
-	assert_string_equal(q.build, "");
+	assert_string_equal(q.build.id, "");
 	assert_int_equal(progress_save(dir.fd, "a", &p, &e), 0);
 	progress_load(dir.fd, "a", &q, warning);
 	assert_string_equal(warning, "");
-	assert_string_equal(q.build, p.build);
-	assert_int_equal(q.binary.size, 5);
-	assert_int_equal(q.binary.mtime_ns, -7);
-	assert_int_equal(q.binary.ctime_ns, 9);
+	assert_string_equal(q.build.id, p.build.id);
+	assert_int_equal(q.build.binary.size, 5);
+	assert_int_equal(q.build.binary.mtime_ns, -7);
+	assert_int_equal(q.build.binary.ctime_ns, 9);
 	assert_int_equal(q.curve.n, p.curve.n);
 	assert_memory_equal(q.curve.points, p.curve.points, p.curve.n * sizeof(p.curve.points[0]));
 	assert_true(curve_f1(&q.curve) == curve_f1(&p.curve));
@@ -67,7 +67,7 @@ static void what_is_saved_is_loaded(void **state)
 	assert_int_equal(q.curve.window_us, p.curve.window_us);
 	assert_int_equal(q.health.crashed, 3);
 	assert_int_equal(q.edges_total, 4000);
-	assert_int_equal(q.before_cov, 10);
+	assert_int_equal(q.build.before_cov, 10);
 	assert_string_equal(q.forged, "");
 	snprintf(p.forged, sizeof(p.forged), "7 edges\n reached");
 	assert_int_equal(progress_save(dir.fd, "a", &p, &e), 0);
@@ -81,10 +81,10 @@ static void forged_coverage_is_not_compared_with(void **state)
 	struct progress p = grown();
 
 	(void)state;
-	p.before_cov = 0;
+	p.build.before_cov = 0;
 	snprintf(p.forged, sizeof(p.forged), "7 edges reached");
 	assert_true(progress_take(&p, &file, "1111111111111111111111111111111111111111"));
-	assert_int_equal(p.before_cov, 0);
+	assert_int_equal(p.build.before_cov, 0);
 	assert_string_equal(p.forged, "");
 }
 
@@ -110,7 +110,7 @@ static void is_refused(void)
 
 	progress_load(dir.fd, "b", &q, warning);
 	assert_non_null(strstr(warning, "stats/progress/b.json"));
-	assert_string_equal(q.build, "");
+	assert_string_equal(q.build.id, "");
 }
 
 static void a_damaged_one_is_said(void **state)
@@ -137,7 +137,7 @@ static void a_damaged_one_is_said(void **state)
 		*at = '-';
 		scratch_write(fd, "b.json", text);
 		progress_load(dir.fd, "b", &q, warning);
-		assert_true(*q.build == '\0' || curve_sane(&q.curve));
+		assert_true(*q.build.id == '\0' || curve_sane(&q.curve));
 		*at = was;
 	}
 	close(fd);
@@ -255,7 +255,7 @@ static void a_full_disk_is_an_error(void **state)
 		progress_load(dir.fd, "a", &q, warning);
 		assert_string_equal(warning, ""); /* none, or a whole one */
 	}
-	assert_string_equal(q.build, p.build);
+	assert_string_equal(q.build.id, p.build.id);
 }
 
 static void builds_are_told_apart(void **state)
@@ -269,14 +269,14 @@ static void builds_are_told_apart(void **state)
 	(void)state;
 	scratch_write(dir.fd, "t", "one");
 	snprintf(path, sizeof(path), "%s/t", dir.path);
-	assert_int_equal(progress_identify(&fresh, path, &file, build, &e), 0);
+	assert_int_equal(progress_identify(&fresh.build, path, &file, build, &e), 0);
 	assert_true(progress_take(&p, &file, build));
 	assert_int_equal(p.curve.build_us, 0);
-	assert_true(p.before_cov >= 2000);
-	assert_int_equal(p.before_total, 4000);
+	assert_true(p.build.before_cov >= 2000);
+	assert_int_equal(p.build.before_total, 4000);
 	p.curve.cov = 77;
 	assert_int_equal(utimensat(dir.fd, "t", old, 0), 0); /* made again, the same */
-	assert_int_equal(progress_identify(&p, path, &file, again, &e), 0);
+	assert_int_equal(progress_identify(&p.build, path, &file, again, &e), 0);
 	assert_string_equal(again, build);
 	assert_false(progress_take(&p, &file, again));
 	assert_int_equal(p.curve.cov, 77);
@@ -287,10 +287,10 @@ static void builds_are_told_apart(void **state)
 		assert_true(kept_file_look(path, &file));
 	} while (file.ctime_ns == was.ctime_ns);
 	assert_int_equal(file.mtime_ns, was.mtime_ns);
-	assert_int_equal(progress_identify(&p, path, &file, again, &e), 0);
+	assert_int_equal(progress_identify(&p.build, path, &file, again, &e), 0);
 	assert_string_not_equal(again, build);
 	snprintf(path, sizeof(path), "%s/gone", dir.path);
-	assert_int_equal(progress_identify(&p, path, &file, again, &e), -ENOENT);
+	assert_int_equal(progress_identify(&p.build, path, &file, again, &e), -ENOENT);
 }
 
 static void a_broken_build_between_hides_nothing(void **state)
@@ -302,31 +302,31 @@ static void a_broken_build_between_hides_nothing(void **state)
 	(void)state;
 	assert_true(progress_take(&p, &file, "0000000000000000000000000000000000000008"));
 	assert_true(progress_take(&p, &file, "0000000000000000000000000000000000000009"));
-	assert_int_equal(p.before_cov, cov);
-	assert_int_equal(p.before_total, 4000);
+	assert_int_equal(p.build.before_cov, cov);
+	assert_int_equal(p.build.before_total, 4000);
 	curve_begin(&p.curve, 30);
 	p.edges_total = 5000;
 	curve_spend(&p.curve, PROGRESS_JUDGED_US / 2, 300 * USEC_PER_SEC);
-	assert_true(progress_dropped(&p, p.curve.cov, p.edges_total));
+	assert_true(progress_dropped(&p.build, p.curve.cov, p.edges_total));
 	assert_true(progress_take(&p, &file, "000000000000000000000000000000000000000a"));
-	assert_int_equal(p.before_cov, cov); /* that one hardly fuzzed */
+	assert_int_equal(p.build.before_cov, cov); /* that one hardly fuzzed */
 	curve_begin(&p.curve, 30);
 	curve_spend(&p.curve, 2 * PROGRESS_JUDGED_US, 300 * USEC_PER_SEC);
 	assert_true(progress_take(&p, &file, "000000000000000000000000000000000000000b"));
-	assert_int_equal(p.before_cov, 30);
+	assert_int_equal(p.build.before_cov, 30);
 }
 
 static void much_less_coverage_is_an_alarm(void **state)
 {
-	struct progress p = {.before_cov = 1000, .before_total = 5000};
+	struct progress p = {.build.before_cov = 1000, .build.before_total = 5000};
 
 	(void)state;
-	assert_false(progress_dropped(&p, 800, 5000));
-	assert_true(progress_dropped(&p, 799, 5000));
-	assert_true(progress_dropped(&p, 0, 6000));
-	assert_false(progress_dropped(&p, 700, 4000)); /* a part of it is gone */
-	p.before_cov = 0;
-	assert_false(progress_dropped(&p, 0, 5000));
+	assert_false(progress_dropped(&p.build, 800, 5000));
+	assert_true(progress_dropped(&p.build, 799, 5000));
+	assert_true(progress_dropped(&p.build, 0, 6000));
+	assert_false(progress_dropped(&p.build, 700, 4000)); /* a part of it is gone */
+	p.build.before_cov = 0;
+	assert_false(progress_dropped(&p.build, 0, 5000));
 }
 
 #define WITH(test) cmocka_unit_test_setup_teardown(test, begin, end)
