@@ -37,7 +37,7 @@ static uint64_t max_time_s(const struct job *j, uint64_t now_us)
 {
 	uint64_t left = j->deadline_at > now_us ? j->deadline_at - now_us : 0;
 
-	return (left + 2 * j->cfg.grace_us + BELT_US) / USEC_PER_SEC;
+	return (left + 2 * j->cfg->grace_us + BELT_US) / USEC_PER_SEC;
 }
 
 /* "xmalloc", "my_strdup", "PoolAllocator::get" */
@@ -97,7 +97,7 @@ static int suppressions(const struct job *j, struct buf *ret, struct err *e)
 static bool borrow(const struct job *j, struct attempt *a)
 {
 	const struct triage_env *env = &j->env->triage_env;
-	uint64_t bytes = j->cfg.symbolizer_memory;
+	uint64_t bytes = j->cfg->symbolizer_memory;
 
 	if (!env->trial.symbolizer || !env->borrow_memory(env->arg, bytes))
 		return false;
@@ -132,7 +132,7 @@ uint64_t attempt_input_timeout(uint64_t may_take_us, double starved)
 static uint64_t input_timeout_s(const struct job *j)
 {
 	double starved = fmax(j->fleet->clock.starved, j->starved);
-	uint64_t us = attempt_input_timeout(j->cfg.input_timeout_us, starved);
+	uint64_t us = attempt_input_timeout(j->cfg->input_timeout_us, starved);
 
 	return (us + USEC_PER_SEC - 1) / USEC_PER_SEC;
 }
@@ -149,10 +149,10 @@ static int engine_command(struct setup *s, const struct job *j, const struct att
 	    .dict = j->words.has.own > 0 || job_given_dictionary(j) ? SETUP_FILE_DICT : NULL,
 	    .max_time_s = max_time_s(j, a->launched_us),
 	    .input_timeout_s = input_timeout_s(j),
-	    .rss_limit_mib = j->cfg.rss_limit >> 20,
-	    .max_len = j->cfg.max_len,
+	    .rss_limit_mib = j->cfg->rss_limit >> 20,
+	    .max_len = j->cfg->max_len,
 	    /* Another cell with the same seed would try the same again. */
-	    .seed = j->cfg.seed ? j->cfg.seed + j->cells : 0,
+	    .seed = j->cfg->seed ? j->cfg->seed + j->cells : 0,
 	    .runs = job_runs_left(j),
 	    /* They go by names: such a cell gets a symbolizer, and memory for it. */
 	    .suppressions = a->borrowed ? SETUP_FILE_LEAKS : NULL,
@@ -175,7 +175,7 @@ static int mount_dictionary(struct setup *s, const struct job *j, struct err *e)
 
 static int make_setup(struct setup *s, const struct job *j, struct attempt *a, struct err *e)
 {
-	int r = setup_init(s, j->target, &j->cfg, e);
+	int r = setup_init(s, j->target, j->cfg, e);
 
 	if (r == 0)
 		r = mount_work(s, j, "corpus", SETUP_DIR_CORPUS, true, e);

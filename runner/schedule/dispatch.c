@@ -88,7 +88,7 @@ void dispatch_take(struct dispatch *d, struct job *j)
 {
 	j->active = true;
 	d->busy++;
-	d->memory_used += j->cfg.memory;
+	d->memory_used += j->cfg->memory;
 }
 
 static void release(struct dispatch *d, struct job *j)
@@ -97,7 +97,7 @@ static void release(struct dispatch *d, struct job *j)
 		return;
 	j->active = false;
 	d->busy--;
-	d->memory_used -= j->cfg.memory;
+	d->memory_used -= j->cfg->memory;
 }
 
 /* --- carrying it out ---------------------------------------------------------- */
@@ -111,7 +111,7 @@ static void start_job(struct dispatch *d, struct job *j, uint64_t now)
 	if (d->fleet.rules.continuous)
 		job_start(j, UINT64_MAX / 2);
 	else
-		job_start(j, j->cfg.max_time_us > used ? j->cfg.max_time_us - used : 0);
+		job_start(j, j->cfg->max_time_us > used ? j->cfg->max_time_us - used : 0);
 }
 
 static void end_job(struct job *j, enum fleet_what what)

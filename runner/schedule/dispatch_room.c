@@ -8,7 +8,7 @@
 
 bool dispatch_fits(const struct dispatch *d, const struct job *j)
 {
-	return d->busy == 0 || plan_admits(d->memory_used, j->cfg.memory, d->machine_memory);
+	return d->busy == 0 || plan_admits(d->memory_used, j->cfg->memory, d->machine_memory);
 }
 
 /* --- shortage of descriptors, processes, ... -------------------------------------- */
@@ -57,8 +57,8 @@ unsigned dispatch_places(const struct dispatch *d)
 	uint64_t most = 1, fit, workers = dispatch_workers(d);
 
 	for (size_t i = 0; i < d->n; i++)
-		if (d->targets[i].phase != FLEET_OUT && d->jobs[i].cfg.memory > most)
-			most = d->jobs[i].cfg.memory;
+		if (d->targets[i].phase != FLEET_OUT && d->jobs[i].cfg->memory > most)
+			most = d->jobs[i].cfg->memory;
 	fit = d->machine_memory / most;
 	if (fit > workers)
 		fit = workers;
@@ -71,8 +71,8 @@ static uint64_t least_memory(const struct dispatch *d)
 	uint64_t least = UINT64_MAX;
 
 	for (size_t i = 0; i < d->n; i++)
-		if (d->jobs[i].active && d->jobs[i].cfg.memory < least)
-			least = d->jobs[i].cfg.memory;
+		if (d->jobs[i].active && d->jobs[i].cfg->memory < least)
+			least = d->jobs[i].cfg->memory;
 	return least < d->memory_used ? least : d->memory_used;
 }
 
@@ -88,7 +88,7 @@ void dispatch_look_for_room(struct dispatch *d)
 		if (was && !d->targets[i].blocked && !d->targets[i].resting)
 			d->fleet.idle_until_us = 0; /* it may pay */
 		d->targets[i].instead =
-		    d->busy == 1 || plan_admits(then, j->cfg.memory, d->machine_memory);
+		    d->busy == 1 || plan_admits(then, j->cfg->memory, d->machine_memory);
 	}
 }
 
@@ -98,9 +98,9 @@ static bool would_fit(const struct dispatch *d, const struct job *j)
 	uint64_t used = d->memory_used;
 
 	for (size_t i = 0; i < d->n; i++)
-		used -= d->targets[i].phase == FLEET_RUNS ? d->jobs[i].cfg.memory : 0;
+		used -= d->targets[i].phase == FLEET_RUNS ? d->jobs[i].cfg->memory : 0;
 	return d->busy == dispatch_fuzzing(d) ||
-	       plan_admits(used, j->cfg.memory, d->machine_memory);
+	       plan_admits(used, j->cfg->memory, d->machine_memory);
 }
 
 /* It needs more room than any one of them leaves, and has waited for long. */
@@ -151,8 +151,8 @@ unsigned dispatch_lend(struct dispatch *d, const struct job *j, unsigned want)
 	unsigned n = 0;
 
 	while (n < want && dispatch_waiting(d) == 0 && d->busy < dispatch_workers(d) &&
-	       plan_admits(d->memory_used, j->cfg.memory, d->machine_memory)) {
-		d->memory_used += j->cfg.memory;
+	       plan_admits(d->memory_used, j->cfg->memory, d->machine_memory)) {
+		d->memory_used += j->cfg->memory;
 		d->busy++;
 		n++;
 	}
@@ -161,7 +161,7 @@ unsigned dispatch_lend(struct dispatch *d, const struct job *j, unsigned want)
 
 void dispatch_give_back(struct dispatch *d, const struct job *j, unsigned lent)
 {
-	d->memory_used -= j->cfg.memory * lent;
+	d->memory_used -= j->cfg->memory * lent;
 	d->busy -= lent;
 }
 

@@ -22,11 +22,9 @@
 enum { ARTIFACTS_TEXT_MAX = 1 << 18, DUMP_LONGER_MAX = 10 /* times, where CPUs are short */ };
 
 void job_init(struct job *j, const struct job_env *env, const struct target *t,
-	      struct target_config *take_cfg, size_t index, struct fleet_target *fleet)
+	      const struct target_config *cfg, size_t index, struct fleet_target *fleet)
 {
-	*j =
-	    (struct job){.env = env, .target = t, .cfg = *take_cfg, .index = index, .fleet = fleet};
-	*take_cfg = (struct target_config){0};
+	*j = (struct job){.env = env, .target = t, .cfg = cfg, .index = index, .fleet = fleet};
 	j->artifacts = BUF_INIT(ARTIFACTS_TEXT_MAX);
 	j->log.fd = -1;
 }
@@ -34,7 +32,6 @@ void job_init(struct job *j, const struct job_env *env, const struct target *t,
 void job_done(struct job *j)
 {
 	source_remove(j->timer);
-	target_config_done(&j->cfg);
 	buf_done(&j->artifacts);
 	words_done(&j->words.told);
 	free(j->refused);
@@ -96,7 +93,7 @@ static void check_dump_ignored(struct job *j)
 			  j->attempt->engine.fault == ENGINE_FAULT_NONE &&
 			  cell_read(a->cell, &c, &e) == 0 &&
 			  c.usage_us >= a->dump_cpu_us + JOB_DUMP_GRACE_US / 5 &&
-			  c.usage_us >= a->stats_cpu_us + j->cfg.input_timeout_us;
+			  c.usage_us >= a->stats_cpu_us + j->cfg->input_timeout_us;
 }
 
 static void on_timer(void *arg)
@@ -252,7 +249,7 @@ static void do_ask(struct job *j)
 
 	job_hold(j, false);
 	j->attempt->asked = true;
-	j->grace_at = clock_mono_us() + j->cfg.grace_us;
+	j->grace_at = clock_mono_us() + j->cfg->grace_us;
 	/* -ESRCH: it has not begun, or has just ended; the grace goes on to the dump. */
 	(void)!cell_signal(j->attempt->cell, j->target->engine->stop_signal, &e);
 	arm(j);
@@ -463,7 +460,7 @@ void job_stop(struct job *j, enum reason r, bool now)
 static bool is_unmerged(const struct job *j)
 {
 	return j->fuzzed && !j->has_merged && j->found.inputs > j->merged_inputs &&
-	       j->cfg.merge_us > 0;
+	       j->cfg->merge_us > 0;
 }
 
 bool job_untidy(const struct job *j)

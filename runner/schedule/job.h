@@ -96,8 +96,8 @@ struct job_refused {
 struct job {
 	const struct job_env *env;
 	const struct target *target;
-	struct target_config cfg;
-	size_t index; /* in the run: makes its user and its cells' names */
+	const struct target_config *cfg; /* borrowed */
+	size_t index;			 /* in the run: makes its user and its cells' names */
 	enum phase phase;
 	enum reason reason;
 	enum reason pending; /* why it is being ended */
@@ -165,7 +165,10 @@ struct job {
 
 	/* Triage: after each failure, and of what earlier runs left. */
 	struct triage *triage;
-	struct triage_sum crashes; /* of all triages */
+	/* Of all triages, as in struct triage_sum. */
+	struct {
+		uint64_t found, regressed, fixed, dismissed, left, undecided;
+	} crashes;
 	/* Of runs that were killed: no exit status has counted them (runner/crash/ledger.h). */
 	uint64_t uncounted_new, uncounted_regressed;
 	uint64_t triage_us; /* used so far */
@@ -214,8 +217,9 @@ struct job {
 	uint64_t line_dropped;
 };
 
+/* cfg is borrowed until job_done(). */
 void job_init(struct job *j, const struct job_env *env, const struct target *t,
-	      struct target_config *take_cfg, size_t index, struct fleet_target *fleet);
+	      const struct target_config *cfg, size_t index, struct fleet_target *fleet);
 void job_done(struct job *j); /* only in queued or done */
 
 /* A turn of budget_us wall time; at its end the job ends with REASON_TIME_LIMIT. */

@@ -31,7 +31,8 @@ static uint64_t until_end(const struct job *j, uint64_t us)
 
 static uint64_t triage_left(const struct job *j)
 {
-	return until_end(j, j->cfg.triage_us > j->triage_us ? j->cfg.triage_us - j->triage_us : 0);
+	return until_end(j,
+			 j->cfg->triage_us > j->triage_us ? j->cfg->triage_us - j->triage_us : 0);
 }
 
 /* While others may wait for its worker, no longer than half of a turn at a time. */
@@ -44,7 +45,7 @@ static uint64_t triage_now(const struct job *j)
 
 bool job_may_shrink(const struct job *j)
 {
-	return j->unshrunk && j->cfg.minimize_us > 0 && triage_left(j) > 0;
+	return j->unshrunk && j->cfg->minimize_us > 0 && triage_left(j) > 0;
 }
 
 /* Somebody wants it to end, or there is no room: everything waits in the queue. */
@@ -58,7 +59,7 @@ enum phase_event job_after_last(const struct job *j)
 {
 	if (hurried(j))
 		return EVENT_FINAL;
-	if (j->fuzzed && !j->has_merged && j->cfg.merge_us > 0)
+	if (j->fuzzed && !j->has_merged && j->cfg->merge_us > 0)
 		return EVENT_MERGE;
 	return (j->untriaged || j->unshrunk) && triage_left(j) > 0 ? EVENT_TRIAGE : EVENT_FINAL;
 }
@@ -101,22 +102,13 @@ static void next_step(struct job *j)
 
 static void add_sum(struct job *j, const struct triage_sum *s)
 {
-	struct triage_sum *to = &j->crashes;
-
-	to->artifacts += s->artifacts;
-	to->found += s->found;
-	to->regressed += s->regressed;
-	to->fixed += s->fixed;
-	to->shrunk += s->shrunk;
-	to->flaky += s->flaky;
-	to->dismissed += s->dismissed;
-	to->trials += s->trials;
-	to->left = s->left;
-	to->undecided = s->undecided < s->left ? s->undecided : s->left;
-	if (*s->last)
-		memcpy(to->last, s->last, sizeof(to->last));
+	j->crashes.found += s->found;
+	j->crashes.regressed += s->regressed;
+	j->crashes.fixed += s->fixed;
+	j->crashes.dismissed += s->dismissed;
+	j->crashes.left = s->left;
+	j->crashes.undecided = s->undecided < s->left ? s->undecided : s->left;
 	if (*s->note) {
-		memcpy(to->note, s->note, sizeof(to->note));
 		joblog_note(&j->log, "triage: %s", s->note);
 		if (!*j->note)
 			job_set_note(j, "triage: %s", s->note);
@@ -172,7 +164,7 @@ void job_triage(struct job *j)
 	char work[4096];
 	struct triage_spec s = {
 	    .target = j->target,
-	    .cfg = &j->cfg,
+	    .cfg = j->cfg,
 	    .index = j->index,
 	    .rebuilt = job_is_rebuilt(j),
 	    .stages = TRIAGE_QUEUE,
@@ -273,9 +265,9 @@ void job_merge(struct job *j)
 	char seeds[4096];
 	struct merge_spec s = {
 	    .target = j->target,
-	    .cfg = &j->cfg,
+	    .cfg = j->cfg,
 	    .index = j->env->merge_index + j->index * JOB_MERGE_CELLS,
-	    .budget_us = until_end(j, j->cfg.merge_us),
+	    .budget_us = until_end(j, j->cfg->merge_us),
 	    .what = MERGE_REPLACE,
 	    .seeds = seeds,
 	    .done = on_merged,

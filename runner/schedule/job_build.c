@@ -57,7 +57,7 @@ void job_load_progress(struct job *j)
 	j->build = p.build;
 	if (!*p.build.id)
 		return;
-	if (!j->cfg.plateau.forget && kept_file_look(j->target->binary, &now) &&
+	if (!j->cfg->plateau.forget && kept_file_look(j->target->binary, &now) &&
 	    kept_file_same(&now, &p.build.binary)) {
 		adopt(j, &p);
 		return;
@@ -85,7 +85,7 @@ void job_take_build(struct job *j, const struct kept_file *file, const char *id)
 		j->barren = 0;
 		j->cov = j->ft = 0;
 		j->said.edges_total = 0;
-	} else if (j->kept && !j->fleet->known && !j->cfg.plateau.forget && p.curve.build_us > 0) {
+	} else if (j->kept && !j->fleet->known && !j->cfg->plateau.forget && p.curve.build_us > 0) {
 		adopt(j, &p); /* it was only made again */
 	}
 	free(j->kept);
@@ -115,9 +115,9 @@ uint64_t job_runs_left(const struct job *j)
 {
 	uint64_t had = j->execs_before - j->runs_from;
 
-	if (j->cfg.runs == 0)
+	if (j->cfg->runs == 0)
 		return 0;
-	return j->cfg.runs > had ? j->cfg.runs - had : 1;
+	return j->cfg->runs > had ? j->cfg->runs - had : 1;
 }
 
 void job_look_at_binary(struct job *j)

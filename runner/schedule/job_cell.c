@@ -186,7 +186,7 @@ static void on_memory(void *arg, bool halted)
 		return;
 	}
 	joblog_note(&j->log, "halted at the memory mark of %llu bytes",
-		    (unsigned long long)j->cfg.memory_high);
+		    (unsigned long long)j->cfg->memory_high);
 	if (j->phase == PHASE_RUNNING) {
 		save_input(j, ASK_MEMORY);
 	} else if (j->phase == PHASE_POLITE) { /* its input is lost as easily as any other */
@@ -224,7 +224,7 @@ static const char *flag_value(const struct strv *flags, const char *start)
 /* Whether the engine may end by itself: only after as many inputs as the job allows. */
 static bool has_had_its_runs(const struct job *j)
 {
-	const char *flag = flag_value(&j->cfg.flags, "-runs=");
+	const char *flag = flag_value(&j->cfg->flags, "-runs=");
 	uint64_t runs = 0;
 
 	if (!flag)
@@ -235,7 +235,7 @@ static bool has_had_its_runs(const struct job *j)
 		return scan_u64(&in, 10, UINT64_MAX, &runs) && runs > 0 &&
 		       j->attempt->execs >= runs;
 	}
-	return j->cfg.runs > 0 && j->execs_before - j->runs_from >= j->cfg.runs;
+	return j->cfg->runs > 0 && j->execs_before - j->runs_from >= j->cfg->runs;
 }
 
 static struct cell_facts facts_of(const struct job *j, const struct cell_end *end)
@@ -387,7 +387,7 @@ void job_judge(struct job *j, const struct cell_end *end)
 {
 	struct cell_facts f = facts_of(j, end);
 	enum failure what = failure_of(&f);
-	struct loop_guard g = {.failures_max = j->cfg.max_crashes, .fuzzed = j->fuzzed};
+	struct loop_guard g = {.failures_max = j->cfg->max_crashes, .fuzzed = j->fuzzed};
 
 	if (is_overdue(j, end)) {
 		judge_overdue(j);
@@ -427,7 +427,7 @@ static void mark(struct job *j)
 {
 	const struct effective *c = &j->fleet->clock;
 
-	if (c->wall_us - j->marks[0].wall_us < j->cfg.input_timeout_us)
+	if (c->wall_us - j->marks[0].wall_us < j->cfg->input_timeout_us)
 		return;
 	j->marks[1] = j->marks[0];
 	j->marks[0].wall_us = c->wall_us;
@@ -513,8 +513,8 @@ const struct cell_ops job_cell_ops = {
 
 static void watch_mark(struct job *j, uint64_t now_us)
 {
-	bool over = j->cfg.memory_high > 0 &&
-		    j->now.mem_now >= j->cfg.memory_high - j->cfg.memory_high / 16 &&
+	bool over = j->cfg->memory_high > 0 &&
+		    j->now.mem_now >= j->cfg->memory_high - j->cfg->memory_high / 16 &&
 		    j->pressure[1] >= OVER_MARK_STALLED;
 
 	if (!over)
@@ -544,7 +544,7 @@ void job_tick(struct job *j, uint64_t now_us)
 	if (c.pids_refused > 0)
 		save_input(j, ASK_PIDS);
 	idle = j->fleet->clock.idle_us;
-	if (!j->held && idle > STUCK_US && idle > 2 * j->cfg.input_timeout_us)
+	if (!j->held && idle > STUCK_US && idle > 2 * j->cfg->input_timeout_us)
 		save_input(j, ASK_STUCK);
 	/* Later libFuzzers only warn, and run on blindly. */
 	if (j->attempt->engine.running && j->attempt->engine.not_instrumented &&

@@ -25,7 +25,7 @@ enum { LOOKS_MAX = 16 /* at the files of a cell */ };
 static void set_bound(struct job *j)
 {
 	j->attempt->engine.edges_most =
-	    j->claims.edges ? j->claims.edges : j->cfg.memory / BYTES_AN_EDGE;
+	    j->claims.edges ? j->claims.edges : j->cfg->memory / BYTES_AN_EDGE;
 }
 
 void job_claims_build(struct job *j, uint64_t edges)
@@ -223,7 +223,7 @@ uint64_t job_claimed_rss(const struct job *j)
 	/* Not all files that it maps are charged to its group. */
 	uint64_t files = j->target->size + (UINT64_C(64) << 20);
 	uint64_t peak = j->before.mem_peak > j->now.mem_peak ? j->before.mem_peak : j->now.mem_peak;
-	uint64_t most = (peak ? peak : j->cfg.memory) + files;
+	uint64_t most = (peak ? peak : j->cfg->memory) + files;
 
 	return j->rss_mib <= most >> 20 ? j->rss_mib << 20 : most;
 }

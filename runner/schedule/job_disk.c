@@ -55,7 +55,7 @@ static int prepare_work(void *arg, struct buf *out, struct err *e)
 	    .seed_archive = j->target->seed_archive,
 	    .rights = &j->target->rights,
 	    .n_theirs = j->target->seed_dirs.n,
-	    .n_ours = j->cfg.seeds.n,
+	    .n_ours = j->cfg->seeds.n,
 	};
 	struct prepared done = {0};
 	struct strv dirs = {0};
@@ -65,8 +65,8 @@ static int prepare_work(void *arg, struct buf *out, struct err *e)
 
 	for (size_t i = 0; r == 0 && i < j->target->seed_dirs.n; i++)
 		r = strv_add(&dirs, j->target->seed_dirs.v[i], e);
-	for (size_t i = 0; r == 0 && i < j->cfg.seeds.n; i++)
-		r = strv_add(&dirs, j->cfg.seeds.v[i], e);
+	for (size_t i = 0; r == 0 && i < j->cfg->seeds.n; i++)
+		r = strv_add(&dirs, j->cfg->seeds.v[i], e);
 	if (r == 0)
 		r = add_regressions(j, &dirs, e);
 	p.seed_dirs = (const char *const *)dirs.v;
@@ -179,7 +179,7 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 	    .is_new = named_is_new(j),
 	    .printed = said->input_printed.known ? &printed : NULL,
 	    .kept = j->disk.kept,
-	    .bytes_max = j->cfg.disk,
+	    .bytes_max = j->cfg->disk,
 	};
 	struct collected done = {0};
 	struct err unsaved;
@@ -313,6 +313,6 @@ bool job_over_disk(const struct job *j)
 	const struct fs_usage *saved = &j->disk.saved;
 	uint64_t bytes = disk_bytes(&j->disk.now), files = disk_files(&j->disk.now);
 
-	return bytes >= j->cfg.disk || saved->bytes >= j->cfg.disk - bytes ||
+	return bytes >= j->cfg->disk || saved->bytes >= j->cfg->disk - bytes ||
 	       files >= WORKDIR_FILES_MAX || saved->files >= WORKDIR_FILES_MAX - files;
 }

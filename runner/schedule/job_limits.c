@@ -60,7 +60,7 @@ static uint64_t cell_ends_us(const struct job *j)
 	uint64_t at = job_ends_with_run(j) ? run_ends_us(j) : j->deadline_at;
 
 	if (j->phase == PHASE_RUNNING)
-		return at < UINT64_MAX / 2 ? at + j->cfg.grace_us + JOB_DUMP_GRACE_US : 0;
+		return at < UINT64_MAX / 2 ? at + j->cfg->grace_us + JOB_DUMP_GRACE_US : 0;
 	return j->phase == PHASE_POLITE ? j->grace_at + JOB_DUMP_GRACE_US : j->grace_at;
 }
 

@@ -60,7 +60,7 @@ static void row_engine(const struct job *j, struct target_row *r)
 	r->kept = j->kept_before.total + (now ? now->kept : 0);
 	r->kept_by_dict = j->kept_before.by_dict + (now ? now->kept_by_dict : 0);
 	r->kept_by_cmp = j->kept_before.by_cmp + (now ? now->kept_by_cmp : 0);
-	r->input_timeout_us = j->cfg.input_timeout_us;
+	r->input_timeout_us = j->cfg->input_timeout_us;
 }
 
 static void row_usage(const struct job *j, struct target_row *r)
@@ -79,7 +79,7 @@ static void row_usage(const struct job *j, struct target_row *r)
 	    j->phase >= PHASE_RUNNING && j->phase <= PHASE_KILLING ? c->state : EFFECTIVE_OK);
 	r->memory_now = n->mem_now;
 	r->memory_peak = b->mem_peak > n->mem_peak ? b->mem_peak : n->mem_peak;
-	r->memory_limit = j->cfg.memory;
+	r->memory_limit = j->cfg->memory;
 	r->rss_peak = job_claimed_rss(j);
 	r->pids_refused = b->pids_refused + n->pids_refused;
 	r->oom_kills = b->oom_kills + n->oom_kills;

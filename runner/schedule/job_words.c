@@ -23,9 +23,9 @@ static const char dir_name[] = "dictionaries";
 
 const char *job_given_dictionary(const struct job *j)
 {
-	if (!j->cfg.dictionary)
+	if (!j->cfg->dictionary)
 		return j->target->dict;
-	return *j->cfg.dictionary ? j->cfg.dictionary : NULL;
+	return *j->cfg->dictionary ? j->cfg->dictionary : NULL;
 }
 
 /* --- what the engine says --------------------------------------------------- */
@@ -45,7 +45,7 @@ static void words_on_word(void *arg, struct slice bytes, enum engine_word from)
 
 static bool words_are_wanted(const struct job *j)
 {
-	return j->cfg.auto_dictionary && j->target->engine && j->target->engine->words;
+	return j->cfg->auto_dictionary && j->target->engine && j->target->engine->words;
 }
 
 void job_words_line(struct job *j, struct slice line)
@@ -89,8 +89,8 @@ static int words_save_file(const struct job *j, const struct words *w, struct er
 static int words_open_given(const struct job *j, const char *path, struct err *e)
 {
 	struct rights as;
-	int r = j->cfg.dictionary ? rights_of_configured(path, &as, e)
-				  : rights_of_named(&j->target->rights, path, &as, e);
+	int r = j->cfg->dictionary ? rights_of_configured(path, &as, e)
+				   : rights_of_named(&j->target->rights, path, &as, e);
 
 	if (r < 0)
 		return r;

@@ -54,7 +54,7 @@ static bool has_cell(const struct job *j)
 
 static void look_at(const struct run_look *l, const struct job *j, struct disk_usage *io)
 {
-	const struct fs_usage limit = {.bytes = j->cfg.disk, .files = WORKDIR_FILES_MAX};
+	const struct fs_usage limit = {.bytes = j->cfg->disk, .files = WORKDIR_FILES_MAX};
 	struct err gone;
 
 	if (cell_nameless(j->attempt->cell, &io->nameless, &gone) < 0)
@@ -115,7 +115,7 @@ static void end_it(struct job *j, const char *why)
 	(void)snprintf(text, sizeof(text),
 		       "%s: %s in %llu files, %s of it without a name; limit %s", why,
 		       units_size(disk_bytes(u), all), (unsigned long long)disk_files(u),
-		       units_size(u->nameless.bytes, nameless), units_size(j->cfg.disk, limit));
+		       units_size(u->nameless.bytes, nameless), units_size(j->cfg->disk, limit));
 	job_log(j, text);
 	(void)snprintf(j->note, sizeof(j->note), "%s", text);
 	if (j->held || u->nameless.bytes > u->named.bytes)
@@ -133,7 +133,7 @@ static void end_those_over(struct run *r)
 			continue;
 		if (job_over_disk(j))
 			end_it(j, "it wrote more than it may");
-		else if (is_unsure(j) && j->disk.unexplained >= j->cfg.disk)
+		else if (is_unsure(j) && j->disk.unexplained >= j->cfg->disk)
 			end_it(j, "the disk lost more than its limit, and it hides files");
 	}
 }

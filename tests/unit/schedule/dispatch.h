@@ -29,6 +29,7 @@ static struct {
 	uint64_t now;
 	struct dispatch d;
 	struct job jobs[MOST];
+	struct target_config cfgs[MOST];
 	struct part parts[MOST];
 	struct run_config cfg;
 	size_t n;
@@ -57,7 +58,7 @@ static inline void check(void)
 
 		assert_true(j->active || j->phase == PHASE_QUEUED || j->phase == PHASE_DONE);
 		busy += j->active + j->lent;
-		memory += (j->active + j->lent) * j->cfg.memory;
+		memory += (j->active + j->lent) * j->cfg->memory;
 	}
 	assert_int_equal(w.d.busy, busy);
 	assert_int_equal(w.d.memory_used, memory);
@@ -272,12 +273,12 @@ static inline void begin(size_t n, unsigned workers, bool continuous)
 	assert_int_equal(dispatch_init(&w.d, &w.cfg, workers, 1000, continuous, n, &e), 0);
 	w.d.jobs = w.jobs;
 	for (size_t i = 0; i < n; i++) {
-		w.jobs[i] = (struct job){.index = i,
-					 .fleet = &w.d.targets[i],
-					 .cfg = {.memory = 100, .max_time_us = 86400 * S}};
-		w.jobs[i].cfg.plateau.price_milli = 50;
-		w.jobs[i].cfg.plateau.window_us = 600 * S;
-		dispatch_join(&w.d, i, &w.jobs[i].cfg);
+		w.cfgs[i] =
+		    (struct target_config){.memory = 100,
+					   .max_time_us = 86400 * S,
+					   .plateau = {.price_milli = 50, .window_us = 600 * S}};
+		w.jobs[i] = (struct job){.index = i, .fleet = &w.d.targets[i], .cfg = &w.cfgs[i]};
+		dispatch_join(&w.d, i, &w.cfgs[i]);
 	}
 }
 

@@ -28,6 +28,7 @@ static struct {
 	struct target target;
 	char binary[64];
 	struct fleet_target fleet;
+	struct target_config cfg;
 	struct job job;
 	unsigned failures, suspects; /* that the next collection finds */
 	int launch_fails;	     /* errno of the next launch, once */
@@ -151,7 +152,7 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 	assert_ptr_equal(ops, &job_cell_ops);
 	assert_null(j->attempt);
 	a->launched_us = w.now;
-	a->may_take_us = j->cfg.input_timeout_us;
+	a->may_take_us = j->cfg->input_timeout_us;
 	a->cell = (void *)&w; /* its content is never read */
 	w.cells++;
 	a->lost.own = CRASH_OWN_;
@@ -304,18 +305,18 @@ static inline int open_dir(const char *name)
 
 static inline int setup(void **state)
 {
-	struct target_config cfg = {.max_crashes = 100,
-				    .disk = UINT64_C(1) << 31,
-				    .grace_us = S,
-				    .input_timeout_us = S,
-				    .triage_us = 600 * S,
-				    .minimize_us = 60 * S,
-				    .merge_us = 60 * S};
 	char warning[300];
 	struct err e;
 
 	(void)state;
 	w.now = 1000 * S;
+	w.cfg = (struct target_config){.max_crashes = 100,
+				       .disk = UINT64_C(1) << 31,
+				       .grace_us = S,
+				       .input_timeout_us = S,
+				       .triage_us = 600 * S,
+				       .minimize_us = 60 * S,
+				       .merge_us = 60 * S};
 	w.dir = (struct scratch)SCRATCH_INIT;
 	scratch_make(&w.dir);
 	w.state = (struct state){.path = w.dir.path, .dirfd = w.dir.fd, .lock_fd = -1};
@@ -339,7 +340,7 @@ static inline int setup(void **state)
 	assert_int_equal(books_open(w.loop, &w.state, NULL, &w.env.triage_env.books, warning, &e),
 			 0);
 	build("one");
-	job_init(&w.job, &w.env, &w.target, &cfg, 0, &w.fleet);
+	job_init(&w.job, &w.env, &w.target, &w.cfg, 0, &w.fleet);
 	job_load_progress(&w.job);
 	return 0;
 }
@@ -353,6 +354,7 @@ static inline int teardown(void **state)
 	close(w.dirs.logs);
 	close(w.env.triage);
 	free(w.target.name);
+	target_config_done(&w.cfg);
 	scratch_remove(&w.dir);
 	memset(&w, 0, sizeof(w));
 	return 0;

@@ -14,7 +14,7 @@ static void no_more_than_there_is(void **state)
 	(void)state;
 	begin(MOST, 3, false);
 	for (size_t i = 0; i < MOST; i++) {
-		w.jobs[i].cfg.memory = memory[i];
+		w.cfgs[i].memory = memory[i];
 		w.parts[i].merges = true;
 	}
 	for (unsigned round = 0; round < 40; round++) {
@@ -35,7 +35,7 @@ static void memory_for_one(void **state)
 	(void)state;
 	begin(3, 4, false);
 	for (size_t i = 0; i < 3; i++) {
-		w.jobs[i].cfg.memory = 600;
+		w.cfgs[i].memory = 600;
 		w.parts[i].finds = true;
 	}
 	seconds(1000);
@@ -48,7 +48,7 @@ static void one_that_is_larger_than_the_machine_runs_alone(void **state)
 {
 	(void)state;
 	begin(3, 2, false);
-	w.jobs[0].cfg.memory = 5000;
+	w.cfgs[0].memory = 5000;
 	w.parts[0].finds = true;
 	seconds(10);
 	assert_int_equal(w.jobs[0].phase, PHASE_RUNNING);
@@ -65,7 +65,7 @@ static void one_that_needs_much_room_has_its_turns(void **state)
 	(void)state;
 	begin(4, 2, false);
 	for (size_t i = 0; i < 4; i++) {
-		w.jobs[i].cfg.memory = i < 3 ? 400 : 800;
+		w.cfgs[i].memory = i < 3 ? 400 : 800;
 		w.parts[i].finds = true;
 	}
 	seconds(20000);
@@ -199,8 +199,8 @@ static void who_would_not_fit_disturbs_nobody(void **state)
 	(void)state;
 	begin(3, 2, false);
 	w.parts[0].finds = w.parts[1].finds = true;
-	w.jobs[0].cfg.memory = w.jobs[1].cfg.memory = 400;
-	w.jobs[2].cfg.memory = 900;
+	w.cfgs[0].memory = w.cfgs[1].memory = 400;
+	w.cfgs[2].memory = 900;
 	w.parts[2].merges = true;
 	w.d.targets[2].phase = FLEET_OUT;
 	seconds(10);
@@ -234,7 +234,7 @@ static void a_short_run(unsigned workers, uint64_t memory, uint64_t least_us)
 	begin(MOST, workers, false);
 	w.d.deadline_us = w.now + 80 * S;
 	for (size_t i = 0; i < MOST; i++) {
-		w.jobs[i].cfg.memory = memory;
+		w.cfgs[i].memory = memory;
 		w.parts[i].finds = i % 2;
 	}
 	seconds(79);
@@ -280,8 +280,8 @@ static void any_price_has_its_times(void **state)
 	(void)state;
 	begin(1, 1, false);
 	for (size_t i = 0; i < 3; i++) {
-		w.jobs[0].cfg.plateau.price_milli = v[i].milli;
-		dispatch_join(&w.d, 0, &w.jobs[0].cfg);
+		w.cfgs[0].plateau.price_milli = v[i].milli;
+		dispatch_join(&w.d, 0, &w.cfgs[0]);
 		assert_in_range(w.d.targets[0].rule.least_us, v[i].least_us - 1, v[i].least_us + 1);
 		assert_true(w.d.targets[0].rule.burst_us > 0);
 		assert_int_equal(lround(w.d.targets[0].rule.price * 1000), v[i].milli);
@@ -292,13 +292,13 @@ static void a_budget_is_what_is_left(void **state)
 {
 	(void)state;
 	begin(1, 1, false);
-	w.jobs[0].cfg.max_time_us = 100 * S;
+	w.cfgs[0].max_time_us = 100 * S;
 	w.jobs[0].used_us = 70 * S;
 	dispatch_next(&w.d);
 	assert_int_equal(w.parts[0].budget_us, 30 * S);
 	teardown(NULL);
 	begin(1, 1, false);
-	w.jobs[0].used_us = 2 * w.jobs[0].cfg.max_time_us;
+	w.jobs[0].used_us = 2 * w.cfgs[0].max_time_us;
 	dispatch_next(&w.d);
 	assert_int_equal(w.parts[0].budget_us, 0);
 }

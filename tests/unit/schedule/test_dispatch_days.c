@@ -193,7 +193,7 @@ static void room_that_comes_is_taken(void **state)
 
 	(void)state;
 	begin(3, 2, true);
-	w.jobs[0].cfg.memory = w.jobs[1].cfg.memory = 600;
+	w.cfgs[0].memory = w.cfgs[1].memory = 600;
 	w.parts[0].finds = true;
 	w.d.targets[1].rule.price = w.d.targets[2].rule.price = 5;
 	w.d.targets[1].rule.least_us = 60 * S;

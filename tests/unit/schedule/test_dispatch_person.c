@@ -92,7 +92,7 @@ static void a_plateau_is_tried_again_with_limits_of_its_own(void **state)
 {
 	(void)state;
 	begin(1, 1, false);
-	w.jobs[0].cfg.max_time_us = 20000 * S;
+	w.cfgs[0].max_time_us = 20000 * S;
 	seconds(15000);
 	assert_int_equal(w.jobs[0].reason, REASON_PLATEAU);
 	w.parts[0].finds = true;

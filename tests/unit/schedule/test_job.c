@@ -41,7 +41,7 @@ static void inputs_of_crashes_are_made_smaller(void **state)
 static void they_are_made_smaller_once(void **state)
 {
 	(void)state;
-	w.job.cfg.merge_us = 0;
+	w.cfg.merge_us = 0;
 	turn_with_a_crash();
 	job_tidy(&w.job);
 	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_SHRINK);
@@ -67,7 +67,7 @@ static void what_is_left_is_for_another_time(void **state)
 	assert_false(job_untidy(&w.job));
 	w.job.triage_us = 0; /* the next day */
 	assert_true(job_untidy(&w.job));
-	w.job.cfg.minimize_us = 0;
+	w.cfg.minimize_us = 0;
 	assert_false(job_untidy(&w.job));
 }
 
@@ -104,7 +104,7 @@ static void only_what_was_not_judged_waits(void **state)
 	scratch_write(w.dir.fd, "triage/t/leak-1", "x");
 	scratch_write(w.dir.fd, "triage/t/leak-2", "x");
 	scratch_write(w.dir.fd, "triage/t/.report-leak-2", "x");
-	w.job.cfg.triage_us = 0;
+	w.cfg.triage_us = 0;
 	w.merge.done(w.merge.arg, &bad);
 	assert_int_equal(w.job.phase, PHASE_DONE);
 	job_row(&w.job, w.now, &row);
@@ -303,7 +303,7 @@ static void the_keeper_knows_when_a_cell_ends(void **state)
 	uint64_t began;
 
 	(void)state;
-	w.job.cfg.grace_us = 3 * S;
+	w.cfg.grace_us = 3 * S;
 	first_turn();
 	began = w.now;
 	assert_int_equal(w.keeper_us, began + (86400 + 3 + 1 + 1) * S);

@@ -206,7 +206,7 @@ static void whose_commit_is_in_the_history(void **state)
 	(void)state;
 	close(open_dir("stats"));
 	w.env.triage_env.commit = "c1";
-	w.job.cfg.minimize_us = 0;
+	w.cfg.minimize_us = 0;
 	first_turn();
 	pause_it();
 	job_tidy(&w.job);
@@ -377,7 +377,7 @@ static void a_build_that_was_soon_replaced_hides_no_drop(void **state)
 static void a_new_build_has_inputs_of_its_own(void **state)
 {
 	(void)state;
-	w.job.cfg.runs = 1000;
+	w.cfg.runs = 1000;
 	first_turn();
 	w.job.attempt->engine.execs = 1000;
 	pause_it();
@@ -457,11 +457,10 @@ static void fuzzed_time_never_shrinks(void **state)
 /* The next run, with the same binary. */
 static bool next_run_knows_it(bool forget)
 {
-	struct target_config cfg = {.plateau = {.forget = forget}};
-
 	job_done(&w.job);
 	w.fleet = (struct fleet_target){0};
-	job_init(&w.job, &w.env, &w.target, &cfg, 0, &w.fleet);
+	w.cfg.plateau.forget = forget;
+	job_init(&w.job, &w.env, &w.target, &w.cfg, 0, &w.fleet);
 	job_load_progress(&w.job);
 	return w.fleet.known && w.fleet.curve.cov == 1000;
 }

@@ -100,7 +100,7 @@ static void seconds(unsigned n, uint64_t usage_us, uint64_t waits_us)
 static void a_short_burst_is_seen_when_an_input_times_out(void **state)
 {
 	(void)state;
-	w.job.cfg.input_timeout_us = 5 * S;
+	w.cfg.input_timeout_us = 5 * S;
 	first_turn();
 	seconds(100, S, 0);
 	assert_true(job_waited_lately(&w.job) < 0.01);
@@ -188,7 +188,7 @@ static void is_killed(uint64_t silent_us, uint64_t cpu_us, uint64_t usage_us,
 static void a_target_that_ignores_all_signals_has_a_timeout(void **state)
 {
 	(void)state;
-	w.job.cfg.input_timeout_us = 30 * S;
+	w.cfg.input_timeout_us = 30 * S;
 	is_killed(99 * S, 31 * S, S / 2, "");
 	assert_int_equal(w.job.failures[FAILURE_TIMEOUT], 1);
 	assert_int_equal(w.job.failures_total, 1);
@@ -213,7 +213,7 @@ static void a_short_input_a_starved_cell_and_a_late_dump_are_no_timeouts(void **
 			assert_int_equal(teardown(state), 0);
 			assert_int_equal(setup(state), 0);
 		}
-		w.job.cfg.input_timeout_us = 30 * S;
+		w.cfg.input_timeout_us = 30 * S;
 		is_killed(all[i].silent_us, all[i].cpu_us, all[i].usage_us, all[i].last_words);
 		assert_int_equal(w.job.failures_total, 0);
 		assert_int_equal(state_waiting(&w.state, "t"), 0);
@@ -479,10 +479,10 @@ static void only_as_many_inputs_as_runs_finish_it(void **state)
 			assert_int_equal(teardown(state), 0);
 			assert_int_equal(setup(state), 0);
 		}
-		w.job.cfg.runs = all[i].runs;
-		w.job.cfg.merge_us = w.job.cfg.triage_us = 0;
+		w.cfg.runs = all[i].runs;
+		w.cfg.merge_us = w.cfg.triage_us = 0;
 		if (all[i].flag)
-			assert_int_equal(strv_add(&w.job.cfg.flags, all[i].flag, &e), 0);
+			assert_int_equal(strv_add(&w.cfg.flags, all[i].flag, &e), 0);
 		job_start(&w.job, 86400 * S);
 		say("#9\tINITED cov: 30 ft: 40 corp: 7/9b exec/s: 0 rss: 30Mb\n");
 		say(all[i].says);

@@ -137,7 +137,7 @@ static void lines_before_the_process_is_known_wait(void **state)
 static void without_sections_it_is_believed(void **state)
 {
 	(void)state;
-	w.job.cfg.memory = 1 << 20;
+	w.cfg.memory = 1 << 20;
 	begins(103);
 	w.look = MODULES_UNKNOWN;
 	claim(10, 5000);

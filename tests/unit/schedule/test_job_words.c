@@ -14,6 +14,7 @@ static struct {
 	struct job_env env;
 	struct target target;
 	struct attempt attempt;
+	struct target_config cfg;
 	struct job job;
 	char name[8], binary[64], given[64];
 } w;
@@ -49,8 +50,9 @@ static int begin(void **state)
 	snprintf(w.binary, sizeof(w.binary), "%s/binary", w.dir.path);
 	snprintf(w.given, sizeof(w.given), "%s/given", w.dir.path);
 	w.target = (struct target){.name = w.name, .binary = w.binary, .engine = &engine_libfuzzer};
-	w.job = (struct job){.env = &w.env, .target = &w.target, .attempt = &w.attempt};
-	w.job.cfg.auto_dictionary = true;
+	w.job =
+	    (struct job){.env = &w.env, .target = &w.target, .cfg = &w.cfg, .attempt = &w.attempt};
+	w.cfg = (struct target_config){.auto_dictionary = true};
 	w.job.log.fd = -1;
 	return 0;
 }
@@ -103,7 +105,7 @@ static void words_of_the_program_are_given(void **state)
 static void without_the_key_there_are_none(void **state)
 {
 	(void)state;
-	w.job.cfg.auto_dictionary = false;
+	w.cfg.auto_dictionary = false;
 	assert_int_equal(prepare(), 0);
 	job_words_line(&w.job, SLICE("\"ab\" # Uses: 3"));
 	collect();
@@ -130,7 +132,7 @@ static void a_given_dictionary_that_cannot_be_joined_stays_alone(void **state)
 	struct job_dictionary d = {1, 1};
 
 	(void)state;
-	w.job.cfg.dictionary = w.given;
+	w.cfg.dictionary = w.given;
 	assert_int_equal(job_words_prepare(&w.job, &d, &e), -ENOENT);
 	assert_int_equal(d.own, 0);
 	scratch_write(w.dir.fd, "given", "");
@@ -140,7 +142,7 @@ static void a_given_dictionary_that_cannot_be_joined_stays_alone(void **state)
 	assert_int_equal(mkfifo(w.given, 0600), 0);
 	assert_int_equal(job_words_prepare(&w.job, &d, &e), -EFBIG);
 	assert_int_equal(d.own, 0);
-	w.job.cfg.dictionary = (char[]){""}; /* none: */
+	w.cfg.dictionary = (char[]){""}; /* none: */
 	assert_true(prepare() > 0);
 }
 
