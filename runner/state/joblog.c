@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/state/joblog.h"
 
+#include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
 
@@ -15,12 +16,17 @@ enum { NOTE_ROOM = 16384, NOTE_MAX = 4096 };
 
 int joblog_open(struct joblog *l, int dirfd, const char *name, uint64_t cap, struct err *e)
 {
-	int fd, r = fs_open_file(dirfd, name, O_WRONLY | O_CREAT | O_APPEND, 0640, &fd, e);
+	_autofree_ char *own = sys_strdup(name);
+	int fd, r;
 
+	if (!own)
+		return err_sys(e, "open a log");
+	r = fs_open_file(dirfd, name, O_WRONLY | O_CREAT | O_APPEND, 0640, &fd, e);
 	if (r < 0)
 		return err_wrap(e, "open a log");
 	*l = (struct joblog){.fd = fd, .dirfd = dirfd, .cap = cap < JOBLOG_MIN ? JOBLOG_MIN : cap};
-	(void)snprintf(l->name, sizeof(l->name), "%s", name);
+	l->name = own;
+	own = NULL;
 	return 0;
 }
 
@@ -28,8 +34,8 @@ static bool wakes(struct joblog *l)
 {
 	struct err e;
 
-	return l->fd >= 0 || (*l->name && fs_open_file(l->dirfd, l->name, O_WRONLY | O_APPEND, 0,
-						       &l->fd, &e) == 0);
+	return l->fd >= 0 || (l->name && fs_open_file(l->dirfd, l->name, O_WRONLY | O_APPEND, 0,
+						      &l->fd, &e) == 0);
 }
 
 static void put(struct joblog *l, const char *p, uint64_t n)
@@ -129,5 +135,6 @@ void joblog_close(struct joblog *l)
 	if (l->fd >= 0)
 		close(l->fd);
 	free(l->tail);
+	free(l->name);
 	*l = (struct joblog){.fd = -1};
 }

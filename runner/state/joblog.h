@@ -17,7 +17,7 @@ enum { JOBLOG_TAIL = 65536, JOBLOG_MIN = 4 * JOBLOG_TAIL };
 struct joblog {
 	int fd; /* -1: closed, or resting */
 	int dirfd;
-	char name[160];
+	char *name; /* owned; NULL: closed */
 	uint64_t cap, written;
 	uint64_t dropped; /* bytes that the log does not have */
 	char *tail;	  /* ring, made when the head is full */
