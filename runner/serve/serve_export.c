@@ -95,8 +95,12 @@ static int fill(struct export *x, int dir, struct err *e)
 	    write_file(dir, MARK, SLICE("fuzzcell serve --export replaces this directory\n"), e);
 
 	x->dir = dir;
+	x->site->snapshot.on = true;
 	if (r == 0)
 		r = serve_each_path(x->site, export_one, x, e);
+	json_decref(x->site->snapshot.targets);
+	json_decref(x->site->snapshot.fuzzed);
+	memset(&x->site->snapshot, 0, sizeof(x->site->snapshot));
 	if (r == 0 && sys_syncfs(dir) < 0)
 		r = err_sys(e, "sync");
 	return r;

@@ -143,8 +143,12 @@ int all_targets(struct model_base *b, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *names = NULL, *all = json_array();
 	uint64_t newest = 0;
-	int r = site_targets(b->site, &names, e);
+	int r;
 
+	*ret = json_incref(b->site->snapshot.targets);
+	if (*ret)
+		return 0;
+	r = site_targets(b->site, &names, e);
 	for (size_t i = 0; r == 0 && i < json_array_size(names); i++) {
 		json_t *one;
 		uint64_t ended;
@@ -162,6 +166,8 @@ int all_targets(struct model_base *b, json_t **ret, struct err *e)
 	for (size_t i = json_array_size(all); i-- > 0;)
 		if (gone(b, json_array_get(all, i), newest))
 			(void)json_array_remove(all, i);
+	if (b->site->snapshot.on)
+		b->site->snapshot.targets = json_incref(all);
 	*ret = json_incref(all);
 	return 0;
 }

@@ -46,10 +46,13 @@ int base_load(struct serve_site *s, struct model_base *ret, struct err *e)
 		return err_set(e, ENOMEM, "build JSON");
 	for (size_t i = 0; i < ledger_count(b.ledger); i++)
 		count_crash(b.open, ledger_at(b.ledger, i));
+	b.fuzzed = json_incref(s->snapshot.fuzzed);
 	/* One that is damaged is begun anew by the next run. */
-	if (json_load(s->state->dirfd, "stats/last_fuzzed.json", SITE_STATS_MAX, &b.fuzzed,
-		      &ignored) < 0)
+	if (!b.fuzzed && json_load(s->state->dirfd, "stats/last_fuzzed.json", SITE_STATS_MAX,
+				   &b.fuzzed, &ignored) < 0)
 		b.fuzzed = NULL;
+	if (s->snapshot.on && !s->snapshot.fuzzed)
+		s->snapshot.fuzzed = json_incref(b.fuzzed);
 	*ret = b;
 	return 0;
 }

@@ -40,6 +40,11 @@ struct serve_site {
 	/* Target -> {"size", "trend"}: what its history of that size made, which is read once. */
 	json_t *trends;
 	json_t *summary; /* of the newest run that has one */
+	/* For an export, which makes a page for each target: read once, for all pages. */
+	struct {
+		bool on;
+		json_t *targets, *fuzzed; /* all_targets(); stats/last_fuzzed.json */
+	} snapshot;
 };
 
 uint64_t site_now(const struct serve_site *s);

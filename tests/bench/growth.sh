@@ -4,7 +4,7 @@
 # make bench-growth: what grows with the number of targets, inputs and crashes, and how fast.
 #
 #   targets   a run of RUN_SECONDS over 100, 1,000 and 2,000 targets: how long it took beyond its
-#             time, looking for the targets included; fuzzcell's own CPU time and memory
+#             time, looking for the targets included; fuzzcell's own CPU time and memory; all pages
 #   inputs    a merge of 10,000 and 100,000 inputs by two workers, against libFuzzer's own
 #   crashes   with 100, 1,000 and 10,000 known ones: the list, one of them, the triage of one
 #             artifact more, the page of all and the page of one
@@ -50,9 +50,9 @@ keep_disk_busy() {
 }
 
 targets() {
-	local n took
+	local n took pages cpu mib
 	echo "targets: a run of $seconds s on two workers"
-	printf '   %8s %18s %14s %10s\n' targets 'seconds beyond it' 'CPU, %' 'MiB'
+	printf '   %8s %18s %14s %10s %14s\n' targets 'seconds beyond it' 'CPU, %' 'MiB' 'all pages, s'
 	for n in ${TARGETS:-100 1000 2000}; do
 		fresh_state
 		rm -rf "$tmp/targets"
@@ -61,12 +61,13 @@ targets() {
 		for ((i = 0; i < n; i++)); do ln "$tmp/binary" "$tmp/targets/g${i}_fuzzer"; done
 		took=$(seconds_of "$B/fuzzcell" run --plain --state-dir "$tmp/state" \
 			--targets "$tmp/targets" --max-total-time "${seconds}s")
-		sed -n 's/.*fuzzcell itself: \([0-9.]*\)% of a CPU, \([0-9.]*\)MiB$/\1 \2/p' "$tmp/out" |
-			{
-				read -r cpu mib
-				printf '   %8d %18s %14s %10s\n' "$n" "$(calc %.2f "$took - $seconds")" \
-					"$cpu" "$mib"
-			}
+		sed -n 's/.*fuzzcell itself: \([0-9.]*\)% of a CPU, \([0-9.]*\)MiB$/\1 \2/p' \
+			"$tmp/out" >"$tmp/own"
+		read -r cpu mib <"$tmp/own"
+		rm -rf "$tmp/site"
+		pages=$(seconds_of "$B/fuzzcell" serve --state-dir "$tmp/state" --export "$tmp/site")
+		printf '   %8d %18s %14s %10s %14s\n' "$n" "$(calc %.2f "$took - $seconds")" \
+			"$cpu" "$mib" "$pages"
 	done
 }
 
