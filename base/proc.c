@@ -71,6 +71,8 @@ static void __attribute__((noreturn)) child(const struct proc_spec *s, pid_t par
 	memcpy(&args, &s->argv, sizeof(args)); /* exec(3) promises not to write */
 	memcpy(&env, &s->env, sizeof(env));
 	if (child_setup(s, parent) == 0) {
+		if (s->program_fd >= 0)
+			(void)fexecve(s->program_fd, args, s->env ? env : environ);
 		if (s->env)
 			execvpe(args[0], args, env);
 		else

@@ -11,6 +11,7 @@
  * descriptors are those named here and nothing else. */
 struct proc_spec {
 	const char *const *argv; /* argv[0]: looked up in PATH when it has no slash */
+	int program_fd;		 /* executed instead of argv[0], as long as it can be; -1: none */
 	const char *const *env;	 /* NULL: ours */
 	int stdin_fd;		 /* -1: /dev/null */
 	int stdout_fd;		 /* -1: /dev/null */
@@ -26,7 +27,8 @@ struct proc_spec {
 	_Bool die_with_us;
 };
 
-#define PROC_SPEC_INIT ((struct proc_spec){.stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1})
+#define PROC_SPEC_INIT \
+	((struct proc_spec){.program_fd = -1, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1})
 
 /* Start argv[0]; 0 means the program itself is running, not just a fork.
  * The caller reaps it (loop_add_child). */

@@ -382,6 +382,7 @@ static int start_crun(struct cell *c, const struct cell_spec *spec, int output, 
 {
 	_autofree_ char *dir = sys_asprintf("%s/cells/%s", c->host->dir, c->id);
 	struct crun_job job = {.program = c->host->crun,
+			       .copy = c->host->crun_copy,
 			       .state_dir = c->host->crun_state,
 			       .bundle_dir = dir,
 			       .id = c->id,

@@ -6,19 +6,23 @@
 #include "base/proc.h"
 #include "base/sys.h"
 #include "images/init.h"
+#include "images/sealed.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { CRUN_LOG_MAX = 65536, CRUN_VERSION_MAX = 4096 };
+enum { CRUN_LOG_MAX = 65536, CRUN_VERSION_MAX = 4096, CRUN_PROGRAM_MAX = 64 << 20 };
 
 /* crun 1.8.1 looks at exactly this path (cgroup.c, libcrun_get_cgroup_mode) and
  * refuses to start when a v2 tree with controllers is there beside v1, whatever
@@ -128,6 +132,48 @@ int crun_open_mounts(enum cgroup_layout layout, int *ret_fd, struct err *e)
 	return r;
 }
 
+/* As execvp(3) looks for it. */
+static int open_program(const char *name)
+{
+	const char *at = getenv("PATH");
+
+	if (strchr(name, '/'))
+		return sys_openat(AT_FDCWD, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	while (at && *at) {
+		size_t n = strcspn(at, ":");
+		_autofree_ char *path = sys_asprintf("%.*s/%s", (int)n, at, name);
+		_autoclose_ int fd =
+		    path ? sys_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0) : -1;
+		struct stat st;
+
+		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+		    faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0)
+			return take_fd(&fd);
+		at += n + (at[n] == ':');
+	}
+	return -1;
+}
+
+int crun_open_copy(const char *program)
+{
+	_autoclose_ int fd = geteuid() == 0 ? open_program(program) : -1;
+	_autofree_ char *bytes = NULL;
+	_autoclose_ int copy = -1;
+	struct err ignored;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < SELFMAG ||
+	    st.st_size > CRUN_PROGRAM_MAX)
+		return -1;
+	bytes = sys_malloc((size_t)st.st_size);
+	if (!bytes || sys_pread(fd, bytes, (size_t)st.st_size, 0) != st.st_size ||
+	    memcmp(bytes, ELFMAG, SELFMAG) != 0 ||
+	    sealed_program("crun", bytes, (size_t)st.st_size, &copy, &ignored) < 0)
+		return -1;
+	/* pass() puts other descriptors in the low places. */
+	return fcntl(copy, F_DUPFD_CLOEXEC, INIT_PROGRAM + 1);
+}
+
 /* crun 1.8.1 gives descriptors 0 to 2 to the cell's user (container.c,
  * maybe_chown_std_streams): as standard input, /dev/null would be the cell's on the whole
  * machine, and the cell could close it to others (chmod).  This is a pipe at its end. */
@@ -169,6 +215,7 @@ static int spawn(const struct crun_job *job, const char *pid_file, const char *l
 	if (r < 0)
 		return r;
 	spec.argv = argv;
+	spec.program_fd = job->copy;
 	spec.env = environment;
 	spec.stdin_fd = input;
 	spec.stdout_fd = job->output_fd;

@@ -25,8 +25,14 @@ MUST_CHECK int crun_open_mounts(enum cgroup_layout layout, int *ret_fd, struct e
 /* Runs program --version there.  -ENOENT: there is none; -EPROTONOSUPPORT: too old. */
 MUST_CHECK int crun_check(const char *program, int mounts, struct err *e);
 
+/* The program in memory, for all starts.  crun executes itself once more from a copy that its
+ * container cannot write to, unless it is such a copy already: that is a sixth of a start.
+ * -1: none can be made, or it is no ELF program; crun then does it itself.  close() it. */
+int crun_open_copy(const char *program);
+
 struct crun_job {
 	const char *program;
+	int copy;		/* from crun_open_copy() */
 	const char *state_dir;	/* crun's own, absolute */
 	const char *bundle_dir; /* absolute; holds config.json, gets pid and log */
 	const char *id;

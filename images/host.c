@@ -8,6 +8,7 @@
 #include "images/bundle.h"
 #include "images/crun.h"
 #include "images/rootless.h"
+#include "images/sealed.h"
 #include "images/seccomp.h"
 
 #include <errno.h>
@@ -100,47 +101,6 @@ static void take_null_back(void)
 		(void)fchmod(fd, 0666); /* allow: it is ours now */
 }
 
-/* Of Linux 6.3; before it all such files can be executed. */
-#ifndef MFD_EXEC
-#define MFD_EXEC 0x0010U
-#endif
-
-static int make_memory_file(void)
-{
-	int fd = memfd_create("fuzzcell-init", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
-
-	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create("fuzzcell-init", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	return fd;
-}
-
-/* Each cell's process 1 is executed from it.  A file would need a place where programs can be
- * executed, and the runtime directory is often none. */
-static int make_init(struct cell_host *h, struct err *e)
-{
-	struct rlimit size;
-
-	/* A signal would end us. */
-	if (getrlimit(RLIMIT_FSIZE, &size) < 0)
-		return err_sys(e, "read our own limits");
-	if (size.rlim_cur < (rlim_t)(init_end - init_begin))
-		return err_set(e, EFBIG,
-			       "our own limit of a file's size is %llu bytes: raise it (ulimit -f)",
-			       (unsigned long long)size.rlim_cur);
-	h->init = make_memory_file();
-	if (h->init < 0 && errno == EACCES)
-		return err_sys(e, "a program in memory cannot be executed here (set "
-				  "vm.memfd_noexec to 0 or 1)");
-	if (h->init < 0)
-		return err_sys(e, "make a file in memory");
-	if (sys_write_all(h->init, init_begin, (size_t)(init_end - init_begin)) < 0 ||
-	    fchmod(h->init, 0755) < 0 ||
-	    fcntl(h->init, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) <
-		0)
-		return err_sys(e, "write a file in memory");
-	return 0;
-}
-
 static int fill(struct cell_host *h, const struct cell_host_opts *o, struct err *e)
 {
 	int r;
@@ -162,7 +122,9 @@ static int fill(struct cell_host *h, const struct cell_host_opts *o, struct err 
 	if (r == 0)
 		r = compile_filter(h, e);
 	if (r == 0)
-		r = make_init(h, e);
+		r = sealed_program("fuzzcell-init", init_begin, (size_t)(init_end - init_begin),
+				   &h->init, e);
+	h->crun_copy = crun_open_copy(h->crun);
 	if (r == 0)
 		r = root_plan_new(NULL, &h->plan, e);
 	if (r == 0)
@@ -188,6 +150,7 @@ int cell_host_new(const struct cell_host_opts *o, struct cell_host **ret, struct
 	h->crun_fd = -1;
 	h->mounts = -1;
 	h->init = -1;
+	h->crun_copy = -1;
 	r = fill(h, o, e);
 	if (r < 0)
 		return r;
@@ -206,6 +169,8 @@ void cell_host_free(struct cell_host *h)
 		close(h->mounts);
 	if (h->init >= 0)
 		close(h->init);
+	if (h->crun_copy >= 0)
+		close(h->crun_copy);
 	if (h->crun_fd >= 0) /* the directories were made */
 		r = fs_remove_tree(AT_FDCWD, h->dir, &e);
 	(void)r; /* the next start sweeps it */

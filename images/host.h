@@ -20,8 +20,9 @@ struct cell_host {
 	char *filter;		/* base64 */
 	struct root_plan *plan; /* of the host's own root */
 	int cells_fd, crun_fd;
-	int mounts; /* crun_open_mounts() */
-	int init;   /* the program of process 1, in memory */
+	int mounts;    /* crun_open_mounts() */
+	int init;      /* the program of process 1, in memory */
+	int crun_copy; /* crun_open_copy() */
 	enum cell_profile profile;
 	bool best_effort;
 	uint64_t output_bytes_per_s;

@@ -20,4 +20,10 @@ bench-fleet: all
 	$(if $(FLEET),,tests/fleet/build.sh $B/fleet)
 	FUZZCELL=$B/fuzzcell tests/fleet/run.sh $(or $(FLEET),$B/fleet) $(or $(OUT),$B/fleet-run)
 
-.PHONY: bench-schedule bench-fleet
+# Two days of runs of usual length of the same targets, against a script: an hour for a seed with
+# runs of 10 minutes.  FLEET=, OUT=, RUN=seconds, SEEDS="1 2 3": see tests/fleet/days.sh.
+bench-days: all
+	$(if $(FLEET),,tests/fleet/build.sh $B/fleet)
+	FUZZCELL=$B/fuzzcell tests/fleet/days.sh $(or $(FLEET),$B/fleet) $(or $(OUT),$B/fleet-days)
+
+.PHONY: bench-schedule bench-fleet bench-days
