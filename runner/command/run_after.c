@@ -47,6 +47,12 @@ static int add_silent(void *arg, const char *target, uint64_t since, struct err 
 	return 0;
 }
 
+/* Nobody ended it. */
+static bool waited_in_vain(const struct target_row *r)
+{
+	return summary_waited(r) && strcmp(r->reason, "run-deadline") == 0;
+}
+
 static int note_fuzzed(const struct run_over *o, struct notes *l, struct err *e)
 {
 	uint64_t now = clock_real_us() / USEC_PER_SEC;
@@ -61,7 +67,7 @@ static int note_fuzzed(const struct run_over *o, struct notes *l, struct err *e)
 		v[i] = (struct fuzzed_target){.name = o->view->rows[i].name,
 					      .fuzzed = o->view->rows[i].fuzzed &&
 							!o->view->rows[i].unfuzzed,
-					      .waited = summary_waited(&o->view->rows[i])};
+					      .waited = waited_in_vain(&o->view->rows[i])};
 	r = fuzzed_note(o->state, v, n, now, e);
 	free(v);
 	return r < 0 || !silent ? r : fuzzed_silent(o->state, now, silent, add_silent, l, e);

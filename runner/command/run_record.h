@@ -12,8 +12,8 @@
 MUST_CHECK int record_run(struct state *s, const struct run_dirs *d, const struct run_view *v,
 			  struct err *e);
 
-/* One without an end: each day a line of each target, as at the end, in a child process.  What
- * cannot be written is logged, and is in the next day's line. */
+/* One without an end: each day a line of each target that had a turn, as at the end, in a child
+ * process.  What cannot be written is logged, and is in the next day's line. */
 struct record_days {
 	struct loop *loop;
 	struct state *state;

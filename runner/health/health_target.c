@@ -39,7 +39,7 @@ static void read_run(const json_t *s, struct health_view *v)
 	v->refused = text(s, "syscalls_refused");
 	v->forged = text(s, "forged");
 	v->fuzzed = json_is_true(json_object_get(s, "fuzzed"));
-	v->running = strcmp(v->reason, "running") == 0;
+	v->running = !v->t->waited && strcmp(v->reason, "running") == 0;
 	v->given_up = json_is_true(json_object_get(s, "given_up"));
 	v->wall = number(s, "wall_seconds");
 	v->cells = number(s, "cell_seconds");

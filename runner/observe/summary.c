@@ -9,8 +9,8 @@
 
 bool summary_waited(const struct target_row *r)
 {
-	return !r->fuzzed && r->cells_us == 0 && r->cpu_us == 0 && r->failures_total == 0 &&
-	       r->n_crashes == 0 && *r->note == '\0';
+	return r->wall_us == 0 && !r->fuzzed && r->failures_total == 0 && r->n_crashes == 0 &&
+	       *r->note == '\0';
 }
 
 size_t summary_unfuzzed(const struct run_view *v)

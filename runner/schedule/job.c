@@ -198,6 +198,7 @@ static void do_launch(struct job *j)
 	int r;
 
 	j->now = (struct cgroup_counters){0};
+	j->said.dict_entries = 0;
 	j->over_mark_since = 0;
 	j->last_failure = FAILURE_NONE;
 	j->disk.now = j->disk.at_walk = j->disk.before = (struct disk_usage){0};

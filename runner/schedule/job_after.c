@@ -352,7 +352,7 @@ static void tell(struct job *j, const struct known_crash *c, uint64_t count, boo
 	j->n_seen++;
 }
 
-/* What the last run that had the target said of those that wait. */
+/* What the last run in which it had a turn said of those that wait. */
 static uint64_t undecided_before(const struct job *j)
 {
 	_autofree_ char *name = NULL;

@@ -84,7 +84,7 @@ void job_take_build(struct job *j, const struct kept_file *file, const char *id)
 		j->runs_from = j->execs_before;
 		j->barren = 0;
 		j->cov = j->ft = 0;
-		j->said.edges_total = 0;
+		memset(&j->said, 0, sizeof(j->said));
 	} else if (j->kept && !j->fleet->known && !j->cfg->plateau.forget && p.curve.build_us > 0) {
 		adopt(j, &p); /* it was only made again */
 	}

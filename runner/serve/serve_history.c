@@ -157,7 +157,7 @@ int site_target_lines(struct serve_site *s, const char *target, size_t n, json_t
 	}
 	if (damaged > 0)
 		return err_set(e, EBADMSG, "stats/%s: none of its lines can be read", name);
-	/* Only runs of an older version had it. */
+	/* It only waited, or only runs of an older version had it. */
 	r = newest_summary(s, &summary, e);
 	return r < 0 ? r : line_of_summary(summary, target, ret, e);
 }
@@ -247,12 +247,35 @@ static int sorted(json_t *names, json_t **ret, struct err *e)
 	return 0;
 }
 
+/* NULL: nothing is known.  json_decref() it. */
+static json_t *times(const struct serve_site *s)
+{
+	json_t *all = json_incref(s->snapshot.fuzzed);
+	struct err ignored;
+
+	if (!all && json_load(s->state->dirfd, "stats/last_fuzzed.json", SITE_STATS_MAX, &all,
+			      &ignored) < 0)
+		return NULL;
+	return all;
+}
+
+/* Also those that only waited until now. */
+static void add_seen(struct serve_site *s, json_t *names)
+{
+	_autojson_ json_t *all = times(s);
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(all, name, value) add_name(names, name);
+}
+
 static int add_all(struct serve_site *s, json_t *names, struct err *e)
 {
 	const json_t *summary = NULL;
 	int r;
 
 	add_listed(names, json_object_get(site_live(s), "targets"));
+	add_seen(s, names);
 	r = add_files(s, names, e);
 	if (r == 0)
 		r = newest_summary(s, &summary, e);
@@ -294,6 +317,13 @@ static bool has_history(const struct serve_site *s, const char *name)
 	return path && faccessat(s->state->dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+static bool was_seen(const struct serve_site *s, const char *name)
+{
+	_autojson_ json_t *all = times(s);
+
+	return json_object_get(all, name);
+}
+
 static bool found_a_crash(struct serve_site *s, const char *name)
 {
 	const struct ledger *l;
@@ -315,7 +345,8 @@ bool site_knows_target(struct serve_site *s, const char *name)
 
 	if (!site_target_ok(name))
 		return false;
-	if (site_live_target(s, name) || has_history(s, name) || found_a_crash(s, name))
+	if (site_live_target(s, name) || has_history(s, name) || was_seen(s, name) ||
+	    found_a_crash(s, name))
 		return true;
 	return newest_summary(s, &summary, &ignored) == 0 && summary &&
 	       line_of_summary(summary, name, &lines, &ignored) == 0 && json_array_size(lines) > 0;

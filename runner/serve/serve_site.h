@@ -71,9 +71,9 @@ MUST_CHECK int site_runs(struct serve_site *s, size_t n, json_t **ret, uint64_t 
 			 struct err *e);
 /* How many runs there were. */
 MUST_CHECK int site_runs_total(struct serve_site *s, uint64_t *ret, struct err *e);
-/* A target's lines, the newest first; of state directories of an older version, which have none,
- * what the newest run's summary says.  Each has "run" and "ended".  -EBADMSG: there are lines, and
- * none of them can be read. */
+/* A target's lines, the newest first; of one without any, because it only waited or its runs were
+ * an older version's, what the newest run's summary says.  Each has "run" and "ended".  -EBADMSG:
+ * there are lines, and none of them can be read. */
 MUST_CHECK int site_target_lines(struct serve_site *s, const char *target, size_t n, json_t **ret,
 				 struct err *e);
 /* logs/<run>/<file>; -ENOENT: not there, or the names are no names. */

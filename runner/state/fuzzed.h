@@ -9,14 +9,14 @@
 
 /* When each target was last really fuzzed, over all runs: stats/last_fuzzed.json, target
  * -> {"fuzzed": Unix seconds, or 0 for never, "first" and "seen": of the first and the last run
- * that had it, "turn": of the last run in which it had a turn, or 0 for never}.  A
+ * that had it, "turn": of the last run that did not make it wait until its end, or 0 for never}.  A
  * target of which nothing is heard (it does not build, it does not start, it is gone) is
  * silent, which looks like health to whoever only waits for crashes. */
 
 struct fuzzed_target {
 	const char *name;
 	bool fuzzed; /* in this run */
-	bool waited; /* in this run its turn did not come */
+	bool waited; /* this run was over before its turn came */
 };
 
 /* A run ended at `now`.  A damaged file is begun anew: what is fuzzed is soon known again.

@@ -32,8 +32,8 @@ MUST_CHECK int history_last(const struct state *s, const char *name, size_t n, j
  * Others are left as they are. */
 MUST_CHECK int history_lean(json_t *run, struct err *e);
 
-/* "targets/<target>.jsonl", in a new string (free() it): a line a run, and a day of a continuous
- * one.  -EINVAL: it is no name of a target. */
+/* "targets/<target>.jsonl", in a new string (free() it): a line for each run in which it had a
+ * turn, and for each day of a continuous one.  -EINVAL: it is no name of a target. */
 MUST_CHECK int history_target_name(const char *target, char **ret, struct err *e);
 
 #endif

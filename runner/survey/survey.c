@@ -40,7 +40,7 @@ static json_t *newest_line(const struct state *s, const char *target, char **ret
 	return json_incref(json_array_get(lines, 0));
 }
 
-/* Of versions that kept no history of targets. */
+/* Of versions that kept no history of targets, but noted a turn. */
 static json_t *from_logs(const struct state *s, const json_t *runs, const char *target)
 {
 	for (size_t i = json_array_size(runs); i-- > 0;) {
@@ -62,16 +62,17 @@ static json_t *from_logs(const struct state *s, const json_t *runs, const char *
 
 /* The newest object that runs left of a target: a line of its history, or, of versions before it,
  * its .stats in logs/.  NULL: there is none. */
-static json_t *newest_stats(const struct state *s, const char *target, char **ret_damaged)
+static json_t *newest_stats(const struct state *s, const struct fuzzed_times *t, char **ret_damaged)
 {
 	_autojson_ json_t *runs = NULL;
-	json_t *line = newest_line(s, target, ret_damaged);
+	json_t *line = newest_line(s, t->target, ret_damaged);
 	uint64_t damaged;
 	struct err e;
 
-	if (line || history_last(s, "run_history.jsonl", RUNS_MAX, &runs, &damaged, &e) < 0)
+	if (line || t->turn == 0 ||
+	    history_last(s, "run_history.jsonl", RUNS_MAX, &runs, &damaged, &e) < 0)
 		return line;
-	return from_logs(s, runs, target);
+	return from_logs(s, runs, t->target);
 }
 
 void survey_untriaged(const struct state *s, const char *target, json_t *stats)
@@ -120,7 +121,9 @@ static int add_known(void *arg, const struct fuzzed_times *t, struct err *e)
 	to->facts.first = t->first;
 	to->facts.waited = t->turn < t->seen;
 	to->seen = t->seen;
-	to->stats = newest_stats(a->state, t->target, &to->damaged);
+	to->stats = newest_stats(a->state, t, &to->damaged);
+	if (!to->stats && state_waiting(a->state, t->target) > 0)
+		to->stats = json_object(); /* for what waits: survey_untriaged() */
 	survey_untriaged(a->state, t->target, to->stats);
 	to->facts.stats = to->stats;
 	to->facts.damaged = to->damaged;

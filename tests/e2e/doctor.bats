@@ -263,6 +263,12 @@ service() { # CODE
 	says no-turn warning
 	TARGET=first_fuzzer
 	silent_about no-turn
+	# No run's log knows it, and it is on the pages.
+	[ ! -e "$STATE/stats/targets/second_fuzzer.jsonl" ]
+	rm -r "$STATE/logs"
+	"$FUZZCELL" serve --state-dir "$STATE" --export "$WORK/site"
+	grep -q 'before its turn came' "$WORK/site/targets/second_fuzzer.html"
+	[ "$(jq '.total' "$WORK/site/api/v1/targets.json")" -eq 2 ]
 }
 
 @test "silent, and gone: of targets that are not fuzzed something is said, too" {

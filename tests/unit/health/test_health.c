@@ -91,6 +91,13 @@ static void does_it_start(void **state)
 	assert_int_equal(only_of(&t, HEALTH_NO_TURN)->severity, HEALTH_WARNING);
 	t.stats = j = stats_healthy(); /* what an earlier run said of it */
 	(void)only_of(&t, HEALTH_NO_TURN);
+	stats_say(j, "reason", "running"); /* to a run that was killed */
+	t.now = t.fuzzed = 86400;
+	t.silent_s = 3600;
+	(void)only_of(&t, HEALTH_NO_TURN);
+	t.now += 86400;
+	health_judge(&t, &judged);
+	assert_true(judged.n == 2 && judged.v[0].code == HEALTH_SILENT);
 	json_decref(j);
 
 	j = stats_healthy(); /* it ran, and nobody knows what */

@@ -42,6 +42,7 @@ static inline void rows_fill(struct target_row rows[ROWS])
 {
 	rows[ROW_QUEUED] = row_of("waits", "queued", false);
 	rows[ROW_QUEUED].fuzzed = false;
+	rows[ROW_QUEUED].wall_us = 0;
 	rows[ROW_DONE] = row_of("ended", "plateau", true);
 	rows[ROW_FUZZING] = row_of("fuzzes", "fuzzing", false);
 	rows[ROW_NOT_FUZZED] = row_of("broken", "startup-failed", true);

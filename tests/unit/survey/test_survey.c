@@ -66,18 +66,22 @@ static void targets_have_their_newest_object(void **state)
 {
 	static const struct fuzzed_target runs[] = {{.name = "b", .fuzzed = true},
 						    {.name = "a", .waited = true},
-						    {.name = "c", .fuzzed = true}};
+						    {.name = "c", .fuzzed = true},
+						    {.name = "d", .waited = true},
+						    {.name = "e", .waited = true}};
 	struct err e;
 
 	(void)state;
-	assert_int_equal(fuzzed_note(&state_of, runs, 3, NOW - 5, &e), 0);
+	assert_int_equal(fuzzed_note(&state_of, runs, 5, NOW - 5, &e), 0);
 	put("stats/targets/a.jsonl", "{\"reason\": \"old\"}\n{\"reason\": \"plateau\"}\n");
 	/* of a version without such lines; the run that had it last was not the last one */
 	put("stats/run_history.jsonl", "{\"run\": \"1\"}\n{\"run\": \"2\"}\n{\"run\": \"../3\"}\n");
 	put("logs/1/b.stats", "{\"reason\": \"time-limit\"}");
 	put("logs/2/x.stats", "{}");
+	put("logs/2/d.stats", "{}"); /* not looked for: it had no turn */
+	put("triage/e/crash-0123456789012345678901234567890123456789", "of a run that was killed");
 	survey();
-	assert_int_equal(all.n, 3);
+	assert_int_equal(all.n, 5);
 	assert_string_equal(all.v[0].name, "a");
 	assert_string_equal(reason_of("a"), "plateau");
 	assert_string_equal(reason_of("b"), "time-limit");
@@ -86,6 +90,10 @@ static void targets_have_their_newest_object(void **state)
 	assert_int_equal(survey_find(&all, "a")->facts.first, NOW - 5);
 	assert_int_equal(survey_find(&all, "c")->facts.fuzzed, NOW - 5);
 	assert_true(survey_find(&all, "a")->facts.waited);
+	assert_null(survey_find(&all, "d")->facts.stats);
+	assert_int_equal(
+	    json_integer_value(json_object_get(survey_find(&all, "e")->facts.stats, "untriaged")),
+	    1);
 	assert_false(survey_find(&all, "b")->facts.waited);
 	assert_null(all.service.lost_run);
 	survey_done(&all);
@@ -184,7 +192,7 @@ static void what_waits_is_what_waits_now(void **state)
 	} is[] = {{"{\"untriaged\": 0}\n", 2},
 		  {"{\"untriaged\": 7, \"timeouts_undecided\": 1}\n", 1},
 		  {"{\"timeouts_undecided\": 3}\n", 0},
-		  {"[]\n", 0}};
+		  {"[]\n", 2}};
 
 	(void)state;
 	put("triage/a/crash-1", "x");
