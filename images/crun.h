@@ -25,9 +25,10 @@ MUST_CHECK int crun_open_mounts(enum cgroup_layout layout, int *ret_fd, struct e
 /* Runs program --version there.  -ENOENT: there is none; -EPROTONOSUPPORT: too old. */
 MUST_CHECK int crun_check(const char *program, int mounts, struct err *e);
 
-/* The program in memory, for all starts.  crun executes itself once more from a copy that its
- * container cannot write to, unless it is such a copy already: that is a sixth of a start.
- * -1: none can be made, or it is no ELF program; crun then does it itself.  close() it. */
+/* A sealed copy of the program in memory, from which all cells start.  Without it crun makes a copy
+ * of itself at each start, which its container cannot write to, and executes itself once more.
+ * -1: we are not root, or there is no such ELF program; then it is started by its name.  close()
+ * it. */
 int crun_open_copy(const char *program);
 
 struct crun_job {

@@ -47,7 +47,7 @@ static int add_silent(void *arg, const char *target, uint64_t since, struct err 
 	return 0;
 }
 
-/* Nobody ended it. */
+/* Of a run that a person ended, it does not count. */
 static bool waited_in_vain(const struct target_row *r)
 {
 	return summary_waited(r) && strcmp(r->reason, "run-deadline") == 0;

@@ -98,7 +98,7 @@ struct health_target {
 	const json_t *stats;	/* borrowed: the newest; NULL: no run had it */
 	uint64_t now;		/* Unix seconds */
 	uint64_t fuzzed, first; /* when it was last really fuzzed, when a run first had it */
-	bool waited;		/* its turn did not come in the last run that had it */
+	bool waited;		/* the last run that had it was over before its turn came */
 	uint64_t silent_s;	/* so long without fuzzing is too long */
 	enum health_known found, built; /* by discovery, when that was asked */
 	const char *damaged;		/* what is wrong with its history; NULL: nothing */

@@ -75,7 +75,7 @@ static void check_sealed(int fd)
 	assert_ptr_equal(mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
 }
 
-static void a_program_that_nobody_can_change(void **state)
+static void a_program_that_cannot_be_changed(void **state)
 {
 	_autoclose_ int fd = -1;
 	char *text;
@@ -152,7 +152,7 @@ static void crun_needs_no_copy_of_its_own(void **state)
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
 static const struct CMUnitTest tests[] = {
-    CASE(a_program_that_nobody_can_change),
+    CASE(a_program_that_cannot_be_changed),
     CASE(our_own_limit_of_a_file),
     CASE(what_is_not_copied),
     CASE(crun_needs_no_copy_of_its_own),
