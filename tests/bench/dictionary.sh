@@ -62,7 +62,7 @@ start_of() { # TARGET NAME
 	dir=$out/$2.start
 	if [[ ! -d $dir ]]; then
 		mkdir -p "$unpacked" "$dir.new"
-		[[ ! -f $1_seed_corpus.zip ]] || bsdtar -x -f "$1_seed_corpus.zip" -C "$unpacked"
+		[[ ! -f $1_seed_corpus.zip ]] || unzip -q -o "$1_seed_corpus.zip" -d "$unpacked"
 		fuzz "$1" "$out/$2.start.log" "$runs" 77 "$1.dict" "$dir.new" "$unpacked"
 		find "$unpacked" -type f -exec cp -t "$dir.new" {} +
 		mv "$dir.new" "$dir"
