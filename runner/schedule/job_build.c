@@ -27,7 +27,7 @@ static void adopt(struct job *j, const struct progress *p)
 	}
 }
 
-/* What is known of its build; of one that is not known yet, what the file has. */
+/* What is known of the build.  As long as the build itself is not known: what the file says. */
 static struct progress known(const struct job *j)
 {
 	struct progress p = {.build = j->build};

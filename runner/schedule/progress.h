@@ -36,8 +36,8 @@ void progress_load(int state, const char *target, struct progress *ret, char war
 MUST_CHECK int progress_save(int state, const char *target, const struct progress *p,
 			     struct err *e);
 
-/* The id of the build that binary is; b's own when the file is still the one that b knows.  Reads
- * all of it: in a child. */
+/* The build's id, from the binary's content.  If the file is the same as when b was made, it is b's
+ * id.  Else this reads the whole file, so call it in a child process. */
 MUST_CHECK int progress_identify(const struct progress_build *b, const char *binary,
 				 struct kept_file *ret_file, char id[DIGEST_SHA1_HEX],
 				 struct err *e);

@@ -247,22 +247,25 @@ static int sorted(json_t *names, json_t **ret, struct err *e)
 	return 0;
 }
 
-/* NULL: nothing is known.  json_decref() it. */
-static json_t *times(const struct serve_site *s)
+json_t *site_times(struct serve_site *s)
 {
 	json_t *all = json_incref(s->snapshot.fuzzed);
 	struct err ignored;
 
-	if (!all && json_load(s->state->dirfd, "stats/last_fuzzed.json", SITE_STATS_MAX, &all,
-			      &ignored) < 0)
+	if (all)
+		return all;
+	if (json_load(s->state->dirfd, "stats/last_fuzzed.json", SITE_STATS_MAX, &all, &ignored) <
+	    0)
 		return NULL;
+	if (s->snapshot.on)
+		s->snapshot.fuzzed = json_incref(all);
 	return all;
 }
 
 /* Also those that only waited until now. */
 static void add_seen(struct serve_site *s, json_t *names)
 {
-	_autojson_ json_t *all = times(s);
+	_autojson_ json_t *all = site_times(s);
 	const char *name;
 	json_t *value;
 
@@ -317,9 +320,9 @@ static bool has_history(const struct serve_site *s, const char *name)
 	return path && faccessat(s->state->dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static bool was_seen(const struct serve_site *s, const char *name)
+static bool was_seen(struct serve_site *s, const char *name)
 {
-	_autojson_ json_t *all = times(s);
+	_autojson_ json_t *all = site_times(s);
 
 	return json_object_get(all, name);
 }

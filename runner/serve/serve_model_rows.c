@@ -36,7 +36,6 @@ static void count_crash(json_t *open, const struct known_crash *c)
 int base_load(struct serve_site *s, struct model_base *ret, struct err *e)
 {
 	struct model_base b = {.site = s};
-	struct err ignored;
 	int r = site_ledger(s, &b.ledger, e);
 
 	if (r < 0)
@@ -46,13 +45,7 @@ int base_load(struct serve_site *s, struct model_base *ret, struct err *e)
 		return err_set(e, ENOMEM, "build JSON");
 	for (size_t i = 0; i < ledger_count(b.ledger); i++)
 		count_crash(b.open, ledger_at(b.ledger, i));
-	b.fuzzed = json_incref(s->snapshot.fuzzed);
-	/* One that is damaged is begun anew by the next run. */
-	if (!b.fuzzed && json_load(s->state->dirfd, "stats/last_fuzzed.json", SITE_STATS_MAX,
-				   &b.fuzzed, &ignored) < 0)
-		b.fuzzed = NULL;
-	if (s->snapshot.on && !s->snapshot.fuzzed)
-		s->snapshot.fuzzed = json_incref(b.fuzzed);
+	b.fuzzed = site_times(s);
 	*ret = b;
 	return 0;
 }

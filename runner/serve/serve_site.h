@@ -69,6 +69,9 @@ MUST_CHECK int site_ledger(struct serve_site *s, const struct ledger **ret, stru
 /* The newest n lines of the history of runs, the newest first; damaged ones are counted. */
 MUST_CHECK int site_runs(struct serve_site *s, size_t n, json_t **ret, uint64_t *ret_damaged,
 			 struct err *e);
+/* stats/last_fuzzed.json; json_decref() it.  NULL: it is not there, or damaged: the next run begins
+ * it anew. */
+json_t *site_times(struct serve_site *s);
 /* How many runs there were. */
 MUST_CHECK int site_runs_total(struct serve_site *s, uint64_t *ret, struct err *e);
 /* A target's lines, the newest first; of one without any, because it only waited or its runs were

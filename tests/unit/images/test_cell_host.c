@@ -120,6 +120,38 @@ static void an_id_is_taken_once(void **state)
 	assert_int_equal(seen.end.code, 0);
 }
 
+/* Its own program is gone before the first start. */
+static void cells_start_from_the_copy_of_crun(void **state)
+{
+	const char *argv[] = {"/bin/true", NULL};
+	struct cell_spec spec = cell_spec_for("one", argv);
+	char dir[] = "/tmp/fuzzcell-crun-XXXXXX", path[64], *program;
+	struct cell_host_opts o = {.crun = path};
+	struct world w;
+	struct err e;
+	size_t n;
+	int fd;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* a user's crun copies itself */
+	memset(&seen, 0, sizeof(seen));
+	assert_int_equal(fs_read(AT_FDCWD, "/usr/bin/crun", 64 << 20, &program, &n, &e), 0);
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(path, sizeof(path), "%s/crun", dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+	assert_int_equal(write(fd, program, n), n);
+	close(fd);
+	free(program);
+	world_open(&w, &o);
+	assert_int_equal(unlink(path), 0);
+	run_cell(&w, &seen, &spec);
+	world_close(&w);
+	assert_int_equal(rmdir(dir), 0);
+	assert_int_equal(seen.end.how, CELL_EXITED);
+	assert_int_equal(seen.end.code, 0);
+}
+
 /* A program of that name which is no crun once it is asked to run something. */
 static void run_fake_crun(const char *body, uint64_t start_us)
 {
@@ -493,6 +525,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_flood_without_limit_is_whole),
     cmocka_unit_test(many_at_once),
     cmocka_unit_test(an_id_is_taken_once),
+    cmocka_unit_test(cells_start_from_the_copy_of_crun),
     cmocka_unit_test(crun_that_fails_is_told),
     cmocka_unit_test(what_crun_mounts_does_not_stay),
     cmocka_unit_test(killed_while_it_starts_it_leaves_nobody),
