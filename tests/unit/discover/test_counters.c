@@ -5,23 +5,7 @@
 #include "runner/discover/counters.h"
 #include "runner/discover/elf.h"
 #include "tests/unit/discover/elves.h"
-
-static struct scratch dir;
-
-static int begin(void **state)
-{
-	(void)state;
-	dir = (struct scratch)SCRATCH_INIT;
-	scratch_make(&dir);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	scratch_remove(&dir);
-	return 0;
-}
+#include "tests/unit/scratch_dir.h"
 
 static enum counters_known look(const struct elf *f, size_t size, uint64_t *ret)
 {

@@ -4,23 +4,7 @@
 
 #include "runner/discover/sanitizer.h"
 #include "tests/unit/discover/elves.h"
-
-static struct scratch dir;
-
-static int begin(void **state)
-{
-	(void)state;
-	dir = (struct scratch)SCRATCH_INIT;
-	scratch_make(&dir);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	scratch_remove(&dir);
-	return 0;
-}
+#include "tests/unit/scratch_dir.h"
 
 /* The answer for a program with this table of names. */
 static const char *missing(const char *table, const char *names, size_t n, const char *kind)

@@ -6,7 +6,7 @@
 #include "images/crun.h"
 #include "images/init.h"
 #include "images/sealed.h"
-#include "tests/unit/scratch.h"
+#include "tests/unit/scratch_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,23 +20,6 @@
 #include <unistd.h>
 
 enum { ALL_SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE };
-
-static struct scratch dir;
-
-static int begin(void **state)
-{
-	(void)state;
-	dir = (struct scratch)SCRATCH_INIT;
-	scratch_make(&dir);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	scratch_remove(&dir);
-	return 0;
-}
 
 /* How often it executed a program, the first time included, and its exit status. */
 static unsigned executions(int fd, const char *argument, int *ret_status)

@@ -3,26 +3,9 @@
 
 #include "base/fault.h"
 #include "runner/schedule/progress.h"
-#include "tests/unit/scratch.h"
+#include "tests/unit/scratch_dir.h"
 
 #define S UINT64_C(1000000)
-
-static struct scratch dir;
-
-static int begin(void **state)
-{
-	(void)state;
-	dir = (struct scratch)SCRATCH_INIT;
-	scratch_make(&dir);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	scratch_remove(&dir);
-	return 0;
-}
 
 static struct progress grown(void)
 {
