@@ -147,7 +147,8 @@ MUST_CHECK int cell_freeze(struct cell *c, bool frozen, struct err *e);
 MUST_CHECK int cell_read(struct cell *c, struct cgroup_counters *ret, struct err *e);
 /* Ends the stop at the mark: the cell may use the rest of the memory, up to the limit.  For
  * alone_us one thread has the rest for itself.  Then the others run, too, when it leaves them a
- * CPU.  While one thread is alone, a further call gives its place to another one. */
+ * CPU.  While one thread is alone, a further call gives its place to another one.  Until crun has
+ * ended, and after the job's end, no thread is chosen. */
 enum cell_thread {
 	CELL_EVERY_THREAD,
 	CELL_FIRST_THREAD, /* the oldest living thread of the job's program */
