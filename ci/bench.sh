@@ -37,7 +37,7 @@ state() { # DEFAULTS [RUN]: a fresh state directory
 	rm -rf "$tmp/state"
 	mkdir "$tmp/state"
 	# What comes after fuzzing has parts of its own here.
-	printf '{"run": {"disk_reserve": "64MiB"%s}, "defaults": {"merge_time": "off", %s}}\n' \
+	printf '{"run": {"disk_reserve": "64MiB"%s}, "defaults": {"merge_time": "off", "auto_dictionary": "off", %s}}\n' \
 		"${2:+, $2}" "$1" >"$tmp/state/config.json"
 }
 

@@ -22,6 +22,8 @@
  * "targets" in the order of the file (the last one wins), then the command line. */
 
 enum plateau_rule { PLATEAU_PRICE, PLATEAU_CPU_SILENCE, PLATEAU_WALL, PLATEAU_NONE, PLATEAU_ };
+/* Words of the program: never, where no dictionary is given, or also beside a given one. */
+enum auto_dictionary { WORDS_OFF, WORDS_ALONE, WORDS_JOINED, WORDS_ };
 enum allocation { ALLOCATION_INDEX, ALLOCATION_EQUAL, ALLOCATION_QUEUE, ALLOCATION_ };
 
 /* What one target gets.  Times in microseconds, sizes in bytes. */
@@ -50,7 +52,7 @@ struct target_config {
 	int32_t priority;	      /* higher first */
 	uint64_t max_len, seed, runs; /* 0: the engine's choice; runs 0: no limit */
 	bool enabled;
-	bool auto_dictionary;	       /* words of the program join the dictionary */
+	enum auto_dictionary auto_dictionary;
 	char *dictionary;	       /* absolute, or NULL: the discovered one; "" : none */
 	struct strv flags, env, seeds; /* seeds: absolute directories */
 };

@@ -19,6 +19,12 @@ static const char *const plateau_rules[] = {
     [PLATEAU_WALL] = "wall",   [PLATEAU_NONE] = "none",
     [PLATEAU_] = NULL,
 };
+static const char *const auto_dictionaries[] = {
+    [WORDS_OFF] = "off",
+    [WORDS_ALONE] = "alone",
+    [WORDS_JOINED] = "joined",
+    [WORDS_] = NULL,
+};
 static const char *const allocations[] = {
     [ALLOCATION_INDEX] = "index",
     [ALLOCATION_EQUAL] = "equal",
@@ -141,8 +147,9 @@ static const struct key target_keys[] = {
     {"runs", VALUE_NUMBER, AT(runs), .preset = "none", .word = "none", .min = 1, .max = INT32_MAX,
      .help = "inputs after which the target ends; each build has so many"},
     {"enabled", VALUE_BOOL, AT(enabled), .preset = "true", .help = "false: leave the target out"},
-    {"auto_dictionary", VALUE_BOOL, AT(auto_dictionary), .preset = "false",
-     .help = "words of the program, and words that it compares with, join the dictionary"},
+    {"auto_dictionary", VALUE_CHOICE, AT(auto_dictionary), .preset = "alone",
+     .choices = auto_dictionaries,
+     .help = "words of the program are a dictionary: where none is given, or also beside it"},
     {"dictionary", VALUE_PATH, KEY_EMPTY, AT(dictionary),
      .help = "replaces the discovered one; \"\": none"},
     {"flags", VALUE_FLAGS, AT(flags), .help = "for the engine, \"-name=value\" each"},

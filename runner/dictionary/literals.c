@@ -34,10 +34,9 @@ struct reader {
 	struct elf_header mapped[MAPPED_MAX]; /* sections that the program has in memory */
 	size_t n_mapped;
 	struct words *words;
-	struct words runtime; /* empty when only the program's own globals are read */
-	size_t seen;	      /* literals */
-	size_t looked;	      /* texts of tables and of .rodata that were looked at */
-	size_t left;	      /* globals that may still be looked at */
+	size_t seen;   /* literals */
+	size_t looked; /* texts of tables that were looked at */
+	size_t left;   /* globals that may still be looked at */
 	/* The last literal, and how many before it were in the order of the alphabet. */
 	char last[WORD_BYTES];
 	size_t sorted;
@@ -104,7 +103,7 @@ static void add_literal(struct reader *r, struct slice text, uint32_t penalty)
 }
 
 /* Texts that end with a NUL byte. */
-static void add_runs(struct reader *r, struct slice s, uint32_t penalty)
+static void add_runs(struct reader *r, struct slice s)
 {
 	size_t from = 0;
 
@@ -116,8 +115,7 @@ static void add_runs(struct reader *r, struct slice s, uint32_t penalty)
 		from = i + 1;
 		if (s.p[i] != '\0' || run.n < RUN_MIN)
 			continue;
-		if (r->runtime.n == 0 || !literals_of_runtime(&r->runtime, run))
-			add_literal(r, run, penalty);
+		add_literal(r, run, 1);
 		r->looked++;
 	}
 }
@@ -235,7 +233,7 @@ static void read_table(struct reader *r, uint64_t addr, uint64_t size)
 	if (!bytes || !reader_get(r, addr, bytes, size))
 		return;
 	if (is_textual((struct slice){bytes, size}))
-		add_runs(r, (struct slice){bytes, size}, 1);
+		add_runs(r, (struct slice){bytes, size});
 	if (is_signature(s, bytes, size))
 		add_literal(r, (struct slice){bytes, size}, 2);
 }
@@ -343,42 +341,18 @@ static void read_globals(struct reader *r, const struct elf_header *from)
 	}
 }
 
-static void each_section(struct reader *r, const char *const *names,
-			 void (*read)(struct reader *r, const struct elf_header *s))
-{
-	for (size_t i = 0; i < r->n_mapped; i++)
-		for (size_t k = 0; names[k]; k++)
-			if (elf_is_named(&r->elf, &r->mapped[i], names[k])) {
-				read(r, &r->mapped[i]);
-				break;
-			}
-}
-
-static void read_rodata(struct reader *r, const struct elf_header *s)
-{
-	size_t n = 0;
-	_autofree_ char *data = read_section(r, s, &n);
-
-	if (data)
-		add_runs(r, (struct slice){data, n}, 0);
-}
-
 size_t literals_in(int fd, struct words *io)
 {
-	static const char *const globals[] = {"asan_globals", ".data", ".data.rel.ro", NULL};
-	static const char *const rodata[] = {".rodata", ".rodata.str", NULL};
+	static const char *const places[] = {"asan_globals", ".data", ".data.rel.ro"};
 	struct reader r = {.words = io, .left = LITERALS_GLOBALS_MAX};
 
 	if (elf_open(fd, &r.elf) != ELF_READ)
 		return 0;
 	reader_map(&r);
-	if (!r.elf.is_32)
-		each_section(&r, globals, read_globals);
-	if (r.left == LITERALS_GLOBALS_MAX) {
-		literals_add_runtime(&r.runtime);
-		each_section(&r, rodata, read_rodata);
-		words_done(&r.runtime);
-	}
+	for (size_t i = 0; !r.elf.is_32 && i < r.n_mapped; i++)
+		for (size_t k = 0; k < sizeof(places) / sizeof(places[0]); k++)
+			if (elf_is_named(&r.elf, &r.mapped[i], places[k]))
+				read_globals(&r, &r.mapped[i]);
 	elf_done(&r.elf);
 	return r.seen;
 }

@@ -6,25 +6,19 @@
 
 /* Finds the literals of a program in its ELF file and adds them to io.
  *
- * AddressSanitizer describes each global of the code that it instruments.  These descriptions
- * leave out the strings of the sanitizer's run-time and of the engine, which are linked into the
- * same file.  A program without them has its strings in .rodata, beside those of the run-time:
- * these are known by name (literals_of_runtime()).
+ * AddressSanitizer describes each global of the code that it instruments.  The strings of its own
+ * run-time and of the engine, which are linked into the same file, have no such description.  A
+ * program without AddressSanitizer has no words.
  *
  * fd: a regular file, open for reading, hostile (see runner/discover/elf.h).  Blocks while it
  * reads; time and memory are bounded.  Returns how many literals it looked at; 0: it has none, or
  * cannot be read. */
 enum {
-	LITERALS_GLOBALS_MAX = 1 << 16,	 /* globals that are looked at, or texts of .rodata */
+	LITERALS_GLOBALS_MAX = 1 << 16,	 /* globals that are looked at */
 	LITERALS_SECTION_MAX = 32 << 20, /* bytes of a section that are read */
 	LITERALS_RELOCATIONS_MAX = 1 << 22,
 	LITERALS_TABLE_MAX = 1 << 16, /* bytes of a global that is more than one literal */
 };
 size_t literals_in(int fd, struct words *io);
-
-/* Words of the sanitizers' run-times and of libFuzzer: flags, functions that they intercept. */
-void literals_add_runtime(struct words *io);
-/* Whether a text is one of these, or named as they name their own things. */
-bool literals_of_runtime(const struct words *runtime_words, struct slice text);
 
 #endif

@@ -17,6 +17,10 @@
 /* Larger dictionaries are not joined: the cell gets them as they are. */
 enum { GIVEN_MAX = 1 << 20, TOLD_MAX = 512, MODE_OURS = 0750, PATH_ROOM = 320 };
 
+/* libFuzzer spends the same share of its mutations on a dictionary of any size, so fewer words are
+ * tried again and again (docs/corpus.md). */
+enum { WORDS_LEAST = 8 };
+
 static const char dir_name[] = "dictionaries";
 
 #define _autowords_ __attribute__((cleanup(words_done)))
@@ -45,7 +49,10 @@ static void words_on_word(void *arg, struct slice bytes, enum engine_word from)
 
 static bool words_are_wanted(const struct job *j)
 {
-	return j->cfg->auto_dictionary && j->target->engine && j->target->engine->words;
+	enum auto_dictionary when = j->cfg->auto_dictionary;
+
+	return j->target->engine && j->target->engine->words &&
+	       (when == WORDS_JOINED || (when == WORDS_ALONE && !job_given_dictionary(j)));
 }
 
 void job_words_line(struct job *j, struct slice line)
@@ -167,7 +174,7 @@ int job_words_prepare(const struct job *j, struct job_dictionary *ret, struct er
 		return r;
 	d.given = words_add_given(&w, buf_slice(&text));
 	d.own = words_choose(&w, WORDS_MOST);
-	if (d.own == 0)
+	if (d.own == 0 || (j->cfg->auto_dictionary == WORDS_ALONE && d.own < WORDS_LEAST))
 		return 0;
 	r = words_save_file(j, &w, e);
 	if (r == 0)

@@ -29,13 +29,15 @@ e2e_teardown() {
 
 # config EXTRA [RUN]: "defaults" from EXTRA, "run" from RUN, on top of small values.
 config() {
-	local cgroup=
+	local cgroup= dictionary='"auto_dictionary": "off", '
+	# What a planted target finds must not depend on its literals.
+	[[ ${1:-} != *auto_dictionary* ]] || dictionary=
 	# The bench's own service holds this shell: use the tree's root there.
 	[ -z "${FUZZCELL_TEST_VM:-}" ] || cgroup='"cgroup": "/",'
 	cat >"$STATE/config.json" <<-END
 		{$cgroup
 		 "run": {"workers": 1, "disk_reserve": "64MiB"${2:+, $2}},
-		 "defaults": {"memory": "256MiB", "scratch": "32MiB", "disk": "64MiB"${1:+, $1}}}
+		 "defaults": {$dictionary"memory": "256MiB", "scratch": "32MiB", "disk": "64MiB"${1:+, $1}}}
 	END
 }
 

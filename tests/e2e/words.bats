@@ -21,9 +21,9 @@ words() {
 	cat "$STATE/dictionaries/literal_fuzzer.dict"
 }
 
-# $1: more of the target's values
+# plain [CHOICE [VALUES]]
 plain() {
-	config "\"merge_time\": \"off\", \"max_len\": 64, \"seed\": 1, ${1:-\"auto_dictionary\": true}"
+	config "\"merge_time\": \"off\", \"max_len\": 64, \"seed\": 1, \"auto_dictionary\": \"${1:-alone}\"${2:+, $2}"
 }
 
 @test "a keyword that no comparison shows is found by a word of the program" {
@@ -41,7 +41,7 @@ plain() {
 }
 
 @test "without it, nothing is found" {
-	plain '"auto_dictionary": false'
+	plain off
 	fuzz literal_fuzzer 5
 	[ "$status" -eq 0 ]
 	[ "$(value cov)" -lt 20 ]
@@ -49,10 +49,14 @@ plain() {
 	[ ! -e "$STATE/dictionaries" ]
 }
 
-@test "a given dictionary is joined" {
+@test "beside a given dictionary they are left out, or joined" {
 	printf '# mine\nkw="OPEN-SESAME:"\n"\\x01other"' >"$WORK/my.dict"
 	chmod 0644 "$WORK/my.dict"
-	plain "\"auto_dictionary\": true, \"dictionary\": \"$WORK/my.dict\""
+	plain alone "\"dictionary\": \"$WORK/my.dict\""
+	fuzz literal_fuzzer 3
+	[ "$(value dictionary_entries)" -eq 2 ]
+	[ "$(value dictionary_words)" -eq 0 ]
+	plain joined "\"dictionary\": \"$WORK/my.dict\""
 	fuzz literal_fuzzer 10
 	[ "$status" -eq 0 ]
 	[ "$(value cov)" -gt 100 ]
@@ -68,7 +72,7 @@ plain() {
 @test "a mistake in a given dictionary is named as before" {
 	printf '"good"\nbad\n' >"$WORK/my.dict"
 	chmod 0644 "$WORK/my.dict"
-	plain "\"auto_dictionary\": true, \"dictionary\": \"$WORK/my.dict\""
+	plain joined "\"dictionary\": \"$WORK/my.dict\""
 	fuzz literal_fuzzer 5
 	[ "$status" -eq 5 ]
 	[ "$(value reason)" = startup-failed ]

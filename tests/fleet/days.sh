@@ -53,7 +53,7 @@ config() { # POLICY SEED
 		{"run": {"workers": $workers, "total_time": "${run}s", "adapt": false, "log_limit": "1GiB",
 		  "allocation": "${1/script/queue}", "disk_reserve": "64MiB"},
 		 "defaults": {$([[ $turn == none ]] || echo "\"max_time\": \"$turn\", ") "seed": $2,
-		  "max_crashes": 1000000, "merge_time": "off", "triage_time": "off", "minimize_time": "off",
+		  "max_crashes": 1000000, "auto_dictionary": "off", "merge_time": "off", "triage_time": "off", "minimize_time": "off",
 		  "plateau": {"rule": "$rule"}}}
 	END
 }

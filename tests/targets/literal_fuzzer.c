@@ -18,9 +18,14 @@ UNSEEN static int is_keyword(const uint8_t *data, size_t size, const char *word)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const char *volatile word = "OPEN-SESAME:"; /* not taken apart by the compiler */
+	/* Not taken apart by the compiler.  Eight words are the least. */
+	static const char *volatile const words[] = {"OPEN-SESAME:", "shut", "door",  "cave",
+						     "lamp",	     "oil",  "forty", "thieves"};
+	unsigned int found = 0;
 
-	if (is_keyword(data, size, word))
+	for (unsigned int i = 0; i < 8; i++)
+		found |= (unsigned int)is_keyword(data, size, words[i]) << i;
+	if (found & 1)
 		gated_behind(data + 12, size - 12);
 	return 0;
 }

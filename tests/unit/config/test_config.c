@@ -39,7 +39,7 @@ static void test_built_in(void **state)
 	assert_int_equal(t.priority, 0);
 	assert_int_equal(t.max_len + t.seed + t.runs, 0);
 	assert_true(t.enabled);
-	assert_false(t.auto_dictionary);
+	assert_int_equal(t.auto_dictionary, WORDS_ALONE);
 	assert_null(t.dictionary);
 	assert_int_equal(t.flags.n + t.env.n + t.seeds.n, 0);
 	target_config_done(&t);
@@ -64,7 +64,7 @@ static void test_values(void **state)
 	    "\"timeout\": \"1m30s\", \"max_time\": 120, \"grace\": \"250ms\", \"max_crashes\": 0,"
 	    "\"plateau\": {\"rule\": \"wall\", \"cap\": \"none\"}, \"priority\": -7,"
 	    "\"max_len\": \"4KiB\", \"seed\": 4294967295, \"runs\": 1, \"enabled\": false, "
-	    "\"auto_dictionary\": true,"
+	    "\"auto_dictionary\": \"joined\","
 	    "\"dictionary\": \"a.dict\", \"flags\": [\"-len_control=0\", \"-max_len=64\"],"
 	    "\"env\": {\"B\": \"x=y\", \"A_1\": \"\"}, \"seeds\": [\"./in\", \"/abs\", \".\"]}}");
 	struct target_config t = resolved(c, "t");
@@ -89,7 +89,7 @@ static void test_values(void **state)
 	assert_int_equal(t.seed, UINT32_MAX);
 	assert_int_equal(t.runs, 1);
 	assert_false(t.enabled);
-	assert_true(t.auto_dictionary);
+	assert_int_equal(t.auto_dictionary, WORDS_JOINED);
 	assert_string_equal(t.dictionary, "/etc/fuzz/a.dict");
 	assert_int_equal(t.flags.n, 2);
 	assert_string_equal(t.flags.v[1], "-max_len=64");

@@ -258,7 +258,9 @@ static void test_target_values(void **state)
 	    {"\"max_len\": \"2GiB\"", "max_len: \"2GiB\" is above the most allowed, 64MiB"},
 	    {"\"seed\": 4294967296", "seed: 4294967296 is above the most allowed, 4294967295"},
 	    {"\"runs\": -1", "runs: -1 is below the least allowed, 1"},
-	    {"\"auto_dictionary\": \"off\"", "auto_dictionary: \"off\" is not true or false"},
+	    {"\"auto_dictionary\": true",
+	     "auto_dictionary: true is not known here (use \"off\", \"alone\" or "
+	     "\"joined\")"},
 	    {"\"enabled\": 1", "enabled: 1 is not true or false"},
 	    {"\"enabled\": \"no\"", "enabled: \"no\" is not true or false"},
 	    {"\"dictionary\": {}", "dictionary: an object is not a path in quotes"},

@@ -5,7 +5,8 @@
 #include "base/cleanup.h"
 #include "runner/schedule/attempt.h"
 #include "runner/schedule/internal.h"
-#include "tests/unit/discover/elves.h"
+#include "tests/unit/dictionary/program.h"
+#include "tests/unit/scratch.h"
 
 static struct {
 	struct scratch dir;
@@ -19,19 +20,17 @@ static struct {
 	char name[8], binary[64], given[64];
 } w;
 
-/* A program with literals, and without descriptions of its globals. */
 static void make_binary(void)
 {
-	static const char rodata[] = "\0kw-of-this-test\0second\0third\0a message of it";
-	const struct elf_section s = {".rodata", SHT_PROGBITS, sizeof(rodata)};
-	struct elf f = elf_of(&s, 1);
-	int fd;
+	static const char *const texts[] = {"kw-of-this-test", "second", "third",
+					    "a message of it"};
+	int fd = openat(w.dir.fd, "binary", O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
 
-	f.sections[2].sh_flags = SHF_ALLOC;
-	elf_write(w.dir.fd, "binary", &f, ELF_SIZE);
-	fd = openat(w.dir.fd, "binary", O_WRONLY | O_CLOEXEC);
+	program_begin();
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		p.globals[i] = global(put_text(texts[i]), strlen(texts[i]) + 1, ".str");
 	assert_true(fd >= 0);
-	assert_int_equal(pwrite(fd, rodata, sizeof(rodata), sizeof(f)), (ssize_t)sizeof(rodata));
+	assert_int_equal(write(fd, &p, sizeof(p)), (ssize_t)sizeof(p));
 	close(fd);
 }
 
@@ -52,7 +51,7 @@ static int begin(void **state)
 	w.target = (struct target){.name = w.name, .binary = w.binary, .engine = &engine_libfuzzer};
 	w.job =
 	    (struct job){.env = &w.env, .target = &w.target, .cfg = &w.cfg, .attempt = &w.attempt};
-	w.cfg = (struct target_config){.auto_dictionary = true};
+	w.cfg = (struct target_config){.auto_dictionary = WORDS_JOINED};
 	w.job.log.fd = -1;
 	return 0;
 }
@@ -105,12 +104,36 @@ static void words_of_the_program_are_given(void **state)
 static void without_the_key_there_are_none(void **state)
 {
 	(void)state;
-	w.cfg.auto_dictionary = false;
+	w.cfg.auto_dictionary = WORDS_OFF;
 	assert_int_equal(prepare(), 0);
 	job_words_line(&w.job, SLICE("\"ab\" # Uses: 3"));
 	collect();
 	assert_int_equal(faccessat(w.dir.fd, "t/dictionary", F_OK, 0), -1);
 	assert_int_equal(faccessat(w.dir.fd, "dictionaries", F_OK, 0), -1);
+}
+
+/* Only where nothing is given, and not a few. */
+static void alone_they_are_not_few(void **state)
+{
+	(void)state;
+	w.cfg.auto_dictionary = WORDS_ALONE;
+	assert_int_equal(prepare(), 0); /* three */
+	assert_int_equal(mkdirat(w.dir.fd, "dictionaries", 0750), 0);
+	scratch_write(
+	    w.dir.fd, "dictionaries/t.dict",
+	    "# 2 0 learned\n\"word1\"\n# 2 0 learned\n\"word2\"\n# 2 0 learned\n\"word3\"\n"
+	    "# 2 0 learned\n\"word4\"\n# 2 0 learned\n\"word5\"\n");
+	assert_int_equal(prepare(), 8);
+	assert_true(file_has("t/dictionary", "\"word5\"\n"));
+	scratch_write(w.dir.fd, "given", "\"mine\"\n");
+	w.target.dict = w.given;
+	assert_int_equal(prepare(), 0);
+	w.cfg.auto_dictionary = WORDS_JOINED;
+	assert_true(prepare() > 0);
+	w.target.dict = NULL;
+	w.cfg.dictionary = w.given;
+	w.cfg.auto_dictionary = WORDS_ALONE;
+	assert_int_equal(prepare(), 0);
 }
 
 static void a_given_dictionary_comes_first(void **state)
@@ -207,6 +230,7 @@ static void a_damaged_file_is_passed_over(void **state)
 static const struct CMUnitTest tests[] = {
     CASE(words_of_the_program_are_given),
     CASE(without_the_key_there_are_none),
+    CASE(alone_they_are_not_few),
     CASE(a_given_dictionary_comes_first),
     CASE(a_given_dictionary_that_cannot_be_joined_stays_alone),
     CASE(a_binary_that_is_gone_has_no_words),
