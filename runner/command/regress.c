@@ -5,9 +5,11 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/sys.h"
+#include "base/units.h"
 #include "runner/command/cells.h"
 #include "runner/command/crash.h"
 #include "runner/command/crash_json.h"
+#include "runner/command/pace.h"
 #include "runner/command/regress_result.h"
 #include "runner/schedule/task.h"
 
@@ -17,6 +19,7 @@
 struct regress {
 	struct session session;
 	const char *workers, *commit;
+	uint64_t time_us; /* for all targets; 0: as long as it takes */
 	bool allow_known, json;
 	struct ledger *ledger;
 	struct cells cells;
@@ -26,11 +29,15 @@ struct regress {
 	struct regress_inputs inputs; /* of that one */
 	char *dir;		      /* where they are */
 	struct replay *replay;
+	struct source *end; /* of its time */
+	uint64_t end_us;    /* of all targets' */
+	struct pace pace;
 	bool laying;
 };
 
 static const struct option_spec specs[] = {
     COMMON_OPTIONS,
+    {"time", "TIME", "end after so long; what was not run is said (default: as long as it takes)"},
     {"workers", "N", "cells at once (default: one a CPU)"},
     {"commit", "SHA", "what the targets were built from, for crashes that come back"},
     {"allow-known", NULL, "open crashes that are known do not count, but those that came back"},
@@ -41,7 +48,13 @@ static bool take(void *arg, const char *name, const char *value)
 {
 	struct regress *a = arg;
 
-	if (strcmp(name, "workers") == 0)
+	if (strcmp(name, "time") == 0) {
+		if (!units_parse_time(slice_of(value), &a->time_us) || a->time_us == 0) {
+			(void)fail(EXIT_USAGE,
+				   "regress: --time: '%s' is not a time (\"30s\", \"10m\")", value);
+			return false;
+		}
+	} else if (strcmp(name, "workers") == 0)
 		a->workers = value;
 	else if (strcmp(name, "commit") == 0)
 		a->commit = value;
@@ -61,6 +74,8 @@ static const struct plan_entry *entry(const struct regress *a)
 
 /* --- one target after the other ------------------------------------------- */
 
+static const char no_time[] = "the time was over (--time)";
+
 static void lay_next(struct regress *a);
 
 static void finish_target(struct regress *a, const char *why)
@@ -69,6 +84,9 @@ static void finish_target(struct regress *a, const char *why)
 
 	if (why && !*t->why)
 		snprintf(t->why, sizeof(t->why), "%.299s", why);
+	source_remove(a->end);
+	a->end = NULL;
+	pace_end(&a->pace);
 	regress_sort(t);
 	regress_print_target(t, stdout);
 	regress_inputs_done(&a->inputs);
@@ -93,6 +111,7 @@ static int note_sighting(struct regress *a, const struct known_crash *c, struct 
 	    .target = entry(a)->target->name,
 	    .commit = a->commit,
 	    .time = clock_real_us() / USEC_PER_SEC,
+	    .by_hand = true,
 	};
 	struct ledger_noted n;
 
@@ -138,6 +157,38 @@ static void on_replayed(void *arg, const struct replay_sum *sum)
 	finish_target(a, *sum->why ? sum->why : sum->stopped ? "stopped" : NULL);
 }
 
+/* --- its time ------------------------------------------------------------- */
+
+static void on_end(void *arg)
+{
+	struct regress *a = arg;
+
+	replay_stop(a->replay, no_time);
+}
+
+static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
+{
+	const struct regress *a = arg;
+
+	*ret_done = a->replay ? replay_begun(a->replay) : 0;
+	*ret_of = a->inputs.n;
+}
+
+/* What is left is shared alike: one target with many inputs leaves time for the others. */
+static int watch(struct regress *a, struct err *e)
+{
+	struct loop *l = a->cells.trial.exec.loop;
+	uint64_t now = clock_mono_us(), left = a->end_us > now ? a->end_us - now : 0;
+	int r;
+
+	a->pace =
+	    (struct pace){.look = look, .arg = a, .what = a->targets[a->at].name, .unit = "inputs"};
+	r = pace_begin(&a->pace, l, e);
+	if (r < 0 || !a->end_us)
+		return r;
+	return loop_add_timer(l, now + left / (a->session.plan.n - a->at), on_end, a, &a->end, e);
+}
+
 static void replay(struct regress *a)
 {
 	struct regress_target *t = &a->targets[a->at];
@@ -155,12 +206,16 @@ static void replay(struct regress *a)
 	struct err e;
 
 	t->inputs = a->inputs.n;
+	for (size_t i = 0; i < a->inputs.n; i++)
+		t->from[a->inputs.v[i].from]++;
 	a->dir = sys_asprintf("%s/%s", a->cells.path, t->name);
 	s.dir = a->dir;
 	if (!a->dir)
 		finish_target(a, "out of memory");
 	else if (replay_start(&a->cells.trial, &s, &a->replay, &e) < 0)
 		finish_target(a, e.msg);
+	else if (watch(a, &e) < 0)
+		replay_stop(a->replay, e.msg);
 }
 
 /* In a child: what was laid for the last target goes first. */
@@ -200,34 +255,31 @@ static void on_laid(void *arg, struct slice result, const char *failed)
 		replay(a);
 }
 
+/* NULL: it can. */
+static const char *cannot_run(const struct regress *a)
+{
+	if (cells_stopped(&a->cells))
+		return "stopped";
+	return a->end_us && clock_mono_us() >= a->end_us ? no_time : entry(a)->target->unbuilt;
+}
+
 static void lay_next(struct regress *a)
 {
 	struct loop *l = a->cells.trial.exec.loop;
 	struct task *task;
 	struct err e;
 
-	while (a->at < a->session.plan.n) {
+	for (; a->at < a->session.plan.n; a->at++) {
 		struct regress_target *t = &a->targets[a->at];
-		const char *unbuilt = a->session.plan.v[a->at].target->unbuilt;
+		const char *why = cannot_run(a);
 
-		if (cells_stopped(&a->cells)) {
-			snprintf(t->why, sizeof(t->why), "stopped");
-			a->at++;
-			continue;
-		}
-		if (unbuilt) {
-			snprintf(t->why, sizeof(t->why), "%.299s", unbuilt);
-			regress_print_target(t, stdout);
-			a->at++;
-			continue;
-		}
-		if (task_start(l, lay, a, on_laid, a, &task, &e) == 0) {
+		if (!why && task_start(l, lay, a, on_laid, a, &task, &e) == 0) {
 			a->laying = true;
 			return;
 		}
-		snprintf(t->why, sizeof(t->why), "%.299s", e.msg);
-		regress_print_target(t, stdout);
-		a->at++;
+		snprintf(t->why, sizeof(t->why), "%.299s", why ? why : e.msg);
+		if (!cells_stopped(&a->cells))
+			regress_print_target(t, stdout);
 	}
 	loop_stop(l);
 }
@@ -237,7 +289,7 @@ static void on_stop(void *arg)
 	struct regress *a = arg;
 
 	if (a->replay)
-		replay_stop(a->replay);
+		replay_stop(a->replay, NULL);
 }
 
 /* --- all of them ---------------------------------------------------------- */
@@ -311,6 +363,8 @@ static int run_all(struct regress *a)
 		r = cells_open(&a->cells, &a->session, "regress");
 	if (r != EXIT_DONE)
 		return r;
+	if (a->time_us)
+		a->end_us = clock_mono_us() + a->time_us;
 	a->targets = sys_calloc(a->session.plan.n + 1, sizeof(*a->targets));
 	if (!a->targets)
 		return fail(EXIT_INTERNAL, "out of memory");

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
+#include "runner/corpus/shard.h"
 #include "runner/corpus/workdir.h"
 #include "runner/crash/ledger_input.h"
 #include "runner/discover/sanitizer.h"
@@ -20,10 +21,9 @@ enum { MODE_DIR = 0755, DEPTH = 8, LIST_MAX = 256 << 20, NAME = 300 };
 const char *regress_from_name(enum regress_from f)
 {
 	static const char *const names[] = {
-	    [REGRESS_TREE] = "in-tree",
-	    [REGRESS_CRASH] = "crash",
-	    [REGRESS_REGRESSION] = "regression",
-	    [REGRESS_ARCHIVE] = "archive",
+	    [REGRESS_CRASH] = "crash",	   [REGRESS_REGRESSION] = "regression",
+	    [REGRESS_TREE] = "in-tree",	   [REGRESS_SEEDS] = "seeds",
+	    [REGRESS_ARCHIVE] = "archive", [REGRESS_CORPUS] = "corpus",
 	};
 
 	_Static_assert(sizeof(names) / sizeof(names[0]) == REGRESS_FROM_, "name every place");
@@ -83,10 +83,15 @@ static void leave_out(struct lay *l, const char *what, const char *why)
 /* A file that cannot be an input is counted, and named once. */
 static int take_file(struct lay *l, int at, const char *name, const char *source, struct err *e)
 {
-	struct store_sum sum = {0};
+	struct stage_sum linked = {0};
+	struct store_sum copied = {0};
 	char hex[STORE_NAME];
-	int r = store_file_as(l->as, at, name, l->to, &sum, hex, e);
+	int r;
 
+	if (l->from == REGRESS_CORPUS) /* ours, and many */
+		r = shard_stage_file(at, name, l->to, &linked, hex, e);
+	else
+		r = store_file_as(l->as, at, name, l->to, &copied, hex, e);
 	if (r < 0)
 		return r;
 	if (*hex)
@@ -144,11 +149,12 @@ static int take_dir(struct lay *l, int at, const char *dir, const char *source, 
 	return r == 0 && errno ? err_sys(e, "list directory '%s'", source) : r;
 }
 
-static int take_dirs(struct lay *l, const struct strv *dirs, const struct rights *as, struct err *e)
+static int take_dirs(struct lay *l, enum regress_from from, const struct strv *dirs,
+		     const struct rights *as, struct err *e)
 {
 	int r = 0;
 
-	l->from = REGRESS_TREE;
+	l->from = from;
 	for (size_t i = 0; r == 0 && i < dirs->n; i++) {
 		struct rights both;
 
@@ -205,14 +211,15 @@ static int take_crashes(struct lay *l, struct err *e)
 	return r;
 }
 
-static int take_regressions(struct lay *l, struct err *e)
+/* <in>/<target>/ of the state; a target may have none. */
+static int take_own(struct lay *l, enum regress_from from, const char *in, struct err *e)
 {
 	char dir[NAME];
 
-	l->from = REGRESS_REGRESSION;
-	snprintf(dir, sizeof(dir), "regressions/%.200s", l->s->target->target->name);
+	l->from = from;
+	snprintf(dir, sizeof(dir), "%s/%.200s", in, l->s->target->target->name);
 	if (faccessat(l->s->state->dirfd, dir, F_OK, 0) < 0)
-		return 0; /* it has none */
+		return 0;
 	return take_dir(l, l->s->state->dirfd, dir, dir, 0, e);
 }
 
@@ -269,7 +276,15 @@ static int by_name(const void *a, const void *b)
 	return r ? r : strcmp(x->source, y->source);
 }
 
-/* One of a content, that of the best place. */
+static int by_place(const void *a, const void *b)
+{
+	const struct regress_input *x = a, *y = b;
+	int r = (int)x->from - (int)y->from;
+
+	return r ? r : strcmp(x->name, y->name);
+}
+
+/* One of a content.  A path in the tree says most to a person. */
 static void sort(struct regress_inputs *r)
 {
 	size_t n = 0;
@@ -277,12 +292,22 @@ static void sort(struct regress_inputs *r)
 	if (r->n > 0)
 		qsort(r->v, r->n, sizeof(*r->v), by_name);
 	for (size_t i = 0; i < r->n; i++) {
-		if (n > 0 && strcmp(r->v[n - 1].name, r->v[i].name) == 0)
-			free(r->v[i].source);
-		else
+		struct regress_input *kept = n > 0 ? &r->v[n - 1] : NULL;
+		char *source = r->v[i].source;
+
+		if (!kept || strcmp(kept->name, r->v[i].name) != 0) {
 			r->v[n++] = r->v[i];
+			continue;
+		}
+		if (r->v[i].from == REGRESS_TREE && kept->from < REGRESS_TREE) {
+			r->v[i].source = kept->source;
+			kept->source = source;
+		}
+		free(r->v[i].source);
 	}
 	r->n = n;
+	if (n > 0)
+		qsort(r->v, n, sizeof(*r->v), by_place);
 }
 
 /* --- the list ------------------------------------------------------------- */
@@ -352,13 +377,16 @@ int regress_inputs_lay(const struct regress_sources *s, int dirfd, const char *n
 	if (r == 0)
 		r = take_archive(&l, e);
 	if (r == 0)
-		r = take_dirs(&l, &s->target->target->seed_dirs, &s->target->target->rights, e);
+		r = take_dirs(&l, REGRESS_TREE, &s->target->target->seed_dirs,
+			      &s->target->target->rights, e);
 	if (r == 0)
-		r = take_dirs(&l, &s->target->cfg.seeds, NULL, e);
+		r = take_dirs(&l, REGRESS_SEEDS, &s->target->cfg.seeds, NULL, e);
 	if (r == 0)
 		r = take_crashes(&l, e);
 	if (r == 0)
-		r = take_regressions(&l, e);
+		r = take_own(&l, REGRESS_REGRESSION, "regressions", e);
+	if (r == 0)
+		r = take_own(&l, REGRESS_CORPUS, "corpus", e);
 	if (r == 0) {
 		sort(&l.all);
 		snprintf(file, sizeof(file), "%.200s.list", name);

@@ -7,19 +7,20 @@
 #include "runner/schedule/plan.h"
 #include "runner/state/state.h"
 
-/* What `fuzzcell regress` runs of a target: its in-tree corpus (directories, those of the
- * configuration, the seed archive), and the reproducers of its crashes: of the known
- * ones, of the fixed ones. */
+/* What `fuzzcell regress` runs of a target: all that is known of it. */
 
-/* Where a person finds it; of the same content in several places the first counts. */
+/* Where a person finds it, in the order in which they run: what is likely to fail comes first.  Of
+ * the same content in several places the first counts, and a path in the tree is its name. */
 enum regress_from {
-	REGRESS_TREE,
 	REGRESS_CRASH,	    /* crashes/<crash>/ of the state */
 	REGRESS_REGRESSION, /* regressions/<target>/ of the state */
-	REGRESS_ARCHIVE,
+	REGRESS_TREE,	    /* the directories beside the target */
+	REGRESS_SEEDS,	    /* "seeds" of the configuration */
+	REGRESS_ARCHIVE,    /* <target>_seed_corpus.zip */
+	REGRESS_CORPUS,	    /* corpus/<target>/ of the state */
 	REGRESS_FROM_,
 };
-const char *regress_from_name(enum regress_from f); /* "in-tree", "crash", ... */
+const char *regress_from_name(enum regress_from f); /* "crash", "regression", ... */
 
 struct regress_input {
 	char name[STORE_NAME]; /* SHA-1 of its content: its name in the directory */
@@ -27,7 +28,7 @@ struct regress_input {
 	char *source; /* a path, or a place in an archive */
 };
 
-/* Sorted by name.  Starts as {0}. */
+/* Starts as {0}. */
 struct regress_inputs {
 	struct regress_input *v;
 	size_t n, cap;

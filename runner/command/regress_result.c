@@ -146,6 +146,8 @@ struct regress_total regress_sum(const struct regress_target *t, size_t n)
 		sum.passed += t[i].sum.passed;
 		sum.failed += t[i].sum.failed;
 		sum.left_out += not_run(&t[i]);
+		for (unsigned f = 0; f < REGRESS_FROM_; f++)
+			sum.from[f] += t[i].from[f];
 		for (unsigned s = 0; s < REGRESS_STATUS_; s++)
 			sum.count[s] += t[i].count[s];
 		sum.without_inputs += t[i].ran && t[i].inputs == 0;
@@ -186,6 +188,20 @@ static const char *left_text(const struct regress_target *t, char out[300])
 	return out;
 }
 
+/* "  of them: 2 crash, 40 corpus" */
+static void print_from(const uint64_t from[REGRESS_FROM_], FILE *to)
+{
+	const char *before = "  of them: ";
+
+	for (enum regress_from f = 0; f < REGRESS_FROM_; f++) {
+		if (!from[f])
+			continue;
+		fprintf(to, "%s%llu %s", before, (unsigned long long)from[f], regress_from_name(f));
+		before = ", ";
+	}
+	fputs(*before == ',' ? "\n" : "", to);
+}
+
 void regress_print_target(const struct regress_target *t, FILE *to)
 {
 	uint64_t left = t->inputs - t->sum.passed - t->sum.failed;
@@ -198,6 +214,7 @@ void regress_print_target(const struct regress_target *t, FILE *to)
 			(unsigned long long)t->inputs, (unsigned long long)t->sum.passed,
 			(unsigned long long)t->sum.failed, (unsigned long long)t->sum.cells,
 			units_time(t->sum.wall_us, time));
+	print_from(t->from, to);
 	for (size_t i = 0; i < t->n_failed; i++)
 		print_failed(&t->failed[i], to);
 	if (left)
@@ -226,6 +243,8 @@ void regress_print_total(const struct regress_total *t, size_t n_targets, FILE *
 	if (t->without_inputs)
 		fprintf(to, "; %llu targets without inputs", (unsigned long long)t->without_inputs);
 	fputs(t->stopped ? "; ended by a user\n" : "\n", to);
+	if (n_targets > 1)
+		print_from(t->from, to);
 }
 
 /* --- JSON ----------------------------------------------------------------- */
@@ -259,16 +278,30 @@ static json_t *failed_json(const struct regress_target *t)
 	return all;
 }
 
+static json_t *from_json(const uint64_t from[REGRESS_FROM_])
+{
+	json_t *j = json_object();
+
+	for (enum regress_from f = 0; j && f < REGRESS_FROM_; f++)
+		if (json_object_set_new(j, regress_from_name(f),
+					json_integer((json_int_t)from[f])) < 0) {
+			json_decref(j);
+			return NULL;
+		}
+	return j;
+}
+
 static json_t *target_json(const struct regress_target *t)
 {
 	char left_out[300];
 
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:b, s:o, s:o, s:o}", "target",
-			 t->name, "inputs", (json_int_t)t->inputs, "passed",
-			 (json_int_t)t->sum.passed, "failed", (json_int_t)t->sum.failed, "not_run",
-			 (json_int_t)not_run(t), "cells", (json_int_t)t->sum.cells, "seconds",
-			 (double)t->sum.wall_us / 1e6, "ran", was_run(t), "why", text(t->why),
-			 "note", text(left_text(t, left_out)), "failures", failed_json(t));
+	return json_pack("{s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:f, s:b, s:o, s:o, s:o}", "target",
+			 t->name, "inputs", (json_int_t)t->inputs, "from", from_json(t->from),
+			 "passed", (json_int_t)t->sum.passed, "failed", (json_int_t)t->sum.failed,
+			 "not_run", (json_int_t)not_run(t), "cells", (json_int_t)t->sum.cells,
+			 "seconds", (double)t->sum.wall_us / 1e6, "ran", was_run(t), "why",
+			 text(t->why), "note", text(left_text(t, left_out)), "failures",
+			 failed_json(t));
 }
 
 int regress_json(const struct regress_target *t, size_t n, const struct regress_total *total,
@@ -279,12 +312,12 @@ int regress_json(const struct regress_target *t, size_t n, const struct regress_
 	for (size_t i = 0; i < n; i++)
 		if (json_array_append_new(all, target_json(&t[i])) < 0)
 			return err_set(e, ENOMEM, "build JSON");
-	j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:O}", "inputs",
-		      (json_int_t)total->inputs, "passed", (json_int_t)total->passed, "failed",
-		      (json_int_t)total->failed, "not_run", (json_int_t)total->left_out,
-		      "targets_without_inputs", (json_int_t)total->without_inputs,
-		      "targets_not_run", (json_int_t)total->not_run, "stopped", total->stopped,
-		      "targets", all);
+	j = json_pack("{s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:b, s:O}", "inputs",
+		      (json_int_t)total->inputs, "from", from_json(total->from), "passed",
+		      (json_int_t)total->passed, "failed", (json_int_t)total->failed, "not_run",
+		      (json_int_t)total->left_out, "targets_without_inputs",
+		      (json_int_t)total->without_inputs, "targets_not_run",
+		      (json_int_t)total->not_run, "stopped", total->stopped, "targets", all);
 	for (enum regress_status s = 0; j && s < REGRESS_STATUS_; s++)
 		if (json_object_set_new(j, regress_status_name(s),
 					json_integer((json_int_t)total->count[s])) < 0)

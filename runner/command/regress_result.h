@@ -36,7 +36,8 @@ struct regress_failed {
 struct regress_target {
 	const char *name;
 	uint64_t inputs;
-	bool ran; /* the replay came to its end */
+	uint64_t from[REGRESS_FROM_]; /* of these */
+	bool ran;		      /* the replay came to its end */
 	struct replay_sum sum;
 	struct regress_left left;
 	char why[300]; /* it did not run */
@@ -56,6 +57,7 @@ void regress_sort(struct regress_target *t);
 
 struct regress_total {
 	uint64_t inputs, passed, failed;
+	uint64_t from[REGRESS_FROM_];
 	uint64_t left_out; /* not run: inputs, and what could not be taken for one */
 	uint64_t count[REGRESS_STATUS_];
 	uint64_t without_inputs, not_run; /* targets */

@@ -61,6 +61,9 @@ struct stage_sum {
 };
 MUST_CHECK int shard_stage(int from_dirfd, const char *dir, int stage, struct stage_sum *io,
 			   struct err *e);
+/* The same for one file.  hex: its name in the stage; "": it was skipped. */
+MUST_CHECK int shard_stage_file(int from_dirfd, const char *name, int stage, struct stage_sum *io,
+				char hex[STORE_NAME], struct err *e);
 
 /* What the stage holds; -E2BIG above CANDIDATES_MAX. */
 MUST_CHECK int shard_list(int stage, struct candidates *ret, struct err *e);

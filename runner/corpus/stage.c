@@ -27,10 +27,10 @@ static bool is_copied(int code)
 	return code == EXDEV || code == EMLINK || code == EPERM;
 }
 
-static int copy(int at, const char *name, int stage, struct stage_sum *io, struct err *e)
+static int copy(int at, const char *name, int stage, struct stage_sum *io, char hex[STORE_NAME],
+		struct err *e)
 {
 	struct store_sum got = {0};
-	char hex[STORE_NAME];
 	int r = store_file(at, name, stage, NULL, &got, hex, e);
 
 	if (r < 0)
@@ -42,11 +42,11 @@ static int copy(int at, const char *name, int stage, struct stage_sum *io, struc
 	return 0;
 }
 
-static int link_as(int at, const char *name, int stage, const char *hex, const struct stat *st,
+static int link_as(int at, const char *name, int stage, char hex[STORE_NAME], const struct stat *st,
 		   struct stage_sum *io, struct err *e)
 {
 	if ((st->st_mode & READABLE) != READABLE)
-		return copy(at, name, stage, io, e);
+		return copy(at, name, stage, io, hex, e);
 	if (sys_linkat(at, name, stage, hex) == 0) {
 		io->files++;
 		io->bytes += (uint64_t)st->st_size;
@@ -55,17 +55,18 @@ static int link_as(int at, const char *name, int stage, const char *hex, const s
 	if (errno == EEXIST)
 		return 0;
 	if (is_copied(errno))
-		return copy(at, name, stage, io, e);
+		return copy(at, name, stage, io, hex, e);
 	return err_sys(e, "link '%s' into the stage", name);
 }
 
-static int stage_file(int at, const char *name, int stage, struct stage_sum *io, struct err *e)
+int shard_stage_file(int at, const char *name, int stage, struct stage_sum *io,
+		     char hex[STORE_NAME], struct err *e)
 {
 	_autoclose_ int fd = sys_openat(at, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
-	char hex[STORE_NAME];
 	struct stat st;
 	int r;
 
+	*hex = '\0';
 	if (fd < 0 && !is_files_fault(errno))
 		return err_sys(e, "open '%s'", name);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
@@ -76,6 +77,7 @@ static int stage_file(int at, const char *name, int stage, struct stage_sum *io,
 	r = digest_sha1_file(fd, WORKDIR_INPUT_MAX, hex, e);
 	if (r == -EFBIG) { /* it grew */
 		io->skipped++;
+		*hex = '\0';
 		return 0;
 	}
 	if (r < 0)
@@ -93,6 +95,7 @@ static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, str
 
 static int walk_entry(int at, const char *name, unsigned depth, struct walk *w, struct err *e)
 {
+	char hex[STORE_NAME];
 	struct stat st;
 
 	if (++w->seen > CANDIDATES_MAX)
@@ -103,7 +106,7 @@ static int walk_entry(int at, const char *name, unsigned depth, struct walk *w, 
 		w->io->skipped++;
 		return 0;
 	}
-	return stage_file(at, name, w->stage, w->io, e);
+	return shard_stage_file(at, name, w->stage, w->io, hex, e);
 }
 
 static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e)
@@ -190,10 +193,11 @@ int shard_quarantine(int stage, int corpus, int quarantine, const char *target, 
 {
 	_autoclose_ int to = -1;
 	struct stage_sum sum = {0};
+	char hex[STORE_NAME];
 	int r = make_quarantine(quarantine, target, &to, e);
 
 	if (r == 0) /* that of the stage, or a repetition finds it in neither */
-		r = stage_file(stage, name, to, &sum, e);
+		r = shard_stage_file(stage, name, to, &sum, hex, e);
 	if (r == 0 && faccessat(to, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		r = err_set(e, ENOENT, "it is not in the stage");
 	if (r == 0 && sys_syncfs(to) < 0)

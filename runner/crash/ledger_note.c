@@ -201,6 +201,8 @@ static void count(struct note *t, const struct crash_sighting *s)
 	struct ledger_run *run = NULL;
 	uint64_t n = s->count ? s->count : 1;
 
+	if (s->by_hand)
+		return;
 	if (t->r == 0 && s->run && *s->run)
 		run = run_of(t, s->run);
 	if (t->r < 0)

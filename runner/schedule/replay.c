@@ -147,10 +147,19 @@ int replay_start(const struct trial_env *env, const struct replay_spec *spec, st
 	return 0;
 }
 
-void replay_stop(struct replay *r)
+uint64_t replay_begun(const struct replay *r)
 {
-	r->sum.stopped = true;
-	replay_give_up(r, NULL);
+	uint64_t n = r->sum.passed + r->sum.failed;
+
+	for (unsigned i = 0; i < r->spec.workers; i++)
+		n += r->slots[i].exec ? r->slots[i].started : 0;
+	return n;
+}
+
+void replay_stop(struct replay *r, const char *why)
+{
+	r->sum.stopped = !why;
+	replay_give_up(r, why);
 	for (unsigned i = 0; i < r->spec.workers; i++) {
 		if (r->slots[i].exec)
 			exec_stop(r->slots[i].exec);

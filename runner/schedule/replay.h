@@ -62,7 +62,11 @@ struct replay;
 /* env, target, cfg, dir and work are borrowed until done. */
 MUST_CHECK int replay_start(const struct trial_env *env, const struct replay_spec *spec,
 			    struct replay **ret, struct err *e);
-void replay_stop(struct replay *r); /* ends the cells at once; done comes all the same */
+/* Ends the cells at once; done comes all the same.  why: of what is left out; NULL: a person
+ * stopped it. */
+void replay_stop(struct replay *r, const char *why);
+/* Inputs that were begun. */
+uint64_t replay_begun(const struct replay *r);
 
 /* Which inputs the next cell gets: pure.  workers: at least 1. */
 size_t replay_batch(size_t left, unsigned workers);

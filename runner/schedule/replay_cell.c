@@ -298,8 +298,9 @@ static void on_many(void *arg, const struct exec_end *end)
 			s->single_end = s->at + s->n;
 		else
 			pass(s);
-	} else if (r->over && !s->stuck) {
-		; /* stopped: nothing is known of the one in work */
+	} else if (r->over && !s->stuck) { /* stopped: nothing is known of the one in work */
+		if (s->started > 0 && !s->odd)
+			r->sum.passed += s->started - 1;
 	} else if (s->started == 0) {
 		replay_give_up(r, s->report.found ? s->report.headline
 						  : "the target ended before it ran an input");

@@ -103,7 +103,8 @@ static void test_sources(void **state)
 	in = lay(&f, &left);
 	assert_int_equal(left.n, 0);
 	assert_int_equal(in.n, 6);
-	assert_int_equal(of(&in, "tree/one")->from, REGRESS_TREE);
+	/* The path in the tree, and the place of the crash. */
+	assert_int_equal(of(&in, "tree/one")->from, REGRESS_CRASH);
 	/* SHA-1 of "1" */
 	assert_string_equal(of(&in, "tree/one")->name, "356a192b7913b04c54574d18c28d46e6395428ab");
 	assert_non_null(of(&in, "tree/deep/two words\n"));
@@ -124,6 +125,47 @@ static void test_sources(void **state)
 	assert_int_equal(unlinkat(f.s.fd, "tree/empty", 0), 0);
 	in = lay(&f, &left);
 	assert_int_equal(in.n, 5);
+	regress_inputs_done(&in);
+	drop(&f);
+}
+
+/* All that is known, what is likely to fail first. */
+static void test_order(void **state)
+{
+	struct fixture f;
+	struct regress_left left;
+	struct regress_inputs in;
+	char seeds[100];
+	struct err e;
+
+	(void)state;
+	make(&f, "{\"aa\": {\"fuzzer\": \"t\", \"crash_file\": \"crashes/aa/input\"}}");
+	snprintf(seeds, sizeof(seeds), "%s/seeds", f.s.path);
+	assert_int_equal(strv_add(&f.entry.cfg.seeds, seeds, &e), 0);
+	assert_int_equal(mkdirat(f.s.fd, "seeds", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "crashes", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "crashes/aa", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "regressions", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "regressions/t", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "corpus", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "corpus/t", 0755), 0);
+	assert_int_equal(mkdirat(f.s.fd, "corpus/other", 0755), 0);
+	scratch_write(f.s.fd, "corpus/t/a", "of the corpus");
+	scratch_write(f.s.fd, "corpus/t/b", "one");
+	scratch_write(f.s.fd, "corpus/other/a", "another's");
+	scratch_write(f.s.fd, "seeds/a", "a seed");
+	scratch_write(f.s.fd, "tree/one", "one");
+	scratch_write(f.s.fd, "crashes/aa/input", "crash");
+	scratch_write(f.s.fd, "regressions/t/x", "fixed");
+	in = lay(&f, &left);
+	assert_int_equal(left.n, 0);
+	assert_int_equal(in.n, 5);
+	assert_string_equal(in.v[0].source, "crashes/aa/input");
+	assert_string_equal(in.v[1].source, "regressions/t/x");
+	assert_int_equal(in.v[2].from, REGRESS_TREE);
+	assert_int_equal(in.v[3].from, REGRESS_SEEDS);
+	assert_string_equal(in.v[4].source, "corpus/t/a");
+	assert_int_equal(in.v[4].from, REGRESS_CORPUS);
 	regress_inputs_done(&in);
 	drop(&f);
 }
@@ -271,10 +313,10 @@ static void test_damaged_list(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_sources), cmocka_unit_test(test_strange),
-    cmocka_unit_test(test_archive), cmocka_unit_test(test_missing),
-    cmocka_unit_test(test_faults),  cmocka_unit_test(test_damaged_list),
-    cmocka_unit_test(test_damaged),
+    cmocka_unit_test(test_sources),	 cmocka_unit_test(test_order),
+    cmocka_unit_test(test_strange),	 cmocka_unit_test(test_archive),
+    cmocka_unit_test(test_missing),	 cmocka_unit_test(test_faults),
+    cmocka_unit_test(test_damaged_list), cmocka_unit_test(test_damaged),
 };
 
 UNIT_MAIN(tests)

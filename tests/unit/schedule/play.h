@@ -23,6 +23,7 @@ static struct play {
 	unsigned cells, alone, running, most; /* at a time */
 	unsigned seats;
 	unsigned stop_after;   /* cells; 0: never */
+	const char *stop_why;  /* NULL: a person */
 	bool no_cell;	       /* none starts */
 	bool busy;	       /* cells wait for a CPU */
 	bool stuck;	       /* the first cell holds still */
@@ -173,7 +174,7 @@ static void on_end(void *arg)
 	if (play.stuck && play.cells == 1)
 		replay_stuck(&play.replay->slots[0]);
 	if (play.stop_after && play.cells == play.stop_after)
-		replay_stop(play.replay);
+		replay_stop(play.replay, play.stop_why);
 	x->spec.done(x->spec.arg, &x->end);
 	source_remove(x->timer);
 	buf_done(&x->text);

@@ -216,6 +216,20 @@ static void test_stop(void **state)
 	assert_true(play.cells == 2);
 }
 
+/* Its time is over. */
+static void test_expired(void **state)
+{
+	(void)state;
+	inputs("p1 c1 p2 c2 p3 c3 p4");
+	play.stop_after = 2;
+	play.stop_why = "no time";
+	go(1);
+	assert_false(play.sum.stopped);
+	assert_string_equal(play.sum.why, "no time");
+	assert_int_equal(play.sum.passed + play.sum.failed + play.sum.left_out, 7);
+	assert_true(play.sum.left_out > 0);
+}
+
 /* Whatever fails, it ends; and what did not run is no pass, and said. */
 static void faults_with(const char *names, unsigned least)
 {
@@ -256,6 +270,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_too_many_failures),
     cmocka_unit_test(test_no_cell),
     cmocka_unit_test(test_stop),
+    cmocka_unit_test(test_expired),
     cmocka_unit_test(test_faults),
 };
 

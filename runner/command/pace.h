@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_COMMAND_PACE_H
+#define RUNNER_COMMAND_PACE_H
+
+#include "base/loop.h"
+
+/* Lines on standard error that say how far a command has come: after 5 seconds, and then less and
+ * less often, up to once a minute. */
+struct pace {
+	/* The caller's: how much is done of how much.  what and unit are borrowed. */
+	void (*look)(void *arg, uint64_t *ret_done, uint64_t *ret_of);
+	void *arg;
+	const char *what, *unit; /* "parser_fuzzer", "inputs" */
+
+	/* The module's own. */
+	struct source *timer;
+	uint64_t began_us, wait_us;
+};
+
+/* Starts as above; pace_end() also after a failure, and twice.  pace_begin() after it begins
+ * anew. */
+MUST_CHECK int pace_begin(struct pace *p, struct loop *l, struct err *e);
+void pace_end(struct pace *p);
+
+/* The line, without its end.  us: since the beginning. */
+void pace_line(const struct pace *p, uint64_t done, uint64_t of, uint64_t us, char out[256]);
+
+#endif
