@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/sys.h"
 #include "runner/build/build.h"
+#include "runner/command/config_show.h"
 #include "runner/command/escape.h"
 #include "runner/command/session.h"
 
@@ -105,14 +106,15 @@ static void print_values(json_t *j)
 	}
 }
 
-static int show(const struct config_args *a, const char *target)
+static int show(struct config_args *a, const char *target)
 {
 	_autojson_ json_t *j = NULL;
 	_autofree_ char *text = NULL;
 	struct err e;
+	int r = config_show(&a->session.common, target, &j);
 
-	if (config_explain(a->session.common.config, target, &j, &e) < 0)
-		return fail(EXIT_USAGE, "%s", e.msg);
+	if (r != EXIT_DONE)
+		return r;
 	if (!a->json) {
 		print_values(j);
 		return EXIT_DONE;

@@ -87,6 +87,30 @@ static int append(struct strv *out, const struct strv *more, struct err *e)
 	return r;
 }
 
+bool setup_flag_holds(const struct target_config *cfg, const char *flag)
+{
+	const struct {
+		const char *name;
+		uint64_t set;
+	} keys[] = {{"-max_len=", cfg->max_len}, {"-seed=", cfg->seed}, {"-runs=", cfg->runs}};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (strncmp(flag, keys[i].name, strlen(keys[i].name)) == 0)
+			return keys[i].set == 0;
+	return true;
+}
+
+static int append_target_flags(struct setup *s, struct err *e)
+{
+	const struct strv *flags = &s->target->flags;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < flags->n; i++)
+		if (setup_flag_holds(s->cfg, flags->v[i]))
+			r = strv_add(&s->flags, flags->v[i], e);
+	return r;
+}
+
 int setup_init(struct setup *s, const struct target *t, const struct target_config *cfg,
 	       struct err *e)
 {
@@ -96,7 +120,7 @@ int setup_init(struct setup *s, const struct target *t, const struct target_conf
 	r = mount_target(s, t, e);
 	/* From the target's side files first, then the configuration: the last wins. */
 	if (r == 0)
-		r = append(&s->flags, &t->flags, e);
+		r = append_target_flags(s, e);
 	if (r == 0)
 		r = append(&s->flags, &cfg->flags, e);
 	if (r == 0)

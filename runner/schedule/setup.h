@@ -32,6 +32,9 @@ struct setup {
 MUST_CHECK int setup_init(struct setup *s, const struct target *t, const struct target_config *cfg,
 			  struct err *e);
 void setup_done(struct setup *s);
+/* Whether an engine flag from the target's side files holds: a key of the configuration does
+ * before it. */
+bool setup_flag_holds(const struct target_config *cfg, const char *flag);
 
 /* Shows a host path, made from a format, at a place in the cell; never executable. */
 MUST_CHECK int setup_mount(struct setup *s, const char *at, bool writable, struct err *e,

@@ -114,3 +114,34 @@ teardown() { e2e_teardown; }
 	[[ $output == *"1 targets would be fuzzed"* ]]
 	[ -z "$(find "$STATE/logs" -mindepth 1)" ]
 }
+
+@test "config show: what the cell gets, side files and all, and where it comes from; or it fails" {
+	mkdir "$WORK/out"
+	cp "$TARGETS/healthy_fuzzer" "$WORK/out"
+	printf '[libfuzzer]\ntimeout = 7\nrss_limit_mb = 100\nmax_len = 100\nseed = 5\n[asan]\ndetect_leaks = 0\n' \
+		>"$WORK/out/healthy_fuzzer.options"
+	echo '"word"' >"$WORK/out/healthy_fuzzer.dict"
+	config '"max_len": 50'
+	"$FUZZCELL" config show healthy_fuzzer --targets "$WORK/out" --state-dir "$STATE" --json >"$WORK/shown"
+	cat "$WORK/shown" >&2
+	[ "$(jq -r '.timeout.value, .rss_limit.value, .seed.value' "$WORK/shown" | xargs)" = '7s 100MiB 5' ]
+	[ "$(jq -r '[.timeout, .rss_limit, .seed] | map(.from) | unique[]' "$WORK/shown")" = \
+		"the target's .options or manifest" ]
+	[ "$(jq -r .max_len.value "$WORK/shown")" = 50 ]
+	[[ $(jq -r .max_len.from "$WORK/shown") == *config.json* ]]
+	[ "$(jq -r .env.value.ASAN_OPTIONS "$WORK/shown")" = detect_leaks=0 ]
+	[ "$(jq -r .dictionary.value "$WORK/shown")" = "$WORK/out/healthy_fuzzer.dict" ]
+	TARGETS=$WORK/out fuzz healthy_fuzzer 2
+	local command
+	command=$(grep -m 1 'command: ' "$LOGS/healthy_fuzzer.log")
+	local flag
+	for flag in -timeout=7 -rss_limit_mb=100 -max_len=50 -seed=5; do
+		[[ $command == *" $flag "* ]]
+	done
+	[[ $command != *-max_len=100* ]]
+	run "$FUZZCELL" config show healthy_fuzer --targets "$WORK/out" --state-dir "$STATE"
+	[ "$status" -eq 2 ]
+	[[ $output == *"did you mean 'healthy_fuzzer'"* ]]
+	run "$FUZZCELL" config show healthy_fuzzer --state-dir "$STATE"
+	[ "$status" -eq 2 ]
+}

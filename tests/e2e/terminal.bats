@@ -79,7 +79,7 @@ found() {
 	here corpus stats
 	here corpus stats --json
 	here corpus verify
-	here config show terminal_fuzzer
+	here config show terminal_fuzzer --targets "$OUT"
 	here outbox list
 	here_if_there status
 	here_if_there history
