@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/corpus/store.h"
+#include "runner/schedule/symbolizer.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -72,7 +73,7 @@ int cells_open(struct cells *c, struct session *s, const char *name)
 	*c = (struct cells){.session = s, .dirfd = -1};
 	if (make_dir(c, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
-	c->symbolizer = trial_find_symbolizer(config_rootfs(cfg));
+	c->symbolizer = symbolizer_find(config_rootfs(cfg));
 	c->trial = (struct trial_env){
 	    .exec = {.loop = s->machine.loop,
 		     .host = s->machine.host,

@@ -6,7 +6,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/command/doctor.h"
-#include "runner/schedule/trial.h"
+#include "runner/schedule/symbolizer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -213,7 +213,7 @@ static int check_clock(const struct session *s, json_t *all, struct err *e)
 
 static int check_symbolizer(const struct session *s, json_t *all, struct err *e)
 {
-	_autofree_ char *found = trial_find_symbolizer(config_rootfs(s->common.config));
+	_autofree_ char *found = symbolizer_find(config_rootfs(s->common.config));
 
 	if (found || config_symbolizer(s->common.config))
 		return 0;

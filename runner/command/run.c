@@ -17,7 +17,8 @@
 #include "runner/observe/table.h"
 #include "runner/publish/token.h"
 #include "runner/publish/token_env.h"
-#include "runner/schedule/trial.h"
+#include "runner/schedule/reason.h"
+#include "runner/schedule/symbolizer.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -381,7 +382,7 @@ static int fuzz(struct run_args *a)
 	const struct machine *m = &a->session.machine;
 	struct state *s = a->session.state;
 	struct run_dirs dirs = {.logs = -1, .crashes = -1, .work = -1};
-	_autofree_ char *symbolizer = trial_find_symbolizer(config_rootfs(c));
+	_autofree_ char *symbolizer = symbolizer_find(config_rootfs(c));
 	struct run_opts o = {
 	    .loop = m->loop,
 	    .host = m->host,

@@ -6,9 +6,9 @@
 /* Newest first: it reads what an older compiler wrote.  Names are Debian's. */
 static const char find_symbolizer[] =
     "symbolizer=\n"
-    "for name in llvm-symbolizer llvm-symbolizer-22 llvm-symbolizer-21 llvm-symbolizer-20 \\\n"
-    "\tllvm-symbolizer-19 llvm-symbolizer-18 llvm-symbolizer-17 llvm-symbolizer-16 \\\n"
-    "\tllvm-symbolizer-15 llvm-symbolizer-14 llvm-symbolizer-13 addr2line; do\n"
+    "for name in llvm-symbolizer-22 llvm-symbolizer-21 llvm-symbolizer-20 llvm-symbolizer-19 \\\n"
+    "\tllvm-symbolizer-18 llvm-symbolizer-17 llvm-symbolizer-16 llvm-symbolizer-15 \\\n"
+    "\tllvm-symbolizer-14 llvm-symbolizer-13 llvm-symbolizer addr2line; do\n"
     "\tsymbolizer=$(command -v \"$name\") && break\n"
     "done || :\n";
 

@@ -350,25 +350,3 @@ void trial_stop(struct trial *t)
 	if (t->exec)
 		exec_stop(t->exec);
 }
-
-char *trial_find_symbolizer(const char *rootfs)
-{
-	enum { NEWEST = 40, OLDEST = 11 };
-	char *path = sys_asprintf("%s/usr/bin/llvm-symbolizer", rootfs ? rootfs : "");
-
-	for (int v = NEWEST; path && access(path, X_OK) < 0 && v >= OLDEST; v--) {
-		free(path);
-		path = sys_asprintf("%s/usr/bin/llvm-symbolizer-%d", rootfs ? rootfs : "", v);
-	}
-	if (path && access(path, X_OK) < 0) {
-		free(path);
-		path = sys_asprintf("%s/usr/bin/addr2line", rootfs ? rootfs : "");
-	}
-	if (path && access(path, X_OK) < 0) {
-		free(path);
-		return NULL;
-	}
-	if (path && rootfs) /* as a cell sees it */
-		memmove(path, path + strlen(rootfs), strlen(path) - strlen(rootfs) + 1);
-	return path;
-}

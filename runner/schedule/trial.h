@@ -77,8 +77,4 @@ bool trial_own_report(const struct exec_end *end, const char *target, struct cra
  * CRASH_OWN_: the text names the crash better. */
 enum crash_own trial_own(const struct exec_end *end, bool told, char detail[32]);
 
-/* The newest llvm-symbolizer (else addr2line) that a cell with this root has, free()
- * it; NULL: none.  rootfs NULL: the host's. */
-char *trial_find_symbolizer(const char *rootfs);
-
 #endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/schedule/symbolizer.h"
+
+#include "base/sys.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* version 0: the name without one. */
+static char *symbolizer_at(const char *rootfs, int version)
+{
+	char number[16] = "";
+	char *path;
+
+	if (version)
+		snprintf(number, sizeof(number), "-%d", version);
+	path = sys_asprintf("%s/usr/bin/llvm-symbolizer%s", rootfs ? rootfs : "", number);
+	if (path && access(path, X_OK) < 0) {
+		free(path);
+		return NULL;
+	}
+	return path;
+}
+
+/* "../lib/llvm-14/bin/llvm-symbolizer" is Debian's link.  INT_MAX: no link says a version; then a
+ * distribution has its newest one there. */
+static int linked_version(const char *path)
+{
+	char to[PATH_MAX];
+	ssize_t n = readlink(path, to, sizeof(to) - 1);
+	const char *at;
+	int version = 0;
+
+	to[n < 0 ? 0 : n] = '\0';
+	at = strstr(to, "llvm-");
+	if (!at || sscanf(at, "llvm-%2d", &version) != 1)
+		return INT_MAX;
+	return version;
+}
+
+char *symbolizer_find(const char *rootfs)
+{
+	enum { NEWEST = 40, OLDEST = 11 };
+	char *plain = symbolizer_at(rootfs, 0), *path = NULL;
+	int v = NEWEST + 1;
+
+	while (!path && --v >= OLDEST)
+		path = symbolizer_at(rootfs, v);
+	if (plain && (!path || linked_version(plain) > v)) {
+		free(path);
+		path = plain;
+	} else {
+		free(plain);
+	}
+	if (!path)
+		path = sys_asprintf("%s/usr/bin/addr2line", rootfs ? rootfs : "");
+	if (path && access(path, X_OK) < 0) {
+		free(path);
+		return NULL;
+	}
+	if (path && rootfs) /* as a cell sees it */
+		memmove(path, path + strlen(rootfs), strlen(path) - strlen(rootfs) + 1);
+	return path;
+}
