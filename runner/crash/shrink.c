@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/crash/shrink.h"
+#include "runner/crash/shrink_internal.h"
 
 #include "base/sys.h"
 
@@ -11,16 +11,31 @@ enum phase {
 	TAIL,
 	HEAD,
 	BLANKS, /* large parts only: what is left out of equal bytes is cheap to find */
+	PARTS,
+	WIDE, /* before it takes many tries */
 	CHUNKS,
 	BYTES, /* a round begins */
+	NARROW,
 	SPACES,
 	ZEROS, /* a round ends: another one when something changed */
 	END,
 };
 
+/* Left out one by one before numbers are looked for. */
+enum { PARTS_MOST = 32 };
+
+static bool is_fields(unsigned phase)
+{
+	return phase == WIDE || phase == NARROW;
+}
+
 /* Where a phase begins: with how large a change, at the end of the input. */
 static void enter(struct shrink *s, unsigned phase)
 {
+	if (is_fields(s->phase) && s->fields.any)
+		phase = TAIL; /* what held it together is shorter */
+	if (is_fields(phase))
+		shrink_fields_begin(s, phase == WIDE);
 	if (phase == END && s->changed) {
 		phase = BYTES;
 		s->again = true;
@@ -33,8 +48,10 @@ static void enter(struct shrink *s, unsigned phase)
 	s->chunk = 1;
 	if (phase == NOTHING || phase == BLANKS || (phase == SPACES && !s->again))
 		s->chunk = s->n;
-	else if (phase == TAIL || phase == HEAD || phase == CHUNKS)
+	else if (phase == TAIL || phase == HEAD || phase == PARTS)
 		s->chunk = s->n / 2;
+	else if (phase == CHUNKS)
+		s->chunk = s->n / PARTS_MOST;
 	if (s->chunk == 0) /* of one byte nothing can be cut by halves */
 		enter(s, phase + 1);
 }
@@ -68,8 +85,7 @@ static size_t start_of(const struct shrink *s)
 	return s->at > s->chunk ? s->at - s->chunk : 0;
 }
 
-/* The best so far without the bytes from..to. */
-static void leave_out(struct shrink *s, size_t from, size_t to)
+void shrink_leave_out(struct shrink *s, size_t from, size_t to)
 {
 	memcpy(s->next, s->best, from);
 	memcpy(s->next + from, s->best + to, s->n - to);
@@ -109,17 +125,21 @@ static bool make(struct shrink *s)
 	switch ((enum phase)s->phase) {
 	case NOTHING:
 	case TAIL:
-		leave_out(s, s->n - s->chunk, s->n);
+		shrink_leave_out(s, s->n - s->chunk, s->n);
 		return true;
 	case HEAD:
-		leave_out(s, 0, s->chunk);
+		shrink_leave_out(s, 0, s->chunk);
 		return true;
+	case PARTS:
 	case CHUNKS:
 	case BYTES:
 		if (is_repeated(s))
 			return false;
-		leave_out(s, start_of(s), s->at);
+		shrink_leave_out(s, start_of(s), s->at);
 		return true;
+	case WIDE:
+	case NARROW:
+		return shrink_fields_make(s);
 	case BLANKS:
 	case SPACES:
 		return replace(s, start_of(s), s->at, ' ');
@@ -161,13 +181,20 @@ static bool is_known(struct shrink *s)
 	return true;
 }
 
+static size_t least_chunk(const struct shrink *s)
+{
+	size_t part = s->phase == PARTS ? s->n / PARTS_MOST : 1;
+
+	return part > 1 ? part : 1;
+}
+
 /* A sweep over the input is done: the next, finer one. */
 static void next_sweep(struct shrink *s)
 {
 	s->at = s->n;
 	if (s->phase == BYTES) /* round and round, until all were refused */
 		return;
-	if (s->phase == CHUNKS && s->chunk / 2 > 1)
+	if ((s->phase == PARTS || s->phase == CHUNKS) && s->chunk / 2 > least_chunk(s))
 		s->chunk /= 2;
 	else if (s->phase == SPACES && s->chunk > 1)
 		s->chunk = s->chunk > 4 ? s->chunk / 4 : 1;
@@ -188,15 +215,23 @@ static void refuse(struct shrink *s)
 			enter(s, s->phase + 1);
 		break;
 	case BLANKS:
+	case PARTS:
 	case CHUNKS:
 	case BYTES:
 	case SPACES:
 	case ZEROS:
 		s->at = start_of(s);
 		if (s->phase == BYTES && s->refused >= s->n)
-			enter(s, SPACES);
+			enter(s, NARROW);
 		else if (s->at == 0)
 			next_sweep(s);
+		break;
+	case WIDE:
+	case NARROW:
+		if (!shrink_fields_over(s))
+			shrink_fields_refused(s);
+		if (shrink_fields_over(s))
+			enter(s, s->phase + 1);
 		break;
 	case NOTHING:
 	case END:
@@ -217,6 +252,11 @@ static void accept(struct shrink *s)
 	s->changed = true;
 	if (s->n == 0) {
 		enter(s, END);
+	} else if (is_fields(s->phase)) {
+		s->fields.any = true;
+		shrink_fields_accepted(s);
+		if (shrink_fields_over(s))
+			enter(s, s->phase + 1);
 	} else if (s->phase == TAIL || s->phase == HEAD) {
 		/* Once something was refused, this is the search for its edge. */
 		s->chunk = s->refused > 0 ? s->chunk / 2 : s->n / 2;

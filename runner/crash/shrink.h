@@ -18,16 +18,27 @@
  *	... shrink_best(&s) ...
  *	shrink_done(&s);
  *
- * In this order: nothing at all; tail and head cut by halves; large parts replaced by
- * spaces; chunks of a half, a quarter, ... one byte left out (delta debugging); bytes
- * replaced by a space, first many at once, else by '0'.  Every candidate is shorter than the best
- *so far, or as long and simpler, so it ends.  What was refused is not proposed again (up to
- * SHRINK_SEEN candidates are remembered).  When it ends by itself (shrink_complete()) no
- * single byte can be left out or made simpler: the result is 1-minimal.
+ * In this order: nothing at all; tail and head cut by halves; large parts replaced by spaces;
+ * chunks of a half, a quarter, ... one byte left out (delta debugging), and among them items of
+ * what a length, a count or an offset of two or four bytes says; the same for numbers of one byte;
+ * bytes
+ *replaced by a space, first many at once, else by '0'.  Every candidate is shorter than the best so
+ *far, or as long and simpler, so it ends.  What was refused is not proposed again (up to
+ *SHRINK_SEEN candidates are remembered).  When it ends by itself (shrink_complete()) no single byte
+ *can be left out or made simpler: the result is 1-minimal.
  *
  * A try costs time linear in the input's size; memory is twice that. */
 
-enum { SHRINK_SEEN = 4096 };
+enum { SHRINK_SEEN = 4096, SHRINK_KNOWN = 16 };
+
+/* A number in an input that says how many items of `unit` bytes follow it, or (absolute) at which
+ * byte what follows ends. */
+struct shrink_field {
+	size_t at;
+	uint8_t width, unit;
+	bool big; /* the first byte counts most */
+	bool absolute;
+};
 
 struct shrink {
 	unsigned tries;	   /* candidates proposed so far */
@@ -44,6 +55,17 @@ struct shrink {
 	size_t n, n_next;
 	size_t chunk, at; /* the candidate's change ends before byte at */
 	size_t refused;	  /* since the phase began or something was accepted */
+	struct {
+		struct shrink_field now; /* in work */
+		unsigned form, forms, tries, chances;
+		bool is_true;				 /* a cut with it was accepted */
+		size_t chunk, end;			 /* items */
+		size_t from, to;			 /* the candidate's cut */
+		struct shrink_field known[SHRINK_KNOWN]; /* true ones */
+		size_t n_known;
+		size_t n_chain; /* of the candidate, behind the known ones */
+		bool any;	/* something was accepted */
+	} fields;
 	uint64_t hash;
 	uint64_t seen[SHRINK_SEEN];
 };

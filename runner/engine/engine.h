@@ -73,6 +73,19 @@ struct engine_measure {
 	const char *const *env;
 };
 
+/* Looking for a shorter input that fails, by changing one that does. */
+struct engine_shorten {
+	const char *binary;
+	const char *input;
+	const char *output; /* writable file: what it found, as soon as it fails */
+	uint64_t runs;	    /* it gives up after so many, or after this time */
+	uint64_t max_time_s;
+	uint64_t input_timeout_s;
+	uint64_t rss_limit_mib;
+	const char *const *flags;
+	const char *const *env;
+};
+
 struct engine_cmd {
 	struct strv argv;
 	struct strv env;
@@ -183,6 +196,9 @@ struct engine_ops {
 	MUST_CHECK int (*replay)(const struct engine_replay *job, struct engine_cmd *ret,
 				 struct err *e);
 	MUST_CHECK int (*measure)(const struct engine_measure *job, struct engine_cmd *ret,
+				  struct err *e);
+	/* NULL: it cannot. */
+	MUST_CHECK int (*shorten)(const struct engine_shorten *job, struct engine_cmd *ret,
 				  struct err *e);
 	/* May a person set this flag?  False with the reason in why. */
 	bool (*flag_ok)(struct slice flag, char why[160]);

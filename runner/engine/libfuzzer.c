@@ -255,6 +255,7 @@ const struct engine_ops engine_libfuzzer = {
     .fuzz = fuzz,
     .replay = libfuzzer_replay,
     .measure = libfuzzer_measure,
+    .shorten = libfuzzer_shorten,
     .flag_ok = libfuzzer_flag_ok,
     .line = libfuzzer_line,
     .words = libfuzzer_words,

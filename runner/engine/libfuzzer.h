@@ -33,10 +33,12 @@ MUST_CHECK int libfuzzer_env(const struct libfuzzer_env *o, struct strv *io, str
  * step failed, *e says why; then, as when this one fails, c is done. */
 MUST_CHECK int libfuzzer_command(int r, const char *binary, const struct libfuzzer_env *env,
 				 struct engine_cmd *c, struct engine_cmd *ret, struct err *e);
-/* engine_ops.replay, engine_ops.measure */
+/* engine_ops.replay, engine_ops.measure, engine_ops.shorten */
 MUST_CHECK int libfuzzer_replay(const struct engine_replay *job, struct engine_cmd *ret,
 				struct err *e);
 MUST_CHECK int libfuzzer_measure(const struct engine_measure *job, struct engine_cmd *ret,
+				 struct err *e);
+MUST_CHECK int libfuzzer_shorten(const struct engine_shorten *job, struct engine_cmd *ret,
 				 struct err *e);
 
 /* libFuzzer keeps its integer flags in an int and lets them wrap silently. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer without mutations: given inputs, and the inner step of its merge. */
+/* libFuzzer without a corpus: given inputs, the inner step of its merge, and that of
+ * -minimize_crash. */
 #include "runner/engine/libfuzzer.h"
 
 static int add_limits(uint64_t timeout_s, uint64_t rss_mib, struct strv *v, struct err *e)
@@ -47,5 +48,29 @@ int libfuzzer_measure(const struct engine_measure *job, struct engine_cmd *ret, 
 		r = add_limits(job->input_timeout_s, job->rss_limit_mib, &c.argv, e);
 	if (r == 0)
 		r = libfuzzer_add_flags(job->flags, true, &c.argv, e);
+	return libfuzzer_command(r, job->binary, &env, &c, ret, e);
+}
+
+/* Its outer loop takes whatever crash comes; ours looks which one it is. */
+int libfuzzer_shorten(const struct engine_shorten *job, struct engine_cmd *ret, struct err *e)
+{
+	struct libfuzzer_env env = {.env = job->env, .rss_limit_mib = job->rss_limit_mib};
+	struct engine_cmd c = {0};
+	int r = strv_add(&c.argv, job->binary, e);
+
+	if (r == 0)
+		r = strv_add(&c.argv, "-minimize_crash_internal_step=1", e);
+	if (r == 0)
+		r = strv_addf(&c.argv, e, "-exact_artifact_path=%s", job->output);
+	if (r == 0)
+		r = strv_addf(&c.argv, e, "-runs=%u", libfuzzer_int(job->runs));
+	if (r == 0)
+		r = strv_addf(&c.argv, e, "-max_total_time=%u", libfuzzer_int(job->max_time_s));
+	if (r == 0)
+		r = add_limits(job->input_timeout_s, job->rss_limit_mib, &c.argv, e);
+	if (r == 0)
+		r = libfuzzer_add_flags(job->flags, true, &c.argv, e);
+	if (r == 0)
+		r = strv_add(&c.argv, job->input, e);
 	return libfuzzer_command(r, job->binary, &env, &c, ret, e);
 }

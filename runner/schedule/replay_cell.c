@@ -278,6 +278,13 @@ static void judge(struct slot *s, const struct exec_end *end)
 	}
 }
 
+/* Nothing is known of the input in work. */
+static void stopped(struct slot *s)
+{
+	if (s->started > 0 && !s->odd)
+		s->r->sum.passed += s->started - 1;
+}
+
 static void on_many(void *arg, const struct exec_end *end)
 {
 	struct slot *s = arg;
@@ -298,9 +305,8 @@ static void on_many(void *arg, const struct exec_end *end)
 			s->single_end = s->at + s->n;
 		else
 			pass(s);
-	} else if (r->over && !s->stuck) { /* stopped: nothing is known of the one in work */
-		if (s->started > 0 && !s->odd)
-			r->sum.passed += s->started - 1;
+	} else if (r->over && !s->stuck) {
+		stopped(s);
 	} else if (s->started == 0) {
 		replay_give_up(r, s->report.found ? s->report.headline
 						  : "the target ended before it ran an input");

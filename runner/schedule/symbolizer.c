@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/schedule/symbolizer.h"
 
+#include "base/scan.h"
 #include "base/sys.h"
 
 #include <limits.h>
@@ -25,20 +26,20 @@ static char *symbolizer_at(const char *rootfs, int version)
 	return path;
 }
 
-/* "../lib/llvm-14/bin/llvm-symbolizer" is Debian's link.  INT_MAX: no link says a version; then a
- * distribution has its newest one there. */
-static int linked_version(const char *path)
+/* "../lib/llvm-14/bin/llvm-symbolizer" is Debian's link.  UINT64_MAX: no link says a version; then
+ * a distribution has its newest one there. */
+static uint64_t linked_version(const char *path)
 {
 	char to[PATH_MAX];
 	ssize_t n = readlink(path, to, sizeof(to) - 1);
+	struct slice text;
+	uint64_t version;
 	const char *at;
-	int version = 0;
 
 	to[n < 0 ? 0 : n] = '\0';
 	at = strstr(to, "llvm-");
-	if (!at || sscanf(at, "llvm-%2d", &version) != 1)
-		return INT_MAX;
-	return version;
+	text = slice_of(at ? at + strlen("llvm-") : "");
+	return scan_u64(&text, 10, UINT64_MAX, &version) ? version : UINT64_MAX;
 }
 
 char *symbolizer_find(const char *rootfs)
@@ -49,7 +50,7 @@ char *symbolizer_find(const char *rootfs)
 
 	while (!path && --v >= OLDEST)
 		path = symbolizer_at(rootfs, v);
-	if (plain && (!path || linked_version(plain) > v)) {
+	if (plain && (!path || linked_version(plain) > (uint64_t)v)) {
 		free(path);
 		path = plain;
 	} else {

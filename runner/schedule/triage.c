@@ -181,16 +181,23 @@ static void finish(void *arg)
 {
 	struct triage *t = arg;
 	struct trial_seat *seat = t->seat;
+	struct seat *engine = t->engine.seat;
 
 	t->seat = NULL;
 	if (seat) {
 		trial_seat_close(seat, finish, t);
 		return;
 	}
+	t->engine.seat = NULL;
+	if (engine) {
+		seat_close(engine, finish, t);
+		return;
+	}
 	t->sum.left = triage_queue_left(t);
 	strv_done(&t->names);
 	finding_done(&t->f);
 	triage_shrink_done(t);
+	triage_engine_done(t);
 	source_remove(t->idle);
 	t->spec.done(t->spec.arg, &t->sum);
 	free(t);
@@ -268,5 +275,7 @@ void triage_stop(struct triage *t)
 	t->stopping = true;
 	if (t->trial)
 		trial_stop(t->trial);
+	if (t->engine.exec)
+		exec_stop(t->engine.exec);
 	triage_names_stop(t);
 }

@@ -75,9 +75,27 @@ struct triage {
 		char signature[LEDGER_SIGNATURE_MAX + 1];
 		char raw[16][CRASH_KEY_HEX]; /* cheap keys that are known not to be it */
 		size_t n_raw;
+		char same[16][CRASH_KEY_HEX]; /* that are known to be it, beside the ledger's */
+		size_t n_same;
 		uint64_t end_us;
-		bool named; /* the trial in work is symbolized */
+		bool named;   /* the trial in work is symbolized */
+		bool shorter; /* the engine made it so */
 	} shrink;
+
+	/* The engine's part of it. */
+	struct {
+		struct seat *seat; /* NULL: none was needed, or can be */
+		struct exec *exec;
+		struct crash_parser *parser;
+		char build[KEPT_FILE_TEXT]; /* the parser's */
+		char *best;		    /* n bytes; NULL: what shrink.s has */
+		char *tried;		    /* waits for names */
+		char raw[CRASH_KEY_HEX];    /* its cheap key */
+		size_t n, n_tried;
+		size_t least; /* it cannot make so many bytes fewer */
+		uint64_t end_us;
+		unsigned misses;
+	} engine;
 };
 
 /* Goes on, from the loop. */
@@ -143,6 +161,25 @@ bool triage_check_step(struct triage *t);
 bool triage_queue_step(struct triage *t);
 bool triage_shrink_step(struct triage *t);
 void triage_shrink_done(struct triage *t);
+
+/* Between triage_shrink.c and triage_engine.c. */
+enum shrink_verdict { SHRINK_SAME, SHRINK_OTHER, SHRINK_UNKNOWN };
+/* What a report without names says. */
+enum shrink_verdict triage_shrink_judge(const struct triage *t, const struct crash_report *r);
+/* What its report says, with names; the cheap key is known from then on. */
+bool triage_shrink_named(struct triage *t, const struct crash_report *r, const char *raw_key);
+/* Writes t->f.path, for a trial. */
+MUST_CHECK int triage_shrink_write(struct triage *t, struct slice bytes, struct err *e);
+/* The passes go on with these bytes. */
+MUST_CHECK int triage_shrink_restart(struct triage *t, struct slice bytes, struct err *e);
+void triage_shrink_passes(struct triage *t);
+/* Whether the engine is likely to make t->shrink's input smaller. */
+bool triage_engine_helps(const struct triage *t, const struct known_crash *c);
+/* After passes, that they made it smaller since. */
+bool triage_engine_helps_again(const struct triage *t);
+/* It goes on with triage_shrink_passes(). */
+void triage_engine_begin(struct triage *t);
+void triage_engine_done(struct triage *t);
 /* How many artifacts still wait; 0 also where that cannot be seen. */
 size_t triage_queue_left(const struct triage *t);
 

@@ -45,7 +45,7 @@ static bool is_the_crash(const struct triage *t, const struct known_crash *c)
 }
 
 /* Everybody may read it: the cell's user does. */
-static int write_candidate(struct triage *t, struct slice bytes, struct err *e)
+int triage_shrink_write(struct triage *t, struct slice bytes, struct err *e)
 {
 	_autoclose_ int fd = -1;
 	int r = fs_open_file(AT_FDCWD, t->f.path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644,
@@ -113,35 +113,64 @@ static void finish_one(struct triage *t)
 
 	t->at++;
 	(void)unlink(t->f.path); /* allow: of the work directory, which goes anyway */
-	if (t->shrink.s.accepted == 0)
+	if (t->shrink.s.accepted == 0 && !t->shrink.shorter)
 		triage_next(t); /* it is as small as it gets: the original serves */
 	else if (task_start(t->env->trial.exec.loop, fill_vault, t, on_vaulted, t, &task, &e) < 0)
 		on_saved(t, e.msg);
 }
 
-static void propose(struct triage *t);
-
 static void answer(struct triage *t, bool accepted)
 {
 	t->shrink.named = false;
 	shrink_tell(&t->shrink.s, accepted);
-	propose(t);
+	triage_shrink_passes(t);
 }
 
-static bool known_other(const struct triage *t, const char *raw_key)
+/* --- which failure it is ---------------------------------------------------- */
+
+enum { KEYS_MAX = sizeof(((struct triage *)0)->shrink.raw) / CRASH_KEY_HEX };
+
+static bool has_key(const char keys[][CRASH_KEY_HEX], size_t n, const char *key)
 {
-	for (size_t i = 0; i < t->shrink.n_raw; i++)
-		if (strcmp(t->shrink.raw[i], raw_key) == 0)
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(keys[i], key) == 0)
 			return true;
 	return false;
 }
 
-static void remember_other(struct triage *t, const char *raw_key)
+static void add_key(char keys[][CRASH_KEY_HEX], size_t *n, const char *key)
 {
-	size_t max = sizeof(t->shrink.raw) / sizeof(t->shrink.raw[0]);
+	if (*key && *n < KEYS_MAX)
+		memcpy(keys[(*n)++], key, CRASH_KEY_HEX);
+}
 
-	if (*raw_key && t->shrink.n_raw < max)
-		memcpy(t->shrink.raw[t->shrink.n_raw++], raw_key, CRASH_KEY_HEX);
+enum shrink_verdict triage_shrink_judge(const struct triage *t, const struct crash_report *r)
+{
+	const struct ledger *l = books_ledger(t->env->books);
+
+	if (is_the_crash(t, ledger_find_raw(l, t->spec.target->name, r->raw_key)) ||
+	    is_the_crash(t, ledger_find(l, r->signature)) ||
+	    has_key(t->shrink.same, t->shrink.n_same, r->raw_key))
+		return SHRINK_SAME;
+	return has_key(t->shrink.raw, t->shrink.n_raw, r->raw_key) ? SHRINK_OTHER : SHRINK_UNKNOWN;
+}
+
+/* Another line of the same functions may be another bug. */
+static bool is_the_bug(const struct known_crash *c, const struct crash_report *r)
+{
+	return !*c->bug || !*r->bug || strcmp(c->bug, r->bug) == 0;
+}
+
+bool triage_shrink_named(struct triage *t, const struct crash_report *r, const char *raw_key)
+{
+	const struct known_crash *c = ledger_find(books_ledger(t->env->books), r->signature);
+	bool same = is_the_crash(t, c) && is_the_bug(c, r);
+
+	if (same)
+		add_key(t->shrink.same, &t->shrink.n_same, raw_key);
+	else
+		add_key(t->shrink.raw, &t->shrink.n_raw, raw_key);
+	return same;
 }
 
 static void on_try(void *arg, struct trial_end *end);
@@ -159,44 +188,65 @@ static void try_candidate(struct triage *t)
 static void on_try(void *arg, struct trial_end *end)
 {
 	struct triage *t = arg;
-	const struct ledger *l = books_ledger(t->env->books);
-	const char *raw = end->failed ? end->report->raw_key : "";
+	enum shrink_verdict verdict;
 
 	if (*end->unusable) { /* what was reached so far is kept */
 		finish_one(t);
 		return;
 	}
-	if (end->failed && (is_the_crash(t, ledger_find_raw(l, t->spec.target->name, raw)) ||
-			    is_the_crash(t, ledger_find(l, end->report->signature)))) {
-		answer(t, true);
-	} else if (!end->failed || t->shrink.named || known_other(t, raw)) {
+	if (!end->failed) {
 		answer(t, false);
+		return;
+	}
+	if (t->shrink.named) {
+		answer(t, triage_shrink_named(t, end->report, t->f.raw_key));
+		return;
+	}
+	verdict = triage_shrink_judge(t, end->report);
+	if (verdict != SHRINK_UNKNOWN) {
+		answer(t, verdict == SHRINK_SAME);
 	} else {
 		/* With names it may be the same after all. */
-		memcpy(t->f.raw_key, raw, sizeof(t->f.raw_key));
-		remember_other(t, raw);
+		memcpy(t->f.raw_key, end->report->raw_key, sizeof(t->f.raw_key));
 		t->shrink.named = true;
 		try_candidate(t);
 	}
 }
 
-static void propose(struct triage *t)
+void triage_shrink_passes(struct triage *t)
 {
 	uint64_t now = clock_mono_us();
 	struct slice candidate;
 	struct err e;
 
-	if (t->stopping || now >= t->end_us || now >= t->shrink.end_us ||
-	    !shrink_next(&t->shrink.s, &candidate)) {
+	if (t->stopping || now >= t->end_us || now >= t->shrink.end_us) {
 		finish_one(t);
 		return;
 	}
-	if (write_candidate(t, candidate, &e) < 0) {
+	if (!shrink_next(&t->shrink.s, &candidate)) {
+		if (triage_engine_helps_again(t))
+			triage_engine_begin(t);
+		else
+			finish_one(t);
+		return;
+	}
+	if (triage_shrink_write(t, candidate, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
 		return;
 	}
 	try_candidate(t);
+}
+
+int triage_shrink_restart(struct triage *t, struct slice bytes, struct err *e)
+{
+	int r;
+
+	triage_shrink_done(t);
+	r = shrink_init(&t->shrink.s, bytes, TRIES_MAX, e);
+	t->shrink.open = r == 0;
+	t->shrink.shorter = true;
+	return r;
 }
 
 static int begin(struct triage *t, const struct known_crash *c, struct err *e)
@@ -219,8 +269,9 @@ static int begin(struct triage *t, const struct known_crash *c, struct err *e)
 	free(input);
 	finding_done(&t->f);
 	snprintf(t->f.path, sizeof(t->f.path), "%s/candidate", t->work);
-	t->shrink.n_raw = 0;
-	t->shrink.named = false;
+	t->shrink.n_raw = t->shrink.n_same = 0;
+	t->shrink.named = t->shrink.shorter = false;
+	t->engine.least = 0;
 	t->shrink.end_us = clock_mono_us() + t->spec.cfg->minimize_us;
 	return r;
 }
@@ -242,7 +293,10 @@ bool triage_shrink_step(struct triage *t)
 				 t->spec.target->name);
 
 		if (c && begin(t, c, &e) == 0) {
-			propose(t);
+			if (triage_engine_helps(t, c))
+				triage_engine_begin(t);
+			else
+				triage_shrink_passes(t);
 			return true;
 		}
 		t->at++; /* too large, damaged or gone */

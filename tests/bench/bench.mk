@@ -42,4 +42,7 @@ bench-growth: all targets $B/fuzz/libfuzzer_line_fuzzer
 bench-dictionary: $B/bench/words $(if $(TARGETS),,fuzz-targets)
 	B=$B tests/bench/dictionary.sh $(or $(TARGETS),$(FUZZ_NAMES:%=$B/fuzz/%_fuzzer))
 
-.PHONY: bench-dictionary bench-growth bench-bombs bench-memory bench-sample bench-contention bench-serve
+# How small reproducers become, beside libFuzzer's own minimiser in the same time.
+bench-minimize: all ; B=$B tests/bench/minimize.sh
+
+.PHONY: bench-dictionary bench-minimize bench-growth bench-bombs bench-memory bench-sample bench-contention bench-serve

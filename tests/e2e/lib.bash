@@ -29,7 +29,7 @@ e2e_teardown() {
 
 # config EXTRA [RUN]: "defaults" from EXTRA, "run" from RUN, on top of small values.
 config() {
-	local cgroup= dictionary='"auto_dictionary": "off", '
+	local dictionary='"auto_dictionary": "off", ' cgroup=''
 	# What a planted target finds must not depend on its literals.
 	[[ ${1:-} != *auto_dictionary* ]] || dictionary=
 	# The bench's own service holds this shell: use the tree's root there.

@@ -57,6 +57,26 @@ queued() {
 	[ "$(ledger '.[].count >= 4')" = true ]
 }
 
+# Bytes and length: the passes alone cannot make it shorter.
+@test "a length and its content become small together, and stay the same bug" {
+	local dir=$STATE/triage/length_fuzzer sig
+	config '"minimize_time": "20s"'
+	mkdir -p "$dir"
+	{ printf '\003\013' && printf 'B%.0s' {1..400} && printf BUG && printf 'x%.0s' {1..376}; } >"$WORK/long"
+	[ "$(stat -c %s "$WORK/long")" -eq 781 ]
+	cp "$WORK/long" "$dir/crash-$(sha1sum <"$WORK/long" | cut -c 1-40)"
+	"$FUZZCELL" crash triage --state-dir "$STATE" --targets "$TARGETS"
+	[ "$(ledger length)" -eq 1 ]
+	sig=$(ledger 'keys[0]')
+	[[ $(ledger '.[].top_frame') == read_long ]]
+	cmp "$WORK/long" "$STATE/crashes/$sig/input" # the original stays
+	stat -c %s "$STATE/crashes/$sig/minimized" >&2
+	# 18 bytes are the least.  Below them is the other bug.
+	[ "$(stat -c %s "$STATE/crashes/$sig/minimized")" -le 24 ]
+	run "$FUZZCELL" crash reproduce --state-dir "$STATE" --targets "$TARGETS" "$sig"
+	[[ $output == *read_long* ]]
+}
+
 @test "a hundred artifacts of twenty bugs are twenty crashes" {
 	local i l n=0
 	config '"minimize_time": "1s"'

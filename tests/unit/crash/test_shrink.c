@@ -277,11 +277,143 @@ static void test_nothing_helps(void **state)
 	tries = reduce((struct slice){p, 1000}, MANY, never);
 	print_message("# 1000 bytes that are all needed: %u tries\n", tries);
 	assert_true(shrink_best(&shrink).n == 1000 && !memcmp(shrink_best(&shrink).p, p, 1000));
-	assert_in_range(tries, 3000, 4500); /* each byte left out, a space, a zero */
+	/* Each byte left out, a space, a zero; and 2048 numbers that are none. */
+	assert_in_range(tries, 3000, 6600);
 	assert_true(shrink_complete(&shrink));
 	assert_int_equal(shrink.accepted, 0);
 	shrink_done(&shrink);
 	free(p);
+}
+
+/* --- lengths, counts, offsets ---------------------------------------------- */
+
+static size_t big(const char *p, size_t n)
+{
+	size_t v = 0;
+
+	while (n-- > 0)
+		v = v << 8 | (unsigned char)*p++;
+	return v;
+}
+
+static bool has_bug(const char *p, size_t n)
+{
+	return memmem(p, n, "BUG", 3) != NULL;
+}
+
+/* Two bytes of length, and exactly as much content. */
+static bool is_record(struct slice in)
+{
+	return in.n >= 18 && big(in.p, 2) == in.n - 2 && has_bug(in.p + 2, in.n - 2);
+}
+
+/* A record in a record in a record, of little-endian lengths. */
+static bool is_nested(struct slice in)
+{
+	for (size_t depth = 0; depth < 3; depth++) {
+		if (in.n < 3 || (unsigned char)in.p[0] != 0x81 + depth ||
+		    ((size_t)(unsigned char)in.p[2] << 8 | (unsigned char)in.p[1]) != in.n - 3)
+			return false;
+		in = (struct slice){in.p + 3, in.n - 3};
+	}
+	return has_bug(in.p, in.n);
+}
+
+/* A count of numbers of four bytes, one of which is too large. */
+static bool has_large_number(struct slice in)
+{
+	size_t n = in.n >= 2 ? big(in.p, 2) : 0;
+	bool found = false;
+
+	for (size_t i = 0; i < n && 4 * n == in.n - 2; i++)
+		found |= big(in.p + 2 + 4 * i, 4) > 0xfffffff0;
+	return found;
+}
+
+/* Where the data begin, and how many bytes they are. */
+static bool has_data(struct slice in)
+{
+	size_t at = in.n >= 8 ? big(in.p + 4, 2) : 0, n = in.n >= 8 ? big(in.p + 6, 2) : 0;
+
+	return in.n >= 8 && memcmp(in.p, "OFFS", 4) == 0 && at >= 8 && at <= in.n &&
+	       n == in.n - at && n >= 4 && has_bug(in.p + at, n);
+}
+
+static void test_fields(void **state)
+{
+	static char record[781], nested[600], numbers[722], data[612];
+	static const struct {
+		const char *name;
+		const char *p;
+		size_t n;
+		fails_fn *fails;
+		size_t want;
+		unsigned most;
+	} t[] = {
+	    {"a length", record, sizeof(record), is_record, 18, 1200},
+	    {"lengths in lengths", nested, sizeof(nested), is_nested, 12, 2500},
+	    {"a count", numbers, sizeof(numbers), has_large_number, 6, 1500},
+	    {"an offset", data, sizeof(data), has_data, 12, 1800},
+	};
+
+	(void)state;
+	memset(record, 'x', sizeof(record));
+	memcpy(record, "\x03\x0b", 2);
+	memcpy(record + 400, "BUG", 3);
+	memset(nested, 'y', sizeof(nested));
+	for (size_t depth = 0; depth < 3; depth++) {
+		size_t left = sizeof(nested) - 3 * (depth + 1);
+
+		nested[3 * depth] = (char)(0x81 + depth);
+		nested[3 * depth + 1] = (char)(left & 0xff);
+		nested[3 * depth + 2] = (char)(left >> 8);
+	}
+	memcpy(nested + 300, "BUG", 3);
+	memset(numbers, '\x11', sizeof(numbers));
+	memcpy(numbers, "\x00\xb4", 2);
+	memcpy(numbers + 2 + 4 * 90, "\xff\xff\xff\xfc", 4);
+	memset(data, 'z', sizeof(data));
+	memcpy(data, "OFFS\x01\x98\x00\xcc", 8);
+	memcpy(data + 408, "BUG", 3);
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		unsigned tries;
+
+		assert_true(t[i].fails((struct slice){t[i].p, t[i].n}));
+		tries = reduce((struct slice){t[i].p, t[i].n}, MANY, t[i].fails);
+		print_message("# %s: %zu bytes in %u tries\n", t[i].name, shrink_best(&shrink).n,
+			      tries);
+		assert_int_equal(shrink_best(&shrink).n, t[i].want);
+		assert_in_range(tries, 1, t[i].most);
+		assert_true(shrink_complete(&shrink));
+		shrink_done(&shrink);
+	}
+}
+
+/* Every input ends, whatever is in it and whatever is accepted. */
+static unsigned coin_state;
+
+static bool tosses_a_coin(struct slice in)
+{
+	(void)in;
+	coin_state = coin_state * 1664525 + 1013904223;
+	return coin_state >> 30 == 0;
+}
+
+static void test_any_bytes(void **state)
+{
+	char in[200];
+
+	(void)state;
+	for (unsigned seed = 1; seed < 400; seed++) {
+		coin_state = seed;
+		for (size_t i = 0; i < sizeof(in); i++) {
+			coin_state = coin_state * 1664525 + 1013904223;
+			in[i] = (char)(coin_state >> 24 & (seed % 2 ? 0x0f : 0xff));
+		}
+		(void)reduce((struct slice){in, sizeof(in)}, MANY, tosses_a_coin);
+		assert_true(shrink_complete(&shrink));
+		shrink_done(&shrink);
+	}
 }
 
 static void test_small(void **state)
@@ -407,6 +539,7 @@ static void test_no_memory(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_minimal),   cmocka_unit_test(test_checksum),
     cmocka_unit_test(test_dependent), cmocka_unit_test(test_nothing_helps),
+    cmocka_unit_test(test_fields),    cmocka_unit_test(test_any_bytes),
     cmocka_unit_test(test_small),     cmocka_unit_test(test_moody_judge),
     cmocka_unit_test(test_budget),    cmocka_unit_test(test_deterministic),
     cmocka_unit_test(test_repeated),  cmocka_unit_test(test_no_memory),

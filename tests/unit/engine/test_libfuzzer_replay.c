@@ -126,6 +126,50 @@ static void measures_by_a_control_file(void **state)
 	engine_cmd_done(&c);
 }
 
+static struct engine_shorten shorten_job(void)
+{
+	return (struct engine_shorten){
+	    .binary = "/target/t",
+	    .input = "/seeds/input",
+	    .output = "/work/shorter",
+	    .runs = 1000,
+	    .max_time_s = 7,
+	    .input_timeout_s = 5,
+	    .rss_limit_mib = 400,
+	    .flags = flags,
+	    .env = env,
+	};
+}
+
+static void shortens_one_input(void **state)
+{
+	struct engine_shorten job = shorten_job();
+	static const char *const want[] = {"-minimize_crash_internal_step=1",
+					   "-exact_artifact_path=/work/shorter",
+					   "-runs=1000",
+					   "-max_total_time=7",
+					   "-timeout=5",
+					   "-rss_limit_mb=400",
+					   NULL};
+	struct engine_cmd c;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(engine_libfuzzer.shorten(&job, &c, &e), 0);
+	for (size_t i = 0; want[i]; i++)
+		assert_true(has(&c.argv, want[i]));
+	assert_string_equal(c.argv.v[c.argv.n - 1], "/seeds/input");
+	assert_false(has(&c.argv, "-use_value_profile=1"));
+	engine_cmd_done(&c);
+}
+
+static int shorten(struct engine_cmd *ret, struct err *e)
+{
+	struct engine_shorten job = shorten_job();
+
+	return engine_libfuzzer.shorten(&job, ret, e);
+}
+
 static int replay(struct engine_cmd *ret, struct err *e)
 {
 	struct engine_replay job = replay_job();
@@ -145,12 +189,14 @@ static void every_allocation_may_fail(void **state)
 	(void)state;
 	assert_true(fail_each_allocation(replay) > 20);
 	assert_true(fail_each_allocation(measure) > 20);
+	assert_true(fail_each_allocation(shorten) > 20);
 }
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(replays_inputs_without_the_mutators_flags),
     cmocka_unit_test(symbolizes_only_when_told),
     cmocka_unit_test(measures_by_a_control_file),
+    cmocka_unit_test(shortens_one_input),
     cmocka_unit_test(every_allocation_may_fail),
 };
 
