@@ -63,7 +63,7 @@ static void print_target_run(const json_t *l)
 {
 	char run[ESCAPE_MAX], reason[ESCAPE_MAX], commit[ESCAPE_MAX], c[9][UNITS_MAX];
 
-	printf("%-18s %-15s %-12.12s %8s %8s %8s %7s %7s %7s %6s %7s %7s\n", shown(l, "run", run),
+	printf("%-18s %-15s %-12.12s %8s %8s %9s %7s %7s %7s %6s %7s %7s\n", shown(l, "run", run),
 	       shown(l, "reason", reason), shown(l, "commit", commit),
 	       known_time(l, "cpu_seconds", c[0]), known_count(l, "execs", c[1]),
 	       known_count(l, "execs_per_cpu_second", c[2]), known_exact(l, "cov", c[3]),
@@ -75,9 +75,9 @@ static void print_target_run(const json_t *l)
 static void print_table(const json_t *lines, bool target)
 {
 	if (target)
-		printf("%-18s %-15s %-12s %8s %8s %8s %7s %7s %7s %6s %7s %7s\n", "run", "ended",
-		       "commit", "cpu", "execs", "exec/s", "cov", "edges", "ft", "inputs", "failed",
-		       "crashes");
+		printf("%-18s %-15s %-12s %8s %8s %9s %7s %7s %7s %6s %7s %7s\n", "run", "ended",
+		       "commit", "cpu", "execs", "per cpu-s", "cov", "edges", "ft", "inputs",
+		       "failed", "crashes");
 	else
 		printf("%-18s %-8s %-12s %8s %8s %8s %7s %6s %6s %6s %7s %7s\n", "run", "status",
 		       "commit", "time", "cpu", "execs", "targets", "gaveup", "unfuzz", "inputs",

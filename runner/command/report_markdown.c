@@ -111,15 +111,18 @@ static int add_head(const json_t *model, struct buf *out, struct err *e)
 	return r == 0 ? add_when(run, out, e) : r;
 }
 
-/* "206 of 210 (+12)" */
+/* "206 of 210 (+12)", "-" */
 static int add_coverage(const json_t *t, struct buf *out, struct err *e)
 {
 	const json_t *before = json_object_get(t, "cov_before");
 	long long cov = (long long)json_get_u64(t, "cov"),
 		  was = (long long)json_get_u64(t, "cov_before");
 	char shown[UNITS_MAX];
-	int r = buf_addf(out, e, "%s", known_exact(t, "cov", shown));
+	int r;
 
+	if (cov == 0) /* it was not fuzzed */
+		return buf_add(out, SLICE("- | "), e);
+	r = buf_addf(out, e, "%s", known_exact(t, "cov", shown));
 	if (r == 0 && json_get_u64(t, "edges"))
 		r = buf_addf(out, e, " of %llu", (unsigned long long)json_get_u64(t, "edges"));
 	if (r == 0 && json_is_integer(before) && json_is_integer(json_object_get(t, "cov")))
@@ -154,10 +157,11 @@ static int add_targets(const json_t *all, struct buf *out, struct err *e)
 {
 	int r = buf_add(
 	    out,
-	    SLICE("\n## Targets\n\n"
-		  "| target | ended | CPU | execs | exec/s | edges (since the run before) | "
-		  "features | new inputs | failures |\n"
-		  "|---|---|--:|--:|--:|--:|--:|--:|--:|\n"),
+	    SLICE(
+		"\n## Targets\n\n"
+		"| target | ended | CPU | execs | per CPU-second | edges (since the run before) | "
+		"features | new inputs | failures |\n"
+		"|---|---|--:|--:|--:|--:|--:|--:|--:|\n"),
 	    e);
 
 	for (size_t i = 0; r == 0 && i < json_array_size(all); i++)

@@ -103,7 +103,9 @@ static const json_t *line_before(const struct model *m, const json_t *lines)
 	for (size_t i = json_array_size(lines); i-- > 0;) {
 		const json_t *l = json_array_get(lines, i);
 
-		if (*json_get_text(l, "run") && strcmp(json_get_text(l, "run"), m->id) < 0)
+		/* A run in which it was not fuzzed says nothing of its edges. */
+		if (*json_get_text(l, "run") && strcmp(json_get_text(l, "run"), m->id) < 0 &&
+		    json_get_u64(l, "cov") > 0)
 			return l;
 	}
 	return NULL;

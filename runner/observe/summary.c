@@ -59,7 +59,7 @@ static int text_row(const struct target_row *r, struct buf *out, struct err *e)
 			 (unsigned long long)r->edges_total);
 	else
 		snprintf(edges, sizeof(edges), "%llu", (unsigned long long)r->cov);
-	return buf_addf(out, e, "%-28s %-16s %7s %7s %8s %8s %13s %7llu %6llu %8s/%-7s %4llu\n",
+	return buf_addf(out, e, "%-28s %-16s %7s %7s %8s %9s %13s %7llu %6llu %8s/%-7s %4llu\n",
 			r->name, r->reason, units_time(r->wall_us, time),
 			units_time(r->cpu_us, cpu), units_count(r->execs, execs),
 			units_count(r->exec_per_s, rate), edges, (unsigned long long)r->ft,
@@ -250,8 +250,8 @@ int summary_text(const struct run_view *v, struct buf *out, struct err *e)
 	size_t unfuzzed = summary_unfuzzed(v), given_up = summary_given_up(v);
 	int r;
 
-	snprintf(title, sizeof(title), "%-28s %-16s %7s %7s %8s %8s %13s %7s %6s %8s/%-7s %4s",
-		 "target", "ended", "time", "cpu", "execs", "exec/s", "cov/edges", "ft", "new",
+	snprintf(title, sizeof(title), "%-28s %-16s %7s %7s %8s %9s %13s %7s %6s %8s/%-7s %4s",
+		 "target", "ended", "time", "cpu", "execs", "per cpu-s", "cov/edges", "ft", "new",
 		 "peak", "limit", "bad");
 	r = section(v, title, out, text_row, any, e);
 	if (r == 0)

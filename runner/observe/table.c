@@ -52,8 +52,8 @@ static void row_line(const struct target_row *r, char *out, size_t n)
 	percent(r->pressure_cpu, cpu);
 	percent(r->pressure_memory, memory);
 	snprintf(
-	    out, n, "%-24.24s %-11s %7s %8s %8s %8s %7s %8s/%-8s %4s/%-4s %4llu", r->name, r->state,
-	    units_time(r->wall_us, time), units_count(r->exec_per_s, rate),
+	    out, n, "%-24.24s %-11s %7s %10s %8s %8s %7s %8s/%-8s %4s/%-4s %4llu", r->name,
+	    r->state, units_time(r->wall_us, time), units_count(r->exec_per_s, rate),
 	    units_count(r->cov, cov), units_count(r->ft, ft), units_count(r->corpus_units, corp),
 	    units_size(r->done ? r->memory_peak : r->memory_now, mem),
 	    units_size(r->memory_limit, limit), cpu, memory, (unsigned long long)r->failures_total);
@@ -74,9 +74,9 @@ static int head(const struct run_view *v, unsigned columns, struct buf *out, str
 	r = add_line(out, columns, line, e);
 	if (r < 0)
 		return r;
-	snprintf(line, sizeof(line), "%-24s %-11s %7s %8s %8s %8s %7s %8s/%-8s %4s/%-4s %4s",
-		 "target", "state", "time", "exec/s", "cov", "ft", "corpus", "mem", "limit", "cpu",
-		 "mem", "bad");
+	snprintf(line, sizeof(line), "%-24s %-11s %7s %10s %8s %8s %7s %8s/%-8s %4s/%-4s %4s",
+		 "target", "state", "time", "exec/cpu-s", "cov", "ft", "corpus", "mem", "limit",
+		 "cpu", "mem", "bad");
 	return add_line(out, columns, line, e);
 }
 
@@ -200,7 +200,7 @@ static void plain_status(const struct table *t, const struct run_view *v)
 		if (rank(r) != 0)
 			continue;
 		snprintf(text, sizeof(text),
-			 "[%7s] %s %s: cov %llu, ft %llu, corpus %llu, %s exec/s",
+			 "[%7s] %s %s: cov %llu, ft %llu, corpus %llu, %s exec/cpu-s",
 			 units_time(v->elapsed_us, at), r->name, r->state,
 			 (unsigned long long)r->cov, (unsigned long long)r->ft,
 			 (unsigned long long)r->corpus_units, units_count(r->exec_per_s, rate));

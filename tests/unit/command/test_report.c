@@ -74,6 +74,7 @@ static void test_summary(void **state)
 	    "\"crashes\": [{\"signature\": \"aa11\", \"state\": \"new\", \"count\": 2}]}]}");
 	put("stats/targets/png.jsonl", "{\"run\": \"20250101-000000\", \"cov\": 194}\n"
 				       "{\"run\": \"20250101-120000\", \"cov\": 200}\n"
+				       "{\"run\": \"20250101-130000\", \"cov\": 0}\n"
 				       "{\"run\": \"20250102-000000\", \"cov\": 206}\n"
 				       "{\"run\": \"20250103-000000\", \"cov\": 300}\n");
 	j = model_of("20250102-000000");

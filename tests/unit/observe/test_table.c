@@ -182,8 +182,9 @@ static void test_plain(void **state)
 	for (int i = 0; i < 179; i++)
 		table_second(&t, &view);
 	all(fd, text, sizeof(text));
-	assert_string_equal(text, "[  2m00s] fuzzes fuzzing: cov 17, ft 0, corpus 0, 0 exec/s\n"
-				  "[  2m00s] fuzzes fuzzing: cov 17, ft 0, corpus 0, 0 exec/s\n");
+	assert_string_equal(text,
+			    "[  2m00s] fuzzes fuzzing: cov 17, ft 0, corpus 0, 0 exec/cpu-s\n"
+			    "[  2m00s] fuzzes fuzzing: cov 17, ft 0, corpus 0, 0 exec/cpu-s\n");
 	table_close(&t);
 	all(fd, text, sizeof(text));
 	assert_null(strchr(text, '\x1b'));
