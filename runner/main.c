@@ -24,16 +24,30 @@ static int printed(char **argv, int status)
 	return fail(EXIT_INTERNAL, "standard output: %s", strerror(lost));
 }
 
+/* "help crash list": the same as "crash list --help". */
+static void turn_help(int argc, char **argv)
+{
+	static char option[] = "--help";
+
+	if (argc < 3 || strcmp(argv[1], "help") != 0)
+		return;
+	memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof(*argv));
+	argv[argc - 1] = option;
+}
+
 static int dispatch(int argc, char **argv)
 {
-	if (strcmp(argv[1], "--help") == 0)
+	char hint[64];
+
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return command_help(argc, argv);
 	if (strcmp(argv[1], "--version") == 0)
 		return command_version(argc, argv);
 	for (size_t i = 0; i < n_commands; i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return commands[i].run(argc - 1, argv + 1);
-	return fail(EXIT_USAGE, "unknown command '%s' (try: fuzzcell help)", argv[1]);
+	return fail(EXIT_USAGE, "unknown command '%s'%s (try: fuzzcell help)", argv[1],
+		    command_hint(argv[1], commands, n_commands, hint));
 }
 
 int main(int argc, char **argv)
@@ -59,5 +73,6 @@ int main(int argc, char **argv)
 			    getenv("FUZZCELL_LOG"));
 	if (argc < 2)
 		return fail(EXIT_USAGE, "no command (try: fuzzcell help)");
+	turn_help(argc, argv);
 	return printed(argv, dispatch(argc, argv));
 }

@@ -22,6 +22,10 @@ struct command {
 };
 extern const struct command commands[];
 extern const size_t n_commands;
+/* "; did you mean 'list'?" of n commands; "": none is near. */
+const char *command_hint(const char *word, const struct command *v, size_t n, char out[64]);
+/* Runs the subcommand argv[1] of the command argv[0]. */
+int command_pick(int argc, char **argv, const struct command *v, size_t n, int (*help)(void));
 /* Whether a command that begins with these words does nothing but print; next may be NULL. */
 bool command_prints(const char *name, const char *next);
 

@@ -2,6 +2,7 @@
 #include "runner/command/command.h"
 #include "runner/command/control.h"
 #include "runner/command/trigger.h"
+#include "runner/discover/names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,9 +30,39 @@ const struct command commands[] = {
     {"doctor", "[OPTION]... [TARGET]...", "what is wrong with machine, service, targets",
      command_doctor},
     {"version", "", "print the version", command_version},
-    {"help", "", "this text; COMMAND --help has the options", command_help},
+    {"help", "[COMMAND]", "this text, or the options of a command", command_help},
 };
 const size_t n_commands = sizeof(commands) / sizeof(commands[0]);
+
+const char *command_hint(const char *word, const struct command *v, size_t n, char out[64])
+{
+	const char *names[32], *near = NULL;
+
+	for (size_t i = 0; i < n && i < 32; i++)
+		names[i] = v[i].name;
+	if (word[0] && word[1])
+		near = names_near(slice_of(word), names, n < 32 ? n : 32);
+	*out = '\0';
+	if (near)
+		snprintf(out, 64, "; did you mean '%.40s'?", near);
+	return out;
+}
+
+int command_pick(int argc, char **argv, const struct command *v, size_t n, int (*help)(void))
+{
+	char hint[64];
+
+	if (argc < 2)
+		return fail(EXIT_USAGE, "%s: no subcommand (try: fuzzcell %s --help)", argv[0],
+			    argv[0]);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return help();
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(argv[1], v[i].name) == 0)
+			return v[i].run(argc - 1, argv + 1);
+	return fail(EXIT_USAGE, "%s: unknown subcommand '%s'%s (try: fuzzcell %s --help)", argv[0],
+		    argv[1], command_hint(argv[1], v, n, hint), argv[0]);
+}
 
 bool command_prints(const char *name, const char *next)
 {
@@ -41,7 +72,7 @@ bool command_prints(const char *name, const char *next)
 	    {"--version"},	{"--help"},	     {"crash", "list"}, {"crash", "show"},
 	    {"crash", "parse"}, {"corpus", "stats"}, {"outbox", "list"}};
 
-	if (next && strcmp(next, "--help") == 0)
+	if (next && (strcmp(next, "--help") == 0 || strcmp(next, "-h") == 0))
 		return true;
 	for (size_t i = 0; i < sizeof(those) / sizeof(those[0]); i++)
 		if (strcmp(name, those[i][0]) == 0 &&

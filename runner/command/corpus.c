@@ -30,13 +30,5 @@ static int help(void)
 
 int command_corpus(int argc, char **argv)
 {
-	if (argc < 2)
-		return fail(EXIT_USAGE, "corpus: no subcommand (try: fuzzcell corpus --help)");
-	if (strcmp(argv[1], "--help") == 0)
-		return help();
-	for (size_t i = 0; i < N; i++)
-		if (strcmp(argv[1], subcommands[i].name) == 0)
-			return subcommands[i].run(argc - 1, argv + 1);
-	return fail(EXIT_USAGE, "corpus: unknown subcommand '%s' (try: fuzzcell corpus --help)",
-		    argv[1]);
+	return command_pick(argc, argv, subcommands, N, help);
 }

@@ -36,15 +36,7 @@ static int help(void)
 
 int command_crash(int argc, char **argv)
 {
-	if (argc < 2)
-		return fail(EXIT_USAGE, "crash: no subcommand (try: fuzzcell crash --help)");
-	if (strcmp(argv[1], "--help") == 0)
-		return help();
-	for (size_t i = 0; i < N; i++)
-		if (strcmp(argv[1], subcommands[i].name) == 0)
-			return subcommands[i].run(argc - 1, argv + 1);
-	return fail(EXIT_USAGE, "crash: unknown subcommand '%s' (try: fuzzcell crash --help)",
-		    argv[1]);
+	return command_pick(argc, argv, subcommands, N, help);
 }
 
 int crash_ledger(const struct state *s, struct ledger **ret)

@@ -5,6 +5,7 @@
 #include "runner/command/builder.h"
 #include "runner/command/command.h"
 #include "runner/command/escape.h"
+#include "runner/discover/names.h"
 #include "runner/publish/token.h"
 #include "runner/publish/token_env.h"
 #include "runner/state/state.h"
@@ -41,7 +42,7 @@ static void print_help(const char *usage, const struct option_spec *specs, size_
 	}
 	printf("  %-26s %s\n", "--log-level LEVEL",
 	       "log to stderr: error, warn, info or debug (default: $FUZZCELL_LOG)");
-	printf("  %-26s %s\n", "--help", "this text");
+	printf("  %-26s %s\n", "-h, --help", "this text");
 }
 
 static struct option *long_options(const struct option_spec *specs, size_t n)
@@ -58,13 +59,15 @@ static struct option *long_options(const struct option_spec *specs, size_t n)
 	return o;
 }
 
-enum { LETTERS_MAX = 16 };
+enum { LETTERS_MAX = 16, OPTIONS_MAX = 64 };
 
-/* "o:" for each letter. */
+/* ":h", to be told of a missing value, and "o:" for each letter. */
 static const char *letters(const struct option_spec *specs, size_t n, char out[LETTERS_MAX])
 {
 	size_t at = 0;
 
+	out[at++] = ':';
+	out[at++] = 'h';
 	for (size_t i = 0; i < n && at + 3 <= LETTERS_MAX; i++)
 		if (letter_of(&specs[i])) {
 			out[at++] = letter_of(&specs[i]);
@@ -95,9 +98,74 @@ static int take_log_level(const char *command, const char *level)
 	return 0;
 }
 
+/* As it was typed. */
+static const char *typed(int c, char **argv, const struct option *o)
+{
+	bool apart = c == 0 && o->has_arg == required_argument && optarg == argv[optind - 1];
+
+	return argv[optind - (apart ? 2 : 1)];
+}
+
+/* getopt_long() takes the beginning of a name for the name. */
+static bool is_whole(int c, char **argv, const struct option *o)
+{
+	const char *text = typed(c, argv, o);
+
+	if (c != 0)
+		return true;
+	text += strspn(text, "-");
+	return strcspn(text, "=") == strlen(o->name);
+}
+
+/* The option that may have been meant; NULL: none is near. */
+static const char *near_option(struct slice word, const struct option *o)
+{
+	const char *names[OPTIONS_MAX];
+	size_t n = 0;
+
+	for (; n < OPTIONS_MAX && o[n].name; n++)
+		names[n] = o[n].name;
+	return word.n > 1 ? names_near(word, names, n) : NULL;
+}
+
+static int bad_option(int c, const char *command, const char *text, const struct option *o)
+{
+	bool is_long = strncmp(text, "--", 2) == 0;
+	struct slice word = {is_long ? text + 2 : "", is_long ? strcspn(text + 2, "=") : 0};
+	const char *near = near_option(word, o);
+
+	if (c == ':')
+		return -1 - fail(EXIT_USAGE, "%s: '%s' needs a value (try --help)", command, text);
+	if (near && slice_eq(word, slice_of(near)))
+		return -1 - fail(EXIT_USAGE, "%s: --%s takes no value", command, near);
+	return -1 - fail(EXIT_USAGE, "%s: there is no option '%s'%s%s%s (try --help)", command,
+			 text, near ? "; did you mean --" : "", near ? near : "", near ? "?" : "");
+}
+
+struct parsing {
+	const char *command, *usage;
+	const struct option_spec *specs;
+	size_t n;
+	bool (*take)(void *arg, const char *name, const char *value);
+	void *arg;
+};
+
+/* 0, or -1 - the exit status. */
+static int use(const struct parsing *p, const char *name)
+{
+	if (strcmp(name, "help") == 0) {
+		print_help(p->usage, p->specs, p->n);
+		return -1 - EXIT_DONE;
+	}
+	if (strcmp(name, "log-level") == 0)
+		return take_log_level(p->command, optarg);
+	return p->take(p->arg, name, optarg) ? 0 : -1 - EXIT_USAGE; /* it said why */
+}
+
 int options_parse(int argc, char **argv, const char *usage, const struct option_spec *specs,
 		  size_t n, bool (*take)(void *arg, const char *name, const char *value), void *arg)
 {
+	const struct parsing p = {argv[0], usage, specs, n, take, arg};
 	_autofree_ struct option *o = long_options(specs, n);
 	char chars[LETTERS_MAX];
 	int at, c, r = 0;
@@ -108,19 +176,13 @@ int options_parse(int argc, char **argv, const char *usage, const struct option_
 	opterr = 0;
 	while (r == 0 && (c = getopt_long(argc, argv, letters(specs, n, chars), o, &at)) != -1) {
 		if (c != 0)
-			at = index_of(specs, n, c);
+			at = c == 'h' ? (int)n : index_of(specs, n, c);
 		if (at < 0)
-			return -1 - fail(EXIT_USAGE,
-					 "%s: bad option or missing value: '%s' (try --help)",
-					 argv[0], argv[optind - 1]);
-		if (strcmp(o[at].name, "help") == 0) {
-			print_help(usage, specs, n);
-			return -1 - EXIT_DONE;
-		}
-		if (strcmp(o[at].name, "log-level") == 0)
-			r = take_log_level(argv[0], optarg);
-		else if (!take(arg, o[at].name, optarg))
-			return -1 - EXIT_USAGE; /* it said why */
+			r = bad_option(c, argv[0], argv[optind - 1], o);
+		else if (!is_whole(c, argv, &o[at]))
+			r = bad_option('?', argv[0], typed(c, argv, &o[at]), o);
+		else
+			r = use(&p, o[at].name);
 	}
 	return r < 0 ? r : optind;
 }

@@ -165,7 +165,7 @@ static void finish(struct triage *t)
 	struct err e;
 
 	leave_seat(t);
-	if (!t->engine.best) {
+	if (!t->engine.best || t->stopping) {
 		triage_engine_done(t);
 		triage_shrink_passes(t);
 	} else if (triage_shrink_write(t, current(t), &e) < 0 ||
@@ -331,9 +331,12 @@ static int start(struct triage *t, struct err *e)
 
 static void step(struct triage *t)
 {
+	bool is_late = clock_mono_us() >= t->engine.end_us;
 	struct err e;
 
-	if (t->stopping || clock_mono_us() >= t->engine.end_us || t->engine.misses >= MISSES_MAX ||
+	if (is_late)
+		t->engine.least = SIZE_MAX; /* it was not through */
+	if (t->stopping || is_late || t->engine.misses >= MISSES_MAX ||
 	    current(t).n < INPUT_LEAST) {
 		finish(t);
 		return;

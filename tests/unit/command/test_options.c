@@ -71,9 +71,52 @@ static void test_bad(void **state)
 	assert_string_equal(seen, "");
 }
 
+/* "--target" would be taken for --targets, and something else would be run. */
+static void test_abbreviated(void **state)
+{
+	char seen[200];
+
+	(void)state;
+	assert_int_equal(parse(seen, "--out file"), -1 - EXIT_USAGE);
+	assert_int_equal(parse(seen, "--out=file"), -1 - EXIT_USAGE);
+	assert_int_equal(parse(seen, "--verb"), -1 - EXIT_USAGE);
+	assert_int_equal(parse(seen, "--hel"), -1 - EXIT_USAGE);
+	assert_string_equal(seen, "");
+	/* A value may look like anything. */
+	assert_int_equal(parse(seen, "--output --out --times -v"), 5);
+	assert_string_equal(seen, "output=--out times=-v ");
+	assert_int_equal(parse(seen, "--output=--out=1 -v"), 3);
+	assert_string_equal(seen, "output=--out=1 verbose= ");
+}
+
+static void test_help(void **state)
+{
+	char seen[200];
+
+	(void)state;
+	assert_int_equal(parse(seen, "-h"), -1 - EXIT_DONE);
+	assert_int_equal(parse(seen, "--help"), -1 - EXIT_DONE);
+	assert_int_equal(parse(seen, "-vh"), -1 - EXIT_DONE);
+}
+
+static void test_commands(void **state)
+{
+	char out[64];
+
+	(void)state;
+	assert_string_equal(command_hint("lists", commands, n_commands, out),
+			    "; did you mean 'list'?");
+	assert_string_equal(command_hint("regres", commands, n_commands, out),
+			    "; did you mean 'regress'?");
+	assert_string_equal(command_hint("unheard-of", commands, n_commands, out), "");
+	assert_string_equal(command_hint("x", commands, n_commands, out), "");
+	assert_string_equal(command_hint("", commands, n_commands, out), "");
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_good),
-    cmocka_unit_test(test_bad),
+    cmocka_unit_test(test_good),	cmocka_unit_test(test_bad),
+    cmocka_unit_test(test_abbreviated), cmocka_unit_test(test_help),
+    cmocka_unit_test(test_commands),
 };
 
 UNIT_MAIN(tests)
