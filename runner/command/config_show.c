@@ -2,8 +2,8 @@
 #include "runner/command/config_show.h"
 
 #include "base/cleanup.h"
+#include "base/scan.h"
 #include "base/sys.h"
-#include "base/units.h"
 #include "runner/command/escape.h"
 #include "runner/discover/names.h"
 #include "runner/schedule/plan.h"
@@ -34,6 +34,15 @@ static bool is_unset(const json_t *j, const char *key)
 	       (json_is_object(v) && json_object_size(v) == 0);
 }
 
+/* Names of files are any bytes; JSON is UTF-8. */
+static json_t *text(const char *s)
+{
+	char shown[ESCAPE_MAX];
+	json_t *j = json_string(s);
+
+	return j ? j : json_string(escape(s, shown));
+}
+
 /* Takes value. */
 static int put(json_t *j, const char *key, json_t *value, const char *from, struct err *e)
 {
@@ -47,34 +56,49 @@ static int put(json_t *j, const char *key, json_t *value, const char *from, stru
 static int put_limits(const struct common *c, const struct target *t,
 		      const struct target_config *cfg, json_t *j, struct err *e)
 {
-	char text[UNITS_MAX];
+	char text[32]; /* exact, as it could stand in the configuration */
 	int r = 0;
 
+	snprintf(text, sizeof(text), "%llus", (unsigned long long)t->input_timeout_s);
 	if (t->input_timeout_s && !config_sets(c->config, t->name, "timeout"))
-		r = put(j, "timeout", json_string(units_time(cfg->input_timeout_us, text)), options,
-			e);
+		r = put(j, "timeout", json_string(text), options, e);
+	snprintf(text, sizeof(text), "%lluMiB", (unsigned long long)t->rss_limit_mib);
 	if (r == 0 && t->rss_limit_mib && cfg->rss_limit == t->rss_limit_mib << 20 &&
 	    !config_sets(c->config, t->name, "rss_limit"))
-		r = put(j, "rss_limit", json_string(units_size(cfg->rss_limit, text)), options, e);
+		r = put(j, "rss_limit", json_string(text), options, e);
 	return r;
 }
 
-/* A key that is a flag for the engine, too. */
+static int put_flag_key(const char *flag, const char *from, json_t *j, struct err *e)
+{
+	static const char *const keys[] = {"max_len", "seed", "runs"};
+
+	for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+		size_t n = strlen(keys[k]);
+		struct slice value;
+		uint64_t number;
+
+		if (strncmp(flag + 1, keys[k], n) != 0 || flag[n + 1] != '=')
+			continue;
+		value = slice_of(flag + n + 2);
+		if (k > 0 && scan_u64(&value, 10, INT64_MAX, &number))
+			return put(j, keys[k], json_integer((json_int_t)number), from, e);
+		return put(j, keys[k], text(flag + n + 2), from, e);
+	}
+	return 0;
+}
+
+/* Keys that are flags for the engine, too: the last one counts. */
 static int put_flag_keys(const struct target *t, const struct target_config *cfg, json_t *j,
 			 struct err *e)
 {
-	static const char *const keys[] = {"max_len", "seed", "runs"};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < t->flags.n; i++)
-		for (size_t k = 0; r == 0 && k < sizeof(keys) / sizeof(keys[0]); k++) {
-			const char *flag = t->flags.v[i];
-			size_t n = strlen(keys[k]);
-
-			if (strncmp(flag + 1, keys[k], n) == 0 && flag[n + 1] == '=' &&
-			    setup_flag_holds(cfg, flag))
-				r = put(j, keys[k], json_string(flag + n + 2), options, e);
-		}
+		if (setup_flag_holds(cfg, t->flags.v[i]))
+			r = put_flag_key(t->flags.v[i], options, j, e);
+	for (size_t i = 0; r == 0 && i < cfg->flags.n; i++)
+		r = put_flag_key(cfg->flags.v[i], "\"flags\" of the configuration", j, e);
 	return r;
 }
 
@@ -87,7 +111,7 @@ static int put_list(json_t *j, const char *key, json_t *all, const struct strv *
 	char both[ESCAPE_MAX];
 
 	for (size_t i = 0; i < configured->n; i++)
-		if (json_array_append_new(all, json_string(configured->v[i])) < 0) {
+		if (json_array_append_new(all, text(configured->v[i])) < 0) {
 			json_decref(all);
 			return no_memory(e);
 		}
@@ -101,7 +125,7 @@ static json_t *array_of(const struct strv *v)
 	json_t *all = json_array();
 
 	for (size_t i = 0; all && i < v->n; i++)
-		if (json_array_append_new(all, json_string(v->v[i])) < 0) {
+		if (json_array_append_new(all, text(v->v[i])) < 0) {
 			json_decref(all);
 			return NULL;
 		}
@@ -113,11 +137,31 @@ static int put_seeds(const struct target *t, const struct target_config *cfg, js
 {
 	json_t *all = array_of(&t->seed_dirs);
 
-	if (t->seed_archive && json_array_append_new(all, json_string(t->seed_archive)) < 0) {
+	if (t->seed_archive && json_array_append_new(all, text(t->seed_archive)) < 0) {
 		json_decref(all);
 		return no_memory(e);
 	}
 	return put_list(j, "seeds", all, &cfg->seeds, beside, e);
+}
+
+/* Of the sanitizers' options both count, of other variables the configuration's. */
+static int add_own_env(json_t *all, json_t *own)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(own, name, value)
+	{
+		const char *before = json_string_value(json_object_get(all, name));
+		size_t n = strlen(name);
+		bool joined = before && n > 8 && strcmp(name + n - 8, "_OPTIONS") == 0;
+		json_t *now = joined ? json_sprintf("%s:%s", before, json_string_value(value))
+				     : json_incref(value);
+
+		if (json_object_set_new(all, name, now) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int put_env(const struct target *t, json_t *j, struct err *e)
@@ -130,14 +174,14 @@ static int put_env(const struct target *t, json_t *j, struct err *e)
 		_autofree_ char *name =
 		    equals ? sys_strndup(t->env.v[i], (size_t)(equals - t->env.v[i])) : NULL;
 
-		if (!name || json_object_set_new(all, name, json_string(equals + 1)) < 0) {
+		if (!name || json_object_set_new(all, name, text(equals + 1)) < 0) {
 			json_decref(all);
 			return no_memory(e);
 		}
 	}
 	snprintf(both, sizeof(both), "%s%s%s", options, is_unset(j, "env") ? "" : "; then ",
 		 is_unset(j, "env") ? "" : from_of(j, "env"));
-	if (json_object_update(all, own) < 0) {
+	if (add_own_env(all, own) < 0) {
 		json_decref(all);
 		return no_memory(e);
 	}
@@ -151,7 +195,7 @@ static int put_flags(const struct target *t, const struct target_config *cfg, js
 
 	for (size_t i = 0; all && i < t->flags.n; i++)
 		if (setup_flag_holds(cfg, t->flags.v[i]) &&
-		    json_array_append_new(all, json_string(t->flags.v[i])) < 0) {
+		    json_array_append_new(all, text(t->flags.v[i])) < 0) {
 			json_decref(all);
 			return no_memory(e);
 		}
@@ -164,7 +208,7 @@ static int put_lists(const struct target *t, const struct target_config *cfg, js
 	int r = 0;
 
 	if (t->dict && is_unset(j, "dictionary"))
-		r = put(j, "dictionary", json_string(t->dict), beside, e);
+		r = put(j, "dictionary", text(t->dict), beside, e);
 	if (r == 0 && t->flags.n)
 		r = put_flags(t, cfg, j, e);
 	if (r == 0 && t->env.n)

@@ -37,7 +37,8 @@ struct regress {
 
 static const struct option_spec specs[] = {
     COMMON_OPTIONS,
-    {"time", "TIME", "end after so long; what was not run is said (default: as long as it takes)"},
+    {"time", "TIME",
+     "end after so long, and report what was not run (default: as long as it takes)"},
     {"workers", "N", "cells at once (default: one a CPU)"},
     {"commit", "SHA", "what the targets were built from, for crashes that come back"},
     {"allow-known", NULL, "open crashes that are known do not count, but those that came back"},

@@ -51,6 +51,8 @@ struct target_config {
 	uint64_t symbolizer_memory;
 	int32_t priority;	      /* higher first */
 	uint64_t max_len, seed, runs; /* 0: the engine's choice; runs 0: no limit */
+	/* The plan's: the configuration says so, also with a word. */
+	bool sets_max_len, sets_seed, sets_runs;
 	bool enabled;
 	enum auto_dictionary auto_dictionary;
 	char *dictionary;	       /* absolute, or NULL: the discovered one; "" : none */

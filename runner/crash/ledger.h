@@ -206,7 +206,7 @@ struct crash_sighting {
 	    *counted_by; /* the run whose exit status counts it when it is new or regressed */
 	uint64_t time;	 /* Unix seconds */
 	uint64_t count;	 /* how many; 0 is 1 */
-	bool by_hand;	 /* a person ran a known input: not counted */
+	bool by_hand;	 /* a person ran a known input: `count` stays */
 	const char *raw_key;
 	const char *artifact; /* path in the state directory */
 

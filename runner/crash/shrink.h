@@ -18,14 +18,16 @@
  *	... shrink_best(&s) ...
  *	shrink_done(&s);
  *
- * In this order: nothing at all; tail and head cut by halves; large parts replaced by spaces;
- * chunks of a half, a quarter, ... one byte left out (delta debugging), and among them items of
- * what a length, a count or an offset of two or four bytes says; the same for numbers of one byte;
- * bytes
- *replaced by a space, first many at once, else by '0'.  Every candidate is shorter than the best so
- *far, or as long and simpler, so it ends.  What was refused is not proposed again (up to
- *SHRINK_SEEN candidates are remembered).  When it ends by itself (shrink_complete()) no single byte
- *can be left out or made simpler: the result is 1-minimal.
+ * In this order: nothing at all; tail and head cut by halves; large parts replaced by spaces; large
+ * parts left out (delta debugging); items left out of what a length, a count or an offset of two or
+ * four bytes says; smaller parts and single bytes left out; the same as before for numbers of one
+ * byte; bytes replaced by a space, first many at once, else by '0'.  A cut with a number begins
+ * anew with tail and head.
+ *
+ * Every candidate is shorter than the best so far, or as long and simpler, so it ends.  What was
+ * refused is not proposed again (up to SHRINK_SEEN candidates are remembered).  When it ends by
+ * itself (shrink_complete()) no single byte can be left out or made simpler: the result is
+ * 1-minimal.
  *
  * A try costs time linear in the input's size; memory is twice that. */
 

@@ -30,6 +30,9 @@ static void apply_options(const struct config *c, const struct target *t, struct
 		io->input_timeout_us = t->input_timeout_s * USEC_PER_SEC;
 	if (rss && rss < io->rss_limit && !config_sets(c, t->name, "rss_limit"))
 		io->rss_limit = rss;
+	io->sets_max_len = config_sets(c, t->name, "max_len");
+	io->sets_seed = config_sets(c, t->name, "seed");
+	io->sets_runs = config_sets(c, t->name, "runs");
 }
 
 static int add_target(struct plan *p, const struct config *c, const struct target *t, struct err *e)

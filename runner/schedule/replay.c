@@ -158,7 +158,7 @@ uint64_t replay_begun(const struct replay *r)
 
 void replay_stop(struct replay *r, const char *why)
 {
-	r->sum.stopped = !why;
+	r->sum.stopped |= !why;
 	replay_give_up(r, why);
 	for (unsigned i = 0; i < r->spec.workers; i++) {
 		if (r->slots[i].exec)

@@ -279,9 +279,11 @@ static void judge(struct slot *s, const struct exec_end *end)
 }
 
 /* Nothing is known of the input in work. */
-static void stopped(struct slot *s)
+static void stopped(struct slot *s, const struct exec_end *end)
 {
-	if (s->started > 0 && !s->odd)
+	if (s->doubt.any && s->failed == s->doubt.failed)
+		tell(s, s->doubt.end - 1, &s->doubt.report, true);
+	else if (s->started > 0 && !s->odd && !*end->refused && end->failure != FAILURE_PIDS)
 		s->r->sum.passed += s->started - 1;
 }
 
@@ -306,7 +308,7 @@ static void on_many(void *arg, const struct exec_end *end)
 		else
 			pass(s);
 	} else if (r->over && !s->stuck) {
-		stopped(s);
+		stopped(s, end);
 	} else if (s->started == 0) {
 		replay_give_up(r, s->report.found ? s->report.headline
 						  : "the target ended before it ran an input");

@@ -91,12 +91,14 @@ bool setup_flag_holds(const struct target_config *cfg, const char *flag)
 {
 	const struct {
 		const char *name;
-		uint64_t set;
-	} keys[] = {{"-max_len=", cfg->max_len}, {"-seed=", cfg->seed}, {"-runs=", cfg->runs}};
+		bool set;
+	} keys[] = {{"-max_len=", cfg->sets_max_len},
+		    {"-seed=", cfg->sets_seed},
+		    {"-runs=", cfg->sets_runs}};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (strncmp(flag, keys[i].name, strlen(keys[i].name)) == 0)
-			return keys[i].set == 0;
+			return !keys[i].set;
 	return true;
 }
 

@@ -26,20 +26,26 @@ static char *symbolizer_at(const char *rootfs, int version)
 	return path;
 }
 
-/* "../lib/llvm-14/bin/llvm-symbolizer" is Debian's link.  UINT64_MAX: no link says a version; then
- * a distribution has its newest one there. */
+/* "../lib/llvm-14/bin/llvm-symbolizer" is Debian's link.  UINT64_MAX: it is no link; then a
+ * distribution has its newest one there.  0: a link that says no version. */
 static uint64_t linked_version(const char *path)
 {
+	static const char *const before[] = {"/llvm-", "llvm-symbolizer-"};
 	char to[PATH_MAX];
 	ssize_t n = readlink(path, to, sizeof(to) - 1);
-	struct slice text;
 	uint64_t version;
-	const char *at;
 
-	to[n < 0 ? 0 : n] = '\0';
-	at = strstr(to, "llvm-");
-	text = slice_of(at ? at + strlen("llvm-") : "");
-	return scan_u64(&text, 10, UINT64_MAX, &version) ? version : UINT64_MAX;
+	if (n < 0)
+		return UINT64_MAX;
+	to[n] = '\0';
+	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+		const char *at = strstr(to, before[i]);
+		struct slice text = slice_of(at ? at + strlen(before[i]) : "");
+
+		if (scan_u64(&text, 10, UINT64_MAX, &version))
+			return version;
+	}
+	return 0;
 }
 
 char *symbolizer_find(const char *rootfs)

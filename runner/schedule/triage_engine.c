@@ -23,10 +23,12 @@
 
 /* The passes do the same for less. */
 enum { INPUT_LEAST = 8 };
-/* An input that is as short as it gets costs so many executions, or seconds. */
+/* A step ends after so many executions, or seconds, that found nothing shorter. */
 enum { RUNS = 50000, STEP_LEAST_S = 1, STEP_MOST_S = 10 };
 /* Steps in a row that came to another failure. */
 enum { MISSES_MAX = 8 };
+/* The largest file that the cell may write. */
+#define FILE_MOST (UINT64_C(64) << 20)
 /* With less the passes need all of it: an engine counts in seconds. */
 #define TIME_LEAST_US (5 * USEC_PER_SEC)
 /* Starting and writing a report, beside what an input may take. */
@@ -47,7 +49,7 @@ static uint64_t step_s(const struct triage *t)
 	return s < STEP_MOST_S ? s : STEP_MOST_S;
 }
 
-/* It takes too long for many executions, or the engine does not see it. */
+/* Such a failure takes too long to try thousands of inputs, or the engine does not see it. */
 static bool is_out_of_reach(const struct known_crash *c)
 {
 	return strncmp(c->crash_type, "Timeout", 7) == 0 ||
@@ -140,24 +142,59 @@ void triage_engine_done(struct triage *t)
 	t->engine.parser = NULL;
 }
 
-static void on_alone(void *arg, struct trial_end *end)
+static void give_up(struct triage *t, const char *why)
 {
-	struct triage *t = arg;
-	bool same =
-	    !*end->unusable && end->failed && triage_shrink_judge(t, end->report) == SHRINK_SAME;
+	triage_engine_done(t);
+	triage_give_up(t, why);
+	triage_next(t);
+}
+
+/* The passes go on with what the engine reached, or without it. */
+static void go_on(struct triage *t, bool same)
+{
 	struct err e;
 
-	if (same && triage_shrink_restart(t, current(t), &e) < 0)
-		triage_give_up(t, e.msg);
+	if (same && triage_shrink_restart(t, current(t), &e) < 0) {
+		give_up(t, e.msg);
+		return;
+	}
 	triage_engine_done(t);
 	triage_shrink_passes(t);
 }
 
-/* A worker has one cell at a time. */
+static void on_alone_named(void *arg, struct trial_end *end)
+{
+	struct triage *t = arg;
+
+	go_on(t,
+	      !*end->unusable && end->failed && triage_shrink_named(t, end->report, t->engine.raw));
+}
+
+static void on_alone(void *arg, struct trial_end *end)
+{
+	struct triage *t = arg;
+	bool failed = !*end->unusable && end->failed;
+	enum shrink_verdict v = failed ? triage_shrink_judge(t, end->report) : SHRINK_OTHER;
+	struct err e;
+
+	if (v != SHRINK_UNKNOWN) {
+		go_on(t, v == SHRINK_SAME);
+		return;
+	}
+	memcpy(t->engine.raw, end->report->raw_key, sizeof(t->engine.raw));
+	if (triage_try(t, t->f.path, true, on_alone_named, &e) < 0)
+		give_up(t, e.msg);
+}
+
+/* A worker has one cell at a time.  What the cell wrote goes: it takes the disk's space. */
 static void leave_seat(struct triage *t)
 {
+	_autofree_ char *path = sys_asprintf("%s/.shorter", t->work);
+
 	if (t->engine.seat)
 		seat_clear(t->engine.seat);
+	if (path)
+		(void)unlink(path); /* allow: there may be none */
 }
 
 static void finish(struct triage *t)
@@ -170,9 +207,7 @@ static void finish(struct triage *t)
 		triage_shrink_passes(t);
 	} else if (triage_shrink_write(t, current(t), &e) < 0 ||
 		   triage_try(t, t->f.path, false, on_alone, &e) < 0) {
-		triage_engine_done(t);
-		triage_give_up(t, e.msg);
-		triage_next(t);
+		give_up(t, e.msg);
 	}
 }
 
@@ -210,12 +245,9 @@ static void ask_names(struct triage *t, char *bytes, size_t n, const char *raw)
 	t->engine.n_tried = n;
 	memcpy(t->engine.raw, raw, sizeof(t->engine.raw));
 	leave_seat(t);
-	if (triage_shrink_write(t, (struct slice){bytes, n}, &e) == 0 &&
-	    triage_try(t, t->f.path, true, on_named, &e) == 0)
-		return;
-	triage_engine_done(t);
-	triage_give_up(t, e.msg);
-	triage_next(t);
+	if (triage_shrink_write(t, (struct slice){bytes, n}, &e) < 0 ||
+	    triage_try(t, t->f.path, true, on_named, &e) < 0)
+		give_up(t, e.msg);
 }
 
 static void judge(struct triage *t, const struct crash_report *r)
@@ -286,8 +318,13 @@ static int command(const struct triage *t, struct setup *s, struct err *e)
 
 static int launch(struct triage *t, struct err *e)
 {
+	struct target_config cfg = *t->spec.cfg; /* what it points to stays the run's */
 	struct setup s;
-	int r = setup_init(&s, t->spec.target, t->spec.cfg, e);
+	int r;
+
+	if (cfg.disk > FILE_MOST)
+		cfg.disk = FILE_MOST;
+	r = setup_init(&s, t->spec.target, &cfg, e);
 
 	if (r == 0)
 		r = setup_mount(&s, DIR_INPUT, false, e, "%s/.engine", t->work);
@@ -341,13 +378,10 @@ static void step(struct triage *t)
 		finish(t);
 		return;
 	}
-	if (start(t, &e) == 0) {
+	if (start(t, &e) == 0)
 		t->sum.trials++;
-		return;
-	}
-	triage_engine_done(t);
-	triage_give_up(t, e.msg);
-	triage_next(t);
+	else
+		finish(t); /* the passes can do without */
 }
 
 void triage_engine_begin(struct triage *t)
@@ -356,6 +390,7 @@ void triage_engine_begin(struct triage *t)
 
 	triage_engine_done(t);
 	t->engine.misses = 0;
+	t->engine.least = 0;
 	if (until > t->shrink.end_us)
 		until = t->shrink.end_us;
 	t->engine.end_us = until < t->end_us ? until : t->end_us;

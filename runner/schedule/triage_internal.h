@@ -78,8 +78,9 @@ struct triage {
 		char same[16][CRASH_KEY_HEX]; /* that are known to be it, beside the ledger's */
 		size_t n_same;
 		uint64_t end_us;
-		bool named;   /* the trial in work is symbolized */
-		bool shorter; /* the engine made it so */
+		char bug[CRASH_KEY_HEX]; /* of the input; "": not known for this build */
+		bool named;		 /* the trial in work is symbolized */
+		bool shorter;		 /* the engine made it so */
 	} shrink;
 
 	/* The engine's part of it. */
@@ -92,7 +93,9 @@ struct triage {
 		char *tried;		    /* waits for names */
 		char raw[CRASH_KEY_HEX];    /* its cheap key */
 		size_t n, n_tried;
-		size_t least; /* it cannot make so many bytes fewer */
+		/* The size at which it found nothing shorter, SIZE_MAX when it had no more time;
+		 * 0: not known. */
+		size_t least;
 		uint64_t end_us;
 		unsigned misses;
 	} engine;
@@ -165,7 +168,7 @@ void triage_shrink_done(struct triage *t);
 /* Between triage_shrink.c and triage_engine.c. */
 enum shrink_verdict { SHRINK_SAME, SHRINK_OTHER, SHRINK_UNKNOWN };
 /* What a report without names says. */
-enum shrink_verdict triage_shrink_judge(const struct triage *t, const struct crash_report *r);
+enum shrink_verdict triage_shrink_judge(struct triage *t, const struct crash_report *r);
 /* What its report says, with names; the cheap key is known from then on. */
 bool triage_shrink_named(struct triage *t, const struct crash_report *r, const char *raw_key);
 /* Writes t->f.path, for a trial. */

@@ -130,7 +130,7 @@ static void answer(struct triage *t, bool accepted)
 
 enum { KEYS_MAX = sizeof(((struct triage *)0)->shrink.raw) / CRASH_KEY_HEX };
 
-static bool has_key(const char keys[][CRASH_KEY_HEX], size_t n, const char *key)
+static bool has_key(char keys[][CRASH_KEY_HEX], size_t n, const char *key)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(keys[i], key) == 0)
@@ -144,27 +144,38 @@ static void add_key(char keys[][CRASH_KEY_HEX], size_t *n, const char *key)
 		memcpy(keys[(*n)++], key, CRASH_KEY_HEX);
 }
 
-enum shrink_verdict triage_shrink_judge(const struct triage *t, const struct crash_report *r)
+static const struct known_crash *own_entry(const struct triage *t, const struct known_crash *c)
+{
+	return c ? ledger_entry(c, t->spec.target->name) : NULL;
+}
+
+enum shrink_verdict triage_shrink_judge(struct triage *t, const struct crash_report *r)
 {
 	const struct ledger *l = books_ledger(t->env->books);
+	const struct known_crash *c = ledger_find_raw(l, t->spec.target->name, r->raw_key);
 
-	if (is_the_crash(t, ledger_find_raw(l, t->spec.target->name, r->raw_key)) ||
-	    is_the_crash(t, ledger_find(l, r->signature)) ||
+	if (is_the_crash(t, c) && own_entry(t, c)) /* of this very build, as its lines are */
+		memcpy(t->shrink.bug, own_entry(t, c)->bug,
+		       strnlen(own_entry(t, c)->bug, CRASH_KEY_HEX - 1) + 1);
+	if (is_the_crash(t, c) || is_the_crash(t, ledger_find(l, r->signature)) ||
 	    has_key(t->shrink.same, t->shrink.n_same, r->raw_key))
 		return SHRINK_SAME;
 	return has_key(t->shrink.raw, t->shrink.n_raw, r->raw_key) ? SHRINK_OTHER : SHRINK_UNKNOWN;
 }
 
-/* Another line of the same functions may be another bug. */
-static bool is_the_bug(const struct known_crash *c, const struct crash_report *r)
+/* Another line of the same functions may be another bug.  In a build that the ledger does not know
+ * lines may have moved: there the first one counts. */
+static bool is_the_bug(struct triage *t, const struct crash_report *r)
 {
-	return !*c->bug || !*r->bug || strcmp(c->bug, r->bug) == 0;
+	if (!*t->shrink.bug)
+		memcpy(t->shrink.bug, r->bug, sizeof(t->shrink.bug));
+	return !*r->bug || strcmp(t->shrink.bug, r->bug) == 0;
 }
 
 bool triage_shrink_named(struct triage *t, const struct crash_report *r, const char *raw_key)
 {
 	const struct known_crash *c = ledger_find(books_ledger(t->env->books), r->signature);
-	bool same = is_the_crash(t, c) && is_the_bug(c, r);
+	bool same = is_the_crash(t, c) && is_the_bug(t, r);
 
 	if (same)
 		add_key(t->shrink.same, &t->shrink.n_same, raw_key);
@@ -244,8 +255,7 @@ int triage_shrink_restart(struct triage *t, struct slice bytes, struct err *e)
 
 	triage_shrink_done(t);
 	r = shrink_init(&t->shrink.s, bytes, TRIES_MAX, e);
-	t->shrink.open = r == 0;
-	t->shrink.shorter = true;
+	t->shrink.open = t->shrink.shorter = r == 0;
 	return r;
 }
 
@@ -271,6 +281,7 @@ static int begin(struct triage *t, const struct known_crash *c, struct err *e)
 	snprintf(t->f.path, sizeof(t->f.path), "%s/candidate", t->work);
 	t->shrink.n_raw = t->shrink.n_same = 0;
 	t->shrink.named = t->shrink.shorter = false;
+	*t->shrink.bug = '\0';
 	t->engine.least = 0;
 	t->shrink.end_us = clock_mono_us() + t->spec.cfg->minimize_us;
 	return r;
