@@ -10,6 +10,9 @@
 
 /* Moments, for who was put off for moments. */
 #define SETTLE (2 * USEC_PER_SEC)
+/* git may wait for a network. */
+#define LOOK_WAIT (5 * USEC_PER_SEC)
+#define LOOK_TICK (100 * USEC_PER_MSEC)
 
 static void give_up(struct drive *d, const struct err *e)
 {
@@ -38,11 +41,14 @@ void drive_now(struct drive *d)
 		d->now = now;
 }
 
+/* A look that is cut leaves its group of processes behind. */
 static bool busy(const struct watched *r)
 {
 	if (r->child || r->w.at != WATCH_IDLE)
 		return true;
-	return !r->d->ending && (r->ready || r->settling || !watch_rests(&r->w));
+	if (r->d->ending)
+		return r->w.looking && clock_mono_us() < r->d->look_until_us;
+	return r->ready || r->settling || !watch_rests(&r->w);
 }
 
 static bool any_busy(const struct drive *d)
@@ -98,6 +104,8 @@ static void on_timer(void *arg)
 	}
 	d->again = false; /* a step may want the next one at once */
 	nap = step_all(d);
+	if (d->ending && nap > LOOK_TICK)
+		nap = LOOK_TICK;
 	if ((d->ending || !d->o->forever) && !d->again && !any_busy(d))
 		loop_stop(d->o->loop);
 	else if (loop_set_timer(d->timer, clock_mono_us() + (d->again ? 0 : nap), &e) < 0)
@@ -120,6 +128,7 @@ static void on_end(void *arg, int signo)
 			watch_put_off(&r->w, &d->now, 0);
 		r->ready = false;
 	}
+	d->look_until_us = d->ending ? 0 : clock_mono_us() + LOOK_WAIT;
 	d->ending = true;
 	drive_soon(d);
 }

@@ -34,7 +34,8 @@ struct drive {
 	struct moment now;
 	struct quiet_sample before, last; /* at_us 0: none */
 	bool ending, reload, failed;
-	bool again; /* drive_soon() was called */
+	uint64_t look_until_us; /* clock_mono_us(): so long it waits for a look at its end */
+	bool again;		/* drive_soon() was called */
 	struct err error;
 	struct drive_result result;
 };
