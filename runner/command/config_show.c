@@ -56,16 +56,16 @@ static int put(json_t *j, const char *key, json_t *value, const char *from, stru
 static int put_limits(const struct common *c, const struct target *t,
 		      const struct target_config *cfg, json_t *j, struct err *e)
 {
-	char text[32]; /* exact, as it could stand in the configuration */
+	char value[32]; /* exact, as it could stand in the configuration */
 	int r = 0;
 
-	snprintf(text, sizeof(text), "%llus", (unsigned long long)t->input_timeout_s);
+	snprintf(value, sizeof(value), "%llus", (unsigned long long)t->input_timeout_s);
 	if (t->input_timeout_s && !config_sets(c->config, t->name, "timeout"))
-		r = put(j, "timeout", json_string(text), options, e);
-	snprintf(text, sizeof(text), "%lluMiB", (unsigned long long)t->rss_limit_mib);
+		r = put(j, "timeout", json_string(value), options, e);
+	snprintf(value, sizeof(value), "%lluMiB", (unsigned long long)t->rss_limit_mib);
 	if (r == 0 && t->rss_limit_mib && cfg->rss_limit == t->rss_limit_mib << 20 &&
 	    !config_sets(c->config, t->name, "rss_limit"))
-		r = put(j, "rss_limit", json_string(text), options, e);
+		r = put(j, "rss_limit", json_string(value), options, e);
 	return r;
 }
 

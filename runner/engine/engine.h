@@ -73,11 +73,11 @@ struct engine_measure {
 	const char *const *env;
 };
 
-/* Looking for a shorter input that fails, by changing one that does. */
+/* The engine changes an input that fails, and looks for a shorter one that fails, too. */
 struct engine_shorten {
 	const char *binary;
 	const char *input;
-	const char *output; /* writable file: what it found, as soon as it fails */
+	const char *output; /* writable file: the shorter input goes there */
 	uint64_t runs;	    /* it gives up after so many, or after this time */
 	uint64_t max_time_s;
 	uint64_t input_timeout_s;
