@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "runner/command/cells.h"
 #include "runner/command/crash.h"
+#include "runner/command/pace.h"
 #include "runner/schedule/triage.h"
 
 #include <errno.h>
@@ -51,6 +52,8 @@ struct triage_all {
 	struct place *places;
 	size_t next;	    /* of the plan */
 	uint64_t waiting;   /* targets from there on with artifacts */
+	uint64_t artifacts; /* that waited in the beginning */
+	struct pace pace;
 	struct queue *open; /* not all of its parts are begun; NULL: none */
 	unsigned active;    /* places that are taken */
 	struct triage_sum sum;
@@ -291,14 +294,30 @@ static void fill(struct triage_all *a)
 		loop_stop(a->cells.trial.exec.loop);
 }
 
-static uint64_t count_waiting(const struct triage_all *a)
+/* Of targets; *ret_artifacts: theirs. */
+static uint64_t count_waiting(const struct triage_all *a, uint64_t *ret_artifacts)
 {
 	const struct plan *plan = &a->session.plan;
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < plan->n; i++)
-		n += state_waiting(a->session.state, plan->v[i].target->name) > 0;
+	*ret_artifacts = 0;
+	for (size_t i = 0; i < plan->n; i++) {
+		uint64_t waiting = state_waiting(a->session.state, plan->v[i].target->name);
+
+		n += waiting > 0;
+		*ret_artifacts += waiting;
+	}
 	return n;
+}
+
+static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
+{
+	const struct triage_all *a = arg;
+	uint64_t left;
+
+	(void)count_waiting(a, &left);
+	*ret_of = a->artifacts;
+	*ret_done = left < a->artifacts ? a->artifacts - left : 0;
 }
 
 static void on_stop(void *arg)
@@ -343,6 +362,8 @@ static void name_commit(struct triage_all *a)
 
 static int work(struct triage_all *a)
 {
+	struct err e;
+
 	a->places = sys_calloc(a->cells.workers, sizeof(*a->places));
 	if (!a->places)
 		return fail(EXIT_INTERNAL, "out of memory");
@@ -353,7 +374,11 @@ static int work(struct triage_all *a)
 				     .state = a->session.state,
 				     .run = a->run,
 				     .commit = a->commit};
-	a->waiting = count_waiting(a);
+	a->waiting = count_waiting(a, &a->artifacts);
+	a->pace =
+	    (struct pace){.look = look, .arg = a, .what = "crash triage", .unit = "artifacts"};
+	if (pace_begin(&a->pace, a->cells.trial.exec.loop, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
 	a->active = 1; /* fill() before the loop runs must not stop it */
 	fill(a);
 	if (--a->active == 0)
@@ -408,6 +433,7 @@ int command_crash_triage(int argc, char **argv)
 		r = session_plan(&a.session);
 	if (r == EXIT_DONE)
 		r = triage(&a);
+	pace_end(&a.pace);
 	books_close(a.books);
 	free(a.places);
 	cells_close(&a.cells);

@@ -175,6 +175,7 @@ struct job {
 	uint64_t triage_began_us;
 	uint64_t suspects; /* queued inputs of this run that may be timeouts */
 	bool untriaged;	   /* artifacts were collected since the last triage */
+	bool unchecked;	   /* whether known crashes are fixed was not looked at yet */
 	bool in_a_hurry;   /* to pause */
 	bool at_once;	   /* to end: what is left to do is for another run */
 	uint32_t forgiven; /* failures of an older binary, of failures_total */

@@ -17,6 +17,9 @@
 /* Starting once more for less than this is all cost. */
 #define WORTH_A_CELL_US (1 * USEC_PER_SEC)
 
+/* One input that is slow takes two of its times, and a busy machine as many again. */
+enum { SHORT_RUN_TIMEOUTS = 4 };
+
 /* --- triage --------------------------------------------------------------- */
 
 /* Nothing goes on after the run's end. */
@@ -61,7 +64,8 @@ enum phase_event job_after_last(const struct job *j)
 		return EVENT_FINAL;
 	if (j->fuzzed && !j->has_merged && j->cfg->merge_us > 0)
 		return EVENT_MERGE;
-	return (j->untriaged || j->unshrunk) && triage_left(j) > 0 ? EVENT_TRIAGE : EVENT_FINAL;
+	return (j->untriaged || j->unshrunk || j->unchecked) && triage_left(j) > 0 ? EVENT_TRIAGE
+										   : EVENT_FINAL;
 }
 
 /* Nothing shall be done just now, nor what is left to do after fuzzing. */
@@ -152,8 +156,15 @@ static void on_triaged(void *arg, const struct triage_sum *sum)
 	next_step(j);
 }
 
+/* The run's end is a promise: a replay may take minutes. */
+static uint64_t cut_at(const struct job *j)
+{
+	return j->env->end_us ? j->env->end_us + j->cfg->grace_us : 0;
+}
+
 static void check_build(struct job *j, struct triage_spec *s)
 {
+	j->unchecked = false;
 	s->stages |= TRIAGE_CHECK;
 	s->anew = *j->checked && strcmp(j->checked, j->build.id) != 0;
 	memcpy(j->checked, j->build.id, sizeof(j->checked));
@@ -169,6 +180,7 @@ void job_triage(struct job *j)
 	    .rebuilt = job_is_rebuilt(j),
 	    .stages = TRIAGE_QUEUE,
 	    .budget_us = triage_now(j),
+	    .until_us = cut_at(j),
 	    .work = work,
 	    .done = on_triaged,
 	    .arg = j,
@@ -179,7 +191,7 @@ void job_triage(struct job *j)
 	j->tidies = false;
 	if (j->shrinks)
 		s.stages |= TRIAGE_SHRINK;
-	else if (!j->launched)
+	if (j->shrinks ? j->unchecked : !j->launched)
 		check_build(j, &s);
 	j->untriaged = false;
 	j->triage_began_us = clock_mono_us();
@@ -192,9 +204,23 @@ void job_triage(struct job *j)
 	}
 }
 
+/* In a short run the first turns come first, and what waits comes behind a cell. */
+static bool is_short(const struct job *j)
+{
+	uint64_t least = SHORT_RUN_TIMEOUTS * j->cfg->input_timeout_us;
+
+	return until_end(j, least) < least;
+}
+
 void job_after_prepare(struct job *j)
 {
-	job_step(j, !j->launched && triage_left(j) > 0 ? EVENT_TRIAGE : EVENT_READY);
+	bool triages = !j->launched && triage_left(j) > 0;
+
+	if (triages && is_short(j)) {
+		j->untriaged = j->unchecked = true;
+		triages = false;
+	}
+	job_step(j, triages ? EVENT_TRIAGE : EVENT_READY);
 }
 
 void job_after_collect(struct job *j)

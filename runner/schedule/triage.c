@@ -199,6 +199,7 @@ static void finish(void *arg)
 	triage_shrink_done(t);
 	triage_engine_done(t);
 	source_remove(t->idle);
+	source_remove(t->until);
 	t->spec.done(t->spec.arg, &t->sum);
 	free(t);
 }
@@ -248,6 +249,11 @@ static void on_idle(void *arg)
 		finish(t);
 }
 
+static void on_until(void *arg)
+{
+	triage_stop(arg);
+}
+
 int triage_start(const struct triage_env *env, const struct triage_spec *spec, struct triage **ret,
 		 struct err *e)
 {
@@ -262,7 +268,10 @@ int triage_start(const struct triage_env *env, const struct triage_spec *spec, s
 	snprintf(t->work, sizeof(t->work), "%s", spec->work);
 	t->end_us = now + spec->budget_us;
 	r = loop_add_timer(env->trial.exec.loop, now, on_idle, t, &t->idle, e);
+	if (r == 0 && spec->until_us)
+		r = loop_add_timer(env->trial.exec.loop, spec->until_us, on_until, t, &t->until, e);
 	if (r < 0) {
+		source_remove(t->idle);
 		free(t);
 		return r;
 	}

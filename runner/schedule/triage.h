@@ -73,11 +73,13 @@ struct triage_parts {
 struct triage_spec {
 	const struct target *target;
 	const struct target_config *cfg;
-	size_t index;	 /* exec_spec.index */
-	bool rebuilt;	 /* its binary is newer than the run: triage_env.commit is not its */
-	bool anew;	 /* TRIAGE_CHECK: what passed in this run did so on another binary */
-	unsigned stages; /* TRIAGE_CHECK | ... */
-	uint64_t budget_us;
+	size_t index;	    /* exec_spec.index */
+	bool rebuilt;	    /* its binary is newer than the run: triage_env.commit is not its */
+	bool anew;	    /* TRIAGE_CHECK: what passed in this run did so on another binary */
+	unsigned stages;    /* TRIAGE_CHECK | ... */
+	uint64_t budget_us; /* an input that has failed is noted behind its replay, then */
+	/* clock_mono_us(): the replay in work is ended, and what is open waits; 0: never. */
+	uint64_t until_us;
 	const char *work; /* a directory of ours, for inputs; copied */
 	/* TRIAGE_QUEUE: it takes the part-th of these parts; NULL: all. */
 	struct triage_parts *parts;

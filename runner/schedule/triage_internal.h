@@ -45,6 +45,7 @@ struct triage {
 	struct trial_seat *seat; /* of trials without names; NULL: none was needed, or can be */
 	struct naming *naming;	 /* NULL: no symbolizer is at work */
 	struct source *idle;	 /* the next step, from the loop */
+	struct source *until;	 /* spec.until_us; NULL: never */
 	uint64_t borrowed;	 /* memory, by the trial in work */
 	trial_done_fn *done;	 /* who waits for it */
 	struct {

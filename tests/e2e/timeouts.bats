@@ -51,3 +51,18 @@ its_seed() {
 	[ "$(value failures_total)" -eq 0 ]
 	[ "$(queued)" -eq 0 ]
 }
+
+# One replay of it takes twice its time, and on a busy machine more.
+@test "a run ends at its time, whatever waits, and fuzzes first" {
+	config '"timeout": "30s", "max_crashes": 1'
+	queue timeout_fuzzer timeout T
+	local began=$SECONDS
+	run timeout $((300 * SLOW)) "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$TARGETS" \
+		--filter timeout_fuzzer --max-total-time "$((20 * TIMES))s"
+	echo "$output"
+	[ $((SECONDS - began)) -le $((20 * TIMES + 15 * SLOW)) ]
+	[ "$(queued)" -ge 1 ] # an open question, for the next run
+	LOGS=$(last_logs)
+	TARGET=timeout_fuzzer
+	[ "$(value execs)" -gt 0 ]
+}
