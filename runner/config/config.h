@@ -46,7 +46,7 @@ struct target_config {
 		bool forget;	      /* what earlier runs with the same binary say */
 		uint64_t cap_us;      /* CPU time after which it ends in any case; 0: none */
 	} plateau;
-	uint32_t max_crashes; /* failures in one run after which it is given up */
+	uint32_t max_crashes; /* failures in one run after which it is given up; 0: never */
 	uint64_t triage_us, minimize_us, merge_us; /* 0: not at all */
 	uint64_t symbolizer_memory;
 	int32_t priority;	      /* higher first */

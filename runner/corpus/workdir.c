@@ -206,7 +206,7 @@ static void quarantine(const struct collecting *k, const char *hex)
 	struct err e;
 
 	(void)snprintf(path, sizeof(path), "seeds/%s", hex);
-	(void)unlinkat(k->dir, path, 0); /* allow: it is rarely there */
+	k->sum->taken += unlinkat(k->dir, path, 0) == 0; /* allow: it is rarely there */
 	(void)snprintf(path, sizeof(path), "corpus/%s", hex);
 	(void)unlinkat(k->dir, path, 0); /* allow: likewise */
 	if (faccessat(k->c->corpus, hex, F_OK, 0) < 0)

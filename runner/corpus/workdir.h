@@ -87,6 +87,7 @@ struct workdir_collect {
 struct workdir_found {
 	uint64_t inputs, input_bytes; /* new in the persistent corpus */
 	uint64_t failures;	      /* artifacts that are failures, this time */
+	uint64_t taken;		      /* inputs that were taken out of the seeds for that */
 	uint64_t suspects;	      /* queued for a replay, not known to fail */
 	uint64_t skipped;	      /* not files, too large, too many */
 	uint64_t dropped;	  /* artifacts that were not kept; the first of a kind is kept */

@@ -32,11 +32,12 @@ struct engine_fuzz {
 	uint64_t max_time_s;	      /* a second belt: our own deadline comes first */
 	uint64_t input_timeout_s;
 	uint64_t rss_limit_mib;
-	uint64_t max_len;	  /* bytes; 0: the engine's choice */
-	uint64_t seed;		  /* 0: the engine's choice */
-	uint64_t runs;		  /* 0: no limit */
-	const char *suppressions; /* file for LSan: known leaks; or NULL */
-	const char *symbolizer;	  /* for the names in it; reports name functions then, too */
+	uint64_t max_len; /* bytes; 0: the engine's choice */
+	uint64_t seed;	  /* 0: the engine's choice */
+	uint64_t runs;	  /* 0: no limit */
+	/* Files of suppressions, for LSan and UBSan, or NULL: known crashes do not end it. */
+	const char *known_leaks, *known_undefined;
+	const char *symbolizer; /* for the names in them; reports name functions then, too */
 	/* From the configuration and the target's .options; a flag given here wins
 	 * over the adapter's own, except those that the cell depends on (refused by
 	 * engine_ops.flag_ok). */
@@ -50,8 +51,7 @@ struct engine_replay {
 	const char *const *inputs; /* files, NULL-terminated */
 	uint64_t input_timeout_s;
 	uint64_t rss_limit_mib;
-	const char *symbolizer;	  /* path of one: reports name functions; NULL: they do not */
-	const char *suppressions; /* file for LSan, or NULL */
+	const char *symbolizer; /* path of one: reports name functions; NULL: they do not */
 	const char *const
 	    *flags; /* as of the fuzzing; those that only fuzzing knows are left out */
 	const char *const *env;

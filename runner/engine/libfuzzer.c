@@ -128,7 +128,8 @@ static int fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, struct er
 	struct libfuzzer_env env = {.env = job->env,
 				    .rss_limit_mib = job->rss_limit_mib,
 				    .symbolizer = job->symbolizer,
-				    .suppressions = job->suppressions};
+				    .known_leaks = job->known_leaks,
+				    .known_undefined = job->known_undefined};
 	struct engine_cmd c = {0};
 	int r = add_own(job, &c.argv, e);
 

@@ -26,7 +26,8 @@ bool libfuzzer_flag_replays(const char *flag);
 struct libfuzzer_env {
 	const char *const *env; /* the person's */
 	uint64_t rss_limit_mib;
-	const char *symbolizer, *suppressions; /* or NULL */
+	const char *symbolizer;			   /* or NULL */
+	const char *known_leaks, *known_undefined; /* files of suppressions, or NULL */
 };
 MUST_CHECK int libfuzzer_env(const struct libfuzzer_env *o, struct strv *io, struct err *e);
 /* The last step of a command: c gets its environment and goes to *ret.  r < 0: an earlier

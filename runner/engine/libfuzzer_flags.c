@@ -167,7 +167,7 @@ static const struct san sans[] = {
     {"LSAN_OPTIONS", "print_suppressions=0", FORCED},
 };
 
-enum { ASAN = 0, LSAN = 4 }; /* in sans */
+enum { ASAN = 0, UBSAN = 1, LSAN = 4 }; /* in sans */
 enum { ENV_MAX = 64 * 1024, QUARANTINE_MAX_MIB = 64 };
 
 static bool is_var(const char *entry, const char *name)
@@ -175,6 +175,23 @@ static bool is_var(const char *entry, const char *name)
 	size_t n = strlen(name);
 
 	return strncmp(entry, name, n) == 0 && entry[n] == '=';
+}
+
+/* Of known crashes.  A person's own file goes first: there can be only one. */
+static const char *suppressions_for(const struct libfuzzer_env *o, const struct san *s)
+{
+	static const char option[] = "suppressions=";
+
+	for (size_t i = 0; o->env && o->env[i]; i++) {
+		const char *at = is_var(o->env[i], s->name) ? strstr(o->env[i], option) : NULL;
+
+		for (; at; at = strstr(at + 1, option))
+			if (at[-1] != '_') /* "print_suppressions=" */
+				return NULL;
+	}
+	if (s == &sans[LSAN])
+		return o->known_leaks;
+	return s == &sans[UBSAN] ? o->known_undefined : NULL;
 }
 
 static int add_options(const struct libfuzzer_env *o, const struct san *s, struct strv *io,
@@ -199,8 +216,8 @@ static int add_options(const struct libfuzzer_env *o, const struct san *s, struc
 		r = buf_addf(&b, e, ":symbolize=1:external_symbolizer_path=%s", o->symbolizer);
 	else if (r == 0)
 		r = buf_addf(&b, e, ":symbolize=0");
-	if (r == 0 && o->suppressions && s == &sans[LSAN])
-		r = buf_addf(&b, e, ":suppressions=%s", o->suppressions);
+	if (r == 0 && suppressions_for(o, s))
+		r = buf_addf(&b, e, ":suppressions=%s", suppressions_for(o, s));
 	if (r < 0)
 		return err_wrap(e, "%s", s->name);
 	return strv_add(io, buf_str(&b), e);

@@ -14,10 +14,8 @@ static int add_limits(uint64_t timeout_s, uint64_t rss_mib, struct strv *v, stru
 
 int libfuzzer_replay(const struct engine_replay *job, struct engine_cmd *ret, struct err *e)
 {
-	struct libfuzzer_env env = {.env = job->env,
-				    .rss_limit_mib = job->rss_limit_mib,
-				    .symbolizer = job->symbolizer,
-				    .suppressions = job->suppressions};
+	struct libfuzzer_env env = {
+	    .env = job->env, .rss_limit_mib = job->rss_limit_mib, .symbolizer = job->symbolizer};
 	struct engine_cmd c = {0};
 	int r = strv_add(&c.argv, job->binary, e);
 

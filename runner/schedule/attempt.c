@@ -7,6 +7,7 @@
 #include "base/sys.h"
 #include "runner/schedule/internal.h"
 #include "runner/schedule/setup.h"
+#include "runner/schedule/suppress.h"
 
 #include <errno.h>
 #include <math.h>
@@ -19,7 +20,7 @@ enum { LONGER_MAX = 4 }; /* times the time that an input may take, on a busy mac
 /* Our own deadline comes first; this is the belt for the case that we die. */
 #define BELT_US (60 * USEC_PER_SEC)
 
-enum { LEAKS_MAX = 1 << 20 };
+enum { SUPPRESSIONS_MAX = 1 << 20 };
 
 uid_t attempt_uid(const struct job *j)
 {
@@ -37,63 +38,12 @@ static uint64_t max_time_s(const struct job *j, uint64_t now_us)
 {
 	uint64_t left = j->deadline_at > now_us ? j->deadline_at - now_us : 0;
 
+	if (j->seat_time_s) /* the same command as before */
+		return j->seat_time_s;
 	return (left + 2 * j->cfg->grace_us + BELT_US) / USEC_PER_SEC;
 }
 
-/* "xmalloc", "my_strdup", "PoolAllocator::get" */
-static bool is_allocation(const char *function)
-{
-	static const char *const words[] = {"alloc", "dup"};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcasestr(function, words[i]))
-			return true;
-	return false;
-}
-
-const char *attempt_leaking(const struct ledger_list *frames)
-{
-	size_t i = 0;
-
-	while (i + 1 < frames->n && is_allocation(frames->v[i]))
-		i++;
-	return i < frames->n && *frames->v[i] ? frames->v[i] : NULL;
-}
-
-/* The function to name for the target's own leak; NULL: it is no leak. */
-static const char *known_leak(const struct job *j, const struct known_crash *c)
-{
-	const struct known_crash *own = ledger_entry(c, j->target->name);
-
-	return own && strcmp(own->kind, "lsan") == 0 && own->state != LEDGER_FIXED
-		   ? attempt_leaking(&own->frames)
-		   : NULL;
-}
-
-/* "leak:" and a pattern, in which only '*', '^' and '$' are special. */
-static int add_leak(struct buf *b, const char *function, struct err *e)
-{
-	if (strpbrk(function, "\r\n"))
-		return 0;
-	return buf_addf(b, e, "leak:^%s$\n", function);
-}
-
-/* Leaks that were told once must not end every cell again. */
-static int suppressions(const struct job *j, struct buf *ret, struct err *e)
-{
-	const struct ledger *l = books_ledger(j->env->triage_env.books);
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < ledger_count(l); i++) {
-		const char *function = known_leak(j, ledger_at(l, i));
-
-		if (function)
-			r = add_leak(ret, function, e);
-	}
-	return r == -EFBIG ? 0 : r; /* as many as it holds */
-}
-
-/* Without room for a symbolizer a known leak ends the cell, as any other does. */
+/* Without room for a symbolizer a known crash ends the cell, as any other does. */
 static bool borrow(const struct job *j, struct attempt *a)
 {
 	const struct triage_env *env = &j->env->triage_env;
@@ -105,20 +55,43 @@ static bool borrow(const struct job *j, struct attempt *a)
 	return true;
 }
 
-static int mount_leaks(struct setup *s, const struct job *j, struct attempt *a, struct err *e)
+/* Shows the text, if there is any, as a file that its cell can read. */
+static int mount_text(struct setup *s, const struct job *j, const char *name, const char *at,
+		      struct slice text, struct err *e)
 {
-	_autobuf_ struct buf text = BUF_INIT(LEAKS_MAX);
 	_autoclose_ int dir = -1;
-	int r = suppressions(j, &text, e);
+	int r = fs_open_dir(j->env->dirs->work, j->target->name, &dir, e);
 
-	if (r < 0 || text.n == 0 || !borrow(j, a))
-		return r;
-	r = fs_open_dir(j->env->dirs->work, j->target->name, &dir, e);
 	if (r == 0)
-		r = fs_replace(dir, "known-leaks", buf_slice(&text), e);
-	if (r == 0 && fchmodat(dir, "known-leaks", 0644, 0) < 0)
-		r = err_sys(e, "set the mode of the suppressions");
-	return r == 0 ? mount_work(s, j, "known-leaks", SETUP_FILE_LEAKS, false, e) : r;
+		r = fs_replace(dir, name, text, e);
+	if (r == 0 && fchmodat(dir, name, 0644, 0) < 0)
+		r = err_sys(e, "set the mode of '%s'", name);
+	return r == 0 ? mount_work(s, j, name, at, false, e) : r;
+}
+
+/* What is known must not end every cell again. */
+static int mount_suppressions(struct setup *s, const struct job *j, struct attempt *a,
+			      struct err *e)
+{
+	const struct ledger *l = books_ledger(j->env->triage_env.books);
+	_autobuf_ struct buf leaks = BUF_INIT(SUPPRESSIONS_MAX);
+	_autobuf_ struct buf undefined = BUF_INIT(SUPPRESSIONS_MAX);
+	int r = suppress_leaks(l, j->target->name, &leaks, e);
+
+	if (r == 0 && !j->ub_stays)
+		r = suppress_undefined(l, j->target->name, &undefined, e);
+	if (r < 0 && r != -EFBIG) /* as many as it holds */
+		return r;
+	if (leaks.n + undefined.n == 0 || !borrow(j, a))
+		return 0;
+	r = leaks.n > 0 ? mount_text(s, j, "known-leaks", SETUP_FILE_LEAKS, buf_slice(&leaks), e)
+			: 0;
+	if (r == 0 && undefined.n > 0)
+		r = mount_text(s, j, "known-undefined", SETUP_FILE_UNDEFINED, buf_slice(&undefined),
+			       e);
+	a->has_leaks = leaks.n > 0;
+	a->has_undefined = undefined.n > 0;
+	return r;
 }
 
 uint64_t attempt_input_timeout(uint64_t may_take_us, double starved)
@@ -155,7 +128,8 @@ static int engine_command(struct setup *s, const struct job *j, const struct att
 	    .seed = j->cfg->seed ? j->cfg->seed + j->cells : 0,
 	    .runs = job_runs_left(j),
 	    /* They go by names: such a cell gets a symbolizer, and memory for it. */
-	    .suppressions = a->borrowed ? SETUP_FILE_LEAKS : NULL,
+	    .known_leaks = a->has_leaks ? SETUP_FILE_LEAKS : NULL,
+	    .known_undefined = a->has_undefined ? SETUP_FILE_UNDEFINED : NULL,
 	    .symbolizer = a->borrowed ? j->env->triage_env.trial.symbolizer : NULL,
 	    .flags = (const char *const *)s->flags.v,
 	    .env = (const char *const *)s->env.v,
@@ -186,24 +160,10 @@ static int make_setup(struct setup *s, const struct job *j, struct attempt *a, s
 	if (r == 0)
 		r = mount_dictionary(s, j, e);
 	if (r == 0)
-		r = mount_leaks(s, j, a, e);
+		r = mount_suppressions(s, j, a, e);
 	if (r == 0)
 		r = engine_command(s, j, a, e);
 	return r;
-}
-
-static int start_cell(struct job *j, const struct setup *s, const struct cell_ops *ops,
-		      struct attempt *a, struct err *e)
-{
-	char id[64];
-	struct setup_cell c = {.host = j->env->host,
-			       .rootfs = j->env->rootfs,
-			       .id = id,
-			       .extra_memory = a->borrowed,
-			       .wall_us = max_time_s(j, a->launched_us) * USEC_PER_SEC};
-
-	snprintf(id, sizeof(id), "%s-%zu-%u", j->env->dirs->id, j->index, j->cells);
-	return setup_start(s, &c, attempt_uid(j), ops, j, &a->cell, e);
 }
 
 /* What a person needs to do the same by hand. */
@@ -219,6 +179,64 @@ static void note_command(struct job *j, const struct engine_cmd *cmd)
 		r = buf_addf(&b, &e, "%s%s", cmd->argv.v[i], i + 1 < cmd->argv.n ? " " : "");
 	joblog_note(&j->log, "command: %s", buf_str(&b));
 	buf_done(&b);
+}
+
+static int start_in_seat(struct job *j, const struct setup *s, const struct setup_cell *c,
+			 const struct cell_ops *ops, struct attempt *a, struct err *e)
+{
+	bool again;
+	int r = seat_start(j->seat, s, c, attempt_uid(j), ops, j, &a->cell, &again, e);
+
+	if (r < 0)
+		return r;
+	j->seat_time_s = c->wall_us / USEC_PER_SEC;
+	if (!again)
+		note_command(j, &s->cmd);
+	else if (cell_read(a->cell, &a->from, e) < 0) /* nothing could be said of its end */
+		(void)!cell_kill(a->cell, e);
+	return 0;
+}
+
+static int start_cell(struct job *j, const struct setup *s, const struct cell_ops *ops,
+		      struct attempt *a, struct err *e)
+{
+	char id[64];
+	struct setup_cell c = {.host = j->env->host,
+			       .rootfs = j->env->rootfs,
+			       .id = id,
+			       .extra_memory = a->borrowed,
+			       .wall_us = max_time_s(j, a->launched_us) * USEC_PER_SEC};
+
+	snprintf(id, sizeof(id), "%s-%zu-%u", j->env->dirs->id, j->index, j->cells);
+	if (j->seat)
+		return start_in_seat(j, s, &c, ops, a, e);
+	note_command(j, &s->cmd);
+	return setup_start(s, &c, attempt_uid(j), ops, j, &a->cell, e);
+}
+
+void attempt_share(const struct attempt *a, struct cgroup_counters *io)
+{
+	const struct cgroup_counters *from = &a->from;
+
+	io->usage_us -= from->usage_us;
+	io->user_us -= from->user_us;
+	io->system_us -= from->system_us;
+	io->throttled_us -= from->throttled_us;
+	io->mem_high_events -= from->mem_high_events;
+	io->oom_kills -= from->oom_kills;
+	io->pids_refused -= from->pids_refused;
+	io->cpu.full_us -= from->cpu.full_us;
+	io->memory.full_us -= from->memory.full_us;
+	io->io.full_us -= from->io.full_us;
+}
+
+int attempt_read(const struct attempt *a, struct cgroup_counters *ret, struct err *e)
+{
+	int r = cell_read(a->cell, ret, e);
+
+	if (r == 0)
+		attempt_share(a, ret);
+	return r;
 }
 
 void attempt_free(const struct job *j, struct attempt *a)
@@ -250,7 +268,6 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 	r = make_setup(&s, j, a, e);
 	if (r == 0) {
 		a->max_len = s.cmd.max_len;
-		note_command(j, &s.cmd);
 		r = start_cell(j, &s, ops, a, e);
 	}
 	setup_done(&s);

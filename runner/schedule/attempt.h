@@ -6,9 +6,11 @@
 #include "runner/schedule/job.h"
 #include "runner/schedule/kept.h"
 
-/* What lives as long as one cell does. */
+/* What lives as long as one cell does, or one of the engine's processes in a cell that stays. */
 struct attempt {
 	struct cell *cell;
+	/* Its counters at the launch: not 0 in a cell that stayed. */
+	struct cgroup_counters from;
 	struct lines lines;
 	struct kept_output kept;
 	struct engine_state engine;
@@ -25,14 +27,15 @@ struct attempt {
 	bool restarted;	       /* its engine started twice before any forced stop */
 	bool at_mark;	       /* halted at the memory mark after it was asked to stop */
 	uint64_t launched_us;
-	uint64_t execs;	      /* the engine's claim; known when the cell has ended */
-	uint64_t until_us;    /* when the keeper kills the cell; 0: it has no deadline */
-	uint64_t absent_us;   /* at the end: how long we had not run before */
-	uint64_t waited_us;   /* the target's clock's, when it was launched */
-	uint64_t borrowed;    /* memory, for the names in suppressions */
-	uint64_t may_take_us; /* the engine's limit of an input's time */
-	uint64_t max_len;     /* that the engine was told; 0: its choice */
-	char refused[32];     /* the refused system call of the input that ended it */
+	uint64_t execs;		       /* the engine's claim; known when the cell has ended */
+	uint64_t until_us;	       /* when the keeper kills the cell; 0: it has no deadline */
+	uint64_t absent_us;	       /* at the end: how long we had not run before */
+	uint64_t waited_us;	       /* the target's clock's, when it was launched */
+	uint64_t borrowed;	       /* memory, for the names in suppressions */
+	bool has_leaks, has_undefined; /* suppressions of known crashes */
+	uint64_t may_take_us;	       /* the engine's limit of an input's time */
+	uint64_t max_len;	       /* that the engine was told; 0: its choice */
+	char refused[32];	       /* the refused system call of the input that ended it */
 	/* How the cell failed, for a failure without an artifact. own CRASH_OWN_: it did not
 	 * fail. */
 	struct {
@@ -51,23 +54,22 @@ struct attempt {
 };
 
 /* The cell of a job: what it sees, under which limits, running what.  Builds and
- * starts it; -errno when it cannot. */
+ * starts it, or goes on in the one that stayed in j->seat; -errno when it cannot. */
 MUST_CHECK int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **ret,
 			      struct err *e);
 
-/* Its cell is gone; NULL is fine. */
+/* What its cell's counters say of it alone: they go on in a cell that stayed. */
+void attempt_share(const struct attempt *a, struct cgroup_counters *io);
+/* cell_read(), and that. */
+MUST_CHECK int attempt_read(const struct attempt *a, struct cgroup_counters *ret, struct err *e);
+
+/* Its cell is gone, or is parked; NULL is fine. */
 void attempt_free(const struct job *j, struct attempt *a);
 
 /* What the engine is told that an input may take.  It measures wall time: of a target that
  * waits for CPUs (starved: struct effective's) it is more, up to four times as much.  What it
  * reports all the same is looked at in triage. */
 uint64_t attempt_input_timeout(uint64_t may_take_us, double starved);
-
-/* The function by which a known leak is suppressed, from its frames.  LeakSanitizer then suppresses
- * each leak that has this function anywhere in its stack.  So an allocation function ("alloc" or
- * "dup" is part of its name) would hide the leaks of all its callers, and its caller is taken
- * instead.  NULL: no frame has a name. */
-const char *attempt_leaking(const struct ledger_list *frames);
 
 /* The host user of a job's cells. */
 uid_t attempt_uid(const struct job *j);

@@ -89,11 +89,10 @@ static void check_dump_ignored(struct job *j)
 	struct err e;
 
 	/* In starved cells only CPU time tells whether the input is over its limit. */
-	a->ignored_dump = a->stats_cpu_us && a->dumped_us &&
-			  j->attempt->engine.fault == ENGINE_FAULT_NONE &&
-			  cell_read(a->cell, &c, &e) == 0 &&
-			  c.usage_us >= a->dump_cpu_us + JOB_DUMP_GRACE_US / 5 &&
-			  c.usage_us >= a->stats_cpu_us + j->cfg->input_timeout_us;
+	a->ignored_dump =
+	    a->stats_cpu_us && a->dumped_us && j->attempt->engine.fault == ENGINE_FAULT_NONE &&
+	    attempt_read(a, &c, &e) == 0 && c.usage_us >= a->dump_cpu_us + JOB_DUMP_GRACE_US / 5 &&
+	    c.usage_us >= a->stats_cpu_us + j->cfg->input_timeout_us;
 }
 
 static void on_timer(void *arg)
@@ -294,7 +293,7 @@ static void do_dump(struct job *j)
 
 	job_hold(j, false);
 	mark_forced(j);
-	j->attempt->dump_cpu_us = cell_read(j->attempt->cell, &c, &e) == 0 ? c.usage_us : 0;
+	j->attempt->dump_cpu_us = attempt_read(j->attempt, &c, &e) == 0 ? c.usage_us : 0;
 	r = dump_input(j->attempt->cell, j->target->engine, &j->attempt->engine,
 		       job_asked(j) == ASK_MEMORY, &e);
 	if (r > 0)
@@ -349,7 +348,8 @@ static void act(struct job *j, enum phase_action a)
 	case ACTION_RELAUNCH:
 		j->restarts++;
 		do_launch(j);
-		j->env->news(j->env->arg, j, JOB_RESTARTED);
+		if (!j->knew)
+			j->env->news(j->env->arg, j, JOB_RESTARTED);
 		break;
 	case ACTION_LAUNCH:
 		do_launch(j);
@@ -486,7 +486,7 @@ void job_revive(struct job *j)
 	j->reason = j->pending = REASON_NONE;
 	j->ask = ASK_NOTHING;
 	j->at_once = false;
-	j->barren = 0;
+	j->stillborn = j->taken = 0;
 	j->forgiven = j->failures_total;
 	j->disk.saved = (struct fs_usage){0};
 	j->disk.kept = (struct workdir_kept){0};

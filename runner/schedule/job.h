@@ -15,6 +15,7 @@
 #include "runner/schedule/phase.h"
 #include "runner/schedule/progress.h"
 #include "runner/schedule/reason.h"
+#include "runner/schedule/seat.h"
 #include "runner/schedule/triage.h"
 #include "runner/state/joblog.h"
 #include "runner/state/series.h"
@@ -105,6 +106,10 @@ struct job {
 	char note[200];
 
 	struct attempt *attempt; /* NULL between cells */
+	/* Where its cell stays after a known failure.  NULL: it had none in this turn, or its cells
+	 * may not stay. */
+	struct seat *seat;
+	uint64_t seat_time_s; /* what the engine in it was given */
 	struct source *timer;
 	uint64_t grace_at, deadline_at; /* clock_mono_us(), 0: none */
 	uint64_t used_us;		/* wall time in earlier turns in the queue */
@@ -154,9 +159,12 @@ struct job {
 	bool fuzzed;
 	bool uncollected; /* its working directory still has what could not be saved */
 	enum failure last_failure;
+	bool knew;     /* it was one of the target's known, open crashes */
+	bool ub_stays; /* its program ends at undefined behaviour, suppressed or not */
 	uint64_t failures[FAILURE_];
-	uint32_t failures_total, restarts, barren;
-	uint32_t cells; /* launched so far: names the next one */
+	uint32_t failures_total, restarts;
+	uint32_t stillborn, taken; /* as in struct loop_guard */
+	uint32_t cells;		   /* launched so far: names the next one */
 	/* Refused system calls, of JOB_REFUSED_MAX names; the last one is for all further names.
 	 * NULL: there was none yet. */
 	struct job_refused *refused;

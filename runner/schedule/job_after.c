@@ -223,10 +223,49 @@ void job_after_prepare(struct job *j)
 	job_step(j, triages ? EVENT_TRIAGE : EVENT_READY);
 }
 
+/* Known failures in the queue at which triage counts them. */
+enum { KNOWN_MOST = 32 };
+
+/* The engine starts again at once: its failure was a known one, and triage has time. */
+static bool goes_on_at_once(const struct job *j)
+{
+	return j->knew && j->last_failure != FAILURE_NONE && j->pending == REASON_NONE &&
+	       j->ask == ASK_NOTHING && j->crashes.left < KNOWN_MOST &&
+	       j->deadline_at >= clock_mono_us() + WORTH_A_CELL_US && !job_other_binary(j);
+}
+
+/* Without a seat the next cell is one as always.  A seed of the configuration is another one for
+ * each cell, and so is the number of runs. */
+static void take_seat(struct job *j)
+{
+	struct err ignored;
+
+	if (!j->seat && !j->cfg->seed && !j->cfg->runs && seat_new(&j->seat, &ignored) < 0)
+		j->seat = NULL;
+}
+
+static void on_left_seat(void *arg)
+{
+	struct job *j = arg;
+
+	j->seat = NULL;
+	j->seat_time_s = 0;
+	job_after_collect(j);
+}
+
 void job_after_collect(struct job *j)
 {
 	attempt_free(j, j->attempt);
 	j->attempt = NULL;
+	if (goes_on_at_once(j)) {
+		take_seat(j);
+		job_step(j, EVENT_AGAIN);
+		return;
+	}
+	if (j->seat) { /* no cell stays while anything else is done */
+		seat_close(j->seat, on_left_seat, j);
+		return;
+	}
 	/* Between two cells: so that a known leak is known to the next one. */
 	if (j->untriaged && !hurried(j) && triage_left(j) > 0 &&
 	    !(j->ask == ASK_PAUSE && j->in_a_hurry))

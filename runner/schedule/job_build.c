@@ -82,7 +82,8 @@ void job_take_build(struct job *j, const struct kept_file *file, const char *id)
 		j->launched = false; /* what of its crashes is fixed? */
 		j->forgiven = j->failures_total;
 		j->runs_from = j->execs_before;
-		j->barren = 0;
+		j->stillborn = j->taken = 0;
+		j->ub_stays = false;
 		j->cov = j->ft = 0;
 		memset(&j->said, 0, sizeof(j->said));
 	} else if (j->kept && !j->fleet->known && !j->cfg->plateau.forget && p.curve.build_us > 0) {

@@ -4,6 +4,7 @@
 #include "base/sys.h"
 #include "runner/schedule/attempt.h"
 #include "runner/schedule/internal.h"
+#include "runner/schedule/suppress.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -19,8 +20,6 @@
 /* The engine reports an input that takes too long; one that holds still for twice
  * that, and at least this long, has got past the engine. */
 #define STUCK_US (10 * USEC_PER_SEC)
-/* A cell that failed sooner, without new coverage, got nowhere. */
-#define BARREN_US (10 * USEC_PER_SEC)
 enum { SHORTAGES_MAX = 20 };
 /* In less time a share of it says nothing. */
 #define PRESSURE_US (500 * USEC_PER_MSEC)
@@ -30,8 +29,7 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* True: more coverage than ever. */
-static bool tell_fleet(struct job *j)
+static void tell_fleet(struct job *j)
 {
 	const struct engine_state *s = &j->attempt->engine;
 	struct fleet_news n = {
@@ -43,7 +41,7 @@ static bool tell_fleet(struct job *j)
 	    .runs = job_execs(j),
 	};
 
-	return fleet_tell(j->fleet, &n);
+	(void)fleet_tell(j->fleet, &n);
 }
 
 static void note_said(struct job *j)
@@ -82,8 +80,7 @@ static void on_line(void *arg, struct slice line)
 	j->ft = max_u64(j->ft, s->ft);
 	j->rss_mib = max_u64(j->rss_mib, s->rss_mib);
 	note_said(j);
-	if (tell_fleet(j))
-		j->barren = 0;
+	tell_fleet(j);
 }
 
 /* The input that restarted the engine is gone with its first process.  A dump would save an
@@ -383,6 +380,16 @@ static bool is_shortage(struct job *j, const struct cell_end *end)
 	       ++j->shortages <= SHORTAGES_MAX;
 }
 
+static void know_failure(struct job *j)
+{
+	bool crashed = j->last_failure == FAILURE_CRASH || j->last_failure == FAILURE_LEAK;
+	const struct known_crash *own = crashed ? job_known_failure(j) : NULL;
+
+	j->knew = own;
+	if (own && j->attempt->has_undefined && suppress_goes_on(own))
+		j->ub_stays = true;
+}
+
 void job_judge(struct job *j, const struct cell_end *end)
 {
 	struct cell_facts f = facts_of(j, end);
@@ -399,18 +406,18 @@ void job_judge(struct job *j, const struct cell_end *end)
 		return;
 	}
 	j->last_failure = what;
+	know_failure(j);
 	job_note_lost(j, &f, what);
 	job_count_health(j, what);
 	if (what != FAILURE_NONE) {
 		j->failures[what]++;
 		j->failures_total++;
-		if (clock_mono_us() - j->attempt->launched_us < BARREN_US)
-			j->barren++;
-		else
-			j->barren = 0;
+		j->stillborn = f.fuzzed ? 0 : j->stillborn + 1;
+		j->taken = f.fuzzed ? 0 : j->taken;
 	}
 	g.failures = j->failures_total - j->forgiven;
-	g.barren = j->barren;
+	g.stillborn = j->stillborn;
+	g.taken = j->taken;
 	explain(j, &f, end);
 	if (j->ask == ASK_FINISH || (j->ask == ASK_PAUSE && what == FAILURE_NONE))
 		return; /* pending says what next, or nothing: back to the queue */
@@ -470,9 +477,9 @@ static void read_pressure(struct job *j, const struct cgroup_counters *c, uint64
 	mark(j);
 }
 
-static void on_ended(void *arg, const struct cell_end *end)
+/* Its program has ended, and the cell is gone or parked.  end->last: of this program alone. */
+static void program_ended(struct job *j, const struct cell_end *end)
 {
-	struct job *j = arg;
 	struct attempt *a = j->attempt;
 	struct engine_state *s = &a->engine;
 	uint64_t rss = j->now.mem_now; /* at the end nothing is left of it */
@@ -499,15 +506,52 @@ static void on_ended(void *arg, const struct cell_end *end)
 	job_judge(j, end);
 	a->cell = NULL; /* freed when we return */
 	j->held = false;
-	if (j->last_failure != FAILURE_NONE)
+	if (j->last_failure != FAILURE_NONE && !j->knew)
 		j->env->news(j->env->arg, j, JOB_FAILED);
 	job_step(j, EVENT_ENDED);
+}
+
+static void on_ended(void *arg, const struct cell_end *cell)
+{
+	struct job *j = arg;
+	struct cell_end end = *cell;
+
+	if (end.how != CELL_NOT_STARTED)
+		attempt_share(j->attempt, &end.last);
+	program_ended(j, &end);
+}
+
+/* Whether the engine may start again in its cell.  A failure that has to do with the cell's limits
+ * or with our signals ends it. */
+static bool was_harmless(const struct job *j, const struct cgroup_counters *c)
+{
+	const struct attempt *a = j->attempt;
+
+	return j->ask == ASK_NOTHING && !a->asked && !a->forced && !a->restarted && !a->at_mark &&
+	       !*a->refused && !j->over_mark_since && c->oom_kills == 0 && c->pids_refused == 0;
+}
+
+/* Of a cell in j->seat. */
+static void on_exited(void *arg, const struct cell_end *cell, bool left)
+{
+	struct job *j = arg;
+	struct cell_end end = *cell;
+	struct err e;
+
+	if (left || attempt_read(j->attempt, &end.last, &e) < 0 || !was_harmless(j, &end.last)) {
+		if (cell_kill(j->attempt->cell, &e) < 0) /* the keeper does */
+			joblog_note(&j->log, "%s", e.msg);
+		return;
+	}
+	seat_park(j->seat);
+	program_ended(j, &end);
 }
 
 const struct cell_ops job_cell_ops = {
     .output = on_output,
     .refused = on_refused,
     .memory = on_memory,
+    .exited = on_exited,
     .ended = on_ended,
 };
 
@@ -531,7 +575,7 @@ void job_tick(struct job *j, uint64_t now_us)
 	struct cgroup_counters c;
 	struct err e;
 
-	if (j->phase != PHASE_RUNNING || cell_read(j->attempt->cell, &c, &e) < 0)
+	if (j->phase != PHASE_RUNNING || attempt_read(j->attempt, &c, &e) < 0)
 		return; /* just ending: the last counters come with it */
 	read_pressure(j, &c, now_us);
 	j->now = c;

@@ -133,31 +133,6 @@ struct collected {
 	char unsaved[200]; /* "": how far its build has come is on disk */
 };
 
-/* Whether the named artifact, by the cell's output, is of a new crash.  Asked only when the
- * target has no more room for known crashes. */
-static bool named_is_new(const struct job *j)
-{
-	struct crash_options o = {.target = j->target->name};
-	char build[KEPT_FILE_TEXT];
-	_autobuf_ struct buf text = BUF_INIT(KEPT_TEXT_MAX + 1);
-	struct crash_report report = {0};
-	struct err ignored;
-	bool is_new = false;
-
-	if (!j->attempt || !*j->attempt->engine.artifact ||
-	    j->disk.kept.artifacts < WORKDIR_ARTIFACTS_MAX ||
-	    kept_text(&j->attempt->kept, &text, &ignored) < 0)
-		return false;
-	o.build = kept_file_text(&j->attempt->binary, build);
-	if (crash_parse(buf_slice(&text), &o, &report, &ignored) < 0)
-		return false;
-	if (report.found && *report.raw_key)
-		is_new = !ledger_find_raw(books_ledger(j->env->triage_env.books), j->target->name,
-					  report.raw_key);
-	crash_report_done(&report);
-	return is_new;
-}
-
 static int collect_work(void *arg, struct buf *out, struct err *e)
 {
 	static const struct engine_state nothing;
@@ -176,7 +151,7 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 	    .unanswered = j->attempt && j->attempt->asked && j->attempt->dumped_us,
 	    .forced_ns = j->attempt ? j->attempt->forced_ns : 0,
 	    .named = *said->artifact ? said->artifact : NULL,
-	    .is_new = named_is_new(j),
+	    .is_new = !j->knew,
 	    .printed = said->input_printed.known ? &printed : NULL,
 	    .kept = j->disk.kept,
 	    .bytes_max = j->cfg->disk,
@@ -236,6 +211,7 @@ static void take_found(struct job *j, struct slice result)
 	j->found.inputs += done.found.inputs;
 	j->found.input_bytes += done.found.input_bytes;
 	j->found.failures += done.found.failures;
+	j->taken += j->stillborn > 0 && done.found.taken > 0;
 	j->found.skipped += done.found.skipped + done.found.dropped;
 	take_saved(j, &done.found);
 	j->suspects += done.found.suspects;

@@ -88,6 +88,31 @@ int job_keep_report(const struct job *j, struct err *e)
 	return r == 0 ? kept_write(queue, saved_name(j, name), &k, e) : r;
 }
 
+const struct known_crash *job_known_failure(const struct job *j)
+{
+	struct crash_options o = {.target = j->target->name};
+	const struct ledger *l = books_ledger(j->env->triage_env.books);
+	_autobuf_ struct buf text = BUF_INIT(KEPT_TEXT_MAX + 1);
+	const struct known_crash *c = NULL, *own;
+	struct crash_report report = {0};
+	char build[KEPT_FILE_TEXT];
+	struct err ignored;
+
+	if (!has_report(j) || cause_of(j) != CRASH_OWN_ ||
+	    kept_text(&j->attempt->kept, &text, &ignored) < 0)
+		return NULL;
+	o.build = kept_file_text(&j->attempt->binary, build);
+	if (crash_parse(buf_slice(&text), &o, &report, &ignored) < 0)
+		return NULL;
+	if (report.found && *report.raw_key)
+		c = ledger_find_raw(l, j->target->name, report.raw_key);
+	if (report.found && !c && !report.unsymbolized)
+		c = ledger_find(l, report.signature);
+	own = c ? ledger_entry(c, j->target->name) : NULL;
+	crash_report_done(&report);
+	return own && *own->crash_file && own->state != LEDGER_FIXED ? own : NULL;
+}
+
 /* --- without an artifact ---------------------------------------------------- */
 
 /* Whether the failure is the engine's own report: nothing stopped the cell, or the report came

@@ -17,7 +17,7 @@ static const struct {
     [REASON_CRASHED] = {"crashed", REASON_FUZZED,
 			"it failed when too little time was left for a restart"},
     [REASON_CRASH_LOOP] = {"crash-loop", REASON_GIVEN_UP,
-			   "it failed max_crashes times, or in each of many restarts"},
+			   "it failed at each start, or max_crashes times"},
     [REASON_OOM_KILLED] = {"oom-killed", REASON_GIVEN_UP,
 			   "as crash-loop; at last the kernel killed it for its memory"},
     [REASON_PIDS_LIMIT] = {"pids-limit", REASON_GIVEN_UP,
@@ -78,10 +78,9 @@ const char *reason_counts_name(enum reason_counts c)
 
 enum exit_code reason_status(enum reason_counts worst, bool new_crashes, bool fail_on_crash)
 {
-	enum exit_code status =
-	    fail_on_crash ? counts[worst].status_fail_on_crash : counts[worst].status;
-
-	return status == EXIT_DONE && fail_on_crash && new_crashes ? EXIT_CRASHES : status;
+	if (!fail_on_crash)
+		return counts[worst].status;
+	return new_crashes ? EXIT_CRASHES : counts[worst].status_fail_on_crash;
 }
 
 const char *failure_name(enum failure f)
@@ -209,6 +208,16 @@ static enum reason loop_reason(enum failure what)
 	return what == FAILURE_PIDS ? REASON_PIDS_LIMIT : REASON_CRASH_LOOP;
 }
 
+/* Fuzzing goes on past a failure, however often it comes: behind a shallow bug there may be
+ * another one.  But a target that fails at each start is not fuzzed. */
+static bool is_loop(const struct loop_guard *g)
+{
+	uint32_t most = g->fuzzed ? STILLBORN_LATER_MAX : STILLBORN_FIRST_MAX;
+
+	return (g->failures_max > 0 && g->failures >= g->failures_max) ||
+	       g->stillborn >= most + g->taken || g->stillborn >= STILLBORN_TAKEN_MAX;
+}
+
 enum reason reason_after(const struct cell_facts *f, enum failure what, const struct loop_guard *g)
 {
 	if (!f->started)
@@ -219,7 +228,5 @@ enum reason reason_after(const struct cell_facts *f, enum failure what, const st
 		return f->end == ENGINE_STARTUP_FAILED ? REASON_STARTUP_FAILED : REASON_FINISHED;
 	if ((what == FAILURE_EXIT || what == FAILURE_INTERRUPT) && !f->fuzzed)
 		return REASON_STARTUP_FAILED;
-	if (g->failures >= g->failures_max || g->barren >= (g->fuzzed ? BARREN_MAX : STILLBORN_MAX))
-		return loop_reason(what);
-	return REASON_NONE;
+	return is_loop(g) ? loop_reason(what) : REASON_NONE;
 }

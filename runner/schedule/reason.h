@@ -44,8 +44,8 @@ enum reason_counts {
 enum reason_counts reason_counts(enum reason r);
 const char *reason_counts_name(enum reason_counts c); /* "fuzzed", "given up", ... */
 
-/* The exit status of a run, from its worst target. new_crashes: of any target; they matter only
- * with fail_on_crash. */
+/* The exit status of a run, from its worst target. new_crashes: of any target.  They matter only
+ * with fail_on_crash, and then before anything else. */
 enum exit_code reason_status(enum reason_counts worst, bool new_crashes, bool fail_on_crash);
 
 /* What went wrong in one cell.  The order is that of certainty: what the kernel
@@ -100,10 +100,12 @@ enum failure failure_of(const struct cell_facts *f);
 struct loop_guard {
 	uint32_t failures;     /* in this run */
 	bool fuzzed;	       /* fuzzing began at least once in this run */
-	uint32_t failures_max; /* "max_crashes" */
-	uint32_t barren;       /* failures in a row, each soon and without new coverage */
+	uint32_t failures_max; /* "max_crashes"; 0: no limit */
+	uint32_t stillborn;    /* failures in a row, each before fuzzing began in its cell */
+	uint32_t taken;	       /* of these: so many had their input taken out of the corpus */
 };
-enum { BARREN_MAX = 10, STILLBORN_MAX = 3 };
+/* stillborn - taken, when fuzzing never began and when it did; and stillborn. */
+enum { STILLBORN_FIRST_MAX = 3, STILLBORN_LATER_MAX = 10, STILLBORN_TAKEN_MAX = 100 };
 
 /* The reason to end the job after a cell that nobody asked to end; REASON_NONE:
  * start it again. */

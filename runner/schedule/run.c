@@ -142,6 +142,7 @@ static struct run *run_new(const struct run_opts *o)
 	    .started_real_us = r->env.started_real_us,
 	    .total_us = o->total_us,
 	    .workers = o->workers,
+	    .workers_most = o->workers,
 	    .continuous = o->continuous,
 	    .build_failed = o->build_failed,
 	    .pid = getpid(),

@@ -69,6 +69,8 @@ void run_end(struct run *r, bool now);
 /* Cells at once, of which one too many that fuzzes goes back into the queue with what is left of
  * its time; what has begun otherwise comes to its end. */
 void run_set_workers(struct run *r, unsigned n);
+/* view.workers is another number. */
+void run_count_workers(struct run *r);
 /* control_answer_fn; arg: the run. */
 MUST_CHECK int run_ask(void *arg, const struct control_request *q, json_t **ret, struct err *e);
 /* job_env.news; arg: the run. */

@@ -192,6 +192,7 @@ static void look_at_pressure(struct run *r, uint64_t now)
 	if (!r->o.cfg->adapt)
 		r->dispatch.workers.now = r->dispatch.workers.most;
 	r->view.workers = dispatch_workers(&r->dispatch);
+	run_count_workers(r);
 	if (news != WORKERS_SAME && r->o.cfg->adapt)
 		r->o.event(r->o.arg, run_look(r), SIZE_MAX, workers_text(news));
 }
@@ -271,6 +272,12 @@ static void on_pause_signal(void *arg, int signo)
 		sleep_paused(r);
 }
 
+void run_count_workers(struct run *r)
+{
+	if (r->view.workers > r->view.workers_most)
+		r->view.workers_most = r->view.workers;
+}
+
 void run_set_workers(struct run *r, unsigned n)
 {
 	n = n < r->o.places ? n : r->o.places;
@@ -279,6 +286,7 @@ void run_set_workers(struct run *r, unsigned n)
 	r->o.workers = n;
 	workers_limit(&r->dispatch.workers, n);
 	r->view.workers = r->dispatch.workers.now;
+	run_count_workers(r);
 	r->o.event(r->o.arg, run_look(r), SIZE_MAX, "workers changed");
 	dispatch_next(&r->dispatch);
 }

@@ -9,13 +9,14 @@
 /* What a cell of a target sees, runs and gets: the same for fuzzing, measuring a
  * corpus and reproducing a failure.  Made, filled, started, thrown away. */
 
-#define SETUP_DIR_WORK	    "/work"
-#define SETUP_DIR_CORPUS    "/work/corpus"
-#define SETUP_DIR_ARTIFACTS "/work/artifacts"
-#define SETUP_DIR_SEEDS	    "/seeds/0"
-#define SETUP_DIR_INPUTS    "/seeds/inputs"
-#define SETUP_FILE_DICT	    "/seeds/dictionary"
-#define SETUP_FILE_LEAKS    "/seeds/known-leaks"
+#define SETUP_DIR_WORK	     "/work"
+#define SETUP_DIR_CORPUS     "/work/corpus"
+#define SETUP_DIR_ARTIFACTS  "/work/artifacts"
+#define SETUP_DIR_SEEDS	     "/seeds/0"
+#define SETUP_DIR_INPUTS     "/seeds/inputs"
+#define SETUP_FILE_DICT	     "/seeds/dictionary"
+#define SETUP_FILE_LEAKS     "/seeds/known-leaks"
+#define SETUP_FILE_UNDEFINED "/seeds/known-undefined"
 
 struct setup {
 	const struct target *target;

@@ -45,4 +45,7 @@ bench-dictionary: $B/bench/words $(if $(TARGETS),,fuzz-targets)
 # How small reproducers become, beside libFuzzer's own minimiser in the same time.
 bench-minimize: all ; B=$B tests/bench/minimize.sh
 
-.PHONY: bench-dictionary bench-minimize bench-growth bench-bombs bench-memory bench-sample bench-contention bench-serve
+# What it costs to fuzz past a known crash; takes some minutes.  RUNS=, STAGES=.
+bench-behind: all ; B=$B tests/bench/behind.sh
+
+.PHONY: bench-behind bench-dictionary bench-minimize bench-growth bench-bombs bench-memory bench-sample bench-contention bench-serve

@@ -92,6 +92,34 @@ teardown() { e2e_teardown; }
 	[ "$(artifacts crash)" -ge 1 ]
 }
 
+# Runs until the deep bug is known, and stops the run.
+until_deep() { # TARGET
+	config '"minimize_time": "off", "merge_time": "off"'
+	fuzz_background "$1" 300
+	wait_until 280 grep -qs behind_deep "$STATE/known_crashes.json"
+	kill -INT "$PID"
+	wait "$PID" || true
+	LOGS=$(last_logs)
+	[ "$(value reason)" = stopped ] # and not crash-loop
+	jq -e '[.[].top_frame] | contains(["behind_easy", "behind_deep"])' "$STATE/known_crashes.json"
+}
+
+# bats test_tags=host
+@test "a bug behind an easy one is found: undefined behaviour is suppressed once it is known" {
+	until_deep behind_fuzzer
+	# Each of both once, and once more what is found before its end.
+	[ "$(failures crash)" -le 4 ]
+	grep -q 'UBSAN_OPTIONS=[^ ]*:suppressions=' "$LOGS/$TARGET.log"
+}
+
+# bats test_tags=host
+@test "a bug behind one that ends the program is found: known failures are counted, not replayed" {
+	until_deep behind_hard_fuzzer
+	[ "$(failures crash)" -ge 3 ]
+	# One line for each new crash, however often it came.
+	[ "$(grep -c ' behind_hard_fuzzer failed' "$WORK/out")" -le 6 ]
+}
+
 # bats test_tags=host
 @test "several targets, two workers: each gets its turn before the run's end" {
 	mkdir "$WORK/out"

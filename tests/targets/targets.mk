@@ -17,10 +17,13 @@ PLANTED_SIDE   := $(patsubst $(PLANTED_DIR)/%,$B/targets/%,$(wildcard $(PLANTED_
 # engine and the same sanitizer when it is linked.
 PLANTED_SAN   = address
 PLANTED_COVER = -fsanitize=fuzzer-no-link
-planted_san   = $(if $(PLANTED_SAN),-fsanitize=$(PLANTED_SAN) -fno-sanitize-recover=all)
+PLANTED_RECOVERS = -fno-sanitize-recover=all
+planted_san   = $(if $(PLANTED_SAN),-fsanitize=$(PLANTED_SAN) $(PLANTED_RECOVERS))
 
 $B/targets/ub_fuzzer:      PLANTED_SAN = undefined
 $B/targets/uninit_fuzzer:  PLANTED_SAN = memory
+$B/targets/behind_fuzzer:  PLANTED_SAN = address,undefined
+$B/targets/behind_fuzzer:  PLANTED_RECOVERS =
 $B/targets/plain_fuzzer:   PLANTED_SAN =
 $B/targets/membomb_bare_fuzzer: PLANTED_SAN =
 $B/targets/noinstr_fuzzer: PLANTED_COVER =

@@ -35,7 +35,7 @@ static void test_built_in(void **state)
 	assert_false(t.plateau.forget);
 	assert_int_equal(t.plateau.window_us, 600 * SEC);
 	assert_int_equal(t.plateau.cap_us, 7200 * SEC);
-	assert_int_equal(t.max_crashes, 100);
+	assert_int_equal(t.max_crashes, 0);
 	assert_int_equal(t.priority, 0);
 	assert_int_equal(t.max_len + t.seed + t.runs, 0);
 	assert_true(t.enabled);
@@ -61,7 +61,7 @@ static void test_values(void **state)
 	_config_ struct config *c = parsed(
 	    "{\"defaults\": {\"memory\": 1073741824, \"rss_limit\": \"512 MiB\", \"cpus\": 1.5,"
 	    "\"cpu_weight\": 7, \"pids\": 8, \"disk\": \"1TiB\", \"scratch\": \"1000MiB\","
-	    "\"timeout\": \"1m30s\", \"max_time\": 120, \"grace\": \"250ms\", \"max_crashes\": 0,"
+	    "\"timeout\": \"1m30s\", \"max_time\": 120, \"grace\": \"250ms\", \"max_crashes\": 7,"
 	    "\"plateau\": {\"rule\": \"wall\", \"cap\": \"none\"}, \"priority\": -7,"
 	    "\"max_len\": \"4KiB\", \"seed\": 4294967295, \"runs\": 1, \"enabled\": false, "
 	    "\"auto_dictionary\": \"joined\","
@@ -80,7 +80,7 @@ static void test_values(void **state)
 	assert_int_equal(t.input_timeout_us, 90 * SEC);
 	assert_int_equal(t.max_time_us, 120 * SEC);
 	assert_int_equal(t.grace_us, SEC / 4);
-	assert_int_equal(t.max_crashes, 0);
+	assert_int_equal(t.max_crashes, 7);
 	assert_int_equal(t.plateau.rule, PLATEAU_WALL);
 	assert_int_equal(t.plateau.window_us, 600 * SEC); /* the object sets what it names */
 	assert_int_equal(t.plateau.cap_us, 0);

@@ -252,7 +252,7 @@ static void test_target_values(void **state)
 	    {"\"plateau\": {\"rule\": \"cpu-silence\", \"cap\": \"5m\"}",
 	     "plateau.cap: 5m contradicts plateau.window 10m (built-in): the cap would come before "
 	     "any window is over"},
-	    {"\"max_crashes\": -1", "max_crashes: -1 is below the least allowed, 0"},
+	    {"\"max_crashes\": -1", "max_crashes: -1 is below the least allowed, 1"},
 	    {"\"priority\": 1001", "priority: 1001 is above the most allowed, 1000"},
 	    {"\"priority\": -1001", "priority: -1001 is below the least allowed, -1000"},
 	    {"\"max_len\": \"2GiB\"", "max_len: \"2GiB\" is above the most allowed, 64MiB"},

@@ -147,6 +147,34 @@ static void what_the_cell_depends_on(void **state)
 	strv_done(&v);
 }
 
+/* Known crashes are suppressed, unless a person has a file of suppressions: there is one. */
+static void known_crashes_are_suppressed(void **state)
+{
+	static const char *const theirs[] = {"UBSAN_OPTIONS=x=1:suppressions=/mine", NULL};
+	static const char *const others[] = {"LSAN_OPTIONS=print_suppressions=1", NULL};
+	struct libfuzzer_env job = {.known_leaks = "/leaks", .known_undefined = "/ub"};
+	struct strv v = {0};
+	struct err e;
+
+	(void)state;
+	assert_int_equal(libfuzzer_env(&job, &v, &e), 0);
+	assert_option(value(&v, "LSAN_OPTIONS"), "suppressions", "/leaks");
+	assert_option(value(&v, "UBSAN_OPTIONS"), "suppressions", "/ub");
+	assert_null(strstr(value(&v, "ASAN_OPTIONS"), "suppressions="));
+	strv_done(&v);
+
+	job.env = theirs;
+	assert_int_equal(libfuzzer_env(&job, &v, &e), 0);
+	assert_option(value(&v, "LSAN_OPTIONS"), "suppressions", "/leaks");
+	assert_option(value(&v, "UBSAN_OPTIONS"), "suppressions", "/mine");
+	strv_done(&v);
+
+	job.env = others;
+	assert_int_equal(libfuzzer_env(&job, &v, &e), 0);
+	assert_option(value(&v, "LSAN_OPTIONS"), "suppressions", "/leaks");
+	strv_done(&v);
+}
+
 static void a_person_adds_and_changes(void **state)
 {
 	static const char *const person[] = {"ASAN_OPTIONS=detect_leaks=0:x=1",
@@ -209,6 +237,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(takes_flags),
     cmocka_unit_test(refuses_with_a_reason),
     cmocka_unit_test(what_the_cell_depends_on),
+    cmocka_unit_test(known_crashes_are_suppressed),
     cmocka_unit_test(a_person_adds_and_changes),
     cmocka_unit_test(quarantine_fits_the_limit),
     cmocka_unit_test(refuses_what_is_no_variable),

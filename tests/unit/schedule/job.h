@@ -40,7 +40,9 @@ static struct {
 	uint64_t edges;			 /* the edges of its programs and libraries */
 	uint64_t keeper_us;		 /* when the keeper kills its cell */
 	/* What happened. */
-	unsigned cells, triages, merges, requeued, dropped, forges, ended, killed, looks;
+	unsigned cells, triages, merges, requeued, dropped, forges, ended, killed, looks, parked;
+	/* Who waits for the end of a parked cell. */
+	void (*left_seat)(void *arg);
 	struct triage_spec triage; /* the last one; */
 	struct merge_spec merge;   /* and the last one of these */
 } w;
@@ -166,6 +168,40 @@ void attempt_free(const struct job *j, struct attempt *a)
 	if (a)
 		kept_output_done(&a->kept);
 	free(a);
+}
+
+void attempt_share(const struct attempt *a, struct cgroup_counters *io)
+{
+	io->usage_us -= a->from.usage_us;
+	io->oom_kills -= a->from.oom_kills;
+}
+
+int attempt_read(const struct attempt *a, struct cgroup_counters *ret, struct err *e)
+{
+	int r = cell_read(a->cell, ret, e);
+
+	attempt_share(a, ret);
+	return r;
+}
+
+int seat_new(struct seat **ret, struct err *e)
+{
+	(void)e;
+	*ret = (void *)&w; /* its content is never read */
+	return 0;
+}
+
+void seat_park(struct seat *s)
+{
+	assert_non_null(s);
+	w.parked++;
+}
+
+void seat_close(struct seat *s, void (*closed)(void *arg), void *arg)
+{
+	assert_non_null(s);
+	assert_ptr_equal(arg, &w.job);
+	w.left_seat = closed;
 }
 
 int cell_signal(struct cell *c, int signo, struct err *e)

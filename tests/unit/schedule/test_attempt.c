@@ -35,42 +35,9 @@ static void any_share_is_bounded(void **state)
 		assert_in_range(attempt_input_timeout(day, odd[i]), day, 4 * day);
 }
 
-/* A suppressed wrapper of malloc() would hide every other leak of the program. */
-static void a_leak_is_suppressed_by_its_own_function(void **state)
-{
-	static const struct {
-		const char *frames[4], *want;
-	} v[] = {
-	    {{"parse_node", "parse"}, "parse_node"},
-	    {{"xmalloc", "parse_node", "parse"}, "parse_node"},
-	    {{"my_strdup", "pool::Alloc(int)", "parse_node", "parse"}, "parse_node"},
-	    {{"PoolAllocator::get", "Duplicate"}, "Duplicate"},
-	    {{"xmalloc"}, "xmalloc"},
-	    {{""}, NULL},
-	    {{NULL}, NULL},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
-		char text[4][32], *names[4];
-		struct ledger_list frames = {.v = names};
-
-		while (frames.n < 4 && v[i].frames[frames.n]) {
-			names[frames.n] = text[frames.n];
-			snprintf(text[frames.n], sizeof(text[0]), "%s", v[i].frames[frames.n]);
-			frames.n++;
-		}
-		if (v[i].want)
-			assert_string_equal(attempt_leaking(&frames), v[i].want);
-		else
-			assert_null(attempt_leaking(&frames));
-	}
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(who_waits_gets_longer),
     cmocka_unit_test(any_share_is_bounded),
-    cmocka_unit_test(a_leak_is_suppressed_by_its_own_function),
 };
 
 UNIT_MAIN(tests)

@@ -226,7 +226,7 @@ static void a_new_build_is_not_judged_by_the_old_one(void **state)
 	(void)state;
 	first_turn();
 	w.job.failures_total = 99; /* of a hundred */
-	w.job.barren = 3;
+	w.job.stillborn = 3;
 	w.job.cov = 1000;
 	pause_it();
 	job_start(&w.job, 86400 * S);
@@ -236,7 +236,7 @@ static void a_new_build_is_not_judged_by_the_old_one(void **state)
 	build("another");
 	job_start(&w.job, 86400 * S);
 	assert_int_equal(w.job.forgiven, 99);
-	assert_int_equal(w.job.barren, 0);
+	assert_int_equal(w.job.stillborn, 0);
 	assert_int_equal(w.job.cov, 0);
 	triaged((struct triage_sum){0}, 1);
 	cell_fails();

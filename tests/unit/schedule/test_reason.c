@@ -103,7 +103,7 @@ static void test_status(void **state)
 	    {REASON_GIVEN_UP, false, false, 5}, {REASON_GIVEN_UP, true, false, 5},
 	    {REASON_GIVEN_UP, false, true, 1},	{REASON_GIVEN_UP, true, true, 1},
 	    {REASON_UNFUZZED, false, false, 5}, {REASON_UNFUZZED, true, false, 5},
-	    {REASON_UNFUZZED, false, true, 5},	{REASON_UNFUZZED, true, true, 5},
+	    {REASON_UNFUZZED, false, true, 5},	{REASON_UNFUZZED, true, true, 1},
 	};
 
 	(void)state;
@@ -471,20 +471,26 @@ static void test_caps(void **state)
 	assert_int_equal(reason_after(&crash, FAILURE_OOM_KILL, &g), REASON_OOM_KILLED);
 	assert_int_equal(reason_after(&crash, FAILURE_PIDS, &g), REASON_PIDS_LIMIT);
 
-	g = (struct loop_guard){.barren = BARREN_MAX - 1, .failures_max = 10, .fuzzed = true};
+	/* Fuzzing goes on past a shallow bug. */
+	g = (struct loop_guard){.failures = 1000000, .fuzzed = true};
 	assert_int_equal(reason_after(&crash, FAILURE_CRASH, &g), REASON_NONE);
-	g.barren = BARREN_MAX;
+
+	/* At each start. */
+	g = (struct loop_guard){.stillborn = STILLBORN_LATER_MAX - 1, .fuzzed = true};
+	assert_int_equal(reason_after(&crash, FAILURE_CRASH, &g), REASON_NONE);
+	g.stillborn = STILLBORN_LATER_MAX;
 	assert_int_equal(reason_after(&crash, FAILURE_CRASH, &g), REASON_CRASH_LOOP);
 	assert_int_equal(reason_after(&crash, FAILURE_OOM_KILL, &g), REASON_OOM_KILLED);
-
-	/* A target that never fuzzed is given up by a rule of its own. */
-	g = (struct loop_guard){.barren = STILLBORN_MAX - 1, .failures_max = 1000};
+	g = (struct loop_guard){.stillborn = STILLBORN_FIRST_MAX - 1};
 	assert_int_equal(reason_after(&crash, FAILURE_CRASH, &g), REASON_NONE);
-	g.barren = STILLBORN_MAX;
+	g.stillborn = STILLBORN_FIRST_MAX;
 	assert_int_equal(reason_after(&crash, FAILURE_CRASH, &g), REASON_CRASH_LOOP);
 
-	/* No restart was asked for: the first failure is the last. */
-	g = (struct loop_guard){.failures = 1, .failures_max = 0, .fuzzed = true};
+	/* With one failing input less each time the next start may succeed. */
+	g = (struct loop_guard){.stillborn = STILLBORN_TAKEN_MAX - 1,
+				.taken = STILLBORN_TAKEN_MAX - 2};
+	assert_int_equal(reason_after(&crash, FAILURE_CRASH, &g), REASON_NONE);
+	g.stillborn = g.taken = STILLBORN_TAKEN_MAX;
 	assert_int_equal(reason_after(&crash, FAILURE_CRASH, &g), REASON_CRASH_LOOP);
 }
 

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A use-after-free behind a signed overflow, built with recovery.
+ * Promise: results.  The overflow is a crash, and fuzzing goes on past it to the other one. */
+#define BEHIND_EASY BEHIND_OVERFLOW
+#include "behind.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	return behind(data, size);
+}
