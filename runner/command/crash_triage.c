@@ -123,11 +123,16 @@ static void print_sum(const struct plan_entry *p, const struct triage_sum *s)
 {
 	char note[CRASH_LINE];
 
-	printf("%s: %llu artifacts: %llu new crashes, %llu regressed, %llu hardly reproducible, "
-	       "%llu inputs made smaller; %llu replays\n",
-	       p->target->name, (unsigned long long)s->artifacts, (unsigned long long)s->found,
-	       (unsigned long long)s->regressed, (unsigned long long)s->flaky,
-	       (unsigned long long)s->shrunk, (unsigned long long)s->trials);
+	uint64_t other = s->found + s->regressed + s->dismissed;
+
+	printf(
+	    "%s: %llu artifacts: %llu new crashes, %llu regressed, %llu of known crashes, %llu no "
+	    "failures; of all, %llu hardly reproducible; %llu inputs made smaller; %llu replays\n",
+	    p->target->name, (unsigned long long)s->artifacts, (unsigned long long)s->found,
+	    (unsigned long long)s->regressed,
+	    (unsigned long long)(s->artifacts > other ? s->artifacts - other : 0),
+	    (unsigned long long)s->dismissed, (unsigned long long)s->flaky,
+	    (unsigned long long)s->shrunk, (unsigned long long)s->trials);
 	if (s->left)
 		printf("%s: %llu artifacts still wait%s%s\n", p->target->name,
 		       (unsigned long long)s->left, *s->note ? ": " : "",
@@ -141,6 +146,7 @@ static void add(struct triage_sum *to, const struct triage_sum *s)
 	to->artifacts += s->artifacts;
 	to->found += s->found;
 	to->regressed += s->regressed;
+	to->dismissed += s->dismissed;
 	to->flaky += s->flaky;
 	to->shrunk += s->shrunk;
 	to->trials += s->trials;

@@ -82,12 +82,16 @@ static int add_no_summary(const json_t *run, struct buf *out, struct err *e)
 static int add_figures(const json_t *run, struct buf *out, struct err *e)
 {
 	return buf_addf(
-	    out, e, ", %llu given up, %llu not fuzzed%s; %llu failures, %llu new crashes. ",
+	    out, e,
+	    ", %llu given up, %llu not fuzzed%s; %llu failures, %llu new crashes, %llu that came "
+	    "back, %llu fixed. ",
 	    (unsigned long long)json_get_u64(run, "given_up"),
 	    (unsigned long long)json_get_u64(run, "not_fuzzed"),
 	    json_is_true(json_object_get(run, "build_failed")) ? ", **a build failed**" : "",
 	    (unsigned long long)json_get_u64(run, "failures"),
-	    (unsigned long long)json_get_u64(run, "new_crashes"));
+	    (unsigned long long)json_get_u64(run, "new_crashes"),
+	    (unsigned long long)json_get_u64(run, "regressed_crashes"),
+	    (unsigned long long)json_get_u64(run, "fixed_crashes"));
 }
 
 static int add_head(const json_t *model, struct buf *out, struct err *e)
@@ -174,8 +178,9 @@ static int add_found_by(const json_t *c, struct buf *out, struct err *e)
 	const json_t *all = json_object_get(c, "targets");
 	size_t n = json_array_size(all);
 	uint64_t times = json_get_u64(c, "count");
-	int r =
-	    buf_addf(out, e, ", %llu time%s in", (unsigned long long)times, times == 1 ? "" : "s");
+	int r = times == 0 ? buf_add(out, SLICE(", in"), e)
+			   : buf_addf(out, e, ", %llu time%s in", (unsigned long long)times,
+				      times == 1 ? "" : "s");
 
 	for (size_t i = 0; r == 0 && i < n && i < NAMED_MAX; i++) {
 		r = buf_add(out, i ? SLICE(", ") : SLICE(" "), e);

@@ -199,16 +199,17 @@ static int add_crash(const struct model *m, const json_t *from, const char *targ
 	return 0;
 }
 
-/* Of runs without a summary: what the ledger has seen in them. */
+/* What the ledger has seen in a run without a summary, or found fixed in any. */
 static int add_entry(const struct model *m, const struct known_crash *k, struct err *e)
 {
 	bool first = strcmp(k->first_seen.run, m->id) == 0;
+	bool fixed = k->state == LEDGER_FIXED && strcmp(k->fixed.run, m->id) == 0;
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < k->n_runs; i++)
 		if (strcmp(k->runs[i].run, m->id) == 0)
 			n = k->runs[i].count;
-	if (n == 0)
+	if (n == 0 && !fixed)
 		return 0;
 	_autojson_ json_t *from =
 	    json_pack("{s:s, s:s, s:s, s:I, s:b}", "signature", k->signature, "what", k->crash_type,

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "runner/command/builds.h"
 #include "runner/command/command.h"
+#include "runner/command/crash.h"
 #include "runner/command/escape.h"
 #include "runner/command/publisher.h"
 #include "runner/command/run_after.h"
@@ -179,15 +180,27 @@ static int build_and_plan(struct run_args *a)
 
 static void print_plan(const struct plan *p)
 {
-	char mem[UNITS_MAX], time[UNITS_MAX];
+	char mem[UNITS_MAX], time[UNITS_MAX], why[CRASH_LINE];
+	size_t unbuilt = 0;
 
-	for (size_t i = 0; i < p->n; i++)
+	for (size_t i = 0; i < p->n; i++) {
+		const struct target *t = p->v[i].target;
+
+		if (t->unbuilt) {
+			printf("%4zu  %-32s cannot be fuzzed: %s\n", i + 1, t->name,
+			       crash_line(t->unbuilt, why));
+			unbuilt++;
+			continue;
+		}
 		printf("%4zu  %-32s memory %s, cpus %u.%03u, pids %u, at most %s\n", i + 1,
 		       p->v[i].target->name, units_size(p->v[i].cfg.memory, mem),
 		       p->v[i].cfg.cpu_milli / 1000, p->v[i].cfg.cpu_milli % 1000, p->v[i].cfg.pids,
 		       units_time(p->v[i].cfg.max_time_us, time));
-	printf("dry run: %zu targets would be fuzzed in this order, %zu are disabled\n", p->n,
-	       p->disabled);
+	}
+	printf(
+	    "dry run: %zu targets would be fuzzed in this order, %zu are disabled, %zu cannot be "
+	    "fuzzed\n",
+	    p->n - unbuilt, p->disabled, unbuilt);
 }
 
 /* Who looks on while it runs. */
@@ -252,7 +265,9 @@ static int conclude(const struct run_args *a, struct state *s, const struct run_
 		worst = REASON_UNFUZZED;
 	else if (summary_given_up(v) > 0)
 		worst = REASON_GIVEN_UP;
-	return (int)reason_status(worst, summary_new_crashes(v) > 0, a->fail_on_crash);
+	return (int)reason_status(
+	    worst, summary_new_crashes(v) + summary_regressed(v) + summary_untriaged(v) > 0,
+	    a->fail_on_crash);
 }
 
 /* The ledger; what was wrong with its file is said. */

@@ -91,6 +91,7 @@ struct run_view {
 	uint64_t started_real_us, ended_real_us; /* 0: not yet */
 	uint64_t elapsed_us, total_us;		 /* total 0: no cap */
 	unsigned workers, running;
+	unsigned workers_most; /* at once, in this run */
 	bool paused, interrupted, continuous;
 	bool build_failed;  /* a build before the run failed, or made only some of its targets */
 	char shortage[200]; /* why the run ended without a single cell; "" */

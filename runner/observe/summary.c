@@ -45,7 +45,34 @@ uint64_t summary_new_crashes(const struct run_view *v)
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < v->n_rows; i++)
-		n += v->rows[i].crashes_new + v->rows[i].crashes_regressed + v->rows[i].untriaged;
+		n += v->rows[i].crashes_new;
+	return n;
+}
+
+uint64_t summary_regressed(const struct run_view *v)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < v->n_rows; i++)
+		n += v->rows[i].crashes_regressed;
+	return n;
+}
+
+uint64_t summary_untriaged(const struct run_view *v)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < v->n_rows; i++)
+		n += v->rows[i].untriaged;
+	return n;
+}
+
+uint64_t summary_fixed(const struct run_view *v)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < v->n_rows; i++)
+		n += v->rows[i].crashes_fixed;
 	return n;
 }
 
@@ -120,6 +147,9 @@ static int text_corpus(const struct target_row *r, struct buf *out, struct err *
 {
 	char before[UNITS_MAX], after[UNITS_MAX];
 
+	if (r->corpus.files_before == 0 && r->corpus.files == 0) /* nothing was measured */
+		return buf_addf(out, e, "  %-28s %s%s%s\n", r->name, r->corpus.verdict,
+				*r->corpus.why ? ": " : "", r->corpus.why);
 	return buf_addf(
 	    out, e, "  %-28s %-9s %llu inputs, %s -> %llu, %s; %llu edges, %llu features%s%s\n",
 	    r->name, r->corpus.verdict, (unsigned long long)r->corpus.files_before,
@@ -244,6 +274,29 @@ static bool any(const struct target_row *r)
 	return true;
 }
 
+/* "3 failures: 1 new crash, 2 crashes that came back, 4 artifacts wait for triage; 1 fixed" */
+static int text_crash_sums(const struct run_view *v, struct buf *out, struct err *e)
+{
+	const struct {
+		uint64_t n;
+		const char *one, *more;
+	} sums[] = {
+	    {summary_regressed(v), "crash came back", "crashes came back"},
+	    {summary_untriaged(v), "artifact waits for triage", "artifacts wait for triage"},
+	    {summary_fixed(v), "crash is fixed", "crashes are fixed"},
+	};
+	uint64_t found = summary_new_crashes(v);
+	int r = buf_addf(out, e, "%llu failures, %llu new crash%s",
+			 (unsigned long long)summary_failures(v), (unsigned long long)found,
+			 found == 1 ? "" : "es");
+
+	for (size_t i = 0; r == 0 && i < sizeof(sums) / sizeof(sums[0]); i++)
+		if (sums[i].n > 0)
+			r = buf_addf(out, e, ", %llu %s", (unsigned long long)sums[i].n,
+				     sums[i].n == 1 ? sums[i].one : sums[i].more);
+	return r;
+}
+
 int summary_text(const struct run_view *v, struct buf *out, struct err *e)
 {
 	char elapsed[UNITS_MAX], title[256], rss[UNITS_MAX];
@@ -264,14 +317,15 @@ int summary_text(const struct run_view *v, struct buf *out, struct err *e)
 	if (r == 0)
 		r = section(v, "Look at", out, text_doubts, has_doubts, e);
 	if (r == 0)
+		r = buf_addf(out, e, "\nrun %s: %zu target%s in %s, ", v->id, v->n_rows,
+			     v->n_rows == 1 ? "" : "s", units_time(v->elapsed_us, elapsed));
+	if (r == 0)
+		r = text_crash_sums(v, out, e);
+	if (r == 0)
 		r = buf_addf(out, e,
-			     "\nrun %s: %zu targets in %s, %llu failures, %llu new crashes, %zu "
-			     "given up, %zu not fuzzed%s%s; "
+			     ", %zu given up, %zu not fuzzed%s%s; "
 			     "fuzzcell itself: %.1f%% of a CPU, %s\n",
-			     v->id, v->n_rows, units_time(v->elapsed_us, elapsed),
-			     (unsigned long long)summary_failures(v),
-			     (unsigned long long)summary_new_crashes(v), given_up, unfuzzed,
-			     v->build_failed ? "; a build failed" : "",
+			     given_up, unfuzzed, v->build_failed ? "; a build failed" : "",
 			     *v->shortage     ? "; ended: no cell could be had"
 			     : v->interrupted ? "; ended by a user"
 					      : "",

@@ -94,6 +94,27 @@ static void test_summary(void **state)
 	assert_non_null(strstr(text, " (<target>_seed_corpus.zip, or fuzzcell corpus import)`\n"));
 }
 
+/* A run that found nothing new may have proved that a crash is fixed. */
+static void test_fixed(void **state)
+{
+	_autofree_ char *text = NULL;
+
+	(void)state;
+	scratch_write(
+	    dir.fd, "known_crashes.json",
+	    "{\"a\": {\"state\": \"fixed\", \"fuzzer\": \"png\", \"crash_type\": \"SEGV\", "
+	    "\"fixed\": {\"run\": \"20250105-000000\", \"time\": 7}},"
+	    "\"b\": {\"state\": \"fixed\", \"fuzzer\": \"png\", \"crash_type\": \"FPE\", "
+	    "\"fixed\": {\"run\": \"20250104-000000\", \"time\": 6}}}");
+	put("logs/20250105-000000/summary.json",
+	    "{\"v\": 1, \"run\": \"20250105-000000\", \"ended\": \"2025-01-05T01:00:00Z\", "
+	    "\"new_crashes\": 0, \"fixed_crashes\": 1, \"targets\": []}");
+	text = markdown_of("20250105-000000");
+	assert_non_null(strstr(text, "0 new crashes, 0 that came back, 1 fixed. "));
+	assert_non_null(strstr(text, "`fixed` `SEGV`, in `png`\n"));
+	assert_null(strstr(text, "FPE"));
+}
+
 /* It was killed, or it lives. */
 static void test_unfinished(void **state)
 {
@@ -215,8 +236,8 @@ static void test_faults(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_summary), CASE(test_unfinished), CASE(test_hostile),
-    CASE(test_names),	CASE(test_faults),
+    CASE(test_summary), CASE(test_fixed), CASE(test_unfinished),
+    CASE(test_hostile), CASE(test_names), CASE(test_faults),
 };
 
 UNIT_MAIN(tests)

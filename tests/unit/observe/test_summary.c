@@ -119,9 +119,9 @@ static void test_text(void **state)
 				  "3 edges were missing\n"));
 	assert_non_null(
 	    strstr(t, "\nLook at\n  broken was NOT FUZZED (startup-failed): no such file\n"));
-	assert_non_null(strstr(
-	    t, "\nrun 20210304-050607: 5 targets in 2m00s, 3 failures, "
-	       "2 new crashes, 0 given up, 1 not fuzzed; fuzzcell itself: 0.5% of a CPU, 9MiB\n"));
+	assert_non_null(strstr(t, "\nrun 20210304-050607: 5 targets in 2m00s, 3 failures, "
+				  "1 new crash, 1 crash came back, 0 given up, 1 not fuzzed; "
+				  "fuzzcell itself: 0.5% of a CPU, 9MiB\n"));
 }
 
 /* The text, and the JSON of the run and of the target, say the same. */
@@ -140,7 +140,7 @@ static void test_given_up(void **state)
 	t = text();
 	assert_non_null(strstr(t, "\n  crashes was GIVEN UP (crash-loop): heap-buffer-overflow\n"));
 	assert_non_null(strstr(t, "\n  ended was GIVEN UP (disk-limit)\n"));
-	assert_non_null(strstr(t, "2 new crashes, 2 given up, 1 not fuzzed; "));
+	assert_non_null(strstr(t, "1 new crash, 1 crash came back, 2 given up, 1 not fuzzed; "));
 	j = summary();
 	assert_int_equal(num(j, "given_up"), 2);
 	targets = json_object_get(j, "targets");
@@ -204,7 +204,12 @@ static void test_text_doubts(void **state)
 	    strstr(t, "\n  fuzzes: 3 timeouts wait for a calmer machine to be tried on\n"));
 	assert_non_null(strstr(t, "\n  ended: 2 earlier crashes are fixed\n"));
 	assert_non_null(strstr(t, "\n  fuzzes: 5 artifacts wait for the next run's triage\n"));
-	assert_int_equal(summary_new_crashes(&view), 2 + 5);
+	assert_non_null(strstr(t, " 1 crash came back, 5 artifacts wait for triage, 2 crashes are "
+				  "fixed, "));
+	assert_int_equal(summary_new_crashes(&view), 1);
+	assert_int_equal(summary_regressed(&view), 1);
+	assert_int_equal(summary_untriaged(&view), 5);
+	assert_int_equal(summary_fixed(&view), 2);
 
 	/* Nothing to say: no heading without a line. */
 	rows_fill(rows);
@@ -238,6 +243,9 @@ static void test_json(void **state)
 					   "workers",
 					   "failures",
 					   "new_crashes",
+					   "regressed_crashes",
+					   "fixed_crashes",
+					   "untriaged",
 					   "given_up",
 					   "not_fuzzed",
 					   "build_failed",
