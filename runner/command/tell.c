@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/sys.h"
 #include "base/units.h"
+#include "runner/command/byhand.h"
 #include "runner/command/said.h"
 #include "runner/publish/github.h"
 #include "runner/publish/token.h"
@@ -143,6 +144,26 @@ static struct publish_target *describe_targets(const struct tell *t, size_t *ret
 	return v;
 }
 
+/* As its cell runs it. */
+static int command_of(const void *arg, const char *target, struct engine_cmd *ret, struct err *e)
+{
+	const struct tell *t = arg;
+	struct plan_entry entry = {0};
+	struct byhand b = {.target = &entry, .dir = ".", .binary = "./", .input = "reproducer"};
+	int r;
+
+	for (size_t i = 0; t->targets && i < t->targets->n; i++)
+		if (strcmp(t->targets->v[i].name, target) == 0)
+			entry.target = &t->targets->v[i];
+	if (!entry.target)
+		return err_set(e, ENOENT, "no such target");
+	r = config_resolve(t->config, target, &entry.cfg, e);
+	if (r == 0)
+		r = byhand_command(&b, ret, e);
+	target_config_done(&entry.cfg);
+	return r;
+}
+
 static int queue(const struct tell *t, struct outbox *o, const struct ledger *l,
 		 struct publish_sum *ret, struct err *e)
 {
@@ -157,6 +178,8 @@ static int queue(const struct tell *t, struct outbox *o, const struct ledger *l,
 	p.say_config = said.config;
 	p.say_state = said.state;
 	p.targets = targets;
+	p.command = command_of;
+	p.arg = t;
 	r = publish_queue(&p, o, l, ret, e);
 	for (size_t i = 0; r == 0 && i < t->n_notes; i++)
 		r = publish_note(&p, o, &t->notes[i], e);

@@ -4,6 +4,7 @@
 
 #include "runner/config/config.h"
 #include "runner/crash/ledger.h"
+#include "runner/engine/engine.h"
 #include "runner/publish/delivery.h"
 #include "runner/publish/outbox.h"
 
@@ -46,6 +47,10 @@ struct publish {
 	const struct outbox_config *outbox;
 	const struct publish_target *targets; /* what is known of them */
 	size_t n_targets;
+	/* How a target's program is run with the file "reproducer", as its cell does.  NULL: it is
+	 * not known. */
+	int (*command)(const void *arg, const char *target, struct engine_cmd *ret, struct err *e);
+	const void *arg;
 	const char *run; /* that is over; NULL: none */
 	uint64_t now;	 /* Unix seconds */
 };

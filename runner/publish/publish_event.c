@@ -23,12 +23,14 @@ struct gathered {
 	struct render_crash r;
 	char *report, *input;
 	char binary[NAME_MAX + 3];
+	struct engine_cmd command;
 };
 
 static void gathered_done(struct gathered *g)
 {
 	free(g->report);
 	free(g->input);
+	engine_cmd_done(&g->command);
 }
 
 /* --- gathering: what cannot be read is left out -------------------------------- */
@@ -118,6 +120,17 @@ static void gather_target(const struct publish_target *t, struct gathered *g)
 	g->r.binary = g->binary;
 }
 
+static void gather_command(const struct publish_case *k, struct gathered *g)
+{
+	const struct publish *p = k->p;
+	struct err e;
+
+	if (!p->command || p->command(p->arg, k->entry->fuzzer, &g->command, &e) < 0)
+		return;
+	g->r.env = (const char *const *)g->command.env.v;
+	g->r.argv = (const char *const *)g->command.argv.v;
+}
+
 /* crash: the crash itself, or the entry alone. */
 static void gather(const struct publish_case *k, const struct known_crash *crash,
 		   struct gathered *g)
@@ -128,8 +141,6 @@ static void gather(const struct publish_case *k, const struct known_crash *crash
 	g->r.target = k->crash->n_by > 1 ? k->entry->fuzzer : NULL;
 	g->r.name = k->name;
 	g->r.state_dir = p->state_path;
-	g->r.say_config = p->say_config;
-	g->r.say_state = p->say_state;
 	g->r.inline_bytes = p->github->inline_bytes;
 	g->r.upload = p->github->upload == UPLOAD_CONTENTS;
 	for (size_t i = 0; i < p->n_targets; i++)
@@ -137,6 +148,7 @@ static void gather(const struct publish_case *k, const struct known_crash *crash
 			gather_target(&p->targets[i], g);
 	if (g->r.redacted)
 		return;
+	gather_command(k, g);
 	gather_report(k, g);
 	gather_input(k, g);
 	if (p->github->upload == UPLOAD_NONE)

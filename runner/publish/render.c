@@ -146,10 +146,8 @@ static int severity(const struct known_crash *c, struct buf *out, struct err *e)
 static int seen(const struct known_crash *c, struct buf *out, struct err *e)
 {
 	char date[32], last[32];
-	int r = fact("Commit", c->first_seen.commit, out, e);
+	int r = buf_addf(out, e, "**Date:** %s\n", render_time(c->first_seen.time, date));
 
-	if (r == 0)
-		r = buf_addf(out, e, "**Date:** %s\n", render_time(c->first_seen.time, date));
 	if (r == 0 && c->count > 1)
 		r = buf_addf(out, e, "**Seen:** %llu times, last %s\n", U(c->count),
 			     render_time(c->last_seen.time, last));
@@ -171,6 +169,8 @@ static int facts(const struct render_crash *r, struct buf *out, struct err *e)
 		rc = buf_addf(out, e, "**Found by:** %s\n", sanitizer(c->kind));
 	if (rc == 0)
 		rc = rate(c, out, e);
+	if (rc == 0)
+		rc = fact("Commit", c->first_seen.commit, out, e);
 	if (rc == 0)
 		rc = seen(c, out, e);
 	if (rc == 0)

@@ -39,10 +39,10 @@ struct render_crash {
 	bool upload;	       /* a larger one is uploaded: RENDER_REPRODUCER */
 	const char *build;     /* the command that builds the target; NULL: unknown */
 	const char *binary;    /* as one would type it; NULL: "./<target>" */
+	/* The engine's environment and command as in a cell, NULL-terminated; NULL: not known. What
+	 * of it is shown: the sanitizers' options, and the flags between program and input. */
+	const char *const *env, *const *argv;
 	const char *state_dir; /* its path, which is nobody's business; NULL: none */
-	/* Paths of --config and --state-dir, for commands on the machine that fuzzes; NULL: they
-	 * mean the same without. */
-	const char *say_config, *say_state;
 	struct {
 		bool known;
 		uint64_t execs, cov, corpus;

@@ -17,7 +17,7 @@ enum {
 	BOTH_MAX = 128 << 10,
 	COMMAND_MAX = 8 << 10,
 	COMMANDS_MAX = 24 << 10,
-	FENCES = 256, /* room for what stands around a block, and in its middle */
+	FENCES = 512, /* room for what stands around a block, and in its middle */
 	GAP = 64,     /* what is said of what is left out */
 	BUILD_MAX = 1000,
 };
@@ -131,6 +131,89 @@ static int frames_text(const struct known_crash *c, struct buf *out, struct err 
 	return r;
 }
 
+static bool has_any(struct slice line, const struct slice *of, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (memmem(line.p, line.n, of[i].p, of[i].n))
+			return true;
+	return false;
+}
+
+/* A frame of the engine or the C library. */
+static bool is_foreign_frame(struct slice line)
+{
+	static const struct slice marks[] = {
+	    {" in fuzzer::", 12}, {"/FuzzerMain.cpp", 15}, {" in __libc_start", 16},
+	    {" in _start", 10},	  {"/libc.so.", 9},	   {"/libc-start.", 12},
+	};
+
+	while (line.n > 0 && *line.p == ' ') {
+		line.p++;
+		line.n--;
+	}
+	return line.n > 0 && *line.p == '#' &&
+	       has_any(line, marks, sizeof(marks) / sizeof(marks[0]));
+}
+
+/* The engine's notes for itself. */
+static bool is_note(struct slice line)
+{
+	static const struct slice begins[] = {{"MS: ", 4},
+					      {"artifact_prefix=", 16},
+					      {"Base64: ", 8},
+					      {"NOTE: libFuzzer", 15},
+					      {"SUMMARY: libFuzzer", 18},
+					      {"      Combine libFuzzer", 23}};
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (scan_lit(&(struct slice){line.p, line.n}, begins[i]))
+			return true;
+	/* The input's bytes: "0x61,0x62,". */
+	return line.n >= 5 && memcmp(line.p, "0x", 2) == 0 && line.p[4] == ',';
+}
+
+/* What a reader looks for first: without shadow memory and its legend, and the above. */
+static int add_short(struct slice text, struct buf *out, struct err *e)
+{
+	static const struct slice shadow = {"Shadow byte", 11};
+	bool in_shadow = false;
+	struct slice line;
+	int r = 0;
+
+	while (r == 0 && scan_line(&text, &line)) {
+		bool begins = scan_lit(&(struct slice){line.p, line.n}, shadow);
+
+		in_shadow =
+		    begins || (in_shadow && line.n > 0 && (*line.p == ' ' || *line.p == '='));
+		if (in_shadow && line.n > 2 && memcmp(line.p, "==", 2) == 0 && line.p[2] != '>')
+			in_shadow = false; /* "==7==ABORTING" */
+		if (in_shadow || is_foreign_frame(line) || is_note(line))
+			continue;
+		r = buf_add(out, line, e);
+		if (r == 0)
+			r = buf_add(out, SLICE("\n"), e);
+	}
+	return r;
+}
+
+/* The short one, and the whole one folded away where that says more. */
+static int add_report(struct slice whole, size_t room, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(RENDER_BODY_MAX);
+	int r = add_short(whole, &text, e);
+
+	if (r < 0)
+		return r;
+	if (text.n == 0 || text.n >= whole.n || text.n + whole.n > room)
+		return render_fence(render_cut(whole, room), "text", out, e);
+	r = render_fence(buf_slice(&text), "text", out, e);
+	if (r == 0)
+		r = buf_add(out, SLICE("\n<details><summary>The whole report</summary>\n\n"), e);
+	if (r == 0)
+		r = render_fence(whole, "text", out, e);
+	return r == 0 ? buf_add(out, SLICE("\n</details>\n"), e) : r;
+}
+
 int render_stack(const struct render_crash *r, size_t max, struct buf *out, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(RENDER_BODY_MAX);
@@ -143,7 +226,7 @@ int render_stack(const struct render_crash *r, size_t max, struct buf *out, stru
 	if (rc < 0 || text.n == 0)
 		return rc;
 	rc = buf_add(out, SLICE("\n### Stack trace\n\n"), e);
-	return rc == 0 ? render_fence(render_cut(buf_slice(&text), room), "text", out, e) : rc;
+	return rc == 0 ? add_report(buf_slice(&text), room, out, e) : rc;
 }
 
 /* --- the reproducer -------------------------------------------------------------- */
@@ -282,11 +365,119 @@ int render_local(const struct render_crash *r, struct buf *out, struct err *e)
 		if (rc == 0 && r->target)
 			rc = for_target(r->target, out, e);
 		if (rc == 0)
-			rc = render_options(r->say_config, r->say_state, out, e);
-		if (rc == 0)
 			rc = buf_add(out, SLICE("\n"), e);
 	}
 	return rc;
+}
+
+/* Options of a sanitizer that only a cell needs. */
+static bool is_of_cell(struct slice option)
+{
+	static const char *const names[] = {"exitcode",
+					    "abort_on_error",
+					    "handle_abort",
+					    "log_path",
+					    "log_to_syslog",
+					    "color",
+					    "print_summary",
+					    "help",
+					    "symbolize",
+					    "external_symbolizer_path",
+					    "suppressions",
+					    "print_suppressions",
+					    "quarantine_size_mb",
+					    "max_uar_stack_size_log",
+					    "allocator_release_to_os_interval_ms"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct slice rest = option;
+
+		if (scan_lit(&rest, slice_of(names[i])) && rest.n > 0 && *rest.p == '=')
+			return true;
+	}
+	return false;
+}
+
+/* Which sanitizers' options matter. */
+static bool is_wanted(const char *kind, const char *var)
+{
+	static const struct {
+		const char *kind, *first, *second;
+	} all[] = {
+	    {"msan", "MSAN_OPTIONS=", "UBSAN_OPTIONS="},
+	    {"tsan", "TSAN_OPTIONS=", "UBSAN_OPTIONS="},
+	    {"lsan", "ASAN_OPTIONS=", "LSAN_OPTIONS="},
+	};
+	const char *first = "ASAN_OPTIONS=", *second = "UBSAN_OPTIONS=";
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (strcmp(kind, all[i].kind) == 0) {
+			first = all[i].first;
+			second = all[i].second;
+		}
+	return strncmp(var, first, strlen(first)) == 0 || strncmp(var, second, strlen(second)) == 0;
+}
+
+/* "ASAN_OPTIONS=a=1:b=2 ": what is left of it. */
+static int sanitizer_options(const char *var, const char *hide, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(COMMAND_MAX), clean = BUF_INIT(COMMAND_MAX);
+	struct slice rest = slice_of(strchr(var, '=') + 1);
+	bool quoted = strpbrk(var, "'\""); /* a ':' may be part of a value */
+	size_t n = 0;
+	int r = 0;
+
+	while (r == 0 && rest.n > 0) {
+		const char *end = quoted ? NULL : memchr(rest.p, ':', rest.n);
+		struct slice one = {rest.p, end ? (size_t)(end - rest.p) : rest.n};
+
+		rest = (struct slice){rest.p + one.n + !!end, rest.n - one.n - !!end};
+		if (!quoted && is_of_cell(one))
+			continue;
+		r = n++ ? buf_add(&text, SLICE(":"), e) : 0;
+		if (r == 0)
+			r = buf_add(&text, one, e);
+	}
+	if (r < 0 || text.n == 0)
+		return r;
+	r = render_clean(buf_slice(&text), RENDER_LINE, hide, &clean, e);
+	if (r == 0)
+		r = buf_add(out, (struct slice){var, (size_t)(strchr(var, '=') + 1 - var)}, e);
+	if (r == 0)
+		r = render_word(buf_str(&clean), out, e);
+	return r == 0 ? buf_add(out, SLICE(" \\\n\t"), e) : r;
+}
+
+static int flags(const struct render_crash *r, struct buf *out, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 1; rc == 0 && r->argv && r->argv[0] && r->argv[i] && r->argv[i + 1]; i++) {
+		_autobuf_ struct buf clean = BUF_INIT(COMMAND_MAX);
+
+		rc = render_clean(slice_of(r->argv[i]), RENDER_LINE, r->state_dir, &clean, e);
+		/* A dash needs no quotes where an option is meant. */
+		if (rc == 0)
+			rc = buf_add(out, *buf_str(&clean) == '-' ? SLICE(" -") : SLICE(" "), e);
+		if (rc == 0)
+			rc = render_word(buf_str(&clean) + (*buf_str(&clean) == '-'), out, e);
+	}
+	return rc;
+}
+
+/* The sources, as they were, and their build. */
+static int sources(const struct render_crash *r, struct buf *out, struct err *e)
+{
+	const char *commit = r->crash->first_seen.commit;
+	int rc = 0;
+
+	if (*commit && strspn(commit, "0123456789abcdef") == strlen(commit))
+		rc = buf_addf(out, e, "git checkout %s\n", commit);
+	if (rc < 0 || !r->build)
+		return rc;
+	rc = render_clean((struct slice){r->build, strnlen(r->build, BUILD_MAX)}, RENDER_LINE,
+			  r->state_dir, out, e);
+	return rc == 0 ? buf_add(out, SLICE("\n"), e) : rc;
 }
 
 static int by_hand(const struct render_crash *r, struct buf *out, struct err *e)
@@ -301,14 +492,15 @@ static int by_hand(const struct render_crash *r, struct buf *out, struct err *e)
 		rc = buf_add(&path, SLICE("./"), e);
 	if (rc == 0 && !r->binary)
 		rc = render_clean(slice_of(r->crash->fuzzer), RENDER_LINE, NULL, &path, e);
-	if (rc == 0 && r->build) {
-		rc = render_clean((struct slice){r->build, strnlen(r->build, BUILD_MAX)},
-				  RENDER_LINE, r->state_dir, out, e);
-		if (rc == 0)
-			rc = buf_add(out, SLICE("\n"), e);
-	}
+	if (rc == 0)
+		rc = sources(r, out, e);
+	for (size_t i = 0; rc == 0 && r->env && r->env[i]; i++)
+		if (is_wanted(r->crash->kind, r->env[i]))
+			rc = sanitizer_options(r->env[i], r->state_dir, out, e);
 	if (rc == 0)
 		rc = render_word(buf_str(&path), out, e);
+	if (rc == 0)
+		rc = flags(r, out, e);
 	return rc == 0 ? buf_add(out, SLICE(" reproducer\n"), e) : rc;
 }
 

@@ -53,7 +53,19 @@ static void test_new(void **state)
 	queue(0);
 }
 
-/* The program's own name, and how the machine's owner calls fuzzcell. */
+static int how_it_runs(const void *arg, const char *target, struct engine_cmd *ret, struct err *e)
+{
+	int r;
+
+	(void)arg;
+	assert_string_equal(target, "png_fuzzer");
+	r = strv_add(&ret->env, "ASAN_OPTIONS=a=1:exitcode=76", e);
+	r = r ? r : strv_add(&ret->argv, "./", e);
+	r = r ? r : strv_add(&ret->argv, "-rss_limit_mb=100", e);
+	return r ? r : strv_add(&ret->argv, "reproducer", e);
+}
+
+/* The program's own name, and no path of the machine. */
 static void test_commands(void **state)
 {
 	static const struct publish_target t = {
@@ -65,20 +77,24 @@ static void test_commands(void **state)
 	p.targets = &t;
 	p.n_targets = 1;
 	p.say_config = "/etc/fuzz.json";
+	p.command = how_it_runs;
 	seen(A, "r1", T0, false);
 	seen(B, "r1", T0, true);
 	queue(2);
+	p.command = NULL;
 	j = event_of("github-new-" A);
-	assert_non_null(strstr(str(j, "body"), "```sh\nmake png\n./real_name reproducer\n```"));
-	assert_non_null(strstr(str(j, "body"), "fuzzcell crash show " A " --config "
-					       "/etc/fuzz.json\nfuzzcell crash reproduce " A
-					       " --config /etc/fuzz.json\n"));
+	assert_non_null(strstr(str(j, "body"),
+			       "```sh\ngit checkout c0ffee\nmake png\nASAN_OPTIONS=a=1 \\\n"
+			       "\t./real_name -rss_limit_mb=100 reproducer\n```"));
+	assert_non_null(strstr(str(j, "body"), "fuzzcell crash show " A "\n"
+					       "fuzzcell crash reproduce " A "\n"));
 	assert_null(strstr(str(j, "body"), "/srv/out"));
+	assert_null(strstr(str(j, "body"), "/etc/"));
 	json_decref(take_ptr(&j));
-	j = event_of("github-new-" B); /* redacted */
-	assert_non_null(
-	    strstr(str(j, "body"), "fuzzcell crash show " B " --config /etc/fuzz.json\n"));
+	j = event_of("github-new-" B); /* redacted: not even which commit */
+	assert_non_null(strstr(str(j, "body"), "fuzzcell crash show " B "\n"));
 	assert_null(strstr(str(j, "body"), "real_name"));
+	assert_null(strstr(str(j, "body"), "c0ffee"));
 }
 
 static void test_fixed_and_back(void **state)

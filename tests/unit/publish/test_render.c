@@ -165,6 +165,7 @@ static void test_body(void **state)
 	    "By hand:\n"
 	    "\n"
 	    "```sh\n"
+	    "git checkout c0ffee\n"
 	    "make png_fuzzer\n"
 	    "out/png_fuzzer reproducer\n"
 	    "```\n"
@@ -380,28 +381,105 @@ static void test_state_dir(void **state)
 }
 
 /* On that machine the commands mean the same, as they stand there. */
-static void test_options(void **state)
+/* The commands of a colleague: the sources and the build as they were, the sanitizers' options, but
+ * not those that only a cell needs, and nothing of the machine that fuzzes. */
+static void test_commands(void **state)
 {
+	static const char *const env[] = {
+	    "PATH=/usr/bin",
+	    "ASAN_OPTIONS=detect_leaks=1:exitcode=76:log_path=stderr:symbolize=1:external_"
+	    "symbolizer_path="
+	    "\001s",
+	    "UBSAN_OPTIONS=print_stacktrace=1:color=never:halt_on_error=1",
+	    "MSAN_OPTIONS=halt_on_error=1",
+	    "LSAN_OPTIONS=print_suppressions=0",
+	    NULL};
+	static const char *const argv[] = {"./", "-timeout=5", "-x=it's", "reproducer", NULL};
+	static const struct {
+		const char *kind, *want;
+	} v[] = {
+	    {"ubsan", "ASAN_OPTIONS=detect_leaks=1 \\\n\t"
+		      "UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \\\n\t"},
+	    {"asan", "ASAN_OPTIONS=detect_leaks=1 \\\n\t"
+		     "UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \\\n\t"},
+	    {"msan", "UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \\\n\t"
+		     "MSAN_OPTIONS=halt_on_error=1 \\\n\t"},
+	    {"lsan", "ASAN_OPTIONS=detect_leaks=1 \\\n\t"},
+	};
 	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
 	struct known_crash c = a_crash();
 	struct render_crash r = of(&c);
-	const char *s;
 
 	(void)state;
 	r.state_dir = "/var/lib/fuzz";
-	r.say_config = "/etc/fuzz/it's.json";
-	for (int i = 0; i < 2; i++) {
-		r.redacted = i;
-		s = body_of(&r, &b);
-		has(s, "fuzzcell crash show " SIG " --config '/etc/fuzz/it'\\''s.json'\n");
-		has(s, "fuzzcell crash reproduce " SIG " --config '/etc/fuzz/it'\\''s.json'\n");
+	r.env = env;
+	r.argv = argv;
+	r.binary = "./t";
+	r.build = "make t";
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		char want[400];
+
+		c.kind = (char *)(uintptr_t)v[i].kind;
+		snprintf(want, sizeof(want),
+			 "```sh\ngit checkout c0ffee\nmake t\n%s./t -timeout=5 -'x=it'\\''s' "
+			 "reproducer\n```\n",
+			 v[i].want);
+		has(body_of(&r, &b), want);
 	}
-	r.say_state = r.state_dir;
+	has(body_of(&r, &b), "fuzzcell crash show " SIG "\nfuzzcell crash reproduce " SIG "\n");
+	has_not(body_of(&r, &b), "--state-dir");
+	c.first_seen.commit = (char *)(uintptr_t) "v1; reboot";
+	has_not(body_of(&r, &b), "git checkout");
+}
+
+/* What a reader looks for stands first, and the rest is folded away. */
+static void test_folded(void **state)
+{
+	static const char report[] =
+	    "==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x602000000052 at pc 0x1 "
+	    "bp 0x2 sp 0x3\n"
+	    "READ of size 4 at 0x602000000052 thread T0\n"
+	    "    #0 0x1 in f /src/f.c:1:2\n"
+	    "    #1 0x1 in LLVMFuzzerTestOneInput /src/h.c:3:2\n"
+	    "    #2 0x1 in fuzzer::Fuzzer::ExecuteCallback(unsigned char const*, unsigned long) "
+	    "(/t+1)\n"
+	    "    #3 0x1 in __libc_start_call_main "
+	    "csu/../sysdeps/nptl/libc_start_call_main.h:58:16\n"
+	    "\n"
+	    "SUMMARY: AddressSanitizer: heap-use-after-free /src/f.c:1:2 in f\n"
+	    "Shadow bytes around the buggy address:\n"
+	    "  0x0c047fff7fb0: 00 00\n"
+	    "=>0x0c047fff8000: fa fa[fd]fa\n"
+	    "Shadow byte legend (one shadow byte represents 8 application bytes):\n"
+	    "  Addressable:           00\n"
+	    "==1==ABORTING\n"
+	    "MS: 1 ChangeBit-; base unit: 0\n"
+	    "0x61,0x62,\n"
+	    "artifact_prefix='/work/artifacts/'; Test unit written to /work/artifacts/crash-1\n"
+	    "Base64: YWI=\n";
+	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
+	struct known_crash c = a_crash();
+	struct render_crash r = of(&c);
+	const char *s, *folded;
+
+	(void)state;
+	r.report = SLICE(report);
 	s = body_of(&r, &b);
-	has(s, "s.json' --state-dir /var/lib/fuzz\n");
-	r.say_config = NULL;
-	s = body_of(&r, &b);
-	has(s, "fuzzcell crash show " SIG " --state-dir /var/lib/fuzz\n");
+	has(s, "### Stack trace\n\n```text\n==1==ERROR: AddressSanitizer: heap-use-after-free on "
+	       "address "
+	       "0x602000000052 at pc 0x1 bp 0x2 sp 0x3\n"
+	       "READ of size 4 at 0x602000000052 thread T0\n"
+	       "    #0 0x1 in f /src/f.c:1:2\n"
+	       "    #1 0x1 in LLVMFuzzerTestOneInput /src/h.c:3:2\n"
+	       "\n"
+	       "SUMMARY: AddressSanitizer: heap-use-after-free /src/f.c:1:2 in f\n"
+	       "==1==ABORTING\n"
+	       "```\n"
+	       "\n<details><summary>The whole report</summary>\n");
+	folded = strstr(s, "<details>");
+	has(folded, "Shadow byte legend");
+	has(folded, "fuzzer::Fuzzer::ExecuteCallback");
+	has(folded, "Base64: YWI=\n```\n\n</details>\n");
 }
 
 static void test_redacted(void **state)
@@ -469,9 +547,9 @@ static void test_comments(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_title),	CASE(test_body),	CASE(test_input),     CASE(test_hostile),
-    CASE(test_fences),	CASE(test_long_report), CASE(test_state_dir), CASE(test_redacted),
-    CASE(test_options), CASE(test_rates),	CASE(test_comments),
+    CASE(test_title),	 CASE(test_body),	 CASE(test_input),     CASE(test_hostile),
+    CASE(test_fences),	 CASE(test_long_report), CASE(test_state_dir), CASE(test_redacted),
+    CASE(test_commands), CASE(test_folded),	 CASE(test_rates),     CASE(test_comments),
 };
 
 UNIT_MAIN(tests)
