@@ -299,6 +299,8 @@ static int examine(struct doctor *d, int listing, struct err *e)
 	if (state && control_status(state->dirfd, LIVE_US, &d->live, &none) < 0)
 		d->live = NULL; /* no run lives, or it does not answer */
 	find_unknown(d);
+	if (json_object_set_new(d->report, "live", json_boolean(d->live != NULL)) < 0)
+		return err_set(e, ENOMEM, "build JSON");
 	r = add_machine(d, e);
 	if (r == 0)
 		r = add_service(d, e);

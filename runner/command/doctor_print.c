@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json.h"
 #include "runner/command/doctor.h"
 #include "runner/command/escape.h"
 
@@ -31,11 +32,39 @@ static void say_advice(const json_t *f)
 	}
 }
 
-static void say_findings(const json_t *findings)
+/* A busy machine is one cause, however many targets wait for it. */
+enum { WAIT_TOGETHER = 4 };
+
+static bool is_wait(const json_t *finding)
+{
+	return strcmp(json_get_text(finding, "code"), "starved") == 0 &&
+	       strcmp(json_get_text(finding, "severity"), "note") == 0;
+}
+
+/* The targets that have such a note, and one of the notes. */
+static size_t count_waits(const json_t *targets, const json_t **ret_one)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(targets); i++) {
+		const json_t *all = json_object_get(json_array_get(targets, i), "findings");
+
+		for (size_t k = 0; k < json_array_size(all); k++)
+			if (is_wait(json_array_get(all, k))) {
+				*ret_one = json_array_get(all, k);
+				n++;
+			}
+	}
+	return n;
+}
+
+static void say_findings(const json_t *findings, bool without_waits)
 {
 	for (size_t i = 0; i < json_array_size(findings); i++) {
 		const json_t *f = json_array_get(findings, i);
 
+		if (without_waits && is_wait(f))
+			continue;
 		say("  ", f, "severity");
 		say(" ", f, "code");
 		say(": ", f, "reason");
@@ -54,21 +83,31 @@ static void say_part(const json_t *all, const char *name)
 	if (json_object_get(part, "is"))
 		say("\n  ", part, "is");
 	putchar('\n');
-	say_findings(json_object_get(part, "findings"));
+	say_findings(json_object_get(part, "findings"), false);
 }
 
-static const char *verdict(const json_t *target)
+/* A run goes on: what it finds out of a target is known when the target's turn is over. */
+static const char *unknown(bool live)
+{
+	return live ? "nothing is known yet: a run goes on (fuzzcell status)"
+		    : "nothing is known: it was not fuzzed yet";
+}
+
+static const char *verdict(const json_t *target, bool live)
 {
 	const char *severity = json_string_value(json_object_get(target, "severity"));
 
 	if (!json_is_true(json_object_get(target, "known")))
-		return "nothing is known: it was not fuzzed yet";
+		return unknown(live);
 	return !severity || strcmp(severity, "ok") == 0 ? "healthy" : severity;
 }
 
 void doctor_print(const json_t *all)
 {
 	const json_t *targets = json_object_get(all, "targets");
+	bool live = json_is_true(json_object_get(all, "live"));
+	const json_t *one = NULL;
+	size_t waits = count_waits(targets, &one);
 
 	say_part(all, "machine");
 	say_part(all, "service");
@@ -76,9 +115,16 @@ void doctor_print(const json_t *all)
 		const json_t *t = json_array_get(targets, i);
 
 		say("", t, "name");
-		printf(": %s\n", verdict(t));
-		say_findings(json_object_get(t, "findings"));
+		printf(": %s\n", verdict(t, live));
+		say_findings(json_object_get(t, "findings"), waits >= WAIT_TOGETHER);
+	}
+	if (waits >= WAIT_TOGETHER) {
+		printf("%zu targets: note\n  note starved: each waited for a CPU for much of its "
+		       "time\n",
+		       waits);
+		say_advice(one);
 	}
 	if (json_array_size(targets) == 0)
-		puts("no targets are known: nothing was fuzzed yet");
+		puts(live ? "no targets are known yet: the first run goes on (fuzzcell status)"
+			  : "no targets are known: nothing was fuzzed yet");
 }

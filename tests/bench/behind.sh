@@ -75,7 +75,7 @@ for easy in NOTHING OVERFLOW WRITE; do
 		for ((i = 0; i < runs; i++)); do "$how" "$easy" >>"$tmp/times"; : >"$tmp/log"; done
 		cpu=$(cut -d ' ' -f 1 "$tmp/times" | median)
 		base=${base:-$cpu}
-		printf '%-10s %-8s %12.1f %8.2f %10s\n' "${easy,,}" "${how#in_}" "$cpu" \
+		printf '%-10s %-8s %12.1f %8.2f %10s\n' "${easy,,}" "${how##*_}" "$cpu" \
 			"$(awk -v a="$cpu" -v b="$base" 'BEGIN { print a / b }')" "$(cut -d ' ' -f 2 "$tmp/times" | median)"
 	done
 done

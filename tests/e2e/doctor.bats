@@ -318,6 +318,9 @@ service() { # CODE
 	doctor --targets "$TARGETS" --filter healthy_fuzzer
 	[ "$status" -eq 0 ]
 	[[ $(jq -r .machine.is <<<"$output") == *"$(layout) cgroups at "*"kept: memory "* ]]
+	[ "$(jq .live <<<"$output")" = true ]
+	run "$FUZZCELL" doctor --state-dir "$STATE"
+	[[ $output != *"was not fuzzed yet"* && $output != *"nothing was fuzzed yet"* ]]
 	kill "$PID" # what it did until then was in order, if it lives
 	status=0
 	wait "$PID" || status=$?
