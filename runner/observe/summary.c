@@ -147,9 +147,9 @@ static int text_corpus(const struct target_row *r, struct buf *out, struct err *
 {
 	char before[UNITS_MAX], after[UNITS_MAX];
 
-	if (r->corpus.files_before == 0 && r->corpus.files == 0) /* nothing was measured */
-		return buf_addf(out, e, "  %-28s %s%s%s\n", r->name, r->corpus.verdict,
-				*r->corpus.why ? ": " : "", r->corpus.why);
+	if (r->corpus.edges == 0 && r->corpus.features == 0) /* nothing was measured */
+		return buf_addf(out, e, "  %-28s %-9s it stays as it is%s%s\n", r->name,
+				r->corpus.verdict, *r->corpus.why ? ": " : "", r->corpus.why);
 	return buf_addf(
 	    out, e, "  %-28s %-9s %llu inputs, %s -> %llu, %s; %llu edges, %llu features%s%s\n",
 	    r->name, r->corpus.verdict, (unsigned long long)r->corpus.files_before,

@@ -5,13 +5,39 @@
 #include "runner/discover/names.h"
 #include "runner/discover/source.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Instead of the C library's.  A cell refuses these calls, and a refused call is a finding; paths
+ * of other users are read with our own rights here, or not at all. */
+int setfsuid(uid_t uid)
+{
+	(void)uid;
+	return (int)geteuid();
+}
+
+int setfsgid(gid_t gid)
+{
+	(void)gid;
+	return (int)getegid();
+}
+
+int setgroups(size_t n, const gid_t *groups)
+{
+	(void)n;
+	(void)groups;
+	errno = EPERM;
+	return -1;
+}
 
 static char dir[] = "/tmp/fuzz-manifest-XXXXXX";
 
