@@ -116,7 +116,7 @@ static int say_failed(const struct run_over *o, struct buf *text, struct err *e)
 	r = name_targets(o->view, is_unfuzzed, "not really fuzzed", text, e);
 	if (r == 0)
 		r = name_targets(o->view, is_given_up, "given up", text, e);
-	if (r == 0 && text->n == 0 && o->status == EXIT_NOT_FUZZED)
+	if (r == 0 && text->n == 0 && o->view->build_failed)
 		r = buf_add(text, SLICE("a build failed: what it did not make was not fuzzed"), e);
 	return r;
 }

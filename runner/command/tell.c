@@ -157,9 +157,10 @@ static int command_of(const void *arg, const char *target, struct engine_cmd *re
 			entry.target = &t->targets->v[i];
 	if (!entry.target)
 		return err_set(e, ENOENT, "no such target");
-	r = config_resolve(t->config, target, &entry.cfg, e);
-	if (r == 0)
-		r = byhand_command(&b, ret, e);
+	r = plan_resolve(t->config, entry.target, &entry.cfg, e);
+	if (r < 0)
+		return r;
+	r = byhand_command(&b, ret, e);
 	target_config_done(&entry.cfg);
 	return r;
 }

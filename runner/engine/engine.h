@@ -38,6 +38,9 @@ struct engine_fuzz {
 	/* Files of suppressions, for LSan and UBSan, or NULL: known crashes do not end it. */
 	const char *known_leaks, *known_undefined;
 	const char *symbolizer; /* for the names in them; reports name functions then, too */
+	/* Undefined behaviour does not end a program that was built with recovery: the corpus meets
+	 * what is known, and cannot be suppressed just now. */
+	bool ub_goes_on;
 	/* From the configuration and the target's .options; a flag given here wins
 	 * over the adapter's own, except those that the cell depends on (refused by
 	 * engine_ops.flag_ok). */
@@ -58,7 +61,8 @@ struct engine_replay {
 };
 
 /* Running the inputs that a control file lists and writing what each reaches into
- * it (runner/corpus/control.h). */
+ * it (runner/corpus/control.h).  Undefined behaviour does not end a program that was built with
+ * recovery: fuzzing goes on past what is known, so inputs of the corpus meet it. */
 struct engine_measure {
 	const char *binary;
 	const char *control; /* writable file */

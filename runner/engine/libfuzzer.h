@@ -28,6 +28,8 @@ struct libfuzzer_env {
 	uint64_t rss_limit_mib;
 	const char *symbolizer;			   /* or NULL */
 	const char *known_leaks, *known_undefined; /* files of suppressions, or NULL */
+	bool ub_goes_on; /* undefined behaviour is told, and does not end the program if it was
+			    built so */
 };
 MUST_CHECK int libfuzzer_env(const struct libfuzzer_env *o, struct strv *io, struct err *e);
 /* The last step of a command: c gets its environment and goes to *ret.  r < 0: an earlier

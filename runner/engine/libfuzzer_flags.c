@@ -194,6 +194,22 @@ static const char *suppressions_for(const struct libfuzzer_env *o, const struct 
 	return s == &sans[UBSAN] ? o->known_undefined : NULL;
 }
 
+/* What nobody else says: behind all other options, because the last one counts. */
+static int add_last(const struct libfuzzer_env *o, const struct san *s, struct buf *b,
+		    struct err *e)
+{
+	const char *suppressions = suppressions_for(o, s);
+	int r = buf_addf(b, e, ":%s", s->forced);
+
+	if (r == 0 && o->ub_goes_on && s == &sans[UBSAN])
+		r = buf_add(b, SLICE(":halt_on_error=0"), e);
+	if (r == 0 && o->symbolizer)
+		r = buf_addf(b, e, ":symbolize=1:external_symbolizer_path=%s", o->symbolizer);
+	else if (r == 0)
+		r = buf_add(b, SLICE(":symbolize=0"), e);
+	return r == 0 && suppressions ? buf_addf(b, e, ":suppressions=%s", suppressions) : r;
+}
+
 static int add_options(const struct libfuzzer_env *o, const struct san *s, struct strv *io,
 		       struct err *e)
 {
@@ -211,13 +227,7 @@ static int add_options(const struct libfuzzer_env *o, const struct san *s, struc
 		if (is_var(o->env[i], s->name))
 			r = buf_addf(&b, e, ":%s", o->env[i] + strlen(s->name) + 1);
 	if (r == 0)
-		r = buf_addf(&b, e, ":%s", s->forced);
-	if (r == 0 && o->symbolizer)
-		r = buf_addf(&b, e, ":symbolize=1:external_symbolizer_path=%s", o->symbolizer);
-	else if (r == 0)
-		r = buf_addf(&b, e, ":symbolize=0");
-	if (r == 0 && suppressions_for(o, s))
-		r = buf_addf(&b, e, ":suppressions=%s", suppressions_for(o, s));
+		r = add_last(o, s, &b, e);
 	if (r < 0)
 		return err_wrap(e, "%s", s->name);
 	return strv_add(io, buf_str(&b), e);

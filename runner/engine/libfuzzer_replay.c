@@ -30,7 +30,8 @@ int libfuzzer_replay(const struct engine_replay *job, struct engine_cmd *ret, st
 
 int libfuzzer_measure(const struct engine_measure *job, struct engine_cmd *ret, struct err *e)
 {
-	struct libfuzzer_env env = {.env = job->env, .rss_limit_mib = job->rss_limit_mib};
+	struct libfuzzer_env env = {
+	    .env = job->env, .rss_limit_mib = job->rss_limit_mib, .ub_goes_on = true};
 	struct engine_cmd c = {0};
 	int r = strv_add(&c.argv, job->binary, e);
 

@@ -50,6 +50,7 @@ static int run_json(const struct run_view *v, json_t **ret, struct err *e)
 	bad |= json_object_set_new(o, "total_seconds",
 				   v->total_us ? json_real((double)v->total_us / USEC_PER_SEC)
 					       : json_null());
+	bad |= json_object_set_new(o, "workers", json_integer(v->workers));
 	bad |= json_object_set_new(o, "running", json_integer(v->running));
 	bad |= json_object_set_new(o, "paused", json_boolean(v->paused));
 	bad |= json_object_set_new(o, "continuous", json_boolean(v->continuous));

@@ -297,10 +297,33 @@ static int text_crash_sums(const struct run_view *v, struct buf *out, struct err
 	return r;
 }
 
+/* The last line. */
+static int text_run(const struct run_view *v, struct buf *out, struct err *e)
+{
+	char elapsed[UNITS_MAX], rss[UNITS_MAX];
+	int r = buf_addf(out, e, "\nrun %s: %zu target%s in %s, ", v->id, v->n_rows,
+			 v->n_rows == 1 ? "" : "s", units_time(v->elapsed_us, elapsed));
+
+	if (r == 0)
+		r = text_crash_sums(v, out, e);
+	return r < 0
+		   ? r
+		   : buf_addf(out, e,
+			      ", %zu given up, %zu not fuzzed%s%s; "
+			      "fuzzcell itself: %.1f%% of a CPU, %s\n",
+			      summary_given_up(v), summary_unfuzzed(v),
+			      v->build_failed ? "; a build failed" : "",
+			      *v->shortage     ? "; ended: no cell could be had"
+			      : v->interrupted ? "; ended by a user"
+					       : "",
+			      v->elapsed_us ? 100.0 * (double)v->own_cpu_us / (double)v->elapsed_us
+					    : 0.0,
+			      units_size(v->own_peak_rss, rss));
+}
+
 int summary_text(const struct run_view *v, struct buf *out, struct err *e)
 {
-	char elapsed[UNITS_MAX], title[256], rss[UNITS_MAX];
-	size_t unfuzzed = summary_unfuzzed(v), given_up = summary_given_up(v);
+	char title[256];
 	int r;
 
 	snprintf(title, sizeof(title), "%-28s %-16s %7s %7s %8s %9s %13s %7s %6s %8s/%-7s %4s",
@@ -316,21 +339,5 @@ int summary_text(const struct run_view *v, struct buf *out, struct err *e)
 		r = section(v, "Corpora", out, text_corpus, has_corpus, e);
 	if (r == 0)
 		r = section(v, "Look at", out, text_doubts, has_doubts, e);
-	if (r == 0)
-		r = buf_addf(out, e, "\nrun %s: %zu target%s in %s, ", v->id, v->n_rows,
-			     v->n_rows == 1 ? "" : "s", units_time(v->elapsed_us, elapsed));
-	if (r == 0)
-		r = text_crash_sums(v, out, e);
-	if (r == 0)
-		r = buf_addf(out, e,
-			     ", %zu given up, %zu not fuzzed%s%s; "
-			     "fuzzcell itself: %.1f%% of a CPU, %s\n",
-			     given_up, unfuzzed, v->build_failed ? "; a build failed" : "",
-			     *v->shortage     ? "; ended: no cell could be had"
-			     : v->interrupted ? "; ended by a user"
-					      : "",
-			     v->elapsed_us ? 100.0 * (double)v->own_cpu_us / (double)v->elapsed_us
-					   : 0.0,
-			     units_size(v->own_peak_rss, rss));
-	return r;
+	return r == 0 ? text_run(v, out, e) : r;
 }

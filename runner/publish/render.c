@@ -250,18 +250,20 @@ int render_body(const struct render_crash *r, struct buf *out, struct err *e)
 	if (rc == 0)
 		rc = buf_add(out, buf_slice(&first), e);
 	if (rc == 0)
-		rc = render_stack(r, RENDER_BODY_MAX - first.n - last.n, out, e);
+		rc = render_stack(
+		    r, first.n + last.n < RENDER_BODY_MAX ? RENDER_BODY_MAX - first.n - last.n : 0,
+		    out, e);
 	return rc == 0 ? buf_add(out, buf_slice(&last), e) : rc;
 }
 
 /* --- comments ------------------------------------------------------------------- */
 
-static int at_commit(const struct ledger_seen *s, struct buf *out, struct err *e)
+static int at_commit(const struct ledger_seen *s, bool redacted, struct buf *out, struct err *e)
 {
 	char date[32];
 	int r = 0;
 
-	if (*s->commit) {
+	if (*s->commit && !redacted) {
 		r = buf_add(out, SLICE(" on commit "), e);
 		if (r == 0)
 			r = render_code(s->commit, NAME_MAX_SHOWN, out, e);
@@ -307,7 +309,8 @@ static int found_details(const struct render_crash *r, struct buf *out, struct e
 	if (rc == 0)
 		rc = render_commands(r, &last, e);
 	if (rc == 0)
-		rc = render_stack(r, RENDER_BODY_MAX / 2 - last.n, out, e);
+		rc = render_stack(
+		    r, last.n < RENDER_BODY_MAX / 2 ? RENDER_BODY_MAX / 2 - last.n : 0, out, e);
 	return rc == 0 ? buf_add(out, buf_slice(&last), e) : rc;
 }
 
@@ -341,11 +344,11 @@ int render_comment(const struct render_crash *r, enum render_event what, struct 
 	int rc = buf_add(out, slice_of(begin[what]), e);
 
 	if (rc == 0)
-		rc = at_commit(is_fix ? &c->fixed : &c->last_seen, out, e);
+		rc = at_commit(is_fix ? &c->fixed : &c->last_seen, r->redacted, out, e);
 	if (rc == 0 && what == RENDER_REGRESSED && c->fixed.time) {
 		rc = buf_add(out, SLICE("; it was found fixed"), e);
 		if (rc == 0)
-			rc = at_commit(&c->fixed, out, e);
+			rc = at_commit(&c->fixed, r->redacted, out, e);
 	}
 	if (rc < 0)
 		return rc;

@@ -6,6 +6,7 @@
 #include "runner/crash/report.h"
 #include "runner/publish/render_internal.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum {
@@ -418,26 +419,46 @@ static bool is_wanted(const char *kind, const char *var)
 	return strncmp(var, first, strlen(first)) == 0 || strncmp(var, second, strlen(second)) == 0;
 }
 
-/* "ASAN_OPTIONS=a=1:b=2 ": what is left of it. */
-static int sanitizer_options(const char *var, const char *hide, struct buf *out, struct err *e)
+/* The length of the option at the beginning: sanitizers part options at these characters, and a
+ * value may be in quotes. */
+static size_t option_len(struct slice in)
 {
-	_autobuf_ struct buf text = BUF_INIT(COMMAND_MAX), clean = BUF_INIT(COMMAND_MAX);
-	struct slice rest = slice_of(strchr(var, '=') + 1);
-	bool quoted = strpbrk(var, "'\""); /* a ':' may be part of a value */
+	char quote = '\0';
+	size_t n = 0;
+
+	for (; n < in.n && (quote || !strchr(":, \t\r\n", in.p[n])); n++)
+		if (quote && in.p[n] == quote)
+			quote = '\0';
+		else if (!quote && (in.p[n] == '"' || in.p[n] == '\''))
+			quote = in.p[n];
+	return n;
+}
+
+static int without_a_cells(struct slice rest, struct buf *out, struct err *e)
+{
 	size_t n = 0;
 	int r = 0;
 
 	while (r == 0 && rest.n > 0) {
-		const char *end = quoted ? NULL : memchr(rest.p, ':', rest.n);
-		struct slice one = {rest.p, end ? (size_t)(end - rest.p) : rest.n};
+		struct slice one = {rest.p, option_len(rest)};
+		size_t gone = one.n < rest.n ? one.n + 1 : one.n;
 
-		rest = (struct slice){rest.p + one.n + !!end, rest.n - one.n - !!end};
-		if (!quoted && is_of_cell(one))
+		rest = (struct slice){rest.p + gone, rest.n - gone};
+		if (one.n == 0 || is_of_cell(one))
 			continue;
-		r = n++ ? buf_add(&text, SLICE(":"), e) : 0;
+		r = n++ ? buf_add(out, SLICE(":"), e) : 0;
 		if (r == 0)
-			r = buf_add(&text, one, e);
+			r = buf_add(out, one, e);
 	}
+	return r;
+}
+
+/* "ASAN_OPTIONS=a=1:b=2 ": what is left of it. */
+static int sanitizer_options(const char *var, const char *hide, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(COMMAND_MAX), clean = BUF_INIT(COMMAND_MAX);
+	int r = without_a_cells(slice_of(strchr(var, '=') + 1), &text, e);
+
 	if (r < 0 || text.n == 0)
 		return r;
 	r = render_clean(buf_slice(&text), RENDER_LINE, hide, &clean, e);
@@ -507,8 +528,14 @@ static int by_hand(const struct render_crash *r, struct buf *out, struct err *e)
 int render_commands(const struct render_crash *r, struct buf *out, struct err *e)
 {
 	_autobuf_ struct buf hand = BUF_INIT(COMMANDS_MAX), local = BUF_INIT(COMMANDS_MAX);
+	struct render_crash bare = *r;
 	int rc = by_hand(r, &hand, e);
 
+	if (rc == -EFBIG) { /* a target's options can be as long as it likes */
+		bare.env = bare.argv = NULL;
+		buf_clear(&hand);
+		rc = by_hand(&bare, &hand, e);
+	}
 	if (rc == 0)
 		rc = render_local(r, &local, e);
 	if (rc == 0)

@@ -55,6 +55,17 @@ static bool borrow(const struct job *j, struct attempt *a)
 	return true;
 }
 
+/* Most cells of a job have the same suppressions as the one before. */
+static bool has_text(int dir, const char *name, struct slice text)
+{
+	_autofree_ char *was = NULL;
+	size_t n;
+	struct err e;
+
+	return fs_read(dir, name, SUPPRESSIONS_MAX, &was, &n, &e) == 0 && n == text.n &&
+	       memcmp(was, text.p, n) == 0;
+}
+
 /* Shows the text, if there is any, as a file that its cell can read. */
 static int mount_text(struct setup *s, const struct job *j, const char *name, const char *at,
 		      struct slice text, struct err *e)
@@ -62,7 +73,7 @@ static int mount_text(struct setup *s, const struct job *j, const char *name, co
 	_autoclose_ int dir = -1;
 	int r = fs_open_dir(j->env->dirs->work, j->target->name, &dir, e);
 
-	if (r == 0)
+	if (r == 0 && !has_text(dir, name, text))
 		r = fs_replace(dir, name, text, e);
 	if (r == 0 && fchmodat(dir, name, 0644, 0) < 0)
 		r = err_sys(e, "set the mode of '%s'", name);
@@ -78,12 +89,16 @@ static int mount_suppressions(struct setup *s, const struct job *j, struct attem
 	_autobuf_ struct buf undefined = BUF_INIT(SUPPRESSIONS_MAX);
 	int r = suppress_leaks(l, j->target->name, &leaks, e);
 
-	if (r == 0 && !j->ub_stays)
-		r = suppress_undefined(l, j->target->name, &undefined, e);
+	if (r == 0)
+		r = suppress_undefined(l, j->target->name, &j->unsuppressed, &undefined, e);
 	if (r < 0 && r != -EFBIG) /* as many as it holds */
 		return r;
-	if (leaks.n + undefined.n == 0 || !borrow(j, a))
+	if (leaks.n + undefined.n == 0)
 		return 0;
+	if (!borrow(j, a)) {
+		a->ub_goes_on = undefined.n > 0;
+		return 0;
+	}
 	r = leaks.n > 0 ? mount_text(s, j, "known-leaks", SETUP_FILE_LEAKS, buf_slice(&leaks), e)
 			: 0;
 	if (r == 0 && undefined.n > 0)
@@ -130,6 +145,7 @@ static int engine_command(struct setup *s, const struct job *j, const struct att
 	    /* They go by names: such a cell gets a symbolizer, and memory for it. */
 	    .known_leaks = a->has_leaks ? SETUP_FILE_LEAKS : NULL,
 	    .known_undefined = a->has_undefined ? SETUP_FILE_UNDEFINED : NULL,
+	    .ub_goes_on = a->ub_goes_on,
 	    .symbolizer = a->borrowed ? j->env->triage_env.trial.symbolizer : NULL,
 	    .flags = (const char *const *)s->flags.v,
 	    .env = (const char *const *)s->env.v,
@@ -214,20 +230,26 @@ static int start_cell(struct job *j, const struct setup *s, const struct cell_op
 	return setup_start(s, &c, attempt_uid(j), ops, j, &a->cell, e);
 }
 
+/* A group that could not be read has zeros. */
+static void less(uint64_t *io, uint64_t before)
+{
+	*io = *io > before ? *io - before : 0;
+}
+
 void attempt_share(const struct attempt *a, struct cgroup_counters *io)
 {
 	const struct cgroup_counters *from = &a->from;
 
-	io->usage_us -= from->usage_us;
-	io->user_us -= from->user_us;
-	io->system_us -= from->system_us;
-	io->throttled_us -= from->throttled_us;
-	io->mem_high_events -= from->mem_high_events;
-	io->oom_kills -= from->oom_kills;
-	io->pids_refused -= from->pids_refused;
-	io->cpu.full_us -= from->cpu.full_us;
-	io->memory.full_us -= from->memory.full_us;
-	io->io.full_us -= from->io.full_us;
+	less(&io->usage_us, from->usage_us);
+	less(&io->user_us, from->user_us);
+	less(&io->system_us, from->system_us);
+	less(&io->throttled_us, from->throttled_us);
+	less(&io->mem_high_events, from->mem_high_events);
+	less(&io->oom_kills, from->oom_kills);
+	less(&io->pids_refused, from->pids_refused);
+	less(&io->cpu.full_us, from->cpu.full_us);
+	less(&io->memory.full_us, from->memory.full_us);
+	less(&io->io.full_us, from->io.full_us);
 }
 
 int attempt_read(const struct attempt *a, struct cgroup_counters *ret, struct err *e)

@@ -38,7 +38,9 @@ void job_put_off(struct job *j, uint64_t us);
  * cell left; job_after_collect() is told. */
 MUST_CHECK int job_prepare(struct job *j, struct err *e);
 void job_collect(struct job *j);
-/* job.c: calls job_collect() once more, in a second. */
+/* job_after.c: ends the cell in its seat, then job_after_collect() goes on. */
+void job_leave_seat(struct job *j);
+/* job.c: calls job_collect() or job_leave_seat() once more, in a second. */
 void job_collect_later(struct job *j);
 
 /* job_build.c: looks at the binary, for job_other_binary(). */
@@ -110,8 +112,8 @@ MUST_CHECK int job_keep_report(const struct job *j, struct err *e);
 /* Notes for job_keep_lost() how the cell failed; FAILURE_NONE: it did not. */
 void job_note_lost(struct job *j, const struct cell_facts *f, enum failure what);
 /* The target's own crash that the last cell's report is of, if that is open and has an input;
- * NULL: the report is of no such crash. */
-const struct known_crash *job_known_failure(const struct job *j);
+ * NULL: the report is of no such crash.  *ret_new: its cheap key is of no crash at all. */
+const struct known_crash *job_known_failure(const struct job *j, bool *ret_new);
 /* Gives a failure of the cell without an artifact a place in the queue.  Blocks, too. */
 MUST_CHECK int job_keep_lost(const struct job *j, bool *ret_kept, struct err *e);
 

@@ -104,6 +104,8 @@ static void on_timer(void *arg)
 		j->grace_at = 0;
 		if (j->phase == PHASE_KILLING)
 			do_kill(j);
+		else if (j->phase == PHASE_COLLECTING && j->leaves_seat)
+			job_leave_seat(j);
 		else if (j->phase == PHASE_COLLECTING)
 			job_collect(j);
 		else {

@@ -16,6 +16,7 @@
 #include "runner/schedule/progress.h"
 #include "runner/schedule/reason.h"
 #include "runner/schedule/seat.h"
+#include "runner/schedule/suppress.h"
 #include "runner/schedule/triage.h"
 #include "runner/state/joblog.h"
 #include "runner/state/series.h"
@@ -109,6 +110,7 @@ struct job {
 	/* Where its cell stays after a known failure.  NULL: it had none in this turn, or its cells
 	 * may not stay. */
 	struct seat *seat;
+	bool leaves_seat;     /* its cell is being ended */
 	uint64_t seat_time_s; /* what the engine in it was given */
 	struct source *timer;
 	uint64_t grace_at, deadline_at; /* clock_mono_us(), 0: none */
@@ -159,8 +161,9 @@ struct job {
 	bool fuzzed;
 	bool uncollected; /* its working directory still has what could not be saved */
 	enum failure last_failure;
-	bool knew;     /* it was one of the target's known, open crashes */
-	bool ub_stays; /* its program ends at undefined behaviour, suppressed or not */
+	bool knew;	   /* it was one of the target's known, open crashes */
+	bool named_is_new; /* by its report: the engine's artifact is of no crash that is known */
+	struct suppress_not unsuppressed; /* its program ends at these all the same */
 	uint64_t failures[FAILURE_];
 	uint32_t failures_total, restarts;
 	uint32_t stillborn, taken; /* as in struct loop_guard */
@@ -179,7 +182,8 @@ struct job {
 	} crashes;
 	/* Of runs that were killed: no exit status has counted them (runner/crash/ledger.h). */
 	uint64_t uncounted_new, uncounted_regressed;
-	uint64_t triage_us; /* used so far */
+	uint64_t triage_us;   /* used so far */
+	uint64_t left_judged; /* crashes.left, when the last triage had ended */
 	uint64_t triage_began_us;
 	uint64_t suspects; /* queued inputs of this run that may be timeouts */
 	bool untriaged;	   /* artifacts were collected since the last triage */

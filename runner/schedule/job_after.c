@@ -110,7 +110,7 @@ static void add_sum(struct job *j, const struct triage_sum *s)
 	j->crashes.regressed += s->regressed;
 	j->crashes.fixed += s->fixed;
 	j->crashes.dismissed += s->dismissed;
-	j->crashes.left = s->left;
+	j->crashes.left = j->left_judged = s->left;
 	j->crashes.undecided = s->undecided < s->left ? s->undecided : s->left;
 	if (*s->note) {
 		joblog_note(&j->log, "triage: %s", s->note);
@@ -223,14 +223,22 @@ void job_after_prepare(struct job *j)
 	job_step(j, triages ? EVENT_TRIAGE : EVENT_READY);
 }
 
-/* Known failures in the queue at which triage counts them. */
+/* Known failures in the queue, beside what the last triage left there, at which the next one counts
+ * them. */
 enum { KNOWN_MOST = 32 };
+
+static bool are_many(const struct job *j)
+{
+	uint64_t left = j->crashes.left, before = j->left_judged;
+
+	return left >= KNOWN_MOST + (before < left ? before : left) && triage_left(j) > 0;
+}
 
 /* The engine starts again at once: its failure was a known one, and triage has time. */
 static bool goes_on_at_once(const struct job *j)
 {
 	return j->knew && j->last_failure != FAILURE_NONE && j->pending == REASON_NONE &&
-	       j->ask == ASK_NOTHING && j->crashes.left < KNOWN_MOST &&
+	       j->ask == ASK_NOTHING && !are_many(j) &&
 	       j->deadline_at >= clock_mono_us() + WORTH_A_CELL_US && !job_other_binary(j);
 }
 
@@ -250,7 +258,16 @@ static void on_left_seat(void *arg)
 
 	j->seat = NULL;
 	j->seat_time_s = 0;
+	j->leaves_seat = false;
+	j->grace_at = 0;
 	job_after_collect(j);
+}
+
+void job_leave_seat(struct job *j)
+{
+	j->leaves_seat = true;
+	job_collect_later(j); /* until it is closed */
+	seat_close(j->seat, on_left_seat, j);
 }
 
 void job_after_collect(struct job *j)
@@ -263,7 +280,7 @@ void job_after_collect(struct job *j)
 		return;
 	}
 	if (j->seat) { /* no cell stays while anything else is done */
-		seat_close(j->seat, on_left_seat, j);
+		job_leave_seat(j);
 		return;
 	}
 	/* Between two cells: so that a known leak is known to the next one. */

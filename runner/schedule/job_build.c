@@ -83,7 +83,7 @@ void job_take_build(struct job *j, const struct kept_file *file, const char *id)
 		j->forgiven = j->failures_total;
 		j->runs_from = j->execs_before;
 		j->stillborn = j->taken = 0;
-		j->ub_stays = false;
+		j->unsuppressed.n = 0;
 		j->cov = j->ft = 0;
 		memset(&j->said, 0, sizeof(j->said));
 	} else if (j->kept && !j->fleet->known && !j->cfg->plateau.forget && p.curve.build_us > 0) {

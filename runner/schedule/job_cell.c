@@ -383,11 +383,11 @@ static bool is_shortage(struct job *j, const struct cell_end *end)
 static void know_failure(struct job *j)
 {
 	bool crashed = j->last_failure == FAILURE_CRASH || j->last_failure == FAILURE_LEAK;
-	const struct known_crash *own = crashed ? job_known_failure(j) : NULL;
+	const struct known_crash *own = job_known_failure(j, &j->named_is_new);
 
-	j->knew = own;
-	if (own && j->attempt->has_undefined && suppress_goes_on(own))
-		j->ub_stays = true;
+	j->knew = own && crashed;
+	if (j->knew && j->attempt->has_undefined && suppress_goes_on(own))
+		suppress_not_add(&j->unsuppressed, own->signature);
 }
 
 void job_judge(struct job *j, const struct cell_end *end)
@@ -396,6 +396,9 @@ void job_judge(struct job *j, const struct cell_end *end)
 	enum failure what = failure_of(&f);
 	struct loop_guard g = {.failures_max = j->cfg->max_crashes, .fuzzed = j->fuzzed};
 
+	j->knew = j->named_is_new = false;
+	if (f.fuzzed)
+		j->stillborn = j->taken = 0;
 	if (is_overdue(j, end)) {
 		judge_overdue(j);
 		return;
@@ -406,14 +409,14 @@ void job_judge(struct job *j, const struct cell_end *end)
 		return;
 	}
 	j->last_failure = what;
-	know_failure(j);
+	if (what != FAILURE_NONE)
+		know_failure(j);
 	job_note_lost(j, &f, what);
 	job_count_health(j, what);
 	if (what != FAILURE_NONE) {
 		j->failures[what]++;
 		j->failures_total++;
-		j->stillborn = f.fuzzed ? 0 : j->stillborn + 1;
-		j->taken = f.fuzzed ? 0 : j->taken;
+		j->stillborn += !f.fuzzed;
 	}
 	g.failures = j->failures_total - j->forgiven;
 	g.stillborn = j->stillborn;
@@ -516,8 +519,7 @@ static void on_ended(void *arg, const struct cell_end *cell)
 	struct job *j = arg;
 	struct cell_end end = *cell;
 
-	if (end.how != CELL_NOT_STARTED)
-		attempt_share(j->attempt, &end.last);
+	attempt_share(j->attempt, &end.last);
 	program_ended(j, &end);
 }
 
@@ -527,8 +529,9 @@ static bool was_harmless(const struct job *j, const struct cgroup_counters *c)
 {
 	const struct attempt *a = j->attempt;
 
-	return j->ask == ASK_NOTHING && !a->asked && !a->forced && !a->restarted && !a->at_mark &&
-	       !*a->refused && !j->over_mark_since && c->oom_kills == 0 && c->pids_refused == 0;
+	return j->ask == ASK_NOTHING && !j->held && !a->asked && !a->forced && !a->restarted &&
+	       !a->at_mark && !*a->refused && !j->over_mark_since && c->oom_kills == 0 &&
+	       c->pids_refused == 0;
 }
 
 /* Of a cell in j->seat. */
@@ -539,8 +542,8 @@ static void on_exited(void *arg, const struct cell_end *cell, bool left)
 	struct err e;
 
 	if (left || attempt_read(j->attempt, &end.last, &e) < 0 || !was_harmless(j, &end.last)) {
-		if (cell_kill(j->attempt->cell, &e) < 0) /* the keeper does */
-			joblog_note(&j->log, "%s", e.msg);
+		if (cell_kill(j->attempt->cell, &e) < 0)
+			job_step(j, EVENT_KILL); /* and again, until it works */
 		return;
 	}
 	seat_park(j->seat);

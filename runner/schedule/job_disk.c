@@ -151,7 +151,7 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 	    .unanswered = j->attempt && j->attempt->asked && j->attempt->dumped_us,
 	    .forced_ns = j->attempt ? j->attempt->forced_ns : 0,
 	    .named = *said->artifact ? said->artifact : NULL,
-	    .is_new = !j->knew,
+	    .is_new = j->named_is_new,
 	    .printed = said->input_printed.known ? &printed : NULL,
 	    .kept = j->disk.kept,
 	    .bytes_max = j->cfg->disk,

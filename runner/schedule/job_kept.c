@@ -88,7 +88,7 @@ int job_keep_report(const struct job *j, struct err *e)
 	return r == 0 ? kept_write(queue, saved_name(j, name), &k, e) : r;
 }
 
-const struct known_crash *job_known_failure(const struct job *j)
+const struct known_crash *job_known_failure(const struct job *j, bool *ret_new)
 {
 	struct crash_options o = {.target = j->target->name};
 	const struct ledger *l = books_ledger(j->env->triage_env.books);
@@ -98,6 +98,7 @@ const struct known_crash *job_known_failure(const struct job *j)
 	char build[KEPT_FILE_TEXT];
 	struct err ignored;
 
+	*ret_new = false;
 	if (!has_report(j) || cause_of(j) != CRASH_OWN_ ||
 	    kept_text(&j->attempt->kept, &text, &ignored) < 0)
 		return NULL;
@@ -106,6 +107,7 @@ const struct known_crash *job_known_failure(const struct job *j)
 		return NULL;
 	if (report.found && *report.raw_key)
 		c = ledger_find_raw(l, j->target->name, report.raw_key);
+	*ret_new = report.found && *report.raw_key && !c;
 	if (report.found && !c && !report.unsymbolized)
 		c = ledger_find(l, report.signature);
 	own = c ? ledger_entry(c, j->target->name) : NULL;

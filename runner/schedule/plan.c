@@ -35,10 +35,20 @@ static void apply_options(const struct config *c, const struct target *t, struct
 	io->sets_runs = config_sets(c, t->name, "runs");
 }
 
+int plan_resolve(const struct config *c, const struct target *t, struct target_config *ret,
+		 struct err *e)
+{
+	int r = config_resolve(c, t->name, ret, e);
+
+	if (r == 0)
+		apply_options(c, t, ret);
+	return r;
+}
+
 static int add_target(struct plan *p, const struct config *c, const struct target *t, struct err *e)
 {
 	struct target_config cfg;
-	int r = config_resolve(c, t->name, &cfg, e);
+	int r = plan_resolve(c, t, &cfg, e);
 
 	if (r < 0)
 		return r;
@@ -47,7 +57,6 @@ static int add_target(struct plan *p, const struct config *c, const struct targe
 		p->disabled++;
 		return 0;
 	}
-	apply_options(c, t, &cfg);
 	p->v[p->n++] = (struct plan_entry){t, cfg};
 	return 0;
 }

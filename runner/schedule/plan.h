@@ -22,6 +22,9 @@ struct plan {
 MUST_CHECK int plan_make(const struct config *c, const struct target_list *l, const char *filter,
 			 struct plan *ret, struct err *e);
 void plan_done(struct plan *p);
+/* What holds for one target, side files included; target_config_done() frees. */
+MUST_CHECK int plan_resolve(const struct config *c, const struct target *t,
+			    struct target_config *ret, struct err *e);
 
 /* How much of a run's total time is kept from fuzzing, for the triage of what was found
  * and the minimising of corpora: a tenth, ten minutes at most. */

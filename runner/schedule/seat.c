@@ -17,6 +17,7 @@ struct held {
 	struct cell *cell;
 	const struct cell_ops *ops; /* of the command at work; NULL: none */
 	void *arg;
+	bool ends; /* it could not be killed yet */
 };
 
 struct seat {
@@ -27,14 +28,25 @@ struct seat {
 	void *arg;
 };
 
-/* Its end tells. */
-static void end(struct seat *s)
+/* Its end tells.  A kill needs a descriptor: one that fails is tried again by the next call. */
+static int end(struct seat *s, struct err *e)
+{
+	int r = s->now ? cell_kill(s->now->cell, e) : 0;
+
+	if (r < 0) {
+		s->now->ends = true;
+		return r;
+	}
+	s->now = NULL;
+	return 0;
+}
+
+static void end_soon(struct seat *s)
 {
 	struct err e;
 
-	if (s->now && cell_kill(s->now->cell, &e) < 0)
+	if (end(s, &e) < 0)
 		LOG(LOG_WARN, "cell", f_str("what", e.msg));
-	s->now = NULL;
 }
 
 static void seat_free(struct seat *s)
@@ -51,12 +63,12 @@ int seat_new(struct seat **ret, struct err *e)
 
 void seat_clear(struct seat *s)
 {
-	end(s);
+	end_soon(s);
 }
 
 void seat_close(struct seat *s, void (*closed)(void *arg), void *arg)
 {
-	end(s);
+	end_soon(s);
 	s->closed = closed;
 	s->arg = arg;
 	if (s->living > 0)
@@ -79,7 +91,7 @@ static void on_output(void *arg, struct slice bytes)
 static void odd(struct held *h)
 {
 	if (h->seat->now == h)
-		end(h->seat);
+		end_soon(h->seat);
 }
 
 static void on_refused(void *arg, const char *name)
@@ -184,19 +196,21 @@ static int make_key(const struct setup *s, const struct setup_cell *c, uid_t uid
 	return *ret ? 0 : err_sys(e, "allocate a text");
 }
 
-static bool go_on(struct seat *s, const char *key, const struct cell_ops *ops, void *arg)
+static bool go_on(struct seat *s, const char *key, const struct cell_ops *ops, void *arg,
+		  struct cell **ret)
 {
 	struct err e;
 
-	if (!s->now || strcmp(s->key, key) != 0 || cell_again(s->now->cell, &e) < 0)
+	if (!s->now || s->now->ends || strcmp(s->key, key) != 0 || cell_again(s->now->cell, &e) < 0)
 		return false;
 	s->now->ops = ops;
 	s->now->arg = arg;
+	*ret = s->now->cell;
 	return true;
 }
 
 static int start(struct seat *s, const struct setup *setup, struct setup_cell c, uid_t uid,
-		 const struct cell_ops *ops, void *arg, struct err *e)
+		 const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e)
 {
 	struct held *h = sys_calloc(1, sizeof(*h));
 	int r;
@@ -212,6 +226,7 @@ static int start(struct seat *s, const struct setup *setup, struct setup_cell c,
 	}
 	s->living++;
 	s->now = h;
+	*ret = h->cell;
 	return 0;
 }
 
@@ -224,16 +239,15 @@ int seat_start(struct seat *s, const struct setup *setup, const struct setup_cel
 
 	if (r < 0)
 		return r;
-	*ret_again = go_on(s, key, ops, arg);
-	if (!*ret_again) {
-		end(s);
-		r = start(s, setup, *c, uid, ops, arg, e);
-	}
+	*ret_again = go_on(s, key, ops, arg, ret);
+	if (!*ret_again)
+		r = end(s, e);
+	if (r == 0 && !*ret_again)
+		r = start(s, setup, *c, uid, ops, arg, ret, e);
 	if (r < 0)
 		return r;
 	free(s->key);
 	s->key = take_ptr(&key);
-	*ret = s->now->cell;
 	return 0;
 }
 
@@ -243,5 +257,5 @@ void seat_park(struct seat *s)
 
 	s->now->ops = NULL;
 	if (cell_deadline(s->now->cell, 0, &e) < 0)
-		end(s);
+		end_soon(s);
 }

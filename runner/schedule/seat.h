@@ -14,7 +14,8 @@ MUST_CHECK int seat_new(struct seat **ret, struct err *e);
 /* Ends the cell that stayed, soon; nothing is fine. */
 void seat_clear(struct seat *s);
 /* No command may be at work.  closed comes when no cell of it lives, perhaps at once; then s is
- * freed. */
+ * freed.  A cell that cannot be killed, for want of a descriptor, lives: call it again until closed
+ * has come. */
 void seat_close(struct seat *s, void (*closed)(void *arg), void *arg);
 
 /* setup_start(), or the command in the cell that stayed: then *ret_again.  ops->exited ends a

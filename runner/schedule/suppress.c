@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/schedule/suppress.h"
 
-#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* --- a function ------------------------------------------------------------ */
@@ -171,14 +171,34 @@ static int suppress_crash(const struct known_crash *own, struct buf *ret, struct
 	return r;
 }
 
-int suppress_undefined(const struct ledger *l, const char *target, struct buf *ret, struct err *e)
+enum {
+	NOT_MAX = sizeof(((struct suppress_not *)0)->signatures) /
+		  sizeof(((struct suppress_not *)0)->signatures[0])
+};
+
+void suppress_not_add(struct suppress_not *io, const char *signature)
+{
+	if (io->n < NOT_MAX)
+		snprintf(io->signatures[io->n++], sizeof(io->signatures[0]), "%s", signature);
+}
+
+static bool is_left_out(const struct suppress_not *without, const char *signature)
+{
+	for (size_t i = 0; i < without->n; i++)
+		if (without->n == NOT_MAX || strcmp(without->signatures[i], signature) == 0)
+			return true;
+	return false;
+}
+
+int suppress_undefined(const struct ledger *l, const char *target,
+		       const struct suppress_not *without, struct buf *ret, struct err *e)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ledger_count(l); i++) {
 		const struct known_crash *own = open_crash(ledger_at(l, i), target, "ubsan");
 
-		if (own && own->frames.n > 0)
+		if (own && own->frames.n > 0 && !is_left_out(without, own->signature))
 			r = suppress_crash(own, ret, e);
 	}
 	return r;

@@ -21,10 +21,19 @@ MUST_CHECK int suppress_leaks(const struct ledger *l, const char *target, struct
 /* The function to name for a leak, from its frames.  NULL: no frame has a name. */
 const char *suppress_leaking(const struct ledger_list *frames);
 
+/* Crashes that came again although they were suppressed: their frames are not as the sanitizer
+ * sees them, or the program was built without recovery. */
+struct suppress_not {
+	char signatures[16][LEDGER_SIGNATURE_MAX + 1];
+	size_t n; /* 16: no crash is suppressed any more */
+};
+void suppress_not_add(struct suppress_not *io, const char *signature);
+
 /* For UndefinedBehaviorSanitizer: the first function, and the crash's kind of check.  Only checks
  * after which the program can go on; a program that was built without recovery ignores them.
  * Other failures of the same check in the same function are hidden, too. */
-MUST_CHECK int suppress_undefined(const struct ledger *l, const char *target, struct buf *ret,
+MUST_CHECK int suppress_undefined(const struct ledger *l, const char *target,
+				  const struct suppress_not *without, struct buf *ret,
 				  struct err *e);
 
 /* Whether suppress_undefined() has lines for a target's own crash. */

@@ -16,8 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* One target's failures of one run are bounded by max_crashes; a queue of many runs
- * is worked off by as many. */
+/* As many artifacts of a target as can wait. */
 enum { QUEUE_MAX = WORKDIR_QUEUE_MAX };
 #define STARVED_TOLD 0.2 /* share of the time that the finding cell waited for a CPU */
 

@@ -113,6 +113,15 @@ until_deep() { # TARGET
 }
 
 # bats test_tags=host
+@test "what is found behind known undefined behaviour survives the merge" {
+	config '"minimize_time": "off"'
+	fuzz behind_fuzzer 10
+	[ "$(jq -r '.targets[0].corpus.verdict' "$LOGS/summary.json")" = replaced ]
+	LC_ALL=C grep -laP '\AP[\s\S]{10}U' "$STATE/corpus/behind_fuzzer"/*
+	[ "$(find "$STATE/quarantine" -type f 2>/dev/null | wc -l)" -le 1 ]
+}
+
+# bats test_tags=host
 @test "a bug behind one that ends the program is found: known failures are counted, not replayed" {
 	until_deep behind_hard_fuzzer
 	[ "$(failures crash)" -ge 3 ]

@@ -432,6 +432,29 @@ static void test_commands(void **state)
 	has_not(body_of(&r, &b), "git checkout");
 }
 
+/* Side files are the target's own: quotes, other separators, and more than an issue holds. */
+static void test_hostile_options(void **state)
+{
+	static char endless[20000];
+	const char *env[] = {
+	    "ASAN_OPTIONS=strip_path_prefix=\"a:b c\":exitcode=76,suppressions=/srv/me/x "
+	    "log_path=/srv/me/log:x=1",
+	    endless, NULL};
+	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
+	struct known_crash c = a_crash();
+	struct render_crash r = of(&c);
+
+	(void)state;
+	memset(endless, 'a', sizeof(endless) - 1);
+	memcpy(endless, "LSAN_OPTIONS=", 13);
+	r.env = env;
+	has(body_of(&r, &b), "ASAN_OPTIONS='strip_path_prefix=\"a:b c\":x=1' \\\n");
+	has_not(body_of(&r, &b), "/home/me");
+	memcpy(endless, "UBSAN_OPTIONS=", 14);
+	has(body_of(&r, &b), "reproducer\n```");
+	has_not(body_of(&r, &b), "ASAN_OPTIONS");
+}
+
 /* What a reader looks for stands first, and the rest is folded away. */
 static void test_folded(void **state)
 {
@@ -547,9 +570,11 @@ static void test_comments(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_title),	 CASE(test_body),	 CASE(test_input),     CASE(test_hostile),
-    CASE(test_fences),	 CASE(test_long_report), CASE(test_state_dir), CASE(test_redacted),
-    CASE(test_commands), CASE(test_folded),	 CASE(test_rates),     CASE(test_comments),
+    CASE(test_title),		CASE(test_body),     CASE(test_input),
+    CASE(test_hostile),		CASE(test_fences),   CASE(test_long_report),
+    CASE(test_state_dir),	CASE(test_redacted), CASE(test_commands),
+    CASE(test_hostile_options), CASE(test_folded),   CASE(test_rates),
+    CASE(test_comments),
 };
 
 UNIT_MAIN(tests)

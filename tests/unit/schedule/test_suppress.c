@@ -121,10 +121,21 @@ static void odd_names_are_left_out(void **state)
 	}
 }
 
+static struct suppress_not without;
+
+static int leaks(const struct ledger *l, struct buf *ret, struct err *e)
+{
+	return suppress_leaks(l, "t", ret, e);
+}
+
+static int undefined(const struct ledger *l, struct buf *ret, struct err *e)
+{
+	return suppress_undefined(l, "t", &without, ret, e);
+}
+
 /* Which crashes of a ledger are suppressed. */
 static void lines_of(const char *ledger,
-		     int (*fn)(const struct ledger *l, const char *target, struct buf *ret,
-			       struct err *e),
+		     int (*fn)(const struct ledger *l, struct buf *ret, struct err *e),
 		     const char *want)
 {
 	_autobuf_ struct buf b = BUF_INIT(1 << 16);
@@ -132,7 +143,7 @@ static void lines_of(const char *ledger,
 	struct err e;
 
 	assert_int_equal(ledger_parse(slice_of(ledger), &l, &e), 0);
-	assert_int_equal(fn(l, "t", &b, &e), 0);
+	assert_int_equal(fn(l, &b, &e), 0);
 	assert_string_equal(buf_str(&b), want);
 	ledger_free(l);
 }
@@ -146,31 +157,44 @@ static void only_open_crashes_of_the_target_are_suppressed(void **state)
 	static const char *const leak = "leak:^f$\nleak:^f(*\nleak:* f<*\nleak:^f<*\n";
 
 	(void)state;
-	lines_of("{}", suppress_leaks, "");
-	lines_of(CRASH("new", "t", "lsan", "Direct-leak", "\"f\""), suppress_leaks, leak);
-	lines_of(CRASH("known", "t", "lsan", "Direct-leak", "\"xmalloc\", \"f\""), suppress_leaks,
-		 leak);
-	lines_of(CRASH("fixed", "t", "lsan", "Direct-leak", "\"f\""), suppress_leaks, "");
-	lines_of(CRASH("new", "u", "lsan", "Direct-leak", "\"f\""), suppress_leaks, "");
-	lines_of(CRASH("new", "t", "asan", "Direct-leak", "\"f\""), suppress_leaks, "");
-	lines_of(CRASH("new", "t", "lsan", "Direct-leak", ""), suppress_leaks, "");
+	lines_of("{}", leaks, "");
+	lines_of(CRASH("new", "t", "lsan", "Direct-leak", "\"f\""), leaks, leak);
+	lines_of(CRASH("known", "t", "lsan", "Direct-leak", "\"xmalloc\", \"f\""), leaks, leak);
+	lines_of(CRASH("fixed", "t", "lsan", "Direct-leak", "\"f\""), leaks, "");
+	lines_of(CRASH("new", "u", "lsan", "Direct-leak", "\"f\""), leaks, "");
+	lines_of(CRASH("new", "t", "asan", "Direct-leak", "\"f\""), leaks, "");
+	lines_of(CRASH("new", "t", "lsan", "Direct-leak", ""), leaks, "");
 }
 
 /* A program goes on after an overflow, and not after a bad index: the access itself follows. */
 static void only_what_a_program_survives_is_suppressed(void **state)
 {
 	(void)state;
-	lines_of("{}", suppress_undefined, "");
-	lines_of(CRASH("new", "t", "ubsan", "Integer-overflow", "\"f\""), suppress_undefined,
+	lines_of("{}", undefined, "");
+	lines_of(CRASH("new", "t", "ubsan", "Integer-overflow", "\"f\""), undefined,
 		 "signed-integer-overflow:^f$\nsigned-integer-overflow:^f(*\n"
 		 "signed-integer-overflow:* f<*\nsigned-integer-overflow:^f<*\n");
-	lines_of(CRASH("new", "t", "ubsan", "Index-out-of-bounds", "\"f\""), suppress_undefined,
-		 "");
-	lines_of(CRASH("new", "t", "ubsan", "Null-dereference READ", "\"f\""), suppress_undefined,
-		 "");
-	lines_of(CRASH("new", "t", "ubsan", "Integer-overflow", ""), suppress_undefined, "");
-	lines_of(CRASH("fixed", "t", "ubsan", "Integer-overflow", "\"f\""), suppress_undefined, "");
-	lines_of(CRASH("new", "t", "lsan", "Integer-overflow", "\"f\""), suppress_undefined, "");
+	lines_of(CRASH("new", "t", "ubsan", "Index-out-of-bounds", "\"f\""), undefined, "");
+	lines_of(CRASH("new", "t", "ubsan", "Null-dereference READ", "\"f\""), undefined, "");
+	lines_of(CRASH("new", "t", "ubsan", "Integer-overflow", ""), undefined, "");
+	lines_of(CRASH("fixed", "t", "ubsan", "Integer-overflow", "\"f\""), undefined, "");
+	lines_of(CRASH("new", "t", "lsan", "Integer-overflow", "\"f\""), undefined, "");
+}
+
+/* One that comes all the same is left out, alone; when there are many, all are. */
+static void what_comes_all_the_same_is_left_out(void **state)
+{
+	(void)state;
+	suppress_not_add(&without, "other");
+	lines_of(CRASH("new", "t", "ubsan", "Invalid-enum-value", "\"f\""), undefined,
+		 "enum:^f$\nenum:^f(*\nenum:* f<*\nenum:^f<*\n");
+	suppress_not_add(&without, "s");
+	lines_of(CRASH("new", "t", "ubsan", "Invalid-enum-value", "\"f\""), undefined, "");
+	without.n = 0;
+	for (unsigned i = 0; i < 100; i++)
+		suppress_not_add(&without, "other");
+	lines_of(CRASH("new", "t", "ubsan", "Invalid-enum-value", "\"f\""), undefined, "");
+	without.n = 0;
 }
 
 static const struct CMUnitTest tests[] = {
@@ -179,6 +203,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(odd_names_are_left_out),
     cmocka_unit_test(only_open_crashes_of_the_target_are_suppressed),
     cmocka_unit_test(only_what_a_program_survives_is_suppressed),
+    cmocka_unit_test(what_comes_all_the_same_is_left_out),
 };
 
 UNIT_MAIN(tests)
