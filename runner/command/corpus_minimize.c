@@ -155,6 +155,8 @@ static int load(struct minimize *a)
 		r = session_set(s, "run.workers", a->workers, "--workers");
 	if (r == EXIT_DONE)
 		r = session_set(s, "defaults.merge_time", a->time, "--max-time");
+	if (r == EXIT_DONE)
+		r = session_recall(s);
 	return r == EXIT_DONE ? session_plan(s) : r;
 }
 

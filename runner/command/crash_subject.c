@@ -143,10 +143,12 @@ static const struct target *guess(const struct target_list *l, const char *path)
 static int plan_one(struct session *s, struct crash_subject *io)
 {
 	const struct target_list *l = &s->common.targets;
-	int r = common_find_targets(&s->common);
+	int r = session_recall(s);
 	const struct target *t;
 	struct err e;
 
+	if (r == EXIT_DONE)
+		r = common_find_targets(&s->common);
 	if (r != EXIT_DONE)
 		return r;
 	t = io->target ? target_named(l, slice_of(io->target)) : guess(l, io->path);

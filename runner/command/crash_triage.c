@@ -436,6 +436,8 @@ int command_crash_triage(int argc, char **argv)
 	if (r == EXIT_DONE)
 		r = session_set(&a.session, "run.workers", a.workers, "--workers");
 	if (r == EXIT_DONE)
+		r = session_recall(&a.session);
+	if (r == EXIT_DONE)
 		r = session_plan(&a.session);
 	if (r == EXIT_DONE)
 		r = triage(&a);

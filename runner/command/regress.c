@@ -383,6 +383,8 @@ static int regress(struct regress *a)
 	if (r == EXIT_DONE)
 		r = session_set(&a->session, "run.workers", a->workers, "--workers");
 	if (r == EXIT_DONE)
+		r = session_recall(&a->session);
+	if (r == EXIT_DONE)
 		r = session_plan(&a->session);
 	if (r == EXIT_DONE)
 		r = run_all(a);

@@ -470,10 +470,12 @@ int command_run(int argc, char **argv)
 		r = build_and_plan(&a);
 	if (r == EXIT_DONE)
 		r = session_open(&a.session);
-	if (r == EXIT_DONE && a.dry_run)
+	if (r == EXIT_DONE && a.dry_run) {
 		print_plan(&a.session.plan);
-	else if (r == EXIT_DONE)
+	} else if (r == EXIT_DONE) {
+		session_remember(&a.session);
 		r = fuzz(&a);
+	}
 	session_close(&a.session);
 	return r;
 }

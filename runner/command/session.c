@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/command/session.h"
 
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/json.h"
 #include "base/sys.h"
 #include "runner/build/record.h"
 #include "runner/command/cells.h"
@@ -67,6 +70,65 @@ static int read_builds(struct session *s)
 		s->state = NULL;
 	}
 	return r;
+}
+
+#define REMEMBERED "last_targets.json"
+enum { REMEMBERED_MAX = 16 << 10 };
+
+void session_remember(const struct session *s)
+{
+	_autofree_ char *path = NULL, *text = NULL;
+	_autojson_ json_t *j = NULL;
+	struct err e;
+
+	if (!s->common.targets_dir)
+		return;
+	path = realpath(s->common.targets_dir, NULL); /* allow: a person's path, not a target's */
+	j = path ? json_pack("{s:s}", "targets", path) : NULL; /* NULL: no UTF-8 */
+	text = j ? json_dumps(j, 0) : NULL;
+	if (text && fs_replace(s->state->dirfd, REMEMBERED, slice_of(text), &e) < 0)
+		warn("%s", e.msg);
+}
+
+/* The state need not be open. */
+static int read_remembered(struct session *s, json_t **ret)
+{
+	bool opened = !s->state;
+	struct err e;
+	int r = opened ? open_if_there(s) : EXIT_DONE;
+
+	*ret = NULL;
+	if (r != EXIT_DONE || !s->state)
+		return r;
+	r = json_load(s->state->dirfd, REMEMBERED, REMEMBERED_MAX, ret, &e);
+	if (opened) {
+		state_close(s->state);
+		s->state = NULL;
+	}
+	return r == 0 || r == -ENOENT ? EXIT_DONE : fail(EXIT_MACHINE, "%s: give --targets", e.msg);
+}
+
+int session_recall(struct session *s)
+{
+	_autojson_ json_t *j = NULL;
+	char line[ESCAPE_MAX];
+	const char *path;
+	size_t n;
+	int r;
+
+	(void)config_sources(s->common.config, &n);
+	if (s->common.targets_dir || n > 0)
+		return EXIT_DONE;
+	r = read_remembered(s, &j);
+	path = json_get_text(j, "targets");
+	if (r != EXIT_DONE || *path != '/')
+		return r;
+	s->recalled = sys_strdup(path);
+	if (!s->recalled)
+		return fail(EXIT_INTERNAL, "out of memory");
+	s->common.targets_dir = s->recalled;
+	fprintf(stderr, "targets: %s, as in the last run\n", escape(path, line));
+	return EXIT_DONE;
 }
 
 int session_find(struct session *s)
@@ -219,5 +281,7 @@ void session_close(struct session *s)
 		discover_built_done(&s->built[i]);
 	free(s->built);
 	s->built = NULL;
+	free(s->recalled);
+	s->recalled = NULL;
 	common_done(&s->common);
 }

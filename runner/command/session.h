@@ -17,6 +17,7 @@ struct session {
 	struct state *state;
 	struct machine machine;
 	struct discover_built *built; /* of each source, as common.built has it */
+	char *recalled;		      /* common.targets_dir, of session_recall() */
 };
 
 /* The configuration. */
@@ -29,6 +30,12 @@ int session_find(struct session *s);
  * could not make marked as such; warns of what looks like a mistake.  No target at all is
  * a wrong usage. */
 int session_plan(struct session *s);
+
+/* Of a run that was given --targets, which it has under its lock: the next commands need not be. */
+void session_remember(const struct session *s);
+/* For commands about what a run found.  Without --targets, and without a source in the
+ * configuration, the targets are those of the last run; it says so on stderr. */
+int session_recall(struct session *s);
 
 /* The state, read by whoever likes: without its lock, nothing is recovered.  None is a wrong
  * usage. */

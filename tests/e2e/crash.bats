@@ -208,6 +208,40 @@ two_at_once() {
 	[ -z "$(ls -A "$STATE/work")" ]
 }
 
+@test "what the last run was given as its targets need not be given again" {
+	queue uaf_fuzzer crash UA1
+	jq 'del(.discovery)' "$STATE/config.json" >"$WORK/new.json"
+	mv "$WORK/new.json" "$STATE/config.json"
+	crash triage
+	[ "$status" -eq 2 ]
+	[[ $output == *"no targets: give --targets DIR"* ]]
+	cd "$WORK"
+	timeout $((300 * SLOW)) "$FUZZCELL" run --plain --targets "it's out" --filter uaf_fuzzer --max-fuzzer-time 1s || true
+	cd /
+	SIG=$(jq -r 'keys[0]' "$STATE/known_crashes.json")
+	crash reproduce "$SIG"
+	[ "$status" -eq 0 ]
+	[[ $output == *"targets: $OUT, as in the last run"* ]]
+	crash export "$SIG" --output "$WORK/bundle.tar.gz"
+	[ "$status" -eq 0 ]
+	"$FUZZCELL" regress --allow-known --json --filter uaf_fuzzer >"$WORK/json"
+	jq -e .targets "$WORK/json" # what is said of the directory is not in it
+	# It may have moved since, and a run never guesses.
+	mv "$OUT" "$OUT.old"
+	crash reproduce "$SIG"
+	[ "$status" -eq 2 ]
+	run "$FUZZCELL" run --plain
+	[ "$status" -eq 2 ]
+	[[ $output == *"no targets: give --targets DIR"* ]]
+	echo '{"targets": 7}' >"$STATE/last_targets.json"
+	crash reproduce "$SIG"
+	[ "$status" -eq 2 ]
+	echo '{' >"$STATE/last_targets.json"
+	crash reproduce "$SIG"
+	[ "$status" -eq 3 ]
+	[[ $output == *"last_targets.json"*"give --targets"* ]]
+}
+
 @test "reproduce --shell: one command for a machine without fuzzcell" {
 	know uaf_fuzzer 'UA first'
 	"$FUZZCELL" crash reproduce --shell "$SIG" >"$WORK/command"
