@@ -109,10 +109,12 @@ SYSTEMD_DIR ?= $(shell pkg-config --variable=systemdsystemunitdir systemd 2>/dev
 SYSCONFDIR  ?= /etc
 UNITS       := $(if $(SYSTEMD_DIR),fuzzcell.service fuzzcell.timer fuzzcell.slice)
 DOCDIR      := $(PREFIX)/share/doc/fuzzcell
+COMPLETIONS := $(PREFIX)/share/bash-completion/completions
 
 install: all
 	install -D -m 0755 $B/fuzzcell $(DESTDIR)$(PREFIX)/bin/fuzzcell
 	install -D -m 0644 docs/fuzzcell.1 $(DESTDIR)$(PREFIX)/share/man/man1/fuzzcell.1
+	install -D -m 0644 docs/fuzzcell.bash $(DESTDIR)$(COMPLETIONS)/fuzzcell
 	install -D -m 0644 examples/config.json $(DESTDIR)$(DOCDIR)/config.json
 	$(foreach u,$(UNITS),sed 's|/usr/local/bin/|$(PREFIX)/bin/|; s|/etc/|$(SYSCONFDIR)/|g' systemd/$u | \
 		install -D -m 0644 /dev/stdin $(DESTDIR)$(SYSTEMD_DIR)/$u &&) true
@@ -121,7 +123,7 @@ install: all
 # What a person wrote stays: configuration, secrets and state.
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/fuzzcell $(DESTDIR)$(PREFIX)/share/man/man1/fuzzcell.1 \
-		$(DESTDIR)$(DOCDIR)/config.json $(UNITS:%=$(DESTDIR)$(SYSTEMD_DIR)/%)
+		$(DESTDIR)$(COMPLETIONS)/fuzzcell $(DESTDIR)$(DOCDIR)/config.json $(UNITS:%=$(DESTDIR)$(SYSTEMD_DIR)/%)
 	-rmdir $(DESTDIR)$(DOCDIR) $(DESTDIR)$(SYSCONFDIR)/fuzzcell/secrets \
 		$(DESTDIR)$(SYSCONFDIR)/fuzzcell 2>/dev/null
 

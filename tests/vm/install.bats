@@ -26,6 +26,7 @@ units() { # ROOT PREFIX
 	install_in "$ROOT"
 	[ -x "$ROOT/usr/local/bin/fuzzcell" ]
 	[ -s "$ROOT/usr/local/share/man/man1/fuzzcell.1" ]
+	[ -s "$ROOT/usr/local/share/bash-completion/completions/fuzzcell" ]
 	for u in service timer slice; do
 		[ -s "$ROOT/usr/local/lib/systemd/system/fuzzcell.$u" ]
 	done
