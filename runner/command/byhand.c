@@ -19,6 +19,7 @@ int byhand_command(const struct byhand *b, struct engine_cmd *ret, struct err *e
 	    .input_timeout_s = (cfg->input_timeout_us + USEC_PER_SEC - 1) / USEC_PER_SEC,
 	    .rss_limit_mib = cfg->rss_limit >> 20,
 	    .symbolizer = SHELL_SYMBOLIZER,
+	    .ub_goes_on = b->ub_goes_on,
 	};
 	struct setup s; /* joins the flags and the environment as a cell has them */
 	int r = setup_init(&s, t, cfg, e);
@@ -75,7 +76,7 @@ int byhand_print(const struct byhand *b, struct buf *out, struct err *e)
 	if (r == 0)
 		r = add_path(b->input, &path, e);
 	if (r == 0) {
-		struct byhand marked = {b->target, path.v[0], path.v[1], path.v[2]};
+		struct byhand marked = {b->target, path.v[0], path.v[1], path.v[2], b->ub_goes_on};
 
 		r = print(&marked, out, e);
 	}

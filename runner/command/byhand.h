@@ -14,6 +14,7 @@ struct byhand {
 	const struct plan_entry *target;
 	/* Where it is run; each may begin with SHELL_HERE. */
 	const char *dir, *binary, *input;
+	bool ub_goes_on; /* engine_replay's */
 };
 
 /* The words; engine_cmd_done() frees. */

@@ -63,6 +63,13 @@ static bool take(void *arg, const char *name, const char *value)
 	return true;
 }
 
+/* A crash of another kind may lie behind undefined behaviour (runner/schedule/triage_internal.h).
+ */
+static bool goes_past_ub(const struct crash_subject *s)
+{
+	return s->entry && *s->entry->kind && strcmp(s->entry->kind, "ubsan") != 0;
+}
+
 /* --- by hand -------------------------------------------------------------- */
 
 static int print_shell(const struct reproduce *a)
@@ -74,7 +81,8 @@ static int print_shell(const struct reproduce *a)
 	struct byhand b = {.target = &a->session.plan.v[0],
 			   .dir = t->dir ? t->dir : dir,
 			   .binary = t->binary,
-			   .input = a->subject.path};
+			   .input = a->subject.path,
+			   .ub_goes_on = goes_past_ub(&a->subject)};
 	struct err e;
 
 	if (!dir || byhand_print(&b, &out, &e) < 0)
@@ -184,6 +192,7 @@ static void try_once(struct reproduce *a)
 	    .input = a->input,
 	    .seat = a->seat,
 	    .symbolize = true,
+	    .ub_goes_on = goes_past_ub(&a->subject),
 	    .done = on_tried,
 	    .arg = a,
 	};

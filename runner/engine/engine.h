@@ -38,9 +38,6 @@ struct engine_fuzz {
 	/* Files of suppressions, for LSan and UBSan, or NULL: known crashes do not end it. */
 	const char *known_leaks, *known_undefined;
 	const char *symbolizer; /* for the names in them; reports name functions then, too */
-	/* Undefined behaviour does not end a program that was built with recovery: the corpus meets
-	 * what is known, and cannot be suppressed just now. */
-	bool ub_goes_on;
 	/* From the configuration and the target's .options; a flag given here wins
 	 * over the adapter's own, except those that the cell depends on (refused by
 	 * engine_ops.flag_ok). */
@@ -55,6 +52,9 @@ struct engine_replay {
 	uint64_t input_timeout_s;
 	uint64_t rss_limit_mib;
 	const char *symbolizer; /* path of one: reports name functions; NULL: they do not */
+	/* Undefined behaviour does not end a program that was built with recovery: a failure behind
+	 * it is wanted. */
+	bool ub_goes_on;
 	const char *const
 	    *flags; /* as of the fuzzing; those that only fuzzing knows are left out */
 	const char *const *env;
@@ -86,6 +86,7 @@ struct engine_shorten {
 	uint64_t max_time_s;
 	uint64_t input_timeout_s;
 	uint64_t rss_limit_mib;
+	bool ub_goes_on; /* as of a replay */
 	const char *const *flags;
 	const char *const *env;
 };

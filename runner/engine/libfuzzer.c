@@ -129,8 +129,7 @@ static int fuzz(const struct engine_fuzz *job, struct engine_cmd *ret, struct er
 				    .rss_limit_mib = job->rss_limit_mib,
 				    .symbolizer = job->symbolizer,
 				    .known_leaks = job->known_leaks,
-				    .known_undefined = job->known_undefined,
-				    .ub_goes_on = job->ub_goes_on};
+				    .known_undefined = job->known_undefined};
 	struct engine_cmd c = {0};
 	int r = add_own(job, &c.argv, e);
 

@@ -46,19 +46,30 @@ static struct slice without_addresses(struct slice text)
 	return text;
 }
 
-/* The first report counts: what follows it is its consequence.  Two exceptions:
- * a complaint of the engine's gives way to any report, and libFuzzer's own timeout
- * and out-of-memory end the process on the spot, whatever was printed before. */
+static const struct slice undefined = {"UndefinedBehaviorSanitizer: ", 28};
+
+/* A program may go on after undefined behaviour. */
+static bool gives_way(const struct engine_state *io, enum engine_fault f, struct slice tool)
+{
+	if (io->fault == ENGINE_FAULT_ENGINE)
+		return f != ENGINE_FAULT_ENGINE;
+	return f != ENGINE_FAULT_ENGINE && !slice_eq(tool, undefined) &&
+	       strncmp(io->fault_text, undefined.p, undefined.n) == 0;
+}
+
+/* The first report counts: what follows it is its consequence.  Three exceptions:
+ * a complaint of the engine's gives way to any report, undefined behaviour to any other
+ * tool's report, and libFuzzer's own timeout and out-of-memory end the process on the spot,
+ * whatever was printed before. */
 static void set_fault(struct engine_state *io, enum engine_fault f, struct slice tool,
 		      struct slice text)
 {
 	bool final = f == ENGINE_FAULT_TIMEOUT || f == ENGINE_FAULT_OOM;
 	size_t n;
 
-	if (io->fault == f && io->fault_text[0])
+	if (io->fault == f && io->fault_text[0] && !gives_way(io, f, tool))
 		return;
-	if (!final && io->fault != ENGINE_FAULT_NONE &&
-	    (io->fault != ENGINE_FAULT_ENGINE || f == ENGINE_FAULT_ENGINE))
+	if (!final && io->fault != ENGINE_FAULT_NONE && !gives_way(io, f, tool))
 		return;
 	io->fault = f;
 	n = put(io->fault_text, 0, sizeof(io->fault_text), tool);

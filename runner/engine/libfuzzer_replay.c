@@ -14,8 +14,10 @@ static int add_limits(uint64_t timeout_s, uint64_t rss_mib, struct strv *v, stru
 
 int libfuzzer_replay(const struct engine_replay *job, struct engine_cmd *ret, struct err *e)
 {
-	struct libfuzzer_env env = {
-	    .env = job->env, .rss_limit_mib = job->rss_limit_mib, .symbolizer = job->symbolizer};
+	struct libfuzzer_env env = {.env = job->env,
+				    .rss_limit_mib = job->rss_limit_mib,
+				    .symbolizer = job->symbolizer,
+				    .ub_goes_on = job->ub_goes_on};
 	struct engine_cmd c = {0};
 	int r = strv_add(&c.argv, job->binary, e);
 
@@ -53,7 +55,8 @@ int libfuzzer_measure(const struct engine_measure *job, struct engine_cmd *ret, 
 /* Its outer loop takes whatever crash comes; ours looks which one it is. */
 int libfuzzer_shorten(const struct engine_shorten *job, struct engine_cmd *ret, struct err *e)
 {
-	struct libfuzzer_env env = {.env = job->env, .rss_limit_mib = job->rss_limit_mib};
+	struct libfuzzer_env env = {
+	    .env = job->env, .rss_limit_mib = job->rss_limit_mib, .ub_goes_on = job->ub_goes_on};
 	struct engine_cmd c = {0};
 	int r = strv_add(&c.argv, job->binary, e);
 

@@ -429,12 +429,14 @@ static size_t option_len(struct slice in)
 	for (; n < in.n && (quote || !strchr(":, \t\r\n", in.p[n])); n++)
 		if (quote && in.p[n] == quote)
 			quote = '\0';
-		else if (!quote && (in.p[n] == '"' || in.p[n] == '\''))
+		else if (!quote && n > 0 && in.p[n - 1] == '=' &&
+			 (in.p[n] == '"' || in.p[n] == '\''))
 			quote = in.p[n];
 	return n;
 }
 
-static int without_a_cells(struct slice rest, struct buf *out, struct err *e)
+/* halts: undefined behaviour is the crash.  Another one may lie behind it. */
+static int without_a_cells(struct slice rest, bool halts, struct buf *out, struct err *e)
 {
 	size_t n = 0;
 	int r = 0;
@@ -444,7 +446,8 @@ static int without_a_cells(struct slice rest, struct buf *out, struct err *e)
 		size_t gone = one.n < rest.n ? one.n + 1 : one.n;
 
 		rest = (struct slice){rest.p + gone, rest.n - gone};
-		if (one.n == 0 || is_of_cell(one))
+		if (one.n == 0 || is_of_cell(one) ||
+		    (!halts && scan_lit(&(struct slice){one.p, one.n}, SLICE("halt_on_error="))))
 			continue;
 		r = n++ ? buf_add(out, SLICE(":"), e) : 0;
 		if (r == 0)
@@ -454,10 +457,12 @@ static int without_a_cells(struct slice rest, struct buf *out, struct err *e)
 }
 
 /* "ASAN_OPTIONS=a=1:b=2 ": what is left of it. */
-static int sanitizer_options(const char *var, const char *hide, struct buf *out, struct err *e)
+static int sanitizer_options(const char *var, const char *kind, const char *hide, struct buf *out,
+			     struct err *e)
 {
+	bool halts = strncmp(var, "UBSAN_", 6) != 0 || strcmp(kind, "ubsan") == 0;
 	_autobuf_ struct buf text = BUF_INIT(COMMAND_MAX), clean = BUF_INIT(COMMAND_MAX);
-	int r = without_a_cells(slice_of(strchr(var, '=') + 1), &text, e);
+	int r = without_a_cells(slice_of(strchr(var, '=') + 1), halts, &text, e);
 
 	if (r < 0 || text.n == 0)
 		return r;
@@ -517,7 +522,7 @@ static int by_hand(const struct render_crash *r, struct buf *out, struct err *e)
 		rc = sources(r, out, e);
 	for (size_t i = 0; rc == 0 && r->env && r->env[i]; i++)
 		if (is_wanted(r->crash->kind, r->env[i]))
-			rc = sanitizer_options(r->env[i], r->state_dir, out, e);
+			rc = sanitizer_options(r->env[i], r->crash->kind, r->state_dir, out, e);
 	if (rc == 0)
 		rc = render_word(buf_str(&path), out, e);
 	if (rc == 0)

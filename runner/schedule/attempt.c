@@ -93,12 +93,8 @@ static int mount_suppressions(struct setup *s, const struct job *j, struct attem
 		r = suppress_undefined(l, j->target->name, &j->unsuppressed, &undefined, e);
 	if (r < 0 && r != -EFBIG) /* as many as it holds */
 		return r;
-	if (leaks.n + undefined.n == 0)
+	if (leaks.n + undefined.n == 0 || !borrow(j, a))
 		return 0;
-	if (!borrow(j, a)) {
-		a->ub_goes_on = undefined.n > 0;
-		return 0;
-	}
 	r = leaks.n > 0 ? mount_text(s, j, "known-leaks", SETUP_FILE_LEAKS, buf_slice(&leaks), e)
 			: 0;
 	if (r == 0 && undefined.n > 0)
@@ -145,7 +141,6 @@ static int engine_command(struct setup *s, const struct job *j, const struct att
 	    /* They go by names: such a cell gets a symbolizer, and memory for it. */
 	    .known_leaks = a->has_leaks ? SETUP_FILE_LEAKS : NULL,
 	    .known_undefined = a->has_undefined ? SETUP_FILE_UNDEFINED : NULL,
-	    .ub_goes_on = a->ub_goes_on,
 	    .symbolizer = a->borrowed ? j->env->triage_env.trial.symbolizer : NULL,
 	    .flags = (const char *const *)s->flags.v,
 	    .env = (const char *const *)s->env.v,

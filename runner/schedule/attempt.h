@@ -33,7 +33,6 @@ struct attempt {
 	uint64_t waited_us;	       /* the target's clock's, when it was launched */
 	uint64_t borrowed;	       /* memory, for the names in suppressions */
 	bool has_leaks, has_undefined; /* suppressions of known crashes */
-	bool ub_goes_on;	       /* there was no memory for the names in them */
 	uint64_t may_take_us;	       /* the engine's limit of an input's time */
 	uint64_t max_len;	       /* that the engine was told; 0: its choice */
 	char refused[32];	       /* the refused system call of the input that ended it */

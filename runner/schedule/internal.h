@@ -112,7 +112,8 @@ MUST_CHECK int job_keep_report(const struct job *j, struct err *e);
 /* Notes for job_keep_lost() how the cell failed; FAILURE_NONE: it did not. */
 void job_note_lost(struct job *j, const struct cell_facts *f, enum failure what);
 /* The target's own crash that the last cell's report is of, if that is open and has an input;
- * NULL: the report is of no such crash.  *ret_new: its cheap key is of no crash at all. */
+ * NULL: the report is of no such crash.  *ret_new: the
+ * report says which crash it is, and that is none of these. */
 const struct known_crash *job_known_failure(const struct job *j, bool *ret_new);
 /* Gives a failure of the cell without an artifact a place in the queue.  Blocks, too. */
 MUST_CHECK int job_keep_lost(const struct job *j, bool *ret_kept, struct err *e);

@@ -107,12 +107,13 @@ const struct known_crash *job_known_failure(const struct job *j, bool *ret_new)
 		return NULL;
 	if (report.found && *report.raw_key)
 		c = ledger_find_raw(l, j->target->name, report.raw_key);
-	*ret_new = report.found && *report.raw_key && !c;
 	if (report.found && !c && !report.unsymbolized)
 		c = ledger_find(l, report.signature);
 	own = c ? ledger_entry(c, j->target->name) : NULL;
+	own = own && *own->crash_file && own->state != LEDGER_FIXED ? own : NULL;
+	*ret_new = report.found && (*report.raw_key || !report.unsymbolized) && !own;
 	crash_report_done(&report);
-	return own && *own->crash_file && own->state != LEDGER_FIXED ? own : NULL;
+	return own;
 }
 
 /* --- without an artifact ---------------------------------------------------- */

@@ -178,6 +178,9 @@ enum {
 
 void suppress_not_add(struct suppress_not *io, const char *signature)
 {
+	for (size_t i = 0; i < io->n; i++)
+		if (strcmp(io->signatures[i], signature) == 0)
+			return;
 	if (io->n < NOT_MAX)
 		snprintf(io->signatures[io->n++], sizeof(io->signatures[0]), "%s", signature);
 }

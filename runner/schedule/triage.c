@@ -96,6 +96,20 @@ static struct trial_seat *seat_for(struct triage *t, bool symbolize)
 	return alone ? NULL : t->seat;
 }
 
+bool triage_goes_past_ub(const struct triage *t)
+{
+	const struct ledger *l = books_ledger(t->env->books);
+	const struct known_crash *c = NULL;
+
+	if (t->stage == STAGE_QUEUE)
+		return t->f.told.found && t->f.told.kind != CRASH_UBSAN;
+	if (t->stage == STAGE_CHECK)
+		c = t->check.asked.input;
+	if (t->stage == STAGE_SHRINK)
+		c = ledger_find_entry(l, t->shrink.signature, t->spec.target->name);
+	return c && *c->kind && strcmp(c->kind, crash_kind_name(CRASH_UBSAN)) != 0;
+}
+
 int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn *done,
 	       struct err *e)
 {
@@ -106,6 +120,7 @@ int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn
 	    .input = path,
 	    .seat = seat_for(t, symbolize),
 	    .symbolize = symbolize,
+	    .ub_goes_on = triage_goes_past_ub(t),
 	    .until_us = t->end_us,
 	    .done = on_trial,
 	    .arg = t,

@@ -309,6 +309,7 @@ static int command(const struct triage *t, struct setup *s, struct err *e)
 	    .max_time_s = step_s(t),
 	    .input_timeout_s = (t->spec.cfg->input_timeout_us + USEC_PER_SEC - 1) / USEC_PER_SEC,
 	    .rss_limit_mib = t->spec.cfg->rss_limit >> 20,
+	    .ub_goes_on = triage_goes_past_ub(t),
 	    .flags = (const char *const *)s->flags.v,
 	    .env = (const char *const *)s->env.v,
 	};

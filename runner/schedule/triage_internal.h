@@ -113,6 +113,10 @@ void triage_cannot_tell(struct triage *t, const struct trial_end *end);
 MUST_CHECK int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn *done,
 			  struct err *e);
 
+/* Whether the failure in work is none of undefined behaviour: fuzzing goes on past that, so a crash
+ * behind it may be met only behind it. */
+bool triage_goes_past_ub(const struct triage *t);
+
 /* What was borrowed for a symbolizer; nothing is fine. */
 void triage_return_memory(struct triage *t);
 

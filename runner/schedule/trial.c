@@ -185,6 +185,7 @@ static int command(struct setup *s, const struct trial *t, struct err *e)
 	    .input_timeout_s = (may_take(t) + USEC_PER_SEC - 1) / USEC_PER_SEC,
 	    .rss_limit_mib = spec->cfg->rss_limit >> 20,
 	    .symbolizer = spec->symbolize ? t->env->symbolizer : NULL,
+	    .ub_goes_on = spec->ub_goes_on,
 	    .flags = (const char *const *)s->flags.v,
 	    .env = (const char *const *)s->env.v,
 	};

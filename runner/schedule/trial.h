@@ -46,6 +46,7 @@ struct trial_spec {
 	const char *input;	 /* host path of a file that everybody may read; copied */
 	struct trial_seat *seat; /* NULL: in a cell of its own */
 	bool symbolize;		 /* with names, and memory of their own for them */
+	bool ub_goes_on;	 /* engine_replay's: its crash is known to be of another kind */
 	uint64_t until_us;	 /* clock_mono_us(): no more time is given after it; 0: no limit */
 	trial_done_fn *done;
 	void *arg;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A use-after-free behind a signed overflow, built with recovery.
+/* A use-after-free behind a signed overflow, built with recovery: each input that fails meets the
+ * overflow first.
  * Promise: results.  The overflow is a crash, and fuzzing goes on past it to the other one. */
 #define BEHIND_EASY BEHIND_OVERFLOW
+#define BEHIND_THROUGH
 #include "behind.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -134,6 +134,32 @@ static void which_report_counts(void **state)
 	}
 }
 
+/* Where undefined behaviour does not end a program, what ends it comes later. */
+static void undefined_behaviour_gives_way(void **state)
+{
+	static const char ub[] = "a.c:1:2: runtime error: signed integer overflow: 1 + 2";
+	struct engine_state s = {0};
+
+	(void)state;
+	libfuzzer_line(slice_of(ub), &s);
+	assert_int_equal(s.fault, ENGINE_FAULT_CRASH);
+	assert_non_null(strstr(s.fault_text, "signed integer overflow"));
+	libfuzzer_line(SLICE("SUMMARY: UndefinedBehaviorSanitizer: undefined-behavior a.c:1:2 in"),
+		       &s);
+	assert_non_null(strstr(s.fault_text, "signed integer overflow"));
+	libfuzzer_line(SLICE("==7==ERROR: LeakSanitizer: detected memory leaks"), &s);
+	assert_int_equal(s.fault, ENGINE_FAULT_LEAK);
+	libfuzzer_line(slice_of(ub), &s); /* and not back again */
+	assert_int_equal(s.fault, ENGINE_FAULT_LEAK);
+
+	s = (struct engine_state){0};
+	libfuzzer_line(slice_of(ub), &s);
+	libfuzzer_line(SLICE("==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x1"),
+		       &s);
+	assert_int_equal(s.fault, ENGINE_FAULT_CRASH);
+	assert_non_null(strstr(s.fault_text, "heap-use-after-free"));
+}
+
 static void long_texts_are_cut(void **state)
 {
 	char line[600] = "==1==ERROR: AddressSanitizer: ";
@@ -392,6 +418,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(one_line),
     cmocka_unit_test(the_reporting_thread_is_known),
     cmocka_unit_test(which_report_counts),
+    cmocka_unit_test(undefined_behaviour_gives_way),
     cmocka_unit_test(long_texts_are_cut),
     cmocka_unit_test(artifact_lines),
     cmocka_unit_test(printed_inputs),

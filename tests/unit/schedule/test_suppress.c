@@ -193,6 +193,14 @@ static void what_comes_all_the_same_is_left_out(void **state)
 	without.n = 0;
 	for (unsigned i = 0; i < 100; i++)
 		suppress_not_add(&without, "other");
+	lines_of(CRASH("new", "t", "ubsan", "Invalid-enum-value", "\"f\""), undefined,
+		 "enum:^f$\nenum:^f(*\nenum:* f<*\nenum:^f<*\n");
+	for (unsigned i = 0; i < 100; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "%u", i);
+		suppress_not_add(&without, name);
+	}
 	lines_of(CRASH("new", "t", "ubsan", "Invalid-enum-value", "\"f\""), undefined, "");
 	without.n = 0;
 }
