@@ -109,7 +109,7 @@ regress() {
 	fuzz v_fuzzer 1 --fail-on-crash --commit aaa
 	[ "$status" -eq 1 ]
 	[ "$(value crashes_new)" -eq 1 ]
-	[[ $output == *"1 new crashes"* ]]
+	[[ $output == *"1 new crash, "* ]]
 	[ "$(jq length "$STATE/known_crashes.json")" -eq 1 ]
 	[ "$(entry v_fuzzer '.state + " \(.reproduction.hits)"') $(state)" = 'new 3 new' ]
 	[ "$(cat "$STATE/crashes/$SIG/by/v_fuzzer/input")" = 'v!' ]
