@@ -458,7 +458,7 @@ static void test_hostile_options(void **state)
 /* What a reader looks for stands first, and the rest is folded away. */
 static void test_folded(void **state)
 {
-	static const char report[] =
+	static const char whole[] =
 	    "==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x602000000052 at pc 0x1 "
 	    "bp 0x2 sp 0x3\n"
 	    "READ of size 4 at 0x602000000052 thread T0\n"
@@ -486,7 +486,7 @@ static void test_folded(void **state)
 	const char *s, *folded;
 
 	(void)state;
-	r.report = SLICE(report);
+	r.report = SLICE(whole);
 	s = body_of(&r, &b);
 	has(s, "### Stack trace\n\n```text\n==1==ERROR: AddressSanitizer: heap-use-after-free on "
 	       "address "
