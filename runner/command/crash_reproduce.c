@@ -63,13 +63,6 @@ static bool take(void *arg, const char *name, const char *value)
 	return true;
 }
 
-/* A crash of another kind may lie behind undefined behaviour (runner/schedule/triage_internal.h).
- */
-static bool goes_past_ub(const struct crash_subject *s)
-{
-	return s->entry && *s->entry->kind && strcmp(s->entry->kind, "ubsan") != 0;
-}
-
 /* --- by hand -------------------------------------------------------------- */
 
 static int print_shell(const struct reproduce *a)
@@ -82,7 +75,7 @@ static int print_shell(const struct reproduce *a)
 			   .dir = t->dir ? t->dir : dir,
 			   .binary = t->binary,
 			   .input = a->subject.path,
-			   .ub_goes_on = goes_past_ub(&a->subject)};
+			   .ub_goes_on = trial_goes_past_ub(a->subject.entry)};
 	struct err e;
 
 	if (!dir || byhand_print(&b, &out, &e) < 0)
@@ -192,7 +185,7 @@ static void try_once(struct reproduce *a)
 	    .input = a->input,
 	    .seat = a->seat,
 	    .symbolize = true,
-	    .ub_goes_on = goes_past_ub(&a->subject),
+	    .ub_goes_on = trial_goes_past_ub(a->subject.entry),
 	    .done = on_tried,
 	    .arg = a,
 	};

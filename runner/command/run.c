@@ -246,6 +246,7 @@ static int conclude(const struct run_args *a, struct state *s, const struct run_
 {
 	_autobuf_ struct buf text = BUF_INIT(16 << 20);
 	enum reason_counts worst = REASON_FUZZED;
+	struct summary_sums sums = summary_sums(v);
 	struct err e;
 
 	if (summary_text(v, &text, &e) == 0)
@@ -265,9 +266,8 @@ static int conclude(const struct run_args *a, struct state *s, const struct run_
 		worst = REASON_UNFUZZED;
 	else if (summary_given_up(v) > 0)
 		worst = REASON_GIVEN_UP;
-	return (int)reason_status(
-	    worst, summary_new_crashes(v) + summary_regressed(v) + summary_untriaged(v) > 0,
-	    a->fail_on_crash);
+	return (int)reason_status(worst, sums.crashes_new + sums.regressed + sums.untriaged > 0,
+				  a->fail_on_crash);
 }
 
 /* The ledger; what was wrong with its file is said. */

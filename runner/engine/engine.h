@@ -77,7 +77,7 @@ struct engine_measure {
 	const char *const *env;
 };
 
-/* The engine changes an input that fails, and looks for a shorter one that fails, too. */
+/* The engine changes a failing input, to find a shorter failing input. */
 struct engine_shorten {
 	const char *binary;
 	const char *input;

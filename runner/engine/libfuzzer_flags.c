@@ -194,7 +194,7 @@ static const char *suppressions_for(const struct libfuzzer_env *o, const struct 
 	return s == &sans[UBSAN] ? o->known_undefined : NULL;
 }
 
-/* What nobody else says: behind all other options, because the last one counts. */
+/* Options that must hold.  They stand behind all others, because the last one counts. */
 static int add_last(const struct libfuzzer_env *o, const struct san *s, struct buf *b,
 		    struct err *e)
 {

@@ -31,49 +31,20 @@ size_t summary_given_up(const struct run_view *v)
 	return n;
 }
 
-uint64_t summary_failures(const struct run_view *v)
+struct summary_sums summary_sums(const struct run_view *v)
 {
-	uint64_t n = 0;
+	struct summary_sums s = {0};
 
-	for (size_t i = 0; i < v->n_rows; i++)
-		n += v->rows[i].failures_total;
-	return n;
-}
+	for (size_t i = 0; i < v->n_rows; i++) {
+		const struct target_row *r = &v->rows[i];
 
-uint64_t summary_new_crashes(const struct run_view *v)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < v->n_rows; i++)
-		n += v->rows[i].crashes_new;
-	return n;
-}
-
-uint64_t summary_regressed(const struct run_view *v)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < v->n_rows; i++)
-		n += v->rows[i].crashes_regressed;
-	return n;
-}
-
-uint64_t summary_untriaged(const struct run_view *v)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < v->n_rows; i++)
-		n += v->rows[i].untriaged;
-	return n;
-}
-
-uint64_t summary_fixed(const struct run_view *v)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < v->n_rows; i++)
-		n += v->rows[i].crashes_fixed;
-	return n;
+		s.failures += r->failures_total;
+		s.crashes_new += r->crashes_new;
+		s.regressed += r->crashes_regressed;
+		s.fixed += r->crashes_fixed;
+		s.untriaged += r->untriaged;
+	}
+	return s;
 }
 
 static int text_row(const struct target_row *r, struct buf *out, struct err *e)
@@ -274,21 +245,21 @@ static bool any(const struct target_row *r)
 	return true;
 }
 
-/* "3 failures: 1 new crash, 2 crashes that came back, 4 artifacts wait for triage; 1 fixed" */
+/* "3 failures, 1 new crash, 2 crashes came back, 4 artifacts wait for triage, 1 crash is fixed" */
 static int text_crash_sums(const struct run_view *v, struct buf *out, struct err *e)
 {
+	struct summary_sums all = summary_sums(v);
 	const struct {
 		uint64_t n;
 		const char *one, *more;
 	} sums[] = {
-	    {summary_regressed(v), "crash came back", "crashes came back"},
-	    {summary_untriaged(v), "artifact waits for triage", "artifacts wait for triage"},
-	    {summary_fixed(v), "crash is fixed", "crashes are fixed"},
+	    {all.regressed, "crash came back", "crashes came back"},
+	    {all.untriaged, "artifact waits for triage", "artifacts wait for triage"},
+	    {all.fixed, "crash is fixed", "crashes are fixed"},
 	};
-	uint64_t found = summary_new_crashes(v);
-	int r = buf_addf(out, e, "%llu failures, %llu new crash%s",
-			 (unsigned long long)summary_failures(v), (unsigned long long)found,
-			 found == 1 ? "" : "es");
+	int r =
+	    buf_addf(out, e, "%llu failures, %llu new crash%s", (unsigned long long)all.failures,
+		     (unsigned long long)all.crashes_new, all.crashes_new == 1 ? "" : "es");
 
 	for (size_t i = 0; r == 0 && i < sizeof(sums) / sizeof(sums[0]); i++)
 		if (sums[i].n > 0)

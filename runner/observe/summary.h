@@ -33,13 +33,13 @@ bool summary_waited(const struct target_row *r);
 size_t summary_unfuzzed(const struct run_view *v);
 /* The number of targets that were fuzzed and then given up. */
 size_t summary_given_up(const struct run_view *v);
-uint64_t summary_failures(const struct run_view *v);
-/* Crashes that are new in one of its targets; that came back; and artifacts of which it is not
- * known what they are. */
-uint64_t summary_new_crashes(const struct run_view *v);
-uint64_t summary_regressed(const struct run_view *v);
-uint64_t summary_untriaged(const struct run_view *v);
-/* Crashes that are fixed since this run. */
-uint64_t summary_fixed(const struct run_view *v);
+/* Of all targets. */
+struct summary_sums {
+	uint64_t failures;
+	uint64_t crashes_new;	   /* new in one of its targets */
+	uint64_t regressed, fixed; /* crashes that came back, and that are fixed since this run */
+	uint64_t untriaged;	   /* artifacts of which it is not known what they are */
+};
+struct summary_sums summary_sums(const struct run_view *v);
 
 #endif

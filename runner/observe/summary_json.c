@@ -242,6 +242,7 @@ int summary_target_line(const struct run_view *v, const struct target_row *r, ui
 
 int summary_run_json(const struct run_view *v, json_t **ret, struct err *e)
 {
+	struct summary_sums s = summary_sums(v);
 	struct field f[] = {
 	    {"v", json_integer(SUMMARY_VERSION)},
 	    {"run", json_string(v->id)},
@@ -255,11 +256,11 @@ int summary_run_json(const struct run_view *v, json_t **ret, struct err *e)
 	    {"ended", when(v->ended_real_us)},
 	    {"elapsed_seconds", seconds(v->elapsed_us)},
 	    {"workers", json_integer(v->workers_most)},
-	    {"failures", integer(summary_failures(v))},
-	    {"new_crashes", integer(summary_new_crashes(v))},
-	    {"regressed_crashes", integer(summary_regressed(v))},
-	    {"fixed_crashes", integer(summary_fixed(v))},
-	    {"untriaged", integer(summary_untriaged(v))},
+	    {"failures", integer(s.failures)},
+	    {"new_crashes", integer(s.crashes_new)},
+	    {"regressed_crashes", integer(s.regressed)},
+	    {"fixed_crashes", integer(s.fixed)},
+	    {"untriaged", integer(s.untriaged)},
 	    {"given_up", integer(summary_given_up(v))},
 	    {"not_fuzzed", integer(summary_unfuzzed(v))},
 	    {"build_failed", json_boolean(v->build_failed)},

@@ -54,7 +54,8 @@ struct attempt {
 };
 
 /* The cell of a job: what it sees, under which limits, running what.  Builds and
- * starts it, or goes on in the one that stayed in j->seat; -errno when it cannot. */
+ * starts it, or starts the engine again in the cell that stayed in j->seat; -errno when it cannot.
+ */
 MUST_CHECK int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **ret,
 			      struct err *e);
 

@@ -234,7 +234,7 @@ static bool are_many(const struct job *j)
 	return left >= KNOWN_MOST + (before < left ? before : left) && triage_left(j) > 0;
 }
 
-/* The engine starts again at once: its failure was a known one, and triage has time. */
+/* The engine starts again at once: its failure was a known one, which can wait for triage. */
 static bool goes_on_at_once(const struct job *j)
 {
 	return j->knew && j->last_failure != FAILURE_NONE && j->pending == REASON_NONE &&

@@ -28,7 +28,8 @@ struct seat {
 	void *arg;
 };
 
-/* Its end tells.  A kill needs a descriptor: one that fails is tried again by the next call. */
+/* The cell's end is reported later.  A kill needs a descriptor.  If it fails, the next call tries
+ * it again. */
 static int end(struct seat *s, struct err *e)
 {
 	int r = s->now ? cell_kill(s->now->cell, e) : 0;

@@ -107,7 +107,7 @@ bool triage_goes_past_ub(const struct triage *t)
 		c = t->check.asked.input;
 	if (t->stage == STAGE_SHRINK)
 		c = ledger_find_entry(l, t->shrink.signature, t->spec.target->name);
-	return c && *c->kind && strcmp(c->kind, crash_kind_name(CRASH_UBSAN)) != 0;
+	return trial_goes_past_ub(c);
 }
 
 int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn *done,

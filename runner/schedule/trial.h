@@ -2,6 +2,7 @@
 #ifndef RUNNER_SCHEDULE_TRIAL_H
 #define RUNNER_SCHEDULE_TRIAL_H
 
+#include "runner/crash/ledger.h"
 #include "runner/crash/report.h"
 #include "runner/schedule/exec.h"
 
@@ -65,6 +66,10 @@ struct trial;
 MUST_CHECK int trial_start(const struct trial_env *env, const struct trial_spec *spec,
 			   struct trial **ret, struct err *e);
 void trial_stop(struct trial *t); /* at once; done comes all the same */
+
+/* trial_spec.ub_goes_on for a crash: whether it may lie behind undefined behaviour, which fuzzing
+ * goes past.  c NULL: it is not known. */
+bool trial_goes_past_ub(const struct known_crash *c);
 
 /* Whether it waited for a CPU for so much of its time that how long it took says nothing. */
 bool trial_starved(const struct exec_end *end);

@@ -57,3 +57,8 @@ bool trial_own_report(const struct exec_end *end, const char *target, struct cra
 	crash_report_own(own, *detail ? detail : NULL, target, io);
 	return true;
 }
+
+bool trial_goes_past_ub(const struct known_crash *c)
+{
+	return c && *c->kind && strcmp(c->kind, crash_kind_name(CRASH_UBSAN)) != 0;
+}

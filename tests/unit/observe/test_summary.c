@@ -86,14 +86,14 @@ static void test_counts(void **state)
 {
 	(void)state;
 	assert_int_equal(summary_unfuzzed(&view), 1);
-	assert_int_equal(summary_failures(&view), 3);
+	assert_int_equal(summary_sums(&view).failures, 3);
 	rows[ROW_DONE].unfuzzed = true;
 	rows[ROW_DONE].failures_total = 4;
 	assert_int_equal(summary_unfuzzed(&view), 2);
-	assert_int_equal(summary_failures(&view), 7);
+	assert_int_equal(summary_sums(&view).failures, 7);
 	view.n_rows = 0;
 	assert_int_equal(summary_unfuzzed(&view), 0);
-	assert_int_equal(summary_failures(&view), 0);
+	assert_int_equal(summary_sums(&view).failures, 0);
 }
 
 static void test_text(void **state)
@@ -206,10 +206,10 @@ static void test_text_doubts(void **state)
 	assert_non_null(strstr(t, "\n  fuzzes: 5 artifacts wait for the next run's triage\n"));
 	assert_non_null(strstr(t, " 1 crash came back, 5 artifacts wait for triage, 2 crashes are "
 				  "fixed, "));
-	assert_int_equal(summary_new_crashes(&view), 1);
-	assert_int_equal(summary_regressed(&view), 1);
-	assert_int_equal(summary_untriaged(&view), 5);
-	assert_int_equal(summary_fixed(&view), 2);
+	assert_int_equal(summary_sums(&view).crashes_new, 1);
+	assert_int_equal(summary_sums(&view).regressed, 1);
+	assert_int_equal(summary_sums(&view).untriaged, 5);
+	assert_int_equal(summary_sums(&view).fixed, 2);
 
 	/* Nothing to say: no heading without a line. */
 	rows_fill(rows);

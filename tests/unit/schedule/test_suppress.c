@@ -181,7 +181,8 @@ static void only_what_a_program_survives_is_suppressed(void **state)
 	lines_of(CRASH("new", "t", "lsan", "Integer-overflow", "\"f\""), undefined, "");
 }
 
-/* One that comes all the same is left out, alone; when there are many, all are. */
+/* A crash that comes despite its suppression is left out alone.  When there are many of them,
+ * nothing is suppressed. */
 static void what_comes_all_the_same_is_left_out(void **state)
 {
 	(void)state;
