@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a shell offers, made of what the program says of itself.
+# bats file_tags=host
 load lib
 load inputs
 
