@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/known.h"
 #include "runner/publish/render.h"
@@ -218,6 +219,8 @@ static int add_now(const json_t *c, struct buf *out, struct err *e)
 
 static int add_crash(const json_t *c, struct buf *out, struct err *e)
 {
+	_autofree_ char *command =
+	    sys_asprintf("fuzzcell crash show %s", json_get_text(c, "signature"));
 	int r = add_name(c, out, e);
 
 	if (r == 0)
@@ -225,10 +228,11 @@ static int add_crash(const json_t *c, struct buf *out, struct err *e)
 	if (r == 0)
 		r = add_now(c, out, e);
 	if (r == 0)
-		r = buf_add(out, SLICE("\n  `fuzzcell crash show "), e);
+		r = buf_add(out, SLICE("\n  "), e);
 	if (r == 0)
-		r = render_clean(slice_of(json_get_text(c, "signature")), RENDER_LINE, "`", out, e);
-	return r == 0 ? buf_add(out, SLICE("`\n"), e) : r;
+		r = command ? render_code(command, NAME_MAX_SHOWN, out, e)
+			    : err_sys(e, "allocate a command");
+	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
 }
 
 static int add_finding(const json_t *f, struct buf *out, struct err *e)

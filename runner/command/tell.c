@@ -7,6 +7,7 @@
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/byhand.h"
+#include "runner/command/past.h"
 #include "runner/command/said.h"
 #include "runner/publish/github.h"
 #include "runner/publish/token.h"
@@ -165,12 +166,20 @@ static int command_of(const void *arg, const char *target, struct engine_cmd *re
 	return r;
 }
 
+static void past(const void *arg, const struct known_crash *entry, struct publish_past *ret)
+{
+	const struct tell *t = arg;
+
+	past_of(t->state, entry, ret);
+}
+
 static int queue(const struct tell *t, struct outbox *o, const struct ledger *l,
 		 struct publish_sum *ret, struct err *e)
 {
 	struct publish p = publish_of(t);
 	struct publish_target *targets = describe_targets(t, &p.n_targets);
 	CLEANUP(said_done) struct said said = {NULL, NULL};
+	CLEANUP(sources_close) struct sources sources = {.dirfd = -1};
 	int r;
 
 	if (!targets)
@@ -180,8 +189,12 @@ static int queue(const struct tell *t, struct outbox *o, const struct ledger *l,
 	p.say_state = said.state;
 	p.targets = targets;
 	p.command = command_of;
+	p.past = past;
 	p.arg = t;
-	r = publish_queue(&p, o, l, ret, e);
+	p.sources = &sources;
+	r = sources_open(t->config, &sources, e);
+	if (r == 0)
+		r = publish_queue(&p, o, l, ret, e);
 	for (size_t i = 0; r == 0 && i < t->n_notes; i++)
 		r = publish_note(&p, o, &t->notes[i], e);
 	if (r == 0)

@@ -292,6 +292,16 @@ const char *config_symbolizer(const struct config *c)
 	return c->top.symbolizer;
 }
 
+const char *config_source_dir(const struct config *c)
+{
+	return c->top.source_dir;
+}
+
+const char *config_source_link(const struct config *c)
+{
+	return c->top.source_link;
+}
+
 const char *config_unused_glob(const struct config *c, const char *const *names, size_t n,
 			       size_t *io_next)
 {

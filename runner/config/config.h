@@ -181,6 +181,8 @@ const char *config_crun(const struct config *c);
 const char *config_rootfs(const struct config *c);
 const char *config_state_dir(const struct config *c);
 const char *config_symbolizer(const struct config *c);
+const char *config_source_dir(const struct config *c);
+const char *config_source_link(const struct config *c);
 
 /* The values for one target, checked against each other (rss limit below the
  * memory limit, ...).  Free with target_config_done(). */

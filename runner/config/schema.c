@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -12,6 +13,20 @@
 #define TIB (INT64_C(1) << 40)
 #define SEC ((int64_t)USEC_PER_SEC)
 #define DAY (86400 * SEC)
+
+/* It becomes a link in markdown. */
+static const char *wrong_link(const char *s)
+{
+	for (const char *p = s; *p; p++)
+		if (*p <= ' ' || *p > '~' || strchr("<>()[]\"'`\\", *p))
+			return "is not a URL: it has blanks, brackets, quotes or other than ASCII "
+			       "characters in it";
+	if (strncmp(s, "https://", 8) != 0 && strncmp(s, "http://", 7) != 0)
+		return "is not a URL such as \"https://host/...\"";
+	if (!strstr(s, "{commit}") || !strstr(s, "{path}"))
+		return "has no \"{commit}\" and \"{path}\" in it";
+	return NULL;
+}
 
 static const char *const enforcements[] = {"strict", "best-effort", NULL};
 static const char *const plateau_rules[] = {
@@ -44,6 +59,11 @@ static const struct key root_keys[] = {
     {"state_dir", VALUE_PATH, AT(state_dir), .help = "where corpora, crashes and logs are kept"},
     {"symbolizer", VALUE_PATH, KEY_ABSOLUTE, AT(symbolizer),
      .help = "llvm-symbolizer as seen in a cell; unset: the newest one of the host"},
+    {"source_dir", VALUE_PATH, AT(source_dir),
+     .help = "the work tree whose paths stand in issues; unset: trigger.repository"},
+    {"source_link", VALUE_TEXT, AT(source_link), .wrong = wrong_link,
+     .help = "page of a source line, with {commit}, {path} and {line}; unset: GitHub's of "
+	     "github.repository"},
     {"run", VALUE_SECTION, .help = "the run as a whole"},
     {"discovery", VALUE_SECTION, .help = "list of the places where targets come from"},
     {"trigger", VALUE_SECTION, .help = "the repository whose pushes start runs"},

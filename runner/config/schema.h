@@ -62,6 +62,7 @@ struct schema {
 struct root_config {
 	unsigned enforcement; /* index: strict, best-effort */
 	char *cgroup, *crun, *rootfs, *state_dir, *symbolizer;
+	char *source_dir, *source_link;
 };
 
 struct source_config {

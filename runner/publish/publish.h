@@ -7,6 +7,7 @@
 #include "runner/engine/engine.h"
 #include "runner/publish/delivery.h"
 #include "runner/publish/outbox.h"
+#include "runner/publish/source_link.h"
 
 /* Who is told what, and when.
  *
@@ -35,6 +36,12 @@ struct publish_target {
 	    *binary; /* path of its program, of which the last part is named; NULL: unknown */
 };
 
+struct publish_past {
+	bool known; /* statistics of the run that found it, up to now or to its end */
+	uint64_t execs, cov, corpus;
+	char clean_at[72]; /* the commit of the last run that did not find it; "": unknown */
+};
+
 /* All borrowed. */
 struct publish {
 	int state_dirfd;
@@ -50,9 +57,12 @@ struct publish {
 	/* How a target's program is run with the file "reproducer", as its cell does.  NULL: it is
 	 * not known. */
 	int (*command)(const void *arg, const char *target, struct engine_cmd *ret, struct err *e);
+	/* Of a target's crash, what was before it; NULL: it is not known. */
+	void (*past)(const void *arg, const struct known_crash *entry, struct publish_past *ret);
 	const void *arg;
-	const char *run; /* that is over; NULL: none */
-	uint64_t now;	 /* Unix seconds */
+	const struct sources *sources; /* NULL: not known */
+	const char *run;	       /* that is over; NULL: none */
+	uint64_t now;		       /* Unix seconds */
 };
 
 /* Whether the configuration still has this destination ("github", "hook-<name>"). */

@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/crash/ledger_input.h"
+#include "runner/crash/report.h"
 #include "runner/crash/vault.h"
 #include "runner/publish/publish_internal.h"
 #include "runner/publish/render.h"
@@ -16,14 +17,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { STATS_MAX = 1 << 20 };
-
 /* What a body is made of. */
 struct gathered {
 	struct render_crash r;
 	char *report, *input;
 	char binary[NAME_MAX + 3];
 	struct engine_cmd command;
+	struct publish_past past;
 };
 
 static void gathered_done(struct gathered *g)
@@ -87,24 +87,40 @@ static void gather_input(const struct publish_case *k, struct gathered *g)
 		(void)!read_input(fd, g, &e);
 }
 
-/* Of the run that found it, when its logs are still there. */
-static void gather_stats(const struct publish_case *k, struct gathered *g)
+/* The places of the stack's first functions that are the repository's. */
+static void gather_places(const struct publish_case *k, struct gathered *g)
 {
-	const struct known_crash *c = k->entry;
-	_autojson_ json_t *j = NULL;
-	_autofree_ char *path = NULL;
+	const struct sources *from = k->p->sources;
+	struct crash_options o = {.target = k->entry->fuzzer};
+	struct crash_report report = {0};
 	struct err e;
 
-	if (!fs_name_ok(slice_of(c->first_seen.run)) || !fs_name_ok(slice_of(c->fuzzer)))
+	if (!from || crash_parse(g->r.report, &o, &report, &e) < 0)
 		return;
-	path = sys_asprintf("logs/%s/%s.stats", c->first_seen.run, c->fuzzer);
-	if (!path || json_load(k->p->state_dirfd, path, STATS_MAX, &j, &e) < 0 ||
-	    !json_object_get(j, "execs"))
+	for (size_t i = 0; i < report.n_frames && g->r.n_places < RENDER_PLACES; i++) {
+		struct render_place *at = &g->r.places[g->r.n_places];
+
+		if (!source_path(from, report.frames[i].file, at->path))
+			continue;
+		at->line = report.frames[i].line;
+		g->r.n_places++;
+	}
+	g->r.link = from->link;
+	crash_report_done(&report);
+}
+
+static void gather_past(const struct publish_case *k, struct gathered *g)
+{
+	const struct publish *p = k->p;
+
+	if (!p->past)
 		return;
-	g->r.stats.known = true;
-	g->r.stats.execs = json_get_u64(j, "execs");
-	g->r.stats.cov = json_get_u64(j, "cov");
-	g->r.stats.corpus = json_get_u64(j, "corpus_units");
+	p->past(p->arg, k->entry, &g->past);
+	g->r.stats.known = g->past.known;
+	g->r.stats.execs = g->past.execs;
+	g->r.stats.cov = g->past.cov;
+	g->r.stats.corpus = g->past.corpus;
+	g->r.clean_at = *g->past.clean_at ? g->past.clean_at : NULL;
 }
 
 /* As one types it where it was built. */
@@ -140,7 +156,8 @@ static void gather(const struct publish_case *k, const struct known_crash *crash
 	g->r.crash = crash;
 	g->r.target = k->crash->n_by > 1 ? k->entry->fuzzer : NULL;
 	g->r.name = k->name;
-	g->r.state_dir = p->state_path;
+	g->r.hide.state_dir = p->state_path;
+	g->r.hide.source_dir = p->sources ? p->sources->dir : NULL;
 	g->r.inline_bytes = p->github->inline_bytes;
 	g->r.upload = p->github->upload == UPLOAD_CONTENTS;
 	for (size_t i = 0; i < p->n_targets; i++)
@@ -153,7 +170,8 @@ static void gather(const struct publish_case *k, const struct known_crash *crash
 	gather_input(k, g);
 	if (p->github->upload == UPLOAD_NONE)
 		g->r.input_path = NULL;
-	gather_stats(k, g);
+	gather_places(k, g);
+	gather_past(k, g);
 }
 
 /* --- for GitHub ------------------------------------------------------------------ */

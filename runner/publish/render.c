@@ -13,7 +13,8 @@ enum {
 	TITLE_NAME = 80,
 	TITLE_TYPE = 70,
 	TITLE_FRAME = 60,
-	TITLE_ROOM = 8192
+	TITLE_ROOM = 8192,
+	URL_MAX = 8192,
 };
 
 #define U(n) ((unsigned long long)(n))
@@ -104,6 +105,35 @@ static int fuzzers(const struct known_crash *c, struct buf *out, struct err *e)
 	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
 }
 
+/* `src/a.c:12`, as a link when there is something to link to. */
+static int place(const struct render_crash *r, const struct render_place *at, struct buf *out,
+		 struct err *e)
+{
+	_autobuf_ struct buf url = BUF_INIT(URL_MAX);
+	char text[SOURCE_PATH_MAX + 24];
+	bool linked =
+	    r->link && at->line > 0 &&
+	    source_link(r->link, r->crash->first_seen.commit, at->path, at->line, &url, e) == 0;
+	int rc = linked ? buf_add(out, SLICE("["), e) : 0;
+
+	(void)snprintf(text, sizeof(text), at->line ? "%s:%llu" : "%s", at->path, U(at->line));
+	if (rc == 0)
+		rc = render_code(text, sizeof(text), out, e);
+	return rc == 0 && linked ? buf_addf(out, e, "](%s)", buf_str(&url)) : rc;
+}
+
+static int places(const struct render_crash *r, struct buf *out, struct err *e)
+{
+	int rc = r->n_places > 0 ? buf_add(out, SLICE("**In the sources:** "), e) : 0;
+
+	for (size_t i = 0; rc == 0 && i < r->n_places; i++) {
+		rc = i > 0 ? buf_add(out, SLICE(", called from "), e) : 0;
+		if (rc == 0)
+			rc = place(r, &r->places[i], out, e);
+	}
+	return rc == 0 && r->n_places > 0 ? buf_add(out, SLICE("\n"), e) : rc;
+}
+
 static int type(const struct known_crash *c, struct buf *out, struct err *e)
 {
 	int r = buf_add(out, SLICE("**Crash type:** "), e);
@@ -164,6 +194,8 @@ static int facts(const struct render_crash *r, struct buf *out, struct err *e)
 	if (rc == 0)
 		rc = fact("Where", c->top_frame, out, e);
 	if (rc == 0)
+		rc = places(r, out, e);
+	if (rc == 0)
 		rc = severity(c, out, e);
 	if (rc == 0)
 		rc = buf_addf(out, e, "**Found by:** %s\n", sanitizer(c->kind));
@@ -171,6 +203,8 @@ static int facts(const struct render_crash *r, struct buf *out, struct err *e)
 		rc = rate(c, out, e);
 	if (rc == 0)
 		rc = fact("Commit", c->first_seen.commit, out, e);
+	if (rc == 0 && r->clean_at)
+		rc = fact("Last commit that was fuzzed without it", r->clean_at, out, e);
 	if (rc == 0)
 		rc = seen(c, out, e);
 	if (rc == 0)

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "runner/crash/ledger.h"
+#include "runner/publish/source_link.h"
 
 #include <stdbool.h>
 
@@ -25,6 +26,18 @@ enum {
 /* In a body: what becomes of a reproducer that is too large for it. */
 #define RENDER_REPRODUCER "%REPRODUCER%"
 
+/* Paths of this machine, which help no reader; NULL: none. */
+struct render_hide {
+	const char *state_dir;	/* becomes "..." */
+	const char *source_dir; /* becomes ".", where it is a path's beginning */
+};
+
+enum { RENDER_PLACES = 4 };
+struct render_place {
+	char path[SOURCE_PATH_MAX];
+	uint64_t line; /* 0 unknown */
+};
+
 struct render_crash {
 	const struct known_crash *crash; /* or an entry of one */
 	const char *target;  /* the target with the report, input and binary; NULL: the only one */
@@ -42,7 +55,12 @@ struct render_crash {
 	/* The engine's environment and command as in a cell, NULL-terminated; NULL: not known. What
 	 * of it is shown: the sanitizers' options, and the flags between program and input. */
 	const char *const *env, *const *argv;
-	const char *state_dir; /* its path, which is nobody's business; NULL: none */
+	struct render_hide hide;
+	/* Where in the repository the stack's first functions are, innermost first. */
+	struct render_place places[RENDER_PLACES];
+	size_t n_places;
+	const char *link;     /* what source_link() takes; NULL: the places are no links */
+	const char *clean_at; /* the last commit that was fuzzed without it; NULL: unknown */
 	struct {
 		bool known;
 		uint64_t execs, cov, corpus;
@@ -72,9 +90,9 @@ enum render_how {
 	RENDER_LINE,  /* newlines and tabs become blanks */
 	RENDER_LINES, /* they stay */
 };
-/* Text without anything that a reader or a program would act upon, as described above;
- * hide (or NULL) is replaced wherever it stands. */
-MUST_CHECK int render_clean(struct slice text, enum render_how how, const char *hide,
+/* Text without anything that a reader or a program would act upon, as described above, and
+ * without the paths in hide (or NULL). */
+MUST_CHECK int render_clean(struct slice text, enum render_how how, const struct render_hide *hide,
 			    struct buf *out, struct err *e);
 /* Only what a reader could not see, or what is no UTF-8, is replaced: by \xHH or \uHHHH. */
 MUST_CHECK int render_visible(struct slice text, enum render_how how, struct buf *out,

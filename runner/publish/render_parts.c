@@ -107,13 +107,12 @@ static int report_text(const struct render_crash *r, size_t max, struct buf *out
 
 	if (s.n > BOTH_MAX) {
 		gone = s.n - BOTH_MAX;
-		rc = render_clean((struct slice){s.p, SIDE_MAX}, RENDER_LINES, r->state_dir, &clean,
-				  e);
+		rc = render_clean((struct slice){s.p, SIDE_MAX}, RENDER_LINES, &r->hide, &clean, e);
 		s = (struct slice){s.p + s.n - SIDE_MAX, SIDE_MAX};
 		if (rc < 0)
 			return rc;
 	}
-	rc = render_clean(s, RENDER_LINES, r->state_dir, &clean, e);
+	rc = render_clean(s, RENDER_LINES, &r->hide, &clean, e);
 	return rc == 0 ? add_both_ends(buf_slice(&clean), gone, max, out, e) : rc;
 }
 
@@ -457,8 +456,8 @@ static int without_a_cells(struct slice rest, bool halts, struct buf *out, struc
 }
 
 /* "ASAN_OPTIONS=a=1:b=2 ": what is left of it. */
-static int sanitizer_options(const char *var, const char *kind, const char *hide, struct buf *out,
-			     struct err *e)
+static int sanitizer_options(const char *var, const char *kind, const struct render_hide *hide,
+			     struct buf *out, struct err *e)
 {
 	bool halts = strncmp(var, "UBSAN_", 6) != 0 || strcmp(kind, "ubsan") == 0;
 	_autobuf_ struct buf text = BUF_INIT(COMMAND_MAX), clean = BUF_INIT(COMMAND_MAX);
@@ -481,7 +480,7 @@ static int flags(const struct render_crash *r, struct buf *out, struct err *e)
 	for (size_t i = 1; rc == 0 && r->argv && r->argv[0] && r->argv[i] && r->argv[i + 1]; i++) {
 		_autobuf_ struct buf clean = BUF_INIT(COMMAND_MAX);
 
-		rc = render_clean(slice_of(r->argv[i]), RENDER_LINE, r->state_dir, &clean, e);
+		rc = render_clean(slice_of(r->argv[i]), RENDER_LINE, &r->hide, &clean, e);
 		/* A dash needs no quotes where an option is meant. */
 		if (rc == 0)
 			rc = buf_add(out, *buf_str(&clean) == '-' ? SLICE(" -") : SLICE(" "), e);
@@ -502,7 +501,7 @@ static int sources(const struct render_crash *r, struct buf *out, struct err *e)
 	if (rc < 0 || !r->build)
 		return rc;
 	rc = render_clean((struct slice){r->build, strnlen(r->build, BUILD_MAX)}, RENDER_LINE,
-			  r->state_dir, out, e);
+			  &r->hide, out, e);
 	return rc == 0 ? buf_add(out, SLICE("\n"), e) : rc;
 }
 
@@ -513,7 +512,7 @@ static int by_hand(const struct render_crash *r, struct buf *out, struct err *e)
 
 	if (r->binary)
 		rc = render_clean((struct slice){r->binary, strnlen(r->binary, BUILD_MAX)},
-				  RENDER_LINE, r->state_dir, &path, e);
+				  RENDER_LINE, &r->hide, &path, e);
 	else
 		rc = buf_add(&path, SLICE("./"), e);
 	if (rc == 0 && !r->binary)
@@ -522,7 +521,7 @@ static int by_hand(const struct render_crash *r, struct buf *out, struct err *e)
 		rc = sources(r, out, e);
 	for (size_t i = 0; rc == 0 && r->env && r->env[i]; i++)
 		if (is_wanted(r->crash->kind, r->env[i]))
-			rc = sanitizer_options(r->env[i], r->crash->kind, r->state_dir, out, e);
+			rc = sanitizer_options(r->env[i], r->crash->kind, &r->hide, out, e);
 	if (rc == 0)
 		rc = render_word(buf_str(&path), out, e);
 	if (rc == 0)

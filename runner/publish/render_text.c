@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "runner/publish/render.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -60,26 +61,43 @@ static const struct word *word_at(struct slice s, const struct word *words, size
 	return NULL;
 }
 
-static bool begins_word(char c, const char *hide)
+/* A path ends before the next component, a blank, a quote. */
+static bool is_of_name(char c)
 {
-	return c == '<' || c == '%' || c == '`' || (hide && c == *hide);
+	return isalnum((unsigned char)c) || strchr("._-", c);
+}
+
+/* s at `at`: a whole path begins there ("-I/src" is one too), and path is its beginning. */
+static bool is_path_at(struct slice s, size_t at, struct slice path)
+{
+	struct slice rest = {s.p + at, s.n - at};
+	char before = at > 0 ? s.p[at - 1] : ' ';
+
+	if (path.n == 0 || (before != '/' && is_of_name(before) && !isupper((unsigned char)before)))
+		return false;
+	return before != '/' && scan_lit(&rest, path) && (rest.n == 0 || !is_of_name(*rest.p));
 }
 
 /* None of the replacements, and no two ends that meet, make one of the words again. */
-static int replace(struct slice s, const char *hide, struct buf *out, struct err *e)
+static int replace(struct slice s, const struct render_hide *hide, struct buf *out, struct err *e)
 {
 	const struct word words[] = {
 	    {SLICE("<!--"), SLICE("<! --")},
 	    {SLICE(RENDER_REPRODUCER), SLICE("% REPRODUCER %")},
 	    {SLICE("``````````"), SLICE("````` `````")}, /* no fence gets long */
-	    {hide ? slice_of(hide) : SLICE(""), SLICE("...")},
+	    {hide && hide->state_dir ? slice_of(hide->state_dir) : SLICE(""), SLICE("...")},
 	};
+	const struct word source = {
+	    hide && hide->source_dir ? slice_of(hide->source_dir) : SLICE(""), SLICE(".")};
 	size_t run = 0;
 	int r = 0;
 
 	while (r == 0 && run < s.n) {
 		struct slice rest = {s.p + run, s.n - run};
-		const struct word *w = begins_word(*rest.p, hide) ? word_at(rest, words, 4) : NULL;
+		const struct word *w = strchr("<%`/", *rest.p) ? word_at(rest, words, 4) : NULL;
+
+		if (!w && is_path_at(s, run, source.text))
+			w = &source;
 
 		if (!w) {
 			run++;
@@ -94,8 +112,8 @@ static int replace(struct slice s, const char *hide, struct buf *out, struct err
 	return r == 0 ? buf_add(out, s, e) : r;
 }
 
-int render_clean(struct slice text, enum render_how how, const char *hide, struct buf *out,
-		 struct err *e)
+int render_clean(struct slice text, enum render_how how, const struct render_hide *hide,
+		 struct buf *out, struct err *e)
 {
 	_autobuf_ struct buf seen = BUF_INIT(CLEAN_MAX);
 	int r = render_visible(text, how, &seen, e);

@@ -111,10 +111,28 @@ no_secret() {
 	[[ $output == *"runtime error: signed integer overflow"* ]]
 }
 
+@test "an issue leads to the line at its commit, and to the last commit without it" {
+	# As a checkout of what the targets are built from.
+	mkdir -p "$WORK/tree/targets"
+	touch "$WORK/tree/targets/uaf_fuzzer.c"
+	jq --arg d "$WORK/tree" '. + {source_dir: $d, source_link: "https://git.test/{commit}/{path}?{line}"}' \
+		"$STATE/config.json" >"$WORK/c"
+	mv "$WORK/c" "$STATE/config.json"
+	fuzz healthy_fuzzer 1 --commit aaa1
+	cp "$STATE/stats/targets/healthy_fuzzer.jsonl" "$STATE/stats/targets/uaf_fuzzer.jsonl"
+	queue uaf_fuzzer crash UA1
+	fuzz uaf_fuzzer 1 --commit bbb2
+	told '.issues[0].body' >"$WORK/body"
+	grep -E '^\*\*In the sources:\*\* \[`targets/uaf_fuzzer\.c:([0-9]+)`\]\(https://git\.test/bbb2/targets/uaf_fuzzer\.c\?\1\)' "$WORK/body"
+	grep -Fx '**Last commit that was fuzzed without it:** `aaa1`' "$WORK/body"
+	grep -q '^- Executions: [1-9]' "$WORK/body"
+}
+
 @test "it is told while the run goes on" {
 	fuzz_background '[uh][ae][fa]*_fuzzer' 600 --workers 2 # one crashes, one goes on
 	wait_until 240 eval '[ "$(told ".issues | length")" -ge 1 ]'
 	kill -0 "$PID"
+	[[ $(told '.issues[0].body') == *'- Executions: '* ]]
 	no_secret
 	kill -TERM "$PID"
 	wait_until 180 eval '! kill -0 $PID 2>/dev/null'

@@ -323,6 +323,14 @@ static void test_many(void **state)
 	assert_true(took < 20000);
 }
 
+static void what_was(const void *arg, const struct known_crash *entry, struct publish_past *ret)
+{
+	(void)arg;
+	assert_string_equal(entry->first_seen.run, "r1");
+	*ret = (struct publish_past){
+	    .known = true, .execs = 12, .cov = 3, .corpus = 4, .clean_at = "beef01"};
+}
+
 static void test_input(void **state)
 {
 	_autojson_ json_t *j = NULL;
@@ -341,19 +349,24 @@ static void test_input(void **state)
 
 	(void)state;
 	item.file[VAULT_INPUT] = SLICE("planet");
-	item.file[VAULT_REPORT] = SLICE("==1==ERROR: AddressSanitizer: SEGV on unknown address\n");
+	item.file[VAULT_REPORT] =
+	    SLICE("==1==ERROR: AddressSanitizer: SEGV on unknown address 0x000000000000\n"
+		  "    #0 0x5000 in f /elsewhere/f.c:7:3\n"
+		  "    #1 0x5001 in g /build/src/g.c:8:3\n\n");
 	assert_int_equal(vault_save(dir.fd, &item, NULL, &e), 0);
 	assert_int_equal(ledger_note(ledger, &s, &n, &e), 0);
 	scratch_write(dir.fd, "nothing", "");
-	assert_int_equal(mkdirat(dir.fd, "logs", 0700), 0);
-	assert_int_equal(mkdirat(dir.fd, "logs/r1", 0700), 0);
-	scratch_write(dir.fd, "logs/r1/t.stats",
-		      "{\"execs\": 12, \"cov\": 3, \"corpus_units\": 4}");
+	assert_int_equal(mkdirat(dir.fd, "src", 0700), 0);
+	scratch_write(dir.fd, "src/g.c", "");
+	p.past = what_was;
+	p.sources = &(struct sources){dir.path, dir.fd, NULL};
 	queue(3);
 	j = event_of("github-new-" A);
 	assert_non_null(strstr(str(j, "body"), "```text\nplanet\n```"));
 	assert_non_null(strstr(str(j, "body"), "SEGV on unknown address"));
 	assert_non_null(strstr(str(j, "body"), "- Executions: 12\n- Coverage: 3 edges\n"));
+	assert_non_null(strstr(str(j, "body"), "fuzzed without it:** `beef01`\n"));
+	assert_non_null(strstr(str(j, "body"), "**In the sources:** `src/g.c:8`\n"));
 	assert_true(json_is_null(json_object_get(j, "upload")));
 	/* A large one. */
 	memset(big, 'x', sizeof(big));

@@ -372,7 +372,7 @@ static void test_state_dir(void **state)
 	const char *s;
 
 	(void)state;
-	r.state_dir = "/var/lib/fuzz";
+	r.hide.state_dir = "/var/lib/fuzz";
 	r.report = SLICE("open /var/lib/fuzz/work/x failed\n");
 	r.binary = "/var/lib/fuzz/bin/x";
 	s = body_of(&r, &b);
@@ -380,7 +380,58 @@ static void test_state_dir(void **state)
 	has(s, "open .../work/x failed\n");
 }
 
-/* On that machine the commands mean the same, as they stand there. */
+/* Paths of the machine that builds become those of the repository. */
+static void test_source_dir(void **state)
+{
+	static const struct {
+		const char *report, *want;
+	} v[] = {
+	    {"#0 f /src/demo/a.c:3", "#0 f ./a.c:3"},
+	    {"cc -I/src/demo/include '/src/demo'", "cc -I./include '.'"},
+	    {"/src/demo/state/x", ".../x"}, /* the state directory lies in it */
+	    {"/src/demo2/a.c /src/demo.d /src/demo_x", "/src/demo2/a.c /src/demo.d /src/demo_x"},
+	    {"/old/src/demo/a.c ./src/demo/a.c x//src/demo",
+	     "/old/src/demo/a.c ./src/demo/a.c x//src/demo"},
+	};
+	const struct render_hide hide = {"/src/demo/state", "/src/demo"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
+		struct err e;
+		int r = render_clean(slice_of(v[i].report), RENDER_LINES, &hide, &b, &e);
+
+		check(r, &e, &b, v[i].want);
+	}
+}
+
+/* The reader is one click from the line, at the commit at which it failed. */
+static void test_places(void **state)
+{
+	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
+	struct known_crash c = a_crash();
+	struct render_crash r = of(&c);
+
+	(void)state;
+	r.places[0] = (struct render_place){"src/a b.c", 12};
+	r.places[1] = (struct render_place){"src/`x`.c", 0};
+	r.n_places = 2;
+	r.clean_at = "beef01";
+	r.link = "https://host/o/n/blob/{commit}/{path}#L{line}";
+	has(body_of(&r, &b), "**In the sources:** [`src/a b.c:12`](https://host/o/n/blob/c0ffee/"
+			     "src/a%20b.c#L12), called from ``src/`x`.c``\n");
+	has(body_of(&r, &b), "**Last commit that was fuzzed without it:** `beef01`\n");
+	r.link = NULL;
+	has(body_of(&r, &b), "**In the sources:** `src/a b.c:12`, called from");
+	/* Without a commit there is nothing to link to. */
+	r.link = "https://host/{commit}/{path}";
+	c.first_seen.commit = text("HEAD");
+	has(body_of(&r, &b), "**In the sources:** `src/a b.c:12`, called from");
+	r.redacted = true;
+	has_not(body_of(&r, &b), "src/");
+	has_not(body_of(&r, &b), "beef01");
+}
+
 /* The commands of a colleague: the sources and the build as they were, the sanitizers' options, but
  * not those that only a cell needs, and nothing of the machine that fuzzes. */
 static void test_commands(void **state)
@@ -411,7 +462,7 @@ static void test_commands(void **state)
 	struct render_crash r = of(&c);
 
 	(void)state;
-	r.state_dir = "/var/lib/fuzz";
+	r.hide.state_dir = "/var/lib/fuzz";
 	r.env = env;
 	r.argv = argv;
 	r.binary = "./t";
@@ -570,11 +621,10 @@ static void test_comments(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_title),		CASE(test_body),     CASE(test_input),
-    CASE(test_hostile),		CASE(test_fences),   CASE(test_long_report),
-    CASE(test_state_dir),	CASE(test_redacted), CASE(test_commands),
-    CASE(test_hostile_options), CASE(test_folded),   CASE(test_rates),
-    CASE(test_comments),
+    CASE(test_title),  CASE(test_body),	       CASE(test_input),     CASE(test_hostile),
+    CASE(test_fences), CASE(test_long_report), CASE(test_state_dir), CASE(test_source_dir),
+    CASE(test_places), CASE(test_redacted),    CASE(test_commands),  CASE(test_hostile_options),
+    CASE(test_folded), CASE(test_rates),       CASE(test_comments),
 };
 
 UNIT_MAIN(tests)

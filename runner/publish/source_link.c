@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/publish/source_link.h"
+
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/scan.h"
+#include "base/sys.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const char form_of_github[] = "https://github.com/%s/blob/{commit}/{path}#L{line}";
+
+/* --- what is known -------------------------------------------------------------- */
+
+static int find_link(const struct config *c, struct sources *s, struct err *e)
+{
+	const struct github_config *g = config_github(c);
+	const char *link = config_source_link(c);
+
+	if (link)
+		s->link = sys_strdup(link);
+	else if (g->repository && strcmp(g->api, "https://api.github.com") == 0)
+		s->link = sys_asprintf(form_of_github, g->repository);
+	else
+		return 0;
+	return s->link ? 0 : err_sys(e, "remember the form of links");
+}
+
+static int find_dir(const struct config *c, struct sources *s, struct err *e)
+{
+	const char *dir = config_source_dir(c);
+	struct err why;
+
+	dir = dir ? dir : config_trigger(c)->repository;
+	if (!dir || fs_open_dir(AT_FDCWD, dir, &s->dirfd, &why) < 0)
+		return 0;
+	s->dir = sys_strdup(dir);
+	if (!s->dir)
+		return err_sys(e, "remember the work tree");
+	for (size_t n = strlen(s->dir); n > 1 && s->dir[n - 1] == '/'; n--)
+		s->dir[n - 1] = '\0';
+	return 0;
+}
+
+int sources_open(const struct config *c, struct sources *ret, struct err *e)
+{
+	int r;
+
+	*ret = (struct sources){.dirfd = -1};
+	r = find_link(c, ret, e);
+	if (r == 0)
+		r = find_dir(c, ret, e);
+	if (r < 0)
+		sources_close(ret);
+	return r;
+}
+
+void sources_close(struct sources *s)
+{
+	free(s->dir);
+	free(s->link);
+	if (s->dirfd >= 0)
+		close(s->dirfd);
+	*s = (struct sources){.dirfd = -1};
+}
+
+/* --- paths ------------------------------------------------------------------------ */
+
+/* Without "." and empty components; false: it has "..", or is too long. */
+static bool tidy(const char *file, char out[SOURCE_PATH_MAX])
+{
+	struct slice rest = slice_of(file), part;
+	size_t n = 0;
+
+	while (rest.n > 0) {
+		size_t len = 0;
+
+		while (len < rest.n && rest.p[len] != '/')
+			len++;
+		part = (struct slice){rest.p, len};
+		len += len < rest.n;
+		rest = (struct slice){rest.p + len, rest.n - len};
+		if (part.n == 0 || slice_eq(part, SLICE(".")))
+			continue;
+		if (slice_eq(part, SLICE("..")) || n + part.n + 2 > SOURCE_PATH_MAX)
+			return false;
+		if (n > 0)
+			out[n++] = '/';
+		memcpy(out + n, part.p, part.n);
+		n += part.n;
+	}
+	out[n] = '\0';
+	return n > 0;
+}
+
+static bool is_file(int dirfd, const char *path)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+			       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
+	_autoclose_ int fd = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+bool source_path(const struct sources *s, const char *file, char ret[SOURCE_PATH_MAX])
+{
+	size_t n = s->dir ? strlen(s->dir) : 0;
+	const char *at;
+
+	if (s->dirfd < 0 || !tidy(file, ret))
+		return false;
+	if (strncmp(file, s->dir, n) == 0 && file[n] == '/' && tidy(file + n, ret))
+		return is_file(s->dirfd, ret);
+	if (strncmp(file, "/usr/", 5) == 0)
+		return false;
+	for (at = ret; !is_file(s->dirfd, at); at++) {
+		at = strchr(at, '/');
+		if (!at)
+			return false;
+	}
+	memmove(ret, at, strlen(at) + 1);
+	return true;
+}
+
+/* --- links ------------------------------------------------------------------------ */
+
+static int add_encoded(const char *path, struct buf *out, struct err *e)
+{
+	int r = 0;
+
+	for (const char *p = path; r == 0 && *p; p++)
+		if (isalnum((unsigned char)*p) || strchr("-._~/", *p))
+			r = buf_add(out, (struct slice){p, 1}, e);
+		else
+			r = buf_addf(out, e, "%%%02X", (unsigned char)*p);
+	return r;
+}
+
+int source_link(const char *template, const char *commit, const char *path, uint64_t line,
+		struct buf *out, struct err *e)
+{
+	struct slice rest = slice_of(template);
+	int r = 0;
+
+	if (!*commit || strspn(commit, "0123456789abcdef") != strlen(commit))
+		return err_set(e, EINVAL, "no link without a commit");
+	while (r == 0 && rest.n > 0) {
+		if (scan_lit(&rest, SLICE("{commit}"))) {
+			r = buf_add(out, slice_of(commit), e);
+		} else if (scan_lit(&rest, SLICE("{path}"))) {
+			r = add_encoded(path, out, e);
+		} else if (scan_lit(&rest, SLICE("{line}"))) {
+			r = buf_addf(out, e, "%llu", (unsigned long long)line);
+		} else {
+			r = buf_add(out, (struct slice){rest.p, 1}, e);
+			rest = (struct slice){rest.p + 1, rest.n - 1};
+		}
+	}
+	return r;
+}
