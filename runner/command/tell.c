@@ -298,8 +298,9 @@ static int add_result(struct outbox *o, const struct tell *t, const struct ledge
 		      (json_int_t)d->done, "refused", (json_int_t)d->refused, "left",
 		      (json_int_t)d->left, "next", (json_int_t)d->next, "held",
 		      (json_int_t)b->queued->waiting, "learned", to.list, "warning",
-		      outbox_warning(o), "failed", d->failed, "alarm", "count", (json_int_t)a.count,
-		      "oldest", (json_int_t)a.oldest, "place", a.place, "why", a.why);
+		      *outbox_warning(o) ? outbox_warning(o) : d->warning, "failed", d->failed,
+		      "alarm", "count", (json_int_t)a.count, "oldest", (json_int_t)a.oldest,
+		      "place", a.place, "why", a.why);
 	if (r < 0)
 		return r;
 	if (!j)

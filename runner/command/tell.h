@@ -40,7 +40,7 @@ struct told {
 	uint64_t next; /* Unix seconds: when it is worth another round; 0: nothing waits */
 	struct publish_alarm alarm;
 	char failed[360];  /* "github: why": the first that could not be sent; "" none */
-	char warning[256]; /* what was wrong with the outbox's files; "" nothing */
+	char warning[400]; /* of the outbox's files, or a destination; "" none */
 };
 /* Reads a round's result, and gives the ledger (NULL: none) what was learned: issues,
  * and a person's label that says to ignore a crash. */

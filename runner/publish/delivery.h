@@ -14,7 +14,8 @@
  * `event` was written down once and never changes; as JSON:
  *
  *	{"event": "new" | "again" | "fixed" | "regressed" | "found" (by one more target) |
- *		  "partly" (fixed in some targets) | "run-failed" | "silent" | "alarm",
+ *		  "partly" (fixed in some targets) | "smaller" (the input was minimised) |
+ *		  "run-failed" | "silent" | "alarm",
  *	 "signature": "0123456789abcdef",		of a crash; else ""
  *	 "target": "png_fuzzer", "security": false, "time": 1700000000, "commit": "...",
  *	 "title": "...",				of an issue that is to be opened
@@ -22,6 +23,7 @@
  *							replaced by what upload came to
  *	 "comment": "... markdown ...",			for an issue that is there already
  *	 "entries": 2,					how many targets its issue names then
+ *	 "minimized": false,				its body's input can still get smaller
  *	 "labels": ["fuzzing", ...],
  *	 "repository": "owner/name",			where
  *	 "action": "none" | "comment" | "act",		to an issue that is there: "act" is
@@ -63,6 +65,8 @@ struct delivery {
 	char url[512]; /* of the issue, once known; "" */
 	bool ignored;  /* a person's label says that this crash is not to be told */
 	bool deleted;  /* a person deleted its issue: nothing was told */
+	/* What a person should know of the destination, whatever the result; "" nothing. */
+	char warning[200];
 };
 
 #endif

@@ -4,6 +4,8 @@
 #include "base/sys.h"
 #include "runner/publish/github_internal.h"
 
+#include <stdio.h>
+
 int github_new(const struct github_config *c, const struct github_options *o, struct github **ret,
 	       struct err *e)
 {
@@ -104,6 +106,8 @@ static bool tell_fixed(struct work *w)
 
 static bool tell_there(struct work *w)
 {
+	if (w->kind == EVENT_SMALLER)
+		return issue_edit(w);
 	return w->kind == EVENT_FIXED || w->kind == EVENT_PARTLY ? tell_fixed(w) : tell_again(w);
 }
 
@@ -113,7 +117,8 @@ static bool tell_missing(struct work *w)
 {
 	const char *title = json_string_value(json_object_get(w->d->event, "title"));
 
-	if (w->kind == EVENT_FIXED || w->kind == EVENT_PARTLY || !title || !*title)
+	if (w->kind == EVENT_FIXED || w->kind == EVENT_PARTLY || w->kind == EVENT_SMALLER ||
+	    !title || !*title)
 		return true;
 	return issue_open(w);
 }
@@ -140,13 +145,13 @@ static void tell_more(struct work *w)
 		work_end(w);
 }
 
-void github_deliver(struct github *g, struct delivery *d)
+static void deliver(struct github *g, struct delivery *d)
 {
 	struct work w;
 
 	d->wait_s = d->refused_token = 0;
 	d->whole_host = d->unasked = d->ignored = d->deleted = false;
-	d->why[0] = d->url[0] = '\0';
+	d->why[0] = d->url[0] = d->warning[0] = '\0';
 	if (!work_init(&w, g, d))
 		return;
 	if (w.kind == EVENT_NEW || w.kind == EVENT_OTHER)
@@ -157,4 +162,14 @@ void github_deliver(struct github *g, struct delivery *d)
 		tell_found(&w);
 	else
 		tell_more(&w);
+}
+
+void github_deliver(struct github *g, struct delivery *d)
+{
+	deliver(g, d);
+	if (g->blind)
+		(void)snprintf(d->warning, sizeof(d->warning),
+			       "the server names neither this token's account (GET /user) nor who "
+			       "belongs to the repository (author_association): a line of anyone "
+			       "can pass for an issue of ours");
 }

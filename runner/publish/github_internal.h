@@ -66,6 +66,8 @@ uint64_t text_iso_read(const char *s);
  * and the like. */
 bool text_next_marker(struct slice *io, struct slice *ret_key);
 bool text_has_marker(const char *body, const char *key);
+/* The reproducer's section with the lines around it (RENDER_INPUT_BEGIN, RENDER_INPUT_END). */
+bool text_input(const char *body, struct slice *ret);
 /* A path with all but unreserved characters and slashes as %XX. */
 MUST_CHECK int text_path(const char *path, struct buf *out, struct err *e);
 MUST_CHECK int text_base64(struct slice data, struct buf *out, struct err *e);
@@ -85,6 +87,7 @@ struct github {
 	struct token *token; /* NULL: not read yet */
 	char login[80];	     /* the token's account; "": GitHub does not say */
 	bool login_known;    /* it was asked */
+	bool blind;	     /* the server does not say who wrote what */
 	int64_t skew_s;	     /* the server's clock is ahead by so much */
 	uint64_t wrote_ms;   /* o.now's clock can jump: the monotonic one */
 	uint64_t paused_until_s;
@@ -110,7 +113,7 @@ bool auth_bearer(struct github *g, const char **ret, struct answer *a);
 /* Fills g->login, once. */
 bool auth_login(struct github *g, struct answer *a);
 /* Who wrote this issue or comment is somebody whose markers count. */
-bool auth_trusts(const struct github *g, const json_t *item);
+bool auth_trusts(struct github *g, const json_t *item);
 
 /* --- github_work.c: one delivery --------------------------------------------------- */
 
@@ -121,6 +124,7 @@ enum event_kind {
 	EVENT_FIXED,
 	EVENT_FOUND,
 	EVENT_PARTLY,
+	EVENT_SMALLER,
 	EVENT_OTHER
 };
 
@@ -161,6 +165,8 @@ bool work_settled(struct work *w, const char *name);
 bool issue_find(struct work *w); /* github_find.c; w->issue.number 0: surely none (any more) */
 bool issue_open(struct work *w); /* github_issue.c */
 bool issue_set_state(struct work *w, bool open);
+/* Puts the event's reproducer in the place of the issue's, if that is still marked. */
+bool issue_edit(struct work *w);
 bool comment_once(struct work *w); /* github_comment.c */
 /* The text for %REPRODUCER%, in progress: github_upload.c */
 bool upload_reproducer(struct work *w);

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { TEXT_MAX = 1 << 20 };
+enum { TEXT_MAX = 1 << 20, BODY_MAX = 65536 };
 
 static const char *event_text(const struct work *w, const char *key)
 {
@@ -94,6 +94,52 @@ bool issue_open(struct work *w)
 	if (a.unsure && w->d->wait_s < REPLICATION_S)
 		w->d->wait_s = REPLICATION_S;
 	return false;
+}
+
+/* was, with the reproducer of now; 0 bytes: nothing is to be changed. */
+static int edited(const char *was, const char *now, struct buf *out, struct err *e)
+{
+	struct slice old, new;
+	int r;
+
+	if (!text_input(was, &old) || !text_input(now, &new) || slice_eq(old, new))
+		return 0;
+	r = buf_add(out, (struct slice){was, (size_t)(old.p - was)}, e);
+	if (r == 0)
+		r = buf_add(out, new, e);
+	return r == 0 ? buf_add(out, slice_of(old.p + old.n), e) : r;
+}
+
+bool issue_edit(struct work *w)
+{
+	_autoanswer_ struct answer was = ANSWER_INIT, a = ANSWER_INIT;
+	_autobuf_ struct buf text = BUF_INIT(TEXT_MAX);
+	_autobuf_ struct buf now = BUF_INIT(TEXT_MAX);
+	_autojson_ json_t *body = NULL;
+	const char *reproducer;
+	struct err e;
+	int r;
+
+	if (work_get(w, "edited") != 0)
+		return true;
+	if (!upload_reproducer(w))
+		return false;
+	reproducer = json_string_value(json_object_get(w->d->progress, "reproducer"));
+	github_call(w->g, "GET", w->issue.url, NULL, &was);
+	if (!work_ok(w, &was, "read the issue"))
+		return false;
+	r = text_body(event_text(w, "body"), reproducer, w->key, &now, &e);
+	r = r ? r : edited(json_get_text(was.body, "body"), buf_str(&now), &text, &e);
+	if (r < 0)
+		return work_error(w, &e);
+	if (text.n == 0 || text.n > BODY_MAX)
+		return true;
+	body = json_pack("{s:s}", "body", buf_str(&text));
+	if (!body)
+		return work_later(w, 0, "no memory for a request");
+	github_call(w->g, "PATCH", w->issue.url, body, &a);
+	return work_ok(w, &a, "put the smaller reproducer into the issue") &&
+	       work_set(w, "edited", 1);
 }
 
 bool issue_set_state(struct work *w, bool open)

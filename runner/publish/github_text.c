@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/publish/github_internal.h"
+#include "runner/publish/render.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -131,6 +132,17 @@ bool text_has_marker(const char *body, const char *key)
 		if (slice_eq(one, slice_of(key)))
 			return true;
 	return false;
+}
+
+bool text_input(const char *body, struct slice *ret)
+{
+	const char *begin = strstr(body, RENDER_INPUT_BEGIN);
+	const char *end = begin ? strstr(begin, RENDER_INPUT_END) : NULL;
+
+	if (!end)
+		return false;
+	*ret = (struct slice){begin, (size_t)(end - begin) + strlen(RENDER_INPUT_END)};
+	return true;
 }
 
 /* --- for GitHub ------------------------------------------------------------------ */

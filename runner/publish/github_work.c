@@ -114,8 +114,9 @@ static const char *text_of(const struct work *w, const char *key)
 static enum event_kind kind_of(const char *event)
 {
 	static const char *const names[] = {
-	    [EVENT_NEW] = "new",     [EVENT_AGAIN] = "again", [EVENT_REGRESSED] = "regressed",
-	    [EVENT_FIXED] = "fixed", [EVENT_FOUND] = "found", [EVENT_PARTLY] = "partly"};
+	    [EVENT_NEW] = "new",	[EVENT_AGAIN] = "again", [EVENT_REGRESSED] = "regressed",
+	    [EVENT_FIXED] = "fixed",	[EVENT_FOUND] = "found", [EVENT_PARTLY] = "partly",
+	    [EVENT_SMALLER] = "smaller"};
 
 	for (int i = 0; i < EVENT_OTHER; i++)
 		if (strcmp(event, names[i]) == 0)

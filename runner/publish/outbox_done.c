@@ -121,7 +121,8 @@ static int add_told(json_t *record, const struct outbox_entry *t, const char *ho
 }
 
 /* "entries": how many targets the issue names.  "labelled": how many it named when the label was
- * seen first.  The user who set the label knew only of these. */
+ * seen first.  The user who set the label knew only of these.  "minimized": whether the issue has
+ * the smallest input. */
 static int note_entries(json_t *record, const json_t *event, const struct outbox_outcome *c)
 {
 	json_t *now = json_object_get(event, "entries"), *was = json_object_get(record, "entries");
@@ -133,7 +134,8 @@ static int note_entries(json_t *record, const json_t *event, const struct outbox
 		bad = json_object_set(record, "labelled", was ? was : now);
 	if (json_is_integer(now))
 		bad |= json_object_set(record, "entries", now);
-	return bad;
+	now = json_object_get(event, "minimized");
+	return json_is_boolean(now) ? bad | json_object_set(record, "minimized", now) : bad;
 }
 
 int outbox_record(struct outbox *o, const struct outbox_entry *t, const json_t *event,

@@ -117,7 +117,8 @@ struct publish_delivered {
 	size_t done, later, refused, ignored;
 	size_t left;   /* entries that wait, and have a sender */
 	uint64_t next; /* when it is worth looking again; 0: none waits for a time */
-	char failed[OUTBOX_PLACE + 260]; /* "github: why" of the first that failed; printable */
+	char failed[OUTBOX_PLACE + 260];  /* "github: why" of the first that failed; printable */
+	char warning[OUTBOX_PLACE + 260]; /* of a destination that was reached; "" none */
 };
 /* Tries what is due, each entry once, until the deadline.  Takes outbox_lock() when o has it
  * not: -EBUSY: somebody else delivers.  Blocks as long as its senders do. */

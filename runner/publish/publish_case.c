@@ -10,10 +10,13 @@
 
 #define U(n) ((unsigned long long)(n))
 
+enum { SMALLER_S = 7 * 86400 };
+
 static const char *const names[] = {
-    [PUBLISH_NEW] = "new",     [PUBLISH_AGAIN] = "again",
-    [PUBLISH_FIXED] = "fixed", [PUBLISH_REGRESSED] = "regressed",
-    [PUBLISH_FOUND] = "found", [PUBLISH_PARTLY] = "partly",
+    [PUBLISH_NEW] = "new",	   [PUBLISH_AGAIN] = "again",
+    [PUBLISH_FIXED] = "fixed",	   [PUBLISH_REGRESSED] = "regressed",
+    [PUBLISH_FOUND] = "found",	   [PUBLISH_PARTLY] = "partly",
+    [PUBLISH_SMALLER] = "smaller",
 };
 _Static_assert(sizeof(names) / sizeof(names[0]) == PUBLISH_WHAT_, "name every event");
 
@@ -170,13 +173,21 @@ size_t publish_case_named(const struct publish_case *k)
 	return n > 0 ? n : 1;
 }
 
+/* Minimised in the days in which that is done at the latest. */
+static bool is_smaller(const struct publish_case *k)
+{
+	const struct known_crash *c = k->crash;
+
+	return *c->by[c->lead]->minimized && k->p->now < c->first_seen.time + SMALLER_S;
+}
+
 /* Nothing that could have changed since it was filed. */
 static bool github_may_want(const struct publish_case *k)
 {
 	const struct known_crash *c = k->crash;
 
 	return !*c->issue_url || !ledger_state_open(c->state) || c->state == LEDGER_REGRESSED ||
-	       c->n_by > 1 || seen_in_this_run(k);
+	       c->n_by > 1 || seen_in_this_run(k) || is_smaller(k);
 }
 
 static bool github_wants(const struct publish_case *k, struct outbox *o, enum publish_what *ret)
@@ -202,6 +213,10 @@ static bool github_wants(const struct publish_case *k, struct outbox *o, enum pu
 	*ret = PUBLISH_PARTLY;
 	if (g->on_fixed != ISSUE_NONE && ledger_state_open(c->state) &&
 	    fixed_at(c, LEDGER_FIXED) > 0 && !is_told(k, o, PUBLISH_PARTLY))
+		return true;
+	*ret = PUBLISH_SMALLER;
+	if (is_smaller(k) && json_is_false(json_object_get(k->record, "minimized")) &&
+	    !is_told(k, o, PUBLISH_SMALLER))
 		return true;
 	if (g->on_again == ISSUE_NONE)
 		return false;

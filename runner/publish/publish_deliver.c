@@ -107,6 +107,10 @@ static int attempt(struct round *w, size_t i, const struct publish_sender *s, st
 	v.progress = a.work.progress;
 	s->deliver(s->arg, &v);
 	v.why[sizeof(v.why) - 1] = v.url[sizeof(v.url) - 1] = '\0';
+	v.warning[sizeof(v.warning) - 1] = '\0';
+	if (*v.warning && !*w->sum->warning)
+		(void)snprintf(w->sum->warning, sizeof(w->sum->warning), "%s: %s", s->place,
+			       v.warning);
 	w->mute[s - w->d->senders] = v.result == DELIVERY_LATER && v.unasked;
 	r = note(w->d, &a, &v, w->sum, e);
 	outbox_work_done(&a.work);

@@ -209,6 +209,8 @@ static const char *action(const struct publish_case *k, enum publish_what w)
 	enum issue_action a = w == PUBLISH_FIXED ? k->p->github->on_fixed : k->p->github->on_again;
 
 	/* News is sent, whatever the configuration says about known crashes. */
+	if (w == PUBLISH_SMALLER)
+		return names[ISSUE_ACT];
 	if (w == PUBLISH_PARTLY || (w == PUBLISH_FOUND && a == ISSUE_NONE))
 		a = ISSUE_COMMENT;
 	return w == PUBLISH_NEW || a >= ISSUE_ ? "none" : names[a];
@@ -252,6 +254,8 @@ static int comment(const struct publish_case *k, const struct gathered *g, enum 
 	    [PUBLISH_PARTLY] = RENDER_PARTLY,
 	};
 
+	if (w == PUBLISH_SMALLER)
+		return 0;
 	if (w == PUBLISH_FOUND)
 		return found_comment(k, g->r.redacted, out, e);
 	return render_comment(&g->r, as[w], out, e);
@@ -302,6 +306,9 @@ static int for_github(const struct publish_case *k, enum publish_what w, json_t 
 	r = issue_texts(k, &g, w, j, e);
 	if (r == 0 && (w == PUBLISH_NEW || w == PUBLISH_FOUND))
 		r = set(j, "entries", json_integer((json_int_t)k->crash->n_by), e);
+	if (r == 0 && w == PUBLISH_NEW)
+		r = set(j, "minimized",
+			json_boolean(g.r.minimized || g.r.redacted || !g.r.input_bytes), e);
 	if (r == 0)
 		r = set(j, "labels", labels(k->p), e);
 	if (r == 0)

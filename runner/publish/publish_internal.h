@@ -10,8 +10,9 @@ enum publish_what {
 	PUBLISH_AGAIN,
 	PUBLISH_FIXED, /* in all targets that found it */
 	PUBLISH_REGRESSED,
-	PUBLISH_FOUND,	/* one more target found an issue's crash */
-	PUBLISH_PARTLY, /* fixed in some of its targets */
+	PUBLISH_FOUND,	 /* one more target found an issue's crash */
+	PUBLISH_PARTLY,	 /* fixed in some of its targets */
+	PUBLISH_SMALLER, /* its input was minimised after the issue was filed */
 	PUBLISH_WHAT_
 };
 

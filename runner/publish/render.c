@@ -260,8 +260,12 @@ static int stats(const struct render_crash *r, struct buf *out, struct err *e)
 /* What stands behind the stack, which gets the room that is left. */
 static int tail(const struct render_crash *r, struct buf *out, struct err *e)
 {
-	int rc = render_input(r, out, e);
+	int rc = buf_add(out, SLICE("\n" RENDER_INPUT_BEGIN "\n"), e);
 
+	if (rc == 0)
+		rc = render_input(r, out, e);
+	if (rc == 0)
+		rc = buf_add(out, SLICE(RENDER_INPUT_END "\n"), e);
 	if (rc == 0)
 		rc = render_commands(r, out, e);
 	if (rc == 0)

@@ -25,6 +25,9 @@ enum {
 
 /* In a body: what becomes of a reproducer that is too large for it. */
 #define RENDER_REPRODUCER "%REPRODUCER%"
+/* Around the reproducer, each in a line of its own: a smaller one takes its place. */
+#define RENDER_INPUT_BEGIN "<!-- reproducer -->"
+#define RENDER_INPUT_END   "<!-- end of reproducer -->"
 
 /* Paths of this machine, which help no reader; NULL: none. */
 struct render_hide {

@@ -128,6 +128,21 @@ no_secret() {
 	grep -q '^- Executions: [1-9]' "$WORK/body"
 }
 
+@test "an input that is minimised later takes the place of the one in the issue, once" {
+	queue uaf_fuzzer crash UA1xxxxxxxxxxxxxxxxxxxxxxx
+	fuzz uaf_fuzzer 1
+	[ "$(told '.issues | length')" -eq 1 ]
+	[[ $(told '.issues[0].body') != *'made smaller'* ]]
+	said=$(told '.comments | length')
+	timeout $((300 * SLOW)) "$FUZZCELL" crash minimize --state-dir "$STATE" --time 5s "$(ledger 'keys[0]')"
+	for _ in 1 2; do
+		fuzz healthy_fuzzer 1
+	done
+	[[ $(told '.issues[0].body') == *' bytes, made smaller, SHA-1 '* ]]
+	[ "$(told '.issues[0].edits')" -eq 1 ]
+	[ "$(told '.comments | length')" -eq "$said" ]
+}
+
 @test "it is told while the run goes on" {
 	fuzz_background '[uh][ae][fa]*_fuzzer' 600 --workers 2 # one crashes, one goes on
 	wait_until 240 eval '[ "$(told ".issues | length")" -ge 1 ]'

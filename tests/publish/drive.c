@@ -102,11 +102,11 @@ static void say(const struct delivery *d)
 {
 	static const char *const names[] = {"done", "later", "refused"};
 	_autofree_ char *text = NULL;
-	_autojson_ json_t *j =
-	    json_pack("{s:s, s:s, s:I, s:b, s:b, s:I, s:s, s:s, s:b, s:b}", "id", d->id, "result",
-		      names[d->result], "wait", (json_int_t)d->wait_s, "whole_host", d->whole_host,
-		      "unasked", d->unasked, "refused_token", (json_int_t)d->refused_token, "why",
-		      d->why, "url", d->url, "ignored", d->ignored, "deleted", d->deleted);
+	_autojson_ json_t *j = json_pack(
+	    "{s:s, s:s, s:I, s:b, s:b, s:I, s:s, s:s, s:b, s:b, s:s}", "id", d->id, "result",
+	    names[d->result], "wait", (json_int_t)d->wait_s, "whole_host", d->whole_host, "unasked",
+	    d->unasked, "refused_token", (json_int_t)d->refused_token, "why", d->why, "url", d->url,
+	    "ignored", d->ignored, "deleted", d->deleted, "warning", d->warning);
 	struct err e;
 
 	if (json_print(j, 0, &text, &e) == 0)

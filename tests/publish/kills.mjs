@@ -2,7 +2,7 @@
 // Killed, or failed once, at each call that can fail: the next process tells the rest,
 // and nothing twice.
 import { equal } from './harness.mjs';
-import { closed, given } from './stories.mjs';
+import { closed, given, withInput } from './stories.mjs';
 
 const upload = { path: 'crashes/x/minimized', bytes: 5000 };
 const stories = {
@@ -23,6 +23,13 @@ const stories = {
     holds: { comments: 1 },
     state: 'closed',
   },
+  'a smaller input': {
+    setup: (b) => given(b, { body: withInput('large') }),
+    events: (b) => [b.event('smaller', { body: withInput('%REPRODUCER%'), upload })],
+    options: ['--branch', 'b'],
+    holds: { comments: 0 },
+    edits: 1,
+  },
 };
 
 async function again(bench, story, events, what) {
@@ -31,6 +38,7 @@ async function again(bench, story, events, what) {
   equal(r.last?.result, 'done', `${what}: result (${r.err})`);
   try {
     bench.holds(story.holds);
+    if (story.edits) equal(bench.server.model.issues[0].edits, story.edits, 'edits');
     if (story.state) equal(bench.server.model.issues[0].state, story.state, 'state');
   } catch (e) { throw new Error(`${what}: ${e.message}`); }
 }

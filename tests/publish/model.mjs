@@ -91,6 +91,10 @@ export function getIssue(r) {
 export function patchIssue(r) {
   const i = issueOf(r);
   if (!i) return missing();
+  if (r.body.body !== undefined) {
+    Object.assign(i, { body: r.body.body, updated: r.now, edits: (i.edits ?? 0) + 1 });
+    return [200, show(r.origin, i)];
+  }
   if (r.body.state === 'closed') Object.assign(i, { closed_at: iso(r.now) });
   if (r.body.state === 'open') Object.assign(i, { closed_at: null });
   Object.assign(i, { state: r.body.state, state_reason: r.body.state_reason, updated: r.now });

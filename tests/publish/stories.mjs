@@ -26,6 +26,10 @@ export function given(bench, fields = {}) {
   return addIssue(s.model, s.now() - 86_400_000, { title: 'Fuzzing crash', body: `# Crash\n\n${MARK}\n`, labels: ['fuzzing'], ...fields });
 }
 
+// A body with its reproducer between the lines by which it is found.
+export const withInput = (input) =>
+  `# Crash\n\n<!-- reproducer -->\n\n${input}\n<!-- end of reproducer -->\n\n${MARK}\n`;
+
 export const closed = (bench, more = {}) => ({
   state: 'closed', state_reason: 'completed', closed_at: new Date(bench.server.now() - 3_600_000).toISOString().replace(/\.\d+/, ''), ...more,
 });
@@ -83,6 +87,18 @@ export async function stories(test, bench) {
     bench.server.ahead += 3_600_000;
     rmSync(join(bench.dir, `state/progress-github-new-${SIG}.json`));
     await bench.drive([bench.event('new')]);
+    bench.holds();
+  });
+
+  await story('a server that says neither whose the token is nor who belongs to it', async (m) => {
+    m.tells_login = false;
+    m.association = undefined;
+    await bench.drive([bench.event('new')]);
+    bench.server.ahead += 3_600_000;
+    rmSync(join(bench.dir, `state/progress-github-new-${SIG}.json`));
+    rmSync(join(bench.dir, 'state/outbox'), { recursive: true });
+    const r = await bench.drive([bench.event('new')]);
+    like(r.last.warning, /neither .*GET \/user.* nor .*author_association/, 'warning');
     bench.holds();
   });
 
@@ -148,6 +164,21 @@ export async function stories(test, bench) {
     await bench.drive([bench.event('fixed')]);
     bench.holds({ comments: 1 });
     equal(m.issues[0].changes, 1, 'changes');
+  });
+
+  await story('a smaller input takes the place of the other one, and of nothing else', async (m) => {
+    const i = given(bench, { body: `Assigned to Anna.\r\n${withInput('large')}More.` });
+    await bench.drive([bench.event('smaller', { body: withInput('small'), comment: '' })]);
+    equal(i.body, `Assigned to Anna.\r\n${withInput('small')}More.`, 'body');
+    await bench.drive([bench.event('smaller', { body: withInput('small'), comment: '' }, 'again')]);
+    equal(i.edits, 1, 'edits');
+    i.body = `Shortened by a person.\n${MARK}\n`;
+    await bench.drive([bench.event('smaller', { body: withInput('tiny'), comment: '' }, 'third')]);
+    equal(i.edits, 1, 'edits');
+    i.deleted = true;
+    const r = await bench.drive([bench.event('smaller', { body: withInput('x'), comment: '' }, 'fourth')]);
+    equal(r.last.result, 'done', 'result');
+    equal(m.issues.length, 1, 'issues');
   });
 
   await story('label wrong: a fix is not told', async (m) => {

@@ -397,6 +397,47 @@ static void test_input(void **state)
 	assert_true(json_is_null(json_object_get(j, "upload")));
 }
 
+/* An input that is minimised after its issue was filed takes the place of the other one, once. */
+static void test_smaller(void **state)
+{
+	_autojson_ json_t *j = NULL;
+	struct vault_item item = {.signature = SLICE(A)};
+	struct crash_sighting s = {.signature = A,
+				   .target = "t",
+				   .run = "r1",
+				   .time = T0,
+				   .crash_file = "crashes/" A "/input",
+				   .input_bytes = 6,
+				   .tries = 3,
+				   .hits = 3};
+	struct ledger_noted n;
+	struct err e;
+
+	(void)state;
+	item.file[VAULT_INPUT] = SLICE("planet");
+	item.file[VAULT_MINIMIZED] = SLICE("pl");
+	assert_int_equal(vault_save(dir.fd, &item, NULL, &e), 0);
+	assert_int_equal(ledger_note(ledger, &s, &n, &e), 0);
+	queue(3);
+	j = event_of("github-new-" A);
+	assert_true(json_is_false(json_object_get(j, "minimized")));
+	assert_int_equal(ledger_minimized(ledger, A, "t", "crashes/" A "/minimized", 2, &e), 0);
+	queue(0); /* the issue is not filed yet */
+	all_done(T0);
+	open_box();
+	queue(1);
+	json_decref(take_ptr(&j));
+	j = event_of("github-smaller-" A);
+	assert_string_equal(str(j, "action"), "act");
+	assert_string_equal(str(j, "comment"), "");
+	assert_non_null(strstr(str(j, "body"), "\n<!-- reproducer -->\n\n### Reproducer\n\n"
+					       "2 bytes, made smaller"));
+	assert_non_null(strstr(str(j, "body"), "\n<!-- end of reproducer -->\n"));
+	all_done(T0);
+	open_box();
+	queue(0);
+}
+
 static void test_notes(void **state)
 {
 	const struct publish_note failed = {.kind = PUBLISH_RUN_FAILED, .run = "r1", .text = "no"};
@@ -420,7 +461,8 @@ static void test_notes(void **state)
 static const struct CMUnitTest tests[] = {
     WITH(test_new),	   WITH(test_commands), WITH(test_fixed_and_back), WITH(test_left_alone),
     WITH(test_ahead),	   WITH(test_older),	WITH(test_security),	   WITH(test_per_day),
-    WITH(test_per_target), WITH(test_many),	WITH(test_input),	   WITH(test_notes),
+    WITH(test_per_target), WITH(test_many),	WITH(test_input),	   WITH(test_smaller),
+    WITH(test_notes),
 };
 
 UNIT_MAIN(tests)
