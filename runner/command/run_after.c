@@ -67,7 +67,9 @@ static int note_fuzzed(const struct run_over *o, struct notes *l, struct err *e)
 		v[i] = (struct fuzzed_target){.name = o->view->rows[i].name,
 					      .fuzzed = o->view->rows[i].fuzzed &&
 							!o->view->rows[i].unfuzzed,
-					      .waited = waited_in_vain(&o->view->rows[i])};
+					      .waited = waited_in_vain(&o->view->rows[i]),
+					      .cov = o->view->rows[i].cov,
+					      .edges = o->view->rows[i].edges_total};
 	r = fuzzed_note(o->state, v, n, now, e);
 	free(v);
 	return r < 0 || !silent ? r : fuzzed_silent(o->state, now, silent, add_silent, l, e);

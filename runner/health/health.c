@@ -98,6 +98,9 @@ static const struct {
 			  "divide it into harnesses of one format or entry point each"},
     [HEALTH_COVERED] = {"covered", "nothing; or check more in the harness (assertions, round "
 				   "trips, a second implementation)"},
+    [HEALTH_NOT_GROWING] = {"not-growing",
+			    "new seeds, a dictionary, or a harness for the code that "
+			    "it does not reach; or less of the time for it"},
     [HEALTH_DICTIONARY_UNUSED] = {"dictionary-unused",
 				  "see that its tokens are those of the format, byte for byte"},
     [HEALTH_NO_SEEDS] = {"no-seeds", "add some real, valid, small inputs "

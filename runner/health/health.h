@@ -57,6 +57,7 @@ enum health_code {
 	HEALTH_STRUCTURE,
 	HEALTH_TOO_BROAD,
 	HEALTH_COVERED,
+	HEALTH_NOT_GROWING,
 	HEALTH_DICTIONARY_UNUSED,
 	HEALTH_NO_SEEDS,
 	HEALTH_OUTPUT_LOST,
@@ -98,6 +99,7 @@ struct health_target {
 	const json_t *stats;	/* borrowed: the newest; NULL: no run had it */
 	uint64_t now;		/* Unix seconds */
 	uint64_t fuzzed, first; /* when it was last really fuzzed, when a run first had it */
+	uint64_t grown;		/* when a run last reached more, Unix seconds */
 	bool waited;		/* the last run that had it was over before its turn came */
 	uint64_t silent_s;	/* so long without fuzzing is too long */
 	enum health_known found, built; /* by discovery, when that was asked */

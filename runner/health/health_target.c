@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is wrong with a target, from its numbers. */
+#include "base/clock.h"
 #include "base/units.h"
 #include "runner/health/health_internal.h"
 
@@ -293,6 +294,19 @@ static void judge_memory(const struct health_view *v, struct health *h)
 			   units_size((uint64_t)v->limit, limit));
 }
 
+/* For so long that it is no matter of a run; what is covered, or has a known cause, is said so. */
+static void judge_growth(const struct health_view *v, struct health *h)
+{
+	char time[UNITS_MAX];
+	uint64_t since = v->t->grown;
+
+	if (since == 0 || v->t->fuzzed < since + AT_GROWN_S || h->n > 0)
+		return;
+	health_add(h, HEALTH_NOT_GROWING, HEALTH_NOTE,
+		   "it was fuzzed for another %s without a new edge: %.0f of %.0f",
+		   units_time((v->t->fuzzed - since) * USEC_PER_SEC, time), v->cov, v->edges);
+}
+
 static void judge_inputs(const struct health_view *v, struct health *h)
 {
 	char size[UNITS_MAX];
@@ -350,6 +364,7 @@ void health_judge(const struct health_target *t, struct health *ret)
 	judge_memory(&v, ret);
 	if (may_ask_why(ret))
 		health_plateau(&v, ret);
+	judge_growth(&v, ret);
 	judge_inputs(&v, ret);
 	health_sort(ret);
 	ret->known = v.fuzzed || ret->n > 0;

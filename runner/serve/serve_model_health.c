@@ -79,6 +79,7 @@ int target_findings(struct model_base *b, const char *name, struct model_target 
 					    .now = site_now(b->site),
 					    .fuzzed = get_count(known, "fuzzed"),
 					    .first = get_count(known, "first"),
+					    .grown = get_count(known, "grown"),
 					    .waited = !t->live && waited(known),
 					    .silent_s = b->site->limits.silent_s,
 					    .damaged = *t->damaged ? t->damaged : NULL};

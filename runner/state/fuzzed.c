@@ -46,6 +46,26 @@ static uint64_t turn_of(const json_t *record)
 	return time_of(record, json_object_get(record, "turn") ? "turn" : "seen");
 }
 
+/* Into the record, from the one before (NULL: none). */
+static int note_growth(json_t *record, const json_t *old, const struct fuzzed_target *t,
+		       uint64_t now)
+{
+	bool same = json_object_get(old, "grown") && time_of(old, "edges") == t->edges;
+	uint64_t most = same ? time_of(old, "cov") : 0, grown = time_of(old, "grown");
+	json_t *more;
+
+	if (!t->fuzzed) { /* it says nothing of its coverage */
+		most = time_of(old, "cov");
+	} else if (!same || t->cov > most) {
+		most = t->cov;
+		grown = now;
+	}
+	more = json_pack("{s:I, s:I, s:I}", "cov", (json_int_t)most, "edges",
+			 (json_int_t)(t->fuzzed ? t->edges : time_of(old, "edges")), "grown",
+			 (json_int_t)grown);
+	return json_object_update_new(record, more);
+}
+
 static int note(json_t *all, const struct fuzzed_target *t, uint64_t now, struct err *e)
 {
 	const json_t *old = json_object_get(all, t->name);
@@ -56,7 +76,11 @@ static int note(json_t *all, const struct fuzzed_target *t, uint64_t now, struct
 	    json_pack("{s:I, s:I, s:I, s:I}", "fuzzed", last, "first",
 		      (json_int_t)(first ? first : now), "seen", (json_int_t)now, "turn", turn);
 
-	if (!record || json_object_set_new(all, t->name, record) < 0)
+	if (!record || note_growth(record, old, t, now) < 0) {
+		json_decref(record);
+		return err_set(e, ENOMEM, "note that a target was fuzzed");
+	}
+	if (json_object_set_new(all, t->name, record) < 0)
 		return err_set(e, ENOMEM, "note that a target was fuzzed");
 	return 0;
 }
@@ -137,8 +161,12 @@ int fuzzed_each(const struct state *s, fuzzed_each_fn *fn, void *arg, struct err
 		return r;
 	json_object_foreach(all, name, record)
 	{
-		struct fuzzed_times t = {name, time_of(record, "fuzzed"), time_of(record, "first"),
-					 time_of(record, "seen"), turn_of(record)};
+		struct fuzzed_times t = {name,
+					 time_of(record, "fuzzed"),
+					 time_of(record, "first"),
+					 time_of(record, "seen"),
+					 turn_of(record),
+					 time_of(record, "grown")};
 
 		r = fn(arg, &t, e);
 		if (r != 0)

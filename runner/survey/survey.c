@@ -119,6 +119,7 @@ static int add_known(void *arg, const struct fuzzed_times *t, struct err *e)
 		return r;
 	to->facts.fuzzed = t->fuzzed;
 	to->facts.first = t->first;
+	to->facts.grown = t->grown;
 	to->facts.waited = t->turn < t->seen;
 	to->seen = t->seen;
 	to->stats = newest_stats(a->state, t, &to->damaged);

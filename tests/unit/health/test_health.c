@@ -352,6 +352,33 @@ static void silence(void **state)
 	json_decref(j);
 }
 
+/* Days without a new edge are said, when nothing else explains them. */
+static void does_it_still_grow(void **state)
+{
+	enum { DAY = 86400, T0 = 1700000000 };
+	_autojson_ json_t *j = stats_healthy();
+	struct health_target t = {.stats = j, .now = T0 + 9 * DAY, .grown = T0};
+
+	(void)state;
+	t.fuzzed = T0 + 2 * DAY;
+	assert_string_equal(only_of(&t, HEALTH_NOT_GROWING)->reason,
+			    "it was fuzzed for another 2d00h without a new edge: 900 of 2000");
+	t.fuzzed = T0 + 2 * DAY - 1;
+	health_judge(&t, &judged);
+	assert_int_equal(judged.n, 0);
+	t.fuzzed = T0 + 5 * DAY;
+	t.grown = 0; /* a record of an earlier version */
+	health_judge(&t, &judged);
+	assert_int_equal(judged.n, 0);
+	t.grown = T0;
+	stats_set(j, "edges", 99);
+	(void)only_of(&t, HEALTH_FEW_EDGES);
+	stats_set(j, "edges", 2000);
+	stats_say(j, "reason", "plateau");
+	stats_set(j, "cov", 1300);
+	(void)only_of(&t, HEALTH_COVERED);
+}
+
 static void the_worst_comes_first(void **state)
 {
 	_autojson_ json_t *j = stats_healthy(), *said = NULL;
@@ -429,6 +456,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(limits),
     cmocka_unit_test(what_it_begins_with),
     cmocka_unit_test(silence),
+    cmocka_unit_test(does_it_still_grow),
     cmocka_unit_test(the_worst_comes_first),
     cmocka_unit_test(as_json),
     cmocka_unit_test(the_document_has_each_code),

@@ -102,6 +102,44 @@ static const char *turns_of_all(void)
 	return text;
 }
 
+static int growth(void *arg, const struct fuzzed_times *t, struct err *e)
+{
+	(void)e;
+	*(uint64_t *)arg = t->grown ? (t->grown - T0) / DAY : 99;
+	return 0;
+}
+
+/* A run of one target, and in days after T0 when it last grew; 99: never. */
+static uint64_t grown(bool fuzzed, uint64_t cov, uint64_t edges, unsigned days)
+{
+	struct fuzzed_target t = {.name = "t", .fuzzed = fuzzed, .cov = cov, .edges = edges};
+	uint64_t day = 99;
+	struct err e;
+
+	if (fuzzed_note(&state_of, &t, 1, T0 + days * DAY, &e) < 0 ||
+	    fuzzed_each(&state_of, growth, &day, &e) < 0)
+		fail_msg("%s", e.msg);
+	return day;
+}
+
+static void when_it_grew(void **state)
+{
+	(void)state;
+	assert_int_equal(grown(false, 0, 0, 1), 99);
+	assert_int_equal(grown(true, 10, 100, 2), 2);
+	assert_int_equal(grown(true, 10, 100, 3), 2);
+	assert_int_equal(grown(true, 11, 100, 4), 4);
+	assert_int_equal(grown(true, 10, 100, 5), 4); /* less than once, and the same again */
+	assert_int_equal(grown(true, 11, 100, 6), 4);
+	assert_int_equal(grown(false, 0, 0, 7), 4); /* it could not start */
+	assert_int_equal(grown(true, 11, 100, 8), 4);
+	assert_int_equal(grown(true, 5, 101, 9), 9); /* another build */
+	assert_int_equal(grown(true, 5, 101, 10), 9);
+	/* A record of an earlier version. */
+	scratch_write(dir.fd, "stats/last_fuzzed.json", "{\"t\": {\"fuzzed\": 1}}");
+	assert_int_equal(grown(true, 5, 101, 11), 11);
+}
+
 static void waits(const char *name, uint64_t now)
 {
 	struct fuzzed_target t = {.name = name, .waited = true};
@@ -180,6 +218,7 @@ static const struct CMUnitTest tests[] = {
     CASE(a_damaged_file_is_begun_anew),
     CASE(a_run_in_which_it_waited_is_no_turn),
     CASE(a_record_of_an_earlier_version),
+    CASE(when_it_grew),
     CASE(a_failure_at_any_step),
 };
 
