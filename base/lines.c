@@ -19,6 +19,27 @@ size_t lines_keep_end(char *b, size_t n, size_t cap, struct slice part)
 	return n + part.n;
 }
 
+struct slice lines_without_colours(struct slice line, char *out, size_t cap)
+{
+	size_t to = 0;
+
+	for (size_t i = 0; i < line.n && to < cap;) {
+		if (line.p[i] != '\033') {
+			out[to++] = line.p[i++];
+			continue;
+		}
+		i++;
+		if (i < line.n && line.p[i] == '[') {
+			i++;
+			while (i < line.n &&
+			       ((line.p[i] >= '0' && line.p[i] <= '9') || line.p[i] == ';'))
+				i++;
+			i += i < line.n;
+		}
+	}
+	return (struct slice){out, to};
+}
+
 static void deliver(struct lines *l, line_fn *fn, void *arg)
 {
 	struct slice line = {l->b, l->n};

@@ -23,6 +23,10 @@ typedef void line_fn(void *arg, struct slice line);
  * from the end are kept, at least LINES_END.  Returns the new n. */
 size_t lines_keep_end(char *b, size_t n, size_t cap, struct slice part);
 
+/* The line without a terminal's colours ("\033[1m") and other escape characters, in out, cut to
+ * cap bytes. */
+struct slice lines_without_colours(struct slice line, char *out, size_t cap);
+
 void lines_feed(struct lines *l, struct slice bytes, line_fn *fn, void *arg);
 /* The last line when the stream ended without a newline. */
 void lines_end(struct lines *l, line_fn *fn, void *arg);

@@ -148,6 +148,8 @@ void tool_take(const struct tool *t, struct tool_end *io, uint64_t *io_logged, s
 	size_t n = block.n < room ? block.n : (size_t)room;
 
 	keep_end(io, block);
+	if (t->errors)
+		t->errors(t->arg, block);
 	if (t->log_fd < 0)
 		return;
 	/* A full disk is no reason to end a build. */

@@ -54,7 +54,9 @@ struct tool {
 	/* Gets its output, block by block, and ends it when that fails; NULL: the output
 	 * goes where its errors go. */
 	tool_sink *out;
-	void *arg;
+	/* Gets its errors as well, block by block; NULL: nothing does. */
+	void (*errors)(void *arg, struct slice block);
+	void *arg;			/* of both */
 	const struct tool_group *group; /* NULL: no limits, only a process group */
 	bool stays; /* processes in its group go on when the program ends by itself: a server */
 	int log_fd; /* a copy of its errors, up to log_max bytes; -1: none */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/crash/internal.h"
 
+#include "base/lines.h"
+
 /* A line goes through the kinds in the order of the big platforms' parser, whose
  * answers depend on it, and then to the stack and the state. */
 
@@ -201,27 +203,6 @@ static bool learn(struct crash_parser *p, const struct line *l)
 	return true;
 }
 
-/* Without "\033[1m" and the like, into p->plain. */
-static struct slice without_colours(struct crash_parser *p, struct slice line)
-{
-	size_t to = 0;
-
-	for (size_t i = 0; i < line.n && to < sizeof(p->plain);) {
-		if (line.p[i] != '\033') {
-			p->plain[to++] = line.p[i++];
-			continue;
-		}
-		i++;
-		if (i < line.n && line.p[i] == '[') {
-			i++;
-			while (i < line.n && (text_digit(line.p[i]) || line.p[i] == ';'))
-				i++;
-			i += i < line.n;
-		}
-	}
-	return (struct slice){p->plain, to};
-}
-
 /* "...half a lineAddressSanitizer:DEADLYSIGNAL": it is written without a newline of its
  * own before it. */
 static void cut_glued(struct slice *io)
@@ -288,7 +269,7 @@ void report_line(struct crash_parser *p, struct slice line)
 	if (line.n > 0 && line.p[0] == BOM[0])
 		scan_lit(&line, SLICE(BOM));
 	if (line.n > 0 && memchr(line.p, '\033', line.n))
-		line = without_colours(p, line);
+		line = lines_without_colours(line, p->plain, sizeof(p->plain));
 	stripped = prefix_strip(&p->prefix, &line);
 	cut_glued(&line);
 	l.text = line;

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* bazel's exit statuses (https://bazel.build/run/scripts#exit-codes). */
@@ -105,51 +106,119 @@ static int add_args(const struct bazel *b, const struct bazel_call *c, struct st
 	return r;
 }
 
-/* Of what it said last, the first line that begins with "ERROR: ", else "FATAL: ", else the
- * last one. */
-static void read_said(const struct tool_end *end, char said[BAZEL_SAID_MAX])
-{
-	char shown[NAMES_PRINTABLE_MAX];
-	struct slice all = {end->said, end->said_n}, line, best = {0};
-	bool told = false;
+/* What a call goes through. */
+struct call {
+	const struct bazel_call *c;
+	struct bazel_said said, printed; /* its errors; its output */
+	struct err err;			 /* the sink's */
+	bool failed;
+	size_t after; /* bytes of output since then */
+};
 
-	while (!told && scan_line(&all, &line)) {
-		told = scan_lit(&line, SLICE("ERROR: ")) || scan_lit(&line, SLICE("FATAL: "));
-		if (told || line.n > 0)
-			best = line;
+/* The exit status is asked first: the output of a Bazel that failed is no answer, but may say why
+ * (the distribution's script writes to it that a version is missing).  So an output that the sink
+ * refuses is read on for a while. */
+static int on_output(void *arg, struct slice block, struct err *e)
+{
+	enum { AFTER_MAX = 1 << 20 };
+	struct call *k = arg;
+
+	bazel_said_feed(&k->printed, block);
+	if (!k->failed && k->c->out(k->c->arg, block, &k->err) < 0)
+		k->failed = true;
+	else if (k->failed)
+		k->after += block.n;
+	if (k->after <= AFTER_MAX)
+		return 0;
+	*e = k->err;
+	return -e->code;
+}
+
+static void on_errors(void *arg, struct slice block)
+{
+	bazel_said_feed(&((struct call *)arg)->said, block);
+}
+
+/* The first line of .bazelversion: the Bazel that a launcher looks for; "": none. */
+static void wanted_version(const struct bazel *b, char out[32])
+{
+	_autoclose_ int fd = sys_openat(
+	    b->fd, ".bazelversion", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+	static const char allowed[] = "0123456789abcdefghijklmnopqrstuvwxyz./-_*";
+	struct stat st;
+	ssize_t n;
+
+	*out = '\0';
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	n = sys_pread(fd, out, 31, 0);
+	out[n > 0 ? n : 0] = '\0';
+	out[strspn(out, allowed)] = '\0';
+}
+
+/* A launcher's own words do not begin with "ERROR: ", and may not name the version. */
+static void read_said(const struct bazel *b, struct call *k, char said[BAZEL_SAID_MAX])
+{
+	char text[BAZEL_SAID_MAX], version[32];
+
+	if (bazel_said_end(&k->said, said))
+		return;
+	if (bazel_said_end(&k->printed, text)) {
+		memcpy(said, text, sizeof(text));
+		return;
 	}
-	snprintf(said, BAZEL_SAID_MAX, "%.*s", BAZEL_SAID_MAX - 1,
-		 best.n ? names_printable(best, shown) : "");
+	wanted_version(b, version);
+	if (*version && *said && !strstr(said, version)) {
+		memcpy(text, said, sizeof(text));
+		snprintf(said, BAZEL_SAID_MAX, "%.300s (.bazelversion asks for Bazel %s)", text,
+			 version);
+	}
+}
+
+static int run_call(const struct bazel *b, struct call *k, const struct strv *argv,
+		    struct tool_end *end, struct err *e)
+{
+	const struct bazel_call *c = k->c;
+	const struct tool t = {.argv = (const char *const *)argv->v,
+			       .dir = b->fd,
+			       .owner = &b->owner,
+			       .group = b->group,
+			       .stays = true,
+			       .time_us = c->time_us ? c->time_us : BAZEL_ASK_US,
+			       .out = c->out ? on_output : NULL,
+			       .errors = on_errors,
+			       .arg = k,
+			       .log_fd = c->log_fd,
+			       .log_max = c->log_max};
+	int r = tool_run(&t, end, e);
+
+	return r < 0 ? err_wrap(e, "%s", c->command) : 0;
 }
 
 int bazel_call(const struct bazel *b, const struct bazel_call *c, int *ret_code,
 	       char said[BAZEL_SAID_MAX], struct err *e)
 {
 	CLEANUP(strv_done_p) struct strv argv = {0};
+	_autofree_ struct call *k = sys_calloc(1, sizeof(*k));
 	struct tool_end end;
-	struct tool t = {.dir = b->fd,
-			 .owner = &b->owner,
-			 .group = b->group,
-			 .stays = true,
-			 .time_us = c->time_us ? c->time_us : BAZEL_ASK_US,
-			 .out = c->out,
-			 .arg = c->arg,
-			 .log_fd = c->log_fd,
-			 .log_max = c->log_max};
-	int r = add_args(b, c, &argv, e);
+	int r = k ? add_args(b, c, &argv, e) : err_sys(e, "allocate for Bazel's answer");
 
 	*said = '\0';
 	if (r < 0)
 		return r;
-	t.argv = (const char *const *)argv.v;
-	r = tool_run(&t, &end, e);
+	k->c = c;
+	r = run_call(b, k, &argv, &end, e);
 	if (r < 0)
-		return err_wrap(e, "%s", c->command);
-	read_said(&end, said);
+		return r;
 	if (!WIFEXITED(end.status))
 		return err_set(e, EPROTO, "%s %s: ended by signal %d", b->program, c->command,
 			       WTERMSIG(end.status));
 	*ret_code = WEXITSTATUS(end.status);
+	if (k->failed && (*ret_code == BAZEL_OK || *ret_code == BAZEL_PARTIAL)) {
+		*e = k->err;
+		return err_wrap(e, "%s", c->command);
+	}
+	read_said(b, k, said);
 	return 0;
 }
 
@@ -238,14 +307,14 @@ int bazel_labels(const struct bazel *b, struct strv *ret, char partial[BAZEL_SAI
 		r = bazel_call(b, &c, &code, partial, e);
 	if (r < 0)
 		return r;
+	if (code != BAZEL_OK && code != BAZEL_PARTIAL)
+		return err_set(e, EPROTO, "%s query: %s", b->program,
+			       *partial ? partial : "it does not say why it failed");
 	lines_end(&l->lines, on_line, l);
 	if (l->failed) {
 		*e = l->err;
 		return -e->code;
 	}
-	if (code != BAZEL_OK && code != BAZEL_PARTIAL)
-		return err_set(e, EPROTO, "%s query: %s", b->program,
-			       *partial ? partial : "it does not say why it failed");
 	if (code == BAZEL_OK)
 		*partial = '\0';
 	sort_unique(ret);

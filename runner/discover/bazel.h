@@ -4,6 +4,7 @@
 
 #include "base/owner.h"
 #include "base/tool.h"
+#include "runner/discover/bazel_said.h"
 #include "runner/discover/discover.h"
 
 /* A Bazel workspace and its own Bazel (4.2 or newer).  Bazel is started in the workspace; when
@@ -36,8 +37,6 @@ struct bazel {
 MUST_CHECK int bazel_open(const struct discover_source *s, struct bazel *ret, struct err *e);
 void bazel_done(struct bazel *b);
 
-enum { BAZEL_SAID_MAX = 400 };
-
 /* One call: "bazel STARTUP COMMAND ARGS". */
 struct bazel_call {
 	const char *command;
@@ -50,8 +49,9 @@ struct bazel_call {
 };
 #define BAZEL_ASK_US (UINT64_C(600) * 1000000)
 
-/* 0 when it ended with an exit status, which *ret_code is; said: its own words about what
- * was wrong, one printable line, "" when it has none.  Other ends are errors. */
+/* 0 when it ended with an exit status, which *ret_code is.  said: the first error in its own words
+ * (runner/discover/bazel_said.h), or "".  Other ends are errors.  So is an answer that `out`
+ * refuses, if the exit status says that it is one. */
 MUST_CHECK int bazel_call(const struct bazel *b, const struct bazel_call *c, int *ret_code,
 			  char said[BAZEL_SAID_MAX], struct err *e);
 

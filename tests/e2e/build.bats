@@ -126,6 +126,15 @@ row() { # TARGET KEY: of the last run
 	[ -z "$LOGS" ]
 }
 
+@test "bazel: a version that is not here is named" {
+	echo 7.1.0 >"$WS/.bazelversion"
+	cell list
+	rm "$WS/.bazelversion"
+	[ "$status" -eq 2 ]
+	[[ $output == *"requires Bazel 7.1.0 (specified in $WS/.bazelversion)"* ]]
+	[[ $output != *"x1b"* ]]
+}
+
 @test "bazel: another query, for what cc_fuzz_test() makes" {
 	sources "$(bazel_source query '"attr(generator_function, \"^cc_fuzz_test$\", kind(fuzzing_binary, //...))"')"
 	cell run --plain --max-fuzzer-time 3s
@@ -136,11 +145,11 @@ row() { # TARGET KEY: of the last run
 
 @test "bazel: a broken package is told, and what is not in it is fuzzed" {
 	mkdir "$WS/wrong"
-	echo 'no_such_rule(name = "x")' >"$WS/wrong/BUILD"
+	echo 'fail("no rule for x")' >"$WS/wrong/BUILD"
 	cell run --plain --filter line_fuzzer --max-fuzzer-time 3s
 	rm -r "$WS/wrong"
 	[ "$status" -eq 5 ]
-	[[ $output == *"there may be more targets: "* ]]
+	[[ $output == *"there may be more targets: "*"wrong/BUILD"*"Error in fail: no rule for x"* ]]
 	[ "$(row line_fuzzer reason)" = time-limit ]
 }
 

@@ -185,7 +185,7 @@ static void test_bazel_fails(void **state)
 	fake_targets(&f, labels);
 	tree_file(&f.tree, "code.query", "7");
 	tree_file(&f.tree, "said.query", "ERROR: no \x1b[31m such\x1b function\n");
-	fails(&f, -EPROTO, "query: no \\x1b[31m such\\x1b function");
+	fails(&f, -EPROTO, "query: no  such function");
 	tree_file(&f.tree, "said.query", "");
 	fails(&f, -EPROTO, "query: it does not say why it failed");
 	tree_file(&f.tree, "code.query", "0");
@@ -204,6 +204,39 @@ static void test_bazel_fails(void **state)
 	fails(&f, -EINVAL, "is no Bazel workspace");
 	f.source.path = "/no/workspace";
 	fails(&f, -ENOENT, "/no/workspace: open directory");
+	fake_done(&f);
+}
+
+/* The script that picks a Bazel: what it says goes where the answer would be. */
+static void test_launcher(void **state)
+{
+	static const char *const labels[] = {"//p:a", NULL};
+	struct fake f;
+
+	(void)state;
+	fake_make(&f);
+	fake_targets(&f, labels);
+	tree_file(&f.tree, "code.query", "1");
+	tree_file(
+	    &f.tree, "out.label",
+	    "\x1b[31mERROR: The project you're trying to build requires Bazel 7.1.0 (specified "
+	    "in /a/very/long/path/of/a/project/.bazelversion), but it wasn't found.\x1b[0m\n\n"
+	    "You can install it:\n  apt install bazel\n");
+	fails(&f, -EPROTO,
+	      "query: The project you're trying to build requires Bazel 7.1.0 (specified in "
+	      "/a/very/long/path/of/a/project/.bazelversion), but it wasn't found.");
+	/* Another one, which does not say which version it looked for. */
+	tree_file(&f.tree, "out.label", "");
+	tree_file(&f.tree, "said.query", "could not download Bazel: no route to host\n");
+	fails(&f, -EPROTO, "query: could not download Bazel: no route to host");
+	tree_file(&f.tree, "ws/.bazelversion", "8.0.1\nmore\n");
+	fails(&f, -EPROTO, "no route to host (.bazelversion asks for Bazel 8.0.1)");
+	assert_int_equal(unlinkat(f.tree.fd, "ws/.bazelversion", 0), 0);
+	assert_int_equal(symlinkat("/etc/hostname", f.tree.fd, "ws/.bazelversion"), 0);
+	fails(&f, -EPROTO, "no route to host");
+	/* Without an end: it is not read for ever. */
+	tree_bytes(&f.tree, "bazel", SLICE("#!/bin/sh\nexec yes @other//p:b\n"), 0755);
+	fails(&f, -EBADMSG, "finds what can be no fuzz target: @other//p:b");
 	fake_done(&f);
 }
 
@@ -265,10 +298,11 @@ static void test_old_ones(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_targets), cmocka_unit_test(test_options),
-    cmocka_unit_test(test_unbuilt), cmocka_unit_test(test_names),
-    cmocka_unit_test(test_partial), cmocka_unit_test(test_bazel_fails),
-    cmocka_unit_test(test_hostile), cmocka_unit_test(test_old_ones),
+    cmocka_unit_test(test_targets),  cmocka_unit_test(test_options),
+    cmocka_unit_test(test_unbuilt),  cmocka_unit_test(test_names),
+    cmocka_unit_test(test_partial),  cmocka_unit_test(test_bazel_fails),
+    cmocka_unit_test(test_hostile),  cmocka_unit_test(test_old_ones),
+    cmocka_unit_test(test_launcher),
 };
 
 UNIT_MAIN(tests)
