@@ -121,6 +121,8 @@ int command_list(int argc, char **argv)
 		r = print_json(&a);
 	else if (r == EXIT_DONE)
 		print_text(&a);
+	if (r == EXIT_DONE && a.common.targets.partial)
+		r = EXIT_NOT_FUZZED;
 	common_done(&a.common);
 	return r;
 }

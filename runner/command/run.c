@@ -175,6 +175,7 @@ static int build_and_plan(struct run_args *a)
 	r = session_plan(s);
 	if (a->broken && (r == EXIT_USAGE || (r == EXIT_DONE && runnable(&s->plan) == 0)))
 		return not_built(a);
+	a->broken |= s->common.targets.partial; /* also when nothing is built first */
 	return r;
 }
 

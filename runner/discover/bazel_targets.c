@@ -366,7 +366,8 @@ int discover_bazel(const struct discover_source *s, struct target_list *out, str
 
 	if (r == 0)
 		r = bazel_labels(&f.b, &f.labels, f.said, e);
-	if (r == 0 && *f.said)
+	out->partial = r == 0 && *f.said;
+	if (out->partial)
 		r = list_note(out, here(&f), true, e, "there may be more targets: %s", f.said);
 	if (r == 0 && f.labels.n == 0)
 		return list_note(out, here(&f), true, e, "the query finds no target: %s",

@@ -194,6 +194,7 @@ static int merge(struct target_list *io, struct target_list *fresh, struct err *
 	if (io->n > 0)
 		qsort(io->v, io->n, sizeof(*io->v), by_name);
 	io->notes_dropped += fresh->notes_dropped;
+	io->partial |= fresh->partial;
 	for (size_t i = 0; i < fresh->n_notes; i++) {
 		if (has_room(io, fresh->notes[i].warning)) {
 			io->notes[io->n_notes++] = fresh->notes[i];

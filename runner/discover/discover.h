@@ -58,6 +58,7 @@ struct target_list {
 	struct discover_note *notes; /* in the order of the sources, files sorted by name */
 	size_t n_notes;
 	uint64_t notes_dropped; /* beyond DISCOVER_MAX_NOTES */
+	bool partial;		/* a source may have more targets; a note says why */
 };
 void target_list_done(struct target_list *l);
 

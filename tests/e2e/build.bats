@@ -135,6 +135,26 @@ row() { # TARGET KEY: of the last run
 	[[ $output != *"x1b"* ]]
 }
 
+@test "bazel: list ends with 5 when a package could not be loaded" {
+	cat >"$WORK/bazel" <<-'END'
+		#!/bin/sh
+		case $* in
+		*output=label*) echo //p:a && echo 'ERROR: wrong/BUILD: no such rule' >&2 && exit 3 ;;
+		*output=xml*) echo '<query/>' ;;
+		*cquery*) printf '//p:a\tout/a\n' ;;
+		*info*) echo /nowhere ;;
+		esac
+	END
+	chmod 0755 "$WORK/bazel"
+	sources "$(bazel_source bazel "\"$WORK/bazel\"")"
+	cell list
+	[ "$status" -eq 5 ]
+	[[ $output == *"there may be more targets: wrong/BUILD: no such rule"* ]]
+	sed -i 's/exit 3/exit 0/' "$WORK/bazel"
+	cell list
+	[ "$status" -eq 0 ]
+}
+
 @test "bazel: another query, for what cc_fuzz_test() makes" {
 	sources "$(bazel_source query '"attr(generator_function, \"^cc_fuzz_test$\", kind(fuzzing_binary, //...))"')"
 	cell run --plain --max-fuzzer-time 3s

@@ -165,12 +165,14 @@ static void test_partial(void **state)
 	tree_file(&f.tree, "said.query", "Loading\nERROR: error loading package 'q'\nINFO: x\n");
 	adds(&f, &l);
 	assert_int_equal(l.n, 1);
+	assert_true(l.partial);
 	expect_note(&l, "/ws", true, "there may be more targets: error loading package 'q'");
 	target_list_done(&l);
 	fake_targets(&f, none);
 	tree_file(&f.tree, "code.query", "0");
 	adds(&f, &l);
 	assert_int_equal(l.n, 0);
+	assert_false(l.partial);
 	expect_note(&l, "/ws", true, "the query finds no target: attr(tags");
 	fake_done(&f);
 }
