@@ -68,10 +68,13 @@ static int add_args(const struct bazel *b, const struct events *ev, const struct
 static int judge(const struct bazel *b, const struct events *ev, const struct strv *labels,
 		 int code, const char *said, struct build_result *ret, struct err *e)
 {
+	struct rights rights;
 	size_t failed;
 	bool any = false;
-	int r = events_read(ev->fd, labels, ret, &any, e);
+	int r = rights_of(b->dir, &rights, e);
 
+	if (r == 0)
+		r = events_read(ev->fd, labels, &rights, ret, &any, e);
 	if (r < 0)
 		return r;
 	failed = ret->failed.labels.n;
@@ -83,9 +86,9 @@ static int judge(const struct bazel *b, const struct events *ev, const struct st
 				 : "it does not say what it did (does its server see another "
 				   "/tmp? bazel shutdown)");
 	else if (failed > 0)
-		build_fail(ret, "%zu of %zu targets did not build: %s%s%s", failed, labels->n,
-			   ret->failed.labels.v[0], failed > 1 ? ", " : "",
-			   failed > 1 ? "..." : "");
+		build_fail(ret, "%zu of %zu targets did not build%s: %s: %s", failed, labels->n,
+			   failed > 1 ? "; the first" : "", ret->failed.labels.v[0],
+			   ret->failed.whys.v[0]);
 	else if (code != 0)
 		build_fail(ret, "%s build ended with %d: %s", b->program, code, said);
 	return 0;

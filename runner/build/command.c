@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/lines.h"
 #include "base/tool.h"
 #include "runner/discover/build_user.h"
 
@@ -17,22 +18,22 @@
 #define TICK_US UINT64_C(20000)
 
 /* Lines of what it said last that are told. */
-enum { LINES = 3, SHOWN_MAX = 110 };
+enum { LINES = 4, SHOWN_MAX = 110 };
 
 /* The last line, which may be make's own, says less than a compiler's. */
-struct lines {
+struct chosen {
 	struct slice v[LINES]; /* the last ones; the oldest is v[0] */
 	size_t n;
 };
 
-static void keep(struct lines *l, struct slice line)
+static void keep(struct chosen *l, struct slice line)
 {
 	if (l->n == LINES)
 		memmove(l->v, l->v + 1, --l->n * sizeof(l->v[0]));
 	l->v[l->n++] = line;
 }
 
-static bool says(struct slice line, const char *word)
+bool build_says(struct slice line, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -42,37 +43,53 @@ static bool says(struct slice line, const char *word)
 	return false;
 }
 
-/* Those with "error:" (a compiler's, a linker's), else with "error" or make's mark, else the
- * last one. */
-static void choose(const struct tool_end *end, struct lines *ret)
+/* What names a part that failed: make's "*** [Makefile:9: a_fuzzer] Error 1", ninja's "FAILED: ".
+ */
+static bool names_part(struct slice line)
+{
+	return build_says(line, "*** ") || scan_lit(&line, SLICE("FAILED: "));
+}
+
+/* For each part that failed its first error (a compiler's, a linker's) and its name; else what has
+ * "error" in it, else the last line. */
+static void choose(const struct tool_end *end, struct chosen *ret)
 {
 	struct slice all = {end->said, end->said_n}, line;
-	struct lines marked = {.n = 0}, other = {.n = 0}, last = {.n = 0};
+	struct chosen marked = {.n = 0}, other = {.n = 0}, last = {.n = 0};
+	bool had_error = false, any_error = false;
 
 	while (scan_line(&all, &line)) {
-		if (says(line, "error:"))
+		bool error = build_says(line, "error:"), part = names_part(line);
+
+		if (part || (error && !had_error))
 			keep(&marked, line);
-		else if (says(line, "error") || says(line, "*** "))
+		if (part || build_says(line, "error"))
 			keep(&other, line);
+		had_error = error || (had_error && !part);
+		any_error |= error;
 		if (line.n > 0) {
 			last.n = 0;
 			keep(&last, line);
 		}
 	}
-	*ret = marked.n ? marked : other.n ? other : last;
+	*ret = any_error ? marked : other.n ? other : last;
 }
 
 static void say_status(const struct config_source *s, const struct tool_end *end,
 		       struct build_result *ret)
 {
 	char text[LINES * (SHOWN_MAX + 2) + 1] = "";
-	struct lines l;
+	struct chosen l;
 	size_t at = 0;
 
 	choose(end, &l);
-	for (size_t i = 0; i < l.n; i++)
+	for (size_t i = 0; i < l.n; i++) {
+		char plain[SHOWN_MAX];
+		struct slice line = lines_without_colours(l.v[i], plain, sizeof(plain));
+
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.*s", i ? "; " : "",
-				       l.v[i].n < SHOWN_MAX ? (int)l.v[i].n : SHOWN_MAX, l.v[i].p);
+				       (int)line.n, line.p);
+	}
 	build_fail(ret, "%s ended with %d: %s", s->build.v[0], WEXITSTATUS(end->status), text);
 }
 

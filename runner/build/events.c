@@ -20,6 +20,7 @@ struct fate {
 struct reading {
 	const struct strv *labels;
 	struct fate *fates; /* in the order of labels */
+	struct actions actions;
 	bool any;
 };
 
@@ -28,6 +29,7 @@ static void reading_done(struct reading *r)
 	for (size_t i = 0; r->fates && i < r->labels->n; i++)
 		free(r->fates[i].why);
 	free(r->fates);
+	actions_done(&r->actions);
 }
 
 static int to_label(const void *key, const void *label)
@@ -47,7 +49,7 @@ static struct fate *fate_of(const struct reading *r, const json_t *label)
 }
 
 /* The first of its actions that failed, which may be of a library. */
-static const char *failed_part(const json_t *event)
+static const json_t *failed_action(const json_t *event)
 {
 	const json_t *children = json_object_get(event, "children"), *action;
 	size_t i;
@@ -57,24 +59,28 @@ static const char *failed_part(const json_t *event)
 	{
 		action = json_object_get(child, "actionCompleted");
 		if (json_string_value(json_object_get(action, "label")))
-			return json_string_value(json_object_get(action, "label"));
+			return action;
 	}
 	return NULL;
 }
 
-static char *why_not(const json_t *event)
+static char *why_not(const struct reading *r, const json_t *event)
 {
 	const json_t *aborted = json_object_get(event, "aborted");
 	const char *reason = json_string_value(json_object_get(aborted, "reason"));
 	const char *more = json_string_value(json_object_get(aborted, "description"));
-	const char *part = failed_part(event);
+	const json_t *action = failed_action(event);
+	const char *part = json_string_value(json_object_get(action, "label")), *line;
 
 	if (aborted)
 		return sys_asprintf("%.60s%s%.200s", reason ? reason : "aborted",
 				    more && *more ? ": " : "", more ? more : "");
-	if (part)
-		return sys_asprintf("an action of %.200s failed", part);
-	return sys_strdup("it failed");
+	if (!part)
+		return sys_strdup("it failed");
+	line = actions_line(&r->actions, part,
+			    json_string_value(json_object_get(action, "primaryOutput")));
+	return sys_asprintf("an action of %.100s failed%s%s", part, line ? ": " : "",
+			    line ? line : "");
 }
 
 /* An aspect's end is not the target's; of several configurations each must be well. */
@@ -86,25 +92,28 @@ static int take_event(struct reading *r, const json_t *event, struct err *e)
 	bool ok = json_is_true(json_object_get(completed, "success"));
 
 	r->any = true;
+	if (json_object_get(event, "action"))
+		return actions_take(&r->actions, event, e);
 	if (!fate || json_object_get(id, "aspect"))
 		return 0;
 	fate->built = ok && (!fate->told || fate->built);
 	fate->told = true;
 	if (ok || fate->why)
 		return 0;
-	fate->why = why_not(event);
+	fate->why = why_not(r, event);
 	return fate->why ? 0 : err_sys(e, "allocate a reason");
 }
 
 static int take_line(struct reading *r, struct slice line, struct err *e)
 {
-	static const char mark[] = "\"targetCompleted\"";
+	static const char target[] = "\"targetCompleted\"", action[] = "\"actionCompleted\"";
 	_autojson_ json_t *event = NULL;
 	struct err ignored;
 
 	r->any = r->any || line.n > 0;
 	/* Most events are of something else. */
-	if (!memmem(line.p, line.n, mark, sizeof(mark) - 1) ||
+	if ((!memmem(line.p, line.n, target, sizeof(target) - 1) &&
+	     !memmem(line.p, line.n, action, sizeof(action) - 1)) ||
 	    json_parse(line, &event, &ignored) < 0)
 		return 0;
 	return take_event(r, event, e);
@@ -185,11 +194,13 @@ static int tell(const struct reading *r, struct build_result *ret, struct err *e
 	return rc;
 }
 
-int events_read(int fd, const struct strv *labels, struct build_result *ret, bool *ret_any,
-		struct err *e)
+int events_read(int fd, const struct strv *labels, const struct rights *rights,
+		struct build_result *ret, bool *ret_any, struct err *e)
 {
 	CLEANUP(reading_done)
-	struct reading r = {.labels = labels, .fates = sys_calloc(labels->n + 1, sizeof(*r.fates))};
+	struct reading r = {.labels = labels,
+			    .actions = {.rights = rights},
+			    .fates = sys_calloc(labels->n + 1, sizeof(*r.fates))};
 	int rc;
 
 	if (!r.fates)

@@ -71,7 +71,7 @@ row() { # TARGET KEY: of the last run
 	cell run --plain --max-fuzzer-time 4s
 	[ "$status" -eq 5 ]
 	[[ $output == *"failed  //broken:half_fuzzer: an action of //broken:half failed"* ]]
-	[[ $output == *"half_fuzzer was NOT FUZZED (no-binary): //broken:half_fuzzer did not build"* ]]
+	[[ $output == *"half_fuzzer was NOT FUZZED (no-binary): //broken:half_fuzzer did not build: an action of //broken:half failed: broken/half.cc:3:2: error: \"this does not compile\""* ]]
 	[ "$(row half_fuzzer reason)" = no-binary ]
 	for t in line_fuzzer pair_fuzzer words_fuzzer; do
 		[ "$(row "$t" reason)" = time-limit ]

@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0)
 		fd = file();
 	check(ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
-	check(events_read(fd, &both, &r, &any, &e) == 0);
+	check(events_read(fd, &both, NULL, &r, &any, &e) == 0);
 	check(any || size == 0 || data[0] == '\n');
 	check(r.built.n + r.failed.labels.n == 2 && r.failed.labels.n == r.failed.whys.n);
 	for (size_t i = 0; i < r.failed.whys.n; i++)

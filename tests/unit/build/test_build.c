@@ -77,7 +77,7 @@ static void test_bazel_fails(void **state)
 	tree_file(&f.tree, "out.build", DONE("//p:a", GOOD) DONE("//p:b", "\"completed\":{}"));
 	builds_well(&f, &r);
 	assert_false(r.ok);
-	assert_string_equal(r.why, "1 of 2 targets did not build: //p:b");
+	assert_string_equal(r.why, "1 of 2 targets did not build: //p:b: it failed");
 	assert_int_equal(r.built.n, 1);
 	assert_string_equal(r.failed.labels.v[0], "//p:b");
 	build_result_done(&r);
@@ -106,6 +106,61 @@ static void test_bazel_fails(void **state)
 	builds_well(&f, &r);
 	assert_string_equal(r.why, "the query finds no target");
 	build_result_done(&r);
+	fake_done(&f);
+}
+
+static void why_failed(struct fake *f, const char *events, const char *want)
+{
+	struct build_result r;
+
+	tree_file(&f->tree, "out.build", events);
+	builds_well(f, &r);
+	assert_false(r.ok);
+	assert_string_equal(r.failed.whys.v[0], want);
+	build_result_done(&r);
+}
+
+/* The first error of the compiler, from the file that Bazel keeps it in. */
+static void test_bazel_compiler(void **state)
+{
+	static const char *const one[] = {"//p:a", NULL};
+	static const char event[] =
+	    "{\"id\":{\"actionCompleted\":{\"primaryOutput\":\"o/%s\",\"label\":\"//l:lib\"}},"
+	    "\"action\":{\"exitCode\":1,\"stderr\":{\"uri\":\"%s%s/a%%20file\"}}}\n" DONE(
+		"//p:a", "\"children\":[{\"actionCompleted\":{\"primaryOutput\":\"o/x.o\","
+			 "\"label\":\"//l:lib\"}}],\"completed\":{}");
+	char events[1000];
+	struct fake f;
+
+	(void)state;
+	fake_make(&f);
+	fake_targets(&f, one);
+	tree_file(&f.tree, "code.build", "1");
+	tree_file(&f.tree, "a file",
+		  "/usr/bin/ld.gold: warning: x\n\x1b[1ml/half.cc:3:2: \x1b[31merror: \x1b[0mno "
+		  "such type\nl/half.cc:4: error: more\n");
+	snprintf(events, sizeof(events), event, "x.o", "file://", f.tree.path);
+	why_failed(&f, events, "an action of //l:lib failed: l/half.cc:3:2: error: no such type");
+	tree_file(&f.tree, "a file", "\nno mark\n");
+	why_failed(&f, events, "an action of //l:lib failed: no mark");
+	/* Another action, a cache elsewhere, what is no file. */
+	snprintf(events, sizeof(events), event, "y.o", "file://", f.tree.path);
+	why_failed(&f, events, "an action of //l:lib failed");
+	snprintf(events, sizeof(events), event, "x.o", "bytestream://", f.tree.path);
+	why_failed(&f, events, "an action of //l:lib failed");
+	assert_int_equal(unlinkat(f.tree.fd, "a file", 0), 0);
+	assert_int_equal(mkfifoat(f.tree.fd, "a file", 0644), 0);
+	snprintf(events, sizeof(events), event, "x.o", "file://", f.tree.path);
+	why_failed(&f, events, "an action of //l:lib failed");
+	/* As root, a file that the workspace's owner may not read is not read. */
+	assert_int_equal(unlinkat(f.tree.fd, "a file", 0), 0);
+	tree_file(&f.tree, "a file", "secret\n");
+	if (geteuid() == 0) {
+		assert_int_equal(fchmodat(f.tree.fd, "a file", 0600, 0), 0);
+		assert_int_equal(fchmod(f.tree.fd, 0755), 0);
+		assert_int_equal(fchownat(f.tree.fd, "ws", 65534, 65534, 0), 0);
+		why_failed(&f, events, "an action of //l:lib failed");
+	}
 	fake_done(&f);
 }
 
@@ -194,14 +249,21 @@ static void test_command(void **state)
 	assert_int_equal(r.failed.fresh_us, 0);
 	assert_int_equal(faccessat(t.fd, "made", F_OK, 0), 0);
 	build_result_done(&r);
-	runs_bad(&t, "echo one; echo 't\033wo'; echo >&2; exit 7", "sh ended with 7: t\\x1bwo");
-	/* What the compiler said comes before make's last words. */
+	runs_bad(&t, "echo one; echo 't\033[1mwo'; echo >&2; exit 7", "sh ended with 7: two");
+	/* Of each part its first error, and what is not made of it. */
 	runs_bad(&t,
-		 "echo 'a.c:1:2: error: no a'; echo 'b.c:3: Error: no b' >&2; echo note;"
-		 "echo 'make: *** [Makefile:9: a] Error 1'; exit 2",
-		 "sh ended with 2: a.c:1:2: error: no a; b.c:3: Error: no b");
+		 "echo 'a.c:1:2: error: no a'; echo 'a.c:3: Error: no b' >&2; echo note;"
+		 "echo 'make: *** [Makefile:9: a_fuzzer] Error 1';"
+		 "echo 'b.c:1:2: error: no c'; echo 'make: *** [Makefile:9: b_fuzzer] Error 1';"
+		 "echo 'make: Target not remade because of errors.'; exit 2",
+		 "sh ended with 2: a.c:1:2: error: no a; make: *** [Makefile:9: a_fuzzer] Error 1; "
+		 "b.c:1:2: error: no c; make: *** [Makefile:9: b_fuzzer] Error 1");
+	runs_bad(&t,
+		 "echo 'FAILED: a.o'; echo 'cc -Werror a.c'; echo 'a.c:1: error: x';"
+		 "echo 'a.c:2: error: y'; echo 'ninja: build stopped'; exit 1",
+		 "sh ended with 1: FAILED: a.o; a.c:1: error: x");
 	runs_bad(&t, "for i in 1 2 3 4; do echo \"$i error: $(printf %200s x)\"; done; exit 2",
-		 "sh ended with 2: 2 error:  ");
+		 "sh ended with 2: 1 error:  ");
 	runs_bad(&t, "echo one; echo 'make: *** [a] Error 1'; echo 'make: Leaving'; exit 2",
 		 "sh ended with 2: make: *** [a] Error 1");
 	runs_bad(&t, "exit 2", "sh ended with 2: ");
@@ -340,10 +402,11 @@ static void test_record_faults(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_bazel),	  cmocka_unit_test(test_bazel_fails),
-    cmocka_unit_test(test_bazel_partial), cmocka_unit_test(test_bazel_time),
-    cmocka_unit_test(test_command),	  cmocka_unit_test(test_wanted),
-    cmocka_unit_test(test_record),	  cmocka_unit_test(test_record_faults),
+    cmocka_unit_test(test_bazel),	   cmocka_unit_test(test_bazel_fails),
+    cmocka_unit_test(test_bazel_compiler), cmocka_unit_test(test_bazel_partial),
+    cmocka_unit_test(test_bazel_time),	   cmocka_unit_test(test_command),
+    cmocka_unit_test(test_wanted),	   cmocka_unit_test(test_record),
+    cmocka_unit_test(test_record_faults),
 };
 
 UNIT_MAIN(tests)
