@@ -151,6 +151,20 @@ static int add_words(struct buf *b, const char *title, const struct strv *v, str
 	return r;
 }
 
+/* Where a Bazel target is in its workspace. */
+static int add_origin(struct buf *b, const struct target *t, struct err *e)
+{
+	const char *const parts[][2] = {
+	    {"label", t->label}, {"corpus", t->corpus}, {"build", t->build}};
+	char line[CRASH_LINE];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i][1])
+			r = buf_addf(b, e, "%s: %s\n", parts[i][0], crash_line(parts[i][1], line));
+	return r;
+}
+
 static int environment(const struct export *a, struct pack *p, struct err *e)
 {
 	const struct target_config *cfg = &a->entry->cfg;
@@ -171,6 +185,8 @@ static int environment(const struct export *a, struct pack *p, struct err *e)
 		    (unsigned long long)cfg->memory, (unsigned long long)cfg->rss_limit, cfg->pids,
 		    (unsigned long long)(cfg->input_timeout_us / USEC_PER_SEC),
 		    cfg->cpu_milli / 1000, cfg->cpu_milli % 1000);
+	if (r == 0)
+		r = add_origin(&b, a->entry->target, e);
 	if (r == 0)
 		r = add_os(&b, e);
 	if (r == 0)

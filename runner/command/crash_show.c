@@ -148,12 +148,36 @@ static void print_counts(const struct known_crash *c)
 	putchar('\n');
 }
 
+/* Where the target is in its Bazel workspace, as its vault keeps it. */
+static json_t *origin_of(const struct state *s, const struct known_crash *entry)
+{
+	_autofree_ char *text = NULL;
+	json_t *meta = NULL;
+	struct err e;
+	size_t n;
+
+	if (vault_read(s->dirfd, slice_of(entry->signature), entry->fuzzer, VAULT_META, &text, &n,
+		       &e) == 0)
+		(void)!json_parse((struct slice){text, n}, &meta, &e);
+	return meta;
+}
+
+static void print_origin(const struct state *s, const struct known_crash *entry)
+{
+	_autojson_ json_t *meta = origin_of(s, entry);
+
+	field("label", json_get_text(meta, "label"));
+	field("corpus", json_get_text(meta, "corpus"));
+	field("build", json_get_text(meta, "build"));
+}
+
 /* Prints the entry of each target. */
 static void print_own(const struct state *s, const struct ledger *l, const struct known_crash *c,
 		      const struct known_crash *entry)
 {
 	print_rate(entry);
 	print_fix(l, c, entry);
+	print_origin(s, entry);
 	for (enum ledger_input i = 0; i < LEDGER_INPUT_; i++)
 		input_field(s, entry, i);
 	list_field("artifacts", &entry->artifacts, ARTIFACTS_SHOWN);
@@ -276,10 +300,22 @@ static json_t *unusable_json(const struct state *s, const struct known_crash *c)
 	return all;
 }
 
+static int set_origin(json_t *one, const json_t *meta)
+{
+	static const char *const keys[] = {"label", "corpus", "build"};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (json_is_string(json_object_get(meta, keys[i])))
+			r = json_object_set(one, keys[i], json_object_get(meta, keys[i]));
+	return r;
+}
+
 static int print_json(const struct show_args *a, const struct ledger *l,
 		      const struct known_crash *c, const struct known_crash *of)
 {
 	_autojson_ json_t *all = NULL, *one = NULL, *report = json_null();
+	_autojson_ json_t *meta = origin_of(a->session.state, of);
 	_autofree_ char *text = NULL;
 	struct err e;
 	size_t n;
@@ -293,7 +329,7 @@ static int print_json(const struct show_args *a, const struct ledger *l,
 	if (r == 0 && n > 0)
 		r = report_json(text, n, of->fuzzer, &report, &e);
 	if (r == 0 &&
-	    (json_object_set(one, "report", report) < 0 ||
+	    (json_object_set(one, "report", report) < 0 || set_origin(one, meta) < 0 ||
 	     json_object_set_new(one, "unusable", unusable_json(a->session.state, c)) < 0))
 		r = err_set(&e, ENOMEM, "build JSON");
 	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : crash_json_print(one);

@@ -16,7 +16,7 @@ struct list_args {
 static const struct option_spec specs[] = {
     COMMON_OPTIONS,
     {"json", NULL, "print JSON"},
-    {"all", NULL, "also every file that was not taken, and why"},
+    {"all", NULL, "also corpora, build commands, and files that were not taken"},
 };
 
 static bool take(void *arg, const char *name, const char *value)
@@ -50,34 +50,57 @@ static void print_notes(const struct list_args *a)
 		}
 }
 
+/* Where its inputs are, and how it is built. */
+static void print_origin(const struct target *t)
+{
+	char text[ESCAPE_MAX];
+
+	for (size_t i = 0; i < t->seed_dirs.n; i++)
+		printf("    in-tree %s\n", escape(t->seed_dirs.v[i], text));
+	if (t->build)
+		printf("    build   %s\n", escape(t->build, text));
+}
+
 static void print_text(const struct list_args *a)
 {
 	const struct target_list *l = &a->common.targets;
-	char size[UNITS_MAX];
+	char size[UNITS_MAX], label[ESCAPE_MAX];
 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct target *t = &l->v[i];
 
 		if (!wanted(a, t))
 			continue;
-		printf("%-32s %-10s %8s%s%s%s\n", t->name, t->engine->name,
+		printf("%-32s %-10s %8s%s%s%s%s%s\n", t->name, t->engine->name,
 		       units_size(t->size, size), t->dict ? "  dict" : "",
-		       t->seed_archive ? "  seeds" : "", t->seed_dirs.n ? "  in-tree" : "");
+		       t->seed_archive ? "  seeds" : "", t->seed_dirs.n ? "  in-tree" : "",
+		       t->label ? "  " : "", t->label ? escape(t->label, label) : "");
+		if (a->all)
+			print_origin(t);
 	}
 	print_notes(a);
 }
 
 static json_t *text_or_null(const char *s)
 {
-	return s ? json_string(s) : json_null();
+	char text[ESCAPE_MAX];
+	json_t *j = s ? json_string(s) : json_null();
+
+	return j ? j : json_string(escape(s, text)); /* it is no UTF-8 */
 }
 
 static json_t *target_json(const struct target *t)
 {
-	return json_pack("{s:s, s:s, s:s, s:I, s:o, s:o}", "name", t->name, "engine",
-			 t->engine->name, "binary", t->binary, "bytes", (json_int_t)t->size,
-			 "dictionary", text_or_null(t->dict), "seed_archive",
-			 text_or_null(t->seed_archive));
+	json_t *dirs = json_array();
+
+	for (size_t i = 0; dirs && i < t->seed_dirs.n; i++)
+		(void)!json_array_append_new(dirs, text_or_null(t->seed_dirs.v[i]));
+	return json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "name", t->name,
+			 "engine", t->engine->name, "binary", t->binary, "bytes",
+			 (json_int_t)t->size, "dictionary", text_or_null(t->dict), "seed_archive",
+			 text_or_null(t->seed_archive), "in_tree", dirs, "label",
+			 text_or_null(t->label), "build", text_or_null(t->build), "unbuilt",
+			 text_or_null(t->unbuilt));
 }
 
 static int print_json(const struct list_args *a)

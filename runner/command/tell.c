@@ -139,7 +139,10 @@ static struct publish_target *describe_targets(const struct tell *t, size_t *ret
 	for (size_t i = 0; v && i < n; i++) {
 		v[i].name = t->targets->v[i].name;
 		v[i].build = t->targets->v[i].build;
-		v[i].binary = t->targets->v[i].binary;
+		v[i].binary =
+		    t->targets->v[i].made ? t->targets->v[i].made : t->targets->v[i].binary;
+		v[i].label = t->targets->v[i].label;
+		v[i].corpus = t->targets->v[i].corpus;
 	}
 	*ret_n = n;
 	return v;

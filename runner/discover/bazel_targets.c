@@ -278,7 +278,21 @@ static const char *why_unbuilt(const struct find *f, const char *label)
 	return NULL;
 }
 
-/* What stands there: its engine and size, or why it can't be run. */
+/* In single quotes, when a shell would read it otherwise. */
+static int add_word(struct buf *out, const char *word, struct err *e)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "-_=/:.,+@%";
+	int r;
+
+	if (*word && word[strspn(word, plain)] == '\0')
+		return buf_addf(out, e, " %s", word);
+	r = buf_addf(out, e, " '");
+	for (; r == 0 && *word; word++)
+		r = *word == '\'' ? buf_addf(out, e, "'\\''") : buf_addf(out, e, "%c", *word);
+	return r == 0 ? buf_addf(out, e, "'") : r;
+}
+
 /* As a person would type it in the workspace; flags are words of the configuration. */
 static int say_build(const struct find *f, struct target *t, const char *label, struct err *e)
 {
@@ -286,15 +300,32 @@ static int say_build(const struct find *f, struct target *t, const char *label, 
 	int r = buf_addf(&text, e, "bazel build");
 
 	for (size_t i = 0; r == 0 && i < f->b.flags.n; i++)
-		r = buf_addf(&text, e, " %s", f->b.flags.v[i]);
+		r = add_word(&text, f->b.flags.v[i], e);
 	if (r == 0)
-		r = buf_addf(&text, e, " %s", label);
+		r = add_word(&text, label, e);
 	if (r < 0)
 		return r;
 	t->build = sys_strdup(buf_str(&text));
 	return t->build ? 0 : err_sys(e, "say how '%s' is built", label);
 }
 
+static int say_corpus(const struct find *f, struct target *t, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(65536);
+	size_t n = strlen(f->b.dir);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < t->seed_dirs.n; i++)
+		if (strncmp(t->seed_dirs.v[i], f->b.dir, n) == 0 && t->seed_dirs.v[i][n] == '/')
+			r = buf_addf(&text, e, "%s%s", text.n ? " " : "",
+				     t->seed_dirs.v[i] + n + 1);
+	if (r < 0 || text.n == 0)
+		return r;
+	t->corpus = sys_strdup(buf_str(&text));
+	return t->corpus ? 0 : err_sys(e, "copy a target's corpora");
+}
+
+/* What stands there: its engine and size, or why it can't be run. */
 static int look_at_program(struct find *f, struct target *t, const char *label, struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -340,7 +371,9 @@ static int add_entry(struct find *f, const struct entry *entry, struct err *e)
 				 "its name is too long for a target");
 	t.name = sys_strdup(entry->name);
 	t.binary = sys_asprintf("%s/%s", f->root, entry->path ? entry->path : entry->name);
-	if (!t.name || !t.binary)
+	t.label = sys_strdup(entry->label);
+	t.made = entry->path ? sys_strdup(entry->path) : NULL;
+	if (!t.name || !t.binary || !t.label || (entry->path && !t.made))
 		return err_sys(e, "copy a target's names");
 	r = say_build(f, &t, entry->label, e);
 	if (r < 0)
@@ -354,6 +387,8 @@ static int add_entry(struct find *f, const struct entry *entry, struct err *e)
 		r = look_at_program(f, &t, entry->label, e);
 	if (r == 0)
 		r = bazel_files(&f->b, &f->graph, entry->label, &t, f->out, &f->steps, e);
+	if (r == 0)
+		r = say_corpus(f, &t, e);
 	if (r == 0 && t.unbuilt)
 		r = list_note(f->out, here(f), true, e, "%s", t.unbuilt);
 	return r == 0 ? list_add_target(f->out, &t, e) : r;

@@ -24,6 +24,9 @@ void target_done(struct target *t)
 	free(t->seed_archive);
 	free(t->unbuilt);
 	free(t->build);
+	free(t->label);
+	free(t->made);
+	free(t->corpus);
 	strv_done(&t->seed_dirs);
 	strv_done(&t->flags);
 	strv_done(&t->env);

@@ -38,6 +38,9 @@ struct target {
 	 * has.  `binary` is then a path where nothing is. */
 	char *unbuilt;
 	char *build; /* the command that builds it, for a person; NULL: unknown */
+	/* Of a Bazel workspace, else NULL: its label; from the workspace, where `build` leaves its
+	 * program, and its in-tree corpora ("a/x b/y"; NULL: none). */
+	char *label, *made, *corpus;
 	/* With which all of these paths are to be opened, also later: who owns the manifest
 	 * or the tree may have changed since what they lead to. */
 	struct rights rights;

@@ -32,8 +32,10 @@
 struct publish_target {
 	const char *name;
 	const char *build; /* the command that builds it; NULL: unknown */
-	const char
-	    *binary; /* path of its program, of which the last part is named; NULL: unknown */
+	/* The path of its program; NULL: unknown.  Of an absolute one the last part is named. */
+	const char *binary;
+	/* Its label and its in-tree corpora in a Bazel workspace; NULL: none. */
+	const char *label, *corpus;
 };
 
 struct publish_past {

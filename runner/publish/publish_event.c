@@ -130,6 +130,12 @@ static void gather_target(const struct publish_target *t, struct gathered *g)
 	const char *name = slash ? slash + 1 : t->binary;
 
 	g->r.build = t->build;
+	g->r.label = t->label;
+	g->r.corpus = t->corpus;
+	if (name && t->binary[0] != '/')
+		g->r.binary = t->binary;
+	if (g->r.binary)
+		return;
 	if (!name || !*name || strlen(name) > NAME_MAX)
 		return;
 	snprintf(g->binary, sizeof(g->binary), "./%s", name);

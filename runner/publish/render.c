@@ -189,6 +189,10 @@ static int facts(const struct render_crash *r, struct buf *out, struct err *e)
 	const struct known_crash *c = r->crash;
 	int rc = fuzzers(c, out, e);
 
+	if (rc == 0 && r->label)
+		rc = fact("Label", r->label, out, e);
+	if (rc == 0 && r->corpus)
+		rc = fact("Corpus", r->corpus, out, e);
 	if (rc == 0)
 		rc = type(c, out, e);
 	if (rc == 0)

@@ -51,10 +51,11 @@ struct render_crash {
 	uint64_t input_bytes;	/* 0 with input.p NULL: there is none */
 	const char *input_path; /* in the state directory; NULL: it is not named */
 	bool minimized;
-	uint64_t inline_bytes; /* an input up to this stands in the body */
-	bool upload;	       /* a larger one is uploaded: RENDER_REPRODUCER */
-	const char *build;     /* the command that builds the target; NULL: unknown */
-	const char *binary;    /* as one would type it; NULL: "./<target>" */
+	uint64_t inline_bytes;	    /* an input up to this stands in the body */
+	bool upload;		    /* a larger one is uploaded: RENDER_REPRODUCER */
+	const char *build;	    /* the command that builds the target; NULL: unknown */
+	const char *label, *corpus; /* of the target in a Bazel workspace; NULL: none */
+	const char *binary;	    /* as one would type it; NULL: "./<target>" */
 	/* The engine's environment and command as in a cell, NULL-terminated; NULL: not known. What
 	 * of it is shown: the sanitizers' options, and the flags between program and input. */
 	const char *const *env, *const *argv;

@@ -318,13 +318,20 @@ static json_t *strings(const struct strv *v)
 	return a;
 }
 
+/* What is no UTF-8 is left out. */
+static void add_text(json_t *to, const char *key, const char *text)
+{
+	if (text)
+		(void)!json_object_set_new(to, key, json_string(text));
+}
+
 static json_t *meta_json(const struct triage *t)
 {
 	const struct finding *f = &t->f;
 	const struct target *g = t->spec.target;
 	struct crash_sighting s = sighting(t, f->report.signature);
 
-	return json_pack(
+	json_t *j = json_pack(
 	    "{s:i, s:s, s:s, s:s, s:s, s:s, s:s?, s:I, s:s, s:I, s:I, s:I, s:I, s:o, s:o}", "v", 1,
 	    "signature", f->report.signature, "target", g->name, "artifact", f->name, "binary",
 	    g->binary, "run", s.run, "commit", s.commit, "time", (json_int_t)s.time, "crash_type",
@@ -332,6 +339,11 @@ static json_t *meta_json(const struct triage *t)
 	    "rss_limit_mib", (json_int_t)(t->spec.cfg->rss_limit >> 20), "timeout_s",
 	    (json_int_t)(t->spec.cfg->input_timeout_us / USEC_PER_SEC), "flags",
 	    strings(&t->spec.cfg->flags), "env", strings(&t->spec.cfg->env));
+
+	add_text(j, "label", g->label);
+	add_text(j, "corpus", g->corpus);
+	add_text(j, "build", g->build);
+	return j;
 }
 
 static const char no_report[] =

@@ -155,6 +155,47 @@ row() { # TARGET KEY: of the last run
 	[ "$status" -eq 0 ]
 }
 
+@test "bazel: a crash keeps its label, its corpus and the line that builds it" {
+	mkdir -p "$WORK/ws/p/uaf_fuzzer_corpus"
+	touch "$WORK/ws/WORKSPACE"
+	echo seed >"$WORK/ws/p/uaf_fuzzer_corpus/seed"
+	cat >"$WORK/bazel" <<-END
+		#!/bin/sh
+		case \$* in
+		*output=label*) echo //p:uaf_fuzzer ;;
+		*output=xml*) echo '<query/>' ;;
+		*cquery*) printf '//p:uaf_fuzzer\t%s\n' "${TARGETS##*/}/uaf_fuzzer" ;;
+		*info*) echo "${TARGETS%/*}" ;;
+		esac
+	END
+	chmod 0755 "$WORK/bazel"
+	sources "{\"type\": \"bazel\", \"path\": \"$WORK/ws\", \"build_as_root\": true,
+		\"bazel\": \"$WORK/bazel\", \"flags\": [\"--config=fuzz\", \"--copt=-g\"]}"
+	local label=//p:uaf_fuzzer corpus=p/uaf_fuzzer_corpus
+	local build="bazel build --config=fuzz --copt=-g $label"
+	cell list --all
+	[ "$status" -eq 0 ]
+	[[ $output == *"in-tree  $label"*"in-tree $WORK/ws/$corpus"*"build   $build"* ]]
+	cell list --json
+	[ "$(jq -r '.targets[0] | "\(.label) \(.in_tree[0]) \(.build)"' <<<"$output")" = \
+		"$label $WORK/ws/$corpus $build" ]
+	cell run --no-build --plain --max-fuzzer-time 5s
+	[ "$(row uaf_fuzzer seeds)" -ge 1 ]
+	local crash
+	crash=$(jq -r 'keys[0]' "$STATE/known_crashes.json")
+	run "$FUZZCELL" crash show --state-dir "$STATE" "$crash"
+	echo "$output"
+	[[ $output == *"label         $label"*"corpus        $corpus"*"build         $build"* ]]
+	run "$FUZZCELL" crash show --json --state-dir "$STATE" "$crash"
+	[ "$(jq -r '"\(.label) \(.corpus) \(.build)"' <<<"$output")" = "$label $corpus $build" ]
+	run "$FUZZCELL" crash export -o "$WORK/x.tgz" --state-dir "$STATE" "$crash" 3>&-
+	echo "$output"
+	[ "$status" -eq 0 ]
+	tar -xzOf "$WORK/x.tgz" --wildcards '*/environment' >"$WORK/environment"
+	[ "$(grep -E '^(label|corpus|build): ' "$WORK/environment")" = \
+		"label: $label"$'\n'"corpus: $corpus"$'\n'"build: $build" ]
+}
+
 @test "bazel: another query, for what cc_fuzz_test() makes" {
 	sources "$(bazel_source query '"attr(generator_function, \"^cc_fuzz_test$\", kind(fuzzing_binary, //...))"')"
 	cell run --plain --max-fuzzer-time 3s

@@ -38,12 +38,19 @@ static void test_targets(void **state)
 	fake_targets(&f, labels);
 	tree_program(&f.tree, "out/a_fuzzer", MARK);
 	tree_program(&f.tree, "out/b_fuzzer_bin", MARK);
+	assert_int_equal(mkdirat(f.tree.fd, "ws/p/b_fuzzer_corpus", 0755), 0);
+	tree_file(&f.tree, "ws/p/b_fuzzer_corpus/x", "x");
 	adds(&f, &l);
 	assert_int_equal(l.n, 2);
 	assert_int_equal(l.n_notes, 0);
 	t = get_target(&l, "b_fuzzer");
 	snprintf(want, sizeof(want), "%s/out/b_fuzzer_bin", f.tree.path);
 	assert_string_equal(t.binary, want);
+	assert_string_equal(t.label, "//p:b_fuzzer_bin");
+	assert_string_equal(t.made, "out/b_fuzzer_bin");
+	assert_string_equal(t.corpus, "p/b_fuzzer_corpus");
+	assert_null(get_target(&l, "a_fuzzer").corpus);
+	assert_string_equal(t.build, "bazel build --config=asan-fuzzer //p:b_fuzzer_bin");
 	assert_null(t.dir); /* nothing beside it is shown to a cell */
 	assert_null(t.unbuilt);
 	assert_true(t.size > 0);
@@ -64,7 +71,7 @@ static void test_options(void **state)
 	static const char *const labels[] = {"//p:a_fuzzer", NULL};
 	CLEANUP(target_list_done) struct target_list l = {0};
 	char *startup_v[] = {(char[]){"--startup=x"}, NULL};
-	char *flags_v[] = {(char[]){"--config=mine"}, (char[]){"--copt=-g"}, NULL};
+	char *flags_v[] = {(char[]){"--config=mine"}, (char[]){"--copt=-DX='a b'"}, NULL};
 	struct strv startup = {startup_v, 1}, flags = {flags_v, 2};
 	char calls[4000];
 	struct fake f;
@@ -84,7 +91,10 @@ static void test_options(void **state)
 	assert_non_null(strstr(calls, ": --startup=x query "));
 	assert_non_null(strstr(calls, " -- //p:all\n"));
 	assert_non_null(strstr(calls, "let t = (//p:all) in"));
-	assert_non_null(strstr(calls, " --config=mine --copt=-g "));
+	assert_non_null(strstr(calls, " --config=mine --copt=-DX='a b' "));
+	/* A shell reads the line as Bazel had it. */
+	assert_string_equal(get_target(&l, "a_fuzzer").build,
+			    "bazel build --config=mine '--copt=-DX='\\''a b'\\''' //p:a_fuzzer");
 	assert_null(strstr(calls, "asan-fuzzer"));
 	fake_done(&f);
 }

@@ -97,6 +97,37 @@ static void test_commands(void **state)
 	assert_null(strstr(str(j, "body"), "c0ffee"));
 }
 
+/* Of a Bazel target: the label, the corpus in the tree, the program where the build leaves it. */
+static void test_bazel_target(void **state)
+{
+	static const struct publish_target t = {.name = "png_fuzzer",
+						.build = "bazel build //p:png_fuzzer_bin",
+						.binary = "bazel-out/k8/bin/p/png_fuzzer_bin",
+						.label = "//p:png_fuzzer_bin",
+						.corpus = "p/png_corpus"};
+	_autojson_ json_t *j = NULL;
+
+	(void)state;
+	p.n_hooks = 0;
+	p.targets = &t;
+	p.n_targets = 1;
+	p.command = how_it_runs;
+	seen(A, "r1", T0, false);
+	seen(B, "r1", T0, true);
+	queue(2);
+	p.command = NULL;
+	j = event_of("github-new-" A);
+	assert_non_null(strstr(str(j, "body"), "**Label:** `//p:png_fuzzer_bin`\n"
+					       "**Corpus:** `p/png_corpus`\n"));
+	assert_non_null(strstr(str(j, "body"),
+			       "git checkout c0ffee\nbazel build //p:png_fuzzer_bin\n"
+			       "ASAN_OPTIONS=a=1 \\\n\tbazel-out/k8/bin/p/png_fuzzer_bin "
+			       "-rss_limit_mb=100 reproducer\n"));
+	json_decref(take_ptr(&j));
+	j = event_of("github-new-" B); /* redacted */
+	assert_null(strstr(str(j, "body"), "png_fuzzer_bin"));
+}
+
 static void test_fixed_and_back(void **state)
 {
 	_autojson_ json_t *j = NULL;
@@ -459,10 +490,13 @@ static void test_notes(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    WITH(test_new),	   WITH(test_commands), WITH(test_fixed_and_back), WITH(test_left_alone),
-    WITH(test_ahead),	   WITH(test_older),	WITH(test_security),	   WITH(test_per_day),
-    WITH(test_per_target), WITH(test_many),	WITH(test_input),	   WITH(test_smaller),
-    WITH(test_notes),
+    WITH(test_new),	     WITH(test_commands),
+    WITH(test_bazel_target), WITH(test_fixed_and_back),
+    WITH(test_left_alone),   WITH(test_ahead),
+    WITH(test_older),	     WITH(test_security),
+    WITH(test_per_day),	     WITH(test_per_target),
+    WITH(test_many),	     WITH(test_input),
+    WITH(test_smaller),	     WITH(test_notes),
 };
 
 UNIT_MAIN(tests)
