@@ -107,7 +107,7 @@ SYSTEMD_DIR ?= /usr/local/lib/systemd/system
 endif
 SYSTEMD_DIR ?= $(shell pkg-config --variable=systemdsystemunitdir systemd 2>/dev/null)
 SYSCONFDIR  ?= /etc
-UNITS       := $(if $(SYSTEMD_DIR),fuzzcell.service fuzzcell.timer fuzzcell.slice)
+UNITS       := $(if $(SYSTEMD_DIR),fuzzcell.service fuzzcell.timer fuzzcell.slice fuzzcell-serve.service)
 DOCDIR      := $(PREFIX)/share/doc/fuzzcell
 COMPLETIONS := $(PREFIX)/share/bash-completion/completions
 

@@ -17,7 +17,7 @@ units() { # ROOT PREFIX
 	local f
 
 	mkdir -p "$BATS_TEST_TMPDIR/units"
-	for f in "$1$2"/lib/systemd/system/fuzzcell.*; do
+	for f in "$1$2"/lib/systemd/system/fuzzcell*; do
 		sed "s|$2/bin/|$1&|" "$f" >"$BATS_TEST_TMPDIR/units/${f##*/}"
 	done
 }
@@ -27,8 +27,8 @@ units() { # ROOT PREFIX
 	[ -x "$ROOT/usr/local/bin/fuzzcell" ]
 	[ -s "$ROOT/usr/local/share/man/man1/fuzzcell.1" ]
 	[ -s "$ROOT/usr/local/share/bash-completion/completions/fuzzcell" ]
-	for u in service timer slice; do
-		[ -s "$ROOT/usr/local/lib/systemd/system/fuzzcell.$u" ]
+	for u in fuzzcell.service fuzzcell.timer fuzzcell.slice fuzzcell-serve.service; do
+		[ -s "$ROOT/usr/local/lib/systemd/system/$u" ]
 	done
 	[ "$(stat -c %a "$ROOT/etc/fuzzcell/secrets")" = 700 ]
 	echo '{}' >"$ROOT/etc/fuzzcell/config.json"
@@ -38,7 +38,9 @@ units() { # ROOT PREFIX
 
 @test "another PREFIX is in the units, too; without systemd there are none" {
 	install_in "$ROOT" PREFIX=/opt/fuzz SYSTEMD_DIR=/etc/systemd/system
-	grep -q '^ExecStart=/opt/fuzz/bin/fuzzcell ' "$ROOT/etc/systemd/system/fuzzcell.service"
+	for u in fuzzcell fuzzcell-serve; do
+		grep -q '^ExecStart=/opt/fuzz/bin/fuzzcell ' "$ROOT/etc/systemd/system/$u.service"
+	done
 	install_in "$ROOT.2" SYSTEMD_DIR=
 	[ -z "$(find "$ROOT.2" -name 'fuzzcell.service')" ]
 }
@@ -49,14 +51,15 @@ units() { # ROOT PREFIX
 	grep -q '^Environment=TRIGGER=--config=/opt/etc/fuzzcell/config.json$' "$service"
 	grep -q '^EnvironmentFile=-/opt/etc/default/fuzzcell$' "$service"
 	grep -q '^LoadCredential=secret:/opt/etc/fuzzcell/secrets$' "$service"
+	grep -q '^InaccessiblePaths=-/opt/etc/fuzzcell/secrets$' "${service/fuzzcell.service/fuzzcell-serve.service}"
 	[ -d "$ROOT/opt/etc/fuzzcell/secrets" ]
-	run grep -E '[ =:-]/etc/' "$service"
+	run grep -rE '[ =:-]/etc/' "${service%/*}"
 	echo "$output"
 	[ "$status" -eq 1 ]
 }
 
 @test "nothing keeps the service from starting: it needs no file of a certain name" {
-	run grep -E '^(Condition|Assert)' systemd/fuzzcell.service systemd/fuzzcell.timer
+	run grep -E '^(Condition|Assert)' systemd/fuzzcell.service systemd/fuzzcell.timer systemd/fuzzcell-serve.service
 	echo "$output"
 	[ "$status" -eq 1 ]
 }
@@ -64,14 +67,17 @@ units() { # ROOT PREFIX
 @test "systemd finds nothing wrong with the units" {
 	install_in "$ROOT"
 	units "$ROOT" /usr/local
-	run systemd-analyze verify --man=no "$BATS_TEST_TMPDIR"/units/fuzzcell.*
+	run systemd-analyze verify --man=no "$BATS_TEST_TMPDIR"/units/fuzzcell*
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[ "$output" = '' ]
 }
 
-@test "the service is not more exposed than it has to be" {
+@test "the services are not more exposed than they have to be" {
 	run systemd-analyze security --offline=yes --threshold=75 systemd/fuzzcell.service
+	echo "$output" | tail -n 1
+	[ "$status" -eq 0 ]
+	run systemd-analyze security --offline=yes --threshold=15 systemd/fuzzcell-serve.service
 	echo "$output" | tail -n 1
 	[ "$status" -eq 0 ]
 }

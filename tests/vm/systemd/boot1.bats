@@ -23,13 +23,24 @@ setup_file() {
 }
 
 @test "systemd finds nothing wrong with what make install put there" {
-	run systemd-analyze verify --man=no fuzzcell.service fuzzcell.timer fuzzcell.slice
+	run systemd-analyze verify --man=no fuzzcell.service fuzzcell.timer fuzzcell.slice fuzzcell-serve.service
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[[ $output != *fuzzcell* ]]
 	run systemd-analyze security --threshold=75 fuzzcell.service
 	echo "$output" | tail -n 1
 	[ "$status" -eq 0 ]
+	run systemd-analyze security --threshold=15 fuzzcell-serve.service
+	echo "$output" | tail -n 1
+	[ "$status" -eq 0 ]
+}
+
+@test "the installation starts and enables nothing" {
+	for unit in fuzzcell.service fuzzcell.timer fuzzcell-serve.service; do
+		[ "$(systemctl show -P ActiveState "$unit")" = inactive ]
+	done
+	[ "$(systemctl is-enabled fuzzcell.timer)" = disabled ]
+	[ "$(systemctl is-enabled fuzzcell-serve.service)" = disabled ]
 }
 
 @test "not configured yet, a tick fails, and says which file it misses" {
@@ -37,6 +48,9 @@ setup_file() {
 	[ "$status" -ne 0 ]
 	wait_until 120 sh -c 'journalctl -u fuzzcell.service | grep -q /etc/fuzzcell/config.json'
 	systemctl reset-failed fuzzcell.service
+	# The dashboard says the same, and tries again until there is something to show.
+	systemctl enable --now fuzzcell-serve.service
+	wait_until 120 sh -c 'journalctl -u fuzzcell-serve.service | grep -q /etc/fuzzcell/config.json'
 }
 
 @test "the timer starts a run, whose cells have their limits below the delegated group" {
@@ -138,6 +152,23 @@ field() {
 	journalctl -q --no-pager >/run/journal
 	run grep -qFf "$secret" /run/arguments /run/journal
 	[ "$status" -eq 1 ]
+}
+
+page_has_run() {
+	page /api/v1/overview.json | jq -e '.live.run'
+}
+
+@test "the dashboard shows the run, on loopback only, as a user without privileges" {
+	active
+	wait_until 120 page /healthz
+	wait_until 60 page_has_run # it may ask the run over its socket
+	page /metrics | grep -qx 'fuzzcell_up 1'
+	page /targets.html | grep -q third_fuzzer
+	[ "$(ss -Hltn 'sport = :8089' | awk '{ print $4 }')" = 127.0.0.1:8089 ]
+	pid=$(systemctl show -P MainPID fuzzcell-serve.service)
+	[ "$(stat -c %u "/proc/$pid")" -ge 61184 ] # of a dynamic user
+	[ "$(sed -n 's/^Cap\(Prm\|Eff\|Bnd\|Amb\):\t//p' "/proc/$pid/status" | sort -u)" = 0000000000000000 ]
+	[ "$(stat -c %u:%a "$STATE")" = 0:750 ] # it took nothing over
 }
 
 @test "a run is in its middle when the machine is booted again" {

@@ -8,6 +8,11 @@ load lib
 	kept /var/tmp/before
 }
 
+@test "the dashboard is there again" {
+	wait_until 120 page /healthz
+	page /targets.html | grep -q third_fuzzer
+}
+
 @test "the timer is there again, and the push that was being fuzzed is fuzzed" {
 	run done_commit "$(head_commit)"
 	[ "$status" -ne 0 ]
@@ -24,7 +29,7 @@ load lib
 }
 
 @test "disabled and uninstalled, nothing runs and the state is kept" {
-	systemctl disable --now fuzzcell.timer
+	systemctl disable --now fuzzcell.timer fuzzcell-serve.service
 	systemctl stop fuzzcell.service
 	[ ! -e "$SLICE" ] || [ -z "$(cat "$SLICE/cgroup.procs")" ]
 	[ -n "$(find "$STATE/corpus" -type f -print -quit)" ]

@@ -49,6 +49,10 @@ wait_until() {
 	done
 }
 
+page() { # PATH of the dashboard
+	bash /fuzzcell/docker/dashboard-health.sh 8089 "$1"
+}
+
 active() {
 	[ "$(systemctl show -P ActiveState fuzzcell.service)" = activating ]
 }
