@@ -5,6 +5,7 @@
 # make unit     unit tests            make e2e       end-to-end tests in real cells
 # make vm       the same in a VM      make lint      formats, warnings, analysers
 # make bench    measurements          make fuzz      fuzz our own parsers, T seconds each
+# make deb      a Debian package of this commit: build/fuzzcell_VERSION_ARCHITECTURE.deb
 # make reports  planted crashes, by every sanitizer, are read as what they are
 # make publish-tests  a server that stands in for GitHub's fails in every way
 # make web-tests      the dashboard's pages in a real browser
@@ -127,9 +128,11 @@ uninstall:
 	-rmdir $(DESTDIR)$(DOCDIR) $(DESTDIR)$(SYSCONFDIR)/fuzzcell/secrets \
 		$(DESTDIR)$(SYSCONFDIR)/fuzzcell 2>/dev/null
 
+deb: all ; @B=$B deb/build.sh
+
 clean: ; rm -rf $B
 
-.PHONY: all deps install uninstall clean
+.PHONY: all deps install uninstall deb clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $B -name '*.d' 2>/dev/null)

@@ -38,6 +38,8 @@ check="$check prometheus"
 check="$check bazel-bootstrap"
 # Build tools for the test of build cells.
 check="$check cmake ninja-build"
+# What is wrong with the Debian package.
+check="$check lintian"
 
 fail() {
 	printf 'deps: %s\n' "$*" >&2

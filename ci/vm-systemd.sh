@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The systemd units as an administrator has them: checked here (tests/vm/install.bats),
-# then installed and used in a Debian under QEMU (tests/vm/systemd), which is booted twice.
+# The systemd units as an administrator has them: checked here (tests/vm/install.bats, package.bats),
+# then installed from the package and used in a Debian under QEMU (tests/vm/systemd), which is booted twice.
 # All of it as one TAP.
 #
 # usage: [B=build] ci/vm-systemd.sh [host|vm]     default: both
@@ -18,16 +18,19 @@ trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
 host() {
-	B=$B bats --tap "$TOP/tests/vm/install.bats"
+	B=$B bats --tap "$TOP/tests/vm/install.bats" "$TOP/tests/vm/package.bats"
 }
 
-# The guest has no compiler: what `make install` put into a directory is its to have.
+# The guest has no compiler: it installs the package.
 vm() {
-	mkdir "$stage/root" "$stage/targets"
-	"$make" -s -C "$TOP" B="$B" install DESTDIR="$stage/root" >&2
+	local deb
+
+	mkdir "$stage/targets"
+	deb=$("$make" -s -C "$TOP" B="$B" deb | tail -n 1)
+	mv "$deb" "$stage/fuzzcell.deb"
 	cp "$B/targets/healthy_fuzzer" "$B/targets/membomb_fast_fuzzer" "$stage/targets/"
 	"$TOP/ci/vm.sh" --binary "$B/fuzzcell" --targets "$stage/targets" --tests "$TOP/tests/vm/systemd" \
-		--add "$stage/root" --add "$TOP/docker" --boots 2 --timeout 1800 -- bash tests/e2e/run.sh
+		--add "$stage/fuzzcell.deb" --add "$TOP/docker" --boots 2 --timeout 1800 -- bash tests/e2e/run.sh
 }
 
 # Plans and numbers of several TAPs to one of each.

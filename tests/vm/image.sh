@@ -28,7 +28,7 @@ ROOT_SIZE=8G # sparse: only what is used takes room
 # the tools that tests use.  No compiler, no symbolizer: too big for its worth.
 PACKAGES=(
 	systemd systemd-sysv udev dbus kmod
-	crun bats jq strace procps util-linux iproute2 zip unzip busybox-static
+	ca-certificates crun bats jq strace procps util-linux iproute2 zip unzip busybox-static
 	git libarchive13 libcgroup2 libcurl4 libexpat1 libjansson4 libmd0 libmicrohttpd12
 	libseccomp2 libssl3 libstdc++6 libsystemd0
 )

@@ -28,9 +28,19 @@ load lib
 	tail -n 1 "$STATE/stats/run_history.jsonl"
 }
 
-@test "disabled and uninstalled, nothing runs and the state is kept" {
-	systemctl disable --now fuzzcell.timer fuzzcell-serve.service
-	systemctl stop fuzzcell.service
+@test "the package is purged while its services run: nothing runs, and state and configuration are kept" {
+	systemctl start fuzzcell.timer
+	page /healthz
+	dpkg --purge fuzzcell
 	[ ! -e "$SLICE" ] || [ -z "$(cat "$SLICE/cgroup.procs")" ]
+	run page /healthz
+	[ "$status" -ne 0 ]
+	run grep -v '^fuzzcell-test' <(systemctl list-units --plain --no-legend 'fuzzcell*')
+	echo "$output"
+	[ "$output" = '' ]
+	run find /etc /usr /var/lib/systemd /var/lib/dpkg/info -name '*fuzzcell*'
+	echo "$output"
+	[ "$(sort <<<"$output")" = "$(printf '%s\n' /etc/fuzzcell /etc/systemd/system/fuzzcell.timer.d)" ]
+	[ "$(find /etc/fuzzcell -type f | sort)" = "$(printf '%s\n' /etc/fuzzcell/config.json /etc/fuzzcell/secrets/github-token)" ]
 	[ -n "$(find "$STATE/corpus" -type f -print -quit)" ]
 }
