@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# docker build -t fuzzcell .        see compose.yaml for what it needs to run
+# docker build -t fuzzcell .        see compose.yaml for what it needs to run; `make image` adds
+#                                   version and revision
 #
 # Build arguments:
+#   BASE        an image of Debian 12; all packages come from its apt sources, and nothing
+#               else comes from the network (docs/operations.md, "Without internet")
 #   SYMBOLIZER  package of llvm-symbolizer, which puts names into crash reports;
 #               "" leaves it out (190 MB less): crashes then have addresses only
 #   PACKAGES    more packages for the image: what builds your targets inside it, such
 #               as "clang libclang-rt-14-dev make", and libraries that they load
-FROM debian:bookworm-slim AS build
+#   VERSION, REVISION   labels of the image
+ARG BASE=debian:bookworm-slim
+FROM ${BASE} AS build
 WORKDIR /src
 COPY ci/deps.sh ci/
 RUN sh ci/deps.sh build
@@ -14,7 +19,7 @@ COPY . .
 RUN make -s -j"$(nproc)" all && \
 	make -s install DESTDIR=/install PREFIX=/usr/local SYSTEMD_DIR=
 
-FROM debian:bookworm-slim AS fuzzcell
+FROM ${BASE} AS fuzzcell
 ARG SYMBOLIZER=llvm-14
 ARG PACKAGES=
 # Libraries of fuzzcell and of targets (libstdc++6), what starts cells (crun), and what
@@ -28,7 +33,11 @@ RUN apt-get -q update && \
 COPY --from=build /install/ /
 COPY docker/ /usr/local/lib/fuzzcell/
 
+ARG VERSION=
+ARG REVISION=
 LABEL org.opencontainers.image.title="fuzzcell" \
+	org.opencontainers.image.version="$VERSION" \
+	org.opencontainers.image.revision="$REVISION" \
 	org.opencontainers.image.description="Continuous fuzzing in hard-limited containers, on one machine" \
 	org.opencontainers.image.licenses="Apache-2.0"
 # Where fuzzcell keeps its state unless the configuration says otherwise.

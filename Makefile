@@ -5,6 +5,7 @@
 # make unit     unit tests            make e2e       end-to-end tests in real cells
 # make vm       the same in a VM      make lint      formats, warnings, analysers
 # make bench    measurements          make fuzz      fuzz our own parsers, T seconds each
+# make image    the Docker image of compose.yaml, with version and revision as labels
 # make deb      a Debian package of this commit: build/fuzzcell_VERSION_ARCHITECTURE.deb
 # make reports  planted crashes, by every sanitizer, are read as what they are
 # make publish-tests  a server that stands in for GitHub's fails in every way
@@ -130,9 +131,16 @@ uninstall:
 
 deb: all ; @B=$B deb/build.sh
 
+# fuzzcell:VERSION stays when a later version becomes "fuzzcell".
+COMPOSE  ?= docker compose
+REVISION  = $(shell git describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null)
+image:
+	FUZZCELL_IMAGE=fuzzcell:$(VERSION) $(COMPOSE) build --build-arg VERSION=$(VERSION) --build-arg REVISION=$(REVISION)
+	docker tag fuzzcell:$(VERSION) fuzzcell
+
 clean: ; rm -rf $B
 
-.PHONY: all deps install uninstall deb clean
+.PHONY: all deps install uninstall image deb clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $B -name '*.d' 2>/dev/null)
