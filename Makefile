@@ -36,12 +36,21 @@ HARDEN  += $(if $(SAN),,-D_FORTIFY_SOURCE=2)
 LDHARD  := -pie -Wl,-z,relro,-z,now,-z,noexecstack
 CPPFLAGS += -I. -D_GNU_SOURCE -DFUZZCELL_VERSION='"$(VERSION)"' -DINIT_FILE='"$B/init"' $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 LIBS    := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -lm
+MISSING := $(shell pkg-config --exists $(PACKAGES) 2>/dev/null || \
+	if command -v pkg-config >/dev/null; then \
+		for p in $(PACKAGES); do pkg-config --exists $$p || echo $$p; done; \
+	else echo pkg-config; fi) \
+	$(shell $(CC) -E -include stdio.h -x c /dev/null >/dev/null 2>&1 || echo '$(CC) with the C library')
+MISSING := $(strip $(MISSING))
+# Stops where something is compiled; the other goals need none of it.
+NEEDED   = $(if $(MISSING),$(error not installed: $(MISSING). "make deps" installs what is \
+	missing on Debian and Ubuntu; elsewhere see the list in ci/deps.sh))
 ifdef SAN
 CFLAGS  += -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 # Hundreds of test programs are linked: three times as fast by lld, where it is.
 LDTESTS := $(if $(shell command -v ld.lld),-fuse-ld=lld)
-CFLAGS_ALL = -std=c11 $(if $(SAN),-DSANITIZED) $(WARN) $(HARDEN) $(CFLAGS) $(CPPFLAGS) -MMD -MP
+CFLAGS_ALL = $(NEEDED)-std=c11 $(if $(SAN),-DSANITIZED) $(WARN) $(HARDEN) $(CFLAGS) $(CPPFLAGS) -MMD -MP
 
 SRC     := $(filter-out runner/main.c,$(wildcard base/*.c cgroups/*.c images/*.c runner/*.c runner/*/*.c))
 OBJ     := $(SRC:%.c=$B/o/%.o)
@@ -61,7 +70,7 @@ $B/o/%.o: %.c
 	$(CC) $(CFLAGS_ALL) -c -o $@ $<
 
 # Process 1 of a cell runs in any root, so it brings its library along.
-INITFLAGS := -std=c11 $(WARN) -O2 -D_GNU_SOURCE -I. -fstack-protector-strong -D_FORTIFY_SOURCE=2
+INITFLAGS = $(NEEDED)-std=c11 $(WARN) -O2 -D_GNU_SOURCE -I. -fstack-protector-strong -D_FORTIFY_SOURCE=2
 $B/init: images/init/init.c images/init.h
 	@mkdir -p $(@D)
 	$(CC) $(INITFLAGS) -static -s -Wl,-z,noexecstack -o $@ $<
