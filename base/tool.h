@@ -20,7 +20,7 @@
  *
  * when it runs as us, also our HOME, USER, LOGNAME, TMPDIR, XDG_CACHE_HOME, XDG_CONFIG_HOME,
  * CCACHE_DIR; else the owner's HOME, USER and LOGNAME. */
-enum { TOOL_SAID_MAX = 4096 };
+enum { TOOL_SAID_MAX = 16384 };
 
 typedef int tool_sink(void *arg, struct slice block, struct err *e);
 

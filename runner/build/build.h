@@ -16,7 +16,7 @@
  * A file of an earlier build must not pass for a file of this one.  In a Bazel workspace the
  * failed targets are known by name.  For a command that failed, only the time of its start is
  * known. */
-enum { BUILD_WHY_MAX = 500 };
+enum { BUILD_WHY_MAX = 512 };
 #define BUILD_LOG_MAX (UINT64_C(64) << 20) /* bytes */
 
 struct build_result {

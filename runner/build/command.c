@@ -17,10 +17,9 @@
 /* File systems stamp with a clock that is up to a tick behind. */
 #define TICK_US UINT64_C(20000)
 
-/* Lines of what it said last that are told. */
-enum { LINES = 4, SHOWN_MAX = 110 };
+/* Lines of its output that the reason quotes, and steps that the reason names. */
+enum { LINES = 3, SHOWN_MAX = 110, STEPS = 4, STEP_MAX = 60 };
 
-/* The last line, which may be make's own, says less than a compiler's. */
 struct chosen {
 	struct slice v[LINES]; /* the last ones; the oldest is v[0] */
 	size_t n;
@@ -33,6 +32,26 @@ static void keep(struct chosen *l, struct slice line)
 	l->v[l->n++] = line;
 }
 
+/* "FILE:LINE: error: ..." is of FILE; any other line stands for itself. */
+static struct slice place_of(struct slice line)
+{
+	for (size_t i = 0; i + 1 < line.n; i++)
+		if (line.p[i] == ':' && line.p[i + 1] >= '0' && line.p[i + 1] <= '9')
+			return (struct slice){line.p, i};
+	return line;
+}
+
+/* The first error of each file: a file with many errors hides no other file. */
+static void keep_error(struct chosen *l, struct slice line)
+{
+	struct slice place = place_of(line);
+
+	for (size_t i = 0; i < l->n; i++)
+		if (slice_eq(place_of(l->v[i]), place))
+			return;
+	keep(l, line);
+}
+
 bool build_says(struct slice line, const char *word)
 {
 	size_t n = strlen(word);
@@ -43,42 +62,92 @@ bool build_says(struct slice line, const char *word)
 	return false;
 }
 
-/* What names a part that failed: make's "*** [Makefile:9: a_fuzzer] Error 1", ninja's "FAILED: ".
- */
-static bool names_part(struct slice line)
+/* What a compiler says of a linker that has said itself what is wrong. */
+static bool of_linker(struct slice line)
 {
-	return build_says(line, "*** ") || scan_lit(&line, SLICE("FAILED: "));
+	return build_says(line, "linker command failed") || build_says(line, "ld returned ");
 }
 
-/* For each part that failed its first error (a compiler's, a linker's) and its name; else what has
- * "error" in it, else the last line. */
+/* Lines of a compiler or a linker, else lines with "error" or make's mark, else the last one. */
 static void choose(const struct tool_end *end, struct chosen *ret)
 {
 	struct slice all = {end->said, end->said_n}, line;
 	struct chosen marked = {.n = 0}, other = {.n = 0}, last = {.n = 0};
-	bool had_error = false, any_error = false;
 
 	while (scan_line(&all, &line)) {
-		bool error = build_says(line, "error:"), part = names_part(line);
-
-		if (part || (error && !had_error))
-			keep(&marked, line);
-		if (part || build_says(line, "error"))
+		if ((build_says(line, "error:") || build_says(line, "undefined reference to")) &&
+		    !of_linker(line))
+			keep_error(&marked, line);
+		else if (build_says(line, "error") || build_says(line, "*** "))
 			keep(&other, line);
-		had_error = error || (had_error && !part);
-		any_error |= error;
 		if (line.n > 0) {
 			last.n = 0;
 			keep(&last, line);
 		}
 	}
-	*ret = any_error ? marked : other.n ? other : last;
+	*ret = marked.n ? marked : other.n ? other : last;
+}
+
+/* "FAILED: out/a" or, of a newer ninja, "FAILED: [code=1] out/a". */
+static bool ninja_step(struct slice line, struct slice *ret)
+{
+	struct slice code;
+
+	if (!scan_lit(&line, SLICE("FAILED: ")))
+		return false;
+	if (scan_lit(&line, SLICE("[code=")) && !scan_until(&line, ' ', line.n, &code))
+		return false;
+	scan_blanks(&line);
+	*ret = line;
+	(void)scan_until(&line, ' ', line.n, ret);
+	return ret->n > 0;
+}
+
+/* "make: *** [Makefile:9: out/a] Error 1".  Make itself ends with 2: the make below has then named
+ * the step. */
+static bool make_step(struct slice line, struct slice *ret)
+{
+	struct slice in;
+
+	while (line.n > 0 && !scan_lit(&line, SLICE("*** ["))) {
+		line.p++;
+		line.n--;
+	}
+	if (!scan_until(&line, ']', line.n, &in) || build_says(line, "Error 2"))
+		return false;
+	*ret = in;
+	for (size_t i = in.n; i-- > 0 && ret->n == in.n;)
+		if (in.p[i] == ' ')
+			*ret = (struct slice){in.p + i + 1, in.n - i - 1};
+	return ret->n > 0;
+}
+
+/* Appends the names of the first failed steps to `text`, which has `size` bytes. */
+static void add_steps(const struct tool_end *end, char *text, size_t size)
+{
+	struct slice all = {end->said, end->said_n}, line, v[STEPS];
+	size_t n = 0, cut, at = strlen(text);
+
+	while (n < STEPS && scan_line(&all, &line)) {
+		bool known = false;
+
+		if (!ninja_step(line, &v[n]) && !make_step(line, &v[n]))
+			continue;
+		for (size_t i = 0; i < n; i++)
+			known = known || slice_eq(v[i], v[n]);
+		if (known)
+			continue;
+		cut = v[n].n > STEP_MAX ? v[n].n - STEP_MAX : 0; /* the name is at the end */
+		at += (size_t)snprintf(text + at, size - at, "%s%.*s",
+				       n ? ", " : "; failed: ", (int)(v[n].n - cut), v[n].p + cut);
+		n++;
+	}
 }
 
 static void say_status(const struct config_source *s, const struct tool_end *end,
 		       struct build_result *ret)
 {
-	char text[LINES * (SHOWN_MAX + 2) + 1] = "";
+	char text[LINES * (SHOWN_MAX + 2) + STEPS * (STEP_MAX + 2) + 16] = "";
 	struct chosen l;
 	size_t at = 0;
 
@@ -90,6 +159,7 @@ static void say_status(const struct config_source *s, const struct tool_end *end
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.*s", i ? "; " : "",
 				       (int)line.n, line.p);
 	}
+	add_steps(end, text, sizeof(text));
 	build_fail(ret, "%s ended with %d: %s", s->build.v[0], WEXITSTATUS(end->status), text);
 }
 

@@ -206,7 +206,7 @@ static uint64_t build_time_us = 60 * USEC_PER_SEC;
 
 static int runs(struct tree *t, const char *script, struct build_result *ret, struct err *e)
 {
-	char type[] = "directory", sh[] = "sh", c[] = "-c", text[300];
+	char type[] = "directory", sh[] = "sh", c[] = "-c", text[600];
 	char *argv[] = {sh, c, text, NULL};
 	struct config_source s = {.type = type,
 				  .path = t->path,
@@ -235,6 +235,44 @@ static void runs_bad(struct tree *t, const char *script, const char *why)
 	build_result_done(&r);
 }
 
+/* Each harness that did not build is named in the reason. */
+static void says_harness(struct tree *t)
+{
+	/* Many errors in one file, and one in another. */
+	runs_bad(
+	    t,
+	    "for i in 1 2 3 4 5; do echo \"a.c:$i: error: no $i\"; done;"
+	    "echo 'b.c:7: error: no b'; for i in 6 7; do echo \"a.c:$i: error: no\"; done; exit 2",
+	    "sh ended with 2: a.c:1: error: no 1; b.c:7: error: no b");
+	/* A linker; make on two levels; much output behind the failure. */
+	runs_bad(t,
+		 "echo \"/usr/bin/ld: a.c:2: undefined reference to 'f'\";"
+		 "echo 'clang: error: linker command failed with exit code 1 (use -v)';"
+		 "echo 'make[1]: *** [Makefile:18: out/a_fuzzer] Error 1';"
+		 "echo 'make[1]: *** [Makefile:18: out/a_fuzzer] Error 1';"
+		 "for i in 1 2 3 4 5 6 7 8; do printf '%1000s\n' x; done;"
+		 "echo 'make: *** [Makefile:9: all] Error 2'; exit 2",
+		 "sh ended with 2: /usr/bin/ld: a.c:2: undefined reference to 'f'; failed: "
+		 "out/a_fuzzer");
+	/* ninja, of two versions. */
+	runs_bad(
+	    t,
+	    "echo 'FAILED: out/a_fuzzer '; echo 'FAILED: [code=1] out/b_fuzzer c'; echo FAILED: ;"
+	    "echo 'FAILED: [code'; echo 'collect2: error: ld returned 1 exit status'; exit 1",
+	    "sh ended with 1: collect2: error: ld returned 1 exit status; failed: out/a_fuzzer, "
+	    "out/b_fuzzer");
+	/* cargo: no line begins with a file. */
+	runs_bad(t,
+		 "echo 'error: expected one of'; echo ' --> fuzz_targets/a_fuzzer.rs:1:7';"
+		 "echo 'error: could not compile `x` (bin \"a_fuzzer\") due to 1 previous error'; "
+		 "exit 1",
+		 "sh ended with 1: error: expected one of; error: could not compile `x` (bin "
+		 "\"a_fuzzer\") due to 1 previous error");
+	/* As many as there is room for. */
+	runs_bad(t, "for i in 1 2 3 4 5 6; do printf 'FAILED: %0300d\n' $i; done; echo end; exit 1",
+		 "0001, 000");
+}
+
 static void test_command(void **state)
 {
 	struct build_result r;
@@ -256,17 +294,18 @@ static void test_command(void **state)
 		 "echo 'make: *** [Makefile:9: a_fuzzer] Error 1';"
 		 "echo 'b.c:1:2: error: no c'; echo 'make: *** [Makefile:9: b_fuzzer] Error 1';"
 		 "echo 'make: Target not remade because of errors.'; exit 2",
-		 "sh ended with 2: a.c:1:2: error: no a; make: *** [Makefile:9: a_fuzzer] Error 1; "
-		 "b.c:1:2: error: no c; make: *** [Makefile:9: b_fuzzer] Error 1");
+		 "sh ended with 2: a.c:1:2: error: no a; b.c:1:2: error: no c; failed: a_fuzzer, "
+		 "b_fuzzer");
 	runs_bad(&t,
 		 "echo 'FAILED: a.o'; echo 'cc -Werror a.c'; echo 'a.c:1: error: x';"
 		 "echo 'a.c:2: error: y'; echo 'ninja: build stopped'; exit 1",
-		 "sh ended with 1: FAILED: a.o; a.c:1: error: x");
+		 "sh ended with 1: a.c:1: error: x; failed: a.o");
 	runs_bad(&t, "for i in 1 2 3 4; do echo \"$i error: $(printf %200s x)\"; done; exit 2",
-		 "sh ended with 2: 1 error:  ");
+		 "sh ended with 2: 2 error:  ");
 	runs_bad(&t, "echo one; echo 'make: *** [a] Error 1'; echo 'make: Leaving'; exit 2",
-		 "sh ended with 2: make: *** [a] Error 1");
+		 "sh ended with 2: make: *** [a] Error 1; failed: a");
 	runs_bad(&t, "exit 2", "sh ended with 2: ");
+	says_harness(&t);
 	runs_bad(&t, "kill -11 $$", "sh was ended by signal 11");
 	build_time_us = 500000;
 	runs_bad(&t, "sleep 100", "sh: took more than 500ms");
