@@ -16,7 +16,7 @@ enum { HOSTS_MAX = 16 };
 
 struct serve {
 	struct session session;
-	const char *listen, *export;
+	const char *listen, *export, *downloads;
 	const char *hosts[HOSTS_MAX];
 	size_t n_hosts;
 	struct serve_site *site;
@@ -28,6 +28,7 @@ static const struct option_spec specs[] = {
     {"listen", "[ADDR:]PORT", "where (default: 127.0.0.1:8089; port 0: any that is free)"},
     {"host", "NAME", "also answers when it is asked for by this name (may be repeated)"},
     {"export", "DIR", "write the same as files, and end"},
+    {"downloads", "WHICH", "offer files of crashes: public (default), all, or none"},
 };
 
 static bool take(void *arg, const char *name, const char *value)
@@ -39,6 +40,8 @@ static bool take(void *arg, const char *name, const char *value)
 		a->listen = value;
 	else if (strcmp(name, "export") == 0)
 		a->export = value;
+	else if (strcmp(name, "downloads") == 0)
+		a->downloads = value;
 	else if (strcmp(name, "host") != 0)
 		return common_take(&a->session.common, name, value);
 	else if (!serve_host_is_name(value))
@@ -137,6 +140,24 @@ static bool is_told(void *arg, const char *place)
 	return tell_knows(arg, place);
 }
 
+/* What an issue would not say of a security-relevant crash, a download does not show either. */
+static struct serve_limits limits_of(struct config *c)
+{
+	enum downloads_mode downloads = config_serve(c)->downloads;
+	bool told = config_github(c)->security == SECURITY_FULL;
+
+	return (struct serve_limits){
+	    .told = is_told,
+	    .arg = c,
+	    .disk_reserve = config_run(c)->disk_reserve,
+	    .silent_s = config_outbox(c)->silent_us / USEC_PER_SEC,
+	    .late_s = config_outbox(c)->alarm_us / USEC_PER_SEC,
+	    .downloads = downloads != DOWNLOADS_NONE,
+	    .security_downloads =
+		downloads == DOWNLOADS_ALL || (downloads == DOWNLOADS_PUBLIC && told),
+	};
+}
+
 static int serve(struct serve *a)
 {
 	struct serve_limits limits;
@@ -144,13 +165,12 @@ static int serve(struct serve *a)
 	int r = session_load(&a->session);
 
 	if (r == EXIT_DONE)
+		r = session_set(&a->session, "serve.downloads", a->downloads, "--downloads");
+	if (r == EXIT_DONE)
 		r = session_read(&a->session);
 	if (r != EXIT_DONE)
 		return r;
-	limits = (struct serve_limits){.told = is_told, .arg = a->session.common.config};
-	limits.disk_reserve = config_run(a->session.common.config)->disk_reserve;
-	limits.silent_s = config_outbox(a->session.common.config)->silent_us / USEC_PER_SEC;
-	limits.late_s = config_outbox(a->session.common.config)->alarm_us / USEC_PER_SEC;
+	limits = limits_of(a->session.common.config);
 	if (serve_open(a->session.state, &a->site, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	serve_set_limits(a->site, &limits);

@@ -256,6 +256,11 @@ const struct outbox_config *config_outbox(const struct config *c)
 	return &c->outbox;
 }
 
+const struct serve_config *config_serve(const struct config *c)
+{
+	return &c->serve;
+}
+
 const struct webhook_config *config_webhooks(const struct config *c, size_t *ret_n)
 {
 	*ret_n = c->n_webhooks;

@@ -158,6 +158,17 @@ struct outbox_config {
 	uint64_t retry_max_us; /* longest wait between two tries */
 };
 
+/* Of which crashes `fuzzcell serve` offers the files. */
+enum downloads_mode {
+	DOWNLOADS_PUBLIC, /* of those that an issue would describe in full */
+	DOWNLOADS_ALL,
+	DOWNLOADS_NONE,
+	DOWNLOADS_
+};
+struct serve_config {
+	enum downloads_mode downloads;
+};
+
 struct config;
 
 /* path NULL: the built-in values (nothing is discovered then). */
@@ -173,6 +184,7 @@ const struct trigger_config *config_trigger(const struct config *c);
 const struct git_config *config_git(const struct config *c);
 const struct github_config *config_github(const struct config *c);
 const struct outbox_config *config_outbox(const struct config *c);
+const struct serve_config *config_serve(const struct config *c);
 const struct webhook_config *config_webhooks(const struct config *c, size_t *ret_n);
 bool config_best_effort(const struct config *c);
 /* NULL where the file does not say. */

@@ -34,7 +34,7 @@ struct override {
 	char *text;
 };
 
-enum { PART_RUN, PART_TRIGGER, PART_GIT, PART_GITHUB, PART_OUTBOX, PART_ };
+enum { PART_RUN, PART_TRIGGER, PART_GIT, PART_GITHUB, PART_OUTBOX, PART_SERVE, PART_ };
 
 struct config {
 	char *name, *dir, *cwd;
@@ -52,6 +52,7 @@ struct config {
 	struct git_config git;
 	struct github_config github;
 	struct outbox_config outbox;
+	struct serve_config serve;
 	struct origin part_from[PART_][SCHEMA_MAX_KEYS];
 	struct config_source *sources;
 	size_t n_sources;

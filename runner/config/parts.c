@@ -14,6 +14,7 @@ const struct part config_parts[PART_] = {
     [PART_GIT] = {"git", &schema_git, offsetof(struct config, git)},
     [PART_GITHUB] = {"github", &schema_github, offsetof(struct config, github)},
     [PART_OUTBOX] = {"outbox", &schema_outbox, offsetof(struct config, outbox)},
+    [PART_SERVE] = {"serve", &schema_serve, offsetof(struct config, serve)},
 };
 
 int parts_presets(struct config *c, struct err *e)

@@ -71,6 +71,7 @@ static const struct key root_keys[] = {
     {"github", VALUE_SECTION, .help = "where issues are filed"},
     {"webhooks", VALUE_SECTION, .help = "list of who else is told"},
     {"outbox", VALUE_SECTION, .help = "what is told, and how long it is tried"},
+    {"serve", VALUE_SECTION, .help = "the dashboard"},
     {"defaults", VALUE_SECTION, .help = "values for every target"},
     {"targets", VALUE_SECTION, .help = "glob over target names: values for those that match"},
 };

@@ -81,6 +81,7 @@ extern const struct schema schema_git;	   /* struct git_config */
 extern const struct schema schema_github;  /* struct github_config */
 extern const struct schema schema_webhook; /* struct webhook_config */
 extern const struct schema schema_outbox;  /* struct outbox_config */
+extern const struct schema schema_serve;   /* struct serve_config */
 
 /* A key by its name inside of prefix ("" or "plateau."); NULL: not there. */
 const struct key *schema_find(const struct schema *s, const char *prefix, struct slice name);

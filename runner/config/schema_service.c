@@ -271,6 +271,19 @@ static const struct key outbox_keys[] = {
 };
 #undef AT
 
+static const char *const downloads[] = {[DOWNLOADS_PUBLIC] = "public",
+					[DOWNLOADS_ALL] = "all",
+					[DOWNLOADS_NONE] = "none",
+					[DOWNLOADS_] = NULL};
+
+#define AT(member) .offset = offsetof(struct serve_config, member)
+static const struct key serve_keys[] = {
+    {"downloads", VALUE_CHOICE, AT(downloads), .preset = "public", .choices = downloads,
+     .help = "crashes whose input and report can be downloaded; public: not those that an issue "
+	     "would only name"},
+};
+#undef AT
+
 _Static_assert(COUNT(github_keys) <= SCHEMA_MAX_KEYS, "raise SCHEMA_MAX_KEYS");
 
 const struct schema schema_source = {"in \"discovery\"", source_keys, COUNT(source_keys)};
@@ -279,3 +292,4 @@ const struct schema schema_trigger = {"in \"trigger\"", trigger_keys, COUNT(trig
 const struct schema schema_github = {"in \"github\"", github_keys, COUNT(github_keys)};
 const struct schema schema_webhook = {"in \"webhooks\"", webhook_keys, COUNT(webhook_keys)};
 const struct schema schema_outbox = {"in \"outbox\"", outbox_keys, COUNT(outbox_keys)};
+const struct schema schema_serve = {"in \"serve\"", serve_keys, COUNT(serve_keys)};

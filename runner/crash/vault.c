@@ -371,20 +371,44 @@ static int open_target(int state_dirfd, const char *name, const char *target, in
 	return r < 0 ? r : fs_open_dir(by, target, ret, e);
 }
 
-int vault_read(int state_dirfd, struct slice signature, const char *target, enum vault_file f,
-	       char **ret, size_t *ret_n, struct err *e)
+/* The directory with the target's files; name: the crash's, for messages. */
+static int open_place(int state_dirfd, struct slice signature, const char *target,
+		      char name[VAULT_NAME], int *ret, struct err *e)
 {
-	_autoclose_ int dir = -1;
-	char name[VAULT_NAME], place[VAULT_PLACE];
+	char place[VAULT_PLACE];
 	int r = vault_name(signature, name, e);
 
 	if (r == 0)
 		r = vault_place(signature, target, place, e);
 	if (r < 0)
 		return err_wrap(e, "read of a crash");
-	r = open_target(state_dirfd, name, target, &dir, e);
-	if (r == 0)
-		r = fs_read(dir, vault_file_name(f), VAULT_BYTES_MAX, ret, ret_n, e);
+	r = open_target(state_dirfd, name, target, ret, e);
+	return r < 0 ? err_wrap(e, "crash '%s'", name) : 0;
+}
+
+int vault_read(int state_dirfd, struct slice signature, const char *target, enum vault_file f,
+	       char **ret, size_t *ret_n, struct err *e)
+{
+	_autoclose_ int dir = -1;
+	char name[VAULT_NAME];
+	int r = open_place(state_dirfd, signature, target, name, &dir, e);
+
+	if (r < 0)
+		return r;
+	r = fs_read(dir, vault_file_name(f), VAULT_BYTES_MAX, ret, ret_n, e);
+	return r < 0 ? err_wrap(e, "crash '%s'", name) : 0;
+}
+
+int vault_open(int state_dirfd, struct slice signature, const char *target, enum vault_file f,
+	       int *ret_fd, struct err *e)
+{
+	_autoclose_ int dir = -1;
+	char name[VAULT_NAME];
+	int r = open_place(state_dirfd, signature, target, name, &dir, e);
+
+	if (r < 0)
+		return r;
+	r = fs_open_file(dir, vault_file_name(f), O_RDONLY, 0, ret_fd, e);
 	return r < 0 ? err_wrap(e, "crash '%s'", name) : 0;
 }
 

@@ -84,6 +84,9 @@ MUST_CHECK int vault_copy(int state_dirfd, struct slice signature, enum vault_fi
  * -ENOENT: there is none. */
 MUST_CHECK int vault_read(int state_dirfd, struct slice signature, const char *target,
 			  enum vault_file f, char **ret, size_t *ret_n, struct err *e);
+/* The same file, opened for reading; close() it. */
+MUST_CHECK int vault_open(int state_dirfd, struct slice signature, const char *target,
+			  enum vault_file f, int *ret_fd, struct err *e);
 
 /* Removes all that is kept of a crash, because a person said so.  None is fine. */
 MUST_CHECK int vault_remove(int state_dirfd, struct slice signature, struct err *e);

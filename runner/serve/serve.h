@@ -29,11 +29,16 @@ enum {
 struct serve_site;
 MUST_CHECK int serve_open(const struct state *s, struct serve_site **ret, struct err *e);
 void serve_close(struct serve_site *site); /* NULL is fine */
-/* What the configuration says; of one that says nothing, 1 GiB and seven days. */
+/* What the configuration says; of one that says nothing, 1 GiB, seven days, and the
+ * files of crashes that are not security-relevant. */
 struct serve_limits {
-	uint64_t disk_reserve; /* bytes */
-	uint64_t silent_s;     /* so long without fuzzing is too long; 0: never */
-	uint64_t late_s;       /* so long something may wait in the outbox; 0: a day */
+	uint64_t disk_reserve;	 /* bytes */
+	uint64_t silent_s;	 /* so long without fuzzing is too long; 0: never */
+	uint64_t late_s;	 /* so long something may wait in the outbox; 0: a day */
+	bool downloads;		 /* a crash's files are offered, */
+	bool security_downloads; /* also those of one that is security-relevant */
+	/* --config and --state-dir of commands that a reader copies; NULL: none is needed. */
+	const char *say_config, *say_state;
 	/* As in runner/survey/survey.h. */
 	bool (*told)(void *arg, const char *place);
 	void *arg;
@@ -47,13 +52,19 @@ struct serve_answer {
 	/* The bytes: either body's, or borrowed for good (compiled in). */
 	struct buf body;
 	struct slice fixed;
+	/* Or a file's, which is to be kept and not shown; -1: it is none. */
+	int fd;
+	uint64_t size;	   /* its bytes */
+	char file[260];	   /* the name that it is kept under: letters, digits, '.', '_', '-' */
 	char problem[400]; /* what of its data cannot be read, which the page says, too; or "" */
 };
 void serve_answer_done(struct serve_answer *a);
+/* Of one that is no file. */
 struct slice serve_answer_bytes(const struct serve_answer *a);
 
 /* path: as it stands in a request, begins with '/', percent-encoded, without a query.
  * -ENOENT: there is no such page (also: it is not well-formed, or asks for something outside);
+ * -EPERM: a file that the limits withhold; -EBADMSG: a file that is damaged;
  * what else it returns is our own trouble, and the text says which. */
 MUST_CHECK int serve_get(struct serve_site *site, struct slice path, struct serve_answer *ret,
 			 struct err *e);

@@ -34,6 +34,21 @@ static int write_file(int dir, const char *path, struct slice bytes, struct err 
 	return 0;
 }
 
+/* The same of a file's. */
+static int copy_file(int dir, const char *path, int from, struct err *e)
+{
+	_autoclose_ int fd = sys_openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644);
+	char block[65536];
+	ssize_t n;
+
+	if (fd < 0)
+		return err_sys(e, "write '%s'", path);
+	while ((n = sys_read(from, block, sizeof(block))) > 0)
+		if (sys_write_all(fd, block, (size_t)n) < 0)
+			return err_sys(e, "write '%s'", path);
+	return n < 0 ? err_sys(e, "read what '%s' is made of", path) : 0;
+}
+
 /* Percent-encoding undone: a path of ours, in which each name is one. */
 static void decoded(const char *path, char out[SERVE_PATH_MAX])
 {
@@ -76,14 +91,20 @@ static int export_one(void *arg, const char *path, struct err *e)
 		return 0;
 	r = serve_get(x->site, slice_of(path), &a, e);
 	if (r == -ENOENT)
-		return 0; /* a target without curves, or gone meanwhile */
+		return 0;    /* a target without curves, or gone meanwhile */
+	if (r == -EBADMSG) { /* one file that is damaged hides nothing else */
+		if (x->damaged)
+			x->damaged(x->arg, path, e->msg);
+		return 0;
+	}
 	if (r < 0)
 		return err_wrap(e, "%s", path);
 	if (*a.problem && x->damaged)
 		x->damaged(x->arg, path, a.problem);
 	r = make_parents(x->dir, file, e);
 	if (r == 0)
-		r = write_file(x->dir, file, serve_answer_bytes(&a), e);
+		r = a.fd >= 0 ? copy_file(x->dir, file, a.fd, e)
+			      : write_file(x->dir, file, serve_answer_bytes(&a), e);
 	serve_answer_done(&a);
 	x->files++;
 	return r;

@@ -129,22 +129,44 @@ static const char *const headers[][2] = {
     {"Cache-Control", "no-cache"},
 };
 
-/* takes: bytes are free()d with the response; else they are there for good, or copied. */
-static struct MHD_Response *response(const char *type, struct slice bytes,
-				     enum MHD_ResponseMemoryMode mode)
+/* NULL: no memory; r is gone then. */
+static struct MHD_Response *with_headers(struct MHD_Response *r, const char *type)
 {
-	void *p = NULL;
-	struct MHD_Response *r;
 	bool bad;
 
-	memcpy(&p, &bytes.p, sizeof(p)); /* it does not write to them */
-	r = MHD_create_response_from_buffer(bytes.n, p, mode);
 	if (!r)
 		return NULL;
 	bad = MHD_add_response_header(r, "Content-Type", type) != MHD_YES;
 	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
 		bad |= MHD_add_response_header(r, headers[i][0], headers[i][1]) != MHD_YES;
 	if (bad) {
+		MHD_destroy_response(r);
+		return NULL;
+	}
+	return r;
+}
+
+/* takes: bytes are free()d with the response; else they are there for good, or copied. */
+static struct MHD_Response *response(const char *type, struct slice bytes,
+				     enum MHD_ResponseMemoryMode mode)
+{
+	void *p = NULL;
+
+	memcpy(&p, &bytes.p, sizeof(p)); /* it does not write to them */
+	return with_headers(MHD_create_response_from_buffer(bytes.n, p, mode), type);
+}
+
+/* A file that is kept, not shown. */
+static struct MHD_Response *file(struct serve_answer *a)
+{
+	struct MHD_Response *r = MHD_create_response_from_fd64(a->size, a->fd);
+	char how[sizeof(a->file) + 32];
+
+	if (r)
+		a->fd = -1; /* it is the response's */
+	r = with_headers(r, a->type);
+	snprintf(how, sizeof(how), "attachment; filename=\"%s\"", a->file);
+	if (r && MHD_add_response_header(r, "Content-Disposition", how) != MHD_YES) {
 		MHD_destroy_response(r);
 		return NULL;
 	}
@@ -160,7 +182,9 @@ static struct MHD_Response *trouble(int r, const struct err *e, unsigned *ret_st
 {
 	char text[600];
 
-	*ret_status = r == -ENOENT ? MHD_HTTP_NOT_FOUND : MHD_HTTP_SERVICE_UNAVAILABLE;
+	*ret_status = r == -ENOENT  ? MHD_HTTP_NOT_FOUND
+		      : r == -EPERM ? MHD_HTTP_FORBIDDEN
+				    : MHD_HTTP_SERVICE_UNAVAILABLE;
 	snprintf(text, sizeof(text), "%s\n", e->msg);
 	return plain(text);
 }
@@ -169,6 +193,8 @@ static struct MHD_Response *found(struct serve_answer *a)
 {
 	struct MHD_Response *r;
 
+	if (a->fd >= 0)
+		return file(a);
 	if (a->fixed.p)
 		return response(a->type, a->fixed, MHD_RESPMEM_PERSISTENT);
 	r = response(a->type, buf_slice(&a->body), MHD_RESPMEM_MUST_FREE);
@@ -179,7 +205,7 @@ static struct MHD_Response *found(struct serve_answer *a)
 
 static struct MHD_Response *make(struct serve_http *h, const char *path, unsigned *ret_status)
 {
-	struct serve_answer a = {0};
+	struct serve_answer a = {.fd = -1};
 	struct MHD_Response *made;
 	struct err e;
 	int r = serve_get(h->site, slice_of(path), &a, &e);

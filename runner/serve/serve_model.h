@@ -69,6 +69,18 @@ MUST_CHECK int rows_runs(struct serve_site *s, size_t n, json_t **ret, uint64_t 
 MUST_CHECK int runs_total(struct serve_site *s, const json_t *rows, uint64_t damaged, uint64_t *ret,
 			  struct err *e);
 
+/* The record whose directory has this name (runner/crash/vault.h); NULL: none. */
+const struct known_crash *crash_named(const struct ledger *l, const char *name);
+
+/* A crash's files as they are: /downloads/<name>/<download_name()>. */
+enum download { DOWNLOAD_INPUT, DOWNLOAD_MINIMIZED, DOWNLOAD_REPORT, DOWNLOAD_ };
+const char *download_name(enum download which);
+/* The limits allow it. */
+bool download_allowed(const struct serve_site *s, const struct known_crash *c);
+bool download_has(const struct serve_site *s, const struct known_crash *c, enum download which);
+MUST_CHECK int download_get(struct serve_site *s, const char *name, enum download which,
+			    struct serve_answer *a, struct err *e);
+
 /* The page of a crash; of a signature that is none, nothing. */
 void crash_href(struct make *m, const char *key, const char *signature);
 /* {"new": 1, ...} */

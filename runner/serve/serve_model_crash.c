@@ -5,6 +5,7 @@
 #include "runner/serve/serve_model.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 void crash_href(struct make *m, const char *key, const char *signature)
@@ -16,8 +17,7 @@ void crash_href(struct make *m, const char *key, const char *signature)
 		make_href(m, key, "crashes/", name, ".html");
 }
 
-/* The record whose directory has this name; NULL: none. */
-static const struct known_crash *find(const struct ledger *l, const char *name)
+const struct known_crash *crash_named(const struct ledger *l, const char *name)
 {
 	const struct known_crash *c = ledger_record(l, name);
 	char of[VAULT_NAME];
@@ -158,6 +158,33 @@ static json_t *targets_of(const struct known_crash *c)
 	return all;
 }
 
+/* Where each of its files can be had: {} when they are withheld. */
+static int files_part(const struct serve_site *s, const struct known_crash *c, struct make *m,
+		      struct err *e)
+{
+	static const char *const keys[] = {[DOWNLOAD_INPUT] = "input",
+					   [DOWNLOAD_MINIMIZED] = "minimized",
+					   [DOWNLOAD_REPORT] = "report"};
+	_automake_ struct make files = MAKE_INIT;
+	bool allowed = download_allowed(s, c);
+	char name[VAULT_NAME], after[32];
+	json_t *made = NULL;
+	int r = vault_name(slice_of(c->signature), name, e);
+
+	for (enum download i = 0; r == 0 && allowed && i < DOWNLOAD_; i++) {
+		snprintf(after, sizeof(after), "/%s", download_name(i));
+		if (download_has(s, c, i))
+			make_href(&files, keys[i], "downloads/", name, after);
+	}
+	if (r == 0)
+		r = make_done(&files, &made, e);
+	if (r < 0)
+		return r;
+	make_set(m, "downloads", made);
+	make_set(m, "withheld", json_boolean(!allowed));
+	return 0;
+}
+
 /* A report that is not there, or cannot be read, is none. */
 static int report_part(struct serve_site *s, const struct known_crash *c, struct make *m,
 		       struct err *e)
@@ -208,7 +235,7 @@ int model_crash(struct serve_site *s, const char *name, json_t **ret, struct err
 
 	if (r < 0)
 		return r;
-	c = find(l, name);
+	c = crash_named(l, name);
 	if (!c)
 		return err_set(e, ENOENT, "no such crash");
 	r = model_begin(s, &m, e);
@@ -223,5 +250,7 @@ int model_crash(struct serve_site *s, const char *name, json_t **ret, struct err
 	r = reproduce_part(c, &m, e);
 	if (r == 0)
 		r = report_part(s, c, &m, e);
+	if (r == 0)
+		r = files_part(s, c, &m, e);
 	return r < 0 ? r : make_done(&m, ret, e);
 }

@@ -75,10 +75,24 @@ static void rate(struct page *p, const json_t *row)
 	html_close(&p->h);
 }
 
-static void input(struct page *p, const char *name, const json_t *crash, const char *path_key,
-		  const char *bytes_key)
+/* A link that saves, in place of one that opens; href NULL: none. */
+static void download(struct page *p, const char *href, const char *text)
 {
+	if (!href)
+		return;
+	html_open(&p->h, "a");
+	html_href(&p->h, p->root, href);
+	html_flag(&p->h, "download");
+	html_text(&p->h, text);
+	html_close(&p->h);
+}
+
+static void input(struct page *p, const char *name, const json_t *m, const char *path_key,
+		  const char *bytes_key, const char *file_key)
+{
+	const json_t *crash = field_object(m, "crash");
 	const char *path = field_text(crash, path_key);
+	const char *href = field_text(field_object(m, "downloads"), file_key);
 
 	if (!path)
 		return;
@@ -86,7 +100,18 @@ static void input(struct page *p, const char *name, const json_t *crash, const c
 	html_element(&p->h, "code", NULL, path);
 	html_text(&p->h, ", ");
 	page_number(p, UNIT_BYTES, crash, bytes_key);
+	html_text(&p->h, href ? ", " : "");
+	download(p, href, "download");
 	html_close(&p->h);
+}
+
+static void withheld(struct page *p, const json_t *m, const json_t *row)
+{
+	if (field_true(m, "withheld"))
+		page_fact_text(p, "Downloads",
+			       field_true(row, "security")
+				   ? "not of a security-relevant crash (serve.downloads)"
+				   : "none are offered (serve.downloads)");
 }
 
 static void in_runs(struct page *p, const json_t *list)
@@ -143,8 +168,9 @@ static void facts(struct page *p, const json_t *m, const json_t *row)
 	seen(p, "First seen", field_text(row, "first_seen"), field_text(c, "first_commit"));
 	seen(p, "Last seen", field_text(row, "last_seen"), field_text(c, "last_commit"));
 	seen(p, "Fixed", field_text(c, "fixed_at"), field_text(c, "fixed_commit"));
-	input(p, "Input", c, "crash_file", "input_bytes");
-	input(p, "Minimised", c, "minimized", "minimized_bytes");
+	input(p, "Input", m, "crash_file", "input_bytes", "input");
+	input(p, "Minimised", m, "minimized", "minimized_bytes", "minimized");
+	withheld(p, m, row);
 	page_fact_text(p, "Similar to", field_text(c, "similar"));
 	variants(p, field_list(c, "variants"));
 	page_fact_text(p, "Merged into", field_text(c, "merged_into"));
@@ -171,6 +197,7 @@ static void frames(struct page *p, const json_t *list)
 static void report(struct page *p, const json_t *m)
 {
 	const char *text = field_text(m, "report");
+	const char *file = field_text(field_object(m, "downloads"), "report");
 	struct html *h = &p->h;
 
 	page_section(p, "report", "Report");
@@ -189,6 +216,11 @@ static void report(struct page *p, const json_t *m)
 	if (field_true(m, "report_cut"))
 		html_element(h, "p", "soft",
 			     "It is longer; report.txt beside the input has all of it.");
+	if (file) {
+		html_open(h, "p");
+		download(p, file, "Download the report");
+		html_close(h);
+	}
 	page_section_end(p);
 }
 

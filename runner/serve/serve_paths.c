@@ -96,6 +96,25 @@ static int crash_names(struct serve_site *s, json_t *names, struct err *e)
 	return r;
 }
 
+static int file_paths(struct serve_site *s, const struct paths *p, const char *name, struct err *e)
+{
+	const struct known_crash *c;
+	const struct ledger *l;
+	int r = site_ledger(s, &l, e);
+
+	c = r == 0 ? crash_named(l, name) : NULL;
+	if (!c || !download_allowed(s, c))
+		return r;
+	for (enum download i = 0; r == 0 && i < DOWNLOAD_; i++) {
+		char after[32];
+
+		snprintf(after, sizeof(after), "/%s", download_name(i));
+		if (download_has(s, c, i))
+			r = one(p, "/downloads/", name, after, e);
+	}
+	return r;
+}
+
 /* Names first: the ledger is another one when a run wrote it meanwhile. */
 static int crash_paths(struct serve_site *s, const struct paths *p, struct err *e)
 {
@@ -108,6 +127,8 @@ static int crash_paths(struct serve_site *s, const struct paths *p, struct err *
 		r = one(p, "/crashes/", name, ".html", e);
 		if (r == 0)
 			r = one(p, "/api/v1/crashes/", name, ".json", e);
+		if (r == 0)
+			r = file_paths(s, p, name, e);
 	}
 	return r;
 }

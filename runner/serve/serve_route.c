@@ -3,8 +3,7 @@
 #include "base/fs.h"
 #include "runner/serve/serve_html.h"
 #include "runner/serve/serve_internal.h"
-#include "runner/serve/serve_json.h"
-#include "runner/serve/serve_site.h"
+#include "runner/serve/serve_model.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -48,7 +47,8 @@ enum { ROUTES = sizeof(routes) / sizeof(routes[0]) };
 void serve_answer_done(struct serve_answer *a)
 {
 	buf_done(&a->body);
-	*a = (struct serve_answer){0};
+	close_p(&a->fd);
+	*a = (struct serve_answer){.fd = -1};
 }
 
 struct slice serve_answer_bytes(const struct serve_answer *a)
@@ -113,6 +113,27 @@ static int get_route(struct serve_site *site, const struct route *rt, const char
 	return r < 0 ? r : buf_add(&a->body, SLICE("\n"), e);
 }
 
+/* Whether the path is a crash's file; *ret: what there is to say of it. */
+static bool get_download(struct serve_site *site, struct slice path, struct serve_answer *a,
+			 int *ret, struct err *e)
+{
+	struct name name;
+
+	for (enum download i = 0; i < DOWNLOAD_; i++) {
+		char after[32];
+		const struct route rt = {"/downloads/", after, true, NULL, NULL};
+
+		snprintf(after, sizeof(after), "/%s", download_name(i));
+		if (!is_route(&rt, path, &name))
+			continue;
+		*ret = site_there(site, e);
+		if (*ret == 0)
+			*ret = download_get(site, name.text, i, a, e);
+		return true;
+	}
+	return false;
+}
+
 static bool get_asset(struct slice path, struct serve_answer *a)
 {
 	const struct serve_asset *asset;
@@ -141,12 +162,15 @@ static int get_health(struct serve_site *site, struct serve_answer *a, struct er
 static int get(struct serve_site *site, struct slice path, struct serve_answer *a, struct err *e)
 {
 	struct name name;
+	int r = 0;
 
 	for (size_t i = 0; i < ROUTES; i++)
 		if (is_route(&routes[i], path, &name))
 			return get_route(site, &routes[i], name.text, a, e);
 	if (get_asset(path, a))
 		return 0;
+	if (get_download(site, path, a, &r, e))
+		return r;
 	if (slice_eq(path, SLICE("/healthz")))
 		return get_health(site, a, e);
 	if (slice_eq(path, SLICE("/metrics"))) {
@@ -158,7 +182,7 @@ static int get(struct serve_site *site, struct slice path, struct serve_answer *
 
 int serve_get(struct serve_site *site, struct slice path, struct serve_answer *ret, struct err *e)
 {
-	struct serve_answer a = {.body = BUF_INIT(SERVE_BODY_MAX)};
+	struct serve_answer a = {.body = BUF_INIT(SERVE_BODY_MAX), .fd = -1};
 	int r;
 
 	if (path.n > SERVE_PATH_MAX)

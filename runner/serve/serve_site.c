@@ -21,8 +21,8 @@ int serve_open(const struct state *s, struct serve_site **ret, struct err *e)
 	site->state = s;
 	if (moment_read(&site->boot, &why) < 0)
 		site->boot = (struct moment){0}; /* of the trigger nothing is known then */
-	site->limits = (struct serve_limits){.disk_reserve = UINT64_C(1) << 30,
-					     .silent_s = UINT64_C(7) * 86400};
+	site->limits = (struct serve_limits){
+	    .disk_reserve = UINT64_C(1) << 30, .silent_s = UINT64_C(7) * 86400, .downloads = true};
 	*ret = site;
 	return 0;
 }

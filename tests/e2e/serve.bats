@@ -95,7 +95,30 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	run "$FUZZCELL" serve --export "$WORK" --state-dir "$STATE"
 	[ "$status" -eq 2 ]
 	[[ $output == *'no export of ours'* ]]
+
+	# Its crash is security-relevant: what it is made of stays here, unless somebody says otherwise.
+	[ "$(jq '.crashes[0].security' "$WORK/o.json")" = true ]
+	name=$(basename "$crash" .json)
+	[ "$(curl -s -o "$WORK/got" -w '%{http_code}' "${URL}downloads/$name/input.bin")" = 403 ]
+	grep 'security-relevant' "$WORK/got"
+	[ ! -e "$WORK/web/site/downloads" ]
 	served_ends
+	serve --downloads all
+	input=$(curl -s -f "$URL$crash" | jq -r .crash.crash_file)
+	curl -s -f -D "$WORK/h" -o "$WORK/got" "${URL}downloads/$name/input.bin"
+	cmp "$WORK/got" "$STATE/$input"
+	grep -qi "^content-disposition: attachment; filename=\"crash-$name-input.bin\"" "$WORK/h"
+	grep -qi '^content-type: application/octet-stream' "$WORK/h"
+	grep -qi '^x-content-type-options: nosniff' "$WORK/h"
+	grep -qi "^content-security-policy: default-src 'none'" "$WORK/h"
+	curl -s -f "${URL}downloads/$name/report.txt" | cmp - "$STATE/$(dirname "$input")/report.txt"
+	curl -s -f -I "${URL}downloads/$name/input.bin" | grep -qi '^content-length: '
+	curl -s -f "${URL}crashes/$name.html" | grep -q "href=\"../downloads/$name/input.bin\" download"
+	served_ends
+	run "$FUZZCELL" serve --downloads some --state-dir "$STATE"
+	echo "$output"
+	[ "$status" -eq 2 ]
+	[[ $output == *'--downloads'*'some'* ]]
 
 	# Somebody else's, below a directory that they may pass and not look into.
 	mkdir -p "$WORK/theirs" "$WORK/empty"

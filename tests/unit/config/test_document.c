@@ -24,6 +24,7 @@ static const struct {
     {&schema_github, "github."},
     {&schema_webhook, "webhooks[]."},
     {&schema_outbox, "outbox."},
+    {&schema_serve, "serve."},
 };
 
 /* From the root of the repository, where `make unit` runs. */
