@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "runner/command/escape.h"
+#include "runner/command/said.h"
 #include "runner/command/session.h"
 #include "runner/command/tell.h"
 
@@ -19,6 +20,7 @@ struct serve {
 	const char *listen, *export, *downloads;
 	const char *hosts[HOSTS_MAX];
 	size_t n_hosts;
+	struct said said;
 	struct serve_site *site;
 	struct loop *loop;
 };
@@ -171,6 +173,9 @@ static int serve(struct serve *a)
 	if (r != EXIT_DONE)
 		return r;
 	limits = limits_of(a->session.common.config);
+	said_find(&a->session.common, a->session.state->path, &a->said);
+	limits.say_config = a->said.config;
+	limits.say_state = a->said.state;
 	if (serve_open(a->session.state, &a->site, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	serve_set_limits(a->site, &limits);
@@ -191,6 +196,7 @@ int command_serve(int argc, char **argv)
 	r = serve(&a);
 	loop_free(a.loop);
 	serve_close(a.site);
+	said_done(&a.said);
 	session_close(&a.session);
 	return r;
 }

@@ -211,17 +211,21 @@ static int report_part(struct serve_site *s, const struct known_crash *c, struct
 	return r;
 }
 
-static int reproduce_part(const struct known_crash *c, struct make *m, struct err *e)
+/* That works as it stands, wherever the reader is on this machine. */
+static int command_part(const struct serve_site *s, const struct known_crash *c, const char *verb,
+			struct make *m, struct err *e)
 {
 	_autobuf_ struct buf b = BUF_INIT(16384);
-	int r = buf_add(&b, SLICE("fuzzcell crash reproduce "), e);
+	int r = buf_addf(&b, e, "fuzzcell crash %s", verb);
 
-	if (r == 0 && c->signature[0] == '-')
-		r = buf_add(&b, SLICE("-- "), e); /* no option */
+	if (r == 0)
+		r = render_options(s->limits.say_config, s->limits.say_state, &b, e);
+	if (r == 0)
+		r = buf_add(&b, c->signature[0] == '-' ? SLICE(" -- ") : SLICE(" "), e);
 	if (r == 0)
 		r = render_word(c->signature, &b, e);
 	if (r == 0)
-		make_text(m, "reproduce", buf_str(&b));
+		make_set(m, verb, json_stringn(buf_str(&b), b.n)); /* half a command is none */
 	return r;
 }
 
@@ -247,7 +251,9 @@ int model_crash(struct serve_site *s, const char *name, json_t **ret, struct err
 	make_set(&m, "row", row);
 	make_set(&m, "crash", details(s, c));
 	make_set(&m, "targets", targets_of(c));
-	r = reproduce_part(c, &m, e);
+	r = command_part(s, c, "reproduce", &m, e);
+	if (r == 0)
+		r = command_part(s, c, "export", &m, e);
 	if (r == 0)
 		r = report_part(s, c, &m, e);
 	if (r == 0)

@@ -224,10 +224,30 @@ static void report(struct page *p, const json_t *m)
 	page_section_end(p);
 }
 
+/* What has to be done on this machine: the server reads nothing but the state. */
+static void commands(struct page *p, const json_t *m)
+{
+	const char *reproduce = field_text(m, "reproduce"), *export = field_text(m, "export");
+
+	if (reproduce) {
+		page_section(p, "reproduce", "Reproduce");
+		page_command(p, "Command that reproduces it", reproduce);
+		page_section_end(p);
+	}
+	if (export) {
+		page_section(p, "bundle", "For another machine");
+		html_element(&p->h, "p", "soft",
+			     "One archive with the binary, the inputs, the report, and a script "
+			     "that runs it:");
+		page_command(p, "Command that makes the archive", export);
+		page_section_end(p);
+	}
+}
+
 int page_crash(const json_t *model, struct buf *out, struct err *e)
 {
 	const json_t *row = field_object(model, "row");
-	const char *type = field_text(row, "crash_type"), *command = field_text(model, "reproduce");
+	const char *type = field_text(row, "crash_type");
 	struct page_about about = {.title = type ? type : "Crash",
 				   .root = "../",
 				   .model = model,
@@ -236,11 +256,7 @@ int page_crash(const json_t *model, struct buf *out, struct err *e)
 
 	heading(&p, model, row);
 	facts(&p, model, row);
-	if (command) {
-		page_section(&p, "reproduce", "Reproduce");
-		page_command(&p, "Command that reproduces it", command);
-		page_section_end(&p);
-	}
+	commands(&p, model);
 	frames(&p, field_list(field_object(model, "crash"), "frames"));
 	report(&p, model);
 	return page_end(&p);

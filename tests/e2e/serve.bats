@@ -114,6 +114,13 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	curl -s -f "${URL}downloads/$name/report.txt" | cmp - "$STATE/$(dirname "$input")/report.txt"
 	curl -s -f -I "${URL}downloads/$name/input.bin" | grep -qi '^content-length: '
 	curl -s -f "${URL}crashes/$name.html" | grep -q "href=\"../downloads/$name/input.bin\" download"
+	# The command that the page copies works as it stands, from anywhere.
+	command=$(curl -s -f "$URL$crash" | jq -r .reproduce)
+	echo "$command"
+	ln -s "$FUZZCELL" "$WORK/web/fuzzcell"
+	(cd / && PATH=$WORK/web:$PATH run env -u FUZZCELL_STATE_DIR timeout $((120 * SLOW)) sh -c "$command"
+		echo "$output"
+		[ "$status" -eq 0 ])
 	served_ends
 	run "$FUZZCELL" serve --downloads some --state-dir "$STATE"
 	echo "$output"

@@ -187,6 +187,28 @@ static void test_hostile_paths(void **state)
 		assert_int_equal(code(paths[i]), -ENOENT);
 }
 
+/* Commands to copy name what this server was told. */
+static void test_commands(void **state)
+{
+	const struct serve_limits l = {.say_config = "/etc/it's.json", .say_state = "/var/lib/f"};
+	json_t *j;
+
+	(void)state;
+	j = get_json("/api/v1/crashes/" OPEN ".json");
+	assert_string_equal(json_string_value(json_object_get(j, "reproduce")),
+			    "fuzzcell crash reproduce " OPEN);
+	json_decref(j);
+	serve_set_limits(site, &l);
+	j = get_json("/api/v1/crashes/" OPEN ".json");
+	assert_string_equal(json_string_value(json_object_get(j, "reproduce")),
+			    "fuzzcell crash reproduce --config '/etc/it'\\''s.json' --state-dir "
+			    "/var/lib/f " OPEN);
+	assert_string_equal(json_string_value(json_object_get(j, "export")),
+			    "fuzzcell crash export --config '/etc/it'\\''s.json' --state-dir "
+			    "/var/lib/f " OPEN);
+	json_decref(j);
+}
+
 static void on_damaged(void *arg, const char *path, const char *problem)
 {
 	(void)problem;
@@ -221,8 +243,8 @@ static void test_export(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    DOWN(test_bytes),	    DOWN(test_odd_name),      DOWN(test_withheld),
-    DOWN(test_other_files), DOWN(test_hostile_paths), DOWN(test_export),
+    DOWN(test_bytes),	      DOWN(test_odd_name), DOWN(test_withheld), DOWN(test_other_files),
+    DOWN(test_hostile_paths), DOWN(test_export),   DOWN(test_commands),
 };
 
 UNIT_MAIN(tests)
