@@ -7,6 +7,7 @@
 #include "runner/command/said.h"
 #include "runner/command/session.h"
 #include "runner/command/tell.h"
+#include "runner/publish/source_link.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -21,6 +22,7 @@ struct serve {
 	const char *hosts[HOSTS_MAX];
 	size_t n_hosts;
 	struct said said;
+	struct sources sources;
 	struct serve_site *site;
 	struct loop *loop;
 };
@@ -174,9 +176,11 @@ static int serve(struct serve *a)
 		return r;
 	limits = limits_of(a->session.common.config);
 	said_find(&a->session.common, a->session.state->path, &a->said);
+	limits.sources = &a->sources;
 	limits.say_config = a->said.config;
 	limits.say_state = a->said.state;
-	if (serve_open(a->session.state, &a->site, &e) < 0)
+	if (sources_open(a->session.common.config, &a->sources, &e) < 0 ||
+	    serve_open(a->session.state, &a->site, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	serve_set_limits(a->site, &limits);
 	return a->export ? export_all(a) : serve_all(a);
@@ -184,7 +188,7 @@ static int serve(struct serve *a)
 
 int command_serve(int argc, char **argv)
 {
-	struct serve a = {0};
+	struct serve a = {.sources = {.dirfd = -1}};
 	int at = options_parse(argc, argv, "serve [OPTION]...", specs,
 			       sizeof(specs) / sizeof(specs[0]), take, &a);
 	int r;
@@ -197,6 +201,7 @@ int command_serve(int argc, char **argv)
 	loop_free(a.loop);
 	serve_close(a.site);
 	said_done(&a.said);
+	sources_close(&a.sources);
 	session_close(&a.session);
 	return r;
 }

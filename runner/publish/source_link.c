@@ -166,3 +166,27 @@ int source_link(const char *template, const char *commit, const char *path, uint
 	}
 	return r;
 }
+
+int source_commits(const char *template, struct buf *out, struct err *e)
+{
+	static const struct {
+		const char *lines, *commits;
+	} hosts[] = {
+	    {"/blob/", "/commit/"},	  /* GitHub; GitLab, behind "/-" */
+	    {"/src/commit/", "/commit/"}, /* Gitea, Forgejo */
+	    {"/src/", "/commits/"},	  /* Bitbucket */
+	};
+	const char *at = strstr(template, "{commit}");
+	size_t n = at ? (size_t)(at - template) : 0;
+
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+		size_t tail = strlen(hosts[i].lines);
+		int r;
+
+		if (n <= tail || memcmp(template + n - tail, hosts[i].lines, tail) != 0)
+			continue;
+		r = buf_add(out, (struct slice){template, n - tail}, e);
+		return r < 0 ? r : buf_add(out, slice_of(hosts[i].commits), e);
+	}
+	return 0;
+}

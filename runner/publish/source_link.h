@@ -39,4 +39,8 @@ bool source_path(const struct sources *s, const char *file, char ret[SOURCE_PATH
 MUST_CHECK int source_link(const char *template, const char *commit, const char *path,
 			   uint64_t line, struct buf *out, struct err *e);
 
+/* The address that becomes that of a commit's page when the commit is added to it; for the
+ * templates of GitHub, GitLab, Gitea, Forgejo and Bitbucket.  Of others nothing is appended. */
+MUST_CHECK int source_commits(const char *template, struct buf *out, struct err *e);
+
 #endif

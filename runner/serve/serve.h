@@ -25,6 +25,8 @@ enum {
 	SERVE_REPORT_MAX = 40 << 10, /* of a crash's report: a byte may become six in a page */
 };
 
+struct sources;
+
 /* The state directory stays the caller's and must outlive the site. */
 struct serve_site;
 MUST_CHECK int serve_open(const struct state *s, struct serve_site **ret, struct err *e);
@@ -39,6 +41,7 @@ struct serve_limits {
 	bool security_downloads; /* also those of one that is security-relevant */
 	/* --config and --state-dir of commands that a reader copies; NULL: none is needed. */
 	const char *say_config, *say_state;
+	const struct sources *sources; /* runner/publish/source_link.h; NULL: not known */
 	/* As in runner/survey/survey.h. */
 	bool (*told)(void *arg, const char *place);
 	void *arg;

@@ -81,6 +81,10 @@ bool download_has(const struct serve_site *s, const struct known_crash *c, enum 
 MUST_CHECK int download_get(struct serve_site *s, const char *name, enum download which,
 			    struct serve_answer *a, struct err *e);
 
+/* "place", "report", "report_cut": what is kept beside its input. */
+MUST_CHECK int report_part(const struct serve_site *s, const struct known_crash *c, struct make *m,
+			   struct err *e);
+
 /* The page of a crash; of a signature that is none, nothing. */
 void crash_href(struct make *m, const char *key, const char *signature);
 /* {"new": 1, ...} */
@@ -96,7 +100,7 @@ const char *findings_severity(const json_t *findings);
  * memory. */
 json_t *severity_counts(const json_t *all, unsigned *ret_worst);
 
-/* "v" and "updated". */
+/* "v", "updated", "shows" (whose figures they are), "commits" (where their pages are). */
 MUST_CHECK int model_begin(struct serve_site *s, struct make *m, struct err *e);
 
 /* {"pending": 0, "oldest": null}; JSON null when it cannot be read. */

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { ALIKE_MAX = 20 };
+
 void crash_href(struct make *m, const char *key, const char *signature)
 {
 	char name[VAULT_NAME];
@@ -91,7 +93,32 @@ static json_t *variants_of(const struct known_crash *c)
 	return all;
 }
 
-static json_t *details(struct serve_site *s, const struct known_crash *c)
+/* Crashes that are likely the same: which it names, and which name it. */
+static json_t *alike(const struct ledger *l, const struct known_crash *c)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < ledger_count(l) && json_array_size(all) < ALIKE_MAX; i++) {
+		const struct known_crash *other = ledger_at(l, i);
+		_automake_ struct make m = MAKE_INIT;
+
+		if (*other->merged_into || (strcmp(other->similar, c->signature) != 0 &&
+					    strcmp(other->signature, c->similar) != 0))
+			continue;
+		make_text(&m, "signature", other->signature);
+		crash_href(&m, "href", other->signature);
+		make_text(&m, "crash_type", other->crash_type);
+		make_text(&m, "top_frame", other->top_frame);
+		make_text(&m, "state", ledger_state_name(other->state));
+		if (json_array_append_new(all, taken(&m)) < 0) {
+			json_decref(all);
+			return NULL;
+		}
+	}
+	return all;
+}
+
+static json_t *details(struct serve_site *s, const struct ledger *l, const struct known_crash *c)
 {
 	_automake_ struct make m = MAKE_INIT;
 
@@ -104,6 +131,7 @@ static json_t *details(struct serve_site *s, const struct known_crash *c)
 	make_set(&m, "crash_state", texts(&c->crash_state));
 	make_text(&m, "note", c->note);
 	make_text(&m, "similar", c->similar);
+	make_set(&m, "alike", alike(l, c));
 	crash_href(&m, "similar_href", c->similar);
 	make_text(&m, "merged_into", c->merged_into);
 	crash_href(&m, "merged_href", c->merged_into);
@@ -185,32 +213,6 @@ static int files_part(const struct serve_site *s, const struct known_crash *c, s
 	return 0;
 }
 
-/* A report that is not there, or cannot be read, is none. */
-static int report_part(struct serve_site *s, const struct known_crash *c, struct make *m,
-		       struct err *e)
-{
-	_autobuf_ struct buf clean = BUF_INIT(8 * (size_t)SERVE_REPORT_MAX);
-	_autofree_ char *text = NULL;
-	struct slice in = {0};
-	struct err why;
-	int r;
-
-	if (vault_read(s->state->dirfd, slice_of(c->signature), c->fuzzer, VAULT_REPORT, &text,
-		       &in.n, &why) < 0) {
-		make_set(m, "report", json_null());
-		make_set(m, "report_cut", json_false());
-		return 0;
-	}
-	in.p = text;
-	make_set(m, "report_cut", json_boolean(in.n > SERVE_REPORT_MAX));
-	if (in.n > SERVE_REPORT_MAX)
-		in = render_cut(in, SERVE_REPORT_MAX);
-	r = render_visible(in, RENDER_LINES, &clean, e);
-	if (r == 0)
-		make_set(m, "report", json_stringn(buf_str(&clean), clean.n));
-	return r;
-}
-
 /* That works as it stands, wherever the reader is on this machine. */
 static int command_part(const struct serve_site *s, const struct known_crash *c, const char *verb,
 			struct make *m, struct err *e)
@@ -249,7 +251,7 @@ int model_crash(struct serve_site *s, const char *name, json_t **ret, struct err
 		return r;
 	make_text(&m, "signature", c->signature);
 	make_set(&m, "row", row);
-	make_set(&m, "crash", details(s, c));
+	make_set(&m, "crash", details(s, l, c));
 	make_set(&m, "targets", targets_of(c));
 	r = command_part(s, c, "reproduce", &m, e);
 	if (r == 0)

@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/crash/vault.h"
+#include "runner/publish/source_link.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,6 +58,39 @@ void base_done(struct model_base *b)
 	b->open = b->fuzzed = NULL;
 }
 
+/* The living run's, or the newest one's that began. */
+static int shows_part(struct serve_site *s, struct make *m, struct err *e)
+{
+	static const struct copy keys[] = {{"run", COPY_TEXT}, {"commit", COPY_TEXT}};
+	_automake_ struct make shows = MAKE_INIT;
+	_autojson_ json_t *runs = NULL;
+	const json_t *run = json_object_get(site_live(s), "run");
+	json_t *made = NULL;
+	uint64_t damaged;
+	int r = run ? 0 : site_runs(s, 1, &runs, &damaged, e);
+
+	if (!run)
+		run = json_array_get(runs, 0);
+	make_text(&shows, "version", FUZZCELL_VERSION);
+	make_copy(&shows, run, keys, COUNT(keys));
+	if (r == 0)
+		r = make_done(&shows, &made, e);
+	if (r == 0)
+		make_set(m, "shows", made);
+	return r;
+}
+
+static int commits_part(const struct serve_site *s, struct make *m, struct err *e)
+{
+	_autobuf_ struct buf b = BUF_INIT(8192);
+	const struct sources *from = s->limits.sources;
+	int r = from && from->link ? source_commits(from->link, &b, e) : 0;
+
+	if (r == 0 && b.n > 0)
+		make_text(m, "commits", buf_str(&b));
+	return r;
+}
+
 int model_begin(struct serve_site *s, struct make *m, struct err *e)
 {
 	uint64_t updated;
@@ -66,7 +100,8 @@ int model_begin(struct serve_site *s, struct make *m, struct err *e)
 		return r;
 	make_number(m, "v", 1);
 	make_time(m, "updated", updated);
-	return 0;
+	r = shows_part(s, m, e);
+	return r < 0 ? r : commits_part(s, m, e);
 }
 
 /* --- a target ------------------------------------------------------------------- */

@@ -93,6 +93,12 @@ const char *unit_text(enum unit u, double v, char out[UNIT_TEXT])
 	return out;
 }
 
+/* The address of another site. */
+static bool is_web(const char *url)
+{
+	return url && (strncmp(url, "https://", 8) == 0 || strncmp(url, "http://", 7) == 0);
+}
+
 void page_none(struct page *p)
 {
 	html_begin(&p->h, "span", "soft");
@@ -149,21 +155,31 @@ void page_link(struct page *p, const json_t *o, const char *text)
 
 void page_commit(struct page *p, const char *commit)
 {
+	bool is_link =
+	    commit && is_web(p->commits) && strspn(commit, "0123456789abcdef") == strlen(commit);
+
 	if (!commit) {
 		page_none(p);
 		return;
+	}
+	if (is_link) {
+		html_open(&p->h, "a");
+		html_attrf(&p->h, "href", "%s%s", p->commits, commit);
+		html_attr(&p->h, "rel", "noreferrer");
 	}
 	html_begin(&p->h, "code", "nowrap");
 	html_attr(&p->h, "title", commit);
 	html_textn(&p->h, (struct slice){commit, strnlen(commit, COMMIT_SHOWN)});
 	html_close(&p->h);
+	if (is_link)
+		html_close(&p->h);
 }
 
 void page_issue(struct page *p, const char *url, bool whole)
 {
 	const char *number = url ? strrchr(url, '/') : NULL;
 
-	if (!url || (strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0)) {
+	if (!is_web(url)) {
 		page_none(p);
 		return;
 	}
@@ -301,9 +317,13 @@ static void header(struct page *p, const struct page_about *a)
 	html_begin(h, "span", "where small");
 	html_attr(h, "id", "updated");
 	html_flag(h, "data-part");
+	if (field_text(p->shows, "commit")) {
+		html_text(h, "commit ");
+		page_commit(p, field_text(p->shows, "commit"));
+		html_text(h, ", ");
+	}
 	html_text(h, "as of ");
 	page_time(p, field_text(a->model, "updated"));
-	html_text(h, " UTC");
 	html_close(h);
 	html_close(h);
 }
@@ -315,7 +335,12 @@ bool page_is_full(const struct page *p)
 
 struct page page_begin(const struct page_about *a, struct buf *out, struct err *e)
 {
-	struct page p = {.h = html_on(out, e), .root = a->root, .api = a->api, .full = PAGE_FULL};
+	struct page p = {.h = html_on(out, e),
+			 .root = a->root,
+			 .api = a->api,
+			 .commits = field_text(a->model, "commits"),
+			 .shows = field_object(a->model, "shows"),
+			 .full = PAGE_FULL};
 
 	html_doctype(&p.h);
 	html_open(&p.h, "html");
@@ -336,6 +361,8 @@ int page_end(struct page *p)
 
 	html_close(h);
 	html_begin(h, "footer", "foot");
+	if (field_text(p->shows, "version"))
+		html_textf(h, "fuzzcell %s. ", field_text(p->shows, "version"));
 	html_text(h, "Times are UTC. ");
 	if (p->api) {
 		html_text(h, "The same as JSON: ");

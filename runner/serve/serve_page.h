@@ -11,9 +11,11 @@
 /* What pages are made of.  All functions write to p->h, whose first error stays. */
 struct page {
 	struct html h;
-	const char *root; /* the way to the site's root: "" or "../" */
-	const char *api;  /* the same as JSON, from there */
-	size_t full;	  /* at so many bytes tables end, however long the texts in them are */
+	const char *root;    /* the way to the site's root: "" or "../" */
+	const char *api;     /* the same as JSON, from there */
+	const char *commits; /* the address of a commit's page without the commit; NULL: none */
+	const json_t *shows; /* of the model: which version, run and commit */
+	size_t full;	     /* at so many bytes tables end, however long the texts in them are */
 };
 /* Of a page, and where a table ends that leaves room for what comes behind it. */
 enum { PAGE_FULL = 270 << 10, PAGE_ROOM = 230 << 10 };
@@ -63,7 +65,7 @@ void page_none(struct page *p); /* a dash, which is read as "none" */
 /* o's text, as a link when it has an "href". */
 void page_link(struct page *p, const json_t *o, const char *text);
 void page_to(struct page *p, const char *path, const char *text); /* a link to a path of ours */
-/* A commit's first twelve letters, the rest as its title. */
+/* A commit's first twelve letters, the rest as its title; a link to it, where its host is known. */
 void page_commit(struct page *p, const char *commit);
 /* A link to an issue, when its address can be one; with its whole address, or its number. */
 void page_issue(struct page *p, const char *url, bool whole);

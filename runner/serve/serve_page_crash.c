@@ -33,6 +33,35 @@ static void heading(struct page *p, const json_t *m, const json_t *row)
 	html_close(h);
 }
 
+/* What a reader looks for first. */
+static void place(struct page *p, const json_t *m)
+{
+	const json_t *at = field_object(m, "place");
+	const char *file = field_text(at, "file"), *url = field_text(at, "url");
+	struct html *h = &p->h;
+
+	if (!file)
+		return;
+	html_begin(h, "p", "place");
+	if (url) {
+		html_open(h, "a");
+		html_attr(h, "href", url);
+		html_attr(h, "rel", "noreferrer");
+	}
+	html_begin(h, "code", NULL);
+	html_textf(h, "%s:%.0f", file, field_or_0(at, "line"));
+	if (field_or_0(at, "column") > 0)
+		html_textf(h, ":%.0f", field_or_0(at, "column"));
+	html_close(h);
+	if (url)
+		html_close(h);
+	if (field_text(at, "commit")) {
+		html_text(h, " at commit ");
+		page_commit(p, field_text(at, "commit"));
+	}
+	html_close(h);
+}
+
 static void targets(struct page *p, const json_t *list)
 {
 	if (json_array_size(list) == 0)
@@ -149,6 +178,41 @@ static void variants(struct page *p, const json_t *list)
 	html_close(&p->h);
 }
 
+static void alike(struct page *p, const json_t *list)
+{
+	size_t n = json_array_size(list);
+
+	if (n == 0)
+		return;
+	page_fact(p, "Likely the same");
+	for (size_t i = 0; i < n && i < LIST_SHOWN; i++) {
+		const json_t *c = json_array_get(list, i);
+		const char *type = field_text(c, "crash_type"), *frame = field_text(c, "top_frame");
+
+		html_text(&p->h, i ? ", " : "");
+		page_link(p, c, type ? type : field_text(c, "signature"));
+		if (frame)
+			html_textf(&p->h, " in %s", frame);
+		if (field_text(c, "state"))
+			html_textf(&p->h, " (%s)", field_text(c, "state"));
+	}
+	html_close(&p->h);
+}
+
+static void merged(struct page *p, const json_t *c)
+{
+	const char *into = field_text(c, "merged_into");
+
+	if (!into)
+		return;
+	page_fact(p, "Merged into");
+	if (field_text(c, "merged_href"))
+		page_to(p, field_text(c, "merged_href"), into);
+	else
+		html_text(&p->h, into);
+	html_close(&p->h);
+}
+
 static void facts(struct page *p, const json_t *m, const json_t *row)
 {
 	const json_t *c = field_object(m, "crash");
@@ -171,9 +235,9 @@ static void facts(struct page *p, const json_t *m, const json_t *row)
 	input(p, "Input", m, "crash_file", "input_bytes", "input");
 	input(p, "Minimised", m, "minimized", "minimized_bytes", "minimized");
 	withheld(p, m, row);
-	page_fact_text(p, "Similar to", field_text(c, "similar"));
+	alike(p, field_list(c, "alike"));
 	variants(p, field_list(c, "variants"));
-	page_fact_text(p, "Merged into", field_text(c, "merged_into"));
+	merged(p, c);
 	page_fact_text(p, "Note", field_text(c, "note"));
 	in_runs(p, field_list(c, "runs"));
 	html_close(&p->h);
@@ -255,6 +319,7 @@ int page_crash(const json_t *model, struct buf *out, struct err *e)
 	struct page p = page_begin(&about, out, e);
 
 	heading(&p, model, row);
+	place(&p, model);
 	facts(&p, model, row);
 	commands(&p, model);
 	frames(&p, field_list(field_object(model, "crash"), "frames"));

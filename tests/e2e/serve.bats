@@ -74,6 +74,7 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	jq -e '.points | length == 1' <(curl -s -f "${URL}api/v1/growth/healthy_fuzzer.json")
 	crash=$(jq -r '.crashes[0].api' "$WORK/o.json")
 	jq -e '.report | test("ERROR: ")' <(curl -s -f "$URL$crash")
+	jq -e '(.place.file | endswith("uaf_fuzzer.c")) and .place.line > 10' <(curl -s -f "$URL$crash")
 	curl -s -f "${URL}metrics" | grep -q '^fuzzcell_target_executions_total{target="healthy_fuzzer"} [1-9]'
 	[ "$(curl -s -f "${URL}healthz")" = ok ]
 

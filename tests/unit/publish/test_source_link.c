@@ -157,11 +157,33 @@ static void test_link(void **state)
 	assert_int_equal(source_link("https://h/{commit}", "main", "a", 1, &b, &e), -EINVAL);
 }
 
+static void test_commits(void **state)
+{
+	static const char *const v[][2] = {
+	    {"https://github.com/o/r/blob/{commit}/{path}#L{line}",
+	     "https://github.com/o/r/commit/"},
+	    {"https://h/o/r/-/blob/{commit}/{path}#L{line}", "https://h/o/r/-/commit/"},
+	    {"https://h/o/r/src/commit/{commit}/{path}#L{line}", "https://h/o/r/commit/"},
+	    {"https://h/o/r/src/{commit}/{path}#lines-{line}", "https://h/o/r/commits/"},
+	    {"https://h/o/r/plain/{path}?id={commit}#n{line}", ""},
+	    {"/blob/{commit}", ""},
+	    {"https://h/{path}", ""},
+	};
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		_autobuf_ struct buf b = BUF_INIT(1000);
+
+		assert_int_equal(source_commits(v[i][0], &b, &e), 0);
+		assert_string_equal(buf_str(&b), v[i][1]);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_paths),
-    cmocka_unit_test(test_forms),
-    cmocka_unit_test(test_wrong_forms),
-    cmocka_unit_test(test_link),
+    cmocka_unit_test(test_paths),	cmocka_unit_test(test_forms),
+    cmocka_unit_test(test_wrong_forms), cmocka_unit_test(test_link),
+    cmocka_unit_test(test_commits),
 };
 
 UNIT_MAIN(tests)

@@ -62,8 +62,13 @@ static const struct {
      "]},\"runs\":[" RUN "],\"crashes\":[" CRASH "],\"crashes_total\":2,\"series\":" SERIES
      ",\"growth\":" SERIES ",\"memory_limit_bytes\":268435456}"},
     {"crash", page_crash,
-     "{\"signature\":\"0\",\"row\":" CRASH ",\"crash\":{\"signal\":\"s\",\"frames\":[\"f\"],"
-     "\"note\":\"n\",\"similar\":\"s\",\"merged_into\":\"m\",\"variants\":[{\"signature\":\"v\","
+     "{\"place\":{\"file\":\"a.c\",\"line\":7,\"column\":1,\"commit\":\"5f\",\"url\":"
+     "\"https://example.org/a.c\"},\"commits\":\"https://example.org/\",\"shows\":{\"version\":"
+     "\"1\",\"commit\":\"5f\"},\"export\":\"e\",\"withheld\":true,\"downloads\":{\"input\":"
+     "\"downloads/0/input.bin\",\"report\":\"downloads/0/report.txt\"},"
+     "\"signature\":\"0\",\"row\":" CRASH ",\"crash\":{\"signal\":\"s\",\"frames\":[\"f\"],"
+     "\"note\":\"n\",\"similar\":\"s\",\"alike\":[" CRASH
+     "],\"merged_into\":\"m\",\"variants\":[{\"signature\":\"v\","
      "\"href\":\"crashes/v.html\"}],\"input_bytes\":120,"
      "\"crash_file\":\"c\",\"minimized\":\"m\",\"minimized_bytes\":8,\"first_commit\":\"5f\","
      "\"fixed_commit\":\"5f\",\"fixed_at\":\"2026-11-22T19:30:00Z\",\"runs\":[" RUN
