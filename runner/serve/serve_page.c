@@ -130,6 +130,7 @@ void page_time(struct page *p, const char *iso)
 	html_textn(&p->h, (struct slice){iso, 10});
 	html_text(&p->h, " ");
 	html_textn(&p->h, (struct slice){iso + 11, 5});
+	html_element(&p->h, "span", "utc", " UTC"); /* the script knows it by its class */
 	html_close(&p->h);
 }
 
@@ -363,7 +364,11 @@ int page_end(struct page *p)
 	html_begin(h, "footer", "foot");
 	if (field_text(p->shows, "version"))
 		html_textf(h, "fuzzcell %s. ", field_text(p->shows, "version"));
-	html_text(h, "Times are UTC. ");
+	html_open(h, "span");
+	html_attr(h, "id", "zone");
+	html_text(h, "Times are UTC.");
+	html_close(h);
+	html_text(h, " ");
 	if (p->api) {
 		html_text(h, "The same as JSON: ");
 		page_to(p, p->api, p->api);

@@ -59,7 +59,8 @@ enum { UNIT_TEXT = 48 };
 const char *unit_text(enum unit u, double v, char out[UNIT_TEXT]);
 
 void page_number(struct page *p, enum unit u, const json_t *o, const char *key);
-/* "2026-11-22 20:05" (UTC) from "2026-11-22T20:05:04Z"; NULL: a dash. */
+/* "2026-11-22 20:05 UTC" from "2026-11-22T20:05:04Z"; NULL: a dash.  The script shows it in the
+ * reader's zone, with UTC beside it. */
 void page_time(struct page *p, const char *iso);
 void page_none(struct page *p); /* a dash, which is read as "none" */
 /* o's text, as a link when it has an "href". */

@@ -80,7 +80,7 @@ static void tiles(struct page *p, const json_t *m, const json_t *row)
 	else
 		*own = '\0';
 	page_tiles(p, "now");
-	page_tile_of(p, "Took", row, "elapsed_seconds", UNIT_SECONDS, NULL);
+	page_tile_of(p, "Wall time", row, "elapsed_seconds", UNIT_SECONDS, NULL);
 	page_tile_of(p, "Targets", row, "targets", UNIT_EXACT, *below ? below : NULL);
 	page_tile_of(p, "Workers", row, "workers", UNIT_EXACT, NULL);
 	page_tile_of(p, "Executions", row, "execs", UNIT_COUNT, NULL);
@@ -164,28 +164,34 @@ static void target_row(struct page *p, const json_t *t)
 		html_close(h);
 	}
 	html_close(h);
-	page_cell_number(p, UNIT_SECONDS, t, "wall_seconds");
-	page_cell_number(p, UNIT_SECONDS, t, "cpu_seconds");
-	page_cell_number(p, UNIT_COUNT, t, "execs");
-	page_cell_number(p, UNIT_COUNT, t, "execs_per_cpu_second");
+	page_cell_number(p, UNIT_EXACT, t, "failures_total");
+	page_cell_number(p, UNIT_EXACT, t, "new_inputs");
 	page_cell_number(p, UNIT_EXACT, t, "cov");
 	page_cell_number(p, UNIT_EXACT, t, "ft");
+	page_cell_number(p, UNIT_COUNT, t, "execs_per_cpu_second");
+	page_cell_number(p, UNIT_COUNT, t, "execs");
+	page_cell_number(p, UNIT_SECONDS, t, "cpu_seconds");
+	page_cell_number(p, UNIT_SECONDS, t, "wall_seconds");
 	page_cell_number(p, UNIT_EXACT, t, "corpus_units");
-	page_cell_number(p, UNIT_EXACT, t, "new_inputs");
 	page_cell_number(p, UNIT_BYTES, t, "memory_peak_bytes");
-	page_cell_number(p, UNIT_EXACT, t, "failures_total");
 	html_close(h);
 }
 
 static void targets(struct page *p, const json_t *m)
 {
 	static const struct column columns[] = {
-	    {"Target", false, NULL},	  {"Ended", false, "why, and what a person should know"},
-	    {"Took", true, NULL},	  {"CPU", true, NULL},
-	    {"Executions", true, NULL},	  {"Exec/s", true, "in a second of CPU time"},
-	    {"Edges", true, NULL},	  {"Features", true, NULL},
-	    {"Inputs", true, NULL},	  {"New", true, NULL},
-	    {"Memory", true, "its peak"}, {"Failures", true, NULL},
+	    {"Target", false, NULL},
+	    {"Ended", false, "why, and what a person should know"},
+	    {"Failures", true, NULL},
+	    {"New inputs", true, NULL},
+	    {"Edges", true, NULL},
+	    {"Features", true, NULL},
+	    {"Execs per CPU-s", true, "executions in a second of CPU time"},
+	    {"Executions", true, NULL},
+	    {"CPU time", true, NULL},
+	    {"Wall time", true, NULL},
+	    {"Inputs", true, "in the corpus"},
+	    {"Memory peak", true, NULL},
 	};
 	const json_t *list = field_list(m, "targets");
 	size_t i = 0;

@@ -16,7 +16,7 @@ static void cell_link(struct page *p, const json_t *o, const char *text)
 
 /* --- targets --------------------------------------------------------------------- */
 
-static void coverage_cell(struct page *p, const json_t *t)
+static void edges_cell(struct page *p, const json_t *t)
 {
 	struct html *h = &p->h;
 	double cov = 0, edges;
@@ -31,9 +31,13 @@ static void coverage_cell(struct page *p, const json_t *t)
 		html_close(h);
 	}
 	html_close(h);
-	html_open(h, "td");
+}
+
+static void trend_cell(struct page *p, const json_t *t)
+{
+	html_open(&p->h, "td");
 	page_spark(p, field_list(t, "trend"));
-	html_close(h);
+	html_close(&p->h);
 }
 
 static void memory_cell(struct page *p, const json_t *t)
@@ -105,35 +109,37 @@ static void target_row(struct page *p, const json_t *t)
 	html_open(&p->h, "td");
 	page_verdict(p, field_object(t, "health"));
 	html_close(&p->h);
+	open_crashes(p, t);
 	state_cell(p, t);
-	coverage_cell(p, t);
+	edges_cell(p, t);
 	new_inputs(p, t);
-	page_cell_number(p, UNIT_EXACT, t, "corpus_units");
 	page_cell_number(p, UNIT_COUNT, t, "execs_per_cpu_second");
+	page_cell_time(p, field_text(t, "last_fuzzed"));
+	trend_cell(p, t);
+	page_cell_number(p, UNIT_EXACT, t, "corpus_units");
 	memory_cell(p, t);
 	page_cell_number(p, UNIT_SECONDS, t, "cpu_seconds");
 	page_cell_number(p, UNIT_EXACT, t, "failures_total");
-	open_crashes(p, t);
-	page_cell_time(p, field_text(t, "last_fuzzed"));
 	html_close(&p->h);
 }
 
 size_t page_targets_table(struct page *p, const json_t *targets)
 {
 	static const struct column columns[] = {
+	    /* A phone shows the first ones. */
 	    {"Target", false, NULL},
 	    {"Health", false, NULL},
+	    {"Crashes", true, "open, of all runs"},
 	    {"State", false, "now, or why its last fuzzing ended"},
 	    {"Edges", true, "reached, of all in the binary"},
-	    {"Over runs", false, "edges reached, from run to run"},
-	    {"New", true, "inputs that the run added to the corpus"},
-	    {"Inputs", true, "in the corpus"},
-	    {"Exec/s", true, "executions in a second of CPU time"},
-	    {"Memory", true, "now, or the peak; its limit"},
-	    {"CPU", true, "CPU time in the run"},
-	    {"Failures", true, "crashes, timeouts and so on in the run"},
-	    {"Crashes", true, "open, of all runs"},
+	    {"New inputs", true, "that the run added to the corpus"},
+	    {"Execs per CPU-s", true, "executions in a second of CPU time"},
 	    {"Last fuzzed", false, NULL},
+	    {"Over runs", false, "edges reached, from run to run"},
+	    {"Inputs", true, "in the corpus"},
+	    {"Memory", true, "now, or the peak; its limit"},
+	    {"CPU time", true, "in the run"},
+	    {"Failures", true, "crashes, timeouts and so on in the run"},
 	};
 	size_t i = 0;
 
@@ -283,19 +289,19 @@ static void run_row(struct page *p, const json_t *r)
 	page_link(p, r, field_text(r, "run"));
 	html_close(h);
 	run_status(p, r);
-	page_cell_time(p, field_text(r, "started"));
-	page_cell_number(p, UNIT_SECONDS, r, "elapsed_seconds");
+	page_cell_number(p, UNIT_EXACT, r, "new_crashes");
 	html_open(h, "td");
 	page_commit(p, field_text(r, "commit"));
 	html_close(h);
+	page_cell_time(p, field_text(r, "started"));
+	page_cell_number(p, UNIT_SECONDS, r, "elapsed_seconds");
 	page_cell_number(p, UNIT_EXACT, r, "targets");
 	page_cell_number(p, UNIT_EXACT, r, "given_up");
 	page_cell_number(p, UNIT_EXACT, r, "not_fuzzed");
-	page_cell_number(p, UNIT_COUNT, r, "execs");
-	page_cell_number(p, UNIT_SECONDS, r, "cpu_seconds");
 	page_cell_number(p, UNIT_EXACT, r, "new_inputs");
 	page_cell_number(p, UNIT_EXACT, r, "failures");
-	page_cell_number(p, UNIT_EXACT, r, "new_crashes");
+	page_cell_number(p, UNIT_COUNT, r, "execs");
+	page_cell_number(p, UNIT_SECONDS, r, "cpu_seconds");
 	html_close(h);
 }
 
@@ -304,17 +310,17 @@ size_t page_runs_table(struct page *p, const char *id, const json_t *runs)
 	static const struct column columns[] = {
 	    {"Run", false, NULL},
 	    {"Status", false, NULL},
-	    {"Started", false, NULL},
-	    {"Took", true, NULL},
+	    {"New crashes", true, NULL},
 	    {"Commit", false, NULL},
+	    {"Started", false, NULL},
+	    {"Wall time", true, "from start to end"},
 	    {"Targets", true, NULL},
 	    {"Given up", true, "targets that were fuzzed, then given up for what they did"},
 	    {"Not fuzzed", true, "targets of which it cannot be said that they were fuzzed"},
-	    {"Executions", true, NULL},
-	    {"CPU", true, "CPU time of all targets"},
 	    {"New inputs", true, NULL},
 	    {"Failures", true, NULL},
-	    {"New crashes", true, NULL},
+	    {"Executions", true, NULL},
+	    {"CPU time", true, "of all targets"},
 	};
 	size_t i = 0;
 

@@ -58,7 +58,8 @@ static void tiles(struct page *p, const json_t *row)
 	snprintf(inputs, sizeof(inputs), "%.0f new", field_or_0(row, "new_inputs"));
 	page_tile_of(p, "Corpus", row, "corpus_units", UNIT_EXACT, inputs);
 	page_tile_of(p, "Executions", row, "execs", UNIT_COUNT, NULL);
-	page_tile_of(p, "A CPU-second", row, "execs_per_cpu_second", UNIT_COUNT, "executions");
+	page_tile_of(p, "Execs per CPU-s", row, "execs_per_cpu_second", UNIT_COUNT,
+		     "in a second of CPU time");
 	page_tile_of(p, "CPU time", row, "cpu_seconds", UNIT_SECONDS, NULL);
 	page_tile_of(p, now ? "Memory" : "Memory peak", row,
 		     now ? "memory_bytes" : "memory_peak_bytes", UNIT_BYTES,
@@ -164,31 +165,37 @@ static void run_row(struct page *p, const json_t *r)
 	html_attr(h, "scope", "row");
 	page_link(p, r, field_text(r, "run"));
 	html_close(h);
-	page_cell_time(p, field_text(r, "ended"));
 	page_cell_text(p, field_text(r, "reason"));
+	page_cell_number(p, UNIT_EXACT, r, "failures_total");
+	page_cell_number(p, UNIT_EXACT, r, "cov");
+	page_cell_number(p, UNIT_EXACT, r, "new_inputs");
 	html_open(h, "td");
 	page_commit(p, field_text(r, "commit"));
 	html_close(h);
-	page_cell_number(p, UNIT_EXACT, r, "cov");
+	page_cell_time(p, field_text(r, "ended"));
 	page_cell_number(p, UNIT_EXACT, r, "ft");
 	page_cell_number(p, UNIT_EXACT, r, "corpus_units");
-	page_cell_number(p, UNIT_EXACT, r, "new_inputs");
-	page_cell_number(p, UNIT_COUNT, r, "execs");
 	page_cell_number(p, UNIT_COUNT, r, "execs_per_cpu_second");
+	page_cell_number(p, UNIT_COUNT, r, "execs");
 	page_cell_number(p, UNIT_SECONDS, r, "cpu_seconds");
-	page_cell_number(p, UNIT_EXACT, r, "failures_total");
 	html_close(h);
 }
 
 static void runs(struct page *p, const json_t *m)
 {
 	static const struct column columns[] = {
-	    {"Run", false, NULL},	{"Ended", false, NULL},
-	    {"Because", false, NULL},	{"Commit", false, NULL},
-	    {"Edges", true, NULL},	{"Features", true, NULL},
-	    {"Inputs", true, NULL},	{"New", true, NULL},
-	    {"Executions", true, NULL}, {"Exec/s", true, "in a second of CPU time"},
-	    {"CPU", true, NULL},	{"Failures", true, NULL},
+	    {"Run", false, NULL},
+	    {"Because", false, "why it ended"},
+	    {"Failures", true, NULL},
+	    {"Edges", true, NULL},
+	    {"New inputs", true, NULL},
+	    {"Commit", false, NULL},
+	    {"Ended", false, NULL},
+	    {"Features", true, NULL},
+	    {"Inputs", true, "in the corpus"},
+	    {"Execs per CPU-s", true, "executions in a second of CPU time"},
+	    {"Executions", true, NULL},
+	    {"CPU time", true, NULL},
 	};
 	const json_t *list = field_list(m, "runs");
 

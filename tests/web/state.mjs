@@ -105,6 +105,31 @@ export function hostile(state) {
   put(`crashes/${SIG}/report.txt`, `==1==ERROR: AddressSanitizer: ${SCRIPT}\n    #0 0x1 in ${MARKUP}\n${'A'.repeat(3000)}\n`);
 }
 
+// --- broad ----------------------------------------------------------------------------------
+
+// Long names, large figures: what a table has to have room for.
+export function broad(state) {
+  const [run, ended, commit] = ['20261122-190000', '2026-11-22T23:30:00Z', '5f0c'.repeat(10)];
+  const names = ['css_stylesheet_declaration_parser_fuzzer', 'http2_hpack_decoder_fuzzer', 'tls'];
+  const reasons = ['not-instrumented', 'startup-failed', 'run-deadline'];
+  const entry = (name, i) => ({
+    name, reason: reasons[i], fuzzed: true, run, ended, commit, execs: 91234567, execs_per_cpu_second: 15234, cov: 112812, edges: 1400000,
+    ft: 290210, corpus_units: 150123, cpu_seconds: 86000.5, new_inputs: 15230, memory_peak_bytes: 136839168, memory_limit_bytes: 512 << 20,
+    failures_total: 1000, failures: { crash: 1000 },
+  });
+  const summary = {
+    v: 1, run, status: 'done', version: '0.1.0', commit, started: '2026-11-22T19:00:00Z', ended, elapsed_seconds: 16200, workers: 2,
+    failures: 3000, new_crashes: 3, not_fuzzed: 0, given_up: 0, execs: 273703701, cpu_seconds: 258001.5, new_inputs: 45690,
+  };
+  config(state);
+  for (const d of ['stats/targets', `logs/${run}`]) mkdirSync(join(state, d), { recursive: true });
+  const put = (name, json) => writeFileSync(join(state, name), `${JSON.stringify(json)}\n`);
+  put('stats/last_fuzzed.json', Object.fromEntries(names.map((n) => [n, { fuzzed: 1795390200 }])));
+  put('stats/run_history.jsonl', { ...summary, targets: names.length });
+  put(`logs/${run}/summary.json`, { ...summary, targets: names.map(entry) });
+  names.forEach((n, i) => put(`stats/targets/${n}.jsonl`, entry(n, i)));
+}
+
 // --- the program ------------------------------------------------------------------------------
 
 export class Shown {

@@ -11,7 +11,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { equal, like, plan, test } from '../publish/harness.mjs';
 import { Browser, crawl, drawn, MODES } from './browser.mjs';
-import { chosen, config, endAll, exported, fuzz, hostile, MARKUP, NAME, running, Shown, SIG } from './state.mjs';
+import { broad, chosen, config, endAll, exported, fuzz, hostile, MARKUP, NAME, running, Shown, SIG } from './state.mjs';
 
 const [, , program, targets, dir] = process.argv;
 const here = dirname(fileURLToPath(import.meta.url));
@@ -26,7 +26,7 @@ const KINDS = [/^index/, /^crashes\.html/, /^runs\.html/, /^health/, /^targets\/
 const CURVED = /^targets\/healthy_fuzzer/; // has every curve
 // For a person in a hurry: WEB_MODES="light phone" WEB_STATES=hostile
 const modes = process.env.WEB_MODES?.split(' ') ?? Object.keys(MODES);
-const states = process.env.WEB_STATES?.split(' ') ?? ['hostile', 'real', 'living'];
+const states = process.env.WEB_STATES?.split(' ') ?? ['hostile', 'broad', 'real', 'living'];
 
 // Exactly what the lock file names.
 function install() {
@@ -111,11 +111,11 @@ async function keyboard(browser, base) {
     equal(await page.evaluate(() => document.activeElement.textContent), 'Skip to the content', 'first stop');
     await page.keyboard.press('Enter');
     await page.waitForURL(/#main$/);
-    const sort = page.locator('#targets thead th').nth(7).locator('button');
+    const sort = page.locator('#targets thead th').nth(6).locator('button');
     await sort.focus();
     await page.keyboard.press('Enter');
-    equal(await page.locator('#targets thead th').nth(7).getAttribute('aria-sort'), 'descending', 'order');
-    const values = await page.locator('#targets tbody td:nth-child(8)').evaluateAll((cells) => cells.map((c) => Number(c.dataset.value || 0)));
+    equal(await page.locator('#targets thead th').nth(6).getAttribute('aria-sort'), 'descending', 'order');
+    const values = await page.locator('#targets tbody td:nth-child(7)').evaluateAll((cells) => cells.map((c) => Number(c.dataset.value || 0)));
     equal(JSON.stringify(values), JSON.stringify([...values].sort((a, b) => b - a)), 'values');
     await context.close();
   });
@@ -228,6 +228,51 @@ async function living(browser) {
   }
 }
 
+// Columns that a table shows before it has to be scrolled.
+const seen = (page, table) => page.evaluate((id) => {
+  const at = document.getElementById(id);
+  const { right } = at.closest('.scroll').getBoundingClientRect();
+  return [...at.tHead.rows[0].cells].filter((c) => c.getBoundingClientRect().right <= right + 1).map((c) => c.textContent);
+}, table);
+
+async function widths(browser) {
+  const state = join(work, 'broad');
+  broad(state);
+  const shown = await Shown.start(program, state);
+  const at = async (width, options, path, look) => {
+    const context = await browser.chromium.newContext({ viewport: { width, height: 800 }, ...options });
+    const { page, wrong } = await browser.open(context, `${shown.base}/${path}`);
+    await browser.shot(page, `broad-${width}-${path.replace(/\W/g, '_')}`);
+    equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, `${path} fits ${width}`);
+    await look(page);
+    none(wrong, path);
+    await context.close();
+  };
+  try {
+    for (const zone of ['UTC', 'Asia/Kolkata'])
+      for (const path of ['index.html', 'targets.html'])
+        await test(`1280 pixels, ${zone}: ${path} shows the targets with all columns`, () => at(1280, { timezoneId: zone }, path, async (page) => {
+          equal((await seen(page, 'targets')).length, 13, 'columns');
+        }));
+    await test('a phone shows the columns that matter', () => at(390, {}, 'index.html', async (page) => {
+      equal((await seen(page, 'targets')).slice(0, 3).join(), 'Target,Health,Crashes', 'targets');
+      equal((await seen(page, 'runs')).slice(0, 3).join(), 'Run,Status,New crashes', 'runs');
+    }));
+    await test('times are those of the reader, with UTC beside them', () => at(1280, { timezoneId: 'Asia/Kolkata' }, 'index.html', async (page) => {
+      equal(await page.locator('#targets tbody time').first().innerText(), '2026-11-23 05:00\n11-22 23:30 UTC', 'in a table');
+      like(await page.locator('#updated').innerText(), /as of 2026-11-23 05:00 .*11-22 23:30 UTC/, 'in the head');
+      like(await page.locator('footer').innerText(), /fuzzcell \d\S+ Times are of Asia\/(Kolkata|Calcutta), with UTC beside them/, 'foot');
+      like(await page.locator('#updated').innerText(), /commit 5f0c5f0c5f0c/, 'commit');
+    }));
+    await test('without JavaScript times are UTC, and say so', () => at(1280, { javaScriptEnabled: false }, 'index.html', async (page) => {
+      equal(await page.locator('#targets tbody time').first().innerText(), '2026-11-22 23:30 UTC', 'in a table');
+      like(await page.locator('footer').innerText(), /Times are UTC\./, 'foot');
+    }));
+  } finally {
+    shown.stop();
+  }
+}
+
 async function evil(browser) {
   const state = join(work, 'hostile');
   hostile(state);
@@ -250,6 +295,7 @@ try {
   browser = await Browser.start(modules, resolve(dir));
   await vendored();
   if (states.includes('hostile')) await evil(browser);
+  if (states.includes('broad')) await widths(browser);
   if (states.includes('living')) await living(browser);
   const failed = await runs;
   if (failed) throw failed;

@@ -22,11 +22,11 @@
     return `${Math.abs(v) < 10 && v % 1 ? v.toFixed(1) : Math.round(v * 10) / 10}${names[i]}`;
   };
   const span = (s) => {
-    const two = (n) => String(Math.floor(n)).padStart(2, '0');
+    const whole = (n) => String(Math.floor(n)).padStart(2, '0');
     if (s < 60) return `${Math.round(s * 10) / 10}s`;
-    if (s < 3600) return `${Math.floor(s / 60)}m${two(s % 60)}s`;
-    if (s < 86400) return `${Math.floor(s / 3600)}h${two((s % 3600) / 60)}m`;
-    return `${Math.floor(s / 86400)}d${two((s % 86400) / 3600)}h`;
+    if (s < 3600) return `${Math.floor(s / 60)}m${whole(s % 60)}s`;
+    if (s < 86400) return `${Math.floor(s / 3600)}h${whole((s % 3600) / 60)}m`;
+    return `${Math.floor(s / 86400)}d${whole((s % 86400) / 3600)}h`;
   };
   const units = {
     count: (v) => short(v, 1000, ['', 'k', 'M', 'G', 'T']),
@@ -35,6 +35,32 @@
     number: (v) => v.toFixed(2),
   };
   const shown = (unit, v) => (v === null || v === undefined ? '–' : (units[unit] ?? units.count)(v));
+
+  // --- times: those of the reader's zone, with UTC beside them -----------------------
+
+  const two = (n) => String(n).padStart(2, '0');
+  const day = (d) => `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
+  const clock = (d) => `${two(d.getHours())}:${two(d.getMinutes())}`;
+  const utcOf = (d) => {
+    const iso = d.toISOString();
+    return `${iso.slice(0, 10) === day(d) ? '' : `${iso.slice(5, 10)} `}${iso.slice(11, 16)} UTC`;
+  };
+  const localise = (t) => {
+    const d = new Date(t.dateTime);
+    const utc = t.querySelector('.utc');
+    if (t.dataset.ready || !utc || Number.isNaN(d.getTime())) return;
+    t.dataset.ready = 'yes';
+    t.title = t.dateTime;
+    if (d.getTimezoneOffset() === 0) return;
+    t.firstChild.data = `${day(d)} ${clock(d)} `;
+    utc.textContent = utcOf(d);
+    t.classList.add('local');
+  };
+  const sayZone = () => {
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const el = document.getElementById('zone');
+    if (el && document.querySelector('time.local')) el.textContent = `Times are of ${zone}, with UTC beside them.`;
+  };
 
   // --- data ------------------------------------------------------------------------------
 
@@ -120,12 +146,11 @@
     incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800],
     values: (_, vs) => vs.map(span),
   };
-  const day = 86400;
-  const iso = (v) => new Date(v * 1000).toISOString();
+  const daySeconds = 86400;
   const dates = {
     ...elapsed,
-    incrs: [1, 5, 10, 30, 60].map((n) => n * 60).concat([2, 3, 6, 12].map((n) => n * 3600), [1, 2, 5, 10, 30, 60, 120, 365].map((n) => n * day)),
-    values: (u, vs, _, __, step) => vs.map((v) => (step < day ? iso(v).slice(11, 16) : iso(v).slice(5, 10))),
+    incrs: [1, 5, 10, 30, 60].map((n) => n * 60).concat([2, 3, 6, 12].map((n) => n * 3600), [1, 2, 5, 10, 30, 60, 120, 365].map((n) => n * daySeconds)),
+    values: (u, vs, _, __, step) => vs.map((v) => new Date(v * 1000)).map((d) => (step < daySeconds ? clock(d) : day(d).slice(5))),
   };
 
   // One scale, or two when the second column has other sizes.
@@ -139,7 +164,7 @@
     const range = (room) => (_, low, high) => [0, Math.max(top || 0, limit || 0, high > 0 ? high : 1) * (top ? 1 : room)];
     scales.left = { range: range(1.08) };
     if (two) scales.right = { range: range(1.35) };
-    const series = [{ value: (_, v) => (v === null ? '–' : figure.dataset.x === 'time' ? iso(v) : span(v)) }];
+    const series = [{ value: (_, v) => (v === null ? '–' : figure.dataset.x === 'time' ? `${day(new Date(v * 1000))} ${clock(new Date(v * 1000))}` : span(v)) }];
     names.forEach((name, i) => series.push({
       label: figure.dataset.labels.split('|')[i],
       scale: scale(i),
@@ -251,11 +276,12 @@
     tools.append(make('label', { htmlFor: input.id, textContent: 'Show rows with' }), input);
   };
 
-  // --- commands to copy, times as the reader's clock has them ----------------------------------------
+  // --- commands to copy -------------------------------------------
 
   const dress = (within) => {
     within.querySelectorAll('table[data-tools]').forEach(sortable);
-    within.querySelectorAll('time[datetime]').forEach((t) => { t.title = new Date(t.dateTime).toLocaleString(); });
+    within.querySelectorAll('time[datetime]').forEach(localise);
+    sayZone();
     within.querySelectorAll('.command').forEach((el) => {
       if (!navigator.clipboard || el.querySelector('button')) return;
       const button = make('button', { type: 'button', className: 'do', textContent: 'Copy' });
