@@ -20,7 +20,7 @@ struct minimize {
 static const struct option_spec specs[] = {
     COMMON_OPTIONS,
     {"workers", "N", "cells at once (default: one a CPU)"},
-    {"max-time", "TIME", "give each target this long (default: merge_time)"},
+    {"time", "TIME", "give each target this long (default: merge_time)"},
     {"commit", "SHA", "what is measured, for the history"},
     {"force", NULL, "also when the build fails on much of it, or reaches far less than before"},
     {"dry-run", NULL, "measure, and say what would stay; change nothing"},
@@ -32,7 +32,7 @@ static bool take(void *arg, const char *name, const char *value)
 
 	if (strcmp(name, "workers") == 0)
 		a->workers = value;
-	else if (strcmp(name, "max-time") == 0)
+	else if (strcmp(name, "time") == 0)
 		a->time = value;
 	else if (strcmp(name, "commit") == 0)
 		a->commit = value;
@@ -154,7 +154,7 @@ static int load(struct minimize *a)
 	if (r == EXIT_DONE)
 		r = session_set(s, "run.workers", a->workers, "--workers");
 	if (r == EXIT_DONE)
-		r = session_set(s, "defaults.merge_time", a->time, "--max-time");
+		r = session_set(s, "defaults.merge_time", a->time, "--time");
 	if (r == EXIT_DONE)
 		r = session_recall(s);
 	return r == EXIT_DONE ? session_plan(s) : r;

@@ -12,14 +12,14 @@
 
 struct list_args {
 	struct session session;
-	const char *state, *target;
+	const char *state;
 	bool json;
 };
 
 static const struct option_spec specs[] = {
     STATE_OPTIONS,
     {"state", "STATE", "only these: new, known, fixed, regressed, flaky, ignored, or open"},
-    {"target", "GLOB", "only crashes of targets whose name matches"},
+    {"filter", "GLOB", "only crashes of targets whose name matches"},
     {"json", NULL, "print JSON"},
 };
 
@@ -42,8 +42,6 @@ static bool take(void *arg, const char *name, const char *value)
 				   value);
 			return false;
 		}
-	} else if (strcmp(name, "target") == 0) {
-		a->target = value;
 	} else if (strcmp(name, "json") == 0) {
 		a->json = true;
 	} else {
@@ -160,7 +158,8 @@ static int list(const struct list_args *a, const struct ledger *l)
 	for (size_t i = 0; i < all; i++) {
 		const struct known_crash *c = ledger_at(l, i);
 
-		if (!*c->merged_into && of_state(c, a->state) && of_target(c, a->target))
+		if (!*c->merged_into && of_state(c, a->state) &&
+		    of_target(c, a->session.common.filter))
 			v[n++] = c;
 	}
 	if (n)

@@ -172,7 +172,7 @@ naps() {
 	inputs 100
 	naps $((120 * TIMES))
 	plant merge_fuzzer
-	minimize merge_fuzzer --max-time $((6 * TIMES))s
+	minimize merge_fuzzer --time $((6 * TIMES))s
 	[ "$status" -eq 0 ]
 	[ "$(last verdict)" = late ]
 	contents "$STATE/corpus/$TARGET" | cmp - "$WORK/before"

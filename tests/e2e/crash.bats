@@ -105,7 +105,7 @@ report() {
 	crash list
 	[ "$status" -eq 0 ]
 	[ "$(grep -c ' new ' <<<"$output")" -eq 2 ]
-	crash list --target 'uaf*' --json
+	crash list --filter 'uaf*' --json
 	SIG=$(jq -r '.[].signature' <<<"$output")
 	[ "$(jq -r '.[] | "\(.fuzzer) \(.count) \(.state)"' <<<"$output")" = 'uaf_fuzzer 2 new' ]
 	crash list --state fixed
