@@ -137,10 +137,13 @@ static int state(struct config_args *a)
 
 int command_config(int argc, char **argv)
 {
+	static const struct command names[] = {
+	    {.name = "check"}, {.name = "show"}, {.name = "state"}};
 	struct config_args a = {0};
 	int at = options_parse(argc, argv, "config check|show TARGET|state [OPTION]...", specs,
 			       sizeof(specs) / sizeof(specs[0]), take, &a);
 	const char *what;
+	char hint[64];
 	int r;
 
 	if (at < 0)
@@ -157,7 +160,8 @@ int command_config(int argc, char **argv)
 		r = state(&a);
 	else
 		r = fail(EXIT_USAGE,
-			 "usage: fuzzcell config check | config show TARGET | config state");
+			 "usage: fuzzcell config check | config show TARGET | config state%s",
+			 command_hint(what, names, sizeof(names) / sizeof(names[0]), hint));
 	session_close(&a.session);
 	return r;
 }

@@ -150,6 +150,17 @@ struct parsing {
 	void *arg;
 };
 
+/* A bare number is seconds in the configuration, where the manual is at hand.  Typed, "10" may
+ * have been meant as minutes. */
+static bool lacks_unit(const struct parsing *p, const char *name)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (strcmp(name_of(&p->specs[i]), name) == 0)
+			return p->specs[i].arg && strcmp(p->specs[i].arg, "TIME") == 0 && *optarg &&
+			       optarg[strspn(optarg, "0123456789")] == '\0';
+	return false;
+}
+
 /* 0, or -1 - the exit status. */
 static int use(const struct parsing *p, const char *name)
 {
@@ -159,6 +170,9 @@ static int use(const struct parsing *p, const char *name)
 	}
 	if (strcmp(name, "log-level") == 0)
 		return take_log_level(p->command, optarg);
+	if (lacks_unit(p, name))
+		return -1 - fail(EXIT_USAGE, "%s: --%s: '%s' has no unit: %ss, %sm or %sh?",
+				 p->command, name, optarg, optarg, optarg, optarg);
 	return p->take(p->arg, name, optarg) ? 0 : -1 - EXIT_USAGE; /* it said why */
 }
 

@@ -370,13 +370,17 @@ static int help(void)
 
 int command_outbox(int argc, char **argv)
 {
+	static const struct command names[] = {
+	    {.name = "list"}, {.name = "retry"}, {.name = "drop"}};
+	char hint[64];
+
 	if (argc < 2)
 		return fail(EXIT_USAGE, "outbox: no subcommand (try: fuzzcell outbox --help)");
-	if (strcmp(argv[1], "--help") == 0)
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return help();
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		if (strcmp(argv[1], verbs[i].name) == 0)
 			return run_verb(&verbs[i], argc - 1, argv + 1);
-	return fail(EXIT_USAGE, "outbox: unknown subcommand '%s' (try: fuzzcell outbox --help)",
-		    argv[1]);
+	return fail(EXIT_USAGE, "outbox: unknown subcommand '%s'%s (try: fuzzcell outbox --help)",
+		    argv[1], command_hint(argv[1], names, sizeof(names) / sizeof(names[0]), hint));
 }

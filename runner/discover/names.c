@@ -180,6 +180,19 @@ static size_t distance(struct slice a, struct slice b, size_t limit)
 	return row[b.n] <= limit ? row[b.n] : limit + 1;
 }
 
+/* Two letters that stand side by side are the wrong way round, and nothing else is wrong. */
+static bool is_swapped(struct slice a, struct slice b)
+{
+	size_t i = 0;
+
+	if (a.n != b.n)
+		return false;
+	while (i < a.n && a.p[i] == b.p[i])
+		i++;
+	return i + 1 < a.n && a.p[i] == b.p[i + 1] && a.p[i + 1] == b.p[i] &&
+	       memcmp(a.p + i + 2, b.p + i + 2, a.n - i - 2) == 0;
+}
+
 /* Smaller is closer; SIZE_MAX: not close. */
 static size_t farness(struct slice word, struct slice name)
 {
@@ -188,7 +201,7 @@ static size_t farness(struct slice word, struct slice name)
 	size_t d;
 
 	limit = limit < LIMIT_MAX ? limit : LIMIT_MAX;
-	d = distance(word, name, limit);
+	d = is_swapped(word, name) ? 1 : distance(word, name, limit);
 	if (d <= limit)
 		return d;
 	if (word.n >= CONTAINED_MIN && memmem(name.p, name.n, word.p, word.n))

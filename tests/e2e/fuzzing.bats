@@ -191,3 +191,21 @@ until_deep() { # TARGET
 	run "$FUZZCELL" config show healthy_fuzzer --state-dir "$STATE"
 	[ "$status" -eq 2 ]
 }
+
+usage_error() { # TEXT COMMAND...
+	run "$FUZZCELL" "${@:2}"
+	echo "$output"
+	[ "$status" -eq 2 ]
+	[[ $output == *"$1"* ]]
+}
+
+@test "what is mistyped is refused, and the nearest name is said" {
+	usage_error "did you mean 'run'?" rnu
+	usage_error "did you mean 'show'?" crash shwo
+	usage_error "did you mean 'list'?" outbox lst
+	usage_error "did you mean 'check'?" config chekc
+	usage_error 'did you mean --json?' list --jsno
+	usage_error 'did you mean --targets?' run --target out
+	usage_error "run: --max-total-time: '10' has no unit: 10s, 10m or 10h?" run --max-total-time 10
+	usage_error "trigger: --loop: '30' has no unit" trigger --loop 30
+}

@@ -9,10 +9,8 @@
 #include <stdio.h>
 
 static const struct option_spec specs[] = {
-    {"o,output", "FILE", "where"},
-    {"times", "N", "how often"},
-    {"v,verbose", NULL, "say more"},
-    {"json", NULL, "print JSON"},
+    {"o,output", "FILE", "where"}, {"times", "N", "how often"},	 {"v,verbose", NULL, "say more"},
+    {"json", NULL, "print JSON"},  {"time", "TIME", "how long"},
 };
 
 static bool take(void *arg, const char *name, const char *value)
@@ -89,6 +87,22 @@ static void test_abbreviated(void **state)
 	assert_string_equal(seen, "output=--out=1 verbose= ");
 }
 
+/* "10" may have been meant as minutes. */
+static void test_time(void **state)
+{
+	char seen[200];
+
+	(void)state;
+	assert_int_equal(parse(seen, "--time 10"), -1 - EXIT_USAGE);
+	assert_int_equal(parse(seen, "--time=0"), -1 - EXIT_USAGE);
+	assert_string_equal(seen, "");
+	assert_int_equal(parse(seen, "--time 10s --times 10"), 5);
+	assert_string_equal(seen, "time=10s times=10 ");
+	/* What is no time at all, the option itself says. */
+	assert_int_equal(parse(seen, "--time none --time="), 4);
+	assert_string_equal(seen, "time=none time= ");
+}
+
 static void test_help(void **state)
 {
 	char seen[200];
@@ -108,15 +122,16 @@ static void test_commands(void **state)
 			    "; did you mean 'list'?");
 	assert_string_equal(command_hint("regres", commands, n_commands, out),
 			    "; did you mean 'regress'?");
+	assert_string_equal(command_hint("rnu", commands, n_commands, out),
+			    "; did you mean 'run'?");
 	assert_string_equal(command_hint("unheard-of", commands, n_commands, out), "");
 	assert_string_equal(command_hint("x", commands, n_commands, out), "");
 	assert_string_equal(command_hint("", commands, n_commands, out), "");
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_good),	cmocka_unit_test(test_bad),
-    cmocka_unit_test(test_abbreviated), cmocka_unit_test(test_help),
-    cmocka_unit_test(test_commands),
+    cmocka_unit_test(test_good), cmocka_unit_test(test_bad),  cmocka_unit_test(test_abbreviated),
+    cmocka_unit_test(test_time), cmocka_unit_test(test_help), cmocka_unit_test(test_commands),
 };
 
 UNIT_MAIN(tests)
