@@ -27,7 +27,7 @@ e2e: all targets
 # show nothing else there have the tag "host".
 VM_NOT   := bugs build build_cell builds claims control corpus corpus_commands corpus_intree crash disk doctor \
 	    fetch_limits health \
-	    history metrics odd_files operations outbox owner push regress serve shared tell terminal timeouts \
+	    history json metrics odd_files operations outbox owner push regress serve shared tell terminal timeouts \
 	    token_env triage trigger truth verdict words
 VM_TESTS := $(filter-out $(VM_NOT:%=tests/e2e/%.bats),$(wildcard tests/e2e/*.bats))
 vm: all targets

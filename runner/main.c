@@ -42,7 +42,7 @@ static int dispatch(int argc, char **argv)
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return command_help(argc, argv);
 	if (strcmp(argv[1], "--version") == 0)
-		return command_version(argc, argv);
+		return command_version(argc - 1, argv + 1);
 	for (size_t i = 0; i < n_commands; i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return commands[i].run(argc - 1, argv + 1);

@@ -7,6 +7,7 @@
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/build/record.h"
+#include "runner/command/answer.h"
 #include "runner/command/escape.h"
 
 #include <errno.h>
@@ -109,6 +110,37 @@ static void say_result(const struct build_result *r, const char *log)
 	fflush(stdout);
 }
 
+static json_t *texts(const struct strv *v)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < v->n; i++)
+		(void)json_array_append_new(all, answer_text(v->v[i]));
+	return all;
+}
+
+static json_t *failures(const struct discover_built *f)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < f->labels.n && i < f->whys.n; i++)
+		(void)json_array_append_new(all, json_pack("{s:o, s:o}", "label",
+							   answer_text(f->labels.v[i]), "why",
+							   answer_text(f->whys.v[i])));
+	return all;
+}
+
+static void note(const struct config_source *src, const struct build_result *r, json_t *all)
+{
+	if (!all)
+		return;
+	(void)json_array_append_new(all, json_pack("{s:o, s:b, s:f, s:o, s:o, s:o}", "path",
+						   answer_text(src->path), "ok", r->ok, "seconds",
+						   (double)r->us / USEC_PER_SEC, "built",
+						   texts(&r->built), "failed", failures(&r->failed),
+						   "why", answer_text(r->ok ? "" : r->why)));
+}
+
 static int build_one(struct session *s, const struct config_source *src, int log,
 		     const char *log_name, struct builds *io)
 {
@@ -126,6 +158,7 @@ static int build_one(struct session *s, const struct config_source *src, int log
 		return fail(rc == -EINTR ? EXIT_BUILD : EXIT_MACHINE, "%s", e.msg);
 	snprintf(where, sizeof(where), "%.300s/logs/%s", s->state->path, log_name);
 	say_result(&r, log >= 0 ? where : "there is no log: it could not be made");
+	note(src, &r, io->sources_json);
 	io->sources++;
 	io->failed += !r.ok;
 	io->nothing += !r.ok && src->build.n == 0 && r.built.n == 0;
@@ -135,7 +168,7 @@ static int build_one(struct session *s, const struct config_source *src, int log
 	return rc < 0 ? fail(EXIT_MACHINE, "%s", e.msg) : EXIT_DONE;
 }
 
-int builds_all(struct session *s, struct builds *ret)
+int builds_all(struct session *s, struct builds *io)
 {
 	size_t n;
 	const struct config_source *v = config_sources(s->common.config, &n);
@@ -143,9 +176,9 @@ int builds_all(struct session *s, struct builds *ret)
 	_autoclose_ int log = open_log(s->state, log_name);
 	int r = EXIT_DONE;
 
-	*ret = (struct builds){0};
+	*io = (struct builds){.sources_json = io->sources_json};
 	for (size_t i = 0; r == EXIT_DONE && i < n; i++)
 		if (build_wanted(&v[i]))
-			r = build_one(s, &v[i], log, log_name, ret);
+			r = build_one(s, &v[i], log, log_name, io);
 	return r;
 }

@@ -145,23 +145,3 @@ void cells_close(struct cells *c)
 	free(c->symbolizer);
 	*c = (struct cells){0};
 }
-
-int cells_hush(void)
-{
-	int saved;
-
-	fflush(stdout);
-	saved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	if (saved >= 0)
-		(void)dup2(STDERR_FILENO, STDOUT_FILENO);
-	return saved;
-}
-
-void cells_speak(int hushed)
-{
-	fflush(stdout);
-	if (hushed < 0)
-		return;
-	(void)dup2(hushed, STDOUT_FILENO);
-	close(hushed);
-}

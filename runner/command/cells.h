@@ -37,9 +37,4 @@ void cells_close(struct cells *c);
 /* Removes the directory that a killed command left.  With the lock held. */
 MUST_CHECK int cells_sweep(const struct state *s, struct err *e);
 
-/* Standard output belongs to the result: until cells_speak() all else goes to standard
- * error.  Returns what to give to it. */
-int cells_hush(void);
-void cells_speak(int hushed);
-
 #endif

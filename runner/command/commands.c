@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/answer.h"
 #include "runner/command/command.h"
 #include "runner/command/control.h"
 #include "runner/command/trigger.h"
@@ -29,7 +30,7 @@ const struct command commands[] = {
     {"serve", "[OPTION]...", "the dashboard, its data and metrics, over HTTP", command_serve},
     {"doctor", "[OPTION]... [TARGET]...", "what is wrong with machine, service, targets",
      command_doctor},
-    {"version", "", "print the version", command_version},
+    {"version", "[OPTION]...", "print the version", command_version},
     {"help", "[COMMAND]", "this text, or the options of a command", command_help},
 };
 const size_t n_commands = sizeof(commands) / sizeof(commands[0]);
@@ -81,12 +82,33 @@ bool command_prints(const char *name, const char *next)
 	return false;
 }
 
+static bool take_json(void *arg, const char *name, const char *value)
+{
+	bool *json = arg;
+
+	(void)name;
+	(void)value;
+	*json = true;
+	return true;
+}
+
 int command_version(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	printf("fuzzcell %s\n", FUZZCELL_VERSION);
-	return EXIT_DONE;
+	static const struct option_spec specs[] = {{"json", NULL, "print JSON"}};
+	_autojson_ json_t *j = NULL;
+	bool json = false;
+	int at = options_parse(argc, argv, "version [OPTION]...", specs, 1, take_json, &json);
+
+	if (at < 0)
+		return -1 - at;
+	if (at < argc)
+		return fail(EXIT_USAGE, "version: unexpected '%s'", argv[at]);
+	if (!json) {
+		printf("fuzzcell %s\n", FUZZCELL_VERSION);
+		return EXIT_DONE;
+	}
+	j = json_pack("{s:s, s:s}", "name", "fuzzcell", "version", FUZZCELL_VERSION);
+	return j ? answer_print(j) : fail(EXIT_INTERNAL, "out of memory");
 }
 
 int command_help(int argc, char **argv)

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/sys.h"
 #include "runner/build/build.h"
+#include "runner/command/answer.h"
 #include "runner/command/config_show.h"
 #include "runner/command/escape.h"
 #include "runner/command/session.h"
@@ -13,12 +14,13 @@
 
 static const struct option_spec specs[] = {
     COMMON_OPTIONS,
-    {"json", NULL, "show: print JSON"},
+    {"json", NULL, "print JSON"},
 };
 
 struct config_args {
 	struct session session;
 	bool json;
+	json_t *answer;
 };
 
 static bool take(void *arg, const char *name, const char *value)
@@ -32,7 +34,7 @@ static bool take(void *arg, const char *name, const char *value)
 }
 
 /* Lists the builds that `fuzzcell build` would refuse, and those that would run as root. */
-static int check_builds(const struct config *c)
+static int check_builds(const struct config *c, json_t *as_root)
 {
 	size_t n;
 	const struct config_source *v = config_sources(c, &n);
@@ -45,9 +47,11 @@ static int check_builds(const struct config *c)
 
 		if (r == -EPERM)
 			return fail(EXIT_USAGE, "%s", escape(e.msg, shown));
-		if (r == 0 && root)
-			printf("note: the build of %s runs as root (\"build_as_root\")\n",
-			       escape(v[i].path, shown));
+		if (r < 0 || !root)
+			continue;
+		printf("note: the build of %s runs as root (\"build_as_root\")\n",
+		       escape(v[i].path, shown));
+		(void)json_array_append_new(as_root, answer_text(v[i].path));
 	}
 	return EXIT_DONE;
 }
@@ -60,7 +64,10 @@ static int check(struct config_args *a)
 	struct target_list *l = &a->session.common.targets;
 	const char *glob;
 	size_t next = 0, n;
-	int r = check_builds(a->session.common.config);
+	int r;
+
+	a->answer = json_pack("{s:[], s:[]}", "builds_as_root", "unused_globs");
+	r = check_builds(a->session.common.config, json_object_get(a->answer, "builds_as_root"));
 
 	config_sources(a->session.common.config, &n);
 	a->session.common.before_build = true;
@@ -82,8 +89,12 @@ static int check(struct config_args *a)
 	if (r != EXIT_DONE)
 		return r;
 	while (l->n > 0 &&
-	       (glob = config_unused_glob(a->session.common.config, names, l->n, &next)))
+	       (glob = config_unused_glob(a->session.common.config, names, l->n, &next))) {
 		warn("targets.\"%s\" matches no target", glob);
+		(void)json_array_append_new(json_object_get(a->answer, "unused_globs"),
+					    answer_text(glob));
+	}
+	(void)json_object_set_new(a->answer, "targets", json_integer((json_int_t)l->n));
 	printf("configuration is good%s\n", l->n ? "" : " (no targets to check it against)");
 	return EXIT_DONE;
 }
@@ -108,21 +119,11 @@ static void print_values(json_t *j)
 
 static int show(struct config_args *a, const char *target)
 {
-	_autojson_ json_t *j = NULL;
-	_autofree_ char *text = NULL;
-	struct err e;
-	int r = config_show(&a->session.common, target, &j);
+	int r = config_show(&a->session.common, target, &a->answer);
 
-	if (r != EXIT_DONE)
-		return r;
-	if (!a->json) {
-		print_values(j);
-		return EXIT_DONE;
-	}
-	if (json_print(j, 2, &text, &e) < 0)
-		return fail(EXIT_INTERNAL, "%s", e.msg);
-	puts(text);
-	return EXIT_DONE;
+	if (r == EXIT_DONE && !a->json)
+		print_values(a->answer);
+	return r;
 }
 
 /* For scripts: where it is, and that it can be opened. */
@@ -130,9 +131,11 @@ static int state(struct config_args *a)
 {
 	int r = session_make(&a->session);
 
-	if (r == EXIT_DONE)
-		puts(a->session.state->path);
-	return r;
+	if (r != EXIT_DONE)
+		return r;
+	puts(a->session.state->path);
+	a->answer = json_pack("{s:o}", "state_dir", answer_text(a->session.state->path));
+	return EXIT_DONE;
 }
 
 int command_config(int argc, char **argv)
@@ -144,11 +147,12 @@ int command_config(int argc, char **argv)
 			       sizeof(specs) / sizeof(specs[0]), take, &a);
 	const char *what;
 	char hint[64];
-	int r;
+	int begun, r;
 
 	if (at < 0)
 		return -1 - at;
 	what = at < argc ? argv[at] : "";
+	begun = answer_begin(a.json);
 	r = common_load_config(&a.session.common);
 	if (r != EXIT_DONE)
 		;
@@ -163,5 +167,9 @@ int command_config(int argc, char **argv)
 			 "usage: fuzzcell config check | config show TARGET | config state%s",
 			 command_hint(what, names, sizeof(names) / sizeof(names[0]), hint));
 	session_close(&a.session);
-	return r;
+	if (r != EXIT_DONE) {
+		json_decref(a.answer);
+		a.answer = NULL;
+	}
+	return answer_end(begun, a.answer, r);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "runner/command/answer.h"
 #include "runner/command/corpus.h"
 #include "runner/command/escape.h"
 #include "runner/command/session.h"
@@ -13,7 +14,8 @@
 struct args {
 	struct session session;
 	const char *output;
-	bool seed_corpus;
+	bool seed_corpus, json;
+	json_t *targets; /* what of each was written */
 };
 
 static const struct option_spec specs[] = {
@@ -21,6 +23,7 @@ static const struct option_spec specs[] = {
     {"filter", "GLOB", "only targets whose name matches"},
     {"o,output", "PATH", "a .tar.gz, .tgz or .zip, or a directory"},
     {"seed-corpus", NULL, "one <target>_seed_corpus.zip each, into a directory"},
+    {"json", NULL, "print JSON"},
 };
 
 static bool take(void *arg, const char *name, const char *value)
@@ -31,6 +34,8 @@ static bool take(void *arg, const char *name, const char *value)
 		a->output = value;
 	else if (strcmp(name, "seed-corpus") == 0)
 		a->seed_corpus = true;
+	else if (strcmp(name, "json") == 0)
+		a->json = true;
 	else
 		return common_take(&a->session.common, name, value);
 	return true;
@@ -38,9 +43,13 @@ static bool take(void *arg, const char *name, const char *value)
 
 static void on_target(void *arg, const char *target, const struct export_sum *sum)
 {
+	const struct args *a = arg;
 	char bytes[UNITS_MAX];
 
-	(void)arg;
+	(void)json_array_append_new(
+	    a->targets, json_pack("{s:o, s:I, s:I, s:I}", "target", answer_text(target), "files",
+				  (json_int_t)sum->files, "bytes", (json_int_t)sum->bytes,
+				  "left_out", (json_int_t)sum->skipped));
 	printf("%s: %llu inputs (%s)", target, (unsigned long long)sum->files,
 	       units_size(sum->bytes, bytes));
 	if (sum->skipped)
@@ -49,10 +58,12 @@ static void on_target(void *arg, const char *target, const struct export_sum *su
 	putchar('\n');
 }
 
-static int write_all(const struct args *a, const struct strv *targets)
+static int write_all(struct args *a, const struct strv *targets)
 {
-	struct export x = {
-	    .state_dirfd = a->session.state->dirfd, .targets = targets, .told = on_target};
+	struct export x = {.state_dirfd = a->session.state->dirfd,
+			   .targets = targets,
+			   .told = on_target,
+			   .arg = a};
 	char shown[ESCAPE_MAX];
 	struct err e;
 	int r;
@@ -69,7 +80,7 @@ static int write_all(const struct args *a, const struct strv *targets)
 		    "export: %s", escape(e.msg, shown));
 }
 
-static int export_all(const struct args *a)
+static int export_all(struct args *a)
 {
 	const char *filter = a->session.common.filter;
 	struct strv targets = {0};
@@ -113,12 +124,15 @@ int corpus_export(int argc, char **argv)
 	struct args a = {0};
 	int at = options_parse(argc, argv, "corpus export [OPTION]... -o PATH", specs,
 			       sizeof(specs) / sizeof(specs[0]), take, &a);
-	int r;
+	json_t *j = NULL;
+	int begun, r;
 
 	if (at < 0)
 		return -1 - at;
 	if (at < argc)
 		return fail(EXIT_USAGE, "corpus export: unexpected '%s'", argv[at]);
+	begun = answer_begin(a.json);
+	a.targets = json_array();
 	r = check(&a);
 	if (r == EXIT_DONE)
 		r = session_load(&a.session);
@@ -126,6 +140,9 @@ int corpus_export(int argc, char **argv)
 		r = session_read(&a.session);
 	if (r == EXIT_DONE)
 		r = export_all(&a);
+	if (r == EXIT_DONE)
+		j = json_pack("{s:o, s:O}", "output", answer_text(a.output), "targets", a.targets);
+	json_decref(a.targets);
 	session_close(&a.session);
-	return r;
+	return answer_end(begun, j, r);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/units.h"
+#include "runner/command/answer.h"
 #include "runner/command/corpus.h"
 #include "runner/command/escape.h"
 #include "runner/command/session.h"
@@ -12,21 +13,27 @@
 struct import {
 	struct session session;
 	const char *target;
+	bool json;
+	json_t *paths; /* what came of each */
 };
 
 static const struct option_spec specs[] = {
     STATE_OPTIONS,
     TARGETS_OPTION,
     {"target", "NAME", "whose inputs they are (an export says it itself)"},
+    {"json", NULL, "print JSON"},
 };
 
 static bool take(void *arg, const char *name, const char *value)
 {
 	struct import *a = arg;
 
-	if (strcmp(name, "target") != 0)
+	if (strcmp(name, "target") == 0)
+		a->target = value;
+	else if (strcmp(name, "json") == 0)
+		a->json = true;
+	else
 		return common_take(&a->session.common, name, value);
-	a->target = value;
 	return true;
 }
 
@@ -39,6 +46,14 @@ static void print_sum(const char *path, const struct import_sum *s)
 	if (s->skipped)
 		printf(", %llu skipped: %s", (unsigned long long)s->skipped, escape(s->why, shown));
 	putchar('\n');
+}
+
+static json_t *path_json(const char *path, const struct import_sum *s, const char *error)
+{
+	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:o, s:o}", "path", answer_text(path), "files",
+			 (json_int_t)s->files, "bytes", (json_int_t)s->bytes, "known",
+			 (json_int_t)s->known, "skipped", (json_int_t)s->skipped, "why",
+			 answer_text(s->why), "error", error ? answer_text(error) : json_null());
 }
 
 /* The path's fault, or ours and the disk's. */
@@ -68,6 +83,7 @@ static int import(const struct import *a, const char *path)
 
 	if (r == 0 || sum.files + sum.known + sum.skipped > 0)
 		print_sum(path, &sum);
+	(void)json_array_append_new(a->paths, path_json(path, &sum, r < 0 ? e.msg : NULL));
 	return r < 0 ? fail(status_of(r), "import: %s", escape(e.msg, shown)) : EXIT_DONE;
 }
 
@@ -93,13 +109,16 @@ int corpus_import(int argc, char **argv)
 	struct import a = {0};
 	int at = options_parse(argc, argv, "corpus import [OPTION]... PATH...", specs,
 			       sizeof(specs) / sizeof(specs[0]), take, &a);
-	int r;
+	json_t *j = NULL;
+	int begun, r;
 
 	if (at < 0)
 		return -1 - at;
 	if (at == argc)
 		return fail(EXIT_USAGE,
 			    "corpus import: which files, directories or archives? (try --help)");
+	begun = answer_begin(a.json);
+	a.paths = json_array();
 	r = session_load(&a.session);
 	if (r == EXIT_DONE)
 		r = session_lock(&a.session);
@@ -111,5 +130,8 @@ int corpus_import(int argc, char **argv)
 		r = one > r ? one : r;
 	}
 	session_close(&a.session);
-	return r;
+	if (json_array_size(a.paths) > 0)
+		j = json_pack("{s:O}", "paths", a.paths);
+	json_decref(a.paths);
+	return answer_end(begun, j, r);
 }

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/units.h"
+#include "runner/command/answer.h"
 #include "runner/command/corpus.h"
 #include "runner/command/session.h"
 #include "runner/schedule/merge_all.h"
@@ -13,7 +14,8 @@
 struct minimize {
 	struct session session;
 	const char *workers, *time, *commit;
-	bool dry_run, force;
+	bool dry_run, force, json;
+	json_t *targets;	 /* lines of the history */
 	bool failed, unrecorded; /* of any target */
 };
 
@@ -24,6 +26,7 @@ static const struct option_spec specs[] = {
     {"commit", "SHA", "what is measured, for the history"},
     {"force", NULL, "also when the build fails on much of it, or reaches far less than before"},
     {"dry-run", NULL, "measure, and say what would stay; change nothing"},
+    {"json", NULL, "print JSON"},
 };
 
 static bool take(void *arg, const char *name, const char *value)
@@ -40,6 +43,8 @@ static bool take(void *arg, const char *name, const char *value)
 		a->force = true;
 	else if (strcmp(name, "dry-run") == 0)
 		a->dry_run = true;
+	else if (strcmp(name, "json") == 0)
+		a->json = true;
 	else
 		return common_take(&a->session.common, name, value);
 	return true;
@@ -79,10 +84,12 @@ static void record(struct minimize *a, const struct plan_entry *p, const struct 
 	struct err e;
 
 	if (merge_history_line(&l, r, &line, &e) < 0 ||
-	    state_append_history(a->session.state, NULL, "corpus_history.jsonl", line, &e) < 0) {
+	    (!a->dry_run &&
+	     state_append_history(a->session.state, NULL, "corpus_history.jsonl", line, &e) < 0)) {
 		(void)fail(EXIT_INTERNAL, "%s: %s", p->target->name, e.msg);
 		a->unrecorded = true;
 	}
+	(void)json_array_append(a->targets, line);
 }
 
 static void on_ended(void *arg, const struct plan_entry *p, const struct merge_result *r)
@@ -91,8 +98,7 @@ static void on_ended(void *arg, const struct plan_entry *p, const struct merge_r
 
 	print_end(p, r);
 	a->failed = a->failed || r->verdict == MERGE_FAILED;
-	if (!a->dry_run)
-		record(a, p, r);
+	record(a, p, r);
 }
 
 static int minimize(struct minimize *a, int quarantine, int triage)
@@ -165,17 +171,23 @@ int corpus_minimize(int argc, char **argv)
 	struct minimize a = {0};
 	int at = options_parse(argc, argv, "corpus minimize [OPTION]...", specs,
 			       sizeof(specs) / sizeof(specs[0]), take, &a);
-	int r;
+	json_t *j = NULL;
+	int begun, r;
 
 	if (at < 0)
 		return -1 - at;
 	if (at < argc)
 		return fail(EXIT_USAGE, "corpus minimize: unexpected '%s'", argv[at]);
+	begun = answer_begin(a.json);
+	a.targets = json_array();
 	r = load(&a);
 	if (r == EXIT_DONE)
 		r = session_open(&a.session);
 	if (r == EXIT_DONE)
 		r = with_dirs(&a);
 	session_close(&a.session);
-	return r;
+	if (r == EXIT_DONE || json_array_size(a.targets) > 0)
+		j = json_pack("{s:O}", "targets", a.targets);
+	json_decref(a.targets);
+	return answer_end(begun, j, r);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/answer.h"
 #include "runner/command/corpus.h"
 #include "runner/command/escape.h"
 #include "runner/command/session.h"
@@ -12,7 +13,8 @@
 
 struct args {
 	struct session session;
-	bool repair;
+	bool repair, json;
+	json_t *findings;
 	struct verify_sum sum;
 	uint64_t artifacts; /* of the ledger, that are gone */
 };
@@ -20,23 +22,47 @@ struct args {
 static const struct option_spec specs[] = {
     STATE_OPTIONS,
     {"repair", NULL, "set aside what is damaged, below damaged/; nothing is deleted"},
+    {"json", NULL, "print JSON"},
 };
 
 static bool take(void *arg, const char *name, const char *value)
 {
 	struct args *a = arg;
 
-	if (strcmp(name, "repair") != 0)
+	if (strcmp(name, "repair") == 0)
+		a->repair = true;
+	else if (strcmp(name, "json") == 0)
+		a->json = true;
+	else
 		return common_take(&a->session.common, name, value);
-	a->repair = true;
 	return true;
+}
+
+static const char *fix_name(enum verify_fix fix)
+{
+	static const char *const names[] = {[VERIFY_LEFT] = "left",
+					    [VERIFY_ASIDE] = "set-aside",
+					    [VERIFY_RENAMED] = "renamed",
+					    [VERIFY_MENDED] = "repaired"};
+
+	return names[fix];
+}
+
+static void note(struct args *a, const struct verify_finding *f)
+{
+	if (!a->json)
+		return;
+	(void)json_array_append_new(a->findings,
+				    json_pack("{s:o, s:o, s:s, s:o}", "path", answer_text(f->path),
+					      "what", answer_text(f->what), "fix", fix_name(f->fix),
+					      "detail", f->to ? answer_text(f->to) : json_null()));
 }
 
 static void on_finding(void *arg, const struct verify_finding *f)
 {
 	char text[ESCAPE_MAX];
 
-	(void)arg;
+	note(arg, f);
 	printf("%s: ", escape(f->path, text));
 	printf("%s", escape(f->what, text));
 	switch (f->fix) {
@@ -68,7 +94,9 @@ static bool is_gone(const struct args *a, const char *path)
 static void check_input(struct args *a, const struct known_crash *c, enum ledger_input which)
 {
 	char name[ESCAPE_MAX], text[ESCAPE_MAX];
+	struct verify_finding f = {.path = "known_crashes.json"};
 	const char *from = "";
+	char what[ESCAPE_MAX];
 	struct err why, e;
 
 	if (!*ledger_input_path(c, which))
@@ -77,16 +105,22 @@ static void check_input(struct args *a, const struct known_crash *c, enum ledger
 	if (ledger_input_check(a->session.state->dirfd, c, which, &why) == 0)
 		return;
 	a->sum.wrong++;
+	(void)snprintf(what, sizeof(what), "%s: %s", c->signature, why.msg);
 	printf("known_crashes.json: %s: ", escape(c->signature, name));
 	printf("%s", escape(why.msg, text));
 	if (!a->repair) {
 		putchar('\n');
 	} else if (ledger_input_mend(a->session.state->dirfd, c, which, &from, &e) < 0) {
 		printf(" (not repaired: %s)\n", escape(e.msg, text));
+		f.to = text;
 	} else {
 		a->sum.repaired++;
 		printf(": repaired from %s\n", from);
+		f.fix = VERIFY_MENDED;
+		f.to = from;
 	}
+	f.what = what;
+	note(a, &f);
 }
 
 static void check_crash(struct args *a, const struct known_crash *c)
@@ -107,7 +141,9 @@ static int check_file(struct args *a, struct ledger *l)
 	char text[ESCAPE_MAX];
 	struct err e;
 
-	if (!*ledger_warning(l))
+	struct verify_finding f = {.path = "known_crashes.json", .what = ledger_warning(l)};
+
+	if (!*f.what)
 		return EXIT_DONE;
 	printf("%s", escape(ledger_warning(l), text));
 	a->sum.wrong++;
@@ -118,8 +154,10 @@ static int check_file(struct args *a, struct ledger *l)
 		}
 		a->sum.repaired++;
 		printf(": repaired");
+		f.fix = VERIFY_MENDED;
 	}
 	putchar('\n');
+	note(a, &f);
 	return EXIT_DONE;
 }
 
@@ -142,7 +180,17 @@ static int check_ledger(struct args *a)
 	return r;
 }
 
-static int verify(struct args *a)
+static json_t *answer(const struct args *a)
+{
+	const struct verify_sum *s = &a->sum;
+
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:O}", "files", (json_int_t)s->files, "corpora",
+			 (json_int_t)s->targets, "wrong", (json_int_t)s->wrong, "repaired",
+			 (json_int_t)s->repaired, "artifacts_gone", (json_int_t)a->artifacts,
+			 "findings", a->findings);
+}
+
+static int verify(struct args *a, json_t **ret)
 {
 	struct verify v = {.state_dirfd = a->session.state->dirfd,
 			   .repair = a->repair,
@@ -168,6 +216,8 @@ static int verify(struct args *a)
 	else
 		printf("%llu wrong (--repair sets damaged ones aside)\n",
 		       (unsigned long long)a->sum.wrong);
+	if (a->json && !(*ret = answer(a)))
+		return fail(EXIT_INTERNAL, "out of memory");
 	return a->sum.wrong > a->sum.repaired ? EXIT_CRASHES : EXIT_DONE;
 }
 
@@ -176,17 +226,21 @@ int corpus_verify(int argc, char **argv)
 	struct args a = {0};
 	int at = options_parse(argc, argv, "corpus verify [OPTION]...", specs,
 			       sizeof(specs) / sizeof(specs[0]), take, &a);
-	int r;
+	json_t *j = NULL;
+	int begun, r;
 
 	if (at < 0)
 		return -1 - at;
 	if (at < argc)
 		return fail(EXIT_USAGE, "corpus verify: unexpected '%s'", argv[at]);
+	begun = answer_begin(a.json);
+	a.findings = json_array();
 	r = session_load(&a.session);
 	if (r == EXIT_DONE)
 		r = session_lock(&a.session);
 	if (r == EXIT_DONE)
-		r = verify(&a);
+		r = verify(&a, &j);
+	json_decref(a.findings);
 	session_close(&a.session);
-	return r;
+	return answer_end(begun, j, r);
 }

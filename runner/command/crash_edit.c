@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a person decides: ignore, unignore, merge, split. */
+#include "base/cleanup.h"
+#include "runner/command/answer.h"
 #include "runner/command/crash.h"
+#include "runner/command/crash_json.h"
 #include "runner/command/tell.h"
 
 #include <stdio.h>
@@ -10,6 +13,7 @@ struct edit_args {
 	struct session session;
 	const char *note, *target;
 	const char *name[2]; /* as typed */
+	bool json;
 	const struct known_crash *crash[2];
 };
 
@@ -21,16 +25,19 @@ static bool take(void *arg, const char *name, const char *value)
 		a->note = value;
 	else if (strcmp(name, "target") == 0)
 		a->target = value;
+	else if (strcmp(name, "json") == 0)
+		a->json = true;
 	else
 		return common_take(&a->session.common, name, value);
 	return true;
 }
 
-static const struct option_spec plain_specs[] = {STATE_OPTIONS};
+static const struct option_spec plain_specs[] = {STATE_OPTIONS, {"json", NULL, "print JSON"}};
 static const struct option_spec note_specs[] = {
     STATE_OPTIONS,
     {"note", "TEXT", "why; kept with the crash"},
     {"target", "NAME", "in this target alone (default: in all that found it so far)"},
+    {"json", NULL, "print JSON"},
 };
 
 /* One of the four. */
@@ -69,7 +76,17 @@ static void say(const struct ledger *l, const struct known_crash *c)
 		       crash_line(is->by[i]->fuzzer, line));
 }
 
-static int change(const struct edit *what, struct edit_args *a)
+static int record(const struct ledger *l, const struct known_crash *c, json_t **ret)
+{
+	_autojson_ json_t *all = NULL;
+	struct err e;
+
+	if (crash_json_all(l, &all, &e) < 0 || crash_json_one(all, c->signature, ret, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	return EXIT_DONE;
+}
+
+static int change(const struct edit *what, struct edit_args *a, json_t **ret)
 {
 	struct ledger *l = NULL;
 	struct err e;
@@ -90,6 +107,8 @@ static int change(const struct edit *what, struct edit_args *a)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	if (r == EXIT_DONE)
 		say(l, a->crash[0]);
+	if (r == EXIT_DONE && a->json)
+		r = record(l, a->crash[0], ret);
 	ledger_free(l);
 	return r;
 }
@@ -98,7 +117,8 @@ static int edit(const struct edit *what, int argc, char **argv)
 {
 	struct edit_args a = {0};
 	int at = options_parse(argc, argv, what->usage, what->specs, what->n_specs, take, &a);
-	int r;
+	json_t *j = NULL;
+	int begun, r;
 
 	if (at < 0)
 		return -1 - at;
@@ -106,9 +126,10 @@ static int edit(const struct edit *what, int argc, char **argv)
 		return fail(EXIT_USAGE, "usage: fuzzcell %s", what->usage);
 	for (int i = 0; i < what->n_crashes; i++)
 		a.name[i] = argv[at + i];
-	r = change(what, &a);
+	begun = answer_begin(a.json);
+	r = change(what, &a, &j);
 	session_close(&a.session);
-	return r;
+	return answer_end(begun, j, r);
 }
 
 static int ignore(struct ledger *l, const struct edit_args *a, struct err *e)

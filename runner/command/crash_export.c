@@ -4,6 +4,7 @@
 #include "base/fs.h"
 #include "base/pack.h"
 #include "base/sys.h"
+#include "runner/command/answer.h"
 #include "runner/command/byhand.h"
 #include "runner/command/crash.h"
 #include "runner/command/shell.h"
@@ -31,6 +32,7 @@ struct export
 	char name[300]; /* of the directory in the archive */
 	bool has_minimized;
 	struct sidefiles side;
+	bool json;
 };
 
 static const struct option_spec specs[] = {
@@ -38,6 +40,7 @@ static const struct option_spec specs[] = {
     TARGETS_OPTION,
     {"target", "NAME", "the input and the binary of this target (default: the first that has one)"},
     {"o,output", "FILE", "the archive, a .tar.gz or .tgz (default: <target>-<crash>.tar.gz here)"},
+    {"json", NULL, "print JSON"},
 };
 
 static bool take(void *arg, const char *name, const char *value)
@@ -48,6 +51,8 @@ static bool take(void *arg, const char *name, const char *value)
 		a->target = value;
 	else if (strcmp(name, "output") == 0)
 		a->output = value;
+	else if (strcmp(name, "json") == 0)
+		a->json = true;
 	else
 		return common_take(&a->session.common, name, value);
 	return true;
@@ -324,7 +329,15 @@ static int name_all(struct export *a, struct err *e)
 	return a->binary ? 0 : err_sys(e, "allocate a path");
 }
 
-static int export(struct export *a)
+static json_t *answer(const struct export *a, const char *path)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:I}", "crash",
+			 answer_text(a->subject.crash->signature), "target",
+			 answer_text(a->subject.target), "output", answer_text(path), "directory",
+			 answer_text(a->name), "left_out", (json_int_t)a->side.left_out);
+}
+
+static int export(struct export *a, json_t **ret)
 {
 	_autofree_ char *path = NULL;
 	char line[CRASH_LINE];
@@ -346,6 +359,7 @@ static int export(struct export *a)
 	if (a->side.left_out)
 		printf("left out: %llu large files beside the binary, as %s\n",
 		       (unsigned long long)a->side.left_out, a->side.largest);
+	*ret = answer(a, path);
 	return EXIT_DONE;
 }
 
@@ -379,12 +393,14 @@ int command_crash_export(int argc, char **argv)
 	struct export a = {0};
 	int at = options_parse(argc, argv, "crash export [OPTION]... CRASH", specs,
 			       sizeof(specs) / sizeof(specs[0]), take, &a);
-	int r;
+	json_t *j = NULL;
+	int begun, r;
 
 	if (at < 0)
 		return -1 - at;
 	if (argc - at != 1)
 		return fail(EXIT_USAGE, "crash export: give one crash (fuzzcell crash list)");
+	begun = answer_begin(a.json);
 	r = check_output(a.output);
 	if (r == EXIT_DONE)
 		r = crash_subject(&a.session, argv[at], a.target, false, &a.subject);
@@ -393,9 +409,9 @@ int command_crash_export(int argc, char **argv)
 	if (r == EXIT_DONE)
 		r = session_read(&a.session);
 	if (r == EXIT_DONE)
-		r = export(&a);
+		r = export(&a, &j);
 	free(a.binary);
 	crash_subject_done(&a.subject);
 	session_close(&a.session);
-	return r;
+	return answer_end(begun, j, r);
 }

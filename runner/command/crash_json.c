@@ -2,10 +2,8 @@
 #include "runner/command/crash_json.h"
 
 #include "base/cleanup.h"
-#include "runner/command/command.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 int crash_json_all(const struct ledger *l, json_t **ret, struct err *e)
 {
@@ -31,15 +29,4 @@ int crash_json_one(const json_t *all, const char *signature, json_t **ret, struc
 	}
 	*ret = j;
 	return 0;
-}
-
-int crash_json_print(const json_t *j)
-{
-	_autofree_ char *text = NULL;
-	struct err e;
-
-	if (json_print(j, 2, &text, &e) < 0)
-		return fail(EXIT_INTERNAL, "%s", e.msg);
-	puts(text);
-	return EXIT_DONE;
 }

@@ -14,7 +14,4 @@ MUST_CHECK int crash_json_all(const struct ledger *l, json_t **ret, struct err *
 MUST_CHECK int crash_json_one(const json_t *all, const char *signature, json_t **ret,
 			      struct err *e);
 
-/* On standard output; returns an exit status. */
-int crash_json_print(const json_t *j);
-
 #endif

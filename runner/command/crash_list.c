@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
 #include "base/sys.h"
+#include "runner/command/answer.h"
 #include "runner/command/crash.h"
 #include "runner/command/crash_json.h"
 
@@ -145,7 +146,7 @@ static int print_json(const struct ledger *l, const struct known_crash *const *v
 		if (r == 0 && json_array_append_new(all, one) < 0)
 			r = err_set(&e, ENOMEM, "build JSON");
 	}
-	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : crash_json_print(all);
+	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : answer_print(all);
 }
 
 static int list(const struct list_args *a, const struct ledger *l)

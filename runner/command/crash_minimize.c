@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/units.h"
+#include "runner/command/answer.h"
 #include "runner/command/cells.h"
 #include "runner/command/crash.h"
 #include "runner/crash/ledger_input.h"
@@ -13,6 +14,8 @@ struct minimize {
 	uint64_t time_us; /* 0: as configured */
 	struct crash_subject subject;
 	const char *target;
+	bool json;
+	json_t *answer;
 	struct cells cells;
 	struct books *books;
 	struct triage *triage;
@@ -24,6 +27,7 @@ static const struct option_spec specs[] = {
     TARGETS_OPTION,
     {"target", "NAME", "the input of this target (default: the first that has one)"},
     {"time", "TIME", "give it so long (default: minimize_time)"},
+    {"json", NULL, "print JSON"},
 };
 
 static bool take(void *arg, const char *name, const char *value)
@@ -32,6 +36,10 @@ static bool take(void *arg, const char *name, const char *value)
 
 	if (strcmp(name, "target") == 0) {
 		a->target = value;
+		return true;
+	}
+	if (strcmp(name, "json") == 0) {
+		a->json = true;
 		return true;
 	}
 	if (strcmp(name, "time") != 0)
@@ -84,7 +92,19 @@ static int shrink(struct minimize *a)
 	return cells_run(&a->cells, on_stop, a);
 }
 
-static int conclude(const struct minimize *a)
+static json_t *answer(const struct minimize *a, const struct known_crash *c)
+{
+	bool smaller = *c->minimized;
+
+	return json_pack("{s:o, s:o, s:I, s:o, s:o, s:I}", "crash", answer_text(c->signature),
+			 "target", answer_text(a->subject.target), "input_bytes",
+			 (json_int_t)c->input_bytes, "minimized_bytes",
+			 smaller ? json_integer((json_int_t)c->minimized_bytes) : json_null(),
+			 "minimized", smaller ? answer_text(c->minimized) : json_null(), "tries",
+			 (json_int_t)a->sum.trials);
+}
+
+static int conclude(struct minimize *a)
 {
 	const struct known_crash *c = ledger_entry(
 	    ledger_record(books_ledger(a->books), a->subject.crash->signature), a->subject.target);
@@ -97,6 +117,7 @@ static int conclude(const struct minimize *a)
 		return fail(EXIT_NOT_FUZZED, "crash %s: %s", sig, a->sum.note);
 	if (a->sum.trials == 0)
 		return fail(EXIT_NOT_FUZZED, "crash %s: its input could not be tried", sig);
+	a->answer = answer(a, c);
 	if (!*c->minimized) {
 		printf("crash %s: no smaller input than its %llu bytes in %llu tries\n", sig,
 		       (unsigned long long)c->input_bytes, (unsigned long long)a->sum.trials);
@@ -163,16 +184,17 @@ int command_crash_minimize(int argc, char **argv)
 	struct minimize a = {0};
 	int at = options_parse(argc, argv, "crash minimize [OPTION]... CRASH", specs,
 			       sizeof(specs) / sizeof(specs[0]), take, &a);
-	int r;
+	int begun, r;
 
 	if (at < 0)
 		return -1 - at;
 	if (argc - at != 1)
 		return fail(EXIT_USAGE, "crash minimize: give one crash (fuzzcell crash list)");
+	begun = answer_begin(a.json);
 	r = choose(&a, argv[at]);
 	if (r == EXIT_DONE)
 		r = minimize(&a);
 	crash_subject_done(&a.subject);
 	session_close(&a.session);
-	return r;
+	return answer_end(begun, a.answer, r);
 }

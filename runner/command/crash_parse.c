@@ -2,8 +2,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/sys.h"
+#include "runner/command/answer.h"
 #include "runner/command/crash.h"
-#include "runner/command/crash_json.h"
 #include "runner/crash/report_json.h"
 
 #include <fcntl.h>
@@ -84,7 +84,7 @@ static int print(const struct crash_report *r, bool json)
 	if (json && crash_report_json(r, &j, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	if (json)
-		s = crash_json_print(j);
+		s = answer_print(j);
 	else if (r->found)
 		crash_print_report(r);
 	else

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
 #include "base/sys.h"
+#include "runner/command/answer.h"
 #include "runner/command/byhand.h"
 #include "runner/command/cells.h"
 #include "runner/command/crash.h"
 #include "runner/crash/odds.h"
+#include "runner/crash/report_json.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +18,7 @@ struct reproduce {
 	struct session session;
 	const char *target;
 	uint64_t times; /* 0: as many as it takes to say */
-	bool shell, original;
+	bool shell, original, json;
 
 	struct crash_subject subject;
 	struct cells cells;
@@ -38,6 +40,7 @@ static const struct option_spec specs[] = {
     {"times", "N", "run it so often (default: until it is clear, at most 10 times)"},
     {"original", NULL, "the input as it was found, not the minimised one"},
     {"shell", NULL, "run nothing: print the command for a machine without fuzzcell"},
+    {"json", NULL, "print JSON (not with --shell)"},
 };
 
 static bool take(void *arg, const char *name, const char *value)
@@ -57,6 +60,8 @@ static bool take(void *arg, const char *name, const char *value)
 		a->original = true;
 	} else if (strcmp(name, "shell") == 0) {
 		a->shell = true;
+	} else if (strcmp(name, "json") == 0) {
+		a->json = true;
 	} else {
 		return common_take(&a->session.common, name, value);
 	}
@@ -205,6 +210,29 @@ static void on_stop(void *arg)
 		trial_stop(a->trial);
 }
 
+static int report_json(const struct reproduce *a, json_t **ret, struct err *e)
+{
+	*ret = a->report.found ? NULL : json_null();
+	return *ret ? 0 : crash_report_json(&a->report, ret, e);
+}
+
+static int answer(const struct reproduce *a, json_t **ret)
+{
+	enum odds_verdict v = odds_reproduce(a->tries, a->hits);
+	json_t *report = NULL;
+	struct err e;
+
+	if (report_json(a, &report, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	*ret = json_pack("{s:o, s:o, s:I, s:I, s:I, s:s?, s:o, s:o}", "crash",
+			 a->subject.crash ? answer_text(a->subject.crash->signature) : json_null(),
+			 "target", answer_text(a->subject.target), "tries", (json_int_t)a->tries,
+			 "hits", (json_int_t)a->hits, "others", (json_int_t)a->others, "verdict",
+			 v == ODDS_UNDECIDED ? NULL : odds_verdict_name(v), "problem",
+			 *a->why ? answer_text(a->why) : json_null(), "report", report);
+	return *ret ? EXIT_DONE : fail(EXIT_INTERNAL, "out of memory");
+}
+
 static int conclude(const struct reproduce *a)
 {
 	enum odds_verdict v = odds_reproduce(a->tries, a->hits);
@@ -232,7 +260,7 @@ static int conclude(const struct reproduce *a)
 	return a->hits ? EXIT_DONE : CRASH_NOT_THERE;
 }
 
-static int run_in_cells(struct reproduce *a)
+static int run_in_cells(struct reproduce *a, json_t **ret)
 {
 	int r = session_open(&a->session);
 	struct err e;
@@ -248,6 +276,8 @@ static int run_in_cells(struct reproduce *a)
 		if (!*a->why)
 			r = cells_run(&a->cells, on_stop, a);
 	}
+	if (r == EXIT_DONE && a->json)
+		r = answer(a, ret);
 	if (r == EXIT_DONE)
 		r = conclude(a);
 	cells_close(&a->cells);
@@ -259,18 +289,22 @@ int command_crash_reproduce(int argc, char **argv)
 	struct reproduce a = {0};
 	int at = options_parse(argc, argv, "crash reproduce [OPTION]... CRASH|FILE", specs,
 			       sizeof(specs) / sizeof(specs[0]), take, &a);
-	int r;
+	json_t *j = NULL;
+	int begun, r;
 
 	if (at < 0)
 		return -1 - at;
 	if (argc - at != 1)
 		return fail(EXIT_USAGE, "crash reproduce: give one crash, or a file");
+	if (a.json && a.shell)
+		return fail(EXIT_USAGE, "crash reproduce: --shell prints a command, not JSON");
+	begun = answer_begin(a.json);
 	r = crash_subject(&a.session, argv[at], a.target, a.original, &a.subject);
 	if (r == EXIT_DONE)
-		r = a.shell ? print_shell(&a) : run_in_cells(&a);
+		r = a.shell ? print_shell(&a) : run_in_cells(&a, &j);
 	crash_report_done(&a.report);
 	free(a.output);
 	crash_subject_done(&a.subject);
 	session_close(&a.session);
-	return r;
+	return answer_end(begun, j, r);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
+#include "runner/command/answer.h"
 #include "runner/command/crash.h"
 #include "runner/command/crash_json.h"
 #include "runner/crash/ledger_fix.h"
@@ -332,7 +333,7 @@ static int print_json(const struct show_args *a, const struct ledger *l,
 	    (json_object_set(one, "report", report) < 0 || set_origin(one, meta) < 0 ||
 	     json_object_set_new(one, "unusable", unusable_json(a->session.state, c)) < 0))
 		r = err_set(&e, ENOMEM, "build JSON");
-	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : crash_json_print(one);
+	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : answer_print(one);
 }
 
 static int show(struct show_args *a, const char *name)

@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "base/units.h"
+#include "runner/command/answer.h"
 #include "runner/command/cells.h"
 #include "runner/command/crash.h"
 #include "runner/command/pace.h"
@@ -58,6 +59,8 @@ struct triage_all {
 	unsigned active;    /* places that are taken */
 	struct triage_sum sum;
 	bool failed; /* something was not done */
+	bool json;
+	json_t *targets, *others; /* the answer's: what came of each; queues of no target */
 };
 
 static const struct option_spec specs[] = {
@@ -65,6 +68,7 @@ static const struct option_spec specs[] = {
     {"workers", "N", "cells at once (default: one a CPU)"},
     {"time", "TIME", "give each target so long (default: as long as it takes)"},
     {"commit", "SHA", "what the targets were built from (default: as of the last run)"},
+    {"json", NULL, "print JSON"},
 };
 
 static bool take(void *arg, const char *name, const char *value)
@@ -75,6 +79,8 @@ static bool take(void *arg, const char *name, const char *value)
 		a->workers = value;
 	} else if (strcmp(name, "commit") == 0) {
 		a->commit = value;
+	} else if (strcmp(name, "json") == 0) {
+		a->json = true;
 	} else if (strcmp(name, "time") == 0) {
 		if (!units_parse_time(slice_of(value), &a->time_us) || a->time_us == 0) {
 			(void)fail(EXIT_USAGE,
@@ -108,9 +114,13 @@ static void say_others(const struct triage_all *a)
 	while (d && (ent = sys_readdir(d))) {
 		uint64_t n = state_waiting(a->session.state, ent->d_name);
 
-		if (n > 0 && !is_planned(a, ent->d_name))
-			printf("%s: %llu artifacts wait, but there is no such target here\n",
-			       crash_line(ent->d_name, name), (unsigned long long)n);
+		if (n == 0 || is_planned(a, ent->d_name))
+			continue;
+		printf("%s: %llu artifacts wait, but there is no such target here\n",
+		       crash_line(ent->d_name, name), (unsigned long long)n);
+		(void)json_array_append_new(a->others, json_pack("{s:o, s:I}", "target",
+								 answer_text(ent->d_name), "left",
+								 (json_int_t)n));
 	}
 }
 
@@ -119,18 +129,34 @@ static void say_others(const struct triage_all *a)
 static void fill(struct triage_all *a);
 static void on_done(void *arg, const struct triage_sum *sum);
 
+/* Artifacts of crashes that were known. */
+static uint64_t known_of(const struct triage_sum *s)
+{
+	uint64_t other = s->found + s->regressed + s->dismissed;
+
+	return s->artifacts > other ? s->artifacts - other : 0;
+}
+
+static json_t *sum_json(const struct plan_entry *p, const struct triage_sum *s)
+{
+	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "target",
+			 answer_text(p->target->name), "artifacts", (json_int_t)s->artifacts, "new",
+			 (json_int_t)s->found, "regressed", (json_int_t)s->regressed, "known",
+			 (json_int_t)known_of(s), "dismissed", (json_int_t)s->dismissed, "flaky",
+			 (json_int_t)s->flaky, "minimized", (json_int_t)s->shrunk, "replays",
+			 (json_int_t)s->trials, "left", (json_int_t)s->left, "note",
+			 answer_text(s->note));
+}
+
 static void print_sum(const struct plan_entry *p, const struct triage_sum *s)
 {
 	char note[CRASH_LINE];
-
-	uint64_t other = s->found + s->regressed + s->dismissed;
 
 	printf(
 	    "%s: %llu artifacts: %llu new crashes, %llu regressed, %llu of known crashes, %llu no "
 	    "failures; of all, %llu hardly reproducible; %llu inputs made smaller; %llu replays\n",
 	    p->target->name, (unsigned long long)s->artifacts, (unsigned long long)s->found,
-	    (unsigned long long)s->regressed,
-	    (unsigned long long)(s->artifacts > other ? s->artifacts - other : 0),
+	    (unsigned long long)s->regressed, (unsigned long long)known_of(s),
 	    (unsigned long long)s->dismissed, (unsigned long long)s->flaky,
 	    (unsigned long long)s->shrunk, (unsigned long long)s->trials);
 	if (s->left)
@@ -184,6 +210,7 @@ static int start(struct place *p, struct queue *q, unsigned stages, struct err *
 static void conclude_queue(struct triage_all *a, struct queue *q)
 {
 	print_sum(q->target, &q->sum);
+	(void)json_array_append_new(a->targets, sum_json(q->target, &q->sum));
 	a->sum.artifacts += q->sum.artifacts;
 	a->sum.found += q->sum.found;
 	a->sum.left += q->sum.left;
@@ -392,16 +419,19 @@ static int work(struct triage_all *a)
 	return cells_run(&a->cells, on_stop, a);
 }
 
-static int conclude(struct triage_all *a)
+static int conclude(struct triage_all *a, json_t **ret)
 {
 	say_others(a);
+	*ret = json_pack("{s:I, s:I, s:I, s:O, s:O}", "artifacts", (json_int_t)a->sum.artifacts,
+			 "new", (json_int_t)a->sum.found, "left", (json_int_t)a->sum.left,
+			 "targets", a->targets, "not_here", a->others);
 	printf("%llu artifacts triaged, %llu new crashes, %llu still wait\n",
 	       (unsigned long long)a->sum.artifacts, (unsigned long long)a->sum.found,
 	       (unsigned long long)a->sum.left);
 	return a->failed || a->sum.left ? EXIT_NOT_FUZZED : EXIT_DONE;
 }
 
-static int triage(struct triage_all *a)
+static int triage(struct triage_all *a, json_t **ret)
 {
 	int r = session_open(&a->session);
 	char warning[300];
@@ -418,7 +448,7 @@ static int triage(struct triage_all *a)
 	if (*warning)
 		warn("%s", warning);
 	r = work(a);
-	return r == EXIT_DONE ? conclude(a) : r;
+	return r == EXIT_DONE ? conclude(a, ret) : r;
 }
 
 int command_crash_triage(int argc, char **argv)
@@ -426,12 +456,16 @@ int command_crash_triage(int argc, char **argv)
 	struct triage_all a = {0};
 	int at = options_parse(argc, argv, "crash triage [OPTION]...", specs,
 			       sizeof(specs) / sizeof(specs[0]), take, &a);
-	int r;
+	json_t *j = NULL;
+	int begun, r;
 
 	if (at < 0)
 		return -1 - at;
 	if (at < argc)
 		return fail(EXIT_USAGE, "crash triage: unexpected '%s'", argv[at]);
+	begun = answer_begin(a.json);
+	a.targets = json_array();
+	a.others = json_array();
 	r = session_load(&a.session);
 	if (r == EXIT_DONE)
 		r = session_set(&a.session, "run.workers", a.workers, "--workers");
@@ -440,11 +474,13 @@ int command_crash_triage(int argc, char **argv)
 	if (r == EXIT_DONE)
 		r = session_plan(&a.session);
 	if (r == EXIT_DONE)
-		r = triage(&a);
+		r = triage(&a, &j);
 	pace_end(&a.pace);
 	books_close(a.books);
 	free(a.places);
 	cells_close(&a.cells);
 	session_close(&a.session);
-	return r;
+	json_decref(a.targets);
+	json_decref(a.others);
+	return answer_end(begun, j, r);
 }

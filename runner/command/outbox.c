@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/sys.h"
 #include "base/units.h"
+#include "runner/command/answer.h"
 #include "runner/command/crash.h"
 #include "runner/command/escape.h"
 #include "runner/command/tell.h"
@@ -22,6 +23,7 @@ struct outbox_args {
 	bool json, all;
 	bool send;	  /* something is due now */
 	const char *name; /* as typed, or NULL */
+	json_t *answer;	  /* an object */
 };
 
 static bool take(void *arg, const char *name, const char *value)
@@ -108,10 +110,7 @@ static int print_json(const struct outbox_args *a, const struct outbox *o)
 	for (size_t i = 0; i < outbox_count(o); i++)
 		if (json_array_append_new(all, entry_json(a, o, outbox_at(o, i))) < 0)
 			return fail(EXIT_INTERNAL, "out of memory");
-	if (!all || json_dumpf(all, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII) < 0)
-		return fail(EXIT_INTERNAL, "print JSON");
-	putchar('\n');
-	return EXIT_DONE;
+	return all ? answer_print(all) : fail(EXIT_INTERNAL, "out of memory");
 }
 
 static int list(struct outbox_args *a, struct outbox *o)
@@ -200,6 +199,12 @@ static int each(struct outbox_args *a, struct outbox *o,
 	return EXIT_DONE;
 }
 
+/* A number of the answer. */
+static void note(struct outbox_args *a, const char *key, size_t n)
+{
+	(void)json_object_set_new(a->answer, key, json_integer((json_int_t)n));
+}
+
 /* --- drop --------------------------------------------------------------------- */
 
 static int drop_one(struct outbox *o, size_t i, struct err *e)
@@ -224,14 +229,16 @@ static int drop(struct outbox_args *a, struct outbox *o)
 	if (!a->name && !a->all)
 		return fail(EXIT_USAGE, "outbox drop: name an entry or a crash, or give --all");
 	r = each(a, o, drop_one, &n);
-	if (r == EXIT_DONE)
+	if (r == EXIT_DONE) {
 		printf("%zu dropped; they are not told again\n", n);
+		note(a, "dropped", n);
+	}
 	return r;
 }
 
 /* --- retry -------------------------------------------------------------------- */
 
-static void say_sent(const struct told *told)
+static void say_sent(struct outbox_args *a, const struct told *told)
 {
 	char text[TELL_TEXT], shown[ESCAPE_MAX];
 
@@ -242,9 +249,14 @@ static void say_sent(const struct told *told)
 	printf("%zu sent, %zu refused; %zu wait\n", told->done, told->refused, told->left);
 	if (*told->failed && told->done)
 		fprintf(stderr, "warning: not sent: %s\n", escape(told->failed, shown));
+	note(a, "sent", told->done);
+	note(a, "refused", told->refused);
+	note(a, "wait", told->left);
+	(void)json_object_set_new(a->answer, "failed",
+				  *told->failed ? answer_text(told->failed) : json_null());
 }
 
-static int send_now(const struct outbox_args *a)
+static int send_now(struct outbox_args *a)
 {
 	const struct tell t = {.config = a->session.common.config,
 			       .state = a->session.state,
@@ -258,7 +270,7 @@ static int send_now(const struct outbox_args *a)
 	/* What is learned of issues the next run gives to the ledger. */
 	if (tell_round(&t, &result, &e) < 0 || tell_read(buf_slice(&result), NULL, &told, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
-	say_sent(&told);
+	say_sent(a, &told);
 	if (*told.failed && !told.done)
 		return fail(EXIT_MACHINE, "nothing could be sent: %s", escape(told.failed, shown));
 	return EXIT_DONE;
@@ -269,8 +281,10 @@ static int retry(struct outbox_args *a, struct outbox *o)
 	size_t n;
 	int r = each(a, o, outbox_retry, &n);
 
-	if (r == EXIT_DONE)
+	if (r == EXIT_DONE) {
 		printf("%zu due now\n", n);
+		note(a, "due", n);
+	}
 	a->send = r == EXIT_DONE && n > 0;
 	return r;
 }
@@ -301,7 +315,8 @@ static int after_retry(struct outbox_args *a)
 /* --- the command ---------------------------------------------------------------- */
 
 static const struct option_spec list_specs[] = {STATE_OPTIONS, {"json", NULL, "print JSON"}};
-static const struct option_spec other_specs[] = {STATE_OPTIONS, {"all", NULL, "all that waits"}};
+static const struct option_spec other_specs[] = {
+    STATE_OPTIONS, {"all", NULL, "all that waits"}, {"json", NULL, "print JSON"}};
 
 struct verb {
 	const char *name, *usage;
@@ -345,7 +360,7 @@ static int run_verb(const struct verb *v, int argc, char **argv)
 {
 	struct outbox_args a = {0};
 	int at = options_parse(argc, argv, v->usage, v->specs, v->n_specs, take, &a);
-	int r;
+	int begun, r;
 
 	if (at < 0)
 		return -1 - at;
@@ -353,8 +368,12 @@ static int run_verb(const struct verb *v, int argc, char **argv)
 		a.name = argv[at++];
 	if (at < argc || (a.name && a.all))
 		return fail(EXIT_USAGE, "usage: fuzzcell %s", v->usage);
+	begun = answer_begin(a.json && !v->only_reads);
+	a.answer = json_object();
 	r = on_outbox(v, &a);
 	session_close(&a.session);
+	r = answer_end(begun, json_object_size(a.answer) ? json_incref(a.answer) : NULL, r);
+	json_decref(a.answer);
 	return r;
 }
 

@@ -6,9 +6,9 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "base/units.h"
+#include "runner/command/answer.h"
 #include "runner/command/cells.h"
 #include "runner/command/crash.h"
-#include "runner/command/crash_json.h"
 #include "runner/command/pace.h"
 #include "runner/command/regress_result.h"
 #include "runner/schedule/task.h"
@@ -328,17 +328,7 @@ static size_t say_others(const struct regress *a)
 	return n;
 }
 
-static int print_json(const struct regress *a, const struct regress_total *total)
-{
-	_autojson_ json_t *j = NULL;
-	struct err e;
-
-	if (regress_json(a->targets, a->session.plan.n, total, &j, &e) < 0)
-		return fail(EXIT_INTERNAL, "%s", e.msg);
-	return crash_json_print(j);
-}
-
-static int conclude(struct regress *a, int hushed)
+static int conclude(struct regress *a, json_t **ret)
 {
 	struct regress_total total = regress_sum(a->targets, a->session.plan.n);
 	struct err e;
@@ -346,9 +336,8 @@ static int conclude(struct regress *a, int hushed)
 
 	total.elsewhere = say_others(a);
 	regress_print_total(&total, a->session.plan.n, stdout);
-	cells_speak(hushed);
-	if (a->json)
-		r = print_json(a, &total);
+	if (a->json && regress_json(a->targets, a->session.plan.n, &total, ret, &e) < 0)
+		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	if (r == EXIT_DONE && ledger_save(a->ledger, a->session.state->dirfd, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	return r == EXIT_DONE ? regress_exit(&total, a->allow_known) : r;
@@ -377,7 +366,8 @@ static int run_all(struct regress *a)
 
 static int regress(struct regress *a)
 {
-	int hushed = a->json ? cells_hush() : -1;
+	int begun = answer_begin(a->json);
+	json_t *answer = NULL;
 	int r = session_load(&a->session);
 
 	if (r == EXIT_DONE)
@@ -389,9 +379,8 @@ static int regress(struct regress *a)
 	if (r == EXIT_DONE)
 		r = run_all(a);
 	if (r == EXIT_DONE)
-		return conclude(a, hushed);
-	cells_speak(hushed);
-	return r;
+		r = conclude(a, &answer);
+	return answer_end(begun, answer, r);
 }
 
 int command_regress(int argc, char **argv)

@@ -3,6 +3,7 @@
 
 #include "base/sys.h"
 #include "base/units.h"
+#include "runner/command/answer.h"
 #include "runner/command/command.h"
 #include "runner/command/crash.h"
 #include "runner/command/escape.h"
@@ -249,15 +250,6 @@ void regress_print_total(const struct regress_total *t, size_t n_targets, FILE *
 
 /* --- JSON ----------------------------------------------------------------- */
 
-/* Names of files are any bytes; JSON is UTF-8. */
-static json_t *text(const char *s)
-{
-	char shown[ESCAPE_MAX];
-	json_t *j = json_string(s);
-
-	return j ? j : json_string(escape(s, shown));
-}
-
 static json_t *failed_json(const struct regress_target *t)
 {
 	json_t *all = json_array();
@@ -265,7 +257,7 @@ static json_t *failed_json(const struct regress_target *t)
 	for (size_t i = 0; all && i < t->n_failed; i++) {
 		const struct regress_failed *f = &t->failed[i];
 		json_t *one = json_pack("{s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "input",
-					text(f->source), "from", regress_from_name(f->from),
+					answer_text(f->source), "from", regress_from_name(f->from),
 					"status", regress_status_name(f->status), "signature",
 					f->signature, "crash_type", f->type, "where", f->where,
 					"security", f->security, "only_together", f->only_together);
@@ -300,8 +292,8 @@ static json_t *target_json(const struct regress_target *t)
 			 "passed", (json_int_t)t->sum.passed, "failed", (json_int_t)t->sum.failed,
 			 "not_run", (json_int_t)not_run(t), "cells", (json_int_t)t->sum.cells,
 			 "seconds", (double)t->sum.wall_us / 1e6, "ran", was_run(t), "why",
-			 text(t->why), "note", text(left_text(t, left_out)), "failures",
-			 failed_json(t));
+			 answer_text(t->why), "note", answer_text(left_text(t, left_out)),
+			 "failures", failed_json(t));
 }
 
 int regress_json(const struct regress_target *t, size_t n, const struct regress_total *total,

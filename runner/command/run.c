@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "runner/command/answer.h"
 #include "runner/command/builds.h"
 #include "runner/command/command.h"
 #include "runner/command/crash.h"
@@ -33,7 +34,8 @@ struct run_args {
 	struct session session;
 	const char *workers, *workers_from, *token_from, *total, *each, *commit;
 	int control; /* descriptor of workers_from, or -1 */
-	bool dry_run, fail_on_crash, plain, build, no_build, continuous;
+	bool dry_run, fail_on_crash, plain, build, no_build, continuous, json;
+	json_t *answer;
 	bool broken; /* a build failed: what it would have made is not known to be fuzzed */
 };
 
@@ -51,6 +53,7 @@ static const struct option_spec specs[] = {
     {"dry-run", NULL, "everything but building and executing targets"},
     {"fail-on-crash", NULL, "exit with 1 for new crashes and given-up targets"},
     {"plain", NULL, "plain lines instead of the live table"},
+    {"json", NULL, "print the summary, or what would be fuzzed, as JSON"},
 };
 
 static bool take(void *arg, const char *name, const char *value)
@@ -74,6 +77,7 @@ static bool take(void *arg, const char *name, const char *value)
 	    {"continuous", &a->continuous},
 	    {"fail-on-crash", &a->fail_on_crash},
 	    {"plain", &a->plain},
+	    {"json", &a->json},
 	};
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
@@ -179,6 +183,24 @@ static int build_and_plan(struct run_args *a)
 	return r;
 }
 
+static json_t *plan_json(const struct plan *p)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct target *t = p->v[i].target;
+		const struct target_config *c = &p->v[i].cfg;
+
+		(void)json_array_append_new(
+		    all, json_pack("{s:o, s:I, s:f, s:I, s:f, s:o}", "name", answer_text(t->name),
+				   "memory_bytes", (json_int_t)c->memory, "cpus",
+				   (double)c->cpu_milli / 1000, "pids", (json_int_t)c->pids,
+				   "max_seconds", (double)c->max_time_us / USEC_PER_SEC, "unbuilt",
+				   t->unbuilt ? answer_text(t->unbuilt) : json_null()));
+	}
+	return json_pack("{s:o, s:I}", "targets", all, "disabled", (json_int_t)p->disabled);
+}
+
 static void print_plan(const struct plan *p)
 {
 	char mem[UNITS_MAX], time[UNITS_MAX], why[CRASH_LINE];
@@ -242,7 +264,16 @@ static void on_second(void *arg, const struct run_view *v)
 	record_second(&l->days, v);
 }
 
-static int conclude(const struct run_args *a, struct state *s, const struct run_dirs *d,
+/* summary.json */
+static int answer(const struct run_view *v, json_t **ret, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(256 << 20);
+	int r = summary_print(v, &text, e);
+
+	return r < 0 ? r : json_parse(buf_slice(&text), ret, e);
+}
+
+static int conclude(struct run_args *a, struct state *s, const struct run_dirs *d,
 		    const struct run_view *v)
 {
 	_autobuf_ struct buf text = BUF_INIT(16 << 20);
@@ -254,6 +285,8 @@ static int conclude(const struct run_args *a, struct state *s, const struct run_
 		printf("%s", buf_str(&text));
 	printf("logs and artifacts: %s/logs/%s\n", s->path, d->id);
 	fflush(stdout);
+	if (a->json && answer(v, &a->answer, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
 	if (record_run(s, d, v, &e) < 0)
 		return fail(EXIT_INTERNAL, "the run's records could not be written: %s", e.msg);
 	if (*v->shortage)
@@ -456,7 +489,7 @@ int command_run(int argc, char **argv)
 	struct run_args a = {0};
 	int at = options_parse(argc, argv, "run [OPTION]...", specs,
 			       sizeof(specs) / sizeof(specs[0]), take, &a);
-	int r;
+	int begun, r;
 
 	if (at < 0)
 		return -1 - at;
@@ -466,6 +499,7 @@ int command_run(int argc, char **argv)
 		return fail(EXIT_USAGE,
 			    "--max-fuzzer-time: with --continuous no target ends by time; "
 			    "plateau.cap says what it has a day");
+	begun = answer_begin(a.json);
 	r = load(&a);
 	if (r == EXIT_DONE)
 		r = build_and_plan(&a);
@@ -473,10 +507,11 @@ int command_run(int argc, char **argv)
 		r = session_open(&a.session);
 	if (r == EXIT_DONE && a.dry_run) {
 		print_plan(&a.session.plan);
+		a.answer = plan_json(&a.session.plan);
 	} else if (r == EXIT_DONE) {
 		session_remember(&a.session);
 		r = fuzz(&a);
 	}
 	session_close(&a.session);
-	return r;
+	return answer_end(begun, a.answer, r);
 }

@@ -8,6 +8,7 @@
 #include "base/sys.h"
 #include "base/units.h"
 #include "cgroups/leaf.h"
+#include "runner/command/answer.h"
 #include "runner/command/command.h"
 #include "runner/command/escape.h"
 #include "runner/command/machine.h"
@@ -32,6 +33,7 @@ static const struct option_spec specs[] = {
     {"loop", "TIME", "stay, and look every so often (\"30m\")"},
     {"force", NULL, "start a run now, whatever was done and when"},
     {"dry-run", NULL, "say what would be done, and why"},
+    {"json", NULL, "with --dry-run: print JSON"},
 };
 
 static bool add_config(struct triggers *t, const char *path)
@@ -56,6 +58,8 @@ static bool take(void *arg, const char *name, const char *value)
 		t->force = true;
 	else if (strcmp(name, "dry-run") == 0)
 		t->dry = true;
+	else if (strcmp(name, "json") == 0)
+		t->json = true;
 	else if (units_parse_time(slice_of(value), &t->loop_us) && t->loop_us >= USEC_PER_SEC)
 		t->forever = true;
 	else {
@@ -83,6 +87,22 @@ static void say(void *arg, size_t i, bool bad, const char *text)
 		printf("%s%s\n", bad ? "warning: " : "", escape(text, shown));
 	else
 		printf("%s%s: %s\n", bad ? "warning: " : "", name, escape(text, shown));
+}
+
+static void decided(void *arg, size_t i, enum due_what what, const char *commit, const char *why)
+{
+	static const char *const words[] = {[DUE_NOTHING] = "nothing",
+					    [DUE_WAIT] = "wait",
+					    [DUE_START] = "start",
+					    [DUE_STOP] = "stop"};
+	const struct triggers *t = arg;
+
+	(void)json_array_append_new(t->repositories,
+				    json_pack("{s:o, s:s, s:o, s:o}", "repository",
+					      answer_text(t->v[i].to->config->repository),
+					      "decision", words[what], "commit",
+					      *commit ? answer_text(commit) : json_null(), "why",
+					      answer_text(why)));
 }
 
 /* What a run gets beside 0 to 2. */
@@ -312,6 +332,7 @@ static int drive(struct triggers *t)
 	    .ended = ended,
 	    .own_cpu_us = own_cpu,
 	    .say = say,
+	    .decided = decided,
 	    .reload = reload,
 	};
 	struct drive_result res = {0};
@@ -337,7 +358,8 @@ int command_trigger(int argc, char **argv)
 {
 	_autofree_ struct triggers *t = sys_calloc(1, sizeof(*t));
 	struct err e;
-	int at, r;
+	json_t *j = NULL;
+	int at, begun, r;
 
 	if (!t)
 		return fail(EXIT_INTERNAL, "out of memory");
@@ -347,6 +369,10 @@ int command_trigger(int argc, char **argv)
 		return -1 - at;
 	if (at < argc)
 		return fail(EXIT_USAGE, "trigger: unexpected '%s'", argv[at]);
+	if (t->json && !t->dry)
+		return fail(EXIT_USAGE, "trigger: --json goes with --dry-run");
+	begun = answer_begin(t->json);
+	t->repositories = json_array();
 	r = open_all(t);
 	if (r == EXIT_DONE && cgroup_leave(&e) < 0)
 		r = fail(EXIT_MACHINE, "%s", e.msg);
@@ -354,5 +380,8 @@ int command_trigger(int argc, char **argv)
 		r = drive(t);
 	for (size_t i = 0; i < t->n; i++)
 		trigger_close(&t->v[i]);
-	return r;
+	if (json_array_size(t->repositories) > 0)
+		j = json_pack("{s:O}", "repositories", t->repositories);
+	json_decref(t->repositories);
+	return answer_end(begun, j, r);
 }

@@ -2,6 +2,7 @@
 #ifndef RUNNER_COMMAND_TRIGGER_H
 #define RUNNER_COMMAND_TRIGGER_H
 
+#include "base/json.h"
 #include "runner/command/command.h"
 #include "runner/trigger/drive.h"
 
@@ -28,7 +29,8 @@ struct triggers {
 	size_t n;
 	const char *state_dir;
 	uint64_t loop_us;
-	bool forever, force, dry;
+	bool forever, force, dry, json;
+	json_t *repositories; /* the answer's: what was decided for each */
 	struct loop *loop;
 	struct source *look;
 };

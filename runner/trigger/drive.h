@@ -38,6 +38,9 @@ struct drive_opts {
 	enum watch_end (*ended)(void *arg, size_t repo, int status, char why[RECORD_WHY]);
 	uint64_t (*own_cpu_us)(void *arg); /* that our cells have used */
 	void (*say)(void *arg, size_t repo, bool bad, const char *text);
+	/* dry: the same decision for a program; commit: of the branch.  NULL: none wants it. */
+	void (*decided)(void *arg, size_t repo, enum due_what what, const char *commit,
+			const char *why);
 	/* SIGHUP: read the configurations again, into the same repos. */
 	void (*reload)(void *arg);
 };

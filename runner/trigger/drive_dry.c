@@ -8,7 +8,7 @@ static void tell(struct watched *r)
 {
 	static const char *const words[] = {"nothing to do", "would wait", "would start",
 					    "would end what runs"};
-	char text[DUE_WHY + CHECKOUT_WHY + 200];
+	char why[DUE_WHY + CHECKOUT_WHY + 200], text[sizeof(why) + 32];
 	struct watch_holder h;
 	struct quiet_answer q;
 	struct due due;
@@ -16,8 +16,11 @@ static void tell(struct watched *r)
 	watched_holder(r, &h);
 	watch_decide(&r->w, &r->d->now, &h, &due);
 	(void)drive_ask_quiet(r->d, r, &q);
-	(void)snprintf(text, sizeof(text), "%s: %s%s%s%s%s", words[due.what], due.why,
-		       *r->w.blocked ? "; but " : "", r->w.blocked, *q.why ? "; " : "", q.why);
+	(void)snprintf(why, sizeof(why), "%s%s%s%s%s", due.why, *r->w.blocked ? "; but " : "",
+		       r->w.blocked, *q.why ? "; " : "", q.why);
+	(void)snprintf(text, sizeof(text), "%s: %s", words[due.what], why);
+	if (r->d->o->decided)
+		r->d->o->decided(r->d->o->arg, r->i, due.what, r->w.rec.head, why);
 	r->d->result.blocked |= *r->w.blocked && due.what == DUE_START;
 	watched_say(r, false, text);
 	r->told = true;
