@@ -13,8 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { LINES_ALL = 1 << 20, COLUMNS_ALL = 1000, TEXT_MAX = 16 << 20 };
+enum { LINES_ALL = 1 << 20, TEXT_MAX = 16 << 20 };
 
 static const struct option_spec specs[] = {
     STATE_OPTIONS,
@@ -157,10 +158,12 @@ static int print_table(const struct place *p, json_t *o)
 {
 	_autobuf_ struct buf text = BUF_INIT(TEXT_MAX);
 	char shown[ESCAPE_MAX];
-	unsigned lines;
+	unsigned columns = 0, lines;
 	struct err e;
 
-	if (status_draw(o, COLUMNS_ALL, LINES_ALL, &text, &lines, &e) < 0 ||
+	if (isatty(STDOUT_FILENO))
+		table_screen(STDOUT_FILENO, &columns, &lines);
+	if (status_draw(o, columns, LINES_ALL, &text, &lines, &e) < 0 ||
 	    add_health(o, &text, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	printf("%s\n%s", escape(p->state->path, shown), buf_str(&text));

@@ -55,6 +55,8 @@ struct target_row {
 	 * 0: it does not. */
 	uint64_t cov_before, edges_before;
 	uint64_t execs, exec_per_s; /* per second of CPU time */
+	bool found;		    /* it reached something new in this run */
+	uint64_t silent_us;	    /* since it did so last */
 	uint64_t cov, edges_total, ft, corpus_units, corpus_bytes;
 	uint64_t input_timeout_us;
 	uint64_t dict_entries; /* of the dictionary that it was given; 0: none */

@@ -26,6 +26,10 @@ int status_target_json(const struct target_row *r, json_t **ret, struct err *e)
 		return rc;
 	bad |= json_object_set_new(o, "state", json_string(r->state));
 	bad |= json_object_set_new(o, "done", json_boolean(r->done));
+	bad |= json_object_set_new(o, "not_fuzzed", json_boolean(r->unfuzzed));
+	bad |= json_object_set_new(o, "seconds_since_find",
+				   r->found ? json_real((double)r->silent_us / USEC_PER_SEC)
+					    : json_null());
 	bad |= json_object_set_new(o, "memory_bytes", integer(r->memory_now));
 	bad |= json_object_set_new(o, "corpus_bytes", integer(r->corpus_bytes));
 	bad |= json_object_set_new(o, "pressure_cpu", json_real(r->pressure_cpu));
@@ -119,6 +123,12 @@ static struct target_row row_of(const json_t *o)
 	    .note = json_get_text(o, "note"),
 	    .done = is(o, "done"),
 	    .fuzzed = is(o, "fuzzed"),
+	    .unfuzzed = is(o, "not_fuzzed"),
+	    .given_up = is(o, "given_up"),
+	    .found = json_is_number(json_object_get(o, "seconds_since_find")),
+	    .silent_us = json_get_us(o, "seconds_since_find"),
+	    .new_inputs = json_get_u64(o, "new_inputs"),
+	    .restarts = json_get_u64(o, "restarts"),
 	    .wall_us = json_get_us(o, "wall_seconds"),
 	    .cpu_us = json_get_us(o, "cpu_seconds"),
 	    .pressure_cpu = real(o, "pressure_cpu", 1),

@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "base/units.h"
-#include "base/utf8.h"
+#include "runner/observe/columns.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,66 +18,128 @@ void table_open(struct table *t, int fd, bool plain)
 	*t = (struct table){.fd = fd, .terminal = !plain && isatty(fd)};
 }
 
-/* Adds text cut to columns.  It is not printed but drawn: what a terminal would obey, or would be
- * half a character, is escaped here. */
-static int add_line(struct buf *out, unsigned columns, const char *text, struct err *e)
+/* --- one drawing --------------------------------------------------------------------------- */
+
+static void last_find_of(const struct target_row *r, char out[COLUMN_TEXT])
 {
-	struct slice s = slice_of(text);
+	if (r->found)
+		(void)units_time(r->silent_us, out);
+	else
+		(void)snprintf(out, COLUMN_TEXT, "-");
+}
+
+static void cov_of(const struct target_row *r, char out[COLUMN_TEXT])
+{
+	(void)units_count(r->cov, out);
+}
+
+static void edges_of(const struct target_row *r, char out[COLUMN_TEXT])
+{
+	(void)units_count(r->edges_total, out);
+}
+
+static void corpus_of(const struct target_row *r, char out[COLUMN_TEXT])
+{
+	(void)units_count(r->corpus_units, out);
+}
+
+static void restarts_of(const struct target_row *r, char out[COLUMN_TEXT])
+{
+	(void)units_count(r->restarts, out);
+}
+
+static void memory_of(const struct target_row *r, char out[COLUMN_TEXT])
+{
+	char now[UNITS_MAX], limit[UNITS_MAX];
+
+	(void)snprintf(out, COLUMN_TEXT, "%s/%s",
+		       units_size(r->done ? r->memory_peak : r->memory_now, now),
+		       units_size(r->memory_limit, limit));
+}
+
+static double percent(double share)
+{
+	return share > 9.99 ? 999 : share * 100;
+}
+
+/* The share of the last interval in which it waited for CPU and memory. */
+static void stalled_of(const struct target_row *r, char out[COLUMN_TEXT])
+{
+	(void)snprintf(out, COLUMN_TEXT, "%.0f%%/%.0f%%", percent(r->pressure_cpu),
+		       percent(r->pressure_memory));
+}
+
+static const struct column figures[] = {
+    {"time", 7, 4, column_time},	{"cpu", 7, 12, column_cpu},
+    {"exec/cpu-s", 10, 3, column_rate}, {"cov", 7, 2, cov_of},
+    {"edges", 7, 10, edges_of},		{"ft", 7, 7, column_ft},
+    {"corpus", 7, 5, corpus_of},	{"new", 7, 8, column_new},
+    {"mem/limit", 17, 6, memory_of},	{"cpu/mem wait", 12, 9, stalled_of},
+    {"restarts", 8, 11, restarts_of},	{"crashes", 7, 0, column_crashes},
+    {"last find", 9, 1, last_find_of},
+};
+
+/* Parts that do not fit are left out, the last ones first. */
+static int join(const char *const *parts, size_t n, unsigned columns, struct buf *out,
+		struct err *e)
+{
+	char line[512] = "";
 	size_t used = 0;
 
-	while (s.n > 0) {
-		char shown[UTF8_SHOWN_MAX];
-		size_t n = utf8_shown(s, shown), len = strlen(shown);
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(parts[i]) + (used ? 2 : 0);
 
-		used += len;
-		if (used > columns)
+		if (!*parts[i])
+			continue;
+		if (used + len >= sizeof(line) || (columns && used && used + len > columns))
 			break;
-		if (buf_add(out, (struct slice){shown, len}, e) < 0)
-			return -e->code;
-		s = (struct slice){s.p + n, s.n - n};
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", used ? "  " : "",
+					 parts[i]);
 	}
-	return buf_add(out, SLICE("\n"), e);
+	return columns_line(line, columns, out, e);
 }
 
-static void percent(double share, char out[8])
+static void time_left(const struct run_view *v, char out[COLUMN_TEXT])
 {
-	snprintf(out, 8, "%.0f%%", share > 9.99 ? 999 : share * 100);
-}
+	char left[UNITS_MAX], total[UNITS_MAX];
+	uint64_t us = v->total_us > v->elapsed_us ? v->total_us - v->elapsed_us : 0;
 
-static void row_line(const struct target_row *r, char *out, size_t n)
-{
-	char time[UNITS_MAX], rate[UNITS_MAX], cov[UNITS_MAX], ft[UNITS_MAX], corp[UNITS_MAX];
-	char mem[UNITS_MAX], limit[UNITS_MAX], cpu[8], memory[8];
-
-	percent(r->pressure_cpu, cpu);
-	percent(r->pressure_memory, memory);
-	snprintf(
-	    out, n, "%-24.24s %-11s %7s %10s %8s %8s %7s %8s/%-8s %4s/%-4s %4llu", r->name,
-	    r->state, units_time(r->wall_us, time), units_count(r->exec_per_s, rate),
-	    units_count(r->cov, cov), units_count(r->ft, ft), units_count(r->corpus_units, corp),
-	    units_size(r->done ? r->memory_peak : r->memory_now, mem),
-	    units_size(r->memory_limit, limit), cpu, memory, (unsigned long long)r->failures_total);
+	if (v->total_us)
+		(void)snprintf(out, COLUMN_TEXT, "%s left of %s", units_time(us, left),
+			       units_time(v->total_us, total));
+	else
+		(void)snprintf(out, COLUMN_TEXT, "since %s", units_time(v->elapsed_us, left));
 }
 
 static int head(const struct run_view *v, unsigned columns, struct buf *out, struct err *e)
 {
-	char elapsed[UNITS_MAX], total[UNITS_MAX], line[256];
+	char left[COLUMN_TEXT], workers[64], targets[64], crashes[64], inputs[64], id[128];
+	const char *const parts[] = {v->interrupted ? "stopping"
+				     : v->paused    ? "paused"
+						    : "",
+				     left,
+				     workers,
+				     targets,
+				     crashes,
+				     inputs,
+				     id};
+	uint64_t failures = 0, found = 0;
+	char many[UNITS_MAX];
 	size_t done = 0;
-	int r;
 
-	for (size_t i = 0; i < v->n_rows; i++)
+	for (size_t i = 0; i < v->n_rows; i++) {
 		done += v->rows[i].done;
-	snprintf(line, sizeof(line), "run %s  %s%s%s  %u of %u workers  %zu of %zu targets done%s",
-		 v->id, units_time(v->elapsed_us, elapsed), v->total_us ? " of " : "",
-		 v->total_us ? units_time(v->total_us, total) : "", v->running, v->workers, done,
-		 v->n_rows, v->interrupted ? "  stopping" : "");
-	r = add_line(out, columns, line, e);
-	if (r < 0)
-		return r;
-	snprintf(line, sizeof(line), "%-24s %-11s %7s %10s %8s %8s %7s %8s/%-8s %4s/%-4s %4s",
-		 "target", "state", "time", "exec/cpu-s", "cov", "ft", "corpus", "mem", "limit",
-		 "cpu", "mem", "bad");
-	return add_line(out, columns, line, e);
+		failures += v->rows[i].failures_total;
+		found += v->rows[i].new_inputs;
+	}
+	time_left(v, left);
+	(void)snprintf(workers, sizeof(workers), "%u of %u workers busy", v->running, v->workers);
+	(void)snprintf(targets, sizeof(targets), "%zu of %zu targets done", done, v->n_rows);
+	(void)snprintf(crashes, sizeof(crashes), "%s crash%s", units_count(failures, many),
+		       failures == 1 ? "" : "es");
+	(void)snprintf(inputs, sizeof(inputs), "%s new inputs", units_count(found, many));
+	(void)snprintf(id, sizeof(id), "run %s", v->id);
+	return join(parts, sizeof(parts) / sizeof(parts[0]), columns, out, e);
 }
 
 /* 0: fuzzing and the like, 1: done, 2: waiting. */
@@ -91,17 +153,21 @@ static unsigned rank(const struct target_row *r)
 int table_draw(const struct run_view *v, unsigned columns, unsigned lines, struct buf *out,
 	       unsigned *ret_lines, struct err *e)
 {
+	struct columns c = {.v = figures,
+			    .n = sizeof(figures) / sizeof(figures[0]),
+			    .state = "state",
+			    .notes = true};
 	unsigned used = 2;
 	int r = head(v, columns, out, e);
 
+	columns_choose(&c, v, columns);
+	if (r == 0)
+		r = columns_head(&c, out, e);
 	for (unsigned want = 0; r == 0 && want < 3; want++)
 		for (size_t i = 0; r == 0 && i < v->n_rows && used < lines; i++) {
-			char line[256];
-
 			if (rank(&v->rows[i]) != want)
 				continue;
-			row_line(&v->rows[i], line, sizeof(line));
-			r = add_line(out, columns, line, e);
+			r = columns_row(&c, &v->rows[i], out, e);
 			used++;
 		}
 	if (r == 0)
@@ -147,7 +213,7 @@ static void redraw(struct table *t, const struct run_view *v, const char *line_a
 
 	table_screen(t->fd, &columns, &lines);
 	if (r == 0 && line_above)
-		r = add_line(&b, columns, line_above, &e);
+		r = columns_line(line_above, columns, &b, &e);
 	if (r == 0)
 		r = table_draw(v, columns, lines, &b, &drawn, &e);
 	if (r < 0)
@@ -176,7 +242,7 @@ static void plain_line(const struct table *t, const char *text)
 	_autobuf_ struct buf b = BUF_INIT(SCREEN_MAX);
 	struct err e;
 
-	if (add_line(&b, 512, text, &e) == 0)
+	if (columns_line(text, 512, &b, &e) == 0)
 		emit(t, &b);
 }
 

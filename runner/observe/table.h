@@ -26,8 +26,9 @@ void table_close(struct table *t);
 /* How much of it fits; a usual size where fd is no terminal. */
 void table_screen(int fd, unsigned *columns, unsigned *lines);
 
-/* One drawing: header and at most lines-2 targets (what runs first), each cut to
- * columns.  Pure, for the tests. */
+/* One drawing: a line about the run, titles and at most lines-2 targets (what runs first).  No
+ * line is longer than columns; the wider the screen, the more figures.  columns 0: all of them.
+ * Pure, for the tests. */
 MUST_CHECK int table_draw(const struct run_view *v, unsigned columns, unsigned lines,
 			  struct buf *out, unsigned *ret_lines, struct err *e);
 

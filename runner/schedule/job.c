@@ -58,6 +58,16 @@ void job_log(struct job *j, const char *text)
 	joblog_note(&j->log, "%s", text);
 }
 
+void job_reached(struct job *j, const struct engine_state *s)
+{
+	if (s->cov <= j->cov && s->ft <= j->ft)
+		return;
+	j->cov = s->cov > j->cov ? s->cov : j->cov;
+	j->ft = s->ft > j->ft ? s->ft : j->ft;
+	if (s->running)
+		j->found_at_us = clock_mono_us();
+}
+
 uint64_t job_wall_us(const struct job *j, uint64_t now_us)
 {
 	return j->used_us + (j->began_us && now_us > j->began_us ? now_us - j->began_us : 0);

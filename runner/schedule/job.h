@@ -133,8 +133,9 @@ struct job {
 	struct progress_build build;
 	/* From earlier runs, as long as it is not known whether its build is the same; owned. */
 	struct progress *kept;
-	uint64_t cov, ft; /* the most of this build in this run */
-	uint64_t rss_mib; /* the most that its engine told of */
+	uint64_t cov, ft;     /* the most of this build in this run */
+	uint64_t found_at_us; /* clock_mono_us() when they grew last; 0: never */
+	uint64_t rss_mib;     /* the most that its engine told of */
 	/* What its engine said last. */
 	struct {
 		uint64_t edges_total, corpus_units, corpus_bytes, dict_entries;
@@ -267,6 +268,8 @@ void job_kill(struct job *j, enum reason r);
 /* Once a second: counters, memory mark. */
 void job_tick(struct job *j, uint64_t now_us);
 
+/* Notes what its engine has reached by now. */
+void job_reached(struct job *j, const struct engine_state *s);
 uint64_t job_wall_us(const struct job *j, uint64_t now_us);
 /* Of it, what counts against max_time: not the triage between its cells. */
 uint64_t job_fuzzed_us(const struct job *j, uint64_t now_us);

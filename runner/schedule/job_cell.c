@@ -76,8 +76,7 @@ static void on_line(void *arg, struct slice line)
 		j->fuzzed = true;
 	if (s->running && !ran)
 		fleet_seeded(j->fleet, s->cov);
-	j->cov = max_u64(j->cov, s->cov);
-	j->ft = max_u64(j->ft, s->ft);
+	job_reached(j, s);
 	j->rss_mib = max_u64(j->rss_mib, s->rss_mib);
 	note_said(j);
 	tell_fleet(j);

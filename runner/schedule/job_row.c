@@ -173,6 +173,9 @@ void job_row(struct job *j, uint64_t now_us, struct target_row *ret)
 		ret->unfuzzed = true;
 	ret->given_up = done && !ret->unfuzzed && reason_counts(j->reason) == REASON_GIVEN_UP;
 	row_engine(j, ret);
+	ret->found = j->found_at_us > 0;
+	if (ret->found && now_us > j->found_at_us)
+		ret->silent_us = now_us - j->found_at_us;
 	row_outlook(j, ret);
 	row_findings(j, ret);
 	row_corpus(j, ret);

@@ -90,7 +90,7 @@ as() {
 	wait_until 60 fuzzes a_fuzzer
 	tell status
 	[ "$status" -eq 0 ]
-	[[ $output == *"1 of 1 workers  0 of 2 targets done"* ]]
+	[[ $output == *"1 of 1 workers busy  0 of 2 targets done"* ]]
 	[[ $output == *"a_fuzzer"*"fuzzing"*"b_fuzzer"*"queued"* ]]
 	tell status a_fuzzer
 	[ "$status" -eq 0 ]
@@ -320,5 +320,5 @@ asked_nobody() {
 }
 
 twice() {
-	[ "$(grep -c '^run ' "$WORK/$1")" -ge 2 ]
+	[ "$(grep -c ' workers busy ' "$WORK/$1")" -ge 2 ]
 }

@@ -72,6 +72,8 @@ static void a_table_gets_back_what_was_said(void **state)
 
 	(void)state;
 	view.interrupted = view.continuous = true;
+	rows[ROW_DONE].found = true;
+	rows[ROW_DONE].silent_us = 90 * UINT64_C(1000000);
 	o = status();
 	assert_int_equal(status_view(o, &v, &back, &e), 0);
 	assert_string_equal(v.id, view.id);
@@ -88,6 +90,9 @@ static void a_table_gets_back_what_was_said(void **state)
 		assert_int_equal(back[i].wall_us, rows[i].wall_us);
 		assert_int_equal(back[i].memory_peak, rows[i].memory_peak);
 		assert_int_equal(back[i].failures_total, rows[i].failures_total);
+		assert_int_equal(back[i].unfuzzed, rows[i].unfuzzed);
+		assert_int_equal(back[i].found, rows[i].found);
+		assert_int_equal(back[i].silent_us, rows[i].silent_us);
 	}
 }
 

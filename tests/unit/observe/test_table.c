@@ -35,7 +35,7 @@ static unsigned draw(unsigned columns, unsigned lines, char *out, size_t n)
 	assert_int_equal(table_draw(&view, columns, lines, &b, &drawn, &e), 0);
 	in = buf_slice(&b);
 	while (scan_line(&in, &line)) {
-		assert_true(line.n <= columns);
+		assert_true(columns == 0 || line.n <= columns);
 		seen++;
 	}
 	assert_int_equal(seen, drawn);
@@ -59,15 +59,17 @@ static void test_order(void **state)
 		p = strstr(p, line);
 		assert_non_null(p);
 	}
-	assert_non_null(strstr(text, "run 20210304-050607  2m00s of 1h00m  1 of 2 workers  "
-				     "3 of 5 targets done\n"));
+	assert_ptr_equal(strstr(text,
+				"58m00s left of 1h00m  1 of 2 workers busy  3 of 5 targets done  "
+				"3 crashes  0 new inputs  run 20210304-050607\n"),
+			 text);
 	assert_non_null(strstr(text, "startup-failed"));
 	assert_non_null(strstr(text, "100MiB/2GiB")); /* of what runs: now; else the peak */
 	assert_non_null(strstr(text, "200MiB/2GiB"));
 	view.interrupted = true;
 	view.total_us = 0;
 	draw(200, 40, text, sizeof(text));
-	assert_non_null(strstr(text, "  2m00s  1 of 2 workers  3 of 5 targets done  stopping\n"));
+	assert_ptr_equal(strstr(text, "stopping  since 2m00s  1 of 2 workers busy  "), text);
 }
 
 /* Whatever the screen: it is not passed, and what runs is seen first. */
@@ -110,10 +112,92 @@ static void test_wide(void **state)
 	    .pressure_cpu = 1e300,
 	    .pressure_memory = 12.5,
 	    .failures_total = UINT64_MAX,
+	    .note = name,
 	};
 	assert_int_equal(draw(500, 40, text, sizeof(text)), 2 + ROWS);
-	assert_null(strstr(text, "nnnnnnnnnnnnnnnnnnnnnnnnn")); /* 24 of them */
 	assert_non_null(strstr(text, "999%"));
+	for (unsigned columns = 1; columns < 300; columns++)
+		draw(columns, 40, text, sizeof(text));
+}
+
+/* The word that ends where the title does. */
+static void cell(const char *text, const char *name, const char *title, char out[64])
+{
+	const char *head = strchr(text, '\n') + 1, *row = text, *at = strstr(head, title);
+	size_t end, begin;
+
+	if (!at || at > strchr(head, '\n'))
+		fail_msg("no column %s in\n%s", title, text);
+	end = (size_t)(at - head) + strlen(title);
+	for (size_t n = strlen(name); strncmp(row, name, n) != 0 || row[n] != ' ';)
+		row = strchr(row, '\n') + 1;
+	assert_true(strcspn(row, "\n") >= end);
+	for (begin = end; begin > 0 && row[begin - 1] != ' ';)
+		begin--;
+	snprintf(out, 64, "%.*s", (int)(end - begin), row + begin);
+}
+
+static void has_cell(const char *text, const char *name, const char *title, const char *want)
+{
+	char is[64];
+
+	cell(text, name, title, is);
+	assert_string_equal(is, want);
+}
+
+/* A narrow screen has what matters most, a wide one uses its room. */
+static void test_widths(void **state)
+{
+	static const struct {
+		unsigned columns;
+		bool corpus, edges;
+	} t[] = {{80, false, false}, {120, true, false}, {200, true, true}};
+	char text[8192];
+
+	(void)state;
+	rows[ROW_CRASHED].found = true;
+	rows[ROW_CRASHED].silent_us = 75 * USEC_PER_SEC;
+	rows[ROW_CRASHED].edges_total = 4321;
+	rows[ROW_CRASHED].cov = 123;
+	rows[ROW_CRASHED].name = "a_target_with_a_name_of_no_usual_length_fuzzer";
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		size_t longest = 0, len;
+
+		draw(t[i].columns, 40, text, sizeof(text));
+		has_cell(text, "fuzzes", "crashes", "0");
+		has_cell(text, "fuzzes", "last find", "-");
+		has_cell(text, "waits", "time", "0ms");
+		has_cell(text, "broken", "cov", "0");
+		assert_non_null(strstr(text, " 1m15s"));
+		assert_int_equal(strstr(text, " corpus") != NULL, t[i].corpus);
+		assert_int_equal(strstr(text, " edges") != NULL, t[i].edges);
+		for (const char *p = text; *p; p += len + 1) {
+			len = strcspn(p, "\n");
+			longest = len > longest ? len : longest;
+		}
+		/* No name is cut while there is room. */
+		assert_true(longest + 20 > t[i].columns);
+		assert_int_equal(
+		    strstr(text, "\na_target_with_a_name_of_no_usual_length_fuzzer ") != NULL,
+		    t[i].columns == 200);
+		/* The line about the run fits as well, in whole parts. */
+		assert_int_equal(
+		    strncmp(text,
+			    "58m00s left of 1h00m  1 of 2 workers busy  3 of 5 targets "
+			    "done  3 crashes",
+			    73),
+		    0);
+	}
+	rows[ROW_CRASHED].name = "short";
+	draw(200, 40, text, sizeof(text));
+	assert_non_null(strstr(text, " no such file\n"));
+	rows[ROW_CRASHED].name = "a_target_with_a_name_of_no_usual_length_fuzzer";
+	/* No screen: all of it. */
+	draw(0, 40, text, sizeof(text));
+	assert_non_null(strstr(text, "  3 crashes  0 new inputs  run 20210304-050607\n"));
+	assert_non_null(strstr(text, "\na_target_with_a_name_of_no_usual_length_fuzzer "));
+	has_cell(text, "ended", "restarts", "0");
+	assert_non_null(strstr(text, " no such file\n"));
 }
 
 /* Nothing in it is obeyed, and no character is cut. */
@@ -127,9 +211,11 @@ static void test_hostile(void **state)
 		  "2J\xc3\xbc\xc3\xbc";
 	draw(200, 40, text, sizeof(text));
 	assert_non_null(strstr(text, "\n\\x1b[2J\\u202e "));
-	assert_non_null(strstr(text, "run \\x9b2J\xc3\xbc\xc3\xbc  "));
-	draw(13, 40, text, sizeof(text));
-	assert_non_null(strstr(text, "run \\x9b2J\xc3\xbc\n"));
+	assert_non_null(strstr(text, "run \\x9b2J\xc3\xbc\xc3\xbc\n"));
+	view.total_us = 0; /* a character is shown whole or not at all */
+	rows[ROW_FUZZING].name = "\xc3\xbc\xc3\xbc";
+	draw(3, 40, text, sizeof(text));
+	assert_non_null(strstr(text, "\n\xc3\xbc\n"));
 }
 
 static void test_faults(void **state)
@@ -236,7 +322,7 @@ static void test_terminal(void **state)
 	assert_non_null(strstr(text, "\nfuzzes"));
 	table_event(&t, &view, ROW_DONE, "ended");
 	(void)take(master, text, sizeof(text), 0, 6);
-	assert_memory_equal(text, "\x1b[5F\x1b[J[  2m00s] ended ended: plateau\r\nrun ", 42);
+	assert_memory_equal(text, "\x1b[5F\x1b[J[  2m00s] ended ended: plateau\r\n58m0", 42);
 	table_close(&t);
 	assert_int_equal(t.drawn, 0);
 	assert_int_equal(take(master, text, sizeof(text), 7, 0), 7);
@@ -258,8 +344,8 @@ static void test_gone(void **state)
 #define CASE(f) cmocka_unit_test_setup(f, each_setup)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_order),  CASE(test_sizes), CASE(test_wide),     CASE(test_hostile),
-    CASE(test_faults), CASE(test_plain), CASE(test_terminal), CASE(test_gone),
+    CASE(test_order), CASE(test_sizes),	   CASE(test_wide), CASE(test_hostile), CASE(test_faults),
+    CASE(test_plain), CASE(test_terminal), CASE(test_gone), CASE(test_widths),
 };
 
 UNIT_MAIN(tests)
