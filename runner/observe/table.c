@@ -246,7 +246,8 @@ static void plain_line(const struct table *t, const char *text)
 		emit(t, &b);
 }
 
-void table_event(struct table *t, const struct run_view *v, size_t row, const char *what)
+/* A line that stays. */
+static void say(struct table *t, const struct run_view *v, size_t row, const char *what)
 {
 	char text[512];
 
@@ -255,6 +256,30 @@ void table_event(struct table *t, const struct run_view *v, size_t row, const ch
 		redraw(t, v, strcmp(what, "started") == 0 ? NULL : text);
 	else
 		plain_line(t, text);
+}
+
+void table_event(struct table *t, const struct run_view *v, size_t row, const char *what)
+{
+	char unsaid[REPEATS_TEXT] = "";
+	bool shows = row >= v->n_rows ||
+		     repeats_take(&t->repeats, v->n_rows, row, what, v->rows[row].note, unsaid);
+
+	if (*unsaid)
+		say(t, v, row, unsaid);
+	if (shows)
+		say(t, v, row, what);
+}
+
+/* How often those fail that go on failing in the same way. */
+static void say_repeats(struct table *t, const struct run_view *v)
+{
+	char unsaid[REPEATS_TEXT];
+
+	for (size_t i = 0; i < v->n_rows; i++) {
+		repeats_unsaid(&t->repeats, i, unsaid);
+		if (*unsaid)
+			say(t, v, i, unsaid);
+	}
 }
 
 static void plain_status(const struct table *t, const struct run_view *v)
@@ -276,9 +301,13 @@ static void plain_status(const struct table *t, const struct run_view *v)
 
 void table_second(struct table *t, const struct run_view *v)
 {
+	bool minute = ++t->seconds % PLAIN_EVERY_S == 0;
+
+	if (minute)
+		say_repeats(t, v);
 	if (t->terminal)
 		redraw(t, v, NULL);
-	else if (++t->seconds % PLAIN_EVERY_S == 0)
+	else if (minute)
 		plain_status(t, v);
 }
 
@@ -290,4 +319,5 @@ void table_close(struct table *t)
 	if (t->terminal && erase(t, &b, &e) == 0)
 		emit(t, &b);
 	t->drawn = 0;
+	repeats_done(&t->repeats);
 }

@@ -3,17 +3,19 @@
 #define RUNNER_OBSERVE_TABLE_H
 
 #include "base/buf.h"
+#include "runner/observe/repeats.h"
 #include "runner/observe/row.h"
 
 #include <stdbool.h>
 
 /* The live view: on a terminal a table that is redrawn in place once a second,
- * elsewhere a plain line for each event. */
+ * elsewhere a plain line for each event.  Failures that repeat are a line with their number. */
 struct table {
 	int fd;
 	bool terminal;
 	unsigned drawn; /* lines on the screen that the next drawing replaces */
 	unsigned seconds;
+	struct repeats repeats;
 };
 
 void table_open(struct table *t, int fd, bool plain);

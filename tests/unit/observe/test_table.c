@@ -276,6 +276,51 @@ static void test_plain(void **state)
 	assert_null(strchr(text, '\x1b'));
 }
 
+/* A failure that comes again and again is one line, and then a number. */
+static void test_repeats(void **state)
+{
+	_autoclose_ int fd = memfd_create("out", MFD_CLOEXEC);
+	struct table t;
+	char text[8192];
+
+	(void)state;
+	table_open(&t, fd, false);
+	rows[ROW_FUZZING].note = "exited";
+	for (int i = 0; i < 11; i++) {
+		table_event(&t, &view, ROW_FUZZING, "failed");
+		table_event(&t, &view, ROW_FUZZING, "restarted");
+	}
+	rows[ROW_FUZZING].note =
+	    "crashed"; /* another one is shown, and what was counted before it */
+	table_event(&t, &view, ROW_FUZZING, "failed");
+	table_event(&t, &view, ROW_FUZZING, "restarted");
+	table_event(&t, &view, ROW_CRASHED, "failed"); /* each target for itself */
+	table_event(&t, &view, ROW_FUZZING, "failed");
+	table_event(&t, &view, ROW_FUZZING, "ended");
+	table_event(&t, &view, ROW_FUZZING, "failed"); /* a new turn */
+	all(fd, text, sizeof(text));
+	assert_string_equal(text, "[  2m00s] fuzzes failed: exited\n"
+				  "[  2m00s] fuzzes restarted\n"
+				  "[  2m00s] fuzzes failed 10 more times: exited\n"
+				  "[  2m00s] fuzzes failed: crashed\n"
+				  "[  2m00s] fuzzes restarted\n"
+				  "[  2m00s] crashes failed: crashed, heap-buffer-overflow\n"
+				  "[  2m00s] fuzzes failed 1 more time: crashed\n"
+				  "[  2m00s] fuzzes ended: crashed\n"
+				  "[  2m00s] fuzzes failed: crashed\n");
+	/* Of those that go on: once a minute. */
+	table_event(&t, &view, ROW_FUZZING, "failed");
+	table_event(&t, &view, ROW_FUZZING, "failed");
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	for (int i = 0; i < 120; i++)
+		table_second(&t, &view);
+	all(fd, text, sizeof(text));
+	assert_memory_equal(text, "[  2m00s] fuzzes failed 2 more times: crashed\n", 46);
+	assert_null(strstr(text + 46, "more"));
+	table_close(&t);
+}
+
 /* What comes through a terminal, which takes its time: so many bytes, or lines. */
 static size_t take(int master, char *text, size_t size, size_t bytes, unsigned lines)
 {
@@ -345,7 +390,7 @@ static void test_gone(void **state)
 
 static const struct CMUnitTest tests[] = {
     CASE(test_order), CASE(test_sizes),	   CASE(test_wide), CASE(test_hostile), CASE(test_faults),
-    CASE(test_plain), CASE(test_terminal), CASE(test_gone), CASE(test_widths),
+    CASE(test_plain), CASE(test_terminal), CASE(test_gone), CASE(test_widths),	CASE(test_repeats),
 };
 
 UNIT_MAIN(tests)
