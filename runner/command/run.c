@@ -26,6 +26,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Each time that there is something to tell while it runs. */
 #define SEND_LIVE_US (60 * USEC_PER_SEC)
@@ -278,10 +279,13 @@ static int conclude(struct run_args *a, struct state *s, const struct run_dirs *
 {
 	_autobuf_ struct buf text = BUF_INIT(16 << 20);
 	enum reason_counts worst = REASON_FUZZED;
+	unsigned columns = 0, lines;
 	struct summary_sums sums = summary_sums(v);
 	struct err e;
 
-	if (summary_text(v, &text, &e) == 0)
+	if (isatty(STDOUT_FILENO))
+		table_screen(STDOUT_FILENO, &columns, &lines);
+	if (summary_text(v, columns, &text, &e) == 0)
 		printf("%s", buf_str(&text));
 	printf("logs and artifacts: %s/logs/%s\n", s->path, d->id);
 	fflush(stdout);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/observe/summary.h"
 
-#include "base/clock.h"
+#include "base/cleanup.h"
 #include "base/units.h"
+#include "runner/observe/columns.h"
 
 #include <stdio.h>
 #include <string.h>
+
+enum { SUMMARY_MAX = 16 << 20 };
 
 bool summary_waited(const struct target_row *r)
 {
@@ -47,23 +50,53 @@ struct summary_sums summary_sums(const struct run_view *v)
 	return s;
 }
 
-static int text_row(const struct target_row *r, struct buf *out, struct err *e)
-{
-	char time[UNITS_MAX], cpu[UNITS_MAX], execs[UNITS_MAX], rate[UNITS_MAX], mem[UNITS_MAX];
-	char limit[UNITS_MAX], edges[48];
+/* --- the table ----------------------------------------------------------------------------- */
 
-	if (r->edges_total)
-		snprintf(edges, sizeof(edges), "%llu/%llu", (unsigned long long)r->cov,
-			 (unsigned long long)r->edges_total);
-	else
-		snprintf(edges, sizeof(edges), "%llu", (unsigned long long)r->cov);
-	return buf_addf(out, e, "%-28s %-16s %7s %7s %8s %9s %13s %7llu %6llu %8s/%-7s %4llu\n",
-			r->name, r->reason, units_time(r->wall_us, time),
-			units_time(r->cpu_us, cpu), units_count(r->execs, execs),
-			units_count(r->exec_per_s, rate), edges, (unsigned long long)r->ft,
-			(unsigned long long)r->new_inputs, units_size(r->memory_peak, mem),
-			units_size(r->memory_limit, limit), (unsigned long long)r->failures_total);
+static void execs_of(const struct target_row *r, char out[COLUMN_TEXT])
+{
+	(void)units_count(r->execs, out);
 }
+
+static void edges_of(const struct target_row *r, char out[COLUMN_TEXT])
+{
+	if (r->edges_total)
+		(void)snprintf(out, COLUMN_TEXT, "%llu/%llu", (unsigned long long)r->cov,
+			       (unsigned long long)r->edges_total);
+	else
+		(void)snprintf(out, COLUMN_TEXT, "%llu", (unsigned long long)r->cov);
+}
+
+static void memory_of(const struct target_row *r, char out[COLUMN_TEXT])
+{
+	char peak[UNITS_MAX], limit[UNITS_MAX];
+
+	(void)snprintf(out, COLUMN_TEXT, "%s/%s", units_size(r->memory_peak, peak),
+		       units_size(r->memory_limit, limit));
+}
+
+static const struct column figures[] = {
+    {"time", 7, 2, column_time},       {"cpu", 7, 3, column_cpu},
+    {"execs", 8, 6, execs_of},	       {"per cpu-s", 9, 5, column_rate},
+    {"cov/edges", 13, 1, edges_of},    {"ft", 7, 7, column_ft},
+    {"new", 7, 4, column_new},	       {"peak/limit", 17, 8, memory_of},
+    {"crashes", 7, 0, column_crashes},
+};
+
+static int text_table(const struct run_view *v, unsigned columns, struct buf *out, struct err *e)
+{
+	struct columns c = {
+	    .v = figures, .n = sizeof(figures) / sizeof(figures[0]), .state = "ended"};
+	int r = v->n_rows > 0 ? buf_add(out, SLICE("\n"), e) : 0;
+
+	columns_choose(&c, v, columns);
+	if (r == 0 && v->n_rows > 0)
+		r = columns_head(&c, out, e);
+	for (size_t i = 0; r == 0 && i < v->n_rows; i++)
+		r = columns_row(&c, &v->rows[i], out, e);
+	return r;
+}
+
+/* --- what needs attention ------------------------------------------------------------------ */
 
 static int text_failures(const struct target_row *r, struct buf *out, struct err *e)
 {
@@ -239,12 +272,6 @@ static bool has_doubts(const struct target_row *r)
 	       r->cov_before || r->log_dropped || r->line_dropped;
 }
 
-static bool any(const struct target_row *r)
-{
-	(void)r;
-	return true;
-}
-
 /* "3 failures, 1 new crash, 2 crashes came back, 4 artifacts wait for triage, 1 crash is fixed" */
 static int text_crash_sums(const struct run_view *v, struct buf *out, struct err *e)
 {
@@ -292,17 +319,10 @@ static int text_run(const struct run_view *v, struct buf *out, struct err *e)
 			      units_size(v->own_peak_rss, rss));
 }
 
-int summary_text(const struct run_view *v, struct buf *out, struct err *e)
+static int text_all(const struct run_view *v, struct buf *out, struct err *e)
 {
-	char title[256];
-	int r;
+	int r = section(v, "Found", out, text_failures, has_failures, e);
 
-	snprintf(title, sizeof(title), "%-28s %-16s %7s %7s %8s %9s %13s %7s %6s %8s/%-7s %4s",
-		 "target", "ended", "time", "cpu", "execs", "per cpu-s", "cov/edges", "ft", "new",
-		 "peak", "limit", "bad");
-	r = section(v, title, out, text_row, any, e);
-	if (r == 0)
-		r = section(v, "Found", out, text_failures, has_failures, e);
 	if (r == 0)
 		r = section(v, "Crashes (fuzzcell crash show SIGNATURE)", out, text_crashes,
 			    has_crashes, e);
@@ -311,4 +331,56 @@ int summary_text(const struct run_view *v, struct buf *out, struct err *e)
 	if (r == 0)
 		r = section(v, "Look at", out, text_doubts, has_doubts, e);
 	return r == 0 ? text_run(v, out, e) : r;
+}
+
+/* How much of s stands in a line of so many bytes: to its last blank, or what fits of one word. */
+static size_t fitting(struct slice s, size_t columns)
+{
+	size_t at = columns, lead = 0;
+
+	if (s.n <= columns)
+		return s.n;
+	while (lead < columns && s.p[lead] == ' ')
+		lead++;
+	while (at > lead && s.p[at] != ' ')
+		at--;
+	if (at > lead)
+		return at;
+	for (at = columns; at > 1 && ((unsigned char)s.p[at] & 0xc0) == 0x80;)
+		at--; /* not within a character */
+	return at;
+}
+
+/* Long lines go on below, further to the right: nothing is cut. */
+static int wrap(struct slice text, unsigned columns, struct buf *out, struct err *e)
+{
+	enum { INDENT = 6 };
+	struct slice line;
+	int r = 0;
+
+	while (r == 0 && scan_line(&text, &line)) {
+		size_t indent = 0;
+
+		do {
+			size_t n = fitting(line, columns - indent);
+
+			r = buf_addf(out, e, "%*s%.*s\n", (int)indent, "", (int)n, line.p);
+			while (n < line.n && line.p[n] == ' ')
+				n++;
+			line = (struct slice){line.p + n, line.n - n};
+			indent = INDENT;
+		} while (r == 0 && line.n > 0);
+	}
+	return r;
+}
+
+int summary_text(const struct run_view *v, unsigned columns, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(SUMMARY_MAX);
+	int r = text_table(v, columns, out, e);
+
+	if (r < 0 || columns == 0)
+		return r < 0 ? r : text_all(v, out, e);
+	r = text_all(v, &text, e);
+	return r == 0 ? wrap(buf_slice(&text), columns, out, e) : r;
 }

@@ -35,7 +35,7 @@ static const char *text(void)
 	struct buf b = BUF_INIT(1 << 20);
 	struct err e;
 
-	assert_int_equal(summary_text(&view, &b, &e), 0);
+	assert_int_equal(summary_text(&view, 0, &b, &e), 0);
 	free(printed);
 	printed = b.p;
 	for (const char *p = printed; *p; p++)
@@ -104,7 +104,7 @@ static void test_text(void **state)
 	for (size_t i = 0; i < ROWS; i++) {
 		char line[64];
 
-		snprintf(line, sizeof(line), "\n%-28s %-16s ", rows[i].name, rows[i].reason);
+		snprintf(line, sizeof(line), "\n%-7s %-14s ", rows[i].name, rows[i].state);
 		assert_non_null(strstr(t, line));
 	}
 	assert_non_null(strstr(t, "\nFound\n  crashes: 2 crash 1 timeout, 3 restarts; "
@@ -122,6 +122,50 @@ static void test_text(void **state)
 	assert_non_null(strstr(t, "\nrun 20210304-050607: 5 targets in 2m00s, 3 failures, "
 				  "1 new crash, 1 crash came back, 0 given up, 1 not fuzzed; "
 				  "fuzzcell itself: 0.5% of a CPU, 9MiB\n"));
+}
+
+static void squeeze(char *s)
+{
+	char *to = s;
+
+	for (; *s; s++)
+		if (*s != ' ' && *s != '\n')
+			*to++ = *s;
+	*to = '\0';
+}
+
+/* A screen's width is kept, and of what is not the table nothing is lost. */
+static void test_widths(void **state)
+{
+	static const unsigned widths[] = {40, 80, 120, 200};
+	char all[8192], name[129];
+
+	(void)state;
+	memset(name, 'n', sizeof(name) - 1);
+	name[128] = '\0';
+	rows[ROW_DONE].name = name; /* one word, wider than the screen */
+	rows[ROW_NOT_FUZZED].note =
+	    "\xc3\xbc\xc3\xbc\xc3\xbc and a long reason with many words that no "
+	    "screen of eighty columns has room for in a single line of text";
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		_autobuf_ struct buf wide = BUF_INIT(1 << 20), b = BUF_INIT(1 << 20);
+		struct slice in, line;
+		char *from;
+		struct err e;
+
+		assert_int_equal(summary_text(&view, widths[i], &b, &e), 0);
+		assert_int_equal(summary_text(&view, 0, &wide, &e), 0);
+		assert_non_null(strstr(buf_str(&b), " crashes\n")); /* the column's title */
+		in = buf_slice(&b);
+		while (scan_line(&in, &line))
+			assert_true(line.n <= widths[i]);
+		from = strstr(wide.p, "\nFound\n");
+		snprintf(all, sizeof(all), "%s", from);
+		squeeze(all);
+		from = strstr(b.p, "\nFound\n");
+		squeeze(from);
+		assert_string_equal(from, all);
+	}
 }
 
 /* The text, and the JSON of the run and of the target, say the same. */
@@ -445,16 +489,16 @@ static void test_no_room(void **state)
 	struct err e;
 
 	(void)state;
-	assert_int_equal(summary_text(&view, &b, &e), -EFBIG);
+	assert_int_equal(summary_text(&view, 0, &b, &e), -EFBIG);
 	assert_int_equal(e.code, EFBIG);
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_counts),	 CASE(test_text),      CASE(test_text_doubts), CASE(test_json),
-    CASE(test_given_up), CASE(test_text_lost), CASE(test_target_json), CASE(test_lines),
-    CASE(test_hostile),	 CASE(test_no_room),
+    CASE(test_counts), CASE(test_text),	    CASE(test_widths),	  CASE(test_text_doubts),
+    CASE(test_json),   CASE(test_given_up), CASE(test_text_lost), CASE(test_target_json),
+    CASE(test_lines),  CASE(test_hostile),  CASE(test_no_room),
 };
 
 UNIT_MAIN(tests)
