@@ -80,42 +80,6 @@ int status_draw(json_t *o, unsigned columns, unsigned lines, struct buf *out, un
 	return r == 0 ? table_draw(&v, columns, lines, out, ret_lines, e) : r;
 }
 
-/* --- one target -------------------------------------------------------------------------- */
-
-static void print_value(const char *key, json_t *v, unsigned depth);
-
-static void print_members(json_t *o, unsigned depth)
-{
-	const char *key;
-	json_t *v;
-
-	json_object_foreach(o, key, v)
-	{
-		print_value(key, v, depth);
-	}
-}
-
-/* Few are deeper than two, and none of those that a run sends. */
-static void print_value(const char *key, json_t *v, unsigned depth)
-{
-	enum { DEEP = 4 };
-	_autofree_ char *text = NULL;
-	char name[ESCAPE_MAX], shown[ESCAPE_MAX];
-	struct err e;
-
-	printf("%*s%-*s", (int)depth * 2, "", 24 - (int)depth * 2, escape(key, name));
-	if (json_is_object(v) && depth < DEEP) {
-		printf("\n");
-		print_members(v, depth + 1);
-	} else if (json_is_string(v)) {
-		printf(" %s\n", escape(json_string_value(v), shown));
-	} else if (json_print(v, 0, &text, &e) == 0) {
-		printf(" %s\n", escape(text, shown));
-	} else {
-		printf(" ?\n");
-	}
-}
-
 /* --- one place --------------------------------------------------------------------------- */
 
 int status_print_json(json_t *take_o)
@@ -175,9 +139,8 @@ static int print_target(json_t *target)
 	_autobuf_ struct buf text = BUF_INIT(TEXT_MAX);
 	struct err e;
 
-	if (status_health(target, true, &text, &e) < 0)
+	if (status_page(target, &text, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
-	print_members(target, 0);
 	printf("%s", buf_str(&text));
 	return EXIT_DONE;
 }

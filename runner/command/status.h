@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "runner/command/places.h"
 
-/* Between status.c, status_health.c and status_watch.c. */
+/* Between status.c, status_health.c, status_page.c and status_watch.c. */
 struct status_args {
 	struct places places;
 	struct control_request request;
@@ -18,6 +18,8 @@ MUST_CHECK int status_draw(json_t *o, unsigned columns, unsigned lines, struct b
 /* What is wrong with a target, by what the run says of it: a line a finding, fit for a terminal.
  * all: also notes, what to do, and that nothing is wrong; else warnings and errors. */
 MUST_CHECK int status_health(const json_t *target, bool all, struct buf *out, struct err *e);
+/* A page about a target, by what the run says of it, fit for a terminal. */
+MUST_CHECK int status_page(const json_t *target, struct buf *out, struct err *e);
 /* One line. */
 int status_print_json(json_t *take_o);
 

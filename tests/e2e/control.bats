@@ -94,7 +94,8 @@ as() {
 	[[ $output == *"a_fuzzer"*"fuzzing"*"b_fuzzer"*"queued"* ]]
 	tell status a_fuzzer
 	[ "$status" -eq 0 ]
-	[[ $output == *"memory_limit_bytes"*"268435456"* ]]
+	[[ $output == "a_fuzzer: "*$'\ncoverage '*" edges ("*$'\nmemory '*" of 256MiB, "*$'\nfailures    0; 0 restarts\n'* ]]
+	[[ $output != *memory_limit_bytes* ]]
 	tell status nobody_fuzzer
 	[ "$status" -eq 2 ]
 	[[ $output == *"this run has no target 'nobody_fuzzer'"* ]]

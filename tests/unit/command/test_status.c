@@ -5,6 +5,8 @@
 
 #include "base/cleanup.h"
 
+#include <errno.h>
+
 static void says(const char *target, bool all, const char *want)
 {
 	_autobuf_ struct buf out = BUF_INIT(8192);
@@ -41,6 +43,60 @@ static void test_health(void **state)
 	says("{}", false, "");
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(test_health)};
+static void test_page(void **state)
+{
+	static const char target[] =
+	    "{\"name\": \"png\", \"state\": \"fuzzing\", \"note\": \"a\\u001bb\", \"fuzzed\": "
+	    "true, "
+	    "\"reason\": \"running\", \"wall_seconds\": 120.0, \"cell_seconds\": 100.5, "
+	    "\"cpu_seconds\": 90.0, \"starved_share\": 0.05, \"execs\": 12345, "
+	    "\"execs_per_cpu_second\": 2137, \"input_timeout_seconds\": 25.0, \"cov\": 812, "
+	    "\"edges\": 4000, \"ft\": 2301, \"seconds_since_find\": 75.0, \"corpus_units\": 150, "
+	    "\"corpus_bytes\": 2048, \"new_inputs\": 5, \"seeds\": 3, \"dictionary_entries\": 7, "
+	    "\"inputs_kept\": {\"by_dictionary\": 2, \"by_comparison\": 4}, "
+	    "\"outlook\": {\"edges_in_next_cpu_hour\": 3.25, \"cpu_seconds_of_build\": 3600.0}, "
+	    "\"memory_bytes\": 1048576, \"memory_limit_bytes\": 2147483648, "
+	    "\"memory_peak_bytes\": 2097152, \"pressure_cpu\": 0.5, \"pressure_state\": \"ok\", "
+	    "\"failures\": {\"crash\": 2, \"timeout\": 1}, \"failures_total\": 3, \"restarts\": 3, "
+	    "\"crashes\": [{\"signature\": \"00a1b2c3d4e5f607\", \"state\": \"new\", "
+	    "\"what\": \"Abort in f\", \"count\": 7, \"hits\": 3, \"tries\": 3, \"security\": "
+	    "true}], "
+	    "\"artifacts\": [\"crash-1\"]}";
+	_autobuf_ struct buf out = BUF_INIT(8192), empty = BUF_INIT(8192), full = BUF_INIT(100);
+	_autojson_ json_t *o = NULL, *none = json_object();
+	struct err e;
+
+	(void)state;
+	assert_int_equal(json_parse(slice_of(target), &o, &e), 0);
+	assert_int_equal(status_page(o, &out, &e), 0);
+	assert_string_equal(
+	    buf_str(&out),
+	    "png: fuzzing\n"
+	    "note        a\\x1bb\n"
+	    "time        2m00s, of it 1m40s in cells; 1m30s of CPU time, waited for a CPU 5% of "
+	    "it\n"
+	    "inputs      12.3k executed, 2.1k a second of CPU time; at most 25s each\n"
+	    "coverage    812 of 4000 edges (20%), 2301 features\n"
+	    "last find   1m15s ago\n"
+	    "corpus      150 inputs, 2KiB; 5 of them new\n"
+	    "            it began with 3; 2 came from the dictionary, 4 from comparisons\n"
+	    "dictionary  7 entries, 0 words of the program\n"
+	    "outlook     3.2 new edges in another CPU-hour, after 1h00m of CPU time with this "
+	    "build\n"
+	    "memory      1MiB of 2GiB, at most 2MiB so far\n"
+	    "waits for   CPU 50%, memory 0%, disk 0% of the last second: ok\n"
+	    "failures    3: 2 crash, 1 timeout; 3 restarts\n"
+	    "crashes     00a1b2c3d4e5f607  new  Abort in f (security); 7 times, reproduces 3 of 3\n"
+	    "artifacts   1 in logs/<run>/crashes/png\n"
+	    "\n"
+	    "png: healthy\n");
+	/* Whatever answers: a page. */
+	assert_int_equal(status_page(none, &empty, &e), 0);
+	assert_non_null(strstr(buf_str(&empty), "\nlast find   none in this run\n"));
+	assert_int_equal(status_page(o, &full, &e), -EFBIG);
+}
+
+static const struct CMUnitTest tests[] = {cmocka_unit_test(test_health),
+					  cmocka_unit_test(test_page)};
 
 UNIT_MAIN(tests)
