@@ -94,6 +94,14 @@ struct common {
 		"filter", "GLOB", "only targets whose name matches" \
 	}
 
+/* Of commands that print words in colour. */
+#define COLOR_OPTION                                                                  \
+	{                                                                             \
+		"color", "WHEN", "auto (on a terminal; the default), always or never" \
+	}
+/* False: it is none of them, and that is said. */
+bool color_take(const char *command, const char *value);
+
 /* True when name was one of COMMON_OPTIONS. */
 bool common_take(struct common *c, const char *name, const char *value);
 /* 0, or the exit status, with the error printed. */

@@ -4,6 +4,7 @@
 #include "runner/command/answer.h"
 #include "runner/command/crash.h"
 #include "runner/command/crash_json.h"
+#include "runner/observe/color.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -22,6 +23,7 @@ static const struct option_spec specs[] = {
     {"state", "STATE", "only these: new, known, fixed, regressed, flaky, ignored, or open"},
     {"filter", "GLOB", "only crashes of targets whose name matches"},
     {"json", NULL, "print JSON"},
+    COLOR_OPTION,
 };
 
 static bool is_state(const char *name)
@@ -45,6 +47,8 @@ static bool take(void *arg, const char *name, const char *value)
 		}
 	} else if (strcmp(name, "json") == 0) {
 		a->json = true;
+	} else if (strcmp(name, "color") == 0) {
+		return color_take("crash list", value);
 	} else {
 		return common_take(&a->session.common, name, value);
 	}
@@ -112,6 +116,7 @@ static void print_text(const struct known_crash *const *v, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct known_crash *c = v[i];
 		char sig[CRASH_LINE], target[CRASH_LINE], what[CRASH_LINE], where[CRASH_LINE];
+		const char *state = ledger_state_name(c->state);
 		char seen[32], rate[48] = "-", severity[32], more[32] = "", variants[40] = "";
 
 		if (c->aliases.n > 0)
@@ -124,12 +129,13 @@ static void print_text(const struct known_crash *const *v, size_t n)
 				 (unsigned long long)c->reproduction.tries);
 		snprintf(severity, sizeof(severity), "%.20s%s", *c->severity ? c->severity : "-",
 			 c->security ? "!" : "");
-		printf("%-16s  %-9s  %-8s  %8llu  %-7s  %-23s  %s%-*s  %s%s%s%s\n",
-		       crash_line(c->signature, sig), ledger_state_name(c->state), severity,
-		       (unsigned long long)c->count, rate, crash_time(c->last_seen.time, seen),
-		       crash_line(c->fuzzer, target), left_of(target), more,
-		       crash_line(c->crash_type, what), *c->top_frame ? " in " : "",
-		       crash_line(c->top_frame, where), variants);
+		printf("%-16s  ", crash_line(c->signature, sig));
+		color_print(color_of_crash(state), state);
+		printf("%*s  %-8s  %8llu  %-7s  %-23s  %s%-*s  %s%s%s%s\n",
+		       (int)(9 - strlen(state)), "", severity, (unsigned long long)c->count, rate,
+		       crash_time(c->last_seen.time, seen), crash_line(c->fuzzer, target),
+		       left_of(target), more, crash_line(c->crash_type, what),
+		       *c->top_frame ? " in " : "", crash_line(c->top_frame, where), variants);
 	}
 }
 

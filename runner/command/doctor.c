@@ -35,12 +35,15 @@ struct doctor {
 static const struct option_spec specs[] = {
     COMMON_OPTIONS,
     {"json", NULL, "print JSON"},
+    COLOR_OPTION,
 };
 
 static bool take(void *arg, const char *name, const char *value)
 {
 	struct doctor *d = arg;
 
+	if (strcmp(name, "color") == 0)
+		return color_take("doctor", value);
 	if (strcmp(name, "json") != 0)
 		return common_take(&d->session.common, name, value);
 	d->json = true;

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "runner/command/doctor.h"
 #include "runner/command/escape.h"
+#include "runner/observe/color.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,15 @@ static void say(const char *before, const json_t *o, const char *key)
 	char shown[ESCAPE_MAX];
 
 	printf("%s%s", before, escape(text ? text : "", shown));
+}
+
+static void say_severity(const char *before, const json_t *o)
+{
+	const char *text = json_get_text(o, "severity");
+	char shown[ESCAPE_MAX];
+
+	fputs(before, stdout);
+	color_print(color_of_severity(text), escape(text, shown));
 }
 
 /* Advice may have several lines, of ours. */
@@ -65,7 +75,7 @@ static void say_findings(const json_t *findings, bool without_waits)
 
 		if (without_waits && is_wait(f))
 			continue;
-		say("  ", f, "severity");
+		say_severity("  ", f);
 		say(" ", f, "code");
 		say(": ", f, "reason");
 		putchar('\n');
@@ -79,7 +89,7 @@ static void say_part(const json_t *all, const char *name)
 	const json_t *part = json_object_get(all, name);
 
 	printf("%s: ", name);
-	say("", part, "severity");
+	say_severity("", part);
 	if (json_object_get(part, "is"))
 		say("\n  ", part, "is");
 	putchar('\n');
@@ -115,7 +125,9 @@ void doctor_print(const json_t *all)
 		const json_t *t = json_array_get(targets, i);
 
 		say("", t, "name");
-		printf(": %s\n", verdict(t, live));
+		printf(": ");
+		color_print(color_of_severity(verdict(t, live)), verdict(t, live));
+		putchar('\n');
 		say_findings(json_object_get(t, "findings"), waits >= WAIT_TOGETHER);
 	}
 	if (waits >= WAIT_TOGETHER) {

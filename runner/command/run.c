@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/answer.h"
 #include "runner/command/builds.h"
@@ -15,6 +16,7 @@
 #include "runner/command/run_after.h"
 #include "runner/command/run_record.h"
 #include "runner/command/session.h"
+#include "runner/observe/color.h"
 #include "runner/observe/summary.h"
 #include "runner/observe/table.h"
 #include "runner/publish/token.h"
@@ -55,6 +57,7 @@ static const struct option_spec specs[] = {
     {"fail-on-crash", NULL, "exit with 1 for new crashes and given-up targets"},
     {"plain", NULL, "plain lines instead of the live table"},
     {"json", NULL, "print the summary, or what would be fuzzed, as JSON"},
+    COLOR_OPTION,
 };
 
 static bool take(void *arg, const char *name, const char *value)
@@ -81,6 +84,8 @@ static bool take(void *arg, const char *name, const char *value)
 	    {"json", &a->json},
 	};
 
+	if (strcmp(name, "color") == 0)
+		return color_take("run", value);
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		if (strcmp(name, values[i].name) == 0) {
 			*values[i].to = value;
@@ -285,8 +290,10 @@ static int conclude(struct run_args *a, struct state *s, const struct run_dirs *
 
 	if (isatty(STDOUT_FILENO))
 		table_screen(STDOUT_FILENO, &columns, &lines);
-	if (summary_text(v, columns, &text, &e) == 0)
-		printf("%s", buf_str(&text));
+	if (summary_text(v, columns, color_wanted(STDOUT_FILENO), &text, &e) == 0) {
+		fflush(stdout);
+		(void)!sys_write_all(STDOUT_FILENO, buf_str(&text), text.n); /* nobody looks */
+	}
 	printf("logs and artifacts: %s/logs/%s\n", s->path, d->id);
 	fflush(stdout);
 	if (a->json && answer(v, &a->answer, &e) < 0)

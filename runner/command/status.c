@@ -3,9 +3,11 @@
 #include "runner/command/status.h"
 
 #include "base/cleanup.h"
+#include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/control.h"
 #include "runner/command/escape.h"
+#include "runner/observe/color.h"
 #include "runner/observe/status.h"
 #include "runner/observe/table.h"
 
@@ -21,6 +23,7 @@ static const struct option_spec specs[] = {
     STATE_OPTIONS,
     {"watch", NULL, "again every second, until the run ends"},
     {"json", NULL, "print JSON"},
+    COLOR_OPTION,
 };
 
 static bool take(void *arg, const char *name, const char *value)
@@ -31,6 +34,8 @@ static bool take(void *arg, const char *name, const char *value)
 		a->watch = true;
 	else if (strcmp(name, "json") == 0)
 		a->json = true;
+	else if (strcmp(name, "color") == 0)
+		return color_take("status", value);
 	else
 		return places_take(&a->places, name, value);
 	return true;
@@ -77,7 +82,9 @@ int status_draw(json_t *o, unsigned columns, unsigned lines, struct buf *out, un
 
 	if (r == 0)
 		r = status_view(o, &v, &rows, e);
-	return r == 0 ? table_draw(&v, columns, lines, out, ret_lines, e) : r;
+	return r == 0
+		   ? table_draw(&v, columns, lines, color_wanted(STDOUT_FILENO), out, ret_lines, e)
+		   : r;
 }
 
 /* --- one place --------------------------------------------------------------------------- */
@@ -130,7 +137,11 @@ static int print_table(const struct place *p, json_t *o)
 	if (status_draw(o, columns, LINES_ALL, &text, &lines, &e) < 0 ||
 	    add_health(o, &text, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
-	printf("%s\n%s", escape(p->state->path, shown), buf_str(&text));
+	printf("%s\n", escape(p->state->path, shown));
+	fflush(stdout);
+	/* Drawn, with its colours. */
+	if (sys_write_all(STDOUT_FILENO, buf_str(&text), text.n) < 0 && errno != EPIPE)
+		return fail(EXIT_INTERNAL, "standard output: %s", strerror(errno));
 	return EXIT_DONE;
 }
 

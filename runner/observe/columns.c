@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "runner/observe/color.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,10 +59,10 @@ static int add_left(const char *text, size_t width, struct buf *out, struct err 
 	return r == 0 ? blanks(width - used, out, e) : r;
 }
 
-int columns_line(const char *text, unsigned width, struct buf *out, struct err *e)
+int columns_line(struct slice text, unsigned width, struct buf *out, struct err *e)
 {
 	size_t used = 0;
-	int r = add(slice_of(text), width ? width : SIZE_MAX, &used, out, e);
+	int r = add(text, width ? width : SIZE_MAX, &used, out, e);
 
 	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
 }
@@ -139,12 +140,37 @@ static int add_figure(const char *text, unsigned width, struct buf *line, struct
 	return r == 0 ? add(slice_of(text), width, &used, line, e) : r;
 }
 
-/* The blanks behind the last text are not printed, nor what a narrow screen has no room for. */
-static int finish(const struct columns *c, struct buf *line, struct buf *out, struct err *e)
+static enum color color_of(const struct columns *c, const struct target_row *t)
 {
+	if (!c->color)
+		return COLOR_NONE;
+	if (t->unfuzzed)
+		return COLOR_BAD;
+	if (t->given_up)
+		return COLOR_DOUBT;
+	if (strcmp(t->state, "fuzzing") == 0)
+		return COLOR_GOOD;
+	return strcmp(t->state, "queued") == 0 ? COLOR_DIM : COLOR_NONE;
+}
+
+/* The blanks behind the last text are not printed, nor what a narrow screen has no room for. */
+static int finish(const struct columns *c, enum color color, struct buf *line, struct buf *out,
+		  struct err *e)
+{
+	const size_t at = c->name_width + 1, end = at + c->state_width;
+	struct slice s;
+	int r;
+
 	while (line->n > 0 && line->p[line->n - 1] == ' ')
 		line->p[--line->n] = '\0';
-	return columns_line(buf_str(line), c->width, out, e);
+	s = buf_slice(line);
+	if (color == COLOR_NONE || s.n < end || (c->width && c->width <= end))
+		return columns_line(s, c->width, out, e);
+	r = buf_add(out, (struct slice){s.p, at}, e);
+	if (r == 0)
+		r = color_add(color, (struct slice){s.p + at, c->state_width}, out, e);
+	s = (struct slice){s.p + end, s.n - end};
+	return r < 0 ? r : columns_line(s, c->width ? c->width - (unsigned)end : 0, out, e);
 }
 
 int columns_head(const struct columns *c, struct buf *out, struct err *e)
@@ -161,7 +187,7 @@ int columns_head(const struct columns *c, struct buf *out, struct err *e)
 			r = add_figure(c->v[i].title, c->v[i].width, &line, e);
 	if (r == 0 && c->note_width)
 		r = buf_add(&line, SLICE("  note"), e);
-	return r == 0 ? finish(c, &line, out, e) : r;
+	return r == 0 ? finish(c, COLOR_NONE, &line, out, e) : r;
 }
 
 int columns_row(const struct columns *c, const struct target_row *t, struct buf *out, struct err *e)
@@ -185,7 +211,7 @@ int columns_row(const struct columns *c, const struct target_row *t, struct buf 
 		r = blanks(2, &line, e);
 	if (r == 0 && c->note_width)
 		r = add(slice_of(t->note), c->note_width, &used, &line, e);
-	return r == 0 ? finish(c, &line, out, e) : r;
+	return r == 0 ? finish(c, color_of(c, t), &line, out, e) : r;
 }
 
 /* --- figures ------------------------------------------------------------------------------- */

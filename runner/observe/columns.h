@@ -25,6 +25,7 @@ struct columns {
 	size_t n;		/* at most COLUMNS_MAX */
 	const char *state;	/* the second column's title */
 	bool notes;		/* the last column is what there is to say */
+	bool color;		/* of the state */
 
 	/* columns_choose()'s. */
 	unsigned width, name_width, state_width, note_width; /* bytes; note_width 0: no room */
@@ -37,8 +38,8 @@ void columns_choose(struct columns *c, const struct run_view *v, unsigned width)
 MUST_CHECK int columns_head(const struct columns *c, struct buf *out, struct err *e);
 MUST_CHECK int columns_row(const struct columns *c, const struct target_row *r, struct buf *out,
 			   struct err *e);
-/* Any text as one line, cut to the width; 0: all of it. */
-MUST_CHECK int columns_line(const char *text, unsigned width, struct buf *out, struct err *e);
+/* Any text as one line that no terminal obeys, cut to the width; 0: all of it. */
+MUST_CHECK int columns_line(struct slice text, unsigned width, struct buf *out, struct err *e);
 
 /* What the tables have in common. */
 void column_time(const struct target_row *r, char out[COLUMN_TEXT]);

@@ -82,10 +82,13 @@ static const struct column figures[] = {
     {"crashes", 7, 0, column_crashes},
 };
 
-static int text_table(const struct run_view *v, unsigned columns, struct buf *out, struct err *e)
+static int text_table(const struct run_view *v, unsigned columns, bool color, struct buf *out,
+		      struct err *e)
 {
-	struct columns c = {
-	    .v = figures, .n = sizeof(figures) / sizeof(figures[0]), .state = "ended"};
+	struct columns c = {.v = figures,
+			    .n = sizeof(figures) / sizeof(figures[0]),
+			    .state = "ended",
+			    .color = color};
 	int r = v->n_rows > 0 ? buf_add(out, SLICE("\n"), e) : 0;
 
 	columns_choose(&c, v, columns);
@@ -374,13 +377,26 @@ static int wrap(struct slice text, unsigned columns, struct buf *out, struct err
 	return r;
 }
 
-int summary_text(const struct run_view *v, unsigned columns, struct buf *out, struct err *e)
+/* The text as lines that no terminal obeys: names and notes are anybody's. */
+static int shown(struct slice text, struct buf *out, struct err *e)
 {
-	_autobuf_ struct buf text = BUF_INIT(SUMMARY_MAX);
-	int r = text_table(v, columns, out, e);
+	struct slice line;
+	int r = 0;
 
-	if (r < 0 || columns == 0)
-		return r < 0 ? r : text_all(v, out, e);
-	r = text_all(v, &text, e);
-	return r == 0 ? wrap(buf_slice(&text), columns, out, e) : r;
+	while (r == 0 && scan_line(&text, &line))
+		r = columns_line(line, 0, out, e);
+	return r;
+}
+
+int summary_text(const struct run_view *v, unsigned columns, bool color, struct buf *out,
+		 struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(SUMMARY_MAX), safe = BUF_INIT(SUMMARY_MAX);
+	int r = text_table(v, columns, color, out, e);
+
+	if (r == 0)
+		r = text_all(v, &text, e);
+	if (r == 0)
+		r = shown(buf_slice(&text), columns ? &safe : out, e);
+	return r == 0 ? wrap(buf_slice(&safe), columns, out, e) : r;
 }

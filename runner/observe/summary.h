@@ -11,7 +11,7 @@
 /* What a user reads: a table, then what needs attention.  Target text is printable.  No line is
  * longer than columns, and none but the table's is cut: it goes on below.  columns: at least 40;
  * 0: as wide as it takes. */
-MUST_CHECK int summary_text(const struct run_view *v, unsigned columns, struct buf *out,
+MUST_CHECK int summary_text(const struct run_view *v, unsigned columns, bool color, struct buf *out,
 			    struct err *e);
 /* logs/<run>/summary.json: one object, in which each target is a line of "targets". */
 MUST_CHECK int summary_print(const struct run_view *v, struct buf *out, struct err *e);

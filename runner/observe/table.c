@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "base/units.h"
+#include "runner/observe/color.h"
 #include "runner/observe/columns.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@ enum { SCREEN_MAX = 1 << 20, MIN_COLUMNS = 40, MIN_LINES = 4, PLAIN_EVERY_S = 60
 
 void table_open(struct table *t, int fd, bool plain)
 {
-	*t = (struct table){.fd = fd, .terminal = !plain && isatty(fd)};
+	*t = (struct table){.fd = fd, .terminal = !plain && isatty(fd), .color = color_wanted(fd)};
 }
 
 /* --- one drawing --------------------------------------------------------------------------- */
@@ -96,7 +97,7 @@ static int join(const char *const *parts, size_t n, unsigned columns, struct buf
 		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", used ? "  " : "",
 					 parts[i]);
 	}
-	return columns_line(line, columns, out, e);
+	return columns_line(slice_of(line), columns, out, e);
 }
 
 static void time_left(const struct run_view *v, char out[COLUMN_TEXT])
@@ -150,13 +151,14 @@ static unsigned rank(const struct target_row *r)
 	return strcmp(r->state, "queued") == 0 ? 2 : 0;
 }
 
-int table_draw(const struct run_view *v, unsigned columns, unsigned lines, struct buf *out,
-	       unsigned *ret_lines, struct err *e)
+int table_draw(const struct run_view *v, unsigned columns, unsigned lines, bool color,
+	       struct buf *out, unsigned *ret_lines, struct err *e)
 {
 	struct columns c = {.v = figures,
 			    .n = sizeof(figures) / sizeof(figures[0]),
 			    .state = "state",
-			    .notes = true};
+			    .notes = true,
+			    .color = color};
 	unsigned used = 2;
 	int r = head(v, columns, out, e);
 
@@ -213,9 +215,9 @@ static void redraw(struct table *t, const struct run_view *v, const char *line_a
 
 	table_screen(t->fd, &columns, &lines);
 	if (r == 0 && line_above)
-		r = columns_line(line_above, columns, &b, &e);
+		r = columns_line(slice_of(line_above), columns, &b, &e);
 	if (r == 0)
-		r = table_draw(v, columns, lines, &b, &drawn, &e);
+		r = table_draw(v, columns, lines, t->color, &b, &drawn, &e);
 	if (r < 0)
 		return;
 	emit(t, &b);
@@ -242,7 +244,7 @@ static void plain_line(const struct table *t, const char *text)
 	_autobuf_ struct buf b = BUF_INIT(SCREEN_MAX);
 	struct err e;
 
-	if (columns_line(text, 512, &b, &e) == 0)
+	if (columns_line(slice_of(text), 512, &b, &e) == 0)
 		emit(t, &b);
 }
 

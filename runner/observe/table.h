@@ -12,7 +12,7 @@
  * elsewhere a plain line for each event.  Failures that repeat are a line with their number. */
 struct table {
 	int fd;
-	bool terminal;
+	bool terminal, color;
 	unsigned drawn; /* lines on the screen that the next drawing replaces */
 	unsigned seconds;
 	struct repeats repeats;
@@ -31,7 +31,7 @@ void table_screen(int fd, unsigned *columns, unsigned *lines);
 /* One drawing: a line about the run, titles and at most lines-2 targets (what runs first).  No
  * line is longer than columns; the wider the screen, the more figures.  columns 0: all of them.
  * Pure, for the tests. */
-MUST_CHECK int table_draw(const struct run_view *v, unsigned columns, unsigned lines,
+MUST_CHECK int table_draw(const struct run_view *v, unsigned columns, unsigned lines, bool color,
 			  struct buf *out, unsigned *ret_lines, struct err *e);
 
 #endif

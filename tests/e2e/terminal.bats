@@ -96,8 +96,8 @@ found() {
 @test "live, on a terminal: nothing but what draws the table" {
 	run script -qec "stty rows 40 columns 100; timeout $((120 * SLOW)) '$FUZZCELL' run --state-dir '$STATE' \
 		--targets '$OUT' --max-fuzzer-time 3s" "$WORK/typescript" </dev/null
-	# Ours: up so many lines and clear; script's: the ends of lines, and its own first and last.
-	sed -E '1d; $d; s/\x1b\[[0-9]+F//g; s/\x1b\[J//g; s/\r+$//' "$WORK/typescript" >"$WORK/drawn"
+	# Ours: up so many lines and clear, colours; script's: the ends of lines, and its own first and last.
+	sed -E '1d; $d; s/\x1b\[[0-9]+F//g; s/\x1b\[J//g; s/\x1b\[[0-9]*m//g; s/\r+$//' "$WORK/typescript" >"$WORK/drawn"
 	grep -q terminal_fuzzer "$WORK/drawn"
 	grep -q $'\e' "$WORK/typescript"
 	harmless "$WORK/drawn"
@@ -146,6 +146,29 @@ found() {
 	printf '{"targets": {"x\\u001b[31m*": {"memory": "1GiB"}}}' >"$WORK/config.json"
 	said config check --config "$WORK/config.json" --targets "$OUT"
 	FUZZCELL_LOG=$RED said list
+}
+
+# on_terminal TERM COMMAND...: what comes out there.
+on_terminal() {
+	local term=$1
+	shift
+	script -qec "TERM=$term $(printf '%q ' "$FUZZCELL" "$@") --state-dir '$STATE'" /dev/null </dev/null
+}
+
+@test "colour: on a terminal, for words of state only; not with NO_COLOR, on a dumb one, or in a file" {
+	found BB
+	unset NO_COLOR
+	red=$'\e[31mnew\e[0m'
+	[[ $(on_terminal xterm crash list) == *"$SIG  $red       "* ]]
+	[[ $(NO_COLOR=1 on_terminal xterm crash list) == *"$SIG  new       "* ]]
+	[[ $(on_terminal dumb crash list) == *"$SIG  new       "* ]]
+	[[ $(on_terminal xterm crash list --color never) == *"$SIG  new       "* ]]
+	[[ $(NO_COLOR=1 "$FUZZCELL" crash list --state-dir "$STATE" --color always) == *"$SIG  $red       "* ]]
+	here crash list
+	grep -q "^$SIG  new       " "$WORK/printed"
+	[[ $(on_terminal xterm doctor) == *$'service: \e['* ]]
+	here crash list --color=sometimes
+	[ "$status" -eq 2 ]
 }
 
 # Each line is logfmt: pairs of a key and a value, of which a person reads all.

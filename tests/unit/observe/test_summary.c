@@ -35,7 +35,7 @@ static const char *text(void)
 	struct buf b = BUF_INIT(1 << 20);
 	struct err e;
 
-	assert_int_equal(summary_text(&view, 0, &b, &e), 0);
+	assert_int_equal(summary_text(&view, 0, false, &b, &e), 0);
 	free(printed);
 	printed = b.p;
 	for (const char *p = printed; *p; p++)
@@ -153,8 +153,8 @@ static void test_widths(void **state)
 		char *from;
 		struct err e;
 
-		assert_int_equal(summary_text(&view, widths[i], &b, &e), 0);
-		assert_int_equal(summary_text(&view, 0, &wide, &e), 0);
+		assert_int_equal(summary_text(&view, widths[i], false, &b, &e), 0);
+		assert_int_equal(summary_text(&view, 0, false, &wide, &e), 0);
 		assert_non_null(strstr(buf_str(&b), " crashes\n")); /* the column's title */
 		in = buf_slice(&b);
 		while (scan_line(&in, &line))
@@ -166,6 +166,17 @@ static void test_widths(void **state)
 		squeeze(from);
 		assert_string_equal(from, all);
 	}
+}
+
+/* Nothing that a target is called, or says, is obeyed. */
+static void test_escapes(void **state)
+{
+	(void)state;
+	rows[ROW_NOT_FUZZED].name = rows[ROW_CRASHED].name = "\x1b[31mred";
+	rows[ROW_NOT_FUZZED].note = "\xe2\x80\xae\x9b";
+	assert_non_null(strstr(text(), "\n\\x1b[31mred startup-failed "));
+	assert_non_null(
+	    strstr(text(), "\n  \\x1b[31mred was NOT FUZZED (startup-failed): \\u202e\\x9b\n"));
 }
 
 /* The text, and the JSON of the run and of the target, say the same. */
@@ -489,16 +500,16 @@ static void test_no_room(void **state)
 	struct err e;
 
 	(void)state;
-	assert_int_equal(summary_text(&view, 0, &b, &e), -EFBIG);
+	assert_int_equal(summary_text(&view, 0, false, &b, &e), -EFBIG);
 	assert_int_equal(e.code, EFBIG);
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_counts), CASE(test_text),	    CASE(test_widths),	  CASE(test_text_doubts),
-    CASE(test_json),   CASE(test_given_up), CASE(test_text_lost), CASE(test_target_json),
-    CASE(test_lines),  CASE(test_hostile),  CASE(test_no_room),
+    CASE(test_counts),	    CASE(test_text),  CASE(test_widths),   CASE(test_escapes),
+    CASE(test_text_doubts), CASE(test_json),  CASE(test_given_up), CASE(test_text_lost),
+    CASE(test_target_json), CASE(test_lines), CASE(test_hostile),  CASE(test_no_room),
 };
 
 UNIT_MAIN(tests)

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
+#include "runner/observe/color.h"
 #include "runner/observe/table.h"
 #include "tests/unit/observe/rows.h"
 
@@ -32,7 +33,7 @@ static unsigned draw(unsigned columns, unsigned lines, char *out, size_t n)
 	unsigned drawn = 99, seen = 0;
 	struct err e;
 
-	assert_int_equal(table_draw(&view, columns, lines, &b, &drawn, &e), 0);
+	assert_int_equal(table_draw(&view, columns, lines, false, &b, &drawn, &e), 0);
 	in = buf_slice(&b);
 	while (scan_line(&in, &line)) {
 		assert_true(columns == 0 || line.n <= columns);
@@ -225,10 +226,10 @@ static void test_faults(void **state)
 	unsigned n;
 
 	(void)state;
-	assert_int_equal(table_draw(&view, 200, 40, &b, &n, &e), -EFBIG);
+	assert_int_equal(table_draw(&view, 200, 40, false, &b, &n, &e), -EFBIG);
 	buf_done(&b);
 	fault_arm(1, FAULT_FAIL);
-	assert_int_equal(table_draw(&view, 200, 40, &b, &n, &e), -ENOMEM);
+	assert_int_equal(table_draw(&view, 200, 40, false, &b, &n, &e), -ENOMEM);
 	fault_arm(0, FAULT_FAIL);
 }
 
@@ -274,6 +275,70 @@ static void test_plain(void **state)
 	table_close(&t);
 	all(fd, text, sizeof(text));
 	assert_null(strchr(text, '\x1b'));
+}
+
+/* Colour is beside the words: without it the drawing is the same. */
+static void test_color(void **state)
+{
+	static const unsigned widths[] = {10, 20, 40, 80, 200};
+
+	(void)state;
+	rows[ROW_CRASHED].given_up = true;
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		_autobuf_ struct buf plain = BUF_INIT(1 << 16), b = BUF_INIT(1 << 16);
+		char *to, *from;
+		struct err e;
+		unsigned n;
+
+		assert_int_equal(table_draw(&view, widths[i], 40, false, &plain, &n, &e), 0);
+		assert_int_equal(table_draw(&view, widths[i], 40, true, &b, &n, &e), 0);
+		assert_null(strchr(buf_str(&plain), '\x1b'));
+		if (widths[i] >= 40) {
+			assert_non_null(strstr(b.p, " \x1b[32mfuzzing       \x1b[0m "));
+			assert_non_null(strstr(b.p, " \x1b[31mstartup-failed\x1b[0m "));
+			assert_non_null(strstr(b.p, " \x1b[33mcrashed       \x1b[0m "));
+			assert_non_null(strstr(b.p, " \x1b[2mqueued        \x1b[0m "));
+			assert_non_null(strstr(b.p, "\nended   plateau        "));
+		}
+		for (to = from = b.p; *from; from++)
+			if (*from == '\x1b')
+				from = strchr(from, 'm');
+			else
+				*to++ = *from;
+		*to = '\0';
+		assert_string_equal(buf_str(&b), buf_str(&plain));
+	}
+}
+
+/* A terminal that can, unless somebody does not want it. */
+static void test_color_wanted(void **state)
+{
+	_autoclose_ int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	_autoclose_ int slave = -1, file = memfd_create("out", MFD_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(grantpt(master), 0);
+	assert_int_equal(unlockpt(master), 0);
+	slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+	assert_true(slave >= 0);
+	assert_int_equal(setenv("TERM", "xterm", 1), 0);
+	assert_int_equal(setenv("NO_COLOR", "", 1), 0);
+	assert_true(color_wanted(slave));
+	assert_false(color_wanted(file));
+	assert_int_equal(setenv("NO_COLOR", "0", 1), 0); /* whatever it says */
+	assert_false(color_wanted(slave));
+	assert_true(color_set("always"));
+	assert_true(color_wanted(slave) && color_wanted(file));
+	assert_true(color_set("never"));
+	assert_int_equal(unsetenv("NO_COLOR"), 0);
+	assert_false(color_wanted(slave));
+	assert_true(color_set("auto"));
+	assert_true(color_wanted(slave));
+	assert_int_equal(setenv("TERM", "dumb", 1), 0);
+	assert_false(color_wanted(slave));
+	assert_int_equal(unsetenv("TERM"), 0);
+	assert_false(color_wanted(slave));
+	assert_false(color_set("yes"));
 }
 
 /* A failure that comes again and again is one line, and then a number. */
@@ -356,6 +421,7 @@ static void test_terminal(void **state)
 	slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
 	assert_true(slave >= 0);
 	assert_int_equal(ioctl(slave, TIOCSWINSZ, &size), 0);
+	assert_int_equal(setenv("NO_COLOR", "1", 1), 0);
 	table_open(&t, slave, true);
 	assert_false(t.terminal); /* plain on request */
 	table_open(&t, slave, false);
@@ -389,8 +455,9 @@ static void test_gone(void **state)
 #define CASE(f) cmocka_unit_test_setup(f, each_setup)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_order), CASE(test_sizes),	   CASE(test_wide), CASE(test_hostile), CASE(test_faults),
-    CASE(test_plain), CASE(test_terminal), CASE(test_gone), CASE(test_widths),	CASE(test_repeats),
+    CASE(test_order),  CASE(test_sizes),   CASE(test_wide),	CASE(test_hostile),
+    CASE(test_faults), CASE(test_plain),   CASE(test_terminal), CASE(test_gone),
+    CASE(test_widths), CASE(test_repeats), CASE(test_color),	CASE(test_color_wanted),
 };
 
 UNIT_MAIN(tests)
