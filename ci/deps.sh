@@ -36,8 +36,8 @@ check="$check chromium fonts-dejavu-core"
 check="$check prometheus"
 # A real Bazel for discovery and builds.
 check="$check bazel-bootstrap"
-# Build tools for the test of build cells.
-check="$check cmake ninja-build"
+# Build tools for the tests of build cells and of the recipes.
+check="$check cmake ninja-build meson"
 # What is wrong with the Debian package.
 check="$check lintian"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds the real targets of the demo: examples/build.sh OUT_DIR
 #
-# Each folder beside this script is one library.  Its source is the
+# Each folder with a recipe.sh beside this script is one library.  Its source is the
 # distribution's own source package, fetched with apt; its recipe.sh says what to
 # compile; its *_fuzzer.c are the targets.  OUT_DIR becomes an output directory in
 # the OSS-Fuzz layout; sources, objects and logs go to OUT_DIR.work.  Only what is
@@ -171,6 +171,7 @@ target() { # target LIBRARY NAME
 need "$cc" clang
 need ar binutils
 for dir in "$here"/*/; do
+	[ -e "${dir}recipe.sh" ] || continue
 	name=$(basename "$dir")
 	fetch "$name"
 	recipe "$name"

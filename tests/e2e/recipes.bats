@@ -26,3 +26,140 @@ teardown() { e2e_teardown; }
 	PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR=$WORK/known run make -C "$ROOT" -n B="$WORK/build" deps clean
 	[ "$status" -eq 0 ]
 }
+
+# page HEADING: the commands below this heading of the page, up to the next heading.
+page() {
+	awk -v h="$1" '/^```sh$/ { on = found; next } /^```/ { on = 0 } on
+		/^##/ { found = $0 == h }' "$ROOT/docs/harness.md"
+}
+
+# The copy of the recipes, of a user of its own, as the page makes it.
+recipes() {
+	id nobody >/dev/null || skip 'no user nobody'
+	mkdir "$WORK/bin"
+	ln -s "$FUZZCELL" "$WORK/bin/fuzzcell"
+	PATH=$WORK/bin:$PATH
+	export FUZZCELL_STATE_DIR=$STATE
+	rm "$STATE/config.json"
+	ln -s "$ROOT/examples" "$WORK/examples"
+	cd "$WORK" || return
+	eval "$(page '## Recipes')"
+	[ "$PWD" = "$WORK/record" ]
+	chown -R nobody .
+}
+
+# fuzzes HEADING: its commands find the planted bug; both targets are fuzzed.
+fuzzes() {
+	local commands
+	commands=$(page "$1")
+	[[ $commands == 'fuzzcell run --config '*.json* ]]
+	while IFS= read -r line; do
+		echo "\$ $line"
+		status=0
+		output=$(eval "$line --plain" </dev/null 2>&1 3>&-) || status=$?
+		echo "$output"
+		[ "$status" -eq 0 ]
+	done <<<"$commands"
+	[ -z "$(find . -user root -print -quit)" ]
+	[[ $output == *' 2 targets in '*' 0 given up, 0 not fuzzed'* ]]
+	fuzzcell crash list --json | jq -e '[.[].fuzzer] == ["name_fuzzer"]'
+}
+
+# names CONFIG TEXT PATTERN: a harness with this text does not build; it is named, the other one is built.
+names() {
+	printf '%s\n' "$2" >fuzz/count_fuzzer.c
+	run timeout $((300 * SLOW)) fuzzcell build --config "$1" 3>&-
+	echo "$output"
+	[ "$status" -eq 5 ]
+	[[ $output == *$3* ]]
+	[[ $output == *$'\n1 targets can be fuzzed, '[01]' can not'* ]]
+}
+
+NO_C='int LLVMFuzzerTestOneInput(void) { return 1 + ; }'
+NO_LINK='int misspelt(void); int LLVMFuzzerTestOneInput(void) { return misspelt(); }'
+
+@test "a harness built by gcc runs the files that it is given" {
+	ln -s "$ROOT/examples" "$WORK/examples"
+	cd "$WORK"
+	eval "$(page '## Flags')"
+	printf 'R0%048d' 0 >input
+	run ./name_replay input
+	[ "$status" -ne 0 ]
+	[[ $output == *'AddressSanitizer: stack-buffer-overflow'* ]]
+}
+
+@test "Make: the recipe finds its bug, and names a harness that does not build" {
+	recipes
+	fuzzes '### Make'
+	names make.json "$NO_C" 'count_fuzzer.c:1:47: error: expected expression; failed: obj/fuzz/count_fuzzer.o'
+	names make.json "$NO_LINK" 'count_fuzzer.c:1: undefined reference to `misspelt*; failed: out/count_fuzzer'
+	run timeout $((300 * SLOW)) fuzzcell run --plain --config make.json --max-total-time 2s
+	[ "$status" -eq 5 ]
+	[[ $output == *'name_fuzzer ended: run-deadline'* ]]
+}
+
+@test "CMake: the recipe finds its bug, and names a harness that does not build" {
+	recipes
+	fuzzes '### CMake'
+	names cmake.json "$NO_C" 'count_fuzzer.c:1:47: error: expected expression; failed: '*count_fuzzer.c.o
+	names cmake.json "$NO_LINK" 'undefined reference to `misspelt*; failed: fuzz/count_fuzzer'
+}
+
+@test "Meson: the recipe finds its bug, and names a harness that does not build" {
+	command -v meson >/dev/null || skip 'no meson here'
+	recipes
+	fuzzes '### Meson'
+	names meson.json "$NO_C" 'count_fuzzer.c:1:47: error: expected expression; failed: '*count_fuzzer.c.o
+	names meson.json "$NO_LINK" 'undefined reference to `misspelt*; failed: fuzz/count_fuzzer'
+}
+
+@test "Bazel: the recipe finds its bug, and names a harness that does not build" {
+	command -v bazel >/dev/null || skip 'no bazel here'
+	recipes
+	# Nothing can be downloaded here, and the user has no home.
+	cp -r "$ROOT/tests/bazel/stubs" "$WORK/stubs"
+	mkdir "$WORK/bazel"
+	chown nobody "$WORK/bazel"
+	cat >>.bazelrc <<-END
+		startup --output_user_root=$WORK/bazel --host_jvm_args=-XX:TieredStopAtLevel=1 --host_jvm_args=-XX:+UseSerialGC
+		common --override_repository=rules_cc=$WORK/stubs/rules_cc --override_repository=rules_java=$WORK/stubs/rules_java
+		build --jobs=2 --spawn_strategy=local
+	END
+	fuzzes '### Bazel'
+	names bazel.json "$NO_LINK" 'failed  //:count_fuzzer: '
+}
+
+@test "cargo-fuzz: the recipe's configuration takes what is built, and names what is not" {
+	recipes
+	# No crates here: this builds the C harnesses where cargo-fuzz would, and fails as cargo does.
+	cat >"$WORK/bin/cargo" <<-END
+		#!/bin/sh
+		[ "\$1" = fuzz ] && [ -e fuzz/Cargo.toml ] || exit 9
+		case \$2 in
+		list) sed -n 's/^name = "\(.*_fuzzer\)"/\1/p' fuzz/Cargo.toml ;;
+		build)
+			grep -q 'fuzz_target!' "fuzz/fuzz_targets/\$3.rs" || {
+				echo "error: could not compile \\\`record-fuzz\\\` (bin \\"\$3\\") due to 1 previous error" >&2
+				exit 1
+			}
+			to=fuzz/target/x86_64-unknown-linux-gnu/release
+			mkdir -p "\$to/deps"
+			clang -I.. -fsanitize=fuzzer,address -o "\$to/\$3" "../fuzz/\$3.c" ../record.c
+			echo "\$to/\$3: fuzz" >"\$to/\$3.d"
+			;;
+		esac
+	END
+	chmod +x "$WORK/bin/cargo"
+	eval "$(page '### cargo-fuzz' | head -n 1)"
+	[ "$PWD" = "$WORK/record/cargo-fuzz" ]
+	output=$(eval "$(page '### cargo-fuzz' | tail -n +2) --plain" 3>&-)
+	echo "$output"
+	[[ $output == *' 2 targets in '*' 0 not fuzzed'* ]]
+	[[ $output == *'name_fuzzer failed: AddressSanitizer: '* ]]
+	echo 'pub fn f() {' >fuzz/fuzz_targets/count_fuzzer.rs
+	run fuzzcell build --config cargo-fuzz.json
+	echo "$output"
+	[ "$status" -eq 5 ]
+	[[ $output == *'(bin "count_fuzzer")'* ]]
+	[[ $output == *$'\n1 targets can be fuzzed, 0 can not'* ]]
+}

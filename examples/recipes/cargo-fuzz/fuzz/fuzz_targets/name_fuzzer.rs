@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    record::name(data);
+});
