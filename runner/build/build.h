@@ -14,8 +14,8 @@
  * end it as a whole.
  *
  * A file of an earlier build must not pass for a file of this one.  In a Bazel workspace the
- * failed targets are known by name.  For a command that failed, only the time of its start is
- * known. */
+ * failed targets are known by name.  For a command that failed, the time of its start is known, and
+ * the names of the targets that an earlier build made (build_known()). */
 enum { BUILD_WHY_MAX = 512 };
 #define BUILD_LOG_MAX (UINT64_C(64) << 20) /* bytes */
 
@@ -42,5 +42,13 @@ MUST_CHECK int build_check(const struct config_source *s, bool *ret_root, struct
  * Other errors are ours or the machine's. log_fd gets the build's output, up to BUILD_LOG_MAX. */
 MUST_CHECK int build_source(const struct config_source *s, const struct tool_group *group,
 			    int log_fd, struct build_result *ret, struct err *e);
+
+/* The targets that a build command made before: those in its output directory now, and those that
+ * its last build did not make (was->labels).  Empty for other sources. */
+MUST_CHECK int build_known(const struct config_source *s, const struct discover_built *was,
+			   struct strv *ret, struct err *e);
+/* After a build that failed: each of these that is not in the directory goes to io->failed. */
+MUST_CHECK int build_missing(const struct config_source *s, const struct strv *known,
+			     struct build_result *io, struct err *e);
 
 #endif

@@ -9,6 +9,7 @@
  * earlier build left.
  *   {"sources": [{"type": "bazel", "path": "/src", "fresh_us": 0,
  *                 "failed": {"//a:b": "why", ...}}, ...]}
+ * "failed" has Bazel's labels; of a build command, names of targets (build_known()).
  * A source that is not in it was built whole, or never. */
 #define BUILD_RECORD "build.json"
 enum { BUILD_RECORD_MAX = 64 << 20, BUILD_RECORD_SOURCES = 1000 };

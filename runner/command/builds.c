@@ -141,6 +141,28 @@ static void note(const struct config_source *src, const struct build_result *r, 
 						   "why", answer_text(r->ok ? "" : r->why)));
 }
 
+/* The build, with the names of what it did not make. */
+static int build_named(const struct session *s, const struct config_source *src,
+		       const struct tool_group *group, int log, struct build_result *ret,
+		       struct err *e)
+{
+	CLEANUP(discover_built_done) struct discover_built was = {0};
+	CLEANUP(strv_done) struct strv known = {0};
+	int r;
+
+	if (build_record_load(s->state->dirfd, src, 1, &was, e) < 0)
+		discover_built_done(&was); /* damaged: this build writes it anew */
+	r = build_known(src, &was, &known, e);
+	if (r == 0)
+		r = build_source(src, group, log, ret, e);
+	if (r < 0)
+		return r;
+	r = build_missing(src, &known, ret, e);
+	if (r < 0)
+		build_result_done(ret);
+	return r;
+}
+
 static int build_one(struct session *s, const struct config_source *src, int log,
 		     const char *log_name, struct builds *io)
 {
@@ -153,7 +175,7 @@ static int build_one(struct session *s, const struct config_source *src, int log
 	if (rc != EXIT_DONE)
 		return rc;
 	say_what(src);
-	rc = build_source(src, group, log, &r, &e);
+	rc = build_named(s, src, group, log, &r, &e);
 	if (rc < 0)
 		return fail(rc == -EINTR ? EXIT_BUILD : EXIT_MACHINE, "%s", e.msg);
 	snprintf(where, sizeof(where), "%.300s/logs/%s", s->state->path, log_name);

@@ -248,6 +248,37 @@ static int set_old_apart(const struct discover_source *s, struct target_list *l,
 	return r == 0 && n > 0 ? name_old(s, l, n, e) : r;
 }
 
+static bool is_listed(const struct target_list *l, const char *name)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->v[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* After a build that failed: the targets of an earlier build that it did not make. */
+static int add_missing(const struct discover_source *s, struct target_list *l, struct err *e)
+{
+	const struct discover_built *b = s->built;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < b->labels.n && i < b->whys.n; i++) {
+		struct target t = {.engine = &engine_libfuzzer};
+
+		if (!names_target_ok(slice_of(b->labels.v[i])) || is_listed(l, b->labels.v[i]))
+			continue;
+		t.name = sys_strdup(b->labels.v[i]);
+		t.binary = sys_asprintf("%s/%s", s->path, b->labels.v[i]);
+		r = t.name && t.binary ? source_unbuilt(&t, e, "%s", b->whys.v[i])
+				       : err_sys(e, "copy a target's names");
+		if (r == 0)
+			r = list_add_target(l, &t, e);
+		else
+			target_done(&t);
+	}
+	return r;
+}
+
 static int say_rights(const struct rights *r, struct err *e)
 {
 	const struct err was = *e;
@@ -351,6 +382,8 @@ int discover_add(const struct discover_source *s, struct target_list *io, struct
 		r = look_as_owner(s, sources[i].fn, &fresh, e);
 		if (r == 0 && s->built && s->built->fresh_us)
 			r = set_old_apart(s, &fresh, e);
+		if (r == 0 && s->built && strcmp(s->type, "directory") == 0)
+			r = add_missing(s, &fresh, e);
 		if (r == 0)
 			r = merge(io, &fresh, e);
 		return r < 0 ? err_wrap(e, "%s", s->path) : 0;

@@ -80,7 +80,8 @@ enum {
 /* What the last build of a source did, when it did not all go well: what it left of an
  * earlier build is never taken for what it made. */
 struct discover_built {
-	struct strv labels, whys; /* Bazel's targets that did not build, and why, printable */
+	/* Bazel's targets that did not build ("directory": targets by name), and why, printable */
+	struct strv labels, whys;
 	/* Not 0: its command failed, and a program that was last changed before this time
 	 * (CLOCK_REALTIME) is an old one. */
 	uint64_t fresh_us;

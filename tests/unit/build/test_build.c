@@ -325,6 +325,44 @@ static void test_wanted(void **state)
 	assert_true(build_wanted(&(struct config_source){.type = bazel}));
 }
 
+/* Of a failed command, the targets that earlier builds made are known by name. */
+static void test_missing(void **state)
+{
+	char directory[] = "directory", manifest[] = "manifest", true_[] = "true",
+	     *argv[] = {true_};
+	CLEANUP(discover_built_done) struct discover_built was = {0};
+	CLEANUP(strv_done) struct strv known = {0};
+	struct build_result r = {.ok = true};
+	struct tree t;
+	struct config_source s = {.type = directory, .path = t.path, .build = {argv, 1}};
+	struct err e;
+
+	(void)state;
+	tree_make(&t);
+	tree_program(&t, "a_fuzzer", "LLVMFuzzerTestOneInput");
+	tree_program(&t, "b_fuzzer", "LLVMFuzzerTestOneInput");
+	tree_file(&t, "c_fuzzer.exe", "");
+	assert_int_equal(strv_add(&was.labels, "a_fuzzer", &e), 0);
+	assert_int_equal(strv_add(&was.labels, "c_fuzzer", &e), 0);
+	assert_int_equal(strv_add(&was.labels, "../d_fuzzer", &e), 0);
+	assert_int_equal(build_known(&s, &was, &known, &e), 0);
+	assert_int_equal(known.n, 4);
+	assert_int_equal(unlinkat(t.fd, "b_fuzzer", 0), 0);
+	assert_int_equal(build_missing(&s, &known, &r, &e), 0);
+	assert_int_equal(r.failed.labels.n, 0); /* the build went well */
+	r.ok = false;
+	assert_int_equal(build_missing(&s, &known, &r, &e), 0);
+	assert_int_equal(r.failed.labels.n, 1);
+	assert_string_equal(r.failed.labels.v[0], "b_fuzzer");
+	assert_string_equal(r.failed.whys.v[0], "the build failed and did not make it");
+	build_result_done(&r);
+	strv_done(&known);
+	s.type = manifest; /* it names its programs itself */
+	assert_int_equal(build_known(&s, &was, &known, &e), 0);
+	assert_int_equal(known.n, 0);
+	tree_done(&t);
+}
+
 /* --- the record ---------------------------------------------------------------------------- */
 
 static void save(struct tree *t, const char *path, bool ok)
@@ -445,7 +483,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_bazel_compiler), cmocka_unit_test(test_bazel_partial),
     cmocka_unit_test(test_bazel_time),	   cmocka_unit_test(test_command),
     cmocka_unit_test(test_wanted),	   cmocka_unit_test(test_record),
-    cmocka_unit_test(test_record_faults),
+    cmocka_unit_test(test_record_faults),  cmocka_unit_test(test_missing),
 };
 
 UNIT_MAIN(tests)

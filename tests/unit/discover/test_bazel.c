@@ -309,12 +309,38 @@ static void test_old_ones(void **state)
 	tree_done(&t);
 }
 
+/* What a failed build did not make stays in the list, whatever the record says else. */
+static void test_missing_ones(void **state)
+{
+	CLEANUP(target_list_done) struct target_list l = {0};
+	CLEANUP(discover_built_done) struct discover_built built = {.fresh_us = 1};
+	static const char *const names[] = {"gone_fuzzer", "here_fuzzer", "../up_fuzzer",
+					    "gone_fuzzer"};
+	struct tree t;
+	struct discover_source s = {.type = "directory", .path = t.path, .built = &built};
+	struct err e;
+
+	(void)state;
+	tree_make(&t);
+	tree_program(&t, "here_fuzzer", MARK);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		assert_int_equal(strv_add(&built.labels, names[i], &e), 0);
+		assert_int_equal(strv_add(&built.whys, "it did not build", &e), 0);
+	}
+	assert_int_equal(discover_add(&s, &l, &e), 0);
+	assert_int_equal(l.n, 2);
+	assert_null(get_target(&l, "here_fuzzer").unbuilt);
+	assert_string_equal(get_target(&l, "gone_fuzzer").unbuilt, "it did not build");
+	assert_int_equal(l.n_notes, 0);
+	tree_done(&t);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_targets),  cmocka_unit_test(test_options),
     cmocka_unit_test(test_unbuilt),  cmocka_unit_test(test_names),
     cmocka_unit_test(test_partial),  cmocka_unit_test(test_bazel_fails),
     cmocka_unit_test(test_hostile),  cmocka_unit_test(test_old_ones),
-    cmocka_unit_test(test_launcher),
+    cmocka_unit_test(test_launcher), cmocka_unit_test(test_missing_ones),
 };
 
 UNIT_MAIN(tests)
