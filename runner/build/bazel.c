@@ -69,12 +69,13 @@ static int judge(const struct bazel *b, const struct events *ev, const struct st
 		 int code, const char *said, struct build_result *ret, struct err *e)
 {
 	struct rights rights;
+	const struct events_beside beside = {&rights, said};
 	size_t failed;
 	bool any = false;
 	int r = rights_of(b->dir, &rights, e);
 
 	if (r == 0)
-		r = events_read(ev->fd, labels, &rights, ret, &any, e);
+		r = events_read(ev->fd, labels, &beside, ret, &any, e);
 	if (r < 0)
 		return r;
 	failed = ret->failed.labels.n;

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { WHY_MAX = 300 };
+enum { WHY_MAX = 480 };
 
 /* What is known of a target: nothing, built, or why not. */
 struct fate {
@@ -21,6 +21,7 @@ struct reading {
 	const struct strv *labels;
 	struct fate *fates; /* in the order of labels */
 	struct actions actions;
+	const char *said;
 	bool any;
 };
 
@@ -72,6 +73,9 @@ static char *why_not(const struct reading *r, const json_t *event)
 	const json_t *action = failed_action(event);
 	const char *part = json_string_value(json_object_get(action, "label")), *line;
 
+	if (aborted && (!more || !*more) && *r->said)
+		return sys_asprintf("%.60s, Bazel's first error: %s", reason ? reason : "aborted",
+				    r->said);
 	if (aborted)
 		return sys_asprintf("%.60s%s%.200s", reason ? reason : "aborted",
 				    more && *more ? ": " : "", more ? more : "");
@@ -194,12 +198,13 @@ static int tell(const struct reading *r, struct build_result *ret, struct err *e
 	return rc;
 }
 
-int events_read(int fd, const struct strv *labels, const struct rights *rights,
+int events_read(int fd, const struct strv *labels, const struct events_beside *beside,
 		struct build_result *ret, bool *ret_any, struct err *e)
 {
 	CLEANUP(reading_done)
 	struct reading r = {.labels = labels,
-			    .actions = {.rights = rights},
+			    .actions = {.rights = beside->rights},
+			    .said = beside->said,
 			    .fates = sys_calloc(labels->n + 1, sizeof(*r.fates))};
 	int rc;
 

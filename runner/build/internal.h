@@ -27,8 +27,13 @@ enum { EVENTS_LINE_MAX = 1 << 20 };
  * ret->failed: one that nothing is said of has failed.  *ret_any: there was an event.
  *
  * rights: those of the workspace's owner, with which the output of a failed action is opened for
- * its first error; NULL: no file is opened. */
-MUST_CHECK int events_read(int fd, const struct strv *labels, const struct rights *rights,
+ * its first error; NULL: no file is opened.  said: Bazel's own first error, for targets that did
+ * not come to an action; "": none. */
+struct events_beside {
+	const struct rights *rights;
+	const char *said;
+};
+MUST_CHECK int events_read(int fd, const struct strv *labels, const struct events_beside *beside,
 			   struct build_result *ret, bool *ret_any, struct err *e);
 
 /* The actions that failed, each with one line of what it printed. */

@@ -29,6 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static char a[] = "//p:a", b[] = "//p:b";
 	static char *const labels[] = {a, b, NULL};
 	struct strv both = {(char **)(uintptr_t)labels, 2};
+	const struct events_beside beside = {NULL, "said"};
 	struct build_result r = {.ok = true};
 	static int fd = -1;
 	struct err e = {0};
@@ -37,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0)
 		fd = file();
 	check(ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
-	check(events_read(fd, &both, NULL, &r, &any, &e) == 0);
+	check(events_read(fd, &both, &beside, &r, &any, &e) == 0);
 	check(any || size == 0 || data[0] == '\n');
 	check(r.built.n + r.failed.labels.n == 2 && r.failed.labels.n == r.failed.whys.n);
 	for (size_t i = 0; i < r.failed.whys.n; i++)

@@ -141,6 +141,14 @@ static void test_bazel_compiler(void **state)
 		  "such type\nl/half.cc:4: error: more\n");
 	snprintf(events, sizeof(events), event, "x.o", "file://", f.tree.path);
 	why_failed(&f, events, "an action of //l:lib failed: l/half.cc:3:2: error: no such type");
+	/* One that did not come to an action: Bazel said it itself. */
+	tree_file(&f.tree, "said.build",
+		  "ERROR: Traceback (most recent call last):\nError in fail: no toolchain\n");
+	why_failed(&f, DONE("//p:a", "\"aborted\":{\"reason\":\"ANALYSIS_FAILURE\"}"),
+		   "ANALYSIS_FAILURE, Bazel's first error: Error in fail: no toolchain");
+	why_failed(
+	    &f, DONE("//p:a", "\"aborted\":{\"reason\":\"SKIPPED\",\"description\":\"not here\"}"),
+	    "SKIPPED: not here");
 	tree_file(&f.tree, "a file", "\nno mark\n");
 	why_failed(&f, events, "an action of //l:lib failed: no mark");
 	/* Another action, a cache elsewhere, what is no file. */
