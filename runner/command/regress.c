@@ -340,7 +340,9 @@ static int conclude(struct regress *a, json_t **ret)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	if (r == EXIT_DONE && ledger_save(a->ledger, a->session.state->dirfd, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
-	return r == EXIT_DONE ? regress_exit(&total, a->allow_known) : r;
+	if (r == EXIT_DONE)
+		r = regress_exit(&total, a->allow_known);
+	return r == EXIT_DONE && a->session.common.targets.partial ? EXIT_NOT_FUZZED : r;
 }
 
 static int run_all(struct regress *a)

@@ -158,11 +158,12 @@ row() { # TARGET KEY: of the last run
 @test "bazel: a crash keeps its label, its corpus and the line that builds it" {
 	mkdir -p "$WORK/ws/p/uaf_fuzzer_corpus"
 	touch "$WORK/ws/WORKSPACE"
+	echo 0 >"$WORK/code"
 	echo seed >"$WORK/ws/p/uaf_fuzzer_corpus/seed"
 	cat >"$WORK/bazel" <<-END
 		#!/bin/sh
 		case \$* in
-		*output=label*) echo //p:uaf_fuzzer ;;
+		*output=label*) echo //p:uaf_fuzzer && exit \$(cat "$WORK/code") ;;
 		*output=xml*) echo '<query/>' ;;
 		*cquery*) printf '//p:uaf_fuzzer\t%s\n' "${TARGETS##*/}/uaf_fuzzer" ;;
 		*info*) echo "${TARGETS%/*}" ;;
@@ -194,6 +195,11 @@ row() { # TARGET KEY: of the last run
 	tar -xzOf "$WORK/x.tgz" --wildcards '*/environment' >"$WORK/environment"
 	[ "$(grep -E '^(label|corpus|build): ' "$WORK/environment")" = \
 		"label: $label"$'\n'"corpus: $corpus"$'\n'"build: $build" ]
+	cell regress --allow-known
+	[ "$status" -eq 0 ]
+	echo 3 >"$WORK/code"
+	cell regress --allow-known # there may be more targets
+	[ "$status" -eq 5 ]
 }
 
 @test "bazel: another query, for what cc_fuzz_test() makes" {
