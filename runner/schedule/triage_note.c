@@ -7,6 +7,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/sys.h"
+#include "runner/corpus/seek.h"
 #include "runner/crash/odds.h"
 #include "runner/crash/similar.h"
 #include "runner/crash/vault.h"
@@ -325,20 +326,49 @@ static void add_text(json_t *to, const char *key, const char *text)
 		(void)!json_object_set_new(to, key, json_string(text));
 }
 
-static json_t *meta_json(const struct triage *t)
+/* A path may have any bytes. */
+static json_t *text_or_null(const char *text)
+{
+	json_t *j = json_string(text);
+
+	return j ? j : json_null();
+}
+
+/* The file of the repository, or of the configured seeds, that the input is; false: none. */
+static bool seed_of(const struct triage *t, struct slice input, char ret[PATH_MAX])
+{
+	const struct target *g = t->spec.target;
+	const struct strv *own = &t->spec.cfg->seeds;
+	struct rights as;
+	struct err none;
+
+	for (size_t i = 0; i < g->seed_dirs.n; i++)
+		if (rights_of_named(&g->rights, g->seed_dirs.v[i], &as, &none) == 0 &&
+		    seek_content(&as, g->seed_dirs.v[i], input, ret))
+			return true;
+	for (size_t i = 0; i < own->n; i++)
+		if (rights_of_configured(own->v[i], &as, &none) == 0 &&
+		    seek_content(&as, own->v[i], input, ret))
+			return true;
+	return false;
+}
+
+/* seed: a path; NULL: none. */
+static json_t *meta_json(const struct triage *t, const char *seed)
 {
 	const struct finding *f = &t->f;
 	const struct target *g = t->spec.target;
 	struct crash_sighting s = sighting(t, f->report.signature);
 
 	json_t *j = json_pack(
-	    "{s:i, s:s, s:s, s:s, s:s, s:s, s:s?, s:I, s:s, s:I, s:I, s:I, s:I, s:o, s:o}", "v", 1,
-	    "signature", f->report.signature, "target", g->name, "artifact", f->name, "binary",
-	    g->binary, "run", s.run, "commit", s.commit, "time", (json_int_t)s.time, "crash_type",
-	    f->report.type, "tries", (json_int_t)f->tries, "hits", (json_int_t)f->hits,
-	    "rss_limit_mib", (json_int_t)(t->spec.cfg->rss_limit >> 20), "timeout_s",
-	    (json_int_t)(t->spec.cfg->input_timeout_us / USEC_PER_SEC), "flags",
-	    strings(&t->spec.cfg->flags), "env", strings(&t->spec.cfg->env));
+	    "{s:i, s:s, s:s, s:s, s:s, s:s, s:s?, s:I, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o}",
+	    "v", 1, "signature", f->report.signature, "target", g->name, "artifact", f->name,
+	    "binary", g->binary, "run", s.run, "commit", s.commit, "time", (json_int_t)s.time,
+	    "crash_type", f->report.type, "tries", (json_int_t)f->tries, "hits",
+	    (json_int_t)f->hits, "rss_limit_mib", (json_int_t)(t->spec.cfg->rss_limit >> 20),
+	    "timeout_s", (json_int_t)(t->spec.cfg->input_timeout_us / USEC_PER_SEC), "flags",
+	    strings(&t->spec.cfg->flags), "env", strings(&t->spec.cfg->env), "seed",
+	    seed ? text_or_null(seed) : json_null());
 
 	add_text(j, "label", g->label);
 	add_text(j, "corpus", g->corpus);
@@ -358,16 +388,19 @@ static int fill_vault(void *arg, struct buf *out, struct err *e)
 	const struct triage *t = arg;
 	const struct finding *f = &t->f;
 	_autofree_ char *input = NULL, *meta = NULL;
-	_autojson_ json_t *j = meta_json(t);
+	_autojson_ json_t *j = NULL;
 	struct vault_item item = {.signature = slice_of(f->report.signature),
 				  .target = t->spec.target->name};
 	char place[VAULT_PLACE];
 	struct vaulted v = {0};
+	char seed[PATH_MAX];
 	size_t n = 0;
-	int r = j ? json_print(j, 2, &meta, e) : err_set(e, ENOMEM, "build JSON");
+	int r = f->lost ? 0 : fs_read(AT_FDCWD, f->path, VAULT_BYTES_MAX, &input, &n, e);
 
-	if (r == 0 && !f->lost)
-		r = fs_read(AT_FDCWD, f->path, VAULT_BYTES_MAX, &input, &n, e);
+	if (r < 0)
+		return r;
+	j = meta_json(t, seed_of(t, (struct slice){input, n}, seed) ? seed : NULL);
+	r = j ? json_print(j, 2, &meta, e) : err_set(e, ENOMEM, "build JSON");
 	if (r < 0)
 		return r;
 	item.file[VAULT_INPUT] = (struct slice){input, n}; /* lost: NULL, there is no input */

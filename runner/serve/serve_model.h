@@ -81,7 +81,7 @@ bool download_has(const struct serve_site *s, const struct known_crash *c, enum 
 MUST_CHECK int download_get(struct serve_site *s, const char *name, enum download which,
 			    struct serve_answer *a, struct err *e);
 
-/* "place", "report", "report_cut": what is kept beside its input. */
+/* "seed", "place", "report", "report_cut": what is kept beside its input. */
 MUST_CHECK int report_part(const struct serve_site *s, const struct known_crash *c, struct make *m,
 			   struct err *e);
 

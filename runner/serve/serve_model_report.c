@@ -91,6 +91,19 @@ static json_t *meta_of(const struct serve_site *s, const struct known_crash *c)
 	return json_parse(in, &meta, &none) < 0 ? NULL : meta;
 }
 
+/* As the repository names it, when that is known. */
+static void set_seed(const struct serve_site *s, const char *seed, struct make *m)
+{
+	char path[SOURCE_PATH_MAX];
+
+	if (!*seed)
+		make_set(m, "seed", json_null());
+	else if (s->limits.sources && source_path(s->limits.sources, seed, path))
+		make_text(m, "seed", path);
+	else
+		make_text(m, "seed", seed);
+}
+
 /* A report that is not there, or cannot be read, is none. */
 int report_part(const struct serve_site *s, const struct known_crash *c, struct make *m,
 		struct err *e)
@@ -102,6 +115,7 @@ int report_part(const struct serve_site *s, const struct known_crash *c, struct 
 	struct err none;
 	int r;
 
+	set_seed(s, get_text(meta, "seed"), m);
 	if (vault_read(s->state->dirfd, slice_of(c->signature), c->fuzzer, VAULT_REPORT, &text,
 		       &in.n, &none) < 0) {
 		make_set(m, "place", json_null());

@@ -234,6 +234,12 @@ static void facts(struct page *p, const json_t *m, const json_t *row)
 	seen(p, "Fixed", field_text(c, "fixed_at"), field_text(c, "fixed_commit"));
 	input(p, "Input", m, "crash_file", "input_bytes", "input");
 	input(p, "Minimised", m, "minimized", "minimized_bytes", "minimized");
+	if (field_text(m, "seed")) {
+		page_fact(p, "In-tree seed");
+		html_text(&p->h, "the input is ");
+		html_element(&p->h, "code", NULL, field_text(m, "seed"));
+		html_close(&p->h);
+	}
 	withheld(p, m, row);
 	alike(p, field_list(c, "alike"));
 	variants(p, field_list(c, "variants"));

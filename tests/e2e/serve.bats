@@ -13,7 +13,9 @@ teardown() {
 
 # One run of a healthy target and of one that crashes.
 a_run() {
-	config '"merge_time": "off", "minimize_time": "off", "plateau": "none"'
+	mkdir -p "$WORK/seeds/deep"
+	printf UA1 >"$WORK/seeds/deep/known"
+	config '"merge_time": "off", "minimize_time": "off", "plateau": "none", "seeds": ["'"$WORK/seeds"'"]'
 	queue uaf_fuzzer crash UA1 # it finds one, also where it gets no CPU time
 	run timeout $((300 * SLOW)) "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$TARGETS" \
 		--filter '[hu]*a[lf]*_fuzzer' --max-fuzzer-time "$((4 * TIMES))s"
@@ -74,6 +76,7 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	jq -e '.points | length == 1' <(curl -s -f "${URL}api/v1/growth/healthy_fuzzer.json")
 	crash=$(jq -r '.crashes[0].api' "$WORK/o.json")
 	jq -e '.report | test("ERROR: ")' <(curl -s -f "$URL$crash")
+	jq -e '.seed | endswith("/seeds/deep/known")' <(curl -s -f "$URL$crash")
 	jq -e '(.place.file | endswith("uaf_fuzzer.c")) and .place.line > 10' <(curl -s -f "$URL$crash")
 	curl -s -f "${URL}metrics" | grep -q '^fuzzcell_target_executions_total{target="healthy_fuzzer"} [1-9]'
 	[ "$(curl -s -f "${URL}healthz")" = ok ]

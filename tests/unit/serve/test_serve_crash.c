@@ -35,7 +35,8 @@ static int setup(void **state)
 		      "    #1 0x2 in is_open /build/x/src/a b.c:24:12\n"
 		      "    #2 0x3 in LLVMFuzzerTestOneInput /build/x/src/f.c:9:3\n\n");
 	scratch_write(dir.fd, "crashes/" SITE_CRASH "/meta.json",
-		      "{\"v\": 1, \"target\": \"z_fuzzer\", \"commit\": \"" COMMIT "\"}");
+		      "{\"v\": 1, \"target\": \"z_fuzzer\", \"commit\": \"" COMMIT "\", \"seed\": "
+		      "\"/build/x/src/a b.c\"}");
 	return 0;
 }
 
@@ -82,6 +83,20 @@ static void test_links(void **state)
 	has_not("/crashes/" SITE_CRASH ".html", "jttps");
 }
 
+static void test_seed(void **state)
+{
+	struct sources from = {.dir = tree.path, .dirfd = tree.fd};
+	const struct serve_limits l = {.sources = &from};
+
+	(void)state;
+	has("/crashes/" SITE_CRASH ".html",
+	    "<dt>In-tree seed</dt><dd>the input is <code>/build/x/src/a b.c</code>");
+	serve_set_limits(site, &l);
+	has("/crashes/" SITE_CRASH ".html", "the input is <code>src/a b.c</code>");
+	has("/api/v1/crashes/" ALIKE ".json", "\"seed\": null");
+	has_not("/crashes/" ALIKE ".html", "In-tree seed");
+}
+
 static void test_alike(void **state)
 {
 	(void)state;
@@ -94,6 +109,6 @@ static void test_alike(void **state)
 }
 
 static const struct CMUnitTest tests[] = {IN_TREE(test_place), IN_TREE(test_links),
-					  IN_TREE(test_alike)};
+					  IN_TREE(test_alike), IN_TREE(test_seed)};
 
 UNIT_MAIN(tests)

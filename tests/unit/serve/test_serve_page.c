@@ -64,7 +64,8 @@ static const struct {
     {"crash", page_crash,
      "{\"place\":{\"file\":\"a.c\",\"line\":7,\"column\":1,\"commit\":\"5f\",\"url\":"
      "\"https://example.org/a.c\"},\"commits\":\"https://example.org/\",\"shows\":{\"version\":"
-     "\"1\",\"commit\":\"5f\"},\"export\":\"e\",\"withheld\":true,\"downloads\":{\"input\":"
+     "\"1\",\"commit\":\"5f\"},\"export\":\"e\",\"seed\":\"s\",\"withheld\":true,\"downloads\":{"
+     "\"input\":"
      "\"downloads/0/input.bin\",\"report\":\"downloads/0/report.txt\"},"
      "\"signature\":\"0\",\"row\":" CRASH ",\"crash\":{\"signal\":\"s\",\"frames\":[\"f\"],"
      "\"note\":\"n\",\"similar\":\"s\",\"alike\":[" CRASH
