@@ -126,6 +126,17 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 		echo "$output"
 		[ "$status" -eq 0 ])
 	served_ends
+	# Issues that have it in full make it public; "none" is for all crashes.
+	jq '.github.security = "full"' "$STATE/config.json" >"$WORK/full.json"
+	serve --config "$WORK/full.json"
+	ok "downloads/$name/input.bin"
+	served_ends
+	jq '.serve.downloads = "none"' "$WORK/full.json" >"$WORK/none.json"
+	serve --config "$WORK/none.json"
+	[ "$(curl -s -o "$WORK/got" -w '%{http_code}' "${URL}downloads/$name/input.bin")" = 403 ]
+	curl -s -f "$URL$crash" | jq -e --arg c "--config $WORK/none.json --state-dir $STATE" \
+		'.withheld and .downloads == {} and (.export | contains($c))'
+	served_ends
 	run "$FUZZCELL" serve --downloads some --state-dir "$STATE"
 	echo "$output"
 	[ "$status" -eq 2 ]
