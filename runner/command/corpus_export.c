@@ -4,6 +4,7 @@
 #include "runner/command/answer.h"
 #include "runner/command/corpus.h"
 #include "runner/command/escape.h"
+#include "runner/command/pace.h"
 #include "runner/command/session.h"
 #include "runner/corpus/transfer.h"
 
@@ -16,6 +17,7 @@ struct args {
 	const char *output;
 	bool seed_corpus, json;
 	json_t *targets; /* what of each was written */
+	struct pace pace;
 };
 
 static const struct option_spec specs[] = {
@@ -43,7 +45,7 @@ static bool take(void *arg, const char *name, const char *value)
 
 static void on_target(void *arg, const char *target, const struct export_sum *sum)
 {
-	const struct args *a = arg;
+	struct args *a = arg;
 	char bytes[UNITS_MAX];
 
 	(void)json_array_append_new(
@@ -56,6 +58,8 @@ static void on_target(void *arg, const char *target, const struct export_sum *su
 		printf(", %llu left out: see fuzzcell corpus verify",
 		       (unsigned long long)sum->skipped);
 	putchar('\n');
+	a->pace.done++;
+	pace_step(&a->pace);
 }
 
 static int write_all(struct args *a, const struct strv *targets)
@@ -68,6 +72,8 @@ static int write_all(struct args *a, const struct strv *targets)
 	struct err e;
 	int r;
 
+	a->pace = (struct pace){.what = "corpus export", .unit = "targets", .of = targets->n};
+	pace_step(&a->pace);
 	if (a->seed_corpus)
 		r = export_seed_corpora(&x, a->output, &e);
 	else if (export_is_archive(a->output))

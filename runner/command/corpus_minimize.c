@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "runner/command/answer.h"
 #include "runner/command/corpus.h"
+#include "runner/command/pace.h"
 #include "runner/command/session.h"
 #include "runner/schedule/merge_all.h"
 
@@ -15,7 +16,9 @@ struct minimize {
 	struct session session;
 	const char *workers, *time, *commit;
 	bool dry_run, force, json;
-	json_t *targets;	 /* lines of the history */
+	json_t *targets; /* lines of the history */
+	struct pace pace;
+	uint64_t ended;		 /* targets */
 	bool failed, unrecorded; /* of any target */
 };
 
@@ -97,8 +100,17 @@ static void on_ended(void *arg, const struct plan_entry *p, const struct merge_r
 	struct minimize *a = arg;
 
 	print_end(p, r);
+	a->ended++;
 	a->failed = a->failed || r->verdict == MERGE_FAILED;
 	record(a, p, r);
+}
+
+static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
+{
+	const struct minimize *a = arg;
+
+	*ret_done = a->ended;
+	*ret_of = a->session.plan.n;
 }
 
 static int minimize(struct minimize *a, int quarantine, int triage)
@@ -128,8 +140,13 @@ static int minimize(struct minimize *a, int quarantine, int triage)
 
 	if (r != EXIT_DONE)
 		return r;
-	if (merge_all(&o, &e) < 0)
-		return fail(EXIT_INTERNAL, "%s", e.msg);
+	a->pace =
+	    (struct pace){.look = look, .arg = a, .what = "corpus minimize", .unit = "targets"};
+	if (pace_begin(&a->pace, m->loop, &e) < 0 || merge_all(&o, &e) < 0)
+		r = fail(EXIT_INTERNAL, "%s", e.msg);
+	pace_end(&a->pace);
+	if (r != EXIT_DONE)
+		return r;
 	if (a->unrecorded)
 		return EXIT_INTERNAL;
 	return a->failed ? EXIT_NOT_FUZZED : EXIT_DONE;

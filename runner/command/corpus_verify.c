@@ -2,6 +2,7 @@
 #include "runner/command/answer.h"
 #include "runner/command/corpus.h"
 #include "runner/command/escape.h"
+#include "runner/command/pace.h"
 #include "runner/command/session.h"
 #include "runner/corpus/verify.h"
 #include "runner/crash/ledger_input.h"
@@ -14,6 +15,7 @@
 struct args {
 	struct session session;
 	bool repair, json;
+	struct pace pace;
 	json_t *findings;
 	struct verify_sum sum;
 	uint64_t artifacts; /* of the ledger, that are gone */
@@ -190,17 +192,27 @@ static json_t *answer(const struct args *a)
 			 "findings", a->findings);
 }
 
+static void looked(void *arg, uint64_t files)
+{
+	struct args *a = arg;
+
+	a->pace.done = files;
+	pace_step(&a->pace);
+}
+
 static int verify(struct args *a, json_t **ret)
 {
 	struct verify v = {.state_dirfd = a->session.state->dirfd,
 			   .repair = a->repair,
 			   .keep = config_run(a->session.common.config)->generations,
 			   .found = on_finding,
+			   .looked = looked,
 			   .arg = a};
 	char text[ESCAPE_MAX];
 	struct err e;
 	int r;
 
+	a->pace = (struct pace){.what = "corpus verify", .unit = "files"};
 	if (verify_state(&v, &a->sum, &e) < 0)
 		return fail(EXIT_MACHINE, "verify: %s", escape(e.msg, text));
 	r = check_ledger(a);

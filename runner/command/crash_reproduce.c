@@ -5,6 +5,7 @@
 #include "runner/command/byhand.h"
 #include "runner/command/cells.h"
 #include "runner/command/crash.h"
+#include "runner/command/pace.h"
 #include "runner/crash/odds.h"
 #include "runner/crash/report_json.h"
 
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TIMES_MAX = 1000 };
+enum { TIMES_MAX = 1000, TIMES_USUAL = 10 };
 
 struct reproduce {
 	struct session session;
@@ -31,6 +32,7 @@ struct reproduce {
 	char *output;
 	size_t n_output;
 	char why[300]; /* it could not be run */
+	struct pace pace;
 };
 
 static const struct option_spec specs[] = {
@@ -233,6 +235,14 @@ static int answer(const struct reproduce *a, json_t **ret)
 	return *ret ? EXIT_DONE : fail(EXIT_INTERNAL, "out of memory");
 }
 
+static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
+{
+	const struct reproduce *a = arg;
+
+	*ret_done = a->tries;
+	*ret_of = a->times ? a->times : TIMES_USUAL; /* at most */
+}
+
 static int conclude(const struct reproduce *a)
 {
 	enum odds_verdict v = odds_reproduce(a->tries, a->hits);
@@ -271,11 +281,15 @@ static int run_in_cells(struct reproduce *a, json_t **ret)
 		r = cells_copy(&a->cells, a->subject.path, a->input);
 	if (r == EXIT_DONE && trial_seat_new(a->cells.path, 0, &a->seat, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
+	a->pace = (struct pace){.look = look, .arg = a, .what = "crash reproduce", .unit = "tries"};
+	if (r == EXIT_DONE && pace_begin(&a->pace, a->cells.trial.exec.loop, &e) < 0)
+		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	if (r == EXIT_DONE) {
 		try_once(a);
 		if (!*a->why)
 			r = cells_run(&a->cells, on_stop, a);
 	}
+	pace_end(&a->pace);
 	if (r == EXIT_DONE && a->json)
 		r = answer(a, ret);
 	if (r == EXIT_DONE)

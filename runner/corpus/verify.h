@@ -43,6 +43,7 @@ struct verify {
 	bool repair;
 	unsigned keep; /* generations, when an exchange is ended */
 	verify_fn *found;
+	void (*looked)(void *arg, uint64_t files); /* so many by now; NULL: nobody asks */
 	void *arg;
 };
 struct verify_sum {

@@ -119,6 +119,8 @@ int verify_file(struct verifying *w, struct verify_at at, unsigned rule, int twi
 		verify_set_aside(w, at, "larger than any input");
 	else if (!is_twin(&st, at.name, twin)) {
 		w->sum->files++;
+		if (w->v->looked)
+			w->v->looked(w->v->arg, w->sum->files);
 		return look_into(w, at, rule, e);
 	}
 	return 0;

@@ -208,6 +208,17 @@ two_at_once() {
 	[ -z "$(ls -A "$STATE/work")" ]
 }
 
+# bats test_tags=host
+@test "what takes longer than 5 seconds says how far it is" {
+	printf healthy >"$WORK/input"
+	"$FUZZCELL" crash reproduce --target healthy_fuzzer --times 1000 "$WORK/input" >"$WORK/out" 2>"$WORK/told" 3>&- &
+	PID=$!
+	wait_until 60 grep -Eq '^crash reproduce: [0-9]+ of 1000 tries, [0-9.]+/s, about [0-9a-z]+ to go$' "$WORK/told"
+	kill -TERM "$PID"
+	wait "$PID" || true
+	! grep -q 'to go' "$WORK/out" || false
+}
+
 @test "what the last run was given as its targets need not be given again" {
 	queue uaf_fuzzer crash UA1
 	jq 'del(.discovery)' "$STATE/config.json" >"$WORK/new.json"

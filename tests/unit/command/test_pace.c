@@ -15,6 +15,7 @@ static void test_line(void **state)
 	    {1000, 3000, 10, "t: 1000 of 3000 inputs, 100/s, about 20s to go"},
 	    {10, 10, 5, "t: 10 of 10 inputs"},
 	    {5, 10, 0, "t: 5 of 10 inputs"},
+	    {50, 0, 10, "t: 50 inputs, 5.0/s"},
 	};
 	const struct pace p = {.what = "t", .unit = "inputs"};
 
@@ -27,8 +28,28 @@ static void test_line(void **state)
 	}
 }
 
+/* After 5 seconds, and then less and less often. */
+static void test_due(void **state)
+{
+	struct pace p = {.what = "t"};
+	unsigned said = 0, at[8] = {0};
+
+	(void)state;
+	for (unsigned s = 0; s < 300; s++)
+		if (pace_due(&p, (1000 + s) * USEC_PER_SEC) && said < 8)
+			at[said++] = s;
+	assert_int_equal(said, 7);
+	assert_int_equal(at[0], 5);
+	assert_int_equal(at[1], 15);
+	assert_int_equal(at[2], 35);
+	assert_int_equal(at[3], 75);
+	assert_int_equal(at[4], 135);
+	assert_int_equal(at[6], 255);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_line),
+    cmocka_unit_test(test_due),
 };
 
 UNIT_MAIN(tests)
