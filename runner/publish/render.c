@@ -225,8 +225,8 @@ static int head(const struct render_crash *r, struct buf *out, struct err *e)
 }
 
 static const char footer[] =
-    "\n---\nFiled by fuzzcell. A label `ignore` on this issue: nothing more is told about this "
-    "crash. A label `wrong`: it is never closed by fuzzcell.\n";
+    "\n---\nFiled by fuzzcell. Add the label `ignore` to hear no more of this crash, or the "
+    "label `wrong` to keep fuzzcell from closing this issue.\n";
 
 static int redacted(const struct render_crash *r, struct buf *out, struct err *e)
 {

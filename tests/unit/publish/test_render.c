@@ -187,8 +187,8 @@ static void test_body(void **state)
 	    "- Corpus size: 32 inputs\n"
 	    "\n"
 	    "---\n"
-	    "Filed by fuzzcell. A label `ignore` on this issue: nothing more is told about this "
-	    "crash. A label `wrong`: it is never closed by fuzzcell.\n";
+	    "Filed by fuzzcell. Add the label `ignore` to hear no more of this crash, or the "
+	    "label `wrong` to keep fuzzcell from closing this issue.\n";
 	_autobuf_ struct buf b = BUF_INIT(RENDER_BODY_MAX);
 	struct known_crash c = a_crash();
 	struct render_crash r = of(&c);
