@@ -94,6 +94,19 @@ static unsigned widest(const struct run_view *v, const char *title, bool of_name
 	return most > NOTE_MOST ? NOTE_MOST : (unsigned)most;
 }
 
+/* A figure that is cut would be another one. */
+static unsigned figure_width(const struct column *c, const struct run_view *v)
+{
+	size_t most = c->width;
+	char text[COLUMN_TEXT];
+
+	for (size_t i = 0; i < v->n_rows; i++) {
+		c->text(&v->rows[i], text);
+		most = shown_width(text) > most ? shown_width(text) : most;
+	}
+	return at_most(most, COLUMN_TEXT);
+}
+
 static const struct column *of_rank(const struct columns *c, unsigned rank, size_t *ret_i)
 {
 	for (*ret_i = 0; *ret_i < c->n; (*ret_i)++)
@@ -115,10 +128,13 @@ void columns_choose(struct columns *c, const struct run_view *v, unsigned width)
 	for (unsigned rank = 0; rank < COLUMNS_MAX; rank++) {
 		const struct column *one = of_rank(c, rank, &i);
 
-		if (!one || (width && used + 1 + one->width > width))
+		if (!one)
+			continue;
+		c->widths[i] = figure_width(one, v);
+		if (width && used + 1 + c->widths[i] > width)
 			continue;
 		c->taken[i] = true;
-		used += 1 + one->width;
+		used += 1 + c->widths[i];
 	}
 	if (width > used) {
 		c->name_width = at_most(name, c->name_width + width - used);
@@ -184,7 +200,7 @@ int columns_head(const struct columns *c, struct buf *out, struct err *e)
 		r = add_left(c->state, c->state_width, &line, e);
 	for (size_t i = 0; r == 0 && i < c->n; i++)
 		if (c->taken[i])
-			r = add_figure(c->v[i].title, c->v[i].width, &line, e);
+			r = add_figure(c->v[i].title, c->widths[i], &line, e);
 	if (r == 0 && c->note_width)
 		r = buf_add(&line, SLICE("  note"), e);
 	return r == 0 ? finish(c, COLOR_NONE, &line, out, e) : r;
@@ -205,7 +221,7 @@ int columns_row(const struct columns *c, const struct target_row *t, struct buf 
 		if (!c->taken[i])
 			continue;
 		c->v[i].text(t, text);
-		r = add_figure(text, c->v[i].width, &line, e);
+		r = add_figure(text, c->widths[i], &line, e);
 	}
 	if (r == 0 && c->note_width)
 		r = blanks(2, &line, e);
@@ -241,7 +257,7 @@ void column_new(const struct target_row *r, char out[COLUMN_TEXT])
 	(void)units_count(r->new_inputs, out);
 }
 
-void column_crashes(const struct target_row *r, char out[COLUMN_TEXT])
+void column_failures(const struct target_row *r, char out[COLUMN_TEXT])
 {
 	(void)units_count(r->failures_total, out);
 }

@@ -14,7 +14,7 @@ enum { COLUMN_TEXT = 64, COLUMNS_MAX = 16 };
 
 struct column {
 	const char *title;
-	unsigned width; /* of the figure; a longer one is cut */
+	unsigned width; /* of the figure, at least */
 	unsigned rank;	/* 0 to COLUMNS_MAX - 1, all different: what a narrow screen shows first */
 	void (*text)(const struct target_row *r, char out[COLUMN_TEXT]);
 };
@@ -29,6 +29,7 @@ struct columns {
 
 	/* columns_choose()'s. */
 	unsigned width, name_width, state_width, note_width; /* bytes; note_width 0: no room */
+	unsigned widths[COLUMNS_MAX];			     /* of the figures: none is cut */
 	bool taken[COLUMNS_MAX];
 };
 
@@ -47,6 +48,6 @@ void column_cpu(const struct target_row *r, char out[COLUMN_TEXT]);
 void column_rate(const struct target_row *r, char out[COLUMN_TEXT]);
 void column_ft(const struct target_row *r, char out[COLUMN_TEXT]);
 void column_new(const struct target_row *r, char out[COLUMN_TEXT]);
-void column_crashes(const struct target_row *r, char out[COLUMN_TEXT]);
+void column_failures(const struct target_row *r, char out[COLUMN_TEXT]);
 
 #endif

@@ -75,11 +75,11 @@ static void memory_of(const struct target_row *r, char out[COLUMN_TEXT])
 }
 
 static const struct column figures[] = {
-    {"time", 7, 2, column_time},       {"cpu", 7, 3, column_cpu},
-    {"execs", 8, 6, execs_of},	       {"per cpu-s", 9, 5, column_rate},
-    {"cov/edges", 13, 1, edges_of},    {"ft", 7, 7, column_ft},
-    {"new", 7, 4, column_new},	       {"peak/limit", 17, 8, memory_of},
-    {"crashes", 7, 0, column_crashes},
+    {"time", 7, 2, column_time},	 {"cpu", 7, 3, column_cpu},
+    {"execs", 8, 6, execs_of},		 {"per cpu-s", 9, 5, column_rate},
+    {"cov/edges", 13, 1, edges_of},	 {"ft", 7, 7, column_ft},
+    {"new", 7, 4, column_new},		 {"peak/limit", 17, 8, memory_of},
+    {"failures", 8, 0, column_failures},
 };
 
 static int text_table(const struct run_view *v, unsigned columns, bool color, struct buf *out,

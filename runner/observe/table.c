@@ -76,7 +76,7 @@ static const struct column figures[] = {
     {"edges", 7, 10, edges_of},		{"ft", 7, 7, column_ft},
     {"corpus", 7, 5, corpus_of},	{"new", 7, 8, column_new},
     {"mem/limit", 17, 6, memory_of},	{"cpu/mem wait", 12, 9, stalled_of},
-    {"restarts", 8, 11, restarts_of},	{"crashes", 7, 0, column_crashes},
+    {"restarts", 8, 11, restarts_of},	{"failures", 8, 0, column_failures},
     {"last find", 9, 1, last_find_of},
 };
 
@@ -114,14 +114,14 @@ static void time_left(const struct run_view *v, char out[COLUMN_TEXT])
 
 static int head(const struct run_view *v, unsigned columns, struct buf *out, struct err *e)
 {
-	char left[COLUMN_TEXT], workers[64], targets[64], crashes[64], inputs[64], id[128];
+	char left[COLUMN_TEXT], workers[64], targets[64], failed[64], inputs[64], id[128];
 	const char *const parts[] = {v->interrupted ? "stopping"
 				     : v->paused    ? "paused"
 						    : "",
 				     left,
 				     workers,
 				     targets,
-				     crashes,
+				     failed,
 				     inputs,
 				     id};
 	uint64_t failures = 0, found = 0;
@@ -136,8 +136,8 @@ static int head(const struct run_view *v, unsigned columns, struct buf *out, str
 	time_left(v, left);
 	(void)snprintf(workers, sizeof(workers), "%u of %u workers busy", v->running, v->workers);
 	(void)snprintf(targets, sizeof(targets), "%zu of %zu targets done", done, v->n_rows);
-	(void)snprintf(crashes, sizeof(crashes), "%s crash%s", units_count(failures, many),
-		       failures == 1 ? "" : "es");
+	(void)snprintf(failed, sizeof(failed), "%s failure%s", units_count(failures, many),
+		       failures == 1 ? "" : "s");
 	(void)snprintf(inputs, sizeof(inputs), "%s new inputs", units_count(found, many));
 	(void)snprintf(id, sizeof(id), "run %s", v->id);
 	return join(parts, sizeof(parts) / sizeof(parts[0]), columns, out, e);

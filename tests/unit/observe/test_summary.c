@@ -134,6 +134,23 @@ static void squeeze(char *s)
 	*to = '\0';
 }
 
+/* A figure without its last digits would be another one. */
+static void test_large_figures(void **state)
+{
+	(void)state;
+	rows[ROW_DONE].cov = 150000;
+	rows[ROW_DONE].edges_total = 1500000;
+	for (unsigned width = 0; width < 200; width++) {
+		_autobuf_ struct buf b = BUF_INIT(1 << 20);
+		struct err e;
+
+		assert_int_equal(summary_text(&view, width, false, &b, &e), 0);
+		if (width == 0 || width > 120)
+			assert_non_null(strstr(buf_str(&b), " 150000/1500000 "));
+		assert_null(strstr(buf_str(&b), " 150000/150000 "));
+	}
+}
+
 /* A screen's width is kept, and of what is not the table nothing is lost. */
 static void test_widths(void **state)
 {
@@ -155,7 +172,7 @@ static void test_widths(void **state)
 
 		assert_int_equal(summary_text(&view, widths[i], false, &b, &e), 0);
 		assert_int_equal(summary_text(&view, 0, false, &wide, &e), 0);
-		assert_non_null(strstr(buf_str(&b), " crashes\n")); /* the column's title */
+		assert_non_null(strstr(buf_str(&b), " failures\n")); /* the column's title */
 		in = buf_slice(&b);
 		while (scan_line(&in, &line))
 			assert_true(line.n <= widths[i]);
@@ -507,9 +524,10 @@ static void test_no_room(void **state)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, each_setup, each_teardown)
 
 static const struct CMUnitTest tests[] = {
-    CASE(test_counts),	    CASE(test_text),  CASE(test_widths),   CASE(test_escapes),
-    CASE(test_text_doubts), CASE(test_json),  CASE(test_given_up), CASE(test_text_lost),
-    CASE(test_target_json), CASE(test_lines), CASE(test_hostile),  CASE(test_no_room),
+    CASE(test_counts),	  CASE(test_text),	  CASE(test_widths), CASE(test_large_figures),
+    CASE(test_escapes),	  CASE(test_text_doubts), CASE(test_json),   CASE(test_given_up),
+    CASE(test_text_lost), CASE(test_target_json), CASE(test_lines),  CASE(test_hostile),
+    CASE(test_no_room),
 };
 
 UNIT_MAIN(tests)

@@ -62,7 +62,7 @@ static void test_order(void **state)
 	}
 	assert_ptr_equal(strstr(text,
 				"58m00s left of 1h00m  1 of 2 workers busy  3 of 5 targets done  "
-				"3 crashes  0 new inputs  run 20210304-050607\n"),
+				"3 failures  0 new inputs  run 20210304-050607\n"),
 			 text);
 	assert_non_null(strstr(text, "startup-failed"));
 	assert_non_null(strstr(text, "100MiB/2GiB")); /* of what runs: now; else the peak */
@@ -165,7 +165,7 @@ static void test_widths(void **state)
 		size_t longest = 0, len;
 
 		draw(t[i].columns, 40, text, sizeof(text));
-		has_cell(text, "fuzzes", "crashes", "0");
+		has_cell(text, "fuzzes", "failures", "0");
 		has_cell(text, "fuzzes", "last find", "-");
 		has_cell(text, "waits", "time", "0ms");
 		has_cell(text, "broken", "cov", "0");
@@ -185,7 +185,7 @@ static void test_widths(void **state)
 		assert_int_equal(
 		    strncmp(text,
 			    "58m00s left of 1h00m  1 of 2 workers busy  3 of 5 targets "
-			    "done  3 crashes",
+			    "done  3 failures",
 			    73),
 		    0);
 	}
@@ -195,7 +195,7 @@ static void test_widths(void **state)
 	rows[ROW_CRASHED].name = "a_target_with_a_name_of_no_usual_length_fuzzer";
 	/* No screen: all of it. */
 	draw(0, 40, text, sizeof(text));
-	assert_non_null(strstr(text, "  3 crashes  0 new inputs  run 20210304-050607\n"));
+	assert_non_null(strstr(text, "  3 failures  0 new inputs  run 20210304-050607\n"));
 	assert_non_null(strstr(text, "\na_target_with_a_name_of_no_usual_length_fuzzer "));
 	has_cell(text, "ended", "restarts", "0");
 	assert_non_null(strstr(text, " no such file\n"));
