@@ -103,6 +103,14 @@ static bool ninja_step(struct slice line, struct slice *ret)
 	return ret->n > 0;
 }
 
+static bool is_trimmed(struct slice line, const char *text)
+{
+	scan_blanks(&line);
+	while (line.n > 0 && (line.p[line.n - 1] == ' ' || line.p[line.n - 1] == '\r'))
+		line.n--;
+	return slice_eq(line, slice_of(text));
+}
+
 /* "make: *** [Makefile:9: out/a] Error 1".  Make itself ends with 2: the make below has then named
  * the step. */
 static bool make_step(struct slice line, struct slice *ret)
@@ -113,7 +121,7 @@ static bool make_step(struct slice line, struct slice *ret)
 		line.p++;
 		line.n--;
 	}
-	if (!scan_until(&line, ']', line.n, &in) || build_says(line, "Error 2"))
+	if (!scan_until(&line, ']', line.n, &in) || is_trimmed(line, "Error 2"))
 		return false;
 	*ret = in;
 	for (size_t i = in.n; i-- > 0 && ret->n == in.n;)

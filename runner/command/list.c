@@ -95,8 +95,8 @@ static json_t *target_json(const struct target *t)
 
 	for (size_t i = 0; dirs && i < t->seed_dirs.n; i++)
 		(void)!json_array_append_new(dirs, text_or_null(t->seed_dirs.v[i]));
-	return json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "name", t->name,
-			 "engine", t->engine->name, "binary", t->binary, "bytes",
+	return json_pack("{s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "name", t->name,
+			 "engine", t->engine->name, "binary", text_or_null(t->binary), "bytes",
 			 (json_int_t)t->size, "dictionary", text_or_null(t->dict), "seed_archive",
 			 text_or_null(t->seed_archive), "in_tree", dirs, "label",
 			 text_or_null(t->label), "build", text_or_null(t->build), "unbuilt",

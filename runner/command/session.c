@@ -65,6 +65,9 @@ static int read_builds(struct session *s)
 	if (r == EXIT_DONE && s->state &&
 	    build_record_load(s->state->dirfd, v, c->n_built, s->built, &e) < 0)
 		r = fail(EXIT_MACHINE, "%s (fuzzcell build makes it anew)", e.msg);
+	for (size_t i = 0; r == EXIT_DONE && i < c->n_built; i++)
+		if (!build_wanted(&v[i])) /* it had a build once, of which nothing counts now */
+			discover_built_done(&s->built[i]);
 	if (opened) {
 		state_close(s->state);
 		s->state = NULL;

@@ -318,7 +318,8 @@ int bazel_labels(const struct bazel *b, struct strv *ret, char partial[BAZEL_SAI
 	if (code == BAZEL_OK)
 		*partial = '\0';
 	else if (!*partial)
-		snprintf(partial, BAZEL_SAID_MAX, "%s query does not say why", b->program);
+		snprintf(partial, BAZEL_SAID_MAX,
+			 "a package could not be loaded; %s query does not say which", b->program);
 	sort_unique(ret);
 	return 0;
 }

@@ -32,10 +32,15 @@ static struct slice trimmed(struct slice s)
 	return s;
 }
 
+/* Of a long line of an error its end, for `block` has the beginning. */
 static void keep_last(struct bazel_said *s, struct slice line)
 {
+	size_t from;
+
+	s->whole_last = line.n;
 	s->n_last = line.n < sizeof(s->last) ? line.n : sizeof(s->last);
-	memcpy(s->last, line.p, s->n_last);
+	from = s->at == BAZEL_SAID_NONE ? 0 : line.n - s->n_last;
+	memcpy(s->last, line.p + from, s->n_last);
 }
 
 static void add(struct bazel_said *s, struct slice line)
@@ -108,14 +113,14 @@ bool bazel_said_end(struct bazel_said *s, char out[BAZEL_SAID_MAX])
 	lines_end(&s->lines, on_line, s);
 	error = s->at != BAZEL_SAID_NONE;
 	last = s->n_last < BAZEL_SAID_MAX / 2 ? s->n_last : BAZEL_SAID_MAX / 2;
-	if (!error || s->n == s->n_last) {
+	if (!error || (s->n == s->n_last && s->whole_last == s->n_last)) {
 		snprintf(text, sizeof(text), "%.*s", (int)s->n_last, s->last);
 	} else if (s->n < BAZEL_SAID_MAX) {
 		snprintf(text, sizeof(text), "%.*s", (int)s->n, s->block);
 	} else {
 		head = BAZEL_SAID_MAX - sizeof(gap) - last;
 		snprintf(text, sizeof(text), "%.*s%s%.*s", (int)head, s->block, gap, (int)last,
-			 s->last);
+			 s->last + s->n_last - last);
 	}
 	blanks(text, strlen(text));
 	snprintf(out, BAZEL_SAID_MAX, "%.*s", BAZEL_SAID_MAX - 1,

@@ -14,7 +14,7 @@ struct bazel_said {
 	char block[BAZEL_BLOCK_MAX]; /* the error's lines, joined; cut when they do not fit */
 	size_t n;
 	char last[BAZEL_SAID_MAX]; /* the error's last line; without an error, the last of all */
-	size_t n_last;
+	size_t n_last, whole_last; /* kept, and as it was */
 	enum { BAZEL_SAID_NONE, BAZEL_SAID_ERROR, BAZEL_SAID_TRACEBACK, BAZEL_SAID_OVER } at;
 };
 

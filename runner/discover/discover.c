@@ -179,11 +179,35 @@ static int reserve(struct target_list *io, const struct target_list *fresh, stru
 	return 0;
 }
 
+static bool is_listed(const struct target_list *l, const char *name)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->v[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* What one source did not make any more, another one may make now. */
+static void drop_missing(struct target_list *io, const struct target_list *fresh)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < io->n; i++) {
+		if (io->v[i].missing && is_listed(fresh, io->v[i].name))
+			target_done(&io->v[i]);
+		else
+			io->v[n++] = io->v[i];
+	}
+	io->n = n;
+}
+
 /* Empties fresh into io. */
 static int merge(struct target_list *io, struct target_list *fresh, struct err *e)
 {
-	int r = check_names(fresh, io, e);
+	int r;
 
+	drop_missing(io, fresh);
+	r = check_names(fresh, io, e);
 	if (r < 0)
 		return r;
 	if (io->n + fresh->n > DISCOVER_MAX_TARGETS)
@@ -248,24 +272,19 @@ static int set_old_apart(const struct discover_source *s, struct target_list *l,
 	return r == 0 && n > 0 ? name_old(s, l, n, e) : r;
 }
 
-static bool is_listed(const struct target_list *l, const char *name)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (strcmp(l->v[i].name, name) == 0)
-			return true;
-	return false;
-}
-
-/* After a build that failed: the targets of an earlier build that it did not make. */
-static int add_missing(const struct discover_source *s, struct target_list *l, struct err *e)
+/* After a build that failed: the targets of an earlier build that it did not make, and that no
+ * source before this one has. */
+static int add_missing(const struct discover_source *s, const struct target_list *before,
+		       struct target_list *l, struct err *e)
 {
 	const struct discover_built *b = s->built;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < b->labels.n && i < b->whys.n; i++) {
-		struct target t = {.engine = &engine_libfuzzer};
+		struct target t = {.engine = &engine_libfuzzer, .missing = true};
 
-		if (!names_target_ok(slice_of(b->labels.v[i])) || is_listed(l, b->labels.v[i]))
+		if (!names_target_ok(slice_of(b->labels.v[i])) || is_listed(l, b->labels.v[i]) ||
+		    is_listed(before, b->labels.v[i]))
 			continue;
 		t.name = sys_strdup(b->labels.v[i]);
 		t.binary = sys_asprintf("%s/%s", s->path, b->labels.v[i]);
@@ -362,6 +381,11 @@ static int look_as_owner(const struct discover_source *s, source_fn *fn, struct 
 	return r < 0 ? say_rights(&rights, e) : 0;
 }
 
+static bool has_missing(const struct discover_source *s)
+{
+	return s->built && s->built->labels.n > 0 && strcmp(s->type, "directory") == 0;
+}
+
 int discover_add(const struct discover_source *s, struct target_list *io, struct err *e)
 {
 	static const struct {
@@ -380,10 +404,12 @@ int discover_add(const struct discover_source *s, struct target_list *io, struct
 		if (strcmp(sources[i].type, s->type) != 0)
 			continue;
 		r = look_as_owner(s, sources[i].fn, &fresh, e);
+		if (r == -ENOENT && has_missing(s)) /* a build removed it first, and failed */
+			r = 0;
 		if (r == 0 && s->built && s->built->fresh_us)
 			r = set_old_apart(s, &fresh, e);
-		if (r == 0 && s->built && strcmp(s->type, "directory") == 0)
-			r = add_missing(s, &fresh, e);
+		if (r == 0 && has_missing(s))
+			r = add_missing(s, io, &fresh, e);
 		if (r == 0)
 			r = merge(io, &fresh, e);
 		return r < 0 ? err_wrap(e, "%s", s->path) : 0;

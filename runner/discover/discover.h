@@ -37,7 +37,8 @@ struct target {
 	/* Why it has no binary that may be run ("//a:b did not build"), printable; NULL: it
 	 * has.  `binary` is then a path where nothing is. */
 	char *unbuilt;
-	char *build; /* the command that builds it, for a person; NULL: unknown */
+	bool missing; /* an earlier build made it, and the last one failed */
+	char *build;  /* the command that builds it, for a person; NULL: unknown */
 	/* Of a Bazel workspace, else NULL: its label; from the workspace, where `build` leaves its
 	 * program, and its in-tree corpora ("a/x b/y"; NULL: none). */
 	char *label, *made, *corpus;

@@ -316,12 +316,14 @@ static void test_missing_ones(void **state)
 	CLEANUP(discover_built_done) struct discover_built built = {.fresh_us = 1};
 	static const char *const names[] = {"gone_fuzzer", "here_fuzzer", "../up_fuzzer",
 					    "gone_fuzzer"};
-	struct tree t;
+	struct tree t, other;
 	struct discover_source s = {.type = "directory", .path = t.path, .built = &built};
+	struct discover_source second = {.type = "directory", .path = other.path};
 	struct err e;
 
 	(void)state;
 	tree_make(&t);
+	tree_make(&other);
 	tree_program(&t, "here_fuzzer", MARK);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		assert_int_equal(strv_add(&built.labels, names[i], &e), 0);
@@ -332,7 +334,19 @@ static void test_missing_ones(void **state)
 	assert_null(get_target(&l, "here_fuzzer").unbuilt);
 	assert_string_equal(get_target(&l, "gone_fuzzer").unbuilt, "it did not build");
 	assert_int_equal(l.n_notes, 0);
+	/* A source behind it makes it now; and the directory is gone. */
+	tree_program(&other, "gone_fuzzer", MARK);
+	assert_int_equal(discover_add(&second, &l, &e), 0);
+	assert_int_equal(l.n, 2);
+	assert_null(get_target(&l, "gone_fuzzer").unbuilt);
+	target_list_done(&l);
 	tree_done(&t);
+	assert_int_equal(discover_add(&second, &l, &e), 0);
+	assert_int_equal(discover_add(&s, &l, &e), 0);
+	assert_int_equal(l.n, 2);
+	assert_null(get_target(&l, "gone_fuzzer").unbuilt);
+	assert_string_equal(get_target(&l, "here_fuzzer").unbuilt, "it did not build");
+	tree_done(&other);
 }
 
 static const struct CMUnitTest tests[] = {

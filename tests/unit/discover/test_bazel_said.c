@@ -82,6 +82,13 @@ static void test_long(void **state)
 	bazel_said_feed(&s, slice_of(text));
 	assert_true(bazel_said_end(&s, out));
 	assert_int_equal(out[0], 'x');
+	/* Of one long line the end is there, too. */
+	s = (struct bazel_said){.n = 0};
+	snprintf(text, sizeof(text), "ERROR: first%0500d last\n", 0);
+	bazel_said_feed(&s, slice_of(text));
+	assert_true(bazel_said_end(&s, out));
+	assert_memory_equal(out, "first000", 8);
+	assert_string_equal(out + strlen(out) - 7, "00 last");
 }
 
 static const struct CMUnitTest tests[] = {
