@@ -7,8 +7,8 @@
 # usage: [B=build] deb/build.sh        `make deb`; B is relative to the project's directory
 #        deb/build.sh --version        only prints the version
 #
-# The version is VERSION of the Makefile where its tag is, VERSION+gitDATE.COMMIT after that tag, and
-# VERSION~gitDATE.COMMIT before it; with files that are not committed it ends in ".changed".  Without
+# The version is VERSION of the Makefile where its tag is, VERSION+gitTIME.COMMIT after that tag, and
+# VERSION~gitTIME.COMMIT before it; with files that are not committed it ends in ".changed".  Without
 # git it is VERSION.
 #
 # DEBFULLNAME and DEBEMAIL name the maintainer (default: the author of the commit).
@@ -27,7 +27,7 @@ version() {
 	local version commit
 
 	version=$(sed -n 's/^VERSION := //p' Makefile)
-	if commit=$(git_says log -1 --date=format:%Y%m%d --format=git%cd.%h --abbrev=12); then
+	if commit=$(TZ=UTC git_says log -1 --date=format-local:%Y%m%d.%H%M%S --format=git%cd.%h --abbrev=12); then
 		git_says diff --quiet HEAD || commit+=.changed
 		if [[ $commit != *.changed && $(git_says tag --points-at HEAD "v$version") ]]; then
 			commit=
@@ -73,6 +73,8 @@ tree() { # VERSION
 	strip --remove-section=.comment --remove-section=.note "$root/usr/bin/fuzzcell"
 	install -m 0644 -t "$doc" {README,CONTRIBUTING,SECURITY}.md deb/copyright
 	install -D -m 0644 -t "$doc/docs" docs/*.md docs/alerts.yml docs/grafana.json
+	mkdir "$doc/examples"
+	cp -r examples/recipes "$doc/examples/"
 	changelog "$1" >"$doc/changelog"
 	gzip -9n "$doc/changelog" "$root/usr/share/man/man1/fuzzcell.1"
 	install -D -m 0644 deb/default "$root/etc/default/fuzzcell"
