@@ -15,12 +15,27 @@ bool download_allowed(const struct serve_site *s, const struct known_crash *c)
 	return c->security ? s->limits.security_downloads : s->limits.downloads;
 }
 
-/* The ledger's paths may be anybody's: nothing but a crash's own files leaves the machine. */
-static bool is_of_crash(const char *path)
+static bool is_in_vault_of(const char *signature, const char *path)
 {
 	struct slice s = slice_of(path);
+	char name[VAULT_NAME];
+	struct err ignored;
 
-	return scan_lit(&s, SLICE("crashes/"));
+	return vault_name(slice_of(signature), name, &ignored) == 0 &&
+	       scan_lit(&s, SLICE("crashes/")) && scan_lit(&s, slice_of(name)) &&
+	       scan_lit(&s, SLICE("/"));
+}
+
+/* The ledger's paths may be anybody's: nothing but a crash's own files leaves the machine, nor
+ * those of a crash that was merged into it. */
+static bool is_of_crash(const struct known_crash *c, enum ledger_input which)
+{
+	const char *path = ledger_input_path(c, which);
+
+	for (size_t i = 0; i < c->aliases.n; i++)
+		if (is_in_vault_of(c->aliases.v[i], path))
+			return true;
+	return is_in_vault_of(c->signature, path);
 }
 
 bool download_has(const struct serve_site *s, const struct known_crash *c, enum download which)
@@ -30,9 +45,9 @@ bool download_has(const struct serve_site *s, const struct known_crash *c, enum 
 
 	switch (which) {
 	case DOWNLOAD_INPUT:
-		return is_of_crash(ledger_input_path(c, LEDGER_INPUT));
+		return is_of_crash(c, LEDGER_INPUT);
 	case DOWNLOAD_MINIMIZED:
-		return is_of_crash(ledger_input_path(c, LEDGER_MINIMIZED));
+		return is_of_crash(c, LEDGER_MINIMIZED);
 	case DOWNLOAD_REPORT:
 		return vault_open(s->state->dirfd, slice_of(c->signature), c->fuzzer, VAULT_REPORT,
 				  &fd, &ignored) == 0;
@@ -45,7 +60,7 @@ bool download_has(const struct serve_site *s, const struct known_crash *c, enum 
 static int open_input(struct serve_site *s, const struct known_crash *c, enum ledger_input which,
 		      int *ret_fd, struct err *e)
 {
-	if (!is_of_crash(ledger_input_path(c, which)))
+	if (!is_of_crash(c, which))
 		return err_set(e, ENOENT, "no reproducer was kept");
 	return ledger_input_open(s->state->dirfd, c, which, ret_fd, e);
 }

@@ -261,7 +261,7 @@ async function widths(browser) {
     await test('times are those of the reader, with UTC beside them', () => at(1280, { timezoneId: 'Asia/Kolkata' }, 'index.html', async (page) => {
       equal(await page.locator('#targets tbody time').first().innerText(), '2026-11-23 05:00\n11-22 23:30 UTC', 'in a table');
       like(await page.locator('#updated').innerText(), /as of 2026-11-23 05:00 .*11-22 23:30 UTC/, 'in the head');
-      like(await page.locator('footer').innerText(), /fuzzcell \d\S+ Times are of Asia\/(Kolkata|Calcutta), with UTC beside them/, 'foot');
+      like(await page.locator('footer').innerText(), /fuzzcell \d\S+ Times are in Asia\/(Kolkata|Calcutta), with UTC beside them/, 'foot');
       like(await page.locator('#updated').innerText(), /commit 5f0c5f0c5f0c/, 'commit');
     }));
     await test('without JavaScript times are UTC, and say so', () => at(1280, { javaScriptEnabled: false }, 'index.html', async (page) => {

@@ -59,7 +59,7 @@
   const sayZone = () => {
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
     const el = document.getElementById('zone');
-    if (el && document.querySelector('time.local')) el.textContent = `Times are of ${zone}, with UTC beside them.`;
+    if (el && document.querySelector('time.local')) el.textContent = `Times are in ${zone}, with UTC beside them.`;
   };
 
   // --- data ------------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 #define OPEN  "00a1b2c3d4e5f607"
 #define WEAK  "11a1b2c3d4e5f607"
 #define ODD   "odd/../x"
+#define THIEF "7777777777777777"
 #define PLACE "/downloads/" OPEN
 
 /* "hello": its SHA-1. */
@@ -28,6 +29,8 @@ static void write_ledger(const char *path, const char *sha1)
 		 "\"" WEAK "\": {\"fuzzer\": \"z_fuzzer\", \"crash_type\": \"UAF\", \"state\": "
 		 "\"new\", \"security\": true, \"crash_file\": \"crashes/" WEAK "/input\"},"
 		 "\"" ODD "\": {\"fuzzer\": \"z_fuzzer\", \"crash_type\": \"Odd\", \"crash_file\": "
+		 "\"crashes/o-odd%%2F..%%2Fx/input\"},"
+		 "\"" THIEF "\": {\"fuzzer\": \"z_fuzzer\", \"crash_type\": \"X\", \"crash_file\": "
 		 "\"crashes/" WEAK "/input\"}}",
 		 path, sha1);
 	scratch_write(dir.fd, "known_crashes.json", text);
@@ -41,6 +44,8 @@ static int setup(void **state)
 	scratch_write(dir.fd, "crashes/" OPEN "/input", "hello");
 	scratch_write(dir.fd, "crashes/" OPEN "/report.txt", "==1==ERROR: \x1b[31m\xff\n");
 	scratch_write(dir.fd, "crashes/" WEAK "/input", "SECRET");
+	site_mkdir("crashes/o-odd%2F..%2Fx");
+	scratch_write(dir.fd, "crashes/o-odd%2F..%2Fx/input", "odd");
 	write_ledger("crashes/" OPEN "/input", HELLO);
 	return 0;
 }
@@ -121,6 +126,8 @@ static void test_withheld(void **state)
 
 	(void)state;
 	assert_int_equal(code("/downloads/" WEAK "/input.bin"), -EPERM);
+	/* Nor through a record that names another crash's file. */
+	assert_int_equal(code("/downloads/" THIEF "/input.bin"), -ENOENT);
 	has_not("/crashes/" WEAK ".html", "input.bin");
 	has("/crashes/" WEAK ".html", "not of a security-relevant crash");
 	j = get_json("/api/v1/crashes/" WEAK ".json");
