@@ -64,10 +64,14 @@ static bool from_series(const struct state *s, const struct known_crash *c,
 /* --- the last commit without it ---------------------------------------------------- */
 
 /* Runs are named after the time at which they began. */
-static bool is_without(const json_t *line, const struct known_crash *c)
+static bool is_before(const json_t *line, const struct known_crash *c)
 {
-	return json_get_u64(line, "execs") > 0 && *json_get_text(line, "commit") &&
-	       strcmp(json_get_text(line, "run"), c->first_seen.run) < 0;
+	return strcmp(json_get_text(line, "run"), c->first_seen.run) < 0;
+}
+
+static bool is_fuzzed(const json_t *line)
+{
+	return json_get_u64(line, "execs") > 0 && *json_get_text(line, "commit");
 }
 
 static void clean_at(const struct state *s, const struct known_crash *c, struct publish_past *ret)
@@ -83,10 +87,16 @@ static void clean_at(const struct state *s, const struct known_crash *c, struct 
 	for (size_t i = json_array_size(lines); i-- > 0;) {
 		const json_t *line = json_array_get(lines, i);
 
-		if (!is_without(line, c))
+		if (!is_before(line, c))
 			continue;
-		(void)snprintf(ret->clean_at, sizeof(ret->clean_at), "%s",
-			       json_get_text(line, "commit"));
+		/* What waited for triage at its end may have been this crash. */
+		if (json_get_u64(line, "untriaged") > 0)
+			return;
+		if (!is_fuzzed(line))
+			continue;
+		if (strcmp(json_get_text(line, "commit"), c->first_seen.commit) != 0)
+			(void)snprintf(ret->clean_at, sizeof(ret->clean_at), "%s",
+				       json_get_text(line, "commit"));
 		return;
 	}
 }

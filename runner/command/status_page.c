@@ -79,7 +79,8 @@ static void say_progress(struct page *p)
 	char a[UNITS_MAX], b[UNITS_MAX], c[UNITS_MAX];
 	uint64_t cov = number(p, "cov"), edges = number(p, "edges");
 
-	line(p, "time", "%s, of it %s in cells; %s of CPU time, waited for a CPU %.0f%% of it",
+	line(p, "time",
+	     "%s, %s of it in cells; %s of CPU time; waited for a CPU %.0f%% of the time",
 	     time_of(p, "wall_seconds", a), time_of(p, "cell_seconds", b),
 	     time_of(p, "cpu_seconds", c), percent(p->target, "starved_share"));
 	line(p, "inputs", "%s executed, %s a second of CPU time; at most %s each",

@@ -60,7 +60,8 @@ static const struct key root_keys[] = {
     {"symbolizer", VALUE_PATH, KEY_ABSOLUTE, AT(symbolizer),
      .help = "llvm-symbolizer as seen in a cell; unset: the newest one of the host"},
     {"source_dir", VALUE_PATH, AT(source_dir),
-     .help = "the work tree whose paths stand in issues; unset: trigger.repository"},
+     .help =
+	 "the work tree in which the files of a stack are looked up; unset: trigger.repository"},
     {"source_link", VALUE_TEXT, AT(source_link), .wrong = wrong_link,
      .help = "page of a source line, with {commit}, {path} and {line}; unset: GitHub's of "
 	     "github.repository"},

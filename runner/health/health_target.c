@@ -303,7 +303,7 @@ static void judge_growth(const struct health_view *v, struct health *h)
 	if (since == 0 || v->t->fuzzed < since + AT_GROWN_S || h->n > 0)
 		return;
 	health_add(h, HEALTH_NOT_GROWING, HEALTH_NOTE,
-		   "it was fuzzed for another %s without a new edge: %.0f of %.0f",
+		   "no run in the last %s reached a new edge: %.0f of %.0f",
 		   units_time((v->t->fuzzed - since) * USEC_PER_SEC, time), v->cov, v->edges);
 }
 

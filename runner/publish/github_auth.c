@@ -156,7 +156,8 @@ static bool is_text(const json_t *j, const char *key, const char *want)
  * counts: better a stranger's, which a person can remove, than a second issue of each crash. */
 static bool is_blind(struct github *g, const json_t *item)
 {
-	if (g->login[0] || json_is_string(json_object_get(item, "author_association")))
+	if (g->login[0] || json_is_string(json_object_get(item, "author_association")) ||
+	    strcmp(g->config->api, "https://api.github.com") == 0)
 		return false;
 	g->blind = true;
 	return true;

@@ -168,7 +168,8 @@ bool issue_set_state(struct work *w, bool open);
 /* Puts the event's reproducer in the place of the issue's, if that is still marked. */
 bool issue_edit(struct work *w);
 bool comment_once(struct work *w); /* github_comment.c */
-/* The text for %REPRODUCER%, in progress: github_upload.c */
+/* The text for %REPRODUCER%, in progress: github_upload.c.  Without an upload it begins so. */
+#define UPLOAD_NOT "It is not attached"
 bool upload_reproducer(struct work *w);
 bool upload_branch(struct work *w, struct answer *a); /* github_branch.c */
 

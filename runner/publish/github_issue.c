@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/publish/github_internal.h"
+#include "runner/publish/render.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -125,6 +126,9 @@ bool issue_edit(struct work *w)
 	if (!upload_reproducer(w))
 		return false;
 	reproducer = json_string_value(json_object_get(w->d->progress, "reproducer"));
+	if (reproducer && strncmp(reproducer, UPLOAD_NOT, strlen(UPLOAD_NOT)) == 0 &&
+	    strstr(event_text(w, "body"), RENDER_REPRODUCER))
+		return true; /* the one that is there stays */
 	github_call(w->g, "GET", w->issue.url, NULL, &was);
 	if (!work_ok(w, &was, "read the issue"))
 		return false;

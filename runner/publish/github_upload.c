@@ -49,8 +49,8 @@ static bool not_there(struct work *w, const char *path, const char *why)
 	for (char *p = clean; *p; p++) /* of a server: no link, no name, no code */
 		if (strchr("`<>[]@#*_&|\\~!", *p))
 			*p = ' ';
-	(void)snprintf(text, sizeof(text),
-		       "It is not attached (%s); where it was found it is `%s`.", clean, path);
+	(void)snprintf(text, sizeof(text), UPLOAD_NOT " (%s); where it was found it is `%s`.",
+		       clean, path);
 	return keep_text(w, text);
 }
 
@@ -218,7 +218,7 @@ bool upload_reproducer(struct work *w)
 	if (json_object_get(w->d->progress, "reproducer"))
 		return true;
 	if (!path || !path_ok(path))
-		return keep_text(w, "It is not attached.");
+		return keep_text(w, UPLOAD_NOT ".");
 	if (c->upload != UPLOAD_CONTENTS || !c->upload_branch)
 		return not_there(w, path, "as configured");
 	if (read_file(w, &f, &e) < 0)

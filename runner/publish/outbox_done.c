@@ -122,7 +122,7 @@ static int add_told(json_t *record, const struct outbox_entry *t, const char *ho
 
 /* "entries": how many targets the issue names.  "labelled": how many it named when the label was
  * seen first.  The user who set the label knew only of these.  "minimized": whether the issue has
- * the smallest input. */
+ * the smallest input, which is that of "target". */
 static int note_entries(json_t *record, const json_t *event, const struct outbox_outcome *c)
 {
 	json_t *now = json_object_get(event, "entries"), *was = json_object_get(record, "entries");
@@ -135,7 +135,10 @@ static int note_entries(json_t *record, const json_t *event, const struct outbox
 	if (json_is_integer(now))
 		bad |= json_object_set(record, "entries", now);
 	now = json_object_get(event, "minimized");
-	return json_is_boolean(now) ? bad | json_object_set(record, "minimized", now) : bad;
+	if (!json_is_boolean(now) || !json_object_get(event, "target"))
+		return bad;
+	bad |= json_object_set(record, "minimized", now);
+	return bad | json_object_set(record, "target", json_object_get(event, "target"));
 }
 
 int outbox_record(struct outbox *o, const struct outbox_entry *t, const json_t *event,

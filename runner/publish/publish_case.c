@@ -2,6 +2,8 @@
 /* One crash, one destination: is there something to tell? */
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/sys.h"
+#include "runner/crash/ledger_input.h"
 #include "runner/publish/publish_internal.h"
 #include "runner/publish/webhook.h"
 
@@ -181,6 +183,18 @@ static bool is_smaller(const struct publish_case *k)
 	return *c->by[c->lead]->minimized && k->p->now < c->first_seen.time + SMALLER_S;
 }
 
+/* The issue has the same target's input as it was, and the smaller one can be had. */
+static bool issue_has_larger(const struct publish_case *k)
+{
+	const struct known_crash *lead = k->crash->by[k->crash->lead];
+	_autoclose_ int fd = -1;
+	struct err e;
+
+	return json_is_false(json_object_get(k->record, "minimized")) &&
+	       strcmp(outbox_chain_text(k->record, "target"), lead->fuzzer) == 0 &&
+	       ledger_input_open(k->p->state_dirfd, lead, LEDGER_MINIMIZED, &fd, &e) == 0;
+}
+
 /* Nothing that could have changed since it was filed. */
 static bool github_may_want(const struct publish_case *k)
 {
@@ -214,19 +228,17 @@ static bool github_wants(const struct publish_case *k, struct outbox *o, enum pu
 	if (g->on_fixed != ISSUE_NONE && ledger_state_open(c->state) &&
 	    fixed_at(c, LEDGER_FIXED) > 0 && !is_told(k, o, PUBLISH_PARTLY))
 		return true;
-	*ret = PUBLISH_SMALLER;
-	if (is_smaller(k) && json_is_false(json_object_get(k->record, "minimized")) &&
-	    !is_told(k, o, PUBLISH_SMALLER))
-		return true;
-	if (g->on_again == ISSUE_NONE)
-		return false;
-	if (c->state == LEDGER_REGRESSED && !is_told(k, o, PUBLISH_REGRESSED)) {
+	if (g->on_again != ISSUE_NONE && c->state == LEDGER_REGRESSED &&
+	    !is_told(k, o, PUBLISH_REGRESSED)) {
 		*ret = PUBLISH_REGRESSED;
 		return true;
 	}
 	*ret = PUBLISH_AGAIN; /* what waits for this issue says as much */
-	return seen_in_this_run(k) && !outbox_chain_waits(o, k->chain) &&
-	       !is_told(k, o, PUBLISH_AGAIN);
+	if (g->on_again != ISSUE_NONE && seen_in_this_run(k) && !outbox_chain_waits(o, k->chain) &&
+	    !is_told(k, o, PUBLISH_AGAIN))
+		return true;
+	*ret = PUBLISH_SMALLER;
+	return is_smaller(k) && issue_has_larger(k) && !is_told(k, o, PUBLISH_SMALLER);
 }
 
 /* --- a webhook ------------------------------------------------------------------ */

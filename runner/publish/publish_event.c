@@ -24,6 +24,7 @@ struct gathered {
 	char binary[NAME_MAX + 3];
 	struct engine_cmd command;
 	struct publish_past past;
+	json_t *meta; /* of the report */
 };
 
 static void gathered_done(struct gathered *g)
@@ -31,6 +32,7 @@ static void gathered_done(struct gathered *g)
 	free(g->report);
 	free(g->input);
 	engine_cmd_done(&g->command);
+	json_decref(g->meta);
 }
 
 /* --- gathering: what cannot be read is left out -------------------------------- */
@@ -87,6 +89,20 @@ static void gather_input(const struct publish_case *k, struct gathered *g)
 		(void)!read_input(fd, g, &e);
 }
 
+/* The commit of the build that printed the report: that of another target, or of the first
+ * sighting, may be another one. */
+static void gather_commit(const struct publish_case *k, struct gathered *g)
+{
+	_autofree_ char *text = NULL;
+	struct err e;
+	size_t n;
+
+	if (vault_read(k->p->state_dirfd, slice_of(k->crash->signature), k->entry->fuzzer,
+		       VAULT_META, &text, &n, &e) == 0)
+		(void)!json_parse((struct slice){text, n}, &g->meta, &e);
+	g->r.built_of = json_get_text(g->meta, "commit");
+}
+
 /* The places of the stack's first functions that are the repository's. */
 static void gather_places(const struct publish_case *k, struct gathered *g)
 {
@@ -106,6 +122,7 @@ static void gather_places(const struct publish_case *k, struct gathered *g)
 		g->r.n_places++;
 	}
 	g->r.link = from->link;
+	gather_commit(k, g);
 	crash_report_done(&report);
 }
 
@@ -312,7 +329,7 @@ static int for_github(const struct publish_case *k, enum publish_what w, json_t 
 	r = issue_texts(k, &g, w, j, e);
 	if (r == 0 && (w == PUBLISH_NEW || w == PUBLISH_FOUND))
 		r = set(j, "entries", json_integer((json_int_t)k->crash->n_by), e);
-	if (r == 0 && w == PUBLISH_NEW)
+	if (r == 0 && (w == PUBLISH_NEW || w == PUBLISH_SMALLER))
 		r = set(j, "minimized",
 			json_boolean(g.r.minimized || g.r.redacted || !g.r.input_bytes), e);
 	if (r == 0)

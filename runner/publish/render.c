@@ -111,9 +111,8 @@ static int place(const struct render_crash *r, const struct render_place *at, st
 {
 	_autobuf_ struct buf url = BUF_INIT(URL_MAX);
 	char text[SOURCE_PATH_MAX + 24];
-	bool linked =
-	    r->link && at->line > 0 &&
-	    source_link(r->link, r->crash->first_seen.commit, at->path, at->line, &url, e) == 0;
+	bool linked = r->link && r->built_of && at->line > 0 &&
+		      source_link(r->link, r->built_of, at->path, at->line, &url, e) == 0;
 	int rc = linked ? buf_add(out, SLICE("["), e) : 0;
 
 	(void)snprintf(text, sizeof(text), at->line ? "%s:%llu" : "%s", at->path, U(at->line));

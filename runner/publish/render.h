@@ -64,6 +64,7 @@ struct render_crash {
 	struct render_place places[RENDER_PLACES];
 	size_t n_places;
 	const char *link;     /* what source_link() takes; NULL: the places are no links */
+	const char *built_of; /* the commit of the report's build */
 	const char *clean_at; /* the last commit that was fuzzed without it; NULL: unknown */
 	struct {
 		bool known;

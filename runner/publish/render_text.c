@@ -73,9 +73,11 @@ static bool is_path_at(struct slice s, size_t at, struct slice path)
 	struct slice rest = {s.p + at, s.n - at};
 	char before = at > 0 ? s.p[at - 1] : ' ';
 
-	if (path.n == 0 || (before != '/' && is_of_name(before) && !isupper((unsigned char)before)))
+	bool flag = at > 1 && s.p[at - 2] == '-' && isupper((unsigned char)before);
+
+	if (path.n == 0 || before == '/' || (is_of_name(before) && !flag))
 		return false;
-	return before != '/' && scan_lit(&rest, path) && (rest.n == 0 || !is_of_name(*rest.p));
+	return scan_lit(&rest, path) && (rest.n == 0 || !is_of_name(*rest.p));
 }
 
 /* None of the replacements, and no two ends that meet, make one of the words again. */

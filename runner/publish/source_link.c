@@ -2,7 +2,6 @@
 #include "runner/publish/source_link.h"
 
 #include "base/cleanup.h"
-#include "base/fs.h"
 #include "base/scan.h"
 #include "base/sys.h"
 
@@ -36,10 +35,10 @@ static int find_link(const struct config *c, struct sources *s, struct err *e)
 static int find_dir(const struct config *c, struct sources *s, struct err *e)
 {
 	const char *dir = config_source_dir(c);
-	struct err why;
 
 	dir = dir ? dir : config_trigger(c)->repository;
-	if (!dir || fs_open_dir(AT_FDCWD, dir, &s->dirfd, &why) < 0)
+	s->dirfd = dir ? sys_openat(AT_FDCWD, dir, O_PATH | O_DIRECTORY | O_CLOEXEC, 0) : -1;
+	if (s->dirfd < 0)
 		return 0;
 	s->dir = sys_strdup(dir);
 	if (!s->dir)
@@ -73,7 +72,9 @@ void sources_close(struct sources *s)
 
 /* --- paths ------------------------------------------------------------------------ */
 
-/* Without "." and empty components; false: it has "..", or is too long. */
+/* Without "." and empty components, and with ".." taken as text: whether the file is there is asked
+ * afterwards.  A leading ".." is left out, for it leaves a directory that is not known.  False: it
+ * is empty, or too long. */
 static bool tidy(const char *file, char out[SOURCE_PATH_MAX])
 {
 	struct slice rest = slice_of(file), part;
@@ -89,7 +90,12 @@ static bool tidy(const char *file, char out[SOURCE_PATH_MAX])
 		rest = (struct slice){rest.p + len, rest.n - len};
 		if (part.n == 0 || slice_eq(part, SLICE(".")))
 			continue;
-		if (slice_eq(part, SLICE("..")) || n + part.n + 2 > SOURCE_PATH_MAX)
+		if (slice_eq(part, SLICE(".."))) {
+			while (n > 0 && out[--n] != '/')
+				;
+			continue;
+		}
+		if (n + part.n + 2 > SOURCE_PATH_MAX)
 			return false;
 		if (n > 0)
 			out[n++] = '/';
@@ -119,7 +125,7 @@ bool source_path(const struct sources *s, const char *file, char ret[SOURCE_PATH
 		return false;
 	if (strncmp(file, s->dir, n) == 0 && file[n] == '/' && tidy(file + n, ret))
 		return is_file(s->dirfd, ret);
-	if (strncmp(file, "/usr/", 5) == 0)
+	if (strncmp(file, "/usr/", 5) == 0 && strncmp(file, "/usr/src/", 9) != 0)
 		return false;
 	for (at = ret; !is_file(s->dirfd, at); at++) {
 		at = strchr(at, '/');

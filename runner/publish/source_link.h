@@ -30,8 +30,8 @@ enum { SOURCE_PATH_MAX = 512 };
 
 /* The path below the work tree of `file`, which a report names: what follows the tree's own path,
  * else the longest ending that is a file there.  Of "/build/demo/src/a.c" it can be "src/a.c".
- * No symbolic link is followed.  Files of the system ("/usr/...") have none.  False: there is
- * none. */
+ * No symbolic link is followed.  Files of the system ("/usr/...", but not "/usr/src/...") have
+ * none.  False: there is none. */
 bool source_path(const struct sources *s, const char *file, char ret[SOURCE_PATH_MAX]);
 
 /* A template has "{commit}", "{path}" and "{line}" in it.  Appends the URL; what of path is not

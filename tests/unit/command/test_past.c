@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 
 static char s_run[] = "20260105-000000", s_target[] = "t";
-static const struct known_crash crash = {.fuzzer = s_target, .first_seen = {.run = s_run}};
+static char s_commit[] = "ddd";
+static const struct known_crash crash = {.fuzzer = s_target,
+					 .first_seen = {.run = s_run, .commit = s_commit}};
 
 static int past_setup(void **state)
 {
@@ -40,6 +42,18 @@ static void test_clean_at(void **state)
 	past_of(&state_of, &crash, &got);
 	assert_string_equal(got.clean_at, "bbb");
 	assert_false(got.known);
+	/* What waited for triage may have been this crash; of the same commit it says nothing. */
+	scratch_write(dir.fd, "stats/targets/t.jsonl",
+		      "{\"run\": \"20260101-000000\", \"commit\": \"aaa\", \"execs\": 5}\n"
+		      "{\"run\": \"20260102-000000\", \"commit\": \"bbb\", \"execs\": 5, "
+		      "\"untriaged\": 1}\n");
+	past_of(&state_of, &crash, &got);
+	assert_string_equal(got.clean_at, "");
+	scratch_write(dir.fd, "stats/targets/t.jsonl",
+		      "{\"run\": \"20260101-000000\", \"commit\": \"aaa\", \"execs\": 5}\n"
+		      "{\"run\": \"20260102-000000\", \"commit\": \"ddd\", \"execs\": 5}\n");
+	past_of(&state_of, &crash, &got);
+	assert_string_equal(got.clean_at, "");
 }
 
 /* While its run lives there are only the points of its curve. */
@@ -73,7 +87,8 @@ static void test_statistics(void **state)
 static void test_names(void **state)
 {
 	static char up[] = "../x", target[] = "t";
-	const struct known_crash bad = {.fuzzer = target, .first_seen = {.run = up}};
+	const struct known_crash bad = {.fuzzer = target,
+					.first_seen = {.run = up, .commit = s_commit}};
 	struct publish_past got;
 
 	(void)state;

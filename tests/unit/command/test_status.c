@@ -73,8 +73,8 @@ static void test_page(void **state)
 	    buf_str(&out),
 	    "png: fuzzing\n"
 	    "note        a\\x1bb\n"
-	    "time        2m00s, of it 1m40s in cells; 1m30s of CPU time, waited for a CPU 5% of "
-	    "it\n"
+	    "time        2m00s, 1m40s of it in cells; 1m30s of CPU time; waited for a CPU 5% of "
+	    "the time\n"
 	    "inputs      12.3k executed, 2.1k a second of CPU time; at most 25s each\n"
 	    "coverage    812 of 4000 edges (20%), 2301 features\n"
 	    "last find   1m15s ago\n"

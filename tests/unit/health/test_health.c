@@ -362,7 +362,7 @@ static void does_it_still_grow(void **state)
 	(void)state;
 	t.fuzzed = T0 + 2 * DAY;
 	assert_string_equal(only_of(&t, HEALTH_NOT_GROWING)->reason,
-			    "it was fuzzed for another 2d00h without a new edge: 900 of 2000");
+			    "no run in the last 2d00h reached a new edge: 900 of 2000");
 	t.fuzzed = T0 + 2 * DAY - 1;
 	health_judge(&t, &judged);
 	assert_int_equal(judged.n, 0);

@@ -456,6 +456,10 @@ static void test_smaller(void **state)
 	queue(0); /* the issue is not filed yet */
 	all_done(T0);
 	open_box();
+	/* One that cannot be had takes nothing's place. */
+	assert_int_equal(renameat(dir.fd, "crashes/" A "/minimized", dir.fd, "away"), 0);
+	queue(0);
+	assert_int_equal(renameat(dir.fd, "away", dir.fd, "crashes/" A "/minimized"), 0);
 	queue(1);
 	json_decref(take_ptr(&j));
 	j = event_of("github-smaller-" A);

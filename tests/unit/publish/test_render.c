@@ -402,6 +402,7 @@ static void test_source_dir(void **state)
 	} v[] = {
 	    {"#0 f /src/demo/a.c:3", "#0 f ./a.c:3"},
 	    {"cc -I/src/demo/include '/src/demo'", "cc -I./include '.'"},
+	    {"/work/SDL/src/demo/a.c", "/work/SDL/src/demo/a.c"},
 	    {"/src/demo/state/x", ".../x"}, /* the state directory lies in it */
 	    {"/src/demo2/a.c /src/demo.d /src/demo_x", "/src/demo2/a.c /src/demo.d /src/demo_x"},
 	    {"/old/src/demo/a.c ./src/demo/a.c x//src/demo",
@@ -431,6 +432,7 @@ static void test_places(void **state)
 	r.places[1] = (struct render_place){"src/`x`.c", 0};
 	r.n_places = 2;
 	r.clean_at = "beef01";
+	r.built_of = "c0ffee";
 	r.link = "https://host/o/n/blob/{commit}/{path}#L{line}";
 	has(body_of(&r, &b), "**In the sources:** [`src/a b.c:12`](https://host/o/n/blob/c0ffee/"
 			     "src/a%20b.c#L12), called from ``src/`x`.c``\n");
@@ -439,7 +441,7 @@ static void test_places(void **state)
 	has(body_of(&r, &b), "**In the sources:** `src/a b.c:12`, called from");
 	/* Without a commit there is nothing to link to. */
 	r.link = "https://host/{commit}/{path}";
-	c.first_seen.commit = text("HEAD");
+	r.built_of = "HEAD";
 	has(body_of(&r, &b), "**In the sources:** `src/a b.c:12`, called from");
 	r.redacted = true;
 	has_not(body_of(&r, &b), "src/");
