@@ -371,7 +371,7 @@ static int wrap(struct slice text, unsigned columns, struct buf *out, struct err
 			while (n < line.n && line.p[n] == ' ')
 				n++;
 			line = (struct slice){line.p + n, line.n - n};
-			indent = INDENT;
+			indent = columns > 2 * INDENT ? INDENT : 0;
 		} while (r == 0 && line.n > 0);
 	}
 	return r;
