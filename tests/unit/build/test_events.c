@@ -17,7 +17,7 @@ static int read_events(struct slice text, struct build_result *ret, bool *any, s
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text.p, text.n), (ssize_t)text.n);
 	*ret = (struct build_result){.ok = true};
-	return events_read(fd, &three, ret, any, e);
+	return events_read(fd, &three, &(struct events_beside){NULL, ""}, ret, any, e);
 }
 
 static void reads(const char *text, struct build_result *ret)
