@@ -68,7 +68,7 @@ static void check_body(const struct render_crash *r)
 	MUST(render_body(r, &b, &e) == 0 && b.n <= RENDER_BODY_MAX);
 	check_text(buf_slice(&b), true);
 	check_fences(buf_slice(&b));
-	MUST(count(buf_slice(&b), SLICE("<!--")) == 1);
+	MUST(count(buf_slice(&b), SLICE("<!--")) == 3); /* the marker, around the reproducer */
 	MUST(count(buf_slice(&b), SLICE(RENDER_REPRODUCER)) ==
 	     (r->upload && r->input.p && !render_is_inline(r)));
 	MUST(render_title(r, &title, &e) == 0 && title.n <= RENDER_TITLE_MAX);
@@ -101,11 +101,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				 .build = text,
 				 .binary = text,
 				 .input_path = text,
-				 .state_dir = "/state",
+				 .hide = {"/state", "/src"},
+				 .places = {{.line = size}},
+				 .n_places = 1,
+				 .link = "https://host/{commit}/{path}#L{line}",
+				 .built_of = "c0ffee",
+				 .clean_at = text,
+				 .label = text,
+				 .corpus = text,
 				 .inline_bytes = size % 3 ? 4096 : 3,
 				 .upload = size % 2};
 
 	MUST(text && sig && none);
+	(void)snprintf(r.places[0].path, sizeof(r.places[0].path), "%s", text);
 	check_body(&r);
 	r.report.n = 0;
 	r.binary = r.build = NULL;
