@@ -65,20 +65,25 @@ static const json_t *failed_action(const json_t *event)
 	return NULL;
 }
 
+static char *why_aborted(const struct reading *r, const json_t *aborted)
+{
+	const char *reason = json_string_value(json_object_get(aborted, "reason"));
+	const char *more = json_get_text(aborted, "description");
+
+	reason = reason ? reason : "aborted";
+	if (!*more && *r->said)
+		return sys_asprintf("%.60s, Bazel's first error: %s", reason, r->said);
+	return sys_asprintf("%.60s%s%.200s", reason, *more ? ": " : "", more);
+}
+
 static char *why_not(const struct reading *r, const json_t *event)
 {
 	const json_t *aborted = json_object_get(event, "aborted");
-	const char *reason = json_string_value(json_object_get(aborted, "reason"));
-	const char *more = json_string_value(json_object_get(aborted, "description"));
 	const json_t *action = failed_action(event);
 	const char *part = json_string_value(json_object_get(action, "label")), *line;
 
-	if (aborted && (!more || !*more) && *r->said)
-		return sys_asprintf("%.60s, Bazel's first error: %s", reason ? reason : "aborted",
-				    r->said);
 	if (aborted)
-		return sys_asprintf("%.60s%s%.200s", reason ? reason : "aborted",
-				    more && *more ? ": " : "", more ? more : "");
+		return why_aborted(r, aborted);
 	if (!part)
 		return sys_strdup("it failed");
 	line = actions_line(&r->actions, part,

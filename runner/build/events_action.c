@@ -55,7 +55,9 @@ static bool path_of(const char *uri, char out[URI_MAX])
 		int high = i + 2 < in.n && in.p[i] == '%' ? hex_of(in.p[i + 1]) : -1;
 		int low = high >= 0 ? hex_of(in.p[i + 2]) : -1;
 
-		out[n++] = low >= 0 ? (char)(high << 4 | low) : in.p[i];
+		out[n++] = in.p[i];
+		if (low >= 0)
+			out[n - 1] = (char)(high << 4 | low);
 		if (!out[n - 1])
 			return false;
 		i += low >= 0 ? 2 : 0;

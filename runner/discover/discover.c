@@ -386,6 +386,23 @@ static bool has_missing(const struct discover_source *s)
 	return s->built && s->built->labels.n > 0 && strcmp(s->type, "directory") == 0;
 }
 
+static int add_source(const struct discover_source *s, source_fn *fn, struct target_list *io,
+		      struct err *e)
+{
+	CLEANUP(target_list_done) struct target_list fresh = {0};
+	int r = look_as_owner(s, fn, &fresh, e);
+
+	if (r == -ENOENT && has_missing(s)) /* a build removed it first, and failed */
+		r = 0;
+	if (r == 0 && s->built && s->built->fresh_us)
+		r = set_old_apart(s, &fresh, e);
+	if (r == 0 && has_missing(s))
+		r = add_missing(s, io, &fresh, e);
+	if (r == 0)
+		r = merge(io, &fresh, e);
+	return r < 0 ? err_wrap(e, "%s", s->path) : 0;
+}
+
 int discover_add(const struct discover_source *s, struct target_list *io, struct err *e)
 {
 	static const struct {
@@ -396,24 +413,10 @@ int discover_add(const struct discover_source *s, struct target_list *io, struct
 	    {"manifest", discover_manifest},
 	    {"bazel", discover_bazel},
 	};
-	CLEANUP(target_list_done) struct target_list fresh = {0};
 
-	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
-		int r;
-
-		if (strcmp(sources[i].type, s->type) != 0)
-			continue;
-		r = look_as_owner(s, sources[i].fn, &fresh, e);
-		if (r == -ENOENT && has_missing(s)) /* a build removed it first, and failed */
-			r = 0;
-		if (r == 0 && s->built && s->built->fresh_us)
-			r = set_old_apart(s, &fresh, e);
-		if (r == 0 && has_missing(s))
-			r = add_missing(s, io, &fresh, e);
-		if (r == 0)
-			r = merge(io, &fresh, e);
-		return r < 0 ? err_wrap(e, "%s", s->path) : 0;
-	}
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
+		if (strcmp(sources[i].type, s->type) == 0)
+			return add_source(s, sources[i].fn, io, e);
 	return err_set(e, EINVAL, "'%s': unknown type of source (directory, manifest or bazel)",
 		       s->type);
 }

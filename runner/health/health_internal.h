@@ -25,7 +25,7 @@
 #define AT_EDGES_BROAD	   10000
 #define AT_CORPUS_SMALL	   100
 #define AT_FLAT		   0.05 /* of its edges, in the last nine tenths of its time */
-#define AT_GROWN_S	   (2 * 86400)
+#define AT_GROWN_S	   (UINT64_C(2) * 86400)
 #define AT_FEATURES_MANY   2.0 /* features an edge */
 #define AT_DISK_NEAR	   2   /* times the reserve */
 #define AT_OUTBOX_S	   86400

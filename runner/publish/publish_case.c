@@ -204,6 +204,16 @@ static bool github_may_want(const struct publish_case *k)
 	       c->n_by > 1 || seen_in_this_run(k) || is_smaller(k);
 }
 
+static bool came_back(const struct publish_case *k, struct outbox *o, enum publish_what *ret)
+{
+	*ret = PUBLISH_REGRESSED;
+	if (k->crash->state == LEDGER_REGRESSED && !is_told(k, o, PUBLISH_REGRESSED))
+		return true;
+	*ret = PUBLISH_AGAIN; /* what waits for this issue says as much */
+	return seen_in_this_run(k) && !outbox_chain_waits(o, k->chain) &&
+	       !is_told(k, o, PUBLISH_AGAIN);
+}
+
 static bool github_wants(const struct publish_case *k, struct outbox *o, enum publish_what *ret)
 {
 	const struct github_config *g = k->p->github;
@@ -228,14 +238,7 @@ static bool github_wants(const struct publish_case *k, struct outbox *o, enum pu
 	if (g->on_fixed != ISSUE_NONE && ledger_state_open(c->state) &&
 	    fixed_at(c, LEDGER_FIXED) > 0 && !is_told(k, o, PUBLISH_PARTLY))
 		return true;
-	if (g->on_again != ISSUE_NONE && c->state == LEDGER_REGRESSED &&
-	    !is_told(k, o, PUBLISH_REGRESSED)) {
-		*ret = PUBLISH_REGRESSED;
-		return true;
-	}
-	*ret = PUBLISH_AGAIN; /* what waits for this issue says as much */
-	if (g->on_again != ISSUE_NONE && seen_in_this_run(k) && !outbox_chain_waits(o, k->chain) &&
-	    !is_told(k, o, PUBLISH_AGAIN))
+	if (g->on_again != ISSUE_NONE && came_back(k, o, ret))
 		return true;
 	*ret = PUBLISH_SMALLER;
 	return is_smaller(k) && issue_has_larger(k) && !is_told(k, o, PUBLISH_SMALLER);

@@ -183,15 +183,20 @@ static int seen(const struct known_crash *c, struct buf *out, struct err *e)
 	return r;
 }
 
+static const char *text_of(const char *s)
+{
+	return s ? s : "";
+}
+
 static int facts(const struct render_crash *r, struct buf *out, struct err *e)
 {
 	const struct known_crash *c = r->crash;
 	int rc = fuzzers(c, out, e);
 
-	if (rc == 0 && r->label)
-		rc = fact("Label", r->label, out, e);
-	if (rc == 0 && r->corpus)
-		rc = fact("Corpus", r->corpus, out, e);
+	if (rc == 0)
+		rc = fact("Label", text_of(r->label), out, e);
+	if (rc == 0)
+		rc = fact("Corpus", text_of(r->corpus), out, e);
 	if (rc == 0)
 		rc = type(c, out, e);
 	if (rc == 0)
@@ -206,8 +211,8 @@ static int facts(const struct render_crash *r, struct buf *out, struct err *e)
 		rc = rate(c, out, e);
 	if (rc == 0)
 		rc = fact("Commit", c->first_seen.commit, out, e);
-	if (rc == 0 && r->clean_at)
-		rc = fact("Last commit that was fuzzed without it", r->clean_at, out, e);
+	if (rc == 0)
+		rc = fact("Last commit that was fuzzed without it", text_of(r->clean_at), out, e);
 	if (rc == 0)
 		rc = seen(c, out, e);
 	if (rc == 0)

@@ -67,39 +67,48 @@ static bool is_of_name(char c)
 	return isalnum((unsigned char)c) || strchr("._-", c);
 }
 
-/* s at `at`: a whole path begins there ("-I/src" is one too), and path is its beginning. */
-static bool is_path_at(struct slice s, size_t at, struct slice path)
+/* A whole path begins here ("-I/src" is one too), and path is its beginning.  begin: of all the
+ * text. */
+static bool is_path_at(const char *begin, struct slice rest, struct slice path)
 {
-	struct slice rest = {s.p + at, s.n - at};
-	char before = at > 0 ? s.p[at - 1] : ' ';
+	size_t before = (size_t)(rest.p - begin);
+	bool flag = before > 1 && rest.p[-2] == '-' && isupper((unsigned char)rest.p[-1]);
 
-	bool flag = at > 1 && s.p[at - 2] == '-' && isupper((unsigned char)before);
-
-	if (path.n == 0 || before == '/' || (is_of_name(before) && !flag))
+	if (before > 0 && !flag && (rest.p[-1] == '/' || is_of_name(rest.p[-1])))
 		return false;
-	return scan_lit(&rest, path) && (rest.n == 0 || !is_of_name(*rest.p));
+	return path.n > 0 && scan_lit(&rest, path) && (rest.n == 0 || !is_of_name(*rest.p));
+}
+
+enum { SOURCE_DIR = 4, WORDS };
+
+static const struct word *word_here(const char *begin, struct slice rest,
+				    const struct word words[WORDS])
+{
+	const struct word *w = strchr("<%`/", *rest.p) ? word_at(rest, words, SOURCE_DIR) : NULL;
+
+	if (w)
+		return w;
+	return is_path_at(begin, rest, words[SOURCE_DIR].text) ? &words[SOURCE_DIR] : NULL;
 }
 
 /* None of the replacements, and no two ends that meet, make one of the words again. */
 static int replace(struct slice s, const struct render_hide *hide, struct buf *out, struct err *e)
 {
-	const struct word words[] = {
+	const struct word words[WORDS] = {
 	    {SLICE("<!--"), SLICE("<! --")},
 	    {SLICE(RENDER_REPRODUCER), SLICE("% REPRODUCER %")},
 	    {SLICE("``````````"), SLICE("````` `````")}, /* no fence gets long */
 	    {hide && hide->state_dir ? slice_of(hide->state_dir) : SLICE(""), SLICE("...")},
+	    [SOURCE_DIR] = {hide && hide->source_dir ? slice_of(hide->source_dir) : SLICE(""),
+			    SLICE(".")},
 	};
-	const struct word source = {
-	    hide && hide->source_dir ? slice_of(hide->source_dir) : SLICE(""), SLICE(".")};
+	const char *begin = s.p;
 	size_t run = 0;
 	int r = 0;
 
 	while (r == 0 && run < s.n) {
 		struct slice rest = {s.p + run, s.n - run};
-		const struct word *w = strchr("<%`/", *rest.p) ? word_at(rest, words, 4) : NULL;
-
-		if (!w && is_path_at(s, run, source.text))
-			w = &source;
+		const struct word *w = word_here(begin, rest, words);
 
 		if (!w) {
 			run++;

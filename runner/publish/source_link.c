@@ -72,6 +72,14 @@ void sources_close(struct sources *s)
 
 /* --- paths ------------------------------------------------------------------------ */
 
+/* The length of a path of n bytes without its last component. */
+static size_t parent(const char *path, size_t n)
+{
+	while (n > 0 && path[--n] != '/')
+		;
+	return n;
+}
+
 /* Without "." and empty components, and with ".." taken as text: whether the file is there is asked
  * afterwards.  A leading ".." is left out, for it leaves a directory that is not known.  False: it
  * is empty, or too long. */
@@ -91,8 +99,7 @@ static bool tidy(const char *file, char out[SOURCE_PATH_MAX])
 		if (part.n == 0 || slice_eq(part, SLICE(".")))
 			continue;
 		if (slice_eq(part, SLICE(".."))) {
-			while (n > 0 && out[--n] != '/')
-				;
+			n = parent(out, n);
 			continue;
 		}
 		if (n + part.n + 2 > SOURCE_PATH_MAX)
@@ -118,11 +125,12 @@ static bool is_file(int dirfd, const char *path)
 
 bool source_path(const struct sources *s, const char *file, char ret[SOURCE_PATH_MAX])
 {
-	size_t n = s->dir ? strlen(s->dir) : 0;
+	size_t n;
 	const char *at;
 
-	if (s->dirfd < 0 || !tidy(file, ret))
+	if (!s->dir || s->dirfd < 0 || !tidy(file, ret))
 		return false;
+	n = strlen(s->dir);
 	if (strncmp(file, s->dir, n) == 0 && file[n] == '/' && tidy(file + n, ret))
 		return is_file(s->dirfd, ret);
 	if (strncmp(file, "/usr/", 5) == 0 && strncmp(file, "/usr/src/", 9) != 0)

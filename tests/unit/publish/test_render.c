@@ -403,6 +403,7 @@ static void test_source_dir(void **state)
 	    {"#0 f /src/demo/a.c:3", "#0 f ./a.c:3"},
 	    {"cc -I/src/demo/include '/src/demo'", "cc -I./include '.'"},
 	    {"/work/SDL/src/demo/a.c", "/work/SDL/src/demo/a.c"},
+	    {"/src/demo/src/demo/a.c", "./src/demo/a.c"},
 	    {"/src/demo/state/x", ".../x"}, /* the state directory lies in it */
 	    {"/src/demo2/a.c /src/demo.d /src/demo_x", "/src/demo2/a.c /src/demo.d /src/demo_x"},
 	    {"/old/src/demo/a.c ./src/demo/a.c x//src/demo",
