@@ -24,7 +24,7 @@ enum { EVENTS_LINE_MAX = 1 << 20 };
 #define EVENTS_MAX (UINT64_C(4) << 30) /* bytes of the file */
 
 /* Every label of `labels` (plain, sorted) goes either to ret->built or, with a reason, to
- * ret->failed: one that nothing is said of has failed.  *ret_any: there was an event.
+ * ret->failed.  A label that no event names has failed.  *ret_any: there was an event.
  *
  * rights: those of the workspace's owner, with which the output of a failed action is opened for
  * its first error; NULL: no file is opened.  said: Bazel's own first error, for targets that did

@@ -292,7 +292,7 @@ static int conclude(struct run_args *a, struct state *s, const struct run_dirs *
 		table_screen(STDOUT_FILENO, &columns, &lines);
 	if (summary_text(v, columns, color_wanted(STDOUT_FILENO), &text, &e) == 0) {
 		fflush(stdout);
-		(void)!sys_write_all(STDOUT_FILENO, buf_str(&text), text.n); /* nobody looks */
+		(void)!sys_write_all(STDOUT_FILENO, buf_str(&text), text.n); /* it was closed */
 	}
 	printf("logs and artifacts: %s/logs/%s\n", s->path, d->id);
 	fflush(stdout);

@@ -43,7 +43,7 @@ struct verify {
 	bool repair;
 	unsigned keep; /* generations, when an exchange is ended */
 	verify_fn *found;
-	void (*looked)(void *arg, uint64_t files); /* so many by now; NULL: nobody asks */
+	void (*looked)(void *arg, uint64_t files); /* so many by now; NULL: none */
 	void *arg;
 };
 struct verify_sum {

@@ -72,7 +72,7 @@ bool upload_branch(struct work *w, struct answer *a)
 	struct err e;
 	int r = buf_addf(&path, &e, "/repos/%s/git/ref/heads/", w->repo);
 
-	r = r ? r : text_path(w->g->config->upload_branch, &path, &e);
+	r = r ? r : http_path(w->g->config->upload_branch, &path, &e);
 	if (r < 0) {
 		answer_failed(-EINVAL, e.msg, a);
 		return false;

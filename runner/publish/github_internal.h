@@ -68,8 +68,6 @@ bool text_next_marker(struct slice *io, struct slice *ret_key);
 bool text_has_marker(const char *body, const char *key);
 /* The reproducer's section with the lines around it (RENDER_INPUT_BEGIN, RENDER_INPUT_END). */
 bool text_input(const char *body, struct slice *ret);
-/* A path with all but unreserved characters and slashes as %XX. */
-MUST_CHECK int text_path(const char *path, struct buf *out, struct err *e);
 MUST_CHECK int text_base64(struct slice data, struct buf *out, struct err *e);
 /* The title, and the body with the reproducer's text in its place and its marker at the
  * end if it has none, as GitHub takes them: 256 and 65536 characters. */

@@ -128,7 +128,7 @@ bool issue_edit(struct work *w)
 	reproducer = json_string_value(json_object_get(w->d->progress, "reproducer"));
 	if (reproducer && strncmp(reproducer, UPLOAD_NOT, strlen(UPLOAD_NOT)) == 0 &&
 	    strstr(event_text(w, "body"), RENDER_REPRODUCER))
-		return true; /* the one that is there stays */
+		return true; /* the issue keeps its reproducer */
 	github_call(w->g, "GET", w->issue.url, NULL, &was);
 	if (!work_ok(w, &was, "read the issue"))
 		return false;

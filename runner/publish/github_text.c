@@ -147,16 +147,6 @@ bool text_input(const char *body, struct slice *ret)
 
 /* --- for GitHub ------------------------------------------------------------------ */
 
-int text_path(const char *path, struct buf *out, struct err *e)
-{
-	int r = 0;
-
-	for (; r == 0 && *path; path++)
-		r = plain(*path, "._-~/") ? buf_add(out, (struct slice){path, 1}, e)
-					  : buf_addf(out, e, "%%%02X", (unsigned char)*path);
-	return r;
-}
-
 int text_base64(struct slice data, struct buf *out, struct err *e)
 {
 	static const char digits[] =

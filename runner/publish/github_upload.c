@@ -86,10 +86,10 @@ static int place(const struct work *w, struct file *f, struct err *e)
 	int r = buf_addf(&all, e, "/repos/%s/contents/", w->repo);
 
 	if (r == 0 && dir && *dir)
-		r = text_path(dir, &all, e);
+		r = http_path(dir, &all, e);
 	if (r == 0 && dir && *dir && dir[strlen(dir) - 1] != '/')
 		r = buf_add(&all, SLICE("/"), e);
-	r = r ? r : text_path(signature, &all, e);
+	r = r ? r : http_path(signature, &all, e);
 	r = r ? r : buf_addf(&all, e, "/%.16s", f->blob);
 	if (r == 0)
 		memcpy(f->at, buf_str(&all), all.n + 1);
@@ -125,7 +125,7 @@ static bool look(struct work *w, struct file *f, char ret_sha[DIGEST_SHA1_HEX], 
 	int r = buf_addf(&url, &e, "%s?ref=", f->at);
 
 	ret_sha[0] = '\0';
-	r = r ? r : text_path(w->g->config->upload_branch, &url, &e);
+	r = r ? r : http_path(w->g->config->upload_branch, &url, &e);
 	if (r < 0) {
 		answer_failed(-EINVAL, e.msg, a);
 		return false;

@@ -95,5 +95,7 @@ static inline bool http_may_be_done(int r)
 MUST_CHECK int http_url_ok(const char *url, struct err *e);
 /* Both have the same scheme, host and port; false also for what is no URL. */
 bool http_same_origin(const char *a, const char *b);
+/* A path with all but unreserved characters and slashes as %XX (RFC 3986, section 2.3). */
+MUST_CHECK int http_path(const char *path, struct buf *out, struct err *e);
 
 #endif

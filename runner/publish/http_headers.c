@@ -165,3 +165,20 @@ void http_headers_line(struct http_headers *h, struct slice line)
 	scan_blanks(&line);
 	read_field(h, name, line);
 }
+
+static bool is_unreserved(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c && strchr("._-~", c));
+}
+
+int http_path(const char *path, struct buf *out, struct err *e)
+{
+	int r = 0;
+
+	for (; r == 0 && *path; path++)
+		r = is_unreserved(*path) || *path == '/'
+			? buf_add(out, (struct slice){path, 1}, e)
+			: buf_addf(out, e, "%%%02X", (unsigned char)*path);
+	return r;
+}

@@ -4,8 +4,8 @@
 #include "base/cleanup.h"
 #include "base/scan.h"
 #include "base/sys.h"
+#include "runner/publish/http.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -146,18 +146,6 @@ bool source_path(const struct sources *s, const char *file, char ret[SOURCE_PATH
 
 /* --- links ------------------------------------------------------------------------ */
 
-static int add_encoded(const char *path, struct buf *out, struct err *e)
-{
-	int r = 0;
-
-	for (const char *p = path; r == 0 && *p; p++)
-		if (isalnum((unsigned char)*p) || strchr("-._~/", *p))
-			r = buf_add(out, (struct slice){p, 1}, e);
-		else
-			r = buf_addf(out, e, "%%%02X", (unsigned char)*p);
-	return r;
-}
-
 int source_link(const char *template, const char *commit, const char *path, uint64_t line,
 		struct buf *out, struct err *e)
 {
@@ -170,7 +158,7 @@ int source_link(const char *template, const char *commit, const char *path, uint
 		if (scan_lit(&rest, SLICE("{commit}"))) {
 			r = buf_add(out, slice_of(commit), e);
 		} else if (scan_lit(&rest, SLICE("{path}"))) {
-			r = add_encoded(path, out, e);
+			r = http_path(path, out, e);
 		} else if (scan_lit(&rest, SLICE("{line}"))) {
 			r = buf_addf(out, e, "%llu", (unsigned long long)line);
 		} else {

@@ -38,7 +38,7 @@ struct serve_limits {
 	uint64_t silent_s;	 /* so long without fuzzing is too long; 0: never */
 	uint64_t late_s;	 /* so long something may wait in the outbox; 0: a day */
 	bool downloads;		 /* a crash's files are offered, */
-	bool security_downloads; /* also those of one that is security-relevant */
+	bool security_downloads; /* also of security-relevant crashes */
 	/* --config and --state-dir of commands that a reader copies; NULL: none is needed. */
 	const char *say_config, *say_state;
 	const struct sources *sources; /* runner/publish/source_link.h; NULL: not known */
@@ -62,7 +62,7 @@ struct serve_answer {
 	char problem[400]; /* what of its data cannot be read, which the page says, too; or "" */
 };
 void serve_answer_done(struct serve_answer *a);
-/* Of one that is no file. */
+/* Of an answer without a file. */
 struct slice serve_answer_bytes(const struct serve_answer *a);
 
 /* path: as it stands in a request, begins with '/', percent-encoded, without a query.

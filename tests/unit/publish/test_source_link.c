@@ -52,7 +52,7 @@ static void open_tree(const char *dir, struct sources *ret)
 
 static void test_paths(void **state)
 {
-	char dir[] = "/tmp/test_source_link.XXXXXX", own[128];
+	char dir[] = "/tmp/test_source_link.XXXXXX", own[SOURCE_PATH_MAX];
 	const struct {
 		const char *file, *want;
 	} v[] = {
@@ -91,6 +91,12 @@ static void test_paths(void **state)
 		if (known)
 			assert_string_equal(got, v[i].want);
 	}
+	sources_close(&s);
+	/* The configuration may name the tree by a link. */
+	assert_int_equal(renameat(fd, "tree", fd, "real"), 0);
+	assert_int_equal(symlinkat("real", fd, "tree"), 0);
+	open_tree(dir, &s);
+	assert_true(source_path(&s, "src/a.c", own));
 	sources_close(&s);
 	assert_int_equal(fs_remove_tree(AT_FDCWD, dir, &e), 0);
 }
