@@ -178,6 +178,25 @@ int proc_second_thread(pid_t pid, pid_t *ret_tid, struct err *e)
 	return 0;
 }
 
+/* "230 0x0 0x0 ...": the call in which it stands, "-1 ...": in none (proc(5)). */
+bool proc_thread_naps(pid_t pid, pid_t tid)
+{
+	char path[48], text[256];
+	_autoclose_ int fd = -1;
+	struct slice in;
+	uint64_t call;
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
+	fd = sys_openat(AT_FDCWD, path, O_RDONLY, 0);
+	n = fd < 0 ? -1 : sys_read(fd, text, sizeof(text));
+	if (n <= 0)
+		return true;
+	in = (struct slice){text, (size_t)n};
+	return scan_u64(&in, 10, UINT64_MAX, &call) &&
+	       (call == SYS_clock_nanosleep || call == SYS_nanosleep);
+}
+
 /* Its first thread is a zombie until the last one ends. */
 static bool proc_is_zombie(pid_t pid)
 {

@@ -164,6 +164,15 @@ static int choose(struct cell *c, enum cell_thread which, struct err *e)
 					  : proc_second_thread(c->job.pid, &c->mark.tid, e);
 }
 
+bool cell_watchdog_works(const struct cell *c)
+{
+	pid_t tid;
+	struct err e;
+
+	return c->mark.halted && c->job.pid && proc_second_thread(c->job.pid, &tid, &e) == 0 &&
+	       !proc_thread_naps(c->job.pid, tid);
+}
+
 /* What does not stand yet is stopped: a target that is only slow at the mark was not halted.  Other
  * processes hold memory, and the parent of a vfork(2) neither takes a signal nor stops for a tracer
  * before its child ends. */

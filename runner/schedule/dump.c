@@ -20,6 +20,7 @@ int dump_by_watchdog(struct cell *c, struct err *e)
 int dump_input(struct cell *c, const struct engine_ops *engine, const struct engine_state *s,
 	       bool at_mark, struct err *e)
 {
+	enum cell_thread which = CELL_EVERY_THREAD;
 	struct err unsent;
 	int r, sent;
 
@@ -28,10 +29,11 @@ int dump_input(struct cell *c, const struct engine_ops *engine, const struct eng
 	if (at_mark && s->own_thread &&
 	    cell_memory_open(c, CELL_REPORTING_THREAD, DUMP_MARK_GRACE_US / 2, e) == 0)
 		return 0;
+	if (at_mark)
+		which = cell_watchdog_works(c) ? CELL_REPORTING_THREAD : CELL_FIRST_THREAD;
 	sent = dump_signal(c, engine->dump_signal, &unsent);
 	/* Opened only after the signal is pending: a halted task runs its handler first. */
-	r = cell_memory_open(c, at_mark ? CELL_FIRST_THREAD : CELL_EVERY_THREAD,
-			     DUMP_MARK_GRACE_US / 2, e);
+	r = cell_memory_open(c, which, DUMP_MARK_GRACE_US / 2, e);
 	if (sent < 0)
 		*e = unsent;
 	return sent < 0 ? sent : r < 0;

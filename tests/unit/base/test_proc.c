@@ -412,6 +412,55 @@ static void *wait_for_end(void *arg)
 	return arg;
 }
 
+static void *nap(void *arg)
+{
+	const struct timespec most = {.tv_sec = 60};
+
+	(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &most, NULL); /* ended by a signal */
+	return arg;
+}
+
+static void no_action(int signo)
+{
+	(void)signo;
+}
+
+/* Until it is so: a thread takes its time to begin. */
+static bool comes_to_nap(pid_t tid, bool want)
+{
+	for (unsigned ms = 0; ms < 20000; ms++) {
+		if (proc_thread_naps(getpid(), tid) == want)
+			return true;
+		(void)usleep(1000);
+	}
+	return false;
+}
+
+static void test_nap(void **state)
+{
+	const struct sigaction act = {.sa_handler = no_action};
+	pthread_t napping, reading;
+	pid_t tid = -1;
+	struct err e;
+	int go[2];
+
+	(void)state;
+	assert_int_equal(sigaction(SIGUSR1, &act, NULL), 0);
+	assert_int_equal(pipe(go), 0);
+	assert_int_equal(pthread_create(&reading, NULL, wait_for_end, &go[0]), 0);
+	assert_int_equal(proc_second_thread(getpid(), &tid, &e), 0);
+	assert_true(comes_to_nap(tid, false));
+	close(go[1]);
+	assert_int_equal(pthread_join(reading, NULL), 0);
+	assert_true(proc_thread_naps(getpid(), tid)); /* it is gone: unknown */
+	assert_int_equal(pthread_create(&napping, NULL, nap, NULL), 0);
+	assert_int_equal(proc_second_thread(getpid(), &tid, &e), 0);
+	assert_true(comes_to_nap(tid, true));
+	assert_int_equal(pthread_kill(napping, SIGUSR1), 0);
+	assert_int_equal(pthread_join(napping, NULL), 0);
+	close(go[0]);
+}
+
 static void test_second_thread(void **state)
 {
 	int go[2];
@@ -449,6 +498,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_kill),
     cmocka_unit_test(test_kill_first),
     cmocka_unit_test(test_second_thread),
+    cmocka_unit_test(test_nap),
     cmocka_unit_test(test_kill_first_after_its_end),
     cmocka_unit_test(test_die_with_us),
     cmocka_unit_test(test_faults),
