@@ -15,7 +15,7 @@
 struct args {
 	struct session session;
 	const char *output;
-	bool seed_corpus, json;
+	bool all, seed_corpus, json;
 	json_t *targets; /* what of each was written */
 	struct pace pace;
 };
@@ -24,6 +24,7 @@ static const struct option_spec specs[] = {
     STATE_OPTIONS,
     {"filter", "GLOB", "only targets whose name matches"},
     {"o,output", "PATH", "a .tar.gz, .tgz or .zip, or a directory"},
+    {"all", NULL, "also the inputs whose coverage the others reach together"},
     {"seed-corpus", NULL, "one <target>_seed_corpus.zip each, into a directory"},
     {"json", NULL, "print JSON"},
 };
@@ -34,6 +35,8 @@ static bool take(void *arg, const char *name, const char *value)
 
 	if (strcmp(name, "output") == 0)
 		a->output = value;
+	else if (strcmp(name, "all") == 0)
+		a->all = true;
 	else if (strcmp(name, "seed-corpus") == 0)
 		a->seed_corpus = true;
 	else if (strcmp(name, "json") == 0)
@@ -49,14 +52,18 @@ static void on_target(void *arg, const char *target, const struct export_sum *su
 	char bytes[UNITS_MAX];
 
 	(void)json_array_append_new(
-	    a->targets, json_pack("{s:o, s:I, s:I, s:I}", "target", answer_text(target), "files",
-				  (json_int_t)sum->files, "bytes", (json_int_t)sum->bytes,
-				  "left_out", (json_int_t)sum->skipped));
+	    a->targets,
+	    json_pack("{s:o, s:I, s:I, s:I, s:I}", "target", answer_text(target), "files",
+		      (json_int_t)sum->files, "bytes", (json_int_t)sum->bytes, "left_out",
+		      (json_int_t)sum->skipped, "spare", (json_int_t)sum->spare));
 	printf("%s: %llu inputs (%s)", target, (unsigned long long)sum->files,
 	       units_size(sum->bytes, bytes));
 	if (sum->skipped)
 		printf(", %llu left out: see fuzzcell corpus verify",
 		       (unsigned long long)sum->skipped);
+	if (sum->spare)
+		printf(", without %llu that reach nothing more (--all)",
+		       (unsigned long long)sum->spare);
 	putchar('\n');
 	a->pace.done++;
 	pace_step(&a->pace);
@@ -66,6 +73,7 @@ static int write_all(struct args *a, const struct strv *targets)
 {
 	struct export x = {.state_dirfd = a->session.state->dirfd,
 			   .targets = targets,
+			   .all = a->all,
 			   .told = on_target,
 			   .arg = a};
 	char shown[ESCAPE_MAX];

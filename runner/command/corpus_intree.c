@@ -17,6 +17,7 @@
 
 static const struct option_spec specs[] = {
     COMMON_OPTIONS,
+    {"all", NULL, "also the inputs whose coverage the others reach together"},
     {"prune", NULL, "also remove files that a merge found to add nothing"},
     {"branch", "NAME", "make a branch and commit on it, and leave the work tree alone"},
     {"dry-run", NULL, "only say what would be done"},
@@ -27,7 +28,9 @@ static bool take(void *arg, const char *name, const char *value)
 {
 	struct intree_args *a = arg;
 
-	if (strcmp(name, "prune") == 0)
+	if (strcmp(name, "all") == 0)
+		a->all = true;
+	else if (strcmp(name, "prune") == 0)
 		a->prune = true;
 	else if (strcmp(name, "branch") == 0)
 		a->repos.branch = value;
@@ -198,6 +201,9 @@ static void print_sum(const struct intree_one *o)
 	printf("%s: %s%llu added (%s), %llu known", o->target->name,
 	       o->a->dry_run ? "would be: " : "", (unsigned long long)s->added,
 	       units_size(s->bytes, bytes), (unsigned long long)s->known);
+	if (s->spare)
+		printf(", %llu that reach nothing more left out (--all)",
+		       (unsigned long long)s->spare);
 	if (s->removed)
 		printf(", %llu removed", (unsigned long long)s->removed);
 	if (s->skipped)
@@ -210,13 +216,13 @@ static void print_sum(const struct intree_one *o)
 static void note_sum(const struct intree_one *o)
 {
 	const struct intree_sum *s = &o->sum;
-	json_t *j =
-	    json_pack("{s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:O, s:O, s:O, s:O}", "name",
-		      o->target->name, "directory", o->dir ? repos_text(o->dir) : json_null(),
-		      "repository", o->repo ? repos_text(o->repo->git.top) : json_null(), "added",
-		      (json_int_t)s->added, "bytes", (json_int_t)s->bytes, "known",
-		      (json_int_t)s->known, "skipped", (json_int_t)s->skipped, "removed",
-		      o->removed, "taken", o->taken, "kept", o->kept, "notes", o->notes);
+	json_t *j = json_pack(
+	    "{s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:O, s:O, s:O, s:O}", "name", o->target->name,
+	    "directory", o->dir ? repos_text(o->dir) : json_null(), "repository",
+	    o->repo ? repos_text(o->repo->git.top) : json_null(), "added", (json_int_t)s->added,
+	    "bytes", (json_int_t)s->bytes, "known", (json_int_t)s->known, "spare",
+	    (json_int_t)s->spare, "skipped", (json_int_t)s->skipped, "removed", o->removed, "taken",
+	    o->taken, "kept", o->kept, "notes", o->notes);
 
 	if (json_array_append_new(o->a->targets, j) < 0)
 		o->a->worst = fail(EXIT_INTERNAL, "out of memory");
@@ -283,14 +289,19 @@ static int status_of(int r)
 
 static void take_target(struct intree_args *a, const struct plan_entry *p)
 {
-	struct intree_one o = {
-	    .a = a,
-	    .target = p->target,
-	    .removed = json_array(),
-	    .taken = json_array(),
-	    .kept = json_array(),
-	    .notes = json_array(),
-	    .how = {.corpus = -1, .pruned = -1, .dry_run = a->dry_run, .told = on_name, .arg = &o}};
+	struct intree_one o = {.a = a,
+			       .target = p->target,
+			       .removed = json_array(),
+			       .taken = json_array(),
+			       .kept = json_array(),
+			       .notes = json_array(),
+			       .how = {.corpus = -1,
+				       .target = a->all ? NULL : p->target->name,
+				       .state_dirfd = a->session.state->dirfd,
+				       .pruned = -1,
+				       .dry_run = a->dry_run,
+				       .told = on_name,
+				       .arg = &o}};
 	struct err e;
 	int r = look(&o, p, &e);
 

@@ -10,7 +10,7 @@ struct intree_args {
 	struct session session;
 	struct repos repos;
 	const char *filter;
-	bool prune, dry_run, json;
+	bool all, prune, dry_run, json;
 	json_t *targets;
 	size_t with_dirs;
 	int worst;

@@ -67,12 +67,15 @@ static void print_sizes(const struct merge_result *r)
 
 static void print_end(const struct plan_entry *p, const struct merge_result *r)
 {
-	char took[UNITS_MAX];
+	char took[UNITS_MAX], bytes[UNITS_MAX];
 
 	printf("%s: %s: ", p->target->name, merge_verdict_name(r->verdict));
 	print_sizes(r);
 	if (r->new_inputs)
 		printf(", %llu of them new", (unsigned long long)r->new_inputs);
+	if (r->cover.files)
+		printf(", cover: %llu files, %s", (unsigned long long)r->cover.files,
+		       units_size(r->cover.bytes, bytes));
 	if (r->bad > r->restored)
 		printf(", %llu bad ones quarantined", (unsigned long long)(r->bad - r->restored));
 	printf(" (%llu cells, %s)%s%s\n", (unsigned long long)r->cells,

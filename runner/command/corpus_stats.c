@@ -154,11 +154,12 @@ static void print_line(const json_t *line)
 
 	if (gmtime_r(&t, &tm))
 		(void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M", &tm);
-	printf("  %s  %-9s %8llu -> %llu files, %s, %llu edges, %llu features\n", when,
+	printf("  %s  %-9s %8llu -> %llu files, %s, %llu cover, %llu edges, %llu features\n", when,
 	       escape(verdict ? verdict : "?", shown),
 	       (unsigned long long)json_get_u64(before, "files"),
 	       (unsigned long long)json_get_u64(line, "files"),
 	       units_size(json_get_u64(line, "bytes"), bytes),
+	       (unsigned long long)json_get_u64(json_object_get(line, "cover"), "files"),
 	       (unsigned long long)json_get_u64(line, "edges"),
 	       (unsigned long long)json_get_u64(line, "features"));
 }
@@ -181,10 +182,11 @@ static void print_target(const struct stats *a, const char *name, const json_t *
 	const json_t *last = last_measured(history);
 	char bytes[UNITS_MAX], shown[ESCAPE_MAX];
 
-	printf("%-32s %8llu files %9s %7llu edges %8llu features %5llu quarantined %2llu "
-	       "generations\n",
+	printf("%-32s %8llu files %9s %8llu cover %7llu edges %8llu features %5llu quarantined "
+	       "%2llu generations\n",
 	       escape(name, shown), (unsigned long long)json_get_u64(t, "files"),
 	       units_size(json_get_u64(t, "bytes"), bytes),
+	       (unsigned long long)json_get_u64(json_object_get(last, "cover"), "files"),
 	       (unsigned long long)json_get_u64(last, "edges"),
 	       (unsigned long long)json_get_u64(last, "features"),
 	       (unsigned long long)json_get_u64(t, "quarantined"),

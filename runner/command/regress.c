@@ -20,7 +20,7 @@ struct regress {
 	struct session session;
 	const char *workers, *commit;
 	uint64_t time_us; /* for all targets; 0: as long as it takes */
-	bool allow_known, json;
+	bool all, allow_known, json;
 	struct ledger *ledger;
 	struct cells cells;
 
@@ -39,6 +39,7 @@ static const struct option_spec specs[] = {
     COMMON_OPTIONS,
     {"time", "TIME",
      "end after so long, and report what was not run (default: as long as it takes)"},
+    {"all", NULL, "also inputs of the corpus whose coverage the others reach together"},
     {"workers", "N", "cells at once (default: one a CPU)"},
     {"commit", "SHA", "what the targets were built from, for crashes that come back"},
     {"allow-known", NULL, "open crashes that are known do not count, but those that came back"},
@@ -55,7 +56,9 @@ static bool take(void *arg, const char *name, const char *value)
 				   "regress: --time: '%s' is not a time (\"30s\", \"10m\")", value);
 			return false;
 		}
-	} else if (strcmp(name, "workers") == 0)
+	} else if (strcmp(name, "all") == 0)
+		a->all = true;
+	else if (strcmp(name, "workers") == 0)
 		a->workers = value;
 	else if (strcmp(name, "commit") == 0)
 		a->commit = value;
@@ -224,7 +227,7 @@ static int lay(void *arg, struct buf *out, struct err *e)
 {
 	const struct regress *a = arg;
 	struct regress_sources s = {
-	    .state = a->session.state, .ledger = a->ledger, .target = entry(a)};
+	    .state = a->session.state, .ledger = a->ledger, .target = entry(a), .all = a->all};
 	struct regress_left left = {0};
 	int r = 0;
 

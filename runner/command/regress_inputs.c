@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/corpus/shard.h"
+#include "runner/corpus/spare.h"
 #include "runner/corpus/workdir.h"
 #include "runner/crash/ledger_input.h"
 #include "runner/discover/sanitizer.h"
@@ -68,6 +69,7 @@ struct lay {
 	struct regress_left left;
 	enum regress_from from;
 	const struct rights *as; /* NULL: ours */
+	struct candidates spare; /* while `from` is the corpus */
 };
 
 /* The first of them is named. */
@@ -117,6 +119,10 @@ static int take_entry(struct lay *l, int at, const char *name, const char *dir, 
 	}
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0; /* gone meanwhile */
+	if (candidates_find(&l->spare, name, (uint64_t)st.st_size)) {
+		l->left.spare++;
+		return 0;
+	}
 	if (!S_ISDIR(st.st_mode))
 		return take_file(l, at, name, source, e);
 	if (depth < DEPTH)
@@ -221,6 +227,33 @@ static int take_own(struct lay *l, enum regress_from from, const char *in, struc
 	if (faccessat(l->s->state->dirfd, dir, F_OK, 0) < 0)
 		return 0;
 	return take_dir(l, l->s->state->dirfd, dir, dir, 0, e);
+}
+
+static int list_spare(struct lay *l, struct err *e)
+{
+	const char *target = l->s->target->target->name;
+	_autocandidates_ struct candidates all = {0};
+	_autoclose_ int corpus = -1;
+	char dir[NAME];
+	int r;
+
+	snprintf(dir, sizeof(dir), "corpus/%.200s", target);
+	r = fs_open_dir(l->s->state->dirfd, dir, &corpus, e);
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0)
+		r = shard_list(corpus, &all, e);
+	return r == 0 ? spare_leave_out(l->s->state->dirfd, target, &all, &l->spare, e) : r;
+}
+
+static int take_corpus(struct lay *l, struct err *e)
+{
+	int r = l->s->all ? 0 : list_spare(l, e);
+
+	if (r == 0)
+		r = take_own(l, REGRESS_CORPUS, "corpus", e);
+	candidates_done(&l->spare);
+	return r;
 }
 
 static const char *base_name(const char *path)
@@ -386,7 +419,7 @@ int regress_inputs_lay(const struct regress_sources *s, int dirfd, const char *n
 	if (r == 0)
 		r = take_own(&l, REGRESS_REGRESSION, "regressions", e);
 	if (r == 0)
-		r = take_own(&l, REGRESS_CORPUS, "corpus", e);
+		r = take_corpus(&l, e);
 	if (r == 0) {
 		sort(&l.all);
 		snprintf(file, sizeof(file), "%.200s.list", name);

@@ -39,12 +39,14 @@ struct regress_sources {
 	const struct state *state;
 	const struct ledger *ledger;
 	const struct plan_entry *target;
+	bool all; /* also what is spare in the corpus (runner/corpus/spare.h) */
 };
 
 /* What should have been an input and is not one. */
 struct regress_left {
 	uint64_t n;
-	char why[260]; /* the first of them, and why; "": there is none */
+	char why[260];	/* the first of them, and why; "": there is none */
+	uint64_t spare; /* not counted in n: the corpus reaches the same without them */
 };
 
 /* Copies all of them into the directory <name> of dirfd, made anew, and writes the

@@ -147,6 +147,7 @@ struct regress_total regress_sum(const struct regress_target *t, size_t n)
 		sum.passed += t[i].sum.passed;
 		sum.failed += t[i].sum.failed;
 		sum.left_out += not_run(&t[i]);
+		sum.spare += t[i].left.spare;
 		for (unsigned f = 0; f < REGRESS_FROM_; f++)
 			sum.from[f] += t[i].from[f];
 		for (unsigned s = 0; s < REGRESS_STATUS_; s++)
@@ -189,8 +190,8 @@ static const char *left_text(const struct regress_target *t, char out[300])
 	return out;
 }
 
-/* "  of them: 2 crash, 40 corpus" */
-static void print_from(const uint64_t from[REGRESS_FROM_], FILE *to)
+/* "  of them: 2 crash, 40 corpus; without 30 of the corpus that reach nothing more (--all)" */
+static void print_from(const uint64_t from[REGRESS_FROM_], uint64_t spare, FILE *to)
 {
 	const char *before = "  of them: ";
 
@@ -200,7 +201,10 @@ static void print_from(const uint64_t from[REGRESS_FROM_], FILE *to)
 		fprintf(to, "%s%llu %s", before, (unsigned long long)from[f], regress_from_name(f));
 		before = ", ";
 	}
-	fputs(*before == ',' ? "\n" : "", to);
+	if (spare)
+		fprintf(to, "%s%llu of the corpus that reach nothing more (--all)",
+			*before == ',' ? "; without " : "  without ", (unsigned long long)spare);
+	fputs(*before == ',' || spare ? "\n" : "", to);
 }
 
 void regress_print_target(const struct regress_target *t, FILE *to)
@@ -215,7 +219,7 @@ void regress_print_target(const struct regress_target *t, FILE *to)
 			(unsigned long long)t->inputs, (unsigned long long)t->sum.passed,
 			(unsigned long long)t->sum.failed, (unsigned long long)t->sum.cells,
 			units_time(t->sum.wall_us, time));
-	print_from(t->from, to);
+	print_from(t->from, t->left.spare, to);
 	for (size_t i = 0; i < t->n_failed; i++)
 		print_failed(&t->failed[i], to);
 	if (left)
@@ -245,7 +249,7 @@ void regress_print_total(const struct regress_total *t, size_t n_targets, FILE *
 		fprintf(to, "; %llu targets without inputs", (unsigned long long)t->without_inputs);
 	fputs(t->stopped ? "; ended by a user\n" : "\n", to);
 	if (n_targets > 1)
-		print_from(t->from, to);
+		print_from(t->from, t->spare, to);
 }
 
 /* --- JSON ----------------------------------------------------------------- */
@@ -287,11 +291,12 @@ static json_t *target_json(const struct regress_target *t)
 {
 	char left_out[300];
 
-	return json_pack("{s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:f, s:b, s:o, s:o, s:o}", "target",
-			 t->name, "inputs", (json_int_t)t->inputs, "from", from_json(t->from),
-			 "passed", (json_int_t)t->sum.passed, "failed", (json_int_t)t->sum.failed,
-			 "not_run", (json_int_t)not_run(t), "cells", (json_int_t)t->sum.cells,
-			 "seconds", (double)t->sum.wall_us / 1e6, "ran", was_run(t), "why",
+	return json_pack("{s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:b, s:o, s:o, s:o}",
+			 "target", t->name, "inputs", (json_int_t)t->inputs, "from",
+			 from_json(t->from), "spare", (json_int_t)t->left.spare, "passed",
+			 (json_int_t)t->sum.passed, "failed", (json_int_t)t->sum.failed, "not_run",
+			 (json_int_t)not_run(t), "cells", (json_int_t)t->sum.cells, "seconds",
+			 (double)t->sum.wall_us / 1e6, "ran", was_run(t), "why",
 			 answer_text(t->why), "note", answer_text(left_text(t, left_out)),
 			 "failures", failed_json(t));
 }
@@ -304,12 +309,13 @@ int regress_json(const struct regress_target *t, size_t n, const struct regress_
 	for (size_t i = 0; i < n; i++)
 		if (json_array_append_new(all, target_json(&t[i])) < 0)
 			return err_set(e, ENOMEM, "build JSON");
-	j = json_pack("{s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:b, s:O}", "inputs",
-		      (json_int_t)total->inputs, "from", from_json(total->from), "passed",
-		      (json_int_t)total->passed, "failed", (json_int_t)total->failed, "not_run",
-		      (json_int_t)total->left_out, "targets_without_inputs",
-		      (json_int_t)total->without_inputs, "targets_not_run",
-		      (json_int_t)total->not_run, "stopped", total->stopped, "targets", all);
+	j = json_pack("{s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:O}", "inputs",
+		      (json_int_t)total->inputs, "from", from_json(total->from), "spare",
+		      (json_int_t)total->spare, "passed", (json_int_t)total->passed, "failed",
+		      (json_int_t)total->failed, "not_run", (json_int_t)total->left_out,
+		      "targets_without_inputs", (json_int_t)total->without_inputs,
+		      "targets_not_run", (json_int_t)total->not_run, "stopped", total->stopped,
+		      "targets", all);
 	for (enum regress_status s = 0; j && s < REGRESS_STATUS_; s++)
 		if (json_object_set_new(j, regress_status_name(s),
 					json_integer((json_int_t)total->count[s])) < 0)

@@ -59,6 +59,7 @@ struct regress_total {
 	uint64_t inputs, passed, failed;
 	uint64_t from[REGRESS_FROM_];
 	uint64_t left_out; /* not run: inputs, and what could not be taken for one */
+	uint64_t spare;	   /* of corpora, and left out on purpose */
 	uint64_t count[REGRESS_STATUS_];
 	uint64_t without_inputs, not_run; /* targets */
 	uint64_t elsewhere; /* known crashes of targets that are not here; the caller's to fill */

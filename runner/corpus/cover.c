@@ -181,6 +181,137 @@ int cover_choose(const struct cover_shard *s, size_t shards, struct candidates *
 	return 0;
 }
 
+/* --- the fewest -------------------------------------------------------------------- */
+
+struct taking {
+	const struct cover_shard *s;
+	/* place.features: at most so many are not covered. */
+	struct place *left, *taken;
+	size_t n_left, n_taken;
+	struct bits covered; /* by the taken ones */
+};
+
+static void taking_done(struct taking *t)
+{
+	free(t->left);
+	free(t->taken);
+	bits_done(&t->covered);
+}
+
+/* What may bring most comes first. */
+static int by_promise(const void *a, const void *b, void *arg)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->features != y->features)
+		return x->features > y->features ? -1 : 1;
+	return compare(a, b, arg);
+}
+
+static uint32_t count_new(const struct bits *covered, const uint32_t *v, size_t n)
+{
+	uint32_t fresh = 0;
+
+	for (size_t i = 0; i < n; i++)
+		fresh += !bits_has(covered, v[i]);
+	return fresh;
+}
+
+/* Takes it if it brings at least so many features. */
+static int take_one(struct taking *t, struct place *p, uint32_t least,
+		    struct control_reader *reader, struct err *e)
+{
+	size_t n;
+	int r = control_features(t->s[p->shard].control, p->input, reader, &n, e);
+
+	if (r < 0)
+		return r;
+	p->features = count_new(&t->covered, reader->v, n);
+	if (p->features < least)
+		return 0;
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = bits_add(&t->covered, reader->v[i], e);
+	if (r < 0)
+		return r;
+	t->taken[t->n_taken++] = *p;
+	p->features = 0;
+	return 0;
+}
+
+static int take_round(struct taking *t, uint32_t least, struct err *e)
+{
+	_autoreader_ struct control_reader reader = {0};
+	struct order order = {.s = t->s};
+	size_t kept = 0;
+
+	qsort_r(t->left, t->n_left, sizeof(*t->left), by_promise, &order);
+	for (size_t i = 0; i < t->n_left; i++) {
+		struct place p = t->left[i];
+		int r = p.features < least ? 0 : take_one(t, &p, least, &reader, e);
+
+		if (r < 0)
+			return r;
+		if (p.features > 0)
+			t->left[kept++] = p;
+	}
+	t->n_left = kept;
+	return 0;
+}
+
+/* Of the inputs that ran only those that are in `of` and reach something. */
+static int begin_taking(struct taking *t, size_t shards, const struct candidates *of, struct err *e)
+{
+	size_t n = 0;
+	int r = put_in_order(t->s, shards, &t->left, &n, e);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		const struct candidate *c = candidate_of(t->s, &t->left[i]);
+
+		if (t->left[i].features > 0 && candidates_find(of, c->name, c->size))
+			t->left[t->n_left++] = t->left[i];
+	}
+	t->taken = sys_calloc(t->n_left + 1, sizeof(*t->taken));
+	return t->taken ? 0 : err_sys(e, "order %zu inputs", t->n_left);
+}
+
+/* The last ones bring what no other one has. */
+static void reverse(struct place *v, size_t n)
+{
+	for (size_t i = 0; i < n / 2; i++) {
+		struct place p = v[i];
+
+		v[i] = v[n - 1 - i];
+		v[n - 1 - i] = p;
+	}
+}
+
+int cover_fewest(const struct cover_shard *s, size_t shards, const struct candidates *of,
+		 struct candidates *ret, struct err *e)
+{
+	CLEANUP(taking_done) struct taking t = {.s = s};
+	_autocandidates_ struct candidates fewest = {0};
+	_autobits_ struct bits again = {0};
+	uint32_t least = CONTROL_FEATURES_MAX;
+	int r = check_lists(s, shards, e);
+
+	if (r == 0)
+		r = begin_taking(&t, shards, of, e);
+	for (; r == 0 && least > 0; least /= 2)
+		r = take_round(&t, least, e);
+	if (r < 0)
+		return r;
+	reverse(t.taken, t.n_taken);
+	r = choose(s, t.taken, t.n_taken, &fewest, &again, e);
+	if (r < 0)
+		return r;
+	candidates_sort(&fewest);
+	*ret = fewest;
+	fewest = (struct candidates){0};
+	return 0;
+}
+
 /* --- what is missing ---------------------------------------------------------------- */
 
 struct cover_gap cover_gap(const struct reach *all, const struct reach *got)

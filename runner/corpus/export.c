@@ -7,6 +7,7 @@
 #include "base/pack.h"
 #include "base/sys.h"
 #include "runner/corpus/shard.h"
+#include "runner/corpus/spare.h"
 #include "runner/corpus/workdir.h"
 #include "runner/discover/names.h"
 
@@ -134,13 +135,16 @@ static int count_others(struct one *o, size_t listed, struct err *e)
 	return 0;
 }
 
-static int take_all(struct one *o, struct err *e)
+static int take_all(const struct export *x, struct one *o, struct err *e)
 {
-	_autocandidates_ struct candidates all = {0};
+	_autocandidates_ struct candidates all = {0}, spare = {0};
 	int r = shard_list(o->corpus, &all, e);
 
 	if (r == 0)
 		r = count_others(o, all.n, e);
+	if (r == 0 && !x->all)
+		r = spare_leave_out(x->state_dirfd, o->target, &all, &spare, e);
+	o->sum.spare = spare.n;
 	for (size_t i = 0; r == 0 && i < all.n; i++)
 		r = take(o, &all.v[i], e);
 	return r;
@@ -156,7 +160,7 @@ static int export_one(const struct export *x, struct one *o, struct err *e)
 		return err_sys(e, "allocate a path");
 	r = fs_open_dir(x->state_dirfd, path, &o->corpus, e);
 	if (r == 0)
-		r = take_all(o, e);
+		r = take_all(x, o, e);
 	close_p(&o->corpus);
 	if (r < 0)
 		return err_wrap(e, "export '%s'", o->target);

@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/corpus/intree_internal.h"
+#include "runner/corpus/spare.h"
 #include "runner/corpus/store.h"
 #include "runner/corpus/workdir.h"
 
@@ -24,12 +25,16 @@ int intree_corpus_open(const struct intree *t, struct intree_corpus *ret, struct
 	struct intree_corpus c = {.t = t};
 	int r = shard_list(t->corpus, &c.all, e);
 
-	if (r < 0)
+	if (r == 0 && t->target)
+		r = spare_leave_out(t->state_dirfd, t->target, &c.all, &c.spare, e);
+	if (r < 0) {
+		candidates_done(&c.all);
 		return r;
+	}
 	c.known = sys_calloc(c.all.n + 1, sizeof(*c.known));
 	if (!c.known) {
-		candidates_done(&c.all);
-		return err_sys(e, "allocate %zu inputs", c.all.n);
+		intree_corpus_close(&c);
+		return err_sys(e, "allocate a list of inputs");
 	}
 	*ret = c;
 	return 0;
@@ -38,6 +43,7 @@ int intree_corpus_open(const struct intree *t, struct intree_corpus *ret, struct
 void intree_corpus_close(struct intree_corpus *c)
 {
 	candidates_done(&c->all);
+	candidates_done(&c->spare);
 	free(c->known);
 	c->known = NULL;
 }
@@ -52,6 +58,8 @@ bool intree_corpus_unneeded(const struct intree_corpus *c, const char *hex, uint
 {
 	const struct candidates *u = c->t->unneeded;
 
+	if (candidates_find(&c->spare, hex, size))
+		return true;
 	return u && candidates_find(u, hex, size) && !candidates_find(&c->all, hex, size);
 }
 
@@ -402,6 +410,7 @@ int intree_update(const struct intree *t, const char *dir, struct intree_sum *re
 	r = intree_corpus_open(t, &c, e);
 	if (r < 0)
 		return r;
+	ret->spare = c.spare.n;
 	r = update(&c, &as, fd, ret, e);
 	intree_corpus_close(&c);
 	return r < 0 ? err_wrap(e, "'%s'", dir) : 0;

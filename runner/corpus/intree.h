@@ -15,14 +15,15 @@
  * Inputs are named by the SHA-1 of their content.  What is there already, under any
  * name and up to 8 levels deep, is not added again; dot files are not looked at.
  * Nothing that is there is ever changed, and nothing removed without `prune`.  That
- * removes files whose content was measured and found to add nothing (`unneeded`), and is
- * no input of the corpus: never what nobody measured, nor anything for an empty corpus. */
+ * removes files whose content was measured and found to add nothing (`unneeded`, or spare),
+ * and is not added: never what was not measured, nor anything for an empty corpus. */
 
 struct intree_sum {
 	uint64_t added, bytes;
 	uint64_t known;	  /* of the corpus: there already */
 	uint64_t removed; /* by prune */
 	uint64_t kept;	  /* by prune: no input of the corpus, but not found unneeded either */
+	uint64_t spare;	  /* of the corpus: left out, as the others reach the same */
 	uint64_t skipped; /* of the corpus: not what its name says, or its name is taken by
 			     another content; to be removed: could not be kept */
 };
@@ -36,6 +37,9 @@ typedef void intree_fn(void *arg, enum intree_what what, const char *name);
 
 struct intree {
 	int corpus; /* of the target */
+	/* Whose spare inputs stay at home (runner/corpus/spare.h); NULL: all inputs go. */
+	const char *target;
+	int state_dirfd; /* of it */
 	bool prune;
 	const struct candidates *unneeded; /* what prune may remove; NULL: nothing */
 	bool dry_run;			   /* only count and tell */

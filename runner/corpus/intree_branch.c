@@ -344,6 +344,7 @@ int intree_branch_update(struct intree_branch *b, const struct intree *how, cons
 	*ret = (struct intree_sum){0};
 	if (r < 0)
 		return r;
+	ret->spare = t.corpus.spare.n;
 	r = update(&t, e);
 	intree_corpus_close(&t.corpus);
 	return r < 0 ? err_wrap(e, "repository '%s'", b->git->top) : 0;

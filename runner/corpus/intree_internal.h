@@ -8,8 +8,9 @@
 
 struct intree_corpus {
 	const struct intree *t;
-	struct candidates all;
-	bool *known; /* of each: it is in the tree */
+	struct candidates all; /* without the spare ones */
+	struct candidates spare;
+	bool *known; /* of each of `all`: it is in the tree */
 };
 MUST_CHECK int intree_corpus_open(const struct intree *t, struct intree_corpus *ret, struct err *e);
 void intree_corpus_close(struct intree_corpus *c);

@@ -47,6 +47,7 @@ MUST_CHECK int export_targets(int state_dirfd, const char *glob, struct strv *re
 struct export_sum {
 	uint64_t files, bytes;
 	uint64_t skipped; /* not named by their content, too large, empty */
+	uint64_t spare;	  /* left out: the others reach the same (runner/corpus/spare.h) */
 };
 /* Told of each target when it is done. */
 typedef void export_fn(void *arg, const char *target, const struct export_sum *sum);
@@ -55,6 +56,7 @@ struct export
 {
 	int state_dirfd;
 	const struct strv *targets;
+	bool all; /* what is spare, too */
 	export_fn *told;
 	void *arg;
 };

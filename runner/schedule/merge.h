@@ -19,6 +19,7 @@
  *            anew, and each input says all that it reaches: what is missing is topped up
  *            then, MERGE_ROUNDS times at most.  A target that is so is remembered for as
  *            long as it has that build.
+ *   cover    the fewest of them that reach the same: what goes elsewhere
  *   replace  only when nothing is missing: one exchange (runner/corpus/generation.h)
  *
  * A build that fails on much of its corpus, or reaches less than half of what the corpus
@@ -37,8 +38,10 @@
  *   measure/<k>/   the same, with all that each input reaches
  *   verify-<r>/    the same, of the chosen; thrown away
  *   chosen, known  lists: what stays, what may go
+ *   cover, spare   lists: of the chosen, the fewest that reach the same, and the others
  *   reach          what all candidates reach
- * and stats/merged/<target>.json: the build and what it reached, of the last merge.
+ * and of the last merge, in stats/merged/: <target>.json, the build and what it reached;
+ * <target>.unneeded, what was measured and is not in the corpus; <target>.cover, <target>.spare.
  *
  * Everything that a cell wrote is hostile.  A target that forges what its inputs
  * reach can make its own corpus worse, nothing else; generations keep the older ones. */
@@ -94,6 +97,9 @@ struct merge_result {
 	/* The corpus as it is now; measured only: as it would be.  Edges and features
 	 * are 0 when it did not come to measuring them. */
 	struct merge_size after;
+	/* Of `after`: what goes elsewhere (runner/corpus/spare.h).  All 0 when nothing was
+	 * verified. */
+	struct merge_size cover;
 	uint64_t candidates; /* different inputs: the corpus and all seeds */
 	uint64_t new_inputs; /* of `after`: those that the corpus did not have */
 	uint64_t bad;	     /* failed in this merge: quarantined, and queued for triage */

@@ -4,6 +4,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/corpus/generation.h"
+#include "runner/corpus/spare.h"
 #include "runner/schedule/merge_internal.h"
 
 #include <errno.h>
@@ -163,6 +164,22 @@ static int compare(const struct facts *f, struct difference *ret, struct err *e)
 	return r;
 }
 
+/* Which of them go elsewhere.  A pass of verifying lists all that each input reaches. */
+static int list_cover(struct facts *f, struct merge_decided *io, struct err *e)
+{
+	_autocandidates_ struct candidates cover = {0}, spare = {0};
+	int r = cover_fewest(f->verified.v, f->verified.n, &f->chosen, &cover, e);
+
+	for (size_t i = 0; r == 0 && i < f->chosen.n; i++)
+		if (!candidates_find(&cover, f->chosen.v[i].name, f->chosen.v[i].size))
+			r = candidates_add(&spare, f->chosen.v[i].name, f->chosen.v[i].size, e);
+	if (r < 0)
+		return r;
+	io->cover = size_of(&cover, &f->got);
+	r = candidates_save(f->d.dir, MERGE_FILE_COVER, &cover, e);
+	return r == 0 ? candidates_save(f->d.dir, MERGE_FILE_SPARE, &spare, e) : r;
+}
+
 static int settle(struct facts *f, struct merge_decided *io, struct err *e)
 {
 	struct difference d = {0};
@@ -171,7 +188,9 @@ static int settle(struct facts *f, struct merge_decided *io, struct err *e)
 	io->new_inputs = d.fresh;
 	io->to = d.fresh || d.more ? MERGE_TO_REPLACE : MERGE_TO_END;
 	io->verdict = MERGE_UNCHANGED;
-	return r == 0 ? candidates_save(f->d.dir, "chosen", &f->chosen, e) : r;
+	if (r == 0)
+		r = candidates_save(f->d.dir, "chosen", &f->chosen, e);
+	return r == 0 ? list_cover(f, io, e) : r;
 }
 
 /* --- the decision ------------------------------------------------------------------ */
@@ -377,6 +396,8 @@ int merge_task_replace(void *arg, struct buf *out, struct err *e)
 		r = load_chosen(&f, &all, e);
 	if (r == 0)
 		r = candidates_load(f.d.dir, "known", &f.known, e);
+	if (r == 0)
+		r = spare_forget(f.m->env.state->dirfd, f.m->spec.target->name, e);
 	if (r == 0)
 		r = replace(&f, &done, e);
 	return r == 0 ? buf_add(out, (struct slice){(const char *)&done, sizeof(done)}, e) : r;

@@ -4,6 +4,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/corpus/retry.h"
+#include "runner/corpus/spare.h"
 #include "runner/schedule/merge_internal.h"
 
 #include <errno.h>
@@ -52,6 +53,20 @@ static int keep_unneeded(const struct merge *m, const struct candidates *known, 
 	return r == 0 ? candidates_save(dir, name, &unneeded, e) : r;
 }
 
+static int keep_cover(const struct merge *m, struct err *e)
+{
+	_autocandidates_ struct candidates cover = {0}, spare = {0};
+	_autoclose_ int dir = -1;
+	int r = fs_open_dir(AT_FDCWD, m->path, &dir, e);
+
+	if (r == 0)
+		r = candidates_load(dir, MERGE_FILE_COVER, &cover, e);
+	if (r == 0)
+		r = candidates_load(dir, MERGE_FILE_SPARE, &spare, e);
+	return r == 0 ? spare_save(m->env.state->dirfd, m->spec.target->name, &cover, &spare, e)
+		      : r;
+}
+
 static int settle(const struct merge *m, struct err *e)
 {
 	_autocandidates_ struct candidates known = {0};
@@ -60,7 +75,9 @@ static int settle(const struct merge *m, struct err *e)
 	/* What ran is in the corpus, or the corpus reaches the same without it. */
 	if (r == 0)
 		r = retry_passed(m->env.state->dirfd, m->spec.target->name, &known, e);
-	return r == 0 ? keep_unneeded(m, &known, e) : r;
+	if (r == 0)
+		r = keep_unneeded(m, &known, e);
+	return r == 0 ? keep_cover(m, e) : r;
 }
 
 static int remember(const struct merge *m, struct err *e)

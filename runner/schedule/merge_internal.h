@@ -103,7 +103,7 @@ struct merge {
 	/* Inputs of the corpus that this merge quarantined. */
 	char (*lost)[STORE_NAME];
 	size_t n_lost;
-	struct merge_size chosen;
+	struct merge_size chosen, cover;
 
 	struct merge_result result;
 	struct merge_slot *slots; /* spec.workers */
@@ -194,7 +194,7 @@ struct merge_decided {
 	char why[200];
 	size_t shards;		     /* of MERGE_TO_VERIFY */
 	struct merge_staged measure; /* of MERGE_TO_FULL */
-	struct merge_size all, chosen;
+	struct merge_size all, chosen, cover;
 	uint64_t new_inputs;
 };
 int merge_task_decide(void *arg, struct buf *out, struct err *e);
@@ -269,5 +269,7 @@ MUST_CHECK int merge_reach_save(int dir, const struct reach *r, struct err *e);
 MUST_CHECK int merge_reach_load(int dir, struct reach *ret, struct err *e);
 #define MERGE_FILE_CONTROL "control"
 #define MERGE_FILE_LIST	   "list"
+#define MERGE_FILE_COVER   "cover"
+#define MERGE_FILE_SPARE   "spare"
 
 #endif

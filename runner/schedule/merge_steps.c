@@ -99,6 +99,7 @@ static void on_replaced(void *arg, struct slice result, const char *failed)
 		m->ending = false;
 		merge_end_with(m, MERGE_REPLACED, "%s", r.why);
 		m->result.after = m->chosen;
+		m->result.cover = m->cover;
 	}
 	merge_advance(m);
 }
@@ -129,9 +130,10 @@ void merge_end_decided(struct merge *m, const struct merge_decided *d)
 	}
 	merge_end_with(m, d->verdict == MERGE_UNCHANGED && m->n_lost ? MERGE_CLEANED : d->verdict,
 		       "%s", d->why);
-	if (d->verdict == MERGE_UNCHANGED || d->verdict == MERGE_MEASURED)
+	if (d->verdict == MERGE_UNCHANGED || d->verdict == MERGE_MEASURED) {
 		m->result.after = d->chosen;
-	else if (d->verdict == MERGE_KEPT)
+		m->result.cover = d->cover;
+	} else if (d->verdict == MERGE_KEPT)
 		m->result.after = d->all;
 }
 
@@ -142,6 +144,7 @@ static void on_decided(void *arg, struct slice result, const char *failed)
 
 	if (take_result(m, result, failed, &d, sizeof(d)) && !m->ending) {
 		m->chosen = d.chosen;
+		m->cover = d.cover;
 		m->result.before.edges = d.all.edges;
 		m->result.before.features = d.all.features;
 		m->result.new_inputs = d.new_inputs;

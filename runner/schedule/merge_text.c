@@ -25,6 +25,14 @@ static json_t *size_json(const struct merge_size *s)
 			 (json_int_t)s->features);
 }
 
+/* It reaches what all of them reach. */
+static json_t *cover_json(const struct merge_size *s)
+{
+	return s->files ? json_pack("{s:I, s:I}", "files", (json_int_t)s->files, "bytes",
+				    (json_int_t)s->bytes)
+			: json_null();
+}
+
 int merge_history_line(const struct merge_line *l, const struct merge_result *r, json_t **ret,
 		       struct err *e)
 {
@@ -33,12 +41,12 @@ int merge_history_line(const struct merge_line *l, const struct merge_result *r,
 		      l->target, "time", (json_int_t)(l->real_us / USEC_PER_SEC), "commit",
 		      l->commit, "verdict", merge_verdict_name(r->verdict), "why", r->why);
 	_autojson_ json_t *after = size_json(&r->after);
-	_autojson_ json_t *more =
-	    json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "before", size_json(&r->before),
-		      "new_inputs", (json_int_t)r->new_inputs, "candidates",
-		      (json_int_t)r->candidates, "bad", (json_int_t)r->bad, "restored",
-		      (json_int_t)r->restored, "reused", (json_int_t)r->reused, "cells",
-		      (json_int_t)r->cells, "seconds", (double)r->wall_us / (double)USEC_PER_SEC);
+	_autojson_ json_t *more = json_pack(
+	    "{s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "cover", cover_json(&r->cover),
+	    "before", size_json(&r->before), "new_inputs", (json_int_t)r->new_inputs, "candidates",
+	    (json_int_t)r->candidates, "bad", (json_int_t)r->bad, "restored",
+	    (json_int_t)r->restored, "reused", (json_int_t)r->reused, "cells", (json_int_t)r->cells,
+	    "seconds", (double)r->wall_us / (double)USEC_PER_SEC);
 
 	if (!j || !after || !more || json_object_update(j, after) < 0 ||
 	    json_object_update(j, more) < 0)

@@ -45,7 +45,13 @@ bench-dictionary: $B/bench/words $(if $(TARGETS),,fuzz-targets)
 # How small reproducers become, beside libFuzzer's own minimiser in the same time.
 bench-minimize: all ; B=$B tests/bench/minimize.sh
 
+# How much smaller the cover of a corpus is, and what fuzzing loses that starts from it.  Takes a
+# quarter of an hour, on one core.  TARGETS="dir/a_fuzzer ...", default: our own parsers.
+# SECONDS_EACH=, RUNS=, EXECS=.
+bench-cover: all $(if $(TARGETS),,fuzz-targets)
+	B=$B tests/bench/cover.sh $(or $(TARGETS),$(FUZZ_NAMES:%=$B/fuzz/%_fuzzer))
+
 # What it costs to fuzz past a known crash; takes some minutes.  RUNS=, STAGES=.
 bench-behind: all ; B=$B tests/bench/behind.sh
 
-.PHONY: bench-behind bench-dictionary bench-minimize bench-growth bench-bombs bench-memory bench-sample bench-contention bench-serve
+.PHONY: bench-behind bench-cover bench-dictionary bench-minimize bench-growth bench-bombs bench-memory bench-sample bench-contention bench-serve

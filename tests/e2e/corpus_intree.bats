@@ -181,6 +181,55 @@ printed() {
 }
 
 # A merge's word, and a person who goes on working.
+# reaches DIR: edges and features, by the engine.
+reaches() {
+	ASAN_OPTIONS=detect_leaks=0 "$TARGETS/healthy_fuzzer" -runs=0 "$1" 2>&1 |
+		sed -nE 's/.*INITED cov: ([0-9]+) ft: ([0-9]+) .*/\1 \2/p'
+}
+
+@test "what goes elsewhere is the cover: fewer inputs that reach the same" {
+	local all cover spare at=stats/merged/healthy_fuzzer.cover
+	config ''
+	fuzz healthy_fuzzer 20
+	repo "$WORK/r"
+	manifest healthy_fuzzer "$WORK/r/in"
+	corpus minimize --targets "$WORK/m.json"
+	[ "$status" -eq 0 ]
+	[[ $output == *", cover: "* ]]
+	all=$(names "$STATE/corpus/healthy_fuzzer" | wc -l)
+	cover=$(wc -l <"$STATE/$at")
+	spare=$((all - cover))
+	[ "$spare" -gt $((all / 20)) ]
+	corpus export -o "$WORK/cover"
+	[[ $output == *"healthy_fuzzer: $cover inputs "*", without $spare that reach nothing more (--all)"* ]]
+	corpus export --all -o "$WORK/all"
+	[[ $output == *"healthy_fuzzer: $all inputs "* && $output != *without* ]]
+	[ -n "$(reaches "$WORK/cover/healthy_fuzzer")" ]
+	[ "$(reaches "$WORK/cover/healthy_fuzzer")" = "$(reaches "$WORK/all/healthy_fuzzer")" ]
+	"$FUZZCELL" regress --targets "$WORK/m.json" --state-dir "$STATE" --json >"$WORK/json"
+	jq -e ".from.corpus <= $cover and .spare == $spare" "$WORK/json"
+	"$FUZZCELL" regress --targets "$WORK/m.json" --state-dir "$STATE" --json --all >"$WORK/json"
+	jq -e ".inputs >= $all and .spare == 0" "$WORK/json"
+	# A work tree, a commit: the same; what is spare there is pruned.
+	cp "$STATE/corpus/healthy_fuzzer/"* "$WORK/r/in"
+	git -C "$WORK/r" add .
+	git -C "$WORK/r" commit -q -m 'all of it'
+	update --dry-run
+	[[ $output == *"0 added"*"$cover known, $spare that reach nothing more left out (--all)"* ]]
+	update --all --dry-run
+	[[ $output == *"$all known:"* ]]
+	update --prune --branch pruned
+	[ "$status" -eq 0 ]
+	[ "$(git -C "$WORK/r" ls-tree --name-only pruned:in | grep -cE '^[0-9a-f]{40}$')" -eq "$cover" ]
+	update --prune
+	[ "$status" -eq 0 ]
+	[ "$(names "$WORK/r/in" | grep -cE '^[0-9a-f]{40}$')" -eq "$cover" ]
+	# Without one of the cover nothing is spare.
+	rm "$STATE/corpus/healthy_fuzzer/$(head -n 1 "$STATE/$at" | cut -d' ' -f1)"
+	corpus export -o "$WORK/rest"
+	[[ $output == *"healthy_fuzzer: $((all - 1)) inputs "* && $output != *without* ]]
+}
+
 @test "update-intree --prune: what no merge has measured stays" {
 	repo "$WORK/r"
 	printf aaaa >"$WORK/r/in/long"

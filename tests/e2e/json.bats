@@ -41,7 +41,7 @@ is_silent() {
 		corpus import --json --target healthy_fuzzer "$WORK/in"
 	answers '.paths[0].error != null' corpus import --json --target healthy_fuzzer "$WORK/none"
 	[ "$status" -eq 2 ]
-	answers '.targets == [{target: "healthy_fuzzer", files: 2, bytes: 8, left_out: 0}]' \
+	answers '.targets == [{target: "healthy_fuzzer", files: 2, bytes: 8, left_out: 0, spare: 0}]' \
 		corpus export --json -o "$WORK/all.tar.gz"
 	answers '.files == 2 and .corpora == 1 and .wrong == 0 and .findings == []' corpus verify --json
 	printf 'other' >"$STATE/corpus/healthy_fuzzer/$(printf one | sha1sum | cut -d' ' -f1)"

@@ -193,9 +193,124 @@ static void test_waiting(void **state)
 	measured_done(&m);
 }
 
+/* --- the fewest --------------------------------------------------------------------- */
+
+static struct candidates fewest_of(const struct measured *m, const struct candidates *of)
+{
+	struct candidates fewest = {0};
+	struct err e = {0};
+
+	if (cover_fewest(m->s, m->n, of, &fewest, &e) < 0)
+		fail_msg("%s", e.msg);
+	return fewest;
+}
+
+/* How many of them have each feature. */
+static void count_features(const struct candidates *c, unsigned ret[FEATURES])
+{
+	memset(ret, 0, FEATURES * sizeof(*ret));
+	for (size_t i = 0; i < c->n; i++)
+		for (unsigned f = 0; f < FEATURES; f++)
+			ret[f] += has[index_of(&c->v[i])][f];
+}
+
+static void test_fewest(void **state)
+{
+	(void)state;
+	random_corpus();
+	for (size_t shards = 1; shards <= SHARDS; shards++) {
+		unsigned want[FEATURES], got[FEATURES];
+		_autoreach_ struct reach total = {0};
+		_autocandidates_ struct candidates chosen = {0}, fewest = {0};
+		struct measured m;
+
+		measure(&m, shards, &all, NULL);
+		chosen = chosen_of(&m, &total);
+		fewest = fewest_of(&m, &chosen);
+		count_features(&chosen, want);
+		count_features(&fewest, got);
+		for (unsigned f = 0; f < FEATURES; f++)
+			assert_int_equal(want[f] > 0, got[f] > 0);
+		for (size_t i = 0; i < fewest.n; i++)
+			assert_non_null(
+			    candidates_find(&chosen, fewest.v[i].name, fewest.v[i].size));
+		assert_in_range(fewest.n, 1, chosen.n * 9 / 10);
+		measured_done(&m);
+	}
+}
+
+/* One that reaches what many small ones do. */
+static void test_one_for_many(void **state)
+{
+	_autocandidates_ struct candidates fewest = {0}, small = {0};
+	struct measured m;
+	struct err e;
+
+	(void)state;
+	for (unsigned f = 0; f < 20; f++) {
+		add_input(f + 1);
+		give(f, f);
+		assert_int_equal(candidates_add(&small, all.v[f].name, all.v[f].size, &e), 0);
+	}
+	add_input(100);
+	for (unsigned f = 0; f < 20; f++)
+		give(20, f);
+	add_input(200); /* reaches nothing */
+	measure(&m, 3, &all, NULL);
+	candidates_sort(&all);
+	candidates_sort(&small);
+	fewest = fewest_of(&m, &all);
+	assert_int_equal(fewest.n, 1);
+	assert_int_equal(fewest.v[0].size, 100);
+	/* It is not among those that may be taken. */
+	candidates_done(&fewest);
+	fewest = fewest_of(&m, &small);
+	assert_int_equal(fewest.n, 20);
+	measured_done(&m);
+}
+
+/* The greedy choice takes the widest first, and those after it make it superfluous. */
+static void test_superfluous(void **state)
+{
+	_autocandidates_ struct candidates fewest = {0};
+	struct measured m;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		add_input(1);
+	for (unsigned f = 0; f < 12; f++) {
+		if (f % 3 != 0)
+			give(0, f); /* 8 of them */
+		give(1 + f / 6, f); /* 6 each */
+	}
+	measure(&m, 1, &all, NULL);
+	candidates_sort(&all);
+	fewest = fewest_of(&m, &all);
+	assert_int_equal(fewest.n, 2);
+	measured_done(&m);
+}
+
+static void test_nothing(void **state)
+{
+	_autocandidates_ struct candidates fewest = {0};
+	struct measured m;
+	struct candidates other = {0};
+	struct err e;
+
+	(void)state;
+	add_input(1); /* reaches nothing */
+	measure(&m, 1, &all, NULL);
+	fewest = fewest_of(&m, &all);
+	assert_int_equal(fewest.n, 0);
+	m.s[0].list = &other;
+	assert_int_equal(cover_fewest(m.s, 1, &all, &fewest, &e), -EINVAL);
+	measured_done(&m);
+}
+
 static const struct CMUnitTest tests[] = {
-    CASE(test_choice), CASE(test_order),   CASE(test_covered_before),
-    CASE(test_failed), CASE(test_waiting),
+    CASE(test_choice),	     CASE(test_order),	     CASE(test_covered_before),
+    CASE(test_failed),	     CASE(test_waiting),     CASE(test_fewest),
+    CASE(test_one_for_many), CASE(test_superfluous), CASE(test_nothing),
 };
 
 UNIT_MAIN(tests)

@@ -104,6 +104,7 @@ static void test_history_line(void **state)
 				 .why = "it \"missed\" 3",
 				 .before = {100, 5000, 20, 30},
 				 .after = {90, 4000, 19, 29},
+				 .cover = {40, 2000, 19, 29},
 				 .candidates = 120,
 				 .new_inputs = 7,
 				 .bad = 2,
@@ -121,7 +122,8 @@ static void test_history_line(void **state)
 	    text, "{\"v\": 1, \"run\": \"20261121-103008\", \"target\": \"t\", "
 		  "\"time\": 1700000000, \"commit\": null, \"verdict\": \"kept\", "
 		  "\"why\": \"it \\\"missed\\\" 3\", \"files\": 90, \"bytes\": 4000, "
-		  "\"edges\": 19, \"features\": 29, \"before\": {\"files\": 100, "
+		  "\"edges\": 19, \"features\": 29, "
+		  "\"cover\": {\"files\": 40, \"bytes\": 2000}, \"before\": {\"files\": 100, "
 		  "\"bytes\": 5000, \"edges\": 20, \"features\": 30}, \"new_inputs\": 7, "
 		  "\"candidates\": 120, \"bad\": 2, \"restored\": 0, \"reused\": 11, \"cells\": 4, "
 		  "\"seconds\": 1.5}");

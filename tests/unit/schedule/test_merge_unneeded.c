@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a merge says of inputs that it measured and did not need: stats/merged/<t>.unneeded. */
+/* What a merge says of inputs that it measured and did not need, stats/merged/<t>.unneeded, and
+ * of those that only fuzzing needs, <t>.spare. */
 #include "tests/unit/unit.h"
 
+#include "runner/corpus/spare.h"
 #include "tests/unit/schedule/merge_each.h"
 
 #define FILE_NAME "stats/merged/t.unneeded"
@@ -96,6 +98,44 @@ static void kept_corpus(void **state)
 	CHECK("AB");
 }
 
+static size_t count_spare(struct candidates *corpus)
+{
+	_autocandidates_ struct candidates spare = {0};
+	_autoclose_ int fd = -1;
+	struct err e = {0};
+
+	candidates_done(corpus);
+	must(state_open_corpus(w.state, "t", &fd, &e), &e);
+	must(shard_list(fd, corpus, &e), &e);
+	must(spare_leave_out(w.state->dirfd, "t", corpus, &spare, &e), &e);
+	return spare.n;
+}
+
+static void what_only_fuzzing_needs(void **state)
+{
+	_autocandidates_ struct candidates corpus = {0};
+	struct merge_decided d;
+
+	begin(state);
+	PUT("a", "b", "ab", "abc");
+	merge_ok(&d);
+	assert_int_equal(w.m.result.verdict, MERGE_REPLACED);
+	assert_int_equal(d.chosen.files, 3);
+	assert_int_equal(d.cover.files, 1);
+	assert_int_equal(d.cover.bytes, 3);
+	for (unsigned twice = 0; twice < 2; twice++) {
+		assert_int_equal(count_spare(&corpus), 2);
+		assert_int_equal(corpus.n, 1);
+		assert_non_null(candidates_find(&corpus, name_of("abc"), 3));
+		merge();
+		assert_int_equal(w.m.result.verdict, MERGE_UNCHANGED);
+	}
+	/* Found since: not spare, whatever it reaches. */
+	put_input(&w, "ba");
+	assert_int_equal(count_spare(&corpus), 2);
+	assert_int_equal(corpus.n, 2);
+}
+
 /* A full disk: an error, and the old list, whole. */
 static void faults(void **state)
 {
@@ -123,6 +163,8 @@ static void faults(void **state)
 			must(candidates_add(&known, name_of("ba"), 2, &e), &e);
 			candidates_sort(&known);
 			must(candidates_save(dir, "known", &known, &e), &e);
+			must(candidates_save(dir, MERGE_FILE_COVER, &known, &e), &e);
+			must(candidates_save(dir, MERGE_FILE_SPARE, &known, &e), &e);
 		}
 		fault_arm(nth, FAULT_FAIL);
 		r = task(merge_task_end, &w.m, &now, sizeof(now), &e);
@@ -141,10 +183,8 @@ static void faults(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(what_adds_nothing),
-    CASE(other_seeds),
-    CASE(kept_corpus),
-    CASE(faults),
+    CASE(what_adds_nothing),	   CASE(other_seeds), CASE(kept_corpus),
+    CASE(what_only_fuzzing_needs), CASE(faults),
 };
 
 UNIT_MAIN(tests)
