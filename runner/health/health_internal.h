@@ -37,6 +37,7 @@ struct health_view {
 	const struct health_target *t;
 	const char *reason, *note, *refused, *forged; /* "" when not known */
 	bool known, fuzzed, running, given_up;
+	bool has_library; /* more than its harness is instrumented */
 	double wall, cells, cpu, starved, timeout;
 	double execs, rate, cov, cov_before, edges, ft, units;
 	double seeds, rss, limit, forks, untriaged, dropped, failures;

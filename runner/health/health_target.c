@@ -75,6 +75,7 @@ static void read_coverage(const json_t *s, struct health_view *v)
 	v->cov = number(s, "cov");
 	v->cov_before = number(s, "cov_of_build_before");
 	v->edges = number(s, "edges");
+	v->has_library = json_is_true(json_object_get(s, "library_instrumented"));
 	v->ft = number(s, "ft");
 	v->units = number(s, "corpus_units");
 	v->seeds = number(s, "seeds");
@@ -112,12 +113,11 @@ static void judge_instrumented(const struct health_view *v, struct health *h)
 	if (strcmp(v->reason, "not-instrumented") == 0)
 		health_add(h, HEALTH_NOT_INSTRUMENTED, HEALTH_ERROR,
 			   "the engine found no coverage instrumentation");
-	else if (v->edges > 0 && v->edges < AT_EDGES_FEW)
-		health_add(
-		    h, HEALTH_FEW_EDGES, HEALTH_WARNING,
-		    "its binary has %.0f instrumented edges, the harness alone has that many; "
-		    "expected are %d or more",
-		    v->edges, AT_EDGES_FEW);
+	else if (v->edges > 0 && v->edges < AT_EDGES_FEW && !v->has_library)
+		health_add(h, HEALTH_FEW_EDGES, HEALTH_WARNING,
+			   "its binary has %.0f instrumented edges, and none is known to be a "
+			   "library's",
+			   v->edges);
 }
 
 static void judge_idle(const struct health_view *v, struct health *h)

@@ -58,6 +58,7 @@ struct target_row {
 	bool found;		    /* it reached something new in this run */
 	uint64_t silent_us;	    /* since it did so last */
 	uint64_t cov, edges_total, ft, corpus_units, corpus_bytes;
+	bool has_library; /* more than its harness is instrumented */
 	uint64_t input_timeout_us;
 	uint64_t dict_entries; /* of the dictionary that it was given; 0: none */
 	uint64_t dict_own;     /* words of the program beside them */

@@ -169,6 +169,7 @@ int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
 	    {"execs_per_cpu_second", integer(r->exec_per_s)},
 	    {"cov", integer(r->cov)},
 	    {"edges", integer(r->edges_total)},
+	    {"library_instrumented", json_boolean(r->has_library)},
 	    {"ft", integer(r->ft)},
 	    {"corpus_units", integer(r->corpus_units)},
 	    {"seeds", integer(r->seeds)},

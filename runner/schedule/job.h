@@ -71,6 +71,12 @@ struct job_binary {
 	int error;	       /* errno: it may not be read and run; 0: it may */
 };
 
+/* What its file tells of a program; all 0: nothing. */
+struct job_program {
+	uint64_t edges;	  /* that it can count, without the libraries that it loads */
+	bool has_library; /* more than its harness is instrumented */
+};
+
 /* What bounds the numbers that the job's engine prints. */
 struct job_claims {
 	uint64_t edges;	  /* edges that its program can have; 0: not known */
@@ -136,6 +142,7 @@ struct job {
 	uint64_t cov, ft;     /* the most of this build in this run */
 	uint64_t found_at_us; /* clock_mono_us() when they grew last; 0: never */
 	uint64_t rss_mib;     /* the most that its engine told of */
+	struct job_program program;
 	/* What its engine said last. */
 	struct {
 		uint64_t edges_total, corpus_units, corpus_bytes, dict_entries;

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "runner/discover/counters.h"
+#include "runner/discover/instrumented.h"
 #include "runner/schedule/attempt.h"
 #include "runner/schedule/internal.h"
 #include "runner/schedule/task.h"
@@ -29,18 +30,21 @@ struct prepared {
 	struct workdir_seeds seeds;
 	struct kept_file file;
 	char build[DIGEST_SHA1_HEX]; /* "": it cannot be read; launching says so */
-	uint64_t edges;		     /* edges that its program alone can count; 0: not known */
+	struct job_program program;
 	struct job_dictionary words; /* its dictionary */
 	char wordless[200];	     /* why there are none, if something failed */
 };
 
-static uint64_t edges_of(const struct target *t)
+static struct job_program look_at_program(const struct target *t)
 {
 	_autoclose_ int fd =
 	    rights_open(&t->rights, AT_FDCWD, t->binary, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-	uint64_t edges = 0;
+	struct job_program p = {0};
 
-	return fd >= 0 && counters_in(fd, &edges) == COUNTERS_FOUND ? edges : 0;
+	if (fd < 0 || counters_in(fd, &p.edges) != COUNTERS_FOUND)
+		return (struct job_program){0};
+	p.has_library = instrumented_in(fd) == INSTRUMENTED_LIBRARY;
+	return p;
 }
 
 static int prepare_work(void *arg, struct buf *out, struct err *e)
@@ -74,7 +78,7 @@ static int prepare_work(void *arg, struct buf *out, struct err *e)
 		r = workdir_prepare(&p, &done.seeds, note, e);
 	if (progress_identify(&j->build, j->target->binary, &done.file, done.build, &ignored) < 0)
 		*done.build = '\0';
-	done.edges = edges_of(j->target);
+	done.program = look_at_program(j->target);
 	if (r == 0 && job_words_prepare(j, &done.words, &ignored) < 0)
 		snprintf(done.wordless, sizeof(done.wordless), "%.199s", ignored.msg);
 	if (r == 0)
@@ -106,7 +110,8 @@ static void on_prepared(void *arg, struct slice result, const char *failed)
 		job_set_note(j, "%.*s", (int)(result.n - sizeof(done)), result.p + sizeof(done));
 	if (*done.build)
 		job_take_build(j, &done.file, done.build);
-	job_claims_build(j, done.edges);
+	j->program = done.program;
+	job_claims_build(j, done.program.edges);
 	job_words_prepared(j, &done.words, done.wordless);
 	if (j->ask == ASK_NOTHING)
 		job_after_prepare(j);

@@ -50,6 +50,9 @@ static void row_engine(const struct job *j, struct target_row *r)
 	r->cov = j->cov;
 	r->ft = j->ft;
 	r->edges_total = j->said.edges_total;
+	/* In the program, or in a file that it loads. */
+	r->has_library =
+	    j->program.has_library || (j->program.edges && j->said.edges_total > j->program.edges);
 	r->corpus_units = j->said.corpus_units;
 	/* All inputs are saved now; the empty input is no file. */
 	if (j->phase == PHASE_DONE && r->corpus_units > files + 1)

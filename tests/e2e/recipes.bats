@@ -166,3 +166,41 @@ NO_LINK='int misspelt(void); int LLVMFuzzerTestOneInput(void) { return misspelt(
 	[[ $output == *'(bin "count_fuzzer")'* ]]
 	[[ $output == *$'\n1 targets can be fuzzed, 1 can not'* ]]
 }
+
+@test "few edges: of the harness only, or of a small library" {
+	local out=$WORK/out cover=-fsanitize=fuzzer-no-link
+	mkdir "$out"
+	cd "$WORK"
+	cat >library.c <<-'E'
+		int parse(const unsigned char *data, unsigned long n) { return n > 2 && data[0] == 'a' && data[1] == 'b'; }
+	E
+	cat >harness.cc <<-'E'
+		#include <cstddef>
+		#include <string>
+		extern "C" int parse(const unsigned char *data, size_t n);
+		static bool is_long(const std::string &s) { return s.size() > 3; }
+		extern "C" int LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
+		{
+			std::string s((const char *)data, n);
+			return is_long(s) && parse(data, n) ? 0 : 0;
+		}
+	E
+	clang -g -c library.c -o bare.o
+	clang -g "$cover" -c library.c -o whole.o
+	clang -g "$cover" -fvisibility=hidden -c library.c -o hidden.o
+	clang -g "$cover" -fPIC -shared -Wl,-soname,libshared.so library.c -o "$out/libshared.so"
+	for name in bare whole hidden; do
+		clang++ -g -fsanitize=fuzzer harness.cc "$name.o" -o "$out/${name}_fuzzer"
+	done
+	clang++ -g -fsanitize=fuzzer harness.cc "$out/libshared.so" "-Wl,-rpath,\$ORIGIN" -o "$out/shared_fuzzer"
+	clang++ -g -no-pie -fsanitize=fuzzer harness.cc whole.o -o "$out/fixed_fuzzer"
+	cp "$out/whole_fuzzer" "$out/stripped_fuzzer"
+	strip "$out/stripped_fuzzer"
+	config ''
+	run timeout 200 "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$out" --max-total-time 12s
+	echo "$output"
+	[ "$status" -eq 0 ]
+	"$FUZZCELL" doctor --json --state-dir "$STATE" --targets "$out" >"$WORK/json" || true
+	[ "$(jq -r '[.targets[] | select(any(.findings[]; .code == "few-edges")).name] | join(" ")' "$WORK/json")" = \
+		'bare_fuzzer stripped_fuzzer' ]
+}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An ELF file that a hostile build wrote: what is counted in it is bounded by its size, and the
- * same twice. */
+ * same twice; and so is what of it is instrumented. */
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "runner/discover/counters.h"
+#include "runner/discover/instrumented.h"
 #include "tests/fuzz/must.h"
 
 #include <sys/mman.h>
@@ -22,5 +23,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	MUST((k == COUNTERS_FOUND) == (edges > 0));
 	MUST(edges <= size / 4);
 	MUST(counters_in(fd, &again) == k && again == edges);
+	MUST(instrumented_in(fd) == instrumented_in(fd));
 	return 0;
 }

@@ -136,6 +136,10 @@ static void is_it_built_for_fuzzing(void **state)
 	stats_set(j, "edges", 99);
 	assert_int_equal(only(j, HEALTH_FEW_EDGES)->severity, HEALTH_WARNING);
 	j = stats_healthy();
+	stats_set(j, "edges", 99); /* a small library, all of it */
+	assert_int_equal(json_object_set_new(j, "library_instrumented", json_true()), 0);
+	nothing(j);
+	j = stats_healthy();
 	stats_set(j, "edges", 100);
 	nothing(j);
 	j = stats_healthy();

@@ -375,6 +375,7 @@ static void test_target_json(void **state)
 					   "execs_per_cpu_second",
 					   "cov",
 					   "edges",
+					   "library_instrumented",
 					   "ft",
 					   "corpus_units",
 					   "seeds",
@@ -414,6 +415,7 @@ static void test_target_json(void **state)
 	r->oom_kills = 4;
 	r->new_inputs = 5;
 	r->rebuilt = true;
+	r->has_library = true;
 	assert_int_equal(summary_target_json(r, &j, &e), 0);
 	j = reread(j);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -423,6 +425,7 @@ static void test_target_json(void **state)
 	assert_string_equal(str(j, "reason"), "crashed");
 	assert_true(json_is_true(json_object_get(j, "fuzzed")));
 	assert_true(json_is_true(json_object_get(j, "rebuilt")));
+	assert_true(json_is_true(json_object_get(j, "library_instrumented")));
 	assert_int_equal(num(j, "execs"), INT64_MAX); /* JSON's readers have no more */
 	assert_int_equal(num(j, "kernel_oom_kills"), 4);
 	assert_int_equal(num(j, "new_inputs"), 5);

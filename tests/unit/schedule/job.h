@@ -241,6 +241,12 @@ int cell_deadline(struct cell *c, uint64_t until_us, struct err *e)
 	return cell_signal(c, 0, e);
 }
 
+bool cell_watchdog_works(const struct cell *c)
+{
+	(void)c;
+	return false;
+}
+
 int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us, struct err *e)
 {
 	(void)alone;

@@ -212,6 +212,12 @@ static void on_report(void *arg)
 	end_cell(c, CELL_EXITED, 71);
 }
 
+bool cell_watchdog_works(const struct cell *c)
+{
+	(void)c;
+	return false;
+}
+
 int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us, struct err *e)
 {
 	(void)alone_us;
