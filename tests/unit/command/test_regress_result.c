@@ -186,7 +186,11 @@ static void test_sum(void **state)
 	    {.name = "b", .ran = true},
 	    {.name = "c", .inputs = 4, .why = "no"},
 	    {.name = "d", .inputs = 4, .ran = true, .why = "no", .sum = {.passed = 4}},
-	    {.name = "e", .inputs = 1, .ran = true, .left = {.n = 3, .why = "x"}, .sum = {.passed = 1}},
+	    {.name = "e",
+	     .inputs = 1,
+	     .ran = true,
+	     .left = {.n = 3, .why = "x"},
+	     .sum = {.passed = 1}},
 	    /* It ran, but for an input that had no time. */
 	    {.name = "f", .inputs = 3, .ran = true, .why = "too busy", .sum = {.passed = 2}},
 	    /* That was all that it had. */
