@@ -532,3 +532,28 @@ two_at_once() {
 	run_page "$page" 15
 	[ -s crash.tar.gz ]
 }
+
+# bats test_tags=host
+@test "the commands of README.md work as they stand there" {
+	local line want count=0
+	mkdir -p "$WORK/project/out" "$WORK/bin"
+	cp "$TARGETS/uaf_fuzzer" "$WORK/project/out/png_fuzzer"
+	ln -s "$FUZZCELL" "$WORK/bin/fuzzcell"
+	export FUZZCELL_STATE_DIR=$STATE
+	config ''
+	cd "$WORK/project"
+	while IFS= read -r line; do
+		line=${line%%  *}
+		line=${line/30m/10s}
+		[[ $line != *1f0c* ]] || line=${line/1f0c/$(jq -r 'keys[0][:4]' "$STATE/known_crashes.json")}
+		echo "\$ $line"
+		status=0
+		PATH=$WORK/bin:$PATH bash -c "$line" </dev/null 3>&- || status=$?
+		echo "status $status"
+		want=0
+		[ "$line" != 'fuzzcell regress' ] || want=1 # the crash was found
+		[ "$status" -eq "$want" ]
+		count=$((count + 1))
+	done < <(grep -E '^fuzzcell (list|run|config|crash|history|report|regress)' "$BATS_TEST_DIRNAME/../../README.md")
+	[ "$count" -eq 8 ]
+}
