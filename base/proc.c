@@ -153,12 +153,15 @@ int proc_kill_first(pid_t pid, int signo, struct err *e)
 	return r;
 }
 
-int proc_second_thread(pid_t pid, pid_t *ret_tid, struct err *e)
+/* ret_n: how many threads there are beside the first one. */
+static int proc_list_threads(pid_t pid, pid_t *ret_tid, unsigned *ret_n, struct err *e)
 {
 	char path[32];
 	CLEANUP(closedir_p) DIR *d = NULL;
 	const struct dirent *de;
 	uint64_t tid, least = UINT64_MAX;
+
+	*ret_n = 0;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	d = sys_opendirat(AT_FDCWD, path);
@@ -169,13 +172,53 @@ int proc_second_thread(pid_t pid, pid_t *ret_tid, struct err *e)
 	while ((de = sys_readdir(d))) {
 		struct slice name = slice_of(de->d_name);
 
-		if (scan_u64(&name, 10, INT32_MAX, &tid) && (pid_t)tid > pid && tid < least)
+		if (!scan_u64(&name, 10, INT32_MAX, &tid) || (pid_t)tid == pid)
+			continue;
+		(*ret_n)++;
+		if ((pid_t)tid > pid && tid < least)
 			least = tid;
 	}
 	if (least == UINT64_MAX)
 		return err_set(e, ESRCH, "process %d has no second thread", (int)pid);
 	*ret_tid = (pid_t)least;
 	return 0;
+}
+
+int proc_second_thread(pid_t pid, pid_t *ret_tid, struct err *e)
+{
+	unsigned n;
+
+	return proc_list_threads(pid, ret_tid, &n, e);
+}
+
+int proc_only_second_thread(pid_t pid, pid_t *ret_tid, struct err *e)
+{
+	unsigned n;
+	int r = proc_list_threads(pid, ret_tid, &n, e);
+
+	return r == 0 && n > 1 ? err_set(e, ESRCH, "process %d has %u more threads", (int)pid, n)
+			       : r;
+}
+
+/* On x86-64 also i386's: nanosleep, clock_nanosleep, clock_nanosleep_time64.  A nap goes on by
+ * restart_syscall(2) after its thread was stopped or frozen. */
+static bool is_nap(uint64_t call)
+{
+	static const uint64_t naps[] = {
+	    SYS_clock_nanosleep,
+	    SYS_nanosleep,
+	    SYS_restart_syscall,
+#ifdef __x86_64__
+	    162,
+	    267,
+	    407,
+#endif
+	};
+
+	for (size_t i = 0; i < sizeof(naps) / sizeof(naps[0]); i++)
+		if (call == naps[i])
+			return true;
+	return false;
 }
 
 /* "230 0x0 0x0 ...": the call in which it stands, "-1 ...": in none (proc(5)). */
@@ -193,8 +236,7 @@ bool proc_thread_naps(pid_t pid, pid_t tid)
 	if (n <= 0)
 		return true;
 	in = (struct slice){text, (size_t)n};
-	return scan_u64(&in, 10, UINT64_MAX, &call) &&
-	       (call == SYS_clock_nanosleep || call == SYS_nanosleep);
+	return scan_u64(&in, 10, UINT64_MAX, &call) && is_nap(call);
 }
 
 /* Its first thread is a zombie until the last one ends. */

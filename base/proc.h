@@ -43,7 +43,9 @@ MUST_CHECK int proc_first_thread(pid_t pid, pid_t *ret_tid, struct err *e);
 MUST_CHECK int proc_kill_first(pid_t pid, int signo, struct err *e);
 /* The oldest thread of a child after its first one; -ESRCH: there is none. */
 MUST_CHECK int proc_second_thread(pid_t pid, pid_t *ret_tid, struct err *e);
-/* Whether a thread that stands is in a call that sleeps for a time.  Unknown: true. */
+/* The only thread of a child beside its first one; -ESRCH: there is none, or there are several. */
+MUST_CHECK int proc_only_second_thread(pid_t pid, pid_t *ret_tid, struct err *e);
+/* Whether a thread that does not run is in a call that sleeps for a time.  Unknown: true. */
 bool proc_thread_naps(pid_t pid, pid_t tid);
 /* A handle that stays ours when the number is used again; close() it. */
 MUST_CHECK int proc_open(pid_t pid, int *ret_pidfd, struct err *e);

@@ -159,9 +159,9 @@ enum cell_thread {
 };
 MUST_CHECK int cell_memory_open(struct cell *c, enum cell_thread alone, uint64_t alone_us,
 				struct err *e);
-/* Of a cell at its mark: whether the engine's watchdog does something else than to wait for its next
- * look at the memory.  It may have begun a report, and not have written a word of it yet.  Then no
- * handler in another thread writes the input. */
+/* Of a cell at its mark, and of a program of two threads: whether the engine's watchdog does
+ * something else than to wait for its next look at the memory.  It may have begun a report, and not
+ * have written a word of it yet.  Then no handler in another thread writes the input. */
 bool cell_watchdog_works(const struct cell *c);
 /* The job's program; 0: not known yet, or it ended.  The number is not reused before we
  * return to the loop. */

@@ -169,7 +169,8 @@ bool cell_watchdog_works(const struct cell *c)
 	pid_t tid;
 	struct err e;
 
-	return c->mark.halted && c->job.pid && proc_second_thread(c->job.pid, &tid, &e) == 0 &&
+	/* Which one it is among several is not known. */
+	return c->mark.halted && c->job.pid && proc_only_second_thread(c->job.pid, &tid, &e) == 0 &&
 	       !proc_thread_naps(c->job.pid, tid);
 }
 

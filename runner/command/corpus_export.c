@@ -62,8 +62,7 @@ static void on_target(void *arg, const char *target, const struct export_sum *su
 		printf(", %llu left out: see fuzzcell corpus verify",
 		       (unsigned long long)sum->skipped);
 	if (sum->spare)
-		printf(", without %llu that reach nothing more (--all)",
-		       (unsigned long long)sum->spare);
+		printf(", %llu spare ones left out (--all)", (unsigned long long)sum->spare);
 	putchar('\n');
 	a->pace.done++;
 	pace_step(&a->pace);

@@ -202,8 +202,7 @@ static void print_sum(const struct intree_one *o)
 	       o->a->dry_run ? "would be: " : "", (unsigned long long)s->added,
 	       units_size(s->bytes, bytes), (unsigned long long)s->known);
 	if (s->spare)
-		printf(", %llu that reach nothing more left out (--all)",
-		       (unsigned long long)s->spare);
+		printf(", %llu spare ones left out (--all)", (unsigned long long)s->spare);
 	if (s->removed)
 		printf(", %llu removed", (unsigned long long)s->removed);
 	if (s->skipped)

@@ -144,22 +144,31 @@ static int collect(struct stats *a, uint64_t *damaged, struct err *e)
 
 /* --- printing --------------------------------------------------------------------- */
 
+/* Of what was not measured: "-". */
+static const char *count_or_none(const json_t *o, const char *key, char out[UNITS_MAX])
+{
+	const json_t *n = json_object_get(o, key);
+
+	(void)snprintf(out, UNITS_MAX, n ? "%llu" : "-", (unsigned long long)json_get_u64(o, key));
+	return out;
+}
+
 static void print_line(const json_t *line)
 {
 	time_t t = (time_t)json_get_u64(line, "time");
 	const char *verdict = json_string_value(json_object_get(line, "verdict"));
-	char when[32] = "?", bytes[UNITS_MAX], shown[ESCAPE_MAX];
+	char when[32] = "?", bytes[UNITS_MAX], cover[UNITS_MAX], shown[ESCAPE_MAX];
 	const json_t *before = json_object_get(line, "before");
 	struct tm tm;
 
 	if (gmtime_r(&t, &tm))
 		(void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M", &tm);
-	printf("  %s  %-9s %8llu -> %llu files, %s, %llu cover, %llu edges, %llu features\n", when,
+	printf("  %s  %-9s %8llu -> %llu files, %s, %s cover, %llu edges, %llu features\n", when,
 	       escape(verdict ? verdict : "?", shown),
 	       (unsigned long long)json_get_u64(before, "files"),
 	       (unsigned long long)json_get_u64(line, "files"),
 	       units_size(json_get_u64(line, "bytes"), bytes),
-	       (unsigned long long)json_get_u64(json_object_get(line, "cover"), "files"),
+	       count_or_none(json_object_get(line, "cover"), "files", cover),
 	       (unsigned long long)json_get_u64(line, "edges"),
 	       (unsigned long long)json_get_u64(line, "features"));
 }
@@ -181,14 +190,14 @@ static void print_target(const struct stats *a, const char *name, const json_t *
 	const json_t *history = json_object_get(t, "history");
 	const json_t *last = last_measured(history);
 	char bytes[UNITS_MAX], shown[ESCAPE_MAX];
+	char cover[UNITS_MAX], edges[UNITS_MAX], features[UNITS_MAX];
 
-	printf("%-32s %8llu files %9s %8llu cover %7llu edges %8llu features %5llu quarantined "
-	       "%2llu generations\n",
+	printf("%-32s %8llu files %9s %8s cover %7s edges %8s features %5llu quarantined %2llu "
+	       "generations\n",
 	       escape(name, shown), (unsigned long long)json_get_u64(t, "files"),
 	       units_size(json_get_u64(t, "bytes"), bytes),
-	       (unsigned long long)json_get_u64(json_object_get(last, "cover"), "files"),
-	       (unsigned long long)json_get_u64(last, "edges"),
-	       (unsigned long long)json_get_u64(last, "features"),
+	       count_or_none(json_object_get(last, "cover"), "files", cover),
+	       count_or_none(last, "edges", edges), count_or_none(last, "features", features),
 	       (unsigned long long)json_get_u64(t, "quarantined"),
 	       (unsigned long long)json_get_u64(t, "generations"));
 	for (size_t i = 0; a->history && i < json_array_size(history); i++)

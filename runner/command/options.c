@@ -5,6 +5,7 @@
 #include "runner/command/builder.h"
 #include "runner/command/command.h"
 #include "runner/command/escape.h"
+#include "runner/command/origin.h"
 #include "runner/discover/names.h"
 #include "runner/publish/token.h"
 #include "runner/publish/token_env.h"
@@ -325,9 +326,15 @@ static int add_configured(struct common *c, const struct config_source *src, siz
 	    .built = c->built && i < c->n_built ? &c->built[i] : NULL,
 	};
 
+	size_t from = c->targets.n;
+	struct err e;
 	int r = strcmp(src->type, "bazel") == 0 ? common_group(c, src, &s.group) : EXIT_DONE;
 
-	return r == EXIT_DONE ? add_source(c, &s) : r;
+	if (r == EXIT_DONE)
+		r = add_source(c, &s);
+	if (r == EXIT_DONE && origin_say_build(src, &c->targets, from, &e) < 0)
+		r = fail(EXIT_INTERNAL, "%s", e.msg);
+	return r;
 }
 
 /* Of a Bazel workspace discovery itself says what is not built. */

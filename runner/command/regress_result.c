@@ -190,7 +190,7 @@ static const char *left_text(const struct regress_target *t, char out[300])
 	return out;
 }
 
-/* "  of them: 2 crash, 40 corpus; without 30 of the corpus that reach nothing more (--all)" */
+/* "  of them: 2 crash, 40 corpus; 30 spare ones left out (--all)" */
 static void print_from(const uint64_t from[REGRESS_FROM_], uint64_t spare, FILE *to)
 {
 	const char *before = "  of them: ";
@@ -202,8 +202,8 @@ static void print_from(const uint64_t from[REGRESS_FROM_], uint64_t spare, FILE 
 		before = ", ";
 	}
 	if (spare)
-		fprintf(to, "%s%llu of the corpus that reach nothing more (--all)",
-			*before == ',' ? "; without " : "  without ", (unsigned long long)spare);
+		fprintf(to, "%s%llu spare ones of the corpus left out (--all)",
+			*before == ',' ? "; " : "  ", (unsigned long long)spare);
 	fputs(*before == ',' || spare ? "\n" : "", to);
 }
 

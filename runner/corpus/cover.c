@@ -258,7 +258,7 @@ static int take_round(struct taking *t, uint32_t least, struct err *e)
 	return 0;
 }
 
-/* Of the inputs that ran only those that are in `of` and reach something. */
+/* Only inputs that ran, are in `of`, and reach something can be taken. */
 static int begin_taking(struct taking *t, size_t shards, const struct candidates *of, struct err *e)
 {
 	size_t n = 0;
@@ -276,7 +276,7 @@ static int begin_taking(struct taking *t, size_t shards, const struct candidates
 	return t->taken ? 0 : err_sys(e, "order %zu inputs", t->n_left);
 }
 
-/* The last ones bring what no other one has. */
+/* The inputs that were taken last are looked at first: they have what no other one has. */
 static void reverse(struct place *v, size_t n)
 {
 	for (size_t i = 0; i < n / 2; i++) {

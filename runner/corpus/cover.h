@@ -43,10 +43,11 @@ MUST_CHECK int cover_choose(const struct cover_shard *s, size_t shards, struct c
 			    struct reach *io, struct err *e);
 
 /* The fewest inputs that reach the same: of those in `of` that ran, a set that has all
- * features which these have together.  Greedy, in rounds: taken is what brings at least
- * half of what the best of the round before could bring; then each that the ones taken
- * after it make superfluous goes again.  (On corpora of four of our own fuzz targets that
- * was 0 to 4 % less than the greedy set cover.)  Each input must list all of its features
+ * features which these have together.  It works in rounds.  A round takes each input that
+ * brings at least half as many features as the round before asked for.  Then each input
+ * is dropped that the ones taken after it make superfluous.  (On corpora of four of our own fuzz
+ * targets that was 0 to 4 % less than the greedy set cover.)  Each input must list all of its
+ * features
  * (-merge_inner=2).  of, *ret: sorted.  Rounds: at most 23, as an input has at most
  * CONTROL_FEATURES_MAX features. */
 MUST_CHECK int cover_fewest(const struct cover_shard *s, size_t shards, const struct candidates *of,

@@ -37,7 +37,7 @@ typedef void intree_fn(void *arg, enum intree_what what, const char *name);
 
 struct intree {
 	int corpus; /* of the target */
-	/* Whose spare inputs stay at home (runner/corpus/spare.h); NULL: all inputs go. */
+	/* The target; its spare inputs are left out (runner/corpus/spare.h).  NULL: none is. */
 	const char *target;
 	int state_dirfd; /* of it */
 	bool prune;

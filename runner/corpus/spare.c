@@ -114,7 +114,7 @@ int spare_leave_out(int state_dirfd, const char *target, struct candidates *io,
 	*ret = (struct candidates){0};
 	if (r == 1)
 		r = load(state_dirfd, target, "cover", &cover, e);
-	if (r < 1 || !has_all(io, &cover))
+	if (r < 1 || cover.n == 0 || !has_all(io, &cover))
 		return r < 0 ? r : 0;
 	r = part(&spare, &cover, io, ret, e);
 	if (r < 0)

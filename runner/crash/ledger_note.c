@@ -275,7 +275,9 @@ static int note_in(struct ledger *l, struct record *n, struct found *of,
 	put_raw_key(&t, n, s);
 	if (is_new)
 		put_seen(&t, &of->c.first_seen, s);
-	if (s->time >= of->c.last_seen.time)
+	/* A known input that a person ran says when it failed only if that is news. */
+	if (s->time >= of->c.last_seen.time &&
+	    (is_new || !s->by_hand || !ledger_state_open(before)))
 		put_seen(&t, &of->c.last_seen, s);
 	count(&t, s);
 	if (t.r < 0)

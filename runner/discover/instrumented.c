@@ -94,13 +94,14 @@ static bool begins(const char *name, const char *with)
 	return strncmp(name, with, strlen(with)) == 0;
 }
 
-/* Itanium C++ ABI, mangling: std::x is _ZSt1x, its members _ZNSt..., those of the abbreviated
- * classes _ZNSs, _ZNSa ... */
-static bool is_of_standard_library(const char *name)
+/* The header FuzzedDataProvider.h, and the C++ standard library: in the mangling of the Itanium
+ * C++ ABI std::x is _ZSt1x, its members are _ZNSt..., those of the abbreviated classes _ZNSs,
+ * _ZNSa ... */
+static bool is_of_header(const char *name)
 {
-	return begins(name, "_ZSt") || begins(name, "_ZNS") || begins(name, "_ZNKS") ||
-	       begins(name, "_ZN9__gnu_cxx") || begins(name, "_ZNK9__gnu_cxx") ||
-	       strcmp(name, "__clang_call_terminate") == 0;
+	return begins(name, "_ZN18FuzzedDataProvider") || begins(name, "_ZSt") ||
+	       begins(name, "_ZNS") || begins(name, "_ZNKS") || begins(name, "_ZN9__gnu_cxx") ||
+	       begins(name, "_ZNK9__gnu_cxx") || strcmp(name, "__clang_call_terminate") == 0;
 }
 
 /* A function that another file can call.  Linkers make hidden ones local: lld leaves them hidden,
@@ -130,7 +131,7 @@ static enum instrumented judge(const struct look *l, const char *symbols, uint64
 			continue;
 		if (begins(name, "LLVMFuzzer"))
 			found = INSTRUMENTED_HARNESS;
-		else if (is_shared(&s, of_no_file) && !is_of_standard_library(name))
+		else if (is_shared(&s, of_no_file) && !is_of_header(name))
 			return INSTRUMENTED_LIBRARY;
 	}
 	return found;

@@ -8,8 +8,9 @@
  * two words an entry, its address and flags, 1: a function begins here).  In a program that can be
  * loaded anywhere, relocations hold the addresses.  Their names are in the symbol table.
  * Functions of a library can be called from other files.  A harness has its entry points
- * (LLVMFuzzer...), functions that are local to its file, and what it instantiates of the C++
- * standard library.
+ * (LLVMFuzzer...), functions that are local to its file, and what it instantiates of
+ * FuzzedDataProvider and the C++ standard library.  Another function of the harness that is not
+ * static looks like a library's.
  *
  * The file is hostile: see runner/discover/elf.h.  What it claims decides a warning only. */
 enum instrumented {

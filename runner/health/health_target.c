@@ -115,8 +115,8 @@ static void judge_instrumented(const struct health_view *v, struct health *h)
 			   "the engine found no coverage instrumentation");
 	else if (v->edges > 0 && v->edges < AT_EDGES_FEW && !v->has_library)
 		health_add(h, HEALTH_FEW_EDGES, HEALTH_WARNING,
-			   "its binary has %.0f instrumented edges, and none is known to be a "
-			   "library's",
+			   "its binary has %.0f instrumented edges, and no instrumented function "
+			   "of a library was found",
 			   v->edges);
 }
 

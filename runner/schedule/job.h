@@ -71,7 +71,7 @@ struct job_binary {
 	int error;	       /* errno: it may not be read and run; 0: it may */
 };
 
-/* What its file tells of a program; all 0: nothing. */
+/* What is known of a program by its file; all 0: nothing. */
 struct job_program {
 	uint64_t edges;	  /* that it can count, without the libraries that it loads */
 	bool has_library; /* more than its harness is instrumented */

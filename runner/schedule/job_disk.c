@@ -105,7 +105,8 @@ static void on_prepared(void *arg, struct slice result, const char *failed)
 		return;
 	}
 	memcpy(&done, result.p, sizeof(done));
-	j->seeds = done.seeds;
+	if (done.seeds.files >= j->seeds.files) /* later, many are in the corpus */
+		j->seeds = done.seeds;
 	if (result.n > sizeof(done))
 		job_set_note(j, "%.*s", (int)(result.n - sizeof(done)), result.p + sizeof(done));
 	if (*done.build)

@@ -168,11 +168,17 @@ static int compare(const struct facts *f, struct difference *ret, struct err *e)
 static int list_cover(struct facts *f, struct merge_decided *io, struct err *e)
 {
 	_autocandidates_ struct candidates cover = {0}, spare = {0};
-	int r = cover_fewest(f->verified.v, f->verified.n, &f->chosen, &cover, e);
+	struct cover_gap gap = cover_gap(&f->all, &f->got);
+	/* Some of the chosen are there for what did not show again: all are the cover then. */
+	bool steady = gap.features == 0 && gap.edges == 0;
+	int r = steady ? cover_fewest(f->verified.v, f->verified.n, &f->chosen, &cover, e) : 0;
 
-	for (size_t i = 0; r == 0 && i < f->chosen.n; i++)
-		if (!candidates_find(&cover, f->chosen.v[i].name, f->chosen.v[i].size))
-			r = candidates_add(&spare, f->chosen.v[i].name, f->chosen.v[i].size, e);
+	for (size_t i = 0; r == 0 && i < f->chosen.n; i++) {
+		const struct candidate *c = &f->chosen.v[i];
+
+		if (!steady || !candidates_find(&cover, c->name, c->size))
+			r = candidates_add(steady ? &spare : &cover, c->name, c->size, e);
+	}
 	if (r < 0)
 		return r;
 	io->cover = size_of(&cover, &f->got);

@@ -180,7 +180,6 @@ printed() {
 	printed | grep -q "add -- in$"
 }
 
-# A merge's word, and a person who goes on working.
 # reaches DIR: edges and features, by the engine.
 reaches() {
 	ASAN_OPTIONS=detect_leaks=0 "$TARGETS/healthy_fuzzer" -runs=0 "$1" 2>&1 |
@@ -201,9 +200,9 @@ reaches() {
 	spare=$((all - cover))
 	[ "$spare" -gt $((all / 20)) ]
 	corpus export -o "$WORK/cover"
-	[[ $output == *"healthy_fuzzer: $cover inputs "*", without $spare that reach nothing more (--all)"* ]]
+	[[ $output == *"healthy_fuzzer: $cover inputs "*", $spare spare ones left out (--all)"* ]]
 	corpus export --all -o "$WORK/all"
-	[[ $output == *"healthy_fuzzer: $all inputs "* && $output != *without* ]]
+	[[ $output == *"healthy_fuzzer: $all inputs "* && $output != *spare* ]]
 	[ -n "$(reaches "$WORK/cover/healthy_fuzzer")" ]
 	[ "$(reaches "$WORK/cover/healthy_fuzzer")" = "$(reaches "$WORK/all/healthy_fuzzer")" ]
 	"$FUZZCELL" regress --targets "$WORK/m.json" --state-dir "$STATE" --json >"$WORK/json"
@@ -215,7 +214,7 @@ reaches() {
 	git -C "$WORK/r" add .
 	git -C "$WORK/r" commit -q -m 'all of it'
 	update --dry-run
-	[[ $output == *"0 added"*"$cover known, $spare that reach nothing more left out (--all)"* ]]
+	[[ $output == *"0 added"*"$cover known, $spare spare ones left out (--all)"* ]]
 	update --all --dry-run
 	[[ $output == *"$all known:"* ]]
 	update --prune --branch pruned
@@ -227,9 +226,10 @@ reaches() {
 	# Without one of the cover nothing is spare.
 	rm "$STATE/corpus/healthy_fuzzer/$(head -n 1 "$STATE/$at" | cut -d' ' -f1)"
 	corpus export -o "$WORK/rest"
-	[[ $output == *"healthy_fuzzer: $((all - 1)) inputs "* && $output != *without* ]]
+	[[ $output == *"healthy_fuzzer: $((all - 1)) inputs "* && $output != *spare* ]]
 }
 
+# A merge's word, and a user who goes on working.
 @test "update-intree --prune: what no merge has measured stays" {
 	repo "$WORK/r"
 	printf aaaa >"$WORK/r/in/long"

@@ -544,7 +544,7 @@ two_at_once() {
 	cd "$WORK/project"
 	while IFS= read -r line; do
 		line=${line%%  *}
-		line=${line/30m/10s}
+		line=${line/30m/$((10 * TIMES))s}
 		[[ $line != *1f0c* ]] || line=${line/1f0c/$(jq -r 'keys[0][:4]' "$STATE/known_crashes.json")}
 		echo "\$ $line"
 		status=0

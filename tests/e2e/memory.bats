@@ -100,6 +100,7 @@ enough() { # SAVED N
 @test "a memory bomb while the watchdog begins its report: the input saved" {
 	bombs 2 membomb_watchdog_fuzzer 256MiB 1
 	[ "$SAVED" -eq 2 ]
+	grep -q 'halted at the memory mark' "$LOGS/$TARGET.log"
 }
 
 @test "a memory bomb that goes off when its cell was asked to stop: the input saved" {
@@ -116,7 +117,7 @@ enough() { # SAVED N
 	done
 	echo "# $(layout): saved $saved of 4, $at_mark at the mark" >&3
 	[ "$saved" -ge 3 ]
-	[ "$at_mark" -ge 1 ]
+	[ "$SLOW" -gt 1 ] || [ "$at_mark" -ge 1 ]
 }
 
 @test "memory that a child takes counts, and cannot pass the limit; the input is saved" {

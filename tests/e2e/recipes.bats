@@ -176,12 +176,14 @@ NO_LINK='int misspelt(void); int LLVMFuzzerTestOneInput(void) { return misspelt(
 	E
 	cat >harness.cc <<-'E'
 		#include <cstddef>
+		#include <fuzzer/FuzzedDataProvider.h>
 		#include <string>
 		extern "C" int parse(const unsigned char *data, size_t n);
 		static bool is_long(const std::string &s) { return s.size() > 3; }
 		extern "C" int LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 		{
-			std::string s((const char *)data, n);
+			FuzzedDataProvider provider(data, n);
+			std::string s = provider.ConsumeRandomLengthString(9);
 			return is_long(s) && parse(data, n) ? 0 : 0;
 		}
 	E
@@ -197,10 +199,11 @@ NO_LINK='int misspelt(void); int LLVMFuzzerTestOneInput(void) { return misspelt(
 	cp "$out/whole_fuzzer" "$out/stripped_fuzzer"
 	strip "$out/stripped_fuzzer"
 	config ''
-	run timeout 200 "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$out" --max-total-time 12s
+	run timeout 600 "$FUZZCELL" run --plain --state-dir "$STATE" --targets "$out" --max-total-time $((18 * TIMES))s
 	echo "$output"
 	[ "$status" -eq 0 ]
 	"$FUZZCELL" doctor --json --state-dir "$STATE" --targets "$out" >"$WORK/json" || true
+	[ "$(cat "$STATE"/logs/*/*.stats | jq -s 'map(select(.edges > 0)) | length')" -eq 6 ]
 	[ "$(jq -r '[.targets[] | select(any(.findings[]; .code == "few-edges")).name] | join(" ")' "$WORK/json")" = \
 		'bare_fuzzer stripped_fuzzer' ]
 }

@@ -111,6 +111,26 @@ no_secret() {
 	[[ $output == *"runtime error: signed integer overflow"* ]]
 }
 
+@test "an issue has the build of the configuration, and where it leaves the program" {
+	mkdir -p "$WORK/tree/sub/out" "$WORK/etc"
+	git init -q "$WORK/tree"
+	cp "$TARGETS/uaf_fuzzer" "$WORK/tree/sub/out"
+	jq --arg s "$STATE" --arg t "$WORK/tree/sub" '. + {state_dir: $s, discovery: [{type: "directory",
+		path: ($t + "/out"), build: ["./build.sh", "its own", "-O1"], build_dir: $t}]}' \
+		"$STATE/config.json" >"$WORK/etc/config.json"
+	rm "$STATE/config.json"
+	queue uaf_fuzzer crash UA1
+	timeout $((300 * SLOW)) "$FUZZCELL" run --plain --no-build --config "$WORK/etc/config.json" --commit 5ca1ab1e \
+		--max-fuzzer-time 1s || [ $? -eq 5 ] # it may be given up
+	told '.issues[0].body' >"$WORK/body"
+	cat "$WORK/body"
+	grep -Fx 'git checkout 5ca1ab1e' "$WORK/body"
+	grep -Fx "(cd sub && ./build.sh 'its own' -O1)" "$WORK/body"
+	grep -E '^[[:space:]]*sub/out/uaf_fuzzer .* reproducer$' "$WORK/body"
+	run grep -F "$WORK" "$WORK/body"
+	[ "$status" -eq 1 ]
+}
+
 @test "an issue leads to the line at its commit, and to the last commit without it" {
 	# As a checkout of what the targets are built from.
 	mkdir -p "$WORK/tree/targets"

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -412,10 +413,13 @@ static void *wait_for_end(void *arg)
 	return arg;
 }
 
+static _Atomic pid_t napper;
+
 static void *nap(void *arg)
 {
 	const struct timespec most = {.tv_sec = 60};
 
+	napper = (pid_t)syscall(SYS_gettid);
 	(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &most, NULL); /* ended by a signal */
 	return arg;
 }
@@ -452,10 +456,11 @@ static void test_nap(void **state)
 	assert_true(comes_to_nap(tid, false));
 	close(go[1]);
 	assert_int_equal(pthread_join(reading, NULL), 0);
-	assert_true(proc_thread_naps(getpid(), tid)); /* it is gone: unknown */
+	assert_true(comes_to_nap(tid, true)); /* it is gone: unknown */
 	assert_int_equal(pthread_create(&napping, NULL, nap, NULL), 0);
-	assert_int_equal(proc_second_thread(getpid(), &tid, &e), 0);
-	assert_true(comes_to_nap(tid, true));
+	while (napper == 0)
+		(void)usleep(1000);
+	assert_true(comes_to_nap(napper, true));
 	assert_int_equal(pthread_kill(napping, SIGUSR1), 0);
 	assert_int_equal(pthread_join(napping, NULL), 0);
 	close(go[0]);
@@ -478,9 +483,12 @@ static void test_second_thread(void **state)
 	assert_true(seen > getpid());
 	(void)snprintf(name, sizeof(name), "/proc/self/task/%d", (int)seen);
 	assert_int_equal(access(name, F_OK), 0);
+	assert_int_equal(proc_only_second_thread(getpid(), &tid, &e), 0);
+	assert_int_equal(tid, seen);
 	assert_int_equal(pthread_create(&third, NULL, wait_for_end, &go[0]), 0);
 	assert_int_equal(proc_second_thread(getpid(), &tid, &e), 0);
 	assert_int_equal(tid, seen);
+	assert_int_equal(proc_only_second_thread(getpid(), &tid, &e), -ESRCH);
 	close(go[1]);
 	assert_int_equal(pthread_join(second, NULL), 0);
 	assert_int_equal(pthread_join(third, NULL), 0);

@@ -72,6 +72,8 @@ static void test_cover_gone(void **state)
 	assert_int_equal(left_out_of(LIST("a", "b", "abc", "xyz")), 2);
 	assert_int_equal(left_out_of(LIST("a", "b", "abc")), 0);
 	assert_int_equal(left_out_of(LIST("a", "b")), 0);
+	assert_int_equal(try_save((struct candidates){0}, LIST("a", "b")), 0);
+	assert_int_equal(left_out_of(LIST("a", "b")), 0); /* without a cover */
 }
 
 static void test_forget(void **state)

@@ -136,6 +136,20 @@ static void what_only_fuzzing_needs(void **state)
 	assert_int_equal(corpus.n, 2);
 }
 
+/* What did not show again is in the corpus for a reason that no verifying pass sees. */
+static void a_target_that_does_not_always_do_the_same(void **state)
+{
+	_autocandidates_ struct candidates corpus = {0};
+
+	begin(state);
+	PUT("a", "b", "ab", "abc");
+	w.flaky = true;
+	merge();
+	assert_int_equal(w.m.result.verdict, MERGE_UNCHANGED); /* each is there for something */
+	assert_int_equal(count_spare(&corpus), 0);
+	assert_int_equal(corpus.n, 4);
+}
+
 /* A full disk: an error, and the old list, whole. */
 static void faults(void **state)
 {
@@ -183,8 +197,12 @@ static void faults(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    CASE(what_adds_nothing),	   CASE(other_seeds), CASE(kept_corpus),
-    CASE(what_only_fuzzing_needs), CASE(faults),
+    CASE(what_adds_nothing),
+    CASE(other_seeds),
+    CASE(kept_corpus),
+    CASE(what_only_fuzzing_needs),
+    CASE(a_target_that_does_not_always_do_the_same),
+    CASE(faults),
 };
 
 UNIT_MAIN(tests)
