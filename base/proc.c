@@ -162,7 +162,6 @@ static int proc_list_threads(pid_t pid, pid_t *ret_tid, unsigned *ret_n, struct 
 	uint64_t tid, least = UINT64_MAX;
 
 	*ret_n = 0;
-
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	d = sys_opendirat(AT_FDCWD, path);
 	if (!d)

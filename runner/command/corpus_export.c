@@ -24,7 +24,7 @@ static const struct option_spec specs[] = {
     STATE_OPTIONS,
     {"filter", "GLOB", "only targets whose name matches"},
     {"o,output", "PATH", "a .tar.gz, .tgz or .zip, or a directory"},
-    {"all", NULL, "also the inputs whose coverage the others reach together"},
+    {"all", NULL, "also spare inputs: the others reach the same without them"},
     {"seed-corpus", NULL, "one <target>_seed_corpus.zip each, into a directory"},
     {"json", NULL, "print JSON"},
 };

@@ -17,7 +17,7 @@
 
 static const struct option_spec specs[] = {
     COMMON_OPTIONS,
-    {"all", NULL, "also the inputs whose coverage the others reach together"},
+    {"all", NULL, "also spare inputs: the others reach the same without them"},
     {"prune", NULL, "also remove files that a merge found to add nothing"},
     {"branch", "NAME", "make a branch and commit on it, and leave the work tree alone"},
     {"dry-run", NULL, "only say what would be done"},

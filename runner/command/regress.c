@@ -39,7 +39,7 @@ static const struct option_spec specs[] = {
     COMMON_OPTIONS,
     {"time", "TIME",
      "end after so long, and report what was not run (default: as long as it takes)"},
-    {"all", NULL, "also inputs of the corpus whose coverage the others reach together"},
+    {"all", NULL, "also spare inputs of the corpus: the others reach the same without them"},
     {"workers", "N", "cells at once (default: one a CPU)"},
     {"commit", "SHA", "what the targets were built from, for crashes that come back"},
     {"allow-known", NULL, "open crashes that are known do not count, but those that came back"},

@@ -15,8 +15,9 @@
  * Inputs are named by the SHA-1 of their content.  What is there already, under any
  * name and up to 8 levels deep, is not added again; dot files are not looked at.
  * Nothing that is there is ever changed, and nothing removed without `prune`.  That
- * removes files whose content was measured and found to add nothing (`unneeded`, or spare),
- * and is not added: never what was not measured, nor anything for an empty corpus. */
+ * removes a file when a merge measured its content and found that it adds nothing
+ * (`unneeded`, or spare).  What was not measured stays, and so does everything when the
+ * corpus is empty. */
 
 struct intree_sum {
 	uint64_t added, bytes;

@@ -275,7 +275,7 @@ static int note_in(struct ledger *l, struct record *n, struct found *of,
 	put_raw_key(&t, n, s);
 	if (is_new)
 		put_seen(&t, &of->c.first_seen, s);
-	/* A known input that a person ran says when it failed only if that is news. */
+	/* A person ran a known input: a sighting only of a crash that was not open. */
 	if (s->time >= of->c.last_seen.time &&
 	    (is_new || !s->by_hand || !ledger_state_open(before)))
 		put_seen(&t, &of->c.last_seen, s);

@@ -239,7 +239,7 @@ static void test_fewest(void **state)
 	}
 }
 
-/* One that reaches what many small ones do. */
+/* A large input reaches what many small ones do. */
 static void test_one_for_many(void **state)
 {
 	_autocandidates_ struct candidates fewest = {0}, small = {0};

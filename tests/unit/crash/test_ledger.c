@@ -188,6 +188,21 @@ static void test_known_in_the_next_run(void **state)
 	assert_string_equal(crash("s")->last_seen.run, "r2");
 }
 
+/* `regress` and `crash reproduce` run known inputs: fuzzing saw the crash no later for that. */
+static void test_by_hand(void **state)
+{
+	(void)state;
+	parse("{}");
+	(void)NOTE(.signature = "s", .time = 10, .run = "r1");
+	(void)NOTE(.signature = "s", .time = 20, .by_hand = true);
+	assert_int_equal(crash("s")->last_seen.time, 10);
+	assert_int_equal(crash("s")->count, 1);
+	OK(ledger_fixed(ledger, "s", "", 30, "c", "r2", &oops));
+	(void)NOTE(.signature = "s", .time = 40, .by_hand = true); /* that is news */
+	check_state("s", LEDGER_REGRESSED);
+	assert_int_equal(crash("s")->last_seen.time, 40);
+}
+
 static void test_fixed_and_back(void **state)
 {
 	struct ledger_noted n;
@@ -406,6 +421,7 @@ static const struct CMUnitTest tests[] = {
     CASE(test_states),
     CASE(test_first_state),
     CASE(test_known_in_the_next_run),
+    CASE(test_by_hand),
     CASE(test_fixed_and_back),
     CASE(test_uncounted),
     CASE(test_uncounted_again),

@@ -136,6 +136,29 @@ static void what_only_fuzzing_needs(void **state)
 	assert_int_equal(corpus.n, 2);
 }
 
+/* From the exchange on no input is spare, until the merge has ended: it may be killed. */
+static void an_exchange_forgets(void **state)
+{
+	_autocandidates_ struct candidates corpus = {0};
+	struct merge_replaced replaced;
+	struct merge_decided d;
+	struct merge_staged s;
+	struct err e = {0};
+
+	begin(state);
+	PUT("a", "b", "abc");
+	merge();
+	assert_int_equal(count_spare(&corpus), 2);
+	PUT("dd", "d");
+	must(stage(&w, &s, &e), &e);
+	must(run_shards(&w, s.next, s.end, &e), &e);
+	must(decide(&w, &d, &e), &e);
+	assert_int_equal(d.to, MERGE_TO_REPLACE);
+	must(task(merge_task_replace, &w.m, &replaced, sizeof(replaced), &e), &e);
+	assert_int_equal(count_spare(&corpus), 0);
+	assert_true(in_corpus(&w, "d"));
+}
+
 /* What did not show again is in the corpus for a reason that no verifying pass sees. */
 static void a_target_that_does_not_always_do_the_same(void **state)
 {
@@ -201,6 +224,7 @@ static const struct CMUnitTest tests[] = {
     CASE(other_seeds),
     CASE(kept_corpus),
     CASE(what_only_fuzzing_needs),
+    CASE(an_exchange_forgets),
     CASE(a_target_that_does_not_always_do_the_same),
     CASE(faults),
 };
