@@ -326,15 +326,15 @@ static int add_configured(struct common *c, const struct config_source *src, siz
 	    .built = c->built && i < c->n_built ? &c->built[i] : NULL,
 	};
 
-	size_t from = c->targets.n;
+	_autofree_ char *build = NULL, *top = NULL;
 	struct err e;
 	int r = strcmp(src->type, "bazel") == 0 ? common_group(c, src, &s.group) : EXIT_DONE;
 
-	if (r == EXIT_DONE)
-		r = add_source(c, &s);
-	if (r == EXIT_DONE && origin_say_build(src, &c->targets, from, &e) < 0)
+	if (r == EXIT_DONE && origin_of(src, &build, &top, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
-	return r;
+	s.said_build = build;
+	s.top = top;
+	return r == EXIT_DONE ? add_source(c, &s) : r;
 }
 
 /* Of a Bazel workspace discovery itself says what is not built. */

@@ -46,39 +46,24 @@ static int print_build(const struct config_source *s, const char *dir, struct bu
 	return r == 0 && dir ? buf_addf(out, e, ")") : r;
 }
 
-/* A path that a shell reads as it stands. */
-static bool is_plain(const char *path)
-{
-	return path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				 "_=/:.,+@%-")] == '\0';
-}
-
-static int say(struct target *t, const char *build, const char *top, struct err *e)
-{
-	const char *made = top ? below(t->binary, top) : NULL;
-
-	if (t->build)
-		return 0;
-	t->build = sys_strdup(build);
-	if (t->build && made && !t->made && is_plain(made))
-		t->made = sys_asprintf("%s%s", strchr(made, '/') ? "" : "./", made);
-	return t->build ? 0 : err_sys(e, "say how '%s' is built", t->name);
-}
-
-int origin_say_build(const struct config_source *s, struct target_list *l, size_t from,
-		     struct err *e)
+int origin_of(const struct config_source *s, char **ret_build, char **ret_top, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(COMMAND_MAX);
 	_autofree_ char *top = NULL;
 	int r = 0;
 
+	*ret_build = *ret_top = NULL;
 	if (s->build.n == 0)
 		return 0;
 	if (s->build_dir && *s->build_dir == '/')
 		r = fs_find_above(s->build_dir, ".git", &top, e);
 	if (r == 0)
 		r = print_build(s, top ? below(s->build_dir, top) : NULL, &text, e);
-	for (size_t i = from; r == 0 && i < l->n; i++)
-		r = say(&l->v[i], buf_str(&text), top, e);
-	return r;
+	if (r < 0)
+		return r;
+	*ret_build = sys_strdup(buf_str(&text));
+	if (!*ret_build)
+		return err_sys(e, "say how '%s' is built", s->path);
+	*ret_top = take_ptr(&top);
+	return 0;
 }

@@ -381,6 +381,31 @@ static int look_as_owner(const struct discover_source *s, source_fn *fn, struct 
 	return r < 0 ? say_rights(&rights, e) : 0;
 }
 
+/* From the top, if a shell reads the path as it stands; else NULL. */
+static const char *plain_below(const char *path, const char *top)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_=/:.,+@%-";
+	size_t n = strlen(top);
+
+	return strncmp(path, top, n) == 0 && path[n] == '/' && path[n + 1] &&
+		       path[n + strspn(path + n, plain)] == '\0'
+		   ? path + n + 1
+		   : NULL;
+}
+
+static int say_build(const struct discover_source *s, struct target *t, struct err *e)
+{
+	const char *made = s->top ? plain_below(t->binary, s->top) : NULL;
+
+	if (t->build)
+		return 0;
+	t->build = sys_strdup(s->said_build);
+	if (made)
+		t->made = sys_asprintf("%s%s", strchr(made, '/') ? "" : "./", made);
+	return t->build && (t->made || !made) ? 0 : err_sys(e, "say how '%s' is built", t->name);
+}
+
 static bool has_missing(const struct discover_source *s)
 {
 	return s->built && s->built->labels.n > 0 && strcmp(s->type, "directory") == 0;
@@ -398,6 +423,8 @@ static int add_source(const struct discover_source *s, source_fn *fn, struct tar
 		r = set_old_apart(s, &fresh, e);
 	if (r == 0 && has_missing(s))
 		r = add_missing(s, io, &fresh, e);
+	for (size_t i = 0; r == 0 && s->said_build && i < fresh.n; i++)
+		r = say_build(s, &fresh.v[i], e);
 	if (r == 0)
 		r = merge(io, &fresh, e);
 	return r < 0 ? err_wrap(e, "%s", s->path) : 0;

@@ -39,9 +39,12 @@ struct target {
 	char *unbuilt;
 	bool missing; /* an earlier build made it, and the last one failed */
 	char *build;  /* the command that builds it, for a person; NULL: unknown */
-	/* Of a Bazel workspace, else NULL: its label; from the workspace, where `build` leaves its
-	 * program, and its in-tree corpora ("a/x b/y"; NULL: none). */
-	char *label, *made, *corpus;
+	/* From the top of the repository or workspace, where `build` leaves its program; NULL:
+	 * unknown. */
+	char *made;
+	/* Of a Bazel workspace, else NULL: its label, and its in-tree corpora ("a/x b/y"; NULL:
+	 * none). */
+	char *label, *corpus;
 	/* With which all of these paths are to be opened, also later: who owns the manifest
 	 * or the tree may have changed since what they lead to. */
 	struct rights rights;
@@ -100,6 +103,10 @@ struct discover_source {
 	bool as_root;			    /* Bazel may be started as root */
 	const struct tool_group *group;	    /* the group where Bazel runs; NULL: without limits */
 	const struct discover_built *built; /* NULL: nothing is known of it */
+	/* Of a source that a command of the configuration builds: for target.build of those that
+	 * do not know it themselves; the repository in whose top directory one types it, for
+	 * target.made.  NULL: unknown. */
+	const char *said_build, *top;
 };
 /* The tag itself: "fuzz_target" alone would also match "not_fuzz_target". */
 #define DISCOVER_BAZEL_QUERY \

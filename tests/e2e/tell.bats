@@ -115,12 +115,19 @@ no_secret() {
 	mkdir -p "$WORK/tree/sub/out" "$WORK/etc"
 	git init -q "$WORK/tree"
 	cp "$TARGETS/uaf_fuzzer" "$WORK/tree/sub/out"
+	# Another source, with a target that comes behind it in the list.
+	mkdir "$WORK/other"
+	cp "$TARGETS/healthy_fuzzer" "$WORK/other/zz_fuzzer"
 	jq --arg s "$STATE" --arg t "$WORK/tree/sub" '. + {state_dir: $s, discovery: [{type: "directory",
+		path: ($t + "/../../other")}, {type: "directory",
 		path: ($t + "/out"), build: ["./build.sh", "its own", "-O1"], build_dir: $t}]}' \
 		"$STATE/config.json" >"$WORK/etc/config.json"
 	rm "$STATE/config.json"
+	"$FUZZCELL" list --json --config "$WORK/etc/config.json" >"$WORK/list"
+	jq -e --arg b "(cd sub && ./build.sh 'its own' -O1)" \
+		'[.targets[] | .name, .build] == ["uaf_fuzzer", $b, "zz_fuzzer", null]' "$WORK/list"
 	queue uaf_fuzzer crash UA1
-	timeout $((300 * SLOW)) "$FUZZCELL" run --plain --no-build --config "$WORK/etc/config.json" --commit 5ca1ab1e \
+	timeout $((300 * SLOW)) "$FUZZCELL" run --plain --no-build --filter uaf_fuzzer --config "$WORK/etc/config.json" --commit 5ca1ab1e \
 		--max-fuzzer-time 1s || [ $? -eq 5 ] # it may be given up
 	told '.issues[0].body' >"$WORK/body"
 	cat "$WORK/body"
