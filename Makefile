@@ -10,7 +10,7 @@
 # make reports  planted crashes, by every sanitizer, are read as what they are
 # make publish-tests  a server that stands in for GitHub's fails in every way
 # make web-tests      the dashboard's pages in a real browser
-# Variables: CC, B (build directory), SAN=1 (ASan+UBSan), PREFIX, DESTDIR
+# Variables: CC, B (build directory), SAN=1 (ASan+UBSan), PREFIX, DESTDIR, V=1 (whole commands)
 CC      ?= gcc
 ifeq ($(origin CC),default)
 CC      := gcc
@@ -52,6 +52,9 @@ endif
 LDTESTS := $(if $(shell command -v ld.lld),-fuse-ld=lld)
 CFLAGS_ALL = $(NEEDED)-std=c11 $(if $(SAN),-DSANITIZED) $(WARN) $(HARDEN) $(CFLAGS) $(CPPFLAGS) -MMD -MP
 
+# Before a command: what it makes stands for it.
+brief = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@echo '  $1 $@' && )
+
 SRC     := $(filter-out runner/main.c,$(wildcard base/*.c cgroups/*.c images/*.c runner/*.c runner/*/*.c))
 OBJ     := $(SRC:%.c=$B/o/%.o)
 TSRC    := $(wildcard tests/unit/*/test_*.c)
@@ -63,17 +66,17 @@ all: $B/fuzzcell
 
 $B/fuzzcell: $B/o/runner/main.o $(OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(LDHARD) -o $@ $^ $(LIBS)
+	$(call brief,LD)$(CC) $(CFLAGS_ALL) $(LDHARD) -o $@ $^ $(LIBS)
 
 $B/o/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -c -o $@ $<
+	$(call brief,CC)$(CC) $(CFLAGS_ALL) -c -o $@ $<
 
 # Process 1 of a cell runs in any root, so it brings its library along.
 INITFLAGS = $(NEEDED)-std=c11 $(WARN) -O2 -D_GNU_SOURCE -I. -fstack-protector-strong -D_FORTIFY_SOURCE=2
 $B/init: images/init/init.c images/init.h
 	@mkdir -p $(@D)
-	$(CC) $(INITFLAGS) -static -s -Wl,-z,noexecstack -o $@ $<
+	$(call brief,LD)$(CC) $(INITFLAGS) -static -s -Wl,-z,noexecstack -o $@ $<
 
 # The files that are compiled in; -MMD does not see them.
 $B/o/images/host.o $B/t/images/host.o $B/z/images/host.o: $B/init
@@ -83,20 +86,20 @@ $B/o/runner/serve/serve_assets.o $B/t/runner/serve/serve_assets.o: \
 # Test builds get fault points; they never share objects with the product.
 $B/t/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -DFAULTS -c -o $@ $<
+	$(call brief,CC)$(CC) $(CFLAGS_ALL) -DFAULTS -c -o $@ $<
 
 $B/t/lib.a: $(SRC:%.c=$B/t/%.o)
 	@rm -f $@
-	ar rcs $@ $^
+	$(call brief,AR)ar rcs $@ $^
 
 $B/unit/%: $B/t/tests/unit/%.o $B/t/lib.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(LDTESTS) -pie -o $@ $^ -lcmocka $(LIBS)
+	$(call brief,LD)$(CC) $(CFLAGS_ALL) $(LDTESTS) -pie -o $@ $^ -lcmocka $(LIBS)
 
 # A parser's fuzz target without an engine: runs the files that it is given.
 $B/replay/%: $B/t/tests/fuzz/fuzz_%.o $B/t/tests/fuzz/replay.o $B/t/lib.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(LDTESTS) -pie -o $@ $^ $(LIBS)
+	$(call brief,LD)$(CC) $(CFLAGS_ALL) $(LDTESTS) -pie -o $@ $^ $(LIBS)
 
 -include tests/targets/targets.mk
 -include examples/examples.mk

@@ -32,8 +32,8 @@ $B/targets/escape_fuzzer: $(PLANTED_DIR)/escape_files.c $(PLANTED_DIR)/escape_ke
 
 $B/targets/%_fuzzer: $(PLANTED_DIR)/%_fuzzer.c $(PLANTED_HEADS) $(PLANTED_DIR)/targets.mk
 	@mkdir -p $B/targets
-	$(FUZZCC) $(PLANTED_CFLAGS) $(PLANTED_COVER) $(planted_san) -c -o $@.o $<
-	$(FUZZCC) $(PLANTED_CFLAGS) -fsanitize=fuzzer $(planted_san) -o $@.new $@.o \
+	$(call brief,CC)$(FUZZCC) $(PLANTED_CFLAGS) $(PLANTED_COVER) $(planted_san) -c -o $@.o $<
+	$(if $(V),,@)$(FUZZCC) $(PLANTED_CFLAGS) -fsanitize=fuzzer $(planted_san) -o $@.new $@.o \
 		$(filter-out $<,$(filter %.c,$^))
 	@rm -f $@.o
 	@mv $@.new $@
@@ -42,21 +42,21 @@ $B/targets/%_fuzzer: $(PLANTED_DIR)/%_fuzzer.c $(PLANTED_HEADS) $(PLANTED_DIR)/t
 $B/targets/library_fuzzer: $B/targets/liblibrary.so
 $B/targets/liblibrary.so: $(PLANTED_DIR)/library_code.c $(PLANTED_HEADS) $(PLANTED_DIR)/targets.mk
 	@mkdir -p $B/targets
-	$(FUZZCC) $(PLANTED_CFLAGS) -fPIC -shared -fsanitize=fuzzer-no-link,address \
+	$(call brief,LD)$(FUZZCC) $(PLANTED_CFLAGS) -fPIC -shared -fsanitize=fuzzer-no-link,address \
 		-fno-sanitize-recover=all -o $@.new $<
 	@mv $@.new $@
 
 $B/targets/%.dict: $(PLANTED_DIR)/%.dict
 	@mkdir -p $B/targets
-	cp $< $@
+	$(if $(V),,@)cp $< $@
 
 $B/targets/%.options: $(PLANTED_DIR)/%.options
 	@mkdir -p $B/targets
-	cp $< $@
+	$(if $(V),,@)cp $< $@
 
 $B/targets/%_seed_corpus.zip: $(PLANTED_DIR)/%_seed_corpus $(wildcard $(PLANTED_DIR)/*_seed_corpus/*)
 	@mkdir -p $B/targets
-	cd $< && rm -f $(abspath $@) && zip -q -X $(abspath $@) *
+	$(if $(V),,@)cd $< && rm -f $(abspath $@) && zip -q -X $(abspath $@) *
 
 targets: $(PLANTED_NAMES:%=$B/targets/%) $(PLANTED_SIDE)
 
