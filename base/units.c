@@ -116,6 +116,12 @@ const char *units_time(uint64_t us, char out[UNITS_MAX])
 	return out;
 }
 
+const char *units_of(uint64_t n, const char *one, const char *more, char out[UNITS_OF_MAX])
+{
+	snprintf(out, UNITS_OF_MAX, "%llu %s", (unsigned long long)n, n == 1 ? one : more);
+	return out;
+}
+
 const char *units_count(uint64_t n, char out[UNITS_MAX])
 {
 	static const char suffix[] = {'\0', 'k', 'M', 'G', 'T'};

@@ -18,6 +18,9 @@ bool units_parse_time(struct slice text, uint64_t *ret_us);
 const char *units_size(uint64_t bytes, char out[UNITS_MAX]);
 /* "850ms", "12s", "3m20s", "1h05m", "2d03h": two fields at most. */
 const char *units_time(uint64_t us, char out[UNITS_MAX]);
+/* "1 crash", "2 crashes": for a line of text. */
+#define UNITS_OF_MAX 96
+const char *units_of(uint64_t n, const char *one, const char *more, char out[UNITS_OF_MAX]);
 /* "999", "12.3k", "4.5M", "1.2G": counts for a table. */
 const char *units_count(uint64_t n, char out[UNITS_MAX]);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/units.h"
 #include "runner/command/answer.h"
 #include "runner/command/builds.h"
 
@@ -29,11 +30,13 @@ static bool take(void *arg, const char *name, const char *value)
 /* What was built, as a run would find it now. */
 static int conclude(const struct session *s, const struct builds *b, json_t *answer)
 {
+	char text[UNITS_OF_MAX];
 	size_t unbuilt = 0;
 
 	for (size_t i = 0; i < s->plan.n; i++)
 		unbuilt += s->plan.v[i].target->unbuilt != NULL;
-	printf("%zu targets can be fuzzed, %zu can not\n", s->plan.n - unbuilt, unbuilt);
+	printf("%s can be fuzzed, %zu can not\n",
+	       units_of(s->plan.n - unbuilt, "target", "targets", text), unbuilt);
 	(void)json_object_set_new(answer, "targets", json_integer((json_int_t)s->plan.n));
 	(void)json_object_set_new(answer, "unbuilt", json_integer((json_int_t)unbuilt));
 	if (b->failed && unbuilt == s->plan.n)

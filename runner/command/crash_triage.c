@@ -109,15 +109,15 @@ static void say_others(const struct triage_all *a)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(a->session.state->dirfd, "triage");
 	const struct dirent *ent;
-	char name[CRASH_LINE];
+	char name[CRASH_LINE], text[UNITS_OF_MAX];
 
 	while (d && (ent = sys_readdir(d))) {
 		uint64_t n = state_waiting(a->session.state, ent->d_name);
 
 		if (n == 0 || is_planned(a, ent->d_name))
 			continue;
-		printf("%s: %llu artifacts wait, but there is no such target here\n",
-		       crash_line(ent->d_name, name), (unsigned long long)n);
+		printf("%s: %s, but there is no such target here\n", crash_line(ent->d_name, name),
+		       units_of(n, "artifact waits", "artifacts wait", text));
 		(void)json_array_append_new(a->others, json_pack("{s:o, s:I}", "target",
 								 answer_text(ent->d_name), "left",
 								 (json_int_t)n));
@@ -148,21 +148,37 @@ static json_t *sum_json(const struct plan_entry *p, const struct triage_sum *s)
 			 answer_text(s->note));
 }
 
+/* "uaf_fuzzer: 7 artifacts: 1 new crash, 6 of known crashes; 1 input made smaller; 40 replays" */
 static void print_sum(const struct plan_entry *p, const struct triage_sum *s)
 {
-	char note[CRASH_LINE];
+	const struct {
+		const char *before;
+		uint64_t n;
+		const char *one, *more;
+	} parts[] = {
+	    {": ", s->found, "new crash", "new crashes"},
+	    {", ", s->regressed, "crash came back", "crashes came back"},
+	    {", ", known_of(s), "of a known crash", "of known crashes"},
+	    {", ", s->dismissed, "is no failure", "are no failures"},
+	    {"; of all, ", s->flaky, "hardly reproducible", "hardly reproducible"},
+	    {"; ", s->shrunk, "input made smaller", "inputs made smaller"},
+	};
+	char note[CRASH_LINE], text[UNITS_OF_MAX];
+	bool first = true;
 
-	printf(
-	    "%s: %llu artifacts: %llu new crashes, %llu regressed, %llu of known crashes, %llu no "
-	    "failures; of all, %llu hardly reproducible; %llu inputs made smaller; %llu replays\n",
-	    p->target->name, (unsigned long long)s->artifacts, (unsigned long long)s->found,
-	    (unsigned long long)s->regressed, (unsigned long long)known_of(s),
-	    (unsigned long long)s->dismissed, (unsigned long long)s->flaky,
-	    (unsigned long long)s->shrunk, (unsigned long long)s->trials);
+	printf("%s: %s", p->target->name, units_of(s->artifacts, "artifact", "artifacts", text));
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i].n == 0)
+			continue;
+		printf("%s%s", first && *parts[i].before == ',' ? ": " : parts[i].before,
+		       units_of(parts[i].n, parts[i].one, parts[i].more, text));
+		first = false;
+	}
+	printf("; %s\n", units_of(s->trials, "replay", "replays", text));
 	if (s->left)
-		printf("%s: %llu artifacts still wait%s%s\n", p->target->name,
-		       (unsigned long long)s->left, *s->note ? ": " : "",
-		       crash_line(s->note, note));
+		printf("%s: %s%s%s\n", p->target->name,
+		       units_of(s->left, "artifact still waits", "artifacts still wait", text),
+		       *s->note ? ": " : "", crash_line(s->note, note));
 	else if (*s->note)
 		printf("%s: %s\n", p->target->name, crash_line(s->note, note));
 }
@@ -421,13 +437,16 @@ static int work(struct triage_all *a)
 
 static int conclude(struct triage_all *a, json_t **ret)
 {
+	char artifacts[UNITS_OF_MAX], crashes[UNITS_OF_MAX], left[UNITS_OF_MAX];
+
 	say_others(a);
 	*ret = json_pack("{s:I, s:I, s:I, s:O, s:O}", "artifacts", (json_int_t)a->sum.artifacts,
 			 "new", (json_int_t)a->sum.found, "left", (json_int_t)a->sum.left,
 			 "targets", a->targets, "not_here", a->others);
-	printf("%llu artifacts triaged, %llu new crashes, %llu still wait\n",
-	       (unsigned long long)a->sum.artifacts, (unsigned long long)a->sum.found,
-	       (unsigned long long)a->sum.left);
+	printf("%s triaged, %s, %s\n",
+	       units_of(a->sum.artifacts, "artifact", "artifacts", artifacts),
+	       units_of(a->sum.found, "new crash", "new crashes", crashes),
+	       units_of(a->sum.left, "still waits", "still wait", left));
 	return a->failed || a->sum.left ? EXIT_NOT_FUZZED : EXIT_DONE;
 }
 

@@ -108,12 +108,22 @@ int regress_note(struct regress_target *t, const struct regress_input *input,
 	return 0;
 }
 
+/* What is alike stands together: regress_print_target(). */
+static int by_failure(const struct regress_failed *x, const struct regress_failed *y)
+{
+	int r = (int)x->status - (int)y->status;
+
+	if (r == 0)
+		r = strcmp(x->signature, y->signature);
+	return r ? r : (int)x->only_together - (int)y->only_together;
+}
+
 static int by_status(const void *a, const void *b)
 {
 	const struct regress_failed *x = a, *y = b;
+	int r = by_failure(x, y);
 
-	return x->status == y->status ? strcmp(x->source, y->source)
-				      : (int)x->status - (int)y->status;
+	return r ? r : strcmp(x->source, y->source);
 }
 
 void regress_sort(struct regress_target *t)
@@ -171,15 +181,33 @@ int regress_exit(const struct regress_total *t, bool allow_known)
 
 /* --- text ----------------------------------------------------------------- */
 
-static void print_failed(const struct regress_failed *f, FILE *to)
+enum { ALIKE_SHOWN = 3 };
+
+/* f: n failures that are alike.  A rest of one takes as much room as its path. */
+static void print_alike(const struct regress_failed *f, size_t n, FILE *to)
 {
 	char source[ESCAPE_MAX], type[CRASH_LINE], where[CRASH_LINE], sig[CRASH_LINE];
+	size_t shown = n > ALIKE_SHOWN + 1 ? ALIKE_SHOWN : n;
 
-	fprintf(to, "  %-9s  %s\n             %s%s%s, crash %s%s%s\n",
-		regress_status_name(f->status), escape(f->source, source),
-		crash_line(f->type, type), *f->where ? " in " : "", crash_line(f->where, where),
-		crash_line(f->signature, sig), f->security ? ", security-relevant" : "",
+	for (size_t i = 0; i < shown; i++)
+		fprintf(to, "  %-9s  %s\n", i ? "" : regress_status_name(f->status),
+			escape(f[i].source, source));
+	if (n > shown)
+		fprintf(to, "             and %zu more (all: --json)\n", n - shown);
+	fprintf(to, "             %s%s%s, crash %s%s%s\n", crash_line(f->type, type),
+		*f->where ? " in " : "", crash_line(f->where, where), crash_line(f->signature, sig),
+		f->security ? ", security-relevant" : "",
 		f->only_together ? "; not when it is run alone" : "");
+}
+
+static void print_failures(const struct regress_target *t, FILE *to)
+{
+	for (size_t i = 0, n; i < t->n_failed; i += n) {
+		for (n = 1;
+		     i + n < t->n_failed && by_failure(&t->failed[i], &t->failed[i + n]) == 0;)
+			n++;
+		print_alike(&t->failed[i], n, to);
+	}
 }
 
 static const char *left_text(const struct regress_target *t, char out[300])
@@ -210,20 +238,20 @@ static void print_from(const uint64_t from[REGRESS_FROM_], uint64_t spare, FILE 
 void regress_print_target(const struct regress_target *t, FILE *to)
 {
 	uint64_t left = t->inputs - t->sum.passed - t->sum.failed;
-	char time[UNITS_MAX], text[ESCAPE_MAX], left_out[300];
+	char time[UNITS_MAX], text[ESCAPE_MAX], left_out[300], n[2][UNITS_OF_MAX];
 
 	if (t->inputs == 0 && t->ran)
 		fprintf(to, "%s: NO INPUTS: nothing was tested\n", t->name);
 	else
-		fprintf(to, "%s: %llu inputs: %llu passed, %llu failed; %llu cells, %s\n", t->name,
-			(unsigned long long)t->inputs, (unsigned long long)t->sum.passed,
-			(unsigned long long)t->sum.failed, (unsigned long long)t->sum.cells,
+		fprintf(to, "%s: %s: %llu passed, %llu failed; %s, %s\n", t->name,
+			units_of(t->inputs, "input", "inputs", n[0]),
+			(unsigned long long)t->sum.passed, (unsigned long long)t->sum.failed,
+			units_of(t->sum.cells, "cell", "cells", n[1]),
 			units_time(t->sum.wall_us, time));
 	print_from(t->from, t->left.spare, to);
-	for (size_t i = 0; i < t->n_failed; i++)
-		print_failed(&t->failed[i], to);
+	print_failures(t, to);
 	if (left)
-		fprintf(to, "  NOT RUN: %llu inputs%s%s\n", (unsigned long long)left,
+		fprintf(to, "  NOT RUN: %s%s%s\n", units_of(left, "input", "inputs", n[0]),
 			*t->why ? ": " : "", escape(t->why, text));
 	else if (*t->why)
 		fprintf(to, "  NOT RUN: %s\n", escape(t->why, text));
@@ -234,19 +262,23 @@ void regress_print_target(const struct regress_target *t, FILE *to)
 
 void regress_print_total(const struct regress_total *t, size_t n_targets, FILE *to)
 {
-	fprintf(to, "\n%zu targets, %llu inputs: %llu passed, %llu failed", n_targets,
-		(unsigned long long)t->inputs, (unsigned long long)t->passed,
+	char n[2][UNITS_OF_MAX];
+
+	fprintf(to, "\n%s, %s: %llu passed, %llu failed",
+		units_of(n_targets, "target", "targets", n[0]),
+		units_of(t->inputs, "input", "inputs", n[1]), (unsigned long long)t->passed,
 		(unsigned long long)t->failed);
 	for (enum regress_status s = 0; s < REGRESS_STATUS_; s++)
 		if (t->count[s])
 			fprintf(to, ", %llu %s", (unsigned long long)t->count[s],
 				regress_status_name(s));
 	if (t->left_out)
-		fprintf(to, "; %llu inputs not run", (unsigned long long)t->left_out);
+		fprintf(to, "; %s not run", units_of(t->left_out, "input", "inputs", n[0]));
 	if (t->not_run)
-		fprintf(to, "; %llu targets not run", (unsigned long long)t->not_run);
+		fprintf(to, "; %s not run", units_of(t->not_run, "target", "targets", n[0]));
 	if (t->without_inputs)
-		fprintf(to, "; %llu targets without inputs", (unsigned long long)t->without_inputs);
+		fprintf(to, "; %s without inputs",
+			units_of(t->without_inputs, "target", "targets", n[0]));
 	fputs(t->stopped ? "; ended by a user\n" : "\n", to);
 	if (n_targets > 1)
 		print_from(t->from, t->spare, to);

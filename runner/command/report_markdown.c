@@ -82,15 +82,17 @@ static int add_no_summary(const json_t *run, struct buf *out, struct err *e)
 
 static int add_figures(const json_t *run, struct buf *out, struct err *e)
 {
+	char failures[UNITS_OF_MAX], crashes[UNITS_OF_MAX];
+
 	return buf_addf(
 	    out, e,
-	    ", %llu given up, %llu not fuzzed%s; %llu failures, %llu new crashes, %llu that came "
-	    "back, %llu fixed. ",
+	    ", %llu given up, %llu not fuzzed%s; at its end %s, %s, %llu that came back, %llu "
+	    "fixed. ",
 	    (unsigned long long)json_get_u64(run, "given_up"),
 	    (unsigned long long)json_get_u64(run, "not_fuzzed"),
 	    json_is_true(json_object_get(run, "build_failed")) ? ", **a build failed**" : "",
-	    (unsigned long long)json_get_u64(run, "failures"),
-	    (unsigned long long)json_get_u64(run, "new_crashes"),
+	    units_of(json_get_u64(run, "failures"), "failure", "failures", failures),
+	    units_of(json_get_u64(run, "new_crashes"), "new crash", "new crashes", crashes),
 	    (unsigned long long)json_get_u64(run, "regressed_crashes"),
 	    (unsigned long long)json_get_u64(run, "fixed_crashes"));
 }
@@ -99,6 +101,7 @@ static int add_head(const json_t *model, struct buf *out, struct err *e)
 {
 	const json_t *run = json_object_get(model, "run");
 	size_t n = json_array_size(json_object_get(model, "targets"));
+	char targets[UNITS_OF_MAX];
 	int r = buf_add(out, SLICE("# Run "), e);
 
 	if (r == 0)
@@ -108,7 +111,7 @@ static int add_head(const json_t *model, struct buf *out, struct err *e)
 	if (r == 0)
 		r = render_code(json_get_text(run, "status"), NAME_MAX_SHOWN, out, e);
 	if (r == 0)
-		r = buf_addf(out, e, "\n\n%zu targets", n);
+		r = buf_addf(out, e, "\n\n%s", units_of(n, "target", "targets", targets));
 	if (r == 0 && !json_is_string(json_object_get(run, "ended")))
 		return add_no_summary(run, out, e);
 	if (r == 0)

@@ -73,7 +73,7 @@ names() {
 	[ "$status" -eq 5 ]
 	[[ $output == *$3* ]]
 	[[ $output == *$'\n  failed  '*count_fuzzer:* ]]
-	[[ $output == *$'\n1 targets can be fuzzed, 1 can not'* ]]
+	[[ $output == *$'\n1 target can be fuzzed, 1 can not'* ]]
 }
 
 NO_C='int LLVMFuzzerTestOneInput(void) { return 1 + ; }'
@@ -164,7 +164,7 @@ NO_LINK='int misspelt(void); int LLVMFuzzerTestOneInput(void) { return misspelt(
 	echo "$output"
 	[ "$status" -eq 5 ]
 	[[ $output == *'(bin "count_fuzzer")'* ]]
-	[[ $output == *$'\n1 targets can be fuzzed, 1 can not'* ]]
+	[[ $output == *$'\n1 target can be fuzzed, 1 can not'* ]]
 }
 
 @test "few edges: of the harness only, or of a small library" {

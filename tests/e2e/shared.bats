@@ -66,8 +66,8 @@ regress() {
 	[ "$(cat "$STATE/crashes/$SIG/input" "$STATE/crashes/$SIG/by/b_fuzzer/input")" = 'a!b!' ]
 	regress
 	[ "$status" -eq 1 ]
-	[[ $output == *"a_fuzzer: 1 inputs: 0 passed, 1 failed"* ]]
-	[[ $output == *"b_fuzzer: 1 inputs: 0 passed, 1 failed"* ]]
+	[[ $output == *"a_fuzzer: 1 input: 0 passed, 1 failed"* ]]
+	[[ $output == *"b_fuzzer: 1 input: 0 passed, 1 failed"* ]]
 	"$FUZZCELL" crash reproduce "$SIG" --targets "$OUT" --target b_fuzzer --times 1
 
 	fix a_fuzzer

@@ -172,7 +172,7 @@ merge_one_bad() {
 	run timeout $((300 * SLOW)) "$FUZZCELL" regress --state-dir "$STATE" --targets "$OUT"
 	echo "$output"
 	[ "$status" -eq 1 ]
-	[[ $output == *"1 inputs: 0 passed, 1 failed"*Self-interrupt* ]]
+	[[ $output == *"1 input: 0 passed, 1 failed"*Self-interrupt* ]]
 	merge_one_bad leave_term_fuzzer
 }
 

@@ -168,11 +168,20 @@ static void test_back(void **state)
 	}
 }
 
+static void test_of(void **state)
+{
+	char text[UNITS_OF_MAX];
+
+	(void)state;
+	assert_string_equal(units_of(0, "crash", "crashes", text), "0 crashes");
+	assert_string_equal(units_of(1, "crash", "crashes", text), "1 crash");
+	assert_string_equal(units_of(2, "crash", "crashes", text), "2 crashes");
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_parse_size),
-    cmocka_unit_test(test_parse_time),
-    cmocka_unit_test(test_print),
-    cmocka_unit_test(test_back),
+    cmocka_unit_test(test_parse_size), cmocka_unit_test(test_parse_time),
+    cmocka_unit_test(test_print),      cmocka_unit_test(test_back),
+    cmocka_unit_test(test_of),
 };
 
 UNIT_MAIN(tests)

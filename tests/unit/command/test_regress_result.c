@@ -131,9 +131,44 @@ static void test_note_and_print(void **state)
 		  "not when it is run alone\n"
 		  "  known      /tree/a\\x1b[2J\n"
 		  "             Heap-buffer-overflow READ 4 in parse, crash 0000000000000002\n"
-		  "  NOT RUN: 1 inputs: stopped\n");
+		  "  NOT RUN: 1 input: stopped\n");
 	assert_int_equal(t.count[REGRESS_KNOWN], 1);
 	assert_int_equal(t.count[REGRESS_NEW], 1);
+	regress_target_done(&t);
+	ledger_free(l);
+}
+
+/* Inputs that fail alike are one failure for a reader, and no list of all of them. */
+static void test_alike(void **state)
+{
+	char sources[][2] = {"e", "d", "c", "b", "a", "z"};
+	struct ledger *l = ledger_of(crashes);
+	struct regress_target t = {.name = "t", .inputs = 6, .ran = true};
+	struct crash_report same = report_of("0000000000000002", "");
+	struct crash_report other = report_of("0000000000000003", "");
+	const struct known_crash *c;
+	char text[4096];
+	FILE *to = fmemopen(text, sizeof(text), "w");
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < 6; i++) {
+		struct regress_input in = {.from = REGRESS_TREE, .source = sources[i]};
+		struct replay_failure f = {.report = i < 5 ? &same : &other};
+
+		assert_int_equal(regress_note(&t, &in, &f, l, &c, &e), 0);
+	}
+	t.sum = (struct replay_sum){.failed = 6, .cells = 1};
+	regress_sort(&t);
+	regress_print_target(&t, to);
+	fclose(to);
+	assert_non_null(strstr(text, "  known      a\n"
+				     "             b\n"
+				     "             c\n"
+				     "             and 2 more (all: --json)\n"
+				     "             Heap-buffer-overflow READ 4 in parse, crash "
+				     "0000000000000002\n"));
+	assert_non_null(strstr(text, " z\n"));
 	regress_target_done(&t);
 	ledger_free(l);
 }
@@ -245,11 +280,9 @@ static void test_batch(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_judge),
-    cmocka_unit_test(test_regressed_behind_another),
-    cmocka_unit_test(test_note_and_print),
-    cmocka_unit_test(test_exit),
-    cmocka_unit_test(test_sum),
+    cmocka_unit_test(test_judge),	   cmocka_unit_test(test_regressed_behind_another),
+    cmocka_unit_test(test_note_and_print), cmocka_unit_test(test_alike),
+    cmocka_unit_test(test_exit),	   cmocka_unit_test(test_sum),
     cmocka_unit_test(test_batch),
 };
 
