@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "runner/command/answer.h"
 #include "runner/command/crash.h"
 #include "runner/command/crash_json.h"
@@ -91,6 +92,12 @@ static void input_field(const struct state *s, const struct known_crash *c, enum
 								  : c->minimized_bytes));
 }
 
+static void minimize_field(const struct known_crash *record, const struct known_crash *entry)
+{
+	if (ledger_minimize_waits(record, entry->fuzzer))
+		field("", "not as small as it gets yet ('fuzzcell crash minimize')");
+}
+
 /* Prints how often the inputs that a target is asked with must still pass. */
 static void print_asked(const struct known_crash *c, const struct ledger_asked *a)
 {
@@ -140,9 +147,9 @@ static void print_fix(const struct ledger *l, const struct known_crash *c,
 static void print_counts(const struct known_crash *c)
 {
 	size_t from = c->n_runs > RUNS_SHOWN ? c->n_runs - RUNS_SHOWN : 0;
-	char run[CRASH_LINE];
+	char run[CRASH_LINE], text[UNITS_OF_MAX];
 
-	printf("  %-13s %llu times", "seen", (unsigned long long)c->count);
+	printf("  %-13s %s", "seen", units_of(c->count, "time", "times", text));
 	for (size_t i = from; i < c->n_runs; i++)
 		printf("%s%llu in %s", i == from ? "; lately " : ", ",
 		       (unsigned long long)c->runs[i].count, crash_line(c->runs[i].run, run));
@@ -181,6 +188,7 @@ static void print_own(const struct state *s, const struct ledger *l, const struc
 	print_origin(s, entry);
 	for (enum ledger_input i = 0; i < LEDGER_INPUT_; i++)
 		input_field(s, entry, i);
+	minimize_field(c, entry);
 	list_field("artifacts", &entry->artifacts, ARTIFACTS_SHOWN);
 }
 

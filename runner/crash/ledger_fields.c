@@ -57,6 +57,7 @@ static const struct field fields[] = {
 	NUMBER("minimized_bytes", minimized_bytes),
 	TEXT("input_sha1", input_sha1),
 	TEXT("minimized_sha1", minimized_sha1),
+	NUMBER("minimize_runs", minimize_runs),
 	MEASURED("tries", tries),
 	MEASURED("hits", hits),
 	MEASURED("clean", clean),

@@ -78,6 +78,29 @@ int ledger_minimized(struct ledger *l, const char *signature, const char *target
 	return changed(l, n, e);
 }
 
+int ledger_minimize_tried(struct ledger *l, const char *signature, const char *target, bool ended,
+			  struct err *e)
+{
+	struct record *n;
+	struct found *t = find_entry(l, signature, target, &n, e);
+
+	if (!t)
+		return -e->code;
+	if (ended)
+		t->c.minimize_runs = 0;
+	else if (t->c.minimize_runs > 0)
+		t->c.minimize_runs--;
+	return changed(l, n, e);
+}
+
+bool ledger_minimize_waits(const struct known_crash *c, const char *target)
+{
+	const struct known_crash *own = ledger_entry(c, target);
+
+	return own && own->minimize_runs > 0 && *own->crash_file && !*c->merged_into &&
+	       ledger_state_open(own->state) && own->state != LEDGER_FLAKY;
+}
+
 /* --- passes ---------------------------------------------------------------- */
 
 uint64_t ledger_passes(const struct known_crash *entry, const char *commit, bool minimized)

@@ -83,9 +83,10 @@ struct target_row {
 	const struct row_crash *crashes;
 	size_t n_crashes;
 	uint64_t crashes_new, crashes_regressed, crashes_fixed;
-	uint64_t dismissed; /* timeouts that did not hold: the machine was busy */
+	uint64_t crashes_unchecked; /* earlier ones: no time to look whether they are fixed */
+	uint64_t dismissed;	    /* timeouts that did not hold: the machine was busy */
 	uint64_t undecided; /* timeouts of which a machine less busy must say whether they hold */
-	uint64_t untriaged; /* other artifacts that wait for the next run's triage */
+	uint64_t untriaged; /* other artifacts that wait for triage */
 	const char *artifacts; /* names, one a line, below crashes/<target>/ */
 };
 

@@ -137,17 +137,29 @@ static int text_crashes(const struct target_row *r, struct buf *out, struct err 
 			rc = buf_add(out, SLICE("never run again\n"), e);
 	}
 	if (rc == 0 && r->crashes_fixed)
-		rc = buf_addf(out, e, "  %s: %llu earlier crashes are fixed\n", r->name,
-			      (unsigned long long)r->crashes_fixed);
+		rc = buf_addf(out, e, "  %s: %llu earlier %s fixed\n", r->name,
+			      (unsigned long long)r->crashes_fixed,
+			      r->crashes_fixed == 1 ? "crash is" : "crashes are");
+	if (rc == 0 && r->crashes_unchecked)
+		rc = buf_addf(out, e,
+			      "  %s: no time to look whether %llu earlier %s fixed: a longer run "
+			      "does, and 'fuzzcell regress'\n",
+			      r->name, (unsigned long long)r->crashes_unchecked,
+			      r->crashes_unchecked == 1 ? "crash is" : "crashes are");
 	if (rc == 0 && r->untriaged)
-		rc = buf_addf(out, e, "  %s: %llu artifacts wait for the next run's triage\n",
-			      r->name, (unsigned long long)r->untriaged);
+		rc = buf_addf(out, e,
+			      "  %s: %llu artifact%s: the next run's triage looks at %s, or "
+			      "'fuzzcell crash triage' now\n",
+			      r->name, (unsigned long long)r->untriaged,
+			      r->untriaged == 1 ? " waits" : "s wait",
+			      r->untriaged == 1 ? "it" : "them");
 	return rc;
 }
 
 static bool has_crashes(const struct target_row *r)
 {
-	return r->n_crashes > 0 || r->crashes_fixed > 0 || r->untriaged > 0;
+	return r->n_crashes > 0 || r->crashes_fixed > 0 || r->crashes_unchecked > 0 ||
+	       r->untriaged > 0;
 }
 
 static int text_corpus(const struct target_row *r, struct buf *out, struct err *e)

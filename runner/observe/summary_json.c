@@ -194,6 +194,7 @@ int summary_target_json(const struct target_row *r, json_t **ret, struct err *e)
 	    {"crashes_new", integer(r->crashes_new)},
 	    {"crashes_regressed", integer(r->crashes_regressed)},
 	    {"crashes_fixed", integer(r->crashes_fixed)},
+	    {"crashes_unchecked", integer(r->crashes_unchecked)},
 	    {"timeouts_dismissed", integer(r->dismissed)},
 	    {"timeouts_undecided", integer(r->undecided)},
 	    {"untriaged", integer(r->untriaged)},

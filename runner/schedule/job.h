@@ -190,8 +190,9 @@ struct job {
 	} crashes;
 	/* Of runs that were killed: no exit status has counted them (runner/crash/ledger.h). */
 	uint64_t uncounted_new, uncounted_regressed;
-	uint64_t triage_us;   /* used so far */
-	uint64_t left_judged; /* crashes.left, when the last triage had ended */
+	uint64_t crashes_unchecked; /* no time to look whether these are fixed; at the job's end */
+	uint64_t triage_us;	    /* used so far */
+	uint64_t left_judged;	    /* crashes.left, when the last triage had ended */
 	uint64_t triage_began_us;
 	uint64_t suspects; /* queued inputs of this run that may be timeouts */
 	bool untriaged;	   /* artifacts were collected since the last triage */
@@ -199,7 +200,7 @@ struct job {
 	bool in_a_hurry;   /* to pause */
 	bool at_once;	   /* to end: what is left to do is for another run */
 	uint32_t forgiven; /* failures of an older binary, of failures_total */
-	bool unshrunk;	   /* it found new crashes, and did not make their inputs smaller yet */
+	bool unshrunk;	   /* inputs of its crashes are to be made smaller */
 	bool shrinks;	   /* the triage in work does that */
 	bool tidies;	   /* what is in work is a tidy-up that has not come to it */
 	bool launched;	   /* there was a cell of this build */

@@ -212,9 +212,23 @@ static bool is_short(const struct job *j)
 	return until_end(j, least) < least;
 }
 
+/* Earlier runs had no time to make the inputs of their crashes smaller. */
+static bool has_unshrunk(const struct job *j)
+{
+	const struct ledger *l = books_ledger(j->env->triage_env.books);
+
+	for (size_t i = 0; i < ledger_count(l); i++)
+		if (ledger_minimize_waits(ledger_at(l, i), j->target->name))
+			return true;
+	return false;
+}
+
 void job_after_prepare(struct job *j)
 {
 	bool triages = !j->launched && triage_left(j) > 0;
+
+	if (!j->launched)
+		j->unshrunk = j->unshrunk || has_unshrunk(j);
 
 	if (triages && is_short(j)) {
 		j->untriaged = j->unchecked = true;
@@ -448,6 +462,25 @@ static uint64_t undecided_before(const struct job *j)
 	return json_get_u64(json_array_get(lines, 0), "timeouts_undecided");
 }
 
+/* Open crashes of other commits. */
+static uint64_t count_unchecked(const struct job *j)
+{
+	const struct triage_env *env = &j->env->triage_env;
+	const struct ledger *l = books_ledger(env->books);
+	const char *commit = job_is_rebuilt(j) ? NULL : env->commit;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < ledger_count(l); i++) {
+		const struct known_crash *c = ledger_at(l, i);
+		const struct known_crash *own = ledger_entry(c, j->target->name);
+
+		n += own && !*c->merged_into && ledger_state_open(own->state) &&
+		     strcmp(own->last_seen.run, env->run) != 0 &&
+		     !(commit && strcmp(own->last_seen.commit, commit) == 0);
+	}
+	return n;
+}
+
 void job_tell_crashes(struct job *j)
 {
 	const struct triage_env *env = &j->env->triage_env;
@@ -457,6 +490,7 @@ void job_tell_crashes(struct job *j)
 	j->crashes.left = state_waiting(j->env->state, j->target->name);
 	if (j->crashes.left > 0 && j->triage_us == 0) /* there was none in this run */
 		j->crashes.undecided = undecided_before(j);
+	j->crashes_unchecked = j->unchecked ? count_unchecked(j) : 0;
 	j->uncounted_new = j->uncounted_regressed = 0;
 	for (size_t i = 0; i < ledger_count(l); i++) {
 		const struct known_crash *c = ledger_at(l, i);

@@ -127,6 +127,7 @@ static void row_findings(struct job *j, struct target_row *r)
 	r->crashes_new = j->crashes.found + j->uncounted_new;
 	r->crashes_regressed = j->crashes.regressed + j->uncounted_regressed;
 	r->crashes_fixed = j->crashes.fixed;
+	r->crashes_unchecked = j->crashes_unchecked;
 	r->dismissed = j->crashes.dismissed;
 	/* What a triage that was cut short says of them is not its last word. */
 	r->undecided = j->untriaged ? 0 : j->crashes.undecided;

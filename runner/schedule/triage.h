@@ -18,7 +18,8 @@
  *            that no longer exists keeps it open until a user decides; sum.note says so.
  *   queue    every artifact in triage/<target>/ is reproduced, signed, and counted for
  *            its crash in the ledger; only then it leaves the queue
- *   shrink   reproducers of new crashes are made smaller
+ *   shrink   reproducers are made smaller: of new crashes, and of those for which earlier runs
+ *            had no time
  *
  * A crash that a target's cheap key already names is counted without being run again
  * with names.  The key may be that of the fuzzing cell's report, which is kept beside the
@@ -84,7 +85,7 @@ struct triage_spec {
 	/* TRIAGE_QUEUE: it takes the part-th of these parts; NULL: all. */
 	struct triage_parts *parts;
 	unsigned part;
-	/* TRIAGE_SHRINK: this crash alone; NULL: those that have no smaller input yet. */
+	/* TRIAGE_SHRINK: this crash alone; NULL: those that wait for it in the ledger. */
 	const char *signature;
 	triage_done_fn *done;
 	void *arg;

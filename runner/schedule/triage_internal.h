@@ -82,6 +82,7 @@ struct triage {
 		char bug[CRASH_KEY_HEX]; /* of the input; "": not known for this build */
 		bool named;		 /* the trial in work is symbolized */
 		bool shorter;		 /* the engine made it so */
+		bool ended;		 /* more time would not make it smaller */
 	} shrink;
 
 	/* The engine's part of it. */

@@ -24,12 +24,10 @@ static bool wanted(const struct triage *t, const struct known_crash *c)
 {
 	const struct known_crash *own = ledger_entry(c, t->spec.target->name);
 
-	if (!own || !*own->crash_file || *c->merged_into)
-		return false;
-	if (t->spec.signature)
-		return strcmp(c->signature, t->spec.signature) == 0;
-	return ledger_state_open(own->state) && own->state != LEDGER_FLAKY && !*own->minimized &&
-	       strcmp(own->last_seen.run, t->env->run) == 0;
+	if (!t->spec.signature)
+		return ledger_minimize_waits(c, t->spec.target->name);
+	return own && *own->crash_file && !*c->merged_into &&
+	       strcmp(c->signature, t->spec.signature) == 0;
 }
 
 void triage_shrink_done(struct triage *t)
@@ -67,6 +65,16 @@ static void on_saved(void *arg, const char *failed)
 	triage_next(t);
 }
 
+static void note_try(struct triage *t)
+{
+	struct err e;
+
+	if (ledger_minimize_tried(books_ledger(t->env->books), t->shrink.signature,
+				  t->spec.target->name, t->shrink.ended, &e) < 0 ||
+	    books_save(t->env->books, on_saved, t, &e) < 0)
+		on_saved(t, e.msg);
+}
+
 static void on_vaulted(void *arg, struct slice result, const char *failed)
 {
 	struct triage *t = arg;
@@ -80,14 +88,13 @@ static void on_vaulted(void *arg, struct slice result, const char *failed)
 		memcpy(path, result.p, result.n);
 		path[result.n] = '\0';
 	}
-	if (failed ||
-	    ledger_minimized(books_ledger(t->env->books), t->shrink.signature, t->spec.target->name,
-			     path, best.n, &e) < 0 ||
-	    books_save(t->env->books, on_saved, t, &e) < 0) {
+	if (failed || ledger_minimized(books_ledger(t->env->books), t->shrink.signature,
+				       t->spec.target->name, path, best.n, &e) < 0) {
 		on_saved(t, failed ? failed : e.msg);
 		return;
 	}
 	t->sum.shrunk++;
+	note_try(t);
 }
 
 static int fill_vault(void *arg, struct buf *out, struct err *e)
@@ -106,15 +113,17 @@ static int fill_vault(void *arg, struct buf *out, struct err *e)
 	return buf_add(out, slice_of(path), e);
 }
 
-static void finish_one(struct triage *t)
+/* ended: more time would not make it smaller. */
+static void finish_one(struct triage *t, bool ended)
 {
 	struct task *task;
 	struct err e;
 
 	t->at++;
+	t->shrink.ended = ended;
 	(void)unlink(t->f.path); /* allow: of the work directory, which goes anyway */
 	if (t->shrink.s.accepted == 0 && !t->shrink.shorter)
-		triage_next(t); /* it is as small as it gets: the original serves */
+		note_try(t);
 	else if (task_start(t->env->trial.exec.loop, fill_vault, t, on_vaulted, t, &task, &e) < 0)
 		on_saved(t, e.msg);
 }
@@ -202,7 +211,7 @@ static void on_try(void *arg, struct trial_end *end)
 	enum shrink_verdict verdict;
 
 	if (*end->unusable) { /* what was reached so far is kept */
-		finish_one(t);
+		finish_one(t, false);
 		return;
 	}
 	if (!end->failed) {
@@ -231,14 +240,14 @@ void triage_shrink_passes(struct triage *t)
 	struct err e;
 
 	if (t->stopping || now >= t->end_us || now >= t->shrink.end_us) {
-		finish_one(t);
+		finish_one(t, now >= t->shrink.end_us);
 		return;
 	}
 	if (!shrink_next(&t->shrink.s, &candidate)) {
 		if (triage_engine_helps_again(t))
 			triage_engine_begin(t);
 		else
-			finish_one(t);
+			finish_one(t, true);
 		return;
 	}
 	if (triage_shrink_write(t, candidate, &e) < 0) {
@@ -287,13 +296,44 @@ static int begin(struct triage *t, const struct known_crash *c, struct err *e)
 	return r;
 }
 
+static bool is_of_run(const struct triage *t, const char *signature)
+{
+	const struct known_crash *own =
+	    ledger_find_entry(books_ledger(t->env->books), signature, t->spec.target->name);
+
+	return own && strcmp(own->last_seen.run, t->env->run) == 0;
+}
+
+/* What this run saw first: what earlier runs left can take all of the time. */
+static void this_run_first(const struct triage *t)
+{
+	char **v = t->names.v;
+
+	for (size_t i = 0, n = 0; i < t->names.n; i++) {
+		char *name = v[i];
+
+		if (!is_of_run(t, name))
+			continue;
+		memmove(v + n + 1, v + n, (i - n) * sizeof(*v));
+		v[n++] = name;
+	}
+}
+
+static int list(struct triage *t, struct err *e)
+{
+	int r = triage_list(t, wanted, e);
+
+	this_run_first(t);
+	return r;
+}
+
 bool triage_shrink_step(struct triage *t)
 {
 	struct err e;
 
 	if (t->spec.cfg->minimize_us == 0)
 		return false;
-	if (!t->listed && triage_list(t, wanted, &e) < 0) {
+	if (!t->listed && list(t, &e) < 0) {
 		triage_give_up(t, e.msg);
 		triage_next(t);
 		return true;

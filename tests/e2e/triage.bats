@@ -77,6 +77,26 @@ queued() {
 	[[ $output == *read_long* ]]
 }
 
+# The crash is not what a few executions find.
+@test "what one run has no time to make smaller, a later one does, although it does not see it" {
+	local dir=$STATE/triage/length_fuzzer sig
+	config '"minimize_time": "0s"'
+	mkdir -p "$dir"
+	{ printf '\003\013' && printf 'B%.0s' {1..400} && printf BUG && printf 'x%.0s' {1..376}; } >"$WORK/long"
+	cp "$WORK/long" "$dir/crash-$(sha1sum <"$WORK/long" | cut -c 1-40)"
+	"$FUZZCELL" crash triage --state-dir "$STATE" --targets "$TARGETS"
+	sig=$(ledger 'keys[0]')
+	[ ! -e "$STATE/crashes/$sig/minimized" ]
+	[ "$(ledger '.[].minimize_runs')" -eq 8 ]
+	"$FUZZCELL" crash show --state-dir "$STATE" "$sig" | grep -q 'not as small as it gets'
+	config '"minimize_time": "20s", "runs": 50'
+	fuzz length_fuzzer 600
+	[ "$(stat -c %s "$STATE/crashes/$sig/minimized")" -le 24 ]
+	[ "$(ledger ".[\"$sig\"].minimize_runs")" = null ]
+	"$FUZZCELL" crash show --state-dir "$STATE" "$sig" >"$WORK/shown"
+	! grep 'not as small' "$WORK/shown" || false
+}
+
 @test "a hundred artifacts of twenty bugs are twenty crashes" {
 	local i l n=0
 	config '"minimize_time": "1s"'

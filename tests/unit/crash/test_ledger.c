@@ -329,6 +329,37 @@ static void test_measured(void **state)
 	check_text();
 }
 
+/* Some runs try to make a reproducer smaller, until it is as small as it gets, and again for a
+ * new one. */
+static void test_minimize_waits(void **state)
+{
+	(void)state;
+	parse("{\"old\": {\"fuzzer\": \"t\", \"state\": \"known\", \"crash_file\": \"a\"}}");
+	assert_false(ledger_minimize_waits(crash("old"), "t"));
+	(void)NOTE(.signature = "s", .target = "t"); /* nothing was kept */
+	assert_false(ledger_minimize_waits(crash("s"), "t"));
+	(void)NOTE(.signature = "s", .target = "t", .crash_file = "a", .tries = 3, .hits = 3);
+	assert_true(ledger_minimize_waits(crash("s"), "t"));
+	assert_false(ledger_minimize_waits(crash("s"), "u"));
+	for (unsigned i = 0; i < LEDGER_MINIMIZE_RUNS; i++) {
+		assert_true(ledger_minimize_waits(crash("s"), "t"));
+		OK(ledger_minimize_tried(ledger, "s", "t", false, &oops));
+	}
+	assert_false(ledger_minimize_waits(crash("s"), "t"));
+	OK(ledger_minimize_tried(ledger, "s", "t", false, &oops));
+	assert_int_equal(crash("s")->minimize_runs, 0);
+	(void)NOTE(.signature = "s", .target = "t", .crash_file = "b", .tries = 3, .hits = 3);
+	assert_true(ledger_minimize_waits(crash("s"), "t"));
+	OK(ledger_ignore(ledger, "s", NULL, SIZE_MAX, NULL, &oops));
+	assert_false(ledger_minimize_waits(crash("s"), "t"));
+	OK(ledger_unignore(ledger, "s", NULL, NULL, &oops));
+	assert_true(ledger_minimize_waits(crash("s"), "t"));
+	check_text();
+	OK(ledger_minimize_tried(ledger, "s", "t", true, &oops));
+	assert_false(ledger_minimize_waits(crash("s"), "t"));
+	assert_int_equal(ledger_minimize_tried(ledger, "none", "t", true, &oops), -ENOENT);
+}
+
 static void test_passed(void **state)
 {
 	const struct known_crash *c;
@@ -427,6 +458,7 @@ static const struct CMUnitTest tests[] = {
     CASE(test_uncounted_again),
     CASE(test_ignored),
     CASE(test_measured),
+    CASE(test_minimize_waits),
     CASE(test_passed),
     CASE(test_passed_before),
     CASE(test_described),

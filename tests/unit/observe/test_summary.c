@@ -269,13 +269,19 @@ static void test_text_doubts(void **state)
 	assert_non_null(strstr(t, "; ended by a user"));
 
 	rows[ROW_DONE].crashes_fixed = 2;
+	rows[ROW_DONE].crashes_unchecked = 1;
 	rows[ROW_FUZZING].untriaged = 5;
 	rows[ROW_FUZZING].undecided = 3; /* nothing is said of these */
 	t = text();
 	assert_non_null(
 	    strstr(t, "\n  fuzzes: 3 timeouts wait for a calmer machine to be tried on\n"));
 	assert_non_null(strstr(t, "\n  ended: 2 earlier crashes are fixed\n"));
-	assert_non_null(strstr(t, "\n  fuzzes: 5 artifacts wait for the next run's triage\n"));
+	assert_non_null(strstr(t, "\n  ended: no time to look whether 1 earlier crash is fixed: a "
+				  "longer run does, and 'fuzzcell regress'\n"));
+	assert_non_null(strstr(
+	    t,
+	    "\n  fuzzes: 5 artifacts wait: the next run's triage looks at them, or 'fuzzcell crash "
+	    "triage' now\n"));
 	assert_non_null(strstr(t, " 1 crash came back, 5 artifacts wait for triage, 2 crashes are "
 				  "fixed, "));
 	assert_int_equal(summary_sums(&view).crashes_new, 1);
@@ -400,6 +406,7 @@ static void test_target_json(void **state)
 					   "crashes_new",
 					   "crashes_regressed",
 					   "crashes_fixed",
+					   "crashes_unchecked",
 					   "timeouts_dismissed",
 					   "timeouts_undecided",
 					   "untriaged",

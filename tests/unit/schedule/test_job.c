@@ -50,6 +50,64 @@ static void they_are_made_smaller_once(void **state)
 	assert_false(job_untidy(&w.job));
 }
 
+/* A crash of an earlier run, of another commit. */
+static void known_before(const char *commit)
+{
+	struct ledger *l = books_ledger(w.env.triage_env.books);
+	struct crash_sighting s = {.signature = "s",
+				   .target = "t",
+				   .run = "before",
+				   .commit = commit,
+				   .crash_file = "crashes/s/input",
+				   .tries = 3,
+				   .hits = 3};
+	struct ledger_noted n;
+	struct err e;
+
+	assert_int_equal(ledger_note(l, &s, &n, &e), 0);
+}
+
+/* It sees no crash itself. */
+static void a_later_run_makes_them_smaller(void **state)
+{
+	(void)state;
+	known_before("a");
+	w.cfg.merge_us = 0;
+	first_turn();
+	pause_it();
+	assert_true(job_untidy(&w.job));
+	job_tidy(&w.job);
+	assert_int_equal(w.triage.stages, TRIAGE_QUEUE | TRIAGE_SHRINK);
+	triaged((struct triage_sum){.shrunk = 1}, 5);
+	assert_false(job_untidy(&w.job));
+}
+
+/* The run is too short to try the crashes that are open: it does not keep silent about it. */
+static void crashes_that_were_not_looked_at_are_counted(void **state)
+{
+	static const struct {
+		const char *commit, *now;
+		unsigned want;
+	} t[] = {{"a", "b", 1}, {"a", "a", 0}, {"a", NULL, 1}, {NULL, NULL, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct target_row row;
+
+		known_before(t[i].commit);
+		w.env.triage_env.run = "now";
+		w.env.triage_env.commit = t[i].now;
+		w.job.unchecked = true;
+		job_tell_crashes(&w.job);
+		job_row(&w.job, w.now, &row);
+		assert_int_equal(row.crashes_unchecked, t[i].want);
+		w.job.unchecked = false;
+		job_tell_crashes(&w.job);
+		job_row(&w.job, w.now, &row);
+		assert_int_equal(row.crashes_unchecked, 0);
+	}
+}
+
 /* Within the day's time for triage; and what somebody stops is not done. */
 static void what_is_left_is_for_another_time(void **state)
 {
@@ -517,6 +575,8 @@ static void progress_that_is_not_saved(void **state)
 static const struct CMUnitTest tests[] = {
     CASE(inputs_of_crashes_are_made_smaller),
     CASE(they_are_made_smaller_once),
+    CASE(a_later_run_makes_them_smaller),
+    CASE(crashes_that_were_not_looked_at_are_counted),
     CASE(what_is_left_is_for_another_time),
     CASE(only_what_was_not_judged_waits),
     CASE(what_a_run_before_could_not_decide),

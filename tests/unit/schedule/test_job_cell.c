@@ -156,6 +156,24 @@ static void what_it_did_not_do_when_asked(void **state)
 	}
 }
 
+/* Its turn is over, and an input hangs: our dump's report is no failure of its own. */
+static void a_turn_ends_in_a_hanging_input(void **state)
+{
+	struct cell_end end = {.how = CELL_EXITED, .code = 77};
+
+	(void)state;
+	first_turn();
+	job_pause(&w.job, false);
+	w.job.attempt->forced = true;
+	w.job.attempt->dumped_us = w.now;
+	w.job.attempt->engine.running = w.job.fuzzed = true;
+	w.job.attempt->engine.fault = ENGINE_FAULT_CRASH;
+	snprintf(w.job.attempt->engine.fault_text, sizeof(w.job.attempt->engine.fault_text),
+		 "libFuzzer: deadly signal");
+	job_cell_ops.ended(&w.job, &end);
+	assert_string_equal(w.job.note, "did not stop when asked: forced");
+}
+
 static const char inited[] = "#9\tINITED cov: 30 ft: 40 corp: 7/9b exec/s: 0 rss: 30Mb\n";
 
 /* The engine prints nothing for silent_us, of which the cell has cpu_us of CPU time.  Then the
@@ -535,6 +553,7 @@ static const struct CMUnitTest tests[] = {
     CASE(what_its_seeds_reach_was_not_found),
     CASE(its_waits_are_told),
     CASE(what_it_did_not_do_when_asked),
+    CASE(a_turn_ends_in_a_hanging_input),
     CASE(a_short_burst_is_seen_when_an_input_times_out),
     CASE(without_a_cell_nothing_waits),
 };
