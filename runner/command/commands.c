@@ -68,10 +68,10 @@ int command_pick(int argc, char **argv, const struct command *v, size_t n, int (
 bool command_prints(const char *name, const char *next)
 {
 	static const char *const those[][2] = {
-	    {"list"},		{"config"},	     {"status"},	{"history"},
-	    {"report"},		{"doctor"},	     {"version"},	{"help"},
-	    {"--version"},	{"--help"},	     {"crash", "list"}, {"crash", "show"},
-	    {"crash", "parse"}, {"corpus", "stats"}, {"outbox", "list"}};
+	    {"list"},		{"config"},	    {"status"},		 {"history"},
+	    {"report"},		{"doctor"},	    {"version"},	 {"help"},
+	    {"--version"},	{"--help"},	    {"crash", "list"},	 {"crash", "show"},
+	    {"crash", "parse"}, {"crash", "issue"}, {"corpus", "stats"}, {"outbox", "list"}};
 
 	if (next && (strcmp(next, "--help") == 0 || strcmp(next, "-h") == 0))
 		return true;

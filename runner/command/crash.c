@@ -20,6 +20,7 @@ static const struct command subcommands[] = {
     {"merge", "CRASH INTO", "two crashes are one", command_crash_merge},
     {"split", "CRASH", "they are two after all", command_crash_split},
     {"export", "CRASH", "one archive that reproduces it anywhere", command_crash_export},
+    {"issue", "CRASH", "the text of its issue, which nothing files", command_crash_issue},
 };
 enum { N = sizeof(subcommands) / sizeof(subcommands[0]) };
 

@@ -21,6 +21,7 @@ int command_crash_unignore(int argc, char **argv);
 int command_crash_merge(int argc, char **argv);
 int command_crash_split(int argc, char **argv);
 int command_crash_export(int argc, char **argv);
+int command_crash_issue(int argc, char **argv);
 
 enum { CRASH_NOT_THERE = 1 };
 

@@ -176,33 +176,63 @@ static void past(const void *arg, const struct known_crash *entry, struct publis
 	past_of(t->state, entry, ret);
 }
 
+/* All that a text is made of. */
+struct telling {
+	struct publish p;
+	struct publish_target *targets;
+	struct said said;
+	struct sources sources;
+};
+
+static void telling_done(struct telling *g)
+{
+	free(g->targets);
+	said_done(&g->said);
+	sources_close(&g->sources);
+}
+
+static int telling_init(struct telling *g, const struct tell *t, struct err *e)
+{
+	*g = (struct telling){.p = publish_of(t), .sources = {.dirfd = -1}};
+	g->targets = describe_targets(t, &g->p.n_targets);
+	if (!g->targets)
+		return err_sys(e, "describe the targets");
+	said_find(t->common, t->state->path, &g->said);
+	g->p.say_config = g->said.config;
+	g->p.say_state = g->said.state;
+	g->p.targets = g->targets;
+	g->p.command = command_of;
+	g->p.past = past;
+	g->p.arg = t;
+	g->p.sources = &g->sources;
+	return sources_open(t->config, &g->sources, e);
+}
+
 static int queue(const struct tell *t, struct outbox *o, const struct ledger *l,
 		 struct publish_sum *ret, struct err *e)
 {
-	struct publish p = publish_of(t);
-	struct publish_target *targets = describe_targets(t, &p.n_targets);
-	CLEANUP(said_done) struct said said = {NULL, NULL};
-	CLEANUP(sources_close) struct sources sources = {.dirfd = -1};
-	int r;
+	struct telling g;
+	int r = telling_init(&g, t, e);
 
-	if (!targets)
-		return err_sys(e, "describe the targets");
-	said_find(t->common, t->state->path, &said);
-	p.say_config = said.config;
-	p.say_state = said.state;
-	p.targets = targets;
-	p.command = command_of;
-	p.past = past;
-	p.arg = t;
-	p.sources = &sources;
-	r = sources_open(t->config, &sources, e);
 	if (r == 0)
-		r = publish_queue(&p, o, l, ret, e);
+		r = publish_queue(&g.p, o, l, ret, e);
 	for (size_t i = 0; r == 0 && i < t->n_notes; i++)
-		r = publish_note(&p, o, &t->notes[i], e);
+		r = publish_note(&g.p, o, &t->notes[i], e);
 	if (r == 0)
-		r = publish_alarm_queue(&p, o, e);
-	free(targets);
+		r = publish_alarm_queue(&g.p, o, e);
+	telling_done(&g);
+	return r;
+}
+
+int tell_preview(const struct tell *t, const struct known_crash *c, struct buf *title,
+		 struct buf *body, struct err *e)
+{
+	struct telling g;
+	int r = telling_init(&g, t, e);
+
+	if (r == 0)
+		r = publish_preview(&g.p, c, title, body, e);
+	telling_done(&g);
 	return r;
 }
 

@@ -46,6 +46,10 @@ struct told {
  * and a person's label that says to ignore a crash. */
 MUST_CHECK int tell_read(struct slice result, struct ledger *l, struct told *ret, struct err *e);
 
+/* The issue that the crash would get; nothing is queued or sent. */
+MUST_CHECK int tell_preview(const struct tell *t, const struct known_crash *c, struct buf *title,
+			    struct buf *body, struct err *e);
+
 /* A person says that this crash counts again: labels that were seen before are no longer learned
  * of by the next round.  With the state's lock, before the ledger is saved. */
 MUST_CHECK int tell_unignored(const struct state *s, const struct ledger *l, const char *signature,

@@ -220,9 +220,10 @@ static const char *repository(const struct publish_case *k)
 static bool is_redacted(const struct publish_case *k)
 {
 	const char *private = is_elsewhere(k) ? k->p->github->security_repository : "";
+	const char *at = repository(k);
 
 	return (k->crash->security || k->entry->security) &&
-	       k->p->github->security != SECURITY_FULL && strcmp(repository(k), private) != 0;
+	       k->p->github->security != SECURITY_FULL && (!at || strcmp(at, private) != 0);
 }
 
 static const char *action(const struct publish_case *k, enum publish_what w)
@@ -340,6 +341,24 @@ static int for_github(const struct publish_case *k, enum publish_what w, json_t 
 		r = set(j, "action", json_string(action(k, w)), e);
 	if (r == 0)
 		r = set(j, "upload", upload(&g), e);
+	gathered_done(&g);
+	return r;
+}
+
+int publish_preview(const struct publish *p, const struct known_crash *c, struct buf *title,
+		    struct buf *body, struct err *e)
+{
+	struct gathered g = {0};
+	struct publish_case k;
+	int r;
+
+	publish_case_init(p, c, NULL, NULL, &k);
+	g.r.redacted = is_redacted(&k);
+	gather(&k, c, &g);
+	g.r.upload = false; /* where it would be is not known yet */
+	r = render_title(&g.r, title, e);
+	if (r == 0)
+		r = render_body(&g.r, body, e);
 	gathered_done(&g);
 	return r;
 }

@@ -111,6 +111,35 @@ no_secret() {
 	[[ $output == *"runtime error: signed integer overflow"* ]]
 }
 
+# How often it was seen, and the statistics, change while a run lives.
+same_but_figures() {
+	diff <(grep -vE '^- |times' <<<"$1") <(grep -vE '^- |times' <<<"$2")
+}
+
+@test "crash issue shows what is filed, and files nothing" {
+	local sig
+	queue uaf_fuzzer crash UA1
+	"$FUZZCELL" crash triage --state-dir "$STATE" --targets "$TARGETS"
+	sig=$(ledger 'keys[0]')
+	"$FUZZCELL" crash issue "$sig" --state-dir "$STATE" --targets "$TARGETS" --json >"$WORK/shown.json"
+	"$FUZZCELL" crash issue "$sig" --state-dir "$STATE" --targets "$TARGETS" >"$WORK/shown"
+	[ "$(head -n 1 "$WORK/shown")" = "$(jq -r .title "$WORK/shown.json")" ]
+	[ "$(tail -n +3 "$WORK/shown")" = "$(jq -r .body "$WORK/shown.json")" ]
+	[ ! -s "$SERVED/told" ] || [ "$(told '.issues | length')" -eq 0 ]
+	[ ! -e "$STATE/outbox" ]
+	fuzz uaf_fuzzer 1
+	"$FUZZCELL" crash issue "$sig" --state-dir "$STATE" --targets "$TARGETS" --json >"$WORK/shown.json"
+	[ "$(told '.issues[0].title')" = "$(jq -r .title "$WORK/shown.json")" ]
+	same_but_figures "$(told '.issues[0].body')" "$(jq -r .body "$WORK/shown.json")"
+	[[ $(jq -r .issue "$WORK/shown.json") == */issues/* ]]
+	# Without a repository there is a text, too; of a security-relevant crash no more than would be public.
+	config
+	"$FUZZCELL" crash issue "$sig" --state-dir "$STATE" --targets "$TARGETS" >"$WORK/shown"
+	grep -q 'are not published here' "$WORK/shown"
+	run "$FUZZCELL" crash issue
+	[ "$status" -eq 2 ]
+}
+
 @test "an issue has the build of the configuration, and where it leaves the program" {
 	mkdir -p "$WORK/tree/sub/out" "$WORK/etc"
 	git init -q "$WORK/tree"
