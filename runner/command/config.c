@@ -112,7 +112,7 @@ static void print_values(json_t *j)
 
 		if (!json_is_string(v) && json_print(v, 0, &value, &e) < 0)
 			continue;
-		printf("%-20s %-24s # %s\n", key, value ? value : json_string_value(v),
+		printf("%-26s %-24s # %s\n", key, value ? value : json_string_value(v),
 		       json_string_value(json_object_get(entry, "from")));
 	}
 }

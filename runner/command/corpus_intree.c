@@ -175,8 +175,10 @@ static int update(struct intree_one *o, struct err *e)
 	}
 	if (r == 0)
 		return err_set(e, EINVAL,
-			       "'%.200s' is in no git work tree (%s): nothing is written",
-			       o->dirs.v[at], why);
+			       "'%.200s' is in no git work tree (%s): nothing is written; name a "
+			       "directory of the repository with \"targets\": {\"%.60s\": "
+			       "{\"seeds\": [DIR]}}",
+			       o->dirs.v[at], why, o->target->name);
 	if (*link)
 		intree_remark(o, "passed over: ", link, "");
 	o->dir = o->dirs.v[at];

@@ -212,8 +212,8 @@ MUST_CHECK int config_override(struct config *c, const char *key, const char *te
 bool config_sets(const struct config *c, const char *target, const char *key);
 
 /* The same for a person: {"memory": {"value": "2GiB", "from": "config.json:14 targets.\"css_*\""},
- * ...} with the keys of the top level ("cgroup"), of the run ("run.workers") and of
- * the target ("plateau.window"), in the order of the schema.  A value is what could
+ * ...} with the keys of the target ("plateau.window"), of the top level ("cgroup") and of
+ * its parts ("run.workers"), in the order of the schemas.  A value is what could
  * stand in the file (null: unset); "from" is "built-in", or place and section, or
  * "derived from memory", or "command line".  target NULL: no glob applies. */
 MUST_CHECK int config_explain(const struct config *c, const char *target, json_t **ret,

@@ -244,15 +244,15 @@ int config_explain(const struct config *c, const char *target, json_t **ret, str
 	n = resolve(c, section_matches, target, &r, e);
 	if (n < 0)
 		return n;
-	n = explain_schema(c, &schema_root, "", &c->top, c->top_from, j, e);
+	n = explain_schema(c, &schema_target, "", &r.v, r.from, j, e);
+	if (n == 0)
+		n = explain_schema(c, &schema_root, "", &c->top, c->top_from, j, e);
 	for (size_t i = 0; n == 0 && i < PART_; i++) {
 		const struct part *p = &config_parts[i];
 
 		snprintf(prefix, sizeof(prefix), "%s.", p->name);
 		n = explain_schema(c, p->schema, prefix, part_values(c, p), c->part_from[i], j, e);
 	}
-	if (n == 0)
-		n = explain_schema(c, &schema_target, "", &r.v, r.from, j, e);
 	target_config_done(&r.v);
 	if (n == 0)
 		*ret = take_ptr(&j);

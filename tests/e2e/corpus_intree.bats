@@ -135,7 +135,7 @@ printed() {
 		manifest png "$d"
 		update
 		[ "$status" -eq 2 ]
-		[[ $output == *"'$d' is in no git work tree"*"nothing is written"* ]]
+		[[ $output == *"'$d' is in no git work tree"*"nothing is written; name a"*'"seeds": [DIR]'* ]]
 		[ "$(count "$d")" -eq 0 ]
 	done
 	mkdir "$WORK/bin"
