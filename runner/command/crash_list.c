@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
 #include "base/sys.h"
+#include "base/units.h"
 #include "runner/command/answer.h"
 #include "runner/command/crash.h"
 #include "runner/command/crash_json.h"
@@ -139,6 +140,24 @@ static void print_text(const struct known_crash *const *v, size_t n)
 	}
 }
 
+/* What may be a crash, but no triage had the time to say. */
+static void print_waiting(const struct list_args *a)
+{
+	const char *glob = a->session.common.filter;
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(a->session.state->dirfd, "triage");
+	const struct dirent *ent;
+	char name[CRASH_LINE], text[UNITS_OF_MAX];
+
+	while (d && (ent = sys_readdir(d))) {
+		uint64_t n = state_waiting(a->session.state, ent->d_name);
+
+		if (n > 0 && (!glob || fnmatch(glob, ent->d_name, 0) == 0))
+			printf("%s: %s for triage: fuzzcell crash triage\n",
+			       crash_line(ent->d_name, name),
+			       units_of(n, "artifact waits", "artifacts wait", text));
+	}
+}
+
 static int print_json(const struct ledger *l, const struct known_crash *const *v, size_t n)
 {
 	_autojson_ json_t *all = json_array(), *records = NULL;
@@ -174,6 +193,8 @@ static int list(const struct list_args *a, const struct ledger *l)
 	if (a->json)
 		return print_json(l, v, n);
 	print_text(v, n);
+	if (!a->state)
+		print_waiting(a);
 	return EXIT_DONE;
 }
 

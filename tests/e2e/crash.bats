@@ -105,6 +105,7 @@ report() {
 	crash list
 	[ "$status" -eq 0 ]
 	[ "$(grep -c ' new ' <<<"$output")" -eq 2 ]
+	[[ $output == *$'\n''gone_fuzzer: 1 artifact waits for triage: fuzzcell crash triage' ]]
 	crash list --filter 'uaf*' --json
 	SIG=$(jq -r '.[].signature' <<<"$output")
 	[ "$(jq -r '.[] | "\(.fuzzer) \(.count) \(.state)"' <<<"$output")" = 'uaf_fuzzer 2 new' ]
