@@ -3,6 +3,7 @@
 #include "runner/command/answer.h"
 #include "runner/command/cells.h"
 #include "runner/command/crash.h"
+#include "runner/command/pace.h"
 #include "runner/crash/ledger_input.h"
 #include "runner/schedule/triage.h"
 
@@ -20,6 +21,8 @@ struct minimize {
 	struct books *books;
 	struct triage *triage;
 	struct triage_sum sum;
+	struct pace pace;
+	char at_most[64];
 };
 
 static const struct option_spec specs[] = {
@@ -68,6 +71,24 @@ static void on_stop(void *arg)
 		triage_stop(a->triage); /* what was reached is kept */
 }
 
+static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
+{
+	const struct minimize *a = arg;
+
+	*ret_done = a->triage ? triage_trials(a->triage) : a->sum.trials;
+	*ret_of = 0;
+}
+
+static int begin_pace(struct minimize *a, uint64_t time_us, struct err *e)
+{
+	char time[UNITS_MAX];
+
+	snprintf(a->at_most, sizeof(a->at_most), "crash minimize, at most %s",
+		 units_time(time_us, time));
+	a->pace = (struct pace){.look = look, .arg = a, .what = a->at_most, .unit = "tries"};
+	return pace_begin(&a->pace, a->cells.trial.exec.loop, e);
+}
+
 static int shrink(struct minimize *a)
 {
 	struct plan_entry *p = &a->session.plan.v[0];
@@ -87,7 +108,7 @@ static int shrink(struct minimize *a)
 	};
 	struct err e;
 
-	if (triage_start(&env, &s, &a->triage, &e) < 0)
+	if (begin_pace(a, p->cfg.minimize_us, &e) < 0 || triage_start(&env, &s, &a->triage, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	return cells_run(&a->cells, on_stop, a);
 }
@@ -174,6 +195,7 @@ static int minimize(struct minimize *a)
 		r = shrink(a);
 	if (r == EXIT_DONE)
 		r = conclude(a);
+	pace_end(&a->pace);
 	books_close(a->books);
 	cells_close(&a->cells);
 	return r;

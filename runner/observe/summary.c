@@ -120,39 +120,46 @@ static int text_failures(const struct target_row *r, struct buf *out, struct err
 	return rc;
 }
 
+static int text_crash(const struct target_row *r, const struct row_crash *c, struct buf *out,
+		      struct err *e)
+{
+	char times[UNITS_OF_MAX];
+	int rc =
+	    buf_addf(out, e, "  %s  %-9s %s: %s%s; %s, ", c->signature, c->state, r->name, c->what,
+		     c->security ? " (security)" : "", units_of(c->count, "time", "times", times));
+
+	if (rc < 0)
+		return rc;
+	if (!c->tries)
+		return buf_add(out, SLICE("never run again\n"), e);
+	return buf_addf(out, e, "reproduces %llu of %llu\n", (unsigned long long)c->hits,
+			(unsigned long long)c->tries);
+}
+
 static int text_crashes(const struct target_row *r, struct buf *out, struct err *e)
 {
+	char n[UNITS_OF_MAX];
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < r->n_crashes; i++) {
-		const struct row_crash *c = &r->crashes[i];
-
-		rc = buf_addf(out, e, "  %s  %-9s %s: %s%s; %llu time%s, ", c->signature, c->state,
-			      r->name, c->what, c->security ? " (security)" : "",
-			      (unsigned long long)c->count, c->count == 1 ? "" : "s");
-		if (rc == 0 && c->tries)
-			rc = buf_addf(out, e, "reproduces %llu of %llu\n",
-				      (unsigned long long)c->hits, (unsigned long long)c->tries);
-		else if (rc == 0)
-			rc = buf_add(out, SLICE("never run again\n"), e);
-	}
+	for (size_t i = 0; rc == 0 && i < r->n_crashes; i++)
+		rc = text_crash(r, &r->crashes[i], out, e);
 	if (rc == 0 && r->crashes_fixed)
-		rc = buf_addf(out, e, "  %s: %llu earlier %s fixed\n", r->name,
-			      (unsigned long long)r->crashes_fixed,
-			      r->crashes_fixed == 1 ? "crash is" : "crashes are");
+		rc = buf_addf(
+		    out, e, "  %s: %s fixed\n", r->name,
+		    units_of(r->crashes_fixed, "earlier crash is", "earlier crashes are", n));
 	if (rc == 0 && r->crashes_unchecked)
-		rc = buf_addf(out, e,
-			      "  %s: no time to look whether %llu earlier %s fixed: a longer run "
-			      "does, and 'fuzzcell regress'\n",
-			      r->name, (unsigned long long)r->crashes_unchecked,
-			      r->crashes_unchecked == 1 ? "crash is" : "crashes are");
+		rc = buf_addf(
+		    out, e,
+		    "  %s: no time to look whether %s fixed: a longer run does, and 'fuzzcell "
+		    "regress'\n",
+		    r->name,
+		    units_of(r->crashes_unchecked, "earlier crash is", "earlier crashes are", n));
 	if (rc == 0 && r->untriaged)
-		rc = buf_addf(out, e,
-			      "  %s: %llu artifact%s: the next run's triage looks at %s, or "
-			      "'fuzzcell crash triage' now\n",
-			      r->name, (unsigned long long)r->untriaged,
-			      r->untriaged == 1 ? " waits" : "s wait",
-			      r->untriaged == 1 ? "it" : "them");
+		rc = buf_addf(
+		    out, e,
+		    "  %s: %s: the next run's triage looks at %s, or 'fuzzcell crash triage' now\n",
+		    r->name, units_of(r->untriaged, "artifact waits", "artifacts wait", n),
+		    r->untriaged == 1 ? "it" : "them");
 	return rc;
 }
 

@@ -294,6 +294,11 @@ int triage_start(const struct triage_env *env, const struct triage_spec *spec, s
 	return 0;
 }
 
+uint64_t triage_trials(const struct triage *t)
+{
+	return t->sum.trials;
+}
+
 void triage_stop(struct triage *t)
 {
 	t->stopping = true;

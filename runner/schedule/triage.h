@@ -96,6 +96,7 @@ struct triage;
 /* done comes from the loop, once; all of the spec and env must live until then. */
 MUST_CHECK int triage_start(const struct triage_env *env, const struct triage_spec *spec,
 			    struct triage **ret, struct err *e);
-void triage_stop(struct triage *t); /* at once; done comes all the same */
+uint64_t triage_trials(const struct triage *t); /* so far: triage_sum.trials */
+void triage_stop(struct triage *t);		/* at once; done comes all the same */
 
 #endif

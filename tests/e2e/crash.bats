@@ -218,6 +218,16 @@ two_at_once() {
 	kill -TERM "$PID"
 	wait "$PID" || true
 	! grep -q 'to go' "$WORK/out" || false
+	# Each try that fails takes its two seconds.
+	cp "$TARGETS/timeout_fuzzer" "$OUT"
+	config '"minimize_time": "off", "timeout": "2s"'
+	queue timeout_fuzzer timeout "T and much more of it"
+	"$FUZZCELL" crash triage --targets "$OUT"
+	"$FUZZCELL" crash minimize --targets "$OUT" --time 60s "$(jq -r 'keys[0]' "$STATE/known_crashes.json")" >"$WORK/out" 2>"$WORK/told" 3>&- &
+	PID=$!
+	wait_until 60 grep -Eq '^crash minimize, at most 1m00s: [0-9]+ tries' "$WORK/told"
+	kill -TERM "$PID"
+	wait "$PID" || true
 }
 
 @test "what the last run was given as its targets need not be given again" {
