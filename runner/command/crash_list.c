@@ -116,8 +116,9 @@ static void print_text(const struct known_crash *const *v, size_t n)
 	       "count", "rate", "last seen", "target", "what");
 	for (size_t i = 0; i < n; i++) {
 		const struct known_crash *c = v[i];
-		char sig[CRASH_LINE], target[CRASH_LINE], what[CRASH_LINE], where[CRASH_LINE];
+		char sig[CRASH_LINE], name[CRASH_LINE], what[CRASH_LINE], where[CRASH_LINE];
 		const char *state = ledger_state_name(c->state);
+		const char *target = crash_line(c->fuzzer, name);
 		char seen[32], rate[48] = "-", severity[32], more[32] = "", variants[40] = "";
 
 		if (c->aliases.n > 0)
@@ -134,9 +135,9 @@ static void print_text(const struct known_crash *const *v, size_t n)
 		color_print(color_of_crash(state), state);
 		printf("%*s  %-8s  %8llu  %-7s  %-23s  %s%-*s  %s%s%s%s\n",
 		       (int)(9 - strlen(state)), "", severity, (unsigned long long)c->count, rate,
-		       crash_time(c->last_seen.time, seen), crash_line(c->fuzzer, target),
-		       left_of(target), more, crash_line(c->crash_type, what),
-		       *c->top_frame ? " in " : "", crash_line(c->top_frame, where), variants);
+		       crash_time(c->last_seen.time, seen), target, left_of(target), more,
+		       crash_line(c->crash_type, what), *c->top_frame ? " in " : "",
+		       crash_line(c->top_frame, where), variants);
 	}
 }
 

@@ -105,6 +105,8 @@ report() {
 	crash list
 	[ "$status" -eq 0 ]
 	[ "$(grep -c ' new ' <<<"$output")" -eq 2 ]
+	# The columns are columns, from the first line on.
+	[ "$(awk '/^crash|new/ { print index($0, /^crash/ ? "what" : "Heap") }' <<<"$output" | sort -u | wc -l)" -eq 1 ]
 	[[ $output == *$'\n''gone_fuzzer: 1 artifact waits for triage: fuzzcell crash triage' ]]
 	crash list --filter 'uaf*' --json
 	SIG=$(jq -r '.[].signature' <<<"$output")

@@ -207,3 +207,27 @@ NO_LINK='int misspelt(void); int LLVMFuzzerTestOneInput(void) { return misspelt(
 	[ "$(jq -r '[.targets[] | select(any(.findings[]; .code == "few-edges")).name] | join(" ")' "$WORK/json")" = \
 		'bare_fuzzer stripped_fuzzer' ]
 }
+
+# Five minutes are for a reader; the bug is found in seconds.
+@test "the commands of docs/tutorial.md lead to a crash that is fixed" {
+	local line want count=0
+	mkdir "$WORK/bin"
+	ln -s "$FUZZCELL" "$WORK/bin/fuzzcell"
+	ln -s "$ROOT/examples" "$WORK/examples"
+	PATH=$WORK/bin:$PATH
+	export FUZZCELL_STATE_DIR=$STATE
+	config '"timeout": "2s"' # a run of less than four of these does not look at known crashes
+	cd "$WORK"
+	while IFS= read -r line; do
+		line=${line/5m/$((20 * SLOW))s}
+		echo "\$ $line"
+		status=0
+		eval "$line" </dev/null 3>&- || status=$?
+		echo "status $status"
+		[ "$status" -eq 0 ]
+		count=$((count + 1))
+		[[ $line != 'fuzzcell crash reproduce'* ]] || fuzzcell crash list --json | jq -e 'map(.state) == ["new"]'
+	done < <(awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on' "$ROOT/docs/tutorial.md")
+	[ "$count" -eq 13 ]
+	fuzzcell crash list --json | jq -e 'map(.state) == ["fixed"]'
+}
