@@ -93,7 +93,7 @@ static const struct key run_keys[] = {
     {"generations", VALUE_COUNT, AT(generations), .preset = "3", .max = 1000,
      .help = "earlier corpora of a target that are kept"},
     {"allocation", VALUE_CHOICE, AT(allocation), .preset = "index", .choices = allocations,
-     .help = "who gets the CPUs: who is expected to find most, all alike, or one after the other"},
+     .help = "who gets CPU time: targets by expected gain, all alike, or one after the other"},
     {"quantum", VALUE_TIME, AT(quantum_us), .preset = "5m", .min = SEC, .max = 30 * DAY,
      .help = "CPU time of a turn; shorter when the run is too short for turns of all targets"},
     {"floor", VALUE_DECIMAL, AT(floor_milli), .preset = "0.05", .max = 1000,

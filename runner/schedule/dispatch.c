@@ -10,7 +10,8 @@
 
 #define MILLI 1000.0
 #define PRICE 0.05 /* of which the rule's times are */
-/* It is asked once a second; who was not for so long did not live. */
+/* Dispatch is called once a second.  If it was not called for so long, this process was
+ * suspended. */
 #define SLEPT_US (10 * USEC_PER_SEC)
 
 int dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned workers,
@@ -63,7 +64,7 @@ void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg
 	};
 	struct fleet_target *t = &d->targets[i];
 
-	/* A dear hour is decided on sooner. */
+	/* A higher price shortens the rule's time constants. */
 	t->rule = rule_preset(PRICE, PRICE / (cfg->plateau.price_milli / MILLI));
 	t->rule.kind = kinds[cfg->plateau.rule];
 	t->rule.window_us = cfg->plateau.window_us;

@@ -60,8 +60,8 @@ static void look_for_builds(struct dispatch *d)
 	}
 }
 
-/* Whom nobody else wants the worker of fuzzes on in the same cell.  After a day of that, what it
- * found is saved, and tidied up. */
+/* An uncontended target keeps its cell.  After a day its finds are saved and its corpus is
+ * merged. */
 static void end_long_cells(struct dispatch *d, uint64_t now)
 {
 	for (size_t i = 0; i < d->n; i++) {

@@ -68,7 +68,7 @@ enum phase_event job_after_last(const struct job *j)
 										   : EVENT_FINAL;
 }
 
-/* Nothing shall be done just now, nor what is left to do after fuzzing. */
+/* Postpone post-fuzzing work. */
 static bool waits_for_its_end(const struct job *j)
 {
 	return j->pending != REASON_NONE && j->ask == ASK_PAUSE && j->in_a_hurry &&
