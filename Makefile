@@ -116,11 +116,11 @@ $B/replay/%: $B/t/tests/fuzz/fuzz_%.o $B/t/tests/fuzz/replay.o $B/t/lib.a
 deps: ; ci/deps.sh build
 
 # Units go where systemd looks for those of this PREFIX; none: SYSTEMD_DIR=
-ifeq ($(PREFIX),/usr/local)
-SYSTEMD_DIR ?= /usr/local/lib/systemd/system
-endif
+ifeq ($(PREFIX),/usr)
 SYSTEMD_DIR ?= $(shell pkg-config --variable=systemdsystemunitdir systemd 2>/dev/null)
-SYSCONFDIR  ?= /etc
+endif
+SYSTEMD_DIR ?= $(PREFIX)/lib/systemd/system
+SYSCONFDIR  ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
 UNITS       := $(if $(SYSTEMD_DIR),fuzzcell.service fuzzcell.timer fuzzcell.slice fuzzcell-serve.service)
 DOCDIR      := $(PREFIX)/share/doc/fuzzcell
 COMPLETIONS := $(PREFIX)/share/bash-completion/completions

@@ -41,6 +41,11 @@ units() { # ROOT PREFIX
 	for u in fuzzcell fuzzcell-serve; do
 		grep -q '^ExecStart=/opt/fuzz/bin/fuzzcell ' "$ROOT/etc/systemd/system/$u.service"
 	done
+	# Nothing is written outside of it.
+	install_in "$ROOT.3" PREFIX=/srv/it
+	[ "$(ls "$ROOT.3")" = srv ]
+	grep -q '^ExecStart=/srv/it/bin/fuzzcell ' "$ROOT.3/srv/it/lib/systemd/system/fuzzcell.service"
+	[ -d "$ROOT.3/srv/it/etc/fuzzcell/secrets" ]
 	install_in "$ROOT.2" SYSTEMD_DIR=
 	[ -z "$(find "$ROOT.2" -name 'fuzzcell.service')" ]
 }
