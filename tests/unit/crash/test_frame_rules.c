@@ -44,6 +44,9 @@ static void leaves_out_what_says_nothing(void **state)
 	    {"#0 0x5 in __sanitizer::BufferedStackTrace::Unwind(unsigned long)", S | O | W},
 	    {"#0 0x5 in sighandler(int, __sanitizer::__sanitizer_siginfo*)", O | W},
 	    {"#0 0x5 in printf_common(void*) asan_interceptors.cpp.o", O | W},
+	    {"#0 0x5 in MemcmpInterceptorCommon(void*, int (*)(void const*, unsigned long)) "
+	     "(/out/app+0x12)",
+	     O | W},
 	    {"#0 0x5 in fuzzer::Fuzzer::ExecuteCallback(unsigned char const*) /x.cpp:1:2",
 	     S | O | W},
 	    {"#0 0x5 in LLVMFuzzerTestOneInput /src/f.c:1:2", S},
