@@ -249,6 +249,13 @@ static int open_corpus(struct intree_one *o, struct err *e)
 	return fs_open_dir(o->a->session.state->dirfd, path, &o->how.corpus, e);
 }
 
+static bool was_merged(const struct intree_one *o)
+{
+	_autofree_ char *path = sys_asprintf("stats/merged/%s.cover", o->target->name);
+
+	return path && faccessat(o->a->session.state->dirfd, path, F_OK, 0) == 0;
+}
+
 static int look(struct intree_one *o, const struct plan_entry *p, struct err *e)
 {
 	int r = add_dirs(o, p, e);
@@ -269,6 +276,9 @@ static int look(struct intree_one *o, const struct plan_entry *p, struct err *e)
 		intree_remark(o, "no corpus yet", "", "");
 		return 0;
 	}
+	if (r == 0 && !o->a->all && !o->a->prune && !was_merged(o))
+		intree_remark(o, "its corpus was never merged, so all of it counts: ",
+			      "'fuzzcell corpus minimize' chooses", "");
 	return r == 0 ? update(o, e) : r;
 }
 
