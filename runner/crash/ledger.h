@@ -69,7 +69,6 @@ enum {
 	LEDGER_STATE_LINES = 3,
 	LEDGER_FRAMES = 8,
 	LEDGER_RUNS = 20,
-	LEDGER_MINIMIZE_RUNS = 8, /* that try to make a reproducer smaller */
 	LEDGER_ARTIFACTS = 50,
 	LEDGER_RAW_KEYS = 64,
 	LEDGER_TARGETS = 1000,
@@ -129,7 +128,8 @@ struct known_crash {
 	uint64_t input_bytes, minimized_bytes;
 	/* SHA-1 of their contents, in hexadecimal; "": not known (older ledgers). */
 	char *input_sha1, *minimized_sha1;
-	uint64_t minimize_runs; /* that may still try to make the reproducer smaller */
+	uint64_t minimize_ms; /* used so far to make the reproducer smaller */
+	bool minimize_ended;  /* it is as small as it gets, or minimize_time is used up */
 	struct {
 		uint64_t tries, hits; /* of the reproducer */
 		/* Passes on clean_commit without a hit since the last sighting. */
@@ -267,11 +267,15 @@ bool ledger_is_better(const struct known_crash *c, uint64_t tries, uint64_t hits
 /* Notes a minimised reproducer of the target; ledger_save() takes its digest. */
 MUST_CHECK int ledger_minimized(struct ledger *l, const char *signature, const char *target,
 				const char *path, uint64_t bytes, struct err *e);
-/* Notes that a run tried to make it smaller; ended: it is as small as it gets, else there was no
- * more time. */
+/* The minimised reproducer's file is about to be replaced: until ledger_minimized() its size and
+ * digest are unknown, so that it is usable after a kill at any moment. */
+MUST_CHECK int ledger_minimize_writes(struct ledger *l, const char *signature, const char *target,
+				      struct err *e);
+/* Adds the time that minimising took; ended: later runs do not go on. */
 MUST_CHECK int ledger_minimize_tried(struct ledger *l, const char *signature, const char *target,
-				     bool ended, struct err *e);
-/* Whether a run is to try to make the target's reproducer of a crash smaller. */
+				     uint64_t ms, bool ended, struct err *e);
+/* Whether a run should minimise the target's reproducer: the crash is open and reproducible, and
+ * no run has ended it. */
 bool ledger_minimize_waits(const struct known_crash *c, const char *target);
 /* Notes passes of both inputs in the target without a hit, on a build of commit (NULL:
  * unknown).  Passes on other builds no longer count.  Passes before the target's last sighting,

@@ -78,18 +78,30 @@ int ledger_minimized(struct ledger *l, const char *signature, const char *target
 	return changed(l, n, e);
 }
 
-int ledger_minimize_tried(struct ledger *l, const char *signature, const char *target, bool ended,
-			  struct err *e)
+int ledger_minimize_writes(struct ledger *l, const char *signature, const char *target,
+			   struct err *e)
 {
 	struct record *n;
 	struct found *t = find_entry(l, signature, target, &n, e);
 
 	if (!t)
 		return -e->code;
-	if (ended)
-		t->c.minimize_runs = 0;
-	else if (t->c.minimize_runs > 0)
-		t->c.minimize_runs--;
+	t->c.minimized_bytes = 0;
+	ledger_unset(&t->c.minimized_sha1);
+	t->adopt[LEDGER_MINIMIZED] = false;
+	return changed(l, n, e);
+}
+
+int ledger_minimize_tried(struct ledger *l, const char *signature, const char *target, uint64_t ms,
+			  bool ended, struct err *e)
+{
+	struct record *n;
+	struct found *t = find_entry(l, signature, target, &n, e);
+
+	if (!t)
+		return -e->code;
+	ledger_add(&t->c.minimize_ms, ms);
+	t->c.minimize_ended |= ended;
 	return changed(l, n, e);
 }
 
@@ -97,7 +109,7 @@ bool ledger_minimize_waits(const struct known_crash *c, const char *target)
 {
 	const struct known_crash *own = ledger_entry(c, target);
 
-	return own && own->minimize_runs > 0 && *own->crash_file && !*c->merged_into &&
+	return own && !own->minimize_ended && *own->crash_file && !*c->merged_into &&
 	       ledger_state_open(own->state) && own->state != LEDGER_FLAKY;
 }
 

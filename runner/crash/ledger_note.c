@@ -111,7 +111,8 @@ static void reproducer(struct note *t, const struct crash_sighting *s)
 		c->minimized_bytes = 0;
 		put_sha1(t, LEDGER_MINIMIZED, &c->minimized_sha1, "");
 		c->reproduction.tries = c->reproduction.hits = 0;
-		c->minimize_runs = s->minimized ? 0 : LEDGER_MINIMIZE_RUNS;
+		c->minimize_ms = 0;
+		c->minimize_ended = s->minimized != NULL;
 	}
 	if (s->minimized) {
 		put(t, &c->minimized, s->minimized, false);

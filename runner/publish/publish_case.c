@@ -180,7 +180,8 @@ static bool is_smaller(const struct publish_case *k)
 {
 	const struct known_crash *c = k->crash;
 
-	return *c->by[c->lead]->minimized && k->p->now < c->first_seen.time + SMALLER_S;
+	return *c->by[c->lead]->minimized && c->by[c->lead]->minimize_ended &&
+	       k->p->now < c->first_seen.time + SMALLER_S;
 }
 
 /* The issue has the same target's input as it was, and the smaller one can be had. */

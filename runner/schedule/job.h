@@ -191,8 +191,9 @@ struct job {
 	/* Of runs that were killed: no exit status has counted them (runner/crash/ledger.h). */
 	uint64_t uncounted_new, uncounted_regressed;
 	uint64_t crashes_unchecked; /* no time to look whether these are fixed; at the job's end */
-	uint64_t triage_us;	    /* used so far */
-	uint64_t left_judged;	    /* crashes.left, when the last triage had ended */
+	uint64_t check_cut;   /* of these, when the last look at them began, but was cut short */
+	uint64_t triage_us;   /* used so far */
+	uint64_t left_judged; /* crashes.left, when the last triage had ended */
 	uint64_t triage_began_us;
 	uint64_t suspects; /* queued inputs of this run that may be timeouts */
 	bool untriaged;	   /* artifacts were collected since the last triage */

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/sys.h"
+#include "runner/crash/ledger_fix.h"
 #include "runner/schedule/attempt.h"
 #include "runner/schedule/internal.h"
 #include "runner/schedule/task.h"
@@ -112,6 +113,7 @@ static void add_sum(struct job *j, const struct triage_sum *s)
 	j->crashes.dismissed += s->dismissed;
 	j->crashes.left = j->left_judged = s->left;
 	j->crashes.undecided = s->undecided < s->left ? s->undecided : s->left;
+	j->check_cut += s->unchecked;
 	if (*s->note) {
 		joblog_note(&j->log, "triage: %s", s->note);
 		if (!*j->note)
@@ -165,6 +167,7 @@ static uint64_t cut_at(const struct job *j)
 static void check_build(struct job *j, struct triage_spec *s)
 {
 	j->unchecked = false;
+	j->check_cut = 0;
 	s->stages |= TRIAGE_CHECK;
 	s->anew = *j->checked && strcmp(j->checked, j->build.id) != 0;
 	memcpy(j->checked, j->build.id, sizeof(j->checked));
@@ -189,8 +192,10 @@ void job_triage(struct job *j)
 
 	j->shrinks = j->tidies || j->pending != REASON_NONE;
 	j->tidies = false;
-	if (j->shrinks)
+	if (j->shrinks) {
 		s.stages |= TRIAGE_SHRINK;
+		s.shrink_old = true;
+	}
 	if (j->shrinks ? j->unchecked : !j->launched)
 		check_build(j, &s);
 	j->untriaged = false;
@@ -217,7 +222,7 @@ static bool has_unshrunk(const struct job *j)
 {
 	const struct ledger *l = books_ledger(j->env->triage_env.books);
 
-	for (size_t i = 0; i < ledger_count(l); i++)
+	for (size_t i = 0; j->cfg->minimize_us > 0 && i < ledger_count(l); i++)
 		if (ledger_minimize_waits(ledger_at(l, i), j->target->name))
 			return true;
 	return false;
@@ -473,10 +478,13 @@ static uint64_t count_unchecked(const struct job *j)
 	for (size_t i = 0; i < ledger_count(l); i++) {
 		const struct known_crash *c = ledger_at(l, i);
 		const struct known_crash *own = ledger_entry(c, j->target->name);
+		struct ledger_asked a;
+		size_t at = 0;
 
 		n += own && !*c->merged_into && ledger_state_open(own->state) &&
 		     strcmp(own->last_seen.run, env->run) != 0 &&
-		     !(commit && strcmp(own->last_seen.commit, commit) == 0);
+		     !(commit && strcmp(own->last_seen.commit, commit) == 0) &&
+		     ledger_next_asked(l, c, j->target->name, &at, &a);
 	}
 	return n;
 }
@@ -490,7 +498,7 @@ void job_tell_crashes(struct job *j)
 	j->crashes.left = state_waiting(j->env->state, j->target->name);
 	if (j->crashes.left > 0 && j->triage_us == 0) /* there was none in this run */
 		j->crashes.undecided = undecided_before(j);
-	j->crashes_unchecked = j->unchecked ? count_unchecked(j) : 0;
+	j->crashes_unchecked = j->unchecked ? count_unchecked(j) : j->check_cut;
 	j->uncounted_new = j->uncounted_regressed = 0;
 	for (size_t i = 0; i < ledger_count(l); i++) {
 		const struct known_crash *c = ledger_at(l, i);

@@ -331,10 +331,10 @@ static void explain(struct job *j, const struct cell_facts *f, const struct cell
 			     j->attempt->refused);
 	else if (f->ask == ASK_NOTHING)
 		explain_unasked(j, f);
-	else if (f->forced && j->attempt->asked)
+	else if (f->forced && f->ask == ASK_FINISH && j->attempt->asked)
 		job_set_note(j, "did not stop when asked: %s",
 			     j->attempt->dumped_us ? "forced" : "killed");
-	else if (f->end == ENGINE_FAULTED)
+	else if (f->end == ENGINE_FAULTED && !(f->forced && f->ask == ASK_PAUSE))
 		job_set_note(j, "%s", j->attempt->engine.fault_text);
 }
 

@@ -102,7 +102,7 @@ bool triage_goes_past_ub(const struct triage *t)
 	const struct known_crash *c = NULL;
 
 	if (t->stage == STAGE_QUEUE)
-		return t->f.told.found && t->f.told.kind != CRASH_UBSAN;
+		return t->f.told.found && (t->f.behind || t->f.told.kind != CRASH_UBSAN);
 	if (t->stage == STAGE_CHECK)
 		c = t->check.asked.input;
 	if (t->stage == STAGE_SHRINK)
@@ -249,9 +249,14 @@ static void on_idle(void *arg)
 {
 	struct triage *t = arg;
 
-	if (t->stopping || clock_mono_us() >= t->end_us)
+	if (triage_shrink_cut(t))
+		return;
+	if (t->stopping || clock_mono_us() >= t->end_us) {
+		if (t->stage == STAGE_CHECK && t->listed)
+			t->sum.unchecked = t->names.n - t->at;
 		t->stage = STAGE_END;
-	else if (try_later(t))
+	}
+	if (t->stage < STAGE_END && try_later(t))
 		return;
 	while (t->stage < STAGE_END) {
 		if (wanted(t) && stage_step(t))

@@ -59,6 +59,7 @@ struct triage_sum {
 	uint64_t left;	  /* still queued */
 	uint64_t undecided; /* of these: timeouts that were tried, but the machine was too busy */
 	uint64_t trials;    /* inputs that were run */
+	uint64_t unchecked; /* crashes that TRIAGE_CHECK had no time for */
 	char last[CRASH_KEY_HEX]; /* the last artifact's crash */
 	char note[200];		  /* what went wrong, "" when nothing did */
 };
@@ -85,8 +86,9 @@ struct triage_spec {
 	/* TRIAGE_QUEUE: it takes the part-th of these parts; NULL: all. */
 	struct triage_parts *parts;
 	unsigned part;
-	/* TRIAGE_SHRINK: this crash alone; NULL: those that wait for it in the ledger. */
+	/* TRIAGE_SHRINK: this crash alone; NULL: those that this run saw and that wait for it. */
 	const char *signature;
+	bool shrink_old; /* TRIAGE_SHRINK: also those that earlier runs saw, in half of the time */
 	triage_done_fn *done;
 	void *arg;
 };

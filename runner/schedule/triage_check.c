@@ -138,16 +138,36 @@ static const char *input_path(const struct triage *t)
 				 t->check.minimized ? LEDGER_MINIMIZED : LEDGER_INPUT);
 }
 
+static bool is_in_work(const struct triage *t, const struct crash_report *r)
+{
+	const struct ledger *l = books_ledger(t->env->books);
+
+	return ledger_find_raw(l, t->spec.target->name, r->raw_key) == in_work(t) ||
+	       ledger_find(l, r->signature) == in_work(t);
+}
+
+/* Its own failure may be gone. */
+static void say_other(struct triage *t, const struct crash_report *r)
+{
+	const struct known_crash *input = t->check.asked.input, *c = in_work(t);
+	bool merged = strcmp(input->signature, c->signature) != 0;
+
+	if (*t->sum.note || is_in_work(t, r))
+		return;
+	snprintf(t->sum.note, sizeof(t->sum.note),
+		 "crash %.16s stays open: its input%s%.16s fails in another way%s", c->signature,
+		 merged ? " of " : "", merged ? input->signature : "",
+		 merged ? " ('fuzzcell crash split' takes it out)" : "");
+}
+
 /* It is the reproducer that was noted, whatever an older ledger knows of its content. */
 static void reproduced(struct triage *t, const struct crash_report *r)
 {
 	struct ledger *l = books_ledger(t->env->books);
-	const struct known_crash *c = in_work(t);
 	const struct known_crash *of = t->check.asked.input;
 	struct err e;
 
-	if (of == t->check.asked.count &&
-	    (ledger_find_raw(l, of->fuzzer, r->raw_key) == c || ledger_find(l, r->signature) == c))
+	if (of == t->check.asked.count && is_in_work(t, r))
 		(void)!ledger_reproduced(l, of->signature, of->fuzzer, input_path(t),
 					 &e); /* the next one does then */
 }
@@ -168,6 +188,7 @@ static void on_try(void *arg, struct trial_end *end)
 	}
 	if (end->failed) {
 		reproduced(t, end->report);
+		say_other(t, end->report);
 		still_fails(t);
 		return;
 	}

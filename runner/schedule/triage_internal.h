@@ -28,6 +28,7 @@ struct finding {
 	bool by_cell; /* told comes from the cell's end, not from a text */
 	bool lost;    /* there is only kept: no input was saved */
 	bool as_told; /* it is noted as found then and there, not as seen here */
+	bool behind;  /* told is undefined behaviour behind another, which a replay meets first */
 };
 void finding_done(struct finding *f);
 /* text is what its report.txt will say. */
@@ -82,7 +83,9 @@ struct triage {
 		char bug[CRASH_KEY_HEX]; /* of the input; "": not known for this build */
 		bool named;		 /* the trial in work is symbolized */
 		bool shorter;		 /* the engine made it so */
-		bool ended;		 /* more time would not make it smaller */
+		bool ended;		 /* no later run goes on */
+		uint64_t began_us;
+		uint64_t old_end_us; /* for crashes that earlier runs saw */
 	} shrink;
 
 	/* The engine's part of it. */
@@ -169,6 +172,8 @@ const char *triage_missing(const struct triage *t, const struct known_crash *c);
 bool triage_check_step(struct triage *t);
 bool triage_queue_step(struct triage *t);
 bool triage_shrink_step(struct triage *t);
+/* Ends the minimising that waits for memory when its time is over; false: nothing waits so. */
+bool triage_shrink_cut(struct triage *t);
 void triage_shrink_done(struct triage *t);
 
 /* Between triage_shrink.c and triage_engine.c. */

@@ -221,7 +221,8 @@ static void try_again(struct triage *t)
 		triage_leave(t);
 		return;
 	}
-	if (is_decided(t)) {
+	/* Then all that is known is what the finding cell told. */
+	if (is_decided(t) || (f->behind && f->tries > 0 && !f->failed)) {
 		if (f->hits == 0 && machines_doing(t)) {
 			triage_dismiss(t);
 			return;
@@ -260,6 +261,27 @@ static void judge_named(struct finding *f, struct trial_end *end)
 	}
 }
 
+/* The finding cell suppressed undefined behaviour that is known, and found more behind it; a
+ * replay ends at the first. */
+static bool meets_another_first(const struct finding *f, const struct trial_end *end)
+{
+	return end->failed && !f->behind && !f->cheap_done && f->told.found && !f->by_cell &&
+	       f->told.kind == CRASH_UBSAN && end->report->kind == CRASH_UBSAN &&
+	       strcmp(f->told.raw_key, end->report->raw_key) != 0;
+}
+
+/* Whether the input has to be run once more, past the undefined behaviour that it met first.  A run
+ * that goes past it and meets nothing worse is no failure. */
+static bool must_look_behind(struct finding *f, struct trial_end *end)
+{
+	bool first = meets_another_first(f, end);
+
+	if (f->behind && end->failed && end->report->kind == CRASH_UBSAN)
+		end->failed = false;
+	f->behind |= first;
+	return first;
+}
+
 static void on_try(void *arg, struct trial_end *end)
 {
 	struct triage *t = arg;
@@ -269,6 +291,10 @@ static void on_try(void *arg, struct trial_end *end)
 	if (*end->unusable) {
 		triage_cannot_tell(t, end);
 		triage_next(t);
+		return;
+	}
+	if (must_look_behind(f, end)) {
+		try_again(t);
 		return;
 	}
 	f->tries++;

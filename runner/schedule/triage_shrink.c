@@ -7,6 +7,7 @@
 #include "base/sys.h"
 #include "runner/crash/ledger_input.h"
 #include "runner/crash/vault.h"
+#include "runner/discover/sanitizer.h"
 #include "runner/schedule/task.h"
 #include "runner/schedule/triage_internal.h"
 
@@ -20,12 +21,20 @@
 /* Larger inputs would take more tries than any budget has. */
 enum { INPUT_MAX = 4 << 20, TRIES_MAX = 100000 };
 
+static bool is_of_run(const struct triage *t, const struct known_crash *c)
+{
+	const struct known_crash *own = ledger_entry(c, t->spec.target->name);
+
+	return own && strcmp(own->last_seen.run, t->env->run) == 0;
+}
+
 static bool wanted(const struct triage *t, const struct known_crash *c)
 {
 	const struct known_crash *own = ledger_entry(c, t->spec.target->name);
 
 	if (!t->spec.signature)
-		return ledger_minimize_waits(c, t->spec.target->name);
+		return ledger_minimize_waits(c, t->spec.target->name) &&
+		       (t->spec.shrink_old || is_of_run(t, c));
 	return own && *own->crash_file && !*c->merged_into &&
 	       strcmp(c->signature, t->spec.signature) == 0;
 }
@@ -67,10 +76,11 @@ static void on_saved(void *arg, const char *failed)
 
 static void note_try(struct triage *t)
 {
+	uint64_t ms = (clock_mono_us() - t->shrink.began_us) / USEC_PER_MSEC;
 	struct err e;
 
 	if (ledger_minimize_tried(books_ledger(t->env->books), t->shrink.signature,
-				  t->spec.target->name, t->shrink.ended, &e) < 0 ||
+				  t->spec.target->name, ms, t->shrink.ended, &e) < 0 ||
 	    books_save(t->env->books, on_saved, t, &e) < 0)
 		on_saved(t, e.msg);
 }
@@ -113,19 +123,55 @@ static int fill_vault(void *arg, struct buf *out, struct err *e)
 	return buf_add(out, slice_of(path), e);
 }
 
-/* ended: more time would not make it smaller. */
-static void finish_one(struct triage *t, bool ended)
+static void write_vault(void *arg, const char *failed)
 {
+	struct triage *t = arg;
 	struct task *task;
 	struct err e;
 
+	if (failed)
+		on_saved(t, failed);
+	else if (task_start(t->env->trial.exec.loop, fill_vault, t, on_vaulted, t, &task, &e) < 0)
+		on_saved(t, e.msg);
+}
+
+/* What the ledger says of the file must not be wrong in between. */
+static void replace_smaller(struct triage *t)
+{
+	struct ledger *l = books_ledger(t->env->books);
+	const char *target = t->spec.target->name;
+	const struct known_crash *own = ledger_find_entry(l, t->shrink.signature, target);
+	struct err e;
+
+	if (!own || !*own->minimized)
+		write_vault(t, NULL);
+	else if (ledger_minimize_writes(l, t->shrink.signature, target, &e) < 0 ||
+		 books_save(t->env->books, write_vault, t, &e) < 0)
+		on_saved(t, e.msg);
+}
+
+/* A crash that a user chose had the time that the user gave it. */
+static void finish_one(struct triage *t, bool ended)
+{
 	t->at++;
-	t->shrink.ended = ended;
+	t->shrink.ended = ended || t->spec.signature;
 	(void)unlink(t->f.path); /* allow: of the work directory, which goes anyway */
 	if (t->shrink.s.accepted == 0 && !t->shrink.shorter)
 		note_try(t);
-	else if (task_start(t->env->trial.exec.loop, fill_vault, t, on_vaulted, t, &task, &e) < 0)
-		on_saved(t, e.msg);
+	else
+		replace_smaller(t);
+}
+
+bool triage_shrink_cut(struct triage *t)
+{
+	uint64_t now = clock_mono_us();
+
+	if (t->stage != STAGE_SHRINK || !t->later.path ||
+	    (!t->stopping && now < t->end_us && now < t->shrink.end_us))
+		return false;
+	t->later.path = NULL;
+	finish_one(t, now >= t->shrink.end_us);
+	return true;
 }
 
 static void answer(struct triage *t, bool accepted)
@@ -292,16 +338,51 @@ static int begin(struct triage *t, const struct known_crash *c, struct err *e)
 	t->shrink.named = t->shrink.shorter = false;
 	*t->shrink.bug = '\0';
 	t->engine.least = 0;
-	t->shrink.end_us = clock_mono_us() + t->spec.cfg->minimize_us;
 	return r;
 }
 
-static bool is_of_run(const struct triage *t, const char *signature)
+/* It has minimize_time in all, in however many runs. */
+static void begin_time(struct triage *t, const struct known_crash *own)
 {
-	const struct known_crash *own =
-	    ledger_find_entry(books_ledger(t->env->books), signature, t->spec.target->name);
+	uint64_t ms = t->spec.cfg->minimize_us / USEC_PER_MSEC;
 
-	return own && strcmp(own->last_seen.run, t->env->run) == 0;
+	if (!t->spec.signature)
+		ms -= own->minimize_ms < ms ? own->minimize_ms : ms;
+	t->shrink.began_us = clock_mono_us();
+	t->shrink.end_us = t->shrink.began_us + ms * USEC_PER_MSEC;
+}
+
+static void make_smaller(struct triage *t)
+{
+	const struct known_crash *own = ledger_find_entry(
+	    books_ledger(t->env->books), t->shrink.signature, t->spec.target->name);
+
+	if (own && triage_engine_helps(t, own))
+		triage_engine_begin(t);
+	else
+		triage_shrink_passes(t);
+}
+
+/* In another build, or on another machine, it need not fail: then nothing that is tried says
+ * anything. */
+static void on_first(void *arg, struct trial_end *end)
+{
+	struct triage *t = arg;
+
+	if (!*end->unusable && end->failed) {
+		make_smaller(t);
+		return;
+	}
+	t->at++;
+	(void)unlink(t->f.path); /* allow: of the work directory, which goes anyway */
+	triage_next(t);
+}
+
+static int try_first(struct triage *t, struct err *e)
+{
+	int r = triage_shrink_write(t, shrink_best(&t->shrink.s), e);
+
+	return r == 0 ? triage_try(t, t->f.path, false, on_first, e) : r;
 }
 
 /* What this run saw first: what earlier runs left can take all of the time. */
@@ -312,7 +393,7 @@ static void this_run_first(const struct triage *t)
 	for (size_t i = 0, n = 0; i < t->names.n; i++) {
 		char *name = v[i];
 
-		if (!is_of_run(t, name))
+		if (!is_of_run(t, ledger_record(books_ledger(t->env->books), name)))
 			continue;
 		memmove(v + n + 1, v + n, (i - n) * sizeof(*v));
 		v[n++] = name;
@@ -321,10 +402,41 @@ static void this_run_first(const struct triage *t)
 
 static int list(struct triage *t, struct err *e)
 {
+	uint64_t now = clock_mono_us();
 	int r = triage_list(t, wanted, e);
 
 	this_run_first(t);
+	t->shrink.old_end_us = now + (t->end_us > now ? (t->end_us - now) / 2 : 0);
 	return r;
+}
+
+/* Begins with the record; false: there is nothing to do with it. */
+static bool step(struct triage *t, const struct known_crash *record)
+{
+	const struct known_crash *own = ledger_entry(record, t->spec.target->name);
+	bool old = !t->spec.signature && !is_of_run(t, record);
+	struct err e;
+	int r = 0;
+
+	if (!own || sanitizer_missing(t->spec.target, own->kind) ||
+	    (old && clock_mono_us() >= t->shrink.old_end_us))
+		return false;
+	begin_time(t, own);
+	if (begin(t, own, &e) < 0) { /* too large, damaged or gone */
+		t->at++;
+		t->shrink.ended = true;
+		note_try(t);
+		return true;
+	}
+	if (old)
+		r = try_first(t, &e);
+	else
+		make_smaller(t);
+	if (r < 0) {
+		triage_give_up(t, e.msg);
+		triage_next(t);
+	}
+	return true;
 }
 
 bool triage_shrink_step(struct triage *t)
@@ -338,19 +450,8 @@ bool triage_shrink_step(struct triage *t)
 		triage_next(t);
 		return true;
 	}
-	while (t->at < t->names.n) {
-		const struct known_crash *c =
-		    ledger_entry(ledger_record(books_ledger(t->env->books), t->names.v[t->at]),
-				 t->spec.target->name);
-
-		if (c && begin(t, c, &e) == 0) {
-			if (triage_engine_helps(t, c))
-				triage_engine_begin(t);
-			else
-				triage_shrink_passes(t);
+	for (; t->at < t->names.n; t->at++)
+		if (step(t, ledger_record(books_ledger(t->env->books), t->names.v[t->at])))
 			return true;
-		}
-		t->at++; /* too large, damaged or gone */
-	}
 	return false;
 }

@@ -121,6 +121,20 @@ until_deep() { # TARGET
 }
 
 # bats test_tags=host
+@test "undefined behaviour behind undefined behaviour is a crash of its own, and hides no memory error" {
+	config '"minimize_time": "off", "merge_time": "off"'
+	fuzz_background chain_fuzzer 300
+	wait_until 280 grep -qs chain_third "$STATE/known_crashes.json"
+	kill -INT "$PID"
+	wait "$PID" || true
+	jq -e '[.[].top_frame] | sort == ["chain_first", "chain_second", "chain_third"]' "$STATE/known_crashes.json"
+	jq -e '.[] | select(.top_frame == "chain_third") | .security and .kind == "asan" and .reproduction.hits >= 1' \
+		"$STATE/known_crashes.json"
+	# A replay meets the first one, so this one is as the finding cell told it.
+	jq -e '.[] | select(.top_frame == "chain_second").crash_type == "Undefined-shift"' "$STATE/known_crashes.json"
+}
+
+# bats test_tags=host
 @test "what is found behind known undefined behaviour survives the merge" {
 	config '"minimize_time": "off"'
 	fuzz behind_fuzzer 10

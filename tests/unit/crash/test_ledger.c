@@ -329,35 +329,44 @@ static void test_measured(void **state)
 	check_text();
 }
 
-/* Some runs try to make a reproducer smaller, until it is as small as it gets, and again for a
- * new one. */
+/* Until it is as small as it gets, and again for a new reproducer. */
 static void test_minimize_waits(void **state)
 {
 	(void)state;
 	parse("{\"old\": {\"fuzzer\": \"t\", \"state\": \"known\", \"crash_file\": \"a\"}}");
-	assert_false(ledger_minimize_waits(crash("old"), "t"));
+	assert_true(ledger_minimize_waits(crash("old"), "t"));
+	assert_false(ledger_minimize_waits(crash("old"), "u"));
 	(void)NOTE(.signature = "s", .target = "t"); /* nothing was kept */
 	assert_false(ledger_minimize_waits(crash("s"), "t"));
 	(void)NOTE(.signature = "s", .target = "t", .crash_file = "a", .tries = 3, .hits = 3);
-	assert_true(ledger_minimize_waits(crash("s"), "t"));
-	assert_false(ledger_minimize_waits(crash("s"), "u"));
-	for (unsigned i = 0; i < LEDGER_MINIMIZE_RUNS; i++) {
-		assert_true(ledger_minimize_waits(crash("s"), "t"));
-		OK(ledger_minimize_tried(ledger, "s", "t", false, &oops));
-	}
-	assert_false(ledger_minimize_waits(crash("s"), "t"));
-	OK(ledger_minimize_tried(ledger, "s", "t", false, &oops));
-	assert_int_equal(crash("s")->minimize_runs, 0);
-	(void)NOTE(.signature = "s", .target = "t", .crash_file = "b", .tries = 3, .hits = 3);
+	OK(ledger_minimize_tried(ledger, "s", "t", 500, false, &oops));
+	OK(ledger_minimize_tried(ledger, "s", "t", 700, false, &oops));
+	assert_int_equal(crash("s")->minimize_ms, 1200);
 	assert_true(ledger_minimize_waits(crash("s"), "t"));
 	OK(ledger_ignore(ledger, "s", NULL, SIZE_MAX, NULL, &oops));
 	assert_false(ledger_minimize_waits(crash("s"), "t"));
 	OK(ledger_unignore(ledger, "s", NULL, NULL, &oops));
-	assert_true(ledger_minimize_waits(crash("s"), "t"));
-	check_text();
-	OK(ledger_minimize_tried(ledger, "s", "t", true, &oops));
+	OK(ledger_minimize_tried(ledger, "s", "t", 1, true, &oops));
 	assert_false(ledger_minimize_waits(crash("s"), "t"));
-	assert_int_equal(ledger_minimize_tried(ledger, "none", "t", true, &oops), -ENOENT);
+	check_text();
+	(void)NOTE(.signature = "s", .target = "t", .crash_file = "b", .tries = 3, .hits = 3);
+	assert_true(ledger_minimize_waits(crash("s"), "t"));
+	assert_int_equal(crash("s")->minimize_ms, 0);
+}
+
+/* A file that is being replaced is neither the old one nor the new one yet. */
+static void test_minimize_writes(void **state)
+{
+	(void)state;
+	parse("{\"s\": {\"fuzzer\": \"t\", \"crash_file\": \"a\", \"minimized\": \"m\", "
+	      "\"minimized_bytes\": 7, "
+	      "\"minimized_sha1\": \"0123456789012345678901234567890123456789\"}}");
+	OK(ledger_minimize_writes(ledger, "s", "t", &oops));
+	assert_string_equal(crash("s")->minimized, "m");
+	assert_int_equal(crash("s")->minimized_bytes, 0);
+	assert_string_equal(crash("s")->minimized_sha1, "");
+	assert_int_equal(ledger_minimize_writes(ledger, "none", "t", &oops), -ENOENT);
+	assert_int_equal(ledger_minimize_tried(ledger, "none", "t", 1, true, &oops), -ENOENT);
 }
 
 static void test_passed(void **state)
@@ -459,6 +468,7 @@ static const struct CMUnitTest tests[] = {
     CASE(test_ignored),
     CASE(test_measured),
     CASE(test_minimize_waits),
+    CASE(test_minimize_writes),
     CASE(test_passed),
     CASE(test_passed_before),
     CASE(test_described),

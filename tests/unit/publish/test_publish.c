@@ -453,6 +453,7 @@ static void test_smaller(void **state)
 	j = event_of("github-new-" A);
 	assert_true(json_is_false(json_object_get(j, "minimized")));
 	assert_int_equal(ledger_minimized(ledger, A, "t", "crashes/" A "/minimized", 2, &e), 0);
+	assert_int_equal(ledger_minimize_tried(ledger, A, "t", 1, true, &e), 0);
 	queue(0); /* the issue is not filed yet */
 	all_done(T0);
 	open_box();

@@ -33,6 +33,10 @@ static struct play {
 	uint64_t budget_us;	 /* of the triage; 0: enough */
 	bool hangs;		 /* failing trials end at the deadline, without a report */
 	bool fails_once;	 /* only the first trial fails */
+	const char *needs;	 /* inputs that contain it fail in all */
+	char first[32];		 /* content of the input that was tried first */
+	uint64_t minimize_us;	 /* of the configuration */
+	bool shrink_old;	 /* triage_spec.shrink_old */
 	const char *answers;	 /* of the symbolizer; NULL: there is none */
 	unsigned asked, refused; /* cells of it, and how often there is no memory for one */
 	bool stop;		 /* while it is at work */
@@ -77,6 +81,21 @@ static const char report[] =
     "    #0 0x55f05ce92  (/target/t+0x5ce92)\n    #1 0x55f05ce93  (/target/t+0x5ce93)\n\n"
     "SUMMARY: AddressSanitizer: heap-buffer-overflow (/target/t+0x5ce92)\n";
 
+/* What is tried now is read: it changes from try to try. */
+static inline bool needed(const char *path)
+{
+	_autofree_ char *text = NULL;
+	struct err e;
+	size_t n;
+
+	if (!play.needs)
+		return false;
+	assert_int_equal(fs_read(AT_FDCWD, path, 4096, &text, &n, &e), 0);
+	if (play.trials == 1)
+		snprintf(play.first, sizeof(play.first), "%.*s", (int)n, text);
+	return memmem(text, n, play.needs, strlen(play.needs)) != NULL;
+}
+
 static inline void on_trial(void *arg)
 {
 	struct trial *t = arg;
@@ -89,7 +108,7 @@ static inline void on_trial(void *arg)
 
 	end.failed = !play.busy && ((play.fails && strcmp(t->spec.target->name, play.fails) == 0) ||
 				    (play.failing && strstr(t->spec.input, play.failing)) ||
-				    (play.fails_once && play.trials == 1));
+				    (play.fails_once && play.trials == 1) || needed(t->spec.input));
 	end.report = end.failed ? &r : NULL;
 	if (play.hangs)
 		crash_report_own(CRASH_OWN_TIME, NULL, t->spec.target->name, &r);
@@ -214,7 +233,8 @@ static inline void triage(const char *name, unsigned stages)
 {
 	char binary[64];
 	struct target target = {.binary = binary, .engine = &engine_libfuzzer};
-	struct target_config cfg = {.memory = 1 << 28, .symbolizer_memory = 99};
+	struct target_config cfg = {
+	    .memory = 1 << 28, .symbolizer_memory = 99, .minimize_us = play.minimize_us};
 	struct triage_env env = {.state = &play.state,
 				 .run = play.run,
 				 .commit = play.commit,
@@ -226,6 +246,7 @@ static inline void triage(const char *name, unsigned stages)
 				.rebuilt = play.rebuilt,
 				.anew = play.anew,
 				.stages = stages,
+				.shrink_old = play.shrink_old,
 				.budget_us = play.budget_us ? play.budget_us : 100 * USEC_PER_SEC,
 				.work = play.dir.path,
 				.done = on_done};
