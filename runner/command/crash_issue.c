@@ -42,6 +42,14 @@ static int print_json(const struct known_crash *c, const struct buf *title, cons
 	return j ? answer_print(j) : fail(EXIT_INTERNAL, "out of memory");
 }
 
+/* NULL: an issue is filed, as far as there is a repository. */
+static const char *why_not(const struct issue_args *a, const struct known_crash *c)
+{
+	if (c->security && config_github(a->session.common.config)->security == SECURITY_SKIP)
+		return "\"github.security\" is \"skip\"";
+	return ledger_state_open(c->state) ? NULL : ledger_state_name(c->state);
+}
+
 static int print_issue(const struct issue_args *a, const struct known_crash *c)
 {
 	const struct tell t = {.config = a->session.common.config,
@@ -53,6 +61,8 @@ static int print_issue(const struct issue_args *a, const struct known_crash *c)
 
 	if (tell_preview(&t, c, &title, &body, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
+	if (why_not(a, c))
+		fprintf(stderr, "no issue would be filed now: %s\n", why_not(a, c));
 	if (a->json)
 		return print_json(c, &title, &body);
 	printf("%s\n\n%s", buf_str(&title), buf_str(&body));

@@ -144,8 +144,9 @@ static int conclude(struct minimize *a)
 		       (unsigned long long)c->input_bytes, (unsigned long long)a->sum.trials);
 		return EXIT_DONE;
 	}
-	printf("crash %s: %llu bytes -> %llu bytes in %llu tries: %s\n", sig,
+	printf("crash %s: %llu bytes -> %llu bytes%s in %llu tries: %s\n", sig,
 	       (unsigned long long)c->input_bytes, (unsigned long long)c->minimized_bytes,
+	       c->minimized_bytes < c->input_bytes ? "" : ", but simpler ones,",
 	       (unsigned long long)a->sum.trials, crash_line(c->minimized, path));
 	return EXIT_DONE;
 }

@@ -105,6 +105,11 @@ static int make_senders(const struct config *c, struct senders *s, struct err *e
 	return r;
 }
 
+static void outbox_close_p(struct outbox **o)
+{
+	outbox_close(*o);
+}
+
 /* --- queueing ----------------------------------------------------------------- */
 
 static struct publish publish_of(const struct tell *t)
@@ -228,10 +233,13 @@ int tell_preview(const struct tell *t, const struct known_crash *c, struct buf *
 		 struct buf *body, struct err *e)
 {
 	struct telling g;
+	CLEANUP(outbox_close_p) struct outbox *o = NULL;
 	int r = telling_init(&g, t, e);
 
+	if (r == 0 && faccessat(t->state->dirfd, "outbox", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		r = outbox_read(t->state->dirfd, &o, e);
 	if (r == 0)
-		r = publish_preview(&g.p, c, title, body, e);
+		r = publish_preview(&g.p, o, c, title, body, e);
 	telling_done(&g);
 	return r;
 }
@@ -340,11 +348,6 @@ static int add_result(struct outbox *o, const struct tell *t, const struct ledge
 		return err_set(e, ENOMEM, "say what was told");
 	r = json_print(j, 0, &text, e);
 	return r < 0 ? r : buf_add(out, slice_of(text), e);
-}
-
-static void outbox_close_p(struct outbox **o)
-{
-	outbox_close(*o);
 }
 
 static void ledger_free_p(struct ledger **l)

@@ -80,9 +80,11 @@ struct publish_sum {
 MUST_CHECK int publish_queue(const struct publish *p, struct outbox *o, const struct ledger *l,
 			     struct publish_sum *ret, struct err *e);
 
-/* The issue that the crash would get, also without a repository. */
-MUST_CHECK int publish_preview(const struct publish *p, const struct known_crash *c,
-			       struct buf *title, struct buf *body, struct err *e);
+/* The issue that the crash would get, also without a repository; o: what was sent before, NULL:
+ * nothing was. */
+MUST_CHECK int publish_preview(const struct publish *p, struct outbox *o,
+			       const struct known_crash *c, struct buf *title, struct buf *body,
+			       struct err *e);
 
 /* What is about no crash; to webhooks. */
 enum publish_note_kind { PUBLISH_RUN_FAILED, PUBLISH_SILENT, PUBLISH_NOTE_ };

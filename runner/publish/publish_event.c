@@ -345,14 +345,18 @@ static int for_github(const struct publish_case *k, enum publish_what w, json_t 
 	return r;
 }
 
-int publish_preview(const struct publish *p, const struct known_crash *c, struct buf *title,
-		    struct buf *body, struct err *e)
+int publish_preview(const struct publish *p, struct outbox *o, const struct known_crash *c,
+		    struct buf *title, struct buf *body, struct err *e)
 {
 	struct gathered g = {0};
 	struct publish_case k;
-	int r;
+	int r = 0;
 
 	publish_case_init(p, c, NULL, NULL, &k);
+	if (o)
+		r = publish_case_load(&k, o, e);
+	if (r < 0)
+		return r;
 	g.r.redacted = is_redacted(&k);
 	gather(&k, c, &g);
 	g.r.upload = false; /* where it would be is not known yet */
@@ -360,6 +364,7 @@ int publish_preview(const struct publish *p, const struct known_crash *c, struct
 	if (r == 0)
 		r = render_body(&g.r, body, e);
 	gathered_done(&g);
+	publish_case_done(&k);
 	return r;
 }
 

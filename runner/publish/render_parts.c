@@ -298,16 +298,23 @@ static int elsewhere(const struct render_crash *r, struct buf *out, struct err *
 	return rc == 0 ? buf_add(out, SLICE("\n"), e) : rc;
 }
 
+static const char *made(const struct render_crash *r, uint64_t bytes)
+{
+	if (!r->minimized)
+		return "";
+	return bytes < r->crash->input_bytes || !r->crash->input_bytes ? ", made smaller"
+								       : ", simplified";
+}
+
 int render_input(const struct render_crash *r, struct buf *out, struct err *e)
 {
+	uint64_t bytes = r->input.p ? r->input.n : r->input_bytes;
 	char sha1[DIGEST_SHA1_HEX];
 	int rc;
 
 	if (!r->input.p && !r->input_bytes)
 		return 0;
-	rc = buf_addf(out, e, "\n### Reproducer\n\n%llu bytes%s",
-		      U(r->input.p ? r->input.n : r->input_bytes),
-		      r->minimized ? ", made smaller" : "");
+	rc = buf_addf(out, e, "\n### Reproducer\n\n%llu bytes%s", U(bytes), made(r, bytes));
 	if (rc == 0 && r->input.p) {
 		digest_sha1_hex(r->input, sha1);
 		rc = buf_addf(out, e, ", SHA-1 `%s`", sha1);
