@@ -145,11 +145,12 @@ int ledger_input_check_all(int state_dirfd, const struct known_crash *c, struct 
 
 /* --- what is noted -------------------------------------------------------- */
 
-/* Of a reproducer that was noted by its path and size alone. */
+/* Of a reproducer that was noted by its path alone, or also its size. */
 static int adopt(int state_dirfd, struct found *n, enum ledger_input which, struct err *e)
 {
 	struct known_crash *c = &n->c;
 	char **sha1 = which == LEDGER_INPUT ? &c->input_sha1 : &c->minimized_sha1;
+	uint64_t *bytes = which == LEDGER_INPUT ? &c->input_bytes : &c->minimized_bytes;
 	struct noted noted = noted_of(c, which);
 	_autoclose_ int fd = -1;
 	char hex[DIGEST_SHA1_HEX];
@@ -157,9 +158,10 @@ static int adopt(int state_dirfd, struct found *n, enum ledger_input which, stru
 	struct err why;
 
 	if (*noted.sha1 || open_below(state_dirfd, noted.path, &fd, &why) < 0 ||
-	    fstat(fd, &st) < 0 || (uint64_t)st.st_size != noted.bytes ||
+	    fstat(fd, &st) < 0 || (noted.bytes > 0 && (uint64_t)st.st_size != noted.bytes) ||
 	    digest_sha1_file(fd, LEDGER_INPUT_MAX, hex, &why) < 0)
 		return 0; /* who runs it will say what is wrong */
+	*bytes = (uint64_t)st.st_size;
 	return ledger_set(sha1, hex, LEDGER_TEXT_MAX, false, e);
 }
 

@@ -19,6 +19,9 @@ enum { LONGER_MAX = 4 }; /* times the time that an input may take, on a busy mac
 
 /* Our own deadline comes first; this is the belt for the case that we die. */
 #define BELT_US (60 * USEC_PER_SEC)
+/* Of the time that an input may take, where a hang is known. */
+enum { HANG_SHARE = 8 };
+#define HANG_LEAST_US (2 * USEC_PER_SEC)
 
 enum { SUPPRESSIONS_MAX = 1 << 20 };
 
@@ -113,10 +116,36 @@ uint64_t attempt_input_timeout(uint64_t may_take_us, double starved)
 	return may_take_us * (times > 1 ? times : 1);
 }
 
+static bool has_known_hang(const struct job *j)
+{
+	static const char timeout[] = "Timeout";
+	const struct ledger *l = books_ledger(j->env->triage_env.books);
+
+	for (size_t i = 0; i < ledger_count(l); i++) {
+		const struct known_crash *own = ledger_entry(ledger_at(l, i), j->target->name);
+
+		if (own && ledger_state_open(own->state) &&
+		    strncmp(own->crash_type, timeout, sizeof(timeout) - 1) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The engine waits for so long whenever it meets a hang that is known.  Where the whole corpus ran
+ * in a moment, no input needs long; an input that does all the same counts for the known hang. */
+static uint64_t may_take(const struct job *j)
+{
+	uint64_t us = j->cfg->input_timeout_us, shorter = us / HANG_SHARE;
+
+	if (!j->starts_quickly || us <= HANG_LEAST_US || !has_known_hang(j))
+		return us;
+	return shorter > HANG_LEAST_US ? shorter : HANG_LEAST_US;
+}
+
 static uint64_t input_timeout_s(const struct job *j)
 {
 	double starved = fmax(j->fleet->clock.starved, j->starved);
-	uint64_t us = attempt_input_timeout(j->cfg->input_timeout_us, starved);
+	uint64_t us = attempt_input_timeout(may_take(j), starved);
 
 	return (us + USEC_PER_SEC - 1) / USEC_PER_SEC;
 }

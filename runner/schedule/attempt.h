@@ -25,6 +25,7 @@ struct attempt {
 	uint64_t stats_cpu_us; /* the cell's CPU time at the first reading after that */
 	bool ignored_dump;     /* the cell used CPU time after the signal, and no dump began */
 	bool restarted;	       /* its engine started twice before any forced stop */
+	bool ran;	       /* the engine read the corpus, and fuzzes */
 	bool at_mark;	       /* halted at the memory mark after it was asked to stop */
 	uint64_t launched_us;
 	uint64_t execs;		       /* the engine's claim; known when the cell has ended */

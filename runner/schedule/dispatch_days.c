@@ -90,6 +90,7 @@ static void begin_day(struct dispatch *d)
 		struct job *j = &d->jobs[i];
 
 		j->triage_us = 0;
+		job_find_unshrunk(j);
 		j->forgiven = j->failures_total;
 		j->disk.saved = (struct fs_usage){0};
 		j->disk.kept = (struct workdir_kept){0};

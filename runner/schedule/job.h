@@ -169,8 +169,9 @@ struct job {
 	bool fuzzed;
 	bool uncollected; /* its working directory still has what could not be saved */
 	enum failure last_failure;
-	bool knew;	   /* it was one of the target's known, open crashes */
-	bool named_is_new; /* by its report: the engine's artifact is of no crash that is known */
+	bool starts_quickly; /* the last cell of this build read its corpus in a moment */
+	bool knew;	     /* it was one of the target's known, open crashes */
+	bool named_is_new;   /* by its report: the engine's artifact is of no crash that is known */
 	struct suppress_not unsuppressed; /* its program ends at these all the same */
 	uint64_t failures[FAILURE_];
 	uint32_t failures_total, restarts;
@@ -259,6 +260,8 @@ void job_pause(struct job *j, bool now);
 /* One that waits: its corpus, and the inputs of its new crashes, are made smaller, then it waits
  * again.  Only when there is something new. */
 void job_tidy(struct job *j);
+/* Looks for crashes that earlier runs, or days, had no time to minimise. */
+void job_find_unshrunk(struct job *j);
 bool job_untidy(const struct job *j);
 /* One that ended: its binary is another one now, it waits again. */
 void job_revive(struct job *j);

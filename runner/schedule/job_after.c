@@ -217,15 +217,13 @@ static bool is_short(const struct job *j)
 	return until_end(j, least) < least;
 }
 
-/* Earlier runs had no time to make the inputs of their crashes smaller. */
-static bool has_unshrunk(const struct job *j)
+void job_find_unshrunk(struct job *j)
 {
 	const struct ledger *l = books_ledger(j->env->triage_env.books);
 
 	for (size_t i = 0; j->cfg->minimize_us > 0 && i < ledger_count(l); i++)
 		if (ledger_minimize_waits(ledger_at(l, i), j->target->name))
-			return true;
-	return false;
+			j->unshrunk = true;
 }
 
 void job_after_prepare(struct job *j)
@@ -233,7 +231,7 @@ void job_after_prepare(struct job *j)
 	bool triages = !j->launched && triage_left(j) > 0;
 
 	if (!j->launched)
-		j->unshrunk = j->unshrunk || has_unshrunk(j);
+		job_find_unshrunk(j);
 
 	if (triages && is_short(j)) {
 		j->untriaged = j->unchecked = true;

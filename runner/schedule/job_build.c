@@ -79,6 +79,7 @@ void job_take_build(struct job *j, const struct kept_file *file, const char *id)
 		fleet_rebuilt(j->fleet);
 		j->unproven = true;
 		job_claims_other_build(j);
+		j->starts_quickly = false;
 		j->launched = false; /* what of its crashes is fixed? */
 		j->forgiven = j->failures_total;
 		j->runs_from = j->execs_before;

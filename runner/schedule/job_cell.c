@@ -20,6 +20,8 @@
 /* The engine reports an input that takes too long; one that holds still for twice
  * that, and at least this long, has got past the engine. */
 #define STUCK_US (10 * USEC_PER_SEC)
+/* From its launch until it fuzzes: no input of the corpus needs longer. */
+#define QUICKLY_US (1 * USEC_PER_SEC)
 enum { SHORTAGES_MAX = 20 };
 /* In less time a share of it says nothing. */
 #define PRESSURE_US (500 * USEC_PER_MSEC)
@@ -108,6 +110,10 @@ static void on_output(void *arg, struct slice bytes)
 	a->n_head += room;
 	joblog_write(&j->log, bytes);
 	lines_feed(&a->lines, bytes, on_line, j);
+	if (!a->ran && a->engine.running) {
+		a->ran = true;
+		j->starts_quickly = clock_mono_us() - a->launched_us <= QUICKLY_US;
+	}
 	if (j->attempt->engine.restarted)
 		end_restarted(j);
 }

@@ -23,6 +23,9 @@ static bool worth_checking(const struct triage *t, const struct known_crash *c)
 	if (!own || !ledger_state_open(own->state) || *c->merged_into ||
 	    (commit && strcmp(own->last_seen.commit, commit) == 0))
 		return false;
+	if (!commit && !t->spec.rebuilt && !t->spec.anew &&
+	    strcmp(own->last_seen.run, t->env->run) == 0)
+		return false; /* the same program failed a moment ago */
 	return ledger_next_asked(l, c, t->spec.target->name, &at, &a);
 }
 
@@ -119,6 +122,19 @@ static void all_passed(struct triage *t)
 		on_saved(t, e.msg);
 }
 
+void triage_check_failed(struct triage *t, const struct known_crash *seen)
+{
+	const char *checked = t->at > 0 ? t->names.v[t->at - 1] : NULL;
+
+	if (*t->sum.note || !checked || strcmp(checked, seen->signature) == 0)
+		return;
+	snprintf(
+	    t->sum.note, sizeof(t->sum.note),
+	    "crash %.16s stays open: its input, or that of a crash merged into it, fails as crash "
+	    "%.16s now",
+	    checked, seen->signature);
+}
+
 /* It still fails, perhaps in another way: measured and noted as any artifact. */
 static void still_fails(struct triage *t)
 {
@@ -138,36 +154,16 @@ static const char *input_path(const struct triage *t)
 				 t->check.minimized ? LEDGER_MINIMIZED : LEDGER_INPUT);
 }
 
-static bool is_in_work(const struct triage *t, const struct crash_report *r)
-{
-	const struct ledger *l = books_ledger(t->env->books);
-
-	return ledger_find_raw(l, t->spec.target->name, r->raw_key) == in_work(t) ||
-	       ledger_find(l, r->signature) == in_work(t);
-}
-
-/* Its own failure may be gone. */
-static void say_other(struct triage *t, const struct crash_report *r)
-{
-	const struct known_crash *input = t->check.asked.input, *c = in_work(t);
-	bool merged = strcmp(input->signature, c->signature) != 0;
-
-	if (*t->sum.note || is_in_work(t, r))
-		return;
-	snprintf(t->sum.note, sizeof(t->sum.note),
-		 "crash %.16s stays open: its input%s%.16s fails in another way%s", c->signature,
-		 merged ? " of " : "", merged ? input->signature : "",
-		 merged ? " ('fuzzcell crash split' takes it out)" : "");
-}
-
 /* It is the reproducer that was noted, whatever an older ledger knows of its content. */
 static void reproduced(struct triage *t, const struct crash_report *r)
 {
 	struct ledger *l = books_ledger(t->env->books);
+	const struct known_crash *c = in_work(t);
 	const struct known_crash *of = t->check.asked.input;
 	struct err e;
 
-	if (of == t->check.asked.count && is_in_work(t, r))
+	if (of == t->check.asked.count &&
+	    (ledger_find_raw(l, of->fuzzer, r->raw_key) == c || ledger_find(l, r->signature) == c))
 		(void)!ledger_reproduced(l, of->signature, of->fuzzer, input_path(t),
 					 &e); /* the next one does then */
 }
@@ -188,7 +184,6 @@ static void on_try(void *arg, struct trial_end *end)
 	}
 	if (end->failed) {
 		reproduced(t, end->report);
-		say_other(t, end->report);
 		still_fails(t);
 		return;
 	}

@@ -86,6 +86,7 @@ struct triage {
 		bool ended;		 /* no later run goes on */
 		uint64_t began_us;
 		uint64_t old_end_us; /* for crashes that earlier runs saw */
+		uint64_t limit_us;   /* minimize_time is used up then; end_us may be sooner */
 	} shrink;
 
 	/* The engine's part of it. */
@@ -170,6 +171,8 @@ const char *triage_missing(const struct triage *t, const struct known_crash *c);
 
 /* One step of the stage; false: it is over. */
 bool triage_check_step(struct triage *t);
+/* The input of the crash that was checked failed as this one. */
+void triage_check_failed(struct triage *t, const struct known_crash *seen);
 bool triage_queue_step(struct triage *t);
 bool triage_shrink_step(struct triage *t);
 /* Ends the minimising that waits for memory when its time is over; false: nothing waits so. */

@@ -151,6 +151,8 @@ static void note_news(struct triage *t, const struct ledger_noted *n)
 	t->sum.regressed +=
 	    !n->is_new && n->before == LEDGER_FIXED && n->entry->state == LEDGER_REGRESSED;
 	snprintf(t->sum.last, sizeof(t->sum.last), "%.16s", n->crash->signature);
+	if (t->stage == STAGE_CHECK)
+		triage_check_failed(t, n->crash);
 }
 
 void triage_leave(struct triage *t)

@@ -6,6 +6,7 @@
 #include "base/sys.h"
 #include "runner/corpus/workdir.h"
 #include "runner/crash/odds.h"
+#include "runner/schedule/suppress.h"
 #include "runner/schedule/triage_internal.h"
 #include "runner/state/aside.h"
 
@@ -261,20 +262,29 @@ static void judge_named(struct finding *f, struct trial_end *end)
 	}
 }
 
-/* The finding cell suppressed undefined behaviour that is known, and found more behind it; a
- * replay ends at the first. */
-static bool meets_another_first(const struct finding *f, const struct trial_end *end)
+/* The finding cell suppressed undefined behaviour that is known in this very program, and found
+ * more behind it; a replay ends at the first. */
+static bool meets_another_first(const struct triage *t, const struct trial_end *end)
 {
-	return end->failed && !f->behind && !f->cheap_done && f->told.found && !f->by_cell &&
-	       f->told.kind == CRASH_UBSAN && end->report->kind == CRASH_UBSAN &&
-	       strcmp(f->told.raw_key, end->report->raw_key) != 0;
+	const struct finding *f = &t->f;
+	const struct known_crash *c, *own;
+
+	if (!end->failed || f->behind || f->cheap_done || !f->told.found || f->by_cell ||
+	    f->told.kind != CRASH_UBSAN || end->report->kind != CRASH_UBSAN ||
+	    strcmp(f->told.raw_key, end->report->raw_key) == 0)
+		return false;
+	c = ledger_find_raw(books_ledger(t->env->books), t->spec.target->name,
+			    end->report->raw_key);
+	own = ledger_entry(c, t->spec.target->name);
+	return own && suppress_goes_on(own) && strcmp(c->signature, f->told.signature) != 0;
 }
 
 /* Whether the input has to be run once more, past the undefined behaviour that it met first.  A run
  * that goes past it and meets nothing worse is no failure. */
-static bool must_look_behind(struct finding *f, struct trial_end *end)
+static bool must_look_behind(struct triage *t, struct trial_end *end)
 {
-	bool first = meets_another_first(f, end);
+	struct finding *f = &t->f;
+	bool first = meets_another_first(t, end);
 
 	if (f->behind && end->failed && end->report->kind == CRASH_UBSAN)
 		end->failed = false;
@@ -293,7 +303,7 @@ static void on_try(void *arg, struct trial_end *end)
 		triage_next(t);
 		return;
 	}
-	if (must_look_behind(f, end)) {
+	if (must_look_behind(t, end)) {
 		try_again(t);
 		return;
 	}

@@ -11,6 +11,7 @@
 #include "runner/schedule/task.h"
 #include "runner/schedule/triage_internal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +75,21 @@ static void on_saved(void *arg, const char *failed)
 	triage_next(t);
 }
 
+/* The file is the old one or the new one: the ledger takes what is there. */
+static void not_replaced(struct triage *t, const char *failed)
+{
+	struct ledger *l = books_ledger(t->env->books);
+	const char *target = t->spec.target->name;
+	const struct known_crash *own = ledger_find_entry(l, t->shrink.signature, target);
+	char path[VAULT_PATH];
+	struct err e;
+
+	snprintf(path, sizeof(path), "%s", own ? own->minimized : "");
+	if (*path)
+		(void)!ledger_minimized(l, t->shrink.signature, target, path, 0, &e);
+	on_saved(t, failed);
+}
+
 static void note_try(struct triage *t)
 {
 	uint64_t ms = (clock_mono_us() - t->shrink.began_us) / USEC_PER_MSEC;
@@ -100,7 +116,7 @@ static void on_vaulted(void *arg, struct slice result, const char *failed)
 	}
 	if (failed || ledger_minimized(books_ledger(t->env->books), t->shrink.signature,
 				       t->spec.target->name, path, best.n, &e) < 0) {
-		on_saved(t, failed ? failed : e.msg);
+		not_replaced(t, failed ? failed : e.msg);
 		return;
 	}
 	t->sum.shrunk++;
@@ -130,9 +146,9 @@ static void write_vault(void *arg, const char *failed)
 	struct err e;
 
 	if (failed)
-		on_saved(t, failed);
+		not_replaced(t, failed);
 	else if (task_start(t->env->trial.exec.loop, fill_vault, t, on_vaulted, t, &task, &e) < 0)
-		on_saved(t, e.msg);
+		not_replaced(t, e.msg);
 }
 
 /* What the ledger says of the file must not be wrong in between. */
@@ -150,11 +166,10 @@ static void replace_smaller(struct triage *t)
 		on_saved(t, e.msg);
 }
 
-/* A crash that a user chose had the time that the user gave it. */
 static void finish_one(struct triage *t, bool ended)
 {
 	t->at++;
-	t->shrink.ended = ended || t->spec.signature;
+	t->shrink.ended = ended;
 	(void)unlink(t->f.path); /* allow: of the work directory, which goes anyway */
 	if (t->shrink.s.accepted == 0 && !t->shrink.shorter)
 		note_try(t);
@@ -170,7 +185,7 @@ bool triage_shrink_cut(struct triage *t)
 	    (!t->stopping && now < t->end_us && now < t->shrink.end_us))
 		return false;
 	t->later.path = NULL;
-	finish_one(t, now >= t->shrink.end_us);
+	finish_one(t, now >= t->shrink.limit_us && !t->engine.best);
 	return true;
 }
 
@@ -286,7 +301,7 @@ void triage_shrink_passes(struct triage *t)
 	struct err e;
 
 	if (t->stopping || now >= t->end_us || now >= t->shrink.end_us) {
-		finish_one(t, now >= t->shrink.end_us);
+		finish_one(t, now >= t->shrink.limit_us);
 		return;
 	}
 	if (!shrink_next(&t->shrink.s, &candidate)) {
@@ -342,14 +357,18 @@ static int begin(struct triage *t, const struct known_crash *c, struct err *e)
 }
 
 /* It has minimize_time in all, in however many runs. */
-static void begin_time(struct triage *t, const struct known_crash *own)
+static void begin_time(struct triage *t, const struct known_crash *own, bool old)
 {
 	uint64_t ms = t->spec.cfg->minimize_us / USEC_PER_MSEC;
 
 	if (!t->spec.signature)
 		ms -= own->minimize_ms < ms ? own->minimize_ms : ms;
 	t->shrink.began_us = clock_mono_us();
-	t->shrink.end_us = t->shrink.began_us + ms * USEC_PER_MSEC;
+	t->shrink.end_us = t->shrink.limit_us = t->shrink.began_us + ms * USEC_PER_MSEC;
+	if (t->spec.signature && t->shrink.limit_us > t->end_us) /* the user gave it so long */
+		t->shrink.limit_us = t->end_us;
+	if (old && t->shrink.end_us > t->shrink.old_end_us)
+		t->shrink.end_us = t->shrink.old_end_us;
 }
 
 static void make_smaller(struct triage *t)
@@ -365,24 +384,46 @@ static void make_smaller(struct triage *t)
 
 /* In another build, or on another machine, it need not fail: then nothing that is tried says
  * anything. */
+static void try_first(struct triage *t);
+
 static void on_first(void *arg, struct trial_end *end)
 {
 	struct triage *t = arg;
+	enum shrink_verdict verdict = SHRINK_OTHER;
 
-	if (!*end->unusable && end->failed) {
+	if (!*end->unusable && end->failed && t->shrink.named)
+		verdict =
+		    triage_shrink_named(t, end->report, t->f.raw_key) ? SHRINK_SAME : SHRINK_OTHER;
+	else if (!*end->unusable && end->failed)
+		verdict = triage_shrink_judge(t, end->report);
+	if (verdict == SHRINK_UNKNOWN) { /* the cheap key is of another build */
+		memcpy(t->f.raw_key, end->report->raw_key, sizeof(t->f.raw_key));
+		t->shrink.named = true;
+		try_first(t);
+		return;
+	}
+	t->shrink.named = false;
+	if (verdict == SHRINK_SAME) {
 		make_smaller(t);
 		return;
 	}
+	if (t->spec.signature)
+		snprintf(t->sum.note, sizeof(t->sum.note), "%s",
+			 *end->unusable ? end->unusable : "its input does not fail so here");
 	t->at++;
 	(void)unlink(t->f.path); /* allow: of the work directory, which goes anyway */
 	triage_next(t);
 }
 
-static int try_first(struct triage *t, struct err *e)
+static void try_first(struct triage *t)
 {
-	int r = triage_shrink_write(t, shrink_best(&t->shrink.s), e);
+	struct err e;
 
-	return r == 0 ? triage_try(t, t->f.path, false, on_first, e) : r;
+	if (triage_shrink_write(t, shrink_best(&t->shrink.s), &e) < 0 ||
+	    triage_try(t, t->f.path, t->shrink.named, on_first, &e) < 0) {
+		triage_give_up(t, e.msg);
+		triage_next(t);
+	}
 }
 
 /* What this run saw first: what earlier runs left can take all of the time. */
@@ -416,25 +457,21 @@ static bool step(struct triage *t, const struct known_crash *record)
 	const struct known_crash *own = ledger_entry(record, t->spec.target->name);
 	bool old = !t->spec.signature && !is_of_run(t, record);
 	struct err e;
-	int r = 0;
+	int r;
 
 	if (!own || sanitizer_missing(t->spec.target, own->kind) ||
 	    (old && clock_mono_us() >= t->shrink.old_end_us))
 		return false;
-	begin_time(t, own);
-	if (begin(t, own, &e) < 0) { /* too large, damaged or gone */
-		t->at++;
-		t->shrink.ended = true;
-		note_try(t);
-		return true;
-	}
-	if (old)
-		r = try_first(t, &e);
-	else
-		make_smaller(t);
+	begin_time(t, own, old);
+	r = begin(t, own, &e);
 	if (r < 0) {
-		triage_give_up(t, e.msg);
-		triage_next(t);
+		t->at++;
+		t->shrink.ended = r == -EFBIG || r == -ENOENT || r == -EBADMSG || r == -EINVAL;
+		note_try(t);
+	} else if (old || t->spec.signature) {
+		try_first(t);
+	} else {
+		make_smaller(t);
 	}
 	return true;
 }

@@ -30,6 +30,17 @@ its_seed() {
 	[ "$(value crashes_new)" -eq 1 ]
 }
 
+# The other bugs of a target must not wait for its full time at each meeting.
+@test "a hang that is known costs less time, and is still the one crash" {
+	config '"timeout": "8s", "merge_time": "off", "minimize_time": "off"'
+	fuzz timeout_fuzzer $((25 * TIMES))
+	grep -q -- ' -timeout=8 ' "$LOGS/timeout_fuzzer.log"
+	grep -q -- ' -timeout=2 ' "$LOGS/timeout_fuzzer.log"
+	[ "$(failures timeout)" -ge 3 ]
+	[ "$(jq length "$STATE/known_crashes.json")" -eq 1 ]
+	[ "$(value crashes_new)" -eq 1 ]
+}
+
 @test "an input that hangs and ignores the engine's alarm is a timeout" {
 	config '"timeout": "1s", "grace": "500ms", "merge_time": "off", "minimize_time": "off"'
 	fuzz deaf_fuzzer 3 --fail-on-crash
