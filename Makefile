@@ -55,7 +55,7 @@ CFLAGS_ALL = $(NEEDED)-std=c11 $(if $(SAN),-DSANITIZED) $(WARN) $(HARDEN) $(CFLA
 # Before a command: what it makes stands for it.
 brief = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@echo '  $1 $@' && )
 
-SRC     := $(filter-out runner/main.c,$(wildcard base/*.c cgroups/*.c images/*.c runner/*.c runner/*/*.c))
+SRC     := $(filter-out runner/main.c,$(wildcard base/*.c cgroups/*.c images/*.c cells/*.c runner/*.c runner/*/*.c runner/*/*/*.c))
 OBJ     := $(SRC:%.c=$B/o/%.o)
 TSRC    := $(wildcard tests/unit/*/test_*.c)
 TESTS   := $(TSRC:tests/unit/%.c=$B/unit/%)
@@ -79,7 +79,7 @@ $B/init: images/init/init.c images/init.h
 	$(call brief,LD)$(CC) $(INITFLAGS) -static -s -Wl,-z,noexecstack -o $@ $<
 
 # The files that are compiled in; -MMD does not see them.
-$B/o/images/host.o $B/t/images/host.o $B/z/images/host.o: $B/init
+$B/o/cells/host.o $B/t/cells/host.o $B/z/cells/host.o: $B/init
 $B/o/runner/serve/serve_assets.o $B/t/runner/serve/serve_assets.o: \
 	$(wildcard runner/serve/assets/*.* runner/serve/assets/vendor/*/*)
 

@@ -46,7 +46,7 @@ FNR == 1 { comment = above = 0 }
 	if (!waived && out ~ /[^ \t]/)
 		print FILENAME ":" FNR ":" out
 }'
-tracked 'base/*.[ch]' 'cgroups/*.[ch]' 'images/*.[ch]' 'runner/*.[ch]' |
+tracked 'base/*.[ch]' 'cgroups/*.[ch]' 'images/*.[ch]' 'cells/*.[ch]' 'runner/*.[ch]' |
 	xargs awk "$strip" >"$code"
 
 # forbid WHY REGEX [FILES]: lines that match, outside of FILES (a regex of paths).
@@ -114,19 +114,19 @@ forbid 'health is judged by values alone: times are arguments' \
 	'^runner/health/[^:]*:[0-9]*:(.*[^_.>[:alnum:]])?(time|clock_[a-z_]*|gettimeofday)[[:space:]]*\('
 
 # Arrows: runner -> images -> cgroups -> base; only main.c knows command/.
-includes 'base/ knows nobody' base/ '(cgroups|images|runner|tests)/'
-includes 'cgroups/ stands on base/' cgroups/ '(images|runner|tests)/'
+includes 'base/ knows nobody' base/ '(cgroups|images|cells|runner|tests)/'
+includes 'cgroups/ stands on base/' cgroups/ '(images|cells|runner|tests)/'
 includes 'images/ stands on base/ and cgroups/' images/ '(runner|tests)/'
 includes 'no product code includes tests' runner/ 'tests/'
 includes 'an engine adapter knows base/ and its interface' runner/engine/ \
-	'cgroups/|images/|runner/([^e]|e[^n])'
+	'cgroups/|images/|cells/|runner/([^e]|e[^n])'
 includes 'the control room stands on base/' runner/control/ \
-	'(cgroups|images)/|runner/([^c]|c[^o]|co[^n]|con[^t])'
-includes 'a policy knows nobody' runner/policy/ '(base|cgroups|images)/|runner/([^p]|p[^o])'
-includes 'health knows base/ alone' runner/health/ '(cgroups|images)/|runner/([^h]|h[^e])'
+	'(cgroups|images|cells)/|runner/([^c]|c[^o]|co[^n]|con[^t])'
+includes 'a policy knows nobody' runner/policy/ '(base|cgroups|images|cells)/|runner/([^p]|p[^o])'
+includes 'health knows base/ alone' runner/health/ '(cgroups|images|cells)/|runner/([^h]|h[^e])'
 includes 'cells are the business of schedule/ and command/' \
 	'runner/(main|config/|control/|discover/|build/|engine/|corpus/|crash/|publish/|trigger/|observe/|serve/|state/)' \
-	'(cgroups|images)/'
+	'(cgroups|images|cells)/'
 includes 'only main.c knows command/' \
 	'runner/(config|control|discover|build|engine|schedule|corpus|crash|publish|trigger|observe|serve|state)/' 'runner/command/'
 

@@ -43,7 +43,7 @@ files() {
 }
 
 sources() {
-	files 'base/*.c' 'cgroups/*.c' 'images/*.c' 'runner/*.c'
+	files 'base/*.c' 'cgroups/*.c' 'images/*.c' 'cells/*.c' 'runner/*.c'
 }
 
 formatted() {
@@ -72,7 +72,7 @@ headers_alone() {
 
 	while IFS= read -r -d '' h; do
 		header_alone "$h" || status=1
-	done < <(files 'base/*.h' 'cgroups/*.h' 'images/*.h' 'runner/*.h')
+	done < <(files 'base/*.h' 'cgroups/*.h' 'images/*.h' 'cells/*.h' 'runner/*.h')
 	return "$status"
 }
 

@@ -3,7 +3,7 @@
 #define IMAGES_BUNDLE_H
 
 #include "base/err.h"
-#include "images/cell.h"
+#include "cells/cell.h"
 #include "images/root.h"
 
 #include <sys/resource.h>

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* What process 1 of a cell (images/init/init.c) and images/cell_init.c tell each other, over a
+/* What process 1 of a cell (images/init/init.c) and cells/process1.c tell each other, over a
  * SOCK_SEQPACKET socket.  One byte to process 1: start the program.  With the byte come two
  * descriptors, its standard input and its output; the first program has those of process 1.  The
  * end of the socket: exit.  Process 1 sends struct init_message. */

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "images/cell.h"
+#include "cells/cell.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #define IMAGES_SECCOMP_H
 
 #include "base/err.h"
-#include "images/cell.h"
+#include "cells/cell.h"
 
 #include <stddef.h>
 #include <stdint.h>

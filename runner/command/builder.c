@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/sys.h"
 #include "base/units.h"
-#include "images/strays.h"
+#include "cells/strays.h"
 #include "runner/build/watch.h"
 #include "runner/command/builder_cell.h"
 #include "runner/command/command.h"

@@ -6,7 +6,7 @@
 #include "base/loop.h"
 #include "base/sys.h"
 #include "base/units.h"
-#include "images/cell.h"
+#include "cells/cell.h"
 #include "runner/command/builder_sights.h"
 #include "runner/command/machine.h"
 

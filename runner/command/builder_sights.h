@@ -2,7 +2,7 @@
 #ifndef RUNNER_COMMAND_BUILDER_SIGHTS_H
 #define RUNNER_COMMAND_BUILDER_SIGHTS_H
 
-#include "images/cell.h"
+#include "cells/cell.h"
 #include "runner/command/builder_cell.h"
 
 /* What the cell sees beside the host's root, and where. */

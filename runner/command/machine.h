@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/loop.h"
-#include "images/cell.h"
+#include "cells/cell.h"
 #include "runner/command/command.h"
 #include "runner/schedule/plan.h"
 

@@ -3,7 +3,7 @@
 #define RUNNER_SCHEDULE_DISK_H
 
 #include "base/fs.h"
-#include "images/cell.h"
+#include "cells/cell.h"
 
 /* The kernel has no limit for a directory.  So we watch how fast the file system fills, in bytes
  * and in files (inodes), and look at the cells more often when it fills fast. */

@@ -3,7 +3,7 @@
 #define RUNNER_SCHEDULE_DUMP_H
 
 #include "base/clock.h"
-#include "images/cell.h"
+#include "cells/cell.h"
 #include "runner/engine/engine.h"
 
 /* The forced dump: makes the engine write its input in work and end; -ESRCH: the job has ended.  1:

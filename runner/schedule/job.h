@@ -3,7 +3,7 @@
 #define RUNNER_SCHEDULE_JOB_H
 
 #include "base/buf.h"
-#include "images/cell.h"
+#include "cells/cell.h"
 #include "runner/config/config.h"
 #include "runner/corpus/workdir.h"
 #include "runner/dictionary/words.h"

@@ -3,7 +3,7 @@
 #define RUNNER_SCHEDULE_RUN_H
 
 #include "base/loop.h"
-#include "images/cell.h"
+#include "cells/cell.h"
 #include "runner/observe/row.h"
 #include "runner/schedule/books.h"
 #include "runner/schedule/plan.h"

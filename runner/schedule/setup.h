@@ -2,7 +2,7 @@
 #ifndef RUNNER_SCHEDULE_SETUP_H
 #define RUNNER_SCHEDULE_SETUP_H
 
-#include "images/cell.h"
+#include "cells/cell.h"
 #include "runner/config/config.h"
 #include "runner/discover/discover.h"
 

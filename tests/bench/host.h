@@ -3,7 +3,7 @@
 #define TESTS_BENCH_HOST_H
 
 #include "base/loop.h"
-#include "images/cell.h"
+#include "cells/cell.h"
 
 /* What a bench needs to start cells.  The directory and the control group have fixed names:
  * one at a time.  After a SIGKILL the keeper ends the cells, and the next start removes the

@@ -16,7 +16,7 @@
 #include "base/json.h"
 #include "base/proc.h"
 #include "base/sys.h"
-#include "images/host.h"
+#include "cells/host.h"
 #include "tests/bench/host.h"
 
 #include <errno.h>
@@ -170,7 +170,7 @@ static void bundle_name(size_t job, enum kind kind, char out[32])
 	(void)snprintf(out, 32, "%s-%zu", kinds[kind], job);
 }
 
-/* Between fork and exec.  crun 1.8.1 refuses a hybrid machine (images/crun.c): a
+/* Between fork and exec.  crun 1.8.1 refuses a hybrid machine (cells/crun.c): a
  * person would have to hide the v2 tree, too. */
 static int hide_v2(void *arg)
 {

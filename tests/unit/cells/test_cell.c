@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/unit/images/cells.h"
+#include "tests/unit/cells/cells.h"
 
 #include <signal.h>
 

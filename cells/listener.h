@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef IMAGES_LISTENER_H
-#define IMAGES_LISTENER_H
+#ifndef CELLS_LISTENER_H
+#define CELLS_LISTENER_H
 
 #include "base/err.h"
 #include "base/loop.h"

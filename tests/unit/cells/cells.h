@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TESTS_UNIT_IMAGES_CELLS_H
-#define TESTS_UNIT_IMAGES_CELLS_H
+#ifndef TESTS_CELLS_CELLS_H
+#define TESTS_CELLS_CELLS_H
 
 /* Real cells for the tests: crun and control groups are needed, root's or those that a
  * user was delegated.  Where they are missing a test is skipped; with FUZZCELL_MUST_RUN
@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/loop.h"
-#include "images/cell.h"
+#include "cells/cell.h"
 
 #include <dirent.h>
 #include <errno.h>

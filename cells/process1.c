@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/proc.h"
 #include "base/sys.h"
-#include "images/cell_state.h"
-#include "images/crun.h"
+#include "cells/crun.h"
+#include "cells/internal.h"
 #include "images/init.h"
 
 #include <errno.h>

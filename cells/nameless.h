@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef IMAGES_NAMELESS_H
-#define IMAGES_NAMELESS_H
+#ifndef CELLS_NAMELESS_H
+#define CELLS_NAMELESS_H
 
-#include "images/cell.h"
+#include "cells/cell.h"
 
 /* Finds the files for cell_nameless(), process by process. */
 struct nameless_file {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef IMAGES_CELL_STATE_H
-#define IMAGES_CELL_STATE_H
+#ifndef CELLS_INTERNAL_H
+#define CELLS_INTERNAL_H
 
-/* Shared by cell.c (the life cycle), cell_init.c (what process 1 says), cell_act.c (actions on a
- * living cell) and cell_memory.c (the stop at its memory mark). */
-#include "images/cell.h"
-#include "images/host.h"
-#include "images/listener.h"
-#include "images/output.h"
+/* Shared by cell.c (the life cycle), process1.c (what process 1 says), act.c (actions on a
+ * living cell) and memory.c (the stop at its memory mark). */
+#include "cells/cell.h"
+#include "cells/host.h"
+#include "cells/listener.h"
+#include "cells/output.h"
 
 enum state {
 	STARTING, /* crun runs */
@@ -27,7 +27,7 @@ enum event {
 	EVENTS_
 };
 
-/* At the memory mark (cell_memory.c). */
+/* At the memory mark (memory.c). */
 struct cell_mark {
 	struct source *event, *again, *settle;
 	unsigned looks; /* looks that are still to come after an event */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "images/output.h"
+#include "cells/output.h"
 
 #include "base/clock.h"
 #include "base/sys.h"

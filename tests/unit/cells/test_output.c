@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/sys.h"
-#include "images/output.h"
+#include "cells/output.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

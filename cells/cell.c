@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "images/cell_state.h"
+#include "cells/internal.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/proc.h"
 #include "base/sys.h"
-#include "images/crun.h"
-#include "images/strays.h"
+#include "cells/crun.h"
+#include "cells/strays.h"
 
 #include <errno.h>
 #include <stdio.h>

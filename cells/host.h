@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef IMAGES_HOST_H
-#define IMAGES_HOST_H
+#ifndef CELLS_HOST_H
+#define CELLS_HOST_H
 
-#include "images/cell.h"
-#include "images/output.h"
+#include "cells/cell.h"
+#include "cells/output.h"
 #include "images/root.h"
 
 #include <sys/resource.h>
 
-/* What all cells of a host share; of use to images/cell.c only.
+/* What all cells of a host share; of use to cells/cell.c only.
  * The runtime directory holds crun/ (crun's state, one directory a cell) and
  * cells/ (a cell's bundle, by its id). */
 struct cell_host {

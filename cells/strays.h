@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef IMAGES_STRAYS_H
-#define IMAGES_STRAYS_H
+#ifndef CELLS_STRAYS_H
+#define CELLS_STRAYS_H
 
 #include <sys/types.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "images/listener.h"
+#include "cells/listener.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"

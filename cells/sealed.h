@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef IMAGES_SEALED_H
-#define IMAGES_SEALED_H
+#ifndef CELLS_SEALED_H
+#define CELLS_SEALED_H
 
 #include "base/err.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "images/rootless.h"
+#include "cells/rootless.h"
 
 #include "base/cleanup.h"
 #include "base/scan.h"
@@ -49,7 +49,7 @@ int rootless_check(enum cgroup_layout layout, struct err *e)
 
 	if (geteuid() == 0)
 		return 0;
-	/* crun can be kept from seeing the v2 tree by root only: images/crun.c */
+	/* crun can be kept from seeing the v2 tree by root only: cells/crun.c */
 	if (layout == CGROUP_HYBRID)
 		return err_set(e, ENOTSUP,
 			       "cells of an ordinary user need the unified cgroup layout: run as "

@@ -3,7 +3,7 @@
  * the memory before it does. */
 #include "base/clock.h"
 #include "base/proc.h"
-#include "images/cell_state.h"
+#include "cells/internal.h"
 
 #include <errno.h>
 #include <sys/epoll.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef IMAGES_CRUN_H
-#define IMAGES_CRUN_H
+#ifndef CELLS_CRUN_H
+#define CELLS_CRUN_H
 
 #include "base/err.h"
 #include "cgroups/cgroup.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/unit/images/cells.h"
+#include "tests/unit/cells/cells.h"
 
-#include "images/cell_state.h"
-#include "images/crun.h"
+#include "cells/crun.h"
+#include "cells/internal.h"
 #include "tests/unit/forked.h"
 
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "images/nameless.h"
+#include "cells/nameless.h"
 #include "tests/targets/send_fd.h"
 #include "tests/unit/scratch.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef IMAGES_CELL_H
-#define IMAGES_CELL_H
+#ifndef CELLS_CELL_H
+#define CELLS_CELL_H
 
 #include "base/err.h"
 #include "base/loop.h"

@@ -2,9 +2,9 @@
 #include "tests/unit/unit.h"
 
 #include "base/fault.h"
-#include "images/cell.h"
-#include "images/crun.h"
-#include "images/rootless.h"
+#include "cells/cell.h"
+#include "cells/crun.h"
+#include "cells/rootless.h"
 #include "tests/unit/forked.h"
 #include "tests/unit/scratch.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef IMAGES_ROOTLESS_H
-#define IMAGES_ROOTLESS_H
+#ifndef CELLS_ROOTLESS_H
+#define CELLS_ROOTLESS_H
 
 #include "base/err.h"
 #include "cgroups/cgroup.h"

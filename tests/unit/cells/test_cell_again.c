@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One cell, one program after the other. */
-#include "tests/unit/images/cells.h"
+#include "tests/unit/cells/cells.h"
 
 #include <signal.h>
 

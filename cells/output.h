@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef IMAGES_OUTPUT_H
-#define IMAGES_OUTPUT_H
+#ifndef CELLS_OUTPUT_H
+#define CELLS_OUTPUT_H
 
 #include "base/err.h"
 #include "base/loop.h"

@@ -3,9 +3,9 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "images/crun.h"
+#include "cells/crun.h"
+#include "cells/sealed.h"
 #include "images/init.h"
-#include "images/sealed.h"
 #include "tests/unit/scratch_dir.h"
 
 #include <errno.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "images/crun.h"
+#include "cells/crun.h"
 
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/proc.h"
 #include "base/sys.h"
+#include "cells/sealed.h"
 #include "images/init.h"
-#include "images/sealed.h"
 
 #include <elf.h>
 #include <errno.h>

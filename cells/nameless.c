@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files without a name, found through the processes that hold them.  A walk of the directory does
  * not see them.  They take room until their last descriptor and their last mapping are gone. */
-#include "images/nameless.h"
+#include "cells/nameless.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/scan.h"
 #include "base/sys.h"
-#include "images/cell_state.h"
+#include "cells/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "images/host.h"
+#include "cells/host.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/sys.h"
+#include "cells/crun.h"
+#include "cells/rootless.h"
+#include "cells/sealed.h"
 #include "images/bundle.h"
-#include "images/crun.h"
-#include "images/rootless.h"
-#include "images/sealed.h"
 #include "images/seccomp.h"
 
 #include <errno.h>

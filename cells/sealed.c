@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "images/sealed.h"
+#include "cells/sealed.h"
 
 #include "base/cleanup.h"
 #include "base/sys.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Acting on a living cell. */
 #include "base/proc.h"
-#include "images/cell_state.h"
+#include "cells/internal.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "images/strays.h"
+#include "cells/strays.h"
 
 #include "base/cleanup.h"
 #include "base/scan.h"
