@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/command/answer.h"
 #include "runner/command/command.h"
-#include "runner/command/control.h"
-#include "runner/command/trigger.h"
+#include "runner/command/common/answer.h"
+#include "runner/command/control/control.h"
+#include "runner/command/trigger/trigger.h"
 #include "runner/discover/names.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/sys.h"
 #include "base/units.h"
-#include "runner/command/answer.h"
-#include "runner/command/crash.h"
+#include "runner/command/common/answer.h"
+#include "runner/command/crash/crash.h"
 #include "runner/command/escape.h"
 #include "runner/command/tell.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What doctor prints for people. */
-#include "runner/command/doctor.h"
+#include "runner/command/doctor/doctor.h"
 
 #include "base/cleanup.h"
 #include "base/json.h"

@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/clock.h"
-#include "runner/command/pace.h"
+#include "runner/command/common/pace.h"
 
 static void test_line(void **state)
 {

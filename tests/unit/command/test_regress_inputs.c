@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/fault.h"
-#include "runner/command/regress_inputs.h"
+#include "runner/command/regress/inputs.h"
 #include "tests/unit/scratch.h"
 
 #include <stdlib.h>

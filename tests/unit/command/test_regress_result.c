@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/command/regress_result.h"
+#include "runner/command/regress/result.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
-#include "runner/command/report.h"
+#include "runner/command/report/report.h"
 #include "tests/unit/state/stats.h"
 
 #define HOSTILE                                                                               \

@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/clock.h"
-#include "runner/command/run_record.h"
+#include "runner/command/run/record.h"
 #include "runner/state/history.h"
 #include "tests/unit/observe/rows.h"
 #include "tests/unit/state/stats.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/command/said.h"
+#include "runner/command/common/said.h"
 /* cmocka has a macro of that name */
 #include "tests/unit/unit.h"
 

@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
-#include "runner/command/shell.h"
+#include "runner/command/common/shell.h"
 #include "tests/unit/each.h"
 
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/command/status.h" /* before cmocka's fail() */
+#include "runner/command/control/status.h" /* before cmocka's fail() */
 
 #include "tests/unit/unit.h"
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_COMMAND_BUILD_CELL_H
+#define RUNNER_COMMAND_BUILD_CELL_H
+
+#include "base/tool.h"
+#include "cgroups/cgroup.h"
+#include "runner/build/watch.h"
+#include "runner/config/config.h"
+
+/* A build in a cell ("build_isolation": "cell").  Its work tree is writable, with the owner's
+ * rights.  Of the rest it sees the host's /usr, read-only.  None of its processes outlives its
+ * command. */
+struct builder_cell {
+	const struct config *config;
+	struct cgroup_tree *tree;
+	const char *instance; /* part of the runtime directory's name */
+	const struct config_source *source;
+	const struct cgroup_limits *limits;
+	const struct watch *watch;
+};
+
+/* Runs the tool like tool_run().  -EPERM: root owns the work tree, or we are not root and
+ * another user owns it. */
+MUST_CHECK int builder_cell_run(const struct builder_cell *b, const struct tool *t,
+				struct tool_end *ret, struct err *e);
+
+/* Finds the limit that was passed between two readings; -EDQUOT, and *e names it. */
+MUST_CHECK int builder_limits(const struct limit_names *names, const struct cgroup_limits *lim,
+			      const struct cgroup_counters *before,
+			      const struct cgroup_counters *now, struct err *e);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/common/byhand.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "runner/command/common/shell.h"
+#include "runner/schedule/setup.h"
+
+#include <sys/resource.h>
+
+int byhand_command(const struct byhand *b, struct engine_cmd *ret, struct err *e)
+{
+	const struct target *t = b->target->target;
+	const struct target_config *cfg = &b->target->cfg;
+	const char *const inputs[] = {b->input, NULL};
+	struct engine_replay job = {
+	    .binary = b->binary,
+	    .inputs = inputs,
+	    .input_timeout_s = (cfg->input_timeout_us + USEC_PER_SEC - 1) / USEC_PER_SEC,
+	    .rss_limit_mib = cfg->rss_limit >> 20,
+	    .symbolizer = SHELL_SYMBOLIZER,
+	    .ub_goes_on = b->ub_goes_on,
+	};
+	struct setup s; /* joins the flags and the environment as a cell has them */
+	int r = setup_init(&s, t, cfg, e);
+
+	job.flags = (const char *const *)s.flags.v;
+	job.env = (const char *const *)s.env.v;
+	if (r == 0)
+		r = t->engine->replay(&job, ret, e);
+	setup_done(&s);
+	return r;
+}
+
+/* A stack overflow needs as much stack as it had. */
+static uint64_t stack_kib(void)
+{
+	struct rlimit l;
+
+	return getrlimit(RLIMIT_STACK, &l) < 0 || l.rlim_cur == RLIM_INFINITY ? 0
+									      : l.rlim_cur >> 10;
+}
+
+/* A mark at its beginning is ours; a byte like it anywhere else is part of a name. */
+static int add_path(const char *path, struct strv *to, struct err *e)
+{
+	_autobuf_ struct buf b = BUF_INIT(BYHAND_MAX);
+	size_t n = *path == SHELL_BYTE[0] ? 2 : 0;
+	int r = buf_add(&b, (struct slice){path, n}, e);
+
+	for (path += n; r == 0 && *path; path++)
+		r = *path == SHELL_BYTE[0] ? buf_add(&b, SLICE(SHELL_BYTE), e)
+					   : buf_add(&b, (struct slice){path, 1}, e);
+	return r == 0 ? strv_add(to, buf_str(&b), e) : r;
+}
+
+static int print(const struct byhand *b, struct buf *out, struct err *e)
+{
+	struct engine_cmd cmd = {0};
+	struct shell_command c = {.dir = b->dir, .cmd = &cmd, .stack_kib = stack_kib()};
+	int r = byhand_command(b, &cmd, e);
+
+	if (r == 0)
+		r = shell_print(&c, out, e);
+	engine_cmd_done(&cmd);
+	return r;
+}
+
+int byhand_print(const struct byhand *b, struct buf *out, struct err *e)
+{
+	struct strv path = {0};
+	int r = add_path(b->dir, &path, e);
+
+	if (r == 0)
+		r = add_path(b->binary, &path, e);
+	if (r == 0)
+		r = add_path(b->input, &path, e);
+	if (r == 0) {
+		struct byhand marked = {b->target, path.v[0], path.v[1], path.v[2], b->ub_goes_on};
+
+		r = print(&marked, out, e);
+	}
+	strv_done(&path);
+	return r;
+}

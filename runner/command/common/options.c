@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "runner/command/build/builder.h"
+#include "runner/command/command.h"
+#include "runner/command/common/origin.h"
+#include "runner/command/escape.h"
+#include "runner/discover/names.h"
+#include "runner/publish/token.h"
+#include "runner/publish/token_env.h"
+#include "runner/state/state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* "o" of "o,output"; 0: it has none. */
+static char letter_of(const struct option_spec *s)
+{
+	if (s->name[0] && s->name[1] == ',')
+		return s->name[0];
+	return 0;
+}
+
+static const char *name_of(const struct option_spec *s)
+{
+	return letter_of(s) ? s->name + 2 : s->name;
+}
+
+static void print_help(const char *usage, const struct option_spec *specs, size_t n)
+{
+	printf("usage: fuzzcell %s\n\n", usage);
+	for (size_t i = 0; i < n; i++) {
+		const struct option_spec *s = &specs[i];
+		char left[64], letter[8] = "";
+
+		if (letter_of(s))
+			snprintf(letter, sizeof(letter), "-%c, ", letter_of(s));
+		snprintf(left, sizeof(left), "%s--%s%s%s", letter, name_of(s), s->arg ? " " : "",
+			 s->arg ? s->arg : "");
+		printf("  %-26s %s\n", left, s->help);
+	}
+	printf("  %-26s %s\n", "--log-level LEVEL",
+	       "log to stderr: error, warn, info or debug (default: $FUZZCELL_LOG)");
+	printf("  %-26s %s\n", "-h, --help", "this text");
+}
+
+static struct option *long_options(const struct option_spec *specs, size_t n)
+{
+	struct option *o = sys_calloc(n + 3, sizeof(*o));
+
+	for (size_t i = 0; o && i < n; i++)
+		o[i] = (struct option){name_of(&specs[i]),
+				       specs[i].arg ? required_argument : no_argument, NULL, 0};
+	if (o) {
+		o[n] = (struct option){"help", no_argument, NULL, 0};
+		o[n + 1] = (struct option){"log-level", required_argument, NULL, 0};
+	}
+	return o;
+}
+
+enum { LETTERS_MAX = 16, OPTIONS_MAX = 64 };
+
+/* ":h", to be told of a missing value, and "o:" for each letter. */
+static const char *letters(const struct option_spec *specs, size_t n, char out[LETTERS_MAX])
+{
+	size_t at = 0;
+
+	out[at++] = ':';
+	out[at++] = 'h';
+	for (size_t i = 0; i < n && at + 3 <= LETTERS_MAX; i++)
+		if (letter_of(&specs[i])) {
+			out[at++] = letter_of(&specs[i]);
+			if (specs[i].arg)
+				out[at++] = ':';
+		}
+	out[at] = '\0';
+	return out;
+}
+
+static int index_of(const struct option_spec *specs, size_t n, int letter)
+{
+	for (size_t i = 0; i < n; i++)
+		if (letter_of(&specs[i]) == letter)
+			return (int)i;
+	return -1;
+}
+
+/* Runs that a trigger starts have it from there. */
+static int take_log_level(const char *command, const char *level)
+{
+	if (!*level || !log_console_open(level))
+		return -1 - fail(EXIT_USAGE,
+				 "%s: --log-level: '%s' is none of error, warn, info, debug",
+				 command, level);
+	if (setenv("FUZZCELL_LOG", level, 1) < 0)
+		return -1 - fail(EXIT_INTERNAL, "out of memory");
+	return 0;
+}
+
+/* As it was typed. */
+static const char *typed(int c, char **argv, const struct option *o)
+{
+	bool apart = c == 0 && o->has_arg == required_argument && optarg == argv[optind - 1];
+
+	return argv[optind - (apart ? 2 : 1)];
+}
+
+/* getopt_long() takes the beginning of a name for the name. */
+static bool is_whole(int c, char **argv, const struct option *o)
+{
+	const char *text = typed(c, argv, o);
+
+	if (c != 0)
+		return true;
+	text += strspn(text, "-");
+	return strcspn(text, "=") == strlen(o->name);
+}
+
+/* The option that may have been meant; NULL: none is near. */
+static const char *near_option(struct slice word, const struct option *o)
+{
+	const char *names[OPTIONS_MAX];
+	size_t n = 0;
+
+	for (; n < OPTIONS_MAX && o[n].name; n++)
+		names[n] = o[n].name;
+	return word.n > 1 ? names_near(word, names, n) : NULL;
+}
+
+static int bad_option(int c, const char *command, const char *text, const struct option *o)
+{
+	bool is_long = strncmp(text, "--", 2) == 0;
+	struct slice word = {is_long ? text + 2 : "", is_long ? strcspn(text + 2, "=") : 0};
+	const char *near = near_option(word, o);
+
+	if (c == ':')
+		return -1 - fail(EXIT_USAGE, "%s: '%s' needs a value (try --help)", command, text);
+	if (near && slice_eq(word, slice_of(near)))
+		return -1 - fail(EXIT_USAGE, "%s: --%s takes no value", command, near);
+	return -1 - fail(EXIT_USAGE, "%s: there is no option '%s'%s%s%s (try --help)", command,
+			 text, near ? "; did you mean --" : "", near ? near : "", near ? "?" : "");
+}
+
+struct parsing {
+	const char *command, *usage;
+	const struct option_spec *specs;
+	size_t n;
+	bool (*take)(void *arg, const char *name, const char *value);
+	void *arg;
+};
+
+/* A bare number is seconds in the configuration, where the manual is at hand.  Typed, "10" may
+ * have been meant as minutes. */
+static bool lacks_unit(const struct parsing *p, const char *name)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (strcmp(name_of(&p->specs[i]), name) == 0)
+			return p->specs[i].arg && strcmp(p->specs[i].arg, "TIME") == 0 && *optarg &&
+			       optarg[strspn(optarg, "0123456789")] == '\0';
+	return false;
+}
+
+/* 0, or -1 - the exit status. */
+static int use(const struct parsing *p, const char *name)
+{
+	if (strcmp(name, "help") == 0) {
+		print_help(p->usage, p->specs, p->n);
+		return -1 - EXIT_DONE;
+	}
+	if (strcmp(name, "log-level") == 0)
+		return take_log_level(p->command, optarg);
+	if (lacks_unit(p, name))
+		return -1 - fail(EXIT_USAGE, "%s: --%s: '%s' has no unit: %ss, %sm or %sh?",
+				 p->command, name, optarg, optarg, optarg, optarg);
+	return p->take(p->arg, name, optarg) ? 0 : -1 - EXIT_USAGE; /* it said why */
+}
+
+int options_parse(int argc, char **argv, const char *usage, const struct option_spec *specs,
+		  size_t n, bool (*take)(void *arg, const char *name, const char *value), void *arg)
+{
+	const struct parsing p = {argv[0], usage, specs, n, take, arg};
+	_autofree_ struct option *o = long_options(specs, n);
+	char chars[LETTERS_MAX];
+	int at, c, r = 0;
+
+	if (!o)
+		return -1 - fail(EXIT_INTERNAL, "out of memory");
+	optind = 1;
+	opterr = 0;
+	while (r == 0 && (c = getopt_long(argc, argv, letters(specs, n, chars), o, &at)) != -1) {
+		if (c != 0)
+			at = c == 'h' ? (int)n : index_of(specs, n, c);
+		if (at < 0)
+			r = bad_option(c, argv[0], argv[optind - 1], o);
+		else if (!is_whole(c, argv, &o[at]))
+			r = bad_option('?', argv[0], typed(c, argv, &o[at]), o);
+		else
+			r = use(&p, o[at].name);
+	}
+	return r < 0 ? r : optind;
+}
+
+bool common_take(struct common *c, const char *name, const char *value)
+{
+	if (strcmp(name, "config") == 0)
+		c->config_path = value;
+	else if (strcmp(name, "state-dir") == 0)
+		c->state_dir = value;
+	else if (strcmp(name, "targets") == 0)
+		c->targets_dir = value;
+	else if (strcmp(name, "filter") == 0)
+		c->filter = value;
+	else
+		return false;
+	return true;
+}
+
+/* The state directory may hold the configuration, and the configuration may name
+ * the state directory: whoever is named on the command line is asked first. */
+static int default_config(const struct common *c, char **ret)
+{
+	const char *env = getenv("FUZZCELL_STATE_DIR");
+	const char *home = getenv("HOME");
+	_autofree_ char *path = NULL;
+
+	*ret = NULL;
+	if (c->state_dir)
+		path = sys_asprintf("%s/config.json", c->state_dir);
+	else if (env && *env)
+		path = sys_asprintf("%s/config.json", env);
+	else if (home)
+		path = sys_asprintf("%s/.fuzzcell/config.json", home);
+	if (path && access(path, F_OK) == 0)
+		*ret = take_ptr(&path);
+	return 0;
+}
+
+/* Before anything is started: no program inherits a token, no core file has it. */
+static int hide_token(const struct config *c)
+{
+	const char *name = config_github(c)->token_env;
+	struct err e;
+
+	if (!name)
+		return EXIT_DONE;
+	token_protect_process();
+	return token_env_take(name, &e) < 0 ? fail(EXIT_USAGE, "%s", e.msg) : EXIT_DONE;
+}
+
+const char *common_state_dir(const struct common *c)
+{
+	const char *env = getenv("FUZZCELL_STATE_DIR");
+
+	if (c->state_dir || (env && *env))
+		return c->state_dir;
+	return config_state_dir(c->config);
+}
+
+int common_load_config(struct common *c)
+{
+	_autofree_ char *path = NULL;
+	struct err e;
+	int r;
+
+	if (!c->config_path)
+		(void)default_config(c, &path);
+	if (config_load(c->config_path ? c->config_path : path, &c->config, &e) < 0)
+		return fail(EXIT_USAGE, "%s", e.msg);
+	r = hide_token(c->config);
+	if (r == EXIT_DONE)
+		return r;
+	config_free(c->config);
+	c->config = NULL;
+	return r;
+}
+
+static int add_source(struct common *c, const struct discover_source *s)
+{
+	struct err e;
+
+	if (discover_add(s, &c->targets, &e) < 0)
+		return fail(EXIT_USAGE, "%s", e.msg);
+	return EXIT_DONE;
+}
+
+static int start_builder(struct common *c, struct err *e)
+{
+	char instance[STATE_INSTANCE_MAX];
+	int r = c->builder ? 0 : state_instance(common_state_dir(c), instance, e);
+
+	return r == 0 && !c->builder ? builder_start(c->config, instance, false, &c->builder, e)
+				     : r;
+}
+
+int common_git(void *arg, const char *top, const char *objects, const struct tool_group **ret,
+	       struct err *e)
+{
+	struct common *c = arg;
+	int r = start_builder(c, e);
+
+	return r == 0 ? builder_git(c->builder, top, objects, ret, e) : r;
+}
+
+int common_group(struct common *c, const struct config_source *s, const struct tool_group **ret)
+{
+	struct err e;
+	int r = start_builder(c, &e);
+
+	if (r == 0)
+		r = builder_group(c->builder, s, ret, &e);
+	return r < 0 ? fail(EXIT_MACHINE, "%s", e.msg) : EXIT_DONE;
+}
+
+static int add_configured(struct common *c, const struct config_source *src, size_t i)
+{
+	struct discover_source s = {
+	    .type = src->type,
+	    .path = src->path,
+	    .bazel = src->bazel,
+	    .query = src->query,
+	    .startup = &src->bazel_startup,
+	    .flags = &src->bazel_flags,
+	    .as_root = src->build_as_root,
+	    .built = c->built && i < c->n_built ? &c->built[i] : NULL,
+	};
+
+	_autofree_ char *build = NULL, *top = NULL;
+	struct err e;
+	int r = strcmp(src->type, "bazel") == 0 ? common_group(c, src, &s.group) : EXIT_DONE;
+
+	if (r == EXIT_DONE && origin_of(src, &build, &top, &e) < 0)
+		r = fail(EXIT_INTERNAL, "%s", e.msg);
+	s.said_build = build;
+	s.top = top;
+	return r == EXIT_DONE ? add_source(c, &s) : r;
+}
+
+/* Of a Bazel workspace discovery itself says what is not built. */
+static bool made_later(const struct config_source *src)
+{
+	return src->build.n > 0 && strcmp(src->type, "bazel") != 0 && access(src->path, F_OK) < 0 &&
+	       errno == ENOENT;
+}
+
+static int add_or_wait(struct common *c, const struct config_source *src, size_t i)
+{
+	char shown[ESCAPE_MAX];
+
+	if (!c->before_build || !made_later(src))
+		return add_configured(c, src, i);
+	printf("note: %s is not there yet: its build has to make it (fuzzcell build)\n",
+	       escape(src->path, shown));
+	return EXIT_DONE;
+}
+
+static bool is_manifest(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 5 && strcmp(path + n - 5, ".json") == 0;
+}
+
+int common_find_targets(struct common *c)
+{
+	const struct config_source *src;
+	int r = EXIT_DONE;
+	size_t n;
+
+	if (c->targets_dir) {
+		const struct discover_source s = {
+		    .type = is_manifest(c->targets_dir) ? "manifest" : "directory",
+		    .path = c->targets_dir,
+		};
+
+		return add_source(c, &s);
+	}
+	src = config_sources(c->config, &n);
+	if (n == 0)
+		return fail(EXIT_USAGE, "no targets: give --targets DIR, or \"discovery\" in the "
+					"configuration (docs/configuration.md)");
+	for (size_t i = 0; r == EXIT_DONE && i < n; i++)
+		r = add_or_wait(c, &src[i], i);
+	builder_close(c->builder);
+	c->builder = NULL;
+	return r;
+}
+
+void common_done(struct common *c)
+{
+	target_list_done(&c->targets);
+	builder_close(c->builder);
+	config_free(c->config);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_COMMAND_COMMON_ORIGIN_H
+#define RUNNER_COMMAND_COMMON_ORIGIN_H
+
+#include "runner/config/config.h"
+
+/* How a person builds the targets of a configured source, and where: for discover_source.said_build
+ * and .top.  Both are new strings; NULL: the source has no `build`, or is in no repository. */
+MUST_CHECK int origin_of(const struct config_source *s, char **ret_build, char **ret_top,
+			 struct err *e);
+
+#endif

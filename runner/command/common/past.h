@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_COMMAND_COMMON_PAST_H
+#define RUNNER_COMMAND_COMMON_PAST_H
+
+#include "runner/crash/ledger.h"
+#include "runner/publish/publish.h"
+#include "runner/state/state.h"
+
+/* What the histories and logs say of the time before a target's crash.  What cannot be read is
+ * not known. */
+void past_of(const struct state *s, const struct known_crash *entry, struct publish_past *ret);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/common/sidefiles.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/command/escape.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { LINKS_MAX = 4, MODE = 0644, MODE_EXEC = 0755 };
+
+static bool ends_in(const char *s, const char *tail)
+{
+	size_t n = strlen(s), m = strlen(tail);
+
+	return n >= m && strcmp(s + n - m, tail) == 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "libx.so", "libx.so.1.2" */
+static bool is_library(const char *name)
+{
+	const char *so = strstr(name, ".so");
+
+	return so && (so[3] == '\0' || so[3] == '.');
+}
+
+static bool is_binary_of(const struct target *t, const char *dir, const char *path)
+{
+	size_t n = strlen(dir);
+
+	return strncmp(t->binary, dir, n) == 0 && t->binary[n] == '/' &&
+	       strcmp(t->binary + n + 1, path) == 0;
+}
+
+/* Of a target's own side files only the options matter here. */
+static bool is_side_file(const struct target *t, const char *name)
+{
+	return ends_in(name, ".dict") || strstr(name, "_seed_corpus") ||
+	       (ends_in(name, ".options") &&
+		(strlen(name) != strlen(t->name) + strlen(".options") ||
+		 strncmp(name, t->name, strlen(t->name)) != 0));
+}
+
+bool sidefiles_wanted(const struct target_list *all, const struct target *t, const char *path,
+		      uint64_t bytes, bool *ret_too_large)
+{
+	const char *name = base_name(path);
+	uint64_t max = is_library(name) ? SIDEFILES_LIBRARY_MAX : SIDEFILES_FILE_MAX;
+
+	*ret_too_large = false;
+	if (is_side_file(t, name) || strncmp(name, "llvm-symbolizer", 15) == 0)
+		return false;
+	for (size_t i = 0; i < all->n; i++)
+		if (is_binary_of(&all->v[i], t->dir, path))
+			return false;
+	*ret_too_large = bytes > max;
+	return bytes <= max;
+}
+
+struct walk {
+	const struct target_list *all;
+	const struct target *t;
+	const char *prefix;
+	struct pack *p;
+	struct sidefiles *sum;
+};
+
+static void leave_out(struct walk *w, const char *path)
+{
+	char shown[ESCAPE_MAX];
+
+	w->sum->left_out++;
+	if (!*w->sum->largest)
+		snprintf(w->sum->largest, sizeof(w->sum->largest), "%.*s",
+			 (int)sizeof(w->sum->largest) - 1, escape(path, shown));
+}
+
+/* A library's short name is a link to its long one: followed in its directory only. */
+static int open_file(int at, const char *name, struct stat *ret)
+{
+	char to[NAME_MAX + 1], link[NAME_MAX + 1];
+	int fd = -1;
+
+	snprintf(to, sizeof(to), "%s", name);
+	for (unsigned i = 0; i < LINKS_MAX; i++) {
+		ssize_t n = readlinkat(at, to, link, sizeof(link) - 1);
+
+		if (n < 0)
+			break;
+		link[n] = '\0';
+		if (strchr(link, '/'))
+			return -1;
+		memcpy(to, link, (size_t)n + 1);
+	}
+	fd = sys_openat(at, to, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
+	if (fd >= 0 && (fstat(fd, ret) < 0 || !S_ISREG(ret->st_mode))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static int take_file(struct walk *w, int at, const char *name, const char *path, struct err *e)
+{
+	char full[PACK_NAME_MAX + 1];
+	struct stat st;
+	_autoclose_ int fd = open_file(at, name, &st);
+	bool too_large;
+	int n;
+
+	if (fd < 0)
+		return 0;
+	if (!sidefiles_wanted(w->all, w->t, path, (uint64_t)st.st_size, &too_large)) {
+		if (too_large)
+			leave_out(w, path);
+		return 0;
+	}
+	n = snprintf(full, sizeof(full), "%s/%s", w->prefix, path);
+	if (w->sum->files >= SIDEFILES_MAX || n >= (int)sizeof(full) ||
+	    w->sum->bytes + (uint64_t)st.st_size > SIDEFILES_BYTES_MAX) {
+		leave_out(w, path);
+		return 0;
+	}
+	w->sum->files++;
+	w->sum->bytes += (uint64_t)st.st_size;
+	return pack_add_file(w->p, full, st.st_mode & S_IXUSR ? MODE_EXEC : MODE, fd, e);
+}
+
+static int walk_dir(struct walk *w, int at, const char *dir, const char *path, unsigned depth,
+		    struct err *e);
+
+static int walk_entry(struct walk *w, int at, const char *name, const char *dir, unsigned depth,
+		      struct err *e)
+{
+	_autofree_ char *path = sys_asprintf("%s%s%s", dir, *dir ? "/" : "", name);
+	struct stat st;
+
+	if (!path)
+		return err_sys(e, "allocate a path");
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0; /* gone meanwhile */
+	if (!S_ISDIR(st.st_mode))
+		return take_file(w, at, name, path, e);
+	return depth < SIDEFILES_DEPTH ? walk_dir(w, at, name, path, depth + 1, e) : 0;
+}
+
+static int walk_dir(struct walk *w, int at, const char *dir, const char *path, unsigned depth,
+		    struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(at, dir);
+	const struct dirent *ent;
+	int r = 0;
+
+	if (!d)
+		return depth ? 0 : err_sys(e, "open directory '%s'", dir);
+	while (r == 0 && (ent = sys_readdir(d)))
+		if (ent->d_name[0] != '.' && !strstr(ent->d_name, "_seed_corpus"))
+			r = walk_entry(w, dirfd(d), ent->d_name, path, depth, e);
+	return r == 0 && errno ? err_sys(e, "list directory '%s'", dir) : r;
+}
+
+int sidefiles_pack(const struct target_list *all, const struct target *t, const char *prefix,
+		   struct pack *p, struct sidefiles *ret, struct err *e)
+{
+	struct walk w = {.all = all, .t = t, .prefix = prefix, .p = p, .sum = ret};
+
+	*ret = (struct sidefiles){0};
+	return t->dir ? walk_dir(&w, AT_FDCWD, t->dir, "", 0, e) : 0;
+}

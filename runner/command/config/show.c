@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/config/show.h"
+
+#include "base/cleanup.h"
+#include "base/scan.h"
+#include "base/sys.h"
+#include "runner/command/escape.h"
+#include "runner/discover/names.h"
+#include "runner/schedule/plan.h"
+#include "runner/schedule/setup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char beside[] = "beside the target";
+static const char options[] = "the target's .options or manifest";
+
+static int no_memory(struct err *e)
+{
+	return err_set(e, ENOMEM, "explain the configuration");
+}
+
+static const char *from_of(const json_t *j, const char *key)
+{
+	return json_string_value(json_object_get(json_object_get(j, key), "from"));
+}
+
+static bool is_unset(const json_t *j, const char *key)
+{
+	const json_t *v = json_object_get(json_object_get(j, key), "value");
+
+	return json_is_null(v) || (json_is_array(v) && json_array_size(v) == 0) ||
+	       (json_is_object(v) && json_object_size(v) == 0);
+}
+
+/* Names of files are any bytes; JSON is UTF-8. */
+static json_t *text(const char *s)
+{
+	char shown[ESCAPE_MAX];
+	json_t *j = json_string(s);
+
+	return j ? j : json_string(escape(s, shown));
+}
+
+/* Takes value. */
+static int put(json_t *j, const char *key, json_t *value, const char *from, struct err *e)
+{
+	json_t *one = value ? json_pack("{s:o, s:s}", "value", value, "from", from) : NULL;
+
+	return json_object_set_new(j, key, one) < 0 ? no_memory(e) : 0;
+}
+
+/* --- limits ----------------------------------------------------------------- */
+
+static int put_limits(const struct common *c, const struct target *t,
+		      const struct target_config *cfg, json_t *j, struct err *e)
+{
+	char value[32]; /* exact, as it could stand in the configuration */
+	int r = 0;
+
+	snprintf(value, sizeof(value), "%llus", (unsigned long long)t->input_timeout_s);
+	if (t->input_timeout_s && !config_sets(c->config, t->name, "timeout"))
+		r = put(j, "timeout", json_string(value), options, e);
+	snprintf(value, sizeof(value), "%lluMiB", (unsigned long long)t->rss_limit_mib);
+	if (r == 0 && t->rss_limit_mib && cfg->rss_limit == t->rss_limit_mib << 20 &&
+	    !config_sets(c->config, t->name, "rss_limit"))
+		r = put(j, "rss_limit", json_string(value), options, e);
+	return r;
+}
+
+static int put_flag_key(const char *flag, const char *from, json_t *j, struct err *e)
+{
+	static const char *const keys[] = {"max_len", "seed", "runs"};
+
+	for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+		size_t n = strlen(keys[k]);
+		struct slice value;
+		uint64_t number;
+
+		if (strncmp(flag + 1, keys[k], n) != 0 || flag[n + 1] != '=')
+			continue;
+		value = slice_of(flag + n + 2);
+		if (k > 0 && scan_u64(&value, 10, INT64_MAX, &number))
+			return put(j, keys[k], json_integer((json_int_t)number), from, e);
+		return put(j, keys[k], text(flag + n + 2), from, e);
+	}
+	return 0;
+}
+
+/* Keys that are flags for the engine, too: the last one counts. */
+static int put_flag_keys(const struct target *t, const struct target_config *cfg, json_t *j,
+			 struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < t->flags.n; i++)
+		if (setup_flag_holds(cfg, t->flags.v[i]))
+			r = put_flag_key(t->flags.v[i], options, j, e);
+	for (size_t i = 0; r == 0 && i < cfg->flags.n; i++)
+		r = put_flag_key(cfg->flags.v[i], "\"flags\" of the configuration", j, e);
+	return r;
+}
+
+/* --- lists ------------------------------------------------------------------ */
+
+/* Of what is given there and in the configuration, both hold, and the configuration comes last. */
+static int put_list(json_t *j, const char *key, json_t *all, const struct strv *configured,
+		    const char *from, struct err *e)
+{
+	char both[ESCAPE_MAX];
+
+	for (size_t i = 0; i < configured->n; i++)
+		if (json_array_append_new(all, text(configured->v[i])) < 0) {
+			json_decref(all);
+			return no_memory(e);
+		}
+	snprintf(both, sizeof(both), "%s%s%s", from, configured->n ? "; then " : "",
+		 configured->n ? from_of(j, key) : "");
+	return put(j, key, all, both, e);
+}
+
+static json_t *array_of(const struct strv *v)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; all && i < v->n; i++)
+		if (json_array_append_new(all, text(v->v[i])) < 0) {
+			json_decref(all);
+			return NULL;
+		}
+	return all;
+}
+
+static int put_seeds(const struct target *t, const struct target_config *cfg, json_t *j,
+		     struct err *e)
+{
+	json_t *all = array_of(&t->seed_dirs);
+
+	if (t->seed_archive && json_array_append_new(all, text(t->seed_archive)) < 0) {
+		json_decref(all);
+		return no_memory(e);
+	}
+	return put_list(j, "seeds", all, &cfg->seeds, beside, e);
+}
+
+/* Of the sanitizers' options both count, of other variables the configuration's. */
+static int add_own_env(json_t *all, json_t *own)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(own, name, value)
+	{
+		const char *before = json_string_value(json_object_get(all, name));
+		size_t n = strlen(name);
+		bool joined = before && n > 8 && strcmp(name + n - 8, "_OPTIONS") == 0;
+		json_t *now = joined ? json_sprintf("%s:%s", before, json_string_value(value))
+				     : json_incref(value);
+
+		if (json_object_set_new(all, name, now) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int put_env(const struct target *t, json_t *j, struct err *e)
+{
+	json_t *all = json_object(), *own = json_object_get(json_object_get(j, "env"), "value");
+	char both[ESCAPE_MAX];
+
+	for (size_t i = 0; all && i < t->env.n; i++) {
+		const char *equals = strchr(t->env.v[i], '=');
+		_autofree_ char *name =
+		    equals ? sys_strndup(t->env.v[i], (size_t)(equals - t->env.v[i])) : NULL;
+
+		if (!name || json_object_set_new(all, name, text(equals + 1)) < 0) {
+			json_decref(all);
+			return no_memory(e);
+		}
+	}
+	snprintf(both, sizeof(both), "%s%s%s", options, is_unset(j, "env") ? "" : "; then ",
+		 is_unset(j, "env") ? "" : from_of(j, "env"));
+	if (add_own_env(all, own) < 0) {
+		json_decref(all);
+		return no_memory(e);
+	}
+	return put(j, "env", all, both, e);
+}
+
+static int put_flags(const struct target *t, const struct target_config *cfg, json_t *j,
+		     struct err *e)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; all && i < t->flags.n; i++)
+		if (setup_flag_holds(cfg, t->flags.v[i]) &&
+		    json_array_append_new(all, text(t->flags.v[i])) < 0) {
+			json_decref(all);
+			return no_memory(e);
+		}
+	return put_list(j, "flags", all, &cfg->flags, options, e);
+}
+
+static int put_lists(const struct target *t, const struct target_config *cfg, json_t *j,
+		     struct err *e)
+{
+	int r = 0;
+
+	if (t->dict && is_unset(j, "dictionary"))
+		r = put(j, "dictionary", text(t->dict), beside, e);
+	if (r == 0 && t->flags.n)
+		r = put_flags(t, cfg, j, e);
+	if (r == 0 && t->env.n)
+		r = put_env(t, j, e);
+	if (r == 0 && (t->seed_dirs.n || t->seed_archive))
+		r = put_seeds(t, cfg, j, e);
+	return r;
+}
+
+/* --- all of it -------------------------------------------------------------- */
+
+static int no_target(const struct common *c, const char *name)
+{
+	_autofree_ const char **names = sys_calloc(c->targets.n + 1, sizeof(*names));
+	const char *near = NULL;
+	char shown[ESCAPE_MAX];
+
+	for (size_t i = 0; names && i < c->targets.n; i++)
+		names[i] = c->targets.v[i].name;
+	if (names)
+		near = names_near(slice_of(name), names, c->targets.n);
+	return fail(EXIT_USAGE, "config show: there is no target '%s'%s%s%s (fuzzcell list)",
+		    escape(name, shown), near ? "; did you mean '" : "", near ? near : "",
+		    near ? "'?" : "");
+}
+
+static const struct target *find(const struct target_list *l, const char *name)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->v[i].name, name) == 0)
+			return &l->v[i];
+	return NULL;
+}
+
+/* A target that is switched off has no place in the plan, and its side files say nothing. */
+static int put_all(const struct common *c, const struct target *t, json_t *j, struct err *e)
+{
+	struct plan p;
+	int r = plan_make(c->config, &c->targets, t->name, &p, e);
+
+	if (r < 0)
+		return r;
+	if (p.n == 1)
+		r = put_limits(c, t, &p.v[0].cfg, j, e);
+	if (r == 0 && p.n == 1)
+		r = put_flag_keys(t, &p.v[0].cfg, j, e);
+	if (r == 0 && p.n == 1)
+		r = put_lists(t, &p.v[0].cfg, j, e);
+	plan_done(&p);
+	return r;
+}
+
+int config_show(struct common *c, const char *target, json_t **ret)
+{
+	_autojson_ json_t *j = NULL;
+	const struct target *t;
+	struct err e;
+	int r;
+
+	c->before_build = true;
+	r = common_find_targets(c);
+	if (r != EXIT_DONE)
+		return r;
+	t = find(&c->targets, target);
+	if (!t)
+		return no_target(c, target);
+	if (config_explain(c->config, target, &j, &e) < 0 || put_all(c, t, j, &e) < 0)
+		return fail(EXIT_USAGE, "%s", e.msg);
+	*ret = json_incref(j);
+	return EXIT_DONE;
+}

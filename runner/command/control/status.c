@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzzcell status: what runs. */
+#include "runner/command/control/status.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "base/units.h"
+#include "runner/command/control/control.h"
+#include "runner/command/escape.h"
+#include "runner/observe/color.h"
+#include "runner/observe/status.h"
+#include "runner/observe/table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINES_ALL = 1 << 20, TEXT_MAX = 16 << 20 };
+
+static const struct option_spec specs[] = {
+    STATE_OPTIONS,
+    {"watch", NULL, "again every second, until the run ends"},
+    {"json", NULL, "print JSON"},
+    COLOR_OPTION,
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct status_args *a = arg;
+
+	if (strcmp(name, "watch") == 0)
+		a->watch = true;
+	else if (strcmp(name, "json") == 0)
+		a->json = true;
+	else if (strcmp(name, "color") == 0)
+		return color_take("status", value);
+	else
+		return places_take(&a->places, name, value);
+	return true;
+}
+
+/* --- what a run says, made fit for a terminal ------------------------------------------- */
+
+/* What a person reads of a target may be anybody's text. */
+static int clean(json_t *target, struct err *e)
+{
+	static const char *const keys[] = {"name", "state", "reason", "note", "pressure_state"};
+	char shown[ESCAPE_MAX];
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const char *s = json_string_value(json_object_get(target, keys[i]));
+
+		if (s && strcmp(s, escape(s, shown)) != 0 &&
+		    json_object_set_new(target, keys[i], json_string(shown)) < 0)
+			return err_set(e, ENOMEM, "build JSON");
+	}
+	return 0;
+}
+
+static int clean_all(json_t *o, struct err *e)
+{
+	json_t *targets = json_object_get(o, "targets"), *run = json_object_get(o, "run");
+	const char *id = json_string_value(json_object_get(run, "run"));
+	char shown[ESCAPE_MAX];
+	int r = 0;
+
+	if (id && json_object_set_new(run, "run", json_string(escape(id, shown))) < 0)
+		return err_set(e, ENOMEM, "build JSON");
+	for (size_t i = 0; r == 0 && i < json_array_size(targets); i++)
+		r = clean(json_array_get(targets, i), e);
+	return r;
+}
+
+int status_draw(json_t *o, unsigned columns, unsigned lines, struct buf *out, unsigned *ret_lines,
+		struct err *e)
+{
+	_autofree_ struct target_row *rows = NULL;
+	struct run_view v;
+	int r = clean_all(o, e);
+
+	if (r == 0)
+		r = status_view(o, &v, &rows, e);
+	return r == 0
+		   ? table_draw(&v, columns, lines, color_wanted(STDOUT_FILENO), out, ret_lines, e)
+		   : r;
+}
+
+/* --- one place --------------------------------------------------------------------------- */
+
+int status_print_json(json_t *take_o)
+{
+	_autojson_ json_t *o = take_o;
+	_autofree_ char *text = NULL;
+	struct err e;
+
+	if (json_print(o, 0, &text, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	puts(text);
+	return EXIT_DONE;
+}
+
+static int say_silent(const struct status_args *a, const struct place *p)
+{
+	struct err e;
+	json_t *o;
+
+	if (!a->json) {
+		place_say_silent(p);
+		return EXIT_DONE;
+	}
+	if (place_silent_json(p, &o, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	return status_print_json(o);
+}
+
+static int add_health(const json_t *o, struct buf *text, struct err *e)
+{
+	const json_t *targets = json_object_get(o, "targets");
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < json_array_size(targets); i++)
+		r = status_health(json_array_get(targets, i), false, text, e);
+	return r;
+}
+
+static int print_table(const struct place *p, json_t *o)
+{
+	_autobuf_ struct buf text = BUF_INIT(TEXT_MAX);
+	char shown[ESCAPE_MAX];
+	unsigned columns = 0, lines;
+	struct err e;
+
+	if (isatty(STDOUT_FILENO))
+		table_screen(STDOUT_FILENO, &columns, &lines);
+	if (status_draw(o, columns, LINES_ALL, &text, &lines, &e) < 0 ||
+	    add_health(o, &text, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	printf("%s\n", escape(p->state->path, shown));
+	fflush(stdout);
+	/* Drawn, with its colours. */
+	if (sys_write_all(STDOUT_FILENO, buf_str(&text), text.n) < 0 && errno != EPIPE)
+		return fail(EXIT_INTERNAL, "standard output: %s", strerror(errno));
+	return EXIT_DONE;
+}
+
+static int print_target(json_t *target)
+{
+	_autobuf_ struct buf text = BUF_INIT(TEXT_MAX);
+	struct err e;
+
+	if (status_page(target, &text, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	printf("%s", buf_str(&text));
+	return EXIT_DONE;
+}
+
+static int print_one(const struct status_args *a, const struct place *p)
+{
+	_autojson_ json_t *o = NULL;
+	char shown[ESCAPE_MAX], why[ESCAPE_MAX];
+	struct err e;
+	int r = place_ask(p, &a->request, &o, &e);
+
+	if (r == -ENOENT)
+		return say_silent(a, p);
+	if (r < 0)
+		return fail(place_failed(r), "%s: %s", escape(p->state->path, shown),
+			    escape(e.msg, why));
+	if (a->json) {
+		json_object_set_new(o, "state_dir", json_string(p->state->path));
+		return status_print_json(json_incref(o));
+	}
+	if (a->request.cmd != CONTROL_TARGET)
+		return print_table(p, o);
+	return print_target(json_object_get(o, "target"));
+}
+
+/* Those that could be opened. */
+static int print_all(const struct status_args *a, int r)
+{
+	for (size_t i = 0; i < a->places.n; i++) {
+		int one = a->places.v[i].state ? print_one(a, &a->places.v[i]) : EXIT_DONE;
+
+		if (r == EXIT_DONE)
+			r = one;
+	}
+	return r;
+}
+
+int command_status(int argc, char **argv)
+{
+	struct status_args a = {.request = {.cmd = CONTROL_STATUS}};
+	int at = options_parse(argc, argv, "status [OPTION]... [TARGET]", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (argc > at + 1)
+		return fail(EXIT_USAGE, "status: unexpected '%s'", argv[at + 1]);
+	if (at < argc && (!*argv[at] || strlen(argv[at]) > CONTROL_TARGET_MAX))
+		return fail(EXIT_USAGE, "status: that is no target's name");
+	if (at < argc && a.watch)
+		return fail(EXIT_USAGE, "status: --watch shows all targets");
+	if (at < argc) {
+		a.request.cmd = CONTROL_TARGET;
+		(void)snprintf(a.request.target, sizeof(a.request.target), "%s", argv[at]);
+	}
+	r = places_open(&a.places);
+	if (!a.watch)
+		r = print_all(&a, r);
+	else if (r == EXIT_DONE)
+		r = status_watch(&a);
+	places_close(&a.places);
+	return r;
+}

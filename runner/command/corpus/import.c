@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/units.h"
+#include "runner/command/common/answer.h"
+#include "runner/command/common/session.h"
+#include "runner/command/corpus/corpus.h"
+#include "runner/command/escape.h"
+#include "runner/corpus/transfer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct import {
+	struct session session;
+	const char *target;
+	bool json;
+	json_t *paths; /* what came of each */
+};
+
+static const struct option_spec specs[] = {
+    STATE_OPTIONS,
+    TARGETS_OPTION,
+    {"target", "NAME", "whose inputs they are (an export says it itself)"},
+    {"json", NULL, "print JSON"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct import *a = arg;
+
+	if (strcmp(name, "target") == 0)
+		a->target = value;
+	else if (strcmp(name, "json") == 0)
+		a->json = true;
+	else
+		return common_take(&a->session.common, name, value);
+	return true;
+}
+
+static void print_sum(const char *path, const struct import_sum *s)
+{
+	char shown[ESCAPE_MAX], bytes[UNITS_MAX];
+
+	printf("%s: %llu new (%s), %llu known", escape(path, shown), (unsigned long long)s->files,
+	       units_size(s->bytes, bytes), (unsigned long long)s->known);
+	if (s->skipped)
+		printf(", %llu skipped: %s", (unsigned long long)s->skipped, escape(s->why, shown));
+	putchar('\n');
+}
+
+static json_t *path_json(const char *path, const struct import_sum *s, const char *error)
+{
+	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:o, s:o}", "path", answer_text(path), "files",
+			 (json_int_t)s->files, "bytes", (json_int_t)s->bytes, "known",
+			 (json_int_t)s->known, "skipped", (json_int_t)s->skipped, "why",
+			 answer_text(s->why), "error", error ? answer_text(error) : json_null());
+}
+
+/* The path's fault, or ours and the disk's. */
+static int status_of(int r)
+{
+	switch (-r) {
+	case EINVAL:
+	case ENOENT:
+	case ENOTDIR:
+	case EACCES:
+	case EBADMSG:
+	case E2BIG:
+	case ELOOP:
+	case ENAMETOOLONG:
+		return EXIT_USAGE;
+	default:
+		return EXIT_INTERNAL;
+	}
+}
+
+static int import(const struct import *a, const char *path)
+{
+	struct import_sum sum = {0};
+	char shown[ESCAPE_MAX];
+	struct err e;
+	int r = import_path(a->session.state, path, a->target, &sum, &e);
+
+	if (r == 0 || sum.files + sum.known + sum.skipped > 0)
+		print_sum(path, &sum);
+	(void)json_array_append_new(a->paths, path_json(path, &sum, r < 0 ? e.msg : NULL));
+	return r < 0 ? fail(status_of(r), "import: %s", escape(e.msg, shown)) : EXIT_DONE;
+}
+
+/* A corpus of a target that is not there is no mistake yet, but may be one. */
+static void warn_of_name(struct import *a)
+{
+	const struct target_list *l = &a->session.common.targets;
+	size_t n;
+
+	(void)config_sources(a->session.common.config, &n);
+	if (!a->target || (n == 0 && !a->session.common.targets_dir) ||
+	    common_find_targets(&a->session.common) != EXIT_DONE)
+		return;
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->v[i].name, a->target) == 0)
+			return;
+	(void)fail(EXIT_DONE, "warning: there is no target '%s' (fuzzcell list shows them)",
+		   a->target);
+}
+
+int corpus_import(int argc, char **argv)
+{
+	struct import a = {0};
+	int at = options_parse(argc, argv, "corpus import [OPTION]... PATH...", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	json_t *j = NULL;
+	int begun, r;
+
+	if (at < 0)
+		return -1 - at;
+	if (at == argc)
+		return fail(EXIT_USAGE,
+			    "corpus import: which files, directories or archives? (try --help)");
+	begun = answer_begin(a.json);
+	a.paths = json_array();
+	r = session_load(&a.session);
+	if (r == EXIT_DONE)
+		r = session_lock(&a.session);
+	if (r == EXIT_DONE)
+		warn_of_name(&a);
+	for (; r != EXIT_LOCKED && a.session.state && at < argc; at++) {
+		int one = import(&a, argv[at]);
+
+		r = one > r ? one : r;
+	}
+	session_close(&a.session);
+	if (json_array_size(a.paths) > 0)
+		j = json_pack("{s:O}", "paths", a.paths);
+	json_decref(a.paths);
+	return answer_end(begun, j, r);
+}

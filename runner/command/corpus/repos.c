@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/corpus/repos.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/command/common/shell.h"
+#include "runner/discover/names.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define TITLE "fuzzing: update corpus from continuous fuzzing run"
+#define BODY  "Inputs that fuzzcell found and its minimised corpora keep."
+
+enum { NAMES_TRIED = 100, COMMAND_MAX = 1 << 20 };
+
+static void repo_free(struct repo *r)
+{
+	intree_branch_free(r->branch);
+	git_done(&r->git);
+	strv_done(&r->dirs);
+	free(r);
+}
+
+void repos_done(struct repos *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		repo_free(r->v[i]);
+	free(r->v);
+	*r = (struct repos){0};
+}
+
+/* --- one repository ---------------------------------------------------------------- */
+
+/* A name that no branch has: two updates on one day are two branches. */
+static int find_name(struct repo *r, struct err *e)
+{
+	time_t t = (time_t)(clock_real_us() / USEC_PER_SEC);
+	char day[16] = "", ref[300];
+	const char *const exists[] = {"show-ref", "--verify", "-q", ref, NULL};
+	struct tm tm;
+
+	if (gmtime_r(&t, &tm))
+		(void)strftime(day, sizeof(day), "%Y%m%d", &tm);
+	for (unsigned i = 1; i < NAMES_TRIED; i++) {
+		int found;
+
+		snprintf(r->name, sizeof(r->name), "fuzzing/corpus-update-%s", day);
+		if (i > 1)
+			snprintf(r->name + strlen(r->name), 8, "-%u", i);
+		snprintf(ref, sizeof(ref), "refs/heads/%s", r->name);
+		found = git_run(&r->git, exists, NULL, e);
+		if (found != 0)
+			return found < 0 ? found : 0;
+	}
+	return err_set(e, EEXIST, "too many branches are called '%s'", r->name);
+}
+
+static int find_branch(const struct repos *all, struct repo *r, struct err *e)
+{
+	if (!all->branch)
+		return find_name(r, e);
+	if (strlen(all->branch) >= sizeof(r->name))
+		return err_set(e, ENAMETOOLONG, "--branch: the name is too long");
+	snprintf(r->name, sizeof(r->name), "%s", all->branch);
+	return intree_branch_open(&r->git, r->name, TITLE "\n\n" BODY "\n", &r->branch, e);
+}
+
+static struct repo *find(const struct repos *all, const char *top)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (strcmp(all->v[i]->git.top, top) == 0)
+			return all->v[i];
+	return NULL;
+}
+
+/* g stays the caller's when it fails. */
+static int add(struct repos *all, struct git *g, struct repo **ret, struct err *e)
+{
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
+	struct repo **v = sys_realloc(all->v, (all->n + 1) * sizeof(*v));
+	struct repo *r;
+
+	if (!v)
+		return err_sys(e, "allocate a repository");
+	all->v = v;
+	r = sys_calloc(1, sizeof(*r));
+	if (!r)
+		return err_sys(e, "allocate a repository");
+	r->git = *g;
+	*g = (struct git){0};
+	all->v[all->n++] = *ret = r;
+	return 0;
+}
+
+int repos_get(struct repos *all, struct git *g, struct repo **ret, struct err *e)
+{
+	struct repo *r = find(all, g->top);
+	int found = 0;
+
+	if (!r) {
+		found = add(all, g, &r, e);
+		if (found == 0) {
+			found = find_branch(all, r, e);
+			r->failed = found < 0;
+		}
+	} else if (r->failed) {
+		found = err_set(e, EALREADY, "repository '%s': see above", r->git.top);
+	}
+	git_done(g);
+	if (found == 0)
+		*ret = r;
+	return found;
+}
+
+int repo_changed(struct repo *r, const char *dir, struct err *e)
+{
+	for (size_t i = 0; i < r->dirs.n; i++)
+		if (strcmp(r->dirs.v[i], dir) == 0)
+			return 0;
+	return strv_add(&r->dirs, dir, e);
+}
+
+int repo_look(struct repo *r, const char *dir, struct err *e)
+{
+	int dirty = r->branch ? 0 : git_dirty(&r->git, dir, e);
+
+	if (dirty <= 0)
+		return dirty;
+	r->dirty = true;
+	return repo_changed(r, dir, e);
+}
+
+int repo_commit(struct repo *r, struct err *e)
+{
+	return r->branch && !r->failed ? intree_branch_commit(r->branch, r->commit, e) : 0;
+}
+
+int repo_super(const struct repo *r, char **ret, struct err *e)
+{
+	static const char *const args[] = {"rev-parse", "--show-superproject-working-tree", NULL};
+	char *top;
+	int found = git_ask(&r->git, args, &top, e);
+
+	if (found < 0)
+		return found;
+	*ret = *top ? top : NULL;
+	if (!*top)
+		free(top);
+	return 0;
+}
+
+/* --- what to type ------------------------------------------------------------------- */
+
+/* Names are names, not patterns: "-- a[b]" would mean something else. */
+static bool is_pattern(const struct repo *r)
+{
+	for (size_t i = 0; i < r->dirs.n; i++)
+		if (r->dirs.v[i][0] == ':' || strpbrk(r->dirs.v[i], "*?[\\"))
+			return true;
+	return false;
+}
+
+/* "git -C TOP WHAT[ NAME]" */
+static int begin(const struct repo *r, const char *what, const char *name, struct buf *out,
+		 struct err *e)
+{
+	int x = buf_addf(out, e, "git %s-C ", is_pattern(r) ? "--literal-pathspecs " : "");
+
+	if (x == 0)
+		x = shell_quote(r->git.top, out, e);
+	if (x == 0)
+		x = buf_addf(out, e, " %s%s", what, name ? " " : "");
+	return x == 0 && name ? shell_quote(name, out, e) : x;
+}
+
+static int dirs(const struct repo *r, struct buf *out, struct err *e)
+{
+	int x = buf_add(out, SLICE(" --"), e);
+
+	for (size_t i = 0; x == 0 && i < r->dirs.n; i++) {
+		x = buf_add(out, SLICE(" "), e);
+		if (x == 0)
+			x = shell_quote(*r->dirs.v[i] ? r->dirs.v[i] : ".", out, e);
+	}
+	return x;
+}
+
+static int pull_request(const struct repo *r, struct buf *out, struct err *e)
+{
+	int x = buf_add(out, SLICE("(cd "), e);
+
+	if (x == 0)
+		x = shell_quote(r->git.top, out, e);
+	if (x == 0)
+		x = buf_add(out, SLICE(" && gh pr create --head "), e);
+	if (x == 0)
+		x = shell_quote(r->name, out, e);
+	return x == 0 ? buf_add(out, SLICE(" --title '" TITLE "' --body '" BODY "')"), e) : x;
+}
+
+enum command { CHECKOUT, ADD, COMMIT, PUSH, PULL_REQUEST, COMMANDS };
+
+static int command(const struct repo *r, enum command c, struct buf *out, struct err *e)
+{
+	int x = 0;
+
+	switch (c) {
+	case CHECKOUT:
+		return begin(r, "checkout -b", r->name, out, e);
+	case ADD:
+		x = begin(r, "add", NULL, out, e);
+		return x == 0 ? dirs(r, out, e) : x;
+	case COMMIT:
+		x = begin(r, "commit -m '" TITLE "'", NULL, out, e);
+		return x == 0 ? dirs(r, out, e) : x;
+	case PUSH:
+		return begin(r, "push -u origin", r->name, out, e);
+	case PULL_REQUEST:
+		return pull_request(r, out, e);
+	case COMMANDS:
+		break;
+	}
+	return x;
+}
+
+int repo_commands(const struct repo *r, struct strv *out, struct err *e)
+{
+	int x = 0;
+
+	for (enum command c = r->branch ? PUSH : CHECKOUT; x == 0 && c < COMMANDS; c++) {
+		_autobuf_ struct buf text = BUF_INIT(COMMAND_MAX);
+
+		x = command(r, c, &text, e);
+		if (x == 0)
+			x = strv_add(out, buf_str(&text), e);
+	}
+	return x;
+}
+
+/* --- for programs -------------------------------------------------------------------- */
+
+json_t *repos_text(const char *s)
+{
+	char shown[NAMES_PRINTABLE_MAX];
+	json_t *j = json_string(s);
+
+	return j ? j : json_string(names_printable(slice_of(s), shown));
+}
+
+static int repo_json(const struct repo *r, json_t *to, struct err *e)
+{
+	_autojson_ json_t *list = json_array();
+	struct strv all = {0};
+	int x = list ? repo_commands(r, &all, e) : err_set(e, ENOMEM, "build JSON");
+
+	for (size_t i = 0; x == 0 && i < all.n; i++)
+		if (json_array_append_new(list, repos_text(all.v[i])) < 0)
+			x = err_set(e, ENOMEM, "build JSON");
+	strv_done(&all);
+	if (x == 0 && json_array_append_new(
+			  to, json_pack("{s:o, s:o, s:s*, s:b, s:O}", "path",
+					repos_text(r->git.top), "branch", repos_text(r->name),
+					"commit", *r->commit ? r->commit : NULL,
+					"uncommitted_changes", r->dirty, "commands", list)) < 0)
+		x = err_set(e, ENOMEM, "build JSON");
+	return x;
+}
+
+int repos_json(const struct repos *all, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *list = json_array();
+	int r = list ? 0 : err_set(e, ENOMEM, "build JSON");
+
+	for (size_t i = 0; r == 0 && i < all->n; i++)
+		if (all->v[i]->dirs.n > 0)
+			r = repo_json(all->v[i], list, e);
+	if (r == 0)
+		*ret = json_incref(list);
+	return r;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/sys.h"
+#include "base/units.h"
+#include "runner/command/common/session.h"
+#include "runner/command/corpus/corpus.h"
+#include "runner/command/escape.h"
+#include "runner/state/history.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+struct stats {
+	struct session session;
+	bool json, history;
+	json_t
+	    *targets; /* name: {"files", "bytes", "quarantined", "generations", "history": [...]} */
+};
+
+static const struct option_spec specs[] = {
+    COMMON_OPTIONS,
+    {"history", NULL, "also what each merge made of it"},
+    {"json", NULL, "print JSON"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct stats *a = arg;
+
+	if (strcmp(name, "json") == 0)
+		a->json = true;
+	else if (strcmp(name, "history") == 0)
+		a->history = true;
+	else
+		return common_take(&a->session.common, name, value);
+	return true;
+}
+
+/* --- what is on disk ------------------------------------------------------------- */
+
+struct size {
+	uint64_t files, bytes, dirs;
+};
+
+/* Of one directory, which may be missing. */
+static int measure(int at, const char *parent, const char *name, struct size *ret, struct err *e)
+{
+	_autofree_ char *path = sys_asprintf("%s/%s", parent, name);
+	CLEANUP(closedir_p) DIR *d = path ? sys_opendirat(at, path) : NULL;
+	const struct dirent *ent;
+	struct stat st;
+
+	*ret = (struct size){0};
+	if (!path || (!d && errno != ENOENT))
+		return err_sys(e, "open '%s/%s'", parent, name);
+	while (d && (ent = sys_readdir(d))) {
+		if (ent->d_name[0] == '.' ||
+		    fstatat(dirfd(d), ent->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (S_ISREG(st.st_mode)) {
+			ret->files++;
+			ret->bytes += (uint64_t)st.st_size;
+		} else if (S_ISDIR(st.st_mode))
+			ret->dirs++;
+	}
+	return d && errno ? err_sys(e, "list '%s'", path) : 0;
+}
+
+static int add_target(struct stats *a, const char *name, struct err *e)
+{
+	int at = a->session.state->dirfd;
+	struct size corpus = {0}, quarantine = {0}, retry = {0}, generations = {0};
+	int r = measure(at, "corpus", name, &corpus, e);
+
+	if (r == 0)
+		r = measure(at, "quarantine", name, &quarantine, e);
+	if (r == 0)
+		r = measure(at, "retry", name, &retry, e);
+	if (r == 0)
+		r = measure(at, "generations", name, &generations, e);
+	if (r < 0)
+		return r;
+	if (json_object_set_new(
+		a->targets, name,
+		json_pack("{s:s, s:I, s:I, s:I, s:I, s:[]}", "name", name, "files",
+			  (json_int_t)corpus.files, "bytes", (json_int_t)corpus.bytes,
+			  "quarantined", (json_int_t)quarantine.files + (json_int_t)retry.files,
+			  "generations", (json_int_t)generations.dirs, "history")) < 0)
+		return err_set(e, ENOMEM, "build JSON");
+	return 0;
+}
+
+static bool wanted(const struct stats *a, const char *name)
+{
+	const char *filter = a->session.common.filter;
+
+	return name[0] != '.' && (!filter || fnmatch(filter, name, 0) == 0);
+}
+
+static int add_targets(struct stats *a, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(a->session.state->dirfd, "corpus");
+	const struct dirent *ent;
+	int r = 0;
+
+	if (!d && errno == ENOENT)
+		return 0;
+	if (!d)
+		return err_sys(e, "open 'corpus'");
+	while (r == 0 && (ent = sys_readdir(d)))
+		if (wanted(a, ent->d_name))
+			r = add_target(a, ent->d_name, e);
+	return r;
+}
+
+/* --- what was -------------------------------------------------------------------- */
+
+static int on_line(void *arg, const json_t *line, struct err *e)
+{
+	struct stats *a = arg;
+	const char *name = json_string_value(json_object_get(line, "target"));
+	json_t *target = name ? json_object_get(a->targets, name) : NULL;
+
+	if (target &&
+	    json_array_append_new(json_object_get(target, "history"), json_deep_copy(line)) < 0)
+		return err_set(e, ENOMEM, "build JSON");
+	return 0;
+}
+
+static int collect(struct stats *a, uint64_t *damaged, struct err *e)
+{
+	int r = add_targets(a, e);
+
+	return r == 0
+		   ? history_each(a->session.state, "corpus_history.jsonl", on_line, a, damaged, e)
+		   : r;
+}
+
+/* --- printing --------------------------------------------------------------------- */
+
+/* Of what was not measured: "-". */
+static const char *count_or_none(const json_t *o, const char *key, char out[UNITS_MAX])
+{
+	const json_t *n = json_object_get(o, key);
+
+	(void)snprintf(out, UNITS_MAX, n ? "%llu" : "-", (unsigned long long)json_get_u64(o, key));
+	return out;
+}
+
+static void print_line(const json_t *line)
+{
+	time_t t = (time_t)json_get_u64(line, "time");
+	const char *verdict = json_string_value(json_object_get(line, "verdict"));
+	char when[32] = "?", bytes[UNITS_MAX], cover[UNITS_MAX], shown[ESCAPE_MAX];
+	const json_t *before = json_object_get(line, "before");
+	struct tm tm;
+
+	if (gmtime_r(&t, &tm))
+		(void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M", &tm);
+	printf("  %s  %-9s %8llu -> %llu files, %s, %s cover, %llu edges, %llu features\n", when,
+	       escape(verdict ? verdict : "?", shown),
+	       (unsigned long long)json_get_u64(before, "files"),
+	       (unsigned long long)json_get_u64(line, "files"),
+	       units_size(json_get_u64(line, "bytes"), bytes),
+	       count_or_none(json_object_get(line, "cover"), "files", cover),
+	       (unsigned long long)json_get_u64(line, "edges"),
+	       (unsigned long long)json_get_u64(line, "features"));
+}
+
+/* The last line that measured. */
+static const json_t *last_measured(const json_t *history)
+{
+	for (size_t i = json_array_size(history); i-- > 0;) {
+		const json_t *line = json_array_get(history, i);
+
+		if (json_get_u64(line, "features"))
+			return line;
+	}
+	return NULL;
+}
+
+static void print_target(const struct stats *a, const char *name, const json_t *t)
+{
+	const json_t *history = json_object_get(t, "history");
+	const json_t *last = last_measured(history);
+	char bytes[UNITS_MAX], shown[ESCAPE_MAX];
+	char cover[UNITS_MAX], edges[UNITS_MAX], features[UNITS_MAX];
+
+	printf("%-32s %8llu files %9s %8s cover %7s edges %8s features %5llu quarantined %2llu "
+	       "generations\n",
+	       escape(name, shown), (unsigned long long)json_get_u64(t, "files"),
+	       units_size(json_get_u64(t, "bytes"), bytes),
+	       count_or_none(json_object_get(last, "cover"), "files", cover),
+	       count_or_none(last, "edges", edges), count_or_none(last, "features", features),
+	       (unsigned long long)json_get_u64(t, "quarantined"),
+	       (unsigned long long)json_get_u64(t, "generations"));
+	for (size_t i = 0; a->history && i < json_array_size(history); i++)
+		print_line(json_array_get(history, i));
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* free() it; the names are the object's. */
+static const char **sorted_names(const struct stats *a, size_t *ret_n)
+{
+	const char **names = sys_calloc(json_object_size(a->targets) + 1, sizeof(*names));
+	const char *name;
+	size_t n = 0;
+	json_t *t;
+
+	if (!names)
+		return NULL;
+	json_object_foreach(a->targets, name, t) names[n++] = name;
+	qsort(names, n, sizeof(*names), by_name);
+	*ret_n = n;
+	return names;
+}
+
+static void print_text(const struct stats *a, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		print_target(a, names[i], json_object_get(a->targets, names[i]));
+}
+
+static int print_json(const struct stats *a, const char *const *names, size_t n)
+{
+	_autojson_ json_t *all = json_pack("{s:[]}", "targets");
+	_autofree_ char *out = NULL;
+	struct err e;
+
+	for (size_t i = 0; all && i < n; i++)
+		if (json_array_append(json_object_get(all, "targets"),
+				      json_object_get(a->targets, names[i])) < 0)
+			return fail(EXIT_INTERNAL, "out of memory");
+	if (!all || json_print(all, 2, &out, &e) < 0)
+		return fail(EXIT_INTERNAL, "out of memory");
+	puts(out);
+	return EXIT_DONE;
+}
+
+static int print(const struct stats *a)
+{
+	size_t n = 0;
+	_autofree_ const char **names = sorted_names(a, &n);
+
+	if (!names)
+		return fail(EXIT_INTERNAL, "out of memory");
+	if (a->json)
+		return print_json(a, names, n);
+	print_text(a, names, n);
+	return EXIT_DONE;
+}
+
+static int show(struct stats *a)
+{
+	uint64_t damaged = 0;
+	struct err e;
+
+	a->targets = json_object();
+	if (!a->targets)
+		return fail(EXIT_INTERNAL, "out of memory");
+	if (collect(a, &damaged, &e) < 0)
+		return fail(EXIT_MACHINE, "%s", e.msg);
+	if (damaged)
+		(void)fail(EXIT_DONE,
+			   "stats/corpus_history.jsonl: %llu damaged lines were left out",
+			   (unsigned long long)damaged);
+	return print(a);
+}
+
+int corpus_stats(int argc, char **argv)
+{
+	struct stats a = {0};
+	int at = options_parse(argc, argv, "corpus stats [OPTION]...", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (at < argc)
+		return fail(EXIT_USAGE, "corpus stats: unexpected '%s'", argv[at]);
+	r = session_load(&a.session);
+	if (r == EXIT_DONE)
+		r = session_read(&a.session);
+	if (r == EXIT_DONE)
+		r = show(&a);
+	json_decref(a.targets);
+	session_close(&a.session);
+	return r;
+}

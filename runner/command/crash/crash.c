@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/crash/crash.h"
+
+#include "runner/command/crash/pick.h"
+#include "runner/command/escape.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct command subcommands[] = {
+    {"parse", "FILE", "say which crash a report tells of (-: standard input)", command_crash_parse},
+    {"list", "", "the crashes that are known", command_crash_list},
+    {"show", "CRASH", "all that is known of one, with its report", command_crash_show},
+    {"reproduce", "CRASH|FILE", "run its input in a cell, or print how to do it by hand",
+     command_crash_reproduce},
+    {"minimize", "CRASH", "make its input smaller", command_crash_minimize},
+    {"triage", "", "turn artifacts that wait into crashes", command_crash_triage},
+    {"ignore", "CRASH", "count it no more", command_crash_ignore},
+    {"unignore", "CRASH", "count it again", command_crash_unignore},
+    {"merge", "CRASH INTO", "two crashes are one", command_crash_merge},
+    {"split", "CRASH", "they are two after all", command_crash_split},
+    {"export", "CRASH", "one archive that reproduces it anywhere", command_crash_export},
+    {"issue", "CRASH", "the text of its issue, which nothing files", command_crash_issue},
+};
+enum { N = sizeof(subcommands) / sizeof(subcommands[0]) };
+
+static int help(void)
+{
+	printf("usage: fuzzcell crash SUBCOMMAND [OPTION]...\n\n");
+	for (size_t i = 0; i < N; i++)
+		printf("  %-10s %-11s %s\n", subcommands[i].name, subcommands[i].args,
+		       subcommands[i].help);
+	printf("\nA CRASH is its signature, or as much of its beginning as no other crash has.\n"
+	       "fuzzcell crash SUBCOMMAND --help has the options; docs/crashes.md has examples\n");
+	return EXIT_DONE;
+}
+
+int command_crash(int argc, char **argv)
+{
+	return command_pick(argc, argv, subcommands, N, help);
+}
+
+int crash_ledger(const struct state *s, struct ledger **ret)
+{
+	char shown[ESCAPE_MAX];
+	struct err e;
+
+	if (ledger_load(s->dirfd, ret, &e) < 0)
+		return fail(EXIT_MACHINE, "%s", e.msg);
+	if (*ledger_warning(*ret))
+		fprintf(stderr, "warning: %s\n", escape(ledger_warning(*ret), shown));
+	return EXIT_DONE;
+}
+
+int crash_find(const struct ledger *l, const char *text, const struct known_crash **ret)
+{
+	struct err e;
+
+	return crash_pick(l, text, ret, &e) < 0 ? fail(EXIT_USAGE, "%s", e.msg) : EXIT_DONE;
+}

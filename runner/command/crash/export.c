@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/pack.h"
+#include "base/sys.h"
+#include "runner/command/common/answer.h"
+#include "runner/command/common/byhand.h"
+#include "runner/command/common/shell.h"
+#include "runner/command/common/sidefiles.h"
+#include "runner/command/crash/crash.h"
+#include "runner/crash/ledger_input.h"
+#include "runner/crash/vault.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#define DIR_OUT "out"
+
+struct export
+{
+	struct session session;
+	const char *target, *output;
+	struct crash_subject subject;
+	const struct plan_entry *entry;
+	char *binary;	/* its path below DIR_OUT */
+	char name[300]; /* of the directory in the archive */
+	bool has_minimized;
+	struct sidefiles side;
+	bool json;
+};
+
+static const struct option_spec specs[] = {
+    STATE_OPTIONS,
+    TARGETS_OPTION,
+    {"target", "NAME", "the input and the binary of this target (default: the first that has one)"},
+    {"o,output", "FILE", "the archive, a .tar.gz or .tgz (default: <target>-<crash>.tar.gz here)"},
+    {"json", NULL, "print JSON"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct export *a = arg;
+
+	if (strcmp(name, "target") == 0)
+		a->target = value;
+	else if (strcmp(name, "output") == 0)
+		a->output = value;
+	else if (strcmp(name, "json") == 0)
+		a->json = true;
+	else
+		return common_take(&a->session.common, name, value);
+	return true;
+}
+
+/* --- what is in it -------------------------------------------------------- */
+
+static int add(const struct export *a, struct pack *p, const char *file, mode_t mode,
+	       struct slice text, struct err *e)
+{
+	char path[PACK_NAME_MAX + 1];
+
+	snprintf(path, sizeof(path), "%s/%s", a->name, file);
+	return pack_add(p, path, mode, text, e);
+}
+
+static int add_fd(const struct export *a, struct pack *p, const char *file, mode_t mode, int fd,
+		  struct err *e)
+{
+	char path[PACK_NAME_MAX + 1];
+
+	snprintf(path, sizeof(path), "%.300s/%.600s", a->name, file);
+	return pack_add_file(p, path, mode, fd, e);
+}
+
+static int add_file(const struct export *a, struct pack *p, const char *file, mode_t mode,
+		    const char *from, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	int r = fs_open_file(AT_FDCWD, from, O_RDONLY, 0, &fd, e);
+
+	return r < 0 ? r : add_fd(a, p, file, mode, fd, e);
+}
+
+static struct byhand byhand_of(const struct export *a, const char *binary)
+{
+	return (struct byhand){.target = a->entry,
+			       .dir = SHELL_HERE "/" DIR_OUT,
+			       .binary = binary,
+			       .input = SHELL_INPUT};
+}
+
+static int script(const struct export *a, struct pack *p, struct err *e)
+{
+	_autofree_ char *binary = sys_asprintf(SHELL_HERE "/" DIR_OUT "/%s", a->binary);
+	_autobuf_ struct buf b = BUF_INIT(BYHAND_MAX);
+	const struct known_crash *c = a->subject.crash;
+	char sig[CRASH_LINE], what[CRASH_LINE];
+	struct byhand hand = byhand_of(a, binary);
+	int r;
+
+	if (!binary)
+		return err_sys(e, "allocate a path");
+	r = buf_addf(&b, e,
+		     "#!/bin/sh\n"
+		     "# Crash %s of %s: %s\n"
+		     "# Runs its input as fuzzcell did, but for the limits of a cell.\n"
+		     "# usage: reproduce.sh [INPUT]\n"
+		     "here=$(cd \"$(dirname \"$0\")\" && pwd) || exit\n"
+		     "input=${1:-$here/%s}\n"
+		     "case $input in /*) ;; *) input=$PWD/$input ;; esac\n",
+		     crash_line(c->signature, sig), a->entry->target->name,
+		     crash_line(c->crash_type, what), a->has_minimized ? "minimized" : "input");
+	if (r == 0)
+		r = byhand_print(&hand, &b, e);
+	return r < 0 ? r : add(a, p, "reproduce.sh", 0755, buf_slice(&b), e);
+}
+
+/* PRETTY_NAME="Debian GNU/Linux 12 (bookworm)" */
+static int add_os(struct buf *b, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	struct slice all, line;
+	struct utsname u;
+	struct err none;
+	size_t n = 0;
+	int r = 0;
+
+	if (uname(&u) == 0)
+		r = buf_addf(b, e, "kernel: %s %s %s\n", u.sysname, u.release, u.machine);
+	if (r < 0 || fs_read(AT_FDCWD, "/etc/os-release", 65536, &text, &n, &none) < 0)
+		return r;
+	all = (struct slice){text, n};
+	while (r == 0 && scan_line(&all, &line))
+		if (scan_lit(&line, SLICE("PRETTY_NAME=")))
+			r = buf_addf(b, e, "os: %.*s\n", (int)line.n, line.p);
+	return r;
+}
+
+static int add_words(struct buf *b, const char *title, const struct strv *v, struct err *e)
+{
+	int r = buf_addf(b, e, "%s:\n", title);
+
+	for (size_t i = 0; r == 0 && i < v->n; i++) {
+		r = buf_add(b, SLICE("  "), e);
+		if (r == 0)
+			r = shell_quote(v->v[i], b, e);
+		if (r == 0)
+			r = buf_add(b, SLICE("\n"), e);
+	}
+	return r;
+}
+
+/* Where a Bazel target is in its workspace. */
+static int add_origin(struct buf *b, const struct target *t, struct err *e)
+{
+	const char *const parts[][2] = {
+	    {"label", t->label}, {"corpus", t->corpus}, {"build", t->build}};
+	char line[CRASH_LINE];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i][1])
+			r = buf_addf(b, e, "%s: %s\n", parts[i][0], crash_line(parts[i][1], line));
+	return r;
+}
+
+static int environment(const struct export *a, struct pack *p, struct err *e)
+{
+	const struct target_config *cfg = &a->entry->cfg;
+	_autobuf_ struct buf b = BUF_INIT(BYHAND_MAX);
+	struct byhand hand = byhand_of(a, a->binary);
+	struct engine_cmd cmd = {0};
+	int r = byhand_command(&hand, &cmd, e);
+
+	if (r == 0)
+		r = buf_addf(
+		    &b, e,
+		    "fuzzcell: %s\n"
+		    "target: %s\n"
+		    "engine: %s\n"
+		    "cell: memory %llu bytes (the engine's own limit: %llu), %u processes, "
+		    "%llu s an input, %u.%03u CPUs\n",
+		    FUZZCELL_VERSION, a->entry->target->name, a->entry->target->engine->name,
+		    (unsigned long long)cfg->memory, (unsigned long long)cfg->rss_limit, cfg->pids,
+		    (unsigned long long)(cfg->input_timeout_us / USEC_PER_SEC),
+		    cfg->cpu_milli / 1000, cfg->cpu_milli % 1000);
+	if (r == 0)
+		r = add_origin(&b, a->entry->target, e);
+	if (r == 0)
+		r = add_os(&b, e);
+	if (r == 0)
+		r = add_words(&b, "command", &cmd.argv, e);
+	if (r == 0)
+		r = add_words(&b, "environment", &cmd.env, e);
+	if (r == 0)
+		r = add(a, p, "environment", 0644, buf_slice(&b), e);
+	engine_cmd_done(&cmd);
+	return r;
+}
+
+/* The ledger knows where the inputs are; the rest is in the vault, if anywhere. */
+static int inputs(struct export *a, struct pack *p, struct err *e)
+{
+	const struct known_crash *c = a->subject.entry;
+	static const char *const to[] = {
+	    [LEDGER_INPUT] = "input", [LEDGER_MINIMIZED] = "minimized"};
+	int r = 0;
+
+	for (enum ledger_input i = 0; r == 0 && i < LEDGER_INPUT_; i++) {
+		_autoclose_ int fd = -1;
+
+		if (!*ledger_input_path(c, i))
+			continue;
+		r = ledger_input_open(a->session.state->dirfd, c, i, &fd, e);
+		if (r == 0)
+			r = add_fd(a, p, to[i], 0644, fd, e);
+	}
+	return r;
+}
+
+static int papers(const struct export *a, struct pack *p, struct err *e)
+{
+	static const enum vault_file files[] = {VAULT_REPORT, VAULT_META};
+	const struct known_crash *c = a->subject.entry;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(files) / sizeof(files[0]); i++) {
+		_autofree_ char *text = NULL;
+		size_t n;
+
+		r = vault_read(a->session.state->dirfd, slice_of(c->signature), c->fuzzer, files[i],
+			       &text, &n, e);
+		if (r == -ENOENT)
+			r = 0; /* of an older ledger */
+		else if (r == 0)
+			r = add(a, p, vault_file_name(files[i]), 0644, (struct slice){text, n}, e);
+	}
+	return r;
+}
+
+static int binary(struct export *a, struct pack *p, struct err *e)
+{
+	_autorights_ struct rights_back back = {0}; /* what is packed is for others to see */
+	const struct target *t = a->entry->target;
+	char path[PACK_NAME_MAX + 1], prefix[PACK_NAME_MAX + 1];
+	struct rights both, anywhere = t->rights;
+	int r;
+
+	anywhere.tree_ino = 0; /* as setup.c does */
+	r = rights_of_named(&anywhere, t->binary, &both, e);
+
+	if (r == 0)
+		r = rights_take(&both, &back, e);
+	if (r < 0)
+		return r;
+	snprintf(path, sizeof(path), DIR_OUT "/%.900s", a->binary);
+	snprintf(prefix, sizeof(prefix), "%s/" DIR_OUT, a->name);
+	r = add_file(a, p, path, 0755, t->binary, e);
+	return r < 0 ? r : sidefiles_pack(&a->session.common.targets, t, prefix, p, &a->side, e);
+}
+
+static int fill(struct export *a, int fd, struct err *e)
+{
+	struct pack *p = NULL;
+	int r = pack_open(fd, &p, e);
+
+	if (r == 0)
+		r = script(a, p, e);
+	if (r == 0)
+		r = environment(a, p, e);
+	if (r == 0)
+		r = inputs(a, p, e);
+	if (r == 0)
+		r = papers(a, p, e);
+	if (r == 0)
+		r = binary(a, p, e);
+	if (r == 0)
+		r = pack_close(p, e);
+	pack_free(p);
+	return r;
+}
+
+/* --- where it goes -------------------------------------------------------- */
+
+/* Whole or not at all. */
+static int write_archive(struct export *a, const char *path, struct err *e)
+{
+	_autofree_ char *tmp = sys_asprintf("%s.new", path);
+	_autoclose_ int fd = -1;
+	int r;
+
+	if (!tmp)
+		return err_sys(e, "allocate a path");
+	r = fs_open_file(AT_FDCWD, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644, &fd, e);
+	if (r < 0)
+		return r;
+	r = fill(a, fd, e);
+	if (r == 0 && sys_fsync(fd) < 0)
+		r = err_sys(e, "fsync '%s'", tmp);
+	if (r == 0 && sys_renameat(AT_FDCWD, tmp, path) < 0)
+		r = err_sys(e, "rename '%s' to '%s'", tmp, path);
+	if (r < 0)
+		(void)sys_unlinkat(AT_FDCWD, tmp, 0); /* half an archive is of no use */
+	return r < 0 ? err_wrap(e, "archive '%s'", path) : 0;
+}
+
+static int name_all(struct export *a, struct err *e)
+{
+	const struct target *t = a->entry->target;
+	size_t n = t->dir ? strlen(t->dir) : 0;
+	const char *slash = strrchr(t->binary, '/');
+	char sig[VAULT_NAME];
+	int r = vault_name(slice_of(a->subject.crash->signature), sig, e);
+
+	if (r < 0)
+		return r;
+	snprintf(a->name, sizeof(a->name), "%.128s-%.150s", t->name, sig);
+	if (n > 0 && strncmp(t->binary, t->dir, n) == 0 && t->binary[n] == '/')
+		a->binary = sys_strdup(t->binary + n + 1);
+	else
+		a->binary = sys_strdup(slash ? slash + 1 : t->binary);
+	a->has_minimized = *a->subject.entry->minimized;
+	return a->binary ? 0 : err_sys(e, "allocate a path");
+}
+
+static json_t *answer(const struct export *a, const char *path)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:I}", "crash",
+			 answer_text(a->subject.crash->signature), "target",
+			 answer_text(a->subject.target), "output", answer_text(path), "directory",
+			 answer_text(a->name), "left_out", (json_int_t)a->side.left_out);
+}
+
+static int export(struct export *a, json_t **ret)
+{
+	_autofree_ char *path = NULL;
+	char line[CRASH_LINE];
+	struct err e;
+
+	a->entry = &a->session.plan.v[0];
+	if (name_all(a, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	path = a->output ? sys_strdup(a->output) : sys_asprintf("%s.tar.gz", a->name);
+	if (!path)
+		return fail(EXIT_INTERNAL, "out of memory");
+	/* Before anything is written. */
+	if (ledger_input_check_all(a->session.state->dirfd, a->subject.entry, &e) < 0)
+		return fail(EXIT_USAGE, "crash %s: %s",
+			    crash_line(a->subject.crash->signature, line), e.msg);
+	if (write_archive(a, path, &e) < 0)
+		return fail(EXIT_MACHINE, "%s", e.msg);
+	printf("%s: %s/reproduce.sh runs it\n", crash_line(path, line), a->name);
+	if (a->side.left_out)
+		printf("left out: %llu large files beside the binary, as %s\n",
+		       (unsigned long long)a->side.left_out, a->side.largest);
+	*ret = answer(a, path);
+	return EXIT_DONE;
+}
+
+static bool ends_with(const char *text, const char *tail)
+{
+	size_t n = strlen(text), k = strlen(tail);
+
+	return n > k && strcmp(text + n - k, tail) == 0;
+}
+
+/* What is written is a gzipped tar, whatever its name says. */
+static int check_output(const char *path)
+{
+	char shown[CRASH_LINE];
+	struct stat st;
+
+	if (!path)
+		return EXIT_DONE;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return fail(EXIT_USAGE,
+			    "crash export: '%s' is a directory: give a file (.tar.gz, .tgz)",
+			    crash_line(path, shown));
+	if (!ends_with(path, ".tar.gz") && !ends_with(path, ".tgz"))
+		return fail(EXIT_USAGE, "crash export: '%s' is not written (.tar.gz and .tgz are)",
+			    crash_line(path, shown));
+	return EXIT_DONE;
+}
+
+int command_crash_export(int argc, char **argv)
+{
+	struct export a = {0};
+	int at = options_parse(argc, argv, "crash export [OPTION]... CRASH", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	json_t *j = NULL;
+	int begun, r;
+
+	if (at < 0)
+		return -1 - at;
+	if (argc - at != 1)
+		return fail(EXIT_USAGE, "crash export: give one crash (fuzzcell crash list)");
+	begun = answer_begin(a.json);
+	r = check_output(a.output);
+	if (r == EXIT_DONE)
+		r = crash_subject(&a.session, argv[at], a.target, false, &a.subject);
+	if (r == EXIT_DONE && !a.subject.crash)
+		r = fail(EXIT_USAGE, "crash export: give a crash, not a file");
+	if (r == EXIT_DONE)
+		r = session_read(&a.session);
+	if (r == EXIT_DONE)
+		r = export(&a, &j);
+	free(a.binary);
+	crash_subject_done(&a.subject);
+	session_close(&a.session);
+	return answer_end(begun, j, r);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/crash/json.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+
+int crash_json_all(const struct ledger *l, json_t **ret, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	size_t n;
+	int r = ledger_print(l, &text, &n, e);
+
+	return r < 0 ? r : json_parse((struct slice){text, n}, ret, e);
+}
+
+int crash_json_one(const json_t *all, const char *signature, json_t **ret, struct err *e)
+{
+	json_t *crash = json_object_get(all, signature);
+	json_t *j;
+
+	if (!json_is_object(crash))
+		return err_set(e, ENOENT, "no crash '%.100s'", signature);
+	/* First who it is, then what it is. */
+	j = json_pack("{s:s}", "signature", signature);
+	if (!j || json_object_update_missing(j, crash) < 0) {
+		json_decref(j);
+		return err_set(e, ENOMEM, "build JSON");
+	}
+	*ret = j;
+	return 0;
+}

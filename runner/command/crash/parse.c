@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/sys.h"
+#include "runner/command/common/answer.h"
+#include "runner/command/crash/crash.h"
+#include "runner/crash/report_json.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CHUNK = 65536 };
+
+struct parse_args {
+	struct crash_options o;
+	bool json;
+};
+
+static const struct option_spec specs[] = {
+    {"target", "NAME", "the target that the report is of"},
+    {"asserts-are-security", NULL, "failed assertions are security-relevant"},
+    {"checks-are-security", NULL, "failed CHECKs are security-relevant"},
+    {"ignore-ooms-and-hangs", NULL, "out-of-memory and timeouts are no crashes"},
+    {"json", NULL, "print JSON"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct parse_args *a = arg;
+
+	if (strcmp(name, "target") == 0)
+		a->o.target = value;
+	else if (strcmp(name, "asserts-are-security") == 0)
+		a->o.asserts_are_security = true;
+	else if (strcmp(name, "checks-are-security") == 0)
+		a->o.checks_are_security = true;
+	else if (strcmp(name, "ignore-ooms-and-hangs") == 0)
+		a->o.ignore_ooms_and_hangs = true;
+	else
+		a->json = true;
+	return true;
+}
+
+/* As long as it comes, whatever comes: nothing of it is kept but what the parser keeps. */
+static int feed(int fd, struct crash_parser *p, struct err *e)
+{
+	char chunk[CHUNK];
+	ssize_t n;
+
+	while ((n = sys_read(fd, chunk, sizeof(chunk))) > 0)
+		crash_parser_feed(p, (struct slice){chunk, (size_t)n});
+	return n < 0 ? err_sys(e, "read") : 0;
+}
+
+static int read_report(const char *path, const struct crash_options *o, struct crash_report *ret,
+		       struct err *e)
+{
+	_autoclose_ int opened = -1;
+	struct crash_parser *p = NULL;
+	int r = 0;
+
+	if (strcmp(path, "-") != 0) {
+		/* allow: a pipe that the user names may be what is to be read */
+		opened = sys_openat(AT_FDCWD, path, O_RDONLY | O_NOCTTY, 0);
+		if (opened < 0)
+			return err_sys(e, "open '%s'", path);
+	}
+	r = crash_parser_new(o, &p, e);
+	if (r == 0)
+		r = feed(opened < 0 ? STDIN_FILENO : opened, p, e);
+	if (r == 0)
+		r = crash_parser_finish(p, ret, e);
+	crash_parser_free(p);
+	return r < 0 ? err_wrap(e, "report '%s'", path) : 0;
+}
+
+static int print(const struct crash_report *r, bool json)
+{
+	_autojson_ json_t *j = NULL;
+	struct err e;
+	int s = EXIT_DONE;
+
+	if (json && crash_report_json(r, &j, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	if (json)
+		s = answer_print(j);
+	else if (r->found)
+		crash_print_report(r);
+	else
+		printf("no crash in it\n");
+	return s == EXIT_DONE && !r->found ? CRASH_NOT_THERE : s;
+}
+
+int command_crash_parse(int argc, char **argv)
+{
+	struct parse_args a = {0};
+	struct crash_report report = {0};
+	struct err e;
+	int at = options_parse(argc, argv, "crash parse [OPTION]... FILE", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (argc - at != 1)
+		return fail(EXIT_USAGE, "crash parse: give one file, or - for standard input");
+	if (read_report(argv[at], &a.o, &report, &e) < 0)
+		return fail(EXIT_USAGE, "%s", e.msg);
+	r = print(&report, a.json);
+	crash_report_done(&report);
+	return r;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/command/common/answer.h"
+#include "runner/command/common/byhand.h"
+#include "runner/command/common/cells.h"
+#include "runner/command/common/pace.h"
+#include "runner/command/crash/crash.h"
+#include "runner/crash/odds.h"
+#include "runner/crash/report_json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TIMES_MAX = 1000, TIMES_USUAL = 10 };
+
+struct reproduce {
+	struct session session;
+	const char *target;
+	uint64_t times; /* 0: as many as it takes to say */
+	bool shell, original, json;
+
+	struct crash_subject subject;
+	struct cells cells;
+	struct trial *trial;
+	struct trial_seat *seat;
+	char input[PATH_MAX]; /* that the cells see */
+	uint64_t tries, hits, others;
+	struct crash_report report; /* of the first hit, else of the first other failure */
+	bool is_hit;		    /* the former */
+	char *output;
+	size_t n_output;
+	char why[300]; /* it could not be run */
+	struct pace pace;
+};
+
+static const struct option_spec specs[] = {
+    STATE_OPTIONS,
+    TARGETS_OPTION,
+    {"target", "NAME", "the target: of several that found the crash, or of the file"},
+    {"times", "N", "run it so often (default: until it is clear, at most 10 times)"},
+    {"original", NULL, "the input as it was found, not the minimised one"},
+    {"shell", NULL, "run nothing: print the command for a machine without fuzzcell"},
+    {"json", NULL, "print JSON (not with --shell)"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct reproduce *a = arg;
+	struct slice number = slice_of(value ? value : "");
+
+	if (strcmp(name, "target") == 0) {
+		a->target = value;
+	} else if (strcmp(name, "times") == 0) {
+		if (!scan_u64(&number, 10, TIMES_MAX, &a->times) || number.n || !a->times) {
+			(void)fail(EXIT_USAGE, "crash reproduce: --times: '%s' is not 1 to %d",
+				   value, TIMES_MAX);
+			return false;
+		}
+	} else if (strcmp(name, "original") == 0) {
+		a->original = true;
+	} else if (strcmp(name, "shell") == 0) {
+		a->shell = true;
+	} else if (strcmp(name, "json") == 0) {
+		a->json = true;
+	} else {
+		return common_take(&a->session.common, name, value);
+	}
+	return true;
+}
+
+/* --- by hand -------------------------------------------------------------- */
+
+static int print_shell(const struct reproduce *a)
+{
+	const struct target *t = a->session.plan.v[0].target;
+	const char *slash = strrchr(t->binary, '/');
+	_autofree_ char *dir = sys_strndup(t->binary, slash ? (size_t)(slash - t->binary) : 0);
+	_autobuf_ struct buf out = BUF_INIT(BYHAND_MAX);
+	struct byhand b = {.target = &a->session.plan.v[0],
+			   .dir = t->dir ? t->dir : dir,
+			   .binary = t->binary,
+			   .input = a->subject.path,
+			   .ub_goes_on = trial_goes_past_ub(a->subject.entry)};
+	struct err e;
+
+	if (!dir || byhand_print(&b, &out, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", dir ? e.msg : "out of memory");
+	if (a->subject.entry && strcmp(a->subject.entry->kind, "cell") == 0)
+		fprintf(stderr, "note: what failed was a limit of its cell, which a shell does not "
+				"have\n");
+	fputs(buf_str(&out), stdout);
+	return EXIT_DONE;
+}
+
+/* --- in a cell ------------------------------------------------------------ */
+
+/* Those of older ledgers do not compare: any failure of their input is theirs. */
+static bool is_our_name(const char *signature)
+{
+	return strlen(signature) == CRASH_KEY_HEX - 1 &&
+	       strspn(signature, "0123456789abcdef") == CRASH_KEY_HEX - 1;
+}
+
+static bool is_the_crash(const struct reproduce *a, const struct crash_report *r)
+{
+	const struct ledger *l = a->subject.ledger;
+	const struct known_crash *want = a->subject.crash, *got;
+
+	if (!want || !is_our_name(want->signature))
+		return !a->report.found || strcmp(a->report.signature, r->signature) == 0;
+	want = ledger_find(l, want->signature);
+	got = ledger_find(l, r->signature);
+	if (!got && *r->raw_key)
+		got = ledger_find_raw(l, a->subject.target, r->raw_key);
+	return got && got == want;
+}
+
+static void keep(struct reproduce *a, struct trial_end *end, bool hit)
+{
+	if (a->report.found && (a->is_hit || !hit))
+		return;
+	crash_report_done(&a->report);
+	free(a->output);
+	a->report = *end->report;
+	*end->report = (struct crash_report){0};
+	a->is_hit = hit;
+	a->output = sys_malloc(end->output.n + 1);
+	a->n_output = a->output ? end->output.n : 0;
+	if (a->output)
+		memcpy(a->output, end->output.p, end->output.n);
+}
+
+static bool is_decided(const struct reproduce *a)
+{
+	if (a->times)
+		return a->tries >= a->times;
+	return odds_reproduce(a->tries, a->hits) != ODDS_UNDECIDED;
+}
+
+static void on_closed(void *arg)
+{
+	struct reproduce *a = arg;
+
+	loop_stop(a->cells.trial.exec.loop);
+}
+
+static void finish(struct reproduce *a)
+{
+	struct trial_seat *seat = a->seat;
+
+	a->seat = NULL;
+	if (seat)
+		trial_seat_close(seat, on_closed, a);
+	else
+		on_closed(a);
+}
+
+static void try_once(struct reproduce *a);
+
+static void on_tried(void *arg, struct trial_end *end)
+{
+	struct reproduce *a = arg;
+	bool hit;
+
+	a->trial = NULL;
+	if (*end->unusable) {
+		snprintf(a->why, sizeof(a->why), "%s", end->unusable);
+		finish(a);
+		return;
+	}
+	a->tries++;
+	if (end->failed) {
+		hit = is_the_crash(a, end->report);
+		a->hits += hit;
+		a->others += !hit;
+		keep(a, end, hit);
+	}
+	if (is_decided(a) || cells_stopped(&a->cells))
+		finish(a);
+	else
+		try_once(a);
+}
+
+static void try_once(struct reproduce *a)
+{
+	const struct plan_entry *p = &a->session.plan.v[0];
+	struct trial_spec s = {
+	    .target = p->target,
+	    .cfg = &p->cfg,
+	    .input = a->input,
+	    .seat = a->seat,
+	    .symbolize = true,
+	    .ub_goes_on = trial_goes_past_ub(a->subject.entry),
+	    .done = on_tried,
+	    .arg = a,
+	};
+	struct err e;
+
+	if (trial_start(&a->cells.trial, &s, &a->trial, &e) == 0)
+		return;
+	snprintf(a->why, sizeof(a->why), "%.299s", e.msg);
+	finish(a);
+}
+
+static void on_stop(void *arg)
+{
+	struct reproduce *a = arg;
+
+	if (a->trial)
+		trial_stop(a->trial);
+}
+
+static int report_json(const struct reproduce *a, json_t **ret, struct err *e)
+{
+	*ret = a->report.found ? NULL : json_null();
+	return *ret ? 0 : crash_report_json(&a->report, ret, e);
+}
+
+static int answer(const struct reproduce *a, json_t **ret)
+{
+	enum odds_verdict v = odds_reproduce(a->tries, a->hits);
+	json_t *report = NULL;
+	struct err e;
+
+	if (report_json(a, &report, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	*ret = json_pack("{s:o, s:o, s:I, s:I, s:I, s:s?, s:o, s:o}", "crash",
+			 a->subject.crash ? answer_text(a->subject.crash->signature) : json_null(),
+			 "target", answer_text(a->subject.target), "tries", (json_int_t)a->tries,
+			 "hits", (json_int_t)a->hits, "others", (json_int_t)a->others, "verdict",
+			 v == ODDS_UNDECIDED ? NULL : odds_verdict_name(v), "problem",
+			 *a->why ? answer_text(a->why) : json_null(), "report", report);
+	return *ret ? EXIT_DONE : fail(EXIT_INTERNAL, "out of memory");
+}
+
+static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
+{
+	const struct reproduce *a = arg;
+
+	*ret_done = a->tries;
+	*ret_of = a->times ? a->times : TIMES_USUAL; /* at most */
+}
+
+static int conclude(const struct reproduce *a)
+{
+	enum odds_verdict v = odds_reproduce(a->tries, a->hits);
+	char name[CRASH_LINE];
+	int r = EXIT_DONE;
+
+	if (a->report.found) {
+		crash_print_report(&a->report);
+		printf("\nreport ('>': frames of the application)\n");
+		r = crash_print_marked((struct slice){a->output, a->n_output}, a->subject.target);
+		putchar('\n');
+	}
+	if (r != EXIT_DONE)
+		return r;
+	if (*a->why)
+		return fail(EXIT_NOT_FUZZED, "%s: %s", a->subject.target, a->why);
+	if (a->report.found && !a->is_hit)
+		printf("it fails in another way than crash %s\n",
+		       crash_line(a->subject.crash->signature, name));
+	printf("%llu of %llu tries%s%s", (unsigned long long)a->hits, (unsigned long long)a->tries,
+	       v == ODDS_UNDECIDED ? "" : ": ", v == ODDS_UNDECIDED ? "" : odds_verdict_name(v));
+	if (a->others)
+		printf("; %llu failed in another way", (unsigned long long)a->others);
+	putchar('\n');
+	return a->hits ? EXIT_DONE : CRASH_NOT_THERE;
+}
+
+static int run_in_cells(struct reproduce *a, json_t **ret)
+{
+	int r = session_open(&a->session);
+	struct err e;
+
+	if (r == EXIT_DONE)
+		r = cells_open(&a->cells, &a->session, "reproduce");
+	if (r == EXIT_DONE)
+		r = cells_copy(&a->cells, a->subject.path, a->input);
+	if (r == EXIT_DONE && trial_seat_new(a->cells.path, 0, &a->seat, &e) < 0)
+		r = fail(EXIT_INTERNAL, "%s", e.msg);
+	a->pace = (struct pace){.look = look, .arg = a, .what = "crash reproduce", .unit = "tries"};
+	if (r == EXIT_DONE && pace_begin(&a->pace, a->cells.trial.exec.loop, &e) < 0)
+		r = fail(EXIT_INTERNAL, "%s", e.msg);
+	if (r == EXIT_DONE) {
+		try_once(a);
+		if (!*a->why)
+			r = cells_run(&a->cells, on_stop, a);
+	}
+	pace_end(&a->pace);
+	if (r == EXIT_DONE && a->json)
+		r = answer(a, ret);
+	if (r == EXIT_DONE)
+		r = conclude(a);
+	cells_close(&a->cells);
+	return r;
+}
+
+int command_crash_reproduce(int argc, char **argv)
+{
+	struct reproduce a = {0};
+	int at = options_parse(argc, argv, "crash reproduce [OPTION]... CRASH|FILE", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	json_t *j = NULL;
+	int begun, r;
+
+	if (at < 0)
+		return -1 - at;
+	if (argc - at != 1)
+		return fail(EXIT_USAGE, "crash reproduce: give one crash, or a file");
+	if (a.json && a.shell)
+		return fail(EXIT_USAGE, "crash reproduce: --shell prints a command, not JSON");
+	begun = answer_begin(a.json);
+	r = crash_subject(&a.session, argv[at], a.target, a.original, &a.subject);
+	if (r == EXIT_DONE)
+		r = a.shell ? print_shell(&a) : run_in_cells(&a, &j);
+	crash_report_done(&a.report);
+	free(a.output);
+	crash_subject_done(&a.subject);
+	session_close(&a.session);
+	return answer_end(begun, j, r);
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "runner/command/common/answer.h"
+#include "runner/command/crash/crash.h"
+#include "runner/command/crash/json.h"
+#include "runner/crash/ledger_fix.h"
+#include "runner/crash/ledger_input.h"
+#include "runner/crash/odds.h"
+#include "runner/crash/report_json.h"
+#include "runner/crash/vault.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RUNS_SHOWN = 5, ARTIFACTS_SHOWN = 5 };
+
+struct show_args {
+	struct session session;
+	bool json;
+	const char *target;
+};
+
+static const struct option_spec specs[] = {
+    STATE_OPTIONS,
+    {"json", NULL, "print JSON"},
+    {"target", "NAME", "the report of this target (default: of the first that is open)"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct show_args *a = arg;
+
+	if (strcmp(name, "json") == 0)
+		a->json = true;
+	else if (strcmp(name, "target") == 0)
+		a->target = value;
+	else
+		return common_take(&a->session.common, name, value);
+	return true;
+}
+
+/* --- what the ledger knows ------------------------------------------------ */
+
+static void field(const char *name, const char *text)
+{
+	char line[CRASH_LINE];
+
+	if (*text)
+		printf("  %-13s %s\n", name, crash_line(text, line));
+}
+
+static void list_field(const char *name, const struct ledger_list *l, size_t last)
+{
+	size_t from = l->n > last ? l->n - last : 0;
+
+	if (from)
+		printf("  %-13s %zu earlier ones, and\n", name, from);
+	for (size_t i = from; i < l->n; i++)
+		field(i ? "" : name, l->v[i]);
+}
+
+static void seen_field(const char *name, const struct ledger_seen *s)
+{
+	char time[32], commit[CRASH_LINE], run[CRASH_LINE];
+
+	if (!s->time && !*s->commit && !*s->run)
+		return;
+	printf("  %-13s %s%s%s%s%s\n", name, crash_time(s->time, time),
+	       *s->commit ? " commit " : "", crash_line(s->commit, commit), *s->run ? " run " : "",
+	       crash_line(s->run, run));
+}
+
+/* What cannot be run is named as that: it may be anybody's file. */
+static void input_field(const struct state *s, const struct known_crash *c, enum ledger_input which)
+{
+	const char *name = which == LEDGER_INPUT ? "input" : "minimized";
+	const char *path = ledger_input_path(c, which);
+	char line[CRASH_LINE];
+	struct err e;
+
+	if (!*path && which == LEDGER_INPUT)
+		printf("  %-13s none was kept\n", name);
+	if (!*path)
+		return;
+	if (ledger_input_check(s->dirfd, c, which, &e) < 0)
+		printf("  %-13s NOT USABLE: %s\n", name, crash_line(e.msg, line));
+	else
+		printf("  %-13s %s (%llu bytes)\n", name, crash_line(path, line),
+		       (unsigned long long)(which == LEDGER_INPUT ? c->input_bytes
+								  : c->minimized_bytes));
+}
+
+static void minimize_field(const struct known_crash *record, const struct known_crash *entry)
+{
+	if (ledger_minimize_waits(record, entry->fuzzer))
+		field("", "not as small as it gets yet ('fuzzcell crash minimize')");
+}
+
+/* Prints how often the inputs that a target is asked with must still pass. */
+static void print_asked(const struct known_crash *c, const struct ledger_asked *a)
+{
+	const struct known_crash *in = a->input, *count = a->count;
+	const char *commit = count->reproduction.clean_commit;
+	unsigned need = odds_passes(in->reproduction.tries, in->reproduction.hits);
+	char of[CRASH_LINE], owner[CRASH_LINE + 40] = "";
+
+	if (strcmp(in->signature, c->signature) != 0)
+		snprintf(owner, sizeof(owner), " of %s, merged into it,",
+			 crash_line(in->signature, of));
+	else if (in != count)
+		snprintf(owner, sizeof(owner), " of %s", crash_line(in->fuzzer, of));
+	if (need == 0) {
+		printf("  %-13s no number of passes%s proves it: a user decides\n", "fixed when",
+		       owner);
+		return;
+	}
+	printf("  %-13s each %sinput%s passes %u times on a new build\n", "fixed when",
+	       *owner ? "" : "of its ", *owner ? owner : "s", need);
+	printf("  %-13s so far %llu", "", (unsigned long long)ledger_passes(count, commit, false));
+	if (*in->minimized)
+		printf(" and %llu", (unsigned long long)ledger_passes(count, commit, true));
+	printf(" in %s\n", crash_line(count->fuzzer, of));
+}
+
+static void print_rate(const struct known_crash *c)
+{
+	uint64_t tries = c->reproduction.tries, hits = c->reproduction.hits;
+
+	if (tries)
+		printf("  %-13s %llu of %llu tries: %s\n", "reproduces", (unsigned long long)hits,
+		       (unsigned long long)tries, odds_verdict_name(odds_reproduce(tries, hits)));
+}
+
+static void print_fix(const struct ledger *l, const struct known_crash *c,
+		      const struct known_crash *entry)
+{
+	struct ledger_asked a;
+
+	if (!ledger_state_open(entry->state) || *c->merged_into)
+		return;
+	for (size_t at = 0; ledger_next_asked(l, c, entry->fuzzer, &at, &a);)
+		print_asked(c, &a);
+}
+
+static void print_counts(const struct known_crash *c)
+{
+	size_t from = c->n_runs > RUNS_SHOWN ? c->n_runs - RUNS_SHOWN : 0;
+	char run[CRASH_LINE], text[UNITS_OF_MAX];
+
+	printf("  %-13s %s", "seen", units_of(c->count, "time", "times", text));
+	for (size_t i = from; i < c->n_runs; i++)
+		printf("%s%llu in %s", i == from ? "; lately " : ", ",
+		       (unsigned long long)c->runs[i].count, crash_line(c->runs[i].run, run));
+	putchar('\n');
+}
+
+/* Where the target is in its Bazel workspace, as its vault keeps it. */
+static json_t *origin_of(const struct state *s, const struct known_crash *entry)
+{
+	_autofree_ char *text = NULL;
+	json_t *meta = NULL;
+	struct err e;
+	size_t n;
+
+	if (vault_read(s->dirfd, slice_of(entry->signature), entry->fuzzer, VAULT_META, &text, &n,
+		       &e) == 0)
+		(void)!json_parse((struct slice){text, n}, &meta, &e);
+	return meta;
+}
+
+static void print_origin(const struct state *s, const struct known_crash *entry)
+{
+	_autojson_ json_t *meta = origin_of(s, entry);
+
+	field("label", json_get_text(meta, "label"));
+	field("corpus", json_get_text(meta, "corpus"));
+	field("build", json_get_text(meta, "build"));
+}
+
+/* Prints the entry of each target. */
+static void print_own(const struct state *s, const struct ledger *l, const struct known_crash *c,
+		      const struct known_crash *entry)
+{
+	print_rate(entry);
+	print_fix(l, c, entry);
+	print_origin(s, entry);
+	for (enum ledger_input i = 0; i < LEDGER_INPUT_; i++)
+		input_field(s, entry, i);
+	minimize_field(c, entry);
+	list_field("artifacts", &entry->artifacts, ARTIFACTS_SHOWN);
+}
+
+static void print_entry(const struct state *s, const struct ledger *l, const struct known_crash *c,
+			const struct known_crash *entry)
+{
+	char target[CRASH_LINE];
+
+	printf("in %s\n", crash_line(entry->fuzzer, target));
+	field("what", entry->crash_type);
+	field("state", ledger_state_name(entry->state));
+	field("severity", entry->severity);
+	seen_field("first seen", &entry->first_seen);
+	seen_field("last seen", &entry->last_seen);
+	seen_field("fixed", &entry->fixed);
+	print_counts(entry);
+	print_own(s, l, c, entry);
+}
+
+static void print_facts(const struct state *s, const struct ledger *l, const struct known_crash *c)
+{
+	const struct known_crash *is = ledger_find(l, c->signature);
+	char sig[CRASH_LINE], target[CRASH_LINE], severity[64];
+
+	printf("crash %s of %s\n", crash_line(c->signature, sig), crash_line(c->fuzzer, target));
+	if (c->unsymbolized)
+		field("named", "by offsets, as its report has no names: for that build only");
+	if (is && is != c)
+		field("merged into", is->signature);
+	field("what", c->crash_type);
+	list_field("where", &c->crash_state, LEDGER_STATE_LINES);
+	printf("  %-13s %s%s\n", "state", ledger_state_name(c->state),
+	       ledger_state_open(c->state) ? " (open)" : "");
+	snprintf(severity, sizeof(severity), "%.30s%s", *c->severity ? c->severity : "unknown",
+		 c->security ? ", security-relevant" : "");
+	field("severity", severity);
+	field("signal", c->signal);
+	seen_field("first seen", &c->first_seen);
+	seen_field("last seen", &c->last_seen);
+	seen_field("fixed", &c->fixed);
+	print_counts(c);
+	if (c->n_by == 1)
+		print_own(s, l, c, c->by[0]);
+	list_field("also found by", &c->targets, LEDGER_TARGETS);
+	list_field("aliases", &c->aliases, ARTIFACTS_SHOWN);
+	field("likely same as", c->similar);
+	field("issue", c->issue_url);
+	field("note", c->note);
+	for (size_t i = 0; c->n_by > 1 && i < c->n_by; i++)
+		print_entry(s, l, c, c->by[i]);
+}
+
+/* --- its report ----------------------------------------------------------- */
+
+/* A crash of an older ledger, or one that was merged, may have none: "". */
+static int read_report(const struct state *s, const struct known_crash *c, char **ret,
+		       size_t *ret_n)
+{
+	struct err e;
+	int r =
+	    vault_read(s->dirfd, slice_of(c->signature), c->fuzzer, VAULT_REPORT, ret, ret_n, &e);
+
+	if (r == -ENOENT) {
+		*ret = NULL;
+		*ret_n = 0;
+		return EXIT_DONE;
+	}
+	return r < 0 ? fail(EXIT_MACHINE, "%s", e.msg) : EXIT_DONE;
+}
+
+static int print_text(const struct show_args *a, const struct ledger *l,
+		      const struct known_crash *c, const struct known_crash *of)
+{
+	_autofree_ char *text = NULL;
+	char line[CRASH_LINE];
+	size_t n;
+	int r;
+
+	print_facts(a->session.state, l, c);
+	r = read_report(a->session.state, of, &text, &n);
+	if (r != EXIT_DONE || n == 0)
+		return r;
+	printf("\nreport%s%s ('>': frames of the application)\n", c->n_by > 1 ? " of " : "",
+	       c->n_by > 1 ? crash_line(of->fuzzer, line) : "");
+	return crash_print_marked((struct slice){text, n}, of->fuzzer);
+}
+
+static int report_json(const char *text, size_t n, const char *target, json_t **ret, struct err *e)
+{
+	struct crash_options o = {.target = target};
+	struct crash_report report;
+	int r = crash_parse((struct slice){text, n}, &o, &report, e);
+
+	if (r == 0) {
+		r = crash_report_json(&report, ret, e);
+		crash_report_done(&report);
+	}
+	return r;
+}
+
+/* Why each input that cannot be run cannot. */
+static json_t *unusable_json(const struct state *s, const struct known_crash *c)
+{
+	json_t *all = json_array();
+	char line[CRASH_LINE]; /* a cut text need not be UTF-8 */
+	struct err e;
+
+	for (size_t k = 0; all && k < c->n_by * LEDGER_INPUT_; k++) {
+		const struct known_crash *t = c->by[k / LEDGER_INPUT_];
+		enum ledger_input i = k % LEDGER_INPUT_;
+
+		if (*ledger_input_path(t, i) && ledger_input_check(s->dirfd, t, i, &e) < 0 &&
+		    json_array_append_new(all, json_string(crash_line(e.msg, line))) < 0) {
+			json_decref(all);
+			return NULL;
+		}
+	}
+	return all;
+}
+
+static int set_origin(json_t *one, const json_t *meta)
+{
+	static const char *const keys[] = {"label", "corpus", "build"};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (json_is_string(json_object_get(meta, keys[i])))
+			r = json_object_set(one, keys[i], json_object_get(meta, keys[i]));
+	return r;
+}
+
+static int print_json(const struct show_args *a, const struct ledger *l,
+		      const struct known_crash *c, const struct known_crash *of)
+{
+	_autojson_ json_t *all = NULL, *one = NULL, *report = json_null();
+	_autojson_ json_t *meta = origin_of(a->session.state, of);
+	_autofree_ char *text = NULL;
+	struct err e;
+	size_t n;
+	int r = read_report(a->session.state, of, &text, &n);
+
+	if (r != EXIT_DONE)
+		return r;
+	r = crash_json_all(l, &all, &e);
+	if (r == 0)
+		r = crash_json_one(all, c->signature, &one, &e);
+	if (r == 0 && n > 0)
+		r = report_json(text, n, of->fuzzer, &report, &e);
+	if (r == 0 &&
+	    (json_object_set(one, "report", report) < 0 || set_origin(one, meta) < 0 ||
+	     json_object_set_new(one, "unusable", unusable_json(a->session.state, c)) < 0))
+		r = err_set(&e, ENOMEM, "build JSON");
+	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : answer_print(one);
+}
+
+static int show(struct show_args *a, const char *name)
+{
+	const struct known_crash *c = NULL, *of = NULL;
+	struct ledger *l = NULL;
+	char line[CRASH_LINE];
+	int r = session_load(&a->session);
+
+	if (r == EXIT_DONE)
+		r = session_read(&a->session);
+	if (r == EXIT_DONE)
+		r = crash_ledger(a->session.state, &l);
+	if (r == EXIT_DONE)
+		r = crash_find(l, name, &c);
+	if (r == EXIT_DONE)
+		of = a->target ? ledger_entry(c, a->target) : c->by[c->lead];
+	if (r == EXIT_DONE && !of)
+		r = fail(EXIT_USAGE, "crash %s: target '%s' did not find it",
+			 crash_line(c->signature, line), a->target);
+	if (r == EXIT_DONE && of)
+		r = a->json ? print_json(a, l, c, of) : print_text(a, l, c, of);
+	ledger_free(l);
+	return r;
+}
+
+int command_crash_show(int argc, char **argv)
+{
+	struct show_args a = {0};
+	int at = options_parse(argc, argv, "crash show [OPTION]... CRASH", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (argc - at != 1)
+		return fail(EXIT_USAGE, "crash show: give one crash (fuzzcell crash list)");
+	r = show(&a, argv[at]);
+	session_close(&a.session);
+	return r;
+}

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What waits in triage/<target>/ becomes crashes, without fuzzing. */
+#include "runner/schedule/triage.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "base/units.h"
+#include "runner/command/common/answer.h"
+#include "runner/command/common/cells.h"
+#include "runner/command/common/pace.h"
+#include "runner/command/crash/crash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define NO_BUDGET (365 * UINT64_C(86400) * USEC_PER_SEC)
+enum { PART_LEAST = 16 }; /* artifacts, in each of several parts */
+
+struct triage_all;
+
+/* A target with artifacts that wait.  Several triages work off parts of its queue.  Then one makes
+ * the inputs of its crashes smaller. */
+struct queue {
+	const struct plan_entry *target;
+	struct triage_parts parts;
+	unsigned begun, active; /* parts */
+	uint64_t until_us;	/* clock_mono_us(): its time is over */
+	bool shrinks;		/* the last step has begun */
+	struct triage_sum sum;
+};
+
+/* A place for the cells of one part. */
+struct place {
+	struct triage_all *all;
+	size_t index; /* whose user its cells get */
+	struct queue *queue;
+	struct triage *triage; /* NULL: free */
+};
+
+struct triage_all {
+	struct session session;
+	const char *workers;
+	const char *commit;
+	uint64_t time_us; /* of a target; 0: as long as it takes */
+	struct cells cells;
+	struct books *books;
+	struct triage_env env;
+	char run[64], last_commit[128];
+	struct place *places;
+	size_t next;	    /* of the plan */
+	uint64_t waiting;   /* targets from there on with artifacts */
+	uint64_t artifacts; /* that waited in the beginning */
+	struct pace pace;
+	struct queue *open; /* not all of its parts are begun; NULL: none */
+	unsigned active;    /* places that are taken */
+	struct triage_sum sum;
+	bool failed; /* something was not done */
+	bool json;
+	json_t *targets, *others; /* the answer's: what came of each; queues of no target */
+};
+
+static const struct option_spec specs[] = {
+    COMMON_OPTIONS,
+    {"workers", "N", "cells at once (default: one a CPU)"},
+    {"time", "TIME", "give each target so long (default: as long as it takes)"},
+    {"commit", "SHA", "what the targets were built from (default: as of the last run)"},
+    {"json", NULL, "print JSON"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct triage_all *a = arg;
+
+	if (strcmp(name, "workers") == 0) {
+		a->workers = value;
+	} else if (strcmp(name, "commit") == 0) {
+		a->commit = value;
+	} else if (strcmp(name, "json") == 0) {
+		a->json = true;
+	} else if (strcmp(name, "time") == 0) {
+		if (!units_parse_time(slice_of(value), &a->time_us) || a->time_us == 0) {
+			(void)fail(EXIT_USAGE,
+				   "crash triage: --time: '%s' is not a time (\"30s\", \"10m\")",
+				   value);
+			return false;
+		}
+	} else {
+		return common_take(&a->session.common, name, value);
+	}
+	return true;
+}
+
+/* --- what waits ----------------------------------------------------------- */
+
+static bool is_planned(const struct triage_all *a, const char *target)
+{
+	for (size_t i = 0; i < a->session.plan.n; i++)
+		if (strcmp(a->session.plan.v[i].target->name, target) == 0)
+			return true;
+	return false;
+}
+
+/* Nothing waits unsaid: not even for targets that are no more. */
+static void say_others(const struct triage_all *a)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(a->session.state->dirfd, "triage");
+	const struct dirent *ent;
+	char name[CRASH_LINE], text[UNITS_OF_MAX];
+
+	while (d && (ent = sys_readdir(d))) {
+		uint64_t n = state_waiting(a->session.state, ent->d_name);
+
+		if (n == 0 || is_planned(a, ent->d_name))
+			continue;
+		printf("%s: %s, but there is no such target here\n", crash_line(ent->d_name, name),
+		       units_of(n, "artifact waits", "artifacts wait", text));
+		(void)json_array_append_new(a->others, json_pack("{s:o, s:I}", "target",
+								 answer_text(ent->d_name), "left",
+								 (json_int_t)n));
+	}
+}
+
+/* --- the work ------------------------------------------------------------- */
+
+static void fill(struct triage_all *a);
+static void on_done(void *arg, const struct triage_sum *sum);
+
+/* Artifacts of crashes that were known. */
+static uint64_t known_of(const struct triage_sum *s)
+{
+	uint64_t other = s->found + s->regressed + s->dismissed;
+
+	return s->artifacts > other ? s->artifacts - other : 0;
+}
+
+static json_t *sum_json(const struct plan_entry *p, const struct triage_sum *s)
+{
+	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "target",
+			 answer_text(p->target->name), "artifacts", (json_int_t)s->artifacts, "new",
+			 (json_int_t)s->found, "regressed", (json_int_t)s->regressed, "known",
+			 (json_int_t)known_of(s), "dismissed", (json_int_t)s->dismissed, "flaky",
+			 (json_int_t)s->flaky, "minimized", (json_int_t)s->shrunk, "replays",
+			 (json_int_t)s->trials, "left", (json_int_t)s->left, "note",
+			 answer_text(s->note));
+}
+
+/* "uaf_fuzzer: 7 artifacts: 1 new crash, 6 of known crashes; 1 input made smaller; 40 replays" */
+static void print_sum(const struct plan_entry *p, const struct triage_sum *s)
+{
+	const struct {
+		const char *before;
+		uint64_t n;
+		const char *one, *more;
+	} parts[] = {
+	    {": ", s->found, "new crash", "new crashes"},
+	    {", ", s->regressed, "crash came back", "crashes came back"},
+	    {", ", known_of(s), "of a known crash", "of known crashes"},
+	    {", ", s->dismissed, "is no failure", "are no failures"},
+	    {"; of all, ", s->flaky, "hardly reproducible", "hardly reproducible"},
+	    {"; ", s->shrunk, "input made smaller", "inputs made smaller"},
+	};
+	char note[CRASH_LINE], text[UNITS_OF_MAX];
+	bool first = true;
+
+	printf("%s: %s", p->target->name, units_of(s->artifacts, "artifact", "artifacts", text));
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i].n == 0)
+			continue;
+		printf("%s%s", first && *parts[i].before == ',' ? ": " : parts[i].before,
+		       units_of(parts[i].n, parts[i].one, parts[i].more, text));
+		first = false;
+	}
+	printf("; %s\n", units_of(s->trials, "replay", "replays", text));
+	if (s->left)
+		printf("%s: %s%s%s\n", p->target->name,
+		       units_of(s->left, "artifact still waits", "artifacts still wait", text),
+		       *s->note ? ": " : "", crash_line(s->note, note));
+	else if (*s->note)
+		printf("%s: %s\n", p->target->name, crash_line(s->note, note));
+}
+
+static void add(struct triage_sum *to, const struct triage_sum *s)
+{
+	to->artifacts += s->artifacts;
+	to->found += s->found;
+	to->regressed += s->regressed;
+	to->dismissed += s->dismissed;
+	to->flaky += s->flaky;
+	to->shrunk += s->shrunk;
+	to->trials += s->trials;
+	to->left = s->left; /* of the whole queue */
+	if (!*to->note)
+		memcpy(to->note, s->note, sizeof(to->note));
+}
+
+static int start(struct place *p, struct queue *q, unsigned stages, struct err *e)
+{
+	struct triage_all *a = p->all;
+	uint64_t now = clock_mono_us();
+	_autofree_ char *work = sys_asprintf("%s/%zu", a->cells.path, p->index);
+	struct triage_spec s = {
+	    .target = q->target->target,
+	    .cfg = &q->target->cfg,
+	    .index = p->index,
+	    .stages = stages,
+	    .budget_us = q->until_us > now ? q->until_us - now : 0,
+	    .work = work,
+	    .parts = &q->parts,
+	    .part = q->begun,
+	    .done = on_done,
+	    .arg = p,
+	};
+
+	if (!work)
+		return err_sys(e, "allocate a path");
+	if (sys_mkdirat(AT_FDCWD, work, 0755) < 0 && errno != EEXIST)
+		return err_sys(e, "make directory '%s'", work);
+	p->queue = q;
+	return triage_start(&a->env, &s, &p->triage, e);
+}
+
+static void conclude_queue(struct triage_all *a, struct queue *q)
+{
+	print_sum(q->target, &q->sum);
+	(void)json_array_append_new(a->targets, sum_json(q->target, &q->sum));
+	a->sum.artifacts += q->sum.artifacts;
+	a->sum.found += q->sum.found;
+	a->sum.left += q->sum.left;
+	a->failed = a->failed || *q->sum.note;
+	free(q);
+}
+
+/* Returns false after an error, which it prints. */
+static bool begin(struct place *p, struct queue *q, unsigned stages)
+{
+	struct triage_all *a = p->all;
+	struct err e;
+
+	if (start(p, q, stages, &e) < 0) {
+		(void)fail(EXIT_INTERNAL, "%s: %s", q->target->target->name, e.msg);
+		p->triage = NULL;
+		a->failed = true;
+		return false;
+	}
+	q->active++;
+	a->active++;
+	return true;
+}
+
+/* After the last of several parts, one triage makes the inputs of the crashes smaller. */
+static bool shrinks(struct place *p, struct queue *q)
+{
+	if (q->parts.n == 1 || q->shrinks || cells_stopped(&p->all->cells))
+		return false;
+	q->shrinks = true;
+	return begin(p, q, TRIAGE_SHRINK);
+}
+
+static void on_done(void *arg, const struct triage_sum *sum)
+{
+	struct place *p = arg;
+	struct triage_all *a = p->all;
+	struct queue *q = p->queue;
+
+	add(&q->sum, sum);
+	p->triage = NULL;
+	q->active--;
+	a->active--;
+	if (q == a->open && cells_stopped(&a->cells))
+		a->open = NULL;
+	if (q != a->open && q->active == 0 && !shrinks(p, q))
+		conclude_queue(a, q);
+	fill(a);
+}
+
+static struct place *free_place(struct triage_all *a)
+{
+	for (unsigned i = 0; i < a->cells.workers; i++)
+		if (!a->places[i].triage)
+			return &a->places[i];
+	return NULL;
+}
+
+/* The places that the other targets leave, and no part of only a few artifacts. */
+static unsigned parts_for(const struct triage_all *a, uint64_t waiting)
+{
+	uint64_t share = a->waiting ? a->cells.workers / a->waiting : 1;
+	uint64_t most = (waiting + PART_LEAST - 1) / PART_LEAST;
+
+	share = share < most ? share : most;
+	return share ? (unsigned)share : 1;
+}
+
+/* The queue with a part that no place has; NULL: there is none. */
+static struct queue *next_queue(struct triage_all *a)
+{
+	struct plan *plan = &a->session.plan;
+
+	while (!a->open && a->next < plan->n) {
+		const struct plan_entry *t = &plan->v[a->next++];
+		uint64_t waiting = state_waiting(a->session.state, t->target->name);
+
+		if (waiting == 0)
+			continue;
+		a->open = sys_calloc(1, sizeof(*a->open));
+		if (!a->open) {
+			(void)fail(EXIT_INTERNAL, "%s: out of memory", t->target->name);
+			a->failed = true;
+			continue;
+		}
+		a->open->target = t;
+		a->open->until_us = clock_mono_us() + (a->time_us ? a->time_us : NO_BUDGET);
+		a->open->parts.n = parts_for(a, waiting);
+		a->waiting -= a->waiting > 0;
+	}
+	return a->open;
+}
+
+/* The next part of it. */
+static void begin_part(struct triage_all *a, struct place *p, struct queue *q)
+{
+	bool begun = begin(p, q, q->parts.n == 1 ? TRIAGE_QUEUE | TRIAGE_SHRINK : TRIAGE_QUEUE);
+
+	if (++q->begun < q->parts.n)
+		return;
+	a->open = NULL;
+	if (!begun && q->active == 0)
+		conclude_queue(a, q);
+}
+
+static void fill(struct triage_all *a)
+{
+	struct place *p;
+	struct queue *q;
+
+	while (!cells_stopped(&a->cells) && (p = free_place(a)) && (q = next_queue(a)))
+		begin_part(a, p, q);
+	if (a->active == 0)
+		loop_stop(a->cells.trial.exec.loop);
+}
+
+/* Of targets; *ret_artifacts: theirs. */
+static uint64_t count_waiting(const struct triage_all *a, uint64_t *ret_artifacts)
+{
+	const struct plan *plan = &a->session.plan;
+	uint64_t n = 0;
+
+	*ret_artifacts = 0;
+	for (size_t i = 0; i < plan->n; i++) {
+		uint64_t waiting = state_waiting(a->session.state, plan->v[i].target->name);
+
+		n += waiting > 0;
+		*ret_artifacts += waiting;
+	}
+	return n;
+}
+
+static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
+{
+	const struct triage_all *a = arg;
+	uint64_t left;
+
+	(void)count_waiting(a, &left);
+	*ret_of = a->artifacts;
+	*ret_done = left < a->artifacts ? a->artifacts - left : 0;
+}
+
+static void on_stop(void *arg)
+{
+	struct triage_all *a = arg;
+
+	for (unsigned i = 0; i < a->cells.workers; i++)
+		if (a->places[i].triage)
+			triage_stop(a->places[i].triage);
+}
+
+/* --- around it ------------------------------------------------------------ */
+
+/* What was found belongs to the run that found it: the last one that there was. */
+static void name_run(struct triage_all *a)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(a->session.state->dirfd, "logs");
+	const struct dirent *ent;
+
+	snprintf(a->run, sizeof(a->run), "triage");
+	for (bool any = false; d && (ent = sys_readdir(d));)
+		if (ent->d_name[0] >= '0' && ent->d_name[0] <= '9' && strlen(ent->d_name) < 32 &&
+		    (!any || strcmp(ent->d_name, a->run) > 0)) {
+			snprintf(a->run, sizeof(a->run), "%.31s", ent->d_name);
+			any = true;
+		}
+}
+
+static void name_commit(struct triage_all *a)
+{
+	_autofree_ char *text = NULL;
+	struct err e;
+	size_t n;
+
+	if (a->commit || fs_read(a->session.state->dirfd, "last_run_commit", sizeof(a->last_commit),
+				 &text, &n, &e) < 0)
+		return;
+	snprintf(a->last_commit, sizeof(a->last_commit), "%s", text);
+	a->last_commit[strcspn(a->last_commit, "\r\n")] = '\0';
+	a->commit = *a->last_commit ? a->last_commit : NULL;
+}
+
+static int work(struct triage_all *a)
+{
+	struct err e;
+
+	a->places = sys_calloc(a->cells.workers, sizeof(*a->places));
+	if (!a->places)
+		return fail(EXIT_INTERNAL, "out of memory");
+	for (unsigned i = 0; i < a->cells.workers; i++)
+		a->places[i] = (struct place){.all = a, .index = i};
+	a->env = (struct triage_env){.trial = a->cells.trial,
+				     .books = a->books,
+				     .state = a->session.state,
+				     .run = a->run,
+				     .commit = a->commit};
+	a->waiting = count_waiting(a, &a->artifacts);
+	a->pace =
+	    (struct pace){.look = look, .arg = a, .what = "crash triage", .unit = "artifacts"};
+	if (pace_begin(&a->pace, a->cells.trial.exec.loop, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	a->active = 1; /* fill() before the loop runs must not stop it */
+	fill(a);
+	if (--a->active == 0)
+		return EXIT_DONE;
+	return cells_run(&a->cells, on_stop, a);
+}
+
+static int conclude(struct triage_all *a, json_t **ret)
+{
+	char artifacts[UNITS_OF_MAX], crashes[UNITS_OF_MAX], left[UNITS_OF_MAX];
+
+	say_others(a);
+	*ret = json_pack("{s:I, s:I, s:I, s:O, s:O}", "artifacts", (json_int_t)a->sum.artifacts,
+			 "new", (json_int_t)a->sum.found, "left", (json_int_t)a->sum.left,
+			 "targets", a->targets, "not_here", a->others);
+	printf("%s triaged, %s, %s\n",
+	       units_of(a->sum.artifacts, "artifact", "artifacts", artifacts),
+	       units_of(a->sum.found, "new crash", "new crashes", crashes),
+	       units_of(a->sum.left, "still waits", "still wait", left));
+	return a->failed || a->sum.left ? EXIT_NOT_FUZZED : EXIT_DONE;
+}
+
+static int triage(struct triage_all *a, json_t **ret)
+{
+	int r = session_open(&a->session);
+	char warning[300];
+	struct err e;
+
+	if (r == EXIT_DONE)
+		r = cells_open(&a->cells, &a->session, "triage");
+	if (r != EXIT_DONE)
+		return r;
+	name_run(a);
+	name_commit(a);
+	if (books_open(a->session.machine.loop, a->session.state, NULL, &a->books, warning, &e) < 0)
+		return fail(EXIT_MACHINE, "%s", e.msg);
+	if (*warning)
+		warn("%s", warning);
+	r = work(a);
+	return r == EXIT_DONE ? conclude(a, ret) : r;
+}
+
+int command_crash_triage(int argc, char **argv)
+{
+	struct triage_all a = {0};
+	int at = options_parse(argc, argv, "crash triage [OPTION]...", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	json_t *j = NULL;
+	int begun, r;
+
+	if (at < 0)
+		return -1 - at;
+	if (at < argc)
+		return fail(EXIT_USAGE, "crash triage: unexpected '%s'", argv[at]);
+	begun = answer_begin(a.json);
+	a.targets = json_array();
+	a.others = json_array();
+	r = session_load(&a.session);
+	if (r == EXIT_DONE)
+		r = session_set(&a.session, "run.workers", a.workers, "--workers");
+	if (r == EXIT_DONE)
+		r = session_recall(&a.session);
+	if (r == EXIT_DONE)
+		r = session_plan(&a.session);
+	if (r == EXIT_DONE)
+		r = triage(&a, &j);
+	pace_end(&a.pace);
+	books_close(a.books);
+	free(a.places);
+	cells_close(&a.cells);
+	session_close(&a.session);
+	json_decref(a.targets);
+	json_decref(a.others);
+	return answer_end(begun, j, r);
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is wrong with the machine, the service and the targets, and what to do. */
+#include "runner/command/doctor/doctor.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/build/build.h"
+#include "runner/command/escape.h"
+#include "runner/command/tell.h"
+#include "runner/control/client.h"
+#include "runner/survey/survey.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GONE_S = 30 * 86400, IS_MAX = 4096 };
+#define LIVE_US (2 * USEC_PER_SEC)
+
+struct doctor {
+	struct session session;
+	bool json;
+	char **names; /* of targets; those that are asked about */
+	int n_names;
+	bool listed; /* targets were looked for, and what there is is known */
+	struct survey_opts opts;
+	struct survey survey;
+	json_t *live;	/* what a living run answers, or NULL */
+	json_t *report; /* {"machine": ..., "service": ..., "targets": [...]} */
+};
+
+static const struct option_spec specs[] = {
+    COMMON_OPTIONS,
+    {"json", NULL, "print JSON"},
+    COLOR_OPTION,
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct doctor *d = arg;
+
+	if (strcmp(name, "color") == 0)
+		return color_take("doctor", value);
+	if (strcmp(name, "json") != 0)
+		return common_take(&d->session.common, name, value);
+	d->json = true;
+	return true;
+}
+
+int doctor_add(json_t *all, const char *code, enum health_severity s, const char *reason,
+	       const char *advice, struct err *e)
+{
+	json_t *f = json_pack("{s:n, s:s, s:s, s:s+, s:s}", "target", "code", code, "severity",
+			      health_severity_name(s), "reason", reason, "", "advice", advice);
+
+	if (!f || json_array_append_new(all, f) < 0)
+		return err_set(e, ENOMEM, "build JSON");
+	return 0;
+}
+
+static enum health_severity severity_of(const json_t *part)
+{
+	const char *name = json_string_value(json_object_get(part, "severity"));
+	unsigned s = HEALTH_SEVERITY_;
+
+	while (s-- > 0)
+		if (name && strcmp(name, health_severity_name(s)) == 0)
+			return s;
+	return HEALTH_OK;
+}
+
+static enum health_severity worst_of(const json_t *list)
+{
+	enum health_severity worst = HEALTH_OK;
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		enum health_severity s = severity_of(json_array_get(list, i));
+
+		worst = s > worst ? s : worst;
+	}
+	return worst;
+}
+
+/* --- machine and service ----------------------------------------------------------- */
+
+static int add_machine(struct doctor *d, struct err *e)
+{
+	_autojson_ json_t *findings = json_array();
+	_autobuf_ struct buf is = BUF_INIT(IS_MAX);
+	int r = findings ? doctor_machine(&d->session, findings, &is, e)
+			 : err_set(e, ENOMEM, "build JSON");
+
+	if (r == 0 && json_object_set_new(d->report, "machine",
+					  json_pack("{s:s, s:s, s:O}", "severity",
+						    health_severity_name(worst_of(findings)), "is",
+						    buf_str(&is), "findings", findings)) < 0)
+		r = err_set(e, ENOMEM, "build JSON");
+	return r;
+}
+
+static int add_service(struct doctor *d, struct err *e)
+{
+	struct health h;
+	json_t *j = NULL;
+	int r;
+
+	health_judge_service(&d->survey.service, &h);
+	r = health_json(&h, NULL, &j, e);
+	if (r == 0 && json_object_set_new(d->report, "service", j) < 0)
+		r = err_set(e, ENOMEM, "build JSON");
+	return r;
+}
+
+/* Names in the configuration that no target has. */
+static void find_unknown(struct doctor *d)
+{
+	const struct target_list *l = &d->session.common.targets;
+	_autofree_ const char **names = sys_calloc(l->n + 1, sizeof(*names));
+	struct health_service *s = &d->survey.service;
+	const char *glob;
+	size_t next = 0;
+
+	for (size_t i = 0; names && i < l->n; i++)
+		names[i] = l->v[i].name;
+	while (names && d->listed && l->n > 0 &&
+	       (glob = config_unused_glob(d->session.common.config, names, l->n, &next)))
+		if (s->unknown_n++ == 0)
+			s->unknown = glob;
+}
+
+/* --- targets ------------------------------------------------------------------------ */
+
+static bool is_wanted(const struct doctor *d, const char *name)
+{
+	const char *filter = d->session.common.filter;
+
+	if (filter && fnmatch(filter, name, 0) != 0)
+		return false;
+	for (int i = 0; i < d->n_names; i++)
+		if (strcmp(d->names[i], name) == 0)
+			return true;
+	return d->n_names == 0;
+}
+
+static const struct target *find_target(const struct doctor *d, const char *name)
+{
+	const struct target_list *l = &d->session.common.targets;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->v[i].name, name) == 0)
+			return &l->v[i];
+	return NULL;
+}
+
+static bool is_planned(const struct doctor *d, const struct target *t)
+{
+	for (size_t i = 0; i < d->session.plan.n; i++)
+		if (d->session.plan.v[i].target == t)
+			return true;
+	return false;
+}
+
+/* Those that no run had yet. */
+static int add_unseen(struct doctor *d, struct err *e)
+{
+	const struct target_list *l = &d->session.common.targets;
+	struct survey_target *t;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < l->n; i++)
+		if (!survey_find(&d->survey, l->v[i].name))
+			r = survey_add(&d->survey, &d->opts, l->v[i].name, &t, e);
+	return r;
+}
+
+static const json_t *live_stats(const struct doctor *d, const char *name)
+{
+	const json_t *all = json_object_get(d->live, "targets");
+
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		const json_t *t = json_array_get(all, i);
+		const char *is = json_string_value(json_object_get(t, "name"));
+
+		if (is && strcmp(is, name) == 0 &&
+		    (json_is_true(json_object_get(t, "fuzzed")) ||
+		     json_is_true(json_object_get(t, "done"))))
+			return t;
+	}
+	return NULL;
+}
+
+static int add_target(struct doctor *d, const struct survey_target *t, json_t *all, struct err *e)
+{
+	struct health_target facts = t->facts;
+	const struct target *found = find_target(d, t->name);
+	const json_t *live = live_stats(d, t->name);
+	struct health h;
+	json_t *j = NULL;
+	int r;
+
+	if (!is_wanted(d, t->name) || (found && !is_planned(d, found)) ||
+	    (d->listed && !found && d->opts.now > t->seen + GONE_S))
+		return 0;
+	if (d->listed)
+		facts.found = found ? HEALTH_YES : HEALTH_NO;
+	if (found)
+		facts.built = found->unbuilt ? HEALTH_NO : HEALTH_YES;
+	if (live) {
+		facts.stats = live;
+		facts.waited = false;
+	}
+	health_judge(&facts, &h);
+	r = health_json(&h, t->name, &j, e);
+	if (r == 0 && (json_object_set_new(j, "name", json_string(t->name)) < 0 ||
+		       json_array_append_new(all, j) < 0))
+		r = err_set(e, ENOMEM, "build JSON");
+	return r;
+}
+
+/* The worst first. */
+static int add_targets(struct doctor *d, struct err *e)
+{
+	_autojson_ json_t *all = json_array(), *sorted = json_array();
+	int r = add_unseen(d, e);
+
+	for (size_t i = 0; r == 0 && i < d->survey.n; i++)
+		r = add_target(d, &d->survey.v[i], all, e);
+	for (unsigned s = HEALTH_SEVERITY_; r == 0 && s-- > 0;)
+		for (size_t i = 0; i < json_array_size(all); i++)
+			if (severity_of(json_array_get(all, i)) == s)
+				json_array_append(sorted, json_array_get(all, i));
+	if (r == 0 && (json_array_size(sorted) != json_array_size(all) ||
+		       json_object_set(d->report, "targets", sorted) < 0))
+		r = err_set(e, ENOMEM, "build JSON");
+	return r;
+}
+
+/* --- all of it ----------------------------------------------------------------------- */
+
+static bool is_told(void *arg, const char *place)
+{
+	return tell_knows(arg, place);
+}
+
+/* What was printed already, said in the report, too. */
+static int add_unlisted(struct doctor *d, int status, struct err *e)
+{
+	json_t *service = json_object_get(d->report, "service");
+
+	if (status == EXIT_DONE)
+		return 0;
+	if (json_object_set_new(service, "severity", json_string("error")) < 0)
+		return err_set(e, ENOMEM, "build JSON");
+	return doctor_add(json_object_get(service, "findings"), "discovery", HEALTH_ERROR,
+			  "the targets could not be found", "fuzzcell list says why", e);
+}
+
+/* Reports the builds that run as root, and those that no user may run. */
+static int add_builds(struct doctor *d, struct err *e)
+{
+	json_t *service = json_object_get(d->report, "service");
+	json_t *all = json_object_get(service, "findings");
+	size_t n;
+	const struct config_source *v = config_sources(d->session.common.config, &n);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		char reason[ESCAPE_MAX], text[ESCAPE_MAX + 40];
+		bool root = false;
+		struct err why;
+		int x = build_wanted(&v[i]) ? build_check(&v[i], &root, &why) : 0;
+
+		if (x == -EPERM)
+			r = doctor_add(all, "build-refused", HEALTH_ERROR, escape(why.msg, reason),
+				       "chown, or \"build_as_root\": true (docs/discovery.md)", e);
+		if (x != 0 || !root)
+			continue;
+		(void)snprintf(text, sizeof(text), "the build of %s runs as root",
+			       escape(v[i].path, reason));
+		r = doctor_add(all, "build-as-root", HEALTH_WARNING, text,
+			       "give the tree to a user of its own (chown -R), and remove "
+			       "\"build_as_root\"",
+			       e);
+	}
+	if (r == 0 && json_object_set_new(service, "severity",
+					  json_string(health_severity_name(worst_of(all)))) < 0)
+		r = err_set(e, ENOMEM, "build JSON");
+	return r;
+}
+
+static int examine(struct doctor *d, int listing, struct err *e)
+{
+	const struct state *state = d->session.state; /* NULL: nothing was run yet */
+	int r = state ? survey_read(state, &d->opts, &d->survey, e) : 0;
+	struct err none;
+
+	if (r < 0)
+		return r;
+	if (state && control_status(state->dirfd, LIVE_US, &d->live, &none) < 0)
+		d->live = NULL; /* no run lives, or it does not answer */
+	find_unknown(d);
+	if (json_object_set_new(d->report, "live", json_boolean(d->live != NULL)) < 0)
+		return err_set(e, ENOMEM, "build JSON");
+	r = add_machine(d, e);
+	if (r == 0)
+		r = add_service(d, e);
+	if (r == 0)
+		r = add_builds(d, e);
+	if (r == 0)
+		r = add_unlisted(d, listing, e);
+	return r == 0 ? add_targets(d, e) : r;
+}
+
+static int check_names(const struct doctor *d)
+{
+	const json_t *targets = json_object_get(d->report, "targets");
+
+	for (int i = 0; i < d->n_names; i++) {
+		bool known = false;
+
+		for (size_t k = 0; k < json_array_size(targets); k++)
+			known |= strcmp(json_string_value(
+					    json_object_get(json_array_get(targets, k), "name")),
+					d->names[i]) == 0;
+		if (!known)
+			return fail(EXIT_USAGE, "doctor: no target is called '%s' (fuzzcell list)",
+				    d->names[i]);
+	}
+	return EXIT_DONE;
+}
+
+static int print(const struct doctor *d)
+{
+	_autofree_ char *text = NULL;
+	struct err e;
+
+	if (!d->json) {
+		doctor_print(d->report);
+		return EXIT_DONE;
+	}
+	if (json_print(d->report, 2, &text, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	puts(text);
+	return EXIT_DONE;
+}
+
+static int verdict(const struct doctor *d)
+{
+	if (severity_of(json_object_get(d->report, "machine")) == HEALTH_ERROR ||
+	    severity_of(json_object_get(d->report, "service")) == HEALTH_ERROR)
+		return EXIT_MACHINE;
+	return worst_of(json_object_get(d->report, "targets")) == HEALTH_ERROR ? EXIT_NOT_FUZZED
+									       : EXIT_DONE;
+}
+
+static int doctor(struct doctor *d)
+{
+	const struct config *c = d->session.common.config;
+	size_t sources;
+	struct err e;
+	int r, listing = EXIT_DONE;
+
+	d->opts = (struct survey_opts){
+	    .now = clock_real_us() / USEC_PER_SEC,
+	    .silent_s = config_outbox(c)->silent_us / USEC_PER_SEC,
+	    .late_s = config_outbox(c)->alarm_us / USEC_PER_SEC,
+	    .disk_reserve = config_run(c)->disk_reserve,
+	    .told = is_told,
+	    .arg = d->session.common.config,
+	};
+	(void)config_sources(c, &sources);
+	if (sources > 0 || d->session.common.targets_dir) {
+		listing = session_find(&d->session);
+		d->listed = listing == EXIT_DONE;
+	}
+	d->report = json_pack("{s:i}", "v", 1);
+	if (!d->report || examine(d, listing, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", d->report ? e.msg : "out of memory");
+	r = check_names(d);
+	if (r == EXIT_DONE)
+		r = print(d);
+	return r == EXIT_DONE ? verdict(d) : r;
+}
+
+int command_doctor(int argc, char **argv)
+{
+	struct doctor d = {0};
+	int at = options_parse(argc, argv, "doctor [OPTION]... [TARGET]...", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &d);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	d.names = argv + at;
+	d.n_names = argc - at;
+	r = session_load(&d.session);
+	if (r == EXIT_DONE)
+		r = session_look(&d.session);
+	if (r == EXIT_DONE)
+		r = doctor(&d);
+	survey_done(&d.survey);
+	json_decref(d.live);
+	json_decref(d.report);
+	session_close(&d.session);
+	return r;
+}

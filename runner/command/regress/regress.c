@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs what is known, without fuzzing: what a pull request would run. */
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "base/units.h"
+#include "runner/command/common/answer.h"
+#include "runner/command/common/cells.h"
+#include "runner/command/common/pace.h"
+#include "runner/command/crash/crash.h"
+#include "runner/command/regress/result.h"
+#include "runner/schedule/task.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct regress {
+	struct session session;
+	const char *workers, *commit;
+	uint64_t time_us; /* for all targets; 0: as long as it takes */
+	bool all, allow_known, json;
+	struct ledger *ledger;
+	struct cells cells;
+
+	struct regress_target *targets; /* one an entry of the plan */
+	size_t at;
+	struct regress_inputs inputs; /* of that one */
+	char *dir;		      /* where they are */
+	struct replay *replay;
+	struct source *end; /* of its time */
+	uint64_t end_us;    /* of all targets' */
+	struct pace pace;
+	bool laying;
+};
+
+static const struct option_spec specs[] = {
+    COMMON_OPTIONS,
+    {"time", "TIME",
+     "end after so long, and report what was not run (default: as long as it takes)"},
+    {"all", NULL, "also spare inputs of the corpus: the others reach the same without them"},
+    {"workers", "N", "cells at once (default: one a CPU)"},
+    {"commit", "SHA", "what the targets were built from, for crashes that come back"},
+    {"allow-known", NULL, "open crashes that are known do not count, but those that came back"},
+    {"json", NULL, "print JSON"},
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct regress *a = arg;
+
+	if (strcmp(name, "time") == 0) {
+		if (!units_parse_time(slice_of(value), &a->time_us) || a->time_us == 0) {
+			(void)fail(EXIT_USAGE,
+				   "regress: --time: '%s' is not a time (\"30s\", \"10m\")", value);
+			return false;
+		}
+	} else if (strcmp(name, "all") == 0)
+		a->all = true;
+	else if (strcmp(name, "workers") == 0)
+		a->workers = value;
+	else if (strcmp(name, "commit") == 0)
+		a->commit = value;
+	else if (strcmp(name, "allow-known") == 0)
+		a->allow_known = true;
+	else if (strcmp(name, "json") == 0)
+		a->json = true;
+	else
+		return common_take(&a->session.common, name, value);
+	return true;
+}
+
+static const struct plan_entry *entry(const struct regress *a)
+{
+	return &a->session.plan.v[a->at];
+}
+
+/* --- one target after the other ------------------------------------------- */
+
+static const char no_time[] = "the time was over (--time)";
+
+static void lay_next(struct regress *a);
+
+static void finish_target(struct regress *a, const char *why)
+{
+	struct regress_target *t = &a->targets[a->at];
+
+	if (why && !*t->why)
+		snprintf(t->why, sizeof(t->why), "%.299s", why);
+	source_remove(a->end);
+	a->end = NULL;
+	pace_end(&a->pace);
+	regress_sort(t);
+	regress_print_target(t, stdout);
+	regress_inputs_done(&a->inputs);
+	free(a->dir);
+	a->dir = NULL;
+	a->at++;
+	lay_next(a);
+}
+
+static const char *input_name(void *arg, size_t input)
+{
+	const struct regress *a = arg;
+
+	return a->inputs.v[input].name;
+}
+
+/* A known crash was seen once more: one that was fixed is regressed from now on. */
+static int note_sighting(struct regress *a, const struct known_crash *c, struct err *e)
+{
+	struct crash_sighting s = {
+	    .signature = c->signature,
+	    .target = entry(a)->target->name,
+	    .commit = a->commit,
+	    .time = clock_real_us() / USEC_PER_SEC,
+	    .by_hand = true,
+	};
+	struct ledger_noted n;
+
+	return ledger_note(a->ledger, &s, &n, e);
+}
+
+/* However many of its inputs fail, a crash was seen once. */
+static bool is_first(const struct regress_target *t)
+{
+	const char *last = t->failed[t->n_failed - 1].signature;
+
+	for (size_t i = 0; i + 1 < t->n_failed; i++)
+		if (strcmp(t->failed[i].signature, last) == 0)
+			return false;
+	return true;
+}
+
+static void on_failed(void *arg, const struct replay_failure *f)
+{
+	struct regress *a = arg;
+	struct regress_target *t = &a->targets[a->at];
+	const struct known_crash *c = NULL;
+	struct err e;
+	int r = regress_note(t, &a->inputs.v[f->input], f, a->ledger, &c, &e);
+
+	if (r == 0 && c && is_first(t))
+		r = note_sighting(a, c, &e);
+	if (r == 0 && c)
+		r = ledger_reproduced(a->ledger, c->signature, c->fuzzer,
+				      a->inputs.v[f->input].source, &e);
+	if (r < 0 && !*t->why)
+		snprintf(t->why, sizeof(t->why), "%.299s", e.msg);
+}
+
+static void on_replayed(void *arg, const struct replay_sum *sum)
+{
+	struct regress *a = arg;
+	struct regress_target *t = &a->targets[a->at];
+
+	a->replay = NULL;
+	t->sum = *sum;
+	t->ran = true;
+	finish_target(a, *sum->why ? sum->why : sum->stopped ? "stopped" : NULL);
+}
+
+/* --- its time ------------------------------------------------------------- */
+
+static void on_end(void *arg)
+{
+	struct regress *a = arg;
+
+	replay_stop(a->replay, no_time);
+}
+
+static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
+{
+	const struct regress *a = arg;
+
+	*ret_done = a->replay ? replay_begun(a->replay) : 0;
+	*ret_of = a->inputs.n;
+}
+
+/* What is left is shared alike: one target with many inputs leaves time for the others. */
+static int watch(struct regress *a, struct err *e)
+{
+	struct loop *l = a->cells.trial.exec.loop;
+	uint64_t now = clock_mono_us(), left = a->end_us > now ? a->end_us - now : 0;
+	int r;
+
+	a->pace =
+	    (struct pace){.look = look, .arg = a, .what = a->targets[a->at].name, .unit = "inputs"};
+	r = pace_begin(&a->pace, l, e);
+	if (r < 0 || !a->end_us)
+		return r;
+	return loop_add_timer(l, now + left / (a->session.plan.n - a->at), on_end, a, &a->end, e);
+}
+
+static void replay(struct regress *a)
+{
+	struct regress_target *t = &a->targets[a->at];
+	struct replay_spec s = {
+	    .work = a->cells.path,
+	    .target = entry(a)->target,
+	    .cfg = &entry(a)->cfg,
+	    .workers = a->cells.workers,
+	    .name = input_name,
+	    .n = a->inputs.n,
+	    .failed = on_failed,
+	    .done = on_replayed,
+	    .arg = a,
+	};
+	struct err e;
+
+	t->inputs = a->inputs.n;
+	for (size_t i = 0; i < a->inputs.n; i++)
+		t->from[a->inputs.v[i].from]++;
+	a->dir = sys_asprintf("%s/%s", a->cells.path, t->name);
+	s.dir = a->dir;
+	if (!a->dir)
+		finish_target(a, "out of memory");
+	else if (replay_start(&a->cells.trial, &s, &a->replay, &e) < 0)
+		finish_target(a, e.msg);
+	else if (watch(a, &e) < 0)
+		replay_stop(a->replay, e.msg);
+}
+
+/* In a child: what was laid for the last target goes first. */
+static int lay(void *arg, struct buf *out, struct err *e)
+{
+	const struct regress *a = arg;
+	struct regress_sources s = {
+	    .state = a->session.state, .ledger = a->ledger, .target = entry(a), .all = a->all};
+	struct regress_left left = {0};
+	int r = 0;
+
+	if (a->at > 0)
+		r = fs_remove_tree(a->cells.dirfd, a->targets[a->at - 1].name, e);
+	if (r == 0)
+		r = regress_inputs_lay(&s, a->cells.dirfd, entry(a)->target->name, &left, e);
+	return r == 0 ? buf_add(out, (struct slice){(const char *)&left, sizeof(left)}, e) : r;
+}
+
+static void on_laid(void *arg, struct slice result, const char *failed)
+{
+	struct regress *a = arg;
+	struct regress_target *t = &a->targets[a->at];
+	struct err e;
+
+	a->laying = false;
+	if (!failed && result.n != sizeof(t->left))
+		failed = "a task gave no result";
+	if (!failed)
+		memcpy(&t->left, result.p, sizeof(t->left));
+	if (failed)
+		finish_target(a, failed);
+	else if (cells_stopped(&a->cells))
+		finish_target(a, "stopped");
+	else if (regress_inputs_load(a->cells.dirfd, t->name, &a->inputs, &e) < 0)
+		finish_target(a, e.msg);
+	else
+		replay(a);
+}
+
+/* NULL: it can. */
+static const char *cannot_run(const struct regress *a)
+{
+	if (cells_stopped(&a->cells))
+		return "stopped";
+	return a->end_us && clock_mono_us() >= a->end_us ? no_time : entry(a)->target->unbuilt;
+}
+
+static void lay_next(struct regress *a)
+{
+	struct loop *l = a->cells.trial.exec.loop;
+	struct task *task;
+	struct err e;
+
+	for (; a->at < a->session.plan.n; a->at++) {
+		struct regress_target *t = &a->targets[a->at];
+		const char *why = cannot_run(a);
+
+		if (!why && task_start(l, lay, a, on_laid, a, &task, &e) == 0) {
+			a->laying = true;
+			return;
+		}
+		snprintf(t->why, sizeof(t->why), "%.299s", why ? why : e.msg);
+		if (!cells_stopped(&a->cells))
+			regress_print_target(t, stdout);
+	}
+	loop_stop(l);
+}
+
+static void on_stop(void *arg)
+{
+	struct regress *a = arg;
+
+	if (a->replay)
+		replay_stop(a->replay, NULL);
+}
+
+/* --- all of them ---------------------------------------------------------- */
+
+/* Whether the target is in this run, or need not be: the entry has no reproducer, or is ignored. */
+static bool is_here(const struct regress *a, const struct known_crash *entry)
+{
+	const struct known_crash *is =
+	    ledger_find_entry(a->ledger, entry->signature, entry->fuzzer);
+	bool here = !*entry->crash_file || (is ? is : entry)->state == LEDGER_IGNORED;
+
+	for (size_t k = 0; !here && k < a->session.plan.n; k++)
+		here = strcmp(a->session.plan.v[k].target->name, entry->fuzzer) == 0;
+	return here;
+}
+
+/* Reproducers of targets that are not here are not run: never unsaid. */
+static size_t say_others(const struct regress *a)
+{
+	size_t n = 0;
+
+	if (a->session.common.filter)
+		return 0;
+	for (size_t i = 0; i < ledger_count(a->ledger); i++) {
+		const struct known_crash *c = ledger_at(a->ledger, i);
+
+		for (size_t k = 0; k < c->n_by; k++)
+			if (!is_here(a, c->by[k])) {
+				n++;
+				break;
+			}
+	}
+	if (n)
+		printf("%zu known crashes are of targets that are not here: not run\n", n);
+	return n;
+}
+
+static int conclude(struct regress *a, json_t **ret)
+{
+	struct regress_total total = regress_sum(a->targets, a->session.plan.n);
+	struct err e;
+	int r = EXIT_DONE;
+
+	total.elsewhere = say_others(a);
+	regress_print_total(&total, a->session.plan.n, stdout);
+	if (a->json && regress_json(a->targets, a->session.plan.n, &total, ret, &e) < 0)
+		r = fail(EXIT_INTERNAL, "%s", e.msg);
+	if (r == EXIT_DONE && ledger_save(a->ledger, a->session.state->dirfd, &e) < 0)
+		r = fail(EXIT_INTERNAL, "%s", e.msg);
+	if (r == EXIT_DONE)
+		r = regress_exit(&total, a->allow_known);
+	return r == EXIT_DONE && a->session.common.targets.partial ? EXIT_NOT_FUZZED : r;
+}
+
+static int run_all(struct regress *a)
+{
+	int r = session_open(&a->session);
+
+	if (r == EXIT_DONE)
+		r = crash_ledger(a->session.state, &a->ledger);
+	if (r == EXIT_DONE)
+		r = cells_open(&a->cells, &a->session, "regress");
+	if (r != EXIT_DONE)
+		return r;
+	if (a->time_us)
+		a->end_us = clock_mono_us() + a->time_us;
+	a->targets = sys_calloc(a->session.plan.n + 1, sizeof(*a->targets));
+	if (!a->targets)
+		return fail(EXIT_INTERNAL, "out of memory");
+	for (size_t i = 0; i < a->session.plan.n; i++)
+		a->targets[i].name = a->session.plan.v[i].target->name;
+	lay_next(a);
+	return a->laying ? cells_run(&a->cells, on_stop, a) : EXIT_DONE;
+}
+
+static int regress(struct regress *a)
+{
+	int begun = answer_begin(a->json);
+	json_t *answer = NULL;
+	int r = session_load(&a->session);
+
+	if (r == EXIT_DONE)
+		r = session_set(&a->session, "run.workers", a->workers, "--workers");
+	if (r == EXIT_DONE)
+		r = session_recall(&a->session);
+	if (r == EXIT_DONE)
+		r = session_plan(&a->session);
+	if (r == EXIT_DONE)
+		r = run_all(a);
+	if (r == EXIT_DONE)
+		r = conclude(a, &answer);
+	return answer_end(begun, answer, r);
+}
+
+int command_regress(int argc, char **argv)
+{
+	struct regress a = {0};
+	int at = options_parse(argc, argv, "regress [OPTION]...", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	int r;
+
+	if (at < 0)
+		return -1 - at;
+	if (at < argc)
+		return fail(EXIT_USAGE, "regress: unexpected '%s'", argv[at]);
+	r = regress(&a);
+	for (size_t i = 0; a.targets && i < a.session.plan.n; i++)
+		regress_target_done(&a.targets[i]);
+	free(a.targets);
+	ledger_free(a.ledger);
+	cells_close(&a.cells);
+	session_close(&a.session);
+	return r;
+}

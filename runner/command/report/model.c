@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/command/report/report.h"
+#include "runner/health/health.h"
+#include "runner/state/history.h"
+#include "runner/state/series.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	SUMMARY_MAX = 64 << 20,
+	LOOK_FEW = 32,
+	LOOK_MANY = 4096,
+	CRASHES_MAX = 1000,
+	TARGETS_MAX = 4096
+};
+
+struct model {
+	const struct state *state;
+	const struct ledger *ledger;
+	const char *id;
+	json_t *run, *targets, *crashes, *findings; /* borrowed: the result's */
+};
+
+static int no_memory(struct err *e)
+{
+	return err_set(e, ENOMEM, "build JSON");
+}
+
+/* --- a run that has no summary ----------------------------------------------------- */
+
+static int find_status(const struct model *m, const char **ret, struct err *e)
+{
+	_autojson_ json_t *lines = NULL;
+	uint64_t damaged;
+	int r = history_last(m->state, "run_history.jsonl", LOOK_MANY, &lines, &damaged, e);
+
+	*ret = "unfinished";
+	for (size_t i = 0; r == 0 && i < json_array_size(lines); i++) {
+		const json_t *l = json_array_get(lines, i);
+
+		if (strcmp(json_get_text(l, "run"), m->id) == 0 &&
+		    strcmp(json_get_text(l, "status"), "lost") == 0)
+			*ret = "lost";
+	}
+	return r;
+}
+
+static int from_series(const struct model *m, struct err *e)
+{
+	_autojson_ json_t *targets = NULL;
+	const char *status = "";
+	int r = find_status(m, &status, e);
+
+	if (r == 0)
+		r = series_left(m->state, m->id, TARGETS_MAX, &targets, e);
+	if (r == 0 && (json_array_extend(m->targets, targets) < 0 ||
+		       json_object_set_new(m->run, "run", json_string(m->id)) < 0 ||
+		       json_object_set_new(m->run, "status", json_string(status)) < 0))
+		r = no_memory(e);
+	return r;
+}
+
+/* --- one that has ------------------------------------------------------------------ */
+
+static int take_summary(const struct model *m, json_t *summary, struct err *e)
+{
+	const json_t *all = json_object_get(summary, "targets");
+
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		json_t *t = json_array_get(all, i);
+
+		if (json_is_object(t) && json_array_append(m->targets, t) < 0)
+			return no_memory(e);
+	}
+	(void)json_object_del(summary, "targets");
+	return json_object_update(m->run, summary) < 0 ? no_memory(e) : 0;
+}
+
+static int read_run(const struct model *m, struct err *e)
+{
+	_autofree_ char *path = sys_asprintf("logs/%s/summary.json", m->id);
+	_autojson_ json_t *summary = NULL;
+	int r = path ? json_load(m->state->dirfd, path, SUMMARY_MAX, &summary, e)
+		     : err_sys(e, "allocate a path");
+
+	if (r == -ENOENT)
+		return from_series(m, e);
+	if (r == 0 && !json_is_object(summary))
+		r = err_set(e, EBADMSG, "%s: it is no object", path);
+	return r < 0 ? r : take_summary(m, summary, e);
+}
+
+/* --- coverage gained ---------------------------------------------------------------- */
+
+/* Runs are named by when they began. */
+static const json_t *line_before(const struct model *m, const json_t *lines)
+{
+	for (size_t i = json_array_size(lines); i-- > 0;) {
+		const json_t *l = json_array_get(lines, i);
+
+		/* A run in which it was not fuzzed says nothing of its edges. */
+		if (*json_get_text(l, "run") && strcmp(json_get_text(l, "run"), m->id) < 0 &&
+		    json_get_u64(l, "cov") > 0)
+			return l;
+	}
+	return NULL;
+}
+
+static int find_before(const struct model *m, const char *file, json_t **ret, struct err *e)
+{
+	static const size_t looks[] = {LOOK_FEW, LOOK_MANY};
+
+	*ret = NULL;
+	for (size_t i = 0; !*ret && i < 2; i++) {
+		_autojson_ json_t *lines = NULL;
+		uint64_t damaged;
+		int r = history_last(m->state, file, looks[i], &lines, &damaged, e);
+		const json_t *l = r < 0 ? NULL : line_before(m, lines);
+
+		if (r < 0)
+			return r;
+		if (l)
+			*ret = json_pack("{s:O, s:O}", "cov_before", json_object_get(l, "cov"),
+					 "run_before", json_object_get(l, "run"));
+		if (json_array_size(lines) < looks[i])
+			break;
+	}
+	if (!*ret)
+		*ret = json_pack("{s:n, s:n}", "cov_before", "run_before");
+	return *ret ? 0 : no_memory(e);
+}
+
+static int add_before(const struct model *m, json_t *target, struct err *e)
+{
+	_autofree_ char *file = NULL;
+	_autojson_ json_t *before = NULL;
+	struct err why;
+	int r;
+
+	if (history_target_name(json_get_text(target, "name"), &file, &why) < 0)
+		return 0; /* no name of ours */
+	r = find_before(m, file, &before, e);
+	if (r == 0 && json_object_update(target, before) < 0)
+		r = no_memory(e);
+	return r;
+}
+
+/* --- crashes ----------------------------------------------------------------------- */
+
+static json_t *crash_known(const struct model *m, const char *signature)
+{
+	for (size_t i = 0; i < json_array_size(m->crashes); i++) {
+		json_t *c = json_array_get(m->crashes, i);
+
+		if (strcmp(json_get_text(c, "signature"), signature) == 0)
+			return c;
+	}
+	return NULL;
+}
+
+static json_t *new_crash(const struct model *m, const json_t *from, const char *signature)
+{
+	const struct known_crash *k = ledger_find(m->ledger, signature);
+	json_t *c = json_pack(
+	    "{s:s, s:s, s:s, s:s, s:i, s:[], s:b, s:s}", "signature", signature, "what",
+	    json_get_text(from, "what"), "state", json_get_text(from, "state"), "state_now",
+	    k ? ledger_state_name(k->state) : "", "count", 0, "targets", "security",
+	    json_is_true(json_object_get(from, "security")), "issue_url", k ? k->issue_url : "");
+
+	return c && json_array_append_new(m->crashes, c) == 0 ? c : NULL;
+}
+
+static int add_crash(const struct model *m, const json_t *from, const char *target, struct err *e)
+{
+	const char *signature = json_get_text(from, "signature");
+	json_t *c = crash_known(m, signature);
+	json_int_t n = json_integer_value(json_object_get(from, "count"));
+
+	if (!*signature || (!c && json_array_size(m->crashes) == CRASHES_MAX))
+		return 0;
+	if (!c)
+		c = new_crash(m, from, signature);
+	if (!c)
+		return no_memory(e);
+	/* A crash that is new in one of its targets is new. */
+	if (strcmp(json_get_text(from, "state"), ledger_state_name(LEDGER_NEW)) == 0 &&
+	    json_object_set_new(c, "state", json_string(ledger_state_name(LEDGER_NEW))) < 0)
+		return no_memory(e);
+	if (json_object_set_new(c, "count",
+				json_integer(json_integer_value(json_object_get(c, "count")) +
+					     (n > 0 ? n : 0))) < 0 ||
+	    json_array_append_new(json_object_get(c, "targets"), json_string(target)) < 0)
+		return no_memory(e);
+	return 0;
+}
+
+/* What the ledger has seen in a run without a summary, or found fixed in any. */
+static int add_entry(const struct model *m, const struct known_crash *k, struct err *e)
+{
+	bool first = strcmp(k->first_seen.run, m->id) == 0;
+	bool fixed = k->state == LEDGER_FIXED && strcmp(k->fixed.run, m->id) == 0;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < k->n_runs; i++)
+		if (strcmp(k->runs[i].run, m->id) == 0)
+			n = k->runs[i].count;
+	if (n == 0 && !fixed)
+		return 0;
+	_autojson_ json_t *from =
+	    json_pack("{s:s, s:s, s:s, s:I, s:b}", "signature", k->signature, "what", k->crash_type,
+		      "state", ledger_state_name(first ? LEDGER_NEW : k->state), "count",
+		      (json_int_t)n, "security", k->security);
+
+	return from ? add_crash(m, from, k->fuzzer, e) : no_memory(e);
+}
+
+static int add_seen(const struct model *m, const struct known_crash *k, struct err *e)
+{
+	int r = 0;
+
+	if (*k->merged_into || crash_known(m, k->signature))
+		return 0;
+	for (size_t i = 0; r == 0 && i < k->n_by; i++)
+		r = add_entry(m, k->by[i], e);
+	return r;
+}
+
+static int add_crashes(const struct model *m, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < json_array_size(m->targets); i++) {
+		const json_t *t = json_array_get(m->targets, i);
+		const json_t *all = json_object_get(t, "crashes");
+
+		for (size_t k = 0; r == 0 && k < json_array_size(all); k++)
+			r = add_crash(m, json_array_get(all, k), json_get_text(t, "name"), e);
+	}
+	for (size_t i = 0; r == 0 && i < ledger_count(m->ledger); i++)
+		r = add_seen(m, ledger_at(m->ledger, i), e);
+	return r;
+}
+
+/* --- what needs attention ------------------------------------------------------------ */
+
+static int add_findings(const struct model *m, const json_t *target, struct err *e)
+{
+	struct health_target facts = {.stats = target};
+	struct health h;
+	int r = 0;
+
+	health_judge(&facts, &h);
+	for (size_t i = 0; r == 0 && i < h.n; i++) {
+		json_t *j = NULL;
+
+		if (h.v[i].severity <= HEALTH_OK)
+			continue;
+		r = health_finding_json(&h.v[i], json_get_text(target, "name"), &j, e);
+		if (r == 0 && json_array_append_new(m->findings, j) < 0)
+			r = no_memory(e);
+	}
+	return r;
+}
+
+static int fill(const struct model *m, struct err *e)
+{
+	int r = read_run(m, e);
+
+	for (size_t i = 0; r == 0 && i < json_array_size(m->targets); i++)
+		r = add_before(m, json_array_get(m->targets, i), e);
+	for (size_t i = 0; r == 0 && i < json_array_size(m->targets); i++)
+		r = add_findings(m, json_array_get(m->targets, i), e);
+	return r < 0 ? r : add_crashes(m, e);
+}
+
+static bool is_run(const char *name)
+{
+	return fs_name_ok(slice_of(name)) && *name >= '0' && *name <= '9';
+}
+
+int report_model(const struct state *s, const struct ledger *l, const char *run, json_t **ret,
+		 struct err *e)
+{
+	_autojson_ json_t *all = json_pack("{s:i, s:{}, s:[], s:[], s:[]}", "v", 1, "run",
+					   "targets", "crashes", "findings");
+	struct model m = {.state = s,
+			  .ledger = l,
+			  .id = run,
+			  .run = json_object_get(all, "run"),
+			  .targets = json_object_get(all, "targets"),
+			  .crashes = json_object_get(all, "crashes"),
+			  .findings = json_object_get(all, "findings")};
+	_autofree_ char *path = sys_asprintf("logs/%s", run);
+	_autoclose_ int fd = -1;
+	int r;
+
+	if (!all || !path)
+		return no_memory(e);
+	r = is_run(run) ? fs_open_dir(s->dirfd, path, &fd, e) : -ENOENT;
+	if (r == -ENOENT)
+		return err_set(e, ENOENT, "there is no run of that name");
+	if (r == 0)
+		r = fill(&m, e);
+	if (r == 0)
+		*ret = json_incref(all);
+	return r;
+}
+
+int report_last_run(const struct state *s, char ret[64], struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(s->dirfd, "logs");
+	const struct dirent *ent;
+
+	ret[0] = '\0';
+	if (!d && errno != ENOENT)
+		return err_sys(e, "open 'logs'");
+	while (d && (ent = sys_readdir(d)))
+		if (is_run(ent->d_name) && strlen(ent->d_name) < 64 && strcmp(ent->d_name, ret) > 0)
+			snprintf(ret, 64, "%s", ent->d_name);
+	return *ret ? 0 : err_set(e, ENOENT, "there was no run yet");
+}

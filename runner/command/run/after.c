@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/run/after.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/command/command.h"
+#include "runner/command/publisher.h"
+#include "runner/observe/summary.h"
+#include "runner/state/fuzzed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Somebody waits at the prompt when he ended the run himself. */
+#define SEND_US	      (120 * USEC_PER_SEC)
+#define SEND_ENDED_US (10 * USEC_PER_SEC)
+
+enum { NOTES_MAX = 64, NAMED_MAX = 5 };
+
+struct notes {
+	struct publish_note v[NOTES_MAX + 1];
+	char *names[NOTES_MAX + 1];
+	size_t n;
+};
+
+static void notes_done(struct notes *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->names[i]);
+}
+
+/* More than NOTES_MAX at once: the rest is told after the next run. */
+static int add_silent(void *arg, const char *target, uint64_t since, struct err *e)
+{
+	struct notes *l = arg;
+
+	if (l->n >= NOTES_MAX)
+		return 0;
+	l->names[l->n] = sys_strdup(target);
+	if (!l->names[l->n])
+		return err_sys(e, "keep the name of a silent target");
+	l->v[l->n] =
+	    (struct publish_note){.kind = PUBLISH_SILENT, .target = l->names[l->n], .since = since};
+	l->n++;
+	return 0;
+}
+
+/* Of a run that a person ended, it does not count. */
+static bool waited_in_vain(const struct target_row *r)
+{
+	return summary_waited(r) && strcmp(r->reason, "run-deadline") == 0;
+}
+
+static int note_fuzzed(const struct run_over *o, struct notes *l, struct err *e)
+{
+	uint64_t now = clock_real_us() / USEC_PER_SEC;
+	uint64_t silent = config_outbox(o->common->config)->silent_us / USEC_PER_SEC;
+	size_t n = o->view->n_rows;
+	struct fuzzed_target *v = sys_calloc(n + 1, sizeof(*v));
+	int r;
+
+	if (!v)
+		return err_sys(e, "note what was fuzzed");
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct fuzzed_target){.name = o->view->rows[i].name,
+					      .fuzzed = o->view->rows[i].fuzzed &&
+							!o->view->rows[i].unfuzzed,
+					      .waited = waited_in_vain(&o->view->rows[i]),
+					      .cov = o->view->rows[i].cov,
+					      .edges = o->view->rows[i].edges_total};
+	r = fuzzed_note(o->state, v, n, now, e);
+	free(v);
+	return r < 0 || !silent ? r : fuzzed_silent(o->state, now, silent, add_silent, l, e);
+}
+
+static bool is_unfuzzed(const struct target_row *r)
+{
+	return r->unfuzzed;
+}
+
+static bool is_given_up(const struct target_row *r)
+{
+	return r->given_up;
+}
+
+/* Writes "2 of 30 targets were not really fuzzed: a (why), b (why)"; nothing when there are
+ * none. */
+static int name_targets(const struct run_view *v, bool (*is)(const struct target_row *r),
+			const char *were, struct buf *out, struct err *e)
+{
+	size_t n = 0, named = 0;
+	int r;
+
+	for (size_t i = 0; i < v->n_rows; i++)
+		n += is(&v->rows[i]);
+	if (n == 0)
+		return 0;
+	r = buf_addf(out, e, "%s%zu of %zu targets were %s", out->n ? "; " : "", n, v->n_rows,
+		     were);
+	for (size_t i = 0; r == 0 && i < v->n_rows && named < NAMED_MAX; i++)
+		if (is(&v->rows[i]))
+			r = buf_addf(out, e, "%s%s (%s)", named++ ? ", " : ": ", v->rows[i].name,
+				     v->rows[i].reason);
+	return r < 0 || n <= NAMED_MAX ? r : buf_add(out, SLICE(", ..."), e);
+}
+
+/* Writes why the run failed; "" when it did not. */
+static int say_failed(const struct run_over *o, struct buf *text, struct err *e)
+{
+	int r;
+
+	if (o->status == EXIT_INTERNAL)
+		return buf_add(text, SLICE("the run could not save everything, or broke off"), e);
+	if (*o->view->shortage)
+		return buf_addf(text, e, "no cell could be had: %s", o->view->shortage);
+	r = name_targets(o->view, is_unfuzzed, "not really fuzzed", text, e);
+	if (r == 0)
+		r = name_targets(o->view, is_given_up, "given up", text, e);
+	if (r == 0 && text->n == 0 && o->view->build_failed)
+		r = buf_add(text, SLICE("a build failed: what it did not make was not fuzzed"), e);
+	return r;
+}
+
+static int add_failed(const struct run_over *o, struct notes *l, struct buf *text, struct err *e)
+{
+	int r = o->view->interrupted ? 0 : say_failed(o, text, e);
+
+	if (r < 0 || text->n == 0)
+		return r;
+	l->v[l->n++] = (struct publish_note){
+	    .kind = PUBLISH_RUN_FAILED, .run = o->run, .commit = o->commit, .text = buf_str(text)};
+	return 0;
+}
+
+void run_after(const struct run_over *o)
+{
+	_autobuf_ struct buf text = BUF_INIT(65536);
+	CLEANUP(notes_done) struct notes l = {.n = 0};
+	struct tell t = {
+	    .config = o->common->config,
+	    .state = o->state,
+	    .common = o->common,
+	    .targets = o->targets,
+	    .run = o->run,
+	    .notes = l.v,
+	    .send_us = o->view->interrupted ? SEND_ENDED_US : SEND_US,
+	};
+	struct err e;
+
+	if (note_fuzzed(o, &l, &e) < 0 || add_failed(o, &l, &text, &e) < 0)
+		warn("%s", e.msg);
+	t.n_notes = l.n;
+	publisher_last(&t, o->ledger);
+}
+
+void run_not_built(const struct common *c, struct state *s, const char *commit)
+{
+	_autofree_ char *run = sys_asprintf("build-%s", commit ? commit : "unknown");
+	struct publish_note n = {.kind = PUBLISH_RUN_FAILED,
+				 .run = run,
+				 .commit = commit,
+				 .text = "nothing could be built, so nothing was fuzzed"};
+	struct tell t = {.config = c->config,
+			 .state = s,
+			 .common = c,
+			 .notes = &n,
+			 .n_notes = 1,
+			 .send_us = SEND_US};
+
+	if (run)
+		publisher_last(&t, NULL);
+}

@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/schedule/run.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "base/units.h"
+#include "runner/command/build/builds.h"
+#include "runner/command/command.h"
+#include "runner/command/common/answer.h"
+#include "runner/command/common/session.h"
+#include "runner/command/crash/crash.h"
+#include "runner/command/escape.h"
+#include "runner/command/publisher.h"
+#include "runner/command/run/after.h"
+#include "runner/command/run/record.h"
+#include "runner/observe/color.h"
+#include "runner/observe/summary.h"
+#include "runner/observe/table.h"
+#include "runner/publish/token.h"
+#include "runner/publish/token_env.h"
+#include "runner/schedule/reason.h"
+#include "runner/schedule/symbolizer.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Each time that there is something to tell while it runs. */
+#define SEND_LIVE_US (60 * USEC_PER_SEC)
+
+struct run_args {
+	struct session session;
+	const char *workers, *workers_from, *token_from, *total, *each, *commit;
+	int control; /* descriptor of workers_from, or -1 */
+	bool dry_run, fail_on_crash, plain, build, no_build, continuous, json;
+	json_t *answer;
+	bool broken; /* a build failed: what it would have made is not known to be fuzzed */
+};
+
+static const struct option_spec specs[] = {
+    COMMON_OPTIONS,
+    {"workers", "N", "cells at once (default: one a CPU)"},
+    {"workers-from", "FD", "and as \"workers N\" lines on this descriptor say later"},
+    {"token-from", "FD", "GitHub's token is what another fuzzcell wrote here"},
+    {"max-total-time", "TIME", "end the run after this long (\"30s\", \"2h\")"},
+    {"continuous", NULL, "go on until stopped, and fuzz new builds as they come"},
+    {"max-fuzzer-time", "TIME", "end each target after this long"},
+    {"commit", "SHA", "what is fuzzed, for the histories"},
+    {"no-build", NULL, "fuzz what is built, build nothing first"},
+    {"build", NULL, "build first (the default, but for --dry-run)"},
+    {"dry-run", NULL, "everything but building and executing targets"},
+    {"fail-on-crash", NULL, "exit with 1 for new crashes and given-up targets"},
+    {"plain", NULL, "plain lines instead of the live table"},
+    {"json", NULL, "print the summary, or what would be fuzzed, as JSON"},
+    COLOR_OPTION,
+};
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct run_args *a = arg;
+	const struct {
+		const char *name;
+		const char **to;
+	} values[] = {
+	    {"workers", &a->workers},	    {"workers-from", &a->workers_from},
+	    {"token-from", &a->token_from}, {"max-total-time", &a->total},
+	    {"max-fuzzer-time", &a->each},  {"commit", &a->commit},
+	};
+	const struct {
+		const char *name;
+		bool *to;
+	} flags[] = {
+	    {"no-build", &a->no_build},
+	    {"build", &a->build},
+	    {"dry-run", &a->dry_run},
+	    {"continuous", &a->continuous},
+	    {"fail-on-crash", &a->fail_on_crash},
+	    {"plain", &a->plain},
+	    {"json", &a->json},
+	};
+
+	if (strcmp(name, "color") == 0)
+		return color_take("run", value);
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		if (strcmp(name, values[i].name) == 0) {
+			*values[i].to = value;
+			return true;
+		}
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (strcmp(name, flags[i].name) == 0) {
+			*flags[i].to = true;
+			return true;
+		}
+	return common_take(&a->session.common, name, value);
+}
+
+/* Whatever it is, the cells do not inherit it. */
+static int find_fd(const char *option, const char *value, int *ret)
+{
+	struct slice in = value ? slice_of(value) : SLICE("");
+	uint64_t fd;
+
+	*ret = -1;
+	if (!value)
+		return EXIT_DONE;
+	if (!scan_u64(&in, 10, INT_MAX, &fd) || in.n > 0 || fd < 3 ||
+	    fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
+		return fail(EXIT_USAGE, "%s: '%s' is no open descriptor", option, value);
+	*ret = (int)fd;
+	return EXIT_DONE;
+}
+
+static int read_token(const struct run_args *a)
+{
+	struct err e;
+	int fd, r = find_fd("--token-from", a->token_from, &fd);
+
+	if (fd < 0)
+		return r;
+	token_protect_process();
+	if (token_env_read(fd, &e) < 0)
+		r = fail(EXIT_USAGE, "--token-from: %s", e.msg);
+	close(fd);
+	return r;
+}
+
+static int load(struct run_args *a)
+{
+	struct session *s = &a->session;
+	int r = read_token(a);
+
+	if (r == EXIT_DONE)
+		r = session_load(s);
+	if (r == EXIT_DONE)
+		r = session_set(s, "run.workers", a->workers, "--workers");
+	if (r == EXIT_DONE)
+		r = session_set(s, "run.total_time", a->continuous && !a->total ? "none" : a->total,
+				"--max-total-time");
+	if (r == EXIT_DONE)
+		r = session_set(s, "defaults.max_time", a->each, "--max-fuzzer-time");
+	if (r == EXIT_DONE)
+		r = find_fd("--workers-from", a->workers_from, &a->control);
+	return r;
+}
+
+static size_t runnable(const struct plan *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		n += p->v[i].target->unbuilt == NULL;
+	return n;
+}
+
+static int not_built(const struct run_args *a)
+{
+	run_not_built(&a->session.common, a->session.state, a->commit);
+	return fail(EXIT_BUILD, "nothing was built, nothing is fuzzed");
+}
+
+/* The targets, built first when there is something to build.  The lock comes before: two
+ * builds would spoil each other's; and the machine, since what a build leaves running
+ * (Bazel's server) shall not be in the way of groups. */
+static int build_and_plan(struct run_args *a)
+{
+	struct session *s = &a->session;
+	bool build = builds_wanted(s) && !a->no_build && (a->build || !a->dry_run);
+	struct builds b = {0};
+	size_t n_sources;
+	int r = build ? session_machine(s) : EXIT_DONE;
+
+	if (build && r == EXIT_DONE)
+		r = builds_all(s, &b);
+	if (r != EXIT_DONE)
+		return r;
+	a->broken = b.failed > 0;
+	(void)config_sources(s->common.config, &n_sources);
+	if (a->broken && b.nothing == n_sources)
+		return not_built(a);
+	r = session_plan(s);
+	if (a->broken && (r == EXIT_USAGE || (r == EXIT_DONE && runnable(&s->plan) == 0)))
+		return not_built(a);
+	a->broken |= s->common.targets.partial; /* also when nothing is built first */
+	return r;
+}
+
+static json_t *plan_json(const struct plan *p)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct target *t = p->v[i].target;
+		const struct target_config *c = &p->v[i].cfg;
+
+		(void)json_array_append_new(
+		    all, json_pack("{s:o, s:I, s:f, s:I, s:f, s:o}", "name", answer_text(t->name),
+				   "memory_bytes", (json_int_t)c->memory, "cpus",
+				   (double)c->cpu_milli / 1000, "pids", (json_int_t)c->pids,
+				   "max_seconds", (double)c->max_time_us / USEC_PER_SEC, "unbuilt",
+				   t->unbuilt ? answer_text(t->unbuilt) : json_null()));
+	}
+	return json_pack("{s:o, s:I}", "targets", all, "disabled", (json_int_t)p->disabled);
+}
+
+static void print_plan(const struct plan *p)
+{
+	char mem[UNITS_MAX], time[UNITS_MAX], why[CRASH_LINE];
+	size_t unbuilt = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct target *t = p->v[i].target;
+
+		if (t->unbuilt) {
+			printf("%4zu  %-32s cannot be fuzzed: %s\n", i + 1, t->name,
+			       crash_line(t->unbuilt, why));
+			unbuilt++;
+			continue;
+		}
+		printf("%4zu  %-32s memory %s, cpus %u.%03u, pids %u, at most %s\n", i + 1,
+		       p->v[i].target->name, units_size(p->v[i].cfg.memory, mem),
+		       p->v[i].cfg.cpu_milli / 1000, p->v[i].cfg.cpu_milli % 1000, p->v[i].cfg.pids,
+		       units_time(p->v[i].cfg.max_time_us, time));
+	}
+	printf(
+	    "dry run: %zu targets would be fuzzed in this order, %zu are disabled, %zu cannot be "
+	    "fuzzed\n",
+	    p->n - unbuilt, p->disabled, unbuilt);
+}
+
+/* Who looks on while it runs. */
+struct live {
+	struct table table;
+	struct publisher *publisher;
+	struct record_days days;
+};
+
+static bool is_bad(const struct target_row *r, const char *what)
+{
+	return strcmp(what, "failed") == 0 || strcmp(what, "COVERAGE DROPPED") == 0 ||
+	       (strcmp(what, "ended") == 0 && (r->unfuzzed || r->given_up));
+}
+
+static void on_event(void *arg, const struct run_view *v, size_t row, const char *what)
+{
+	struct live *l = arg;
+	const struct target_row *r = row < v->n_rows ? &v->rows[row] : NULL;
+
+	if (r)
+		LOG(is_bad(r, what) ? LOG_WARN : LOG_INFO, "job", f_str("what", what),
+		    f_str("target", r->name), f_str("run", v->id), f_str("reason", r->reason),
+		    f_str("note", r->note));
+	else
+		LOG(LOG_INFO, "run", f_str("what", what), f_str("run", v->id));
+	/* One log is enough; a table is drawn all the same. */
+	if (log_console == LOG_CONSOLE_OFF || l->table.terminal)
+		table_event(&l->table, v, row, what);
+}
+
+static void on_second(void *arg, const struct run_view *v)
+{
+	struct live *l = arg;
+
+	table_second(&l->table, v);
+	publisher_second(l->publisher);
+	record_second(&l->days, v);
+}
+
+/* summary.json */
+static int answer(const struct run_view *v, json_t **ret, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(256 << 20);
+	int r = summary_print(v, &text, e);
+
+	return r < 0 ? r : json_parse(buf_slice(&text), ret, e);
+}
+
+static int conclude(struct run_args *a, struct state *s, const struct run_dirs *d,
+		    const struct run_view *v)
+{
+	_autobuf_ struct buf text = BUF_INIT(16 << 20);
+	enum reason_counts worst = REASON_FUZZED;
+	unsigned columns = 0, lines;
+	struct summary_sums sums = summary_sums(v);
+	struct err e;
+
+	if (isatty(STDOUT_FILENO))
+		table_screen(STDOUT_FILENO, &columns, &lines);
+	if (summary_text(v, columns, color_wanted(STDOUT_FILENO), &text, &e) == 0) {
+		fflush(stdout);
+		(void)!sys_write_all(STDOUT_FILENO, buf_str(&text), text.n); /* it was closed */
+	}
+	printf("logs and artifacts: %s/logs/%s\n", s->path, d->id);
+	fflush(stdout);
+	if (a->json && answer(v, &a->answer, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	if (record_run(s, d, v, &e) < 0)
+		return fail(EXIT_INTERNAL, "the run's records could not be written: %s", e.msg);
+	if (*v->shortage)
+		return fail(EXIT_MACHINE,
+			    "no cell could be had: %s: free what is short (open files, processes, "
+			    "memory, space in /run, control groups), or raise its limit",
+			    v->shortage);
+	if (a->broken)
+		printf("a build failed: what it did not make was not fuzzed\n");
+	if (summary_unfuzzed(v) > 0 || a->broken)
+		worst = REASON_UNFUZZED;
+	else if (summary_given_up(v) > 0)
+		worst = REASON_GIVEN_UP;
+	return (int)reason_status(worst, sums.crashes_new + sums.regressed + sums.untriaged > 0,
+				  a->fail_on_crash);
+}
+
+/* The ledger; what was wrong with its file is said. */
+static int open_books(struct run_args *a, const char *run, struct books **ret)
+{
+	char warning[300];
+	struct err e;
+
+	if (books_open(a->session.machine.loop, a->session.state, run, ret, warning, &e) < 0)
+		return fail(EXIT_MACHINE, "%s", e.msg);
+	if (*warning)
+		warn("%s", warning);
+	return EXIT_DONE;
+}
+
+/* What is still only in memory: another try, now that all else is done. */
+static int save_books(struct books *b, struct state *s)
+{
+	struct err e;
+
+	if (ledger_save(books_ledger(b), s->dirfd, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	return EXIT_DONE;
+}
+
+/* Its commit counts as fuzzed when nobody cut the run short and all of it was kept. */
+static int note_done(const struct run_args *a, bool interrupted, int status)
+{
+	struct err e;
+
+	if (interrupted || status == EXIT_INTERNAL || status == EXIT_MACHINE)
+		return status;
+	if (state_run_done(a->session.state, a->commit, &e) < 0)
+		return fail(EXIT_INTERNAL, "the commit could not be noted as fuzzed: %s", e.msg);
+	return status;
+}
+
+static int run_live(struct run_args *a, struct run_opts *o, struct run **ret, struct err *e)
+{
+	struct session *s = &a->session;
+	const struct tell t = {.config = s->common.config,
+			       .state = s->state,
+			       .common = &s->common,
+			       .targets = &s->common.targets,
+			       .send_us = SEND_LIVE_US};
+	struct live live = {.days = {.loop = o->loop, .state = s->state}};
+	int r = publisher_new(o->loop, &t, books_ledger(o->books), &live.publisher, e);
+
+	if (r < 0)
+		return r;
+	o->arg = &live;
+	table_open(&live.table, STDOUT_FILENO, a->plain);
+	r = run_all(o, &s->plan, ret, e);
+	table_close(&live.table);
+	record_days_done(&live.days);
+	publisher_free(live.publisher);
+	return r;
+}
+
+/* The exit status tells the new crashes: a later run takes them for known. */
+static int note_counted(struct ledger *l, const struct run_view *v)
+{
+	struct err e;
+
+	for (size_t i = 0; i < v->n_rows; i++)
+		if (v->rows[i].done && ledger_counted(l, v->rows[i].name, &e) < 0)
+			return fail(EXIT_INTERNAL, "%s", e.msg);
+	return EXIT_DONE;
+}
+
+static bool counts_crashes(int status)
+{
+	return status == EXIT_DONE || status == EXIT_CRASHES || status == EXIT_NOT_FUZZED;
+}
+
+/* What is in memory only is saved first, and what was learned by telling it after that. */
+static int close_run(struct run_args *a, const struct run_opts *o, struct run *run, int status)
+{
+	struct session *s = &a->session;
+	struct run_over over = {
+	    .common = &s->common,
+	    .state = s->state,
+	    .targets = &s->common.targets,
+	    .ledger = books_ledger(o->books),
+	    .run = o->dirs->id,
+	    .commit = a->commit,
+	    .view = run_result(run),
+	};
+
+	if (counts_crashes(status) && note_counted(books_ledger(o->books), over.view) != EXIT_DONE)
+		status = EXIT_INTERNAL;
+	if (save_books(o->books, s->state) != EXIT_DONE)
+		status = EXIT_INTERNAL;
+	over.status = status;
+	run_after(&over);
+	return status;
+}
+
+static int run_and_tell(struct run_args *a, struct run_opts *o, bool *ret_keep)
+{
+	struct state *s = a->session.state;
+	struct run *run = NULL;
+	bool interrupted;
+	struct err e;
+	int r = open_books(a, o->dirs->id, &o->books);
+
+	*ret_keep = false;
+	if (r != EXIT_DONE)
+		return r;
+	r = run_live(a, o, &run, &e);
+	*ret_keep = r < 0 || run_uncollected(run);
+	interrupted = r < 0 || run_result(run)->interrupted;
+	r = r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : conclude(a, s, o->dirs, run_result(run));
+	if (run)
+		r = close_run(a, o, run, *ret_keep ? EXIT_INTERNAL : r);
+	run_free(run);
+	if (save_books(o->books, s) != EXIT_DONE)
+		r = EXIT_INTERNAL;
+	books_close(o->books);
+	return note_done(a, interrupted || *ret_keep, r);
+}
+
+static int fuzz(struct run_args *a)
+{
+	const struct config *c = a->session.common.config;
+	const struct run_config *rc = config_run(c);
+	const struct machine *m = &a->session.machine;
+	struct state *s = a->session.state;
+	struct run_dirs dirs = {.logs = -1, .crashes = -1, .work = -1};
+	_autofree_ char *symbolizer = symbolizer_find(config_rootfs(c));
+	struct run_opts o = {
+	    .loop = m->loop,
+	    .host = m->host,
+	    .state = s,
+	    .dirs = &dirs,
+	    .rootfs = config_rootfs(c),
+	    .cfg = rc,
+	    .continuous = a->continuous,
+	    .build_failed = a->broken,
+	    .pressure = "/proc/pressure",
+	    .total_us = rc->total_time_us,
+	    .log_limit = rc->log_limit,
+	    .disk_reserve = rc->disk_reserve,
+	    .generations = rc->generations,
+	    .machine_memory = m->memory / 1000 * rc->overcommit_milli,
+	    .layout = cgroup_layout_name(cgroup_tree_layout(m->tree)),
+	    .commit = a->commit,
+	    .symbolizer = config_symbolizer(c) ? config_symbolizer(c) : symbolizer,
+	    .control = a->control,
+	    .listen = true,
+	    .event = on_event,
+	    .second = on_second,
+	};
+	uint64_t limit;
+	struct err e;
+	bool keep;
+	int r = machine_workers(rc->workers, &o.workers);
+
+	if (r != EXIT_DONE)
+		return r;
+	o.places = machine_places(&limit);
+	if (state_run_begin(s, clock_real_us(), &dirs, &e) < 0)
+		return fail(EXIT_MACHINE, "%s", e.msg);
+	if (!o.symbolizer)
+		warn("no llvm-symbolizer here: crashes have addresses, not names");
+	if (fs_open_file(dirs.logs, "runner.log", O_WRONLY | O_CREAT | O_APPEND, 0640, &log_fd,
+			 &e) < 0)
+		warn("no log of the run: %s", e.msg);
+	r = run_and_tell(a, &o, &keep);
+	if (keep)
+		r = fail(
+		    EXIT_INTERNAL,
+		    "not everything could be saved: it stays in %s/work/%s, and the next start "
+		    "saves it when there is room",
+		    s->path, dirs.id);
+	if (log_fd >= 0)
+		close(log_fd);
+	log_fd = -1;
+	state_run_end(s, &dirs, keep);
+	return r;
+}
+
+int command_run(int argc, char **argv)
+{
+	struct run_args a = {0};
+	int at = options_parse(argc, argv, "run [OPTION]...", specs,
+			       sizeof(specs) / sizeof(specs[0]), take, &a);
+	int begun, r;
+
+	if (at < 0)
+		return -1 - at;
+	if (at < argc)
+		return fail(EXIT_USAGE, "run: unexpected '%s'", argv[at]);
+	if (a.continuous && a.each)
+		return fail(EXIT_USAGE,
+			    "--max-fuzzer-time: with --continuous no target ends by time; "
+			    "plateau.cap says what it has a day");
+	begun = answer_begin(a.json);
+	r = load(&a);
+	if (r == EXIT_DONE)
+		r = build_and_plan(&a);
+	if (r == EXIT_DONE)
+		r = session_open(&a.session);
+	if (r == EXIT_DONE && a.dry_run) {
+		print_plan(&a.session.plan);
+		a.answer = plan_json(&a.session.plan);
+	} else if (r == EXIT_DONE) {
+		session_remember(&a.session);
+		r = fuzz(&a);
+	}
+	session_close(&a.session);
+	return answer_end(begun, a.answer, r);
+}

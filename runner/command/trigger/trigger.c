@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/trigger/trigger.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/proc.h"
+#include "base/sys.h"
+#include "base/units.h"
+#include "cgroups/leaf.h"
+#include "runner/command/command.h"
+#include "runner/command/common/answer.h"
+#include "runner/command/common/machine.h"
+#include "runner/command/escape.h"
+#include "runner/publish/token_env.h"
+#include "runner/trigger/drive.h"
+#include "runner/trigger/holder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* Between two looks, when nobody says. */
+#define TICK  (UINT64_C(1800) * USEC_PER_SEC)
+#define RETRY (15 * USEC_PER_SEC)
+
+static const struct option_spec specs[] = {
+    {"config", "FILE", "configuration; more than once: a repository each"},
+    {"state-dir", "DIR", "state directory (default: $FUZZCELL_STATE_DIR or ~/.fuzzcell)"},
+    {"loop", "TIME", "stay, and look every so often (\"30m\")"},
+    {"force", NULL, "start a run now, whatever was done and when"},
+    {"dry-run", NULL, "say what would be done, and why"},
+    {"json", NULL, "with --dry-run: print JSON"},
+};
+
+static bool add_config(struct triggers *t, const char *path)
+{
+	if (t->n == TRIGGERS_MAX) {
+		(void)fail(EXIT_USAGE, "trigger: more than %d configurations", TRIGGERS_MAX);
+		return false;
+	}
+	t->v[t->n++].common.config_path = path;
+	return true;
+}
+
+static bool take(void *arg, const char *name, const char *value)
+{
+	struct triggers *t = arg;
+
+	if (strcmp(name, "config") == 0)
+		return add_config(t, value);
+	if (strcmp(name, "state-dir") == 0)
+		t->state_dir = value;
+	else if (strcmp(name, "force") == 0)
+		t->force = true;
+	else if (strcmp(name, "dry-run") == 0)
+		t->dry = true;
+	else if (strcmp(name, "json") == 0)
+		t->json = true;
+	else if (units_parse_time(slice_of(value), &t->loop_us) && t->loop_us >= USEC_PER_SEC)
+		t->forever = true;
+	else {
+		(void)fail(EXIT_USAGE, "trigger: --loop: '%s' is no time of a second or more",
+			   value);
+		return false;
+	}
+	return true;
+}
+
+/* --- what the room asks for ----------------------------------------------------------------- */
+
+static void say(void *arg, size_t i, bool bad, const char *text)
+{
+	const struct triggers *t = arg;
+	const char *name = t->v[i].to->config->repository;
+	char shown[ESCAPE_MAX];
+
+	log_fd = t->v[i].log_fd > 0 ? t->v[i].log_fd : -1;
+	LOG(bad ? LOG_WARN : LOG_INFO, "trigger", f_str("text", text), f_str("repository", name));
+	log_fd = -1;
+	if (log_console != LOG_CONSOLE_OFF)
+		return;
+	if (t->n == 1)
+		printf("%s%s\n", bad ? "warning: " : "", escape(text, shown));
+	else
+		printf("%s%s: %s\n", bad ? "warning: " : "", name, escape(text, shown));
+}
+
+static void decided(void *arg, size_t i, enum due_what what, const char *commit, const char *why)
+{
+	static const char *const words[] = {[DUE_NOTHING] = "nothing",
+					    [DUE_WAIT] = "wait",
+					    [DUE_START] = "start",
+					    [DUE_STOP] = "stop"};
+	const struct triggers *t = arg;
+
+	(void)json_array_append_new(t->repositories,
+				    json_pack("{s:o, s:s, s:o, s:o}", "repository",
+					      answer_text(t->v[i].to->config->repository),
+					      "decision", words[what], "commit",
+					      *commit ? answer_text(commit) : json_null(), "why",
+					      answer_text(why)));
+}
+
+/* What a run gets beside 0 to 2. */
+struct handed {
+	int workers, token; /* token: -1: there is none */
+};
+
+/* In the child. */
+static int keep_open(void *arg)
+{
+	const struct handed *h = arg;
+
+	if (h->token >= 0 && fcntl(h->token, F_SETFD, 0) < 0)
+		return -1;
+	return fcntl(h->workers, F_SETFD, 0);
+}
+
+/* Each number in words of its own: argv[] borrows them. */
+static size_t fd_option(const char **argv, size_t n, const char *option, int fd, char number[16])
+{
+	(void)snprintf(number, 16, "%d", fd);
+	argv[n] = option;
+	argv[n + 1] = number;
+	return n + 2;
+}
+
+static int spawn(struct handed *h, const char *const *argv, pid_t *ret_pid, struct err *e)
+{
+	struct proc_spec spec = PROC_SPEC_INIT;
+
+	spec.argv = argv;
+	spec.stdout_fd = STDOUT_FILENO;
+	spec.prepare = keep_open;
+	spec.prepare_arg = h;
+	return proc_spawn(&spec, ret_pid, e);
+}
+
+/* A token that came in our environment is not there any more: a pipe has it. */
+static int open_token(const struct trigger_repo *r, int *ret_fd, struct err *e)
+{
+	const char *name = config_github(r->common.config)->token_env;
+
+	*ret_fd = -1;
+	return name ? token_env_pipe(name, ret_fd, e) : 0;
+}
+
+static int start(void *arg, size_t i, const char *commit, uint32_t workers, int workers_fd,
+		 pid_t *ret_pid, struct err *e)
+{
+	struct triggers *t = arg;
+	struct trigger_repo *r = &t->v[i];
+	const char *argv[20] = {"/proc/self/exe", "run", "--plain", "--commit", commit};
+	char number[16], fds[2][16];
+	struct handed h = {.workers = workers_fd};
+	size_t n = 5;
+	int rc = open_token(r, &h.token, e);
+
+	if (rc < 0)
+		return rc;
+	if (r->common.config_path) {
+		argv[n++] = "--config";
+		argv[n++] = r->common.config_path;
+	}
+	if (r->common.config_path || t->state_dir) {
+		argv[n++] = "--state-dir";
+		argv[n++] = r->state->path;
+	}
+	if (workers) {
+		(void)snprintf(number, sizeof(number), "%u", workers);
+		argv[n++] = "--workers";
+		argv[n++] = number;
+	}
+	n = fd_option(argv, n, "--workers-from", h.workers, fds[0]);
+	if (h.token >= 0)
+		(void)fd_option(argv, n, "--token-from", h.token, fds[1]);
+	rc = spawn(&h, argv, ret_pid, e);
+	if (h.token >= 0)
+		close(h.token);
+	r->runs = r->runs || rc == 0;
+	(void)snprintf(r->commit, sizeof(r->commit), "%s", commit);
+	return rc;
+}
+
+static const char *words_of(int code)
+{
+	switch (code) {
+	case EXIT_DONE:
+		return "all went well";
+	case EXIT_CRASHES:
+		return "there were failures";
+	case EXIT_USAGE:
+		return "the configuration is wrong";
+	case EXIT_MACHINE:
+		return "this machine cannot keep a promise";
+	case EXIT_LOCKED:
+		return "another run holds the lock";
+	case EXIT_NOT_FUZZED:
+		return "a target was not really fuzzed, or was given up";
+	case EXIT_BUILD:
+		return "nothing could be built";
+	default:
+		return "it failed";
+	}
+}
+
+static enum watch_end ended(void *arg, size_t i, int status, char why[RECORD_WHY])
+{
+	struct triggers *t = arg;
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_INTERNAL;
+
+	t->v[i].status = code;
+	t->v[i].runs = false;
+	if (WIFSIGNALED(status)) {
+		(void)snprintf(why, RECORD_WHY, "signal %d ended it", WTERMSIG(status));
+		trigger_tell_died(&t->v[i], why);
+		return END_FAILED;
+	}
+	(void)snprintf(why, RECORD_WHY, "status %d, %s", code, words_of(code));
+	t->v[i].told = code != EXIT_LOCKED && code != EXIT_MACHINE && code != EXIT_USAGE;
+	if (code == EXIT_DONE || code == EXIT_CRASHES || code == EXIT_NOT_FUZZED)
+		return END_WELL;
+	return code == EXIT_LOCKED ? END_REFUSED : END_FAILED;
+}
+
+static uint64_t own_cpu(void *arg)
+{
+	const struct triggers *t = arg;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		sum += trigger_cpu_us(t->v[i].common.config, t->v[i].state->instance);
+	return sum;
+}
+
+static bool reload_one(struct triggers *t, struct trigger_repo *r)
+{
+	struct common fresh = {.config_path = r->common.config_path,
+			       .state_dir = r->common.state_dir};
+	struct config *old;
+
+	if (common_load_config(&fresh) != EXIT_DONE)
+		return false;
+	if (!config_trigger(fresh.config)->repository) {
+		(void)fail(EXIT_USAGE, "%s names no trigger.repository any more",
+			   r->common.config_path ? r->common.config_path : "config.json");
+		config_free(fresh.config);
+		return false;
+	}
+	old = r->common.config;
+	r->common.config = fresh.config;
+	trigger_given(r);
+	trigger_tell_again(t, r);
+	config_free(old);
+	return true;
+}
+
+/* A configuration that became wrong changes nothing: the old one goes on. */
+static void reload(void *arg)
+{
+	struct triggers *t = arg;
+	size_t wrong = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		wrong += !reload_one(t, &t->v[i]);
+	if (wrong == 0)
+		printf("configurations read again\n");
+	else
+		warn("%zu of %zu configuration(s) not read again: what was said before goes on",
+		     wrong, t->n);
+}
+
+/* --- beginning ----------------------------------------------------------------------------- */
+
+static int open_all(struct triggers *t)
+{
+	int r = EXIT_DONE;
+
+	if (t->n == 0)
+		t->n = 1; /* the state directory's own */
+	if (t->n > 1 && t->state_dir)
+		return fail(EXIT_USAGE, "trigger: --state-dir is for one configuration: several "
+					"have a \"state_dir\" each");
+	for (size_t i = 0; r == EXIT_DONE && i < t->n; i++) {
+		t->v[i].common.state_dir = t->state_dir;
+		r = trigger_open(&t->v[i], t->n > 1);
+		for (size_t j = 0; r == EXIT_DONE && j < i; j++)
+			if (strcmp(t->v[i].state->path, t->v[j].state->path) == 0)
+				r = fail(EXIT_USAGE,
+					 "two configurations have the state directory '%s'",
+					 t->v[i].state->path);
+		if (r == EXIT_DONE && !t->dry)
+			r = trigger_take_lock(&t->v[i]);
+	}
+	return r;
+}
+
+static int status_of(const struct triggers *t, const struct drive_result *res)
+{
+	int worst = EXIT_DONE;
+
+	for (size_t i = 0; i < t->n; i++)
+		if (t->v[i].status > worst)
+			worst = t->v[i].status;
+	if (!t->forever && res->unsaved)
+		return EXIT_INTERNAL; /* it said why */
+	if (worst != EXIT_DONE || t->forever)
+		return worst;
+	if (res->blocked)
+		return EXIT_USAGE;
+	if (res->held)
+		return fail(EXIT_LOCKED, "another run holds the lock");
+	return res->unreached ? EXIT_MACHINE : EXIT_DONE;
+}
+
+static int drive(struct triggers *t)
+{
+	struct drive_repo repos[TRIGGERS_MAX];
+	struct drive_opts o = {
+	    .tick_us = t->forever ? t->loop_us : TICK,
+	    .retry_us = RETRY,
+	    .cpus = machine_cpus(),
+	    .forever = t->forever,
+	    .force = t->force,
+	    .dry = t->dry,
+	    .arg = t,
+	    .start = start,
+	    .ended = ended,
+	    .own_cpu_us = own_cpu,
+	    .say = say,
+	    .decided = decided,
+	    .reload = reload,
+	};
+	struct drive_result res = {0};
+	struct err e;
+	int r;
+
+	for (size_t i = 0; i < t->n; i++)
+		t->v[i].to = &repos[i];
+	for (size_t i = 0; i < t->n; i++)
+		trigger_given(&t->v[i]);
+	if (loop_new(&o.loop, &e) < 0)
+		return fail(EXIT_INTERNAL, "%s", e.msg);
+	t->loop = o.loop;
+	r = t->dry ? 0 : trigger_tell_begin(t, &e);
+	if (r == 0)
+		r = drive_run(&o, repos, t->n, &res, &e);
+	trigger_tell_end(t);
+	loop_free(o.loop);
+	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : status_of(t, &res);
+}
+
+int command_trigger(int argc, char **argv)
+{
+	_autofree_ struct triggers *t = sys_calloc(1, sizeof(*t));
+	struct err e;
+	json_t *j = NULL;
+	int at, begun, r;
+
+	if (!t)
+		return fail(EXIT_INTERNAL, "out of memory");
+	at = options_parse(argc, argv, "trigger [OPTION]...", specs,
+			   sizeof(specs) / sizeof(specs[0]), take, t);
+	if (at < 0)
+		return -1 - at;
+	if (at < argc)
+		return fail(EXIT_USAGE, "trigger: unexpected '%s'", argv[at]);
+	if (t->json && !t->dry)
+		return fail(EXIT_USAGE, "trigger: --json goes with --dry-run");
+	begun = answer_begin(t->json);
+	t->repositories = json_array();
+	r = open_all(t);
+	if (r == EXIT_DONE && cgroup_leave(&e) < 0)
+		r = fail(EXIT_MACHINE, "%s", e.msg);
+	if (r == EXIT_DONE)
+		r = drive(t);
+	for (size_t i = 0; i < t->n; i++)
+		trigger_close(&t->v[i]);
+	if (json_array_size(t->repositories) > 0)
+		j = json_pack("{s:O}", "repositories", t->repositories);
+	json_decref(t->repositories);
+	return answer_end(begun, j, r);
+}
