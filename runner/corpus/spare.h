@@ -2,7 +2,7 @@
 #ifndef RUNNER_CORPUS_SPARE_H
 #define RUNNER_CORPUS_SPARE_H
 
-#include "runner/corpus/shard.h"
+#include "runner/corpus/measure/shard.h"
 
 /* Fuzzing profits from more inputs than coverage needs.  So a corpus keeps what its merge
  * chose, and what goes elsewhere (into a repository, another machine, `regress`) is its

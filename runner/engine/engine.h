@@ -61,8 +61,8 @@ struct engine_replay {
 };
 
 /* Running the inputs that a control file lists and writing what each reaches into
- * it (runner/corpus/control.h).  Undefined behaviour does not end a program that was built with
- * recovery: fuzzing goes on past what is known, so inputs of the corpus meet it. */
+ * it (runner/corpus/measure/control.h).  Undefined behaviour does not end a program that was built
+ * with recovery: fuzzing goes on past what is known, so inputs of the corpus meet it. */
 struct engine_measure {
 	const char *binary;
 	const char *control; /* writable file */

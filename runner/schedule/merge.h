@@ -13,19 +13,19 @@
  *            it did; an input on which a cell dies is bad: quarantined and queued for
  *            triage, and a new cell goes on behind it.  A shard whose control file was
  *            spoiled is halved until the input that does it is alone
- *   choose   the smallest set that reaches everything (runner/corpus/cover.h)
+ *   choose   the smallest set that reaches everything (runner/corpus/measure/cover.h)
  *   verify   the chosen are measured once more by themselves.  When they do not reach
  *            everything again, or one of those measured has gone since, all of it begins
  *            anew, and each input says all that it reaches: what is missing is topped up
  *            then, MERGE_ROUNDS times at most.  A target that is so is remembered for as
  *            long as it has that build.
  *   cover    the fewest of them that reach the same: what goes elsewhere
- *   replace  only when nothing is missing: one exchange (runner/corpus/generation.h)
+ *   replace  only when nothing is missing: one exchange (runner/corpus/generation/generation.h)
  *
  * A build that fails on much of its corpus, or reaches less than half of what the corpus
  * reached before, is more likely broken than right: the corpus stays whole then, with
  * what it failed on (spec.force: not).  On another build what was quarantined is tried
- * again, MERGE_RETRY_MAX inputs a merge (runner/corpus/retry.h).
+ * again, MERGE_RETRY_MAX inputs a merge (runner/corpus/generation/retry.h).
  *
  * On disk, merge/<target>/ of the state directory: what was measured is used again by
  * the next merge of the same binary, whether this one was killed, stopped or late;

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
-#include "runner/corpus/generation.h"
+#include "runner/corpus/generation/generation.h"
 #include "runner/corpus/spare.h"
 #include "runner/schedule/merge_internal.h"
 

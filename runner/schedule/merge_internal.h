@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/digest.h"
-#include "runner/corpus/cover.h"
+#include "runner/corpus/measure/cover.h"
 #include "runner/schedule/merge.h"
 #include "runner/schedule/task.h"
 

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
-#include "runner/corpus/retry.h"
+#include "runner/corpus/generation/retry.h"
 #include "runner/schedule/merge_internal.h"
 #include "runner/schedule/setup.h"
 

@@ -4,7 +4,7 @@
 #include "base/digest.h"
 #include "base/fs.h"
 #include "base/sys.h"
-#include "runner/corpus/retry.h"
+#include "runner/corpus/generation/retry.h"
 #include "runner/corpus/store.h"
 #include "runner/corpus/workdir.h"
 #include "runner/schedule/merge_internal.h"

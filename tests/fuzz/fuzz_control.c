@@ -4,7 +4,7 @@
  * is taken by libFuzzer, whose rules are repeated here. */
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "runner/corpus/control.h"
+#include "runner/corpus/measure/control.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

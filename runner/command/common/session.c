@@ -8,7 +8,7 @@
 #include "runner/build/record.h"
 #include "runner/command/common/cells.h"
 #include "runner/command/escape.h"
-#include "runner/corpus/generation.h"
+#include "runner/corpus/generation/generation.h"
 #include "runner/corpus/recover.h"
 #include "runner/crash/vault.h"
 

@@ -4,7 +4,7 @@
 #include "runner/command/common/session.h"
 #include "runner/command/corpus/corpus.h"
 #include "runner/command/escape.h"
-#include "runner/corpus/transfer.h"
+#include "runner/corpus/transfer/transfer.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #define RUNNER_COMMAND_CORPUS_REPOS_H
 
 #include "base/json.h"
-#include "runner/corpus/intree.h"
+#include "runner/corpus/intree/intree.h"
 
 /* The repositories that `corpus update-intree` puts inputs into, and what a person
  * types to make a pull request of each. */

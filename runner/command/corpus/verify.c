@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/corpus/verify.h"
+#include "runner/corpus/transfer/verify.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/pace.h"
 #include "runner/command/common/session.h"

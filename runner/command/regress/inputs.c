@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
-#include "runner/corpus/shard.h"
+#include "runner/corpus/measure/shard.h"
 #include "runner/corpus/spare.h"
 #include "runner/corpus/workdir.h"
 #include "runner/crash/ledger_input.h"

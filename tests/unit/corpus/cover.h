@@ -3,7 +3,7 @@
 #define TESTS_UNIT_CORPUS_COVER_H
 
 /* Shards as cells leave them.  Include unit.h first. */
-#include "runner/corpus/cover.h"
+#include "runner/corpus/measure/cover.h"
 #include "tests/unit/corpus/merge.h"
 
 /* A corpus whose features we know: input i has size[i], and feature f when has[i][f]. */

@@ -3,7 +3,7 @@
 #define TESTS_UNIT_CORPUS_GENERATION_H
 
 /* A corpus that is to be replaced.  Include unit.h first. */
-#include "runner/corpus/generation.h"
+#include "runner/corpus/generation/generation.h"
 #include "tests/unit/corpus/merge.h"
 
 /* The old corpus is "one", "two", "three" and a person's files; "one" and "four",

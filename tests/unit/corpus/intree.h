@@ -4,7 +4,7 @@
 
 /* What a merge says before an in-tree corpus is updated, and what is told of it.  Include
  * unit.h first. */
-#include "runner/corpus/intree.h"
+#include "runner/corpus/intree/intree.h"
 #include "tests/unit/corpus/files.h"
 
 static char told[512]; /* a line each */

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "runner/corpus/control.h"
+#include "runner/corpus/measure/control.h"
 #include "tests/unit/corpus/files.h"
 
 #include <sys/wait.h>

@@ -7,7 +7,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/fault.h"
-#include "runner/corpus/intree.h"
+#include "runner/corpus/intree/intree.h"
 #include "tests/unit/corpus/files.h"
 
 #include <signal.h>

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "runner/corpus/bits.h"
+#include "runner/corpus/measure/bits.h"
 
 #include <errno.h>
 

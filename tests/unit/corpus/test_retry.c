@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/fault.h"
 #include "base/fs.h"
-#include "runner/corpus/retry.h"
+#include "runner/corpus/generation/retry.h"
 #include "tests/unit/corpus/files.h"
 
 static struct scratch dir = SCRATCH_INIT;

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "runner/corpus/verify.h"
+#include "runner/corpus/transfer/verify.h"
 #include "runner/corpus/workdir.h"
 #include "tests/unit/corpus/files.h"
 

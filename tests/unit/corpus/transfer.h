@@ -6,7 +6,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/fault.h"
-#include "runner/corpus/transfer.h"
+#include "runner/corpus/transfer/transfer.h"
 #include "tests/unit/corpus/files.h"
 
 static struct scratch dir;

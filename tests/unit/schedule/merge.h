@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/fault.h"
 #include "base/sys.h"
-#include "runner/corpus/generation.h"
+#include "runner/corpus/generation/generation.h"
 #include "runner/schedule/merge_internal.h"
 #include "runner/schedule/setup.h"
 #include "tests/unit/corpus/files.h"

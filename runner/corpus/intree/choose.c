@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which of a target's directories is in a work tree. */
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/corpus/intree/intree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- where does a path lead? --------------------------------------------------------- */
+
+enum { LINKS_MAX = 40 }; /* as the kernel follows */
+
+/* A path on its way to what it means. */
+struct walk {
+	char at[PATH_MAX];   /* so far, without symlinks; "" is the root */
+	char rest[PATH_MAX]; /* still to go */
+	/* Symlinks in a work tree, and its top. */
+	struct strv links, tops;
+	unsigned n;
+};
+
+static int note_link(struct walk *w, const char *link, struct err *e)
+{
+	_autofree_ char *top = NULL;
+	int r = fs_find_above(w->at, ".git", &top, e);
+
+	if (r < 0 || !top)
+		return r;
+	r = strv_add(&w->links, link, e);
+	return r == 0 ? strv_add(&w->tops, top, e) : r;
+}
+
+/* What the link says, and then what was to come. */
+static int follow(struct walk *w, const char *link, struct err *e)
+{
+	char target[PATH_MAX], rest[PATH_MAX];
+	ssize_t n = readlink(link, target, sizeof(target) - 1);
+	int r = n < 0 ? err_sys(e, "read the symlink '%s'", link) : note_link(w, link, e);
+
+	if (r < 0)
+		return r;
+	target[n] = '\0';
+	if (++w->n > LINKS_MAX)
+		return err_set(e, ELOOP, "'%s': too many symlinks", link);
+	memcpy(rest, w->rest, sizeof(rest));
+	if (strlen(target) + strlen(rest) + 2 > sizeof(w->rest))
+		return err_set(e, ENAMETOOLONG, "'%s' leads to too long a path", link);
+	snprintf(w->rest, sizeof(w->rest), "%.*s/%.*s", (int)strlen(target), target,
+		 (int)strlen(rest), rest);
+	if (*target == '/')
+		w->at[0] = '\0';
+	return 0;
+}
+
+/* One name further. */
+static int step(struct walk *w, const char *name, struct err *e)
+{
+	_autofree_ char *to = NULL;
+	struct stat st;
+
+	if (!*name || strcmp(name, ".") == 0)
+		return 0;
+	if (strcmp(name, "..") == 0) {
+		*(*w->at ? strrchr(w->at, '/') : w->at) = '\0';
+		return 0;
+	}
+	to = sys_asprintf("%s/%s", w->at, name);
+	if (!to)
+		return err_sys(e, "allocate a path");
+	if (fstatat(AT_FDCWD, to, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_sys(e, "open '%s'", to);
+	if (S_ISLNK(st.st_mode))
+		return follow(w, to, e);
+	if (strlen(to) >= sizeof(w->at))
+		return err_set(e, ENAMETOOLONG, "'%s'", to);
+	memcpy(w->at, to, strlen(to) + 1);
+	return 0;
+}
+
+static int walk(struct walk *w, const char *path, struct err *e)
+{
+	int r = 0;
+
+	if (*path != '/' || strlen(path) >= sizeof(w->rest))
+		return err_set(e, EINVAL, "'%.200s' is no absolute path", path);
+	memcpy(w->rest, path, strlen(path) + 1);
+	while (r == 0 && *w->rest) {
+		size_t n = strcspn(w->rest, "/");
+		char name[NAME_MAX + 1];
+
+		if (n > NAME_MAX)
+			return err_set(e, ENAMETOOLONG, "'%.200s'", w->rest);
+		memcpy(name, w->rest, n);
+		name[n] = '\0';
+		n += w->rest[n] == '/';
+		memmove(w->rest, w->rest + n, strlen(w->rest + n) + 1);
+		r = step(w, name, e);
+	}
+	return r;
+}
+
+static bool is_below(const char *path, const char *top)
+{
+	size_t n = strlen(top);
+
+	return strncmp(path, top, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+/* A symlink is a part of the repository; what it leads to may be anything of this
+ * machine's.  1: out of the work tree, why says which. */
+static int leads_out(const char *dir, char why[GIT_WHY], struct err *e)
+{
+	_autofree_ struct walk *w = sys_calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return err_sys(e, "allocate a path");
+	r = walk(w, dir, e);
+	for (size_t i = 0; r == 0 && i < w->tops.n; i++)
+		if (!is_below(w->at, w->tops.v[i])) {
+			snprintf(why, GIT_WHY, "the symlink '%.120s' leads out of '%.120s'",
+				 w->links.v[i], w->tops.v[i]);
+			r = 1;
+		}
+	strv_done(&w->links);
+	strv_done(&w->tops);
+	return r;
+}
+
+/* --- which directory --------------------------------------------------------------------- */
+
+/* Whether git would take a new input there. */
+static int is_wanted(const struct git *g, char why[GIT_WHY], struct err *e)
+{
+	_autofree_ char *path = sys_asprintf("%s%s%040d", g->prefix, *g->prefix ? "/" : "", 0);
+	int r;
+
+	if (!path)
+		return err_sys(e, "allocate a path");
+	r = git_ignores(g, path, e);
+	if (r > 0)
+		snprintf(why, GIT_WHY, "git ignores what is in it");
+	return r < 0 ? r : !r;
+}
+
+/* 1: in *ret.  0: why not; link: the same, when it is for a symlink. */
+static int look_at(const char *dir, const struct git_limits *limits, struct git *ret,
+		   char why[GIT_WHY], char link[GIT_WHY], struct err *e)
+{
+	struct git g;
+	int r = leads_out(dir, why, e);
+
+	if (r == 1)
+		memcpy(link, why, GIT_WHY);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = git_open(dir, &g, why, e);
+	if (r != 1)
+		return r;
+	r = git_limit(&g, limits, e);
+	if (r == 0)
+		r = is_wanted(&g, why, e);
+	if (r == 1)
+		*ret = g;
+	else
+		git_done(&g);
+	return r;
+}
+
+int intree_choose(const struct strv *dirs, const struct git_limits *limits, struct git *ret_git,
+		  size_t *ret_at, char why[GIT_WHY], char link[GIT_WHY], struct err *e)
+{
+	char other[GIT_WHY] = "";
+
+	*ret_at = dirs->n;
+	*why = *link = '\0';
+	for (size_t i = 0; i < dirs->n; i++) {
+		struct stat st;
+		int r;
+
+		if (fstatat(AT_FDCWD, dirs->v[i], &st, 0) < 0 || !S_ISDIR(st.st_mode))
+			continue;
+		r = look_at(dirs->v[i], limits, ret_git, *ret_at == dirs->n ? why : other, link, e);
+		if (r != 0 || *ret_at == dirs->n)
+			*ret_at = i;
+		if (r != 0)
+			return r;
+	}
+	return 0;
+}

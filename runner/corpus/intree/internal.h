@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_CORPUS_INTREE_INTERNAL_H
+#define RUNNER_CORPUS_INTREE_INTERNAL_H
+
+#include "runner/corpus/intree/intree.h"
+
+/* What a work tree and a commit share. */
+
+struct intree_corpus {
+	const struct intree *t;
+	struct candidates all; /* without the spare ones */
+	struct candidates spare;
+	bool *known; /* of each of `all`: it is in the tree */
+};
+MUST_CHECK int intree_corpus_open(const struct intree *t, struct intree_corpus *ret, struct err *e);
+void intree_corpus_close(struct intree_corpus *c);
+
+/* Whether anything may be removed: not for an empty corpus. */
+bool intree_corpus_prunes(const struct intree_corpus *c);
+
+/* Whether prune may remove what has this content. */
+bool intree_corpus_unneeded(const struct intree_corpus *c, const char *hex, uint64_t size);
+
+/* Something in the tree has this content: is it an input of the corpus? */
+bool intree_corpus_know(struct intree_corpus *c, const char *hex, uint64_t size);
+
+/* 1: its content, in a new buffer (free() it).  0: it is not what its name says, or
+ * empty. */
+MUST_CHECK int intree_corpus_read(const struct intree_corpus *c, size_t i, char **ret,
+				  size_t *ret_n, struct err *e);
+
+/* The files of a commit below a directory. */
+struct intree_entry {
+	const char *oid;  /* 40 digits, then something else */
+	const char *path; /* from the work tree's top */
+	bool input;	  /* a file that may be one */
+	bool known;	  /* and is */
+	bool unneeded;	  /* and may be removed */
+};
+struct intree_tree {
+	struct buf text; /* what the entries point into */
+	struct intree_entry *by_path;
+	struct intree_entry **by_oid; /* inputs only */
+	size_t n, n_inputs;
+};
+/* ret is to be done with also when it fails. */
+MUST_CHECK int intree_tree_read(const struct git *g, const char *base, const char *prefix,
+				struct intree_tree *ret, struct err *e);
+void intree_tree_done(struct intree_tree *t);
+/* Inputs with this object's name are known now; false: there is none. */
+bool intree_tree_know(struct intree_tree *t, const char *oid);
+
+/* Which of the inputs may be removed: git is asked for the content of each. */
+MUST_CHECK int intree_tree_unneeded(struct intree_tree *t, const struct git *g,
+				    const struct intree_corpus *c, struct err *e);
+
+enum intree_at {
+	INTREE_AT_NOTHING,
+	INTREE_AT_INPUT, /* *ret */
+	INTREE_AT_OTHER, /* a directory, a link, a dot file */
+};
+MUST_CHECK int intree_tree_at(const struct intree_tree *t, const char *path,
+			      struct intree_entry **ret, enum intree_at *ret_at, struct err *e);
+
+void intree_tell(const struct intree *t, enum intree_what what, const char *name);
+
+#endif

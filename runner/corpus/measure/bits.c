@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/corpus/measure/bits.h"
+
+#include "base/sys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BITS = 64, WORDS_MIN = 64 };
+
+/* Doubled, so that numbers that come in order do not copy the set each time. */
+static int make_room(struct bits *b, size_t words, struct err *e)
+{
+	size_t room = b->words ? b->words : WORDS_MIN;
+	uint64_t *word;
+
+	if (words <= b->words)
+		return 0;
+	while (room < words)
+		room *= 2;
+	word = sys_realloc(b->word, room * sizeof(*word));
+	if (!word)
+		return err_sys(e, "grow a set to %zu numbers", room * BITS);
+	memset(word + b->words, 0, (room - b->words) * sizeof(*word));
+	b->word = word;
+	b->words = room;
+	return 0;
+}
+
+bool bits_has(const struct bits *b, uint32_t n)
+{
+	size_t at = n / BITS;
+
+	return at < b->words && (b->word[at] >> n % BITS & 1) != 0;
+}
+
+int bits_add(struct bits *b, uint32_t n, struct err *e)
+{
+	int r;
+
+	if (bits_has(b, n))
+		return 0;
+	r = make_room(b, (size_t)n / BITS + 1, e);
+	if (r < 0)
+		return r;
+	b->word[n / BITS] |= UINT64_C(1) << n % BITS;
+	b->count++;
+	return 1;
+}
+
+int bits_remove(struct bits *b, uint32_t n)
+{
+	if (!bits_has(b, n))
+		return 0;
+	b->word[n / BITS] &= ~(UINT64_C(1) << n % BITS);
+	b->count--;
+	return 1;
+}
+
+void bits_remove_all(struct bits *b, const struct bits *less)
+{
+	for (size_t i = 0; i < b->words && i < less->words; i++) {
+		uint64_t gone = b->word[i] & less->word[i];
+
+		b->word[i] &= ~gone;
+		b->count -= (uint64_t)__builtin_popcountll(gone);
+	}
+}
+
+int bits_add_all(struct bits *b, const struct bits *more, struct err *e)
+{
+	int r = make_room(b, more->words, e);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < more->words; i++) {
+		uint64_t fresh = more->word[i] & ~b->word[i];
+
+		b->word[i] |= fresh;
+		b->count += (uint64_t)__builtin_popcountll(fresh);
+	}
+	return 0;
+}
+
+uint64_t bits_missing(const struct bits *a, const struct bits *b)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < a->words; i++) {
+		uint64_t has = i < b->words ? b->word[i] : 0;
+
+		n += (uint64_t)__builtin_popcountll(a->word[i] & ~has);
+	}
+	return n;
+}
+
+void bits_done(struct bits *b)
+{
+	free(b->word);
+	*b = (struct bits){0};
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_CORPUS_MEASURE_BITS_H
+#define RUNNER_CORPUS_MEASURE_BITS_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A set of small numbers: one bit each, as long as its greatest one needs. */
+struct bits {
+	uint64_t *word;
+	size_t words;
+	uint64_t count; /* of members */
+};
+
+#define _autobits_ CLEANUP(bits_done) /* include base/cleanup.h */
+
+/* 1: it is new; 0: it was there.  The caller bounds n: n / 8 bytes are needed. */
+MUST_CHECK int bits_add(struct bits *b, uint32_t n, struct err *e);
+MUST_CHECK int bits_add_all(struct bits *b, const struct bits *more, struct err *e);
+bool bits_has(const struct bits *b, uint32_t n);
+/* 1: it was there. */
+int bits_remove(struct bits *b, uint32_t n);
+void bits_remove_all(struct bits *b, const struct bits *less);
+/* Members of a that b has not. */
+uint64_t bits_missing(const struct bits *a, const struct bits *b);
+void bits_done(struct bits *b);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/corpus/measure/control.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/corpus/measure/numbers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+DEFINE_CLEANUP(struct control *, control_free)
+
+enum { READER_MIN = 1024, DIGITS_MAX = 10 /* of a feature, and a blank */ };
+
+/* --- the file and its head ---------------------------------------------------- */
+
+/* What the cell did with the name, as against a disk that fails. */
+static bool is_theirs(int code)
+{
+	return code == ENOENT || code == ELOOP || code == EISDIR || code == ENXIO;
+}
+
+static int open_control(int dirfd, const char *file, int *ret_fd, struct err *e)
+{
+	_autoclose_ int fd =
+	    sys_openat(dirfd, file, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	struct stat st;
+
+	if (fd < 0 && is_theirs(errno))
+		return err_set(e, EBADMSG, "open control file '%s': %s", file, strerror(errno));
+	if (fd < 0)
+		return err_sys(e, "open control file '%s'", file);
+	if (fstat(fd, &st) < 0)
+		return err_sys(e, "stat control file '%s'", file);
+	/* Under another name it may be a file that we must not write. */
+	if (!S_ISREG(st.st_mode) || st.st_nlink != 1)
+		return err_set(e, EBADMSG, "control file '%s' is not a file of its own", file);
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+static int check_head(struct numbers *in, const char *dir, const struct candidates *list,
+		      struct err *e)
+{
+	char line[PATH_MAX + STORE_NAME + 2];
+	int n = snprintf(line, sizeof(line), "%zu\n0\n", list->n);
+	enum number_end end = numbers_text(in, (struct slice){line, (size_t)n});
+
+	n = snprintf(line, sizeof(line), "%s/", dir);
+	for (size_t i = 0; end == NUMBER_OK && i < list->n; i++) {
+		end = numbers_text(in, (struct slice){line, (size_t)n});
+		if (end == NUMBER_OK)
+			end = numbers_text(in, slice_of(list->v[i].name));
+		if (end == NUMBER_OK)
+			end = numbers_text(in, SLICE("\n"));
+	}
+	if (in->error)
+		return err_set(e, in->error, "read the head: %s", strerror(in->error));
+	if (end != NUMBER_OK)
+		return err_set(e, EBADMSG, "it does not begin as it was written");
+	return 0;
+}
+
+/* --- its records -------------------------------------------------------------- */
+
+struct record {
+	struct control *c;
+	struct numbers *in;
+	struct control_input input;
+	struct control_reader edges;
+};
+
+static int reader_room(struct control_reader *r, size_t n, struct err *e)
+{
+	size_t cap = r->cap ? r->cap : READER_MIN;
+	uint32_t *v;
+
+	if (n <= r->cap)
+		return 0;
+	while (cap < n)
+		cap *= 2;
+	v = sys_realloc(r->v, cap * sizeof(*v));
+	if (!v)
+		return err_sys(e, "hold %zu features", n);
+	r->v = v;
+	r->cap = cap;
+	return 0;
+}
+
+/* "WORD <id>" and what is behind it. */
+static enum number_end word_and_id(struct record *rec, struct slice word, char *ret_after)
+{
+	enum number_end end = numbers_text(rec->in, word);
+	uint32_t id;
+
+	if (end == NUMBER_OK)
+		end = numbers_next(rec->in, UINT32_MAX, &id, ret_after);
+	return end == NUMBER_OK && id != rec->c->next ? NUMBER_BAD : end;
+}
+
+static enum number_end features(struct record *rec)
+{
+	char after;
+	enum number_end end = word_and_id(rec, SLICE("FT "), &after);
+	uint32_t n = 0, v;
+
+	rec->input.features_at = rec->in->at;
+	for (; end == NUMBER_OK && after == ' '; n++)
+		end = n < CONTROL_FEATURES_MAX
+			  ? numbers_next(rec->in, CONTROL_FEATURES - 1, &v, &after)
+			  : NUMBER_BAD;
+	rec->input.features = n;
+	return end;
+}
+
+/* Kept until the record is known to be whole.  *r: our own error. */
+static enum number_end edges(struct record *rec, int *r, struct err *e)
+{
+	char after;
+	enum number_end end = word_and_id(rec, SLICE("COV "), &after);
+	uint32_t n = 0;
+
+	rec->input.edges_at = rec->in->at;
+	for (; end == NUMBER_OK && after == ' '; n++) {
+		if (n == CONTROL_FEATURES_MAX)
+			return NUMBER_BAD;
+		*r = reader_room(&rec->edges, n + 1, e);
+		if (*r < 0)
+			return NUMBER_BAD;
+		end = numbers_next(rec->in, CONTROL_EDGES - 1, &rec->edges.v[n], &after);
+	}
+	rec->input.edges = n;
+	return end;
+}
+
+static void finish(struct record *rec, enum control_state state)
+{
+	rec->input.state = state;
+	rec->c->inputs[rec->c->next++] = rec->input;
+	rec->c->good = rec->in->at;
+}
+
+static enum number_end run_of_one(struct record *rec, int *r, struct err *e)
+{
+	enum number_end end = features(rec);
+
+	if (end == NUMBER_OK)
+		end = edges(rec, r, e);
+	if (end != NUMBER_OK)
+		return end;
+	for (size_t i = 0; i < rec->input.edges; i++) {
+		*r = bits_add(&rec->c->edges, rec->edges.v[i], e);
+		if (*r < 0)
+			return NUMBER_BAD;
+	}
+	*r = 0;
+	finish(rec, CONTROL_RAN);
+	return NUMBER_OK;
+}
+
+static enum number_end started(struct record *rec)
+{
+	char after;
+	enum number_end end = word_and_id(rec, SLICE("STARTED "), &after);
+	uint32_t size;
+
+	if (end == NUMBER_OK && after == ' ')
+		end = numbers_next(rec->in, UINT32_MAX, &size, &after);
+	else if (end == NUMBER_OK)
+		return NUMBER_BAD;
+	return end == NUMBER_OK && after != '\n' ? NUMBER_BAD : end;
+}
+
+static enum number_end one_record(struct record *rec, int *r, struct err *e)
+{
+	enum number_end end = started(rec);
+	int next;
+
+	rec->input = (struct control_input){0};
+	if (end != NUMBER_OK)
+		return end;
+	next = numbers_peek(rec->in);
+	if (next == NUMBERS_END)
+		rec->c->started = true;
+	else if (next == 'S') { /* a process died on it, and another went on behind it */
+		rec->input.features_at = rec->c->good;
+		finish(rec, CONTROL_FAILED);
+	} else
+		return run_of_one(rec, r, e);
+	return NUMBER_OK;
+}
+
+static int read_records(struct control *c, struct numbers *in, struct err *e)
+{
+	struct record rec = {.c = c, .in = in};
+	enum number_end end = NUMBER_OK;
+	int r = 0;
+
+	c->good = in->at;
+	while (end == NUMBER_OK && !c->started && numbers_peek(in) != NUMBERS_END)
+		end = c->next < c->n ? one_record(&rec, &r, e) : NUMBER_BAD;
+	control_reader_done(&rec.edges);
+	if (r < 0)
+		return r;
+	if (in->error)
+		return err_set(e, in->error, "read the records: %s", strerror(in->error));
+	if (end == NUMBER_CUT)
+		snprintf(c->why, sizeof(c->why), "the record of input %zu is cut", c->next);
+	else if (end == NUMBER_BAD && c->next == c->n)
+		snprintf(c->why, sizeof(c->why), "there is more behind the last record");
+	else if (end == NUMBER_BAD)
+		snprintf(c->why, sizeof(c->why),
+			 "byte %llu, the record of input %zu: not as an "
+			 "engine writes it",
+			 (unsigned long long)in->at, c->next);
+	return 0;
+}
+
+int control_read_fd(int fd, const char *dir, const struct candidates *list, struct control **ret,
+		    struct err *e)
+{
+	CLEANUP(control_free_p) struct control *c = sys_calloc(1, sizeof(*c));
+	_autofree_ struct numbers *in = sys_malloc(sizeof(*in));
+	int r;
+
+	if (!c || !in)
+		return err_set(e, ENOMEM, "allocate a control file");
+	c->fd = -1;
+	c->n = list->n;
+	c->inputs = sys_calloc(list->n ? list->n : 1, sizeof(*c->inputs));
+	if (!c->inputs)
+		return err_sys(e, "allocate %zu inputs", list->n);
+	numbers_start(in, fd, 0, 0);
+	r = check_head(in, dir, list, e);
+	if (r == 0)
+		r = read_records(c, in, e);
+	if (r < 0)
+		return r;
+	c->fd = fd;
+	*ret = take_ptr(&c);
+	return 0;
+}
+
+int control_read(int dirfd, const char *file, const char *dir, const struct candidates *list,
+		 struct control **ret, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	int r = open_control(dirfd, file, &fd, e);
+
+	if (r < 0)
+		return r;
+	r = control_read_fd(fd, dir, list, ret, e);
+	if (r < 0)
+		return err_wrap(e, "control file '%s'", file);
+	(void)take_fd(&fd);
+	return 0;
+}
+
+/* --- one input's numbers --------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Every version seen writes them in order; nothing says that it must. */
+static size_t in_order(uint32_t *v, size_t n)
+{
+	size_t i = 1, kept = 1;
+
+	while (i < n && v[i - 1] < v[i])
+		i++;
+	if (i >= n)
+		return n;
+	qsort(v, n, sizeof(*v), compare);
+	for (i = 1; i < n; i++)
+		if (v[i] != v[kept - 1])
+			v[kept++] = v[i];
+	return kept;
+}
+
+static int read_numbers(const struct control *c, uint64_t at, size_t n, uint32_t below,
+			struct control_reader *reader, size_t *ret_n, struct err *e)
+{
+	enum number_end end = NUMBER_OK;
+	struct numbers *in;
+	char after;
+	int r = reader_room(reader, n, e);
+
+	if (r < 0)
+		return r;
+	if (!reader->in)
+		reader->in = sys_malloc(sizeof(*reader->in));
+	in = reader->in;
+	if (!in)
+		return err_sys(e, "allocate a reader");
+	numbers_start(in, c->fd, at, n < NUMBERS_BLOCK / DIGITS_MAX ? n * DIGITS_MAX : 0);
+	for (size_t i = 0; i < n && end == NUMBER_OK; i++)
+		end = numbers_next(in, below - 1, &reader->v[i], &after);
+	if (in->error)
+		return err_set(e, in->error, "read a control file: %s", strerror(in->error));
+	if (end != NUMBER_OK)
+		return err_set(e, EBADMSG, "a control file changed while it was read");
+	*ret_n = n ? in_order(reader->v, n) : 0;
+	return 0;
+}
+
+int control_features(const struct control *c, size_t i, struct control_reader *reader,
+		     size_t *ret_n, struct err *e)
+{
+	const struct control_input *input = &c->inputs[i];
+
+	return read_numbers(c, input->features_at, input->features, CONTROL_FEATURES, reader, ret_n,
+			    e);
+}
+
+int control_edges(const struct control *c, size_t i, struct control_reader *reader, size_t *ret_n,
+		  struct err *e)
+{
+	const struct control_input *input = &c->inputs[i];
+
+	return read_numbers(c, input->edges_at, input->edges, CONTROL_EDGES, reader, ret_n, e);
+}
+
+void control_reader_done(struct control_reader *r)
+{
+	free(r->v);
+	free(r->in);
+	*r = (struct control_reader){0};
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/corpus/transfer/transfer.h"
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/fs.h"
+#include "base/pack.h"
+#include "base/sys.h"
+#include "runner/corpus/measure/shard.h"
+#include "runner/corpus/spare.h"
+#include "runner/corpus/workdir.h"
+#include "runner/discover/names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MODE_DIR = 0755, MODE_FILE = 0644 };
+
+/* --- which ------------------------------------------------------------------------ */
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int add_target(int corpora, const char *name, const char *glob, struct strv *ret,
+		      struct err *e)
+{
+	struct stat st;
+
+	if (!names_target_ok(slice_of(name)) || (glob && fnmatch(glob, name, 0) != 0) ||
+	    fstatat(corpora, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+		return 0;
+	return strv_add(ret, name, e);
+}
+
+int export_targets(int state_dirfd, const char *glob, struct strv *ret, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(state_dirfd, "corpus");
+	struct strv found = {0};
+	const struct dirent *ent;
+	int r = 0;
+
+	*ret = (struct strv){0};
+	if (!d)
+		return errno == ENOENT ? 0 : err_sys(e, "open 'corpus'");
+	while (r == 0 && (ent = sys_readdir(d)))
+		r = add_target(dirfd(d), ent->d_name, glob, &found, e);
+	if (r == 0 && errno)
+		r = err_sys(e, "list 'corpus'");
+	if (r < 0) {
+		strv_done(&found);
+		return r;
+	}
+	if (found.n > 1)
+		qsort(found.v, found.n, sizeof(*found.v), by_text);
+	*ret = found;
+	return 0;
+}
+
+/* --- each input of one ------------------------------------------------------------- */
+
+struct one {
+	const char *target;
+	int corpus;
+	struct export_sum sum;
+	/* Where it goes: */
+	struct pack *pack;
+	bool flat; /* in the archive: without the target's name */
+	int dir;
+};
+
+static int add_to_pack(struct one *o, const char *name, struct slice data, struct err *e)
+{
+	char path[NAMES_TARGET_MAX + 2 + STORE_NAME];
+
+	if (o->flat)
+		return pack_add(o->pack, name, MODE_FILE, data, e);
+	snprintf(path, sizeof(path), "%.*s/%s", NAMES_TARGET_MAX, o->target, name);
+	return pack_add(o->pack, path, MODE_FILE, data, e);
+}
+
+/* What is not what its name says is left for `corpus verify`. */
+static int take(struct one *o, const struct candidate *c, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	struct store_sum stored = {0};
+	char hex[STORE_NAME];
+	size_t n;
+	int r;
+
+	if (c->size == 0 || c->size > WORKDIR_INPUT_MAX) {
+		o->sum.skipped++;
+		return 0;
+	}
+	r = fs_read(o->corpus, c->name, WORKDIR_INPUT_MAX, &text, &n, e);
+	if (r == -ENOENT)
+		return err_wrap(e, "the corpus was replaced meanwhile, try again");
+	if (r < 0)
+		return r;
+	digest_sha1_hex((struct slice){text, n}, hex);
+	if (strcmp(hex, c->name) != 0) {
+		o->sum.skipped++;
+		return 0;
+	}
+	if (o->pack)
+		r = add_to_pack(o, c->name, (struct slice){text, n}, e);
+	else
+		r = store_bytes((struct slice){text, n}, o->dir, &stored, hex, e);
+	if (r == 0) {
+		o->sum.files++;
+		o->sum.bytes += n;
+	}
+	return r;
+}
+
+/* Files that shard_list() does not take: a person's names. */
+static int count_others(struct one *o, size_t listed, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(o->corpus, ".");
+	const struct dirent *ent;
+	uint64_t all = 0;
+
+	if (!d)
+		return err_sys(e, "open the corpus");
+	while ((ent = sys_readdir(d)))
+		all += ent->d_name[0] != '.';
+	if (errno)
+		return err_sys(e, "list the corpus");
+	o->sum.skipped += all > listed ? all - listed : 0;
+	return 0;
+}
+
+static int take_all(const struct export *x, struct one *o, struct err *e)
+{
+	_autocandidates_ struct candidates all = {0}, spare = {0};
+	int r = shard_list(o->corpus, &all, e);
+
+	if (r == 0)
+		r = count_others(o, all.n, e);
+	if (r == 0 && !x->all)
+		r = spare_leave_out(x->state_dirfd, o->target, &all, &spare, e);
+	o->sum.spare = spare.n;
+	for (size_t i = 0; r == 0 && i < all.n; i++)
+		r = take(o, &all.v[i], e);
+	return r;
+}
+
+/* o: where its inputs go. */
+static int export_one(const struct export *x, struct one *o, struct err *e)
+{
+	_autofree_ char *path = sys_asprintf("corpus/%s", o->target);
+	int r;
+
+	if (!path)
+		return err_sys(e, "allocate a path");
+	r = fs_open_dir(x->state_dirfd, path, &o->corpus, e);
+	if (r == 0)
+		r = take_all(x, o, e);
+	close_p(&o->corpus);
+	if (r < 0)
+		return err_wrap(e, "export '%s'", o->target);
+	if (x->told)
+		x->told(x->arg, o->target, &o->sum);
+	return 0;
+}
+
+/* --- archives ------------------------------------------------------------------------ */
+
+static bool ends(const char *path, const char *with)
+{
+	size_t n = strlen(path), m = strlen(with);
+
+	return n > m && strcmp(path + n - m, with) == 0 && path[n - m - 1] != '/';
+}
+
+bool export_is_archive(const char *path)
+{
+	return ends(path, ".tar.gz") || ends(path, ".tgz") || ends(path, ".zip");
+}
+
+/* A file that appears whole. */
+struct output {
+	int dir, fd;
+	const char *name;
+	char tmp[NAME_MAX + 1];
+	struct pack *pack;
+};
+
+static int output_begin(struct output *o, struct err *e)
+{
+	int n = snprintf(o->tmp, sizeof(o->tmp), ".%s.new", o->name);
+	int r;
+
+	if (n < 0 || n >= (int)sizeof(o->tmp))
+		return err_set(e, ENAMETOOLONG, "name '%s'", o->name);
+	r = fs_open_file(o->dir, o->tmp, O_WRONLY | O_CREAT | O_TRUNC, MODE_FILE, &o->fd, e);
+	if (r < 0)
+		return r;
+	r = ends(o->name, ".zip") ? pack_open_zip(o->fd, &o->pack, e)
+				  : pack_open(o->fd, &o->pack, e);
+	return r < 0 ? err_wrap(e, "write '%s'", o->name) : 0;
+}
+
+static int output_commit(struct output *o, struct err *e)
+{
+	int r = pack_close(o->pack, e);
+
+	if (r < 0)
+		return err_wrap(e, "write '%s'", o->name);
+	if (sys_fsync(o->fd) < 0)
+		return err_sys(e, "fsync '%s'", o->tmp);
+	if (sys_renameat(o->dir, o->tmp, o->name) < 0)
+		return err_sys(e, "rename '%s' to '%s'", o->tmp, o->name);
+	if (sys_fsync(o->dir) < 0)
+		return err_sys(e, "fsync the directory of '%s'", o->name);
+	return 0;
+}
+
+/* r: how filling it went. */
+static int output_end(struct output *o, int r, struct err *e)
+{
+	if (r == 0)
+		r = output_commit(o, e);
+	pack_free(o->pack);
+	if (o->fd >= 0)
+		close(o->fd);
+	if (r < 0 && o->fd >= 0)
+		(void)unlinkat(o->dir, o->tmp, 0); /* allow: half an archive */
+	return r;
+}
+
+static int fill(const struct export *x, struct pack *pack, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < x->targets->n; i++) {
+		struct one o = {.target = x->targets->v[i], .corpus = -1, .pack = pack, .dir = -1};
+
+		r = export_one(x, &o, e);
+	}
+	return r;
+}
+
+static int open_parent(const char *path, int *ret_fd, const char **ret_name, struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+	_autofree_ char *dir = NULL;
+
+	*ret_name = slash ? slash + 1 : path;
+	dir =
+	    slash ? sys_strndup(path, slash == path ? 1 : (size_t)(slash - path)) : sys_strdup(".");
+	if (!dir)
+		return err_sys(e, "allocate a path");
+	*ret_fd = sys_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
+	return *ret_fd < 0 ? err_sys(e, "open directory '%s'", dir) : 0;
+}
+
+int export_archive(const struct export *x, const char *path, struct err *e)
+{
+	_autoclose_ int dir = -1;
+	struct output o = {.fd = -1};
+	int r = open_parent(path, &dir, &o.name, e);
+
+	if (r < 0)
+		return r;
+	o.dir = dir;
+	r = output_begin(&o, e);
+	if (r == 0)
+		r = fill(x, o.pack, e);
+	return output_end(&o, r, e);
+}
+
+/* --- directories ---------------------------------------------------------------------- */
+
+static int open_made(int at, const char *path, int *ret_fd, struct err *e)
+{
+	int r = fs_mkdirs(at, path, MODE_DIR, e);
+
+	if (r < 0)
+		return r;
+	*ret_fd = sys_openat(at, path, O_RDONLY | O_DIRECTORY, 0);
+	return *ret_fd < 0 ? err_sys(e, "open directory '%s'", path) : 0;
+}
+
+int export_tree(const struct export *x, const char *dir, struct err *e)
+{
+	_autoclose_ int all = -1;
+	int r = open_made(AT_FDCWD, dir, &all, e);
+
+	for (size_t i = 0; r == 0 && i < x->targets->n; i++) {
+		struct one o = {.target = x->targets->v[i], .corpus = -1, .dir = -1};
+
+		r = open_made(all, o.target, &o.dir, e);
+		if (r == 0)
+			r = export_one(x, &o, e);
+		close_p(&o.dir);
+	}
+	if (r == 0 && sys_syncfs(all) < 0)
+		r = err_sys(e, "sync '%s'", dir);
+	return r;
+}
+
+static int seed_corpus(const struct export *x, const char *target, int dir, struct err *e)
+{
+	_autofree_ char *name = sys_asprintf("%s_seed_corpus.zip", target);
+	struct output o = {.dir = dir, .fd = -1, .name = name};
+	struct one one = {.target = target, .corpus = -1, .flat = true, .dir = -1};
+	int r;
+
+	if (!name)
+		return err_sys(e, "allocate a name");
+	r = output_begin(&o, e);
+	one.pack = o.pack;
+	if (r == 0)
+		r = export_one(x, &one, e);
+	return output_end(&o, r, e);
+}
+
+int export_seed_corpora(const struct export *x, const char *dir, struct err *e)
+{
+	_autoclose_ int all = -1;
+	int r = open_made(AT_FDCWD, dir, &all, e);
+
+	for (size_t i = 0; r == 0 && i < x->targets->n; i++)
+		r = seed_corpus(x, x->targets->v[i], all, e);
+	return r;
+}
