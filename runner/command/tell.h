@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "runner/command/command.h"
 #include "runner/config/config.h"
-#include "runner/crash/ledger.h"
+#include "runner/crash/ledger/ledger.h"
 #include "runner/discover/discover.h"
 #include "runner/publish/publish.h"
 #include "runner/state/state.h"

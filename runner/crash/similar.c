@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/crash/similar.h"
 
-#include "runner/crash/report.h"
-#include "runner/crash/text.h"
+#include "runner/crash/report/report.h"
+#include "runner/crash/report/text.h"
 
 struct lines {
 	const char *v[CRASH_STATE_MAX];

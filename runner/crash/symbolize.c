@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/crash/symbolize.h"
 
-#include "runner/crash/frame.h"
-#include "runner/crash/text.h"
+#include "runner/crash/report/frame.h"
+#include "runner/crash/report/text.h"
 
 /* --- the report ------------------------------------------------------------- */
 

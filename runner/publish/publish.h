@@ -3,7 +3,7 @@
 #define RUNNER_PUBLISH_PUBLISH_H
 
 #include "runner/config/config.h"
-#include "runner/crash/ledger.h"
+#include "runner/crash/ledger/ledger.h"
 #include "runner/engine/engine.h"
 #include "runner/publish/delivery.h"
 #include "runner/publish/outbox.h"

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/sys.h"
-#include "runner/crash/ledger_input.h"
+#include "runner/crash/ledger/input.h"
 #include "runner/publish/publish_internal.h"
 #include "runner/publish/webhook.h"
 

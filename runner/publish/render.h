@@ -3,7 +3,7 @@
 #define RUNNER_PUBLISH_RENDER_H
 
 #include "base/buf.h"
-#include "runner/crash/ledger.h"
+#include "runner/crash/ledger/ledger.h"
 #include "runner/publish/source_link.h"
 
 #include <stdbool.h>

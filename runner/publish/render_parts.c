@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/utf8.h"
-#include "runner/crash/report.h"
+#include "runner/crash/report/report.h"
 #include "runner/publish/render_internal.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "runner/config/config.h"
-#include "runner/crash/ledger.h"
+#include "runner/crash/ledger/ledger.h"
 #include "runner/publish/delivery.h"
 
 /* What a webhook gets.  It is built once, when something happens, and sent as it is,

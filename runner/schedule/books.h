@@ -3,7 +3,7 @@
 #define RUNNER_SCHEDULE_BOOKS_H
 
 #include "base/loop.h"
-#include "runner/crash/ledger.h"
+#include "runner/crash/ledger/ledger.h"
 #include "runner/state/state.h"
 
 /* The ledger of a living run: changed in memory, written by one child process at a

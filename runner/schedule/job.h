@@ -189,7 +189,8 @@ struct job {
 	struct {
 		uint64_t found, regressed, fixed, dismissed, left, undecided;
 	} crashes;
-	/* Of runs that were killed: no exit status has counted them (runner/crash/ledger.h). */
+	/* Of runs that were killed: no exit status has counted them (runner/crash/ledger/ledger.h).
+	 */
 	uint64_t uncounted_new, uncounted_regressed;
 	uint64_t crashes_unchecked; /* no time to look whether these are fixed; at the job's end */
 	uint64_t check_cut;   /* of these, when the last look at them began, but was cut short */

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/sys.h"
-#include "runner/crash/ledger_fix.h"
+#include "runner/crash/ledger/fix.h"
 #include "runner/schedule/attempt.h"
 #include "runner/schedule/internal.h"
 #include "runner/schedule/task.h"

@@ -121,10 +121,10 @@ int suppress_leaks(const struct ledger *l, const char *target, struct buf *ret, 
 
 /* --- undefined behaviour ------------------------------------------------------ */
 
-/* The crash types of runner/crash/kind_ubsan.c after which a program can go on, and UBSan's names
- * of their checks (compiler-rt/lib/ubsan/ubsan_checks.inc).  An unknown name ends the program, so
- * these are names that LLVM 14 to 19 have.  A bad index or a null pointer is missing: the access
- * itself comes after the check. */
+/* The crash types of runner/crash/report/kind_ubsan.c after which a program can go on, and UBSan's
+ * names of their checks (compiler-rt/lib/ubsan/ubsan_checks.inc).  An unknown name ends the
+ * program, so these are names that LLVM 14 to 19 have.  A bad index or a null pointer is missing:
+ * the access itself comes after the check. */
 static const struct {
 	const char *crash_type;
 	const char *checks[5];

@@ -3,7 +3,7 @@
 #define RUNNER_SCHEDULE_SUPPRESS_H
 
 #include "base/buf.h"
-#include "runner/crash/ledger.h"
+#include "runner/crash/ledger/ledger.h"
 
 /* Suppressions for the sanitizers, made of a target's open crashes.  With them fuzzing goes on
  * past these crashes.  A sanitizer compares them with the names in a stack: the program needs a

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Are the open crashes of the target fixed in this build? */
 #include "base/clock.h"
-#include "runner/crash/ledger_input.h"
+#include "runner/crash/ledger/input.h"
 #include "runner/crash/odds.h"
 #include "runner/discover/sanitizer.h"
 #include "runner/schedule/task.h"

@@ -5,7 +5,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/corpus/store.h"
-#include "runner/crash/ledger_input.h"
+#include "runner/crash/ledger/input.h"
 #include "runner/crash/odds.h"
 #include "runner/schedule/triage_internal.h"
 

@@ -2,8 +2,8 @@
 #ifndef RUNNER_SCHEDULE_TRIAGE_INTERNAL_H
 #define RUNNER_SCHEDULE_TRIAGE_INTERNAL_H
 
-#include "runner/crash/ledger_fix.h"
-#include "runner/crash/shrink.h"
+#include "runner/crash/ledger/fix.h"
+#include "runner/crash/minimise/minimise.h"
 #include "runner/schedule/kept.h"
 #include "runner/schedule/triage.h"
 

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/sys.h"
-#include "runner/crash/ledger_input.h"
+#include "runner/crash/ledger/input.h"
 #include "runner/crash/vault.h"
 #include "runner/discover/sanitizer.h"
 #include "runner/schedule/task.h"

@@ -2,8 +2,8 @@
 #ifndef RUNNER_SCHEDULE_TRIAL_H
 #define RUNNER_SCHEDULE_TRIAL_H
 
-#include "runner/crash/ledger.h"
-#include "runner/crash/report.h"
+#include "runner/crash/ledger/ledger.h"
+#include "runner/crash/report/report.h"
 #include "runner/schedule/exec.h"
 
 /* One input, run once in a cell: did it fail, and of what?  Finding out

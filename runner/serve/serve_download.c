@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A crash's files, to keep and not to show: their content is a target's. */
 #include "base/cleanup.h"
-#include "runner/crash/ledger_input.h"
+#include "runner/crash/ledger/input.h"
 #include "runner/crash/vault.h"
 #include "runner/serve/serve_model.h"
 

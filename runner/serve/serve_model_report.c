@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is kept beside a crash's input: its report, where that says it failed, how it was found. */
 #include "base/cleanup.h"
-#include "runner/crash/report.h"
+#include "runner/crash/report/report.h"
 #include "runner/crash/vault.h"
 #include "runner/publish/render.h"
 #include "runner/publish/source_link.h"

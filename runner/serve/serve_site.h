@@ -3,7 +3,7 @@
 #define RUNNER_SERVE_SERVE_SITE_H
 
 #include "base/json.h"
-#include "runner/crash/ledger.h"
+#include "runner/crash/ledger/ledger.h"
 #include "runner/serve/serve.h"
 #include "runner/trigger/moment.h"
 

@@ -2,7 +2,7 @@
 #ifndef RUNNER_SURVEY_SURVEY_H
 #define RUNNER_SURVEY_SURVEY_H
 
-#include "runner/crash/ledger.h"
+#include "runner/crash/ledger/ledger.h"
 #include "runner/health/health.h"
 #include "runner/state/state.h"
 #include "runner/trigger/moment.h"

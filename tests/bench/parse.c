@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "runner/crash/report.h"
+#include "runner/crash/report/report.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 /* A target's report, whole and in pieces: the same answer, within its bounds.  The first
  * byte chooses the options. */
 #include "base/json.h"
-#include "runner/crash/report.h"
-#include "runner/crash/report_json.h"
+#include "runner/crash/report/json.h"
+#include "runner/crash/report/report.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* A ledger file: whatever is in it, what was taken from it makes sense, and what is
  * written for it is read as the same. */
 #include "base/cleanup.h"
-#include "runner/crash/ledger.h"
+#include "runner/crash/ledger/ledger.h"
 #include "tests/fuzz/must.h"
 
 #include <errno.h>

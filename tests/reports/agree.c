@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/json.h"
-#include "runner/crash/report.h"
+#include "runner/crash/report/report.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 
 /* What a report of generate.sh is expected to be, and what the parser read in it. */
 #include "base/json.h"
-#include "runner/crash/report.h"
+#include "runner/crash/report/report.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
-#include "runner/crash/report_json.h"
+#include "runner/crash/report/json.h"
 #include "tests/reports/check.h"
 #include "tests/reports/prefixes.h"
 

@@ -2,7 +2,7 @@
 #ifndef RUNNER_COMMAND_COMMON_PAST_H
 #define RUNNER_COMMAND_COMMON_PAST_H
 
-#include "runner/crash/ledger.h"
+#include "runner/crash/ledger/ledger.h"
 #include "runner/publish/publish.h"
 #include "runner/state/state.h"
 

@@ -5,7 +5,7 @@
 #include "runner/command/common/session.h"
 #include "runner/command/corpus/corpus.h"
 #include "runner/command/escape.h"
-#include "runner/crash/ledger_input.h"
+#include "runner/crash/ledger/input.h"
 
 #include <fcntl.h>
 #include <stdio.h>

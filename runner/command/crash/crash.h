@@ -4,8 +4,8 @@
 
 #include "base/json.h"
 #include "runner/command/common/session.h"
-#include "runner/crash/ledger.h"
-#include "runner/crash/report.h"
+#include "runner/crash/ledger/ledger.h"
+#include "runner/crash/report/report.h"
 
 /* The subcommands of `fuzzcell crash`, command/crash_*.c; argv[0] is the subcommand's
  * name.  Beyond the common exit statuses: parse and reproduce end with

@@ -9,7 +9,7 @@
 #include "runner/command/common/shell.h"
 #include "runner/command/common/sidefiles.h"
 #include "runner/command/crash/crash.h"
-#include "runner/crash/ledger_input.h"
+#include "runner/crash/ledger/input.h"
 #include "runner/crash/vault.h"
 
 #include <errno.h>

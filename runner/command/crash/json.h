@@ -3,7 +3,7 @@
 #define RUNNER_COMMAND_CRASH_JSON_H
 
 #include "base/json.h"
-#include "runner/crash/ledger.h"
+#include "runner/crash/ledger/ledger.h"
 
 /* Crashes as they stand in known_crashes.json, with all that we do not know, and with their
  * name as "signature". */

@@ -3,7 +3,7 @@
 #define RUNNER_COMMAND_CRASH_MARK_H
 
 #include "base/scan.h"
-#include "runner/crash/report.h"
+#include "runner/crash/report/report.h"
 
 /* Which lines of a report are the application's frames?  Lines go in, one after the
  * other; each frame of r is found once, in its order.  Starts as {r}. */

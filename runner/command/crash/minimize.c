@@ -4,7 +4,7 @@
 #include "runner/command/common/cells.h"
 #include "runner/command/common/pace.h"
 #include "runner/command/crash/crash.h"
-#include "runner/crash/ledger_input.h"
+#include "runner/crash/ledger/input.h"
 #include "runner/schedule/triage.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "base/sys.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/crash/crash.h"
-#include "runner/crash/report_json.h"
+#include "runner/crash/report/json.h"
 
 #include <fcntl.h>
 #include <stdio.h>

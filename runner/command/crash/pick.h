@@ -2,7 +2,7 @@
 #ifndef RUNNER_COMMAND_CRASH_PICK_H
 #define RUNNER_COMMAND_CRASH_PICK_H
 
-#include "runner/crash/ledger.h"
+#include "runner/crash/ledger/ledger.h"
 
 /* The crash that a person means: by its signature (of any text, as older ledgers have
  * them), an alias, or the beginning of one that no other has.  A crash that was merged

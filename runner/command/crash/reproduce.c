@@ -7,7 +7,7 @@
 #include "runner/command/common/pace.h"
 #include "runner/command/crash/crash.h"
 #include "runner/crash/odds.h"
-#include "runner/crash/report_json.h"
+#include "runner/crash/report/json.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,10 +4,10 @@
 #include "runner/command/common/answer.h"
 #include "runner/command/crash/crash.h"
 #include "runner/command/crash/json.h"
-#include "runner/crash/ledger_fix.h"
-#include "runner/crash/ledger_input.h"
+#include "runner/crash/ledger/fix.h"
+#include "runner/crash/ledger/input.h"
 #include "runner/crash/odds.h"
-#include "runner/crash/report_json.h"
+#include "runner/crash/report/json.h"
 #include "runner/crash/vault.h"
 
 #include <errno.h>

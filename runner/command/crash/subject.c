@@ -4,7 +4,7 @@
 #include "base/sys.h"
 #include "runner/command/crash/crash.h"
 #include "runner/command/crash/pick.h"
-#include "runner/crash/ledger_input.h"
+#include "runner/crash/ledger/input.h"
 #include "runner/crash/vault.h"
 
 #include <errno.h>

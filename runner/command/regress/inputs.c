@@ -8,7 +8,7 @@
 #include "runner/corpus/measure/shard.h"
 #include "runner/corpus/spare.h"
 #include "runner/corpus/workdir.h"
-#include "runner/crash/ledger_input.h"
+#include "runner/crash/ledger/input.h"
 #include "runner/discover/sanitizer.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #define RUNNER_COMMAND_REGRESS_INPUTS_H
 
 #include "runner/corpus/store.h"
-#include "runner/crash/ledger.h"
+#include "runner/crash/ledger/ledger.h"
 #include "runner/schedule/plan.h"
 #include "runner/state/state.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "runner/crash/ledger.h"
+#include "runner/crash/ledger/ledger.h"
 #include "runner/state/state.h"
 
 /* `fuzzcell report`: what became of one run, from what it left in logs/<run>/, the histories and

@@ -4,7 +4,7 @@
 
 #include "runner/command/command.h"
 #include "runner/config/config.h"
-#include "runner/crash/ledger.h"
+#include "runner/crash/ledger/ledger.h"
 #include "runner/discover/discover.h"
 #include "runner/observe/row.h"
 #include "runner/state/state.h"

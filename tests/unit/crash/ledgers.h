@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "runner/crash/ledger.h"
+#include "runner/crash/ledger/ledger.h"
 #include "runner/crash/odds.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #define TESTS_CRASH_REPORTS_H
 
 /* Reports of tests.  Include unit.h first. */
-#include "runner/crash/report.h"
+#include "runner/crash/report/report.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/crash/frame.h"
+#include "runner/crash/report/frame.h"
 
 #define S(lit)                         \
 	{                              \

@@ -2,7 +2,7 @@
 /* Of a crash and what is merged into it: who must pass, and whose inputs are whose. */
 #include "tests/unit/unit.h"
 
-#include "runner/crash/ledger_fix.h"
+#include "runner/crash/ledger/fix.h"
 
 #include <stdio.h>
 

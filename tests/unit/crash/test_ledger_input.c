@@ -2,7 +2,7 @@
 #include "tests/unit/crash/ledger_files.h"
 
 #include "base/digest.h"
-#include "runner/crash/ledger_input.h"
+#include "runner/crash/ledger/input.h"
 
 #define SIG   "0123456789abcdef"
 #define INPUT "crashes/" SIG "/input"

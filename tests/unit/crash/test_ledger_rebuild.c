@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/crash/ledger_vault.h"
 
-#include "runner/crash/ledger_input.h"
-#include "runner/crash/report.h"
+#include "runner/crash/ledger/input.h"
+#include "runner/crash/report/report.h"
 
 static const char report[] =
     "==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x603000000040 at pc "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/crash/report_json.h"
+#include "runner/crash/report/json.h"
 #include "tests/unit/crash/reports.h"
 
 #define START	"INFO: Running with entropic power schedule (0xFF, 100).\nINFO: Seed: 1\n"

@@ -2,7 +2,7 @@
 /* Reports in which a log wrote something before each line. */
 #include "tests/unit/unit.h"
 
-#include "runner/crash/report_json.h"
+#include "runner/crash/report/json.h"
 #include "tests/reports/prefixes.h"
 #include "tests/unit/crash/reports.h"
 

@@ -3,7 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/cleanup.h"
-#include "runner/crash/report.h"
+#include "runner/crash/report/report.h"
 #include "runner/crash/symbolize.h"
 
 #include <errno.h>

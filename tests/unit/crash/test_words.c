@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/crash/words.h"
+#include "runner/crash/report/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static const struct {
 	const char *text;
 } all[] = {
 #define WORD(bit, text) {WORDS_##bit, text},
-#include "runner/crash/words.inc"
+#include "runner/crash/report/words.inc"
 #undef WORD
 };
 

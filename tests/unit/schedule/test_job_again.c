@@ -2,7 +2,7 @@
 /* Past a known crash: the engine starts again at once, in its cell. */
 #include "tests/unit/unit.h"
 
-#include "runner/crash/report.h"
+#include "runner/crash/report/report.h"
 #include "tests/unit/schedule/job.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/fs.h"
-#include "runner/crash/ledger_input.h"
+#include "runner/crash/ledger/input.h"
 
 #include <fcntl.h>
 

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/crash/ledger/input.h"
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/crash/ledger/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+struct noted {
+	const char *path, *sha1; /* "": none */
+	uint64_t bytes;		 /* 0: unknown, unless the digest says so */
+};
+
+static struct noted noted_of(const struct known_crash *c, enum ledger_input which)
+{
+	if (which == LEDGER_MINIMIZED)
+		return (struct noted){c->minimized, c->minimized_sha1, c->minimized_bytes};
+	return (struct noted){c->crash_file, c->input_sha1, c->input_bytes};
+}
+
+const char *ledger_input_path(const struct known_crash *c, enum ledger_input which)
+{
+	return noted_of(c, which).path;
+}
+
+/* --- the way to it -------------------------------------------------------- */
+
+/* The path's next name; false: it has one that leads elsewhere. */
+static bool next_name(struct slice *path, char out[NAME_MAX + 1])
+{
+	struct slice name;
+
+	if (!scan_until(path, '/', NAME_MAX + 1, &name)) {
+		name = *path;
+		path->n = 0;
+	} else {
+		path->p++; /* the slash */
+		path->n--;
+		if (path->n == 0)
+			return false;
+	}
+	if (!fs_name_ok(name))
+		return false;
+	memcpy(out, name.p, name.n);
+	out[name.n] = '\0';
+	return true;
+}
+
+static int open_below(int dirfd, const char *path, int *ret_fd, struct err *e)
+{
+	_autoclose_ int at = -1;
+	struct slice left = slice_of(path);
+	char name[NAME_MAX + 1];
+	struct stat st;
+
+	while (left.n > 0) {
+		int from = at >= 0 ? at : dirfd, fd;
+
+		if (!next_name(&left, name))
+			return err_set(e, EINVAL, "'%.300s' is no path below the state directory",
+				       path);
+		fd = sys_openat(from, name,
+				O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
+				    (left.n > 0 ? O_DIRECTORY : 0),
+				0);
+		if (fd < 0 && errno == ENOENT)
+			return err_set(e, ENOENT, "%.300s is gone", path);
+		if (fd < 0)
+			return err_sys(e, "'%.300s'", path);
+		close_p(&at);
+		at = fd;
+	}
+	if (at < 0)
+		return err_set(e, ENOENT, "no reproducer was kept");
+	if (fstat(at, &st) < 0)
+		return err_sys(e, "'%.300s'", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, EINVAL, "'%.300s' is no regular file", path);
+	*ret_fd = take_fd(&at);
+	return 0;
+}
+
+/* --- is it the one? ------------------------------------------------------- */
+
+static int compare(int fd, const struct noted *n, struct err *e)
+{
+	char hex[DIGEST_SHA1_HEX];
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(e, "'%.300s'", n->path);
+	if ((n->bytes > 0 || *n->sha1) && (uint64_t)st.st_size != n->bytes)
+		return err_set(e, EBADMSG, "'%.300s' is damaged: %llu bytes, not %llu", n->path,
+			       (unsigned long long)st.st_size, (unsigned long long)n->bytes);
+	if (!*n->sha1)
+		return 0;
+	r = digest_sha1_file(fd, LEDGER_INPUT_MAX, hex, e);
+	if (r < 0)
+		return err_wrap(e, "'%.300s'", n->path);
+	if (strcmp(hex, n->sha1) != 0)
+		return err_set(e, EBADMSG,
+			       "'%.300s' is damaged: its content is no longer what was noted",
+			       n->path);
+	return 0;
+}
+
+int ledger_input_open(int state_dirfd, const struct known_crash *c, enum ledger_input which,
+		      int *ret_fd, struct err *e)
+{
+	struct noted n = noted_of(c, which);
+	_autoclose_ int fd = -1;
+	int r = open_below(state_dirfd, n.path, &fd, e);
+
+	if (r == 0)
+		r = compare(fd, &n, e);
+	if (r == 0)
+		*ret_fd = take_fd(&fd);
+	return r;
+}
+
+int ledger_input_check(int state_dirfd, const struct known_crash *c, enum ledger_input which,
+		       struct err *e)
+{
+	_autoclose_ int fd = -1;
+
+	return ledger_input_open(state_dirfd, c, which, &fd, e);
+}
+
+int ledger_input_check_all(int state_dirfd, const struct known_crash *c, struct err *e)
+{
+	int r = 0;
+
+	for (enum ledger_input i = 0; i < LEDGER_INPUT_ && r == 0; i++)
+		if (*ledger_input_path(c, i))
+			r = ledger_input_check(state_dirfd, c, i, e);
+	return r;
+}
+
+/* --- what is noted -------------------------------------------------------- */
+
+/* Of a reproducer that was noted by its path alone, or also its size. */
+static int adopt(int state_dirfd, struct found *n, enum ledger_input which, struct err *e)
+{
+	struct known_crash *c = &n->c;
+	char **sha1 = which == LEDGER_INPUT ? &c->input_sha1 : &c->minimized_sha1;
+	uint64_t *bytes = which == LEDGER_INPUT ? &c->input_bytes : &c->minimized_bytes;
+	struct noted noted = noted_of(c, which);
+	_autoclose_ int fd = -1;
+	char hex[DIGEST_SHA1_HEX];
+	struct stat st;
+	struct err why;
+
+	if (*noted.sha1 || open_below(state_dirfd, noted.path, &fd, &why) < 0 ||
+	    fstat(fd, &st) < 0 || (noted.bytes > 0 && (uint64_t)st.st_size != noted.bytes) ||
+	    digest_sha1_file(fd, LEDGER_INPUT_MAX, hex, &why) < 0)
+		return 0; /* who runs it will say what is wrong */
+	*bytes = (uint64_t)st.st_size;
+	return ledger_set(sha1, hex, LEDGER_TEXT_MAX, false, e);
+}
+
+bool ledger_is_sha1(const char *text)
+{
+	return strlen(text) == DIGEST_SHA1_HEX - 1 &&
+	       strspn(text, "0123456789abcdef") == DIGEST_SHA1_HEX - 1;
+}
+
+int ledger_reproduced(struct ledger *l, const char *signature, const char *target, const char *path,
+		      struct err *e)
+{
+	struct record *n = ledger_exact(l, signature);
+	struct found *t;
+
+	if (!n)
+		n = ledger_head(l, signature);
+	t = n ? ledger_entry_of(n, target) : NULL;
+	if (!t)
+		return err_set(e, ENOENT, "no crash '%.100s' of target '%.100s'", signature,
+			       target);
+	for (enum ledger_input i = 0; i < LEDGER_INPUT_; i++) {
+		struct noted noted = noted_of(&t->c, i);
+
+		if (*path && strcmp(noted.path, path) == 0 && !*noted.sha1)
+			t->adopt[i] = l->dirty = true;
+	}
+	return 0;
+}
+
+static int adopt_of(int state_dirfd, struct record *n, struct found *t, struct err *e)
+{
+	bool wanted = t->adopt[LEDGER_INPUT] || t->adopt[LEDGER_MINIMIZED];
+	int r = 0;
+
+	if (!wanted)
+		return 0;
+	n->copy = true; /* whatever its result is: a child may have read the input otherwise */
+	if (t->adopt[LEDGER_INPUT])
+		r = adopt(state_dirfd, t, LEDGER_INPUT, e);
+	if (r == 0 && t->adopt[LEDGER_MINIMIZED])
+		r = adopt(state_dirfd, t, LEDGER_MINIMIZED, e);
+	if (r == 0)
+		t->adopt[LEDGER_INPUT] = t->adopt[LEDGER_MINIMIZED] = false;
+	return r < 0 ? r : ledger_summarize(n, e);
+}
+
+int ledger_adopt_inputs(struct ledger *l, int state_dirfd, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < l->n && r == 0; i++)
+		for (size_t k = 0; k < l->v[i]->c.n_by && r == 0; k++)
+			r = adopt_of(state_dirfd, l->v[i], ledger_entry_at(l->v[i], k), e);
+	return r;
+}

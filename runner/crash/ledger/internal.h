@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_CRASH_LEDGER_INTERNAL_H
+#define RUNNER_CRASH_LEDGER_INTERNAL_H
+
+/* What the files of the ledger share. */
+#include "base/buf.h"
+#include "base/json.h"
+#include "runner/crash/ledger/input.h"
+
+#define LEDGER_NAME "known_crashes.json"
+enum { LEDGER_VERSION = 2 }; /* of a record with "found_by" */
+
+/* An entry: c.by[i] of a record is &entry->c. */
+struct found {
+	struct known_crash c;	   /* issue_url, note, merged_into, aliases, similar: "" */
+	json_t *extra;		   /* fields that are not ours, or NULL */
+	bool adopt[LEDGER_INPUT_]; /* noted or seen to fail, but not by its digest */
+};
+
+/* c owns the signature, `targets`, `by`, and the crash's own fields (by the table).  Its other
+ * fields are borrowed from the leading entry: ledger_summarize(). */
+struct record {
+	struct known_crash c;
+	json_t *extra; /* fields that are not ours, or NULL */
+	struct ledger_run *runs;
+	bool copy;  /* the copy beside its reproducer may be older */
+	bool given; /* the same, while a child process writes the copy */
+};
+
+/* Which record a name belongs to; search.h's tree, so no name makes it slow.  Names are
+ * borrowed from the records. */
+struct index {
+	void *root;
+};
+
+struct ledger {
+	struct record **v; /* by signature */
+	size_t n, cap;
+	struct index aliases;  /* those that have no record of their own */
+	struct index raw_keys; /* "<target>:<key>" */
+	json_t *foreign;       /* top-level values that are no crashes */
+	bool dirty;
+	bool keep_file; /* the file on disk says more than we took from it */
+	unsigned warnings;
+	char warning[300];
+};
+
+/* --- text.c: texts and lists ---------------------------------------- */
+
+extern char ledger_empty[1]; /* every text that is "": never freed, never written to */
+
+/* Text as the ledger keeps it: valid UTF-8 without control characters (lines: newlines
+ * and tabs stay), at most max bytes.  NULL is "".  On failure *p stays. */
+MUST_CHECK int ledger_set(char **p, const char *text, size_t max, bool lines, struct err *e);
+void ledger_unset(char **p);
+/* Whether ledger_set() would keep it as it is. */
+bool ledger_is_clean(struct slice text, size_t max, bool lines);
+
+/* Takes text over (freed on failure as well). */
+MUST_CHECK int ledger_list_take(struct ledger_list *l, char *text, struct err *e);
+MUST_CHECK int ledger_list_add(struct ledger_list *l, const char *text, bool lines, struct err *e);
+/* The text's place, or l->n. */
+size_t ledger_list_at(const struct ledger_list *l, const char *text);
+void ledger_list_drop(struct ledger_list *l, size_t at);
+/* The text out of the list, for the caller to keep. */
+char *ledger_list_steal(struct ledger_list *l, size_t at);
+void ledger_list_sort(struct ledger_list *l);
+void ledger_list_done(struct ledger_list *l);
+
+/* --- fields.c: the fields of a crash -------------------------------- */
+
+/* A signature may have lines, as older ones have. */
+enum field_type { FIELD_TEXT, FIELD_LINES, FIELD_LIST, FIELD_SIGNATURES, FIELD_NUMBER, FIELD_FLAG };
+
+struct field {
+	const char *group; /* object in the crash that it is in, or NULL */
+	const char *key;
+	size_t offset; /* in struct known_crash */
+	size_t max;    /* bytes of a text, entries of a list */
+	enum field_type type;
+	bool always;   /* written also when empty */
+	bool of_crash; /* a field of the crash, not of its entries */
+};
+
+const struct field *ledger_fields(size_t *ret_n);
+void *ledger_field_of(struct known_crash *c, const struct field *f);
+void ledger_fields_init(struct known_crash *p);
+
+/* Makes a record without an entry: the first entry must follow. */
+MUST_CHECK int ledger_record_new(const char *signature, struct record **ret, struct err *e);
+void ledger_record_free(struct record *n); /* NULL is fine */
+
+/* --- entry.c -------------------------------------------------------- */
+
+struct found *ledger_entry_at(const struct record *n, size_t i);
+struct found *ledger_entry_of(const struct record *n, const char *target); /* or NULL */
+/* Adds an entry at the end; -ENOSPC: there are LEDGER_TARGETS. */
+MUST_CHECK int ledger_entry_add(struct record *n, const char *target, struct found **ret,
+				struct err *e);
+void ledger_entry_drop(struct ledger *l, struct record *n, size_t i);
+void ledger_entry_free(struct found *t); /* NULL is fine */
+/* Call it after each change of an entry. */
+MUST_CHECK int ledger_summarize(struct record *n, struct err *e);
+/* The rank of a severity: a higher one is worse. */
+unsigned ledger_rank(const char *severity);
+
+/* --- index.c -------------------------------------------------------- */
+
+struct record *ledger_index_get(const struct index *x, const char *name);
+/* name lives in the record as long as it is in the index.  0 also when it is there
+ * already: then *ret_old (NULL: not asked for) is whose it is, and it stays so. */
+MUST_CHECK int ledger_index_put(struct index *x, const char *name, struct record *n,
+				struct record **ret_old, struct err *e);
+void ledger_index_drop(struct index *x, const char *name);
+void ledger_index_done(struct index *x);
+
+/* --- ledger.c -------------------------------------------------------------- */
+
+MUST_CHECK int ledger_new(struct ledger **ret, struct err *e);
+/* The record of that very signature. */
+struct record *ledger_exact(const struct ledger *l, const char *signature);
+/* Through aliases; NULL: none. */
+struct record *ledger_head(const struct ledger *l, const char *signature);
+/* Room for one more, so that ledger_insert() can not fail; -ENOSPC at the limit. */
+MUST_CHECK int ledger_reserve(struct ledger *l, const char *signature, struct err *e);
+void ledger_insert(struct ledger *l, struct record *n);
+/* "<target>:<key>"; false: one of them is empty, or they are too long or no text. */
+bool ledger_raw_name(const char *target, const char *raw_key, char out[LEDGER_TEXT_MAX + 1]);
+/* -EINVAL: empty, too long, not UTF-8, with control characters. */
+MUST_CHECK int ledger_check_signature(const char *signature, struct err *e);
+
+/* --- connect.c ------------------------------------------------------ */
+
+/* Of a ledger whose records were read and sorted. */
+MUST_CHECK int ledger_connect(struct ledger *l, struct err *e);
+
+/* --- read.c --------------------------------------------------------- */
+
+/* What root says: it is taken apart. */
+MUST_CHECK int ledger_from_json(json_t *root, struct ledger **ret, struct err *e);
+/* One line of printable characters, whatever the file says. */
+void ledger_printable(char *text);
+/* Notes that a value in the file was wrong and was changed.  The first one is reported; all are
+ * counted. */
+void ledger_mend(struct ledger *l, const char *signature, const char *key, const char *why);
+
+/* --- read_fields.c --------------------------------------------------- */
+
+struct reading {
+	struct ledger *l;
+	const char *signature;
+	struct known_crash *c; /* the record's, or an entry's */
+	struct err *e;
+};
+/* Reads the crash's own fields. */
+MUST_CHECK int ledger_read_own(const struct reading *rd, json_t *crash);
+/* Reads all other fields, and checks them against each other. */
+MUST_CHECK int ledger_read_entry(const struct reading *rd, json_t *from, struct found *t);
+/* Drops the fields that are the summary of the entries. */
+void ledger_drop_summary(json_t *crash);
+
+/* --- write.c -------------------------------------------------------- */
+
+/* As a ledger of this crash alone. */
+MUST_CHECK int ledger_print_record(struct record *n, struct buf *out, struct err *e);
+
+/* --- rebuild.c ------------------------------------------------------ */
+
+/* Copies of records that changed go beside their reproducers. */
+void ledger_write_copies(struct ledger *l, int state_dirfd);
+/* A ledger from what is in crashes/.  *ret_lost: crashes of which nothing can be read. */
+MUST_CHECK int ledger_rebuild(int state_dirfd, struct ledger **ret, size_t *ret_lost,
+			      struct err *e);
+
+/* --- merge.c -------------------------------------------------------- */
+
+/* Makes head's entries for all targets that found n.  An entry of head takes the state of n's,
+ * unless fixed_stays protects it.  Counts are left alone. */
+MUST_CHECK int ledger_join(struct record *head, const struct record *n, bool fixed_stays,
+			   struct err *e);
+
+/* --- judge.c -------------------------------------------------------- */
+
+void ledger_add(uint64_t *sum, uint64_t n); /* up to INT64_MAX: JSON's */
+MUST_CHECK int ledger_set_seen(struct ledger_seen *seen, uint64_t time, const char *commit,
+			       const char *run, struct err *e);
+void ledger_unpass(struct known_crash *c); /* clean passes count no longer */
+
+/* --- input.c -------------------------------------------------------- */
+
+/* 40 lower-case hexadecimal digits. */
+bool ledger_is_sha1(const char *text);
+/* Reads what was noted without its digest.  What is not as it was noted is left to who
+ * runs it. */
+MUST_CHECK int ledger_adopt_inputs(struct ledger *l, int state_dirfd, struct err *e);
+
+/* --- states.c ------------------------------------------------------- */
+
+enum ledger_event {
+	EVENT_SEEN_WELL,
+	EVENT_SEEN,
+	EVENT_SEEN_FLAKY,
+	EVENT_NEXT_RUN,
+	EVENT_FIXED,
+	EVENT_IGNORE,
+	EVENT_UNIGNORE,
+	EVENT_,
+};
+enum ledger_state ledger_next(enum ledger_state s, enum ledger_event ev);
+enum ledger_state ledger_first(enum ledger_event ev);
+bool ledger_state_of(struct slice name, enum ledger_state *ret);
+/* A sighting of it, by what is measured. */
+enum ledger_event ledger_sighting_of(const struct known_crash *c);
+/* The state of a crash with two entries in these states. */
+enum ledger_state ledger_worst(enum ledger_state a, enum ledger_state b);
+
+/* --- date.c --------------------------------------------------------- */
+
+/* Unix seconds of a date as older ledgers have it: "2024-05-01", "20240501-103000",
+ * "2024-05-01T10:30:00.5+02:00" (UTC without a zone).  False: none of these. */
+bool ledger_date(struct slice text, uint64_t *ret);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two signatures, one crash.  A record that is merged keeps what it had and points to
+ * one that stands for itself, never to a merged one; the other's count includes its
+ * count, and its aliases name it.  An alias need not have a record (a person wrote it
+ * into the file): those are in the index. */
+#include "base/cleanup.h"
+#include "runner/crash/ledger/internal.h"
+
+#include <errno.h>
+
+DEFINE_CLEANUP(struct record *, ledger_record_free)
+
+int ledger_join(struct record *head, const struct record *n, bool fixed_stays, struct err *e)
+{
+	bool stays =
+	    head->c.state == LEDGER_IGNORED || (fixed_stays && head->c.state == LEDGER_FIXED);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n->c.n_by; i++) {
+		const struct known_crash *from = n->c.by[i];
+		struct found *t;
+
+		if (!*from->fuzzer || ledger_entry_of(head, from->fuzzer))
+			continue;
+		r = ledger_entry_add(head, from->fuzzer, &t, e);
+		if (r < 0)
+			return r;
+		t->c.state = stays ? head->c.state : from->state;
+		r = ledger_set(&t->c.crash_type, from->crash_type, LEDGER_TEXT_MAX, true, e);
+		if (r == 0)
+			r = ledger_set_seen(&t->c.first_seen, from->first_seen.time,
+					    from->first_seen.commit, from->first_seen.run, e);
+		head->copy = true;
+	}
+	return r < 0 ? r : ledger_summarize(head, e);
+}
+
+/* The target's entry; without a target, the first. */
+static struct found *entry_or_first(const struct record *head, const char *target)
+{
+	struct found *t = ledger_entry_of(head, target);
+
+	return t ? t : ledger_entry_at(head, 0);
+}
+
+/* Adds each target's sightings of n to head's. */
+static int add_counts(struct record *head, const struct record *n, struct err *e)
+{
+	for (size_t i = 0; i < n->c.n_by; i++)
+		ledger_add(&entry_or_first(head, n->c.by[i]->fuzzer)->c.count, n->c.by[i]->count);
+	return ledger_summarize(head, e);
+}
+
+/* Whether the target never found head itself: its entry came by a merge, and no merged record
+ * has the target any more. */
+static bool came_along(const struct ledger *l, const struct record *head,
+		       const struct known_crash *t)
+{
+	if (*t->crash_file || t->last_seen.time || *t->last_seen.run)
+		return false;
+	for (size_t i = 0; i < head->c.aliases.n; i++) {
+		const struct record *n = ledger_exact(l, head->c.aliases.v[i]);
+
+		if (n && ledger_entry_of(n, t->fuzzer))
+			return false;
+	}
+	return true;
+}
+
+/* An entry without a count may be of an older ledger: the first entry's count has its sightings. */
+static int take_counts(struct ledger *l, struct record *head, const struct record *n, struct err *e)
+{
+	for (size_t i = 0; i < n->c.n_by; i++) {
+		const char *target = n->c.by[i]->fuzzer;
+		struct found *t = entry_or_first(head, target);
+		uint64_t count = n->c.by[i]->count;
+
+		if (t->c.count == 0)
+			t = ledger_entry_at(head, 0);
+		t->c.count -= count < t->c.count ? count : t->c.count;
+	}
+	for (size_t i = head->c.n_by; i > 1; i--)
+		if (ledger_entry_of(n, head->c.by[i - 1]->fuzzer) &&
+		    came_along(l, head, head->c.by[i - 1]))
+			ledger_entry_drop(l, head, i - 1);
+	return ledger_summarize(head, e);
+}
+
+static int put_into(struct record *n, struct record *head, struct err *e)
+{
+	int r = ledger_join(head, n, false, e);
+
+	if (r == 0)
+		r = ledger_list_add(&head->c.aliases, n->c.signature, true, e);
+	if (r < 0)
+		return r;
+	r = ledger_set(&n->c.merged_into, head->c.signature, LEDGER_SIGNATURE_MAX, true, e);
+	if (r < 0) {
+		ledger_list_drop(&head->c.aliases, head->c.aliases.n - 1);
+		return r;
+	}
+	n->copy = head->copy = true;
+	return add_counts(head, n, e);
+}
+
+static int take_out_of(struct ledger *l, struct record *n, struct record *head, struct err *e)
+{
+	size_t at = ledger_list_at(&head->c.aliases, n->c.signature);
+
+	if (at < head->c.aliases.n)
+		ledger_list_drop(&head->c.aliases, at);
+	ledger_unset(&n->c.merged_into);
+	n->copy = head->copy = true;
+	return take_counts(l, head, n, e);
+}
+
+/* What is merged into from goes along, one by one. */
+static int move_merged(struct ledger *l, struct record *from, struct record *head, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < l->n && r == 0 && from->c.aliases.n > 0; i++) {
+		struct record *n = l->v[i];
+
+		if (strcmp(n->c.merged_into, from->c.signature) != 0)
+			continue;
+		r = take_out_of(l, n, from, e);
+		if (r == 0)
+			r = put_into(n, head, e);
+	}
+	return r;
+}
+
+/* What is left are aliases without a record. */
+static int move_names(struct ledger *l, struct record *from, struct record *head, struct err *e)
+{
+	struct ledger_list *names = &from->c.aliases;
+	int r = 0;
+
+	from->copy = head->copy = true;
+	while (names->n > 0 && r == 0) {
+		char *name = ledger_list_steal(names, names->n - 1);
+
+		ledger_index_drop(&l->aliases, name);
+		r = ledger_list_take(&head->c.aliases, name, e);
+		if (r == 0)
+			r = ledger_index_put(&l->aliases, name, head, NULL, e);
+	}
+	return r;
+}
+
+/* A target's entry is at least as bad as its entry in the merged record. */
+static int take_states(struct record *head, const struct record *n, struct err *e)
+{
+	for (size_t i = 0; i < n->c.n_by; i++) {
+		enum ledger_state from = n->c.by[i]->state;
+		struct found *t = entry_or_first(head, n->c.by[i]->fuzzer);
+
+		if (from == LEDGER_REGRESSED && t->c.state != LEDGER_IGNORED)
+			t->c.state = from; /* only a fix, or a user, changes it */
+		else if (t->c.state == LEDGER_FIXED && ledger_state_open(from))
+			t->c.state = LEDGER_KNOWN;
+	}
+	return ledger_summarize(head, e);
+}
+
+int ledger_merge(struct ledger *l, const char *from, const char *into, struct err *e)
+{
+	struct record *n = ledger_head(l, from), *head = ledger_head(l, into);
+	int r;
+
+	if (!n || !head)
+		return err_set(e, ENOENT, "no crash '%.100s'", n ? into : from);
+	if (n == head)
+		return err_set(e, EINVAL, "'%.100s' and '%.100s' are one crash already", from,
+			       into);
+	if (n->c.aliases.n + head->c.aliases.n >= LEDGER_ALIASES)
+		return err_set(e, ENOSPC, "crash '%.100s' has more than %d aliases",
+			       head->c.signature, LEDGER_ALIASES);
+	l->dirty = true;
+	r = move_merged(l, n, head, e);
+	if (r == 0)
+		r = move_names(l, n, head, e);
+	if (r == 0)
+		r = put_into(n, head, e);
+	if (r < 0)
+		return err_wrap(e, "merge crash '%.100s'", from);
+	ledger_list_sort(&head->c.aliases);
+	return take_states(head, n, e);
+}
+
+/* An alias that never had a record gets one. */
+static int split_name(struct ledger *l, const char *alias, struct record *head, struct err *e)
+{
+	CLEANUP(ledger_record_free_p) struct record *n = NULL;
+	struct ledger_list *names = &head->c.aliases;
+	struct found *t;
+	int r = ledger_reserve(l, alias, e);
+
+	if (r < 0)
+		return r;
+	r = ledger_record_new(alias, &n, e);
+	if (r < 0)
+		return r;
+	r = ledger_entry_add(n, head->c.fuzzer, &t, e);
+	if (r == 0)
+		r = ledger_set(&t->c.crash_type, head->c.crash_type, LEDGER_TEXT_MAX, true, e);
+	if (r < 0)
+		return r;
+	t->c.state = LEDGER_KNOWN;
+	r = ledger_summarize(n, e);
+	if (r < 0)
+		return r;
+	n->copy = head->copy = true;
+	ledger_index_drop(&l->aliases, alias);
+	ledger_list_drop(names, ledger_list_at(names, n->c.signature));
+	ledger_insert(l, take_ptr(&n));
+	l->dirty = true;
+	return 0;
+}
+
+int ledger_split(struct ledger *l, const char *alias, struct err *e)
+{
+	struct record *n = ledger_exact(l, alias);
+	struct record *head = ledger_head(l, alias);
+
+	if (!head)
+		return err_set(e, ENOENT, "no crash '%.100s'", alias);
+	if (!n)
+		return split_name(l, alias, head, e);
+	if (n == head)
+		return err_set(e, EINVAL, "crash '%.100s' is merged into no other", alias);
+	l->dirty = true;
+	return take_out_of(l, n, head, e);
+}

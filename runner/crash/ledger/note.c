@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sightings. */
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/crash/ledger/internal.h"
+#include "runner/crash/odds.h"
+
+#include <assert.h>
+#include <errno.h>
+
+DEFINE_CLEANUP(struct record *, ledger_record_free)
+
+/* The first error stays; nothing is done after it. */
+struct note {
+	struct ledger *l;
+	struct found *n;
+	struct known_crash *c; /* n's */
+	bool overwrite;
+	int r;
+	struct err *e;
+};
+
+static void put(struct note *t, char **p, const char *text, bool lines)
+{
+	if (t->r == 0 && text && (t->overwrite || !**p))
+		t->r = ledger_set(p, text, LEDGER_TEXT_MAX, lines, t->e);
+}
+
+static void put_list(struct note *t, struct ledger_list *l, const char *const *v, size_t n,
+		     size_t max)
+{
+	if (t->r < 0 || (l->n > 0 && !t->overwrite))
+		return;
+	ledger_list_done(l);
+	for (size_t i = 0; i < n && i < max && t->r == 0; i++)
+		t->r = ledger_list_add(l, v[i] ? v[i] : "", false, t->e);
+}
+
+static void put_number(const struct note *t, uint64_t *p, uint64_t v)
+{
+	if (t->overwrite || *p == 0)
+		*p = v;
+}
+
+/* What makes a crash look worse is believed, what makes it look better is not. */
+static void put_danger(struct note *t, const struct crash_sighting *s)
+{
+	struct known_crash *c = t->c;
+
+	c->security |= s->security;
+	if (t->r == 0 && s->severity &&
+	    (!*c->severity || ledger_rank(s->severity) > ledger_rank(c->severity)))
+		t->r = ledger_set(&c->severity, s->severity, LEDGER_TEXT_MAX, false, t->e);
+}
+
+static void describe(struct note *t, const struct crash_sighting *s)
+{
+	struct known_crash *c = t->c;
+
+	t->overwrite = s->crash_file && s->crash_type;
+	if (s->crash_type && (t->overwrite || !*c->crash_type))
+		c->unsymbolized = s->unsymbolized;
+	put(t, &c->crash_type, s->crash_type, true);
+	put(t, &c->kind, s->kind, false);
+	put(t, &c->access, s->access, false);
+	put_number(t, &c->access_size, s->access_size);
+	put(t, &c->signal, s->signal, false);
+	put(t, &c->top_frame, s->top_frame, false);
+	put_list(t, &c->crash_state, s->crash_state, s->n_crash_state, LEDGER_STATE_LINES);
+	put_list(t, &c->frames, s->frames, s->n_frames, LEDGER_FRAMES);
+	put(t, &c->bug, s->bug, false);
+	put_danger(t, s);
+	if (s->similar && strcmp(s->similar, c->signature) != 0)
+		put(t, &c->similar, s->similar, true);
+}
+
+/* A rate from long ago says less than one from now: above what the odds are exact
+ * for, the old half is forgotten. */
+static void measure(struct known_crash *c, uint64_t tries, uint64_t hits)
+{
+	if (tries > ODDS_EXACT_MAX)
+		tries = ODDS_EXACT_MAX;
+	if (hits > tries)
+		hits = tries;
+	if (c->reproduction.tries + tries > ODDS_EXACT_MAX) {
+		c->reproduction.tries /= 2;
+		c->reproduction.hits /= 2;
+	}
+	c->reproduction.tries += tries;
+	c->reproduction.hits += hits;
+}
+
+/* NULL: not known yet. */
+static void put_sha1(struct note *t, enum ledger_input which, char **p, const char *sha1)
+{
+	ledger_unset(p);
+	t->n->adopt[which] = !sha1;
+	put(t, p, sha1, false);
+}
+
+static void reproducer(struct note *t, const struct crash_sighting *s)
+{
+	struct known_crash *c = t->c;
+
+	t->overwrite = true;
+	if (s->crash_file) {
+		put(t, &c->crash_file, s->crash_file, false);
+		c->input_bytes = s->input_bytes;
+		put_sha1(t, LEDGER_INPUT, &c->input_sha1, s->input_sha1);
+		ledger_unset(&c->minimized); /* of the old one */
+		c->minimized_bytes = 0;
+		put_sha1(t, LEDGER_MINIMIZED, &c->minimized_sha1, "");
+		c->reproduction.tries = c->reproduction.hits = 0;
+		c->minimize_ms = 0;
+		c->minimize_ended = s->minimized != NULL;
+	}
+	if (s->minimized) {
+		put(t, &c->minimized, s->minimized, false);
+		c->minimized_bytes = s->minimized_bytes;
+		put_sha1(t, LEDGER_MINIMIZED, &c->minimized_sha1, s->minimized_sha1);
+	}
+	measure(c, s->tries, s->hits);
+}
+
+/* text is the list's last; the oldest goes when there are more than max. */
+static void put_last(struct note *t, struct ledger_list *l, const char *text, size_t max)
+{
+	if (t->r < 0 || !text || !*text)
+		return;
+	if (ledger_list_at(l, text) < l->n)
+		ledger_list_drop(l, ledger_list_at(l, text));
+	else if (l->n >= max)
+		ledger_list_drop(l, 0);
+	t->r = ledger_list_add(l, text, false, t->e);
+}
+
+/* Takes the key from the entry of the other crash. */
+static void give_up_key(struct note *t, struct record *old, const char *key)
+{
+	for (size_t i = 0; i < old->c.n_by; i++) {
+		struct ledger_list *keys = &ledger_entry_at(old, i)->c.raw_keys;
+		size_t at = ledger_list_at(keys, key);
+
+		if (at < keys->n)
+			ledger_list_drop(keys, at);
+	}
+	old->copy = true;
+	if (t->r == 0)
+		t->r = ledger_summarize(old, t->e);
+}
+
+/* A key that meant another crash means this one now: triage said so later. */
+static void put_raw_key(struct note *t, struct record *n, const struct crash_sighting *s)
+{
+	struct ledger_list *keys = &t->c->raw_keys;
+	char key[LEDGER_TEXT_MAX + 1];
+	struct record *old;
+
+	if (t->r < 0 || !ledger_raw_name(s->target, s->raw_key, key))
+		return;
+	old = ledger_index_get(&t->l->raw_keys, key);
+	if (old && strcmp(old->c.merged_into, n->c.signature) == 0)
+		return; /* it goes with its record when that is split off again */
+	ledger_index_drop(&t->l->raw_keys, key);
+	if (old && old != n)
+		give_up_key(t, old, key);
+	if (old != n && keys->n >= LEDGER_RAW_KEYS)
+		ledger_index_drop(&t->l->raw_keys, keys->v[0]);
+	put_last(t, keys, key, LEDGER_RAW_KEYS);
+	if (t->r == 0)
+		t->r = ledger_index_put(&t->l->raw_keys, keys->v[keys->n - 1], n, NULL, t->e);
+	if (t->r < 0 && keys->n > 0 && strcmp(keys->v[keys->n - 1], key) == 0)
+		ledger_list_drop(keys, keys->n - 1);
+}
+
+static struct ledger_run *run_of(struct note *t, const char *name)
+{
+	struct known_crash *c = t->c;
+	struct ledger_run *v = c->runs;
+
+	for (size_t i = c->n_runs; i > 0; i--)
+		if (strcmp(v[i - 1].run, name) == 0)
+			return &v[i - 1];
+	if (!v)
+		v = sys_calloc(LEDGER_RUNS, sizeof(*v));
+	if (!v) {
+		t->r = err_sys(t->e, "count a sighting");
+		return NULL;
+	}
+	c->runs = v;
+	if (c->n_runs == LEDGER_RUNS) {
+		ledger_unset(&v[0].run);
+		memmove(v, v + 1, (LEDGER_RUNS - 1) * sizeof(*v));
+		c->n_runs--;
+	}
+	v[c->n_runs] = (struct ledger_run){.run = ledger_empty};
+	t->r = ledger_set(&v[c->n_runs].run, name, LEDGER_TEXT_MAX, false, t->e);
+	return t->r < 0 ? NULL : &v[c->n_runs++];
+}
+
+static void count(struct note *t, const struct crash_sighting *s)
+{
+	struct ledger_run *run = NULL;
+	uint64_t n = s->count ? s->count : 1;
+
+	if (s->by_hand)
+		return;
+	if (t->r == 0 && s->run && *s->run)
+		run = run_of(t, s->run);
+	if (t->r < 0)
+		return;
+	ledger_add(&t->c->count, n);
+	if (run)
+		ledger_add(&run->count, n);
+}
+
+static void put_seen(struct note *t, struct ledger_seen *seen, const struct crash_sighting *s)
+{
+	if (t->r == 0)
+		t->r = ledger_set_seen(seen, s->time, s->commit, s->run, t->e);
+}
+
+/* A sighting ends the passes that the target has counted. */
+static int unpass(const struct ledger *l, struct record *n, struct found *t, struct err *e)
+{
+	int r = 0;
+
+	ledger_unpass(&t->c);
+	for (size_t i = 0; r == 0 && i < n->c.aliases.n; i++) {
+		struct record *part = ledger_exact(l, n->c.aliases.v[i]);
+		struct found *own = part ? ledger_entry_of(part, t->c.fuzzer) : NULL;
+
+		if (!own)
+			continue;
+		part->copy |= *own->c.reproduction.clean_commit;
+		ledger_unpass(&own->c);
+		r = ledger_summarize(part, e);
+	}
+	return r;
+}
+
+/* A sighting from before the fix says nothing against the fix. */
+static int change_state(const struct ledger *l, struct record *n, struct found *t,
+			const struct crash_sighting *s, struct err *e)
+{
+	struct known_crash *c = &t->c;
+	bool is_late = c->state == LEDGER_FIXED && s->time > 0 && s->time < c->fixed.time;
+
+	if (c->state == LEDGER_NEW && !*c->uncounted && s->run &&
+	    strcmp(s->run, c->first_seen.run) != 0)
+		c->state = ledger_next(c->state, EVENT_NEXT_RUN);
+	if (is_late)
+		return 0;
+	c->state = ledger_next(c->state, ledger_sighting_of(c));
+	return unpass(l, n, t, e);
+}
+
+/* Notes which run's exit status counts the entry. */
+static void put_uncounted(struct note *t, const struct crash_sighting *s, bool is_new,
+			  enum ledger_state before)
+{
+	bool is_back = before == LEDGER_FIXED && t->c->state == LEDGER_REGRESSED;
+
+	if (t->r == 0 && s->counted_by && (is_new || is_back))
+		t->r = ledger_set(&t->c->uncounted, s->counted_by, LEDGER_TEXT_MAX, false, t->e);
+}
+
+static int note_in(struct ledger *l, struct record *n, struct found *of,
+		   const struct crash_sighting *s, bool is_new, struct err *e)
+{
+	struct note t = {.l = l, .n = of, .c = &of->c, .e = e};
+	enum ledger_state before = of->c.state;
+
+	describe(&t, s);
+	reproducer(&t, s);
+	put_last(&t, &of->c.artifacts, s->artifact, LEDGER_ARTIFACTS);
+	put_raw_key(&t, n, s);
+	if (is_new)
+		put_seen(&t, &of->c.first_seen, s);
+	/* A person ran a known input: a sighting only of a crash that was not open. */
+	if (s->time >= of->c.last_seen.time &&
+	    (is_new || !s->by_hand || !ledger_state_open(before)))
+		put_seen(&t, &of->c.last_seen, s);
+	count(&t, s);
+	if (t.r < 0)
+		return t.r;
+	if (is_new)
+		of->c.state = ledger_first(ledger_sighting_of(&of->c));
+	else
+		t.r = change_state(l, n, of, s, e);
+	put_uncounted(&t, s, is_new, before);
+	return t.r < 0 ? t.r : ledger_summarize(n, e);
+}
+
+/* The entry of the target.  An entry without a target's name goes to the first target that
+ * comes. */
+static int entry_for(struct record *n, const char *target, bool *ret_new, struct found **ret,
+		     struct err *e)
+{
+	char *name = ledger_empty; /* cut to the ledger's limit */
+	struct found *t;
+	int r = ledger_set(&name, target, LEDGER_TEXT_MAX, false, e);
+
+	if (r < 0)
+		return r;
+	t = *name ? ledger_entry_of(n, name) : ledger_entry_at(n, n->c.lead);
+	if (!t && (t = ledger_entry_of(n, "")))
+		r = ledger_set(&t->c.fuzzer, name, LEDGER_TEXT_MAX, false, e);
+	*ret_new = !t;
+	if (!t)
+		r = ledger_entry_add(n, name, &t, e);
+	ledger_unset(&name);
+	*ret = t;
+	return r;
+}
+
+static int note(struct ledger *l, struct record *n, const struct crash_sighting *s,
+		struct ledger_noted *ret, struct err *e)
+{
+	struct found *t;
+	struct err again;
+	bool is_new;
+	enum ledger_state before;
+	int r = entry_for(n, s->target, &is_new, &t, e);
+
+	if (r < 0)
+		return r;
+	before = t->c.state;
+	l->dirty = n->copy = true;
+	r = note_in(l, n, t, s, is_new, e);
+	if (r == 0) {
+		*ret = (struct ledger_noted){&n->c, &t->c, is_new, is_new ? t->c.state : before};
+		return 0;
+	}
+	if (is_new) /* a new entry is incomplete */
+		ledger_entry_drop(l, n, n->c.n_by - 1);
+	(void)!ledger_summarize(n, &again);
+	return r;
+}
+
+static int note_new(struct ledger *l, const struct crash_sighting *s, struct ledger_noted *ret,
+		    struct err *e)
+{
+	CLEANUP(ledger_record_free_p) struct record *n = NULL;
+	struct found *t = NULL;
+	int r = ledger_reserve(l, s->signature, e);
+
+	if (r < 0)
+		return r;
+	r = ledger_record_new(s->signature, &n, e);
+	if (r == 0)
+		r = ledger_entry_add(n, s->target ? s->target : "", &t, e);
+	if (r < 0)
+		return r;
+	assert(t);
+	n->copy = true;
+	r = note_in(l, n, t, s, true, e);
+	if (r < 0) {
+		ledger_entry_drop(l, n, 0);
+		return r;
+	}
+	l->dirty = true;
+	*ret = (struct ledger_noted){&n->c, &t->c, true, t->c.state};
+	ledger_insert(l, take_ptr(&n));
+	return 0;
+}
+
+static bool has_bug(const struct record *n, const char *bug)
+{
+	for (size_t i = 0; i < n->c.n_by; i++)
+		if (strcmp(n->c.by[i]->bug, bug) == 0)
+			return true;
+	return false;
+}
+
+/* The oldest crash with this bug, in itself or in a variant, that has room for one more; NULL:
+ * none. */
+static struct record *crash_of_bug(const struct ledger *l, const char *bug)
+{
+	struct record *oldest = NULL;
+
+	for (size_t i = 0; bug && *bug && i < l->n; i++) {
+		struct record *head;
+
+		if (!has_bug(l->v[i], bug))
+			continue;
+		head = *l->v[i]->c.merged_into ? ledger_exact(l, l->v[i]->c.merged_into) : l->v[i];
+		if (head && head->c.aliases.n < LEDGER_ALIASES &&
+		    (!oldest || head->c.first_seen.time < oldest->c.first_seen.time))
+			oldest = head;
+	}
+	return oldest;
+}
+
+/* A record of the sighting that is merged into head, and not in the ledger yet. */
+static int make_variant(struct ledger *l, const struct crash_sighting *s, const struct record *head,
+			struct record **ret, struct err *e)
+{
+	CLEANUP(ledger_record_free_p) struct record *n = NULL;
+	struct note t = {.l = l, .e = e};
+
+	t.r = ledger_record_new(s->signature, &n, e);
+	if (t.r == 0)
+		t.r = ledger_entry_add(n, s->target ? s->target : "", &t.n, e);
+	if (t.r < 0)
+		return t.r;
+	assert(t.n);
+	t.c = &t.n->c;
+	t.c->state = LEDGER_KNOWN;
+	describe(&t, s);
+	reproducer(&t, s);
+	put_seen(&t, &t.c->first_seen, s);
+	if (t.r == 0)
+		t.r =
+		    ledger_set(&n->c.merged_into, head->c.signature, LEDGER_SIGNATURE_MAX, true, e);
+	if (t.r == 0)
+		t.r = ledger_summarize(n, e);
+	if (t.r < 0)
+		return t.r;
+	n->copy = true;
+	*ret = take_ptr(&n);
+	return 0;
+}
+
+/* The first sighting of a signature whose bug is head's. */
+static int note_variant(struct ledger *l, struct record *head, const struct crash_sighting *s,
+			struct ledger_noted *ret, struct err *e)
+{
+	CLEANUP(ledger_record_free_p) struct record *n = NULL;
+	struct ledger_list *names = &head->c.aliases;
+	struct crash_sighting rest = *s;
+	int r = ledger_reserve(l, s->signature, e);
+
+	if (r == 0)
+		r = make_variant(l, s, head, &n, e);
+	if (r == 0)
+		r = ledger_list_add(names, s->signature, true, e);
+	if (r < 0)
+		return r;
+	rest.crash_file = rest.minimized = NULL; /* the variant's */
+	rest.tries = rest.hits = 0;
+	r = note(l, head, &rest, ret, e);
+	if (r < 0) {
+		ledger_list_drop(names, names->n - 1);
+		return r;
+	}
+	ledger_list_sort(names);
+	ledger_insert(l, take_ptr(&n));
+	return 0;
+}
+
+/* A merged record's reproducer stays its own, for a fix and for ledger_split(). */
+static int note_merged(struct ledger *l, struct record *head, struct crash_sighting *s,
+		       struct err *e)
+{
+	struct record *own = ledger_exact(l, s->signature);
+	struct note t = {.l = l, .e = e};
+	bool is_new;
+	int r;
+
+	if (!own || own == head || !s->crash_file)
+		return 0;
+	r = entry_for(own, s->target, &is_new, &t.n, e);
+	if (r < 0)
+		return r;
+	t.c = &t.n->c;
+	if (is_new)
+		t.c->state = LEDGER_KNOWN;
+	describe(&t, s);
+	reproducer(&t, s);
+	own->copy = l->dirty = true;
+	s->crash_file = s->minimized = NULL;
+	s->tries = s->hits = 0;
+	r = ledger_summarize(own, e);
+	return t.r < 0 ? t.r : r;
+}
+
+int ledger_note(struct ledger *l, const struct crash_sighting *s, struct ledger_noted *ret,
+		struct err *e)
+{
+	struct crash_sighting rest = *s;
+	struct record *n;
+	int r = ledger_check_signature(s->signature, e);
+
+	if (r < 0)
+		return r;
+	n = ledger_head(l, s->signature);
+	if (!n) {
+		n = crash_of_bug(l, s->bug);
+		if (!n)
+			return note_new(l, s, ret, e);
+		r = note_variant(l, n, s, ret, e);
+		return r < 0 ? err_wrap(e, "note a variant of crash '%s'", n->c.signature) : 0;
+	}
+	r = note_merged(l, n, &rest, e);
+	if (r == 0)
+		r = note(l, n, &rest, ret, e);
+	return r < 0 ? err_wrap(e, "note crash '%s'", n->c.signature) : 0;
+}
+
+bool ledger_is_better(const struct known_crash *c, uint64_t tries, uint64_t hits, uint64_t bytes)
+{
+	uint64_t now_tries = c->reproduction.tries, now_hits = c->reproduction.hits;
+	uint64_t now_bytes = *c->minimized ? c->minimized_bytes : c->input_bytes;
+	double share, now;
+
+	if (!*c->crash_file)
+		return true;
+	if (c->state == LEDGER_FIXED)
+		return hits > 0;
+	share = tries ? (double)hits / (double)tries : 0;
+	now = now_tries ? (double)now_hits / (double)now_tries : 0;
+	return share > now || (share >= now && bytes < now_bytes);
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file, both layouts.  A person may have edited it: a value that makes no sense is
+ * mended and told of, it does not cost all the rest.  What is taken over is taken out of
+ * the parsed object; what stays in it is not ours, and is kept. */
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/crash/ledger/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+/* Of JSON values in the file.  Each takes some 60 bytes: 64 MiB of "0," would be 2 GiB. */
+enum { VALUES_MAX = 4000000 };
+
+DEFINE_CLEANUP(struct ledger *, ledger_free)
+DEFINE_CLEANUP(struct record *, ledger_record_free)
+
+void ledger_printable(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e)
+			*text = '?';
+}
+
+/* The first is told, all are counted. */
+static void warn(struct ledger *l, const char *signature, const char *key, const char *why)
+{
+	if (l->warnings++ == 0)
+		snprintf(l->warning, sizeof(l->warning),
+			 LEDGER_NAME ": crash '%.100s': %.60s %.90s", signature, key, why);
+	ledger_printable(l->warning);
+}
+
+void ledger_mend(struct ledger *l, const char *signature, const char *key, const char *why)
+{
+	warn(l, signature, key, why);
+	l->dirty = true;
+	l->keep_file = true;
+}
+
+/* --- entries -------------------------------------------------------------- */
+
+/* Reads one object of "found_by". */
+static int take_found(const struct reading *rd, struct record *n, json_t *from)
+{
+	const char *target = json_string_value(json_object_get(from, "fuzzer"));
+	struct found *t = NULL;
+	int r = target ? ledger_entry_add(n, target, &t, rd->e) : 0;
+
+	if (r < 0)
+		return r;
+	if (!t || ledger_entry_of(n, t->c.fuzzer) != t) {
+		ledger_mend(rd->l, rd->signature, "found_by",
+			    "has what is no target, or one twice");
+		if (t)
+			ledger_entry_drop(rd->l, n, n->c.n_by - 1);
+		return 0;
+	}
+	r = ledger_read_entry(rd, from, t);
+	if (r == 0 && json_object_size(from) > 0)
+		t->extra = json_incref(from);
+	return r;
+}
+
+static int take_found_by(const struct reading *rd, struct record *n, json_t *crash)
+{
+	json_t *all = json_object_get(crash, "found_by");
+	size_t most = json_array_size(all);
+	int r = 0;
+
+	if (!all)
+		return 0;
+	if (!json_is_array(all) || most > LEDGER_TARGETS || most == 0)
+		ledger_mend(rd->l, rd->signature, "found_by", "is no list, empty, or too long");
+	for (size_t i = 0; i < most && i < LEDGER_TARGETS && r == 0; i++)
+		r = take_found(rd, n, json_array_get(all, i));
+	json_object_del(crash, "found_by");
+	if (n->c.n_by > 0)
+		ledger_drop_summary(crash);
+	return r;
+}
+
+/* Makes an entry for another target in a file of the older layout: it has the crash's state. */
+static int take_older_target(const struct reading *rd, struct record *n, const char *target)
+{
+	const struct known_crash *first = n->c.by[0];
+	struct found *t = NULL;
+	int r = 0;
+
+	if (*target && !ledger_entry_of(n, target))
+		r = ledger_entry_add(n, target, &t, rd->e);
+	if (!t)
+		return r;
+	t->c.state = first->state;
+	t->c.security = first->security;
+	t->c.unsymbolized = first->unsymbolized;
+	r = ledger_set(&t->c.crash_type, first->crash_type, LEDGER_TEXT_MAX, true, rd->e);
+	if (r == 0)
+		r = ledger_set(&t->c.kind, first->kind, LEDGER_TEXT_MAX, false, rd->e);
+	if (r == 0)
+		r = ledger_set(&t->c.top_frame, first->top_frame, LEDGER_TEXT_MAX, false, rd->e);
+	if (r == 0)
+		r = ledger_set(&t->c.severity, first->severity, LEDGER_TEXT_MAX, false, rd->e);
+	for (size_t i = 0; r == 0 && i < first->frames.n; i++)
+		r = ledger_list_add(&t->c.frames, first->frames.v[i], false, rd->e);
+	if (r == 0)
+		r = ledger_set_seen(&t->c.first_seen, first->first_seen.time,
+				    first->first_seen.commit, first->first_seen.run, rd->e);
+	if (r == 0)
+		r = ledger_set_seen(&t->c.last_seen, first->last_seen.time, first->last_seen.commit,
+				    first->last_seen.run, rd->e);
+	if (r == 0)
+		r = ledger_set_seen(&t->c.fixed, first->fixed.time, first->fixed.commit,
+				    first->fixed.run, rd->e);
+	return r;
+}
+
+/* Whether a cheap key or an artifact's path names this target. */
+static bool is_of(const char *text, const char *before, const char *target, const char *after)
+{
+	const char *at = *before ? strstr(text, before) : text;
+	size_t n = strlen(target);
+
+	if (!at)
+		return false;
+	at += strlen(before);
+	return strncmp(at, target, n) == 0 && strncmp(at + n, after, strlen(after)) == 0;
+}
+
+static int give(struct ledger_list *from, struct ledger_list *to, const char *before,
+		const char *target, const char *after, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < from->n;)
+		if (is_of(from->v[i], before, target, after))
+			r = ledger_list_take(to, ledger_list_steal(from, i), e);
+		else
+			i++;
+	return r;
+}
+
+static int take_only(const struct reading *rd, struct record *n, json_t *crash)
+{
+	struct found *first;
+	int r = ledger_entry_add(n, "", &first, rd->e);
+
+	if (r == 0)
+		r = ledger_read_entry(rd, crash, first);
+	for (size_t i = 0; r == 0 && i < n->c.targets.n; i++)
+		r = take_older_target(rd, n, n->c.targets.v[i]);
+	for (size_t i = 1; r == 0 && i < n->c.n_by; i++) {
+		struct known_crash *c = &ledger_entry_at(n, i)->c;
+
+		r = give(&first->c.raw_keys, &c->raw_keys, "", c->fuzzer, ":", rd->e);
+		if (r == 0)
+			r = give(&first->c.artifacts, &c->artifacts, "/crashes/", c->fuzzer, "/",
+				 rd->e);
+	}
+	return r;
+}
+
+/* Reads "v": the layout of the entries. */
+static int take_version(const struct reading *rd, json_t *crash)
+{
+	const json_t *v = json_object_get(crash, "v");
+
+	if (json_is_integer(v) && json_integer_value(v) > LEDGER_VERSION)
+		return err_set(rd->e, ENOTSUP,
+			       "crash '%.100s' was written by a newer fuzzcell (layout %lld, this "
+			       "one reads %d): use that one",
+			       rd->signature, (long long)json_integer_value(v), LEDGER_VERSION);
+	if (json_is_integer(v))
+		json_object_del(crash, "v");
+	return 0;
+}
+
+static int read_crash(struct ledger *l, const char *signature, json_t *crash, struct err *e)
+{
+	CLEANUP(ledger_record_free_p) struct record *n = NULL;
+	struct reading rd = {.l = l, .signature = signature, .e = e};
+	int r = ledger_reserve(l, signature, e);
+
+	if (r < 0)
+		return r;
+	r = ledger_record_new(signature, &n, e);
+	if (r < 0)
+		return r;
+	rd.c = &n->c;
+	r = take_version(&rd, crash);
+	if (r == 0)
+		r = ledger_read_own(&rd, crash);
+	if (r == 0)
+		r = take_found_by(&rd, n, crash);
+	if (r == 0 && n->c.n_by == 0)
+		r = take_only(&rd, n, crash);
+	if (r == 0)
+		r = ledger_summarize(n, e);
+	if (r < 0)
+		return r;
+	if (json_object_size(crash) > 0)
+		n->extra = json_incref(crash);
+	l->v[l->n++] = take_ptr(&n); /* sorted when all are there */
+	return 0;
+}
+
+/* Some other tool's object has none of our words. */
+static bool is_crash(const json_t *j)
+{
+	size_t n;
+	const struct field *f = ledger_fields(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!f[i].group && json_object_get(j, f[i].key))
+			return true;
+	return json_object_get(j, "state") || json_object_get(j, "date");
+}
+
+static int read_all(struct ledger *l, json_t *root, struct err *e)
+{
+	const char *key;
+	json_t *j;
+	int r = 0;
+
+	json_object_foreach(root, key, j)
+	{
+		bool is_ours = json_is_object(j) && is_crash(j);
+
+		if (is_ours && ledger_check_signature(key, e) < 0) {
+			warn(l, key, "is left alone:", e->msg);
+			is_ours = false;
+		}
+		if (is_ours)
+			r = read_crash(l, key, j, e);
+		else if (json_object_set(l->foreign, key, j) < 0)
+			r = err_set(e, ENOMEM, "read the ledger");
+		if (r == -ENOSPC)
+			return err_set(e, EBADMSG, "%s", e->msg);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int by_signature(const void *a, const void *b)
+{
+	const struct record *const *x = a, *const *y = b;
+
+	return strcmp((*x)->c.signature, (*y)->c.signature);
+}
+
+/* Linear, and before anything is allocated for them: commas in texts count as well. */
+static int count_values(struct slice text, struct err *e)
+{
+	size_t commas = 0, line = 1;
+
+	for (size_t i = 0; i < text.n; i++) {
+		line += text.p[i] == '\n';
+		commas += text.p[i] == ',';
+		if (commas > VALUES_MAX)
+			return err_set(e, EBADMSG, "line %zu: more than %d values", line,
+				       VALUES_MAX);
+	}
+	return 0;
+}
+
+int ledger_from_json(json_t *root, struct ledger **ret, struct err *e)
+{
+	CLEANUP(ledger_free_p) struct ledger *l = NULL;
+	int r = ledger_new(&l, e);
+
+	if (r == 0)
+		r = read_all(l, root, e);
+	if (r < 0)
+		return r;
+	if (l->n > 0)
+		qsort(l->v, l->n, sizeof(struct record *), by_signature);
+	r = ledger_connect(l, e);
+	if (r < 0)
+		return r;
+	/* What was mended here, and what silently, is mended there by the next save. */
+	for (size_t i = 0; i < l->n; i++)
+		l->v[i]->copy = l->warnings > 0;
+	if (l->warnings > 1)
+		snprintf(l->warning + strlen(l->warning), sizeof(l->warning) - strlen(l->warning),
+			 "; and %u more", l->warnings - 1);
+	*ret = take_ptr(&l);
+	return 0;
+}
+
+int ledger_parse(struct slice text, struct ledger **ret, struct err *e)
+{
+	_autojson_ json_t *root = NULL;
+	int r = count_values(text, e);
+
+	if (r == 0)
+		r = json_parse(text, &root, e);
+	if (r < 0)
+		return r;
+	if (!json_is_object(root))
+		return err_set(e, EBADMSG, "line 1, column 1: not an object of crashes");
+	return ledger_from_json(root, ret, e);
+}
+
+/* What crashes/ tells, in the place of a file that is none or that is gone; the file stays
+ * until a save. */
+static int start_anew(int state_dirfd, const char *why, struct ledger **ret, size_t *ret_lost,
+		      struct err *e)
+{
+	CLEANUP(ledger_free_p) struct ledger *l = NULL;
+	size_t lost = 0;
+	int r = ledger_rebuild(state_dirfd, &l, &lost, e);
+	char others[64] = "";
+
+	if (r < 0)
+		return r;
+	if (lost)
+		snprintf(others, sizeof(others), ", %zu could not be", lost);
+	if (why)
+		snprintf(l->warning, sizeof(l->warning),
+			 LEDGER_NAME ": %.110s: %zu crashes are read from crashes/ instead%s; "
+				     "whatever changes one writes it anew, the damaged file is "
+				     "then kept as " LEDGER_NAME ".damaged-<n>",
+			 why, l->n, others);
+	else if (l->n + lost > 0)
+		snprintf(l->warning, sizeof(l->warning),
+			 LEDGER_NAME " is missing: %zu crashes are read from crashes/ instead%s; "
+				     "whatever changes one writes it anew",
+			 l->n, others);
+	else
+		l->warning[0] = '\0';
+	ledger_printable(l->warning);
+	l->dirty = why || l->n > 0;
+	l->keep_file = why;
+	*ret_lost = lost;
+	*ret = take_ptr(&l);
+	return 0;
+}
+
+/* A ledger without a crash, where crashes/ has some, is damaged as well: another tool, or a user,
+ * emptied it.  What else it has is kept. */
+static int check_empty(int state_dirfd, struct ledger **io, struct err *e)
+{
+	CLEANUP(ledger_free_p) struct ledger *again = NULL;
+	size_t lost = 0;
+	json_t *foreign;
+	int r;
+
+	if ((*io)->n > 0)
+		return 0;
+	r = start_anew(state_dirfd, "it has no crash (to forget all, remove crashes/ as well)",
+		       &again, &lost, e);
+	if (r < 0 || again->n + lost == 0)
+		return r;
+	if (again->n == 0) /* a save would write what is there */
+		again->dirty = again->keep_file = false;
+	for (size_t i = 0; i < again->n; i++) /* no key may be there twice */
+		json_object_del((*io)->foreign, again->v[i]->c.signature);
+	foreign = again->foreign;
+	again->foreign = (*io)->foreign;
+	(*io)->foreign = foreign;
+	ledger_free(*io);
+	*io = take_ptr(&again);
+	return 0;
+}
+
+int ledger_load(int state_dirfd, struct ledger **ret, struct err *e)
+{
+	CLEANUP(ledger_free_p) struct ledger *l = NULL;
+	_autofree_ char *text = NULL;
+	struct err why;
+	size_t n, lost;
+	int r = fs_read(state_dirfd, LEDGER_NAME, LEDGER_FILE_MAX, &text, &n, &why);
+
+	if (r == 0)
+		r = ledger_parse((struct slice){text, n}, &l, &why);
+	if (r == 0) {
+		r = check_empty(state_dirfd, &l, e);
+		if (r < 0)
+			return err_wrap(e, "read the ledger");
+		*ret = take_ptr(&l);
+		return 0;
+	}
+	if (r == -ENOENT || r == -EFBIG || r == -EBADMSG) {
+		r = start_anew(state_dirfd, r == -ENOENT ? NULL : why.msg, ret, &lost, e);
+		return r < 0 ? err_wrap(e, "read the ledger") : 0;
+	}
+	return r < 0 ? err_set(e, why.code, "read the ledger: %s", why.msg) : 0;
+}

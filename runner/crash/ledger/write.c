@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/crash/ledger/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+enum { DAMAGED_MAX = 1000, KEPT = 3 };
+
+static json_t *list_json(const struct ledger_list *l)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; a && i < l->n; i++)
+		if (json_array_append_new(a, json_string(l->v[i])) < 0) {
+			json_decref(a);
+			return NULL;
+		}
+	return a;
+}
+
+/* NULL and *ret_skip: nothing to write. */
+static json_t *field_json(struct known_crash *c, const struct field *f, bool *ret_skip)
+{
+	const void *p = ledger_field_of(c, f);
+
+	*ret_skip = !f->always;
+	switch (f->type) {
+	case FIELD_TEXT:
+	case FIELD_LINES:
+		*ret_skip &= !**(char *const *)p;
+		return *ret_skip ? NULL : json_string(*(char *const *)p);
+	case FIELD_LIST:
+	case FIELD_SIGNATURES:
+		*ret_skip &= ((const struct ledger_list *)p)->n == 0;
+		return *ret_skip ? NULL : list_json(p);
+	case FIELD_NUMBER:
+		*ret_skip &= *(const uint64_t *)p == 0;
+		return *ret_skip ? NULL : json_integer((json_int_t) * (const uint64_t *)p);
+	case FIELD_FLAG:
+		*ret_skip &= !*(const bool *)p;
+		return *ret_skip ? NULL : json_boolean(*(const bool *)p);
+	}
+	return NULL;
+}
+
+static bool put_field(json_t *o, struct known_crash *c, const struct field *f)
+{
+	bool skip;
+	json_t *j = field_json(c, f, &skip);
+	json_t *in = o;
+
+	if (skip)
+		return true;
+	if (f->group) {
+		in = json_object_get(o, f->group);
+		if (!in && json_object_set_new(o, f->group, json_object()) == 0)
+			in = json_object_get(o, f->group);
+	}
+	return json_object_set_new(in, f->key, j) == 0;
+}
+
+static bool put_runs(json_t *o, const struct known_crash *c)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < c->n_runs; i++)
+		if (json_array_append_new(a, json_pack("{s:s, s:I}", "run", c->runs[i].run, "count",
+						       (json_int_t)c->runs[i].count)) < 0) {
+			json_decref(a);
+			return false;
+		}
+	return json_object_set_new(o, "runs", a) == 0;
+}
+
+/* What is not ours goes behind, and into the groups that it came from. */
+static bool put_extra(json_t *o, json_t *extra)
+{
+	const char *key;
+	json_t *j;
+
+	json_object_foreach(extra, key, j)
+	{
+		json_t *have = json_object_get(o, key);
+		int r = have && json_is_object(j) ? json_object_update(have, j)
+						  : json_object_set(o, key, j);
+
+		if (r < 0)
+			return false;
+	}
+	return true;
+}
+
+static json_t *object_json(struct known_crash *c, bool is_entry)
+{
+	json_t *o = json_object();
+	size_t n_fields;
+	const struct field *f = ledger_fields(&n_fields);
+	bool ok =
+	    o && json_object_set_new(o, "state", json_string(ledger_state_name(c->state))) == 0;
+
+	for (size_t i = 0; i < n_fields && ok; i++)
+		if (!is_entry || !f[i].of_crash)
+			ok = put_field(o, c, &f[i]);
+	if (ok && c->n_runs > 0)
+		ok = put_runs(o, c);
+	if (ok)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
+static bool put_entries(json_t *o, const struct record *n)
+{
+	json_t *all = json_array();
+	bool ok = all;
+
+	for (size_t i = 0; ok && i < n->c.n_by; i++) {
+		struct found *t = ledger_entry_at(n, i);
+		json_t *j = object_json(&t->c, true);
+
+		ok = j && (!t->extra || put_extra(j, t->extra));
+		if (ok)
+			ok = json_array_append(all, j) == 0;
+		json_decref(j);
+	}
+	json_object_del(o, "raw_keys"); /* each target's entry has its own */
+	json_object_del(o, "artifacts");
+	if (ok)
+		ok = json_object_set_new(o, "v", json_integer(LEDGER_VERSION)) == 0;
+	if (ok)
+		return json_object_set_new(o, "found_by", all) == 0;
+	json_decref(all);
+	return false;
+}
+
+/* A crash of one target is written in the older layout. */
+static json_t *crash_json(struct record *n)
+{
+	json_t *o = object_json(&n->c, false);
+	bool ok = o && (n->c.n_by == 1 || put_entries(o, n));
+
+	if (ok && n->extra)
+		ok = put_extra(o, n->extra);
+	if (ok)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
+static int print_digits(const json_t *j, char **ret, struct err *e)
+{
+	char *text = json_dumps(j, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+
+	if (!text)
+		return err_set(e, ENOMEM, "print JSON");
+	*ret = text;
+	return 0;
+}
+
+/* As a text that gives the same value again.  Ours have no fractions, and others' are
+ * mostly fine with 15 digits ("0.1"); all of a double takes 17. */
+static int print_exactly(const json_t *j, bool is_ours, char **ret, struct err *e)
+{
+	_autofree_ char *text = NULL;
+	_autojson_ json_t *again = NULL;
+	int r = json_print(j, 0, &text, e);
+
+	if (r < 0)
+		return r;
+	if (!is_ours) {
+		r = json_parse(slice_of(text), &again, e);
+		if (r < 0)
+			return r;
+		if (!json_equal(j, again))
+			return print_digits(j, ret, e);
+	}
+	*ret = take_ptr(&text);
+	return 0;
+}
+
+static int add_member(struct buf *out, const char *key, const json_t *j, bool is_ours,
+		      struct err *e)
+{
+	_autojson_ json_t *name = json_string(key);
+	_autofree_ char *key_text = NULL, *text = NULL;
+	int r;
+
+	if (!name)
+		return err_set(e, ENOMEM, "print JSON");
+	r = json_print(name, 0, &key_text, e);
+	if (r < 0)
+		return r;
+	r = print_exactly(j, is_ours, &text, e);
+	if (r < 0)
+		return r;
+	r = buf_addf(out, e, "%s\n  ", out->n > 1 ? "," : "");
+	if (r == 0)
+		r = buf_add(out, slice_of(key_text), e);
+	if (r == 0)
+		r = buf_add(out, SLICE(": "), e);
+	return r < 0 ? r : buf_add(out, slice_of(text), e);
+}
+
+static bool has_no_extra(const struct record *n)
+{
+	for (size_t i = 0; i < n->c.n_by; i++)
+		if (ledger_entry_at(n, i)->extra)
+			return false;
+	return !n->extra;
+}
+
+static int print(const struct ledger *l, struct buf *out, struct err *e)
+{
+	const char *key;
+	json_t *j;
+	int r = buf_add(out, SLICE("{"), e);
+
+	for (size_t i = 0; i < l->n && r == 0; i++) {
+		_autojson_ json_t *crash = crash_json(l->v[i]);
+
+		if (!crash)
+			return err_set(e, ENOMEM, "print crash '%.100s'", l->v[i]->c.signature);
+		r = add_member(out, l->v[i]->c.signature, crash, has_no_extra(l->v[i]), e);
+	}
+	json_object_foreach(l->foreign, key, j)
+	{
+		if (r == 0)
+			r = add_member(out, key, j, false, e);
+	}
+	return r < 0 ? r : buf_add(out, SLICE("\n}\n"), e);
+}
+
+int ledger_print_record(struct record *n, struct buf *out, struct err *e)
+{
+	_autojson_ json_t *crash = crash_json(n);
+	int r = buf_add(out, SLICE("{"), e);
+
+	if (r == 0 && !crash)
+		r = err_set(e, ENOMEM, "print crash '%.100s'", n->c.signature);
+	if (r == 0)
+		r = add_member(out, n->c.signature, crash, has_no_extra(n), e);
+	return r < 0 ? r : buf_add(out, SLICE("\n}\n"), e);
+}
+
+int ledger_print(const struct ledger *l, char **ret, size_t *ret_n, struct err *e)
+{
+	_autobuf_ struct buf out = BUF_INIT(LEDGER_FILE_MAX);
+	int r = print(l, &out, e);
+
+	if (r < 0)
+		return r;
+	*ret_n = out.n;
+	*ret = take_ptr(&out.p);
+	return 0;
+}
+
+static int by_last_seen(const void *a, const void *b)
+{
+	const struct record *const *x = a, *const *y = b;
+	uint64_t s = (*x)->c.last_seen.time, t = (*y)->c.last_seen.time;
+
+	return s == t ? strcmp((*x)->c.signature, (*y)->c.signature) : s < t ? -1 : 1;
+}
+
+static void shorten_list(struct ledger_list *list)
+{
+	for (; list->n > KEPT; ledger_list_drop(list, 0))
+		;
+}
+
+static void shorten_entry(struct ledger *l, struct record *n, struct known_crash *c)
+{
+	n->copy |= c->raw_keys.n > KEPT || c->artifacts.n > KEPT || c->n_runs > KEPT;
+	while (c->raw_keys.n > KEPT) {
+		ledger_index_drop(&l->raw_keys, c->raw_keys.v[0]);
+		ledger_list_drop(&c->raw_keys, 0);
+	}
+	shorten_list(&c->artifacts);
+	while (c->n_runs > KEPT) {
+		ledger_unset(&c->runs[0].run);
+		c->n_runs--;
+		memmove(c->runs, c->runs + 1, c->n_runs * sizeof(*c->runs));
+	}
+}
+
+static int shorten(struct ledger *l, struct record *n, struct err *e)
+{
+	for (size_t i = 0; i < n->c.n_by; i++)
+		shorten_entry(l, n, &ledger_entry_at(n, i)->c);
+	return ledger_summarize(n, e);
+}
+
+/* The share (of 4) of crashes that were not seen for the longest time. */
+static int shorten_oldest(struct ledger *l, size_t share, struct err *e)
+{
+	_autofree_ struct record **v = sys_calloc(l->n + 1, sizeof(struct record *));
+
+	if (!v)
+		return err_sys(e, "shorten the ledger");
+	if (l->n > 0) {
+		memcpy(v, l->v, l->n * sizeof(struct record *));
+		qsort(v, l->n, sizeof(struct record *), by_last_seen);
+	}
+	for (size_t i = 0; i < l->n * share / 4; i++) {
+		int r = shorten(l, v[i], e);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int print_bounded(struct ledger *l, struct buf *out, struct err *e)
+{
+	int r = print(l, out, e);
+
+	for (size_t share = 1; r == -EFBIG && share <= 4; share++) {
+		buf_clear(out);
+		r = shorten_oldest(l, share, e);
+		if (r == 0)
+			r = print(l, out, e);
+	}
+	return r;
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* 1: the file has this name too from now on; 0: the name is taken. */
+static int keep_as(int dirfd, const char *name, struct err *e)
+{
+	struct stat file, other;
+
+	if (fstatat(dirfd, LEDGER_NAME, &file, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 1 : err_sys(e, "stat '" LEDGER_NAME "'");
+	/* Perhaps we were killed between keeping and writing. */
+	if (fstatat(dirfd, name, &other, AT_SYMLINK_NOFOLLOW) == 0)
+		return is_same_file(&file, &other);
+	if (linkat(dirfd, LEDGER_NAME, dirfd, name, 0) < 0) {
+		int r;
+
+		if (errno == EEXIST)
+			return 0;
+		/* A file system without hard links. */
+		r = fs_copy(dirfd, LEDGER_NAME, dirfd, name, SIZE_MAX, e);
+		if (r < 0)
+			return r;
+	}
+	return sys_fsync(dirfd) < 0 ? err_sys(e, "fsync directory of '%s'", name) : 1;
+}
+
+static int keep_damaged(int dirfd, struct err *e)
+{
+	char name[64];
+
+	for (unsigned i = 1; i <= DAMAGED_MAX; i++) {
+		int r;
+
+		snprintf(name, sizeof(name), LEDGER_NAME ".damaged-%u", i);
+		r = keep_as(dirfd, name, e);
+		if (r != 0)
+			return r;
+	}
+	return err_set(e, EEXIST, "more than %d files " LEDGER_NAME ".damaged-<n>", DAMAGED_MAX);
+}
+
+static int save(struct ledger *l, int state_dirfd, struct err *e)
+{
+	_autobuf_ struct buf out = BUF_INIT(LEDGER_FILE_MAX);
+	int r = ledger_adopt_inputs(l, state_dirfd, e);
+	if (r == 0)
+		r = print_bounded(l, &out, e);
+	if (r == 0 && l->keep_file)
+		r = keep_damaged(state_dirfd, e);
+	if (r >= 0)
+		r = fs_replace(state_dirfd, LEDGER_NAME, buf_slice(&out), e);
+	if (r < 0)
+		return err_wrap(e, "save the ledger");
+	l->keep_file = false;
+	l->dirty = false;
+	return 0;
+}
+
+int ledger_save(struct ledger *l, int state_dirfd, struct err *e)
+{
+	int r = l->dirty ? save(l, state_dirfd, e) : 0;
+
+	if (r == 0)
+		ledger_write_copies(l, state_dirfd);
+	return r;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lengths, counts and offsets: what is left out of a content is left out of the number that says
+ * how long it is.  No format is known, so every number that could be one is tried with a cut of
+ * one item.  A number for which that was accepted is cut further, and by the cuts in what it
+ * encloses. */
+#include "runner/crash/minimise/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The widest and the most common first: fewest numbers are one by chance. */
+static const struct shrink_field forms[] = {
+    {.width = 4, .unit = 1, .big = true},
+    {.width = 4, .unit = 1},
+    {.width = 2, .unit = 1, .big = true},
+    {.width = 2, .unit = 1},
+    {.width = 4, .unit = 1, .big = true, .absolute = true},
+    {.width = 4, .unit = 1, .absolute = true},
+    {.width = 2, .unit = 1, .big = true, .absolute = true},
+    {.width = 2, .unit = 1, .absolute = true},
+    {.width = 4, .unit = 4, .big = true},
+    {.width = 4, .unit = 4},
+    {.width = 2, .unit = 4, .big = true},
+    {.width = 2, .unit = 4},
+    {.width = 1, .unit = 1},
+    {.width = 1, .unit = 1, .absolute = true},
+    {.width = 1, .unit = 4},
+};
+enum { FORMS = sizeof(forms) / sizeof(forms[0]), WIDE_FORMS = 12 };
+/* Above it too many numbers are one by chance. */
+enum { LARGE = 64 << 10 };
+/* As many tries of numbers that may be none. */
+enum { CHANCES_WIDE = 256, CHANCES = 2048 };
+
+static size_t get(const struct shrink_field *f, const char *p)
+{
+	size_t v = 0;
+
+	for (size_t i = 0; i < f->width; i++) {
+		unsigned char c = (unsigned char)p[f->at + (f->big ? i : f->width - 1 - i)];
+
+		v = v << 8 | c;
+	}
+	return v;
+}
+
+static void put(const struct shrink_field *f, char *p, size_t v)
+{
+	for (size_t i = 0; i < f->width; i++) {
+		size_t shift = 8 * (f->big ? f->width - 1 - i : i);
+
+		p[f->at + i] = (char)(v >> shift & 0xff);
+	}
+}
+
+static size_t begin_of(const struct shrink_field *f)
+{
+	return f->at + f->width;
+}
+
+/* How many items its content has; 0: it is no such number. */
+static size_t items_of(const struct shrink *s, const struct shrink_field *f)
+{
+	size_t begin = begin_of(f), v;
+
+	if (begin >= s->n)
+		return 0;
+	v = get(f, s->best);
+	if (f->absolute)
+		return v > begin && v <= s->n ? v - begin : 0;
+	return v <= (s->n - begin) / f->unit ? v : 0;
+}
+
+static bool is_same(const struct shrink_field *a, const struct shrink_field *b)
+{
+	return a->at == b->at && a->width == b->width && a->unit == b->unit && a->big == b->big &&
+	       a->absolute == b->absolute;
+}
+
+static bool may_chain(const struct shrink_field *f)
+{
+	return f->width > 1 && f->unit == 1 && !f->absolute;
+}
+
+static void next_field(struct shrink *s)
+{
+	struct shrink_field *f = &s->fields.now;
+
+	s->fields.is_true = false;
+	s->fields.tries = 0;
+	if (s->fields.chances == 0) {
+		s->fields.form = s->fields.forms;
+		return;
+	}
+	if (begin_of(f) < s->n) {
+		f->at++;
+		return;
+	}
+	s->fields.form++;
+	if (s->fields.form < s->fields.forms)
+		*f = forms[s->fields.form];
+}
+
+/* There the numbers are text as well. */
+static bool is_text(const struct shrink *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		unsigned char c = (unsigned char)s->best[i];
+
+		if (c >= 0x7f || (c < ' ' && c != '\t' && c != '\n' && c != '\r'))
+			return false;
+	}
+	return true;
+}
+
+void shrink_fields_begin(struct shrink *s, bool wide)
+{
+	memset(&s->fields, 0, sizeof(s->fields));
+	s->fields.form = wide ? 0 : WIDE_FORMS;
+	s->fields.forms = wide ? WIDE_FORMS : FORMS;
+	s->fields.chances = wide ? CHANCES_WIDE : CHANCES;
+	s->fields.now = forms[s->fields.form];
+	if (s->n > LARGE || is_text(s))
+		s->fields.form = s->fields.forms;
+}
+
+bool shrink_fields_over(const struct shrink *s)
+{
+	return s->fields.form == s->fields.forms;
+}
+
+/* The items that the next candidate leaves out: before `end`.  False: none. */
+static bool choose(struct shrink *s, size_t items, size_t *ret_end, size_t *ret_n)
+{
+	if (items == 0)
+		return false;
+	if (!s->fields.is_true) { /* the last item, the first one, the last one in a chain */
+		*ret_end = s->fields.tries == 1 ? 1 : items;
+		*ret_n = 1;
+		return s->fields.tries != 1 || items > 1;
+	}
+	if (s->fields.end > items)
+		s->fields.end = items;
+	*ret_end = s->fields.end;
+	*ret_n = s->fields.chunk < s->fields.end ? s->fields.chunk : s->fields.end;
+	return *ret_n > 0;
+}
+
+static bool is_known(const struct shrink *s, const struct shrink_field *f)
+{
+	for (size_t i = 0; i < s->fields.n_known; i++)
+		if (is_same(&s->fields.known[i], f))
+			return true;
+	return false;
+}
+
+/* A length may be right only together with those around it: numbers of its form that enclose it,
+ * wide ones, since few of these are one by chance. */
+static void find_chain(struct shrink *s, size_t to)
+{
+	struct shrink_field f = s->fields.now;
+
+	for (f.at = 0; begin_of(&f) <= s->fields.now.at; f.at++) {
+		size_t at = s->fields.n_known + s->fields.n_chain;
+
+		if (at == SHRINK_KNOWN)
+			return;
+		if (begin_of(&f) + items_of(s, &f) < to || is_known(s, &f))
+			continue;
+		s->fields.known[at] = f;
+		s->fields.n_chain++;
+		f.at += f.width - 1;
+	}
+}
+
+/* Those that enclose what is cut have less as well. */
+static void put_enclosing(struct shrink *s, size_t from, size_t to)
+{
+	for (size_t i = 0; i < s->fields.n_known + s->fields.n_chain; i++) {
+		const struct shrink_field *f = &s->fields.known[i];
+		size_t begin = begin_of(f), items = items_of(s, f);
+
+		if (!is_same(f, &s->fields.now) && begin <= from && begin + items * f->unit >= to &&
+		    (to - from) % f->unit == 0)
+			put(f, s->next, get(f, s->best) - (to - from) / f->unit);
+	}
+}
+
+bool shrink_fields_make(struct shrink *s)
+{
+	const struct shrink_field *f = &s->fields.now;
+	size_t end, n;
+
+	if (shrink_fields_over(s) || !choose(s, items_of(s, f), &end, &n))
+		return false;
+	s->fields.to = begin_of(f) + end * f->unit;
+	s->fields.from = s->fields.to - n * f->unit;
+	s->fields.n_chain = 0;
+	if (s->fields.tries == 2)
+		find_chain(s, s->fields.to);
+	if (s->fields.tries == 2 && s->fields.n_chain == 0)
+		return false;
+	shrink_leave_out(s, s->fields.from, s->fields.to);
+	put_enclosing(s, s->fields.from, s->fields.to);
+	put(f, s->next, get(f, s->best) - n);
+	return true;
+}
+
+void shrink_fields_refused(struct shrink *s)
+{
+	if (!s->fields.is_true) {
+		bool is_number = items_of(s, &s->fields.now) > 0;
+
+		s->fields.chances -= is_number && s->fields.chances > 0;
+		if (++s->fields.tries > (may_chain(&s->fields.now) ? 2 : 1) || !is_number)
+			next_field(s);
+		return;
+	}
+	s->fields.end -= s->fields.chunk < s->fields.end ? s->fields.chunk : s->fields.end;
+	if (s->fields.end > 0)
+		return;
+	s->fields.chunk /= 2;
+	s->fields.end = items_of(s, &s->fields.now);
+	if (s->fields.chunk == 0 || s->fields.end == 0)
+		next_field(s);
+}
+
+/* Numbers behind the cut have moved. */
+static void move_known(struct shrink *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->fields.n_known; i++) {
+		struct shrink_field f = s->fields.known[i];
+
+		if (f.at >= s->fields.to)
+			f.at -= s->fields.to - s->fields.from;
+		else if (begin_of(&f) > s->fields.from)
+			continue;
+		s->fields.known[n++] = f;
+	}
+	s->fields.n_known = n;
+}
+
+void shrink_fields_accepted(struct shrink *s)
+{
+	size_t items = items_of(s, &s->fields.now), n;
+
+	s->fields.n_known += s->fields.n_chain;
+	s->fields.n_chain = 0;
+	s->fields.tries = 0;
+	move_known(s);
+	if (!s->fields.is_true) {
+		s->fields.is_true = true;
+		s->fields.chunk = items > 1 ? items / 2 : 1;
+		s->fields.end = items;
+		if (s->fields.n_known < SHRINK_KNOWN)
+			s->fields.known[s->fields.n_known++] = s->fields.now;
+		return;
+	}
+	n = (s->fields.from - begin_of(&s->fields.now)) / s->fields.now.unit;
+	s->fields.end = n;
+	if (n == 0)
+		shrink_fields_refused(s);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/crash/report/internal.h"
+
+/* Where a report's words stand.  Logs tell of other reports, too ('last time we saw
+ * "==1==ERROR: AddressSanitizer: ..."'), and those are no crash of this one.
+ *
+ * A headline begins its line, or stands behind what keeps logs (times, brackets,
+ * "name | ").  One with the process's mark, "==123==", may stand behind any words: a target's
+ * own half line comes before it.  In quotes nothing is a headline, unless they are never
+ * closed, as in half a line. */
+
+enum { NAME_MOST = 32, LEVEL_MOST = 16, PID_MOST = 20, WORDS_MOST = 1, WORDS_WITH_CLOCK = 3 };
+
+/* The text before a place, as far as it was looked at. */
+struct before {
+	struct slice text;
+	size_t at;
+	char quote; /* that is open; '\0' none */
+	unsigned words;
+	bool clock; /* a time of day was in it */
+	/* Where the last of them stands in the whole line; the text's end: nowhere. */
+	size_t last_double, last_single;
+};
+
+static char at_or_blank(struct slice s, size_t i)
+{
+	char c = ' ';
+
+	if (i < s.n)
+		c = s.p[i];
+	return c;
+}
+
+/* An apostrophe in a word quotes nothing. */
+static bool opens(const struct before *b)
+{
+	char c = b->text.p[b->at];
+
+	return c == '"' || c == '`' ||
+	       (c == '\'' && (b->at == 0 || text_one_of(b->text.p[b->at - 1], " \t([=:,")));
+}
+
+static void look_at_quote(struct before *b)
+{
+	char c = b->text.p[b->at];
+
+	if (!b->quote && opens(b))
+		b->quote = c;
+	else if (b->quote && (c == b->quote || (b->quote == '`' && c == '\'')))
+		b->quote = '\0';
+}
+
+/* Of the word that begins at `at`: is it one of a sentence?  "12:34" makes a clock. */
+static void look_at_word(struct before *b, size_t end)
+{
+	struct slice w = text_strip((struct slice){b->text.p + b->at, end - b->at}, ",.;!?");
+	size_t letters = 0;
+
+	for (size_t i = 0; i < w.n; i++) {
+		char c = text_lower(w.p[i]);
+
+		letters += (c >= 'a' && c <= 'z') || c == '\'';
+		b->clock |= i > 0 && c == ':' && text_digit(w.p[i - 1]) &&
+			    text_digit(at_or_blank(w, i + 1));
+	}
+	b->words += w.n > 1 && letters == w.n;
+}
+
+/* Each byte is looked at twice at most, however often this is called. */
+static void look_up_to(struct before *b, size_t end)
+{
+	for (; b->at < end; b->at++) {
+		size_t word = b->at;
+
+		look_at_quote(b);
+		if (b->at > 0 && !text_one_of(b->text.p[b->at - 1], " \t"))
+			continue;
+		while (word < end && !text_one_of(b->text.p[word], " \t"))
+			word++;
+		look_at_word(b, word);
+	}
+}
+
+/* "`" is closed by an apostrophe, as glibc does it. */
+static bool is_quoted(const struct before *b, size_t start)
+{
+	size_t close = b->quote == '"' ? b->last_double : b->last_single;
+
+	if (!b->quote || close == b->text.n || close < start)
+		return false;
+	/* Android's own report of an abort quotes its message. */
+	return !text_ends((struct slice){b->text.p, start}, SLICE("Abort message: '"));
+}
+
+static bool is_log(const struct before *b, size_t start)
+{
+	struct slice s = {b->text.p, start};
+
+	while (s.n > 0 && text_one_of(s.p[s.n - 1], " \t\r"))
+		s.n--;
+	if (s.n == 0)
+		return true;
+	if (b->words > (b->clock ? WORDS_WITH_CLOCK : WORDS_MOST))
+		return false;
+	return text_one_of(s.p[s.n - 1], ":]|>)") ||
+	       (b->clock && (text_digit(s.p[s.n - 1]) || s.p[s.n - 1] == 'Z'));
+}
+
+/* --- back from the words to the headline's beginning ----------------------------------- */
+
+static void back_letters(struct slice *io, size_t most, bool upper)
+{
+	for (size_t n = 0; n < most && io->n > 0; n++) {
+		char c = io->p[io->n - 1];
+
+		if (!upper)
+			c = text_upper(c);
+		if (c < 'A' || c > 'Z')
+			break;
+		io->n--;
+	}
+}
+
+/* "==123==" at the end of *io */
+static bool back_mark(struct slice *io)
+{
+	struct slice s = *io;
+	size_t n = 0;
+
+	text_drop(&s, SLICE(" "));
+	if (!text_drop(&s, SLICE("==")))
+		return false;
+	while (n < PID_MOST && s.n > 0 && text_digit(s.p[s.n - 1])) {
+		s.n--;
+		n++;
+	}
+	if (n == 0 || !text_drop(&s, SLICE("==")))
+		return false;
+	*io = s;
+	return true;
+}
+
+/* Where the headline begins whose words stand at `at`. */
+static size_t head_begin(struct slice text, size_t at, bool *ret_mark)
+{
+	struct slice s = {text.p, at}, level;
+
+	back_letters(&s, NAME_MOST, false); /* "Address" */
+	level = s;
+	text_drop(&level, SLICE(" "));
+	if (text_drop(&level, SLICE(":"))) { /* "ERROR: " */
+		size_t n = level.n;
+
+		back_letters(&level, LEVEL_MOST, true);
+		if (level.n < n)
+			s = level;
+	}
+	*ret_mark = back_mark(&s);
+	return s.n;
+}
+
+static size_t last_of(struct slice text, char a, char b)
+{
+	size_t i = text_last(text, a), k = text_last(text, b);
+
+	if (i == text.n || (k < text.n && k > i))
+		i = k;
+	return i;
+}
+
+/* "name ", which is no log by itself, but before the process's mark it may be */
+static bool is_name(const struct before *b, size_t start)
+{
+	return b->words <= WORDS_MOST && start > 0 && text_one_of(b->text.p[start - 1], " \t");
+}
+
+/* Where the path begins in "[x] a.c:1:2: runtime error: " and, of grep, in
+ * "log.txt:12:a.c:1:2: runtime error: ", whose words stand at `at`. */
+static size_t path_begin(struct slice text, size_t at)
+{
+	size_t end = at, begin;
+
+	while (at > 0 && !text_one_of(text.p[at - 1], " \t"))
+		at--;
+	begin = at;
+	for (size_t i = at; i + 1 < end; i++) {
+		size_t k = i + 1;
+
+		if (text.p[i] != ':')
+			continue;
+		while (k < end && text_digit(text.p[k]))
+			k++;
+		if (k > i + 1 && k + 1 < end && text.p[k] == ':' && !text_digit(text.p[k + 1]))
+			begin = k + 1;
+	}
+	return begin;
+}
+
+/* What a log wrote before a headline. */
+struct found {
+	struct slice before;
+	bool marked;
+};
+
+static void note(const struct before *b, size_t start, bool marked, struct found *ret)
+{
+	if (!b->quote && (is_log(b, start) || (marked && is_name(b, start))))
+		*ret = (struct found){{b->text.p, start}, marked};
+}
+
+/* TSan's mark, behind the words */
+static bool has_pid(struct slice rest)
+{
+	if (rest.n > 200)
+		rest.n = 200;
+	return text_has(rest, SLICE(" (pid="));
+}
+
+/* Whether one of the places where the text has these words is a headline's.  Anywhere: out
+ * of quotes is enough, and a path stands before the words.  What stands before it goes, when
+ * it has the words, too. */
+static bool is_head(struct slice *io, struct slice words, bool anywhere, struct found *ret)
+{
+	struct before b = {.text = *io,
+			   .last_double = text_last(*io, '"'),
+			   .last_single = last_of(*io, '\'', '`')};
+	struct slice rest = *io;
+	bool first = true;
+
+	for (; text_after(&rest, words); first = false) {
+		bool marked;
+		size_t start = head_begin(*io, io->n - rest.n - words.n, &marked);
+
+		marked |= has_pid(rest);
+		look_up_to(&b, start);
+		if (is_quoted(&b, start) || !(anywhere || marked || is_log(&b, start)))
+			continue;
+		note(&b, anywhere ? path_begin(*io, start) : start, marked, ret);
+		text_skip(io, first ? 0 : start);
+		return true;
+	}
+	return first; /* in capitals, or otherwise */
+}
+
+static void look_for(struct line *io, enum words_bit bit, struct slice said, uint64_t gone,
+		     struct found *ret)
+{
+	if (words_has(io->words, bit) && !is_head(&io->text, said, bit == WORDS_UBSAN, ret))
+		io->words &= ~gone;
+}
+
+/* Other runtimes' headlines stand at the beginning of a line only. */
+static void look_for_others(struct slice text, uint64_t said, struct found *ret)
+{
+	static const struct {
+		enum words_bit bit;
+		struct slice text;
+	} heads[] = {
+	    {WORDS_GO, {"panic: runtime error: ", 22}},
+	    {WORDS_GO, {"fatal error: stack overflow", 27}},
+	    {WORDS_PYTHON, {"=== Uncaught Python exception: ===", 34}},
+	    {WORDS_EXCEPTION, {"== Java Exception: ", 19}},
+	    {WORDS_SIGNAL, {"Program received signal ", 24}},
+	    {WORDS_SIGNAL, {"Received signal 11 SEGV_", 24}},
+	};
+
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+		struct before b = {.text = text};
+		const char *at;
+
+		if (!words_has(said, heads[i].bit) || !(at = text_find(text, heads[i].text)))
+			continue;
+		look_up_to(&b, (size_t)(at - text.p));
+		if (!b.quote && is_log(&b, b.at))
+			*ret = (struct found){{text.p, b.at}, false};
+	}
+}
+
+struct slice report_head(struct line *io, bool *ret_marked)
+{
+	struct found f = {{"", 0}, false};
+	struct slice whole = io->text;
+
+#define BIT(name) (UINT64_C(1) << WORDS_##name)
+	look_for(io, WORDS_SANITIZER, SLICE("Sanitizer"), BIT(SANITIZER) | BIT(OOM) | BIT(CHECK),
+		 &f);
+	look_for(io, WORDS_LIBFUZZER, SLICE("libFuzzer: "),
+		 BIT(LIBFUZZER) | BIT(OOM) | BIT(TIMEOUT), &f);
+	look_for(io, WORDS_LEAK, SLICE("irect leak of "), BIT(LEAK), &f);
+	look_for(io, WORDS_UBSAN, SLICE(": runtime error: "), BIT(UBSAN), &f);
+	if (io->words & (BIT(GO) | BIT(PYTHON) | BIT(EXCEPTION) | BIT(SIGNAL)))
+		look_for_others(whole, io->words, &f);
+#undef BIT
+	*ret_marked = f.marked;
+	return f.before;
+}
+
+struct slice report_head_start(struct slice text)
+{
+	static const struct slice words[] = {{"INFO: Seed: ", 12}, {"INFO: Running with ", 19}};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (text_cut(&text, words[i]))
+			return text;
+	return (struct slice){"", 0};
+}

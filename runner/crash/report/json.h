@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_CRASH_REPORT_JSON_H
+#define RUNNER_CRASH_REPORT_JSON_H
+
+#include "base/json.h"
+#include "runner/crash/report/report.h"
+
+/* A report as an object, the same keys always:
+ *
+ *   found          bool; without a crash the rest is empty, zero or false
+ *   kind           "asan", ...
+ *   crash_type     "Heap-buffer-overflow\nREAD 4"
+ *   crash_state    array of up to 3 strings
+ *   crash_address  "0x602000000011" or ""
+ *   security       bool; severity: "none", "low", "medium", "high"
+ *   access         "read", "write" or ""; access_size: bytes, 0 unknown
+ *   signal         "SIGSEGV" or ""
+ *   top_frame, signature, bug, raw_key, headline: strings
+ *   unsymbolized   bool
+ *   frames         array of objects: number, function, name, file, line, column, module,
+ *                  offset, pc, build_id; what is not known is null
+ *   raw_frames     frames of that stack before runtime frames were left out */
+MUST_CHECK int crash_report_json(const struct crash_report *r, json_t **ret, struct err *e);
+
+#endif

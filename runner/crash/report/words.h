@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_CRASH_REPORT_WORDS_H
+#define RUNNER_CRASH_REPORT_WORDS_H
+
+#include "base/scan.h"
+
+/* The words by which the parser knows lines that matter, all looked for in one pass
+ * (Aho and Corasick's machine), so that a hundred of them cost what one does. */
+
+enum words_bit {
+	WORDS_SUMMARY,
+	WORDS_NOISE,
+	WORDS_START, /* a process began */
+	WORDS_DEADLY,
+	WORDS_SANITIZER,
+	WORDS_ASSERT,
+	WORDS_NEVER,
+	WORDS_LEAK,
+	WORDS_UBSAN,
+	WORDS_NOTE,
+	WORDS_CFI,
+	WORDS_GO,
+	WORDS_GOROUTINE,
+	WORDS_PYTHON,
+	WORDS_EXCEPTION,
+	WORDS_BUG,
+	WORDS_SIZE,
+	WORDS_CAUSED,
+	WORDS_SCARINESS,
+	WORDS_CHECK,
+	WORDS_FATAL,
+	WORDS_TIMEOUT,
+	WORDS_LIBFUZZER,
+	WORDS_STACK_LIMIT,
+	WORDS_V8,
+	WORDS_SIGNAL,
+	WORDS_MISSING,
+	WORDS_STOP, /* a stack of something else follows */
+	WORDS_PREVIOUS,
+	WORDS_LIVE,
+	WORDS_LIBC,
+	WORDS_MIRACLE,
+	WORDS_ISSUE,
+	WORDS_PC_NULL,
+	WORDS_OOM,
+	WORDS_, /* at most 64 */
+};
+
+enum { WORDS_NODES_MAX = 1792, WORDS_CLASSES_MAX = 64 };
+
+struct words {
+	unsigned char class[256]; /* 0: in no word; both cases of a letter are one */
+	uint16_t root[WORDS_CLASSES_MAX];
+	/* Where two bytes lead from the root: most text never gets further. */
+	uint16_t pair[WORDS_CLASSES_MAX][WORDS_CLASSES_MAX];
+	struct words_node {
+		uint16_t child, sibling; /* 0: none */
+		uint16_t fail;		 /* the longest other beginning that this one ends with */
+		unsigned char class;	 /* of the step that leads here */
+		uint64_t said;		 /* bits of the words that end here */
+	} node[WORDS_NODES_MAX];
+	unsigned n, classes;
+	unsigned shallow; /* the last node at the root's side */
+};
+
+void words_init(struct words *w);
+
+/* Bits of the words in line, 1 << WORDS_...; 0 for most lines. */
+uint64_t words_in(const struct words *w, struct slice line);
+
+static inline bool words_has(uint64_t bits, enum words_bit b)
+{
+	return bits & UINT64_C(1) << b;
+}
+
+#endif
