@@ -125,10 +125,10 @@ includes 'the control room stands on base/' runner/control/ \
 includes 'a policy knows nobody' runner/policy/ '(base|cgroups|images|cells)/|runner/([^p]|p[^o])'
 includes 'health knows base/ alone' runner/health/ '(cgroups|images|cells)/|runner/([^h]|h[^e])'
 includes 'cells are the business of schedule/ and command/' \
-	'runner/(main|config/|control/|discover/|build/|engine/|corpus/|crash/|publish/|trigger/|observe/|serve/|state/)' \
+	'runner/(main|config/|control/|targets/|engine/|corpus/|crash/|publish/|trigger/|observe/|serve/|state/)' \
 	'(cgroups|images|cells)/'
 includes 'only main.c knows command/' \
-	'runner/(config|control|discover|build|engine|schedule|corpus|crash|publish|trigger|observe|serve|state)/' 'runner/command/'
+	'runner/(config|control|targets|engine|schedule|corpus|crash|publish|trigger|observe|serve|state)/' 'runner/command/'
 
 only libcgroup 'libcgroup\.h|libcgroup/.*' 'cgroups/group\.c'
 only libseccomp 'seccomp\.h' 'images/seccomp\.c'

@@ -5,9 +5,9 @@
 #include "base/err.h"
 #include "base/scan.h"
 #include "runner/config/config.h"
-#include "runner/discover/discover.h"
 #include "runner/exit_code.h"
 #include "runner/state/state.h"
+#include "runner/targets/discover.h"
 
 #include <getopt.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #include "runner/command/common/answer.h"
 #include "runner/command/control/control.h"
 #include "runner/command/trigger/trigger.h"
-#include "runner/discover/names.h"
+#include "runner/targets/names.h"
 
 #include <stdio.h>
 #include <string.h>

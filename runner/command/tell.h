@@ -6,9 +6,9 @@
 #include "runner/command/command.h"
 #include "runner/config/config.h"
 #include "runner/crash/ledger/ledger.h"
-#include "runner/discover/discover.h"
 #include "runner/publish/publish.h"
 #include "runner/state/state.h"
+#include "runner/targets/discover.h"
 
 /* One round of telling GitHub and webhooks, as the configuration says: what the ledger on
  * disk has and nobody was told yet is written into the outbox, and what waits there is

@@ -77,7 +77,7 @@ struct run_config {
 /* A place of targets; paths made absolute against the file's directory.  What does not
  * go with its type is unset. */
 struct config_source {
-	char *type, *path;	/* runner/discover/discover.h */
+	char *type, *path;	/* runner/targets/discover.h */
 	struct strv build;	/* the command that fills path, started in build_dir */
 	char *build_dir;	/* with build: the directory where it starts */
 	uint64_t build_time_us; /* of the build */

@@ -6,8 +6,8 @@
 #include "base/proc.h"
 #include "base/sys.h"
 #include "runner/corpus/git_wait.h"
-#include "runner/discover/names.h"
 #include "runner/engine/engine.h"
+#include "runner/targets/names.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/corpus/store.h"
-#include "runner/discover/discover.h"
+#include "runner/targets/discover.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/sys.h"
-#include "runner/discover/elf.h"
+#include "runner/targets/elf.h"
 
 #include <elf.h>
 #include <stdlib.h>

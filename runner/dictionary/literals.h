@@ -10,7 +10,7 @@
  * run-time and of the engine, which are linked into the same file, have no such description.  A
  * program without AddressSanitizer has no words.
  *
- * fd: a regular file, open for reading, hostile (see runner/discover/elf.h).  Blocks while it
+ * fd: a regular file, open for reading, hostile (see runner/targets/elf.h).  Blocks while it
  * reads; time and memory are bounded.  Returns how many literals it looked at; 0: it has none, or
  * cannot be read. */
 enum {

@@ -2,11 +2,11 @@
 /* A job's working directory: laid out before a cell, collected after it, in children. */
 #include "base/cleanup.h"
 #include "base/sys.h"
-#include "runner/discover/counters.h"
-#include "runner/discover/instrumented.h"
 #include "runner/schedule/attempt.h"
 #include "runner/schedule/internal.h"
 #include "runner/schedule/task.h"
+#include "runner/targets/counters.h"
+#include "runner/targets/instrumented.h"
 
 #include <errno.h>
 #include <fcntl.h>

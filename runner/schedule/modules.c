@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
-#include "runner/discover/counters.h"
+#include "runner/targets/counters.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

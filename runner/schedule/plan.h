@@ -3,7 +3,7 @@
 #define RUNNER_SCHEDULE_PLAN_H
 
 #include "runner/config/config.h"
-#include "runner/discover/discover.h"
+#include "runner/targets/discover.h"
 
 /* What a run would do: the targets in their order with their values.  Pure but
  * for reading the configuration. */

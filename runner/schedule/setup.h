@@ -4,7 +4,7 @@
 
 #include "cells/cell.h"
 #include "runner/config/config.h"
-#include "runner/discover/discover.h"
+#include "runner/targets/discover.h"
 
 /* What a cell of a target sees, runs and gets: the same for fuzzing, measuring a
  * corpus and reproducing a failure.  Made, filled, started, thrown away. */

@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "runner/crash/ledger/input.h"
 #include "runner/crash/odds.h"
-#include "runner/discover/sanitizer.h"
 #include "runner/schedule/task.h"
 #include "runner/schedule/triage_internal.h"
+#include "runner/targets/sanitizer.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,9 +7,9 @@
 #include "base/sys.h"
 #include "runner/crash/ledger/input.h"
 #include "runner/crash/vault.h"
-#include "runner/discover/sanitizer.h"
 #include "runner/schedule/task.h"
 #include "runner/schedule/triage_internal.h"
+#include "runner/targets/sanitizer.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "runner/corpus/git.h"
-#include "runner/discover/names.h"
+#include "runner/targets/names.h"
 #include "runner/trigger/growth.h"
 #include "runner/trigger/remote.h"
 

@@ -3,8 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/sys.h"
-#include "runner/discover/names.h"
 #include "runner/engine/engine.h"
+#include "runner/targets/names.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What `bazel query --output=xml` answers, in one piece and in small ones, and what is
  * made of it for the first few rules, in a workspace where nothing is. */
-#include "runner/discover/bazel_files.h"
-#include "runner/discover/bazel_label.h"
-#include "runner/discover/source.h"
+#include "runner/targets/bazel/files.h"
+#include "runner/targets/bazel/label.h"
+#include "runner/targets/source.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What Bazel says of a build in its event protocol. */
-#include "runner/build/internal.h"
+#include "runner/targets/build/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * same twice; and so is what of it is instrumented. */
 #include "base/cleanup.h"
 #include "base/sys.h"
-#include "runner/discover/counters.h"
-#include "runner/discover/instrumented.h"
+#include "runner/targets/counters.h"
+#include "runner/targets/instrumented.h"
 #include "tests/fuzz/must.h"
 
 #include <sys/mman.h>

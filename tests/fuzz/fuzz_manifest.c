@@ -2,8 +2,8 @@
 /* A manifest, with a real directory to point into: "b" is a target's binary, "d" a
  * file, "o" an options file, "s" a directory. */
 #include "base/cleanup.h"
-#include "runner/discover/names.h"
-#include "runner/discover/source.h"
+#include "runner/targets/names.h"
+#include "runner/targets/source.h"
 
 #include <errno.h>
 #include <fcntl.h>

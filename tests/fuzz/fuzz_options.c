@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A target's .options file: whatever it holds, what comes out fits an argument
  * vector and an environment. */
-#include "runner/discover/optfile.h"
+#include "runner/targets/optfile.h"
 
 #include <stdlib.h>
 #include <string.h>

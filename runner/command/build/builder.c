@@ -6,10 +6,10 @@
 #include "base/sys.h"
 #include "base/units.h"
 #include "cells/strays.h"
-#include "runner/build/watch.h"
 #include "runner/command/build/cell.h"
 #include "runner/command/command.h"
 #include "runner/command/common/machine.h"
+#include "runner/targets/build/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,9 +6,9 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "base/units.h"
-#include "runner/build/record.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/escape.h"
+#include "runner/targets/build/record.h"
 
 #include <errno.h>
 #include <fcntl.h>

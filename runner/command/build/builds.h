@@ -7,7 +7,7 @@
 
 /* Builds every source of the configuration that has something to build, one after the
  * other, and says what came of it.  s has the state's lock; what failed is put down there
- * (runner/build/record.h), where session_plan() finds it. */
+ * (runner/targets/build/record.h), where session_plan() finds it. */
 struct builds {
 	size_t sources;	      /* that had something to build */
 	size_t failed;	      /* of these: not, or not all of it */

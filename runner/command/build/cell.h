@@ -4,8 +4,8 @@
 
 #include "base/tool.h"
 #include "cgroups/cgroup.h"
-#include "runner/build/watch.h"
 #include "runner/config/config.h"
+#include "runner/targets/build/watch.h"
 
 /* A build in a cell ("build_isolation": "cell").  Its work tree is writable, with the owner's
  * rights.  Of the rest it sees the host's /usr, read-only.  None of its processes outlives its

@@ -6,10 +6,10 @@
 #include "runner/command/command.h"
 #include "runner/command/common/origin.h"
 #include "runner/command/escape.h"
-#include "runner/discover/names.h"
 #include "runner/publish/token.h"
 #include "runner/publish/token_env.h"
 #include "runner/state/state.h"
+#include "runner/targets/names.h"
 
 #include <errno.h>
 #include <stdio.h>

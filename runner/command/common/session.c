@@ -5,12 +5,12 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/sys.h"
-#include "runner/build/record.h"
 #include "runner/command/common/cells.h"
 #include "runner/command/escape.h"
 #include "runner/corpus/generation/generation.h"
 #include "runner/corpus/recover.h"
 #include "runner/crash/vault.h"
+#include "runner/targets/build/record.h"
 
 #include <errno.h>
 #include <fcntl.h>

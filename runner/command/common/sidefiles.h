@@ -3,7 +3,7 @@
 #define RUNNER_COMMAND_COMMON_SIDEFILES_H
 
 #include "base/pack.h"
-#include "runner/discover/discover.h"
+#include "runner/targets/discover.h"
 
 /* What a target's binary may need from its directory to run an input elsewhere:
  * libraries, data files, its own options; not other targets, corpora, dictionaries, nor

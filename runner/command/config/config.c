@@ -2,11 +2,11 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/sys.h"
-#include "runner/build/build.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/session.h"
 #include "runner/command/config/show.h"
 #include "runner/command/escape.h"
+#include "runner/targets/build/build.h"
 
 #include <errno.h>
 #include <stdio.h>

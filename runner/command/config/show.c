@@ -5,9 +5,9 @@
 #include "base/scan.h"
 #include "base/sys.h"
 #include "runner/command/escape.h"
-#include "runner/discover/names.h"
 #include "runner/schedule/plan.h"
 #include "runner/schedule/setup.h"
+#include "runner/targets/names.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/sys.h"
 #include "runner/command/common/shell.h"
-#include "runner/discover/names.h"
+#include "runner/targets/names.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,11 +5,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/sys.h"
-#include "runner/build/build.h"
 #include "runner/command/escape.h"
 #include "runner/command/tell.h"
 #include "runner/control/client.h"
 #include "runner/survey/survey.h"
+#include "runner/targets/build/build.h"
 
 #include <errno.h>
 #include <fnmatch.h>

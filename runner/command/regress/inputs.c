@@ -9,7 +9,7 @@
 #include "runner/corpus/spare.h"
 #include "runner/corpus/workdir.h"
 #include "runner/crash/ledger/input.h"
-#include "runner/discover/sanitizer.h"
+#include "runner/targets/sanitizer.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,9 +5,9 @@
 #include "runner/command/command.h"
 #include "runner/config/config.h"
 #include "runner/crash/ledger/ledger.h"
-#include "runner/discover/discover.h"
 #include "runner/observe/row.h"
 #include "runner/state/state.h"
+#include "runner/targets/discover.h"
 
 /* When a run is over: which targets it really fuzzed is noted, and the world is told of
  * what it found, of what went wrong with it, and of targets that have been silent for too

@@ -9,7 +9,7 @@
 #include "runner/corpus/measure/shard.h"
 #include "runner/corpus/spare.h"
 #include "runner/corpus/workdir.h"
-#include "runner/discover/names.h"
+#include "runner/targets/names.h"
 
 #include <errno.h>
 #include <fcntl.h>

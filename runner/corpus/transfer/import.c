@@ -7,8 +7,8 @@
 #include "runner/corpus/measure/shard.h"
 #include "runner/corpus/store.h"
 #include "runner/corpus/workdir.h"
-#include "runner/discover/discover.h"
-#include "runner/discover/names.h"
+#include "runner/targets/discover.h"
+#include "runner/targets/names.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include "base/sys.h"
 #include "runner/corpus/generation/generation.h"
 #include "runner/corpus/transfer/internal.h"
-#include "runner/discover/names.h"
+#include "runner/targets/names.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "runner/schedule/modules.h"
-#include "tests/unit/discover/elves.h"
+#include "tests/unit/targets/elves.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/targets/bazel/bazel.h"
+
+#include "base/cleanup.h"
+#include "base/lines.h"
+#include "base/sys.h"
+#include "runner/targets/bazel/graph.h"
+#include "runner/targets/bazel/label.h"
+#include "runner/targets/build_user.h"
+#include "runner/targets/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+/* bazel's exit statuses (https://bazel.build/run/scripts#exit-codes). */
+enum { BAZEL_OK = 0, BAZEL_PARTIAL = 3 };
+
+static void strv_done_p(struct strv *v)
+{
+	strv_done(v);
+}
+
+/* --- a workspace -------------------------------------------------------------------- */
+
+static bool is_workspace(int fd)
+{
+	static const char *const names[] = {"WORKSPACE", "WORKSPACE.bazel", "MODULE.bazel",
+					    "REPO.bazel"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (faccessat(fd, names[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	return false;
+}
+
+static int copy_flags(const struct strv *from, struct strv *to, struct err *e)
+{
+	int r = 0;
+
+	if (!from || from->n == 0)
+		return strv_add(to, DISCOVER_BAZEL_FLAGS, e);
+	for (size_t i = 0; r == 0 && i < from->n; i++)
+		r = strv_add(to, from->v[i], e);
+	return r;
+}
+
+int bazel_open(const struct discover_source *s, struct bazel *ret, struct err *e)
+{
+	struct bazel b = {.fd = -1,
+			  .program = s->bazel ? s->bazel : "bazel",
+			  .query = s->query && *s->query ? s->query : DISCOVER_BAZEL_QUERY,
+			  .startup = s->startup,
+			  .group = s->group};
+	int r = build_user_open(s->path, s->as_root, &b.owner, &b.fd, e);
+
+	if (r == 0 && !is_workspace(b.fd))
+		r = err_set(e, EINVAL,
+			    "is no Bazel workspace: it has neither MODULE.bazel nor "
+			    "WORKSPACE");
+	if (r == 0)
+		r = source_fd_path(b.fd, &b.dir, e);
+	if (r == 0)
+		r = copy_flags(s->flags, &b.flags, e);
+	/* A startup option marks the group's server: Bazel's client ends a server with other
+	 * startup options, and starts a new one. */
+	if (b.group)
+		snprintf(b.mark, sizeof(b.mark), "--host_jvm_args=-Dfuzzcell=%s", b.group->id);
+	if (r < 0)
+		bazel_done(&b);
+	else
+		*ret = b;
+	return r;
+}
+
+void bazel_done(struct bazel *b)
+{
+	free(b->dir);
+	owner_done(&b->owner);
+	strv_done(&b->flags);
+	close_p(&b->fd);
+	*b = (struct bazel)BAZEL_INIT;
+}
+
+/* --- a call -------------------------------------------------------------------------- */
+
+static int add_args(const struct bazel *b, const struct bazel_call *c, struct strv *argv,
+		    struct err *e)
+{
+	static const char *const plain[] = {"--color=no", "--curses=no", "--noshow_progress"};
+	int r = strv_add(argv, b->program, e);
+
+	for (size_t i = 0; r == 0 && b->startup && i < b->startup->n; i++)
+		r = strv_add(argv, b->startup->v[i], e);
+	if (r == 0 && *b->mark)
+		r = strv_add(argv, b->mark, e);
+	if (r == 0)
+		r = strv_add(argv, c->command, e);
+	for (size_t i = 0; r == 0 && i < sizeof(plain) / sizeof(plain[0]); i++)
+		r = strv_add(argv, plain[i], e);
+	for (size_t i = 0; r == 0 && i < c->args->n; i++)
+		r = strv_add(argv, c->args->v[i], e);
+	return r;
+}
+
+/* What a call goes through. */
+struct call {
+	const struct bazel_call *c;
+	struct bazel_said said, printed; /* its errors; its output */
+	struct err err;			 /* the sink's */
+	bool failed;
+	size_t after; /* bytes of output since then */
+};
+
+/* The exit status is asked first: the output of a Bazel that failed is no answer, but may say why
+ * (the distribution's script writes to it that a version is missing).  So an output that the sink
+ * refuses is read on for a while. */
+static int on_output(void *arg, struct slice block, struct err *e)
+{
+	enum { AFTER_MAX = 1 << 20 };
+	struct call *k = arg;
+
+	bazel_said_feed(&k->printed, block);
+	if (!k->failed && k->c->out(k->c->arg, block, &k->err) < 0)
+		k->failed = true;
+	else if (k->failed)
+		k->after += block.n;
+	if (k->after <= AFTER_MAX)
+		return 0;
+	*e = k->err;
+	return -e->code;
+}
+
+static void on_errors(void *arg, struct slice block)
+{
+	bazel_said_feed(&((struct call *)arg)->said, block);
+}
+
+/* The first line of .bazelversion: the Bazel that a launcher looks for; "": none. */
+static void wanted_version(const struct bazel *b, char out[32])
+{
+	_autoclose_ int fd = sys_openat(
+	    b->fd, ".bazelversion", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+	static const char allowed[] = "0123456789abcdefghijklmnopqrstuvwxyz./-_*";
+	struct stat st;
+	ssize_t n;
+
+	*out = '\0';
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	n = sys_pread(fd, out, 31, 0);
+	out[n > 0 ? n : 0] = '\0';
+	out[strspn(out, allowed)] = '\0';
+}
+
+/* A launcher's own words do not begin with "ERROR: ", and may not name the version. */
+static void read_said(const struct bazel *b, struct call *k, char said[BAZEL_SAID_MAX])
+{
+	char text[BAZEL_SAID_MAX], version[32];
+
+	if (bazel_said_end(&k->said, said))
+		return;
+	if (bazel_said_end(&k->printed, text)) {
+		memcpy(said, text, sizeof(text));
+		return;
+	}
+	wanted_version(b, version);
+	if (*version && *said && !strstr(said, version)) {
+		memcpy(text, said, sizeof(text));
+		snprintf(said, BAZEL_SAID_MAX, "%.300s (.bazelversion asks for Bazel %s)", text,
+			 version);
+	}
+}
+
+static int run_call(const struct bazel *b, struct call *k, const struct strv *argv,
+		    struct tool_end *end, struct err *e)
+{
+	const struct bazel_call *c = k->c;
+	const struct tool t = {.argv = (const char *const *)argv->v,
+			       .dir = b->fd,
+			       .owner = &b->owner,
+			       .group = b->group,
+			       .stays = true,
+			       .time_us = c->time_us ? c->time_us : BAZEL_ASK_US,
+			       .out = c->out ? on_output : NULL,
+			       .errors = on_errors,
+			       .arg = k,
+			       .log_fd = c->log_fd,
+			       .log_max = c->log_max};
+	int r = tool_run(&t, end, e);
+
+	return r < 0 ? err_wrap(e, "%s", c->command) : 0;
+}
+
+int bazel_call(const struct bazel *b, const struct bazel_call *c, int *ret_code,
+	       char said[BAZEL_SAID_MAX], struct err *e)
+{
+	CLEANUP(strv_done_p) struct strv argv = {0};
+	_autofree_ struct call *k = sys_calloc(1, sizeof(*k));
+	struct tool_end end;
+	int r = k ? add_args(b, c, &argv, e) : err_sys(e, "allocate for Bazel's answer");
+
+	*said = '\0';
+	if (r < 0)
+		return r;
+	k->c = c;
+	r = run_call(b, k, &argv, &end, e);
+	if (r < 0)
+		return r;
+	if (!WIFEXITED(end.status))
+		return err_set(e, EPROTO, "%s %s: ended by signal %d", b->program, c->command,
+			       WTERMSIG(end.status));
+	*ret_code = WEXITSTATUS(end.status);
+	if (k->failed && (*ret_code == BAZEL_OK || *ret_code == BAZEL_PARTIAL)) {
+		*e = k->err;
+		return err_wrap(e, "%s", c->command);
+	}
+	read_said(b, k, said);
+	return 0;
+}
+
+/* --- which targets ------------------------------------------------------------------- */
+
+struct labels {
+	struct strv *to;
+	struct lines lines;
+	struct err err;
+	bool failed;
+};
+
+static void on_line(void *arg, struct slice line)
+{
+	struct labels *l = arg;
+	_autofree_ char *text = NULL;
+	const char *plain;
+
+	if (l->failed || line.n == 0)
+		return;
+	text = sys_strndup(line.p, line.n);
+	plain = text ? bazel_label_plain(text) : NULL;
+	if (!text)
+		err_sys(&l->err, "allocate a label");
+	else if (!plain || strpbrk(plain, "\"'\\"))
+		err_set(&l->err, EBADMSG, "Bazel's query finds what can be no fuzz target: %.100s",
+			text);
+	else if (l->to->n >= DISCOVER_MAX_TARGETS)
+		err_set(&l->err, E2BIG, "more than %d targets", DISCOVER_MAX_TARGETS);
+	else if (strv_add(l->to, plain, &l->err) == 0)
+		return;
+	l->failed = true;
+}
+
+static int take_labels(void *arg, struct slice block, struct err *e)
+{
+	struct labels *l = arg;
+
+	lines_feed(&l->lines, block, on_line, l);
+	if (!l->failed)
+		return 0;
+	*e = l->err;
+	return -e->code;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void sort_unique(struct strv *v)
+{
+	size_t n = 0;
+
+	if (v->n)
+		qsort(v->v, v->n, sizeof(*v->v), compare);
+	for (size_t i = 0; i < v->n; i++) {
+		if (n > 0 && strcmp(v->v[n - 1], v->v[i]) == 0)
+			free(v->v[i]);
+		else
+			v->v[n++] = v->v[i];
+	}
+	if (v->v)
+		v->v[n] = NULL;
+	v->n = n;
+}
+
+int bazel_labels(const struct bazel *b, struct strv *ret, char partial[BAZEL_SAID_MAX],
+		 struct err *e)
+{
+	static const char *const args[] = {"--output=label", "--keep_going", "--"};
+	CLEANUP(strv_done_p) struct strv argv = {0};
+	_autofree_ struct labels *l = sys_calloc(1, sizeof(*l));
+	struct bazel_call c = {
+	    .command = "query", .args = &argv, .out = take_labels, .arg = l, .log_fd = -1};
+	int r = 0, code = 0;
+
+	if (!l)
+		return err_sys(e, "allocate for Bazel's answer");
+	l->to = ret;
+	for (size_t i = 0; r == 0 && i < sizeof(args) / sizeof(args[0]); i++)
+		r = strv_add(&argv, args[i], e);
+	if (r == 0)
+		r = strv_add(&argv, b->query, e);
+	if (r == 0)
+		r = bazel_call(b, &c, &code, partial, e);
+	if (r < 0)
+		return r;
+	if (code != BAZEL_OK && code != BAZEL_PARTIAL)
+		return err_set(e, EPROTO, "%s query: %s", b->program,
+			       *partial ? partial : "it does not say why it failed");
+	lines_end(&l->lines, on_line, l);
+	if (l->failed) {
+		*e = l->err;
+		return -e->code;
+	}
+	if (code == BAZEL_OK)
+		*partial = '\0';
+	else if (!*partial)
+		snprintf(partial, BAZEL_SAID_MAX,
+			 "a package could not be loaded; %s query does not say which", b->program);
+	sort_unique(ret);
+	return 0;
+}

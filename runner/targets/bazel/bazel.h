@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_TARGETS_BAZEL_BAZEL_H
+#define RUNNER_TARGETS_BAZEL_BAZEL_H
+
+#include "base/owner.h"
+#include "base/tool.h"
+#include "runner/targets/bazel/said.h"
+#include "runner/targets/discover.h"
+
+/* A Bazel workspace and its own Bazel (4.2 or newer).  Bazel is started in the workspace; when
+ * we are root, as its owner.  Bazel's answers are as hostile as BUILD files: they are bounded
+ * and checked.  A question takes about a second when Bazel's server runs, else about eight.  No
+ * answer is kept between questions.
+ *
+ * In a group, Bazel's server lives as long as the group.  A server that another process started
+ * is replaced first: it would run the workspace's rules without the group's limits. */
+enum { BAZEL_MARK_MAX = 64 };
+
+struct bazel {
+	char *dir; /* absolute, real */
+	int fd;	   /* of it */
+	struct owner owner;
+	const char *program, *query;
+	const struct strv *startup;
+	struct strv flags;
+	const struct tool_group *group;
+	char mark[BAZEL_MARK_MAX]; /* a startup option that marks the group's server; "": none */
+};
+
+#define BAZEL_INIT       \
+	{                \
+		.fd = -1 \
+	}
+
+/* -EINVAL: no workspace.  -EPERM: no user may build it (runner/targets/build_user.h).  The
+ * source's strings must live as long as *ret. bazel_done() frees. */
+MUST_CHECK int bazel_open(const struct discover_source *s, struct bazel *ret, struct err *e);
+void bazel_done(struct bazel *b);
+
+/* One call: "bazel STARTUP COMMAND ARGS". */
+struct bazel_call {
+	const char *command;
+	const struct strv *args;
+	tool_sink *out; /* gets what it answers */
+	void *arg;
+	uint64_t time_us; /* 0: BAZEL_ASK_US */
+	int log_fd;	  /* what it says, or -1 */
+	uint64_t log_max;
+};
+#define BAZEL_ASK_US (UINT64_C(600) * 1000000)
+
+/* 0 when it ended with an exit status, which *ret_code is.  said: the first error in its own words
+ * (runner/targets/bazel/said.h), or "".  Other ends are errors.  So is an answer that `out`
+ * refuses, if the exit status says that it is one. */
+MUST_CHECK int bazel_call(const struct bazel *b, const struct bazel_call *c, int *ret_code,
+			  char said[BAZEL_SAID_MAX], struct err *e);
+
+/* The labels that the query finds, plain and sorted.  partial: "" or why there may be more
+ * (a package that can't be loaded), in Bazel's words. */
+MUST_CHECK int bazel_labels(const struct bazel *b, struct strv *ret, char partial[BAZEL_SAID_MAX],
+			    struct err *e);
+
+#endif

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fuzz targets of a Bazel workspace: which there are, what they are called, where
+ * their programs are, what belongs to them. */
+#include "runner/targets/bazel/bazel.h"
+#include "runner/targets/bazel/files.h"
+#include "runner/targets/bazel/graph.h"
+#include "runner/targets/bazel/label.h"
+#include "runner/targets/source.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/lines.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Labels in one question: an argument has at most 128 KiB (MAX_ARG_STRLEN). */
+enum { SET_MAX = 96 * 1024 };
+
+struct entry {
+	char *label;			 /* in find.labels */
+	char name[NAMES_TARGET_MAX + 1]; /* "": none that may be one */
+	char *path;			 /* from the execution root, or NULL */
+};
+
+struct find {
+	const struct discover_source *s;
+	struct bazel b;
+	struct strv labels; /* sorted */
+	struct entry *v;
+	struct bazel_graph graph;
+	char *root; /* the execution root */
+	char said[BAZEL_SAID_MAX];
+	uint64_t searched, steps;
+	struct target_list *out;
+};
+
+static void find_done(struct find *f)
+{
+	for (size_t i = 0; f->v && i < f->labels.n; i++)
+		free(f->v[i].path);
+	free(f->v);
+	strv_done(&f->labels);
+	bazel_graph_done(&f->graph);
+	bazel_done(&f->b);
+	free(f->root);
+}
+
+static void strv_done_p(struct strv *v)
+{
+	strv_done(v);
+}
+
+static struct place here(const struct find *f)
+{
+	return (struct place){.dir = f->s->path};
+}
+
+/* --- names ---------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(struct entry *const *)a)->name, (*(struct entry *const *)b)->name);
+}
+
+/* Those of one name get a longer one, with the package in it; all of them, so that it does
+ * not depend on which was there first. */
+static int name_apart(struct find *f, struct entry **v, size_t n, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		r = list_note(f->out, (struct place){.dir = v[i]->label}, true, e,
+			      "%s is called '%s', too: the corpus and the crashes of either are "
+			      "under a longer name",
+			      v[i == 0 ? 1 : 0]->label, v[i]->name);
+		bazel_label_target(v[i]->label, true, v[i]->name);
+	}
+	return r;
+}
+
+static int name_all(struct find *f, struct err *e)
+{
+	_autofree_ struct entry **v = sys_calloc(f->labels.n + 1, sizeof(struct entry *));
+	size_t n = f->labels.n, same;
+	int r = 0;
+
+	if (!v)
+		return err_sys(e, "allocate %zu names", n);
+	for (size_t i = 0; i < n; i++) {
+		bazel_label_target(f->v[i].label, false, f->v[i].name);
+		v[i] = &f->v[i];
+	}
+	qsort(v, n, sizeof(struct entry *), by_name);
+	for (size_t i = 0; r == 0 && i < n; i += same) {
+		for (same = 1; i + same < n && strcmp(v[i]->name, v[i + same]->name) == 0; same++)
+			;
+		if (same > 1 && *v[i]->name)
+			r = name_apart(f, v + i, same, e);
+	}
+	qsort(v, n, sizeof(struct entry *), by_name);
+	for (size_t i = 0; r == 0 && i + 1 < n; i++)
+		if (*v[i]->name && strcmp(v[i]->name, v[i + 1]->name) == 0)
+			r = err_set(e, EEXIST, "two targets are called '%s': %s and %s: rename one",
+				    v[i]->name, v[i]->label, v[i + 1]->label);
+	return r;
+}
+
+/* --- what Bazel says ------------------------------------------------------------------ */
+
+static int take_xml(void *arg, struct slice block, struct err *e)
+{
+	return bazel_reader_feed(arg, block, e);
+}
+
+static void reader_free_p(struct bazel_reader **r)
+{
+	bazel_reader_free(*r);
+}
+
+/* The targets, what their macros made beside them, and the data of all of these. */
+static int ask_graph(struct find *f, struct err *e)
+{
+	static const char *const args[] = {"--output=xml", "--keep_going", "--noimplicit_deps",
+					   "--order_output=no", "--"};
+	CLEANUP(strv_done_p) struct strv argv = {0};
+	CLEANUP(reader_free_p) struct bazel_reader *reader = NULL;
+	struct bazel_call c = {.command = "query", .args = &argv, .out = take_xml, .log_fd = -1};
+	int r = bazel_reader_new(&f->graph, &reader, e), code = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(args) / sizeof(args[0]); i++)
+		r = strv_add(&argv, args[i], e);
+	if (r == 0)
+		r = strv_addf(&argv, e,
+			      "let t = (%s) in let d = $t + attr(generator_name, \".\", "
+			      "siblings($t)) in $d + deps(labels(data, $d) + labels(corpus, $d) + "
+			      "labels(dictionary, $d) + labels(dicts, $d), 8)",
+			      f->b.query);
+	c.arg = reader;
+	if (r == 0)
+		r = bazel_call(&f->b, &c, &code, f->said, e);
+	if (r == 0 && code != 0 && code != 3)
+		r = err_set(e, EPROTO, "%s query: %s", f->b.program, f->said);
+	return r == 0 ? bazel_reader_end(reader, e) : r;
+}
+
+struct answer {
+	struct find *f;
+	struct buf *text;
+	struct lines lines;
+	bool no_memory;
+};
+
+static int by_entry(const void *key, const void *entry)
+{
+	return strcmp(key, ((const struct entry *)entry)->label);
+}
+
+/* "LABEL<tab>PATH" */
+static void on_path(void *arg, struct slice line)
+{
+	struct answer *a = arg;
+	_autofree_ char *text = sys_strndup(line.p, line.n);
+	char *tab = text ? strchr(text, '\t') : NULL;
+	const char *plain;
+	struct entry *entry;
+
+	a->no_memory = a->no_memory || !text;
+	if (!tab || tab[1] == '/' || !tab[1] || strstr(tab + 1, ".."))
+		return;
+	*tab = '\0';
+	plain = bazel_label_plain(text);
+	entry = plain ? bsearch(plain, a->f->v, a->f->labels.n, sizeof(*a->f->v), by_entry) : NULL;
+	if (!entry || entry->path)
+		return;
+	entry->path = sys_strdup(tab + 1);
+	a->no_memory = a->no_memory || !entry->path;
+}
+
+static int take_paths(void *arg, struct slice block, struct err *e)
+{
+	struct answer *a = arg;
+
+	lines_feed(&a->lines, block, on_path, a);
+	return a->no_memory ? err_set(e, ENOMEM, "allocate a path") : 0;
+}
+
+static int take_text(void *arg, struct slice block, struct err *e)
+{
+	return buf_add(((struct answer *)arg)->text, block, e);
+}
+
+/* Builds may be told by flags to be elsewhere: the same flags here.  Not --output=files,
+ * which Bazel before 5.3 does not know. */
+static int ask_paths_of(struct find *f, const char *set, int *ret_code, struct err *e)
+{
+	static const char expr[] =
+	    "--starlark:expr=str(target.label) + '\\t' + (target.files_to_run.executable.path if "
+	    "target.files_to_run and target.files_to_run.executable else '')";
+	static const char *const args[] = {"--keep_going", "--output=starlark", expr, "--"};
+	CLEANUP(strv_done_p) struct strv argv = {0};
+	_autofree_ struct answer *a = sys_calloc(1, sizeof(*a));
+	struct bazel_call c = {
+	    .command = "cquery", .args = &argv, .out = take_paths, .arg = a, .log_fd = -1};
+	int r = 0;
+
+	if (!a)
+		return err_sys(e, "allocate for Bazel's answer");
+	a->f = f;
+	for (size_t i = 0; r == 0 && i < f->b.flags.n; i++)
+		r = strv_add(&argv, f->b.flags.v[i], e);
+	for (size_t i = 0; r == 0 && i < sizeof(args) / sizeof(args[0]); i++)
+		r = strv_add(&argv, args[i], e);
+	if (r == 0)
+		r = strv_addf(&argv, e, "set(%s)", set);
+	if (r == 0)
+		r = bazel_call(&f->b, &c, ret_code, f->said, e);
+	if (r == 0)
+		lines_end(&a->lines, on_path, a);
+	return r;
+}
+
+static int ask_paths(struct find *f, struct err *e)
+{
+	_autobuf_ struct buf set = BUF_INIT(SET_MAX + BAZEL_LABEL_MAX + 8);
+	bool any = false;
+	int r = 0, code = 0;
+
+	for (size_t i = 0; r == 0 && i < f->labels.n; i++) {
+		r = buf_addf(&set, e, "%s\"%s\"", set.n ? " " : "", f->labels.v[i]);
+		if (r == 0 && (set.n >= SET_MAX || i + 1 == f->labels.n)) {
+			r = ask_paths_of(f, buf_str(&set), &code, e);
+			buf_clear(&set);
+		}
+	}
+	for (size_t i = 0; i < f->labels.n; i++)
+		any = any || f->v[i].path;
+	if (r == 0 && !any)
+		r = err_set(e, EPROTO, "%s cquery: %s", f->b.program,
+			    *f->said ? f->said : "no target has a program");
+	return r;
+}
+
+static int ask_root(struct find *f, struct err *e)
+{
+	CLEANUP(strv_done_p) struct strv argv = {0};
+	_autobuf_ struct buf text = BUF_INIT(8192);
+	struct answer a = {.text = &text};
+	struct bazel_call c = {
+	    .command = "info", .args = &argv, .out = take_text, .arg = &a, .log_fd = -1};
+	int code = 0, r = strv_add(&argv, "execution_root", e);
+
+	if (r == 0)
+		r = bazel_call(&f->b, &c, &code, f->said, e);
+	if (r < 0)
+		return r;
+	if (text.n > 0 && text.p[text.n - 1] == '\n')
+		text.p[--text.n] = '\0';
+	if (code != 0 || *buf_str(&text) != '/' || strchr(buf_str(&text), '\n'))
+		return err_set(e, EPROTO, "%s info: %s", f->b.program,
+			       *f->said ? f->said : "it does not say where it builds");
+	f->root = sys_strdup(buf_str(&text));
+	return f->root ? 0 : err_sys(e, "allocate a path");
+}
+
+/* --- targets -------------------------------------------------------------------------- */
+
+static const char *why_unbuilt(const struct find *f, const char *label)
+{
+	const struct discover_built *b = f->s->built;
+
+	for (size_t i = 0; b && i < b->labels.n && i < b->whys.n; i++)
+		if (strcmp(b->labels.v[i], label) == 0)
+			return b->whys.v[i];
+	return NULL;
+}
+
+/* In single quotes, when a shell would read it otherwise. */
+static int add_word(struct buf *out, const char *word, struct err *e)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "-_=/:.,+@%";
+	int r;
+
+	if (*word && word[strspn(word, plain)] == '\0')
+		return buf_addf(out, e, " %s", word);
+	r = buf_addf(out, e, " '");
+	for (; r == 0 && *word; word++)
+		r = *word == '\'' ? buf_addf(out, e, "'\\''") : buf_addf(out, e, "%c", *word);
+	return r == 0 ? buf_addf(out, e, "'") : r;
+}
+
+/* As a person would type it in the workspace; flags are words of the configuration. */
+static int say_build(const struct find *f, struct target *t, const char *label, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(65536);
+	int r = buf_addf(&text, e, "bazel build");
+
+	for (size_t i = 0; r == 0 && i < f->b.flags.n; i++)
+		r = add_word(&text, f->b.flags.v[i], e);
+	if (r == 0)
+		r = add_word(&text, label, e);
+	if (r < 0)
+		return r;
+	t->build = sys_strdup(buf_str(&text));
+	return t->build ? 0 : err_sys(e, "say how '%s' is built", label);
+}
+
+static int say_corpus(const struct find *f, struct target *t, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(65536);
+	size_t n = strlen(f->b.dir);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < t->seed_dirs.n; i++)
+		if (strncmp(t->seed_dirs.v[i], f->b.dir, n) == 0 && t->seed_dirs.v[i][n] == '/')
+			r = buf_addf(&text, e, "%s%s", text.n ? " " : "",
+				     t->seed_dirs.v[i] + n + 1);
+	if (r < 0 || text.n == 0)
+		return r;
+	t->corpus = sys_strdup(buf_str(&text));
+	return t->corpus ? 0 : err_sys(e, "copy a target's corpora");
+}
+
+/* What stands there: its engine and size, or why it can't be run. */
+static int look_at_program(struct find *f, struct target *t, const char *label, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	struct binary b = {0};
+	struct stat st;
+	char *real;
+	int r;
+
+	/* Opening a device may do something. */
+	if (fstatat(AT_FDCWD, t->binary, &st, 0) < 0)
+		return source_unbuilt(t, e, "%s is not built (fuzzcell build)", label);
+	if (!S_ISREG(st.st_mode))
+		return source_unbuilt(t, e, "%s: its program is no file", label);
+	fd = sys_openat(AT_FDCWD, t->binary, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd < 0)
+		return source_unbuilt(t, e, "%s: %s", label, strerror(errno));
+	r = binary_probe(fd, &f->searched, &b, e);
+	if (r < 0)
+		return err_wrap(e, "%s", label);
+	t->size = b.size;
+	if (b.changed)
+		return source_unbuilt(t, e, "%s changed while it was read: is a build running?",
+				      label);
+	if (!b.engine || !b.executable)
+		return source_unbuilt(t, e, "%s: its program has no fuzzing entry point", label);
+	t->engine = b.engine;
+	r = source_fd_path(fd, &real, e);
+	if (r < 0)
+		return r;
+	free(t->binary);
+	t->binary = real;
+	return 0;
+}
+
+static int add_entry(struct find *f, const struct entry *entry, struct err *e)
+{
+	CLEANUP(target_done) struct target t = {.engine = &engine_libfuzzer};
+	const char *why = why_unbuilt(f, entry->label);
+	int r;
+
+	if (!*entry->name)
+		return list_note(f->out, (struct place){.dir = entry->label}, true, e,
+				 "its name is too long for a target");
+	t.name = sys_strdup(entry->name);
+	t.binary = sys_asprintf("%s/%s", f->root, entry->path ? entry->path : entry->name);
+	t.label = sys_strdup(entry->label);
+	t.made = entry->path ? sys_strdup(entry->path) : NULL;
+	if (!t.name || !t.binary || !t.label || (entry->path && !t.made))
+		return err_sys(e, "copy a target's names");
+	r = say_build(f, &t, entry->label, e);
+	if (r < 0)
+		return r;
+	if (why)
+		r = source_unbuilt(&t, e, "%s did not build: %s", entry->label, why);
+	else if (!entry->path)
+		r = source_unbuilt(&t, e, "Bazel knows no program of %s: %s", entry->label,
+				   f->said);
+	else
+		r = look_at_program(f, &t, entry->label, e);
+	if (r == 0)
+		r = bazel_files(&f->b, &f->graph, entry->label, &t, f->out, &f->steps, e);
+	if (r == 0)
+		r = say_corpus(f, &t, e);
+	if (r == 0 && t.unbuilt)
+		r = list_note(f->out, here(f), true, e, "%s", t.unbuilt);
+	return r == 0 ? list_add_target(f->out, &t, e) : r;
+}
+
+int discover_bazel(const struct discover_source *s, struct target_list *out, struct err *e)
+{
+	CLEANUP(find_done) struct find f = {.s = s, .b = BAZEL_INIT, .out = out};
+	int r = bazel_open(s, &f.b, e);
+
+	if (r == 0)
+		r = bazel_labels(&f.b, &f.labels, f.said, e);
+	out->partial = r == 0 && *f.said;
+	if (out->partial)
+		r = list_note(out, here(&f), true, e, "there may be more targets: %s", f.said);
+	if (r == 0 && f.labels.n == 0)
+		return list_note(out, here(&f), true, e, "the query finds no target: %s",
+				 f.b.query);
+	if (r < 0)
+		return r;
+	f.v = sys_calloc(f.labels.n, sizeof(*f.v));
+	if (!f.v)
+		return err_sys(e, "allocate %zu targets", f.labels.n);
+	for (size_t i = 0; i < f.labels.n; i++)
+		f.v[i].label = f.labels.v[i];
+	r = name_all(&f, e);
+	if (r == 0)
+		r = ask_graph(&f, e);
+	if (r == 0)
+		r = ask_paths(&f, e);
+	if (r == 0)
+		r = ask_root(&f, e);
+	for (size_t i = 0; r == 0 && i < f.labels.n; i++)
+		r = add_entry(&f, &f.v[i], e);
+	return r;
+}

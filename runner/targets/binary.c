@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/targets/source.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/targets/elf.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The engines that a target may be built with, in the order of asking. */
+static const struct engine_ops *const engines[] = {&engine_libfuzzer};
+
+/* Searched in blocks; each begins with the end of the one before, so that a mark
+ * that lies across is seen.  From 128 KiB on malloc() would map new pages for each program. */
+enum { BLOCK = 1 << 16, OVERLAP = 256 };
+
+static const struct engine_ops *engine_in(const char *p, size_t n)
+{
+	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
+		for (const char *const *m = engines[i]->marks; *m; m++) {
+			size_t len = strlen(*m);
+
+			if (len <= OVERLAP && memmem(p, n, *m, len))
+				return engines[i];
+		}
+	}
+	return NULL;
+}
+
+/* Object files and core dumps of a target hold its strings too. */
+static bool is_elf_program(const char *p, size_t n)
+{
+	unsigned type;
+
+	if (n < EI_NIDENT + 2 || memcmp(p, ELFMAG, SELFMAG) != 0)
+		return false;
+	type = (unsigned char)p[p[EI_DATA] == ELFDATA2MSB ? EI_NIDENT + 1 : EI_NIDENT];
+	return type == ET_EXEC || type == ET_DYN;
+}
+
+/* Up to the offset `to`, or the end of the file, which may grow as fast as we read. */
+static int search(int fd, uint64_t from, uint64_t to, char *block, uint64_t *io_searched,
+		  const struct engine_ops **ret, struct err *e)
+{
+	size_t kept = 0;
+
+	*ret = NULL;
+	for (uint64_t at = from; at < to && !*ret;) {
+		uint64_t want = to - at < BLOCK ? to - at : BLOCK;
+		size_t n, keep;
+		ssize_t got;
+
+		if (*io_searched > DISCOVER_MAX_SEARCH)
+			return err_set(e, EFBIG, "more than %llu GiB of programs to search",
+				       (unsigned long long)(DISCOVER_MAX_SEARCH >> 30));
+		got = sys_pread(fd, block + kept, (size_t)want, (off_t)at);
+		if (got < 0)
+			return err_sys(e, "read");
+		if (got == 0)
+			return 0;
+		at += (uint64_t)got;
+		*io_searched += (uint64_t)got;
+		n = kept + (size_t)got;
+		*ret = engine_in(block, n);
+		keep = n < OVERLAP ? n : OVERLAP;
+		memmove(block, block + n - keep, keep);
+		kept = keep;
+	}
+	return 0;
+}
+
+/* Where its constant strings are. */
+static bool find_constants(int fd, uint64_t *ret_from, uint64_t *ret_to)
+{
+	struct elf_file m;
+	bool found = false;
+
+	if (elf_open(fd, &m) != ELF_READ)
+		return false;
+	for (uint64_t i = 0; i < m.n && !found; i++) {
+		struct elf_header s = elf_section(&m, i);
+
+		found = s.type == SHT_PROGBITS && s.at < m.size && s.size <= m.size - s.at &&
+			elf_is_named(&m, &s, ".rodata");
+		*ret_from = s.at;
+		*ret_to = s.at + s.size;
+	}
+	elf_done(&m);
+	return found;
+}
+
+/* Its constants first: they are a twentieth of a program, and 2,000 programs are looked at before
+ * a run. */
+static int find_engine(int fd, char *block, uint64_t *io_searched, struct binary *io, struct err *e)
+{
+	uint64_t from, to;
+	int r = 0;
+
+	if (io->elf && find_constants(fd, &from, &to))
+		r = search(fd, from, to, block, io_searched, &io->engine, e);
+	if (r == 0 && !io->engine)
+		r = search(fd, 0, DISCOVER_MAX_BINARY, block, io_searched, &io->engine, e);
+	return r;
+}
+
+int binary_probe(int fd, uint64_t *io_searched, struct binary *ret, struct err *e)
+{
+	_autofree_ char *block = NULL;
+	struct binary b = {0};
+	struct stat before, after;
+	ssize_t n;
+	int r;
+
+	if (fstat(fd, &before) < 0)
+		return err_sys(e, "stat");
+	b.size = (uint64_t)before.st_size;
+	b.executable = before.st_mode & 0111;
+	b.too_large = b.size > DISCOVER_MAX_BINARY;
+	block = sys_malloc(OVERLAP + BLOCK);
+	if (!block)
+		return err_sys(e, "allocate to search a program");
+	/* The head alone first: most files of a directory are no programs. */
+	n = sys_pread(fd, block, OVERLAP, 0);
+	if (n < 0)
+		return err_sys(e, "read");
+	b.elf = is_elf_program(block, (size_t)n);
+	b.script = n >= 2 && memcmp(block, "#!", 2) == 0;
+	if ((b.elf || b.script) && !b.too_large) {
+		r = find_engine(fd, block, io_searched, &b, e);
+		if (r < 0)
+			return r;
+	}
+	if (fstat(fd, &after) < 0)
+		return err_sys(e, "stat");
+	b.changed = after.st_size != before.st_size ||
+		    after.st_mtim.tv_sec != before.st_mtim.tv_sec ||
+		    after.st_mtim.tv_nsec != before.st_mtim.tv_nsec;
+	*ret = b;
+	return 0;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A configured command that fills an output directory. */
+#include "runner/targets/build/internal.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/lines.h"
+#include "base/tool.h"
+#include "runner/targets/build_user.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+
+/* File systems stamp with a clock that is up to a tick behind. */
+#define TICK_US UINT64_C(20000)
+
+/* Lines of its output that the reason quotes, and steps that the reason names. */
+enum { LINES = 3, SHOWN_MAX = 110, STEPS = 4, STEP_MAX = 60 };
+
+struct chosen {
+	struct slice v[LINES]; /* the last ones; the oldest is v[0] */
+	size_t n;
+};
+
+static void keep(struct chosen *l, struct slice line)
+{
+	if (l->n == LINES)
+		memmove(l->v, l->v + 1, --l->n * sizeof(l->v[0]));
+	l->v[l->n++] = line;
+}
+
+/* "FILE:LINE: error: ..." is of FILE; any other line stands for itself. */
+static struct slice place_of(struct slice line)
+{
+	for (size_t i = 0; i + 1 < line.n; i++)
+		if (line.p[i] == ':' && line.p[i + 1] >= '0' && line.p[i + 1] <= '9')
+			return (struct slice){line.p, i};
+	return line;
+}
+
+/* The first error of each file: a file with many errors hides no other file. */
+static void keep_error(struct chosen *l, struct slice line)
+{
+	struct slice place = place_of(line);
+
+	for (size_t i = 0; i < l->n; i++)
+		if (slice_eq(place_of(l->v[i]), place))
+			return;
+	keep(l, line);
+}
+
+bool build_says(struct slice line, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (size_t i = 0; i + n <= line.n; i++)
+		if (strncasecmp(line.p + i, word, n) == 0)
+			return true;
+	return false;
+}
+
+/* What a compiler says of a linker that has said itself what is wrong. */
+static bool of_linker(struct slice line)
+{
+	return build_says(line, "linker command failed") || build_says(line, "ld returned ");
+}
+
+/* Lines of a compiler or a linker, else lines with "error" or make's mark, else the last one. */
+static void choose(const struct tool_end *end, struct chosen *ret)
+{
+	struct slice all = {end->said, end->said_n}, line;
+	struct chosen marked = {.n = 0}, other = {.n = 0}, last = {.n = 0};
+
+	while (scan_line(&all, &line)) {
+		if ((build_says(line, "error:") || build_says(line, "undefined reference to")) &&
+		    !of_linker(line))
+			keep_error(&marked, line);
+		else if (build_says(line, "error") || build_says(line, "*** "))
+			keep(&other, line);
+		if (line.n > 0) {
+			last.n = 0;
+			keep(&last, line);
+		}
+	}
+	*ret = marked.n ? marked : other.n ? other : last;
+}
+
+/* "FAILED: out/a" or, of a newer ninja, "FAILED: [code=1] out/a". */
+static bool ninja_step(struct slice line, struct slice *ret)
+{
+	struct slice code;
+
+	if (!scan_lit(&line, SLICE("FAILED: ")))
+		return false;
+	if (scan_lit(&line, SLICE("[code=")) && !scan_until(&line, ' ', line.n, &code))
+		return false;
+	scan_blanks(&line);
+	*ret = line;
+	(void)scan_until(&line, ' ', line.n, ret);
+	return ret->n > 0;
+}
+
+static bool is_trimmed(struct slice line, const char *text)
+{
+	scan_blanks(&line);
+	while (line.n > 0 && (line.p[line.n - 1] == ' ' || line.p[line.n - 1] == '\r'))
+		line.n--;
+	return slice_eq(line, slice_of(text));
+}
+
+/* "make: *** [Makefile:9: out/a] Error 1".  Make itself ends with 2: the make below has then named
+ * the step. */
+static bool make_step(struct slice line, struct slice *ret)
+{
+	struct slice in;
+
+	while (line.n > 0 && !scan_lit(&line, SLICE("*** ["))) {
+		line.p++;
+		line.n--;
+	}
+	if (!scan_until(&line, ']', line.n, &in) || is_trimmed(line, "Error 2"))
+		return false;
+	*ret = in;
+	for (size_t i = in.n; i-- > 0 && ret->n == in.n;)
+		if (in.p[i] == ' ')
+			*ret = (struct slice){in.p + i + 1, in.n - i - 1};
+	return ret->n > 0;
+}
+
+/* Appends the names of the first failed steps to `text`, which has `size` bytes. */
+static void add_steps(const struct tool_end *end, char *text, size_t size)
+{
+	struct slice all = {end->said, end->said_n}, line, v[STEPS];
+	size_t n = 0, cut, at = strlen(text);
+
+	while (n < STEPS && scan_line(&all, &line)) {
+		bool known = false;
+
+		if (!ninja_step(line, &v[n]) && !make_step(line, &v[n]))
+			continue;
+		for (size_t i = 0; i < n; i++)
+			known = known || slice_eq(v[i], v[n]);
+		if (known)
+			continue;
+		cut = v[n].n > STEP_MAX ? v[n].n - STEP_MAX : 0; /* the name is at the end */
+		at += (size_t)snprintf(text + at, size - at, "%s%.*s",
+				       n ? ", " : "; failed: ", (int)(v[n].n - cut), v[n].p + cut);
+		n++;
+	}
+}
+
+static void say_status(const struct config_source *s, const struct tool_end *end,
+		       struct build_result *ret)
+{
+	char text[LINES * (SHOWN_MAX + 2) + STEPS * (STEP_MAX + 2) + 16] = "";
+	struct chosen l;
+	size_t at = 0;
+
+	choose(end, &l);
+	for (size_t i = 0; i < l.n; i++) {
+		char plain[SHOWN_MAX];
+		struct slice line = lines_without_colours(l.v[i], plain, sizeof(plain));
+
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.*s", i ? "; " : "",
+				       (int)line.n, line.p);
+	}
+	add_steps(end, text, sizeof(text));
+	build_fail(ret, "%s ended with %d: %s", s->build.v[0], WEXITSTATUS(end->status), text);
+}
+
+static void judge(const struct config_source *s, const struct tool_end *end,
+		  struct build_result *ret)
+{
+	if (WIFSIGNALED(end->status))
+		build_fail(ret, "%s was ended by signal %d", s->build.v[0], WTERMSIG(end->status));
+	else if (WEXITSTATUS(end->status) != 0)
+		say_status(s, end, ret);
+}
+
+int build_command(const struct config_source *s, const struct tool_group *group, int log_fd,
+		  struct build_result *ret, struct err *e)
+{
+	_autoclose_ int dir = -1;
+	struct owner owner;
+	struct tool_end end = {0};
+	struct tool t = {.argv = (const char *const *)s->build.v,
+			 .owner = &owner,
+			 .group = group,
+			 .time_us = s->build_time_us,
+			 .log_fd = log_fd,
+			 .log_max = BUILD_LOG_MAX};
+	uint64_t began = clock_real_us();
+	int r = build_user_open(s->build_dir, s->build_as_root, &owner, &dir, e);
+
+	if (r == 0) {
+		t.dir = dir;
+		r = tool_run(&t, &end, e);
+		owner_done(&owner);
+		ret->us = end.us;
+		ret->log_lost = end.log_lost;
+	}
+	if (r == -EINTR || r == -ENOMEM)
+		return r;
+	if (r < 0)
+		build_fail(ret, "%s", e->msg);
+	else
+		judge(s, &end, ret);
+	if (!ret->ok)
+		ret->failed.fresh_us = began - TICK_US;
+	return 0;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/targets/build/internal.h"
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/sys.h"
+#include "runner/targets/bazel/label.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { WHY_MAX = 480 };
+
+/* What is known of a target: nothing, built, or why not. */
+struct fate {
+	bool told, built;
+	char *why;
+};
+
+struct reading {
+	const struct strv *labels;
+	struct fate *fates; /* in the order of labels */
+	struct actions actions;
+	const char *said;
+	bool any;
+};
+
+static void reading_done(struct reading *r)
+{
+	for (size_t i = 0; r->fates && i < r->labels->n; i++)
+		free(r->fates[i].why);
+	free(r->fates);
+	actions_done(&r->actions);
+}
+
+static int to_label(const void *key, const void *label)
+{
+	return strcmp(key, *(char *const *)label);
+}
+
+static struct fate *fate_of(const struct reading *r, const json_t *label)
+{
+	const char *plain = bazel_label_plain(json_string_value(label));
+	char **at;
+
+	if (!plain || r->labels->n == 0)
+		return NULL;
+	at = bsearch(plain, r->labels->v, r->labels->n, sizeof(*r->labels->v), to_label);
+	return at ? &r->fates[at - r->labels->v] : NULL;
+}
+
+/* The first of its actions that failed, which may be of a library. */
+static const json_t *failed_action(const json_t *event)
+{
+	const json_t *children = json_object_get(event, "children"), *action;
+	size_t i;
+	json_t *child;
+
+	json_array_foreach(children, i, child)
+	{
+		action = json_object_get(child, "actionCompleted");
+		if (json_string_value(json_object_get(action, "label")))
+			return action;
+	}
+	return NULL;
+}
+
+static char *why_aborted(const struct reading *r, const json_t *aborted)
+{
+	const char *reason = json_string_value(json_object_get(aborted, "reason"));
+	const char *more = json_get_text(aborted, "description");
+
+	reason = reason ? reason : "aborted";
+	if (!*more && *r->said)
+		return sys_asprintf("%.60s, Bazel's first error: %s", reason, r->said);
+	return sys_asprintf("%.60s%s%.200s", reason, *more ? ": " : "", more);
+}
+
+static char *why_not(const struct reading *r, const json_t *event)
+{
+	const json_t *aborted = json_object_get(event, "aborted");
+	const json_t *action = failed_action(event);
+	const char *part = json_string_value(json_object_get(action, "label")), *line;
+
+	if (aborted)
+		return why_aborted(r, aborted);
+	if (!part)
+		return sys_strdup("it failed");
+	line = actions_line(&r->actions, part,
+			    json_string_value(json_object_get(action, "primaryOutput")));
+	return sys_asprintf("an action of %.100s failed%s%s", part, line ? ": " : "",
+			    line ? line : "");
+}
+
+/* An aspect's end is not the target's; of several configurations each must be well. */
+static int take_event(struct reading *r, const json_t *event, struct err *e)
+{
+	const json_t *id = json_object_get(json_object_get(event, "id"), "targetCompleted");
+	const json_t *completed = json_object_get(event, "completed");
+	struct fate *fate = fate_of(r, json_object_get(id, "label"));
+	bool ok = json_is_true(json_object_get(completed, "success"));
+
+	r->any = true;
+	if (json_object_get(event, "action"))
+		return actions_take(&r->actions, event, e);
+	if (!fate || json_object_get(id, "aspect"))
+		return 0;
+	fate->built = ok && (!fate->told || fate->built);
+	fate->told = true;
+	if (ok || fate->why)
+		return 0;
+	fate->why = why_not(r, event);
+	return fate->why ? 0 : err_sys(e, "allocate a reason");
+}
+
+static int take_line(struct reading *r, struct slice line, struct err *e)
+{
+	static const char target[] = "\"targetCompleted\"", action[] = "\"actionCompleted\"";
+	_autojson_ json_t *event = NULL;
+	struct err ignored;
+
+	r->any = r->any || line.n > 0;
+	/* Most events are of something else. */
+	if ((!memmem(line.p, line.n, target, sizeof(target) - 1) &&
+	     !memmem(line.p, line.n, action, sizeof(action) - 1)) ||
+	    json_parse(line, &event, &ignored) < 0)
+		return 0;
+	return take_event(r, event, e);
+}
+
+/* The lines of buf[0..n); how many bytes are still part of one. */
+static int take_lines(struct reading *r, char *buf, size_t *io_n, struct err *e)
+{
+	struct slice all = {buf, *io_n};
+	int rc = 0;
+
+	while (rc == 0 && all.n > 0) {
+		const char *end = memchr(all.p, '\n', all.n);
+
+		if (!end)
+			break;
+		rc = take_line(r, (struct slice){all.p, (size_t)(end - all.p)}, e);
+		all.n -= (size_t)(end + 1 - all.p);
+		all.p = end + 1;
+	}
+	memmove(buf, all.p, all.n);
+	*io_n = all.n;
+	return rc;
+}
+
+static int read_all(struct reading *r, int fd, struct err *e)
+{
+	_autofree_ char *buf = sys_malloc((size_t)2 * EVENTS_LINE_MAX);
+	bool cut = false; /* the line that goes on was too long */
+	uint64_t at = 0;
+	size_t n = 0;
+	ssize_t got = 0;
+	int rc = 0;
+
+	if (!buf)
+		return err_sys(e, "allocate for build events");
+	while (rc == 0 && at < EVENTS_MAX &&
+	       (got = sys_pread(fd, buf + n, EVENTS_LINE_MAX, (off_t)at)) > 0) {
+		at += (uint64_t)got;
+		n += (size_t)got;
+		if (cut) { /* what is before its end means nothing */
+			char *end = memchr(buf, '\n', n);
+			size_t skip = end ? (size_t)(end + 1 - buf) : n;
+
+			memmove(buf, buf + skip, n - skip);
+			n -= skip;
+			cut = !end;
+		}
+		rc = take_lines(r, buf, &n, e);
+		if (n > EVENTS_LINE_MAX) {
+			cut = true;
+			n = 0;
+		}
+	}
+	if (rc == 0 && got < 0)
+		return err_sys(e, "read build events");
+	return rc == 0 && !cut ? take_line(r, (struct slice){buf, n}, e) : rc;
+}
+
+static int tell(const struct reading *r, struct build_result *ret, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < r->labels->n; i++) {
+		const struct fate *f = &r->fates[i];
+		char shown[NAMES_PRINTABLE_MAX];
+
+		if (f->built) {
+			rc = strv_add(&ret->built, r->labels->v[i], e);
+			continue;
+		}
+		rc = strv_add(&ret->failed.labels, r->labels->v[i], e);
+		if (rc == 0)
+			rc = strv_addf(
+			    &ret->failed.whys, e, "%.*s", WHY_MAX,
+			    names_printable(slice_of(f->why ? f->why : "not reached"), shown));
+	}
+	return rc;
+}
+
+int events_read(int fd, const struct strv *labels, const struct events_beside *beside,
+		struct build_result *ret, bool *ret_any, struct err *e)
+{
+	CLEANUP(reading_done)
+	struct reading r = {.labels = labels,
+			    .actions = {.rights = beside->rights},
+			    .said = beside->said,
+			    .fates = sys_calloc(labels->n + 1, sizeof(*r.fates))};
+	int rc;
+
+	if (!r.fates)
+		return err_sys(e, "allocate %zu targets", labels->n);
+	rc = read_all(&r, fd, e);
+	if (rc == 0)
+		rc = tell(&r, ret, e);
+	*ret_any = r.any;
+	return rc;
+}

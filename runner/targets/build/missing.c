@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which targets a build command that failed did not make: those that an earlier build made. */
+#include "runner/targets/build/build.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/targets/names.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_of_directory(const struct config_source *s)
+{
+	return s->build.n > 0 && strcmp(s->type, "directory") == 0;
+}
+
+static bool has(const struct strv *v, const char *name)
+{
+	for (size_t i = 0; i < v->n; i++)
+		if (strcmp(v->v[i], name) == 0)
+			return true;
+	return false;
+}
+
+int build_known(const struct config_source *s, const struct discover_built *was, struct strv *ret,
+		struct err *e)
+{
+	CLEANUP(target_list_done) struct target_list l = {0};
+	const struct discover_source d = {.type = s->type, .path = s->path};
+	int r = 0;
+
+	if (!is_of_directory(s))
+		return 0;
+	if (discover_add(&d, &l, e) < 0)
+		target_list_done(&l); /* not there yet, or it can be no source: no targets */
+	for (size_t i = 0; r == 0 && i < l.n; i++)
+		r = strv_add(ret, l.v[i].name, e);
+	for (size_t i = 0; r == 0 && i < was->labels.n && ret->n < DISCOVER_MAX_TARGETS; i++)
+		if (!has(ret, was->labels.v[i]))
+			r = strv_add(ret, was->labels.v[i], e);
+	return r;
+}
+
+/* Whether a program of this target is in the directory. */
+static bool is_there(int dirfd, const char *name)
+{
+	static const char *const endings[] = {"", ".exe",
+					      ".par"}; /* as names_program() takes off */
+	char file[NAMES_TARGET_MAX + 8];
+	struct stat st;
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		snprintf(file, sizeof(file), "%s%s", name, endings[i]);
+		if (fstatat(dirfd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	}
+	return false;
+}
+
+int build_missing(const struct config_source *s, const struct strv *known, struct build_result *io,
+		  struct err *e)
+{
+	_autoclose_ int dir = -1;
+	int r = 0;
+
+	if (io->ok || !is_of_directory(s))
+		return 0;
+	dir = sys_openat(AT_FDCWD, s->path, O_PATH | O_DIRECTORY, 0);
+	for (size_t i = 0; r == 0 && i < known->n; i++) {
+		if (!names_target_ok(slice_of(known->v[i])) ||
+		    (dir >= 0 && is_there(dir, known->v[i])))
+			continue;
+		r = strv_add(&io->failed.labels, known->v[i], e);
+		if (r == 0)
+			r = strv_add(&io->failed.whys, "the build failed and did not make it", e);
+	}
+	return r;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An OSS-Fuzz style output directory.  Whoever built it may be hostile: links are
+ * followed only to what lies within it (a cell shows no more), types are looked at
+ * before anything is opened, and nothing that is opened can make us wait. */
+#include "runner/targets/directory.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+static void scan_done(struct scan *s)
+{
+	free(s->real);
+	close_p(&s->fd);
+	strv_done(&s->names);
+	free(s->sides);
+}
+
+struct place scan_place(const struct scan *s, const char *name)
+{
+	return (struct place){.dir = s->path, .name = name};
+}
+
+static int add_side(struct scan *s, const char *name, struct slice target, enum names_side kind)
+{
+	s->sides[s->n_sides++] = (struct side){.name = name, .target = target, .kind = kind};
+	return 0;
+}
+
+static int add_target(struct scan *s, const char *name, const struct binary *b, struct err *e)
+{
+	struct target t = {.engine = b->engine, .size = b->size};
+	struct slice target;
+	const char *why;
+
+	if (!names_program(slice_of(name), &target, &why))
+		return list_note(s->out, scan_place(s, name), true, e,
+				 "has a fuzzing entry point, but %s", why);
+	if (!b->executable)
+		return list_note(
+		    s->out, scan_place(s, name), true, e,
+		    "has a fuzzing entry point, but no permission to execute: chmod +x");
+	t.name = sys_strndup(target.p, target.n);
+	t.dir = sys_strdup(s->real);
+	t.binary = sys_asprintf("%s/%s", s->real, name);
+	if (!t.name || !t.dir || !t.binary) {
+		err_sys(e, "copy a target's names");
+		target_done(&t);
+		return -e->code;
+	}
+	return list_add_target(s->out, &t, e);
+}
+
+static int judge(struct scan *s, const char *name, const struct binary *b, struct err *e)
+{
+	struct place at = scan_place(s, name);
+
+	if (b->changed)
+		return list_note(s->out, at, true, e,
+				 "changed while it was read: is a build running?");
+	if (!b->elf && !b->script)
+		return list_note(s->out, at, false, e, "neither an ELF program nor a script");
+	if (b->too_large)
+		return list_note(s->out, at, true, e,
+				 "a program of more than %llu GiB: not searched",
+				 (unsigned long long)(DISCOVER_MAX_BINARY >> 30));
+	if (b->engine)
+		return add_target(s, name, b, e);
+	if (names_looks_like_target(slice_of(name)))
+		return list_note(s->out, at, true, e,
+				 "named like a target, but has no fuzzing entry point");
+	return list_note(s->out, at, false, e, "no fuzzing entry point");
+}
+
+static int take_directory(struct scan *s, const char *name, struct err *e)
+{
+	size_t n = strlen(name), suffix = strlen(NAMES_SEED_DIR_SUFFIX);
+
+	if (n > suffix && strcmp(name + n - suffix, NAMES_SEED_DIR_SUFFIX) == 0)
+		return add_side(s, name, (struct slice){name, n - suffix}, SIDE_NONE);
+	return list_note(s->out, scan_place(s, name), false, e,
+			 "a directory: targets are looked for at the top only");
+}
+
+static int take_name(struct scan *s, const char *name, struct err *e)
+{
+	CLEANUP(found_done) struct found f = {.fd = -1};
+	const char *other = names_known_other(slice_of(name));
+	enum names_side kind;
+	struct slice target;
+	struct binary b;
+	int r;
+
+	if (other)
+		return list_note(s->out, scan_place(s, name), false, e, "%s", other);
+	kind = names_side_of(slice_of(name), &target);
+	if (kind == SIDE_META)
+		return list_note(s->out, scan_place(s, name), false, e,
+				 "metadata for another platform: not used");
+	if (kind != SIDE_NONE)
+		return add_side(s, name, target, kind);
+	r = look(s, name, &f, e);
+	if (r < 0)
+		return r;
+	if (f.fd < 0)
+		return f.why[0] ? list_note(s->out, scan_place(s, name), f.warning, e, "%s", f.why)
+				: 0;
+	if (f.is_dir)
+		return take_directory(s, name, e);
+	r = binary_probe(f.fd, &s->searched, &b, e);
+	if (r == -EIO || r == -EACCES)
+		return list_note(s->out, scan_place(s, name), true, e, "%s", e->msg);
+	return r < 0 ? err_wrap(e, "%s", name) : judge(s, name, &b, e);
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int read_names(struct scan *s, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(s->fd, ".");
+	const struct dirent *ent;
+	int r = 0;
+
+	if (!d)
+		return err_sys(e, "open directory");
+	for (errno = 0; r == 0 && (ent = readdir(d)); errno = 0) {
+		if (strcmp(ent->d_name, ".") == 0 || strcmp(ent->d_name, "..") == 0)
+			continue;
+		if (s->names.n == DISCOVER_MAX_ENTRIES)
+			return err_set(e, E2BIG, "more than %d files: not a directory of targets",
+				       DISCOVER_MAX_ENTRIES);
+		r = strv_add(&s->names, ent->d_name, e);
+	}
+	if (r == 0 && errno)
+		return err_sys(e, "read directory");
+	if (s->names.n > 0)
+		qsort(s->names.v, s->names.n, sizeof(*s->names.v), compare);
+	return r;
+}
+
+int discover_directory(const struct discover_source *from, struct target_list *out, struct err *e)
+{
+	CLEANUP(scan_done) struct scan s = {.path = from->path, .fd = -1, .out = out};
+	int r;
+
+	s.fd = sys_openat(AT_FDCWD, s.path, O_RDONLY | O_DIRECTORY, 0);
+	if (s.fd < 0)
+		return err_sys(e, "open directory");
+	r = source_fd_path(s.fd, &s.real, e);
+	if (r == 0 && strcmp(s.real, "/") == 0)
+		r = err_set(e, EINVAL,
+			    "a cell would see the whole machine: name a directory of its own");
+	if (r == 0)
+		r = read_names(&s, e);
+	if (r < 0)
+		return r;
+	s.sides = sys_calloc(s.names.n + 1, sizeof(*s.sides));
+	if (!s.sides)
+		return err_sys(e, "allocate %zu names", s.names.n);
+	for (size_t i = 0; r == 0 && i < s.names.n; i++)
+		r = take_name(&s, s.names.v[i], e);
+	if (r == 0)
+		r = sides_attach(&s, e);
+	return r < 0 ? r : sides_note_orphans(&s, e);
+}

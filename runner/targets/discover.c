@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/targets/discover.h"
+
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/targets/names.h"
+#include "runner/targets/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void target_done(struct target *t)
+{
+	free(t->name);
+	free(t->binary);
+	free(t->dir);
+	free(t->dict);
+	free(t->seed_archive);
+	free(t->unbuilt);
+	free(t->build);
+	free(t->label);
+	free(t->made);
+	free(t->corpus);
+	strv_done(&t->seed_dirs);
+	strv_done(&t->flags);
+	strv_done(&t->env);
+	*t = (struct target){0};
+}
+
+void discover_built_done(struct discover_built *b)
+{
+	strv_done(&b->labels);
+	strv_done(&b->whys);
+	*b = (struct discover_built){0};
+}
+
+void target_list_done(struct target_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		target_done(&l->v[i]);
+	for (size_t i = 0; i < l->n_notes; i++) {
+		free(l->notes[i].path);
+		free(l->notes[i].why);
+	}
+	free(l->v);
+	free(l->notes);
+	*l = (struct target_list){0};
+}
+
+/* Room for one more in an array that grows by powers of two. */
+static int grow(void **v, size_t n, size_t size, struct err *e)
+{
+	void *p;
+
+	if (n & (n - 1))
+		return 0;
+	p = sys_realloc(*v, (n ? 2 * n : 1) * size);
+	if (!p)
+		return err_sys(e, "grow the list of targets");
+	*v = p;
+	return 0;
+}
+
+int list_add_target(struct target_list *l, struct target *t, struct err *e)
+{
+	void *v = l->v;
+	int r;
+
+	if (l->n >= DISCOVER_MAX_TARGETS)
+		r = err_set(e, E2BIG, "more than %d targets", DISCOVER_MAX_TARGETS);
+	else
+		r = grow(&v, l->n, sizeof(*l->v), e);
+	l->v = v;
+	if (r < 0)
+		target_done(t);
+	else
+		l->v[l->n++] = *t;
+	*t = (struct target){0};
+	return r;
+}
+
+/* Warnings find room when other notes fill their half. */
+static bool has_room(const struct target_list *l, bool warning)
+{
+	return l->n_notes < (warning ? DISCOVER_MAX_NOTES : DISCOVER_MAX_NOTES / 2);
+}
+
+static char *place_text(struct place at)
+{
+	char dir[NAMES_PRINTABLE_MAX], name[NAMES_PRINTABLE_MAX] = "", line[16] = "";
+
+	names_printable(slice_of(at.dir), dir);
+	if (at.name)
+		names_printable(slice_of(at.name), name);
+	if (at.line)
+		snprintf(line, sizeof(line), ":%u", at.line);
+	return sys_asprintf("%s%s%s%s", dir, at.name ? "/" : "", name, line);
+}
+
+int list_note(struct target_list *l, struct place at, bool warning, struct err *e, const char *fmt,
+	      ...)
+{
+	_autofree_ char *path = NULL;
+	char why[NAMES_PRINTABLE_MAX], shown[NAMES_PRINTABLE_MAX];
+	void *v = l->notes;
+	char *copy;
+	va_list ap;
+	int r;
+
+	if (!has_room(l, warning)) {
+		l->notes_dropped++;
+		return 0;
+	}
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	r = grow(&v, l->n_notes, sizeof(*l->notes), e);
+	l->notes = v;
+	if (r < 0)
+		return r;
+	path = place_text(at);
+	copy = path ? sys_strdup(names_printable(slice_of(why), shown)) : NULL;
+	if (!copy)
+		return err_sys(e, "copy a note");
+	l->notes[l->n_notes++] = (struct discover_note){take_ptr(&path), copy, warning};
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct target *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static int twice(const struct target *a, const struct target *b, struct err *e)
+{
+	return err_set(e, EEXIST, "two targets are named '%s': '%s' and '%s'", a->name, a->binary,
+		       b->binary);
+}
+
+static int check_names(struct target_list *fresh, const struct target_list *old, struct err *e)
+{
+	if (fresh->n == 0)
+		return 0;
+	qsort(fresh->v, fresh->n, sizeof(*fresh->v), by_name);
+	for (size_t i = 0; i + 1 < fresh->n; i++)
+		if (by_name(&fresh->v[i], &fresh->v[i + 1]) == 0)
+			return twice(&fresh->v[i], &fresh->v[i + 1], e);
+	for (size_t i = 0; i < fresh->n && old->n > 0; i++) {
+		const struct target *other =
+		    bsearch(&fresh->v[i], old->v, old->n, sizeof(*old->v), by_name);
+
+		if (other)
+			return twice(other, &fresh->v[i], e);
+	}
+	return 0;
+}
+
+/* Room in io for all of fresh, before anything of it moves. */
+static int reserve(struct target_list *io, const struct target_list *fresh, struct err *e)
+{
+	struct target *v = sys_realloc(io->v, (io->n + fresh->n + 1) * sizeof(*v));
+	struct discover_note *notes;
+
+	if (!v)
+		return err_sys(e, "grow the list of targets");
+	io->v = v;
+	notes = sys_realloc(io->notes, (io->n_notes + fresh->n_notes + 1) * sizeof(*notes));
+	if (!notes)
+		return err_sys(e, "grow the list of notes");
+	io->notes = notes;
+	return 0;
+}
+
+static bool is_listed(const struct target_list *l, const char *name)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->v[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* What one source did not make any more, another one may make now. */
+static void drop_missing(struct target_list *io, const struct target_list *fresh)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < io->n; i++) {
+		if (io->v[i].missing && is_listed(fresh, io->v[i].name))
+			target_done(&io->v[i]);
+		else
+			io->v[n++] = io->v[i];
+	}
+	io->n = n;
+}
+
+/* Empties fresh into io. */
+static int merge(struct target_list *io, struct target_list *fresh, struct err *e)
+{
+	int r;
+
+	drop_missing(io, fresh);
+	r = check_names(fresh, io, e);
+	if (r < 0)
+		return r;
+	if (io->n + fresh->n > DISCOVER_MAX_TARGETS)
+		return err_set(e, E2BIG, "more than %d targets", DISCOVER_MAX_TARGETS);
+	r = reserve(io, fresh, e);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < fresh->n; i++)
+		io->v[io->n++] = fresh->v[i];
+	fresh->n = 0;
+	if (io->n > 0)
+		qsort(io->v, io->n, sizeof(*io->v), by_name);
+	io->notes_dropped += fresh->notes_dropped;
+	io->partial |= fresh->partial;
+	for (size_t i = 0; i < fresh->n_notes; i++) {
+		if (has_room(io, fresh->notes[i].warning)) {
+			io->notes[io->n_notes++] = fresh->notes[i];
+			fresh->notes[i] = (struct discover_note){0};
+		} else {
+			io->notes_dropped++;
+		}
+	}
+	return 0;
+}
+
+/* Which ones, as many as fit on a line. */
+static int name_old(const struct discover_source *s, struct target_list *l, size_t n, struct err *e)
+{
+	char names[300] = "";
+	size_t at = 0, named = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		if (!l->v[i].unbuilt || at + strlen(l->v[i].name) + 3 > sizeof(names))
+			continue;
+		at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", named++ ? ", " : "",
+				       l->v[i].name);
+	}
+	return list_note(l, (struct place){.dir = s->path}, true, e,
+			 "the build failed and did not write these anew: %s%s; they are not "
+			 "fuzzed, since what broke it may be theirs (a build into a fresh "
+			 "directory, that keeps going, tells them apart: docs/discovery.md)",
+			 names, named < n ? ", ..." : "");
+}
+
+/* After a build that failed: what it did not write anew may be from before the change
+ * that broke it. */
+static int set_old_apart(const struct discover_source *s, struct target_list *l, struct err *e)
+{
+	uint64_t fresh_us = s->built->fresh_us;
+	struct stat st;
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < l->n; i++) {
+		if (fstatat(AT_FDCWD, l->v[i].binary, &st, 0) == 0 &&
+		    (uint64_t)st.st_ctim.tv_sec * 1000000 + (uint64_t)st.st_ctim.tv_nsec / 1000 >=
+			fresh_us)
+			continue;
+		n++;
+		r = source_unbuilt(&l->v[i], e, "the build failed, and this is an older one");
+	}
+	return r == 0 && n > 0 ? name_old(s, l, n, e) : r;
+}
+
+/* After a build that failed: the targets of an earlier build that it did not make, and that no
+ * source before this one has. */
+static int add_missing(const struct discover_source *s, const struct target_list *before,
+		       struct target_list *l, struct err *e)
+{
+	const struct discover_built *b = s->built;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < b->labels.n && i < b->whys.n; i++) {
+		struct target t = {.engine = &engine_libfuzzer, .missing = true};
+
+		if (!names_target_ok(slice_of(b->labels.v[i])) || is_listed(l, b->labels.v[i]) ||
+		    is_listed(before, b->labels.v[i]))
+			continue;
+		t.name = sys_strdup(b->labels.v[i]);
+		t.binary = sys_asprintf("%s/%s", s->path, b->labels.v[i]);
+		r = t.name && t.binary ? source_unbuilt(&t, e, "%s", b->whys.v[i])
+				       : err_sys(e, "copy a target's names");
+		if (r == 0)
+			r = list_add_target(l, &t, e);
+		else
+			target_done(&t);
+	}
+	return r;
+}
+
+static int say_rights(const struct rights *r, struct err *e)
+{
+	const struct err was = *e;
+
+	if (!r->other || (was.code != EACCES && was.code != EPERM))
+		return -was.code;
+	if (r->mixed)
+		return err_set(e, was.code,
+			       "%.380s (opened as what every user may read: several users own what "
+			       "leads here)",
+			       was.msg);
+	return err_set(e, was.code,
+		       "%.380s (opened with the rights of user %u, who owns what leads here)",
+		       was.msg, (unsigned)r->uid);
+}
+
+/* A user who may push to a work tree chooses the paths in its manifests and links, and can see
+ * these files as seeds.  A build outside of a cell can read as much, but not every tree has a
+ * build.  Sources of other types follow no link that leads out. */
+static int find_tree(const struct discover_source *s, struct rights *io, struct err *e)
+{
+	_autofree_ char *path = NULL;
+	_autofree_ char *top = NULL;
+	_autoclose_ int fd = -1;
+	struct rights ignored;
+	int r;
+
+	if (strcmp(s->type, "manifest") != 0)
+		return 0;
+	/* As it is written: a push, or a build, may have made the manifest a link. */
+	r = fs_find_above(s->path, ".git", &top, e);
+	if (r == 0 && top)
+		r = rights_set_tree(io, top, e);
+	if (r < 0 || top)
+		return r < 0 ? r : rights_of_named(io, s->path, &ignored, e);
+	fd = sys_openat(AT_FDCWD, s->path, O_PATH, 0);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "open '%s'", s->path);
+	r = source_fd_path(fd, &path, e);
+	if (r == 0)
+		r = fs_find_above(path, ".git", &top, e);
+	return r < 0 || !top ? r : rights_set_tree(io, top, e);
+}
+
+/* Checks the paths that a manifest names.  Each use of a path checks it again. */
+static int check_named(const struct target *t, struct err *e)
+{
+	const char *const paths[] = {t->dir, t->dict, t->seed_archive};
+	struct rights ignored;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(paths) / sizeof(paths[0]); i++)
+		if (paths[i])
+			r = rights_of_named(&t->rights, paths[i], &ignored, e);
+	for (size_t i = 0; r == 0 && i < t->seed_dirs.n; i++)
+		r = rights_of_named(&t->rights, t->seed_dirs.v[i], &ignored, e);
+	return r < 0 ? err_wrap(e, "target \"%s\"", t->name) : 0;
+}
+
+/* Root opens no file for another user that this user could not open. */
+static int look_as_owner(const struct discover_source *s, source_fn *fn, struct target_list *out,
+			 struct err *e)
+{
+	_autorights_ struct rights_back back = {0};
+	struct rights rights;
+	int r = rights_of(s->path, &rights, e);
+
+	if (r == 0)
+		r = rights_take(&rights, &back, e);
+	if (r == 0)
+		r = find_tree(s, &rights, e);
+	if (r < 0)
+		return r;
+	r = fn(s, out, e);
+	for (size_t i = 0; i < out->n; i++)
+		out->v[i].rights = rights;
+	for (size_t i = 0; r == 0 && rights.tree_ino && i < out->n; i++)
+		r = check_named(&out->v[i], e);
+	if (r == -EXDEV)
+		return err_wrap(e, "%s", s->path);
+	return r < 0 ? say_rights(&rights, e) : 0;
+}
+
+/* From the top, if a shell reads the path as it stands; else NULL. */
+static const char *plain_below(const char *path, const char *top)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_=/:.,+@%-";
+	size_t n = strlen(top);
+
+	return strncmp(path, top, n) == 0 && path[n] == '/' && path[n + 1] &&
+		       path[n + strspn(path + n, plain)] == '\0'
+		   ? path + n + 1
+		   : NULL;
+}
+
+static int say_build(const struct discover_source *s, struct target *t, struct err *e)
+{
+	const char *made = s->top ? plain_below(t->binary, s->top) : NULL;
+
+	if (t->build)
+		return 0;
+	t->build = sys_strdup(s->said_build);
+	if (made)
+		t->made = sys_asprintf("%s%s", strchr(made, '/') ? "" : "./", made);
+	return t->build && (t->made || !made) ? 0 : err_sys(e, "say how '%s' is built", t->name);
+}
+
+static bool has_missing(const struct discover_source *s)
+{
+	return s->built && s->built->labels.n > 0 && strcmp(s->type, "directory") == 0;
+}
+
+static int add_source(const struct discover_source *s, source_fn *fn, struct target_list *io,
+		      struct err *e)
+{
+	CLEANUP(target_list_done) struct target_list fresh = {0};
+	int r = look_as_owner(s, fn, &fresh, e);
+
+	if (r == -ENOENT && has_missing(s)) /* a build removed it first, and failed */
+		r = 0;
+	if (r == 0 && s->built && s->built->fresh_us)
+		r = set_old_apart(s, &fresh, e);
+	if (r == 0 && has_missing(s))
+		r = add_missing(s, io, &fresh, e);
+	for (size_t i = 0; r == 0 && s->said_build && i < fresh.n; i++)
+		r = say_build(s, &fresh.v[i], e);
+	if (r == 0)
+		r = merge(io, &fresh, e);
+	return r < 0 ? err_wrap(e, "%s", s->path) : 0;
+}
+
+int discover_add(const struct discover_source *s, struct target_list *io, struct err *e)
+{
+	static const struct {
+		const char *type;
+		source_fn *fn;
+	} sources[] = {
+	    {"directory", discover_directory},
+	    {"manifest", discover_manifest},
+	    {"bazel", discover_bazel},
+	};
+
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
+		if (strcmp(sources[i].type, s->type) == 0)
+			return add_source(s, sources[i].fn, io, e);
+	return err_set(e, EINVAL, "'%s': unknown type of source (directory, manifest or bazel)",
+		       s->type);
+}
+
+/* --- what the sources share ------------------------------------------------- */
+
+int source_unbuilt(struct target *t, struct err *e, const char *fmt, ...)
+{
+	char why[NAMES_PRINTABLE_MAX], shown[NAMES_PRINTABLE_MAX];
+	_autofree_ char *nothing = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	if (t->unbuilt)
+		return 0;
+	nothing = sys_asprintf("%s.unbuilt", t->binary);
+	t->unbuilt = sys_strdup(names_printable(slice_of(why), shown));
+	if (!nothing || !t->unbuilt)
+		return err_sys(e, "copy a target's names");
+	free(t->binary);
+	t->binary = take_ptr(&nothing);
+	return 0;
+}
+
+int source_fd_path(int fd, char **ret, struct err *e)
+{
+	char link[40], path[PATH_MAX];
+	ssize_t n;
+	char *copy;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path));
+	if (n < 0)
+		return err_sys(e, "read link '%s'", link);
+	if (n == (ssize_t)sizeof(path))
+		return err_set(e, ENAMETOOLONG, "the path of an open file");
+	copy = sys_strndup(path, (size_t)n);
+	if (!copy)
+		return err_sys(e, "copy a path");
+	*ret = copy;
+	return 0;
+}
+
+struct noting {
+	struct target_list *list;
+	struct place at;
+};
+
+static int note_line(void *arg, unsigned line, bool warning, const char *why, struct err *e)
+{
+	struct noting *n = arg;
+
+	n->at.line = line;
+	return list_note(n->list, n->at, warning, e, "%s", why);
+}
+
+int source_options(struct target_list *l, struct place at, int fd, const struct engine_ops *engine,
+		   struct optfile *ret, struct err *e)
+{
+	struct noting n = {.list = l, .at = at};
+	_autofree_ char *text = sys_malloc(OPTFILE_MAX + 1);
+	size_t len = 0;
+	ssize_t got = 1;
+
+	*ret = (struct optfile){0};
+	if (!text)
+		return err_sys(e, "allocate for options");
+	while (got > 0 && len <= OPTFILE_MAX) {
+		got = sys_pread(fd, text + len, OPTFILE_MAX + 1 - len, (off_t)len);
+		if (got < 0)
+			return list_note(l, at, true, e, "can't be read: %s", strerror(errno));
+		len += (size_t)got;
+	}
+	if (len > OPTFILE_MAX)
+		return list_note(l, at, true, e, "more than %d bytes: not used", OPTFILE_MAX);
+	return optfile_parse((struct slice){text, len}, engine, note_line, &n, ret, e);
+}
+
+void source_use_options(struct target *t, struct optfile *o)
+{
+	t->flags = o->flags;
+	t->env = o->env;
+	t->input_timeout_s = o->input_timeout_s;
+	t->rss_limit_mib = o->rss_limit_mib;
+	o->flags = o->env = (struct strv){0};
+}

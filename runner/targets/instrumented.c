@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/targets/instrumented.h"
+
+#include "base/sys.h"
+#include "runner/targets/elf.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Tables of a program of 100 MB are below these. */
+enum { TABLE_MAX = 64 << 20, FUNCTION_BEGINS = 1 };
+
+struct pc {
+	uint64_t address, flags;
+};
+
+struct look {
+	const struct elf_file *elf;
+	struct elf_header at; /* __sancov_pcs */
+	struct pc *pcs;
+	uint64_t n;
+};
+
+/* The first section of this type, and of this name unless that is NULL. */
+static bool find(const struct elf_file *m, uint64_t type, const char *name, struct elf_header *ret)
+{
+	for (uint64_t i = 0; i < m->n; i++) {
+		*ret = elf_section(m, i);
+		if (ret->type == type && (!name || elf_is_named(m, ret, name)))
+			return true;
+	}
+	return false;
+}
+
+/* NULL: too large, or not in the file.  free() it. */
+static char *load(const struct elf_file *m, const struct elf_header *s)
+{
+	char *v = s->size > 0 && s->size <= TABLE_MAX ? sys_malloc(s->size) : NULL;
+
+	if (v && !elf_read(m, v, s->size, s->at)) {
+		free(v);
+		return NULL;
+	}
+	return v;
+}
+
+/* Without relocations for it the table has the addresses itself. */
+static void relocate(struct look *l, const char *table, uint64_t size)
+{
+	for (uint64_t i = 0; i < size / sizeof(Elf64_Rela); i++) {
+		Elf64_Rela r;
+		uint64_t at;
+
+		memcpy(&r, table + i * sizeof(r), sizeof(r));
+		at = r.r_offset - l->at.addr;
+		if (r.r_offset >= l->at.addr && at / sizeof(struct pc) < l->n &&
+		    at % sizeof(struct pc) == 0)
+			l->pcs[at / sizeof(struct pc)].address = (uint64_t)r.r_addend;
+	}
+}
+
+static bool read_pcs(struct look *l)
+{
+	struct elf_header s;
+	char *table;
+
+	l->n = l->at.size / sizeof(struct pc);
+	if (l->n == 0 || l->n > INSTRUMENTED_EDGES_MAX)
+		return false;
+	l->pcs = sys_calloc(l->n, sizeof(*l->pcs));
+	if (!l->pcs || !elf_read(l->elf, l->pcs, l->n * sizeof(*l->pcs), l->at.at))
+		return false;
+	if (!find(l->elf, SHT_RELA, ".rela.dyn", &s))
+		return true;
+	table = load(l->elf, &s);
+	if (!table)
+		return false;
+	relocate(l, table, s.size);
+	free(table);
+	return true;
+}
+
+static bool is_instrumented(const struct look *l, uint64_t address)
+{
+	for (uint64_t i = 0; i < l->n; i++)
+		if ((l->pcs[i].flags & FUNCTION_BEGINS) && l->pcs[i].address == address)
+			return true;
+	return false;
+}
+
+static bool begins(const char *name, const char *with)
+{
+	return strncmp(name, with, strlen(with)) == 0;
+}
+
+/* The header FuzzedDataProvider.h, and the C++ standard library: in the mangling of the Itanium
+ * C++ ABI std::x is _ZSt1x, its members are _ZNSt..., those of the abbreviated classes _ZNSs,
+ * _ZNSa ... */
+static bool is_of_header(const char *name)
+{
+	return begins(name, "_ZN18FuzzedDataProvider") || begins(name, "_ZSt") ||
+	       begins(name, "_ZNS") || begins(name, "_ZNKS") || begins(name, "_ZN9__gnu_cxx") ||
+	       begins(name, "_ZNK9__gnu_cxx") || strcmp(name, "__clang_call_terminate") == 0;
+}
+
+/* A function that another file can call.  Linkers make hidden ones local: lld leaves them hidden,
+ * GNU ld puts them behind a file without a name. */
+static bool is_shared(const Elf64_Sym *s, bool of_no_file)
+{
+	return ELF64_ST_BIND(s->st_info) != STB_LOCAL || of_no_file ||
+	       ELF64_ST_VISIBILITY(s->st_other) == STV_HIDDEN;
+}
+
+/* names ends with a NUL. */
+static enum instrumented judge(const struct look *l, const char *symbols, uint64_t size,
+			       const char *names, uint64_t names_n)
+{
+	enum instrumented found = INSTRUMENTED_UNKNOWN;
+	bool of_no_file = false;
+
+	for (uint64_t i = 0; i < size / sizeof(Elf64_Sym); i++) {
+		const char *name;
+		Elf64_Sym s;
+
+		memcpy(&s, symbols + i * sizeof(s), sizeof(s));
+		name = s.st_name < names_n ? names + s.st_name : "";
+		if (ELF64_ST_TYPE(s.st_info) == STT_FILE)
+			of_no_file = !*name;
+		if (ELF64_ST_TYPE(s.st_info) != STT_FUNC || !is_instrumented(l, s.st_value))
+			continue;
+		if (begins(name, "LLVMFuzzer"))
+			found = INSTRUMENTED_HARNESS;
+		else if (is_shared(&s, of_no_file) && !is_of_header(name))
+			return INSTRUMENTED_LIBRARY;
+	}
+	return found;
+}
+
+static enum instrumented by_symbols(const struct look *l)
+{
+	enum instrumented found = INSTRUMENTED_UNKNOWN;
+	struct elf_header table, strings;
+	char *symbols = NULL, *names = NULL;
+
+	if (!find(l->elf, SHT_SYMTAB, NULL, &table) || table.link >= l->elf->n)
+		return found;
+	strings = elf_section(l->elf, table.link);
+	symbols = load(l->elf, &table);
+	names = load(l->elf, &strings);
+	if (symbols && names && names[strings.size - 1] == '\0')
+		found = judge(l, symbols, table.size, names, strings.size);
+	free(symbols);
+	free(names);
+	return found;
+}
+
+enum instrumented instrumented_in(int fd)
+{
+	enum instrumented found = INSTRUMENTED_UNKNOWN;
+	struct elf_file m;
+	struct look l = {.elf = &m};
+
+	if (elf_open(fd, &m) != ELF_READ)
+		return found;
+	if (!m.is_32 && find(&m, SHT_PROGBITS, "__sancov_pcs", &l.at) && read_pcs(&l))
+		found = by_symbols(&l);
+	free(l.pcs);
+	elf_done(&m);
+	return found;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_TARGETS_INSTRUMENTED_H
+#define RUNNER_TARGETS_INSTRUMENTED_H
+
+/* What a compiler instrumented of a program: its harness only, or also a library under test.
+ *
+ * The table of the instrumented functions is __sancov_pcs (clang, -fsanitize-coverage=pc-table;
+ * two words an entry, its address and flags, 1: a function begins here).  In a program that can be
+ * loaded anywhere, relocations hold the addresses.  Their names are in the symbol table.
+ * Functions of a library can be called from other files.  A harness has its entry points
+ * (LLVMFuzzer...), functions that are local to its file, and what it instantiates of
+ * FuzzedDataProvider and the C++ standard library.  Another function of the harness that is not
+ * static looks like a library's.
+ *
+ * The file is hostile: see runner/targets/elf.h.  What it claims decides a warning only. */
+enum instrumented {
+	INSTRUMENTED_UNKNOWN, /* stripped, of another format, damaged, or beyond our bounds */
+	INSTRUMENTED_HARNESS,
+	INSTRUMENTED_LIBRARY, /* also functions that are not the harness's own */
+};
+/* fd: a regular file, open for reading.  Blocks while it reads.  With more edges than
+ * INSTRUMENTED_EDGES_MAX it is not known: they are compared with each symbol. */
+enum { INSTRUMENTED_EDGES_MAX = 128 };
+enum instrumented instrumented_in(int fd);
+
+#endif

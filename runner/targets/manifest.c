@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A list of targets that a person or a build wrote down.  It is that person's own file:
+ * paths may lead anywhere that they may read (discover.c), and every mistake is an error
+ * with its place. */
+#include "runner/targets/names.h"
+#include "runner/targets/source.h"
+
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* One entry while it is read. */
+struct reading {
+	const char *dir; /* the manifest's, absolute: what paths are relative to */
+	struct target_list *list;
+	struct target t;
+	struct optfile options;
+	size_t item; /* of the list that is read, for errors; NO_ITEM */
+	uint64_t searched;
+};
+
+#define NO_ITEM SIZE_MAX
+
+typedef int key_fn(struct reading *m, json_t *v, struct err *e);
+static key_fn read_name, read_binary, read_files, read_seeds, read_dict, read_options, read_flags,
+    read_env;
+
+/* In the order of reading, which is not the file's: an engine is known only after
+ * the binary; flags and dict replace what the options file says. */
+static const struct {
+	const char *name;
+	key_fn *fn;
+	bool required;
+} keys[] = {
+    {"name", read_name, true},	      {"binary", read_binary, true}, {"files", read_files, false},
+    {"options", read_options, false}, {"flags", read_flags, false},  {"dict", read_dict, false},
+    {"seeds", read_seeds, false},     {"env", read_env, false},
+};
+enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
+
+/* "'text'", printable and not too long for an error. */
+struct quoted {
+	char text[NAMES_PRINTABLE_MAX];
+};
+
+static const char *quote(const char *s, struct quoted *q)
+{
+	return names_printable(slice_of(s), q->text);
+}
+
+/* NULL with an error: v is no text, or empty. */
+static const char *get_text(const json_t *v, struct err *e)
+{
+	const char *text = json_string_value(v);
+
+	if (text && text[0])
+		return text;
+	err_set(e, EINVAL, "must be a text that is not empty");
+	return NULL;
+}
+
+/* --- paths ------------------------------------------------------------------ */
+
+/* v as an absolute path, opened; it must be a directory, or must be a regular file. */
+static int open_path(const struct reading *m, json_t *v, char **ret_path, int *ret_fd,
+		     struct stat *st, struct err *e)
+{
+	_autofree_ char *path = NULL;
+	_autoclose_ int fd = -1;
+	const char *text = get_text(v, e);
+	struct quoted q;
+
+	if (!text)
+		return -e->code;
+	path = text[0] == '/' ? sys_strdup(text) : sys_asprintf("%s/%s", m->dir, text);
+	if (!path)
+		return err_sys(e, "copy a path");
+	/* Opening a device may do something. */
+	if (fstatat(AT_FDCWD, path, st, 0) < 0)
+		return err_sys(e, "'%.300s'", quote(path, &q));
+	if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
+		return err_set(e, EINVAL, "'%.300s' is neither a file nor a directory",
+			       quote(path, &q));
+	fd = rights_open_named(NULL, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return err_sys(e, "'%.300s'", quote(path, &q));
+	*ret_path = take_ptr(&path);
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+static int open_typed(const struct reading *m, json_t *v, bool dir, char **ret_path, int *ret_fd,
+		      struct err *e)
+{
+	struct stat st = {0};
+	struct quoted q;
+	int r = open_path(m, v, ret_path, ret_fd, &st, e);
+
+	if (r == 0 && S_ISDIR(st.st_mode) != dir)
+		return err_set(e, dir ? ENOTDIR : EISDIR, "'%.300s' is %s", quote(*ret_path, &q),
+			       dir ? "not a directory" : "a directory");
+	return r;
+}
+
+/* --- keys ------------------------------------------------------------------- */
+
+static int read_name(struct reading *m, json_t *v, struct err *e)
+{
+	const char *text = get_text(v, e);
+
+	if (!text)
+		return -e->code;
+	if (!names_target_ok(slice_of(text)))
+		return err_set(e, EINVAL,
+			       "at most %d letters, digits and @ _ . -, the first no . or -",
+			       NAMES_TARGET_MAX);
+	m->t.name = sys_strdup(text);
+	return m->t.name ? 0 : err_sys(e, "copy a name");
+}
+
+static int read_binary(struct reading *m, json_t *v, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	struct quoted q;
+	struct binary b = {0};
+	int r = open_typed(m, v, false, &m->t.binary, &fd, e);
+
+	if (r == 0)
+		r = binary_probe(fd, &m->searched, &b, e);
+	if (r < 0)
+		return r;
+	quote(m->t.binary, &q);
+	if (!b.executable)
+		return err_set(e, EACCES, "'%.300s' has no permission to execute", q.text);
+	if (!b.elf && !b.script)
+		return err_set(e, ENOEXEC, "'%.300s' is neither an ELF program nor a script",
+			       q.text);
+	if (b.changed)
+		return err_set(e, EBUSY, "'%.300s' changed while it was read", q.text);
+	if (!b.engine)
+		return err_set(e, ENOEXEC, "'%.300s' has no fuzzing entry point", q.text);
+	m->t.engine = b.engine;
+	m->t.size = b.size;
+	return 0;
+}
+
+static int read_files(struct reading *m, json_t *v, struct err *e)
+{
+	_autoclose_ int fd = -1;
+
+	return json_is_null(v) ? 0 : open_typed(m, v, true, &m->t.dir, &fd, e);
+}
+
+static int read_options(struct reading *m, json_t *v, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	_autofree_ char *path = NULL;
+	int r = open_typed(m, v, false, &path, &fd, e);
+
+	if (r == 0)
+		r = source_options(m->list, (struct place){.dir = path}, fd, m->t.engine,
+				   &m->options, e);
+	if (r < 0 || !m->options.dict)
+		return r;
+	free(m->options.dict);
+	m->options.dict = NULL;
+	return list_note(m->list, (struct place){.dir = path}, true, e,
+			 "its dict is not used: name it in the manifest, as \"dict\"");
+}
+
+static int read_flag(struct reading *m, const char *text, struct err *e)
+{
+	struct slice flag = slice_of(text), key;
+	char why[OPTFILE_WHY_MAX];
+	struct quoted q;
+	bool taken;
+	int r;
+
+	if (!scan_lit(&flag, SLICE("-")) || !scan_until(&flag, '=', OPTFILE_KEY_MAX, &key) ||
+	    !scan_lit(&flag, SLICE("=")))
+		return err_set(e, EINVAL, "'%.100s': write -name=value", quote(text, &q));
+	if (slice_eq(key, SLICE("dict")))
+		return err_set(e, EINVAL, "'%.100s': use the key \"dict\"", quote(text, &q));
+	r = optfile_flag(&m->options, m->t.engine, key, flag, &taken, why, e);
+	if (r == 0 && !taken)
+		return err_set(e, EINVAL, "'%.100s': %s", quote(text, &q), why);
+	return r;
+}
+
+static int read_flags(struct reading *m, json_t *v, struct err *e)
+{
+	if (!json_is_array(v))
+		return err_set(e, EINVAL, "must be a list of texts");
+	for (m->item = 0; m->item < json_array_size(v); m->item++) {
+		const char *text = get_text(json_array_get(v, m->item), e);
+
+		if (!text || read_flag(m, text, e) < 0)
+			return -e->code;
+	}
+	m->item = NO_ITEM;
+	return 0;
+}
+
+static int read_dict(struct reading *m, json_t *v, struct err *e)
+{
+	_autoclose_ int fd = -1;
+
+	return json_is_null(v) ? 0 : open_typed(m, v, false, &m->t.dict, &fd, e);
+}
+
+static int read_seed(struct reading *m, json_t *v, struct err *e)
+{
+	_autofree_ char *path = NULL;
+	_autoclose_ int fd = -1;
+	struct stat st = {0};
+	int r = open_path(m, v, &path, &fd, &st, e);
+
+	if (r < 0)
+		return r;
+	if (S_ISDIR(st.st_mode))
+		return strv_add(&m->t.seed_dirs, path, e);
+	if (m->t.seed_archive)
+		return err_set(e, EINVAL, "a second archive: a target has at most one");
+	m->t.seed_archive = take_ptr(&path);
+	return 0;
+}
+
+static int read_seeds(struct reading *m, json_t *v, struct err *e)
+{
+	if (!json_is_array(v))
+		return err_set(e, EINVAL, "must be a list of directories and at most one archive");
+	for (m->item = 0; m->item < json_array_size(v); m->item++)
+		if (read_seed(m, json_array_get(v, m->item), e) < 0)
+			return -e->code;
+	m->item = NO_ITEM;
+	return 0;
+}
+
+static int read_env(struct reading *m, json_t *v, struct err *e)
+{
+	const char *name;
+	json_t *value;
+
+	if (!json_is_object(v))
+		return err_set(e, EINVAL, "must be an object of texts");
+	json_object_foreach(v, name, value)
+	{
+		const char *text = json_string_value(value);
+		struct quoted q;
+
+		if (!optfile_env_name_ok(slice_of(name)))
+			return err_set(e, EINVAL, "'%.100s' is not a variable's name",
+				       quote(name, &q));
+		if (!text || !optfile_value_ok(slice_of(text)))
+			return err_set(e, EINVAL,
+				       "%s must be a text of at most %d bytes without control "
+				       "characters",
+				       name, OPTFILE_VALUE_MAX);
+		if (strv_addf(&m->options.env, e, "%s=%s", name, text) < 0)
+			return -e->code;
+	}
+	return 0;
+}
+
+/* --- entries ---------------------------------------------------------------- */
+
+static int check_key(const char *name, struct err *e)
+{
+	const char *known[KEYS], *near;
+	struct quoted q;
+
+	for (size_t i = 0; i < KEYS; i++) {
+		known[i] = keys[i].name;
+		if (strcmp(keys[i].name, name) == 0)
+			return 0;
+	}
+	near = names_near(slice_of(name), known, KEYS);
+	return err_set(e, EINVAL, "unknown key \"%.100s\"%s%s%s", quote(name, &q),
+		       near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "");
+}
+
+static int read_key(struct reading *m, size_t key, json_t *v, struct err *e)
+{
+	int r = keys[key].fn(m, v, e);
+
+	if (r < 0 && m->item != NO_ITEM)
+		return err_wrap(e, "%s[%zu]", keys[key].name, m->item);
+	return r < 0 ? err_wrap(e, "%s", keys[key].name) : 0;
+}
+
+static int check_keys(json_t *entry, struct err *e)
+{
+	const char *name;
+	json_t *v;
+
+	if (!json_is_object(entry))
+		return err_set(e, EINVAL, "must be an object");
+	json_object_foreach(entry, name, v)
+	{
+		if (check_key(name, e) < 0)
+			return -e->code;
+	}
+	return 0;
+}
+
+static int read_keys(struct reading *m, json_t *entry, struct err *e)
+{
+	int r = check_keys(entry, e);
+
+	for (size_t i = 0; r == 0 && i < KEYS; i++) {
+		json_t *v = json_object_get(entry, keys[i].name);
+
+		if (!v && keys[i].required)
+			return err_set(e, EINVAL, "\"%s\" is missing", keys[i].name);
+		if (v && (keys[i].required || !json_is_null(v)))
+			r = read_key(m, i, v, e);
+	}
+	return r;
+}
+
+static void reading_done(struct reading *m)
+{
+	target_done(&m->t);
+	optfile_done(&m->options);
+}
+
+/* A wrong entry is named by its number, and by its name when it has one. */
+static int read_entry(struct target_list *out, const char *dir, size_t i, json_t *entry,
+		      uint64_t *io_searched, struct err *e)
+{
+	CLEANUP(reading_done)
+	struct reading m = {.dir = dir, .list = out, .item = NO_ITEM, .searched = *io_searched};
+	const char *name = json_string_value(json_object_get(entry, "name"));
+	struct quoted q;
+	int r = read_keys(&m, entry, e);
+
+	*io_searched = m.searched;
+	if (r < 0 && name)
+		return err_wrap(e, "targets[%zu] (\"%.128s\")", i, quote(name, &q));
+	if (r < 0)
+		return err_wrap(e, "targets[%zu]", i);
+	source_use_options(&m.t, &m.options);
+	return list_add_target(out, &m.t, e);
+}
+
+int manifest_parse(struct slice text, const char *dir, struct target_list *out, struct err *e)
+{
+	_autojson_ json_t *root = NULL;
+	const char *name;
+	uint64_t searched = 0;
+	json_t *targets, *v;
+	int r = json_parse(text, &root, e);
+
+	if (r < 0)
+		return r;
+	json_object_foreach(root, name, v)
+	{
+		struct quoted q;
+
+		if (strcmp(name, "targets") != 0)
+			return err_set(e, EINVAL, "unknown key \"%.100s\" (there is \"targets\")",
+				       quote(name, &q));
+	}
+	targets = json_object_get(root, "targets");
+	if (!json_is_array(targets))
+		return err_set(e, EINVAL, "must be {\"targets\": [...]}");
+	for (size_t i = 0; r == 0 && i < json_array_size(targets); i++)
+		r = read_entry(out, dir, i, json_array_get(targets, i), &searched, e);
+	return r;
+}
+
+int discover_manifest(const struct discover_source *s, struct target_list *out, struct err *e)
+{
+	_autofree_ char *text = NULL, *real = NULL;
+	_autoclose_ int fd = -1;
+	const char *path = s->path, *slash = strrchr(path, '/');
+	_autofree_ char *dir =
+	    slash ? sys_strndup(path, (size_t)(slash - path) + 1) : sys_strdup(".");
+	size_t n;
+	int r;
+
+	if (!dir)
+		return err_sys(e, "copy a path");
+	r = fs_read(AT_FDCWD, path, DISCOVER_MAX_MANIFEST, &text, &n, e);
+	if (r < 0)
+		return r;
+	fd = sys_openat(AT_FDCWD, dir, O_PATH | O_DIRECTORY, 0);
+	if (fd < 0)
+		return err_sys(e, "open directory '%s'", dir);
+	r = source_fd_path(fd, &real, e);
+	return r < 0 ? r : manifest_parse((struct slice){text, n}, real, out, e);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_TARGETS_NAMES_H
+#define RUNNER_TARGETS_NAMES_H
+
+#include "base/scan.h"
+
+/* What file names mean in an OSS-Fuzz style output directory (ClusterFuzz,
+ * bot/fuzzers/utils.py and the OSS-Fuzz documentation).  Pure. */
+
+enum { NAMES_TARGET_MAX = 128, NAMES_PRINTABLE_MAX = 512 };
+
+/* [A-Za-z0-9@_.-]+, at most NAMES_TARGET_MAX bytes, not starting with a dot or a dash. */
+bool names_target_ok(struct slice name);
+
+/* The target that a program of this file name is: the name without .exe or .par.
+ * False with the reason: another extension (a name with '@' has none), or bytes
+ * that a target's name may not have. */
+bool names_program(struct slice file, struct slice *ret_target, const char **ret_why);
+
+/* Why a file of this name is known not to be a target ("the symbolizer"), or NULL. */
+const char *names_known_other(struct slice file);
+
+/* Named as fuzz targets are by custom: *_fuzzer, *_fuzztest, *_fuzz_test. */
+bool names_looks_like_target(struct slice file);
+
+enum names_side { SIDE_NONE, SIDE_ARCHIVE, SIDE_DICT, SIDE_OPTIONS, SIDE_META };
+
+/* Is this a file beside a target?  Its target's name in *ret_target. */
+enum names_side names_side_of(struct slice file, struct slice *ret_target);
+const char *names_side_noun(enum names_side s); /* "seed archive", "dictionary", ... */
+
+/* The archive extensions in the order of preference; NULL after the last. */
+const char *names_archive_suffix(size_t i); /* "_seed_corpus.zip", ... */
+#define NAMES_SEED_DIR_SUFFIX "_seed_corpus"
+
+/* Of names (n of them), the one that a person may have meant by word: a few wrong
+ * letters, or one contains the other; NULL: none is close. */
+const char *names_near(struct slice word, const char *const *names, size_t n);
+
+/* text with every byte that is not printable ASCII, and the backslash, as \xNN;
+ * cut with "..." at NAMES_PRINTABLE_MAX.  Returns out. */
+const char *names_printable(struct slice text, char out[NAMES_PRINTABLE_MAX]);
+
+#endif

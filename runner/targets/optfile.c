@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/targets/optfile.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/targets/names.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+void optfile_done(struct optfile *o)
+{
+	strv_done(&o->flags);
+	strv_done(&o->env);
+	free(o->dict);
+	*o = (struct optfile){0};
+}
+
+/* What a section's keys become. */
+enum kind { KIND_UNKNOWN, KIND_ENGINE, KIND_SANITIZER, KIND_ENV, KIND_OTHER_ENGINE };
+
+static const struct section {
+	const char *name;
+	enum kind kind;
+	const char *variable;
+} sections[] = {
+    {"libfuzzer", KIND_ENGINE, NULL},
+    {"asan", KIND_SANITIZER, "ASAN_OPTIONS"},
+    {"ubsan", KIND_SANITIZER, "UBSAN_OPTIONS"},
+    {"msan", KIND_SANITIZER, "MSAN_OPTIONS"},
+    {"lsan", KIND_SANITIZER, "LSAN_OPTIONS"},
+    {"tsan", KIND_SANITIZER, "TSAN_OPTIONS"},
+    {"hwasan", KIND_SANITIZER, "HWASAN_OPTIONS"},
+    {"env", KIND_ENV, NULL},
+    {"afl", KIND_OTHER_ENGINE, NULL},
+    {"AFL", KIND_OTHER_ENGINE, NULL},
+    {"honggfuzz", KIND_OTHER_ENGINE, NULL},
+    {"centipede", KIND_OTHER_ENGINE, NULL},
+    {"jazzer", KIND_OTHER_ENGINE, NULL},
+};
+enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
+
+struct entry {
+	const struct section *section;
+	unsigned line;
+	struct slice key, value;
+	char lower[OPTFILE_KEY_MAX + 1]; /* the key as configparser gives it */
+	char number[24];		 /* what random(a, b) became */
+	bool gone;			 /* a later one replaces it */
+};
+
+struct parse {
+	const struct engine_ops *engine;
+	optfile_note_fn *note;
+	void *arg;
+	const struct section *section;
+	bool in_section;
+	struct entry v[OPTFILE_MAX_KEYS];
+	size_t n;
+};
+
+__attribute__((format(printf, 5, 6))) static int
+doubt(const struct parse *p, unsigned line, bool warning, struct err *e, const char *fmt, ...)
+{
+	char why[OPTFILE_WHY_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	return p->note(p->arg, line, warning, why, e);
+}
+
+/* --- lines ------------------------------------------------------------------ */
+
+static struct slice trimmed(struct slice s)
+{
+	while (s.n > 0 && strchr(" \t\r\f\v", s.p[0]) && s.p[0])
+		s = (struct slice){s.p + 1, s.n - 1};
+	while (s.n > 0 && strchr(" \t\r\f\v", s.p[s.n - 1]) && s.p[s.n - 1])
+		s.n--;
+	return s;
+}
+
+static int open_section(struct parse *p, struct slice name, unsigned line, struct err *e)
+{
+	const char *known[SECTIONS];
+	const char *near;
+
+	p->section = NULL;
+	p->in_section = true;
+	for (size_t i = 0; i < SECTIONS; i++) {
+		known[i] = sections[i].name;
+		if (!slice_eq(name, slice_of(sections[i].name)))
+			continue;
+		p->section = &sections[i];
+		if (sections[i].kind != KIND_OTHER_ENGINE)
+			return 0;
+		return doubt(p, line, false, e, "section [%s] is another engine's", known[i]);
+	}
+	near = names_near(name, known, SECTIONS);
+	return doubt(p, line, true, e, "unknown section [%.*s]: dropped%s%s%s",
+		     (int)(name.n < OPTFILE_KEY_MAX ? name.n : OPTFILE_KEY_MAX), name.p,
+		     near ? " (did you mean [" : "", near ? near : "", near ? "]?)" : "");
+}
+
+static int add_entry(struct parse *p, struct slice key, struct slice value, unsigned line,
+		     struct err *e)
+{
+	struct entry *x = &p->v[p->n];
+
+	if (p->n == OPTFILE_MAX_KEYS)
+		return doubt(p, line, true, e, "more than %d keys: dropped", OPTFILE_MAX_KEYS);
+	*x = (struct entry){.section = p->section, .line = line, .key = key, .value = value};
+	optfile_lower(key, x->lower);
+	p->n++;
+	for (size_t i = 0; i + 1 < p->n; i++) {
+		if (p->v[i].gone || p->v[i].section != x->section ||
+		    strcmp(p->v[i].lower, x->lower) != 0)
+			continue;
+		p->v[i].gone = true;
+		return doubt(p, line, true, e, "'%s' is also in line %u: the later one counts",
+			     x->lower, p->v[i].line);
+	}
+	return 0;
+}
+
+static int parse_line(struct parse *p, struct slice raw, unsigned line, struct err *e)
+{
+	struct slice s = trimmed(raw), key, value;
+	size_t at = 0;
+
+	if (s.n == 0 || s.p[0] == '#' || s.p[0] == ';')
+		return 0;
+	if (s.p[0] == '[' && s.p[s.n - 1] == ']' && s.n > 2)
+		return open_section(p, (struct slice){s.p + 1, s.n - 2}, line, e);
+	while (at < s.n && s.p[at] != '=' && s.p[at] != ':')
+		at++;
+	key = trimmed((struct slice){s.p, at});
+	if (at == s.n || !optfile_key_ok(key))
+		return doubt(p, line, true, e, "not a [section] or 'key = value': dropped");
+	value = trimmed((struct slice){s.p + at + 1, s.n - at - 1});
+	if (!optfile_value_ok(value))
+		return doubt(p, line, true, e,
+			     "the value of '%.*s' is longer than %d bytes or has a control "
+			     "character: dropped",
+			     (int)key.n, key.p, OPTFILE_VALUE_MAX);
+	if (!p->in_section)
+		return doubt(p, line, true, e, "'%.*s' stands before any [section]: dropped",
+			     (int)key.n, key.p);
+	if (!p->section || p->section->kind == KIND_OTHER_ENGINE)
+		return 0; /* said at the section's line */
+	return add_entry(p, key, value, line, e);
+}
+
+static int parse_lines(struct parse *p, struct slice text, struct err *e)
+{
+	struct slice s;
+	unsigned line = 0;
+	int r = 0;
+
+	(void)scan_lit(&text, SLICE("\xef\xbb\xbf")); /* a byte order mark, or not */
+	while (r == 0 && scan_line(&text, &s))
+		r = parse_line(p, s, ++line, e);
+	return r;
+}
+
+/* --- what was read becomes options ------------------------------------------ */
+
+/* random(a, b): a new number each time would make two runs differ for no reason that
+ * a person sees; the middle stands for the range.  False: malformed. */
+static bool settle_random(struct entry *x, bool *ret_was)
+{
+	struct slice s = x->value;
+	uint64_t a, b;
+
+	*ret_was = scan_lit(&s, SLICE("random("));
+	if (!*ret_was)
+		return true;
+	scan_blanks(&s);
+	if (!scan_u64(&s, 10, UINT32_MAX, &a))
+		return false;
+	scan_blanks(&s);
+	if (!scan_lit(&s, SLICE(",")))
+		return false;
+	scan_blanks(&s);
+	if (!scan_u64(&s, 10, UINT32_MAX, &b))
+		return false;
+	scan_blanks(&s);
+	if (!slice_eq(s, SLICE(")")) || b < a)
+		return false;
+	a += (b - a) / 2;
+	snprintf(x->number, sizeof(x->number), "%llu", (unsigned long long)a);
+	x->value = slice_of(x->number);
+	return true;
+}
+
+static int engine_entry(struct parse *p, struct entry *x, struct optfile *io, struct err *e)
+{
+	char why[OPTFILE_WHY_MAX];
+	bool taken, random;
+	int r = 0;
+
+	if (!settle_random(x, &random))
+		return doubt(p, x->line, true, e, "'%s': write random(least, most): dropped",
+			     x->lower);
+	if (random)
+		r = doubt(p, x->line, false, e, "'%s': random() is taken as its middle, %s",
+			  x->lower, x->number);
+	if (r == 0)
+		r = optfile_flag(io, p->engine, x->key, x->value, &taken, why, e);
+	if (r == 0 && !taken)
+		r = doubt(p, x->line, true, e, "%s: dropped", why);
+	return r;
+}
+
+static int env_entry(struct parse *p, const struct entry *x, struct optfile *io, struct err *e)
+{
+	/* ClusterFuzz's list. */
+	static const char *const allowed[] = {"AFL_DRIVER_DONT_DEFER", "GODEBUG"};
+
+	for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
+		if (strcasecmp(allowed[i], x->lower) == 0)
+			return strv_addf(&io->env, e, "%s=%.*s", allowed[i], (int)x->value.n,
+					 x->value.p);
+	return doubt(
+	    p, x->line, true, e,
+	    "variable '%.*s' is not one that an options file may set (AFL_DRIVER_DONT_DEFER, "
+	    "GODEBUG): dropped",
+	    (int)x->key.n, x->key.p);
+}
+
+/* Appends "key=value"; the runtimes cut values at ':' and blanks unless quoted. */
+static int sanitizer_entry(struct parse *p, const struct entry *x, struct buf *io, struct err *e)
+{
+	bool quote = false, quoted = false;
+
+	for (size_t i = 0; i < x->value.n; i++) {
+		quote = quote || strchr(": ,", x->value.p[i]);
+		quoted = quoted || x->value.p[i] == '"' || x->value.p[i] == '\'';
+	}
+	if (quoted)
+		return doubt(p, x->line, true, e, "'%s': a quote in a sanitizer option: dropped",
+			     x->lower);
+	return buf_addf(io, e, "%s%s=%s%.*s%s", io->n ? ":" : "", x->lower, quote ? "\"" : "",
+			(int)x->value.n, x->value.p, quote ? "\"" : "");
+}
+
+static int sanitizer(struct parse *p, const struct section *s, struct optfile *io, struct err *e)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT(2 * (size_t)OPTFILE_MAX);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->n; i++)
+		if (p->v[i].section == s && !p->v[i].gone)
+			r = sanitizer_entry(p, &p->v[i], &b, e);
+	if (r < 0 || b.n == 0)
+		return r;
+	return strv_addf(&io->env, e, "%s=%s", s->variable, buf_str(&b));
+}
+
+static int apply(struct parse *p, struct optfile *io, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->n; i++) {
+		struct entry *x = &p->v[i];
+
+		if (x->gone)
+			continue;
+		if (x->section->kind == KIND_ENGINE)
+			r = engine_entry(p, x, io, e);
+		else if (x->section->kind == KIND_ENV)
+			r = env_entry(p, x, io, e);
+	}
+	for (size_t i = 0; r == 0 && i < SECTIONS; i++)
+		if (sections[i].kind == KIND_SANITIZER)
+			r = sanitizer(p, &sections[i], io, e);
+	return r;
+}
+
+int optfile_parse(struct slice text, const struct engine_ops *engine, optfile_note_fn *note,
+		  void *arg, struct optfile *ret, struct err *e)
+{
+	_autofree_ struct parse *p = NULL;
+	struct optfile o = {0};
+	int r;
+
+	if (text.n > OPTFILE_MAX)
+		return err_set(e, EFBIG, "more than %d bytes of options", OPTFILE_MAX);
+	p = sys_calloc(1, sizeof(*p));
+	if (!p)
+		return err_sys(e, "allocate for options");
+	p->engine = engine;
+	p->note = note;
+	p->arg = arg;
+	r = parse_lines(p, text, e);
+	if (r == 0)
+		r = apply(p, &o, e);
+	if (r < 0)
+		optfile_done(&o);
+	else
+		*ret = o;
+	return r;
+}

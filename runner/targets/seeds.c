@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seed archives, through libarchive.  Whoever packed one may want to fill the disk,
+ * the memory or our time: everything is counted, also what is thrown away. */
+#include "runner/targets/discover.h"
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/targets/names.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+DEFINE_CLEANUP(struct archive *, archive_read_free)
+
+#define TEMP_NAME ".seed.new"
+
+enum { READ_BLOCK = 65536, MODE_SEED = 0644 /* the cells' users read it */ };
+
+struct unpack {
+	struct archive *a;
+	const char *path;
+	const struct seeds_to *to;
+	struct seeds_limits most;
+	char *data; /* most.file + 1 bytes, touched as far as the largest entry goes */
+	uint64_t entries, read;
+	struct seeds_result *sum;
+	bool full; /* a limit of the whole archive was met */
+};
+
+const struct seeds_limits seeds_limits_default = {
+    .entries = SEEDS_MAX_ENTRIES,
+    .files = SEEDS_MAX_FILES,
+    .file = SEEDS_MAX_FILE,
+    .bytes = SEEDS_MAX_BYTES,
+    .read = SEEDS_MAX_READ,
+};
+
+__attribute__((format(printf, 2, 3))) static void skip(struct unpack *u, const char *fmt, ...)
+{
+	char why[sizeof(u->sum->why)], shown[NAMES_PRINTABLE_MAX];
+	va_list ap;
+
+	if (u->sum->skipped++ > 0)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	snprintf(u->sum->why, sizeof(u->sum->why), "%.*s", (int)sizeof(u->sum->why) - 1,
+		 names_printable(slice_of(why), shown));
+}
+
+/* Like the names of entries, it may hold any bytes. */
+static const char *reason(const struct unpack *u)
+{
+	const char *text = archive_error_string(u->a);
+
+	return text ? text : "damaged";
+}
+
+__attribute__((format(printf, 3, 4))) static int damaged(const struct unpack *u, struct err *e,
+							 const char *fmt, ...)
+{
+	char why[NAMES_PRINTABLE_MAX], shown[NAMES_PRINTABLE_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	return err_set(e, EBADMSG, "%s: %.300s", u->path, names_printable(slice_of(why), shown));
+}
+
+/* Formats and filters by name: "all" would start programs for some. */
+static int begin(struct unpack *u, int fd, struct err *e)
+{
+	struct archive *a = u->a;
+	int r = ARCHIVE_OK;
+
+	r |= archive_read_support_format_zip(a);
+	r |= archive_read_support_format_tar(a);
+	r |= archive_read_support_filter_gzip(a);
+	r |= archive_read_support_filter_bzip2(a);
+	r |= archive_read_support_filter_compress(a);
+	r |= archive_read_support_filter_xz(a);
+	r |= archive_read_support_filter_lzma(a);
+	r |= archive_read_support_filter_zstd(a);
+	r |= archive_read_support_filter_lz4(a);
+	if (r != ARCHIVE_OK)
+		return err_set(e, ENOTSUP, "libarchive was built without a compression");
+	if (archive_read_open_fd(a, fd, READ_BLOCK) != ARCHIVE_OK)
+		return damaged(u, e, "not a zip or tar archive: %s", reason(u));
+	return 0;
+}
+
+static const char *entry_name(struct archive_entry *entry)
+{
+	const char *name = archive_entry_pathname(entry);
+
+	return name ? name : "?";
+}
+
+/* The entry's content into u->data; *ret_n over the limit: too large, the rest was
+ * read over.  Negative: the entry can't be read (ARCHIVE_FATAL: nor the rest). */
+static int read_entry(struct unpack *u, size_t *ret_n)
+{
+	size_t n = 0;
+	ssize_t got;
+
+	do {
+		size_t room = u->most.file + 1 - n;
+		/* Too large already: over and over into the same last block. */
+		char *to = room ? u->data + n : u->data;
+
+		got = archive_read_data(u->a, to, room ? room : u->most.file);
+		if (got < 0)
+			return (int)got;
+		u->read += (uint64_t)got;
+		if (room)
+			n += (size_t)got;
+		u->full = u->read > u->most.read;
+	} while (got > 0 && !u->full);
+	*ret_n = n;
+	return 0;
+}
+
+static int write_seed(const struct unpack *u, int dirfd, const char *hex, size_t n, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	int r = fs_open_file(dirfd, TEMP_NAME, O_WRONLY | O_CREAT | O_TRUNC, MODE_SEED, &fd, e);
+
+	if (r < 0)
+		return r;
+	if (fchmod(fd, MODE_SEED) < 0) /* whatever the umask said */
+		return err_sys(e, "set the mode of '%s'", TEMP_NAME);
+	if (sys_write_all(fd, u->data, n) < 0)
+		return err_sys(e, "write a seed of %zu bytes", n);
+	if (sys_renameat(dirfd, TEMP_NAME, hex) < 0)
+		return err_sys(e, "name the seed '%s'", hex);
+	return 0;
+}
+
+/* Under its content's name, whole or not at all.  A file of another size under that
+ * name is what a crash of the machine left: it is replaced. */
+static int store(struct unpack *u, int dirfd, size_t n, struct err *e)
+{
+	char hex[DIGEST_SHA1_HEX];
+	struct stat st;
+	int r = 0;
+
+	digest_sha1_hex((struct slice){u->data, n}, hex);
+	if (fstatat(dirfd, hex, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	    (uint64_t)st.st_size == n) {
+		u->sum->known++;
+		u->sum->known_bytes += n;
+	} else {
+		r = write_seed(u, dirfd, hex, n, e);
+	}
+	if (r < 0) {
+		(void)unlinkat(dirfd, TEMP_NAME, 0); /* allow: a full disk needs the room */
+		return r;
+	}
+	u->sum->files++;
+	u->sum->bytes += n;
+	return 0;
+}
+
+static bool has_room(struct unpack *u, size_t n)
+{
+	const struct seeds_result *s = u->sum;
+
+	u->full = s->files >= u->most.files || s->bytes + n > u->most.bytes;
+	return !u->full;
+}
+
+/* What was read, if it may stay. */
+static int keep(struct unpack *u, const char *name, int dirfd, size_t n, struct err *e)
+{
+	if (u->full)
+		skip(u, "more than %llu GiB uncompressed: the rest is left out",
+		     (unsigned long long)(u->most.read >> 30));
+	else if (dirfd < 0)
+		skip(u, "entry '%.100s': %s", name, u->to->not_placed);
+	else if (n > u->most.file)
+		skip(u, "entry '%.100s' has more than %zu bytes", name, u->most.file);
+	else if (n > 0 && !has_room(u, n))
+		skip(u, "more than %llu files or %llu GiB: the rest is left out",
+		     (unsigned long long)u->most.files, (unsigned long long)(u->most.bytes >> 30));
+	else if (n > 0)
+		return store(u, dirfd, n, e);
+	return 0;
+}
+
+static int take_entry(struct unpack *u, struct archive_entry *entry, struct err *e)
+{
+	int dirfd = u->to->dirfd;
+	size_t n = 0;
+	int r = 0;
+
+	/* A hard link is a regular file without content of its own. */
+	if (archive_entry_filetype(entry) != AE_IFREG)
+		return 0;
+	if (u->to->place)
+		r = u->to->place(u->to->arg, entry_name(entry), &dirfd, e);
+	if (r < 0)
+		return r;
+	r = read_entry(u, &n); /* also what nobody wants: it costs time, and that is counted */
+	if (r == ARCHIVE_FATAL)
+		return damaged(u, e, "entry '%.150s': %s", entry_name(entry), reason(u));
+	if (r < 0) {
+		skip(u, "entry '%.100s': %s", entry_name(entry), reason(u));
+		return 0;
+	}
+	return keep(u, entry_name(entry), dirfd, n, e);
+}
+
+static int take_all(struct unpack *u, struct err *e)
+{
+	while (!u->full) {
+		struct archive_entry *entry;
+		int r = archive_read_next_header(u->a, &entry);
+
+		if (r == ARCHIVE_EOF)
+			return 0;
+		if (r == ARCHIVE_FATAL)
+			return damaged(u, e, "after entry %llu: %s", (unsigned long long)u->entries,
+				       reason(u));
+		if (++u->entries > u->most.entries) {
+			skip(u, "more than %llu entries: the rest is left out",
+			     (unsigned long long)u->most.entries);
+			return 0;
+		}
+		if (r == ARCHIVE_FAILED || r == ARCHIVE_RETRY) {
+			skip(u, "entry %llu: %s", (unsigned long long)u->entries, reason(u));
+			continue;
+		}
+		r = take_entry(u, entry, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int open_archive(const char *archive, const struct rights *rights, int *ret_fd,
+			struct err *e)
+{
+	_autoclose_ int fd = rights_open_named(rights, archive, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(e, "open '%s'", archive);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, EINVAL, "'%s' is not a regular file", archive);
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+int discover_unpack(const char *archive, const struct seeds_to *to, struct seeds_result *ret,
+		    struct err *e)
+{
+	CLEANUP(archive_read_free_p) struct archive *a = archive_read_new();
+	_autofree_ char *data = NULL;
+	_autoclose_ int fd = -1;
+	struct unpack u = {.a = a,
+			   .path = archive,
+			   .to = to,
+			   .most = to->most ? *to->most : seeds_limits_default,
+			   .sum = ret};
+	int r;
+
+	*ret = (struct seeds_result){0};
+	u.data = data = sys_malloc(u.most.file + 1);
+	if (!a || !data)
+		return err_set(e, ENOMEM, "allocate to unpack '%s'", archive);
+	r = open_archive(archive, to->rights, &fd, e);
+	if (r == 0)
+		r = begin(&u, fd, e);
+	if (r == 0)
+		r = take_all(&u, e);
+	if (to->dirfd >= 0)
+		(void)unlinkat(to->dirfd, TEMP_NAME, 0); /* allow: of a call that was killed */
+	return r;
+}
+
+int discover_unpack_seeds(const char *archive, int dirfd, struct seeds_result *ret, struct err *e)
+{
+	return discover_unpack(archive, &(struct seeds_to){.dirfd = dirfd}, ret, e);
+}
