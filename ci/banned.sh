@@ -111,7 +111,7 @@ forbid 'a policy is pure: times are arguments' \
 	'^runner/policy/[^:]*:[0-9]*:(.*[^_.>[:alnum:]])?(time|clock_[a-z_]*|gettimeofday)[[:space:]]*\('
 
 forbid 'health is judged by values alone: times are arguments' \
-	'^runner/health/[^:]*:[0-9]*:(.*[^_.>[:alnum:]])?(time|clock_[a-z_]*|gettimeofday)[[:space:]]*\('
+	'^runner/status/health/[^:]*:[0-9]*:(.*[^_.>[:alnum:]])?(time|clock_[a-z_]*|gettimeofday)[[:space:]]*\('
 
 # Arrows: runner -> images -> cgroups -> base; only main.c knows command/.
 includes 'base/ knows nobody' base/ '(cgroups|images|cells|runner|tests)/'
@@ -123,12 +123,12 @@ includes 'an engine adapter knows base/ and its interface' runner/engine/ \
 includes 'the control room stands on base/' runner/control/ \
 	'(cgroups|images|cells)/|runner/([^c]|c[^o]|co[^n]|con[^t])'
 includes 'a policy knows nobody' runner/policy/ '(base|cgroups|images|cells)/|runner/([^p]|p[^o])'
-includes 'health knows base/ alone' runner/health/ '(cgroups|images|cells)/|runner/([^h]|h[^e])'
+includes 'health knows base/ alone' runner/status/health/ '(cgroups|images|cells)/|runner/([^h]|h[^e])'
 includes 'cells are the business of schedule/ and command/' \
-	'runner/(main|config/|control/|targets/|engine/|corpus/|crash/|publish/|trigger/|observe/|serve/|state/)' \
+	'runner/(main|config/|control/|targets/|engine/|corpus/|crash/|publish/|trigger/|status/|serve/|state/)' \
 	'(cgroups|images|cells)/'
 includes 'only main.c knows command/' \
-	'runner/(config|control|targets|engine|schedule|corpus|crash|publish|trigger|observe|serve|state)/' 'runner/command/'
+	'runner/(config|control|targets|engine|schedule|corpus|crash|publish|trigger|status|serve|state)/' 'runner/command/'
 
 only libcgroup 'libcgroup\.h|libcgroup/.*' 'cgroups/group\.c'
 only libseccomp 'seccomp\.h' 'images/seccomp\.c'

@@ -7,7 +7,6 @@
 #include "runner/config/config.h"
 #include "runner/corpus/workdir.h"
 #include "runner/dictionary/words.h"
-#include "runner/observe/row.h"
 #include "runner/policy/fleet.h"
 #include "runner/schedule/disk.h"
 #include "runner/schedule/merge.h"
@@ -20,6 +19,7 @@
 #include "runner/state/joblog.h"
 #include "runner/state/series.h"
 #include "runner/state/state.h"
+#include "runner/status/row.h"
 #include "runner/targets/discover.h"
 
 /* One target's fuzz job in a run: cells one after the other until a reason to

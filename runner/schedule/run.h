@@ -4,10 +4,10 @@
 
 #include "base/loop.h"
 #include "cells/cell.h"
-#include "runner/observe/row.h"
 #include "runner/schedule/books.h"
 #include "runner/schedule/plan.h"
 #include "runner/state/state.h"
+#include "runner/status/row.h"
 
 /* One pass over the planned targets: at most workers cells at once, each target
  * until a reason to end it, all until the run's deadline.

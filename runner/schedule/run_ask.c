@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What people ask of a run over its control socket. */
-#include "runner/observe/status.h"
 #include "runner/schedule/run_internal.h"
+#include "runner/status/status.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
-#include "runner/health/health.h"
 #include "runner/serve/serve_model.h"
-#include "runner/survey/survey.h"
+#include "runner/status/health/health.h"
+#include "runner/status/survey/survey.h"
 
 #include <errno.h>
 #include <string.h>

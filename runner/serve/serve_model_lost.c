@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "runner/serve/serve_model.h"
 #include "runner/state/series.h"
-#include "runner/survey/survey.h"
+#include "runner/status/survey/survey.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/scan.h"
 #include "base/utf8.h"
 #include "runner/command/command.h"
-#include "runner/observe/color.h"
+#include "runner/status/color.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "base/sys.h"
 #include "runner/command/escape.h"
 #include "runner/state/history.h"
-#include "runner/survey/survey.h"
+#include "runner/status/survey/survey.h"
 #include "runner/trigger/holder.h"
 
 #include <errno.h>

@@ -7,9 +7,9 @@
 #include "base/units.h"
 #include "runner/command/control/control.h"
 #include "runner/command/escape.h"
-#include "runner/observe/color.h"
-#include "runner/observe/status.h"
-#include "runner/observe/table.h"
+#include "runner/status/color.h"
+#include "runner/status/status.h"
+#include "runner/status/table.h"
 
 #include <errno.h>
 #include <stdio.h>

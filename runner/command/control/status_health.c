@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "runner/command/control/status.h"
 #include "runner/command/escape.h"
-#include "runner/health/health.h"
+#include "runner/status/health/health.h"
 
 static int add_finding(const char *name, const struct health_finding *f, bool advise,
 		       struct buf *out, struct err *e)

@@ -7,7 +7,7 @@
 #include "base/term.h"
 #include "runner/command/control/status.h"
 #include "runner/command/escape.h"
-#include "runner/observe/table.h"
+#include "runner/status/table.h"
 
 #include <errno.h>
 #include <signal.h>

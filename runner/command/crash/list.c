@@ -5,7 +5,7 @@
 #include "runner/command/common/answer.h"
 #include "runner/command/crash/crash.h"
 #include "runner/command/crash/json.h"
-#include "runner/observe/color.h"
+#include "runner/status/color.h"
 
 #include <errno.h>
 #include <fnmatch.h>

@@ -8,7 +8,7 @@
 #include "runner/command/escape.h"
 #include "runner/command/tell.h"
 #include "runner/control/client.h"
-#include "runner/survey/survey.h"
+#include "runner/status/survey/survey.h"
 #include "runner/targets/build/build.h"
 
 #include <errno.h>

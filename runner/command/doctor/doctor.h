@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "runner/command/common/session.h"
-#include "runner/health/health.h"
+#include "runner/status/health/health.h"
 
 /* Between the parts of `fuzzcell doctor`. */
 

@@ -2,7 +2,7 @@
 #include "base/json.h"
 #include "runner/command/doctor/doctor.h"
 #include "runner/command/escape.h"
-#include "runner/observe/color.h"
+#include "runner/status/color.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/command/report/report.h"
-#include "runner/health/health.h"
 #include "runner/state/history.h"
 #include "runner/state/series.h"
+#include "runner/status/health/health.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
  * "findings": [...]}.  Targets have their statistics, and "cov_before" and "run_before": what they
  * had reached in the run before (null: there is none).  Crashes: "signature", "what", "state" (in
  * that run), "state_now", "count", "targets", "security", "issue_url" ("": none).  Findings:
- * runner/health/health.h.
+ * runner/status/health/health.h.
  *
  * Of a run that has no summary.json (it lives, or was killed) there is what its series say; its
  * "status" is "lost" when that is known, else "unfinished".

@@ -7,8 +7,8 @@
 #include "base/sys.h"
 #include "runner/command/command.h"
 #include "runner/command/publisher.h"
-#include "runner/observe/summary.h"
 #include "runner/state/fuzzed.h"
+#include "runner/status/summary.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #include "runner/command/command.h"
 #include "runner/config/config.h"
 #include "runner/crash/ledger/ledger.h"
-#include "runner/observe/row.h"
 #include "runner/state/state.h"
+#include "runner/status/row.h"
 #include "runner/targets/discover.h"
 
 /* When a run is over: which targets it really fuzzed is noted, and the world is told of

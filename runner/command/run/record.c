@@ -7,9 +7,9 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/sys.h"
-#include "runner/observe/summary.h"
 #include "runner/schedule/task.h"
 #include "runner/state/history.h"
+#include "runner/status/summary.h"
 
 #define DAY_US	    (86400 * USEC_PER_SEC)
 #define WAIT_US	    (30 * USEC_PER_SEC)

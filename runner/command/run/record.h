@@ -3,8 +3,8 @@
 #define RUNNER_COMMAND_RUN_RECORD_H
 
 #include "base/loop.h"
-#include "runner/observe/row.h"
 #include "runner/state/state.h"
+#include "runner/status/row.h"
 
 /* What is left of a run on disk: summary.json, the targets' .stats, and the histories. */
 

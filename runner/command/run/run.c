@@ -16,13 +16,13 @@
 #include "runner/command/publisher.h"
 #include "runner/command/run/after.h"
 #include "runner/command/run/record.h"
-#include "runner/observe/color.h"
-#include "runner/observe/summary.h"
-#include "runner/observe/table.h"
 #include "runner/publish/token.h"
 #include "runner/publish/token_env.h"
 #include "runner/schedule/reason.h"
 #include "runner/schedule/symbolizer.h"
+#include "runner/status/color.h"
+#include "runner/status/summary.h"
+#include "runner/status/table.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "runner/command/run/record.h"
 #include "runner/state/history.h"
-#include "tests/unit/observe/rows.h"
 #include "tests/unit/state/stats.h"
+#include "tests/unit/status/rows.h"
 
 static struct target_row rows[ROWS];
 

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_STATUS_HEALTH_HEALTH_H
+#define RUNNER_STATUS_HEALTH_HEALTH_H
+
+#include "base/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is wrong with a target, or with the service, and what to do about it.  Pure: facts in,
+ * findings out; no clock, no files.  docs/health.md has each code with its condition, and a test
+ * compares the two.
+ *
+ * A target's facts are the JSON object that runner/status/summary.h makes of it: what a living
+ * run answers, what <target>.stats has, and a line of stats/targets/<target>.jsonl are read
+ * alike.  Nothing in it is trusted: a value that is missing or of another type is not known, and
+ * of what is not known nothing is said. */
+
+enum health_severity {
+	HEALTH_OK,	/* nothing to do */
+	HEALTH_NOTE,	/* it could be better */
+	HEALTH_WARNING, /* much of the work is lost */
+	HEALTH_ERROR,	/* it does not work */
+	HEALTH_SEVERITY_,
+};
+const char *health_severity_name(enum health_severity s); /* "ok", "note", ... */
+
+enum health_code {
+	/* of targets */
+	HEALTH_NO_BINARY,
+	HEALTH_NOT_FOUND,
+	HEALTH_STARTUP_CRASH,
+	HEALTH_NOT_FUZZED,
+	HEALTH_NOT_INSTRUMENTED,
+	HEALTH_IDLE,
+	HEALTH_SILENT,
+	HEALTH_FORGED_STATISTICS,
+	HEALTH_COVERAGE_DROPPED,
+	HEALTH_CRASHES_DOMINATE,
+	HEALTH_LEAKS_DOMINATE,
+	HEALTH_TIMEOUTS_DOMINATE,
+	HEALTH_OOM_DOMINATE,
+	HEALTH_SYSCALLS_REFUSED,
+	HEALTH_FORKS_REFUSED,
+	HEALTH_DISK_LIMIT,
+	HEALTH_GIVEN_UP,
+	HEALTH_FEW_EDGES,
+	HEALTH_UNTRIAGED,
+	HEALTH_SLOW,
+	HEALTH_STARVED,
+	HEALTH_NO_TURN,
+	HEALTH_MEMORY_NEAR_LIMIT,
+	HEALTH_WEAK_SEEDS,
+	HEALTH_MAGIC_BYTES,
+	HEALTH_CHECKSUM_GATE,
+	HEALTH_STRUCTURE,
+	HEALTH_TOO_BROAD,
+	HEALTH_COVERED,
+	HEALTH_NOT_GROWING,
+	HEALTH_DICTIONARY_UNUSED,
+	HEALTH_NO_SEEDS,
+	HEALTH_OUTPUT_LOST,
+	/* of the service */
+	HEALTH_OUTBOX_STUCK,
+	HEALTH_DISK_LOW,
+	HEALTH_RUN_LOST,
+	HEALTH_TRIGGER_FAILING,
+	HEALTH_DAMAGED,
+	HEALTH_NAME_UNKNOWN,
+	HEALTH_CODE_,
+};
+const char *health_code_name(enum health_code c); /* "startup-crash", ... */
+
+enum { HEALTH_REASON_MAX = 400, HEALTH_FINDINGS_MAX = 32 };
+
+struct health_finding {
+	enum health_code code;
+	enum health_severity severity;
+	char reason[HEALTH_REASON_MAX]; /* with the figures; one printable line */
+	const char *advice;		/* what to do; static */
+};
+
+/* The worst first. */
+struct health {
+	struct health_finding v[HEALTH_FINDINGS_MAX];
+	size_t n;
+	bool known; /* there was something to judge: a target was fuzzed, or could not be */
+};
+/* Of the worst finding; HEALTH_OK without any. */
+enum health_severity health_severity(const struct health *h);
+
+/* --- a target -------------------------------------------------------------- */
+
+enum health_known { HEALTH_UNKNOWN, HEALTH_YES, HEALTH_NO };
+
+/* All may be zero: not known. */
+struct health_target {
+	const json_t *stats;	/* borrowed: the newest; NULL: no run had it */
+	uint64_t now;		/* Unix seconds */
+	uint64_t fuzzed, first; /* when it was last really fuzzed, when a run first had it */
+	uint64_t grown;		/* when a run last reached more, Unix seconds */
+	bool waited;		/* the last run that had it was over before its turn came */
+	uint64_t silent_s;	/* so long without fuzzing is too long */
+	enum health_known found, built; /* by discovery, when that was asked */
+	const char *damaged;		/* what is wrong with its history; NULL: nothing */
+};
+void health_judge(const struct health_target *t, struct health *ret);
+
+/* --- the service ----------------------------------------------------------- */
+
+struct health_service {
+	uint64_t now; /* Unix seconds */
+	struct {
+		uint64_t waiting, refused;
+		uint64_t oldest;	 /* when what waits the longest was queued */
+		uint64_t late_s;	 /* so long is too long; 0: a day */
+		const char *place, *why; /* of that one; NULL: not known */
+	} outbox;
+	struct {
+		bool known;
+		uint64_t free, reserve; /* bytes */
+	} disk;
+	const char *lost_run; /* the last run, when it did not come to its end; or NULL */
+	bool lost_left;	      /* what it left is not saved yet */
+	struct {
+		uint64_t fetch_failures, fetch_since, run_failures;
+		const char *why; /* or NULL */
+	} trigger;
+	struct {
+		enum health_severity is; /* HEALTH_OK: all can be read */
+		const char *why;	 /* of the worst */
+	} unreadable;
+	const char *damaged; /* the first damaged file that was set aside; NULL: none */
+	uint64_t damaged_n;
+	const char
+	    *unknown; /* the first name in the configuration that no target has; NULL: none */
+	uint64_t unknown_n;
+};
+void health_judge_service(const struct health_service *s, struct health *ret);
+
+/* --- as JSON --------------------------------------------------------------- */
+
+/* {"target": target or null, "code": "slow", "severity": "warning", "reason": "...",
+ * "advice": "..."} */
+MUST_CHECK int health_finding_json(const struct health_finding *f, const char *target, json_t **ret,
+				   struct err *e);
+/* {"severity": "warning", "known": true, "findings": [...]} */
+MUST_CHECK int health_json(const struct health *h, const char *target, json_t **ret, struct err *e);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/status/survey/survey.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/state/fuzzed.h"
+#include "runner/state/history.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+	STATS_MAX = 4 << 20,
+	RUNS_MAX = 50, /* whose logs are looked through for a target without a history */
+};
+
+/* --- a target's newest object ---------------------------------------------------- */
+
+/* The newest line; *ret_damaged: what is wrong with the history (it cannot be read, or has lines
+ * and none that can be), or NULL; free() it. */
+static json_t *newest_line(const struct state *s, const char *target, char **ret_damaged)
+{
+	_autofree_ char *name = NULL;
+	_autojson_ json_t *lines = NULL;
+	uint64_t damaged;
+	struct err e;
+
+	*ret_damaged = NULL;
+	if (history_target_name(target, &name, &e) < 0)
+		return NULL;
+	if (history_last(s, name, 1, &lines, &damaged, &e) < 0)
+		*ret_damaged = sys_strdup(e.msg);
+	else if (damaged > 0 && json_array_size(lines) == 0)
+		*ret_damaged = sys_asprintf("stats/%s: none of its lines can be read", name);
+	return json_incref(json_array_get(lines, 0));
+}
+
+/* Of versions that kept no history of targets, but noted a turn. */
+static json_t *from_logs(const struct state *s, const json_t *runs, const char *target)
+{
+	for (size_t i = json_array_size(runs); i-- > 0;) {
+		const char *run =
+		    json_string_value(json_object_get(json_array_get(runs, i), "run"));
+		json_t *j = NULL;
+		char path[600];
+		struct err e;
+
+		if (!run || strchr(run, '/') || run[0] == '.')
+			continue;
+		if (snprintf(path, sizeof(path), "logs/%s/%s.stats", run, target) <
+			(int)sizeof(path) &&
+		    json_load(s->dirfd, path, STATS_MAX, &j, &e) == 0)
+			return j;
+	}
+	return NULL;
+}
+
+/* The newest object that runs left of a target: a line of its history, or, of versions before it,
+ * its .stats in logs/.  NULL: there is none. */
+static json_t *newest_stats(const struct state *s, const struct fuzzed_times *t, char **ret_damaged)
+{
+	_autojson_ json_t *runs = NULL;
+	json_t *line = newest_line(s, t->target, ret_damaged);
+	uint64_t damaged;
+	struct err e;
+
+	if (line || t->turn == 0 ||
+	    history_last(s, "run_history.jsonl", RUNS_MAX, &runs, &damaged, &e) < 0)
+		return line;
+	return from_logs(s, runs, t->target);
+}
+
+void survey_untriaged(const struct state *s, const char *target, json_t *stats)
+{
+	json_int_t n = (json_int_t)state_waiting(s, target);
+	json_int_t undecided = json_integer_value(json_object_get(stats, "timeouts_undecided"));
+
+	if (undecided > 0) /* these wait for a calmer machine */
+		n = n > undecided ? n - undecided : 0;
+	(void)json_object_set_new(stats, "untriaged", json_integer(n)); /* else as it was */
+}
+
+/* --- all of them -------------------------------------------------------------------- */
+
+struct reading {
+	const struct state *state;
+	const struct survey_opts *opts;
+	struct survey *survey;
+};
+
+int survey_add(struct survey *s, const struct survey_opts *o, const char *name,
+	       struct survey_target **ret, struct err *e)
+{
+	struct survey_target *v = sys_realloc(s->v, (s->n + 1) * sizeof(*v));
+
+	if (!v)
+		return err_sys(e, "survey targets");
+	s->v = v;
+	v[s->n] = (struct survey_target){.name = sys_strdup(name),
+					 .facts = {.now = o->now, .silent_s = o->silent_s}};
+	if (!v[s->n].name)
+		return err_sys(e, "survey targets");
+	*ret = &v[s->n++];
+	return 0;
+}
+
+static int add_known(void *arg, const struct fuzzed_times *t, struct err *e)
+{
+	struct reading *a = arg;
+	struct survey_target *to = NULL;
+	int r = survey_add(a->survey, a->opts, t->target, &to, e);
+
+	if (r < 0 || !to)
+		return r;
+	to->facts.fuzzed = t->fuzzed;
+	to->facts.first = t->first;
+	to->facts.grown = t->grown;
+	to->facts.waited = t->turn < t->seen;
+	to->seen = t->seen;
+	to->stats = newest_stats(a->state, t, &to->damaged);
+	if (!to->stats && state_waiting(a->state, t->target) > 0)
+		to->stats = json_object(); /* for what waits: survey_untriaged() */
+	survey_untriaged(a->state, t->target, to->stats);
+	to->facts.stats = to->stats;
+	to->facts.damaged = to->damaged;
+	return 0;
+}
+
+/* What has a history, but of which last_fuzzed.json knows nothing: it may have been damaged. */
+static int add_file(struct reading *a, int dirfd, const char *file, struct err *e)
+{
+	size_t n = strlen(file), end = strlen(".jsonl");
+	struct fuzzed_times t = {0};
+	char name[NAME_MAX + 1];
+	struct stat st;
+
+	if (file[0] == '.' || n <= end || strcmp(file + n - end, ".jsonl") != 0 ||
+	    fstatat(dirfd, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	snprintf(name, sizeof(name), "%.*s", (int)(n - end), file);
+	if (survey_find(a->survey, name))
+		return 0;
+	t.target = name;
+	t.seen = t.turn = (uint64_t)st.st_mtim.tv_sec;
+	return add_known(a, &t, e);
+}
+
+static int add_files(struct reading *a, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(a->state->dirfd, "stats/targets");
+	const struct dirent *ent;
+	int r = 0;
+
+	while (r == 0 && d && (ent = sys_readdir(d)))
+		r = add_file(a, dirfd(d), ent->d_name, e);
+	return r;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct survey_target *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+int survey_read(const struct state *s, const struct survey_opts *o, struct survey *ret,
+		struct err *e)
+{
+	struct survey all = {0};
+	struct reading a = {s, o, &all};
+	int r = fuzzed_each(s, add_known, &a, e);
+
+	if (r == 0)
+		r = add_files(&a, e);
+	if (r < 0) {
+		survey_done(&all);
+		return r;
+	}
+	if (all.n > 1)
+		qsort(all.v, all.n, sizeof(*all.v), by_name);
+	*ret = all;
+	survey_service(s, o, ret);
+	return 0;
+}
+
+void survey_done(struct survey *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		free(s->v[i].name);
+		free(s->v[i].damaged);
+		json_decref(s->v[i].stats);
+	}
+	free(s->v);
+	*s = (struct survey){0};
+}
+
+struct survey_target *survey_find(struct survey *s, const char *name)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (strcmp(s->v[i].name, name) == 0)
+			return &s->v[i];
+	return NULL;
+}
