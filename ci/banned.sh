@@ -124,11 +124,11 @@ includes 'the control room stands on base/' runner/control/ \
 	'(cgroups|images|cells)/|runner/([^c]|c[^o]|co[^n]|con[^t])'
 includes 'a policy knows nobody' runner/policy/ '(base|cgroups|images|cells)/|runner/([^p]|p[^o])'
 includes 'health knows base/ alone' runner/status/health/ '(cgroups|images|cells)/|runner/([^h]|h[^e])'
-includes 'cells are the business of schedule/ and command/' \
+includes 'cells are the business of run/ and command/' \
 	'runner/(main|config/|control/|targets/|engine/|corpus/|crash/|publish/|trigger/|status/|serve/|state/)' \
 	'(cgroups|images|cells)/'
 includes 'only main.c knows command/' \
-	'runner/(config|control|targets|engine|schedule|corpus|crash|publish|trigger|status|serve|state)/' 'runner/command/'
+	'runner/(config|control|targets|engine|run|corpus|crash|publish|trigger|status|serve|state)/' 'runner/command/'
 
 only libcgroup 'libcgroup\.h|libcgroup/.*' 'cgroups/group\.c'
 only libseccomp 'seccomp\.h' 'images/seccomp\.c'

@@ -3,7 +3,7 @@
 #define RUNNER_EXIT_CODE_H
 
 /* The exit statuses of the program. docs/fuzzcell.1 describes them for each command;
- * runner/schedule/reason.h chooses a run's. */
+ * runner/run/job/reason.h chooses a run's. */
 enum exit_code {
 	EXIT_DONE = 0,
 	EXIT_CRASHES = 1,    /* run --fail-on-crash, regress: there were failures */

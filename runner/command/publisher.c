@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "base/task.h"
 #include "runner/command/escape.h"
-#include "runner/schedule/task.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/sys.h"
+#include "base/task.h"
 #include "base/units.h"
-#include "runner/schedule/task.h"
 #include "runner/trigger/checkout.h"
 
 #include <signal.h>

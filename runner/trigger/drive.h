@@ -30,7 +30,7 @@ struct drive_opts {
 	bool dry;     /* say what would be done; nothing is written */
 	void *arg;
 	/* Starts the run of a commit with so many workers (0: its configuration's), and what
-	 * it reads about their number later (runner/schedule/control.h; the caller's to
+	 * it reads about their number later (runner/run/control.h; the caller's to
 	 * close), as the leader of its own process group, not to die with us. */
 	int (*start)(void *arg, size_t repo, const char *commit, uint32_t workers, int workers_fd,
 		     pid_t *ret_pid, struct err *e);

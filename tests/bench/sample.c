@@ -10,9 +10,9 @@
  * Status 1 when it costs more than the aim.  A signal ends it, with all cleaned up; after
  * a SIGKILL the keeper ends the cells, and the next start removes the rest. */
 #include "base/clock.h"
-#include "runner/schedule/attempt.h"
-#include "runner/schedule/job.h"
-#include "runner/schedule/pressure.h"
+#include "runner/run/job/attempt.h"
+#include "runner/run/job/job.h"
+#include "runner/run/pressure.h"
 #include "tests/bench/host.h"
 
 #include <errno.h>

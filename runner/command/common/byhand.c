@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "runner/command/common/shell.h"
-#include "runner/schedule/setup.h"
+#include "runner/run/job/setup.h"
 
 #include <sys/resource.h>
 

@@ -3,7 +3,7 @@
 #define RUNNER_COMMAND_COMMON_BYHAND_H
 
 #include "base/buf.h"
-#include "runner/schedule/plan.h"
+#include "runner/run/plan.h"
 
 /* The command that runs one input of a target as a cell would, for a person's shell
  * (runner/command/common/shell.h): the same flags and environment, host paths, names from a

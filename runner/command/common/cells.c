@@ -5,7 +5,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/corpus/store.h"
-#include "runner/schedule/symbolizer.h"
+#include "runner/run/triage/symbolizer.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 #define RUNNER_COMMAND_COMMON_CELLS_H
 
 #include "runner/command/common/session.h"
-#include "runner/schedule/trial.h"
+#include "runner/run/triage/trial.h"
 
 #include <limits.h>
 

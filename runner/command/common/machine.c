@@ -6,7 +6,7 @@
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/build/builder.h"
-#include "runner/schedule/disk.h"
+#include "runner/run/disk.h"
 
 #include <dirent.h>
 #include <errno.h>

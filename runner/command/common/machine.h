@@ -6,7 +6,7 @@
 #include "base/loop.h"
 #include "cells/cell.h"
 #include "runner/command/command.h"
-#include "runner/schedule/plan.h"
+#include "runner/run/plan.h"
 
 /* What a run needs of the machine, opened together.  The functions print and
  * return an exit status. */

@@ -4,7 +4,7 @@
 
 #include "runner/command/command.h"
 #include "runner/command/common/machine.h"
-#include "runner/schedule/plan.h"
+#include "runner/run/plan.h"
 #include "runner/state/state.h"
 
 /* What commands that run targets, or read the state, begin with.  Starts as {0};

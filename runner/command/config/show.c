@@ -5,8 +5,8 @@
 #include "base/scan.h"
 #include "base/sys.h"
 #include "runner/command/escape.h"
-#include "runner/schedule/plan.h"
-#include "runner/schedule/setup.h"
+#include "runner/run/job/setup.h"
+#include "runner/run/plan.h"
 #include "runner/targets/names.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "runner/command/common/pace.h"
 #include "runner/command/common/session.h"
 #include "runner/command/corpus/corpus.h"
-#include "runner/schedule/merge_all.h"
+#include "runner/run/merge/all.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "runner/command/common/pace.h"
 #include "runner/command/crash/crash.h"
 #include "runner/crash/ledger/input.h"
-#include "runner/schedule/triage.h"
+#include "runner/run/triage/triage.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What waits in triage/<target>/ becomes crashes, without fuzzing. */
-#include "runner/schedule/triage.h"
+#include "runner/run/triage/triage.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"

@@ -4,7 +4,7 @@
 
 #include "runner/corpus/store.h"
 #include "runner/crash/ledger/ledger.h"
-#include "runner/schedule/plan.h"
+#include "runner/run/plan.h"
 #include "runner/state/state.h"
 
 /* What `fuzzcell regress` runs of a target: all that is known of it. */

@@ -5,13 +5,13 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/sys.h"
+#include "base/task.h"
 #include "base/units.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/cells.h"
 #include "runner/command/common/pace.h"
 #include "runner/command/crash/crash.h"
 #include "runner/command/regress/result.h"
-#include "runner/schedule/task.h"
 
 #include <stdio.h>
 #include <string.h>

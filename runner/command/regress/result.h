@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "runner/command/regress/inputs.h"
-#include "runner/schedule/replay.h"
+#include "runner/run/triage/replay.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/sys.h"
-#include "runner/schedule/task.h"
+#include "base/task.h"
 #include "runner/state/history.h"
 #include "runner/status/summary.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/schedule/run.h"
+#include "runner/run/run.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -18,8 +18,8 @@
 #include "runner/command/run/record.h"
 #include "runner/publish/token.h"
 #include "runner/publish/token_env.h"
-#include "runner/schedule/reason.h"
-#include "runner/schedule/symbolizer.h"
+#include "runner/run/job/reason.h"
+#include "runner/run/triage/symbolizer.h"
 #include "runner/status/color.h"
 #include "runner/status/summary.h"
 #include "runner/status/table.h"

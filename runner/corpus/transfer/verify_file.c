@@ -93,7 +93,7 @@ static int look_into(struct verifying *w, struct verify_at at, unsigned rule, st
 }
 
 /* What the finding cell printed waits beside its artifact; one that a kill left without it
- * goes with the next triage (schedule/kept.h). */
+ * goes with the next triage (run/triage/kept.h). */
 static bool is_report(const char *name, unsigned rule, const struct stat *st)
 {
 	return (rule & RULE_ARTIFACT) && S_ISREG(st->st_mode) && strncmp(name, ".report-", 8) == 0;

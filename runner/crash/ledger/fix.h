@@ -11,7 +11,7 @@
  * A target without a reproducer (from an older ledger) runs that of another target, until it
  * fails once more and has its own.
  *
- * runner/schedule/triage.h has the rule that uses these inputs. */
+ * runner/run/triage/triage.h has the rule that uses these inputs. */
 struct ledger_asked {
 	const struct known_crash *input; /* the entry with the inputs and the rate */
 	const struct known_crash *count; /* the target's own entry, which counts the passes */

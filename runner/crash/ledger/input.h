@@ -10,7 +10,7 @@
  * The ledger's paths may be anybody's: only a regular file below the state directory is
  * taken, reached by names alone: no "..", no symlink on the way.  Its size is compared when
  * it was noted, its SHA-1 when that was.  All read the whole file: they block, so a living
- * run calls them in a child process (schedule/task.h); nothing else of the ledger is used
+ * run calls them in a child process (base/task.h); nothing else of the ledger is used
  * than *c. */
 enum ledger_input { LEDGER_INPUT, LEDGER_MINIMIZED, LEDGER_INPUT_ };
 #define LEDGER_INPUT_MAX (UINT64_C(64) << 20) /* bytes: as the vault's */

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What people ask of a run over its control socket. */
+#include "runner/run/internal.h"
+#include "runner/status/status.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int find(const struct run *r, const char *name, struct job **ret, struct err *e)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (strcmp(r->jobs[i].target->name, name) == 0) {
+			*ret = &r->jobs[i];
+			return 0;
+		}
+	return err_set(e, ENOENT, "this run has no target '%s'", name);
+}
+
+/* So that it is in the log who did not just end by itself. */
+static void tell(struct run *r, const struct job *j, const char *what)
+{
+	r->o.event(r->o.arg, run_look_at(r, j->index), j->index, what);
+}
+
+_Static_assert((int)CONTROL_CELLS_MAX == (int)CONTROL_WORKERS_MAX, "one limit for both ways");
+
+/* ret_note: what was wanted is so already; else it stays. */
+static int start(struct run *r, struct job *j, const char **ret_note, struct err *e)
+{
+	if (r->dispatch.closed)
+		return err_set(e, ESHUTDOWN, "the run is coming to its end");
+	if (dispatch_has_turn(j))
+		*ret_note = "it has its turn already";
+	else
+		tell(r, j, "started by a user");
+	dispatch_start(&r->dispatch, j);
+	return 0;
+}
+
+static void stop(struct run *r, struct job *j, bool now)
+{
+	tell(r, j, "stopped by a user");
+	dispatch_stop(&r->dispatch, j, now);
+}
+
+static int skip(struct run *r, struct job *j, const char **ret_note, struct err *e)
+{
+	bool turn = dispatch_has_turn(j);
+	int rc = dispatch_skip(&r->dispatch, j, e);
+
+	if (rc < 0)
+		return rc;
+	if (turn)
+		tell(r, j, "skipped by a user");
+	else
+		*ret_note = "it had no turn; others come first";
+	dispatch_next(&r->dispatch);
+	return 0;
+}
+
+static int answer_state(struct run *r, const struct job *j, const char *note, json_t **ret,
+			struct err *e)
+{
+	json_t *o = json_pack("{s:s, s:s*}", "state",
+			      run_look_at(r, j->index)->rows[j->index].state, "note", note);
+
+	if (!o)
+		return err_set(e, ENOMEM, "build JSON");
+	*ret = o;
+	return 0;
+}
+
+static int show(struct run *r, const struct job *j, json_t **ret, struct err *e)
+{
+	json_t *o = NULL;
+	int rc = status_target_json(&run_look_at(r, j->index)->rows[j->index], &o, e);
+
+	if (rc < 0)
+		return rc;
+	*ret = json_pack("{s:o}", "target", o);
+	return *ret ? 0 : err_set(e, ENOMEM, "build JSON");
+}
+
+static int of_target(struct run *r, const struct control_request *q, json_t **ret, struct err *e)
+{
+	const char *note = NULL;
+	struct job *j = NULL;
+	int rc = find(r, q->target, &j, e);
+
+	if (rc < 0)
+		return rc;
+	if (q->cmd == CONTROL_TARGET)
+		return show(r, j, ret, e);
+	if (q->cmd == CONTROL_START)
+		rc = start(r, j, &note, e);
+	else if (q->cmd == CONTROL_STOP)
+		stop(r, j, q->now);
+	else
+		rc = skip(r, j, &note, e);
+	return rc < 0 ? rc : answer_state(r, j, note, ret, e);
+}
+
+int run_ask(void *arg, const struct control_request *q, json_t **ret, struct err *e)
+{
+	struct run *r = arg;
+
+	switch (q->cmd) {
+	case CONTROL_STATUS:
+		return status_json(run_look(r), ret, e);
+	case CONTROL_TARGET:
+	case CONTROL_STOP:
+	case CONTROL_START:
+	case CONTROL_SKIP:
+		return of_target(r, q, ret, e);
+	case CONTROL_WORKERS:
+		run_set_workers(r, q->workers);
+		*ret = json_pack("{s:i}", "workers", (int)r->o.workers);
+		return 0;
+	case CONTROL_END:
+		run_end(r, q->now);
+		return 0;
+	case CONTROL_CMD_:
+		break;
+	}
+	return err_set(e, EINVAL, "unknown command");
+}

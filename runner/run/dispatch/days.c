@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Continuous: what each day brings, new builds, and corpora and crashes tidied up. */
+#include "base/clock.h"
+#include "runner/run/dispatch/internal.h"
+
+#define DAY_US	(86400 * USEC_PER_SEC)
+#define LOOK_US (10 * USEC_PER_SEC)
+
+static bool is_due(const struct dispatch *d, const struct job *j, uint64_t now)
+{
+	return now - (j->tidied_at_us ? j->tidied_at_us : d->began_us) >= DAY_US;
+}
+
+void dispatch_tidy(struct dispatch *d, uint64_t now, bool idle)
+{
+	if (d->room_for && !idle)
+		return; /* somebody waits until memory is free */
+	for (size_t i = 0; i < d->n && d->busy < dispatch_workers(d); i++) {
+		struct job *j = &d->jobs[i];
+
+		if (!job_untidy(j) || !dispatch_fits(d, j) ||
+		    !(is_due(d, j, now) || (idle && j->fleet->resting)))
+			continue;
+		dispatch_take(d, j);
+		j->fleet->phase = FLEET_BUSY;
+		job_tidy(j);
+	}
+}
+
+void dispatch_revive(struct dispatch *d, struct job *j)
+{
+	job_revive(j);
+	fleet_wake(&d->fleet, j->fleet);
+}
+
+/* It fuzzes the old one; with the new one it comes first. */
+static void change_build(struct job *j)
+{
+	j->fleet->phase = FLEET_BUSY;
+	j->fleet->last_us = 0;
+	job_pause(j, false);
+}
+
+/* One that is still being written may fail to start; the next look sees that it has changed
+ * again. */
+static void look_for_builds(struct dispatch *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		struct job *j = &d->jobs[i];
+		bool runs = j->phase == PHASE_RUNNING && j->fleet->phase == FLEET_RUNS;
+
+		if ((j->phase != PHASE_QUEUED && j->phase != PHASE_DONE && !runs) || j->off ||
+		    job_wraps_up(j) || !job_other_binary(j))
+			continue;
+		if (j->phase == PHASE_DONE)
+			job_revive(j);
+		fleet_wake(&d->fleet, j->fleet);
+		if (runs)
+			change_build(j);
+	}
+}
+
+/* An uncontended target keeps its cell.  After a day its finds are saved and its corpus is
+ * merged. */
+static void end_long_cells(struct dispatch *d, uint64_t now)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		struct job *j = &d->jobs[i];
+
+		if (j->phase != PHASE_RUNNING || j->fleet->phase != FLEET_RUNS ||
+		    now - j->began_us < DAY_US)
+			continue;
+		j->fleet->phase = FLEET_BUSY;
+		job_pause(j, false);
+	}
+}
+
+/* Or what may have been the machine's fault. */
+static bool is_limit(enum reason r)
+{
+	return r == REASON_CRASHED || r == REASON_CRASH_LOOP || r == REASON_OOM_KILLED ||
+	       r == REASON_PIDS_LIMIT || r == REASON_DISK_LIMIT || r == REASON_STARTUP_FAILED;
+}
+
+/* What a run allows, each day of this one has. */
+static void begin_day(struct dispatch *d)
+{
+	fleet_new_day(&d->fleet);
+	for (size_t i = 0; i < d->n; i++) {
+		struct job *j = &d->jobs[i];
+
+		j->triage_us = 0;
+		job_find_unshrunk(j);
+		j->forgiven = j->failures_total;
+		j->disk.saved = (struct fs_usage){0};
+		j->disk.kept = (struct workdir_kept){0};
+		if (j->phase == PHASE_DONE && !j->off && is_limit(j->reason))
+			dispatch_revive(d, j);
+	}
+}
+
+void dispatch_second(struct dispatch *d, uint64_t now)
+{
+	if (!d->fleet.rules.continuous || d->closed)
+		return;
+	if (now - d->looked_us >= LOOK_US) {
+		d->looked_us = now;
+		look_for_builds(d);
+		end_long_cells(d, now);
+	}
+	if (now - d->day_us >= DAY_US) {
+		d->day_us = now;
+		begin_day(d);
+	}
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/run/dispatch/dispatch.h"
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/policy/turns.h"
+#include "runner/run/dispatch/internal.h"
+
+#include <stdlib.h>
+
+#define MILLI 1000.0
+#define PRICE 0.05 /* of which the rule's times are */
+/* Dispatch is called once a second.  If it was not called for so long, this process was
+ * suspended. */
+#define SLEPT_US (10 * USEC_PER_SEC)
+
+int dispatch_init(struct dispatch *d, const struct run_config *cfg, unsigned workers,
+		  uint64_t machine_memory, bool continuous, size_t n, struct err *e)
+{
+	static const enum share_kind kinds[] = {
+	    [ALLOCATION_INDEX] = SHARE_INDEX,
+	    [ALLOCATION_EQUAL] = SHARE_EQUAL,
+	    [ALLOCATION_QUEUE] = SHARE_QUEUE,
+	};
+	size_t room = n ? n : 1;
+
+	*d = (struct dispatch){
+	    .targets = sys_calloc(room, sizeof(*d->targets)),
+	    .n = n,
+	    .quantum_us = cfg->quantum_us,
+	    .machine_memory = machine_memory,
+	};
+	d->fleet = (struct fleet){
+	    .rules = fleet_preset(1),
+	    .v = d->targets,
+	    .n = n,
+	    .items = sys_calloc(room, sizeof(*d->fleet.items)),
+	};
+	if (!d->targets || !d->fleet.items)
+		return err_sys(e, "allocate %zu targets", n);
+	d->fleet.rules.share.kind = kinds[cfg->allocation];
+	d->fleet.rules.share.floor = cfg->floor_milli / MILLI;
+	d->fleet.rules.hold_us = cfg->hold_us;
+	d->fleet.rules.continuous = d->fleet.rules.share.idle = continuous;
+	d->began_us = d->looked_us = d->day_us = clock_mono_us();
+	chance_seed(&d->fleet.chance, clock_real_us());
+	workers_begin(&d->workers, workers);
+	return 0;
+}
+
+void dispatch_done(struct dispatch *d)
+{
+	free(d->targets);
+	free(d->fleet.items);
+}
+
+void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg)
+{
+	static const enum rule_kind kinds[] = {
+	    [PLATEAU_PRICE] = RULE_PRICE,
+	    [PLATEAU_CPU_SILENCE] = RULE_CPU_SILENCE,
+	    [PLATEAU_WALL] = RULE_WALL,
+	    [PLATEAU_NONE] = RULE_NONE,
+	};
+	struct fleet_target *t = &d->targets[i];
+
+	/* A higher price shortens the rule's time constants. */
+	t->rule = rule_preset(PRICE, PRICE / (cfg->plateau.price_milli / MILLI));
+	t->rule.kind = kinds[cfg->plateau.rule];
+	t->rule.window_us = cfg->plateau.window_us;
+	t->rule.cap_us = cfg->plateau.cap_us;
+	t->priority = cfg->priority;
+	t->quota = cfg->cpu_milli / MILLI;
+}
+
+/* --- who waits for what ----------------------------------------------------- */
+
+size_t dispatch_waiting(const struct dispatch *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		n += d->jobs[i].phase == PHASE_QUEUED && !d->targets[i].resting &&
+		     !d->targets[i].capped;
+	return n;
+}
+
+void dispatch_take(struct dispatch *d, struct job *j)
+{
+	j->active = true;
+	d->busy++;
+	d->memory_used += j->cfg->memory;
+}
+
+static void release(struct dispatch *d, struct job *j)
+{
+	if (!j->active)
+		return;
+	j->active = false;
+	d->busy--;
+	d->memory_used -= j->cfg->memory;
+}
+
+/* --- carrying it out ---------------------------------------------------------- */
+
+static void start_job(struct dispatch *d, struct job *j, uint64_t now)
+{
+	uint64_t used = job_fuzzed_us(j, now) - j->granted_us;
+
+	dispatch_take(d, j);
+	j->turn_us = d->fleet.rules.quantum_wall_us;
+	if (d->fleet.rules.continuous)
+		job_start(j, UINT64_MAX / 2);
+	else
+		job_start(j, j->cfg->max_time_us > used ? j->cfg->max_time_us - used : 0);
+}
+
+static void end_job(struct job *j, enum fleet_what what)
+{
+	struct rule_view v = fleet_view(j->fleet);
+	enum rule_answer a = what == FLEET_CAP ? RULE_CAP : RULE_STOP;
+	enum reason r = what == FLEET_CAP	? REASON_CPU_LIMIT
+			: what == FLEET_STARVED ? REASON_STARVED
+						: REASON_PLATEAU;
+	char text[RULE_TEXT_MAX];
+
+	rule_text(&j->fleet->rule, &v, a, text);
+	job_log(j, text);
+	job_stop(j, r, false);
+}
+
+static void carry_out(struct dispatch *d, const struct fleet_order *o, uint64_t now)
+{
+	struct job *j = &d->jobs[o->target];
+
+	switch (o->what) {
+	case FLEET_START:
+		start_job(d, j, now);
+		break;
+	case FLEET_PAUSE:
+	case FLEET_REST:
+		job_pause(j, false);
+		break;
+	case FLEET_PLATEAU:
+	case FLEET_CAP:
+	case FLEET_STARVED:
+		end_job(j, o->what);
+		break;
+	case FLEET_NOTHING:
+		break;
+	}
+}
+
+/* Those that were asked to end while they waited: what comes after fuzzing needs a worker. */
+static void wrap_up(struct dispatch *d, uint64_t now)
+{
+	bool waits = false;
+
+	for (size_t i = 0; i < d->n; i++) {
+		struct job *j = &d->jobs[i];
+
+		if (!job_wraps_up(j))
+			continue;
+		if (d->busy >= dispatch_workers(d) || !dispatch_fits(d, j)) {
+			waits = true;
+			continue;
+		}
+		d->ending_us = 0;
+		dispatch_take(d, j);
+		job_wrap_up(j);
+	}
+	if (!waits)
+		d->ending_us = 0;
+	else if (!d->ending_us)
+		d->ending_us = now;
+}
+
+/* One of them has waited for as long as any quantum takes, because whoever runs keeps winning
+ * the next one: somebody must go. */
+static bool ends_late(const struct dispatch *d, uint64_t now)
+{
+	bool any = false;
+
+	if (!d->ending_us || now - d->ending_us < d->fleet.rules.quantum_wall_us)
+		return false;
+	for (size_t i = 0; i < d->n; i++) {
+		if (d->targets[i].phase == FLEET_BUSY)
+			return false; /* on its way */
+		any = any || (job_wraps_up(&d->jobs[i]) &&
+			      (d->targets[i].instead || dispatch_fits(d, &d->jobs[i])));
+	}
+	return any;
+}
+
+/* Whether the job's cell comes to a stop, and its worker is free soon.  A job that ends goes on to
+ * triage and merging. */
+static bool is_leaving(const struct dispatch *d, const struct job *j)
+{
+	return j->active && d->targets[j->index].phase == FLEET_BUSY && j->pending == REASON_NONE &&
+	       j->phase < PHASE_TRIAGING;
+}
+
+static unsigned count_leaving(const struct dispatch *d)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		n += is_leaving(d, &d->jobs[i]);
+	return n;
+}
+
+static struct fleet_order decide(struct dispatch *d, uint64_t now)
+{
+	unsigned all = dispatch_workers(d), fuzz = dispatch_fuzzing(d);
+	unsigned others = d->busy - fuzz - count_leaving(d); /* merging, or lent */
+	struct fleet_room room = {
+	    .run = all > others ? all - others : 0,
+	    .idle = all > d->busy ? all - d->busy : 0,
+	    .calm = d->workers.cpu < WORKERS_BUSY,
+	};
+
+	turns_set(&d->fleet,
+		  &(struct turns){.quantum_us = d->quantum_us,
+				  .began_us = d->began_us,
+				  .deadline_us = d->deadline_us},
+		  now, dispatch_places(d));
+	dispatch_look_for_room(d);
+	if ((dispatch_make_room(d, now) || ends_late(d, now)) && fuzz > 0 && room.run >= fuzz)
+		room.run = fuzz - 1;
+	return fleet_next(&d->fleet, now, &room);
+}
+
+static bool stands(const struct dispatch *d)
+{
+	return d->paused || d->full;
+}
+
+/* A cell that was just being forced to write its input down when it was told to pause goes
+ * on with another one. */
+static void ask_again(struct dispatch *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		struct job *j = &d->jobs[i];
+
+		if (stands(d) && (j->phase == PHASE_RUNNING || j->phase == PHASE_TRIAGING ||
+				  j->phase == PHASE_MERGING))
+			job_pause(j, true);
+		else if (j->phase == PHASE_RUNNING && j->fleet->phase == FLEET_BUSY)
+			job_pause(j, false);
+	}
+}
+
+/* This process was stopped, and the others with it. */
+static void wake_up(struct dispatch *d, uint64_t now)
+{
+	if (d->asked_us && now - d->asked_us >= SLEPT_US)
+		fleet_slept(&d->fleet, now - d->asked_us);
+	d->asked_us = now;
+}
+
+void dispatch_next(struct dispatch *d)
+{
+	struct fleet_order o = {.what = FLEET_NOTHING};
+	uint64_t now;
+
+	d->again = true;
+	if (d->deciding)
+		return;
+	d->deciding = true;
+	wake_up(d, clock_mono_us());
+	ask_again(d);
+	while (d->again && !stands(d) && !d->held) {
+		now = clock_mono_us();
+		d->again = false;
+		wrap_up(d, now);
+		if (!d->closed && d->fleet.rules.continuous)
+			dispatch_tidy(d, now, false);
+		if (!d->closed)
+			o = decide(d, now);
+		carry_out(d, &o, now);
+		if (o.what == FLEET_NOTHING && !d->closed && d->fleet.rules.continuous)
+			dispatch_tidy(d, now, true);
+		d->again = d->again || o.what != FLEET_NOTHING;
+		o.what = FLEET_NOTHING;
+	}
+	d->deciding = false;
+}
+
+bool dispatch_disk(struct dispatch *d, bool full)
+{
+	if (d->full == full)
+		return false;
+	d->full = full;
+	for (size_t i = 0; i < d->n; i++) {
+		struct job *j = &d->jobs[i];
+
+		if (full)
+			job_pause(j, true);
+		else if (!d->closed && !j->off && j->phase == PHASE_DONE && j->uncollected &&
+			 j->reason == REASON_DISK_LIMIT)
+			dispatch_revive(d, j);
+	}
+	return true;
+}
+
+void dispatch_left(struct dispatch *d, struct job *j)
+{
+	release(d, j);
+	if (j->phase == PHASE_DONE || job_wraps_up(j))
+		j->fleet->phase = FLEET_OUT;
+	else
+		fleet_back(&d->fleet, j->fleet);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a person wants of a target while the run goes on. */
+#include "base/clock.h"
+#include "runner/run/dispatch/internal.h"
+
+#include <errno.h>
+
+bool dispatch_has_turn(const struct job *j)
+{
+	return j->phase != PHASE_DONE && j->pending == REASON_NONE && j->fleet->phase == FLEET_RUNS;
+}
+
+void dispatch_stop(struct dispatch *d, struct job *j, bool now)
+{
+	(void)d;
+	j->off = true;
+	j->wanted = false;
+	if (j->phase == PHASE_DONE)
+		return;
+	if (j->fleet->phase == FLEET_RUNS)
+		j->fleet->phase = FLEET_BUSY; /* nobody judges it any more */
+	if (now)
+		job_kill(j, REASON_STOPPED);
+	else
+		job_stop(j, REASON_STOPPED, false);
+}
+
+/* It waits, and is the next. */
+static void choose(struct dispatch *d, struct job *j)
+{
+	j->granted_us = job_fuzzed_us(j, clock_mono_us());
+	fleet_choose(&d->fleet, j->fleet);
+}
+
+void dispatch_start(struct dispatch *d, struct job *j)
+{
+	j->off = false;
+	if (j->phase == PHASE_DONE) {
+		job_revive(j);
+		choose(d, j);
+	} else if (j->pending != REASON_NONE) {
+		j->wanted = true;
+	} else if (j->fleet->phase != FLEET_RUNS) {
+		choose(d, j);
+	}
+	dispatch_next(d);
+}
+
+void dispatch_ended(struct dispatch *d, struct job *j)
+{
+	if (!j->wanted || j->phase != PHASE_DONE)
+		return;
+	j->wanted = false;
+	if (!d->closed)
+		dispatch_start(d, j);
+}
+
+int dispatch_skip(struct dispatch *d, struct job *j, struct err *e)
+{
+	if (j->phase == PHASE_DONE)
+		return err_set(e, EALREADY, "it has ended (%s)", reason_name(j->reason));
+	if (j->pending != REASON_NONE)
+		return err_set(e, EALREADY, "it is not fuzzed any more (%s)",
+			       reason_name(j->pending));
+	fleet_pass(&d->fleet, j->fleet);
+	if (j->fleet->phase == FLEET_RUNS) {
+		j->fleet->phase = FLEET_BUSY;
+		job_pause(j, false);
+	}
+	return 0;
+}

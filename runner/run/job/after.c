@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between a job's cells: which failure was it, and what next? */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "base/task.h"
+#include "runner/crash/ledger/fix.h"
+#include "runner/run/job/attempt.h"
+#include "runner/run/job/internal.h"
+#include "runner/state/history.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Starting once more for less than this is all cost. */
+#define WORTH_A_CELL_US (1 * USEC_PER_SEC)
+
+/* One input that is slow takes two of its times, and a busy machine as many again. */
+enum { SHORT_RUN_TIMEOUTS = 4 };
+
+/* --- triage --------------------------------------------------------------- */
+
+/* Nothing goes on after the run's end. */
+static uint64_t until_end(const struct job *j, uint64_t us)
+{
+	uint64_t now = clock_mono_us(), end = j->env->end_us;
+
+	if (!end)
+		return us;
+	return end > now && end - now < us ? end - now : end > now ? us : 0;
+}
+
+static uint64_t triage_left(const struct job *j)
+{
+	return until_end(j,
+			 j->cfg->triage_us > j->triage_us ? j->cfg->triage_us - j->triage_us : 0);
+}
+
+/* While others may wait for its worker, no longer than half of a turn at a time. */
+static uint64_t triage_now(const struct job *j)
+{
+	uint64_t left = triage_left(j), most = j->turn_us / 2;
+
+	return most && j->pending == REASON_NONE && most < left ? most : left;
+}
+
+bool job_may_shrink(const struct job *j)
+{
+	return j->unshrunk && j->cfg->minimize_us > 0 && triage_left(j) > 0;
+}
+
+/* Somebody wants it to end, or there is no room: everything waits in the queue. */
+static bool hurried(const struct job *j)
+{
+	return j->at_once || j->pending == REASON_STOPPED || j->pending == REASON_LOST ||
+	       j->pending == REASON_DISK_LIMIT || j->pending == REASON_NO_BINARY;
+}
+
+enum phase_event job_after_last(const struct job *j)
+{
+	if (hurried(j))
+		return EVENT_FINAL;
+	if (j->fuzzed && !j->has_merged && j->cfg->merge_us > 0)
+		return EVENT_MERGE;
+	return (j->untriaged || j->unshrunk || j->unchecked) && triage_left(j) > 0 ? EVENT_TRIAGE
+										   : EVENT_FINAL;
+}
+
+/* Postpone post-fuzzing work. */
+static bool waits_for_its_end(const struct job *j)
+{
+	return j->pending != REASON_NONE && j->ask == ASK_PAUSE && j->in_a_hurry &&
+	       job_after_last(j) != EVENT_FINAL;
+}
+
+static void next_step(struct job *j)
+{
+	uint64_t now = clock_mono_us();
+
+	/* Another binary has come since this turn began: it has one of its own, soon. */
+	if (j->pending == REASON_NONE && job_other_binary(j)) {
+		j->fleet->last_us = 0;
+		j->ask = ASK_PAUSE;
+		j->tidies = false;
+	}
+	if (waits_for_its_end(j)) {
+		job_step(j, EVENT_PAUSED);
+		return;
+	}
+	if (j->pending == REASON_NONE && j->ask == ASK_PAUSE) {
+		job_step(j, j->tidies && !j->in_a_hurry && job_may_shrink(j) ? EVENT_TRIAGE
+									     : EVENT_PAUSED);
+		return;
+	}
+	if (j->pending == REASON_NONE && !j->launched) { /* it was about the crashes of others */
+		job_step(j, EVENT_READY);
+		return;
+	}
+	if (j->pending == REASON_NONE && j->deadline_at < now + WORTH_A_CELL_US)
+		j->pending = j->last_failure != FAILURE_NONE ? REASON_CRASHED : REASON_TIME_LIMIT;
+	j->ask = ASK_NOTHING;
+	job_step(j, j->pending == REASON_NONE ? EVENT_AGAIN : job_after_last(j));
+}
+
+static void add_sum(struct job *j, const struct triage_sum *s)
+{
+	j->crashes.found += s->found;
+	j->crashes.regressed += s->regressed;
+	j->crashes.fixed += s->fixed;
+	j->crashes.dismissed += s->dismissed;
+	j->crashes.left = j->left_judged = s->left;
+	j->crashes.undecided = s->undecided < s->left ? s->undecided : s->left;
+	j->check_cut += s->unchecked;
+	if (*s->note) {
+		joblog_note(&j->log, "triage: %s", s->note);
+		if (!*j->note)
+			job_set_note(j, "triage: %s", s->note);
+	}
+}
+
+void job_count_overrun(struct job *j, uint64_t n)
+{
+	j->failures[FAILURE_TIMEOUT] += n;
+	j->failures_total += (uint32_t)n;
+}
+
+/* Inputs that earlier runs queued are not failures of this run. */
+static void count_overrun(struct job *j, uint64_t n)
+{
+	if (n > j->suspects)
+		n = j->suspects;
+	j->suspects -= n;
+	job_count_overrun(j, n);
+}
+
+static void on_triaged(void *arg, const struct triage_sum *sum)
+{
+	struct job *j = arg;
+
+	uint64_t used = clock_mono_us() - j->triage_began_us;
+
+	j->triage = NULL;
+	/* A long queue must not take the place of fuzzing. */
+	if (j->pending == REASON_NONE)
+		job_put_off(j, used);
+	if (j->ask == ASK_PAUSE || used >= triage_now(j))
+		j->untriaged = sum->left > 0; /* it was stopped in the middle */
+	j->unshrunk = j->unshrunk || sum->found + sum->regressed > sum->shrunk;
+	j->triage_us += used;
+	if (j->shrinks) /* cut short, it goes on another time, but not after its end */
+		j->unshrunk = (j->ask == ASK_PAUSE && j->in_a_hurry) ||
+			      (j->pending == REASON_NONE && triage_left(j) == 0);
+	add_sum(j, sum);
+	count_overrun(j, sum->overran);
+	next_step(j);
+}
+
+/* The run's end is a promise: a replay may take minutes. */
+static uint64_t cut_at(const struct job *j)
+{
+	return j->env->end_us ? j->env->end_us + j->cfg->grace_us : 0;
+}
+
+static void check_build(struct job *j, struct triage_spec *s)
+{
+	j->unchecked = false;
+	j->check_cut = 0;
+	s->stages |= TRIAGE_CHECK;
+	s->anew = *j->checked && strcmp(j->checked, j->build.id) != 0;
+	memcpy(j->checked, j->build.id, sizeof(j->checked));
+}
+
+void job_triage(struct job *j)
+{
+	char work[4096];
+	struct triage_spec s = {
+	    .target = j->target,
+	    .cfg = j->cfg,
+	    .index = j->index,
+	    .rebuilt = job_is_rebuilt(j),
+	    .stages = TRIAGE_QUEUE,
+	    .budget_us = triage_now(j),
+	    .until_us = cut_at(j),
+	    .work = work,
+	    .done = on_triaged,
+	    .arg = j,
+	};
+	struct err e;
+
+	j->shrinks = j->tidies || j->pending != REASON_NONE;
+	j->tidies = false;
+	if (j->shrinks) {
+		s.stages |= TRIAGE_SHRINK;
+		s.shrink_old = true;
+	}
+	if (j->shrinks ? j->unchecked : !j->launched)
+		check_build(j, &s);
+	j->untriaged = false;
+	j->triage_began_us = clock_mono_us();
+	snprintf(work, sizeof(work), "%s/%s", j->env->dirs->work_path, j->target->name);
+	if (triage_start(&j->env->triage_env, &s, &j->triage, &e) < 0) {
+		struct triage_sum none = {0};
+
+		snprintf(none.note, sizeof(none.note), "%.199s", e.msg);
+		on_triaged(j, &none);
+	}
+}
+
+/* In a short run the first turns come first, and what waits comes behind a cell. */
+static bool is_short(const struct job *j)
+{
+	uint64_t least = SHORT_RUN_TIMEOUTS * j->cfg->input_timeout_us;
+
+	return until_end(j, least) < least;
+}
+
+void job_find_unshrunk(struct job *j)
+{
+	const struct ledger *l = books_ledger(j->env->triage_env.books);
+
+	for (size_t i = 0; j->cfg->minimize_us > 0 && i < ledger_count(l); i++)
+		if (ledger_minimize_waits(ledger_at(l, i), j->target->name))
+			j->unshrunk = true;
+}
+
+void job_after_prepare(struct job *j)
+{
+	bool triages = !j->launched && triage_left(j) > 0;
+
+	if (!j->launched)
+		job_find_unshrunk(j);
+
+	if (triages && is_short(j)) {
+		j->untriaged = j->unchecked = true;
+		triages = false;
+	}
+	job_step(j, triages ? EVENT_TRIAGE : EVENT_READY);
+}
+
+/* Known failures in the queue, beside what the last triage left there, at which the next one counts
+ * them. */
+enum { KNOWN_MOST = 32 };
+
+static bool are_many(const struct job *j)
+{
+	uint64_t left = j->crashes.left, before = j->left_judged;
+
+	return left >= KNOWN_MOST + (before < left ? before : left) && triage_left(j) > 0;
+}
+
+/* The engine starts again at once: its failure was a known one, which can wait for triage. */
+static bool goes_on_at_once(const struct job *j)
+{
+	return j->knew && j->last_failure != FAILURE_NONE && j->pending == REASON_NONE &&
+	       j->ask == ASK_NOTHING && !are_many(j) &&
+	       j->deadline_at >= clock_mono_us() + WORTH_A_CELL_US && !job_other_binary(j);
+}
+
+/* Without a seat the next cell is one as always.  A seed of the configuration is another one for
+ * each cell, and so is the number of runs. */
+static void take_seat(struct job *j)
+{
+	struct err ignored;
+
+	if (!j->seat && !j->cfg->seed && !j->cfg->runs && seat_new(&j->seat, &ignored) < 0)
+		j->seat = NULL;
+}
+
+static void on_left_seat(void *arg)
+{
+	struct job *j = arg;
+
+	j->seat = NULL;
+	j->seat_time_s = 0;
+	j->leaves_seat = false;
+	j->grace_at = 0;
+	job_after_collect(j);
+}
+
+void job_leave_seat(struct job *j)
+{
+	j->leaves_seat = true;
+	job_collect_later(j); /* until it is closed */
+	seat_close(j->seat, on_left_seat, j);
+}
+
+void job_after_collect(struct job *j)
+{
+	attempt_free(j, j->attempt);
+	j->attempt = NULL;
+	if (goes_on_at_once(j)) {
+		take_seat(j);
+		job_step(j, EVENT_AGAIN);
+		return;
+	}
+	if (j->seat) { /* no cell stays while anything else is done */
+		job_leave_seat(j);
+		return;
+	}
+	/* Between two cells: so that a known leak is known to the next one. */
+	if (j->untriaged && !hurried(j) && triage_left(j) > 0 &&
+	    !(j->ask == ASK_PAUSE && j->in_a_hurry))
+		job_step(j, EVENT_TRIAGE);
+	else
+		next_step(j);
+}
+
+/* --- the corpus ----------------------------------------------------------- */
+
+static int write_history(void *arg, struct buf *out, struct err *e)
+{
+	const struct job *j = arg;
+	struct merge_line line = {
+	    .run = j->env->dirs->id,
+	    .target = j->target->name,
+	    .commit = job_is_rebuilt(j) ? NULL : j->env->triage_env.commit,
+	    .real_us = clock_real_us(),
+	};
+	json_t *text;
+	int r = merge_history_line(&line, j->merged, &text, e);
+
+	(void)out;
+	return r < 0 ? r
+		     : state_append_history(j->env->state, NULL, "corpus_history.jsonl", text, e);
+}
+
+static void on_history(void *arg, struct slice result, const char *failed)
+{
+	struct job *j = arg;
+
+	(void)result;
+	if (failed)
+		job_set_note(j, "%s", failed);
+	next_step(j);
+}
+
+static void on_merged(void *arg, const struct merge_result *r)
+{
+	struct job *j = arg;
+	struct task *t;
+	struct err e;
+
+	j->merge = NULL;
+	if (!j->merged)
+		j->merged = sys_calloc(1, sizeof(*j->merged));
+	if (j->merged)
+		*j->merged = *r;
+	j->untriaged = j->untriaged || r->bad > 0;
+	j->env->give_back(j->env->arg, j, j->lent);
+	j->lent = 0;
+	joblog_note(&j->log, "corpus: %s%s%s", merge_verdict_name(r->verdict), *r->why ? ": " : "",
+		    r->why);
+	if (!j->merged)
+		(void)err_sys(&e, "keep what its merge did");
+	if (!j->merged || task_start(j->env->loop, write_history, j, on_history, j, &t, &e) < 0)
+		on_history(j, SLICE(""), e.msg);
+}
+
+void job_merge(struct job *j)
+{
+	char seeds[4096];
+	struct merge_spec s = {
+	    .target = j->target,
+	    .cfg = j->cfg,
+	    .index = j->env->merge_index + j->index * JOB_MERGE_CELLS,
+	    .budget_us = until_end(j, j->cfg->merge_us),
+	    .what = MERGE_REPLACE,
+	    .seeds = seeds,
+	    .done = on_merged,
+	    .arg = j,
+	};
+	struct err e;
+
+	j->has_merged = true;
+	j->merges++;
+	j->merged_inputs = j->found.inputs;
+	j->tidied_at_us = clock_mono_us();
+	if (s.budget_us < WORTH_A_CELL_US) {
+		struct merge_result late = {.verdict = MERGE_LATE,
+					    .why = "no time was left for it"};
+
+		on_merged(j, &late);
+		return;
+	}
+	j->lent = j->env->borrow(j->env->arg, j, JOB_MERGE_CELLS - 1);
+	s.workers = 1 + j->lent;
+	snprintf(seeds, sizeof(seeds), "%s/%s/seeds", j->env->dirs->work_path, j->target->name);
+	if (merge_start(&j->env->merge_env, &s, &j->merge, &e) < 0) {
+		struct merge_result none = {.verdict = MERGE_FAILED};
+
+		snprintf(none.why, sizeof(none.why), "%.199s", e.msg);
+		on_merged(j, &none);
+	}
+}
+
+/* --- what the run tells of it --------------------------------------------- */
+
+enum { TELL_MAX = 20 };
+
+static uint64_t count_in_run(const struct known_crash *c, const char *run)
+{
+	for (size_t i = c->n_runs; i-- > 0;)
+		if (strcmp(c->runs[i].run, run) == 0)
+			return c->runs[i].count;
+	return 0;
+}
+
+/* One printable line. */
+static void print_what(const struct known_crash *c, bool waits, char *out, size_t size)
+{
+	char found[64] = "";
+
+	if (waits)
+		snprintf(found, sizeof(found), "; found in run %.24s, which was killed",
+			 c->uncounted);
+	snprintf(out, size - strlen(found), "%s%s%s", c->crash_type, *c->top_frame ? " in " : "",
+		 c->top_frame);
+	memcpy(out + strlen(out), found, strlen(found) + 1);
+	for (char *p = out; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = ' ';
+}
+
+/* waits: for the exit status of this run, because the run that found it was killed. */
+static void tell(struct job *j, const struct known_crash *c, uint64_t count, bool waits)
+{
+	struct row_crash r = {.count = count ? count : c->count,
+			      .hits = c->reproduction.hits,
+			      .tries = c->reproduction.tries,
+			      .security = c->security};
+	size_t at = j->n_seen;
+
+	if (!j->seen)
+		j->seen = sys_calloc(TELL_MAX + 1, sizeof(*j->seen));
+	if (!j->seen)
+		return;
+	snprintf(r.signature, sizeof(r.signature), "%s", c->signature);
+	snprintf(r.state, sizeof(r.state), "%s", ledger_state_name(c->state));
+	print_what(c, waits, r.what, sizeof(r.what));
+	while (at > 0 && j->seen[at - 1].count < count)
+		at--;
+	if (at == TELL_MAX)
+		return;
+	if (j->n_seen == TELL_MAX)
+		j->n_seen--;
+	memmove(j->seen + at + 1, j->seen + at, (j->n_seen - at) * sizeof(r));
+	j->seen[at] = r;
+	j->n_seen++;
+}
+
+/* What the last run in which it had a turn said of those that wait. */
+static uint64_t undecided_before(const struct job *j)
+{
+	_autofree_ char *name = NULL;
+	_autojson_ json_t *lines = NULL;
+	uint64_t damaged;
+	struct err e;
+
+	if (history_target_name(j->target->name, &name, &e) < 0 ||
+	    history_last(j->env->state, name, 1, &lines, &damaged, &e) < 0)
+		return 0;
+	return json_get_u64(json_array_get(lines, 0), "timeouts_undecided");
+}
+
+/* Open crashes of other commits. */
+static uint64_t count_unchecked(const struct job *j)
+{
+	const struct triage_env *env = &j->env->triage_env;
+	const struct ledger *l = books_ledger(env->books);
+	const char *commit = job_is_rebuilt(j) ? NULL : env->commit;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < ledger_count(l); i++) {
+		const struct known_crash *c = ledger_at(l, i);
+		const struct known_crash *own = ledger_entry(c, j->target->name);
+		struct ledger_asked a;
+		size_t at = 0;
+
+		n += own && !*c->merged_into && ledger_state_open(own->state) &&
+		     strcmp(own->last_seen.run, env->run) != 0 &&
+		     !(commit && strcmp(own->last_seen.commit, commit) == 0) &&
+		     ledger_next_asked(l, c, j->target->name, &at, &a);
+	}
+	return n;
+}
+
+void job_tell_crashes(struct job *j)
+{
+	const struct triage_env *env = &j->env->triage_env;
+	const struct ledger *l = books_ledger(env->books);
+
+	/* Since the last triage more may have come, of a cell or of the merge. */
+	j->crashes.left = state_waiting(j->env->state, j->target->name);
+	if (j->crashes.left > 0 && j->triage_us == 0) /* there was none in this run */
+		j->crashes.undecided = undecided_before(j);
+	j->crashes_unchecked = j->unchecked ? count_unchecked(j) : j->check_cut;
+	j->uncounted_new = j->uncounted_regressed = 0;
+	for (size_t i = 0; i < ledger_count(l); i++) {
+		const struct known_crash *c = ledger_at(l, i);
+		const struct known_crash *own = ledger_entry(c, j->target->name);
+		uint64_t n = !own || *c->merged_into ? 0 : count_in_run(own, env->run);
+		bool waits = own && !*c->merged_into && ledger_waits_for(own, env->run);
+
+		j->uncounted_regressed += waits && own->state == LEDGER_REGRESSED;
+		j->uncounted_new += waits && own->state != LEDGER_REGRESSED;
+		if (n > 0 || waits)
+			tell(j, own, n, waits);
+	}
+	if (j->reason == REASON_CRASH_LOOP && j->n_seen > 0)
+		job_set_note(j, "most often %s: %s", j->seen[0].signature, j->seen[0].what);
+}

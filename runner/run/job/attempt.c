@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/run/job/attempt.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/run/job/internal.h"
+#include "runner/run/job/setup.h"
+#include "runner/run/job/suppress.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { LONGER_MAX = 4 }; /* times the time that an input may take, on a busy machine */
+
+/* Our own deadline comes first; this is the belt for the case that we die. */
+#define BELT_US (60 * USEC_PER_SEC)
+/* Of the time that an input may take, where a hang is known. */
+enum { HANG_SHARE = 8 };
+#define HANG_LEAST_US (2 * USEC_PER_SEC)
+
+enum { SUPPRESSIONS_MAX = 1 << 20 };
+
+uid_t attempt_uid(const struct job *j)
+{
+	return setup_uid(j->index);
+}
+
+static int mount_work(struct setup *s, const struct job *j, const char *sub, const char *at,
+		      bool writable, struct err *e)
+{
+	return setup_mount(s, at, writable, e, "%s/%s/%s", j->env->dirs->work_path, j->target->name,
+			   sub);
+}
+
+static uint64_t max_time_s(const struct job *j, uint64_t now_us)
+{
+	uint64_t left = j->deadline_at > now_us ? j->deadline_at - now_us : 0;
+
+	if (j->seat_time_s) /* the same command as before */
+		return j->seat_time_s;
+	return (left + 2 * j->cfg->grace_us + BELT_US) / USEC_PER_SEC;
+}
+
+/* Without room for a symbolizer a known crash ends the cell, as any other does. */
+static bool borrow(const struct job *j, struct attempt *a)
+{
+	const struct triage_env *env = &j->env->triage_env;
+	uint64_t bytes = j->cfg->symbolizer_memory;
+
+	if (!env->trial.symbolizer || !env->borrow_memory(env->arg, bytes))
+		return false;
+	a->borrowed = bytes;
+	return true;
+}
+
+/* Most cells of a job have the same suppressions as the one before. */
+static bool has_text(int dir, const char *name, struct slice text)
+{
+	_autofree_ char *was = NULL;
+	size_t n;
+	struct err e;
+
+	return fs_read(dir, name, SUPPRESSIONS_MAX, &was, &n, &e) == 0 && n == text.n &&
+	       memcmp(was, text.p, n) == 0;
+}
+
+/* Shows the text, if there is any, as a file that its cell can read. */
+static int mount_text(struct setup *s, const struct job *j, const char *name, const char *at,
+		      struct slice text, struct err *e)
+{
+	_autoclose_ int dir = -1;
+	int r = fs_open_dir(j->env->dirs->work, j->target->name, &dir, e);
+
+	if (r == 0 && !has_text(dir, name, text))
+		r = fs_replace(dir, name, text, e);
+	if (r == 0 && fchmodat(dir, name, 0644, 0) < 0)
+		r = err_sys(e, "set the mode of '%s'", name);
+	return r == 0 ? mount_work(s, j, name, at, false, e) : r;
+}
+
+/* What is known must not end every cell again. */
+static int mount_suppressions(struct setup *s, const struct job *j, struct attempt *a,
+			      struct err *e)
+{
+	const struct ledger *l = books_ledger(j->env->triage_env.books);
+	_autobuf_ struct buf leaks = BUF_INIT(SUPPRESSIONS_MAX);
+	_autobuf_ struct buf undefined = BUF_INIT(SUPPRESSIONS_MAX);
+	int r = suppress_leaks(l, j->target->name, &leaks, e);
+
+	if (r == 0)
+		r = suppress_undefined(l, j->target->name, &j->unsuppressed, &undefined, e);
+	if (r < 0 && r != -EFBIG) /* as many as it holds */
+		return r;
+	if (leaks.n + undefined.n == 0 || !borrow(j, a))
+		return 0;
+	r = leaks.n > 0 ? mount_text(s, j, "known-leaks", SETUP_FILE_LEAKS, buf_slice(&leaks), e)
+			: 0;
+	if (r == 0 && undefined.n > 0)
+		r = mount_text(s, j, "known-undefined", SETUP_FILE_UNDEFINED, buf_slice(&undefined),
+			       e);
+	a->has_leaks = leaks.n > 0;
+	a->has_undefined = undefined.n > 0;
+	return r;
+}
+
+uint64_t attempt_input_timeout(uint64_t may_take_us, double starved)
+{
+	double share = 1 - starved;
+	unsigned times = share > 1.0 / LONGER_MAX ? (unsigned)(1 / share + 0.5) : LONGER_MAX;
+
+	return may_take_us * (times > 1 ? times : 1);
+}
+
+static bool has_known_hang(const struct job *j)
+{
+	static const char timeout[] = "Timeout";
+	const struct ledger *l = books_ledger(j->env->triage_env.books);
+
+	for (size_t i = 0; i < ledger_count(l); i++) {
+		const struct known_crash *own = ledger_entry(ledger_at(l, i), j->target->name);
+
+		if (own && ledger_state_open(own->state) &&
+		    strncmp(own->crash_type, timeout, sizeof(timeout) - 1) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The engine waits for so long whenever it meets a hang that is known.  Where the whole corpus ran
+ * in a moment, no input needs long; an input that does all the same counts for the known hang. */
+static uint64_t may_take(const struct job *j)
+{
+	uint64_t us = j->cfg->input_timeout_us, shorter = us / HANG_SHARE;
+
+	if (!j->starts_quickly || us <= HANG_LEAST_US || !has_known_hang(j))
+		return us;
+	return shorter > HANG_LEAST_US ? shorter : HANG_LEAST_US;
+}
+
+static uint64_t input_timeout_s(const struct job *j)
+{
+	double starved = fmax(j->fleet->clock.starved, j->starved);
+	uint64_t us = attempt_input_timeout(may_take(j), starved);
+
+	return (us + USEC_PER_SEC - 1) / USEC_PER_SEC;
+}
+
+static int engine_command(struct setup *s, const struct job *j, const struct attempt *a,
+			  struct err *e)
+{
+	static const char *const seed_dirs[] = {SETUP_DIR_SEEDS, NULL};
+	struct engine_fuzz f = {
+	    .binary = s->binary,
+	    .corpus_dir = SETUP_DIR_CORPUS,
+	    .seed_dirs = seed_dirs,
+	    .artifact_dir = SETUP_DIR_ARTIFACTS,
+	    .dict = j->words.has.own > 0 || job_given_dictionary(j) ? SETUP_FILE_DICT : NULL,
+	    .max_time_s = max_time_s(j, a->launched_us),
+	    .input_timeout_s = input_timeout_s(j),
+	    .rss_limit_mib = j->cfg->rss_limit >> 20,
+	    .max_len = j->cfg->max_len,
+	    /* Another cell with the same seed would try the same again. */
+	    .seed = j->cfg->seed ? j->cfg->seed + j->cells : 0,
+	    .runs = job_runs_left(j),
+	    /* They go by names: such a cell gets a symbolizer, and memory for it. */
+	    .known_leaks = a->has_leaks ? SETUP_FILE_LEAKS : NULL,
+	    .known_undefined = a->has_undefined ? SETUP_FILE_UNDEFINED : NULL,
+	    .symbolizer = a->borrowed ? j->env->triage_env.trial.symbolizer : NULL,
+	    .flags = (const char *const *)s->flags.v,
+	    .env = (const char *const *)s->env.v,
+	};
+
+	return j->target->engine->fuzz(&f, &s->cmd, e);
+}
+
+static int mount_dictionary(struct setup *s, const struct job *j, struct err *e)
+{
+	const char *given = job_given_dictionary(j);
+
+	if (j->words.has.own > 0) /* it has the given entries, too */
+		return mount_work(s, j, JOB_DICTIONARY, SETUP_FILE_DICT, false, e);
+	return given ? setup_mount(s, SETUP_FILE_DICT, false, e, "%s", given) : 0;
+}
+
+static int make_setup(struct setup *s, const struct job *j, struct attempt *a, struct err *e)
+{
+	int r = setup_init(s, j->target, j->cfg, e);
+
+	if (r == 0)
+		r = mount_work(s, j, "corpus", SETUP_DIR_CORPUS, true, e);
+	if (r == 0)
+		r = mount_work(s, j, "artifacts", SETUP_DIR_ARTIFACTS, true, e);
+	if (r == 0)
+		r = mount_work(s, j, "seeds", SETUP_DIR_SEEDS, false, e);
+	if (r == 0)
+		r = mount_dictionary(s, j, e);
+	if (r == 0)
+		r = mount_suppressions(s, j, a, e);
+	if (r == 0)
+		r = engine_command(s, j, a, e);
+	return r;
+}
+
+/* What a person needs to do the same by hand. */
+static void note_command(struct job *j, const struct engine_cmd *cmd)
+{
+	struct buf b = BUF_INIT(16384);
+	struct err e;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < cmd->env.n; i++)
+		r = buf_addf(&b, &e, "%s ", cmd->env.v[i]);
+	for (size_t i = 0; r == 0 && i < cmd->argv.n; i++)
+		r = buf_addf(&b, &e, "%s%s", cmd->argv.v[i], i + 1 < cmd->argv.n ? " " : "");
+	joblog_note(&j->log, "command: %s", buf_str(&b));
+	buf_done(&b);
+}
+
+static int start_in_seat(struct job *j, const struct setup *s, const struct setup_cell *c,
+			 const struct cell_ops *ops, struct attempt *a, struct err *e)
+{
+	bool again;
+	int r = seat_start(j->seat, s, c, attempt_uid(j), ops, j, &a->cell, &again, e);
+
+	if (r < 0)
+		return r;
+	j->seat_time_s = c->wall_us / USEC_PER_SEC;
+	if (!again)
+		note_command(j, &s->cmd);
+	else if (cell_read(a->cell, &a->from, e) < 0) /* nothing could be said of its end */
+		(void)!cell_kill(a->cell, e);
+	return 0;
+}
+
+static int start_cell(struct job *j, const struct setup *s, const struct cell_ops *ops,
+		      struct attempt *a, struct err *e)
+{
+	char id[64];
+	struct setup_cell c = {.host = j->env->host,
+			       .rootfs = j->env->rootfs,
+			       .id = id,
+			       .extra_memory = a->borrowed,
+			       .wall_us = max_time_s(j, a->launched_us) * USEC_PER_SEC};
+
+	snprintf(id, sizeof(id), "%s-%zu-%u", j->env->dirs->id, j->index, j->cells);
+	if (j->seat)
+		return start_in_seat(j, s, &c, ops, a, e);
+	note_command(j, &s->cmd);
+	return setup_start(s, &c, attempt_uid(j), ops, j, &a->cell, e);
+}
+
+/* A group that could not be read has zeros. */
+static void less(uint64_t *io, uint64_t before)
+{
+	*io = *io > before ? *io - before : 0;
+}
+
+void attempt_share(const struct attempt *a, struct cgroup_counters *io)
+{
+	const struct cgroup_counters *from = &a->from;
+
+	less(&io->usage_us, from->usage_us);
+	less(&io->user_us, from->user_us);
+	less(&io->system_us, from->system_us);
+	less(&io->throttled_us, from->throttled_us);
+	less(&io->mem_high_events, from->mem_high_events);
+	less(&io->oom_kills, from->oom_kills);
+	less(&io->pids_refused, from->pids_refused);
+	less(&io->cpu.full_us, from->cpu.full_us);
+	less(&io->memory.full_us, from->memory.full_us);
+	less(&io->io.full_us, from->io.full_us);
+}
+
+int attempt_read(const struct attempt *a, struct cgroup_counters *ret, struct err *e)
+{
+	int r = cell_read(a->cell, ret, e);
+
+	if (r == 0)
+		attempt_share(a, ret);
+	return r;
+}
+
+void attempt_free(const struct job *j, struct attempt *a)
+{
+	const struct triage_env *env = &j->env->triage_env;
+
+	if (!a)
+		return;
+	if (a->borrowed)
+		env->return_memory(env->arg, a->borrowed);
+	kept_output_done(&a->kept);
+	free(a);
+}
+
+int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **ret, struct err *e)
+{
+	struct attempt *a = sys_calloc(1, sizeof(*a));
+	struct setup s = {0};
+	int r;
+
+	if (!a)
+		return err_sys(e, "allocate a cell's state");
+	a->launched_us = clock_mono_us();
+	a->may_take_us = input_timeout_s(j) * USEC_PER_SEC;
+	a->lines.ends = true;
+	a->lost.own = CRASH_OWN_;
+	if (!kept_file_look(j->target->binary, &a->binary))
+		a->binary.size = 0;
+	r = make_setup(&s, j, a, e);
+	if (r == 0) {
+		a->max_len = s.cmd.max_len;
+		r = start_cell(j, &s, ops, a, e);
+	}
+	setup_done(&s);
+	if (r < 0) {
+		attempt_free(j, a);
+		return r;
+	}
+	*ret = a;
+	return 0;
+}

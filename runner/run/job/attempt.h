@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_RUN_JOB_ATTEMPT_H
+#define RUNNER_RUN_JOB_ATTEMPT_H
+
+#include "base/lines.h"
+#include "runner/run/job/job.h"
+#include "runner/run/triage/kept.h"
+
+/* What lives as long as one cell does, or one of the engine's processes in a cell that stays. */
+struct attempt {
+	struct cell *cell;
+	/* Its counters at the launch: not 0 in a cell that stayed. */
+	struct cgroup_counters from;
+	struct lines lines;
+	struct kept_output kept;
+	struct engine_state engine;
+	struct kept_file binary;	/* size 0: not known */
+	bool asked;			/* to stop, politely */
+	bool forced;			/* the stop ladder went beyond the polite stop */
+	enum engine_fault fault_before; /* what the engine reported before the forced stop */
+	bool dumped_us;	       /* our dump signal was sent: a later crash artifact is its doing */
+	int64_t forced_ns;     /* time of the forced stop, comparable with ctimes */
+	uint64_t dump_cpu_us;  /* the cell's CPU time at that moment */
+	uint64_t stats_at_us;  /* when the engine last printed statistics; 0: never */
+	uint64_t stats_cpu_us; /* the cell's CPU time at the first reading after that */
+	bool ignored_dump;     /* the cell used CPU time after the signal, and no dump began */
+	bool restarted;	       /* its engine started twice before any forced stop */
+	bool ran;	       /* the engine read the corpus, and fuzzes */
+	bool at_mark;	       /* halted at the memory mark after it was asked to stop */
+	uint64_t launched_us;
+	uint64_t execs;		       /* the engine's claim; known when the cell has ended */
+	uint64_t until_us;	       /* when the keeper kills the cell; 0: it has no deadline */
+	uint64_t absent_us;	       /* at the end: how long we had not run before */
+	uint64_t waited_us;	       /* the target's clock's, when it was launched */
+	uint64_t borrowed;	       /* memory, for the names in suppressions */
+	bool has_leaks, has_undefined; /* suppressions of known crashes */
+	uint64_t may_take_us;	       /* the engine's limit of an input's time */
+	uint64_t max_len;	       /* that the engine was told; 0: its choice */
+	char refused[32];	       /* the refused system call of the input that ended it */
+	/* How the cell failed, for a failure without an artifact. own CRASH_OWN_: it did not
+	 * fail. */
+	struct {
+		enum crash_own own;
+		char detail[32];
+		bool by_text;
+	} lost;
+	char head[600]; /* the first bytes of output, for a failed start */
+	size_t n_head;
+	/* claims.c: lines that claim more edges than are known, kept until the process can
+	 * be looked at.  Also how often it was looked at, and when. */
+	char held[4096];
+	size_t n_held;
+	unsigned looks;
+	uint64_t looked_us;
+};
+
+/* The cell of a job: what it sees, under which limits, running what.  Builds and
+ * starts it, or starts the engine again in the cell that stayed in j->seat; -errno when it cannot.
+ */
+MUST_CHECK int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **ret,
+			      struct err *e);
+
+/* What its cell's counters say of it alone: they go on in a cell that stayed. */
+void attempt_share(const struct attempt *a, struct cgroup_counters *io);
+/* cell_read(), and that. */
+MUST_CHECK int attempt_read(const struct attempt *a, struct cgroup_counters *ret, struct err *e);
+
+/* Its cell is gone, or is parked; NULL is fine. */
+void attempt_free(const struct job *j, struct attempt *a);
+
+/* What the engine is told that an input may take.  It measures wall time: of a target that
+ * waits for CPUs (starved: struct effective's) it is more, up to four times as much.  What it
+ * reports all the same is looked at in triage. */
+uint64_t attempt_input_timeout(uint64_t may_take_us, double starved);
+
+/* The host user of a job's cells. */
+uid_t attempt_uid(const struct job *j);
+
+#endif

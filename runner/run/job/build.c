@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of a job's target from earlier runs, as long as its build is the same. */
+#include "base/sys.h"
+#include "runner/run/job/attempt.h"
+#include "runner/run/job/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of its health, what it did lately counts. */
+enum { LATELY = 16 };
+
+static void adopt(struct job *j, const struct progress *p)
+{
+	j->fleet->known = true;
+	j->fleet->curve = p->curve;
+	j->fleet->health = p->health;
+	j->fleet->edges_total = p->edges_total;
+	if (*p->forged) {
+		j->claims.forged = true;
+		snprintf(j->claims.text, sizeof(j->claims.text), "%s", p->forged);
+		fleet_forged(j->fleet);
+	}
+}
+
+/* What is known of the build.  As long as the build itself is not known: what the file says. */
+static struct progress known(const struct job *j)
+{
+	struct progress p = {.build = j->build};
+
+	if (j->kept)
+		return *j->kept;
+	if (j->fleet->known) {
+		p.curve = j->fleet->curve;
+		p.health = j->fleet->health;
+		p.edges_total = j->fleet->edges_total;
+	}
+	snprintf(p.forged, sizeof(p.forged), "%s", j->claims.forged ? j->claims.text : "");
+	return p;
+}
+
+void job_load_progress(struct job *j)
+{
+	struct kept_file now;
+	struct progress p;
+	char warning[200];
+
+	job_look_at_binary(j);
+	j->at_start = j->binary.file;
+	progress_load(j->env->state->dirfd, j->target->name, &p, warning);
+	if (*warning)
+		job_set_note(j, "%s", warning);
+	j->build = p.build;
+	if (!*p.build.id)
+		return;
+	if (!j->cfg->plateau.forget && kept_file_look(j->target->binary, &now) &&
+	    kept_file_same(&now, &p.build.binary)) {
+		adopt(j, &p);
+		return;
+	}
+	j->kept = sys_malloc(sizeof(*j->kept));
+	if (j->kept) /* else the target is as new */
+		*j->kept = p;
+}
+
+void job_take_build(struct job *j, const struct kept_file *file, const char *id)
+{
+	struct progress p = known(j);
+	bool other = progress_take(&p, file, id);
+
+	j->build = p.build;
+	if (other || j->cells == 0)
+		j->rebuilt = !kept_file_same(file, &j->at_start);
+	if (other) {
+		fleet_rebuilt(j->fleet);
+		j->unproven = true;
+		job_claims_other_build(j);
+		j->starts_quickly = false;
+		j->launched = false; /* what of its crashes is fixed? */
+		j->forgiven = j->failures_total;
+		j->runs_from = j->execs_before;
+		j->stillborn = j->taken = 0;
+		j->unsuppressed.n = 0;
+		j->cov = j->ft = 0;
+		memset(&j->said, 0, sizeof(j->said));
+	} else if (j->kept && !j->fleet->known && !j->cfg->plateau.forget && p.curve.build_us > 0) {
+		adopt(j, &p); /* it was only made again */
+	}
+	free(j->kept);
+	j->kept = NULL;
+}
+
+int job_save_progress(const struct job *j, struct err *e)
+{
+	struct progress p = known(j);
+
+	if (!j->fleet->known || !*p.build.id)
+		return 0;
+	return progress_save(j->env->state->dirfd, j->target->name, &p, e);
+}
+
+static struct job_binary look(const struct job *j)
+{
+	struct job_binary b = {0};
+
+	if (kept_file_look(j->target->binary, &b.file) &&
+	    faccessat(AT_FDCWD, j->target->binary, R_OK | X_OK, AT_EACCESS) < 0)
+		b.error = errno;
+	return b;
+}
+
+uint64_t job_runs_left(const struct job *j)
+{
+	uint64_t had = j->execs_before - j->runs_from;
+
+	if (j->cfg->runs == 0)
+		return 0;
+	return j->cfg->runs > had ? j->cfg->runs - had : 1;
+}
+
+void job_look_at_binary(struct job *j)
+{
+	j->binary = look(j);
+}
+
+bool job_other_binary(const struct job *j)
+{
+	const struct job_binary *was = &j->binary, now = look(j);
+
+	return now.file.size > 0 &&
+	       (!kept_file_same(&now.file, &was->file) || now.error != was->error);
+}
+
+bool job_is_rebuilt(const struct job *j)
+{
+	return j->rebuilt || job_other_binary(j);
+}
+
+void job_count_health(struct job *j, enum failure what)
+{
+	struct share_health *h = &j->fleet->health;
+
+	if (h->quanta >= LATELY)
+		*h = (struct share_health){h->quanta / 2, h->not_started / 2, h->limited / 2,
+					   h->crashed / 2};
+	h->quanta++;
+	if (what == FAILURE_NONE)
+		return;
+	if (!j->attempt->engine.running)
+		h->not_started++;
+	else if (what == FAILURE_TIMEOUT || what == FAILURE_OOM || what == FAILURE_OOM_KILL)
+		h->limited++;
+	else
+		h->crashed++;
+}
+
+bool job_coverage_dropped(const struct job *j)
+{
+	const struct fleet_target *t = j->fleet;
+
+	return t->known && t->spent_us > PROGRESS_JUDGED_US &&
+	       t->curve.build_us > PROGRESS_JUDGED_US &&
+	       progress_dropped(&j->build, t->curve.cov, t->edges_total);
+}
+
+void job_watch_coverage(struct job *j)
+{
+	bool dropped = job_coverage_dropped(j), news = dropped && !j->dropped;
+	char text[200];
+
+	j->dropped = dropped;
+	if (!news)
+		return;
+	snprintf(text, sizeof(text),
+		 "coverage dropped: %llu of %llu edges, the build before reached %llu of %llu",
+		 (unsigned long long)j->fleet->curve.cov, (unsigned long long)j->fleet->edges_total,
+		 (unsigned long long)j->build.before_cov,
+		 (unsigned long long)j->build.before_total);
+	job_log(j, text);
+	j->env->news(j->env->arg, j, JOB_DROPPED);
+}

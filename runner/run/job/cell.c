@@ -1,0 +1,605 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a job's cell tells, and what is made of it. */
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/run/job/attempt.h"
+#include "runner/run/job/internal.h"
+#include "runner/run/job/suppress.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* On the unified layout a cell above its mark is throttled to almost nothing.
+ * The engine's own watchdog looks once a second; after this much we force the
+ * input out ourselves. */
+#define OVER_MARK_US	  (2500 * USEC_PER_MSEC)
+#define OVER_MARK_STALLED 0.5
+/* The engine reports an input that takes too long; one that holds still for twice
+ * that, and at least this long, has got past the engine. */
+#define STUCK_US (10 * USEC_PER_SEC)
+/* From its launch until it fuzzes: no input of the corpus needs longer. */
+#define QUICKLY_US (1 * USEC_PER_SEC)
+enum { SHORTAGES_MAX = 20 };
+/* In less time a share of it says nothing. */
+#define PRESSURE_US (500 * USEC_PER_MSEC)
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void tell_fleet(struct job *j)
+{
+	const struct engine_state *s = &j->attempt->engine;
+	struct fleet_news n = {
+	    .fuzzes = s->running,
+	    .cov = s->cov,
+	    .edges_total = s->edges_total,
+	    .lim = s->lim,
+	    .max_len = j->attempt->max_len ? j->attempt->max_len : s->max_len,
+	    .runs = job_execs(j),
+	};
+
+	(void)fleet_tell(j->fleet, &n);
+}
+
+static void note_said(struct job *j)
+{
+	const struct engine_state *s = &j->attempt->engine;
+
+	if (s->edges_total)
+		j->said.edges_total = s->edges_total;
+	if (s->corpus_units) {
+		j->said.corpus_units = s->corpus_units;
+		j->said.corpus_bytes = s->corpus_bytes;
+	}
+	if (s->dict_entries)
+		j->said.dict_entries = s->dict_entries;
+}
+
+static void on_line(void *arg, struct slice line)
+{
+	struct job *j = arg;
+	const struct engine_state *s = &j->attempt->engine;
+	bool ran = s->running;
+	uint64_t told = s->status_lines;
+
+	job_claims_line(j, line);
+	job_words_line(j, line);
+	if (s->status_lines != told) {
+		j->attempt->stats_at_us = clock_mono_us();
+		j->attempt->stats_cpu_us = 0; /* at the next reading */
+	}
+	kept_line(&j->attempt->kept, line, s->fault != ENGINE_FAULT_NONE);
+	if (s->running)
+		j->fuzzed = true;
+	if (s->running && !ran)
+		fleet_seeded(j->fleet, s->cov);
+	job_reached(j, s);
+	j->rss_mib = max_u64(j->rss_mib, s->rss_mib);
+	note_said(j);
+	tell_fleet(j);
+}
+
+/* The input that restarted the engine is gone with its first process.  A dump would save an
+ * input that did nothing. */
+static void end_restarted(struct job *j)
+{
+	if (j->phase != PHASE_RUNNING && j->phase != PHASE_POLITE)
+		return;
+	if (j->phase == PHASE_RUNNING)
+		j->ask = ASK_RESTART;
+	j->attempt->restarted = true;
+	job_step(j, EVENT_KILL);
+}
+
+static void on_output(void *arg, struct slice bytes)
+{
+	struct job *j = arg;
+	struct attempt *a = j->attempt;
+	size_t room = sizeof(a->head) - a->n_head;
+
+	if (room > bytes.n)
+		room = bytes.n;
+	if (!j->start_us)
+		j->start_us = clock_mono_us() - a->launched_us;
+	memcpy(a->head + a->n_head, bytes.p, room);
+	a->n_head += room;
+	joblog_write(&j->log, bytes);
+	lines_feed(&a->lines, bytes, on_line, j);
+	if (!a->ran && a->engine.running) {
+		a->ran = true;
+		j->starts_quickly = clock_mono_us() - a->launched_us <= QUICKLY_US;
+	}
+	if (j->attempt->engine.restarted)
+		end_restarted(j);
+}
+
+enum ask job_asked(const struct job *j)
+{
+	if (j->attempt && j->attempt->at_mark)
+		return ASK_MEMORY;
+	return j->attempt && j->attempt->restarted ? ASK_RESTART : j->ask;
+}
+
+/* The input in work is the finding: force it out, unless we are ending anyway. */
+static void save_input(struct job *j, enum ask why)
+{
+	if (j->phase != PHASE_RUNNING)
+		return;
+	j->ask = why;
+	job_step(j, EVENT_STOP_NOW);
+}
+
+/* The call's place among the refused ones.  When the table is full, other names share the last
+ * place.  NULL: no memory to count it; it is a finding all the same. */
+static struct job_refused *place_of(struct job *j, const char *name)
+{
+	const size_t size = sizeof(j->refused[0].name);
+	size_t i = 0;
+
+	if (!j->refused)
+		j->refused = sys_calloc(JOB_REFUSED_MAX, sizeof(*j->refused));
+	if (!j->refused)
+		return NULL;
+	while (i < j->n_refused && strncmp(j->refused[i].name, name, size - 1) != 0)
+		i++;
+	if (i < j->n_refused)
+		return &j->refused[i];
+	if (i == JOB_REFUSED_MAX)
+		return &j->refused[i - 1];
+	if (i == JOB_REFUSED_MAX - 1)
+		name = "others";
+	snprintf(j->refused[i].name, size, "%s", name);
+	j->n_refused++;
+	joblog_note(&j->log, "refused system call: %s", name);
+	return &j->refused[i];
+}
+
+/* A call is a finding once for each run and name: of the first input that makes it.  Before
+ * fuzzing began the start may have made the call.  Then no input is saved for it, and the first
+ * input that repeats the call is the finding. */
+static void on_refused(void *arg, const char *name)
+{
+	struct job *j = arg;
+	struct job_refused *r = place_of(j, name);
+
+	if (r)
+		r->n++;
+	if (!j->attempt->engine.running || (r && r->saved) || j->phase != PHASE_RUNNING)
+		return;
+	if (r)
+		r->saved = true;
+	snprintf(j->attempt->refused, sizeof(j->attempt->refused), "%.31s", name);
+	save_input(j, ASK_SYSCALL);
+}
+
+static void on_memory(void *arg, bool halted)
+{
+	struct job *j = arg;
+	struct err e;
+
+	if (!halted) {
+		if (!j->over_mark_since)
+			j->over_mark_since = clock_mono_us();
+		return;
+	}
+	joblog_note(&j->log, "halted at the memory mark of %llu bytes",
+		    (unsigned long long)j->cfg->memory_high);
+	if (j->phase == PHASE_RUNNING) {
+		save_input(j, ASK_MEMORY);
+	} else if (j->phase == PHASE_POLITE) { /* its input is lost as easily as any other */
+		j->attempt->at_mark = true;
+		job_step(j, EVENT_STOP_NOW);
+	} else { /* being stopped: it must be able to move */
+		(void)!cell_memory_open(j->attempt->cell, CELL_EVERY_THREAD, 0, &e);
+	}
+}
+
+static void add_counters(struct job *j, const struct cgroup_counters *c)
+{
+	struct cgroup_counters *s = &j->before;
+
+	s->usage_us += c->usage_us;
+	s->user_us += c->user_us;
+	s->system_us += c->system_us;
+	s->throttled_us += c->throttled_us;
+	s->mem_peak = max_u64(s->mem_peak, c->mem_peak);
+	s->mem_high_events += c->mem_high_events;
+	s->oom_kills += c->oom_kills;
+	s->pids_refused += c->pids_refused;
+	j->now = (struct cgroup_counters){0};
+}
+
+/* The value of the last flag of that name; NULL: there is none. */
+static const char *flag_value(const struct strv *flags, const char *start)
+{
+	for (size_t i = flags->n; i-- > 0;)
+		if (strncmp(flags->v[i], start, strlen(start)) == 0)
+			return flags->v[i] + strlen(start);
+	return NULL;
+}
+
+/* Whether the engine may end by itself: only after as many inputs as the job allows. */
+static bool has_had_its_runs(const struct job *j)
+{
+	const char *flag = flag_value(&j->cfg->flags, "-runs=");
+	uint64_t runs = 0;
+
+	if (!flag)
+		flag = flag_value(&j->target->flags, "-runs=");
+	if (flag) { /* -1 is no limit, and 0 inputs is no fuzzing */
+		struct slice in = slice_of(flag);
+
+		return scan_u64(&in, 10, UINT64_MAX, &runs) && runs > 0 &&
+		       j->attempt->execs >= runs;
+	}
+	return j->cfg->runs > 0 && j->execs_before - j->runs_from >= j->cfg->runs;
+}
+
+static struct cell_facts facts_of(const struct job *j, const struct cell_end *end)
+{
+	const struct engine_state *s = &j->attempt->engine;
+	struct cell_facts f = {
+	    .started = end->how != CELL_NOT_STARTED,
+	    .code = end->how == CELL_EXITED ? end->code : 0,
+	    .signo = end->how == CELL_SIGNALED ? end->code : 0,
+	    .ask = job_asked(j),
+	    .forced = j->attempt->forced,
+	    .fault_before = j->attempt->fault_before,
+	    .reported =
+		s->fault != ENGINE_FAULT_NONE && s->fault != ENGINE_FAULT_ENGINE && *s->artifact,
+	    .oom_kills = end->last.oom_kills,
+	    .pids_refused = end->last.pids_refused,
+	    .fault = s->fault,
+	    .fuzzed = s->running,
+	};
+
+	f.end = j->target->engine->classify(s, f.code, f.signo);
+	/* Nobody told it to end: what it printed to look finished is forged. */
+	if (f.end == ENGINE_FINISHED && f.ask == ASK_NOTHING && !has_had_its_runs(j))
+		f.end = ENGINE_UNKNOWN;
+	return f;
+}
+
+/* The first words of a target that did not start, as one printable line. */
+static void note_head(struct job *j, const char *what)
+{
+	char text[160];
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->attempt->n_head && n + 1 < sizeof(text); i++) {
+		char c = j->attempt->head[i];
+
+		if (c >= 0x20 && c < 0x7f)
+			text[n++] = c;
+		else if (n > 0 && text[n - 1] != ' ')
+			text[n++] = ' ';
+	}
+	text[n] = '\0';
+	job_set_note(j, "%s%s%s", what, n ? ": " : " without a word", text);
+}
+
+/* What our forced dump was for; the engine only says that it was signalled. */
+static const char *asked_for(enum ask ask)
+{
+	switch (ask) {
+	case ASK_MEMORY:
+		return "passed the memory mark below its limit";
+	case ASK_PIDS:
+		return "a fork or thread was refused";
+	case ASK_SYSCALL:
+		return "called what a cell may not";
+	case ASK_STUCK:
+		return "held still for longer than an input may take";
+	case ASK_RESTART:
+		return "executed itself: its engine started again";
+	case ASK_NOTHING:
+	case ASK_FINISH:
+	case ASK_PAUSE:
+		break;
+	}
+	return NULL;
+}
+
+/* The cell ended although no stop was requested. */
+static void explain_unasked(struct job *j, const struct cell_facts *f)
+{
+	int code = f->signo ? f->signo : f->code;
+	char what[64];
+
+	if (!f->fuzzed && f->fault == ENGINE_FAULT_NONE) {
+		snprintf(what, sizeof(what), f->signo ? "died of signal %d" : "exited with %d",
+			 code);
+		note_head(j, what);
+	} else if (f->end == ENGINE_INTERRUPTED)
+		job_set_note(j, "ended as by a stop signal, which fuzzcell did not send");
+	else if (f->end == ENGINE_UNKNOWN || f->end == ENGINE_KILLED)
+		job_set_note(j,
+			     f->signo ? "died of signal %d without a report"
+				      : "exited with %d without a report",
+			     code);
+	else if (f->end == ENGINE_FAULTED)
+		job_set_note(j, "%s", j->attempt->engine.fault_text);
+}
+
+static void explain(struct job *j, const struct cell_facts *f, const struct cell_end *end)
+{
+	if (!f->started)
+		job_set_note(j, "%s", end->why);
+	else if (f->oom_kills > 0)
+		job_set_note(j, "killed by the kernel at its memory limit; the input may be lost");
+	else if (asked_for(f->ask))
+		job_set_note(j, "%s%s%s", asked_for(f->ask), *j->attempt->refused ? ": " : "",
+			     j->attempt->refused);
+	else if (f->ask == ASK_NOTHING)
+		explain_unasked(j, f);
+	else if (f->forced && f->ask == ASK_FINISH && j->attempt->asked)
+		job_set_note(j, "did not stop when asked: %s",
+			     j->attempt->dumped_us ? "forced" : "killed");
+	else if (f->end == ENGINE_FAULTED && !(f->forced && f->ask == ASK_PAUSE))
+		job_set_note(j, "%s", j->attempt->engine.fault_text);
+}
+
+/* Its time was over while we were stopped.  A kill by the keeper, or by the limit of CPU time,
+ * is then no failure.  A failure before our request to end is one. */
+static bool is_overdue(const struct job *j, const struct cell_end *end)
+{
+	const struct attempt *a = j->attempt;
+	/* Our own timer may fire before we see the end of a cell that has been dead for long. */
+	bool unasked = j->ask == ASK_NOTHING || (j->ask == ASK_FINISH && !a->forced);
+	bool killed = end->how == CELL_SIGNALED && end->code == SIGKILL;
+	bool late = a->until_us && clock_mono_us() > a->until_us;
+
+	if (end->how == CELL_EXITED || end->last.oom_kills > 0)
+		return false;
+	return unasked && (end->overdue || (killed && late));
+}
+
+static void judge_overdue(struct job *j)
+{
+	j->last_failure = FAILURE_NONE;
+	j->ask = ASK_FINISH;
+	if (j->pending == REASON_NONE)
+		j->pending = job_ends_with_run(j) ? REASON_RUN_DEADLINE : REASON_TIME_LIMIT;
+	job_set_note(j,
+		     "fuzzcell itself did not run for %llu s: its cell was killed at the deadline",
+		     (unsigned long long)(j->attempt->absent_us / USEC_PER_SEC));
+	job_count_health(j, FAILURE_NONE);
+}
+
+/* crun says what it was short of.  At the cell's own limits, or again and again, that is the
+ * target's failure. */
+static bool is_shortage(struct job *j, const struct cell_end *end)
+{
+	if (end->how != CELL_NOT_STARTED) {
+		j->shortages = 0;
+		return false;
+	}
+	return end->last.pids_refused == 0 && end->last.oom_kills == 0 &&
+	       /* crun writes to our runtime directory only */
+	       (job_tells_shortage(end->why) || strstr(end->why, strerrordesc_np(ENOSPC))) &&
+	       ++j->shortages <= SHORTAGES_MAX;
+}
+
+static void know_failure(struct job *j)
+{
+	bool crashed = j->last_failure == FAILURE_CRASH || j->last_failure == FAILURE_LEAK;
+	const struct known_crash *own = job_known_failure(j, &j->named_is_new);
+
+	j->knew = own && crashed;
+	if (j->knew && j->attempt->has_undefined && suppress_goes_on(own))
+		suppress_not_add(&j->unsuppressed, own->signature);
+}
+
+void job_judge(struct job *j, const struct cell_end *end)
+{
+	struct cell_facts f = facts_of(j, end);
+	enum failure what = failure_of(&f);
+	struct loop_guard g = {.failures_max = j->cfg->max_crashes, .fuzzed = j->fuzzed};
+
+	j->knew = j->named_is_new = false;
+	if (f.fuzzed)
+		j->stillborn = j->taken = 0;
+	if (is_overdue(j, end)) {
+		judge_overdue(j);
+		return;
+	}
+	if (is_shortage(j, end)) {
+		j->last_failure = FAILURE_NONE;
+		job_is_short(j, end->why);
+		return;
+	}
+	j->last_failure = what;
+	if (what != FAILURE_NONE)
+		know_failure(j);
+	job_note_lost(j, &f, what);
+	job_count_health(j, what);
+	if (what != FAILURE_NONE) {
+		j->failures[what]++;
+		j->failures_total++;
+		j->stillborn += !f.fuzzed;
+	}
+	g.failures = j->failures_total - j->forgiven;
+	g.stillborn = j->stillborn;
+	g.taken = j->taken;
+	explain(j, &f, end);
+	if (j->ask == ASK_FINISH || (j->ask == ASK_PAUSE && what == FAILURE_NONE))
+		return; /* pending says what next, or nothing: back to the queue */
+	if (j->pending == REASON_NONE)
+		j->pending = reason_after(&f, what, &g);
+}
+
+static double share(uint64_t now, uint64_t before, uint64_t wall)
+{
+	return wall > 0 && now > before ? (double)(now - before) / (double)wall : 0;
+}
+
+static void mark(struct job *j)
+{
+	const struct effective *c = &j->fleet->clock;
+
+	if (c->wall_us - j->marks[0].wall_us < j->cfg->input_timeout_us)
+		return;
+	j->marks[1] = j->marks[0];
+	j->marks[0].wall_us = c->wall_us;
+	j->marks[0].waited_us = c->waited_us;
+}
+
+double job_waited_lately(const struct job *j)
+{
+	const struct effective *c = &j->fleet->clock;
+
+	return share(c->waited_us, j->marks[1].waited_us, c->wall_us - j->marks[1].wall_us);
+}
+
+static uint64_t grown(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+static void read_pressure(struct job *j, const struct cgroup_counters *c, uint64_t now_us)
+{
+	uint64_t wall =
+	    now_us > j->fleet->clock.last.at_us ? now_us - j->fleet->clock.last.at_us : 0;
+	struct effective_reading r = {
+	    .at_us = now_us,
+	    .usage_us = c->usage_us,
+	    .system_us = c->system_us,
+	    .cpu_stall_us = c->cpu.full_us,
+	    .memory_stall_us = c->memory.full_us,
+	    .io_stall_us = c->io.full_us,
+	};
+
+	const uint64_t stalled[3] = {grown(c->cpu.full_us, j->now.cpu.full_us),
+				     grown(c->memory.full_us, j->now.memory.full_us),
+				     grown(c->io.full_us, j->now.io.full_us)};
+
+	for (size_t i = 0; i < 3 && wall >= PRESSURE_US; i++)
+		j->pressure[i] = (double)stalled[i] / (double)wall;
+	series_stalled(&j->series, wall, stalled);
+	fleet_read(j->fleet, &r);
+	mark(j);
+}
+
+/* Its program has ended, and the cell is gone or parked.  end->last: of this program alone. */
+static void program_ended(struct job *j, const struct cell_end *end)
+{
+	struct attempt *a = j->attempt;
+	struct engine_state *s = &a->engine;
+	uint64_t rss = j->now.mem_now; /* at the end nothing is left of it */
+
+	lines_end(&a->lines, on_line, j);
+	job_claims_ended(j, end->last.usage_us);
+	j->line_dropped += a->lines.dropped;
+	a->execs = max_u64(s->execs, s->final.execs);
+	j->execs_before += a->execs;
+	s->execs = 0;
+	s->final.execs = 0;
+	j->kept_before.total += s->kept;
+	j->kept_before.by_dict += s->kept_by_dict;
+	j->kept_before.by_cmp += s->kept_by_cmp;
+	s->kept = s->kept_by_dict = s->kept_by_cmp = 0;
+	a->absent_us = grown(clock_mono_us(), j->fleet->clock.last.at_us);
+	read_pressure(j, &end->last, clock_mono_us());
+	add_counters(j, &end->last);
+	job_sample(j, clock_mono_us(), rss, true);
+	memset(j->pressure, 0, sizeof(j->pressure)); /* nothing is left that waits */
+	j->cells_us += clock_mono_us() - a->launched_us;
+	j->starved =
+	    share(j->fleet->clock.waited_us, a->waited_us, clock_mono_us() - a->launched_us);
+	job_judge(j, end);
+	a->cell = NULL; /* freed when we return */
+	j->held = false;
+	if (j->last_failure != FAILURE_NONE && !j->knew)
+		j->env->news(j->env->arg, j, JOB_FAILED);
+	job_step(j, EVENT_ENDED);
+}
+
+static void on_ended(void *arg, const struct cell_end *cell)
+{
+	struct job *j = arg;
+	struct cell_end end = *cell;
+
+	attempt_share(j->attempt, &end.last);
+	program_ended(j, &end);
+}
+
+/* Whether the engine may start again in its cell.  A failure that has to do with the cell's limits
+ * or with our signals ends it. */
+static bool was_harmless(const struct job *j, const struct cgroup_counters *c)
+{
+	const struct attempt *a = j->attempt;
+
+	return j->ask == ASK_NOTHING && !j->held && !a->asked && !a->forced && !a->restarted &&
+	       !a->at_mark && !*a->refused && !j->over_mark_since && c->oom_kills == 0 &&
+	       c->pids_refused == 0;
+}
+
+/* Of a cell in j->seat. */
+static void on_exited(void *arg, const struct cell_end *cell, bool left)
+{
+	struct job *j = arg;
+	struct cell_end end = *cell;
+	struct err e;
+
+	if (left || attempt_read(j->attempt, &end.last, &e) < 0 || !was_harmless(j, &end.last)) {
+		if (cell_kill(j->attempt->cell, &e) < 0)
+			job_step(j, EVENT_KILL); /* and again, until it works */
+		return;
+	}
+	seat_park(j->seat);
+	program_ended(j, &end);
+}
+
+const struct cell_ops job_cell_ops = {
+    .output = on_output,
+    .refused = on_refused,
+    .memory = on_memory,
+    .exited = on_exited,
+    .ended = on_ended,
+};
+
+static void watch_mark(struct job *j, uint64_t now_us)
+{
+	bool over = j->cfg->memory_high > 0 &&
+		    j->now.mem_now >= j->cfg->memory_high - j->cfg->memory_high / 16 &&
+		    j->pressure[1] >= OVER_MARK_STALLED;
+
+	if (!over)
+		j->over_mark_since = 0;
+	else if (!j->over_mark_since)
+		j->over_mark_since = now_us;
+	else if (now_us - j->over_mark_since >= OVER_MARK_US)
+		save_input(j, ASK_MEMORY);
+}
+
+void job_tick(struct job *j, uint64_t now_us)
+{
+	uint64_t idle;
+	struct cgroup_counters c;
+	struct err e;
+
+	if (j->phase != PHASE_RUNNING || attempt_read(j->attempt, &c, &e) < 0)
+		return; /* just ending: the last counters come with it */
+	read_pressure(j, &c, now_us);
+	j->now = c;
+	job_claims_tick(j, c.usage_us);
+	if (j->attempt->stats_at_us && !j->attempt->stats_cpu_us)
+		j->attempt->stats_cpu_us = c.usage_us;
+	job_sample(j, now_us, c.mem_now, false);
+	job_watch_coverage(j);
+	watch_mark(j, now_us);
+	if (c.pids_refused > 0)
+		save_input(j, ASK_PIDS);
+	idle = j->fleet->clock.idle_us;
+	if (!j->held && idle > STUCK_US && idle > 2 * j->cfg->input_timeout_us)
+		save_input(j, ASK_STUCK);
+	/* Later libFuzzers only warn, and run on blindly. */
+	if (j->attempt->engine.running && j->attempt->engine.not_instrumented &&
+	    j->attempt->engine.cov == 0)
+		job_stop(j, REASON_NOT_INSTRUMENTED, false);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether the numbers that a job's engine prints can be true.  The target shares the engine's
+ * output, and false numbers would buy it CPU time.  The bounds come from what it cannot print:
+ * the counters in the files that its process maps, and the kernel's count of its CPU time. */
+#include "base/clock.h"
+#include "runner/run/job/attempt.h"
+#include "runner/run/job/internal.h"
+#include "runner/run/job/modules.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A bound that no engine reaches: 50 ns for copying the input, the call and reading the
+ * counters.  The kernel's count may be a tick late.  Our reading is less than a second late. */
+enum { EXECS_PER_US = 20 };
+#define LATE_US USEC_PER_SEC
+#define TICK_US (10 * USEC_PER_MSEC)
+/* Without sections to count: an edge takes at least a counter and a place in a table. */
+enum { BYTES_AN_EDGE = 16 };
+/* A single odd line may be two lines that were written at once. */
+enum { REFUSED_LEAST = 3, REFUSED_SHARE = 10 };
+enum { LOOKS_MAX = 16 /* at the files of a cell */ };
+#define LOOK_US USEC_PER_SEC
+
+static void set_bound(struct job *j)
+{
+	j->attempt->engine.edges_most =
+	    j->claims.edges ? j->claims.edges : j->cfg->memory / BYTES_AN_EDGE;
+}
+
+void job_claims_build(struct job *j, uint64_t edges)
+{
+	if (edges > j->claims.edges)
+		j->claims.edges = edges;
+}
+
+void job_claims_other_build(struct job *j)
+{
+	memset(&j->claims, 0, sizeof(j->claims));
+}
+
+void job_claims_launched(struct job *j)
+{
+	j->claims.execs = 0;
+	set_bound(j);
+}
+
+uint64_t job_execs(const struct job *j)
+{
+	uint64_t most = (j->now.usage_us + LATE_US) * EXECS_PER_US;
+
+	if (!j->attempt)
+		return 0;
+	return j->attempt->engine.execs < most ? j->attempt->engine.execs : most;
+}
+
+/* The number of executions that were possible until now.  The engine has one thread: since the
+ * last reading it used at most the time that has passed. */
+static uint64_t execs_now(const struct job *j)
+{
+	uint64_t now = clock_mono_us(), read = j->fleet->clock.last.at_us;
+	uint64_t since = now > read ? now - read : 0;
+
+	return (j->now.usage_us + since + LATE_US) * EXECS_PER_US;
+}
+
+static void mark(struct job *j)
+{
+	char text[240];
+
+	j->claims.forged = true;
+	fleet_forged(j->fleet);
+	snprintf(text, sizeof(text),
+		 "FORGED STATISTICS: its numbers count for nothing from now on: %s",
+		 j->claims.text);
+	job_log(j, text);
+	j->env->news(j->env->arg, j, JOB_FORGES);
+}
+
+static void refused(struct job *j)
+{
+	struct job_claims *c = &j->claims;
+	uint64_t lines = c->lines + j->attempt->engine.status_lines;
+
+	if (c->refused++ == 0)
+		snprintf(c->text, sizeof(c->text), "%s", j->attempt->engine.refused_text);
+	if (!c->forged && c->refused >= REFUSED_LEAST && c->refused * REFUSED_SHARE >= lines)
+		mark(j);
+}
+
+/* What the process maps now is known; false: it is not, just now. */
+static bool look(struct job *j)
+{
+	struct attempt *a = j->attempt;
+	uint64_t edges, now = clock_mono_us();
+	pid_t pid = cell_pid(a->cell);
+
+	if (pid <= 0 || a->looks >= LOOKS_MAX || (a->looks && now - a->looked_us < LOOK_US))
+		return false;
+	a->looks++;
+	a->looked_us = now;
+	switch (modules_edges(pid, &edges)) {
+	case MODULES_GONE:
+		return false;
+	case MODULES_UNKNOWN:
+		j->claims.edges = 0;
+		break;
+	case MODULES_COUNTED:
+		job_claims_build(j, edges);
+		break;
+	}
+	set_bound(j);
+	return true;
+}
+
+static void hold(struct attempt *a, struct slice line)
+{
+	if (line.n + 1 > sizeof(a->held) - a->n_held)
+		return;
+	memcpy(a->held + a->n_held, line.p, line.n);
+	a->n_held += line.n;
+	a->held[a->n_held++] = '\n';
+}
+
+void job_claims_line(struct job *j, struct slice line)
+{
+	struct engine_state *s = &j->attempt->engine;
+	uint64_t before = s->refused;
+	bool looked;
+
+	s->execs_most = execs_now(j);
+	j->target->engine->line(line, s);
+	if (s->refused == before)
+		return;
+	if (s->refused_edges == 0 || j->claims.forged) {
+		refused(j);
+		return;
+	}
+	/* It may have loaded libraries since. */
+	looked = look(j);
+	if (looked && s->refused_edges <= s->edges_most)
+		j->target->engine->line(line, s);
+	else if (looked)
+		refused(j);
+	else
+		hold(j->attempt, line);
+}
+
+/* Judges the lines that could not be judged at once.  They are a moment old: their coverage is
+ * not counted as found now. */
+static void judge_held(struct job *j)
+{
+	struct attempt *a = j->attempt;
+	struct slice in = {a->held, a->n_held}, line;
+	uint64_t before;
+
+	if (a->n_held == 0 || !look(j))
+		return;
+	a->n_held = 0;
+	while (scan_line(&in, &line)) {
+		before = a->engine.refused;
+		j->target->engine->line(line, &a->engine);
+		if (a->engine.refused > before)
+			refused(j);
+	}
+	fleet_seeded(j->fleet, a->engine.cov);
+}
+
+/* Judges the curve of an earlier run. */
+static void judge_kept(struct job *j)
+{
+	struct fleet_target *t = j->fleet;
+	char text[200];
+
+	if (!t->known || j->claims.edges == 0 || t->curve.cov <= j->claims.edges || !look(j) ||
+	    j->claims.edges == 0 || t->curve.cov <= j->claims.edges)
+		return;
+	snprintf(text, sizeof(text),
+		 "an earlier run noted %llu edges, its program has %llu: it begins anew",
+		 (unsigned long long)t->curve.cov, (unsigned long long)j->claims.edges);
+	job_log(j, text);
+	fleet_forget(t);
+}
+
+/* late_us: how much the reading of the CPU time may be behind. */
+static void judge_execs(struct job *j, uint64_t usage_us, uint64_t late_us)
+{
+	uint64_t most = (usage_us + late_us) * EXECS_PER_US;
+	struct engine_state *s = &j->attempt->engine;
+	uint64_t *said[] = {&s->execs, &s->final.execs};
+	bool can_be = true;
+
+	for (size_t i = 0; i < 2; i++) {
+		if (*said[i] <= most)
+			continue;
+		can_be = false;
+		snprintf(s->refused_text, sizeof(s->refused_text),
+			 "%llu executions in %.1f s of CPU time", (unsigned long long)*said[i],
+			 (double)usage_us / (double)USEC_PER_SEC);
+		*said[i] = j->claims.execs;
+	}
+	if (can_be)
+		j->claims.execs = s->execs;
+	else
+		refused(j);
+}
+
+void job_claims_tick(struct job *j, uint64_t usage_us)
+{
+	judge_execs(j, usage_us, LATE_US);
+	judge_held(j);
+	judge_kept(j);
+}
+
+void job_claims_ended(struct job *j, uint64_t usage_us)
+{
+	judge_execs(j, usage_us, TICK_US); /* it was read when all was over */
+	j->claims.lines += j->attempt->engine.status_lines;
+}
+
+uint64_t job_claimed_rss(const struct job *j)
+{
+	/* Not all files that it maps are charged to its group. */
+	uint64_t files = j->target->size + (UINT64_C(64) << 20);
+	uint64_t peak = j->before.mem_peak > j->now.mem_peak ? j->before.mem_peak : j->now.mem_peak;
+	uint64_t most = (peak ? peak : j->cfg->memory) + files;
+
+	return j->rss_mib <= most >> 20 ? j->rss_mib << 20 : most;
+}

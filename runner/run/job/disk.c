@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job's working directory: laid out before a cell, collected after it, in children. */
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "base/task.h"
+#include "runner/run/job/attempt.h"
+#include "runner/run/job/internal.h"
+#include "runner/targets/counters.h"
+#include "runner/targets/instrumented.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The reproducers of crashes that were fixed: what failed once may fail again. */
+static int add_regressions(const struct job *j, struct strv *dirs, struct err *e)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "regressions/%s", j->target->name);
+	if (faccessat(j->env->state->dirfd, path, F_OK, 0) < 0)
+		return 0;
+	return strv_addf(dirs, e, "%s/%s", j->env->state->path, path);
+}
+
+/* What the child that prepares tells. */
+struct prepared {
+	struct workdir_seeds seeds;
+	struct kept_file file;
+	char build[DIGEST_SHA1_HEX]; /* "": it cannot be read; launching says so */
+	struct job_program program;
+	struct job_dictionary words; /* its dictionary */
+	char wordless[200];	     /* why there are none, if something failed */
+};
+
+static struct job_program look_at_program(const struct target *t)
+{
+	_autoclose_ int fd =
+	    rights_open(&t->rights, AT_FDCWD, t->binary, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	struct job_program p = {0};
+
+	if (fd < 0 || counters_in(fd, &p.edges) != COUNTERS_FOUND)
+		return (struct job_program){0};
+	p.has_library = instrumented_in(fd) == INSTRUMENTED_LIBRARY;
+	return p;
+}
+
+static int prepare_work(void *arg, struct buf *out, struct err *e)
+{
+	const struct job *j = arg;
+	struct workdir_prepare p = {
+	    .work = j->env->dirs->work,
+	    .target = j->target->name,
+	    .uid = attempt_uid(j),
+	    .gid = setup_gid(attempt_uid(j)),
+	    .corpus = -1,
+	    .seed_archive = j->target->seed_archive,
+	    .rights = &j->target->rights,
+	    .n_theirs = j->target->seed_dirs.n,
+	    .n_ours = j->cfg->seeds.n,
+	};
+	struct prepared done = {0};
+	struct strv dirs = {0};
+	struct err ignored;
+	char note[200];
+	int r = state_open_corpus(j->env->state, j->target->name, &p.corpus, e);
+
+	for (size_t i = 0; r == 0 && i < j->target->seed_dirs.n; i++)
+		r = strv_add(&dirs, j->target->seed_dirs.v[i], e);
+	for (size_t i = 0; r == 0 && i < j->cfg->seeds.n; i++)
+		r = strv_add(&dirs, j->cfg->seeds.v[i], e);
+	if (r == 0)
+		r = add_regressions(j, &dirs, e);
+	p.seed_dirs = (const char *const *)dirs.v;
+	if (r == 0)
+		r = workdir_prepare(&p, &done.seeds, note, e);
+	if (progress_identify(&j->build, j->target->binary, &done.file, done.build, &ignored) < 0)
+		*done.build = '\0';
+	done.program = look_at_program(j->target);
+	if (r == 0 && job_words_prepare(j, &done.words, &ignored) < 0)
+		snprintf(done.wordless, sizeof(done.wordless), "%.199s", ignored.msg);
+	if (r == 0)
+		r = buf_add(out, (struct slice){(const char *)&done, sizeof(done)}, e);
+	if (r == 0)
+		r = buf_add(out, slice_of(note), e);
+	return r; /* the process ends: nothing to free */
+}
+
+static void on_prepared(void *arg, struct slice result, const char *failed)
+{
+	struct job *j = arg;
+	struct prepared done;
+
+	if (failed && job_tells_shortage(failed)) {
+		job_is_short(j, failed);
+		job_step(j, EVENT_ENDED);
+		return;
+	}
+	if (failed || result.n < sizeof(done)) {
+		job_set_note(j, "%s", failed ? failed : "preparing gave no result");
+		j->pending = REASON_STARTUP_FAILED;
+		job_step(j, EVENT_ENDED);
+		return;
+	}
+	memcpy(&done, result.p, sizeof(done));
+	if (done.seeds.files >= j->seeds.files) /* later, many are in the corpus */
+		j->seeds = done.seeds;
+	if (result.n > sizeof(done))
+		job_set_note(j, "%.*s", (int)(result.n - sizeof(done)), result.p + sizeof(done));
+	if (*done.build)
+		job_take_build(j, &done.file, done.build);
+	j->program = done.program;
+	job_claims_build(j, done.program.edges);
+	job_words_prepared(j, &done.words, done.wordless);
+	if (j->ask == ASK_NOTHING)
+		job_after_prepare(j);
+	else
+		job_step(j, EVENT_ENDED);
+}
+
+/* The kind of its artifact, from the end of the cell. */
+static enum engine_artifact cause_of(const struct job *j)
+{
+	if (!j->attempt)
+		return ENGINE_ARTIFACT_NONE;
+	if (j->last_failure == FAILURE_NONE && j->attempt->dumped_us)
+		return ENGINE_ARTIFACT_SLOW; /* a replay tells whether the current input fails */
+	if (j->last_failure == FAILURE_OOM && job_asked(j) != ASK_MEMORY)
+		return ENGINE_ARTIFACT_NONE; /* the engine's own limit */
+	return failure_artifact(j->last_failure);
+}
+
+/* What the child that collects tells; then the artifacts' names. */
+struct collected {
+	struct workdir_found found;
+	bool lost;	   /* a failure without an artifact waits for triage */
+	char unsaved[200]; /* "": how far its build has come is on disk */
+};
+
+static int collect_work(void *arg, struct buf *out, struct err *e)
+{
+	static const struct engine_state nothing;
+	const struct job *j = arg;
+	const struct engine_state *said = j->attempt ? &j->attempt->engine : &nothing;
+	struct buf names = BUF_INIT(TASK_RESULT_MAX / 2);
+	const struct slice printed = {said->input_printed.bytes, said->input_printed.n};
+	struct workdir_collect c = {
+	    .work = j->env->dirs->work,
+	    .target = j->target->name,
+	    .crashes = j->env->dirs->crashes,
+	    .quarantine = j->env->quarantine,
+	    .triage = j->env->triage,
+	    .engine = j->target->engine,
+	    .cause = cause_of(j),
+	    .unanswered = j->attempt && j->attempt->asked && j->attempt->dumped_us,
+	    .forced_ns = j->attempt ? j->attempt->forced_ns : 0,
+	    .named = *said->artifact ? said->artifact : NULL,
+	    .is_new = j->named_is_new,
+	    .printed = said->input_printed.known ? &printed : NULL,
+	    .kept = j->disk.kept,
+	    .bytes_max = j->cfg->disk,
+	};
+	struct collected done = {0};
+	struct err unsaved;
+	int r = state_open_corpus(j->env->state, j->target->name, &c.corpus, e);
+
+	if (r == 0)
+		r = job_keep_report(j, e);
+	if (r == 0)
+		r = workdir_collect(&c, &done.found, &names, e);
+	if (r == 0 && done.found.failures + done.found.suspects + done.found.dropped == 0)
+		r = job_keep_lost(j, &done.lost, e);
+	/* Without it the next run knows less of the build; no result is lost. */
+	if (r == 0 && job_save_progress(j, &unsaved) < 0)
+		snprintf(done.unsaved, sizeof(done.unsaved), "%.199s", unsaved.msg);
+	if (r == 0 && job_words_collect(j, &unsaved) < 0 && !*done.unsaved)
+		snprintf(done.unsaved, sizeof(done.unsaved), "%.199s", unsaved.msg);
+	if (r == 0)
+		r = buf_add(out, (struct slice){(const char *)&done, sizeof(done)}, e);
+	if (r == 0)
+		r = buf_add(out, buf_slice(&names), e);
+	return r;
+}
+
+/* A file takes at least a block. */
+enum { BLOCK = 4096 };
+
+static void take_saved(struct job *j, const struct workdir_found *f)
+{
+	uint64_t artifacts = f->kept.artifacts - j->disk.kept.artifacts;
+
+	j->disk.now = (struct disk_usage){0}; /* no file is left in its output directories */
+	j->disk.saved.bytes += f->input_bytes + f->kept.bytes - j->disk.kept.bytes;
+	j->disk.saved.bytes += BLOCK * (f->inputs + artifacts);
+	j->disk.saved.files += f->inputs + artifacts;
+	j->disk.kept = f->kept;
+	if (f->dropped > 0) {
+		joblog_note(&j->log, "%llu artifacts were not kept: it has %llu of this run",
+			    (unsigned long long)f->dropped, (unsigned long long)f->kept.artifacts);
+		job_set_note(j, "%llu artifacts were not kept, beside %llu that were",
+			     (unsigned long long)f->dropped, (unsigned long long)f->kept.artifacts);
+	}
+	if (job_over_disk(j) && j->pending == REASON_NONE) {
+		j->pending = REASON_DISK_LIMIT;
+		job_set_note(j, "all that it wrote since the run began is more than it may");
+	}
+}
+
+static void take_found(struct job *j, struct slice result)
+{
+	struct collected done;
+	struct err e;
+
+	memcpy(&done, result.p, sizeof(done));
+	j->found.inputs += done.found.inputs;
+	j->found.input_bytes += done.found.input_bytes;
+	j->found.failures += done.found.failures;
+	j->taken += j->stillborn > 0 && done.found.taken > 0;
+	j->found.skipped += done.found.skipped + done.found.dropped;
+	take_saved(j, &done.found);
+	j->suspects += done.found.suspects;
+	if (done.lost && j->last_failure == FAILURE_NONE)
+		job_count_overrun(j, 1);
+	if (done.found.failures + done.found.suspects > 0 || done.lost) {
+		j->untriaged = true;
+		j->crashes.left = state_waiting(j->env->state, j->target->name);
+	}
+	if (*done.unsaved) {
+		joblog_note(&j->log, "progress: %s", done.unsaved);
+		job_set_note(j, "%s", done.unsaved);
+	}
+	result.p += sizeof(done);
+	result.n -= sizeof(done);
+	if (buf_add(&j->artifacts, result, &e) < 0)
+		job_set_note(j, "more artifacts than can be listed: see crashes/%s",
+			     j->target->name);
+}
+
+enum { COLLECTS_MAX = 60 }; /* tries, one a second */
+
+/* Nothing is lost: it stays in the working directory, which is then kept.  But the next cell would
+ * add to it.  Without room, the target has reached a limit; any other failure is ours. */
+static void cannot_collect(struct job *j, const char *why)
+{
+	bool is_full = strstr(why, strerrordesc_np(ENOSPC)) || strstr(why, strerrordesc_np(EDQUOT));
+
+	j->uncollected = true;
+	job_set_note(j, "%s", why);
+	if (j->pending == REASON_NONE || j->ask == ASK_PAUSE)
+		j->pending = is_full ? REASON_DISK_LIMIT : REASON_LOST;
+}
+
+static void on_collected(void *arg, struct slice result, const char *failed)
+{
+	struct job *j = arg;
+
+	if (failed && job_tells_shortage(failed) && j->collects++ < COLLECTS_MAX) {
+		job_collect_later(j);
+		return;
+	}
+	j->collects = 0;
+	if (!failed && result.n >= sizeof(struct collected)) {
+		j->uncollected = false; /* it took what an earlier one left, too */
+		take_found(j, result);
+		job_words_collected(j);
+	} else {
+		cannot_collect(j, failed ? failed : "collecting gave no result");
+	}
+	job_after_collect(j);
+}
+
+int job_prepare(struct job *j, struct err *e)
+{
+	struct task *t;
+
+	return task_start(j->env->loop, prepare_work, j, on_prepared, j, &t, e);
+}
+
+void job_collect(struct job *j)
+{
+	struct task *t;
+	struct err e;
+	int r;
+
+	joblog_flush(&j->log);
+	r = task_start(j->env->loop, collect_work, j, on_collected, j, &t, &e);
+	if (r < 0)
+		on_collected(j, SLICE(""), e.msg);
+}
+
+bool job_over_disk(const struct job *j)
+{
+	const struct fs_usage *saved = &j->disk.saved;
+	uint64_t bytes = disk_bytes(&j->disk.now), files = disk_files(&j->disk.now);
+
+	return bytes >= j->cfg->disk || saved->bytes >= j->cfg->disk - bytes ||
+	       files >= WORKDIR_FILES_MAX || saved->files >= WORKDIR_FILES_MAX - files;
+}

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/run/job/job.h"
+
+#include "base/clock.h"
+#include "runner/run/job/attempt.h"
+#include "runner/run/job/dump.h"
+#include "runner/run/job/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A cell that was killed and is still there is killed again. */
+#define KILL_RETRY_US (1 * USEC_PER_SEC)
+enum { ARTIFACTS_TEXT_MAX = 1 << 18, DUMP_LONGER_MAX = 10 /* times, where CPUs are short */ };
+
+void job_init(struct job *j, const struct job_env *env, const struct target *t,
+	      const struct target_config *cfg, size_t index, struct fleet_target *fleet)
+{
+	*j = (struct job){.env = env, .target = t, .cfg = cfg, .index = index, .fleet = fleet};
+	j->artifacts = BUF_INIT(ARTIFACTS_TEXT_MAX);
+	j->log.fd = -1;
+}
+
+void job_done(struct job *j)
+{
+	source_remove(j->timer);
+	buf_done(&j->artifacts);
+	words_done(&j->words.told);
+	free(j->refused);
+	free(j->refused_text);
+	free(j->merged);
+	free(j->kept);
+	free(j->seen);
+	if (j->log_open)
+		joblog_close(&j->log);
+	attempt_free(j, j->attempt);
+}
+
+void job_set_note(struct job *j, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(j->note, sizeof(j->note), fmt, ap);
+	va_end(ap);
+}
+
+void job_log(struct job *j, const char *text)
+{
+	joblog_note(&j->log, "%s", text);
+}
+
+void job_reached(struct job *j, const struct engine_state *s)
+{
+	if (s->cov <= j->cov && s->ft <= j->ft)
+		return;
+	j->cov = s->cov > j->cov ? s->cov : j->cov;
+	j->ft = s->ft > j->ft ? s->ft : j->ft;
+	if (s->running)
+		j->found_at_us = clock_mono_us();
+}
+
+uint64_t job_wall_us(const struct job *j, uint64_t now_us)
+{
+	return j->used_us + (j->began_us && now_us > j->began_us ? now_us - j->began_us : 0);
+}
+
+/* Of the triage in work, what on_triaged() will put off: it never counts, not even until then. */
+static uint64_t in_triage_us(const struct job *j, uint64_t now_us)
+{
+	bool is = j->phase == PHASE_TRIAGING && j->pending == REASON_NONE;
+
+	return is && now_us > j->triage_began_us ? now_us - j->triage_began_us : 0;
+}
+
+uint64_t job_fuzzed_us(const struct job *j, uint64_t now_us)
+{
+	uint64_t all = job_wall_us(j, now_us), other = j->put_off_us + in_triage_us(j, now_us);
+
+	return all > other ? all - other : 0;
+}
+
+static void do_kill(struct job *j);
+
+/* The engine prints a line when it begins the dump.  Without that line the target either got no
+ * CPU time, or went on with its input. */
+static void check_dump_ignored(struct job *j)
+{
+	struct attempt *a = j->attempt;
+	struct cgroup_counters c;
+	struct err e;
+
+	/* In starved cells only CPU time tells whether the input is over its limit. */
+	a->ignored_dump =
+	    a->stats_cpu_us && a->dumped_us && j->attempt->engine.fault == ENGINE_FAULT_NONE &&
+	    attempt_read(a, &c, &e) == 0 && c.usage_us >= a->dump_cpu_us + JOB_DUMP_GRACE_US / 5 &&
+	    c.usage_us >= a->stats_cpu_us + j->cfg->input_timeout_us;
+}
+
+static void on_timer(void *arg)
+{
+	struct job *j = arg;
+	uint64_t now = clock_mono_us();
+
+	if (j->grace_at && now >= j->grace_at) {
+		j->grace_at = 0;
+		if (j->phase == PHASE_KILLING)
+			do_kill(j);
+		else if (j->phase == PHASE_COLLECTING && j->leaves_seat)
+			job_leave_seat(j);
+		else if (j->phase == PHASE_COLLECTING)
+			job_collect(j);
+		else {
+			if (j->phase == PHASE_DUMPING)
+				check_dump_ignored(j);
+			job_step(j, EVENT_GRACE);
+		}
+		return;
+	}
+	/* Triage between two cells is no fuzzing: it puts the deadline off. */
+	if (j->deadline_at && now >= j->deadline_at && j->phase != PHASE_TRIAGING) {
+		j->deadline_at = 0;
+		job_stop(j, REASON_TIME_LIMIT, false);
+	}
+}
+
+/* One timer a job: the nearer of a step's grace and the deadline. */
+static void arm(struct job *j)
+{
+	uint64_t at = j->grace_at ? j->grace_at : j->deadline_at;
+	struct err e;
+	int r = 0;
+
+	job_tell_keeper(j);
+	if (!at)
+		return;
+	if (j->timer)
+		r = loop_set_timer(j->timer, at, &e);
+	else
+		r = loop_add_timer(j->env->loop, at, on_timer, j, &j->timer, &e);
+	if (r < 0) { /* without its timer nothing would end the cell */
+		job_set_note(j, "%s", e.msg);
+		job_kill(j, REASON_LOST);
+	}
+}
+
+void job_collect_later(struct job *j)
+{
+	j->grace_at = clock_mono_us() + USEC_PER_SEC;
+	arm(j);
+}
+
+void job_put_off(struct job *j, uint64_t us)
+{
+	j->deadline_at += us;
+	j->put_off_us += us;
+	arm(j);
+}
+
+/* No cell could start: a resource is short, or the target cannot have one. */
+static void no_cell(struct job *j, int r, const struct err *e)
+{
+	if (job_is_shortage(-r))
+		job_is_short(j, e->msg);
+	else {
+		job_set_note(j, "%s", e->msg);
+		j->pending = REASON_STARTUP_FAILED;
+	}
+	job_step(j, EVENT_ENDED);
+}
+
+static void do_prepare(struct job *j)
+{
+	struct err e;
+	int r = 0;
+
+	j->pending = REASON_NONE;
+	j->ask = ASK_NOTHING;
+	if (j->was_short)
+		*j->note = '\0';
+	j->was_short = false;
+	job_look_at_binary(j);
+	if (!j->log_open) {
+		char name[160];
+
+		/* runner.log is ours */
+		snprintf(name, sizeof(name), "%s%s.log",
+			 strcmp(j->target->name, "runner") == 0 ? "target-" : "", j->target->name);
+		r = joblog_open(&j->log, j->env->dirs->logs, name, j->env->log_limit, &e);
+		j->log_open = r == 0;
+	}
+	if (r == 0)
+		r = job_prepare(j, &e);
+	if (r < 0)
+		no_cell(j, r, &e);
+}
+
+static void do_launch(struct job *j)
+{
+	struct err e;
+	int r;
+
+	j->now = (struct cgroup_counters){0};
+	j->said.dict_entries = 0;
+	j->over_mark_since = 0;
+	j->last_failure = FAILURE_NONE;
+	j->disk.now = j->disk.at_walk = j->disk.before = (struct disk_usage){0};
+	j->disk.unexplained = 0;
+	j->held = false;
+	j->launched = true;
+	if (j->unproven) /* what the build before it did says nothing of this one */
+		j->fuzzed = j->unproven = false;
+	j->has_merged = false;
+	if (j->target->unbuilt ||
+	    (faccessat(AT_FDCWD, j->target->binary, F_OK, 0) < 0 && errno == ENOENT)) {
+		if (j->target->unbuilt)
+			job_set_note(j, "%s", j->target->unbuilt);
+		else
+			job_set_note(j, "'%s' is no longer there", j->target->binary);
+		j->pending = REASON_NO_BINARY;
+		job_look_at_binary(j); /* the next one to come is another one */
+		job_step(j, EVENT_ENDED);
+		return;
+	}
+	r = attempt_launch(j, &job_cell_ops, &j->attempt, &e);
+	if (r < 0) {
+		no_cell(j, r, &e);
+		return;
+	}
+	job_claims_launched(j);
+	j->cells++;
+	j->attempt->waited_us = j->fleet->clock.waited_us;
+	fleet_launched(j->fleet, j->attempt->launched_us);
+	arm(j);
+}
+
+void job_hold(struct job *j, bool held)
+{
+	struct err e;
+
+	if (held == j->held || (held && j->phase != PHASE_RUNNING))
+		return;
+	j->held = held;
+	if (!j->attempt || !j->attempt->cell || cell_freeze(j->attempt->cell, held, &e) < 0)
+		return; /* it is just ending */
+	if (!held)
+		j->fleet->clock.idle_us = 0; /* it stood because we stopped it */
+}
+
+static void do_ask(struct job *j)
+{
+	struct err e;
+
+	job_hold(j, false);
+	j->attempt->asked = true;
+	j->grace_at = clock_mono_us() + j->cfg->grace_us;
+	/* -ESRCH: it has not begun, or has just ended; the grace goes on to the dump. */
+	(void)!cell_signal(j->attempt->cell, j->target->engine->stop_signal, &e);
+	arm(j);
+}
+
+uint64_t job_dump_grace(double starved)
+{
+	double share = 1 - starved;
+
+	if (!(share < 1))
+		return JOB_DUMP_GRACE_US;
+	if (share < 1.0 / DUMP_LONGER_MAX)
+		return DUMP_LONGER_MAX * JOB_DUMP_GRACE_US;
+	return (uint64_t)((double)JOB_DUMP_GRACE_US / share);
+}
+
+/* Reports and artifacts from now on are the result of our signal. */
+static void mark_forced(struct job *j)
+{
+	struct attempt *a = j->attempt;
+	struct timespec now = {0};
+
+	if (a->forced)
+		return;
+	a->forced = true;
+	a->fault_before = j->attempt->engine.fault;
+	/* The kernel stamps files with this clock, which is behind clock_real_us(). */
+	(void)!clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	a->forced_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static void do_dump(struct job *j)
+{
+	uint64_t grace =
+	    job_asked(j) == ASK_MEMORY
+		? DUMP_MARK_GRACE_US
+		: job_dump_grace(fmax(fmax(j->fleet->clock.starved, j->starved), j->pressure[1]));
+	struct cgroup_counters c;
+	struct err e;
+	int r;
+
+	job_hold(j, false);
+	mark_forced(j);
+	j->attempt->dump_cpu_us = attempt_read(j->attempt, &c, &e) == 0 ? c.usage_us : 0;
+	r = dump_input(j->attempt->cell, j->target->engine, &j->attempt->engine,
+		       job_asked(j) == ASK_MEMORY, &e);
+	if (r > 0)
+		joblog_note(&j->log, "%s", e.msg);
+	j->attempt->dumped_us = r >= 0;
+	j->grace_at = clock_mono_us() + grace;
+	arm(j);
+}
+
+static void do_kill(struct job *j)
+{
+	struct err e;
+
+	mark_forced(j);
+	if (cell_kill(j->attempt->cell, &e) < 0)
+		joblog_note(&j->log, "%s", e.msg); /* its ended says more */
+	j->grace_at = clock_mono_us() + KILL_RETRY_US;
+	arm(j);
+}
+
+static void leave_turn(struct job *j)
+{
+	if (j->log_open)
+		joblog_rest(&j->log);
+	j->used_us = job_wall_us(j, clock_mono_us());
+	j->began_us = 0;
+	j->deadline_at = 0;
+	source_remove(j->timer);
+	j->timer = NULL;
+}
+
+static void do_finish(struct job *j)
+{
+	leave_turn(j);
+	j->reason = j->pending;
+	job_end_series(j);
+	job_tell_crashes(j);
+	if (j->log_open) {
+		joblog_note(&j->log, "ended: %s%s%s", reason_name(j->reason), *j->note ? ": " : "",
+			    j->note);
+		joblog_rest(&j->log);
+	}
+	j->env->news(j->env->arg, j, JOB_ENDED);
+}
+
+static void act(struct job *j, enum phase_action a)
+{
+	switch (a) {
+	case ACTION_PREPARE:
+		do_prepare(j);
+		break;
+	case ACTION_RELAUNCH:
+		j->restarts++;
+		do_launch(j);
+		if (!j->knew)
+			j->env->news(j->env->arg, j, JOB_RESTARTED);
+		break;
+	case ACTION_LAUNCH:
+		do_launch(j);
+		break;
+	case ACTION_ASK:
+		do_ask(j);
+		break;
+	case ACTION_DUMP:
+		do_dump(j);
+		break;
+	case ACTION_KILL:
+		do_kill(j);
+		break;
+	case ACTION_COLLECT:
+		j->grace_at = 0;
+		job_collect(j);
+		break;
+	case ACTION_TRIAGE:
+		job_triage(j);
+		break;
+	case ACTION_STOP_TRIAGE:
+		if (j->triage)
+			triage_stop(j->triage);
+		break;
+	case ACTION_MERGE:
+		job_merge(j);
+		break;
+	case ACTION_STOP_MERGE:
+		if (j->merge)
+			merge_stop(j->merge);
+		break;
+	case ACTION_REQUEUE:
+		leave_turn(j);
+		j->ask = ASK_NOTHING;
+		j->tidies = false;
+		j->env->news(j->env->arg, j, JOB_REQUEUED);
+		break;
+	case ACTION_FINISH:
+		do_finish(j);
+		break;
+	case ACTION_NONE:
+	case ACTION_:
+		break;
+	}
+}
+
+void job_step(struct job *j, enum phase_event ev)
+{
+	struct phase_step s = phase_step(j->phase, ev);
+
+	j->phase = s.next;
+	act(j, s.action);
+}
+
+void job_start(struct job *j, uint64_t budget_us)
+{
+	j->began_us = clock_mono_us();
+	j->deadline_at = j->began_us + budget_us;
+	job_step(j, EVENT_START);
+	j->env->news(j->env->arg, j, JOB_STARTED);
+}
+
+/* The end of fuzzing is no reason to stop what comes after it. */
+static bool is_end(enum reason r)
+{
+	return r == REASON_STOPPED || r == REASON_DISK_LIMIT || r == REASON_LOST;
+}
+
+/* The first reason stays: what comes later is its consequence. */
+static void ask_finish(struct job *j, enum reason r)
+{
+	j->at_once = j->at_once || is_end(r);
+	if (j->pending == REASON_NONE)
+		j->pending = r;
+	if (j->ask == ASK_NOTHING || j->ask == ASK_PAUSE)
+		j->ask = ASK_FINISH;
+}
+
+bool job_wraps_up(const struct job *j)
+{
+	return j->phase == PHASE_QUEUED && j->pending != REASON_NONE;
+}
+
+void job_wrap_up(struct job *j)
+{
+	j->began_us = clock_mono_us();
+	j->ask = ASK_NOTHING;
+	job_step(j, job_after_last(j));
+}
+
+static bool is_after(const struct job *j)
+{
+	return j->phase == PHASE_TRIAGING || j->phase == PHASE_MERGING;
+}
+
+void job_stop(struct job *j, enum reason r, bool now)
+{
+	ask_finish(j, r);
+	if (j->phase == PHASE_QUEUED) {
+		if (is_end(r) || job_after_last(j) == EVENT_FINAL)
+			job_step(j, EVENT_FINAL);
+	} else if (is_after(j) && is_end(r)) {
+		job_step(j, EVENT_KILL);
+	} else {
+		job_step(j, now ? EVENT_STOP_NOW : EVENT_STOP);
+	}
+}
+
+static bool is_unmerged(const struct job *j)
+{
+	return j->fuzzed && !j->has_merged && j->found.inputs > j->merged_inputs &&
+	       j->cfg->merge_us > 0;
+}
+
+bool job_untidy(const struct job *j)
+{
+	return j->phase == PHASE_QUEUED && j->pending == REASON_NONE &&
+	       (is_unmerged(j) || job_may_shrink(j));
+}
+
+void job_tidy(struct job *j)
+{
+	j->began_us = j->tidied_at_us = clock_mono_us();
+	j->turn_us = 0;
+	j->ask = ASK_PAUSE;
+	j->in_a_hurry = false;
+	j->tidies = true;
+	job_step(j, is_unmerged(j) ? EVENT_MERGE : EVENT_TRIAGE);
+}
+
+void job_revive(struct job *j)
+{
+	j->phase = PHASE_QUEUED;
+	j->reason = j->pending = REASON_NONE;
+	j->ask = ASK_NOTHING;
+	j->at_once = false;
+	j->stillborn = j->taken = 0;
+	j->forgiven = j->failures_total;
+	j->disk.saved = (struct fs_usage){0};
+	j->disk.kept = (struct workdir_kept){0};
+	j->launched = false;
+	*j->note = '\0';
+	free(j->seen); /* its end tells them anew */
+	j->seen = NULL;
+	j->n_seen = 0;
+}
+
+void job_pause(struct job *j, bool now)
+{
+	j->in_a_hurry = now;
+	if (j->phase == PHASE_QUEUED || j->phase == PHASE_DONE)
+		return;
+	/* After fuzzing it only says why that ended. */
+	if (j->ask == ASK_NOTHING || (now && is_after(j)))
+		j->ask = ASK_PAUSE;
+	if (!is_after(j))
+		job_step(j, EVENT_STOP);
+	else if (now)
+		job_step(j, EVENT_KILL);
+}
+
+void job_kill(struct job *j, enum reason r)
+{
+	ask_finish(j, r);
+	job_step(j, j->phase == PHASE_QUEUED ? EVENT_FINAL : EVENT_KILL);
+}

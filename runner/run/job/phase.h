@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_RUN_JOB_PHASE_H
+#define RUNNER_RUN_JOB_PHASE_H
+
+/* The life of one target's fuzz job, as a table.  The transition is pure; the
+ * caller does what the action says, then the phase is in force.
+ *
+ *   queued -> preparing -> running -> collecting -> triaging -> merging -> triaging -> done
+ *               ^            |  \_ polite -> dumping -> killing -^  |
+ *               |____________|_______ (restart, pause) ____________|
+ *
+ * What is triaged before the first cell are crashes of earlier runs. */
+enum phase {
+	PHASE_QUEUED,
+	PHASE_PREPARING,  /* a child process lays out the working directory */
+	PHASE_RUNNING,	  /* the cell fuzzes */
+	PHASE_POLITE,	  /* asked to stop; its grace runs */
+	PHASE_DUMPING,	  /* told to write its current input and die; its grace runs */
+	PHASE_KILLING,	  /* the group was killed; waiting for the last process */
+	PHASE_COLLECTING, /* a child process saves artifacts and new inputs */
+	PHASE_TRIAGING,	  /* failures are run again, in cells of their own */
+	PHASE_MERGING,	  /* the corpus is minimised, likewise */
+	PHASE_DONE,
+	PHASE_,
+};
+
+enum phase_event {
+	EVENT_START,	/* a worker is free for it */
+	EVENT_READY,	/* prepared: the cell may start */
+	EVENT_STOP,	/* end it, politely first */
+	EVENT_STOP_NOW, /* end it: the current input matters, or time is short */
+	EVENT_KILL,	/* end it at once */
+	EVENT_GRACE,	/* a step's grace ran out */
+	EVENT_ENDED,	/* the cell is gone (or never came) */
+	EVENT_AGAIN,	/* collected, to be started again */
+	EVENT_PAUSED,	/* collected, to wait in the queue again */
+	EVENT_TRIAGE,	/* collected (or prepared), with failures to look at */
+	EVENT_MERGE,	/* fuzzing is over for this run */
+	EVENT_FINAL,	/* nothing more to do for it */
+	EVENT_,
+};
+
+enum phase_action {
+	ACTION_NONE, /* the event does not matter in this phase */
+	ACTION_PREPARE,
+	ACTION_LAUNCH,
+	ACTION_ASK,  /* polite signal, grace timer */
+	ACTION_DUMP, /* dump signal, grace timer */
+	ACTION_KILL,
+	ACTION_COLLECT,
+	ACTION_RELAUNCH, /* the working directory is still there */
+	ACTION_REQUEUE,
+	ACTION_TRIAGE,
+	ACTION_STOP_TRIAGE, /* what is not done waits for the next run */
+	ACTION_MERGE,
+	ACTION_STOP_MERGE, /* the next merge goes on */
+	ACTION_FINISH,
+	ACTION_,
+};
+
+struct phase_step {
+	enum phase next;
+	enum phase_action action;
+};
+
+struct phase_step phase_step(enum phase p, enum phase_event ev);
+
+const char *phase_name(enum phase p);
+
+#endif

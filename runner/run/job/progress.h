@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_RUN_JOB_PROGRESS_H
+#define RUNNER_RUN_JOB_PROGRESS_H
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "runner/policy/fleet.h"
+#include "runner/run/triage/kept.h"
+
+/* A build that fuzzed for less than this is compared with no other one. */
+#define PROGRESS_JUDGED_US (30 * USEC_PER_SEC)
+
+/* A target's build. */
+struct progress_build {
+	char id[DIGEST_SHA1_HEX]; /* the binary's content; "": nothing is known */
+	struct kept_file binary;  /* as it was when id was computed */
+	/* Of the build before this one: what it had reached; 0: there was none. */
+	uint64_t before_cov, before_total;
+};
+
+/* How far its fuzzing has come, over runs: stats/progress/<target>.json.
+ * Without it, or with a damaged one, a target is as new. */
+struct progress {
+	struct progress_build build;
+	struct curve curve;
+	struct share_health health;
+	uint64_t edges_total;
+	/* The first impossible number of its engine, because of which all its numbers count for
+	 * nothing; "" of a build that is believed. */
+	char forged[160];
+};
+
+/* state: the state directory.  warning: what was wrong with the file, "" when nothing was. */
+void progress_load(int state, const char *target, struct progress *ret, char warning[200]);
+/* 0 means "on disk". */
+MUST_CHECK int progress_save(int state, const char *target, const struct progress *p,
+			     struct err *e);
+
+/* The build's id, from the binary's content.  If the file is the same as when b was made, it is b's
+ * id.  Else this reads the whole file, so call it in a child process. */
+MUST_CHECK int progress_identify(const struct progress_build *b, const char *binary,
+				 struct kept_file *ret_file, char id[DIGEST_SHA1_HEX],
+				 struct err *e);
+
+/* The target has that build now: another one begins with nothing but what the one before it
+ * had reached.  True: it is another one. */
+bool progress_take(struct progress *p, const struct kept_file *file, const char *id);
+
+/* Whether this build reaches much less than the one before: of more, or as many, edges. */
+bool progress_dropped(const struct progress_build *b, uint64_t cov, uint64_t edges_total);
+
+#endif

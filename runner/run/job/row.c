@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job as plain values for whoever shows it. */
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/run/job/attempt.h"
+#include "runner/run/job/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* In cells for this long with under a hundredth of it as CPU time: not fuzzed. */
+#define HARDLY_US (2 * USEC_PER_SEC)
+
+_Static_assert((int)FAILURE_ <= (int)ROW_FAILURES, "a row has room for every kind of failure");
+
+static const char *const *failure_names(void)
+{
+	static const char *names[FAILURE_]; /* a constant table, filled once */
+
+	if (!names[0])
+		for (unsigned i = 0; i < FAILURE_; i++)
+			names[i] = failure_name((enum failure)i);
+	return names;
+}
+
+static const char *refused_text(struct job *j)
+{
+	struct buf b = BUF_INIT(2048);
+	struct err e;
+	int r = 0;
+
+	if (j->n_refused == 0)
+		return "";
+	for (size_t i = 0; r == 0 && i < j->n_refused; i++)
+		r = buf_addf(&b, &e, "%s%s (%llu)", i ? ", " : "", j->refused[i].name,
+			     (unsigned long long)j->refused[i].n);
+	free(j->refused_text);
+	j->refused_text = b.p;
+	return b.p ? b.p : "";
+}
+
+static void row_engine(const struct job *j, struct target_row *r)
+{
+	const struct engine_state *now = j->attempt ? &j->attempt->engine : NULL;
+	uint64_t files = j->seeds.files + j->found.inputs + j->found.skipped;
+	uint64_t cpu_ms = r->cpu_us / USEC_PER_MSEC;
+
+	r->execs = j->execs_before + job_execs(j);
+	r->exec_per_s = cpu_ms > 0 ? r->execs * 1000 / cpu_ms : 0;
+	r->cov = j->cov;
+	r->ft = j->ft;
+	r->edges_total = j->said.edges_total;
+	/* In the program, or in a file that it loads. */
+	r->has_library =
+	    j->program.has_library || (j->program.edges && j->said.edges_total > j->program.edges);
+	r->corpus_units = j->said.corpus_units;
+	/* All inputs are saved now; the empty input is no file. */
+	if (j->phase == PHASE_DONE && r->corpus_units > files + 1)
+		r->corpus_units = files + 1;
+	r->corpus_bytes = j->said.corpus_bytes;
+	r->dict_own = j->words.has.own;
+	r->dict_entries = r->dict_own > 0 ? j->words.has.given : j->said.dict_entries;
+	r->kept = j->kept_before.total + (now ? now->kept : 0);
+	r->kept_by_dict = j->kept_before.by_dict + (now ? now->kept_by_dict : 0);
+	r->kept_by_cmp = j->kept_before.by_cmp + (now ? now->kept_by_cmp : 0);
+	r->input_timeout_us = j->cfg->input_timeout_us;
+}
+
+static void row_usage(const struct job *j, struct target_row *r)
+{
+	const struct cgroup_counters *b = &j->before, *n = &j->now;
+	const struct effective *c = &j->fleet->clock;
+
+	r->cpu_us = b->usage_us + n->usage_us;
+	r->effective_us = c->clock_us;
+	r->starved = c->wall_us > 0 ? (double)c->waited_us / (double)c->wall_us : 0;
+	r->pressure_cpu = j->pressure[0];
+	r->pressure_memory = j->pressure[1];
+	r->pressure_io = j->pressure[2];
+	/* Of a cell that lives. */
+	r->pressure_state = effective_state_name(
+	    j->phase >= PHASE_RUNNING && j->phase <= PHASE_KILLING ? c->state : EFFECTIVE_OK);
+	r->memory_now = n->mem_now;
+	r->memory_peak = b->mem_peak > n->mem_peak ? b->mem_peak : n->mem_peak;
+	r->memory_limit = j->cfg->memory;
+	r->rss_peak = job_claimed_rss(j);
+	r->pids_refused = b->pids_refused + n->pids_refused;
+	r->oom_kills = b->oom_kills + n->oom_kills;
+}
+
+static void row_outlook(const struct job *j, struct target_row *r)
+{
+	const struct fleet_target *t = j->fleet;
+
+	r->outlook.known = t->known;
+	r->outlook.cpu_us = t->curve.build_us;
+	r->outlook.rate = rule_rate(&t->rule, &t->curve, t->edges_total);
+	r->outlook.price = t->rule.kind == RULE_PRICE ? t->rule.price : 0;
+	r->outlook.hour = curve_forecast(&t->curve, 3600);
+	r->outlook.discovery = curve_discovery(&t->curve);
+	r->outlook.burst_us = t->curve.age_us;
+	r->outlook.early = curve_early(&t->curve, 0.1);
+	if (job_coverage_dropped(j)) {
+		r->cov_before = j->build.before_cov;
+		r->edges_before = j->build.before_total;
+	}
+}
+
+static void row_findings(struct job *j, struct target_row *r)
+{
+	for (unsigned i = 0; i < FAILURE_; i++)
+		r->failures[i] = j->failures[i];
+	r->failure_names = failure_names();
+	r->n_failure_names = FAILURE_;
+	r->failures_total = j->failures_total;
+	r->restarts = j->restarts;
+	r->new_inputs = j->found.inputs;
+	r->new_bytes = j->found.input_bytes;
+	r->collect_skipped = j->found.skipped;
+	r->seeds = j->seeds.files;
+	r->refused = refused_text(j);
+	r->log_dropped = j->log.dropped;
+	r->line_dropped = j->line_dropped;
+	r->artifacts = buf_str(&j->artifacts);
+	r->crashes = j->seen;
+	r->n_crashes = j->n_seen;
+	r->crashes_new = j->crashes.found + j->uncounted_new;
+	r->crashes_regressed = j->crashes.regressed + j->uncounted_regressed;
+	r->crashes_fixed = j->crashes.fixed;
+	r->crashes_unchecked = j->crashes_unchecked;
+	r->dismissed = j->crashes.dismissed;
+	/* What a triage that was cut short says of them is not its last word. */
+	r->undecided = j->untriaged ? 0 : j->crashes.undecided;
+	if (r->undecided > j->crashes.left)
+		r->undecided = j->crashes.left;
+	r->untriaged = j->crashes.left - r->undecided;
+}
+
+static void row_corpus(const struct job *j, struct target_row *r)
+{
+	const struct merge_result *m = j->merged;
+
+	if (!m || j->merge)
+		return;
+	r->corpus.verdict = merge_verdict_name(m->verdict);
+	r->corpus.why = m->why;
+	r->corpus.files_before = m->before.files;
+	r->corpus.files = m->after.files;
+	r->corpus.bytes_before = m->before.bytes;
+	r->corpus.bytes = m->after.bytes;
+	r->corpus.edges = m->after.edges;
+	r->corpus.features = m->after.features;
+	r->corpus.bad = m->bad;
+}
+
+void job_row(struct job *j, uint64_t now_us, struct target_row *ret)
+{
+	bool done = j->phase == PHASE_DONE;
+
+	*ret = (struct target_row){
+	    .name = j->target->name,
+	    .state = done ? reason_name(j->reason) : phase_name(j->phase),
+	    .reason = reason_name(j->reason),
+	    .done = done,
+	    .fuzzed = j->fuzzed,
+	    .unfuzzed = done && (!j->fuzzed || reason_counts(j->reason) == REASON_UNFUZZED),
+	    .rebuilt = j->rebuilt,
+	    .note = j->note,
+	    .forged = j->claims.forged ? j->claims.text : "",
+	    .wall_us = job_wall_us(j, now_us),
+	};
+	ret->cells_us = j->cells_us;
+	ret->start_us = j->start_us;
+	row_usage(j, ret);
+	/* What it says may be forged; CPU time is not. */
+	if (done && j->cells_us > HARDLY_US && ret->cpu_us < j->cells_us / 100)
+		ret->unfuzzed = true;
+	ret->given_up = done && !ret->unfuzzed && reason_counts(j->reason) == REASON_GIVEN_UP;
+	row_engine(j, ret);
+	ret->found = j->found_at_us > 0;
+	if (ret->found && now_us > j->found_at_us)
+		ret->silent_us = now_us - j->found_at_us;
+	row_outlook(j, ret);
+	row_findings(j, ret);
+	row_corpus(j, ret);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/run/job/setup.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/sys.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Above every range that distributions and systemd hand out, below 2^31. */
+enum { UID_BASE = 0x7f000000, FILES_MAX = 1024 };
+
+#define DIR_TARGET "/target"
+
+uid_t setup_uid(size_t index)
+{
+	return geteuid() == 0 ? (uid_t)(UID_BASE + index) : geteuid();
+}
+
+gid_t setup_gid(uid_t uid)
+{
+	return geteuid() == 0 ? (gid_t)uid : getegid();
+}
+
+static void mount_at(struct setup *s, const char *source, const char *target, bool writable,
+		     bool exec)
+{
+	assert(s->n < sizeof(s->mounts) / sizeof(s->mounts[0]));
+	s->mounts[s->n++] = (struct cell_mount){source, target, writable, exec};
+}
+
+int setup_mount(struct setup *s, const char *at, bool writable, struct err *e, const char *fmt, ...)
+{
+	char *path = NULL;
+	va_list ap;
+	int r;
+
+	va_start(ap, fmt);
+	r = vasprintf(&path, fmt, ap);
+	va_end(ap);
+	if (r < 0)
+		return err_sys(e, "allocate a path");
+	r = strv_add(&s->paths, path, e);
+	free(path);
+	if (r == 0)
+		mount_at(s, s->paths.v[s->paths.n - 1], at, writable, false);
+	return r;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The binary alone, or its directory when what it needs stands beside it. */
+static int mount_target(struct setup *s, const struct target *t, struct err *e)
+{
+	size_t n = t->dir ? strlen(t->dir) : 0;
+	bool inside = n > 0 && strncmp(t->binary, t->dir, n) == 0 && t->binary[n] == '/';
+
+	s->binary =
+	    sys_asprintf(DIR_TARGET "/%s", inside ? t->binary + n + 1 : base_name(t->binary));
+	if (!s->binary)
+		return err_sys(e, "allocate a path");
+	if (t->dir)
+		mount_at(s, t->dir, DIR_TARGET, false, true);
+	if (!inside)
+		mount_at(s, t->binary, s->binary, false, true);
+	return 0;
+}
+
+static int append(struct strv *out, const struct strv *more, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < more->n; i++)
+		r = strv_add(out, more->v[i], e);
+	return r;
+}
+
+bool setup_flag_holds(const struct target_config *cfg, const char *flag)
+{
+	const struct {
+		const char *name;
+		bool set;
+	} keys[] = {{"-max_len=", cfg->sets_max_len},
+		    {"-seed=", cfg->sets_seed},
+		    {"-runs=", cfg->sets_runs}};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (strncmp(flag, keys[i].name, strlen(keys[i].name)) == 0)
+			return !keys[i].set;
+	return true;
+}
+
+static int append_target_flags(struct setup *s, struct err *e)
+{
+	const struct strv *flags = &s->target->flags;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < flags->n; i++)
+		if (setup_flag_holds(s->cfg, flags->v[i]))
+			r = strv_add(&s->flags, flags->v[i], e);
+	return r;
+}
+
+int setup_init(struct setup *s, const struct target *t, const struct target_config *cfg,
+	       struct err *e)
+{
+	int r;
+
+	*s = (struct setup){.target = t, .cfg = cfg};
+	r = mount_target(s, t, e);
+	/* From the target's side files first, then the configuration: the last wins. */
+	if (r == 0)
+		r = append_target_flags(s, e);
+	if (r == 0)
+		r = append(&s->flags, &cfg->flags, e);
+	if (r == 0)
+		r = append(&s->env, &t->env, e);
+	if (r == 0)
+		r = append(&s->env, &cfg->env, e);
+	return r;
+}
+
+void setup_done(struct setup *s)
+{
+	strv_done(&s->paths);
+	strv_done(&s->flags);
+	strv_done(&s->env);
+	engine_cmd_done(&s->cmd);
+	free(s->binary);
+	*s = (struct setup){0};
+}
+
+/* namer NULL: the configuration. */
+static int check_path(const struct rights *namer, const char *path, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	struct rights as;
+	int r = namer ? rights_of_named(namer, path, &as, e) : rights_of_configured(path, &as, e);
+
+	if (r < 0 || !as.other)
+		return r;
+	fd = rights_open(&as, AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 && errno != ENOENT
+		   ? err_sys(e, "'%s' with the rights of user %u", path, (unsigned)as.uid)
+		   : 0;
+}
+
+/* A cell must not show files that the namer of the path, or the users who decide where it leads,
+ * could not open.  The path may have become a link since it was found.  Missing files are
+ * reported when they are mounted. */
+static int check_rights(const struct target *t, const struct target_config *cfg, struct err *e)
+{
+	const char *const paths[] = {t->dir, t->dict};
+	struct rights anywhere = t->rights;
+	int r;
+
+	anywhere.tree_ino = 0; /* a program is built where a build likes, and is one in any case */
+	r = check_path(&anywhere, t->binary, e);
+
+	for (size_t i = 0; r == 0 && i < sizeof(paths) / sizeof(paths[0]); i++)
+		if (paths[i])
+			r = check_path(&t->rights, paths[i], e);
+	return r == 0 && cfg->dictionary && *cfg->dictionary ? check_path(NULL, cfg->dictionary, e)
+							     : r;
+}
+
+/* A second safeguard for the case that neither we nor the keeper runs.  A cell gets the CPU time
+ * that its CPUs have until its deadline, and this much more. */
+#define CPU_SLACK_US (30 * USEC_PER_SEC)
+/* Beyond this there is no deadline. */
+#define CPU_KNOWN_US (UINT64_C(366) * 24 * 3600 * USEC_PER_SEC)
+
+static uint64_t cpu_seconds(const struct target_config *cfg, uint64_t wall_us)
+{
+	long all = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t milli = cfg->cpu_milli ? cfg->cpu_milli : 1000 * (uint64_t)(all > 0 ? all : 1);
+
+	if (wall_us > CPU_KNOWN_US)
+		return 0;
+	return (wall_us + CPU_SLACK_US) / USEC_PER_SEC * milli / 1000 + 1;
+}
+
+int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
+		const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e)
+{
+	const struct target_config *cfg = s->cfg;
+	struct cell_spec spec = {
+	    .id = c->id,
+	    .argv = (const char *const *)s->cmd.argv.v,
+	    .env = (const char *const *)s->cmd.env.v,
+	    .cwd = DIR_TARGET, /* as in OSS-Fuzz: data files beside the binary are found */
+	    .rootfs = c->rootfs,
+	    .mounts = s->mounts,
+	    .n_mounts = s->n,
+	    .tmp_bytes = cfg->scratch,
+	    .file_bytes = cfg->disk,
+	    .files_max = FILES_MAX,
+	    .cpu_s = cpu_seconds(cfg, c->wall_us),
+	    .uid = uid,
+	    .gid = setup_gid(uid),
+	    .stays = c->stays,
+	    .fixed_addresses = c->fixed_addresses,
+	    .limits = {.memory_max = cfg->memory + c->extra_memory,
+		       .memory_high = cfg->memory_high ? cfg->memory_high + c->extra_memory : 0,
+		       .cpu_milli = cfg->cpu_milli,
+		       .cpu_weight = cfg->cpu_weight,
+		       .pids_max = cfg->pids},
+	};
+	int r = check_rights(s->target, cfg, e);
+
+	return r < 0 ? r : cell_start(c->host, &spec, ops, arg, ret, e);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/run/merge/all.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/sys.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+/* "off" is about runs; whoever asks for it gets the time that it takes. */
+#define UNLIMITED_US (UINT64_C(365) * 24 * 3600 * USEC_PER_SEC)
+
+struct one {
+	struct all *all;
+	const struct plan_entry *entry;
+	struct merge *merge;
+	unsigned cells;
+};
+
+struct all {
+	const struct merge_all_opts *o;
+	struct one *v; /* as the plan */
+	size_t next, running;
+	unsigned cells;	 /* in use */
+	uint64_t memory; /* sum of their limits */
+	bool stopped;
+	struct source *signals[3];
+};
+
+unsigned merge_all_share(unsigned free, size_t waiting, uint64_t limit, uint64_t memory_left)
+{
+	unsigned share = waiting > 0 && waiting < free ? (unsigned)(free / waiting) : 1;
+
+	while (share > 1 && limit > memory_left / share)
+		share--;
+	return share;
+}
+
+static void fill(struct all *a);
+
+static void release(struct one *one)
+{
+	struct all *a = one->all;
+
+	a->running--;
+	a->cells -= one->cells;
+	a->memory -= one->cells * one->entry->cfg.memory;
+	one->merge = NULL;
+}
+
+static void on_done(void *arg, const struct merge_result *r)
+{
+	struct one *one = arg;
+	struct all *a = one->all;
+
+	release(one);
+	a->o->ended(a->o->arg, one->entry, r);
+	fill(a);
+}
+
+static void start(struct one *one)
+{
+	const struct all *a = one->all;
+	const struct target_config *cfg = &one->entry->cfg;
+	struct merge_spec spec = {
+	    .target = one->entry->target,
+	    .cfg = cfg,
+	    .index = (size_t)(one - a->v) * a->o->workers,
+	    .workers = one->cells,
+	    .budget_us = cfg->merge_us ? cfg->merge_us : UNLIMITED_US,
+	    .what = a->o->what,
+	    .force = a->o->force,
+	    .done = on_done,
+	    .arg = one,
+	};
+	struct merge_result failed = {.verdict = MERGE_FAILED};
+	struct err e;
+
+	if (merge_start(&a->o->env, &spec, &one->merge, &e) == 0)
+		return;
+	snprintf(failed.why, sizeof(failed.why), "%.*s", (int)sizeof(failed.why) - 1, e.msg);
+	release(one);
+	a->o->ended(a->o->arg, one->entry, &failed);
+}
+
+static void fill(struct all *a)
+{
+	const struct merge_all_opts *o = a->o;
+
+	while (!a->stopped && a->next < o->plan->n && a->cells < o->workers) {
+		struct one *one = &a->v[a->next];
+		uint64_t limit = one->entry->cfg.memory;
+
+		/* What is too large for the machine runs alone, as in a run. */
+		if (a->running > 0 && !plan_admits(a->memory, limit, o->machine_memory))
+			break;
+		one->cells = merge_all_share(
+		    o->workers - a->cells, o->plan->n - a->next, limit,
+		    o->machine_memory > a->memory ? o->machine_memory - a->memory : 0);
+		a->next++;
+		a->running++;
+		a->cells += one->cells;
+		a->memory += one->cells * limit;
+		start(one);
+	}
+	if (a->running == 0)
+		loop_stop(o->env.exec.loop);
+}
+
+static void on_signal(void *arg, int signo)
+{
+	struct all *a = arg;
+
+	(void)signo;
+	a->stopped = true;
+	for (size_t i = 0; i < a->next; i++)
+		if (a->v[i].merge)
+			merge_stop(a->v[i].merge);
+}
+
+static int watch(struct all *a, struct err *e)
+{
+	static const int signos[] = {SIGINT, SIGTERM, SIGHUP};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(signos) / sizeof(signos[0]); i++)
+		r = loop_add_signal(a->o->env.exec.loop, signos[i], on_signal, a, &a->signals[i],
+				    e);
+	return r;
+}
+
+int merge_all(const struct merge_all_opts *o, struct err *e)
+{
+	_autofree_ struct one *v = sys_calloc(o->plan->n ? o->plan->n : 1, sizeof(*v));
+	struct all a = {.o = o, .v = v};
+	int r;
+
+	if (!v)
+		return err_sys(e, "allocate %zu merges", o->plan->n);
+	for (size_t i = 0; i < o->plan->n; i++)
+		v[i] = (struct one){.all = &a, .entry = &o->plan->v[i]};
+	r = watch(&a, e);
+	if (r == 0 && o->plan->n > 0) {
+		fill(&a);
+		if (a.running > 0)
+			r = loop_run(o->env.exec.loop, e);
+	}
+	for (size_t i = 0; i < sizeof(a.signals) / sizeof(a.signals[0]); i++)
+		source_remove(a.signals[i]);
+	return r;
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the corpus keeps, whether that is enough, and the exchange. */
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/corpus/generation/generation.h"
+#include "runner/corpus/spare.h"
+#include "runner/run/merge/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PASS_NAME = 24 };
+
+/* All that a decision is made from. */
+struct facts {
+	const struct merge *m;
+	struct merge_dir d;
+	struct candidates staged, chosen;
+	struct candidates known; /* what was measured, and may go therefore */
+	struct merge_pass measured, verified;
+	struct reach all, got;
+};
+
+static void facts_done(struct facts *f)
+{
+	merge_dir_close(&f->d);
+	candidates_done(&f->staged);
+	candidates_done(&f->chosen);
+	candidates_done(&f->known);
+	merge_pass_done(&f->measured);
+	merge_pass_done(&f->verified);
+	reach_done(&f->all);
+	reach_done(&f->got);
+}
+
+static int load(struct facts *f, struct err *e)
+{
+	int r = merge_dir_open(f->m, &f->d, e);
+
+	return r == 0 ? merge_staged_load(f->d.dir, &f->staged, e) : r;
+}
+
+/* What a cell passed over stays where it is, whatever the reason. */
+static int list_known(struct facts *f, struct err *e)
+{
+	candidates_done(&f->known);
+	for (size_t k = 0; k < f->measured.n; k++) {
+		const struct candidates *list = &f->measured.lists[k];
+
+		for (size_t i = 0; i < list->n; i++) {
+			int r = f->measured.controls[k]->inputs[i].state == CONTROL_RAN
+				    ? candidates_add(&f->known, list->v[i].name, list->v[i].size, e)
+				    : 0;
+
+			if (r < 0)
+				return r;
+		}
+	}
+	candidates_sort(&f->known);
+	return candidates_save(f->d.dir, "known", &f->known, e);
+}
+
+/* All that was measured; the greatest part of the work. */
+static int load_measured(struct facts *f, struct err *e)
+{
+	const char *pass = merge_first_pass(f->m->full);
+	int r = merge_pass_load(f->d.dir, pass, &f->staged, &f->measured, e);
+
+	return r == 0 ? list_known(f, e) : r;
+}
+
+/* An input that turned out to be bad is no longer a candidate. */
+static int load_chosen(struct facts *f, bool *ret_all, struct err *e)
+{
+	_autocandidates_ struct candidates before = {0};
+	int r = candidates_load(f->d.dir, "chosen", &before, e);
+
+	for (size_t i = 0; r == 0 && i < before.n; i++)
+		if (candidates_find(&f->staged, before.v[i].name, before.v[i].size))
+			r = candidates_add(&f->chosen, before.v[i].name, before.v[i].size, e);
+	*ret_all = f->chosen.n == before.n;
+	return r; /* in their order */
+}
+
+static int load_verified(struct facts *f, struct err *e)
+{
+	char name[PASS_NAME];
+	int r = 0;
+
+	for (unsigned i = 1; r == 0 && i <= f->m->round; i++) {
+		snprintf(name, sizeof(name), "verify-%u", i);
+		r = merge_pass_load(f->d.dir, name, &f->staged, &f->verified, e);
+	}
+	return r;
+}
+
+static struct merge_size size_of(const struct candidates *c, const struct reach *reach)
+{
+	struct merge_size s = {
+	    .files = c->n, .edges = reach->edges.count, .features = reach->features.count};
+
+	for (size_t i = 0; i < c->n; i++)
+		s.bytes += c->v[i].size;
+	return s;
+}
+
+/* --- the next pass of verifying ------------------------------------------------------ */
+
+static bool is_verified(const struct facts *f, const struct candidate *c)
+{
+	for (size_t k = 0; k < f->verified.n; k++)
+		if (candidates_find(&f->verified.lists[k], c->name, c->size))
+			return true;
+	return false;
+}
+
+static int to_verify(struct facts *f, struct merge_decided *io, struct err *e)
+{
+	_autocandidates_ struct candidates fresh = {0};
+	unsigned shards;
+	char name[PASS_NAME];
+	int r = candidates_save(f->d.dir, "chosen", &f->chosen, e);
+
+	for (size_t i = 0; r == 0 && i < f->chosen.n; i++)
+		if (!is_verified(f, &f->chosen.v[i]))
+			r = candidates_add(&fresh, f->chosen.v[i].name, f->chosen.v[i].size, e);
+	shards = fresh.n ? shard_count(fresh.n, f->m->spec.workers, false) : 0;
+	snprintf(name, sizeof(name), "verify-%u", f->m->round + 1);
+	if (r == 0)
+		r = fs_remove_tree(f->d.dir, name, e);
+	if (r == 0)
+		r = merge_pass_deal(f->d.dir, name, 0, &fresh, shards, e);
+	io->shards = shards;
+	io->to = MERGE_TO_VERIFY;
+	return r;
+}
+
+/* --- is the corpus that already? ------------------------------------------------------- */
+
+struct difference {
+	uint64_t fresh; /* chosen that the corpus does not have */
+	bool more;	/* the corpus has something that may go */
+};
+
+static int compare(const struct facts *f, struct difference *ret, struct err *e)
+{
+	_autocandidates_ struct candidates listed = {0};
+	const struct candidates *corpus = f->m->direct ? &f->staged : &listed;
+	int r = f->m->direct ? 0 : shard_list(f->d.corpus, &listed, e);
+
+	*ret = (struct difference){0};
+	for (size_t i = 0; r == 0 && i < f->chosen.n; i++)
+		ret->fresh += !candidates_find(corpus, f->chosen.v[i].name, f->chosen.v[i].size);
+	for (size_t i = 0; r == 0 && i < corpus->n && !ret->more; i++) {
+		const struct candidate *c = &corpus->v[i];
+
+		ret->more = candidates_find(&f->known, c->name, c->size) &&
+			    !candidates_find(&f->chosen, c->name, c->size);
+	}
+	return r;
+}
+
+/* Which of them go elsewhere.  A pass of verifying lists all that each input reaches. */
+static int list_cover(struct facts *f, struct merge_decided *io, struct err *e)
+{
+	_autocandidates_ struct candidates cover = {0}, spare = {0};
+	struct cover_gap gap = cover_gap(&f->all, &f->got);
+	/* Some of the chosen are there for what did not show again: all are the cover then. */
+	bool steady = gap.features == 0 && gap.edges == 0;
+	int r = steady ? cover_fewest(f->verified.v, f->verified.n, &f->chosen, &cover, e) : 0;
+
+	for (size_t i = 0; r == 0 && i < f->chosen.n; i++) {
+		const struct candidate *c = &f->chosen.v[i];
+
+		if (!steady || !candidates_find(&cover, c->name, c->size))
+			r = candidates_add(steady ? &spare : &cover, c->name, c->size, e);
+	}
+	if (r < 0)
+		return r;
+	io->cover = size_of(&cover, &f->got);
+	r = candidates_save(f->d.dir, MERGE_FILE_COVER, &cover, e);
+	return r == 0 ? candidates_save(f->d.dir, MERGE_FILE_SPARE, &spare, e) : r;
+}
+
+static int settle(struct facts *f, struct merge_decided *io, struct err *e)
+{
+	struct difference d = {0};
+	int r = compare(f, &d, e);
+
+	io->new_inputs = d.fresh;
+	io->to = d.fresh || d.more ? MERGE_TO_REPLACE : MERGE_TO_END;
+	io->verdict = MERGE_UNCHANGED;
+	if (r == 0)
+		r = candidates_save(f->d.dir, "chosen", &f->chosen, e);
+	return r == 0 ? list_cover(f, io, e) : r;
+}
+
+/* --- the decision ------------------------------------------------------------------ */
+
+static void end_with(struct merge_decided *io, enum merge_verdict v, const char *why)
+{
+	io->to = MERGE_TO_END;
+	io->verdict = v;
+	snprintf(io->why, sizeof(io->why), "%s", why);
+}
+
+/* A corpus is not made to fit a build that hardly runs it. */
+static bool is_broken(const struct facts *f, struct merge_decided *io)
+{
+	struct merge_last last;
+
+	merge_last_load(f->m, &last);
+	if (f->m->spec.force || io->all.edges >= last.edges / MERGE_REACH_SHARE)
+		return false;
+	end_with(io, MERGE_KEPT, "");
+	snprintf(io->why, sizeof(io->why),
+		 "this build reaches %llu edges, the last one reached %llu: the corpus stays as "
+		 "it is ('corpus minimize --force' if that is right)",
+		 (unsigned long long)io->all.edges, (unsigned long long)last.edges);
+	return true;
+}
+
+/* What only says what is new is enough as long as all goes well. */
+static int to_full(struct facts *f, struct merge_decided *io, struct err *e)
+{
+	io->to = MERGE_TO_FULL;
+	return merge_deal_rest(f->m, true, f->d.dir, &f->staged, &io->measure, e);
+}
+
+static int choose(struct facts *f, struct merge_decided *io, struct err *e)
+{
+	struct difference d;
+	int r = load_measured(f, e);
+
+	if (r == 0 && !f->m->full && f->measured.holes)
+		return to_full(f, io, e);
+	if (r == 0)
+		r = cover_choose(f->measured.v, f->measured.n, &f->chosen, &f->all, e);
+	if (r == 0)
+		r = merge_reach_save(f->d.dir, &f->all, e);
+	if (r < 0)
+		return r;
+	io->all = size_of(&f->staged, &f->all);
+	io->chosen = size_of(&f->chosen, &f->all);
+	if (f->chosen.n == 0)
+		end_with(io, MERGE_NOTHING,
+			 f->all.ran ? "no input reaches anything: is the target instrumented?"
+				    : "no input ran to its end");
+	else if (f->m->spec.what == MERGE_REPLACE)
+		return is_broken(f, io) ? 0 : to_verify(f, io, e);
+	else {
+		r = compare(f, &d, e);
+		io->new_inputs = d.fresh;
+		end_with(io, MERGE_MEASURED, "");
+	}
+	return r;
+}
+
+/* The guard.  What all that ever had it are chosen for, and still did not show again,
+ * is the target's whim: no choice could do better. */
+static void guard(const struct cover_gap *gap, struct merge_decided *io)
+{
+	uint64_t features = gap->features - gap->lost_features;
+	uint64_t edges = gap->edges - gap->lost_edges;
+
+	end_with(io, MERGE_KEPT, "");
+	snprintf(io->why, sizeof(io->why),
+		 "measured once more, the smaller corpus missed %llu features and %llu edges: "
+		 "the target does not always do the same",
+		 (unsigned long long)features, (unsigned long long)edges);
+}
+
+static void give_sizes(const struct facts *f, struct merge_decided *io)
+{
+	io->all = size_of(&f->staged, &f->all);
+	io->chosen = size_of(&f->chosen, &f->got);
+}
+
+/* Something is missing, or an input turned out to be bad: from the beginning. */
+static int check_all(struct facts *f, struct merge_decided *io, struct err *e)
+{
+	struct cover_gap gap;
+	size_t added = 0;
+	int r = load_measured(f, e);
+
+	reach_done(&f->all);
+	if (r == 0)
+		r = cover_reach(f->measured.v, f->measured.n, &f->all, e);
+	if (r == 0)
+		r = merge_reach_save(f->d.dir, &f->all, e);
+	if (r == 0)
+		r = cover_top_up(f->measured.v, f->measured.n, &f->all, &f->got, &f->chosen, &added,
+				 &gap, e);
+	if (r < 0)
+		return r;
+	give_sizes(f, io);
+	if (f->chosen.n == 0)
+		end_with(io, MERGE_NOTHING, "no input ran to its end");
+	else if (added && f->m->round <= MERGE_ROUNDS)
+		return to_verify(f, io, e);
+	else if (added)
+		guard(&gap, io);
+	else
+		return settle(f, io, e);
+	return 0;
+}
+
+/* Shards do not know of each other: what two of them chose for the same. */
+static int choose_again(struct facts *f, struct err *e)
+{
+	_autocandidates_ struct candidates less = {0};
+	_autoreach_ struct reach same = {0};
+	int r = cover_choose(f->verified.v, f->verified.n, &less, &same, e);
+
+	if (r < 0)
+		return r;
+	candidates_done(&f->chosen);
+	f->chosen = less;
+	less = (struct candidates){0};
+	return 0;
+}
+
+static int check(struct facts *f, struct merge_decided *io, struct err *e)
+{
+	struct cover_gap gap;
+	bool all = false;
+	int r = load_chosen(f, &all, e);
+
+	if (r == 0)
+		r = load_verified(f, e);
+	if (r == 0)
+		r = cover_reach(f->verified.v, f->verified.n, &f->got, e);
+	if (r == 0)
+		r = merge_reach_load(f->d.dir, &f->all, e);
+	if (r == 0)
+		r = candidates_load(f->d.dir, "known", &f->known, e);
+	if (r < 0)
+		return r;
+	gap = cover_gap(&f->all, &f->got);
+	if (!all || f->chosen.n == 0 || gap.features || gap.edges)
+		return f->m->full ? check_all(f, io, e) : to_full(f, io, e);
+	if (!f->m->full)
+		r = choose_again(f, e);
+	if (r < 0)
+		return r;
+	give_sizes(f, io);
+	return settle(f, io, e);
+}
+
+int merge_task_decide(void *arg, struct buf *out, struct err *e)
+{
+	CLEANUP(facts_done) struct facts f = {.m = arg, .d = MERGE_DIR_NONE};
+	struct merge_decided d = {0};
+	int r = load(&f, e);
+
+	if (r == 0)
+		r = f.m->round ? check(&f, &d, e) : choose(&f, &d, e);
+	return r == 0 ? buf_add(out, (struct slice){(const char *)&d, sizeof(d)}, e) : r;
+}
+
+/* --- the exchange ------------------------------------------------------------------- */
+
+static int replace(const struct facts *f, struct merge_replaced *ret, struct err *e)
+{
+	struct generation_replacement with = {
+	    .stage = f->d.stage,
+	    .chosen = &f->chosen,
+	    .known = &f->known,
+	    .keep = f->m->env.keep,
+	};
+	struct generation_result got;
+	struct generation g;
+	int r = generation_open(f->m->env.state->dirfd, f->m->spec.target->name, &g, e);
+
+	if (r < 0)
+		return r;
+	r = generation_replace(&g, &with, &got, e);
+	if (r < 0 && got.replaced) { /* a success with something to say */
+		snprintf(ret->why, sizeof(ret->why), "%.*s", (int)sizeof(ret->why) - 1, e->msg);
+		r = 0;
+	}
+	generation_close(&g);
+	return r;
+}
+
+int merge_task_replace(void *arg, struct buf *out, struct err *e)
+{
+	CLEANUP(facts_done) struct facts f = {.m = arg, .d = MERGE_DIR_NONE};
+	struct merge_replaced done = {0};
+	bool all;
+	int r = merge_dir_open(f.m, &f.d, e);
+
+	if (r == 0)
+		r = merge_check_binary(f.m, f.d.dir, e);
+	if (r == 0)
+		r = merge_staged_load(f.d.dir, &f.staged, e);
+	if (r == 0)
+		r = load_chosen(&f, &all, e);
+	if (r == 0)
+		r = candidates_load(f.d.dir, "known", &f.known, e);
+	if (r == 0)
+		r = spare_forget(f.m->env.state->dirfd, f.m->spec.target->name, e);
+	if (r == 0)
+		r = replace(&f, &done, e);
+	return r == 0 ? buf_add(out, (struct slice){(const char *)&done, sizeof(done)}, e) : r;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a merge: what the next one is told, and what the corpus is now. */
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/corpus/generation/retry.h"
+#include "runner/corpus/spare.h"
+#include "runner/run/merge/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+enum { MODE_OURS = 0750 };
+
+static bool went_well(const struct merge *m)
+{
+	enum merge_verdict v = m->result.verdict;
+
+	return v == MERGE_REPLACED || v == MERGE_UNCHANGED || v == MERGE_CLEANED;
+}
+
+static int load_known(const struct merge *m, struct candidates *ret, struct err *e)
+{
+	_autoclose_ int dir = -1;
+	int r = fs_open_dir(AT_FDCWD, m->path, &dir, e);
+
+	return r == 0 ? candidates_load(dir, "known", ret, e) : r;
+}
+
+/* stats/merged/<target>.unneeded: what was measured and is not in the corpus.  Of anything
+ * else nobody may say that it adds nothing (`corpus update-intree --prune`). */
+static int keep_unneeded(const struct merge *m, const struct candidates *known, struct err *e)
+{
+	_autocandidates_ struct candidates needed = {0};
+	_autocandidates_ struct candidates unneeded = {0};
+	_autofree_ char *name = sys_asprintf("%s.unneeded", m->spec.target->name);
+	_autoclose_ int corpus = -1;
+	_autoclose_ int dir = -1;
+	int r = name ? 0 : err_sys(e, "allocate a name");
+
+	if (r == 0)
+		r = state_open_corpus(m->env.state, m->spec.target->name, &corpus, e);
+	if (r == 0)
+		r = shard_list(corpus, &needed, e);
+	for (size_t i = 0; r == 0 && i < known->n; i++)
+		if (!candidates_find(&needed, known->v[i].name, known->v[i].size))
+			r = candidates_add(&unneeded, known->v[i].name, known->v[i].size, e);
+	if (r == 0)
+		r = fs_mkdirs(m->env.state->dirfd, "stats/merged", MODE_OURS, e);
+	if (r == 0)
+		r = fs_open_dir(m->env.state->dirfd, "stats/merged", &dir, e);
+	return r == 0 ? candidates_save(dir, name, &unneeded, e) : r;
+}
+
+static int keep_cover(const struct merge *m, struct err *e)
+{
+	_autocandidates_ struct candidates cover = {0}, spare = {0};
+	_autoclose_ int dir = -1;
+	int r = fs_open_dir(AT_FDCWD, m->path, &dir, e);
+
+	if (r == 0)
+		r = candidates_load(dir, MERGE_FILE_COVER, &cover, e);
+	if (r == 0)
+		r = candidates_load(dir, MERGE_FILE_SPARE, &spare, e);
+	return r == 0 ? spare_save(m->env.state->dirfd, m->spec.target->name, &cover, &spare, e)
+		      : r;
+}
+
+static int settle(const struct merge *m, struct err *e)
+{
+	_autocandidates_ struct candidates known = {0};
+	int r = load_known(m, &known, e);
+
+	/* What ran is in the corpus, or the corpus reaches the same without it. */
+	if (r == 0)
+		r = retry_passed(m->env.state->dirfd, m->spec.target->name, &known, e);
+	if (r == 0)
+		r = keep_unneeded(m, &known, e);
+	return r == 0 ? keep_cover(m, e) : r;
+}
+
+static int remember(const struct merge *m, struct err *e)
+{
+	struct merge_last last;
+
+	if (!went_well(m) && !m->slow)
+		return 0;
+	merge_last_load(m, &last);
+	last.slow = m->slow;
+	if (went_well(m)) {
+		last.unsteady = last.unsteady || m->unsteady;
+		last.edges = m->result.before.edges;
+		last.features = m->result.before.features;
+	}
+	return merge_last_save(m, &last, e);
+}
+
+static int count(int corpus, struct merge_size *io, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(corpus, ".");
+	const struct dirent *ent;
+	struct stat st;
+
+	if (!d)
+		return err_sys(e, "open the corpus");
+	while ((ent = sys_readdir(d))) {
+		if (ent->d_name[0] == '.' ||
+		    fstatat(corpus, ent->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		io->files++;
+		io->bytes += (uint64_t)st.st_size;
+	}
+	return errno ? err_sys(e, "list the corpus") : 0;
+}
+
+int merge_task_end(void *arg, struct buf *out, struct err *e)
+{
+	const struct merge *m = arg;
+	_autoclose_ int corpus = -1;
+	struct merge_size s = {0};
+	int r = 0;
+
+	if (m->put_back)
+		r = retry_restore(m->env.state->dirfd, m->spec.target->name, m->lost, m->n_lost, e);
+	if (r == 0 && went_well(m))
+		r = settle(m, e);
+	if (r == 0)
+		r = remember(m, e);
+	if (r == 0)
+		r = state_open_corpus(m->env.state, m->spec.target->name, &corpus, e);
+	if (r == 0)
+		r = count(corpus, &s, e);
+	if (r == 0 && m->discard)
+		r = fs_remove_tree(AT_FDCWD, m->path, e);
+	return r == 0 ? buf_add(out, (struct slice){(const char *)&s, sizeof(s)}, e) : r;
+}

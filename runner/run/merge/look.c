@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What became of a shard when its cell is gone; and bad inputs. */
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/corpus/generation/retry.h"
+#include "runner/run/job/setup.h"
+#include "runner/run/merge/internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+DEFINE_CLEANUP(struct control *, control_free)
+
+enum { MODE_OURS = 0750 };
+
+/* A file so near to its greatest size is one that a record no longer fits in.  And each
+ * restart reads it again: above this the rest is better off in another one. */
+enum { FULL_SHARE = 8 };
+#define FULL_BYTES (UINT64_C(64) << 20)
+#define LEAST_FREE (UINT64_C(1) << 20)
+
+enum merge_act merge_judge(const struct merge_facts *f, const struct control *c, bool full)
+{
+	if (c->next == c->n)
+		return MERGE_DONE;
+	if (!f->ran || f->ours)
+		return MERGE_RUN;
+	if (full)
+		return c->next > 0 ? MERGE_FULL : MERGE_STRIKE;
+	/* What may be the doing of many inputs is tried once more, as the first. */
+	if (c->started)
+		return f->accumulates && c->next > f->first ? MERGE_RUN : MERGE_BLAME;
+	if (*c->why)
+		return c->next > f->first ? MERGE_RUN : MERGE_BLAME;
+	return c->next > f->first ? MERGE_RUN : MERGE_STRIKE;
+}
+
+/* --- bad inputs ------------------------------------------------------------------- */
+
+/* Triage reads triage/<target>/<kind>-<sha1>, as after fuzzing. */
+static int queue_triage(const struct merge_slot *s, int stage, const char *name, struct err *e)
+{
+	const struct merge_env *env = &s->m->env;
+	const char *target = s->m->spec.target->name;
+	_autoclose_ int to = -1;
+	char as[16 + STORE_NAME], hex[STORE_NAME];
+	struct store_sum sum = {0};
+	int r = fs_mkdirs(env->triage, target, MODE_OURS, e);
+
+	if (r == 0)
+		r = fs_open_dir(env->triage, target, &to, e);
+	if (r < 0)
+		return r;
+	snprintf(as, sizeof(as), "%s-%s", s->kind, name);
+	if (sys_linkat(stage, name, to, as) == 0 || errno == EEXIST)
+		return 0;
+	if (errno != EXDEV && errno != EMLINK && errno != EPERM)
+		return err_sys(e, "queue '%s' for triage", as);
+	return store_file(stage, name, to, s->kind, &sum, hex, e);
+}
+
+/* Nothing is forgotten: first in the queue, then in the quarantine and on disk,
+ * then out of the corpus. */
+static int put_away(const struct merge_slot *s, const char *name, struct merge_bad *ret,
+		    struct err *e)
+{
+	const struct merge *m = s->m;
+	const char *target = m->spec.target->name;
+	bool again = retry_has(m->env.state->dirfd, target, name);
+	_automergedir_ struct merge_dir d = MERGE_DIR_NONE;
+	int r;
+
+	*ret = (struct merge_bad){.slow = again && strcmp(s->kind, "timeout") == 0};
+	if (m->spec.what == MERGE_MEASURE)
+		return 0;
+	r = merge_dir_open(m, &d, e);
+	if (r == 0 && faccessat(d.corpus, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		snprintf(ret->lost, sizeof(ret->lost), "%s", name);
+	if (r == 0 && !ret->slow) /* it was told once, and each trial takes that long */
+		r = queue_triage(s, d.stage, name, e);
+	if (r == 0 && sys_syncfs(m->env.triage) < 0)
+		r = err_sys(e, "sync the triage queue");
+	if (r == 0)
+		r = shard_quarantine(d.stage, d.corpus, m->env.quarantine, target, name, e);
+	if (r == 0)
+		r = merge_staged_strike(d.dir, name, e);
+	return r == 0 ? retry_failed(m->env.state->dirfd, target, name, e) : r;
+}
+
+int merge_task_leak(void *arg, struct buf *out, struct err *e)
+{
+	const struct merge_slot *s = arg;
+	struct merge_bad bad;
+	int r = put_away(s, s->blamed, &bad, e);
+
+	return r == 0 ? buf_add(out, (struct slice){(const char *)&bad, sizeof(bad)}, e) : r;
+}
+
+/* --- a shard ---------------------------------------------------------------------- */
+
+static int open_shard(const struct merge_slot *s, int *ret_fd, struct candidates *list,
+		      struct err *e)
+{
+	_autoclose_ int dir = -1;
+	int r = fs_open_dir(AT_FDCWD, s->m->path, &dir, e);
+
+	return r == 0 ? merge_shard_open(dir, s->m->pass, s->shard, ret_fd, list, e) : r;
+}
+
+static bool is_full(const struct merge_slot *s, const struct control *c)
+{
+	uint64_t disk = s->m->spec.cfg->disk, most = disk < FULL_BYTES ? disk : FULL_BYTES;
+	struct stat st;
+
+	return fstat(c->fd, &st) == 0 && (uint64_t)st.st_size >= most - most / FULL_SHARE;
+}
+
+/* What an engine could not write looks as if the input in work had been bad. */
+static int check_disk(const struct merge_slot *s, const struct control *c, struct err *e)
+{
+	uint64_t least = s->m->env.disk_reserve > LEAST_FREE ? s->m->env.disk_reserve : LEAST_FREE;
+	struct statvfs v;
+
+	if (fstatvfs(c->fd, &v) < 0)
+		return err_sys(e, "look for free space");
+	if ((uint64_t)v.f_bavail * v.f_frsize < least)
+		return err_set(e, ENOSPC, "no room for what the inputs reach: the disk is full");
+	return 0;
+}
+
+/* A user may remove inputs that cells read from the corpus itself: none can be opened.  All in a
+ * row are passed over at once, because the file says nothing of a cell that opened none. */
+static int pass_removed(const struct merge_slot *s, struct control *c,
+			const struct candidates *list, bool *ret, struct err *e)
+{
+	_automergedir_ struct merge_dir d = MERGE_DIR_NONE;
+	int r = merge_dir_open(s->m, &d, e);
+
+	while (r == 0 && c->next < c->n) {
+		const char *name;
+
+		assert(list->v && c->next < list->n);
+		name = list->v[c->next].name;
+		if (faccessat(d.stage, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
+			break;
+		r = merge_staged_strike(d.dir, name, e);
+		if (r == 0)
+			r = control_repair(c, list, true, e);
+		*ret = true;
+	}
+	return r;
+}
+
+static enum merge_act after_removed(const struct merge_slot *s, const struct control *c)
+{
+	if (c->next == c->n)
+		return MERGE_DONE;
+	return c->next > s->facts.first ? MERGE_RUN : MERGE_STRIKE;
+}
+
+static int act(const struct merge_slot *s, struct control *c, const struct candidates *list,
+	       struct merge_looked *io, struct err *e)
+{
+	bool removed = false;
+	int r = 0;
+
+	io->act = merge_judge(&s->facts, c, is_full(s, c));
+	if (s->m->direct && (io->act == MERGE_STRIKE || io->act == MERGE_BLAME))
+		r = pass_removed(s, c, list, &removed, e);
+	if (r == 0 && removed)
+		io->act = after_removed(s, c);
+	if (r == 0 && (io->act == MERGE_BLAME || io->act == MERGE_STRIKE))
+		r = check_disk(s, c, e);
+	if (r == 0 && io->act == MERGE_BLAME) {
+		assert(list->v && c->next < list->n);
+		r = put_away(s, list->v[c->next].name, &io->bad, e);
+	}
+	/* Beyond the last whole record the file may say anything. */
+	if (r == 0 && s->facts.ran && !removed)
+		r = control_repair(c, list, io->act == MERGE_BLAME, e);
+	io->next = c->next;
+	io->n = c->n;
+	return r;
+}
+
+/* What a cell did to it beyond repair costs it a strike, and the shard its work. */
+static int write_anew(int fd, const struct candidates *list, struct merge_looked *io, struct err *e)
+{
+	*io = (struct merge_looked){.act = MERGE_STRIKE, .n = list->n, .damaged = true};
+	return control_write(fd, MERGE_FILE_CONTROL, SETUP_DIR_INPUTS, list, geteuid(), getegid(),
+			     e);
+}
+
+static int look(const struct merge_slot *s, struct merge_looked *io, struct err *e)
+{
+	_autocandidates_ struct candidates list = {0};
+	CLEANUP(control_free_p) struct control *c = NULL;
+	_autoclose_ int fd = -1;
+	uid_t uid = setup_uid(s->m->spec.index + s->number);
+	int r = open_shard(s, &fd, &list, e);
+
+	if (r < 0)
+		return r;
+	r = control_read(fd, MERGE_FILE_CONTROL, SETUP_DIR_INPUTS, &list, &c, e);
+	if (r == -EBADMSG)
+		r = write_anew(fd, &list, io, e);
+	if (r == 0 && c && s->facts.ran)
+		control_rewind(c, s->facts.first);
+	if (r == 0 && c)
+		r = act(s, c, &list, io, e);
+	if (r == 0 &&
+	    fchownat(fd, MERGE_FILE_CONTROL, uid, setup_gid(uid), AT_SYMLINK_NOFOLLOW) < 0)
+		r = err_sys(e, "give a control file to user %u", (unsigned)uid);
+	return r;
+}
+
+int merge_task_look(void *arg, struct buf *out, struct err *e)
+{
+	struct merge_looked l = {0};
+	int r = look(arg, &l, e);
+
+	return r == 0 ? buf_add(out, (struct slice){(const char *)&l, sizeof(l)}, e) : r;
+}
+
+/* --- a shard that was spoiled -------------------------------------------------------- */
+
+static int halve(const struct merge_slot *s, int dir, const struct candidates *list, struct err *e)
+{
+	struct candidates first = {.v = list->v, .n = list->n / 2};
+	struct candidates second = {.v = list->v + first.n, .n = list->n - first.n};
+	int r = merge_shard_make(dir, s->m->pass, s->half, &second, e);
+
+	return r == 0 ? merge_shard_make(dir, s->m->pass, s->shard, &first, e) : r;
+}
+
+static int blame(const struct merge_slot *s, int fd, const struct candidates *list, struct buf *out,
+		 struct err *e)
+{
+	CLEANUP(control_free_p) struct control *c = NULL;
+	struct merge_bad bad;
+	int r = put_away(s, list->v[0].name, &bad, e);
+
+	if (r == 0)
+		r = control_read(fd, MERGE_FILE_CONTROL, SETUP_DIR_INPUTS, list, &c, e);
+	if (r == 0)
+		r = control_repair(c, list, true, e);
+	return r == 0 ? buf_add(out, (struct slice){(const char *)&bad, sizeof(bad)}, e) : r;
+}
+
+int merge_task_halve(void *arg, struct buf *out, struct err *e)
+{
+	const struct merge_slot *s = arg;
+	_autocandidates_ struct candidates list = {0};
+	_autoclose_ int dir = -1;
+	_autoclose_ int fd = -1;
+	int r = open_shard(s, &fd, &list, e);
+
+	if (r == 0)
+		r = fs_open_dir(AT_FDCWD, s->m->path, &dir, e);
+	if (r < 0)
+		return r;
+	if (list.n == 0)
+		return err_set(e, EBADMSG, "a shard without inputs was spoiled");
+	return list.n == 1 ? blame(s, fd, &list, out, e) : halve(s, dir, &list, e);
+}
+
+/* --- names for leak.c ----------------------------------------------------------- */
+
+static int add_names(const struct merge_slot *s, int stage, const struct candidates *list,
+		     struct buf *out, struct err *e)
+{
+	size_t end = s->leaks.at + MERGE_LEAK_CHUNK;
+	int r = 0;
+
+	if (end > s->leaks.end)
+		end = s->leaks.end;
+	for (size_t i = s->leaks.at; r == 0 && i < end && i < list->n; i++)
+		if (faccessat(stage, list->v[i].name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			r = buf_add(out, (struct slice){list->v[i].name, STORE_NAME}, e);
+	return r;
+}
+
+int merge_task_names(void *arg, struct buf *out, struct err *e)
+{
+	const struct merge_slot *s = arg;
+	_automergedir_ struct merge_dir d = MERGE_DIR_NONE;
+	_autocandidates_ struct candidates list = {0};
+	_autoclose_ int fd = -1;
+	int r = open_shard(s, &fd, &list, e);
+
+	if (r == 0)
+		r = merge_dir_open(s->m, &d, e);
+	return r == 0 ? add_names(s, d.stage, &list, out, e) : r;
+}

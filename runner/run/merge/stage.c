@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The candidates of a merge, and which of them are not measured yet. */
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/corpus/generation/retry.h"
+#include "runner/corpus/store.h"
+#include "runner/corpus/workdir.h"
+#include "runner/run/merge/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+	READABLE = 0444,
+	MODE_OURS = 0750,
+	MODE_STAGE = 0755,
+	IDENTITY_MAX = 512,
+	COMMAND_MAX = 1 << 20
+};
+
+/* --- what the files were made for -------------------------------------------------- */
+
+static int add_all(struct buf *b, const struct strv *v, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < v->n; i++)
+		r = buf_addf(b, e, "%s\n", v->v[i]);
+	return r;
+}
+
+/* Another binary, or other flags: another coverage. */
+static int identity(const struct merge *m, struct buf *to, struct err *e)
+{
+	const struct target *t = m->spec.target;
+	_autobuf_ struct buf command = BUF_INIT(COMMAND_MAX);
+	char hex[DIGEST_SHA1_HEX];
+	struct stat st;
+	int r;
+
+	if (fstatat(AT_FDCWD, t->binary, &st, 0) < 0)
+		return err_sys(e, "look at '%s'", t->binary);
+	r = buf_addf(&command, e, "%s\n%s\n", t->engine->name, t->binary);
+	if (r == 0)
+		r = add_all(&command, &t->flags, e);
+	if (r == 0)
+		r = add_all(&command, &m->spec.cfg->flags, e);
+	if (r == 0)
+		r = add_all(&command, &t->env, e);
+	if (r == 0)
+		r = add_all(&command, &m->spec.cfg->env, e);
+	if (r < 0)
+		return r;
+	digest_sha1_hex(buf_slice(&command), hex);
+	return buf_addf(to, e, "merge 1\nbinary %llu %lld.%09ld %llu %llu\ncommand %s\n",
+			(unsigned long long)st.st_size, (long long)st.st_mtim.tv_sec,
+			st.st_mtim.tv_nsec, (unsigned long long)st.st_dev,
+			(unsigned long long)st.st_ino, hex);
+}
+
+static bool is_for(int dir, struct slice want)
+{
+	_autofree_ char *text = NULL;
+	struct err e;
+	size_t n;
+
+	return fs_read(dir, "for", IDENTITY_MAX, &text, &n, &e) == 0 &&
+	       slice_eq((struct slice){text, n}, want);
+}
+
+int merge_check_binary(const struct merge *m, int dir, struct err *e)
+{
+	_autobuf_ struct buf want = BUF_INIT(IDENTITY_MAX);
+	int r = identity(m, &want, e);
+
+	if (r == 0 && !is_for(dir, buf_slice(&want)))
+		r = err_set(e, ESTALE, "'%s' was replaced meanwhile", m->spec.target->binary);
+	return r;
+}
+
+/* What an older build failed on may run on this one. */
+static int check_turn(const struct merge *m, struct slice build, struct err *e)
+{
+	struct merge_last last;
+	char hex[DIGEST_SHA1_HEX];
+	int r;
+
+	digest_sha1_hex(build, hex);
+	merge_last_load(m, &last);
+	if (m->spec.what != MERGE_REPLACE || strcmp(last.build, hex) == 0)
+		return 0;
+	r = retry_turn(m->env.state->dirfd, m->spec.target->name, e);
+	memcpy(last.build, hex, sizeof(hex));
+	last.unsteady = false;
+	return r == 0 ? merge_last_save(m, &last, e) : r;
+}
+
+/* merge/<target>, emptied when it was made for something else. */
+static int open_for(const struct merge *m, int *ret_fd, struct err *e)
+{
+	_autobuf_ struct buf want = BUF_INIT(IDENTITY_MAX);
+	_autoclose_ int fd = -1;
+	int r = identity(m, &want, e);
+
+	if (r == 0)
+		r = fs_mkdirs(AT_FDCWD, m->path, MODE_OURS, e);
+	if (r == 0)
+		r = fs_open_dir(AT_FDCWD, m->path, &fd, e);
+	if (r == 0 && !is_for(fd, buf_slice(&want))) {
+		r = fs_remove_tree(fd, merge_first_pass(true), e);
+		if (r == 0)
+			r = fs_remove_tree(fd, merge_first_pass(false), e);
+		if (r == 0)
+			r = fs_replace(fd, "for", buf_slice(&want), e);
+	}
+	if (r == 0)
+		r = check_turn(m, buf_slice(&want), e);
+	if (r < 0)
+		return r;
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+/* --- the stage ------------------------------------------------------------------- */
+
+static int remove_old(int dir, struct err *e)
+{
+	static const char *const old[] = {
+	    "stage", MERGE_FILE_STAGED, MERGE_FILE_GONE, "chosen", "known", "reach",
+	};
+	char name[32];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(old) / sizeof(old[0]); i++)
+		r = fs_remove_tree(dir, old[i], e);
+	for (unsigned i = 1; r == 0 && i <= MERGE_ROUNDS + 1; i++) {
+		snprintf(name, sizeof(name), "verify-%u", i);
+		r = fs_remove_tree(dir, name, e);
+	}
+	return r;
+}
+
+static int make_stage(int dir, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	int r = fs_mkdirs(dir, "stage", MODE_STAGE, e);
+
+	if (r == 0)
+		r = fs_open_dir(dir, "stage", &fd, e);
+	if (r == 0 && fchmod(fd, MODE_STAGE) < 0) /* whatever the umask said */
+		r = err_sys(e, "set the mode of the stage");
+	return r;
+}
+
+/* A person's file gets its content's name: under another one it could neither be
+ * quarantined nor replaced. */
+static int adopt(int corpus, const char *name, struct err *e)
+{
+	_autoclose_ int fd =
+	    sys_openat(corpus, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
+	char hex[DIGEST_SHA1_HEX];
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0 ||
+	    digest_sha1_file(fd, WORKDIR_INPUT_MAX, hex, e) < 0)
+		return 0; /* no input: it stays as it is */
+	if (sys_renameat(corpus, name, hex) < 0)
+		return err_sys(e, "rename '%s' to '%s'", name, hex);
+	return 0;
+}
+
+static int adopt_all(int corpus, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(corpus, ".");
+	const struct dirent *ent;
+	int r = 0;
+
+	if (!d)
+		return err_sys(e, "open the corpus");
+	while (r == 0 && (ent = sys_readdir(d)))
+		if (ent->d_name[0] != '.' && !candidates_name_ok(ent->d_name))
+			r = adopt(corpus, ent->d_name, e);
+	return r == 0 && errno ? err_sys(e, "list the corpus") : r;
+}
+
+/* Our own files have their content's names, or `corpus verify` says so: they are not
+ * read.  *odd: something else is there, too. */
+static int link_one(int from, const char *name, int stage, struct stage_sum *io, bool *odd,
+		    struct err *e)
+{
+	struct stat st;
+
+	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_sys(e, "look at '%s'", name);
+	if (!candidates_name_ok(name) || !S_ISREG(st.st_mode) ||
+	    (st.st_mode & READABLE) != READABLE || (uint64_t)st.st_size > WORKDIR_INPUT_MAX) {
+		*odd = true;
+		return 0;
+	}
+	if (sys_linkat(from, name, stage, name) == 0) {
+		io->files++;
+		io->bytes += (uint64_t)st.st_size;
+		return 0;
+	}
+	if (errno != EEXIST && errno != EXDEV && errno != EMLINK && errno != EPERM)
+		return err_sys(e, "link '%s' into the stage", name);
+	*odd = *odd || errno != EEXIST;
+	return 0;
+}
+
+/* A directory of ours. */
+static int link_all(int from, int stage, struct stage_sum *io, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *list = sys_opendirat(from, ".");
+	const struct dirent *ent;
+	bool odd = false;
+	int r = 0;
+
+	if (!list)
+		return err_sys(e, "open the inputs");
+	while (r == 0 && (ent = sys_readdir(list)))
+		if (ent->d_name[0] != '.')
+			r = link_one(from, ent->d_name, stage, io, &odd, e);
+	if (r == 0 && errno)
+		r = err_sys(e, "list the inputs");
+	return r == 0 && odd ? shard_stage(from, ".", stage, io, e) : r;
+}
+
+static int link_dir(const char *path, int stage, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	struct stage_sum sum = {0};
+	int r = fs_open_dir(AT_FDCWD, path, &fd, e);
+
+	return r == 0 ? link_all(fd, stage, &sum, e) : r;
+}
+
+/* Copied, not linked: a person may change a file of theirs, and its name in the
+ * corpus would lie. */
+static int add_dirs(int stage, const struct strv *dirs, const struct rights *as,
+		    struct merge_staged *io, struct err *e)
+{
+	for (size_t i = 0; i < dirs->n; i++) {
+		struct store_sum sum = {0};
+		struct rights own;
+		int r = as ? rights_of_named(as, dirs->v[i], &own, e)
+			   : rights_of_configured(dirs->v[i], &own, e);
+
+		if (r == 0)
+			r = store_seeds_as(&own, AT_FDCWD, dirs->v[i], stage, &sum, e);
+
+		/* None of it is in the corpus on its account: nothing gets lost. */
+		if (r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -EXDEV)
+			snprintf(io->note, sizeof(io->note), "%.*s", (int)sizeof(io->note) - 1,
+				 e->msg);
+		else if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int add_seeds(const struct merge *m, int stage, struct merge_staged *io, struct err *e)
+{
+	const struct target *t = m->spec.target;
+	const struct seeds_to to = {.dirfd = stage, .rights = &t->rights};
+	struct seeds_result unpacked;
+	int r = 0;
+
+	if (m->seeds)
+		return link_dir(m->seeds, stage, e);
+	if (t->seed_archive && discover_unpack(t->seed_archive, &to, &unpacked, e) < 0) {
+		if (e->code == ENOSPC || e->code == EIO || e->code == EDQUOT)
+			return -e->code;
+		snprintf(io->note, sizeof(io->note), "%.*s", (int)sizeof(io->note) - 1, e->msg);
+	}
+	r = add_dirs(stage, &t->seed_dirs, &t->rights, io, e);
+	return r == 0 ? add_dirs(stage, &m->spec.cfg->seeds, NULL, io, e) : r;
+}
+
+/* Where they time out again and again, all together have a quarter of the time. */
+static unsigned retries(const struct merge *m)
+{
+	uint64_t timeout = m->spec.cfg->input_timeout_us, n = MERGE_RETRY_MAX;
+	struct merge_last last;
+
+	merge_last_load(m, &last);
+	if (last.slow && timeout > 0 && m->spec.budget_us / 4 / timeout < n)
+		n = m->spec.budget_us / 4 / timeout;
+	return (unsigned)n;
+}
+
+static int stage_all(const struct merge *m, int dir, int corpus, struct candidates *all,
+		     struct merge_staged *io, struct err *e)
+{
+	_autoclose_ int stage = -1;
+	struct stage_sum sum = {0};
+	int r = make_stage(dir, e);
+
+	if (r == 0)
+		r = fs_open_dir(dir, "stage", &stage, e);
+	if (r == 0 && m->spec.what == MERGE_REPLACE)
+		r = adopt_all(corpus, e);
+	if (r == 0)
+		r = link_all(corpus, stage, &sum, e);
+	if (r == 0)
+		r = retry_stage(m->env.state->dirfd, m->spec.target->name, retries(m), stage, e);
+	if (r < 0)
+		return r;
+	io->files = sum.files;
+	io->bytes = sum.bytes;
+	r = add_seeds(m, stage, io, e);
+	return r == 0 ? shard_list(stage, all, e) : r;
+}
+
+static int find_candidates(const struct merge *m, int dir, struct candidates *all,
+			   struct merge_staged *io, struct err *e)
+{
+	_autoclose_ int corpus = -1;
+	int r = remove_old(dir, e);
+
+	if (r == 0)
+		r = state_open_corpus(m->env.state, m->spec.target->name, &corpus, e);
+	if (r == 0)
+		r = merge_list_direct(m, corpus, all, &io->direct, e);
+	if (r == 0 && !io->direct)
+		r = stage_all(m, dir, corpus, all, io, e);
+	if (r < 0 || !io->direct)
+		return r;
+	io->files = all->n;
+	for (size_t i = 0; i < all->n; i++)
+		io->bytes += all->v[i].size;
+	return 0;
+}
+
+/* Who asks how small it would be gets the exact answer. */
+static bool wants_full(const struct merge *m)
+{
+	struct merge_last last;
+
+	merge_last_load(m, &last);
+	return m->spec.what == MERGE_MEASURE || last.unsteady;
+}
+
+int merge_task_stage(void *arg, struct buf *out, struct err *e)
+{
+	const struct merge *m = arg;
+	_autocandidates_ struct candidates all = {0};
+	struct merge_staged s = {0};
+	_autoclose_ int dir = -1;
+	int r = open_for(m, &dir, e);
+
+	if (r == 0)
+		r = find_candidates(m, dir, &all, &s, e);
+	if (r == 0)
+		r = merge_staged_save(dir, &all, e);
+	if (r == 0)
+		r = merge_deal_rest(m, wants_full(m), dir, &all, &s, e);
+	return r == 0 ? buf_add(out, (struct slice){(const char *)&s, sizeof(s)}, e) : r;
+}

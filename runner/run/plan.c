@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/run/plan.h"
+
+#include "base/clock.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_order(const void *a, const void *b)
+{
+	const struct plan_entry *x = a, *y = b;
+
+	if (x->cfg.priority != y->cfg.priority)
+		return x->cfg.priority > y->cfg.priority ? -1 : 1;
+	if (x->target->size != y->target->size)
+		return x->target->size < y->target->size ? -1 : 1;
+	return strcmp(x->target->name, y->target->name);
+}
+
+/* What the target's own side files say holds where the configuration is silent;
+ * a memory limit only downwards: the cell's stays what it is. */
+static void apply_options(const struct config *c, const struct target *t, struct target_config *io)
+{
+	uint64_t rss = t->rss_limit_mib << 20;
+
+	if (t->input_timeout_s && !config_sets(c, t->name, "timeout"))
+		io->input_timeout_us = t->input_timeout_s * USEC_PER_SEC;
+	if (rss && rss < io->rss_limit && !config_sets(c, t->name, "rss_limit"))
+		io->rss_limit = rss;
+	io->sets_max_len = config_sets(c, t->name, "max_len");
+	io->sets_seed = config_sets(c, t->name, "seed");
+	io->sets_runs = config_sets(c, t->name, "runs");
+}
+
+int plan_resolve(const struct config *c, const struct target *t, struct target_config *ret,
+		 struct err *e)
+{
+	int r = config_resolve(c, t->name, ret, e);
+
+	if (r == 0)
+		apply_options(c, t, ret);
+	return r;
+}
+
+static int add_target(struct plan *p, const struct config *c, const struct target *t, struct err *e)
+{
+	struct target_config cfg;
+	int r = plan_resolve(c, t, &cfg, e);
+
+	if (r < 0)
+		return r;
+	if (!cfg.enabled) {
+		target_config_done(&cfg);
+		p->disabled++;
+		return 0;
+	}
+	p->v[p->n++] = (struct plan_entry){t, cfg};
+	return 0;
+}
+
+int plan_make(const struct config *c, const struct target_list *l, const char *filter,
+	      struct plan *ret, struct err *e)
+{
+	struct plan p = {.v = sys_calloc(l->n ? l->n : 1, sizeof(*p.v))};
+	int r = 0;
+
+	if (!p.v)
+		return err_sys(e, "allocate the plan");
+	for (size_t i = 0; r == 0 && i < l->n; i++)
+		if (!filter || fnmatch(filter, l->v[i].name, 0) == 0)
+			r = add_target(&p, c, &l->v[i], e);
+	if (r < 0) {
+		plan_done(&p);
+		return r;
+	}
+	qsort(p.v, p.n, sizeof(*p.v), by_order);
+	*ret = p;
+	return 0;
+}
+
+void plan_done(struct plan *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		target_config_done(&p->v[i].cfg);
+	free(p->v);
+	*p = (struct plan){0};
+}
+
+#define RESERVE_MAX_US (600 * USEC_PER_SEC)
+
+uint64_t plan_reserve(uint64_t total_us)
+{
+	return total_us / 10 < RESERVE_MAX_US ? total_us / 10 : RESERVE_MAX_US;
+}
+
+bool plan_admits(uint64_t used, uint64_t limit, uint64_t machine)
+{
+	return limit <= machine && used <= machine - limit;
+}

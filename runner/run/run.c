@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/run/run.h"
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/run/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static unsigned lend(void *arg, const struct job *j, unsigned want)
+{
+	struct run *r = arg;
+
+	return dispatch_lend(&r->dispatch, j, want);
+}
+
+static void give_back(void *arg, const struct job *j, unsigned lent)
+{
+	struct run *r = arg;
+
+	dispatch_give_back(&r->dispatch, j, lent);
+}
+
+static bool borrow_memory(void *arg, uint64_t bytes)
+{
+	struct run *r = arg;
+
+	return dispatch_borrow_memory(&r->dispatch, bytes);
+}
+
+static void return_memory(void *arg, uint64_t bytes)
+{
+	struct run *r = arg;
+
+	dispatch_return_memory(&r->dispatch, bytes);
+}
+
+static bool has_target(void *arg, const char *name)
+{
+	const struct run *r = arg;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (strcmp(r->jobs[i].target->name, name) == 0)
+			return true;
+	return false;
+}
+
+/* On a small machine the symbolizer gets what is left beside the target. */
+static void fit_symbolizer(const struct run *r, struct target_config *c)
+{
+	uint64_t left = r->o.machine_memory > c->memory ? r->o.machine_memory - c->memory : 0;
+
+	if (c->symbolizer_memory > left)
+		c->symbolizer_memory = left;
+}
+
+static int make_jobs(struct run *r, struct plan *plan, struct err *e)
+{
+	uint64_t smallest = UINT64_MAX;
+	int rc = dispatch_init(&r->dispatch, r->o.cfg, r->o.workers, r->o.machine_memory,
+			       r->o.continuous, plan->n, e);
+
+	if (rc < 0)
+		return rc;
+	r->jobs = sys_calloc(plan->n ? plan->n : 1, sizeof(*r->jobs));
+	r->rows = sys_calloc(plan->n ? plan->n : 1, sizeof(*r->rows));
+	if (!r->jobs || !r->rows)
+		return err_sys(e, "allocate %zu jobs", plan->n);
+	for (; r->n < plan->n; r->n++) {
+		struct plan_entry *p = &plan->v[r->n];
+
+		if (p->cfg.disk < smallest)
+			smallest = p->cfg.disk;
+		fit_symbolizer(r, &p->cfg);
+		dispatch_join(&r->dispatch, r->n, &p->cfg);
+		job_init(&r->jobs[r->n], &r->env, p->target, &p->cfg, r->n,
+			 &r->dispatch.targets[r->n]);
+		job_load_progress(&r->jobs[r->n]);
+	}
+	r->dispatch.jobs = r->jobs;
+	if (r->o.total_us)
+		r->env.fuzz_until_us = r->dispatch.deadline_us =
+		    r->began_us + r->o.total_us - plan_reserve(r->o.total_us);
+	disk_watch_begin(&r->disk, r->o.dirs->work, r->o.disk_reserve, smallest);
+	return 0;
+}
+
+static struct run *run_new(const struct run_opts *o)
+{
+	struct run *r = sys_calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->o = *o;
+	r->began_us = clock_mono_us();
+	r->env = (struct job_env){
+	    .began_us = r->began_us,
+	    .started_real_us = clock_real_us(),
+	    .end_us = o->total_us ? r->began_us + o->total_us : 0,
+	    .loop = o->loop,
+	    .host = o->host,
+	    .state = o->state,
+	    .dirs = o->dirs,
+	    .quarantine = -1,
+	    .triage = -1,
+	    .rootfs = o->rootfs,
+	    .log_limit = o->log_limit,
+	    .merge_env = {.exec = {.loop = o->loop,
+				   .host = o->host,
+				   .rootfs = o->rootfs,
+				   .run = o->dirs->id},
+			  .state = o->state,
+			  .keep = o->generations,
+			  .disk_reserve = o->disk_reserve},
+	    .borrow = lend,
+	    .give_back = give_back,
+	    .triage_env = {.trial = {.exec = {.loop = o->loop,
+					      .host = o->host,
+					      .rootfs = o->rootfs,
+					      .run = o->dirs->id},
+				     .symbolizer = o->symbolizer},
+			   .books = o->books,
+			   .state = o->state,
+			   .run = o->dirs->id,
+			   .commit = o->commit,
+			   .counts = true,
+			   .borrow_memory = borrow_memory,
+			   .return_memory = return_memory,
+			   .has_target = has_target,
+			   .arg = r},
+	    .news = run_news,
+	    .arg = r,
+	};
+	r->view = (struct run_view){
+	    .id = o->dirs->id,
+	    .version = FUZZCELL_VERSION,
+	    .layout = o->layout,
+	    .commit = o->commit,
+	    .started_real_us = r->env.started_real_us,
+	    .total_us = o->total_us,
+	    .workers = o->workers,
+	    .workers_most = o->workers,
+	    .continuous = o->continuous,
+	    .build_failed = o->build_failed,
+	    .pid = getpid(),
+	};
+	return r;
+}
+
+int run_all(const struct run_opts *o, struct plan *plan, struct run **ret, struct err *e)
+{
+	struct run *r = run_new(o);
+	int rc;
+
+	if (!r)
+		return err_sys(e, "allocate the run");
+	rc = fs_open_dir(o->state->dirfd, "quarantine", &r->env.quarantine, e);
+	if (rc == 0)
+		rc = fs_open_dir(o->state->dirfd, "triage", &r->env.triage, e);
+	r->env.merge_env.quarantine = r->env.quarantine;
+	r->env.merge_env.triage = r->env.triage;
+	r->env.merge_index = plan->n;
+	if (rc == 0)
+		rc = make_jobs(r, plan, e);
+	r->view.rows = r->rows;
+	r->view.n_rows = r->n;
+	if (rc == 0)
+		rc = run_watch(r, e);
+	if (rc == 0 && r->n > 0) {
+		(void)run_look(r); /* an event of one target comes with the rows of all */
+		dispatch_next(&r->dispatch);
+		rc = loop_run(o->loop, e);
+	}
+	/* What comes now may take minutes, and answers nobody: who asks is told so at once. */
+	control_server_close(r->server);
+	r->server = NULL;
+	if (rc == 0 && r->failed < 0) {
+		rc = r->failed;
+		*e = r->err;
+	}
+	if (rc < 0) {
+		run_free(r);
+		return rc;
+	}
+	r->view.ended_real_us = clock_real_us();
+	*ret = r;
+	return 0;
+}
+
+const struct run_view *run_result(struct run *r)
+{
+	return run_look(r);
+}
+
+bool run_uncollected(const struct run *r)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < r->n; i++)
+		any = any || r->jobs[i].uncollected;
+	return any;
+}
+
+void run_free(struct run *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n; i++)
+		job_done(&r->jobs[i]);
+	run_unwatch(r);
+	if (r->env.quarantine >= 0)
+		close(r->env.quarantine);
+	if (r->env.triage >= 0)
+		close(r->env.triage);
+	dispatch_done(&r->dispatch);
+	free(r->jobs);
+	free(r->rows);
+	free(r);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/run/triage/books.h"
+
+#include "base/buf.h"
+#include "base/sys.h"
+#include "base/task.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct waiter {
+	books_done_fn *done;
+	void *arg;
+	struct waiter *next;
+};
+
+struct books {
+	struct loop *loop;
+	struct state *state;
+	struct ledger *ledger;
+	/* served: by the child that writes now; waiting: what they want came later. */
+	struct waiter *served, *waiting;
+	bool writing;
+};
+
+static int write_ledger(void *arg, struct buf *out, struct err *e)
+{
+	const struct books *b = arg;
+
+	int r = ledger_save(b->ledger, b->state->dirfd, e);
+
+	return r == 0 && ledger_copied(b->ledger) ? buf_add(out, SLICE("copied"), e) : r;
+}
+
+static void tell(struct waiter *list, const char *failed)
+{
+	while (list) {
+		struct waiter *w = list;
+
+		list = w->next;
+		w->done(w->arg, failed);
+		free(w);
+	}
+}
+
+static void on_written(void *arg, struct slice result, const char *failed);
+
+static void begin(struct books *b)
+{
+	struct task *t;
+	struct err e;
+
+	if (b->writing || !b->waiting)
+		return;
+	b->served = b->waiting;
+	b->waiting = NULL;
+	b->writing = true;
+	if (task_start(b->loop, write_ledger, b, on_written, b, &t, &e) < 0)
+		on_written(b, SLICE(""), e.msg);
+	else
+		ledger_given(b->ledger);
+}
+
+static void on_written(void *arg, struct slice result, const char *failed)
+{
+	struct books *b = arg;
+	struct waiter *list = b->served;
+
+	ledger_taken(b->ledger, !failed && result.n > 0);
+	b->served = NULL;
+	b->writing = false;
+	tell(list, failed);
+	begin(b);
+}
+
+int books_open(struct loop *l, struct state *s, const char *run, struct books **ret,
+	       char warning[300], struct err *e)
+{
+	struct books *b = sys_calloc(1, sizeof(*b));
+	int r;
+
+	if (!b)
+		return err_sys(e, "allocate the ledger's writer");
+	*b = (struct books){.loop = l, .state = s};
+	r = ledger_load(s->dirfd, &b->ledger, e);
+	if (r == 0)
+		snprintf(warning, 300, "%.299s", ledger_warning(b->ledger));
+	if (r == 0 && run)
+		r = ledger_next_run(b->ledger, run, e);
+	/* A damaged file is set aside here, once, not by each child. */
+	if (r == 0)
+		r = ledger_save(b->ledger, s->dirfd, e);
+	if (r < 0) {
+		books_close(b);
+		return r;
+	}
+	*ret = b;
+	return 0;
+}
+
+void books_close(struct books *b)
+{
+	if (!b)
+		return;
+	ledger_free(b->ledger);
+	free(b);
+}
+
+struct ledger *books_ledger(struct books *b)
+{
+	return b->ledger;
+}
+
+int books_save(struct books *b, books_done_fn *done, void *arg, struct err *e)
+{
+	struct waiter *w = sys_malloc(sizeof(*w));
+
+	if (!w)
+		return err_sys(e, "allocate a place in the ledger's queue");
+	*w = (struct waiter){.done = done, .arg = arg, .next = b->waiting};
+	b->waiting = w;
+	begin(b);
+	return 0;
+}

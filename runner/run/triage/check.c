@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Are the open crashes of the target fixed in this build? */
+#include "base/clock.h"
+#include "base/task.h"
+#include "runner/crash/ledger/input.h"
+#include "runner/crash/odds.h"
+#include "runner/run/triage/internal.h"
+#include "runner/targets/sanitizer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* On the commit where it was seen last the code has not changed. */
+static bool worth_checking(const struct triage *t, const struct known_crash *c)
+{
+	const struct ledger *l = books_ledger(t->env->books);
+	const struct known_crash *own = ledger_entry(c, t->spec.target->name);
+	const char *commit = triage_commit(t);
+	struct ledger_asked a;
+	size_t at = 0;
+
+	if (!own || !ledger_state_open(own->state) || *c->merged_into ||
+	    (commit && strcmp(own->last_seen.commit, commit) == 0))
+		return false;
+	if (!commit && !t->spec.rebuilt && !t->spec.anew &&
+	    strcmp(own->last_seen.run, t->env->run) == 0)
+		return false; /* the same program failed a moment ago */
+	return ledger_next_asked(l, c, t->spec.target->name, &at, &a);
+}
+
+static const struct known_crash *in_work(const struct triage *t)
+{
+	return ledger_find(books_ledger(t->env->books), t->names.v[t->at]);
+}
+
+static int keep_regression(void *arg, struct buf *out, struct err *e)
+{
+	const struct triage *t = arg;
+
+	(void)out;
+	return triage_keep(t, in_work(t), e);
+}
+
+static void on_saved(void *arg, const char *failed)
+{
+	struct triage *t = arg;
+
+	if (failed)
+		triage_give_up(t, failed);
+	else
+		t->at++;
+	triage_next(t);
+}
+
+/* Notes that a crash stays open because of a target that is not in this run. */
+static void say_missing(struct triage *t, const struct known_crash *c)
+{
+	const char *target = triage_missing(t, c);
+
+	if (!*t->sum.note && target)
+		snprintf(
+		    t->sum.note, sizeof(t->sum.note),
+		    "crash %.16s passes here, but stays open: '%.60s', which found it too, was not "
+		    "asked: it is not in this run",
+		    c->signature, target);
+}
+
+static void save(struct triage *t)
+{
+	struct err e;
+
+	if (books_save(t->env->books, on_saved, t, &e) < 0)
+		on_saved(t, e.msg);
+}
+
+static void on_kept(void *arg, struct slice result, const char *failed)
+{
+	struct triage *t = arg;
+	struct ledger *l = books_ledger(t->env->books);
+	const char *target = t->spec.target->name;
+	const struct known_crash *own = ledger_entry(in_work(t), target);
+	bool was_open = own && ledger_state_open(own->state);
+	struct err e;
+
+	(void)result;
+	if (failed || ledger_fixed(l, t->names.v[t->at], target, clock_real_us() / USEC_PER_SEC,
+				   triage_commit(t), t->env->run, &e) < 0) {
+		on_saved(t, failed ? failed : e.msg);
+		return;
+	}
+	t->sum.fixed += was_open;
+	say_missing(t, in_work(t));
+	save(t);
+}
+
+static void say_never(struct triage *t, const struct known_crash *c, const struct known_crash *part)
+{
+	if (!*t->sum.note && strcmp(part->signature, c->signature) != 0)
+		snprintf(
+		    t->sum.note, sizeof(t->sum.note),
+		    "crash %.16s passes, but stays open: %.16s, which is merged into it, failed "
+		    "too seldom for any number of passes to tell",
+		    c->signature, part->signature);
+}
+
+/* All of its inputs passed here, as often as they must. */
+static void all_passed(struct triage *t)
+{
+	const struct known_crash *c = in_work(t), *never = triage_never_told(t, c);
+	struct task *task;
+	struct err e;
+	int r = 0;
+
+	if (never)
+		say_never(t, c, never);
+	if (never || !triage_has_passed(t, c))
+		save(t); /* it stays open: no number of passes would be enough */
+	else
+		r = task_start(t->env->trial.exec.loop, keep_regression, t, on_kept, t, &task, &e);
+	if (r < 0)
+		on_saved(t, e.msg);
+}
+
+void triage_check_failed(struct triage *t, const struct known_crash *seen)
+{
+	const char *checked = t->at > 0 ? t->names.v[t->at - 1] : NULL;
+
+	if (*t->sum.note || !checked || strcmp(checked, seen->signature) == 0)
+		return;
+	snprintf(
+	    t->sum.note, sizeof(t->sum.note),
+	    "crash %.16s stays open: its input, or that of a crash merged into it, fails as crash "
+	    "%.16s now",
+	    checked, seen->signature);
+}
+
+/* It still fails, perhaps in another way: measured and noted as any artifact. */
+static void still_fails(struct triage *t)
+{
+	struct err e;
+
+	t->at++;
+	t->f.tries = t->f.hits = 0;
+	if (triage_measure(t, &e) < 0) {
+		triage_give_up(t, e.msg);
+		triage_next(t);
+	}
+}
+
+static const char *input_path(const struct triage *t)
+{
+	return ledger_input_path(t->check.asked.input,
+				 t->check.minimized ? LEDGER_MINIMIZED : LEDGER_INPUT);
+}
+
+/* It is the reproducer that was noted, whatever an older ledger knows of its content. */
+static void reproduced(struct triage *t, const struct crash_report *r)
+{
+	struct ledger *l = books_ledger(t->env->books);
+	const struct known_crash *c = in_work(t);
+	const struct known_crash *of = t->check.asked.input;
+	struct err e;
+
+	if (of == t->check.asked.count &&
+	    (ledger_find_raw(l, of->fuzzer, r->raw_key) == c || ledger_find(l, r->signature) == c))
+		(void)!ledger_reproduced(l, of->signature, of->fuzzer, input_path(t),
+					 &e); /* the next one does then */
+}
+
+static void go_on(struct triage *t);
+
+static void on_try(void *arg, struct trial_end *end)
+{
+	struct triage *t = arg;
+	char buf[128];
+	struct err e;
+
+	if (*end->unusable) {
+		t->at += end->starved; /* it stays open */
+		triage_cannot_tell(t, end);
+		triage_next(t);
+		return;
+	}
+	if (end->failed) {
+		reproduced(t, end->report);
+		still_fails(t);
+		return;
+	}
+	if (ledger_passed(books_ledger(t->env->books), t->check.asked.count->signature,
+			  t->spec.target->name, triage_build(t, buf), !t->check.minimized,
+			  t->check.minimized, &e) < 0) {
+		triage_give_up(t, e.msg);
+		triage_next(t);
+		return;
+	}
+	t->check.passed++;
+	go_on(t);
+}
+
+static void try_input(struct triage *t)
+{
+	struct err e;
+
+	if (t->stopping || clock_mono_us() >= t->end_us) {
+		triage_next(t);
+		return;
+	}
+	finding_done(&t->f);
+	if (!triage_path(t, input_path(t), t->f.path) ||
+	    triage_try(t, t->f.path, false, on_try, &e) < 0) {
+		t->at++; /* its file is gone: nothing can be said of it */
+		triage_next(t);
+	}
+}
+
+static void begin_input(struct triage *t, bool minimized)
+{
+	char buf[128];
+
+	t->check.minimized = minimized;
+	t->check.passed = ledger_passes(t->check.asked.count, triage_build(t, buf), minimized);
+}
+
+/* The next entry with inputs that this target must run; false: there are no more. */
+static bool begin_part(struct triage *t)
+{
+	if (!ledger_next_asked(books_ledger(t->env->books), in_work(t), t->spec.target->name,
+			       &t->check.at, &t->check.asked))
+		return false;
+	t->check.need = triage_needed(t->check.asked.input);
+	begin_input(t, false);
+	return true;
+}
+
+static void go_on(struct triage *t)
+{
+	while (t->check.passed >= t->check.need) {
+		if (!t->check.minimized && *t->check.asked.input->minimized) {
+			begin_input(t, true);
+		} else if (!begin_part(t)) {
+			all_passed(t);
+			return;
+		}
+	}
+	try_input(t);
+}
+
+/* --- one crash after the other ---------------------------------------------- */
+
+static int check_inputs(void *arg, struct buf *out, struct err *e)
+{
+	const struct triage *t = arg;
+	const struct ledger *l = books_ledger(t->env->books);
+	const char *target = t->spec.target->name;
+	struct ledger_asked a;
+	int r = 0;
+
+	(void)out;
+	for (size_t at = 0; r == 0 && ledger_next_asked(l, in_work(t), target, &at, &a);) {
+		const char *missing = sanitizer_missing(t->spec.target, a.input->kind);
+
+		if (missing)
+			return err_set(e, ENOTSUP,
+				       "this build has no %s, so its passes do not count", missing);
+		r = ledger_input_check_all(t->env->state->dirfd, a.input, e);
+	}
+	return r;
+}
+
+/* An input that is no longer the reproducer passes, and so does any input in a build that cannot
+ * report the failure: neither pass shows that the crash is fixed. */
+static void on_checked(void *arg, struct slice result, const char *failed)
+{
+	struct triage *t = arg;
+
+	(void)result;
+	if (!failed) {
+		t->check.at = t->check.need = t->check.passed = 0;
+		if (begin_part(t))
+			go_on(t);
+		else
+			all_passed(t);
+		return;
+	}
+	if (!*t->sum.note)
+		snprintf(t->sum.note, sizeof(t->sum.note), "crash %.16s stays open: %.150s",
+			 t->names.v[t->at], failed);
+	t->at++;
+	triage_next(t);
+}
+
+static bool has_passed(const struct triage *t, const struct known_crash *entry)
+{
+	char buf[128];
+	const char *build = triage_build(t, buf);
+
+	return ledger_passes(entry, build, false) > 0 || ledger_passes(entry, build, true) > 0;
+}
+
+/* Forgets passes on an older binary. */
+static int forget_passes(struct triage *t, struct err *e)
+{
+	struct ledger *l = books_ledger(t->env->books);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < t->names.n; i++) {
+		const struct known_crash *c = ledger_find(l, t->names.v[i]);
+		const char *target = t->spec.target->name;
+		struct ledger_asked a;
+
+		for (size_t at = 0; r == 0 && ledger_next_asked(l, c, target, &at, &a);)
+			if (has_passed(t, a.count))
+				r = ledger_passed(l, a.count->signature, target, NULL, 0, 0, e);
+	}
+	return r;
+}
+
+/* Notes in each later run which entries are fixed here but wait for other targets. */
+static void say_all_missing(struct triage *t)
+{
+	const struct ledger *l = books_ledger(t->env->books);
+
+	for (size_t i = 0; !*t->sum.note && i < ledger_count(l); i++) {
+		const struct known_crash *c = ledger_at(l, i);
+		const struct known_crash *own = ledger_entry(c, t->spec.target->name);
+
+		if (own && own->state == LEDGER_FIXED && !*c->merged_into)
+			say_missing(t, c);
+	}
+}
+
+static int list(struct triage *t, struct err *e)
+{
+	int r = triage_list(t, worth_checking, e);
+
+	say_all_missing(t);
+	return r == 0 && t->spec.anew ? forget_passes(t, e) : r;
+}
+
+bool triage_check_step(struct triage *t)
+{
+	struct task *task;
+	struct err e;
+
+	if (!t->listed && list(t, &e) < 0) {
+		triage_give_up(t, e.msg);
+		triage_next(t);
+		return true;
+	}
+	if (t->at == t->names.n)
+		return false;
+	if (task_start(t->env->trial.exec.loop, check_inputs, t, on_checked, t, &task, &e) < 0)
+		on_checked(t, SLICE(""), e.msg);
+	return true;
+}

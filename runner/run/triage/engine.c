@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes a reproducer smaller by the engine's own means, before the passes of shrink.h.  An engine
+ * that changes an input within one process tries thousands of shorter ones in a second.  It ends
+ * with the first that fails in any way.  Each step has a process, and goes on from what failed as
+ * the crash does; at its end the result is run alone. */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/run/triage/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DIR_INPUT  "/seeds"
+#define NAME_INPUT "input"
+#define AT_OUTPUT  "/work/shorter"
+
+/* The passes do the same for less. */
+enum { INPUT_LEAST = 8 };
+/* A step ends after so many executions, or seconds, that found nothing shorter. */
+enum { RUNS = 50000, STEP_LEAST_S = 1, STEP_MOST_S = 10 };
+/* Steps in a row that came to another failure. */
+enum { MISSES_MAX = 8 };
+/* The largest file that the cell may write. */
+#define FILE_MOST (UINT64_C(64) << 20)
+/* With less the passes need all of it: an engine counts in seconds. */
+#define TIME_LEAST_US (5 * USEC_PER_SEC)
+/* Starting and writing a report, beside what an input may take. */
+#define AROUND_US (60 * USEC_PER_SEC)
+
+static struct slice current(const struct triage *t)
+{
+	return t->engine.best ? (struct slice){t->engine.best, t->engine.n}
+			      : shrink_best(&t->shrink.s);
+}
+
+static uint64_t step_s(const struct triage *t)
+{
+	uint64_t s = t->spec.cfg->minimize_us / 6 / USEC_PER_SEC;
+
+	if (s < STEP_LEAST_S)
+		s = STEP_LEAST_S;
+	return s < STEP_MOST_S ? s : STEP_MOST_S;
+}
+
+/* Such a failure takes too long to try thousands of inputs, or the engine does not see it. */
+static bool is_out_of_reach(const struct known_crash *c)
+{
+	return strncmp(c->crash_type, "Timeout", 7) == 0 ||
+	       strncmp(c->crash_type, "Out-of-memory", 13) == 0 ||
+	       strcmp(c->kind, crash_kind_name(CRASH_CELL)) == 0;
+}
+
+bool triage_engine_helps(const struct triage *t, const struct known_crash *c)
+{
+	return t->spec.target->engine->shorten && t->spec.cfg->minimize_us >= TIME_LEAST_US &&
+	       shrink_best(&t->shrink.s).n >= INPUT_LEAST && !is_out_of_reach(c);
+}
+
+bool triage_engine_helps_again(const struct triage *t)
+{
+	size_t n = shrink_best(&t->shrink.s).n;
+
+	return t->engine.least > 0 && n < t->engine.least && n >= INPUT_LEAST &&
+	       clock_mono_us() < t->shrink.end_us;
+}
+
+/* --- files ------------------------------------------------------------------ */
+
+static int write_file(const char *dir, const char *name, struct slice bytes, uid_t uid,
+		      struct err *e)
+{
+	_autofree_ char *path = sys_asprintf("%s/%s", dir, name);
+	_autoclose_ int fd = -1;
+	int r;
+
+	if (!path)
+		return err_sys(e, "allocate a path");
+	r = fs_open_file(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644, &fd, e);
+	if (r < 0)
+		return r;
+	if (fchmod(fd, 0644) < 0 || sys_write_all(fd, bytes.p, bytes.n) < 0)
+		return err_sys(e, "write '%s'", path);
+	if (uid && geteuid() == 0 && fchown(fd, uid, setup_gid(uid)) < 0)
+		return err_sys(e, "give '%s' to user %u", path, (unsigned)uid);
+	return 0;
+}
+
+/* What the cell sees is in a directory, where its content can change while the cell stays. */
+static int write_files(const struct triage *t, struct err *e)
+{
+	_autofree_ char *dir = sys_asprintf("%s/.engine", t->work);
+	int r;
+
+	if (!dir)
+		return err_sys(e, "allocate a path");
+	if (sys_mkdirat(AT_FDCWD, dir, 0755) < 0 && errno != EEXIST)
+		return err_sys(e, "make directory '%s'", dir);
+	if (chmod(dir, 0755) < 0) /* whatever our umask is */
+		return err_sys(e, "set the mode of '%s'", dir);
+	r = write_file(dir, NAME_INPUT, current(t), 0, e);
+	return r == 0 ? write_file(t->work, ".shorter", (struct slice){"", 0},
+				   setup_uid(t->spec.index), e)
+		      : r;
+}
+
+/* The shorter input; false: there is none. */
+static bool read_shorter(const struct triage *t, char **ret, size_t *ret_n)
+{
+	_autofree_ char *path = sys_asprintf("%s/.shorter", t->work), *text = NULL;
+	struct err e;
+
+	if (!path || fs_read(AT_FDCWD, path, current(t).n, &text, ret_n, &e) < 0 || *ret_n == 0 ||
+	    *ret_n >= current(t).n)
+		return false;
+	*ret = take_ptr(&text);
+	return true;
+}
+
+/* --- the end ---------------------------------------------------------------- */
+
+static void take(struct triage *t, char *bytes, size_t n)
+{
+	free(t->engine.best);
+	t->engine.best = bytes;
+	t->engine.n = n;
+	t->engine.misses = 0;
+}
+
+void triage_engine_done(struct triage *t)
+{
+	free(t->engine.best);
+	free(t->engine.tried);
+	t->engine.best = t->engine.tried = NULL;
+	crash_parser_free(t->engine.parser);
+	t->engine.parser = NULL;
+}
+
+static void give_up(struct triage *t, const char *why)
+{
+	triage_engine_done(t);
+	triage_give_up(t, why);
+	triage_next(t);
+}
+
+/* The passes go on with what the engine reached, or without it. */
+static void go_on(struct triage *t, bool same)
+{
+	struct err e;
+
+	if (same && triage_shrink_restart(t, current(t), &e) < 0) {
+		give_up(t, e.msg);
+		return;
+	}
+	triage_engine_done(t);
+	triage_shrink_passes(t);
+}
+
+static void on_alone_named(void *arg, struct trial_end *end)
+{
+	struct triage *t = arg;
+
+	go_on(t,
+	      !*end->unusable && end->failed && triage_shrink_named(t, end->report, t->engine.raw));
+}
+
+static void on_alone(void *arg, struct trial_end *end)
+{
+	struct triage *t = arg;
+	bool failed = !*end->unusable && end->failed;
+	enum shrink_verdict v = failed ? triage_shrink_judge(t, end->report) : SHRINK_OTHER;
+	struct err e;
+
+	if (v != SHRINK_UNKNOWN) {
+		go_on(t, v == SHRINK_SAME);
+		return;
+	}
+	memcpy(t->engine.raw, end->report->raw_key, sizeof(t->engine.raw));
+	if (triage_try(t, t->f.path, true, on_alone_named, &e) < 0)
+		give_up(t, e.msg);
+}
+
+/* A worker has one cell at a time.  What the cell wrote goes: it takes the disk's space. */
+static void leave_seat(struct triage *t)
+{
+	_autofree_ char *path = sys_asprintf("%s/.shorter", t->work);
+
+	if (t->engine.seat)
+		seat_clear(t->engine.seat);
+	if (path)
+		(void)unlink(path); /* allow: there may be none */
+}
+
+static void finish(struct triage *t)
+{
+	struct err e;
+
+	leave_seat(t);
+	if (!t->engine.best || t->stopping) {
+		triage_engine_done(t);
+		triage_shrink_passes(t);
+	} else if (triage_shrink_write(t, current(t), &e) < 0 ||
+		   triage_try(t, t->f.path, false, on_alone, &e) < 0) {
+		give_up(t, e.msg);
+	}
+}
+
+/* --- a step ----------------------------------------------------------------- */
+
+static void step(struct triage *t);
+
+static void miss(struct triage *t)
+{
+	t->engine.misses++;
+	step(t);
+}
+
+/* Of a stack that was not seen before the signature is asked. */
+static void on_named(void *arg, struct trial_end *end)
+{
+	struct triage *t = arg;
+	char *tried = take_ptr(&t->engine.tried);
+
+	if (!*end->unusable && end->failed && triage_shrink_named(t, end->report, t->engine.raw)) {
+		take(t, tried, t->engine.n_tried);
+		step(t);
+		return;
+	}
+	free(tried);
+	miss(t);
+}
+
+static void ask_names(struct triage *t, char *bytes, size_t n, const char *raw)
+{
+	struct err e;
+
+	free(t->engine.tried);
+	t->engine.tried = bytes;
+	t->engine.n_tried = n;
+	memcpy(t->engine.raw, raw, sizeof(t->engine.raw));
+	leave_seat(t);
+	if (triage_shrink_write(t, (struct slice){bytes, n}, &e) < 0 ||
+	    triage_try(t, t->f.path, true, on_named, &e) < 0)
+		give_up(t, e.msg);
+}
+
+static void judge(struct triage *t, const struct crash_report *r)
+{
+	char *bytes;
+	size_t n;
+
+	if (!r->found || !read_shorter(t, &bytes, &n)) {
+		t->engine.least = current(t).n;
+		finish(t);
+		return;
+	}
+	switch (triage_shrink_judge(t, r)) {
+	case SHRINK_SAME:
+		take(t, bytes, n);
+		step(t);
+		break;
+	case SHRINK_OTHER:
+		free(bytes);
+		miss(t);
+		break;
+	case SHRINK_UNKNOWN:
+		ask_names(t, bytes, n, r->raw_key);
+		break;
+	}
+}
+
+static void on_end(void *arg, const struct exec_end *end)
+{
+	struct triage *t = arg;
+	struct crash_report report = {0};
+	struct err e;
+	int r = crash_parser_finish(t->engine.parser, &report, &e);
+
+	crash_parser_free(t->engine.parser);
+	t->engine.parser = NULL;
+	t->engine.exec = NULL;
+	if (r < 0 || !end->started || end->stopped || end->late)
+		finish(t);
+	else
+		judge(t, &report);
+	crash_report_done(&report);
+}
+
+static void on_output(void *arg, struct slice bytes)
+{
+	struct triage *t = arg;
+
+	crash_parser_feed(t->engine.parser, bytes);
+}
+
+static int command(const struct triage *t, struct setup *s, struct err *e)
+{
+	struct engine_shorten job = {
+	    .binary = s->binary,
+	    .input = DIR_INPUT "/" NAME_INPUT,
+	    .output = AT_OUTPUT,
+	    .runs = RUNS,
+	    .max_time_s = step_s(t),
+	    .input_timeout_s = (t->spec.cfg->input_timeout_us + USEC_PER_SEC - 1) / USEC_PER_SEC,
+	    .rss_limit_mib = t->spec.cfg->rss_limit >> 20,
+	    .ub_goes_on = triage_goes_past_ub(t),
+	    .flags = (const char *const *)s->flags.v,
+	    .env = (const char *const *)s->env.v,
+	};
+
+	return t->spec.target->engine->shorten(&job, &s->cmd, e);
+}
+
+static int launch(struct triage *t, struct err *e)
+{
+	struct target_config cfg = *t->spec.cfg; /* what it points to stays the run's */
+	struct setup s;
+	int r;
+
+	if (cfg.disk > FILE_MOST)
+		cfg.disk = FILE_MOST;
+	r = setup_init(&s, t->spec.target, &cfg, e);
+
+	if (r == 0)
+		r = setup_mount(&s, DIR_INPUT, false, e, "%s/.engine", t->work);
+	if (r == 0)
+		r = setup_mount(&s, AT_OUTPUT, true, e, "%s/.shorter", t->work);
+	if (r == 0)
+		r = command(t, &s, e);
+	if (r == 0) {
+		struct exec_spec x = {
+		    .setup = &s,
+		    .seat = t->engine.seat,
+		    .index = t->spec.index,
+		    .deadline_us =
+			step_s(t) * USEC_PER_SEC + 2 * t->spec.cfg->input_timeout_us + AROUND_US,
+		    .forks_end_it = true,
+		    .output = on_output,
+		    .done = on_end,
+		    .arg = t,
+		};
+		r = exec_start(&t->env->trial.exec, &x, &t->engine.exec, e);
+	}
+	setup_done(&s);
+	return r;
+}
+
+static int start(struct triage *t, struct err *e)
+{
+	const struct target *target = t->spec.target;
+	struct crash_options o = {.target = target->name,
+				  .build = kept_file_now(target->binary, t->engine.build)};
+	int r = write_files(t, e);
+
+	if (r == 0 && !t->engine.seat && seat_new(&t->engine.seat, e) < 0)
+		t->engine.seat = NULL; /* each has a cell of its own */
+	if (t->seat)
+		trial_seat_clear(t->seat);
+	if (r == 0)
+		r = crash_parser_new(&o, &t->engine.parser, e);
+	return r == 0 ? launch(t, e) : r;
+}
+
+static void step(struct triage *t)
+{
+	bool is_late = clock_mono_us() >= t->engine.end_us;
+	struct err e;
+
+	if (is_late)
+		t->engine.least = SIZE_MAX; /* it was not through */
+	if (t->stopping || is_late || t->engine.misses >= MISSES_MAX ||
+	    current(t).n < INPUT_LEAST) {
+		finish(t);
+		return;
+	}
+	if (start(t, &e) == 0)
+		t->sum.trials++;
+	else
+		finish(t); /* the passes can do without */
+}
+
+void triage_engine_begin(struct triage *t)
+{
+	uint64_t until = clock_mono_us() + t->spec.cfg->minimize_us / 2;
+
+	triage_engine_done(t);
+	t->engine.misses = 0;
+	t->engine.least = 0;
+	if (until > t->shrink.end_us)
+		until = t->shrink.end_us;
+	t->engine.end_us = until < t->end_us ? until : t->end_us;
+	step(t);
+}

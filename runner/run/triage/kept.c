@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/run/triage/kept.h"
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/fs.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PREFIX ".report-"
+#define LOST   "lost-"
+
+enum { HEAD_MAX = 16 << 10, LINE_TEXT_MAX = 1024, SWEEP_MAX = 10000 };
+
+/* --- while the cell lives --------------------------------------------------- */
+
+static void to_ring(struct kept_output *k, struct slice s)
+{
+	if (!k->ring)
+		k->ring = sys_malloc(KEPT_BEFORE);
+	if (!k->ring)
+		return; /* what comes after matters more */
+	while (s.n > 0) {
+		size_t at = (size_t)(k->n % KEPT_BEFORE);
+		size_t n = s.n < KEPT_BEFORE - at ? s.n : KEPT_BEFORE - at;
+
+		memcpy(k->ring + at, s.p, n);
+		k->n += n;
+		s = (struct slice){s.p + n, s.n - n};
+	}
+}
+
+/* Whole lines, as long as there is room: the first ones say what it is. */
+static void to_after(struct kept_output *k, struct slice line)
+{
+	struct err e;
+
+	k->after.max = KEPT_AFTER;
+	if (k->after.n + line.n + 1 >= KEPT_AFTER)
+		k->after.max = k->after.n; /* nothing more, not even a shorter one */
+	else if (buf_add(&k->after, line, &e) == 0)
+		(void)!buf_add(&k->after, SLICE("\n"), &e);
+}
+
+void kept_line(struct kept_output *k, struct slice line, bool failing)
+{
+	if (failing) {
+		to_after(k, line);
+		return;
+	}
+	to_ring(k, line);
+	to_ring(k, SLICE("\n"));
+}
+
+int kept_text_before(const struct kept_output *k, struct buf *ret, struct err *e)
+{
+	size_t at = k->n > KEPT_BEFORE ? (size_t)(k->n % KEPT_BEFORE) : 0;
+	size_t n = k->n > KEPT_BEFORE ? KEPT_BEFORE : (size_t)k->n;
+	struct slice first, second = {k->ring, at}, line;
+	int r;
+
+	if (!k->ring)
+		return 0;
+	first = (struct slice){k->ring + at, n - at};
+	/* The oldest line has lost its beginning. */
+	if (k->n > KEPT_BEFORE && memchr(first.p, '\n', first.n))
+		(void)scan_line(&first, &line);
+	else if (k->n > KEPT_BEFORE) {
+		first.n = 0;
+		(void)scan_line(&second, &line);
+	}
+	r = buf_add(ret, first, e);
+	return r == 0 ? buf_add(ret, second, e) : r;
+}
+
+int kept_text(const struct kept_output *k, struct buf *ret, struct err *e)
+{
+	int r = kept_text_before(k, ret, e);
+
+	return r == 0 ? buf_add(ret, buf_slice(&k->after), e) : r;
+}
+
+void kept_output_done(struct kept_output *k)
+{
+	free(k->ring);
+	buf_done(&k->after);
+	*k = (struct kept_output){0};
+}
+
+/* --- beside the artifact ------------------------------------------------------ */
+
+static int64_t nanoseconds(const struct timespec *t)
+{
+	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
+bool kept_file_look(const char *path, struct kept_file *ret)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0 || st.st_size <= 0)
+		return false;
+	*ret = (struct kept_file){
+	    .size = (uint64_t)st.st_size,
+	    .mtime_ns = nanoseconds(&st.st_mtim),
+	    .ctime_ns = nanoseconds(&st.st_ctim),
+	};
+	return true;
+}
+
+bool kept_file_same(const struct kept_file *a, const struct kept_file *b)
+{
+	return a->size > 0 && a->size == b->size && a->mtime_ns == b->mtime_ns &&
+	       a->ctime_ns == b->ctime_ns;
+}
+
+const char *kept_file_text(const struct kept_file *f, char out[KEPT_FILE_TEXT])
+{
+	*out = '\0';
+	if (f->size > 0)
+		snprintf(out, KEPT_FILE_TEXT, "%llx.%llx.%llx", (unsigned long long)f->size,
+			 (unsigned long long)f->mtime_ns, (unsigned long long)f->ctime_ns);
+	return out;
+}
+
+const char *kept_file_now(const char *path, char out[KEPT_FILE_TEXT])
+{
+	struct kept_file is = {0};
+
+	(void)kept_file_look(path, &is);
+	return kept_file_text(&is, out);
+}
+
+static int name_of(const char *artifact, char out[KEPT_NAME], struct err *e)
+{
+	int n = snprintf(out, KEPT_NAME, PREFIX "%s", artifact);
+
+	if (n < 0 || n >= KEPT_NAME || !fs_name_ok(slice_of(artifact)) || *artifact == '.')
+		return err_set(e, EINVAL, "'%.100s' is no artifact's name", artifact);
+	return 0;
+}
+
+/* What cannot be in JSON is not known: it must not keep an artifact from being saved. */
+static json_t *text_json(const char *text)
+{
+	json_t *j = text && strlen(text) <= LINE_TEXT_MAX ? json_string(text) : NULL;
+
+	return j ? j : json_string("");
+}
+
+static int head_text(const struct kept *k, char **ret, struct err *e)
+{
+	_autojson_ json_t *j =
+	    json_pack("{s:i, s:o, s:o, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:b}", "v", 1, "run",
+		      text_json(k->run), "commit", text_json(k->commit), "time",
+		      (json_int_t)k->time, "binary_size", (json_int_t)k->binary.size,
+		      "binary_mtime_ns", (json_int_t)k->binary.mtime_ns, "binary_ctime_ns",
+		      (json_int_t)k->binary.ctime_ns, "starved", k->starved, "own",
+		      text_json(k->own), "detail", text_json(k->detail), "by_text", k->by_text);
+
+	return j ? json_print(j, 0, ret, e) : err_set(e, ENOMEM, "build JSON");
+}
+
+int kept_write(int queue, const char *artifact, const struct kept *k, struct err *e)
+{
+	_autobuf_ struct buf b = BUF_INIT(HEAD_MAX + KEPT_TEXT_MAX);
+	_autofree_ char *head = NULL;
+	char name[KEPT_NAME];
+	int r = name_of(artifact, name, e);
+
+	if (r == 0)
+		r = head_text(k, &head, e);
+	if (r == 0)
+		r = buf_add(&b, slice_of(head), e);
+	if (r == 0)
+		r = buf_add(&b, SLICE("\n"), e);
+	if (r == 0)
+		r = buf_add(&b, k->text, e);
+	return r == 0 ? fs_replace(queue, name, buf_slice(&b), e) : r;
+}
+
+bool kept_is_lost(const char *name)
+{
+	size_t n = strlen(LOST);
+
+	return strncmp(name, LOST, n) == 0 && strlen(name) == n + DIGEST_SHA1_HEX - 1 &&
+	       strspn(name + n, "0123456789abcdef") == DIGEST_SHA1_HEX - 1;
+}
+
+/* The report comes first: without its place in the queue it is removed. */
+int kept_write_lost(int queue, const char *cell, const struct kept *k, struct err *e)
+{
+	char name[sizeof(LOST) + DIGEST_SHA1_HEX] = LOST;
+	int r;
+
+	digest_sha1_hex(slice_of(cell), name + strlen(LOST));
+	r = kept_write(queue, name, k, e);
+	return r == 0 ? fs_replace(queue, name, SLICE(""), e) : r;
+}
+
+static bool read_head(struct kept *k)
+{
+	const json_t *run = json_object_get(k->head, "run");
+	const json_t *commit = json_object_get(k->head, "commit");
+	json_int_t time = json_integer_value(json_object_get(k->head, "time"));
+	json_int_t size = json_integer_value(json_object_get(k->head, "binary_size"));
+
+	if (json_integer_value(json_object_get(k->head, "v")) != 1 || !json_is_string(run) ||
+	    !json_is_string(commit) || time < 0 || size < 0)
+		return false;
+	k->starved = json_number_value(json_object_get(k->head, "starved"));
+	k->own = json_get_text(k->head, "own");
+	k->detail = json_get_text(k->head, "detail");
+	k->by_text = json_is_true(json_object_get(k->head, "by_text"));
+	k->run = json_string_value(run);
+	k->commit = json_string_value(commit);
+	k->time = (uint64_t)time;
+	k->binary.size = (uint64_t)size;
+	k->binary.mtime_ns = json_integer_value(json_object_get(k->head, "binary_mtime_ns"));
+	k->binary.ctime_ns = json_integer_value(json_object_get(k->head, "binary_ctime_ns"));
+	return true;
+}
+
+int kept_read(int queue, const char *artifact, struct kept *ret, struct err *e)
+{
+	struct kept k = {0};
+	char name[KEPT_NAME];
+	struct slice head;
+	size_t n = 0;
+	int r = name_of(artifact, name, e);
+
+	if (r == 0)
+		r = fs_read(queue, name, HEAD_MAX + KEPT_TEXT_MAX, &k.data, &n, e);
+	if (r < 0)
+		return r;
+	k.text = (struct slice){k.data, n};
+	if (!scan_line(&k.text, &head) || json_parse(head, &k.head, e) < 0 || !read_head(&k)) {
+		kept_done(&k);
+		return err_set(e, EBADMSG, "'%s' is no report that was kept", name);
+	}
+	*ret = k;
+	return 0;
+}
+
+void kept_done(struct kept *k)
+{
+	json_decref(k->head);
+	free(k->data);
+	*k = (struct kept){0};
+}
+
+static int remove_file(int queue, const char *name, struct err *e)
+{
+	if (sys_unlinkat(queue, name, 0) < 0 && errno != ENOENT)
+		return err_sys(e, "remove '%s'", name);
+	return 0;
+}
+
+int kept_remove(int queue, const char *artifact, struct err *e)
+{
+	char name[KEPT_NAME];
+	int r = name_of(artifact, name, e);
+
+	return r == 0 ? remove_file(queue, name, e) : r;
+}
+
+/* Of an artifact that is gone, or half written by fs_replace(). */
+static bool is_left(int queue, const char *name)
+{
+	size_t n = strlen(PREFIX);
+
+	if (strncmp(name, "." PREFIX, n + 1) == 0)
+		return true;
+	return strncmp(name, PREFIX, n) == 0 &&
+	       faccessat(queue, name + n, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+}
+
+int kept_sweep(int queue, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(queue, ".");
+	const struct dirent *ent;
+	unsigned n = 0;
+	int r = 0;
+
+	if (!d)
+		return err_sys(e, "open a queue of triage");
+	while (r == 0 && n < SWEEP_MAX && (ent = sys_readdir(d))) {
+		if (!is_left(queue, ent->d_name))
+			continue;
+		r = remove_file(queue, ent->d_name, e);
+		n++;
+	}
+	return r;
+}

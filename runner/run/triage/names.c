@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fuzzing cells have no symbolizer, so what they printed has no names, and a signature
+ * of offsets is another one in every build.  A failure that never comes back gets its
+ * names afterwards: from the same binary, in a cell as any other. */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/crash/symbolize.h"
+#include "runner/run/triage/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Reading the debug information of a large binary takes seconds. */
+#define NAMES_US (120 * USEC_PER_SEC)
+
+struct naming {
+	struct triage *t;
+	struct exec *exec;
+	struct symbolize ask;
+	char *module; /* the binary's path in a cell */
+};
+
+static bool is_same_binary(const struct triage *t)
+{
+	const struct kept_file *was = &t->f.kept.binary;
+	struct kept_file is;
+
+	return kept_file_look(t->spec.target->binary, &is) && kept_file_same(&is, was);
+}
+
+bool triage_wants_names(const struct triage *t)
+{
+	return t->f.as_told && t->f.report.found && t->f.report.unsymbolized &&
+	       t->env->trial.symbolizer && is_same_binary(t);
+}
+
+static void naming_free(struct naming *n)
+{
+	if (!n)
+		return;
+	free(n->module);
+	free(n);
+}
+
+/* --- what it answered --------------------------------------------------------- */
+
+static int new_report(const struct naming *n, struct slice answers, struct buf *text,
+		      struct crash_report *ret, struct err *e)
+{
+	const struct triage *t = n->t;
+	char build[KEPT_FILE_TEXT];
+	struct crash_options o = {.target = t->spec.target->name,
+				  .build = kept_file_text(&t->f.kept.binary, build)};
+	int r = symbolize_apply(&n->ask, t->f.kept.text, answers, text, e);
+
+	return r == 0 ? crash_parse(buf_slice(text), &o, ret, e) : r;
+}
+
+/* Without an answer that helps the offsets stay. */
+static void take_names(const struct naming *n, struct slice answers)
+{
+	_autobuf_ struct buf text = BUF_INIT(SYMBOLIZE_TEXT_MAX);
+	struct finding *f = &n->t->f;
+	struct crash_report r = {0};
+	struct err e;
+
+	if (new_report(n, answers, &text, &r, &e) < 0 || !r.found || r.unsymbolized ||
+	    !is_same_binary(n->t)) {
+		crash_report_done(&r);
+		return;
+	}
+	crash_report_done(&f->report);
+	f->report = r;
+	finding_keep_output(f, buf_slice(&text));
+}
+
+static void on_done(void *arg, const struct exec_end *end)
+{
+	struct naming *n = arg;
+	struct triage *t = n->t;
+	bool stopped = end->stopped;
+
+	triage_return_memory(t);
+	t->naming = NULL;
+	if (end->started && !stopped)
+		take_names(n, end->output);
+	naming_free(n);
+	if (stopped)
+		triage_next(t); /* it stays in the queue */
+	else
+		triage_note(t);
+}
+
+/* --- asking ------------------------------------------------------------------- */
+
+/* The options mean the same to llvm-symbolizer and to addr2line. */
+static int command(const struct naming *n, struct setup *s, struct err *e)
+{
+	static const char *const options[] = {"-a", "-f", "-i", "-C", "-e"};
+	struct strv *argv = &s->cmd.argv;
+	int r = strv_add(argv, n->t->env->trial.symbolizer, e);
+
+	for (size_t i = 0; r == 0 && i < sizeof(options) / sizeof(options[0]); i++)
+		r = strv_add(argv, options[i], e);
+	if (r == 0)
+		r = strv_add(argv, n->module, e);
+	for (size_t i = 0; r == 0 && i < n->ask.n; i++)
+		r = strv_addf(argv, e, "0x%llx", (unsigned long long)n->ask.offset[i]);
+	return r == 0 ? strv_add(&s->cmd.env, "LC_ALL=C", e) : r;
+}
+
+static int launch(struct naming *n, struct setup *s, struct err *e)
+{
+	const struct triage *t = n->t;
+	struct exec_spec x = {
+	    .setup = s,
+	    .index = t->spec.index,
+	    .extra_memory = t->spec.cfg->symbolizer_memory,
+	    .deadline_us = NAMES_US,
+	    .done = on_done,
+	    .arg = n,
+	};
+	int r = command(n, s, e);
+
+	return r == 0 ? exec_start(&t->env->trial.exec, &x, &n->exec, e) : r;
+}
+
+static int ask(struct naming *n, struct err *e)
+{
+	struct triage *t = n->t;
+	struct setup s;
+	int r = setup_init(&s, t->spec.target, t->spec.cfg, e);
+
+	if (r == 0 && !(n->module = sys_strdup(s.binary)))
+		r = err_sys(e, "allocate a path");
+	if (r == 0) {
+		symbolize_offsets(t->f.kept.text, n->module, &n->ask);
+		r = n->ask.n > 0 ? launch(n, &s, e)
+				 : err_set(e, ENOENT, "no frame of it is in the binary");
+	}
+	setup_done(&s);
+	return r;
+}
+
+void triage_names(struct triage *t)
+{
+	struct naming *n = sys_calloc(1, sizeof(*n));
+	struct err e;
+
+	if (n) {
+		n->t = t;
+		t->sum.trials++;
+		if (ask(n, &e) == 0) {
+			t->naming = n;
+			return;
+		}
+	}
+	naming_free(n);
+	triage_return_memory(t);
+	triage_note(t); /* with its offsets */
+}
+
+void triage_names_stop(struct triage *t)
+{
+	if (t->naming)
+		exec_stop(t->naming->exec);
+}

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The queue: what is each artifact? */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/corpus/workdir.h"
+#include "runner/crash/odds.h"
+#include "runner/run/job/suppress.h"
+#include "runner/run/triage/internal.h"
+#include "runner/state/aside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* As many artifacts of a target as can wait. */
+enum { QUEUE_MAX = WORKDIR_QUEUE_MAX };
+#define STARVED_TOLD 0.2 /* share of the time that the finding cell waited for a CPU */
+
+static int queue_open(const struct triage *t, int *ret, struct err *e)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "triage/%s", t->spec.target->name);
+	return fs_open_dir(t->env->state->dirfd, path, ret, e);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static enum engine_artifact kind_of(const struct triage *t, const char *name)
+{
+	return engine_saved(t->spec.target->engine, slice_of(name));
+}
+
+static bool is_queued(const struct triage *t, const char *name)
+{
+	return kept_is_lost(name) || kind_of(t, name) != ENGINE_ARTIFACT_NONE;
+}
+
+/* A directory, FIFO or link cannot be replayed, nor removed in each case: with its name it would
+ * stop each triage of the target. */
+static bool is_no_file(int queue, const char *name)
+{
+	struct stat st;
+
+	return fstatat(queue, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode);
+}
+
+/* By its name, whatever else is in the queue by now. */
+static bool is_in_part(const struct triage *t, const char *name)
+{
+	const struct triage_parts *p = t->spec.parts;
+	uint64_t sum = 5381; /* djb2 */
+
+	for (; p && *name; name++)
+		sum = sum * 33 + (unsigned char)*name;
+	return !p || sum % p->n == t->spec.part;
+}
+
+/* own: files of this triage's part. */
+static int queue_list(const struct triage *t, bool own, struct strv *ret, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = NULL;
+	_autoclose_ int fd = -1;
+	const struct dirent *ent;
+	int r = queue_open(t, &fd, e);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0 && !(d = sys_opendirat(fd, ".")))
+		r = err_sys(e, "open the queue of '%s'", t->spec.target->name);
+	while (r == 0 && ret->n < QUEUE_MAX) {
+		ent = sys_readdir(d);
+		if (!ent && errno)
+			r = err_sys(e, "list the queue of '%s'", t->spec.target->name);
+		if (!ent)
+			break;
+		if (is_queued(t, ent->d_name) &&
+		    !(own && (!is_in_part(t, ent->d_name) || is_no_file(fd, ent->d_name))))
+			r = strv_add(ret, ent->d_name, e);
+	}
+	if (ret->n > 0)
+		qsort(ret->v, ret->n, sizeof(*ret->v), by_name);
+	return r;
+}
+
+/* The crash of an artifact that needs no replay for names.  A timeout and the like have a
+ * signature without names.  If another target found it, this target's rate is not known: it is
+ * measured. */
+static const struct known_crash *known(const struct triage *t, const char *raw_key,
+				       const char *signature)
+{
+	const struct ledger *l = books_ledger(t->env->books);
+	const struct known_crash *c = NULL;
+
+	if (*raw_key)
+		c = ledger_find_raw(l, t->spec.target->name, raw_key);
+	if (!c && *signature && ledger_find_entry(l, signature, t->spec.target->name))
+		c = ledger_find(l, signature);
+	return c;
+}
+
+/* The same for an input that need not be kept.  A crash that was found without an artifact has
+ * no input yet: this one is run as a new crash's. */
+static const struct known_crash *known_with_input(const struct triage *t, const char *raw_key,
+						  const char *signature)
+{
+	const struct known_crash *c = known(t, raw_key, signature);
+	const struct known_crash *own = c ? ledger_entry(c, t->spec.target->name) : NULL;
+
+	return own && *own->crash_file ? c : NULL;
+}
+
+/* What is kept beside the artifact; that there is nothing is fine. */
+static void read_kept(const struct triage *t, struct finding *f)
+{
+	struct crash_options o = {.target = t->spec.target->name};
+	_autoclose_ int queue = -1;
+	char build[KEPT_FILE_TEXT];
+	enum crash_own own;
+	struct err e;
+
+	if (queue_open(t, &queue, &e) < 0 || kept_read(queue, f->name, &f->kept, &e) < 0)
+		return;
+	own = crash_own_find(f->kept.own);
+	f->by_cell = own != CRASH_OWN_ && !kept_is_lost(f->name);
+	o.build = kept_file_text(&f->kept.binary, build);
+	if (f->by_cell)
+		crash_report_own(own, f->kept.detail, t->spec.target->name, &f->told);
+	else if (crash_parse(f->kept.text, &o, &f->told, &e) < 0)
+		f->told = (struct crash_report){0};
+}
+
+/* The finding cell's words are all that there is of a failure that never came back. */
+static void take_told(struct finding *f)
+{
+	f->report = f->told;
+	f->told = (struct crash_report){0};
+	memcpy(f->raw_key, f->report.raw_key, sizeof(f->raw_key));
+	if (f->kept.text.n > 0)
+		finding_keep_output(f, f->kept.text);
+	f->as_told = true;
+}
+
+static void without_hit(struct triage *t)
+{
+	const char *target = t->spec.target->name;
+
+	if (t->f.told.found) {
+		take_told(&t->f);
+		return;
+	}
+	switch (kind_of(t, t->f.name)) {
+	case ENGINE_ARTIFACT_TIMEOUT:
+	case ENGINE_ARTIFACT_SLOW:
+		crash_report_own(CRASH_OWN_TIME, NULL, target, &t->f.report);
+		break;
+	case ENGINE_ARTIFACT_OOM:
+		crash_report_own(CRASH_OWN_MEMORY, NULL, target, &t->f.report);
+		break;
+	case ENGINE_ARTIFACT_PIDS:
+		crash_report_own(CRASH_OWN_PIDS, NULL, target, &t->f.report);
+		break;
+	case ENGINE_ARTIFACT_SYSCALL:
+		crash_report_own(CRASH_OWN_SECCOMP, NULL, target, &t->f.report);
+		break;
+	case ENGINE_ARTIFACT_NONE:
+	case ENGINE_ARTIFACT_CRASH:
+	case ENGINE_ARTIFACT_LEAK:
+		crash_report_own(CRASH_OWN_EXIT, "not reproduced", target, &t->f.report);
+		break;
+	}
+}
+
+/* The current input of a target that did not stop when asked: only a replay can make it a
+ * failure. */
+static bool is_suspect(const struct triage *t)
+{
+	return kind_of(t, t->f.name) == ENGINE_ARTIFACT_SLOW;
+}
+
+/* Told when the machine was busy, and not true when it was given its time. */
+static bool machines_doing(const struct triage *t)
+{
+	const struct finding *f = &t->f;
+
+	return (kind_of(t, f->name) == ENGINE_ARTIFACT_TIMEOUT || is_suspect(t)) &&
+	       (f->starved || f->kept.starved >= STARVED_TOLD);
+}
+
+/* The cell's deadline passed without a report. */
+static bool is_late(const struct crash_report *r)
+{
+	return r->kind == CRASH_CELL && strcmp(r->type, "Timeout") == 0;
+}
+
+/* A failing replay can take long: after the triage time one hit is enough. */
+static bool is_decided(const struct triage *t)
+{
+	const struct finding *f = &t->f;
+
+	return odds_reproduce(f->tries, f->hits) != ODDS_UNDECIDED ||
+	       (f->hits > 0 && clock_mono_us() >= t->end_us);
+}
+
+static void on_try(void *arg, struct trial_end *end);
+
+/* Names are needed once; after that the cheap key tells whether it is the same. */
+static void try_again(struct triage *t)
+{
+	struct finding *f = &t->f;
+	struct err e;
+
+	if (f->tries > 0 && !f->failed && is_suspect(t)) {
+		triage_leave(t);
+		return;
+	}
+	/* Then all that is known is what the finding cell told. */
+	if (is_decided(t) || (f->behind && f->tries > 0 && !f->failed)) {
+		if (f->hits == 0 && machines_doing(t)) {
+			triage_dismiss(t);
+			return;
+		}
+		if (f->hits == 0)
+			without_hit(t);
+		triage_name_and_note(t);
+		return;
+	}
+	if (triage_try(t, f->path, f->cheap_done && !(f->report.found && *f->raw_key), on_try, &e) <
+	    0) {
+		triage_give_up(t, e.msg);
+		triage_next(t);
+	}
+}
+
+int triage_measure(struct triage *t, struct err *e)
+{
+	return triage_try(t, t->f.path, false, on_try, e);
+}
+
+static void keep_report(struct finding *f, struct trial_end *end)
+{
+	f->report = *end->report;
+	*end->report = (struct crash_report){0};
+	finding_keep_output(f, end->output);
+}
+
+static void judge_named(struct finding *f, struct trial_end *end)
+{
+	if (!f->report.found) {
+		keep_report(f, end);
+		f->hits++;
+	} else if (strcmp(f->report.signature, end->report->signature) == 0) {
+		f->hits++;
+	}
+}
+
+/* The finding cell suppressed undefined behaviour that is known in this very program, and found
+ * more behind it; a replay ends at the first. */
+static bool meets_another_first(const struct triage *t, const struct trial_end *end)
+{
+	const struct finding *f = &t->f;
+	const struct known_crash *c, *own;
+
+	if (!end->failed || f->behind || f->cheap_done || !f->told.found || f->by_cell ||
+	    f->told.kind != CRASH_UBSAN || end->report->kind != CRASH_UBSAN ||
+	    strcmp(f->told.raw_key, end->report->raw_key) == 0)
+		return false;
+	c = ledger_find_raw(books_ledger(t->env->books), t->spec.target->name,
+			    end->report->raw_key);
+	own = ledger_entry(c, t->spec.target->name);
+	return own && suppress_goes_on(own) && strcmp(c->signature, f->told.signature) != 0;
+}
+
+/* Whether the input has to be run once more, past the undefined behaviour that it met first.  A run
+ * that goes past it and meets nothing worse is no failure. */
+static bool must_look_behind(struct triage *t, struct trial_end *end)
+{
+	struct finding *f = &t->f;
+	bool first = meets_another_first(t, end);
+
+	if (f->behind && end->failed && end->report->kind == CRASH_UBSAN)
+		end->failed = false;
+	f->behind |= first;
+	return first;
+}
+
+static void on_try(void *arg, struct trial_end *end)
+{
+	struct triage *t = arg;
+	struct finding *f = &t->f;
+	bool cheap = !f->cheap_done || (f->report.found && *f->raw_key);
+
+	if (*end->unusable) {
+		triage_cannot_tell(t, end);
+		triage_next(t);
+		return;
+	}
+	if (must_look_behind(t, end)) {
+		try_again(t);
+		return;
+	}
+	f->tries++;
+	f->failed = f->failed || end->failed;
+	f->starved = f->starved || end->starved;
+	if (end->failed && !f->cheap_done) {
+		const struct crash_report *r = end->report;
+		const struct known_crash *c = known_with_input(t, r->raw_key, r->signature);
+
+		memcpy(f->raw_key, end->report->raw_key, sizeof(f->raw_key));
+		if (c) {
+			triage_count(t, c, f->raw_key);
+			return;
+		}
+		f->tries = 0;	  /* the measurement begins with the first try with names */
+		if (is_late(r)) { /* this report never has names */
+			f->tries = f->hits = 1;
+			keep_report(f, end);
+		}
+	} else if (end->failed && cheap) {
+		f->hits += strcmp(f->raw_key, end->report->raw_key) == 0;
+	} else if (end->failed) {
+		judge_named(f, end);
+	}
+	f->cheap_done = true;
+	try_again(t);
+}
+
+/* --- failures without an artifact ------------------------------------------ */
+
+/* There is no input to replay: the cell's last words and its end are all that is known. */
+static void name_lost(struct triage *t)
+{
+	struct finding *f = &t->f;
+	enum crash_own own = crash_own_find(f->kept.own ? f->kept.own : "");
+	struct slice text = f->kept.data ? f->kept.text : SLICE("");
+
+	if (f->told.found && f->kept.by_text) {
+		take_told(f);
+		return;
+	}
+	if (own == CRASH_OWN_)
+		crash_report_own(CRASH_OWN_EXIT, "not known", t->spec.target->name, &f->report);
+	else
+		crash_report_own(own, f->kept.detail, t->spec.target->name, &f->report);
+	memcpy(f->raw_key, f->report.raw_key, sizeof(f->raw_key));
+	if (text.n > 0)
+		finding_keep_output(f, text);
+	f->as_told = f->kept.data != NULL;
+}
+
+static void note_lost(struct triage *t)
+{
+	struct finding *f = &t->f;
+	const struct known_crash *c;
+
+	f->lost = true;
+	name_lost(t);
+	if (is_late(&f->report) && f->kept.starved >= STARVED_TOLD) {
+		triage_dismiss(t);
+		return;
+	}
+	c = known(t, f->raw_key, f->report.signature);
+	if (c)
+		triage_count(t, c, f->raw_key);
+	else
+		triage_name_and_note(t);
+}
+
+/* The note names the first of them. */
+static void set_aside(struct triage *t, int queue, const char *name)
+{
+	_autofree_ char *to = NULL;
+	char path[600];
+	struct err e;
+	int r;
+
+	snprintf(path, sizeof(path), "triage/%s/%s", t->spec.target->name, name);
+	r = state_set_aside(t->env->state->dirfd, queue, name, path, &to, &e);
+	if (*t->sum.note)
+		return;
+	if (r < 0)
+		snprintf(t->sum.note, sizeof(t->sum.note), "'%.120s' is no file: %.60s", path,
+			 e.msg);
+	else
+		snprintf(t->sum.note, sizeof(t->sum.note),
+			 "no file was in the place of an artifact: look at '%.120s'", to);
+}
+
+static int set_all_aside(struct triage *t, int queue, struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(queue, ".");
+	CLEANUP(strv_done) struct strv odd = {0};
+	const struct dirent *ent;
+	int r = 0;
+
+	if (!d)
+		return err_sys(e, "open the queue of '%s'", t->spec.target->name);
+	while (r == 0 && odd.n < QUEUE_MAX && (ent = sys_readdir(d)))
+		if (is_no_file(queue, ent->d_name))
+			r = strv_add(&odd, ent->d_name, e);
+	for (size_t i = 0; r == 0 && i < odd.n; i++)
+		set_aside(t, queue, odd.v[i]);
+	return r;
+}
+
+static int queue_begin(struct triage *t, struct err *e)
+{
+	_autoclose_ int queue = -1;
+	int r;
+
+	strv_done(&t->names);
+	t->at = 0;
+	t->listed = true;
+	r = queue_open(t, &queue, e);
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0 && t->spec.part == 0)
+		r = set_all_aside(t, queue, e);
+	if (r == 0 && t->spec.part == 0)
+		r = kept_sweep(queue, e);
+	return r == 0 ? queue_list(t, true, &t->names, e) : r;
+}
+
+bool triage_queue_step(struct triage *t)
+{
+	const struct known_crash *c;
+	char relative[400];
+	struct err e;
+
+	if (!t->listed && queue_begin(t, &e) < 0) {
+		triage_give_up(t, e.msg);
+		triage_next(t);
+		return true;
+	}
+	if (t->at == t->names.n)
+		return false;
+	finding_done(&t->f);
+	snprintf(t->f.name, sizeof(t->f.name), "%s", t->names.v[t->at++]);
+	snprintf(relative, sizeof(relative), "triage/%s/%s", t->spec.target->name, t->f.name);
+	if (!triage_path(t, relative, t->f.path))
+		return false;
+	read_kept(t, &t->f);
+	if (kept_is_lost(t->f.name)) {
+		note_lost(t);
+		return true;
+	}
+	/* A failure by the cell's limits has one signature for all inputs: each input is run. */
+	c = t->f.told.found && !t->f.by_cell && !machines_doing(t)
+		? known_with_input(t, t->f.told.raw_key, t->f.told.signature)
+		: NULL;
+	t->f.as_told = c != NULL;
+	if (c)
+		triage_count(t, c, t->f.told.raw_key);
+	else
+		try_again(t);
+	return true;
+}
+
+size_t triage_queue_left(const struct triage *t)
+{
+	struct strv left = {0};
+	struct err e;
+	size_t n = queue_list(t, false, &left, &e) == 0 ? left.n : left.n + 1;
+
+	strv_done(&left);
+	return n;
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A cell with many inputs, and which of them it was. */
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/run/triage/replay_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Starting, symbolizing and writing a report, beside what an input may take. */
+#define AROUND_US (60 * USEC_PER_SEC)
+
+enum { PATH = sizeof(((struct engine_state *)0)->input) };
+
+/* --- what is told --------------------------------------------------------- */
+
+static void tell(struct slot *s, size_t input, const struct crash_report *report, bool together)
+{
+	struct replay *r = s->r;
+	struct replay_failure f = {.input = input, .only_together = together, .report = report};
+
+	r->sum.failed++;
+	s->failed++;
+	r->spec.failed(r->spec.arg, &f);
+	if (r->sum.failed >= REPLAY_FAILURES_MAX)
+		replay_give_up(r, NULL);
+}
+
+/* All inputs of a cell that failed were run in smaller ones. */
+static void end_doubt(struct slot *s)
+{
+	if (!s->doubt.any || s->at < s->doubt.end)
+		return;
+	if (s->failed == s->doubt.failed) {
+		s->r->sum.passed -= s->passed;
+		tell(s, s->at - 1, &s->doubt.report, true);
+	}
+	crash_report_done(&s->doubt.report);
+	s->doubt.any = false;
+}
+
+/* It is one of the next n, or all of them. */
+static void begin_doubt(struct slot *s, size_t n)
+{
+	if (s->doubt.any || s->starved)
+		return;
+	s->doubt.any = true;
+	s->doubt.end = s->at + n;
+	s->doubt.failed = s->failed;
+	s->doubt.report = s->report;
+	s->report = (struct crash_report){0};
+}
+
+static void go_on(struct slot *s)
+{
+	crash_report_done(&s->report);
+	end_doubt(s);
+	replay_step(s->r);
+}
+
+/* --- one input, alone ----------------------------------------------------- */
+
+/* It passed, or why nothing is known of it. */
+static void clear(struct slot *s, const char *unusable)
+{
+	struct replay *r = s->r;
+
+	s->passed = !*unusable;
+	r->sum.passed += s->passed;
+	if (!s->passed && !r->over)
+		replay_leave_out(r, unusable);
+}
+
+static void on_alone(void *arg, struct trial_end *end)
+{
+	struct slot *s = arg;
+	bool busy = s->slow && *end->unusable && end->starved;
+
+	s->trial = NULL;
+	s->active = false;
+	if (end->failed)
+		tell(s, s->at - 1, end->report, false);
+	else if (s->starved || busy) /* what the cell with many said is void */
+		clear(s, end->unusable);
+	else /* not run alone, it failed all the same */
+		tell(s, s->at - 1, &s->report, !*end->unusable);
+	go_on(s);
+}
+
+static struct trial_seat *seat_of(struct slot *s)
+{
+	struct err e;
+
+	if (!s->seat && trial_seat_new(s->r->spec.work, s->index, &s->seat, &e) < 0)
+		s->seat = NULL; /* each has a cell of its own */
+	return s->seat;
+}
+
+static int try_alone(struct slot *s, size_t input, trial_done_fn *done, struct err *e)
+{
+	struct replay *r = s->r;
+	char *path = sys_asprintf("%s/%s", r->spec.dir, r->spec.name(r->spec.arg, input));
+	struct trial_spec t = {
+	    .target = r->spec.target,
+	    .cfg = r->spec.cfg,
+	    .index = s->index,
+	    .input = path,
+	    .seat = seat_of(s),
+	    .symbolize = true,
+	    .done = done,
+	    .arg = s,
+	};
+	int rc = path ? trial_start(r->env, &t, &s->trial, e) : err_sys(e, "allocate a path");
+
+	free(path);
+	s->active = rc == 0;
+	if (rc == 0)
+		r->sum.cells++;
+	else
+		replay_give_up(r, e->msg);
+	return rc;
+}
+
+static void run_alone(struct slot *s, size_t input)
+{
+	struct err e;
+
+	if (!s->r->over && try_alone(s, input, on_alone, &e) == 0)
+		return;
+	if (!s->starved)
+		tell(s, input, &s->report, false);
+	go_on(s);
+}
+
+static void on_single(void *arg, struct trial_end *end)
+{
+	struct slot *s = arg;
+
+	s->trial = NULL;
+	s->active = false;
+	if (end->failed)
+		tell(s, s->at - 1, end->report, false);
+	else
+		clear(s, end->unusable);
+	go_on(s);
+}
+
+void replay_single(struct slot *s)
+{
+	struct err e;
+
+	(void)!try_alone(s, s->at++, on_single, &e);
+}
+
+/* --- many: while it runs -------------------------------------------------- */
+
+static void input_path(const struct replay *r, size_t input, char out[PATH])
+{
+	snprintf(out, PATH, SETUP_DIR_INPUTS "/%s", r->spec.name(r->spec.arg, input));
+}
+
+static void watch(struct slot *s)
+{
+	uint64_t most = 2 * s->r->spec.cfg->input_timeout_us + AROUND_US;
+	struct err e;
+
+	if (loop_set_timer(s->watch, clock_mono_us() + most, &e) < 0)
+		replay_give_up(s->r, e.msg);
+}
+
+void replay_stuck(void *arg)
+{
+	struct slot *s = arg;
+
+	if (!s->exec)
+		return;
+	s->stuck = true;
+	exec_stop(s->exec);
+}
+
+/* In their order; a target that forges the line of the next is found out by the engine's
+ * own, which is the second then. */
+static void on_line(void *arg, struct slice line)
+{
+	struct slot *s = arg;
+	uint64_t before = s->seen.inputs;
+	char path[PATH];
+
+	s->r->spec.target->engine->line(line, &s->seen);
+	if (s->seen.inputs == before)
+		return;
+	if (s->started < s->n) {
+		input_path(s->r, s->at + s->started, path);
+		if (strcmp(s->seen.input, path) == 0) {
+			s->started++;
+			watch(s);
+			return;
+		}
+	}
+	s->odd |= strncmp(s->seen.input, SETUP_DIR_INPUTS "/", strlen(SETUP_DIR_INPUTS "/")) == 0;
+}
+
+static void on_output(void *arg, struct slice bytes)
+{
+	struct slot *s = arg;
+
+	crash_parser_feed(s->parser, bytes);
+	lines_feed(&s->lines, bytes, on_line, s);
+}
+
+/* --- many: when it ended -------------------------------------------------- */
+
+static bool ended_well(const struct exec_end *end)
+{
+	return end->code == 0 && end->signo == 0 && !end->late && !end->stopped && !*end->refused &&
+	       end->failure == FAILURE_NONE && end->engine->done;
+}
+
+/* What is looked for is still before us: no larger cells until it is found. */
+static void pass(struct slot *s)
+{
+	s->r->sum.passed += s->n;
+	s->at += s->n;
+	s->passed = true;
+	if (!s->doubt.any || s->failed > s->doubt.failed)
+		s->batch *= 2;
+}
+
+/* What it said is no account of what it ran. */
+static bool is_odd(const struct slot *s, bool well)
+{
+	return s->n > 1 && (s->odd || (well && s->started < s->n));
+}
+
+/* The input that was in work. */
+static void blame(struct slot *s)
+{
+	s->r->sum.passed += s->started - 1;
+	s->at += s->started;
+	s->batch *= 2;
+	if (s->started > 1 || s->starved) {
+		run_alone(s, s->at - 1);
+		return;
+	}
+	/* It was alone: nothing ran before it. */
+	tell(s, s->at - 1, &s->report, false);
+	go_on(s);
+}
+
+static void judge(struct slot *s, const struct exec_end *end)
+{
+	struct exec_end judged = *end;
+
+	judged.late = end->late || s->stuck; /* we stopped it for that */
+	s->slow = judged.late || end->failure == FAILURE_TIMEOUT;
+	s->starved = s->slow && trial_starved(end);
+	(void)trial_own_report(&judged, s->r->spec.target->name, &s->report);
+	if (is_odd(s, false)) {
+		s->single_end = s->at + s->n;
+		begin_doubt(s, s->n);
+		go_on(s);
+	} else if (end->engine->done && s->started == s->n && s->n > 1) {
+		s->batch = s->n / 2;
+		begin_doubt(s, s->n);
+		go_on(s);
+	} else if (*end->refused && s->started > 1) {
+		/* It may have been one of those before. */
+		s->batch = s->started - 1;
+		go_on(s);
+	} else if (end->failure == FAILURE_PIDS && s->started > 1) {
+		/* As well, by the processes that it left. */
+		s->batch = s->started - 1;
+		begin_doubt(s, s->started);
+		go_on(s);
+	} else {
+		blame(s);
+	}
+}
+
+/* Nothing is known of the input in work. */
+static void stopped(struct slot *s, const struct exec_end *end)
+{
+	if (s->doubt.any && s->failed == s->doubt.failed)
+		tell(s, s->doubt.end - 1, &s->doubt.report, true);
+	else if (s->started > 0 && !s->odd && !*end->refused && end->failure != FAILURE_PIDS)
+		s->r->sum.passed += s->started - 1;
+}
+
+static void on_many(void *arg, const struct exec_end *end)
+{
+	struct slot *s = arg;
+	struct replay *r = s->r;
+	struct err e;
+
+	lines_end(&s->lines, on_line, s);
+	s->exec = NULL;
+	s->active = false;
+	if (crash_parser_finish(s->parser, &s->report, &e) < 0)
+		replay_give_up(r, e.msg);
+	crash_parser_free(s->parser);
+	s->parser = NULL;
+	if (!end->started) {
+		replay_give_up(r, end->why);
+	} else if (ended_well(end) && s->started > 0) {
+		if (is_odd(s, true))
+			s->single_end = s->at + s->n;
+		else
+			pass(s);
+	} else if (r->over && !s->stuck) {
+		stopped(s, end);
+	} else if (s->started == 0) {
+		replay_give_up(r, s->report.found ? s->report.headline
+						  : "the target ended before it ran an input");
+	} else {
+		judge(s, end);
+		return;
+	}
+	go_on(s);
+}
+
+/* --- many: its start ------------------------------------------------------ */
+
+static int add_inputs(const struct slot *s, struct strv *v, struct err *e)
+{
+	char path[PATH];
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < s->n; i++) {
+		input_path(s->r, s->at + i, path);
+		rc = strv_add(v, path, e);
+	}
+	return rc;
+}
+
+static int command(const struct slot *s, struct setup *setup, struct err *e)
+{
+	const struct replay_spec *spec = &s->r->spec;
+	struct strv inputs = {0};
+	struct engine_replay job = {
+	    .binary = setup->binary,
+	    .input_timeout_s = (spec->cfg->input_timeout_us + USEC_PER_SEC - 1) / USEC_PER_SEC,
+	    .rss_limit_mib = spec->cfg->rss_limit >> 20,
+	    .symbolizer = s->r->env->symbolizer,
+	    .flags = (const char *const *)setup->flags.v,
+	    .env = (const char *const *)setup->env.v,
+	};
+	int rc = add_inputs(s, &inputs, e);
+
+	job.inputs = (const char *const *)inputs.v;
+	if (rc == 0)
+		rc = spec->target->engine->replay(&job, &setup->cmd, e);
+	strv_done(&inputs);
+	return rc;
+}
+
+static int launch(struct slot *s, struct err *e)
+{
+	const struct replay_spec *spec = &s->r->spec;
+	uint64_t each = 2 * spec->cfg->input_timeout_us;
+	struct setup setup;
+	int rc = setup_init(&setup, spec->target, spec->cfg, e);
+
+	if (rc == 0)
+		rc = setup_mount(&setup, SETUP_DIR_INPUTS, false, e, "%s", spec->dir);
+	if (rc == 0)
+		rc = command(s, &setup, e);
+	if (rc == 0) {
+		struct exec_spec x = {
+		    .setup = &setup,
+		    .index = s->index,
+		    .extra_memory = spec->cfg->symbolizer_memory,
+		    .deadline_us = s->n * each + AROUND_US, /* replay_stuck() is sooner */
+		    .forks_end_it = true,
+		    .output = on_output,
+		    .done = on_many,
+		    .arg = s,
+		};
+		rc = exec_start(&s->r->env->exec, &x, &s->exec, e);
+	}
+	setup_done(&setup);
+	return rc;
+}
+
+void replay_cell(struct slot *s)
+{
+	const struct target *target = s->r->spec.target;
+	struct crash_options o = {.target = target->name,
+				  .build = kept_file_now(target->binary, s->build)};
+	struct err e;
+	int rc;
+
+	s->n = (s->doubt.any ? s->doubt.end : s->end) - s->at;
+	if (s->batch && s->batch < s->n)
+		s->n = s->batch;
+	s->started = 0;
+	s->stuck = s->odd = false;
+	s->lines = (struct lines){0};
+	s->seen = (struct engine_state){0};
+	rc = crash_parser_new(&o, &s->parser, &e);
+	if (rc == 0)
+		rc = launch(s, &e);
+	if (rc < 0) {
+		crash_parser_free(s->parser);
+		s->parser = NULL;
+		replay_give_up(s->r, e.msg);
+		return;
+	}
+	s->r->sum.cells++;
+	s->active = true;
+	watch(s);
+}

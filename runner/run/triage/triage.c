@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stages of a triage, and the trials that they make. */
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/run/triage/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Until there may be memory for a symbolizer. */
+#define LATER_US (1 * USEC_PER_SEC)
+
+void finding_done(struct finding *f)
+{
+	crash_report_done(&f->report);
+	crash_report_done(&f->told);
+	kept_done(&f->kept);
+	free(f->output);
+	*f = (struct finding){0};
+}
+
+void finding_keep_output(struct finding *f, struct slice text)
+{
+	free(f->output);
+	f->n_output = 0;
+	f->output = sys_malloc(text.n + 1);
+	if (!f->output)
+		return; /* the report says what matters */
+	memcpy(f->output, text.p, text.n);
+	f->n_output = text.n;
+}
+
+bool triage_path(const struct triage *t, const char *relative, char out[4096])
+{
+	int n = snprintf(out, 4096, "%s/%s", t->env->state->path, relative);
+
+	return n > 0 && n < 4096;
+}
+
+void triage_give_up(struct triage *t, const char *why)
+{
+	if (!*t->sum.note)
+		snprintf(t->sum.note, sizeof(t->sum.note), "%.199s", why);
+	t->stage++;
+	t->listed = false;
+}
+
+void triage_return_memory(struct triage *t)
+{
+	if (t->borrowed)
+		t->env->return_memory(t->env->arg, t->borrowed);
+	t->borrowed = 0;
+}
+
+static void on_trial(void *arg, struct trial_end *end)
+{
+	struct triage *t = arg;
+
+	triage_return_memory(t);
+	t->trial = NULL;
+	t->done(t, end);
+}
+
+static bool borrow(struct triage *t)
+{
+	uint64_t bytes = t->spec.cfg->symbolizer_memory;
+
+	if (!t->env->borrow_memory)
+		return true;
+	if (!t->env->borrow_memory(t->env->arg, bytes))
+		return false;
+	t->borrowed = bytes;
+	return true;
+}
+
+/* Comes again a little later, through the loop. */
+static int wait_for_memory(struct triage *t, const char *path, trial_done_fn *done, struct err *e)
+{
+	t->later.path = path;
+	t->later.done = done;
+	return loop_set_timer(t->idle, clock_mono_us() + LATER_US, e);
+}
+
+/* Trials with names are few, and take much memory.  Passes that show that a crash is fixed come
+ * from cells in which nothing ran before. */
+static struct trial_seat *seat_for(struct triage *t, bool symbolize)
+{
+	bool alone = symbolize || t->stage == STAGE_CHECK;
+	struct err e;
+
+	if (alone && t->seat)
+		trial_seat_clear(t->seat); /* a worker has one cell at a time */
+	if (!alone && !t->seat && trial_seat_new(t->work, t->spec.index, &t->seat, &e) < 0)
+		t->seat = NULL; /* each has a cell of its own */
+	return alone ? NULL : t->seat;
+}
+
+bool triage_goes_past_ub(const struct triage *t)
+{
+	const struct ledger *l = books_ledger(t->env->books);
+	const struct known_crash *c = NULL;
+
+	if (t->stage == STAGE_QUEUE)
+		return t->f.told.found && (t->f.behind || t->f.told.kind != CRASH_UBSAN);
+	if (t->stage == STAGE_CHECK)
+		c = t->check.asked.input;
+	if (t->stage == STAGE_SHRINK)
+		c = ledger_find_entry(l, t->shrink.signature, t->spec.target->name);
+	return trial_goes_past_ub(c);
+}
+
+int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn *done,
+	       struct err *e)
+{
+	struct trial_spec s = {
+	    .target = t->spec.target,
+	    .cfg = t->spec.cfg,
+	    .index = t->spec.index,
+	    .input = path,
+	    .seat = seat_for(t, symbolize),
+	    .symbolize = symbolize,
+	    .ub_goes_on = triage_goes_past_ub(t),
+	    .until_us = t->end_us,
+	    .done = on_trial,
+	    .arg = t,
+	};
+	int r;
+
+	if (symbolize && !borrow(t))
+		return wait_for_memory(t, path, done, e);
+	t->done = done;
+	t->sum.trials++;
+	r = trial_start(&t->env->trial, &s, &t->trial, e);
+	if (r < 0)
+		triage_return_memory(t);
+	return r;
+}
+
+void triage_name_and_note(struct triage *t)
+{
+	bool wanted = triage_wants_names(t);
+	struct err e;
+
+	if (wanted && borrow(t))
+		triage_names(t);
+	else if (!wanted || wait_for_memory(t, t->f.path, NULL, &e) < 0)
+		triage_note(t);
+}
+
+/* The one that waited for memory; false: there was none. */
+static bool try_later(struct triage *t)
+{
+	const char *path = t->later.path;
+	struct err e;
+
+	if (!path)
+		return false;
+	t->later.path = NULL;
+	if (!t->later.done)
+		triage_name_and_note(t);
+	else if (triage_try(t, path, true, t->later.done, &e) < 0) {
+		triage_give_up(t, e.msg);
+		triage_next(t);
+	}
+	return true;
+}
+
+void triage_next(struct triage *t)
+{
+	struct err e;
+
+	/* Its timer was armed before: arming it again does not allocate. */
+	if (loop_set_timer(t->idle, clock_mono_us(), &e) < 0)
+		triage_give_up(t, e.msg);
+}
+
+int triage_list(struct triage *t,
+		bool (*wanted)(const struct triage *t, const struct known_crash *c), struct err *e)
+{
+	const struct ledger *l = books_ledger(t->env->books);
+	int r = 0;
+
+	strv_done(&t->names);
+	t->at = 0;
+	t->listed = true;
+	for (size_t i = 0; r == 0 && i < ledger_count(l); i++)
+		if (wanted(t, ledger_at(l, i)))
+			r = strv_add(&t->names, ledger_at(l, i)->signature, e);
+	return r;
+}
+
+/* --- the stages ----------------------------------------------------------- */
+
+static void finish(void *arg)
+{
+	struct triage *t = arg;
+	struct trial_seat *seat = t->seat;
+	struct seat *engine = t->engine.seat;
+
+	t->seat = NULL;
+	if (seat) {
+		trial_seat_close(seat, finish, t);
+		return;
+	}
+	t->engine.seat = NULL;
+	if (engine) {
+		seat_close(engine, finish, t);
+		return;
+	}
+	t->sum.left = triage_queue_left(t);
+	strv_done(&t->names);
+	finding_done(&t->f);
+	triage_shrink_done(t);
+	triage_engine_done(t);
+	source_remove(t->idle);
+	source_remove(t->until);
+	t->spec.done(t->spec.arg, &t->sum);
+	free(t);
+}
+
+static bool wanted(const struct triage *t)
+{
+	static const unsigned flags[] = {
+	    [STAGE_CHECK] = TRIAGE_CHECK,
+	    [STAGE_QUEUE] = TRIAGE_QUEUE,
+	    [STAGE_SHRINK] = TRIAGE_SHRINK,
+	};
+
+	return t->spec.stages & flags[t->stage];
+}
+
+static bool stage_step(struct triage *t)
+{
+	switch (t->stage) {
+	case STAGE_CHECK:
+		return triage_check_step(t);
+	case STAGE_QUEUE:
+		return triage_queue_step(t);
+	case STAGE_SHRINK:
+		return triage_shrink_step(t);
+	case STAGE_END:
+		break;
+	}
+	return false;
+}
+
+static void on_idle(void *arg)
+{
+	struct triage *t = arg;
+
+	if (triage_shrink_cut(t))
+		return;
+	if (t->stopping || clock_mono_us() >= t->end_us) {
+		if (t->stage == STAGE_CHECK && t->listed)
+			t->sum.unchecked = t->names.n - t->at;
+		t->stage = STAGE_END;
+	}
+	if (t->stage < STAGE_END && try_later(t))
+		return;
+	while (t->stage < STAGE_END) {
+		if (wanted(t) && stage_step(t))
+			return; /* something is under way and calls triage_next() */
+		t->stage++;
+		t->listed = false;
+	}
+	t->ending = true;
+	if (t->saving == 0)
+		finish(t);
+}
+
+static void on_until(void *arg)
+{
+	triage_stop(arg);
+}
+
+int triage_start(const struct triage_env *env, const struct triage_spec *spec, struct triage **ret,
+		 struct err *e)
+{
+	struct triage *t = sys_calloc(1, sizeof(*t));
+	uint64_t now = clock_mono_us();
+	int r;
+
+	if (!t)
+		return err_sys(e, "allocate the triage of '%s'", spec->target->name);
+	t->env = env;
+	t->spec = *spec;
+	snprintf(t->work, sizeof(t->work), "%s", spec->work);
+	t->end_us = now + spec->budget_us;
+	r = loop_add_timer(env->trial.exec.loop, now, on_idle, t, &t->idle, e);
+	if (r == 0 && spec->until_us)
+		r = loop_add_timer(env->trial.exec.loop, spec->until_us, on_until, t, &t->until, e);
+	if (r < 0) {
+		source_remove(t->idle);
+		free(t);
+		return r;
+	}
+	*ret = t;
+	return 0;
+}
+
+uint64_t triage_trials(const struct triage *t)
+{
+	return t->sum.trials;
+}
+
+void triage_stop(struct triage *t)
+{
+	t->stopping = true;
+	if (t->trial)
+		trial_stop(t->trial);
+	if (t->engine.exec)
+		exec_stop(t->engine.exec);
+	triage_names_stop(t);
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/run/triage/trial.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/run/triage/kept.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DIR_INPUT  "/seeds"
+#define NAME_INPUT "input"
+#define FILE_INPUT DIR_INPUT "/" NAME_INPUT
+
+/* Starting, symbolizing and writing a report, beside what the input may take. */
+#define AROUND_US (60 * USEC_PER_SEC)
+/* An engine checks an input's time at least once every half of its limit plus 1 s.  An input that
+ * runs for twice its limit plus this time does not receive the engine's alarm. */
+#define NO_ALARM_US (2 * USEC_PER_SEC)
+
+/* A timeout that may be the machine's doing is tried with so many times the time, at most. */
+enum { LONGER_MAX = 16 };
+#define STARVED 0.2 /* of the wall time */
+
+struct trial_seat {
+	struct seat *seat;
+	char *dir, *path; /* where the input is, and the input */
+	void (*closed)(void *arg);
+	void *arg;
+};
+
+static void trial_seat_free(struct trial_seat *s)
+{
+	if (!s)
+		return;
+	free(s->dir);
+	free(s->path);
+	free(s);
+}
+
+DEFINE_CLEANUP(struct trial_seat *, trial_seat_free)
+
+int trial_seat_new(const char *work, size_t index, struct trial_seat **ret, struct err *e)
+{
+	CLEANUP(trial_seat_free_p) struct trial_seat *s = sys_calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return err_sys(e, "allocate a place for trials");
+	s->dir = sys_asprintf("%s/.trial-%zu", work, index);
+	s->path = sys_asprintf("%s/.trial-%zu/" NAME_INPUT, work, index);
+	if (!s->dir || !s->path)
+		return err_sys(e, "allocate a path");
+	if (sys_mkdirat(AT_FDCWD, s->dir, 0755) < 0 && errno != EEXIST)
+		return err_sys(e, "make directory '%s'", s->dir);
+	if (chmod(s->dir, 0755) < 0) /* whatever our umask is */
+		return err_sys(e, "set the mode of '%s'", s->dir);
+	r = seat_new(&s->seat, e);
+	if (r == 0)
+		*ret = take_ptr(&s);
+	return r;
+}
+
+static void on_closed(void *arg)
+{
+	struct trial_seat *s = arg;
+	void (*closed)(void *arg) = s->closed;
+	void *closed_arg = s->arg;
+
+	(void)unlink(s->path); /* allow: a further name of the input */
+	(void)!sys_unlinkat(AT_FDCWD, s->dir, AT_REMOVEDIR);
+	trial_seat_free(s);
+	closed(closed_arg);
+}
+
+void trial_seat_clear(struct trial_seat *s)
+{
+	seat_clear(s->seat);
+}
+
+void trial_seat_close(struct trial_seat *s, void (*closed)(void *arg), void *arg)
+{
+	s->closed = closed;
+	s->arg = arg;
+	seat_close(s->seat, on_closed, s);
+}
+
+struct trial {
+	const struct trial_env *env;
+	struct trial_spec spec;
+	char *input;	 /* spec.input */
+	unsigned longer; /* times the time that an input may take */
+	struct exec *exec;
+	struct crash_parser *parser;
+	char build[KEPT_FILE_TEXT]; /* the parser's */
+	struct crash_report report;
+};
+
+static void on_output(void *arg, struct slice bytes)
+{
+	struct trial *t = arg;
+
+	crash_parser_feed(t->parser, bytes);
+}
+
+/* A harness may run each input in a child and go on: then its status says nothing of the report.
+ * (An engine names no artifact when it replays.) */
+static bool has_reported(const struct engine_state *s)
+{
+	return s->fault != ENGINE_FAULT_NONE && s->fault != ENGINE_FAULT_ENGINE;
+}
+
+static bool has_failed(const struct exec_end *end)
+{
+	return has_reported(end->engine) || end->code != 0 || end->signo != 0 || end->late ||
+	       *end->refused || end->failure != FAILURE_NONE;
+}
+
+/* Whether it got as far as running the input. */
+static const char *unusable(const struct exec_end *end)
+{
+	if (end->stopped)
+		return "stopped";
+	if (!end->started)
+		return end->why;
+	if (!end->engine->replaying && end->engine->fault != ENGINE_FAULT_CRASH && !end->late &&
+	    end->failure == FAILURE_NONE)
+		return "the target ended before it ran the input";
+	return "";
+}
+
+static void trial_free(struct trial *t)
+{
+	crash_parser_free(t->parser);
+	crash_report_done(&t->report);
+	free(t->input);
+	free(t);
+}
+
+static void on_done(void *arg, const struct exec_end *end);
+
+static bool took_too_long(const struct exec_end *end)
+{
+	return end->late || end->failure == FAILURE_TIMEOUT;
+}
+
+bool trial_starved(const struct exec_end *end)
+{
+	return (double)end->waited_us > STARVED * (double)end->wall_us;
+}
+
+static bool was_starved(const struct trial *t, const struct exec_end *end)
+{
+	return took_too_long(end) && end->input_cpu_us < t->spec.cfg->input_timeout_us &&
+	       trial_starved(end);
+}
+
+/* The cell used nearly all the CPU time that its own limit allows. */
+static bool used_its_quota(const struct trial *t, const struct exec_end *end)
+{
+	double most = t->spec.cfg->cpu_milli / 1000.0 * (double)end->wall_us;
+
+	return most > 0 && (double)end->cpu_us >= (1 - STARVED) * most;
+}
+
+static uint64_t may_take(const struct trial *t)
+{
+	return t->longer * t->spec.cfg->input_timeout_us;
+}
+
+static int command(struct setup *s, const struct trial *t, struct err *e)
+{
+	const struct trial_spec *spec = &t->spec;
+	static const char *const inputs[] = {FILE_INPUT, NULL};
+	struct engine_replay r = {
+	    .binary = s->binary,
+	    .inputs = inputs,
+	    .input_timeout_s = (may_take(t) + USEC_PER_SEC - 1) / USEC_PER_SEC,
+	    .rss_limit_mib = spec->cfg->rss_limit >> 20,
+	    .symbolizer = spec->symbolize ? t->env->symbolizer : NULL,
+	    .ub_goes_on = spec->ub_goes_on,
+	    .flags = (const char *const *)s->flags.v,
+	    .env = (const char *const *)s->env.v,
+	};
+
+	return spec->target->engine->replay(&r, &s->cmd, e);
+}
+
+/* In the seat's directory under one name, so that the cell that stays sees it there.  False: it
+ * is on another file system, or a link. */
+static bool put_down(const struct trial *t)
+{
+	const struct trial_seat *seat = t->spec.seat;
+	struct stat st;
+
+	if (!seat || lstat(t->input, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	(void)unlink(seat->path); /* allow: the one before */
+	return link(t->input, seat->path) == 0;
+}
+
+static int mount_input(struct setup *s, const struct trial *t, struct seat **ret_seat,
+		       struct err *e)
+{
+	bool down = put_down(t);
+
+	*ret_seat = down ? t->spec.seat->seat : NULL;
+	return down ? setup_mount(s, DIR_INPUT, false, e, "%s", t->spec.seat->dir)
+		    : setup_mount(s, FILE_INPUT, false, e, "%s", t->input);
+}
+
+static int launch(struct trial *t, struct err *e)
+{
+	const struct trial_spec *spec = &t->spec;
+	struct seat *seat = NULL;
+	struct crash_options o = {.target = spec->target->name,
+				  .build = kept_file_now(spec->target->binary, t->build)};
+	struct setup s;
+	int r;
+
+	crash_parser_free(t->parser);
+	t->parser = NULL;
+	r = crash_parser_new(&o, &t->parser, e);
+	if (r < 0)
+		return r;
+	r = setup_init(&s, spec->target, spec->cfg, e);
+
+	if (r == 0)
+		r = mount_input(&s, t, &seat, e);
+	if (r == 0)
+		r = command(&s, t, e);
+	if (r == 0) {
+		struct exec_spec x = {
+		    .setup = &s,
+		    .seat = seat,
+		    .index = spec->index,
+		    .extra_memory = spec->symbolize ? spec->cfg->symbolizer_memory : 0,
+		    .deadline_us = 2 * may_take(t) + AROUND_US,
+		    .input_us = 2 * may_take(t) + NO_ALARM_US,
+		    .forks_end_it = true,
+		    .output = on_output,
+		    .done = on_done,
+		    .arg = t,
+		};
+		r = exec_start(&t->env->exec, &x, &t->exec, e);
+	}
+	setup_done(&s);
+	return r;
+}
+
+static bool has_room(const struct trial *t, unsigned longer)
+{
+	uint64_t until = t->spec.until_us, need = longer * t->spec.cfg->input_timeout_us;
+
+	return longer <= LONGER_MAX && (until == 0 || clock_mono_us() + need <= until);
+}
+
+/* How many times the time it would take at its share of the CPU to have an input's, with a
+ * quarter to spare; at least twice as long as it had.  0: there is no such time. */
+static unsigned given_more(const struct trial *t, const struct exec_end *end)
+{
+	unsigned least = 2 * t->longer, n = least;
+
+	while (has_room(t, 2 * n) &&
+	       n * end->input_cpu_us < t->longer * t->spec.cfg->input_timeout_us * 5 / 4)
+		n *= 2;
+	return has_room(t, n) ? n : 0;
+}
+
+static void on_done(void *arg, const struct exec_end *end)
+{
+	struct trial *t = arg;
+	struct trial_end te = {.unusable = unusable(end),
+			       .output = end->output,
+			       .cpu_us = end->cpu_us,
+			       .wall_us = end->wall_us};
+	bool starved = !*te.unusable && was_starved(t, end);
+	unsigned longer = starved ? given_more(t, end) : 0;
+	struct err e;
+
+	t->exec = NULL;
+	/* A machine with less load would not give it more CPU time. */
+	starved = starved && (longer || !used_its_quota(t, end));
+	if (longer) {
+		t->longer = longer;
+		if (launch(t, &e) == 0)
+			return;
+		te.unusable = e.msg;
+	} else if (starved) {
+		te.unusable = "the machine is too busy: it never had the CPU time of an input";
+	}
+	te.starved = starved || t->longer > 1;
+	if (!*te.unusable && crash_parser_finish(t->parser, &t->report, &e) < 0)
+		te.unusable = e.msg;
+	if (!*te.unusable && has_failed(end)) {
+		te.failed = true;
+		(void)trial_own_report(end, t->spec.target->name, &t->report);
+		te.report = &t->report;
+	}
+	t->spec.done(t->spec.arg, &te);
+	trial_free(t);
+}
+
+/* A file that the cell's user cannot read would look like a failing target. */
+static int check_input(const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return err_sys(e, "look at '%s'", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, EINVAL, "'%s' is no regular file", path);
+	if (!(st.st_mode & S_IROTH))
+		return err_set(e, EACCES, "'%s' is not readable for everybody", path);
+	return 0;
+}
+
+int trial_start(const struct trial_env *env, const struct trial_spec *spec, struct trial **ret,
+		struct err *e)
+{
+	struct trial *t = sys_calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return err_sys(e, "allocate a trial");
+	t->env = env;
+	t->spec = *spec;
+	t->longer = 1;
+	t->input = sys_strdup(spec->input);
+	t->spec.input = t->input;
+	r = t->input ? check_input(t->input, e) : err_sys(e, "copy a path");
+	if (r == 0)
+		r = launch(t, e);
+	if (r < 0) {
+		trial_free(t);
+		return r;
+	}
+	*ret = t;
+	return 0;
+}
+
+void trial_stop(struct trial *t)
+{
+	if (t->exec)
+		exec_stop(t->exec);
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_RUN_DISPATCH_H
+#define TESTS_RUN_DISPATCH_H
+
+/* Jobs that are played, on a clock of the test's own: job.h's functions, and what a run does
+ * when a job tells that it has ended or waits again (runner/run/run.c).  Include unit.h
+ * first. */
+#include "base/clock.h"
+#include "runner/run/dispatch/dispatch.h"
+
+#define S UINT64_C(1000000)
+
+enum { MOST = 8, MERGE_S = 5 };
+
+struct part {
+	bool dies;    /* at once when it is started */
+	bool deaf;    /* the next pause is lost */
+	bool finds;   /* it never stops finding */
+	bool merges;  /* after fuzzing, and borrows for it */
+	bool other;   /* another binary is there, */
+	bool same;    /* of the same content */
+	bool unsaved; /* what its pause leaves cannot be saved */
+	unsigned starts, pauses, wraps, tidied, revived;
+	unsigned merge_s; /* still to go */
+	uint64_t budget_us, cpu_us;
+};
+
+static struct {
+	uint64_t now;
+	struct dispatch d;
+	struct job jobs[MOST];
+	struct target_config cfgs[MOST];
+	struct part parts[MOST];
+	struct run_config cfg;
+	size_t n;
+	double share;  /* of a CPU that each gets */
+	unsigned most; /* cells at once */
+} w;
+
+uint64_t clock_mono_us(void)
+{
+	return w.now;
+}
+
+uint64_t clock_real_us(void)
+{
+	return 7;
+}
+
+/* Nothing is held that nobody has, and never more than there is. */
+static inline void check(void)
+{
+	unsigned busy = 0;
+	uint64_t memory = 0;
+
+	for (size_t i = 0; i < w.n; i++) {
+		const struct job *j = &w.jobs[i];
+
+		assert_true(j->active || j->phase == PHASE_QUEUED || j->phase == PHASE_DONE);
+		busy += j->active + j->lent;
+		memory += (j->active + j->lent) * j->cfg->memory;
+	}
+	assert_int_equal(w.d.busy, busy);
+	assert_int_equal(w.d.memory_used, memory);
+	assert_true(memory <= w.d.machine_memory || busy == 1);
+	w.most = busy > w.most ? busy : w.most;
+}
+
+/* --- the play --------------------------------------------------------------- */
+
+static inline struct part *part_of(const struct job *j)
+{
+	return &w.parts[j->index];
+}
+
+static inline void leave(struct job *j, enum phase to)
+{
+	j->phase = to;
+	j->reason = to == PHASE_DONE ? j->pending : REASON_NONE;
+	j->ask = ASK_NOTHING;
+	dispatch_left(&w.d, j);
+	dispatch_ended(&w.d, j);
+	dispatch_next(&w.d);
+}
+
+static inline void merge(struct job *j)
+{
+	assert_true(w.d.busy <= w.d.workers.now);
+	j->phase = PHASE_MERGING;
+	j->lent = dispatch_lend(&w.d, j, MOST);
+	part_of(j)->merge_s = MERGE_S;
+	j->tidied_at_us = w.now;
+}
+
+void job_start(struct job *j, uint64_t budget_us)
+{
+	struct part *p = part_of(j);
+
+	assert_int_equal(j->phase, PHASE_QUEUED);
+	assert_int_equal(j->pending, REASON_NONE);
+	assert_true(w.d.busy <= w.d.workers.now);
+	p->starts++;
+	p->budget_us = budget_us;
+	p->cpu_us = 0;
+	if (p->other && !p->same)
+		fleet_rebuilt(j->fleet);
+	p->other = false;
+	j->phase = PHASE_RUNNING;
+	j->began_us = w.now;
+	fleet_launched(j->fleet, w.now);
+	if (!p->dies)
+		return;
+	j->pending = REASON_STARTUP_FAILED;
+	leave(j, PHASE_DONE);
+}
+
+void job_pause(struct job *j, bool now)
+{
+	struct part *p = part_of(j);
+
+	j->in_a_hurry = now;
+	p->pauses++;
+	if (j->phase == PHASE_RUNNING && !p->deaf)
+		j->phase = PHASE_POLITE;
+	p->deaf = false;
+}
+
+void job_stop(struct job *j, enum reason r, bool now)
+{
+	(void)now;
+	if (j->pending == REASON_NONE)
+		j->pending = r;
+	if (j->phase == PHASE_RUNNING)
+		j->phase = PHASE_POLITE;
+	else if (j->phase == PHASE_QUEUED && !part_of(j)->merges)
+		leave(j, PHASE_DONE);
+}
+
+void job_kill(struct job *j, enum reason r)
+{
+	job_stop(j, r, true);
+}
+
+bool job_wraps_up(const struct job *j)
+{
+	return j->phase == PHASE_QUEUED && j->pending != REASON_NONE;
+}
+
+void job_wrap_up(struct job *j)
+{
+	part_of(j)->wraps++;
+	merge(j);
+}
+
+bool job_untidy(const struct job *j)
+{
+	return j->phase == PHASE_QUEUED && j->pending == REASON_NONE && j->fuzzed;
+}
+
+void job_find_unshrunk(struct job *j)
+{
+	(void)j;
+}
+
+void job_tidy(struct job *j)
+{
+	part_of(j)->tidied++;
+	j->fuzzed = false;
+	merge(j);
+}
+
+void job_revive(struct job *j)
+{
+	part_of(j)->revived++;
+	j->phase = PHASE_QUEUED;
+	j->reason = j->pending = REASON_NONE;
+}
+
+bool job_other_binary(const struct job *j)
+{
+	return part_of(j)->other;
+}
+
+void job_log(struct job *j, const char *text)
+{
+	(void)j;
+	assert_true(*text);
+}
+
+uint64_t job_fuzzed_us(const struct job *j, uint64_t now_us)
+{
+	(void)now_us;
+	return j->used_us;
+}
+
+/* --- time ------------------------------------------------------------------- */
+
+static inline void fuzz(struct job *j)
+{
+	struct part *p = part_of(j);
+	struct fleet_news n = {.fuzzes = true, .edges_total = 1000, .cov = 10};
+	struct effective_reading r = {.at_us = w.now};
+
+	p->cpu_us += (uint64_t)(w.share * S);
+	r.usage_us = p->cpu_us;
+	r.cpu_stall_us = (uint64_t)((1 - w.share) / w.share * (double)p->cpu_us);
+	fleet_read(j->fleet, &r);
+	n.cov += p->finds ? j->fleet->curve.build_us / (S / 10) : 0;
+	(void)fleet_tell(j->fleet, &n);
+	j->used_us += S;
+	j->fuzzed = true;
+}
+
+static inline void merged(struct job *j)
+{
+	dispatch_give_back(&w.d, j, j->lent);
+	j->lent = 0;
+	leave(j, j->pending == REASON_NONE ? PHASE_QUEUED : PHASE_DONE);
+}
+
+static inline void not_saved(struct job *j)
+{
+	j->uncollected = true;
+	j->pending = REASON_DISK_LIMIT;
+	leave(j, PHASE_DONE);
+}
+
+static inline void live(struct job *j)
+{
+	struct part *p = part_of(j);
+
+	if (j->phase == PHASE_RUNNING)
+		fuzz(j);
+	else if (j->phase == PHASE_POLITE && p->unsaved)
+		not_saved(j);
+	else if (j->phase == PHASE_POLITE && j->pending == REASON_NONE)
+		leave(j, PHASE_QUEUED);
+	else if (j->phase == PHASE_POLITE && !p->merges)
+		leave(j, PHASE_DONE);
+	else if (j->phase == PHASE_POLITE)
+		merge(j);
+	else if (j->phase == PHASE_MERGING && p->merge_s-- == 0)
+		merged(j);
+}
+
+static inline void seconds(unsigned n)
+{
+	while (n-- > 0) {
+		w.now += S;
+		for (size_t i = 0; i < w.n; i++) {
+			live(&w.jobs[i]);
+			check();
+		}
+		dispatch_second(&w.d, w.now);
+		dispatch_next(&w.d);
+		check();
+	}
+}
+
+static inline size_t in_phase(enum phase p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w.n; i++)
+		n += w.jobs[i].phase == p;
+	return n;
+}
+
+/* n jobs of a tenth of the machine's memory each. */
+static inline void begin(size_t n, unsigned workers, bool continuous)
+{
+	struct err e;
+
+	w.now = 1000 * S;
+	w.n = n;
+	w.share = 1;
+	w.cfg = (struct run_config){.quantum_us = 300 * S, .floor_milli = 50, .hold_us = 600 * S};
+	assert_int_equal(dispatch_init(&w.d, &w.cfg, workers, 1000, continuous, n, &e), 0);
+	w.d.jobs = w.jobs;
+	for (size_t i = 0; i < n; i++) {
+		w.cfgs[i] =
+		    (struct target_config){.memory = 100,
+					   .max_time_us = 86400 * S,
+					   .plateau = {.price_milli = 50, .window_us = 600 * S}};
+		w.jobs[i] = (struct job){.index = i, .fleet = &w.d.targets[i], .cfg = &w.cfgs[i]};
+		dispatch_join(&w.d, i, &w.cfgs[i]);
+	}
+}
+
+static inline int teardown(void **state)
+{
+	(void)state;
+	dispatch_done(&w.d);
+	memset(&w, 0, sizeof(w));
+	return 0;
+}
+
+/* As a run that ends. */
+static inline void close_all(enum reason why)
+{
+	w.d.closed = true;
+	for (size_t i = 0; i < w.n; i++)
+		if (w.jobs[i].phase != PHASE_DONE)
+			job_stop(&w.jobs[i], why, false);
+}
+
+#define CASE(f) cmocka_unit_test_teardown(f, teardown)
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Past a known crash: the engine starts again at once, in its cell. */
+#include "tests/unit/unit.h"
+
+#include "runner/crash/report/report.h"
+#include "tests/unit/run/job.h"
+
+#include <stdio.h>
+
+static const char report[] =
+    "==7==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602000000014 at pc 0x5555 bp "
+    "0x7ffd sp 0x7ffc\n"
+    "WRITE of size 1 at 0x602000000014 thread T0\n"
+    "    #0 0x5555 (/target/t+0x1234)\n"
+    "    #1 0x5556 (/target/t+0x2345)\n\n"
+    "SUMMARY: AddressSanitizer: heap-buffer-overflow (/target/t+0x1234)\n"
+    "==7==ABORTING\n"
+    "artifact_prefix='/work/artifacts/'; Test unit written to "
+    "/work/artifacts/crash-da39a3ee5e6b4b0d3255bfef95601890afd80709\n";
+
+/* A ledger that has the report's crash, in that state. */
+static void know(const char *state)
+{
+	struct crash_options o = {.target = "t", .build = ""};
+	struct crash_report r = {0};
+	char text[1000], warning[300];
+	struct err e;
+
+	assert_int_equal(crash_parse(slice_of(report), &o, &r, &e), 0);
+	assert_true(r.found && *r.raw_key);
+	snprintf(
+	    text, sizeof(text),
+	    "{\"aaaaaaaaaaaaaaaa\": {\"state\": \"%s\", \"fuzzer\": \"t\", \"kind\": \"asan\", "
+	    "\"crash_type\": \"Heap-buffer-overflow\", \"crash_file\": \"crashes/a/t\", "
+	    "\"raw_keys\": [\"t:%s\"]}}",
+	    state, r.raw_key);
+	crash_report_done(&r);
+	books_close(w.env.triage_env.books);
+	scratch_write(w.dir.fd, "known_crashes.json", text);
+	assert_int_equal(books_open(w.loop, &w.state, w.env.triage_env.run, &w.env.triage_env.books,
+				    warning, &e),
+			 0);
+}
+
+static void say(const char *text)
+{
+	job_cell_ops.output(&w.job, slice_of(text));
+}
+
+/* It fuzzes, and fails with the report.  Its cell ends, or stays when it is in a seat. */
+static void fails(void)
+{
+	struct cell_end end = {.how = CELL_EXITED, .code = 76};
+
+	assert_non_null(w.job.attempt);
+	say("#9\tINITED cov: 30 ft: 40 corp: 7/9b exec/s: 0 rss: 30Mb\n");
+	say(report);
+	w.now += S / 10;
+	if (w.job.seat)
+		job_cell_ops.exited(&w.job, &end, false);
+	else
+		job_cell_ops.ended(&w.job, &end);
+}
+
+static void leave_seat(void)
+{
+	assert_non_null(w.left_seat);
+	w.left_seat(&w.job);
+	w.left_seat = NULL;
+}
+
+static void known_failures_wait_for_one_triage(void **state)
+{
+	struct cell_end end = {.how = CELL_EXITED};
+	unsigned before;
+
+	(void)state;
+	know("new");
+	w.failures = 1;
+	first_turn();
+	before = w.triages;
+	for (unsigned i = 0; i < 50; i++)
+		fails();
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.triages, before);
+	assert_int_equal(w.cells, 51);
+	assert_int_equal(w.parked, 49); /* the first cell was not in a seat yet */
+	assert_int_equal(w.job.failures[FAILURE_CRASH], 50);
+	/* Its end: the parked cell first, then the triage. */
+	job_stop(&w.job, REASON_TIME_LIMIT, false);
+	job_cell_ops.exited(&w.job, &end, false);
+	assert_int_equal(w.killed, 1);
+	job_cell_ops.ended(&w.job, &end);
+	assert_int_equal(w.job.phase, PHASE_COLLECTING);
+	assert_int_equal(w.triages, before);
+	leave_seat();
+	assert_null(w.job.seat);
+	assert_int_equal(w.job.phase, PHASE_TRIAGING);
+	triaged((struct triage_sum){.artifacts = 50}, 1);
+	merged();
+	assert_int_equal(w.job.phase, PHASE_DONE);
+}
+
+static void others_are_looked_at_between_two_cells(void **state)
+{
+	static const char *const states[] = {"fixed", NULL};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		if (states[i])
+			know(states[i]); /* it is back */
+		if (i == 0)
+			first_turn();
+		w.failures = 1;
+		fails();
+		assert_null(w.job.seat);
+		assert_int_equal(w.job.phase, PHASE_TRIAGING);
+		triaged((struct triage_sum){.artifacts = 1}, 1);
+		assert_int_equal(w.job.phase, PHASE_RUNNING);
+	}
+}
+
+/* A process that stayed, a refused call, a kill by the kernel: a new cell is the next one. */
+static void a_cell_is_used_again_only_when_it_is_clean(void **state)
+{
+	struct cell_end end = {.how = CELL_EXITED, .code = 76};
+
+	(void)state;
+	know("known");
+	w.failures = 1;
+	first_turn();
+	fails();
+	assert_non_null(w.job.seat);
+	say("#9\tINITED cov: 30 ft: 40 corp: 7/9b exec/s: 0 rss: 30Mb\n");
+	say(report);
+	job_cell_ops.exited(&w.job, &end, true);
+	assert_int_equal(w.killed, 1);
+	assert_int_equal(w.parked, 0);
+	assert_int_equal(w.job.phase, PHASE_RUNNING); /* until it is gone */
+	job_cell_ops.ended(&w.job, &end);
+	assert_int_equal(w.cells, 3);
+
+	say(report);
+	w.counters.oom_kills = 1;
+	job_cell_ops.exited(&w.job, &end, false);
+	assert_int_equal(w.killed, 2);
+	assert_int_equal(w.parked, 0);
+	w.counters.oom_kills = 0;
+	end.last.oom_kills = 1;
+	job_cell_ops.ended(&w.job, &end);
+	assert_int_equal(w.job.failures[FAILURE_OOM_KILL], 1);
+	leave_seat();
+}
+
+/* Its counters go on, its CPU time is counted once. */
+static void what_a_cell_used_before_is_not_counted_again(void **state)
+{
+	(void)state;
+	know("new");
+	first_turn();
+	fails();
+	w.job.attempt->from.usage_us = 0;
+	w.counters.usage_us = 5 * S;
+	fails();
+	assert_int_equal(w.job.before.usage_us, 5 * S);
+	w.job.attempt->from.usage_us = 5 * S;
+	w.counters.usage_us = 7 * S;
+	fails();
+	assert_int_equal(w.job.before.usage_us, 7 * S);
+}
+
+/* The same seed would do the same again. */
+static void a_given_seed_needs_a_cell_of_its_own(void **state)
+{
+	(void)state;
+	know("new");
+	w.cfg.seed = 7;
+	first_turn();
+	fails();
+	assert_null(w.job.seat);
+	assert_int_equal(w.job.phase, PHASE_RUNNING);
+	assert_int_equal(w.cells, 2);
+}
+
+static const struct CMUnitTest tests[] = {
+    CASE(known_failures_wait_for_one_triage),
+    CASE(others_are_looked_at_between_two_cells),
+    CASE(a_cell_is_used_again_only_when_it_is_clean),
+    CASE(what_a_cell_used_before_is_not_counted_again),
+    CASE(a_given_seed_needs_a_cell_of_its_own),
+};
+
+UNIT_MAIN(tests)

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "runner/run/job/phase.h"
+
+#include <stdbool.h>
+
+/* The whole table: what is not here must stay where it is and do nothing. */
+static const struct {
+	enum phase from;
+	enum phase_event ev;
+	enum phase to;
+	enum phase_action action;
+} want[] = {
+    {PHASE_QUEUED, EVENT_START, PHASE_PREPARING, ACTION_PREPARE},
+    {PHASE_QUEUED, EVENT_FINAL, PHASE_DONE, ACTION_FINISH},
+    {PHASE_QUEUED, EVENT_TRIAGE, PHASE_TRIAGING, ACTION_TRIAGE},
+    {PHASE_QUEUED, EVENT_MERGE, PHASE_MERGING, ACTION_MERGE},
+    {PHASE_PREPARING, EVENT_READY, PHASE_RUNNING, ACTION_LAUNCH},
+    {PHASE_PREPARING, EVENT_ENDED, PHASE_COLLECTING, ACTION_COLLECT},
+    {PHASE_RUNNING, EVENT_STOP, PHASE_POLITE, ACTION_ASK},
+    {PHASE_RUNNING, EVENT_STOP_NOW, PHASE_DUMPING, ACTION_DUMP},
+    {PHASE_RUNNING, EVENT_KILL, PHASE_KILLING, ACTION_KILL},
+    {PHASE_RUNNING, EVENT_ENDED, PHASE_COLLECTING, ACTION_COLLECT},
+    {PHASE_POLITE, EVENT_STOP_NOW, PHASE_DUMPING, ACTION_DUMP},
+    {PHASE_POLITE, EVENT_KILL, PHASE_KILLING, ACTION_KILL},
+    {PHASE_POLITE, EVENT_GRACE, PHASE_DUMPING, ACTION_DUMP},
+    {PHASE_POLITE, EVENT_ENDED, PHASE_COLLECTING, ACTION_COLLECT},
+    {PHASE_DUMPING, EVENT_KILL, PHASE_KILLING, ACTION_KILL},
+    {PHASE_DUMPING, EVENT_GRACE, PHASE_KILLING, ACTION_KILL},
+    {PHASE_DUMPING, EVENT_ENDED, PHASE_COLLECTING, ACTION_COLLECT},
+    {PHASE_KILLING, EVENT_ENDED, PHASE_COLLECTING, ACTION_COLLECT},
+    {PHASE_COLLECTING, EVENT_AGAIN, PHASE_RUNNING, ACTION_RELAUNCH},
+    {PHASE_COLLECTING, EVENT_PAUSED, PHASE_QUEUED, ACTION_REQUEUE},
+    {PHASE_COLLECTING, EVENT_FINAL, PHASE_DONE, ACTION_FINISH},
+    {PHASE_PREPARING, EVENT_TRIAGE, PHASE_TRIAGING, ACTION_TRIAGE},
+    {PHASE_COLLECTING, EVENT_TRIAGE, PHASE_TRIAGING, ACTION_TRIAGE},
+    {PHASE_TRIAGING, EVENT_READY, PHASE_RUNNING, ACTION_LAUNCH},
+    {PHASE_TRIAGING, EVENT_AGAIN, PHASE_RUNNING, ACTION_RELAUNCH},
+    {PHASE_TRIAGING, EVENT_PAUSED, PHASE_QUEUED, ACTION_REQUEUE},
+    {PHASE_TRIAGING, EVENT_TRIAGE, PHASE_TRIAGING, ACTION_TRIAGE},
+    {PHASE_TRIAGING, EVENT_KILL, PHASE_TRIAGING, ACTION_STOP_TRIAGE},
+    {PHASE_TRIAGING, EVENT_FINAL, PHASE_DONE, ACTION_FINISH},
+    {PHASE_COLLECTING, EVENT_MERGE, PHASE_MERGING, ACTION_MERGE},
+    {PHASE_TRIAGING, EVENT_MERGE, PHASE_MERGING, ACTION_MERGE},
+    {PHASE_MERGING, EVENT_KILL, PHASE_MERGING, ACTION_STOP_MERGE},
+    {PHASE_MERGING, EVENT_PAUSED, PHASE_QUEUED, ACTION_REQUEUE},
+    {PHASE_MERGING, EVENT_TRIAGE, PHASE_TRIAGING, ACTION_TRIAGE},
+    {PHASE_MERGING, EVENT_FINAL, PHASE_DONE, ACTION_FINISH},
+};
+
+enum { WANT = sizeof(want) / sizeof(want[0]) };
+
+static const enum phase living[] = {PHASE_RUNNING, PHASE_POLITE, PHASE_DUMPING, PHASE_KILLING};
+
+static int wanted(enum phase p, enum phase_event ev)
+{
+	for (int i = 0; i < WANT; i++)
+		if (want[i].from == p && want[i].ev == ev)
+			return i;
+	return -1;
+}
+
+static void test_every_cell(void **state)
+{
+	int seen = 0;
+
+	(void)state;
+	for (unsigned p = 0; p < PHASE_; p++)
+		for (unsigned ev = 0; ev < EVENT_; ev++) {
+			struct phase_step s = phase_step((enum phase)p, (enum phase_event)ev);
+			int w = wanted((enum phase)p, (enum phase_event)ev);
+
+			print_message("# %s, event %u\n", phase_name((enum phase)p), ev);
+			assert_int_equal(s.next, w < 0 ? (enum phase)p : want[w].to);
+			assert_int_equal(s.action, w < 0 ? ACTION_NONE : want[w].action);
+			seen += w >= 0;
+		}
+	assert_int_equal(seen, WANT);
+}
+
+/* Each action is there for something, and always means the same phase. */
+static void test_actions(void **state)
+{
+	(void)state;
+	for (unsigned a = ACTION_NONE + 1; a < ACTION_; a++) {
+		int to = -1;
+
+		for (int i = 0; i < WANT; i++) {
+			struct phase_step s = phase_step(want[i].from, want[i].ev);
+
+			if (s.action != (enum phase_action)a)
+				continue;
+			assert_true(to < 0 || to == (int)s.next);
+			to = (int)s.next;
+		}
+		assert_true(to >= 0);
+	}
+}
+
+static bool reaches_done(enum phase from, bool only_time)
+{
+	bool at[PHASE_] = {false};
+
+	at[from] = true;
+	for (unsigned round = 0; round < PHASE_; round++)
+		for (unsigned p = 0; p < PHASE_; p++)
+			for (unsigned ev = 0; at[p] && ev < EVENT_; ev++) {
+				/* What comes by itself once a stop was asked for. */
+				if (only_time && ev != EVENT_GRACE && ev != EVENT_ENDED &&
+				    ev != EVENT_FINAL)
+					continue;
+				at[phase_step((enum phase)p, (enum phase_event)ev).next] = true;
+			}
+	return at[PHASE_DONE];
+}
+
+static void test_done_is_reachable(void **state)
+{
+	(void)state;
+	for (unsigned p = 0; p < PHASE_; p++) {
+		assert_true(reaches_done((enum phase)p, false));
+		assert_true(reaches_done((enum phase)p, true));
+	}
+	for (unsigned ev = 0; ev < EVENT_; ev++)
+		assert_int_equal(phase_step(PHASE_DONE, (enum phase_event)ev).action, ACTION_NONE);
+}
+
+/* However a cell is on its way out, a kill kills, and its end is collected; the
+ * ladder of the graces ends in the kill. */
+static void test_living_cells(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(living) / sizeof(living[0]); i++) {
+		struct phase_step s = phase_step(living[i], EVENT_KILL);
+
+		assert_int_equal(s.next, PHASE_KILLING);
+		assert_int_equal(s.action, living[i] == PHASE_KILLING ? ACTION_NONE : ACTION_KILL);
+		s = phase_step(living[i], EVENT_ENDED);
+		assert_int_equal(s.next, PHASE_COLLECTING);
+		assert_int_equal(s.action, ACTION_COLLECT);
+		/* Nothing but its end takes us away from a cell that may live. */
+		for (unsigned ev = 0; ev < EVENT_; ev++)
+			if (ev != EVENT_ENDED) {
+				s = phase_step(living[i], (enum phase_event)ev);
+				assert_in_range(s.next, living[i], PHASE_KILLING);
+			}
+	}
+	assert_int_equal(phase_step(PHASE_POLITE, EVENT_GRACE).next, PHASE_DUMPING);
+	assert_int_equal(phase_step(PHASE_DUMPING, EVENT_GRACE).next, PHASE_KILLING);
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	for (unsigned p = 0; p < PHASE_; p++) {
+		assert_true(*phase_name((enum phase)p));
+		for (unsigned q = 0; q < p; q++)
+			assert_string_not_equal(phase_name((enum phase)p),
+						phase_name((enum phase)q));
+	}
+	/* The table sorts by this one. */
+	assert_string_equal(phase_name(PHASE_QUEUED), "queued");
+	assert_string_equal(phase_name(PHASE_), "unknown");
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_every_cell),
+    cmocka_unit_test(test_actions),
+    cmocka_unit_test(test_done_is_reachable),
+    cmocka_unit_test(test_living_cells),
+    cmocka_unit_test(test_names),
+};
+
+UNIT_MAIN(tests)

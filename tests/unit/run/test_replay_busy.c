@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inputs that took too long while their cells waited for a CPU, and those that were refused a
+ * fork: what can be said of them, and of which nothing can. */
+#include "tests/unit/unit.h"
+
+#include "tests/unit/run/play.h"
+
+/* passed and failed, and one more of which nothing is known. */
+static void one_left_out(uint64_t passed, uint64_t failed)
+{
+	assert_int_equal(play.sum.passed, passed);
+	assert_int_equal(play.sum.failed, failed);
+	assert_int_equal(play.sum.left_out, 1);
+	assert_string_equal(play.sum.why, "too busy");
+}
+
+static void busy_inputs(const char *names)
+{
+	inputs(names);
+	play.busy = true;
+	go(1);
+}
+
+/* Neither passed nor failed, wherever in its cell it was. */
+static void too_busy_is_no_verdict(void **state)
+{
+	(void)state;
+	busy_inputs("p1 zb p2");
+	one_left_out(2, 0);
+	busy_inputs("zb p1 p2");
+	one_left_out(2, 0);
+	busy_inputs("p1 p2 zb");
+	one_left_out(2, 0);
+	busy_inputs("p1 qb p2");
+	one_left_out(2, 0);
+	busy_inputs("zb");
+	one_left_out(0, 0);
+	busy_inputs("p1 zb c1 p2"); /* others fail all the same */
+	one_left_out(2, 1);
+	assert_int_equal(play.failed[2], 'a');
+}
+
+/* The cell with many had its CPU, the lone one had not. */
+static void busy_only_when_alone(void **state)
+{
+	(void)state;
+	inputs("p1 zb p2");
+	go(1);
+	one_left_out(2, 0);
+}
+
+/* Then the time that it took among the others says nothing. */
+static void given_its_time_alone_it_passes(void **state)
+{
+	(void)state;
+	busy_inputs("p1 zp p2 qp p3");
+	expect(".....");
+	assert_int_equal(play.alone, 2);
+	busy_inputs("zp p1");
+	expect("..");
+	assert_int_equal(play.alone, 1);
+}
+
+static void given_its_time_alone_it_fails(void **state)
+{
+	(void)state;
+	busy_inputs("p1 zf p2");
+	expect(".a.");
+	assert_string_equal(play.type[1], "Alone");
+	busy_inputs("zf p2");
+	expect("a.");
+	assert_string_equal(play.type[0], "Alone");
+}
+
+/* On a machine that has CPUs for it. */
+static void too_long_is_a_failure(void **state)
+{
+	(void)state;
+	inputs("p1 zp p2");
+	go(1);
+	expect(".t.");
+	inputs("zp p2");
+	go(1);
+	expect("a.");
+	assert_int_equal(play.alone, 0);
+}
+
+/* It is not the time that it took. */
+static void a_crash_is_one_on_a_busy_machine_too(void **state)
+{
+	(void)state;
+	busy_inputs("p1 t1 p2 t2 p3");
+	expect("...t.");
+	busy_inputs("p1 c1 zb l1");
+	one_left_out(1, 2);
+}
+
+/* Odd, slow and starved: there is nothing to doubt, each is what it is alone. */
+static void nor_do_all_together_fail(void **state)
+{
+	(void)state;
+	busy_inputs("p1 f1 zp p2");
+	expect("....");
+	busy_inputs("p1 f1 zb p2");
+	one_left_out(3, 0);
+}
+
+/* The person who stops it does not wait for one more cell. */
+static void held_still_when_it_was_stopped(void **state)
+{
+	(void)state;
+	inputs("p1 q1 p2");
+	play.stuck = true;
+	go(1);
+	assert_int_equal(play.alone, 1);
+	inputs("p1 q1 p2");
+	play.stuck = true;
+	play.stop_after = 1;
+	go(1);
+	assert_int_equal(play.alone, 0);
+	assert_int_equal(play.sum.passed, 1);
+	assert_int_equal(play.failed[1], 'a');
+	inputs("p1 q1 p2");
+	play.busy = play.stuck = true;
+	play.stop_after = 1;
+	go(1);
+	assert_int_equal(play.alone, 0);
+	assert_int_equal(play.sum.failed, 0);
+}
+
+/* Nor is it a failure when the lone try cannot even begin. */
+static void no_cell_to_be_alone_in(void **state)
+{
+	unsigned failed = 0;
+
+	(void)state;
+	for (unsigned nth = 1; nth < 6; nth++) {
+		inputs("p1 zp p2");
+		play.busy = true;
+		play.later = nth;
+		go(1);
+		assert_int_equal(play.sum.failed, 0);
+		assert_true(play.sum.left_out == 0 || *play.sum.why);
+		failed += play.sum.left_out > 0;
+	}
+	assert_true(failed > 0);
+}
+
+static void who_is_refused_a_fork_is_found(void **state)
+{
+	(void)state;
+	inputs("p1 b1 p2");
+	go(1);
+	expect(".a.");
+	inputs("b1 p1 b2");
+	go(1);
+	expect("a.a");
+	inputs("p1 p2 p3 p4 p5 b1 p6 p7");
+	go(1);
+	expect(".....a..");
+	assert_int_equal(play.alone, 0); /* nothing ran before it in its cell */
+	assert_true(play.cells <= 4);
+}
+
+/* No input alone, but some of them together: the one in which it was, and not one behind it. */
+static void what_is_left_behind_adds_up(void **state)
+{
+	(void)state;
+	inputs("k1 p1 k2 p2 k3 p3 p4");
+	go(1);
+	expect("....t..");
+	assert_int_equal(play.sum.passed, 6);
+	inputs("k1 k2 k3 k4 k5 k6 k7");
+	go(1);
+	assert_int_equal(play.sum.passed + play.sum.failed, 7);
+	assert_int_equal(play.failed[2], 't');
+	inputs("k1 k2 k3 b1 p1");
+	go(1);
+	expect("..ta.");
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(too_busy_is_no_verdict),
+    cmocka_unit_test(busy_only_when_alone),
+    cmocka_unit_test(given_its_time_alone_it_passes),
+    cmocka_unit_test(given_its_time_alone_it_fails),
+    cmocka_unit_test(too_long_is_a_failure),
+    cmocka_unit_test(a_crash_is_one_on_a_busy_machine_too),
+    cmocka_unit_test(nor_do_all_together_fail),
+    cmocka_unit_test(held_still_when_it_was_stopped),
+    cmocka_unit_test(no_cell_to_be_alone_in),
+    cmocka_unit_test(who_is_refused_a_fork_is_found),
+    cmocka_unit_test(what_is_left_behind_adds_up),
+};
+
+UNIT_MAIN(tests)
