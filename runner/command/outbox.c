@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What waits to be told: list, retry, drop. */
-#include "runner/publish/outbox.h"
+#include "runner/publish/outbox/outbox.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"

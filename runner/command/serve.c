@@ -7,7 +7,7 @@
 #include "runner/command/common/session.h"
 #include "runner/command/escape.h"
 #include "runner/command/tell.h"
-#include "runner/publish/source_link.h"
+#include "runner/publish/render/source_link.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -9,9 +9,9 @@
 #include "runner/command/common/byhand.h"
 #include "runner/command/common/past.h"
 #include "runner/command/common/said.h"
-#include "runner/publish/github.h"
-#include "runner/publish/token.h"
-#include "runner/publish/webhook.h"
+#include "runner/publish/github/github.h"
+#include "runner/publish/http/token.h"
+#include "runner/publish/webhook/webhook.h"
 
 #include <errno.h>
 #include <fcntl.h>

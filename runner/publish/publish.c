@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/sys.h"
-#include "runner/publish/publish_internal.h"
+#include "runner/publish/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

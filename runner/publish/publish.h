@@ -6,8 +6,8 @@
 #include "runner/crash/ledger/ledger.h"
 #include "runner/engine/engine.h"
 #include "runner/publish/delivery.h"
-#include "runner/publish/outbox.h"
-#include "runner/publish/source_link.h"
+#include "runner/publish/outbox/outbox.h"
+#include "runner/publish/render/source_link.h"
 
 /* Who is told what, and when.
  *
@@ -48,7 +48,7 @@ struct publish_past {
 struct publish {
 	int state_dirfd;
 	const char *state_path; /* not to be seen in an issue; NULL: unknown */
-	/* In commands for people: runner/publish/render.h. */
+	/* In commands for people: runner/publish/render/render.h. */
 	const char *say_config, *say_state;
 	const struct github_config *github; /* NULL, or without a repository: no issues */
 	const struct webhook_config *hooks;

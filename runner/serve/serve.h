@@ -41,7 +41,7 @@ struct serve_limits {
 	bool security_downloads; /* also of security-relevant crashes */
 	/* --config and --state-dir of commands that a reader copies; NULL: none is needed. */
 	const char *say_config, *say_state;
-	const struct sources *sources; /* runner/publish/source_link.h; NULL: not known */
+	const struct sources *sources; /* runner/publish/render/source_link.h; NULL: not known */
 	/* As in runner/status/survey/survey.h. */
 	bool (*told)(void *arg, const char *place);
 	void *arg;

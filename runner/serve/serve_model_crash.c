@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
 #include "runner/crash/vault.h"
-#include "runner/publish/render.h"
+#include "runner/publish/render/render.h"
 #include "runner/serve/serve_model.h"
 
 #include <errno.h>

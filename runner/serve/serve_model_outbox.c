@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
-#include "runner/publish/outbox.h"
+#include "runner/publish/outbox/outbox.h"
 #include "runner/serve/serve_model.h"
 
 #include <errno.h>

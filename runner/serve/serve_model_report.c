@@ -3,8 +3,8 @@
 #include "base/cleanup.h"
 #include "runner/crash/report/report.h"
 #include "runner/crash/vault.h"
-#include "runner/publish/render.h"
-#include "runner/publish/source_link.h"
+#include "runner/publish/render/render.h"
+#include "runner/publish/render/source_link.h"
 #include "runner/serve/serve_model.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/crash/vault.h"
-#include "runner/publish/source_link.h"
+#include "runner/publish/render/source_link.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* An entry of the outbox: whatever is in its file, it is taken whole or not at all, and what is
  * written of it is read as the same. */
 #include "base/cleanup.h"
-#include "runner/publish/outbox_internal.h"
+#include "runner/publish/outbox/internal.h"
 #include "tests/fuzz/must.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  * later but ours. */
 #include "base/cleanup.h"
 #include "base/utf8.h"
-#include "runner/publish/render.h"
+#include "runner/publish/render/render.h"
 #include "tests/fuzz/must.h"
 
 #include <string.h>

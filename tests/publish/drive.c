@@ -5,8 +5,8 @@
 #include "base/fault.h"
 #include "base/fs.h"
 #include "base/json.h"
-#include "runner/publish/github.h"
-#include "runner/publish/token.h"
+#include "runner/publish/github/github.h"
+#include "runner/publish/http/token.h"
 
 #include <errno.h>
 #include <fcntl.h>

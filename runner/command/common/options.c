@@ -6,8 +6,8 @@
 #include "runner/command/command.h"
 #include "runner/command/common/origin.h"
 #include "runner/command/escape.h"
-#include "runner/publish/token.h"
-#include "runner/publish/token_env.h"
+#include "runner/publish/http/token.h"
+#include "runner/publish/http/token_env.h"
 #include "runner/state/state.h"
 #include "runner/targets/names.h"
 

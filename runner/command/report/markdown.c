@@ -6,7 +6,7 @@
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/common/known.h"
-#include "runner/publish/render.h"
+#include "runner/publish/render/render.h"
 
 #include <stdio.h>
 #include <string.h>

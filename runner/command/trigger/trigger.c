@@ -12,7 +12,7 @@
 #include "runner/command/common/answer.h"
 #include "runner/command/common/machine.h"
 #include "runner/command/escape.h"
-#include "runner/publish/token_env.h"
+#include "runner/publish/http/token_env.h"
 #include "runner/trigger/drive.h"
 #include "runner/trigger/holder.h"
 

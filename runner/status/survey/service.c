@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/sys.h"
-#include "runner/publish/outbox.h"
+#include "runner/publish/outbox/outbox.h"
 #include "runner/state/history.h"
 #include "runner/status/survey/survey.h"
 #include "runner/trigger/record.h"

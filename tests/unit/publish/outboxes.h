@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/fault.h"
 #include "base/json.h"
-#include "runner/publish/outbox.h"
+#include "runner/publish/outbox/outbox.h"
 #include "tests/unit/each.h"
 
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/publish/github_internal.h"
+#include "runner/publish/github/internal.h"
 
 static struct http_reply reply(unsigned status, const char *body, const char *const *headers)
 {

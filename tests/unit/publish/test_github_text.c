@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/publish/github_internal.h"
+#include "runner/publish/github/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "runner/publish/http.h"
+#include "runner/publish/http/http.h"
 
 #include <arpa/inet.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/publish/http.h"
+#include "runner/publish/http/http.h"
 
 #include <stdio.h>
 

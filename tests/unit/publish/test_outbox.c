@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/publish/outboxes.h"
 
-#include "runner/publish/outbox_policy.h"
+#include "runner/publish/outbox/policy.h"
 
 #include <time.h>
 

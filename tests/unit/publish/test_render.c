@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/sys.h"
-#include "runner/publish/render.h"
+#include "runner/publish/render/render.h"
 
 #include <stdio.h>
 

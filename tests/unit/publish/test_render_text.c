@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
-#include "runner/publish/render.h"
+#include "runner/publish/render/render.h"
 
 static void check(int r, const struct err *e, const struct buf *got, const char *want)
 {

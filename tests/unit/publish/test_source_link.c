@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "runner/publish/source_link.h"
+#include "runner/publish/render/source_link.h"
 
 #include <errno.h>
 #include <fcntl.h>

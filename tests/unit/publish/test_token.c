@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/fault.h"
-#include "runner/publish/token.h"
+#include "runner/publish/http/token.h"
 #include "tests/unit/each.h"
 
 #include <openssl/bio.h>

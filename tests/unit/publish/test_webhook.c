@@ -3,8 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "runner/publish/http.h"
-#include "runner/publish/webhook.h"
+#include "runner/publish/http/http.h"
+#include "runner/publish/webhook/webhook.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

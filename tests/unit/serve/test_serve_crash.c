@@ -3,7 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/json.h"
-#include "runner/publish/source_link.h"
+#include "runner/publish/render/source_link.h"
 #include "tests/unit/serve/site.h"
 
 #include <fcntl.h>

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is due goes out, one after the other. */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runner/publish/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A token that is not there, or was refused, may be there in a while. */
+enum { TOKEN_LOOK_S = 300 };
+
+/* One call of publish_deliver(). */
+struct round {
+	const struct publish_deliver *d;
+	struct outbox *o;
+	struct publish_delivered *sum;
+	bool *mute; /* of each sender: it has nothing to show, so it is not tried again */
+};
+
+/* One attempt: what delivery.save needs. */
+struct attempt {
+	struct outbox *o;
+	struct outbox_work work;
+};
+
+static uint64_t now_of(const struct publish_deliver *d)
+{
+	return d->now ? d->now(d->arg) : clock_real_us() / USEC_PER_SEC;
+}
+
+static int save(void *arg, struct err *e)
+{
+	struct attempt *a = arg;
+
+	return outbox_progress(a->o, &a->work, e);
+}
+
+static const struct publish_sender *sender_of(const struct publish_deliver *d, const char *place)
+{
+	for (size_t i = 0; i < d->n_senders; i++)
+		if (strcmp(d->senders[i].place, place) == 0)
+			return &d->senders[i];
+	return NULL;
+}
+
+/* The first one. */
+static void say_failed(const char *place, const char *why, struct publish_delivered *sum)
+{
+	char line[256];
+
+	if (*sum->failed)
+		return;
+	outbox_line(line, sizeof(line), why);
+	snprintf(sum->failed, sizeof(sum->failed), "%s: %s", place, line);
+}
+
+static int note(const struct publish_deliver *d, struct attempt *a, const struct delivery *v,
+		struct publish_delivered *sum, struct err *e)
+{
+	const struct outbox_outcome c = {
+	    .now = now_of(d),
+	    .url = v->url,
+	    .ignored = v->ignored,
+	    .deleted = v->deleted,
+	    .refused = v->result == DELIVERY_REFUSED,
+	    .whole_place = v->whole_host,
+	    .wait_s = v->wait_s,
+	    .refused_token = v->whole_host ? v->refused_token : 0,
+	    .why = v->why,
+	    .retry_max_s = d->retry_max_s,
+	};
+
+	if (v->result == DELIVERY_DONE) {
+		sum->done++;
+		sum->ignored += v->ignored;
+		return outbox_told(a->o, &a->work, &c, e);
+	}
+	say_failed(a->work.entry->place, v->why, sum);
+	if (v->result == DELIVERY_REFUSED)
+		sum->refused++;
+	else
+		sum->later++;
+	if (v->result == DELIVERY_LATER && v->unasked)
+		return outbox_unasked(a->o, &a->work, v->why, e);
+	return outbox_later(a->o, &a->work, &c, e);
+}
+
+/* -ENOENT: it is no entry any more. */
+static int attempt(struct round *w, size_t i, const struct publish_sender *s, struct err *e)
+{
+	struct attempt a = {.o = w->o};
+	struct delivery v = {
+	    .state_dirfd = w->d->state_dirfd, .save = save, .arg = &a, .result = DELIVERY_LATER};
+	char id[OUTBOX_NAME];
+	int r = outbox_begin(w->o, i, &a.work, e);
+
+	if (r < 0)
+		return r;
+	/* The work's texts go with its entry, the sender's answer stays. */
+	snprintf(id, sizeof(id), "%s", a.work.entry->id);
+	v.id = id;
+	v.event = a.work.event;
+	v.created = a.work.entry->created;
+	v.progress = a.work.progress;
+	s->deliver(s->arg, &v);
+	v.why[sizeof(v.why) - 1] = v.url[sizeof(v.url) - 1] = '\0';
+	v.warning[sizeof(v.warning) - 1] = '\0';
+	if (*v.warning && !*w->sum->warning)
+		(void)snprintf(w->sum->warning, sizeof(w->sum->warning), "%s: %s", s->place,
+			       v.warning);
+	w->mute[s - w->d->senders] = v.result == DELIVERY_LATER && v.unasked;
+	r = note(w->d, &a, &v, w->sum, e);
+	outbox_work_done(&a.work);
+	return r;
+}
+
+static bool is_over(const struct publish_deliver *d)
+{
+	return d->deadline_us && clock_mono_us() >= d->deadline_us;
+}
+
+static bool is_mute(const struct round *w, const struct publish_sender *s)
+{
+	return w->mute[s - w->d->senders];
+}
+
+/* A token that was refused and is another one now. */
+static int look_for_tokens(struct round *w, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < w->d->n_senders; i++) {
+		const struct publish_sender *s = &w->d->senders[i];
+
+		if (s->token && outbox_place_get(w->o, s->place, "token"))
+			r = outbox_place_token(w->o, s->place, s->token(s->arg), e);
+	}
+	return r;
+}
+
+/* Entries that go out make those behind them move up; what is new in a chain stands
+ * behind it, so one pass meets everything once. */
+static int pass(struct round *w, struct err *e)
+{
+	struct outbox *o = w->o;
+	size_t i = 0;
+
+	while (i < outbox_count(o) && !is_over(w->d)) {
+		const struct outbox_entry *t = outbox_at(o, i);
+		const struct publish_sender *s = sender_of(w->d, t->place);
+		int r = 0;
+
+		if (s && !is_mute(w, s) && outbox_due(o, t, now_of(w->d)))
+			r = attempt(w, i, s, e);
+		if (r < 0 && r != -ENOENT)
+			return r;
+		if (outbox_at(o, i) == t)
+			i++;
+	}
+	return 0;
+}
+
+static uint64_t look_at(const struct round *w, const struct outbox_entry *t,
+			const struct publish_sender *s, uint64_t now)
+{
+	uint64_t at = outbox_due_at(w->o, t);
+
+	if (is_mute(w, s))
+		return now + TOKEN_LOOK_S;
+	if (outbox_place_get(w->o, t->place, "token") && at > now + TOKEN_LOOK_S)
+		return now + TOKEN_LOOK_S;
+	return at ? at : now;
+}
+
+static void look_ahead(struct round *w)
+{
+	uint64_t now = now_of(w->d), at;
+
+	for (size_t i = 0; i < outbox_count(w->o); i++) {
+		const struct outbox_entry *t = outbox_at(w->o, i);
+		const struct publish_sender *s = sender_of(w->d, t->place);
+
+		w->sum->left += s != NULL;
+		if (!t->head || !s)
+			continue;
+		at = look_at(w, t, s, now);
+		if (!w->sum->next || at < w->sum->next)
+			w->sum->next = at;
+	}
+}
+
+int publish_deliver(const struct publish_deliver *d, struct outbox *o,
+		    struct publish_delivered *ret, struct err *e)
+{
+	_autofree_ bool *mute = sys_calloc(d->n_senders + 1, sizeof(*mute));
+	struct round w = {d, o, ret, mute};
+	int r;
+
+	*ret = (struct publish_delivered){0};
+	if (!mute)
+		return err_sys(e, "allocate a round of deliveries");
+	r = outbox_lock(o, e);
+	if (r == 0)
+		r = look_for_tokens(&w, e);
+	if (r == 0)
+		r = pass(&w, e);
+	look_ahead(&w);
+	return r < 0 ? err_wrap(e, "deliver") : 0;
+}

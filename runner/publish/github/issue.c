@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/publish/github/internal.h"
+#include "runner/publish/render/render.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { TEXT_MAX = 1 << 20, BODY_MAX = 65536 };
+
+static const char *event_text(const struct work *w, const char *key)
+{
+	const char *s = json_string_value(json_object_get(w->d->event, key));
+
+	return s ? s : "";
+}
+
+static int make_labels(const struct work *w, json_t *into, struct err *e)
+{
+	const json_t *from = json_object_get(w->d->event, "labels");
+	json_t *labels = json_array();
+
+	for (size_t i = 0; i < json_array_size(from); i++) {
+		json_t *one = json_array_get(from, i);
+
+		if (json_is_string(one) && json_array_append(labels, one) < 0)
+			break; /* no memory: told below */
+	}
+	if (json_array_size(labels) == json_array_size(from) &&
+	    json_object_set_new(into, "labels", labels) == 0)
+		return 0;
+	return err_set(e, EINVAL, "labels are texts");
+}
+
+static int make_text(const struct work *w, json_t *into, struct err *e)
+{
+	_autobuf_ struct buf title = BUF_INIT(TEXT_MAX), body = BUF_INIT(TEXT_MAX);
+	const char *reproducer = json_string_value(json_object_get(w->d->progress, "reproducer"));
+	int r = text_title(event_text(w, "title"), &title, e);
+
+	r = r ? r : text_body(event_text(w, "body"), reproducer, w->key, &body, e);
+	if (r < 0)
+		return r;
+	if (title.n == 0)
+		return err_set(e, EINVAL, "no title");
+	if (json_object_set_new(into, "title", json_string(buf_str(&title))) < 0 ||
+	    json_object_set_new(into, "body", json_string(buf_str(&body))) < 0)
+		return err_set(e, ENOMEM, "print an issue");
+	return 0;
+}
+
+/* The issue is there: remember its number, here and for what comes next. */
+static bool opened(struct work *w, const struct answer *a)
+{
+	json_int_t number = json_integer_value(json_object_get(a->body, "number"));
+	const char *html = json_string_value(json_object_get(a->body, "html_url"));
+	struct err e;
+
+	if (number <= 0) /* no issue's number, and yet a success: look for it */
+		return work_later(w, REPLICATION_S, "open an issue: an answer that is no issue");
+	w->issue.number = (uint64_t)number;
+	if (html && strlen(html) < sizeof(w->issue.html))
+		text_clean(html, w->issue.html, sizeof(w->issue.html));
+	token_hide(w->g->token, w->issue.html);
+	/* Whether they can be kept or not: it is told, and its marker says so. */
+	if (index_put(w->g->index, w->key, w->issue.number, &e) == 0)
+		index_save(w);
+	(void)work_set(w, "issue", w->issue.number);
+	return true;
+}
+
+bool issue_open(struct work *w)
+{
+	_autoanswer_ struct answer a = ANSWER_INIT;
+	_autojson_ json_t *body = json_object();
+	char path[REPO_MAX + 16];
+	struct err e;
+	int r;
+
+	if (!upload_reproducer(w))
+		return false;
+	r = make_text(w, body, &e);
+	r = r ? r : make_labels(w, body, &e);
+	if (r < 0)
+		return r == -ENOMEM ? work_error(w, &e) : work_refuse(w, e.msg);
+	(void)snprintf(path, sizeof(path), "/repos/%s/issues", w->repo);
+	if (!work_set(w, "posting", github_now(w->g)))
+		return false;
+	github_call(w->g, "POST", path, body, &a);
+	if (a.kind == ANSWER_OK)
+		return opened(w, &a);
+	/* Surely not done: the next try need not look for it. */
+	if (!a.unsure && !work_unset(w, "posting"))
+		return false;
+	(void)work_ok(w, &a, "open an issue");
+	if (a.unsure && w->d->wait_s < REPLICATION_S)
+		w->d->wait_s = REPLICATION_S;
+	return false;
+}
+
+/* was, with the reproducer of now; 0 bytes: nothing is to be changed. */
+static int edited(const char *was, const char *now, struct buf *out, struct err *e)
+{
+	struct slice old, new;
+	int r;
+
+	if (!text_input(was, &old) || !text_input(now, &new) || slice_eq(old, new))
+		return 0;
+	r = buf_add(out, (struct slice){was, (size_t)(old.p - was)}, e);
+	if (r == 0)
+		r = buf_add(out, new, e);
+	return r == 0 ? buf_add(out, slice_of(old.p + old.n), e) : r;
+}
+
+bool issue_edit(struct work *w)
+{
+	_autoanswer_ struct answer was = ANSWER_INIT, a = ANSWER_INIT;
+	_autobuf_ struct buf text = BUF_INIT(TEXT_MAX);
+	_autobuf_ struct buf now = BUF_INIT(TEXT_MAX);
+	_autojson_ json_t *body = NULL;
+	const char *reproducer;
+	struct err e;
+	int r;
+
+	if (work_get(w, "edited") != 0)
+		return true;
+	if (!upload_reproducer(w))
+		return false;
+	reproducer = json_string_value(json_object_get(w->d->progress, "reproducer"));
+	if (reproducer && strncmp(reproducer, UPLOAD_NOT, strlen(UPLOAD_NOT)) == 0 &&
+	    strstr(event_text(w, "body"), RENDER_REPRODUCER))
+		return true; /* the issue keeps its reproducer */
+	github_call(w->g, "GET", w->issue.url, NULL, &was);
+	if (!work_ok(w, &was, "read the issue"))
+		return false;
+	r = text_body(event_text(w, "body"), reproducer, w->key, &now, &e);
+	r = r ? r : edited(json_get_text(was.body, "body"), buf_str(&now), &text, &e);
+	if (r < 0)
+		return work_error(w, &e);
+	if (text.n == 0 || text.n > BODY_MAX)
+		return true;
+	body = json_pack("{s:s}", "body", buf_str(&text));
+	if (!body)
+		return work_later(w, 0, "no memory for a request");
+	github_call(w->g, "PATCH", w->issue.url, body, &a);
+	return work_ok(w, &a, "put the smaller reproducer into the issue") &&
+	       work_set(w, "edited", 1);
+}
+
+bool issue_set_state(struct work *w, bool open)
+{
+	_autoanswer_ struct answer a = ANSWER_INIT;
+	_autojson_ json_t *body = json_pack("{s:s, s:s}", "state", open ? "open" : "closed",
+					    "state_reason", open ? "reopened" : "completed");
+
+	if (!body)
+		return work_later(w, 0, "no memory for a request");
+	if (!work_set(w, "acting", github_server_now(w->g)))
+		return false;
+	github_call(w->g, "PATCH", w->issue.url, body, &a);
+	return work_ok(w, &a, open ? "reopen the issue" : "close the issue");
+}

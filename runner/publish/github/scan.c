@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/publish/github/internal.h"
+
+#include <stdio.h>
+
+/* Reading a repository's issues into the index: all of them once, later those that
+ * changed.  In the order in which they were made: in that of their changes, one that
+ * changes while we read would move another from the page that is next to the one that
+ * was. */
+
+enum {
+	PAGES_MAX = 100, /* in one delivery; the next one goes on from there */
+	FRESH_S = 300,
+	SLACK_S = 600, /* what was changed so long before a reading is read again */
+	SMALL_PAGE = 10,
+	MARKERS_MAX = 16, /* in one issue */
+	KEYS_MAX = 200000,
+};
+
+static bool remember(struct work *w, const json_t *issue)
+{
+	struct index *i = w->g->index;
+	const char *body = json_string_value(json_object_get(issue, "body"));
+	json_int_t number = json_integer_value(json_object_get(issue, "number"));
+	struct slice rest, one;
+	struct err e;
+
+	if (!body || number <= 0 || json_object_get(issue, "pull_request") ||
+	    !auth_trusts(w->g, issue))
+		return true;
+	rest = slice_of(body);
+	for (int n = 0; n < MARKERS_MAX && text_next_marker(&rest, &one); n++) {
+		char key[KEY_MAX + 1];
+		uint64_t before;
+
+		(void)snprintf(key, sizeof(key), "%.*s", (int)one.n, one.p);
+		before = index_get(i, key);
+		/* Of several the oldest, as a person would choose. */
+		if ((before == 0 && json_object_size(i->issues) < KEYS_MAX) ||
+		    before > (uint64_t)number)
+			if (index_put(i, key, (uint64_t)number, &e) < 0)
+				return work_error(w, &e);
+	}
+	return true;
+}
+
+static bool begin(struct work *w)
+{
+	struct index *i = w->g->index;
+	char since[ISO_MAX + 8] = "", iso[ISO_MAX];
+	int n;
+
+	if (i->since_s != 0) {
+		text_iso(i->since_s, iso);
+		(void)snprintf(since, sizeof(since), "&since=%s", iso);
+	}
+	n = snprintf(i->next, sizeof(i->next),
+		     "/repos/%s/issues?state=all&sort=created&direction=asc&per_page=%u%s", w->repo,
+		     i->per_page, since);
+	if (n < 0 || (size_t)n >= sizeof(i->next)) {
+		i->next[0] = '\0';
+		return work_refuse(w, "the URL of the issues is too long");
+	}
+	i->began_s = github_now(w->g);
+	i->began_server_s = 0; /* the first answer says */
+	return true;
+}
+
+/* Issues of full length make a page that is larger than we take: then smaller ones. */
+static bool smaller(struct index *i, const struct answer *a)
+{
+	if (a->kind != ANSWER_TOO_LARGE || i->per_page == SMALL_PAGE)
+		return false;
+	i->per_page = SMALL_PAGE;
+	i->next[0] = '\0';
+	return true;
+}
+
+/* A place to go on from that the server no longer knows: from the beginning. */
+static bool forgotten(struct index *i, const struct answer *a, bool resumed)
+{
+	if (!resumed ||
+	    (a->kind != ANSWER_INVALID && a->kind != ANSWER_MISSING && a->kind != ANSWER_REFUSED))
+		return false;
+	index_reset(i);
+	return true;
+}
+
+static bool take_page(struct work *w, const struct answer *a)
+{
+	struct index *i = w->g->index;
+
+	if (!json_is_array(a->body))
+		return work_later(w, SERVER_WAIT_S, "read the issues: an answer that is no list");
+	if (i->began_server_s == 0)
+		i->began_server_s = github_server_now(w->g);
+	for (size_t n = 0; n < json_array_size(a->body); n++)
+		if (!remember(w, json_array_get(a->body, n)))
+			return false;
+	memcpy(i->next, a->next, sizeof(i->next));
+	if (i->next[0])
+		return true;
+	i->fresh_s = i->began_s;
+	i->since_s = i->began_server_s > SLACK_S ? i->began_server_s - SLACK_S : 1;
+	return true;
+}
+
+/* One page, or the beginning again. */
+static bool step(struct work *w, bool resumed)
+{
+	_autoanswer_ struct answer a = ANSWER_INIT;
+	struct index *i = w->g->index;
+
+	if (!i->next[0] && !begin(w))
+		return false;
+	github_call(w->g, "GET", i->next, NULL, &a);
+	if (smaller(i, &a) || forgotten(i, &a, resumed))
+		return true;
+	return work_ok(w, &a, "read the issues") && take_page(w, &a);
+}
+
+static bool fresh(const struct work *w, uint64_t not_before_s)
+{
+	const struct index *i = w->g->index;
+	uint64_t now = github_now(w->g);
+
+	return i->fresh_s != 0 && !i->next[0] && i->fresh_s >= not_before_s && i->fresh_s <= now &&
+	       now - i->fresh_s < FRESH_S;
+}
+
+bool index_refresh(struct work *w, uint64_t not_before_s)
+{
+	bool resumed = w->g->index->next[0] != '\0', ok = true;
+	int pages = 0;
+
+	while (!fresh(w, not_before_s)) {
+		ok = pages < PAGES_MAX && step(w, resumed);
+		if (!ok)
+			break;
+		pages++;
+		resumed = false;
+	}
+	if (pages > 0)
+		index_save(w);
+	if (!ok && pages == PAGES_MAX)
+		return work_later(w, SERVER_WAIT_S, "still reading the repository's issues");
+	return ok;
+}

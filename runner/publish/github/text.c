@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/publish/github/internal.h"
+#include "runner/publish/render/render.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+void text_clean(const char *from, char *out, size_t n)
+{
+	size_t at = 0;
+
+	for (; *from && at + 1 < n; from++)
+		out[at++] = (char)(*from >= ' ' && *from <= '~' ? *from : '?');
+	out[at] = '\0';
+}
+
+/* --- names ----------------------------------------------------------------------- */
+
+static bool plain(char c, const char *also)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c && strchr(also, c));
+}
+
+static bool name_ok(struct slice s)
+{
+	if (s.n == 0 || s.n > 100 || slice_eq(s, SLICE(".")) || slice_eq(s, SLICE("..")))
+		return false;
+	for (size_t i = 0; i < s.n; i++)
+		if (!plain(s.p[i], "._-"))
+			return false;
+	return true;
+}
+
+bool text_repository_ok(const char *repo)
+{
+	struct slice s = slice_of(repo), owner;
+
+	return s.n < REPO_MAX && scan_until(&s, '/', s.n, &owner) && scan_lit(&s, SLICE("/")) &&
+	       name_ok(owner) && name_ok(s);
+}
+
+bool text_id_ok(const char *id)
+{
+	size_t n = strlen(id);
+
+	for (size_t i = 0; i < n; i++)
+		if (!plain(id[i], "._-:"))
+			return false;
+	return n > 0 && n <= 150;
+}
+
+/* --- times ----------------------------------------------------------------------- */
+
+void text_iso(uint64_t s, char out[ISO_MAX])
+{
+	const uint64_t last = UINT64_C(253402300799); /* of the year 9999 */
+	time_t t = (time_t)(s < last ? s : last);
+	struct tm tm;
+
+	if (!gmtime_r(&t, &tm) || strftime(out, ISO_MAX, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		out[0] = '\0';
+}
+
+static bool number(struct slice *in, size_t digits, int *out)
+{
+	struct slice part = {in->p, digits};
+	uint64_t v;
+
+	if (in->n < digits || !scan_u64(&part, 10, 9999, &v) || part.n > 0)
+		return false;
+	in->p += digits;
+	in->n -= digits;
+	*out = (int)v;
+	return true;
+}
+
+uint64_t text_iso_read(const char *s)
+{
+	struct slice in = slice_of(s);
+	struct tm tm = {0};
+	time_t t;
+
+	if (!number(&in, 4, &tm.tm_year) || !scan_lit(&in, SLICE("-")) ||
+	    !number(&in, 2, &tm.tm_mon) || !scan_lit(&in, SLICE("-")) ||
+	    !number(&in, 2, &tm.tm_mday) || !scan_lit(&in, SLICE("T")) ||
+	    !number(&in, 2, &tm.tm_hour) || !scan_lit(&in, SLICE(":")) ||
+	    !number(&in, 2, &tm.tm_min) || !scan_lit(&in, SLICE(":")) ||
+	    !number(&in, 2, &tm.tm_sec) || !slice_eq(in, SLICE("Z")))
+		return 0;
+	tm.tm_year -= 1900;
+	tm.tm_mon -= 1;
+	t = timegm(&tm);
+	return t > 0 ? (uint64_t)t : 0;
+}
+
+/* --- markers --------------------------------------------------------------------- */
+
+/* A line without blanks around it, and without what a browser's form ends lines with. */
+static struct slice bare(struct slice s)
+{
+	scan_blanks(&s);
+	while (s.n > 0 && strchr(" \t\r", s.p[s.n - 1]))
+		s.n--;
+	return s;
+}
+
+bool text_next_marker(struct slice *io, struct slice *ret_key)
+{
+	static const struct slice end = {" -->", 4};
+	struct slice line;
+
+	while (scan_line(io, &line)) {
+		line = bare(line);
+		if (!scan_lit(&line, SLICE("<!-- fuzzcell-")) || line.n <= end.n ||
+		    line.n >= KEY_MAX + end.n)
+			continue;
+		if (memcmp(line.p + line.n - end.n, end.p, end.n) != 0)
+			continue;
+		*ret_key = (struct slice){line.p, line.n - end.n};
+		return true;
+	}
+	return false;
+}
+
+bool text_has_marker(const char *body, const char *key)
+{
+	struct slice rest = slice_of(body), one;
+
+	while (text_next_marker(&rest, &one))
+		if (slice_eq(one, slice_of(key)))
+			return true;
+	return false;
+}
+
+bool text_input(const char *body, struct slice *ret)
+{
+	const char *begin = strstr(body, RENDER_INPUT_BEGIN);
+	const char *end = begin ? strstr(begin, RENDER_INPUT_END) : NULL;
+
+	if (!end)
+		return false;
+	*ret = (struct slice){begin, (size_t)(end - begin) + strlen(RENDER_INPUT_END)};
+	return true;
+}
+
+/* --- for GitHub ------------------------------------------------------------------ */
+
+int text_base64(struct slice data, struct buf *out, struct err *e)
+{
+	static const char digits[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *p = (const unsigned char *)data.p;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < data.n; i += 3) {
+		size_t left = data.n - i;
+		unsigned v = (unsigned)p[i] << 16 | (left > 1 ? (unsigned)p[i + 1] << 8 : 0) |
+			     (left > 2 ? (unsigned)p[i + 2] : 0);
+		char four[4] = {digits[v >> 18], digits[v >> 12 & 63],
+				(char)(left > 1 ? digits[v >> 6 & 63] : '='),
+				(char)(left > 2 ? digits[v & 63] : '=')};
+
+		r = buf_add(out, (struct slice){four, 4}, e);
+	}
+	return r;
+}
+
+/* The first `max` characters of UTF-8 text. */
+static struct slice cut(struct slice s, size_t max)
+{
+	size_t seen = 0;
+
+	for (size_t i = 0; i < s.n; i++)
+		if (((unsigned char)s.p[i] & 0xc0) != 0x80 && seen++ == max)
+			return (struct slice){s.p, i};
+	return s;
+}
+
+int text_title(const char *title, struct buf *out, struct err *e)
+{
+	return buf_add(out, cut(slice_of(title), 250), e);
+}
+
+/* Cut before the marker and a word about it have no room: 65536 is GitHub's. */
+enum { BODY_MAX = 65000 };
+
+int text_body(const char *body, const char *reproducer, const char *key, struct buf *out,
+	      struct err *e)
+{
+	static const char place[] = "%REPRODUCER%";
+	_autobuf_ struct buf all = BUF_INIT(out->max);
+	const char *hit;
+	struct slice part;
+	int r = 0;
+
+	while (r == 0 && reproducer && (hit = strstr(body, place))) {
+		r = buf_add(&all, (struct slice){body, (size_t)(hit - body)}, e);
+		r = r ? r : buf_add(&all, slice_of(reproducer), e);
+		body = hit + strlen(place);
+	}
+	r = r ? r : buf_add(&all, slice_of(body), e);
+	if (r < 0)
+		return r;
+	part = cut(buf_slice(&all), BODY_MAX);
+	r = buf_add(out, part, e);
+	if (r == 0 && part.n < all.n)
+		r = buf_add(out, SLICE("\n\n(cut: too long for an issue)"), e);
+	if (r == 0 && !text_has_marker(buf_str(out), key))
+		r = buf_addf(out, e, "\n\n<!-- fuzzcell-%s -->\n", key);
+	return r;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/publish/github/internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* A reproducer that is too large for an issue's text goes to a branch, by the contents
+ * API.  Its name there is that of its content, so that doing it twice is doing it once.
+ * What keeps it from there does not keep the issue from being filed: only what will
+ * pass is waited for. */
+
+enum { BYTES_MAX = 10 << 20, PUT_MAX = 2 * BYTES_MAX, TEXT_MAX = 512, TRIES_MAX = 8 };
+
+struct file {
+	const char *path; /* in the state directory */
+	char *data;
+	size_t n;
+	char blob[DIGEST_SHA1_HEX]; /* what git calls this content */
+	char at[HTTP_URL_MAX];	    /* "/repos/.../contents/...", without a query */
+	char html[HTTP_URL_MAX];
+};
+
+static void file_done(struct file *f)
+{
+	free(f->data);
+}
+
+/* --- the text in the issue ------------------------------------------------------- */
+
+static bool keep_text(struct work *w, const char *text)
+{
+	struct err e;
+
+	if (json_object_set_new(w->d->progress, "reproducer", json_string(text)) == 0)
+		return true; /* on disk with the next thing that is noted */
+	(void)err_set(&e, ENOMEM, "note where the reproducer is");
+	return work_error(w, &e);
+}
+
+static bool not_there(struct work *w, const char *path, const char *why)
+{
+	char text[TEXT_MAX], clean[200];
+
+	text_clean(why, clean, sizeof(clean));
+	for (char *p = clean; *p; p++) /* of a server: no link, no name, no code */
+		if (strchr("`<>[]@#*_&|\\~!", *p))
+			*p = ' ';
+	(void)snprintf(text, sizeof(text), UPLOAD_NOT " (%s); where it was found it is `%s`.",
+		       clean, path);
+	return keep_text(w, text);
+}
+
+/* --- the file -------------------------------------------------------------------- */
+
+/* Written down by us; and yet it only leads down from the state directory. */
+static bool path_ok(const char *p)
+{
+	for (const char *c = p; *c; c++)
+		if (*c < ' ' || *c > '~' || *c == '`')
+			return false;
+	return *p && *p != '/' && strlen(p) < 256 && !strstr(p, "..");
+}
+
+static int blob_name(struct file *f, struct err *e)
+{
+	_autobuf_ struct buf all = BUF_INIT(BYTES_MAX + 64);
+	int r = buf_addf(&all, e, "blob %zu", f->n);
+
+	r = r ? r : buf_add(&all, (struct slice){"", 1}, e);
+	r = r ? r : buf_add(&all, (struct slice){f->data, f->n}, e);
+	if (r == 0)
+		digest_sha1_hex(buf_slice(&all), f->blob);
+	return r;
+}
+
+/* DIR/SIGNATURE/BLOB */
+static int place(const struct work *w, struct file *f, struct err *e)
+{
+	_autobuf_ struct buf all = BUF_INIT(sizeof(f->at) - 1);
+	const char *dir = w->g->config->upload_dir;
+	const char *signature = strchr(w->key, ' ') + 1;
+	int r = buf_addf(&all, e, "/repos/%s/contents/", w->repo);
+
+	if (r == 0 && dir && *dir)
+		r = http_path(dir, &all, e);
+	if (r == 0 && dir && *dir && dir[strlen(dir) - 1] != '/')
+		r = buf_add(&all, SLICE("/"), e);
+	r = r ? r : http_path(signature, &all, e);
+	r = r ? r : buf_addf(&all, e, "/%.16s", f->blob);
+	if (r == 0)
+		memcpy(f->at, buf_str(&all), all.n + 1);
+	return r;
+}
+
+static int read_file(const struct work *w, struct file *f, struct err *e)
+{
+	int r = fs_read(w->d->state_dirfd, f->path, BYTES_MAX, &f->data, &f->n, e);
+
+	r = r ? r : blob_name(f, e);
+	return r ? r : place(w, f, e);
+}
+
+/* --- on the branch --------------------------------------------------------------- */
+
+static void keep_html(const struct work *w, struct file *f, const json_t *from)
+{
+	const char *html = json_string_value(json_object_get(from, "html_url"));
+
+	/* Not download_url, which has a token in it. */
+	if (html && strlen(html) < sizeof(f->html) && !strpbrk(html, " <>()[]\"'`\\\r\n\t"))
+		text_clean(html, f->html, sizeof(f->html));
+	token_hide(w->g->token, f->html);
+}
+
+/* Is it there?  *ret_sha: what is there, "" for nothing. */
+static bool look(struct work *w, struct file *f, char ret_sha[DIGEST_SHA1_HEX], struct answer *a)
+{
+	_autobuf_ struct buf url = BUF_INIT(HTTP_URL_MAX);
+	const char *sha;
+	struct err e;
+	int r = buf_addf(&url, &e, "%s?ref=", f->at);
+
+	ret_sha[0] = '\0';
+	r = r ? r : http_path(w->g->config->upload_branch, &url, &e);
+	if (r < 0) {
+		answer_failed(-EINVAL, e.msg, a);
+		return false;
+	}
+	github_call(w->g, "GET", buf_str(&url), NULL, a);
+	if (a->kind == ANSWER_MISSING)
+		return true;
+	if (a->kind != ANSWER_OK)
+		return false;
+	sha = json_string_value(json_object_get(a->body, "sha"));
+	if (sha && strlen(sha) < DIGEST_SHA1_HEX)
+		memcpy(ret_sha, sha, strlen(sha) + 1);
+	if (strcmp(ret_sha, f->blob) == 0)
+		keep_html(w, f, a->body);
+	return true;
+}
+
+static int make_put(const struct work *w, const struct file *f, const char *sha, json_t **ret,
+		    struct err *e)
+{
+	_autobuf_ struct buf content = BUF_INIT(PUT_MAX);
+	int r = text_base64((struct slice){f->data, f->n}, &content, e);
+
+	if (r < 0)
+		return r;
+	*ret = json_pack("{s:s+, s:s, s:s, s:s*}", "message", "fuzzcell: reproducer of ",
+			 strchr(w->key, ' ') + 1, "content", buf_str(&content), "branch",
+			 w->g->config->upload_branch, "sha", *sha ? sha : NULL);
+	return *ret ? 0 : err_set(e, ENOMEM, "print a file for a branch");
+}
+
+static bool put(struct work *w, struct file *f, struct answer *a)
+{
+	_autojson_ json_t *body = NULL;
+	char sha[DIGEST_SHA1_HEX];
+	struct err e;
+
+	if (!look(w, f, sha, a))
+		return false;
+	if (strcmp(sha, f->blob) == 0)
+		return true;
+	if (make_put(w, f, sha, &body, &e) < 0) {
+		answer_failed(-ENOMEM, e.msg, a);
+		return false;
+	}
+	github_call(w->g, "PUT", f->at, body, a);
+	if (a->kind == ANSWER_OK)
+		keep_html(w, f, json_object_get(a->body, "content"));
+	return a->kind == ANSWER_OK;
+}
+
+/* A server that cannot take it for days does not keep the issue back as well. */
+static bool waits(struct work *w, const struct answer *a)
+{
+	uint64_t tries = work_get(w, "uploading") + 1;
+
+	if (a->kind != ANSWER_LATER && a->kind != ANSWER_TOKEN)
+		return false;
+	if (a->whole_host || a->unasked)
+		return true;
+	return tries <= TRIES_MAX && work_set(w, "uploading", tries);
+}
+
+static bool upload(struct work *w, struct file *f)
+{
+	_autoanswer_ struct answer a = ANSWER_INIT;
+	char text[HTTP_URL_MAX + 64];
+
+	if (!upload_branch(w, &a) || !put(w, f, &a)) {
+		if (waits(w, &a))
+			return work_ok(w, &a, "upload the reproducer");
+		return not_there(w, f->path, a.why);
+	}
+	if (f->html[0])
+		(void)snprintf(text, sizeof(text), "[%zu bytes](%s)", f->n, f->html);
+	else
+		(void)snprintf(text, sizeof(text), "%zu bytes, in branch `%s`", f->n,
+			       w->g->config->upload_branch);
+	return keep_text(w, text);
+}
+
+bool upload_reproducer(struct work *w)
+{
+	const json_t *what = json_object_get(w->d->event, "upload");
+	const char *path = json_string_value(json_object_get(what, "path"));
+	__attribute__((cleanup(file_done))) struct file f = {.path = path};
+	const struct github_config *c = w->g->config;
+	struct err e;
+
+	if (json_object_get(w->d->progress, "reproducer"))
+		return true;
+	if (!path || !path_ok(path))
+		return keep_text(w, UPLOAD_NOT ".");
+	if (c->upload != UPLOAD_CONTENTS || !c->upload_branch)
+		return not_there(w, path, "as configured");
+	if (read_file(w, &f, &e) < 0)
+		return e.code == ENOMEM ? work_error(w, &e) : not_there(w, path, e.msg);
+	return upload(w, &f);
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/publish/http/http.h"
+
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "base/sys.h"
+
+#include <arpa/inet.h>
+#include <curl/curl.h>
+#include <stdio.h>
+#include <strings.h>
+
+enum { REDIRECTS_MAX = 3, HOST_MAX = 256 };
+
+struct http {
+	CURL *curl;
+	struct http_limits limits;
+};
+
+DEFINE_CLEANUP(CURLU *, curl_url_cleanup)
+DEFINE_CLEANUP(char *, curl_free)
+
+/* Headers may be secrets. */
+static void list_free(struct curl_slist *l)
+{
+	for (struct curl_slist *i = l; i; i = i->next)
+		explicit_bzero(i->data, strlen(i->data));
+	curl_slist_free_all(l);
+}
+DEFINE_CLEANUP(struct curl_slist *, list_free)
+
+void http_reply_done(struct http_reply *r)
+{
+	if (r->body.p) /* it may be a token */
+		explicit_bzero(r->body.p, r->body.n);
+	buf_done(&r->body);
+	*r = HTTP_REPLY_INIT;
+}
+
+/* --- URLs ------------------------------------------------------------------------ */
+
+struct place {
+	char host[HOST_MAX];
+	char scheme[8], port[8];
+	bool loopback;
+};
+
+static bool part(CURLU *u, CURLUPart what, unsigned flags, char *out, size_t n)
+{
+	CLEANUP(curl_free_p) char *text = NULL;
+
+	if (curl_url_get(u, what, &text, flags) != CURLUE_OK || strlen(text) >= n)
+		return false;
+	memcpy(out, text, strlen(text) + 1);
+	return true;
+}
+
+static bool is_loopback(const char *host)
+{
+	struct in_addr a;
+
+	if (strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0)
+		return true;
+	return inet_pton(AF_INET, host, &a) == 1 && (ntohl(a.s_addr) >> 24) == 127;
+}
+
+static bool has(CURLU *u, CURLUPart what)
+{
+	CLEANUP(curl_free_p) char *text = NULL;
+
+	return curl_url_get(u, what, &text, 0) == CURLUE_OK;
+}
+
+static bool place_of(CURLU *u, struct place *out)
+{
+	if (!part(u, CURLUPART_SCHEME, 0, out->scheme, sizeof(out->scheme)) ||
+	    !part(u, CURLUPART_HOST, 0, out->host, sizeof(out->host)) ||
+	    !part(u, CURLUPART_PORT, CURLU_DEFAULT_PORT, out->port, sizeof(out->port)))
+		return false;
+	out->loopback = is_loopback(out->host);
+	return true;
+}
+
+/* What a URL leads to, if it is one that we use. */
+static int read_url(const char *url, struct place *out, struct err *e)
+{
+	CLEANUP(curl_url_cleanup_p) CURLU *u = curl_url();
+
+	if (!u)
+		return err_set(e, ENOMEM, "allocate a URL");
+	if (strlen(url) >= HTTP_URL_MAX || curl_url_set(u, CURLUPART_URL, url, 0) != CURLUE_OK ||
+	    !place_of(u, out))
+		return err_set(e, EINVAL, "not a URL of http or https");
+	if (has(u, CURLUPART_USER) || has(u, CURLUPART_PASSWORD))
+		return err_set(e, EINVAL, "a URL with a user or a password in it");
+	if (strcmp(out->scheme, "https") == 0 ||
+	    (strcmp(out->scheme, "http") == 0 && out->loopback))
+		return 0;
+	return err_set(e, EINVAL, "'%s' is not asked without TLS: only https", out->host);
+}
+
+int http_url_ok(const char *url, struct err *e)
+{
+	struct place p;
+
+	return read_url(url, &p, e);
+}
+
+bool http_same_origin(const char *a, const char *b)
+{
+	struct place x, y;
+	struct err e;
+
+	return read_url(a, &x, &e) == 0 && read_url(b, &y, &e) == 0 &&
+	       strcmp(x.scheme, y.scheme) == 0 && strcasecmp(x.host, y.host) == 0 &&
+	       strcmp(x.port, y.port) == 0;
+}
+
+/* Where a redirect leads: may be relative. */
+static bool resolve(const char *from, const char *to, char out[HTTP_URL_MAX])
+{
+	CLEANUP(curl_url_cleanup_p) CURLU *u = curl_url();
+
+	return u && curl_url_set(u, CURLUPART_URL, from, 0) == CURLUE_OK &&
+	       curl_url_set(u, CURLUPART_URL, to, 0) == CURLUE_OK &&
+	       part(u, CURLUPART_URL, 0, out, HTTP_URL_MAX) && http_same_origin(from, out);
+}
+
+/* --- the answer ------------------------------------------------------------------ */
+
+struct sink {
+	struct http_reply *reply;
+	size_t headers_left;
+	bool too_large, no_memory;
+};
+
+static size_t take_body(char *p, size_t one, size_t n, void *arg)
+{
+	struct sink *s = arg;
+	struct err e;
+	int r;
+
+	(void)one; /* always 1 */
+	r = buf_add(&s->reply->body, (struct slice){p, n}, &e);
+	s->too_large = r == -EFBIG;
+	s->no_memory = r == -ENOMEM;
+	return r < 0 ? 0 : n;
+}
+
+static size_t take_header(char *p, size_t one, size_t n, void *arg)
+{
+	struct sink *s = arg;
+	struct slice line = {p, n};
+
+	(void)one;
+	if (n > s->headers_left) {
+		s->too_large = true;
+		return 0;
+	}
+	s->headers_left -= n;
+	if (scan_lit(&line, SLICE("HTTP/"))) /* 100, then the real one */
+		s->reply->headers = (struct http_headers){0};
+	else
+		http_headers_line(&s->reply->headers, line);
+	return n;
+}
+
+/* --- a request ------------------------------------------------------------------- */
+
+static int add_header(struct curl_slist **io, const char *line, struct err *e)
+{
+	struct curl_slist *l = curl_slist_append(*io, line);
+
+	if (!l)
+		return err_set(e, ENOMEM, "allocate a header");
+	*io = l;
+	return 0;
+}
+
+static int make_headers(const struct http_request *q, struct curl_slist **io, struct err *e)
+{
+	/* No "Expect: 100-continue", which would cost a round trip. */
+	int r = add_header(io, "Expect:", e);
+
+	for (const char *const *h = q->headers; r == 0 && h && *h; h++)
+		r = add_header(io, *h, e);
+	if (r == 0 && q->authorization) {
+		_autofree_ char *line = sys_asprintf("Authorization: %s", q->authorization);
+
+		if (!line)
+			return err_sys(e, "allocate a header");
+		r = add_header(io, line, e);
+		explicit_bzero(line, strlen(line));
+	}
+	return r;
+}
+
+#define SET(option, value) (rc = rc ? rc : curl_easy_setopt(c, (option), (value)))
+
+static CURLcode set_limits(CURL *c, const struct http_limits *l, const struct place *p)
+{
+	CURLcode rc = CURLE_OK;
+
+	SET(CURLOPT_PROTOCOLS_STR, p->loopback ? "http,https" : "https");
+	if (p->loopback)
+		SET(CURLOPT_PROXY, "");
+	SET(CURLOPT_FOLLOWLOCATION, 0L);
+	SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	/* Over HTTP/2 libcurl may send a refused request again by itself. */
+	SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+	SET(CURLOPT_CONNECTTIMEOUT_MS, (long)l->connect_ms);
+	SET(CURLOPT_TIMEOUT_MS, (long)l->total_ms);
+	SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
+	SET(CURLOPT_LOW_SPEED_TIME, (long)l->stall_s);
+	SET(CURLOPT_USERAGENT, "fuzzcell/" FUZZCELL_VERSION);
+	/* CURLOPT_NOSIGNAL stays off: with it a closed connection would be a SIGPIPE. */
+	return rc;
+}
+
+static CURLcode set_body(CURL *c, const struct http_request *q)
+{
+	CURLcode rc = CURLE_OK;
+
+	SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->body.n);
+	SET(CURLOPT_POSTFIELDS, q->body.p ? q->body.p : "");
+	SET(CURLOPT_CUSTOMREQUEST, q->method);
+	/* On a connection that was used before, libcurl sends a request again by itself when
+	 * the server closes it without an answer: done twice. */
+	SET(CURLOPT_FRESH_CONNECT, 1L);
+	return rc;
+}
+
+static CURLcode set_request(CURL *c, const struct http_request *q, const char *url,
+			    struct curl_slist *headers, struct sink *sink)
+{
+	CURLcode rc = strcmp(q->method, "GET") == 0 ? CURLE_OK : set_body(c, q);
+
+	SET(CURLOPT_URL, url);
+	SET(CURLOPT_HTTPHEADER, headers);
+	SET(CURLOPT_WRITEFUNCTION, take_body);
+	SET(CURLOPT_WRITEDATA, sink);
+	SET(CURLOPT_HEADERFUNCTION, take_header);
+	SET(CURLOPT_HEADERDATA, sink);
+	return rc;
+}
+#undef SET
+
+/* What a failed transfer means for whoever asked. */
+static int failed(struct http *h, const struct http_request *q, const struct place *p,
+		  const struct sink *s, CURLcode rc, struct err *e)
+{
+	curl_off_t began = 0;
+
+	if (s->too_large)
+		return err_set(e, EMSGSIZE, "%s to '%s': the answer is too large", q->method,
+			       p->host);
+	if (s->no_memory)
+		return err_set(e, EIO, "%s to '%s': no memory for the answer", q->method, p->host);
+	/* When it was about to send; 0: it never came to that. */
+	if (curl_easy_getinfo(h->curl, CURLINFO_PRETRANSFER_TIME_T, &began) != CURLE_OK)
+		began = 1;
+	return err_set(e, began == 0 ? ENOTCONN : EIO, "%s to '%s': %s", q->method, p->host,
+		       curl_easy_strerror(rc));
+}
+
+static int perform(struct http *h, const struct http_request *q, const char *url,
+		   struct http_reply *ret, struct err *e)
+{
+	CLEANUP(list_free_p) struct curl_slist *headers = NULL;
+	struct sink sink = {.reply = ret, .headers_left = h->limits.header_max};
+	struct place p;
+	long status = 0;
+	CURLcode rc;
+	int r = read_url(url, &p, e);
+
+	if (r < 0)
+		return r;
+	r = make_headers(q, &headers, e);
+	if (r < 0)
+		return r;
+	curl_easy_reset(h->curl); /* connections stay */
+	ret->body = BUF_INIT(h->limits.reply_max);
+	rc = set_limits(h->curl, &h->limits, &p);
+	rc = rc ? rc : set_request(h->curl, q, url, headers, &sink);
+	if (rc)
+		return err_set(e, ENOMEM, "libcurl: %s", curl_easy_strerror(rc));
+	if (fault_hit("http request", ECONNREFUSED))
+		return err_set(e, ENOTCONN, "%s to '%s': no connection", q->method, p.host);
+	rc = curl_easy_perform(h->curl);
+	if (rc == CURLE_OK && fault_hit("http answer", ECONNRESET))
+		rc = CURLE_RECV_ERROR;
+	if (rc == CURLE_OK)
+		rc = curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_setopt(h->curl, CURLOPT_HTTPHEADER, NULL);
+	if (rc)
+		return failed(h, q, &p, &sink, rc, e);
+	ret->status = status > 0 && status < 1000 ? (unsigned)status : 0;
+	return 0;
+}
+
+/* 303 and, by old habit, 301 and 302 would make a GET of what was to be changed: those
+ * are followed for a GET only, but for 301, by which GitHub says "has moved". */
+static bool to_follow(const struct http_request *q, const struct http_reply *r)
+{
+	bool get = strcmp(q->method, "GET") == 0;
+
+	if (r->headers.location[0] == '\0')
+		return false;
+	return r->status == 301 || r->status == 307 || r->status == 308 ||
+	       (get && (r->status == 302 || r->status == 303));
+}
+
+int http_request(struct http *h, const struct http_request *q, struct http_reply *ret,
+		 struct err *e)
+{
+	char url[HTTP_URL_MAX], next[HTTP_URL_MAX];
+	int r;
+
+	if (strlen(q->url) >= sizeof(url))
+		return err_set(e, EINVAL, "a URL of %zu bytes", strlen(q->url));
+	memcpy(url, q->url, strlen(q->url) + 1);
+	for (int hop = 0;; hop++) {
+		r = perform(h, q, url, ret, e);
+		if (r < 0) {
+			http_reply_done(ret);
+			return r;
+		}
+		if (hop == REDIRECTS_MAX || !to_follow(q, ret))
+			return 0;
+		ret->elsewhere = !resolve(url, ret->headers.location, next);
+		if (ret->elsewhere)
+			return 0;
+		memcpy(url, next, strlen(next) + 1);
+		http_reply_done(ret);
+	}
+}
+
+/* --- all of it ------------------------------------------------------------------- */
+
+int http_new(const struct http_limits *limits, struct http **ret, struct err *e)
+{
+	_autofree_ struct http *h = sys_calloc(1, sizeof(*h));
+
+	if (!h)
+		return err_sys(e, "allocate a client");
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+		return err_set(e, ENOMEM, "start libcurl");
+	h->limits = *limits;
+	h->curl = curl_easy_init();
+	if (!h->curl) {
+		curl_global_cleanup();
+		return err_set(e, ENOMEM, "start libcurl");
+	}
+	*ret = take_ptr(&h);
+	return 0;
+}
+
+void http_free(struct http *h)
+{
+	if (!h)
+		return;
+	curl_easy_cleanup(h->curl);
+	curl_global_cleanup();
+	free(h);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_PUBLISH_INTERNAL_H
+#define RUNNER_PUBLISH_INTERNAL_H
+
+/* What the files of publishing share. */
+#include "runner/publish/publish.h"
+
+enum publish_what {
+	PUBLISH_NEW,
+	PUBLISH_AGAIN,
+	PUBLISH_FIXED, /* in all targets that found it */
+	PUBLISH_REGRESSED,
+	PUBLISH_FOUND,	 /* one more target found an issue's crash */
+	PUBLISH_PARTLY,	 /* fixed in some of its targets */
+	PUBLISH_SMALLER, /* its input was minimised after the issue was filed */
+	PUBLISH_WHAT_
+};
+
+#define PUBLISH_GITHUB "github"
+
+bool publish_has_github(const struct publish *p);
+const char *publish_what_name(enum publish_what w);
+
+/* One crash and one destination. */
+struct publish_case {
+	const struct publish *p;
+	const struct known_crash *crash;
+	const struct known_crash *entry;   /* its entry that the notification is about */
+	const struct webhook_config *hook; /* NULL: GitHub */
+	char place[OUTBOX_PLACE];
+	char name[OUTBOX_PART]; /* of the crash */
+	char chain[OUTBOX_NAME];
+	json_t *record; /* the chain's */
+};
+/* entry NULL: the case is the crash as a whole. */
+void publish_case_init(const struct publish *p, const struct known_crash *c,
+		       const struct known_crash *entry, const struct webhook_config *hook,
+		       struct publish_case *ret);
+/* The number of its entries that the issue names. */
+size_t publish_case_named(const struct publish_case *k);
+/* By what the ledger says alone; most crashes are old and well known. */
+bool publish_case_may_want(const struct publish_case *k, const struct outbox *o);
+/* Reads the chain's record, which what follows needs. */
+MUST_CHECK int publish_case_load(struct publish_case *k, struct outbox *o, struct err *e);
+void publish_case_done(struct publish_case *k);
+void publish_case_id(const struct publish_case *k, enum publish_what w, char out[OUTBOX_NAME]);
+/* What is to be told and was not yet: true, and what. */
+bool publish_case_wants(const struct publish_case *k, struct outbox *o, enum publish_what *ret);
+/* Not queued before: false is fine. */
+MUST_CHECK int publish_case_queue(struct publish_case *k, struct outbox *o, enum publish_what w,
+				  bool *ret_new, struct err *e);
+
+/* The event of a crash, for runner/publish/delivery.h: event.c. */
+MUST_CHECK int publish_event(const struct publish_case *k, enum publish_what w, const char *id,
+			     json_t **ret, struct err *e);
+
+/* "hook-<name>" */
+void publish_hook_place(const struct webhook_config *h, char out[OUTBOX_PLACE]);
+/* Queues an entry that is about no crash. */
+struct publish_plain {
+	const char *event, *id, *chain, *subject;
+	const char *target, *run, *commit, *text;
+};
+MUST_CHECK int publish_plain_queue(const struct publish *p, struct outbox *o,
+				   const struct webhook_config *h, const struct publish_plain *v,
+				   struct err *e);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is about no crash: runs, targets, the outbox itself; and what was learned. */
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/units.h"
+#include "runner/publish/internal.h"
+#include "runner/publish/render/render.h"
+#include "runner/publish/webhook/webhook.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define U(n) ((unsigned long long)(n))
+
+/* --- notes ------------------------------------------------------------------------- */
+
+int publish_plain_queue(const struct publish *p, struct outbox *o, const struct webhook_config *h,
+			const struct publish_plain *v, struct err *e)
+{
+	const struct webhook_message m = {.event = v->event,
+					  .id = v->id,
+					  .time = p->now,
+					  .target = v->target,
+					  .run = v->run,
+					  .commit = v->commit,
+					  .text = v->text};
+	_autojson_ json_t *event = NULL;
+	char place[OUTBOX_PLACE];
+	const struct outbox_item item = {place, v->id, v->chain, v->subject, NULL, NULL};
+	struct outbox_item with_event = item;
+	json_t *payload = NULL;
+	bool fresh;
+	int r = webhook_payload(h->format, &m, &payload, e);
+
+	if (r < 0)
+		return r;
+	publish_hook_place(h, place);
+	event = json_pack("{s:s, s:s, s:I, s:o}", "event", v->event, "signature", "", "time",
+			  (json_int_t)p->now, "payload", payload);
+	if (!event)
+		return err_set(e, ENOMEM, "build JSON");
+	with_event.event = event;
+	return outbox_queue(o, &with_event, p->now, &fresh, e);
+}
+
+/* A chain that is about no crash has a '.' where a crash's name, which never begins with one,
+ * would stand.  id: "hook-x-silent-<target>-<since>", "hook-x-run-failed-<run>" */
+static int note_one(const struct publish *p, struct outbox *o, const struct publish_note *n,
+		    const struct webhook_config *h, struct err *e)
+{
+	const char *subject = n->kind == PUBLISH_SILENT ? n->target : n->run;
+	char place[OUTBOX_PLACE], part[OUTBOX_PART], id[OUTBOX_NAME], chain[OUTBOX_NAME];
+	struct publish_plain v = {.id = id,
+				  .chain = chain,
+				  .subject = subject ? subject : "",
+				  .target = n->target,
+				  .run = n->run,
+				  .commit = n->commit,
+				  .text = n->text};
+
+	publish_hook_place(h, place);
+	outbox_name(slice_of(v.subject), part);
+	v.event = n->kind == PUBLISH_SILENT ? "silent" : "run-failed";
+	if (!webhook_wants(h, v.event))
+		return 0;
+	if (n->kind == PUBLISH_SILENT) {
+		snprintf(id, sizeof(id), "%s-silent-%s-%llu", place, part, U(n->since));
+		snprintf(chain, sizeof(chain), "%s-.silent-%s", place, part);
+	} else {
+		snprintf(id, sizeof(id), "%s-run-failed-%s", place, part);
+		snprintf(chain, sizeof(chain), "%s-.runs", place);
+	}
+	return publish_plain_queue(p, o, h, &v, e);
+}
+
+int publish_note(const struct publish *p, struct outbox *o, const struct publish_note *n,
+		 struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->n_hooks; i++)
+		r = note_one(p, o, n, &p->hooks[i], e);
+	return r < 0 ? err_wrap(e, "publish") : 0;
+}
+
+/* --- what was learned ----------------------------------------------------------------- */
+
+struct learning {
+	int (*fn)(void *arg, const struct publish_learned *l, struct err *e);
+	void *arg;
+};
+
+static int learned_one(void *arg, const json_t *record, struct err *e)
+{
+	const struct learning *g = arg;
+	const struct publish_learned l = {
+	    .chain = outbox_chain_text(record, "chain"),
+	    .signature = outbox_chain_text(record, "subject"),
+	    .url = outbox_chain_url(record),
+	    .ignored = json_is_true(json_object_get(record, "ignored")),
+	    .labelled = json_get_u64(record, "labelled"),
+	};
+
+	if (l.chain[strlen(PUBLISH_GITHUB "-")] == '.')
+		return 0; /* about no crash */
+	return *l.signature && (*l.url || l.ignored) ? g->fn(g->arg, &l, e) : 0;
+}
+
+int publish_learned(struct outbox *o,
+		    int (*fn)(void *arg, const struct publish_learned *l, struct err *e), void *arg,
+		    struct err *e)
+{
+	struct learning g = {fn, arg};
+
+	return outbox_each_chain(o, PUBLISH_GITHUB "-", learned_one, &g, e);
+}
+
+int publish_noted(struct outbox *o, const char *chain, struct err *e)
+{
+	return outbox_chain_noted(o, chain, e);
+}
+
+/* --- the alarm -------------------------------------------------------------------------- */
+
+static bool is_stuck(const struct publish *p, const struct outbox_entry *t)
+{
+	return p->now > t->created && p->now - t->created >= p->outbox->alarm_us / USEC_PER_SEC;
+}
+
+/* place NULL: any that is configured. */
+static void find_stuck(const struct publish *p, const struct outbox *o, const char *place,
+		       struct publish_alarm *ret)
+{
+	*ret = (struct publish_alarm){0};
+	for (size_t i = 0; i < outbox_count(o); i++) {
+		const struct outbox_entry *t = outbox_at(o, i);
+
+		if (!is_stuck(p, t) || (place && strcmp(place, t->place) != 0) ||
+		    !publish_is_told(p, t->place))
+			continue;
+		ret->count++;
+		if (ret->oldest && t->created >= ret->oldest)
+			continue;
+		ret->oldest = t->created;
+		snprintf(ret->place, sizeof(ret->place), "%s", t->place);
+		snprintf(ret->why, sizeof(ret->why), "%s", t->why);
+	}
+}
+
+void publish_alarm(const struct publish *p, const struct outbox *o, struct publish_alarm *ret)
+{
+	find_stuck(p, o, NULL, ret);
+}
+
+/* "2 things for github wait for 1d02h: the server answered with status 500" */
+static void alarm_text(const struct publish *p, const struct publish_alarm *a, char *out, size_t n)
+{
+	char age[UNITS_MAX];
+
+	snprintf(out, n, "fuzzcell cannot deliver: %zu for %s, the oldest since %s ago%s%s",
+		 a->count, a->place, units_time((p->now - a->oldest) * USEC_PER_SEC, age),
+		 *a->why ? ": " : "", a->why);
+}
+
+static int alarm_hook(const struct publish *p, struct outbox *o, const struct webhook_config *h,
+		      const struct publish_alarm *a, uint64_t since, struct err *e)
+{
+	char place[OUTBOX_PLACE], id[OUTBOX_NAME], chain[OUTBOX_NAME], text[500];
+	const struct publish_plain v = {
+	    .event = "alarm", .id = id, .chain = chain, .subject = a->place, .text = text};
+
+	publish_hook_place(h, place);
+	if (strcmp(place, a->place) == 0)
+		return 0;
+	alarm_text(p, a, text, sizeof(text));
+	snprintf(id, sizeof(id), "%s-alarm-%s-%llu", place, a->place, U(since));
+	snprintf(chain, sizeof(chain), "%s-.alarm-%s", place, a->place);
+	return publish_plain_queue(p, o, h, &v, e);
+}
+
+static int alarm_body(const struct publish *p, const struct publish_alarm *a, struct buf *out,
+		      struct err *e)
+{
+	_autobuf_ struct buf command = BUF_INIT(out->max);
+	char date[32];
+	int r = buf_addf(out, e,
+			 "What fuzzcell has to tell to `%s` cannot be delivered since %s. On the "
+			 "machine that fuzzes:\n\n",
+			 a->place, render_time(a->oldest, date));
+
+	r = r ? r : buf_add(&command, SLICE("fuzzcell outbox list"), e);
+	r = r ? r : render_options(p->say_config, p->say_state, &command, e);
+	r = r ? r : buf_add(&command, SLICE("\n"), e);
+	return r ? r : render_fence(buf_slice(&command), "sh", out, e);
+}
+
+/* An issue of its own; without the reason, which may name a private host. */
+static int alarm_github(const struct publish *p, struct outbox *o, const struct publish_alarm *a,
+			uint64_t since, struct err *e)
+{
+	_autobuf_ struct buf body = BUF_INIT(RENDER_BODY_MAX);
+	char id[OUTBOX_NAME], chain[OUTBOX_NAME];
+	_autojson_ json_t *event = NULL;
+	struct outbox_item item = {PUBLISH_GITHUB, id, chain, a->place, NULL, NULL};
+	bool fresh;
+	int r;
+
+	if (!publish_has_github(p) || strcmp(a->place, PUBLISH_GITHUB) == 0)
+		return 0;
+	snprintf(id, sizeof(id), PUBLISH_GITHUB "-alarm-%s-%llu", a->place, U(since));
+	snprintf(chain, sizeof(chain), PUBLISH_GITHUB "-.alarm-%s", a->place);
+	r = alarm_body(p, a, &body, e);
+	if (r < 0)
+		return r;
+	event =
+	    json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:[], s:s, s:s, s:n}", "event", "alarm",
+		      "signature", "", "time", (json_int_t)p->now, "title",
+		      "fuzzcell cannot deliver", "body", buf_str(&body), "comment", buf_str(&body),
+		      "labels", "repository", p->github->repository, "action", "none", "upload");
+	if (!event)
+		return err_set(e, ENOMEM, "build JSON");
+	item.event = event;
+	return outbox_queue(o, &item, p->now, &fresh, e);
+}
+
+/* "alarm" of a place says since when it is stuck: that names the alarm. */
+static int alarm_place(const struct publish *p, struct outbox *o, const char *place, struct err *e)
+{
+	uint64_t since = outbox_place_get(o, place, "alarm");
+	struct publish_alarm a;
+	struct outbox_number v = {"alarm", 0};
+	int r = 0;
+
+	find_stuck(p, o, place, &a);
+	v.value = a.count == 0 ? 0 : since ? since : p->now;
+	if (v.value != since)
+		r = outbox_place_set(o, place, &v, 1, e);
+	if (a.count == 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < p->n_hooks; i++)
+		r = alarm_hook(p, o, &p->hooks[i], &a, v.value, e);
+	return r == 0 ? alarm_github(p, o, &a, v.value, e) : r;
+}
+
+int publish_alarm_queue(const struct publish *p, struct outbox *o, struct err *e)
+{
+	int r = alarm_place(p, o, PUBLISH_GITHUB, e);
+
+	for (size_t i = 0; r == 0 && i < p->n_hooks; i++) {
+		char place[OUTBOX_PLACE];
+
+		publish_hook_place(&p->hooks[i], place);
+		r = alarm_place(p, o, place, e);
+	}
+	return r < 0 ? err_wrap(e, "alarm") : 0;
+}

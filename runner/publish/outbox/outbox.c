@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of what waits: read, added to, asked. */
+#include "runner/publish/outbox/outbox.h"
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/publish/outbox/internal.h"
+#include "runner/publish/outbox/policy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { MODE_DIR = 0750, MODE_FILE = 0640 };
+#define USEC UINT64_C(1000000)
+
+/* --- the list --------------------------------------------------------------- */
+
+static int by_seq(const void *a, const void *b)
+{
+	const struct outbox_entry *x = *(struct outbox_entry *const *)a;
+	const struct outbox_entry *y = *(struct outbox_entry *const *)b;
+
+	if (x->seq != y->seq)
+		return x->seq < y->seq ? -1 : 1;
+	return strcmp(x->id, y->id);
+}
+
+static int by_chain(const void *a, const void *b)
+{
+	const struct outbox_entry *x = *(struct outbox_entry *const *)a;
+	const struct outbox_entry *y = *(struct outbox_entry *const *)b;
+	int c = strcmp(x->chain, y->chain);
+
+	return c ? c : by_seq(a, b);
+}
+
+static void sort(struct outbox *o)
+{
+	if (o->n == 0)
+		return;
+	qsort(o->v, o->n, sizeof(struct outbox_entry *), by_chain);
+	for (size_t i = 0; i < o->n; i++)
+		o->v[i]->head = i == 0 || strcmp(o->v[i]->chain, o->v[i - 1]->chain) != 0;
+	qsort(o->v, o->n, sizeof(struct outbox_entry *), by_seq);
+}
+
+int outbox_add(struct outbox *o, struct outbox_entry *t, struct err *e)
+{
+	if (o->n == o->cap) {
+		size_t cap = o->cap ? 2 * o->cap : 64;
+		struct outbox_entry **v = sys_realloc(o->v, cap * sizeof(struct outbox_entry *));
+
+		if (!v) {
+			outbox_entry_free(t);
+			return err_sys(e, "allocate the outbox's list");
+		}
+		o->v = v;
+		o->cap = cap;
+	}
+	o->v[o->n++] = t;
+	return 0;
+}
+
+void outbox_forget(struct outbox *o, struct outbox_entry *t)
+{
+	size_t at = 0;
+
+	while (at < o->n && o->v[at] != t)
+		at++;
+	if (at == o->n)
+		return;
+	memmove(&o->v[at], &o->v[at + 1], (o->n - at - 1) * sizeof(struct outbox_entry *));
+	o->n--;
+	for (; t->head && at < o->n; at++)
+		if (strcmp(o->v[at]->chain, t->chain) == 0) {
+			o->v[at]->head = true;
+			break;
+		}
+	outbox_entry_free(t);
+}
+
+size_t outbox_count(const struct outbox *o)
+{
+	return o->n;
+}
+
+const struct outbox_entry *outbox_at(const struct outbox *o, size_t i)
+{
+	return i < o->n ? o->v[i] : NULL;
+}
+
+const char *outbox_warning(const struct outbox *o)
+{
+	return o->warning;
+}
+
+/* --- reading ---------------------------------------------------------------- */
+
+static int read_entry(struct outbox *o, const char *name, struct err *e)
+{
+	struct outbox_full f = {0};
+	char id[OUTBOX_NAME];
+	struct err why;
+	int r;
+
+	snprintf(id, sizeof(id), "%.*s", (int)(strlen(name) - strlen(".json")), name);
+	r = outbox_load(o, id, &f, &why);
+	if (r == -ENOENT)
+		return 0; /* it was done this moment */
+	if (outbox_damage(r)) {
+		outbox_set_aside(o, o->dir, name, why.msg);
+		return 0;
+	}
+	if (r < 0)
+		return err_set(e, why.code, "%s", why.msg);
+	r = outbox_add(o, take_ptr(&f.entry), e);
+	outbox_full_done(&f);
+	return r;
+}
+
+/* What fs_replace() left when it was killed; with the hold, so nobody is writing it. */
+static void sweep(const struct outbox *o, int dir, const char *name)
+{
+	if (o->write_fd >= 0)
+		(void)sys_unlinkat(dir, name, 0); /* the next one does it */
+}
+
+static bool ends(const char *name, const char *tail)
+{
+	size_t n = strlen(name), m = strlen(tail);
+
+	return n > m && strcmp(name + n - m, tail) == 0;
+}
+
+static bool is_entry(const char *name)
+{
+	char id[OUTBOX_NAME];
+	size_t n = strlen(name);
+
+	if (!ends(name, ".json") || n - 5 >= OUTBOX_NAME)
+		return false;
+	snprintf(id, sizeof(id), "%.*s", (int)(n - 5), name);
+	return outbox_name_ok(id);
+}
+
+static int read_names(struct outbox *o, int at,
+		      int (*take)(struct outbox *, const char *, struct err *), struct err *e)
+{
+	CLEANUP(closedir_p) DIR *d = sys_opendirat(at, ".");
+	const struct dirent *ent;
+	int r = 0;
+
+	if (!d)
+		return err_sys(e, "open directory 'outbox'");
+	while (r == 0 && (ent = sys_readdir(d))) {
+		if (ent->d_name[0] == '.' && ends(ent->d_name, ".json.new") &&
+		    strncmp(ent->d_name, ".index-", 7) != 0)
+			sweep(o, at, ent->d_name);
+		else if (take && is_entry(ent->d_name))
+			r = take(o, ent->d_name, e);
+	}
+	if (r == 0 && !ent && errno)
+		r = err_sys(e, "read directory 'outbox'");
+	return r;
+}
+
+static int read_all(struct outbox *o, struct err *e)
+{
+	int r = outbox_places_load(o, e);
+
+	if (r == 0 && o->dir >= 0)
+		r = read_names(o, o->dir, read_entry, e);
+	if (r == 0 && o->write_fd >= 0 && o->done >= 0)
+		r = read_names(o, o->done, NULL, e);
+	sort(o);
+	return r;
+}
+
+static int open_dirs(struct outbox *o, struct err *e)
+{
+	int r = fs_open_dir(o->state, "outbox", &o->dir, e);
+
+	if (r == 0)
+		r = fs_open_dir(o->dir, "done", &o->done, e);
+	return r;
+}
+
+static int make_dirs(struct outbox *o, struct err *e)
+{
+	int r = fs_mkdirs(o->state, "outbox/done", MODE_DIR, e);
+
+	if (r == 0)
+		r = open_dirs(o, e);
+	/* Their names must be on disk before anything in them can be. */
+	if (r == 0 && (sys_fsync(o->state) < 0 || sys_fsync(o->dir) < 0))
+		r = err_sys(e, "fsync directory 'outbox'");
+	if (r < 0)
+		return r;
+	return fs_open_file(o->dir, "lock", O_RDWR | O_CREAT, MODE_FILE, &o->write_fd, e);
+}
+
+static struct outbox *new_outbox(int state_dirfd)
+{
+	struct outbox *o = sys_calloc(1, sizeof(*o));
+
+	if (o) {
+		*o = (struct outbox){
+		    .dir = -1, .done = -1, .state = state_dirfd, .deliver_fd = -1, .write_fd = -1};
+		o->seed = clock_real_us() ^ (uint64_t)getpid() << 32;
+	}
+	return o;
+}
+
+int outbox_open(int state_dirfd, struct outbox **ret, struct err *e)
+{
+	struct outbox *o = new_outbox(state_dirfd);
+	int r;
+
+	if (!o)
+		return err_sys(e, "allocate the outbox");
+	r = make_dirs(o, e);
+	if (r == 0)
+		r = outbox_hold(o, e);
+	if (r == 0) {
+		r = read_all(o, e);
+		outbox_release(o);
+	}
+	if (r < 0) {
+		outbox_close(o);
+		return err_wrap(e, "outbox");
+	}
+	*ret = o;
+	return 0;
+}
+
+int outbox_read(int state_dirfd, struct outbox **ret, struct err *e)
+{
+	struct outbox *o = new_outbox(state_dirfd);
+	int r;
+
+	if (!o)
+		return err_sys(e, "allocate the outbox");
+	r = open_dirs(o, e);
+	if (r == 0 || r == -ENOENT)
+		r = read_all(o, e);
+	if (r < 0) {
+		outbox_close(o);
+		return err_wrap(e, "outbox");
+	}
+	*ret = o;
+	return 0;
+}
+
+void outbox_close(struct outbox *o)
+{
+	const int fds[] = {o ? o->dir : -1, o ? o->done : -1, o ? o->write_fd : -1,
+			   o ? o->deliver_fd : -1};
+
+	if (!o)
+		return;
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	for (size_t i = 0; i < o->n; i++)
+		outbox_entry_free(o->v[i]);
+	json_decref(o->places);
+	free(o->v);
+	free(o);
+}
+
+int outbox_lock(struct outbox *o, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	int r;
+
+	if (o->deliver_fd >= 0)
+		return 0; /* it is ours */
+	r = fs_open_file(o->state, "outbox.lock", O_RDWR | O_CREAT, MODE_FILE, &fd, e);
+	if (r < 0)
+		return r;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno == EWOULDBLOCK)
+			return err_set(e, EBUSY, "somebody delivers: 'outbox.lock' is held");
+		return err_sys(e, "lock 'outbox.lock'");
+	}
+	o->deliver_fd = take_fd(&fd);
+	return 0;
+}
+
+void outbox_seed(struct outbox *o, uint64_t seed)
+{
+	o->seed = seed;
+}
+
+/* --- queueing --------------------------------------------------------------- */
+
+/* The file first: an entry that is done is in its chain's record before its file goes. */
+bool outbox_has(struct outbox *o, const char *id, const json_t *record)
+{
+	return outbox_exists(o, id) || outbox_chain_told(record, id);
+}
+
+static int new_entry(const struct outbox *o, const struct outbox_item *item, uint64_t now,
+		     struct outbox_entry **ret, struct err *e)
+{
+	const char *event = json_string_value(json_object_get(item->event, "event"));
+	struct outbox_entry *t;
+	uint64_t seq = now * USEC;
+
+	if (!event || !outbox_name_ok(item->id) || !outbox_name_ok(item->chain) ||
+	    strlen(item->place) >= OUTBOX_PLACE)
+		return err_set(e, EINVAL, "outbox: '%.80s' is no entry", item->id);
+	t = sys_calloc(1, sizeof(*t));
+	if (!t)
+		return err_sys(e, "allocate an entry");
+	if (o->n > 0 && o->v[o->n - 1]->seq >= seq)
+		seq = o->v[o->n - 1]->seq + 1;
+	snprintf(t->id, sizeof(t->id), "%s", item->id);
+	snprintf(t->chain, sizeof(t->chain), "%s", item->chain);
+	snprintf(t->place, sizeof(t->place), "%s", item->place);
+	outbox_line(t->event, sizeof(t->event), event);
+	t->seq = seq;
+	t->created = now;
+	t->subject = sys_strdup(item->subject);
+	if (!t->subject) {
+		outbox_entry_free(t);
+		return err_sys(e, "copy a subject");
+	}
+	*ret = t;
+	return 0;
+}
+
+bool outbox_chain_waits(const struct outbox *o, const char *chain)
+{
+	for (size_t i = 0; i < o->n; i++)
+		if (strcmp(o->v[i]->chain, chain) == 0)
+			return true;
+	return false;
+}
+
+static int queue_it(struct outbox *o, const struct outbox_item *item, uint64_t now, struct err *e)
+{
+	_autojson_ json_t *progress = json_object();
+	struct outbox_entry *t = NULL;
+	int r = new_entry(o, item, now, &t, e);
+
+	if (r < 0)
+		return r;
+	if (!progress || (item->url && *item->url &&
+			  json_object_set_new(progress, "issue_url", json_string(item->url)) < 0))
+		r = err_set(e, ENOMEM, "build JSON");
+	if (r == 0)
+		r = outbox_write(o, t, item->event, progress, e);
+	if (r < 0) {
+		outbox_entry_free(t);
+		return r;
+	}
+	t->head = !outbox_chain_waits(o, t->chain);
+	return outbox_add(o, t, e);
+}
+
+int outbox_queue(struct outbox *o, const struct outbox_item *item, uint64_t now, bool *ret_new,
+		 struct err *e)
+{
+	_autojson_ json_t *record = NULL;
+	int r = outbox_hold(o, e);
+
+	if (r < 0)
+		return r;
+	*ret_new = false;
+	if (!outbox_exists(o, item->id)) {
+		r = outbox_chain(o, item->chain, &record, e);
+		if (r == 0 && !outbox_chain_told(record, item->id)) {
+			r = o->n < OUTBOX_ENTRIES_MAX
+				? queue_it(o, item, now, e)
+				: err_set(e, ENOSPC, "outbox: %d entries wait already",
+					  (int)OUTBOX_ENTRIES_MAX);
+			*ret_new = r == 0;
+		}
+	}
+	outbox_release(o);
+	return r;
+}
+
+/* --- when ------------------------------------------------------------------- */
+
+static bool place_free(const struct outbox *o, const char *place, uint64_t now)
+{
+	return policy_due(now, outbox_place_get(o, place, "asked"),
+			  outbox_place_get(o, place, "until"));
+}
+
+bool outbox_due(const struct outbox *o, const struct outbox_entry *t, uint64_t now)
+{
+	return t->head && policy_due(now, t->last_try, t->next_try) && place_free(o, t->place, now);
+}
+
+uint64_t outbox_due_at(const struct outbox *o, const struct outbox_entry *t)
+{
+	uint64_t until = outbox_place_get(o, t->place, "until");
+
+	return until > t->next_try ? until : t->next_try;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text of targets, made harmless for people who read markdown. */
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "runner/publish/render/render.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { CLEAN_MAX = 1 << 20, LINE_OF_BASE64 = 57 /* bytes: 76 characters */ };
+
+static int add_char(struct slice s, size_t n, uint32_t c, enum render_how how, struct buf *out,
+		    struct err *e)
+{
+	if (n == 0)
+		return buf_addf(out, e, "\\x%02x", (unsigned char)s.p[0]);
+	if (c == '\n' || c == '\t')
+		return how == RENDER_LINES ? buf_add(out, (struct slice){s.p, 1}, e)
+					   : buf_add(out, SLICE(" "), e);
+	if (c == '\r')
+		return 0;
+	if (utf8_is_plain(c))
+		return buf_add(out, (struct slice){s.p, n}, e);
+	return buf_addf(out, e, c < 0x80 ? "\\x%02x" : "\\u%04x", (unsigned)c);
+}
+
+int render_visible(struct slice text, enum render_how how, struct buf *out, struct err *e)
+{
+	int r = 0;
+
+	while (r == 0 && text.n > 0) {
+		size_t run = 0, n;
+		uint32_t c = 0;
+
+		while (run < text.n && text.p[run] >= ' ' && text.p[run] <= '~')
+			run++;
+		if (run > 0) {
+			r = buf_add(out, (struct slice){text.p, run}, e);
+			text = (struct slice){text.p + run, text.n - run};
+			continue;
+		}
+		n = utf8_next(text, &c);
+		r = add_char(text, n, c, how, out, e);
+		text = (struct slice){text.p + (n ? n : 1), text.n - (n ? n : 1)};
+	}
+	return r;
+}
+
+/* What a word that means something is written as. */
+struct word {
+	struct slice text, as;
+};
+
+static const struct word *word_at(struct slice s, const struct word *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (words[i].text.n > 0 && scan_lit(&s, words[i].text))
+			return &words[i];
+	return NULL;
+}
+
+/* A path ends before the next component, a blank, a quote. */
+static bool is_of_name(char c)
+{
+	return isalnum((unsigned char)c) || strchr("._-", c);
+}
+
+/* A whole path begins here ("-I/src" is one too), and path is its beginning.  begin: of all the
+ * text. */
+static bool is_path_at(const char *begin, struct slice rest, struct slice path)
+{
+	size_t before = (size_t)(rest.p - begin);
+	bool flag = before > 1 && rest.p[-2] == '-' && isupper((unsigned char)rest.p[-1]);
+
+	if (before > 0 && !flag && (rest.p[-1] == '/' || is_of_name(rest.p[-1])))
+		return false;
+	return path.n > 0 && scan_lit(&rest, path) && (rest.n == 0 || !is_of_name(*rest.p));
+}
+
+enum { SOURCE_DIR = 4, WORDS };
+
+static const struct word *word_here(const char *begin, struct slice rest,
+				    const struct word words[WORDS])
+{
+	const struct word *w = strchr("<%`/", *rest.p) ? word_at(rest, words, SOURCE_DIR) : NULL;
+
+	if (w)
+		return w;
+	return is_path_at(begin, rest, words[SOURCE_DIR].text) ? &words[SOURCE_DIR] : NULL;
+}
+
+/* None of the replacements, and no two ends that meet, make one of the words again. */
+static int replace(struct slice s, const struct render_hide *hide, struct buf *out, struct err *e)
+{
+	const struct word words[WORDS] = {
+	    {SLICE("<!--"), SLICE("<! --")},
+	    {SLICE(RENDER_REPRODUCER), SLICE("% REPRODUCER %")},
+	    {SLICE("``````````"), SLICE("````` `````")}, /* no fence gets long */
+	    {hide && hide->state_dir ? slice_of(hide->state_dir) : SLICE(""), SLICE("...")},
+	    [SOURCE_DIR] = {hide && hide->source_dir ? slice_of(hide->source_dir) : SLICE(""),
+			    SLICE(".")},
+	};
+	const char *begin = s.p;
+	size_t run = 0;
+	int r = 0;
+
+	while (r == 0 && run < s.n) {
+		struct slice rest = {s.p + run, s.n - run};
+		const struct word *w = word_here(begin, rest, words);
+
+		if (!w) {
+			run++;
+			continue;
+		}
+		r = buf_add(out, (struct slice){s.p, run}, e);
+		if (r == 0)
+			r = buf_add(out, w->as, e);
+		s = (struct slice){rest.p + w->text.n, rest.n - w->text.n};
+		run = 0;
+	}
+	return r == 0 ? buf_add(out, s, e) : r;
+}
+
+int render_clean(struct slice text, enum render_how how, const struct render_hide *hide,
+		 struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf seen = BUF_INIT(CLEAN_MAX);
+	int r = render_visible(text, how, &seen, e);
+
+	return r < 0 ? r : replace(buf_slice(&seen), hide, out, e);
+}
+
+struct slice render_cut(struct slice text, size_t max)
+{
+	if (text.n <= max)
+		return text;
+	text.n = max;
+	while (text.n > 0 && ((unsigned char)text.p[text.n] & 0xc0) == 0x80)
+		text.n--;
+	return text;
+}
+
+static size_t longest_run(struct slice s, char c)
+{
+	size_t best = 0, run = 0;
+
+	for (size_t i = 0; i < s.n; i++) {
+		run = s.p[i] == c ? run + 1 : 0;
+		best = run > best ? run : best;
+	}
+	return best;
+}
+
+static int add_run(char c, size_t n, struct buf *out, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = buf_add(out, (struct slice){&c, 1}, e);
+	return r;
+}
+
+/* The blanks are not shown: they let the text begin or end with a backtick. */
+int render_code(const char *text, size_t max, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf clean = BUF_INIT(CLEAN_MAX);
+	struct slice in = {text, strnlen(text, max + 1)}, s;
+	bool blank;
+	size_t ticks;
+	int r = render_clean(in, RENDER_LINE, NULL, &clean, e);
+
+	if (r < 0)
+		return r;
+	s = render_cut(buf_slice(&clean), max);
+	if (s.n == 0)
+		s = SLICE("?");
+	ticks = longest_run(s, '`') + 1;
+	blank = s.p[0] == '`' || s.p[s.n - 1] == '`';
+	r = add_run('`', ticks, out, e);
+	if (r == 0)
+		r = buf_addf(out, e, "%s%.*s%s%s", blank ? " " : "", (int)s.n, s.p,
+			     in.n > max ? "..." : "", blank ? " " : "");
+	return r == 0 ? add_run('`', ticks, out, e) : r;
+}
+
+int render_fence(struct slice clean, const char *language, struct buf *out, struct err *e)
+{
+	size_t ticks = longest_run(clean, '`') + 1;
+	int r;
+
+	ticks = ticks < 3 ? 3 : ticks;
+	r = add_run('`', ticks, out, e);
+	if (r == 0)
+		r = buf_addf(out, e, "%s\n", language);
+	if (r == 0)
+		r = buf_add(out, clean, e);
+	if (r == 0 && (clean.n == 0 || clean.p[clean.n - 1] != '\n'))
+		r = buf_add(out, SLICE("\n"), e);
+	if (r == 0)
+		r = add_run('`', ticks, out, e);
+	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
+}
+
+static bool needs_quotes(const char *s)
+{
+	for (; *s; s++)
+		if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
+		      (*s >= '0' && *s <= '9') || strchr("_-./:+=,@%", *s)))
+			return true;
+	return false;
+}
+
+int render_word(const char *text, struct buf *out, struct err *e)
+{
+	int r = 0;
+
+	if (*text && *text != '-' && !needs_quotes(text))
+		return buf_add(out, slice_of(text), e);
+	r = buf_add(out, SLICE("'"), e);
+	for (; r == 0 && *text; text++)
+		r = *text == '\'' ? buf_add(out, SLICE("'\\''"), e)
+				  : buf_add(out, (struct slice){text, 1}, e);
+	return r == 0 ? buf_add(out, SLICE("'"), e) : r;
+}
+
+const char *render_time(uint64_t seconds, char out[32])
+{
+	time_t t = (time_t)seconds;
+	struct tm tm;
+
+	if (!seconds || seconds > UINT32_MAX || !gmtime_r(&t, &tm) ||
+	    strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		snprintf(out, 32, "unknown");
+	return out;
+}
+
+/* Four digits of up to three bytes. */
+static void encode(struct slice three, char out[4])
+{
+	static const char digits[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	uint32_t v = 0;
+
+	for (size_t i = 0; i < 3; i++)
+		v = v << 8 | (i < three.n ? (unsigned char)three.p[i] : 0U);
+	for (unsigned i = 0; i < 4; i++)
+		if (i <= three.n)
+			out[i] = digits[v >> (18 - 6 * i) & 63];
+		else
+			out[i] = '=';
+}
+
+/* RFC 4648, lines of 76 characters. */
+int render_base64(struct slice bytes, struct buf *out, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < bytes.n; i += 3) {
+		struct slice three = {bytes.p + i, bytes.n - i < 3 ? bytes.n - i : 3};
+		char four[4];
+
+		encode(three, four);
+		r = buf_add(out, (struct slice){four, 4}, e);
+		if (r == 0 && ((i + 3) % LINE_OF_BASE64 == 0 || i + 3 >= bytes.n))
+			r = buf_add(out, SLICE("\n"), e);
+	}
+	return r;
+}

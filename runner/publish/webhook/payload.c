@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a webhook is sent; no network. */
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "runner/publish/render/render.h"
+#include "runner/publish/webhook/webhook.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Slack's: a text of a section has up to 3000 characters, a field 2000, a header 150; a
+ * message 50 blocks.  A text here is one line of names: cut well below. */
+enum { TEXT_MAX = 2800, FIELD_MAX = 900, HEADER_MAX = 140, PART_MAX = 300, ROOM = 64 << 10 };
+
+bool webhook_wants(const struct webhook_config *c, const char *event)
+{
+	if (c->events.n == 0 || strcmp(event, "alarm") == 0)
+		return true;
+	for (size_t i = 0; i < c->events.n; i++)
+		if (strcmp(c->events.v[i], event) == 0)
+			return true;
+	return false;
+}
+
+/* Plain text, one line. */
+static int plain(const char *text, size_t max, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf clean = BUF_INIT(ROOM);
+	int r = render_clean((struct slice){text, strnlen(text, max + 1)}, RENDER_LINE, NULL,
+			     &clean, e);
+
+	return r == 0 ? buf_add(out, render_cut(buf_slice(&clean), max), e) : r;
+}
+
+/* Slack's markup knows three characters to escape, and code, in which nothing is
+ * markup: a backtick would end it. */
+static int mrkdwn(const char *text, bool code, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf clean = BUF_INIT(ROOM);
+	int r = plain(text, PART_MAX, &clean, e);
+
+	if (r == 0 && code)
+		r = buf_add(out, SLICE("`"), e);
+	for (size_t i = 0; r == 0 && i < clean.n; i++) {
+		struct slice c = {clean.p + i, 1};
+
+		if (*c.p == '&')
+			c = SLICE("&amp;");
+		else if (*c.p == '<')
+			c = SLICE("&lt;");
+		else if (*c.p == '>')
+			c = SLICE("&gt;");
+		else if (*c.p == '`')
+			c = SLICE("'");
+		r = buf_add(out, c, e);
+	}
+	return r == 0 && code ? buf_add(out, SLICE("`"), e) : r;
+}
+
+/* How names are written: as they are, or as Slack's code. */
+typedef int write_fn(const char *text, struct buf *out, struct err *e);
+
+static int as_plain(const char *text, struct buf *out, struct err *e)
+{
+	return plain(text, PART_MAX, out, e);
+}
+
+static int as_code(const char *text, struct buf *out, struct err *e)
+{
+	return mrkdwn(*text ? text : "?", true, out, e);
+}
+
+static const char *verb(const char *event)
+{
+	static const char *const verbs[][2] = {
+	    {"new", "New crash"}, {"fixed", "Fixed"}, {"regressed", "Came back"}};
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strcmp(event, verbs[i][0]) == 0)
+			return verbs[i][1];
+	return "Crash";
+}
+
+static int reliability(const struct known_crash *c, struct buf *out, struct err *e)
+{
+	unsigned long long tries = c->reproduction.tries, hits = c->reproduction.hits;
+
+	if (!tries)
+		return 0;
+	if (!hits)
+		return buf_addf(out, e, "; never again in %llu tries", tries);
+	return buf_addf(out, e, "; fails %llu of %llu times", hits, tries);
+}
+
+/* "New crash in png_fuzzer: Heap-use-after-free READ 4 in f (security-relevant); fails 3 of
+ * 3 times; 0123456789abcdef" */
+static int crash_line(const struct webhook_message *m, write_fn *write, struct buf *out,
+		      struct err *e)
+{
+	const struct known_crash *c = m->crash;
+	int r = buf_addf(out, e, "%s in ", verb(m->event));
+
+	if (r == 0)
+		r = write(c->fuzzer, out, e);
+	if (r == 0)
+		r = buf_add(out, SLICE(": "), e);
+	if (r == 0)
+		r = write(*c->crash_type ? c->crash_type : "crash", out, e);
+	if (r == 0 && *c->top_frame) {
+		r = buf_add(out, SLICE(" in "), e);
+		if (r == 0)
+			r = write(c->top_frame, out, e);
+	}
+	if (r == 0 && c->security)
+		r = buf_add(out, SLICE(" (security-relevant)"), e);
+	if (r == 0)
+		r = reliability(c, out, e);
+	if (r == 0)
+		r = buf_add(out, SLICE("; "), e);
+	return r == 0 ? write(c->signature, out, e) : r;
+}
+
+static int line(const struct webhook_message *m, bool slack, struct buf *out, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(ROOM);
+	int r;
+
+	if (m->crash)
+		r = crash_line(m, slack ? as_code : as_plain, &text, e);
+	else
+		r = slack ? mrkdwn(m->text ? m->text : "", false, &text, e)
+			  : plain(m->text ? m->text : "", PART_MAX, &text, e);
+	return r == 0 ? buf_add(out, render_cut(buf_slice(&text), TEXT_MAX), e) : r;
+}
+
+/* --- Slack --------------------------------------------------------------------- */
+
+static int add_field(json_t *fields, const char *name, const char *value, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(ROOM);
+	struct slice s;
+	int r;
+
+	if (!value || !*value)
+		return 0;
+	r = buf_addf(&text, e, "*%s*\n", name);
+	if (r == 0)
+		r = as_code(value, &text, e);
+	if (r < 0)
+		return r;
+	s = render_cut(buf_slice(&text), FIELD_MAX);
+	if (json_array_append_new(fields,
+				  json_pack("{s:s, s:s%}", "type", "mrkdwn", "text", s.p, s.n)) < 0)
+		return err_set(e, ENOMEM, "build JSON");
+	return 0;
+}
+
+static int add_fields(const struct webhook_message *m, json_t *fields, struct err *e)
+{
+	char date[32];
+	int r = 0;
+
+	if (m->crash) {
+		r = add_field(fields, "Severity", m->crash->severity, e);
+		if (r == 0)
+			r = add_field(fields, "Issue", m->crash->issue_url, e);
+	} else {
+		r = add_field(fields, "Target", m->target, e);
+	}
+	if (r == 0)
+		r = add_field(fields, "Commit", m->commit, e);
+	if (r == 0)
+		r = add_field(fields, "Run", m->run, e);
+	return r == 0 ? add_field(fields, "Time", render_time(m->time, date), e) : r;
+}
+
+static int slack(const struct webhook_message *m, json_t **ret, struct err *e)
+{
+	_autobuf_ struct buf marked = BUF_INIT(ROOM), text = BUF_INIT(ROOM);
+	_autojson_ json_t *fields = json_array();
+	int r = line(m, true, &marked, e);
+
+	if (r == 0)
+		r = line(m, false, &text, e);
+	if (r == 0)
+		r = add_fields(m, fields, e);
+	if (r < 0)
+		return r;
+	/* "text" is what a notification shows; it is markup as well. */
+	*ret = json_pack("{s:s, s:[{s:s, s:{s:s, s:s}}, {s:s, s:O}]}", "text", buf_str(&marked),
+			 "blocks", "type", "section", "text", "type", "mrkdwn", "text",
+			 buf_str(&marked), "type", "section", "fields", fields);
+	return *ret ? 0 : err_set(e, ENOMEM, "build JSON");
+}
+
+/* --- generic ------------------------------------------------------------------- */
+
+static json_t *text_json(const char *s)
+{
+	_autobuf_ struct buf clean = BUF_INIT(ROOM);
+	struct err e;
+
+	if (!s || !*s)
+		return json_null();
+	return plain(s, PART_MAX, &clean, &e) == 0 ? json_string(buf_str(&clean)) : NULL;
+}
+
+static json_t *crash_json(const struct webhook_message *m)
+{
+	const struct known_crash *c = m->crash;
+
+	if (!c)
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:{s:I, s:I}, s:I, s:I, s:I, s:o}",
+			 "signature", text_json(c->signature), "target", text_json(c->fuzzer),
+			 "crash_type", text_json(c->crash_type), "top_frame",
+			 text_json(c->top_frame), "severity", text_json(c->severity), "state",
+			 ledger_state_name(c->state), "security", c->security, "reproduces", "hits",
+			 (json_int_t)c->reproduction.hits, "tries",
+			 (json_int_t)c->reproduction.tries, "count", (json_int_t)c->count,
+			 "first_seen", (json_int_t)c->first_seen.time, "last_seen",
+			 (json_int_t)c->last_seen.time, "issue_url", text_json(m->issue_url));
+}
+
+static int generic(const struct webhook_message *m, json_t **ret, struct err *e)
+{
+	_autobuf_ struct buf text = BUF_INIT(ROOM);
+	int r = line(m, false, &text, e);
+
+	if (r < 0)
+		return r;
+	*ret = json_pack("{s:s, s:s, s:I, s:s, s:o, s:o, s:o, s:o}", "event", m->event, "id", m->id,
+			 "time", (json_int_t)m->time, "text", buf_str(&text), "target",
+			 text_json(m->crash ? m->crash->fuzzer : m->target), "run",
+			 text_json(m->run), "commit", text_json(m->commit), "crash", crash_json(m));
+	return *ret ? 0 : err_set(e, ENOMEM, "build JSON");
+}
+
+int webhook_payload(enum webhook_format format, const struct webhook_message *m, json_t **ret,
+		    struct err *e)
+{
+	return format == WEBHOOK_SLACK ? slack(m, ret, e) : generic(m, ret, e);
+}
