@@ -80,7 +80,7 @@ $B/init: images/init/init.c images/init.h
 
 # The files that are compiled in; -MMD does not see them.
 $B/o/cells/host.o $B/t/cells/host.o $B/z/cells/host.o: $B/init
-$B/o/runner/serve/serve_assets.o $B/t/runner/serve/serve_assets.o: \
+$B/o/runner/serve/page/assets.o $B/t/runner/serve/page/assets.o: \
 	$(wildcard runner/serve/assets/*.* runner/serve/assets/vendor/*/*)
 
 # Test builds get fault points; they never share objects with the product.

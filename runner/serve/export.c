@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/sys.h"
+#include "runner/serve/model/site.h"
+#include "runner/serve/page/html.h"
+#include "runner/serve/serve.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Says that the directory is one that we may replace. */
+#define MARK ".fuzzcell-export"
+
+struct export
+{
+	struct serve_site *site;
+	int dir;
+	uint64_t files;
+	serve_damaged_fn *damaged;
+	void *arg;
+};
+
+static int write_file(int dir, const char *path, struct slice bytes, struct err *e)
+{
+	_autoclose_ int fd = sys_openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644);
+
+	if (fd < 0 || sys_write_all(fd, bytes.p, bytes.n) < 0)
+		return err_sys(e, "write '%s'", path);
+	return 0;
+}
+
+/* The same of a file's. */
+static int copy_file(int dir, const char *path, int from, struct err *e)
+{
+	_autoclose_ int fd = sys_openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644);
+	char block[65536];
+	ssize_t n;
+
+	if (fd < 0)
+		return err_sys(e, "write '%s'", path);
+	while ((n = sys_read(from, block, sizeof(block))) > 0)
+		if (sys_write_all(fd, block, (size_t)n) < 0)
+			return err_sys(e, "write '%s'", path);
+	return n < 0 ? err_sys(e, "read what '%s' is made of", path) : 0;
+}
+
+/* Percent-encoding undone: a path of ours, in which each name is one. */
+static void decoded(const char *path, char out[SERVE_PATH_MAX])
+{
+	struct slice in = slice_of(path);
+	size_t n = 0;
+
+	while (in.n > 0 && n + 1 < SERVE_PATH_MAX) {
+		int c = html_url_next(&in);
+
+		out[n++] = (char)(c < 0 ? '%' : c);
+		if (c < 0)
+			in = (struct slice){in.p + 1, in.n - 1};
+	}
+	out[n] = '\0';
+}
+
+static int make_parents(int dir, char *path, struct err *e)
+{
+	char *slash = strrchr(path, '/');
+	int r;
+
+	if (!slash)
+		return 0;
+	*slash = '\0';
+	r = fs_mkdirs(dir, path, 0755, e);
+	*slash = '/';
+	return r;
+}
+
+static int export_one(void *arg, const char *path, struct err *e)
+{
+	struct export *x = arg;
+	struct serve_answer a;
+	char file[SERVE_PATH_MAX];
+	int r;
+
+	decoded(path + 1, file);
+	/* A run that stands twice in the history. */
+	if (faccessat(x->dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	r = serve_get(x->site, slice_of(path), &a, e);
+	if (r == -ENOENT)
+		return 0;    /* a target without curves, or gone meanwhile */
+	if (r == -EBADMSG) { /* one file that is damaged hides nothing else */
+		if (x->damaged)
+			x->damaged(x->arg, path, e->msg);
+		return 0;
+	}
+	if (r < 0)
+		return err_wrap(e, "%s", path);
+	if (*a.problem && x->damaged)
+		x->damaged(x->arg, path, a.problem);
+	r = make_parents(x->dir, file, e);
+	if (r == 0)
+		r = a.fd >= 0 ? copy_file(x->dir, file, a.fd, e)
+			      : write_file(x->dir, file, serve_answer_bytes(&a), e);
+	serve_answer_done(&a);
+	x->files++;
+	return r;
+}
+
+static int fill(struct export *x, int dir, struct err *e)
+{
+	int r =
+	    write_file(dir, MARK, SLICE("fuzzcell serve --export replaces this directory\n"), e);
+
+	x->dir = dir;
+	x->site->snapshot.on = true;
+	if (r == 0)
+		r = serve_each_path(x->site, export_one, x, e);
+	json_decref(x->site->snapshot.targets);
+	json_decref(x->site->snapshot.fuzzed);
+	memset(&x->site->snapshot, 0, sizeof(x->site->snapshot));
+	if (r == 0 && sys_syncfs(dir) < 0)
+		r = err_sys(e, "sync");
+	return r;
+}
+
+/* There it would be a part of what it shows; and in its place, the end of it. */
+static int refuse_inside(const struct serve_site *site, int dirfd, struct err *e)
+{
+	_autoclose_ int at = sys_openat(dirfd, ".", O_PATH | O_DIRECTORY, 0);
+	struct stat state, st, below = {0};
+
+	if (at < 0 || fstat(site->state->dirfd, &state) < 0)
+		return err_sys(e, "look where it is");
+	for (;;) {
+		int up;
+
+		if (fstat(at, &st) < 0)
+			return err_sys(e, "look where it is");
+		if (st.st_dev == state.st_dev && st.st_ino == state.st_ino)
+			return err_set(e, EINVAL, "it is in the state directory");
+		if (st.st_dev == below.st_dev && st.st_ino == below.st_ino)
+			return 0; /* the root */
+		below = st;
+		up = sys_openat(at, "..", O_PATH | O_DIRECTORY, 0);
+		if (up < 0)
+			return err_sys(e, "look where it is");
+		close(at);
+		at = up;
+	}
+}
+
+/* 1 or 0. */
+static int is_empty(int parent, const char *name, struct err *e)
+{
+	DIR *d = sys_opendirat(parent, name);
+	const struct dirent *ent;
+	bool any = false;
+
+	if (!d)
+		return err_sys(e, "open '%s'", name);
+	while (!any && (ent = sys_readdir(d)))
+		any = strcmp(ent->d_name, ".") != 0 && strcmp(ent->d_name, "..") != 0;
+	closedir(d);
+	return !any;
+}
+
+/* 1: there is one that may be replaced; 0: there is none, or an empty one. */
+static int may_replace(const struct serve_site *site, int parent, const char *name, struct err *e)
+{
+	_autoclose_ int fd = -1;
+	struct stat st;
+	int r = refuse_inside(site, parent, e);
+
+	if (r < 0)
+		return r;
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "look at '%s'", name);
+	r = fs_open_dir(parent, name, &fd, e);
+	if (r < 0)
+		return r;
+	r = refuse_inside(site, fd, e);
+	if (r < 0)
+		return r;
+	if (faccessat(fd, MARK, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 1;
+	r = is_empty(parent, name, e);
+	if (r == 0)
+		r = err_set(e, EEXIST, "'%s' is there and no export of ours", name);
+	return r < 0 ? r : 0;
+}
+
+static int put(const struct serve_site *site, int parent, const char *tmp, const char *name,
+	       struct err *e)
+{
+	int r = may_replace(site, parent, name, e);
+
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return sys_renameat(parent, tmp, name) < 0 ? err_sys(e, "rename to '%s'", name) : 0;
+	if (sys_exchange(parent, tmp, parent, name) < 0)
+		return err_sys(e, "replace '%s'", name);
+	return 0;
+}
+
+static int export_in(struct export *x, int parent, const char *name, struct err *e)
+{
+	_autofree_ char *tmp = sys_asprintf(".%s.new-%d", name, (int)getpid());
+	_autoclose_ int dir = -1;
+	struct err ignored;
+	int r = may_replace(x->site, parent, name, e); /* before all the work */
+
+	if (r < 0)
+		return r;
+	if (!tmp)
+		return err_sys(e, "allocate a name");
+	r = fs_remove_tree(parent, tmp, e); /* of a process that had our number */
+	if (r == 0)
+		r = fs_mkdirs(parent, tmp, 0755, e);
+	if (r == 0)
+		r = fs_open_dir(parent, tmp, &dir, e);
+	if (r == 0)
+		r = fill(x, dir, e);
+	if (r == 0)
+		r = put(x->site, parent, tmp, name, e);
+	/* What is there now is what was replaced, or what could not be finished. */
+	(void)!fs_remove_tree(parent, tmp, &ignored);
+	return r;
+}
+
+int serve_export(struct serve_site *site, const char *dir, serve_damaged_fn *damaged, void *arg,
+		 uint64_t *ret_files, struct err *e)
+{
+	struct export x = {.site = site, .damaged = damaged, .arg = arg};
+	_autofree_ char *path = sys_strdup(dir);
+	_autoclose_ int parent = -1;
+	char *slash;
+	size_t n;
+	int r;
+
+	if (!path)
+		return err_sys(e, "allocate a path");
+	for (n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
+		path[n - 1] = '\0';
+	slash = strrchr(path, '/');
+	if (!fs_name_ok(slice_of(slash ? slash + 1 : path)))
+		return err_set(e, EINVAL, "'%s' is no name of a directory", dir);
+	if (slash)
+		*slash = '\0';
+	parent = sys_openat(AT_FDCWD, !slash ? "." : *path ? path : "/", O_RDONLY | O_DIRECTORY, 0);
+	if (parent < 0)
+		return err_sys(e, "open the directory of '%s'", dir);
+	r = export_in(&x, parent, slash ? slash + 1 : path, e);
+	*ret_files = x.files;
+	return r < 0 ? err_wrap(e, "export to '%s'", dir) : 0;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "runner/crash/vault.h"
+#include "runner/publish/render/render.h"
+#include "runner/serve/model/model.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ALIKE_MAX = 20 };
+
+void crash_href(struct make *m, const char *key, const char *signature)
+{
+	char name[VAULT_NAME];
+	struct err ignored;
+
+	if (*signature && vault_name(slice_of(signature), name, &ignored) == 0)
+		make_href(m, key, "crashes/", name, ".html");
+}
+
+const struct known_crash *crash_named(const struct ledger *l, const char *name)
+{
+	const struct known_crash *c = ledger_record(l, name);
+	char of[VAULT_NAME];
+	struct err ignored;
+
+	if (c && vault_name(slice_of(name), of, &ignored) == 0 && strcmp(of, name) == 0)
+		return c;
+	for (size_t i = 0; i < ledger_count(l); i++) {
+		c = ledger_at(l, i);
+		if (vault_name(slice_of(c->signature), of, &ignored) == 0 && strcmp(of, name) == 0)
+			return c;
+	}
+	return NULL;
+}
+
+static json_t *texts(const struct ledger_list *l)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < l->n; i++)
+		if (json_array_append_new(all, json_text(l->v[i])) < 0) {
+			json_decref(all);
+			return NULL;
+		}
+	return all;
+}
+
+static json_t *taken(struct make *m)
+{
+	struct err ignored; /* no memory: NULL says it */
+	json_t *j = NULL;
+
+	(void)!make_done(m, &j, &ignored);
+	return j;
+}
+
+static json_t *runs_of(struct serve_site *s, const struct known_crash *c)
+{
+	json_t *all = json_array();
+
+	for (size_t i = c->n_runs; i-- > 0;) {
+		_automake_ struct make m = MAKE_INIT;
+
+		make_text(&m, "run", c->runs[i].run);
+		if (site_run_kept(s, c->runs[i].run))
+			make_href(&m, "href", "runs/", c->runs[i].run, ".html");
+		make_number(&m, "count", c->runs[i].count);
+		if (json_array_append_new(all, taken(&m)) < 0) {
+			json_decref(all);
+			return NULL;
+		}
+	}
+	return all;
+}
+
+/* What is merged into it. */
+static json_t *variants_of(const struct known_crash *c)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < c->aliases.n; i++) {
+		_automake_ struct make m = MAKE_INIT;
+
+		make_text(&m, "signature", c->aliases.v[i]);
+		crash_href(&m, "href", c->aliases.v[i]);
+		if (json_array_append_new(all, taken(&m)) < 0) {
+			json_decref(all);
+			return NULL;
+		}
+	}
+	return all;
+}
+
+/* Crashes that are likely the same: which it names, and which name it. */
+static json_t *alike(const struct ledger *l, const struct known_crash *c)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < ledger_count(l) && json_array_size(all) < ALIKE_MAX; i++) {
+		const struct known_crash *other = ledger_at(l, i);
+		_automake_ struct make m = MAKE_INIT;
+
+		if (*other->merged_into || (strcmp(other->similar, c->signature) != 0 &&
+					    strcmp(other->signature, c->similar) != 0))
+			continue;
+		make_text(&m, "signature", other->signature);
+		crash_href(&m, "href", other->signature);
+		make_text(&m, "crash_type", other->crash_type);
+		make_text(&m, "top_frame", other->top_frame);
+		make_text(&m, "state", ledger_state_name(other->state));
+		if (json_array_append_new(all, taken(&m)) < 0) {
+			json_decref(all);
+			return NULL;
+		}
+	}
+	return all;
+}
+
+static json_t *details(struct serve_site *s, const struct ledger *l, const struct known_crash *c)
+{
+	_automake_ struct make m = MAKE_INIT;
+
+	make_text(&m, "crash_type", c->crash_type);
+	make_text(&m, "kind", c->kind);
+	make_text(&m, "access", c->access);
+	make_number(&m, "access_size", c->access_size);
+	make_text(&m, "signal", c->signal);
+	make_set(&m, "frames", texts(&c->frames));
+	make_set(&m, "crash_state", texts(&c->crash_state));
+	make_text(&m, "note", c->note);
+	make_text(&m, "similar", c->similar);
+	make_set(&m, "alike", alike(l, c));
+	crash_href(&m, "similar_href", c->similar);
+	make_text(&m, "merged_into", c->merged_into);
+	crash_href(&m, "merged_href", c->merged_into);
+	make_set(&m, "variants", variants_of(c));
+	make_number(&m, "input_bytes", c->input_bytes);
+	make_number(&m, "minimized_bytes", c->minimized_bytes);
+	make_text(&m, "crash_file", c->crash_file);
+	make_text(&m, "minimized", c->minimized);
+	make_text(&m, "first_commit", c->first_seen.commit);
+	make_text(&m, "last_commit", c->last_seen.commit);
+	make_text(&m, "fixed_commit", c->fixed.commit);
+	make_time(&m, "fixed_at", c->fixed.time);
+	make_set(&m, "runs", runs_of(s, c));
+	return taken(&m);
+}
+
+/* The target's entry of the crash. */
+static json_t *target_part(const struct known_crash *c)
+{
+	_automake_ struct make m = MAKE_INIT;
+
+	make_text(&m, "name", c->fuzzer);
+	if (site_target_ok(c->fuzzer))
+		make_href(&m, "href", "targets/", c->fuzzer, ".html");
+	make_text(&m, "state", ledger_state_name(c->state));
+	make_set(&m, "open", json_boolean(ledger_state_open(c->state)));
+	make_text(&m, "severity", c->severity);
+	make_set(&m, "security", json_boolean(c->security));
+	make_number(&m, "count", c->count);
+	make_number(&m, "hits", c->reproduction.hits);
+	make_number(&m, "tries", c->reproduction.tries);
+	make_time(&m, "first_seen", c->first_seen.time);
+	make_time(&m, "last_seen", c->last_seen.time);
+	make_time(&m, "fixed_at", c->fixed.time);
+	make_text(&m, "fixed_commit", c->fixed.commit);
+	make_text(&m, "crash_file", c->crash_file);
+	make_text(&m, "minimized", c->minimized);
+	return taken(&m);
+}
+
+static json_t *targets_of(const struct known_crash *c)
+{
+	json_t *all = json_array();
+	int bad = !all;
+
+	for (size_t i = 0; i < c->n_by; i++)
+		bad |= json_array_append_new(all, target_part(c->by[i]));
+	if (bad) {
+		json_decref(all);
+		return NULL;
+	}
+	return all;
+}
+
+/* Where each of its files can be had: {} when they are withheld. */
+static int files_part(const struct serve_site *s, const struct known_crash *c, struct make *m,
+		      struct err *e)
+{
+	static const char *const keys[] = {[DOWNLOAD_INPUT] = "input",
+					   [DOWNLOAD_MINIMIZED] = "minimized",
+					   [DOWNLOAD_REPORT] = "report"};
+	_automake_ struct make files = MAKE_INIT;
+	bool allowed = download_allowed(s, c);
+	char name[VAULT_NAME], after[32];
+	json_t *made = NULL;
+	int r = vault_name(slice_of(c->signature), name, e);
+
+	for (enum download i = 0; r == 0 && allowed && i < DOWNLOAD_; i++) {
+		snprintf(after, sizeof(after), "/%s", download_name(i));
+		if (download_has(s, c, i))
+			make_href(&files, keys[i], "downloads/", name, after);
+	}
+	if (r == 0)
+		r = make_done(&files, &made, e);
+	if (r < 0)
+		return r;
+	make_set(m, "downloads", made);
+	make_set(m, "withheld", json_boolean(!allowed));
+	return 0;
+}
+
+/* That works as it stands, wherever the reader is on this machine. */
+static int command_part(const struct serve_site *s, const struct known_crash *c, const char *verb,
+			struct make *m, struct err *e)
+{
+	_autobuf_ struct buf b = BUF_INIT(16384);
+	int r = buf_addf(&b, e, "fuzzcell crash %s", verb);
+
+	if (r == 0)
+		r = render_options(s->limits.say_config, s->limits.say_state, &b, e);
+	if (r == 0)
+		r = buf_add(&b, c->signature[0] == '-' ? SLICE(" -- ") : SLICE(" "), e);
+	if (r == 0)
+		r = render_word(c->signature, &b, e);
+	if (r == 0)
+		make_set(m, verb, json_stringn(buf_str(&b), b.n)); /* half a command is none */
+	return r;
+}
+
+int model_crash(struct serve_site *s, const char *name, json_t **ret, struct err *e)
+{
+	_automake_ struct make m = MAKE_INIT;
+	const struct known_crash *c;
+	const struct ledger *l;
+	json_t *row = NULL;
+	int r = site_ledger(s, &l, e);
+
+	if (r < 0)
+		return r;
+	c = crash_named(l, name);
+	if (!c)
+		return err_set(e, ENOENT, "no such crash");
+	r = model_begin(s, &m, e);
+	if (r == 0)
+		r = row_crash(c, &row, e);
+	if (r < 0)
+		return r;
+	make_text(&m, "signature", c->signature);
+	make_set(&m, "row", row);
+	make_set(&m, "crash", details(s, l, c));
+	make_set(&m, "targets", targets_of(c));
+	r = command_part(s, c, "reproduce", &m, e);
+	if (r == 0)
+		r = command_part(s, c, "export", &m, e);
+	if (r == 0)
+		r = report_part(s, c, &m, e);
+	if (r == 0)
+		r = files_part(s, c, &m, e);
+	return r < 0 ? r : make_done(&m, ret, e);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of a target: its history, and what a living run says. */
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/serve/model/model.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Edges from run to run, oldest first; NULL: no memory. */
+static json_t *trend(const json_t *lines)
+{
+	size_t n = json_array_size(lines);
+	json_t *all = json_array();
+	int bad = !all;
+
+	for (size_t i = n < MODEL_TREND ? n : MODEL_TREND; i-- > 0;) {
+		json_t *v = json_object_get(json_array_get(lines, i), "cov");
+
+		if (json_is_number(v))
+			bad |= json_array_append(all, v);
+	}
+	if (bad) {
+		json_decref(all);
+		return NULL;
+	}
+	return all;
+}
+
+/* The size of a target's history; 0: it has none. */
+static json_int_t history_size(const struct serve_site *s, const char *name)
+{
+	_autofree_ char *path = sys_asprintf("stats/targets/%s.jsonl", name);
+	struct stat st;
+
+	if (!path || fstatat(s->state->dirfd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return (json_int_t)st.st_size;
+}
+
+static json_t *known_trend(struct serve_site *s, const char *name, json_int_t size)
+{
+	const json_t *known = json_object_get(s->trends, name);
+
+	return known && json_integer_value(json_object_get(known, "size")) == size
+		   ? json_incref(json_object_get(known, "trend"))
+		   : NULL;
+}
+
+/* That it cannot be kept is no trouble: it is made again. */
+static void keep_trend(struct serve_site *s, const char *name, json_int_t size, json_t *made)
+{
+	if (!s->trends || json_object_size(s->trends) > SITE_TARGETS_MAX) {
+		json_decref(s->trends);
+		s->trends = json_object();
+	}
+	(void)json_object_set_new(s->trends, name,
+				  json_pack("{s:I, s:O}", "size", size, "trend", made));
+}
+
+/* Lines as many as asked for; more when the trend has to be made of them. */
+static int read_lines(struct serve_site *s, const char *name, size_t n, struct model_target *t,
+		      struct err *e)
+{
+	json_int_t size = history_size(s, name);
+	int r;
+
+	t->trend = known_trend(s, name, size);
+	r = site_target_lines(s, name, t->trend || n > MODEL_TREND ? n : MODEL_TREND, &t->lines, e);
+	if (r < 0 || t->trend)
+		return r;
+	t->trend = trend(t->lines);
+	if (!t->trend)
+		return err_set(e, ENOMEM, "build JSON");
+	if (size > 0)
+		keep_trend(s, name, size, t->trend);
+	return 0;
+}
+
+/* A run that has not come to it yet knows nothing of it. */
+static bool knows(const json_t *living)
+{
+	return json_is_true(json_object_get(living, "fuzzed")) ||
+	       json_is_true(json_object_get(living, "done"));
+}
+
+/* What its engine has not said yet in this cell is what was known before. */
+static int fill(json_t *now, const json_t *line, struct err *e)
+{
+	static const char *const keys[] = {"cov", "edges", "ft", "corpus_units"};
+	int bad = 0;
+
+	for (size_t i = 0; i < COUNT(keys); i++)
+		if (get_number(now, keys[i]) == 0 && get_number(line, keys[i]) > 0)
+			bad |= json_object_set(now, keys[i], json_object_get(line, keys[i]));
+	if (get_number(now, "corpus_bytes") == 0)
+		(void)json_object_del(now, "corpus_bytes");
+	return bad ? err_set(e, ENOMEM, "build JSON") : 0;
+}
+
+static int newest_facts(const struct serve_site *s, const char *name, struct model_target *t,
+			struct err *e)
+{
+	json_t *living = site_live_target(s, name), *line = json_array_get(t->lines, 0);
+
+	t->living = living;
+	t->live = living && (!line || knows(living));
+	t->now = t->live ? json_copy(living) : json_incref(line);
+	if (t->live && !t->now)
+		return err_set(e, ENOMEM, "build JSON");
+	return t->live ? fill(t->now, line, e) : 0;
+}
+
+/* One history that cannot be read hides nothing but itself. */
+static int no_lines(struct model_target *t, struct err *e)
+{
+	snprintf(t->damaged, sizeof(t->damaged), "%s", e->msg);
+	if (!t->lines)
+		t->lines = json_array();
+	if (!t->trend)
+		t->trend = json_array();
+	return t->lines && t->trend ? 0 : err_set(e, ENOMEM, "build JSON");
+}
+
+int target_facts(struct model_base *b, const char *name, size_t lines, struct model_target *ret,
+		 struct err *e)
+{
+	struct model_target t = {0};
+	int r;
+
+	if (!site_target_ok(name))
+		return err_set(e, ENOENT, "no such target");
+	r = read_lines(b->site, name, lines, &t, e);
+	if (r < 0 && r != -ENOMEM)
+		r = no_lines(&t, e);
+	if (r == 0)
+		r = newest_facts(b->site, name, &t, e);
+	if (r == 0)
+		r = target_findings(b, name, &t, e);
+	if (r < 0)
+		target_facts_done(&t);
+	else
+		*ret = t;
+	return r;
+}
+
+void target_facts_done(struct model_target *t)
+{
+	json_decref(t->lines);
+	json_decref(t->trend);
+	json_decref(t->now);
+	json_decref(t->findings);
+	*t = (struct model_target){0};
+}

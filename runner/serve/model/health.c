@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/status/health/health.h"
+#include "base/cleanup.h"
+#include "runner/serve/model/model.h"
+#include "runner/status/survey/survey.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { SEVERITIES = HEALTH_SEVERITY_ };
+
+unsigned severity_rank(const char *severity)
+{
+	for (unsigned i = 1; i < SEVERITIES; i++)
+		if (strcmp(severity, severity_name(i)) == 0)
+			return i;
+	return 0;
+}
+
+const char *severity_name(unsigned rank)
+{
+	return health_severity_name(rank < SEVERITIES ? (enum health_severity)rank : HEALTH_OK);
+}
+
+const char *findings_severity(const json_t *findings)
+{
+	unsigned worst = 0;
+
+	for (size_t i = 0; i < json_array_size(findings); i++) {
+		unsigned rank = severity_rank(get_text(json_array_get(findings, i), "severity"));
+
+		if (rank > worst)
+			worst = rank;
+	}
+	return severity_name(worst);
+}
+
+/* With the page of its target, when it is about one. */
+static int add_finding(json_t *all, const struct health_finding *f, const char *target,
+		       struct err *e)
+{
+	_automake_ struct make m = {0};
+	json_t *j;
+	int r = health_finding_json(f, target, &m.j, e);
+
+	if (r < 0)
+		return r;
+	if (target)
+		make_href(&m, "href", "targets/", target, ".html");
+	r = make_done(&m, &j, e);
+	if (r == 0 && json_array_append_new(all, j) < 0)
+		r = err_set(e, ENOMEM, "build JSON");
+	return r;
+}
+
+static int findings(const struct health *h, const char *target, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *all = json_array();
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < h->n; i++)
+		r = add_finding(all, &h->v[i], target, e);
+	if (r == 0)
+		*ret = json_incref(all);
+	return r;
+}
+
+/* Records of earlier versions do not say when it had a turn. */
+static bool waited(const json_t *known)
+{
+	return json_object_get(known, "turn") &&
+	       get_count(known, "turn") < get_count(known, "seen");
+}
+
+int target_findings(struct model_base *b, const char *name, struct model_target *t, struct err *e)
+{
+	const json_t *known = json_object_get(b->fuzzed, name);
+	const struct health_target facts = {.stats = t->now,
+					    .now = site_now(b->site),
+					    .fuzzed = get_count(known, "fuzzed"),
+					    .first = get_count(known, "first"),
+					    .grown = get_count(known, "grown"),
+					    .waited = !t->live && waited(known),
+					    .silent_s = b->site->limits.silent_s,
+					    .damaged = *t->damaged ? t->damaged : NULL};
+	struct health h;
+
+	survey_untriaged(b->site->state, name, t->now);
+	health_judge(&facts, &h);
+	t->known = h.known;
+	return findings(&h, name, &t->findings, e);
+}
+
+int service_findings(struct model_base *b, json_t **ret, struct err *e)
+{
+	const struct serve_limits *l = &b->site->limits;
+	const struct survey_opts o = {.now = site_now(b->site),
+				      .late_s = l->late_s,
+				      .disk_reserve = l->disk_reserve,
+				      .told = l->told,
+				      .arg = l->arg,
+				      .ledger = b->ledger,
+				      .boot = *b->site->boot.boot ? &b->site->boot : NULL};
+	struct survey facts = {0};
+	struct health h;
+
+	survey_service(b->site->state, &o, &facts);
+	health_judge_service(&facts.service, &h);
+	survey_done(&facts);
+	return findings(&h, NULL, ret, e);
+}
+
+/* --- all targets ---------------------------------------------------------------- */
+
+static int one_target(struct model_base *b, const char *name, json_t **ret, struct err *e)
+{
+	_autotarget_ struct model_target t = {0};
+	json_t *row = NULL, *failures;
+	int r = target_facts(b, name, 1, &t, e);
+
+	if (r == 0)
+		r = row_target(b, name, &t, &row, e);
+	if (r < 0)
+		return r;
+	failures = json_object_get(t.now, "failures");
+	*ret =
+	    json_pack("{s:o, s:O, s:O?}", "row", row, "findings", t.findings, "failures", failures);
+	return *ret ? 0 : err_set(e, ENOMEM, "build JSON");
+}
+
+/* Nothing is known of it for so long, next to the others, that it is no target any more. */
+static bool gone(const struct model_base *b, const json_t *one, uint64_t newest)
+{
+	const json_t *row = json_object_get(one, "row");
+	const json_t *known = json_object_get(b->fuzzed, get_text(row, "name"));
+	uint64_t ended = get_time(row, "ended"), seen = get_count(known, "seen");
+
+	if (seen > ended) /* since then it only waited */
+		ended = seen;
+	return !json_is_true(json_object_get(row, "live")) && ended && ended + SITE_GONE_S < newest;
+}
+
+int all_targets(struct model_base *b, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *names = NULL, *all = json_array();
+	uint64_t newest = 0;
+	int r;
+
+	*ret = json_incref(b->site->snapshot.targets);
+	if (*ret)
+		return 0;
+	r = site_targets(b->site, &names, e);
+	for (size_t i = 0; r == 0 && i < json_array_size(names); i++) {
+		json_t *one;
+		uint64_t ended;
+
+		r = one_target(b, json_string_value(json_array_get(names, i)), &one, e);
+		if (r == 0 && json_array_append_new(all, one) < 0)
+			r = err_set(e, ENOMEM, "build JSON");
+		if (r < 0)
+			break;
+		ended = get_time(json_object_get(one, "row"), "ended");
+		newest = ended > newest ? ended : newest;
+	}
+	if (r < 0)
+		return r;
+	for (size_t i = json_array_size(all); i-- > 0;)
+		if (gone(b, json_array_get(all, i), newest))
+			(void)json_array_remove(all, i);
+	if (b->site->snapshot.on)
+		b->site->snapshot.targets = json_incref(all);
+	*ret = json_incref(all);
+	return 0;
+}
+
+/* --- the page ---------------------------------------------------------------------- */
+
+static const char *severity_of(const json_t *one)
+{
+	return findings_severity(json_object_get(one, "findings"));
+}
+
+static bool is_known(const json_t *one)
+{
+	const json_t *health = json_object_get(json_object_get(one, "row"), "health");
+
+	return json_is_true(json_object_get(health, "known"));
+}
+
+static json_t *page_entry(const json_t *one)
+{
+	static const struct copy keys[] = {{"name", COPY_TEXT}, {"href", COPY_TEXT}};
+	_automake_ struct make m = MAKE_INIT;
+	struct err ignored;
+	json_t *ret = NULL;
+
+	make_copy(&m, json_object_get(one, "row"), keys, 2);
+	make_text(&m, "severity", severity_of(one));
+	make_set(&m, "known", json_boolean(is_known(one)));
+	make_set(&m, "findings", json_incref(json_object_get(one, "findings")));
+	(void)!make_done(&m, &ret, &ignored); /* no memory: NULL says it */
+	return ret;
+}
+
+/* The worst first, else as they come. */
+static int by_severity(const json_t *all, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *sorted = json_array();
+
+	for (unsigned rank = SEVERITIES; rank-- > 0;)
+		for (size_t i = 0; i < json_array_size(all); i++) {
+			const json_t *one = json_array_get(all, i);
+
+			if (severity_rank(severity_of(one)) != rank)
+				continue;
+			if (json_array_append_new(sorted, page_entry(one)) < 0)
+				return err_set(e, ENOMEM, "build JSON");
+		}
+	*ret = json_incref(sorted);
+	return 0;
+}
+
+json_t *severity_counts(const json_t *all, unsigned *ret_worst)
+{
+	uint64_t n[SEVERITIES] = {0}, unknown = 0;
+	_automake_ struct make m = MAKE_INIT;
+	struct err ignored;
+	json_t *ret = NULL;
+
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		const json_t *one = json_array_get(all, i);
+
+		if (is_known(one))
+			n[severity_rank(severity_of(one))]++;
+		else
+			unknown++;
+	}
+	for (unsigned i = 0; i < SEVERITIES; i++) {
+		make_number(&m, severity_name(i), n[i]);
+		if (n[i])
+			*ret_worst = i;
+	}
+	make_number(&m, "unknown", unknown);
+	(void)!make_done(&m, &ret, &ignored); /* no memory: NULL says it */
+	return ret;
+}
+
+int model_health(struct serve_site *s, const char *name, json_t **ret, struct err *e)
+{
+	_autobase_ struct model_base b = {0};
+	_autojson_ json_t *all = NULL, *service = NULL, *sorted = NULL;
+	_automake_ struct make m = MAKE_INIT;
+	unsigned worst = 0, service_rank;
+	json_t *counts;
+	int r = base_load(s, &b, e);
+
+	(void)name;
+	if (r == 0)
+		r = model_begin(s, &m, e);
+	if (r == 0)
+		r = all_targets(&b, &all, e);
+	if (r == 0)
+		r = service_findings(&b, &service, e);
+	if (r == 0)
+		r = by_severity(all, &sorted, e);
+	if (r < 0)
+		return r;
+	counts = severity_counts(all, &worst);
+	service_rank = severity_rank(findings_severity(service));
+	make_text(&m, "severity", severity_name(service_rank > worst ? service_rank : worst));
+	make_set(&m, "counts", counts);
+	make_set(&m, "service", json_incref(service));
+	make_set(&m, "targets", json_incref(sorted));
+	make_number(&m, "total", json_array_size(all));
+	return make_done(&m, ret, e);
+}

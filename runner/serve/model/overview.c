@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "runner/serve/model/model.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { FINDINGS_SHOWN = 20 };
+
+static json_t *part(const json_t *one, const char *key)
+{
+	return json_object_get(one, key);
+}
+
+static unsigned rank_of(const json_t *one)
+{
+	return severity_rank(findings_severity(part(one, "findings")));
+}
+
+static int append(json_t *to, json_t *v, struct err *e)
+{
+	return json_array_append(to, v) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
+}
+
+/* Rows of at most max targets by name; of more, those with the worst health. */
+static int target_rows(const json_t *all, size_t max, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *rows = json_array();
+	size_t n = json_array_size(all), room = max;
+	_autofree_ bool *shown = sys_calloc(n + 1, sizeof(*shown));
+	int r = 0;
+
+	if (!shown)
+		return err_sys(e, "allocate a list of targets");
+	for (unsigned rank = 4; rank-- > 0;)
+		for (size_t i = 0; i < n && room > 0; i++)
+			if (rank_of(json_array_get(all, i)) == rank) {
+				shown[i] = true;
+				room--;
+			}
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (shown[i])
+			r = append(rows, part(json_array_get(all, i), "row"), e);
+	if (r == 0)
+		*ret = json_incref(rows);
+	return r;
+}
+
+/* All findings, the worst first, those of the service before those of targets. */
+static int worst_findings(const json_t *all, json_t *service, json_t **ret, size_t *ret_total,
+			  struct err *e)
+{
+	_autojson_ json_t *everything = json_array(), *worst = json_array();
+	int r = json_array_extend(everything, service) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
+
+	for (size_t i = 0; r == 0 && i < json_array_size(all); i++)
+		if (json_array_extend(everything, part(json_array_get(all, i), "findings")) < 0)
+			r = err_set(e, ENOMEM, "build JSON");
+	for (unsigned rank = 4; rank-- > 0;)
+		for (size_t i = 0; r == 0 && i < json_array_size(everything); i++) {
+			json_t *f = json_array_get(everything, i);
+
+			if (json_array_size(worst) < FINDINGS_SHOWN &&
+			    severity_rank(get_text(f, "severity")) == rank)
+				r = append(worst, f, e);
+		}
+	*ret_total = json_array_size(everything);
+	if (r == 0)
+		*ret = json_incref(worst);
+	return r;
+}
+
+static int health_part(const json_t *all, json_t *service, struct make *m, struct err *e)
+{
+	unsigned worst = 0, rank = severity_rank(findings_severity(service));
+	json_t *counts = severity_counts(all, &worst), *findings = NULL, *j;
+	size_t total = 0;
+	int r = worst_findings(all, service, &findings, &total, e);
+
+	if (r < 0) {
+		json_decref(counts);
+		return r;
+	}
+	j = json_pack("{s:s, s:o, s:o, s:I}", "severity",
+		      severity_name(rank > worst ? rank : worst), "counts", counts, "findings",
+		      findings, "total", (json_int_t)total);
+	make_set(m, "health", j);
+	return 0;
+}
+
+static int targets_part(struct model_base *b, struct make *m, struct err *e)
+{
+	_autojson_ json_t *all = NULL, *service = NULL;
+	json_t *rows = NULL;
+	int r = all_targets(b, &all, e);
+
+	if (r == 0)
+		r = service_findings(b, &service, e);
+	if (r == 0)
+		r = health_part(all, service, m, e);
+	if (r == 0)
+		r = target_rows(all, MODEL_TARGETS, &rows, e);
+	if (r < 0)
+		return r;
+	make_set(m, "targets", rows);
+	make_number(m, "targets_total", json_array_size(all));
+	return 0;
+}
+
+static int runs_part(struct serve_site *s, struct make *m, struct err *e)
+{
+	uint64_t damaged, total = 0;
+	json_t *live = NULL, *rows = NULL;
+	int r = row_live(s, &live, e);
+
+	if (r < 0)
+		return r;
+	make_set(m, "live", live ? live : json_null());
+	r = rows_runs(s, MODEL_NEWEST, &rows, &damaged, e);
+	if (r < 0)
+		return r;
+	r = runs_total(s, rows, damaged, &total, e);
+	make_number(m, "runs_total", total);
+	make_set(m, "runs", rows);
+	return r;
+}
+
+static int crashes_part(struct model_base *b, struct make *m, size_t n, const char *total_key,
+			const char *counts_key, struct err *e)
+{
+	json_t *rows = NULL, *counts = NULL;
+	size_t total = 0;
+	int r = rows_crashes(b->ledger, NULL, n, &rows, &total, e);
+
+	if (r < 0)
+		return r;
+	make_set(m, "crashes", rows);
+	make_number(m, total_key, total);
+	r = crash_counts(b->ledger, &counts, e);
+	if (r == 0)
+		make_set(m, counts_key, counts);
+	return r;
+}
+
+int model_overview(struct serve_site *s, const char *name, json_t **ret, struct err *e)
+{
+	_autobase_ struct model_base b = {0};
+	_automake_ struct make m = MAKE_INIT;
+	json_t *outbox = NULL;
+	int r = base_load(s, &b, e);
+
+	(void)name;
+	if (r == 0)
+		r = model_begin(s, &m, e);
+	make_text(&m, "version", FUZZCELL_VERSION);
+	if (r == 0)
+		r = runs_part(s, &m, e);
+	if (r == 0)
+		r = targets_part(&b, &m, e);
+	if (r == 0)
+		r = crashes_part(&b, &m, MODEL_NEWEST, "crashes_total", "crash_counts", e);
+	if (r == 0)
+		r = outbox_part(s, &outbox, e);
+	if (r < 0)
+		return r;
+	make_set(&m, "outbox", outbox);
+	return make_done(&m, ret, e);
+}
+
+int model_targets(struct serve_site *s, const char *name, json_t **ret, struct err *e)
+{
+	_autobase_ struct model_base b = {0};
+	_autojson_ json_t *all = NULL;
+	_automake_ struct make m = MAKE_INIT;
+	json_t *rows = NULL;
+	int r = base_load(s, &b, e);
+
+	(void)name;
+	if (r == 0)
+		r = model_begin(s, &m, e);
+	if (r == 0)
+		r = all_targets(&b, &all, e);
+	if (r == 0)
+		r = target_rows(all, SITE_TARGETS_MAX, &rows, e);
+	if (r < 0)
+		return r;
+	make_set(&m, "targets", rows);
+	make_number(&m, "total", json_array_size(all));
+	return make_done(&m, ret, e);
+}
+
+size_t target_pages(size_t targets)
+{
+	return targets ? (targets + MODEL_PAGE - 1) / MODEL_PAGE : 1;
+}
+
+/* "" is 1; 0: it is no number as we write them. */
+static size_t page_number_of(const char *name)
+{
+	struct slice in = slice_of(name);
+	uint64_t n = 0;
+
+	if (!*name)
+		return 1;
+	if (*name == '0' || !scan_u64(&in, 10, SITE_TARGETS_MAX, &n) || in.n > 0)
+		return 0;
+	return n > 1 ? (size_t)n : 0;
+}
+
+static int page_rows(const json_t *all, size_t page, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *rows = json_array();
+	size_t from = (page - 1) * MODEL_PAGE, n = json_array_size(all);
+	int r = 0;
+
+	for (size_t i = from; r == 0 && i < n && i < from + MODEL_PAGE; i++)
+		r = append(rows, part(json_array_get(all, i), "row"), e);
+	if (r == 0)
+		*ret = json_incref(rows);
+	return r;
+}
+
+int model_targets_page(struct serve_site *s, const char *name, json_t **ret, struct err *e)
+{
+	_autobase_ struct model_base b = {0};
+	_autojson_ json_t *all = NULL;
+	_automake_ struct make m = MAKE_INIT;
+	size_t page = page_number_of(name), pages;
+	json_t *rows = NULL;
+	int r = page ? base_load(s, &b, e) : err_set(e, ENOENT, "no such page");
+
+	if (r == 0)
+		r = model_begin(s, &m, e);
+	if (r == 0)
+		r = all_targets(&b, &all, e);
+	pages = target_pages(json_array_size(all));
+	if (r == 0 && page > pages)
+		r = err_set(e, ENOENT, "no such page");
+	if (r == 0)
+		r = page_rows(all, page, &rows, e);
+	if (r < 0)
+		return r;
+	make_set(&m, "targets", rows);
+	make_number(&m, "total", json_array_size(all));
+	make_number(&m, "page", page);
+	make_number(&m, "pages", pages);
+	return make_done(&m, ret, e);
+}
+
+int model_crashes(struct serve_site *s, const char *name, json_t **ret, struct err *e)
+{
+	_autobase_ struct model_base b = {0};
+	_automake_ struct make m = MAKE_INIT;
+	int r = base_load(s, &b, e);
+
+	(void)name;
+	if (r == 0)
+		r = model_begin(s, &m, e);
+	if (r == 0)
+		r = crashes_part(&b, &m, MODEL_CRASHES, "total", "counts", e);
+	return r < 0 ? r : make_done(&m, ret, e);
+}

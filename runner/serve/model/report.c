@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is kept beside a crash's input: its report, where that says it failed, how it was found. */
+#include "runner/crash/report/report.h"
+#include "base/cleanup.h"
+#include "runner/crash/vault.h"
+#include "runner/publish/render/render.h"
+#include "runner/publish/render/source_link.h"
+#include "runner/serve/model/model.h"
+
+#include <errno.h>
+
+/* Bytes of a report that are read for the place of the failure. */
+enum { PARSED_MAX = 1 << 20 };
+
+/* The first frame of the program that has a line; NULL: none. */
+static const struct crash_frame *place_of(const struct crash_report *r)
+{
+	for (size_t i = 0; i < r->n_frames; i++)
+		if (*r->frames[i].file && r->frames[i].line > 0)
+			return &r->frames[i];
+	return NULL;
+}
+
+static void set_link(const struct sources *from, const char *path, const char *commit,
+		     uint64_t line, struct make *m)
+{
+	_autobuf_ struct buf url = BUF_INIT(8192);
+	struct err none;
+
+	if (from->link && source_link(from->link, commit, path, line, &url, &none) == 0)
+		make_text(m, "url", buf_str(&url));
+}
+
+/* As the repository names the file, when it is known; else as the report does. */
+static int set_place(const struct serve_site *s, const struct crash_frame *f, const char *commit,
+		     struct make *m, struct err *e)
+{
+	_automake_ struct make place = MAKE_INIT;
+	char path[SOURCE_PATH_MAX];
+	bool known = s->limits.sources && source_path(s->limits.sources, f->file, path);
+	json_t *made = NULL;
+	int r;
+
+	make_text(&place, "function", f->function);
+	make_text(&place, "file", known ? path : f->file);
+	make_number(&place, "line", f->line);
+	make_number(&place, "column", f->column);
+	make_text(&place, "commit", commit);
+	if (known)
+		set_link(s->limits.sources, path, commit, f->line, &place);
+	r = make_done(&place, &made, e);
+	if (r == 0)
+		make_set(m, "place", made);
+	return r;
+}
+
+static int set_place_of(const struct serve_site *s, const struct known_crash *c, struct slice text,
+			const char *commit, struct make *m, struct err *e)
+{
+	const struct crash_options o = {.target = c->fuzzer};
+	struct crash_report report = {0};
+	const struct crash_frame *f;
+	int r;
+
+	if (text.n > PARSED_MAX)
+		text.n = PARSED_MAX;
+	r = crash_parse(text, &o, &report, e);
+	if (r < 0)
+		return r;
+	f = place_of(&report);
+	if (f)
+		r = set_place(s, f, commit, m, e);
+	else
+		make_set(m, "place", json_null());
+	crash_report_done(&report);
+	return r;
+}
+
+/* meta.json; NULL: there is none, or it is damaged. */
+static json_t *meta_of(const struct serve_site *s, const struct known_crash *c)
+{
+	_autofree_ char *text = NULL;
+	struct slice in = {0};
+	json_t *meta = NULL;
+	struct err none;
+
+	if (vault_read(s->state->dirfd, slice_of(c->signature), c->fuzzer, VAULT_META, &text, &in.n,
+		       &none) < 0)
+		return NULL;
+	in.p = text;
+	return json_parse(in, &meta, &none) < 0 ? NULL : meta;
+}
+
+/* As the repository names it, when that is known. */
+static void set_seed(const struct serve_site *s, const char *seed, struct make *m)
+{
+	char path[SOURCE_PATH_MAX];
+
+	if (!*seed)
+		make_set(m, "seed", json_null());
+	else if (s->limits.sources && source_path(s->limits.sources, seed, path))
+		make_text(m, "seed", path);
+	else
+		make_text(m, "seed", seed);
+}
+
+/* A report that is not there, or cannot be read, is none. */
+int report_part(const struct serve_site *s, const struct known_crash *c, struct make *m,
+		struct err *e)
+{
+	_autobuf_ struct buf clean = BUF_INIT(8 * (size_t)SERVE_REPORT_MAX);
+	_autojson_ json_t *meta = meta_of(s, c);
+	_autofree_ char *text = NULL;
+	struct slice in = {0};
+	struct err none;
+	int r;
+
+	set_seed(s, get_text(meta, "seed"), m);
+	if (vault_read(s->state->dirfd, slice_of(c->signature), c->fuzzer, VAULT_REPORT, &text,
+		       &in.n, &none) < 0) {
+		make_set(m, "place", json_null());
+		make_set(m, "report", json_null());
+		make_set(m, "report_cut", json_false());
+		return 0;
+	}
+	in.p = text;
+	r = set_place_of(s, c, in, get_text(meta, "commit"), m, e);
+	make_set(m, "report_cut", json_boolean(in.n > SERVE_REPORT_MAX));
+	if (in.n > SERVE_REPORT_MAX)
+		in = render_cut(in, SERVE_REPORT_MAX);
+	if (r == 0)
+		r = render_visible(in, RENDER_LINES, &clean, e);
+	if (r == 0)
+		make_set(m, "report", json_stringn(buf_str(&clean), clean.n));
+	return r;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
+#include "runner/serve/model/model.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+enum { RUN_CRASHES = 400 };
+
+int model_runs(struct serve_site *s, const char *name, json_t **ret, struct err *e)
+{
+	_automake_ struct make m = MAKE_INIT;
+	uint64_t damaged = 0, total = 0;
+	json_t *rows = NULL;
+	int r = model_begin(s, &m, e);
+
+	(void)name;
+	if (r == 0)
+		r = rows_runs(s, MODEL_RUNS, &rows, &damaged, e);
+	if (r < 0)
+		return r;
+	r = runs_total(s, rows, damaged, &total, e);
+	make_number(&m, "total", total);
+	make_set(&m, "runs", rows);
+	make_number(&m, "damaged", damaged);
+	return r < 0 ? r : make_done(&m, ret, e);
+}
+
+static const struct copy target_keys[] = {
+    {"reason", COPY_TEXT},
+    {"state", COPY_TEXT},
+    {"fuzzed", COPY_FLAG},
+    {"given_up", COPY_FLAG},
+    {"done", COPY_FLAG},
+    {"note", COPY_TEXT},
+    {"wall_seconds", COPY_NUMBER},
+    {"cpu_seconds", COPY_NUMBER},
+    {"execs", COPY_NUMBER},
+    {"execs_per_cpu_second", COPY_NUMBER},
+    {"cov", COPY_NUMBER},
+    {"edges", COPY_NUMBER},
+    {"ft", COPY_NUMBER},
+    {"corpus_units", COPY_NUMBER},
+    {"new_inputs", COPY_NUMBER},
+    {"memory_peak_bytes", COPY_NUMBER},
+    {"memory_limit_bytes", COPY_NUMBER},
+    {"failures_total", COPY_NUMBER},
+    {"crashes_new", COPY_NUMBER},
+};
+
+static int add_target(struct serve_site *s, json_t *rows, const json_t *t, struct err *e)
+{
+	const char *name = get_text(t, "name");
+	_automake_ struct make m = MAKE_INIT;
+	json_t *row = NULL;
+	int r;
+
+	make_text(&m, "name", name);
+	if (site_knows_target(s, name))
+		make_href(&m, "href", "targets/", name, ".html");
+	make_copy(&m, t, target_keys, COUNT(target_keys));
+	r = make_done(&m, &row, e);
+	if (r == 0 && json_array_append_new(rows, row) < 0)
+		r = err_set(e, ENOMEM, "build JSON");
+	return r;
+}
+
+static const struct copy crash_keys[] = {
+    {"signature", COPY_TEXT}, {"what", COPY_TEXT},   {"state", COPY_TEXT},
+    {"count", COPY_NUMBER},   {"hits", COPY_NUMBER}, {"tries", COPY_NUMBER},
+    {"security", COPY_FLAG},
+};
+
+static int add_crashes(json_t *rows, const json_t *t, struct err *e)
+{
+	const json_t *all = json_object_get(t, "crashes");
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < json_array_size(all); i++) {
+		const json_t *c = json_array_get(all, i);
+		_automake_ struct make m = MAKE_INIT;
+		json_t *row = NULL;
+
+		if (json_array_size(rows) >= RUN_CRASHES)
+			return 0;
+		make_text(&m, "target", get_text(t, "name"));
+		make_copy(&m, c, crash_keys, COUNT(crash_keys));
+		crash_href(&m, "href", get_text(c, "signature"));
+		r = make_done(&m, &row, e);
+		if (r == 0 && json_array_append_new(rows, row) < 0)
+			r = err_set(e, ENOMEM, "build JSON");
+	}
+	return r;
+}
+
+static int lists(struct serve_site *s, struct make *m, const json_t *all, struct err *e)
+{
+	_autojson_ json_t *targets = json_array(), *crashes = json_array();
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < json_array_size(all); i++) {
+		if (i < MODEL_RUN_TARGETS)
+			r = add_target(s, targets, json_array_get(all, i), e);
+		if (r == 0)
+			r = add_crashes(crashes, json_array_get(all, i), e);
+	}
+	if (r < 0)
+		return r;
+	make_set(m, "targets", json_incref(targets));
+	make_number(m, "total", json_array_size(all));
+	make_set(m, "crashes", json_incref(crashes));
+	return 0;
+}
+
+static int one_run(struct serve_site *s, const json_t *run, const json_t *targets, json_t *row,
+		   const char *problem, json_t **ret, struct err *e)
+{
+	static const struct copy keys[] = {{"cgroup_layout", COPY_TEXT},
+					   {"version", COPY_TEXT},
+					   {"own_cpu_seconds", COPY_NUMBER},
+					   {"own_peak_rss_bytes", COPY_NUMBER}};
+	_automake_ struct make m = MAKE_INIT;
+	int r;
+
+	make_set(&m, "row", row);
+	if (problem && *problem)
+		make_text(&m, "problem", problem);
+	r = model_begin(s, &m, e);
+	make_copy(&m, run, keys, COUNT(keys));
+	if (r == 0)
+		r = lists(s, &m, targets, e);
+	return r < 0 ? r : make_done(&m, ret, e);
+}
+
+static int of_summary(struct serve_site *s, const json_t *summary, json_t **ret, struct err *e)
+{
+	json_t *row = NULL;
+	int r = row_run(s, summary, &row, e);
+
+	return r < 0 ? r
+		     : one_run(s, summary, json_object_get(summary, "targets"), row, NULL, ret, e);
+}
+
+/* It did not come to its end, or somebody damaged it. */
+static int of_rest(struct serve_site *s, const char *run, const char *why, json_t **ret,
+		   struct err *e)
+{
+	_autojson_ json_t *targets = NULL;
+	json_t *row = NULL;
+	int r = run_without_summary(s, run, why != NULL, &row, &targets, e);
+
+	return r < 0 ? r : one_run(s, NULL, targets, row, why, ret, e);
+}
+
+int model_run(struct serve_site *s, const char *name, json_t **ret, struct err *e)
+{
+	_autojson_ json_t *summary = NULL;
+	const json_t *live = site_live(s);
+	json_t *row = NULL;
+	struct err why = {0};
+	int r;
+
+	if (*name && strcmp(name, site_live_run(s)) == 0) {
+		r = row_live(s, &row, e);
+		return r < 0 ? r
+			     : one_run(s, json_object_get(live, "run"),
+				       json_object_get(live, "targets"), row, NULL, ret, e);
+	}
+	r = site_log(s, name, "summary.json", &summary, &why);
+	if (r == -ENOMEM)
+		return err_set(e, ENOMEM, "%s", why.msg);
+	if (r == 0 && json_is_object(summary))
+		return of_summary(s, summary, ret, e);
+	if (r == 0)
+		(void)err_set(&why, EBADMSG, "summary.json is no JSON object");
+	return of_rest(s, name, r == -ENOENT ? NULL : why.msg, ret, e);
+}

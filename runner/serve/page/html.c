@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/serve/page/html.h"
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+struct html html_on(struct buf *out, struct err *e)
+{
+	return (struct html){.out = out, .e = e};
+}
+
+static void add(struct html *h, struct slice s)
+{
+	if (h->r == 0)
+		h->r = buf_add(h->out, s, h->e);
+}
+
+static void refuse(struct html *h, const char *what, const char *name)
+{
+	if (h->r == 0)
+		h->r = err_set(h->e, EINVAL, "write HTML: %s '%s'", what, name);
+}
+
+static bool among(const char *name, const char *const *list)
+{
+	for (; *list; list++)
+		if (strcasecmp(name, *list) == 0)
+			return true;
+	return false;
+}
+
+static bool is_void(const char *name)
+{
+	static const char *const names[] = {"meta", "link", "br", "img", "input", "hr", NULL};
+
+	return among(name, names);
+}
+
+/* Their content is no markup: what protects elsewhere does not there. */
+static bool is_raw(const char *name)
+{
+	static const char *const names[] = {"script", "style",	   "textarea", "title",
+					    "iframe", "noscript",  "noembed",  "noframes",
+					    "xmp",    "plaintext", NULL};
+
+	return among(name, names);
+}
+
+static bool is_name(const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-");
+
+	return n > 0 && n < HTML_TEXT_MAX && !name[n] && strchr(letters, name[0]);
+}
+
+static bool is_attribute(const char *name)
+{
+	static const char *const never[] = {"style",  "srcdoc", "formaction",
+					    "srcset", "ping",	NULL};
+
+	return is_name(name) && strncasecmp(name, "on", 2) != 0 && !among(name, never);
+}
+
+static void end_tag(struct html *h)
+{
+	if (h->in_tag)
+		add(h, SLICE(">"));
+	h->in_tag = false;
+}
+
+static struct slice entity(char c)
+{
+	switch (c) {
+	case '&':
+		return SLICE("&amp;");
+	case '<':
+		return SLICE("&lt;");
+	case '>':
+		return SLICE("&gt;");
+	case '"':
+		return SLICE("&quot;");
+	case '\'':
+		return SLICE("&#39;");
+	default:
+		return SLICE("");
+	}
+}
+
+/* Bytes at the beginning that are written as they are. */
+static size_t harmless(struct slice s)
+{
+	size_t n = 0;
+
+	while (n < s.n && ((s.p[n] >= ' ' && s.p[n] <= '~' && entity(s.p[n]).n == 0) ||
+			   s.p[n] == '\n' || s.p[n] == '\t'))
+		n++;
+	return n;
+}
+
+/* One character that is not; how many bytes it had. */
+static size_t odd(struct html *h, struct slice s)
+{
+	struct slice known = entity(s.p[0]);
+	uint32_t c = 0;
+	size_t n = utf8_next(s, &c);
+
+	if (known.n > 0)
+		add(h, known);
+	else if (n > 1 && utf8_is_plain(c))
+		add(h, (struct slice){s.p, n});
+	else if (h->r == 0)
+		h->r = n > 1 ? buf_addf(h->out, h->e, "\\u%04x", (unsigned)c)
+			     : buf_addf(h->out, h->e, "\\x%02x", (unsigned char)s.p[0]);
+	return n ? n : 1;
+}
+
+static void escaped(struct html *h, struct slice s)
+{
+	while (h->r == 0 && s.n > 0) {
+		size_t n = harmless(s);
+
+		if (n > 0)
+			add(h, (struct slice){s.p, n});
+		else
+			n = odd(h, s);
+		s = (struct slice){s.p + n, s.n - n};
+	}
+}
+
+void html_doctype(struct html *h)
+{
+	if (h->depth > 0 || h->out->n > 0)
+		refuse(h, "not at the beginning:", "doctype");
+	add(h, SLICE("<!DOCTYPE html>\n"));
+}
+
+void html_open(struct html *h, const char *name)
+{
+	end_tag(h);
+	if (!is_name(name))
+		refuse(h, "no name of an element:", name);
+	else if (h->depth == HTML_DEPTH)
+		refuse(h, "too deep:", name);
+	else if (h->depth > 0 && is_raw(h->open[h->depth - 1]))
+		refuse(h, "no element belongs in", h->open[h->depth - 1]);
+	if (h->r < 0)
+		return;
+	add(h, SLICE("<"));
+	add(h, slice_of(name));
+	h->in_tag = true;
+	if (!is_void(name))
+		h->open[h->depth++] = name;
+}
+
+void html_close(struct html *h)
+{
+	end_tag(h);
+	if (h->r == 0 && h->depth == 0)
+		refuse(h, "nothing is open:", "");
+	if (h->r < 0)
+		return;
+	h->depth--;
+	add(h, SLICE("</"));
+	add(h, slice_of(h->open[h->depth]));
+	add(h, SLICE(">"));
+	/* A line a row keeps the source legible, and lines short. */
+	if (strcmp(h->open[h->depth], "tr") == 0 || strcmp(h->open[h->depth], "section") == 0)
+		add(h, SLICE("\n"));
+}
+
+int html_done(struct html *h)
+{
+	end_tag(h);
+	if (h->depth > 0)
+		refuse(h, "still open:", h->open[h->depth - 1]);
+	return h->r;
+}
+
+/* "https://...", or a path of ours: no colon before its first slash. */
+static bool address_ok(struct slice s)
+{
+	static const struct slice schemes[] = {{"https://", 8}, {"http://", 7}};
+	size_t i;
+
+	for (i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
+		if (s.n > schemes[i].n && memcmp(s.p, schemes[i].p, schemes[i].n) == 0)
+			return true;
+	if (s.n > 1 && (s.p[0] == '/' || s.p[0] == '\\') && (s.p[1] == '/' || s.p[1] == '\\'))
+		return false; /* another server */
+	for (i = 0; i < s.n && !strchr("/?#", s.p[i]); i++)
+		if (s.p[i] == ':' || (unsigned char)s.p[i] <= ' ')
+			return false;
+	return true;
+}
+
+static bool is_address(const char *name)
+{
+	static const char *const names[] = {"href", "src",    "action", "cite",
+					    "data", "poster", NULL};
+
+	return among(name, names);
+}
+
+static bool may_attr(struct html *h, const char *name)
+{
+	if (!h->in_tag)
+		refuse(h, "no open tag for the attribute", name);
+	else if (!is_attribute(name))
+		refuse(h, "no name of an attribute:", name);
+	return h->r == 0;
+}
+
+static void attribute(struct html *h, const char *name, struct slice value)
+{
+	if (!may_attr(h, name))
+		return;
+	if (is_address(name) && !address_ok(value))
+		value = SLICE("#");
+	add(h, SLICE(" "));
+	add(h, slice_of(name));
+	add(h, SLICE("=\""));
+	escaped(h, value);
+	add(h, SLICE("\""));
+}
+
+void html_attr(struct html *h, const char *name, const char *value)
+{
+	if (value)
+		attribute(h, name, slice_of(value));
+}
+
+void html_href(struct html *h, const char *root, const char *path)
+{
+	/* An address with a scheme stays one, and is refused, or not, as such. */
+	if (path && address_ok(slice_of(path)) && *path != '/' && !strstr(path, "://"))
+		html_attrf(h, "href", "%s%s", root, path);
+	else if (path)
+		html_attr(h, "href", "#");
+}
+
+void html_flag(struct html *h, const char *name)
+{
+	if (!may_attr(h, name))
+		return;
+	add(h, SLICE(" "));
+	add(h, slice_of(name));
+}
+
+/* NULL: no memory, which h knows. */
+__attribute__((format(printf, 2, 0))) static char *formatted(struct html *h, const char *fmt,
+							     va_list ap)
+{
+	char *s = NULL;
+
+	if (h->r < 0)
+		return NULL;
+	if (vasprintf(&s, fmt, ap) < 0) {
+		h->r = err_set(h->e, ENOMEM, "format text");
+		return NULL;
+	}
+	return s;
+}
+
+void html_attrf(struct html *h, const char *name, const char *fmt, ...)
+{
+	_autofree_ char *s = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	s = formatted(h, fmt, ap);
+	va_end(ap);
+	html_attr(h, name, s);
+}
+
+void html_textn(struct html *h, struct slice text)
+{
+	/* A title is the one such element that has a text; its content knows entities. */
+	if (text.n > 0 && h->depth > 0 && is_raw(h->open[h->depth - 1]) &&
+	    strcmp(h->open[h->depth - 1], "title") != 0)
+		refuse(h, "no text belongs in", h->open[h->depth - 1]);
+	end_tag(h);
+	escaped(h, text);
+}
+
+void html_text(struct html *h, const char *text)
+{
+	if (text)
+		html_textn(h, slice_of(text));
+}
+
+void html_textf(struct html *h, const char *fmt, ...)
+{
+	_autofree_ char *s = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	s = formatted(h, fmt, ap);
+	va_end(ap);
+	html_text(h, s);
+}
+
+void html_begin(struct html *h, const char *name, const char *class)
+{
+	html_open(h, name);
+	html_attr(h, "class", class);
+}
+
+void html_element(struct html *h, const char *name, const char *class, const char *text)
+{
+	html_begin(h, name, class);
+	html_text(h, text);
+	html_close(h);
+}
+
+int html_url_part(struct buf *out, struct slice s, struct err *e)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~";
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < s.n; i++)
+		r = s.p[i] && strchr(plain, s.p[i])
+			? buf_add(out, (struct slice){s.p + i, 1}, e)
+			: buf_addf(out, e, "%%%02X", (unsigned char)s.p[i]);
+	return r;
+}
+
+/* -1: no digit.  Browsers write capital ones. */
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* "%3C": its byte; -1: it is something else. */
+static int hex_byte(struct slice s)
+{
+	int high = s.n < 3 ? -1 : hex_digit(s.p[1]);
+	int low = s.n < 3 ? -1 : hex_digit(s.p[2]);
+
+	return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
+int html_url_next(struct slice *in)
+{
+	size_t taken = *in->p == '%' ? 3 : 1;
+	int c = taken == 3 ? hex_byte(*in) : (unsigned char)*in->p;
+
+	if (c >= 0)
+		*in = (struct slice){in->p + taken, in->n - taken};
+	return c;
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The frame of every page, and what a model has. */
+#include "runner/serve/page/page.h"
+
+#include "base/clock.h"
+#include "base/units.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { REFRESH_S = 5, COMMIT_SHOWN = 12 };
+
+/* --- models ---------------------------------------------------------------------- */
+
+const char *field_text(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s && *s ? s : NULL;
+}
+
+bool field_number(const json_t *o, const char *key, double *ret)
+{
+	const json_t *j = json_object_get(o, key);
+
+	if (!json_is_number(j) || !isfinite(json_number_value(j)))
+		return false;
+	*ret = json_number_value(j);
+	return true;
+}
+
+double field_or_0(const json_t *o, const char *key)
+{
+	double v = 0;
+
+	(void)field_number(o, key, &v); /* missing is 0 */
+	return v;
+}
+
+bool field_true(const json_t *o, const char *key)
+{
+	return json_is_true(json_object_get(o, key));
+}
+
+const json_t *field_object(const json_t *o, const char *key)
+{
+	const json_t *j = json_object_get(o, key);
+
+	return json_is_object(j) ? j : NULL;
+}
+
+const json_t *field_list(const json_t *o, const char *key)
+{
+	const json_t *j = json_object_get(o, key);
+
+	return json_is_array(j) ? j : NULL;
+}
+
+/* --- text ------------------------------------------------------------------------- */
+
+static uint64_t whole(double v)
+{
+	return v <= 0 ? 0 : v >= 9e18 ? UINT64_C(9000000000000000000) : (uint64_t)llround(v);
+}
+
+const char *unit_text(enum unit u, double v, char out[UNIT_TEXT])
+{
+	char text[UNITS_MAX];
+
+	switch (u) {
+	case UNIT_COUNT:
+		units_count(whole(v), text);
+		break;
+	case UNIT_BYTES:
+		units_size(whole(v), text);
+		break;
+	case UNIT_SECONDS:
+		units_time(whole(v < 1e12 ? v * (double)USEC_PER_SEC : 1e18), text);
+		break;
+	case UNIT_SHARE:
+		snprintf(text, sizeof(text), "%.1f%%", fmin(fmax(v, 0), 1e6) * 100);
+		break;
+	case UNIT_NUMBER:
+		snprintf(text, sizeof(text), "%.2f", fmin(fmax(v, 0), 1e9));
+		break;
+	case UNIT_EXACT:
+	default:
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)whole(v));
+		break;
+	}
+	snprintf(out, UNIT_TEXT, "%s", text);
+	return out;
+}
+
+/* The address of another site. */
+static bool is_web(const char *url)
+{
+	return url && (strncmp(url, "https://", 8) == 0 || strncmp(url, "http://", 7) == 0);
+}
+
+void page_none(struct page *p)
+{
+	html_begin(&p->h, "span", "soft");
+	html_attr(&p->h, "aria-hidden", "true");
+	html_text(&p->h, "\xe2\x80\x93");
+	html_close(&p->h);
+	html_element(&p->h, "span", "hidden", "none");
+}
+
+void page_number(struct page *p, enum unit u, const json_t *o, const char *key)
+{
+	char text[UNIT_TEXT];
+	double v;
+
+	if (field_number(o, key, &v))
+		html_text(&p->h, unit_text(u, v, text));
+	else
+		page_none(p);
+}
+
+void page_time(struct page *p, const char *iso)
+{
+	if (!iso || strlen(iso) < 16) {
+		page_none(p);
+		return;
+	}
+	html_begin(&p->h, "time", "nowrap");
+	html_attr(&p->h, "datetime", iso);
+	html_textn(&p->h, (struct slice){iso, 10});
+	html_text(&p->h, " ");
+	html_textn(&p->h, (struct slice){iso + 11, 5});
+	html_element(&p->h, "span", "utc", " UTC"); /* the script knows it by its class */
+	html_close(&p->h);
+}
+
+void page_to(struct page *p, const char *path, const char *text)
+{
+	html_open(&p->h, "a");
+	html_href(&p->h, p->root, path);
+	html_text(&p->h, text);
+	html_close(&p->h);
+}
+
+void page_link(struct page *p, const json_t *o, const char *text)
+{
+	const char *href = field_text(o, "href");
+
+	if (!text)
+		page_none(p);
+	else if (href)
+		page_to(p, href, text);
+	else
+		html_text(&p->h, text);
+}
+
+void page_commit(struct page *p, const char *commit)
+{
+	bool is_link =
+	    commit && is_web(p->commits) && strspn(commit, "0123456789abcdef") == strlen(commit);
+
+	if (!commit) {
+		page_none(p);
+		return;
+	}
+	if (is_link) {
+		html_open(&p->h, "a");
+		html_attrf(&p->h, "href", "%s%s", p->commits, commit);
+		html_attr(&p->h, "rel", "noreferrer");
+	}
+	html_begin(&p->h, "code", "nowrap");
+	html_attr(&p->h, "title", commit);
+	html_textn(&p->h, (struct slice){commit, strnlen(commit, COMMIT_SHOWN)});
+	html_close(&p->h);
+	if (is_link)
+		html_close(&p->h);
+}
+
+void page_issue(struct page *p, const char *url, bool whole)
+{
+	const char *number = url ? strrchr(url, '/') : NULL;
+
+	if (!is_web(url)) {
+		page_none(p);
+		return;
+	}
+	html_open(&p->h, "a");
+	html_attr(&p->h, "href", url);
+	html_attr(&p->h, "rel", "noreferrer");
+	if (whole)
+		html_text(&p->h, url);
+	else
+		html_textf(&p->h, "issue %s", strspn(number + 1, "0123456789") ? number + 1 : "");
+	html_close(&p->h);
+}
+
+/* Only what the style knows becomes a class. */
+static const char *known_severity(const char *severity)
+{
+	static const char *const names[] = {"ok", "note", "warning", "error"};
+
+	for (size_t i = 0; severity && i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(severity, names[i]) == 0)
+			return names[i];
+	return NULL;
+}
+
+void page_badge(struct page *p, const char *severity, const char *text)
+{
+	severity = known_severity(severity);
+	html_open(&p->h, "span");
+	html_attrf(&p->h, "class", "badge%s%s", severity ? " " : "", severity ? severity : "");
+	html_text(&p->h, text);
+	html_close(&p->h);
+}
+
+void page_verdict(struct page *p, const json_t *health)
+{
+	const char *severity = field_text(health, "severity"), *code = field_text(health, "code");
+
+	if (!severity)
+		page_none(p);
+	else if (json_is_false(json_object_get(health, "known")))
+		page_badge(p, NULL, "not known yet");
+	else
+		page_badge(p, severity,
+			   strcmp(severity, "ok") == 0 ? "healthy"
+			   : code		       ? code
+						       : severity);
+}
+
+/* --- the frame -------------------------------------------------------------------- */
+
+static void meta(struct html *h, const char *name, const char *content)
+{
+	html_open(h, "meta");
+	html_attr(h, "name", name);
+	html_attr(h, "content", content);
+}
+
+static void head_link(struct page *p, const char *rel, const char *type, const char *path)
+{
+	html_open(&p->h, "link");
+	html_attr(&p->h, "rel", rel);
+	html_attr(&p->h, "type", type);
+	html_href(&p->h, p->root, path);
+}
+
+static void script(struct page *p, const char *path)
+{
+	html_open(&p->h, "script");
+	html_attrf(&p->h, "src", "%s%s", p->root, path);
+	html_flag(&p->h, "defer");
+	html_close(&p->h);
+}
+
+static void head(struct page *p, const struct page_about *a)
+{
+	struct html *h = &p->h;
+
+	html_open(h, "head");
+	html_open(h, "meta");
+	html_attr(h, "charset", "utf-8");
+	html_open(h, "title");
+	html_textf(h, "%s - fuzzcell", a->title);
+	html_close(h);
+	meta(h, "viewport", "width=device-width, initial-scale=1");
+	meta(h, "color-scheme", "light dark");
+	head_link(p, "icon", "image/svg+xml", "assets/icon.svg");
+	if (a->plots)
+		head_link(p, "stylesheet", NULL, "assets/vendor/uplot/uPlot.min.css");
+	head_link(p, "stylesheet", NULL, "assets/fuzzcell.css");
+	if (a->plots)
+		script(p, "assets/vendor/uplot/uPlot.iife.min.js");
+	script(p, "assets/fuzzcell.js");
+	html_close(h);
+}
+
+static void navigation(struct page *p, const char *here)
+{
+	static const char *const pages[][2] = {{"index.html", "Overview"},
+					       {"crashes.html", "Crashes"},
+					       {"runs.html", "Runs"},
+					       {"health.html", "Health"}};
+	struct html *h = &p->h;
+
+	html_open(h, "nav");
+	html_attr(h, "aria-label", "Pages");
+	html_open(h, "ul");
+	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+		html_open(h, "li");
+		html_open(h, "a");
+		html_href(h, p->root, pages[i][0]);
+		if (here && strcmp(here, pages[i][1]) == 0)
+			html_attr(h, "aria-current", "page");
+		html_text(h, pages[i][1]);
+		html_close(h);
+		html_close(h);
+	}
+	html_close(h);
+	html_close(h);
+}
+
+static void header(struct page *p, const struct page_about *a)
+{
+	struct html *h = &p->h;
+
+	html_begin(h, "a", "skip");
+	html_attr(h, "href", "#main");
+	html_text(h, "Skip to the content");
+	html_close(h);
+	html_begin(h, "header", "top");
+	html_begin(h, "a", "name");
+	html_href(h, p->root, "index.html");
+	html_text(h, "fuzzcell");
+	html_close(h);
+	navigation(p, a->here);
+	html_begin(h, "span", "where small");
+	html_attr(h, "id", "updated");
+	html_flag(h, "data-part");
+	if (field_text(p->shows, "commit")) {
+		html_text(h, "commit ");
+		page_commit(p, field_text(p->shows, "commit"));
+		html_text(h, ", ");
+	}
+	html_text(h, "as of ");
+	page_time(p, field_text(a->model, "updated"));
+	html_close(h);
+	html_close(h);
+}
+
+bool page_is_full(const struct page *p)
+{
+	return p->h.out->n >= p->full;
+}
+
+struct page page_begin(const struct page_about *a, struct buf *out, struct err *e)
+{
+	struct page p = {.h = html_on(out, e),
+			 .root = a->root,
+			 .api = a->api,
+			 .commits = field_text(a->model, "commits"),
+			 .shows = field_object(a->model, "shows"),
+			 .full = PAGE_FULL};
+
+	html_doctype(&p.h);
+	html_open(&p.h, "html");
+	html_attr(&p.h, "lang", "en");
+	head(&p, a);
+	html_open(&p.h, "body");
+	header(&p, a);
+	html_open(&p.h, "main");
+	html_attr(&p.h, "id", "main");
+	if (a->live)
+		html_attrf(&p.h, "data-every", "%d", REFRESH_S);
+	return p;
+}
+
+int page_end(struct page *p)
+{
+	struct html *h = &p->h;
+
+	html_close(h);
+	html_begin(h, "footer", "foot");
+	if (field_text(p->shows, "version"))
+		html_textf(h, "fuzzcell %s. ", field_text(p->shows, "version"));
+	html_open(h, "span");
+	html_attr(h, "id", "zone");
+	html_text(h, "Times are UTC.");
+	html_close(h);
+	html_text(h, " ");
+	if (p->api) {
+		html_text(h, "The same as JSON: ");
+		page_to(p, p->api, p->api);
+		html_text(h, ". ");
+	}
+	html_text(h, "For Prometheus: ");
+	page_to(p, "metrics", "metrics");
+	html_text(h, ". Curves by uPlot (");
+	page_to(p, "assets/vendor/uplot/LICENSE.txt", "licence");
+	html_text(h, ").");
+	html_close(h);
+	html_close(h);
+	html_close(h);
+	return html_done(h);
+}
