@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "base/scan.h"
-#include "cgroups/cgroup.h"
+#include "images/spec.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 
 /* Container jobs: run this argv with these mounts and limits; tell me its
  * output, its counters and how it ended.  This is the door of the whole
- * container library (images/ and, below it, cgroups/); it knows nothing of
+ * container library (cells/ and, below it, images/ and cgroups/).  It knows nothing of
  * fuzzing.
  *
  * A cell is: a group (cgroups/cgroup.h), a bundle (OCI config in a runtime
@@ -23,11 +23,6 @@
 
 struct cell_host;
 struct cell;
-
-/* The kind of all jobs of a host.  A build may run servers of its own and may not trace.  It has a
- * /tmp from which programs can be started.  With the network it is in the machine's network
- * namespace. */
-enum cell_profile { CELL_ENGINE, CELL_BUILD, CELL_BUILD_NETWORK };
 
 struct cell_host_opts {
 	enum cell_profile profile;
@@ -51,42 +46,6 @@ void cell_host_free(struct cell_host *h); /* after the last cell ended; NULL is 
 /* A living cell holds fewer of our descriptors at any moment of its life.  Descriptors that the
  * cell's user opens (a log, a pipe to a working process) are not counted. */
 enum { CELL_DESCRIPTORS = 28 };
-
-struct cell_mount {
-	const char *source; /* host path, absolute */
-	const char *target; /* absolute; parents are made */
-	bool writable;
-	bool exec; /* else noexec */
-};
-
-enum { CELL_MOUNTS_MAX = 64 };
-
-struct cell_spec {
-	const char *id; /* unique among living cells: [a-z0-9-], at most 63 bytes */
-	const char *const *argv;
-	const char *const *env; /* all of it: nothing is inherited (crun adds HOME) */
-	const char *cwd;
-	const char *rootfs; /* NULL: the host's /usr, read-only, and a minimal /etc and /dev */
-	const struct cell_mount *mounts;
-	size_t n_mounts;
-	uint64_t tmp_bytes;  /* size of /tmp, memory counted in the cell */
-	uint64_t file_bytes; /* largest file (RLIMIT_FSIZE); 0: no limit */
-	/* CPU time in seconds after which the kernel kills each process (RLIMIT_CPU).  It is a
-	 * second safeguard beside cell_deadline().  0: no limit. */
-	uint64_t cpu_s;
-	uint32_t files_max; /* open files (RLIMIT_NOFILE), at most our own limit; 0: our own */
-	/* The job is root inside and this unprivileged user outside.  One of its own
-	 * for each living cell, so that cells cannot touch each other.  Of a host that is
-	 * an ordinary user these can only be its own: then namespaces alone part them. */
-	uid_t uid;
-	gid_t gid;
-	/* When its program has ended the cell stays, for cell_again(): see cell_ops.exited. */
-	bool stays;
-	/* No address space randomisation: two cells of one program and the same argv
-	 * see the same addresses. */
-	bool fixed_addresses;
-	struct cgroup_limits limits;
-};
 
 enum cell_how {
 	CELL_EXITED,	  /* code: its exit status */

@@ -3,8 +3,8 @@
 #define IMAGES_BUNDLE_H
 
 #include "base/err.h"
-#include "cells/cell.h"
 #include "images/root.h"
+#include "images/spec.h"
 
 #include <sys/resource.h>
 

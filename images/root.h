@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "cells/cell.h"
+#include "images/spec.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #define IMAGES_SECCOMP_H
 
 #include "base/err.h"
-#include "cells/cell.h"
+#include "images/spec.h"
 
 #include <stddef.h>
 #include <stdint.h>
