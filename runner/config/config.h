@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
-#include "runner/engine/engine.h"
+#include "base/strv.h"
 
 /* config.json: the schema is one table (runner/config/schema.c), documented in
  * docs/configuration.md.  Every mistake is refused with file, line and key:

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "runner/config/reading.h"
+#include "runner/engine/engine.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 #include "base/proc.h"
 #include "base/sys.h"
 #include "runner/corpus/git_wait.h"
-#include "runner/engine/engine.h"
+#include "base/strv.h"
 #include "runner/targets/names.h"
 
 #include <errno.h>

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/scan.h"
+#include "base/strv.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,16 +12,6 @@
 /* Fuzzing engines behind one table each.  Adapters are pure: they build argument
  * vectors and read text; they start nothing, open nothing, log nothing.  All
  * text from a target is hostile: any bytes, any length, also forged. */
-
-/* A growing list of owned strings, NULL-terminated for exec. */
-struct strv {
-	char **v;
-	size_t n;
-};
-MUST_CHECK int strv_add(struct strv *s, const char *text, struct err *e);
-MUST_CHECK int strv_addf(struct strv *s, struct err *e, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-void strv_done(struct strv *s);
 
 /* A fuzzing job as an engine needs it.  Paths are those inside the cell. */
 struct engine_fuzz {

@@ -3,8 +3,8 @@
 #define RUNNER_TRIGGER_HOLDER_H
 
 #include "base/err.h"
-#include "runner/trigger/watch.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 

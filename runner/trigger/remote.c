@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/sys.h"
-#include "runner/engine/engine.h"
+#include "base/strv.h"
 #include "runner/targets/names.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 
 #include "runner/corpus/git.h"
 #include "runner/corpus/measure/shard.h"
-#include "runner/engine/engine.h"
+#include "base/strv.h"
 
 #include <stdbool.h>
 #include <stdint.h>

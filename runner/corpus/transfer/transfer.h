@@ -3,7 +3,7 @@
 #define RUNNER_CORPUS_TRANSFER_TRANSFER_H
 
 #include "base/err.h"
-#include "runner/engine/engine.h"
+#include "base/strv.h"
 #include "runner/state/state.h"
 
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #define RUNNER_TARGETS_BAZEL_GRAPH_H
 
 #include "base/scan.h"
-#include "runner/engine/engine.h"
+#include "base/strv.h"
 
 /* What `bazel query --output=xml` says of rules and files
  * (https://bazel.build/query/language#output-xml), as far as a target's corpus and
