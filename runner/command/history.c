@@ -3,9 +3,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/escape.h"
 #include "runner/command/common/known.h"
 #include "runner/command/common/session.h"
-#include "runner/command/escape.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/escape.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "runner/command/command.h"
-#include "runner/command/escape.h"
 
 #include <fnmatch.h>
 #include <stdio.h>

@@ -4,11 +4,11 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/crash/crash.h"
-#include "runner/command/escape.h"
 #include "runner/command/tell.h"
 
 #include <errno.h>

@@ -2,10 +2,10 @@
 #include "runner/command/publisher.h"
 
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/sys.h"
 #include "base/task.h"
-#include "runner/command/escape.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/escape.h"
 #include "runner/command/common/said.h"
 #include "runner/command/common/session.h"
-#include "runner/command/escape.h"
 #include "runner/command/tell.h"
 #include "runner/publish/render/source_link.h"
 

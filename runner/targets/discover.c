@@ -2,6 +2,7 @@
 #include "runner/targets/discover.h"
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/targets/names.h"
@@ -93,11 +94,11 @@ static bool has_room(const struct target_list *l, bool warning)
 
 static char *place_text(struct place at)
 {
-	char dir[NAMES_PRINTABLE_MAX], name[NAMES_PRINTABLE_MAX] = "", line[16] = "";
+	char dir[ESCAPE_ASCII_MAX], name[ESCAPE_ASCII_MAX] = "", line[16] = "";
 
-	names_printable(slice_of(at.dir), dir);
+	escape_ascii(slice_of(at.dir), dir);
 	if (at.name)
-		names_printable(slice_of(at.name), name);
+		escape_ascii(slice_of(at.name), name);
 	if (at.line)
 		snprintf(line, sizeof(line), ":%u", at.line);
 	return sys_asprintf("%s%s%s%s", dir, at.name ? "/" : "", name, line);
@@ -107,7 +108,7 @@ int list_note(struct target_list *l, struct place at, bool warning, struct err *
 	      ...)
 {
 	_autofree_ char *path = NULL;
-	char why[NAMES_PRINTABLE_MAX], shown[NAMES_PRINTABLE_MAX];
+	char why[ESCAPE_ASCII_MAX], shown[ESCAPE_ASCII_MAX];
 	void *v = l->notes;
 	char *copy;
 	va_list ap;
@@ -125,7 +126,7 @@ int list_note(struct target_list *l, struct place at, bool warning, struct err *
 	if (r < 0)
 		return r;
 	path = place_text(at);
-	copy = path ? sys_strdup(names_printable(slice_of(why), shown)) : NULL;
+	copy = path ? sys_strdup(escape_ascii(slice_of(why), shown)) : NULL;
 	if (!copy)
 		return err_sys(e, "copy a note");
 	l->notes[l->n_notes++] = (struct discover_note){take_ptr(&path), copy, warning};
@@ -452,7 +453,7 @@ int discover_add(const struct discover_source *s, struct target_list *io, struct
 
 int source_unbuilt(struct target *t, struct err *e, const char *fmt, ...)
 {
-	char why[NAMES_PRINTABLE_MAX], shown[NAMES_PRINTABLE_MAX];
+	char why[ESCAPE_ASCII_MAX], shown[ESCAPE_ASCII_MAX];
 	_autofree_ char *nothing = NULL;
 	va_list ap;
 
@@ -462,7 +463,7 @@ int source_unbuilt(struct target *t, struct err *e, const char *fmt, ...)
 	if (t->unbuilt)
 		return 0;
 	nothing = sys_asprintf("%s.unbuilt", t->binary);
-	t->unbuilt = sys_strdup(names_printable(slice_of(why), shown));
+	t->unbuilt = sys_strdup(escape_ascii(slice_of(why), shown));
 	if (!nothing || !t->unbuilt)
 		return err_sys(e, "copy a target's names");
 	free(t->binary);

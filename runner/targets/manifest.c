@@ -6,6 +6,7 @@
 #include "runner/targets/source.h"
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/sys.h"
@@ -46,12 +47,12 @@ enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
 
 /* "'text'", printable and not too long for an error. */
 struct quoted {
-	char text[NAMES_PRINTABLE_MAX];
+	char text[ESCAPE_ASCII_MAX];
 };
 
 static const char *quote(const char *s, struct quoted *q)
 {
-	return names_printable(slice_of(s), q->text);
+	return escape_ascii(slice_of(s), q->text);
 }
 
 /* NULL with an error: v is no text, or empty. */

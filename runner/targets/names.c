@@ -226,29 +226,3 @@ const char *names_near(struct slice word, const char *const *names, size_t n)
 	}
 	return best;
 }
-
-const char *names_printable(struct slice text, char out[NAMES_PRINTABLE_MAX])
-{
-	static const char digits[] = "0123456789abcdef";
-	size_t n = 0;
-
-	for (size_t i = 0; i < text.n; i++) {
-		unsigned char c = (unsigned char)text.p[i];
-
-		if (n + 8 > NAMES_PRINTABLE_MAX) { /* "\xNN", "..." and the end */
-			memcpy(out + n, "...", 3);
-			n += 3;
-			break;
-		}
-		if (c >= ' ' && c < 0x7f && c != '\\') {
-			out[n++] = (char)c;
-			continue;
-		}
-		out[n++] = '\\';
-		out[n++] = 'x';
-		out[n++] = digits[c >> 4];
-		out[n++] = digits[c & 15];
-	}
-	out[n] = '\0';
-	return out;
-}

@@ -7,7 +7,7 @@
 /* What file names mean in an OSS-Fuzz style output directory (ClusterFuzz,
  * bot/fuzzers/utils.py and the OSS-Fuzz documentation).  Pure. */
 
-enum { NAMES_TARGET_MAX = 128, NAMES_PRINTABLE_MAX = 512 };
+enum { NAMES_TARGET_MAX = 128 };
 
 /* [A-Za-z0-9@_.-]+, at most NAMES_TARGET_MAX bytes, not starting with a dot or a dash. */
 bool names_target_ok(struct slice name);
@@ -36,9 +36,5 @@ const char *names_archive_suffix(size_t i); /* "_seed_corpus.zip", ... */
 /* Of names (n of them), the one that a person may have meant by word: a few wrong
  * letters, or one contains the other; NULL: none is close. */
 const char *names_near(struct slice word, const char *const *names, size_t n);
-
-/* text with every byte that is not printable ASCII, and the backslash, as \xNN;
- * cut with "..." at NAMES_PRINTABLE_MAX.  Returns out. */
-const char *names_printable(struct slice text, char out[NAMES_PRINTABLE_MAX]);
 
 #endif

@@ -5,9 +5,9 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/escape.h"
 #include "base/fs.h"
 #include "base/sys.h"
-#include "runner/targets/names.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -45,7 +45,7 @@ const struct seeds_limits seeds_limits_default = {
 
 __attribute__((format(printf, 2, 3))) static void skip(struct unpack *u, const char *fmt, ...)
 {
-	char why[sizeof(u->sum->why)], shown[NAMES_PRINTABLE_MAX];
+	char why[sizeof(u->sum->why)], shown[ESCAPE_ASCII_MAX];
 	va_list ap;
 
 	if (u->sum->skipped++ > 0)
@@ -54,7 +54,7 @@ __attribute__((format(printf, 2, 3))) static void skip(struct unpack *u, const c
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
 	snprintf(u->sum->why, sizeof(u->sum->why), "%.*s", (int)sizeof(u->sum->why) - 1,
-		 names_printable(slice_of(why), shown));
+		 escape_ascii(slice_of(why), shown));
 }
 
 /* Like the names of entries, it may hold any bytes. */
@@ -68,13 +68,13 @@ static const char *reason(const struct unpack *u)
 __attribute__((format(printf, 3, 4))) static int damaged(const struct unpack *u, struct err *e,
 							 const char *fmt, ...)
 {
-	char why[NAMES_PRINTABLE_MAX], shown[NAMES_PRINTABLE_MAX];
+	char why[ESCAPE_ASCII_MAX], shown[ESCAPE_ASCII_MAX];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	return err_set(e, EBADMSG, "%s: %.300s", u->path, names_printable(slice_of(why), shown));
+	return err_set(e, EBADMSG, "%s: %.300s", u->path, escape_ascii(slice_of(why), shown));
 }
 
 /* Formats and filters by name: "all" would start programs for some. */

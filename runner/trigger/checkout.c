@@ -3,9 +3,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/escape.h"
+#include "base/git.h"
 #include "base/units.h"
-#include "runner/corpus/git.h"
-#include "runner/targets/names.h"
 #include "runner/trigger/growth.h"
 #include "runner/trigger/remote.h"
 
@@ -47,14 +47,14 @@ static void as_owner(struct work *w)
 /* Into why or blocked, printable.  Returns 0. */
 static int __attribute__((format(printf, 2, 3))) tell(char to[CHECKOUT_WHY], const char *fmt, ...)
 {
-	char text[CHECKOUT_WHY], shown[NAMES_PRINTABLE_MAX];
+	char text[CHECKOUT_WHY], shown[ESCAPE_ASCII_MAX];
 	va_list ap;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap); /* for a person: may be cut */
 	va_end(ap);
 	(void)snprintf(to, CHECKOUT_WHY, "%.*s", CHECKOUT_WHY - 1,
-		       names_printable(slice_of(text), shown));
+		       escape_ascii(slice_of(text), shown));
 	return 0;
 }
 

@@ -3,8 +3,8 @@
 #define RUNNER_TRIGGER_CHECKOUT_H
 
 #include "base/err.h"
+#include "base/git.h"
 #include "base/loop.h"
-#include "runner/corpus/git.h"
 #include "runner/trigger/record.h"
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 /* The work tree whose branch is watched: asking its remote what is new, and bringing it
  * there.  git(1) does it, as the work tree's owner, without hooks, never asking anybody
- * for a password (runner/corpus/git.h), in a child of the loop.
+ * for a password (base/git.h), in a child of the loop.
  *
  * The work tree only ever goes forward along its branch.  Whatever a person would have
  * to decide (a rewritten branch, changed files) is said with what to do about it, and

@@ -2,9 +2,9 @@
 #ifndef RUNNER_TRIGGER_DRIVE_H
 #define RUNNER_TRIGGER_DRIVE_H
 
+#include "base/git.h"
 #include "base/loop.h"
 #include "runner/config/config.h"
-#include "runner/corpus/git.h"
 #include "runner/trigger/watch.h"
 
 #include <stdbool.h>

@@ -3,8 +3,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/sys.h"
+#include "runner/state/holder.h"
 #include "runner/trigger/drive_internal.h"
-#include "runner/trigger/holder.h"
 #include "runner/trigger/share.h"
 
 #include <errno.h>

@@ -4,8 +4,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/proc.h"
+#include "runner/state/holder.h"
 #include "runner/trigger/drive_internal.h"
-#include "runner/trigger/holder.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
 #ifndef RUNNER_TRIGGER_GROWTH_H
 #define RUNNER_TRIGGER_GROWTH_H
 
-#include "runner/corpus/git.h"
+#include "base/git.h"
 
 #include <stdint.h>
 

@@ -3,7 +3,7 @@
 #define RUNNER_TRIGGER_RECORD_H
 
 #include "base/err.h"
-#include "runner/trigger/moment.h"
+#include "base/moment.h"
 
 #include <stdbool.h>
 #include <stdint.h>

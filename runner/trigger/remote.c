@@ -2,9 +2,9 @@
 #include "runner/trigger/remote.h"
 
 #include "base/cleanup.h"
-#include "base/sys.h"
+#include "base/escape.h"
 #include "base/strv.h"
-#include "runner/targets/names.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static bool is_noise(struct slice line)
 /* What ssh and the remote say stands before git's own "fatal:", which alone says little. */
 void remote_words(struct slice said, char ret[CHECKOUT_WHY])
 {
-	char shown[NAMES_PRINTABLE_MAX];
+	char shown[ESCAPE_ASCII_MAX];
 	struct slice line;
 	size_t n = 0;
 
@@ -47,7 +47,7 @@ void remote_words(struct slice said, char ret[CHECKOUT_WHY])
 			continue;
 		(void)(scan_lit(&line, SLICE("fatal: ")) || scan_lit(&line, SLICE("error: ")));
 		n += (size_t)snprintf(ret + n, CHECKOUT_WHY - n, "%s%.160s", n ? "; " : "",
-				      names_printable(line, shown));
+				      escape_ascii(line, shown));
 	}
 	if (n == 0)
 		(void)snprintf(ret, CHECKOUT_WHY, "git does not say why");

@@ -2,7 +2,7 @@
 #ifndef RUNNER_TRIGGER_REMOTE_H
 #define RUNNER_TRIGGER_REMOTE_H
 
-#include "runner/corpus/git.h"
+#include "base/git.h"
 #include "runner/trigger/checkout.h"
 
 /* What a remote has: checkout.c's half that leaves the machine.  Whoever is at the other

@@ -3,11 +3,11 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/fs.h"
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/common/answer.h"
-#include "runner/command/escape.h"
 #include "runner/targets/build/record.h"
 
 #include <errno.h>

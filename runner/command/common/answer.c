@@ -2,9 +2,9 @@
 #include "runner/command/common/answer.h"
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/term.h"
 #include "runner/command/command.h"
-#include "runner/command/escape.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/sys.h"
 #include "runner/command/build/builder.h"
 #include "runner/command/command.h"
 #include "runner/command/common/origin.h"
-#include "runner/command/escape.h"
 #include "runner/publish/http/token.h"
 #include "runner/publish/http/token_env.h"
 #include "runner/state/state.h"

@@ -2,11 +2,11 @@
 #include "runner/command/common/session.h"
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/sys.h"
 #include "runner/command/common/cells.h"
-#include "runner/command/escape.h"
 #include "runner/corpus/generation/generation.h"
 #include "runner/corpus/recover.h"
 #include "runner/crash/vault.h"

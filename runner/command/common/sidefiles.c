@@ -2,8 +2,8 @@
 #include "runner/command/common/sidefiles.h"
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/sys.h"
-#include "runner/command/escape.h"
 
 #include <errno.h>
 #include <fcntl.h>

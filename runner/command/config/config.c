@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/json.h"
 #include "base/sys.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/session.h"
 #include "runner/command/config/show.h"
-#include "runner/command/escape.h"
 #include "runner/targets/build/build.h"
 
 #include <errno.h>

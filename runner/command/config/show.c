@@ -2,9 +2,9 @@
 #include "runner/command/config/show.h"
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/scan.h"
 #include "base/sys.h"
-#include "runner/command/escape.h"
 #include "runner/run/job/setup.h"
 #include "runner/run/plan.h"
 #include "runner/targets/names.h"

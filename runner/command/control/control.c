@@ -3,8 +3,8 @@
 #include "runner/command/control/control.h"
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "runner/command/control/places.h"
-#include "runner/command/escape.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,11 +2,11 @@
 #include "runner/command/control/places.h"
 
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/sys.h"
-#include "runner/command/escape.h"
 #include "runner/state/history.h"
+#include "runner/state/holder.h"
 #include "runner/status/survey/survey.h"
-#include "runner/trigger/holder.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
 #include "runner/command/control/status.h"
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/control/control.h"
-#include "runner/command/escape.h"
 #include "runner/status/color.h"
 #include "runner/status/status.h"
 #include "runner/status/table.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is wrong with the targets of a living run. */
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "runner/command/control/status.h"
-#include "runner/command/escape.h"
 #include "runner/status/health/health.h"
 
 static int add_finding(const char *name, const struct health_finding *f, bool advise,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A target of a living run, as a page for its user. */
+#include "base/escape.h"
 #include "base/units.h"
 #include "runner/command/control/status.h"
-#include "runner/command/escape.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,11 +2,11 @@
 /* fuzzcell status --watch. */
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/loop.h"
 #include "base/sys.h"
 #include "base/term.h"
 #include "runner/command/control/status.h"
-#include "runner/command/escape.h"
 #include "runner/status/table.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/units.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/pace.h"
 #include "runner/command/common/session.h"
 #include "runner/command/corpus/corpus.h"
-#include "runner/command/escape.h"
 #include "runner/corpus/transfer/transfer.h"
 
 #include <errno.h>

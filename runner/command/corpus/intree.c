@@ -2,13 +2,13 @@
 #include "runner/command/corpus/intree.h"
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/fs.h"
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/build/sights.h"
 #include "runner/command/common/session.h"
 #include "runner/command/corpus/corpus.h"
-#include "runner/command/escape.h"
 
 #include <errno.h>
 #include <fnmatch.h>

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/sys.h"
 #include "runner/command/common/shell.h"
 #include "runner/targets/names.h"
@@ -245,10 +246,10 @@ int repo_commands(const struct repo *r, struct strv *out, struct err *e)
 
 json_t *repos_text(const char *s)
 {
-	char shown[NAMES_PRINTABLE_MAX];
+	char shown[ESCAPE_ASCII_MAX];
 	json_t *j = json_string(s);
 
-	return j ? j : json_string(names_printable(slice_of(s), shown));
+	return j ? j : json_string(escape_ascii(slice_of(s), shown));
 }
 
 static int repo_json(const struct repo *r, json_t *to, struct err *e)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/corpus/transfer/verify.h"
+#include "base/escape.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/pace.h"
 #include "runner/command/common/session.h"
 #include "runner/command/corpus/corpus.h"
-#include "runner/command/escape.h"
 #include "runner/crash/ledger/input.h"
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/command/crash/crash.h"
 
+#include "base/escape.h"
 #include "runner/command/crash/pick.h"
-#include "runner/command/escape.h"
 
 #include <stdio.h>
 #include <string.h>

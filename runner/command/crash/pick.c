@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "runner/command/escape.h"
+#include "base/escape.h"
 
 #include <errno.h>
 #include <string.h>

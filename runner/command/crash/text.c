@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the subcommands of `fuzzcell crash` print alike. */
 #include "base/clock.h"
+#include "base/escape.h"
 #include "runner/command/crash/crash.h"
 #include "runner/command/crash/mark.h"
-#include "runner/command/escape.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/sys.h"
-#include "runner/command/escape.h"
 #include "runner/command/tell.h"
 #include "runner/control/client.h"
 #include "runner/status/survey/survey.h"

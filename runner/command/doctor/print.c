@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/escape.h"
 #include "base/json.h"
 #include "runner/command/doctor/doctor.h"
-#include "runner/command/escape.h"
 #include "runner/status/color.h"
 
 #include <stdio.h>

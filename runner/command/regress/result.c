@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/command/regress/result.h"
 
+#include "base/escape.h"
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/command.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/crash/crash.h"
-#include "runner/command/escape.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #include "runner/command/report/report.h"
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "runner/command/crash/crash.h"
-#include "runner/command/escape.h"
 
 #include <errno.h>
 #include <stdio.h>

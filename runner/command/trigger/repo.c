@@ -6,7 +6,7 @@
 #include "base/sys.h"
 #include "cgroups/stat.h"
 #include "runner/command/build/builder.h"
-#include "runner/trigger/holder.h"
+#include "runner/state/holder.h"
 
 #include <errno.h>
 #include <fcntl.h>

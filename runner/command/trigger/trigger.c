@@ -2,6 +2,7 @@
 #include "runner/command/trigger/trigger.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/proc.h"
@@ -11,10 +12,9 @@
 #include "runner/command/command.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/common/machine.h"
-#include "runner/command/escape.h"
 #include "runner/publish/http/token_env.h"
+#include "runner/state/holder.h"
 #include "runner/trigger/drive.h"
-#include "runner/trigger/holder.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,9 +2,9 @@
 #ifndef RUNNER_CORPUS_INTREE_INTREE_H
 #define RUNNER_CORPUS_INTREE_INTREE_H
 
-#include "runner/corpus/git.h"
-#include "runner/corpus/measure/shard.h"
+#include "base/git.h"
 #include "base/strv.h"
+#include "runner/corpus/measure/shard.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,9 +3,9 @@
 #define RUNNER_SERVE_MODEL_SITE_H
 
 #include "base/json.h"
+#include "base/moment.h"
 #include "runner/crash/ledger/ledger.h"
 #include "runner/serve/serve.h"
-#include "runner/trigger/moment.h"
 
 #include <sys/stat.h>
 

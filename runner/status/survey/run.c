@@ -3,8 +3,8 @@
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "runner/state/history.h"
+#include "runner/state/holder.h"
 #include "runner/status/survey/survey.h"
-#include "runner/trigger/holder.h"
 
 #include <fcntl.h>
 #include <stdio.h>

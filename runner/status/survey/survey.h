@@ -2,10 +2,10 @@
 #ifndef RUNNER_STATUS_SURVEY_SURVEY_H
 #define RUNNER_STATUS_SURVEY_SURVEY_H
 
+#include "base/moment.h"
 #include "runner/crash/ledger/ledger.h"
 #include "runner/state/state.h"
 #include "runner/status/health/health.h"
-#include "runner/trigger/moment.h"
 
 /* The facts that runner/health judges, as a state directory has them: for whoever shows health.
  * Nothing is written and no lock is taken.  What cannot be read is not known. */

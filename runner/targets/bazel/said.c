@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/targets/bazel/said.h"
 
-#include "runner/targets/names.h"
+#include "base/escape.h"
 
 #include <stdio.h>
 
@@ -106,7 +106,7 @@ static void blanks(char *text, size_t n)
 bool bazel_said_end(struct bazel_said *s, char out[BAZEL_SAID_MAX])
 {
 	static const char gap[] = " ... ";
-	char text[BAZEL_SAID_MAX + sizeof(gap)], shown[NAMES_PRINTABLE_MAX];
+	char text[BAZEL_SAID_MAX + sizeof(gap)], shown[ESCAPE_ASCII_MAX];
 	size_t last, head;
 	bool error;
 
@@ -124,6 +124,6 @@ bool bazel_said_end(struct bazel_said *s, char out[BAZEL_SAID_MAX])
 	}
 	blanks(text, strlen(text));
 	snprintf(out, BAZEL_SAID_MAX, "%.*s", BAZEL_SAID_MAX - 1,
-		 names_printable(slice_of(text), shown));
+		 escape_ascii(slice_of(text), shown));
 	return error;
 }

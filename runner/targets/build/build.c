@@ -2,8 +2,8 @@
 #include "runner/targets/build/internal.h"
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "runner/targets/build_user.h"
-#include "runner/targets/names.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,14 +35,14 @@ int build_check(const struct config_source *s, bool *ret_root, struct err *e)
 
 void build_fail(struct build_result *r, const char *fmt, ...)
 {
-	char why[NAMES_PRINTABLE_MAX], shown[NAMES_PRINTABLE_MAX];
+	char why[ESCAPE_ASCII_MAX], shown[ESCAPE_ASCII_MAX];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
 	snprintf(r->why, sizeof(r->why), "%.*s", BUILD_WHY_MAX - 1,
-		 names_printable(slice_of(why), shown));
+		 escape_ascii(slice_of(why), shown));
 	r->ok = false;
 }
 

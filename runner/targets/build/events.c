@@ -2,6 +2,7 @@
 #include "runner/targets/build/internal.h"
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/json.h"
 #include "base/sys.h"
 #include "runner/targets/bazel/label.h"
@@ -188,7 +189,7 @@ static int tell(const struct reading *r, struct build_result *ret, struct err *e
 
 	for (size_t i = 0; rc == 0 && i < r->labels->n; i++) {
 		const struct fate *f = &r->fates[i];
-		char shown[NAMES_PRINTABLE_MAX];
+		char shown[ESCAPE_ASCII_MAX];
 
 		if (f->built) {
 			rc = strv_add(&ret->built, r->labels->v[i], e);
@@ -198,7 +199,7 @@ static int tell(const struct reading *r, struct build_result *ret, struct err *e
 		if (rc == 0)
 			rc = strv_addf(
 			    &ret->failed.whys, e, "%.*s", WHY_MAX,
-			    names_printable(slice_of(f->why ? f->why : "not reached"), shown));
+			    escape_ascii(slice_of(f->why ? f->why : "not reached"), shown));
 	}
 	return rc;
 }

@@ -139,26 +139,11 @@ static void test_near(void **state)
 	assert_null(names_near((struct slice){long1, sizeof(long1)}, names, 4));
 }
 
-static void test_printable(void **state)
-{
-	char out[NAMES_PRINTABLE_MAX], in[NAMES_PRINTABLE_MAX];
-
-	(void)state;
-	assert_string_equal(names_printable(SLICE("a \"~"), out), "a \"~");
-	assert_string_equal(names_printable(SLICE("\x1b[2J\\\xff\x7f\0x"), out),
-			    "\\x1b[2J\\x5c\\xff\\x7f\\x00x");
-	memset(in, 0x01, sizeof(in));
-	names_printable((struct slice){in, sizeof(in)}, out);
-	assert_true(strlen(out) < sizeof(out));
-	assert_string_equal(out + strlen(out) - 3, "...");
-	memset(in, 'x', sizeof(in));
-	assert_int_equal(strlen(names_printable((struct slice){in, 504}, out)), 504);
-	assert_string_equal(out + 500, "xxxx");
-}
-
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_program), cmocka_unit_test(test_side),      cmocka_unit_test(test_known),
-    cmocka_unit_test(test_near),    cmocka_unit_test(test_printable),
+    cmocka_unit_test(test_program),
+    cmocka_unit_test(test_side),
+    cmocka_unit_test(test_known),
+    cmocka_unit_test(test_near),
 };
 
 UNIT_MAIN(tests)

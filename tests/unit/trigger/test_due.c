@@ -2,8 +2,8 @@
 #include "tests/unit/unit.h"
 
 #include "base/clock.h"
+#include "base/moment.h"
 #include "runner/trigger/due.h"
-#include "runner/trigger/moment.h"
 #include "runner/trigger/share.h"
 
 #include <stdio.h>

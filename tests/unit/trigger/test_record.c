@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/proc.h"
-#include "runner/trigger/holder.h"
+#include "runner/state/holder.h"
 #include "runner/trigger/record.h"
 #include "tests/unit/scratch.h"
 

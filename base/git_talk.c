@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/git.h"
+#include "base/git_wait.h"
 #include "base/sys.h"
 #include "base/units.h"
-#include "runner/corpus/git.h"
-#include "runner/corpus/git_wait.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_CORPUS_GIT_WAIT_H
-#define RUNNER_CORPUS_GIT_WAIT_H
+#ifndef BASE_GIT_WAIT_H
+#define BASE_GIT_WAIT_H
 
 #include "base/err.h"
 #include "base/tool.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/corpus/git_wait.h"
+#include "base/git_wait.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a git that was killed leaves: git itself removes it after two weeks, or never. */
 #include "base/cleanup.h"
+#include "base/git.h"
 #include "base/sys.h"
-#include "runner/corpus/git.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/trigger/holder.h"
+#include "runner/state/holder.h"
 
 #include "base/cleanup.h"
 #include "base/fs.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/corpus/git.h"
+#include "base/git.h"
 
 #include "base/cleanup.h"
+#include "base/escape.h"
+#include "base/git_wait.h"
 #include "base/owner.h"
 #include "base/proc.h"
-#include "base/sys.h"
-#include "runner/corpus/git_wait.h"
 #include "base/strv.h"
-#include "runner/targets/names.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -189,7 +189,7 @@ static int open_said(int *ret_fd, struct err *e)
  * first. */
 static void read_said(int fd, char why[GIT_WHY])
 {
-	char text[SAID_MAX], shown[NAMES_PRINTABLE_MAX];
+	char text[SAID_MAX], shown[ESCAPE_ASCII_MAX];
 	ssize_t n = sys_pread(fd, text, sizeof(text), 0);
 	struct slice all = {text, n > 0 ? (size_t)n : 0}, line, best = {0};
 
@@ -202,7 +202,7 @@ static void read_said(int fd, char why[GIT_WHY])
 			break;
 	}
 	snprintf(why, GIT_WHY, "%.*s", GIT_WHY - 1,
-		 best.n ? names_printable(best, shown) : "it does not say why");
+		 best.n ? escape_ascii(best, shown) : "it does not say why");
 }
 
 static int wait_for(const struct tool_group *group, pid_t pid, const char *what, int said,

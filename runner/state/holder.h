@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_TRIGGER_HOLDER_H
-#define RUNNER_TRIGGER_HOLDER_H
+#ifndef RUNNER_STATE_HOLDER_H
+#define RUNNER_STATE_HOLDER_H
 
 #include "base/err.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/command/escape.h"
+#include "base/escape.h"
 
 static void test_texts(void **state)
 {
@@ -82,10 +82,28 @@ static void test_long(void **state)
 	}
 }
 
+static void test_ascii(void **state)
+{
+	char out[ESCAPE_ASCII_MAX], in[ESCAPE_ASCII_MAX];
+
+	(void)state;
+	assert_string_equal(escape_ascii(SLICE("a \"~"), out), "a \"~");
+	assert_string_equal(escape_ascii(SLICE("\x1b[2J\\\xff\x7f\0x"), out),
+			    "\\x1b[2J\\x5c\\xff\\x7f\\x00x");
+	memset(in, 0x01, sizeof(in));
+	escape_ascii((struct slice){in, sizeof(in)}, out);
+	assert_true(strlen(out) < sizeof(out));
+	assert_string_equal(out + strlen(out) - 3, "...");
+	memset(in, 'x', sizeof(in));
+	assert_int_equal(strlen(escape_ascii((struct slice){in, 504}, out)), 504);
+	assert_string_equal(out + 500, "xxxx");
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_texts),
     cmocka_unit_test(test_whole),
     cmocka_unit_test(test_long),
+    cmocka_unit_test(test_ascii),
 };
 
 UNIT_MAIN(tests)

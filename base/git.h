@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_CORPUS_GIT_H
-#define RUNNER_CORPUS_GIT_H
+#ifndef BASE_GIT_H
+#define BASE_GIT_H
 
 #include "base/buf.h"
 #include "base/err.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/trigger/moment.h"
+#include "base/moment.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"

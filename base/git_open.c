@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the work tree of a directory, and decides whether its git may be run. */
-#include "runner/corpus/git.h"
+#include "base/git.h"
 
 #include "base/cleanup.h"
 #include "base/fs.h"

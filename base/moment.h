@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_TRIGGER_MOMENT_H
-#define RUNNER_TRIGGER_MOMENT_H
+#ifndef BASE_MOMENT_H
+#define BASE_MOMENT_H
 
 #include "base/err.h"
 
