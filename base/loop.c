@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/wait.h>
 #include <systemd/sd-event.h>
 
@@ -20,6 +21,7 @@ struct source {
 		timer_fn *timer;
 		signal_fn *signal;
 		child_fn *child;
+		entry_fn *entry;
 	} fn;
 	void *arg;
 };
@@ -112,6 +114,15 @@ static int on_child(sd_event_source *s, const siginfo_t *si, void *arg)
 	return 0;
 }
 
+static int on_entry(sd_event_source *s, const struct inotify_event *event, void *arg)
+{
+	const struct source *src = arg;
+
+	(void)s;
+	src->fn.entry(src->arg, event->len > 0 ? event->name : "");
+	return 0;
+}
+
 static struct source *source_new(void *arg)
 {
 	struct source *s = sys_calloc(1, sizeof(*s));
@@ -121,7 +132,7 @@ static struct source *source_new(void *arg)
 	return s;
 }
 
-/* Common end of the four adds: r is what sd-event said. */
+/* Common end of the adds: r is what sd-event said. */
 static int added(struct source *s, int r, const char *what, struct source **ret, struct err *e)
 {
 	if (r < 0) {
@@ -197,6 +208,19 @@ int loop_add_child(struct loop *l, pid_t pid, child_fn *fn, void *arg, struct so
 	if (r < 0)
 		s->s = sd_event_source_disable_unref(s->s);
 	return added(s, r, "a child", ret, e);
+}
+
+int loop_add_dir(struct loop *l, int dirfd, entry_fn *fn, void *arg, struct source **ret,
+		 struct err *e)
+{
+	struct source *s = source_new(arg);
+
+	if (!s)
+		return err_sys(e, "allocate a directory source");
+	s->fn.entry = fn;
+	return added(
+	    s, sd_event_add_inotify_fd(l->ev, &s->s, dirfd, IN_MOVED_TO | IN_CREATE, on_entry, s),
+	    "a directory", ret, e);
 }
 
 void source_remove(struct source *s)

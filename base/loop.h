@@ -24,6 +24,9 @@ typedef void signal_fn(void *arg, int signo);
  * watches was delivered before.  The child is reaped when the callback returns; its
  * source stays the owner's to remove. */
 typedef void child_fn(void *arg, pid_t pid, int status);
+/* name: of an entry that was made in the directory, or moved into it.  "": the kernel lost events
+ * (IN_Q_OVERFLOW), so any entry may be new. */
+typedef void entry_fn(void *arg, const char *name);
 
 MUST_CHECK int loop_new(struct loop **ret, struct err *e);
 void loop_free(struct loop *l); /* NULL is fine */
@@ -46,6 +49,10 @@ MUST_CHECK int loop_add_signal(struct loop *l, int signo, signal_fn *fn, void *a
 /* A child of ours (or one that we adopted as subreaper), not yet reaped. */
 MUST_CHECK int loop_add_child(struct loop *l, pid_t pid, child_fn *fn, void *arg,
 			      struct source **ret, struct err *e);
+/* Entries that are made in this directory, or moved into it (inotify(7)).  A file that is written
+ * in place makes no event. */
+MUST_CHECK int loop_add_dir(struct loop *l, int dirfd, entry_fn *fn, void *arg, struct source **ret,
+			    struct err *e);
 void source_remove(struct source *s); /* NULL is fine */
 
 #endif

@@ -8,8 +8,8 @@
 #include "base/sys.h"
 #include "base/units.h"
 #include "runner/command/common/answer.h"
+#include "runner/command/common/notify.h"
 #include "runner/command/crash/crash.h"
-#include "runner/command/tell.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -82,7 +82,7 @@ static int print_table(const struct outbox_args *a, const struct outbox *o)
 	for (size_t i = 0; i < outbox_count(o); i++) {
 		const struct outbox_entry *t = outbox_at(o, i);
 		char about[CRASH_LINE], old[UNITS_MAX], next[64];
-		bool known = tell_knows(a->session.common.config, t->place);
+		bool known = notify_has_place(a->session.common.config, t->place);
 
 		printf("%-16s  %-10s  %-16s  %-8s  %5llu  %-18s  %s\n", t->place, t->event,
 		       crash_line(t->subject, about), age(t->created, now, old),
@@ -100,7 +100,7 @@ static json_t *entry_json(const struct outbox_args *a, const struct outbox *o,
 			 (json_int_t)t->created, "tries", (json_int_t)t->tries, "last_try",
 			 (json_int_t)t->last_try, "next_try", (json_int_t)outbox_due_at(o, t),
 			 "refused", t->refused, "after_another", !t->head, "configured",
-			 tell_knows(a->session.common.config, t->place), "why", t->why);
+			 notify_has_place(a->session.common.config, t->place), "why", t->why);
 }
 
 static int print_json(const struct outbox_args *a, const struct outbox *o)
@@ -238,41 +238,40 @@ static int drop(struct outbox_args *a, struct outbox *o)
 
 /* --- retry -------------------------------------------------------------------- */
 
-static void say_sent(struct outbox_args *a, const struct told *told)
+static void say_sent(struct outbox_args *a, const struct notify_result *got)
 {
-	char text[TELL_TEXT], shown[ESCAPE_MAX];
+	char text[NOTIFY_TEXT], shown[ESCAPE_MAX];
 
-	if (*told->warning)
-		fprintf(stderr, "warning: %s\n", escape(told->warning, shown));
-	if (*tell_alarm_text(&told->alarm, now_s(), text))
+	if (*got->warning)
+		fprintf(stderr, "warning: %s\n", escape(got->warning, shown));
+	if (*notify_alarm_text(&got->alarm, now_s(), text))
 		fprintf(stderr, "warning: %s\n", escape(text, shown));
-	printf("%zu sent, %zu refused; %zu wait\n", told->done, told->refused, told->left);
-	if (*told->failed && told->done)
-		fprintf(stderr, "warning: not sent: %s\n", escape(told->failed, shown));
-	note(a, "sent", told->done);
-	note(a, "refused", told->refused);
-	note(a, "wait", told->left);
+	printf("%zu sent, %zu refused; %zu wait\n", got->done, got->refused, got->left);
+	if (*got->failed && got->done)
+		fprintf(stderr, "warning: not sent: %s\n", escape(got->failed, shown));
+	note(a, "sent", got->done);
+	note(a, "refused", got->refused);
+	note(a, "wait", got->left);
 	(void)json_object_set_new(a->answer, "failed",
-				  *told->failed ? answer_text(told->failed) : json_null());
+				  *got->failed ? answer_text(got->failed) : json_null());
 }
 
 static int send_now(struct outbox_args *a)
 {
-	const struct tell t = {.config = a->session.common.config,
-			       .state = a->session.state,
-			       .common = &a->session.common,
-			       .send_us = SEND_US};
+	struct notify t = common_notify(&a->session.common, a->session.state);
 	_autobuf_ struct buf result = BUF_INIT(RESULT_MAX);
 	char shown[ESCAPE_MAX];
-	struct told told;
+	struct notify_result got;
 	struct err e;
 
+	t.send_us = SEND_US;
 	/* What is learned of issues the next run gives to the ledger. */
-	if (tell_round(&t, &result, &e) < 0 || tell_read(buf_slice(&result), NULL, &told, &e) < 0)
+	if (notify_round(&t, &result, &e) < 0 ||
+	    notify_read(buf_slice(&result), NULL, &got, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
-	say_sent(a, &told);
-	if (*told.failed && !told.done)
-		return fail(EXIT_MACHINE, "nothing could be sent: %s", escape(told.failed, shown));
+	say_sent(a, &got);
+	if (*got.failed && !got.done)
+		return fail(EXIT_MACHINE, "nothing could be sent: %s", escape(got.failed, shown));
 	return EXIT_DONE;
 }
 
@@ -298,7 +297,7 @@ static int after_retry(struct outbox_args *a)
 
 	if (!a->send)
 		return EXIT_DONE;
-	if (!tell_wanted(a->session.common.config))
+	if (!notify_is_wanted(a->session.common.config))
 		return fail(EXIT_USAGE, "outbox retry: the configuration has neither \"github\" "
 					"nor \"webhooks\": nobody can be told");
 	r = outbox_open(a->session.state->dirfd, &o, &e);

@@ -6,7 +6,7 @@
 #include "base/escape.h"
 #include "runner/command/common/said.h"
 #include "runner/command/common/session.h"
-#include "runner/command/tell.h"
+#include "runner/publish/notify.h"
 #include "runner/publish/render/source_link.h"
 
 #include <errno.h>
@@ -141,7 +141,7 @@ static int serve_all(struct serve *a)
 
 static bool is_told(void *arg, const char *place)
 {
-	return tell_knows(arg, place);
+	return notify_has_place(arg, place);
 }
 
 /* What an issue would not say of a security-relevant crash, a download does not show either. */

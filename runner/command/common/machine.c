@@ -36,7 +36,7 @@ unsigned machine_cpus(void)
 }
 
 /* Descriptors beside those of the cells: files that are open now, connections of the control
- * socket, the publisher, and files that a working process opens. */
+ * socket, the notifier, and files that a working process opens. */
 enum { SPARE_FILES = 64 };
 /* Descriptors of a job beside its cell: its log, pipe and handle of a working process. */
 enum { JOB_FILES = 4 };

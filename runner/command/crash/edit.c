@@ -4,7 +4,7 @@
 #include "runner/command/common/answer.h"
 #include "runner/command/crash/crash.h"
 #include "runner/command/crash/json.h"
-#include "runner/command/tell.h"
+#include "runner/publish/notify.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -101,7 +101,7 @@ static int change(const struct edit *what, struct edit_args *a, json_t **ret)
 	if (r == EXIT_DONE && what->change(l, a, &e) < 0)
 		r = fail(EXIT_USAGE, "crash %s: %s", what->name, e.msg);
 	if (r == EXIT_DONE && what->over_labels &&
-	    tell_unignored(a->session.state, l, a->crash[0]->signature, &e) < 0)
+	    notify_unignored(a->session.state, l, a->crash[0]->signature, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);
 	if (r == EXIT_DONE && ledger_save(l, a->session.state->dirfd, &e) < 0)
 		r = fail(EXIT_INTERNAL, "%s", e.msg);

@@ -3,8 +3,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "runner/command/common/answer.h"
+#include "runner/command/common/notify.h"
 #include "runner/command/crash/crash.h"
-#include "runner/command/tell.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,14 +52,12 @@ static const char *why_not(const struct issue_args *a, const struct known_crash 
 
 static int print_issue(const struct issue_args *a, const struct known_crash *c)
 {
-	const struct tell t = {.config = a->session.common.config,
-			       .state = a->session.state,
-			       .common = &a->session.common,
-			       .targets = &a->session.common.targets};
+	struct notify t = common_notify(&a->session.common, a->session.state);
 	_autobuf_ struct buf title = BUF_INIT(TEXT_MAX), body = BUF_INIT(TEXT_MAX);
 	struct err e;
 
-	if (tell_preview(&t, c, &title, &body, &e) < 0)
+	t.targets = &a->session.common.targets;
+	if (notify_preview(&t, c, &title, &body, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	if (why_not(a, c))
 		fprintf(stderr, "no issue would be filed now: %s\n", why_not(a, c));

@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/sys.h"
-#include "runner/command/tell.h"
 #include "runner/control/client.h"
+#include "runner/publish/notify.h"
 #include "runner/status/survey/survey.h"
 #include "runner/targets/build/build.h"
 
@@ -242,7 +242,7 @@ static int add_targets(struct doctor *d, struct err *e)
 
 static bool is_told(void *arg, const char *place)
 {
-	return tell_knows(arg, place);
+	return notify_has_place(arg, place);
 }
 
 /* What was printed already, said in the report, too. */

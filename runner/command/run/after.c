@@ -6,14 +6,14 @@
 #include "base/clock.h"
 #include "base/sys.h"
 #include "runner/command/command.h"
-#include "runner/command/publisher.h"
+#include "runner/command/common/notify.h"
 #include "runner/state/fuzzed.h"
 #include "runner/status/summary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Somebody waits at the prompt when he ended the run himself. */
+/* A user who ended the run waits at the prompt. */
 #define SEND_US	      (120 * USEC_PER_SEC)
 #define SEND_ENDED_US (10 * USEC_PER_SEC)
 
@@ -138,21 +138,17 @@ void run_after(const struct run_over *o)
 {
 	_autobuf_ struct buf text = BUF_INIT(65536);
 	CLEANUP(notes_done) struct notes l = {.n = 0};
-	struct tell t = {
-	    .config = o->common->config,
-	    .state = o->state,
-	    .common = o->common,
-	    .targets = o->targets,
-	    .run = o->run,
-	    .notes = l.v,
-	    .send_us = o->view->interrupted ? SEND_ENDED_US : SEND_US,
-	};
+	struct notify t = common_notify(o->common, o->state);
 	struct err e;
 
 	if (note_fuzzed(o, &l, &e) < 0 || add_failed(o, &l, &text, &e) < 0)
 		warn("%s", e.msg);
+	t.targets = o->targets;
+	t.run = o->run;
+	t.notes = l.v;
 	t.n_notes = l.n;
-	publisher_last(&t, o->ledger);
+	t.send_us = o->view->interrupted ? SEND_ENDED_US : SEND_US;
+	common_notify_last(&t, o->ledger);
 }
 
 void run_not_built(const struct common *c, struct state *s, const char *commit)
@@ -162,13 +158,11 @@ void run_not_built(const struct common *c, struct state *s, const char *commit)
 				 .run = run,
 				 .commit = commit,
 				 .text = "nothing could be built, so nothing was fuzzed"};
-	struct tell t = {.config = c->config,
-			 .state = s,
-			 .common = c,
-			 .notes = &n,
-			 .n_notes = 1,
-			 .send_us = SEND_US};
+	struct notify t = common_notify(c, s);
 
+	t.notes = &n;
+	t.n_notes = 1;
+	t.send_us = SEND_US;
 	if (run)
-		publisher_last(&t, NULL);
+		common_notify_last(&t, NULL);
 }

@@ -11,13 +11,14 @@
 #include "runner/command/build/builds.h"
 #include "runner/command/command.h"
 #include "runner/command/common/answer.h"
+#include "runner/command/common/notify.h"
 #include "runner/command/common/session.h"
 #include "runner/command/crash/crash.h"
-#include "runner/command/publisher.h"
 #include "runner/command/run/after.h"
 #include "runner/command/run/record.h"
 #include "runner/publish/http/token.h"
 #include "runner/publish/http/token_env.h"
+#include "runner/publish/notifier.h"
 #include "runner/run/job/reason.h"
 #include "runner/run/triage/symbolizer.h"
 #include "runner/status/color.h"
@@ -235,7 +236,6 @@ static void print_plan(const struct plan *p)
 /* Who looks on while it runs. */
 struct live {
 	struct table table;
-	struct publisher *publisher;
 	struct record_days days;
 };
 
@@ -266,7 +266,6 @@ static void on_second(void *arg, const struct run_view *v)
 	struct live *l = arg;
 
 	table_second(&l->table, v);
-	publisher_second(l->publisher);
 	record_second(&l->days, v);
 }
 
@@ -353,13 +352,14 @@ static int note_done(const struct run_args *a, bool interrupted, int status)
 static int run_live(struct run_args *a, struct run_opts *o, struct run **ret, struct err *e)
 {
 	struct session *s = &a->session;
-	const struct tell t = {.config = s->common.config,
-			       .state = s->state,
-			       .common = &s->common,
-			       .targets = &s->common.targets,
-			       .send_us = SEND_LIVE_US};
+	struct notify t = common_notify(&s->common, s->state);
 	struct live live = {.days = {.loop = o->loop, .state = s->state}};
-	int r = publisher_new(o->loop, &t, books_ledger(o->books), &live.publisher, e);
+	struct notifier *notifier;
+	int r;
+
+	t.targets = &s->common.targets;
+	t.send_us = SEND_LIVE_US;
+	r = notifier_new(o->loop, &t, books_ledger(o->books), &notifier, e);
 
 	if (r < 0)
 		return r;
@@ -368,7 +368,7 @@ static int run_live(struct run_args *a, struct run_opts *o, struct run **ret, st
 	r = run_all(o, &s->plan, ret, e);
 	table_close(&live.table);
 	record_days_done(&live.days);
-	publisher_free(live.publisher);
+	notifier_free(notifier);
 	return r;
 }
 

@@ -13,6 +13,7 @@
 #include "runner/command/common/answer.h"
 #include "runner/command/common/machine.h"
 #include "runner/publish/http/token_env.h"
+#include "runner/publish/notifier.h"
 #include "runner/state/holder.h"
 #include "runner/trigger/drive.h"
 
@@ -181,7 +182,10 @@ static int start(void *arg, size_t i, const char *commit, uint32_t workers, int 
 	rc = spawn(&h, argv, ret_pid, e);
 	if (h.token >= 0)
 		close(h.token);
-	r->runs = r->runs || rc == 0;
+	if (rc == 0) {
+		r->runs = true;
+		notifier_hold(r->notifier, true);
+	}
 	(void)snprintf(r->commit, sizeof(r->commit), "%s", commit);
 	return rc;
 }
@@ -217,9 +221,11 @@ static enum watch_end ended(void *arg, size_t i, int status, char why[RECORD_WHY
 	t->v[i].runs = false;
 	if (WIFSIGNALED(status)) {
 		(void)snprintf(why, RECORD_WHY, "signal %d ended it", WTERMSIG(status));
-		trigger_tell_died(&t->v[i], why);
+		trigger_notify_died(&t->v[i], why);
+		notifier_hold(t->v[i].notifier, false);
 		return END_FAILED;
 	}
+	notifier_hold(t->v[i].notifier, false);
 	(void)snprintf(why, RECORD_WHY, "status %d, %s", code, words_of(code));
 	t->v[i].told = code != EXIT_LOCKED && code != EXIT_MACHINE && code != EXIT_USAGE;
 	if (code == EXIT_DONE || code == EXIT_CRASHES || code == EXIT_NOT_FUZZED)
@@ -254,7 +260,7 @@ static bool reload_one(struct triggers *t, struct trigger_repo *r)
 	old = r->common.config;
 	r->common.config = fresh.config;
 	trigger_given(r);
-	trigger_tell_again(t, r);
+	trigger_notify_again(t, r);
 	config_free(old);
 	return true;
 }
@@ -346,10 +352,10 @@ static int drive(struct triggers *t)
 	if (loop_new(&o.loop, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	t->loop = o.loop;
-	r = t->dry ? 0 : trigger_tell_begin(t, &e);
+	r = t->dry ? 0 : trigger_notify_begin(t, &e);
 	if (r == 0)
 		r = drive_run(&o, repos, t->n, &res, &e);
-	trigger_tell_end(t);
+	trigger_notify_end(t);
 	loop_free(o.loop);
 	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : status_of(t, &res);
 }

@@ -19,7 +19,7 @@ struct trigger_repo {
 	int status;	       /* of the last run */
 	char commit[65];       /* that was started last */
 	bool runs, told;       /* a run of it lives; one has come to its own end, and told all */
-	struct publisher *publisher;
+	struct notifier *notifier;
 	struct builder *builder; /* in a child that runs git: what keeps its limits */
 	struct git_limits limits;
 };
@@ -32,7 +32,6 @@ struct triggers {
 	bool forever, force, dry, json;
 	json_t *repositories; /* the answer's: what was decided for each */
 	struct loop *loop;
-	struct source *look;
 };
 
 /* Reads the configuration, opens its state directory; each prints what is wrong and
@@ -43,12 +42,12 @@ int trigger_take_lock(struct trigger_repo *r);
 void trigger_given(struct trigger_repo *r);
 void trigger_close(struct trigger_repo *r);
 
-/* What waits in outboxes is sent while no run of theirs lives, until the end; in one tick,
- * before it ends.  again: the configuration is another one. */
-int trigger_tell_begin(struct triggers *t, struct err *e);
-void trigger_tell_again(struct triggers *t, struct trigger_repo *r);
-void trigger_tell_died(const struct trigger_repo *r, const char *why);
-void trigger_tell_end(struct triggers *t);
+/* Sends what waits in the outboxes while no run of theirs lives, until the end.  again: the
+ * configuration was replaced. */
+int trigger_notify_begin(struct triggers *t, struct err *e);
+void trigger_notify_again(struct triggers *t, struct trigger_repo *r);
+void trigger_notify_died(const struct trigger_repo *r, const char *why);
+void trigger_notify_end(struct triggers *t);
 
 /* CPU time that the cells of a state directory have used, 0 when that cannot be seen. */
 uint64_t trigger_cpu_us(const struct config *c, const char *instance);

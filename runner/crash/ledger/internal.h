@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "runner/crash/ledger/input.h"
 
-#define LEDGER_NAME "known_crashes.json"
 enum { LEDGER_VERSION = 2 }; /* of a record with "found_by" */
 
 /* An entry: c.by[i] of a record is &entry->c. */

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define LEDGER_NAME "known_crashes.json" /* in the state directory */
+
 /* The crashes that this fuzzcell knows: known_crashes.json in the state directory, one
  * object, signature -> crash, a crash a line.  A caller of ledger_save() holds the state
  * directory's lock (runner/state/state.h).  Reading needs no lock: the file is replaced

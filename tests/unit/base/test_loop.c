@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "tests/unit/base/world.h"
+#include "tests/unit/scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -244,6 +245,37 @@ static void test_stop(void **state)
 	loop_free(NULL);
 }
 
+static void on_entry(void *arg, const char *name)
+{
+	struct world *w = arg;
+
+	saw(w, *name);
+	if (strcmp(name, "z") == 0)
+		loop_stop(w->l);
+}
+
+/* A file that is renamed, or made, is an entry; one that is written in place or removed is not. */
+static void test_dir(void **state)
+{
+	struct world w = {.l = new_loop()};
+	struct scratch dir = SCRATCH_INIT;
+
+	(void)state;
+	scratch_make(&dir);
+	scratch_write(dir.fd, "a", "1");
+	OK(loop_add_dir(w.l, dir.fd, on_entry, &w, &w.s[0], &e_));
+	scratch_write(dir.fd, "a", "2");
+	scratch_write(dir.fd, "b", "1");
+	assert_int_equal(renameat(dir.fd, "b", dir.fd, "a"), 0);
+	assert_int_equal(unlinkat(dir.fd, "a", 0), 0);
+	assert_int_equal(mkdirat(dir.fd, "z", 0700), 0);
+	OK(loop_run(w.l, &e_));
+	assert_string_equal(w.seen, "baz");
+	remove_all(&w);
+	done(&w);
+	scratch_remove(&dir);
+}
+
 static void test_errors(void **state)
 {
 	struct world w = {.l = new_loop()};
@@ -255,6 +287,9 @@ static void test_errors(void **state)
 	file = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(loop_add_io(w.l, file, EPOLLIN, on_read, &w, &w.s[0], &e), -EPERM);
 	assert_string_equal(e.msg, "watch a descriptor");
+	assert_int_equal(loop_add_dir(w.l, -1, on_entry, &w, &w.s[0], &e), -EBADF);
+	fault_arm(1, FAULT_FAIL);
+	assert_int_equal(loop_add_dir(w.l, file, on_entry, &w, &w.s[0], &e), -ENOMEM);
 	fault_arm(1, FAULT_FAIL);
 	assert_int_equal(loop_new(&l, &e), -ENOMEM);
 	fault_arm(1, FAULT_FAIL);
@@ -277,6 +312,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_remove_others),
     cmocka_unit_test(test_remove_self),
     cmocka_unit_test(test_stop),
+    cmocka_unit_test(test_dir),
     cmocka_unit_test(test_errors),
 };
 

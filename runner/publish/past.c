@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/command/common/past.h"
+#include "runner/publish/past.h"
 
 #include "base/cleanup.h"
 #include "base/fs.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RUNNER_COMMAND_COMMON_PAST_H
-#define RUNNER_COMMAND_COMMON_PAST_H
+#ifndef RUNNER_PUBLISH_PAST_H
+#define RUNNER_PUBLISH_PAST_H
 
 #include "runner/crash/ledger/ledger.h"
 #include "runner/publish/publish.h"

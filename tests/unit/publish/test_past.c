@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/unit.h"
 
-#include "runner/command/common/past.h"
+#include "runner/publish/past.h"
 #include "tests/unit/state/stats.h"
 
 #include <sys/stat.h>

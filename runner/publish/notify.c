@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runner/command/tell.h"
+#include "runner/publish/notify.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/sys.h"
 #include "base/units.h"
-#include "runner/command/common/byhand.h"
-#include "runner/command/common/past.h"
-#include "runner/command/common/said.h"
 #include "runner/publish/github/github.h"
 #include "runner/publish/http/token.h"
+#include "runner/publish/past.h"
 #include "runner/publish/webhook/webhook.h"
 
 #include <errno.h>
@@ -19,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-bool tell_wanted(const struct config *c)
+bool notify_is_wanted(const struct config *c)
 {
 	size_t n;
 
@@ -112,7 +110,7 @@ static void outbox_close_p(struct outbox **o)
 
 /* --- queueing ----------------------------------------------------------------- */
 
-static struct publish publish_of(const struct tell *t)
+static struct publish publish_of(const struct notify *t)
 {
 	struct publish p = {
 	    .state_dirfd = t->state->dirfd,
@@ -127,7 +125,7 @@ static struct publish publish_of(const struct tell *t)
 	return p;
 }
 
-bool tell_knows(const struct config *c, const char *place)
+bool notify_has_place(const struct config *c, const char *place)
 {
 	struct publish p = {.github = config_github(c)};
 
@@ -136,7 +134,7 @@ bool tell_knows(const struct config *c, const char *place)
 }
 
 /* A new array. */
-static struct publish_target *describe_targets(const struct tell *t, size_t *ret_n)
+static struct publish_target *describe_targets(const struct notify *t, size_t *ret_n)
 {
 	size_t n = t->targets ? t->targets->n : 0;
 	struct publish_target *v = sys_calloc(n + 1, sizeof(*v));
@@ -153,100 +151,88 @@ static struct publish_target *describe_targets(const struct tell *t, size_t *ret
 	return v;
 }
 
-/* As its cell runs it. */
 static int command_of(const void *arg, const char *target, struct engine_cmd *ret, struct err *e)
 {
-	const struct tell *t = arg;
-	struct plan_entry entry = {0};
-	struct byhand b = {.target = &entry, .dir = ".", .binary = "./", .input = "reproducer"};
-	int r;
+	const struct notify *t = arg;
 
-	for (size_t i = 0; t->targets && i < t->targets->n; i++)
-		if (strcmp(t->targets->v[i].name, target) == 0)
-			entry.target = &t->targets->v[i];
-	if (!entry.target)
-		return err_set(e, ENOENT, "no such target");
-	r = plan_resolve(t->config, entry.target, &entry.cfg, e);
-	if (r < 0)
-		return r;
-	r = byhand_command(&b, ret, e);
-	target_config_done(&entry.cfg);
-	return r;
+	return t->command(t, target, ret, e);
 }
 
 static void past(const void *arg, const struct known_crash *entry, struct publish_past *ret)
 {
-	const struct tell *t = arg;
+	const struct notify *t = arg;
 
 	past_of(t->state, entry, ret);
 }
 
-/* All that a text is made of. */
-struct telling {
+/* What texts are made of. */
+struct material {
 	struct publish p;
 	struct publish_target *targets;
-	struct said said;
+	char *config, *state; /* options of commands */
 	struct sources sources;
 };
 
-static void telling_done(struct telling *g)
+static void material_done(struct material *m)
 {
-	free(g->targets);
-	said_done(&g->said);
-	sources_close(&g->sources);
+	free(m->targets);
+	free(m->config);
+	free(m->state);
+	sources_close(&m->sources);
 }
 
-static int telling_init(struct telling *g, const struct tell *t, struct err *e)
+static int material_init(struct material *m, const struct notify *t, struct err *e)
 {
-	*g = (struct telling){.p = publish_of(t), .sources = {.dirfd = -1}};
-	g->targets = describe_targets(t, &g->p.n_targets);
-	if (!g->targets)
+	*m = (struct material){.p = publish_of(t), .sources = {.dirfd = -1}};
+	m->targets = describe_targets(t, &m->p.n_targets);
+	if (!m->targets)
 		return err_sys(e, "describe the targets");
-	said_find(t->common, t->state->path, &g->said);
-	g->p.say_config = g->said.config;
-	g->p.say_state = g->said.state;
-	g->p.targets = g->targets;
-	g->p.command = command_of;
-	g->p.past = past;
-	g->p.arg = t;
-	g->p.sources = &g->sources;
-	return sources_open(t->config, &g->sources, e);
+	if (t->paths)
+		t->paths(t, &m->config, &m->state);
+	m->p.say_config = m->config;
+	m->p.say_state = m->state;
+	m->p.targets = m->targets;
+	m->p.command = t->command ? command_of : NULL;
+	m->p.past = past;
+	m->p.arg = t;
+	m->p.sources = &m->sources;
+	return sources_open(t->config, &m->sources, e);
 }
 
-static int queue(const struct tell *t, struct outbox *o, const struct ledger *l,
+static int queue(const struct notify *t, struct outbox *o, const struct ledger *l,
 		 struct publish_sum *ret, struct err *e)
 {
-	struct telling g;
-	int r = telling_init(&g, t, e);
+	struct material m;
+	int r = material_init(&m, t, e);
 
 	if (r == 0)
-		r = publish_queue(&g.p, o, l, ret, e);
+		r = publish_queue(&m.p, o, l, ret, e);
 	for (size_t i = 0; r == 0 && i < t->n_notes; i++)
-		r = publish_note(&g.p, o, &t->notes[i], e);
+		r = publish_note(&m.p, o, &t->notes[i], e);
 	if (r == 0)
-		r = publish_alarm_queue(&g.p, o, e);
-	telling_done(&g);
+		r = publish_alarm_queue(&m.p, o, e);
+	material_done(&m);
 	return r;
 }
 
-int tell_preview(const struct tell *t, const struct known_crash *c, struct buf *title,
-		 struct buf *body, struct err *e)
+int notify_preview(const struct notify *t, const struct known_crash *c, struct buf *title,
+		   struct buf *body, struct err *e)
 {
-	struct telling g;
+	struct material m;
 	CLEANUP(outbox_close_p) struct outbox *o = NULL;
-	int r = telling_init(&g, t, e);
+	int r = material_init(&m, t, e);
 
 	if (r == 0 && faccessat(t->state->dirfd, "outbox", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		r = outbox_read(t->state->dirfd, &o, e);
 	if (r == 0)
-		r = publish_preview(&g.p, o, c, title, body, e);
-	telling_done(&g);
+		r = publish_preview(&m.p, o, c, title, body, e);
+	material_done(&m);
 	return r;
 }
 
 /* --- sending ------------------------------------------------------------------- */
 
-static int send_due(const struct tell *t, struct outbox *o, struct publish_delivered *ret,
+static int send_due(const struct notify *t, struct outbox *o, struct publish_delivered *ret,
 		    struct err *e)
 {
 	CLEANUP(senders_done) struct senders s = {0};
@@ -265,7 +251,7 @@ static int send_due(const struct tell *t, struct outbox *o, struct publish_deliv
 	if (r != -EBUSY)
 		return r;
 	*ret = (struct publish_delivered){.left = outbox_count(o), .next = now_s() + 60};
-	return 0; /* somebody else sends */
+	return 0; /* another process sends */
 }
 
 /* --- what was learned ------------------------------------------------------------ */
@@ -323,7 +309,7 @@ struct both {
 	const struct publish_sum *queued;
 };
 
-static int add_result(struct outbox *o, const struct tell *t, const struct ledger *l,
+static int add_result(struct outbox *o, const struct notify *t, const struct ledger *l,
 		      const struct both *b, struct buf *out, struct err *e)
 {
 	const struct publish_delivered *d = b->sent;
@@ -355,7 +341,7 @@ static void ledger_free_p(struct ledger **l)
 	ledger_free(*l);
 }
 
-int tell_round(const struct tell *t, struct buf *result, struct err *e)
+int notify_round(const struct notify *t, struct buf *result, struct err *e)
 {
 	CLEANUP(outbox_close_p) struct outbox *o = NULL;
 	CLEANUP(ledger_free_p) struct ledger *l = NULL;
@@ -377,7 +363,7 @@ int tell_round(const struct tell *t, struct buf *result, struct err *e)
 	return r < 0 ? r : add_result(o, t, l, &(struct both){&d, &sum}, result, e);
 }
 
-/* --- a person's word ------------------------------------------------------------- */
+/* --- the decision of a user ------------------------------------------------------------- */
 
 struct unignored {
 	const struct ledger *ledger;
@@ -395,15 +381,15 @@ static int forget_label(void *arg, const struct publish_learned *l, struct err *
 	return publish_noted(u->outbox, l->chain, e);
 }
 
-int tell_unignored(const struct state *s, const struct ledger *l, const char *signature,
-		   struct err *e)
+int notify_unignored(const struct state *s, const struct ledger *l, const char *signature,
+		     struct err *e)
 {
 	CLEANUP(outbox_close_p) struct outbox *o = NULL;
 	struct unignored u = {l, ledger_find(l, signature), NULL};
 	int r;
 
 	if (faccessat(s->dirfd, "outbox", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0; /* nobody was ever told */
+		return 0; /* no notification was ever sent */
 	r = outbox_open(s->dirfd, &o, e);
 	u.outbox = o;
 	return r == 0 ? publish_learned(o, forget_label, &u, e) : r;
@@ -435,7 +421,7 @@ static int apply(struct ledger *l, const json_t *one, struct err *e)
 	return r == -ENOENT ? 0 : r;
 }
 
-int tell_read(struct slice result, struct ledger *l, struct told *ret, struct err *e)
+int notify_read(struct slice result, struct ledger *l, struct notify_result *ret, struct err *e)
 {
 	_autojson_ json_t *j = NULL;
 	int r = json_parse(result, &j, e);
@@ -445,7 +431,7 @@ int tell_read(struct slice result, struct ledger *l, struct told *ret, struct er
 		return r;
 	list = json_object_get(j, "learned");
 	alarm = json_object_get(j, "alarm");
-	*ret = (struct told){
+	*ret = (struct notify_result){
 	    .done = json_get_u64(j, "done"),
 	    .refused = json_get_u64(j, "refused"),
 	    .left = json_get_u64(j, "left"),
@@ -463,14 +449,14 @@ int tell_read(struct slice result, struct ledger *l, struct told *ret, struct er
 	return r;
 }
 
-const char *tell_alarm_text(const struct publish_alarm *a, uint64_t now, char out[TELL_TEXT])
+const char *notify_alarm_text(const struct publish_alarm *a, uint64_t now, char out[NOTIFY_TEXT])
 {
 	char age[UNITS_MAX];
 
 	out[0] = '\0';
 	if (a->count)
 		(void)snprintf(
-		    out, TELL_TEXT, "%zu report(s) wait in the outbox, the oldest for %s: %s: %s",
+		    out, NOTIFY_TEXT, "%zu report(s) wait in the outbox, the oldest for %s: %s: %s",
 		    a->count,
 		    units_time((now > a->oldest ? now - a->oldest : 0) * USEC_PER_SEC, age),
 		    a->place, *a->why ? a->why : "not tried yet");

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/command/common/notify.h"
+
+#include "base/clock.h"
+#include "base/escape.h"
+#include "runner/command/common/byhand.h"
+#include "runner/command/common/said.h"
+#include "runner/publish/notifier.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* As the target's cell runs it. */
+static int notify_command(const struct notify *t, const char *target, struct engine_cmd *ret,
+			  struct err *e)
+{
+	struct plan_entry entry = {0};
+	struct byhand b = {.target = &entry, .dir = ".", .binary = "./", .input = "reproducer"};
+	int r;
+
+	for (size_t i = 0; t->targets && i < t->targets->n; i++)
+		if (strcmp(t->targets->v[i].name, target) == 0)
+			entry.target = &t->targets->v[i];
+	if (!entry.target)
+		return err_set(e, ENOENT, "no such target");
+	r = plan_resolve(t->config, entry.target, &entry.cfg, e);
+	if (r < 0)
+		return r;
+	r = byhand_command(&b, ret, e);
+	target_config_done(&entry.cfg);
+	return r;
+}
+
+static void notify_paths(const struct notify *t, char **ret_config, char **ret_state)
+{
+	struct said said;
+
+	said_find(t->arg, t->state->path, &said);
+	*ret_config = said.config;
+	*ret_state = said.state;
+}
+
+struct notify common_notify(const struct common *c, const struct state *s)
+{
+	return (struct notify){.config = c->config,
+			       .state = s,
+			       .command = notify_command,
+			       .paths = notify_paths,
+			       .arg = c};
+}
+
+static void notify_print(const struct notify_result *got)
+{
+	char text[NOTIFY_TEXT], shown[ESCAPE_MAX];
+
+	if (*got->warning)
+		warn("%s", got->warning);
+	if (*notify_alarm_text(&got->alarm, clock_real_us() / USEC_PER_SEC, text))
+		warn("%s (fuzzcell outbox list)", text);
+	else if (got->left)
+		printf("%zu report(s) wait in the outbox and will be sent later%s%s\n", got->left,
+		       *got->failed ? ": " : "", escape(got->failed, shown));
+	if (got->held)
+		printf("%zu crash(es) get their issue another day (github.new_per_day)\n",
+		       got->held);
+}
+
+void common_notify_last(const struct notify *t, struct ledger *l)
+{
+	struct notify_result got;
+	struct err e;
+
+	if (notifier_last(t, l, &got, &e) < 0)
+		warn("notifications could not be sent: %s", e.msg);
+	else
+		notify_print(&got);
+}

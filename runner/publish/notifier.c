@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/publish/notifier.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "base/task.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* After a round that failed. */
+#define AGAIN_US (60 * USEC_PER_SEC)
+/* For a child that is in the middle of a request. */
+#define FINISH_US (30 * USEC_PER_SEC)
+/* The ledger often changes several times in a row.  A crash of a run's first second also waits for
+ * the first statistics, which are part of its issue. */
+#define SETTLE_US (2 * USEC_PER_SEC)
+/* The timer's clock stands while the machine sleeps, that of the outbox does not. */
+#define LOOK_US (10 * 60 * USEC_PER_SEC)
+
+struct notifier {
+	struct loop *loop;
+	struct notify t;
+	struct ledger *ledger;
+	struct source *saved; /* watches for a new file of the ledger */
+	struct source *timer; /* of due_us */
+	struct task *task;    /* the round that is being made */
+	bool held;
+	uint64_t due_us; /* clock_real_us() of the next round; 0: when the ledger changes */
+};
+
+static int round_in_child(void *arg, struct buf *out, struct err *e)
+{
+	return notify_round(arg, out, e);
+}
+
+static void notifier_ask(struct notifier *n, uint64_t at_us);
+
+static void on_round(void *arg, struct slice result, const char *failed)
+{
+	struct notifier *n = arg;
+	uint64_t now = clock_real_us(), next;
+	struct notify_result got;
+	struct err e;
+
+	n->task = NULL;
+	if (failed || notify_read(result, n->ledger, &got, &e) < 0) {
+		LOG(LOG_WARN, "publish", f_str("failed", failed ? failed : e.msg));
+		notifier_ask(n, now + AGAIN_US);
+		return;
+	}
+	LOG(LOG_INFO, "publish", f_int("done", (int64_t)got.done),
+	    f_int("refused", (int64_t)got.refused), f_int("left", (int64_t)got.left),
+	    f_str("warning", got.warning));
+	next = got.next * USEC_PER_SEC;
+	notifier_ask(n, next && next < now + SETTLE_US ? now + SETTLE_US : next);
+}
+
+/* Begins the round that is due, or arms the timer for it. */
+static void notifier_next(struct notifier *n)
+{
+	uint64_t now = clock_real_us(), wait;
+	struct err e;
+
+	if (n->task || n->held || !n->due_us)
+		return;
+	if (n->due_us <= now) {
+		n->due_us = 0;
+		if (task_start(n->loop, round_in_child, &n->t, on_round, n, &n->task, &e) == 0)
+			return;
+		LOG(LOG_WARN, "publish", f_str("failed", e.msg));
+		n->due_us = now + AGAIN_US;
+	}
+	wait = n->due_us - now;
+	if (loop_set_timer(n->timer, clock_mono_us() + (wait < LOOK_US ? wait : LOOK_US), &e) < 0)
+		LOG(LOG_WARN, "publish", f_str("failed", e.msg));
+}
+
+/* at_us: clock_real_us() of a round that is wanted; 0: none. */
+static void notifier_ask(struct notifier *n, uint64_t at_us)
+{
+	if (at_us && (!n->due_us || at_us < n->due_us))
+		n->due_us = at_us;
+	notifier_next(n);
+}
+
+static void on_due(void *arg)
+{
+	notifier_next(arg);
+}
+
+/* The ledger's file is replaced whole at each change. */
+static void on_entry(void *arg, const char *name)
+{
+	struct notifier *n = arg;
+
+	if (!*name || strcmp(name, LEDGER_NAME) == 0)
+		notifier_ask(n, clock_real_us() + SETTLE_US);
+}
+
+int notifier_new(struct loop *loop, const struct notify *t, struct ledger *l, struct notifier **ret,
+		 struct err *e)
+{
+	struct notifier *n;
+	int r;
+
+	*ret = NULL;
+	if (!notify_is_wanted(t->config))
+		return 0;
+	n = sys_calloc(1, sizeof(*n));
+	if (!n)
+		return err_sys(e, "allocate the notifier");
+	n->loop = loop;
+	n->t = *t;
+	n->ledger = l;
+	n->due_us = clock_real_us(); /* what an earlier run did not send */
+	r = loop_add_dir(loop, t->state->dirfd, on_entry, n, &n->saved, e);
+	if (r == 0)
+		r = loop_add_timer(loop, clock_mono_us(), on_due, n, &n->timer, e);
+	if (r < 0)
+		notifier_free(n);
+	else
+		*ret = n;
+	return r;
+}
+
+void notifier_hold(struct notifier *n, bool held)
+{
+	if (!n)
+		return;
+	n->held = held;
+	notifier_next(n);
+}
+
+void notifier_wake(struct notifier *n)
+{
+	if (n)
+		notifier_ask(n, clock_real_us());
+}
+
+void notifier_free(struct notifier *n)
+{
+	if (!n)
+		return;
+	if (n->task)
+		task_finish(n->task, clock_mono_us() + FINISH_US);
+	source_remove(n->saved);
+	source_remove(n->timer);
+	free(n);
+}
+
+/* --- after the run --------------------------------------------------------------- */
+
+struct last {
+	struct loop *loop;
+	struct ledger *ledger;
+	struct task *task;
+	struct notify_result *result;
+	char failed[sizeof(((struct err *)NULL)->msg)];
+};
+
+static void on_last(void *arg, struct slice result, const char *failed)
+{
+	struct last *l = arg;
+	struct err e;
+
+	l->task = NULL;
+	if (failed)
+		(void)snprintf(l->failed, sizeof(l->failed), "%s", failed);
+	else if (notify_read(result, l->ledger, l->result, &e) < 0)
+		(void)snprintf(l->failed, sizeof(l->failed), "%s", e.msg);
+	loop_stop(l->loop);
+}
+
+static void on_enough(void *arg)
+{
+	loop_stop(arg);
+}
+
+static void on_signal(void *arg, int signo)
+{
+	(void)signo;
+	loop_stop(arg);
+}
+
+static int last_wait(struct last *l, struct notify *t, struct err *e)
+{
+	struct source *late = NULL, *ends[2] = {NULL, NULL};
+	int r = task_start(l->loop, round_in_child, t, on_last, l, &l->task, e);
+
+	if (r < 0)
+		return r;
+	r = loop_add_timer(l->loop, clock_mono_us() + t->send_us + FINISH_US, on_enough, l->loop,
+			   &late, e);
+	if (r == 0)
+		r = loop_add_signal(l->loop, SIGINT, on_signal, l->loop, &ends[0], e);
+	if (r == 0)
+		r = loop_add_signal(l->loop, SIGTERM, on_signal, l->loop, &ends[1], e);
+	if (r == 0)
+		r = loop_run(l->loop, e);
+	if (l->task)
+		task_finish(l->task, 0);
+	source_remove(late);
+	source_remove(ends[0]);
+	source_remove(ends[1]);
+	return r;
+}
+
+/* A loop of its own: the run's is over. */
+int notifier_last(const struct notify *t, struct ledger *l, struct notify_result *ret,
+		  struct err *e)
+{
+	struct last last = {.ledger = l, .result = ret};
+	struct notify round = *t;
+	int r;
+
+	*ret = (struct notify_result){0};
+	if (!notify_is_wanted(t->config))
+		return 0;
+	r = loop_new(&last.loop, e);
+	if (r == 0)
+		r = last_wait(&last, &round, e);
+	loop_free(last.loop);
+	if (r == 0 && *last.failed)
+		r = err_set(e, EIO, "%s", last.failed);
+	return r;
+}
