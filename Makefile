@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo     install what is missing, build, fuzz real targets for two minutes
-# make check    install what is missing, run every test
+# make check    install what is missing; the tests that find most mistakes, ten minutes
+# make check-all  all tests: with VMs, Docker, a browser
 # make [all]    build/fuzzcell        make deps      packages that building needs
 # make unit     unit tests            make e2e       end-to-end tests in real cells
 # make vm       the same in a VM      make lint      formats, warnings, analysers

@@ -1,12 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Everything that `make check` promises, in parts that go on after a failed one:
-# packages, lint, build by gcc, unit tests (by clang, under ASan and UBSan), end-to-end
-# tests in real cells on this machine and, in a VM, on the unified cgroup layout;
-# GitHub's stand-in, the dashboard in a browser, Docker, systemd.
+# The tests, in parts.  A failed part does not stop the parts after it.
 #
-# usage: [B=build] ci/check.sh [PART...]      PART: see plan() below; default all
+# `make check` is the first tier, which finds most mistakes within minutes: packages, lint, build by
+# gcc, unit tests (by clang, under ASan and UBSan), end-to-end tests in real cells on this machine
+# that take less than 5 seconds each, and notifications against a server that stands in for GitHub.
+# `make check-all` is this and the rest: the slow end-to-end tests, the dashboard in a browser,
+# Docker, planted reports, the analysers, and virtual machines (the unified cgroup layout, systemd).
+#
+# usage: [B=build] ci/check.sh TIER|PART...      TIER: soon, rest or all; PART: see part() below
 #
 # Each part's output is kept in $B/check/PART.log, its TAP in $B/check/tap/PART.
 # The last line is "N passed, N failed, N skipped"; the status is 1 when a test
@@ -23,11 +26,11 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 # Extended regular expressions over "FILE: REASON": tests that cannot run where CI
 # runs, each with the place where the same promise is tested instead.
 may_skip=(
-	'^e2e: needs systemd on the unified layout$'       # vm runs it
-	'^e2e: would add a user to this machine$'          # vm runs it
-	'^e2e: a user has no limits on the hybrid layout$' # vm runs it
-	'^vm: no llvm-symbolizer here$'                    # e2e runs it
-	'^agree: no reports in '                           # they are no part of the project
+	'^e2e(-slow)?: needs systemd on the unified layout$'       # vm runs it
+	'^e2e(-slow)?: would add a user to this machine$'          # vm runs it
+	'^e2e(-slow)?: a user has no limits on the hybrid layout$' # vm runs it
+	'^vm: no llvm-symbolizer here$'                            # e2e runs it
+	'^agree: no reports in '                                   # they are no part of the project
 )
 
 passed=0
@@ -212,20 +215,21 @@ cleanup() {
 	wait
 }
 
-# What fails soonest comes first.  The end-to-end tests measure seconds, so no other part runs
-# beside them; the VMs, up to an hour of emulation, share the machine with the rest.
+# The parts of a tier.  The slow end-to-end tests measure seconds, so no other part runs beside
+# them; the VMs, up to an hour of emulation, share the machine with the rest.
 plan() {
-	[[ ! -e ci/deps.sh ]] || echo deps
-	echo lint build unit idle-start agree
-	! compgen -G 'tests/e2e/*.bats' >/dev/null || echo e2e
-	[[ ! -e ci/vm.sh ]] || ! compgen -G 'tests/e2e/*.bats' >/dev/null || echo vm-start
-	echo publish web docker reports analyse-end
-	[[ ! -e ci/vm.sh ]] || ! compgen -G 'tests/e2e/*.bats' >/dev/null || echo vm-end systemd-end
+	case $1 in
+	soon) echo deps lint build unit agree e2e publish ;;
+	rest) echo deps-all idle-start e2e-slow vm-start web docker reports analyse-end vm-end systemd-end ;;
+	all) plan soon && plan rest ;;
+	*) echo "$1" ;;
+	esac
 }
 
 part() {
 	case $1 in
 	deps) single deps 1200 ci/deps.sh check ;;
+	deps-all) single deps-all 1200 ci/deps.sh check-all ;;
 	lint) printed lint 600 env B="$B" ci/lint.sh quick ;;
 	build) single build 600 "$make" -s -j2 B="$B" all ;;
 	unit)
@@ -235,8 +239,9 @@ part() {
 	agree) printed agree 600 "$make" -s -j2 B="$B" agree ;;
 	e2e)
 		single targets 900 "$make" -s -j2 B="$B" targets
-		printed e2e 3300 "$make" -s B="$B" e2e
+		printed e2e 1800 "$make" -s B="$B" e2e TAGS='!slow'
 		;;
+	e2e-slow) printed e2e-slow 3300 "$make" -s B="$B" e2e TAGS=slow ;;
 	idle-start) idle_start ;;
 	vm-start) vm_start ;;
 	reports) printed reports 2400 "$make" -s -j2 B="$B" reports ;;
@@ -259,11 +264,11 @@ rm -f "$out"/*.bad
 trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
-if [[ $# -gt 0 ]]; then
-	parts=("$@")
-else
-	read -r -d '' -a parts < <(plan)
-fi
+parts=()
+for name in "$@"; do
+	read -r -d '' -a more < <(plan "$name")
+	parts+=("${more[@]}")
+done
 for name in "${parts[@]}"; do
 	part "$name"
 done

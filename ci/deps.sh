@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that are missing: ci/deps.sh [build|demo|check]
+# Installs the Debian packages that are missing: ci/deps.sh [build|demo|check|check-all]
 #
-#   build   to compile and run fuzzcell (the default)
-#   demo    build, and to compile fuzz targets and the libraries of examples/
-#   check   demo, and to run every test and check of the project
+#   build      to compile and run fuzzcell (the default)
+#   demo       build, and to compile fuzz targets and the libraries of examples/
+#   check      demo, and `make check`
+#   check-all  check, and `make check-all`
 #
 # Says what it installs, and nothing when nothing is missing.  Uses sudo when it
 # does not run as root.  apt's lists are read anew once, when something is missing.
@@ -21,25 +22,19 @@ build='gcc libc6-dev make pkg-config libjansson-dev libcgroup-dev libseccomp-dev
 demo="$build clang llvm libclang-rt dpkg-dev zip"
 # lld: links the tests.  parallel: bats runs several files at a time.  perl: prove.
 # mandoc: checks the man page.  jq: reads what fuzzcell writes.  procps: tests look for processes.
-check="$demo libcmocka-dev lld bats parallel jq clang-format clang-tidy shellcheck qemu-system-x86 mmdebstrap
-	e2fsprogs perl mandoc procps"
+# e2fsprogs: file systems of a given size.  nodejs: the server that stands in for GitHub's.
+# prometheus: promtool checks metrics and alert rules.  bazel-bootstrap: discovery and builds.
+# cmake, ninja-build, meson: build cells and recipes.
+check="$demo libcmocka-dev lld bats parallel jq clang-format shellcheck e2fsprogs perl mandoc procps
+	nodejs prometheus bazel-bootstrap cmake ninja-build meson"
+# qemu, mmdebstrap: virtual machines.  chromium: the dashboard, with letters in its screenshots.
+# lintian: checks the Debian package.
+all="$check clang-tidy qemu-system-x86 mmdebstrap chromium fonts-dejavu-core npm lintian"
 # Crash reports of other versions than `clang`, where the distribution has them.
-check="$check clang-16 libclang-rt-16-dev llvm-16 clang-19 libclang-rt-19-dev llvm-19"
+all="$all clang-16 libclang-rt-16-dev llvm-16 clang-19 libclang-rt-19-dev llvm-19"
 # Libraries that crash reports are made with: libc++'s hardening, and libraries that report a
 # failure of their caller.
-check="$check libc++-19-dev libc++abi-19-dev libgoogle-glog-dev libabsl-dev llvm-14-dev"
-# The server that stands in for GitHub's; also where node did not come as a package.
-check="$check nodejs npm"
-# The dashboard in a real browser, with letters in its screenshots.
-check="$check chromium fonts-dejavu-core"
-# promtool: are metrics, alert rules and questions what Prometheus takes?
-check="$check prometheus"
-# A real Bazel for discovery and builds.
-check="$check bazel-bootstrap"
-# Build tools for the tests of build cells and of the recipes.
-check="$check cmake ninja-build meson"
-# What is wrong with the Debian package.
-check="$check lintian"
+all="$all libc++-19-dev libc++abi-19-dev libgoogle-glog-dev libabsl-dev llvm-14-dev"
 
 fail() {
 	printf 'deps: %s\n' "$*" >&2
@@ -84,12 +79,13 @@ case ${1:-build} in
 build) wanted=$build ;;
 demo) wanted=$demo ;;
 check) wanted=$check ;;
+check-all) wanted=$all ;;
 *)
-	echo 'usage: ci/deps.sh [build|demo|check]' >&2
+	echo 'usage: ci/deps.sh [build|demo|check|check-all]' >&2
 	exit 2
 	;;
 esac
-[ $# -le 1 ] || { echo 'usage: ci/deps.sh [build|demo|check]' >&2; exit 2; }
+[ $# -le 1 ] || { echo 'usage: ci/deps.sh [build|demo|check|check-all]' >&2; exit 2; }
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
 	fail "no apt here; install what Debian calls:" $wanted

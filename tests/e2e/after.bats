@@ -34,7 +34,7 @@ limited() {
 		{ [ "$LAYOUT" = hybrid ] || [ "$swap" -eq 0 ]; }
 } 2>/dev/null
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "what waits is triaged, and is in the ledger" {
 	# Little enough for the fast bomb to come to its mark in each replay.
 	config '"minimize_time": "off", "symbolizer_memory": "96MiB"'
@@ -68,6 +68,7 @@ limited() {
 	[[ $(ledger '.[].crash_type') == *Heap-buffer-overflow* ]]
 }
 
+# bats test_tags=slow
 @test "kill -9 in a trial: its cell had its limits, is gone, and the next triage ends what was begun" {
 	# A trial that lasts until we have seen it.
 	config '"minimize_time": "off", "timeout": "1h"'

@@ -55,6 +55,7 @@ row() { # TARGET KEY: of the last run
 	value "$2"
 }
 
+# bats test_tags=slow
 @test "bazel: targets, their corpora by their rules, their dictionaries" {
 	cell list --json
 	[ "$status" -eq 0 ]
@@ -67,6 +68,7 @@ row() { # TARGET KEY: of the last run
 	no_server "$OUT"
 }
 
+# bats test_tags=slow
 @test "bazel: what did not build is named, what did is fuzzed in cells, from its corpus" {
 	cell run --plain --max-fuzzer-time 4s
 	[ "$status" -eq 5 ]
@@ -87,6 +89,7 @@ row() { # TARGET KEY: of the last run
 		nm -D "$OUT"/*/execroot/fuzzed/bazel-out/*/bin/text/line_fuzzer_bin | grep -q __asan
 }
 
+# bats test_tags=slow
 @test "bazel: what an earlier build left of a target is never fuzzed in its place" {
 	mend
 	cell build
@@ -110,6 +113,7 @@ row() { # TARGET KEY: of the last run
 	[ "$(row half_fuzzer reason)" = time-limit ]
 }
 
+# bats test_tags=slow
 @test "bazel: nothing built is 6, in Bazel's words, and there is no run" {
 	sources "$(bazel_source flags '["--config=no_such_config"]')"
 	cell run --plain
@@ -155,6 +159,7 @@ row() { # TARGET KEY: of the last run
 	[ "$status" -eq 0 ]
 }
 
+# bats test_tags=slow
 @test "bazel: a crash keeps its label, its corpus and the line that builds it" {
 	mkdir -p "$WORK/ws/p/uaf_fuzzer_corpus"
 	touch "$WORK/ws/WORKSPACE"
@@ -202,6 +207,7 @@ row() { # TARGET KEY: of the last run
 	[ "$status" -eq 5 ]
 }
 
+# bats test_tags=slow
 @test "bazel: another query, for what cc_fuzz_test() makes" {
 	sources "$(bazel_source query '"attr(generator_function, \"^cc_fuzz_test$\", kind(fuzzing_binary, //...))"')"
 	cell run --plain --max-fuzzer-time 3s
@@ -210,6 +216,7 @@ row() { # TARGET KEY: of the last run
 	[ "$(row tested seeds)" -eq 1 ]
 }
 
+# bats test_tags=slow
 @test "bazel: a broken package is told, and what is not in it is fuzzed" {
 	mkdir "$WS/wrong"
 	echo 'fail("no rule for x")' >"$WS/wrong/BUILD"
@@ -220,6 +227,7 @@ row() { # TARGET KEY: of the last run
 	[ "$(row line_fuzzer reason)" = time-limit ]
 }
 
+# bats test_tags=slow
 @test "bazel: somebody else's workspace is built as them, not as root" {
 	id nobody >/dev/null || skip 'no user nobody'
 	mkdir "$WORK/out"
@@ -342,6 +350,7 @@ command_source() { # SCRIPT
 # Nothing that still runs; whose child it became reaps it some time.
 group_gone() { ! pgrep -r D,R,S,T -g "$(cat "$WORK/pid")" >/dev/null; }
 
+# bats test_tags=slow
 @test "bazel: a build that is stopped leaves the workspace to the next one" {
 	printf '#define MENDED\nint after(int n) { return n; }\n' >"$WS/broken/half.cc"
 	mkdir -p "$WS/slow"

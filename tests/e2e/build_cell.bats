@@ -139,6 +139,7 @@ needs() { # PROGRAM...: the guest of ci/vm.sh has no compilers
 	grep -q 'refused the system call ptrace' "$STATE"/logs/build-*.log
 }
 
+# bats test_tags=slow
 @test "each bomb in a build cell ends it with its reason, and leaves no process" {
 	build "for i in \$(seq 300); do setsid sleep $MARK & done; wait"
 	[ "$status" -eq 6 ]

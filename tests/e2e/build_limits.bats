@@ -200,7 +200,7 @@ bazel_workspace() { # SCRIPT
 
 server_lives() { pgrep -f "$WORK/bazel" >/dev/null; }
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "a rule that Bazel runs to answer a question has the limits of a build" {
 	command -v bazel >/dev/null || skip 'no bazel here'
 	# exec: the rule does not end when a fork is refused, so Bazel has no result to keep.

@@ -9,6 +9,7 @@ of() { # TARGET KEY
 	jq -r --arg t "$1" --arg k "$2" '.targets[] | select(.name == $t)[$k]' "$LOGS/summary.json"
 }
 
+# bats test_tags=slow
 @test "coverage that no file of a target can have is forged: said, kept, and worth nothing" {
 	fuzz boast_fuzzer 10
 	[ "$status" -eq 0 ]
@@ -36,6 +37,7 @@ of() { # TARGET KEY
 		'BEGIN { print bad, good; exit !(bad * 2 < good) }'
 }
 
+# bats test_tags=slow
 @test "edges of a library that a target opens by itself are its edges" {
 	fuzz library_fuzzer 6
 	[ "$status" -eq 0 ]

@@ -171,6 +171,7 @@ as() {
 	grep -q 'run killing' "$WORK/out"
 }
 
+# bats test_tags=slow
 @test "a continuous run waits for the target that was stopped" {
 	begin 1 --continuous
 	wait_until 60 fuzzes a_fuzzer

@@ -27,6 +27,7 @@ cell_reach() {
 		sed -n 's/.*, \([0-9]*\) edges, \([0-9]*\) features.*/\2 \1/p'
 }
 
+# bats test_tags=slow
 @test "a redundant corpus gets small and reaches what it reached, on two workers" {
 	mkdir "$WORK/in"
 	"$TARGETS/healthy_fuzzer" -runs=300000 -seed=1 -reduce_inputs=0 "$WORK/in" 2>/dev/null
@@ -69,6 +70,7 @@ cell_reach() {
 	[ "${ours#* }" -ge "${own#* }" ]
 }
 
+# bats test_tags=slow
 @test "inputs that crash, hang, leak or blow the memory are quarantined and queued, the rest is merged" {
 	config '"timeout": "10s"'
 	inputs 300
@@ -93,6 +95,7 @@ cell_reach() {
 	[ "$(reach "$STATE/corpus/$TARGET" | cut -d' ' -f1)" -gt 40 ]
 }
 
+# bats test_tags=slow
 @test "an input that lets no signal through is bad, too" {
 	config '"timeout": "1s"'
 	inputs 20
@@ -116,6 +119,7 @@ cell_reach() {
 	nothing_lost
 }
 
+# bats test_tags=slow
 @test "a target that always spoils what is measured: a reason, and the old corpus" {
 	inputs 0
 	bad Z{1..99}
@@ -168,6 +172,7 @@ naps() {
 	done
 }
 
+# bats test_tags=slow
 @test "a merge that is late goes on the next time" {
 	inputs 100
 	naps $((120 * TIMES))
@@ -185,6 +190,7 @@ naps() {
 	nothing_lost
 }
 
+# bats test_tags=slow
 @test "SIGTERM stops it at once; what was measured is kept" {
 	inputs 100
 	naps 100
@@ -204,6 +210,7 @@ naps() {
 	[ "$(last reused)" -ge 50 ]
 }
 
+# bats test_tags=slow
 @test "kill -9 at ten moments of merge and exchange: no input is lost, the next one goes on" {
 	inputs 300
 	bad C1 L1

@@ -104,6 +104,7 @@ hostile() {
 	[ "$status" -eq 0 ]
 }
 
+# bats test_tags=slow
 @test "a run with a hostile seed archive: it is told, and fuzzes with the rest" {
 	hostile
 	mkdir "$WORK/out"
@@ -224,6 +225,7 @@ hostile() {
 }
 
 # The page is not where the tests run in a VM.
+# bats test_tags=slow
 @test "the commands of docs/corpus.md work as they stand there" {
 	page=$BATS_TEST_DIRNAME/../../docs/corpus.md
 	[ -e "$page" ] || return 0

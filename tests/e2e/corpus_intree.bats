@@ -186,6 +186,7 @@ reaches() {
 		sed -nE 's/.*INITED cov: ([0-9]+) ft: ([0-9]+) .*/\1 \2/p'
 }
 
+# bats test_tags=slow
 @test "what goes elsewhere is the cover: fewer inputs that reach the same" {
 	local all cover spare at=stats/merged/healthy_fuzzer.cover
 	config ''

@@ -146,6 +146,7 @@ report() {
 	[[ $output == *"4 of 4 tries"* ]]
 }
 
+# bats test_tags=slow
 @test "all workers work off the queue of one target" {
 	local letter i
 	cp "$TARGETS/twenty_fuzzer" "$OUT"
@@ -211,7 +212,7 @@ two_at_once() {
 	[ -z "$(ls -A "$STATE/work")" ]
 }
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "what takes longer than 5 seconds says how far it is" {
 	printf healthy >"$WORK/input"
 	"$FUZZCELL" crash reproduce --target healthy_fuzzer --times 1000 "$WORK/input" >"$WORK/out" 2>"$WORK/told" 3>&- &
@@ -546,7 +547,7 @@ two_at_once() {
 	[ -s crash.tar.gz ]
 }
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "the commands of README.md work as they stand there" {
 	local line want count=0
 	mkdir -p "$WORK/project/out" "$WORK/bin"

@@ -4,6 +4,7 @@ load lib
 setup() { e2e_setup; }
 teardown() { e2e_teardown; }
 
+# bats test_tags=slow
 @test "many files: ended at the disk limit" {
 	fuzz disk_files_fuzzer 60
 	[ "$(value reason)" = disk-limit ]
@@ -41,6 +42,7 @@ small() {
 	mkdir "$STATE"
 }
 
+# bats test_tags=slow
 @test "a cell that takes the last of the disk ends; an honest one beside it goes on" {
 	small 512
 	config '"merge_time": "off"'
@@ -65,6 +67,7 @@ small() {
 	[ "$(du -sm "$LOGS/crashes" | cut -f1)" -le 65 ]
 }
 
+# bats test_tags=slow
 @test "a corpus larger than the limit is nothing that the target wrote" {
 	mkdir -p "$STATE/corpus/healthy_fuzzer"
 	for i in 1 2 3; do
@@ -100,6 +103,7 @@ small() {
 	[ ! -e "$dir" ]
 }
 
+# bats test_tags=slow
 @test "filling /tmp stays in the cell's own scratch and memory" {
 	fuzz disk_tmp_fuzzer 6
 	grep -q '^planted: fill /tmp/planted: ' "$LOGS/$TARGET.log"
@@ -111,12 +115,14 @@ small() {
 	[ "$(du -smx "$WORK" | cut -f1)" -le 300 ]
 }
 
+# bats test_tags=slow
 @test "strange files in its directories neither stop us nor get out" {
 	fuzz disk_odd_fuzzer 6
 	[ "$(value fuzzed)" = true ]
 	[ -z "$(find "$STATE/corpus" "$STATE/logs" -mindepth 2 ! -type f ! -type d)" ]
 }
 
+# bats test_tags=slow
 @test "a flood of stderr: bounded memory and log, statistics still read" {
 	bytes=$((1024 * 1024 * 1024))
 	[ "$SLOW" -eq 1 ] || bytes=$((32 * 1024 * 1024))

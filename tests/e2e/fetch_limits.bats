@@ -78,6 +78,7 @@ own_disk() {
 	ln -s small/tree "$WORK/tree"
 }
 
+# bats test_tags=slow
 @test "a delta bomb ends git at its memory limit; the run continues, the next push is fuzzed" {
 	limits '{"memory": "64MiB"}' 600
 	TARGET=healthy_fuzzer
@@ -99,6 +100,7 @@ own_disk() {
 	wait "$PID"
 }
 
+# bats test_tags=slow
 @test "a large plain file needs little memory" {
 	head -c 100663296 /dev/zero >"$WORK/dev/zeros"
 	pushed
@@ -109,6 +111,7 @@ own_disk() {
 	fuzzes "$(git -C "$WORK/dev" rev-parse HEAD)"
 }
 
+# bats test_tags=slow
 @test "a file that fills the disk ends git, and the work tree is as it was" {
 	own_disk
 	yes | head -c 209715200 >"$WORK/dev/many" # git makes holes of zeros

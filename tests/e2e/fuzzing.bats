@@ -4,7 +4,7 @@ load lib
 setup() { e2e_setup; }
 teardown() { e2e_teardown; }
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "a healthy target is fuzzed until its plateau, and its inputs are kept" {
 	config '"plateau": {"rule": "cpu-silence", "window": "'$((3 * TIMES))'s"}, "max_len": 64' \
 		'"hold": "2s", "quantum": "5s"'
@@ -26,7 +26,7 @@ teardown() { e2e_teardown; }
 	done
 }
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "the second run starts from the first one's corpus" {
 	fuzz healthy_fuzzer 5
 	first=$(value cov)
@@ -67,7 +67,7 @@ teardown() { e2e_teardown; }
 	[ "$(artifacts leak)" -ge 1 ]
 }
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "an input that hangs is saved as a timeout" {
 	config '"timeout": "2s", "max_crashes": 1'
 	fuzz timeout_fuzzer 60
@@ -134,7 +134,7 @@ until_deep() { # TARGET
 	jq -e '.[] | select(.top_frame == "chain_second").crash_type == "Undefined-shift"' "$STATE/known_crashes.json"
 }
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "what is found behind known undefined behaviour survives the merge" {
 	config '"minimize_time": "off"'
 	fuzz behind_fuzzer 10
@@ -144,7 +144,7 @@ until_deep() { # TARGET
 	[ "$(find "$STATE/quarantine" -type f 2>/dev/null | wc -l)" -le 1 ]
 }
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "a bug behind one that ends the program is found: known failures are counted, not replayed" {
 	until_deep behind_hard_fuzzer
 	[ "$(failures crash)" -ge 3 ]
@@ -152,7 +152,7 @@ until_deep() { # TARGET
 	[ "$(grep -c ' behind_hard_fuzzer failed' "$WORK/out")" -le 6 ]
 }
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "several targets, two workers: each gets its turn before the run's end" {
 	mkdir "$WORK/out"
 	cp "$TARGETS"/{healthy,cpuhog,forge,magic}_fuzzer "$WORK/out"

@@ -17,6 +17,7 @@ points() {
 	sed -n '/^\[.*\]$/p' "$LOGS/$TARGET.series" 2>/dev/null | wc -l
 }
 
+# bats test_tags=slow
 @test "runs leave lean lines and curves; history and report tell of them" {
 	fuzz healthy_fuzzer 8
 	[ "$status" -eq 0 ]
@@ -68,6 +69,7 @@ points() {
 	[[ $output == *"## Needs attention"*"\`crashloop_fuzzer\` "* ]]
 }
 
+# bats test_tags=slow
 @test "a run that goes on, and one that was killed, have curves, too" {
 	fuzz_background healthy_fuzzer 120
 	# shellcheck disable=SC2317 # called by wait_until

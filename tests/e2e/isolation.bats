@@ -6,6 +6,7 @@ teardown() { e2e_teardown; }
 
 successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 
+# bats test_tags=slow
 @test "no network: nothing can be reached" {
 	fuzz network_fuzzer 5
 	[ "$(value fuzzed)" = true ]
@@ -14,6 +15,7 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 	[ "$(successes | grep -vc 'socket AF_UNIX')" -eq 0 ]
 }
 
+# bats test_tags=slow
 @test "no network: a socket in a directory that a cell sees is not reached" {
 	mkdir "$WORK/out"
 	cp "$TARGETS/network_fuzzer" "$WORK/out"
@@ -32,6 +34,7 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 	[ "$(value failures_total)" -eq 0 ]
 }
 
+# bats test_tags=slow
 @test "no escape: files, privileges, kernel" {
 	sleep 300 3>&- &
 	outside=$!
@@ -51,7 +54,7 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 	[ "$(artifacts syscall)" -ge 1 ]
 }
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "a call that the start was refused, too, is a finding of the first input that makes it" {
 	config '"env": {"CALL_OTHERS": "1"}'
 	fuzz startcall_fuzzer 5
@@ -72,6 +75,7 @@ successes() { grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" || true; }
 		"Refused-system-call bpf flaky" ]
 }
 
+# bats test_tags=slow
 @test "system calls of the other ABI are no way around" {
 	fuzz syscall32_fuzzer 5
 	[ -z "$(successes)" ]

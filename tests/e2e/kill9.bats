@@ -26,6 +26,7 @@ ended() { # PROCESS
 	[ "$status" -eq 0 ]
 }
 
+# bats test_tags=slow
 @test "after kill -9 of fuzzcell and its keeper the next start kills what is left" {
 	fuzz_background hang_fuzzer 600
 	wait_until 60 fuzzing_began
@@ -44,7 +45,7 @@ ended() { # PROCESS
 	done
 }
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "kill -9 in the middle loses no input and no artifact" {
 	fuzz_background healthy_fuzzer 600
 	wait_until 60 fuzzing_began
@@ -101,7 +102,7 @@ ended() { # PROCESS
 	done <"$WORK/seen"
 }
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "kill -9 at twenty moments: the next start always works and leaves nothing" {
 	for i in $(seq 20); do
 		fuzz_background crash_fuzzer 600

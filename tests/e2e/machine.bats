@@ -20,6 +20,7 @@ teardown() { e2e_teardown; }
 	[[ $output == *"unified cgroups at /sys/fs/cgroup/system.slice/"* ]]
 }
 
+# bats test_tags=slow
 @test "a hard limit of the machine: the sum of the cells' limits is never more than it has" {
 	total=$(awk '/MemTotal/ { print int($2 / 1024) }' /proc/meminfo)
 	sed -i "s/\"memory\": \"256MiB\"/\"memory\": \"$((total * 6 / 10))MiB\"/" "$STATE/config.json"
@@ -61,7 +62,7 @@ copies() {
 	done
 }
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "with few descriptors fewer workers run, with a message, and every target fuzzes" {
 	config '"merge_time": "off", "triage_time": "off"'
 	copies 8
@@ -91,7 +92,7 @@ copies() {
 	[[ $output == *open-files* ]]
 }
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "a limit of our own that crun cannot raise is an error of the machine" {
 	local limit
 	copies 5

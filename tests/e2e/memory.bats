@@ -6,6 +6,7 @@ teardown() { e2e_teardown; }
 
 limit=$((256 * 1024 * 1024))
 
+# bats test_tags=slow
 @test "a slow memory bomb is caught below the limit, its input saved" {
 	config '"max_crashes": 1'
 	fuzz membomb_slow_fuzzer 120
@@ -54,6 +55,7 @@ enough() { # SAVED N
 
 # FUZZCELL_TEST_BOMBS=20: the whole matrix, as `make bench-bombs` asks for it; that takes a quarter
 # of an hour.  Else each cell of it is run less often, and judged by the sum.
+# bats test_tags=slow
 @test "fast memory bombs, each number of threads, limit and sanitizer: the input saved" {
 	local n all=0 runs=0 bad=0 target memory threads limits='512MiB 2GiB'
 
@@ -77,7 +79,7 @@ enough() { # SAVED N
 
 # While the system call lasts its thread cannot be frozen.  One input in about 15 is lost: a thread
 # stands that holds a lock of the sanitizer's allocator, and when it goes on, so do all.
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "a memory bomb of 9 threads in large system calls: most inputs saved" {
 	local n=${FUZZCELL_TEST_BOMBS:-4}
 	bombs "$n" membomb_threads_fuzzer 512MiB 9 '"BOMB_POPULATE": "1"'
@@ -85,6 +87,7 @@ enough() { # SAVED N
 }
 
 # At most one input in 20 may be lost; a way in which each input is lost fails here.
+# bats test_tags=slow
 @test "a memory bomb while the engine's thread waits in vfork, or has ended: the input saved" {
 	local how n=${FUZZCELL_TEST_BOMBS:-2} lost=0 runs=0
 	# The slow one comes to the mark while the watchdog's report waits for that thread.
@@ -97,12 +100,14 @@ enough() { # SAVED N
 	[ "$lost" -le 1 ] || [ $((lost * 20)) -le "$runs" ]
 }
 
+# bats test_tags=slow
 @test "a memory bomb while the watchdog begins its report: the input saved" {
 	bombs 2 membomb_watchdog_fuzzer 256MiB 1
 	[ "$SAVED" -eq 2 ]
 	grep -q 'halted at the memory mark' "$LOGS/$TARGET.log"
 }
 
+# bats test_tags=slow
 @test "a memory bomb that goes off when its cell was asked to stop: the input saved" {
 	local saved=0 at_mark=0 file i
 	config '"triage_time": "off", "merge_time": "off", "env": {"BOMB_WAIT": "'$((5000 * TIMES))'"}'

@@ -53,6 +53,7 @@ known() {
 	sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' "$WORK/metrics" | sort -u
 }
 
+# bats test_tags=slow
 @test "promtool accepts what there is before, in and after a run; all that rules and panels ask for is there" {
 	serve
 	metrics
@@ -85,6 +86,7 @@ known() {
 	[ ! -s "$WORK/unknown" ]
 }
 
+# bats test_tags=slow
 @test "the alert rules are good ones, have all that a person needs, and fire when they should" {
 	promtool check rules --lint=all --lint-fatal "$DOCS/alerts.yml"
 	promtool test rules "$BATS_TEST_DIRNAME/../metrics/alerts.test.yml"

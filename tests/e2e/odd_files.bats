@@ -120,6 +120,7 @@ odd_inputs() {
 	done
 }
 
+# bats test_tags=slow
 @test "a run among FIFOs, sockets and devices fuzzes, saves its inputs and ends" {
 	local dir=$WORK/targets
 	mkdir "$dir"

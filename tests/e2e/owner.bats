@@ -66,6 +66,7 @@ nothing_came_out() {
 	[ "$status" -eq 0 ]
 }
 
+# bats test_tags=slow
 @test "what they can read is fuzzed" {
 	manifest ', "seeds": ["seeds"], "files": "bin"'
 	chmod -R go= "$TREE/seeds"
@@ -97,6 +98,7 @@ later() {
 	TARGET=b
 }
 
+# bats test_tags=slow
 @test "seeds that become a link to root's are not read" {
 	mkdir "$TREE/more"
 	manifest ', "seeds": ["more"]'
@@ -106,6 +108,7 @@ later() {
 	nothing_came_out
 }
 
+# bats test_tags=slow
 @test "a dictionary that becomes a link to root's is not shown to a cell" {
 	printf '"word"\n' >"$TREE/b.dict"
 	manifest ', "dict": "b.dict"'
@@ -116,6 +119,7 @@ later() {
 	nothing_came_out
 }
 
+# bats test_tags=slow
 @test "files that become a link to a directory of root's are not shown to a cell" {
 	mkdir "$TREE/files"
 	manifest ', "files": "files"'

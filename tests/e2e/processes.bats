@@ -4,6 +4,7 @@ load lib
 setup() { e2e_setup; }
 teardown() { e2e_teardown; }
 
+# bats test_tags=slow
 @test "a fork bomb ends at pids.max, and is a finding" {
 	config '"pids": 32, "max_crashes": 1'
 	fuzz forkbomb_fuzzer 60
@@ -21,6 +22,7 @@ teardown() { e2e_teardown; }
 	[ "$(ledger '.[].crash_type')" = Cell-process-limit ]
 }
 
+# bats test_tags=slow
 @test "a CPU hog gets its one CPU and no more" {
 	fuzz cpuhog_fuzzer 5
 	wall=$(value wall_seconds) cpu=$(value cpu_seconds)
@@ -47,6 +49,7 @@ lateness() {
 	done
 }
 
+# bats test_tags=slow
 @test "a target that blocks every signal is gone within 2 s after deadline and grace" {
 	config '"grace": "1s"'
 	lateness "$WORK/late" 3>&- &

@@ -89,6 +89,7 @@ NO_LINK='int misspelt(void); int LLVMFuzzerTestOneInput(void) { return misspelt(
 	[[ $output == *'AddressSanitizer: stack-buffer-overflow'* ]]
 }
 
+# bats test_tags=slow
 @test "Make: the recipe finds its bug, and names a harness that does not build" {
 	recipes
 	fuzzes '### Make'
@@ -101,6 +102,7 @@ NO_LINK='int misspelt(void); int LLVMFuzzerTestOneInput(void) { return misspelt(
 	[[ $output == *'count_fuzzer was NOT FUZZED (no-binary): the build failed and did not make it'* ]]
 }
 
+# bats test_tags=slow
 @test "CMake: the recipe finds its bug, and names a harness that does not build" {
 	recipes
 	fuzzes '### CMake'
@@ -108,6 +110,7 @@ NO_LINK='int misspelt(void); int LLVMFuzzerTestOneInput(void) { return misspelt(
 	names cmake.json "$NO_LINK" 'undefined reference to `misspelt*; failed: fuzz/count_fuzzer'
 }
 
+# bats test_tags=slow
 @test "Meson: the recipe finds its bug, and names a harness that does not build" {
 	command -v meson >/dev/null || skip 'no meson here'
 	recipes
@@ -116,6 +119,7 @@ NO_LINK='int misspelt(void); int LLVMFuzzerTestOneInput(void) { return misspelt(
 	names meson.json "$NO_LINK" 'undefined reference to `misspelt*; failed: fuzz/count_fuzzer'
 }
 
+# bats test_tags=slow
 @test "Bazel: the recipe finds its bug, and names a harness that does not build" {
 	command -v bazel >/dev/null || skip 'no bazel here'
 	recipes
@@ -132,6 +136,7 @@ NO_LINK='int misspelt(void); int LLVMFuzzerTestOneInput(void) { return misspelt(
 	names bazel.json "$NO_LINK" 'failed  //:count_fuzzer: '
 }
 
+# bats test_tags=slow
 @test "cargo-fuzz: the recipe's configuration takes what is built, and names what is not" {
 	recipes
 	# No crates here: this builds the C harnesses where cargo-fuzz would, and fails as cargo does.
@@ -167,6 +172,7 @@ NO_LINK='int misspelt(void); int LLVMFuzzerTestOneInput(void) { return misspelt(
 	[[ $output == *$'\n1 target can be fuzzed, 1 can not'* ]]
 }
 
+# bats test_tags=slow
 @test "few edges: of the harness only, or of a small library" {
 	local out=$WORK/out cover=-fsanitize=fuzzer-no-link
 	mkdir "$out"
@@ -209,6 +215,7 @@ NO_LINK='int misspelt(void); int LLVMFuzzerTestOneInput(void) { return misspelt(
 }
 
 # Five minutes are for a reader; the bug is found in seconds.
+# bats test_tags=slow
 @test "the commands of docs/tutorial.md lead to a crash that is fixed" {
 	local line want count=0
 	mkdir "$WORK/bin"

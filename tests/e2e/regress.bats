@@ -103,6 +103,7 @@ json() {
 	[[ $output == *"new        corpus/uaf_fuzzer/$(printf UA | sha1sum | cut -c 1-40)"* ]]
 }
 
+# bats test_tags=slow
 @test "--time: what is likely to fail comes first, the rest is not run, and it is not green" {
 	local i
 	cp "$TARGETS"/{healthy,slowunit}_fuzzer "$OUT"
@@ -263,6 +264,7 @@ know() {
 	[[ $output == *"1 target without inputs"* ]]
 }
 
+# bats test_tags=slow
 @test "thousands of inputs take few cells; each that fails is found" {
 	cp "$TARGETS"/uaf_fuzzer "$OUT"
 	(
@@ -300,6 +302,7 @@ know() {
 	[ "$status" -eq 0 ]
 }
 
+# bats test_tags=slow
 @test "timeouts, memory, system calls: the input that did it is found among the others" {
 	cp "$TARGETS"/{timeout,membomb_slow,syscall}_fuzzer "$OUT"
 	with '"timeout": "10s"'

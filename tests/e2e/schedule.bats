@@ -45,7 +45,7 @@ at_most() {
 	! more "$1" "$2"
 }
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "a short run on one worker gives each of many targets its turn" {
 	targets {a,b,c,d,e}_fuzzer=healthy_fuzzer
 	config '"merge_time": "off"'
@@ -66,7 +66,7 @@ by_rule() {
 	esac
 }
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "what finds nothing more ends by its price; the next run only looks, a new build begins anew" {
 	targets healthy_fuzzer=healthy_fuzzer
 	config '"plateau": {"price": 20}, "max_len": 32, "seed": 1, "merge_time": "off"' \
@@ -113,6 +113,7 @@ hogs() { # N CORE
 	done
 }
 
+# bats test_tags=slow
 @test "a starved target is not taken for a finished one, and wastes nothing" {
 	targets healthy_fuzzer=healthy_fuzzer
 	config '"plateau": {"price": 15}, "max_len": 32, "seed": 1, "merge_time": "off"' \
@@ -136,7 +137,7 @@ hogs() { # N CORE
 	more 10 "$(outlook cpu_seconds_of_build)"
 }
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "coverage that drops with a build is said by its run, and by doctor" {
 	targets gate_fuzzer=gate_fuzzer
 	for below in 4294967295 0; do # the gate is open; then nothing gets through it
@@ -152,7 +153,7 @@ hogs() { # N CORE
 	jq -e '.targets[0].findings[] | select(.code == "coverage-dropped" and .severity == "warning")' <<<"$output"
 }
 
-# bats test_tags=host
+# bats test_tags=host,slow
 @test "--continuous: a new build is fuzzed when it comes, until somebody ends it" {
 	targets healthy_fuzzer=healthy_fuzzer t_fuzzer=startexit_fuzzer
 	config '"plateau": {"price": 20}, "max_len": 32' '"hold": "3s", "quantum": "1s"'

@@ -51,6 +51,7 @@ ok() { # PATH
 # What is not the same from moment to moment.
 steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 
+# bats test_tags=slow
 @test "a real run: the server gives what the export wrote, and nothing else is told" {
 	a_run
 	mkdir "$WORK/web"
@@ -239,6 +240,7 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	served_ends
 }
 
+# bats test_tags=slow
 @test "a state directory that cannot be written, by a user without rights" {
 	a_run
 	mkdir "$WORK/small"

@@ -58,6 +58,7 @@ regress() {
 	echo "status $status: $output"
 }
 
+# bats test_tags=slow
 @test "fixed in one target is not fixed in the other, which has an input of its own" {
 	build a_fuzzer b_fuzzer
 	find_in a_fuzzer 'a!'

@@ -13,6 +13,7 @@ ended() { # PROCESS
 	! grep -qs '^State:.[^ZX]' "/proc/$1/status"
 }
 
+# bats test_tags=slow
 @test "a cell of a stopped fuzzcell is killed after its deadline and grace, and nothing is lost" {
 	config '"grace": "1s"'
 	fuzz_background healthy_fuzzer 4

@@ -228,6 +228,7 @@ same_but_figures() {
 	no_secret
 }
 
+# bats test_tags=slow
 @test "killed at any moment: one issue for each crash" {
 	queue uaf_fuzzer crash UA1
 	for ms in 300 600 900 1200 1600 2000 2500 3000; do

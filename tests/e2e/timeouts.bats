@@ -11,6 +11,7 @@ its_seed() {
 	printf '%s' "$2" >"$STATE/corpus/$1/$(printf '%s' "$2" | sha1sum | cut -d' ' -f1)"
 }
 
+# bats test_tags=slow
 @test "an input that is only slow for want of a CPU is tried with its time, and is no crash" {
 	config '"timeout": "1s", "max_crashes": 1, "merge_time": "off", "cpus": 0.25'
 	its_seed slowunit_fuzzer S
@@ -21,6 +22,7 @@ its_seed() {
 	[ -z "$(ls "$STATE/triage/slowunit_fuzzer" 2>/dev/null)" ]
 }
 
+# bats test_tags=slow
 @test "an input that hangs is a crash, also in a throttled cell without time for more tries" {
 	config '"timeout": "1s", "max_crashes": 1, "merge_time": "off", "cpus": 0.1, "triage_time": "5s"'
 	its_seed timeout_fuzzer T
@@ -31,6 +33,7 @@ its_seed() {
 }
 
 # The other bugs of a target must not wait for its full time at each meeting.
+# bats test_tags=slow
 @test "a hang that is known costs less time, and is still the one crash" {
 	config '"timeout": "8s", "merge_time": "off", "minimize_time": "off"'
 	fuzz timeout_fuzzer $((25 * TIMES))
@@ -41,6 +44,7 @@ its_seed() {
 	[ "$(value crashes_new)" -eq 1 ]
 }
 
+# bats test_tags=slow
 @test "an input that hangs and ignores the engine's alarm is a timeout" {
 	config '"timeout": "1s", "grace": "500ms", "merge_time": "off", "minimize_time": "off"'
 	fuzz deaf_fuzzer 3 --fail-on-crash
@@ -54,6 +58,7 @@ its_seed() {
 	[ "$(queued)" -eq 0 ]
 }
 
+# bats test_tags=slow
 @test "the current input of a target that does not stop at once is no failure" {
 	config '"timeout": "30s", "grace": "100ms", "merge_time": "off"'
 	fuzz nap_fuzzer 3 --fail-on-crash
@@ -64,6 +69,7 @@ its_seed() {
 }
 
 # One replay of it takes twice its time, and on a busy machine more.
+# bats test_tags=slow
 @test "a run ends at its time, whatever waits, and fuzzes first" {
 	config '"timeout": "30s", "max_crashes": 1'
 	queue timeout_fuzzer timeout T

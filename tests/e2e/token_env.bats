@@ -82,6 +82,7 @@ sweep() {
 	sweep
 }
 
+# bats test_tags=slow
 @test "trigger: its run gets the token, and neither has it where it can be seen" {
 	git init -q --bare -b main "$WORK/origin"
 	git clone -q "$WORK/origin" "$WORK/tree" 2>/dev/null

@@ -58,6 +58,7 @@ queued() {
 }
 
 # Bytes and length: the passes alone cannot make it shorter.
+# bats test_tags=slow
 @test "a length and its content become small together, and stay the same bug" {
 	local dir=$STATE/triage/length_fuzzer sig
 	config '"minimize_time": "20s"'
@@ -78,6 +79,7 @@ queued() {
 }
 
 # The crash is not what a few executions find.
+# bats test_tags=slow
 @test "what one run has no time to make smaller, a later one does, although it does not see it" {
 	local dir=$STATE/triage/length_fuzzer sig
 	config '"minimize_time": "0s"'
@@ -97,6 +99,7 @@ queued() {
 	! grep 'not as small' "$WORK/shown" || false
 }
 
+# bats test_tags=slow
 @test "a hundred artifacts of twenty bugs are twenty crashes" {
 	local i l n=0
 	config '"minimize_time": "1s"'
@@ -115,6 +118,7 @@ queued() {
 	[ "$(value fuzzed)" = true ]
 }
 
+# bats test_tags=slow
 @test "kill -9 in the middle of triage: the next run ends it, and loses nothing" {
 	local i l
 	config '"minimize_time": "1s"'
@@ -166,6 +170,7 @@ has_crash() {
 	[ "$(ledger length 2>/dev/null)" = 1 ]
 }
 
+# bats test_tags=slow
 @test "a FIFO and a directory in a queue are set aside and named, the artifacts are triaged" {
 	local dir=$STATE/triage/twenty_fuzzer odd=crash-0000000000000000000000000000000000000000
 	config '"minimize_time": "1s"'
@@ -180,6 +185,7 @@ has_crash() {
 	grep -q "triage: no file .*damaged/triage/twenty_fuzzer/crash-" "$LOGS/twenty_fuzzer.log"
 }
 
+# bats test_tags=slow
 @test "a known leak does not stop the fuzzing" {
 	fuzz leak_fuzzer 12
 	[ "$(value reason)" = time-limit ]
@@ -189,6 +195,7 @@ has_crash() {
 	[ "$(value failures_total)" -eq 0 ]
 }
 
+# bats test_tags=slow
 @test "a fixed crash is said to be fixed, and comes back as regressed" {
 	mkdir "$WORK/out"
 	cp "$TARGETS/crash_fuzzer" "$WORK/out/t_fuzzer"
@@ -233,6 +240,7 @@ has_crash() {
 	[ "$(ledger '.[] | select(.kind == "asan").state')" = known ]
 }
 
+# bats test_tags=slow
 @test "a crash that two targets found is fixed when both of them pass" {
 	command -v llvm-symbolizer >/dev/null || skip "by offsets they are two crashes"
 	mkdir "$WORK/out"
@@ -279,6 +287,7 @@ found() {
 	[[ $SIG =~ ^[0-9a-f]{16}$ ]]
 }
 
+# bats test_tags=slow
 @test "a crash is not fixed while one that was merged into it still fails" {
 	local first
 	mkdir "$WORK/out"
@@ -361,6 +370,7 @@ check_told() {
 	[ "$(ledger '.[] | select(.first_seen.commit == "aaa") | .kind')" = asan ]
 }
 
+# bats test_tags=slow
 @test "timeouts, memory, forks, system calls: each is a crash of its own kind" {
 	config '"timeout": "2s", "max_crashes": 1, "minimize_time": "1s"'
 	fuzz timeout_fuzzer 60
@@ -381,6 +391,7 @@ check_told() {
 	[[ $(ledger '.[].crash_type') == *[Pp]rocess* ]]
 }
 
+# bats test_tags=slow
 @test "a full disk during triage: what is queued stays queued" {
 	mkdir "$WORK/small"
 	mount -t tmpfs -o size=24m,mode=0755 fuzzcell "$WORK/small"

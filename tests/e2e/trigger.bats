@@ -57,6 +57,7 @@ run_fuzzes() { [ "$(runs)" -ge "${1:-1}" ] && fuzzing_began; }
 lives() { [ -e "/proc/$1" ] && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
 holder() { sed -n 1p "$STATE/lock"; }
 
+# bats test_tags=slow
 @test "a push is fuzzed once, then there is nothing to do" {
 	trigger --dry-run
 	[ "$status" -eq 0 ]
@@ -80,6 +81,7 @@ holder() { sed -n 1p "$STATE/lock"; }
 	[[ $output == *"nothing to do"* ]]
 }
 
+# bats test_tags=slow
 @test "a second push within the interval waits for it, and what is fuzzed is checked out" {
 	configure 1h 1
 	trigger_background --loop 2s
@@ -102,6 +104,7 @@ holder() { sed -n 1p "$STATE/lock"; }
 	[ "$(grep -c 'starts$' "$WORK/out.txt")" -eq 2 ]
 }
 
+# bats test_tags=slow
 @test "a push does not wait for an older one's long run" {
 	configure 5s 600
 	trigger_background --loop 2s
@@ -117,6 +120,7 @@ holder() { sed -n 1p "$STATE/lock"; }
 	[ "$(record .failures)" = 0 ]
 }
 
+# bats test_tags=slow
 @test "one trigger at a time, and a dead one keeps nothing" {
 	configure 1s 600
 	trigger_background --loop 2s
@@ -146,6 +150,7 @@ holder() { sed -n 1p "$STATE/lock"; }
 	wait "$PID"
 }
 
+# bats test_tags=slow
 @test "a run that is killed is no run: tried again, after the interval, and then later" {
 	configure 8s 600
 	trigger_background --loop 2s
@@ -187,6 +192,7 @@ holder() { sed -n 1p "$STATE/lock"; }
 	"$FUZZCELL" run --dry-run --state-dir "$STATE"
 }
 
+# bats test_tags=slow
 @test "what a person has to do is said, and nothing is touched" {
 	trigger
 	[ "$status" -eq 0 ]
@@ -241,6 +247,7 @@ holder() { sed -n 1p "$STATE/lock"; }
 	[ "$(runs)" -eq 1 ]
 }
 
+# bats test_tags=slow
 @test "a disk too full to write down that a run starts: none does, and that is an error" {
 	mkdir "$WORK/small"
 	mount -t tmpfs -o size=64m none "$WORK/small"
@@ -264,6 +271,7 @@ holder() { sed -n 1p "$STATE/lock"; }
 	done_is "$(pushed)"
 }
 
+# bats test_tags=slow
 @test "two repositories, each with its own state, share the workers" {
 	configure 1s 600
 	for i in 1 2; do

@@ -26,6 +26,7 @@ teardown() { e2e_teardown; }
 	[ "$(value reason)" = not-instrumented ]
 }
 
+# bats test_tags=slow
 @test "a target that exits quietly in the middle does not pass for finished" {
 	fuzz quietexit_fuzzer 20
 	[ "$(value reason)" != finished ] || [ "$(value failures_total)" -ge 1 ]
@@ -142,6 +143,7 @@ teardown() { e2e_teardown; }
 	[[ $output == *"warning: "*forge_fuzzer* ]]
 }
 
+# bats test_tags=slow
 @test "a target that does nothing for all its time was not fuzzed" {
 	mkdir "$WORK/out"
 	cat >"$WORK/out/idle_fuzzer" <<-'END'

@@ -20,6 +20,7 @@ unified_only() {
 
 ended() { ! kill -0 "$PID" 2>/dev/null; }
 
+# bats test_tags=slow
 @test "a user fuzzes: inputs are found, merged and the user's own; nothing is left" {
 	user_setup healthy_fuzzer
 	user_fuzz healthy_fuzzer 4
@@ -90,6 +91,7 @@ of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 	[ "$(failures pids)" -ge 1 ]
 }
 
+# bats test_tags=slow
 @test "no escape, though both sides are the same user" {
 	user_setup escape_fuzzer network_fuzzer
 	user_exec sleep 600 3>&- &
@@ -107,6 +109,7 @@ of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 	[ "$(grep -a '^planted: .*SUCCEEDED' "$LOGS/$TARGET.log" | grep -vc 'socket AF_UNIX')" -eq 0 ]
 }
 
+# bats test_tags=slow
 @test "after kill -9 nothing runs, and what was found is recovered" {
 	user_setup healthy_fuzzer
 	user_fuzz_background healthy_fuzzer 600
@@ -123,6 +126,7 @@ of() { tr -s '\n' ' ' <"$1/$2" | sed 's/ $//'; }
 	[[ $output == *recovered* ]]
 }
 
+# bats test_tags=slow
 @test "what is not delegated is named with what to do; best-effort goes on without" {
 	user_setup healthy_fuzzer
 	user_config '' strict

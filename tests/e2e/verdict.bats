@@ -92,6 +92,7 @@ merge_one_bad() {
 
 # Ten seconds pass until the end counts.  On a fast machine that leaves under a hundredth for the
 # target's CPU time, and it was not fuzzed.
+# bats test_tags=slow
 @test "a target has failed, also if the kernel reports its end to another process" {
 	leave seized
 	config '"max_crashes": 2, "merge_time": "off", "minimize_time": "off"'
@@ -206,6 +207,7 @@ merge_one_bad() {
 	[ "$(jq -r '.[] | "\(.fuzzer) \(.crash_type)"' <<<"$output")" = 'leave_kill_fuzzer Fatal-signal' ]
 }
 
+# bats test_tags=slow
 @test "a report of a child that the harness survives is a failure, and a crash" {
 	local input
 	config '"merge_time": "off", "minimize_time": "off"'

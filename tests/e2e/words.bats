@@ -26,6 +26,7 @@ plain() {
 	config "\"merge_time\": \"off\", \"max_len\": 64, \"seed\": 1, \"auto_dictionary\": \"${1:-alone}\"${2:+, $2}"
 }
 
+# bats test_tags=slow
 @test "a keyword that no comparison shows is found by a word of the program" {
 	plain
 	fuzz literal_fuzzer 10
@@ -40,6 +41,7 @@ plain() {
 	grep -q 'dictionary: [0-9]* words of the program' "$LOGS/literal_fuzzer.log"
 }
 
+# bats test_tags=slow
 @test "without it, nothing is found" {
 	plain off
 	fuzz literal_fuzzer 5
@@ -49,6 +51,7 @@ plain() {
 	[ ! -e "$STATE/dictionaries" ]
 }
 
+# bats test_tags=slow
 @test "beside a given dictionary they are left out, or joined" {
 	printf '# mine\nkw="OPEN-SESAME:"\n"\\x01other"' >"$WORK/my.dict"
 	chmod 0644 "$WORK/my.dict"
@@ -79,6 +82,7 @@ plain() {
 	grep -q 'error in line 2' "$LOGS/literal_fuzzer.log"
 }
 
+# bats test_tags=slow
 @test "whatever stands in the place of its file, the target is fuzzed" {
 	plain
 	mkdir "$STATE/dictionaries"
@@ -108,6 +112,7 @@ plain() {
 	words | grep -qxF '"\x00\xFF\"\\ ~\x0A"'
 }
 
+# bats test_tags=slow
 @test "words are kept from run to run" {
 	plain
 	fuzz literal_fuzzer 5
