@@ -28,14 +28,14 @@ static void enter_gone(struct cell *c);
 
 /* 0 is no state to go to: an event that a state does not know changes nothing. */
 #define TO(s) ((unsigned char)((s) + 1))
-static const unsigned char next[STATES_][EVENTS_] = {
+static const unsigned char next[CELL_STATE_COUNT][CELL_EVENT_COUNT] = {
     [STARTING] = {[EV_STARTED] = TO(ADOPTING), [EV_FAILED] = TO(ENDING)},
     [ADOPTING] = {[EV_ADOPTED] = TO(RUNNING), [EV_FAILED] = TO(ENDING)},
     [RUNNING] = {[EV_ENDED] = TO(ENDING), [EV_FAILED] = TO(ENDING)},
     [ENDING] = {[EV_REMOVED] = TO(GONE)},
 };
 
-static void (*const enter[STATES_])(struct cell *c) = {
+static void (*const enter[CELL_STATE_COUNT])(struct cell *c) = {
     [ADOPTING] = enter_adopting,
     [RUNNING] = enter_running,
     [ENDING] = enter_ending,

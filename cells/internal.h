@@ -15,7 +15,7 @@ enum state {
 	RUNNING,  /* process 1 runs, and is ours to reap */
 	ENDING,	  /* both are reaped; waits until the group is empty and can be removed */
 	GONE,
-	STATES_
+	CELL_STATE_COUNT
 };
 
 enum event {
@@ -24,7 +24,7 @@ enum event {
 	EV_FAILED,  /* neither will be */
 	EV_ENDED,   /* process 1 ended */
 	EV_REMOVED, /* the group is removed, or cannot be */
-	EVENTS_
+	CELL_EVENT_COUNT
 };
 
 /* At the memory mark (memory.c). */

@@ -19,7 +19,7 @@ static void free_handle(struct cgroup *cg)
 {
 	for (unsigned i = 0; i < CG_HIERARCHIES_MAX; i++)
 		shut(&cg->dir[i]);
-	for (unsigned i = 0; i < CG_STATS_; i++)
+	for (unsigned i = 0; i < CG_STAT_COUNT; i++)
 		shut(&cg->stat[i]);
 	shut(&cg->events_fd);
 	shut(&cg->memory_fd);
@@ -102,7 +102,7 @@ static int settle(const struct cgroup_promises *p, bool best_effort, struct cgro
 static int apply_all(struct cgroup *cg, struct err *e)
 {
 	const struct cgroup_tree *t = cg->tree;
-	const bool kept[CG_CONTROLLERS_] = {
+	const bool kept[CG_CONTROLLER_COUNT] = {
 	    [CG_MEMORY] = t->promises.memory,
 	    [CG_CPU] = t->promises.cpu,
 	    [CG_PIDS] = t->promises.pids,

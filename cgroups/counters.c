@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-enum { NS_PER_US = 1000, ON_V2_TREE = CG_CONTROLLERS_ };
+enum { NS_PER_US = 1000, ON_V2_TREE = CG_CONTROLLER_COUNT };
 
 /* Where each counter comes from; NULL: that version has none. */
 static const struct {
@@ -25,13 +25,13 @@ static const struct {
     [CG_STAT_IO_PRESSURE] = {ON_V2_TREE, {"io.pressure", NULL}},
     [CG_STAT_EVENTS] = {ON_V2_TREE, {"cgroup.events", NULL}},
 };
-_Static_assert(sizeof(files) / sizeof(files[0]) == CG_STATS_, "a file for every counter");
+_Static_assert(sizeof(files) / sizeof(files[0]) == CG_STAT_COUNT, "a file for every counter");
 
 int cg_counters_start(struct cgroup *cg, struct err *e)
 {
 	const struct cgroup_tree *t = cg->tree;
 
-	for (unsigned i = 0; i < CG_STATS_; i++) {
+	for (unsigned i = 0; i < CG_STAT_COUNT; i++) {
 		unsigned c = files[i].controller;
 		unsigned place =
 		    c == ON_V2_TREE ? 0 : (unsigned)(cg_place_of(t, (enum cg_controller)c) - t->at);

@@ -76,7 +76,7 @@ int cg_group_init(const struct cg_place *at, unsigned n, struct err *e)
 	if (r != 0)
 		return fail(e, r, "start libcgroup on", "/proc/mounts");
 	for (unsigned i = 0; i < n; i++)
-		for (unsigned c = 0; c < CG_CONTROLLERS_; c++)
+		for (unsigned c = 0; c < CG_CONTROLLER_COUNT; c++)
 			if (at[i].h.controllers & 1u << c) {
 				r = check_mount(&at[i], (enum cg_controller)c, e);
 				if (r < 0)
@@ -92,7 +92,7 @@ int cg_group_make(unsigned controllers, const char *path, struct err *e)
 
 	if (!g)
 		return err_set(e, ENOMEM, "make group '%s'", path);
-	for (unsigned c = 0; c < CG_CONTROLLERS_; c++)
+	for (unsigned c = 0; c < CG_CONTROLLER_COUNT; c++)
 		if (controllers & 1u << c &&
 		    !cgroup_add_controller(g, cg_controller_name((enum cg_controller)c)))
 			return err_set(e, ENOMEM, "make group '%s'", path);

@@ -65,7 +65,7 @@ enum cg_stat_file {
 	CG_STAT_MEMORY_PRESSURE,
 	CG_STAT_IO_PRESSURE,
 	CG_STAT_EVENTS,
-	CG_STATS_
+	CG_STAT_COUNT
 };
 
 struct cgroup {
@@ -73,8 +73,8 @@ struct cgroup {
 	char name[CG_NAME_MAX + 1];
 	struct cgroup_limits lim; /* in force */
 	int dir[CG_HIERARCHIES_MAX];
-	int stat[CG_STATS_]; /* -1: this machine has none */
-	int slot;	     /* the group's slot at the keeper; -1: none */
+	int stat[CG_STAT_COUNT]; /* -1: this machine has none */
+	int slot;		 /* the group's slot at the keeper; -1: none */
 	int events_fd;
 	int memory_fd;
 	int oom_fd; /* v1: memory.oom_control that memory_fd tells of */

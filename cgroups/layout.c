@@ -9,7 +9,7 @@ static const char *const names[] = {
     [CG_CPU] = "cpu",
     [CG_PIDS] = "pids",
 };
-_Static_assert(sizeof(names) / sizeof(names[0]) == CG_CONTROLLERS_, "name every controller");
+_Static_assert(sizeof(names) / sizeof(names[0]) == CG_CONTROLLER_COUNT, "name every controller");
 
 const char *cg_controller_name(enum cg_controller c)
 {
@@ -89,7 +89,7 @@ static unsigned controllers_in(struct slice list)
 			list.p += one.n;
 			list.n -= one.n;
 		}
-		for (unsigned c = 0; c < CG_CONTROLLERS_; c++)
+		for (unsigned c = 0; c < CG_CONTROLLER_COUNT; c++)
 			if (slice_eq(one, slice_of(names[c])))
 				found |= 1u << c;
 		(void)scan_lit(&list, SLICE(",")); /* the last one has none */
@@ -122,7 +122,7 @@ static bool parse_line(struct slice line, struct cg_hierarchy *out)
 int cg_layout_parse(struct slice mountinfo, struct cg_layout *ret, struct err *e)
 {
 	struct cg_layout l = {.kind = CGROUP_UNIFIED, .n = 1};
-	const unsigned all = (1u << CG_CONTROLLERS_) - 1;
+	const unsigned all = (1u << CG_CONTROLLER_COUNT) - 1;
 	unsigned on_v1 = 0;
 	struct slice line;
 

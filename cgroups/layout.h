@@ -9,11 +9,11 @@
 /* Which hierarchies a machine has and where: from text, no I/O. */
 
 /* The controllers that keep limits of ours. */
-enum cg_controller { CG_MEMORY, CG_CPU, CG_PIDS, CG_CONTROLLERS_ };
+enum cg_controller { CG_MEMORY, CG_CPU, CG_PIDS, CG_CONTROLLER_COUNT };
 
 const char *cg_controller_name(enum cg_controller c); /* "memory", "cpu", "pids" */
 
-enum { CG_PATH_MAX = 1024, CG_HIERARCHIES_MAX = 1 + CG_CONTROLLERS_ };
+enum { CG_PATH_MAX = 1024, CG_HIERARCHIES_MAX = 1 + CG_CONTROLLER_COUNT };
 
 struct cg_hierarchy {
 	char mount[CG_PATH_MAX]; /* "/sys/fs/cgroup/memory" */

@@ -335,7 +335,7 @@ static int enable_in(struct cgroup_tree *t, int base_fd, const char *dir, struct
 
 	if (fd < 0)
 		return err_sys(e, "open group '%s'", dir);
-	for (unsigned c = 0; c < CG_CONTROLLERS_; c++) {
+	for (unsigned c = 0; c < CG_CONTROLLER_COUNT; c++) {
 		const char *name = cg_controller_name((enum cg_controller)c);
 		char plus[16];
 		int r;

@@ -21,10 +21,10 @@
  * A target gets the built-in values, then "defaults", then every matching glob of
  * "targets" in the order of the file (the last one wins), then the command line. */
 
-enum plateau_rule { PLATEAU_PRICE, PLATEAU_CPU_SILENCE, PLATEAU_WALL, PLATEAU_NONE, PLATEAU_ };
+enum plateau_rule { PLATEAU_PRICE, PLATEAU_CPU_SILENCE, PLATEAU_WALL, PLATEAU_NONE, PLATEAU_COUNT };
 /* Words of the program: never, where no dictionary is given, or also beside a given one. */
-enum auto_dictionary { WORDS_OFF, WORDS_ALONE, WORDS_JOINED, WORDS_ };
-enum allocation { ALLOCATION_INDEX, ALLOCATION_EQUAL, ALLOCATION_QUEUE, ALLOCATION_ };
+enum auto_dictionary { WORDS_OFF, WORDS_ALONE, WORDS_JOINED, WORDS_COUNT };
+enum allocation { ALLOCATION_INDEX, ALLOCATION_EQUAL, ALLOCATION_QUEUE, ALLOCATION_COUNT };
 
 /* What one target gets.  Times in microseconds, sizes in bytes. */
 struct target_config {
@@ -85,7 +85,7 @@ struct config_source {
 	/* Limits of the build, and of Bazel when it answers a question. */
 	uint64_t build_memory, build_disk; /* 0: a share of what the machine has */
 	uint32_t build_pids, build_cpu_weight;
-	enum build_isolation { ISOLATION_NONE, ISOLATION_CELL, ISOLATION_ } build_isolation;
+	enum build_isolation { ISOLATION_NONE, ISOLATION_CELL, ISOLATION_COUNT } build_isolation;
 	bool build_network;
 	struct strv build_writable; /* with a cell: more writable directories */
 	char *bazel, *query;	    /* "bazel": the program; the query for its targets */
@@ -99,7 +99,7 @@ struct git_config {
 };
 
 /* Where pushes come from, and when they start a run. */
-enum quiet_mode { QUIET_OFF, QUIET_FEWER, QUIET_WAIT, QUIET_ };
+enum quiet_mode { QUIET_OFF, QUIET_FEWER, QUIET_WAIT, QUIET_COUNT };
 struct trigger_config {
 	char *repository;      /* the work tree; NULL: nothing triggers */
 	char *remote, *branch; /* "origin", "main" */
@@ -122,10 +122,15 @@ enum security_mode {
 	SECURITY_REPOSITORY,
 	SECURITY_SKIP,
 	SECURITY_FULL,
-	SECURITY_
+	SECURITY_COUNT
 };
-enum issue_action { ISSUE_NONE, ISSUE_COMMENT, ISSUE_ACT, ISSUE_ }; /* ACT: and reopen, or close */
-enum upload_mode { UPLOAD_NONE, UPLOAD_CONTENTS, UPLOAD_PATH, UPLOAD_ };
+enum issue_action {
+	ISSUE_NONE,
+	ISSUE_COMMENT,
+	ISSUE_ACT,
+	ISSUE_COUNT
+}; /* ACT: and reopen, or close */
+enum upload_mode { UPLOAD_NONE, UPLOAD_CONTENTS, UPLOAD_PATH, UPLOAD_COUNT };
 struct github_config {
 	char *repository; /* "owner/name"; NULL: no issues */
 	char *api;	  /* "https://api.github.com" */
@@ -143,7 +148,7 @@ struct github_config {
 	uint32_t new_per_day; /* issues at most */
 };
 
-enum webhook_format { WEBHOOK_SLACK, WEBHOOK_GENERIC, WEBHOOK_ };
+enum webhook_format { WEBHOOK_SLACK, WEBHOOK_GENERIC, WEBHOOK_COUNT };
 struct webhook_config {
 	char *name;	      /* for people, and what its deliveries are known by */
 	char *url, *url_file; /* one of them */
@@ -163,7 +168,7 @@ enum downloads_mode {
 	DOWNLOADS_PUBLIC, /* of those that an issue would describe in full */
 	DOWNLOADS_ALL,
 	DOWNLOADS_NONE,
-	DOWNLOADS_
+	DOWNLOADS_COUNT
 };
 struct serve_config {
 	enum downloads_mode downloads;

@@ -34,7 +34,7 @@ struct override {
 	char *text;
 };
 
-enum { PART_RUN, PART_TRIGGER, PART_GIT, PART_GITHUB, PART_OUTBOX, PART_SERVE, PART_ };
+enum { PART_RUN, PART_TRIGGER, PART_GIT, PART_GITHUB, PART_OUTBOX, PART_SERVE, PART_COUNT };
 
 struct config {
 	char *name, *dir, *cwd;
@@ -53,7 +53,7 @@ struct config {
 	struct github_config github;
 	struct outbox_config outbox;
 	struct serve_config serve;
-	struct origin part_from[PART_][SCHEMA_MAX_KEYS];
+	struct origin part_from[PART_COUNT][SCHEMA_MAX_KEYS];
 	struct config_source *sources;
 	size_t n_sources;
 	struct webhook_config *webhooks;
@@ -70,7 +70,7 @@ struct part {
 	const struct schema *schema;
 	size_t offset; /* in struct config */
 };
-extern const struct part config_parts[PART_];
+extern const struct part config_parts[PART_COUNT];
 static inline void *part_base(struct config *c, const struct part *p)
 {
 	return (char *)c + p->offset;

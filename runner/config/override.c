@@ -62,7 +62,7 @@ int config_override(struct config *c, const char *key, const char *text, struct 
 	struct where at = {.up = &top, .input = top.input, .key = key};
 	const struct key *k;
 
-	for (size_t i = 0; i < PART_; i++) {
+	for (size_t i = 0; i < PART_COUNT; i++) {
 		const struct part *p = &config_parts[i];
 		size_t n = strlen(p->name);
 

@@ -8,7 +8,7 @@
 
 enum { MAX_SOURCES = 64, MAX_WEBHOOKS = 16 };
 
-const struct part config_parts[PART_] = {
+const struct part config_parts[PART_COUNT] = {
     [PART_RUN] = {"run", &schema_run, offsetof(struct config, run)},
     [PART_TRIGGER] = {"trigger", &schema_trigger, offsetof(struct config, trigger)},
     [PART_GIT] = {"git", &schema_git, offsetof(struct config, git)},
@@ -21,14 +21,14 @@ int parts_presets(struct config *c, struct err *e)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < PART_; i++)
+	for (size_t i = 0; r == 0 && i < PART_COUNT; i++)
 		r = layer_presets(config_parts[i].schema, part_base(c, &config_parts[i]), e);
 	return r;
 }
 
 void parts_done(struct config *c)
 {
-	for (size_t i = 0; i < PART_; i++)
+	for (size_t i = 0; i < PART_COUNT; i++)
 		layer_done(config_parts[i].schema, part_base(c, &config_parts[i]));
 	for (size_t i = 0; i < c->n_sources; i++) {
 		struct source_config s = {.v = c->sources[i]};
@@ -289,10 +289,10 @@ int parts_read(struct config *c, const struct where *top, struct err *e)
 					     sizeof(struct webhook_config),
 					     offsetof(struct config, webhooks),
 					     read_webhook};
-	struct where at[PART_];
+	struct where at[PART_COUNT];
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < PART_; i++) {
+	for (size_t i = 0; r == 0 && i < PART_COUNT; i++) {
 		at[i] = *top;
 		r = read_part(c, i, top, &at[i], e);
 	}

@@ -247,7 +247,7 @@ int config_explain(const struct config *c, const char *target, json_t **ret, str
 	n = explain_schema(c, &schema_target, "", &r.v, r.from, j, e);
 	if (n == 0)
 		n = explain_schema(c, &schema_root, "", &c->top, c->top_from, j, e);
-	for (size_t i = 0; n == 0 && i < PART_; i++) {
+	for (size_t i = 0; n == 0 && i < PART_COUNT; i++) {
 		const struct part *p = &config_parts[i];
 
 		snprintf(prefix, sizeof(prefix), "%s.", p->name);

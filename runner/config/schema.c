@@ -32,19 +32,19 @@ static const char *const enforcements[] = {"strict", "best-effort", NULL};
 static const char *const plateau_rules[] = {
     [PLATEAU_PRICE] = "price", [PLATEAU_CPU_SILENCE] = "cpu-silence",
     [PLATEAU_WALL] = "wall",   [PLATEAU_NONE] = "none",
-    [PLATEAU_] = NULL,
+    [PLATEAU_COUNT] = NULL,
 };
 static const char *const auto_dictionaries[] = {
     [WORDS_OFF] = "off",
     [WORDS_ALONE] = "alone",
     [WORDS_JOINED] = "joined",
-    [WORDS_] = NULL,
+    [WORDS_COUNT] = NULL,
 };
 static const char *const allocations[] = {
     [ALLOCATION_INDEX] = "index",
     [ALLOCATION_EQUAL] = "equal",
     [ALLOCATION_QUEUE] = "queue",
-    [ALLOCATION_] = NULL,
+    [ALLOCATION_COUNT] = NULL,
 };
 
 #define AT(member) .offset = offsetof(struct root_config, member)
@@ -189,7 +189,7 @@ const struct schema schema_target = {"in \"defaults\" or \"targets\"", target_ke
 
 const char *schema_type_name(enum value_type t)
 {
-	static const char *const names[VALUE_TYPES_] = {
+	static const char *const names[VALUE_TYPE_COUNT] = {
 	    [VALUE_SIZE] = "size",
 	    [VALUE_TIME] = "time",
 	    [VALUE_CPUS] = "CPUs",
@@ -208,5 +208,5 @@ const char *schema_type_name(enum value_type t)
 	    [VALUE_SECTION] = "section",
 	};
 
-	return (unsigned)t < VALUE_TYPES_ ? names[t] : "?";
+	return (unsigned)t < VALUE_TYPE_COUNT ? names[t] : "?";
 }

@@ -24,7 +24,7 @@ enum value_type {
 	VALUE_DIRS,    /* struct strv, absolute paths */
 	VALUE_WORDS,   /* struct strv; each one of choices, where there are some */
 	VALUE_SECTION, /* holds other keys; not a value of its own */
-	VALUE_TYPES_,
+	VALUE_TYPE_COUNT,
 };
 
 enum key_flags {

@@ -96,7 +96,7 @@ static const char *wrong_subdir(const char *s)
 /* --- where targets come from ------------------------------------------------ */
 
 static const char *const isolations[] = {
-    [ISOLATION_NONE] = "none", [ISOLATION_CELL] = "cell", [ISOLATION_] = NULL};
+    [ISOLATION_NONE] = "none", [ISOLATION_CELL] = "cell", [ISOLATION_COUNT] = NULL};
 static const char *const source_types[] = {"directory", "manifest", "bazel", NULL};
 
 #define AT(member) .offset = offsetof(struct source_config, member)
@@ -144,7 +144,7 @@ static const struct key source_keys[] = {
 /* --- what starts a run ------------------------------------------------------ */
 
 static const char *const quiet_modes[] = {
-    [QUIET_OFF] = "off", [QUIET_FEWER] = "fewer", [QUIET_WAIT] = "wait", [QUIET_] = NULL};
+    [QUIET_OFF] = "off", [QUIET_FEWER] = "fewer", [QUIET_WAIT] = "wait", [QUIET_COUNT] = NULL};
 
 #define AT(member) .offset = offsetof(struct trigger_config, member)
 static const struct key trigger_keys[] = {
@@ -194,15 +194,19 @@ static const char *const securities[] = {[SECURITY_REDACT] = "redact",
 					 [SECURITY_REPOSITORY] = "repository",
 					 [SECURITY_SKIP] = "skip",
 					 [SECURITY_FULL] = "full",
-					 [SECURITY_] = NULL};
-static const char *const again[] = {
-    [ISSUE_NONE] = "none", [ISSUE_COMMENT] = "comment", [ISSUE_ACT] = "reopen", [ISSUE_] = NULL};
-static const char *const fixed[] = {
-    [ISSUE_NONE] = "none", [ISSUE_COMMENT] = "comment", [ISSUE_ACT] = "close", [ISSUE_] = NULL};
+					 [SECURITY_COUNT] = NULL};
+static const char *const again[] = {[ISSUE_NONE] = "none",
+				    [ISSUE_COMMENT] = "comment",
+				    [ISSUE_ACT] = "reopen",
+				    [ISSUE_COUNT] = NULL};
+static const char *const fixed[] = {[ISSUE_NONE] = "none",
+				    [ISSUE_COMMENT] = "comment",
+				    [ISSUE_ACT] = "close",
+				    [ISSUE_COUNT] = NULL};
 static const char *const uploads[] = {[UPLOAD_NONE] = "none",
 				      [UPLOAD_CONTENTS] = "contents",
 				      [UPLOAD_PATH] = "path",
-				      [UPLOAD_] = NULL};
+				      [UPLOAD_COUNT] = NULL};
 
 #define AT(member) .offset = offsetof(struct github_config, member)
 static const struct key github_keys[] = {
@@ -243,7 +247,7 @@ static const struct key github_keys[] = {
 #undef AT
 
 static const char *const formats[] = {
-    [WEBHOOK_SLACK] = "slack", [WEBHOOK_GENERIC] = "generic", [WEBHOOK_] = NULL};
+    [WEBHOOK_SLACK] = "slack", [WEBHOOK_GENERIC] = "generic", [WEBHOOK_COUNT] = NULL};
 static const char *const events[] = {"new", "fixed", "regressed", "run-failed", "silent", NULL};
 
 #define AT(member) .offset = offsetof(struct webhook_config, member)
@@ -274,7 +278,7 @@ static const struct key outbox_keys[] = {
 static const char *const downloads[] = {[DOWNLOADS_PUBLIC] = "public",
 					[DOWNLOADS_ALL] = "all",
 					[DOWNLOADS_NONE] = "none",
-					[DOWNLOADS_] = NULL};
+					[DOWNLOADS_COUNT] = NULL};
 
 #define AT(member) .offset = offsetof(struct serve_config, member)
 static const struct key serve_keys[] = {

@@ -10,7 +10,7 @@
 
 /* --- numbers --------------------------------------------------------------- */
 
-static const char *const wants[VALUE_TYPES_] = {
+static const char *const wants[VALUE_TYPE_COUNT] = {
     [VALUE_SIZE] = "a size (use bytes, or a number with KiB, MiB, GiB)",
     [VALUE_TIME] = "a time (use seconds, or a number with ms, s, m, h, d)",
     [VALUE_CPUS] = "a number of CPUs (use a number such as 2 or 1.5)",
@@ -225,7 +225,7 @@ static int read_section(const struct reading *r, json_t *v, void *to, struct err
 	return reading_wrong(r, v, e);
 }
 
-static reader_fn *const readers[VALUE_TYPES_] = {
+static reader_fn *const readers[VALUE_TYPE_COUNT] = {
     [VALUE_SIZE] = read_number,	    [VALUE_TIME] = read_number,	 [VALUE_CPUS] = read_number,
     [VALUE_DECIMAL] = read_number,  [VALUE_COUNT] = read_number, [VALUE_NUMBER] = read_number,
     [VALUE_SIGNED] = read_number,   [VALUE_BOOL] = read_bool,	 [VALUE_CHOICE] = read_choice,

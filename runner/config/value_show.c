@@ -152,7 +152,7 @@ static json_t *show(const struct key *k, const void *from)
 	case VALUE_NUMBER:
 	case VALUE_SIGNED:
 	case VALUE_SECTION:
-	case VALUE_TYPES_:
+	case VALUE_TYPE_COUNT:
 	default:
 		return show_number(k, from);
 	}

@@ -11,7 +11,7 @@
  * answer.c (what it is sent). */
 
 /* What of a second is for whom: who looks shall not keep the owner waiting. */
-enum purse { PURSE_ACCEPT, PURSE_LOOK, PURSE_ALL, PURSE_ };
+enum purse { PURSE_ACCEPT, PURSE_LOOK, PURSE_ALL, PURSE_COUNT };
 
 /* One line, shared by all whom it is sent to. */
 struct control_answer {
@@ -43,7 +43,7 @@ struct control_server {
 	struct source *listening; /* NULL: until the next second */
 	struct source *tick;
 	bool ticking;
-	unsigned left[PURSE_]; /* things to do in this second */
+	unsigned left[PURSE_COUNT]; /* things to do in this second */
 	struct control_conn *v[CONTROL_CONNECTIONS_MAX];
 	size_t n;
 	size_t pending; /* bytes of all answers that live */

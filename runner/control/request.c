@@ -20,16 +20,16 @@ static const struct {
     [CONTROL_WORKERS] = {"workers", .workers = true},
     [CONTROL_END] = {"end", .now = true},
 };
-_Static_assert(sizeof(commands) / sizeof(commands[0]) == CONTROL_CMD_, "name every command");
+_Static_assert(sizeof(commands) / sizeof(commands[0]) == CONTROL_CMD_COUNT, "name every command");
 
 bool control_looks(enum control_cmd c)
 {
-	return c < CONTROL_CMD_ && commands[c].looks;
+	return c < CONTROL_CMD_COUNT && commands[c].looks;
 }
 
 const char *control_cmd_name(enum control_cmd c)
 {
-	return c < CONTROL_CMD_ ? commands[c].name : "unknown";
+	return c < CONTROL_CMD_COUNT ? commands[c].name : "unknown";
 }
 
 static int take_cmd(const json_t *o, struct control_request *q, struct err *e)
@@ -39,9 +39,9 @@ static int take_cmd(const json_t *o, struct control_request *q, struct err *e)
 
 	if (!name)
 		return err_set(e, EINVAL, "\"cmd\" is missing");
-	while (c < CONTROL_CMD_ && strcmp(commands[c].name, name) != 0)
+	while (c < CONTROL_CMD_COUNT && strcmp(commands[c].name, name) != 0)
 		c++;
-	if (c == CONTROL_CMD_)
+	if (c == CONTROL_CMD_COUNT)
 		return err_set(e, EINVAL,
 			       "unknown command (status, target, stop, start, skip, "
 			       "workers, end)");
@@ -114,7 +114,7 @@ static int take_all(json_t *o, struct control_request *q, struct err *e)
 int control_request_parse(struct slice line, struct control_request *ret, struct err *e)
 {
 	_autojson_ json_t *o = NULL;
-	struct control_request q = {.cmd = CONTROL_CMD_};
+	struct control_request q = {.cmd = CONTROL_CMD_COUNT};
 	int r;
 
 	if (line.n >= CONTROL_LINE_MAX)

@@ -27,7 +27,7 @@ enum control_cmd {
 	CONTROL_SKIP,	/* its turn is over */
 	CONTROL_WORKERS,
 	CONTROL_END, /* of the run */
-	CONTROL_CMD_,
+	CONTROL_CMD_COUNT,
 };
 
 struct control_request {

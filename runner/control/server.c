@@ -23,7 +23,7 @@ static void on_second(void *arg);
 
 static void refill(struct control_server *s)
 {
-	for (size_t i = 0; i < PURSE_; i++)
+	for (size_t i = 0; i < PURSE_COUNT; i++)
 		s->left[i] = CONTROL_PER_SECOND_MAX;
 }
 

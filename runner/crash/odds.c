@@ -29,8 +29,9 @@ const char *odds_verdict_name(enum odds_verdict v)
 	    [ODDS_NOT] = "does not reproduce",
 	};
 
-	_Static_assert(sizeof(names) / sizeof(names[0]) == ODDS_VERDICT_, "name every verdict");
-	return v < ODDS_VERDICT_ ? names[v] : "";
+	_Static_assert(sizeof(names) / sizeof(names[0]) == ODDS_VERDICT_COUNT,
+		       "name every verdict");
+	return v < ODDS_VERDICT_COUNT ? names[v] : "";
 }
 
 /* The chance of k or more of n at rate p, in (0, 1), for k >= n * p: then the first

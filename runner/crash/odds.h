@@ -29,7 +29,7 @@ enum odds_verdict {
 	ODDS_REPRODUCES,
 	ODDS_FLAKY,
 	ODDS_NOT,
-	ODDS_VERDICT_,
+	ODDS_VERDICT_COUNT,
 };
 enum odds_verdict odds_reproduce(uint64_t tries, uint64_t hits);
 const char *odds_verdict_name(enum odds_verdict v); /* "undecided", "reproduces", ... */

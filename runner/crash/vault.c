@@ -31,8 +31,8 @@ const char *vault_file_name(enum vault_file f)
 	    [VAULT_RECORD] = "record.json",
 	};
 
-	_Static_assert(sizeof(names) / sizeof(names[0]) == VAULT_FILE_, "name every file");
-	return f < VAULT_FILE_ ? names[f] : "";
+	_Static_assert(sizeof(names) / sizeof(names[0]) == VAULT_FILE_COUNT, "name every file");
+	return f < VAULT_FILE_COUNT ? names[f] : "";
 }
 
 static bool is_hex(struct slice s)
@@ -114,7 +114,7 @@ static int put_files(int dir, const struct vault_item *item, struct err *e)
 {
 	int r = 0;
 
-	for (enum vault_file f = 0; f < VAULT_FILE_ && r == 0; f++) {
+	for (enum vault_file f = 0; f < VAULT_FILE_COUNT && r == 0; f++) {
 		if (!item->file[f].p)
 			continue;
 		r = fs_replace(dir, vault_file_name(f), item->file[f], e);
@@ -291,7 +291,7 @@ int vault_save(int state_dirfd, const struct vault_item *item, char ret_place[VA
 		v.target = "";
 	if (r == 0)
 		r = vault_place(v.signature, v.target, place, e);
-	for (enum vault_file f = 0; f < VAULT_FILE_ && r == 0; f++)
+	for (enum vault_file f = 0; f < VAULT_FILE_COUNT && r == 0; f++)
 		if (v.file[f].n > VAULT_BYTES_MAX)
 			r = err_set(e, EFBIG, "'%s' has %zu bytes", vault_file_name(f),
 				    v.file[f].n);
@@ -450,7 +450,7 @@ static int sweep_files(int in, const char *name, struct err *e)
 {
 	char path[NAME_MAX + 32];
 
-	for (enum vault_file f = 0; f < VAULT_FILE_; f++) {
+	for (enum vault_file f = 0; f < VAULT_FILE_COUNT; f++) {
 		snprintf(path, sizeof(path), "%s/.%s.new", name, vault_file_name(f));
 		if (sys_unlinkat(in, path, 0) < 0 && errno != ENOENT && errno != ENOTDIR)
 			return err_sys(e, "remove '%s'", path);

@@ -38,7 +38,7 @@ enum vault_file {
 	VAULT_REPORT,
 	VAULT_META,
 	VAULT_RECORD,
-	VAULT_FILE_
+	VAULT_FILE_COUNT
 };
 
 enum {
@@ -67,7 +67,7 @@ struct vault_item {
 	const char *target; /* NULL: unknown, the place is the crash's own */
 	/* NULL: the target's place, whichever it is.  Otherwise exactly this one of the two. */
 	const char *place;
-	struct slice file[VAULT_FILE_];
+	struct slice file[VAULT_FILE_COUNT];
 };
 
 /* Makes the target's place, or replaces files in it, in the order of enum vault_file. ret_place:

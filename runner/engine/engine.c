@@ -9,13 +9,13 @@ void engine_cmd_done(struct engine_cmd *c)
 
 const char *engine_fault_name(enum engine_fault f)
 {
-	static const char *const names[ENGINE_FAULT_] = {
+	static const char *const names[ENGINE_FAULT_COUNT] = {
 	    [ENGINE_FAULT_NONE] = "none",	[ENGINE_FAULT_CRASH] = "crash",
 	    [ENGINE_FAULT_TIMEOUT] = "timeout", [ENGINE_FAULT_OOM] = "oom",
 	    [ENGINE_FAULT_LEAK] = "leak",	[ENGINE_FAULT_ENGINE] = "engine",
 	};
 
-	return (unsigned)f < ENGINE_FAULT_ ? names[f] : "?";
+	return (unsigned)f < ENGINE_FAULT_COUNT ? names[f] : "?";
 }
 
 const char *engine_artifact_name(enum engine_artifact a)

@@ -121,7 +121,7 @@ struct engine_state {
 		ENGINE_FAULT_OOM,     /* the engine's own memory limit, or one huge malloc */
 		ENGINE_FAULT_LEAK,
 		ENGINE_FAULT_ENGINE, /* the engine itself failed: bad flag, dictionary, directory */
-		ENGINE_FAULT_,
+		ENGINE_FAULT_COUNT,
 	} fault;
 	bool own_thread;      /* the engine's own first thread (the watchdog) reports it */
 	char fault_text[160]; /* "AddressSanitizer: heap-buffer-overflow", printable, "" if none */
@@ -157,7 +157,7 @@ enum engine_end {
 	ENGINE_INTERRUPTED, /* by a signal that it handles, or the target claims so */
 	ENGINE_KILLED,	    /* by a signal that it does not */
 	ENGINE_UNKNOWN, /* an exit status that it does not use: the target called exit() unseen */
-	ENGINE_END_,
+	ENGINE_END_COUNT,
 };
 
 enum engine_artifact {

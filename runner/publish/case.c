@@ -20,11 +20,11 @@ static const char *const names[] = {
     [PUBLISH_FOUND] = "found",	   [PUBLISH_PARTLY] = "partly",
     [PUBLISH_SMALLER] = "smaller",
 };
-_Static_assert(sizeof(names) / sizeof(names[0]) == PUBLISH_WHAT_, "name every event");
+_Static_assert(sizeof(names) / sizeof(names[0]) == PUBLISH_WHAT_COUNT, "name every event");
 
 const char *publish_what_name(enum publish_what w)
 {
-	return w < PUBLISH_WHAT_ ? names[w] : "";
+	return w < PUBLISH_WHAT_COUNT ? names[w] : "";
 }
 
 void publish_hook_place(const struct webhook_config *h, char out[OUTBOX_PLACE])

@@ -237,7 +237,7 @@ static const char *action(const struct publish_case *k, enum publish_what w)
 		return names[ISSUE_ACT];
 	if (w == PUBLISH_PARTLY || (w == PUBLISH_FOUND && a == ISSUE_NONE))
 		a = ISSUE_COMMENT;
-	return w == PUBLISH_NEW || a >= ISSUE_ ? "none" : names[a];
+	return w == PUBLISH_NEW || a >= ISSUE_COUNT ? "none" : names[a];
 }
 
 static int set(json_t *j, const char *key, json_t *v, struct err *e)

@@ -13,7 +13,7 @@ enum publish_what {
 	PUBLISH_FOUND,	 /* one more target found an issue's crash */
 	PUBLISH_PARTLY,	 /* fixed in some of its targets */
 	PUBLISH_SMALLER, /* its input was minimised after the issue was filed */
-	PUBLISH_WHAT_
+	PUBLISH_WHAT_COUNT
 };
 
 #define PUBLISH_GITHUB "github"

@@ -87,7 +87,7 @@ MUST_CHECK int publish_preview(const struct publish *p, struct outbox *o,
 			       struct err *e);
 
 /* What is about no crash; to webhooks. */
-enum publish_note_kind { PUBLISH_RUN_FAILED, PUBLISH_SILENT, PUBLISH_NOTE_ };
+enum publish_note_kind { PUBLISH_RUN_FAILED, PUBLISH_SILENT, PUBLISH_NOTE_COUNT };
 struct publish_note {
 	enum publish_note_kind kind;
 	const char *target; /* PUBLISH_SILENT: which */

@@ -119,7 +119,7 @@ int run_ask(void *arg, const struct control_request *q, json_t **ret, struct err
 	case CONTROL_END:
 		run_end(r, q->now);
 		return 0;
-	case CONTROL_CMD_:
+	case CONTROL_CMD_COUNT:
 		break;
 	}
 	return err_set(e, EINVAL, "unknown command");

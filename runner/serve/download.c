@@ -51,7 +51,7 @@ bool download_has(const struct serve_site *s, const struct known_crash *c, enum 
 	case DOWNLOAD_REPORT:
 		return vault_open(s->state->dirfd, slice_of(c->signature), c->fuzzer, VAULT_REPORT,
 				  &fd, &ignored) == 0;
-	case DOWNLOAD_:
+	case DOWNLOAD_COUNT:
 	default:
 		return false;
 	}
@@ -115,8 +115,8 @@ const char *download_name(enum download which)
 	    [DOWNLOAD_REPORT] = "report.txt",
 	};
 
-	_Static_assert(sizeof(names) / sizeof(names[0]) == DOWNLOAD_, "name every file");
-	return which < DOWNLOAD_ ? names[which] : "";
+	_Static_assert(sizeof(names) / sizeof(names[0]) == DOWNLOAD_COUNT, "name every file");
+	return which < DOWNLOAD_COUNT ? names[which] : "";
 }
 
 int download_get(struct serve_site *s, const char *name, enum download which,

@@ -105,7 +105,7 @@ static int file_paths(struct serve_site *s, const struct paths *p, const char *n
 	c = r == 0 ? crash_named(l, name) : NULL;
 	if (!c || !download_allowed(s, c))
 		return r;
-	for (enum download i = 0; r == 0 && i < DOWNLOAD_; i++) {
+	for (enum download i = 0; r == 0 && i < DOWNLOAD_COUNT; i++) {
 		char after[32];
 
 		snprintf(after, sizeof(after), "/%s", download_name(i));

@@ -119,7 +119,7 @@ static bool get_download(struct serve_site *site, struct slice path, struct serv
 {
 	struct name name;
 
-	for (enum download i = 0; i < DOWNLOAD_; i++) {
+	for (enum download i = 0; i < DOWNLOAD_COUNT; i++) {
 		char after[32];
 		const struct route rt = {"/downloads/", after, true, NULL, NULL};
 

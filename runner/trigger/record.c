@@ -130,7 +130,7 @@ static bool get_outcome(const json_t *obj, enum outcome *ret)
 {
 	const char *s = json_string_value(json_object_get(obj, "outcome"));
 
-	for (unsigned i = 0; s && i < OUTCOME_; i++)
+	for (unsigned i = 0; s && i < OUTCOME_COUNT; i++)
 		if (strcmp(s, outcomes[i]) == 0) {
 			*ret = (enum outcome)i;
 			return true;

@@ -18,7 +18,7 @@ enum outcome {
 	OUTCOME_DONE,
 	OUTCOME_STOPPED, /* by a person, a shutdown, or for a newer push: not done, no failure */
 	OUTCOME_FAILED,	 /* could not build, died, ... */
-	OUTCOME_
+	OUTCOME_COUNT
 };
 const char *outcome_name(enum outcome o); /* "running", ... */
 

@@ -29,7 +29,7 @@ enum { SAMPLES = 20, SAMPLES_MAX = 3600, CELLS = 64, CELLS_MAX = 512 };
 enum { START_S = 60, END_S = 60, UID = 1700000 };
 enum { MEMORY = 64 << 20, MEMORY_HIGH = 56 << 20, TMP = 1 << 20, FILES = 64, PIDS = 16 };
 
-enum stage { STARTING, SLEEPING, SPINNING, ENDING, STAGES_ };
+enum stage { STARTING, SLEEPING, SPINNING, ENDING, STAGE_COUNT };
 static const char *const stages[] = {[SLEEPING] = "sleep", [SPINNING] = "spin"};
 
 struct place {
@@ -59,7 +59,7 @@ struct bench {
 	enum stage stage;
 	size_t started, alive;
 	struct workers workers;
-	struct cost cost[STAGES_];
+	struct cost cost[STAGE_COUNT];
 	/* Why it ends early. */
 	int signo;
 	bool failed;

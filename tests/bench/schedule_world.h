@@ -23,7 +23,7 @@ enum world_type {
 	WORLD_GATES,  /* three to eight gates one behind the other, 5 min to 6 h each */
 	WORLD_BLOOMS, /* 50 to 400 edges, then nothing for 20 min to 10 h, then thousands */
 	WORLD_RECORDED,
-	WORLD_TYPES_,
+	WORLD_TYPE_COUNT,
 };
 
 /* A change of the code, at a time of the machine's: a cluster of new edges and, every

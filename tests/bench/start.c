@@ -36,7 +36,7 @@ enum { PAIRS = 15, PAIRS_MAX = 1000, JOBS = 2, RUN_S = 30, UID = 1700000 };
 enum { CPU_MILLI = 1000, CPU_PERIOD_US = 100000, CPU_SHARES = 1024, PIDS = 64 };
 #define MEMORY_BYTES (INT64_C(512) << 20)
 
-enum kind { CELL, BARE, FREE, KINDS_ };
+enum kind { CELL, BARE, FREE, KIND_COUNT };
 static const char *const kinds[] = {[CELL] = "cell", [BARE] = "bare", [FREE] = "free"};
 static const char *const managers[] = {
     [BARE] = "--cgroup-manager=cgroupfs", [FREE] = "--cgroup-manager=disabled"};
@@ -47,7 +47,7 @@ struct bench {
 	struct cell_spec specs[JOBS];
 	const char *shown[JOBS];
 	uint64_t rounds, step; /* one more than pairs; runs that are done, of all */
-	uint64_t us[KINDS_][PAIRS_MAX];
+	uint64_t us[KIND_COUNT][PAIRS_MAX];
 	/* The run that is under way. */
 	uint64_t begin_us, first_us;
 	struct cell *cell;
@@ -65,18 +65,18 @@ static void next(struct bench *b);
 
 static size_t job_of(const struct bench *b)
 {
-	return b->step / KINDS_ / b->rounds;
+	return b->step / KIND_COUNT / b->rounds;
 }
 
 static uint64_t round_of(const struct bench *b)
 {
-	return b->step / KINDS_ % b->rounds;
+	return b->step / KIND_COUNT % b->rounds;
 }
 
 /* Each round begins with another kind. */
 static enum kind kind_of(const struct bench *b)
 {
-	return (enum kind)((b->step + round_of(b)) % KINDS_);
+	return (enum kind)((b->step + round_of(b)) % KIND_COUNT);
 }
 
 static int by_value(const void *a, const void *b)
@@ -94,9 +94,9 @@ static double median_ms(uint64_t *us, uint64_t n)
 
 static void print_job(struct bench *b, size_t job)
 {
-	double ms[KINDS_];
+	double ms[KIND_COUNT];
 
-	for (unsigned k = 0; k < KINDS_; k++)
+	for (unsigned k = 0; k < KIND_COUNT; k++)
 		ms[k] = median_ms(b->us[k], b->rounds - 1);
 	printf("   %s: cell %.1f ms, crun run %.1f ms, ratio %.2f (aim: within 1.2); "
 	       "crun run without cgroups %.1f ms\n",
@@ -278,7 +278,7 @@ static void next(struct bench *b)
 	enum kind kind = kind_of(b);
 	int r;
 
-	if (b->signo || b->step == JOBS * KINDS_ * b->rounds) {
+	if (b->signo || b->step == JOBS * KIND_COUNT * b->rounds) {
 		loop_stop(b->host.loop);
 		return;
 	}

@@ -20,7 +20,7 @@ static void check_limits(const struct target_config *t)
 	MUST(t->rss_limit > 0 && t->rss_limit <= t->memory_high);
 	MUST(t->memory_high < t->memory && t->scratch < t->memory);
 	MUST(t->cpu_milli > 0 && t->pids >= 8 && t->input_timeout_us > 0);
-	MUST(t->plateau.rule < PLATEAU_);
+	MUST(t->plateau.rule < PLATEAU_COUNT);
 }
 
 /* Whatever resolves can be explained. */

@@ -51,9 +51,9 @@ static void check(const struct crash_report *r)
 			abort();
 		return;
 	}
-	if (!r->type[0] || r->kind == CRASH_NONE || r->kind >= CRASH_KIND_ || r->n_state == 0 ||
-	    r->n_state > CRASH_STATE_MAX || r->n_frames > CRASH_FRAMES_MAX ||
-	    r->severity >= CRASH_SEVERITY_ || r->access >= CRASH_ACCESS_)
+	if (!r->type[0] || r->kind == CRASH_NONE || r->kind >= CRASH_KIND_COUNT ||
+	    r->n_state == 0 || r->n_state > CRASH_STATE_MAX || r->n_frames > CRASH_FRAMES_MAX ||
+	    r->severity >= CRASH_SEVERITY_COUNT || r->access >= CRASH_ACCESS_COUNT)
 		abort();
 	if (!r->security && r->severity != CRASH_SEVERITY_NONE)
 		abort();

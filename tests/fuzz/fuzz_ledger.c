@@ -51,7 +51,7 @@ static void check_keys(const struct ledger *l, const struct known_crash *c,
 static void check_fields(const struct known_crash *c)
 {
 	MUST(c->signature && *c->signature && strlen(c->signature) <= LEDGER_SIGNATURE_MAX);
-	MUST(c->state < LEDGER_STATE_);
+	MUST(c->state < LEDGER_STATE_COUNT);
 	MUST(strlen(c->crash_type) <= LEDGER_TEXT_MAX && strlen(c->note) <= LEDGER_NOTE_MAX);
 	MUST(c->reproduction.hits <= c->reproduction.tries);
 	MUST(c->n_runs <= LEDGER_RUNS);

@@ -12,7 +12,7 @@ static void check(const struct engine_state *s)
 {
 	size_t n = strnlen(s->fault_text, sizeof(s->fault_text));
 
-	if (n == sizeof(s->fault_text) || s->fault >= ENGINE_FAULT_)
+	if (n == sizeof(s->fault_text) || s->fault >= ENGINE_FAULT_COUNT)
 		abort();
 	for (size_t i = 0; i < n; i++)
 		if (s->fault_text[i] < ' ' || s->fault_text[i] > '~')
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	lines_end(&l, on_line, &s);
 	check(&s);
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
-		if (engine_libfuzzer.classify(&s, codes[i], 0) >= ENGINE_END_)
+		if (engine_libfuzzer.classify(&s, codes[i], 0) >= ENGINE_END_COUNT)
 			abort();
 	/* Words alone are no failure. */
 	if (engine_libfuzzer.classify(&s, 0, 0) == ENGINE_FAULTED)

@@ -111,7 +111,7 @@ static void check_verdict(const struct item *i)
 /* "READ 4" is told twice. */
 static void check_access(const struct item *i)
 {
-	static const char *const words[CRASH_ACCESS_] = {
+	static const char *const words[CRASH_ACCESS_COUNT] = {
 	    [CRASH_ACCESS_READ] = "READ", [CRASH_ACCESS_WRITE] = "WRITE"};
 	const struct crash_report *r = &i->is;
 	const char *word = words[r->access];

@@ -130,7 +130,7 @@ static void check_crash(struct args *a, const struct known_crash *c)
 	for (size_t k = 0; k < c->n_by; k++) {
 		const struct known_crash *t = c->by[k];
 
-		for (enum ledger_input i = 0; i < LEDGER_INPUT_; i++)
+		for (enum ledger_input i = 0; i < LEDGER_INPUT_COUNT; i++)
 			check_input(a, t, i);
 		for (size_t i = 0; i < t->artifacts.n; i++)
 			a->artifacts += is_gone(a, t->artifacts.v[i]);

@@ -212,7 +212,7 @@ static int inputs(struct export *a, struct pack *p, struct err *e)
 	    [LEDGER_INPUT] = "input", [LEDGER_MINIMIZED] = "minimized"};
 	int r = 0;
 
-	for (enum ledger_input i = 0; r == 0 && i < LEDGER_INPUT_; i++) {
+	for (enum ledger_input i = 0; r == 0 && i < LEDGER_INPUT_COUNT; i++) {
 		_autoclose_ int fd = -1;
 
 		if (!*ledger_input_path(c, i))

@@ -29,7 +29,7 @@ static const struct option_spec specs[] = {
 
 static bool is_state(const char *name)
 {
-	for (enum ledger_state s = 0; s < LEDGER_STATE_; s++)
+	for (enum ledger_state s = 0; s < LEDGER_STATE_COUNT; s++)
 		if (strcmp(name, ledger_state_name(s)) == 0)
 			return true;
 	return strcmp(name, "open") == 0;
@@ -82,8 +82,8 @@ static int rank(enum ledger_state s)
 	    [LEDGER_FLAKY] = 3,	    [LEDGER_FIXED] = 4, [LEDGER_IGNORED] = 5,
 	};
 
-	_Static_assert(sizeof(ranks) / sizeof(ranks[0]) == LEDGER_STATE_, "rank every state");
-	return s < LEDGER_STATE_ ? ranks[s] : LEDGER_STATE_;
+	_Static_assert(sizeof(ranks) / sizeof(ranks[0]) == LEDGER_STATE_COUNT, "rank every state");
+	return s < LEDGER_STATE_COUNT ? ranks[s] : LEDGER_STATE_COUNT;
 }
 
 static int by_need(const void *a, const void *b)

@@ -186,7 +186,7 @@ static void print_own(const struct state *s, const struct ledger *l, const struc
 	print_rate(entry);
 	print_fix(l, c, entry);
 	print_origin(s, entry);
-	for (enum ledger_input i = 0; i < LEDGER_INPUT_; i++)
+	for (enum ledger_input i = 0; i < LEDGER_INPUT_COUNT; i++)
 		input_field(s, entry, i);
 	minimize_field(c, entry);
 	list_field("artifacts", &entry->artifacts, ARTIFACTS_SHOWN);
@@ -296,9 +296,9 @@ static json_t *unusable_json(const struct state *s, const struct known_crash *c)
 	char line[CRASH_LINE]; /* a cut text need not be UTF-8 */
 	struct err e;
 
-	for (size_t k = 0; all && k < c->n_by * LEDGER_INPUT_; k++) {
-		const struct known_crash *t = c->by[k / LEDGER_INPUT_];
-		enum ledger_input i = k % LEDGER_INPUT_;
+	for (size_t k = 0; all && k < c->n_by * LEDGER_INPUT_COUNT; k++) {
+		const struct known_crash *t = c->by[k / LEDGER_INPUT_COUNT];
+		enum ledger_input i = k % LEDGER_INPUT_COUNT;
 
 		if (*ledger_input_path(t, i) && ledger_input_check(s->dirfd, t, i, &e) < 0 &&
 		    json_array_append_new(all, json_string(crash_line(e.msg, line))) < 0) {

@@ -64,7 +64,7 @@ int doctor_add(json_t *all, const char *code, enum health_severity s, const char
 static enum health_severity severity_of(const json_t *part)
 {
 	const char *name = json_string_value(json_object_get(part, "severity"));
-	unsigned s = HEALTH_SEVERITY_;
+	unsigned s = HEALTH_SEVERITY_COUNT;
 
 	while (s-- > 0)
 		if (name && strcmp(name, health_severity_name(s)) == 0)
@@ -228,7 +228,7 @@ static int add_targets(struct doctor *d, struct err *e)
 
 	for (size_t i = 0; r == 0 && i < d->survey.n; i++)
 		r = add_target(d, &d->survey.v[i], all, e);
-	for (unsigned s = HEALTH_SEVERITY_; r == 0 && s-- > 0;)
+	for (unsigned s = HEALTH_SEVERITY_COUNT; r == 0 && s-- > 0;)
 		for (size_t i = 0; i < json_array_size(all); i++)
 			if (severity_of(json_array_get(all, i)) == s)
 				json_array_append(sorted, json_array_get(all, i));

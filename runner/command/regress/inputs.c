@@ -27,8 +27,8 @@ const char *regress_from_name(enum regress_from f)
 	    [REGRESS_ARCHIVE] = "archive", [REGRESS_CORPUS] = "corpus",
 	};
 
-	_Static_assert(sizeof(names) / sizeof(names[0]) == REGRESS_FROM_, "name every place");
-	return f < REGRESS_FROM_ ? names[f] : "";
+	_Static_assert(sizeof(names) / sizeof(names[0]) == REGRESS_FROM_COUNT, "name every place");
+	return f < REGRESS_FROM_COUNT ? names[f] : "";
 }
 
 void regress_inputs_done(struct regress_inputs *r)
@@ -184,7 +184,7 @@ static int take_crash(struct lay *l, const struct known_crash *c, struct err *e)
 	if (missing)
 		snprintf(no, sizeof(no), "the build has no %s", missing);
 
-	for (enum ledger_input i = 0; r == 0 && i < LEDGER_INPUT_; i++) {
+	for (enum ledger_input i = 0; r == 0 && i < LEDGER_INPUT_COUNT; i++) {
 		const char *path = ledger_input_path(c, i);
 		struct err why;
 
@@ -370,7 +370,7 @@ static int load_one(struct regress_inputs *r, const char *record, struct err *e)
 	memcpy(name, record, STORE_NAME - 1);
 	name[STORE_NAME - 1] = '\0';
 	from = (unsigned)(record[STORE_NAME - 1] - '0');
-	if (from >= REGRESS_FROM_)
+	if (from >= REGRESS_FROM_COUNT)
 		return err_set(e, EBADMSG, "the list of inputs is damaged");
 	return add(r, name, (enum regress_from)from, sys_strdup(record + STORE_NAME), e);
 }

@@ -18,7 +18,7 @@ enum regress_from {
 	REGRESS_SEEDS,	    /* "seeds" of the configuration */
 	REGRESS_ARCHIVE,    /* <target>_seed_corpus.zip */
 	REGRESS_CORPUS,	    /* corpus/<target>/ of the state */
-	REGRESS_FROM_,
+	REGRESS_FROM_COUNT,
 };
 const char *regress_from_name(enum regress_from f); /* "crash", "regression", ... */
 

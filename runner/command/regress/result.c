@@ -20,8 +20,9 @@ const char *regress_status_name(enum regress_status s)
 	    [REGRESS_IGNORED] = "ignored",
 	};
 
-	_Static_assert(sizeof(names) / sizeof(names[0]) == REGRESS_STATUS_, "name every status");
-	return s < REGRESS_STATUS_ ? names[s] : "";
+	_Static_assert(sizeof(names) / sizeof(names[0]) == REGRESS_STATUS_COUNT,
+		       "name every status");
+	return s < REGRESS_STATUS_COUNT ? names[s] : "";
 }
 
 enum regress_status regress_judge(const struct ledger *l, const char *target,
@@ -158,9 +159,9 @@ struct regress_total regress_sum(const struct regress_target *t, size_t n)
 		sum.failed += t[i].sum.failed;
 		sum.left_out += not_run(&t[i]);
 		sum.spare += t[i].left.spare;
-		for (unsigned f = 0; f < REGRESS_FROM_; f++)
+		for (unsigned f = 0; f < REGRESS_FROM_COUNT; f++)
 			sum.from[f] += t[i].from[f];
-		for (unsigned s = 0; s < REGRESS_STATUS_; s++)
+		for (unsigned s = 0; s < REGRESS_STATUS_COUNT; s++)
 			sum.count[s] += t[i].count[s];
 		sum.without_inputs += t[i].ran && t[i].inputs == 0;
 		sum.not_run += !was_run(&t[i]);
@@ -219,11 +220,11 @@ static const char *left_text(const struct regress_target *t, char out[300])
 }
 
 /* "  of them: 2 crash, 40 corpus; 30 spare ones left out (--all)" */
-static void print_from(const uint64_t from[REGRESS_FROM_], uint64_t spare, FILE *to)
+static void print_from(const uint64_t from[REGRESS_FROM_COUNT], uint64_t spare, FILE *to)
 {
 	const char *before = "  of them: ";
 
-	for (enum regress_from f = 0; f < REGRESS_FROM_; f++) {
+	for (enum regress_from f = 0; f < REGRESS_FROM_COUNT; f++) {
 		if (!from[f])
 			continue;
 		fprintf(to, "%s%llu %s", before, (unsigned long long)from[f], regress_from_name(f));
@@ -268,7 +269,7 @@ void regress_print_total(const struct regress_total *t, size_t n_targets, FILE *
 		units_of(n_targets, "target", "targets", n[0]),
 		units_of(t->inputs, "input", "inputs", n[1]), (unsigned long long)t->passed,
 		(unsigned long long)t->failed);
-	for (enum regress_status s = 0; s < REGRESS_STATUS_; s++)
+	for (enum regress_status s = 0; s < REGRESS_STATUS_COUNT; s++)
 		if (t->count[s])
 			fprintf(to, ", %llu %s", (unsigned long long)t->count[s],
 				regress_status_name(s));
@@ -306,11 +307,11 @@ static json_t *failed_json(const struct regress_target *t)
 	return all;
 }
 
-static json_t *from_json(const uint64_t from[REGRESS_FROM_])
+static json_t *from_json(const uint64_t from[REGRESS_FROM_COUNT])
 {
 	json_t *j = json_object();
 
-	for (enum regress_from f = 0; j && f < REGRESS_FROM_; f++)
+	for (enum regress_from f = 0; j && f < REGRESS_FROM_COUNT; f++)
 		if (json_object_set_new(j, regress_from_name(f),
 					json_integer((json_int_t)from[f])) < 0) {
 			json_decref(j);
@@ -348,7 +349,7 @@ int regress_json(const struct regress_target *t, size_t n, const struct regress_
 		      "targets_without_inputs", (json_int_t)total->without_inputs,
 		      "targets_not_run", (json_int_t)total->not_run, "stopped", total->stopped,
 		      "targets", all);
-	for (enum regress_status s = 0; j && s < REGRESS_STATUS_; s++)
+	for (enum regress_status s = 0; j && s < REGRESS_STATUS_COUNT; s++)
 		if (json_object_set_new(j, regress_status_name(s),
 					json_integer((json_int_t)total->count[s])) < 0)
 			return err_set(e, ENOMEM, "build JSON");

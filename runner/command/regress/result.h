@@ -14,7 +14,7 @@ enum regress_status {
 	REGRESS_REGRESSED, /* it was fixed, and nobody fixed or accepted it since */
 	REGRESS_KNOWN,	   /* open otherwise */
 	REGRESS_IGNORED,   /* a person said so */
-	REGRESS_STATUS_,
+	REGRESS_STATUS_COUNT,
 };
 const char *regress_status_name(enum regress_status s);
 
@@ -36,14 +36,14 @@ struct regress_failed {
 struct regress_target {
 	const char *name;
 	uint64_t inputs;
-	uint64_t from[REGRESS_FROM_]; /* of these */
-	bool ran;		      /* the replay came to its end */
+	uint64_t from[REGRESS_FROM_COUNT]; /* of these */
+	bool ran;			   /* the replay came to its end */
 	struct replay_sum sum;
 	struct regress_left left;
 	char why[300]; /* it did not run */
 	struct regress_failed *failed;
 	size_t n_failed;
-	uint64_t count[REGRESS_STATUS_];
+	uint64_t count[REGRESS_STATUS_COUNT];
 };
 void regress_target_done(struct regress_target *t);
 
@@ -57,10 +57,10 @@ void regress_sort(struct regress_target *t);
 
 struct regress_total {
 	uint64_t inputs, passed, failed;
-	uint64_t from[REGRESS_FROM_];
+	uint64_t from[REGRESS_FROM_COUNT];
 	uint64_t left_out; /* not run: inputs, and what could not be taken for one */
 	uint64_t spare;	   /* of corpora, and left out on purpose */
-	uint64_t count[REGRESS_STATUS_];
+	uint64_t count[REGRESS_STATUS_COUNT];
 	uint64_t without_inputs, not_run; /* targets */
 	uint64_t elsewhere; /* known crashes of targets that are not here; the caller's to fill */
 	bool stopped;

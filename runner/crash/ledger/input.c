@@ -137,7 +137,7 @@ int ledger_input_check_all(int state_dirfd, const struct known_crash *c, struct 
 {
 	int r = 0;
 
-	for (enum ledger_input i = 0; i < LEDGER_INPUT_ && r == 0; i++)
+	for (enum ledger_input i = 0; i < LEDGER_INPUT_COUNT && r == 0; i++)
 		if (*ledger_input_path(c, i))
 			r = ledger_input_check(state_dirfd, c, i, e);
 	return r;
@@ -183,7 +183,7 @@ int ledger_reproduced(struct ledger *l, const char *signature, const char *targe
 	if (!t)
 		return err_set(e, ENOENT, "no crash '%.100s' of target '%.100s'", signature,
 			       target);
-	for (enum ledger_input i = 0; i < LEDGER_INPUT_; i++) {
+	for (enum ledger_input i = 0; i < LEDGER_INPUT_COUNT; i++) {
 		struct noted noted = noted_of(&t->c, i);
 
 		if (*path && strcmp(noted.path, path) == 0 && !*noted.sha1)

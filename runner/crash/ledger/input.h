@@ -12,7 +12,7 @@
  * it was noted, its SHA-1 when that was.  All read the whole file: they block, so a living
  * run calls them in a child process (base/task.h); nothing else of the ledger is used
  * than *c. */
-enum ledger_input { LEDGER_INPUT, LEDGER_MINIMIZED, LEDGER_INPUT_ };
+enum ledger_input { LEDGER_INPUT, LEDGER_MINIMIZED, LEDGER_INPUT_COUNT };
 #define LEDGER_INPUT_MAX (UINT64_C(64) << 20) /* bytes: as the vault's */
 
 /* Its path in the state directory; "": there is none. */

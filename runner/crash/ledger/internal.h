@@ -11,9 +11,9 @@ enum { LEDGER_VERSION = 2 }; /* of a record with "found_by" */
 
 /* An entry: c.by[i] of a record is &entry->c. */
 struct found {
-	struct known_crash c;	   /* issue_url, note, merged_into, aliases, similar: "" */
-	json_t *extra;		   /* fields that are not ours, or NULL */
-	bool adopt[LEDGER_INPUT_]; /* noted or seen to fail, but not by its digest */
+	struct known_crash c;		/* issue_url, note, merged_into, aliases, similar: "" */
+	json_t *extra;			/* fields that are not ours, or NULL */
+	bool adopt[LEDGER_INPUT_COUNT]; /* noted or seen to fail, but not by its digest */
 };
 
 /* c owns the signature, `targets`, `by`, and the crash's own fields (by the table).  Its other
@@ -203,7 +203,7 @@ enum ledger_event {
 	EVENT_FIXED,
 	EVENT_IGNORE,
 	EVENT_UNIGNORE,
-	EVENT_,
+	EVENT_COUNT,
 };
 enum ledger_state ledger_next(enum ledger_state s, enum ledger_event ev);
 enum ledger_state ledger_first(enum ledger_event ev);

@@ -54,7 +54,7 @@ enum ledger_state {
 	LEDGER_REGRESSED,
 	LEDGER_FLAKY,	/* open as "known", but fails only now and then, or never again */
 	LEDGER_IGNORED, /* a person said so */
-	LEDGER_STATE_,
+	LEDGER_STATE_COUNT,
 };
 const char *ledger_state_name(enum ledger_state s);
 bool ledger_state_open(enum ledger_state s); /* neither fixed nor ignored */

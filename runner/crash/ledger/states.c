@@ -8,7 +8,7 @@ static const char *const names[] = {
     [LEDGER_FIXED] = "fixed", [LEDGER_REGRESSED] = "regressed",
     [LEDGER_FLAKY] = "flaky", [LEDGER_IGNORED] = "ignored",
 };
-_Static_assert(sizeof(names) / sizeof(names[0]) == LEDGER_STATE_, "name every state");
+_Static_assert(sizeof(names) / sizeof(names[0]) == LEDGER_STATE_COUNT, "name every state");
 
 /* clang-format off */
 #define ROW(new, known, fixed, regressed, flaky, ignored) {	\
@@ -19,7 +19,7 @@ _Static_assert(sizeof(names) / sizeof(names[0]) == LEDGER_STATE_, "name every st
 	[LEDGER_FLAKY] = LEDGER_##flaky,			\
 	[LEDGER_IGNORED] = LEDGER_##ignored}
 
-static const unsigned char next[][LEDGER_STATE_] = {
+static const unsigned char next[][LEDGER_STATE_COUNT] = {
 	[EVENT_SEEN_WELL]  = ROW(NEW,     KNOWN,   REGRESSED, REGRESSED, KNOWN,   IGNORED),
 	[EVENT_SEEN]       = ROW(NEW,     KNOWN,   REGRESSED, REGRESSED, FLAKY,   IGNORED),
 	[EVENT_SEEN_FLAKY] = ROW(FLAKY,   FLAKY,   REGRESSED, REGRESSED, FLAKY,   IGNORED),
@@ -29,16 +29,16 @@ static const unsigned char next[][LEDGER_STATE_] = {
 	[EVENT_UNIGNORE]   = ROW(NEW,     KNOWN,   FIXED,     REGRESSED, FLAKY,   KNOWN),
 };
 /* clang-format on */
-_Static_assert(sizeof(next) / sizeof(next[0]) == EVENT_, "a row for every event");
+_Static_assert(sizeof(next) / sizeof(next[0]) == EVENT_COUNT, "a row for every event");
 
 const char *ledger_state_name(enum ledger_state s)
 {
-	return s < LEDGER_STATE_ ? names[s] : "";
+	return s < LEDGER_STATE_COUNT ? names[s] : "";
 }
 
 bool ledger_state_of(struct slice name, enum ledger_state *ret)
 {
-	for (enum ledger_state s = 0; s < LEDGER_STATE_; s++)
+	for (enum ledger_state s = 0; s < LEDGER_STATE_COUNT; s++)
 		if (slice_eq(name, slice_of(names[s]))) {
 			*ret = s;
 			return true;
@@ -57,7 +57,7 @@ enum ledger_state ledger_worst(enum ledger_state a, enum ledger_state b)
 						  LEDGER_FLAKY,	    LEDGER_IGNORED, LEDGER_FIXED};
 	size_t i = 0;
 
-	_Static_assert(sizeof(order) / sizeof(order[0]) == LEDGER_STATE_, "rank every state");
+	_Static_assert(sizeof(order) / sizeof(order[0]) == LEDGER_STATE_COUNT, "rank every state");
 	while (order[i] != a && order[i] != b)
 		i++;
 	return order[i];
@@ -82,7 +82,7 @@ enum ledger_event ledger_sighting_of(const struct known_crash *c)
 	case ODDS_NOT:
 		return EVENT_SEEN_FLAKY;
 	case ODDS_UNDECIDED:
-	case ODDS_VERDICT_:
+	case ODDS_VERDICT_COUNT:
 		break;
 	}
 	return EVENT_SEEN;

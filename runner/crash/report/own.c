@@ -28,18 +28,18 @@ static const struct {
     [CRASH_OWN_TIME] = {"time", "Timeout", CRASH_CELL,
 			"the cell's deadline passed without a report"},
 };
-_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == CRASH_OWN_, "describe every one");
+_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == CRASH_OWN_COUNT, "describe every one");
 
 const char *crash_own_name(enum crash_own what)
 {
-	return what < CRASH_OWN_ ? kinds[what].name : "";
+	return what < CRASH_OWN_COUNT ? kinds[what].name : "";
 }
 
 enum crash_own crash_own_find(const char *name)
 {
 	unsigned what = 0;
 
-	while (what < CRASH_OWN_ && strcmp(kinds[what].name, name) != 0)
+	while (what < CRASH_OWN_COUNT && strcmp(kinds[what].name, name) != 0)
 		what++;
 	return (enum crash_own)what;
 }

@@ -16,7 +16,7 @@ const char *crash_kind_name(enum crash_kind k)
 	    [CRASH_ENGINE] = "engine", [CRASH_ASSERT] = "assert", [CRASH_SIGNAL] = "signal",
 	    [CRASH_PANIC] = "panic",   [CRASH_CELL] = "cell",	  [CRASH_OTHER] = "other",
 	};
-	_Static_assert(sizeof(names) / sizeof(names[0]) == CRASH_KIND_, "name every kind");
+	_Static_assert(sizeof(names) / sizeof(names[0]) == CRASH_KIND_COUNT, "name every kind");
 
 	return names[k];
 }
@@ -25,7 +25,7 @@ const char *crash_access_name(enum crash_access a)
 {
 	static const char *const names[] = {
 	    [CRASH_ACCESS_NONE] = "", [CRASH_ACCESS_READ] = "read", [CRASH_ACCESS_WRITE] = "write"};
-	_Static_assert(sizeof(names) / sizeof(names[0]) == CRASH_ACCESS_, "name every access");
+	_Static_assert(sizeof(names) / sizeof(names[0]) == CRASH_ACCESS_COUNT, "name every access");
 
 	return names[a];
 }
@@ -38,7 +38,8 @@ const char *crash_severity_name(enum crash_severity s)
 	    [CRASH_SEVERITY_MEDIUM] = "medium",
 	    [CRASH_SEVERITY_HIGH] = "high",
 	};
-	_Static_assert(sizeof(names) / sizeof(names[0]) == CRASH_SEVERITY_, "name every severity");
+	_Static_assert(sizeof(names) / sizeof(names[0]) == CRASH_SEVERITY_COUNT,
+		       "name every severity");
 
 	return names[s];
 }

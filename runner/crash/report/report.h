@@ -31,17 +31,17 @@ enum crash_kind {
 	CRASH_PANIC,  /* of a language runtime: Rust, Go, an uncaught exception */
 	CRASH_CELL,   /* what the cell refused or killed: crash_report_own() */
 	CRASH_OTHER,  /* HWASan, kernel, platforms' own detectors */
-	CRASH_KIND_,
+	CRASH_KIND_COUNT,
 };
 
-enum crash_access { CRASH_ACCESS_NONE, CRASH_ACCESS_READ, CRASH_ACCESS_WRITE, CRASH_ACCESS_ };
+enum crash_access { CRASH_ACCESS_NONE, CRASH_ACCESS_READ, CRASH_ACCESS_WRITE, CRASH_ACCESS_COUNT };
 
 enum crash_severity {
 	CRASH_SEVERITY_NONE,
 	CRASH_SEVERITY_LOW,
 	CRASH_SEVERITY_MEDIUM,
 	CRASH_SEVERITY_HIGH,
-	CRASH_SEVERITY_,
+	CRASH_SEVERITY_COUNT,
 };
 
 const char *crash_kind_name(enum crash_kind k);		/* "asan" */
@@ -147,11 +147,12 @@ enum crash_own {
 	CRASH_OWN_EXIT,	     /* ended by itself with a status: detail is "status 3" */
 	CRASH_OWN_INTERRUPT, /* ended as if by a stop signal, but fuzzcell sent none */
 	CRASH_OWN_TIME,	     /* the cell's deadline passed without a report */
-	CRASH_OWN_,
+	CRASH_OWN_COUNT,
+	CRASH_OWN_NONE = CRASH_OWN_COUNT, /* none of these */
 };
 
 const char *crash_own_name(enum crash_own what); /* "syscall", "memory", ... */
-enum crash_own crash_own_find(const char *name); /* CRASH_OWN_: the name is unknown */
+enum crash_own crash_own_find(const char *name); /* NONE: the name is unknown */
 
 /* target and detail: NULL is fine. */
 void crash_report_own(enum crash_own what, const char *detail, const char *target,

@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-_Static_assert(WORDS_ <= 64, "a bit each");
+_Static_assert(WORDS_COUNT <= 64, "a bit each");
 
 static const struct {
 	enum words_bit bit;

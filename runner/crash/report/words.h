@@ -43,7 +43,7 @@ enum words_bit {
 	WORDS_ISSUE,
 	WORDS_PC_NULL,
 	WORDS_OOM,
-	WORDS_, /* at most 64 */
+	WORDS_COUNT, /* at most 64 */
 };
 
 enum { WORDS_NODES_MAX = 1792, WORDS_CLASSES_MAX = 64 };

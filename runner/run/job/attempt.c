@@ -308,7 +308,7 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 	a->launched_us = clock_mono_us();
 	a->may_take_us = input_timeout_s(j) * USEC_PER_SEC;
 	a->lines.ends = true;
-	a->lost.own = CRASH_OWN_;
+	a->lost.own = CRASH_OWN_NONE;
 	if (!kept_file_look(j->target->binary, &a->binary))
 		a->binary.size = 0;
 	r = make_setup(&s, j, a, e);

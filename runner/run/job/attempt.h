@@ -37,7 +37,7 @@ struct attempt {
 	uint64_t may_take_us;	       /* the engine's limit of an input's time */
 	uint64_t max_len;	       /* that the engine was told; 0: its choice */
 	char refused[32];	       /* the refused system call of the input that ended it */
-	/* How the cell failed, for a failure without an artifact. own CRASH_OWN_: it did not
+	/* How the cell failed, for a failure without an artifact. own CRASH_OWN_NONE: it did not
 	 * fail. */
 	struct {
 		enum crash_own own;

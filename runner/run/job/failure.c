@@ -20,7 +20,7 @@ static enum crash_own cause_of(const struct job *j)
 		return CRASH_OWN_SECCOMP;
 	if (j->last_failure == FAILURE_OOM && job_asked(j) == ASK_MEMORY)
 		return CRASH_OWN_MEMORY;
-	return CRASH_OWN_;
+	return CRASH_OWN_NONE;
 }
 
 static bool has_report(const struct job *j)
@@ -30,7 +30,7 @@ static bool has_report(const struct job *j)
 	if (!j->attempt)
 		return false;
 	a = j->target->engine->artifact(slice_of(j->attempt->engine.artifact));
-	return (j->ask == ASK_NOTHING || cause_of(j) != CRASH_OWN_ || !j->attempt->forced) &&
+	return (j->ask == ASK_NOTHING || cause_of(j) != CRASH_OWN_NONE || !j->attempt->forced) &&
 	       a != ENGINE_ARTIFACT_NONE && a != ENGINE_ARTIFACT_SLOW;
 }
 
@@ -40,7 +40,7 @@ static const char *saved_name(const struct job *j, char out[KEPT_NAME])
 	const char *kind = engine_artifact_name(failure_artifact(j->last_failure));
 	const char *sha1 = strrchr(j->attempt->engine.artifact, '-');
 
-	if (cause_of(j) == CRASH_OWN_ || !kind || !sha1)
+	if (cause_of(j) == CRASH_OWN_NONE || !kind || !sha1)
 		return j->attempt->engine.artifact;
 	snprintf(out, KEPT_NAME, "%s%s", kind, sha1);
 	return out;
@@ -82,8 +82,8 @@ int job_keep_report(const struct job *j, struct err *e)
 	r = open_queue(j, &queue, e);
 	/* After a forced dump the cell's output describes only our signal. */
 	if (r == 0)
-		r = (cause == CRASH_OWN_ ? kept_text : kept_text_before)(&j->attempt->kept, &text,
-									 e);
+		r = (cause == CRASH_OWN_NONE ? kept_text : kept_text_before)(&j->attempt->kept,
+									     &text, e);
 	k.text = buf_slice(&text);
 	return r == 0 ? kept_write(queue, saved_name(j, name), &k, e) : r;
 }
@@ -99,7 +99,7 @@ const struct known_crash *job_known_failure(const struct job *j, bool *ret_new)
 	struct err ignored;
 
 	*ret_new = false;
-	if (!has_report(j) || cause_of(j) != CRASH_OWN_ ||
+	if (!has_report(j) || cause_of(j) != CRASH_OWN_NONE ||
 	    kept_text(&j->attempt->kept, &text, &ignored) < 0)
 		return NULL;
 	o.build = kept_file_text(&j->attempt->binary, build);
@@ -149,12 +149,12 @@ void job_note_lost(struct job *j, const struct cell_facts *f, enum failure what)
 	};
 	struct attempt *a = j->attempt;
 
-	a->lost.own = CRASH_OWN_;
+	a->lost.own = CRASH_OWN_NONE;
 	/* A target that never began to fuzz is "not fuzzed": that is no finding. */
 	if (!j->fuzzed)
 		return;
 	if (what == FAILURE_NONE) {
-		a->lost.own = ignored_signals(j) ? CRASH_OWN_TIME : CRASH_OWN_;
+		a->lost.own = ignored_signals(j) ? CRASH_OWN_TIME : CRASH_OWN_NONE;
 		return;
 	}
 	a->lost.own = trial_own(&end, false, a->lost.detail);
@@ -171,7 +171,7 @@ int job_keep_lost(const struct job *j, bool *ret_kept, struct err *e)
 	int r;
 
 	*ret_kept = false;
-	if (!a || a->lost.own == CRASH_OWN_)
+	if (!a || a->lost.own == CRASH_OWN_NONE)
 		return 0;
 	k = kept_of(j);
 	k.own = crash_own_name(a->lost.own);

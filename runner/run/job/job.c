@@ -403,7 +403,7 @@ static void act(struct job *j, enum phase_action a)
 		do_finish(j);
 		break;
 	case ACTION_NONE:
-	case ACTION_:
+	case ACTION_COUNT:
 		break;
 	}
 }

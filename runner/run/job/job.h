@@ -173,7 +173,7 @@ struct job {
 	bool knew;	     /* it was one of the target's known, open crashes */
 	bool named_is_new;   /* by its report: the engine's artifact is of no crash that is known */
 	struct suppress_not unsuppressed; /* its program ends at these all the same */
-	uint64_t failures[FAILURE_];
+	uint64_t failures[FAILURE_COUNT];
 	uint32_t failures_total, restarts;
 	uint32_t stillborn, taken; /* as in struct loop_guard */
 	uint32_t cells;		   /* launched so far: names the next one */

@@ -10,10 +10,10 @@ static const char *const names[] = {
     [PHASE_COLLECTING] = "collecting", [PHASE_TRIAGING] = "triaging",
     [PHASE_MERGING] = "merging",       [PHASE_DONE] = "done",
 };
-_Static_assert(sizeof(names) / sizeof(names[0]) == PHASE_, "name every phase");
+_Static_assert(sizeof(names) / sizeof(names[0]) == PHASE_COUNT, "name every phase");
 
 /* A cell that nothing was written for is ACTION_NONE: stay, do nothing. */
-static const struct phase_step table[PHASE_][EVENT_] =
+static const struct phase_step table[PHASE_COUNT][EVENT_COUNT] =
     {
 	[PHASE_QUEUED] =
 	    {
@@ -85,7 +85,7 @@ struct phase_step phase_step(enum phase p, enum phase_event ev)
 {
 	struct phase_step s;
 
-	assert(p < PHASE_ && ev < EVENT_);
+	assert(p < PHASE_COUNT && ev < EVENT_COUNT);
 	s = table[p][ev];
 	if (s.action == ACTION_NONE)
 		s.next = p;
@@ -94,5 +94,5 @@ struct phase_step phase_step(enum phase p, enum phase_event ev)
 
 const char *phase_name(enum phase p)
 {
-	return p < PHASE_ ? names[p] : "unknown";
+	return p < PHASE_COUNT ? names[p] : "unknown";
 }

@@ -21,7 +21,7 @@ enum phase {
 	PHASE_TRIAGING,	  /* failures are run again, in cells of their own */
 	PHASE_MERGING,	  /* the corpus is minimised, likewise */
 	PHASE_DONE,
-	PHASE_,
+	PHASE_COUNT,
 };
 
 enum phase_event {
@@ -37,7 +37,7 @@ enum phase_event {
 	EVENT_TRIAGE,	/* collected (or prepared), with failures to look at */
 	EVENT_MERGE,	/* fuzzing is over for this run */
 	EVENT_FINAL,	/* nothing more to do for it */
-	EVENT_,
+	EVENT_COUNT,
 };
 
 enum phase_action {
@@ -55,7 +55,7 @@ enum phase_action {
 	ACTION_MERGE,
 	ACTION_STOP_MERGE, /* the next merge goes on */
 	ACTION_FINISH,
-	ACTION_,
+	ACTION_COUNT,
 };
 
 struct phase_step {

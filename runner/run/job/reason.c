@@ -34,7 +34,7 @@ static const struct {
 		     "fuzzcell could not supervise it any more, or not save its results"},
     [REASON_FINISHED] = {"finished", REASON_FUZZED, "it executed as many inputs as runs allows"},
 };
-_Static_assert(sizeof(reasons) / sizeof(reasons[0]) == REASON_, "name every reason");
+_Static_assert(sizeof(reasons) / sizeof(reasons[0]) == REASON_COUNT, "name every reason");
 
 static const struct {
 	const char *name;
@@ -44,7 +44,7 @@ static const struct {
     [REASON_GIVEN_UP] = {"given up", EXIT_NOT_FUZZED, EXIT_CRASHES},
     [REASON_UNFUZZED] = {"not fuzzed", EXIT_NOT_FUZZED, EXIT_NOT_FUZZED},
 };
-_Static_assert(sizeof(counts) / sizeof(counts[0]) == REASON_COUNTS_, "give each its status");
+_Static_assert(sizeof(counts) / sizeof(counts[0]) == REASON_COUNTS_COUNT, "give each its status");
 
 static const char *const failures[] = {
     [FAILURE_NONE] = "none",	     [FAILURE_CRASH] = "crash",
@@ -54,26 +54,26 @@ static const char *const failures[] = {
     [FAILURE_STUCK] = "stuck",	     [FAILURE_INTERRUPT] = "interrupt",
     [FAILURE_EXIT] = "exit",
 };
-_Static_assert(sizeof(failures) / sizeof(failures[0]) == FAILURE_, "name every failure");
+_Static_assert(sizeof(failures) / sizeof(failures[0]) == FAILURE_COUNT, "name every failure");
 
 const char *reason_name(enum reason r)
 {
-	return r < REASON_ ? reasons[r].name : "unknown";
+	return r < REASON_COUNT ? reasons[r].name : "unknown";
 }
 
 const char *reason_meaning(enum reason r)
 {
-	return r < REASON_ ? reasons[r].meaning : "unknown";
+	return r < REASON_COUNT ? reasons[r].meaning : "unknown";
 }
 
 enum reason_counts reason_counts(enum reason r)
 {
-	return r < REASON_ ? reasons[r].counts : REASON_UNFUZZED;
+	return r < REASON_COUNT ? reasons[r].counts : REASON_UNFUZZED;
 }
 
 const char *reason_counts_name(enum reason_counts c)
 {
-	return c < REASON_COUNTS_ ? counts[c].name : "unknown";
+	return c < REASON_COUNTS_COUNT ? counts[c].name : "unknown";
 }
 
 enum exit_code reason_status(enum reason_counts worst, bool new_crashes, bool fail_on_crash)
@@ -85,7 +85,7 @@ enum exit_code reason_status(enum reason_counts worst, bool new_crashes, bool fa
 
 const char *failure_name(enum failure f)
 {
-	return f < FAILURE_ ? failures[f] : "unknown";
+	return f < FAILURE_COUNT ? failures[f] : "unknown";
 }
 
 enum engine_artifact failure_artifact(enum failure f)
@@ -106,7 +106,7 @@ enum engine_artifact failure_artifact(enum failure f)
 	case FAILURE_LEAK:
 	case FAILURE_EXIT:
 	case FAILURE_INTERRUPT:
-	case FAILURE_:
+	case FAILURE_COUNT:
 		break;
 	}
 	return ENGINE_ARTIFACT_NONE;
@@ -124,7 +124,7 @@ static enum failure of_fault(enum engine_fault fault)
 	case ENGINE_FAULT_CRASH:
 	case ENGINE_FAULT_ENGINE:
 	case ENGINE_FAULT_NONE:
-	case ENGINE_FAULT_:
+	case ENGINE_FAULT_COUNT:
 		break;
 	}
 	return FAILURE_CRASH;
@@ -165,7 +165,7 @@ static enum failure of_end(const struct cell_facts *f)
 	case ENGINE_FINISHED:
 	case ENGINE_STARTUP_FAILED:
 	case ENGINE_NOT_INSTRUMENTED:
-	case ENGINE_END_:
+	case ENGINE_END_COUNT:
 		break;
 	}
 	return FAILURE_NONE;

@@ -28,7 +28,7 @@ enum reason {
 	REASON_STOPPED,
 	REASON_LOST,
 	REASON_FINISHED,
-	REASON_,
+	REASON_COUNT,
 };
 const char *reason_name(enum reason r); /* "plateau", "time-limit", ... */
 /* A sentence without its full stop, the same in docs/architecture.md and docs/fuzzcell.1. */
@@ -39,7 +39,7 @@ enum reason_counts {
 	REASON_FUZZED,
 	REASON_GIVEN_UP, /* fuzzing began, and stopped early because of the target */
 	REASON_UNFUZZED, /* nothing shows that the target was fuzzed */
-	REASON_COUNTS_,
+	REASON_COUNTS_COUNT,
 };
 enum reason_counts reason_counts(enum reason r);
 const char *reason_counts_name(enum reason_counts c); /* "fuzzed", "given up", ... */
@@ -62,7 +62,7 @@ enum failure {
 	FAILURE_STUCK,	   /* neither ran nor waited for anything: stopped, deadlocked */
 	FAILURE_INTERRUPT, /* ended as if by a stop signal, but fuzzcell sent none */
 	FAILURE_EXIT,	   /* died without a report: killed by a signal, unexpected exit */
-	FAILURE_,
+	FAILURE_COUNT,
 };
 const char *failure_name(enum failure f); /* "crash", "oom-kill", ... */
 /* The kind of its artifact; ENGINE_ARTIFACT_NONE: the engine decides. */

@@ -11,14 +11,14 @@
 /* In cells for this long with under a hundredth of it as CPU time: not fuzzed. */
 #define HARDLY_US (2 * USEC_PER_SEC)
 
-_Static_assert((int)FAILURE_ <= (int)ROW_FAILURES, "a row has room for every kind of failure");
+_Static_assert((int)FAILURE_COUNT <= (int)ROW_FAILURES, "a row has room for every kind of failure");
 
 static const char *const *failure_names(void)
 {
-	static const char *names[FAILURE_]; /* a constant table, filled once */
+	static const char *names[FAILURE_COUNT]; /* a constant table, filled once */
 
 	if (!names[0])
-		for (unsigned i = 0; i < FAILURE_; i++)
+		for (unsigned i = 0; i < FAILURE_COUNT; i++)
 			names[i] = failure_name((enum failure)i);
 	return names;
 }
@@ -108,10 +108,10 @@ static void row_outlook(const struct job *j, struct target_row *r)
 
 static void row_findings(struct job *j, struct target_row *r)
 {
-	for (unsigned i = 0; i < FAILURE_; i++)
+	for (unsigned i = 0; i < FAILURE_COUNT; i++)
 		r->failures[i] = j->failures[i];
 	r->failure_names = failure_names();
-	r->n_failure_names = FAILURE_;
+	r->n_failure_names = FAILURE_COUNT;
 	r->failures_total = j->failures_total;
 	r->restarts = j->restarts;
 	r->new_inputs = j->found.inputs;

@@ -95,7 +95,7 @@ static const char *kind_of(const struct merge_slot *s, const struct exec_end *en
 	case FAILURE_SYSCALL:
 	case FAILURE_INTERRUPT:
 	case FAILURE_EXIT:
-	case FAILURE_:
+	case FAILURE_COUNT:
 		break;
 	}
 	return "crash";

@@ -136,7 +136,7 @@ int merge_start(const struct merge_env *env, const struct merge_spec *spec, stru
 	if (!m)
 		return err_sys(e, "allocate a merge");
 	*m = (struct merge){.env = *env, .spec = *spec, .dir = -1};
-	m->result.verdict = MERGE_VERDICT_;
+	m->result.verdict = MERGE_VERDICT_COUNT;
 	r = init(m, e);
 	if (r == 0)
 		r = merge_begin(m, e);

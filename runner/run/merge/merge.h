@@ -80,7 +80,7 @@ enum merge_verdict {
 	MERGE_LATE,	 /* the budget is over: the next merge goes on */
 	MERGE_STOPPED,	 /* merge_stop(): likewise */
 	MERGE_FAILED,	 /* why says what; the old corpus stays */
-	MERGE_VERDICT_,
+	MERGE_VERDICT_COUNT,
 };
 const char *merge_verdict_name(enum merge_verdict v); /* "replaced", ... */
 

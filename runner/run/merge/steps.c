@@ -74,7 +74,7 @@ static bool is_over(const struct merge *m)
 	case MERGE_MEASURED:
 	case MERGE_KEPT:
 	case MERGE_NOTHING:
-	case MERGE_VERDICT_:
+	case MERGE_VERDICT_COUNT:
 		break;
 	}
 	return true;

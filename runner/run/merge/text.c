@@ -11,11 +11,11 @@ static const char *const verdicts[] = {
     [MERGE_MEASURED] = "measured", [MERGE_KEPT] = "kept",	    [MERGE_NOTHING] = "nothing",
     [MERGE_LATE] = "late",	   [MERGE_STOPPED] = "stopped",	    [MERGE_FAILED] = "failed",
 };
-_Static_assert(sizeof(verdicts) / sizeof(verdicts[0]) == MERGE_VERDICT_, "name every verdict");
+_Static_assert(sizeof(verdicts) / sizeof(verdicts[0]) == MERGE_VERDICT_COUNT, "name every verdict");
 
 const char *merge_verdict_name(enum merge_verdict v)
 {
-	return v < MERGE_VERDICT_ ? verdicts[v] : "unknown";
+	return v < MERGE_VERDICT_COUNT ? verdicts[v] : "unknown";
 }
 
 static json_t *size_json(const struct merge_size *s)

@@ -130,7 +130,7 @@ static void read_kept(const struct triage *t, struct finding *f)
 	if (queue_open(t, &queue, &e) < 0 || kept_read(queue, f->name, &f->kept, &e) < 0)
 		return;
 	own = crash_own_find(f->kept.own);
-	f->by_cell = own != CRASH_OWN_ && !kept_is_lost(f->name);
+	f->by_cell = own != CRASH_OWN_NONE && !kept_is_lost(f->name);
 	o.build = kept_file_text(&f->kept.binary, build);
 	if (f->by_cell)
 		crash_report_own(own, f->kept.detail, t->spec.target->name, &f->told);
@@ -346,7 +346,7 @@ static void name_lost(struct triage *t)
 		take_told(f);
 		return;
 	}
-	if (own == CRASH_OWN_)
+	if (own == CRASH_OWN_NONE)
 		crash_report_own(CRASH_OWN_EXIT, "not known", t->spec.target->name, &f->report);
 	else
 		crash_report_own(own, f->kept.detail, t->spec.target->name, &f->report);

@@ -80,7 +80,7 @@ bool trial_starved(const struct exec_end *end);
 bool trial_own_report(const struct exec_end *end, const char *target, struct crash_report *io);
 
 /* The crash of a replay without a report, and its detail. told: the text has a report.
- * CRASH_OWN_: the text names the crash better. */
+ * CRASH_OWN_NONE: the text names the crash better. */
 enum crash_own trial_own(const struct exec_end *end, bool told, char detail[32]);
 
 #endif

@@ -27,7 +27,7 @@ enum crash_own trial_own(const struct exec_end *end, bool told, char detail[32])
 	if (end->failure == FAILURE_PIDS)
 		return CRASH_OWN_PIDS;
 	if (told)
-		return CRASH_OWN_;
+		return CRASH_OWN_NONE;
 	if (*end->refused) {
 		snprintf(detail, 32, "%.31s", end->refused);
 		return CRASH_OWN_SECCOMP;
@@ -51,7 +51,7 @@ bool trial_own_report(const struct exec_end *end, const char *target, struct cra
 	char detail[32];
 	enum crash_own own = trial_own(end, io->found, detail);
 
-	if (own == CRASH_OWN_)
+	if (own == CRASH_OWN_NONE)
 		return false;
 	crash_report_done(io);
 	crash_report_own(own, *detail ? detail : NULL, target, io);

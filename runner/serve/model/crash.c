@@ -199,7 +199,7 @@ static int files_part(const struct serve_site *s, const struct known_crash *c, s
 	json_t *made = NULL;
 	int r = vault_name(slice_of(c->signature), name, e);
 
-	for (enum download i = 0; r == 0 && allowed && i < DOWNLOAD_; i++) {
+	for (enum download i = 0; r == 0 && allowed && i < DOWNLOAD_COUNT; i++) {
 		snprintf(after, sizeof(after), "/%s", download_name(i));
 		if (download_has(s, c, i))
 			make_href(&files, keys[i], "downloads/", name, after);

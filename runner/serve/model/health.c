@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { SEVERITIES = HEALTH_SEVERITY_ };
+enum { SEVERITIES = HEALTH_SEVERITY_COUNT };
 
 unsigned severity_rank(const char *severity)
 {

@@ -73,7 +73,7 @@ MUST_CHECK int runs_total(struct serve_site *s, const json_t *rows, uint64_t dam
 const struct known_crash *crash_named(const struct ledger *l, const char *name);
 
 /* A crash's files as they are: /downloads/<name>/<download_name()>. */
-enum download { DOWNLOAD_INPUT, DOWNLOAD_MINIMIZED, DOWNLOAD_REPORT, DOWNLOAD_ };
+enum download { DOWNLOAD_INPUT, DOWNLOAD_MINIMIZED, DOWNLOAD_REPORT, DOWNLOAD_COUNT };
 const char *download_name(enum download which);
 /* The limits allow it. */
 bool download_allowed(const struct serve_site *s, const struct known_crash *c);

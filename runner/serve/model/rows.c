@@ -396,13 +396,13 @@ int rows_crashes(const struct ledger *l, const char *target, size_t n, json_t **
 
 int crash_counts(const struct ledger *l, json_t **ret, struct err *e)
 {
-	uint64_t n[LEDGER_STATE_] = {0};
+	uint64_t n[LEDGER_STATE_COUNT] = {0};
 	_automake_ struct make m = MAKE_INIT;
 
 	for (size_t i = 0; i < ledger_count(l); i++)
 		if (!*ledger_at(l, i)->merged_into)
 			n[ledger_at(l, i)->state]++;
-	for (unsigned s = 0; s < LEDGER_STATE_; s++)
+	for (unsigned s = 0; s < LEDGER_STATE_COUNT; s++)
 		make_number(&m, ledger_state_name((enum ledger_state)s), n[s]);
 	return make_done(&m, ret, e);
 }

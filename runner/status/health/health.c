@@ -16,7 +16,7 @@ static const char *const severities[] = {
     [HEALTH_WARNING] = "warning",
     [HEALTH_ERROR] = "error",
 };
-_Static_assert(sizeof(severities) / sizeof(severities[0]) == HEALTH_SEVERITY_, "name each");
+_Static_assert(sizeof(severities) / sizeof(severities[0]) == HEALTH_SEVERITY_COUNT, "name each");
 
 static const struct {
 	const char *name, *advice;
@@ -119,17 +119,17 @@ static const struct {
     [HEALTH_NAME_UNKNOWN] = {"name-unknown", "fuzzcell config check; correct the name, or remove "
 					     "its section"},
 };
-_Static_assert(sizeof(codes) / sizeof(codes[0]) == HEALTH_CODE_, "name each");
-_Static_assert((int)HEALTH_CODE_ <= 2 * (int)HEALTH_FINDINGS_MAX, "few stand together");
+_Static_assert(sizeof(codes) / sizeof(codes[0]) == HEALTH_CODE_COUNT, "name each");
+_Static_assert((int)HEALTH_CODE_COUNT <= 2 * (int)HEALTH_FINDINGS_MAX, "few stand together");
 
 const char *health_severity_name(enum health_severity s)
 {
-	return s < HEALTH_SEVERITY_ ? severities[s] : "unknown";
+	return s < HEALTH_SEVERITY_COUNT ? severities[s] : "unknown";
 }
 
 const char *health_code_name(enum health_code c)
 {
-	return c < HEALTH_CODE_ ? codes[c].name : "unknown";
+	return c < HEALTH_CODE_COUNT ? codes[c].name : "unknown";
 }
 
 void health_add(struct health *h, enum health_code c, enum health_severity s, const char *fmt, ...)

@@ -22,7 +22,7 @@ enum health_severity {
 	HEALTH_NOTE,	/* it could be better */
 	HEALTH_WARNING, /* much of the work is lost */
 	HEALTH_ERROR,	/* it does not work */
-	HEALTH_SEVERITY_,
+	HEALTH_SEVERITY_COUNT,
 };
 const char *health_severity_name(enum health_severity s); /* "ok", "note", ... */
 
@@ -68,7 +68,7 @@ enum health_code {
 	HEALTH_TRIGGER_FAILING,
 	HEALTH_DAMAGED,
 	HEALTH_NAME_UNKNOWN,
-	HEALTH_CODE_,
+	HEALTH_CODE_COUNT,
 };
 const char *health_code_name(enum health_code c); /* "startup-crash", ... */
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { ALL = (1 << CG_CONTROLLERS_) - 1 };
+enum { ALL = (1 << CG_CONTROLLER_COUNT) - 1 };
 
 static const struct cgroup_limits none = {0};
 static const struct cgroup_limits full = {

@@ -41,11 +41,11 @@ static void each_command_is_understood(void **state)
 static void who_may_look_may_not_change(void **state)
 {
 	(void)state;
-	for (unsigned c = 0; c < CONTROL_CMD_; c++)
+	for (unsigned c = 0; c < CONTROL_CMD_COUNT; c++)
 		assert_int_equal(control_looks((enum control_cmd)c),
 				 c == CONTROL_STATUS || c == CONTROL_TARGET);
-	assert_false(control_looks(CONTROL_CMD_));
-	assert_string_equal(control_cmd_name(CONTROL_CMD_), "unknown");
+	assert_false(control_looks(CONTROL_CMD_COUNT));
+	assert_string_equal(control_cmd_name(CONTROL_CMD_COUNT), "unknown");
 }
 
 static void all_else_is_refused(void **state)

@@ -119,7 +119,7 @@ static void test_states(void **state)
 		I = LEDGER_IGNORED,
 		ROWS = 7
 	};
-	static const unsigned char want[ROWS][LEDGER_STATE_] = {
+	static const unsigned char want[ROWS][LEDGER_STATE_COUNT] = {
 	    {N, K, R, R, K, I}, /* seen, well */
 	    {N, K, R, R, F, I}, /* seen */
 	    {F, F, R, R, F, I}, /* seen, flaky */
@@ -132,7 +132,7 @@ static void test_states(void **state)
 
 	(void)state;
 	for (unsigned row = 0; row < ROWS; row++)
-		for (enum ledger_state s = 0; s < LEDGER_STATE_; s++) {
+		for (enum ledger_state s = 0; s < LEDGER_STATE_COUNT; s++) {
 			snprintf(text, sizeof(text),
 				 "{\"s\": {\"state\": \"%s\", \"first_seen\": {\"run\": \"r\"}, "
 				 "\"fixed\": {\"time\": 5}}}",

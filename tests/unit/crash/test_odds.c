@@ -46,7 +46,7 @@ static void test_verdicts(void **state)
 		if (odds_reproduce(t[i].tries, t[i].hits) != t[i].want)
 			fail_msg("%u of %u gives '%s'", (unsigned)t[i].hits, (unsigned)t[i].tries,
 				 odds_verdict_name(odds_reproduce(t[i].tries, t[i].hits)));
-	for (enum odds_verdict v = 0; v < ODDS_VERDICT_; v++)
+	for (enum odds_verdict v = 0; v < ODDS_VERDICT_COUNT; v++)
 		assert_true(odds_verdict_name(v)[0]);
 }
 
@@ -165,10 +165,10 @@ static void test_passes(void **state)
 
 /* What rule 1 comes to at a rate, exactly: f is called with every outcome and its chance. */
 struct outcomes {
-	double verdict[ODDS_VERDICT_]; /* chance of each */
-	double tries;		       /* in the mean */
-	double fixed;		       /* chance of being called fixed by passes at that rate */
-	double above;		       /* chance of a bound above the rate */
+	double verdict[ODDS_VERDICT_COUNT]; /* chance of each */
+	double tries;			    /* in the mean */
+	double fixed; /* chance of being called fixed by passes at that rate */
+	double above; /* chance of a bound above the rate */
 };
 
 static struct outcomes outcomes_at(double p)

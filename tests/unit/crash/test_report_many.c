@@ -215,7 +215,7 @@ static void our_own(void **state)
 	struct crash_report r, other;
 
 	(void)state;
-	for (enum crash_own k = 0; k < CRASH_OWN_; k++) {
+	for (enum crash_own k = 0; k < CRASH_OWN_COUNT; k++) {
 		crash_report_own(k, "socket", "t_fuzzer", &r);
 		assert_true(r.found);
 		assert_true(r.type[0] != '\0' && r.headline[0] != '\0');
@@ -225,7 +225,7 @@ static void our_own(void **state)
 		assert_int_equal(strlen(r.signature), 16);
 		assert_string_equal(r.signature, r.raw_key);
 		assert_false(r.security);
-		crash_report_own((k + 1) % CRASH_OWN_, "socket", "t_fuzzer", &other);
+		crash_report_own((k + 1) % CRASH_OWN_COUNT, "socket", "t_fuzzer", &other);
 		assert_string_not_equal(r.signature, other.signature);
 		crash_report_own(k, "bind", "t_fuzzer", &other);
 		assert_string_not_equal(r.signature, other.signature);
@@ -245,7 +245,7 @@ static void our_own(void **state)
 static void names(void **state)
 {
 	(void)state;
-	for (enum crash_kind k = 0; k < CRASH_KIND_; k++)
+	for (enum crash_kind k = 0; k < CRASH_KIND_COUNT; k++)
 		assert_true(crash_kind_name(k)[0] != '\0');
 	assert_string_equal(crash_kind_name(CRASH_CELL), "cell");
 	assert_string_equal(crash_access_name(CRASH_ACCESS_WRITE), "write");

@@ -22,10 +22,10 @@ static ino_t inode_of(const char *path)
 static struct vault_item item_of(const char *input, const char *minimized, const char *report,
 				 const char *meta)
 {
-	const char *text[VAULT_FILE_] = {input, minimized, report, meta};
+	const char *text[VAULT_FILE_COUNT] = {input, minimized, report, meta};
 	struct vault_item item = {.signature = SLICE(SIGNATURE)};
 
-	for (int f = 0; f < VAULT_FILE_; f++)
+	for (int f = 0; f < VAULT_FILE_COUNT; f++)
 		if (text[f])
 			item.file[f] = slice_of(text[f]);
 	return item;

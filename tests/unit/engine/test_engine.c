@@ -37,8 +37,8 @@ static void names_every_fault(void **state)
 	static const char *const want[] = {"none", "crash", "timeout", "oom", "leak", "engine"};
 
 	(void)state;
-	assert_int_equal(sizeof(want) / sizeof(want[0]), ENGINE_FAULT_);
-	for (unsigned i = 0; i < ENGINE_FAULT_; i++)
+	assert_int_equal(sizeof(want) / sizeof(want[0]), ENGINE_FAULT_COUNT);
+	for (unsigned i = 0; i < ENGINE_FAULT_COUNT; i++)
 		assert_string_equal(engine_fault_name((enum engine_fault)i), want[i]);
 	assert_string_equal(engine_fault_name((enum engine_fault)99), "?");
 }

@@ -157,7 +157,7 @@ int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **r
 	a->may_take_us = j->cfg->input_timeout_us;
 	a->cell = (void *)&w; /* its content is never read */
 	w.cells++;
-	a->lost.own = CRASH_OWN_;
+	a->lost.own = CRASH_OWN_NONE;
 	*ret = a;
 	return 0;
 }

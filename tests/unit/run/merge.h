@@ -78,7 +78,7 @@ static inline void world_reset(struct world *w)
 	w->m.seeds = *w->seeds ? w->seeds : NULL;
 	w->m.spec.force = w->force;
 	w->m.spec.budget_us = 40 * w->cfg.input_timeout_us;
-	w->m.result.verdict = MERGE_VERDICT_;
+	w->m.result.verdict = MERGE_VERDICT_COUNT;
 	w->m.slots = w->none;
 	w->m.lost = w->lost;
 	w->slot = (struct merge_slot){.m = &w->m};

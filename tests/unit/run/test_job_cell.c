@@ -519,7 +519,7 @@ static void a_row_counts_as_its_reason_says(void **state)
 	(void)state;
 	first_turn();
 	w.job.fuzzed = true;
-	for (unsigned reason = REASON_NONE + 1; reason < REASON_; reason++) {
+	for (unsigned reason = REASON_NONE + 1; reason < REASON_COUNT; reason++) {
 		struct target_row r;
 
 		w.job.phase = PHASE_DONE;

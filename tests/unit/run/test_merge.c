@@ -86,14 +86,14 @@ static void test_judge(void **state)
 static void test_verdict_names(void **state)
 {
 	(void)state;
-	for (unsigned v = 0; v < MERGE_VERDICT_; v++)
+	for (unsigned v = 0; v < MERGE_VERDICT_COUNT; v++)
 		for (unsigned q = 0; q < v; q++)
 			assert_string_not_equal(merge_verdict_name((enum merge_verdict)v),
 						merge_verdict_name((enum merge_verdict)q));
 	assert_string_equal(merge_verdict_name(MERGE_REPLACED), "replaced");
 	assert_string_equal(merge_verdict_name(MERGE_KEPT), "kept");
 	assert_string_equal(merge_verdict_name(MERGE_CLEANED), "cleaned");
-	assert_string_equal(merge_verdict_name(MERGE_VERDICT_), "unknown");
+	assert_string_equal(merge_verdict_name(MERGE_VERDICT_COUNT), "unknown");
 }
 
 static void test_history_line(void **state)

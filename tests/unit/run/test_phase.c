@@ -66,8 +66,8 @@ static void test_every_cell(void **state)
 	int seen = 0;
 
 	(void)state;
-	for (unsigned p = 0; p < PHASE_; p++)
-		for (unsigned ev = 0; ev < EVENT_; ev++) {
+	for (unsigned p = 0; p < PHASE_COUNT; p++)
+		for (unsigned ev = 0; ev < EVENT_COUNT; ev++) {
 			struct phase_step s = phase_step((enum phase)p, (enum phase_event)ev);
 			int w = wanted((enum phase)p, (enum phase_event)ev);
 
@@ -83,7 +83,7 @@ static void test_every_cell(void **state)
 static void test_actions(void **state)
 {
 	(void)state;
-	for (unsigned a = ACTION_NONE + 1; a < ACTION_; a++) {
+	for (unsigned a = ACTION_NONE + 1; a < ACTION_COUNT; a++) {
 		int to = -1;
 
 		for (int i = 0; i < WANT; i++) {
@@ -100,12 +100,12 @@ static void test_actions(void **state)
 
 static bool reaches_done(enum phase from, bool only_time)
 {
-	bool at[PHASE_] = {false};
+	bool at[PHASE_COUNT] = {false};
 
 	at[from] = true;
-	for (unsigned round = 0; round < PHASE_; round++)
-		for (unsigned p = 0; p < PHASE_; p++)
-			for (unsigned ev = 0; at[p] && ev < EVENT_; ev++) {
+	for (unsigned round = 0; round < PHASE_COUNT; round++)
+		for (unsigned p = 0; p < PHASE_COUNT; p++)
+			for (unsigned ev = 0; at[p] && ev < EVENT_COUNT; ev++) {
 				/* What comes by itself once a stop was asked for. */
 				if (only_time && ev != EVENT_GRACE && ev != EVENT_ENDED &&
 				    ev != EVENT_FINAL)
@@ -118,11 +118,11 @@ static bool reaches_done(enum phase from, bool only_time)
 static void test_done_is_reachable(void **state)
 {
 	(void)state;
-	for (unsigned p = 0; p < PHASE_; p++) {
+	for (unsigned p = 0; p < PHASE_COUNT; p++) {
 		assert_true(reaches_done((enum phase)p, false));
 		assert_true(reaches_done((enum phase)p, true));
 	}
-	for (unsigned ev = 0; ev < EVENT_; ev++)
+	for (unsigned ev = 0; ev < EVENT_COUNT; ev++)
 		assert_int_equal(phase_step(PHASE_DONE, (enum phase_event)ev).action, ACTION_NONE);
 }
 
@@ -140,7 +140,7 @@ static void test_living_cells(void **state)
 		assert_int_equal(s.next, PHASE_COLLECTING);
 		assert_int_equal(s.action, ACTION_COLLECT);
 		/* Nothing but its end takes us away from a cell that may live. */
-		for (unsigned ev = 0; ev < EVENT_; ev++)
+		for (unsigned ev = 0; ev < EVENT_COUNT; ev++)
 			if (ev != EVENT_ENDED) {
 				s = phase_step(living[i], (enum phase_event)ev);
 				assert_in_range(s.next, living[i], PHASE_KILLING);
@@ -153,7 +153,7 @@ static void test_living_cells(void **state)
 static void test_names(void **state)
 {
 	(void)state;
-	for (unsigned p = 0; p < PHASE_; p++) {
+	for (unsigned p = 0; p < PHASE_COUNT; p++) {
 		assert_true(*phase_name((enum phase)p));
 		for (unsigned q = 0; q < p; q++)
 			assert_string_not_equal(phase_name((enum phase)p),
@@ -161,7 +161,7 @@ static void test_names(void **state)
 	}
 	/* The table sorts by this one. */
 	assert_string_equal(phase_name(PHASE_QUEUED), "queued");
-	assert_string_equal(phase_name(PHASE_), "unknown");
+	assert_string_equal(phase_name(PHASE_COUNT), "unknown");
 }
 
 static const struct CMUnitTest tests[] = {

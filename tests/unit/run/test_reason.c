@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* The words of the design; programs read them. */
-static const char *const names[REASON_] = {
+static const char *const names[REASON_COUNT] = {
     [REASON_NONE] = "running",
     [REASON_PLATEAU] = "plateau",
     [REASON_STARVED] = "starved",
@@ -30,7 +30,7 @@ static const char *const names[REASON_] = {
     [REASON_FINISHED] = "finished",
 };
 
-static const char *const failure_names[FAILURE_] = {
+static const char *const failure_names[FAILURE_COUNT] = {
     [FAILURE_NONE] = "none",	     [FAILURE_CRASH] = "crash",
     [FAILURE_TIMEOUT] = "timeout",   [FAILURE_OOM] = "oom",
     [FAILURE_OOM_KILL] = "oom-kill", [FAILURE_LEAK] = "leak",
@@ -42,20 +42,20 @@ static const char *const failure_names[FAILURE_] = {
 static void test_names(void **state)
 {
 	(void)state;
-	for (unsigned r = 0; r < REASON_; r++) {
+	for (unsigned r = 0; r < REASON_COUNT; r++) {
 		assert_non_null(names[r]);
 		assert_string_equal(reason_name((enum reason)r), names[r]);
 		for (unsigned q = 0; q < r; q++)
 			assert_string_not_equal(names[q], names[r]);
 	}
-	for (unsigned f = 0; f < FAILURE_; f++) {
+	for (unsigned f = 0; f < FAILURE_COUNT; f++) {
 		assert_non_null(failure_names[f]);
 		assert_string_equal(failure_name((enum failure)f), failure_names[f]);
 		for (unsigned q = 0; q < f; q++)
 			assert_string_not_equal(failure_names[q], failure_names[f]);
 	}
-	assert_string_equal(reason_name(REASON_), "unknown");
-	assert_string_equal(failure_name(FAILURE_), "unknown");
+	assert_string_equal(reason_name(REASON_COUNT), "unknown");
+	assert_string_equal(failure_name(FAILURE_COUNT), "unknown");
 }
 
 /* Nobody may read "fuzzed" where it was not. */
@@ -66,7 +66,7 @@ static enum reason_counts wanted(unsigned r)
 	case REASON_NOT_INSTRUMENTED:
 	case REASON_NO_BINARY:
 	case REASON_LOST:
-	case REASON_:
+	case REASON_COUNT:
 		return REASON_UNFUZZED;
 	case REASON_CRASH_LOOP:
 	case REASON_OOM_KILLED:
@@ -81,13 +81,13 @@ static enum reason_counts wanted(unsigned r)
 static void test_counts(void **state)
 {
 	(void)state;
-	for (unsigned r = 0; r <= REASON_; r++)
+	for (unsigned r = 0; r <= REASON_COUNT; r++)
 		assert_int_equal(reason_counts((enum reason)r), wanted(r));
-	for (unsigned c = 0; c < REASON_COUNTS_; c++)
+	for (unsigned c = 0; c < REASON_COUNTS_COUNT; c++)
 		for (unsigned q = 0; q < c; q++)
 			assert_string_not_equal(reason_counts_name((enum reason_counts)q),
 						reason_counts_name((enum reason_counts)c));
-	assert_string_equal(reason_counts_name(REASON_COUNTS_), "unknown");
+	assert_string_equal(reason_counts_name(REASON_COUNTS_COUNT), "unknown");
 }
 
 /* The worst target of a run; with new crashes or not; with --fail-on-crash or not. */
@@ -130,7 +130,7 @@ static void test_documents(void **state)
 		char text[1 << 16];
 
 		scratch_text(AT_FDCWD, paths[d], text, sizeof(text));
-		for (unsigned r = REASON_NONE + 1; r < REASON_; r++) {
+		for (unsigned r = REASON_NONE + 1; r < REASON_COUNT; r++) {
 			enum reason_counts c = reason_counts((enum reason)r);
 			char row[400];
 
@@ -148,7 +148,7 @@ static void test_documents(void **state)
 		for (const char *at = text;
 		     (at = strstr(at, d == 0 ? "given up | " : "given up: ")); at++)
 			rows_of[d]++;
-		assert_int_equal(rows_of[d], REASON_ - 1);
+		assert_int_equal(rows_of[d], REASON_COUNT - 1);
 	}
 }
 
@@ -433,8 +433,8 @@ static void test_all_facts(void **state)
 
 	(void)state;
 	for (unsigned bits = 0; bits < 16; bits++)
-		for (unsigned end = 0; end < ENGINE_END_; end++)
-			for (unsigned fault = 0; fault < ENGINE_FAULT_; fault++) {
+		for (unsigned end = 0; end < ENGINE_END_COUNT; end++)
+			for (unsigned fault = 0; fault < ENGINE_FAULT_COUNT; fault++) {
 				struct cell_facts c = {
 				    .started = bits & 1,
 				    .fuzzed = bits & 2,
@@ -447,7 +447,7 @@ static void test_all_facts(void **state)
 				enum reason r = reason_after(&c, f, &fresh);
 
 				assert_true(f != FAILURE_NONE || r != REASON_NONE);
-				assert_true(r < REASON_);
+				assert_true(r < REASON_COUNT);
 				assert_true(c.started || r == REASON_STARTUP_FAILED);
 				/* Only a user or fuzzcell stops a target. */
 				assert_int_not_equal(r, REASON_STOPPED);
@@ -510,7 +510,7 @@ static void test_artifacts(void **state)
 	};
 
 	(void)state;
-	assert_int_equal(sizeof(t) / sizeof(t[0]), FAILURE_);
+	assert_int_equal(sizeof(t) / sizeof(t[0]), FAILURE_COUNT);
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++)
 		assert_int_equal(failure_artifact(t[i].failure), t[i].artifact);
 	assert_string_equal(engine_artifact_name(ENGINE_ARTIFACT_PIDS), failure_name(FAILURE_PIDS));

@@ -132,7 +132,7 @@ enum wrong {
 	WRONG_CLOSE,
 	WRONG_OPEN,
 	WRONG_DEEP,
-	WRONG_,
+	WRONG_COUNT,
 };
 
 static void wrong_attribute(struct html *h, enum wrong w)
@@ -163,7 +163,7 @@ static void wrong_content(struct html *h, enum wrong w)
 
 static void do_wrong(struct html *h, enum wrong w)
 {
-	static const char *const names[WRONG_] = {
+	static const char *const names[WRONG_COUNT] = {
 	    [WRONG_NAME] = "p onclick=x", [WRONG_SCRIPT] = "SCRIPT"};
 
 	html_open(h, names[w] ? names[w] : "p");
@@ -178,7 +178,7 @@ static void do_wrong(struct html *h, enum wrong w)
 static void test_wrong(void **state)
 {
 	(void)state;
-	for (enum wrong w = 0; w < WRONG_; w++) {
+	for (enum wrong w = 0; w < WRONG_COUNT; w++) {
 		_autobuf_ struct buf b = BUF_INIT(1000);
 		struct err e;
 		struct html h = html_on(&b, &e);

@@ -424,7 +424,7 @@ static void the_document_has_each_code(void **state)
 {
 	CLEANUP(fclose_p) FILE *f = fopen("docs/health.md", "re");
 	char line[2000];
-	bool seen[HEALTH_CODE_] = {false};
+	bool seen[HEALTH_CODE_COUNT] = {false};
 
 	(void)state;
 	assert_non_null(f);
@@ -434,16 +434,16 @@ static void the_document_has_each_code(void **state)
 
 		if (sscanf(line, "| `%39[a-z-]` | %39[a-z] |", code, severity) != 2)
 			continue;
-		while (c < HEALTH_CODE_ && strcmp(code, health_code_name(c)) != 0)
+		while (c < HEALTH_CODE_COUNT && strcmp(code, health_code_name(c)) != 0)
 			c++;
-		while (s < HEALTH_SEVERITY_ && strcmp(severity, health_severity_name(s)) != 0)
+		while (s < HEALTH_SEVERITY_COUNT && strcmp(severity, health_severity_name(s)) != 0)
 			s++;
-		if (c == HEALTH_CODE_ || s == HEALTH_SEVERITY_)
+		if (c == HEALTH_CODE_COUNT || s == HEALTH_SEVERITY_COUNT)
 			fail_msg("'%s', '%s'", code, severity);
 		else
 			seen[c] = true;
 	}
-	for (unsigned c = 0; c < HEALTH_CODE_; c++)
+	for (unsigned c = 0; c < HEALTH_CODE_COUNT; c++)
 		if (!seen[c])
 			fail_msg("%s is not there", health_code_name(c));
 }

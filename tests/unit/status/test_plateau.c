@@ -20,7 +20,7 @@ static json_t *at_gate(void)
 	return j;
 }
 
-/* HEALTH_CODE_: nothing but that it has no seeds, which is another matter. */
+/* HEALTH_CODE_COUNT: nothing but that it has no seeds, which is another matter. */
 static const struct health_finding *is(json_t *stats, enum health_code want)
 {
 	struct health_target t = {.stats = stats};
@@ -30,7 +30,7 @@ static const struct health_finding *is(json_t *stats, enum health_code want)
 	for (size_t i = 0; i < judged.n; i++)
 		if (judged.v[i].code != want && judged.v[i].code != HEALTH_NO_SEEDS)
 			fail_msg("%s: %s", health_code_name(judged.v[i].code), judged.v[i].reason);
-	if (want != HEALTH_CODE_ && !stats_find(&judged, want))
+	if (want != HEALTH_CODE_COUNT && !stats_find(&judged, want))
 		fail_msg("%s is not said", health_code_name(want));
 	return stats_find(&judged, want);
 }
@@ -49,7 +49,7 @@ static void what_is_covered_is_well(void **state)
 	j = stats_healthy();
 	stats_say(j, "reason", "plateau");
 	stats_set(j, "cov", 1199);
-	(void)is(j, HEALTH_CODE_);
+	(void)is(j, HEALTH_CODE_COUNT);
 }
 
 static void before_a_gate(void **state)
@@ -101,14 +101,14 @@ static void where_the_figures_do_not_say_so_nothing_is_said(void **state)
 			stats_set(j, reasons[i].key, reasons[i].v);
 		if (strcmp(reasons[i].key, "cov") == 0)
 			stats_in(j, "outlook", "edges_at_tenth_of_burst", 500);
-		(void)is(j, HEALTH_CODE_);
+		(void)is(j, HEALTH_CODE_COUNT);
 	}
 	j = at_gate();
 	stats_say(j, "reason", "time-limit");
-	(void)is(j, HEALTH_CODE_);
+	(void)is(j, HEALTH_CODE_COUNT);
 	j = at_gate();
 	assert_int_equal(json_object_set_new(j, "outlook", json_null()), 0);
-	(void)is(j, HEALTH_CODE_);
+	(void)is(j, HEALTH_CODE_COUNT);
 }
 
 /* What is wrong with the build or the harness explains a plateau better. */
@@ -150,13 +150,13 @@ static void what_grew_first(void **state)
 	stats_set(j, "cov", 700);
 	stats_set(j, "ft", 1400);
 	stats_in(j, "outlook", "edges_at_tenth_of_burst", 400);
-	(void)is(j, HEALTH_CODE_);
+	(void)is(j, HEALTH_CODE_COUNT);
 	j = at_gate(); /* few ways through what it reaches */
 	stats_set(j, "cov", 700);
 	stats_set(j, "ft", 1399);
 	stats_in(j, "outlook", "edges_at_tenth_of_burst", 400);
 	stats_in(j, "inputs_kept", "by_comparison", 20);
-	(void)is(j, HEALTH_CODE_);
+	(void)is(j, HEALTH_CODE_COUNT);
 }
 
 static const struct CMUnitTest tests[] = {
