@@ -126,7 +126,7 @@ knows images/ '(base|cgroups|images)/'
 knows cells/ '(base|cgroups|images|cells)/'
 knows runner/engine/ '(base|runner/engine)/'
 knows runner/control/ '(base|runner/control)/'
-knows runner/policy/ runner/policy/
+knows runner/policy/ '(base/clock\.h|runner/policy/)'
 knows runner/status/health/ '(base|runner/status/health)/'
 knows 'runner/(run|command)/' '(base|cgroups|images|cells|runner)/'
 knows 'runner/([^rc]|r[^u]|c[^o]|con|cor)' '(base|runner)/'

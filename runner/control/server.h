@@ -2,6 +2,7 @@
 #ifndef RUNNER_CONTROL_SERVER_H
 #define RUNNER_CONTROL_SERVER_H
 
+#include "base/clock.h"
 #include "base/loop.h"
 #include "runner/control/request.h"
 
@@ -16,10 +17,10 @@ enum {
 	CONTROL_PENDING_MAX = 16 << 20, /* bytes of answers that are not sent yet */
 	/* Connections; requests of lookers; of the others, but each connection's first. */
 	CONTROL_PER_SECOND_MAX = 100,
-	CONTROL_IDLE_US = 60 * 1000000,	  /* without a request */
-	CONTROL_STUCK_US = 10 * 1000000,  /* without reading its answer */
-	CONTROL_STATUS_FRESH_US = 200000, /* a status is used again for so long */
 };
+#define CONTROL_IDLE_US		(60 * USEC_PER_SEC)   /* without a request */
+#define CONTROL_STUCK_US	(10 * USEC_PER_SEC)   /* without reading its answer */
+#define CONTROL_STATUS_FRESH_US (200 * USEC_PER_MSEC) /* a status is used again for so long */
 
 /* Answers a request of somebody who may ask it: *ret is an object, without "ok", that is the
  * server's from then on, or NULL; the text of an error is what the peer gets.  It may end the

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/policy/curve.h"
 
+#include "base/clock.h"
+
 #include <math.h>
 #include <string.h>
 
-#define US 1e6
-
 static double seconds(uint64_t us)
 {
-	return (double)us / US;
+	return (double)us / (double)USEC_PER_SEC;
 }
 
 static uint64_t bounded(uint64_t edges)

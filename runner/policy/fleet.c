@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/policy/fleet.h"
 
-#define US UINT64_C(1000000)
+#include "base/clock.h"
 
 struct fleet_rules fleet_preset(double scale)
 {
 	return (struct fleet_rules){
 	    .share = {.kind = SHARE_INDEX, .floor = 0.05},
-	    .fresh_us = (uint64_t)((double)(60 * US) * scale),
-	    .quantum_us = (uint64_t)((double)(300 * US) * scale),
-	    .quantum_wall_us = (uint64_t)((double)(900 * US) * scale),
+	    .fresh_us = (uint64_t)((double)(60 * USEC_PER_SEC) * scale),
+	    .quantum_us = (uint64_t)((double)(300 * USEC_PER_SEC) * scale),
+	    .quantum_wall_us = (uint64_t)((double)(900 * USEC_PER_SEC) * scale),
 	    .row = 4,
-	    .turn_us = (uint64_t)((double)(60 * US) * scale),
-	    .hold_us = (uint64_t)((double)(600 * US) * scale),
+	    .turn_us = (uint64_t)((double)(60 * USEC_PER_SEC) * scale),
+	    .hold_us = (uint64_t)((double)(600 * USEC_PER_SEC) * scale),
 	};
 }
 
@@ -113,14 +113,14 @@ static struct share_item item_of(const struct fleet *f, const struct fleet_targe
 {
 	struct rule_terms terms = rule_terms(&t->rule, &t->curve, t->edges_total);
 	uint64_t tried_us = t->clock.wall_us - t->build_wall_us;
-	double lost_s = (double)(lost_us(t) - t->build_lost_us) / US;
+	double lost_s = (double)(lost_us(t) - t->build_lost_us) / USEC_PER_SEC;
 
 	/* The clock stands while it thrashes; it does not stay young for that. */
 	terms.age_s += lost_s;
 	terms.build_age_s += lost_s;
 	/* Who never comes to fuzzing does not stay young. */
-	if (!t->known && (double)tried_us > terms.build_age_s * US)
-		terms.build_age_s = terms.age_s = (double)tried_us / US;
+	if (!t->known && (double)tried_us > terms.build_age_s * USEC_PER_SEC)
+		terms.build_age_s = terms.age_s = (double)tried_us / USEC_PER_SEC;
 	return (struct share_item){
 	    .waits = may_start(t) && !t->held_us && !t->passed,
 	    .resting = t->resting,
@@ -195,7 +195,8 @@ static bool is_due(const struct fleet *f, const struct fleet_target *t)
  * busy machine, is more likely to be met in a moment in which little comes. */
 static bool is_asked(const struct fleet_target *t)
 {
-	return t->rule.kind == RULE_WALL || t->spent_us / US != t->asked_us / US;
+	return t->rule.kind == RULE_WALL ||
+	       t->spent_us / USEC_PER_SEC != t->asked_us / USEC_PER_SEC;
 }
 
 static bool in_trouble(const struct fleet_target *t)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/policy/rule.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
 
-#define US	      UINT64_C(1000000)
 #define RUNS_PER_BYTE 100 /* of -len_control=100, libFuzzer's default */
 
 struct rule rule_preset(double price, double scale)
@@ -11,10 +12,10 @@ struct rule rule_preset(double price, double scale)
 	return (struct rule){
 	    .kind = RULE_PRICE,
 	    .price = price / scale,
-	    .window_us = (uint64_t)((double)(600 * US) * scale),
-	    .settle_us = (uint64_t)((double)(30 * US) * scale),
-	    .least_us = (uint64_t)((double)(120 * US) * scale),
-	    .burst_us = (uint64_t)((double)(300 * US) * scale),
+	    .window_us = (uint64_t)((double)(600 * USEC_PER_SEC) * scale),
+	    .settle_us = (uint64_t)((double)(30 * USEC_PER_SEC) * scale),
+	    .least_us = (uint64_t)((double)(120 * USEC_PER_SEC) * scale),
+	    .burst_us = (uint64_t)((double)(300 * USEC_PER_SEC) * scale),
 	    .gate_least = 50,
 	    .gate_share = 0.05,
 	};
@@ -22,7 +23,7 @@ struct rule rule_preset(double price, double scale)
 
 static double at_least(uint64_t us, uint64_t least)
 {
-	return (double)(us > least ? us : least) / (double)US;
+	return (double)(us > least ? us : least) / (double)USEC_PER_SEC;
 }
 
 struct rule_terms rule_terms(const struct rule *r, const struct curve *c, uint64_t edges_total)
@@ -89,13 +90,13 @@ void rule_text(const struct rule *r, const struct rule_view *v, enum rule_answer
 {
 	if (a == RULE_CAP)
 		(void)snprintf(out, RULE_TEXT_MAX, "it had its %.0f s of CPU time",
-			       (double)r->cap_us / (double)US);
+			       (double)r->cap_us / (double)USEC_PER_SEC);
 	else if (r->kind == RULE_PRICE)
 		(void)snprintf(out, RULE_TEXT_MAX,
 			       "%.3g new edges expected a CPU-second, the price is %.3g",
 			       rule_rate(r, v->curve, v->edges_total), r->price);
 	else
 		(void)snprintf(out, RULE_TEXT_MAX, "no new edge for %.0f s of %s time",
-			       (double)r->window_us / (double)US,
+			       (double)r->window_us / (double)USEC_PER_SEC,
 			       r->kind == RULE_WALL ? "wall" : "CPU");
 }

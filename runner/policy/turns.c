@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/policy/turns.h"
 
-#define US	     UINT64_C(1000000)
-#define TURN_US	     (60 * US)
-#define SLICE_LEAST  (10 * US)
+#include "base/clock.h"
+
+#define TURN_US	     (60 * USEC_PER_SEC)
+#define SLICE_LEAST  (10 * USEC_PER_SEC)
 #define SLICE_PARTS  4 /* of an equal share */
 #define LOOK_PARTS   2 /* of a slice */
-#define SHORTEST_US  US
+#define SHORTEST_US  USEC_PER_SEC
 #define WALL_PER_CPU 3 /* a starved target has had its turn as well */
 
 uint64_t turns_fair(uint64_t most_us, uint64_t left_us, unsigned workers, size_t waiting)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/policy/workers.h"
 
-#define SECOND	 UINT64_C(1000000)
-#define DECAY_US (10 * SECOND)
-#define BUSY_US	 (30 * SECOND)
+#include "base/clock.h"
+
+#define DECAY_US (10 * USEC_PER_SEC)
+#define BUSY_US	 (30 * USEC_PER_SEC)
 #define QUIET	 0.05
-#define QUIET_US (60 * SECOND)
+#define QUIET_US (60 * USEC_PER_SEC)
 #define SHORT	 0.10
-#define SHORT_US (10 * SECOND)
+#define SHORT_US (10 * USEC_PER_SEC)
 /* Of a longer time between two readings nothing is learnt: we slept. */
-#define GAP_US (60 * SECOND)
+#define GAP_US (60 * USEC_PER_SEC)
 /* Who is held back for more of the time than this leaves too little of it to say how others
  * fare. */
 #define HELD_MOST 0.90
