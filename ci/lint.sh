@@ -87,6 +87,28 @@ no_todo() {
 	! git grep -nE '\b((TO)DO|(FIX)ME)\b([^|]|$)' -- . ':!LICENSE' ':!*.md'
 }
 
+# Words that stand for contorted sentences; "who" only after a word for people.  Bundled files and
+# recorded output are not ours to change.
+plain_words() {
+	local ours=(':!LICENSE' ':!ci/lint.sh' ':!runner/serve/assets/vendor' ':!tests/corpus' ':!tests/data'
+		':!tests/fleet' ':!tests/reports/agree*')
+	local people='(people|person|users?|engineers?|maintainers?|developers?|readers?|authors?|attackers?|testers?|those|anyone|everyone) who'
+
+	! git grep -nIiwE "whom|whose|nobody|somebody|one that" -- "${ours[@]}" || return 1
+	! git grep -nIwE "[Ww]ho" -- "${ours[@]}" | grep -viE "$people|(known|says?|learn|see|decides?|asks?) who|^[^:]*:[0-9]*:.*\bwho (ami|is)\b"
+}
+
+# Those that the branch adds, at least the last 30.
+commit_subjects() {
+	local n
+
+	git rev-parse -q --verify HEAD >/dev/null 2>&1 || return 0
+	n=$(git rev-list --count origin/main..HEAD 2>/dev/null || echo 0)
+	git log -n "$((n > 30 ? n : 30))" --no-merges --format='%h %s' | awk '
+		length($0) - length($1) - 1 > 72 { print "more than 72 characters: " $0; bad = 1 }
+		END { exit bad }'
+}
+
 manual() {
 	[[ -z $(mandoc -T lint -W warning docs/fuzzcell.1 | tee /dev/stderr) ]]
 }
@@ -130,6 +152,8 @@ quick() {
 	check 'each header compiles alone' headers_alone
 	check 'no file above 1,000 lines' sizes
 	check 'no open ends' no_todo
+	check 'plain words' plain_words
+	check 'commit subjects' commit_subjects
 	[[ ! -e docs/fuzzcell.1 ]] || check 'man page' manual
 }
 
