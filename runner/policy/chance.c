@@ -8,7 +8,7 @@ void chance_seed(struct chance *c, uint64_t seed)
 {
 	for (int i = 0; i < 3; i++)
 		c->state[i] = (unsigned short)(seed >> (16 * i) ^ seed >> 48);
-	for (int i = 0; i < 8; i++) /* near seeds begin alike */
+	for (int i = 0; i < 8; i++) /* similar seeds begin with similar numbers */
 		(void)erand48(c->state);
 }
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Random numbers that come again with the same seed. */
+/* A reproducible random number generator: the same seed gives the same numbers. */
 struct chance {
 	unsigned short state[3]; /* of erand48(3) */
 };
@@ -12,7 +12,7 @@ struct chance {
 void chance_seed(struct chance *c, uint64_t seed);
 double chance_uniform(struct chance *c);     /* above 0, below 1 */
 double chance_exponential(struct chance *c); /* mean 1 */
-/* Gamma distributed with that shape, at least 0.5, and scale 1. */
+/* A gamma-distributed number with scale 1 and this shape, which is at least 0.5. */
 double chance_gamma(struct chance *c, double shape);
 
 #endif

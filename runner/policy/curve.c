@@ -68,7 +68,7 @@ void curve_count(struct curve *c, uint64_t inputs)
 	c->runs += inputs < room ? inputs : room;
 }
 
-/* Edges at an age up to the present one; between points it goes straight. */
+/* Edges at an age up to the present age, by linear interpolation between points. */
 static double edges_at(const struct curve *c, double age)
 {
 	double from = 0, below = (double)c->base;
@@ -100,19 +100,20 @@ double curve_f1(const struct curve *c)
 	return fmax(0, (double)c->cov - edges_at(c, seconds(c->age_us) / M_E)); /* rounded */
 }
 
-/* Far beyond what Poisson's noise explains: four deviations, and some for small numbers. */
+/* Whether the window's finds exceed what Poisson noise explains: by four deviations, and a constant
+ * for small numbers. */
 static bool is_burst(const struct curve *c)
 {
 	double age = seconds(c->window_us), q = seconds(c->age_us - c->window_us);
 	double mean, found = (double)(c->cov - c->window_cov);
 
 	if (age < q)
-		return false; /* it is young: all it does is a burst */
+		return false; /* a young build is all burst */
 	mean = c->window_f1 * log1p(q / age);
 	return found > mean + 4 * sqrt(mean + 1) + 8;
 }
 
-/* Of the new age's points the straight line is all that is known. */
+/* The points of the new age are on a straight line, because nothing else is known of them. */
 static void start_burst(struct curve *c)
 {
 	uint64_t age = c->age_us - c->window_us;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/policy/effective.h"
 
-/* Share of wall time stalled on memory above which a cell thrashes: alone, and
- * together with a kernel share of the CPU time that only reclaim explains. */
+/* A cell thrashes above this share of wall time stalled on memory.  The second, lower share needs a
+ * kernel share of the CPU time that only reclaim explains. */
 #define THRASH_STALL	    0.10
 #define THRASH_STALL_KERNEL 0.02
 #define THRASH_KERNEL	    0.50
 #define STARVED		    0.25
-/* Running for less than this share of an interval, and not because it had to wait,
- * is holding still. */
+/* A cell is idle if it ran for less than this share of an interval and did not wait. */
 #define IDLE_SHARE 0.01
 #define STUCK_US   EFFECTIVE_WINDOW_US
 #define FIRST_US   UINT64_C(10000000)
@@ -17,7 +16,7 @@
 void effective_begin(struct effective *e, uint64_t at_us, double quota)
 {
 	if (!e->began)
-		e->calm_us = EFFECTIVE_WINDOW_US; /* nothing is known against it */
+		e->calm_us = EFFECTIVE_WINDOW_US; /* a new target counts as not starved */
 	e->last = (struct effective_reading){.at_us = at_us};
 	e->began = true;
 	e->quota = quota;
@@ -26,8 +25,8 @@ void effective_begin(struct effective *e, uint64_t at_us, double quota)
 	e->state = EFFECTIVE_OK;
 }
 
-/* Counters never run backwards; a cut or odd reading counts as no progress, and
- * what was counted before it is not counted again after it. */
+/* Counters never run backwards: a truncated or odd reading counts as no progress.  The counter is
+ * compared with its last maximum, so nothing is counted twice. */
 static uint64_t grown(uint64_t now, uint64_t *io_before)
 {
 	uint64_t before = *io_before;
@@ -46,7 +45,7 @@ static bool thrashes(double wall, double cpu, double system, double memory)
 	       (stall > THRASH_STALL_KERNEL && cpu > 0 && system / cpu > THRASH_KERNEL);
 }
 
-/* Of the CPU time that it could have had in that interval, the share that others got. */
+/* The share of the CPU time that the cell could use in the interval, and that others got. */
 static double missed(struct effective *e, double wall, double cpu, double wait)
 {
 	double wanted = cpu + wait, most = e->quota * wall;
@@ -63,7 +62,8 @@ static double missed(struct effective *e, double wall, double cpu, double wait)
 	return wanted > cpu ? 1 - cpu / wanted : 0;
 }
 
-/* Of a target that is new all that there is, though not a single second. */
+/* The window over which `starved` decays.  For a new target it is all its time, but at least
+ * FIRST_US. */
 static double window(const struct effective *e)
 {
 	uint64_t us = e->wall_us > FIRST_US ? e->wall_us : FIRST_US;
@@ -71,8 +71,8 @@ static double window(const struct effective *e)
 	return (double)(us < EFFECTIVE_WINDOW_US ? us : EFFECTIVE_WINDOW_US);
 }
 
-/* By the time in which it could have had a CPU: what holds still is not starved, nor does it
- * forget that it was. */
+/* Weights the interval by the time in which the cell wanted a CPU: an idle target neither becomes
+ * starved nor stops being starved. */
 static void starve(struct effective *e, double wall, double cpu, double wait)
 {
 	double weight = (cpu + wait < wall ? cpu + wait : wall) / window(e);
@@ -82,7 +82,7 @@ static void starve(struct effective *e, double wall, double cpu, double wait)
 	e->starved += (missed(e, wall, cpu, wait) - e->starved) * weight;
 }
 
-/* Waiting for a disk is not holding still. */
+/* A cell that waits, also for a disk, is not idle. */
 static bool is_idle(uint64_t wall, uint64_t cpu, uint64_t waits)
 {
 	return (double)cpu < (double)wall * IDLE_SHARE && waits < wall / 2;

@@ -30,7 +30,7 @@ void fleet_back(struct fleet *f, struct fleet_target *t)
 		f->idle_until_us = 0; /* it may pay */
 }
 
-/* CPU time that it had while it thrashed. */
+/* CPU time that the target used while it thrashed. */
 static uint64_t lost_us(const struct fleet_target *t)
 {
 	return t->clock.usage_us - t->clock.clock_us;
@@ -51,7 +51,7 @@ void fleet_wake(struct fleet *f, struct fleet_target *t)
 {
 	t->resting = t->capped = false;
 	t->woken = true;
-	t->held_us = 0; /* by what it was before */
+	t->held_us = 0; /* its rule held for what it was before the change */
 	if (t->phase != FLEET_RUNS)
 		t->last_us = 0;
 	if (t->phase == FLEET_OUT)
@@ -93,15 +93,15 @@ void fleet_slept(struct fleet *f, uint64_t us)
 	f->idle_until_us += f->idle_until_us ? us : 0;
 }
 
-/* --- what it decides ------------------------------------------------------ */
+/* --- decisions ------------------------------------------------------------ */
 
 static bool may_start(const struct fleet_target *t)
 {
 	return waits(t) && !t->blocked;
 }
 
-/* What it must be worth for a core not to be idle.  A priority says who comes before whom, not
- * what CPU time costs. */
+/* The least gain that is worth a core.  A priority only orders the targets, and does not change the
+ * price of CPU time.  So the price has the same weight as the target's gain. */
 static double price_of(const struct fleet_target *t)
 {
 	const struct share_health well = {0};
@@ -115,10 +115,10 @@ static struct share_item item_of(const struct fleet *f, const struct fleet_targe
 	uint64_t tried_us = t->clock.wall_us - t->build_wall_us;
 	double lost_s = (double)(lost_us(t) - t->build_lost_us) / USEC_PER_SEC;
 
-	/* The clock stands while it thrashes; it does not stay young for that. */
+	/* The effective clock stands while a target thrashes, but the target ages. */
 	terms.age_s += lost_s;
 	terms.build_age_s += lost_s;
-	/* Who never comes to fuzzing does not stay young. */
+	/* A target that never begins to fuzz ages by wall time. */
 	if (!t->known && (double)tried_us > terms.build_age_s * USEC_PER_SEC)
 		terms.build_age_s = terms.age_s = (double)tried_us / USEC_PER_SEC;
 	return (struct share_item){
@@ -145,13 +145,13 @@ static void fill_items(struct fleet *f, uint64_t now)
 		f->items[i] = item_of(f, &f->v[i], now);
 }
 
-/* In the room that one of those that run leaves. */
+/* Whether the target fits into the memory that any running target leaves. */
 static bool may_replace(const struct fleet_target *t)
 {
 	return waits(t) && t->instead && !t->held_us;
 }
 
-/* As fill_items(), for i's next quantum. */
+/* As fill_items(), for the choice of i's next quantum: i and its possible successors wait, too. */
 static void fill_rivals(struct fleet *f, size_t i, uint64_t now)
 {
 	fill_items(f, now);
@@ -182,8 +182,8 @@ static struct fleet_order nothing(void)
 	return (struct fleet_order){.what = FLEET_NOTHING};
 }
 
-/* Whether it had enough of this turn to be judged: who rests gets a whole quantum of the
- * floor. */
+/* Whether the target had enough of this turn to be judged.  A resting target gets a whole quantum
+ * from the floor. */
 static bool is_due(const struct fleet *f, const struct fleet_target *t)
 {
 	uint64_t turn = t->resting ? f->rules.quantum_us : f->rules.turn_us;
@@ -191,8 +191,9 @@ static bool is_due(const struct fleet *f, const struct fleet_target *t)
 	return t->fuzzes && t->spent_us - t->turn_from_us >= turn;
 }
 
-/* Each second of its own time: who is asked eight times in one, because that takes it eight on a
- * busy machine, is more likely to be met in a moment in which little comes. */
+/* A rule is asked once per second of effective time.  Per wall second, a target with an eighth of a
+ * CPU would be asked eight times as often.  It would be more likely to stop at a moment with few
+ * finds. */
 static bool is_asked(const struct fleet_target *t)
 {
 	return t->rule.kind == RULE_WALL ||
@@ -211,7 +212,7 @@ static struct fleet_order judge(struct fleet *f, size_t i, uint64_t now)
 	enum rule_answer a = rule_ask(&t->rule, &v);
 
 	if (a == RULE_CAP ? t->starts : !is_asked(t))
-		return nothing(); /* that starts may be another build */
+		return nothing(); /* a starting target may have another build */
 	if (a == RULE_CAP && !f->rules.continuous)
 		return out(f, i, FLEET_CAP);
 	if (a == RULE_CAP) {
@@ -226,7 +227,7 @@ static struct fleet_order judge(struct fleet *f, size_t i, uint64_t now)
 		return nothing();
 	if (a == RULE_HOLD) {
 		if (!in_trouble(t))
-			return nothing(); /* in a minute it is known */
+			return nothing(); /* the rule answers within a minute */
 		if (!t->held_us)
 			t->held_us = now;
 		return paused(f, i);
@@ -239,7 +240,7 @@ static struct fleet_order judge(struct fleet *f, size_t i, uint64_t now)
 	return (struct fleet_order){.what = FLEET_REST, .target = i};
 }
 
-/* It was never calm.  Continuous: it rests, and the floor looks after it. */
+/* The rule held for too long.  Continuous: the target rests, and the floor starts it again. */
 static struct fleet_order held_long(struct fleet *f, size_t i)
 {
 	struct fleet_target *t = &f->v[i];
@@ -276,7 +277,7 @@ static unsigned running(const struct fleet *f)
 	return n;
 }
 
-/* Who runs and is expected to find least. */
+/* The running target with the lowest expected gain. */
 static size_t poorest(const struct fleet *f)
 {
 	size_t worst = f->n;
@@ -299,7 +300,7 @@ static size_t poorest(const struct fleet *f)
 	return worst;
 }
 
-/* Whom a person wants next, and may have: the first of fill_items(). */
+/* The first target that a user wants next and that can start.  It needs fill_items(). */
 static size_t wanted(const struct fleet *f)
 {
 	size_t i = 0;
@@ -322,7 +323,8 @@ static bool quantum_over(const struct fleet *f, const struct fleet_target *t, ui
 			      now - t->last_us >= f->rules.quantum_wall_us);
 }
 
-/* One leaves for whom a person wants, not two. */
+/* The next target on a worker, at the end of a quantum.  Only one running target leaves for the
+ * target that a user wants. */
 static size_t successor(struct fleet *f)
 {
 	size_t i = wanted(f);
@@ -333,7 +335,7 @@ static size_t successor(struct fleet *f)
 		   : share_pick(&f->rules.share, f->items, f->n, &f->chance, &why);
 }
 
-/* Whether another target that pays wants i's worker and has no lower priority. */
+/* Whether another paying target with at least i's priority wants i's worker. */
 static bool has_rival(const struct fleet *f, size_t i)
 {
 	for (size_t k = 0; k < f->n; k++)
@@ -344,7 +346,7 @@ static bool has_rival(const struct fleet *f, size_t i)
 }
 
 /* Coverage is the target's own claim: a target that always claims more would win every draw.
- * After so many quanta in a row it leaves the choice to the others for the same time. */
+ * After fleet_rules.row quanta in a row it leaves the choice to the others for the same time. */
 static void count_row(struct fleet *f, size_t i, uint64_t now)
 {
 	struct fleet_target *t = &f->v[i];
@@ -362,7 +364,7 @@ static void count_row(struct fleet *f, size_t i, uint64_t now)
 	f->items[i].last = true;
 }
 
-/* Its own next quantum competes with what the others would do with it. */
+/* At the end of its quantum a running target competes with the waiting targets for the next. */
 static struct fleet_order next_quantum(struct fleet *f, uint64_t now)
 {
 	for (size_t i = 0; i < f->n; i++) {
@@ -396,7 +398,7 @@ static struct fleet_order started(struct fleet *f, size_t i, uint64_t now, enum 
 	return (struct fleet_order){.what = FLEET_START, .target = i, .why = why};
 }
 
-/* Somebody has come first, or nobody will. */
+/* Forgets what users skipped: another target has started first, or none can. */
 static bool forget_passed(struct fleet *f)
 {
 	bool any = false;
@@ -418,7 +420,7 @@ static size_t pick(struct fleet *f, uint64_t now, enum share_why *why)
 	return share_pick(&f->rules.share, f->items, f->n, &f->chance, why);
 }
 
-/* What was held is soon decided when nobody disturbs it. */
+/* The first held target that can start.  At low CPU pressure its rule decides soon. */
 static size_t held(const struct fleet *f)
 {
 	size_t i = 0;
@@ -438,7 +440,7 @@ static struct fleet_order start(struct fleet *f, uint64_t now, unsigned idle, bo
 	if (i == f->n && calm)
 		i = held(f);
 	if (i < f->n) {
-		f->v[i].clock.starved = 0; /* of before */
+		f->v[i].clock.starved = 0; /* from earlier turns */
 		return started(f, i, now, why);
 	}
 	if (f->chosen && f->items[f->chosen - 1].waits) {
@@ -451,7 +453,7 @@ static struct fleet_order start(struct fleet *f, uint64_t now, unsigned idle, bo
 			f->idle_until_us = now + f->rules.quantum_us / idle;
 	}
 	if (f->chosen && !(f->v[f->chosen - 1].blocked && may_replace(&f->v[f->chosen - 1])))
-		f->chosen = 0; /* else what was paused for it has not left yet */
+		f->chosen = 0; /* otherwise the target that was paused for it has not left yet */
 	if (i == f->n)
 		return nothing();
 	(void)forget_passed(f);

@@ -19,7 +19,7 @@ void fleet_launched(struct fleet_target *t, uint64_t now_us)
 {
 	effective_begin(&t->clock, now_us, t->quota);
 	if (t->starts)
-		t->last_us = now_us; /* its open crashes were replayed until now */
+		t->last_us = now_us; /* open crashes were replayed until now: no time of the turn */
 	t->fuzzes = t->starts = false;
 	t->runs = 0;
 }

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#define RUNS_PER_BYTE 100 /* of -len_control=100, libFuzzer's default */
+#define RUNS_PER_BYTE 100 /* libFuzzer's default: -len_control=100 */
 
 struct rule rule_preset(double price, double scale)
 {
@@ -33,7 +33,7 @@ struct rule_terms rule_terms(const struct rule *r, const struct curve *c, uint64
 
 	if (gate < r->gate_least)
 		gate = r->gate_least;
-	/* No more edges can be behind a gate than were not reached. */
+	/* A gate cannot hide more edges than were not reached. */
 	if (edges_total > 0 && gate > unreached)
 		gate = unreached;
 	return (struct rule_terms){
@@ -51,7 +51,8 @@ double rule_rate(const struct rule *r, const struct curve *c, uint64_t edges_tot
 	return t.found / t.age_s + t.gate / t.build_age_s;
 }
 
-/* A slow engine does not say for long how far it has come: it begins at its shortest. */
+/* Whether the engine has yet to try its longest inputs: it begins with short inputs.  A slow engine
+ * reports `lim` rarely, so the number of its inputs counts, too. */
 static bool lengths_grow(const struct rule_view *v)
 {
 	return v->lim < v->max_len && v->curve->runs / RUNS_PER_BYTE < v->max_len;

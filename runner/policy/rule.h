@@ -7,72 +7,72 @@
 
 #include <stddef.h>
 
-/* When more CPU time on a target is not expected to pay.
+/* Stop rules: they decide when more CPU time on a target is not expected to pay.
  *
- *   price        its expected new edges per CPU-second are under a price:
+ *   price        the expected new edges per CPU-second are below a price:
  *
  *                    r = f1 / max(age, settle) + B / max(build age, settle)
  *                    B = max(gate_least, gate_share (edges of the binary - edges reached)),
- *                        but at most those that were not reached
+ *                        but at most the edges that were not reached
  *
- *                The first term is what it trickles, the second the chance that a gate
- *                opens that it has stood before all the time: as often in the next e-fold
- *                as in any other, and so much behind it.
+ *                The first term is the steady trickle of new edges.  The second term is the
+ *                chance that a gate opens that was closed all the time, with B edges behind it.
+ *                A gate is as likely to open in the next e-fold of time as in any other.
  *   cpu-silence  no new edge for a window of effective time
- *   wall         no new edge for a window of wall time: the classic rule, a baseline to
- *                compare with.  It takes a starved target for a finished one
+ *   wall         no new edge for a window of wall time: the classic rule, as a baseline.  It
+ *                mistakes a starved target for a finished target
  *   none         never
  *
  * All but the last two wait until the target has not been starved or thrashing for a
- * minute; all but the last until the engine has tried its longest inputs, or run 100 inputs
- * for each byte of them.  A cap ends it in any case. */
+ * minute.  All but the last wait until the engine has tried its longest inputs, or run 100
+ * inputs for each byte of them.  A cap ends the target in any case. */
 
 enum rule_kind { RULE_PRICE, RULE_CPU_SILENCE, RULE_WALL, RULE_NONE };
 
 struct rule {
 	enum rule_kind kind;
 	double price;	    /* edges per CPU-second */
-	uint64_t window_us; /* of silence */
+	uint64_t window_us; /* time without a new edge, for the cpu-silence and wall rules */
 	uint64_t cap_us;    /* effective time in this run; 0: none */
-	uint64_t settle_us; /* no age counts as less */
-	uint64_t least_us;  /* a build gets so much before it is judged by price */
-	uint64_t burst_us;  /* of what is judged to be a burst: curve_spend()'s window */
-	double gate_least;  /* edges behind a gate, at least */
-	double gate_share;  /* of those that were not reached yet */
+	uint64_t settle_us; /* minimum age: a younger age counts as this */
+	uint64_t least_us;  /* the price rule waits until a build got this time */
+	uint64_t burst_us;  /* curve_spend()'s window */
+	double gate_least;  /* minimum number of edges behind a gate */
+	double gate_share;  /* edges behind a gate, as a share of the edges not reached yet */
 };
-/* Of the price rule, as docs/scheduling.md derives them; kind and price are the caller's.
- * scale: 1; less: everything sooner, for a test that has no hours.  The price goes up by
- * as much. */
+/* The constants of the price rule, as docs/scheduling.md derives them.  scale: 1 normally; a
+ * smaller scale shortens all times and raises the price by the same factor, for tests. */
 struct rule rule_preset(double price, double scale);
 
-/* What the rule looks at. */
+/* The inputs of a rule. */
 struct rule_view {
 	const struct curve *curve;
 	const struct effective *clock;
 	uint64_t spent_us;	 /* effective time in this run */
 	uint64_t silent_wall_us; /* wall time in cells since the last new edge */
-	uint64_t edges_total;	 /* of the binary; 0: not known */
-	uint64_t lim, max_len;	 /* of the engine's inputs, bytes; 0: not known, or not yet */
+	uint64_t edges_total;	 /* edges of the binary; 0: not known */
+	/* The engine's present and largest limit of an input's length, bytes; 0: not known yet. */
+	uint64_t lim, max_len;
 };
 
 enum rule_answer {
 	RULE_GO_ON,
 	RULE_STOP,
-	RULE_CAP,  /* not because of what it finds */
-	RULE_HOLD, /* it would be RULE_STOP, but the machine did not let it run freely */
+	RULE_CAP,  /* the cap is reached, whatever the target finds */
+	RULE_HOLD, /* as RULE_STOP, but the target was starved or thrashing lately */
 };
 enum rule_answer rule_ask(const struct rule *r, const struct rule_view *v);
 
 /* Expected new edges per CPU-second. */
 double rule_rate(const struct rule *r, const struct curve *c, uint64_t edges_total);
-/* Its two terms: a mean number of edges, and the time over which they are expected. */
+/* The two terms of the rate: a mean number of edges, and the time over which they are expected. */
 struct rule_terms {
 	double found, age_s;	  /* f1 / age */
 	double gate, build_age_s; /* B / build age */
 };
 struct rule_terms rule_terms(const struct rule *r, const struct curve *c, uint64_t edges_total);
 
-/* Why, for a person. */
+/* Describes the reason for the user. */
 enum { RULE_TEXT_MAX = 400 };
 void rule_text(const struct rule *r, const struct rule_view *v, enum rule_answer a,
 	       char out[RULE_TEXT_MAX]);

@@ -3,14 +3,14 @@
 
 #include <math.h>
 
-/* What is left of a target of which every quantum ended that way; as ClusterFuzz weighs
- * its fuzzers (cron/fuzzer_and_job_weights.py). */
+/* The weight that is left if all quanta of a target ended that way.  The values are from
+ * ClusterFuzz's weights of fuzzers (cron/fuzzer_and_job_weights.py). */
 #define LEFT_NOT_STARTED 0.10
 #define LEFT_LIMITS	 0.25
 #define LEFT_CRASHED	 0.50
 #define PRIORITY_DOUBLES 10
 #define PRIORITY_MOST	 100
-/* How sure one is of what is behind a gate: the draw's deviation is 1/sqrt of it. */
+/* The certainty about the edges behind a gate: the draw's relative deviation is 1/sqrt of it. */
 #define GATE_SHAPE 3
 
 static bool earlier(const struct share_item *a, const struct share_item *b)
@@ -50,7 +50,7 @@ static bool is_paying(const struct share_item *t)
 typedef bool which_fn(const struct share_item *t);
 typedef bool before_fn(const struct share_item *a, const struct share_item *b);
 
-/* n: there is none. */
+/* The first in order `before` of the items that match `which`.  n: none matches. */
 static size_t first(const struct share_item *v, size_t n, which_fn *which, before_fn *before)
 {
 	size_t best = n;
@@ -124,7 +124,7 @@ static size_t by_index(const struct share_rules *r, const struct share_item *v, 
 	return at;
 }
 
-/* In a queue who began goes on before others begin. */
+/* In a queue, a target that began goes on before others begin. */
 static bool began_before(const struct share_item *a, const struct share_item *b)
 {
 	return a->last_us > 0 && b->last_us == 0;

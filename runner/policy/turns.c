@@ -12,8 +12,8 @@
 
 uint64_t turns_fair(uint64_t most_us, uint64_t left_us, unsigned workers, size_t waiting)
 {
-	/* A worker's turns until all had theirs, were they of one length: the last target still
-	 * gets a whole one, and no worker is idle before the end. */
+	/* The number of rounds until each target had its turn, with turns of equal length.  The
+	 * last target still gets a whole turn, and no worker is idle before the end. */
 	uint64_t rounds = workers && waiting > workers ? (waiting + workers - 1) / workers : 1;
 	uint64_t fair = left_us / rounds;
 
@@ -72,7 +72,8 @@ void turns_set(struct fleet *f, const struct turns *t, uint64_t now_us, unsigned
 	for (size_t i = 0; i < f->n; i++) {
 		bool due = late && f->v[i].last_us == 0;
 
-		/* A page that is not written to stays shared with the children that we fork. */
+		/* Avoids needless writes: a page that is not written stays shared with the children
+		 * that fuzzcell forks. */
 		if (f->v[i].due != due)
 			f->v[i].due = due;
 	}

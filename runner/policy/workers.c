@@ -9,10 +9,10 @@
 #define QUIET_US (60 * USEC_PER_SEC)
 #define SHORT	 0.10
 #define SHORT_US (10 * USEC_PER_SEC)
-/* Of a longer time between two readings nothing is learnt: we slept. */
+/* A longer gap between two readings is ignored: this process was suspended. */
 #define GAP_US (60 * USEC_PER_SEC)
-/* Who is held back for more of the time than this leaves too little of it to say how others
- * fare. */
+/* If cells are throttled for more of the time than this, the rest is too short to measure the
+ * pressure of others. */
 #define HELD_MOST 0.90
 
 void workers_begin(struct workers *w, unsigned most)
@@ -41,7 +41,7 @@ static double share_of(uint64_t part, uint64_t wall)
 	return share < 1 ? share : 1;
 }
 
-/* Of the time in which nobody was held back by a limit of its own. */
+/* The waiting share within the time in which no cell was throttled by its own limit. */
 static double without(double share, double held)
 {
 	if (held > HELD_MOST || share <= held)
@@ -61,8 +61,8 @@ static void lasts(bool so, uint64_t wall, uint64_t *io)
 	*io = so ? *io + wall : 0;
 }
 
-/* A machine with little pressure in the mean has seconds with more: they undo as much quiet as they
- * last, not all of it. */
+/* A machine with a low mean pressure has single seconds with more.  These subtract their length
+ * from the quiet time, and do not reset it. */
 static void accumulates(bool so, uint64_t wall, uint64_t *io)
 {
 	*io = so ? *io + wall : *io > wall ? *io - wall : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people ask of a run over its control socket. */
+/* Answers the requests of users to a run's control socket. */
 #include "runner/run/internal.h"
 #include "runner/status/status.h"
 
@@ -16,7 +16,7 @@ static int find(const struct run *r, const char *name, struct job **ret, struct 
 	return err_set(e, ENOENT, "this run has no target '%s'", name);
 }
 
-/* So that it is in the log who did not just end by itself. */
+/* Logs the user's request, so that the log shows which targets did not end by themselves. */
 static void tell(struct run *r, const struct job *j, const char *what)
 {
 	r->o.event(r->o.arg, run_look_at(r, j->index), j->index, what);
@@ -24,7 +24,7 @@ static void tell(struct run *r, const struct job *j, const char *what)
 
 _Static_assert((int)CONTROL_CELLS_MAX == (int)CONTROL_WORKERS_MAX, "one limit for both ways");
 
-/* ret_note: what was wanted is so already; else it stays. */
+/* ret_note: set if the target is already in the wanted state; otherwise unchanged. */
 static int start(struct run *r, struct job *j, const char **ret_note, struct err *e)
 {
 	if (r->dispatch.closed)

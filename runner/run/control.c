@@ -27,7 +27,7 @@ static void on_line(void *arg, struct slice line)
 		c->fn(c->arg, (unsigned)n);
 }
 
-/* One block a turn of the loop: a flood does not stop it. */
+/* Reads one block per turn of the loop, so that a flood does not block the run. */
 static void on_io(void *arg, uint32_t events)
 {
 	struct control *c = arg;

@@ -5,17 +5,17 @@
 #include "base/err.h"
 #include "base/loop.h"
 
-/* What the process that started a run says to it, in lines on a pipe or a socket:
+/* Commands from the process that started a run, as lines on a pipe or a socket:
  *
  *	workers N	cells at once from now on, 1 to CONTROL_WORKERS_MAX
  *
- * Other lines are passed over; after the end of the stream all stays as it is. */
+ * Other lines are ignored.  The end of the stream changes nothing. */
 struct control;
 
 enum { CONTROL_WORKERS_MAX = 1024 };
 typedef void control_workers_fn(void *arg, unsigned n);
 
-/* fd stays the caller's, open until control_close(); it is made non-blocking. */
+/* The caller owns fd and keeps it open until control_close().  It becomes non-blocking. */
 MUST_CHECK int control_open(struct loop *l, int fd, control_workers_fn *fn, void *arg,
 			    struct control **ret, struct err *e);
 void control_close(struct control *c); /* NULL is fine */

@@ -8,16 +8,16 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* Walking what cells wrote costs: only when the file system lost this share of
- * the smallest limit since the last walk, and otherwise this often. */
+/* Walking the cells' files is expensive.  A walk begins when the file system lost this share of
+ * the smallest limit since the last walk, and otherwise after this time. */
 #define WALK_US (10 * USEC_PER_SEC)
 enum { WALK_SHARE = 8 };
 
-/* When it was low, this share of the reserve more must be free. */
+/* After free space was low, the reserve and this share of it must be free again. */
 enum { AGAIN_SHARE = 8 };
 
-/* ext4 has an inode for each 16 KiB (mke2fs.conf).  A file system with few inodes keeps a part
- * of them. */
+/* ext4 has an inode for each 16 KiB (mke2fs.conf).  On a file system with few inodes the reserve is
+ * a share of them. */
 enum { BYTES_PER_FILE = 16384, FILES_SHARE = 16 };
 
 uint64_t disk_files_reserve(uint64_t reserve, uint64_t files_total)
@@ -53,7 +53,7 @@ bool disk_is_low(bool was, uint64_t avail, uint64_t reserve)
 	return avail < reserve || (was && avail - reserve < reserve / AGAIN_SHARE);
 }
 
-/* True: it is a step below its maximum. */
+/* True: the free space is a step below its maximum. */
 static bool fell(uint64_t now, uint64_t *most, uint64_t step)
 {
 	if (now > *most)

@@ -5,32 +5,33 @@
 #include "base/fs.h"
 #include "cells/cell.h"
 
-/* The kernel has no limit for a directory.  So we watch how fast the file system fills, in bytes
- * and in files (inodes), and look at the cells more often when it fills fast. */
+/* The kernel has no size limit for a directory.  So fuzzcell watches how fast the file system
+ * fills, in bytes and in files (inodes), and measures the cells more often when it fills fast. */
 struct disk_watch {
 	int work; /* the run's work directory; borrowed */
 	struct fs_room reserve, step;
-	struct fs_room now, most; /* free: now, and at most since the last look at the cells */
+	struct fs_room now, most; /* free space: now, and the maximum since the last walk */
 	uint64_t walked_us;
 	bool low;
 };
 
-/* How many inodes must stay free together with `reserve` bytes: at most a part of all. */
+/* The number of inodes that must stay free together with `reserve` bytes: at most a part of all
+ * inodes. */
 uint64_t disk_files_reserve(uint64_t reserve, uint64_t files_total);
 
-/* reserve: free bytes that shall stay; smallest: the smallest limit of a target. */
+/* reserve: bytes that must stay free; smallest: the smallest disk limit of a target. */
 void disk_watch_begin(struct disk_watch *d, int work, uint64_t reserve, uint64_t smallest);
 
 enum disk_state {
 	DISK_FINE,
-	DISK_WALK, /* it is time to look at each target */
-	DISK_LOW,  /* less than reserve is free, or hardly more since */
+	DISK_WALK, /* it is time to measure each target's files */
+	DISK_LOW,  /* less than reserve is free, or hardly more since then */
 };
 /* Whether too few bytes or inodes are free. was: the last result. */
 bool disk_is_low(bool was, uint64_t avail, uint64_t reserve);
-/* Reads the free space.  Cheap: it asks the file system, and walks no directory. */
+/* Reads the free space.  It is cheap: it asks the file system, and walks no directory. */
 enum disk_state disk_look(struct disk_watch *d, uint64_t now);
-/* The cells are looked at now: the file system's loss is counted from here. */
+/* A walk over the cells' files begins: the file system's loss is counted from now. */
 void disk_walks(struct disk_watch *d, uint64_t now);
 
 /* The disk space that a cell holds. */
@@ -42,8 +43,8 @@ struct disk_usage {
 };
 uint64_t disk_bytes(const struct disk_usage *u);
 uint64_t disk_files(const struct disk_usage *u);
-/* Counts the named files of the cell that has the target's work directory; stops early beyond a
- * limit.  Seeds are not counted.  It may take seconds: call it in a child process. */
+/* Counts the named files of the target's cell; stops early beyond a limit.  Seeds are not counted.
+ * It may take seconds: call it in a child process. */
 MUST_CHECK int disk_walk(int work, const char *target, const struct fs_usage *limit,
 			 struct disk_usage *io, struct err *e);
 

@@ -20,8 +20,8 @@ static int by_order(const void *a, const void *b)
 	return strcmp(x->target->name, y->target->name);
 }
 
-/* What the target's own side files say holds where the configuration is silent;
- * a memory limit only downwards: the cell's stays what it is. */
+/* Options from the target's side files apply where the configuration sets nothing.  A memory limit
+ * may only become lower: the cell's limit stays as it is. */
 static void apply_options(const struct config *c, const struct target *t, struct target_config *io)
 {
 	uint64_t rss = t->rss_limit_mib << 20;

@@ -5,8 +5,7 @@
 #include "runner/config/config.h"
 #include "runner/targets/discover.h"
 
-/* What a run would do: the targets in their order with their values.  Pure but
- * for reading the configuration. */
+/* The plan of a run: the targets in their order, with their configuration. */
 struct plan_entry {
 	const struct target *target;
 	struct target_config cfg;
@@ -17,21 +16,21 @@ struct plan {
 	size_t disabled;
 };
 
-/* filter NULL: all; else names that match this glob.  Order: priority, then the
- * simplest first (the smaller binary), then the name.  An error names the target. */
+/* filter: a glob for names; NULL: all targets.  The order is priority, then the size of the binary
+ * (smallest first), then the name.  An error names the target. */
 MUST_CHECK int plan_make(const struct config *c, const struct target_list *l, const char *filter,
 			 struct plan *ret, struct err *e);
 void plan_done(struct plan *p);
-/* What holds for one target, side files included; target_config_done() frees. */
+/* The configuration of one target, with its side files.  Free it with target_config_done(). */
 MUST_CHECK int plan_resolve(const struct config *c, const struct target *t,
 			    struct target_config *ret, struct err *e);
 
-/* How much of a run's total time is kept from fuzzing, for the triage of what was found
- * and the minimising of corpora: a tenth, ten minutes at most. */
+/* The part of a run's total time that is reserved for triage and merging after fuzzing: a tenth,
+ * ten minutes at most. */
 uint64_t plan_reserve(uint64_t total_us);
 
-/* Whether a cell of this limit may start beside cells whose limits sum to used:
- * never more than the machine has, so that every limit can be kept. */
+/* Whether a cell with this memory limit may start.  used: the sum of the other cells' limits.  The
+ * sum never exceeds the machine's memory, so that every cell can use its whole limit. */
 bool plan_admits(uint64_t used, uint64_t limit, uint64_t machine);
 
 #endif

@@ -14,8 +14,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* A tenth of a window that everybody waited.  Without CAP_SYS_RESOURCE a window must be a
- * multiple of two seconds (since Linux 6.4; EINVAL). */
+/* The trigger fires when all tasks waited for a tenth of a window.  Without CAP_SYS_RESOURCE a
+ * window must be a multiple of two seconds (since Linux 6.4; EINVAL). */
 static const char *const triggers[] = {"full 100000 1000000", "full 200000 2000000"};
 
 enum { TEXT_MAX = 512 };
@@ -31,7 +31,7 @@ static void on_trigger(void *arg, uint32_t events)
 {
 	struct pressure *p = arg;
 
-	if (events & EPOLLERR) { /* it is gone: looking goes on */
+	if (events & EPOLLERR) { /* the trigger is gone: only the periodic readings go on */
 		source_remove(p->source);
 		p->source = NULL;
 		return;
@@ -47,7 +47,7 @@ static int open_one(const char *dir, const char *name, int flags, struct err *e)
 	return fd >= 0 ? fd : err_sys(e, "open '%s/%s'", dir, name);
 }
 
-/* Nothing depends on it: a look each second sees the same, later. */
+/* The trigger is optional: the reading of each second sees the same, later. */
 static void set_trigger(struct pressure *p, struct loop *l, const char *dir)
 {
 	struct err ignored;
@@ -56,7 +56,7 @@ static void set_trigger(struct pressure *p, struct loop *l, const char *dir)
 
 	p->trigger = open_one(dir, "memory", O_RDWR, &ignored);
 	if (p->trigger < 0 || fstatfs(p->trigger, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC)
-		return; /* what is no file of the kernel's is not written to */
+		return; /* write only to a file of the kernel */
 	while (i < 2 && write(p->trigger, triggers[i], strlen(triggers[i]) + 1) < 0)
 		i++;
 	if (i < 2)
@@ -76,7 +76,7 @@ int pressure_open(struct loop *l, const char *dir, pressure_fn *fn, void *arg,
 	r = p->cpu = open_one(dir, "cpu", O_RDONLY, e);
 	if (r >= 0)
 		r = p->memory = open_one(dir, "memory", O_RDONLY, e);
-	if (r >= 0) /* with psi=0 they are there, and reading fails */
+	if (r >= 0) /* with psi=0 the files exist, and reading fails */
 		r = pressure_look(p, &first, e);
 	if (r < 0) {
 		pressure_close(p);
@@ -106,7 +106,7 @@ static int look(int fd, struct cgroup_stall *ret, struct err *e)
 	if (n < 0)
 		return err_sys(e, "read the machine's pressure");
 	if (!cg_stat_pressure((struct slice){text, (size_t)n}, ret))
-		return err_set(e, EBADMSG, "the machine's pressure is in no known form");
+		return err_set(e, EBADMSG, "the machine's pressure (PSI) has an unknown format");
 	return 0;
 }
 

@@ -48,7 +48,7 @@ static bool has_target(void *arg, const char *name)
 	return false;
 }
 
-/* On a small machine the symbolizer gets what is left beside the target. */
+/* On a small machine the symbolizer gets the memory that is left beside the target. */
 static void fit_symbolizer(const struct run *r, struct target_config *c)
 {
 	uint64_t left = r->o.machine_memory > c->memory ? r->o.machine_memory - c->memory : 0;
@@ -170,11 +170,12 @@ int run_all(const struct run_opts *o, struct plan *plan, struct run **ret, struc
 	if (rc == 0)
 		rc = run_watch(r, e);
 	if (rc == 0 && r->n > 0) {
-		(void)run_look(r); /* an event of one target comes with the rows of all */
+		(void)run_look(r); /* the event of one target has the rows of all targets */
 		dispatch_next(&r->dispatch);
 		rc = loop_run(o->loop, e);
 	}
-	/* What comes now may take minutes, and answers nobody: who asks is told so at once. */
+	/* The rest may take minutes, and no request is answered meanwhile: clients must get an
+	 * error at once. */
 	control_server_close(r->server);
 	r->server = NULL;
 	if (rc == 0 && r->failed < 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The room on the disk: how much each cell holds, and the actions when little is left. */
+/* Disk space: how much each cell holds, and the actions when little is left. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/sys.h"
@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The period of asking the file system.  A disk writes some 200 MiB meanwhile. */
+/* The period of reading the free space.  A disk can write some 200 MiB in that time. */
 #define LOOK_US (100 * USEC_PER_MSEC)
-/* A deep look takes no longer, except for the target in work.  Targets that it did not reach are
- * first in the next one. */
+/* A deep look takes no longer, except for the target in work.  Targets that it did not reach come
+ * first in the next look. */
 #define DEEP_US (5 * USEC_PER_SEC)
-/* With these rests, looking takes at most a fifth of one CPU. */
+/* The pause after a look, in times of its duration: looking takes at most a fifth of one CPU. */
 enum { REST_TIMES = 4 };
-/* Room that a cell held comes back a moment after its end. */
+/* Space that a cell held becomes free a moment after its end. */
 #define SETTLE_US (2 * USEC_PER_SEC)
 /* A cell is to blame if it took this share of the reserve, or holds it in files without a name. */
 enum { BLAME_SHARE = 8, LOOK_QUICK = 0, LOOK_DEEP = 1 };
@@ -61,7 +61,7 @@ static void look_at(const struct run_look *l, const struct job *j, struct disk_u
 		io->nameless = (struct cell_nameless){0};
 	if (l->deep && disk_walk(l->run->disk.work, j->target->name, &limit, io, &gone) < 0) {
 		*io = j->disk.now;
-		io->closed = true; /* also for want of a descriptor, in a deep tree */
+		io->closed = true; /* also when a deep tree needs too many descriptors */
 	}
 }
 
@@ -93,7 +93,7 @@ static int look_at_all(void *arg, struct buf *out, struct err *e)
 	return rc;
 }
 
-/* --- the cell that took it ------------------------------------------------------------ */
+/* --- cells that took too much --------------------------------------------------------- */
 
 static uint64_t grown(uint64_t now, uint64_t before)
 {
@@ -105,8 +105,8 @@ static bool is_unsure(const struct job *j)
 	return j->disk.now.nameless.unsure || j->disk.now.closed;
 }
 
-/* A frozen cell is killed: it would take more while it writes its input.  A cell with files that
- * cannot be saved is killed, too. */
+/* Ends a cell.  A frozen cell is killed: it would take more space while it writes its input.  A
+ * cell with mostly nameless files is killed, too: these files cannot be saved. */
 static void end_it(struct job *j, const char *why)
 {
 	char all[UNITS_MAX], nameless[UNITS_MAX], limit[UNITS_MAX], text[200];
@@ -134,11 +134,13 @@ static void end_those_over(struct run *r)
 		if (job_over_disk(j))
 			end_it(j, "it wrote more than it may");
 		else if (is_unsure(j) && j->disk.unexplained >= j->cfg->disk)
-			end_it(j, "the disk lost more than its limit, and it hides files");
+			end_it(
+			    j,
+			    "the disk lost more than the cell's limit, and the cell hides files");
 	}
 }
 
-/* Space that the file system lost may be held by any cell that can hide files. */
+/* Any cell that can hide files may hold the space that the file system lost. */
 static void note_unexplained(struct run *r, const struct run_look *l, uint64_t before)
 {
 	uint64_t lost = grown(before, l->room.bytes), known = 0;
@@ -189,7 +191,7 @@ static bool blame_one(struct run *r)
 		}
 	}
 	if (worst)
-		end_it(worst, "it took what was left of the disk");
+		end_it(worst, "the disk is nearly full, and this cell took most");
 	return worst != NULL;
 }
 
@@ -243,7 +245,7 @@ static void wait_for_room(struct run *r)
 	if (!run_goes_on(r))
 		run_each_job(r, run_end_politely, REASON_DISK_LIMIT);
 	if (dispatch_disk(&r->dispatch, run_goes_on(r)) && run_goes_on(r))
-		tell(r, "the disk is nearly full: all wait for space");
+		tell(r, "the disk is nearly full: all targets wait for space");
 }
 
 static void go_on(struct run *r)
@@ -343,7 +345,7 @@ static void on_low(struct run *r, uint64_t now)
 	}
 	hold(r, now);
 	if (!any_leaves(r))
-		start_look(r, LOOK_DEEP, now); /* the one under way began before the cells stood */
+		start_look(r, LOOK_DEEP, now); /* a look under way began before the freeze */
 }
 
 static void on_timer(void *arg)

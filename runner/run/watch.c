@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run hears while it goes on: its jobs' news, each second, pressure, signals. */
+/* Events of a running run: news of its jobs, the timer of each second, pressure, signals. */
 #include "base/clock.h"
 #include "runner/run/internal.h"
 
@@ -63,7 +63,7 @@ static void wake_up(struct run *r)
 	dispatch_next(&r->dispatch);
 }
 
-/* All cells are gone: give the machine back until somebody says SIGCONT. */
+/* All cells are gone: stops this process until SIGCONT. */
 static void sleep_paused(struct run *r)
 {
 	uint64_t before = clock_mono_us();
@@ -155,19 +155,19 @@ static const char *workers_text(enum workers_news n)
 {
 	switch (n) {
 	case WORKERS_MORE:
-		return "a worker more: the machine is quiet";
+		return "one worker more: pressure is low";
 	case WORKERS_LESS:
-		return "a worker less: others wait for CPUs";
+		return "one worker fewer: CPU pressure is high";
 	case WORKERS_MEMORY:
-		return "a worker less: memory is short";
+		return "one worker fewer: memory is short";
 	case WORKERS_SAME:
 		break;
 	}
 	return NULL;
 }
 
-/* Share of the last second in which a cell or other was held back by its own CPU limit: as
- * if each were at its own times. */
+/* The share of the last second in which at least one cell was throttled by its own CPU limit.  It
+ * assumes that the cells are throttled at independent times. */
 static double held_back(const struct run *r)
 {
 	double nobody = 1;
@@ -185,7 +185,7 @@ static void look_at_pressure(struct run *r, uint64_t now)
 	struct err ignored;
 
 	if (!r->pressure || pressure_look(r->pressure, &reading, &ignored) < 0)
-		return; /* nothing is known: it stays as it is */
+		return; /* without a reading the number of workers stays */
 	reading.at_us = now;
 	reading.held = held_back(r);
 	news = workers_read(&r->dispatch.workers, &reading);
@@ -197,7 +197,7 @@ static void look_at_pressure(struct run *r, uint64_t now)
 		r->o.event(r->o.arg, run_look(r), SIZE_MAX, workers_text(news));
 }
 
-/* Memory is short now. */
+/* The kernel reports that memory is short. */
 static void on_pressure(void *arg)
 {
 	struct run *r = arg;
@@ -262,7 +262,7 @@ static void on_pause_signal(void *arg, int signo)
 	struct run *r = arg;
 
 	if (signo == SIGCONT && r->dispatch.paused)
-		wake_up(r); /* while cells were still coming to their ends */
+		wake_up(r); /* SIGCONT came while cells were still stopping */
 	if (signo == SIGCONT || r->stops || r->dispatch.paused)
 		return;
 	r->dispatch.paused = true;
@@ -296,7 +296,7 @@ static void on_workers(void *arg, unsigned n)
 	run_set_workers(arg, n);
 }
 
-/* A run that nobody can ask still fuzzes. */
+/* Opens the control socket.  A run without it still fuzzes. */
 static void listen_to_people(struct run *r)
 {
 	char text[600];
@@ -306,7 +306,7 @@ static void listen_to_people(struct run *r)
 		return;
 	if (control_server_open(r->o.loop, r->o.state->dirfd, run_ask, r, &r->server, &e) == 0)
 		return;
-	(void)snprintf(text, sizeof(text), "cannot be asked (fuzzcell status): %s", e.msg);
+	(void)snprintf(text, sizeof(text), "no control socket (fuzzcell status): %s", e.msg);
 	r->o.event(r->o.arg, run_look(r), SIZE_MAX, text);
 }
 
@@ -323,11 +323,11 @@ int run_watch(struct run *r, struct err *e)
 		rc = loop_add_signal(r->o.loop, pauses[i], on_pause_signal, r, &r->signals[n++], e);
 	if (rc == 0)
 		rc = run_disk_begin(r, e);
-	/* Without it a calm machine is one of which nothing is known. */
+	/* Without PSI the CPU pressure counts as low. */
 	if (rc == 0 &&
 	    pressure_open(r->o.loop, r->o.pressure, on_pressure, r, &r->pressure, &none) < 0)
 		r->o.event(r->o.arg, run_look(r), SIZE_MAX,
-			   "no pressure (PSI) here: workers do not adapt");
+			   "no pressure information (PSI): the number of workers is fixed");
 	if (rc == 0 && r->o.control >= 0)
 		rc = control_open(r->o.loop, r->o.control, on_workers, r, &r->control, e);
 	if (rc == 0)

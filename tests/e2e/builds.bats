@@ -64,7 +64,7 @@ reach() { # BINARY DIR
 	add a bb xyz $(seq -f 'C%g' 20)
 	minimize
 	[ "$status" -eq 0 ]
-	[[ $output == *"target: kept: 23 -> 23 files"*"this build fails on too much of it"* ]]
+	[[ $output == *"target: kept: 23 -> 23 files"*"this build fails on too many inputs"* ]]
 	[[ $output != *quarantined* ]]
 	[ "$(files "$CORPUS")" -eq 23 ]
 	[ "$(files "$STATE/quarantine")" -eq 0 ]

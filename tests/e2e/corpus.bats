@@ -151,7 +151,7 @@ cell_reach() {
 	plant startexit_fuzzer
 	minimize startexit_fuzzer
 	[ "$status" -eq 5 ]
-	[[ $output == *"3 cells in a row got nowhere: "* ]]
+	[[ $output == *"3 cells in a row made no progress: "* ]]
 	contents "$STATE/corpus/$TARGET" | cmp - "$WORK/before"
 	[ "$(last verdict)" = failed ]
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Continuous: what each day brings, new builds, and corpora and crashes tidied up. */
+/* Continuous runs: daily limits, new builds, and tidying up of corpora and crashes. */
 #include "base/clock.h"
 #include "runner/run/dispatch/internal.h"
 
@@ -14,7 +14,7 @@ static bool is_due(const struct dispatch *d, const struct job *j, uint64_t now)
 void dispatch_tidy(struct dispatch *d, uint64_t now, bool idle)
 {
 	if (d->room_for && !idle)
-		return; /* somebody waits until memory is free */
+		return; /* a target waits until memory is free */
 	for (size_t i = 0; i < d->n && d->busy < dispatch_workers(d); i++) {
 		struct job *j = &d->jobs[i];
 
@@ -33,7 +33,7 @@ void dispatch_revive(struct dispatch *d, struct job *j)
 	fleet_wake(&d->fleet, j->fleet);
 }
 
-/* It fuzzes the old one; with the new one it comes first. */
+/* The job fuzzes the old build: it pauses, and starts first with the new build. */
 static void change_build(struct job *j)
 {
 	j->fleet->phase = FLEET_BUSY;
@@ -41,7 +41,7 @@ static void change_build(struct job *j)
 	job_pause(j, false);
 }
 
-/* One that is still being written may fail to start; the next look sees that it has changed
+/* A binary that is still being written may fail to start.  The next look sees that it has changed
  * again. */
 static void look_for_builds(struct dispatch *d)
 {
@@ -75,14 +75,14 @@ static void end_long_cells(struct dispatch *d, uint64_t now)
 	}
 }
 
-/* Or what may have been the machine's fault. */
+/* Limits that count per day, and failures that the machine may have caused. */
 static bool is_limit(enum reason r)
 {
 	return r == REASON_CRASHED || r == REASON_CRASH_LOOP || r == REASON_OOM_KILLED ||
 	       r == REASON_PIDS_LIMIT || r == REASON_DISK_LIMIT || r == REASON_STARTUP_FAILED;
 }
 
-/* What a run allows, each day of this one has. */
+/* Each day gets the limits of a whole run. */
 static void begin_day(struct dispatch *d)
 {
 	fleet_new_day(&d->fleet);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define MILLI 1000.0
-#define PRICE 0.05 /* of which the rule's times are */
+#define PRICE 0.05 /* the price at which rule_preset()'s times hold unscaled */
 /* Dispatch is called once a second.  If it was not called for so long, this process was
  * suspended. */
 #define SLEPT_US (10 * USEC_PER_SEC)
@@ -73,7 +73,7 @@ void dispatch_join(struct dispatch *d, size_t i, const struct target_config *cfg
 	t->quota = cfg->cpu_milli / MILLI;
 }
 
-/* --- who waits for what ----------------------------------------------------- */
+/* --- workers and memory of jobs ---------------------------------------------- */
 
 size_t dispatch_waiting(const struct dispatch *d)
 {
@@ -101,7 +101,7 @@ static void release(struct dispatch *d, struct job *j)
 	d->memory_used -= j->cfg->memory;
 }
 
-/* --- carrying it out ---------------------------------------------------------- */
+/* --- carrying orders out ------------------------------------------------------- */
 
 static void start_job(struct dispatch *d, struct job *j, uint64_t now)
 {
@@ -151,7 +151,8 @@ static void carry_out(struct dispatch *d, const struct fleet_order *o, uint64_t 
 	}
 }
 
-/* Those that were asked to end while they waited: what comes after fuzzing needs a worker. */
+/* Gives workers to jobs that were asked to end while they waited: the steps after fuzzing need one.
+ */
 static void wrap_up(struct dispatch *d, uint64_t now)
 {
 	bool waits = false;
@@ -175,8 +176,8 @@ static void wrap_up(struct dispatch *d, uint64_t now)
 		d->ending_us = now;
 }
 
-/* One of them has waited for as long as any quantum takes, because whoever runs keeps winning
- * the next one: somebody must go. */
+/* Whether a running target must leave for a job that waits to wrap up.  Such a job waits longer
+ * than a quantum if the running targets keep winning their next quanta. */
 static bool ends_late(const struct dispatch *d, uint64_t now)
 {
 	bool any = false;
@@ -185,15 +186,15 @@ static bool ends_late(const struct dispatch *d, uint64_t now)
 		return false;
 	for (size_t i = 0; i < d->n; i++) {
 		if (d->targets[i].phase == FLEET_BUSY)
-			return false; /* on its way */
+			return false; /* a target is leaving already */
 		any = any || (job_wraps_up(&d->jobs[i]) &&
 			      (d->targets[i].instead || dispatch_fits(d, &d->jobs[i])));
 	}
 	return any;
 }
 
-/* Whether the job's cell comes to a stop, and its worker is free soon.  A job that ends goes on to
- * triage and merging. */
+/* Whether the job's cell is stopping, and its worker is free soon.  A job that ends keeps its
+ * worker for triage and merging. */
 static bool is_leaving(const struct dispatch *d, const struct job *j)
 {
 	return j->active && d->targets[j->index].phase == FLEET_BUSY && j->pending == REASON_NONE &&
@@ -235,8 +236,8 @@ static bool stands(const struct dispatch *d)
 	return d->paused || d->full;
 }
 
-/* A cell that was just being forced to write its input down when it was told to pause goes
- * on with another one. */
+/* Repeats the request to pause.  A job ignored it during a forced dump, and went on with another
+ * cell. */
 static void ask_again(struct dispatch *d)
 {
 	for (size_t i = 0; i < d->n; i++) {
@@ -250,7 +251,7 @@ static void ask_again(struct dispatch *d)
 	}
 }
 
-/* This process was stopped, and the others with it. */
+/* Moves the fleet's times on if this process was suspended: its cells were suspended, too. */
 static void wake_up(struct dispatch *d, uint64_t now)
 {
 	if (d->asked_us && now - d->asked_us >= SLEPT_US)

@@ -4,29 +4,31 @@
 
 #include "runner/run/dispatch/dispatch.h"
 
-/* Between dispatch.c (who starts, pauses and ends), room.c (memory) and
+/* Shared by dispatch.c (starts, pauses and ends jobs), room.c (memory) and
  * days.c (continuous runs). */
 
-/* It holds a worker, and memory, from now on. */
+/* The job holds a worker, and memory, from now on. */
 void dispatch_take(struct dispatch *d, struct job *j);
 
-/* There is memory for it; one that is larger than the machine runs alone. */
+/* Whether there is memory for a cell of the job.  A job that needs more than the machine has runs
+ * alone. */
 bool dispatch_fits(const struct dispatch *d, const struct job *j);
-/* Jobs that run, as the policy sees it. */
+/* The number of jobs that run (FLEET_RUNS). */
 unsigned dispatch_fuzzing(const struct dispatch *d);
-/* Cells at once: workers, or as many as there is memory for. */
+/* Cells at once: the workers, or as many cells as there is memory for. */
 unsigned dispatch_places(const struct dispatch *d);
 
-/* Tells the policy for whom there is room. */
+/* Sets for each target whether there is memory for it. */
 void dispatch_look_for_room(struct dispatch *d);
-/* For one that needs much of it and has waited for long nobody else starts until it fits, and
- * those that run leave one after the other.  Whether one must go now. */
+/* Makes room for a target that needs much memory and has waited long.  No other target starts until
+ * it fits, and running targets leave one after the other.  True: a running target must leave now.
+ */
 bool dispatch_make_room(struct dispatch *d, uint64_t now);
 
-/* Continuous: workers that are free take care of corpora and crashes of those for whom that was
- * done a day ago; idle ones, of those that rest, too. */
+/* Continuous: free workers tidy up the corpora and crashes of waiting targets, each once a day.
+ * idle: no target wants these workers, so they tidy up resting targets sooner. */
 void dispatch_tidy(struct dispatch *d, uint64_t now, bool idle);
-/* One that has ended is in the queue again. */
+/* Puts a job that has ended into the queue again. */
 void dispatch_revive(struct dispatch *d, struct job *j);
 
 #endif

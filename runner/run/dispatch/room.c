@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is there memory for a cell, and who gets out of whose way? */
+/* Memory for cells: which target fits, and which target must leave for another. */
 #include "base/clock.h"
 #include "runner/run/dispatch/internal.h"
 #include "runner/run/plan.h"
@@ -15,11 +15,11 @@ bool dispatch_fits(const struct dispatch *d, const struct job *j)
 
 #define SHORT_FIRST_US (1 * USEC_PER_SEC)
 #define SHORT_MOST_US  (60 * USEC_PER_SEC)
-/* After so long without a shortage, the next one begins at the shortest wait. */
+/* After this time without a shortage, the next shortage begins at the shortest wait. */
 #define SHORT_OVER_US (120 * USEC_PER_SEC)
 enum { ALONE_MAX = 3 };
 
-/* Each time that the wait is over, one more cell may run. */
+/* After each wait one more cell may run. */
 unsigned dispatch_workers(const struct dispatch *d)
 {
 	const struct dispatch_shortage *s = &d->shortage;
@@ -65,7 +65,7 @@ unsigned dispatch_places(const struct dispatch *d)
 	return fit > 0 ? (unsigned)fit : 1; /* also while a shortage leaves no worker at all */
 }
 
-/* Whoever leaves, so much is free then. */
+/* The memory that becomes free at least when any one job leaves. */
 static uint64_t least_memory(const struct dispatch *d)
 {
 	uint64_t least = UINT64_MAX;
@@ -92,7 +92,7 @@ void dispatch_look_for_room(struct dispatch *d)
 	}
 }
 
-/* When none of those that fuzz is there. */
+/* Whether the job would fit if no target fuzzed. */
 static bool would_fit(const struct dispatch *d, const struct job *j)
 {
 	uint64_t used = d->memory_used;
@@ -103,7 +103,7 @@ static bool would_fit(const struct dispatch *d, const struct job *j)
 	       plan_admits(used, j->cfg->memory, d->machine_memory);
 }
 
-/* It needs more room than any one of them leaves, and has waited for long. */
+/* Whether the target needs more memory than any one job leaves, and has waited long. */
 static bool is_crowded_out(const struct dispatch *d, const struct fleet_target *t, uint64_t now)
 {
 	uint64_t since = t->last_us ? t->last_us : d->began_us;

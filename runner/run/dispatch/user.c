@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a person wants of a target while the run goes on. */
+/* Requests of users for a target of a living run. */
 #include "base/clock.h"
 #include "runner/run/dispatch/internal.h"
 
@@ -18,14 +18,14 @@ void dispatch_stop(struct dispatch *d, struct job *j, bool now)
 	if (j->phase == PHASE_DONE)
 		return;
 	if (j->fleet->phase == FLEET_RUNS)
-		j->fleet->phase = FLEET_BUSY; /* nobody judges it any more */
+		j->fleet->phase = FLEET_BUSY; /* its rule is not asked any more */
 	if (now)
 		job_kill(j, REASON_STOPPED);
 	else
 		job_stop(j, REASON_STOPPED, false);
 }
 
-/* It waits, and is the next. */
+/* The job waits, is the next to start, and gets new limits. */
 static void choose(struct dispatch *d, struct job *j)
 {
 	j->granted_us = job_fuzzed_us(j, clock_mono_us());
@@ -60,8 +60,7 @@ int dispatch_skip(struct dispatch *d, struct job *j, struct err *e)
 	if (j->phase == PHASE_DONE)
 		return err_set(e, EALREADY, "it has ended (%s)", reason_name(j->reason));
 	if (j->pending != REASON_NONE)
-		return err_set(e, EALREADY, "it is not fuzzed any more (%s)",
-			       reason_name(j->pending));
+		return err_set(e, EALREADY, "it is ending (%s)", reason_name(j->pending));
 	fleet_pass(&d->fleet, j->fleet);
 	if (j->fleet->phase == FLEET_RUNS) {
 		j->fleet->phase = FLEET_BUSY;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between a job's cells: which failure was it, and what next? */
+/* The work between a job's cells and after the last one: triage, merging, and the next step. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
@@ -15,15 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Starting once more for less than this is all cost. */
+/* Another cell is not worth its start for less time than this. */
 #define WORTH_A_CELL_US (1 * USEC_PER_SEC)
 
-/* One input that is slow takes two of its times, and a busy machine as many again. */
+/* A slow input takes two timeouts, and two more on an oversubscribed machine. */
 enum { SHORT_RUN_TIMEOUTS = 4 };
 
 /* --- triage --------------------------------------------------------------- */
 
-/* Nothing goes on after the run's end. */
+/* Limits a time to the rest of the run. */
 static uint64_t until_end(const struct job *j, uint64_t us)
 {
 	uint64_t now = clock_mono_us(), end = j->env->end_us;
@@ -39,7 +39,8 @@ static uint64_t triage_left(const struct job *j)
 			 j->cfg->triage_us > j->triage_us ? j->cfg->triage_us - j->triage_us : 0);
 }
 
-/* While others may wait for its worker, no longer than half of a turn at a time. */
+/* The time for a triage that begins now.  It is at most half a turn, because other jobs may wait
+ * for the worker. */
 static uint64_t triage_now(const struct job *j)
 {
 	uint64_t left = triage_left(j), most = j->turn_us / 2;
@@ -52,7 +53,7 @@ bool job_may_shrink(const struct job *j)
 	return j->unshrunk && j->cfg->minimize_us > 0 && triage_left(j) > 0;
 }
 
-/* Somebody wants it to end, or there is no room: everything waits in the queue. */
+/* Whether the job must end at once.  Then its artifacts stay in the queue for a later run. */
 static bool hurried(const struct job *j)
 {
 	return j->at_once || j->pending == REASON_STOPPED || j->pending == REASON_LOST ||
@@ -80,7 +81,7 @@ static void next_step(struct job *j)
 {
 	uint64_t now = clock_mono_us();
 
-	/* Another binary has come since this turn began: it has one of its own, soon. */
+	/* The binary has changed since this turn began: the new build gets its own turn soon. */
 	if (j->pending == REASON_NONE && job_other_binary(j)) {
 		j->fleet->last_us = 0;
 		j->ask = ASK_PAUSE;
@@ -95,7 +96,7 @@ static void next_step(struct job *j)
 									     : EVENT_PAUSED);
 		return;
 	}
-	if (j->pending == REASON_NONE && !j->launched) { /* it was about the crashes of others */
+	if (j->pending == REASON_NONE && !j->launched) { /* triaged crashes of earlier runs */
 		job_step(j, EVENT_READY);
 		return;
 	}
@@ -147,10 +148,10 @@ static void on_triaged(void *arg, const struct triage_sum *sum)
 	if (j->pending == REASON_NONE)
 		job_put_off(j, used);
 	if (j->ask == ASK_PAUSE || used >= triage_now(j))
-		j->untriaged = sum->left > 0; /* it was stopped in the middle */
+		j->untriaged = sum->left > 0; /* the triage was cut short */
 	j->unshrunk = j->unshrunk || sum->found + sum->regressed > sum->shrunk;
 	j->triage_us += used;
-	if (j->shrinks) /* cut short, it goes on another time, but not after its end */
+	if (j->shrinks) /* minimising that was cut short goes on later, if the job goes on */
 		j->unshrunk = (j->ask == ASK_PAUSE && j->in_a_hurry) ||
 			      (j->pending == REASON_NONE && triage_left(j) == 0);
 	add_sum(j, sum);
@@ -158,7 +159,7 @@ static void on_triaged(void *arg, const struct triage_sum *sum)
 	next_step(j);
 }
 
-/* The run's end is a promise: a replay may take minutes. */
+/* When to kill a replay in work, which may take minutes: the run's end must be kept. */
 static uint64_t cut_at(const struct job *j)
 {
 	return j->env->end_us ? j->env->end_us + j->cfg->grace_us : 0;
@@ -209,7 +210,7 @@ void job_triage(struct job *j)
 	}
 }
 
-/* In a short run the first turns come first, and what waits comes behind a cell. */
+/* Whether the run is so short that the first cells come before the triage of waiting artifacts. */
 static bool is_short(const struct job *j)
 {
 	uint64_t least = SHORT_RUN_TIMEOUTS * j->cfg->input_timeout_us;
@@ -240,8 +241,8 @@ void job_after_prepare(struct job *j)
 	job_step(j, triages ? EVENT_TRIAGE : EVENT_READY);
 }
 
-/* Known failures in the queue, beside what the last triage left there, at which the next one counts
- * them. */
+/* So many known failures may wait in the queue before a triage counts them.  Artifacts that the
+ * last triage left there do not count. */
 enum { KNOWN_MOST = 32 };
 
 static bool are_many(const struct job *j)
@@ -251,7 +252,7 @@ static bool are_many(const struct job *j)
 	return left >= KNOWN_MOST + (before < left ? before : left) && triage_left(j) > 0;
 }
 
-/* The engine starts again at once: its failure was a known one, which can wait for triage. */
+/* Whether the engine starts again at once: its failure is known, and can wait for triage. */
 static bool goes_on_at_once(const struct job *j)
 {
 	return j->knew && j->last_failure != FAILURE_NONE && j->pending == REASON_NONE &&
@@ -259,8 +260,8 @@ static bool goes_on_at_once(const struct job *j)
 	       j->deadline_at >= clock_mono_us() + WORTH_A_CELL_US && !job_other_binary(j);
 }
 
-/* Without a seat the next cell is one as always.  A seed of the configuration is another one for
- * each cell, and so is the number of runs. */
+/* Gives the job a seat.  A configured seed or number of runs makes each command differ, so that no
+ * cell can stay.  Without a seat the next cell is an ordinary cell. */
 static void take_seat(struct job *j)
 {
 	struct err ignored;
@@ -283,7 +284,7 @@ static void on_left_seat(void *arg)
 void job_leave_seat(struct job *j)
 {
 	j->leaves_seat = true;
-	job_collect_later(j); /* until it is closed */
+	job_collect_later(j); /* calls this again each second until the seat is closed */
 	seat_close(j->seat, on_left_seat, j);
 }
 
@@ -296,11 +297,11 @@ void job_after_collect(struct job *j)
 		job_step(j, EVENT_AGAIN);
 		return;
 	}
-	if (j->seat) { /* no cell stays while anything else is done */
+	if (j->seat) { /* no cell stays during other work */
 		job_leave_seat(j);
 		return;
 	}
-	/* Between two cells: so that a known leak is known to the next one. */
+	/* Triage comes between two cells, so that the next cell suppresses a new known leak. */
 	if (j->untriaged && !hurried(j) && triage_left(j) > 0 &&
 	    !(j->ask == ASK_PAUSE && j->in_a_hurry))
 		job_step(j, EVENT_TRIAGE);
@@ -354,7 +355,7 @@ static void on_merged(void *arg, const struct merge_result *r)
 	joblog_note(&j->log, "corpus: %s%s%s", merge_verdict_name(r->verdict), *r->why ? ": " : "",
 		    r->why);
 	if (!j->merged)
-		(void)err_sys(&e, "keep what its merge did");
+		(void)err_sys(&e, "keep the result of the merge");
 	if (!j->merged || task_start(j->env->loop, write_history, j, on_history, j, &t, &e) < 0)
 		on_history(j, SLICE(""), e.msg);
 }
@@ -380,7 +381,7 @@ void job_merge(struct job *j)
 	j->tidied_at_us = clock_mono_us();
 	if (s.budget_us < WORTH_A_CELL_US) {
 		struct merge_result late = {.verdict = MERGE_LATE,
-					    .why = "no time was left for it"};
+					    .why = "no time was left for the merge"};
 
 		on_merged(j, &late);
 		return;
@@ -396,7 +397,7 @@ void job_merge(struct job *j)
 	}
 }
 
-/* --- what the run tells of it --------------------------------------------- */
+/* --- the report of the job's crashes --------------------------------------- */
 
 enum { TELL_MAX = 20 };
 
@@ -408,7 +409,7 @@ static uint64_t count_in_run(const struct known_crash *c, const char *run)
 	return 0;
 }
 
-/* One printable line. */
+/* Describes the crash in one printable line. */
 static void print_what(const struct known_crash *c, bool waits, char *out, size_t size)
 {
 	char found[64] = "";
@@ -424,7 +425,8 @@ static void print_what(const struct known_crash *c, bool waits, char *out, size_
 			*p = ' ';
 }
 
-/* waits: for the exit status of this run, because the run that found it was killed. */
+/* waits: the exit status of this run must count the crash, because the run that found it was
+ * killed. */
 static void tell(struct job *j, const struct known_crash *c, uint64_t count, bool waits)
 {
 	struct row_crash r = {.count = count ? count : c->count,
@@ -451,7 +453,7 @@ static void tell(struct job *j, const struct known_crash *c, uint64_t count, boo
 	j->n_seen++;
 }
 
-/* What the last run in which it had a turn said of those that wait. */
+/* The number of undecided timeouts, from the history of the last run with a turn of the target. */
 static uint64_t undecided_before(const struct job *j)
 {
 	_autofree_ char *name = NULL;
@@ -465,7 +467,7 @@ static uint64_t undecided_before(const struct job *j)
 	return json_get_u64(json_array_get(lines, 0), "timeouts_undecided");
 }
 
-/* Open crashes of other commits. */
+/* Counts open crashes with inputs that were not seen in this run or on its commit. */
 static uint64_t count_unchecked(const struct job *j)
 {
 	const struct triage_env *env = &j->env->triage_env;
@@ -492,9 +494,9 @@ void job_tell_crashes(struct job *j)
 	const struct triage_env *env = &j->env->triage_env;
 	const struct ledger *l = books_ledger(env->books);
 
-	/* Since the last triage more may have come, of a cell or of the merge. */
+	/* A cell or the merge may have queued more inputs since the last triage. */
 	j->crashes.left = state_waiting(j->env->state, j->target->name);
-	if (j->crashes.left > 0 && j->triage_us == 0) /* there was none in this run */
+	if (j->crashes.left > 0 && j->triage_us == 0) /* no triage in this run */
 		j->crashes.undecided = undecided_before(j);
 	j->crashes_unchecked = j->unchecked ? count_unchecked(j) : j->check_cut;
 	j->uncounted_new = j->uncounted_regressed = 0;

@@ -15,11 +15,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { LONGER_MAX = 4 }; /* times the time that an input may take, on a busy machine */
+enum { LONGER_MAX = 4 }; /* maximum factor for an input's time, for a starved target */
 
-/* Our own deadline comes first; this is the belt for the case that we die. */
+/* Slack of the engine's own time limit.  Our deadline comes first; the engine's limit ends the cell
+ * if this process dies. */
 #define BELT_US (60 * USEC_PER_SEC)
-/* Of the time that an input may take, where a hang is known. */
+/* With a known hang, an input may take this share of its time. */
 enum { HANG_SHARE = 8 };
 #define HANG_LEAST_US (2 * USEC_PER_SEC)
 
@@ -46,7 +47,7 @@ static uint64_t max_time_s(const struct job *j, uint64_t now_us)
 	return (left + 2 * j->cfg->grace_us + BELT_US) / USEC_PER_SEC;
 }
 
-/* Without room for a symbolizer a known crash ends the cell, as any other does. */
+/* Borrows memory for a symbolizer.  Without it a known crash ends the cell, as any other crash. */
 static bool borrow(const struct job *j, struct attempt *a)
 {
 	const struct triage_env *env = &j->env->triage_env;
@@ -58,7 +59,7 @@ static bool borrow(const struct job *j, struct attempt *a)
 	return true;
 }
 
-/* Most cells of a job have the same suppressions as the one before. */
+/* Whether the file has this text already: most cells of a job have the same suppressions. */
 static bool has_text(int dir, const char *name, struct slice text)
 {
 	_autofree_ char *was = NULL;
@@ -69,7 +70,7 @@ static bool has_text(int dir, const char *name, struct slice text)
 	       memcmp(was, text.p, n) == 0;
 }
 
-/* Shows the text, if there is any, as a file that its cell can read. */
+/* Mounts the text as a file that the cell can read. */
 static int mount_text(struct setup *s, const struct job *j, const char *name, const char *at,
 		      struct slice text, struct err *e)
 {
@@ -83,7 +84,7 @@ static int mount_text(struct setup *s, const struct job *j, const char *name, co
 	return r == 0 ? mount_work(s, j, name, at, false, e) : r;
 }
 
-/* What is known must not end every cell again. */
+/* Suppresses known crashes, so that they do not end every cell. */
 static int mount_suppressions(struct setup *s, const struct job *j, struct attempt *a,
 			      struct err *e)
 {
@@ -94,7 +95,7 @@ static int mount_suppressions(struct setup *s, const struct job *j, struct attem
 
 	if (r == 0)
 		r = suppress_undefined(l, j->target->name, &j->unsuppressed, &undefined, e);
-	if (r < 0 && r != -EFBIG) /* as many as it holds */
+	if (r < 0 && r != -EFBIG) /* -EFBIG: a full buffer is valid */
 		return r;
 	if (leaks.n + undefined.n == 0 || !borrow(j, a))
 		return 0;
@@ -131,8 +132,9 @@ static bool has_known_hang(const struct job *j)
 	return false;
 }
 
-/* The engine waits for so long whenever it meets a hang that is known.  Where the whole corpus ran
- * in a moment, no input needs long; an input that does all the same counts for the known hang. */
+/* The time that an input may take.  A known hang costs the engine this time whenever it is met.  If
+ * the whole corpus ran quickly, no input needs long, so the time is shorter.  Triage then counts a
+ * slow input for the known hang. */
 static uint64_t may_take(const struct job *j)
 {
 	uint64_t us = j->cfg->input_timeout_us, shorter = us / HANG_SHARE;
@@ -164,10 +166,10 @@ static int engine_command(struct setup *s, const struct job *j, const struct att
 	    .input_timeout_s = input_timeout_s(j),
 	    .rss_limit_mib = j->cfg->rss_limit >> 20,
 	    .max_len = j->cfg->max_len,
-	    /* Another cell with the same seed would try the same again. */
+	    /* With the same seed another cell would try the same inputs again. */
 	    .seed = j->cfg->seed ? j->cfg->seed + j->cells : 0,
 	    .runs = job_runs_left(j),
-	    /* They go by names: such a cell gets a symbolizer, and memory for it. */
+	    /* Suppressions match names: such a cell gets a symbolizer, and memory for it. */
 	    .known_leaks = a->has_leaks ? SETUP_FILE_LEAKS : NULL,
 	    .known_undefined = a->has_undefined ? SETUP_FILE_UNDEFINED : NULL,
 	    .symbolizer = a->borrowed ? j->env->triage_env.trial.symbolizer : NULL,
@@ -182,7 +184,7 @@ static int mount_dictionary(struct setup *s, const struct job *j, struct err *e)
 {
 	const char *given = job_given_dictionary(j);
 
-	if (j->words.has.own > 0) /* it has the given entries, too */
+	if (j->words.has.own > 0) /* the joined file has the given entries, too */
 		return mount_work(s, j, JOB_DICTIONARY, SETUP_FILE_DICT, false, e);
 	return given ? setup_mount(s, SETUP_FILE_DICT, false, e, "%s", given) : 0;
 }
@@ -206,7 +208,7 @@ static int make_setup(struct setup *s, const struct job *j, struct attempt *a, s
 	return r;
 }
 
-/* What a person needs to do the same by hand. */
+/* Logs the command, so that a user can run it by hand. */
 static void note_command(struct job *j, const struct engine_cmd *cmd)
 {
 	struct buf b = BUF_INIT(16384);
@@ -232,7 +234,7 @@ static int start_in_seat(struct job *j, const struct setup *s, const struct setu
 	j->seat_time_s = c->wall_us / USEC_PER_SEC;
 	if (!again)
 		note_command(j, &s->cmd);
-	else if (cell_read(a->cell, &a->from, e) < 0) /* nothing could be said of its end */
+	else if (cell_read(a->cell, &a->from, e) < 0) /* its end could not be judged */
 		(void)!cell_kill(a->cell, e);
 	return 0;
 }
@@ -254,7 +256,7 @@ static int start_cell(struct job *j, const struct setup *s, const struct cell_op
 	return setup_start(s, &c, attempt_uid(j), ops, j, &a->cell, e);
 }
 
-/* A group that could not be read has zeros. */
+/* Counters of a cgroup that could not be read are zero. */
 static void less(uint64_t *io, uint64_t before)
 {
 	*io = *io > before ? *io - before : 0;

@@ -6,10 +6,10 @@
 #include "runner/run/job/job.h"
 #include "runner/run/triage/kept.h"
 
-/* What lives as long as one cell does, or one of the engine's processes in a cell that stays. */
+/* The state of one cell, or of one engine process in a cell that stays. */
 struct attempt {
 	struct cell *cell;
-	/* Its counters at the launch: not 0 in a cell that stayed. */
+	/* The cell's counters at the launch: not 0 in a cell that stayed. */
 	struct cgroup_counters from;
 	struct lines lines;
 	struct kept_output kept;
@@ -18,26 +18,26 @@ struct attempt {
 	bool asked;			/* to stop, politely */
 	bool forced;			/* the stop ladder went beyond the polite stop */
 	enum engine_fault fault_before; /* what the engine reported before the forced stop */
-	bool dumped_us;	       /* our dump signal was sent: a later crash artifact is its doing */
+	bool dumped_us;	       /* our dump signal was sent, and causes later crash artifacts */
 	int64_t forced_ns;     /* time of the forced stop, comparable with ctimes */
 	uint64_t dump_cpu_us;  /* the cell's CPU time at that moment */
 	uint64_t stats_at_us;  /* when the engine last printed statistics; 0: never */
 	uint64_t stats_cpu_us; /* the cell's CPU time at the first reading after that */
 	bool ignored_dump;     /* the cell used CPU time after the signal, and no dump began */
-	bool restarted;	       /* its engine started twice before any forced stop */
-	bool ran;	       /* the engine read the corpus, and fuzzes */
+	bool restarted;	       /* the engine started twice before any forced stop */
+	bool ran;	       /* the engine has read the corpus, and fuzzes */
 	bool at_mark;	       /* halted at the memory mark after it was asked to stop */
 	uint64_t launched_us;
-	uint64_t execs;		       /* the engine's claim; known when the cell has ended */
-	uint64_t until_us;	       /* when the keeper kills the cell; 0: it has no deadline */
-	uint64_t absent_us;	       /* at the end: how long we had not run before */
-	uint64_t waited_us;	       /* the target's clock's, when it was launched */
-	uint64_t borrowed;	       /* memory, for the names in suppressions */
+	uint64_t execs;	    /* the engine's claim; known when the cell has ended */
+	uint64_t until_us;  /* when the keeper kills the cell; 0: it has no deadline */
+	uint64_t absent_us; /* how long this process had not run before the cell's end */
+	uint64_t waited_us; /* waited_us of the target's clock at the launch */
+	uint64_t borrowed;  /* bytes of memory for a symbolizer; suppressions need names */
 	bool has_leaks, has_undefined; /* suppressions of known crashes */
 	uint64_t may_take_us;	       /* the engine's limit of an input's time */
-	uint64_t max_len;	       /* that the engine was told; 0: its choice */
+	uint64_t max_len;	       /* the engine's -max_len; 0: the engine chooses */
 	char refused[32];	       /* the refused system call of the input that ended it */
-	/* How the cell failed, for a failure without an artifact. own CRASH_OWN_NONE: it did not
+	/* How the cell failed, for a failure without an artifact.  own CRASH_OWN_NONE: it did not
 	 * fail. */
 	struct {
 		enum crash_own own;
@@ -46,31 +46,30 @@ struct attempt {
 	} lost;
 	char head[600]; /* the first bytes of output, for a failed start */
 	size_t n_head;
-	/* claims.c: lines that claim more edges than are known, kept until the process can
-	 * be looked at.  Also how often it was looked at, and when. */
+	/* claims.c: lines that claim more edges than are known, kept until the process's files can
+	 * be read.  Also how often they were read, and when last. */
 	char held[4096];
 	size_t n_held;
 	unsigned looks;
 	uint64_t looked_us;
 };
 
-/* The cell of a job: what it sees, under which limits, running what.  Builds and
- * starts it, or starts the engine again in the cell that stayed in j->seat; -errno when it cannot.
- */
+/* Builds and starts a job's cell, with its mounts, limits and command.  Or starts the engine again
+ * in the cell that stayed in j->seat. */
 MUST_CHECK int attempt_launch(struct job *j, const struct cell_ops *ops, struct attempt **ret,
 			      struct err *e);
 
-/* What its cell's counters say of it alone: they go on in a cell that stayed. */
+/* Reduces the cell's counters to this attempt alone: in a cell that stayed they go on. */
 void attempt_share(const struct attempt *a, struct cgroup_counters *io);
-/* cell_read(), and that. */
+/* cell_read() and attempt_share(). */
 MUST_CHECK int attempt_read(const struct attempt *a, struct cgroup_counters *ret, struct err *e);
 
-/* Its cell is gone, or is parked; NULL is fine. */
+/* Call it when the cell is gone or parked; NULL is fine. */
 void attempt_free(const struct job *j, struct attempt *a);
 
-/* What the engine is told that an input may take.  It measures wall time: of a target that
- * waits for CPUs (starved: struct effective's) it is more, up to four times as much.  What it
- * reports all the same is looked at in triage. */
+/* The engine's limit of an input's time.  The engine measures wall time, so a target that waits for
+ * CPUs gets more, up to four times as much.  Triage judges the timeouts that the engine still
+ * reports.  starved: as in struct effective. */
 uint64_t attempt_input_timeout(uint64_t may_take_us, double starved);
 
 /* The host user of a job's cells. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of a job's target from earlier runs, as long as its build is the same. */
+/* The progress of a job's target from earlier runs, as long as its build is the same. */
 #include "base/sys.h"
 #include "runner/run/job/attempt.h"
 #include "runner/run/job/internal.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of its health, what it did lately counts. */
+/* At so many quanta the health counters are halved, so that recent quanta count more. */
 enum { LATELY = 16 };
 
 static void adopt(struct job *j, const struct progress *p)
@@ -27,7 +27,7 @@ static void adopt(struct job *j, const struct progress *p)
 	}
 }
 
-/* What is known of the build.  As long as the build itself is not known: what the file says. */
+/* The progress of the build.  As long as the build is not identified, it is the stored progress. */
 static struct progress known(const struct job *j)
 {
 	struct progress p = {.build = j->build};
@@ -63,7 +63,7 @@ void job_load_progress(struct job *j)
 		return;
 	}
 	j->kept = sys_malloc(sizeof(*j->kept));
-	if (j->kept) /* else the target is as new */
+	if (j->kept) /* otherwise the target counts as new */
 		*j->kept = p;
 }
 
@@ -80,7 +80,7 @@ void job_take_build(struct job *j, const struct kept_file *file, const char *id)
 		j->unproven = true;
 		job_claims_other_build(j);
 		j->starts_quickly = false;
-		j->launched = false; /* what of its crashes is fixed? */
+		j->launched = false; /* its open crashes are checked before its first cell */
 		j->forgiven = j->failures_total;
 		j->runs_from = j->execs_before;
 		j->stillborn = j->taken = 0;
@@ -88,7 +88,7 @@ void job_take_build(struct job *j, const struct kept_file *file, const char *id)
 		j->cov = j->ft = 0;
 		memset(&j->said, 0, sizeof(j->said));
 	} else if (j->kept && !j->fleet->known && !j->cfg->plateau.forget && p.curve.build_us > 0) {
-		adopt(j, &p); /* it was only made again */
+		adopt(j, &p); /* the same program was built again */
 	}
 	free(j->kept);
 	j->kept = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a job's cell tells, and what is made of it. */
+/* Handles the events of a job's cell: output, limits, and its end. */
 #include "base/clock.h"
 #include "base/sys.h"
 #include "runner/run/job/attempt.h"
@@ -12,18 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* On the unified layout a cell above its mark is throttled to almost nothing.
- * The engine's own watchdog looks once a second; after this much we force the
- * input out ourselves. */
+/* On the unified layout a cell above its memory mark is throttled to almost nothing.  The engine's
+ * own watchdog checks once a second.  After this time fuzzcell forces the input out. */
 #define OVER_MARK_US	  (2500 * USEC_PER_MSEC)
 #define OVER_MARK_STALLED 0.5
-/* The engine reports an input that takes too long; one that holds still for twice
- * that, and at least this long, has got past the engine. */
+/* The engine reports an input that takes too long.  A cell that is idle for twice that time, and at
+ * least this long, has escaped the engine's check. */
 #define STUCK_US (10 * USEC_PER_SEC)
-/* From its launch until it fuzzes: no input of the corpus needs longer. */
+/* A cell that fuzzes within this time of its launch starts quickly: no input of the corpus takes
+ * longer. */
 #define QUICKLY_US (1 * USEC_PER_SEC)
 enum { SHORTAGES_MAX = 20 };
-/* In less time a share of it says nothing. */
+/* A share of a shorter interval is meaningless. */
 #define PRESSURE_US (500 * USEC_PER_MSEC)
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
@@ -84,8 +84,8 @@ static void on_line(void *arg, struct slice line)
 	tell_fleet(j);
 }
 
-/* The input that restarted the engine is gone with its first process.  A dump would save an
- * input that did nothing. */
+/* The input that restarted the engine was lost with the first process.  A dump would save an
+ * unrelated input. */
 static void end_restarted(struct job *j)
 {
 	if (j->phase != PHASE_RUNNING && j->phase != PHASE_POLITE)
@@ -125,7 +125,7 @@ enum ask job_asked(const struct job *j)
 	return j->attempt && j->attempt->restarted ? ASK_RESTART : j->ask;
 }
 
-/* The input in work is the finding: force it out, unless we are ending anyway. */
+/* The input in work is the finding: forces it out, unless the cell is ending anyway. */
 static void save_input(struct job *j, enum ask why)
 {
 	if (j->phase != PHASE_RUNNING)
@@ -134,8 +134,8 @@ static void save_input(struct job *j, enum ask why)
 	job_step(j, EVENT_STOP_NOW);
 }
 
-/* The call's place among the refused ones.  When the table is full, other names share the last
- * place.  NULL: no memory to count it; it is a finding all the same. */
+/* The call's place in the table of refused calls.  When the table is full, other names share the
+ * last place.  NULL: there is no memory to count the call; it is still a finding. */
 static struct job_refused *place_of(struct job *j, const char *name)
 {
 	const size_t size = sizeof(j->refused[0].name);
@@ -159,9 +159,9 @@ static struct job_refused *place_of(struct job *j, const char *name)
 	return &j->refused[i];
 }
 
-/* A call is a finding once for each run and name: of the first input that makes it.  Before
- * fuzzing began the start may have made the call.  Then no input is saved for it, and the first
- * input that repeats the call is the finding. */
+/* A refused call is a finding once per run and name: the first input that makes it is saved.  A
+ * call before fuzzing began may belong to the target's start, so no input is saved for it.  The
+ * first input that repeats the call is the finding. */
 static void on_refused(void *arg, const char *name)
 {
 	struct job *j = arg;
@@ -191,10 +191,10 @@ static void on_memory(void *arg, bool halted)
 		    (unsigned long long)j->cfg->memory_high);
 	if (j->phase == PHASE_RUNNING) {
 		save_input(j, ASK_MEMORY);
-	} else if (j->phase == PHASE_POLITE) { /* its input is lost as easily as any other */
+	} else if (j->phase == PHASE_POLITE) { /* the input must be saved here, too */
 		j->attempt->at_mark = true;
 		job_step(j, EVENT_STOP_NOW);
-	} else { /* being stopped: it must be able to move */
+	} else { /* a stopping cell must be able to run */
 		(void)!cell_memory_open(j->attempt->cell, CELL_EVERY_THREAD, 0, &e);
 	}
 }
@@ -259,13 +259,13 @@ static struct cell_facts facts_of(const struct job *j, const struct cell_end *en
 	};
 
 	f.end = j->target->engine->classify(s, f.code, f.signo);
-	/* Nobody told it to end: what it printed to look finished is forged. */
+	/* The cell was not asked to end: output that makes it look finished is forged. */
 	if (f.end == ENGINE_FINISHED && f.ask == ASK_NOTHING && !has_had_its_runs(j))
 		f.end = ENGINE_UNKNOWN;
 	return f;
 }
 
-/* The first words of a target that did not start, as one printable line. */
+/* Sets the note to the first output of a target that did not start, as one printable line. */
 static void note_head(struct job *j, const char *what)
 {
 	char text[160];
@@ -283,7 +283,7 @@ static void note_head(struct job *j, const char *what)
 	job_set_note(j, "%s%s%s", what, n ? ": " : " without a word", text);
 }
 
-/* What our forced dump was for; the engine only says that it was signalled. */
+/* The reason for our forced dump: the engine reports only the signal. */
 static const char *asked_for(enum ask ask)
 {
 	switch (ask) {
@@ -344,12 +344,12 @@ static void explain(struct job *j, const struct cell_facts *f, const struct cell
 		job_set_note(j, "%s", j->attempt->engine.fault_text);
 }
 
-/* Its time was over while we were stopped.  A kill by the keeper, or by the limit of CPU time,
- * is then no failure.  A failure before our request to end is one. */
+/* Whether the cell's time ended while this process was suspended.  Then a kill by the keeper, or by
+ * the limit of CPU time, is no failure. */
 static bool is_overdue(const struct job *j, const struct cell_end *end)
 {
 	const struct attempt *a = j->attempt;
-	/* Our own timer may fire before we see the end of a cell that has been dead for long. */
+	/* Our own timer may fire before we see the end of a cell that died long ago. */
 	bool unasked = j->ask == ASK_NOTHING || (j->ask == ASK_FINISH && !a->forced);
 	bool killed = end->how == CELL_SIGNALED && end->code == SIGKILL;
 	bool late = a->until_us && clock_mono_us() > a->until_us;
@@ -371,8 +371,8 @@ static void judge_overdue(struct job *j)
 	job_count_health(j, FAILURE_NONE);
 }
 
-/* crun says what it was short of.  At the cell's own limits, or again and again, that is the
- * target's failure. */
+/* Whether crun failed because a resource of ours is short.  At the cell's own limits, or after
+ * SHORTAGES_MAX in a row, it is the target's failure. */
 static bool is_shortage(struct job *j, const struct cell_end *end)
 {
 	if (end->how != CELL_NOT_STARTED) {
@@ -428,7 +428,7 @@ void job_judge(struct job *j, const struct cell_end *end)
 	g.taken = j->taken;
 	explain(j, &f, end);
 	if (j->ask == ASK_FINISH || (j->ask == ASK_PAUSE && what == FAILURE_NONE))
-		return; /* pending says what next, or nothing: back to the queue */
+		return; /* pending has the reason; without a reason the job waits in the queue */
 	if (j->pending == REASON_NONE)
 		j->pending = reason_after(&f, what, &g);
 }
@@ -485,12 +485,12 @@ static void read_pressure(struct job *j, const struct cgroup_counters *c, uint64
 	mark(j);
 }
 
-/* Its program has ended, and the cell is gone or parked.  end->last: of this program alone. */
+/* The program has ended, and the cell is gone or parked.  end->last counts this program alone. */
 static void program_ended(struct job *j, const struct cell_end *end)
 {
 	struct attempt *a = j->attempt;
 	struct engine_state *s = &a->engine;
-	uint64_t rss = j->now.mem_now; /* at the end nothing is left of it */
+	uint64_t rss = j->now.mem_now; /* end->last has no memory left */
 
 	lines_end(&a->lines, on_line, j);
 	job_claims_ended(j, end->last.usage_us);
@@ -507,7 +507,7 @@ static void program_ended(struct job *j, const struct cell_end *end)
 	read_pressure(j, &end->last, clock_mono_us());
 	add_counters(j, &end->last);
 	job_sample(j, clock_mono_us(), rss, true);
-	memset(j->pressure, 0, sizeof(j->pressure)); /* nothing is left that waits */
+	memset(j->pressure, 0, sizeof(j->pressure)); /* no task is left to wait */
 	j->cells_us += clock_mono_us() - a->launched_us;
 	j->starved =
 	    share(j->fleet->clock.waited_us, a->waited_us, clock_mono_us() - a->launched_us);
@@ -528,8 +528,8 @@ static void on_ended(void *arg, const struct cell_end *cell)
 	program_ended(j, &end);
 }
 
-/* Whether the engine may start again in its cell.  A failure that has to do with the cell's limits
- * or with our signals ends it. */
+/* Whether the engine may start again in its cell.  A failure that involves the cell's limits or our
+ * signals ends the cell. */
 static bool was_harmless(const struct job *j, const struct cgroup_counters *c)
 {
 	const struct attempt *a = j->attempt;
@@ -539,7 +539,7 @@ static bool was_harmless(const struct job *j, const struct cgroup_counters *c)
 	       c->pids_refused == 0;
 }
 
-/* Of a cell in j->seat. */
+/* The program in the cell of j->seat has exited. */
 static void on_exited(void *arg, const struct cell_end *cell, bool left)
 {
 	struct job *j = arg;
@@ -548,7 +548,7 @@ static void on_exited(void *arg, const struct cell_end *cell, bool left)
 
 	if (left || attempt_read(j->attempt, &end.last, &e) < 0 || !was_harmless(j, &end.last)) {
 		if (cell_kill(j->attempt->cell, &e) < 0)
-			job_step(j, EVENT_KILL); /* and again, until it works */
+			job_step(j, EVENT_KILL); /* retries until the kill succeeds */
 		return;
 	}
 	seat_park(j->seat);
@@ -584,7 +584,7 @@ void job_tick(struct job *j, uint64_t now_us)
 	struct err e;
 
 	if (j->phase != PHASE_RUNNING || attempt_read(j->attempt, &c, &e) < 0)
-		return; /* just ending: the last counters come with it */
+		return; /* the cell is just ending: its end brings the last counters */
 	read_pressure(j, &c, now_us);
 	j->now = c;
 	job_claims_tick(j, c.usage_us);
@@ -598,7 +598,7 @@ void job_tick(struct job *j, uint64_t now_us)
 	idle = j->fleet->clock.idle_us;
 	if (!j->held && idle > STUCK_US && idle > 2 * j->cfg->input_timeout_us)
 		save_input(j, ASK_STUCK);
-	/* Later libFuzzers only warn, and run on blindly. */
+	/* Later versions of libFuzzer only warn, and go on without coverage. */
 	if (j->attempt->engine.running && j->attempt->engine.not_instrumented &&
 	    j->attempt->engine.cov == 0)
 		job_stop(j, REASON_NOT_INSTRUMENTED, false);

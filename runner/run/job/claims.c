@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the numbers that a job's engine prints can be true.  The target shares the engine's
- * output, and false numbers would buy it CPU time.  The bounds come from what it cannot print:
- * the counters in the files that its process maps, and the kernel's count of its CPU time. */
+/* Checks whether the numbers that a job's engine prints are possible.  The target shares the
+ * engine's output, and false numbers would give it more CPU time.  The bounds do not depend on that
+ * output: the counters in the files that the process maps, and the kernel's count of its CPU time.
+ */
 #include "base/clock.h"
 #include "runner/run/job/attempt.h"
 #include "runner/run/job/internal.h"
@@ -10,14 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A bound that no engine reaches: 50 ns for copying the input, the call and reading the
- * counters.  The kernel's count may be a tick late.  Our reading is less than a second late. */
+/* A bound that no engine reaches: 50 ns for copying the input, the call and reading the counters.
+ * The kernel's count may lag by a tick.  Our reading lags by less than a second. */
 enum { EXECS_PER_US = 20 };
 #define LATE_US USEC_PER_SEC
 #define TICK_US (10 * USEC_PER_MSEC)
-/* Without sections to count: an edge takes at least a counter and a place in a table. */
+/* The bound without countable sections: an edge takes at least a counter and a table entry. */
 enum { BYTES_AN_EDGE = 16 };
-/* A single odd line may be two lines that were written at once. */
+/* A single odd line may be two lines that were written at once, so more are needed. */
 enum { REFUSED_LEAST = 3, REFUSED_SHARE = 10 };
 enum { LOOKS_MAX = 16 /* at the files of a cell */ };
 #define LOOK_US USEC_PER_SEC
@@ -70,8 +71,7 @@ static void mark(struct job *j)
 
 	j->claims.forged = true;
 	fleet_forged(j->fleet);
-	snprintf(text, sizeof(text),
-		 "FORGED STATISTICS: its numbers count for nothing from now on: %s",
+	snprintf(text, sizeof(text), "FORGED STATISTICS: its numbers are ignored from now on: %s",
 		 j->claims.text);
 	job_log(j, text);
 	j->env->news(j->env->arg, j, JOB_FORGES);
@@ -88,7 +88,7 @@ static void refused(struct job *j)
 		mark(j);
 }
 
-/* What the process maps now is known; false: it is not, just now. */
+/* Counts the edges of the files that the process maps now.  False: that is not possible now. */
 static bool look(struct job *j)
 {
 	struct attempt *a = j->attempt;
@@ -136,7 +136,7 @@ void job_claims_line(struct job *j, struct slice line)
 		refused(j);
 		return;
 	}
-	/* It may have loaded libraries since. */
+	/* The program may have loaded libraries since the last count. */
 	looked = look(j);
 	if (looked && s->refused_edges <= s->edges_most)
 		j->target->engine->line(line, s);
@@ -146,8 +146,8 @@ void job_claims_line(struct job *j, struct slice line)
 		hold(j->attempt, line);
 }
 
-/* Judges the lines that could not be judged at once.  They are a moment old: their coverage is
- * not counted as found now. */
+/* Judges the lines that could not be judged at once.  They are old: their coverage does not count
+ * as found now. */
 static void judge_held(struct job *j)
 {
 	struct attempt *a = j->attempt;
@@ -176,13 +176,13 @@ static void judge_kept(struct job *j)
 	    j->claims.edges == 0 || t->curve.cov <= j->claims.edges)
 		return;
 	snprintf(text, sizeof(text),
-		 "an earlier run noted %llu edges, its program has %llu: it begins anew",
+		 "an earlier run noted %llu edges, the program has %llu: the progress is reset",
 		 (unsigned long long)t->curve.cov, (unsigned long long)j->claims.edges);
 	job_log(j, text);
 	fleet_forget(t);
 }
 
-/* late_us: how much the reading of the CPU time may be behind. */
+/* late_us: the maximum lag of the CPU time. */
 static void judge_execs(struct job *j, uint64_t usage_us, uint64_t late_us)
 {
 	uint64_t most = (usage_us + late_us) * EXECS_PER_US;
@@ -214,13 +214,13 @@ void job_claims_tick(struct job *j, uint64_t usage_us)
 
 void job_claims_ended(struct job *j, uint64_t usage_us)
 {
-	judge_execs(j, usage_us, TICK_US); /* it was read when all was over */
+	judge_execs(j, usage_us, TICK_US); /* the CPU time was read after the end */
 	j->claims.lines += j->attempt->engine.status_lines;
 }
 
 uint64_t job_claimed_rss(const struct job *j)
 {
-	/* Not all files that it maps are charged to its group. */
+	/* Mapped files are not always charged to the process's cgroup. */
 	uint64_t files = j->target->size + (UINT64_C(64) << 20);
 	uint64_t peak = j->before.mem_peak > j->now.mem_peak ? j->before.mem_peak : j->now.mem_peak;
 	uint64_t most = (peak ? peak : j->cfg->memory) + files;

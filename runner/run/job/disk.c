@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job's working directory: laid out before a cell, collected after it, in children. */
+/* A job's working directory: child processes lay it out before a cell, and collect it afterwards.
+ */
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "base/task.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The reproducers of crashes that were fixed: what failed once may fail again. */
+/* Adds the reproducers of fixed crashes as seeds: an input that failed once may fail again. */
 static int add_regressions(const struct job *j, struct strv *dirs, struct err *e)
 {
 	char path[300];
@@ -25,14 +26,14 @@ static int add_regressions(const struct job *j, struct strv *dirs, struct err *e
 	return strv_addf(dirs, e, "%s/%s", j->env->state->path, path);
 }
 
-/* What the child that prepares tells. */
+/* The result of the child that prepares. */
 struct prepared {
 	struct workdir_seeds seeds;
 	struct kept_file file;
-	char build[DIGEST_SHA1_HEX]; /* "": it cannot be read; launching says so */
+	char build[DIGEST_SHA1_HEX]; /* "": the binary cannot be read; the launch reports it */
 	struct job_program program;
-	struct job_dictionary words; /* its dictionary */
-	char wordless[200];	     /* why there are none, if something failed */
+	struct job_dictionary words;
+	char wordless[200]; /* why there are no words; "": no error */
 };
 
 static struct job_program look_at_program(const struct target *t)
@@ -85,7 +86,7 @@ static int prepare_work(void *arg, struct buf *out, struct err *e)
 		r = buf_add(out, (struct slice){(const char *)&done, sizeof(done)}, e);
 	if (r == 0)
 		r = buf_add(out, slice_of(note), e);
-	return r; /* the process ends: nothing to free */
+	return r; /* the process ends: no need to free */
 }
 
 static void on_prepared(void *arg, struct slice result, const char *failed)
@@ -105,7 +106,7 @@ static void on_prepared(void *arg, struct slice result, const char *failed)
 		return;
 	}
 	memcpy(&done, result.p, sizeof(done));
-	if (done.seeds.files >= j->seeds.files) /* later, many are in the corpus */
+	if (done.seeds.files >= j->seeds.files) /* in later turns many seeds are in the corpus */
 		j->seeds = done.seeds;
 	if (result.n > sizeof(done))
 		job_set_note(j, "%.*s", (int)(result.n - sizeof(done)), result.p + sizeof(done));
@@ -120,23 +121,23 @@ static void on_prepared(void *arg, struct slice result, const char *failed)
 		job_step(j, EVENT_ENDED);
 }
 
-/* The kind of its artifact, from the end of the cell. */
+/* The kind of the artifact, from the end of the cell. */
 static enum engine_artifact cause_of(const struct job *j)
 {
 	if (!j->attempt)
 		return ENGINE_ARTIFACT_NONE;
 	if (j->last_failure == FAILURE_NONE && j->attempt->dumped_us)
-		return ENGINE_ARTIFACT_SLOW; /* a replay tells whether the current input fails */
+		return ENGINE_ARTIFACT_SLOW; /* a replay decides whether the current input fails */
 	if (j->last_failure == FAILURE_OOM && job_asked(j) != ASK_MEMORY)
 		return ENGINE_ARTIFACT_NONE; /* the engine's own limit */
 	return failure_artifact(j->last_failure);
 }
 
-/* What the child that collects tells; then the artifacts' names. */
+/* The result of the child that collects; the artifacts' names follow. */
 struct collected {
 	struct workdir_found found;
 	bool lost;	   /* a failure without an artifact waits for triage */
-	char unsaved[200]; /* "": how far its build has come is on disk */
+	char unsaved[200]; /* why the progress was not saved; "": it is on disk */
 };
 
 static int collect_work(void *arg, struct buf *out, struct err *e)
@@ -172,7 +173,7 @@ static int collect_work(void *arg, struct buf *out, struct err *e)
 		r = workdir_collect(&c, &done.found, &names, e);
 	if (r == 0 && done.found.failures + done.found.suspects + done.found.dropped == 0)
 		r = job_keep_lost(j, &done.lost, e);
-	/* Without it the next run knows less of the build; no result is lost. */
+	/* Without the progress file the next run knows less of the build, but no result is lost. */
 	if (r == 0 && job_save_progress(j, &unsaved) < 0)
 		snprintf(done.unsaved, sizeof(done.unsaved), "%.199s", unsaved.msg);
 	if (r == 0 && job_words_collect(j, &unsaved) < 0 && !*done.unsaved)
@@ -197,14 +198,15 @@ static void take_saved(struct job *j, const struct workdir_found *f)
 	j->disk.saved.files += f->inputs + artifacts;
 	j->disk.kept = f->kept;
 	if (f->dropped > 0) {
-		joblog_note(&j->log, "%llu artifacts were not kept: it has %llu of this run",
+		joblog_note(&j->log,
+			    "%llu artifacts were not kept: there are already %llu of this run",
 			    (unsigned long long)f->dropped, (unsigned long long)f->kept.artifacts);
 		job_set_note(j, "%llu artifacts were not kept, beside %llu that were",
 			     (unsigned long long)f->dropped, (unsigned long long)f->kept.artifacts);
 	}
 	if (job_over_disk(j) && j->pending == REASON_NONE) {
 		j->pending = REASON_DISK_LIMIT;
-		job_set_note(j, "all that it wrote since the run began is more than it may");
+		job_set_note(j, "the files written since the run began exceed its disk limit");
 	}
 }
 
@@ -240,8 +242,9 @@ static void take_found(struct job *j, struct slice result)
 
 enum { COLLECTS_MAX = 60 }; /* tries, one a second */
 
-/* Nothing is lost: it stays in the working directory, which is then kept.  But the next cell would
- * add to it.  Without room, the target has reached a limit; any other failure is ours. */
+/* The results stay in the working directory, which is then kept.  The job ends, because the next
+ * cell would add to them.  On a full disk the reason is the disk limit; any other failure is ours.
+ */
 static void cannot_collect(struct job *j, const char *why)
 {
 	bool is_full = strstr(why, strerrordesc_np(ENOSPC)) || strstr(why, strerrordesc_np(EDQUOT));
@@ -262,7 +265,7 @@ static void on_collected(void *arg, struct slice result, const char *failed)
 	}
 	j->collects = 0;
 	if (!failed && result.n >= sizeof(struct collected)) {
-		j->uncollected = false; /* it took what an earlier one left, too */
+		j->uncollected = false; /* this also collected the rest of earlier cells */
 		take_found(j, result);
 		job_words_collected(j);
 	} else {

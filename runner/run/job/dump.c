@@ -8,7 +8,7 @@ static int dump_signal(struct cell *c, int signo, struct err *e)
 	struct err ignored;
 	int r = cell_signal(c, signo, e);
 
-	(void)!cell_signal(c, SIGCONT, &ignored); /* it may have stopped itself */
+	(void)!cell_signal(c, SIGCONT, &ignored); /* the target may have stopped itself */
 	return r;
 }
 

@@ -16,13 +16,13 @@
 
 /* The forced dump writes one file. */
 #define DUMP_GRACE_US (1 * USEC_PER_SEC)
-/* A cell that was killed and is still there is killed again. */
+/* A killed cell that still lives is killed again. */
 #define KILL_RETRY_US (1 * USEC_PER_SEC)
-/* How often it is asked whether a fork was refused, and how long the input may then take to come
- * to an end of its own, which tells more than a forced one. */
+/* LOOK_US: the period of checks for refused forks.  FORKS_GRACE_US: after a refused fork the input
+ * may take so long to end by itself, because that says more than a forced end. */
 #define LOOK_US	       (250 * USEC_PER_MSEC)
 #define FORKS_GRACE_US (1 * USEC_PER_SEC)
-/* If a timer is this late, this process did not run. */
+/* If a timer is this late, this process was suspended. */
 #define ABSENT_US (1 * USEC_PER_SEC)
 
 enum { HALF = EXEC_KEPT_MAX / 2 };
@@ -32,15 +32,15 @@ struct exec {
 	struct exec_spec spec;
 	const struct target *target;
 	struct cell *cell;
-	struct source *timer; /* what is done to it next */
+	struct source *timer; /* deadline, then the steps of ending the command */
 	struct source *look;  /* spec.forks_end_it */
 	uint64_t began_us, refused_us;
-	uint64_t until_us;     /* its timer's */
-	uint64_t start_cpu_us; /* its start took so much */
+	uint64_t until_us;     /* when the timer fires */
+	uint64_t start_cpu_us; /* CPU time before the first input */
 	enum ask ask;
 	bool late, forced, stopped;
-	bool marked; /* it came to its memory mark */
-	/* The counters of its cell when it began: not 0 if other commands ran there. */
+	bool marked; /* the cell came to its memory mark */
+	/* The cell's counters at the start: not 0 if other commands ran there before. */
 	struct cgroup_counters before;
 	bool watched; /* at its memory mark, only the engine's watchdog runs */
 	struct lines lines;
@@ -63,7 +63,7 @@ static void keep_tail(struct exec *x, struct slice bytes)
 	if (!x->ring)
 		x->ring = sys_malloc(HALF);
 	if (!x->ring)
-		return; /* the head is better than nothing */
+		return; /* only the head is kept */
 	if (bytes.n > HALF) {
 		x->ring_n += bytes.n - HALF;
 		bytes = (struct slice){bytes.p + bytes.n - HALF, HALF};
@@ -91,7 +91,7 @@ static void keep(struct exec *x, struct slice bytes)
 		keep_tail(x, (struct slice){bytes.p + first.n, bytes.n - first.n});
 }
 
-/* Head and tail as one text, with a line in between that says what is missing. */
+/* Joins head and tail.  A line between them counts the missing bytes. */
 static void join_output(struct exec *x)
 {
 	uint64_t missing = x->ring_n > HALF ? x->ring_n - HALF : 0;
@@ -132,16 +132,16 @@ static void limit_input(struct exec *x)
 	struct err e;
 
 	if (x->spec.input_us && x->ask == ASK_NOTHING && at < x->until_us)
-		(void)!set_timer(x, at, &e); /* else the deadline ends it */
+		(void)!set_timer(x, at, &e); /* on failure the deadline ends it */
 }
 
-/* Its end tells. */
+/* on_ended() reports the result. */
 static void kill_now(struct exec *x)
 {
 	struct err e;
 
 	x->forced = true;
-	(void)!cell_kill(x->cell, &e); /* and again: */
+	(void)!cell_kill(x->cell, &e); /* the timer retries */
 	(void)!set_timer(x, clock_mono_us() + KILL_RETRY_US, &e);
 }
 
@@ -178,8 +178,7 @@ static bool is_ended_for(struct exec *x, enum ask why, uint64_t grace_us)
 	return true;
 }
 
-/* Forces the input in work out: first with the engine's own report.  False: it has ended
- * by itself, or is being ended. */
+/* Forces the input in work out.  False: the command has ended, or is being ended already. */
 static bool dump(struct exec *x, enum ask why)
 {
 	uint64_t grace = why == ASK_MEMORY ? DUMP_MARK_GRACE_US : DUMP_GRACE_US;
@@ -202,7 +201,7 @@ static bool dump_at_mark(struct exec *x)
 	return is_ended_for(x, ASK_MEMORY, DUMP_WATCHDOG_US);
 }
 
-/* A report that has begun ends by itself. */
+/* The watchdog's time is over.  A report that has begun may finish. */
 static void end_watch(struct exec *x)
 {
 	if (!x->engine.own_thread && dump(x, ASK_MEMORY))
@@ -217,7 +216,7 @@ static void on_timer(void *arg)
 	uint64_t now = clock_mono_us(), deadline = x->began_us + x->spec.deadline_us;
 	struct err e;
 
-	/* This process was stopped, and the cell may have ended meanwhile: its end is handled
+	/* This process was suspended, and the cell may have ended meanwhile: its end is handled
 	 * first. */
 	if (now - x->until_us >= ABSENT_US && set_timer(x, now + ABSENT_US, &e) == 0)
 		return;
@@ -244,7 +243,7 @@ static void on_look(void *arg)
 	if (x->refused_us && now - x->refused_us >= FORKS_GRACE_US)
 		(void)dump(x, ASK_PIDS);
 	else
-		(void)!loop_set_timer(x->look, now + LOOK_US, &e); /* else the deadline comes */
+		(void)!loop_set_timer(x->look, now + LOOK_US, &e); /* on failure: the deadline */
 }
 
 static void on_refused(void *arg, const char *name)
@@ -263,7 +262,7 @@ static void on_memory(void *arg, bool halted)
 
 	x->marked = true;
 	if (halted && !dump_at_mark(x))
-		(void)!cell_memory_open(x->cell, CELL_EVERY_THREAD, 0, &e); /* being ended */
+		(void)!cell_memory_open(x->cell, CELL_EVERY_THREAD, 0, &e); /* it is ending */
 }
 
 static void exec_free(struct exec *x)
@@ -333,7 +332,7 @@ static void on_ended(void *arg, const struct cell_end *cell)
 	exec_free(x);
 }
 
-/* Whether the next command may have its cell. */
+/* Whether the next command may run in the same cell. */
 static bool was_harmless(const struct exec *x, const struct cgroup_counters *last)
 {
 	return x->ask == ASK_NOTHING && !x->late && !x->stopped && !x->marked && !*x->refused &&
@@ -348,7 +347,7 @@ static void on_exited(void *arg, const struct cell_end *cell, bool left)
 	struct err e;
 
 	if (left || cell_read(x->cell, &end.last, &e) < 0 || !was_harmless(x, &end.last)) {
-		(void)!cell_kill(x->cell, &e); /* else the timer does */
+		(void)!cell_kill(x->cell, &e); /* on failure the timer does */
 		return;
 	}
 	seat_park(x->spec.seat);
@@ -375,7 +374,7 @@ static int start_cell(struct exec *x, const struct setup_cell *c, struct err *e)
 	r = seat_start(spec->seat, spec->setup, c, uid, &ops, x, &x->cell, &again, e);
 	if (r < 0 || !again)
 		return r;
-	if (cell_read(x->cell, &x->before, e) < 0) /* nothing could be said of its end */
+	if (cell_read(x->cell, &x->before, e) < 0) /* its end could not be judged */
 		(void)!cell_kill(x->cell, e);
 	x->start_cpu_us = x->before.usage_us;
 	return 0;
@@ -384,7 +383,7 @@ static int start_cell(struct exec *x, const struct setup_cell *c, struct err *e)
 int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct exec **ret,
 	       struct err *e)
 {
-	static unsigned serial; /* of this process: names its cells apart */
+	static unsigned serial; /* makes the names of this process's cells unique */
 	struct exec *x = sys_calloc(1, sizeof(*x));
 	char id[64];
 	struct setup_cell c = {.host = env->host,
@@ -411,7 +410,7 @@ int exec_start(const struct exec_env *env, const struct exec_spec *spec, struct 
 		exec_free(x);
 		return r;
 	}
-	x->spec.setup = NULL; /* the caller's */
+	x->spec.setup = NULL; /* the caller may free it */
 	if (set_timer(x, x->began_us + spec->deadline_us, e) < 0)
 		kill_now(x);
 	*ret = x;

@@ -6,14 +6,14 @@
 #include "runner/run/job/reason.h"
 #include "runner/run/job/seat.h"
 
-/* One command of a target in one cell, to its end: what merging, reproducing and
- * minimising are made of.  Fuzzing has its own driver (job.h). */
+/* Runs one command of a target in one cell to its end.  Merging, reproducing and minimising use it.
+ * Fuzzing has its own driver (job.h). */
 
 struct exec_env {
 	struct loop *loop;
 	struct cell_host *host;
 	const char *rootfs; /* NULL: the host's */
-	const char *run;    /* begins the cells' names */
+	const char *run;    /* prefix of the cells' names */
 };
 
 enum { EXEC_KEPT_MAX = 1 << 16 }; /* bytes of output in exec_end, half from each end */
@@ -27,43 +27,43 @@ struct exec_end {
 	enum engine_end end;
 	const struct engine_state *engine;
 	const char *refused; /* the first refused system call since the input ran, or "" */
-	struct slice output; /* beginning and end, when there was more than is kept */
-	uint64_t cpu_us, wall_us, memory_peak; /* memory_peak: of all that ran in its cell */
-	uint64_t input_cpu_us; /* of the CPU time: since it said that it runs its first input */
-	uint64_t waited_us;    /* of the wall time: for a CPU; 0 where the machine has no PSI */
-	const char *why;       /* not started: what crun said */
+	struct slice output; /* the beginning and the end, if there was more than EXEC_KEPT_MAX */
+	uint64_t cpu_us, wall_us, memory_peak; /* memory_peak: of all commands in its cell */
+	uint64_t input_cpu_us; /* CPU time since the engine's line that it runs its first input */
+	uint64_t waited_us;    /* wall time spent waiting for a CPU; 0 where there is no PSI */
+	const char *why;       /* not started: crun's message */
 };
 
-/* Called from the loop, once; what end points to goes when it returns.  It may start
- * the next exec. */
+/* Called from the loop, once.  All that `end` points to is freed afterwards.  It may start the next
+ * exec. */
 typedef void exec_done_fn(void *arg, const struct exec_end *end);
 
 struct exec;
 
-/* s->cmd is run; s may go when it returns.  After deadline_us the current input is
- * forced out (the engine's dump signal), a second later the cell is killed.
- * index: whose user the cell gets (setup_uid()). */
+/* Runs setup->cmd; the setup may be freed when exec_start() returns.  After deadline_us the current
+ * input is forced out (the engine's dump signal).  A second later the cell is killed.
+ * index: selects the cell's user (setup_uid()). */
 struct exec_spec {
 	const struct setup *setup;
 	struct seat *seat; /* where its cell may stay; NULL: nowhere */
 	size_t index;
 	uint64_t extra_memory;
-	bool fixed_addresses; /* cell_spec's: what two cells report can be compared */
+	bool fixed_addresses; /* cell_spec's: reports of two cells can be compared */
 	uint64_t deadline_us; /* wall time from now */
 	/* Wall time from the engine's line that it runs its first input.  A report that has begun
 	 * by then has time until the deadline.  0: no limit. */
 	uint64_t input_us;
-	/* Soon after a fork or thread was refused the current input is forced out, too:
-	 * FAILURE_PIDS. What ends by itself before is judged by its end. */
+	/* The current input is also forced out soon after a fork or thread was refused:
+	 * FAILURE_PIDS.  A command that ends by itself before that is judged by its end. */
 	bool forks_end_it;
-	/* Sees all output as it comes; NULL is fine. */
+	/* Gets all output as it comes; NULL is fine. */
 	void (*output)(void *arg, struct slice bytes);
 	exec_done_fn *done;
-	void *arg; /* of both */
+	void *arg; /* for both functions */
 };
 MUST_CHECK int exec_start(const struct exec_env *env, const struct exec_spec *spec,
 			  struct exec **ret, struct err *e);
-/* Ends it at once; done comes all the same. */
+/* Ends the command at once; done is still called. */
 void exec_stop(struct exec *x);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The cell's limits come before the target's report, which they may have caused. */
+/* The cell's limits come before the target's report: they may have caused it. */
 static enum crash_own cause_of(const struct job *j)
 {
 	if (j->last_failure == FAILURE_PIDS)
@@ -177,7 +177,7 @@ int job_keep_lost(const struct job *j, bool *ret_kept, struct err *e)
 	k.own = crash_own_name(a->lost.own);
 	k.detail = a->lost.detail;
 	k.by_text = a->lost.by_text;
-	if (ignored_signals(j)) /* it had the CPU time that an input may take */
+	if (ignored_signals(j)) /* it used the CPU time that an input may take */
 		k.starved = 0;
 	r = open_queue(j, &queue, e);
 	if (r == 0)

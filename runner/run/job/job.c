@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A cell that was killed and is still there is killed again. */
+/* A killed cell that still lives is killed again. */
 #define KILL_RETRY_US (1 * USEC_PER_SEC)
-enum { ARTIFACTS_TEXT_MAX = 1 << 18, DUMP_LONGER_MAX = 10 /* times, where CPUs are short */ };
+enum { ARTIFACTS_TEXT_MAX = 1 << 18, DUMP_LONGER_MAX = 10 /* maximum factor, when starved */ };
 
 void job_init(struct job *j, const struct job_env *env, const struct target *t,
 	      const struct target_config *cfg, size_t index, struct fleet_target *fleet)
@@ -73,7 +73,7 @@ uint64_t job_wall_us(const struct job *j, uint64_t now_us)
 	return j->used_us + (j->began_us && now_us > j->began_us ? now_us - j->began_us : 0);
 }
 
-/* Of the triage in work, what on_triaged() will put off: it never counts, not even until then. */
+/* The time of the triage in work that on_triaged() will add to put_off_us. */
 static uint64_t in_triage_us(const struct job *j, uint64_t now_us)
 {
 	bool is = j->phase == PHASE_TRIAGING && j->pending == REASON_NONE;
@@ -125,14 +125,14 @@ static void on_timer(void *arg)
 		}
 		return;
 	}
-	/* Triage between two cells is no fuzzing: it puts the deadline off. */
+	/* Triage between two cells does not count as fuzzing: it moves the deadline. */
 	if (j->deadline_at && now >= j->deadline_at && j->phase != PHASE_TRIAGING) {
 		j->deadline_at = 0;
 		job_stop(j, REASON_TIME_LIMIT, false);
 	}
 }
 
-/* One timer a job: the nearer of a step's grace and the deadline. */
+/* Each job has one timer: for a step's grace period, otherwise for the deadline. */
 static void arm(struct job *j)
 {
 	uint64_t at = j->grace_at ? j->grace_at : j->deadline_at;
@@ -146,7 +146,7 @@ static void arm(struct job *j)
 		r = loop_set_timer(j->timer, at, &e);
 	else
 		r = loop_add_timer(j->env->loop, at, on_timer, j, &j->timer, &e);
-	if (r < 0) { /* without its timer nothing would end the cell */
+	if (r < 0) { /* without the timer nothing would end the cell */
 		job_set_note(j, "%s", e.msg);
 		job_kill(j, REASON_LOST);
 	}
@@ -165,7 +165,7 @@ void job_put_off(struct job *j, uint64_t us)
 	arm(j);
 }
 
-/* No cell could start: a resource is short, or the target cannot have one. */
+/* No cell could start: a resource is short, or the target's cell cannot be made. */
 static void no_cell(struct job *j, int r, const struct err *e)
 {
 	if (job_is_shortage(-r))
@@ -191,7 +191,7 @@ static void do_prepare(struct job *j)
 	if (!j->log_open) {
 		char name[160];
 
-		/* runner.log is ours */
+		/* runner.log is the runner's own log. */
 		snprintf(name, sizeof(name), "%s%s.log",
 			 strcmp(j->target->name, "runner") == 0 ? "target-" : "", j->target->name);
 		r = joblog_open(&j->log, j->env->dirs->logs, name, j->env->log_limit, &e);
@@ -216,7 +216,7 @@ static void do_launch(struct job *j)
 	j->disk.unexplained = 0;
 	j->held = false;
 	j->launched = true;
-	if (j->unproven) /* what the build before it did says nothing of this one */
+	if (j->unproven) /* that the build before it fuzzed does not count for this build */
 		j->fuzzed = j->unproven = false;
 	j->has_merged = false;
 	if (j->target->unbuilt ||
@@ -226,7 +226,7 @@ static void do_launch(struct job *j)
 		else
 			job_set_note(j, "'%s' is no longer there", j->target->binary);
 		j->pending = REASON_NO_BINARY;
-		job_look_at_binary(j); /* the next one to come is another one */
+		job_look_at_binary(j); /* so that any later binary counts as changed */
 		job_step(j, EVENT_ENDED);
 		return;
 	}
@@ -250,9 +250,9 @@ void job_hold(struct job *j, bool held)
 		return;
 	j->held = held;
 	if (!j->attempt || !j->attempt->cell || cell_freeze(j->attempt->cell, held, &e) < 0)
-		return; /* it is just ending */
+		return; /* the cell is just ending */
 	if (!held)
-		j->fleet->clock.idle_us = 0; /* it stood because we stopped it */
+		j->fleet->clock.idle_us = 0; /* it was idle because it was frozen */
 }
 
 static void do_ask(struct job *j)
@@ -262,7 +262,8 @@ static void do_ask(struct job *j)
 	job_hold(j, false);
 	j->attempt->asked = true;
 	j->grace_at = clock_mono_us() + j->cfg->grace_us;
-	/* -ESRCH: it has not begun, or has just ended; the grace goes on to the dump. */
+	/* -ESRCH: the program has not begun, or has just ended.  The dump follows after the grace
+	 * period. */
 	(void)!cell_signal(j->attempt->cell, j->target->engine->stop_signal, &e);
 	arm(j);
 }
@@ -321,7 +322,7 @@ static void do_kill(struct job *j)
 
 	mark_forced(j);
 	if (cell_kill(j->attempt->cell, &e) < 0)
-		joblog_note(&j->log, "%s", e.msg); /* its ended says more */
+		joblog_note(&j->log, "%s", e.msg); /* the timer retries */
 	j->grace_at = clock_mono_us() + KILL_RETRY_US;
 	arm(j);
 }
@@ -424,13 +425,13 @@ void job_start(struct job *j, uint64_t budget_us)
 	j->env->news(j->env->arg, j, JOB_STARTED);
 }
 
-/* The end of fuzzing is no reason to stop what comes after it. */
+/* Whether the reason also stops the steps after fuzzing. */
 static bool is_end(enum reason r)
 {
 	return r == REASON_STOPPED || r == REASON_DISK_LIMIT || r == REASON_LOST;
 }
 
-/* The first reason stays: what comes later is its consequence. */
+/* The first reason stays: later reasons are its consequences. */
 static void ask_finish(struct job *j, enum reason r)
 {
 	j->at_once = j->at_once || is_end(r);
@@ -504,7 +505,7 @@ void job_revive(struct job *j)
 	j->disk.kept = (struct workdir_kept){0};
 	j->launched = false;
 	*j->note = '\0';
-	free(j->seen); /* its end tells them anew */
+	free(j->seen); /* the job's end makes them again */
 	j->seen = NULL;
 	j->n_seen = 0;
 }
@@ -514,7 +515,7 @@ void job_pause(struct job *j, bool now)
 	j->in_a_hurry = now;
 	if (j->phase == PHASE_QUEUED || j->phase == PHASE_DONE)
 		return;
-	/* After fuzzing it only says why that ended. */
+	/* After fuzzing, `ask` still says why fuzzing ended: it stays unless the job must hurry. */
 	if (j->ask == ASK_NOTHING || (now && is_after(j)))
 		j->ask = ASK_PAUSE;
 	if (!is_after(j))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ends that are not the target's fault: no resource for a cell, and a cell that ran while
- * fuzzcell was stopped. */
+/* Ends that the target did not cause: a resource for a cell is short, or fuzzcell was suspended
+ * while a cell ran. */
 #include "base/clock.h"
 #include "base/task.h"
 #include "runner/run/job/attempt.h"
@@ -26,8 +26,8 @@ bool job_tells_shortage(const char *text)
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
 		if (strstr(text, strerrordesc_np(codes[i])))
 			return true;
-	/* The machine's OOM killer, or a person, killed our own process.  Or crun cannot give a
-	 * cell more than our own hard limits allow (ulimit -Hf, -Ht). */
+	/* The machine's OOM killer, or a user, killed our own process.  Or crun cannot give a cell
+	 * more than our own hard limits allow (ulimit -Hf, -Ht). */
 	return strstr(text, TASK_DIED) || strstr(text, "crun was ended by signal") ||
 	       strstr(text, "setrlimit `");
 }
@@ -36,12 +36,12 @@ void job_is_short(struct job *j, const char *why)
 {
 	job_set_note(j, "%s", why);
 	j->is_short = j->was_short = true;
-	j->in_a_hurry = true; /* its finds wait for triage, too */
+	j->in_a_hurry = true; /* triage needs cells, too: it waits */
 	if (j->ask == ASK_NOTHING)
 		j->ask = ASK_PAUSE;
 }
 
-/* --- while we are stopped ------------------------------------------------------ */
+/* --- while fuzzcell is suspended ------------------------------------------------ */
 
 static uint64_t run_ends_us(const struct job *j)
 {
@@ -54,7 +54,7 @@ bool job_ends_with_run(const struct job *j)
 	return !j->deadline_at || run_ends_us(j) < j->deadline_at;
 }
 
-/* The latest time when the cell is dead if we do all that we are about to do. */
+/* The latest time at which fuzzcell itself ends the cell, as things stand. */
 static uint64_t cell_ends_us(const struct job *j)
 {
 	uint64_t at = job_ends_with_run(j) ? run_ends_us(j) : j->deadline_at;
@@ -64,7 +64,6 @@ static uint64_t cell_ends_us(const struct job *j)
 	return j->phase == PHASE_POLITE ? j->grace_at + JOB_DUMP_GRACE_US : j->grace_at;
 }
 
-/* While we are stopped the keeper ends the cell. */
 void job_tell_keeper(struct job *j)
 {
 	struct attempt *a = j->attempt;
@@ -75,5 +74,8 @@ void job_tell_keeper(struct job *j)
 		return;
 	a->until_us = at + SETUP_KEEPER_SLACK_US;
 	if (cell_deadline(a->cell, a->until_us, &e) < 0)
-		joblog_note(&j->log, "no deadline is kept while fuzzcell is stopped: %s", e.msg);
+		joblog_note(
+		    &j->log,
+		    "the keeper has no deadline for the case that fuzzcell is suspended: %s",
+		    e.msg);
 }

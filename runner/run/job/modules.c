@@ -20,7 +20,7 @@ static char *executed(char *line)
 
 	if (!path || !mode || mode > path || path - mode < 4 || mode[3] != 'x')
 		return NULL;
-	/* A memory file has no name that could be opened, and loaders do not use it. */
+	/* A memory file has no path that can be opened, and loaders do not use it. */
 	return strncmp(path, "/memfd:", 7) == 0 ? NULL : path;
 }
 
@@ -48,7 +48,7 @@ size_t modules_in(char *maps, const char *ret[MODULES_MAX])
 	return n;
 }
 
-/* The path is checked before it is opened: it may lead to a device by now. */
+/* The path is checked before it is opened: by now it may be a device. */
 static int open_file(int root, const char *path)
 {
 	_autoclose_ int at = sys_openat(root, path, O_PATH, 0);

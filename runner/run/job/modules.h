@@ -7,15 +7,16 @@
 #include <sys/types.h>
 
 /* The programs and libraries of a process, from the kernel's list of files that it maps for
- * execution.  Files from dlopen(3) are included.  The process itself is not asked. */
+ * execution.  Files from dlopen(3) are included.  They do not depend on the
+ * process's output. */
 enum { MODULES_MAX = 256, MODULES_TEXT_MAX = 8 << 20 };
 
 enum modules_look {
 	MODULES_COUNTED, /* ret: edges that all of these files can count */
 	MODULES_UNKNOWN, /* a file's sections cannot be read, or no file has counters */
-	MODULES_GONE,	 /* the process cannot be looked at, or exceeds our bounds */
+	MODULES_GONE,	 /* the process's files cannot be read, or exceed our bounds */
 };
-/* pid: of a cell.  The call blocks while it reads a few tables of each file. */
+/* pid: a process of a cell.  The call blocks while it reads a few tables of each file. */
 enum modules_look modules_edges(pid_t pid, uint64_t *ret);
 
 /* The files that /proc/PID/maps lists as mapped for execution, each once.  The text is cut at

@@ -12,7 +12,7 @@ static const char *const names[] = {
 };
 _Static_assert(sizeof(names) / sizeof(names[0]) == PHASE_COUNT, "name every phase");
 
-/* A cell that nothing was written for is ACTION_NONE: stay, do nothing. */
+/* An empty entry is ACTION_NONE: the phase stays, and nothing is done. */
 static const struct phase_step table[PHASE_COUNT][EVENT_COUNT] =
     {
 	[PHASE_QUEUED] =
@@ -22,7 +22,7 @@ static const struct phase_step table[PHASE_COUNT][EVENT_COUNT] =
 		[EVENT_MERGE] = {PHASE_MERGING, ACTION_MERGE},
 		[EVENT_FINAL] = {PHASE_DONE, ACTION_FINISH},
 	    },
-	/* A stop waits for the child: its job is short, and half a layout is no state. */
+	/* A stop waits for the child: its work is short, and half a layout is unusable. */
 	[PHASE_PREPARING] =
 	    {
 		[EVENT_READY] = {PHASE_RUNNING, ACTION_LAUNCH},

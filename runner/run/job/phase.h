@@ -2,14 +2,14 @@
 #ifndef RUNNER_RUN_JOB_PHASE_H
 #define RUNNER_RUN_JOB_PHASE_H
 
-/* The life of one target's fuzz job, as a table.  The transition is pure; the
- * caller does what the action says, then the phase is in force.
+/* The life of one target's fuzz job, as a table.  The transition is pure: the caller sets the next
+ * phase, then carries out the action.
  *
  *   queued -> preparing -> running -> collecting -> triaging -> merging -> triaging -> done
  *               ^            |  \_ polite -> dumping -> killing -^  |
  *               |____________|_______ (restart, pause) ____________|
  *
- * What is triaged before the first cell are crashes of earlier runs. */
+ * Triage before the first cell is about crashes of earlier runs. */
 enum phase {
 	PHASE_QUEUED,
 	PHASE_PREPARING,  /* a child process lays out the working directory */
@@ -19,7 +19,7 @@ enum phase {
 	PHASE_KILLING,	  /* the group was killed; waiting for the last process */
 	PHASE_COLLECTING, /* a child process saves artifacts and new inputs */
 	PHASE_TRIAGING,	  /* failures are run again, in cells of their own */
-	PHASE_MERGING,	  /* the corpus is minimised, likewise */
+	PHASE_MERGING,	  /* the corpus is merged, likewise */
 	PHASE_DONE,
 	PHASE_COUNT,
 };
@@ -27,16 +27,16 @@ enum phase {
 enum phase_event {
 	EVENT_START,	/* a worker is free for it */
 	EVENT_READY,	/* prepared: the cell may start */
-	EVENT_STOP,	/* end it, politely first */
-	EVENT_STOP_NOW, /* end it: the current input matters, or time is short */
-	EVENT_KILL,	/* end it at once */
-	EVENT_GRACE,	/* a step's grace ran out */
-	EVENT_ENDED,	/* the cell is gone (or never came) */
+	EVENT_STOP,	/* end the cell, politely first */
+	EVENT_STOP_NOW, /* end the cell with a dump: the current input matters, or time is short */
+	EVENT_KILL,	/* end the cell at once */
+	EVENT_GRACE,	/* a step's grace period is over */
+	EVENT_ENDED,	/* the cell is gone, or did not start */
 	EVENT_AGAIN,	/* collected, to be started again */
 	EVENT_PAUSED,	/* collected, to wait in the queue again */
 	EVENT_TRIAGE,	/* collected (or prepared), with failures to look at */
 	EVENT_MERGE,	/* fuzzing is over for this run */
-	EVENT_FINAL,	/* nothing more to do for it */
+	EVENT_FINAL,	/* nothing is left to do for the job */
 	EVENT_COUNT,
 };
 
@@ -51,7 +51,7 @@ enum phase_action {
 	ACTION_RELAUNCH, /* the working directory is still there */
 	ACTION_REQUEUE,
 	ACTION_TRIAGE,
-	ACTION_STOP_TRIAGE, /* what is not done waits for the next run */
+	ACTION_STOP_TRIAGE, /* the rest of the queue waits for the next run */
 	ACTION_MERGE,
 	ACTION_STOP_MERGE, /* the next merge goes on */
 	ACTION_FINISH,

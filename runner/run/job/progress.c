@@ -12,11 +12,11 @@
 
 enum { VERSION = 1, FILE_MAX = 65536, MODE_OURS = 0750, PATH_ROOM = 320 };
 
-#define NUMBER_MAX (INT64_C(1) << 53) /* what a double has exactly */
+#define NUMBER_MAX (INT64_C(1) << 53) /* a double represents integers exactly up to here */
 
 static const char dir_name[] = "stats/progress";
 
-/* Every number of it, once. */
+/* The integers of struct progress, for reading and writing. */
 struct number {
 	const char *name;
 	size_t offset;
@@ -125,7 +125,7 @@ void progress_load(int state, const char *target, struct progress *ret, char war
 		return;
 	*ret = (struct progress){0};
 	if (r != -ENOENT)
-		snprintf(warning, 200, "'%.100s' is damaged, it begins anew%s%.60s", path,
+		snprintf(warning, 200, "'%.100s' is damaged and ignored%s%.60s", path,
 			 r < 0 ? ": " : "", r < 0 ? e.msg : "");
 }
 
@@ -197,7 +197,7 @@ int progress_identify(const struct progress_build *b, const char *binary,
 bool progress_take(struct progress *p, const struct kept_file *file, const char *id)
 {
 	bool other = strcmp(p->build.id, id) != 0;
-	/* What hardly fuzzed is nothing to compare with, when there is something better. */
+	/* A build that hardly fuzzed is no basis for comparison if an older build is better. */
 	bool fuzzed = p->curve.cov > 0 && !*p->forged &&
 		      (p->build.before_cov == 0 || p->curve.build_us > PROGRESS_JUDGED_US);
 
@@ -213,7 +213,7 @@ bool progress_take(struct progress *p, const struct kept_file *file, const char 
 
 bool progress_dropped(const struct progress_build *b, uint64_t cov, uint64_t edges_total)
 {
-	/* Under four fifths of the edges, though at least so many are there. */
+	/* Coverage is under four fifths, though the build has at least 95 % as many edges. */
 	return b->before_cov > 0 && cov < b->before_cov - b->before_cov / 5 &&
 	       edges_total >= b->before_total - b->before_total / 20;
 }

@@ -7,46 +7,47 @@
 #include "runner/policy/fleet.h"
 #include "runner/run/triage/kept.h"
 
-/* A build that fuzzed for less than this is compared with no other one. */
+/* A build that fuzzed for less than this is not compared with another build. */
 #define PROGRESS_JUDGED_US (30 * USEC_PER_SEC)
 
 /* A target's build. */
 struct progress_build {
 	char id[DIGEST_SHA1_HEX]; /* the binary's content; "": nothing is known */
 	struct kept_file binary;  /* as it was when id was computed */
-	/* Of the build before this one: what it had reached; 0: there was none. */
+	/* Coverage and edges of the build before this one; 0: there was none. */
 	uint64_t before_cov, before_total;
 };
 
-/* How far its fuzzing has come, over runs: stats/progress/<target>.json.
- * Without it, or with a damaged one, a target is as new. */
+/* The progress of a target's fuzzing over runs: stats/progress/<target>.json.
+ * Without the file, or with a damaged file, the target counts as new. */
 struct progress {
 	struct progress_build build;
 	struct curve curve;
 	struct share_health health;
 	uint64_t edges_total;
-	/* The first impossible number of its engine, because of which all its numbers count for
-	 * nothing; "" of a build that is believed. */
+	/* The first impossible number of its engine, because of which all its numbers are ignored;
+	 * "": the build is believed. */
 	char forged[160];
 };
 
-/* state: the state directory.  warning: what was wrong with the file, "" when nothing was. */
+/* state: the state directory.  warning: the problem with the file; "": there was none. */
 void progress_load(int state, const char *target, struct progress *ret, char warning[200]);
-/* 0 means "on disk". */
+/* After 0 the file is on disk. */
 MUST_CHECK int progress_save(int state, const char *target, const struct progress *p,
 			     struct err *e);
 
-/* The build's id, from the binary's content.  If the file is the same as when b was made, it is b's
- * id.  Else this reads the whole file, so call it in a child process. */
+/* The build's id, from the binary's content.  If the file has not changed since b was made, it is
+ * b's id.  Otherwise this reads the whole file, so call it in a child process. */
 MUST_CHECK int progress_identify(const struct progress_build *b, const char *binary,
 				 struct kept_file *ret_file, char id[DIGEST_SHA1_HEX],
 				 struct err *e);
 
-/* The target has that build now: another one begins with nothing but what the one before it
- * had reached.  True: it is another one. */
+/* Takes the target's present build.  Another build begins anew, and keeps only what the build
+ * before it had reached.  True: it is another build. */
 bool progress_take(struct progress *p, const struct kept_file *file, const char *id);
 
-/* Whether this build reaches much less than the one before: of more, or as many, edges. */
+/* Whether this build reaches much less than the build before, though it has about as many edges or
+ * more. */
 bool progress_dropped(const struct progress_build *b, uint64_t cov, uint64_t edges_total);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/run/job/reason.h"
 
-/* The table of end reasons. docs/architecture.md and docs/fuzzcell.1 have its rows;
+/* The table of end reasons.  docs/architecture.md and docs/fuzzcell.1 have the same rows;
  * tests/unit/run/test_reason.c compares them. */
 static const struct {
 	const char *name;
@@ -130,7 +130,7 @@ static enum failure of_fault(enum engine_fault fault)
 	return FAILURE_CRASH;
 }
 
-/* What our own forced dump was for, whatever the engine then called it. */
+/* The reason for our own forced dump decides, whatever the engine reported then. */
 static enum failure of_ask(enum ask ask)
 {
 	switch (ask) {
@@ -179,7 +179,7 @@ static enum failure of_stopped(const struct cell_facts *f)
 			       f->fault_before == ENGINE_FAULT_ENGINE
 			   ? FAILURE_NONE
 			   : of_fault(f->fault_before);
-	/* Also when the target itself went on: a harness may run each input in a child. */
+	/* A report counts also if the target went on: a harness may run each input in a child. */
 	return f->end == ENGINE_FAULTED || f->reported ? of_fault(f->fault) : FAILURE_NONE;
 }
 
@@ -208,8 +208,8 @@ static enum reason loop_reason(enum failure what)
 	return what == FAILURE_PIDS ? REASON_PIDS_LIMIT : REASON_CRASH_LOOP;
 }
 
-/* Fuzzing goes on past a failure, however often it comes: behind a shallow bug there may be
- * another one.  But a target that fails at each start is not fuzzed. */
+/* Fuzzing goes on after a failure, however often it comes: there may be another bug behind a
+ * shallow bug.  But a target that fails at each start is not fuzzed. */
 static bool is_loop(const struct loop_guard *g)
 {
 	uint32_t most = g->fuzzed ? STILLBORN_LATER_MAX : STILLBORN_FIRST_MAX;

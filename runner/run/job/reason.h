@@ -8,13 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How a target's part of a run ended: exactly one, in the summary, the JSON and
- * the histories. */
+/* How a target's part of a run ended: exactly one reason, in the summary, the JSON and the
+ * histories. */
 enum reason {
 	REASON_NONE, /* still going */
 	REASON_PLATEAU,
-	REASON_STARVED,	  /* would be plateau, but it never had a CPU for itself */
-	REASON_CPU_LIMIT, /* had the CPU time that it may have */
+	REASON_STARVED,	  /* as plateau, but it never had a CPU for itself */
+	REASON_CPU_LIMIT, /* its CPU time is used up */
 	REASON_TIME_LIMIT,
 	REASON_RUN_DEADLINE,
 	REASON_CRASHED,
@@ -44,12 +44,11 @@ enum reason_counts {
 enum reason_counts reason_counts(enum reason r);
 const char *reason_counts_name(enum reason_counts c); /* "fuzzed", "given up", ... */
 
-/* The exit status of a run, from its worst target. new_crashes: of any target.  They matter only
- * with fail_on_crash, and then before anything else. */
+/* The exit status of a run, from its worst target.  new_crashes: any target has new crashes.  They
+ * matter only with fail_on_crash, and then before anything else. */
 enum exit_code reason_status(enum reason_counts worst, bool new_crashes, bool fail_on_crash);
 
-/* What went wrong in one cell.  The order is that of certainty: what the kernel
- * says is told before what the target prints. */
+/* How one cell failed.  failure_of() believes the kernel before the target's output. */
 enum failure {
 	FAILURE_NONE,
 	FAILURE_CRASH,
@@ -59,7 +58,7 @@ enum failure {
 	FAILURE_LEAK,
 	FAILURE_PIDS,	   /* a fork or thread was refused */
 	FAILURE_SYSCALL,   /* a system call was refused */
-	FAILURE_STUCK,	   /* neither ran nor waited for anything: stopped, deadlocked */
+	FAILURE_STUCK,	   /* neither ran nor waited for a resource: stopped, deadlocked */
 	FAILURE_INTERRUPT, /* ended as if by a stop signal, but fuzzcell sent none */
 	FAILURE_EXIT,	   /* died without a report: killed by a signal, unexpected exit */
 	FAILURE_COUNT,
@@ -68,19 +67,19 @@ const char *failure_name(enum failure f); /* "crash", "oom-kill", ... */
 /* The kind of its artifact; ENGINE_ARTIFACT_NONE: the engine decides. */
 enum engine_artifact failure_artifact(enum failure f);
 
-/* Why we ended a cell, if we did. */
+/* Why fuzzcell ended a cell, if it did. */
 enum ask {
 	ASK_NOTHING,
 	ASK_FINISH,  /* for good: the job's reason is already known */
 	ASK_PAUSE,   /* to continue later */
 	ASK_MEMORY,  /* the input in work passed the memory mark */
-	ASK_PIDS,    /* ... or made the kernel refuse a fork */
-	ASK_SYSCALL, /* ... or called what a cell may not */
-	ASK_STUCK,   /* ... or holds still for longer than any input may take */
+	ASK_PIDS,    /* the input in work made the kernel refuse a fork */
+	ASK_SYSCALL, /* the input in work made a forbidden system call */
+	ASK_STUCK,   /* the input in work is idle for longer than any input may take */
 	ASK_RESTART, /* the target executed itself: its engine started again */
 };
 
-/* All that is known of one cell when it is gone. */
+/* The facts about one cell when it is gone. */
 struct cell_facts {
 	bool started;	 /* false: crun could not start it */
 	int code, signo; /* exit status, or the signal (then code is 0) */
@@ -96,19 +95,20 @@ struct cell_facts {
 };
 enum failure failure_of(const struct cell_facts *f);
 
-/* What to do next with the job. */
+/* Bounds for restarts of a failing job. */
 struct loop_guard {
 	uint32_t failures;     /* in this run */
 	bool fuzzed;	       /* fuzzing began at least once in this run */
 	uint32_t failures_max; /* "max_crashes"; 0: no limit */
 	uint32_t stillborn;    /* failures in a row, each before fuzzing began in its cell */
-	uint32_t taken;	       /* of these: so many had their input taken out of the corpus */
+	uint32_t taken;	       /* stillborn failures with an input that left the corpus */
 };
-/* stillborn - taken, when fuzzing never began and when it did; and stillborn. */
+/* Maxima of stillborn - taken, when fuzzing never began in this run and when it did.  The last one
+ * is the maximum of stillborn. */
 enum { STILLBORN_FIRST_MAX = 3, STILLBORN_LATER_MAX = 10, STILLBORN_TAKEN_MAX = 100 };
 
-/* The reason to end the job after a cell that nobody asked to end; REASON_NONE:
- * start it again. */
+/* The reason to end the job after a cell that was not asked to finish or pause; REASON_NONE: start
+ * it again. */
 enum reason reason_after(const struct cell_facts *f, enum failure what, const struct loop_guard *g);
 
 #endif

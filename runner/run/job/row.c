@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job as plain values for whoever shows it. */
+/* Fills a job's row of the run's status. */
 #include "base/clock.h"
 #include "base/sys.h"
 #include "runner/run/job/attempt.h"
@@ -8,14 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* In cells for this long with under a hundredth of it as CPU time: not fuzzed. */
+/* A target with less CPU time than a hundredth of its time in cells was not fuzzed.  It is judged
+ * after this time in cells. */
 #define HARDLY_US (2 * USEC_PER_SEC)
 
 _Static_assert((int)FAILURE_COUNT <= (int)ROW_FAILURES, "a row has room for every kind of failure");
 
 static const char *const *failure_names(void)
 {
-	static const char *names[FAILURE_COUNT]; /* a constant table, filled once */
+	static const char *names[FAILURE_COUNT]; /* filled once, then constant */
 
 	if (!names[0])
 		for (unsigned i = 0; i < FAILURE_COUNT; i++)
@@ -50,11 +51,11 @@ static void row_engine(const struct job *j, struct target_row *r)
 	r->cov = j->cov;
 	r->ft = j->ft;
 	r->edges_total = j->said.edges_total;
-	/* In the program, or in a file that it loads. */
+	/* The library is in the program, or in a file that it loads. */
 	r->has_library =
 	    j->program.has_library || (j->program.edges && j->said.edges_total > j->program.edges);
 	r->corpus_units = j->said.corpus_units;
-	/* All inputs are saved now; the empty input is no file. */
+	/* All inputs are saved now.  The empty input is not a file, hence +1. */
 	if (j->phase == PHASE_DONE && r->corpus_units > files + 1)
 		r->corpus_units = files + 1;
 	r->corpus_bytes = j->said.corpus_bytes;
@@ -77,7 +78,7 @@ static void row_usage(const struct job *j, struct target_row *r)
 	r->pressure_cpu = j->pressure[0];
 	r->pressure_memory = j->pressure[1];
 	r->pressure_io = j->pressure[2];
-	/* Of a cell that lives. */
+	/* Only a living cell has a state. */
 	r->pressure_state = effective_state_name(
 	    j->phase >= PHASE_RUNNING && j->phase <= PHASE_KILLING ? c->state : EFFECTIVE_OK);
 	r->memory_now = n->mem_now;
@@ -129,7 +130,7 @@ static void row_findings(struct job *j, struct target_row *r)
 	r->crashes_fixed = j->crashes.fixed;
 	r->crashes_unchecked = j->crashes_unchecked;
 	r->dismissed = j->crashes.dismissed;
-	/* What a triage that was cut short says of them is not its last word. */
+	/* A triage that was cut short may still decide them. */
 	r->undecided = j->untriaged ? 0 : j->crashes.undecided;
 	if (r->undecided > j->crashes.left)
 		r->undecided = j->crashes.left;
@@ -172,7 +173,7 @@ void job_row(struct job *j, uint64_t now_us, struct target_row *ret)
 	ret->cells_us = j->cells_us;
 	ret->start_us = j->start_us;
 	row_usage(j, ret);
-	/* What it says may be forged; CPU time is not. */
+	/* The target's output may be forged; the kernel's CPU time is not. */
 	if (done && j->cells_us > HARDLY_US && ret->cpu_us < j->cells_us / 100)
 		ret->unfuzzed = true;
 	ret->given_up = done && !ret->unfuzzed && reason_counts(j->reason) == REASON_GIVEN_UP;

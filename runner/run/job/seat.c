@@ -11,13 +11,13 @@
 
 enum { KEY_MAX = 1 << 20 };
 
-/* One for each cell: an old one may still be ending while the next one runs. */
+/* The state of one cell of the seat: an old cell may still be ending while the next one runs. */
 struct held {
 	struct seat *seat;
 	struct cell *cell;
 	const struct cell_ops *ops; /* of the command at work; NULL: none */
 	void *arg;
-	bool ends; /* it could not be killed yet */
+	bool ends; /* a kill failed, and is tried again */
 };
 
 struct seat {
@@ -78,7 +78,7 @@ void seat_close(struct seat *s, void (*closed)(void *arg), void *arg)
 	closed(arg);
 }
 
-/* --- what the cell tells -------------------------------------------------- */
+/* --- events of the cell --------------------------------------------------- */
 
 static void on_output(void *arg, struct slice bytes)
 {
@@ -88,7 +88,7 @@ static void on_output(void *arg, struct slice bytes)
 		h->ops->output(h->arg, bytes);
 }
 
-/* Between two commands nothing runs that could do this. */
+/* An event between two commands, when nothing should run: ends the cell. */
 static void odd(struct held *h)
 {
 	if (h->seat->now == h)
@@ -132,7 +132,7 @@ static void on_ended(void *arg, const struct cell_end *ended)
 	s->living--;
 	if (s->now == arg)
 		s->now = NULL;
-	if (h.ops) { /* it may close the seat */
+	if (h.ops) { /* this may close the seat */
 		h.ops->ended(h.arg, ended);
 	} else if (s->closed && s->living == 0) {
 		s->closed(s->arg);
@@ -173,7 +173,7 @@ static int add_numbers(struct buf *b, const struct setup *s, const struct setup_
 	return r;
 }
 
-/* All that setup_start() makes a cell of, as text; and which file the program is. */
+/* A text of all that determines a cell: the arguments of setup_start(), and the program's file. */
 static int make_key(const struct setup *s, const struct setup_cell *c, uid_t uid, char **ret,
 		    struct err *e)
 {

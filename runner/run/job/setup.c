@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Above every range that distributions and systemd hand out, below 2^31. */
+/* The first user of cells: above all ranges that distributions and systemd assign, below 2^31. */
 enum { UID_BASE = 0x7f000000, FILES_MAX = 1024 };
 
 #define DIR_TARGET "/target"
@@ -61,7 +61,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The binary alone, or its directory when what it needs stands beside it. */
+/* Mounts the binary alone, or its directory if the binary needs files beside it. */
 static int mount_target(struct setup *s, const struct target *t, struct err *e)
 {
 	size_t n = t->dir ? strlen(t->dir) : 0;
@@ -120,7 +120,7 @@ int setup_init(struct setup *s, const struct target *t, const struct target_conf
 
 	*s = (struct setup){.target = t, .cfg = cfg};
 	r = mount_target(s, t, e);
-	/* From the target's side files first, then the configuration: the last wins. */
+	/* The target's side files come first, then the configuration: the last value wins. */
 	if (r == 0)
 		r = append_target_flags(s, e);
 	if (r == 0)
@@ -166,7 +166,7 @@ static int check_rights(const struct target *t, const struct target_config *cfg,
 	struct rights anywhere = t->rights;
 	int r;
 
-	anywhere.tree_ino = 0; /* a program is built where a build likes, and is one in any case */
+	anywhere.tree_ino = 0; /* a build may put a program outside of the work tree */
 	r = check_path(&anywhere, t->binary, e);
 
 	for (size_t i = 0; r == 0 && i < sizeof(paths) / sizeof(paths[0]); i++)
@@ -176,10 +176,10 @@ static int check_rights(const struct target *t, const struct target_config *cfg,
 							     : r;
 }
 
-/* A second safeguard for the case that neither we nor the keeper runs.  A cell gets the CPU time
- * that its CPUs have until its deadline, and this much more. */
+/* A safeguard for the case that neither fuzzcell nor the keeper runs: a limit of CPU time.  A cell
+ * gets the CPU time that its CPUs have until its deadline, and this slack. */
 #define CPU_SLACK_US (30 * USEC_PER_SEC)
-/* Beyond this there is no deadline. */
+/* A longer time means that there is no deadline. */
 #define CPU_KNOWN_US (UINT64_C(366) * 24 * 3600 * USEC_PER_SEC)
 
 static uint64_t cpu_seconds(const struct target_config *cfg, uint64_t wall_us)

@@ -6,8 +6,8 @@
 #include "runner/config/config.h"
 #include "runner/targets/discover.h"
 
-/* What a cell of a target sees, runs and gets: the same for fuzzing, measuring a
- * corpus and reproducing a failure.  Made, filled, started, thrown away. */
+/* The mounts, command and limits of a target's cell.  They are made the same way for fuzzing,
+ * measuring a corpus and reproducing a failure. */
 
 #define SETUP_DIR_WORK	     "/work"
 #define SETUP_DIR_CORPUS     "/work/corpus"
@@ -26,18 +26,18 @@ struct setup {
 	char *binary;		/* its path in the cell */
 	struct strv flags, env; /* from the target's side files, then the configuration */
 	struct engine_cmd cmd;	/* to be filled by the caller before setup_start() */
-	struct strv paths;	/* what the mounts point to */
+	struct strv paths;	/* strings that the mounts point to */
 };
 
-/* target and cfg are borrowed until setup_done(), which is right after a failure, too. */
+/* target and cfg are borrowed until setup_done().  Call that after a failure, too. */
 MUST_CHECK int setup_init(struct setup *s, const struct target *t, const struct target_config *cfg,
 			  struct err *e);
 void setup_done(struct setup *s);
-/* Whether an engine flag from the target's side files holds: a key of the configuration does
- * before it. */
+/* Whether an engine flag from the target's side files applies: no key of the configuration sets
+ * it. */
 bool setup_flag_holds(const struct target_config *cfg, const char *flag);
 
-/* Shows a host path, made from a format, at a place in the cell; never executable. */
+/* Mounts a host path, made from a format, at `at` in the cell; never executable. */
 MUST_CHECK int setup_mount(struct setup *s, const char *at, bool writable, struct err *e,
 			   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
@@ -45,7 +45,7 @@ struct setup_cell {
 	struct cell_host *host;
 	const char *rootfs; /* NULL: the host's */
 	const char *id;
-	uint64_t extra_memory; /* beside the target's own: a symbolizer's */
+	uint64_t extra_memory; /* memory for a symbolizer, beside the target's own */
 	bool fixed_addresses;  /* cell_spec's */
 	bool stays;	       /* cell_spec's */
 	uint64_t wall_us;      /* the cell is ended after this time; a year or more: not known */
@@ -53,14 +53,14 @@ struct setup_cell {
 MUST_CHECK int setup_start(const struct setup *s, const struct setup_cell *c, uid_t uid,
 			   const struct cell_ops *ops, void *arg, struct cell **ret, struct err *e);
 
-/* The keeper kills a cell this much later than we would.  It is enough for a busy loop, and
- * short for a target of a stopped fuzzcell. */
+/* The keeper kills a cell this much later than fuzzcell would.  That is enough for a busy event
+ * loop, and short for the target of a suspended fuzzcell. */
 #define SETUP_KEEPER_SLACK_US UINT64_C(1000000)
 
-/* The host user of the cells of the run's index-th target: one of its own; without root
- * there is only ours. */
+/* The host user of the cells of the run's index-th target.  As root each target has its own user;
+ * without root it is our user. */
 uid_t setup_uid(size_t index);
-/* The host group that goes with it. */
+/* The host group of that user. */
 gid_t setup_gid(uid_t uid);
 
 #endif

@@ -7,17 +7,17 @@
 /* --- a function ------------------------------------------------------------ */
 
 enum {
-	PARTS_MAX = 4, /* parts of a name that may have template arguments: the last ones */
+	PARTS_MAX = 4, /* so many last parts of a name may have template arguments */
 	PATTERN_MAX = 1024,
 };
 
 struct name {
 	const char *whole;
-	const char *parts[PARTS_MAX]; /* where they begin, from the last one */
+	const char *parts[PARTS_MAX]; /* beginnings of the last parts, the last part first */
 	size_t n;
 };
 
-/* "a::b::c" */
+/* Splits a name like "a::b::c". */
 static struct name split(const char *function)
 {
 	struct name ret = {.whole = function};
@@ -50,7 +50,7 @@ static int add_pattern(const char *type, const struct name *name, unsigned templ
 		text[n++] = *p;
 	}
 	text[n] = '\0';
-	/* The name of a function template begins with its result. */
+	/* The name of a function template begins with the result type. */
 	if (templates & 1)
 		return buf_addf(ret, e, "%s:* %s<*\n%s:^%s<*\n", type, text, type, text);
 	return buf_addf(ret, e, "%s:^%s$\n%s:^%s(*\n", type, text, type, text);
@@ -76,7 +76,7 @@ int suppress_function(const char *type, const char *function, struct buf *ret, s
 
 /* --- leaks ------------------------------------------------------------------ */
 
-/* "xmalloc", "my_strdup", "PoolAllocator::get" */
+/* For example "xmalloc", "my_strdup", "PoolAllocator::get". */
 static bool is_allocation(const char *function)
 {
 	static const char *const words[] = {"alloc", "dup"};
@@ -96,7 +96,7 @@ const char *suppress_leaking(const struct ledger_list *frames)
 	return i < frames->n && *frames->v[i] ? frames->v[i] : NULL;
 }
 
-/* The target's own open crash of that kind; NULL: it is none. */
+/* The target's own entry of the crash, if it is open and of that kind; otherwise NULL. */
 static const struct known_crash *open_crash(const struct known_crash *c, const char *target,
 					    const char *kind)
 {

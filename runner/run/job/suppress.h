@@ -5,33 +5,34 @@
 #include "base/buf.h"
 #include "runner/crash/ledger/ledger.h"
 
-/* Suppressions for the sanitizers, made of a target's open crashes.  With them fuzzing goes on
- * past these crashes.  A sanitizer compares them with the names in a stack: the program needs a
+/* Suppressions for the sanitizers, made from a target's open crashes.  With them fuzzing goes on
+ * past these crashes.  A sanitizer compares them with the names in a stack, so the program needs a
  * symbolizer.
  *
  * Each function appends lines "TYPE:PATTERN".  In a pattern '*', '^' and '$' are special
- * (compiler-rt/lib/sanitizer_common/sanitizer_suppressions.cpp).  -EFBIG: *ret is full; what is in
- * it holds. */
+ * (compiler-rt/lib/sanitizer_common/sanitizer_suppressions.cpp).  -EFBIG: *ret is full, and its
+ * lines are valid. */
 
-/* For LeakSanitizer, which suppresses each leak that has the function anywhere in its stack.  An
- * allocation function ("alloc" or "dup" is part of its name) would hide the leaks of all its
- * callers, so its caller is named instead. */
+/* Appends suppressions for LeakSanitizer.  It suppresses each leak that has the function anywhere
+ * in its stack.  An allocation function ("alloc" or "dup" is part of its name) would hide the leaks
+ * of all its callers, so its caller is named instead. */
 MUST_CHECK int suppress_leaks(const struct ledger *l, const char *target, struct buf *ret,
 			      struct err *e);
 /* The function to name for a leak, from its frames.  NULL: no frame has a name. */
 const char *suppress_leaking(const struct ledger_list *frames);
 
-/* Crashes that came again although they were suppressed: their frames are not as the sanitizer
- * sees them, or the program was built without recovery. */
+/* Crashes that came again although they were suppressed: the sanitizer sees other frames, or the
+ * program was built without recovery. */
 struct suppress_not {
 	char signatures[16][LEDGER_SIGNATURE_MAX + 1];
 	size_t n; /* 16: no crash is suppressed any more */
 };
 void suppress_not_add(struct suppress_not *io, const char *signature);
 
-/* For UndefinedBehaviorSanitizer: the first function, and the crash's kind of check.  Only checks
- * after which the program can go on; a program that was built without recovery ignores them.
- * Other failures of the same check in the same function are hidden, too. */
+/* Appends suppressions for UndefinedBehaviorSanitizer: the crash's kind of check and its first
+ * function.  It uses only checks after which the program can go on; a program that was built
+ * without recovery ignores them.  Other failures of the same check in the same function are hidden,
+ * too. */
 MUST_CHECK int suppress_undefined(const struct ledger *l, const char *target,
 				  const struct suppress_not *without, struct buf *ret,
 				  struct err *e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of a job's program, and what they bring: dictionaries/<target>.dict of the state
- * directory.  A job needs none of it: whatever fails here only means fewer words. */
+/* Dictionary words from a job's program, and their usefulness: dictionaries/<target>.dict of the
+ * state directory.  They are optional: any failure here only means fewer words. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
@@ -32,7 +32,7 @@ const char *job_given_dictionary(const struct job *j)
 	return *j->cfg->dictionary ? j->cfg->dictionary : NULL;
 }
 
-/* --- what the engine says --------------------------------------------------- */
+/* --- words in the engine's output ------------------------------------------- */
 
 static void words_on_word(void *arg, struct slice bytes, enum engine_word from)
 {
@@ -92,7 +92,7 @@ static int words_save_file(const struct job *j, const struct words *w, struct er
 
 /* --- before a cell ---------------------------------------------------------- */
 
-/* Opened with the rights of the namer: see setup.c, which checks them once more. */
+/* Opens the dictionary with the rights of the user who named it; setup.c checks them once more. */
 static int words_open_given(const struct job *j, const char *path, struct err *e)
 {
 	struct rights as;
@@ -140,7 +140,7 @@ static void words_of_program(const struct job *j, struct words *io)
 		literals_in(fd, io);
 }
 
-/* The given entries come first, so that the engine names their lines as a user knows them. */
+/* The given entries come first, so that the engine's line numbers match the user's file. */
 static int words_join(const struct job *j, struct buf *given, const struct words *w, struct err *e)
 {
 	_autoclose_ int dir = -1;
@@ -205,7 +205,7 @@ int job_words_collect(const struct job *j, struct err *e)
 
 	if (!words_are_wanted(j) || !j->attempt)
 		return 0;
-	/* What the engine has: with given ones, and all that are repeated. */
+	/* The engine's number of entries: given entries and repeated words count, too. */
 	entries = j->attempt->engine.dict_entries;
 	if (entries < j->words.has.own)
 		entries = j->words.has.own;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "off" is about runs; whoever asks for it gets the time that it takes. */
+/* A merge time of "off" disables merges in runs; an explicit merge has no limit then. */
 #define UNLIMITED_US (UINT64_C(365) * 24 * 3600 * USEC_PER_SEC)
 
 struct one {
@@ -24,7 +24,7 @@ struct all {
 	struct one *v; /* as the plan */
 	size_t next, running;
 	unsigned cells;	 /* in use */
-	uint64_t memory; /* sum of their limits */
+	uint64_t memory; /* sum of the limits of these cells */
 	bool stopped;
 	struct source *signals[3];
 };
@@ -93,7 +93,7 @@ static void fill(struct all *a)
 		struct one *one = &a->v[a->next];
 		uint64_t limit = one->entry->cfg.memory;
 
-		/* What is too large for the machine runs alone, as in a run. */
+		/* A target that is too large for the machine runs alone, as in a run. */
 		if (a->running > 0 && !plan_admits(a->memory, limit, o->machine_memory))
 			break;
 		one->cells = merge_all_share(

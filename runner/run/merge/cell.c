@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The engine reports an input that takes too long; one that shows no end after twice
- * that and this much has got past the engine.  A start is bounded by it, too. */
+/* The engine reports an input that takes too long.  A cell without progress for twice that time and
+ * this slack has escaped the engine's check.  The target's start is bounded, too. */
 #define STUCK_US (30 * USEC_PER_SEC)
 
 #define MAX_LEN_LEAST (UINT64_C(1) << 20)
@@ -21,8 +21,8 @@ static void launch(struct merge_slot *s);
 
 /* --- the cell ---------------------------------------------------------------------- */
 
-/* Of one number of digits, as a rule: the length of the arguments, too, shifts the
- * stack.  The engine's own for a merge is 1 MiB. */
+/* The limit of an input's length.  It usually has the same number of digits in all merges, because
+ * the length of the arguments shifts the stack.  The engine's default for a merge is 1 MiB. */
 static uint64_t max_len(const struct merge *m)
 {
 	uint64_t len = m->max_len > MAX_LEN_LEAST ? m->max_len : MAX_LEN_LEAST;
@@ -48,8 +48,8 @@ static int engine_command(struct setup *s, const struct merge *m, struct err *e)
 	return m->spec.target->engine->measure(&job, &s->cmd, e);
 }
 
-/* The control file alone is writable: nothing can be put beside it, and its size is
- * bounded as that of any file of a cell. */
+/* Only the control file is writable.  So a cell cannot make other files, and the size is bounded as
+ * that of any file of a cell. */
 static int make_setup(struct setup *s, const struct merge_slot *slot, struct err *e)
 {
 	const struct merge *m = slot->m;
@@ -71,13 +71,13 @@ void merge_slot_output(void *arg, struct slice bytes)
 		s->m->spec.output(s->m->spec.arg, bytes);
 }
 
-/* --- how it ended --------------------------------------------------------------------- */
+/* --- the end of a cell ---------------------------------------------------------------- */
 
 static const char *kind_of(const struct merge_slot *s, const struct exec_end *end)
 {
 	uint64_t mark = s->m->spec.cfg->memory_high;
 
-	if (s->stuck) /* above the mark the kernel lets it hardly move */
+	if (s->stuck) /* above the memory mark the kernel throttles it to almost nothing */
 		return mark && end->memory_peak >= mark - mark / 16 ? "oom" : "timeout";
 	switch (end->failure) {
 	case FAILURE_TIMEOUT:
@@ -107,7 +107,7 @@ static bool accumulates(enum failure f)
 	       f == FAILURE_INTERRUPT || f == FAILURE_EXIT;
 }
 
-/* The last words of a cell, as one printable line. */
+/* The last output of a cell, as one printable line. */
 static void excerpt(struct slice text, char *out, size_t size)
 {
 	size_t n = 0;
@@ -169,8 +169,8 @@ static void on_end(void *arg, const struct exec_end *end)
 static void strike(struct merge_slot *s)
 {
 	if (++s->strikes >= MERGE_STRIKES_MAX)
-		merge_end_with(s->m, MERGE_FAILED, "%u cells in a row got nowhere: %s", s->strikes,
-			       s->said);
+		merge_end_with(s->m, MERGE_FAILED, "%u cells in a row made no progress: %s",
+			       s->strikes, s->said);
 }
 
 static void on_halved(void *arg, struct slice result, const char *failed)
@@ -182,19 +182,19 @@ static void on_halved(void *arg, struct slice result, const char *failed)
 	m->halving--;
 	if (failed)
 		merge_end_with(m, MERGE_FAILED, "%s", failed);
-	if (!failed && result.n == sizeof(bad)) { /* it was the only one */
+	if (!failed && result.n == sizeof(bad)) { /* the shard had only this input */
 		memcpy(&bad, result.p, sizeof(bad));
 		(void)merge_bad_one(m, &bad);
 		merge_slot_free(s);
 	} else if (m->ending) {
 		merge_slot_free(s);
 	} else {
-		look(s); /* at the first half: nothing of it is measured */
+		look(s); /* at the first half: none of it is measured */
 		merge_advance(m);
 	}
 }
 
-/* Nobody knows which input did it: the shard becomes two. */
+/* The control file is spoiled, and the input that did it is not known: halves the shard. */
 static void spoiled(struct merge_slot *s, const struct merge_looked *l)
 {
 	struct merge *m = s->m;
@@ -202,7 +202,7 @@ static void spoiled(struct merge_slot *s, const struct merge_looked *l)
 	struct err e;
 
 	if (++m->spoiled > MERGE_SPOILED_MAX || m->end >= MERGE_SHARDS_MAX) {
-		m->put_back = true; /* it is no single input's doing */
+		m->put_back = true; /* no single input is to blame */
 		merge_end_with(m, MERGE_FAILED, "%u cells spoiled their control file: %s",
 			       m->spoiled, s->said);
 	}
@@ -239,7 +239,7 @@ static bool judge(struct merge_slot *s, const struct merge_looked *l)
 	return false;
 }
 
-/* A leak that is known already would be found in every input. */
+/* Whether to search for leaks.  A known leak might be found in every input. */
 static bool looks_for_leaks(const struct merge *m)
 {
 	return !m->ending && m->spec.what == MERGE_REPLACE && !m->spec.leaks_known;
@@ -293,8 +293,8 @@ static int start_cell(struct merge_slot *s, uint64_t left_us, struct err *e)
 	    .setup = &setup,
 	    .index = spec->index + s->number,
 	    .deadline_us = left_us,
-	    /* The engine takes the depth of the stack for coverage, and where the stack
-	     * begins shifts it: features of two cells would not compare. */
+	    /* The engine counts the depth of the stack as coverage, and it depends on where the
+	     * stack begins.  With other addresses the features of two cells do not compare. */
 	    .fixed_addresses = true,
 	    .output = merge_slot_output,
 	    .done = on_end,
@@ -328,7 +328,7 @@ static void launch(struct merge_slot *s)
 	merge_slot_free(s);
 }
 
-/* --- from outside ------------------------------------------------------------------------ */
+/* --- calls from merge.c and steps.c ------------------------------------------------------ */
 
 void merge_slot_take(struct merge_slot *s, size_t shard)
 {
@@ -359,7 +359,7 @@ void merge_slot_tick(struct merge_slot *s, uint64_t now_us)
 	char path[64];
 	struct stat st;
 
-	if (!s->exec || s->leaks.names) /* replaying: the engine's limit and our deadline */
+	if (!s->exec || s->leaks.names) /* a replay has the engine's limit and our deadline */
 		return;
 	snprintf(path, sizeof(path), "%s/%zu/" MERGE_FILE_CONTROL, m->pass, s->shard);
 	if (fstatat(m->dir, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which candidates are not measured yet, and in which shards they will be. */
+/* Deals the candidates that are not measured yet into shards. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "runner/run/merge/internal.h"
@@ -12,8 +12,8 @@ const char *merge_first_pass(bool full)
 	return full ? "measure" : "quick";
 }
 
-/* Measured before, on this binary; sorted.  A bad one that came back (a seed) is run
- * again, unless nothing may be changed and it stays where it is. */
+/* Adds the inputs that were measured on this binary, sorted.  A bad input that came back (a seed)
+ * is run again.  With MERGE_MEASURE bad inputs stay in the corpus, and are not run again. */
 static int add_known(const struct merge *m, const struct merge_pass *p, struct candidates *to,
 		     struct err *e)
 {
@@ -79,7 +79,7 @@ static int deal(const struct merge *m, const char *pass, int dir, const struct c
 	unsigned shards = 0;
 	int r = merge_pass_count(dir, pass, &io->next, e);
 
-	/* Each start leaves some: after many, all is measured anew. */
+	/* Each merge leaves shards.  If there are too many, all candidates are measured anew. */
 	if (r == 0 && too_many(m, io, all->n) && m->step == MERGE_STAGE) {
 		io->next = 0;
 		r = fs_remove_tree(dir, pass, e);
@@ -98,7 +98,7 @@ static int deal(const struct merge *m, const char *pass, int dir, const struct c
 	io->end = io->next + shards;
 	io->candidates = all->n;
 	io->reused = all->n - rest.n;
-	io->longest = all->n ? all->v[all->n - 1].size : 0; /* by size */
+	io->longest = all->n ? all->v[all->n - 1].size : 0; /* they are sorted by size */
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the corpus keeps, whether that is enough, and the exchange. */
+/* Chooses the inputs of the new corpus, checks their coverage, and exchanges the corpus. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
@@ -15,12 +15,12 @@
 
 enum { PASS_NAME = 24 };
 
-/* All that a decision is made from. */
+/* The data for a decision. */
 struct facts {
 	const struct merge *m;
 	struct merge_dir d;
 	struct candidates staged, chosen;
-	struct candidates known; /* what was measured, and may go therefore */
+	struct candidates known; /* inputs that were measured, and so may go */
 	struct merge_pass measured, verified;
 	struct reach all, got;
 };
@@ -44,7 +44,8 @@ static int load(struct facts *f, struct err *e)
 	return r == 0 ? merge_staged_load(f->d.dir, &f->staged, e) : r;
 }
 
-/* What a cell passed over stays where it is, whatever the reason. */
+/* Lists the inputs that ran.  An input that did not run stays in the corpus, whatever the reason.
+ */
 static int list_known(struct facts *f, struct err *e)
 {
 	candidates_done(&f->known);
@@ -64,7 +65,7 @@ static int list_known(struct facts *f, struct err *e)
 	return candidates_save(f->d.dir, "known", &f->known, e);
 }
 
-/* All that was measured; the greatest part of the work. */
+/* Loads all measurements; this is most of the work. */
 static int load_measured(struct facts *f, struct err *e)
 {
 	const char *pass = merge_first_pass(f->m->full);
@@ -73,7 +74,7 @@ static int load_measured(struct facts *f, struct err *e)
 	return r == 0 ? list_known(f, e) : r;
 }
 
-/* An input that turned out to be bad is no longer a candidate. */
+/* Loads the chosen inputs without those that turned out to be bad. */
 static int load_chosen(struct facts *f, bool *ret_all, struct err *e)
 {
 	_autocandidates_ struct candidates before = {0};
@@ -83,7 +84,7 @@ static int load_chosen(struct facts *f, bool *ret_all, struct err *e)
 		if (candidates_find(&f->staged, before.v[i].name, before.v[i].size))
 			r = candidates_add(&f->chosen, before.v[i].name, before.v[i].size, e);
 	*ret_all = f->chosen.n == before.n;
-	return r; /* in their order */
+	return r; /* f->chosen has the order of the list */
 }
 
 static int load_verified(struct facts *f, struct err *e)
@@ -139,11 +140,11 @@ static int to_verify(struct facts *f, struct merge_decided *io, struct err *e)
 	return r;
 }
 
-/* --- is the corpus that already? ------------------------------------------------------- */
+/* --- comparison with the corpus -------------------------------------------------------- */
 
 struct difference {
-	uint64_t fresh; /* chosen that the corpus does not have */
-	bool more;	/* the corpus has something that may go */
+	uint64_t fresh; /* chosen inputs that the corpus does not have */
+	bool more;	/* the corpus has inputs that may go */
 };
 
 static int compare(const struct facts *f, struct difference *ret, struct err *e)
@@ -164,12 +165,13 @@ static int compare(const struct facts *f, struct difference *ret, struct err *e)
 	return r;
 }
 
-/* Which of them go elsewhere.  A pass of verifying lists all that each input reaches. */
+/* Lists cover and spare inputs.  A verifying pass lists all that each input reaches. */
 static int list_cover(struct facts *f, struct merge_decided *io, struct err *e)
 {
 	_autocandidates_ struct candidates cover = {0}, spare = {0};
 	struct cover_gap gap = cover_gap(&f->all, &f->got);
-	/* Some of the chosen are there for what did not show again: all are the cover then. */
+	/* If coverage did not show again, all chosen inputs are the cover: some are there for it.
+	 */
 	bool steady = gap.features == 0 && gap.edges == 0;
 	int r = steady ? cover_fewest(f->verified.v, f->verified.n, &f->chosen, &cover, e) : 0;
 
@@ -208,7 +210,7 @@ static void end_with(struct merge_decided *io, enum merge_verdict v, const char 
 	snprintf(io->why, sizeof(io->why), "%s", why);
 }
 
-/* A corpus is not made to fit a build that hardly runs it. */
+/* Whether the build reaches so little that it is probably broken. */
 static bool is_broken(const struct facts *f, struct merge_decided *io)
 {
 	struct merge_last last;
@@ -224,7 +226,7 @@ static bool is_broken(const struct facts *f, struct merge_decided *io)
 	return true;
 }
 
-/* What only says what is new is enough as long as all goes well. */
+/* The quick pass, which lists only new coverage, is not enough: starts the full pass. */
 static int to_full(struct facts *f, struct merge_decided *io, struct err *e)
 {
 	io->to = MERGE_TO_FULL;
@@ -260,8 +262,8 @@ static int choose(struct facts *f, struct merge_decided *io, struct err *e)
 	return r;
 }
 
-/* The guard.  What all that ever had it are chosen for, and still did not show again,
- * is the target's whim: no choice could do better. */
+/* Keeps the old corpus, because the chosen inputs missed coverage.  The message leaves out lost
+ * coverage: all inputs that ever reached it are chosen, and no other choice could do better. */
 static void guard(const struct cover_gap *gap, struct merge_decided *io)
 {
 	uint64_t features = gap->features - gap->lost_features;
@@ -280,7 +282,8 @@ static void give_sizes(const struct facts *f, struct merge_decided *io)
 	io->chosen = size_of(&f->chosen, &f->got);
 }
 
-/* Something is missing, or an input turned out to be bad: from the beginning. */
+/* Coverage is missing, or an input turned out to be bad: compares with all measurements, and tops
+ * the choice up. */
 static int check_all(struct facts *f, struct merge_decided *io, struct err *e)
 {
 	struct cover_gap gap;
@@ -309,7 +312,8 @@ static int check_all(struct facts *f, struct merge_decided *io, struct err *e)
 	return 0;
 }
 
-/* Shards do not know of each other: what two of them chose for the same. */
+/* Chooses again from the verified inputs: two shards may have chosen inputs for the same coverage.
+ */
 static int choose_again(struct facts *f, struct err *e)
 {
 	_autocandidates_ struct candidates less = {0};
@@ -379,7 +383,7 @@ static int replace(const struct facts *f, struct merge_replaced *ret, struct err
 	if (r < 0)
 		return r;
 	r = generation_replace(&g, &with, &got, e);
-	if (r < 0 && got.replaced) { /* a success with something to say */
+	if (r < 0 && got.replaced) { /* the exchange succeeded, a later step failed */
 		snprintf(ret->why, sizeof(ret->why), "%.*s", (int)sizeof(ret->why) - 1, e->msg);
 		r = 0;
 	}

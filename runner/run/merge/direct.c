@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* May the cells read the corpus itself?  Then nothing is linked into a stage, and nothing
- * is removed from one: for small inputs that is a third of a merge's time. */
+/* Decides whether cells can read the corpus itself.  Then no stage is made and removed, which for
+ * small inputs takes a third of a merge's time. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
@@ -21,14 +21,14 @@ enum {
 	MODE_OPEN = 0755,
 };
 
-/* A cell may see it, and it is a candidate under its name. */
+/* Whether the file is a candidate under its name, and a cell can read it. */
 static bool is_plain(const char *name, const struct stat *st)
 {
 	return candidates_name_ok(name) && S_ISREG(st->st_mode) &&
 	       (st->st_mode & READABLE) == READABLE && (uint64_t)st->st_size <= WORKDIR_INPUT_MAX;
 }
 
-/* False in *ret_plain: the directory holds something else, too. */
+/* *ret_plain false: the directory has other files, too. */
 static int list_plain(int dir, struct candidates *to, bool *ret_plain, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(dir, ".");
@@ -54,8 +54,8 @@ static int list_plain(int dir, struct candidates *to, bool *ret_plain, struct er
 	return r;
 }
 
-/* The seeds of a job are in one directory, which is read here.  Any others are staged: they
- * are a user's files, or in an archive. */
+/* Whether the corpus has all seeds.  The seeds of a job are in one directory, which is read here.
+ * Other seeds need a stage: they are a user's files, or in an archive. */
 static int seeds_are_in(const struct merge *m, const struct candidates *corpus, bool *ret,
 			struct err *e)
 {
@@ -76,8 +76,8 @@ static int seeds_are_in(const struct merge *m, const struct candidates *corpus, 
 	return r;
 }
 
-/* A cell's user is no one else's: it needs the bits for others.  We set them where the directory
- * of all corpora keeps others out as before; a mode that a user chose stays. */
+/* A cell has its own user, which needs the mode bits for others.  They are set only if the
+ * directory of all corpora keeps others out.  A mode that a user chose stays. */
 static bool is_open_to_cells(int corpus)
 {
 	struct stat st, all;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a merge: what the next one is told, and what the corpus is now. */
+/* The end of a merge: saves facts for the next merge, and counts the corpus. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
@@ -28,8 +28,8 @@ static int load_known(const struct merge *m, struct candidates *ret, struct err 
 	return r == 0 ? candidates_load(dir, "known", ret, e) : r;
 }
 
-/* stats/merged/<target>.unneeded: what was measured and is not in the corpus.  Of anything
- * else nobody may say that it adds nothing (`corpus update-intree --prune`). */
+/* Writes stats/merged/<target>.unneeded: measured inputs that are not in the corpus.  Only these
+ * are known to add nothing (`corpus update-intree --prune`). */
 static int keep_unneeded(const struct merge *m, const struct candidates *known, struct err *e)
 {
 	_autocandidates_ struct candidates needed = {0};
@@ -72,7 +72,7 @@ static int settle(const struct merge *m, struct err *e)
 	_autocandidates_ struct candidates known = {0};
 	int r = load_known(m, &known, e);
 
-	/* What ran is in the corpus, or the corpus reaches the same without it. */
+	/* An input that ran is in the corpus, or the corpus reaches the same without it. */
 	if (r == 0)
 		r = retry_passed(m->env.state->dirfd, m->spec.target->name, &known, e);
 	if (r == 0)

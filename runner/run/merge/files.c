@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of merge/<target>: only child processes come here, they may block. */
+/* The files of merge/<target>.  Only child processes use them, because they may block. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
@@ -43,7 +43,7 @@ int merge_staged_save(int dir, const struct candidates *all, struct err *e)
 	return candidates_save(dir, MERGE_FILE_STAGED, all, e);
 }
 
-/* Several cells' tasks may do this at a time: a line is one write. */
+/* Tasks of several cells may do this at the same time: a line is one write. */
 int merge_staged_strike(int dir, const char *name, struct err *e)
 {
 	return fs_append_line(dir, MERGE_FILE_GONE, slice_of(name), e);
@@ -156,7 +156,7 @@ static int make_room(struct merge_pass *p, size_t more, struct err *e)
 	return 0;
 }
 
-/* Forgets what ran and is not wanted any more: taken out of the corpus since. */
+/* Drops the results of inputs that are no longer candidates.  True: they had coverage. */
 static bool forget(struct control *c, const struct candidates *list, const struct candidates *only)
 {
 	bool any = false;
@@ -181,7 +181,7 @@ static int load_shard(int dir, const char *name, size_t k, const struct candidat
 	if (r == 0)
 		r = control_read(fd, MERGE_FILE_CONTROL, SETUP_DIR_INPUTS, &list, &c, e);
 	if (r == -ENOENT || r == -EBADMSG)
-		return 0; /* a kill while it was dealt, or what a cell made of it */
+		return 0; /* a kill interrupted the dealing, or a cell spoiled the file */
 	if (r < 0)
 		return r;
 	if (list.n > 0 && forget(c, &list, only))
@@ -207,7 +207,7 @@ int merge_pass_load(int dir, const char *name, const struct candidates *only, st
 	return r;
 }
 
-/* The list first: a control file without one counts for nothing. */
+/* The list is written first: a control file without a list is ignored. */
 int merge_shard_make(int dir, const char *name, size_t k, const struct candidates *list,
 		     struct err *e)
 {
@@ -247,7 +247,7 @@ int merge_pass_deal(int dir, const char *name, size_t from, const struct candida
 
 /* --- what was reached -------------------------------------------------------------- */
 
-/* Two counts of words, then the words: features, edges. */
+/* The file has two counts of words, then the words of features and of edges. */
 struct reach_head {
 	uint64_t features, edges;
 };

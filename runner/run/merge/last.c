@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stats/merged/<target>.json: what the last merge of a target knew. */
+/* stats/merged/<target>.json: facts from the last merge of a target. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/json.h"
@@ -22,7 +22,7 @@ void merge_last_load(const struct merge *m, struct merge_last *ret)
 	*ret = (struct merge_last){0};
 	snprintf(path, sizeof(path), "stats/merged/%s.json", m->spec.target->name);
 	if (json_load(m->env.state->dirfd, path, LAST_MAX, &j, &e) < 0)
-		return; /* none, or a damaged one: as before the first merge */
+		return; /* no file, or a damaged file: as before the first merge */
 	build = json_string_value(json_object_get(j, "build"));
 	snprintf(ret->build, sizeof(ret->build), "%s", build ? build : "");
 	ret->unsteady = json_is_true(json_object_get(j, "unsteady"));

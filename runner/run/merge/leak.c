@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which input leaks?  While it measures, the engine looks for leaks once, at its end; and
- * what a target prints would be a hint at best.  So the inputs are replayed, and a
- * group that leaks is halved until one is left that leaks by itself. */
+/* Finds the inputs that leak.  While it measures, the engine checks for leaks only at its end, and
+ * the target's output is a hint at best.  So the inputs are replayed, and a group that leaks is
+ * halved until a single input leaks by itself. */
 #include "base/clock.h"
 #include "base/sys.h"
 #include "runner/run/merge/internal.h"
@@ -36,12 +36,12 @@ static void push(struct merge_leaks *l, size_t from, size_t to)
 {
 	if (from >= to)
 		return;
-	/* A chunk is halved nine times at most, each time one half waits. */
+	/* A chunk is halved nine times at most, and each time one half waits. */
 	assert(l->depth < sizeof(l->stack) / sizeof(l->stack[0]));
 	l->stack[l->depth++] = (struct merge_range){from, to};
 }
 
-/* --- one that leaks --------------------------------------------------------------------- */
+/* --- an input that leaks ---------------------------------------------------------------- */
 
 static void on_put_away(void *arg, struct slice result, const char *failed)
 {

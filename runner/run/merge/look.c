@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What became of a shard when its cell is gone; and bad inputs. */
+/* Checks a shard after its cell has ended, and puts bad inputs away. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
@@ -20,8 +20,8 @@ DEFINE_CLEANUP(struct control *, control_free)
 
 enum { MODE_OURS = 0750 };
 
-/* A file so near to its greatest size is one that a record no longer fits in.  And each
- * restart reads it again: above this the rest is better off in another one. */
+/* A control file is full within this share of its maximum size: the next record may not fit.  The
+ * maximum is at most FULL_BYTES, because each restart reads the file again. */
 enum { FULL_SHARE = 8 };
 #define FULL_BYTES (UINT64_C(64) << 20)
 #define LEAST_FREE (UINT64_C(1) << 20)
@@ -34,7 +34,7 @@ enum merge_act merge_judge(const struct merge_facts *f, const struct control *c,
 		return MERGE_RUN;
 	if (full)
 		return c->next > 0 ? MERGE_FULL : MERGE_STRIKE;
-	/* What may be the doing of many inputs is tried once more, as the first. */
+	/* If many inputs may have caused the end, the input is run once more, as the first. */
 	if (c->started)
 		return f->accumulates && c->next > f->first ? MERGE_RUN : MERGE_BLAME;
 	if (*c->why)
@@ -44,7 +44,7 @@ enum merge_act merge_judge(const struct merge_facts *f, const struct control *c,
 
 /* --- bad inputs ------------------------------------------------------------------- */
 
-/* Triage reads triage/<target>/<kind>-<sha1>, as after fuzzing. */
+/* Queues the input as triage/<target>/<kind>-<sha1>, as after fuzzing. */
 static int queue_triage(const struct merge_slot *s, int stage, const char *name, struct err *e)
 {
 	const struct merge_env *env = &s->m->env;
@@ -66,8 +66,8 @@ static int queue_triage(const struct merge_slot *s, int stage, const char *name,
 	return store_file(stage, name, to, s->kind, &sum, hex, e);
 }
 
-/* Nothing is forgotten: first in the queue, then in the quarantine and on disk,
- * then out of the corpus. */
+/* Moves a bad input out of the corpus.  It is first in the queue, then in the quarantine and on
+ * disk, and only then out of the corpus, so that a kill loses nothing. */
 static int put_away(const struct merge_slot *s, const char *name, struct merge_bad *ret,
 		    struct err *e)
 {
@@ -83,7 +83,7 @@ static int put_away(const struct merge_slot *s, const char *name, struct merge_b
 	r = merge_dir_open(m, &d, e);
 	if (r == 0 && faccessat(d.corpus, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		snprintf(ret->lost, sizeof(ret->lost), "%s", name);
-	if (r == 0 && !ret->slow) /* it was told once, and each trial takes that long */
+	if (r == 0 && !ret->slow) /* it was queued before, and each replay takes that long */
 		r = queue_triage(s, d.stage, name, e);
 	if (r == 0 && sys_syncfs(m->env.triage) < 0)
 		r = err_sys(e, "sync the triage queue");
@@ -122,7 +122,7 @@ static bool is_full(const struct merge_slot *s, const struct control *c)
 	return fstat(c->fd, &st) == 0 && (uint64_t)st.st_size >= most - most / FULL_SHARE;
 }
 
-/* What an engine could not write looks as if the input in work had been bad. */
+/* On a full disk the engine cannot write, and the input in work looks bad. */
 static int check_disk(const struct merge_slot *s, const struct control *c, struct err *e)
 {
 	uint64_t least = s->m->env.disk_reserve > LEAST_FREE ? s->m->env.disk_reserve : LEAST_FREE;
@@ -135,8 +135,8 @@ static int check_disk(const struct merge_slot *s, const struct control *c, struc
 	return 0;
 }
 
-/* A user may remove inputs that cells read from the corpus itself: none can be opened.  All in a
- * row are passed over at once, because the file says nothing of a cell that opened none. */
+/* Passes over inputs that a user removed from the corpus while cells read it directly.  All removed
+ * inputs in a row are passed over at once, because a cell that opens no input writes nothing. */
 static int pass_removed(const struct merge_slot *s, struct control *c,
 			const struct candidates *list, bool *ret, struct err *e)
 {
@@ -182,7 +182,7 @@ static int act(const struct merge_slot *s, struct control *c, const struct candi
 		assert(list->v && c->next < list->n);
 		r = put_away(s, list->v[c->next].name, &io->bad, e);
 	}
-	/* Beyond the last whole record the file may say anything. */
+	/* After the last whole record the file may contain anything. */
 	if (r == 0 && s->facts.ran && !removed)
 		r = control_repair(c, list, io->act == MERGE_BLAME, e);
 	io->next = c->next;
@@ -190,7 +190,7 @@ static int act(const struct merge_slot *s, struct control *c, const struct candi
 	return r;
 }
 
-/* What a cell did to it beyond repair costs it a strike, and the shard its work. */
+/* The cell damaged the control file beyond repair: a strike, and the shard is measured anew. */
 static int write_anew(int fd, const struct candidates *list, struct merge_looked *io, struct err *e)
 {
 	*io = (struct merge_looked){.act = MERGE_STRIKE, .n = list->n, .damaged = true};
@@ -229,7 +229,7 @@ int merge_task_look(void *arg, struct buf *out, struct err *e)
 	return r == 0 ? buf_add(out, (struct slice){(const char *)&l, sizeof(l)}, e) : r;
 }
 
-/* --- a shard that was spoiled -------------------------------------------------------- */
+/* --- a spoiled shard ------------------------------------------------------------------ */
 
 static int halve(const struct merge_slot *s, int dir, const struct candidates *list, struct err *e)
 {

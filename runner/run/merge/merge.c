@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A merge from its start to its end; what it does in between is in steps.c. */
+/* The start and the end of a merge; its steps are in steps.c. */
 #include "runner/run/merge/merge.h"
 
 #include "base/clock.h"
@@ -47,7 +47,7 @@ void merge_end_with(struct merge *m, enum merge_verdict v, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(m->result.why, sizeof(m->result.why), fmt, ap);
 	va_end(ap);
-	for (char *c = m->result.why; *c; c++) /* a path may be in it: any bytes */
+	for (char *c = m->result.why; *c; c++) /* a path in the text may have any bytes */
 		if (*c < ' ' || *c == 0x7f)
 			*c = '?';
 	for (unsigned i = 0; i < m->spec.workers; i++)
@@ -73,9 +73,9 @@ bool merge_bad_one(struct merge *m, const struct merge_bad *bad)
 	m->slow = m->slow || bad->slow;
 	m->result.bad++;
 	if (is_broken(m))
-		merge_blame_build(m, "this build fails on too much of it");
+		merge_blame_build(m, "this build fails on too many inputs");
 	else if (m->result.bad >= MERGE_BAD_MAX)
-		merge_end_with(m, MERGE_FAILED, "%d bad inputs: the next merge goes on behind them",
+		merge_end_with(m, MERGE_FAILED, "%d bad inputs: the next merge goes on after them",
 			       MERGE_BAD_MAX);
 	return !m->ending;
 }
@@ -108,7 +108,7 @@ static void on_tick(void *arg)
 	if (m->step == MERGE_CELLS)
 		check_disk(m);
 	if (loop_set_timer(m->tick, now + TICK_US, &e) < 0)
-		merge_end_with(m, MERGE_FAILED, "%s", e.msg); /* nothing would see a hang */
+		merge_end_with(m, MERGE_FAILED, "%s", e.msg); /* a hang would not be seen */
 }
 
 static int init(struct merge *m, struct err *e)

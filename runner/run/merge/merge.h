@@ -8,53 +8,58 @@
 
 /* Measures a target's corpus in cells and makes it smaller without losing coverage:
  *
- *   stage    corpus/<target> and all seeds, by content; dealt into shards
- *   measure  each shard in a cell that writes what every input reaches that none before
- *            it did; an input on which a cell dies is bad: quarantined and queued for
- *            triage, and a new cell goes on behind it.  A shard whose control file was
- *            spoiled is halved until the input that does it is alone
- *   choose   the smallest set that reaches everything (runner/corpus/measure/cover.h)
- *   verify   the chosen are measured once more by themselves.  When they do not reach
- *            everything again, or one of those measured has gone since, all of it begins
- *            anew, and each input says all that it reaches: what is missing is topped up
- *            then, MERGE_ROUNDS times at most.  A target that is so is remembered for as
- *            long as it has that build.
- *   cover    the fewest of them that reach the same: what goes elsewhere
- *   replace  only when nothing is missing: one exchange (runner/corpus/generation/generation.h)
+ *   stage    Candidates are corpus/<target> and all seeds, by content.  They are dealt into
+ *            shards.
+ *   measure  A cell measures each shard.  It writes for each input what no input before it
+ *            reached.  An input on which a cell dies is bad: it is quarantined and queued for
+ *            triage, and a new cell goes on after it.  If a control file is spoiled, its shard
+ *            is halved until the input that spoils it is alone.
+ *   choose   The smallest set that reaches everything is chosen
+ *            (runner/corpus/measure/cover.h).
+ *   verify   The chosen inputs are measured once more by themselves.  If they do not reach
+ *            everything again, or a measured input has gone, all is measured anew.  Each input
+ *            then writes all that it reaches, and missing coverage is topped up, MERGE_ROUNDS
+ *            times at most.  Such a target is remembered as long as it has that build.
+ *   cover    The fewest of the chosen inputs that reach the same are listed, for use outside
+ *            of the state directory.
+ *   replace  Only if no coverage is missing, one exchange replaces the corpus
+ *            (runner/corpus/generation/generation.h).
  *
- * A build that fails on much of its corpus, or reaches less than half of what the corpus
- * reached before, is more likely broken than right: the corpus stays whole then, with
- * what it failed on (spec.force: not).  On another build what was quarantined is tried
- * again, MERGE_RETRY_MAX inputs a merge (runner/corpus/generation/retry.h).
+ * A build that fails on much of its corpus, or reaches less than half of the former coverage, is
+ * probably broken.  Then the corpus stays whole, with the inputs that failed (unless spec.force).
+ * On another build quarantined inputs are tried again, MERGE_RETRY_MAX inputs per merge
+ * (runner/corpus/generation/retry.h).
  *
- * On disk, merge/<target>/ of the state directory: what was measured is used again by
- * the next merge of the same binary, whether this one was killed, stopped or late;
- * anything else is thrown away there.
+ * The files are in merge/<target>/ of the state directory.  The next merge of the same binary uses
+ * the measurements again if this merge was killed, stopped or late.  Otherwise they are removed.
  *   for            the binary and flags that it was made for
- *   stage/         links to all candidates, made anew each time; not there when the corpus
- *                  is all of them, and a cell's user may read it: cells see it then
- *   staged, gone   their list, and those of it that were put away
+ *   stage/         links to all candidates, made anew each time.  It is missing if the corpus
+ *                  has all candidates and a cell's user may read it: cells mount that instead
+ *   staged, gone   the list of candidates, and those of them that were put away
  *   quick/<k>/     list, control: one shard
  *   measure/<k>/   the same, with all that each input reaches
- *   verify-<r>/    the same, of the chosen; thrown away
- *   chosen, known  lists: what stays, what may go
- *   cover, spare   lists: of the chosen, the fewest that reach the same, and the others
+ *   verify-<r>/    the same for the chosen inputs; removed afterwards
+ *   chosen, known  lists: inputs that stay, inputs that may go
+ *   cover, spare   lists: the fewest chosen inputs that reach the same, and the others
  *   reach          what all candidates reach
- * and of the last merge, in stats/merged/: <target>.json, the build and what it reached;
- * <target>.unneeded, what was measured and is not in the corpus; <target>.cover, <target>.spare.
+ * The results of the last merge are in stats/merged/: <target>.json has the build and its coverage,
+ * <target>.unneeded lists measured inputs that are not in the corpus; also <target>.cover and
+ * <target>.spare.
  *
- * Everything that a cell wrote is hostile.  A target that forges what its inputs
- * reach can make its own corpus worse, nothing else; generations keep the older ones. */
+ * All files that a cell wrote are hostile.  A target that forges the coverage of its inputs can
+ * only make its own corpus worse; older generations are kept. */
 
 enum {
 	MERGE_ROUNDS = 3,
-	MERGE_BAD_MAX = 1000,	/* bad inputs in one merge; the next goes on behind them */
-	MERGE_STRIKES_MAX = 3,	/* cells in a row that got nowhere */
-	MERGE_SPOILED_MAX = 64, /* control files: a few bad inputs in a large corpus */
-	MERGE_RETRY_MAX = 128,	/* fewer where they time out again */
-	MERGE_LOST_LEAST = 8,	/* inputs of the corpus that may fail, and ... */
-	MERGE_LOST_SHARE = 4,	/* ... one in so many: with more the build is to blame */
-	MERGE_REACH_SHARE = 2,	/* what was reached before, divided by this, is the least */
+	MERGE_BAD_MAX = 1000,	/* bad inputs in one merge; the next merge goes on after them */
+	MERGE_STRIKES_MAX = 3,	/* cells in a row without progress */
+	MERGE_SPOILED_MAX = 64, /* spoiled control files: a few bad inputs in a large corpus */
+	MERGE_RETRY_MAX = 128,	/* retried inputs; fewer if they time out again */
+	/* The build is to blame if more inputs of the corpus fail than MERGE_LOST_LEAST and than
+	 * one in MERGE_LOST_SHARE. */
+	MERGE_LOST_LEAST = 8,
+	MERGE_LOST_SHARE = 4,
+	MERGE_REACH_SHARE = 2, /* the former coverage divided by this is the required minimum */
 };
 
 struct merge_env {
@@ -62,7 +67,7 @@ struct merge_env {
 	struct state *state;
 	int quarantine, triage; /* directories of the state */
 	unsigned keep;		/* generations */
-	uint64_t disk_reserve;	/* ends when less is free, bytes */
+	uint64_t disk_reserve;	/* the merge ends when fewer bytes are free */
 };
 
 enum merge_what {
@@ -72,14 +77,14 @@ enum merge_what {
 
 enum merge_verdict {
 	MERGE_REPLACED,
-	MERGE_UNCHANGED, /* the chosen are what the corpus is already */
-	MERGE_CLEANED,	 /* likewise, but for bad inputs that were taken out */
-	MERGE_MEASURED,	 /* that was all */
-	MERGE_KEPT,	 /* a guard: the old corpus is better, or the build bad; why says */
-	MERGE_NOTHING,	 /* no candidates, or none that runs */
-	MERGE_LATE,	 /* the budget is over: the next merge goes on */
-	MERGE_STOPPED,	 /* merge_stop(): likewise */
-	MERGE_FAILED,	 /* why says what; the old corpus stays */
+	MERGE_UNCHANGED, /* the corpus has only the chosen inputs already */
+	MERGE_CLEANED,	 /* as MERGE_UNCHANGED, but bad inputs were taken out */
+	MERGE_MEASURED,	 /* the end of MERGE_MEASURE */
+	MERGE_KEPT,	 /* the old corpus is better, or the build is bad; `why` has the reason */
+	MERGE_NOTHING,	 /* there are no candidates, or none that runs */
+	MERGE_LATE,	 /* the budget is used up: the next merge goes on */
+	MERGE_STOPPED,	 /* merge_stop(): the next merge goes on */
+	MERGE_FAILED,	 /* `why` has the error; the old corpus stays */
 	MERGE_VERDICT_COUNT,
 };
 const char *merge_verdict_name(enum merge_verdict v); /* "replaced", ... */
@@ -91,53 +96,52 @@ struct merge_size {
 struct merge_result {
 	enum merge_verdict verdict;
 	char why[200]; /* printable; "" when there is nothing to say */
-	/* The corpus as it was, with the edges and features of all candidates: its own
-	 * and the seeds'. */
+	/* The old corpus, with the edges and features of all candidates: its own inputs and the
+	 * seeds. */
 	struct merge_size before;
-	/* The corpus as it is now; measured only: as it would be.  Edges and features
-	 * are 0 when it did not come to measuring them. */
+	/* The new corpus; for MERGE_MEASURED as it would be.  Edges and features are 0 if they were
+	 * not measured. */
 	struct merge_size after;
-	/* Of `after`: what goes elsewhere (runner/corpus/spare.h).  All 0 when nothing was
-	 * verified. */
+	/* The cover, a part of `after` (runner/corpus/spare.h).  All 0 if nothing was verified. */
 	struct merge_size cover;
 	uint64_t candidates; /* different inputs: the corpus and all seeds */
-	uint64_t new_inputs; /* of `after`: those that the corpus did not have */
+	uint64_t new_inputs; /* inputs of `after` that the old corpus did not have */
 	uint64_t bad;	     /* failed in this merge: quarantined, and queued for triage */
-	uint64_t restored;   /* of these: back in the corpus, the build is to blame */
-	uint64_t reused;     /* measured by an earlier merge that did not end */
+	uint64_t restored;   /* bad inputs that are back in the corpus: the build is to blame */
+	uint64_t reused;     /* inputs that an earlier, unfinished merge measured */
 	uint64_t cells;
 	uint64_t wall_us;
 };
-/* From the loop, once; r goes when it returns. */
+/* Called from the loop, once; r is freed afterwards. */
 typedef void merge_done_fn(void *arg, const struct merge_result *r);
 
 /* target and cfg are borrowed until done. */
 struct merge_spec {
 	const struct target *target;
 	const struct target_config *cfg;
-	/* Its cells are those of the run's targets index to index + workers - 1, one
-	 * each at a time: nobody else may use these. */
+	/* Its cells use the indexes index to index + workers - 1, each for one cell at a time.  No
+	 * other part of the run may use these. */
 	size_t index;
 	unsigned workers;   /* cells at once, at least 1 */
 	uint64_t budget_us; /* wall time; replacing may take longer */
 	enum merge_what what;
-	bool force; /* whatever the build fails on, or does not reach any more */
-	/* A directory of ours that has all seeds by content (a job's seeds/), or NULL: the
-	 * target's archive and directories, and the configuration's. */
+	bool force; /* ignore failures and lost coverage of the build */
+	/* Our directory with all seeds by content (a job's seeds/).  NULL: the archive and the
+	 * directories of the target and the configuration. */
 	const char *seeds;
-	bool leaks_known; /* known leaks are suppressed while it fuzzes: no input is bad for one */
-	/* Sees what the cells print, mixed; NULL is fine. */
+	bool leaks_known; /* a leak makes no input bad: known leaks are suppressed in fuzzing */
+	/* Gets the output of all cells, mixed; NULL is fine. */
 	void (*output)(void *arg, struct slice bytes);
 	merge_done_fn *done;
-	void *arg; /* of both */
+	void *arg; /* for both functions */
 };
 
 struct merge;
 
 MUST_CHECK int merge_start(const struct merge_env *env, const struct merge_spec *spec,
 			   struct merge **ret, struct err *e);
-/* Ends its cells at once; done comes all the same, and says what became of it: an
- * exchange that has begun is not given up. */
+/* Ends the merge's cells at once.  done is still called with the result: an exchange that has begun
+ * is completed. */
 void merge_stop(struct merge *m);
 
 /* A line of stats/corpus_history.jsonl.  run, commit: NULL where there is none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The candidates of a merge, and which of them are not measured yet. */
+/* Finds the candidates of a merge and makes the stage. */
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/fs.h"
@@ -23,7 +23,7 @@ enum {
 	COMMAND_MAX = 1 << 20
 };
 
-/* --- what the files were made for -------------------------------------------------- */
+/* --- the identity of binary and flags ----------------------------------------------- */
 
 static int add_all(struct buf *b, const struct strv *v, struct err *e)
 {
@@ -34,7 +34,7 @@ static int add_all(struct buf *b, const struct strv *v, struct err *e)
 	return r;
 }
 
-/* Another binary, or other flags: another coverage. */
+/* The text of the file "for".  With another binary, or other flags, the coverage differs. */
 static int identity(const struct merge *m, struct buf *to, struct err *e)
 {
 	const struct target *t = m->spec.target;
@@ -83,7 +83,7 @@ int merge_check_binary(const struct merge *m, int dir, struct err *e)
 	return r;
 }
 
-/* What an older build failed on may run on this one. */
+/* On another build, lets quarantined inputs be tried again: they may run now. */
 static int check_turn(const struct merge *m, struct slice build, struct err *e)
 {
 	struct merge_last last;
@@ -100,7 +100,7 @@ static int check_turn(const struct merge *m, struct slice build, struct err *e)
 	return r == 0 ? merge_last_save(m, &last, e) : r;
 }
 
-/* merge/<target>, emptied when it was made for something else. */
+/* Opens merge/<target>, and removes measurements of another binary or other flags. */
 static int open_for(const struct merge *m, int *ret_fd, struct err *e)
 {
 	_autobuf_ struct buf want = BUF_INIT(IDENTITY_MAX);
@@ -152,12 +152,12 @@ static int make_stage(int dir, struct err *e)
 
 	if (r == 0)
 		r = fs_open_dir(dir, "stage", &fd, e);
-	if (r == 0 && fchmod(fd, MODE_STAGE) < 0) /* whatever the umask said */
+	if (r == 0 && fchmod(fd, MODE_STAGE) < 0) /* independent of the umask */
 		r = err_sys(e, "set the mode of the stage");
 	return r;
 }
 
-/* A person's file gets its content's name: under another one it could neither be
+/* Renames a user's file in the corpus after its content: under another name it could neither be
  * quarantined nor replaced. */
 static int adopt(int corpus, const char *name, struct err *e)
 {
@@ -168,7 +168,7 @@ static int adopt(int corpus, const char *name, struct err *e)
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0 ||
 	    digest_sha1_file(fd, WORKDIR_INPUT_MAX, hex, e) < 0)
-		return 0; /* no input: it stays as it is */
+		return 0; /* the file is no input: it stays as it is */
 	if (sys_renameat(corpus, name, hex) < 0)
 		return err_sys(e, "rename '%s' to '%s'", name, hex);
 	return 0;
@@ -188,8 +188,8 @@ static int adopt_all(int corpus, struct err *e)
 	return r == 0 && errno ? err_sys(e, "list the corpus") : r;
 }
 
-/* Our own files have their content's names, or `corpus verify` says so: they are not
- * read.  *odd: something else is there, too. */
+/* Links an input into the stage.  The content of our own files is not read: `corpus verify` checks
+ * their names.  *odd: the directory has other files, too. */
 static int link_one(int from, const char *name, int stage, struct stage_sum *io, bool *odd,
 		    struct err *e)
 {
@@ -213,7 +213,7 @@ static int link_one(int from, const char *name, int stage, struct stage_sum *io,
 	return 0;
 }
 
-/* A directory of ours. */
+/* Links all inputs of one of our directories into the stage. */
 static int link_all(int from, int stage, struct stage_sum *io, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *list = sys_opendirat(from, ".");
@@ -240,8 +240,8 @@ static int link_dir(const char *path, int stage, struct err *e)
 	return r == 0 ? link_all(fd, stage, &sum, e) : r;
 }
 
-/* Copied, not linked: a person may change a file of theirs, and its name in the
- * corpus would lie. */
+/* Copies seeds and does not link them: after a change by the user the name in the corpus would no
+ * longer match the content. */
 static int add_dirs(int stage, const struct strv *dirs, const struct rights *as,
 		    struct merge_staged *io, struct err *e)
 {
@@ -254,7 +254,7 @@ static int add_dirs(int stage, const struct strv *dirs, const struct rights *as,
 		if (r == 0)
 			r = store_seeds_as(&own, AT_FDCWD, dirs->v[i], stage, &sum, e);
 
-		/* None of it is in the corpus on its account: nothing gets lost. */
+		/* Missing seeds lose nothing: the corpus does not depend on them. */
 		if (r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -EXDEV)
 			snprintf(io->note, sizeof(io->note), "%.*s", (int)sizeof(io->note) - 1,
 				 e->msg);
@@ -282,7 +282,8 @@ static int add_seeds(const struct merge *m, int stage, struct merge_staged *io, 
 	return r == 0 ? add_dirs(stage, &m->spec.cfg->seeds, NULL, io, e) : r;
 }
 
-/* Where they time out again and again, all together have a quarter of the time. */
+/* The number of quarantined inputs to retry.  If they timed out again in the last merge, all
+ * together get at most a quarter of the time. */
 static unsigned retries(const struct merge *m)
 {
 	uint64_t timeout = m->spec.cfg->input_timeout_us, n = MERGE_RETRY_MAX;
@@ -337,7 +338,7 @@ static int find_candidates(const struct merge *m, int dir, struct candidates *al
 	return 0;
 }
 
-/* Who asks how small it would be gets the exact answer. */
+/* Whether the first pass must be full.  MERGE_MEASURE must give the exact size. */
 static bool wants_full(const struct merge *m)
 {
 	struct merge_last last;

@@ -8,7 +8,7 @@
 
 /* --- tasks --------------------------------------------------------------------- */
 
-/* One at a time.  The result is what the task's header says, or it failed. */
+/* Starts a task; a merge has one task of its own at a time. */
 static void run_task(struct merge *m, task_fn *fn, task_done_fn *done)
 {
 	struct task *t;
@@ -19,7 +19,7 @@ static void run_task(struct merge *m, task_fn *fn, task_done_fn *done)
 		done(m, SLICE(""), e.msg);
 }
 
-/* True: *to holds it.  False: the merge ends. */
+/* Takes the result of a task.  True: *to holds it.  False: the task failed, and the merge ends. */
 static bool take_result(struct merge *m, struct slice result, const char *failed, void *to,
 			size_t size)
 {
@@ -44,7 +44,7 @@ static void on_end(void *arg, struct slice result, const char *failed)
 		memcpy(&s, result.p, sizeof(s));
 		m->result.after.files = s.files;
 		m->result.after.bytes = s.bytes;
-		if (m->dir < 0) { /* it was never listed */
+		if (m->dir < 0) { /* the corpus was never listed */
 			m->result.before.files = s.files;
 			m->result.before.bytes = s.bytes;
 		}
@@ -58,8 +58,8 @@ static void on_end(void *arg, struct slice result, const char *failed)
 	merge_advance(m);
 }
 
-/* What a merge that goes on needs is kept; also after a failure that came late: what
- * was measured is right. */
+/* Whether the files of this merge can be removed.  They are kept for a merge that goes on, also
+ * after a late failure: the measurements are valid. */
 static bool is_over(const struct merge *m)
 {
 	switch (m->result.verdict) {
@@ -95,7 +95,7 @@ static void on_replaced(void *arg, struct slice result, const char *failed)
 	struct merge_replaced r;
 
 	if (take_result(m, result, failed, &r, sizeof(r))) {
-		/* Also when somebody said stop meanwhile. */
+		/* A stop that came meanwhile does not count. */
 		m->ending = false;
 		merge_end_with(m, MERGE_REPLACED, "%s", r.why);
 		m->result.after = m->chosen;
@@ -212,7 +212,7 @@ static bool any_busy(const struct merge *m)
 	return false;
 }
 
-/* A slot that fails at once comes back here. */
+/* Gives shards to free slots.  A slot that fails at once calls this again. */
 static void fill(struct merge *m)
 {
 	for (unsigned i = 0; i < m->spec.workers && m->next < m->end && !m->ending && !m->halving;
@@ -230,7 +230,7 @@ static void advance_cells(struct merge *m)
 		return;
 	if (m->again && m->round == 0)
 		run_task(m, merge_task_deal, on_dealt);
-	else if (m->again) /* a few inputs of a pass that was measured whole once */
+	else if (m->again) /* the chosen inputs were measured once, and do not fit now */
 		merge_end_with(m, MERGE_FAILED,
 			       "what the chosen inputs reach does not fit the "
 			       "disk limit of one cell");
@@ -259,12 +259,12 @@ static void step(struct merge *m)
 	case MERGE_STAGE:
 	case MERGE_DECIDE:
 	case MERGE_END:
-		break; /* a task's end goes on */
+		break; /* the end of a task takes the next step */
 	}
 }
 
-/* What fails at once comes back here before it returned: one step at a time, and
- * the merge goes when nobody is in it any more. */
+/* A step that fails at once calls this again from within.  So it takes one step at a time, and
+ * frees the merge only in the outermost call. */
 void merge_advance(struct merge *m)
 {
 	m->more = true;

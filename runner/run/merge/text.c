@@ -25,7 +25,7 @@ static json_t *size_json(const struct merge_size *s)
 			 (json_int_t)s->features);
 }
 
-/* It reaches what all of them reach. */
+/* The cover has no edges and features of its own: it reaches the same as the corpus. */
 static json_t *cover_json(const struct merge_size *s)
 {
 	return s->files ? json_pack("{s:I, s:I}", "files", (json_int_t)s->files, "bytes",

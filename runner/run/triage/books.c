@@ -18,7 +18,7 @@ struct books {
 	struct loop *loop;
 	struct state *state;
 	struct ledger *ledger;
-	/* served: by the child that writes now; waiting: what they want came later. */
+	/* served: wait for the child that writes now.  waiting: their changes came later. */
 	struct waiter *served, *waiting;
 	bool writing;
 };
@@ -87,7 +87,7 @@ int books_open(struct loop *l, struct state *s, const char *run, struct books **
 		snprintf(warning, 300, "%.299s", ledger_warning(b->ledger));
 	if (r == 0 && run)
 		r = ledger_next_run(b->ledger, run, e);
-	/* A damaged file is set aside here, once, not by each child. */
+	/* This sets a damaged file aside once; otherwise each child would do it. */
 	if (r == 0)
 		r = ledger_save(b->ledger, s->dirfd, e);
 	if (r < 0) {

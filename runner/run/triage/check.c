@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Are the open crashes of the target fixed in this build? */
+/* Checks whether the open crashes of the target are fixed in this build. */
 #include "base/clock.h"
 #include "base/task.h"
 #include "runner/crash/ledger/input.h"
@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* On the commit where it was seen last the code has not changed. */
+/* Whether to check a crash.  A crash that was last seen on this commit is not checked: the code has
+ * not changed. */
 static bool worth_checking(const struct triage *t, const struct known_crash *c)
 {
 	const struct ledger *l = books_ledger(t->env->books);
@@ -104,7 +105,7 @@ static void say_never(struct triage *t, const struct known_crash *c, const struc
 		    c->signature, part->signature);
 }
 
-/* All of its inputs passed here, as often as they must. */
+/* All inputs of the crash have passed here, as often as they must. */
 static void all_passed(struct triage *t)
 {
 	const struct known_crash *c = in_work(t), *never = triage_never_told(t, c);
@@ -135,7 +136,7 @@ void triage_check_failed(struct triage *t, const struct known_crash *seen)
 	    checked, seen->signature);
 }
 
-/* It still fails, perhaps in another way: measured and noted as any artifact. */
+/* The input still fails, perhaps in another way: it is measured and noted as any artifact. */
 static void still_fails(struct triage *t)
 {
 	struct err e;
@@ -154,7 +155,8 @@ static const char *input_path(const struct triage *t)
 				 t->check.minimized ? LEDGER_MINIMIZED : LEDGER_INPUT);
 }
 
-/* It is the reproducer that was noted, whatever an older ledger knows of its content. */
+/* Confirms the input as the noted reproducer, also if an older ledger has no hash of its content.
+ */
 static void reproduced(struct triage *t, const struct crash_report *r)
 {
 	struct ledger *l = books_ledger(t->env->books);
@@ -165,7 +167,7 @@ static void reproduced(struct triage *t, const struct crash_report *r)
 	if (of == t->check.asked.count &&
 	    (ledger_find_raw(l, of->fuzzer, r->raw_key) == c || ledger_find(l, r->signature) == c))
 		(void)!ledger_reproduced(l, of->signature, of->fuzzer, input_path(t),
-					 &e); /* the next one does then */
+					 &e); /* on failure the next replay does */
 }
 
 static void go_on(struct triage *t);
@@ -177,7 +179,7 @@ static void on_try(void *arg, struct trial_end *end)
 	struct err e;
 
 	if (*end->unusable) {
-		t->at += end->starved; /* it stays open */
+		t->at += end->starved; /* the crash stays open */
 		triage_cannot_tell(t, end);
 		triage_next(t);
 		return;
@@ -209,7 +211,7 @@ static void try_input(struct triage *t)
 	finding_done(&t->f);
 	if (!triage_path(t, input_path(t), t->f.path) ||
 	    triage_try(t, t->f.path, false, on_try, &e) < 0) {
-		t->at++; /* its file is gone: nothing can be said of it */
+		t->at++; /* the file is gone: the crash stays open */
 		triage_next(t);
 	}
 }
@@ -222,7 +224,7 @@ static void begin_input(struct triage *t, bool minimized)
 	t->check.passed = ledger_passes(t->check.asked.count, triage_build(t, buf), minimized);
 }
 
-/* The next entry with inputs that this target must run; false: there are no more. */
+/* Takes the next entry with inputs that this target must replay.  False: there is none. */
 static bool begin_part(struct triage *t)
 {
 	if (!ledger_next_asked(books_ledger(t->env->books), in_work(t), t->spec.target->name,
@@ -268,8 +270,8 @@ static int check_inputs(void *arg, struct buf *out, struct err *e)
 	return r;
 }
 
-/* An input that is no longer the reproducer passes, and so does any input in a build that cannot
- * report the failure: neither pass shows that the crash is fixed. */
+/* A damaged input passes, and any input passes in a build that cannot report the failure.  Neither
+ * proves a fix, so the replays start only after check_inputs(). */
 static void on_checked(void *arg, struct slice result, const char *failed)
 {
 	struct triage *t = arg;
@@ -316,7 +318,7 @@ static int forget_passes(struct triage *t, struct err *e)
 	return r;
 }
 
-/* Notes in each later run which entries are fixed here but wait for other targets. */
+/* Notes in each run the crashes that are fixed here but stay open for a missing target. */
 static void say_all_missing(struct triage *t)
 {
 	const struct ledger *l = books_ledger(t->env->books);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes a reproducer smaller by the engine's own means, before the passes of shrink.h.  An engine
- * that changes an input within one process tries thousands of shorter ones in a second.  It ends
- * with the first that fails in any way.  Each step has a process, and goes on from what failed as
- * the crash does; at its end the result is run alone. */
+/* Minimises a reproducer with the engine's own function, before the passes of minimise.h.  An
+ * engine tries thousands of shorter inputs per second in one process, and ends with the first that
+ * fails in any way.  Each step is one process.  It goes on from the last input that failed as the
+ * crash does.  At the end the result is run alone. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
@@ -21,17 +21,17 @@
 #define NAME_INPUT "input"
 #define AT_OUTPUT  "/work/shorter"
 
-/* The passes do the same for less. */
+/* For smaller inputs the passes are cheaper. */
 enum { INPUT_LEAST = 8 };
-/* A step ends after so many executions, or seconds, that found nothing shorter. */
+/* A step ends after so many executions, or so many seconds, without a shorter input. */
 enum { RUNS = 50000, STEP_LEAST_S = 1, STEP_MOST_S = 10 };
-/* Steps in a row that came to another failure. */
+/* The maximum of steps in a row that end at another failure. */
 enum { MISSES_MAX = 8 };
 /* The largest file that the cell may write. */
 #define FILE_MOST (UINT64_C(64) << 20)
-/* With less the passes need all of it: an engine counts in seconds. */
+/* The engine's limits are whole seconds: of a shorter minimize_time the passes need all. */
 #define TIME_LEAST_US (5 * USEC_PER_SEC)
-/* Starting and writing a report, beside what an input may take. */
+/* Time for the start and for writing a report, beside the time of an input. */
 #define AROUND_US (60 * USEC_PER_SEC)
 
 static struct slice current(const struct triage *t)
@@ -49,7 +49,7 @@ static uint64_t step_s(const struct triage *t)
 	return s < STEP_MOST_S ? s : STEP_MOST_S;
 }
 
-/* Such a failure takes too long to try thousands of inputs, or the engine does not see it. */
+/* Whether the failure takes too long for thousands of inputs, or the engine does not see it. */
 static bool is_out_of_reach(const struct known_crash *c)
 {
 	return strncmp(c->crash_type, "Timeout", 7) == 0 ||
@@ -92,7 +92,7 @@ static int write_file(const char *dir, const char *name, struct slice bytes, uid
 	return 0;
 }
 
-/* What the cell sees is in a directory, where its content can change while the cell stays. */
+/* The input is in a mounted directory, so that it can be replaced while the cell stays. */
 static int write_files(const struct triage *t, struct err *e)
 {
 	_autofree_ char *dir = sys_asprintf("%s/.engine", t->work);
@@ -102,7 +102,7 @@ static int write_files(const struct triage *t, struct err *e)
 		return err_sys(e, "allocate a path");
 	if (sys_mkdirat(AT_FDCWD, dir, 0755) < 0 && errno != EEXIST)
 		return err_sys(e, "make directory '%s'", dir);
-	if (chmod(dir, 0755) < 0) /* whatever our umask is */
+	if (chmod(dir, 0755) < 0) /* independent of the umask */
 		return err_sys(e, "set the mode of '%s'", dir);
 	r = write_file(dir, NAME_INPUT, current(t), 0, e);
 	return r == 0 ? write_file(t->work, ".shorter", (struct slice){"", 0},
@@ -110,7 +110,7 @@ static int write_files(const struct triage *t, struct err *e)
 		      : r;
 }
 
-/* The shorter input; false: there is none. */
+/* Reads the shorter input.  False: there is none. */
 static bool read_shorter(const struct triage *t, char **ret, size_t *ret_n)
 {
 	_autofree_ char *path = sys_asprintf("%s/.shorter", t->work), *text = NULL;
@@ -149,7 +149,7 @@ static void give_up(struct triage *t, const char *why)
 	triage_next(t);
 }
 
-/* The passes go on with what the engine reached, or without it. */
+/* Goes on with the passes: with the engine's result if it is the same crash, otherwise without. */
 static void go_on(struct triage *t, bool same)
 {
 	struct err e;
@@ -186,7 +186,8 @@ static void on_alone(void *arg, struct trial_end *end)
 		give_up(t, e.msg);
 }
 
-/* A worker has one cell at a time.  What the cell wrote goes: it takes the disk's space. */
+/* Ends the engine's cell, because a worker has one cell at a time.  Removes its output, to free
+ * disk space. */
 static void leave_seat(struct triage *t)
 {
 	_autofree_ char *path = sys_asprintf("%s/.shorter", t->work);
@@ -221,7 +222,7 @@ static void miss(struct triage *t)
 	step(t);
 }
 
-/* Of a stack that was not seen before the signature is asked. */
+/* The result of a replay with names, for a stack that was not seen before. */
 static void on_named(void *arg, struct trial_end *end)
 {
 	struct triage *t = arg;
@@ -319,7 +320,7 @@ static int command(const struct triage *t, struct setup *s, struct err *e)
 
 static int launch(struct triage *t, struct err *e)
 {
-	struct target_config cfg = *t->spec.cfg; /* what it points to stays the run's */
+	struct target_config cfg = *t->spec.cfg; /* a shallow copy: the run owns the strings */
 	struct setup s;
 	int r;
 
@@ -359,7 +360,7 @@ static int start(struct triage *t, struct err *e)
 	int r = write_files(t, e);
 
 	if (r == 0 && !t->engine.seat && seat_new(&t->engine.seat, e) < 0)
-		t->engine.seat = NULL; /* each has a cell of its own */
+		t->engine.seat = NULL; /* each step has a cell of its own */
 	if (t->seat)
 		trial_seat_clear(t->seat);
 	if (r == 0)
@@ -373,7 +374,7 @@ static void step(struct triage *t)
 	struct err e;
 
 	if (is_late)
-		t->engine.least = SIZE_MAX; /* it was not through */
+		t->engine.least = SIZE_MAX; /* it had not finished */
 	if (t->stopping || is_late || t->engine.misses >= MISSES_MAX ||
 	    current(t).n < INPUT_LEAST) {
 		finish(t);
@@ -382,7 +383,7 @@ static void step(struct triage *t)
 	if (start(t, &e) == 0)
 		t->sum.trials++;
 	else
-		finish(t); /* the passes can do without */
+		finish(t); /* the passes work without the engine */
 }
 
 void triage_engine_begin(struct triage *t)

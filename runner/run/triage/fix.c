@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inputs that must still pass before a crash is fixed in a target, and the files that are
- * kept when it is. */
+/* The passes that make a crash fixed in a target, and the files that are kept then. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
@@ -17,7 +16,7 @@ const char *triage_commit(const struct triage *t)
 	return t->spec.rebuilt ? NULL : t->env->commit;
 }
 
-/* Where the commit is not known, passes count within one run. */
+/* If the commit is not known, passes count within one run. */
 const char *triage_build(const struct triage *t, char out[128])
 {
 	if (triage_commit(t))

@@ -7,8 +7,8 @@
 #include "runner/run/triage/kept.h"
 #include "runner/run/triage/triage.h"
 
-/* Between triage.c (stages, trials), queue.c (what is each artifact?), note.c
- * (into the ledger), names.c, check.c, fix.c and minimise.c. */
+/* Shared by triage.c (stages, replays), queue.c (artifacts), note.c (vault and ledger), names.c,
+ * check.c, fix.c, minimise.c and engine.c. */
 
 /* An artifact in work. */
 struct finding {
@@ -20,18 +20,18 @@ struct finding {
 	struct crash_report report; /* of the first hit */
 	char *output;		    /* of the first hit */
 	size_t n_output;
-	/* What the finding cell said: of all zero, not found, when nothing is kept. */
+	/* The finding cell's report.  Zero, and `told` not found, if none was kept. */
 	struct kept kept;
 	struct crash_report told;
-	bool starved; /* a try of it was */
+	bool starved; /* a replay of it was starved */
 	bool failed;  /* a replay failed, in any way */
-	bool by_cell; /* told comes from the cell's end, not from a text */
-	bool lost;    /* there is only kept: no input was saved */
-	bool as_told; /* it is noted as found then and there, not as seen here */
-	bool behind;  /* told is undefined behaviour behind another, which a replay meets first */
+	bool by_cell; /* `told` comes from the cell's end, not from a text */
+	bool lost;    /* no input was saved: there is only `kept` */
+	bool as_told; /* the ledger gets the finding cell's run and time, not those of this run */
+	bool behind;  /* `told` is undefined behaviour behind another, which a replay meets first */
 };
 void finding_done(struct finding *f);
-/* text is what its report.txt will say. */
+/* text: the content of report.txt. */
 void finding_keep_output(struct finding *f, struct slice text);
 
 enum triage_stage { STAGE_CHECK, STAGE_QUEUE, STAGE_SHRINK, STAGE_END };
@@ -43,21 +43,21 @@ struct triage {
 	struct triage_sum sum;
 	enum triage_stage stage;
 	struct trial *trial;	 /* NULL between cells */
-	struct trial_seat *seat; /* of trials without names; NULL: none was needed, or can be */
+	struct trial_seat *seat; /* for replays without names; NULL: not needed, or not possible */
 	struct naming *naming;	 /* NULL: no symbolizer is at work */
 	struct source *idle;	 /* the next step, from the loop */
 	struct source *until;	 /* spec.until_us; NULL: never */
-	uint64_t borrowed;	 /* memory, by the trial in work */
-	trial_done_fn *done;	 /* who waits for it */
+	uint64_t borrowed;	 /* memory that the replay in work borrowed */
+	trial_done_fn *done;	 /* for the result of the replay in work */
 	struct {
 		const char *path;    /* NULL: none */
-		trial_done_fn *done; /* NULL: names are wanted, no trial */
-	} later;		     /* what waits for memory */
+		trial_done_fn *done; /* NULL: names are wanted, no replay */
+	} later;		     /* waits for memory */
 	uint64_t end_us;
 	bool stopping;
-	unsigned saving;	    /* findings whose ledger is being written */
+	unsigned saving;	    /* findings that wait until the ledger is written */
 	struct triage *next_writer; /* in triage_parts.waiting */
-	bool ending;		    /* waits for these */
+	bool ending;		    /* the end waits for these */
 
 	struct strv names; /* of the stage: artifacts, or signatures */
 	size_t at;
@@ -75,132 +75,136 @@ struct triage {
 		struct shrink s;
 		bool open; /* s was initialised */
 		char signature[LEDGER_SIGNATURE_MAX + 1];
-		char raw[16][CRASH_KEY_HEX]; /* cheap keys that are known not to be it */
+		char raw[16][CRASH_KEY_HEX]; /* cheap keys of other failures */
 		size_t n_raw;
-		char same[16][CRASH_KEY_HEX]; /* that are known to be it, beside the ledger's */
+		char same[16][CRASH_KEY_HEX]; /* cheap keys of the crash, beside the ledger's */
 		size_t n_same;
 		uint64_t end_us;
-		char bug[CRASH_KEY_HEX]; /* of the input; "": not known for this build */
-		bool named;		 /* the trial in work is symbolized */
-		bool shorter;		 /* the engine made it so */
+		char bug[CRASH_KEY_HEX]; /* the input's bug key; "": not known for this build */
+		bool named;		 /* the replay in work is symbolized */
+		bool shorter;		 /* the engine made the input shorter */
 		bool ended;		 /* no later run goes on */
 		uint64_t began_us;
 		uint64_t old_end_us; /* for crashes that earlier runs saw */
-		uint64_t limit_us;   /* minimize_time is used up then; end_us may be sooner */
+		uint64_t limit_us;   /* then minimize_time is used up; end_us may be sooner */
 	} shrink;
 
-	/* The engine's part of it. */
+	/* The engine's part of minimising. */
 	struct {
-		struct seat *seat; /* NULL: none was needed, or can be */
+		struct seat *seat; /* NULL: not needed, or not possible */
 		struct exec *exec;
 		struct crash_parser *parser;
-		char build[KEPT_FILE_TEXT]; /* the parser's */
-		char *best;		    /* n bytes; NULL: what shrink.s has */
-		char *tried;		    /* waits for names */
-		char raw[CRASH_KEY_HEX];    /* its cheap key */
+		char build[KEPT_FILE_TEXT]; /* for the parser */
+		char *best;		    /* n bytes; NULL: the input of shrink.s */
+		char *tried;		    /* a shorter input that waits for names */
+		char raw[CRASH_KEY_HEX];    /* the cheap key of `tried` */
 		size_t n, n_tried;
-		/* The size at which it found nothing shorter, SIZE_MAX when it had no more time;
-		 * 0: not known. */
+		/* The size at which the engine found nothing shorter; SIZE_MAX: its time ended
+		 * first; 0: not known. */
 		size_t least;
 		uint64_t end_us;
 		unsigned misses;
 	} engine;
 };
 
-/* Goes on, from the loop. */
+/* Takes the next step, from the loop. */
 void triage_next(struct triage *t);
-/* Something of ours failed: it is noted, the stage is given up. */
+/* Notes an error of fuzzcell, and gives the stage up. */
 void triage_give_up(struct triage *t, const char *why);
-/* A trial was of no use: the same, unless only this input has to wait for a calmer machine. */
+/* A replay had no result: gives the stage up, unless only this input was starved. */
 void triage_cannot_tell(struct triage *t, const struct trial_end *end);
 
-/* Runs path once, perhaps later; done gets t.  path must live until then. */
+/* Runs path once, perhaps later.  done gets t.  path must live until then. */
 MUST_CHECK int triage_try(struct triage *t, const char *path, bool symbolize, trial_done_fn *done,
 			  struct err *e);
 
-/* Whether the failure in work is none of undefined behaviour: fuzzing goes on past that, so a crash
- * behind it may be met only behind it. */
+/* Whether a replay must go on after undefined behaviour.  Fuzzing goes on after it, so another
+ * crash may lie behind it. */
 bool triage_goes_past_ub(const struct triage *t);
 
-/* What was borrowed for a symbolizer; nothing is fine. */
+/* Returns the memory that was borrowed for a symbolizer; none is fine. */
 void triage_return_memory(struct triage *t);
 
-/* t->f is as its cell told, by offsets, and the binary is still the one that it ran. */
+/* Whether t->f has the finding cell's report with offsets, and the binary has not changed since. */
 bool triage_wants_names(const struct triage *t);
-/* Asks a symbolizer for them, then triage_note(); with memory borrowed, which it returns. */
+/* Asks a symbolizer for names, then calls triage_note().  It needs borrowed memory, and returns it.
+ */
 void triage_names(struct triage *t);
 void triage_names_stop(struct triage *t);
-/* Names for t->f where it wants them, when there is memory; then triage_note(). */
+/* Gets names for t->f if it wants them, when there is memory; then calls triage_note(). */
 void triage_name_and_note(struct triage *t);
 
-/* Reproduces t->f.path, then triage_note(). */
+/* Replays t->f.path until its rate is known, then calls triage_note(). */
 MUST_CHECK int triage_measure(struct triage *t, struct err *e);
 
-/* t->f is complete: into the vault, the ledger, and out of the queue; then
+/* Saves the complete t->f in the vault and the ledger, and takes it out of the queue; then calls
  * triage_next(). */
 void triage_note(struct triage *t);
-/* t->f is no failure: out of the queue; then triage_next().  The artifact stays with its
- * run. */
+/* t->f is no failure: takes it out of the queue, then calls triage_next().  The artifact stays in
+ * the logs of its run. */
 void triage_dismiss(struct triage *t);
-/* The same for an input that is not counted as dismissed. */
+/* The same, but the input is not counted as dismissed. */
 void triage_leave(struct triage *t);
-/* Like triage_note() for a crash with a known cheap key: only counts it. */
+/* As triage_note() for a known crash: only counts it. */
 void triage_count(struct triage *t, const struct known_crash *c, const char *raw_key);
 
-/* The stage's names: the signatures of the crashes that it wants. */
+/* Fills t->names with the signatures of the crashes that the stage wants. */
 MUST_CHECK int triage_list(struct triage *t,
 			   bool (*wanted)(const struct triage *t, const struct known_crash *c),
 			   struct err *e);
 
-/* That the binary was made from; NULL: not known. */
+/* The commit that the binary was made from; NULL: not known. */
 const char *triage_commit(const struct triage *t);
-/* What passes count for: the commit, or this run where that is not known. */
+/* The build for which passes count: the commit, or this run if the commit is not known. */
 const char *triage_build(const struct triage *t, char out[128]);
-/* How often each input of an entry must pass: at least once, also when no number is enough. */
+/* The number of passes that each input of an entry needs: at least one, also if no number is
+ * enough.
+ */
 uint64_t triage_needed(const struct known_crash *entry);
 /* Whether the target is in this run. */
 bool triage_is_here(const struct triage *t, const char *target);
-/* Whether all inputs that the target must run have passed often enough. */
+/* Whether all inputs that the target must replay have passed often enough. */
 bool triage_has_passed(const struct triage *t, const struct known_crash *c);
 /* The entry that no number of passes proves fixed in the target; NULL: there is none. */
 const struct known_crash *triage_never_told(const struct triage *t, const struct known_crash *c);
-/* Copies all inputs that the target must run to regressions/<target>/.  Blocks. */
+/* Copies all inputs that the target must replay to regressions/<target>/.  It blocks. */
 MUST_CHECK int triage_keep(const struct triage *t, const struct known_crash *c, struct err *e);
 /* The target of an open entry that is not in this run; NULL: there is none. */
 const char *triage_missing(const struct triage *t, const struct known_crash *c);
 
-/* One step of the stage; false: it is over. */
+/* Takes one step of a stage.  False: the stage is over. */
 bool triage_check_step(struct triage *t);
-/* The input of the crash that was checked failed as this one. */
+/* The input of the checked crash failed as the crash `seen`. */
 void triage_check_failed(struct triage *t, const struct known_crash *seen);
 bool triage_queue_step(struct triage *t);
 bool triage_shrink_step(struct triage *t);
-/* Ends the minimising that waits for memory when its time is over; false: nothing waits so. */
+/* Ends a minimising that waits for memory if its time is over.  False: there is none. */
 bool triage_shrink_cut(struct triage *t);
 void triage_shrink_done(struct triage *t);
 
-/* Between minimise.c and engine.c. */
+/* Shared by minimise.c and engine.c. */
 enum shrink_verdict { SHRINK_SAME, SHRINK_OTHER, SHRINK_UNKNOWN };
-/* What a report without names says. */
+/* Judges a report without names: whether it is the crash in work. */
 enum shrink_verdict triage_shrink_judge(struct triage *t, const struct crash_report *r);
-/* What its report says, with names; the cheap key is known from then on. */
+/* Judges a report with names, and remembers the result for the cheap key.  True: it is the crash.
+ */
 bool triage_shrink_named(struct triage *t, const struct crash_report *r, const char *raw_key);
-/* Writes t->f.path, for a trial. */
+/* Writes t->f.path, for a replay. */
 MUST_CHECK int triage_shrink_write(struct triage *t, struct slice bytes, struct err *e);
-/* The passes go on with these bytes. */
+/* Lets the passes go on with these bytes. */
 MUST_CHECK int triage_shrink_restart(struct triage *t, struct slice bytes, struct err *e);
 void triage_shrink_passes(struct triage *t);
 /* Whether the engine is likely to make t->shrink's input smaller. */
 bool triage_engine_helps(const struct triage *t, const struct known_crash *c);
-/* After passes, that they made it smaller since. */
+/* After passes: whether they made the input smaller than the engine did. */
 bool triage_engine_helps_again(const struct triage *t);
-/* It goes on with triage_shrink_passes(). */
+/* Minimises with the engine, then calls triage_shrink_passes(). */
 void triage_engine_begin(struct triage *t);
 void triage_engine_done(struct triage *t);
-/* How many artifacts still wait; 0 also where that cannot be seen. */
+/* The number of artifacts that still wait; an error counts as one more. */
 size_t triage_queue_left(const struct triage *t);
 
-/* Reads the signature's reproducer's path below the state directory. */
+/* Makes the absolute path of a file of the state directory.  False: it is too long. */
 bool triage_path(const struct triage *t, const char *relative, char out[4096]);
 
 #endif

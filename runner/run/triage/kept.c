@@ -26,7 +26,7 @@ static void to_ring(struct kept_output *k, struct slice s)
 	if (!k->ring)
 		k->ring = sys_malloc(KEPT_BEFORE);
 	if (!k->ring)
-		return; /* what comes after matters more */
+		return; /* the text after the failure matters more */
 	while (s.n > 0) {
 		size_t at = (size_t)(k->n % KEPT_BEFORE);
 		size_t n = s.n < KEPT_BEFORE - at ? s.n : KEPT_BEFORE - at;
@@ -37,14 +37,14 @@ static void to_ring(struct kept_output *k, struct slice s)
 	}
 }
 
-/* Whole lines, as long as there is room: the first ones say what it is. */
+/* Keeps whole lines while there is room: the first lines name the failure. */
 static void to_after(struct kept_output *k, struct slice line)
 {
 	struct err e;
 
 	k->after.max = KEPT_AFTER;
 	if (k->after.n + line.n + 1 >= KEPT_AFTER)
-		k->after.max = k->after.n; /* nothing more, not even a shorter one */
+		k->after.max = k->after.n; /* keeps no later line, not even a shorter line */
 	else if (buf_add(&k->after, line, &e) == 0)
 		(void)!buf_add(&k->after, SLICE("\n"), &e);
 }
@@ -143,11 +143,11 @@ static int name_of(const char *artifact, char out[KEPT_NAME], struct err *e)
 	int n = snprintf(out, KEPT_NAME, PREFIX "%s", artifact);
 
 	if (n < 0 || n >= KEPT_NAME || !fs_name_ok(slice_of(artifact)) || *artifact == '.')
-		return err_set(e, EINVAL, "'%.100s' is no artifact's name", artifact);
+		return err_set(e, EINVAL, "'%.100s' is not the name of an artifact", artifact);
 	return 0;
 }
 
-/* What cannot be in JSON is not known: it must not keep an artifact from being saved. */
+/* Text that JSON cannot represent becomes "": it must not prevent an artifact from being saved. */
 static json_t *text_json(const char *text)
 {
 	json_t *j = text && strlen(text) <= LINE_TEXT_MAX ? json_string(text) : NULL;
@@ -243,7 +243,7 @@ int kept_read(int queue, const char *artifact, struct kept *ret, struct err *e)
 	k.text = (struct slice){k.data, n};
 	if (!scan_line(&k.text, &head) || json_parse(head, &k.head, e) < 0 || !read_head(&k)) {
 		kept_done(&k);
-		return err_set(e, EBADMSG, "'%s' is no report that was kept", name);
+		return err_set(e, EBADMSG, "'%s' is not a kept report", name);
 	}
 	*ret = k;
 	return 0;
@@ -271,7 +271,7 @@ int kept_remove(int queue, const char *artifact, struct err *e)
 	return r == 0 ? remove_file(queue, name, e) : r;
 }
 
-/* Of an artifact that is gone, or half written by fs_replace(). */
+/* Whether the file is a report without an artifact, or a temporary file of fs_replace(). */
 static bool is_left(int queue, const char *name)
 {
 	size_t n = strlen(PREFIX);

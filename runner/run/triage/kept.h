@@ -8,47 +8,48 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The report that a fuzzing cell printed when it wrote an artifact.  Of a failure that never
- * comes back it is the only trace.  It is kept beside the artifact in the queue, as
+/* The report that a fuzzing cell printed when it wrote an artifact.  It is the only trace of a
+ * failure that never comes back.  It is kept beside the artifact in the queue, as
  * triage/<target>/.report-<artifact>, until the crash is in the ledger.  So a later run has
  * it, too.  It is a line of JSON (struct kept) and the text.
  *
- * A failure without an artifact also has a place in the queue: an empty file, lost-<sha1> (of
- * the cell's name).  Its report is the only trace of it, and says how the cell ended. */
+ * A failure without an artifact also has a place in the queue: an empty file lost-<sha1>, with the
+ * SHA-1 of the cell's name.  Its report is its only trace, and says how the cell ended. */
 
 enum {
 	KEPT_BEFORE = 8 << 10, /* bytes of output before the failure's first line */
-	KEPT_AFTER = 56 << 10, /* and from it on */
+	KEPT_AFTER = 56 << 10, /* bytes of output from that line on */
 	KEPT_TEXT_MAX = KEPT_BEFORE + KEPT_AFTER,
-	KEPT_NAME = 80, /* of the file, with its NUL */
+	KEPT_NAME = 80, /* length of the file's name, with NUL */
 };
 
 /* --- while the cell lives --------------------------------------------------- */
 
-/* The part of its output that is worth keeping.  All zero: nothing yet. */
+/* The part of a cell's output that is kept.  All zero: nothing yet. */
 struct kept_output {
 	char *ring; /* KEPT_BEFORE bytes; NULL: none yet, or no memory */
 	uint64_t n; /* bytes that went through it */
 	struct buf after;
 };
-/* failing: the engine has said that it fails, in this line or before. */
+/* failing: the engine has reported a failure, in this line or before. */
 void kept_line(struct kept_output *k, struct slice line, bool failing);
-/* The text from the beginning of a line; or only the text before the failure. */
+/* The kept text, from the beginning of a line.  kept_text_before(): only the text before the
+ * failure. */
 MUST_CHECK int kept_text(const struct kept_output *k, struct buf *ret, struct err *e);
 MUST_CHECK int kept_text_before(const struct kept_output *k, struct buf *ret, struct err *e);
 void kept_output_done(struct kept_output *k);
 
 /* --- beside the artifact ------------------------------------------------------ */
 
-/* A file as it was: another size or time is another file. */
+/* The identity of a file: another size or time means another file. */
 struct kept_file {
 	uint64_t size;
 	int64_t mtime_ns;
-	int64_t ctime_ns; /* a build with fixed timestamps sets the other one */
+	int64_t ctime_ns; /* needed because a reproducible build fixes mtime_ns */
 };
-/* False: it cannot be looked at. */
+/* False: the file is missing, empty, or stat() fails. */
 bool kept_file_look(const char *path, struct kept_file *ret);
-/* Nobody touched it since.  No two that are not known are the same. */
+/* Whether the file has not changed.  Files that are not known (size 0) are never the same. */
 bool kept_file_same(const struct kept_file *a, const struct kept_file *b);
 /* The file as text, for crash_options.build; "" when size is 0. */
 enum { KEPT_FILE_TEXT = 64 };
@@ -57,36 +58,36 @@ const char *kept_file_text(const struct kept_file *f, char out[KEPT_FILE_TEXT]);
 const char *kept_file_now(const char *path, char out[KEPT_FILE_TEXT]);
 
 struct kept {
-	const char *run, *commit; /* of the finding; commit "": not known */
+	const char *run, *commit; /* that found the failure; commit "": not known */
 	uint64_t time;		  /* Unix seconds */
 	struct kept_file binary;  /* size 0: not known */
-	double starved; /* share of the time that it waited for a CPU: in its cell, or lately */
+	double starved; /* share of time that it waited for a CPU: in its cell, or recently */
 	/* crash_own_name() of the cell's end, and its detail; "": the text names the crash.
-	 * by_text: for a failure without an artifact, a crash report in the text goes first. */
+	 * by_text: for a failure without an artifact, a crash report in the text comes first. */
 	const char *own, *detail;
 	bool by_text;
 	struct slice text; /* at most KEPT_TEXT_MAX */
-	/* kept_read()'s */
+	/* Owned, from kept_read(). */
 	char *data;
 	json_t *head;
 };
 
 /* Whether a name in the queue is that of a failure without an artifact. */
 bool kept_is_lost(const char *name);
-/* Queues a failure without an artifact, of the cell of that name: kept_write() with k->own, then
- * its place. */
+/* Queues a failure without an artifact of the named cell: the report, then its place in the queue.
+ */
 MUST_CHECK int kept_write_lost(int queue, const char *cell, const struct kept *k, struct err *e);
 
-/* queue: the directory triage/<target>.  Replaces an older one of the same artifact; 0
- * means "on disk".  -EINVAL: no name of an artifact. */
+/* Writes a report; it replaces an older report of the same artifact.  queue: the directory
+ * triage/<target>.  After 0 it is on disk.  -EINVAL: not a name of an artifact. */
 MUST_CHECK int kept_write(int queue, const char *artifact, const struct kept *k, struct err *e);
-/* -ENOENT: there is none; -EBADMSG: it is not one.  kept_done() it. */
+/* -ENOENT: there is no report; -EBADMSG: it is damaged.  Free it with kept_done(). */
 MUST_CHECK int kept_read(int queue, const char *artifact, struct kept *ret, struct err *e);
 void kept_done(struct kept *k); /* all zero is fine */
-/* That of an artifact that leaves the queue; none is fine. */
+/* Removes the report of an artifact that leaves the queue; no report is fine. */
 MUST_CHECK int kept_remove(int queue, const char *artifact, struct err *e);
-/* Those whose artifact is not there: a kill came between the two.  Nobody else may be
- * at work in the directory. */
+/* Removes reports without an artifact: a kill came between the two.  No other process or task may
+ * use the directory meanwhile. */
 MUST_CHECK int kept_sweep(int queue, struct err *e);
 
 #endif

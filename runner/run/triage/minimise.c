@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes the reproducers of new crashes smaller; what is accepted fails in the same
- * way, by the cheap key or, where that is new, by the signature. */
+/* Minimises the reproducers of crashes.  A smaller input is accepted if it fails in the same way:
+ * by the cheap key or, if that is new, by the signature. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Larger inputs would take more tries than any budget has. */
+/* Larger inputs would take more replays than any budget allows. */
 enum { INPUT_MAX = 4 << 20, TRIES_MAX = 100000 };
 
 static bool is_of_run(const struct triage *t, const struct known_crash *c)
@@ -52,7 +52,7 @@ static bool is_the_crash(const struct triage *t, const struct known_crash *c)
 	return c && strcmp(c->signature, t->shrink.signature) == 0;
 }
 
-/* Everybody may read it: the cell's user does. */
+/* All users may read the file, because the cell's user must. */
 int triage_shrink_write(struct triage *t, struct slice bytes, struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -75,7 +75,7 @@ static void on_saved(void *arg, const char *failed)
 	triage_next(t);
 }
 
-/* The file is the old one or the new one: the ledger takes what is there. */
+/* The vault has the old file or the new file: the ledger takes the file that is there. */
 static void not_replaced(struct triage *t, const char *failed)
 {
 	struct ledger *l = books_ledger(t->env->books);
@@ -151,7 +151,8 @@ static void write_vault(void *arg, const char *failed)
 		not_replaced(t, e.msg);
 }
 
-/* What the ledger says of the file must not be wrong in between. */
+/* Replaces the minimised input.  The ledger is written first, so that its facts about the file are
+ * never wrong. */
 static void replace_smaller(struct triage *t)
 {
 	struct ledger *l = books_ledger(t->env->books);
@@ -196,7 +197,7 @@ static void answer(struct triage *t, bool accepted)
 	triage_shrink_passes(t);
 }
 
-/* --- which failure it is ---------------------------------------------------- */
+/* --- comparing failures ------------------------------------------------------ */
 
 enum { KEYS_MAX = sizeof(((struct triage *)0)->shrink.raw) / CRASH_KEY_HEX };
 
@@ -224,7 +225,7 @@ enum shrink_verdict triage_shrink_judge(struct triage *t, const struct crash_rep
 	const struct ledger *l = books_ledger(t->env->books);
 	const struct known_crash *c = ledger_find_raw(l, t->spec.target->name, r->raw_key);
 
-	if (is_the_crash(t, c) && own_entry(t, c)) /* of this very build, as its lines are */
+	if (is_the_crash(t, c) && own_entry(t, c)) /* the key is of this build, so are the lines */
 		memcpy(t->shrink.bug, own_entry(t, c)->bug,
 		       strnlen(own_entry(t, c)->bug, CRASH_KEY_HEX - 1) + 1);
 	if (is_the_crash(t, c) || is_the_crash(t, ledger_find(l, r->signature)) ||
@@ -233,8 +234,8 @@ enum shrink_verdict triage_shrink_judge(struct triage *t, const struct crash_rep
 	return has_key(t->shrink.raw, t->shrink.n_raw, r->raw_key) ? SHRINK_OTHER : SHRINK_UNKNOWN;
 }
 
-/* Another line of the same functions may be another bug.  In a build that the ledger does not know
- * lines may have moved: there the first one counts. */
+/* Whether the lines are the same, too: another line of the same functions may be another bug.  In a
+ * build that the ledger does not know, lines may have moved: then the first report counts. */
 static bool is_the_bug(struct triage *t, const struct crash_report *r)
 {
 	if (!*t->shrink.bug)
@@ -271,7 +272,7 @@ static void on_try(void *arg, struct trial_end *end)
 	struct triage *t = arg;
 	enum shrink_verdict verdict;
 
-	if (*end->unusable) { /* what was reached so far is kept */
+	if (*end->unusable) { /* the best input so far is kept */
 		finish_one(t, false);
 		return;
 	}
@@ -287,7 +288,7 @@ static void on_try(void *arg, struct trial_end *end)
 	if (verdict != SHRINK_UNKNOWN) {
 		answer(t, verdict == SHRINK_SAME);
 	} else {
-		/* With names it may be the same after all. */
+		/* With names the failure may turn out to be the same. */
 		memcpy(t->f.raw_key, end->report->raw_key, sizeof(t->f.raw_key));
 		t->shrink.named = true;
 		try_candidate(t);
@@ -333,7 +334,7 @@ static int begin(struct triage *t, const struct known_crash *c, struct err *e)
 {
 	char *input = NULL;
 	size_t n;
-	/* What was reached before is where it goes on. */
+	/* It goes on with the result of earlier runs. */
 	enum ledger_input from = *c->minimized ? LEDGER_MINIMIZED : LEDGER_INPUT;
 	int r = ledger_input_check(t->env->state->dirfd, c, from, e);
 
@@ -356,7 +357,7 @@ static int begin(struct triage *t, const struct known_crash *c, struct err *e)
 	return r;
 }
 
-/* It has minimize_time in all, in however many runs. */
+/* Sets the time limits: minimize_time is a crash's total over all runs. */
 static void begin_time(struct triage *t, const struct known_crash *own, bool old)
 {
 	uint64_t ms = t->spec.cfg->minimize_us / USEC_PER_MSEC;
@@ -365,7 +366,7 @@ static void begin_time(struct triage *t, const struct known_crash *own, bool old
 		ms -= own->minimize_ms < ms ? own->minimize_ms : ms;
 	t->shrink.began_us = clock_mono_us();
 	t->shrink.end_us = t->shrink.limit_us = t->shrink.began_us + ms * USEC_PER_MSEC;
-	if (t->spec.signature && t->shrink.limit_us > t->end_us) /* the user gave it so long */
+	if (t->spec.signature && t->shrink.limit_us > t->end_us) /* the user's limit */
 		t->shrink.limit_us = t->end_us;
 	if (old && t->shrink.end_us > t->shrink.old_end_us)
 		t->shrink.end_us = t->shrink.old_end_us;
@@ -382,8 +383,8 @@ static void make_smaller(struct triage *t)
 		triage_shrink_passes(t);
 }
 
-/* In another build, or on another machine, it need not fail: then nothing that is tried says
- * anything. */
+/* Runs the input once before minimising.  In another build, or on another machine, it may not fail:
+ * then no smaller input means anything. */
 static void try_first(struct triage *t);
 
 static void on_first(void *arg, struct trial_end *end)
@@ -396,7 +397,7 @@ static void on_first(void *arg, struct trial_end *end)
 		    triage_shrink_named(t, end->report, t->f.raw_key) ? SHRINK_SAME : SHRINK_OTHER;
 	else if (!*end->unusable && end->failed)
 		verdict = triage_shrink_judge(t, end->report);
-	if (verdict == SHRINK_UNKNOWN) { /* the cheap key is of another build */
+	if (verdict == SHRINK_UNKNOWN) { /* the known cheap key is from another build */
 		memcpy(t->f.raw_key, end->report->raw_key, sizeof(t->f.raw_key));
 		t->shrink.named = true;
 		try_first(t);
@@ -409,7 +410,8 @@ static void on_first(void *arg, struct trial_end *end)
 	}
 	if (t->spec.signature)
 		snprintf(t->sum.note, sizeof(t->sum.note), "%s",
-			 *end->unusable ? end->unusable : "its input does not fail so here");
+			 *end->unusable ? end->unusable
+					: "its input does not fail in this way here");
 	t->at++;
 	(void)unlink(t->f.path); /* allow: of the work directory, which goes anyway */
 	triage_next(t);
@@ -426,7 +428,7 @@ static void try_first(struct triage *t)
 	}
 }
 
-/* What this run saw first: what earlier runs left can take all of the time. */
+/* Moves crashes of this run to the front: crashes of earlier runs can take all of the time. */
 static void this_run_first(const struct triage *t)
 {
 	char **v = t->names.v;
@@ -451,7 +453,7 @@ static int list(struct triage *t, struct err *e)
 	return r;
 }
 
-/* Begins with the record; false: there is nothing to do with it. */
+/* Begins to minimise the record's input.  False: there is nothing to do. */
 static bool step(struct triage *t, const struct known_crash *record)
 {
 	const struct known_crash *own = ledger_entry(record, t->spec.target->name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzing cells have no symbolizer, so what they printed has no names, and a signature
- * of offsets is another one in every build.  A failure that never comes back gets its
- * names afterwards: from the same binary, in a cell as any other. */
+/* Symbolizes kept reports.  Fuzzing cells have no symbolizer, so their reports have offsets and no
+ * names, and a signature of offsets differs in every build.  A failure that never comes back gets
+ * its names afterwards: from the same binary, in a cell. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/sys.h"
@@ -44,7 +44,7 @@ static void naming_free(struct naming *n)
 	free(n);
 }
 
-/* --- what it answered --------------------------------------------------------- */
+/* --- the answer ---------------------------------------------------------------- */
 
 static int new_report(const struct naming *n, struct slice answers, struct buf *text,
 		      struct crash_report *ret, struct err *e)
@@ -58,7 +58,7 @@ static int new_report(const struct naming *n, struct slice answers, struct buf *
 	return r == 0 ? crash_parse(buf_slice(text), &o, ret, e) : r;
 }
 
-/* Without an answer that helps the offsets stay. */
+/* Takes the report with names.  Without a useful answer the offsets stay. */
 static void take_names(const struct naming *n, struct slice answers)
 {
 	_autobuf_ struct buf text = BUF_INIT(SYMBOLIZE_TEXT_MAX);
@@ -88,7 +88,7 @@ static void on_done(void *arg, const struct exec_end *end)
 		take_names(n, end->output);
 	naming_free(n);
 	if (stopped)
-		triage_next(t); /* it stays in the queue */
+		triage_next(t); /* the finding stays in the queue */
 	else
 		triage_note(t);
 }
@@ -138,7 +138,7 @@ static int ask(struct naming *n, struct err *e)
 	if (r == 0) {
 		symbolize_offsets(t->f.kept.text, n->module, &n->ask);
 		r = n->ask.n > 0 ? launch(n, &s, e)
-				 : err_set(e, ENOENT, "no frame of it is in the binary");
+				 : err_set(e, ENOENT, "no frame of the report is in the binary");
 	}
 	setup_done(&s);
 	return r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A finding into the vault and the ledger, and out of the queue: in this order. */
+/* Saves a finding in the vault, then in the ledger, then takes it out of the queue. */
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -28,8 +28,8 @@ static bool is_in_run(const struct triage *t, const char *run, char out[400])
 	return faccessat(t->env->state->dirfd, out, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Where the artifact lies: in this run's logs, or in those of the run that queued it
- * and did not come to triage.  NULL: nowhere, or a reproducer that was only run again. */
+/* The artifact's path: in the logs of this run, or of the run that queued it and did not triage it.
+ * NULL: it is in no logs, or the input is a reproducer that is checked. */
 static const char *artifact_path(const struct triage *t, char out[400])
 {
 	CLEANUP(closedir_p) DIR *logs = NULL;
@@ -46,12 +46,12 @@ static const char *artifact_path(const struct triage *t, char out[400])
 	return NULL;
 }
 
-/* --- out of the queue ----------------------------------------------------- */
+/* --- leaving the queue ---------------------------------------------------- */
 
-/* A finding whose ledger is being written; the next one is in work meanwhile. */
+/* A finding that waits until the ledger is written; the next finding is in work meanwhile. */
 struct leaving {
 	struct triage *t;
-	char name[64]; /* "": it was not queued */
+	char name[64]; /* "": the finding was not queued */
 };
 
 static void leave_queue(struct triage *t, const char *name)
@@ -60,12 +60,12 @@ static void leave_queue(struct triage *t, const char *name)
 	_autoclose_ int queue = -1;
 	struct err e;
 
-	/* The report last: one without its artifact is swept away by the next triage. */
+	/* The report is removed last: the next triage removes a report without an artifact. */
 	snprintf(path, sizeof(path), "triage/%s", t->spec.target->name);
 	if (fs_open_dir(t->env->state->dirfd, path, &queue, &e) < 0 ||
 	    (sys_unlinkat(queue, name, 0) < 0 && errno != ENOENT) ||
 	    kept_remove(queue, name, &e) < 0)
-		triage_give_up(t, "an artifact could not be taken out of the queue");
+		triage_give_up(t, "cannot take an artifact out of the queue");
 	else
 		t->sum.artifacts++;
 }
@@ -105,10 +105,10 @@ static void save(struct triage *t)
 	triage_next(t);
 }
 
-/* --- into the ledger ------------------------------------------------------ */
+/* --- the ledger ----------------------------------------------------------- */
 
-/* The run that found it, if it was killed: no exit status has counted what it found.  NULL: none.
- */
+/* The run that found the failure, if it was killed: no exit status has counted its finds.  NULL:
+ * none. */
 static const char *killed_run(const struct triage *t)
 {
 	const char *run = t->f.kept.run;
@@ -196,7 +196,7 @@ void triage_count(struct triage *t, const struct known_crash *c, const char *raw
 	save(t);
 }
 
-/* Another crash that is likely the same bug; NULL: none. */
+/* The signature of another crash that is likely the same bug; NULL: none. */
 static const char *likely_same(const struct triage *t, const struct crash_report *r)
 {
 	const struct ledger *l = books_ledger(t->env->books);
@@ -215,7 +215,7 @@ static const char *likely_same(const struct triage *t, const struct crash_report
 	return NULL;
 }
 
-/* What became the reproducer. */
+/* The saved reproducer. */
 struct vaulted {
 	uint64_t bytes;
 	char sha1[DIGEST_SHA1_HEX];
@@ -224,7 +224,8 @@ struct vaulted {
 
 static void note_now(struct triage *t);
 
-/* False: it comes when the part that writes now is done. */
+/* Whether this triage may write a crash now.  False: note_now() is called when the triage that
+ * writes is done. */
 static bool may_write(struct triage *t)
 {
 	struct triage_parts *p = t->spec.parts;
@@ -310,7 +311,7 @@ static void ledger_take(struct triage *t, const struct vaulted *v)
 	has_written(t);
 }
 
-/* --- into the vault ------------------------------------------------------- */
+/* --- the vault ------------------------------------------------------------ */
 
 static json_t *strings(const struct strv *v)
 {
@@ -321,14 +322,14 @@ static json_t *strings(const struct strv *v)
 	return a;
 }
 
-/* What is no UTF-8 is left out. */
+/* Text that is not UTF-8 is left out. */
 static void add_text(json_t *to, const char *key, const char *text)
 {
 	if (text)
 		(void)!json_object_set_new(to, key, json_string(text));
 }
 
-/* A path may have any bytes. */
+/* A path may have any bytes, and is null if it is not UTF-8. */
 static json_t *text_or_null(const char *text)
 {
 	json_t *j = json_string(text);
@@ -336,7 +337,8 @@ static json_t *text_or_null(const char *text)
 	return j ? j : json_null();
 }
 
-/* The file of the repository, or of the configured seeds, that the input is; false: none. */
+/* Finds the seed file of the repository, or of the configuration, with the input's content.  False:
+ * there is none. */
 static bool seed_of(const struct triage *t, struct slice input, char ret[PATH_MAX])
 {
 	const struct target *g = t->spec.target;
@@ -380,7 +382,7 @@ static json_t *meta_json(const struct triage *t, const char *seed)
 
 static const char no_report[] =
     "The failure did not come back when its input was run again; the target's log of that run has "
-    "what it printed.\n";
+    "its output.\n";
 
 static const char no_output[] =
     "The target failed without printing anything, and no input was saved.\n";
@@ -443,8 +445,8 @@ static uint64_t input_size(const struct finding *f)
 	return stat(f->path, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* Compares with the target's own input: another target's may pass in it.  A record that is
- * merged into another crash keeps a reproducer of its own. */
+/* Whether the finding is a better reproducer than the target's own input.  Another target's input
+ * may pass in this target.  A record that is merged into another crash keeps its own reproducer. */
 static bool is_better(const struct triage *t)
 {
 	const struct finding *f = &t->f;
@@ -459,7 +461,7 @@ static bool is_better(const struct triage *t)
 	if (!own || !*own->crash_file)
 		return true;
 	if (crash && crash->state == LEDGER_FIXED)
-		return f->hits > 0; /* the old one passes */
+		return f->hits > 0; /* the old input passes */
 	return ledger_is_better(own, f->tries, f->hits, input_size(f));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue: what is each artifact? */
+/* The queue: finds the crash of each artifact. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* As many artifacts of a target as can wait. */
+/* The maximum number of waiting artifacts of a target. */
 enum { QUEUE_MAX = WORKDIR_QUEUE_MAX };
 #define STARVED_TOLD 0.2 /* share of the time that the finding cell waited for a CPU */
 
@@ -44,8 +44,8 @@ static bool is_queued(const struct triage *t, const char *name)
 	return kept_is_lost(name) || kind_of(t, name) != ENGINE_ARTIFACT_NONE;
 }
 
-/* A directory, FIFO or link cannot be replayed, nor removed in each case: with its name it would
- * stop each triage of the target. */
+/* Whether an entry is a directory, FIFO or link.  It cannot be replayed, and not always be removed:
+ * with an artifact's name it would stop each triage of the target. */
 static bool is_no_file(int queue, const char *name)
 {
 	struct stat st;
@@ -53,7 +53,8 @@ static bool is_no_file(int queue, const char *name)
 	return fstatat(queue, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode);
 }
 
-/* By its name, whatever else is in the queue by now. */
+/* Whether the artifact belongs to this triage's part.  It depends only on the name, because the
+ * queue changes meanwhile. */
 static bool is_in_part(const struct triage *t, const char *name)
 {
 	const struct triage_parts *p = t->spec.parts;
@@ -64,7 +65,7 @@ static bool is_in_part(const struct triage *t, const char *name)
 	return !p || sum % p->n == t->spec.part;
 }
 
-/* own: files of this triage's part. */
+/* own: only regular files of this triage's part. */
 static int queue_list(const struct triage *t, bool own, struct strv *ret, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = NULL;
@@ -91,9 +92,9 @@ static int queue_list(const struct triage *t, bool own, struct strv *ret, struct
 	return r;
 }
 
-/* The crash of an artifact that needs no replay for names.  A timeout and the like have a
- * signature without names.  If another target found it, this target's rate is not known: it is
- * measured. */
+/* The known crash of an artifact that needs no replay for names; NULL: none.  The signature of a
+ * timeout and similar failures has no names.  If only another target found it, the result is NULL:
+ * the rate in this target must be measured. */
 static const struct known_crash *known(const struct triage *t, const char *raw_key,
 				       const char *signature)
 {
@@ -107,8 +108,8 @@ static const struct known_crash *known(const struct triage *t, const char *raw_k
 	return c;
 }
 
-/* The same for an input that need not be kept.  A crash that was found without an artifact has
- * no input yet: this one is run as a new crash's. */
+/* The same, but NULL if the crash has no input yet, because it was found without an artifact.  Then
+ * the artifact is replayed as for a new crash. */
 static const struct known_crash *known_with_input(const struct triage *t, const char *raw_key,
 						  const char *signature)
 {
@@ -118,7 +119,7 @@ static const struct known_crash *known_with_input(const struct triage *t, const 
 	return own && *own->crash_file ? c : NULL;
 }
 
-/* What is kept beside the artifact; that there is nothing is fine. */
+/* Reads the report that is kept beside the artifact; no report is fine. */
 static void read_kept(const struct triage *t, struct finding *f)
 {
 	struct crash_options o = {.target = t->spec.target->name};
@@ -138,7 +139,7 @@ static void read_kept(const struct triage *t, struct finding *f)
 		f->told = (struct crash_report){0};
 }
 
-/* The finding cell's words are all that there is of a failure that never came back. */
+/* Takes the finding cell's report for a failure that never came back. */
 static void take_told(struct finding *f)
 {
 	f->report = f->told;
@@ -179,14 +180,14 @@ static void without_hit(struct triage *t)
 	}
 }
 
-/* The current input of a target that did not stop when asked: only a replay can make it a
- * failure. */
+/* Whether the artifact is the current input of a target that did not stop when asked.  It is a
+ * failure only if it fails in a replay. */
 static bool is_suspect(const struct triage *t)
 {
 	return kind_of(t, t->f.name) == ENGINE_ARTIFACT_SLOW;
 }
 
-/* Told when the machine was busy, and not true when it was given its time. */
+/* Whether CPU pressure caused the timeout: the finding cell or a replay was starved. */
 static bool machines_doing(const struct triage *t)
 {
 	const struct finding *f = &t->f;
@@ -195,13 +196,14 @@ static bool machines_doing(const struct triage *t)
 	       (f->starved || f->kept.starved >= STARVED_TOLD);
 }
 
-/* The cell's deadline passed without a report. */
+/* Whether the cell's deadline passed without a report. */
 static bool is_late(const struct crash_report *r)
 {
 	return r->kind == CRASH_CELL && strcmp(r->type, "Timeout") == 0;
 }
 
-/* A failing replay can take long: after the triage time one hit is enough. */
+/* Whether the rate is known.  A failing replay can take long: after the triage time one hit is
+ * enough. */
 static bool is_decided(const struct triage *t)
 {
 	const struct finding *f = &t->f;
@@ -212,7 +214,8 @@ static bool is_decided(const struct triage *t)
 
 static void on_try(void *arg, struct trial_end *end);
 
-/* Names are needed once; after that the cheap key tells whether it is the same. */
+/* Starts the next replay, or notes the result.  Names are needed once; afterwards the cheap key
+ * shows whether the failure is the same. */
 static void try_again(struct triage *t)
 {
 	struct finding *f = &t->f;
@@ -222,7 +225,7 @@ static void try_again(struct triage *t)
 		triage_leave(t);
 		return;
 	}
-	/* Then all that is known is what the finding cell told. */
+	/* Behind undefined behaviour one pass decides: then only the cell's report is known. */
 	if (is_decided(t) || (f->behind && f->tries > 0 && !f->failed)) {
 		if (f->hits == 0 && machines_doing(t)) {
 			triage_dismiss(t);
@@ -262,8 +265,8 @@ static void judge_named(struct finding *f, struct trial_end *end)
 	}
 }
 
-/* The finding cell suppressed undefined behaviour that is known in this very program, and found
- * more behind it; a replay ends at the first. */
+/* Whether the replay ended at known undefined behaviour.  The finding cell suppressed that, and
+ * found more undefined behaviour behind it. */
 static bool meets_another_first(const struct triage *t, const struct trial_end *end)
 {
 	const struct finding *f = &t->f;
@@ -279,8 +282,8 @@ static bool meets_another_first(const struct triage *t, const struct trial_end *
 	return own && suppress_goes_on(own) && strcmp(c->signature, f->told.signature) != 0;
 }
 
-/* Whether the input has to be run once more, past the undefined behaviour that it met first.  A run
- * that goes past it and meets nothing worse is no failure. */
+/* Whether the input must be run once more, past the undefined behaviour that it met first.  A run
+ * past it that meets only undefined behaviour is no failure. */
 static bool must_look_behind(struct triage *t, struct trial_end *end)
 {
 	struct finding *f = &t->f;
@@ -319,7 +322,7 @@ static void on_try(void *arg, struct trial_end *end)
 			triage_count(t, c, f->raw_key);
 			return;
 		}
-		f->tries = 0;	  /* the measurement begins with the first try with names */
+		f->tries = 0;	  /* the measurement begins with the first replay with names */
 		if (is_late(r)) { /* this report never has names */
 			f->tries = f->hits = 1;
 			keep_report(f, end);
@@ -335,7 +338,7 @@ static void on_try(void *arg, struct trial_end *end)
 
 /* --- failures without an artifact ------------------------------------------ */
 
-/* There is no input to replay: the cell's last words and its end are all that is known. */
+/* Names a failure without an input, from the cell's last output and its end. */
 static void name_lost(struct triage *t)
 {
 	struct finding *f = &t->f;
@@ -374,7 +377,7 @@ static void note_lost(struct triage *t)
 		triage_name_and_note(t);
 }
 
-/* The note names the first of them. */
+/* Moves an entry that is no file out of the queue.  The note names the first such entry. */
 static void set_aside(struct triage *t, int queue, const char *name)
 {
 	_autofree_ char *to = NULL;
@@ -452,7 +455,7 @@ bool triage_queue_step(struct triage *t)
 		note_lost(t);
 		return true;
 	}
-	/* A failure by the cell's limits has one signature for all inputs: each input is run. */
+	/* Failures by the cell's limits share one signature, so each input is replayed. */
 	c = t->f.told.found && !t->f.by_cell && !machines_doing(t)
 		? known_with_input(t, t->f.told.raw_key, t->f.told.signature)
 		: NULL;

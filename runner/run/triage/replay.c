@@ -32,7 +32,7 @@ void replay_step(struct replay *r)
 {
 	struct err e;
 
-	/* It was armed before: that does not allocate. */
+	/* The timer was armed before: arming it again does not allocate. */
 	if (loop_set_timer(r->idle, clock_mono_us(), &e) < 0)
 		replay_give_up(r, e.msg);
 }
@@ -49,7 +49,7 @@ static void replay_free(struct replay *r)
 	free(r);
 }
 
-/* Gives the slot something to do; false: there is nothing. */
+/* Gives the slot inputs.  False: there is nothing to do. */
 static bool feed(struct slot *s)
 {
 	struct replay *r = s->r;
@@ -77,12 +77,12 @@ static void on_closed(void *arg)
 		replay_step(s->r);
 }
 
-/* False: none was there. */
+/* False: no seat has to be closed later. */
 static bool close_seats(struct replay *r)
 {
 	struct trial_seat *seat;
 
-	r->closing = 1; /* the last one may be closed at once */
+	r->closing = 1; /* a seat may be closed at once */
 	for (unsigned i = 0; i < r->spec.workers; i++) {
 		seat = r->slots[i].seat;
 		r->slots[i].seat = NULL;
@@ -121,7 +121,7 @@ static int make_slots(struct replay *r, struct err *e)
 
 		s->r = r;
 		s->index = r->spec.index + i;
-		/* It finds nothing to do until a cell runs. */
+		/* The timer has no effect until a cell runs. */
 		rc = loop_add_timer(l, r->began_us, replay_stuck, s, &s->watch, e);
 	}
 	return rc;

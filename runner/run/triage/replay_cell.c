@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cell with many inputs, and which of them it was. */
+/* Runs a cell with many inputs, and finds the inputs that fail. */
 #include "base/clock.h"
 #include "base/sys.h"
 #include "runner/run/triage/replay_internal.h"
@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Starting, symbolizing and writing a report, beside what an input may take. */
+/* Time for the start, symbolizing and writing a report, beside the time of an input. */
 #define AROUND_US (60 * USEC_PER_SEC)
 
 enum { PATH = sizeof(((struct engine_state *)0)->input) };
 
-/* --- what is told --------------------------------------------------------- */
+/* --- reporting failures ---------------------------------------------------- */
 
 static void tell(struct slot *s, size_t input, const struct crash_report *report, bool together)
 {
@@ -27,7 +27,7 @@ static void tell(struct slot *s, size_t input, const struct crash_report *report
 		replay_give_up(r, NULL);
 }
 
-/* All inputs of a cell that failed were run in smaller ones. */
+/* Ends the search if all inputs of the failed cell were run in smaller cells. */
 static void end_doubt(struct slot *s)
 {
 	if (!s->doubt.any || s->at < s->doubt.end)
@@ -40,7 +40,7 @@ static void end_doubt(struct slot *s)
 	s->doubt.any = false;
 }
 
-/* It is one of the next n, or all of them. */
+/* Begins a search: one of the next n inputs fails, or all of them together. */
 static void begin_doubt(struct slot *s, size_t n)
 {
 	if (s->doubt.any || s->starved)
@@ -61,7 +61,7 @@ static void go_on(struct slot *s)
 
 /* --- one input, alone ----------------------------------------------------- */
 
-/* It passed, or why nothing is known of it. */
+/* The input passed, or has no result.  unusable: why. */
 static void clear(struct slot *s, const char *unusable)
 {
 	struct replay *r = s->r;
@@ -81,9 +81,9 @@ static void on_alone(void *arg, struct trial_end *end)
 	s->active = false;
 	if (end->failed)
 		tell(s, s->at - 1, end->report, false);
-	else if (s->starved || busy) /* what the cell with many said is void */
+	else if (s->starved || busy) /* the result of the cell with many inputs is void */
 		clear(s, end->unusable);
-	else /* not run alone, it failed all the same */
+	else /* it failed with others, and passed or was not run alone */
 		tell(s, s->at - 1, &s->report, !*end->unusable);
 	go_on(s);
 }
@@ -93,7 +93,7 @@ static struct trial_seat *seat_of(struct slot *s)
 	struct err e;
 
 	if (!s->seat && trial_seat_new(s->r->spec.work, s->index, &s->seat, &e) < 0)
-		s->seat = NULL; /* each has a cell of its own */
+		s->seat = NULL; /* each trial has a cell of its own */
 	return s->seat;
 }
 
@@ -153,7 +153,7 @@ void replay_single(struct slot *s)
 	(void)!try_alone(s, s->at++, on_single, &e);
 }
 
-/* --- many: while it runs -------------------------------------------------- */
+/* --- many inputs: while the cell runs -------------------------------------- */
 
 static void input_path(const struct replay *r, size_t input, char out[PATH])
 {
@@ -179,8 +179,8 @@ void replay_stuck(void *arg)
 	exec_stop(s->exec);
 }
 
-/* In their order; a target that forges the line of the next is found out by the engine's
- * own, which is the second then. */
+/* Counts inputs that begin in their order.  If a target forges the line of the next input, the
+ * engine's own line comes second, and is odd. */
 static void on_line(void *arg, struct slice line)
 {
 	struct slot *s = arg;
@@ -209,7 +209,7 @@ static void on_output(void *arg, struct slice bytes)
 	lines_feed(&s->lines, bytes, on_line, s);
 }
 
-/* --- many: when it ended -------------------------------------------------- */
+/* --- many inputs: the end of the cell --------------------------------------- */
 
 static bool ended_well(const struct exec_end *end)
 {
@@ -217,7 +217,7 @@ static bool ended_well(const struct exec_end *end)
 	       end->failure == FAILURE_NONE && end->engine->done;
 }
 
-/* What is looked for is still before us: no larger cells until it is found. */
+/* All inputs of the cell passed.  During a search the next cells do not grow until it is found. */
 static void pass(struct slot *s)
 {
 	s->r->sum.passed += s->n;
@@ -227,13 +227,13 @@ static void pass(struct slot *s)
 		s->batch *= 2;
 }
 
-/* What it said is no account of what it ran. */
+/* Whether the cell's output cannot be believed. */
 static bool is_odd(const struct slot *s, bool well)
 {
 	return s->n > 1 && (s->odd || (well && s->started < s->n));
 }
 
-/* The input that was in work. */
+/* The input in work failed. */
 static void blame(struct slot *s)
 {
 	s->r->sum.passed += s->started - 1;
@@ -243,7 +243,7 @@ static void blame(struct slot *s)
 		run_alone(s, s->at - 1);
 		return;
 	}
-	/* It was alone: nothing ran before it. */
+	/* No input ran before it in this cell. */
 	tell(s, s->at - 1, &s->report, false);
 	go_on(s);
 }
@@ -252,7 +252,7 @@ static void judge(struct slot *s, const struct exec_end *end)
 {
 	struct exec_end judged = *end;
 
-	judged.late = end->late || s->stuck; /* we stopped it for that */
+	judged.late = end->late || s->stuck; /* stopped by replay_stuck() */
 	s->slow = judged.late || end->failure == FAILURE_TIMEOUT;
 	s->starved = s->slow && trial_starved(end);
 	(void)trial_own_report(&judged, s->r->spec.target->name, &s->report);
@@ -265,11 +265,11 @@ static void judge(struct slot *s, const struct exec_end *end)
 		begin_doubt(s, s->n);
 		go_on(s);
 	} else if (*end->refused && s->started > 1) {
-		/* It may have been one of those before. */
+		/* An earlier input may have made the system call. */
 		s->batch = s->started - 1;
 		go_on(s);
 	} else if (end->failure == FAILURE_PIDS && s->started > 1) {
-		/* As well, by the processes that it left. */
+		/* An earlier input may have left processes. */
 		s->batch = s->started - 1;
 		begin_doubt(s, s->started);
 		go_on(s);
@@ -278,7 +278,7 @@ static void judge(struct slot *s, const struct exec_end *end)
 	}
 }
 
-/* Nothing is known of the input in work. */
+/* The replay was stopped: the input in work has no result. */
 static void stopped(struct slot *s, const struct exec_end *end)
 {
 	if (s->doubt.any && s->failed == s->doubt.failed)
@@ -319,7 +319,7 @@ static void on_many(void *arg, const struct exec_end *end)
 	go_on(s);
 }
 
-/* --- many: its start ------------------------------------------------------ */
+/* --- many inputs: the start of the cell -------------------------------------- */
 
 static int add_inputs(const struct slot *s, struct strv *v, struct err *e)
 {
@@ -370,7 +370,7 @@ static int launch(struct slot *s, struct err *e)
 		    .setup = &setup,
 		    .index = s->index,
 		    .extra_memory = spec->cfg->symbolizer_memory,
-		    .deadline_us = s->n * each + AROUND_US, /* replay_stuck() is sooner */
+		    .deadline_us = s->n * each + AROUND_US, /* replay_stuck() comes sooner */
 		    .forks_end_it = true,
 		    .output = on_output,
 		    .done = on_many,

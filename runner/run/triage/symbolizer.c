@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* version 0: the name without one. */
+/* version 0: the name without a version. */
 static char *symbolizer_at(const char *rootfs, int version)
 {
 	char number[16] = "";
@@ -26,8 +26,8 @@ static char *symbolizer_at(const char *rootfs, int version)
 	return path;
 }
 
-/* "../lib/llvm-14/bin/llvm-symbolizer" is Debian's link.  UINT64_MAX: it is no link; then a
- * distribution has its newest one there.  0: a link that says no version. */
+/* The version from a link like Debian's "../lib/llvm-14/bin/llvm-symbolizer".  UINT64_MAX: it is no
+ * link, as in distributions that have only the newest version.  0: the link names no version. */
 static uint64_t linked_version(const char *path)
 {
 	static const char *const before[] = {"/llvm-", "llvm-symbolizer-"};
@@ -68,7 +68,7 @@ char *symbolizer_find(const char *rootfs)
 		free(path);
 		return NULL;
 	}
-	if (path && rootfs) /* as a cell sees it */
+	if (path && rootfs) /* the path in a cell has no rootfs */
 		memmove(path, path + strlen(rootfs), strlen(path) - strlen(rootfs) + 1);
 	return path;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stages of a triage, and the trials that they make. */
+/* The stages of a triage, and the replays that they start. */
 #include "base/clock.h"
 #include "base/sys.h"
 #include "runner/run/triage/internal.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Until there may be memory for a symbolizer. */
+/* The wait until the next try to get memory for a symbolizer. */
 #define LATER_US (1 * USEC_PER_SEC)
 
 void finding_done(struct finding *f)
@@ -26,7 +26,7 @@ void finding_keep_output(struct finding *f, struct slice text)
 	f->n_output = 0;
 	f->output = sys_malloc(text.n + 1);
 	if (!f->output)
-		return; /* the report says what matters */
+		return; /* the parsed report has the important facts */
 	memcpy(f->output, text.p, text.n);
 	f->n_output = text.n;
 }
@@ -74,7 +74,7 @@ static bool borrow(struct triage *t)
 	return true;
 }
 
-/* Comes again a little later, through the loop. */
+/* Tries again a little later, from the loop. */
 static int wait_for_memory(struct triage *t, const char *path, trial_done_fn *done, struct err *e)
 {
 	t->later.path = path;
@@ -82,8 +82,8 @@ static int wait_for_memory(struct triage *t, const char *path, trial_done_fn *do
 	return loop_set_timer(t->idle, clock_mono_us() + LATER_US, e);
 }
 
-/* Trials with names are few, and take much memory.  Passes that show that a crash is fixed come
- * from cells in which nothing ran before. */
+/* The seat for a replay; NULL: the replay has a cell of its own.  Replays with names are few, and
+ * take much memory.  Passes that prove a fix must come from new cells. */
 static struct trial_seat *seat_for(struct triage *t, bool symbolize)
 {
 	bool alone = symbolize || t->stage == STAGE_CHECK;
@@ -92,7 +92,7 @@ static struct trial_seat *seat_for(struct triage *t, bool symbolize)
 	if (alone && t->seat)
 		trial_seat_clear(t->seat); /* a worker has one cell at a time */
 	if (!alone && !t->seat && trial_seat_new(t->work, t->spec.index, &t->seat, &e) < 0)
-		t->seat = NULL; /* each has a cell of its own */
+		t->seat = NULL; /* each replay has a cell of its own */
 	return alone ? NULL : t->seat;
 }
 
@@ -148,7 +148,7 @@ void triage_name_and_note(struct triage *t)
 		triage_note(t);
 }
 
-/* The one that waited for memory; false: there was none. */
+/* Starts the replay that waits for memory.  False: there is none. */
 static bool try_later(struct triage *t)
 {
 	const char *path = t->later.path;
@@ -170,7 +170,7 @@ void triage_next(struct triage *t)
 {
 	struct err e;
 
-	/* Its timer was armed before: arming it again does not allocate. */
+	/* The timer was armed before: arming it again does not allocate. */
 	if (loop_set_timer(t->idle, clock_mono_us(), &e) < 0)
 		triage_give_up(t, e.msg);
 }
@@ -260,7 +260,7 @@ static void on_idle(void *arg)
 		return;
 	while (t->stage < STAGE_END) {
 		if (wanted(t) && stage_step(t))
-			return; /* something is under way and calls triage_next() */
+			return; /* a step is under way, and calls triage_next() */
 		t->stage++;
 		t->listed = false;
 	}

@@ -19,19 +19,19 @@
 #define NAME_INPUT "input"
 #define FILE_INPUT DIR_INPUT "/" NAME_INPUT
 
-/* Starting, symbolizing and writing a report, beside what the input may take. */
+/* Time for the start, symbolizing and writing a report, beside the time of the input. */
 #define AROUND_US (60 * USEC_PER_SEC)
 /* An engine checks an input's time at least once every half of its limit plus 1 s.  An input that
  * runs for twice its limit plus this time does not receive the engine's alarm. */
 #define NO_ALARM_US (2 * USEC_PER_SEC)
 
-/* A timeout that may be the machine's doing is tried with so many times the time, at most. */
+/* A timeout that CPU pressure may have caused is tried again with more time: the maximum factor. */
 enum { LONGER_MAX = 16 };
-#define STARVED 0.2 /* of the wall time */
+#define STARVED 0.2 /* share of the wall time */
 
 struct trial_seat {
 	struct seat *seat;
-	char *dir, *path; /* where the input is, and the input */
+	char *dir, *path; /* the input's directory and path */
 	void (*closed)(void *arg);
 	void *arg;
 };
@@ -60,7 +60,7 @@ int trial_seat_new(const char *work, size_t index, struct trial_seat **ret, stru
 		return err_sys(e, "allocate a path");
 	if (sys_mkdirat(AT_FDCWD, s->dir, 0755) < 0 && errno != EEXIST)
 		return err_sys(e, "make directory '%s'", s->dir);
-	if (chmod(s->dir, 0755) < 0) /* whatever our umask is */
+	if (chmod(s->dir, 0755) < 0) /* independent of the umask */
 		return err_sys(e, "set the mode of '%s'", s->dir);
 	r = seat_new(&s->seat, e);
 	if (r == 0)
@@ -96,10 +96,10 @@ struct trial {
 	const struct trial_env *env;
 	struct trial_spec spec;
 	char *input;	 /* spec.input */
-	unsigned longer; /* times the time that an input may take */
+	unsigned longer; /* factor for the time that an input may take */
 	struct exec *exec;
 	struct crash_parser *parser;
-	char build[KEPT_FILE_TEXT]; /* the parser's */
+	char build[KEPT_FILE_TEXT]; /* for the parser */
 	struct crash_report report;
 };
 
@@ -110,8 +110,8 @@ static void on_output(void *arg, struct slice bytes)
 	crash_parser_feed(t->parser, bytes);
 }
 
-/* A harness may run each input in a child and go on: then its status says nothing of the report.
- * (An engine names no artifact when it replays.) */
+/* Whether the engine reported a fault.  A harness may run each input in a child and go on, so that
+ * its exit status does not show the fault.  (An engine names no artifact when it replays.) */
 static bool has_reported(const struct engine_state *s)
 {
 	return s->fault != ENGINE_FAULT_NONE && s->fault != ENGINE_FAULT_ENGINE;
@@ -123,7 +123,7 @@ static bool has_failed(const struct exec_end *end)
 	       *end->refused || end->failure != FAILURE_NONE;
 }
 
-/* Whether it got as far as running the input. */
+/* Why the input was not run; "": it was run. */
 static const char *unusable(const struct exec_end *end)
 {
 	if (end->stopped)
@@ -162,7 +162,7 @@ static bool was_starved(const struct trial *t, const struct exec_end *end)
 	       trial_starved(end);
 }
 
-/* The cell used nearly all the CPU time that its own limit allows. */
+/* Whether the cell used nearly all the CPU time that its own limit allows. */
 static bool used_its_quota(const struct trial *t, const struct exec_end *end)
 {
 	double most = t->spec.cfg->cpu_milli / 1000.0 * (double)end->wall_us;
@@ -193,8 +193,8 @@ static int command(struct setup *s, const struct trial *t, struct err *e)
 	return spec->target->engine->replay(&r, &s->cmd, e);
 }
 
-/* In the seat's directory under one name, so that the cell that stays sees it there.  False: it
- * is on another file system, or a link. */
+/* Links the input into the seat's directory under a fixed name, where a cell that stays sees it.
+ * False: it is on another file system, or a link. */
 static bool put_down(const struct trial *t)
 {
 	const struct trial_seat *seat = t->spec.seat;
@@ -202,7 +202,7 @@ static bool put_down(const struct trial *t)
 
 	if (!seat || lstat(t->input, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
-	(void)unlink(seat->path); /* allow: the one before */
+	(void)unlink(seat->path); /* allow: the input before */
 	return link(t->input, seat->path) == 0;
 }
 
@@ -262,8 +262,9 @@ static bool has_room(const struct trial *t, unsigned longer)
 	return longer <= LONGER_MAX && (until == 0 || clock_mono_us() + need <= until);
 }
 
-/* How many times the time it would take at its share of the CPU to have an input's, with a
- * quarter to spare; at least twice as long as it had.  0: there is no such time. */
+/* The next factor for the input's time.  At the present share of the CPU it must give the CPU time
+ * of an input and a quarter more.  It is at least twice the last factor.  0: there is no time left.
+ */
 static unsigned given_more(const struct trial *t, const struct exec_end *end)
 {
 	unsigned least = 2 * t->longer, n = least;
@@ -286,7 +287,7 @@ static void on_done(void *arg, const struct exec_end *end)
 	struct err e;
 
 	t->exec = NULL;
-	/* A machine with less load would not give it more CPU time. */
+	/* If its own quota throttled it, lower CPU pressure would not give it more CPU time. */
 	starved = starved && (longer || !used_its_quota(t, end));
 	if (longer) {
 		t->longer = longer;
@@ -316,9 +317,9 @@ static int check_input(const char *path, struct err *e)
 	if (stat(path, &st) < 0)
 		return err_sys(e, "look at '%s'", path);
 	if (!S_ISREG(st.st_mode))
-		return err_set(e, EINVAL, "'%s' is no regular file", path);
+		return err_set(e, EINVAL, "'%s' is not a regular file", path);
 	if (!(st.st_mode & S_IROTH))
-		return err_set(e, EACCES, "'%s' is not readable for everybody", path);
+		return err_set(e, EACCES, "'%s' is not readable for all users", path);
 	return 0;
 }
 
