@@ -40,7 +40,7 @@ static int recover_target(struct lost *l, const char *target, struct err *e)
 	if (r == 0)
 		r = workdir_collect(&c, &found, &names, e);
 	if (r == -ENOENT)
-		return 0; /* killed while it was laid out: there is nothing in it yet */
+		return 0; /* the run was killed during the layout: the directory is empty */
 	if (r < 0)
 		return r;
 	l->sum->targets++;
@@ -66,7 +66,7 @@ static int each_name(int at, int (*fn)(struct lost *l, const char *name, struct 
 	while (r == 0 && (ent = sys_readdir(d)))
 		if (ent->d_name[0] != '.')
 			r = fn(l, ent->d_name, e);
-	/* What was not listed would be removed with the run's directory. */
+	/* Files that were not listed would be removed with the run's directory. */
 	return r == 0 && errno ? err_sys(e, "list the working directory") : r;
 }
 
@@ -81,7 +81,7 @@ static int note_lost(struct lost *l, struct err *e)
 	return state_append_history(l->s, NULL, "run_history.jsonl", line, e);
 }
 
-/* Removes all copies: the files that are saved next may need the room. */
+/* Removes all copies: saving the other files may need the room. */
 static int remove_seeds(struct lost *l, const char *target, struct err *e)
 {
 	_autoclose_ int dir = -1;

@@ -4,9 +4,9 @@
 
 #include "runner/state/state.h"
 
-/* What runs that were killed left in work/: their inputs and artifacts are saved
- * where a clean end would have put them, the history says that they were lost,
- * the working directories go.  Every start does this, before anything else. */
+/* Recovers what killed runs left in work/.  Saves their inputs and artifacts to the same places as
+ * a clean end, notes in the history that the runs were lost, and removes the working directories.
+ * Every start does this first. */
 struct recovered {
 	uint64_t runs, targets, inputs, artifacts;
 };

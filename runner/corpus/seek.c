@@ -17,7 +17,7 @@ struct seek {
 	const struct rights *as;
 	struct slice content;
 	unsigned entries;
-	char *path; /* PATH_MAX bytes: of the directory in work, then of what was found */
+	char *path; /* PATH_MAX bytes: the current directory, then the file that was found */
 };
 
 static bool is_same(int fd, struct slice content)
@@ -46,7 +46,7 @@ static bool is_it(const struct seek *s, int at, const char *name, const struct s
 
 static bool in_dir(struct seek *s, int at, const char *dir, unsigned depth);
 
-/* The path is longer by the name when it is here or below, else as it was. */
+/* On success, name is appended to the path; else the path is unchanged. */
 static bool in_entry(struct seek *s, int at, const char *name, unsigned depth)
 {
 	size_t n = strlen(s->path), len = strlen(name);

@@ -8,10 +8,10 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* The path of a file below dir, a few levels deep, that has exactly this content; of several, any.
- * It is opened with these rights (NULL: ours); links are not followed, what cannot be read is
- * passed over, and so is all that comes after WORKDIR_FILES_MAX entries.  An empty content is no
- * input's.  Blocks. */
+/* Finds a file below dir, a few levels deep, that has exactly this content.  If there are several,
+ * any of them.  Files are opened with these rights (NULL: ours); links are not followed.
+ * Unreadable files are skipped, and so is everything after WORKDIR_FILES_MAX entries.  An empty
+ * content is never found.  Blocks. */
 bool seek_content(const struct rights *as, const char *dir, struct slice content,
 		  char ret[PATH_MAX]);
 

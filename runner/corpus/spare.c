@@ -42,7 +42,7 @@ int spare_forget(int state_dirfd, const char *target, struct err *e)
 	return r == 0 ? forget(dir, target, e) : r;
 }
 
-/* In this order: a list of spare inputs is never beside the cover of another merge. */
+/* This order guarantees that a list of spare inputs is never beside the cover of another merge. */
 int spare_save(int state_dirfd, const char *target, const struct candidates *cover,
 	       const struct candidates *spare, struct err *e)
 {
@@ -59,7 +59,7 @@ int spare_save(int state_dirfd, const char *target, const struct candidates *cov
 	return r;
 }
 
-/* 1: it is there and whole. */
+/* 1: the list exists and is undamaged. */
 static int load(int state_dirfd, const char *target, const char *ending, struct candidates *ret,
 		struct err *e)
 {
@@ -83,7 +83,7 @@ static bool has_all(const struct candidates *c, const struct candidates *of)
 	return true;
 }
 
-/* Moves what is spare and not in the cover from *io to *out. */
+/* Moves the inputs that are spare and not in the cover from *io to *out. */
 static int part(const struct candidates *spare, const struct candidates *cover,
 		struct candidates *io, struct candidates *out, struct err *e)
 {

@@ -15,10 +15,10 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
-/* Readable for the cells' users, who see it through read-only mounts. */
+/* Readable for the cells' users, which see it through read-only mounts. */
 enum { MODE_FILE = 0644, TREE_DEPTH = 8, PREFIX_MAX = 16 };
 
-/* Disk trouble must stop a job that would lose something; a strange file must not. */
+/* A disk error must stop a job, since data would be lost; a strange file must not. */
 static bool is_ours(int code)
 {
 	return code == ENOSPC || code == EDQUOT || code == EIO || code == EROFS || code == ENOMEM ||
@@ -38,18 +38,19 @@ static int create_new(int dirfd, const char *tmp, int *ret_fd, struct err *e)
 	_autoclose_ int fd = -1;
 	int r = fs_open_file(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC, MODE_FILE, &fd, e);
 
-	/* The name is ours: another file in its place must not keep an input from being saved. */
+	/* The name is reserved for us: another file in its place must not keep an input from being
+	 * saved. */
 	if (r == -EINVAL && sys_unlinkat(dirfd, tmp, 0) == 0)
 		r = fs_open_file(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL, MODE_FILE, &fd, e);
 	if (r < 0)
 		return r;
-	if (fchmod(fd, MODE_FILE) < 0) /* whatever the umask said */
+	if (fchmod(fd, MODE_FILE) < 0) /* independent of the umask */
 		return err_sys(e, "set the mode of '%s'", tmp);
 	*ret_fd = take_fd(&fd);
 	return 0;
 }
 
-/* ret < 0: there is no such file afterwards. */
+/* Renames tmp to name; on failure there is no tmp afterwards. */
 static int name_it(int r, int dirfd, const char *tmp, const char *name, struct err *e)
 {
 	if (r == 0 && sys_renameat(dirfd, tmp, name) < 0)
@@ -133,8 +134,8 @@ int store_take(int from_dirfd, const char *from, int to_dirfd, const char *prefi
 		io->known++;
 		return 0;
 	}
-	/* Under its other name it could be written later.  No engine makes such files, and an error
-	 * would stop the recovery of all others. */
+	/* It could be written later under its other name.  Engines do not make such files, and an
+	 * error would stop the recovery of all others. */
 	if (st.st_nlink != 1) {
 		io->skipped++;
 		hex[0] = '\0';
@@ -190,14 +191,14 @@ int store_file_as(const struct rights *as, int from_dirfd, const char *from, int
 struct walk {
 	int to;
 	const struct rights *as;
-	bool clone; /* false: the file systems cannot */
-	bool ours;  /* a cell wrote it for us: modes are no reason to skip what it has */
+	bool clone; /* false: the file systems cannot clone */
+	bool ours;  /* a cell wrote the files as our user: their modes are no reason to skip them */
 	struct store_sum *io;
 	struct store_seen seen;
 	char hex[STORE_NAME]; /* name of the last file; "": it is not stored */
 };
 
-/* --- blocks in common ---------------------------------------------------------- */
+/* --- shared blocks -------------------------------------------------------------- */
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
@@ -206,8 +207,8 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* 1: w->to/name is a clone of fd, whose content has that name as long as it is still
- * what `st` says.  0: there is none. */
+/* 1: w->to/name is a clone of fd.  Its content has that name as long as fd still has the size and
+ * times of `st`.  0: cloning is impossible, or the file changed. */
 static int clone_as(struct walk *w, int fd, const struct stat *st, const char *name, struct err *e)
 {
 	_autoclose_ int to = -1;
@@ -228,8 +229,8 @@ static int clone_as(struct walk *w, int fd, const struct stat *st, const char *n
 	return r < 0 ? r : 1;
 }
 
-/* 1: at/name is stored, by a clone or because it was there.  0: try a copy, or find
- * out what is wrong with the file. */
+/* 1: at/name is stored, by a clone or because it existed.  0: try a copy, which also finds out what
+ * is wrong with the file. */
 static int try_clone(struct walk *w, int at, const char *name, struct err *e)
 {
 	_autoclose_ int fd =
@@ -260,7 +261,7 @@ static int try_clone(struct walk *w, int at, const char *name, struct err *e)
 
 static int walk_dir(int at, const char *dir, unsigned depth, struct walk *w, struct err *e);
 
-/* False: the files have too many bytes that take no disk space.  A copy would take it. */
+/* False: the files have too many bytes that take no disk space; a copy would take it. */
 static bool is_backed(struct store_seen *seen, const struct stat *st)
 {
 	uint64_t size = (uint64_t)st->st_size, links = st->st_nlink ? st->st_nlink : 1;
@@ -275,7 +276,7 @@ static bool is_backed(struct store_seen *seen, const struct stat *st)
 	return true;
 }
 
-/* Where it fails the entry is skipped, and counted. */
+/* Makes an entry readable.  If this fails, the entry is skipped and counted. */
 static void unlock(int at, const char *name, mode_t mode)
 {
 	struct err ignored;
@@ -293,14 +294,14 @@ static int walk_entry(int at, const char *name, unsigned depth, struct walk *w, 
 
 	w->hex[0] = '\0';
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0; /* gone meanwhile */
+		return 0; /* removed meanwhile */
 	if (w->ours)
 		unlock(at, name, st.st_mode);
 	if (S_ISDIR(st.st_mode) && depth < TREE_DEPTH)
 		return walk_dir(at, name, depth + 1, w, e);
 	if (S_ISREG(st.st_mode) && st.st_size == 0)
 		return 0;
-	/* An engine names what it writes by content: no need to read it again. */
+	/* An engine names its inputs by content: no need to read it again. */
 	if (strlen(name) == STORE_NAME - 1 && S_ISREG(st.st_mode) &&
 	    have(w->to, name, (size_t)st.st_size)) {
 		w->io->known++;

@@ -26,13 +26,13 @@ static int make_dir(int at, const char *name, mode_t mode, int *ret_fd, struct e
 	r = fs_open_dir(at, name, &fd, e);
 	if (r < 0)
 		return r;
-	if (fchmod(fd, mode) < 0) /* whatever the umask said: the cell looks into it */
+	if (fchmod(fd, mode) < 0) /* independent of the umask: the cell reads the directory */
 		return err_sys(e, "set the mode of '%s'", name);
 	*ret_fd = take_fd(&fd);
 	return 0;
 }
 
-/* A directory that the cell may write: its own user's, nobody else's. */
+/* A directory that only the cell's user may write. */
 static int make_cell_dir(int at, const char *name, const struct workdir_prepare *p, struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -52,7 +52,7 @@ static void add_sum(struct workdir_seeds *to, const struct store_sum *got)
 	to->skipped += got->skipped;
 }
 
-/* Where a link cannot be made, or would be of no use to the cell's user. */
+/* For inputs that cannot be linked, or that the cell's user could not read through a link. */
 static int copy_input(int corpus, const char *name, int seeds, struct workdir_seeds *sum,
 		      struct err *e)
 {
@@ -88,8 +88,8 @@ static int link_input(int corpus, const char *name, int seeds, struct workdir_se
 	return err_sys(e, "link '%s'", name);
 }
 
-/* The persistent corpus in seeds/: links cost nothing, and the cell sees them
- * through a read-only mount. */
+/* Links the persistent corpus into seeds/.  Links cost nothing, and the cell sees them through a
+ * read-only mount. */
 static int link_corpus(int corpus, int seeds, struct workdir_seeds *sum, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(corpus, ".");
@@ -116,7 +116,7 @@ static int add_archive(const struct workdir_prepare *p, int seeds, struct workdi
 	if (!p->seed_archive)
 		return 0;
 	if (discover_unpack(p->seed_archive, &to, &r, &e) < 0)
-		snprintf(note, 200, "%.199s", e.msg); /* what was unpacked stays */
+		snprintf(note, 200, "%.199s", e.msg); /* the unpacked files stay */
 	sum->files += r.files;
 	sum->bytes += r.bytes;
 	sum->skipped += r.skipped;
@@ -175,8 +175,8 @@ int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret, 
 	return 0;
 }
 
-/* The cell's end goes before the name that the engine chose.  A dump for another reason says
- * nothing about a timeout or a leak. */
+/* The cell's end overrides the kind that the engine chose.  A leak keeps its kind.  So does a
+ * timeout if the cause is ENGINE_ARTIFACT_SLOW: the forced dump says nothing about a timeout. */
 static enum engine_artifact named(enum engine_artifact a, enum engine_artifact cause)
 {
 	bool renamed = a == ENGINE_ARTIFACT_CRASH ||
@@ -185,7 +185,7 @@ static enum engine_artifact named(enum engine_artifact a, enum engine_artifact c
 	return renamed && cause != ENGINE_ARTIFACT_NONE ? cause : a;
 }
 
-/* After a killed run: its limit is not known. */
+/* For a killed run: its limit is not known. */
 #define UNBACKED_MAX (UINT64_C(1) << 30)
 
 struct collecting {
@@ -198,7 +198,7 @@ struct collecting {
 	struct buf *names;
 };
 
-/* An input that ends the engine would end the next one at its start. */
+/* An input that ended this engine would end the next one at its start. */
 static void quarantine(const struct collecting *k, const char *hex)
 {
 	_autoclose_ int quarantined = -1;
@@ -208,14 +208,14 @@ static void quarantine(const struct collecting *k, const char *hex)
 	(void)snprintf(path, sizeof(path), "seeds/%s", hex);
 	k->sum->taken += unlinkat(k->dir, path, 0) == 0; /* allow: it is rarely there */
 	(void)snprintf(path, sizeof(path), "corpus/%s", hex);
-	(void)unlinkat(k->dir, path, 0); /* allow: likewise */
+	(void)unlinkat(k->dir, path, 0); /* allow: it is rarely there */
 	if (faccessat(k->c->corpus, hex, F_OK, 0) < 0)
 		return;
 	if (make_dir(k->c->quarantine, k->c->target, MODE_OURS, &quarantined, &e) == 0)
-		(void)!sys_rename_to(k->c->corpus, hex, quarantined, hex); /* it stays then */
+		(void)!sys_rename_to(k->c->corpus, hex, quarantined, hex); /* on failure it stays */
 }
 
-/* A link: what happens to one name does not matter to the other. */
+/* A link, so that each of the two names can be removed independently. */
 static int queue_triage(const struct collecting *k, const char *name, struct err *e)
 {
 	if (sys_linkat(k->crashes, name, k->triage, name) == 0 || errno == EEXIST)
@@ -228,7 +228,7 @@ static bool is_named(const struct collecting *k, const char *name)
 	return k->c->named && strcmp(name, k->c->named) == 0;
 }
 
-/* Whether an artifact is kept: the first of each kind is.  A possible new crash is, too. */
+/* Whether an artifact is kept.  The first of each kind is, and so is a possible new crash. */
 static bool is_kept(const struct collecting *k, const char *name, enum engine_artifact a)
 {
 	const struct workdir_kept *kept = &k->sum->kept;
@@ -246,7 +246,8 @@ static bool is_kept(const struct collecting *k, const char *name, enum engine_ar
 	       kept->bytes + (uint64_t)st.st_size <= k->c->bytes_max;
 }
 
-/* Counts the artifact.  Its input is taken from the seeds, too: it must not end the next cell. */
+/* Counts a dropped artifact.  Its input is removed from the seeds, too: it must not end the next
+ * cell. */
 static int drop_artifact(struct collecting *k, const char *name, struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -293,11 +294,11 @@ static enum engine_artifact cause_for(const struct collecting *k, const char *na
 	return k->c->cause;
 }
 
-/* Queues a saved artifact for triage, and takes a failing input out of the corpus. */
+/* Queues a saved artifact for triage, and removes a failing input from the corpus. */
 static int judge_artifact(struct collecting *k, const char *to, const char *hex,
 			  enum engine_artifact a, struct err *e)
 {
-	bool fails = a != ENGINE_ARTIFACT_SLOW; /* else that is not known, and it stays there */
+	bool fails = a != ENGINE_ARTIFACT_SLOW; /* else this is unknown, and the input stays */
 	int r = queue_triage(k, to, e);
 
 	k->sum->failures += fails;
@@ -324,7 +325,8 @@ static int collect_artifact(struct collecting *k, const char *name, struct err *
 	}
 	if (r < 0)
 		return r;
-	/* A target's umask may have taken our right to read it; where that stays it is skipped. */
+	/* A target's umask may have removed our right to read it.  A file that stays unreadable is
+	 * skipped. */
 	(void)!fs_unlock_file(k->artifacts, name, &ignored);
 	if (!is_kept(k, name, a))
 		return drop_artifact(k, name, e);
@@ -349,7 +351,7 @@ static int collect_artifact(struct collecting *k, const char *name, struct err *
 	return r == -EFBIG ? 0 : r; /* the list ends there; the artifact is saved */
 }
 
-/* Removal needs no room, and frees some. */
+/* Removes other files of artifacts/: that frees disk space. */
 static int remove_junk(struct collecting *k, const char *name, struct err *e)
 {
 	if (k->c->engine->artifact(slice_of(name)) != ENGINE_ARTIFACT_NONE)
@@ -358,7 +360,7 @@ static int remove_junk(struct collecting *k, const char *name, struct err *e)
 	return fs_remove_tree(k->artifacts, name, e);
 }
 
-/* fn for each name in the directory, at most WORKDIR_FILES_MAX of them. */
+/* Calls fn for each name in the directory, at most WORKDIR_FILES_MAX times. */
 static int each(int at, struct collecting *k,
 		int (*fn)(struct collecting *k, const char *name, struct err *e), struct err *e)
 {
@@ -376,7 +378,7 @@ static int each(int at, struct collecting *k,
 		}
 		r = fn(k, ent->d_name, e);
 	}
-	/* What was not listed would be removed with the directory. */
+	/* Files that were not listed would be removed with the directory. */
 	return r == 0 && !ent && errno ? err_sys(e, "list a working directory") : r;
 }
 
@@ -390,7 +392,7 @@ static int remove_input(struct collecting *k, const char *name, struct err *e)
 	return fs_remove_tree(k->inputs, name, e);
 }
 
-/* Saves an input, and puts it among the seeds of the job's next cell. */
+/* Saves an input, and adds it to the seeds of the job's next cell. */
 static int collect_input(struct collecting *k, const char *name, struct err *e)
 {
 	struct workdir_seeds ignored = {0};
@@ -408,7 +410,7 @@ static int collect_input(struct collecting *k, const char *name, struct err *e)
 	return r;
 }
 
-/* The directory was the cell's own: an existing file or link of that name is not followed. */
+/* The cell could write the directory: an existing file or link of that name is not followed. */
 static int write_printed(struct collecting *k, const char *name, struct err *e)
 {
 	_autoclose_ int fd =
@@ -419,7 +421,8 @@ static int write_printed(struct collecting *k, const char *name, struct err *e)
 	return 0;
 }
 
-/* Whether the engine did not write it, or not all of it: no descriptor, no memory, no disk. */
+/* Whether the engine wrote the artifact not at all, or only in part: it had no descriptor, memory
+ * or disk space. */
 static bool is_incomplete(const struct collecting *k, const char *name)
 {
 	struct stat st;
@@ -449,7 +452,7 @@ static int collect_other(struct collecting *k, const char *name, struct err *e)
 	return is_named(k, name) ? 0 : collect_artifact(k, name, e);
 }
 
-/* Artifacts first: an input that failed must not come back with the corpus. */
+/* Collects artifacts first: a failing input must not come back with the corpus. */
 static int collect_all(struct collecting *k, struct err *e)
 {
 	int r = each(k->artifacts, k, remove_junk, e);
@@ -481,8 +484,8 @@ static int count_queue(struct collecting *k, struct err *e)
 	return errno ? err_sys(e, "list the queue of triage") : 0;
 }
 
-/* The cell may have taken all rights from its directory: without root that would lock us out of
- * it, at each start again, and the next cell anyway. */
+/* The cell may have removed all rights from its directory.  Without root we could not open it then,
+ * neither now nor at any later start. */
 static int open_cell_dir(const struct collecting *k, const char *name, int *ret, struct err *e)
 {
 	int r = fs_unlock_dir(k->dir, name, e);
@@ -530,7 +533,7 @@ int workdir_collect(const struct workdir_collect *c, struct workdir_found *ret, 
 	if (k.crashes >= 0)
 		(void)unlinkat(c->crashes, c->target, AT_REMOVEDIR); /* allow: only when empty */
 	if (k.triage >= 0)
-		(void)unlinkat(c->triage, c->target, AT_REMOVEDIR); /* allow: likewise */
+		(void)unlinkat(c->triage, c->target, AT_REMOVEDIR); /* allow: only when empty */
 	close_p(&k.dir);
 	close_p(&k.artifacts);
 	close_p(&k.inputs);

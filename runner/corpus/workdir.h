@@ -16,28 +16,28 @@
  *   artifacts/  ... and artifacts here
  *   seeds/      read-only for the cell: the persistent corpus (hard links) and
  *               all in-tree seeds, each named by the SHA-1 of its content
- * Both functions block (copying, syncing): run them in a child process.
- * Everything in corpus/ and artifacts/ is hostile: only regular files count,
- * opened without following links and without waiting. */
+ * Both functions block (copying, syncing): run them in a child process.  Everything in corpus/ and
+ * artifacts/ is hostile.  Only regular files count.  They are opened without following links and
+ * without waiting. */
 
-/* Larger files are no fuzzing inputs; more files are no honest target's work. */
-#define WORKDIR_INPUT_MAX (UINT64_C(64) << 20) /* as the greatest max_len */
+/* Larger files are not fuzzing inputs.  No target that works correctly makes more files. */
+#define WORKDIR_INPUT_MAX (UINT64_C(64) << 20) /* the greatest max_len */
 enum { WORKDIR_FILES_MAX = 200000 };
-/* Limits of a target's artifacts: those that a run keeps, and those of all runs that may wait
- * for triage. */
+/* Limits of a target's artifacts: those that a run keeps, and those of all runs that may be in the
+ * queue of triage. */
 enum { WORKDIR_ARTIFACTS_MAX = 1000, WORKDIR_QUEUE_MAX = 10000 };
 
 struct workdir_prepare {
-	int work; /* directory of the run's work */
+	int work; /* the run's directory below work/; open */
 	const char *target;
 	uid_t uid; /* owner of corpus/ and artifacts/ */
 	gid_t gid;
-	int corpus;		      /* persistent corpus */
+	int corpus;		      /* the persistent corpus; open */
 	const char *seed_archive;     /* NULL: none */
-	const char *const *seed_dirs; /* NULL-terminated; missing ones are counted */
-	/* The rights of the party that names the archive and the first n_theirs directories
-	 * (NULL: we).  The configuration names the next n_ours: rights_of_configured().  All
-	 * others are the state directory's. */
+	const char *const *seed_dirs; /* NULL-terminated; missing directories are counted */
+	/* The rights of the party that names the archive and the first n_theirs directories (NULL:
+	 * ours).  The configuration names the next n_ours: rights_of_configured().  The remaining
+	 * directories are in the state directory. */
 	const struct rights *rights;
 	size_t n_theirs, n_ours;
 };
@@ -45,7 +45,7 @@ struct workdir_seeds {
 	uint64_t files, bytes;
 	uint64_t skipped; /* too large, unreadable, damaged */
 };
-/* note: a text about what was skipped, "" when nothing was. */
+/* note: a text about the skipped files; "" if there are none. */
 MUST_CHECK int workdir_prepare(const struct workdir_prepare *p, struct workdir_seeds *ret,
 			       char note[200], struct err *e);
 
@@ -58,20 +58,20 @@ struct workdir_kept {
 struct workdir_collect {
 	int work;
 	const char *target;
-	int crashes;	/* where artifacts go: below it, <target>/<kind>-<sha1> */
-	int corpus;	/* persistent corpus: new inputs go there */
-	int quarantine; /* failing inputs of the corpus go below it, <target>/<sha1> */
+	int crashes;	/* artifacts are saved below it: <target>/<kind>-<sha1> */
+	int corpus;	/* persistent corpus: new inputs are saved there */
+	int quarantine; /* failing inputs of the corpus are moved below it: <target>/<sha1> */
 	int triage;	/* failures are queued for triage below it, <target>/<kind>-<sha1> */
 	const struct engine_ops *engine;
-	/* The kind of the failing input by the cell's end, whatever the engine called it (our
-	 * forced dump makes it a crash).  ENGINE_ARTIFACT_NONE: the engine decides. */
+	/* The kind of the failing input by the way the cell ended.  It replaces the engine's kind:
+	 * a forced dump looks like a crash.  ENGINE_ARTIFACT_NONE: the engine's kind counts. */
 	enum engine_artifact cause;
-	/* The cell did not stop when asked, and our dump wrote the current input (cause:
+	/* The cell ignored a stop signal, and the forced dump wrote the current input (cause:
 	 * ENGINE_ARTIFACT_SLOW): triage replays it. */
 	bool unanswered;
 	/* ENGINE_ARTIFACT_SLOW: time of the forced stop.  Older artifacts keep their names. */
 	int64_t forced_ns;
-	/* The artifact that the engine named, NULL: none; and whether its crash is new.  It is
+	/* The artifact that the engine named (NULL: none), and whether its crash is new.  It is
 	 * collected first. */
 	const char *named;
 	bool is_new;
@@ -79,22 +79,22 @@ struct workdir_collect {
 	 * or shorter.  NULL: unknown. */
 	const struct slice *printed;
 	struct workdir_kept kept; /* before this call */
-	/* The limit of the kept artifacts, and of the bytes of inputs beyond their disk space;
-	 * 0: no limit, and 1 GiB. */
+	/* Limits the bytes of kept artifacts, and the bytes of inputs beyond their disk space.  0:
+	 * no limit for artifacts, 1 GiB for inputs. */
 	uint64_t bytes_max;
-	bool lost; /* no job uses it: files that are not saved go first */
+	bool lost; /* no job uses the directory: remove its seeds first, for room */
 };
 struct workdir_found {
-	uint64_t inputs, input_bytes; /* new in the persistent corpus */
-	uint64_t failures;	      /* artifacts that are failures, this time */
-	uint64_t taken;		      /* inputs that were taken out of the seeds for that */
+	uint64_t inputs, input_bytes; /* new ones in the persistent corpus */
+	uint64_t failures;	      /* artifacts of this call that are failures */
+	uint64_t taken;		      /* inputs that were removed from the seeds for that */
 	uint64_t suspects;	      /* queued for a replay, not known to fail */
-	uint64_t skipped;	      /* not files, too large, too many */
-	uint64_t dropped;	  /* artifacts that were not kept; the first of a kind is kept */
+	uint64_t skipped;	      /* not regular files, too large, too many */
+	uint64_t dropped;	  /* artifacts that were not kept (the first of a kind always is) */
 	struct workdir_kept kept; /* this call included */
 };
-/* Saves, syncs, and only then removes from the working directory.  A failing input is taken out
- * of seeds/ and quarantined, so that the next cell can start.  Any other input goes into
+/* Saves the files, syncs, and then removes them from the working directory.  A failing input is
+ * removed from seeds/ and quarantined, so that the next cell can start.  Other inputs are added to
  * seeds/.  On a full disk files are moved instead of copied.
  *
  * names: one saved artifact a line, as many as the buffer holds. */

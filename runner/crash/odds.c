@@ -34,10 +34,9 @@ const char *odds_verdict_name(enum odds_verdict v)
 	return v < ODDS_VERDICT_COUNT ? names[v] : "";
 }
 
-/* The chance of k or more of n at rate p, in (0, 1), for k >= n * p: then the first
- * term is the largest.  No product leaves a double's range for n up to ODDS_EXACT_MAX
- * (the largest is 1000 over 500, 2.7e299), and one that gets too small is one that does
- * not count. */
+/* The chance of k or more of n at rate p, in (0, 1), for k >= n * p: then the first term is the
+ * largest.  No product overflows a double for n up to ODDS_EXACT_MAX (the largest is 1000 over 500,
+ * 2.7e299).  A product that underflows is too small to matter. */
 static double chance_or_more(unsigned n, unsigned k, double p)
 {
 	double sum = 0, c = 1;
@@ -59,14 +58,15 @@ double odds_lower(uint64_t tries, uint64_t hits)
 
 	if (hits > tries)
 		hits = tries;
-	if (tries > ODDS_EXACT_MAX) { /* the product overflows for no share that matters */
+	if (tries > ODDS_EXACT_MAX) { /* the product does not overflow for any share that matters */
 		hits = (uint64_t)((double)hits / (double)tries * ODDS_EXACT_MAX);
 		tries = ODDS_EXACT_MAX;
 	}
 	if (hits == 0)
 		return 0;
-	/* The chance grows with the rate: the bound is where it reaches the error.  At the
-	 * measured share it is above: a binomial reaches its mean with 1/4 or more. */
+	/* The chance grows with the rate: the bound is the rate at which it reaches the error.  At
+	 * the measured share it is greater: the chance that a binomial reaches its mean is at least
+	 * 1/4. */
 	high = (double)hits / (double)tries;
 	for (unsigned i = 0; i < BISECTIONS; i++) {
 		double middle = (low + high) / 2;

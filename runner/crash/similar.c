@@ -9,7 +9,7 @@ struct lines {
 	size_t n;
 };
 
-/* "parse_fuzzer.cc": a state names the harness by its source file. */
+/* "parse_fuzzer.cc": in a state the harness is named by its source file. */
 static bool is_file(struct slice line)
 {
 	static const struct slice suffixes[] = {
@@ -26,7 +26,7 @@ static bool is_file(struct slice line)
 	return false;
 }
 
-/* Also a module: without symbols it stands for every function in it. */
+/* A module counts as an entry function, too: without symbols it stands for every function in it. */
 static bool is_entry(struct slice line)
 {
 	static const struct slice names[] = {
@@ -63,6 +63,6 @@ bool similar_states(const char *const *a, size_t n_a, const char *const *b, size
 		return false;
 	for (size_t i = 0; i < one.n && i < two.n; i++)
 		same += strcmp(one.v[i], two.v[i]) == 0;
-	/* A state of one line names no frame, but the target or nothing. */
+	/* A state of one line holds no frame, but the target's name or nothing. */
 	return same > 1 || (one.n == 1 && two.n == 1 && n_a > 1 && n_b > 1);
 }

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether two crashes with different signatures are likely one bug, by their states: the first
- * lines are equal, and so is a second one, or the first is all that is left in both.  Lines of
- * the harness, of entry functions, and of modules without symbols are not compared, since all
- * crashes of a target share them. */
+/* Whether two crashes with different signatures are likely one bug.  The first lines of their
+ * states are equal, and either a second line is equal, or neither state has another comparable
+ * line.  Lines of the harness, of entry functions, and of modules without symbols are not compared,
+ * since all crashes of a target share them. */
 bool similar_states(const char *const *a, size_t n_a, const char *const *b, size_t n_b);
 
 #endif

@@ -38,7 +38,8 @@ void symbolize_offsets(struct slice report, const char *module, struct symbolize
 
 /* --- the answers ------------------------------------------------------------ */
 
-/* Behind each offset's line: two lines a call, function and place, inlined ones first. */
+/* The lines behind each offset's line: two for each call, function and place, inlined calls
+ * first. */
 struct answers {
 	struct slice of[SYMBOLIZE_OFFSETS]; /* empty: none */
 };
@@ -69,7 +70,7 @@ static void read_answers(const struct symbolize *s, struct slice text, struct an
 		} else if (open && (line.n > 0 || is_trap(before))) {
 			open->n = (size_t)(line.p + line.n - open->p);
 		} else {
-			open = NULL; /* a blank line ends it */
+			open = NULL; /* a blank line ends the answer */
 		}
 	}
 }
@@ -82,7 +83,7 @@ static bool next_call(struct slice *answer, struct slice *ret_function, struct s
 	if (is_trap(*ret_function) && ret_place->n == 0 && !scan_line(answer, ret_place))
 		return false;
 	*ret_function = text_trim(*ret_function);
-	(void)text_cut(ret_place, SLICE(" (discriminator")); /* addr2line's */
+	(void)text_cut(ret_place, SLICE(" (discriminator")); /* addr2line prints it */
 	*ret_place = text_trim(*ret_place);
 	return ret_function->n > 0 && !slice_eq(*ret_function, SLICE("??"));
 }
@@ -121,7 +122,7 @@ static int add_call(const struct writing *w, const struct frame *f, struct slice
 	return r == 0 ? add_place(w, f, place) : r;
 }
 
-/* The line as it is, but for its number. */
+/* Adds the line unchanged, except for its number. */
 static int add_same(const struct writing *w, const struct frame *f, struct slice line)
 {
 	unsigned long long number = f->number + w->shift;

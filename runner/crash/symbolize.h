@@ -6,14 +6,16 @@
 
 #include <stdint.h>
 
-/* Names for a report that was printed without a symbolizer.  Its frames say where they
- * are in a module, "(/bin/t+0x5ce92)"; a symbolizer that is asked for these offsets of
- * the same binary answers with names, and the text is written anew as if it had had them
- * from the beginning, inlined calls included.  Pure: text in, text out, time linear in
- * it.  Both texts are hostile: what is not understood stays as it is. */
+/* Adds names to a report that was printed without a symbolizer.  The report's frames are places in
+ * a module, "(/bin/t+0x5ce92)".  A symbolizer finds the names for these offsets in the same binary.
+ * The text is then rewritten as if it had been symbolized from the beginning, inlined calls
+ * included.
+ *
+ * Pure: text in, text out, linear time.  Both texts are hostile; what cannot be parsed stays
+ * unchanged. */
 
 enum {
-	SYMBOLIZE_OFFSETS = 128,	/* of one report that are asked for, the first ones */
+	SYMBOLIZE_OFFSETS = 128,	/* the first ones of a report; others stay without a name */
 	SYMBOLIZE_TEXT_MAX = 512 << 10, /* bytes of the new text */
 };
 
@@ -23,8 +25,8 @@ struct symbolize {
 	size_t n;
 };
 
-/* What to ask for: the different offsets of frames without a name in the module (its
- * path or, as TSan has it, the last part of it). */
+/* Finds the different offsets of frames without a name in the module.  TSan prints only the last
+ * part of the module's path; that matches as well. */
 void symbolize_offsets(struct slice report, const char *module, struct symbolize *ret);
 
 /* answers: what `llvm-symbolizer -a -f -i -C` or `addr2line -a -f -i -C` printed for the

@@ -16,7 +16,7 @@ enum {
 	MODE_DIR = 0750,
 	MODE_FILE = 0644,
 	HEX = 16,
-	CUT = 150, /* bytes of a long name that stay readable */
+	CUT = 150, /* readable bytes of a long name */
 	ASIDE = NAME_MAX + 1,
 	META_MAX = 1 << 20, /* bytes */
 };
@@ -49,7 +49,7 @@ static bool is_plain(char c)
 	       c == '.' || c == '_' || c == '-';
 }
 
-/* False when it does not fit: then as much as fits is there. */
+/* False: the name is too long, and out holds as much as fits. */
 static bool escape(struct slice s, char out[VAULT_NAME])
 {
 	static const char digits[] = "0123456789ABCDEF";
@@ -138,7 +138,7 @@ static void aside(const char *name, const char *target, const char *why, char ou
 static int write_dir(int crashes, const char *tmp, const struct vault_item *item, struct err *e)
 {
 	_autoclose_ int dir = -1;
-	int r = fs_remove_tree(crashes, tmp, e); /* of a killed writer */
+	int r = fs_remove_tree(crashes, tmp, e); /* a killed writer may have left it */
 
 	if (r < 0)
 		return r;
@@ -152,7 +152,7 @@ static int write_dir(int crashes, const char *tmp, const struct vault_item *item
 	return r;
 }
 
-/* -EEXIST: another process made it meanwhile. */
+/* -EEXIST: another process made the crash meanwhile. */
 static int make_new(int in, const char *name, const struct vault_item *item, struct err *e)
 {
 	char tmp[ASIDE];
@@ -191,7 +191,8 @@ static int save_in(int in, const char *name, const struct vault_item *item, stru
 		r = put_files(dir, item, e);
 	else if (r == -ENOENT)
 		r = make_new(in, name, item, e);
-	/* Also of an old one: who made it may have failed just here. */
+	/* Also for an existing directory: the writer that made it may have failed before its
+	 * sync. */
 	if (r == 0 && sys_fsync(in) < 0)
 		r = err_sys(e, "fsync the directory of '%s'", name);
 	return r;
@@ -237,8 +238,8 @@ static int is_own(int crashes, const char *name, const char *target, bool *ret, 
 	return 0;
 }
 
-/* Saves to the target's place.  That is the crash's own when it is new or belongs to this
- * target. */
+/* Saves to the target's place.  A new crash, or a crash of this target, uses the crash's own
+ * directory. */
 static int save_auto(int crashes, const char *name, const struct vault_item *item, bool *ret_own,
 		     struct err *e)
 {
@@ -327,7 +328,7 @@ static int replace_unsynced(int dir, const char *name, struct slice text, struct
 	char tmp[NAME_MAX + 1];
 	int r;
 
-	snprintf(tmp, sizeof(tmp), ".%s.new", name); /* vault_sweep() knows it */
+	snprintf(tmp, sizeof(tmp), ".%s.new", name); /* vault_sweep() removes this name */
 	r = fs_open_file(dir, tmp, O_WRONLY | O_CREAT | O_TRUNC, MODE_FILE, &fd, e);
 	if (r < 0)
 		return r;
@@ -412,7 +413,7 @@ int vault_open(int state_dirfd, struct slice signature, const char *target, enum
 	return r < 0 ? err_wrap(e, "crash '%s'", name) : 0;
 }
 
-/* By a rename first: a crash is there whole, or not at all. */
+/* Renames the directory first: a crash is present completely, or not at all. */
 static int remove_dir(int crashes, const char *name, struct err *e)
 {
 	char gone[ASIDE];
@@ -445,7 +446,7 @@ int vault_remove(int state_dirfd, struct slice signature, struct err *e)
 	return r < 0 ? err_wrap(e, "remove crash '%s'", name) : 0;
 }
 
-/* fs_replace() leaves a file like this when it is killed. */
+/* Removes the files that a killed fs_replace() leaves. */
 static int sweep_files(int in, const char *name, struct err *e)
 {
 	char path[NAME_MAX + 32];

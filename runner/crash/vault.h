@@ -13,24 +13,24 @@
 /* The files of each crash in the state directory:
  *
  *	crashes/<name>/input		the reproducer as it was found
- *	crashes/<name>/minimized	the same made smaller (may be missing)
+ *	crashes/<name>/minimized	the minimised reproducer (may be missing)
  *	crashes/<name>/report.txt	the target's report
  *	crashes/<name>/meta.json	the description of these files
  *	crashes/<name>/record.json	a copy of the crash's record in the ledger
  *	crashes/<name>/by/<target>/	input, minimized, report.txt, meta.json of each further
  *					target that found it
  *
- * The directory itself belongs to the target in its meta.json, the first that found the
- * crash.  A target's files never replace those of another.
+ * The crash's own files belong to the target in its meta.json, the first that found the crash.  A
+ * target's files never replace another target's files.
  *
- * <name> is the signature when that is 16 lower-case hexadecimal digits, else (older
- * ledgers) "o-" and the signature, everything but letters, digits, '.', '_' and '-' as
- * "%XX"; a long one is cut and ends in "~" and its SHA-1.
+ * <name> is the signature when that is 16 lower-case hexadecimal digits.  Other signatures (older
+ * ledgers) become "o-" and the signature, with all but letters, digits, '.', '_' and '-' as "%XX".
+ * A long name is cut and ends in "~" and the signature's SHA-1.
  *
- * A crash's directory appears whole, by a rename; later each of its files is replaced
- * whole.  After a kill or with a full disk, each file is the old or the new one.  A result
- * of 0 means "on disk": only then may the file's source be removed.  The writer holds the
- * state directory's lock; readers need none. */
+ * A crash's directory appears whole, by a rename; later each of its files is replaced whole.  After
+ * a kill or with a full disk, each file is the old or the new one.  A result of 0 means "on disk":
+ * only then may the caller remove the source.  The writer holds the state directory's lock; readers
+ * need none. */
 
 enum vault_file {
 	VAULT_INPUT,
@@ -51,8 +51,8 @@ enum {
 
 const char *vault_file_name(enum vault_file f);
 
-/* The name of a signature's directory; never the same for two.  -EINVAL: empty or too
- * long. */
+/* The name of a signature's directory; different signatures have different names.  -EINVAL: the
+ * signature is empty or too long. */
 MUST_CHECK int vault_name(struct slice signature, char out[VAULT_NAME], struct err *e);
 /* "crashes/<name>"; for a further target "crashes/<name>/by/<target>". */
 MUST_CHECK int vault_place(struct slice signature, const char *target, char out[VAULT_PLACE],
@@ -60,12 +60,13 @@ MUST_CHECK int vault_place(struct slice signature, const char *target, char out[
 /* The path of a file in the place, as the ledger keeps it. */
 void vault_path(const char *place, enum vault_file f, char out[VAULT_PATH]);
 
-/* Files whose p is NULL are left alone: as they were, or missing in a new crash.  (An
- * empty input is an n of 0 and a p that is not NULL.) */
+/* Files with a NULL p are left alone: they stay as they were, or are missing in a new crash.  (An
+ * empty input has an n of 0 and a p that is not NULL.) */
 struct vault_item {
 	struct slice signature;
 	const char *target; /* NULL: unknown, the place is the crash's own */
-	/* NULL: the target's place, whichever it is.  Otherwise exactly this one of the two. */
+	/* NULL: the target's place, found by its name.  Otherwise it must be one of the two
+	 * possible places, and is used. */
 	const char *place;
 	struct slice file[VAULT_FILE_COUNT];
 };
@@ -75,8 +76,8 @@ struct vault_item {
 MUST_CHECK int vault_save(int state_dirfd, const struct vault_item *item,
 			  char ret_place[VAULT_PLACE], struct err *e);
 
-/* Replaces one file of a crash whole when it is not what it should be, but does not sync: for
- * what is a copy of something that is on disk.  -ENOENT: the crash has no directory. */
+/* Replaces one file of a crash whole if its content differs.  Does not sync, so it is only for
+ * copies of data that is on disk elsewhere.  -ENOENT: the crash has no directory. */
 MUST_CHECK int vault_copy(int state_dirfd, struct slice signature, enum vault_file f,
 			  struct slice text, struct err *e);
 
@@ -88,10 +89,10 @@ MUST_CHECK int vault_read(int state_dirfd, struct slice signature, const char *t
 MUST_CHECK int vault_open(int state_dirfd, struct slice signature, const char *target,
 			  enum vault_file f, int *ret_fd, struct err *e);
 
-/* Removes all that is kept of a crash, because a person said so.  None is fine. */
+/* Removes all files of a crash, at a user's request.  A crash without files is no error. */
 MUST_CHECK int vault_remove(int state_dirfd, struct slice signature, struct err *e);
 
-/* Removes what killed writers left.  At a start, with the lock held. */
+/* Removes the temporary files of killed writers.  Call it at a start, with the lock held. */
 MUST_CHECK int vault_sweep(int state_dirfd, struct err *e);
 
 #endif

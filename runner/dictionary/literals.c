@@ -8,7 +8,8 @@
 #include <elf.h>
 #include <stdlib.h>
 
-/* A program without -ffunction-sections has some 30 sections; of more, the first ones count. */
+/* A program without -ffunction-sections has some 30 sections.  Sections beyond the limit are
+ * ignored. */
 enum {
 	MAPPED_MAX = 64,
 	NAME_ROOM = 24,
@@ -31,13 +32,13 @@ enum {
 
 struct reader {
 	struct elf_file elf;
-	struct elf_header mapped[MAPPED_MAX]; /* sections that the program has in memory */
+	struct elf_header mapped[MAPPED_MAX]; /* sections that are loaded into memory */
 	size_t n_mapped;
 	struct words *words;
 	size_t seen;   /* literals */
-	size_t looked; /* texts of tables that were looked at */
-	size_t left;   /* globals that may still be looked at */
-	/* The last literal, and how many before it were in the order of the alphabet. */
+	size_t looked; /* texts of tables that were read */
+	size_t left;   /* globals that may still be read */
+	/* The last literal, and how many literals up to it were in alphabetical order. */
 	char last[WORD_BYTES];
 	size_t sorted;
 };
@@ -57,7 +58,7 @@ static void reader_map(struct reader *r)
 	}
 }
 
-/* The section that has n bytes at an address of the program; NULL: none. */
+/* The section that holds n bytes at an address of the program; NULL: none. */
 static const struct elf_header *reader_at(const struct reader *r, uint64_t addr, uint64_t n)
 {
 	for (size_t i = 0; i < r->n_mapped; i++) {
@@ -84,8 +85,8 @@ static bool is_print(char c)
 	return (c >= ' ' && c <= '~') || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* A long sorted table (all entities of HTML, all scripts of Unicode) must not take the places of
- * all other words: what follows its first words gets this penalty. */
+/* A long sorted table (all entities of HTML, all scripts of Unicode) must not displace all other
+ * words.  All but its first words get this penalty. */
 static uint32_t table_penalty(struct reader *r, struct slice text)
 {
 	char now[WORD_BYTES] = "";
@@ -102,7 +103,7 @@ static void add_literal(struct reader *r, struct slice text, uint32_t penalty)
 	words_add_literal(r->words, text, penalty + table_penalty(r, text));
 }
 
-/* Texts that end with a NUL byte. */
+/* Adds texts that end with a NUL byte. */
 static void add_runs(struct reader *r, struct slice s)
 {
 	size_t from = 0;
@@ -147,7 +148,8 @@ static bool is_redzone(uint64_t size, uint64_t room)
 	return room == (sum + REDZONE_UNIT - 1) / REDZONE_UNIT * REDZONE_UNIT;
 }
 
-/* Such descriptions are in a section of their own, or among other data. */
+/* Whether g describes a global.  Descriptions are in a section of their own, or among other data.
+ */
 static bool is_global(const struct reader *r, const char *g)
 {
 	uint64_t size = word_of(g, GLOBAL_SIZE), room = word_of(g, GLOBAL_ROOM);
@@ -157,7 +159,7 @@ static bool is_global(const struct reader *r, const char *g)
 	       reader_at(r, name, 1) && reader_at(r, module, 1);
 }
 
-/* What compilers call a string without a name: clang 14 and before, later ones, rustc. */
+/* The names that compilers give to an unnamed string: clang 14 and before, later ones, rustc. */
 static bool is_string(const char name[NAME_ROOM])
 {
 	static const char *const names[] = {"<string literal>", ".str", "alloc_"};
@@ -168,7 +170,7 @@ static bool is_string(const char name[NAME_ROOM])
 	return false;
 }
 
-/* The name of a function, for messages. */
+/* The variables that hold a function's name, for messages. */
 static bool is_function_name(const char name[NAME_ROOM])
 {
 	return strncmp(name, "__func__", 8) == 0 || strncmp(name, "__FUNCTION__", 12) == 0 ||
@@ -196,8 +198,8 @@ static void read_string(struct reader *r, uint64_t addr, uint64_t size)
 	add_literal(r, (struct slice){bytes, size - (bytes[size - 1] == '\0')}, 0);
 }
 
-/* A constant of some bytes, as "static const uint8_t magic[8]": signatures are often such.  With
- * more zeros it is a table of numbers. */
+/* A constant of some bytes, like "static const uint8_t magic[8]", is often a signature.  With more
+ * zeros it is a table of numbers. */
 static bool is_signature(const struct elf_header *s, const char *bytes, size_t n)
 {
 	size_t zeros = 0;
@@ -209,7 +211,7 @@ static bool is_signature(const struct elf_header *s, const char *bytes, size_t n
 	return zeros <= n / 4;
 }
 
-/* In a table of numbers runs of printable bytes are chance. */
+/* In a table of numbers, runs of printable bytes occur by chance. */
 static bool is_textual(struct slice s)
 {
 	size_t set = 0, printable = 0;
@@ -221,7 +223,7 @@ static bool is_textual(struct slice s)
 	return printable >= set - set / 8;
 }
 
-/* A table, in which texts may be. */
+/* Reads a table that may hold texts. */
 static void read_table(struct reader *r, uint64_t addr, uint64_t size)
 {
 	const struct elf_header *s = reader_at(r, addr, size);
@@ -328,7 +330,7 @@ static void read_globals(struct reader *r, const struct elf_header *from)
 
 	if (!data)
 		return;
-	s.size = n; /* what was read of it */
+	s.size = n; /* the bytes that were read */
 	relocate_section(&r->elf, &s, data);
 	for (size_t at = 0; n >= GLOBAL_BYTES && at <= n - GLOBAL_BYTES && r->left > 0;) {
 		if (!is_global(r, data + at)) {

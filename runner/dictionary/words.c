@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { FIRST_ROOM = 64 };
-/* More of anything is as good as this many. */
+/* Counters saturate here. */
 #define COUNT_MAX (UINT64_C(1) << 40)
 _Static_assert(WORDS_MAX < UINT16_MAX, "a slot holds an index");
 
@@ -28,7 +28,7 @@ void words_done(struct words *w)
 
 /* --- the table -------------------------------------------------------------- */
 
-/* The slot of the word, or the empty one where it belongs. */
+/* The slot of the word, or the empty slot where it belongs. */
 static size_t words_slot(const struct words *w, struct slice bytes)
 {
 	uint32_t h = 2166136261u;
@@ -53,7 +53,7 @@ struct word *words_find(const struct words *w, struct slice bytes)
 	return w->slots[at] ? &w->v[w->slots[at] - 1] : NULL;
 }
 
-/* A larger table when the present one is full. */
+/* Makes a larger table if the present one is full. */
 static bool words_make_room(struct words *w)
 {
 	size_t room = w->room ? 2 * w->room : FIRST_ROOM;
@@ -117,7 +117,7 @@ size_t words_add_given(struct words *w, struct slice text)
 	while (scan_line(&text, &line)) {
 		const char *quote;
 		struct word *word;
-		char bytes[2 * WORD_BYTES]; /* what an engine takes */
+		char bytes[2 * WORD_BYTES]; /* an engine's limit */
 		size_t n;
 
 		scan_blanks(&line);
@@ -140,7 +140,7 @@ static void words_count(uint64_t *io, uint64_t n)
 	*io = n < COUNT_MAX - *io ? *io + n : COUNT_MAX;
 }
 
-/* Of comparisons come many numbers.  A byte repeated says nothing: engines try these anyway. */
+/* Comparisons produce many numbers.  A repeated byte has no use: engines try these anyway. */
 static bool words_may_learn(struct slice bytes)
 {
 	size_t i = 1;
@@ -212,8 +212,9 @@ static int words_by_rank(const void *x, const void *y)
 	return words_less(a<b, a> b);
 }
 
-/* A given dictionary: somebody chose its entries, and each of our words takes turns from them.
- * Beside it few words are tried at a time, and half as many as it has are active. */
+/* A user chose the entries of a given dictionary, and each of our words reduces their use.  Beside
+ * such a dictionary few words are tried at a time, and at most half as many words as it has are
+ * active. */
 static size_t words_limit(const struct words *w, size_t *io_most)
 {
 	size_t given = 0, half;

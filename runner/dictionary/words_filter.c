@@ -2,7 +2,7 @@
 /* Which literals of a program may be tokens of its input. */
 #include "runner/dictionary/words.h"
 
-/* A message or a name of the program's own is longer than most tokens. */
+/* Messages and the program's own names are longer than most tokens. */
 enum { TEXT_MIN = 2, BINARY_MIN = 2, BINARY_MAX = 16, MESSAGE_MIN = 5, TOKEN_MAX = 16 };
 
 static bool is_letter(char c)
@@ -28,7 +28,8 @@ static bool is_one_byte(struct slice s)
 	return i == s.n;
 }
 
-/* printf's conversions: "%d", "%-8.3lu"; a "%" in front of anything else is a token's. */
+/* printf's conversions: "%d", "%-8.3lu".  Before any other character, "%" may be part of a
+ * token. */
 static bool is_conversion(struct slice s)
 {
 	size_t i = 1;
@@ -53,7 +54,7 @@ static bool ends_with(struct slice s, const char *end)
 	return s.n > n && memcmp(s.p + s.n - n, end, n) == 0;
 }
 
-/* Files of the machine, and source files as assertions name them. */
+/* Paths of files, and source files as assertions print them. */
 static bool is_path(struct slice s)
 {
 	static const char *const sources[] = {".c",  ".h",   ".cc", ".cpp", ".cxx",
@@ -65,7 +66,7 @@ static bool is_path(struct slice s)
 	return s.n > 4 && *s.p == '/' && is_letter(s.p[1]) && memchr(s.p + 1, '/', s.n - 1);
 }
 
-/* What an assertion says: "size != NULL", "parser->event". */
+/* The expression of an assertion: "size != NULL", "parser->event". */
 static bool is_expression(struct slice s)
 {
 	static const char *const marks[] = {
@@ -80,7 +81,7 @@ static bool is_expression(struct slice s)
 	return memmem(s.p, s.n, "sizeof(", 7) != NULL;
 }
 
-/* Words of a sentence: two and more, of letters, the next ones in lower case. */
+/* Words of a sentence: two or more, of letters, all but the first in lower case. */
 static bool is_message(struct slice s)
 {
 	size_t spaces = 0, others = 0;
@@ -100,7 +101,7 @@ static bool is_message(struct slice s)
 
 static uint32_t text_penalty(struct slice s)
 {
-	/* An escape: tables that print bytes have 256 of them. */
+	/* An escape: tables for printing bytes have 256 of them. */
 	if (s.n > 2 && *s.p == '\\' && s.p[1] == 'x')
 		return WORD_NONE;
 	if (s.n < TEXT_MIN || is_format(s) || is_path(s) || is_message(s) || is_expression(s))

@@ -54,7 +54,7 @@ int words_repeat(const struct words *w, struct buf *out, struct err *e)
 	}
 	if (trusted == 0 || others == 0)
 		return 0;
-	times = (WORDS_TRUST * others - 1) / trusted; /* beside the first time */
+	times = (WORDS_TRUST * others - 1) / trusted; /* in addition to the first time */
 	for (size_t i = 0; r == 0 && i < times && i < WORDS_REPEATS; i++)
 		r = print_trusted(w, out, e);
 	return r;

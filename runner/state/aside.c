@@ -13,7 +13,7 @@
 
 enum { MODE_DIR = 0750, NAMES_TRIED = 1000 };
 
-/* "damaged/<path>", its directories made, under a name that is free. */
+/* Finds a free name "damaged/<path>", and makes its directories. */
 static int find_place(int at, const char *path, char **ret, struct err *e)
 {
 	for (unsigned i = 1; i < NAMES_TRIED; i++) {

@@ -11,7 +11,7 @@
 static const char file[] = "last_fuzzed.json";
 enum { FILE_MAX = 4 << 20 };
 
-/* An object, empty when there is no file, or none that says anything. */
+/* Loads the object; it is empty if the file is missing or damaged. */
 static int load(int stats, json_t **ret, struct err *e)
 {
 	int r = json_load(stats, file, FILE_MAX, ret, e);
@@ -33,20 +33,20 @@ static uint64_t time_of(const json_t *record, const char *key)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-/* What is later than now was written before the clock was set back. */
+/* A later time was written before the clock was set back. */
 static uint64_t not_after(uint64_t t, uint64_t now)
 {
 	return t < now ? t : now;
 }
 
-/* Records of earlier versions do not have it.  They had a turn, or its history says that they had
- * none. */
+/* Records of earlier versions have no "turn".  Their targets had a turn in their last run, or their
+ * histories show that they had none. */
 static uint64_t turn_of(const json_t *record)
 {
 	return time_of(record, json_object_get(record, "turn") ? "turn" : "seen");
 }
 
-/* Into the record, from the one before (NULL: none). */
+/* Sets the coverage keys of the record, from the record before (NULL: none). */
 static int note_growth(json_t *record, const json_t *old, const struct fuzzed_target *t,
 		       uint64_t now)
 {
@@ -54,7 +54,7 @@ static int note_growth(json_t *record, const json_t *old, const struct fuzzed_ta
 	uint64_t most = same ? time_of(old, "cov") : 0, grown = time_of(old, "grown");
 	json_t *more;
 
-	if (!t->fuzzed) { /* it says nothing of its coverage */
+	if (!t->fuzzed) { /* its coverage is unknown in this run */
 		most = time_of(old, "cov");
 	} else if (!same || t->cov > most) {
 		most = t->cov;

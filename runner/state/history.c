@@ -29,7 +29,7 @@ int history_pread(int fd, char *to, size_t n, uint64_t at, size_t *ret_n, struct
 	return 0;
 }
 
-/* The end of the file, from the beginning of a line. */
+/* Reads the end of the file, from the first line that begins in it. */
 static int read_tail(int fd, char **ret, struct slice *ret_text, struct err *e)
 {
 	_autofree_ char *text = NULL;
@@ -50,7 +50,7 @@ static int read_tail(int fd, char **ret, struct slice *ret_text, struct err *e)
 	if (r < 0)
 		return r;
 	if (at > 0)
-		(void)scan_line(&in, &first); /* it began before */
+		(void)scan_line(&in, &first); /* this line is incomplete */
 	*ret = take_ptr(&text);
 	*ret_text = in;
 	return 0;

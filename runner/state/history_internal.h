@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Between history.c (from the beginning) and history_last.c (from the end). */
+/* Shared by history.c (reads forwards) and history_last.c (reads backwards). */
 
-/* -1 and 0 when it is not there. */
+/* *ret_fd is -1, and the result 0, if the file does not exist. */
 MUST_CHECK int history_open(const struct state *s, const char *name, int *ret_fd, struct err *e);
-/* n bytes at a place; fewer only where the file ends. */
+/* Reads n bytes at an offset; fewer only at the file's end. */
 MUST_CHECK int history_pread(int fd, char *to, size_t n, uint64_t at, size_t *ret_n, struct err *e);
 
 #endif

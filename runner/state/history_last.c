@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a history, read backwards. */
+/* Reads the end of a history, backwards. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
@@ -13,7 +13,8 @@
 
 enum { BLOCK_MIN = 4096, BLOCK_MAX = 1 << 20 };
 
-/* The bytes [at, at + n) of the file that are not yet told, and how far back one may go. */
+/* The bytes [at, at + n) of the file that were not returned yet, and the offset where reading
+ * ends. */
 struct back {
 	int fd;
 	char *p;
@@ -38,8 +39,8 @@ static int back_begin(struct back *b, struct err *e)
 	return 0;
 }
 
-/* More of the file before what is there.  Blocks grow, so that few lines cost little, and long
- * ones are not moved often. */
+/* Reads another block before these bytes.  Blocks grow: few lines cost little, and long lines are
+ * not moved often. */
 static int back_read(struct back *b, struct err *e)
 {
 	size_t more = b->at - b->from < b->block ? (size_t)(b->at - b->from) : b->block, got;
@@ -66,7 +67,8 @@ static int back_read(struct back *b, struct err *e)
 	return 0;
 }
 
-/* The last line that was not told; false: there is none.  It is good until the next call. */
+/* The last line that was not returned yet; false: there is none.  It is valid until the next
+ * call. */
 static int back_line(struct back *b, bool *ret_any, struct slice *ret, struct err *e)
 {
 	for (size_t known = 0;;) {
@@ -83,12 +85,12 @@ static int back_line(struct back *b, bool *ret_any, struct slice *ret, struct er
 		}
 		if (b->at == b->from)
 			break;
-		known = b->n; /* has none */
+		known = b->n; /* these bytes have no newline */
 		r = back_read(b, e);
 		if (r < 0)
 			return r;
 	}
-	/* What began before HISTORY_READ_MAX is no whole line. */
+	/* A line that began before HISTORY_READ_MAX is incomplete. */
 	*ret_any = b->n > 0 && b->from == 0;
 	*ret = (struct slice){b->p, b->n};
 	b->n = 0;
@@ -108,7 +110,7 @@ static int collect(struct back *b, size_t n, json_t *to, uint64_t *damaged, stru
 
 		if (r < 0 || !any)
 			return r;
-		if (last && line.n == 0) { /* behind the last newline */
+		if (last && line.n == 0) { /* the empty text behind the last newline */
 			last = false;
 			continue;
 		}
@@ -167,7 +169,7 @@ static json_int_t whole(const json_t *target, const char *key)
 	return v > 0 ? v : 0;
 }
 
-/* As long as it fits; nothing honest comes near. */
+/* Saturates; real numbers do not come near the limit. */
 static json_int_t plus(json_int_t a, json_int_t b)
 {
 	json_int_t sum;
@@ -183,7 +185,7 @@ static bool was_fuzzed(const json_t *target)
 struct sums {
 	json_int_t fuzzed, execs, inputs;
 	double cpu;
-	bool has_fuzzed, has_execs, has_inputs, has_cpu; /* some target says */
+	bool has_fuzzed, has_execs, has_inputs, has_cpu; /* some target has this key */
 };
 
 static void add_target(const json_t *t, struct sums *s)

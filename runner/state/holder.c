@@ -25,7 +25,7 @@ int trigger_lock(int state_fd, const char *state_path, int *ret_fd, struct err *
 	if (fcntl(fd, F_SETLK, &whole) < 0) {
 		if (errno != EACCES && errno != EAGAIN)
 			return err_sys(e, "lock '%s/trigger.lock'", state_path);
-		(void)fcntl(fd, F_GETLK, &whole); /* who: l_pid, 0 when it just went */
+		(void)fcntl(fd, F_GETLK, &whole); /* l_pid is the holder, or 0 if it just ended */
 		return err_set(e, EBUSY, "another trigger holds '%s/trigger.lock' (process %d)",
 			       state_path, whole.l_type == F_UNLCK ? 0 : (int)whole.l_pid);
 	}
@@ -53,8 +53,8 @@ int holder_of_run(int state_fd, bool *ret_held, pid_t *ret_pid, struct err *e)
 	return 0;
 }
 
-/* "PID (NAME) STATE ..." and numbers; a name may have anything in it, so the last
- * parenthesis counts. */
+/* "PID (NAME) STATE ..." and numbers.  A name may hold any characters, so the last parenthesis
+ * counts. */
 static bool parse_stat(struct slice s, char *ret_state, uint64_t *ret_start)
 {
 	enum { BEFORE = 18 }; /* fields between the state and starttime, the 22nd */
@@ -103,11 +103,12 @@ int process_open(pid_t pid, uint64_t start, int *ret_pidfd, struct err *e)
 	uint64_t began;
 	int r = pid > 0 ? proc_open(pid, &fd, e) : err_set(e, ESRCH, "no process");
 
-	/* After the handle is ours: until now the number could become another's. */
+	/* Checked after opening the handle: before that, the number could be given to another
+	 * process. */
 	if (r == 0)
 		r = process_start(pid, &began, e);
 	if (r == 0 && began != start)
-		r = err_set(e, ESRCH, "process %d is another one by now", (int)pid);
+		r = err_set(e, ESRCH, "process %d was replaced by another one", (int)pid);
 	if (r == 0)
 		*ret_pidfd = take_fd(&fd);
 	return r;

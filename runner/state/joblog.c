@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Kept free of target output, for our own lines. */
+/* Room that target output does not use, for fuzzcell's lines. */
 enum { NOTE_ROOM = 16384, NOTE_MAX = 4096 };
 
 int joblog_open(struct joblog *l, int dirfd, const char *name, uint64_t cap, struct err *e)

@@ -8,30 +8,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A target's log, capped: its beginning as it came, and after half of the cap
- * only the last piece of each cell, which is where a report stands.  What was
- * left out is counted in the log itself.  A log that cannot be written (disk
- * full) is given up and counted; it never stops the job. */
+/* A target's log, with a size limit.  The first half of the limit holds the beginning of the
+ * output.  After that the log holds the last piece of each cell's output, which has the report.
+ * The log itself states how many bytes were left out.  If the log cannot be written (disk full), it
+ * is abandoned, and the lost bytes are counted.  The job continues. */
 enum { JOBLOG_TAIL = 65536, JOBLOG_MIN = 4 * JOBLOG_TAIL };
 
 struct joblog {
-	int fd; /* -1: closed, or resting */
+	int fd; /* -1: closed, or at rest */
 	int dirfd;
 	char *name; /* owned; NULL: closed */
 	uint64_t cap, written;
-	uint64_t dropped; /* bytes that the log does not have */
-	char *tail;	  /* ring, made when the head is full */
-	uint64_t tail_n;  /* bytes ever put in the ring since it was last flushed */
+	uint64_t dropped; /* bytes missing from the log */
+	char *tail;	  /* ring buffer, made when the first half is full */
+	uint64_t tail_n;  /* bytes put in the ring since the last flush */
 	bool broken;
 };
 
-/* name in the directory; cap at least JOBLOG_MIN (a smaller one is raised). */
+/* name: in the directory; cap: raised to at least JOBLOG_MIN. */
 MUST_CHECK int joblog_open(struct joblog *l, int dirfd, const char *name, uint64_t cap,
 			   struct err *e);
 void joblog_write(struct joblog *l, struct slice bytes);
-/* A cell ended: what the ring holds goes to the file. */
+/* Writes the ring's bytes to the file.  Call it when a cell has ended. */
 void joblog_flush(struct joblog *l);
-/* A line of our own, marked as such; never dropped while the cap has room. */
+/* Writes a line of fuzzcell, marked as such; it is never dropped while the limit has room. */
 void joblog_note(struct joblog *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Closes the file until the next write; its directory stays open until then. */
 void joblog_rest(struct joblog *l);

@@ -14,9 +14,9 @@
 
 #define INTERVAL_MIN_US (1 * USEC_PER_SEC)
 #define INTERVAL_MAX_US (300 * USEC_PER_SEC)
-/* Those who call once a second do not do so to the microsecond. */
+/* A call once a second is not exact to the microsecond. */
 #define EARLY_US (100 * USEC_PER_MSEC)
-/* The reader takes twice as much. */
+/* The reader accepts twice as much. */
 #define WRITE_MAX (UINT64_C(16) << 20)
 enum { INTERVAL_OF_TIME = 240, LINE_MAX_BYTES = 4096 };
 
@@ -86,7 +86,7 @@ static int put(const struct series *s, int logs, const struct series_of *of, str
 {
 	_autofree_ char *name = sys_asprintf("%s.series", of->target);
 	_autoclose_ int fd = -1;
-	/* What a try before left of the first line goes. */
+	/* Truncates what a failed write left of the first line. */
 	int r, how = s->written ? 0 : O_CREAT | O_TRUNC;
 
 	if (!name)
@@ -115,7 +115,7 @@ static void write_point(struct series *s, int logs, const struct series_of *of,
 	if (r == 0)
 		r = put(s, logs, of, &text, &e);
 	s->cut = r < 0;
-	s->at_us = p->t_us; /* also when it failed: a full disk is not asked each second */
+	s->at_us = p->t_us; /* also after a failure: a full disk is not tried again each second */
 	s->has_kept = false;
 	s->wall_us = 0;
 	for (size_t i = 0; i < 3; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the series of a run say of it that no summary does. */
+/* Finds the targets of a run without a summary, by the run's series. */
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -23,7 +23,7 @@ static int no_memory(struct err *e)
 	return err_set(e, ENOMEM, "build JSON");
 }
 
-/* What the last point says. */
+/* Copies the values of the last point. */
 static int take_point(const json_t *series, json_t *target, struct err *e)
 {
 	static const char *const columns[] = {"execs", "cov", "ft", "corpus_units", "cpu_seconds"};
@@ -53,7 +53,8 @@ static int add_speed(json_t *target, struct err *e)
 
 /* --- the two ends of a file ----------------------------------------------------------- */
 
-/* The first line, and those that are whole within the last bytes; a month of one has megabytes. */
+/* Reads the first line, and the complete lines within the last bytes: a series of a month has
+ * megabytes. */
 static int read_ends(int fd, uint64_t size, struct buf *out, struct err *e)
 {
 	char text[END_BYTES];
@@ -71,11 +72,11 @@ static int read_ends(int fd, uint64_t size, struct buf *out, struct err *e)
 	if (r == 0)
 		r = history_pread(fd, text, sizeof(text), size - sizeof(text), &in.n, e);
 	if (r == 0)
-		(void)scan_line(&in, &line); /* cut */
+		(void)scan_line(&in, &line); /* this line is incomplete */
 	return r == 0 ? buf_add(out, in, e) : r;
 }
 
-/* As series_read(), of which the last point counts. */
+/* Like series_read(), but only the last point counts. */
 static int read_last(int dir, const char *file, json_t **ret, struct err *e)
 {
 	_autobuf_ struct buf b = BUF_INIT(2 * END_BYTES + 2);
@@ -102,7 +103,7 @@ static int add_target(int dir, const char *name, json_t *all, struct err *e)
 
 	if (r == -ENOMEM)
 		return r;
-	r = series ? take_point(series, t, e) : 0; /* a damaged one is still a target */
+	r = series ? take_point(series, t, e) : 0; /* a damaged series still names a target */
 	if (r == 0)
 		r = add_speed(t, e);
 	if (r == 0 && json_array_append(all, t) < 0)
@@ -110,7 +111,8 @@ static int add_target(int dir, const char *name, json_t *all, struct err *e)
 	return r;
 }
 
-/* The name without the suffix.  NULL: it is no series, or no UTF-8 and so no target of ours. */
+/* The file's name without the suffix.  NULL: it is not a series, or not UTF-8, as every target's
+ * name is. */
 static json_t *series_of(const char *file)
 {
 	size_t n = strlen(file), k = sizeof(SUFFIX) - 1;
@@ -120,7 +122,7 @@ static json_t *series_of(const char *file)
 		   : NULL;
 }
 
-/* Where it belongs. */
+/* The index where name belongs. */
 static size_t place_of(const json_t *names, const char *name)
 {
 	size_t from = 0, to = json_array_size(names);
@@ -136,7 +138,7 @@ static size_t place_of(const json_t *names, const char *name)
 	return from;
 }
 
-/* The first max by name. */
+/* Lists the first max names in order. */
 static int list_names(int dir, size_t max, json_t *names, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(dir, ".");

@@ -7,14 +7,14 @@
 #include <errno.h>
 #include <string.h>
 
-/* The writer ends at half of it. */
+/* The writer stops at half of FILE_MAX. */
 enum { FILE_MAX = 32 << 20, COLUMNS_MAX = 32 };
 
 struct reading {
 	size_t columns;
-	bool peaks[COLUMNS_MAX]; /* of several points the most counts */
-	size_t each;		 /* so many become one */
-	size_t have;		 /* in the one that is being made */
+	bool peaks[COLUMNS_MAX]; /* the greatest value of joined points counts */
+	size_t each;		 /* the number of points that are joined */
+	size_t have;		 /* points in the current joined one */
 	double last_t;
 	json_t *points; /* borrowed */
 };
@@ -65,7 +65,7 @@ static size_t count_lines(struct slice in)
 	return n;
 }
 
-/* Time goes forward: a curve that turns back is damaged. */
+/* A point with a time before the last one is damaged. */
 static bool is_point(const struct reading *r, const json_t *j)
 {
 	if (json_array_size(j) != r->columns)
@@ -76,7 +76,7 @@ static bool is_point(const struct reading *r, const json_t *j)
 	return json_number_value(json_array_get(j, 0)) >= r->last_t;
 }
 
-/* The present point takes the place of the one before. */
+/* Replaces the last point by the present one. */
 static int replace_last(struct reading *r, json_t *point, struct err *e)
 {
 	size_t at = json_array_size(r->points) - 1;

@@ -46,14 +46,14 @@ static int open_dir(struct state *s, const char *path, enum state_use use, struc
 		return err_sys(e, "no state directory: '%s'", path);
 	if (s->dirfd < 0)
 		return err_sys(e, "open state directory '%s'", path);
-	s->path = realpath(path, NULL); /* allow: a person's path, not a target's */
+	s->path = realpath(path, NULL); /* allow: a user's path, not a target's */
 	if (!s->path)
 		return err_sys(e, "resolve state directory '%s'", path);
 	return 0;
 }
 
-/* The kernel's own lock of this process: it goes when we die, however, and no
- * child that outlives us by a moment inherits it.  The file may stay. */
+/* A kernel lock of this process: it is released when the process dies in any way.  Children that
+ * outlive us do not inherit it.  The file may stay. */
 static int take_lock(struct state *s, struct err *e)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -66,7 +66,8 @@ static int take_lock(struct state *s, struct err *e)
 	if (fcntl(s->lock_fd, F_SETLK, &whole) < 0) {
 		if (errno != EACCES && errno != EAGAIN)
 			return err_sys(e, "lock '%s/lock'", s->path);
-		(void)fcntl(s->lock_fd, F_GETLK, &whole); /* who: l_pid, 0 when it just went */
+		(void)fcntl(s->lock_fd, F_GETLK, &whole); /* l_pid is the holder, or 0 if it just
+							   * ended */
 		return err_set(e, EBUSY, "another run holds '%s/lock' (process %d)", s->path,
 			       whole.l_type == F_UNLCK ? 0 : (int)whole.l_pid);
 	}
@@ -148,7 +149,7 @@ void state_close(struct state *s)
 	free(s);
 }
 
-/* A name that no earlier run has: the clock may have been set back. */
+/* Finds an id that no earlier run has: the clock may have been set back. */
 static int unique_id(struct state *s, uint64_t real_us, char id[32], struct err *e)
 {
 	time_t t = (time_t)(real_us / USEC_PER_SEC);
@@ -260,7 +261,7 @@ uint64_t state_waiting(const struct state *s, const char *target)
 		return 0;
 	d = sys_opendirat(s->dirfd, path);
 	while (d && (ent = sys_readdir(d)))
-		n += ent->d_name[0] != '.'; /* these are reports of the others */
+		n += ent->d_name[0] != '.'; /* dot files are reports of the other artifacts */
 	return n + (d ? errno != 0 : errno != ENOENT);
 }
 
@@ -275,7 +276,7 @@ int state_append_history(struct state *s, struct fs_batch *batch, const char *na
 
 	if (!path || !slash)
 		return err_sys(e, "allocate a path");
-	*slash = '\0'; /* its directory, which a history of a target may have yet to make */
+	*slash = '\0'; /* a target's history may be the first in its directory */
 	r = open_made(s->dirfd, path, &dir, e);
 	if (r == 0)
 		r = json_print(line, 0, &text, e);

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The state directory (layout: docs/architecture.md, "On disk") and its lock:
- * one writer at a time, however it dies. */
+/* The state directory (layout: docs/architecture.md, "On disk") and its lock.  There is one writer
+ * at a time; the lock is released when it dies in any way. */
 enum { STATE_INSTANCE_MAX = 24 };
 
 struct state {
@@ -23,20 +23,20 @@ struct state {
 };
 
 enum state_use {
-	STATE_READ, /* it has to be there: a name that somebody mistyped is no empty state */
+	STATE_READ, /* it must exist: a mistyped name is not an empty state */
 	STATE_MAKE, /* made when missing; without the lock */
-	STATE_LOCK, /* made when missing, with what belongs in it */
+	STATE_LOCK, /* made when missing, with its directories */
 };
 
-/* path NULL: $FUZZCELL_STATE_DIR, else ~/.fuzzcell.
- * -ENOENT: it is not there (or nothing says where it is).
- * -EBUSY: another process holds the lock (its pid is in the text). */
+/* path NULL: $FUZZCELL_STATE_DIR, else ~/.fuzzcell.  -ENOENT: it does not exist, or no path is
+ * given and there is no default.  -EBUSY: another process holds the lock (its pid is in the
+ * text). */
 MUST_CHECK int state_open(const char *path, enum state_use use, struct state **ret, struct err *e);
 void state_close(struct state *s); /* NULL is fine */
-/* The instance of a state directory that need not exist yet; path as above. */
+/* The instance of a state directory that may not exist yet; path as above. */
 MUST_CHECK int state_instance(const char *path, char ret[STATE_INSTANCE_MAX], struct err *e);
 
-/* A run: its directories exist when it is made. */
+/* A run; state_run_begin() makes its directories. */
 struct run_dirs {
 	char id[32];	 /* "YYYYMMDD-HHMMSS" in UTC, unique in this state directory */
 	int logs;	 /* logs/<id> */
@@ -46,8 +46,8 @@ struct run_dirs {
 };
 MUST_CHECK int state_run_begin(struct state *s, uint64_t real_us, struct run_dirs *ret,
 			       struct err *e);
-/* The run of this commit came to its own end: it is what last_run_commit names.  NULL
- * is no commit: nothing is noted. */
+/* Notes that the run of this commit ended by itself: last_run_commit.  commit NULL: unknown,
+ * nothing is noted. */
 MUST_CHECK int state_run_done(struct state *s, const char *commit, struct err *e);
 /* Removes the run's work directory (keep_work: leaves it for the next start to
  * recover) and closes. */
@@ -56,11 +56,11 @@ void state_run_end(struct state *s, struct run_dirs *r, bool keep_work);
 /* corpus/<target>, made when missing; close() it. */
 MUST_CHECK int state_open_corpus(struct state *s, const char *target, int *ret_fd, struct err *e);
 
-/* How many artifacts wait in triage/<target>; one more where not all can be seen. */
+/* How many artifacts wait in triage/<target>; one more if not all of them are readable. */
 uint64_t state_waiting(const struct state *s, const char *target);
 
-/* One line in stats/<name>; name may have a directory, which is made.  It is on disk, or with a
- * batch when that ends. */
+/* Appends a line to stats/<name>; a directory in name is made.  The line is on disk at the return,
+ * or with a batch at the batch's end. */
 MUST_CHECK int state_append_history(struct state *s, struct fs_batch *batch, const char *name,
 				    const json_t *line, struct err *e);
 

@@ -15,14 +15,14 @@
 
 enum { NUMBER_DIGITS = 9 };
 
-/* --- what must not go with the old corpus ------------------------------------- */
+/* --- files that must be carried over ----------------------------------------- */
 
 static bool is_input(const char *name, const struct stat *st)
 {
 	return name[0] != '.' && S_ISREG(st->st_mode) && (uint64_t)st->st_size <= WORKDIR_INPUT_MAX;
 }
 
-/* ".<name>.new", the rest of a copy that was cut. */
+/* ".<name>.new", left by an incomplete copy. */
 static bool is_rest(const char *name)
 {
 	size_t n = strlen(name);
@@ -52,7 +52,7 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
-/* 1: it may go, that much is seen without reading it. */
+/* 1: the file may go.  0: its content must be read to decide. */
 static int may_go(struct carry *c, const char *name, const struct stat *st, struct err *e)
 {
 	uint64_t size = (uint64_t)st->st_size;
@@ -138,7 +138,7 @@ static bool read_number(const char *name, uint64_t *ret)
 	       s.n == 0;
 }
 
-/* fn for each, if there is one; it ends the walk by not returning 0. */
+/* Calls fn (may be NULL) for each; a result other than 0 ends the walk. */
 static int each_number(const struct generation *g, struct numbered *ret,
 		       int (*fn)(const struct generation *g, uint64_t number, void *arg), void *arg,
 		       struct err *e)
@@ -197,7 +197,7 @@ int exchange_forget(int dir, const char *name, struct err *e)
 	return 0;
 }
 
-/* Half removed under its own name it would be taken for whole. */
+/* Renames it first: half removed under its own name it would be taken for complete. */
 int exchange_trash(int dir, const char *name, struct err *e)
 {
 	int r = fs_remove_tree(dir, GENERATION_TRASH, e);

@@ -7,18 +7,18 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* Parts of generation.h that an exchange and the recovery of a killed one share. */
+/* Functions that an exchange and the recovery of a killed exchange share. */
 
 #define GENERATION_NEXT	   "next"
 #define GENERATION_PENDING "pending"
-#define GENERATION_TRASH   "trash" /* is being removed */
+#define GENERATION_TRASH   "trash" /* being removed */
 enum { GENERATION_MODE = 0755 };
 
-/* Which files of a corpus that goes must be in the one that stays. */
+/* Selects the files of a retired corpus that the remaining corpus must get. */
 enum carry_rule {
-	CARRY_UNKNOWN, /* those that were no candidates: `known` is what was */
-	CARRY_LATE,    /* after a kill: those that came or changed since `since` */
-	CARRY_ABSENT,  /* those that are nowhere else under their name */
+	CARRY_UNKNOWN, /* files that were not candidates: `known` lists the candidates */
+	CARRY_LATE,    /* after a kill: files that came or changed since `since` */
+	CARRY_ABSENT,  /* files that exist nowhere else under their name */
 };
 struct carry {
 	const struct generation *g;
@@ -26,15 +26,15 @@ struct carry {
 	enum carry_rule rule;
 	const struct candidates *known;
 	struct timespec since;
-	bool inputs_only; /* links only, and `from` stays as it is */
+	bool inputs_only; /* only link inputs; `from` stays unchanged */
 	uint64_t carried;
 };
-/* Inputs are linked under their content's name.  Anything else that is no input
- * (directories, dot files, links) moves as it is. */
+/* Links inputs under their content's name.  Other entries (directories, dot files, links) are moved
+ * unchanged. */
 MUST_CHECK int exchange_carry(struct carry *c, struct err *e);
 
-/* The corpus that was replaced is in `next`: it becomes a numbered generation, or
- * goes (keep 0); then those before the last `keep` go, and `pending` goes. */
+/* Retires the replaced corpus in `next`: makes it a numbered generation, or removes it (keep 0).
+ * Then removes all but the last `keep` generations, and `pending`. */
 MUST_CHECK int exchange_retire(const struct generation *g, unsigned keep, uint64_t *ret_number,
 			       struct err *e);
 
@@ -42,10 +42,11 @@ MUST_CHECK int exchange_retire(const struct generation *g, unsigned keep, uint64
 MUST_CHECK int exchange_was_kept(const struct generation *g, const char *name, uint64_t size,
 				 struct err *e);
 
-/* Removes dir/name if it is there, in two steps that a kill cannot confuse. */
+/* Removes dir/name, if it exists, by a rename first: a kill leaves no half-removed directory under
+ * that name. */
 MUST_CHECK int exchange_trash(int dir, const char *name, struct err *e);
 
-/* Removes a name, on disk too; that it is not there is fine. */
+/* Removes a name, and syncs.  A missing name is no error. */
 MUST_CHECK int exchange_forget(int dir, const char *name, struct err *e);
 
 #endif

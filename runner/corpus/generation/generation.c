@@ -14,8 +14,8 @@
 
 /* --- places ---------------------------------------------------------------------- */
 
-/* Directories of one file system may still be of two mounts, and an exchange does
- * not cross mounts. */
+/* Two directories of one file system may be on different mounts.  An exchange cannot cross
+ * mounts. */
 static int same_mount(int a, int b, bool *ret, struct err *e)
 {
 	struct statx x, y;
@@ -82,7 +82,7 @@ void generation_close(struct generation *g)
 	g->corpora = g->dir = -1;
 }
 
-/* --- what will be the corpus -------------------------------------------------------- */
+/* --- the new corpus ----------------------------------------------------------------- */
 
 struct building {
 	const struct generation *g;
@@ -137,8 +137,8 @@ static int make_next(struct building *b, struct err *e)
 	return r;
 }
 
-/* A directory keeps its inode number when it is renamed: so a recovery knows on
- * which side of the exchange the process died. */
+/* A directory keeps its inode number when it is renamed.  So a recovery can find out whether the
+ * exchange happened. */
 static int write_pending(const struct building *b, struct err *e)
 {
 	struct stat st;
@@ -150,9 +150,8 @@ static int write_pending(const struct building *b, struct err *e)
 	return fs_replace(b->g->dir, GENERATION_PENDING, slice_of(text), e);
 }
 
-/* Inputs that came after the candidates were listed.  Those that come from now on
- * are looked for once more after the exchange, or by a recovery, which knows them
- * by their time: `pending` is older than they are. */
+/* Carries over inputs that came after the candidates were listed.  Later inputs are carried over
+ * after the exchange.  A recovery finds them by their time: they are newer than `pending`. */
 static int carry_new(struct building *b, int corpus, struct err *e)
 {
 	struct carry c = {.g = b->g,
@@ -174,7 +173,7 @@ static int exchange(const struct generation *g, struct err *e)
 	return 0;
 }
 
-/* The two names are on disk. */
+/* Syncs both names of the exchange. */
 static int settle(const struct generation *g, struct err *e)
 {
 	if (sys_fsync(g->corpora) < 0 || sys_fsync(g->dir) < 0)
@@ -182,7 +181,7 @@ static int settle(const struct generation *g, struct err *e)
 	return 0;
 }
 
-/* corpus: the old one, wherever it is. */
+/* corpus: a descriptor of the old corpus, also after the exchange. */
 static int finish(struct building *b, int corpus, struct err *e)
 {
 	struct carry c = {.g = b->g,
@@ -202,7 +201,7 @@ static int finish(struct building *b, int corpus, struct err *e)
 	return r;
 }
 
-/* A person may have given the corpus to a group. */
+/* Copies owner and mode: a user may have given the corpus to a group. */
 static int as_before(int corpus, int next, struct err *e)
 {
 	struct stat old, new;
@@ -240,8 +239,7 @@ static int replace(struct building *b, struct err *e)
 	return finish(b, corpus, e);
 }
 
-/* Best effort, and the error before it is the one to tell: the next start does it
- * otherwise. */
+/* Best effort: the caller reports the error before it, and the next start tries again. */
 static void undo(const struct generation *g)
 {
 	struct err e;

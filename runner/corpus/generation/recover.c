@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recovery of generation.h: what a killed exchange left. */
+/* The recovery of generation.h: completes or undoes a killed exchange. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
@@ -12,7 +12,7 @@
 
 enum { PENDING_MAX = 64 };
 
-/* Which inode was to be the corpus, and since when; 0: no record of one. */
+/* Reads the inode of the new corpus, and the time of `pending`; inode 0: nothing is recorded. */
 static int read_pending(const struct generation *g, uint64_t *ret_inode, struct timespec *ret_since,
 			struct err *e)
 {
@@ -32,7 +32,7 @@ static int read_pending(const struct generation *g, uint64_t *ret_inode, struct 
 	*ret_since = st.st_mtim;
 	in = (struct slice){text, n};
 	if (!scan_u64(&in, 10, UINT64_MAX, ret_inode))
-		*ret_inode = 0; /* it was not whole: there was no exchange yet */
+		*ret_inode = 0; /* the record is incomplete, so the exchange had not begun */
 	return 0;
 }
 
@@ -52,7 +52,8 @@ static int carry(struct carry *c, struct err *e)
 	return r;
 }
 
-/* Before the exchange, or nobody knows: what `next` has, the corpus has, or gets. */
+/* The exchange did not happen, or this is unknown.  The corpus gets every file that only `next`
+ * has. */
 static int undo(struct carry *c, struct err *e)
 {
 	int r;
@@ -140,7 +141,7 @@ static int recover_target(int state, const char *target, unsigned keep, struct g
 	return r;
 }
 
-/* Each name in a directory of generations; none is fine. */
+/* Recovers each target of a directory of generations; a missing directory is no error. */
 static int recover_dir(int state, const char *path, unsigned keep, struct generation_sum *sum,
 		       struct err *e)
 {

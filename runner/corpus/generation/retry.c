@@ -32,7 +32,7 @@ static int make_room(int state, const char *room, const char *target, int *ret_f
 	return r == 0 ? fs_open_dir(state, path, ret_fd, e) : r;
 }
 
-/* An entry of a room: 1 goes on, 0 ends, < 0 fails. */
+/* Handles an entry of a room.  Returns 1 to continue, 0 to end the walk, < 0 on failure. */
 typedef int name_fn(int dir, const char *name, void *arg, struct err *e);
 
 static int each_name(int dir, name_fn *fn, void *arg, struct err *e)
@@ -53,7 +53,7 @@ static int each_name(int dir, name_fn *fn, void *arg, struct err *e)
 
 /* --- another build ------------------------------------------------------------------ */
 
-/* A rename to another name of the same file does nothing. */
+/* The unlink is needed because a rename between two names of the same file does nothing. */
 static int move_name(int dir, const char *name, void *arg, struct err *e)
 {
 	const int *to = arg;
@@ -80,7 +80,7 @@ int retry_turn(int state, const char *target, struct err *e)
 	return r < 0 ? err_wrap(e, "quarantine of '%s'", target) : 0;
 }
 
-/* --- another try -------------------------------------------------------------------- */
+/* --- replays in a merge ---------------------------------------------------------------- */
 
 struct staging {
 	int stage;
@@ -142,7 +142,7 @@ int retry_waits(int state, const char *target, bool *ret, struct err *e)
 	return r < 0 ? err_wrap(e, "inputs of '%s' to try again", target) : 0;
 }
 
-/* --- what became of it ---------------------------------------------------------------- */
+/* --- results -------------------------------------------------------------------------- */
 
 bool retry_has(int state, const char *target, const char *name)
 {

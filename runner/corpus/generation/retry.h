@@ -5,35 +5,35 @@
 #include "base/err.h"
 #include "runner/corpus/measure/shard.h"
 
-/* A build that is repaired gets back what a broken one failed on:
+/* A repaired build gets back the inputs on which a broken build failed:
  *
- *	quarantine/<target>/<sha1>	failed on the build that was merged last
- *	retry/<target>/<sha1>		failed on an older one: merges try them again, a
- *					few each
+ *	quarantine/<target>/<sha1>	failed on the last build that was merged
+ *	retry/<target>/<sha1>		failed on an older build: each merge replays a
+ *					few of them
  *
- * An input is in one of them until it ran well in a merge; a kill can leave it in both.
- * state: the state directory.  Everything blocks.  One writer: hold the state's lock. */
+ * An input is in one of these directories until it runs well in a merge.  A kill can leave it in
+ * both.  state: the state directory.  Everything blocks.  One writer: hold the state's lock. */
 
-/* The target has another build: all that it quarantined may be tried again. */
+/* Moves the target's quarantined inputs to retry/.  Call it when the target has another build. */
 MUST_CHECK int retry_turn(int state, const char *target, struct err *e);
 
-/* Links at most max of what may be tried again into the stage. */
+/* Links at most max inputs of retry/ into the stage. */
 MUST_CHECK int retry_stage(int state, const char *target, unsigned max, int stage, struct err *e);
 
-/* Whether there is any. */
+/* Whether retry/ has an input. */
 MUST_CHECK int retry_waits(int state, const char *target, bool *ret, struct err *e);
 
-/* Whether the input is one that may be tried again. */
+/* Whether retry/ has this input. */
 bool retry_has(int state, const char *target, const char *name);
 
-/* An input failed again, and is quarantined. */
+/* Removes an input from retry/: it failed again, and is quarantined. */
 MUST_CHECK int retry_failed(int state, const char *target, const char *name, struct err *e);
 
-/* These ran well; the corpus on disk has what they reach. */
+/* Removes from retry/ the inputs that ran well.  The corpus on disk must reach the same. */
 MUST_CHECK int retry_passed(int state, const char *target, const struct candidates *ran,
 			    struct err *e);
 
-/* From quarantine back into the corpus.  One that is not there (any more) is passed over. */
+/* Moves inputs from quarantine back into the corpus.  Missing ones are skipped. */
 MUST_CHECK int retry_restore(int state, const char *target, char (*names)[STORE_NAME], size_t n,
 			     struct err *e);
 

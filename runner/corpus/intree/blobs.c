@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The content of a commit's files, as git cat-file(1) tells it: git's names say nothing of
- * its SHA-1 alone. */
+/* The content of a commit's files, read by git cat-file(1).  Git's object names are not the SHA-1
+ * of the content alone. */
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "runner/corpus/intree/internal.h"
@@ -15,17 +15,17 @@ enum { HEAD_MAX = 100, OID = 40 };
 struct reader {
 	struct intree_tree *t;
 	const struct intree_corpus *c;
-	size_t at; /* of the inputs, in the order in which git was asked */
+	size_t at; /* the current input, in the order of the requests to git */
 	char head[HEAD_MAX];
 	size_t n; /* of head */
 	bool is_body;
-	uint64_t size, left; /* left: with the newline behind it */
-	struct buf body;     /* empty when it is too large for an input */
+	uint64_t size, left; /* left: includes the newline behind the content */
+	struct buf body;     /* stays empty if the content is too large for an input */
 };
 
 static int bad_answer(struct err *e)
 {
-	return err_set(e, EBADMSG, "git cat-file: an answer that we do not know");
+	return err_set(e, EBADMSG, "git cat-file: unexpected output");
 }
 
 /* "<oid> blob <size>" */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commit is written by git fast-import(1): content goes into it byte for byte, past
- * filters and line ends, and its branch appears at its end or not at all. */
+/* Git fast-import(1) writes the commit.  It stores content byte for byte, without filters and
+ * line-end conversion, and makes the branch at its end or not at all. */
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
@@ -16,7 +16,7 @@ struct intree_branch {
 	char *name; /* refs/heads/... */
 	char *message;
 	char *base, *author, *committer;
-	struct git_writer out; /* pid 0: nothing has changed so far */
+	struct git_writer out; /* pid 0: not started, since nothing has changed so far */
 };
 
 static const char *const head[] = {"rev-parse", "--verify", "-q", "HEAD^{commit}", NULL};
@@ -26,7 +26,7 @@ static const char *const committer[] = {"var", "GIT_COMMITTER_IDENT", NULL};
 
 /* --- begin and end ------------------------------------------------------------------ */
 
-/* A branch "a" leaves no room for one called "a/b". */
+/* A branch "a" excludes a branch "a/b". */
 static int check_above(const struct git *g, const char *name, struct err *e)
 {
 	const char *slash = name;
@@ -83,12 +83,12 @@ static int check_repository(struct intree_branch *b, struct err *e)
 	if (r < 0)
 		return r;
 	if (strcmp(algorithm, "sha1") != 0)
-		return err_set(e, ENOTSUP, "its objects are named by %s; only SHA-1 is known",
+		return err_set(e, ENOTSUP, "its object format is %s; only sha1 is supported",
 			       algorithm);
 	r = git_ask(b->git, head, &b->base, e);
 	if (r == 1)
 		return err_set(e, EINVAL,
-			       "it has no commit yet that a branch could stand on: commit "
+			       "it has no commit to branch from: commit "
 			       "something first, or update without --branch");
 	if (r == 0)
 		r = git_ask(b->git, author, &b->author, e);
@@ -128,7 +128,8 @@ void intree_branch_free(struct intree_branch *b)
 
 	if (!b)
 		return;
-	(void)!git_end(&b->out, &e); /* without "done" it makes nothing, and says so */
+	(void)!git_end(&b->out, &e); /* without "done" fast-import makes no branch, and reports an
+				      * error */
 	free(b->name);
 	free(b->message);
 	free(b->base);
@@ -137,7 +138,7 @@ void intree_branch_free(struct intree_branch *b)
 	free(b);
 }
 
-/* A git that ended says why; a broken pipe does not. */
+/* Reports why git ended, instead of a broken pipe. */
 static int put(struct intree_branch *b, struct slice text, struct err *e)
 {
 	if (sys_write_all(b->out.in, text.p, text.n) == 0)
@@ -194,7 +195,7 @@ struct target {
 	struct intree_sum *sum;
 };
 
-/* As fast-import wants a path that may have any bytes. */
+/* Quotes a path for fast-import: it may hold any bytes. */
 static int add_path(struct buf *to, const char *path, struct err *e)
 {
 	int r = buf_add(to, SLICE("\""), e);
@@ -251,7 +252,7 @@ static int add_input(struct target *t, const char *name, struct slice data, stru
 		intree_tell(how, INTREE_TAKEN, name);
 		return 0;
 	}
-	if (there) { /* it goes, but not after the new one has come */
+	if (there) { /* the new content replaces it: it must not be removed later */
 		there->known = true;
 		t->sum->removed++;
 		intree_tell(how, INTREE_REMOVED, name);
@@ -261,7 +262,7 @@ static int add_input(struct target *t, const char *name, struct slice data, stru
 	return how->dry_run ? 0 : send_change(t, "M 100644 inline", path, &data, e);
 }
 
-/* As git names content: of "blob <size>\0" and itself. */
+/* The SHA-1 that git gives a blob: of "blob <size>\0" and the content. */
 static int object_id(struct slice data, char oid[DIGEST_SHA1_HEX], struct err *e)
 {
 	_autofree_ char *all = sys_malloc(data.n + 32);

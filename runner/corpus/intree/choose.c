@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of a target's directories is in a work tree. */
+/* Chooses the directory of a target that is in a work tree. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
@@ -13,15 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- where does a path lead? --------------------------------------------------------- */
+/* --- resolving a path ---------------------------------------------------------------- */
 
-enum { LINKS_MAX = 40 }; /* as the kernel follows */
+enum { LINKS_MAX = 40 }; /* the kernel's limit */
 
-/* A path on its way to what it means. */
+/* A path that is being resolved. */
 struct walk {
-	char at[PATH_MAX];   /* so far, without symlinks; "" is the root */
-	char rest[PATH_MAX]; /* still to go */
-	/* Symlinks in a work tree, and its top. */
+	char at[PATH_MAX];   /* resolved so far, without symlinks; "" is the root */
+	char rest[PATH_MAX]; /* not yet resolved */
+	/* The symlinks in work trees, and the tops of these work trees. */
 	struct strv links, tops;
 	unsigned n;
 };
@@ -37,7 +37,7 @@ static int note_link(struct walk *w, const char *link, struct err *e)
 	return r == 0 ? strv_add(&w->tops, top, e) : r;
 }
 
-/* What the link says, and then what was to come. */
+/* Puts the link's target in front of the rest. */
 static int follow(struct walk *w, const char *link, struct err *e)
 {
 	char target[PATH_MAX], rest[PATH_MAX];
@@ -59,7 +59,7 @@ static int follow(struct walk *w, const char *link, struct err *e)
 	return 0;
 }
 
-/* One name further. */
+/* Resolves one name. */
 static int step(struct walk *w, const char *name, struct err *e)
 {
 	_autofree_ char *to = NULL;
@@ -113,8 +113,8 @@ static bool is_below(const char *path, const char *top)
 	return strncmp(path, top, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
-/* A symlink is a part of the repository; what it leads to may be anything of this
- * machine's.  1: out of the work tree, why says which. */
+/* Refuses a symlink that leaves its work tree.  The repository controls a symlink, so it could lead
+ * to any directory of the machine.  1: it leaves the work tree; why names the symlink. */
 static int leads_out(const char *dir, char why[GIT_WHY], struct err *e)
 {
 	_autofree_ struct walk *w = sys_calloc(1, sizeof(*w));
@@ -134,9 +134,9 @@ static int leads_out(const char *dir, char why[GIT_WHY], struct err *e)
 	return r;
 }
 
-/* --- which directory --------------------------------------------------------------------- */
+/* --- choosing --------------------------------------------------------------------------- */
 
-/* Whether git would take a new input there. */
+/* Whether git would accept a new input there. */
 static int is_wanted(const struct git *g, char why[GIT_WHY], struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("%s%s%040d", g->prefix, *g->prefix ? "/" : "", 0);
@@ -150,7 +150,8 @@ static int is_wanted(const struct git *g, char why[GIT_WHY], struct err *e)
 	return r < 0 ? r : !r;
 }
 
-/* 1: in *ret.  0: why not; link: the same, when it is for a symlink. */
+/* 1: the directory's work tree is in *ret.  0: why is the reason; link: the same text if a symlink
+ * is the reason. */
 static int look_at(const char *dir, const struct git_limits *limits, struct git *ret,
 		   char why[GIT_WHY], char link[GIT_WHY], struct err *e)
 {

@@ -48,7 +48,7 @@ void intree_corpus_close(struct intree_corpus *c)
 	c->known = NULL;
 }
 
-/* An empty corpus is one that was lost, or never was: not a reason to remove all. */
+/* An empty corpus may be lost or new: that is no reason to remove all inputs. */
 bool intree_corpus_prunes(const struct intree_corpus *c)
 {
 	return c->t->prune && c->all.n > 0;
@@ -102,13 +102,13 @@ void intree_tell(const struct intree *t, enum intree_what what, const char *name
 		t->told(t->arg, what, name);
 }
 
-/* --- what is there ------------------------------------------------------------------- */
+/* --- the existing files ------------------------------------------------------------------ */
 
 struct look {
 	struct intree_corpus *c;
 	const struct rights *as;
 	struct intree_sum *sum;
-	struct strv gone; /* to be removed, paths from the directory */
+	struct strv gone; /* to be removed, paths relative to the directory */
 };
 
 static int look_dir(int at, const char *name, const char *path, unsigned depth, struct look *l,
@@ -152,7 +152,7 @@ static int remove_as(const struct rights *as, int dir, const char *name)
 	return sys_unlinkat(dir, name, 0);
 }
 
-/* ".<sha1>.new", what a call left that was killed. */
+/* ".<sha1>.new", a file that a killed call left. */
 static bool is_rest(const char *name)
 {
 	char hex[STORE_NAME];
@@ -175,11 +175,12 @@ static int look_entry(int at, const char *name, const char *dir, unsigned depth,
 		return err_sys(e, "allocate a path");
 	if (name[0] == '.') {
 		if (is_rest(name) && !l->c->t->dry_run)
-			(void)remove_as(l->as, at, name); /* a file that stays does no harm */
+			(void)remove_as(l->as, at,
+					name); /* on failure the file stays, harmlessly */
 		return 0;
 	}
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0; /* gone meanwhile */
+		return 0; /* removed meanwhile */
 	if (S_ISDIR(st.st_mode))
 		return depth < TREE_DEPTH ? look_dir(at, name, path, depth + 1, l, e) : 0;
 	return S_ISREG(st.st_mode) ? look_file(at, name, path, l, e) : 0;
@@ -207,7 +208,7 @@ static int look_dir(int at, const char *name, const char *path, unsigned depth, 
 
 /* --- prune ---------------------------------------------------------------------------- */
 
-/* Nothing is removed that is not kept, on disk. */
+/* Keeps copies, on disk, of all files that will be removed. */
 static int keep_all(const struct intree *t, const struct rights *as, int dir, struct strv *gone,
 		    struct intree_sum *sum, struct err *e)
 {
@@ -246,20 +247,20 @@ static int prune(const struct intree *t, const struct rights *as, int dir, struc
 
 /* --- add ------------------------------------------------------------------------------ */
 
-/* A name that is there is never replaced, also when it comes this moment. */
+/* Never replaces an existing name, even if it appears only now. */
 static int name_it(int dir, const char *tmp, const char *name, struct err *e)
 {
 	struct stat st;
 
 	if (sys_linkat(dir, tmp, dir, name) == 0) {
-		(void)unlinkat(dir, tmp, 0); /* allow: the second name of it */
+		(void)unlinkat(dir, tmp, 0); /* allow: the file has its final name */
 		return 1;
 	}
 	if (errno == EEXIST)
 		return 0;
 	if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS && errno != EMLINK)
 		return err_sys(e, "name '%s'", name);
-	/* A file system without links. */
+	/* The file system has no links. */
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
 	return sys_renameat(dir, tmp, name) < 0 ? err_sys(e, "name '%s'", name) : 1;
@@ -279,7 +280,8 @@ static int create(const struct to *to, const char *tmp, int *ret_fd, struct err 
 
 	if (r < 0)
 		return r;
-	(void)unlinkat(to->dir, tmp, 0); /* allow: of a call that was killed; the name is ours */
+	(void)unlinkat(to->dir, tmp, 0); /* allow: a killed call may have left it; the name is
+					  * reserved for us */
 	*ret_fd = sys_openat(to->dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, MODE_FILE);
 	return *ret_fd < 0 ? err_sys(e, "create '%s'", tmp) : 0;
 }
@@ -293,7 +295,7 @@ static int write_temp(const struct to *to, const char *tmp, struct slice data, s
 		return r;
 	if (fchmod(fd, MODE_FILE) < 0)
 		return err_sys(e, "set the mode of '%s'", tmp);
-	/* Root takes no file in a directory that other users can exchange. */
+	/* Root does not change the owner of a file in a directory that other users can exchange. */
 	if (geteuid() == 0 && (!to->as->other || to->as->uid == to->st.st_uid) &&
 	    fchown(fd, to->st.st_uid, to->st.st_gid) < 0)
 		return err_sys(e, "give '%s' to the directory's owner", tmp);
@@ -382,7 +384,7 @@ static int update(struct intree_corpus *c, const struct rights *as, int dir, str
 	struct look l = {.c = c, .as = as, .sum = sum};
 	int r = look_dir(dir, ".", "", 0, &l, e);
 
-	/* In this order: what goes may have an input's name. */
+	/* Prunes first: a file to be removed may have an input's name. */
 	if (r == 0)
 		r = prune(c->t, as, dir, &l.gone, sum, e);
 	if (r == 0)

@@ -20,14 +20,14 @@ static bool ends(const char *s, size_t n, const char *with)
 	return n >= k && memcmp(s + n - k, with, k) == 0;
 }
 
-/* Of the parts between slashes. */
+/* Checks the parts between slashes. */
 static const char *part_is_wrong(const char *name)
 {
 	for (;;) {
 		size_t n = strcspn(name, "/");
 
 		if (n == 0)
-			return "nothing stands before or behind a '/'";
+			return "a part of it is empty";
 		if (name[0] == '.')
 			return "a part of it begins with '.'";
 		if (ends(name, n, ".lock"))
@@ -49,8 +49,8 @@ static const char *is_wrong(const char *name)
 	if (name[0] == '-')
 		return "it begins with '-'";
 	if (strcmp(name, "HEAD") == 0 || strcmp(name, "@") == 0)
-		return "that is what is checked out";
-	/* It would be a branch, refs/heads/refs/heads/x, that nobody means. */
+		return "git reserves this name";
+	/* The branch would be refs/heads/refs/heads/x, which is surely a mistake. */
 	if (strncmp(name, "refs/", 5) == 0)
 		return "give it without 'refs/heads/'";
 	if (strstr(name, ".."))
@@ -68,5 +68,5 @@ int intree_branch_name(const char *name, struct err *e)
 {
 	const char *why = is_wrong(name);
 
-	return why ? err_set(e, EINVAL, "'%.200s' is no name of a branch: %s", name, why) : 0;
+	return why ? err_set(e, EINVAL, "'%.200s' is not a valid branch name: %s", name, why) : 0;
 }

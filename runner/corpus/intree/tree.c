@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HEAD's tree below a directory, as git ls-tree(1) tells it. */
+/* HEAD's tree below a directory, read by git ls-tree(1). */
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "runner/corpus/intree/internal.h"
@@ -32,7 +32,7 @@ static int oid_order(const void *a, const void *b)
 	return memcmp((*x)->oid, (*y)->oid, 40);
 }
 
-/* No dot file, not too deep: as in a work tree. */
+/* The rules of a work tree: no dot file, not too deep. */
 static bool may_be_input(const char *path, size_t prefix, struct slice mode)
 {
 	unsigned depth = 0;
@@ -56,7 +56,7 @@ static int read_entry(struct slice *rest, size_t prefix, struct intree_entry *re
 	    !scan_until(rest, ' ', 10, &type) || !scan_lit(rest, SLICE(" ")) ||
 	    !scan_until(rest, '\t', 40, &oid) || oid.n != 40 || !scan_lit(rest, SLICE("\t")) ||
 	    !scan_until(rest, '\0', LIST_MAX, &path) || !scan_lit(rest, SLICE("\0")))
-		return err_set(e, EBADMSG, "git ls-tree: an answer that we do not know");
+		return err_set(e, EBADMSG, "git ls-tree: unexpected output");
 	*ret = (struct intree_entry){
 	    .oid = oid.p, .path = path.p, .input = may_be_input(path.p, prefix, mode)};
 	return 0;
@@ -87,7 +87,7 @@ static int index_tree(struct intree_tree *t, size_t prefix, struct err *e)
 	return 0;
 }
 
-/* 1: the first n bytes of path are a directory in the commit; 0: nothing is there. */
+/* 1: the first n bytes of path are a directory in the commit; 0: they do not exist. */
 static int is_dir(const struct git *g, const char *base, const char *path, size_t n, struct err *e)
 {
 	_autofree_ char *object = sys_asprintf("%s:%.*s", base, (int)n, path);
@@ -105,7 +105,7 @@ static int is_dir(const struct git *g, const char *base, const char *path, size_
 	return r < 0 ? r : 1;
 }
 
-/* What is a directory in the work tree may be a file in HEAD, which would go. */
+/* A directory of the work tree may be a file in HEAD: the commit would remove that file. */
 static int check_prefix(const struct git *g, const char *base, const char *prefix, struct err *e)
 {
 	size_t n = strcspn(prefix, "/");
@@ -131,7 +131,6 @@ int intree_tree_read(const struct git *g, const char *base, const char *prefix,
 	return r < 0 ? r : index_tree(ret, strlen(prefix), e);
 }
 
-/* Files with this object's name are inputs; false: there is none. */
 bool intree_tree_know(struct intree_tree *t, const char *oid)
 {
 	size_t lo = 0, hi = t->n_inputs, at;

@@ -8,7 +8,7 @@
 
 enum { BITS = 64, WORDS_MIN = 64 };
 
-/* Doubled, so that numbers that come in order do not copy the set each time. */
+/* The room doubles, so that adding ascending numbers does not copy the set each time. */
 static int make_room(struct bits *b, size_t words, struct err *e)
 {
 	size_t room = b->words ? b->words : WORDS_MIN;

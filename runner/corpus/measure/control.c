@@ -49,7 +49,7 @@ int control_write(int dirfd, const char *file, const char *dir, const struct can
 		return err_set(e, EINVAL, "'%s' is no path of a stage", dir);
 	if (list->n == 0)
 		return err_set(e, EINVAL, "a control file for no inputs");
-	r = fs_remove_tree(dirfd, file, e); /* a cell may have left anything there */
+	r = fs_remove_tree(dirfd, file, e); /* a cell may have left any file there */
 	if (r < 0)
 		return r;
 	fd = sys_openat(dirfd, file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, MODE_CONTROL);

@@ -9,102 +9,104 @@
 
 /* The control file of libFuzzer's inner merge step
  *   target -merge_control_file=CF -merge_inner=2 -max_len=N
- * which runs each listed input once, in order, and appends what it reached:
+ * The engine runs each listed input once, in order, and appends what the input reached:
  *   <inputs>\n0\n<path>\n...  STARTED <id> <size>\nFT <id> <feature>...\nCOV <id> <edge>...\n
  *
- * Measured with clang 14.0.6, 16.0.6 and 19.1.7, which all do the same:
- * - Started again with its file it goes on behind the last STARTED: an input that
- *   was started and has no FT is passed over for good.
- * - FT lists all features of the input, ascending (-merge_inner=1: only those that
- *   no input before had in this process); COV always only edges new to the process.
- *   -1 returned by the target changes nothing.
- * - The same input has the same features in every process only if the target starts
- *   each run afresh.  Of 6,890 inputs of jansson's example target 14 differed between
- *   two runs in the same order (stack depth), 383 in the opposite order, and 4 of
- *   the 3,348 features of all.
- * - It ends with 0 when it came to the end of the list; 77, 70, 71 or the sanitizer's code
- *   at an input that failed, with an artifact.  But 0 also when the target called
- *   _exit(0), and when the disk was full (the file is cut then, and nothing is
- *   said); 1 at the file size limit; and with leaks it ends with the leaks'
- *   code and an artifact of the empty input, all inputs done (ASAN_OPTIONS=
- *   detect_leaks=0 prevents that, -detect_leaks=0 does not).
- * - Longer inputs than -max_len (1 MiB when not given) are cut, in STARTED too.
- * - Paths may be relative.  One that cannot be opened ends it with 1 before STARTED, at every
- *   restart again; an empty file is an input; a directory is a crash of libFuzzer.
- * - A line that the file ends in is taken as whole when a number was written, and the
- *   next one is glued to it; any other line that it does not know ends it with 1.
+ * Measured with clang 14.0.6, 16.0.6 and 19.1.7, which behave alike:
  *
- * When a cell has ended, read the file, and rewind it to where the cell began.
- * next == n: all is done, whatever it ended with.  started, and it ended by a failure:
- * `next` is a bad unit, repair with skip.  In any other case (we stopped it, a status
- * of 0, a cut or damaged record): repair without skip and start again; if it then ends
- * at the same `next`, with skip.  A last input that was skipped reads as started again:
- * repairing it again is fine.
+ * Restart: the engine continues behind the last STARTED of the file.  An input with STARTED but
+ * without FT is skipped for good.
  *
- * The target can write into the file while it runs: everything in it is hostile.
- * Read it when the cell is gone.  What was written is bounded by the file's size
- * (the cell's disk limit) only, so features are not kept in memory: an index says
- * where each input's are, and control_features() reads them again.
- * Memory: 32 bytes an input, 2 MiB for edges, 16 MiB for one input's features.
+ * Records: FT lists all features of the input, ascending.  With -merge_inner=1 it lists only those
+ * that no earlier input had in this process.  COV lists only edges that are new to the process.  If
+ * the target returns -1, nothing changes.
+ *
+ * Reproducibility: an input has the same features in every process only if the target starts each
+ * run afresh.  Measured with 6,890 inputs of jansson's example target: 14 differed between two runs
+ * in the same order (stack depth).  In the opposite order 383 differed, and 4 of the 3,348 features
+ * of all.
+ *
+ * Exit status: 0 at the end of the list.  After an input that failed it is 77, 70, 71 or the
+ * sanitizer's code, with an artifact.  It is also 0 when the target called _exit(0), and when the
+ * disk was full; then the file is cut without a message.  It is 1 at the file size limit.  Leaks
+ * end it with the leaks' code and an artifact of the empty input, after all inputs.
+ * ASAN_OPTIONS=detect_leaks=0 prevents that, -detect_leaks=0 does not.
+ *
+ * Inputs longer than -max_len (1 MiB by default) are cut, in STARTED too.  Paths may be relative.
+ * An input that cannot be opened ends the engine with 1 before STARTED, at every restart.  An empty
+ * file is an input; a directory is a crash of libFuzzer.
+ *
+ * Damage: a last line without a newline is accepted if it has a number, and the next line is
+ * appended to it.  Any other unknown line ends the engine with 1.
+ *
+ * After a cell, read the file, and rewind it to the input where the cell began.
+ *   - next == n: all inputs are done, whatever the exit status.
+ *   - started, and the cell ended by a failure: `next` is a bad unit, repair with skip.
+ *   - Any other case (we stopped the cell, a status of 0, a cut or damaged record): repair without
+ *     skip and start again.  If the cell ends at the same `next` again, repair with skip.
+ * A last input that was skipped reads as started; repairing it again is harmless.
+ *
+ * The target can write into the file while it runs: everything in it is hostile.  Read it when the
+ * cell is gone.  Only the file's size (the cell's disk limit) bounds its content.  So features are
+ * not kept in memory: an index has the position of each input's features, and control_features()
+ * reads them again.  Memory: 32 bytes an input, 2 MiB for edges, 16 MiB for one input's features.
  * Everything blocks: run it in a child process. */
 
-#define CONTROL_FEATURES (UINT32_C(1) << 27) /* feature numbers are below */
+#define CONTROL_FEATURES (UINT32_C(1) << 27) /* all feature numbers are below */
 #define CONTROL_EDGES	 (UINT32_C(1) << 24)
 enum { CONTROL_FEATURES_MAX = 1 << 22 }; /* of one input */
 
-/* A new control file for the list, readable and writable for the cell's user; what
- * was there under its name goes.  dir: where the cell sees the stage, absolute. */
+/* Makes a new control file for the list, readable and writable for the cell's user.  It replaces
+ * any file of that name.  dir: the cell's path of the stage, absolute. */
 MUST_CHECK int control_write(int dirfd, const char *file, const char *dir,
 			     const struct candidates *list, uid_t uid, gid_t gid, struct err *e);
 
 enum control_state {
-	CONTROL_WAITS,	/* has not been run, or not to the end */
+	CONTROL_WAITS,	/* was not run, or not to the end */
 	CONTROL_RAN,	/* its features are known */
-	CONTROL_FAILED, /* was started, and then another one was */
+	CONTROL_FAILED, /* was started, and then the next input was */
 };
 struct control_input {
-	/* Where the numbers begin in the file; of CONTROL_FAILED, where its record does. */
+	/* The offset of the numbers in the file; for CONTROL_FAILED, of the record. */
 	uint64_t features_at, edges_at;
 	uint32_t features; /* count, as listed */
-	uint32_t edges;	   /* those new to the process that ran it */
+	uint32_t edges;	   /* edges new to the process that ran it */
 	enum control_state state;
 };
 struct control {
 	int fd;
 	size_t n;
-	struct control_input *inputs; /* n, as the list that it was written for */
-	size_t next;		      /* inputs before it have run or failed; n: all is done */
-	bool started;		      /* `next` was started and is the file's last word */
-	struct bits edges;	      /* of all that ran */
-	uint64_t good;		      /* bytes up to the end of the last whole record */
-	char why[120];		      /* what is wrong behind `good`; "" when nothing is */
+	struct control_input *inputs; /* n, in the order of the list */
+	size_t next;		      /* inputs before it have run or failed; n: all are done */
+	bool started;		      /* `next` was started, and is the last record */
+	struct bits edges;	      /* of all inputs that ran */
+	uint64_t good;		      /* offset of the end of the last complete record */
+	char why[120];		      /* describes the damage behind `good`; "": none */
 };
 
-/* Reads a file that control_write() made for this list and dir and that a cell went
- * on writing.  Damage is no error: `next`, `good` and `why` tell how much is sound.
- * -EBADMSG: it does not begin as we wrote it (or is no file): nothing in it counts,
- * write it again. */
+/* Reads a file that control_write() made for this list and dir and that a cell continued.  Damage
+ * is no error: `next`, `good` and `why` describe the intact part.  -EBADMSG: the beginning is not
+ * as control_write() wrote it, or it is not a file.  Then nothing in it counts; write it again. */
 MUST_CHECK int control_read(int dirfd, const char *file, const char *dir,
 			    const struct candidates *list, struct control **ret, struct err *e);
-/* The same for a file that is open, which it owns on success. */
+/* The same for an open file; on success *ret owns fd. */
 MUST_CHECK int control_read_fd(int fd, const char *dir, const struct candidates *list,
 			       struct control **ret, struct err *e);
 void control_free(struct control *c); /* NULL is fine */
 
-/* For a file that a single cell continued at input `first`.  There an engine goes on behind a
- * failed input only if the target executed itself.  Makes the first such input `next`, started,
- * and forgets what is behind it (but not its edges). */
+/* For a file that a single cell continued at input `first`.  In such a file an engine continues
+ * behind a failed input only if the target executed itself.  Makes the first such input `next`,
+ * started, and forgets the records behind it (but not their edges). */
 void control_rewind(struct control *c, size_t first);
 
-/* Makes the file one that libFuzzer takes, and goes on with, by cutting it after
- * the last whole record.  skip: `next` is the reason that the cell died: it is
- * written down as started, so that the next cell begins behind it, and is
- * CONTROL_FAILED from now on; without skip the next cell runs it again. */
+/* Cuts the file after the last complete record, so that libFuzzer accepts and continues it.  skip:
+ * the cell died because of `next`.  It is recorded as started, so the next cell begins behind it,
+ * and it is CONTROL_FAILED from now on.  Without skip the next cell runs it again. */
 MUST_CHECK int control_repair(struct control *c, const struct candidates *list, bool skip,
 			      struct err *e);
 
-/* The features (or edges) of input i, ascending, each once, in memory of the
- * reader's that holds until the next call.  *ret_n is 0 for one that did not run. */
+/* The features (or edges) of input i, ascending, each once.  They are in the reader's memory, valid
+ * until the next call.  *ret_n is 0 for an input that did not run. */
 struct control_reader {
 	uint32_t *v;
 	size_t cap;

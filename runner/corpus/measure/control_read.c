@@ -18,7 +18,7 @@ enum { READER_MIN = 1024, DIGITS_MAX = 10 /* of a feature, and a blank */ };
 
 /* --- the file and its head ---------------------------------------------------- */
 
-/* What the cell did with the name, as against a disk that fails. */
+/* Errors that a cell can cause, unlike those of a failing disk. */
 static bool is_theirs(int code)
 {
 	return code == ENOENT || code == ELOOP || code == EISDIR || code == ENXIO;
@@ -36,7 +36,7 @@ static int open_control(int dirfd, const char *file, int *ret_fd, struct err *e)
 		return err_sys(e, "open control file '%s'", file);
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "stat control file '%s'", file);
-	/* Under another name it may be a file that we must not write. */
+	/* A further hard link may be a file that we must not write. */
 	if (!S_ISREG(st.st_mode) || st.st_nlink != 1)
 		return err_set(e, EBADMSG, "control file '%s' is not a file of its own", file);
 	*ret_fd = take_fd(&fd);
@@ -91,7 +91,7 @@ static int reader_room(struct control_reader *r, size_t n, struct err *e)
 	return 0;
 }
 
-/* "WORD <id>" and what is behind it. */
+/* "WORD <id>" and the character behind it. */
 static enum number_end word_and_id(struct record *rec, struct slice word, char *ret_after)
 {
 	enum number_end end = numbers_text(rec->in, word);
@@ -117,7 +117,7 @@ static enum number_end features(struct record *rec)
 	return end;
 }
 
-/* Kept until the record is known to be whole.  *r: our own error. */
+/* Keeps the edges until the record is complete.  *r: our own error. */
 static enum number_end edges(struct record *rec, int *r, struct err *e)
 {
 	char after;
@@ -186,7 +186,7 @@ static enum number_end one_record(struct record *rec, int *r, struct err *e)
 	next = numbers_peek(rec->in);
 	if (next == NUMBERS_END)
 		rec->c->started = true;
-	else if (next == 'S') { /* a process died on it, and another went on behind it */
+	else if (next == 'S') { /* it failed, and the next one was run */
 		rec->input.features_at = rec->c->good;
 		finish(rec, CONTROL_FAILED);
 	} else
@@ -269,7 +269,7 @@ static int compare(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Every version seen writes them in order; nothing says that it must. */
+/* Every known version writes them in order, but this is not specified. */
 static size_t in_order(uint32_t *v, size_t n)
 {
 	size_t i = 1, kept = 1;

@@ -89,9 +89,9 @@ static int check_lists(const struct cover_shard *s, size_t shards, struct err *e
 	return 0;
 }
 
-/* --- what inputs reach ------------------------------------------------------------ */
+/* --- reached features and edges -------------------------------------------------------- */
 
-/* How many of the input's features are new to the set. */
+/* Adds the input's features to the set.  Returns how many are new. */
 static int add_features(const struct control *c, size_t input, struct control_reader *reader,
 			struct bits *io, struct err *e)
 {
@@ -119,7 +119,7 @@ static int add_edges(const struct cover_shard *s, size_t shards, struct reach *i
 		if (r < 0)
 			return r;
 		for (size_t i = 0; i < c->n; i++) {
-			/* The last one that died, with no other one started behind it. */
+			/* The last input that failed, with no later input started. */
 			bool died = c->started && i == c->next;
 
 			io->ran += c->inputs[i].state == CONTROL_RAN;
@@ -185,10 +185,10 @@ int cover_choose(const struct cover_shard *s, size_t shards, struct candidates *
 
 struct taking {
 	const struct cover_shard *s;
-	/* place.features: at most so many are not covered. */
+	/* place.features: an upper bound of the features that are not covered yet */
 	struct place *left, *taken;
 	size_t n_left, n_taken;
-	struct bits covered; /* by the taken ones */
+	struct bits covered; /* by the taken inputs */
 };
 
 static void taking_done(struct taking *t)
@@ -198,7 +198,7 @@ static void taking_done(struct taking *t)
 	bits_done(&t->covered);
 }
 
-/* What may bring most comes first. */
+/* Inputs that may bring most features come first. */
 static int by_promise(const void *a, const void *b, void *arg)
 {
 	const struct place *x = a, *y = b;
@@ -217,7 +217,7 @@ static uint32_t count_new(const struct bits *covered, const uint32_t *v, size_t 
 	return fresh;
 }
 
-/* Takes it if it brings at least so many features. */
+/* Takes the input if it brings at least `least` features. */
 static int take_one(struct taking *t, struct place *p, uint32_t least,
 		    struct control_reader *reader, struct err *e)
 {
@@ -258,7 +258,7 @@ static int take_round(struct taking *t, uint32_t least, struct err *e)
 	return 0;
 }
 
-/* Only inputs that ran, are in `of`, and reach something can be taken. */
+/* Lists the inputs that may be taken: they ran, are in `of`, and reach something. */
 static int begin_taking(struct taking *t, size_t shards, const struct candidates *of, struct err *e)
 {
 	size_t n = 0;
@@ -276,7 +276,7 @@ static int begin_taking(struct taking *t, size_t shards, const struct candidates
 	return t->taken ? 0 : err_sys(e, "order %zu inputs", t->n_left);
 }
 
-/* The inputs that were taken last are looked at first: they have what no other one has. */
+/* The inputs that were taken last are checked first: they have features that no other input has. */
 static void reverse(struct place *v, size_t n)
 {
 	for (size_t i = 0; i < n / 2; i++) {
@@ -312,7 +312,7 @@ int cover_fewest(const struct cover_shard *s, size_t shards, const struct candid
 	return 0;
 }
 
-/* --- what is missing ---------------------------------------------------------------- */
+/* --- missing features and edges ---------------------------------------------------------- */
 
 struct cover_gap cover_gap(const struct reach *all, const struct reach *got)
 {
@@ -344,7 +344,7 @@ static int find_missing(const struct reach *all, const struct reach *got, struct
 	return 0;
 }
 
-/* How many of what is missing the input had: no longer missing then. */
+/* Removes the input's numbers from the missing ones.  Returns how many it had. */
 static int take_from(const struct control *c, size_t input, struct control_reader *reader,
 		     struct missing *m, struct err *e)
 {

@@ -44,7 +44,7 @@ static void take(struct numbers *in)
 	in->at++;
 }
 
-/* The usual case: all of it is in the block, and equal. */
+/* The usual case: the block holds all of the text. */
 static bool take_equal(struct numbers *in, struct slice text)
 {
 	if (text.n > in->n - in->pos || memcmp(in->block + in->pos, text.p, text.n) != 0)

@@ -6,34 +6,34 @@
 
 #include <stdint.h>
 
-/* A file of words and decimal numbers, read in blocks: lines of any length in
- * bounded memory, linear time.  Large: not on a stack twice. */
+/* Reads a file of words and decimal numbers in blocks: lines of any length in bounded memory and
+ * linear time.  The struct is large: put at most one on a stack. */
 enum { NUMBERS_BLOCK = 1 << 16, NUMBERS_END = -1 };
 
 struct numbers {
 	int fd;
 	uint64_t at; /* of the next byte in the file */
 	size_t pos, n, ahead;
-	int error; /* errno of a read that failed: all after it is the end */
+	int error; /* errno of a failed read; the file seems to end there */
 	char block[NUMBERS_BLOCK];
 };
 
 enum number_end {
 	NUMBER_OK,
-	NUMBER_CUT, /* the file ends in it */
-	NUMBER_BAD, /* something else is there */
+	NUMBER_CUT, /* the file ends within it */
+	NUMBER_BAD, /* there is other text */
 };
 
-/* From offset `at`; ahead: how much to read at a time, 0: whole blocks. */
+/* Starts at offset `at`.  ahead: how much to read at a time, 0: whole blocks. */
 void numbers_start(struct numbers *in, int fd, uint64_t at, size_t ahead);
 
-/* The next byte, which stays, or NUMBERS_END. */
+/* Returns the next byte without consuming it, or NUMBERS_END. */
 int numbers_peek(struct numbers *in);
 
-/* Exactly this text. */
+/* Consumes exactly this text. */
 enum number_end numbers_text(struct numbers *in, struct slice text);
 
-/* A number up to max, and the blank or newline behind it. */
+/* Consumes a number up to max, and the blank or newline behind it. */
 enum number_end numbers_next(struct numbers *in, uint32_t max, uint32_t *ret, char *ret_after);
 
 #endif

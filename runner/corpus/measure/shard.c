@@ -123,15 +123,15 @@ int candidates_load(int dirfd, const char *file, struct candidates *ret, struct 
 
 /* --- shards ------------------------------------------------------------------ */
 
-/* A cell costs some 150 ms until its first input runs, and a run of an input some
- * 0.1 ms: below this a further cell costs more than it saves. */
+/* A cell needs some 150 ms until its first input runs, and a run of an input some 0.1 ms.  Below
+ * this number a further cell costs more than it saves. */
 enum { SHARD_WORTH = 500 };
-/* A control file says some 7 bytes a feature: 280 MiB at 5,000 features an input.
- * Each restart of a cell reads it again, too. */
+/* A control file has some 7 bytes a feature: 280 MiB at 5,000 features an input.  Each restart of a
+ * cell reads it again. */
 enum { SHARD_INPUTS = 8192 };
-/* A tenth as large, or less, when it says only what is new. */
+/* The file is at most a tenth as large if it lists only new features. */
 enum { SHARD_INPUTS_NEW = 4 * SHARD_INPUTS };
-/* A run costs as much as reading so many bytes. */
+/* A run costs as much as reading this number of bytes. */
 enum { RUN_COST = 4096 };
 
 unsigned shard_count(size_t n, unsigned workers, bool only_new)
@@ -144,7 +144,7 @@ unsigned shard_count(size_t n, unsigned workers, bool only_new)
 		workers = 1;
 	if (count > workers)
 		count = workers;
-	if (count < least) /* in full turns of all workers */
+	if (count < least) /* a multiple of the workers */
 		count = (least + workers - 1) / workers * workers;
 	if (count > SHARDS_MAX)
 		count = SHARDS_MAX;
@@ -161,7 +161,7 @@ static unsigned lightest(const uint64_t *cost, unsigned n)
 	return best;
 }
 
-/* The largest first, each to the shard that has the least to do. */
+/* Takes the largest first, and gives each to the shard with the least work. */
 static int deal(const struct candidates *all, unsigned shards, uint64_t *cost,
 		struct candidates *to, struct err *e)
 {

@@ -14,14 +14,14 @@
 
 enum { TREE_DEPTH = 8, READABLE = 0444, MODE_DIR = 0755 };
 
-/* The file's fault; anything else is ours or the disk's, and must stop a merge. */
+/* Errors that belong to the file.  All others are ours or the disk's, and must stop a merge. */
 static bool is_files_fault(int code)
 {
 	return code == ENOENT || code == ELOOP || code == ENXIO || code == EACCES ||
 	       code == ENOTDIR || code == ENODEV || code == EFBIG || code == EPERM;
 }
 
-/* A link cannot be made there at all: a copy can. */
+/* Errors of a link that is impossible where a copy is possible. */
 static bool is_copied(int code)
 {
 	return code == EXDEV || code == EMLINK || code == EPERM;
@@ -75,7 +75,7 @@ int shard_stage_file(int at, const char *name, int stage, struct stage_sum *io,
 		return 0;
 	}
 	r = digest_sha1_file(fd, WORKDIR_INPUT_MAX, hex, e);
-	if (r == -EFBIG) { /* it grew */
+	if (r == -EFBIG) { /* the file grew */
 		io->skipped++;
 		*hex = '\0';
 		return 0;
@@ -155,7 +155,7 @@ int shard_list(int stage, struct candidates *ret, struct err *e)
 		int r = 0;
 
 		if (!candidates_name_ok(ent->d_name))
-			continue; /* a copy that was cut */
+			continue; /* an incomplete copy */
 		if (fstatat(stage, ent->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			return err_sys(e, "stat '%s' in the stage", ent->d_name);
 		if (S_ISREG(st.st_mode))
@@ -180,7 +180,7 @@ static int make_quarantine(int quarantine, const char *target, int *ret_fd, stru
 	return r < 0 ? r : fs_open_dir(quarantine, target, ret_fd, e);
 }
 
-/* A failure but for "it is not there". */
+/* A missing name is no error. */
 static int remove_name(int dirfd, const char *name, struct err *e)
 {
 	if (sys_unlinkat(dirfd, name, 0) < 0 && errno != ENOENT)
@@ -196,7 +196,8 @@ int shard_quarantine(int stage, int corpus, int quarantine, const char *target, 
 	char hex[STORE_NAME];
 	int r = make_quarantine(quarantine, target, &to, e);
 
-	if (r == 0) /* that of the stage, or a repetition finds it in neither */
+	if (r == 0) /* copies from the stage first, so that a repetition finds the input in one of
+		     * the two */
 		r = shard_stage_file(stage, name, to, &sum, hex, e);
 	if (r == 0 && faccessat(to, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		r = err_set(e, ENOENT, "it is not in the stage");

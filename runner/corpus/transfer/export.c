@@ -20,7 +20,7 @@
 
 enum { MODE_DIR = 0755, MODE_FILE = 0644 };
 
-/* --- which ------------------------------------------------------------------------ */
+/* --- the targets ------------------------------------------------------------------ */
 
 static int by_text(const void *a, const void *b)
 {
@@ -62,15 +62,15 @@ int export_targets(int state_dirfd, const char *glob, struct strv *ret, struct e
 	return 0;
 }
 
-/* --- each input of one ------------------------------------------------------------- */
+/* --- the inputs of one target ------------------------------------------------------ */
 
 struct one {
 	const char *target;
 	int corpus;
 	struct export_sum sum;
-	/* Where it goes: */
+	/* The destination. */
 	struct pack *pack;
-	bool flat; /* in the archive: without the target's name */
+	bool flat; /* in the archive: paths without the target's name */
 	int dir;
 };
 
@@ -84,7 +84,7 @@ static int add_to_pack(struct one *o, const char *name, struct slice data, struc
 	return pack_add(o->pack, path, MODE_FILE, data, e);
 }
 
-/* What is not what its name says is left for `corpus verify`. */
+/* An input with a content that does not match its name is left for `corpus verify`. */
 static int take(struct one *o, const struct candidate *c, struct err *e)
 {
 	_autofree_ char *text = NULL;
@@ -118,7 +118,7 @@ static int take(struct one *o, const struct candidate *c, struct err *e)
 	return r;
 }
 
-/* Files that shard_list() does not take: a person's names. */
+/* Counts files that shard_list() does not list: those with other names, which a user gave. */
 static int count_others(struct one *o, size_t listed, struct err *e)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(o->corpus, ".");
@@ -150,7 +150,7 @@ static int take_all(const struct export *x, struct one *o, struct err *e)
 	return r;
 }
 
-/* o: where its inputs go. */
+/* o: has the destination. */
 static int export_one(const struct export *x, struct one *o, struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("corpus/%s", o->target);
@@ -183,7 +183,7 @@ bool export_is_archive(const char *path)
 	return ends(path, ".tar.gz") || ends(path, ".tgz") || ends(path, ".zip");
 }
 
-/* A file that appears whole. */
+/* A file that appears complete, by a rename. */
 struct output {
 	int dir, fd;
 	const char *name;
@@ -221,7 +221,7 @@ static int output_commit(struct output *o, struct err *e)
 	return 0;
 }
 
-/* r: how filling it went. */
+/* r: the result of filling it. */
 static int output_end(struct output *o, int r, struct err *e)
 {
 	if (r == 0)
@@ -230,7 +230,7 @@ static int output_end(struct output *o, int r, struct err *e)
 	if (o->fd >= 0)
 		close(o->fd);
 	if (r < 0 && o->fd >= 0)
-		(void)unlinkat(o->dir, o->tmp, 0); /* allow: half an archive */
+		(void)unlinkat(o->dir, o->tmp, 0); /* allow: an incomplete archive */
 	return r;
 }
 

@@ -81,7 +81,7 @@ static bool is_archive(struct slice name)
 	return ends(name, ".tar.zst");
 }
 
-/* "png_seed_corpus.zip" and "png_seed_corpus" are png's. */
+/* "png_seed_corpus.zip" and "png_seed_corpus" name the target png. */
 static bool says_target(struct slice base, bool is_dir, char target[NAMES_TARGET_MAX + 1])
 {
 	struct slice t;
@@ -119,7 +119,7 @@ static bool in_layout(const char *name, struct slice *ret_target)
 struct corpora {
 	struct state *s;
 	unsigned made;
-	int fd; /* of the one that was asked for last, or -1 */
+	int fd; /* the last target's corpus, or -1 */
 	char target[NAMES_TARGET_MAX + 1];
 };
 
@@ -163,7 +163,7 @@ static int unpack(struct state *s, const char *path, int corpus, struct import_s
 	if (corpus < 0) {
 		to.place = place;
 		to.arg = &all;
-		to.not_placed = "not <target>/<sha1>; --target says whose it is";
+		to.not_placed = "not <target>/<sha1>; give the target with --target";
 	}
 	r = discover_unpack(path, &to, &got, e);
 	close_p(&all.fd);
@@ -179,7 +179,7 @@ static int take_file(struct corpora *c, int dir, const char *target, const char 
 	int corpus, r;
 
 	if (!candidates_name_ok(name)) {
-		skipped(io, 1, "not named by its content; --target says whose it is");
+		skipped(io, 1, "not named by its content; give the target with --target");
 		return 0;
 	}
 	r = open_corpus(c, slice_of(target), &corpus, e);
@@ -196,7 +196,7 @@ static int take_corpus(struct corpora *c, int all, const char *target, struct im
 	const struct dirent *ent;
 
 	if (!d && (errno == ENOTDIR || errno == ELOOP || errno == EACCES || errno == ENOENT)) {
-		skipped(io, 1, "no directory of a target; --target says whose it is");
+		skipped(io, 1, "no directory of a target; give the target with --target");
 		return 0;
 	}
 	if (!d)
@@ -228,7 +228,7 @@ static int take_corpora(struct state *s, const char *path, struct import_sum *io
 		if (names_target_ok(slice_of(ent->d_name)))
 			r = take_corpus(&c, all, ent->d_name, io, e);
 		else
-			skipped(io, 1, "no target has such a name");
+			skipped(io, 1, "not a valid target name");
 	}
 	if (r == 0 && errno)
 		r = err_sys(e, "list directory '%s'", path);
@@ -238,7 +238,7 @@ static int take_corpora(struct state *s, const char *path, struct import_sum *io
 
 /* --- one path ---------------------------------------------------------------------- */
 
-/* corpus: of one target, or -1. */
+/* corpus: of the named target, or -1. */
 static int take(struct state *s, const char *path, const struct stat *st, int corpus,
 		struct import_sum *io, struct err *e)
 {
@@ -251,7 +251,7 @@ static int take(struct state *s, const char *path, const struct stat *st, int co
 	if (corpus < 0 && S_ISDIR(st->st_mode))
 		return take_corpora(s, path, io, e);
 	if (corpus < 0)
-		return err_set(e, EINVAL, "'%s': --target says whose input it is", path);
+		return err_set(e, EINVAL, "'%s' names no target: give it with --target", path);
 	if (S_ISDIR(st->st_mode)) {
 		r = store_seeds_named(NULL, path, corpus, &got, e);
 	} else if (S_ISREG(st->st_mode) && st->st_size == 0) {
@@ -264,7 +264,7 @@ static int take(struct state *s, const char *path, const struct stat *st, int co
 	return r;
 }
 
-/* On disk, in whichever file system the corpora are. */
+/* Syncs the corpora's file system. */
 static int settle(struct state *s, struct err *e)
 {
 	_autoclose_ int corpora = -1;
@@ -288,7 +288,7 @@ int import_path(struct state *s, const char *path, const char *target, struct im
 	if (!target && says_target(base_of(path), S_ISDIR(st.st_mode), said))
 		target = said;
 	if (target && !names_target_ok(slice_of(target)))
-		return err_set(e, EINVAL, "no target has the name '%.128s'", target);
+		return err_set(e, EINVAL, "'%.128s' is not a valid target name", target);
 	if (target)
 		r = state_open_corpus(s, target, &corpus, e);
 	if (r == 0)

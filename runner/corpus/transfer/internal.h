@@ -7,31 +7,31 @@
 
 #include <sys/stat.h>
 
-/* verify.c walks, verify_file.c looks at one file, verify_repair.c repairs. */
+/* Shared by verify.c (walks), verify_file.c (checks one file) and verify_repair.c (repairs). */
 
 struct verifying {
 	const struct verify *v;
 	struct verify_sum *sum;
 };
 
-/* One file or directory, where it is. */
+/* The location of a file or directory. */
 struct verify_at {
 	int dir;
 	const char *name;
-	const char *path; /* from the state directory */
+	const char *path; /* relative to the state directory */
 };
 
 enum verify_rule {
 	RULE_INPUT = 0,	   /* <sha1> */
 	RULE_ARTIFACT = 1, /* <kind>-<sha1> */
-	RULE_READABLE = 2, /* also: for everybody */
+	RULE_READABLE = 2, /* flag: readable for all users */
 };
-/* twin: a directory whose files were looked into already; the same file under the same
- * name there is not read again.  -1: none. */
+/* twin: a directory with files that were checked already.  If it has the same file under the same
+ * name, the file is not read again.  -1: none. */
 MUST_CHECK int verify_file(struct verifying *w, struct verify_at at, unsigned rule, int twin,
 			   struct err *e);
 
-/* Tell what is wrong; what can be done is done when it is asked for. */
+/* Report a finding, and repair it if repairing was requested. */
 void verify_left(struct verifying *w, const char *path, const char *what, const char *why);
 void verify_set_aside(struct verifying *w, struct verify_at at, const char *what);
 void verify_rename(struct verifying *w, struct verify_at at, const char *hex, const char *what);

@@ -15,7 +15,7 @@
 
 /* --- walking -------------------------------------------------------------------------- */
 
-/* One entry of a directory whose path from the state directory is `dir`. */
+/* One entry of directory `dir`; that path is relative to the state directory. */
 typedef int entry_fn(struct verifying *w, struct verify_at at, void *arg, struct err *e);
 
 static int each_entry(struct verifying *w, const char *dir, entry_fn *fn, void *arg, struct err *e)
@@ -97,9 +97,9 @@ static bool is_number(const char *name)
 }
 
 struct generations {
-	bool files;	   /* the second time: look into them */
+	bool files;	   /* the second pass: read the files */
 	int corpus;	   /* -1: there is none */
-	bool is_unsettled; /* an exchange did not end */
+	bool is_unsettled; /* an exchange was killed */
 };
 
 static int on_generation(struct verifying *w, struct verify_at at, void *arg, struct err *e)
@@ -120,7 +120,7 @@ static int on_generation(struct verifying *w, struct verify_at at, void *arg, st
 	return 0;
 }
 
-/* As every start does it. */
+/* Recovers as each start does. */
 static void end_exchange(struct verifying *w, const char *target, const char *path)
 {
 	static const char what[] = "a corpus was being replaced when fuzzcell was killed";
@@ -161,7 +161,7 @@ static int on_generations(struct verifying *w, struct verify_at at, void *arg, s
 	}
 	if (fs_open_dir(w->v->state_dirfd, path, &corpus, &none) < 0 && !g.files)
 		verify_left(w, at.path, "generations of a target that has no corpus",
-			    "its last one may be all that is left of it");
+			    "the last generation may be the only copy of the corpus");
 	g.corpus = corpus;
 	r = each_entry(w, at.path, on_generation, &g, e);
 	if (r == 0 && g.is_unsettled && !g.files)
@@ -176,7 +176,7 @@ static int check_generations(struct verifying *w, bool files, struct err *e)
 	return r < 0 ? r : each_entry(w, "corpus/.generations", on_generations, &files, e);
 }
 
-/* --- what should not be there ---------------------------------------------------------------- */
+/* --- unexpected files ------------------------------------------------------------------------ */
 
 static int on_merge(struct verifying *w, struct verify_at at, void *arg, struct err *e)
 {
@@ -200,7 +200,7 @@ static int on_work(struct verifying *w, struct verify_at at, void *arg, struct e
 	return 0;
 }
 
-/* In the state directory itself. */
+/* An entry of the state directory itself. */
 static int on_top(struct verifying *w, struct verify_at at, void *arg, struct err *e)
 {
 	size_t n = strlen(at.name);
@@ -221,7 +221,7 @@ int verify_state(const struct verify *v, struct verify_sum *ret, struct err *e)
 	int r;
 
 	*ret = (struct verify_sum){0};
-	/* Exchanges first: they may change what the corpus is. */
+	/* Exchanges first: completing one changes the corpus. */
 	r = check_generations(&w, false, e);
 	if (r == 0)
 		r = check_room(&w, "corpus", RULE_INPUT | RULE_READABLE, e);

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Is what a state directory keeps still what it was?  Reads every input; blocks.  The
- * caller holds the lock: what a living run is writing would look wrong.
+/* Verifies the files of a state directory.  Reads every input; blocks.  The caller holds the lock:
+ * files that a run is writing would look damaged.
  *
  *   corpus/, quarantine/, regressions/	<target>/<sha1>: the content's SHA-1 is the name;
  *					regular, not empty; in corpus/ readable for cells
@@ -16,42 +16,41 @@
  *					that did not end
  *   triage/, logs/<run>/crashes/	<target>/<kind>-<sha1>: the content's SHA-1
  *   merge/				only of targets that have a corpus
- *   work/				nothing: what is there, a killed run left
+ *   work/				nothing: any entry is left by a killed run
  *   everywhere above			no ".<name>.new" of a killed writer
  *
- * Repairing sets aside what is damaged or strange, by a rename below damaged/, gives
- * inputs that only have a wrong name or mode the right one, and ends an exchange.
- * Nothing is ever deleted. */
+ * Repairing moves damaged or strange files below damaged/.  An input that only has a wrong name or
+ * mode gets the right one.  A killed exchange is completed or undone.  Nothing is ever deleted. */
 
 enum verify_fix {
-	VERIFY_LEFT,	/* not repaired: not asked to, or nobody can */
-	VERIFY_ASIDE,	/* it is at `to` now */
-	VERIFY_RENAMED, /* likewise: its content's name */
-	VERIFY_MENDED,	/* it is right now */
+	VERIFY_LEFT,	/* not repaired: not requested, or impossible */
+	VERIFY_ASIDE,	/* moved to `to` */
+	VERIFY_RENAMED, /* renamed to `to`, its content's name */
+	VERIFY_MENDED,	/* repaired in place */
 };
 
 struct verify_finding {
-	const char *path; /* from the state directory; any bytes */
+	const char *path; /* relative to the state directory; any bytes */
 	const char *what; /* "its content is that of <sha1>", ... */
 	enum verify_fix fix;
-	const char *to; /* or why it could not be repaired, with VERIFY_LEFT; may be NULL */
+	const char *to; /* VERIFY_LEFT: why it could not be repaired; may be NULL */
 };
 typedef void verify_fn(void *arg, const struct verify_finding *f);
 
 struct verify {
 	int state_dirfd;
 	bool repair;
-	unsigned keep; /* generations, when an exchange is ended */
+	unsigned keep; /* generations to keep, when an exchange is completed */
 	verify_fn *found;
-	void (*looked)(void *arg, uint64_t files); /* so many by now; NULL: none */
+	void (*looked)(void *arg, uint64_t files); /* number of files so far; NULL: no progress */
 	void *arg;
 };
 struct verify_sum {
-	uint64_t targets; /* that have a corpus */
-	uint64_t files;	  /* looked into */
+	uint64_t targets; /* targets that have a corpus */
+	uint64_t files;	  /* files that were read */
 	uint64_t wrong, repaired;
 };
-/* Negative only when something could not be read that must be: the rest is findings. */
+/* Negative only if a necessary file could not be read.  All other problems are findings. */
 MUST_CHECK int verify_state(const struct verify *v, struct verify_sum *ret, struct err *e);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { READABLE = 0444, NOT_WANTED = 07022 }; /* set-user-ID and such; others may write */
+enum { READABLE = 0444, NOT_WANTED = 07022 }; /* set-user-ID and the like; writable for others */
 
 /* The digits that its name ends with: "<sha1>", "<kind>-<sha1>"; NULL: none. */
 static const char *digits_of(const char *name, unsigned rule)
@@ -25,7 +25,7 @@ static const char *digits_of(const char *name, unsigned rule)
 	return name + n - hex;
 }
 
-/* ".<name>.new": written by us, and not to its end. */
+/* ".<name>.new": an incomplete file of ours. */
 static bool is_rest(const char *name)
 {
 	size_t n = strlen(name);
@@ -55,7 +55,8 @@ static void check_content(struct verifying *w, struct verify_at at, unsigned rul
 
 	if (digits && strcmp(digits, hex) == 0) {
 		if (bad_mode(st, rule))
-			verify_set_mode(w, at, "not everybody may read it, or others write it");
+			verify_set_mode(w, at,
+					"not readable for all users, or writable for others");
 		return;
 	}
 	snprintf(what, sizeof(what), "%s%s",
@@ -78,7 +79,7 @@ static int look_into(struct verifying *w, struct verify_at at, unsigned rule, st
 	struct err why;
 
 	if (fd < 0 && errno == ENOENT)
-		return 0; /* renamed by us a moment ago */
+		return 0; /* this repair has just renamed it */
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
 		return err_sys(e, "open '%s'", at.path);
 	if (fd < 0 || fstat(fd, &st) < 0) {
@@ -92,8 +93,8 @@ static int look_into(struct verifying *w, struct verify_at at, unsigned rule, st
 	return 0;
 }
 
-/* What the finding cell printed waits beside its artifact; one that a kill left without it
- * goes with the next triage (run/triage/kept.h). */
+/* The output of the cell that found an artifact is kept beside it.  After a kill it may be without
+ * its artifact; the next triage removes it (run/triage/kept.h). */
 static bool is_report(const char *name, unsigned rule, const struct stat *st)
 {
 	return (rule & RULE_ARTIFACT) && S_ISREG(st->st_mode) && strncmp(name, ".report-", 8) == 0;
@@ -113,7 +114,8 @@ int verify_file(struct verifying *w, struct verify_at at, unsigned rule, int twi
 		verify_set_aside(w, at, "hidden, so it is no input");
 	else if (!S_ISREG(st.st_mode))
 		verify_set_aside(w, at, "no regular file");
-	else if (st.st_size == 0 && !(rule & RULE_ARTIFACT)) /* an empty input may crash */
+	else if (st.st_size == 0 && !(rule & RULE_ARTIFACT)) /* an empty input is a possible
+							      * artifact */
 		verify_set_aside(w, at, "empty");
 	else if ((uint64_t)st.st_size > WORKDIR_INPUT_MAX)
 		verify_set_aside(w, at, "larger than any input");

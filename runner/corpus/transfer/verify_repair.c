@@ -44,8 +44,8 @@ void verify_set_aside(struct verifying *w, struct verify_at at, const char *what
 		tell(w, (struct verify_finding){at.path, what, VERIFY_ASIDE, to});
 }
 
-/* Its content under its own name, if that is free: else it is there already, or what is
- * there is damaged, too. */
+/* Renames the file to its content's name, if that is free.  A file of that name has the same
+ * content, or is damaged itself. */
 void verify_rename(struct verifying *w, struct verify_at at, const char *hex, const char *what)
 {
 	struct err e;

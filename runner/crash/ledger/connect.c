@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After reading: who is merged into whom, and whose the names are.  The file may say
- * anything: circles, chains, names of nobody or of two. */
+/* Connects the records after reading: merged records, aliases and raw keys.  The file is not
+ * trusted: it may hold cycles, chains, and names of no crash or of two. */
 #include "runner/crash/ledger/internal.h"
 
 enum { CHAIN_MAX = 16 };
 
-/* The one that stands for itself at the end of the chain; NULL: there is none. */
+/* The record at the end of the chain of merges; NULL: there is none. */
 static struct record *end_of_chain(const struct ledger *l, struct record *n)
 {
 	for (unsigned i = 0; n && i < CHAIN_MAX; i++) {
@@ -35,8 +35,7 @@ static int straighten(struct ledger *l, struct err *e)
 	return 0;
 }
 
-/* Of the aliases in the file those count that have no record; the others follow from
- * the records. */
+/* Keeps only those aliases of the file that have no record: the others follow from the records. */
 static int take_names(struct ledger *l, struct record *n, struct err *e)
 {
 	struct ledger_list all = n->c.aliases;
@@ -70,7 +69,7 @@ static int take_raw_keys(struct ledger *l, struct record *n, struct found *t, st
 		if (r < 0)
 			return r;
 		if (old)
-			ledger_list_drop(keys, i); /* of the first that has it */
+			ledger_list_drop(keys, i); /* the first record keeps the key */
 		else
 			i++;
 	}

@@ -50,7 +50,7 @@ static bool scan_time(struct slice *in, struct tm *tm)
 		return false;
 	one_of(in, ":");
 	if (in->n == 0 || *in->p < '0' || *in->p > '9')
-		return true; /* no seconds */
+		return true; /* seconds are optional */
 	if (!number(in, 2, 0, 60, &tm->tm_sec))
 		return false;
 	return !one_of(in, ".") || scan_u64(in, 10, UINT64_MAX, &fraction);

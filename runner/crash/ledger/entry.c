@@ -48,7 +48,7 @@ static int reserve(struct known_crash *c, struct err *e)
 	if (c->n_by >= LEDGER_TARGETS)
 		return err_set(e, ENOSPC, "more than %d targets found crash '%.100s'",
 			       LEDGER_TARGETS, c->signature);
-	if ((c->n_by & (c->n_by - 1)) == 0) /* the array doubles: at each power of two */
+	if ((c->n_by & (c->n_by - 1)) == 0) /* the array doubles at each power of two */
 		v = sys_realloc(c->by, (c->n_by ? c->n_by * 2 : 1) * sizeof(struct known_crash *));
 	if (!v)
 		return err_sys(e, "grow the entries of a crash");
@@ -129,7 +129,7 @@ static int list_targets(struct known_crash *c, struct err *e)
 	return r;
 }
 
-/* The ids of runs begin with their time. */
+/* Run ids begin with the time, so this is the order of time. */
 static int by_run(const void *a, const void *b)
 {
 	return strcmp(((const struct ledger_run *)a)->run, ((const struct ledger_run *)b)->run);
@@ -167,7 +167,7 @@ static int list_runs(struct record *n, struct err *e)
 	return 0;
 }
 
-/* The crash's own fields stay; all others are the entry's. */
+/* Borrows the entry's fields; the crash's own fields stay. */
 static void borrow(struct known_crash *c, const struct known_crash *from)
 {
 	struct known_crash own = *c;

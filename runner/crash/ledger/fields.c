@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of a crash in the file, once: read, written and freed by this table. */
+/* The one table of a crash's fields in the file: for reading, writing and freeing. */
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "runner/crash/ledger/internal.h"
@@ -24,7 +24,7 @@
 #define MEASURED(key, member)							\
 	FIELD("reproduction", key, NUMBER, reproduction.member, 0, false)
 
-/* Without `state` and `runs`, which have code of their own. */
+/* Without `state` and `runs`, which have their own code. */
 static const struct field fields[] = {
 	TEXT_ALWAYS("fuzzer", fuzzer),
 	FIELD(NULL, "crash_type", LINES, crash_type, LEDGER_TEXT_MAX, true),
@@ -96,7 +96,7 @@ static bool is_list(const struct field *f)
 	return f->type == FIELD_LIST || f->type == FIELD_SIGNATURES;
 }
 
-/* Frees the texts and lists that p owns: all of an entry, the crash's own of a crash. */
+/* Frees the texts and lists that p owns: all of an entry's, but only a crash's own ones. */
 static void done(struct known_crash *p, bool of_entry)
 {
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {

@@ -14,7 +14,7 @@
 
 struct noted {
 	const char *path, *sha1; /* "": none */
-	uint64_t bytes;		 /* 0: unknown, unless the digest says so */
+	uint64_t bytes;		 /* 0: unknown; with a digest: empty */
 };
 
 static struct noted noted_of(const struct known_crash *c, enum ledger_input which)
@@ -29,9 +29,9 @@ const char *ledger_input_path(const struct known_crash *c, enum ledger_input whi
 	return noted_of(c, which).path;
 }
 
-/* --- the way to it -------------------------------------------------------- */
+/* --- opening -------------------------------------------------------------- */
 
-/* The path's next name; false: it has one that leads elsewhere. */
+/* Takes the path's next name; false: the name is not a plain one. */
 static bool next_name(struct slice *path, char out[NAME_MAX + 1])
 {
 	struct slice name;
@@ -86,7 +86,7 @@ static int open_below(int dirfd, const char *path, int *ret_fd, struct err *e)
 	return 0;
 }
 
-/* --- is it the one? ------------------------------------------------------- */
+/* --- comparing ------------------------------------------------------------ */
 
 static int compare(int fd, const struct noted *n, struct err *e)
 {
@@ -143,9 +143,9 @@ int ledger_input_check_all(int state_dirfd, const struct known_crash *c, struct 
 	return r;
 }
 
-/* --- what is noted -------------------------------------------------------- */
+/* --- noting --------------------------------------------------------------- */
 
-/* Of a reproducer that was noted by its path alone, or also its size. */
+/* Takes the digest of a reproducer that was noted without one. */
 static int adopt(int state_dirfd, struct found *n, enum ledger_input which, struct err *e)
 {
 	struct known_crash *c = &n->c;
@@ -160,7 +160,7 @@ static int adopt(int state_dirfd, struct found *n, enum ledger_input which, stru
 	if (*noted.sha1 || open_below(state_dirfd, noted.path, &fd, &why) < 0 ||
 	    fstat(fd, &st) < 0 || (noted.bytes > 0 && (uint64_t)st.st_size != noted.bytes) ||
 	    digest_sha1_file(fd, LEDGER_INPUT_MAX, hex, &why) < 0)
-		return 0; /* who runs it will say what is wrong */
+		return 0; /* the next replay reports the error */
 	*bytes = (uint64_t)st.st_size;
 	return ledger_set(sha1, hex, LEDGER_TEXT_MAX, false, e);
 }
@@ -199,7 +199,7 @@ static int adopt_of(int state_dirfd, struct record *n, struct found *t, struct e
 
 	if (!wanted)
 		return 0;
-	n->copy = true; /* whatever its result is: a child may have read the input otherwise */
+	n->copy = true; /* whatever the result: a child process may have read another content */
 	if (t->adopt[LEDGER_INPUT])
 		r = adopt(state_dirfd, t, LEDGER_INPUT, e);
 	if (r == 0 && t->adopt[LEDGER_MINIMIZED])

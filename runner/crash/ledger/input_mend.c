@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was noted lies in other places, too, under its content's name. */
+/* Restores a reproducer from other places, where its content has its digest as name. */
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
@@ -25,7 +25,7 @@ static enum vault_file file_of(enum ledger_input which)
 	return which == LEDGER_INPUT ? VAULT_INPUT : VAULT_MINIMIZED;
 }
 
-/* Only files in the vault may be changed: in the crash's place or the target's. */
+/* Only files in the vault may be changed: in the crash's own place or the target's. */
 static bool is_in_vault(struct mend *m)
 {
 	const char *targets[] = {"", m->c->fuzzer};
@@ -57,7 +57,7 @@ static int read_all(int fd, struct buf *out, struct err *e)
 	return r;
 }
 
-/* 1: from there.  0: there is no such input. */
+/* 1: copied from there.  0: no such input is there. */
 static int copy_from(const struct mend *m, char *path, struct err *e)
 {
 	char sha1[DIGEST_SHA1_HEX];
@@ -120,7 +120,7 @@ int ledger_input_mend(int state_dirfd, const struct known_crash *c, enum ledger_
 	int r = 0;
 
 	if (!*m.sha1 || !is_in_vault(&m))
-		return err_set(e, ENOENT, "what it was is not known");
+		return err_set(e, ENOENT, "its content was not noted");
 	r = from_artifacts(&m, ret_from, e);
 	for (size_t i = 0; r == 0 && i < sizeof(rooms) / sizeof(rooms[0]); i++) {
 		r = from_room(&m, rooms[i], e);

@@ -2,7 +2,7 @@
 #ifndef RUNNER_CRASH_LEDGER_INTERNAL_H
 #define RUNNER_CRASH_LEDGER_INTERNAL_H
 
-/* What the files of the ledger share. */
+/* Shared by the files of the ledger. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "runner/crash/ledger/input.h"
@@ -13,20 +13,20 @@ enum { LEDGER_VERSION = 2 }; /* of a record with "found_by" */
 struct found {
 	struct known_crash c;		/* issue_url, note, merged_into, aliases, similar: "" */
 	json_t *extra;			/* fields that are not ours, or NULL */
-	bool adopt[LEDGER_INPUT_COUNT]; /* noted or seen to fail, but not by its digest */
+	bool adopt[LEDGER_INPUT_COUNT]; /* noted or seen to fail, but without its digest */
 };
 
-/* c owns the signature, `targets`, `by`, and the crash's own fields (by the table).  Its other
- * fields are borrowed from the leading entry: ledger_summarize(). */
+/* c owns the signature, `targets`, `by`, and the crash's own fields (by the table).  The other
+ * fields of c are borrowed from the leading entry: ledger_summarize(). */
 struct record {
 	struct known_crash c;
 	json_t *extra; /* fields that are not ours, or NULL */
 	struct ledger_run *runs;
-	bool copy;  /* the copy beside its reproducer may be older */
-	bool given; /* the same, while a child process writes the copy */
+	bool copy;  /* the copy beside the reproducer may be stale */
+	bool given; /* a child process is writing a stale copy */
 };
 
-/* Which record a name belongs to; search.h's tree, so no name makes it slow.  Names are
+/* Maps a name to its record.  The tree of search.h, so no set of names makes it slow.  Names are
  * borrowed from the records. */
 struct index {
 	void *root;
@@ -35,44 +35,44 @@ struct index {
 struct ledger {
 	struct record **v; /* by signature */
 	size_t n, cap;
-	struct index aliases;  /* those that have no record of their own */
+	struct index aliases;  /* signatures without their own record */
 	struct index raw_keys; /* "<target>:<key>" */
-	json_t *foreign;       /* top-level values that are no crashes */
+	json_t *foreign;       /* top-level values that are not crashes */
 	bool dirty;
-	bool keep_file; /* the file on disk says more than we took from it */
+	bool keep_file; /* the file on disk holds data that was not loaded */
 	unsigned warnings;
 	char warning[300];
 };
 
 /* --- text.c: texts and lists ---------------------------------------- */
 
-extern char ledger_empty[1]; /* every text that is "": never freed, never written to */
+extern char ledger_empty[1]; /* shared by all empty texts: never freed, never written to */
 
 /* Text as the ledger keeps it: valid UTF-8 without control characters (lines: newlines
  * and tabs stay), at most max bytes.  NULL is "".  On failure *p stays. */
 MUST_CHECK int ledger_set(char **p, const char *text, size_t max, bool lines, struct err *e);
 void ledger_unset(char **p);
-/* Whether ledger_set() would keep it as it is. */
+/* Whether ledger_set() would keep the text unchanged. */
 bool ledger_is_clean(struct slice text, size_t max, bool lines);
 
-/* Takes text over (freed on failure as well). */
+/* Takes ownership of text (freed on failure as well). */
 MUST_CHECK int ledger_list_take(struct ledger_list *l, char *text, struct err *e);
 MUST_CHECK int ledger_list_add(struct ledger_list *l, const char *text, bool lines, struct err *e);
-/* The text's place, or l->n. */
+/* The text's index, or l->n. */
 size_t ledger_list_at(const struct ledger_list *l, const char *text);
 void ledger_list_drop(struct ledger_list *l, size_t at);
-/* The text out of the list, for the caller to keep. */
+/* Removes the text from the list; the caller owns it. */
 char *ledger_list_steal(struct ledger_list *l, size_t at);
 void ledger_list_sort(struct ledger_list *l);
 void ledger_list_done(struct ledger_list *l);
 
 /* --- fields.c: the fields of a crash -------------------------------- */
 
-/* A signature may have lines, as older ones have. */
+/* A signature may hold newlines: those of older ledgers do. */
 enum field_type { FIELD_TEXT, FIELD_LINES, FIELD_LIST, FIELD_SIGNATURES, FIELD_NUMBER, FIELD_FLAG };
 
 struct field {
-	const char *group; /* object in the crash that it is in, or NULL */
+	const char *group; /* the object in the crash that holds the field, or NULL */
 	const char *key;
 	size_t offset; /* in struct known_crash */
 	size_t max;    /* bytes of a text, entries of a list */
@@ -106,8 +106,8 @@ unsigned ledger_rank(const char *severity);
 /* --- index.c -------------------------------------------------------- */
 
 struct record *ledger_index_get(const struct index *x, const char *name);
-/* name lives in the record as long as it is in the index.  0 also when it is there
- * already: then *ret_old (NULL: not asked for) is whose it is, and it stays so. */
+/* name must live in the record as long as it is in the index.  If the name is there already, the
+ * result is 0, the old record stays, and *ret_old (may be NULL) is that record. */
 MUST_CHECK int ledger_index_put(struct index *x, const char *name, struct record *n,
 				struct record **ret_old, struct err *e);
 void ledger_index_drop(struct index *x, const char *name);
@@ -116,28 +116,28 @@ void ledger_index_done(struct index *x);
 /* --- ledger.c -------------------------------------------------------------- */
 
 MUST_CHECK int ledger_new(struct ledger **ret, struct err *e);
-/* The record of that very signature. */
+/* The record with exactly this signature. */
 struct record *ledger_exact(const struct ledger *l, const char *signature);
-/* Through aliases; NULL: none. */
+/* The record that a signature stands for, through aliases; NULL: none. */
 struct record *ledger_head(const struct ledger *l, const char *signature);
-/* Room for one more, so that ledger_insert() can not fail; -ENOSPC at the limit. */
+/* Makes room for one more record, so that ledger_insert() cannot fail; -ENOSPC at the limit. */
 MUST_CHECK int ledger_reserve(struct ledger *l, const char *signature, struct err *e);
 void ledger_insert(struct ledger *l, struct record *n);
-/* "<target>:<key>"; false: one of them is empty, or they are too long or no text. */
+/* "<target>:<key>"; false: one of them is empty, too long, or not clean text. */
 bool ledger_raw_name(const char *target, const char *raw_key, char out[LEDGER_TEXT_MAX + 1]);
 /* -EINVAL: empty, too long, not UTF-8, with control characters. */
 MUST_CHECK int ledger_check_signature(const char *signature, struct err *e);
 
 /* --- connect.c ------------------------------------------------------ */
 
-/* Of a ledger whose records were read and sorted. */
+/* Builds the indexes of a ledger that has its records, read and sorted. */
 MUST_CHECK int ledger_connect(struct ledger *l, struct err *e);
 
 /* --- read.c --------------------------------------------------------- */
 
-/* What root says: it is taken apart. */
+/* Makes a ledger from root, which is emptied. */
 MUST_CHECK int ledger_from_json(json_t *root, struct ledger **ret, struct err *e);
-/* One line of printable characters, whatever the file says. */
+/* Makes it one line of printable characters, whatever it holds. */
 void ledger_printable(char *text);
 /* Notes that a value in the file was wrong and was changed.  The first one is reported; all are
  * counted. */
@@ -155,42 +155,42 @@ struct reading {
 MUST_CHECK int ledger_read_own(const struct reading *rd, json_t *crash);
 /* Reads all other fields, and checks them against each other. */
 MUST_CHECK int ledger_read_entry(const struct reading *rd, json_t *from, struct found *t);
-/* Drops the fields that are the summary of the entries. */
+/* Drops the fields that summarise the entries. */
 void ledger_drop_summary(json_t *crash);
 
 /* --- write.c -------------------------------------------------------- */
 
-/* As a ledger of this crash alone. */
+/* Prints a ledger that holds only this crash. */
 MUST_CHECK int ledger_print_record(struct record *n, struct buf *out, struct err *e);
 
 /* --- rebuild.c ------------------------------------------------------ */
 
-/* Copies of records that changed go beside their reproducers. */
+/* Writes the stale copies of records beside their reproducers. */
 void ledger_write_copies(struct ledger *l, int state_dirfd);
-/* A ledger from what is in crashes/.  *ret_lost: crashes of which nothing can be read. */
+/* Makes a ledger from crashes/.  *ret_lost: how many crashes were unreadable. */
 MUST_CHECK int ledger_rebuild(int state_dirfd, struct ledger **ret, size_t *ret_lost,
 			      struct err *e);
 
 /* --- merge.c -------------------------------------------------------- */
 
-/* Makes head's entries for all targets that found n.  An entry of head takes the state of n's,
- * unless fixed_stays protects it.  Counts are left alone. */
+/* Makes an entry of head for each target that found n.  An entry of head takes the state of n's
+ * entry, unless fixed_stays protects it.  Counts do not change. */
 MUST_CHECK int ledger_join(struct record *head, const struct record *n, bool fixed_stays,
 			   struct err *e);
 
 /* --- judge.c -------------------------------------------------------- */
 
-void ledger_add(uint64_t *sum, uint64_t n); /* up to INT64_MAX: JSON's */
+void ledger_add(uint64_t *sum, uint64_t n); /* saturates at INT64_MAX, JSON's limit */
 MUST_CHECK int ledger_set_seen(struct ledger_seen *seen, uint64_t time, const char *commit,
 			       const char *run, struct err *e);
-void ledger_unpass(struct known_crash *c); /* clean passes count no longer */
+void ledger_unpass(struct known_crash *c); /* forgets the clean passes */
 
 /* --- input.c -------------------------------------------------------- */
 
 /* 40 lower-case hexadecimal digits. */
 bool ledger_is_sha1(const char *text);
-/* Reads what was noted without its digest.  What is not as it was noted is left to who
- * runs it. */
+/* Takes the digests of reproducers that were noted without one.  A file with another size than the
+ * noted one is skipped: the next replay reports it. */
 MUST_CHECK int ledger_adopt_inputs(struct ledger *l, int state_dirfd, struct err *e);
 
 /* --- states.c ------------------------------------------------------- */
@@ -208,14 +208,14 @@ enum ledger_event {
 enum ledger_state ledger_next(enum ledger_state s, enum ledger_event ev);
 enum ledger_state ledger_first(enum ledger_event ev);
 bool ledger_state_of(struct slice name, enum ledger_state *ret);
-/* A sighting of it, by what is measured. */
+/* The kind of sighting, by the measured rate. */
 enum ledger_event ledger_sighting_of(const struct known_crash *c);
 /* The state of a crash with two entries in these states. */
 enum ledger_state ledger_worst(enum ledger_state a, enum ledger_state b);
 
 /* --- date.c --------------------------------------------------------- */
 
-/* Unix seconds of a date as older ledgers have it: "2024-05-01", "20240501-103000",
+/* Unix seconds of a date as in older ledgers: "2024-05-01", "20240501-103000",
  * "2024-05-01T10:30:00.5+02:00" (UTC without a zone).  False: none of these. */
 bool ledger_date(struct slice text, uint64_t *ret);
 

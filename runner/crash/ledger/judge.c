@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What replays and people say of a crash. */
+/* The results of replays, and the decisions of users. */
 #include "runner/crash/ledger/internal.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static struct record *find(const struct ledger *l, const char *signature, struct
 	return n;
 }
 
-/* The target's entry in the record of that very name; else in the crash. */
+/* The target's entry in the record of exactly this signature; else in the crash. */
 static struct found *find_entry(const struct ledger *l, const char *signature, const char *target,
 				struct record **ret, struct err *e)
 {
@@ -142,7 +142,7 @@ int ledger_passed(struct ledger *l, const char *signature, const char *target, c
 	return changed(l, n, e);
 }
 
-/* --- a replay's and a person's word ----------------------------------------- */
+/* --- decisions ------------------------------------------------------------- */
 
 int ledger_fixed(struct ledger *l, const char *signature, const char *target, uint64_t time,
 		 const char *commit, const char *run, struct err *e)
@@ -157,7 +157,7 @@ int ledger_fixed(struct ledger *l, const char *signature, const char *target, ui
 	if (!t)
 		return -e->code;
 	if (ledger_next(t->c.state, EVENT_FIXED) == t->c.state)
-		return 0; /* it is, or a person's word stands */
+		return 0; /* it is fixed already, or a user's decision stands */
 	r = ledger_set_seen(&t->c.fixed, time, commit, run, e);
 	if (r < 0)
 		return r;
@@ -178,7 +178,7 @@ static void judge(struct found *t, enum ledger_event ev)
 		ledger_unset(&t->c.uncounted);
 }
 
-/* Changes the target's entry among the first `most`; NULL: all of these. */
+/* Changes the target's entry among the first `most` entries; target NULL: all of these. */
 static int judge_all(struct ledger *l, const char *signature, const char *target, size_t most,
 		     enum ledger_event ev, const char *note, struct err *e)
 {
@@ -233,7 +233,7 @@ int ledger_next_run(struct ledger *l, const char *run, struct err *e)
 		struct record *n = l->v[i];
 		bool any = false;
 
-		n->copy = true; /* copies that are missing, or that a killed run left behind */
+		n->copy = true; /* mends copies that are missing, or stale after a killed run */
 		for (size_t k = 0; k < n->c.n_by; k++) {
 			struct known_crash *c = &ledger_entry_at(n, k)->c;
 

@@ -56,7 +56,7 @@ const struct known_crash *ledger_at(const struct ledger *l, size_t i)
 	return i < l->n ? &l->v[i]->c : NULL;
 }
 
-/* Where the signature is, or belongs. */
+/* The index of the signature, or where it belongs. */
 static size_t place(const struct ledger *l, const char *signature)
 {
 	size_t low = 0, high = l->n;
@@ -79,7 +79,7 @@ struct record *ledger_exact(const struct ledger *l, const char *signature)
 	return i < l->n && strcmp(l->v[i]->c.signature, signature) == 0 ? l->v[i] : NULL;
 }
 
-/* What is merged is merged into one that stands for itself: one step is enough. */
+/* A merged record points to a record that is not merged, so one step is enough. */
 static struct record *head_of(const struct ledger *l, struct record *n)
 {
 	return n && *n->c.merged_into ? ledger_exact(l, n->c.merged_into) : n;
@@ -142,7 +142,7 @@ int ledger_check_signature(const char *signature, struct err *e)
 	return 0;
 }
 
-/* No key may be in the file twice: a value that is no crash gives way, by a "~". */
+/* No key may be in the file twice: a foreign value with the key of a crash gets a "~" appended. */
 static int give_way(struct ledger *l, const char *signature, struct err *e)
 {
 	json_t *j = json_object_get(l->foreign, signature);
@@ -154,7 +154,7 @@ static int give_way(struct ledger *l, const char *signature, struct err *e)
 	memcpy(key, signature, n + 1);
 	do {
 		if (n + 2 > sizeof(key))
-			return err_set(e, EEXIST, "'%.100s' is there, and no crash", signature);
+			return err_set(e, EEXIST, "'%.100s' exists, but is not a crash", signature);
 		memcpy(key + n++, "~", 2);
 	} while (json_object_get(l->foreign, key) || ledger_exact(l, key));
 	if (json_object_set(l->foreign, key, j) < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two signatures, one crash.  A record that is merged keeps what it had and points to
- * one that stands for itself, never to a merged one; the other's count includes its
- * count, and its aliases name it.  An alias need not have a record (a person wrote it
- * into the file): those are in the index. */
+/* Merges two signatures into one crash, and splits them.  A merged record keeps its data, and
+ * points to a record that is not merged.  The count of that record includes the merged record's
+ * count, and its aliases name the merged record.  An alias need not have a record (a user wrote it
+ * into the file): such aliases are in the index. */
 #include "base/cleanup.h"
 #include "runner/crash/ledger/internal.h"
 
@@ -51,8 +51,8 @@ static int add_counts(struct record *head, const struct record *n, struct err *e
 	return ledger_summarize(head, e);
 }
 
-/* Whether the target never found head itself: its entry came by a merge, and no merged record
- * has the target any more. */
+/* Whether the target never found head itself: its entry came by a merge, and none of the records
+ * still merged has the target. */
 static bool came_along(const struct ledger *l, const struct record *head,
 		       const struct known_crash *t)
 {
@@ -67,7 +67,8 @@ static bool came_along(const struct ledger *l, const struct record *head,
 	return true;
 }
 
-/* An entry without a count may be of an older ledger: the first entry's count has its sightings. */
+/* An entry without a count may be of an older ledger: then the first entry counted its
+ * sightings. */
 static int take_counts(struct ledger *l, struct record *head, const struct record *n, struct err *e)
 {
 	for (size_t i = 0; i < n->c.n_by; i++) {
@@ -114,7 +115,7 @@ static int take_out_of(struct ledger *l, struct record *n, struct record *head, 
 	return take_counts(l, head, n, e);
 }
 
-/* What is merged into from goes along, one by one. */
+/* Moves all records that are merged into `from`. */
 static int move_merged(struct ledger *l, struct record *from, struct record *head, struct err *e)
 {
 	int r = 0;
@@ -131,7 +132,7 @@ static int move_merged(struct ledger *l, struct record *from, struct record *hea
 	return r;
 }
 
-/* What is left are aliases without a record. */
+/* Moves the remaining aliases, which have no record. */
 static int move_names(struct ledger *l, struct record *from, struct record *head, struct err *e)
 {
 	struct ledger_list *names = &from->c.aliases;
@@ -189,7 +190,7 @@ int ledger_merge(struct ledger *l, const char *from, const char *into, struct er
 	return take_states(head, n, e);
 }
 
-/* An alias that never had a record gets one. */
+/* Makes a record for an alias that never had one. */
 static int split_name(struct ledger *l, const char *alias, struct record *head, struct err *e)
 {
 	CLEANUP(ledger_record_free_p) struct record *n = NULL;

@@ -10,7 +10,7 @@
 
 DEFINE_CLEANUP(struct record *, ledger_record_free)
 
-/* The first error stays; nothing is done after it. */
+/* r keeps the first error; later steps do nothing. */
 struct note {
 	struct ledger *l;
 	struct found *n;
@@ -42,7 +42,7 @@ static void put_number(const struct note *t, uint64_t *p, uint64_t v)
 		*p = v;
 }
 
-/* What makes a crash look worse is believed, what makes it look better is not. */
+/* A sighting may raise the danger of a crash, but never lower it: the report is not trusted. */
 static void put_danger(struct note *t, const struct crash_sighting *s)
 {
 	struct known_crash *c = t->c;
@@ -74,8 +74,7 @@ static void describe(struct note *t, const struct crash_sighting *s)
 		put(t, &c->similar, s->similar, true);
 }
 
-/* A rate from long ago says less than one from now: above what the odds are exact
- * for, the old half is forgotten. */
+/* Recent replays count more: above the limit of exact odds, the old numbers are halved. */
 static void measure(struct known_crash *c, uint64_t tries, uint64_t hits)
 {
 	if (tries > ODDS_EXACT_MAX)
@@ -107,7 +106,7 @@ static void reproducer(struct note *t, const struct crash_sighting *s)
 		put(t, &c->crash_file, s->crash_file, false);
 		c->input_bytes = s->input_bytes;
 		put_sha1(t, LEDGER_INPUT, &c->input_sha1, s->input_sha1);
-		ledger_unset(&c->minimized); /* of the old one */
+		ledger_unset(&c->minimized); /* belongs to the old reproducer */
 		c->minimized_bytes = 0;
 		put_sha1(t, LEDGER_MINIMIZED, &c->minimized_sha1, "");
 		c->reproduction.tries = c->reproduction.hits = 0;
@@ -122,7 +121,7 @@ static void reproducer(struct note *t, const struct crash_sighting *s)
 	measure(c, s->tries, s->hits);
 }
 
-/* text is the list's last; the oldest goes when there are more than max. */
+/* Makes text the last entry of the list; above max the oldest entry is dropped. */
 static void put_last(struct note *t, struct ledger_list *l, const char *text, size_t max)
 {
 	if (t->r < 0 || !text || !*text)
@@ -134,7 +133,7 @@ static void put_last(struct note *t, struct ledger_list *l, const char *text, si
 	t->r = ledger_list_add(l, text, false, t->e);
 }
 
-/* Takes the key from the entry of the other crash. */
+/* Removes the key from the entries of the other crash. */
 static void give_up_key(struct note *t, struct record *old, const char *key)
 {
 	for (size_t i = 0; i < old->c.n_by; i++) {
@@ -149,7 +148,7 @@ static void give_up_key(struct note *t, struct record *old, const char *key)
 		t->r = ledger_summarize(old, t->e);
 }
 
-/* A key that meant another crash means this one now: triage said so later. */
+/* A raw key of another crash moves to this crash: triage decided it later. */
 static void put_raw_key(struct note *t, struct record *n, const struct crash_sighting *s)
 {
 	struct ledger_list *keys = &t->c->raw_keys;
@@ -160,7 +159,7 @@ static void put_raw_key(struct note *t, struct record *n, const struct crash_sig
 		return;
 	old = ledger_index_get(&t->l->raw_keys, key);
 	if (old && strcmp(old->c.merged_into, n->c.signature) == 0)
-		return; /* it goes with its record when that is split off again */
+		return; /* the key stays with the merged record, for ledger_split() */
 	ledger_index_drop(&t->l->raw_keys, key);
 	if (old && old != n)
 		give_up_key(t, old, key);
@@ -220,7 +219,7 @@ static void put_seen(struct note *t, struct ledger_seen *seen, const struct cras
 		t->r = ledger_set_seen(seen, s->time, s->commit, s->run, t->e);
 }
 
-/* A sighting ends the passes that the target has counted. */
+/* Forgets the target's passes, also in merged records: a sighting invalidates them. */
 static int unpass(const struct ledger *l, struct record *n, struct found *t, struct err *e)
 {
 	int r = 0;
@@ -239,7 +238,7 @@ static int unpass(const struct ledger *l, struct record *n, struct found *t, str
 	return r;
 }
 
-/* A sighting from before the fix says nothing against the fix. */
+/* A sighting from before the fix does not reopen the crash. */
 static int change_state(const struct ledger *l, struct record *n, struct found *t,
 			const struct crash_sighting *s, struct err *e)
 {
@@ -277,7 +276,7 @@ static int note_in(struct ledger *l, struct record *n, struct found *of,
 	put_raw_key(&t, n, s);
 	if (is_new)
 		put_seen(&t, &of->c.first_seen, s);
-	/* A person ran a known input: a sighting only of a crash that was not open. */
+	/* A replay by a user counts as a sighting only if the crash was not open. */
 	if (s->time >= of->c.last_seen.time &&
 	    (is_new || !s->by_hand || !ledger_state_open(before)))
 		put_seen(&t, &of->c.last_seen, s);
@@ -292,12 +291,12 @@ static int note_in(struct ledger *l, struct record *n, struct found *of,
 	return t.r < 0 ? t.r : ledger_summarize(n, e);
 }
 
-/* The entry of the target.  An entry without a target's name goes to the first target that
- * comes. */
+/* Finds or makes the entry of the target.  An entry without a target's name goes to the first
+ * target that has a sighting. */
 static int entry_for(struct record *n, const char *target, bool *ret_new, struct found **ret,
 		     struct err *e)
 {
-	char *name = ledger_empty; /* cut to the ledger's limit */
+	char *name = ledger_empty; /* the target's name, cut to the ledger's limit */
 	struct found *t;
 	int r = ledger_set(&name, target, LEDGER_TEXT_MAX, false, e);
 
@@ -373,8 +372,8 @@ static bool has_bug(const struct record *n, const char *bug)
 	return false;
 }
 
-/* The oldest crash with this bug, in itself or in a variant, that has room for one more; NULL:
- * none. */
+/* The oldest crash with this bug, in its own record or in a variant, that has room for another
+ * alias; NULL: none. */
 static struct record *crash_of_bug(const struct ledger *l, const char *bug)
 {
 	struct record *oldest = NULL;
@@ -392,7 +391,7 @@ static struct record *crash_of_bug(const struct ledger *l, const char *bug)
 	return oldest;
 }
 
-/* A record of the sighting that is merged into head, and not in the ledger yet. */
+/* Makes a record of the sighting that is merged into head.  It is not in the ledger yet. */
 static int make_variant(struct ledger *l, const struct crash_sighting *s, const struct record *head,
 			struct record **ret, struct err *e)
 {
@@ -422,7 +421,7 @@ static int make_variant(struct ledger *l, const struct crash_sighting *s, const 
 	return 0;
 }
 
-/* The first sighting of a signature whose bug is head's. */
+/* Notes the first sighting of a signature that has the bug of head. */
 static int note_variant(struct ledger *l, struct record *head, const struct crash_sighting *s,
 			struct ledger_noted *ret, struct err *e)
 {
@@ -437,7 +436,7 @@ static int note_variant(struct ledger *l, struct record *head, const struct cras
 		r = ledger_list_add(names, s->signature, true, e);
 	if (r < 0)
 		return r;
-	rest.crash_file = rest.minimized = NULL; /* the variant's */
+	rest.crash_file = rest.minimized = NULL; /* they belong to the variant's record */
 	rest.tries = rest.hits = 0;
 	r = note(l, head, &rest, ret, e);
 	if (r < 0) {
@@ -449,7 +448,7 @@ static int note_variant(struct ledger *l, struct record *head, const struct cras
 	return 0;
 }
 
-/* A merged record's reproducer stays its own, for a fix and for ledger_split(). */
+/* A merged record keeps its own reproducer, for a fix and for ledger_split(). */
 static int note_merged(struct ledger *l, struct record *head, struct crash_sighting *s,
 		       struct err *e)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file, both layouts.  A person may have edited it: a value that makes no sense is
- * mended and told of, it does not cost all the rest.  What is taken over is taken out of
- * the parsed object; what stays in it is not ours, and is kept. */
+/* Reads the file, in both layouts.  A user may have edited it: an invalid value is mended and
+ * reported, and the rest is kept.  Fields that are read are removed from the parsed object.  The
+ * remaining fields are unknown ones, and are kept. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* Of JSON values in the file.  Each takes some 60 bytes: 64 MiB of "0," would be 2 GiB. */
+/* The most JSON values in the file.  Each takes some 60 bytes: 64 MiB of "0," would be 2 GiB. */
 enum { VALUES_MAX = 4000000 };
 
 DEFINE_CLEANUP(struct ledger *, ledger_free)
@@ -23,7 +23,7 @@ void ledger_printable(char *text)
 			*text = '?';
 }
 
-/* The first is told, all are counted. */
+/* The first is reported, all are counted. */
 static void warn(struct ledger *l, const char *signature, const char *key, const char *why)
 {
 	if (l->warnings++ == 0)
@@ -52,7 +52,7 @@ static int take_found(const struct reading *rd, struct record *n, json_t *from)
 		return r;
 	if (!t || ledger_entry_of(n, t->c.fuzzer) != t) {
 		ledger_mend(rd->l, rd->signature, "found_by",
-			    "has what is no target, or one twice");
+			    "holds an invalid target, or a target twice");
 		if (t)
 			ledger_entry_drop(rd->l, n, n->c.n_by - 1);
 		return 0;
@@ -116,7 +116,7 @@ static int take_older_target(const struct reading *rd, struct record *n, const c
 	return r;
 }
 
-/* Whether a cheap key or an artifact's path names this target. */
+/* Whether a raw key or an artifact's path names this target. */
 static bool is_of(const char *text, const char *before, const char *target, const char *after)
 {
 	const char *at = *before ? strstr(text, before) : text;
@@ -201,11 +201,11 @@ static int read_crash(struct ledger *l, const char *signature, json_t *crash, st
 		return r;
 	if (json_object_size(crash) > 0)
 		n->extra = json_incref(crash);
-	l->v[l->n++] = take_ptr(&n); /* sorted when all are there */
+	l->v[l->n++] = take_ptr(&n); /* sorted after the last one */
 	return 0;
 }
 
-/* Some other tool's object has none of our words. */
+/* Another tool's object has none of our keys. */
 static bool is_crash(const json_t *j)
 {
 	size_t n;
@@ -250,7 +250,7 @@ static int by_signature(const void *a, const void *b)
 	return strcmp((*x)->c.signature, (*y)->c.signature);
 }
 
-/* Linear, and before anything is allocated for them: commas in texts count as well. */
+/* Linear, and before the values are allocated.  Commas in texts count as well. */
 static int count_values(struct slice text, struct err *e)
 {
 	size_t commas = 0, line = 1;
@@ -279,7 +279,8 @@ int ledger_from_json(json_t *root, struct ledger **ret, struct err *e)
 	r = ledger_connect(l, e);
 	if (r < 0)
 		return r;
-	/* What was mended here, and what silently, is mended there by the next save. */
+	/* The next save writes all copies of a mended ledger: some values are mended without a
+	 * warning. */
 	for (size_t i = 0; i < l->n; i++)
 		l->v[i]->copy = l->warnings > 0;
 	if (l->warnings > 1)
@@ -303,7 +304,7 @@ int ledger_parse(struct slice text, struct ledger **ret, struct err *e)
 	return ledger_from_json(root, ret, e);
 }
 
-/* What crashes/ tells, in the place of a file that is none or that is gone; the file stays
+/* Makes a ledger from crashes/, in the place of a file that is damaged or missing.  The file stays
  * until a save. */
 static int start_anew(int state_dirfd, const char *why, struct ledger **ret, size_t *ret_lost,
 		      struct err *e)
@@ -316,17 +317,17 @@ static int start_anew(int state_dirfd, const char *why, struct ledger **ret, siz
 	if (r < 0)
 		return r;
 	if (lost)
-		snprintf(others, sizeof(others), ", %zu could not be", lost);
+		snprintf(others, sizeof(others), ", %zu are unreadable", lost);
 	if (why)
 		snprintf(l->warning, sizeof(l->warning),
 			 LEDGER_NAME ": %.110s: %zu crashes are read from crashes/ instead%s; "
-				     "whatever changes one writes it anew, the damaged file is "
-				     "then kept as " LEDGER_NAME ".damaged-<n>",
+				     "the next change rewrites the file and keeps the damaged "
+				     "one as " LEDGER_NAME ".damaged-<n>",
 			 why, l->n, others);
 	else if (l->n + lost > 0)
 		snprintf(l->warning, sizeof(l->warning),
 			 LEDGER_NAME " is missing: %zu crashes are read from crashes/ instead%s; "
-				     "whatever changes one writes it anew",
+				     "the next change writes the file again",
 			 l->n, others);
 	else
 		l->warning[0] = '\0';
@@ -338,8 +339,8 @@ static int start_anew(int state_dirfd, const char *why, struct ledger **ret, siz
 	return 0;
 }
 
-/* A ledger without a crash, where crashes/ has some, is damaged as well: another tool, or a user,
- * emptied it.  What else it has is kept. */
+/* A ledger without a crash is damaged if crashes/ has crashes: another tool, or a user, emptied it.
+ * Its other values are kept. */
 static int check_empty(int state_dirfd, struct ledger **io, struct err *e)
 {
 	CLEANUP(ledger_free_p) struct ledger *again = NULL;
@@ -353,9 +354,9 @@ static int check_empty(int state_dirfd, struct ledger **io, struct err *e)
 		       &again, &lost, e);
 	if (r < 0 || again->n + lost == 0)
 		return r;
-	if (again->n == 0) /* a save would write what is there */
+	if (again->n == 0) /* a save would write the same */
 		again->dirty = again->keep_file = false;
-	for (size_t i = 0; i < again->n; i++) /* no key may be there twice */
+	for (size_t i = 0; i < again->n; i++) /* no key may be in the file twice */
 		json_object_del((*io)->foreign, again->v[i]->c.signature);
 	foreign = again->foreign;
 	again->foreign = (*io)->foreign;

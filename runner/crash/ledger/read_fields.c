@@ -33,7 +33,7 @@ static int read_text(const struct reading *rd, const struct field *f, const json
 	return ledger_set(ledger_field_of(rd->c, f), json_string_value(j), f->max, lines, rd->e);
 }
 
-/* A list that is too long keeps its last members. */
+/* A list that is too long keeps its last entries. */
 static int read_list(const struct reading *rd, const struct field *f, const json_t *j)
 {
 	struct ledger_list *list = ledger_field_of(rd->c, f);
@@ -49,7 +49,7 @@ static int read_list(const struct reading *rd, const struct field *f, const json
 		const json_t *v = json_array_get(j, i);
 
 		if (!json_is_string(v) || !ledger_is_clean(text_of(v), LEDGER_TEXT_MAX, lines))
-			mend_field(rd, f, "has what is no text, too long, or no plain text");
+			mend_field(rd, f, "holds an entry that is no text, too long, or not plain");
 		if (json_is_string(v))
 			r = ledger_list_add(list, json_string_value(v), lines, rd->e);
 	}
@@ -128,7 +128,7 @@ static int take_run(const struct reading *rd, const json_t *j)
 	struct ledger_run *to = &c->runs[c->n_runs];
 
 	if (!json_is_string(run) || !is_number(count)) {
-		ledger_mend(rd->l, rd->signature, "runs", "has what is no run");
+		ledger_mend(rd->l, rd->signature, "runs", "holds an invalid run");
 		return 0;
 	}
 	if (!ledger_is_clean(text_of(run), LEDGER_TEXT_MAX, false) || json_object_size(j) > 2)
@@ -231,7 +231,6 @@ int ledger_read_entry(const struct reading *rd, json_t *from, struct found *t)
 	return 0;
 }
 
-/* Drops the fields that are the summary of the entries. */
 void ledger_drop_summary(json_t *crash)
 {
 	size_t n_fields;

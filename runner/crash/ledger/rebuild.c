@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ledger once more, a crash at a time: a copy of each record lies beside the crash's
- * reproducer, and the ledger is made from these when its file is damaged or gone.  Crashes
- * without a copy (of an older fuzzcell) are told of by what triage wrote: meta.json, and
- * the report.  All of it may be anything: it is bounded here, and read by the ledger's own
- * reader. */
+/* Rebuilds the ledger from the crashes' directories when its file is damaged or missing.  A copy of
+ * each record is beside the crash's reproducer.  Crashes without a copy (of an older fuzzcell) are
+ * restored from triage's files: meta.json, and the report.  All of these files are untrusted: their
+ * size is limited here, and the ledger's own reader checks them. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
@@ -42,7 +41,7 @@ void ledger_write_copies(struct ledger *l, int state_dirfd)
 		if (r == 0)
 			r = vault_copy(state_dirfd, slice_of(n->c.signature), VAULT_RECORD,
 				       buf_slice(&text), &e);
-		/* A crash of an older layout has no directory: none is made for it. */
+		/* A crash of an older layout has no directory; none is made. */
 		n->copy = r < 0 && r != -ENOENT;
 	}
 }
@@ -71,18 +70,18 @@ void ledger_taken(struct ledger *l, bool copied)
 	}
 }
 
-/* --- what is there ------------------------------------------------------------ */
+/* --- the files ------------------------------------------------------------------ */
 
 struct rebuild {
 	int crashes; /* the directory */
 	int state_dirfd;
-	json_t *records;	   /* of those with a copy */
-	struct ledger_list others; /* names of the directories of the rest */
+	json_t *records;	   /* of the crashes with a copy */
+	struct ledger_list others; /* directories of the crashes without one */
 	uint64_t bytes;		   /* read so far */
 	size_t lost;
 };
 
-/* That this process cannot read is no damage. */
+/* Errors of this process, which are no damage. */
 static bool is_ours(int r)
 {
 	return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
@@ -105,7 +104,7 @@ static bool has_few_values(struct slice text)
 	return commas <= VALUES_MAX;
 }
 
-/* An object from a file of a crash; 0 and NULL: there is none to be had. */
+/* Reads an object from a file of a crash; 0 and NULL: it is missing or damaged. */
 static int read_object(struct rebuild *b, int dir, enum vault_file f, size_t max, json_t **ret,
 		       struct err *e)
 {
@@ -128,7 +127,7 @@ static int read_object(struct rebuild *b, int dir, enum vault_file f, size_t max
 	return 0;
 }
 
-/* Its copy must be its own: one crash, whose directory this is. */
+/* Takes the copy if it holds exactly one crash, and this is the crash's directory. */
 static int take_copy(struct rebuild *b, int dir, const char *name, bool *ret_taken, struct err *e)
 {
 	_autojson_ json_t *j = NULL;
@@ -161,7 +160,7 @@ static int look_into(struct rebuild *b, const char *name, struct err *e)
 	if (is_ours(r))
 		return err_set(e, -r, "%s", why.msg);
 	if (r == -ENOTDIR || r == -ELOOP || r == -ENOENT)
-		return 0; /* no directory: not ours */
+		return 0; /* not a directory, so not a crash */
 	if (r < 0 || !ledger_is_clean(slice_of(name), NAME_MAX, false)) {
 		b->lost++;
 		return 0;
@@ -172,7 +171,7 @@ static int look_into(struct rebuild *b, const char *name, struct err *e)
 
 /* --- without a copy ----------------------------------------------------------- */
 
-/* What triage wrote.  Texts are borrowed. */
+/* The meta.json that triage wrote.  Texts are borrowed. */
 struct meta {
 	json_t *j;
 	const char *signature, *target, *artifact;
@@ -192,7 +191,8 @@ static uint64_t number_of(const struct meta *m, const char *key)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-/* It will be triaged: nothing is lost, and it would be told as known. */
+/* Whether the artifact waits for triage.  Then the crash is skipped: it would become known without
+ * a notification. */
 static bool is_queued(const struct rebuild *b, const struct meta *m)
 {
 	char path[2 * NAME_MAX + 16];
@@ -213,7 +213,7 @@ static bool size_of(int dir, enum vault_file f, uint64_t *ret)
 	return true;
 }
 
-/* What the report says, if it is this crash's. */
+/* Takes the report's description, if the report is of this crash. */
 static int describe(int dir, const struct meta *m, struct crash_sighting *s,
 		    struct crash_report *report, struct err *e)
 {
@@ -267,7 +267,7 @@ static int note(struct ledger *l, const struct crash_report *report, struct cras
 	t = ledger_entry_of(n, noted.entry->fuzzer);
 	if (t->c.state == LEDGER_NEW)
 		t->c.state = LEDGER_KNOWN; /* it was notified when it was found */
-	/* Nobody says that what is there now is what was found. */
+	/* No record proves that the present files are the ones that were found. */
 	t->adopt[LEDGER_INPUT] = t->adopt[LEDGER_MINIMIZED] = false;
 	return ledger_summarize(n, e);
 }
@@ -311,7 +311,7 @@ static int note_meta(struct ledger *l, int dir, const char *place, const struct 
 	return r;
 }
 
-/* by NULL: of the target that owns the crash's directory.  -ENOENT: the file describes no crash. */
+/* by NULL: the target that owns the crash's directory.  -ENOENT: the file describes no crash. */
 static int take_meta_in(struct rebuild *b, struct ledger *l, int dir, const char *name,
 			const char *by, struct err *e)
 {
@@ -327,7 +327,7 @@ static int take_meta_in(struct rebuild *b, struct ledger *l, int dir, const char
 	m.target = text_of(&m, "target");
 	m.artifact = text_of(&m, "artifact");
 	if (!*m.signature && is_of(name, name))
-		m.signature = name; /* most are named so */
+		m.signature = name; /* most crashes are named by their signature */
 	if (is_queued(b, &m))
 		return 0;
 	if (!is_of(m.signature, name) || (by && strcmp(by, m.target) != 0) ||
@@ -391,7 +391,7 @@ static int look_at_all(struct rebuild *b, struct err *e)
 		return err_sys(e, "open directory 'crashes'");
 	while (r == 0 && (ent = sys_readdir(d))) {
 		if (ent->d_name[0] == '.')
-			continue; /* of a killed writer */
+			continue; /* left by a killed writer */
 		if (json_object_size(b->records) + b->others.n >= LEDGER_CRASHES_MAX)
 			b->lost++;
 		else
@@ -407,7 +407,7 @@ static int rebuild(struct rebuild *b, struct ledger **ret, struct err *e)
 
 	if (r == 0)
 		r = ledger_from_json(b->records, &l, e);
-	/* In an order that is the same each time. */
+	/* The order must be the same each time. */
 	ledger_list_sort(&b->others);
 	for (size_t i = 0; i < b->others.n && r == 0; i++)
 		r = take_meta(b, l, b->others.v[i], e);

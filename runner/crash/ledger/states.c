@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of the ledger's header. */
+/* The table of states in ledger.h. */
 #include "runner/crash/ledger/internal.h"
 #include "runner/crash/odds.h"
 

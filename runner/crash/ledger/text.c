@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts and lists of the ledger.  What a target says may be any bytes; JSON is UTF-8. */
+/* Texts and lists of the ledger.  A target's output may hold any bytes, but JSON is UTF-8. */
 #include "base/sys.h"
 #include "runner/crash/ledger/internal.h"
 
@@ -49,7 +49,7 @@ static bool is_control(char c, bool lines)
 	return (unsigned char)c < 0x20 || c == 0x7f;
 }
 
-/* What s begins with, as the ledger keeps it, and how many bytes of s that is. */
+/* The next character of s in the form that the ledger keeps, and its length in s. */
 static size_t clean_next(struct slice s, bool lines, struct slice *ret)
 {
 	size_t n = utf8_length(s);
@@ -119,7 +119,7 @@ int ledger_list_take(struct ledger_list *l, char *text, struct err *e)
 {
 	char **v = l->v;
 
-	/* By doubling: at each power of two. */
+	/* The array doubles at each power of two. */
 	if ((l->n & (l->n - 1)) == 0)
 		v = sys_realloc(l->v, (l->n ? l->n * 2 : 1) * sizeof(char *));
 	if (!v) {

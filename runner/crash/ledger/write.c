@@ -24,7 +24,7 @@ static json_t *list_json(const struct ledger_list *l)
 	return a;
 }
 
-/* NULL and *ret_skip: nothing to write. */
+/* NULL with *ret_skip: nothing to write. */
 static json_t *field_json(struct known_crash *c, const struct field *f, bool *ret_skip)
 {
 	const void *p = ledger_field_of(c, f);
@@ -78,7 +78,7 @@ static bool put_runs(json_t *o, const struct known_crash *c)
 	return json_object_set_new(o, "runs", a) == 0;
 }
 
-/* What is not ours goes behind, and into the groups that it came from. */
+/* Adds the unknown fields at the end, and in their groups. */
 static bool put_extra(json_t *o, json_t *extra)
 {
 	const char *key;
@@ -163,8 +163,8 @@ static int print_digits(const json_t *j, char **ret, struct err *e)
 	return 0;
 }
 
-/* As a text that gives the same value again.  Ours have no fractions, and others' are
- * mostly fine with 15 digits ("0.1"); all of a double takes 17. */
+/* Prints a text that is read back as the same value.  Our numbers have no fractions.  15 digits are
+ * enough for most others ("0.1"); an exact double takes 17. */
 static int print_exactly(const json_t *j, bool is_ours, char **ret, struct err *e)
 {
 	_autofree_ char *text = NULL;
@@ -296,7 +296,7 @@ static int shorten(struct ledger *l, struct record *n, struct err *e)
 	return ledger_summarize(n, e);
 }
 
-/* The share (of 4) of crashes that were not seen for the longest time. */
+/* Shortens the lists of a share (of 4) of the crashes: those not seen for the longest time. */
 static int shorten_oldest(struct ledger *l, size_t share, struct err *e)
 {
 	_autofree_ struct record **v = sys_calloc(l->n + 1, sizeof(struct record *));
@@ -334,14 +334,14 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* 1: the file has this name too from now on; 0: the name is taken. */
+/* 1: the file also has this name now; 0: the name is taken. */
 static int keep_as(int dirfd, const char *name, struct err *e)
 {
 	struct stat file, other;
 
 	if (fstatat(dirfd, LEDGER_NAME, &file, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 1 : err_sys(e, "stat '" LEDGER_NAME "'");
-	/* Perhaps we were killed between keeping and writing. */
+	/* A kill between keeping and writing leaves this link. */
 	if (fstatat(dirfd, name, &other, AT_SYMLINK_NOFOLLOW) == 0)
 		return is_same_file(&file, &other);
 	if (linkat(dirfd, LEDGER_NAME, dirfd, name, 0) < 0) {
@@ -349,7 +349,7 @@ static int keep_as(int dirfd, const char *name, struct err *e)
 
 		if (errno == EEXIST)
 			return 0;
-		/* A file system without hard links. */
+		/* The file system has no hard links. */
 		r = fs_copy(dirfd, LEDGER_NAME, dirfd, name, SIZE_MAX, e);
 		if (r < 0)
 			return r;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lengths, counts and offsets: what is left out of a content is left out of the number that says
- * how long it is.  No format is known, so every number that could be one is tried with a cut of
- * one item.  A number for which that was accepted is cut further, and by the cuts in what it
- * encloses. */
+/* Lengths, counts and offsets.  When a cut shortens the content that a number describes, the number
+ * must shrink with it.  The input's format is unknown, so a cut of one item is tried for every
+ * possible number.  After an accepted cut, the number is cut further.  It is also adjusted for cuts
+ * in the content that it encloses. */
 #include "runner/crash/minimise/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The widest and the most common first: fewest numbers are one by chance. */
+/* The widest and the most common first: the wider a number, the fewer match by chance. */
 static const struct shrink_field forms[] = {
     {.width = 4, .unit = 1, .big = true},
     {.width = 4, .unit = 1},
@@ -27,9 +27,9 @@ static const struct shrink_field forms[] = {
     {.width = 1, .unit = 4},
 };
 enum { FORMS = sizeof(forms) / sizeof(forms[0]), WIDE_FORMS = 12 };
-/* Above it too many numbers are one by chance. */
+/* Above this size too many numbers match by chance. */
 enum { LARGE = 64 << 10 };
-/* As many tries of numbers that may be none. */
+/* The most refused numbers of a phase: they may match by chance. */
 enum { CHANCES_WIDE = 256, CHANCES = 2048 };
 
 static size_t get(const struct shrink_field *f, const char *p)
@@ -58,7 +58,7 @@ static size_t begin_of(const struct shrink_field *f)
 	return f->at + f->width;
 }
 
-/* How many items its content has; 0: it is no such number. */
+/* How many items the number's content has; 0: it cannot be a length, count or offset. */
 static size_t items_of(const struct shrink *s, const struct shrink_field *f)
 {
 	size_t begin = begin_of(f), v;
@@ -101,7 +101,7 @@ static void next_field(struct shrink *s)
 		*f = forms[s->fields.form];
 }
 
-/* There the numbers are text as well. */
+/* In a text the numbers are text as well. */
 static bool is_text(const struct shrink *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -129,12 +129,14 @@ bool shrink_fields_over(const struct shrink *s)
 	return s->fields.form == s->fields.forms;
 }
 
-/* The items that the next candidate leaves out: before `end`.  False: none. */
+/* Chooses the items that the next candidate leaves out: *ret_n items before *ret_end.  False:
+ * none. */
 static bool choose(struct shrink *s, size_t items, size_t *ret_end, size_t *ret_n)
 {
 	if (items == 0)
 		return false;
-	if (!s->fields.is_true) { /* the last item, the first one, the last one in a chain */
+	if (!s->fields.is_true) { /* first the last item, then the first one, then the last one with
+				   * a chain */
 		*ret_end = s->fields.tries == 1 ? 1 : items;
 		*ret_n = 1;
 		return s->fields.tries != 1 || items > 1;
@@ -154,8 +156,8 @@ static bool is_known(const struct shrink *s, const struct shrink_field *f)
 	return false;
 }
 
-/* A length may be right only together with those around it: numbers of its form that enclose it,
- * wide ones, since few of these are one by chance. */
+/* A length may be valid only together with the lengths around it.  Finds numbers of the same form
+ * that enclose it.  Only wide numbers have chains, since few of them match by chance. */
 static void find_chain(struct shrink *s, size_t to)
 {
 	struct shrink_field f = s->fields.now;
@@ -173,7 +175,7 @@ static void find_chain(struct shrink *s, size_t to)
 	}
 }
 
-/* Those that enclose what is cut have less as well. */
+/* Reduces the known numbers that enclose the cut. */
 static void put_enclosing(struct shrink *s, size_t from, size_t to)
 {
 	for (size_t i = 0; i < s->fields.n_known + s->fields.n_chain; i++) {
@@ -225,7 +227,7 @@ void shrink_fields_refused(struct shrink *s)
 		next_field(s);
 }
 
-/* Numbers behind the cut have moved. */
+/* Moves the known numbers behind the cut. */
 static void move_known(struct shrink *s)
 {
 	size_t n = 0;

@@ -10,9 +10,9 @@ enum phase {
 	NOTHING,
 	TAIL,
 	HEAD,
-	BLANKS, /* large parts only: what is left out of equal bytes is cheap to find */
+	BLANKS, /* large parts only: the later cuts of equal bytes are cheap */
 	PARTS,
-	WIDE, /* before it takes many tries */
+	WIDE, /* before the phases that take many candidates */
 	CHUNKS,
 	BYTES, /* a round begins */
 	NARROW,
@@ -21,7 +21,7 @@ enum phase {
 	END,
 };
 
-/* Left out one by one before numbers are looked for. */
+/* The number of parts before the WIDE phase; smaller parts come after it. */
 enum { PARTS_MOST = 32 };
 
 static bool is_fields(unsigned phase)
@@ -29,11 +29,11 @@ static bool is_fields(unsigned phase)
 	return phase == WIDE || phase == NARROW;
 }
 
-/* Where a phase begins: with how large a change, at the end of the input. */
+/* Begins a phase: sets the size of its first change, and starts at the end of the input. */
 static void enter(struct shrink *s, unsigned phase)
 {
 	if (is_fields(s->phase) && s->fields.any)
-		phase = TAIL; /* what held it together is shorter */
+		phase = TAIL; /* the number that kept these bytes necessary is smaller now */
 	if (is_fields(phase))
 		shrink_fields_begin(s, phase == WIDE);
 	if (phase == END && s->changed) {
@@ -52,7 +52,7 @@ static void enter(struct shrink *s, unsigned phase)
 		s->chunk = s->n / 2;
 	else if (phase == CHUNKS)
 		s->chunk = s->n / PARTS_MOST;
-	if (s->chunk == 0) /* of one byte nothing can be cut by halves */
+	if (s->chunk == 0) /* an input of one byte has no half */
 		enter(s, phase + 1);
 }
 
@@ -92,7 +92,7 @@ void shrink_leave_out(struct shrink *s, size_t from, size_t to)
 	s->n_next = s->n - (to - from);
 }
 
-/* ... with the bytes from..to replaced, false when none of them gets simpler. */
+/* Makes the candidate with the bytes from..to replaced; false: none of them gets simpler. */
 static bool replace(struct shrink *s, size_t from, size_t to, char by)
 {
 	bool simpler = false;
@@ -112,8 +112,8 @@ static bool replace(struct shrink *s, size_t from, size_t to, char by)
 	return true;
 }
 
-/* Leaving out one of two equal neighbours is the same candidate; the one behind was
- * refused just now. */
+/* Leaving out either of two equal neighbours gives the same candidate.  The later neighbour was
+ * just refused. */
 static bool is_repeated(const struct shrink *s)
 {
 	return s->refused > 0 && s->at >= s->chunk && s->n - s->at >= s->chunk &&
@@ -171,7 +171,7 @@ static uint64_t hash_of(const char *p, size_t n)
 	return mixed(mixed(h ^ word) + 1);
 }
 
-/* Making a candidate costs time as well: as many as tries may be made in vain. */
+/* Skips known candidates, at most max_tries of them: making a candidate costs time as well. */
 static bool is_known(struct shrink *s)
 {
 	s->hash = hash_of(s->next, s->n_next);
@@ -188,11 +188,11 @@ static size_t least_chunk(const struct shrink *s)
 	return part > 1 ? part : 1;
 }
 
-/* A sweep over the input is done: the next, finer one. */
+/* Begins the next, finer sweep over the input. */
 static void next_sweep(struct shrink *s)
 {
 	s->at = s->n;
-	if (s->phase == BYTES) /* round and round, until all were refused */
+	if (s->phase == BYTES) /* repeats until every byte was refused */
 		return;
 	if ((s->phase == PARTS || s->phase == CHUNKS) && s->chunk / 2 > least_chunk(s))
 		s->chunk /= 2;
@@ -258,7 +258,7 @@ static void accept(struct shrink *s)
 		if (shrink_fields_over(s))
 			enter(s, s->phase + 1);
 	} else if (s->phase == TAIL || s->phase == HEAD) {
-		/* Once something was refused, this is the search for its edge. */
+		/* After a refusal this is a binary search for the longest cut. */
 		s->chunk = s->refused > 0 ? s->chunk / 2 : s->n / 2;
 		if (s->chunk == 0)
 			enter(s, s->phase + 1);

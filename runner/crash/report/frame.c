@@ -3,9 +3,8 @@
 
 #include "runner/crash/report/text.h"
 
-/* Functions and paths may hold blanks, parentheses and commas, so a line is read
- * from its right end: build id, module, file with line and column; the function is
- * what is left. */
+/* Functions and paths may hold blanks, parentheses and commas.  So a line is parsed from its right
+ * end: build id, module, file with line and column.  The rest is the function. */
 
 /* "0x55f0", or hexadecimal digits that begin with a digit (a name cannot). */
 static bool address(struct slice *in, uint64_t *ret)
@@ -31,7 +30,7 @@ static bool address(struct slice *in, uint64_t *ret)
 	return true;
 }
 
-/* Takes " (BuildId: HEX)" off the end. */
+/* Removes " (BuildId: HEX)" from the end. */
 static void take_build_id(struct slice *io, struct frame *f)
 {
 	const struct slice mark = SLICE("(BuildId: ");
@@ -63,8 +62,8 @@ static bool split_offset(struct slice in, struct slice *ret_head, uint64_t *ret)
 	return true;
 }
 
-/* Takes "(MODULE+0xOFFSET)", "(/MODULE)" or "(<unknown module>)" off the end;
- * what else is in parentheses are arguments. */
+/* Removes "(MODULE+0xOFFSET)", "(/MODULE)" or "(<unknown module>)" from the end; other parentheses
+ * hold arguments. */
 static void take_module(struct slice *io, struct frame *f)
 {
 	size_t open = text_last(*io, '(');
@@ -84,7 +83,7 @@ static void take_module(struct slice *io, struct frame *f)
 	*io = text_trim(*io);
 }
 
-/* Takes ":DIGITS" off the end. */
+/* Removes ":DIGITS" from the end. */
 static bool take_number(struct slice *io, uint64_t *ret)
 {
 	size_t colon = text_last(*io, ':');
@@ -111,7 +110,7 @@ static bool has_source_suffix(struct slice s)
 	return false;
 }
 
-/* "crate.1a2b3c4d-cgu.0": Rust's name of an object, where a function has no line. */
+/* "crate.1a2b3c4d-cgu.0": Rust prints the object's name for a function without a line. */
 static bool is_rust_object(struct slice s)
 {
 	size_t n = s.n;
@@ -156,7 +155,7 @@ static bool is_file(struct slice token)
 	       memchr(token.p, '/', token.n) != NULL;
 }
 
-/* Where an absolute path begins: the first " /" outside of parentheses; or s.n. */
+/* The beginning of an absolute path: the first " /" outside of parentheses; or s.n. */
 static size_t absolute_path(struct slice s)
 {
 	size_t depth = 0;
@@ -172,8 +171,8 @@ static size_t absolute_path(struct slice s)
 	return s.n;
 }
 
-/* Where the file begins; s.n: there is none.  The message of a trap can hold paths, so that
- * only its last word can be the file. */
+/* The beginning of the file; s.n: there is none.  The message of a trap can hold paths, so only its
+ * last word can be the file. */
 static size_t find_file(struct slice s)
 {
 	bool trap = text_begins(s, SLICE(FRAME_TRAP));
@@ -230,7 +229,7 @@ static size_t place_length(struct slice s)
 	return 0;
 }
 
-/* Takes the place of the frame before off the beginning. */
+/* Removes the place of the frame before from the beginning. */
 static bool take_earlier(struct slice *io, struct frame *f)
 {
 	struct frame place = {0};
@@ -252,7 +251,8 @@ static bool take_earlier(struct slice *io, struct frame *f)
 	return true;
 }
 
-/* The function behind the place of the frame before.  Without one the frame says nothing. */
+/* Sets the function behind the place of the frame before.  Without a function the frame is
+ * empty. */
 static void set_shifted(struct slice in, struct frame *f)
 {
 	f->text = f->function = in;
@@ -262,7 +262,7 @@ static void set_shifted(struct slice in, struct frame *f)
 	}
 }
 
-/* Behind number and address. */
+/* Parses the text behind number and address. */
 static bool parse_rest(struct slice in, bool has_address, struct frame *f)
 {
 	bool has_in = has_address && scan_lit(&in, SLICE("in "));
@@ -284,11 +284,11 @@ static bool parse_rest(struct slice in, bool has_address, struct frame *f)
 	return true;
 }
 
-/* "#3 0x55f0 ", or "#3 ": what stands before function, file and module. */
+/* Parses "#3 0x55f0 " or "#3 ", the text before function, file and module. */
 static bool take_begin(struct slice *io, struct frame *f, bool *ret_has_address)
 {
 	scan_blanks(io);
-	/* A tab behind the number makes it a status line of libFuzzer. */
+	/* A tab behind the number: a status line of libFuzzer. */
 	if (!scan_lit(io, SLICE("#")) || !scan_u64(io, 10, UINT32_MAX, &f->number) || io->n == 0 ||
 	    io->p[0] != ' ')
 		return false;

@@ -16,7 +16,7 @@
 struct frame {
 	uint64_t number;
 	uint64_t pc;	       /* 0 unknown */
-	struct slice text;     /* behind number and address: function, file, module */
+	struct slice text;     /* the text behind number and address: function, file, module */
 	struct slice function; /* as printed, with arguments */
 	struct slice file;
 	struct slice module;
@@ -24,8 +24,8 @@ struct frame {
 	uint64_t line, column; /* 0 unknown */
 	uint64_t offset;       /* in module */
 	bool has_offset;
-	/* "in FILE:LINE FUNCTION": the place is that of the frame before, and this frame's own
-	 * place stands in the next one.  A function that ends in a newline causes it. */
+	/* "in FILE:LINE FUNCTION": the place belongs to the frame before, and this frame's own
+	 * place is in the next frame.  The cause is a function name that ends in a newline. */
 	struct {
 		bool here;
 		struct slice file;
@@ -36,20 +36,20 @@ struct frame {
 /* Clang names an inlined frame after the message of a trap. */
 #define FRAME_TRAP "__clang_trap_msg$"
 
-/* False when the line is no frame; *ret is then unchanged. */
+/* False: the line is not a frame; *ret is unchanged. */
 bool frame_parse(struct slice line, struct frame *ret);
-/* Whether a line is a frame by its beginning, "#3 0x55f0 in ", and what is behind that; false
- * says nothing.  Most frames of a report need no more. */
+/* Whether a line begins like a frame, "#3 0x55f0 in ", and what is behind that.  False: it may
+ * still be a frame.  For most frames of a report this is enough. */
 bool frame_begins(struct slice line, uint64_t *ret_number, struct slice *ret_rest);
 
 enum { FRAME_NAME_MAX = 256 }; /* with its NUL */
 
-/* A function's name without what differs from build to build or from call to call:
- * arguments, template arguments, return type, anonymous namespaces, numbers of lambdas
- * and closures, hashes, and the suffixes that compilers add to clones.  "" when nothing is left. */
+/* A function's name without the parts that differ between builds or calls.  These are arguments,
+ * template arguments, return type, anonymous namespaces, numbers of lambdas and closures, hashes,
+ * and the suffixes of compilers for clones.  "" if nothing is left. */
 void frame_name(struct slice function, char ret[FRAME_NAME_MAX]);
-/* The function as printed, into cap bytes: when it does not fit, "<...>" stands for
- * template arguments, and then its end is cut. */
+/* Copies the function as printed into cap bytes.  If it does not fit, "<...>" replaces template
+ * arguments; if that is still too long, its end is cut. */
 void frame_function(struct slice function, char *to, size_t cap);
 
 #endif

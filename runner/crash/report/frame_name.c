@@ -3,16 +3,15 @@
 #include "runner/crash/report/frame_rust.h"
 #include "runner/crash/report/text.h"
 
-/* Demanglers do not agree: "{lambda(int)#1}", "'lambda'(int)" and "$_0" are one
- * thing, and "> >" is ">>" since LLVM 14 or so.  Everything in brackets goes, and what
- * is left is the same for all of them. */
+/* Demanglers differ: "{lambda(int)#1}", "'lambda'(int)" and "$_0" mean the same, and "> >" is ">>"
+ * since about LLVM 14.  Everything in brackets is removed; the rest is the same for all of them. */
 
 struct naming {
 	char *out;
 	size_t n;
 	size_t op_at;	    /* where "operator" begins in out, or SIZE_MAX */
 	bool after_op;	    /* the operator's symbol has just been written */
-	unsigned kept_open; /* '<' of Rust's "<T as Trait>", which stay */
+	unsigned kept_open; /* number of '<' of Rust's "<T as Trait>", which stay */
 };
 
 static void put(struct naming *w, struct slice s)
@@ -45,9 +44,8 @@ static char closing(char open)
 	}
 }
 
-/* Skips a bracket that is open at io->p[0], with all that it holds; one that is
- * never closed ends the name.  A '>' in parentheses, as in "f<(1 > 0)>", and that of
- * "->" close nothing. */
+/* Skips the bracket that opens at io->p[0], with its content.  A bracket that is never closed ends
+ * the name.  A '>' in parentheses, as in "f<(1 > 0)>", and that of "->" close nothing. */
 static void skip_bracket(struct slice *io)
 {
 	char open = io->p[0], close = closing(open);
@@ -74,7 +72,7 @@ static void skip_bracket(struct slice *io)
 	text_skip(io, io->n);
 }
 
-/* "operator" with its symbol: the brackets in it are no brackets. */
+/* Copies "operator" with its symbol, the characters of which are not brackets. */
 static bool take_operator(struct slice *io, struct naming *w)
 {
 	static const char *const symbols[] = {
@@ -126,7 +124,7 @@ static bool take_numbered(struct slice *io)
 	return true;
 }
 
-/* Names that compilers gave to what has none. */
+/* Removes the names that compilers give to unnamed things. */
 static bool take_unnamed(struct slice *io, struct naming *w)
 {
 	struct slice word;
@@ -150,7 +148,7 @@ static bool take_unnamed(struct slice *io, struct naming *w)
 	return true;
 }
 
-/* A bracket at io->p[0] that goes, or a '<' that stays. */
+/* Removes a bracket at io->p[0], or keeps a '<'. */
 static bool take_bracket(struct slice *io, struct naming *w)
 {
 	char c = io->p[0];
@@ -188,7 +186,7 @@ static void take_all(struct slice in, struct naming *w)
 			w->after_op = false;
 			continue;
 		}
-		/* "operator< <int>": the blank stands before template arguments. */
+		/* "operator< <int>": the blank is before template arguments. */
 		if (in.p[0] == ' ' && w->after_op && in.n > 1 && in.p[1] == '<') {
 			text_skip(&in, 1);
 			continue;
@@ -199,7 +197,7 @@ static void take_all(struct slice in, struct naming *w)
 	}
 }
 
-/* ".part.3", ".cold", ".llvm.1234567": what a compiler adds to a copy. */
+/* Removes ".part.3", ".cold", ".llvm.1234567": the suffixes of compilers for copies. */
 static bool drop_clone(struct slice *io)
 {
 	static const char *const words[] = {
@@ -228,7 +226,7 @@ static bool drop_clone(struct slice *io)
 	return false;
 }
 
-/* "$8d18...a6d9" of unique internal names. */
+/* Removes "$8d18...a6d9" of unique internal names. */
 static bool drop_hash(struct slice *io)
 {
 	size_t at = io->n;
@@ -283,8 +281,8 @@ static bool drop_qualifier(struct slice *io)
 	       text_drop(io, SLICE("::"));
 }
 
-/* Where the name begins behind a return type: behind the last blank that stands in no
- * bracket and before any "operator". */
+/* The beginning of the name behind a return type: behind the last blank that is in no bracket and
+ * before any "operator". */
 static size_t name_begin(struct slice s, size_t op_at)
 {
 	size_t end = op_at < s.n ? op_at : s.n, at = 0, depth = 0;
@@ -316,7 +314,7 @@ void frame_name(struct slice function, char ret[FRAME_NAME_MAX])
 	while (text_begins(out, SLICE("*")) || text_begins(out, SLICE("&")))
 		text_skip(&out, 1);
 	if (out.n == 0) {
-		/* Nothing but brackets, as in "(*f)(int)". */
+		/* The function has only brackets, as in "(*f)(int)". */
 		out = (struct slice){in.p, in.n < FRAME_NAME_MAX ? in.n : FRAME_NAME_MAX - 1};
 		text_copy(ret, FRAME_NAME_MAX, out);
 		return;

@@ -14,7 +14,7 @@ enum {
 
 enum { RULE_TEXT_MAX = 45 };
 
-/* The text stands in the table, so that a look at all rules is one at little memory. */
+/* The table holds the texts themselves, so that a search through all rules reads little memory. */
 static const struct rule {
 	unsigned char how, views, n;
 	char text[RULE_TEXT_MAX];
@@ -31,8 +31,8 @@ static bool logs(struct slice name)
 	return text_after(&name, SLICE("logging::")) && text_has(name, SLICE("LogMessage"));
 }
 
-/* Which pairs of neighbours a text has, as bits that several pairs may share: most texts do
- * not have those of a rule, and are not searched. */
+/* The pairs of neighbouring characters in a text, as bits that several pairs may share.  Most texts
+ * lack the pairs of a rule, and are not searched. */
 struct pairs {
 	uint64_t bits[4];
 };
@@ -64,17 +64,18 @@ static bool may_have(const struct pairs *p, struct slice needle)
 }
 
 struct subject {
-	struct slice name;     /* without arguments */
-	struct slice function; /* with them */
-	struct slice file;     /* and module: where it is */
-	struct slice module;   /* or the function, when it is a library's name */
+	struct slice name;     /* function name without arguments */
+	struct slice function; /* with arguments */
+	struct slice file;     /* file and module: the place */
+	struct slice module;   /* the function, if the module is missing and the function is a
+				* library's name */
 	struct slice text;
 	bool has_line;
-	struct pairs of_name; /* and of the function */
+	struct pairs of_name; /* of name and function */
 	struct pairs of_place;
 };
 
-/* A name that begins with text, which is a whole word or ends one. */
+/* Whether the name begins with text, which must end a word. */
 static bool begins(struct slice name, struct slice text)
 {
 	if (!text_begins(name, text))
@@ -113,7 +114,7 @@ static bool hits(const struct rule *r, const struct subject *s)
 
 static char first_of(struct slice s)
 {
-	char c = '\n'; /* in no rule */
+	char c = '\n'; /* no rule has it */
 
 	if (s.n > 0)
 		c = s.p[0];
@@ -122,7 +123,7 @@ static char first_of(struct slice s)
 
 static bool any_hits(const struct subject *s, enum frame_view view)
 {
-	/* Of rules that look at a beginning: its first character; 0: any. */
+	/* For rules about a beginning: the subject's first character; 0: any. */
 	const char first[PATH + 1] = {
 	    [IS] = first_of(s->name),	[LIBC] = first_of(s->name), [BEGINS] = first_of(s->name),
 	    [ROOT] = first_of(s->file), [TEXT] = first_of(s->text),
@@ -138,8 +139,8 @@ static bool any_hits(const struct subject *s, enum frame_view view)
 	return false;
 }
 
-/* As printed up to its arguments: the state's rules look at the beginning of what was
- * printed, return type included. */
+/* The function as printed, up to its arguments: the state's rules check the beginning of the
+ * printed text, return type included. */
 static struct slice printed_name(struct slice function)
 {
 	static const struct slice names[] = {{"(anonymous namespace)", 21},
@@ -182,7 +183,7 @@ static void drop_inline_namespace(char *name)
 
 enum { PATH_LOOKED_AT = 512 };
 
-/* With '/' for '\\'. */
+/* Replaces '\\' by '/'. */
 static struct slice slashes(struct slice path, char to[PATH_LOOKED_AT])
 {
 	if (path.n == 0 || path.n > PATH_LOOKED_AT || !memchr(path.p, '\\', path.n))

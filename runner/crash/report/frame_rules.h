@@ -4,14 +4,14 @@
 
 #include "runner/crash/report/frame.h"
 
-/* Which frames say nothing about a bug: sanitizer runtimes, engines, C libraries,
- * what aborts, allocates or copies for everybody.  The rules are in frame_rules.inc. */
+/* Selects the frames that do not identify a bug: sanitizer runtimes, engines, C libraries, and
+ * functions that abort, allocate or copy for all callers.  The rules are in frame_rules.inc. */
 enum frame_view {
 	FRAME_VIEW_STATE = 1, /* the big platforms' three-frame state */
 	FRAME_VIEW_OWN = 2,   /* our own frames and signatures */
-	FRAME_VIEW_WIDE = 4,  /* the same with the C++ library, when nothing else is left */
-	/* Functions that report a failure of their caller: frames without a name above them
-	 * are theirs, too. */
+	FRAME_VIEW_WIDE = 4,  /* the same plus frames of the C++ library, if nothing else is left */
+	/* Functions that report a failure of their caller.  Frames without a name above them belong
+	 * to them, too. */
 	FRAME_VIEW_REPORTER = 8,
 };
 

@@ -57,7 +57,7 @@ static char of_code(struct slice s)
 	return (char)v;
 }
 
-/* The escape that s begins with, and how long it is; '\0': none. */
+/* The character of the escape at the beginning of s, and the escape's length; '\0': none. */
 static char escaped(struct slice s, size_t *ret_n)
 {
 	struct slice word = {s.p, 1};
@@ -115,7 +115,7 @@ bool frame_rust_plain(struct slice *io, char to[FRAME_RUST_PLAIN_MAX])
 	return true;
 }
 
-/* --- what has no name --------------------------------------------------------------------- */
+/* --- unnamed items ----------------------------------------------------------------------- */
 
 static bool is_label(char c)
 {

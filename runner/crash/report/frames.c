@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* The application's frames of the stack that was kept. */
+/* The application's frames of the kept stack. */
 
 static bool is_harness(const struct frame *f)
 {
@@ -27,7 +27,7 @@ static void fill(struct crash_frame *to, const struct frame *f)
 	to->has_function = f->function.n > 0;
 }
 
-/* The place of a shifted frame stands in the next one. */
+/* The place of a shifted frame is in the next frame. */
 static void add_place(const struct stack *s, size_t i, const struct frame *f,
 		      struct crash_frame *to)
 {
@@ -66,10 +66,10 @@ static size_t take(const struct stack *s, bool by_engine, enum frame_view view,
 			fill(&to[n], &f);
 			add_place(s, i, &f, &to[n++]);
 		} else if (n > 0 && frame_ignored(&f, FRAME_VIEW_REPORTER) && !has_name(to, n)) {
-			n = 0; /* what has no name above it is the reporter's own */
+			n = 0; /* frames without a name above it belong to the reporter */
 		}
 		if (is_harness(&f))
-			break; /* below it is the engine */
+			break; /* the engine is below it */
 	}
 	return n;
 }
@@ -111,7 +111,7 @@ static void set_top(struct crash_report *r)
 		 (unsigned long long)f->offset);
 }
 
-/* libFuzzer does not say which signal it was; who raised it tells. */
+/* libFuzzer does not print the signal's name; the frame that raised it shows it. */
 static void set_signal(const struct crash_parser *p, struct crash_report *r)
 {
 	for (size_t i = 0; i < p->stack.n && !r->signal[0]; i++) {

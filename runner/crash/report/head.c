@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/crash/report/internal.h"
 
-/* Where a report's words stand.  Logs tell of other reports, too ('last time we saw
- * "==1==ERROR: AddressSanitizer: ..."'), and those are no crash of this one.
+/* Decides whether a report's words are a headline.  Logs also quote other reports ('last time we
+ * saw "==1==ERROR: AddressSanitizer: ..."'); those are not crashes of this log.
  *
- * A headline begins its line, or stands behind what keeps logs (times, brackets,
- * "name | ").  One with the process's mark, "==123==", may stand behind any words: a target's
- * own half line comes before it.  In quotes nothing is a headline, unless they are never
- * closed, as in half a line. */
+ * A headline begins its line, or follows a log's prefix (times, brackets, "name | ").  A headline
+ * with the process's mark, "==123==", may follow any words: a target's own half line may be before
+ * it.  In quotes nothing is a headline, unless the quote is never closed, as in half a line. */
 
 enum { NAME_MOST = 32, LEVEL_MOST = 16, PID_MOST = 20, WORDS_MOST = 1, WORDS_WITH_CLOCK = 3 };
 
-/* The text before a place, as far as it was looked at. */
+/* The text before a place, as far as it was read. */
 struct before {
 	struct slice text;
 	size_t at;
-	char quote; /* that is open; '\0' none */
+	char quote; /* the open quote; '\0' none */
 	unsigned words;
-	bool clock; /* a time of day was in it */
-	/* Where the last of them stands in the whole line; the text's end: nowhere. */
+	bool clock; /* the text has a time of day */
+	/* The last quotes of the whole line; the text's end: none. */
 	size_t last_double, last_single;
 };
 
@@ -31,7 +30,7 @@ static char at_or_blank(struct slice s, size_t i)
 	return c;
 }
 
-/* An apostrophe in a word quotes nothing. */
+/* Whether a quote opens here.  An apostrophe in a word does not. */
 static bool opens(const struct before *b)
 {
 	char c = b->text.p[b->at];
@@ -50,7 +49,8 @@ static void look_at_quote(struct before *b)
 		b->quote = '\0';
 }
 
-/* Of the word that begins at `at`: is it one of a sentence?  "12:34" makes a clock. */
+/* Checks the word from `at` to end: counts a word of a sentence, and notes a time of day
+ * ("12:34"). */
 static void look_at_word(struct before *b, size_t end)
 {
 	struct slice w = text_strip((struct slice){b->text.p + b->at, end - b->at}, ",.;!?");
@@ -66,7 +66,7 @@ static void look_at_word(struct before *b, size_t end)
 	b->words += w.n > 1 && letters == w.n;
 }
 
-/* Each byte is looked at twice at most, however often this is called. */
+/* Reads each byte at most twice, however often it is called. */
 static void look_up_to(struct before *b, size_t end)
 {
 	for (; b->at < end; b->at++) {
@@ -81,7 +81,7 @@ static void look_up_to(struct before *b, size_t end)
 	}
 }
 
-/* "`" is closed by an apostrophe, as glibc does it. */
+/* An apostrophe closes "`", as in glibc's messages. */
 static bool is_quoted(const struct before *b, size_t start)
 {
 	size_t close = b->quote == '"' ? b->last_double : b->last_single;
@@ -140,7 +140,7 @@ static bool back_mark(struct slice *io)
 	return true;
 }
 
-/* Where the headline begins whose words stand at `at`. */
+/* The beginning of the headline that has its words at `at`. */
 static size_t head_begin(struct slice text, size_t at, bool *ret_mark)
 {
 	struct slice s = {text.p, at}, level;
@@ -168,14 +168,14 @@ static size_t last_of(struct slice text, char a, char b)
 	return i;
 }
 
-/* "name ", which is no log by itself, but before the process's mark it may be */
+/* "name " alone is not a log's prefix, but before the process's mark it may be. */
 static bool is_name(const struct before *b, size_t start)
 {
 	return b->words <= WORDS_MOST && start > 0 && text_one_of(b->text.p[start - 1], " \t");
 }
 
-/* Where the path begins in "[x] a.c:1:2: runtime error: " and, of grep, in
- * "log.txt:12:a.c:1:2: runtime error: ", whose words stand at `at`. */
+/* The beginning of the path in "[x] a.c:1:2: runtime error: ", or, from grep, in
+ * "log.txt:12:a.c:1:2: runtime error: ".  The words are at `at`. */
 static size_t path_begin(struct slice text, size_t at)
 {
 	size_t end = at, begin;
@@ -196,7 +196,7 @@ static size_t path_begin(struct slice text, size_t at)
 	return begin;
 }
 
-/* What a log wrote before a headline. */
+/* The text that a log wrote before a headline. */
 struct found {
 	struct slice before;
 	bool marked;
@@ -208,7 +208,7 @@ static void note(const struct before *b, size_t start, bool marked, struct found
 		*ret = (struct found){{b->text.p, start}, marked};
 }
 
-/* TSan's mark, behind the words */
+/* TSan's mark follows the words. */
 static bool has_pid(struct slice rest)
 {
 	if (rest.n > 200)
@@ -216,9 +216,9 @@ static bool has_pid(struct slice rest)
 	return text_has(rest, SLICE(" (pid="));
 }
 
-/* Whether one of the places where the text has these words is a headline's.  Anywhere: out
- * of quotes is enough, and a path stands before the words.  What stands before it goes, when
- * it has the words, too. */
+/* Whether one of the places of these words in the text is a headline.  anywhere: it is enough that
+ * they are not quoted, and a path precedes them.  Text before the headline is removed if it has the
+ * words, too. */
 static bool is_head(struct slice *io, struct slice words, bool anywhere, struct found *ret)
 {
 	struct before b = {.text = *io,
@@ -239,7 +239,7 @@ static bool is_head(struct slice *io, struct slice words, bool anywhere, struct 
 		text_skip(io, first ? 0 : start);
 		return true;
 	}
-	return first; /* in capitals, or otherwise */
+	return first; /* the words occur only with other capitals */
 }
 
 static void look_for(struct line *io, enum words_bit bit, struct slice said, uint64_t gone,
@@ -249,7 +249,7 @@ static void look_for(struct line *io, enum words_bit bit, struct slice said, uin
 		io->words &= ~gone;
 }
 
-/* Other runtimes' headlines stand at the beginning of a line only. */
+/* Other runtimes' headlines are only at the beginning of a line. */
 static void look_for_others(struct slice text, uint64_t said, struct found *ret)
 {
 	static const struct {

@@ -2,7 +2,7 @@
 #ifndef RUNNER_CRASH_REPORT_INTERNAL_H
 #define RUNNER_CRASH_REPORT_INTERNAL_H
 
-/* Between the files of the report parser; everyone else uses report.h. */
+/* Shared by the files of the report parser; other files use report.h. */
 #include "runner/crash/report/frame_rules.h"
 #include "runner/crash/report/report.h"
 #include "runner/crash/report/stack.h"
@@ -12,16 +12,16 @@
 enum {
 	REPORT_LINE_MAX = 64 * 1024, /* longer lines are cut in two */
 	STATE_TEXT_MAX = 2048,
-	STATE_RAW_MAX = 400,	 /* frames looked through for a cycle */
-	STATE_RAW_NAME = 160,	 /* of a name in it */
-	STATE_LOOKED_MAX = 4096, /* frames that may be judged for a state */
+	STATE_RAW_MAX = 400,	 /* frames that are searched for a cycle */
+	STATE_RAW_NAME = 160,	 /* bytes of a name in a cycle */
+	STATE_LOOKED_MAX = 4096, /* frames that are considered for a state */
 };
 
-/* The big platforms' state of a report while it grows: up to three lines. */
+/* The big platforms' state of a report while it is built: up to three lines. */
 struct state {
 	char text[STATE_TEXT_MAX];
 	size_t n;
-	unsigned frames; /* lines that it counts */
+	unsigned frames; /* lines that count */
 	unsigned looked;
 	/* All frames of a stack overflow. */
 	size_t raw_n;
@@ -31,27 +31,27 @@ struct state {
 	} raw[STATE_RAW_MAX];
 };
 
-/* What is known of the crash so far. */
+/* The facts about the crash so far. */
 struct verdict {
-	char type[192]; /* "" nothing yet */
+	char type[192]; /* "": none yet */
 	enum crash_kind kind;
 	char address[128];
 	char signal[16];
 	char headline[256];
 	uint64_t access_size;
-	uint64_t used_mib; /* when memory ran out */
+	uint64_t used_mib; /* of an out-of-memory */
 	enum crash_kind libc_kind;
-	char libc_line[160]; /* its line */
-	char libc_said[64];  /* the C library's own words before the signal */
-	char thrown[96];     /* an exception's type, and which of the library's it is */
+	char libc_line[160]; /* the line of libc_said */
+	char libc_said[64];  /* the C library's message before the signal */
+	char thrown[96];     /* an exception's type, and which exception of the library it is */
 	char cause[128];     /* an assertion's expression, without values */
-	char place[64];	     /* the source file of a report without a stack */
-	char check_file[64]; /* of a fatal error in V8's words */
-	bool cast_open;	     /* a bad cast whose source type may follow */
+	char place[64];	     /* the source file, of a report without a stack */
+	char check_file[64]; /* the source file of V8's fatal error */
+	bool cast_open;	     /* a bad cast; its source type may follow */
 	bool fatal;	     /* V8's "Fatal error in" was seen */
 	bool ended;	     /* the sanitizer itself failed: nothing after it counts */
 	bool by_engine;	     /* the engine printed the stack */
-	bool echo;	     /* TSan told of the engine's signal handler */
+	bool echo;	     /* TSan reported the engine's signal handler */
 	bool go, exception, python;
 	/* For the security flag. */
 	bool pc_null, no_bug_signal, miracle, issue;
@@ -65,12 +65,13 @@ struct line {
 
 enum { PREFIX_MAX = 256, PREFIX_HELD_MAX = 8, PREFIX_HELD_LINE = 1024 };
 
-/* What a log writes before each line, once it is known. */
+/* The prefix that a log writes before each line, once it is known. */
 struct prefix {
 	char pattern[PREFIX_MAX];
-	size_t n;	/* 0 nothing, or not known yet */
-	size_t printed; /* without blanks at its end */
-	/* Lines that mean something at their beginning only, from before it was known. */
+	size_t n;	/* 0: no prefix, or not known yet */
+	size_t printed; /* length without trailing blanks */
+	/* Lines from before the prefix was known, of kinds that are recognised only at the line's
+	 * beginning. */
 	size_t n_held, next_held;
 	struct prefix_held {
 		size_t n;
@@ -86,16 +87,16 @@ struct crash_parser {
 	struct state state;
 	struct stack stack;
 	struct stack other; /* the other access of a race */
-	/* What an assertion had said before a signal took its place. */
+	/* The state of an assertion before a signal replaced it. */
 	struct verdict before;
 	char before_text[STATE_TEXT_MAX];
 	size_t before_n;
 	unsigned before_frames;
 	bool can_go_back;
-	size_t echo_n; /* of the state, before frames of an echo */
+	size_t echo_n; /* length of the state before frames of an echo */
 	unsigned echo_frames;
-	bool stale;    /* v is of a process that is gone: the next report replaces it */
-	bool disabled; /* an ignored out-of-memory: nothing else of this process counts */
+	bool stale;    /* v is of an earlier process: the next report replaces it */
+	bool disabled; /* an out-of-memory was ignored: the rest of this process does not count */
 	uint64_t tsan_pid;
 	size_t line_n;
 	bool line_cut;
@@ -108,59 +109,59 @@ struct crash_parser {
 void report_line(struct crash_parser *p, struct slice line);
 
 /* --- verdict.c --- */
-/* A crash is known, and no newer process has begun. */
+/* Whether a crash is known and no newer process has begun. */
 bool verdict_known(const struct crash_parser *p);
 bool verdict_is(const struct crash_parser *p, const char *type);
-/* A new report: address, state and stack begin anew. */
+/* Begins a new report: clears address, state and stack. */
 void verdict_reset(struct crash_parser *p);
-/* Sets type and kind; a type of higher rank stays. */
+/* Sets type and kind, unless the present type has a higher rank. */
 void verdict_type(struct crash_parser *p, struct slice type, enum crash_kind kind,
 		  struct slice line);
 void verdict_address(struct crash_parser *p, struct slice address);
 /* verdict_reset() and verdict_type() */
 void verdict_new(struct crash_parser *p, const char *type, enum crash_kind kind, struct slice line);
-/* The words of an assertion, for the signature. */
+/* Sets an assertion's expression, for the signature. */
 void verdict_cause(struct crash_parser *p, struct slice text);
 /* Forgets everything. */
 void verdict_clear(struct crash_parser *p);
 
 /* --- state.c --- */
 void state_clear(struct state *s);
-/* The state becomes text (and a newline when `counted`), which counts as that many lines. */
+/* Sets the state to text, which counts as `frames` lines. */
 void state_set(struct state *s, struct slice text, unsigned frames);
 void state_add(struct state *s, struct slice text);
 void state_frame(struct crash_parser *p, const struct frame *f);
 /* False: state_frame() would do nothing. */
 bool state_wants(const struct crash_parser *p);
-/* Forgets frames since v.echo: the same place is told again. */
+/* Forgets frames since v.echo: the same stack is printed again. */
 void state_drop_echo(struct crash_parser *p);
-/* A frame that is but a name, as other languages print. */
+/* Adds a frame that has only a name, as other languages print it. */
 void state_name(struct crash_parser *p, struct slice name);
-/* Lines of the final state into r. */
+/* Copies the lines of the final state into r. */
 void state_finish(struct crash_parser *p, struct crash_report *r);
 
 /* --- head.c --- */
-/* Takes out the words of headlines that the line only quotes, or mentions.  Returns what
- * a log wrote before a headline, "" when there is none; marked: behind it is the process's
- * mark, so it is surely one. */
+/* Clears the words of headlines that the line only quotes or mentions.  Returns the text that a log
+ * wrote before a headline, or "".  marked: the process's mark follows that text, so it is certainly
+ * a prefix. */
 struct slice report_head(struct line *io, bool *ret_marked);
 /* The same for a line with WORDS_START. */
 struct slice report_head_start(struct slice text);
 
 /* --- prefix.c --- */
 void prefix_forget(struct prefix *p);
-/* From what stands before a line that is known: false, and nothing learned, when that is
- * nothing or too much. */
+/* Learns the prefix from the text before a known line.  False, and nothing learned: the text is
+ * empty or too long. */
 bool prefix_learn(struct prefix *p, struct slice before);
-/* Takes it off the line; false when it is not there, or not known. */
+/* Removes the prefix from the line; false: it is missing, or not known. */
 bool prefix_strip(const struct prefix *p, struct slice *io);
-/* Keeps a line that may mean more without its prefix, while none is known. */
+/* Keeps a line that may be recognised without its prefix, while none is known. */
 void prefix_hold(struct prefix *p, const struct line *l);
-/* The next of these that has the prefix, without it; false after the last.  Valid until
- * the next prefix_hold(). */
+/* The next kept line that has the prefix, without it; false after the last.  Valid until the next
+ * prefix_hold(). */
 bool prefix_release(struct prefix *p, struct slice *ret);
 
-/* --- kind_*.c: each looks at one line; true: nothing else needs to look at it --- */
+/* --- kind_*.c: each checks one line; true: no other kind needs to check it --- */
 bool kind_assert(struct crash_parser *p, const struct line *l);
 bool kind_never(struct crash_parser *p, const struct line *l);
 bool kind_gdb(struct crash_parser *p, const struct line *l);
@@ -183,21 +184,21 @@ bool kind_v8(struct crash_parser *p, const struct line *l);
 bool kind_received(struct crash_parser *p, const struct line *l);
 bool kind_missing(struct crash_parser *p, const struct line *l);
 bool kind_libc(struct crash_parser *p, const struct line *l);
-/* The first frame of a stack: the message of a trap says more than its signal does. */
+/* Handles the first frame of a stack: the message of a trap is more precise than its signal. */
 void kind_trap(struct crash_parser *p, const struct frame *f);
 /* UBSan's type of a message; NULL: the message is not known. */
 const char *kind_ubsan_type(struct slice said);
 /* "heap_use-after-free" -> "Heap-use-after-free", the type */
 void kind_set_type(struct crash_parser *p, struct slice type, enum crash_kind kind,
 		   struct slice line);
-/* A signal's line that must not take the place of a better type. */
+/* Whether a signal's line must not replace a better type. */
 bool kind_is_echo(struct crash_parser *p, const struct line *l);
-/* Frames of Go, Java, Python and JavaScript. */
+/* Handles frames of Go, Java, Python and JavaScript. */
 bool kind_foreign_frame(struct crash_parser *p, struct slice line);
 
 /* --- signature.c, security.c, frames.c: at the end --- */
 MUST_CHECK int report_frames(const struct crash_parser *p, struct crash_report *r, struct err *e);
-/* The application's frames of a stack, in memory to free(). */
+/* The application's frames of a stack, in new memory (free() it). */
 MUST_CHECK int report_stack(const struct stack *s, bool by_engine, struct crash_frame **ret,
 			    size_t *ret_n, struct err *e);
 MUST_CHECK int report_signature(const struct crash_parser *p, struct crash_report *r,

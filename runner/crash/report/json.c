@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* Every string here is printable ASCII: text_copy() made it.  A failed allocation of
- * any part makes the whole one NULL. */
+/* Every string here is printable ASCII: text_copy() made it.  If an allocation of any part fails,
+ * the whole object is NULL. */
 
 static json_t *text_or_null(const char *s)
 {

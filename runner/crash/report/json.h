@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "runner/crash/report/report.h"
 
-/* A report as an object, the same keys always:
+/* Makes an object of a report.  It always has the same keys:
  *
  *   found          bool; without a crash the rest is empty, zero or false
  *   kind           "asan", ...
@@ -18,8 +18,8 @@
  *   top_frame, signature, bug, raw_key, headline: strings
  *   unsymbolized   bool
  *   frames         array of objects: number, function, name, file, line, column, module,
- *                  offset, pc, build_id; what is not known is null
- *   raw_frames     frames of that stack before runtime frames were left out */
+ *                  offset, pc, build_id; unknown values are null
+ *   raw_frames     number of frames before runtime frames were left out */
 MUST_CHECK int crash_report_json(const struct crash_report *r, json_t **ret, struct err *e);
 
 #endif

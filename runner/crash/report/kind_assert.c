@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/crash/report/internal.h"
 
-/* Failed assertions.  They come before the signal's report and say more than it, so
- * the message becomes the first line of the state and the signal adds frames only. */
+/* Failed assertions.  They are printed before the signal's report and are more precise.  So the
+ * message becomes the first line of the state, and the signal only adds frames. */
 
 static bool same_fold(struct slice at, struct slice lower)
 {
@@ -14,7 +14,7 @@ static bool same_fold(struct slice at, struct slice lower)
 	return true;
 }
 
-/* The first occurrence without regard to case; s.n when there is none. */
+/* The first occurrence, ignoring case; s.n: there is none. */
 static size_t find_fold(struct slice s, struct slice lower)
 {
 	for (size_t i = 0; i + lower.n <= s.n; i++)
@@ -90,7 +90,7 @@ static bool is_quote(char c)
 	return c == '`' || c == '\'' || c == '"';
 }
 
-/* "t: a.c:3: int f(void): Assertion `x > 0' failed." of glibc */
+/* glibc's "t: a.c:3: int f(void): Assertion `x > 0' failed." */
 static bool on_glibc(struct crash_parser *p, const struct line *l)
 {
 	const struct slice word = SLICE("assertion ");
@@ -115,7 +115,7 @@ static bool on_glibc(struct crash_parser *p, const struct line *l)
 	return true;
 }
 
-/* "x/y/vector:12: assertion n < size() failed: index out of bounds" of libc++ */
+/* libc++'s "x/y/vector:12: assertion n < size() failed: index out of bounds" */
 static bool on_libcxx(struct crash_parser *p, const struct line *l)
 {
 	struct slice in = l->text, before = l->text;
@@ -137,8 +137,8 @@ static bool on_libcxx(struct crash_parser *p, const struct line *l)
 	return true;
 }
 
-/* "thread 'main' panicked at 'text', src/a.rs:1:2"; since Rust 1.73 the text comes
- * on the next line. */
+/* "thread 'main' panicked at 'text', src/a.rs:1:2"; since Rust 1.73 the text is on the next
+ * line. */
 static bool on_rust(struct crash_parser *p, const struct line *l)
 {
 	struct slice in = l->text;
@@ -168,7 +168,7 @@ static void on_google(struct crash_parser *p, const struct line *l)
 	set_assert(p, text_trim(in), l);
 }
 
-/* "Assertion x > 0 failed at a.c:3" of FFmpeg; its log may name a context before it */
+/* FFmpeg's "Assertion x > 0 failed at a.c:3"; its log may print a context before it */
 static bool on_ffmpeg(struct crash_parser *p, const struct line *l)
 {
 	struct slice in = l->text, place;
@@ -185,7 +185,7 @@ static bool on_ffmpeg(struct crash_parser *p, const struct line *l)
 	return true;
 }
 
-/* What stands between the first quote and the last one that closes follows. */
+/* The text between the first quote and the last quote that `follows` comes after. */
 static bool quoted(struct slice in, struct slice follows, struct slice *ret)
 {
 	struct slice rest = in, end = {NULL, 0};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/crash/report/internal.h"
 
-/* CHECK() and its kin: Google's logs, Chrome's, V8's. */
+/* CHECK() and similar macros, in the logs of Google's libraries, Chrome and V8. */
 
-/* "len > 0 (-1 vs. 0)" -> "len > 0": values are no part of a check. */
+/* "len > 0 (-1 vs. 0)" -> "len > 0": values are not part of a check. */
 static struct slice without_values(struct slice s)
 {
 	struct slice in = s, rest;
@@ -90,8 +90,8 @@ static bool google_fatal(struct slice in, struct slice *ret_file, struct slice *
 	return true;
 }
 
-/* "[1:1:0308/122440.968711:FATAL:b.cc(243)] Check failed: text" and, newer,
- * "...:FATAL:b.cc:243] Check failed": the last field that begins no number. */
+/* "[1:1:0308/122440.968711:FATAL:b.cc(243)] Check failed: text" and, newer, "...:FATAL:b.cc:243]
+ * Check failed": the last field that does not begin with a number. */
 static bool chrome_bracket(struct slice *io, struct slice *ret_file)
 {
 	struct slice in = text_trim(*io), inside;
@@ -124,7 +124,7 @@ static bool on_chrome(struct crash_parser *p, const struct line *l)
 	} kinds[] = {
 	    {{"Security CHECK failed:", 22}, "Security CHECK failure"},
 	    {{"Security DCHECK failed:", 23}, "Security DCHECK failure"},
-	    {{"CHECK failed:", 13}, "CHECK failure"}, /* and DCHECK */
+	    {{"CHECK failed:", 13}, "CHECK failure"}, /* also matches DCHECK */
 	    {{"Debug check failed:", 19}, "DCHECK failure"},
 	    {{"Check failed:", 13}, "CHECK failure"},
 	};
@@ -135,7 +135,7 @@ static bool on_chrome(struct crash_parser *p, const struct line *l)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct slice said = in;
 
-		/* Only security checks take the place of another crash. */
+		/* Only security checks replace another crash. */
 		if ((i > 1 && verdict_known(p)) || !text_after(&said, kinds[i].said))
 			continue;
 		text_cut(&said, SLICE("; ")); /* the message behind the condition */
@@ -145,7 +145,7 @@ static bool on_chrome(struct crash_parser *p, const struct line *l)
 	return false;
 }
 
-/* "[file.cc : 17] RAW: Check n > 4 failed: text" of Abseil before its log is ready */
+/* Abseil's "[file.cc : 17] RAW: Check n > 4 failed: text", before its log is ready */
 static void on_raw(struct crash_parser *p, const struct line *l)
 {
 	struct slice in = l->text, file;
@@ -179,7 +179,7 @@ bool kind_check(struct crash_parser *p, const struct line *l)
 
 /* --- V8 ------------------------------------------------------------------- */
 
-/* "# Check failed: text." and what else follows "# Fatal error in" */
+/* "# Check failed: text." and other text after "# Fatal error in" */
 static void on_fatal_text(struct crash_parser *p, const struct line *l)
 {
 	struct slice in = l->text;
@@ -229,8 +229,8 @@ static bool on_fatal(struct crash_parser *p, const struct line *l)
 	return true;
 }
 
-/* "LLVM ERROR: text", and "UNREACHABLE executed at FILE:LINE!" behind a line of text.  The
- * text can hold names from the input, so that the stack alone goes into the signature. */
+/* "LLVM ERROR: text", and "UNREACHABLE executed at FILE:LINE!" behind a line of text.  The text can
+ * hold names from the input, so only the stack goes into the signature. */
 static bool on_llvm(struct crash_parser *p, const struct line *l)
 {
 	struct slice in = l->text;
@@ -284,7 +284,7 @@ static void on_csa(struct crash_parser *p, const struct line *l)
 	verdict_cause(p, in);
 }
 
-/* Lines of a differential fuzzer's finding are its state. */
+/* The lines of a differential fuzzer's finding are its state. */
 static void on_correctness(struct crash_parser *p, struct slice in)
 {
 	if (!scan_lit(&in, SLICE("#")))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/crash/report/internal.h"
 
-/* libFuzzer's own reports, memory limits of everybody, and detectors that are built
- * around engines. */
+/* libFuzzer's own reports, memory limits of all tools, and detectors that are built around
+ * engines. */
 
-/* Words that are but half of a sign of too little memory. */
+/* Words that show a lack of memory only together with other words. */
 static bool is_oom(struct slice s)
 {
 	if (text_has(s, SLICE("# Allocation failed")) || text_has(s, SLICE("couldnt allocate")))
@@ -16,8 +16,8 @@ static bool is_oom(struct slice s)
 	return true;
 }
 
-/* A single allocation that was too large has a stack; of a limit that was reached in
- * small steps only the list of living allocations says where they came from. */
+/* A single allocation that was too large has a stack.  If a limit was reached in small steps, only
+ * the list of living allocations shows their origin. */
 static void on_oom(struct crash_parser *p, const struct line *l)
 {
 	bool libfuzzer = text_has(l->text, SLICE("libFuzzer: out-of-memory ("));
@@ -39,8 +39,8 @@ static void on_oom(struct crash_parser *p, const struct line *l)
 	}
 }
 
-/* "2359368 byte(s) (99%) in 1 allocation(s)": the first is the largest, and the
- * site of the shortage when it holds half of the heap and a quarter of what was used. */
+/* "2359368 byte(s) (99%) in 1 allocation(s)".  The first entry is the largest.  It is the site of
+ * the shortage if it holds half of the heap and a quarter of the memory used. */
 static void on_live(struct crash_parser *p, struct slice in)
 {
 	uint64_t bytes, percent;
@@ -55,14 +55,14 @@ static void on_live(struct crash_parser *p, struct slice in)
 	if (p->stack.at == STACK_OFF || p->stack.at == STACK_WAIT)
 		stack_restart(&p->stack, site);
 	if (!site)
-		p->stack.at = STACK_DONE; /* a smaller one is none either */
+		p->stack.at = STACK_DONE; /* the smaller ones are not the site either */
 }
 
 static const struct mark {
 	struct slice said;
 	const char *type;
 	enum crash_kind kind;
-	bool always; /* also when another crash is known */
+	bool always; /* also if another crash is known */
 } marks[] = {
 #define M(said, type, kind, always)                          \
 	{                                                    \
@@ -89,15 +89,15 @@ static void on_mark(struct crash_parser *p, const struct line *l)
 
 		if ((verdict_known(p) && !m->always) || !text_has(l->text, m->said))
 			continue;
-		if (m->always) /* the report that follows is its own */
+		if (m->always) /* the report after it belongs to it */
 			verdict_type(p, slice_of(m->type), m->kind, l->text);
 		else
 			verdict_new(p, m->type, m->kind, l->text);
 	}
 }
 
-/* "AddressSanitizer: CHECK failed: asan_x.cpp:49 "cond" (0x0, 0x0)", and without the
- * first colon before LLVM 13: a bug of the tool's, and the end of what it says. */
+/* "AddressSanitizer: CHECK failed: asan_x.cpp:49 "cond" (0x0, 0x0)", without the first colon before
+ * LLVM 13.  It is a bug of the tool, and its report ends there. */
 static bool on_tool_check(struct crash_parser *p, const struct line *l)
 {
 	struct slice in = l->text, place;
@@ -139,7 +139,7 @@ bool kind_engine(struct crash_parser *p, const struct line *l)
 	return p->disabled;
 }
 
-/* "Received signal 11 SEGV_MAPERR 000000000000" of Chrome's own handler */
+/* Chrome's handler: "Received signal 11 SEGV_MAPERR 000000000000" */
 bool kind_received(struct crash_parser *p, const struct line *l)
 {
 	struct slice in = l->text;

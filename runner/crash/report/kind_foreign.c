@@ -21,7 +21,7 @@ static const struct {
 #undef M
 };
 
-/* From a panic's words on, behind what a log wrote before them; in quotes they are a mention. */
+/* The line from a panic's words on, without the log's prefix; in quotes they are only a mention. */
 static struct slice go_panic(struct slice line)
 {
 	struct slice in = line;
@@ -109,7 +109,7 @@ static bool at_frame(struct crash_parser *p, struct slice line)
 	return true;
 }
 
-/* '  File "/x/a.py", line 3, in f', the innermost last: the state is turned round. */
+/* '  File "/x/a.py", line 3, in f', the innermost last: the state is reversed. */
 static bool python_frame(struct crash_parser *p, struct slice line)
 {
 	struct slice in = text_trim(line), rest;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/crash/report/internal.h"
 
-/* Last words of glibc (2.26 to 2.39) and of the C++ runtimes before SIGABRT: they name the
- * failure that the signal does not. */
+/* The last messages of glibc (2.26 to 2.39) and of the C++ runtimes before SIGABRT: they name the
+ * failure, the signal does not. */
 
 static const struct {
 	struct slice begins;
@@ -46,7 +46,7 @@ static const struct {
 #undef W
 };
 
-/* Up to what may be the input's: a number, a quote. */
+/* Adds s up to the first part that may come from the input: a number, a quote. */
 static void add_thrown(struct crash_parser *p, struct slice s)
 {
 	size_t at = strlen(p->v.thrown), n = 0;
@@ -58,9 +58,9 @@ static void add_thrown(struct crash_parser *p, struct slice s)
 	text_copy(p->v.thrown + at, sizeof(p->v.thrown) - at, s);
 }
 
-/* "terminate called after throwing an instance of 'std::out_of_range'" and, on a line of
- * its own, "what():  vector::_M_range_check: ...", or both in libc++'s one line.  The standard
- * library's messages begin with the function; a runtime_error's is the program's. */
+/* "terminate called after throwing an instance of 'std::out_of_range'" and, on a separate line,
+ * "what():  vector::_M_range_check: ...".  libc++ prints both on one line.  The standard library's
+ * messages begin with the function; the message of a runtime_error is the program's. */
 static void note_thrown(struct crash_parser *p, struct slice in)
 {
 	if (text_after(&in, SLICE("throwing an instance of ")) ||
@@ -82,7 +82,8 @@ bool kind_libc(struct crash_parser *p, const struct line *l)
 	if (!words_has(l->words, WORDS_LIBC) || verdict_known(p))
 		return false;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		/* What begins with stars is said by nobody else, also behind half a line. */
+		/* Only the C library's messages begin with stars, so they also count behind half a
+		 * line. */
 		if (!text_begins(l->text, words[i].begins) &&
 		    (words[i].begins.p[0] != '*' || !text_has(l->text, words[i].begins)))
 			continue;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/crash/report/internal.h"
 
-/* Headers of ASan and HWASan, and of signals that any sanitizer caught (formats:
- * compiler-rt of LLVM 14 to 19, sanitizer_common). */
+/* Headers of ASan and HWASan, and of signals that any sanitizer caught (formats: compiler-rt of
+ * LLVM 14 to 19, sanitizer_common). */
 
 static enum crash_kind tool_kind(struct slice line)
 {
@@ -89,7 +89,7 @@ static struct slice hex_run(struct slice in)
 
 /* --- signals that follow an assertion ------------------------------------- */
 
-/* Types that say more than the signal by which they end the process. */
+/* Types that are more precise than the signal that ends the process. */
 static bool outranks_signals(const struct crash_parser *p)
 {
 	static const char *const types[] = {
@@ -154,7 +154,7 @@ static void save_assert(struct crash_parser *p)
 	p->can_go_back = true;
 }
 
-/* "SCARINESS: 10 (signal)": the fault was the assertion's way to end. */
+/* "SCARINESS: 10 (signal)": the fault was only how the assertion ended the process. */
 bool kind_scariness(struct crash_parser *p, const struct line *l)
 {
 	if (!words_has(l->words, WORDS_SCARINESS) || !p->can_go_back || !verdict_known(p) ||
@@ -212,7 +212,7 @@ bool kind_caused(struct crash_parser *p, const struct line *l)
 
 /* --- other headers -------------------------------------------------------- */
 
-/* Types whose words are not those of the header. */
+/* Types with a name that differs from the header's words. */
 static bool on_special(struct crash_parser *p, const struct line *l)
 {
 	struct slice in = l->text;
@@ -259,7 +259,7 @@ static void on_overlap(struct crash_parser *p, const struct line *l)
 	verdict_address(p, in);
 }
 
-/* Past "ERROR: XSanitizer" and the colon. */
+/* Moves past "ERROR: XSanitizer" and the colon. */
 static bool after_tool(struct slice *io)
 {
 	struct slice in = *io;
@@ -310,15 +310,15 @@ bool kind_sanitizer(struct crash_parser *p, const struct line *l)
 	on_overlap(p, l);
 	if (on_segv(p, l) || on_special(p, l))
 		return true;
-	/* A runtime of another language caught it first and knew more. */
+	/* A runtime of another language caught it first, and its report is more precise. */
 	if (!(verdict_known(p) && (p->v.go || p->v.python)))
 		on_typed_address(p, l);
 	return false;
 }
 
-/* Headers without an address, only while nothing else is known: "negative-size-param:
- * (size=-1)", and "SEGV on unknown address (pc", a fault at an address that the
- * machine cannot have. */
+/* Headers without an address; they count only if no other crash is known.  "negative-size-param:
+ * (size=-1)", and "SEGV on unknown address (pc", a fault at an address that the machine cannot
+ * have. */
 bool kind_asan_other(struct crash_parser *p, const struct line *l)
 {
 	struct slice in = l->text;

@@ -12,8 +12,8 @@ static uint64_t pid_in(struct slice line)
 	return pid;
 }
 
-/* libFuzzer's handler of signals allocates, and TSan says so: the crash is why the signal
- * came, and this stack is that of its place, too. */
+/* libFuzzer's signal handler allocates, and TSan reports that.  The crash is the reason for the
+ * signal, and this stack is also the crash's. */
 static bool is_signals_echo(struct crash_parser *p, struct slice said, const struct line *l)
 {
 	enum crash_kind k = p->v.kind;
@@ -57,7 +57,7 @@ bool kind_msan_tsan(struct crash_parser *p, const struct line *l)
 	if (tsan && is_signals_echo(p, in, l))
 		return true;
 	pid = pid_in(l->text);
-	/* TSan goes on after a report: the first one counts. */
+	/* TSan continues after a report: the first one counts. */
 	if (tsan && pid > 0 && pid == p->tsan_pid && verdict_known(p) && p->v.kind == CRASH_TSAN) {
 		p->v.ended = true;
 		p->stack.at = p->other.at = STACK_DONE;
@@ -69,7 +69,7 @@ bool kind_msan_tsan(struct crash_parser *p, const struct line *l)
 	return false;
 }
 
-/* The first direct leak; an indirect one only when there is no other. */
+/* Takes the first direct leak, or an indirect leak if there is no direct one. */
 bool kind_leak(struct crash_parser *p, const struct line *l)
 {
 	if (!words_has(l->words, WORDS_LEAK))

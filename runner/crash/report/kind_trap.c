@@ -6,7 +6,7 @@
 
 enum { MESSAGE_MAX = 400 };
 
-/* UBSan's own words in trap mode, in lower case; the first hit wins (LLVM 20 to 22: short
+/* UBSan's messages in trap mode, in lower case; the first match counts (LLVM 20 to 22: short
  * messages, and longer ones with the expression). */
 static const struct {
 	struct slice said;
@@ -57,7 +57,7 @@ static const char *ubsan_type(struct slice message)
 	return kind_ubsan_type(message);
 }
 
-/* What a signal's report is called when nothing else is known. */
+/* The types of a signal's report when nothing else is known. */
 static bool is_signal_type(const struct crash_parser *p)
 {
 	return verdict_is(p, "Fatal-signal") || verdict_is(p, "Ill") || verdict_is(p, "Trap");

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/crash/report/internal.h"
 
-/* UBSan's "FILE:LINE:COL: runtime error: MESSAGE" and CFI.  A binary that recovers goes
- * on after it, so it counts only while nothing else is known. */
+/* UBSan's "FILE:LINE:COL: runtime error: MESSAGE" and CFI.  A binary that recovers continues after
+ * it, so it counts only if no other crash is known. */
 
-/* In the order in which the platforms try them: the first hit wins. */
+/* In the platforms' order; the first match counts. */
 static const struct {
 	struct slice said;
-	struct slice also; /* "" or what must follow somewhere */
+	struct slice also; /* "", or a text that must follow anywhere */
 	const char *type;
 } messages[] = {
 #define M(said, also, type)                                              \
@@ -21,7 +21,7 @@ static const struct {
     M("out of bounds for type", "", "Index-out-of-bounds"),
     M("not a valid value for type '", "bool'", "Invalid-bool-value"),
     M("not a valid value for type '", "BOOL'", "Invalid-bool-value"),
-    M("not a valid value for type '", "_Bool'", "Invalid-bool-value"), /* theirs: an enum */
+    M("not a valid value for type '", "_Bool'", "Invalid-bool-value"), /* theirs: enum */
     M(", which is not a valid argument", "", "Invalid-builtin-use"),
     M("misaligned address", "", "Misaligned-address"),
     M("reached the end of a value-returning function", "", "No-return-value"),
@@ -67,8 +67,8 @@ const char *kind_ubsan_type(struct slice said)
 	return NULL;
 }
 
-/* Go's "panic: runtime error: ", and "http: panic serving 127.0.0.1:1: runtime error: " of a
- * server that went on. */
+/* Go's "panic: runtime error: ", and "http: panic serving 127.0.0.1:1: runtime error: " of a server
+ * that continued. */
 static bool is_go(struct slice line)
 {
 	struct slice before = line;
@@ -138,7 +138,7 @@ static bool on_cfi(struct crash_parser *p, struct slice in, const struct line *l
 	return true;
 }
 
-/* The type that it really was follows in a note, which ends the state's first line. */
+/* The real type follows in a note, which ends the state's first line. */
 static void on_note(struct crash_parser *p, struct slice line)
 {
 	struct slice in = line;

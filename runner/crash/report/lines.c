@@ -3,14 +3,14 @@
 
 #include "base/lines.h"
 
-/* A line goes through the kinds in the order of the big platforms' parser, whose
- * answers depend on it, and then to the stack and the state. */
+/* Passes a line to the kinds, and then to the stack and the state.  The kinds are in the order of
+ * the big platforms' parser, since the results depend on it. */
 
 enum { FRAMES_WITH_WORDS = 32 };
 
 #define BOM "\xef\xbb\xbf" /* UTF-8's byte order mark */
 
-/* Facts that decide about security, wherever they stand. */
+/* Notes facts that decide about security, anywhere in the line. */
 static void note_security(struct crash_parser *p, const struct line *l)
 {
 	static const struct slice harmless[] = {
@@ -26,7 +26,7 @@ static void note_security(struct crash_parser *p, const struct line *l)
 			p->v.no_bug_signal |= text_has(l->text, harmless[i]);
 }
 
-/* In this order; "true" ends it. */
+/* In this order, until one returns true. */
 static bool (*const kinds[])(struct crash_parser *p, const struct line *l) = {
     kind_is_echo, kind_assert, kind_never,    kind_gdb,	      kind_msan_tsan, kind_leak,
     kind_cast,	  kind_go,     kind_ubsan,    kind_exception, kind_scariness, kind_sanitizer,
@@ -34,7 +34,7 @@ static bool (*const kinds[])(struct crash_parser *p, const struct line *l) = {
     kind_check,	  kind_fatal,  kind_v8,	      kind_received,  kind_missing,
 };
 
-/* The other access of a race has a stack of its own. */
+/* Begins the second stack of a race: that of the other access. */
 static void on_previous(struct crash_parser *p, const struct line *l)
 {
 	if (words_has(l->words, WORDS_PREVIOUS) && words_has(l->words, WORDS_SIZE) &&
@@ -62,12 +62,12 @@ static void on_text(struct crash_parser *p, const struct line *l)
 	kind_foreign_frame(p, l->text);
 }
 
-/* What a frame that begins a stack, or a state, says. */
+/* Handles a frame that begins a stack or a state. */
 static void look_at_frame(struct crash_parser *p, const struct frame *f)
 {
 	if (f->number == 0 && text_begins(f->function, SLICE("gsignal")))
 		p->v.no_bug_signal = true;
-	/* The engine's own stack is the better one. */
+	/* The engine's own stack is better. */
 	if (p->v.echo && f->number == 0 &&
 	    text_begins(f->function, SLICE("__sanitizer_print_stack_trace"))) {
 		state_drop_echo(p);
@@ -97,7 +97,7 @@ static void on_frame(struct crash_parser *p, const struct line *l, uint64_t numb
 
 static bool is_ignored(const struct crash_parser *p, const struct line *l)
 {
-	/* Behind a race's report another process may report its own. */
+	/* After the report of a race, another process may report its own. */
 	if (verdict_known(p) && p->v.ended &&
 	    !(p->v.kind == CRASH_TSAN && words_has(l->words, WORDS_SANITIZER)))
 		return true;
@@ -105,7 +105,7 @@ static bool is_ignored(const struct crash_parser *p, const struct line *l)
 	       words_has(l->words, WORDS_DEADLY);
 }
 
-/* A new process: what it says takes the place of what the last one said. */
+/* Begins a new process: its report will replace the earlier one. */
 static void on_start(struct crash_parser *p)
 {
 	p->stale = p->v.type[0] != '\0';
@@ -115,14 +115,15 @@ static void on_start(struct crash_parser *p)
 		verdict_clear(p);
 }
 
-/* Other languages' frames, and text after "# Fatal error in", have no words. */
+/* Whether all lines matter: frames of other languages, and text after "# Fatal error in", have no
+ * words of words.inc. */
 static bool wants_all(const struct crash_parser *p, struct slice text)
 {
 	return p->v.go || p->v.exception || p->v.python || p->v.fatal ||
 	       (text.n > 0 && text.p[0] == 'F');
 }
 
-/* number: of the frame; NULL: the line is none. */
+/* number: the frame's number; NULL: the line is not a frame. */
 static void one_line(struct crash_parser *p, struct line *l, const uint64_t *number)
 {
 	bool marked;
@@ -144,9 +145,9 @@ static void one_line(struct crash_parser *p, struct line *l, const uint64_t *num
 		on_text(p, l);
 }
 
-/* --- what logs write before it ------------------------------------------------------- */
+/* --- prefixes of logs ----------------------------------------------------------------- */
 
-/* Of the first frame, when nothing before it told. */
+/* The text before the first frame, if no line before it gave the prefix. */
 static struct slice before_frame(const struct crash_parser *p, struct slice text)
 {
 	const char *at = NULL;
@@ -159,15 +160,15 @@ static struct slice before_frame(const struct crash_parser *p, struct slice text
 	return (struct slice){"", 0};
 }
 
-/* What stands before a line that is known wherever it stands; "" nothing, or the line is
- * not one of these. */
+/* The text before the beginning of a line that is recognised anywhere; "": no text, or another
+ * line. */
 static struct slice before_line(struct crash_parser *p, struct line l)
 {
 	struct slice before = {"", 0};
 	bool marked = false;
 
 	if (words_has(l.words, WORDS_START)) {
-		prefix_forget(&p->prefix); /* another process: none, or its own */
+		prefix_forget(&p->prefix); /* another process has no prefix, or its own */
 		return report_head_start(l.text);
 	}
 	if (l.words)
@@ -177,7 +178,7 @@ static struct slice before_line(struct crash_parser *p, struct line l)
 	return before_frame(p, l.text);
 }
 
-/* Lines from before the prefix was known, again. */
+/* Reads the kept lines from before the prefix was known again. */
 static void read_held(struct crash_parser *p)
 {
 	bool first = true;
@@ -190,7 +191,7 @@ static void read_held(struct crash_parser *p)
 	}
 }
 
-/* True when the line had a prefix that was not known. */
+/* True: the line had a new prefix. */
 static bool learn(struct crash_parser *p, const struct line *l)
 {
 	struct slice text = l->text;
@@ -203,8 +204,8 @@ static bool learn(struct crash_parser *p, const struct line *l)
 	return true;
 }
 
-/* "...half a lineAddressSanitizer:DEADLYSIGNAL": it is written without a newline of its
- * own before it. */
+/* Cuts "...half a lineAddressSanitizer:DEADLYSIGNAL": the tool writes it without a newline before
+ * it. */
 static void cut_glued(struct slice *io)
 {
 	static const struct slice tools[] = {
@@ -219,7 +220,7 @@ static void cut_glued(struct slice *io)
 			return;
 }
 
-/* Functions that end a process without memory, "...OutOfMemory..." or Rust's. */
+/* Whether the function may end a process that is out of memory, "...OutOfMemory..." or Rust's. */
 static bool may_be_oom(struct slice function)
 {
 	const char *y;
@@ -236,8 +237,8 @@ static bool may_be_oom(struct slice function)
 	return false;
 }
 
-/* The line's words, and whether it is a frame.  Of a frame only some functions' names mean
- * anything, and deep in a stack not even these. */
+/* Finds the line's words, and whether it is a frame.  In a frame only the names of some functions
+ * matter, and deep in a stack not even these. */
 static bool look_at(const struct crash_parser *p, struct line *l, uint64_t *ret_number)
 {
 	struct slice rest;

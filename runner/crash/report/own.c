@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Crashes that no text tells of: what the cell refused or killed, and processes that
- * ended without a word. */
+/* Crashes without a report: processes that the cell refused or killed, or that ended without
+ * output. */
 
 static const struct {
 	const char *name, *type;

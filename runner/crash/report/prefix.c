@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/crash/report/internal.h"
 
-/* What a log writes before each line of a report: "[x] ", "fuzz-1  | ", a time.  It is
- * learned from the line that begins a process or a report, and taken off those that
- * follow; a line without it is taken as it is.
+/* The prefix that a log writes before each line of a report: "[x] ", "fuzz-1  | ", a time.  It is
+ * learned from the line that begins a process or a report, and removed from the lines after it.  A
+ * line without it stays unchanged.
  *
- * Kept as a pattern: of numbers that change from line to line (times, counters) only that
- * they are there, with the blanks that pad them.  Others, as the 1 of "fuzz-1", are another
- * process's when they differ.  `grep -Hn` writes "FILE:LINE:", and "FILE-LINE-" before lines of
+ * The prefix is kept as a pattern.  Numbers that change from line to line (times, counters) match
+ * any number, with the blanks that pad them.  Other numbers, like the 1 of "fuzz-1", must be equal:
+ * they identify a process.  `grep -Hn` writes "FILE:LINE:", and "FILE-LINE-" before lines of
  * context.  Blanks alone are a prefix, too: an indented report. */
 
 enum { NUMBER = '\1', SEPARATOR = '\2', COUNTER_DIGITS = 9 };
@@ -26,7 +26,8 @@ static char at(struct slice s, size_t i)
 	return c;
 }
 
-/* The run of digits from i to end: of a time, or a count of seconds. */
+/* Whether the run of digits from i to end changes from line to line: in a time, or a count of
+ * seconds. */
 static bool changes(struct slice s, size_t i, size_t end)
 {
 	bool goes_on = text_one_of(at(s, end), ":.,T") && text_digit(at(s, end + 1));
@@ -40,7 +41,7 @@ void prefix_forget(struct prefix *p)
 	p->n = p->n_held = p->next_held = 0;
 }
 
-/* Where ":LINE:" of grep begins, at the end; before.n: it does not. */
+/* Where ":LINE:" of grep begins, at the end of the text; before.n: there is none. */
 static size_t grep_begin(struct slice before)
 {
 	size_t at = before.n;
@@ -58,8 +59,8 @@ static void put(struct prefix *p, char c)
 		p->pattern[p->n++] = c;
 }
 
-/* Adds the character or the number at i; lines: where a count of lines would stand.  Returns
- * where it ends. */
+/* Adds the character or the number at i; lines: where a line number of grep may be.  Returns the
+ * end of the part. */
 static size_t add_part(struct prefix *p, struct slice before, size_t i, size_t lines)
 {
 	size_t end = i;
@@ -82,7 +83,7 @@ bool prefix_learn(struct prefix *p, struct slice before)
 {
 	size_t lines = 0, end;
 
-	/* Blanks are no prefix where another one is known. */
+	/* Blanks do not replace a known prefix. */
 	if (before.n == 0 || before.n > sizeof(p->pattern) ||
 	    (p->n > 0 && text_trim(before).n == 0))
 		return false;
@@ -129,14 +130,14 @@ bool prefix_strip(const struct prefix *p, struct slice *io)
 		} else if (in.n > 0 && in.p[0] == p->pattern[i]) {
 			text_skip(&in, 1);
 		} else if (in.n > 0 || i < p->printed) {
-			return false; /* blanks at the end of an empty line may be gone */
+			return false; /* trailing blanks of an empty line may be missing */
 		}
 	}
 	*io = in;
 	return p->n > 0;
 }
 
-/* --- lines that came too early -------------------------------------------------------- */
+/* --- lines before the prefix was known --------------------------------------------------- */
 
 void prefix_hold(struct prefix *p, const struct line *l)
 {

@@ -164,7 +164,7 @@ static void fold_null(struct verdict *v)
 	memcpy(v->type, type, sizeof(type));
 }
 
-/* Some print 64 bits: "0x0000602000000011". */
+/* Shortens an address of 64 bits: "0x0000602000000011". */
 static void fold_address(char *address)
 {
 	size_t n = strlen(address);
@@ -175,11 +175,11 @@ static void fold_address(char *address)
 
 static void fold(struct verdict *v)
 {
-	/* text_copy() takes unprintable bytes out; the one newline is ours. */
+	/* text_copy() replaces unprintable bytes; the one newline is ours. */
 	fold_size(v->type, sizeof(v->type));
 	fold_address(v->address);
 	fold_null(v);
-	/* The C library gave up, and nobody was there to report its signal. */
+	/* The C library ended the process, and no handler reported its signal. */
 	if (!v->type[0] && v->libc_said[0])
 		text_copy(v->type, sizeof(v->type), SLICE("Fatal-signal"));
 	if (v->libc_said[0] && strcmp(v->type, "Fatal-signal") == 0) {

@@ -8,15 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Reads what a sanitizer, an engine or a C library prints when a target fails, and
- * says which crash it is: type, stack, signature, severity.  Pure: text in, values
- * out.  The text is the target's, so hostile: any bytes, any length, cut anywhere,
- * with anything around it.  Time is linear in the text; a parser holds less than
- * 1 MiB and a report less than 256 KiB, whatever comes.
+/* Reads the output of a sanitizer, an engine or a C library when a target fails, and identifies the
+ * crash: type, stack, signature, severity.  Pure: text in, values out.  The text comes from the
+ * target, so it is hostile: any bytes, any length, cut anywhere, with any text around it.  Time is
+ * linear in the text.  A parser never holds more than 1 MiB, a report never more than 256 KiB.
  *
- * Two views of one report are kept apart.  `type`, `state`, `address` and `security`
- * follow the rules of the big platforms (ClusterFuzz, OSS-Fuzz), so that crashes can be
- * compared with theirs.  `frames`, `signature` and `raw_key` are ours. */
+ * A report has two separate views.  `type`, `state`, `address` and `security` follow the rules of
+ * the big platforms (ClusterFuzz, OSS-Fuzz), so that crashes can be compared with theirs.
+ * `frames`, `signature` and `raw_key` follow our own rules. */
 
 enum crash_kind {
 	CRASH_NONE, /* no crash in the text */
@@ -26,10 +25,10 @@ enum crash_kind {
 	CRASH_TSAN,
 	CRASH_LSAN,
 	CRASH_ENGINE, /* libFuzzer's own: deadly signal, timeout, out-of-memory, exit... */
-	CRASH_ASSERT, /* assertion or check failed, or the C library gave up */
-	CRASH_SIGNAL, /* died by a signal, without more words */
+	CRASH_ASSERT, /* a failed assertion or check, or an abort by the C library */
+	CRASH_SIGNAL, /* died by a signal, without a report */
 	CRASH_PANIC,  /* of a language runtime: Rust, Go, an uncaught exception */
-	CRASH_CELL,   /* what the cell refused or killed: crash_report_own() */
+	CRASH_CELL,   /* refused or killed by the cell: crash_report_own() */
 	CRASH_OTHER,  /* HWASan, kernel, platforms' own detectors */
 	CRASH_KIND_COUNT,
 };
@@ -52,7 +51,7 @@ enum {
 	CRASH_FRAMES_MAX = 64,
 	CRASH_STATE_MAX = 3,
 	CRASH_NAME_MAX =
-	    1024, /* a function's or a path's bytes with its NUL; longer ones are cut */
+	    1024, /* bytes of a function's name or a path, with the NUL; longer ones are cut */
 	CRASH_PATH_MAX = 512,
 	CRASH_FRAME_NAME = 256,
 	CRASH_KEY_HEX = 17, /* 16 lower-case digits and a NUL */
@@ -60,10 +59,10 @@ enum {
 
 /* A stack frame of the application: no runtime, no engine, no C library. */
 struct crash_frame {
-	/* Demangled as printed, with arguments; of one that does not fit, template
-	 * arguments are "<...>".  "" unknown. */
+	/* Demangled as printed, with arguments; if it is too long, template arguments are "<...>".
+	 * "" unknown. */
 	char function[CRASH_NAME_MAX];
-	char name[CRASH_FRAME_NAME]; /* of it, as signatures know it: without arguments */
+	char name[CRASH_FRAME_NAME]; /* the function's name in signatures: without arguments */
 	char file[CRASH_PATH_MAX];   /* as printed; "" unknown */
 	char module[CRASH_PATH_MAX]; /* the binary's path as printed; "" unknown */
 	char build_id[48];	     /* hexadecimal; "" unknown */
@@ -89,27 +88,26 @@ struct crash_report {
 	char top_frame[CRASH_PATH_MAX]; /* name of the first frame, normalised; "" unknown */
 	bool security;
 	enum crash_severity severity;
-	/* Equal for one bug across runs, machines, compilers and input bytes: hashed
-	 * from the type and the names of the top five functions.  Never "" when
-	 * found. */
+	/* Equal for one bug across runs, machines, compilers and input bytes: hashed from the type
+	 * and the names of the top five functions.  Never "" if found. */
 	char signature[CRASH_KEY_HEX];
-	/* Equal for failures of one class at one place of the program, whatever called it: hashed
-	 * from the class (all memory errors of one direction are one) and function, file name and
-	 * line of the first application frame that is not inlined.  "" when there is no such place:
-	 * without lines, and for failures that have no place of their own (timeouts, memory that
-	 * ran out, stack overflows, races). */
+	/* Equal for failures of one class at one place of the program, whatever function called it.
+	 * It is hashed from the class (all memory errors of one direction are one) and a place.
+	 * The place is function, file name and line of the first application frame that is not
+	 * inlined.  "" without such a place: there are no lines, or the failure has no place of its
+	 * own (timeout, memory exhausted, stack overflow, race). */
 	char bug[CRASH_KEY_HEX];
-	/* Equal for one crash site of one binary in every process, when the tool does not
-	 * symbolize (symbolize=0): hashed from the type and module+offset of the first
-	 * frames, and from crash_options.build where they have no build ID.  "" when a frame has no
-	 * place in a module, as symbolized ones. */
+	/* Equal for one crash site of one binary in every process, if the tool does not symbolize
+	 * (symbolize=0).  It is hashed from the type and module+offset of the first frames.  Frames
+	 * without a build ID use crash_options.build.  "" if a frame has no offset in a module:
+	 * symbolized frames have none. */
 	char raw_key[CRASH_KEY_HEX];
-	bool unsymbolized; /* signature stands on offsets: not comparable with others */
-	/* First to last; the stack of the failure itself, not those of allocation,
-	 * freeing or origin (a leak: of its allocation). */
+	bool unsymbolized; /* the signature is made of offsets: not comparable with others */
+	/* First to last.  It is the stack of the failure itself, not of allocation, freeing or
+	 * origin.  For a leak it is the stack of the allocation. */
 	struct crash_frame *frames;
 	size_t n_frames;   /* at most CRASH_FRAMES_MAX */
-	size_t raw_frames; /* frames of that stack before runtime frames were left out */
+	size_t raw_frames; /* number of frames before runtime frames were left out */
 };
 
 void crash_report_done(struct crash_report *r); /* frees; r is empty again */
@@ -118,7 +116,7 @@ void crash_report_done(struct crash_report *r); /* frees; r is empty again */
 struct crash_options {
 	const char *target; /* the fuzz target's name; NULL: unknown */
 	const char *build;  /* identifies the build in keys of frames without a build ID; or NULL */
-	bool ignore_ooms_and_hangs; /* out-of-memory and timeouts are no crash */
+	bool ignore_ooms_and_hangs; /* out-of-memory and timeouts are not crashes */
 	bool asserts_are_security;
 	bool checks_are_security; /* CHECK failures */
 };
@@ -129,22 +127,22 @@ struct crash_parser;
 MUST_CHECK int crash_parser_new(const struct crash_options *o, struct crash_parser **ret,
 				struct err *e);
 void crash_parser_feed(struct crash_parser *p, struct slice bytes);
-/* Once, after the last byte.  ret is overwritten: own it with crash_report_done(). */
+/* Call it once, after the last byte.  ret is overwritten; call crash_report_done() for it. */
 MUST_CHECK int crash_parser_finish(struct crash_parser *p, struct crash_report *ret, struct err *e);
 void crash_parser_free(struct crash_parser *p); /* NULL is fine */
 
-/* A whole text at once.  Of several reports in it the last counts (processes one
- * after the other); of several by one process that went on, the first. */
+/* Parses a whole text at once.  If it has reports of several processes, one after the other, the
+ * last one counts.  If it has several reports by one process that went on, the first one counts. */
 MUST_CHECK int crash_parse(struct slice text, const struct crash_options *o,
 			   struct crash_report *ret, struct err *e);
 
-/* Crashes that no text tells of. */
+/* Crashes without a report. */
 enum crash_own {
-	CRASH_OWN_SECCOMP,   /* a refused system call: detail is its name */
+	CRASH_OWN_SECCOMP,   /* a refused system call; detail: its name */
 	CRASH_OWN_MEMORY,    /* the kernel killed the cell for its memory */
 	CRASH_OWN_PIDS,	     /* the cell's process limit refused a fork */
-	CRASH_OWN_SIGNAL,    /* died by a signal without a report: detail is "SIGSEGV" */
-	CRASH_OWN_EXIT,	     /* ended by itself with a status: detail is "status 3" */
+	CRASH_OWN_SIGNAL,    /* died by a signal without a report; detail: "SIGSEGV" */
+	CRASH_OWN_EXIT,	     /* ended by itself with a status; detail: "status 3" */
 	CRASH_OWN_INTERRUPT, /* ended as if by a stop signal, but fuzzcell sent none */
 	CRASH_OWN_TIME,	     /* the cell's deadline passed without a report */
 	CRASH_OWN_COUNT,

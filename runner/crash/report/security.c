@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/crash/report/internal.h"
 
-/* Whether a crash matters for security, by the big platforms' rules in their order,
- * and how much.
+/* Whether a crash matters for security, by the big platforms' rules in their order, and how much.
  *
- * Severity differs from theirs on purpose: they leave Global-buffer-overflow,
- * Stack-use-after-return, Stack-use-after-scope, Invalid-free, Stack-buffer-underflow and
- * some more without one; here every crash that matters has one, that of its siblings. */
+ * Severity intentionally differs from theirs.  They have none for Global-buffer-overflow,
+ * Stack-use-after-return, Stack-use-after-scope, Invalid-free, Stack-buffer-underflow and some
+ * more.  Here every crash that matters has a severity: that of similar types. */
 
 static bool one_of(const char *type, const char *const *list, size_t n)
 {
@@ -61,8 +60,8 @@ static const char *const ubsan_no[] = {
     "Upcast-of-null-pointer",
 };
 
-/* A fault near zero, or at an address that assertions use.  Of a fault at an address
- * that the machine cannot have, none is printed. */
+/* A fault near zero, or at an address that assertions use.  A fault at an address that the machine
+ * cannot have is printed without one. */
 static bool harmless_address(const struct crash_report *r)
 {
 	static const uint64_t asserts[] = {0xbbadbeef, 0xfbadbeef, 0x1f75b7dd, 0x977537dd,
@@ -161,7 +160,7 @@ enum crash_severity report_severity(const struct crash_report *r)
 	else if (ONE_OF(first, low) || strncmp(first, "Alloc-dealloc-mismatch", 22) == 0 ||
 		 strncmp(first, "Null-dereference", 16) == 0)
 		s = CRASH_SEVERITY_LOW;
-	/* A write makes it worse by one. */
+	/* A write raises the severity by one. */
 	if (r->access == CRASH_ACCESS_WRITE && s < CRASH_SEVERITY_HIGH)
 		s++;
 	return s;

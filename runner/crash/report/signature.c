@@ -9,10 +9,12 @@
 
 /* The three keys of a crash: hashes over a few lines of text, built here.
  *
- * The signature's lines: "offsets" when there are no names, the kind's words without
- * sizes (one kind for all memory errors of one direction), then names of functions.  Which ones
- * depends on the type: the cycle of a stack overflow in the order of the alphabet, both sides of a
- * race, the target's name for what has no stack of its own, the top five for everything else. */
+ * The signature's lines are: "offsets" if there are no names, the type without sizes (one type for
+ * all memory errors of one direction), then names of functions.  The type decides which names:
+ *   - a stack overflow: those of its cycle, in alphabetical order;
+ *   - a race: those of both sides;
+ *   - a failure without a stack of its own: the target's name;
+ *   - everything else: the top five. */
 
 enum {
 	NAMES_TOP = 5,
@@ -46,8 +48,8 @@ static void hash(const struct key *k, char ret[CRASH_KEY_HEX])
 	ret[CRASH_KEY_HEX - 1] = '\0';
 }
 
-/* Where a wild pointer points differs from input to input, and ASan sees some writes
- * as reads of its shadow: a SEGV is a SEGV. */
+/* The target of a wild pointer differs from input to input, and ASan reports some writes as reads
+ * of its shadow.  So all SEGVs have one type. */
 static void add_type(struct key *k, const struct crash_parser *p, const struct crash_report *r)
 {
 	struct slice in = slice_of(r->type), line;
@@ -60,18 +62,18 @@ static void add_type(struct key *k, const struct crash_parser *p, const struct c
 	}
 	for (bool first = true; scan_line(&in, &line); first = false) {
 		if (!first && r->kind == CRASH_TSAN)
-			break; /* a race may be told from either side */
+			break; /* a race may be reported from either side */
 		add(k, first ? line : text_first_word(line));
 	}
 	if (p->v.libc_said[0])
 		add(k, slice_of(p->v.libc_said));
 }
 
-/* An index that is too large hits a redzone, another object, freed memory, or an address that
- * nothing has: the values of the input decide which.  All errors of one direction at one stack
- * are one bug.  A null pointer, and a fault without a direction, are not of these.  "": none.  The
- * class has the words of its most frequent type, so that the signatures of this type hold for older
- * ledgers. */
+/* The class of a memory error.  An index that is too large hits a redzone, another object, freed
+ * memory, or an unmapped address: the values of the input decide which.  So all errors of one
+ * direction at one stack are one bug.  A null pointer, and a fault without a direction, have no
+ * class ("").  The class has the name of its most frequent type, so that older ledgers' signatures
+ * of this type stay valid. */
 static const char *memory_class(const struct crash_report *r)
 {
 	static const char *const types[] = {
@@ -101,7 +103,7 @@ static const char *memory_class(const struct crash_report *r)
 
 /* --- names ---------------------------------------------------------------- */
 
-/* Different names in their order, and the whole sequence as indices of them. */
+/* The different names in their order, and the whole sequence as indices of them. */
 struct names {
 	char name[CRASH_FRAMES_MAX][FRAME_NAME_MAX];
 	unsigned count[CRASH_FRAMES_MAX];
@@ -110,7 +112,8 @@ struct names {
 	size_t n_all;
 };
 
-/* A library without symbols between functions with names is known by its own name. */
+/* The name of a frame.  A library without symbols between functions with names counts with its own
+ * name. */
 static void name_of(const struct crash_frame *f, bool offsets, char ret[FRAME_NAME_MAX])
 {
 	struct slice module = text_basename(slice_of(f->module));
@@ -144,7 +147,7 @@ static bool is_harness(const struct crash_frame *f)
 	return strncmp(f->function, "LLVMFuzzerTestOneInput", 22) == 0;
 }
 
-/* The harness is left out: a bug that two targets reach is one bug. */
+/* Collects names without the harness: a bug that two targets reach is one bug. */
 static void collect(const struct crash_frame *f, size_t n, bool offsets, struct names *ret)
 {
 	char name[FRAME_NAME_MAX];
@@ -165,7 +168,7 @@ static void add_top(struct key *k, const struct names *names)
 		add(k, slice_of(names->name[i]));
 }
 
-/* A sequence of length names that comes three times from here on. */
+/* Whether a sequence of `length` names occurs three times from here on. */
 static bool is_cycle(const struct names *s, size_t at, size_t length)
 {
 	if (at + 3 * length > s->n_all)
@@ -181,7 +184,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The overflow hits at any point of the cycle, so its order says nothing. */
+/* Adds the cycle's names sorted: the overflow may hit at any point of the cycle. */
 static void add_sorted(struct key *k, const struct names *s, size_t at, size_t length)
 {
 	const char *list[CYCLE_MAX];
@@ -194,8 +197,8 @@ static void add_sorted(struct key *k, const struct names *s, size_t at, size_t l
 			add(k, slice_of(list[i]));
 }
 
-/* Recursion that follows the input has no strict cycle: then the function that comes
- * most often stands for it. */
+/* Recursion that follows the input has no strict cycle.  Then the most frequent function represents
+ * it. */
 static void add_cycle(struct key *k, const struct names *s)
 {
 	size_t most = 0;
@@ -226,7 +229,7 @@ static void add_target(struct key *k, const struct crash_parser *p)
 	add(k, slice_of(p->o.target ? p->o.target : ""));
 }
 
-/* No function of the application is known. */
+/* For a stack without a known function of the application. */
 static void add_instead(struct key *k, const struct crash_parser *p, const struct crash_report *r)
 {
 	if (p->v.thrown[0])
@@ -252,7 +255,7 @@ static void add_instead(struct key *k, const struct crash_parser *p, const struc
 	add_target(k, p);
 }
 
-/* Two sides of a race, the lesser first. */
+/* Adds the two sides of a race, the lesser first. */
 static void add_both(struct key *k, const struct key *a, const struct key *b)
 {
 	bool swap = a->n > b->n || (a->n == b->n && memcmp(a->text, b->text, a->n) > 0);
@@ -274,7 +277,7 @@ static void add_race(struct key *k, const struct names *one, const struct names 
 static void add_names(struct key *k, const struct crash_parser *p, const struct crash_report *r,
 		      const struct names *names)
 {
-	/* The stack of a timeout is where the clock happened to strike. */
+	/* The stack of a timeout is wherever the time limit expired. */
 	if (is_type(r, "Timeout") || is_type(r, "Overwrites-const-input"))
 		add_target(k, p);
 	else if (names[0].n == 0 && names[1].n == 0)
@@ -320,7 +323,7 @@ int report_signature(const struct crash_parser *p, struct crash_report *r, struc
 
 /* --- the bug -------------------------------------------------------------- */
 
-/* Whether the failure belongs to the place where it was noticed. */
+/* Whether the place where the failure was noticed identifies it. */
 static bool has_place(const struct crash_report *r)
 {
 	static const char *const without[] = {"Timeout", "Stack-overflow", "Out-of-memory",
@@ -336,8 +339,8 @@ static bool has_place(const struct crash_report *r)
 	return true;
 }
 
-/* A compiler may inline a function in one target and not in another: frames of one address are one
- * function, the last of them. */
+/* A compiler may inline a function in one target and not in another.  So frames of one address
+ * count as one function, the last of them. */
 static const struct crash_frame *place_of(const struct crash_report *r)
 {
 	size_t i = 0;
@@ -372,8 +375,8 @@ void report_bug(struct crash_report *r)
 
 /* --- the raw key ---------------------------------------------------------- */
 
-/* False when a frame has no place in a module: it was symbolized, and the key would
- * not be that of the same crash without symbols. */
+/* False: a frame has no offset in a module.  It was symbolized, so the key would differ from that
+ * of the same crash without symbols. */
 static bool collect_raw(const struct stack *s, const struct crash_parser *p, bool by_engine,
 			size_t max, struct names *ret)
 {

@@ -53,7 +53,8 @@ void stack_frame(const struct stack *s, size_t i, struct frame *ret)
 {
 	size_t begin = i ? s->ends[i - 1] : 0;
 
-	/* Its first part was a frame when it was kept; a cut one may be none now. */
+	/* The whole line was a frame when it was kept; a line that was cut may not parse any
+	 * more. */
 	*ret = (struct frame){0};
 	frame_parse((struct slice){s->text + begin, s->ends[i] - begin}, ret);
 }

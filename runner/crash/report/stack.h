@@ -4,40 +4,40 @@
 
 #include "runner/crash/report/frame.h"
 
-/* The lines of one stack, kept while a report goes by: the first one after its
- * header, up to a blank line or to a frame whose number does not go on. */
+/* Keeps the lines of one stack of a report.  It begins with the first frame after the stack's
+ * header.  It ends at a blank line, or at a frame number that does not continue the sequence. */
 enum {
 	STACK_FRAMES_MAX = 256, /* sanitizers print at most that many */
 	STACK_TEXT_MAX = 160 * 1024,
-	STACK_LINE_MAX = 4096, /* of a longer frame, its beginning and its end */
+	STACK_LINE_MAX = 4096, /* a longer frame keeps its beginning and its end */
 	STACK_LINE_HEAD = 3072,
 };
 
 struct stack {
 	enum stack_at {
 		STACK_OFF,  /* no stack is wanted */
-		STACK_WAIT, /* the next frame begins it */
+		STACK_WAIT, /* the next frame begins the stack */
 		STACK_IN,
-		STACK_GAP, /* after a line that is no frame: half a line, a note */
+		STACK_GAP, /* after a line that is not a frame: half a line, a note */
 		STACK_DONE,
 	} at;
 	uint64_t last; /* number of the last frame */
 	size_t n;      /* frames kept */
 	size_t total;  /* frames seen */
-	size_t used;   /* of text */
+	size_t used;   /* bytes used of text */
 	uint32_t ends[STACK_FRAMES_MAX];
 	char text[STACK_TEXT_MAX];
 };
 
-/* Forgets what it holds; it waits for a frame, or (want false) for nothing. */
+/* Empties the stack.  It then waits for a frame, or (want false) for nothing. */
 void stack_restart(struct stack *s, bool want);
-/* A line of the report; is_frame with its number. */
+/* Adds a line of the report; number is valid with is_frame. */
 void stack_line(struct stack *s, struct slice line, bool is_frame, uint64_t number);
-/* The frame of index i < n, parsed again. */
+/* Parses the frame of index i < n again. */
 void stack_frame(const struct stack *s, size_t i, struct frame *ret);
-/* The frames that are the application's, as far as a stack without names can tell:
- * those before the engine's that end at main(), and (by_engine) behind those of the
- * engine that printed it.  All of them in a stack with names. */
+/* Finds the application's frames, as far as a stack without names shows them.  They end before
+ * those of the engine, which end at main().  With by_engine, they begin behind the frames of the
+ * engine that printed the stack.  In a stack with names, all frames count. */
 void stack_application(const struct stack *s, bool by_engine, size_t *ret_begin, size_t *ret_end);
 
 #endif

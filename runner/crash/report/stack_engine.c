@@ -2,17 +2,17 @@
 #include "runner/crash/report/stack.h"
 #include "runner/crash/report/text.h"
 
-/* Without names, the engine's frames below the harness look like any others, and differ
- * between fuzzing, reading the corpus, merging and running a single file.  They are
- * told by where they are: linkers put the engine's objects between the program's
- * start and main(), or just behind it, as one block.  Where that cannot be told
- * (another engine, a static program, a stack that was cut) nothing is taken off. */
+/* Finds the engine's frames in a stack without names.  They differ between fuzzing, reading the
+ * corpus, merging and running a single file.  Their addresses identify them: linkers place the
+ * engine's objects as one block between the program's start and main(), or just behind main().  If
+ * this is not decidable (another engine, a static program, a stack that was cut), no frame is
+ * removed. */
 
 enum {
 	ENGINE_LEAST = 3,	   /* main, FuzzerDriver, ExecuteCallback */
 	ENGINE_MOST = 8,	   /* with Loop, ReadAndExecuteSeedCorpora, RunOne */
 	ENGINE_BEFORE = 0x100000,  /* bytes of code before main() */
-	ENGINE_SIZE = 0x80000,	   /* where the program's start is not known */
+	ENGINE_SIZE = 0x80000,	   /* if the program's start is not known */
 	ENGINE_BEHIND = 0x10000,   /* and behind it: merging */
 	ENGINE_REPORTER = 0x40000, /* and its signal handler */
 	LIBC_MOST = 4,		   /* frames of libc below main() */
@@ -56,8 +56,8 @@ static bool is_libc(struct slice module)
 	       text_begins(module, SLICE("ld-musl"));
 }
 
-/* "... main, libc, libc, _start", or "... main, libc" by frame pointers.  A thread ends in
- * two frames of libc, or in one below the sanitizer's, which is far from the rest. */
+/* Finds the bottom "... main, libc, libc, _start", or "... main, libc" by frame pointers.  A thread
+ * ends in two frames of libc, or in one below the sanitizer's, which is far from the rest. */
 static bool find_bottom(const struct stack *s, struct bottom *ret)
 {
 	struct place start = {0}, at;

@@ -2,9 +2,9 @@
 #include "runner/crash/report/frame_rust.h"
 #include "runner/crash/report/internal.h"
 
-/* The big platforms' crash state: up to three lines, an assertion's text or names of
- * frames.  Frames come from all stacks of a report until three are there: a short
- * stack of a use after free is followed by that of the free. */
+/* The big platforms' crash state: up to three lines, an assertion's text or names of frames.
+ * Frames come from all stacks of a report until there are three: after the short stack of a use
+ * after free, the stack of the free continues it. */
 
 void state_clear(struct state *s)
 {
@@ -54,7 +54,7 @@ static void remember(struct state *s, struct slice name)
 
 void state_name(struct crash_parser *p, struct slice name)
 {
-	if (p->v.cast_open) { /* nothing was said of the type that it really was */
+	if (p->v.cast_open) { /* the report did not name the real type */
 		p->v.cast_open = false;
 		state_add(&p->state, SLICE("\n"));
 		p->state.frames++;
@@ -75,7 +75,7 @@ void state_drop_echo(struct crash_parser *p)
 	p->state.frames = p->echo_frames;
 }
 
-/* As text_find(), but faster in short texts whose characters are seldom needle's first. */
+/* Like text_find(), but faster in short texts that seldom have the first character of needle. */
 static const char *find_short(struct slice s, struct slice needle)
 {
 	const char *at;
@@ -107,9 +107,9 @@ static void erase(char *text, size_t *n, struct slice what)
 	*n = to;
 }
 
-/* "void f<int>(int) /src/a.c:3" -> "void f<int>": cut at the first bracket, or at
- * the first blank where there is none.  Theirs keep a Rust name's hash, which is another in
- * each build. */
+/* "void f<int>(int) /src/a.c:3" -> "void f<int>": cut at the first bracket, or at the first blank
+ * if there is none.  The platforms keep the hash of a Rust name, although it differs in each
+ * build. */
 static struct slice shorten(char *text, size_t n)
 {
 	struct slice s;
@@ -130,7 +130,7 @@ static struct slice shorten(char *text, size_t n)
 	return s;
 }
 
-/* The harness itself is named by its source file. */
+/* Names the harness by its source file. */
 static bool harness_file(const struct frame *f, struct frame *ret)
 {
 	if (!text_begins(f->function, SLICE("LLVMFuzzerTestOneInput")) || f->line == 0 ||
@@ -187,8 +187,8 @@ void state_frame(struct crash_parser *p, const struct frame *f)
 		state_name(p, module_text(f->text));
 		return;
 	}
-	/* A file between function and module, TSan's way, is no part of the name; nor is
-	 * "<null>" for one that is not known. */
+	/* TSan prints a file between function and module, and "<null>" if it is unknown.  Neither
+	 * is part of the name. */
 	name = f->module.n > 0 && (f->file.n > 0 || text_ends(f->text, SLICE(" <null>")))
 		   ? f->function
 		   : f->text;
@@ -199,7 +199,7 @@ void state_frame(struct crash_parser *p, const struct frame *f)
 
 /* --- the end -------------------------------------------------------------- */
 
-/* A cycle of length frames, three times from here on. */
+/* Whether a cycle of `length` frames occurs three times from here on. */
 static bool is_cycle(const struct state *s, size_t at, size_t length)
 {
 	if (at + 3 * length >= s->raw_n)
@@ -243,7 +243,8 @@ static bool numeric(char c)
 	return text_digit(c) || c == '.';
 }
 
-/* A run of digits and dots at i that is a number and no part of a name or place. */
+/* The length of the run of digits and dots at i, if it is a number of its own and not part of a
+ * name or place. */
 static size_t number_at(struct slice s, size_t i)
 {
 	char before = ' ';
@@ -282,8 +283,8 @@ static size_t address_at(struct slice s, size_t i)
 	return n;
 }
 
-/* Without the offset at the end; addresses and numbers by name, unless they are to be
- * kept. */
+/* Adds the line without the offset at its end.  Addresses and numbers get placeholders, unless
+ * `keep`. */
 static void normalise(struct slice line, bool keep, struct out *o)
 {
 	size_t plus = text_last(line, '+');

@@ -4,7 +4,7 @@
 
 #include "base/scan.h"
 
-/* Small tools over slices of a report. */
+/* Helpers for slices of a report. */
 
 static inline bool text_digit(char c)
 {
@@ -85,7 +85,7 @@ static inline bool text_cut(struct slice *io, struct slice needle)
 	return hit != NULL;
 }
 
-/* Takes tail off the end of *io. */
+/* Removes tail from the end of *io. */
 static inline bool text_drop(struct slice *io, struct slice tail)
 {
 	if (!text_ends(*io, tail))
@@ -99,7 +99,7 @@ static inline bool text_one_of(char c, const char *set)
 	return c != '\0' && strchr(set, c) != NULL;
 }
 
-/* Takes characters of set off both ends. */
+/* Removes characters of set from both ends. */
 static inline struct slice text_strip(struct slice s, const char *set)
 {
 	while (s.n > 0 && text_one_of(s.p[0], set))
@@ -114,7 +114,7 @@ static inline struct slice text_trim(struct slice s)
 	return text_strip(s, " \t\r\n\v\f");
 }
 
-/* The leading run without blanks. */
+/* The leading text without blanks. */
 static inline struct slice text_first_word(struct slice s)
 {
 	size_t n = 0;
@@ -124,7 +124,7 @@ static inline struct slice text_first_word(struct slice s)
 	return (struct slice){s.p, n};
 }
 
-/* What stands behind the last '/' or '\'. */
+/* The text behind the last '/' or '\'. */
 static inline struct slice text_basename(struct slice s)
 {
 	size_t at = s.n;
@@ -143,7 +143,7 @@ static inline size_t text_last(struct slice s, char c)
 	return hit ? (size_t)(hit - s.p) : s.n;
 }
 
-/* Into a string of cap bytes, cut to fit, unprintable bytes as '?'. */
+/* Copies s into a string of cap bytes, cut to fit, with '?' for unprintable bytes. */
 void text_copy(char *to, size_t cap, struct slice s);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/crash/report/internal.h"
 
-/* What is known of the crash, and when a newer report takes its place: one of
- * another process always, one of the same process when its kind says so. */
+/* The facts about the crash, and when a newer report replaces them: a report of another process
+ * always, a report of the same process if its kind does so. */
 
 bool verdict_known(const struct crash_parser *p)
 {

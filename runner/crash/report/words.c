@@ -78,7 +78,7 @@ static uint16_t step(const struct words *w, uint16_t at, unsigned char class)
 	return next;
 }
 
-/* Breadth first: what a node fails to is nearer to the root, so it is done. */
+/* Breadth first: the node that a node fails to is nearer to the root, so its bits are complete. */
 static void link_nodes(struct words *w)
 {
 	uint16_t queue[WORDS_NODES_MAX];
@@ -105,7 +105,8 @@ void words_init(struct words *w)
 	memset(w, 0, sizeof(*w));
 	w->n = 1;
 	make_classes(w);
-	/* First bytes first: the nodes next to the root have the lowest numbers. */
+	/* Adds the first bytes first, so that the nodes next to the root have the lowest
+	 * numbers. */
 	for (size_t i = 0; i < WORDS_N; i++) {
 		unsigned char class = w->class[(unsigned char)words[i].text[0]];
 

@@ -4,8 +4,8 @@
 
 #include "base/scan.h"
 
-/* The words by which the parser knows lines that matter, all looked for in one pass
- * (Aho and Corasick's machine), so that a hundred of them cost what one does. */
+/* The words by which the parser recognises important lines.  All are searched in one pass
+ * (Aho-Corasick), so a hundred of them cost as much as one. */
 
 enum words_bit {
 	WORDS_SUMMARY,
@@ -35,7 +35,7 @@ enum words_bit {
 	WORDS_V8,
 	WORDS_SIGNAL,
 	WORDS_MISSING,
-	WORDS_STOP, /* a stack of something else follows */
+	WORDS_STOP, /* an unrelated stack follows */
 	WORDS_PREVIOUS,
 	WORDS_LIVE,
 	WORDS_LIBC,
@@ -49,15 +49,15 @@ enum words_bit {
 enum { WORDS_NODES_MAX = 1792, WORDS_CLASSES_MAX = 64 };
 
 struct words {
-	unsigned char class[256]; /* 0: in no word; both cases of a letter are one */
+	unsigned char class[256]; /* 0: in no word; upper and lower case have the same class */
 	uint16_t root[WORDS_CLASSES_MAX];
-	/* Where two bytes lead from the root: most text never gets further. */
+	/* The node of two bytes from the root: most text never gets further. */
 	uint16_t pair[WORDS_CLASSES_MAX][WORDS_CLASSES_MAX];
 	struct words_node {
 		uint16_t child, sibling; /* 0: none */
-		uint16_t fail;		 /* the longest other beginning that this one ends with */
-		unsigned char class;	 /* of the step that leads here */
-		uint64_t said;		 /* bits of the words that end here */
+		uint16_t fail;	     /* the longest other prefix that this node's text ends with */
+		unsigned char class; /* of the step that leads here */
+		uint64_t said;	     /* bits of the words that end here */
 	} node[WORDS_NODES_MAX];
 	unsigned n, classes;
 	unsigned shallow; /* the last node at the root's side */

@@ -133,7 +133,7 @@ static void test_layout(void **state)
 	assert_int_equal(sum.files, 4);
 	assert_int_equal(sum.skipped, 1);
 	assert_string_equal(
-	    sum.why, "entry 'png/readme.txt': not <target>/<sha1>; --target says whose it is");
+	    sum.why, "entry 'png/readme.txt': not <target>/<sha1>; give the target with --target");
 	assert_int_equal(entries(s->dirfd, "corpus"), 2);
 	assert_int_equal(entries(s->dirfd, "corpus/png"), 3);
 	assert_true(holds(s->dirfd, in_corpus("png", "d"), "d")); /* by its content, always */

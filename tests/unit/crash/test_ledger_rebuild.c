@@ -119,7 +119,7 @@ static void test_without_copies(void **state)
 	scratch_write(dir.fd, "triage/t/crash-y", "4");
 	load();
 	assert_non_null(strstr(ledger_warning(ledger), "3 crashes are read from crashes/ instead, "
-						       "1 could not be"));
+						       "1 are unreadable"));
 	c = crash(A);
 	check_state(A, LEDGER_KNOWN);
 	assert_string_equal(c->fuzzer, "t");
@@ -210,7 +210,7 @@ static void test_hostile(void **state)
 	assert_int_equal(ledger_count(ledger), 1);
 	check_state(A, LEDGER_KNOWN);
 	assert_non_null(strstr(ledger_warning(ledger), "1 crashes are read from crashes/ instead, "
-						       "1 could not be"));
+						       "1 are unreadable"));
 	/* Values that make no sense are mended, as in the ledger. */
 	assert_int_equal(unlinkat(dir.fd, "crashes/" A "/record.json", 0), 0);
 	scratch_write(dir.fd, "crashes/" A "/record.json",
@@ -246,7 +246,7 @@ static void test_faults(void **state)
 			failed++;
 			continue;
 		}
-		if (ledger_count(l) != 4 && !strstr(ledger_warning(l), "could not be"))
+		if (ledger_count(l) != 4 && !strstr(ledger_warning(l), "are unreadable"))
 			fail_msg("at %u: %zu crashes: %s", nth, ledger_count(l), ledger_warning(l));
 		ledger_free(l);
 		if (nth > 400)
