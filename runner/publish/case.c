@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One crash, one destination: is there something to tell? */
+/* Decides whether a destination needs a notification about a crash. */
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/sys.h"
@@ -71,7 +71,7 @@ void publish_case_done(struct publish_case *k)
 	k->record = NULL;
 }
 
-/* The time of the last fix of an entry in that state. */
+/* The time of the last fix among the entries in this state. */
 static uint64_t fixed_at(const struct known_crash *c, enum ledger_state s)
 {
 	uint64_t at = 0;
@@ -97,7 +97,8 @@ void publish_case_id(const struct publish_case *k, enum publish_what w, char out
 	if (w == PUBLISH_REGRESSED)
 		snprintf(to, room, "-%llu", U(fixed_at(c, LEDGER_REGRESSED)));
 	digest_sha1_hex(slice_of(of->fuzzer), sum);
-	/* The first target's id has none: so it was called when there was only one. */
+	/* The first target's id has no suffix, for compatibility with versions that had one
+	 * target a crash. */
 	if (w == PUBLISH_FOUND || (w == PUBLISH_NEW && k->hook && of != c->by[0]))
 		snprintf(to, room, "-%.12s", sum);
 	if (w != PUBLISH_AGAIN)
@@ -121,7 +122,7 @@ static bool never_failed_again(const struct known_crash *c)
 	return c->reproduction.tries > 0 && c->reproduction.hits == 0;
 }
 
-/* Known, or on its way.  One that was dropped is not. */
+/* The issue is known, or its notification is pending or was sent.  A dropped one does not count. */
 static bool has_issue(const struct publish_case *k, struct outbox *o)
 {
 	char id[OUTBOX_NAME];
@@ -175,7 +176,7 @@ size_t publish_case_named(const struct publish_case *k)
 	return n > 0 ? n : 1;
 }
 
-/* Minimised in the days in which that is done at the latest. */
+/* The input was minimised, and the crash is recent enough for an update. */
 static bool is_smaller(const struct publish_case *k)
 {
 	const struct known_crash *c = k->crash;
@@ -184,7 +185,7 @@ static bool is_smaller(const struct publish_case *k)
 	       k->p->now < c->first_seen.time + SMALLER_S;
 }
 
-/* The issue has the same target's input as it was, and the smaller one can be had. */
+/* The issue has this target's original input, and the smaller input is available. */
 static bool issue_has_larger(const struct publish_case *k)
 {
 	const struct known_crash *lead = k->crash->by[k->crash->lead];
@@ -196,7 +197,7 @@ static bool issue_has_larger(const struct publish_case *k)
 	       ledger_input_open(k->p->state_dirfd, lead, LEDGER_MINIMIZED, &fd, &e) == 0;
 }
 
-/* Nothing that could have changed since it was filed. */
+/* A quick check: false if nothing can have changed since the issue was filed. */
 static bool github_may_want(const struct publish_case *k)
 {
 	const struct known_crash *c = k->crash;
@@ -210,7 +211,7 @@ static bool came_back(const struct publish_case *k, struct outbox *o, enum publi
 	*ret = PUBLISH_REGRESSED;
 	if (k->crash->state == LEDGER_REGRESSED && !is_told(k, o, PUBLISH_REGRESSED))
 		return true;
-	*ret = PUBLISH_AGAIN; /* what waits for this issue says as much */
+	*ret = PUBLISH_AGAIN; /* a pending entry of this issue says the same */
 	return seen_in_this_run(k) && !outbox_chain_waits(o, k->chain) &&
 	       !is_told(k, o, PUBLISH_AGAIN);
 }
@@ -254,7 +255,7 @@ static enum publish_what hook_event(const struct known_crash *c)
 	return c->state == LEDGER_REGRESSED ? PUBLISH_REGRESSED : PUBLISH_NEW;
 }
 
-/* A new finding is an entry's; a fix, or a return, is the crash's. */
+/* A new finding belongs to an entry, a fix or a return to the whole crash. */
 static const struct known_crash *told_of(const struct publish_case *k)
 {
 	return hook_event(k->entry) == PUBLISH_NEW ? k->entry : k->crash;
@@ -269,7 +270,7 @@ static bool is_recent(const struct known_crash *c, enum publish_what w, uint64_t
 	return c->state == LEDGER_NEW || c->first_seen.time >= since;
 }
 
-/* What is older than the webhook is no news. */
+/* Events older than the webhook are not sent. */
 static bool hook_may_want(const struct publish_case *k, const struct outbox *o)
 {
 	uint64_t since = outbox_place_get(o, k->place, "since");

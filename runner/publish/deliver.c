@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is due goes out, one after the other. */
+/* Sends due entries, one at a time. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/sys.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A token that is not there, or was refused, may be there in a while. */
+/* A missing or refused token may be replaced: the time until the next check. */
 enum { TOKEN_LOOK_S = 300 };
 
 /* One call of publish_deliver(). */
@@ -17,7 +17,7 @@ struct round {
 	const struct publish_deliver *d;
 	struct outbox *o;
 	struct publish_delivered *sum;
-	bool *mute; /* of each sender: it has nothing to show, so it is not tried again */
+	bool *mute; /* for each sender: it has no secret, so it is not tried again */
 };
 
 /* One attempt: what delivery.save needs. */
@@ -46,7 +46,7 @@ static const struct publish_sender *sender_of(const struct publish_deliver *d, c
 	return NULL;
 }
 
-/* The first one. */
+/* Keeps the first failure only. */
 static void say_failed(const char *place, const char *why, struct publish_delivered *sum)
 {
 	char line[256];
@@ -88,7 +88,7 @@ static int note(const struct publish_deliver *d, struct attempt *a, const struct
 	return outbox_later(a->o, &a->work, &c, e);
 }
 
-/* -ENOENT: it is no entry any more. */
+/* -ENOENT: the entry no longer exists. */
 static int attempt(struct round *w, size_t i, const struct publish_sender *s, struct err *e)
 {
 	struct attempt a = {.o = w->o};
@@ -99,7 +99,7 @@ static int attempt(struct round *w, size_t i, const struct publish_sender *s, st
 
 	if (r < 0)
 		return r;
-	/* The work's texts go with its entry, the sender's answer stays. */
+	/* A copy, because the entry and its texts may be freed while v still points to them. */
 	snprintf(id, sizeof(id), "%s", a.work.entry->id);
 	v.id = id;
 	v.event = a.work.event;
@@ -127,7 +127,7 @@ static bool is_mute(const struct round *w, const struct publish_sender *s)
 	return w->mute[s - w->d->senders];
 }
 
-/* A token that was refused and is another one now. */
+/* Ends the backoff of each destination with a refused token that was replaced. */
 static int look_for_tokens(struct round *w, struct err *e)
 {
 	int r = 0;
@@ -141,8 +141,8 @@ static int look_for_tokens(struct round *w, struct err *e)
 	return r;
 }
 
-/* Entries that go out make those behind them move up; what is new in a chain stands
- * behind it, so one pass meets everything once. */
+/* A sent entry leaves the list, and the entries behind it move up.  New entries of a chain are
+ * appended, so one pass reaches every entry once. */
 static int pass(struct round *w, struct err *e)
 {
 	struct outbox *o = w->o;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is told of a crash, gathered and written once. */
+/* Builds the event of a crash, which is written once. */
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
@@ -17,14 +17,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What a body is made of. */
+/* The material for a body. */
 struct gathered {
 	struct render_crash r;
 	char *report, *input;
 	char binary[NAME_MAX + 3];
 	struct engine_cmd command;
 	struct publish_past past;
-	json_t *meta; /* of the report */
+	json_t *meta; /* the report's meta.json */
 };
 
 static void gathered_done(struct gathered *g)
@@ -35,7 +35,7 @@ static void gathered_done(struct gathered *g)
 	json_decref(g->meta);
 }
 
-/* --- gathering: what cannot be read is left out -------------------------------- */
+/* --- gathering: unreadable parts are left out -------------------------------- */
 
 static void gather_report(const struct publish_case *k, struct gathered *g)
 {
@@ -68,7 +68,8 @@ static int read_input(int fd, struct gathered *g, struct err *e)
 	return 0; /* too large for a body */
 }
 
-/* The minimised one, else the original; one that is not what was noted is none. */
+/* The minimised input, else the original.  An input that differs from its record counts as
+ * missing. */
 static void gather_input(const struct publish_case *k, struct gathered *g)
 {
 	const struct known_crash *c = k->entry;
@@ -89,8 +90,8 @@ static void gather_input(const struct publish_case *k, struct gathered *g)
 		(void)!read_input(fd, g, &e);
 }
 
-/* The commit of the build that printed the report: that of another target, or of the first
- * sighting, may be another one. */
+/* The commit of the build that printed the report.  Other targets' builds, or the build of the
+ * first sighting, may be of other commits. */
 static void gather_commit(const struct publish_case *k, struct gathered *g)
 {
 	_autofree_ char *text = NULL;
@@ -103,7 +104,7 @@ static void gather_commit(const struct publish_case *k, struct gathered *g)
 	g->r.built_of = json_get_text(g->meta, "commit");
 }
 
-/* The places of the stack's first functions that are the repository's. */
+/* The places of the stack's first functions that are in the repository. */
 static void gather_places(const struct publish_case *k, struct gathered *g)
 {
 	const struct sources *from = k->p->sources;
@@ -140,7 +141,7 @@ static void gather_past(const struct publish_case *k, struct gathered *g)
 	g->r.clean_at = *g->past.clean_at ? g->past.clean_at : NULL;
 }
 
-/* As one types it where it was built. */
+/* The target's program and build command, as a user types them in the build directory. */
 static void gather_target(const struct publish_target *t, struct gathered *g)
 {
 	const char *slash = t->binary ? strrchr(t->binary, '/') : NULL;
@@ -232,7 +233,7 @@ static const char *action(const struct publish_case *k, enum publish_what w)
 	    [ISSUE_NONE] = "none", [ISSUE_COMMENT] = "comment", [ISSUE_ACT] = "act"};
 	enum issue_action a = w == PUBLISH_FIXED ? k->p->github->on_fixed : k->p->github->on_again;
 
-	/* News is sent, whatever the configuration says about known crashes. */
+	/* New facts are sent, whatever the configuration says about known crashes. */
 	if (w == PUBLISH_SMALLER)
 		return names[ISSUE_ACT];
 	if (w == PUBLISH_PARTLY || (w == PUBLISH_FOUND && a == ISSUE_NONE))
@@ -250,7 +251,7 @@ static int set_text(json_t *j, const char *key, const struct buf *b, struct err 
 	return set(j, key, json_string(buf_str(b)), e);
 }
 
-/* Describes the last target that found it, by what its own cells printed. */
+/* Describes the last target that found the crash, from its own cells' output. */
 static int found_comment(const struct publish_case *k, bool redacted, struct buf *out,
 			 struct err *e)
 {
@@ -285,7 +286,7 @@ static int comment(const struct publish_case *k, const struct gathered *g, enum 
 	return render_comment(&g->r, as[w], out, e);
 }
 
-/* All of them have title and body: an issue that is gone is one that is to be opened. */
+/* Every event has a title and a body, because a missing issue is opened again. */
 static int issue_texts(const struct publish_case *k, const struct gathered *g, enum publish_what w,
 		       json_t *j, struct err *e)
 {
@@ -359,7 +360,7 @@ int publish_preview(const struct publish *p, struct outbox *o, const struct know
 		return r;
 	g.r.redacted = is_redacted(&k);
 	gather(&k, c, &g);
-	g.r.upload = false; /* where it would be is not known yet */
+	g.r.upload = false; /* its URL is not known yet */
 	r = render_title(&g.r, title, e);
 	if (r == 0)
 		r = render_body(&g.r, body, e);

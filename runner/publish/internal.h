@@ -2,7 +2,7 @@
 #ifndef RUNNER_PUBLISH_INTERNAL_H
 #define RUNNER_PUBLISH_INTERNAL_H
 
-/* What the files of publishing share. */
+/* Internal to runner/publish/. */
 #include "runner/publish/publish.h"
 
 enum publish_what {
@@ -36,17 +36,17 @@ struct publish_case {
 void publish_case_init(const struct publish *p, const struct known_crash *c,
 		       const struct known_crash *entry, const struct webhook_config *hook,
 		       struct publish_case *ret);
-/* The number of its entries that the issue names. */
+/* The number of the crash's entries that the issue names. */
 size_t publish_case_named(const struct publish_case *k);
-/* By what the ledger says alone; most crashes are old and well known. */
+/* A quick check with the ledger only, because most crashes are old and need no notification. */
 bool publish_case_may_want(const struct publish_case *k, const struct outbox *o);
-/* Reads the chain's record, which what follows needs. */
+/* Reads the chain's record, which the functions below need. */
 MUST_CHECK int publish_case_load(struct publish_case *k, struct outbox *o, struct err *e);
 void publish_case_done(struct publish_case *k);
 void publish_case_id(const struct publish_case *k, enum publish_what w, char out[OUTBOX_NAME]);
-/* What is to be told and was not yet: true, and what. */
+/* True if a notification is due that was not queued yet; *ret is its kind. */
 bool publish_case_wants(const struct publish_case *k, struct outbox *o, enum publish_what *ret);
-/* Not queued before: false is fine. */
+/* *ret_new: it was not queued before. */
 MUST_CHECK int publish_case_queue(struct publish_case *k, struct outbox *o, enum publish_what w,
 				  bool *ret_new, struct err *e);
 

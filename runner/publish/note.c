@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is about no crash: runs, targets, the outbox itself; and what was learned. */
+/* Notifications without a crash (runs, targets, the outbox itself), and the learned facts. */
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -45,8 +45,8 @@ int publish_plain_queue(const struct publish *p, struct outbox *o, const struct 
 	return outbox_queue(o, &with_event, p->now, &fresh, e);
 }
 
-/* A chain that is about no crash has a '.' where a crash's name, which never begins with one,
- * would stand.  id: "hook-x-silent-<target>-<since>", "hook-x-run-failed-<run>" */
+/* A chain without a crash has a '.' in place of a crash's name, which never begins with '.'.
+ * id: "hook-x-silent-<target>-<since>", "hook-x-run-failed-<run>" */
 static int note_one(const struct publish *p, struct outbox *o, const struct publish_note *n,
 		    const struct webhook_config *h, struct err *e)
 {
@@ -85,7 +85,7 @@ int publish_note(const struct publish *p, struct outbox *o, const struct publish
 	return r < 0 ? err_wrap(e, "publish") : 0;
 }
 
-/* --- what was learned ----------------------------------------------------------------- */
+/* --- learned facts -------------------------------------------------------------------- */
 
 struct learning {
 	int (*fn)(void *arg, const struct publish_learned *l, struct err *e);
@@ -104,7 +104,7 @@ static int learned_one(void *arg, const json_t *record, struct err *e)
 	};
 
 	if (l.chain[strlen(PUBLISH_GITHUB "-")] == '.')
-		return 0; /* about no crash */
+		return 0; /* not about a crash */
 	return *l.signature && (*l.url || l.ignored) ? g->fn(g->arg, &l, e) : 0;
 }
 
@@ -129,7 +129,7 @@ static bool is_stuck(const struct publish *p, const struct outbox_entry *t)
 	return p->now > t->created && p->now - t->created >= p->outbox->alarm_us / USEC_PER_SEC;
 }
 
-/* place NULL: any that is configured. */
+/* place NULL: all configured destinations. */
 static void find_stuck(const struct publish *p, const struct outbox *o, const char *place,
 		       struct publish_alarm *ret)
 {
@@ -154,7 +154,7 @@ void publish_alarm(const struct publish *p, const struct outbox *o, struct publi
 	find_stuck(p, o, NULL, ret);
 }
 
-/* "2 things for github wait for 1d02h: the server answered with status 500" */
+/* For example "fuzzcell cannot deliver: 2 for github, the oldest since 1d02h ago: ...". */
 static void alarm_text(const struct publish *p, const struct publish_alarm *a, char *out, size_t n)
 {
 	char age[UNITS_MAX];
@@ -186,7 +186,7 @@ static int alarm_body(const struct publish *p, const struct publish_alarm *a, st
 	_autobuf_ struct buf command = BUF_INIT(out->max);
 	char date[32];
 	int r = buf_addf(out, e,
-			 "What fuzzcell has to tell to `%s` cannot be delivered since %s. On the "
+			 "Notifications for `%s` cannot be delivered since %s. On the "
 			 "machine that fuzzes:\n\n",
 			 a->place, render_time(a->oldest, date));
 
@@ -196,7 +196,7 @@ static int alarm_body(const struct publish *p, const struct publish_alarm *a, st
 	return r ? r : render_fence(buf_slice(&command), "sh", out, e);
 }
 
-/* An issue of its own; without the reason, which may name a private host. */
+/* A separate issue.  It omits the reason, which may name a private host. */
 static int alarm_github(const struct publish *p, struct outbox *o, const struct publish_alarm *a,
 			uint64_t since, struct err *e)
 {
@@ -225,7 +225,7 @@ static int alarm_github(const struct publish *p, struct outbox *o, const struct 
 	return outbox_queue(o, &item, p->now, &fresh, e);
 }
 
-/* "alarm" of a place says since when it is stuck: that names the alarm. */
+/* A place's number "alarm" is the time since when it is stuck; it is part of the alarm's id. */
 static int alarm_place(const struct publish *p, struct outbox *o, const char *place, struct err *e)
 {
 	uint64_t since = outbox_place_get(o, place, "alarm");

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* After a round that failed. */
+/* The wait after a failed round. */
 #define AGAIN_US (60 * USEC_PER_SEC)
-/* For a child that is in the middle of a request. */
+/* The time that a child gets to finish its request. */
 #define FINISH_US (30 * USEC_PER_SEC)
 /* The ledger often changes several times in a row.  A crash of a run's first second also waits for
  * the first statistics, which are part of its issue. */
@@ -27,8 +27,8 @@ struct notifier {
 	struct notify t;
 	struct ledger *ledger;
 	struct source *saved; /* watches for a new file of the ledger */
-	struct source *timer; /* of due_us */
-	struct task *task;    /* the round that is being made */
+	struct source *timer; /* fires at due_us */
+	struct task *task;    /* the running round */
 	bool held;
 	uint64_t due_us; /* clock_real_us() of the next round; 0: when the ledger changes */
 };
@@ -210,7 +210,7 @@ static int last_wait(struct last *l, struct notify *t, struct err *e)
 	return r;
 }
 
-/* A loop of its own: the run's is over. */
+/* Uses its own loop, because the run's has ended. */
 int notifier_last(const struct notify *t, struct ledger *l, struct notify_result *ret,
 		  struct err *e)
 {

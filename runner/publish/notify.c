@@ -30,7 +30,7 @@ static uint64_t now_s(void)
 	return clock_real_us() / USEC_PER_SEC;
 }
 
-/* --- who sends ---------------------------------------------------------------- */
+/* --- senders ------------------------------------------------------------------ */
 
 static void to_github(void *arg, struct delivery *d)
 {
@@ -85,7 +85,7 @@ static int make_senders(const struct config *c, struct senders *s, struct err *e
 	s->v = sys_calloc(n + 1, sizeof(*s->v));
 	s->places = sys_calloc(n + 1, sizeof(*s->places));
 	if (!s->v || !s->places)
-		return err_sys(e, "allocate those who are told");
+		return err_sys(e, "allocate the senders");
 	if (config_github(c)->repository) {
 		struct github *g = NULL;
 
@@ -133,7 +133,7 @@ bool notify_has_place(const struct config *c, const char *place)
 	return publish_is_told(&p, place);
 }
 
-/* A new array. */
+/* Returns a new array. */
 static struct publish_target *describe_targets(const struct notify *t, size_t *ret_n)
 {
 	size_t n = t->targets ? t->targets->n : 0;
@@ -165,7 +165,7 @@ static void past(const void *arg, const struct known_crash *entry, struct publis
 	past_of(t->state, entry, ret);
 }
 
-/* What texts are made of. */
+/* The material for texts. */
 struct material {
 	struct publish p;
 	struct publish_target *targets;
@@ -254,10 +254,10 @@ static int send_due(const struct notify *t, struct outbox *o, struct publish_del
 	return 0; /* another process sends */
 }
 
-/* --- what was learned ------------------------------------------------------------ */
+/* --- learned facts --------------------------------------------------------------- */
 
 struct learning {
-	const struct ledger *ledger; /* as it is on disk */
+	const struct ledger *ledger; /* as on disk */
 	struct outbox *outbox;
 	json_t *list;
 };
@@ -300,7 +300,7 @@ static int learn(void *arg, const struct publish_learned *l, struct err *e)
 	j = json_pack("{s:s, s:s, s:b, s:I}", "signature", l->signature, "url", url ? l->url : "",
 		      "ignored", ignore, "entries", (json_int_t)entries);
 	if (!j || json_array_append_new(to->list, j) < 0)
-		return err_set(e, ENOMEM, "keep what was learned");
+		return err_set(e, ENOMEM, "keep the learned facts");
 	return 0;
 }
 
@@ -331,7 +331,7 @@ static int add_result(struct outbox *o, const struct notify *t, const struct led
 	if (r < 0)
 		return r;
 	if (!j)
-		return err_set(e, ENOMEM, "say what was told");
+		return err_set(e, ENOMEM, "build the round's result");
 	r = json_print(j, 0, &text, e);
 	return r < 0 ? r : buf_add(out, slice_of(text), e);
 }
@@ -371,7 +371,7 @@ struct unignored {
 	struct outbox *outbox;
 };
 
-/* Under its own name, or that of a crash that was merged into it. */
+/* Under the crash's own signature, or that of a crash that was merged into it. */
 static int forget_label(void *arg, const struct publish_learned *l, struct err *e)
 {
 	const struct unignored *u = arg;
@@ -404,7 +404,7 @@ static void text_of(const json_t *j, const char *key, char *out, size_t n)
 	(void)snprintf(out, n, "%s", s ? s : "");
 }
 
-/* A crash that is gone meanwhile (merged, or its record is) is no error. */
+/* A crash that no longer exists (merged, or its record is gone) is no error. */
 static int apply(struct ledger *l, const json_t *one, struct err *e)
 {
 	const char *sig = json_string_value(json_object_get(one, "signature"));
@@ -412,7 +412,7 @@ static int apply(struct ledger *l, const json_t *one, struct err *e)
 	int r = 0;
 
 	if (!sig || !url)
-		return err_set(e, EBADMSG, "what was learned of a crash cannot be read");
+		return err_set(e, EBADMSG, "cannot parse a learned fact");
 	if (*url)
 		r = ledger_issue(l, sig, url, e);
 	if (r == 0 && json_is_true(json_object_get(one, "ignored")))

@@ -45,7 +45,7 @@ static uint64_t of_column(const json_t *series, const char *name)
 	return 0;
 }
 
-/* While the run lives. */
+/* Used while the run lives. */
 static bool from_series(const struct state *s, const struct known_crash *c,
 			struct publish_past *ret)
 {
@@ -63,7 +63,7 @@ static bool from_series(const struct state *s, const struct known_crash *c,
 
 /* --- the last commit without it ---------------------------------------------------- */
 
-/* Runs are named after the time at which they began. */
+/* A run's name is the time at which it began. */
 static bool is_before(const json_t *line, const struct known_crash *c)
 {
 	return strcmp(json_get_text(line, "run"), c->first_seen.run) < 0;
@@ -89,7 +89,7 @@ static void clean_at(const struct state *s, const struct known_crash *c, struct 
 
 		if (!is_before(line, c))
 			continue;
-		/* What waited for triage at its end may have been this crash. */
+		/* An untriaged artifact of that run may be this crash. */
 		if (json_get_u64(line, "untriaged") > 0)
 			return;
 		if (!is_fuzzed(line))

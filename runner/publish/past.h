@@ -6,8 +6,8 @@
 #include "runner/publish/publish.h"
 #include "runner/state/state.h"
 
-/* What the histories and logs say of the time before a target's crash.  What cannot be read is
- * not known. */
+/* Reads from the histories and logs what happened before a target's crash.  Values that cannot
+ * be read are unknown. */
 void past_of(const struct state *s, const struct known_crash *entry, struct publish_past *ret);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ledger against what was told. */
+/* Compares the ledger with the sent notifications. */
 #include "runner/publish/publish.h"
 
 #include "base/cleanup.h"
@@ -17,7 +17,7 @@ bool publish_has_github(const struct publish *p)
 	return p->github && p->github->repository && *p->github->repository;
 }
 
-/* One crash that cannot be told does not hold up the others. */
+/* Keeps the first error, so that one failing crash does not hold up the others. */
 static void first_error(int now, const struct err *why, int *io_r, struct err *e)
 {
 	if (now >= 0 || *io_r < 0)
@@ -26,9 +26,9 @@ static void first_error(int now, const struct err *why, int *io_r, struct err *e
 	*io_r = now;
 }
 
-/* --- new issues: so many a day -------------------------------------------------- */
+/* --- new issues: a daily limit ---------------------------------------------------- */
 
-/* turn: of the crashes of its target, so many are worse. */
+/* turn: the number of worse crashes of the same target. */
 struct fresh_crash {
 	const struct known_crash *crash;
 	size_t turn;
@@ -120,7 +120,7 @@ static int file_one(const struct publish *p, struct outbox *o, const struct know
 	return r;
 }
 
-/* They are counted before they are queued: a kill between the two makes fewer, never more. */
+/* Issues are counted before they are queued: after a kill there are fewer, never more. */
 static int file_new(const struct publish *p, struct outbox *o, struct fresh *f,
 		    struct publish_sum *sum, struct err *e)
 {
@@ -146,7 +146,7 @@ static int file_new(const struct publish *p, struct outbox *o, struct fresh *f,
 	return r;
 }
 
-/* --- the rest ------------------------------------------------------------------- */
+/* --- existing issues and webhooks ----------------------------------------------- */
 
 static int tell(struct publish_case *k, struct outbox *o, struct fresh *fresh,
 		struct publish_sum *sum, struct err *e)
@@ -214,8 +214,8 @@ static int tell_all(const struct publish *p, struct outbox *o, const struct know
 	return r;
 }
 
-/* A new webhook is not flooded with what is old.  A day of grace: the run that found
- * something may have been killed before it could say so. */
+/* A new webhook gets no old events.  The day of margin covers a run that was killed before it
+ * could send. */
 static int know_hooks(const struct publish *p, struct outbox *o, struct err *e)
 {
 	int r = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A crash's files, to keep and not to show: their content is a target's. */
+/* Downloads of a crash's files.  They are never shown, because their content is the target's. */
 #include "base/cleanup.h"
 #include "runner/crash/ledger/input.h"
 #include "runner/crash/vault.h"
@@ -26,8 +26,8 @@ static bool is_in_vault_of(const char *signature, const char *path)
 	       scan_lit(&s, SLICE("/"));
 }
 
-/* The ledger's paths may be anybody's: nothing but a crash's own files leaves the machine, nor
- * those of a crash that was merged into it. */
+/* The ledger's paths are not trusted.  Only the files of the crash, and of crashes merged into
+ * it, may leave the machine. */
 static bool is_of_crash(const struct known_crash *c, enum ledger_input which)
 {
 	const char *path = ledger_input_path(c, which);
@@ -75,7 +75,8 @@ static int open_file(struct serve_site *s, const struct known_crash *c, enum dow
 			  e);
 }
 
-/* What is missing is no page; what is damaged is no other one's fault. */
+/* A missing file and a shortage of memory or descriptors keep their errors; other errors mean a
+ * damaged file (-EBADMSG). */
 static int check_opened(int r, const struct err *why, struct err *e)
 {
 	if (r == 0)
@@ -90,7 +91,7 @@ static int take_size(struct serve_answer *a, struct err *e)
 	struct stat st;
 
 	if (fstat(a->fd, &st) < 0)
-		return err_sys(e, "look at the file");
+		return err_sys(e, "stat the file");
 	if ((uint64_t)st.st_size > VAULT_BYTES_MAX)
 		return err_set(e, EBADMSG, "the file has more than %llu bytes",
 			       (unsigned long long)VAULT_BYTES_MAX);
@@ -98,7 +99,7 @@ static int take_size(struct serve_answer *a, struct err *e)
 	return 0;
 }
 
-/* In quotes of a header, and on any disk. */
+/* A name that is safe in a quoted header and on any file system. */
 static void name_file(const char *name, enum download which, struct serve_answer *a)
 {
 	snprintf(a->file, sizeof(a->file), "crash-%s-%s", name, download_name(which));

@@ -8,8 +8,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-/* All that the first version of Landlock knows: files are read below one directory, and nothing
- * is written, made, removed or executed anywhere. */
+/* All rights of the first version of Landlock.  Files are read below one directory only, and
+ * nothing is written, created, removed or executed anywhere. */
 enum { LANDLOCK_ALL = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1 };
 
 static int lock_files(int dirfd, struct err *e)
@@ -20,17 +20,18 @@ static int lock_files(int dirfd, struct err *e)
 	    .parent_fd = dirfd};
 	_autoclose_ int rules = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof(all), 0);
 
-	/* A kernel without it, or one that was told not to. */
+	/* The kernel lacks Landlock, or it is disabled. */
 	if (rules < 0 && (errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM))
 		return 0;
 	if (rules < 0 ||
 	    syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &below, 0) < 0 ||
 	    syscall(SYS_landlock_restrict_self, rules, 0) < 0)
-		return err_sys(e, "give up writing files");
+		return err_sys(e, "restrict file access");
 	return 0;
 }
 
-/* What is left of root: to read the files of others, and to ask their run over its socket. */
+/* The capabilities that are kept: reading other users' files, and connecting to the run's
+ * socket. */
 static int drop_capabilities(struct err *e)
 {
 	static const uint32_t kept = 1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH;
@@ -38,12 +39,12 @@ static int drop_capabilities(struct err *e)
 	struct __user_cap_data_struct have[2] = {0};
 
 	if (syscall(SYS_capget, &head, have) < 0)
-		return err_sys(e, "ask for our capabilities");
+		return err_sys(e, "read our capabilities");
 	have[0].permitted &= kept;
 	have[0].effective &= kept;
 	have[0].inheritable = 0;
 	have[1] = (struct __user_cap_data_struct){0};
-	return syscall(SYS_capset, &head, have) < 0 ? err_sys(e, "give up capabilities") : 0;
+	return syscall(SYS_capset, &head, have) < 0 ? err_sys(e, "drop capabilities") : 0;
 }
 
 int serve_drop(const struct state *s, struct err *e)
@@ -51,7 +52,7 @@ int serve_drop(const struct state *s, struct err *e)
 	int r;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return err_sys(e, "give up gaining privileges");
+		return err_sys(e, "set no_new_privs");
 	r = lock_files(s->dirfd, e);
 	return r < 0 ? r : drop_capabilities(e);
 }

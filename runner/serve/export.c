@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Says that the directory is one that we may replace. */
+/* Marks the directory as an export, which may be replaced. */
 #define MARK ".fuzzcell-export"
 
 struct export
@@ -34,7 +34,7 @@ static int write_file(int dir, const char *path, struct slice bytes, struct err 
 	return 0;
 }
 
-/* The same of a file's. */
+/* Copies the content of an open file to a new file. */
 static int copy_file(int dir, const char *path, int from, struct err *e)
 {
 	_autoclose_ int fd = sys_openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644);
@@ -46,10 +46,10 @@ static int copy_file(int dir, const char *path, int from, struct err *e)
 	while ((n = sys_read(from, block, sizeof(block))) > 0)
 		if (sys_write_all(fd, block, (size_t)n) < 0)
 			return err_sys(e, "write '%s'", path);
-	return n < 0 ? err_sys(e, "read what '%s' is made of", path) : 0;
+	return n < 0 ? err_sys(e, "read the content of '%s'", path) : 0;
 }
 
-/* Percent-encoding undone: a path of ours, in which each name is one. */
+/* Decodes one of our paths, in which each component is a valid name. */
 static void decoded(const char *path, char out[SERVE_PATH_MAX])
 {
 	struct slice in = slice_of(path);
@@ -86,13 +86,13 @@ static int export_one(void *arg, const char *path, struct err *e)
 	int r;
 
 	decoded(path + 1, file);
-	/* A run that stands twice in the history. */
+	/* The same run can occur twice in the history. */
 	if (faccessat(x->dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
 	r = serve_get(x->site, slice_of(path), &a, e);
 	if (r == -ENOENT)
-		return 0;    /* a target without curves, or gone meanwhile */
-	if (r == -EBADMSG) { /* one file that is damaged hides nothing else */
+		return 0;    /* the target has no curves, or it is gone meanwhile */
+	if (r == -EBADMSG) { /* a damaged file does not stop the export */
 		if (x->damaged)
 			x->damaged(x->arg, path, e->msg);
 		return 0;
@@ -127,33 +127,34 @@ static int fill(struct export *x, int dir, struct err *e)
 	return r;
 }
 
-/* There it would be a part of what it shows; and in its place, the end of it. */
+/* Refuses a place inside the state directory, where the export would become part of its input.
+ * Refuses the state directory itself, which it would replace. */
 static int refuse_inside(const struct serve_site *site, int dirfd, struct err *e)
 {
 	_autoclose_ int at = sys_openat(dirfd, ".", O_PATH | O_DIRECTORY, 0);
 	struct stat state, st, below = {0};
 
 	if (at < 0 || fstat(site->state->dirfd, &state) < 0)
-		return err_sys(e, "look where it is");
+		return err_sys(e, "find the directory's parents");
 	for (;;) {
 		int up;
 
 		if (fstat(at, &st) < 0)
-			return err_sys(e, "look where it is");
+			return err_sys(e, "find the directory's parents");
 		if (st.st_dev == state.st_dev && st.st_ino == state.st_ino)
-			return err_set(e, EINVAL, "it is in the state directory");
+			return err_set(e, EINVAL, "the directory is in the state directory");
 		if (st.st_dev == below.st_dev && st.st_ino == below.st_ino)
 			return 0; /* the root */
 		below = st;
 		up = sys_openat(at, "..", O_PATH | O_DIRECTORY, 0);
 		if (up < 0)
-			return err_sys(e, "look where it is");
+			return err_sys(e, "find the directory's parents");
 		close(at);
 		at = up;
 	}
 }
 
-/* 1 or 0. */
+/* Returns 1 or 0. */
 static int is_empty(int parent, const char *name, struct err *e)
 {
 	DIR *d = sys_opendirat(parent, name);
@@ -168,7 +169,7 @@ static int is_empty(int parent, const char *name, struct err *e)
 	return !any;
 }
 
-/* 1: there is one that may be replaced; 0: there is none, or an empty one. */
+/* Returns 1: an export exists that may be replaced; 0: nothing, or an empty directory. */
 static int may_replace(const struct serve_site *site, int parent, const char *name, struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -178,7 +179,7 @@ static int may_replace(const struct serve_site *site, int parent, const char *na
 	if (r < 0)
 		return r;
 	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "look at '%s'", name);
+		return errno == ENOENT ? 0 : err_sys(e, "stat '%s'", name);
 	r = fs_open_dir(parent, name, &fd, e);
 	if (r < 0)
 		return r;
@@ -189,7 +190,7 @@ static int may_replace(const struct serve_site *site, int parent, const char *na
 		return 1;
 	r = is_empty(parent, name, e);
 	if (r == 0)
-		r = err_set(e, EEXIST, "'%s' is there and no export of ours", name);
+		r = err_set(e, EEXIST, "'%s' exists and is not an export", name);
 	return r < 0 ? r : 0;
 }
 
@@ -212,13 +213,13 @@ static int export_in(struct export *x, int parent, const char *name, struct err 
 	_autofree_ char *tmp = sys_asprintf(".%s.new-%d", name, (int)getpid());
 	_autoclose_ int dir = -1;
 	struct err ignored;
-	int r = may_replace(x->site, parent, name, e); /* before all the work */
+	int r = may_replace(x->site, parent, name, e); /* checked before the export is written */
 
 	if (r < 0)
 		return r;
 	if (!tmp)
 		return err_sys(e, "allocate a name");
-	r = fs_remove_tree(parent, tmp, e); /* of a process that had our number */
+	r = fs_remove_tree(parent, tmp, e); /* left by an earlier process with our PID */
 	if (r == 0)
 		r = fs_mkdirs(parent, tmp, 0755, e);
 	if (r == 0)
@@ -227,7 +228,7 @@ static int export_in(struct export *x, int parent, const char *name, struct err 
 		r = fill(x, dir, e);
 	if (r == 0)
 		r = put(x->site, parent, tmp, name, e);
-	/* What is there now is what was replaced, or what could not be finished. */
+	/* Now tmp is the replaced export, or an incomplete one. */
 	(void)!fs_remove_tree(parent, tmp, &ignored);
 	return r;
 }
@@ -248,7 +249,7 @@ int serve_export(struct serve_site *site, const char *dir, serve_damaged_fn *dam
 		path[n - 1] = '\0';
 	slash = strrchr(path, '/');
 	if (!fs_name_ok(slice_of(slash ? slash + 1 : path)))
-		return err_set(e, EINVAL, "'%s' is no name of a directory", dir);
+		return err_set(e, EINVAL, "'%s' is not a directory's name", dir);
 	if (slash)
 		*slash = '\0';
 	parent = sys_openat(AT_FDCWD, !slash ? "." : *path ? path : "/", O_RDONLY | O_DIRECTORY, 0);

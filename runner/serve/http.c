@@ -15,13 +15,15 @@
 
 enum {
 	CACHED = 32,	  /* answers */
-	CACHED_MS = 1000, /* so long an answer is good: nobody makes us work more often */
-	SPARE = SERVE_CONNECTIONS / 8, /* above so many less the oldest connection goes */
+	CACHED_MS = 1000, /* lifetime of an answer, so that clients cannot cause more work */
+	SPARE = SERVE_CONNECTIONS / 8, /* the oldest connection is closed when only this many are
+					* free */
 	SWEEP_S = 5,
 	NEVER_S = 3600,
 };
 
-/* A request that a client makes last goes in the end, whatever it sends meanwhile. */
+/* since_us: when the connection began, or completed its last request.  A connection that stays
+ * SERVE_REQUEST_S without completing a request is closed, whatever the client sends. */
 struct conn {
 	int fd; /* -1: free */
 	uint64_t since_us;
@@ -72,10 +74,10 @@ static void connection(void *cls, struct MHD_Connection *c, void **context,
 		if (!oldest || at->since_us < oldest->since_us)
 			oldest = at;
 	}
-	/* Who holds many connections open keeps nobody else out. */
+	/* A client with many open connections cannot keep other clients out. */
 	if (oldest && n >= SERVE_CONNECTIONS - SPARE) {
 		(void)shutdown(oldest->fd, SHUT_RDWR);
-		oldest->since_us = UINT64_MAX; /* not again */
+		oldest->since_us = UINT64_MAX; /* not chosen again */
 	}
 	if (mine && info)
 		*mine = (struct conn){.fd = info->connect_fd, .since_us = clock_mono_us()};
@@ -129,7 +131,7 @@ static const char *const headers[][2] = {
     {"Cache-Control", "no-cache"},
 };
 
-/* NULL: no memory; r is gone then. */
+/* NULL: no memory; then r is freed. */
 static struct MHD_Response *with_headers(struct MHD_Response *r, const char *type)
 {
 	bool bad;
@@ -146,24 +148,24 @@ static struct MHD_Response *with_headers(struct MHD_Response *r, const char *typ
 	return r;
 }
 
-/* takes: bytes are free()d with the response; else they are there for good, or copied. */
+/* mode: whether the bytes are free()d with the response, copied, or static. */
 static struct MHD_Response *response(const char *type, struct slice bytes,
 				     enum MHD_ResponseMemoryMode mode)
 {
 	void *p = NULL;
 
-	memcpy(&p, &bytes.p, sizeof(p)); /* it does not write to them */
+	memcpy(&p, &bytes.p, sizeof(p)); /* libmicrohttpd does not write to them */
 	return with_headers(MHD_create_response_from_buffer(bytes.n, p, mode), type);
 }
 
-/* A file that is kept, not shown. */
+/* A file as a download. */
 static struct MHD_Response *file(struct serve_answer *a)
 {
 	struct MHD_Response *r = MHD_create_response_from_fd64(a->size, a->fd);
 	char how[sizeof(a->file) + 32];
 
 	if (r)
-		a->fd = -1; /* it is the response's */
+		a->fd = -1; /* owned by the response */
 	r = with_headers(r, a->type);
 	snprintf(how, sizeof(how), "attachment; filename=\"%s\"", a->file);
 	if (r && MHD_add_response_header(r, "Content-Disposition", how) != MHD_YES) {
@@ -199,7 +201,7 @@ static struct MHD_Response *found(struct serve_answer *a)
 		return response(a->type, a->fixed, MHD_RESPMEM_PERSISTENT);
 	r = response(a->type, buf_slice(&a->body), MHD_RESPMEM_MUST_FREE);
 	if (r)
-		a->body.p = NULL; /* it is the response's */
+		a->body.p = NULL; /* owned by the response */
 	return r;
 }
 
@@ -226,7 +228,7 @@ static void forget(struct cached *c)
 	*c = (struct cached){0};
 }
 
-/* What nobody may be given any more takes no memory.  Whether any is left. */
+/* Frees expired answers.  Returns whether any answer is left. */
 static bool forget_old(struct serve_http *h)
 {
 	uint64_t now = clock_mono_us();
@@ -242,7 +244,7 @@ static bool forget_old(struct serve_http *h)
 	return any;
 }
 
-/* The answer that is good still, or a place for a new one: the oldest's. */
+/* Returns the cached answer if it is still valid, else the oldest entry for a new answer. */
 static struct cached *look_up(struct serve_http *h, const char *path, uint64_t now)
 {
 	struct cached *oldest = &h->cache[0];
@@ -271,7 +273,7 @@ static enum MHD_Result send_page(struct serve_http *h, struct MHD_Connection *c,
 	}
 	if (!a->response) {
 		forget(a);
-		return MHD_NO; /* no memory: the connection goes */
+		return MHD_NO; /* no memory: closes the connection */
 	}
 	return MHD_queue_response(c, a->status, a->response);
 }
@@ -301,8 +303,8 @@ static enum MHD_Result count_hosts(void *cls, enum MHD_ValueKind kind, const cha
 	return MHD_YES;
 }
 
-/* One header, and the name in the request's first line when there is one: what is between us and
- * who asks shall not go by another one. */
+/* Requires exactly one Host header.  A name in the request line must be valid, too: a proxy
+ * between the client and us must not see another name. */
 static bool may_be_asked(struct serve_http *h, struct MHD_Connection *c, const char *host)
 {
 	unsigned n = 0;
@@ -325,22 +327,23 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *u
 
 	(void)version;
 	(void)upload;
-	/* What is answered at once is the end of the connection: nothing more of it is read. */
+	/* An immediate answer ends the connection: nothing more of it is read. */
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
 	if (!path || !may_be_asked(h, c, host))
-		return refuse(c, MHD_HTTP_BAD_REQUEST,
-			      "asked under a name that is not ours: fuzzcell serve --host NAME\n");
+		return refuse(
+		    c, MHD_HTTP_BAD_REQUEST,
+		    "the Host header has an unknown name: use fuzzcell serve --host NAME\n");
 	if (!*context) {
 		*context = &seen;
 		return MHD_YES;
 	}
 	if (*upload_n > 0)
-		return MHD_NO; /* a body, of which nothing is known */
+		return MHD_NO; /* bodies are not accepted */
 	return send_page(h, c, path);
 }
 
-/* Paths come to us as they were sent: we know what is encoded in them. */
+/* Keeps paths encoded: serve_get() decodes them. */
 static size_t as_it_is(void *cls, struct MHD_Connection *c, char *s)
 {
 	(void)cls;
@@ -364,7 +367,7 @@ static void turn(struct serve_http *h)
 		wait_us = (uint64_t)SWEEP_S * USEC_PER_SEC;
 	if (MHD_get_timeout(h->daemon, &ms) == MHD_YES && ms * USEC_PER_MSEC < wait_us)
 		wait_us = ms * USEC_PER_MSEC;
-	/* It was made: arming it again does not fail. */
+	/* Setting an existing timer does not fail. */
 	(void)!loop_set_timer(h->timer, clock_mono_us() + wait_us, &ignored);
 }
 
@@ -401,7 +404,7 @@ static int start(struct serve_http *h, struct loop *l, const struct serve_listen
 		r = start_daemon(h, fd, e);
 	if (r < 0)
 		return r;
-	(void)take_fd(&fd); /* the daemon's */
+	(void)take_fd(&fd); /* owned by the daemon */
 	info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	if (!info || info->epoll_fd < 0)
 		return err_set(e, EIO, "the HTTP server has no descriptor to wait for");

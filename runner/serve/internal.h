@@ -6,24 +6,24 @@
 #include "base/json.h"
 #include "runner/serve/serve.h"
 
-/* Between the parts of this room:
+/* The parts of runner/serve/:
  *
- *	serve_model_*.c	 state directory -> JSON, the shapes of docs/api.md
- *	serve_page_*.c	 that JSON -> HTML; they know nothing else
- *	serve/model/metrics.c	 that JSON -> Prometheus text
- *	route.c	 path -> which of these
- *	serve/page/assets.c	 the files that pages need */
+ *	model/	 state directory -> JSON, the objects of docs/api.md
+ *	page/	 that JSON -> HTML; pages have no other input
+ *	model/metrics.c	 that JSON -> Prometheus text
+ *	route.c	 path -> one of these
+ *	page/assets.c	 the files that pages need */
 
-/* A page from its model.  Pure: no clock, no files.  The model is what
- * /api/v1/<same path>.json prints.  Nothing in it may be trusted: a string may be any UTF-8 text, a
- * key may be missing or of another type (then the page leaves it out).  "href" and "api" values are
- * percent-encoded paths from the site's root without a first '/': a page puts
- * its own way to the root ("" or "../") before them. */
+/* Renders a page from its model.  Pure: no clock, no files.  The model is the content of
+ * /api/v1/<same path>.json.  It is not trusted: a string may be any UTF-8 text, and a page
+ * leaves out keys that are missing or of another type.  "href" and "api" are percent-encoded
+ * paths from the site's root without the first '/'.  A page prefixes them with its own path to
+ * the root ("" or "../"). */
 typedef int page_fn(const json_t *model, struct buf *out, struct err *e);
 
-/* index.html, crashes.html, runs.html, health.html, targets.html, targets-2.html: at the root. */
+/* At the root: index.html, crashes.html, runs.html, health.html, targets.html, targets-2.html. */
 page_fn page_overview, page_crashes, page_runs, page_health, page_targets;
-/* targets/<target>.html, crashes/<name>.html, runs/<id>.html: one below it. */
+/* One level below: targets/<target>.html, crashes/<name>.html, runs/<id>.html. */
 page_fn page_target, page_crash, page_run;
 
 /* A file that is compiled in.  path: from the root, "assets/style.css". */
@@ -32,13 +32,13 @@ struct serve_asset {
 	const char *type; /* "text/css; charset=utf-8" */
 	struct slice bytes;
 };
-/* NULL after the last one. */
+/* NULL after the last file. */
 const struct serve_asset *serve_asset_at(size_t i);
 
 /* --- models: *ret is a new object --------------------------------------------- */
 
-/* name: of a target, a crash (runner/crash/vault.h's), a run; the number of a page of targets
- * ("" is the first).  -ENOENT: there is none. */
+/* name: the name of a target, a crash (runner/crash/vault.h) or a run, or the number of a page
+ * of targets ("" is the first).  -ENOENT: the object does not exist. */
 typedef int model_fn(struct serve_site *site, const char *name, json_t **ret, struct err *e);
 model_fn model_overview, model_targets, model_targets_page, model_target, model_series,
     model_growth, model_crashes, model_crash, model_runs, model_run, model_health;

@@ -37,12 +37,12 @@ int serve_listen_parse(const char *text, struct serve_listen *ret, struct err *e
 
 	if (scan_lit(&in, SLICE("["))) {
 		if (!scan_until(&in, ']', sizeof(at.host), &host) || !scan_lit(&in, SLICE("]:")))
-			return bad(text, "no address and port", e);
+			return bad(text, "not an address and a port", e);
 	} else if (colon) {
 		host = (struct slice){text, (size_t)(colon - text)};
 		in = slice_of(colon + 1);
 		if (memchr(host.p, ':', host.n))
-			return bad(text, "an address of IPv6 stands in brackets", e);
+			return bad(text, "an IPv6 address needs brackets", e);
 	}
 	if (!scan_u64(&in, 10, UINT16_MAX, &port) || in.n > 0)
 		return bad(text, "no port", e);
@@ -52,7 +52,7 @@ int serve_listen_parse(const char *text, struct serve_listen *ret, struct err *e
 	if (strcmp(at.host, "localhost") == 0)
 		snprintf(at.host, sizeof(at.host), "127.0.0.1");
 	if (inet_pton(AF_INET, at.host, &any) != 1 && inet_pton(AF_INET6, at.host, &any) != 1)
-		return bad(text, "the address is no number", e);
+		return bad(text, "the address is not numeric", e);
 	*ret = at;
 	return 0;
 }
@@ -91,24 +91,24 @@ int serve_listen_open(const struct serve_listen *at, int *ret_fd, uint16_t *ret_
 	int on = 1;
 
 	if (n == 0)
-		return err_set(e, EINVAL, "'%s' is no address", at->host);
+		return err_set(e, EINVAL, "'%s' is not an address", at->host);
 	fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
-		return err_sys(e, "make a socket");
-	/* Connections of a server that ended a moment ago do not keep the port. */
+		return err_sys(e, "create a socket");
+	/* The port can be reused while connections of an earlier server are closing. */
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
 	    bind(fd, &a.any, n) < 0 || listen(fd, BACKLOG) < 0)
 		return err_sys(e, "listen on %s, port %u", at->host, at->port);
 	if (getsockname(fd, &a.any, &n) < 0)
-		return err_sys(e, "ask for the port");
+		return err_sys(e, "read the socket's port");
 	*ret_port = ntohs(a.any.sa_family == AF_INET6 ? a.v6.sin6_port : a.v4.sin_port);
 	*ret_fd = take_fd(&fd);
 	return 0;
 }
 
-/* --- by which names we may be asked ---------------------------------------------- */
+/* --- names in Host headers ---------------------------------------------------------- */
 
-/* Without its port; an address of IPv6 without its brackets.  {0}: it is neither. */
+/* The host without its port; an IPv6 address without its brackets.  {0}: invalid. */
 static struct slice host_of(const char *header)
 {
 	struct slice in = slice_of(header), host = {0};

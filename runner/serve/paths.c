@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which paths there are: what an export has to write. */
+/* Lists all paths, for an export. */
 #include "base/cleanup.h"
 #include "runner/crash/vault.h"
 #include "runner/serve/model/model.h"
@@ -115,7 +115,7 @@ static int file_paths(struct serve_site *s, const struct paths *p, const char *n
 	return r;
 }
 
-/* Names first: the ledger is another one when a run wrote it meanwhile. */
+/* Collects the names first, because the ledger is reloaded if a run writes it meanwhile. */
 static int crash_paths(struct serve_site *s, const struct paths *p, struct err *e)
 {
 	_autojson_ json_t *names = json_array();

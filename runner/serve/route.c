@@ -13,7 +13,7 @@
 #define HTML "text/html; charset=utf-8"
 #define JSON "application/json"
 
-/* A path is `before`, with named a name without '/', and `after`.  No page: it is the JSON. */
+/* A path is `before`, a name without '/' (if named), and `after`.  page NULL: serves the JSON. */
 static const struct route {
 	const char *before, *after;
 	bool named;
@@ -60,7 +60,7 @@ struct name {
 	char text[NAME_MAX + 1];
 };
 
-/* No encoded slash, no NUL, no "..": fs_name_ok() sees what is left. */
+/* Decodes a name.  fs_name_ok() then refuses slashes, NUL and "..". */
 static bool decode(struct slice in, struct name *out)
 {
 	size_t n = 0;
@@ -76,7 +76,7 @@ static bool decode(struct slice in, struct name *out)
 	return fs_name_ok((struct slice){out->text, n});
 }
 
-/* Whether path is this route's, and the name in it. */
+/* True if the path matches the route; *ret: the name in it. */
 static bool is_route(const struct route *rt, struct slice path, struct name *ret)
 {
 	struct slice middle = path, after = slice_of(rt->after);
@@ -113,7 +113,7 @@ static int get_route(struct serve_site *site, const struct route *rt, const char
 	return r < 0 ? r : buf_add(&a->body, SLICE("\n"), e);
 }
 
-/* Whether the path is a crash's file; *ret: what there is to say of it. */
+/* True if the path is a crash's file; *ret: the result. */
 static bool get_download(struct serve_site *site, struct slice path, struct serve_answer *a,
 			 int *ret, struct err *e)
 {
@@ -149,7 +149,7 @@ static bool get_asset(struct slice path, struct serve_answer *a)
 	return false;
 }
 
-/* Whether there is something to show; the models say what is wrong with the rest. */
+/* Checks that the ledger can be read; the models report other problems. */
 static int get_health(struct serve_site *site, struct serve_answer *a, struct err *e)
 {
 	const struct ledger *l;

@@ -80,11 +80,12 @@ int color_add(enum color c, struct slice word, struct buf *out, struct err *e)
 	return buf_addf(out, e, "%s%.*s" PLAIN, codes[c], (int)word.n, word.p);
 }
 
-/* Standard output lets no sequence through: these pass it by. */
+/* Our standard output filters escape sequences, so these are written directly. */
 static void paint(const char *code)
 {
 	fflush(stdout);
-	(void)!sys_write_all(STDOUT_FILENO, code, strlen(code)); /* the words say the same */
+	(void)!sys_write_all(STDOUT_FILENO, code, strlen(code)); /* the words have the same
+								  * information */
 }
 
 void color_print(enum color c, const char *word)

@@ -11,8 +11,8 @@
 
 enum { LINE_MAX = 8192, NAME_LEAST = 16, STATE_MOST = 16, NOTE_LEAST = 16, NOTE_MOST = 200 };
 
-/* The screen is a terminal's: a character that takes two of its columns has three bytes and more,
- * so that a line of so many bytes never passes its end. */
+/* Width is counted in bytes.  A character of two columns has at least three bytes, so a line
+ * never exceeds the screen. */
 static int add(struct slice s, size_t width, size_t *io_used, struct buf *out, struct err *e)
 {
 	int r = 0;
@@ -50,7 +50,7 @@ static int blanks(size_t n, struct buf *out, struct err *e)
 	return buf_addf(out, e, "%*s", (int)n, "");
 }
 
-/* A text to the left, with the blanks behind it. */
+/* Left-aligned text, padded with blanks. */
 static int add_left(const char *text, size_t width, struct buf *out, struct err *e)
 {
 	size_t used = 0;
@@ -67,14 +67,14 @@ int columns_line(struct slice text, unsigned width, struct buf *out, struct err 
 	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
 }
 
-/* --- which of them ------------------------------------------------------------------------- */
+/* --- choice of columns --------------------------------------------------------------------- */
 
 static unsigned at_most(size_t n, unsigned most)
 {
 	return n < most ? (unsigned)n : most;
 }
 
-/* The name's share before figures have theirs. */
+/* The minimum width of the name, before the figures get theirs. */
 static unsigned name_least(unsigned width)
 {
 	if (width == 0)
@@ -94,7 +94,7 @@ static unsigned widest(const struct run_view *v, const char *title, bool of_name
 	return most > NOTE_MOST ? NOTE_MOST : (unsigned)most;
 }
 
-/* A figure that is cut would be another one. */
+/* Figures are never cut, because a cut figure is wrong. */
 static unsigned figure_width(const struct column *c, const struct run_view *v)
 {
 	size_t most = c->width;
@@ -147,7 +147,7 @@ void columns_choose(struct columns *c, const struct run_view *v, unsigned width)
 
 /* --- lines --------------------------------------------------------------------------------- */
 
-/* A figure to the right of its column. */
+/* A right-aligned figure. */
 static int add_figure(const char *text, unsigned width, struct buf *line, struct err *e)
 {
 	size_t n = at_most(shown_width(text), width), used = 0;
@@ -169,7 +169,8 @@ static enum color color_of(const struct columns *c, const struct target_row *t)
 	return strcmp(t->state, "queued") == 0 ? COLOR_DIM : COLOR_NONE;
 }
 
-/* The blanks behind the last text are not printed, nor what a narrow screen has no room for. */
+/* Ends a line without trailing blanks and without the parts that a narrow screen has no room
+ * for. */
 static int finish(const struct columns *c, enum color color, struct buf *line, struct buf *out,
 		  struct err *e)
 {

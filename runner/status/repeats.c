@@ -8,9 +8,9 @@
 #include <string.h>
 
 struct repeat {
-	char *note;	/* of its last failure, owned; NULL: none */
-	uint64_t more;	/* failures that were counted since it was shown */
-	bool is_silent; /* its last failure was not shown, so nor is its restart */
+	char *note;	/* of the last failure, owned; NULL: none */
+	uint64_t more;	/* failures counted since the last one was shown */
+	bool is_silent; /* the last failure was not shown, so its restart is not shown either */
 };
 
 void repeats_done(struct repeats *r)

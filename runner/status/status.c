@@ -100,7 +100,7 @@ int status_json(const struct run_view *v, json_t **ret, struct err *e)
 	return r;
 }
 
-/* --- and back -------------------------------------------------------------------------- */
+/* --- from JSON ----------------------------------------------------------------------------- */
 
 static double real(const json_t *o, const char *key, double most)
 {
@@ -152,7 +152,7 @@ static struct target_row row_of(const json_t *o)
 	};
 }
 
-/* A run has fewer by far: that many rows are 50 MB, and an answer could say millions. */
+/* Far above real runs.  This number of rows takes 50 MB, and an answer could claim millions. */
 enum { TARGETS_MAX = 1 << 16 };
 
 int status_view(const json_t *o, struct run_view *ret, struct target_row **ret_rows, struct err *e)
@@ -162,7 +162,7 @@ int status_view(const json_t *o, struct run_view *ret, struct target_row **ret_r
 	struct target_row *rows;
 
 	if (!json_is_object(run) || !json_is_array(targets) || n > TARGETS_MAX)
-		return err_set(e, EPROTO, "what the run says is no status");
+		return err_set(e, EPROTO, "the run's answer is not a status");
 	rows = sys_calloc(n ? n : 1, sizeof(*rows));
 	if (!rows)
 		return err_sys(e, "allocate %zu targets", n);

@@ -5,15 +5,16 @@
 #include "base/json.h"
 #include "runner/status/row.h"
 
-/* A run that lives, as it says of itself (docs/control.md), and back: for whoever shows it. */
+/* The status of a living run as JSON (docs/control.md), and the conversion back for commands
+ * that show it. */
 
-/* {"run": {...}, "targets": [...]}, without what may be long of a target. */
+/* {"run": {...}, "targets": [...]}, without a target's long values. */
 MUST_CHECK int status_json(const struct run_view *v, json_t **ret, struct err *e);
-/* A target with all that is known of it. */
+/* A target with all its values. */
 MUST_CHECK int status_target_json(const struct target_row *r, json_t **ret, struct err *e);
 
-/* Of a status that came from elsewhere, what a table shows.  Strings are those of o, which must
- * live as long; ret_rows is the view's, free() it. */
+/* Converts a received status to a view for tables.  Strings belong to o, which must outlive the
+ * view.  ret_rows: the view's rows; free() them. */
 MUST_CHECK int status_view(const json_t *o, struct run_view *ret, struct target_row **ret_rows,
 			   struct err *e);
 

@@ -150,7 +150,7 @@ static int text_crashes(const struct target_row *r, struct buf *out, struct err 
 	if (rc == 0 && r->crashes_unchecked)
 		rc = buf_addf(
 		    out, e,
-		    "  %s: no time to look whether %s fixed: a longer run does, and 'fuzzcell "
+		    "  %s: no time to check whether %s fixed: a longer run does, and 'fuzzcell "
 		    "regress'\n",
 		    r->name,
 		    units_of(r->crashes_unchecked, "earlier crash is", "earlier crashes are", n));
@@ -174,8 +174,8 @@ static int text_corpus(const struct target_row *r, struct buf *out, struct err *
 	char before[UNITS_MAX], after[UNITS_MAX];
 
 	if (r->corpus.edges == 0 && r->corpus.features == 0) /* nothing was measured */
-		return buf_addf(out, e, "  %-28s %-9s it stays as it is%s%s\n", r->name,
-				r->corpus.verdict, *r->corpus.why ? ": " : "", r->corpus.why);
+		return buf_addf(out, e, "  %-28s %-9s unchanged%s%s\n", r->name, r->corpus.verdict,
+				*r->corpus.why ? ": " : "", r->corpus.why);
 	return buf_addf(
 	    out, e, "  %-28s %-9s %llu inputs, %s -> %llu, %s; %llu edges, %llu features%s%s\n",
 	    r->name, r->corpus.verdict, (unsigned long long)r->corpus.files_before,
@@ -203,11 +203,12 @@ static int text_waits(const struct target_row *r, struct buf *out, struct err *e
 		rc = buf_addf(out, e, "  %s waited for a CPU %.0f%% of its time\n", r->name,
 			      r->starved * 100);
 	if (rc == 0 && r->dismissed)
-		rc = buf_addf(out, e, "  %s: %llu timeouts did not hold: it had waited for a CPU\n",
+		rc = buf_addf(out, e,
+			      "  %s: %llu timeouts did not reproduce: it had waited for a CPU\n",
 			      r->name, (unsigned long long)r->dismissed);
 	if (rc == 0 && r->undecided)
 		rc = buf_addf(out, e,
-			      "  %s: %llu timeouts wait for a calmer machine to be tried on\n",
+			      "  %s: %llu timeouts wait for a replay under less CPU pressure\n",
 			      r->name, (unsigned long long)r->undecided);
 	return rc;
 }
@@ -234,13 +235,13 @@ static int text_less(const struct target_row *r, struct buf *out, struct err *e)
 		rc = buf_addf(out, e, "  %s: %s of output are not in the log\n", r->name,
 			      units_size(r->log_dropped, size));
 	if (rc == 0 && r->line_dropped)
-		rc = buf_addf(out, e,
-			      "  %s: %s of output, in lines too long, were read for no figures\n",
-			      r->name, units_size(r->line_dropped, size));
+		rc = buf_addf(
+		    out, e, "  %s: %s of output, in lines too long, were not parsed for figures\n",
+		    r->name, units_size(r->line_dropped, size));
 	return rc;
 }
 
-/* What a person should look at that is no failure of the target's own. */
+/* Facts that the user should check and that are not failures of the target. */
 static int text_doubts(const struct target_row *r, struct buf *out, struct err *e)
 {
 	int rc = 0;
@@ -294,7 +295,8 @@ static bool has_doubts(const struct target_row *r)
 	       r->cov_before || r->log_dropped || r->line_dropped;
 }
 
-/* "3 failures, 1 new crash, 2 crashes came back, 4 artifacts wait for triage, 1 crash is fixed" */
+/* For example "3 failures, 1 new crash, 2 crashes came back, 4 artifacts wait for triage, 1
+ * crash is fixed". */
 static int text_crash_sums(const struct run_view *v, struct buf *out, struct err *e)
 {
 	struct summary_sums all = summary_sums(v);
@@ -355,7 +357,7 @@ static int text_all(const struct run_view *v, struct buf *out, struct err *e)
 	return r == 0 ? text_run(v, out, e) : r;
 }
 
-/* How much of s stands in a line of so many bytes: to its last blank, or what fits of one word. */
+/* The part of s that fits a line of `columns` bytes: up to the last blank, else part of a word. */
 static size_t fitting(struct slice s, size_t columns)
 {
 	size_t at = columns, lead = 0;
@@ -373,7 +375,7 @@ static size_t fitting(struct slice s, size_t columns)
 	return at;
 }
 
-/* Long lines go on below, further to the right: nothing is cut. */
+/* Wraps long lines, with indented continuation lines: nothing is cut. */
 static int wrap(struct slice text, unsigned columns, struct buf *out, struct err *e)
 {
 	enum { INDENT = 6 };
@@ -396,7 +398,7 @@ static int wrap(struct slice text, unsigned columns, struct buf *out, struct err
 	return r;
 }
 
-/* The text as lines that no terminal obeys: names and notes are anybody's. */
+/* Escapes the text for terminals, because names and notes are not trusted. */
 static int shown(struct slice text, struct buf *out, struct err *e)
 {
 	struct slice line;

@@ -94,7 +94,7 @@ struct field {
 	json_t *value; /* taken */
 };
 
-/* The object of the fields; any value that could not be made fails the whole. */
+/* An object of the fields; fails if any value could not be created. */
 static int object(struct field *f, size_t n, json_t **ret, struct err *e)
 {
 	json_t *j = json_object();
@@ -116,7 +116,7 @@ static int object(struct field *f, size_t n, json_t **ret, struct err *e)
 
 #define OBJECT(f, ret, e) object((f), sizeof(f) / sizeof((f)[0]), (ret), (e))
 
-/* null: it was never fuzzed. */
+/* null: the target was never fuzzed. */
 static json_t *outlook_json(const struct target_row *r)
 {
 	struct field f[] = {
@@ -131,7 +131,7 @@ static json_t *outlook_json(const struct target_row *r)
 	struct err ignored;
 	json_t *j = NULL;
 
-	/* No memory: NULL, which object() tells. */
+	/* No memory: NULL, which object() reports. */
 	(void)!OBJECT(f, &j, &ignored);
 	if (j && !r->outlook.known) {
 		json_decref(j);
@@ -140,7 +140,7 @@ static json_t *outlook_json(const struct target_row *r)
 	return j;
 }
 
-/* How the engine came to its inputs. */
+/* How the engine made the kept inputs. */
 static json_t *kept_json(const struct target_row *r)
 {
 	return json_pack("{s:o, s:o, s:o}", "total", integer(r->kept), "by_dictionary",
@@ -283,7 +283,7 @@ static int print_target(const struct target_row *r, struct buf *out, struct err 
 	return rc < 0 ? rc : buf_addf(out, e, "    %s", line);
 }
 
-/* Target by target: a tree of 2,000 of them at once would take megabytes. */
+/* Printed target by target: a tree of 2,000 targets would take megabytes. */
 int summary_print(const struct run_view *v, struct buf *out, struct err *e)
 {
 	_autojson_ json_t *j = NULL;
@@ -302,7 +302,7 @@ int summary_print(const struct run_view *v, struct buf *out, struct err *e)
 	return r < 0 ? r : buf_addf(out, e, "\n  ]\n}");
 }
 
-/* Targets say themselves how much they did. */
+/* Saturates, because targets control these numbers. */
 static uint64_t plus(uint64_t a, uint64_t b)
 {
 	return a + b < a ? UINT64_MAX : a + b;

@@ -63,7 +63,7 @@ static double percent(double share)
 	return share > 9.99 ? 999 : share * 100;
 }
 
-/* The share of the last interval in which it waited for CPU and memory. */
+/* The shares of the last interval in which it waited for CPU and memory. */
 static void stalled_of(const struct target_row *r, char out[COLUMN_TEXT])
 {
 	(void)snprintf(out, COLUMN_TEXT, "%.0f%%/%.0f%%", percent(r->pressure_cpu),
@@ -80,7 +80,7 @@ static const struct column figures[] = {
     {"last find", 9, 1, last_find_of},
 };
 
-/* Parts that do not fit are left out, the last ones first. */
+/* Joins the parts that fit; the last ones are left out first. */
 static int join(const char *const *parts, size_t n, unsigned columns, struct buf *out,
 		struct err *e)
 {
@@ -202,7 +202,7 @@ static int erase(const struct table *t, struct buf *out, struct err *e)
 static void emit(const struct table *t, const struct buf *b)
 {
 	if (sys_write_all(t->fd, buf_str(b), b->n) < 0) {
-		/* nobody looks any more: the run goes on */
+		/* the reader is gone: the run continues */
 	}
 }
 
@@ -248,7 +248,7 @@ static void plain_line(const struct table *t, const char *text)
 		emit(t, &b);
 }
 
-/* A line that stays. */
+/* Prints a permanent line. */
 static void say(struct table *t, const struct run_view *v, size_t row, const char *what)
 {
 	char text[512];
@@ -272,7 +272,7 @@ void table_event(struct table *t, const struct run_view *v, size_t row, const ch
 		say(t, v, row, what);
 }
 
-/* How often those fail that go on failing in the same way. */
+/* Prints the counts of repeated failures. */
 static void say_repeats(struct table *t, const struct run_view *v)
 {
 	char unsaid[REPEATS_TEXT];

@@ -162,7 +162,7 @@ async function limits(test, bench) {
     };
     const r = await bench.drive([bench.event('new'), bench.event('fixed')]);
     delete s.send;
-    like(r.tries[1].why, /limit of requests/, 'why');
+    like(r.tries[1].why, /rate limit/, 'why');
     equal(r.last.result, 'done', 'result');
     bench.holds({ comments: 1 });
   });
@@ -225,7 +225,7 @@ async function tokens(test, bench) {
     bench.server.shown = 'http://192.0.2.1';
     const r = await bench.drive([bench.event('new')]);
     bench.server.shown = undefined;
-    like(r.err, /'192\.0\.2\.1' is not asked without TLS/, 'why');
+    like(r.err, /'192\.0\.2\.1' needs TLS/, 'why');
   });
 }
 

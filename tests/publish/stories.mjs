@@ -132,7 +132,7 @@ export async function stories(test, bench) {
   await story('a repository without a commit takes the issue, without the reproducer', async (m) => {
     m.empty = true;
     await bench.drive([bench.event('new', { upload })], ['--branch', 'b']);
-    like(m.issues[0].body, /It is not attached \(409: Git Repository is empty\.\); where it was found it is `crashes\/x\/minimized`/, 'body');
+    like(m.issues[0].body, /It is not attached \(409: Git Repository is empty\.\); its path in the state directory is `crashes\/x\/minimized`/, 'body');
     bench.holds();
   });
 

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <strings.h>
 
-/* What GitHub's answers mean.  From its documentation, "Rate limits for the REST API" and
- * "Best practices": obey retry-after; else, with nothing remaining, wait for
- * x-ratelimit-reset; else, for a secondary limit, a minute at least. */
+/* The meaning of GitHub's answers.  From its documentation, "Rate limits for the REST API" and
+ * "Best practices": obey retry-after.  Else, if no requests remain, wait until
+ * x-ratelimit-reset.  Else, for a secondary limit, wait at least a minute. */
 
 void answer_done(struct answer *a)
 {
@@ -15,7 +15,7 @@ void answer_done(struct answer *a)
 	*a = ANSWER_INIT;
 }
 
-/* --- what it says ---------------------------------------------------------------- */
+/* --- the reason ------------------------------------------------------------------ */
 
 static const char *text_of(const json_t *j, const char *key)
 {
@@ -24,7 +24,7 @@ static const char *text_of(const json_t *j, const char *key)
 	return s ? s : "";
 }
 
-/* One of "errors": {"resource", "field", "code", "message"}, or a text. */
+/* An element of "errors": {"resource", "field", "code", "message"}, or a text. */
 static void add_error(const json_t *one, char *out, size_t n)
 {
 	size_t at = strlen(out);
@@ -40,7 +40,7 @@ static void add_error(const json_t *one, char *out, size_t n)
 			       text_of(one, "code"));
 }
 
-/* Hidden before it is cut: what is left of a secret would not look like it. */
+/* Secrets are hidden before the text is cut, because a cut secret is not recognised. */
 static void say(const struct http_reply *reply, const json_t *body, const struct token *t,
 		struct answer *out)
 {
@@ -49,7 +49,7 @@ static void say(const struct http_reply *reply, const json_t *body, const struct
 
 	const char *words = text_of(body, "message");
 
-	if (reply->elsewhere) /* its own words say no more */
+	if (reply->elsewhere) /* the answer's text has no more information */
 		words = "it points to another host, and was not followed";
 	(void)snprintf(raw, sizeof(raw), "%u: %s", reply->status,
 		       *words ? words : "no reason given");
@@ -59,7 +59,7 @@ static void say(const struct http_reply *reply, const json_t *body, const struct
 	text_clean(raw, out->why, sizeof(out->why));
 }
 
-/* --- what it means --------------------------------------------------------------- */
+/* --- the meaning ----------------------------------------------------------------- */
 
 static void later(struct answer *a, uint64_t wait_s, bool whole_host)
 {
@@ -68,7 +68,8 @@ static void later(struct answer *a, uint64_t wait_s, bool whole_host)
 	a->whole_host = whole_host;
 }
 
-/* Until when; one second more, for the clocks are cut to seconds. */
+/* The wait until x-ratelimit-reset, and one second more because both times are truncated to
+ * seconds. */
 static uint64_t until_reset(const struct http_headers *h)
 {
 	if (h->date_s == 0 || h->reset_s <= h->date_s)
@@ -136,7 +137,7 @@ static void judge_status(const struct http_headers *h, struct answer *a)
 	}
 }
 
-/* A success whose text is cut or is none: it was done, whatever it was. */
+/* A success with an unreadable body: the request was carried out. */
 static void judge_success(struct answer *a)
 {
 	if (a->body) {
@@ -145,7 +146,7 @@ static void judge_success(struct answer *a)
 	}
 	later(a, SERVER_WAIT_S, false);
 	a->unsure = true;
-	(void)snprintf(a->why, sizeof(a->why), "%u: an answer that is no JSON", a->status);
+	(void)snprintf(a->why, sizeof(a->why), "%u: the answer is not JSON", a->status);
 }
 
 void answer_judge(const struct http_reply *reply, const struct token *t, struct answer *out)
@@ -157,7 +158,7 @@ void answer_judge(const struct http_reply *reply, const struct token *t, struct 
 	if (reply->body.n == 0 || json_parse(buf_slice(&reply->body), &out->body, &e) < 0)
 		out->body = NULL;
 	memcpy(out->next, reply->headers.next, sizeof(out->next));
-	token_hide(t, out->next); /* it is kept on disk */
+	token_hide(t, out->next); /* the URL is stored on disk */
 	if (reply->status >= 200 && reply->status < 300) {
 		judge_success(out);
 		return;
@@ -171,7 +172,7 @@ void answer_failed(int code, const char *why, struct answer *out)
 	*out = ANSWER_INIT;
 	text_clean(why, out->why, sizeof(out->why));
 	if (code == -EINVAL)
-		return; /* refused: a person must look at the URL */
+		return; /* refused: a user must correct the URL */
 	out->unsure = http_may_be_done(code);
 	later(out, SERVER_WAIT_S, true);
 	if (code == -EMSGSIZE)

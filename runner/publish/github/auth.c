@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-/* Whoever repairs the token does it without us: try again, slowly. */
+/* The user repairs the token without notice to us: retry, with a long interval. */
 static bool no_token(const struct err *e, struct answer *a)
 {
 	answer_done(a);
@@ -16,7 +16,7 @@ static bool no_token(const struct err *e, struct answer *a)
 	return false;
 }
 
-/* It is this process that has none; the next one may. */
+/* Only this process has no token; the next one may have it. */
 static bool nothing_to_show(const struct err *e, struct answer *a)
 {
 	(void)no_token(e, a);
@@ -38,8 +38,8 @@ uint64_t github_token(struct github *g)
 	return have_token(g, &e) ? token_number(g->token) : 0;
 }
 
-/* As an App.  A statement of a clock that is wrong is refused; the refusal says what
- * time it is. */
+/* Sends a request as an App.  A JWT with a wrong time is refused.  The refusal contains the
+ * right time, so a second attempt uses it. */
 static bool ask_as_app(struct github *g, const char *method, const char *path, struct answer *a)
 {
 	for (int try = 0; try < 2; try++) {
@@ -56,7 +56,7 @@ static bool ask_as_app(struct github *g, const char *method, const char *path, s
 	return a->kind == ANSWER_OK;
 }
 
-/* What is wrong here is wrong for all that is to be told. */
+/* A failure of the token affects all deliveries. */
 static void holds_for_all(struct answer *a)
 {
 	if (a->kind == ANSWER_LATER || a->unasked)
@@ -106,11 +106,11 @@ bool auth_bearer(struct github *g, const char **ret, struct answer *a)
 	*ret = token_bearer(g->token, github_server_now(g));
 	if (*ret)
 		return true;
-	(void)err_set(&e, EINVAL, "the installation's token has ended already");
+	(void)err_set(&e, EINVAL, "the installation's token has already expired");
 	return no_token(&e, a);
 }
 
-/* --- whose it is ----------------------------------------------------------------- */
+/* --- accounts -------------------------------------------------------------------- */
 
 static void keep_login(struct github *g, const struct answer *a, const char *key, const char *after)
 {
@@ -135,7 +135,7 @@ bool auth_login(struct github *g, struct answer *a)
 	github_remember(g, a);
 	if (a->kind == ANSWER_LATER || a->kind == ANSWER_TOKEN || a->kind == ANSWER_TOO_LARGE)
 		return false;
-	/* Not every token may ask: then only the repository's own people are believed. */
+	/* Not every token may request this.  Then only members of the repository are trusted. */
 	if (a->kind == ANSWER_OK && token_is_app(g->token))
 		keep_login(g, a, "slug", "[bot]");
 	else if (a->kind == ANSWER_OK)
@@ -152,8 +152,9 @@ static bool is_text(const json_t *j, const char *key, const char *want)
 	return s && strcasecmp(s, want) == 0;
 }
 
-/* Of a server that is not GitHub's and gives neither an account nor an association, every marker
- * counts: better a stranger's, which a person can remove, than a second issue of each crash. */
+/* On a server other than GitHub that gives neither an account nor an association, every marker
+ * counts.  A stranger's marker, which a user can remove, is better than a second issue of each
+ * crash. */
 static bool is_blind(struct github *g, const json_t *item)
 {
 	if (g->login[0] || json_is_string(json_object_get(item, "author_association")) ||

@@ -4,9 +4,8 @@
 
 #include <stdio.h>
 
-/* The branch for reproducers: made when it is missing, with a history of its own, so
- * that it drags nothing of the project along.  Steps that were done before a kill
- * leave objects behind that nothing names; git forgets them. */
+/* The branch for reproducers.  A missing branch is created without a parent commit, so that it
+ * does not contain the project.  A kill may leave unreferenced objects, which git collects. */
 
 enum { SHA_MAX = 65 };
 
@@ -20,7 +19,7 @@ static bool take_sha(const struct answer *a, char out[SHA_MAX])
 	return true;
 }
 
-/* A request that makes something, and the name of what it made; body is let go. */
+/* Sends a request that creates an object, and reads the object's name.  Takes ownership of body. */
 static bool make(struct work *w, const char *what, json_t *body, struct answer *a)
 {
 	char path[REPO_MAX + 32];
@@ -31,7 +30,7 @@ static bool make(struct work *w, const char *what, json_t *body, struct answer *
 	else
 		answer_failed(-ENOMEM, "no memory for a request", a);
 	json_decref(body);
-	if (a->status == 409) /* the repository has no commit at all: that lasts */
+	if (a->status == 409) /* the repository has no commits: a retry does not help */
 		a->kind = ANSWER_REFUSED;
 	return a->kind == ANSWER_OK;
 }
@@ -61,7 +60,7 @@ static bool make_branch(struct work *w, struct answer *a)
 	if (!make_commit(w, commit, a))
 		return false;
 	(void)snprintf(ref, sizeof(ref), "refs/heads/%s", w->g->config->upload_branch);
-	/* 422: somebody made it meanwhile. */
+	/* 422: the branch was created meanwhile. */
 	return make(w, "refs", json_pack("{s:s, s:s}", "ref", ref, "sha", commit), a) ||
 	       a->kind == ANSWER_INVALID;
 }

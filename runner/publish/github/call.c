@@ -27,11 +27,11 @@ static void rest(struct github *g, uint64_t ms)
 
 	if (g->o.wait)
 		g->o.wait(g->o.arg, ms);
-	else /* cut short by a signal: then a write comes a moment early */
+	else /* a signal may shorten the pause; the request is then a moment early */
 		(void)nanosleep(&ts, NULL); /* allow: the sending child has no loop */
 }
 
-/* GitHub's advice: a second between requests that change something. */
+/* GitHub recommends a second between requests that change something. */
 static void pace(struct github *g)
 {
 	uint64_t now = clock_mono_us() / USEC_PER_MSEC;
@@ -54,13 +54,13 @@ static int full_url(const struct github *g, const char *path, char out[HTTP_URL_
 	size_t len = strlen(api);
 	int n;
 
-	while (len > 0 && api[len - 1] == '/') /* ".../api/v3/", as people write it */
+	while (len > 0 && api[len - 1] == '/') /* users may write ".../api/v3/" */
 		len--;
 	n = snprintf(out, HTTP_URL_MAX, "%.*s%s", (int)len, api, path);
 	if (n < 0 || n >= HTTP_URL_MAX)
 		return err_set(e, EINVAL, "a URL of %d bytes", n);
 	if (!http_same_origin(g->config->api, out))
-		return err_set(e, EINVAL, "the server names a place elsewhere");
+		return err_set(e, EINVAL, "the server names a URL of another host");
 	return 0;
 }
 
@@ -101,7 +101,7 @@ void github_ask(struct github *g, const char *method, const char *path, const ch
 	} else {
 		learn(g, &reply.headers);
 		answer_judge(&reply, g->token, a);
-		/* Nothing is left: what comes next waits, this one was answered. */
+		/* No requests remain: the next request waits, this one was answered. */
 		if (a->kind == ANSWER_OK && reply.headers.has_remaining &&
 		    reply.headers.remaining == 0 && reply.headers.reset_s > reply.headers.date_s) {
 			g->paused_until_s =
@@ -111,9 +111,9 @@ void github_ask(struct github *g, const char *method, const char *path, const ch
 	}
 }
 
-/* --- with all that is around it -------------------------------------------------- */
+/* --- a request with pauses and retries -------------------------------------------- */
 
-/* Until its time, nothing is asked of a host that said "later". */
+/* True while the host is in backoff: then no request is sent. */
 static bool paused(struct github *g, struct answer *a)
 {
 	uint64_t now = github_now(g);
@@ -127,7 +127,7 @@ static bool paused(struct github *g, struct answer *a)
 	if (a->wait_s > WISH_MAX_S) /* the clock went back */
 		a->wait_s = WISH_MAX_S;
 	(void)snprintf(a->why, sizeof(a->why), "%s",
-		       g->paused_why[0] ? g->paused_why : "the limit of requests is reached");
+		       g->paused_why[0] ? g->paused_why : "the rate limit is reached");
 	return true;
 }
 
@@ -160,7 +160,7 @@ void github_call(struct github *g, const char *method, const char *path, const j
 {
 	if (paused(g, a))
 		return;
-	/* An installation's token may have ended early: one more, with a new one. */
+	/* An installation's token may have expired early: retry once with a new one. */
 	if (once(g, method, path, body, a) && token_is_app(g->token)) {
 		token_drop(g->token);
 		(void)once(g, method, path, body, a);

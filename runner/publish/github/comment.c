@@ -3,12 +3,12 @@
 
 #include <stdio.h>
 
-/* A comment, once: a hidden marker in it says of which delivery it is. */
+/* Posts a comment once.  A hidden marker in it identifies the delivery. */
 
 enum { PAGES_MAX = 50, SLACK_S = 86400, COMMENT_MAX = 1 << 20 };
 
 struct found {
-	bool this, other; /* of this delivery; "again" of another since it was closed */
+	bool this, other; /* of this delivery; "again" of another one since the issue was closed */
 };
 
 static const char *text_of(const json_t *j, const char *key)
@@ -33,8 +33,8 @@ static void look_at(const struct work *w, const json_t *comment, const char *key
 	}
 }
 
-/* Since when a comment of this delivery can be there: it is named after what happened,
- * so also a queue that was lost and made anew cannot have sent it before that. */
+/* The earliest time of this delivery's comment.  The delivery is named after its event, so even
+ * a queue that was lost and rebuilt cannot have sent it before the event. */
 static uint64_t since(const struct work *w)
 {
 	json_int_t at = json_integer_value(json_object_get(w->d->event, "time"));
@@ -66,7 +66,7 @@ static bool look(struct work *w, const char *key, struct found *out)
 			look_at(w, json_array_get(a.body, i), key, out);
 		memcpy(url, a.next, sizeof(url));
 	}
-	if (url[0]) /* better one comment less than one too many */
+	if (url[0]) /* a missing comment is better than a duplicate */
 		out->this = true;
 	return true;
 }
@@ -85,7 +85,7 @@ static bool post(struct work *w, const char *key)
 		return work_error(w, &e);
 	body = json_pack("{s:s}", "body", buf_str(&text));
 	if (!body)
-		return work_refuse(w, "the comment is no UTF-8");
+		return work_refuse(w, "the comment is not UTF-8");
 	if (!work_set(w, "commenting", github_now(w->g)))
 		return false;
 	github_call(w->g, "POST", url, body, &a);
@@ -113,7 +113,7 @@ bool comment_once(struct work *w)
 	if (!work_settled(w, "commenting"))
 		return false;
 	if (!auth_login(w->g, &a))
-		return work_ok(w, &a, "ask whose the token is");
+		return work_ok(w, &a, "get the token's account");
 	if (!look(w, key, &f))
 		return false;
 	if (f.this)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-/* Which issue a delivery is about. */
+/* Finds a delivery's issue. */
 
 static bool has_label(const json_t *issue, const char *want)
 {
@@ -30,7 +30,7 @@ static const char *text_of(const json_t *j, const char *key)
 	return s ? s : "";
 }
 
-/* Only what may be shown and used as a URL: no blank, no bracket, nothing odd. */
+/* Accepts only characters that are safe in a URL and in texts: no blanks, brackets or quotes. */
 static bool url_clean(const char *s)
 {
 	for (const char *p = s; *p; p++)
@@ -39,8 +39,7 @@ static bool url_clean(const char *s)
 	return true;
 }
 
-/* An issue that moved with or without its repository has an address of its own, which
- * is the one to use. */
+/* A moved issue, or an issue of a moved repository, has a new URL, which has to be used. */
 static bool read_url(struct work *w, const json_t *j)
 {
 	const char *url = text_of(j, "url");
@@ -62,7 +61,7 @@ static bool read_issue(struct work *w, const json_t *j)
 
 	w->issue = (struct issue){.number = number > 0 ? (uint64_t)number : 0};
 	if (w->issue.number == 0 || !read_url(w, j))
-		return work_later(w, SERVER_WAIT_S, "an answer that is no issue");
+		return work_later(w, SERVER_WAIT_S, "the answer is not an issue");
 	if (url_clean(html) && strlen(html) < sizeof(w->issue.html))
 		memcpy(w->issue.html, html, strlen(html) + 1);
 	token_hide(w->g->token, w->issue.html);
@@ -75,8 +74,8 @@ static bool read_issue(struct work *w, const json_t *j)
 	return true;
 }
 
-/* With `marked`, only if it (still) has our marker; else, or when it is gone,
- * w->issue.number is 0. */
+/* Loads an issue; with `marked`, only if it (still) has our marker.  w->issue.number 0: it has
+ * not, or the issue is gone. */
 static bool load(struct work *w, uint64_t number, bool marked)
 {
 	_autoanswer_ struct answer a = ANSWER_INIT;
@@ -95,7 +94,7 @@ static bool load(struct work *w, uint64_t number, bool marked)
 	return read_issue(w, a.body);
 }
 
-/* ".../owner/name/issues/12" of this repository; 0: it is none. */
+/* The number in ".../owner/name/issues/12" of this repository; 0: another URL. */
 static uint64_t hint_of(const struct work *w, const json_t *from)
 {
 	const char *url = text_of(from, "issue_url"), *hit = NULL, *next = url;
@@ -112,8 +111,8 @@ static uint64_t hint_of(const struct work *w, const json_t *from)
 	return scan_u64(&rest, 10, INT64_MAX, &number) && rest.n == 0 ? number : 0;
 }
 
-/* In the list of issues, which is read up to now, or at least to a minute after an
- * issue was asked for. */
+/* Searches the list of issues, which is read up to now, or at least up to a minute after an
+ * issue was requested. */
 static bool search(struct work *w)
 {
 	uint64_t posting = work_get(w, "posting"), number;
@@ -129,7 +128,7 @@ static bool find(struct work *w)
 	_autoanswer_ struct answer a = ANSWER_INIT;
 	uint64_t number = work_get(w, "issue");
 
-	if (number != 0) { /* ours; deleted since: nothing is left to tell */
+	if (number != 0) { /* our issue; if it was deleted, there is nothing to send */
 		if (!load(w, number, false))
 			return false;
 		w->deleted = w->issue.number == 0;
@@ -139,18 +138,18 @@ static bool find(struct work *w)
 	number = number ? number : hint_of(w, w->d->event);
 	if (number != 0 && (!load(w, number, false) || w->issue.number != 0))
 		return w->issue.number != 0;
-	/* Where it was known to be it is not.  The list says whether the repository is there, and
-	 * whether a person keeps its marker elsewhere. */
+	/* The issue is not at its known place.  The list shows whether the repository exists,
+	 * and whether a user moved the marker to another issue. */
 	w->deleted = number != 0;
 	if (!work_settled(w, "posting"))
 		return false;
 	if (!auth_login(w->g, &a))
-		return work_ok(w, &a, "ask whose the token is");
+		return work_ok(w, &a, "get the token's account");
 	if (!index_open(w) || !search(w))
 		return false;
 	if (w->issue.number != 0 || index_get(w->g->index, w->key) == 0)
 		return true;
-	/* What the list was known to say is no longer so: read all of it. */
+	/* The cached list is out of date: read all of it. */
 	index_reset(w->g->index);
 	return search(w);
 }

@@ -38,7 +38,7 @@ void github_free(struct github *g)
 	free(g);
 }
 
-/* --- what each event comes to ---------------------------------------------------- */
+/* --- the action for each event ------------------------------------------------------- */
 
 static void end_ignored(struct work *w)
 {
@@ -46,7 +46,7 @@ static void end_ignored(struct work *w)
 	work_end(w);
 }
 
-/* A person's word, too: it is not filed again. */
+/* The user deleted the issue: it is not filed again. */
 static void end_deleted(struct work *w)
 {
 	w->d->deleted = true;
@@ -58,7 +58,7 @@ static bool does(const struct work *w, const char *action)
 	return strcmp(w->action, action) == 0;
 }
 
-/* False: it has come to an end, or must be tried again. */
+/* False: the delivery has ended, or must be tried again. */
 static bool is_wanted(struct work *w)
 {
 	if (!issue_find(w))
@@ -78,8 +78,8 @@ static void tell_new(struct work *w)
 		work_end(w);
 }
 
-/* An issue that was closed by us or by a person; an open one has no need of being told
- * again.  What of our own doing a try before this left half done shows as `acting`. */
+/* Handles a crash that came back, whether we or a user closed the issue.  "again" has no effect
+ * on an open issue.  `acting` records a change that an earlier attempt may not have completed. */
 static bool tell_again(struct work *w)
 {
 	uint64_t acting = work_get(w, "acting");
@@ -88,7 +88,7 @@ static bool tell_again(struct work *w)
 		return true;
 	if (!comment_once(w))
 		return false;
-	/* Closed after we reopened it: a person's word. */
+	/* A user closed the issue after we reopened it: respect that. */
 	if (!does(w, "act") || w->issue.open || w->issue.set_aside ||
 	    (acting != 0 && w->issue.closed_s > acting))
 		return true;
@@ -111,8 +111,8 @@ static bool tell_there(struct work *w)
 	return w->kind == EVENT_FIXED || w->kind == EVENT_PARTLY ? tell_fixed(w) : tell_again(w);
 }
 
-/* An issue that nobody filed is filed by what would have commented on it, if that brings
- * all that it takes. */
+/* Files a missing issue.  Events about a fix or a smaller input, and events without a title,
+ * file none. */
 static bool tell_missing(struct work *w)
 {
 	const char *title = json_string_value(json_object_get(w->d->event, "title"));
@@ -169,7 +169,6 @@ void github_deliver(struct github *g, struct delivery *d)
 	deliver(g, d);
 	if (g->blind)
 		(void)snprintf(d->warning, sizeof(d->warning),
-			       "the server names neither this token's account (GET /user) nor who "
-			       "belongs to the repository (author_association): a line of anyone "
-			       "can pass for an issue of ours");
+			       "the server names neither this token's account (GET /user) nor the "
+			       "roles of authors (author_association): any user's marker counts");
 }

@@ -7,59 +7,63 @@
 #include "runner/publish/delivery.h"
 #include "runner/publish/http/http.h"
 
-/* One attempt at telling GitHub about a crash: REST API, version 2022-11-28.  It blocks,
- * for a forked child that called token_protect_process().
+/* One attempt to notify GitHub about a crash, with the REST API, version 2022-11-28.  It blocks:
+ * call it in a forked child that called token_protect_process().
  *
- * Never two issues for one signature.  The marker "<!-- fuzzcell-signature: SIG -->" on a
- * line of an issue's body says whose issue it is; it is looked for in the repository's
- * list of issues (the search lags by minutes), of which outbox/index-*.json in the state
- * directory is a cache that may be lost.  A marker counts only in an issue (no pull
- * request) by the account that the token is of, by our App, or by an owner, member or
- * collaborator of the repository: nobody else can keep a crash from being filed by
- * writing its marker first.  When GitHub does not tell whose the token is (a workflow's
- * token), apps that are installed there count too.
+ * A signature never gets two issues.  An issue belongs to the signature in the marker
+ * "<!-- fuzzcell-signature: SIG -->", which has a line of its own in the issue's body.  The
+ * marker is looked up in the repository's list of issues, because GitHub's search lags by
+ * minutes.  outbox/index-*.json in the state directory caches that list and may be lost.
  *
- * What was asked for and not answered may have been done: it is looked for, a minute
- * later at the earliest, before it is asked for again.  Comments carry
+ * A marker counts only in an issue, not in a pull request.  The issue's author must be the
+ * token's account, our App, or an owner, member or collaborator of the repository.  So a
+ * stranger cannot keep a crash from being filed by writing its marker first.  For a workflow's
+ * token GitHub does not name the account.  Then markers of the installed apps count too.
+ *
+ * A request without an answer may have been carried out.  It is sent again only after a check
+ * whether it was, at least a minute later.  Comments carry
  * "<!-- fuzzcell-delivery: EVENT ID -->" for the same reason.
  *
- * A person's word wins.  Label "ignore": nothing is told (d->ignored).  Label "wrong":
- * "fixed" is not told.  "again" is told of a closed issue only, once for each time that
- * it was closed; one closed as not planned or as a duplicate is not reopened.  An
- * issue that is known (issue_url, or our own) and was deleted is not filed again
- * (d->deleted).
+ * The user's decisions have priority:
+ * - With the label "ignore" no notification is sent (d->ignored).
+ * - With the label "wrong" no "fixed" is sent.
+ * - "again" is sent only to a closed issue, once each time that the issue is closed.  An issue
+ *   closed as not planned or as a duplicate is not reopened.
+ * - A known issue (issue_url, or our own) that was deleted is not filed again (d->deleted).
  *
- * d->progress is ours but for "issue_url", which whoever keeps it may set from
- * an earlier delivery or the ledger to spare the search; so may d->event.  We set
- *	issue		its number, once known
- *	posting		when an issue was asked for and perhaps not answered, Unix seconds
- *	commenting	the same of a comment
- *	commented	the comment is there
- *	acting		when it was to be closed or reopened
+ * d->progress belongs to this file, except "issue_url".  The caller may set it from an earlier
+ * delivery or from the ledger, in d->progress or in d->event; it saves the search.  This file
+ * sets
+ *	issue		the issue's number, once known
+ *	posting		when an issue was requested that may lack an answer, Unix seconds
+ *	commenting	the same for a comment
+ *	commented	the comment exists
+ *	acting		when closing or reopening was requested
  *	reproducer	the text for %REPRODUCER%
- *	uploading	how often that was tried
+ *	uploading	the number of upload attempts
  *
- * An event without a signature (an alarm) is told as an issue of its own, once,
- * known by "<!-- fuzzcell-event: ID -->". */
+ * An event without a signature (an alarm) gets an issue of its own, once.  The marker
+ * "<!-- fuzzcell-event: ID -->" identifies it. */
 struct github;
 
 struct github_options {
 	const struct http_limits *limits;     /* NULL: HTTP_LIMITS */
-	uint64_t (*now)(void *arg);	      /* Unix seconds; NULL: the clock */
+	uint64_t (*now)(void *arg);	      /* Unix seconds; NULL: uses the clock */
 	void (*wait)(void *arg, uint64_t ms); /* NULL: sleeps */
 	void *arg;
 };
 
-/* c must live as long; o may be NULL.  Reads no token yet. */
+/* c must outlive the object; o may be NULL.  The token is read later. */
 MUST_CHECK int github_new(const struct github_config *c, const struct github_options *o,
 			  struct github **ret, struct err *e);
 void github_free(struct github *g); /* NULL is fine */
 
-/* The number of the token that would be shown (token.h); 0: none is at hand.  Asks nobody. */
+/* The number of the token that would be sent (token.h); 0: no token is available.  Sends no
+ * request. */
 uint64_t github_token(struct github *g);
 
-/* Fills d's "out" fields.  After an answer that holds for the whole host, what comes next
- * is put off without a request until its time. */
+/* Fills d's "out" fields.  If an answer applies to the whole host, later deliveries are
+ * postponed without a request until the time that the answer named. */
 void github_deliver(struct github *g, struct delivery *d);
 
 #endif

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <strings.h>
 
-/* The cache on disk: {"version": 1, "since": server's time, "next": URL or "",
- * "began": our time, "began_server": server's time, "issues": {KEY: number, ...}}.
- * Its name has in it whose markers count: another account reads all anew. */
+/* The cache on disk: {"version": 1, "since": server's time, "next": URL or "", "began": our
+ * time, "began_server": server's time, "issues": {KEY: number, ...}}.  The trusted account is
+ * part of its name, so another account reads the list again. */
 
 enum { FILE_MAX = 32 << 20, VERSION = 1, PER_PAGE = 100 };
 
@@ -63,7 +63,7 @@ static bool numbers_ok(json_t *issues)
 	return true;
 }
 
-/* Whatever is wrong with it: it is a cache, and made anew. */
+/* On any error the cache is rebuilt. */
 static void load(struct index *i, int dirfd)
 {
 	_autojson_ json_t *j = NULL;
@@ -114,7 +114,7 @@ void index_save(struct work *w)
 {
 	struct err e;
 
-	(void)save(w, w->g->index, &e); /* without it all is read again */
+	(void)save(w, w->g->index, &e); /* without the cache the whole list is read again */
 }
 
 /* --- of a repository ------------------------------------------------------------- */

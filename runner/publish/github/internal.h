@@ -2,7 +2,7 @@
 #ifndef RUNNER_PUBLISH_GITHUB_INTERNAL_H
 #define RUNNER_PUBLISH_GITHUB_INTERNAL_H
 
-/* Between the files github*.c; nobody else includes it. */
+/* Internal to runner/publish/github/. */
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -10,11 +10,11 @@
 #include "runner/publish/http/token.h"
 
 enum {
-	REPLICATION_S = 60,    /* after so long what was done shows in a list */
-	SERVER_WAIT_S = 60,    /* when it says no time of its own */
+	REPLICATION_S = 60,    /* after this time a change shows in a list */
+	SERVER_WAIT_S = 60,    /* when the server names no time */
 	TOKEN_WAIT_S = 3600,   /* after the server refused it */
-	WISH_MAX_S = 86400,    /* no server freezes us for longer */
-	WRITE_EVERY_MS = 1000, /* GitHub's own advice */
+	WISH_MAX_S = 86400,    /* the longest wait that a server can ask for */
+	WRITE_EVERY_MS = 1000, /* GitHub's recommendation */
 	KEY_MAX = 192,
 	ISO_MAX = 32,
 	REPO_MAX = 142, /* 39 of an owner, 100 of a name */
@@ -28,49 +28,49 @@ enum answer_kind {
 	ANSWER_INVALID, /* 422 */
 	ANSWER_REFUSED,
 	ANSWER_TOO_LARGE,
-	ANSWER_TOKEN, /* 401, or we have none */
+	ANSWER_TOKEN, /* 401, or no token is available */
 	ANSWER_LATER,
 };
 
 struct answer {
 	enum answer_kind kind;
-	bool unsure;	 /* not OK, and yet it may have been done */
-	unsigned status; /* 0: none came */
-	json_t *body;	 /* of OK: never NULL */
+	bool unsure;	 /* not OK, but the request may have been carried out */
+	unsigned status; /* 0: there was no answer */
+	json_t *body;	 /* never NULL if OK */
 	uint64_t wait_s;
 	bool whole_host;
-	bool unasked; /* TOKEN: there is nothing to show; the server knows nothing of it */
+	bool unasked; /* TOKEN: no token is available, so no request was sent */
 	char why[200];
 	char next[HTTP_URL_MAX];
 };
 #define ANSWER_INIT  ((struct answer){.kind = ANSWER_REFUSED})
 #define _autoanswer_ __attribute__((cleanup(answer_done)))
 
-/* t (or NULL): what it was shown, and is not to be repeated. */
+/* t (or NULL): the secrets that the server got; the text must not repeat them. */
 void answer_judge(const struct http_reply *reply, const struct token *t, struct answer *out);
-/* No whole answer came: code of http_request(). */
+/* There was no complete answer; code: the result of http_request(). */
 void answer_failed(int code, const char *why, struct answer *out);
-void answer_done(struct answer *a); /* done is ANSWER_INIT */
+void answer_done(struct answer *a); /* leaves ANSWER_INIT */
 
 /* --- text.c: pure ----------------------------------------------------------- */
 
-/* One line, printable, cut: what a server said. */
+/* A server's text as one printable line, cut to n bytes. */
 void text_clean(const char *from, char *out, size_t n);
 bool text_repository_ok(const char *repo);
-/* Of a marker's id: letters, digits, ".", "_", "-", ":"; at most 150. */
+/* Checks a marker's id: letters, digits, ".", "_", "-", ":"; at most 150. */
 bool text_id_ok(const char *id);
-/* "2026-01-31T12:00:00Z" and back; 0: it is none. */
+/* "2026-01-31T12:00:00Z" from Unix seconds, and back; 0: the text is not a time. */
 void text_iso(uint64_t s, char out[ISO_MAX]);
 uint64_t text_iso_read(const char *s);
-/* The next "<!-- fuzzcell-KEY -->" that has a line of its own; key is "signature: ..."
- * and the like. */
+/* Finds the next "<!-- fuzzcell-KEY -->" on a line of its own; KEY is "signature: ..." and the
+ * like. */
 bool text_next_marker(struct slice *io, struct slice *ret_key);
 bool text_has_marker(const char *body, const char *key);
-/* The reproducer's section with the lines around it (RENDER_INPUT_BEGIN, RENDER_INPUT_END). */
+/* The reproducer's section, including the lines RENDER_INPUT_BEGIN and RENDER_INPUT_END. */
 bool text_input(const char *body, struct slice *ret);
 MUST_CHECK int text_base64(struct slice data, struct buf *out, struct err *e);
-/* The title, and the body with the reproducer's text in its place and its marker at the
- * end if it has none, as GitHub takes them: 256 and 65536 characters. */
+/* The title, cut to GitHub's limit of 256 characters, and the body, cut to fit 65536.  In the
+ * body, `reproducer` replaces its placeholder, and a missing marker is appended. */
 MUST_CHECK int text_title(const char *title, struct buf *out, struct err *e);
 MUST_CHECK int text_body(const char *body, const char *reproducer, const char *key, struct buf *out,
 			 struct err *e);
@@ -82,35 +82,36 @@ struct github {
 	const struct github_config *config;
 	struct github_options o;
 	struct http *http;
-	struct token *token; /* NULL: not read yet */
-	char login[80];	     /* the token's account; "": GitHub does not say */
-	bool login_known;    /* it was asked */
-	bool blind;	     /* the server does not say who wrote what */
-	int64_t skew_s;	     /* the server's clock is ahead by so much */
-	uint64_t wrote_ms;   /* o.now's clock can jump: the monotonic one */
+	struct token *token; /* NULL: not yet read */
+	char login[80];	     /* the token's account; "": GitHub did not name it */
+	bool login_known;    /* login was requested */
+	bool blind;	     /* the server does not name the authors of issues */
+	int64_t skew_s;	     /* how far the server's clock is ahead */
+	uint64_t wrote_ms;   /* monotonic, because o.now's clock can jump */
 	uint64_t paused_until_s;
 	char paused_why[200];
-	struct index *index; /* of the repository that was asked for last */
+	struct index *index; /* of the repository used last */
 };
 
 uint64_t github_now(const struct github *g);
-/* By the server's clock, once it said what that is. */
+/* By the server's clock, once its offset is known. */
 uint64_t github_server_now(const struct github *g);
 
-/* path: "/repos/...", or a URL that the server gave, which must be of the same origin.
- * body may be NULL.  Fills *a (ANSWER_INIT). */
+/* path: "/repos/...", or a URL from the server, which must be of the same origin.  body may be
+ * NULL.  Fills *a (ANSWER_INIT). */
 void github_call(struct github *g, const char *method, const char *path, const json_t *body,
 		 struct answer *a);
-/* One request with this authorization; github_call() without all that is around it. */
+/* One request with this authorization: github_call() without pauses, retries and pacing. */
 void github_ask(struct github *g, const char *method, const char *path, const char *bearer,
 		const json_t *body, struct answer *a);
-/* An answer that holds for the whole host: until its time nothing is asked. */
+/* Remembers an answer that applies to the whole host: no request is sent until the time that it
+ * names. */
 void github_remember(struct github *g, const struct answer *a);
-/* *ret: what to send with a request; false: *a says why there is none. */
+/* *ret: the Authorization value of a request.  False: *a has the reason why there is none. */
 bool auth_bearer(struct github *g, const char **ret, struct answer *a);
 /* Fills g->login, once. */
 bool auth_login(struct github *g, struct answer *a);
-/* Who wrote this issue or comment is somebody whose markers count. */
+/* Do markers in this issue or comment count, by its author? */
 bool auth_trusts(struct github *g, const json_t *item);
 
 /* --- work.c: one delivery --------------------------------------------------- */
@@ -131,7 +132,7 @@ struct issue {
 	char url[HTTP_URL_MAX];
 	char html[512];
 	bool open, set_aside; /* closed as not planned or as a duplicate */
-	bool ignore, wrong;   /* a person's labels */
+	bool ignore, wrong;   /* the labels that users set */
 	uint64_t closed_s;
 };
 
@@ -142,31 +143,32 @@ struct work {
 	const char *event, *repo, *action;
 	char key[KEY_MAX];
 	struct issue issue;
-	bool deleted; /* it had an issue, which is gone, and no other one has its marker */
+	bool deleted; /* its issue was deleted, and no other issue has its marker */
 };
 
-/* All of these: true, go on; false: the delivery's result is set. */
+/* All of these return true to continue, false when the delivery's result is set. */
 bool work_init(struct work *w, struct github *g, struct delivery *d);
-/* a is OK?  If not, it is what the delivery came to: "what: why". */
+/* Is a OK?  If not, a becomes the delivery's result, as "what: why". */
 bool work_ok(struct work *w, const struct answer *a, const char *what);
 bool work_refuse(struct work *w, const char *why);    /* always false */
 bool work_error(struct work *w, const struct err *e); /* always false; LATER */
 bool work_later(struct work *w, uint64_t wait_s, const char *why);
 void work_end(struct work *w); /* DONE */
-/* Progress: 0 is "not there". */
+/* Progress; 0: not set. */
 uint64_t work_get(const struct work *w, const char *name);
 bool work_set(struct work *w, const char *name, uint64_t v); /* and saves */
 bool work_unset(struct work *w, const char *name);
-/* What began at `name` may have been done: true when it is time to look for it. */
+/* The request that began at `name` may have been carried out.  True: it is time to check. */
 bool work_settled(struct work *w, const char *name);
 
-bool issue_find(struct work *w); /* find.c; w->issue.number 0: surely none (any more) */
+bool issue_find(struct work *w); /* find.c; w->issue.number 0: no issue exists (any more) */
 bool issue_open(struct work *w); /* issue.c */
 bool issue_set_state(struct work *w, bool open);
-/* Puts the event's reproducer in the place of the issue's, if that is still marked. */
+/* Replaces the issue's reproducer by the event's, if the issue's is still marked. */
 bool issue_edit(struct work *w);
 bool comment_once(struct work *w); /* comment.c */
-/* The text for %REPRODUCER%, in progress: upload.c.  Without an upload it begins so. */
+/* Sets the text for %REPRODUCER% in progress (upload.c).  Without an upload the text begins with
+ * UPLOAD_NOT. */
 #define UPLOAD_NOT "It is not attached"
 bool upload_reproducer(struct work *w);
 bool upload_branch(struct work *w, struct answer *a); /* branch.c */
@@ -177,24 +179,24 @@ struct index {
 	char name[64]; /* outbox/<name> */
 	char repo[REPO_MAX];
 	json_t *issues;		 /* marker's key -> number */
-	uint64_t since_s;	 /* the list is known up to here, by the server's clock */
-	uint64_t fresh_s;	 /* of the last whole reading: when it began, by ours; 0: none */
-	char next[HTTP_URL_MAX]; /* of a reading that was not finished */
+	uint64_t since_s;	 /* the list was read up to this time, by the server's clock */
+	uint64_t fresh_s;	 /* when the last complete reading began, by our clock; 0: none */
+	char next[HTTP_URL_MAX]; /* where an unfinished reading continues */
 	uint64_t began_s, began_server_s;
 	unsigned per_page;
 };
 
-/* g->index becomes that of w->repo, as the cache has it. */
+/* Sets g->index to the index of w->repo, from the cache. */
 bool index_open(struct work *w);
 void index_free(struct index *i);			    /* NULL is fine */
 uint64_t index_get(const struct index *i, const char *key); /* 0: none */
 MUST_CHECK int index_put(struct index *i, const char *key, uint64_t number, struct err *e);
-/* All is to be read again. */
+/* Forgets everything: the list is read again from the beginning. */
 void index_reset(struct index *i);
-/* Best effort: it is a cache. */
+/* Best effort: the file is a cache. */
 void index_save(struct work *w);
-/* Brings it up to date with a reading that began not before not_before_s (by our
- * clock), nor long ago. */
+/* Updates the index.  The reading that counts began at not_before_s (by our clock) or later, and
+ * not long ago. */
 bool index_refresh(struct work *w, uint64_t not_before_s);
 
 #endif

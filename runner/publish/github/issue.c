@@ -23,12 +23,12 @@ static int make_labels(const struct work *w, json_t *into, struct err *e)
 		json_t *one = json_array_get(from, i);
 
 		if (json_is_string(one) && json_array_append(labels, one) < 0)
-			break; /* no memory: told below */
+			break; /* no memory: reported below */
 	}
 	if (json_array_size(labels) == json_array_size(from) &&
 	    json_object_set_new(into, "labels", labels) == 0)
 		return 0;
-	return err_set(e, EINVAL, "labels are texts");
+	return err_set(e, EINVAL, "a label is not a string");
 }
 
 static int make_text(const struct work *w, json_t *into, struct err *e)
@@ -48,20 +48,20 @@ static int make_text(const struct work *w, json_t *into, struct err *e)
 	return 0;
 }
 
-/* The issue is there: remember its number, here and for what comes next. */
+/* The issue exists: remember its number for this delivery and in the index. */
 static bool opened(struct work *w, const struct answer *a)
 {
 	json_int_t number = json_integer_value(json_object_get(a->body, "number"));
 	const char *html = json_string_value(json_object_get(a->body, "html_url"));
 	struct err e;
 
-	if (number <= 0) /* no issue's number, and yet a success: look for it */
-		return work_later(w, REPLICATION_S, "open an issue: an answer that is no issue");
+	if (number <= 0) /* a success without a number: search for the issue */
+		return work_later(w, REPLICATION_S, "open an issue: the answer is not an issue");
 	w->issue.number = (uint64_t)number;
 	if (html && strlen(html) < sizeof(w->issue.html))
 		text_clean(html, w->issue.html, sizeof(w->issue.html));
 	token_hide(w->g->token, w->issue.html);
-	/* Whether they can be kept or not: it is told, and its marker says so. */
+	/* Errors are ignored: the issue exists, and its marker identifies it. */
 	if (index_put(w->g->index, w->key, w->issue.number, &e) == 0)
 		index_save(w);
 	(void)work_set(w, "issue", w->issue.number);
@@ -88,7 +88,7 @@ bool issue_open(struct work *w)
 	github_call(w->g, "POST", path, body, &a);
 	if (a.kind == ANSWER_OK)
 		return opened(w, &a);
-	/* Surely not done: the next try need not look for it. */
+	/* The request was certainly not carried out, so the next attempt need not search. */
 	if (!a.unsure && !work_unset(w, "posting"))
 		return false;
 	(void)work_ok(w, &a, "open an issue");
@@ -97,7 +97,7 @@ bool issue_open(struct work *w)
 	return false;
 }
 
-/* was, with the reproducer of now; 0 bytes: nothing is to be changed. */
+/* `was`, with the reproducer from `now`; 0 bytes: no change is needed. */
 static int edited(const char *was, const char *now, struct buf *out, struct err *e)
 {
 	struct slice old, new;

@@ -3,15 +3,14 @@
 
 #include <stdio.h>
 
-/* Reading a repository's issues into the index: all of them once, later those that
- * changed.  In the order in which they were made: in that of their changes, one that
- * changes while we read would move another from the page that is next to the one that
- * was. */
+/* Reads a repository's issues into the index: first all, later the changed ones.  They are read
+ * in the order of creation.  In the order of changes, an issue that changes during the reading
+ * could move another one to a page that was already read. */
 
 enum {
-	PAGES_MAX = 100, /* in one delivery; the next one goes on from there */
+	PAGES_MAX = 100, /* in one delivery; the next delivery continues */
 	FRESH_S = 300,
-	SLACK_S = 600, /* what was changed so long before a reading is read again */
+	SLACK_S = 600, /* changes up to this time before a reading are read again */
 	SMALL_PAGE = 10,
 	MARKERS_MAX = 16, /* in one issue */
 	KEYS_MAX = 200000,
@@ -35,7 +34,7 @@ static bool remember(struct work *w, const json_t *issue)
 
 		(void)snprintf(key, sizeof(key), "%.*s", (int)one.n, one.p);
 		before = index_get(i, key);
-		/* Of several the oldest, as a person would choose. */
+		/* Of several issues the oldest counts. */
 		if ((before == 0 && json_object_size(i->issues) < KEYS_MAX) ||
 		    before > (uint64_t)number)
 			if (index_put(i, key, (uint64_t)number, &e) < 0)
@@ -62,11 +61,11 @@ static bool begin(struct work *w)
 		return work_refuse(w, "the URL of the issues is too long");
 	}
 	i->began_s = github_now(w->g);
-	i->began_server_s = 0; /* the first answer says */
+	i->began_server_s = 0; /* from the first answer */
 	return true;
 }
 
-/* Issues of full length make a page that is larger than we take: then smaller ones. */
+/* Issues of full length can make a page too large: use smaller pages. */
 static bool smaller(struct index *i, const struct answer *a)
 {
 	if (a->kind != ANSWER_TOO_LARGE || i->per_page == SMALL_PAGE)
@@ -76,7 +75,7 @@ static bool smaller(struct index *i, const struct answer *a)
 	return true;
 }
 
-/* A place to go on from that the server no longer knows: from the beginning. */
+/* The server no longer knows the URL to continue from: start at the beginning. */
 static bool forgotten(struct index *i, const struct answer *a, bool resumed)
 {
 	if (!resumed ||
@@ -91,7 +90,7 @@ static bool take_page(struct work *w, const struct answer *a)
 	struct index *i = w->g->index;
 
 	if (!json_is_array(a->body))
-		return work_later(w, SERVER_WAIT_S, "read the issues: an answer that is no list");
+		return work_later(w, SERVER_WAIT_S, "read the issues: the answer is not a list");
 	if (i->began_server_s == 0)
 		i->began_server_s = github_server_now(w->g);
 	for (size_t n = 0; n < json_array_size(a->body); n++)
@@ -105,7 +104,7 @@ static bool take_page(struct work *w, const struct answer *a)
 	return true;
 }
 
-/* One page, or the beginning again. */
+/* Reads one page, or restarts from the beginning. */
 static bool step(struct work *w, bool resumed)
 {
 	_autoanswer_ struct answer a = ANSWER_INIT;

@@ -55,7 +55,7 @@ bool text_id_ok(const char *id)
 
 void text_iso(uint64_t s, char out[ISO_MAX])
 {
-	const uint64_t last = UINT64_C(253402300799); /* of the year 9999 */
+	const uint64_t last = UINT64_C(253402300799); /* the end of the year 9999 */
 	time_t t = (time_t)(s < last ? s : last);
 	struct tm tm;
 
@@ -97,7 +97,7 @@ uint64_t text_iso_read(const char *s)
 
 /* --- markers --------------------------------------------------------------------- */
 
-/* A line without blanks around it, and without what a browser's form ends lines with. */
+/* Strips blanks around a line, and the '\r' that browsers' forms add. */
 static struct slice bare(struct slice s)
 {
 	scan_blanks(&s);
@@ -183,7 +183,7 @@ int text_title(const char *title, struct buf *out, struct err *e)
 	return buf_add(out, cut(slice_of(title), 250), e);
 }
 
-/* Cut before the marker and a word about it have no room: 65536 is GitHub's. */
+/* The body is cut here, to leave room for the marker and a note; GitHub's limit is 65536. */
 enum { BODY_MAX = 65000 };
 
 int text_body(const char *body, const char *reproducer, const char *key, struct buf *out,

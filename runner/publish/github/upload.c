@@ -8,10 +8,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A reproducer that is too large for an issue's text goes to a branch, by the contents
- * API.  Its name there is that of its content, so that doing it twice is doing it once.
- * What keeps it from there does not keep the issue from being filed: only what will
- * pass is waited for. */
+/* Uploads a reproducer that is too large for an issue's text to a branch, with the contents API.
+ * Its name is derived from its content, so the upload is idempotent.  A failed upload does not
+ * keep the issue from being filed; only temporary failures are waited for. */
 
 enum { BYTES_MAX = 10 << 20, PUT_MAX = 2 * BYTES_MAX, TEXT_MAX = 512, TRIES_MAX = 8 };
 
@@ -19,7 +18,7 @@ struct file {
 	const char *path; /* in the state directory */
 	char *data;
 	size_t n;
-	char blob[DIGEST_SHA1_HEX]; /* what git calls this content */
+	char blob[DIGEST_SHA1_HEX]; /* git's name of this content */
 	char at[HTTP_URL_MAX];	    /* "/repos/.../contents/...", without a query */
 	char html[HTTP_URL_MAX];
 };
@@ -36,7 +35,7 @@ static bool keep_text(struct work *w, const char *text)
 	struct err e;
 
 	if (json_object_set_new(w->d->progress, "reproducer", json_string(text)) == 0)
-		return true; /* on disk with the next thing that is noted */
+		return true; /* written to disk with the next progress */
 	(void)err_set(&e, ENOMEM, "note where the reproducer is");
 	return work_error(w, &e);
 }
@@ -46,17 +45,17 @@ static bool not_there(struct work *w, const char *path, const char *why)
 	char text[TEXT_MAX], clean[200];
 
 	text_clean(why, clean, sizeof(clean));
-	for (char *p = clean; *p; p++) /* of a server: no link, no name, no code */
+	for (char *p = clean; *p; p++) /* a server's text: remove links, mentions and code */
 		if (strchr("`<>[]@#*_&|\\~!", *p))
 			*p = ' ';
-	(void)snprintf(text, sizeof(text), UPLOAD_NOT " (%s); where it was found it is `%s`.",
-		       clean, path);
+	(void)snprintf(text, sizeof(text),
+		       UPLOAD_NOT " (%s); its path in the state directory is `%s`.", clean, path);
 	return keep_text(w, text);
 }
 
 /* --- the file -------------------------------------------------------------------- */
 
-/* Written down by us; and yet it only leads down from the state directory. */
+/* The path is our own, but is checked all the same: it must stay below the state directory. */
 static bool path_ok(const char *p)
 {
 	for (const char *c = p; *c; c++)
@@ -110,13 +109,13 @@ static void keep_html(const struct work *w, struct file *f, const json_t *from)
 {
 	const char *html = json_string_value(json_object_get(from, "html_url"));
 
-	/* Not download_url, which has a token in it. */
+	/* Not download_url, which contains a token. */
 	if (html && strlen(html) < sizeof(f->html) && !strpbrk(html, " <>()[]\"'`\\\r\n\t"))
 		text_clean(html, f->html, sizeof(f->html));
 	token_hide(w->g->token, f->html);
 }
 
-/* Is it there?  *ret_sha: what is there, "" for nothing. */
+/* Looks up the file on the branch.  *ret_sha: its content's name; "": no file. */
 static bool look(struct work *w, struct file *f, char ret_sha[DIGEST_SHA1_HEX], struct answer *a)
 {
 	_autobuf_ struct buf url = BUF_INIT(HTTP_URL_MAX);
@@ -177,7 +176,7 @@ static bool put(struct work *w, struct file *f, struct answer *a)
 	return a->kind == ANSWER_OK;
 }
 
-/* A server that cannot take it for days does not keep the issue back as well. */
+/* Limits the attempts, so that a server that fails for days does not delay the issue. */
 static bool waits(struct work *w, const struct answer *a)
 {
 	uint64_t tries = work_get(w, "uploading") + 1;

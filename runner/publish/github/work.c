@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* --- what a delivery came to ----------------------------------------------------- */
+/* --- a delivery's result ----------------------------------------------------------- */
 
 static void result(struct work *w, enum delivery_result r, const char *why)
 {
@@ -78,7 +78,7 @@ bool work_set(struct work *w, const char *name, uint64_t v)
 
 	if (json_object_set_new(w->d->progress, name, json_integer((json_int_t)v)) == 0)
 		return save(w);
-	(void)err_set(&e, ENOMEM, "note what was done");
+	(void)err_set(&e, ENOMEM, "note the progress");
 	return work_error(w, &e);
 }
 
@@ -93,16 +93,16 @@ bool work_settled(struct work *w, const char *name)
 
 	if (at == 0)
 		return true;
-	if (now < at && !work_set(w, name, now)) /* the clock went back: count anew */
+	if (now < at && !work_set(w, name, now)) /* the clock was set back: restart the wait */
 		return false;
 	at = now < at ? now : at;
 	if (now - at >= REPLICATION_S)
 		return true;
 	return work_later(w, REPLICATION_S - (now - at),
-			  "whether the last try was heard shows in a minute");
+			  "waiting a minute to see whether the last request was carried out");
 }
 
-/* --- what is to be told ---------------------------------------------------------- */
+/* --- the event ----------------------------------------------------------------------- */
 
 static const char *text_of(const struct work *w, const char *key)
 {
@@ -129,9 +129,9 @@ static bool make_key(struct work *w)
 	const char *signature = text_of(w, "signature");
 
 	if (!text_id_ok(w->d->id))
-		return work_refuse(w, "not a name for a delivery");
+		return work_refuse(w, "not a valid delivery id");
 	if (*signature && !text_id_ok(signature))
-		return work_refuse(w, "not a signature that can stand in a marker");
+		return work_refuse(w, "the signature is not valid in a marker");
 	if (*signature)
 		(void)snprintf(w->key, sizeof(w->key), "signature: %s", signature);
 	else

@@ -38,7 +38,7 @@ static bool scan_month(struct slice *in, int *out)
 	return false;
 }
 
-/* Not strptime(), whose months are the locale's. */
+/* strptime() is not used, because it expects the locale's month names. */
 bool http_date(struct slice text, uint64_t *ret_s)
 {
 	struct tm tm = {0};
@@ -102,13 +102,13 @@ static void read_link(struct http_headers *h, struct slice text)
 			rest = text;
 			text.n = 0;
 		}
-		(void)scan_lit(&text, SLICE(",")); /* none after the last */
+		(void)scan_lit(&text, SLICE(",")); /* the last has no comma */
 		if (memmem(rest.p, rest.n, "rel=\"next\"", 10))
 			copy_url(url, h->next);
 	}
 }
 
-/* From a date it is known once Date is, whichever comes first. */
+/* Computes retry_after_s from a date, once both headers were read, in either order. */
 static void count_from_date(struct http_headers *h)
 {
 	if (h->retry_at_s == 0 || h->date_s == 0)

@@ -20,7 +20,7 @@ struct http {
 DEFINE_CLEANUP(CURLU *, curl_url_cleanup)
 DEFINE_CLEANUP(char *, curl_free)
 
-/* Headers may be secrets. */
+/* Wipes the headers, which may contain secrets. */
 static void list_free(struct curl_slist *l)
 {
 	for (struct curl_slist *i = l; i; i = i->next)
@@ -81,7 +81,7 @@ static bool place_of(CURLU *u, struct place *out)
 	return true;
 }
 
-/* What a URL leads to, if it is one that we use. */
+/* The destination of a URL, if the URL is allowed. */
 static int read_url(const char *url, struct place *out, struct err *e)
 {
 	CLEANUP(curl_url_cleanup_p) CURLU *u = curl_url();
@@ -96,7 +96,7 @@ static int read_url(const char *url, struct place *out, struct err *e)
 	if (strcmp(out->scheme, "https") == 0 ||
 	    (strcmp(out->scheme, "http") == 0 && out->loopback))
 		return 0;
-	return err_set(e, EINVAL, "'%s' is not asked without TLS: only https", out->host);
+	return err_set(e, EINVAL, "'%s' needs TLS: only https is allowed", out->host);
 }
 
 int http_url_ok(const char *url, struct err *e)
@@ -116,7 +116,7 @@ bool http_same_origin(const char *a, const char *b)
 	       strcmp(x.port, y.port) == 0;
 }
 
-/* Where a redirect leads: may be relative. */
+/* The URL of a redirect, which may be relative. */
 static bool resolve(const char *from, const char *to, char out[HTTP_URL_MAX])
 {
 	CLEANUP(curl_url_cleanup_p) CURLU *u = curl_url();
@@ -158,7 +158,7 @@ static size_t take_header(char *p, size_t one, size_t n, void *arg)
 		return 0;
 	}
 	s->headers_left -= n;
-	if (scan_lit(&line, SLICE("HTTP/"))) /* 100, then the real one */
+	if (scan_lit(&line, SLICE("HTTP/"))) /* headers of a 100 answer are dropped */
 		s->reply->headers = (struct http_headers){0};
 	else
 		http_headers_line(&s->reply->headers, line);
@@ -179,7 +179,7 @@ static int add_header(struct curl_slist **io, const char *line, struct err *e)
 
 static int make_headers(const struct http_request *q, struct curl_slist **io, struct err *e)
 {
-	/* No "Expect: 100-continue", which would cost a round trip. */
+	/* Without "Expect: 100-continue", which would cost a round trip. */
 	int r = add_header(io, "Expect:", e);
 
 	for (const char *const *h = q->headers; r == 0 && h && *h; h++)
@@ -206,7 +206,7 @@ static CURLcode set_limits(CURL *c, const struct http_limits *l, const struct pl
 		SET(CURLOPT_PROXY, "");
 	SET(CURLOPT_FOLLOWLOCATION, 0L);
 	SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-	/* Over HTTP/2 libcurl may send a refused request again by itself. */
+	/* With HTTP/2, libcurl may repeat a refused request by itself. */
 	SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	SET(CURLOPT_CONNECTTIMEOUT_MS, (long)l->connect_ms);
@@ -225,8 +225,8 @@ static CURLcode set_body(CURL *c, const struct http_request *q)
 	SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->body.n);
 	SET(CURLOPT_POSTFIELDS, q->body.p ? q->body.p : "");
 	SET(CURLOPT_CUSTOMREQUEST, q->method);
-	/* On a connection that was used before, libcurl sends a request again by itself when
-	 * the server closes it without an answer: done twice. */
+	/* On a reused connection, libcurl repeats a request by itself if the server closes the
+	 * connection without an answer.  The request could then be carried out twice. */
 	SET(CURLOPT_FRESH_CONNECT, 1L);
 	return rc;
 }
@@ -246,7 +246,7 @@ static CURLcode set_request(CURL *c, const struct http_request *q, const char *u
 }
 #undef SET
 
-/* What a failed transfer means for whoever asked. */
+/* Converts a failed transfer to an error. */
 static int failed(struct http *h, const struct http_request *q, const struct place *p,
 		  const struct sink *s, CURLcode rc, struct err *e)
 {
@@ -257,7 +257,7 @@ static int failed(struct http *h, const struct http_request *q, const struct pla
 			       p->host);
 	if (s->no_memory)
 		return err_set(e, EIO, "%s to '%s': no memory for the answer", q->method, p->host);
-	/* When it was about to send; 0: it never came to that. */
+	/* The time before sending; 0: nothing was sent. */
 	if (curl_easy_getinfo(h->curl, CURLINFO_PRETRANSFER_TIME_T, &began) != CURLE_OK)
 		began = 1;
 	return err_set(e, began == 0 ? ENOTCONN : EIO, "%s to '%s': %s", q->method, p->host,
@@ -299,8 +299,9 @@ static int perform(struct http *h, const struct http_request *q, const char *url
 	return 0;
 }
 
-/* 303 and, by old habit, 301 and 302 would make a GET of what was to be changed: those
- * are followed for a GET only, but for 301, by which GitHub says "has moved". */
+/* A 303 redirect, and by convention 301 and 302, turns a changing request into a GET.  So 302
+ * and 303 are followed for a GET only.  301 is always followed, because GitHub uses it for moved
+ * repositories. */
 static bool to_follow(const struct http_request *q, const struct http_reply *r)
 {
 	bool get = strcmp(q->method, "GET") == 0;
@@ -336,7 +337,7 @@ int http_request(struct http *h, const struct http_request *q, struct http_reply
 	}
 }
 
-/* --- all of it ------------------------------------------------------------------- */
+/* --- the public functions -------------------------------------------------------- */
 
 int http_new(const struct http_limits *limits, struct http **ret, struct err *e)
 {

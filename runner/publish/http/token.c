@@ -17,7 +17,7 @@
 
 enum { LIVES_FOR_S = 300, BEARER_MAX = 8 + TOKEN_MAX };
 
-/* All that is secret, in pages of its own. */
+/* All secrets, in separate pages. */
 struct secrets {
 	char bearer[BEARER_MAX]; /* "Bearer ..." */
 	char app_bearer[BEARER_MAX];
@@ -27,17 +27,17 @@ struct secrets {
 
 struct token {
 	struct secrets *s;
-	uint64_t app; /* 0: a token that was given */
+	uint64_t app; /* 0: the token is not an App's */
 	uint64_t number;
-	uint64_t expires_s; /* of an installation's; 0: there is none */
-	char *key_file;	    /* its name, for errors */
+	uint64_t expires_s; /* expiry of an installation's token; 0: none */
+	char *key_file;	    /* the key file's name, for errors */
 };
 
 void token_protect_process(void)
 {
 	const struct rlimit none = {0, 0};
 
-	/* Neither can fail for a process that only gives up what it has. */
+	/* Neither call fails for a process that only drops rights. */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	(void)setrlimit(RLIMIT_CORE, &none);
 }
@@ -120,7 +120,7 @@ static struct slice trimmed(struct slice s)
 	return s;
 }
 
-/* What may stand in a header; from says where the text is from. */
+/* Sets the header's value from text; `from` names the text's source. */
 static int set_bearer(struct secrets *s, struct slice text, const char *from, struct err *e)
 {
 	text = trimmed(text);
@@ -139,7 +139,7 @@ static int set_bearer(struct secrets *s, struct slice text, const char *from, st
 
 static int from_file(struct token *t, const char *path, struct err *e)
 {
-	char *text = t->s->key; /* no App: this is free */
+	char *text = t->s->key; /* no App: the key's memory is unused */
 	size_t n;
 	int r = token_read_file(path, text, sizeof(t->s->key), &n, e);
 
@@ -188,7 +188,7 @@ static int read_token(struct token *t, const struct github_config *c, struct err
 	return err_set(e, EINVAL, "no token for GitHub is configured");
 }
 
-/* Of the digest's digest: what is in the memory of everybody is not the secret. */
+/* Uses the digest of the digest, so that the number does not reveal the secret. */
 static void number(struct token *t, const struct github_config *c)
 {
 	struct slice secret =

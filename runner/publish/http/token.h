@@ -9,61 +9,60 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What we show to GitHub: a token from a file or the environment, or that of an App's
- * installation, which is asked for with a signed statement (a JWT) that the App's key
- * makes, and which lives for an hour.
+/* The secret for requests to GitHub: a token from a file or the environment, or the token of an
+ * App's installation.  An installation's token is requested with a JWT signed by the App's key,
+ * and is valid for an hour.
  *
- * Secrets lie in memory of their own that is locked where that is allowed and in no core
- * file, and are wiped when they go.  No error has one in it. */
+ * Secrets are in separate memory, which is locked if the limits permit, is not in core files,
+ * and is wiped when it is freed.  No error contains a secret. */
 struct token;
 
 enum {
-	TOKEN_MAX = 4096,      /* bytes of a token; GitHub's have less than 300 */
-	TOKEN_KEY_MAX = 16384, /* bytes of a key file; one of 8192 bits has 6400 */
+	TOKEN_MAX = 4096,      /* bytes; GitHub's tokens have less than 300 */
+	TOKEN_KEY_MAX = 16384, /* bytes of a key file; an 8192-bit key has 6400 */
 };
 
-/* For the child that sends, before it reads a token: no core file, and no other process
- * of the same user may look into its memory. */
+/* Call it in the sending child before it reads a token.  Disables core files, and keeps other
+ * processes of the same user from reading this process's memory. */
 void token_protect_process(void);
 
-/* Reads a file with a secret, at most max - 1 bytes, to where it may lie: a regular one that only
+/* Reads a file with a secret, at most max - 1 bytes.  Only a regular file is accepted that only
  * its owner may read or write.
- * -EACCES: others may read it; -EINVAL: not a regular file; -EFBIG; else why it could not be
- * read. */
+ * -EACCES: others may read it; -EINVAL: not a regular file; -EFBIG; else the reason why the file
+ * cannot be read. */
 MUST_CHECK int token_read_file(const char *path, char *out, size_t max, size_t *ret_n,
 			       struct err *e);
 
-/* Reads what the configuration names (app before file before environment).  A file must
- * be a regular one that only its owner may read or write; blanks and newlines around a
- * token are not part of it.
- * -EINVAL: none is named, or it is none; -EACCES: others may read the file; else why
- * the file could not be read. */
+/* Reads the secret that the configuration names (an App before a file before the environment).
+ * For files see token_read_file().  Blanks and newlines around a token are dropped.
+ * -EINVAL: the configuration names none, or it is not a token; -EACCES: others may read the
+ * file; else the reason why the file cannot be read. */
 MUST_CHECK int token_new(const struct github_config *c, struct token **ret, struct err *e);
 void token_free(struct token *t); /* NULL is fine */
 
-/* "Bearer ...", the token's until its next call; NULL: an App whose installation has no
- * token that will live for another five minutes (now_s: Unix seconds). */
+/* "Bearer ...", valid until the next call on t.  NULL: the App's installation has no token that
+ * remains valid for five minutes.  now_s: Unix seconds. */
 const char *token_bearer(const struct token *t, uint64_t now_s);
 
-/* Stands for what was read, in files that are no secret: 52 bits of a SHA-1 of it; never 0. */
+/* Identifies the secret in files that are not secret: 52 bits of a SHA-1 of it; never 0. */
 uint64_t token_number(const struct token *t);
 
 bool token_is_app(const struct token *t);
-/* An App's own "Bearer ..." (good for nine minutes), with which to ask for one. */
+/* An App's own "Bearer ..." (valid for nine minutes), for requesting an installation's token. */
 MUST_CHECK int token_app_bearer(struct token *t, uint64_t now_s, const char **ret, struct err *e);
-/* What was answered; -EINVAL: no token. */
+/* Keeps the installation's token from an answer; -EINVAL: not a token. */
 MUST_CHECK int token_keep(struct token *t, struct slice text, uint64_t expires_s, struct err *e);
-/* It was refused: forget it. */
+/* Forgets the installation's token, after a server refused it. */
 void token_drop(struct token *t);
 
-/* What a server said: the secrets that it was shown become stars, also a beginning of one of
- * eight bytes or more, or of four that the text ends with (it was cut). t may be NULL. */
+/* Replaces the secrets in a server's text by stars.  Also replaces the beginning of a secret:
+ * eight bytes or more, or four at the end of the text, which may have been cut.  t may be NULL. */
 void token_hide(const struct token *t, char *text);
-/* The same of one secret; "" hides nothing. */
+/* The same for one secret; "" hides nothing. */
 void token_hide_secret(const char *secret, char *text);
 
-/* RS256 over header and claims of App `app`: RFC 7515, 7518, 7519; pem is a private RSA
- * key without a pass phrase, of 2048 bits at least.  For token.c. */
+/* A JWT of App `app`, signed with RS256: RFC 7515, 7518, 7519.  pem is a private RSA key of at
+ * least 2048 bits without a pass phrase.  For token.c. */
 MUST_CHECK int token_jwt(struct slice pem, uint64_t app, uint64_t now_s, char *out, size_t n,
 			 struct err *e);
 

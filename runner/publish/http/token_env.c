@@ -10,14 +10,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* In pages of its own: "NAME\0VALUE". */
+/* In separate pages: "NAME\0VALUE". */
 struct kept {
 	struct kept *next;
-	size_t value; /* where it begins */
+	size_t value; /* where the value begins */
 	char text[TOKEN_ENV_MAX + 1];
 };
 
-/* The environment is one for the process, and so is what was in it. */
+/* Global, because the environment belongs to the whole process. */
 static struct kept *all;
 
 static int kept_new(struct kept **ret, struct err *e)
@@ -53,7 +53,7 @@ static void forget(const char *name)
 		}
 }
 
-/* text is "NAME=VALUE"; k is the list's from now on. */
+/* text is "NAME=VALUE"; the list takes ownership of k. */
 static void keep(struct kept *k, char *equals)
 {
 	*equals = '\0';
@@ -79,7 +79,7 @@ const char *token_env_value(const char *name)
 	return k ? k->text + k->value : NULL;
 }
 
-/* The next "NAME=VALUE" of the environment itself, which is ours to write on; NULL: the end. */
+/* The next "NAME=VALUE" in the environment's own memory, which is writable; NULL: the end. */
 static char *next_entry(char ***at, const char *name)
 {
 	size_t n = strlen(name);
@@ -90,7 +90,7 @@ static char *next_entry(char ***at, const char *name)
 	return NULL;
 }
 
-/* Each of them: a variable may be there more than once. */
+/* Wipes every occurrence: a variable may occur more than once. */
 static void wipe(const char *name)
 {
 	char **at = environ, *entry, *value;
@@ -99,7 +99,7 @@ static void wipe(const char *name)
 		value = entry + strlen(name) + 1;
 		explicit_bzero(value, strlen(value));
 	}
-	(void)unsetenv(name); /* has no way to fail with a name that was found */
+	(void)unsetenv(name); /* cannot fail for a name that was found */
 }
 
 int token_env_take(const char *name, struct err *e)
@@ -122,7 +122,7 @@ int token_env_take(const char *name, struct err *e)
 	return r;
 }
 
-/* --- to another program of ours --------------------------------------------------------- */
+/* --- to another fuzzcell program --------------------------------------------------------- */
 
 int token_env_pipe(const char *name, int *ret_fd, struct err *e)
 {
@@ -138,10 +138,10 @@ int token_env_pipe(const char *name, int *ret_fd, struct err *e)
 		return err_sys(e, "pipe");
 	rd = p[0];
 	wr = p[1];
-	/* Nobody reads yet: what does not fit would never get in. */
+	/* No process reads yet, so a value larger than the pipe must fail at once. */
 	if (fcntl(wr, F_SETFL, O_NONBLOCK) < 0 ||
 	    sys_write_all(wr, k->text, k->value + strlen(k->text + k->value)) < 0)
-		return err_sys(e, "hand on a token");
+		return err_sys(e, "pass a token on");
 	*ret_fd = take_fd(&rd);
 	return 0;
 }
@@ -173,7 +173,7 @@ int token_env_read(int fd, struct err *e)
 	if (r == 0)
 		end = memchr(k->text, '\0', n);
 	if (r == 0 && (!end || end == k->text || n == sizeof(k->text)))
-		r = err_set(e, EINVAL, "what was handed on is no token and its name");
+		r = err_set(e, EINVAL, "the pipe holds no token with its name");
 	if (r == 0)
 		keep(k, end);
 	else

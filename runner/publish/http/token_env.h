@@ -4,26 +4,27 @@
 
 #include "base/err.h"
 
-/* A token that came in a variable of the environment.  The environment of a process is in
- * its core file and in /proc/PID/environ, and every program that it starts inherits it.
- * So a token leaves it before anything is started: its bytes there are wiped, and what it was
- * lies in memory that is in no core file.  Forked children have it, executed programs not.
+/* A token from an environment variable.  The environment of a process is in its core file and in
+ * /proc/PID/environ, and every program that the process starts inherits it.  So the token is
+ * removed from the environment before any program starts.  Its bytes there are wiped, and a copy
+ * is kept in memory that is not in core files.  Forked children have the copy, executed programs
+ * do not.
  *
- * Kept for the whole process, by name, until it ends, as the environment is. */
+ * The copy is kept by name until the process ends. */
 
-enum { TOKEN_ENV_MAX = 8192 }; /* bytes of name and value, blanks around it included */
+enum { TOKEN_ENV_MAX = 8192 }; /* bytes of name and value, including surrounding blanks */
 
-/* -EINVAL: it is too long for a token (and gone all the same).  A variable that is not set is
- * no error: what was kept under its name stays. */
+/* -EINVAL: the value is too long for a token; it is removed from the environment all the same.
+ * An unset variable is no error: the value kept under its name stays. */
 MUST_CHECK int token_env_take(const char *name, struct err *e);
 
-/* What was kept; NULL: nothing. */
+/* The kept value; NULL: none. */
 const char *token_env_value(const char *name);
 
-/* For a program of ours that shall have it: *ret_fd is the reading end of a pipe that holds it,
- * closed on exec; -1: nothing was kept. */
+/* Hands the token to another fuzzcell program: *ret_fd is the reading end of a pipe that holds
+ * it, closed on exec.  -1: no token is kept. */
 MUST_CHECK int token_env_pipe(const char *name, int *ret_fd, struct err *e);
-/* Keeps what such a pipe holds, to its end.  -EINVAL: it is none. */
+/* Reads such a pipe to its end and keeps the token.  -EINVAL: not a token. */
 MUST_CHECK int token_env_read(int fd, struct err *e);
 
 #endif

@@ -10,14 +10,14 @@
 #include <openssl/pem.h>
 #include <stdio.h>
 
-/* GitHub takes statements of ten minutes at most, and clocks differ. */
+/* GitHub accepts JWTs of at most ten minutes.  The margins allow for clock differences. */
 enum { BACK_S = 60, FOR_S = 540, BITS_MIN = 2048, SIGNATURE_MAX = 2048, CLAIMS_MAX = 128 };
 
 DEFINE_CLEANUP(BIO *, BIO_vfree)
 DEFINE_CLEANUP(EVP_PKEY *, EVP_PKEY_free)
 DEFINE_CLEANUP(EVP_MD_CTX *, EVP_MD_CTX_free)
 
-/* Nobody is asked for a pass phrase. */
+/* Fails, so that OpenSSL does not prompt for a pass phrase. */
 static int no_phrase(char *buf, int size, int writing, void *arg)
 {
 	(void)buf;
@@ -47,8 +47,8 @@ static int read_key(struct slice pem, EVP_PKEY **ret, struct err *e)
 	return 0;
 }
 
-/* base64url without padding (RFC 4648, section 5); out holds 4 bytes for each three and
- * one more.  Returns how many. */
+/* base64url without padding (RFC 4648, section 5).  out has room for 4 bytes for each three, and
+ * one more.  Returns the length. */
 static size_t encode(const unsigned char *p, size_t n, char *out)
 {
 	size_t len;
@@ -71,7 +71,7 @@ static int sign(EVP_PKEY *key, struct slice text, unsigned char *out, size_t *io
 
 	if (!c || EVP_DigestSignInit(c, NULL, EVP_sha256(), NULL, key) != 1 ||
 	    EVP_DigestSign(c, out, io_n, (const unsigned char *)text.p, text.n) != 1)
-		return err_set(e, EINVAL, "it could not sign");
+		return err_set(e, EINVAL, "cannot sign the JWT");
 	return 0;
 }
 
@@ -89,9 +89,9 @@ int token_jwt(struct slice pem, uint64_t app, uint64_t now_s, char *out, size_t 
 
 	if (r < 0)
 		return r;
-	/* base64 is four bytes for three, and each part has a dot or NUL */
+	/* base64 makes four bytes of three, and each part is followed by a dot or NUL */
 	if (n < (sizeof(header) + CLAIMS_MAX + SIGNATURE_MAX) / 3 * 4 + 16)
-		return err_set(e, EINVAL, "no room for a statement");
+		return err_set(e, EINVAL, "no room for a JWT");
 	at = encode((const unsigned char *)header, sizeof(header) - 1, out);
 	out[at++] = '.';
 	at += encode((const unsigned char *)claims, (size_t)cn, out + at);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of an entry: tried, told, put off, dropped. */
+/* Changes of an entry: attempt, success, delay, drop. */
 #include "base/sys.h"
 #include "runner/publish/outbox/internal.h"
 #include "runner/publish/outbox/policy.h"
@@ -14,7 +14,7 @@ void outbox_work_done(struct outbox_work *w)
 	*w = (struct outbox_work){0};
 }
 
-/* The file says how it is; ours was read a while ago. */
+/* Reads the entry's file again, because the copy in memory may be out of date. */
 static int load_now(struct outbox *o, struct outbox_entry *t, struct outbox_work *ret,
 		    struct err *e)
 {
@@ -24,7 +24,7 @@ static int load_now(struct outbox *o, struct outbox_entry *t, struct outbox_work
 
 	if (r < 0)
 		return r;
-	if (outbox_chain_told(record, t->id)) { /* a kill came between the two */
+	if (outbox_chain_told(record, t->id)) { /* killed before the file was removed */
 		r = outbox_unlink(o, t->id, e);
 		return r < 0 ? r : err_set(e, ENOENT, "'%s' was told", t->id);
 	}
@@ -51,7 +51,7 @@ int outbox_begin(struct outbox *o, size_t i, struct outbox_work *ret, struct err
 	return r;
 }
 
-/* With the hold. */
+/* The caller holds the lock of outbox_hold(). */
 static int rewrite(struct outbox *o, const struct outbox_work *w, struct err *e)
 {
 	if (!outbox_exists(o, w->entry->id))
@@ -113,7 +113,7 @@ int outbox_told(struct outbox *o, struct outbox_work *w, const struct outbox_out
 	return r;
 }
 
-/* The whole destination is left alone for a while. */
+/* Starts or extends the backoff of the whole destination. */
 static int put_off_place(struct outbox *o, const char *place, const struct outbox_outcome *c,
 			 struct err *e)
 {
@@ -128,7 +128,7 @@ static int put_off_place(struct outbox *o, const char *place, const struct outbo
 	return outbox_place_set(o, place, v, 4, e);
 }
 
-/* What a person dropped meanwhile is no entry any more. */
+/* If a user dropped the entry meanwhile, removes it from the list. */
 static int wait_on(struct outbox *o, struct outbox_work *w, struct err *e)
 {
 	int r = outbox_progress(o, w, e);
@@ -157,8 +157,8 @@ int outbox_later(struct outbox *o, struct outbox_work *w, const struct outbox_ou
 	t->refused = c->refused;
 	if (t->created > c->now)
 		t->created = c->now; /* the clock was ahead */
-	/* A refusal does not get better by itself: daily, from the first time on.  A token is
-	 * the place's affair. */
+	/* A refusal rarely goes away by itself, so the entry is tried daily.  A refused token is
+	 * a matter of the destination, not of the entry. */
 	if (!c->refused_token)
 		t->next_try =
 		    c->now +

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was told: a record a chain. */
+/* The sent notifications: one record for each chain. */
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/publish/outbox/internal.h"
@@ -54,7 +54,7 @@ int outbox_chain(struct outbox *o, const char *chain, json_t **ret, struct err *
 		return 0;
 	}
 	if (r != -ENOENT)
-		outbox_set_aside(o, o->done, name, r == 0 ? "no record of a chain" : why.msg);
+		outbox_set_aside(o, o->done, name, r == 0 ? "not a chain's record" : why.msg);
 	*ret = empty_record(chain);
 	return *ret ? 0 : err_set(e, ENOMEM, "allocate JSON");
 }
@@ -99,8 +99,8 @@ static int write_record(struct outbox *o, const json_t *record, struct err *e)
 	return r < 0 ? err_wrap(e, "outbox record '%s'", name) : 0;
 }
 
-/* Of a crash that is there run after run the last "again" is enough; of what else there is,
- * only the last can still be queued again. */
+/* The record to drop: the oldest "again", because the last one is enough.  Without any, the
+ * oldest: only recent events can be queued again. */
 static size_t oldest(const json_t *told)
 {
 	for (size_t i = 0; i < json_array_size(told); i++)

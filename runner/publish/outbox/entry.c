@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An entry's text and names; no files. */
+/* Parses and prints entries and names; no files. */
 #include "base/digest.h"
 #include "base/sys.h"
 #include "runner/publish/outbox/internal.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_CUT = OUTBOX_PART - DIGEST_SHA1_HEX - 2 }; /* and "::" and a SHA-1 */
+enum { NAME_CUT = OUTBOX_PART - DIGEST_SHA1_HEX - 2 }; /* leaves room for "::" and a SHA-1 */
 #define NUMBER_MAX (UINT64_C(1) << 53)
 
 static bool is_plain(char c)
@@ -96,7 +96,7 @@ static int take_number(const json_t *j, const char *key, uint64_t *ret, struct e
 
 	if (!json_is_integer(v) || json_integer_value(v) < 0 ||
 	    (uint64_t)json_integer_value(v) > NUMBER_MAX)
-		return err_set(e, EBADMSG, "\"%s\" is no number that it could be", key);
+		return err_set(e, EBADMSG, "\"%s\" is not a valid number", key);
 	*ret = (uint64_t)json_integer_value(v);
 	return 0;
 }
@@ -133,7 +133,7 @@ static int check_names(const struct outbox_entry *t, const char *id, struct err 
 	size_t n = strlen(t->place);
 
 	if (strcmp(t->id, id) != 0)
-		return err_set(e, EBADMSG, "the entry calls itself '%s'", t->id);
+		return err_set(e, EBADMSG, "the entry's id is '%s'", t->id);
 	if (!outbox_name_ok(t->id) || !outbox_name_ok(t->chain))
 		return err_set(e, EBADMSG, "bad \"id\" or \"chain\"");
 	if (strncmp(t->chain, t->place, n) != 0 || t->chain[n] != '-' ||
@@ -179,7 +179,7 @@ int outbox_entry_parse(struct slice text, const char *id, struct outbox_full *re
 	if (r < 0)
 		return r;
 	if (json_integer_value(json_object_get(j, "v")) != 1)
-		return err_set(e, EBADMSG, "not an entry of a version that is known");
+		return err_set(e, EBADMSG, "an entry of an unknown version");
 	if (!json_is_object(json_object_get(j, "event")) ||
 	    !json_is_object(json_object_get(j, "progress")))
 		return err_set(e, EBADMSG, "\"event\" or \"progress\" is missing");

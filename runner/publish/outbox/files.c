@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The outbox's files: one by one, each whole. */
+/* Reads and writes the outbox's files, each as a whole. */
 #include "base/fs.h"
 #include "base/sys.h"
 #include "runner/publish/outbox/internal.h"
@@ -15,7 +15,7 @@
 enum { MODE_DIR = 0750, ASIDE_MAX = 1000 };
 #define PLACES_NAME "places.json"
 
-/* Held for a few writes, never while somebody talks to a server. */
+/* Held for a few writes only, never during a request to a server. */
 int outbox_hold(struct outbox *o, struct err *e)
 {
 	int r;
@@ -30,7 +30,7 @@ int outbox_hold(struct outbox *o, struct err *e)
 
 void outbox_release(struct outbox *o)
 {
-	(void)flock(o->write_fd, LOCK_UN); /* its end gives it back as well */
+	(void)flock(o->write_fd, LOCK_UN); /* the end of the process releases it, too */
 }
 
 static const char *file_of(const char *id, char out[NAME_MAX + 1])
@@ -72,7 +72,7 @@ int outbox_write(struct outbox *o, const struct outbox_entry *t, const json_t *e
 	return r < 0 ? err_wrap(e, "outbox entry '%s'", t->id) : 0;
 }
 
-/* Without a sync: should it come back, its chain's record says that it was told. */
+/* No fsync: if the file reappears, its chain's record says that it was sent. */
 int outbox_unlink(struct outbox *o, const char *id, struct err *e)
 {
 	char name[NAME_MAX + 1];
@@ -92,7 +92,7 @@ static void warn(struct outbox *o, const char *name, const char *where, const ch
 	char text[sizeof(o->warning)];
 
 	if (*o->warning)
-		return; /* one line; the files themselves are all there */
+		return; /* one line is enough: all files are kept */
 	snprintf(text, sizeof(text), "outbox: '%.120s' is damaged (%.100s)%s", name, why, where);
 	outbox_line(o->warning, sizeof(o->warning), text);
 }
@@ -163,7 +163,7 @@ static int change_place(struct outbox *o, const char *place, const struct outbox
 	return bad ? err_set(e, ENOMEM, "build JSON") : 0;
 }
 
-/* What others changed meanwhile stays. */
+/* Reads the file again first, to keep other processes' changes. */
 int outbox_place_set(struct outbox *o, const char *place, const struct outbox_number *v, size_t n,
 		     struct err *e)
 {

@@ -2,16 +2,16 @@
 #ifndef RUNNER_PUBLISH_OUTBOX_INTERNAL_H
 #define RUNNER_PUBLISH_OUTBOX_INTERNAL_H
 
-/* What the files of the outbox share. */
+/* Internal to runner/publish/outbox/. */
 #include "base/cleanup.h"
 #include "runner/publish/outbox/outbox.h"
 
 struct outbox {
 	struct outbox_entry **v; /* by seq */
 	size_t n, cap;
-	int dir, done;	/* outbox/, outbox/done/; -1: not there */
-	int state;	/* the caller's */
-	int deliver_fd; /* outbox.lock, when it is ours */
+	int dir, done;	/* outbox/, outbox/done/; -1: missing */
+	int state;	/* the state directory, owned by the caller */
+	int deliver_fd; /* outbox.lock, if this process holds it; else -1 */
 	int write_fd;	/* outbox/lock; -1: opened for reading */
 	json_t *places; /* object: name -> numbers */
 	uint64_t seed;
@@ -25,19 +25,19 @@ struct outbox_full {
 	struct outbox_entry *entry;
 	json_t *event, *progress;
 };
-/* Takes a whole entry or none: -EBADMSG.  id: what the file's name says. */
+/* Parses a complete entry, or fails with -EBADMSG.  id: the id in the file's name. */
 MUST_CHECK int outbox_entry_parse(struct slice text, const char *id, struct outbox_full *ret,
 				  struct err *e);
 MUST_CHECK int outbox_entry_print(const struct outbox_entry *t, const json_t *event,
 				  const json_t *progress, char **ret, struct err *e);
 void outbox_full_done(struct outbox_full *f);
 void outbox_entry_free(struct outbox_entry *t); /* NULL is fine */
-/* "github-..." or "hook-...": the names that entries and chains have. */
+/* Is it a valid name of an entry or a chain: "github-..." or "hook-..."? */
 bool outbox_name_ok(const char *name);
 
 /* --- files.c: reading and writing ------------------------------------ */
 
-/* A moment in which nobody else changes anything. */
+/* Locks the outbox's files: no other process changes them until outbox_release(). */
 MUST_CHECK int outbox_hold(struct outbox *o, struct err *e);
 void outbox_release(struct outbox *o);
 bool outbox_exists(const struct outbox *o, const char *id);
@@ -45,24 +45,25 @@ MUST_CHECK int outbox_load(struct outbox *o, const char *id, struct outbox_full 
 			   struct err *e);
 MUST_CHECK int outbox_write(struct outbox *o, const struct outbox_entry *t, const json_t *event,
 			    const json_t *progress, struct err *e);
-/* The file goes; that it is gone already is fine. */
+/* Removes the file; a missing file is no error. */
 MUST_CHECK int outbox_unlink(struct outbox *o, const char *id, struct err *e);
-/* Is that what is wrong with the file, and not with this moment? */
+/* Does the error mean a damaged file, and not a temporary failure? */
 bool outbox_damage(int r);
-/* What can not be read goes to damaged/, with a warning. */
+/* Moves an unreadable file to damaged/ and sets the warning. */
 void outbox_set_aside(struct outbox *o, int dir, const char *name, const char *why);
 MUST_CHECK int outbox_places_load(struct outbox *o, struct err *e);
 
 /* --- outbox.c --------------------------------------------------------------- */
 
-/* Takes t over, on failure as well. */
+/* Takes ownership of t, also on failure. */
 MUST_CHECK int outbox_add(struct outbox *o, struct outbox_entry *t, struct err *e);
-/* Out of the list, not from disk. */
+/* Removes t from the list, not from disk. */
 void outbox_forget(struct outbox *o, struct outbox_entry *t);
 
 /* --- done.c ---------------------------------------------------------- */
 
-/* Adds to the chain's record; the caller has the hold. event NULL: no notification was sent. */
+/* Adds to the chain's record; the caller holds the lock of outbox_hold().  event NULL: no
+ * notification was sent. */
 MUST_CHECK int outbox_record(struct outbox *o, const struct outbox_entry *t, const json_t *event,
 			     const char *how, const struct outbox_outcome *c, struct err *e);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of what waits: read, added to, asked. */
+/* The list of pending entries. */
 #include "runner/publish/outbox/outbox.h"
 
 #include "base/clock.h"
@@ -112,7 +112,7 @@ static int read_entry(struct outbox *o, const char *name, struct err *e)
 	snprintf(id, sizeof(id), "%.*s", (int)(strlen(name) - strlen(".json")), name);
 	r = outbox_load(o, id, &f, &why);
 	if (r == -ENOENT)
-		return 0; /* it was done this moment */
+		return 0; /* just done by another process */
 	if (outbox_damage(r)) {
 		outbox_set_aside(o, o->dir, name, why.msg);
 		return 0;
@@ -124,11 +124,12 @@ static int read_entry(struct outbox *o, const char *name, struct err *e)
 	return r;
 }
 
-/* What fs_replace() left when it was killed; with the hold, so nobody is writing it. */
+/* Removes a temporary file of a killed fs_replace().  The lock of outbox_hold() is held, so no
+ * process is writing it. */
 static void sweep(const struct outbox *o, int dir, const char *name)
 {
 	if (o->write_fd >= 0)
-		(void)sys_unlinkat(dir, name, 0); /* the next one does it */
+		(void)sys_unlinkat(dir, name, 0); /* on failure the next process does it */
 }
 
 static bool ends(const char *name, const char *tail)
@@ -197,7 +198,7 @@ static int make_dirs(struct outbox *o, struct err *e)
 
 	if (r == 0)
 		r = open_dirs(o, e);
-	/* Their names must be on disk before anything in them can be. */
+	/* The directories' names must be on disk before their content. */
 	if (r == 0 && (sys_fsync(o->state) < 0 || sys_fsync(o->dir) < 0))
 		r = err_sys(e, "fsync directory 'outbox'");
 	if (r < 0)
@@ -280,13 +281,13 @@ int outbox_lock(struct outbox *o, struct err *e)
 	int r;
 
 	if (o->deliver_fd >= 0)
-		return 0; /* it is ours */
+		return 0; /* we hold it */
 	r = fs_open_file(o->state, "outbox.lock", O_RDWR | O_CREAT, MODE_FILE, &fd, e);
 	if (r < 0)
 		return r;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno == EWOULDBLOCK)
-			return err_set(e, EBUSY, "somebody delivers: 'outbox.lock' is held");
+			return err_set(e, EBUSY, "another process delivers: 'outbox.lock' is held");
 		return err_sys(e, "lock 'outbox.lock'");
 	}
 	o->deliver_fd = take_fd(&fd);
@@ -300,7 +301,7 @@ void outbox_seed(struct outbox *o, uint64_t seed)
 
 /* --- queueing --------------------------------------------------------------- */
 
-/* The file first: an entry that is done is in its chain's record before its file goes. */
+/* Checks the file first: a done entry is in its chain's record before its file is removed. */
 bool outbox_has(struct outbox *o, const char *id, const json_t *record)
 {
 	return outbox_exists(o, id) || outbox_chain_told(record, id);
@@ -315,7 +316,7 @@ static int new_entry(const struct outbox *o, const struct outbox_item *item, uin
 
 	if (!event || !outbox_name_ok(item->id) || !outbox_name_ok(item->chain) ||
 	    strlen(item->place) >= OUTBOX_PLACE)
-		return err_set(e, EINVAL, "outbox: '%.80s' is no entry", item->id);
+		return err_set(e, EINVAL, "outbox: '%.80s' is not an entry", item->id);
 	t = sys_calloc(1, sizeof(*t));
 	if (!t)
 		return err_sys(e, "allocate an entry");
@@ -388,7 +389,7 @@ int outbox_queue(struct outbox *o, const struct outbox_item *item, uint64_t now,
 	return r;
 }
 
-/* --- when ------------------------------------------------------------------- */
+/* --- due times -------------------------------------------------------------- */
 
 static bool place_free(const struct outbox *o, const char *place, uint64_t now)
 {

@@ -12,14 +12,14 @@
 enum {
 	STACK_MAX = 24000,    /* bytes shown of a report */
 	STACK_TAIL = 4000,    /* of these from its end */
-	REPORT_MAX = 4 << 20, /* bytes that a crash is looked for in */
-	HEADLINE = 100,	      /* bytes of a line that are enough to find it */
-	SIDE_MAX = 64 << 10,  /* of each end that are cleaned: more than is shown */
+	REPORT_MAX = 4 << 20, /* bytes that are searched for the crash */
+	HEADLINE = 100,	      /* bytes of the headline to search for */
+	SIDE_MAX = 64 << 10,  /* bytes cleaned at each end; more than is shown */
 	BOTH_MAX = 128 << 10,
 	COMMAND_MAX = 8 << 10,
 	COMMANDS_MAX = 24 << 10,
-	FENCES = 512, /* room for what stands around a block, and in its middle */
-	GAP = 64,     /* what is said of what is left out */
+	FENCES = 512, /* room for text around a block and in its middle */
+	GAP = 64,     /* the note about omitted text */
 	BUILD_MAX = 1000,
 };
 
@@ -27,7 +27,7 @@ enum {
 
 /* --- the stack ------------------------------------------------------------------ */
 
-/* From the line that announced the crash on: what comes before is the engine's greeting. */
+/* The report from the crash's first line on, without the engine's startup messages. */
 static struct slice from_headline(struct slice report)
 {
 	struct slice head = {report.p, report.n < REPORT_MAX ? report.n : REPORT_MAX};
@@ -51,7 +51,7 @@ static struct slice from_headline(struct slice report)
 	return report;
 }
 
-/* Whole lines, when there are any. */
+/* Cuts to whole lines, if there are any. */
 static struct slice first_lines(struct slice s, size_t max)
 {
 	const char *end;
@@ -116,7 +116,7 @@ static int report_text(const struct render_crash *r, size_t max, struct buf *out
 	return rc == 0 ? add_both_ends(buf_slice(&clean), gone, max, out, e) : rc;
 }
 
-/* Of a crash whose report is gone. */
+/* The stack from the ledger, if the report is gone. */
 static int frames_text(const struct known_crash *c, struct buf *out, struct err *e)
 {
 	int r = 0;
@@ -155,7 +155,7 @@ static bool is_foreign_frame(struct slice line)
 	       has_any(line, marks, sizeof(marks) / sizeof(marks[0]));
 }
 
-/* The engine's notes for itself. */
+/* Lines that only concern the engine. */
 static bool is_note(struct slice line)
 {
 	static const struct slice begins[] = {{"MS: ", 4},
@@ -172,7 +172,8 @@ static bool is_note(struct slice line)
 	return line.n >= 5 && memcmp(line.p, "0x", 2) == 0 && line.p[4] == ',';
 }
 
-/* What a reader looks for first: without shadow memory and its legend, and the above. */
+/* The important part of a report: without shadow memory and its legend, foreign frames and
+ * notes. */
 static int add_short(struct slice text, struct buf *out, struct err *e)
 {
 	static const struct slice shadow = {"Shadow byte", 11};
@@ -196,7 +197,7 @@ static int add_short(struct slice text, struct buf *out, struct err *e)
 	return r;
 }
 
-/* The short one, and the whole one folded away where that says more. */
+/* Appends the short report, and the whole report in a folded section if it has more. */
 static int add_report(struct slice whole, size_t room, struct buf *out, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(RENDER_BODY_MAX);
@@ -236,7 +237,7 @@ bool render_is_inline(const struct render_crash *r)
 	return r->input.p && r->input.n <= r->inline_bytes && r->input.n <= RENDER_INLINE_MAX;
 }
 
-/* Can it be shown as it is, and copied from there? */
+/* Can the input be shown unchanged and copied from the page? */
 static bool is_text(struct slice s)
 {
 	if (s.n == 0)
@@ -263,14 +264,14 @@ static int as_text(struct slice input, struct buf *out, struct err *e)
 	int r = render_clean(input, RENDER_LINES, NULL, &clean, e);
 
 	if (r < 0 || !is_same(input, &clean))
-		return r; /* what is shown would not be what it is */
+		return r; /* cleaning would change the input */
 	r = render_fence(input, "text", out, e);
 	if (r == 0 && input.p[input.n - 1] != '\n')
 		r = buf_add(out, SLICE("\n(without a newline at its end)\n"), e);
 	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
 }
 
-/* It becomes the file "reproducer", on any machine. */
+/* A command that creates the file "reproducer" on any machine. */
 static int as_base64(struct slice input, struct buf *out, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(RENDER_BODY_MAX);
@@ -405,7 +406,7 @@ static bool is_of_cell(struct slice option)
 	return false;
 }
 
-/* Which sanitizers' options matter. */
+/* Are these options relevant for this kind of crash? */
 static bool is_wanted(const char *kind, const char *var)
 {
 	static const struct {
@@ -425,8 +426,8 @@ static bool is_wanted(const char *kind, const char *var)
 	return strncmp(var, first, strlen(first)) == 0 || strncmp(var, second, strlen(second)) == 0;
 }
 
-/* The length of the option at the beginning: sanitizers part options at these characters, and a
- * value may be in quotes. */
+/* The length of the first option.  Sanitizers separate options at these characters, and a value
+ * may be quoted. */
 static size_t option_len(struct slice in)
 {
 	char quote = '\0';
@@ -441,7 +442,8 @@ static size_t option_len(struct slice in)
 	return n;
 }
 
-/* halts: undefined behaviour is the crash.  Another one may lie behind it. */
+/* Removes options that only a cell needs.  Unless `halts`, removes halt_on_error, too: the crash
+ * may come after undefined behaviour that is not the crash itself. */
 static int without_a_cells(struct slice rest, bool halts, struct buf *out, struct err *e)
 {
 	size_t n = 0;
@@ -462,7 +464,7 @@ static int without_a_cells(struct slice rest, bool halts, struct buf *out, struc
 	return r;
 }
 
-/* "ASAN_OPTIONS=a=1:b=2 ": what is left of it. */
+/* Appends the remaining options: "ASAN_OPTIONS=a=1:b=2 ". */
 static int sanitizer_options(const char *var, const char *kind, const struct render_hide *hide,
 			     struct buf *out, struct err *e)
 {
@@ -488,7 +490,7 @@ static int flags(const struct render_crash *r, struct buf *out, struct err *e)
 		_autobuf_ struct buf clean = BUF_INIT(COMMAND_MAX);
 
 		rc = render_clean(slice_of(r->argv[i]), RENDER_LINE, &r->hide, &clean, e);
-		/* A dash needs no quotes where an option is meant. */
+		/* The dash of an option needs no quotes. */
 		if (rc == 0)
 			rc = buf_add(out, *buf_str(&clean) == '-' ? SLICE(" -") : SLICE(" "), e);
 		if (rc == 0)
@@ -497,7 +499,7 @@ static int flags(const struct render_crash *r, struct buf *out, struct err *e)
 	return rc;
 }
 
-/* The sources, as they were, and their build. */
+/* Commands for checking out and building the sources. */
 static int sources(const struct render_crash *r, struct buf *out, struct err *e)
 {
 	const char *commit = r->crash->first_seen.commit;
@@ -542,7 +544,7 @@ int render_commands(const struct render_crash *r, struct buf *out, struct err *e
 	struct render_crash bare = *r;
 	int rc = by_hand(r, &hand, e);
 
-	if (rc == -EFBIG) { /* a target's options can be as long as it likes */
+	if (rc == -EFBIG) { /* a target's options can have any length */
 		bare.env = bare.argv = NULL;
 		buf_clear(&hand);
 		rc = by_hand(&bare, &hand, e);

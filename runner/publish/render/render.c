@@ -21,7 +21,7 @@ enum {
 
 /* --- title ------------------------------------------------------------------- */
 
-/* A title is plain text; still, it calls nobody, and is one line without code. */
+/* A title is plain text.  Mentions, code and line breaks are removed all the same. */
 static int title_part(const char *text, size_t max, struct buf *out, struct err *e)
 {
 	_autobuf_ struct buf clean = BUF_INIT(RENDER_BODY_MAX);
@@ -59,7 +59,7 @@ int render_title(const struct render_crash *r, struct buf *out, struct err *e)
 	return rc == 0 ? buf_add(out, render_cut(buf_slice(&text), RENDER_TITLE_MAX), e) : rc;
 }
 
-/* --- what it is ---------------------------------------------------------------- */
+/* --- the facts ----------------------------------------------------------------- */
 
 static const char *sanitizer(const char *kind)
 {
@@ -105,7 +105,7 @@ static int fuzzers(const struct known_crash *c, struct buf *out, struct err *e)
 	return r == 0 ? buf_add(out, SLICE("\n"), e) : r;
 }
 
-/* `src/a.c:12`, as a link when there is something to link to. */
+/* `src/a.c:12`, as a link if possible. */
 static int place(const struct render_crash *r, const struct render_place *at, struct buf *out,
 		 struct err *e)
 {
@@ -156,7 +156,7 @@ static int rate(const struct known_crash *c, struct buf *out, struct err *e)
 	if (!tries)
 		return buf_add(out, SLICE("**Reproduces:** not measured\n"), e);
 	if (!hits)
-		return buf_addf(out, e, "**Reproduces:** never again in %llu tries\n", U(tries));
+		return buf_addf(out, e, "**Reproduces:** never in %llu replays\n", U(tries));
 	return buf_addf(out, e, "**Reproduces:** %llu of %llu times\n", U(hits), U(tries));
 }
 
@@ -265,7 +265,7 @@ static int stats(const struct render_crash *r, struct buf *out, struct err *e)
 			U(r->stats.execs), U(r->stats.cov), U(r->stats.corpus));
 }
 
-/* What stands behind the stack, which gets the room that is left. */
+/* The part after the stack; the stack gets the remaining room. */
 static int tail(const struct render_crash *r, struct buf *out, struct err *e)
 {
 	int rc = buf_add(out, SLICE("\n" RENDER_INPUT_BEGIN "\n"), e);

@@ -16,7 +16,7 @@
 
 static const char form_of_github[] = "https://github.com/%s/blob/{commit}/{path}#L{line}";
 
-/* --- what is known -------------------------------------------------------------- */
+/* --- the configuration ---------------------------------------------------------- */
 
 static int find_link(const struct config *c, struct sources *s, struct err *e)
 {
@@ -80,9 +80,9 @@ static size_t parent(const char *path, size_t n)
 	return n;
 }
 
-/* Without "." and empty components, and with ".." taken as text: whether the file is there is asked
- * afterwards.  A leading ".." is left out, for it leaves a directory that is not known.  False: it
- * is empty, or too long. */
+/* Normalises a path as text: removes "." and empty components, and resolves "..".  A leading
+ * ".." is dropped, because it leaves an unknown directory.  The caller checks whether the file
+ * exists.  False: the result is empty or too long. */
 static bool tidy(const char *file, char out[SOURCE_PATH_MAX])
 {
 	struct slice rest = slice_of(file), part;

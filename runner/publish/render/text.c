@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text of targets, made harmless for people who read markdown. */
+/* Makes targets' text harmless in markdown. */
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "runner/publish/render/render.h"
@@ -48,7 +48,7 @@ int render_visible(struct slice text, enum render_how how, struct buf *out, stru
 	return r;
 }
 
-/* What a word that means something is written as. */
+/* A word with a meaning, and its harmless replacement. */
 struct word {
 	struct slice text, as;
 };
@@ -61,14 +61,13 @@ static const struct word *word_at(struct slice s, const struct word *words, size
 	return NULL;
 }
 
-/* A path ends before the next component, a blank, a quote. */
+/* Characters that continue a path's last component. */
 static bool is_of_name(char c)
 {
 	return isalnum((unsigned char)c) || strchr("._-", c);
 }
 
-/* A whole path begins here ("-I/src" is one too), and path is its beginning.  begin: of all the
- * text. */
+/* Does the whole `path` begin here (also after a flag: "-I/src")?  begin: the start of the text. */
 static bool is_path_at(const char *begin, struct slice rest, struct slice path)
 {
 	size_t before = (size_t)(rest.p - begin);
@@ -91,13 +90,13 @@ static const struct word *word_here(const char *begin, struct slice rest,
 	return is_path_at(begin, rest, words[SOURCE_DIR].text) ? &words[SOURCE_DIR] : NULL;
 }
 
-/* None of the replacements, and no two ends that meet, make one of the words again. */
+/* No replacement, and no junction of two parts, creates one of the words again. */
 static int replace(struct slice s, const struct render_hide *hide, struct buf *out, struct err *e)
 {
 	const struct word words[WORDS] = {
 	    {SLICE("<!--"), SLICE("<! --")},
 	    {SLICE(RENDER_REPRODUCER), SLICE("% REPRODUCER %")},
-	    {SLICE("``````````"), SLICE("````` `````")}, /* no fence gets long */
+	    {SLICE("``````````"), SLICE("````` `````")}, /* keeps fences short */
 	    {hide && hide->state_dir ? slice_of(hide->state_dir) : SLICE(""), SLICE("...")},
 	    [SOURCE_DIR] = {hide && hide->source_dir ? slice_of(hide->source_dir) : SLICE(""),
 			    SLICE(".")},
@@ -162,7 +161,7 @@ static int add_run(char c, size_t n, struct buf *out, struct err *e)
 	return r;
 }
 
-/* The blanks are not shown: they let the text begin or end with a backtick. */
+/* Markdown does not show the blanks; they allow a backtick at either end. */
 int render_code(const char *text, size_t max, struct buf *out, struct err *e)
 {
 	_autobuf_ struct buf clean = BUF_INIT(CLEAN_MAX);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a webhook is sent; no network. */
+/* Builds a webhook's body; no network. */
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "runner/publish/render/render.h"
@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* Slack's: a text of a section has up to 3000 characters, a field 2000, a header 150; a
- * message 50 blocks.  A text here is one line of names: cut well below. */
+/* Slack's limits: 3000 characters for a section's text, 2000 for a field, 150 for a header, and
+ * 50 blocks a message.  Texts here are short lines, which are cut well below. */
 enum { TEXT_MAX = 2800, FIELD_MAX = 900, HEADER_MAX = 140, PART_MAX = 300, ROOM = 64 << 10 };
 
 bool webhook_wants(const struct webhook_config *c, const char *event)
@@ -32,8 +32,8 @@ static int plain(const char *text, size_t max, struct buf *out, struct err *e)
 	return r == 0 ? buf_add(out, render_cut(buf_slice(&clean), max), e) : r;
 }
 
-/* Slack's markup knows three characters to escape, and code, in which nothing is
- * markup: a backtick would end it. */
+/* Slack's markup has three characters to escape.  Within code nothing is markup, but a backtick
+ * ends it. */
 static int mrkdwn(const char *text, bool code, struct buf *out, struct err *e)
 {
 	_autobuf_ struct buf clean = BUF_INIT(ROOM);
@@ -57,7 +57,7 @@ static int mrkdwn(const char *text, bool code, struct buf *out, struct err *e)
 	return r == 0 && code ? buf_add(out, SLICE("`"), e) : r;
 }
 
-/* How names are written: as they are, or as Slack's code. */
+/* How names are written: unchanged, or as Slack's code. */
 typedef int write_fn(const char *text, struct buf *out, struct err *e);
 
 static int as_plain(const char *text, struct buf *out, struct err *e)
@@ -88,7 +88,7 @@ static int reliability(const struct known_crash *c, struct buf *out, struct err 
 	if (!tries)
 		return 0;
 	if (!hits)
-		return buf_addf(out, e, "; never again in %llu tries", tries);
+		return buf_addf(out, e, "; never in %llu replays", tries);
 	return buf_addf(out, e, "; fails %llu of %llu times", hits, tries);
 }
 
@@ -186,7 +186,7 @@ static int slack(const struct webhook_message *m, json_t **ret, struct err *e)
 		r = add_fields(m, fields, e);
 	if (r < 0)
 		return r;
-	/* "text" is what a notification shows; it is markup as well. */
+	/* "text" is shown in notifications, and is markup, too. */
 	*ret = json_pack("{s:s, s:[{s:s, s:{s:s, s:s}}, {s:s, s:O}]}", "text", buf_str(&marked),
 			 "blocks", "type", "section", "text", "type", "mrkdwn", "text",
 			 buf_str(&marked), "type", "section", "fields", fields);

@@ -16,7 +16,7 @@ enum { SECRET_MAX = 4096, HEADER_MAX = 400 };
 struct webhook {
 	const struct webhook_config *config;
 	struct http *http;
-	char *url, *key; /* NULL: not read yet; key "": nothing is signed */
+	char *url, *key; /* NULL: not yet read; key "": not signed */
 };
 
 static void wipe(char *secret)
@@ -55,7 +55,7 @@ void webhook_free(struct webhook *w)
 	free(w);
 }
 
-/* What a file holds, without blanks behind it. */
+/* Copies a secret from a file's text, without trailing blanks. */
 static int take_secret(const char *path, char *text, size_t n, char **ret, struct err *e)
 {
 	while (n > 0 && strchr(" \t\r\n", text[n - 1]))
@@ -99,7 +99,7 @@ static void say(struct delivery *d, enum delivery_result result, const char *why
 	snprintf(d->why, sizeof(d->why), "%.250s", why);
 }
 
-/* 408, 425, 429: its words for "not now" (RFC 9110, 8470, 6585). */
+/* 408, 425 and 429 mean "not now" (RFC 9110, 8470, 6585). */
 static void judge(const struct http_reply *r, struct delivery *d)
 {
 	bool busy = r->status == 408 || r->status == 425 || r->status == 429 || r->status >= 500;
@@ -144,7 +144,7 @@ static void send_body(struct webhook *w, struct delivery *d, const char *body)
 	http_reply_done(&reply);
 }
 
-/* Sent again after an answer that was lost: the receiver knows it by its id. */
+/* After a lost answer the same request is sent again; the receiver recognises its id. */
 void webhook_deliver(struct webhook *w, struct delivery *d)
 {
 	const json_t *payload = json_object_get(d->event, "payload");

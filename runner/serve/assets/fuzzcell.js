@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pages gain with JavaScript: curves, tables that sort and filter, figures that keep up
-// with a living run.  All of it is text of the page's own server; nothing here makes markup
-// from it.
+// Adds to pages with JavaScript: curves, tables that sort and filter, and updates during a living
+// run.  All data comes from the page's own server as text, and never becomes markup.
 'use strict';
 
 (() => {
@@ -14,7 +13,7 @@
     return el;
   };
 
-  // --- figures for people, as the server writes them ---------------------------------
+  // --- readable figures, in the server's format ---------------------------------
 
   const short = (v, step, names) => {
     let i = 0;
@@ -36,7 +35,7 @@
   };
   const shown = (unit, v) => (v === null || v === undefined ? '–' : (units[unit] ?? units.count)(v));
 
-  // --- times: those of the reader's zone, with UTC beside them -----------------------
+  // --- times in the reader's time zone, with UTC beside them -----------------------
 
   const two = (n) => String(n).padStart(2, '0');
   const day = (d) => `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
@@ -64,7 +63,7 @@
 
   // --- data ------------------------------------------------------------------------------
 
-  // The table that stands for the curves: also all that a page opened from a disk may read.
+  // The table with the curves' data, which is the only data of a page opened from a disk.
   const fromTable = (id) => {
     const table = id && document.getElementById(id);
     if (!table) return null;
@@ -89,15 +88,15 @@
       try {
         return await load(series);
       } catch {
-        // what the page itself has
+        // the page's own data
       }
     }
     return fromTable(table);
   };
 
-  // "cov", or "execs/cpu_seconds": what one grew while the other did, as the server draws it: in time
-  // since the point before, else since both last grew.  An engine tells of its executions now and
-  // then, and of the last of them when its CPU time has ended.
+  // "cov", or "execs/cpu_seconds": growth of the first by growth of the second, as the server draws
+  // it.  By time it counts from the previous point, else from the point at which both last grew.  An
+  // engine reports its executions at intervals, and the last of them when its CPU time has ended.
   const column = (data, name) => {
     const [top, below] = name.split('/').map((n) => data.columns.indexOf(n));
     if (top < 0 || below < 0) return null;
@@ -117,7 +116,7 @@
 
   const plots = new Map();
 
-  // Steps of a scale: 1, 2, 5, 10, ..., of bytes 1, 2, 4, 8, ...
+  // Steps of a scale: 1, 2, 5, 10, ...; for bytes 1, 2, 4, 8, ...
   const steps = {
     bytes: Array.from({ length: 50 }, (_, i) => 2 ** i),
     number: [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100],
@@ -153,14 +152,14 @@
     values: (u, vs, _, __, step) => vs.map((v) => new Date(v * 1000)).map((d) => (step < daySeconds ? clock(d) : day(d).slice(5))),
   };
 
-  // One scale, or two when the second column has other sizes.
+  // One scale, or two if the second column has another unit.
   const options = (figure, data, names, limit) => {
     const unit = (figure.dataset.units ?? 'count').split(' ');
     const scale = (i) => (unit[i] !== undefined && i > 0 ? 'right' : 'left');
     const scales = { x: { time: false } };
     const two = names.some((_, i) => scale(i) === 'right');
     const top = figure.dataset.max && Number(figure.dataset.max);
-    // The second scale is a little longer: curves of one shape would hide each other.
+    // The second scale is a little longer, so that curves of the same shape do not hide each other.
     const range = (room) => (_, low, high) => [0, Math.max(top || 0, limit || 0, high > 0 ? high : 1) * (top ? 1 : room)];
     scales.left = { range: range(1.08) };
     if (two) scales.right = { range: range(1.35) };
@@ -171,7 +170,7 @@
       stroke: colour(`--curve-${i + 1}`),
       width: 1.6,
       spanGaps: true,
-      // One value alone is no line.
+      // A single value does not make a line.
       points: { show: figure.dataset.x === 'time' || column(data, name).filter((v) => v !== null).length < 3, size: 7, fill: colour(`--curve-${i + 1}`) },
       value: (_, v) => shown(unit[i] ?? unit[0], v),
     }));
@@ -215,7 +214,7 @@
         })],
       },
     }, values, surface);
-    u.root.setAttribute('aria-hidden', 'true'); // the caption and the table say it
+    u.root.setAttribute('aria-hidden', 'true'); // the caption and the table have the same information
     surface.classList.add('drawn');
     plots.set(figure, u);
   };
@@ -291,7 +290,7 @@
     });
   };
 
-  // --- a living run: the same page again, its parts in place of these -----------------------------------
+  // --- a living run: loads the page again and replaces its parts -----------------------------------
 
   const settle = (old, now) => {
     const { order, tools } = old.dataset;
@@ -325,6 +324,6 @@
   drawAll();
   const every = Number(document.querySelector('main')?.dataset.every);
   if (every > 0 && location.protocol.startsWith('http')) {
-    setInterval(() => refresh().catch(() => { /* the next one may get through */ }), every * 1000);
+    setInterval(() => refresh().catch(() => { /* the next refresh may succeed */ }), every * 1000);
   }
 })();

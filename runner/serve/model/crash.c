@@ -49,7 +49,7 @@ static json_t *texts(const struct ledger_list *l)
 
 static json_t *taken(struct make *m)
 {
-	struct err ignored; /* no memory: NULL says it */
+	struct err ignored; /* no memory: the result is NULL */
 	json_t *j = NULL;
 
 	(void)!make_done(m, &j, &ignored);
@@ -75,7 +75,7 @@ static json_t *runs_of(struct serve_site *s, const struct known_crash *c)
 	return all;
 }
 
-/* What is merged into it. */
+/* The crashes that are merged into it. */
 static json_t *variants_of(const struct known_crash *c)
 {
 	json_t *all = json_array();
@@ -93,7 +93,7 @@ static json_t *variants_of(const struct known_crash *c)
 	return all;
 }
 
-/* Crashes that are likely the same: which it names, and which name it. */
+/* Crashes that are probably the same: those that it names, and those that name it. */
 static json_t *alike(const struct ledger *l, const struct known_crash *c)
 {
 	json_t *all = json_array();
@@ -186,7 +186,7 @@ static json_t *targets_of(const struct known_crash *c)
 	return all;
 }
 
-/* Where each of its files can be had: {} when they are withheld. */
+/* The links to its files; {} if downloads are not allowed. */
 static int files_part(const struct serve_site *s, const struct known_crash *c, struct make *m,
 		      struct err *e)
 {
@@ -213,7 +213,7 @@ static int files_part(const struct serve_site *s, const struct known_crash *c, s
 	return 0;
 }
 
-/* That works as it stands, wherever the reader is on this machine. */
+/* A command that works unchanged in any directory of this machine. */
 static int command_part(const struct serve_site *s, const struct known_crash *c, const char *verb,
 			struct make *m, struct err *e)
 {
@@ -227,7 +227,7 @@ static int command_part(const struct serve_site *s, const struct known_crash *c,
 	if (r == 0)
 		r = render_word(c->signature, &b, e);
 	if (r == 0)
-		make_set(m, verb, json_stringn(buf_str(&b), b.n)); /* half a command is none */
+		make_set(m, verb, json_stringn(buf_str(&b), b.n)); /* left out if incomplete */
 	return r;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of a target: its history, and what a living run says. */
+/* The known facts of a target, from its history and the living run. */
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "runner/serve/model/model.h"
@@ -11,7 +11,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Edges from run to run, oldest first; NULL: no memory. */
+/* Edges at the end of each run, oldest first; NULL: no memory. */
 static json_t *trend(const json_t *lines)
 {
 	size_t n = json_array_size(lines);
@@ -51,7 +51,7 @@ static json_t *known_trend(struct serve_site *s, const char *name, json_int_t si
 		   : NULL;
 }
 
-/* That it cannot be kept is no trouble: it is made again. */
+/* Errors are ignored: an uncached trend is computed again. */
 static void keep_trend(struct serve_site *s, const char *name, json_int_t size, json_t *made)
 {
 	if (!s->trends || json_object_size(s->trends) > SITE_TARGETS_MAX) {
@@ -62,7 +62,7 @@ static void keep_trend(struct serve_site *s, const char *name, json_int_t size, 
 				  json_pack("{s:I, s:O}", "size", size, "trend", made));
 }
 
-/* Lines as many as asked for; more when the trend has to be made of them. */
+/* Reads n lines, or more if the trend has to be computed from them. */
 static int read_lines(struct serve_site *s, const char *name, size_t n, struct model_target *t,
 		      struct err *e)
 {
@@ -81,14 +81,14 @@ static int read_lines(struct serve_site *s, const char *name, size_t n, struct m
 	return 0;
 }
 
-/* A run that has not come to it yet knows nothing of it. */
+/* True once the target had its turn in this run. */
 static bool knows(const json_t *living)
 {
 	return json_is_true(json_object_get(living, "fuzzed")) ||
 	       json_is_true(json_object_get(living, "done"));
 }
 
-/* What its engine has not said yet in this cell is what was known before. */
+/* Fills values that the engine has not yet reported in this cell from the newest line. */
 static int fill(json_t *now, const json_t *line, struct err *e)
 {
 	static const char *const keys[] = {"cov", "edges", "ft", "corpus_units"};
@@ -115,7 +115,7 @@ static int newest_facts(const struct serve_site *s, const char *name, struct mod
 	return t->live ? fill(t->now, line, e) : 0;
 }
 
-/* One history that cannot be read hides nothing but itself. */
+/* An unreadable history is reported, and other data is still shown. */
 static int no_lines(struct model_target *t, struct err *e)
 {
 	snprintf(t->damaged, sizeof(t->damaged), "%s", e->msg);

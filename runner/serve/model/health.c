@@ -35,7 +35,7 @@ const char *findings_severity(const json_t *findings)
 	return severity_name(worst);
 }
 
-/* With the page of its target, when it is about one. */
+/* Adds a finding, with a link to its target's page if it has a target. */
 static int add_finding(json_t *all, const struct health_finding *f, const char *target,
 		       struct err *e)
 {
@@ -65,7 +65,7 @@ static int findings(const struct health *h, const char *target, json_t **ret, st
 	return r;
 }
 
-/* Records of earlier versions do not say when it had a turn. */
+/* Earlier versions did not record "turn". */
 static bool waited(const json_t *known)
 {
 	return json_object_get(known, "turn") &&
@@ -128,14 +128,15 @@ static int one_target(struct model_base *b, const char *name, json_t **ret, stru
 	return *ret ? 0 : err_set(e, ENOMEM, "build JSON");
 }
 
-/* Nothing is known of it for so long, next to the others, that it is no target any more. */
+/* True if the target has had no data for so long, compared with the others, that it counts as
+ * gone. */
 static bool gone(const struct model_base *b, const json_t *one, uint64_t newest)
 {
 	const json_t *row = json_object_get(one, "row");
 	const json_t *known = json_object_get(b->fuzzed, get_text(row, "name"));
 	uint64_t ended = get_time(row, "ended"), seen = get_count(known, "seen");
 
-	if (seen > ended) /* since then it only waited */
+	if (seen > ended) /* it only waited since then */
 		ended = seen;
 	return !json_is_true(json_object_get(row, "live")) && ended && ended + SITE_GONE_S < newest;
 }
@@ -198,11 +199,11 @@ static json_t *page_entry(const json_t *one)
 	make_text(&m, "severity", severity_of(one));
 	make_set(&m, "known", json_boolean(is_known(one)));
 	make_set(&m, "findings", json_incref(json_object_get(one, "findings")));
-	(void)!make_done(&m, &ret, &ignored); /* no memory: NULL says it */
+	(void)!make_done(&m, &ret, &ignored); /* no memory: the result is NULL */
 	return ret;
 }
 
-/* The worst first, else as they come. */
+/* Sorts by severity, worst first; equal ones keep their order. */
 static int by_severity(const json_t *all, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *sorted = json_array();
@@ -241,7 +242,7 @@ json_t *severity_counts(const json_t *all, unsigned *ret_worst)
 			*ret_worst = i;
 	}
 	make_number(&m, "unknown", unknown);
-	(void)!make_done(&m, &ret, &ignored); /* no memory: NULL says it */
+	(void)!make_done(&m, &ret, &ignored); /* no memory: the result is NULL */
 	return ret;
 }
 

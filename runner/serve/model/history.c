@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the histories and logs of the state directory say. */
+/* Reads the histories and logs of the state directory. */
 #include "runner/state/history.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
@@ -21,7 +21,7 @@ bool site_run_ok(const char *run)
 
 bool site_target_ok(const char *name)
 {
-	/* With ".json" and what comes before a file is replaced it is a name, too. */
+	/* The name must also be valid with ".json" and with the prefix of temporary files. */
 	return strlen(name) <= 240 && name[0] != '.' && fs_name_ok(slice_of(name));
 }
 
@@ -50,7 +50,7 @@ int site_runs(struct serve_site *s, size_t n, json_t **ret, uint64_t *ret_damage
 	return site_lines(s, "run_history.jsonl", n, ret, ret_damaged, e);
 }
 
-/* Newlines from *at to the end, which becomes *at. */
+/* Counts newlines from *at to the end of the file, and advances *at to the end. */
 static int count_lines(int fd, off_t *at, uint64_t *lines, struct err *e)
 {
 	char buf[65536];
@@ -64,7 +64,7 @@ static int count_lines(int fd, off_t *at, uint64_t *lines, struct err *e)
 	return n < 0 ? err_sys(e, "read the history of runs") : 0;
 }
 
-/* Only what was appended since we looked last is read. */
+/* Reads only the data appended since the last call. */
 int site_runs_total(struct serve_site *s, uint64_t *ret, struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -75,7 +75,7 @@ int site_runs_total(struct serve_site *s, uint64_t *ret, struct err *e)
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	if (fstat(fd, &st) < 0)
-		return err_sys(e, "look at the history of runs");
+		return err_sys(e, "stat the history of runs");
 	if (s->counted.inode != st.st_ino || s->counted.size > st.st_size) {
 		s->counted.inode = st.st_ino;
 		s->counted.size = 0;
@@ -114,7 +114,7 @@ static int newest_summary(struct serve_site *s, const json_t **ret, struct err *
 	return r;
 }
 
-/* A target's object of a summary, as if it were a line of the target's history. */
+/* A target's object in a summary, in the form of a line of the target's history. */
 static int line_of_summary(const json_t *summary, const char *target, json_t **ret, struct err *e)
 {
 	static const char *const keys[] = {"run", "ended", "commit"};
@@ -157,7 +157,7 @@ int site_target_lines(struct serve_site *s, const char *target, size_t n, json_t
 	}
 	if (damaged > 0)
 		return err_set(e, EBADMSG, "stats/%s: none of its lines can be read", name);
-	/* It only waited, or only runs of an older version had it. */
+	/* The target only waited, or only older versions had it. */
 	r = newest_summary(s, &summary, e);
 	return r < 0 ? r : line_of_summary(summary, target, ret, e);
 }
@@ -187,16 +187,16 @@ bool site_run_kept(struct serve_site *s, const char *run)
 	return fstatat(s->state->dirfd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* --- which targets there are ------------------------------------------------ */
+/* --- the list of targets ---------------------------------------------------- */
 
-/* A name that is no UTF-8 is no JSON: no target of ours has such a one, and it is passed over. */
+/* Skips names that are not UTF-8, which JSON cannot represent and no valid target has. */
 static void add_name(json_t *names, const char *name)
 {
 	if (site_target_ok(name) && json_object_size(names) < SITE_TARGETS_MAX)
 		(void)json_object_set_new(names, name, json_true());
 }
 
-/* Those of a list of targets, as a run's line or a living run have it. */
+/* Adds the names in a list of targets, from a run's line or the living run. */
 static void add_listed(json_t *names, const json_t *all)
 {
 	for (size_t i = 0; i < json_array_size(all); i++)
@@ -227,7 +227,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* names: an object, whose keys they are. */
+/* names: an object that has the names as keys. */
 static int sorted(json_t *names, json_t **ret, struct err *e)
 {
 	size_t n = json_object_size(names), i = 0;
@@ -262,7 +262,7 @@ json_t *site_times(struct serve_site *s)
 	return all;
 }
 
-/* Also those that only waited until now. */
+/* Adds targets of stats/last_fuzzed.json, also those that only waited so far. */
 static void add_seen(struct serve_site *s, json_t *names)
 {
 	_autojson_ json_t *all = site_times(s);

@@ -20,7 +20,7 @@ void make_set(struct make *m, const char *key, json_t *taken)
 		m->bad = true;
 }
 
-/* At most n bytes of it, not in the middle of a character. */
+/* The length of text, at most n bytes, without splitting a character. */
 static size_t cut(const char *text, size_t n)
 {
 	size_t len = strnlen(text, n + 1);

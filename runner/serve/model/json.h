@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Building an object out of parts that may not come to be (no memory): that is remembered,
- * and told once, by make_done(). */
+/* Builds an object from parts that may fail for lack of memory.  The failure is remembered, and
+ * make_done() returns it. */
 struct make {
 	json_t *j;
 	bool bad;
@@ -22,9 +22,9 @@ static inline void make_drop(struct make *m)
 	json_decref(m->j);
 }
 
-/* taken: the value is ours from now on; NULL is one that did not come to be. */
+/* taken: takes ownership of the value; NULL: creating the value failed. */
 void make_set(struct make *m, const char *key, json_t *taken);
-/* A string, cut to MAKE_TEXT_MAX bytes; what is no UTF-8 becomes "(not UTF-8)". */
+/* A string, cut to MAKE_TEXT_MAX bytes; invalid UTF-8 becomes "(not UTF-8)". */
 enum { MAKE_TEXT_MAX = 2048 };
 void make_text(struct make *m, const char *key, const char *text);
 void make_number(struct make *m, const char *key, uint64_t n);
@@ -35,8 +35,7 @@ void make_href(struct make *m, const char *key, const char *before, const char *
 	       const char *end);
 MUST_CHECK int make_done(struct make *m, json_t **ret, struct err *e);
 
-/* What is copied from an object that somebody else may have written: only a value of the
- * type that it should be. */
+/* A key to copy from an untrusted object, if its value has this type. */
 enum copy_kind { COPY_NUMBER, COPY_TEXT, COPY_FLAG };
 struct copy {
 	const char *key;
@@ -46,11 +45,11 @@ void make_copy(struct make *m, const json_t *from, const struct copy *c, size_t 
 
 json_t *json_text(const char *text);
 
-/* Reading: what is not there, or is something else, is "" or 0. */
+/* Reading: a value that is missing or of another type is "" or 0. */
 const char *get_text(const json_t *j, const char *key);
 double get_number(const json_t *j, const char *key);
 uint64_t get_count(const json_t *j, const char *key);
-/* Unix seconds of a time as we write them. */
+/* Unix seconds of a time in the format of make_time(). */
 uint64_t get_time(const json_t *j, const char *key);
 
 #endif

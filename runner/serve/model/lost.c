@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run without a summary: it lives and cannot be asked, it did not come to its end, or the summary
- * is damaged.  What it had is in the history of runs and in the curves of its targets. */
+/* Runs without a summary.  The run lives but does not answer, it did not complete, or the
+ * summary is damaged.  The data comes from the history of runs and the curves of its targets. */
 #include "base/cleanup.h"
 #include "runner/serve/model/model.h"
 #include "runner/state/series.h"
@@ -9,7 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* Of one that no history has (yet).  A summary that is damaged says only that it ended. */
+/* The row of a run that is not in the history (yet).  A damaged summary shows only that the run
+ * ended. */
 static json_t *row_of(const struct serve_site *s, const char *run, bool damaged)
 {
 	const char *status = damaged			       ? NULL
@@ -29,7 +30,7 @@ static int lost_row(struct serve_site *s, const char *run, bool damaged, json_t 
 	for (size_t i = 0; r == 0 && !line && i < json_array_size(lines); i++)
 		if (strcmp(get_text(json_array_get(lines, i), "run"), run) == 0)
 			line = json_incref(json_array_get(lines, i));
-	/* The next run writes that it was lost. */
+	/* A lost run gets its line in the history from the next run. */
 	if (!line)
 		line = row_of(s, run, damaged);
 	if (r == 0 && !line)

@@ -9,7 +9,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* The first error stays, and all later calls do nothing. */
+/* The first error is kept, and all later calls do nothing. */
 struct text {
 	struct buf *out;
 	struct err *e;
@@ -68,7 +68,7 @@ static const struct target_metric {
 	const char *name, *key, *type, *help;
 } target_metrics[] = {
     {"fuzzcell_target_executions_total", "execs", "counter",
-     "Inputs executed in the run that lives, else in the last one that had the target."},
+     "Inputs executed in the living run, else in the last run that had the target."},
     {"fuzzcell_target_cpu_seconds_total", "cpu_seconds", "counter",
      "CPU time of the target's cells in that run."},
     {"fuzzcell_target_coverage_edges", "cov", "gauge", "Edges that the corpus reaches."},
@@ -76,9 +76,9 @@ static const struct target_metric {
     {"fuzzcell_target_features", "ft", "gauge", "Features that the corpus reaches."},
     {"fuzzcell_target_corpus_inputs", "corpus_units", "gauge", "Inputs in the corpus."},
     {"fuzzcell_target_corpus_bytes", "corpus_bytes", "gauge", "Size of the corpus."},
-    {"fuzzcell_target_memory_bytes", "memory_bytes", "gauge", "Memory that the cell has now."},
+    {"fuzzcell_target_memory_bytes", "memory_bytes", "gauge", "Memory that the cell uses now."},
     {"fuzzcell_target_memory_limit_bytes", "memory_limit_bytes", "gauge",
-     "Memory that the cell may have."},
+     "Memory limit of the cell."},
 };
 
 static const char *row_name(const json_t *one)
@@ -149,7 +149,7 @@ static void failures(struct text *t, const json_t *all)
 static void last_fuzzed(struct text *t, const json_t *all)
 {
 	head(t, "fuzzcell_target_last_fuzzed_time_seconds", "gauge",
-	     "When a run that really fuzzed the target ended last.");
+	     "When the last run that fuzzed the target ended.");
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *one = json_array_get(all, i);
 		uint64_t at = get_time(json_object_get(one, "row"), "last_fuzzed");
@@ -176,7 +176,7 @@ static void health_of(struct text *t, const json_t *one, const char *severity, c
 static void healths(struct text *t, const json_t *all)
 {
 	head(t, "fuzzcell_target_health", "gauge",
-	     "1 for each finding of the target; one without any is ok, or unknown.");
+	     "1 for each finding of the target; without findings: ok, or unknown.");
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *one = json_array_get(all, i);
 		const json_t *f = json_object_get(one, "findings");
@@ -211,17 +211,17 @@ static int targets(struct model_base *b, struct text *t)
 
 static void run_of(struct text *t, const json_t *run)
 {
-	head(t, "fuzzcell_run_info", "gauge", "The run that lives, else the last one.");
+	head(t, "fuzzcell_run_info", "gauge", "The living run, else the last run.");
 	add(t, SLICE("fuzzcell_run_info"));
 	label(t, "{", "run", get_text(run, "run"));
 	label(t, ",", "commit", get_text(run, "commit"));
 	add(t, SLICE("}"));
 	value(t, 1);
 	if (get_time(run, "started"))
-		gauge(t, "fuzzcell_run_start_time_seconds", "When it began.",
+		gauge(t, "fuzzcell_run_start_time_seconds", "When the run began.",
 		      (double)get_time(run, "started"));
-	if (get_number(run, "workers") > 0) /* of one that was killed it is not known */
-		gauge(t, "fuzzcell_workers", "How many targets it fuzzes at once.",
+	if (get_number(run, "workers") > 0) /* unknown for a killed run */
+		gauge(t, "fuzzcell_workers", "How many targets the run fuzzes at once.",
 		      get_number(run, "workers"));
 }
 
@@ -244,8 +244,8 @@ static int runs(struct serve_site *s, struct text *t)
 	if (json_array_size(rows) > 0)
 		run_of(t, json_array_get(rows, 0));
 	if (ended)
-		gauge(t, "fuzzcell_last_run_end_time_seconds",
-		      "When the last one that came to its end ended.", (double)ended);
+		gauge(t, "fuzzcell_last_run_end_time_seconds", "When the last completed run ended.",
+		      (double)ended);
 	return t->r;
 }
 
@@ -286,7 +286,7 @@ static int service_health(struct model_base *b, struct text *t)
 	if (r < 0)
 		return r;
 	head(t, "fuzzcell_service_health", "gauge",
-	     "1 for each finding that is no target's; ok when there is none.");
+	     "1 for each finding of the service; ok without findings.");
 	for (size_t i = 0; i < json_array_size(f); i++)
 		service_finding(t, get_text(json_array_get(f, i), "severity"),
 				get_text(json_array_get(f, i), "code"));
@@ -306,9 +306,10 @@ static int service(struct serve_site *s, struct text *t)
 		return r;
 	oldest = get_time(outbox, "oldest");
 	if (json_is_object(outbox)) {
-		gauge(t, "fuzzcell_outbox_pending", "What is to be told and was not yet.",
+		gauge(t, "fuzzcell_outbox_pending", "Notifications that wait to be sent.",
 		      get_number(outbox, "pending"));
-		gauge(t, "fuzzcell_outbox_oldest_seconds", "For how long the oldest of it waits.",
+		gauge(t, "fuzzcell_outbox_oldest_seconds",
+		      "How long the oldest of them has waited.",
 		      oldest && oldest < now ? (double)(now - oldest) : 0);
 	}
 	if (fstatvfs(s->state->dirfd, &fs) == 0)
@@ -328,7 +329,7 @@ static int everything(struct serve_site *site, struct buf *out, struct err *e)
 	if (r < 0)
 		return r;
 	gauge(&t, "fuzzcell_up", "1: the state directory can be read.", 1);
-	head(&t, "fuzzcell_build_info", "gauge", "Which fuzzcell answers.");
+	head(&t, "fuzzcell_build_info", "gauge", "The version of fuzzcell.");
 	add(&t, SLICE("fuzzcell_build_info"));
 	label(&t, "{", "version", FUZZCELL_VERSION);
 	add(&t, SLICE("}"));
@@ -345,7 +346,8 @@ static int everything(struct serve_site *site, struct buf *out, struct err *e)
 	return r < 0 ? r : service(site, &t);
 }
 
-/* Whoever scrapes shall hear that nothing can be read, not only that there is no answer. */
+/* On errors, a scrape gets a metric that says that nothing can be read, not only a failed
+ * request. */
 int serve_metrics(struct serve_site *site, struct buf *out, struct err *e)
 {
 	struct text t = {.out = out, .e = e};

@@ -14,8 +14,8 @@ int outbox_part(struct serve_site *s, json_t **ret, struct err *e)
 	uint64_t oldest = 0;
 	struct err why;
 
-	/* One that we may not read, or that is damaged, is doctor's business, not a missing page.
-	 */
+	/* An outbox that is damaged or not accessible is a finding of `fuzzcell doctor`.  The
+	 * page is still shown. */
 	if (outbox_read(s->state->dirfd, &o, &why) < 0) {
 		*ret = json_null();
 		return 0;

@@ -23,7 +23,7 @@ static int append(json_t *to, json_t *v, struct err *e)
 	return json_array_append(to, v) < 0 ? err_set(e, ENOMEM, "build JSON") : 0;
 }
 
-/* Rows of at most max targets by name; of more, those with the worst health. */
+/* At most max rows, by name; if there are more targets, those with the worst health. */
 static int target_rows(const json_t *all, size_t max, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *rows = json_array();
@@ -47,7 +47,7 @@ static int target_rows(const json_t *all, size_t max, json_t **ret, struct err *
 	return r;
 }
 
-/* All findings, the worst first, those of the service before those of targets. */
+/* All findings, worst first; among equals, those of the service come first. */
 static int worst_findings(const json_t *all, json_t *service, json_t **ret, size_t *ret_total,
 			  struct err *e)
 {
@@ -195,7 +195,7 @@ size_t target_pages(size_t targets)
 	return targets ? (targets + MODEL_PAGE - 1) / MODEL_PAGE : 1;
 }
 
-/* "" is 1; 0: it is no number as we write them. */
+/* The number of a page; "" is 1.  0: not a number in our format. */
 static size_t page_number_of(const char *name)
 {
 	struct slice in = slice_of(name);

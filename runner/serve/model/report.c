@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is kept beside a crash's input: its report, where that says it failed, how it was found. */
+/* The files beside a crash's input: its report, the place of the failure, and its origin. */
 #include "runner/crash/report/report.h"
 #include "base/cleanup.h"
 #include "runner/crash/vault.h"
@@ -9,10 +9,10 @@
 
 #include <errno.h>
 
-/* Bytes of a report that are read for the place of the failure. */
+/* Bytes of a report that are parsed for the place of the failure. */
 enum { PARSED_MAX = 1 << 20 };
 
-/* The first frame of the program that has a line; NULL: none. */
+/* The program's first frame with a line number; NULL: none. */
 static const struct crash_frame *place_of(const struct crash_report *r)
 {
 	for (size_t i = 0; i < r->n_frames; i++)
@@ -31,7 +31,7 @@ static void set_link(const struct sources *from, const char *path, const char *c
 		make_text(m, "url", buf_str(&url));
 }
 
-/* As the repository names the file, when it is known; else as the report does. */
+/* The file's path in the repository if known, else as in the report. */
 static int set_place(const struct serve_site *s, const struct crash_frame *f, const char *commit,
 		     struct make *m, struct err *e)
 {
@@ -91,7 +91,7 @@ static json_t *meta_of(const struct serve_site *s, const struct known_crash *c)
 	return json_parse(in, &meta, &none) < 0 ? NULL : meta;
 }
 
-/* As the repository names it, when that is known. */
+/* The seed's path in the repository, if known. */
 static void set_seed(const struct serve_site *s, const char *seed, struct make *m)
 {
 	char path[SOURCE_PATH_MAX];
@@ -104,7 +104,7 @@ static void set_seed(const struct serve_site *s, const char *seed, struct make *
 		make_text(m, "seed", seed);
 }
 
-/* A report that is not there, or cannot be read, is none. */
+/* A missing or unreadable report is left out. */
 int report_part(const struct serve_site *s, const struct known_crash *c, struct make *m,
 		struct err *e)
 {

@@ -15,13 +15,13 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* --- what all rows need ------------------------------------------------------- */
+/* --- data of all rows --------------------------------------------------------- */
 
 static void count_open(json_t *open, const char *target)
 {
 	json_int_t n = json_integer_value(json_object_get(open, target));
 
-	/* Fails for a name that is no UTF-8, which no row has. */
+	/* Fails for a name that is not UTF-8; such a name has no row. */
 	(void)json_object_set_new(open, target, json_integer(n + 1));
 }
 
@@ -58,7 +58,7 @@ void base_done(struct model_base *b)
 	b->open = b->fuzzed = NULL;
 }
 
-/* The living run's, or the newest one's that began. */
+/* From the living run, else from the newest run. */
 static int shows_part(struct serve_site *s, struct make *m, struct err *e)
 {
 	static const struct copy keys[] = {{"run", COPY_TEXT}, {"commit", COPY_TEXT}};
@@ -126,14 +126,14 @@ static const struct copy target_keys[] = {
     {"failures_total", COPY_NUMBER},
 };
 
-/* Of a cell, not of what it did. */
+/* The state of the cell, not its results. */
 static const struct copy living_keys[] = {
     {"state", COPY_TEXT},	   {"memory_bytes", COPY_NUMBER},
     {"pressure_cpu", COPY_NUMBER}, {"pressure_memory", COPY_NUMBER},
     {"pressure_io", COPY_NUMBER},  {"pressure_state", COPY_TEXT},
 };
 
-/* Its worst finding is its verdict. */
+/* The verdict is the worst finding. */
 static json_t *verdict(const struct model_target *t)
 {
 	static const struct copy keys[] = {{"code", COPY_TEXT},
@@ -143,7 +143,7 @@ static json_t *verdict(const struct model_target *t)
 	const json_t *worst = json_array_get(t->findings, 0);
 	_automake_ struct make m = MAKE_INIT;
 	json_t *ret = NULL;
-	struct err ignored; /* no memory: NULL says it */
+	struct err ignored; /* no memory: the result is NULL */
 
 	if (worst)
 		make_copy(&m, worst, keys, COUNT(keys));
@@ -205,7 +205,7 @@ static void run_links(struct serve_site *s, struct make *m, const char *run)
 	make_href(m, "api", "api/v1/runs/", run, ".json");
 }
 
-/* A copy whose list of targets, if that is what it has, is counted and summed up. */
+/* Copies a run; a list of targets, if present, is replaced by their number and sums. */
 static int lean_copy(const json_t *run, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *copy = json_deep_copy(run);
@@ -230,7 +230,7 @@ int row_run(struct serve_site *s, const json_t *line, json_t **ret, struct err *
 	return make_done(&m, ret, e);
 }
 
-/* What it says of itself, and its targets summed up. */
+/* The living run's line: its own values, and sums over its targets. */
 static int live_line(const json_t *live, json_t **ret, struct err *e)
 {
 	_autojson_ json_t *run = json_copy(json_object_get(live, "run"));
@@ -284,7 +284,7 @@ int rows_runs(struct serve_site *s, size_t n, json_t **ret, uint64_t *ret_damage
 	for (size_t i = 0; r == 0 && i < json_array_size(lines); i++) {
 		const json_t *line = json_array_get(lines, i);
 
-		/* It ended since it was asked. */
+		/* The living run ended after it was asked. */
 		if (*site_live_run(s) && strcmp(get_text(line, "run"), site_live_run(s)) == 0)
 			continue;
 		r = row_run(s, line, &row, e);

@@ -143,7 +143,7 @@ static int of_summary(struct serve_site *s, const json_t *summary, json_t **ret,
 		     : one_run(s, summary, json_object_get(summary, "targets"), row, NULL, ret, e);
 }
 
-/* It did not come to its end, or somebody damaged it. */
+/* The run did not complete, or its summary is damaged. */
 static int of_rest(struct serve_site *s, const char *run, const char *why, json_t **ret,
 		   struct err *e)
 {
@@ -174,6 +174,6 @@ int model_run(struct serve_site *s, const char *name, json_t **ret, struct err *
 	if (r == 0 && json_is_object(summary))
 		return of_summary(s, summary, ret, e);
 	if (r == 0)
-		(void)err_set(&why, EBADMSG, "summary.json is no JSON object");
+		(void)err_set(&why, EBADMSG, "summary.json is not a JSON object");
 	return of_rest(s, name, r == -ENOENT ? NULL : why.msg, ret, e);
 }

@@ -20,7 +20,7 @@ int serve_open(const struct state *s, struct serve_site **ret, struct err *e)
 		return err_sys(e, "allocate the site");
 	site->state = s;
 	if (moment_read(&site->boot, &why) < 0)
-		site->boot = (struct moment){0}; /* of the trigger nothing is known then */
+		site->boot = (struct moment){0}; /* then the trigger's facts are unknown */
 	site->limits = (struct serve_limits){
 	    .disk_reserve = UINT64_C(1) << 30, .silent_s = UINT64_C(7) * 86400, .downloads = true};
 	*ret = site;
@@ -53,7 +53,7 @@ uint64_t site_now(const struct serve_site *s)
 	return s->now ? s->now : clock_real_us() / USEC_PER_SEC;
 }
 
-/* Where we may not look there is nothing to compare. */
+/* False if the directory cannot be accessed: then nothing can be compared. */
 static bool moved(const struct state *s)
 {
 	struct stat open, named;
@@ -89,7 +89,8 @@ void site_begin(struct serve_site *s)
 	now = clock_mono_us();
 	s->live_until_us = now + USEC_PER_MSEC * (r == -ETIMEDOUT ? (uint64_t)SITE_DEAF_MS
 								  : (uint64_t)SITE_LIVE_MS);
-	/* It lives and is busy.  Figures of the run before it, for a moment, would be wrong. */
+	/* The run lives but is slow to answer.  Keep its last status: showing the previous run's
+	 * figures would be wrong. */
 	if (r == -ETIMEDOUT && now - s->heard_us < (uint64_t)SITE_STALE_MS * USEC_PER_MSEC)
 		return;
 	if (r == 0)
@@ -132,10 +133,10 @@ int site_ledger(struct serve_site *s, const struct ledger **ret, struct err *e)
 
 	if (r < 0)
 		return r;
-	/* Not there is an empty one, as is what stat() leaves. */
+	/* A missing file is an empty ledger; st stays zero. */
 	if (fstatat(s->state->dirfd, "known_crashes.json", &st, AT_SYMLINK_NOFOLLOW) < 0 &&
 	    errno != ENOENT)
-		return err_sys(e, "look at known_crashes.json");
+		return err_sys(e, "stat known_crashes.json");
 	if (!s->ledger || !same_file(&st, &s->ledger_stat)) {
 		r = ledger_load(s->state->dirfd, &l, e);
 		if (r < 0)
@@ -148,7 +149,7 @@ int site_ledger(struct serve_site *s, const struct ledger **ret, struct err *e)
 	return 0;
 }
 
-/* A run that was killed has no end. */
+/* A killed run has no "ended". */
 int site_last_end(struct serve_site *s, uint64_t *ret, struct err *e)
 {
 	_autojson_ json_t *runs = NULL;

@@ -9,7 +9,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Of each run: when it ended, then these. */
+/* The columns of each run: when it ended, then these. */
 static const char *const growth_keys[] = {
     "cov", "ft", "corpus_units", "execs_per_cpu_second", "cpu_seconds", "new_inputs"};
 
@@ -64,7 +64,7 @@ static int growth_points(const json_t *lines, json_t **ret, struct err *e)
 	return 0;
 }
 
-/* No page is made for a name that somebody thought of. */
+/* Makes no pages for unknown names. */
 static int known(struct serve_site *s, const char *name, const struct model_target *t,
 		 struct err *e)
 {
@@ -95,7 +95,7 @@ int model_growth(struct serve_site *s, const char *name, json_t **ret, struct er
 	return make_done(&m, ret, e);
 }
 
-/* The curves of a target's newest run; NULL when it kept none. */
+/* The curves of a target's newest run; NULL: it has none. */
 static int newest_series(struct serve_site *s, const char *name, const struct model_target *t,
 			 json_t **ret, struct err *e)
 {
@@ -145,7 +145,7 @@ int model_series(struct serve_site *s, const char *name, json_t **ret, struct er
 	return make_done(&m, ret, e);
 }
 
-/* Some of the points, so many that a page has room for them: always the first and the last. */
+/* A sample of the points that fits a page, always with the first and the last. */
 static json_t *sample_of(const json_t *points)
 {
 	size_t n = json_array_size(points), some = n < MODEL_SAMPLE ? n : MODEL_SAMPLE;
@@ -167,7 +167,7 @@ static json_t *series_note(const char *name, const json_t *series)
 	static const struct copy keys[] = {{"run", COPY_TEXT}};
 	_automake_ struct make m = MAKE_INIT;
 	json_t *ret = NULL;
-	struct err ignored; /* no memory: NULL says it */
+	struct err ignored; /* no memory: the result is NULL */
 
 	if (!series)
 		return json_null();
@@ -190,7 +190,7 @@ static json_t *growth_note(const char *name, const json_t *points)
 	make_set(&m, "columns", growth_columns());
 	make_number(&m, "points", json_array_size(points));
 	make_set(&m, "sample", sample_of(points));
-	(void)!make_done(&m, &ret, &ignored); /* no memory: NULL says it */
+	(void)!make_done(&m, &ret, &ignored); /* no memory: the result is NULL */
 	return ret;
 }
 
@@ -234,7 +234,7 @@ static int runs_part(struct serve_site *s, const json_t *lines, json_t **ret, st
 	return 0;
 }
 
-/* All that is known of its newest run: the file of its logs says more than the history. */
+/* All values of the newest run; the file in its logs has more than the history. */
 static int stats_part(struct serve_site *s, const char *name, const struct model_target *t,
 		      json_t **ret)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/serve/internal.h"
 
-/* Paths are those of the top of the tree, where make runs; the Makefile knows that this file
- * depends on them. */
+/* Paths are relative to the top of the tree, where make runs.  The Makefile lists these files as
+ * dependencies. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): texts are joined */
 #define ASSET_FILE(symbol, file)                             \
 	__asm__(".pushsection .rodata\n"                     \
@@ -33,7 +33,7 @@ ASSET_FILE(uplot_license, "vendor/uplot/LICENSE");
 	}
 
 static const struct {
-	struct serve_asset asset; /* without its bytes: their number is the linker's to say */
+	struct serve_asset asset; /* without its bytes, because the linker knows their number */
 	const char *begin, *end;
 } assets[] = {
     ASSET(css, "fuzzcell.css", CSS),
@@ -41,7 +41,7 @@ static const struct {
     ASSET(icon, "icon.svg", "image/svg+xml"),
     ASSET(uplot_js, "vendor/uplot/uPlot.iife.min.js", JS),
     ASSET(uplot_css, "vendor/uplot/uPlot.min.css", CSS),
-    /* Whoever gets a copy of the library gets its licence. */
+    /* The library's licence must accompany each copy. */
     ASSET(uplot_license, "vendor/uplot/LICENSE.txt", PLAIN),
 };
 

@@ -33,7 +33,7 @@ static void heading(struct page *p, const json_t *m, const json_t *row)
 	html_close(h);
 }
 
-/* What a reader looks for first. */
+/* The place of the failure, the most important fact. */
 static void place(struct page *p, const json_t *m)
 {
 	const json_t *at = field_object(m, "place");
@@ -104,7 +104,7 @@ static void rate(struct page *p, const json_t *row)
 	html_close(&p->h);
 }
 
-/* A link that saves, in place of one that opens; href NULL: none. */
+/* A link that downloads its file; href NULL: none. */
 static void download(struct page *p, const char *href, const char *text)
 {
 	if (!href)
@@ -294,7 +294,7 @@ static void report(struct page *p, const json_t *m)
 	page_section_end(p);
 }
 
-/* What has to be done on this machine: the server reads nothing but the state. */
+/* Commands to run on this machine: the server only reads the state. */
 static void commands(struct page *p, const json_t *m)
 {
 	const char *reproduce = field_text(m, "reproduce"), *export = field_text(m, "export");

@@ -41,7 +41,7 @@ static bool is_void(const char *name)
 	return among(name, names);
 }
 
-/* Their content is no markup: what protects elsewhere does not there. */
+/* The content of these elements is not markup, so escaping does not protect it. */
 static bool is_raw(const char *name)
 {
 	static const char *const names[] = {"script", "style",	   "textarea", "title",
@@ -92,7 +92,7 @@ static struct slice entity(char c)
 	}
 }
 
-/* Bytes at the beginning that are written as they are. */
+/* The number of first bytes that need no escaping. */
 static size_t harmless(struct slice s)
 {
 	size_t n = 0;
@@ -103,7 +103,7 @@ static size_t harmless(struct slice s)
 	return n;
 }
 
-/* One character that is not; how many bytes it had. */
+/* Escapes one character; returns its number of bytes. */
 static size_t odd(struct html *h, struct slice s)
 {
 	struct slice known = entity(s.p[0]);
@@ -169,7 +169,7 @@ void html_close(struct html *h)
 	add(h, SLICE("</"));
 	add(h, slice_of(h->open[h->depth]));
 	add(h, SLICE(">"));
-	/* A line a row keeps the source legible, and lines short. */
+	/* One line a row keeps the source readable. */
 	if (strcmp(h->open[h->depth], "tr") == 0 || strcmp(h->open[h->depth], "section") == 0)
 		add(h, SLICE("\n"));
 }
@@ -182,7 +182,7 @@ int html_done(struct html *h)
 	return h->r;
 }
 
-/* "https://...", or a path of ours: no colon before its first slash. */
+/* Accepts "https://...", "http://..." and relative paths: no colon before the first slash. */
 static bool address_ok(struct slice s)
 {
 	static const struct slice schemes[] = {{"https://", 8}, {"http://", 7}};
@@ -192,7 +192,7 @@ static bool address_ok(struct slice s)
 		if (s.n > schemes[i].n && memcmp(s.p, schemes[i].p, schemes[i].n) == 0)
 			return true;
 	if (s.n > 1 && (s.p[0] == '/' || s.p[0] == '\\') && (s.p[1] == '/' || s.p[1] == '\\'))
-		return false; /* another server */
+		return false; /* names another server */
 	for (i = 0; i < s.n && !strchr("/?#", s.p[i]); i++)
 		if (s.p[i] == ':' || (unsigned char)s.p[i] <= ' ')
 			return false;
@@ -237,7 +237,7 @@ void html_attr(struct html *h, const char *name, const char *value)
 
 void html_href(struct html *h, const char *root, const char *path)
 {
-	/* An address with a scheme stays one, and is refused, or not, as such. */
+	/* root is not put before an address with a scheme; it becomes "#". */
 	if (path && address_ok(slice_of(path)) && *path != '/' && !strstr(path, "://"))
 		html_attrf(h, "href", "%s%s", root, path);
 	else if (path)
@@ -252,7 +252,7 @@ void html_flag(struct html *h, const char *name)
 	add(h, slice_of(name));
 }
 
-/* NULL: no memory, which h knows. */
+/* NULL: no memory; the error is in h. */
 __attribute__((format(printf, 2, 0))) static char *formatted(struct html *h, const char *fmt,
 							     va_list ap)
 {
@@ -280,7 +280,7 @@ void html_attrf(struct html *h, const char *name, const char *fmt, ...)
 
 void html_textn(struct html *h, struct slice text)
 {
-	/* A title is the one such element that has a text; its content knows entities. */
+	/* Of these elements, only a title may have text, because entities work in it. */
 	if (text.n > 0 && h->depth > 0 && is_raw(h->open[h->depth - 1]) &&
 	    strcmp(h->open[h->depth - 1], "title") != 0)
 		refuse(h, "no text belongs in", h->open[h->depth - 1]);
@@ -331,7 +331,7 @@ int html_url_part(struct buf *out, struct slice s, struct err *e)
 	return r;
 }
 
-/* -1: no digit.  Browsers write capital ones. */
+/* -1: not a digit.  Browsers use upper case. */
 static int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -341,7 +341,7 @@ static int hex_digit(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* "%3C": its byte; -1: it is something else. */
+/* The byte of "%3C"; -1: invalid. */
 static int hex_byte(struct slice s)
 {
 	int high = s.n < 3 ? -1 : hex_digit(s.p[1]);

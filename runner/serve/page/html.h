@@ -7,17 +7,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Writes one HTML document, or a part of one.  There is no function that adds text as it
- * is, so nothing that comes from a target can become markup, an attribute or a script:
- * - text and attribute values are escaped; what is no UTF-8, control characters and what
- *   turns the direction of text are written out ("\x1b", "\u202e");
- * - names of elements and attributes must be lower-case literals, no event handler ("on..."),
- *   no "style", "srcdoc" or "formaction"; elements whose content is not markup (script,
- *   style, textarea, ...) have no content;
- * - an address that names a scheme other than http and https is written as "#".
- * The first error stays: all later calls do nothing and html_done() returns it, so that
- * callers need no checks between.  Elements are closed in the order in which they were
- * opened; html_done() finds those that were not. */
+/* Writes one HTML document, or a part of it.  No function adds raw text, so nothing from a
+ * target can become markup, an attribute or a script:
+ * - Text and attribute values are escaped.  Invalid UTF-8, control characters and characters that
+ *   change the direction of text are written as escapes ("\x1b", "\u202e").
+ * - Names of elements and attributes must be lower-case literals.  Event handlers ("on..."),
+ *   "style", "srcdoc" and "formaction" are refused.  Elements with content that is not markup
+ *   (script, style, textarea, ...) must be empty.
+ * - An address with a scheme other than http and https is written as "#".
+ *
+ * The first error is kept: all later calls do nothing and html_done() returns it, so callers
+ * need no checks in between.  Elements must be closed in reverse order; html_done() finds open
+ * ones. */
 
 enum { HTML_DEPTH = 24, HTML_TEXT_MAX = 256 };
 
@@ -25,7 +26,7 @@ struct html {
 	struct buf *out;
 	struct err *e;
 	int r;	     /* the first error, negative */
-	bool in_tag; /* "<td" was written, its attributes may follow */
+	bool in_tag; /* "<td" was written, attributes may follow */
 	const char *open[HTML_DEPTH];
 	unsigned depth;
 };
@@ -35,32 +36,32 @@ struct html html_on(struct buf *out, struct err *e);
 MUST_CHECK int html_done(struct html *h);
 
 void html_doctype(struct html *h);
-/* name: a literal, it is kept.  Void elements ("meta", "link", "br", "img", "input") need no
- * html_close(), and may not have one. */
+/* name: a literal, because the pointer is kept.  Void elements ("meta", "link", "br", "img",
+ * "input") must not be closed. */
 void html_open(struct html *h, const char *name);
 void html_close(struct html *h);
 
-/* Of the element that was opened last, before anything is in it.  value NULL: no attribute. */
+/* Adds an attribute to the last opened element, before its content.  value NULL: no attribute. */
 void html_attr(struct html *h, const char *name, const char *value);
 void html_attrf(struct html *h, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-void html_flag(struct html *h, const char *name); /* without a value: "hidden" */
-/* A page of ours: path is percent-encoded and begins at the site's root, to which root ("",
- * "../") is the way.  NULL: no attribute. */
+void html_flag(struct html *h, const char *name); /* an attribute without a value: "hidden" */
+/* A link to a page of this site.  path is percent-encoded and relative to the site's root; root
+ * ("", "../") leads to the root.  NULL: no attribute. */
 void html_href(struct html *h, const char *root, const char *path);
 
 void html_text(struct html *h, const char *text); /* NULL: nothing */
 void html_textn(struct html *h, struct slice text);
 void html_textf(struct html *h, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* An element with this class (NULL: none) and this text, opened and closed. */
+/* A complete element with this class (NULL: none) and this text. */
 void html_element(struct html *h, const char *name, const char *class, const char *text);
 /* html_open() with a class. */
 void html_begin(struct html *h, const char *name, const char *class);
 
-/* One segment of a path: all but letters, digits, '.', '_', '-', '~' as %XX. */
+/* Encodes one segment of a path: all bytes but letters, digits, '.', '_', '-', '~' become %XX. */
 MUST_CHECK int html_url_part(struct buf *out, struct slice s, struct err *e);
-/* And back: the next byte of what is not empty, which moves on; -1: a '%' without two digits. */
+/* Decodes the next byte of non-empty input and advances it; -1: a '%' without two digits. */
 int html_url_next(struct slice *in);
 
 #endif

@@ -67,7 +67,7 @@ int page_runs(const json_t *model, struct buf *out, struct err *e)
 	return page_end(&p);
 }
 
-/* Nothing was found wrong, because nothing is known. */
+/* No findings, because nothing is known. */
 static bool is_unknown(const json_t *target)
 {
 	return json_is_false(json_object_get(target, "known"));
@@ -101,7 +101,7 @@ static void unwell(struct page *p, const json_t *targets)
 	}
 }
 
-/* Names, those of which nothing is known, or the others. */
+/* Lists the names of targets without findings: unknown ones, or the others. */
 static void well(struct page *p, const json_t *targets, bool unknown)
 {
 	bool any = false;
@@ -139,8 +139,8 @@ int page_health(const json_t *model, struct buf *out, struct err *e)
 	char text[UNIT_TEXT];
 
 	title(&p, "Health",
-	      "What is wrong, why, and what to do about it. fuzzcell doctor also "
-	      "looks at this machine.");
+	      "Problems, their causes, and what to do. fuzzcell doctor also "
+	      "checks this machine.");
 	page_tiles(&p, "counts");
 	page_tile(&p, "Errors", unit_text(UNIT_EXACT, field_or_0(counts, "error"), text),
 		  "targets");
@@ -151,9 +151,9 @@ int page_health(const json_t *model, struct buf *out, struct err *e)
 	page_tiles_end(&p);
 	page_section(&p, "service", "Service");
 	if (page_findings(&p, field_list(model, "service"), SIZE_MAX, false) == 0)
-		html_element(&p.h, "p", "soft", "Nothing to see to.");
+		html_element(&p.h, "p", "soft", "Nothing needs attention.");
 	page_section_end(&p);
-	page_section(&p, "unwell", "Targets to look at");
+	page_section(&p, "unwell", "Targets that need attention");
 	p.full = PAGE_ROOM;
 	unwell(&p, targets);
 	p.full = PAGE_FULL;
@@ -170,7 +170,7 @@ int page_health(const json_t *model, struct buf *out, struct err *e)
 	return page_end(&p);
 }
 
-/* --- all targets, some a page --------------------------------------------------------- */
+/* --- all targets, in pages -------------------------------------------------------------- */
 
 static void other_page(struct page *p, unsigned at, bool here)
 {

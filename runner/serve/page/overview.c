@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* At one glance: is fuzzing healthy, what lives, where does coverage grow, what does each target
- * cost, what was found, what is wrong and what to do about it. */
+/* The overview: health, the living run, growth of coverage, cost of each target, crashes, and
+ * findings with advice. */
 #include "runner/serve/internal.h"
 #include "runner/serve/page/page.h"
 
@@ -72,7 +72,7 @@ static void verdict(struct page *p, const json_t *m)
 	static const char *const known[] = {"ok", "note", "warning", "error"};
 	struct html *h = &p->h;
 
-	/* What is wrong with the service is worth saying also before. */
+	/* Findings of the service are shown also before any target is known. */
 	if (well == 0 && bad == 0 && (!severity || strcmp(severity, "ok") == 0))
 		severity = NULL;
 	html_open(h, "div");
@@ -120,7 +120,8 @@ static void outbox_tile(struct page *p, const json_t *outbox)
 
 	if (oldest)
 		snprintf(below, sizeof(below), "since %.10s", oldest);
-	page_tile(p, "To be told", unit_text(UNIT_EXACT, field_or_0(outbox, "pending"), text),
+	page_tile(p, "Pending notifications",
+		  unit_text(UNIT_EXACT, field_or_0(outbox, "pending"), text),
 		  oldest ? below : "nothing waits");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frame of every page, and what a model has. */
+/* The frame of every page, and access to a model's fields. */
 #include "runner/serve/page/page.h"
 
 #include "base/clock.h"
@@ -34,7 +34,7 @@ double field_or_0(const json_t *o, const char *key)
 {
 	double v = 0;
 
-	(void)field_number(o, key, &v); /* missing is 0 */
+	(void)field_number(o, key, &v); /* 0 if missing */
 	return v;
 }
 
@@ -93,7 +93,7 @@ const char *unit_text(enum unit u, double v, char out[UNIT_TEXT])
 	return out;
 }
 
-/* The address of another site. */
+/* Is it the address of a web page? */
 static bool is_web(const char *url)
 {
 	return url && (strncmp(url, "https://", 8) == 0 || strncmp(url, "http://", 7) == 0);
@@ -130,7 +130,7 @@ void page_time(struct page *p, const char *iso)
 	html_textn(&p->h, (struct slice){iso, 10});
 	html_text(&p->h, " ");
 	html_textn(&p->h, (struct slice){iso + 11, 5});
-	html_element(&p->h, "span", "utc", " UTC"); /* the script knows it by its class */
+	html_element(&p->h, "span", "utc", " UTC"); /* the script finds it by its class */
 	html_close(&p->h);
 }
 
@@ -194,7 +194,7 @@ void page_issue(struct page *p, const char *url, bool whole)
 	html_close(&p->h);
 }
 
-/* Only what the style knows becomes a class. */
+/* Only values that the style sheet has become a class. */
 static const char *known_severity(const char *severity)
 {
 	static const char *const names[] = {"ok", "note", "warning", "error"};

@@ -193,7 +193,8 @@ size_t page_findings(struct page *p, const json_t *list, size_t max, bool whose)
 	if (n == 0)
 		return 0;
 	html_begin(&p->h, "ul", "findings");
-	html_attr(&p->h, "role", "list"); /* without bullets some do not say that it is one */
+	html_attr(&p->h, "role", "list"); /* without bullets some screen readers do not announce
+					   * a list */
 	for (size_t i = 0; i < n && i < max; i++)
 		finding(p, json_array_get(list, i), whose);
 	html_close(&p->h);

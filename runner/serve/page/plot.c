@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Curves: small ones are drawn here, as SVG; large ones by the script from the same figures. */
+/* Curves.  Small ones are drawn here, as SVG; the script draws large ones from the same data. */
 #include "base/cleanup.h"
 #include "runner/serve/page/page.h"
 
@@ -75,7 +75,7 @@ void page_spark(struct page *p, const json_t *values)
 
 /* --- large ones ----------------------------------------------------------------------- */
 
-/* Where a column is in each point; -1: the series has none. */
+/* The index of a column in each point; -1: the series does not have it. */
 static int column_of(const json_t *series, const char *name, size_t n)
 {
 	const json_t *columns = field_list(series, "columns");
@@ -89,7 +89,8 @@ static int column_of(const json_t *series, const char *name, size_t n)
 	return -1;
 }
 
-/* A curve's columns: below < 0: the value itself, else growth of the one by that of the other. */
+/* A curve's columns.  below < 0: plots top itself; else the growth of top by the growth of
+ * below. */
 struct source {
 	const json_t *points;
 	int x, top, below;
@@ -107,9 +108,9 @@ static bool pair_at(const struct source *s, size_t i, struct pair *ret)
 	       value_at(point, (size_t)s->below, &ret->below);
 }
 
-/* From where growth up to point i counts: in time from the point before it, else from the last at
- * which both had grown.  An engine tells of its executions now and then, and of the last of them
- * when its CPU time has ended.  The script does the same. */
+/* The point from which growth up to point i counts.  By time it is the previous point, else the
+ * last point at which both had grown.  An engine reports its executions at intervals, and the
+ * last of them when its CPU time has ended.  The script does the same. */
 static bool pair_before(const struct source *s, size_t i, struct pair *ret)
 {
 	struct pair p;
@@ -134,7 +135,7 @@ static bool point_value(const struct source *s, size_t i, double *ret)
 		return value_at(json_array_get(s->points, i), (size_t)s->top, ret);
 	if (!pair_at(s, i, &now) || !pair_before(s, i, &from) || now.below <= from.below)
 		return false;
-	/* In time, none is a value, too. */
+	/* By time, no growth is a value, too. */
 	if (s->below == s->x ? now.top < from.top : now.top <= from.top)
 		return false;
 	*ret = (now.top - from.top) / (now.below - from.below);
@@ -171,12 +172,12 @@ static struct range x_range(const struct source *s)
 	struct range r = {0, 0};
 
 	(void)value_at(json_array_get(s->points, 0), (size_t)s->x,
-		       &r.low); /* no points, no curve */
+		       &r.low); /* without points there is no curve */
 	(void)value_at(json_array_get(s->points, n ? n - 1 : 0), (size_t)s->x, &r.high);
 	return r;
 }
 
-/* In a square of a hundred; top: the value at its upper end. */
+/* Draws into a square of 100 by 100; top: the value at its upper end. */
 static void curve(struct page *p, const struct source *s, const char *class, double top)
 {
 	_autobuf_ struct buf points = BUF_INIT(1 << 16);
@@ -196,7 +197,7 @@ static void curve(struct page *p, const struct source *s, const char *class, dou
 static const char *const curve_class[CURVES] = {"line", "line second", "line third"};
 static const char *const key_class[CURVES] = {"first", "second", "third"};
 
-/* The i-th of words between separators; false behind the last. */
+/* The i-th of the separated words; false after the last. */
 static bool word_at(const char *list, char separator, size_t i, struct slice *ret)
 {
 	struct slice in = slice_of(list), word;
@@ -213,7 +214,7 @@ static bool word_at(const char *list, char separator, size_t i, struct slice *re
 	return i == 0 && word.n > 0;
 }
 
-/* The upper end of a curve's scale: curves of one unit share theirs. */
+/* The upper end of a curve's scale; curves of the same unit share it. */
 static double scale_of(const json_t *series, const struct plot *plot, size_t i)
 {
 	struct slice name, unit;
@@ -256,7 +257,7 @@ static enum unit unit_of(const struct plot *plot, size_t i)
 	return slice_eq(unit, SLICE("share")) ? UNIT_SHARE : UNIT_COUNT;
 }
 
-/* "edges 12-54", "CPU to 5.0%": what the curve says, in words. */
+/* The curve's range in words: "edges 12-54", "CPU to 5.0%". */
 static void said(struct page *p, const struct plot *plot, const json_t *series)
 {
 	struct slice name, label;
@@ -305,8 +306,8 @@ static void key(struct page *p, const struct plot *plot)
 	html_close(h);
 }
 
-/* A series of an older version, or of a strange file, may have none of them; and what was never
- * executed has no speed. */
+/* A series may lack all columns, if its file is of an older version or foreign.  A target that
+ * never executed an input has no speed. */
 static bool has_any(const struct plot *plot, const json_t *series)
 {
 	struct slice name;
@@ -366,7 +367,7 @@ static const struct known_column {
 		     {"pressure_memory", "Memory pressure", UNIT_SHARE},
 		     {"pressure_io", "I/O pressure", UNIT_SHARE}};
 
-/* A column that is none of ours is called what it calls itself. */
+/* An unknown column gets its own name as title. */
 static struct known_column column_named(const char *name)
 {
 	for (size_t i = 0; i < sizeof(known_columns) / sizeof(known_columns[0]); i++)

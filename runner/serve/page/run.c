@@ -34,7 +34,7 @@ static bool is(const char *status, const char *which)
 	return status && strcmp(status, which) == 0;
 }
 
-/* Why there is less to see than of other runs; NULL: there is not. */
+/* Why the page shows less than for other runs; NULL: it does not. */
 static const char *why_less(const json_t *m, const json_t *row)
 {
 	const char *status = field_text(row, "status");
@@ -44,7 +44,7 @@ static const char *why_less(const json_t *m, const json_t *row)
 	if (is(status, "lost") || is(status, "unfinished"))
 		return "It did not come to its end.";
 	if (is(status, "running") && !field_true(row, "live"))
-		return "It runs, and cannot be asked now.";
+		return "It lives, but does not answer now.";
 	return NULL;
 }
 
@@ -59,7 +59,7 @@ static void rest(struct page *p, const json_t *m, const json_t *row)
 	html_text(&p->h, why);
 	if (field_text(m, "problem"))
 		html_text(&p->h, field_text(m, "problem"));
-	html_text(&p->h, " What is shown is of the history of runs and of its curves.");
+	html_text(&p->h, " The page shows its line in the history and its curves.");
 	html_close(&p->h);
 	html_close(&p->h);
 }
@@ -139,7 +139,7 @@ static void crashes(struct page *p, const json_t *list, bool lost)
 
 static void target_row(struct page *p, const json_t *t)
 {
-	/* In a run that lives: its time may yet come. */
+	/* In a living run: it may still get its turn. */
 	bool waits = json_is_false(json_object_get(t, "done"));
 	struct html *h = &p->h;
 
@@ -181,7 +181,7 @@ static void targets(struct page *p, const json_t *m)
 {
 	static const struct column columns[] = {
 	    {"Target", false, NULL},
-	    {"Ended", false, "why, and what a person should know"},
+	    {"Ended", false, "why, and notes for the user"},
 	    {"Failures", true, NULL},
 	    {"New inputs", true, NULL},
 	    {"Edges", true, NULL},

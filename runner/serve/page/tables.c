@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables that several pages have. */
+/* Tables that several pages share. */
 #include "runner/serve/page/page.h"
 
 #include <string.h>
@@ -73,7 +73,7 @@ static void new_inputs(struct page *p, const json_t *t)
 	html_close(&p->h);
 }
 
-/* What there is of in its present state: "fuzzing", or why it ended. */
+/* The present state: "fuzzing", or why it ended. */
 static void state_cell(struct page *p, const json_t *t)
 {
 	const char *state = field_text(t, "state"), *reason = field_text(t, "reason");
@@ -315,8 +315,8 @@ size_t page_runs_table(struct page *p, const char *id, const json_t *runs)
 	    {"Started", false, NULL},
 	    {"Wall time", true, "from start to end"},
 	    {"Targets", true, NULL},
-	    {"Given up", true, "targets that were fuzzed, then given up for what they did"},
-	    {"Not fuzzed", true, "targets of which it cannot be said that they were fuzzed"},
+	    {"Given up", true, "targets that were fuzzed, then given up for their failures"},
+	    {"Not fuzzed", true, "targets that do not count as fuzzed"},
 	    {"New inputs", true, NULL},
 	    {"Failures", true, NULL},
 	    {"Executions", true, NULL},

@@ -26,7 +26,7 @@ static void heading(struct page *p, const json_t *m, const json_t *row)
 	else if (reason)
 		html_textf(h, "Its last fuzzing ended: %s", reason);
 	else
-		html_text(h, "Of its fuzzing nothing is known");
+		html_text(h, "Nothing is known about its fuzzing");
 	html_text(h, ". Last fuzzed ");
 	page_time(p, field_text(row, "last_fuzzed"));
 	html_text(h, ", commit ");
@@ -35,7 +35,7 @@ static void heading(struct page *p, const json_t *m, const json_t *row)
 	html_close(h);
 }
 
-/* "of 4000", in below. */
+/* Writes "of 4000" to below. */
 static const char *of(const json_t *row, const char *key, enum unit u, char below[64])
 {
 	char text[UNIT_TEXT];
@@ -213,7 +213,7 @@ static void runs(struct page *p, const json_t *m)
 	page_section_end(p);
 }
 
-/* Everything that is known, by its own names. */
+/* Shows any value of the model. */
 static void value(struct page *p, const json_t *j)
 {
 	_autofree_ char *text = NULL;
@@ -242,7 +242,7 @@ static void statistics(struct page *p, json_t *stats)
 	html_begin(&p->h, "dl", "facts");
 	json_object_foreach(stats, key, j)
 	{
-		/* They have tables of their own. */
+		/* These have their own tables. */
 		if (strcmp(key, "crashes") == 0 || strcmp(key, "artifacts") == 0)
 			continue;
 		page_fact(p, key);

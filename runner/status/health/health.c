@@ -30,7 +30,7 @@ static const struct {
 			      "has no network and sees only the target's own directory"},
     [HEALTH_NOT_FUZZED] = {"not-fuzzed",
 			   "look in its log (logs/<run>/<target>.log) for what it does instead; "
-			   "one that is still reading its corpus then needs more time "
+			   "a target that is still reading its corpus needs more time "
 			   "(targets.\"<target>\".max_time, run.total_time)"},
     [HEALTH_NOT_INSTRUMENTED] = {"not-instrumented",
 				 "compile the code under test, not only the harness, with "
@@ -108,13 +108,13 @@ static const struct {
     [HEALTH_OUTPUT_LOST] = {"output-lost", "let the target print less: close_fd_mask = 3 in its "
 					   ".options, or a lower log level in the harness"},
     [HEALTH_OUTBOX_STUCK] = {"outbox-stuck", "fuzzcell outbox list says why; fuzzcell outbox retry "
-					     "when it is mended"},
+					     "after the cause is fixed"},
     [HEALTH_DISK_LOW] = {"disk-low", "make room, or lower run.disk_reserve"},
     [HEALTH_RUN_LOST] = {"run-lost", "look in the journal for what killed fuzzcell; the next start "
 				     "saves what it left"},
     [HEALTH_TRIGGER_FAILING] = {"trigger-failing", "fuzzcell trigger --dry-run says what it would "
 						   "do, and trigger.log what it did"},
-    [HEALTH_DAMAGED] = {"damaged", "look at what stands there, mend or remove it; if it comes "
+    [HEALTH_DAMAGED] = {"damaged", "inspect the file, repair or remove it; if it happens "
 				   "again, suspect the disk"},
     [HEALTH_NAME_UNKNOWN] = {"name-unknown", "fuzzcell config check; correct the name, or remove "
 					     "its section"},
@@ -169,7 +169,7 @@ const char *health_text(const char *s, char out[HEALTH_TEXT_MAX])
 	return out;
 }
 
-/* The order of the codes is that of what to look at first. */
+/* The codes are declared in order of importance. */
 static int worse_first(const void *a, const void *b)
 {
 	const struct health_finding *x = a, *y = b;

@@ -8,19 +8,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is wrong with a target, or with the service, and what to do about it.  Pure: facts in,
- * findings out; no clock, no files.  docs/health.md has each code with its condition, and a test
+/* Problems of a target or of the service, and what to do about them.  Pure: facts in, findings
+ * out; no clock, no files.  docs/health.md lists each code with its condition, and a test
  * compares the two.
  *
- * A target's facts are the JSON object that runner/status/summary.h makes of it: what a living
- * run answers, what <target>.stats has, and a line of stats/targets/<target>.jsonl are read
- * alike.  Nothing in it is trusted: a value that is missing or of another type is not known, and
- * of what is not known nothing is said. */
+ * A target's facts are the JSON object of runner/status/summary.h.  A living run's answer,
+ * <target>.stats and a line of stats/targets/<target>.jsonl all have this format.  The object is
+ * not trusted: a value that is missing or of another type is unknown, and unknown values give no
+ * finding. */
 
 enum health_severity {
 	HEALTH_OK,	/* nothing to do */
 	HEALTH_NOTE,	/* it could be better */
-	HEALTH_WARNING, /* much of the work is lost */
+	HEALTH_WARNING, /* much of the fuzzing is wasted */
 	HEALTH_ERROR,	/* it does not work */
 	HEALTH_SEVERITY_COUNT,
 };
@@ -77,33 +77,33 @@ enum { HEALTH_REASON_MAX = 400, HEALTH_FINDINGS_MAX = 32 };
 struct health_finding {
 	enum health_code code;
 	enum health_severity severity;
-	char reason[HEALTH_REASON_MAX]; /* with the figures; one printable line */
+	char reason[HEALTH_REASON_MAX]; /* with figures; one printable line */
 	const char *advice;		/* what to do; static */
 };
 
-/* The worst first. */
+/* Findings, worst first. */
 struct health {
 	struct health_finding v[HEALTH_FINDINGS_MAX];
 	size_t n;
-	bool known; /* there was something to judge: a target was fuzzed, or could not be */
+	bool known; /* something could be judged: a target was fuzzed, or fuzzing failed */
 };
-/* Of the worst finding; HEALTH_OK without any. */
+/* The severity of the worst finding; HEALTH_OK without findings. */
 enum health_severity health_severity(const struct health *h);
 
 /* --- a target -------------------------------------------------------------- */
 
 enum health_known { HEALTH_UNKNOWN, HEALTH_YES, HEALTH_NO };
 
-/* All may be zero: not known. */
+/* Zero values are unknown. */
 struct health_target {
-	const json_t *stats;	/* borrowed: the newest; NULL: no run had it */
-	uint64_t now;		/* Unix seconds */
-	uint64_t fuzzed, first; /* when it was last really fuzzed, when a run first had it */
-	uint64_t grown;		/* when a run last reached more, Unix seconds */
-	bool waited;		/* the last run that had it was over before its turn came */
-	uint64_t silent_s;	/* so long without fuzzing is too long */
-	enum health_known found, built; /* by discovery, when that was asked */
-	const char *damaged;		/* what is wrong with its history; NULL: nothing */
+	const json_t *stats;		/* borrowed: the newest; NULL: no run had the target */
+	uint64_t now;			/* Unix seconds */
+	uint64_t fuzzed, first;		/* when it was last fuzzed, and when a run first had it */
+	uint64_t grown;			/* when a run last reached new coverage, Unix seconds */
+	bool waited;			/* the last run that had it ended before its turn */
+	uint64_t silent_s;		/* not fuzzed for this time: a finding */
+	enum health_known found, built; /* by discovery, if it ran */
+	const char *damaged;		/* the problem of its history; NULL: none */
 };
 void health_judge(const struct health_target *t, struct health *ret);
 
@@ -113,28 +113,27 @@ struct health_service {
 	uint64_t now; /* Unix seconds */
 	struct {
 		uint64_t waiting, refused;
-		uint64_t oldest;	 /* when what waits the longest was queued */
-		uint64_t late_s;	 /* so long is too long; 0: a day */
-		const char *place, *why; /* of that one; NULL: not known */
+		uint64_t oldest;	 /* when the oldest pending entry was queued */
+		uint64_t late_s;	 /* how long an entry may wait; 0: a day */
+		const char *place, *why; /* of the oldest entry; NULL: unknown */
 	} outbox;
 	struct {
 		bool known;
 		uint64_t free, reserve; /* bytes */
 	} disk;
-	const char *lost_run; /* the last run, when it did not come to its end; or NULL */
-	bool lost_left;	      /* what it left is not saved yet */
+	const char *lost_run; /* the last run, if it did not complete; else NULL */
+	bool lost_left;	      /* its results are not saved yet */
 	struct {
 		uint64_t fetch_failures, fetch_since, run_failures;
 		const char *why; /* or NULL */
 	} trigger;
 	struct {
-		enum health_severity is; /* HEALTH_OK: all can be read */
-		const char *why;	 /* of the worst */
+		enum health_severity is; /* HEALTH_OK: all files can be read */
+		const char *why;	 /* of the worst problem */
 	} unreadable;
-	const char *damaged; /* the first damaged file that was set aside; NULL: none */
+	const char *damaged; /* the first damaged file in quarantine; NULL: none */
 	uint64_t damaged_n;
-	const char
-	    *unknown; /* the first name in the configuration that no target has; NULL: none */
+	const char *unknown; /* the first configured name that no target has; NULL: none */
 	uint64_t unknown_n;
 };
 void health_judge_service(const struct health_service *s, struct health *ret);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a target found nothing more.  What is said is likely, not certain: of coverage alone
- * nobody can know.  Where the numbers fit several causes nothing is said. */
+/* Likely causes of a plateau.  They are probable, not certain, because coverage alone proves no
+ * cause.  If the numbers fit several causes, none is reported. */
 #include "runner/status/health/internal.h"
 
 #include <string.h>
 
-/* Nearly all of its edges were there in its first tenth, and no gate has opened since. */
+/* Nearly all edges were reached in the first tenth of its time, and there was no burst since. */
 static bool is_flat(const struct health_view *v)
 {
 	double late = v->cov - v->early, some = v->cov * AT_FLAT;
@@ -19,8 +19,8 @@ static bool has_hints(const struct health_view *v)
 	return v->by_comparison > 0 || v->by_dictionary > 0;
 }
 
-/* At a gate: little is reached, at once, and no more.  A corpus of many inputs has been
- * somewhere, whatever this build says. */
+/* Blocked at a gate: few edges are reached, early, and then none.  A large corpus shows progress
+ * elsewhere, whatever this build reaches. */
 static void judge_gate(const struct health_view *v, struct health *h)
 {
 	double share = v->cov / v->edges * 100;

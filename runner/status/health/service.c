@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is wrong around the targets. */
+/* Problems of the service. */
 #include "base/units.h"
 #include "runner/status/health/internal.h"
 
@@ -58,7 +58,7 @@ static void judge_trigger(const struct health_service *s, struct health *h)
 	health_text(s->trigger.why, why);
 	if (fetch)
 		health_add(h, HEALTH_TRIGGER_FAILING, HEALTH_ERROR,
-			   "it could not fetch %llu times, for %s%s%s",
+			   "fetching failed %llu times, for %s%s%s",
 			   (unsigned long long)s->trigger.fetch_failures,
 			   age(s->now, s->trigger.fetch_since, old), *why ? ": " : "", why);
 	else if (s->trigger.run_failures > 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is wrong with a target, from its numbers. */
+/* Problems of a target, from its numbers. */
 #include "base/clock.h"
 #include "base/units.h"
 #include "runner/status/health/internal.h"
@@ -18,7 +18,7 @@ static double number(const json_t *o, const char *key)
 	return d >= 0 && d < 1e18 ? d : -1;
 }
 
-/* Of a kind that is named only when there was one. */
+/* A count that is missing if it is 0. */
 static double count(const json_t *o, const char *key)
 {
 	double d = number(o, key);
@@ -88,7 +88,7 @@ static void read_coverage(const json_t *s, struct health_view *v)
 	v->early = number(o, "edges_at_tenth_of_burst");
 }
 
-/* --- does it work at all? ----------------------------------------------------- */
+/* --- startup ------------------------------------------------------------------ */
 
 static void judge_start(const struct health_view *v, struct health *h)
 {
@@ -104,8 +104,7 @@ static void judge_start(const struct health_view *v, struct health *h)
 			   *v->note ? ": " : "", health_text(v->note, note));
 	else if (v->t->waited ||
 		 (!v->fuzzed && strcmp(v->reason, "run-deadline") == 0 && v->cells <= 0))
-		health_add(h, HEALTH_NO_TURN, HEALTH_WARNING,
-			   "the last run was over before its turn came");
+		health_add(h, HEALTH_NO_TURN, HEALTH_WARNING, "the last run ended before its turn");
 }
 
 static void judge_instrumented(const struct health_view *v, struct health *h)
@@ -125,12 +124,12 @@ static void judge_idle(const struct health_view *v, struct health *h)
 	if (!v->running && v->cells > AT_IDLE_CELLS_S && v->cpu >= 0 &&
 	    v->cpu < v->cells * AT_IDLE_SHARE)
 		health_add(h, HEALTH_IDLE, HEALTH_ERROR,
-			   "it used %.2f s of CPU time in %.1f s: it cannot be said that it was "
-			   "fuzzed",
+			   "it used %.2f s of CPU time in %.1f s, which does not count as "
+			   "fuzzing",
 			   v->cpu, v->cells);
 }
 
-/* Of one that had a cell, for other reasons than those that are said already. */
+/* The target had a cell but was not fuzzed, for reasons not yet reported. */
 static void judge_fuzzed(const struct health_view *v, struct health *h)
 {
 	char reason[HEALTH_TEXT_MAX];
@@ -190,9 +189,9 @@ static void judge_forged(const struct health_view *v, struct health *h)
 			   health_text(v->forged, claim));
 }
 
-/* --- what fails ---------------------------------------------------------------- */
+/* --- failures ------------------------------------------------------------------ */
 
-/* lost_s: of its time, spent in failing and not in fuzzing. */
+/* lost_s: the part of its time lost to failures. */
 static void dominate(const struct health_view *v, struct health *h, enum health_code c,
 		     const char *what, double n, double lost_s)
 {
@@ -234,8 +233,8 @@ static void judge_refused(const struct health_view *v, struct health *h)
 		health_add(h, HEALTH_DISK_LIMIT, HEALTH_ERROR, "it ended because of what it wrote");
 }
 
-/* A given-up target has an error even if no other check reports one: its run does not end with
- * 0. */
+/* A given-up target has an error even if no other check reports one, because its run does not
+ * exit with 0. */
 static void judge_given_up(const struct health_view *v, struct health *h)
 {
 	char reason[HEALTH_TEXT_MAX], note[HEALTH_TEXT_MAX];
@@ -255,7 +254,7 @@ static void judge_untriaged(const struct health_view *v, struct health *h)
 			   v->untriaged);
 }
 
-/* --- how well it works ----------------------------------------------------------- */
+/* --- efficiency ------------------------------------------------------------------ */
 
 static bool fails_much(const struct health *h)
 {
@@ -294,7 +293,7 @@ static void judge_memory(const struct health_view *v, struct health *h)
 			   units_size((uint64_t)v->limit, limit));
 }
 
-/* For so long that it is no matter of a run; what is covered, or has a known cause, is said so. */
+/* No growth over several runs.  Covered targets and known causes have findings of their own. */
 static void judge_growth(const struct health_view *v, struct health *h)
 {
 	char time[UNITS_MAX];
@@ -325,7 +324,7 @@ static void judge_inputs(const struct health_view *v, struct health *h)
 			   units_size((uint64_t)v->dropped, size));
 }
 
-/* A plateau has a cause of its own only when nothing is wrong that would explain it. */
+/* Looks for the cause of a plateau only if no other finding explains it. */
 static bool may_ask_why(const struct health *h)
 {
 	return !fails_much(h) && !health_has(h, HEALTH_FEW_EDGES) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the last run came to its end. */
+/* Did the last run complete? */
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "runner/state/history.h"
@@ -18,7 +18,7 @@ static bool is_run(const char *name)
 	return n > 0 && n < SURVEY_RUN_MAX && !name[n];
 }
 
-/* The newest that has a working directory: it lives, or left it. */
+/* The newest run with a working directory: it lives, or was killed and left the directory. */
 static void newest_at_work(const struct state *s, char ret[SURVEY_RUN_MAX])
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(s->dirfd, "work");
@@ -49,7 +49,7 @@ static bool is_lost(const struct state *s, const json_t *line, char ret[SURVEY_R
 	return true;
 }
 
-/* Of those that were saved the history says it: so many of its newest lines. */
+/* A saved run has a line in the history.  True if the n newest lines are of lost runs. */
 static bool find_saved(const struct state *s, size_t n, char ret[SURVEY_RUN_MAX])
 {
 	_autojson_ json_t *lines = NULL;
@@ -83,14 +83,15 @@ bool survey_lost_run(const struct state *s, char ret[SURVEY_RUN_MAX], bool *ret_
 	pid_t pid;
 	struct err e;
 
-	/* In this order: what lived at the first look and ended before the last has a summary. */
+	/* The order matters: a run that lived at the first check and ended before the last has a
+	 * summary. */
 	ret[0] = '\0';
 	newest_at_work(s, ret);
 	*ret_left =
 	    *ret && holder_of_run(s->dirfd, &held, &pid, &e) == 0 && !held && !ended(s, ret);
 	if (*ret_left)
 		return true;
-	/* One may live now, and do better than the one before. */
+	/* A living run may still complete, so the run before it decides, too. */
 	if (holder_of_run(s->dirfd, &held, &pid, &e) < 0)
 		held = false;
 	return find_saved(s, held ? 2 : 1, ret);

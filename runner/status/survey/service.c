@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts of the service. */
+/* Reads the facts of the service. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/sys.h"
@@ -78,7 +78,7 @@ static void read_trigger(const struct state *s, const struct survey_opts *o, str
 	ret->service.trigger.why = ret->trigger_why;
 }
 
-/* The worst; of equals the first. */
+/* Keeps the worst problem, and the first among equals. */
 static void unreadable(struct survey *ret, enum health_severity is, const char *why)
 {
 	if (is <= ret->service.unreadable.is)
@@ -89,7 +89,8 @@ static void unreadable(struct survey *ret, enum health_severity is, const char *
 		 why);
 }
 
-/* Without the ledger nothing that is about crashes works; a damaged one is made again. */
+/* An unreadable ledger is an error, because crashes cannot be handled.  A damaged one is
+ * recreated, so it is a warning. */
 static void read_ledger(const struct state *s, const struct survey_opts *o, struct survey *ret)
 {
 	struct ledger *own = NULL;
@@ -121,7 +122,7 @@ static void note_damaged(struct survey *ret, const char *where, const char *name
 		snprintf(ret->damaged, sizeof(ret->damaged), "%s%.200s", where, name);
 }
 
-/* mark: in the names of those that count; "": all. */
+/* Counts files with mark in their names; "": all files. */
 static void count_damaged(const struct state *s, const char *path, const char *where,
 			  const char *mark, struct survey *ret)
 {

@@ -16,13 +16,13 @@
 
 enum {
 	STATS_MAX = 4 << 20,
-	RUNS_MAX = 50, /* whose logs are looked through for a target without a history */
+	RUNS_MAX = 50, /* runs searched for a target without a history */
 };
 
 /* --- a target's newest object ---------------------------------------------------- */
 
-/* The newest line; *ret_damaged: what is wrong with the history (it cannot be read, or has lines
- * and none that can be), or NULL; free() it. */
+/* The newest line.  *ret_damaged: the history's problem (it cannot be read, or none of its lines
+ * can), or NULL; free() it. */
 static json_t *newest_line(const struct state *s, const char *target, char **ret_damaged)
 {
 	_autofree_ char *name = NULL;
@@ -40,7 +40,7 @@ static json_t *newest_line(const struct state *s, const char *target, char **ret
 	return json_incref(json_array_get(lines, 0));
 }
 
-/* Of versions that kept no history of targets, but noted a turn. */
+/* For older versions, which kept no history of targets but recorded turns. */
 static json_t *from_logs(const struct state *s, const json_t *runs, const char *target)
 {
 	for (size_t i = json_array_size(runs); i-- > 0;) {
@@ -60,8 +60,8 @@ static json_t *from_logs(const struct state *s, const json_t *runs, const char *
 	return NULL;
 }
 
-/* The newest object that runs left of a target: a line of its history, or, of versions before it,
- * its .stats in logs/.  NULL: there is none. */
+/* The newest object of a target: a line of its history, or, from older versions, its .stats in
+ * logs/.  NULL: there is none. */
 static json_t *newest_stats(const struct state *s, const struct fuzzed_times *t, char **ret_damaged)
 {
 	_autojson_ json_t *runs = NULL;
@@ -80,12 +80,13 @@ void survey_untriaged(const struct state *s, const char *target, json_t *stats)
 	json_int_t n = (json_int_t)state_waiting(s, target);
 	json_int_t undecided = json_integer_value(json_object_get(stats, "timeouts_undecided"));
 
-	if (undecided > 0) /* these wait for a calmer machine */
+	if (undecided > 0) /* these wait for lower CPU pressure */
 		n = n > undecided ? n - undecided : 0;
-	(void)json_object_set_new(stats, "untriaged", json_integer(n)); /* else as it was */
+	(void)json_object_set_new(stats, "untriaged", json_integer(n)); /* on failure the old
+									 * value stays */
 }
 
-/* --- all of them -------------------------------------------------------------------- */
+/* --- all targets -------------------------------------------------------------------- */
 
 struct reading {
 	const struct state *state;
@@ -124,14 +125,15 @@ static int add_known(void *arg, const struct fuzzed_times *t, struct err *e)
 	to->seen = t->seen;
 	to->stats = newest_stats(a->state, t, &to->damaged);
 	if (!to->stats && state_waiting(a->state, t->target) > 0)
-		to->stats = json_object(); /* for what waits: survey_untriaged() */
+		to->stats = json_object(); /* survey_untriaged() counts waiting artifacts in it */
 	survey_untriaged(a->state, t->target, to->stats);
 	to->facts.stats = to->stats;
 	to->facts.damaged = to->damaged;
 	return 0;
 }
 
-/* What has a history, but of which last_fuzzed.json knows nothing: it may have been damaged. */
+/* Adds a target that has a history but is missing in last_fuzzed.json, which may have been
+ * damaged. */
 static int add_file(struct reading *a, int dirfd, const char *file, struct err *e)
 {
 	size_t n = strlen(file), end = strlen(".jsonl");

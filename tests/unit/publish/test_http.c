@@ -358,7 +358,7 @@ static void urls(void **state)
 	    {"http://127.9.9.9/x", NULL},
 	    {"http://localhost:1", NULL},
 	    {"http://[::1]:1/", NULL},
-	    {"http://example.com/key", "'example.com' is not asked without TLS: only https"},
+	    {"http://example.com/key", "'example.com' needs TLS: only https is allowed"},
 	    {"http://127.0.0.1.example.com/", "'127.0.0.1.example.com' is not asked"},
 	    {"http://localhost.example.com/", "'localhost.example.com' is not asked"},
 	    {"https://user:key@example.com/", "a URL with a user or a password in it"},

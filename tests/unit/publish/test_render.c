@@ -605,7 +605,7 @@ static void test_rates(void **state)
 
 	(void)state;
 	c.reproduction.hits = 0;
-	has(body_of(&r, &b), "**Reproduces:** never again in 4 tries\n");
+	has(body_of(&r, &b), "**Reproduces:** never in 4 replays\n");
 	c.reproduction.tries = 0;
 	has(body_of(&r, &b), "**Reproduces:** not measured\n");
 	c.first_seen.time = 0;

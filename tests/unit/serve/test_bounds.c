@@ -240,7 +240,7 @@ static void test_silent_run(void **state)
 	scratch_write(dir.fd, "stats/run_history.jsonl", "");
 	site_mkdir("work");
 	site_mkdir("work/" SITE_RUN);
-	has("/runs/" SITE_RUN ".html", "It runs, and cannot be asked now.");
+	has("/runs/" SITE_RUN ".html", "It lives, but does not answer now.");
 	has_not("/runs/" SITE_RUN ".html", "It did not come to its end.");
 	has("/api/v1/runs/" SITE_RUN ".json", "\"status\": \"running\"");
 	scratch_write(dir.fd, "logs/" SITE_RUN "/summary.json", "{");
@@ -289,7 +289,7 @@ static void test_no_dead_link(void **state)
 	assert_int_equal(unlinkat(dir.fd, "logs/" SITE_RUN "/summary.json", 0), 0);
 	scratch_write(dir.fd, "stats/targets/a.b@c.jsonl", "garbage\n");
 	scratch_write(dir.fd, "stats/targets/empty.jsonl", "");
-	has("/targets/z_fuzzer.html", "Of its fuzzing nothing is known");
+	has("/targets/z_fuzzer.html", "Nothing is known about its fuzzing");
 	dead = 0;
 	assert_int_equal(serve_each_path(site, follow, NULL, &e), 0);
 	assert_int_equal(dead, 0);

@@ -87,7 +87,7 @@ static void runs_and_triggers(void **state)
 	s.trigger.fetch_since--;
 	s.trigger.why = "no route";
 	assert_string_equal(only(&s, HEALTH_TRIGGER_FAILING)->reason,
-			    "it could not fetch 3 times, for 1h00m: no route");
+			    "fetching failed 3 times, for 1h00m: no route");
 	s.trigger.fetch_failures = 2;
 	nothing(&s);
 	s.trigger.run_failures = 1;

@@ -257,7 +257,7 @@ static void test_text_doubts(void **state)
 	assert_non_null(strstr(t, "\n  crashes waited for a CPU 75% of its time\n"));
 	assert_non_null(strstr(t, "\n  waits: 12B of output are not in the log\n"));
 	assert_non_null(
-	    strstr(t, ": 4KiB of output, in lines too long, were read for no figures\n"));
+	    strstr(t, ": 4KiB of output, in lines too long, were not parsed for figures\n"));
 	assert_null(strstr(t, ": 0B of output"));
 	assert_non_null(strstr(t, "\n  crashes: COVERAGE DROPPED: 70 of 1000 edges, the build "
 				  "before reached 90 of 999\n"));
@@ -274,9 +274,9 @@ static void test_text_doubts(void **state)
 	rows[ROW_FUZZING].undecided = 3; /* nothing is said of these */
 	t = text();
 	assert_non_null(
-	    strstr(t, "\n  fuzzes: 3 timeouts wait for a calmer machine to be tried on\n"));
+	    strstr(t, "\n  fuzzes: 3 timeouts wait for a replay under less CPU pressure\n"));
 	assert_non_null(strstr(t, "\n  ended: 2 earlier crashes are fixed\n"));
-	assert_non_null(strstr(t, "\n  ended: no time to look whether 1 earlier crash is fixed: a "
+	assert_non_null(strstr(t, "\n  ended: no time to check whether 1 earlier crash is fixed: a "
 				  "longer run does, and 'fuzzcell regress'\n"));
 	assert_non_null(strstr(
 	    t,
