@@ -22,7 +22,7 @@ static int working_directory(char **ret, struct err *e)
 	return *ret ? 0 : err_sys(e, "copy a path");
 }
 
-/* The directory that the file of this name stands in, absolute. */
+/* The absolute path of the directory that contains the file of this name. */
 static int directory_of(const char *cwd, const char *name, char **ret, struct err *e)
 {
 	const char *slash = strrchr(name, '/');
@@ -139,8 +139,8 @@ static bool is_this(const struct section *s, const void *arg)
 	return s == arg;
 }
 
-/* Each section is laid over the defaults once, so that a mistake shows now and
- * not when the first target matches. */
+/* Applies each section over the defaults once, to report mistakes now and not when the first
+ * target matches. */
 static int try_sections(const struct config *c, struct err *e)
 {
 	struct resolved r;
@@ -223,7 +223,7 @@ int config_load(const char *path, struct config **ret, struct err *e)
 	return config_parse((struct slice){text, n}, path, ret, e);
 }
 
-/* --- answers --------------------------------------------------------------- */
+/* --- accessors ------------------------------------------------------------- */
 
 const struct run_config *config_run(const struct config *c)
 {

@@ -4,7 +4,7 @@
 enum { GLOB_MAX = 256 };
 
 /* Behind the bracket expression that begins at p ("[abc]", "[!a-z]", "[]x]",
- * "[[:alpha:]]"); NULL: it does not end. */
+ * "[[:alpha:]]"); NULL: it has no end. */
 static const char *bracket_end(const char *p)
 {
 	p++;

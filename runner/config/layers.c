@@ -59,8 +59,7 @@ static int store(const struct layer *l, const struct key *k, json_t *v, uint32_t
 	return r;
 }
 
-/* {"rule": ..., "window": ...}; a rule alone may stand without the braces, and
- * false is the rule "none". */
+/* {"rule": ..., "window": ...}; a string is a rule alone, and false is the rule "none". */
 static int plateau(const struct layer *l, json_t *v, uint32_t id, const struct where *at,
 		   struct err *e)
 {

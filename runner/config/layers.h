@@ -6,8 +6,8 @@
 #include "runner/config/schema.h"
 #include "runner/config/where.h"
 
-/* The inside of struct config, shared by the files of this room: layers of values,
- * each laid over the one before it, and where each value came from. */
+/* The inside of struct config, shared by the files of this directory.  A later layer of values
+ * overrides an earlier layer.  Each value has an origin. */
 
 /* Where a value came from.  All zero: built-in. */
 struct origin {
@@ -25,7 +25,7 @@ struct section {
 	const char *name; /* "defaults" or the glob; borrowed from the JSON */
 	bool glob;
 	json_t *values; /* borrowed */
-	uint32_t id;	/* in places */
+	uint32_t id;	/* of the object, in struct places */
 	unsigned rank;
 };
 
@@ -60,13 +60,13 @@ struct config {
 	size_t n_webhooks;
 };
 
-/* A member of the top level with its place; NULL: it is not there. */
+/* A member of the top level with its place; NULL: no such member. */
 json_t *top_member(const struct config *c, const char *name, const struct where *top,
 		   uint32_t *ret_id, struct where *ret_at);
 
 /* The sections of the top level that are one object each (parts.c). */
 struct part {
-	const char *name; /* "run": its keys are "run.workers", ... on the command line */
+	const char *name; /* "run"; its keys on the command line: "run.workers", ... */
 	const struct schema *schema;
 	size_t offset; /* in struct config */
 };
@@ -80,34 +80,33 @@ static inline const void *part_values(const struct config *c, const struct part 
 	return (const char *)c + p->offset;
 }
 MUST_CHECK int parts_presets(struct config *c, struct err *e);
-/* Those, "discovery" and "webhooks", checked against each other. */
+/* Reads the parts, "discovery" and "webhooks", and refuses contradictions. */
 MUST_CHECK int parts_read(struct config *c, const struct where *top, struct err *e);
 void parts_done(struct config *c);
 
-/* Parses text into c->root and c->places: an object, or an error with file and line. */
+/* Parses text into c->root, an object, and c->places.  Errors have file and line. */
 enum { CONFIG_MAX_BYTES = 1 << 20 };
 MUST_CHECK int config_read_text(struct config *c, struct slice text, struct err *e);
 
-/* Sets the built-in values; base is all zero. */
+/* Sets the built-in values; base must be all zero. */
 MUST_CHECK int layer_presets(const struct schema *s, void *base, struct err *e);
 
-/* Lays an object of the file over base and notes origins; sections that the schema
- * only names (the top level's) are left alone. */
+/* Reads an object of the file into base and records the origins.  Skips the sections of the top
+ * level, which other schemas describe. */
 struct layer {
 	const struct config *c;
 	const struct schema *schema;
-	struct origin origin; /* its line is filled in for each key */
+	struct origin origin; /* of each key, which adds its line */
 	void *base;
 	struct origin *from; /* SCHEMA_MAX_KEYS */
 };
 MUST_CHECK int layer_object(const struct layer *l, json_t *object, uint32_t id,
 			    const struct where *at, struct err *e);
 
-/* Frees what the keys of a schema own. */
+/* Frees the values that the keys of a schema own. */
 void layer_done(const struct schema *s, void *base);
 
-/* The place of a section, or of a key in it, built into w; w must outlive the
- * result, which points into it. */
+/* The place of a section, or of a key in it.  The result points into w. */
 struct where_chain {
 	struct where top, targets, section, key;
 };
@@ -116,14 +115,14 @@ const struct where *section_where(const struct config *c, const struct section *
 const struct where *origin_where(const struct config *c, const struct origin *o, const char *key,
 				 struct where_chain *w);
 
-/* A target's values with where they came from. */
+/* A target's values with their origins. */
 struct resolved {
 	struct target_config v;
 	struct origin from[SCHEMA_MAX_KEYS];
 };
-/* Built-in values, "defaults", then the sections that wanted() takes, then the
- * command line; derived values filled in, contradictions refused.  Free ret->v
- * with target_config_done(). */
+/* Applies the built-in values, "defaults", the globs that wanted() accepts, and the command line.
+ * Then adds the derived values and refuses contradictions.  Free ret->v with
+ * target_config_done(). */
 typedef bool wanted_fn(const struct section *s, const void *arg);
 MUST_CHECK int resolve(const struct config *c, wanted_fn *wanted, const void *arg,
 		       struct resolved *ret, struct err *e);
@@ -135,7 +134,7 @@ bool section_matches(const struct section *s, const void *arg);
 enum { ORIGIN_MAX = 400 };
 const char *origin_text(const struct config *c, const struct origin *o, char out[ORIGIN_MAX]);
 
-/* Is this pattern well formed for fnmatch(3)?  False with the reason in *why. */
+/* Whether the pattern is well formed for fnmatch(3); false with the reason in *why. */
 bool glob_ok(const char *glob, const char **why);
 
 #endif

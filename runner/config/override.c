@@ -41,7 +41,7 @@ static const struct key *settable(const struct schema *s, const char *name, cons
 	return NULL;
 }
 
-/* Sets a key that is no target's at once. */
+/* Sets a key outside "defaults" directly. */
 static int override_now(const struct schema *s, const char *name, const char *text,
 			const struct where *at, void *base, struct origin *from, struct err *e)
 {

@@ -42,9 +42,9 @@ void parts_done(struct config *c)
 	free(c->webhooks);
 }
 
-/* --- what contradicts itself ------------------------------------------------ */
+/* --- contradictions --------------------------------------------------------- */
 
-/* Whether the file, or the command line, says something of a key. */
+/* Whether the file or the command line sets a key. */
 static bool said(const struct schema *s, const struct origin *from, const char *name)
 {
 	const struct key *k = schema_find(s, "", slice_of(name));
@@ -118,7 +118,7 @@ static int check_webhook(const struct config *c, const struct webhook_config *w,
 			return where_fail(at, e, "two webhooks are named \"%s\"", w->name);
 	if (!w->url == !w->url_file)
 		return where_fail(at, e,
-				  w->url ? "\"url\" and \"url_file\": which one?"
+				  w->url ? "set \"url\" or \"url_file\", not both"
 					 : "\"url\" or \"url_file\" is missing");
 	return 0;
 }
@@ -130,8 +130,8 @@ static int check_github(const struct config *c, const struct where *at, struct e
 
 	if (ways > 1)
 		return where_fail(at, e,
-				  "only one of \"token_file\", \"token_env\" and \"app\" can "
-				  "say who we are");
+				  "only one of \"token_file\", \"token_env\" and \"app\" may "
+				  "be set");
 	if (g->repository && ways == 0)
 		return where_fail(at, e, "\"token_file\", \"token_env\" or \"app\" is missing");
 	if (g->app && (!g->installation || !g->app_key_file))
@@ -145,7 +145,7 @@ static int check_github(const struct config *c, const struct where *at, struct e
 	return 0;
 }
 
-/* --- lists of words that are there when the file says nothing ---------------- */
+/* --- defaults of word lists -------------------------------------------------- */
 
 static int preset_words(struct strv *io, const struct schema *s, const struct origin *from,
 			const char *key, const char *const *words, struct err *e)
@@ -237,7 +237,7 @@ static int read_webhook(struct config *c, json_t *j, uint32_t id, const struct w
 	return r;
 }
 
-/* A list of objects of the top level; `items`, in struct config, gets room for all. */
+/* A list of objects of the top level.  items is the offset of the array in struct config. */
 struct list {
 	const char *name, *form;
 	size_t max, size, items;

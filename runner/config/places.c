@@ -9,7 +9,7 @@
 struct scan {
 	struct slice in;
 	uint32_t line;
-	uint32_t key_line; /* of the key that was read last */
+	uint32_t key_line; /* line of the last key */
 	bool want_key;
 	size_t depth;
 	struct {
@@ -46,7 +46,7 @@ static void skip(struct scan *s, size_t n)
 	s->in.n -= n;
 }
 
-/* At the opening quote; stops behind the closing one. */
+/* Skips from the opening quote to behind the closing quote. */
 static void skip_string(struct scan *s)
 {
 	skip(s, 1);
@@ -84,7 +84,8 @@ static int open_container(struct scan *s, bool object, struct err *e)
 static int close_container(struct scan *s, struct err *e)
 {
 	if (s->depth == 0 || !s->out.v)
-		return err_set(e, EBADMSG, "line %u: closes what was not opened", s->line);
+		return err_set(e, EBADMSG, "line %u: a closing bracket without an opening bracket",
+			       s->line);
 	s->depth--;
 	s->out.v[s->open[s->depth].id].end = (uint32_t)s->out.n;
 	skip(s, 1);

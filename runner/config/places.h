@@ -5,15 +5,14 @@
 #include "base/err.h"
 #include "base/scan.h"
 
-/* On which line each value of a JSON text stands: jansson does not keep it.
+/* The line of each value of a JSON text.  Jansson does not keep lines.
  *
- * The index is the text's tree without its content, in the order of the text, to
- * be walked in step with the parsed value: a container's members follow it, and
- * jansson keeps members in the order of the text.  Names are never compared, so
- * escapes in keys do not matter.
+ * The index is the text's tree without its content, in the order of the text.  Walk it in step
+ * with the parsed value: a container's members follow it, and jansson keeps members in the order
+ * of the text.  Names are never compared, so escapes in keys do not matter.
  *
  *	id = places_child(id of a container)	its first member or element
- *	id = places_next(p, id)			the one after it
+ *	id = places_next(p, id)			the next member or element
  *
  * The root is 0.  Pure. */
 
@@ -27,9 +26,9 @@ struct places {
 	size_t n, cap;
 };
 
-/* text is known to be one JSON value (any other text gives -EBADMSG or an index
- * that is of no use, never a read outside of it).  More than PLACES_MAX values or
- * PLACES_MAX_DEPTH levels: -E2BIG, "line N: why".  Free with places_done(). */
+/* text must be one valid JSON value.  Any other text gives -EBADMSG or a useless index, but never
+ * a read outside of text.  More than PLACES_MAX values or PLACES_MAX_DEPTH levels: -E2BIG,
+ * "line N: why".  Free with places_done(). */
 MUST_CHECK int places_scan(struct slice text, struct places *ret, struct err *e);
 void places_done(struct places *p);
 

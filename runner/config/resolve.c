@@ -31,7 +31,7 @@ struct pair {
 	uint64_t value;
 };
 
-/* The later one of the two is the mistake: the earlier one was fine by itself. */
+/* Reports the value of the later layer as the mistake: the earlier value was valid by itself. */
 static int contradiction(const struct config *c, struct resolved *r, struct pair a, struct pair b,
 			 const char *rule, struct err *e)
 {
@@ -82,8 +82,8 @@ static int check(const struct config *c, struct resolved *r, struct err *e)
 	return check_memory(c, r, e);
 }
 
-/* Below the limit there must be room for the engine to notice, once a second, that
- * its own limit is passed, and to write the input: memory.high throttles there. */
+/* rss_limit leaves room below the hard limit: the engine checks its own limit only once a second,
+ * and then writes the input.  memory.high throttles the cell in that range. */
 static void derive(struct resolved *r)
 {
 	struct target_config *v = &r->v;
@@ -195,7 +195,7 @@ bool config_sets(const struct config *c, const char *target, const char *key)
 	return set;
 }
 
-/* --- for a person ---------------------------------------------------------- */
+/* --- for users ------------------------------------------------------------- */
 
 static int explain_key(const struct key *k, const char *name, const void *base, const char *from,
 		       json_t *io, struct err *e)

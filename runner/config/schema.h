@@ -4,8 +4,8 @@
 
 #include "runner/config/config.h"
 
-/* Every key of config.json, once: reading, defaults, ranges, `config show` and the
- * check of docs/configuration.md go by these tables. */
+/* Every key of config.json.  The parser, defaults, ranges, `config show` and the check of
+ * docs/configuration.md all use these tables. */
 
 enum value_type {
 	VALUE_SIZE,    /* uint64_t, bytes */
@@ -22,7 +22,7 @@ enum value_type {
 	VALUE_FLAGS,   /* struct strv, "-name=value" */
 	VALUE_ENV,     /* struct strv, "NAME=value" */
 	VALUE_DIRS,    /* struct strv, absolute paths */
-	VALUE_WORDS,   /* struct strv; each one of choices, where there are some */
+	VALUE_WORDS,   /* struct strv; each word is one of choices, if choices are set */
 	VALUE_SECTION, /* holds other keys; not a value of its own */
 	VALUE_TYPE_COUNT,
 };
@@ -30,7 +30,7 @@ enum value_type {
 enum key_flags {
 	KEY_ABSOLUTE = 1, /* a relative path is refused */
 	KEY_EMPTY = 2,	  /* "" is a value */
-	KEY_DERIVED = 4,  /* shown, never set */
+	KEY_DERIVED = 4,  /* computed; setting it is an error */
 	KEY_REQUIRED = 8,
 };
 
@@ -39,26 +39,26 @@ struct key {
 	enum value_type type;
 	unsigned flags;
 	size_t offset; /* in the struct that the schema fills */
-	/* As a person would write it; NULL: unset (NULL or an empty list). */
+	/* The default as a user would write it; NULL: unset (NULL or an empty list). */
 	const char *preset;
 	const char *word; /* another way to write 0: "auto", "none" */
-	/* Sizes in bytes, times in microseconds, CPUs in thousandths.  0 is always
-	 * allowed where there is a word for it. */
+	/* Sizes in bytes, times in microseconds, CPUs in thousandths.  A key with a word also
+	 * allows 0. */
 	int64_t min, max;
 	int64_t step;		    /* the value is a multiple of it; 0: any */
 	const char *const *choices; /* NULL-terminated */
-	/* Of a text, or of each word: what is wrong with it, "is not ..."; NULL: nothing. */
+	/* Checks a text, or each word of a list.  Returns the mistake, "is not ...", or NULL. */
 	const char *(*wrong)(const char *text);
 	const char *help; /* one line */
 };
 
 struct schema {
-	const char *where; /* for people: "at the top level" */
+	const char *where; /* for messages: "at the top level" */
 	const struct key *keys;
 	size_t n;
 };
 
-/* What the top level sets, beside its sections. */
+/* The values of the top level; its sections have structs of their own. */
 struct root_config {
 	unsigned enforcement; /* index: strict, best-effort */
 	char *cgroup, *crun, *rootfs, *state_dir, *symbolizer;
@@ -83,11 +83,11 @@ extern const struct schema schema_webhook; /* struct webhook_config */
 extern const struct schema schema_outbox;  /* struct outbox_config */
 extern const struct schema schema_serve;   /* struct serve_config */
 
-/* A key by its name inside of prefix ("" or "plateau."); NULL: not there. */
+/* The key with this name inside prefix ("" or "plateau."); NULL: no such key. */
 const struct key *schema_find(const struct schema *s, const char *prefix, struct slice name);
 
-/* Text for the message about a name that schema_find() does not know, as
- * `did you mean "memory"?` or `it belongs in "run"`; "" where nothing is near. */
+/* A hint for the message about an unknown key: `did you mean "memory"?` or
+ * `it belongs in "run"`; "" if no key is similar. */
 enum { SCHEMA_HINT_MAX = 96 };
 const char *schema_hint(const struct schema *s, const char *prefix, struct slice name,
 			char out[SCHEMA_HINT_MAX]);

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* The part of a key's name inside of prefix; NULL: it is not there. */
+/* The part of a key's name after prefix; NULL: the key is not directly inside prefix. */
 static const char *tail_of(const struct key *k, const char *prefix)
 {
 	size_t n = strlen(prefix);
@@ -65,7 +65,8 @@ static size_t distance(struct slice a, struct slice b)
 	return d[2][b.n];
 }
 
-/* One slip in three letters is still that word; "mem" is short for "memory". */
+/* The distance of two similar names, or SIZE_MAX.  Names are similar with one typo in three
+ * letters, or if one is the beginning of the other ("mem" for "memory"). */
 static size_t unlike(struct slice name, struct slice known)
 {
 	size_t limit = name.n < 6 ? 1 : name.n / 3;
@@ -96,7 +97,7 @@ static const char *nearest(const struct schema *s, const char *prefix, struct sl
 	return ret;
 }
 
-/* Where a name that is right stands, when it was written in another section. */
+/* The section of a key that was written in the wrong section; NULL: no section has the key. */
 static const char *home_of(struct slice name)
 {
 	static const struct {

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* "line N[, column M]: why", as base/json.h and places.h say it. */
+/* Splits "line N[, column M]: why", the form of base/json.h and places.h. */
 static uint32_t split_line(const char *msg, const char **ret_why)
 {
 	struct slice in = slice_of(msg);
@@ -36,7 +36,7 @@ static const char *hint(const char *why)
 	return "";
 }
 
-/* Gives an error about the text its file and line; others stay as they are. */
+/* Adds file and line to an error about the text; -ENOMEM stays as it is. */
 static int text_error(const struct config *c, struct err *e)
 {
 	struct where at = {.input = &c->file};

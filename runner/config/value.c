@@ -107,7 +107,7 @@ static bool from_string(enum value_type t, struct slice s, int64_t *ret)
 	return ok;
 }
 
-/* A whole number in the unit that people write it in: seconds, CPUs. */
+/* Converts a whole number from the unit of the file (seconds, CPUs) to the unit of the struct. */
 static int64_t scaled(enum value_type t, int64_t v)
 {
 	int64_t factor = t == VALUE_TIME ? 1000000 : value_is_milli(t) ? 1000 : 1;
@@ -118,7 +118,7 @@ static int64_t scaled(enum value_type t, int64_t v)
 	return ret;
 }
 
-/* To the nearest thousandth; what is out of any range stays out of it. */
+/* To the nearest thousandth.  A value that is out of every range stays out of range. */
 static int64_t milli_of(double v)
 {
 	if (v < 0)
@@ -244,7 +244,7 @@ int value_read(const struct key *k, json_t *v, const struct where *at, const str
 	return readers[k->type](&r, v, (char *)base + k->offset, e);
 }
 
-/* Text is what a person would type without quotes: 3, 1.5, true, 2GiB, none. */
+/* text has no quotes: 3, 1.5, true, 2GiB, none. */
 int value_read_text(const struct key *k, const char *text, const struct where *at, void *base,
 		    struct err *e)
 {
@@ -257,7 +257,7 @@ int value_read_text(const struct key *k, const char *text, const struct where *a
 	else if (k->type <= VALUE_SIGNED && !value_is_milli(k->type) && scan_signed(in, &n))
 		v = json_integer(n);
 	else if (!(v = json_string(text))) {
-		/* NULL for want of memory, or because it is not UTF-8. */
+		/* NULL: no memory, or text is not UTF-8. */
 		_autojson_ json_t *any = json_string_nocheck(text);
 
 		if (any)

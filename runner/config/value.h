@@ -6,26 +6,25 @@
 #include "runner/config/schema.h"
 #include "runner/config/where.h"
 
-/* One value of the schema: from JSON into its struct, and back. */
+/* Reads one value of the schema from JSON into its struct, and writes it back. */
 
 enum { VALUE_LIST_MAX = 256, VALUE_PATH_MAX = 4095, VALUE_ENV_MAX = 4096, VALUE_WORD_MAX = 4096 };
 
-/* Checks v and stores it in the struct at base, in place of what was there (which
- * is freed).  Elements of lists have their lines in places from id on; places may
- * be NULL. */
+/* Checks v and stores it in the struct at base.  Frees the old value.  id is the id of v in
+ * places, for the lines of list elements; places may be NULL. */
 MUST_CHECK int value_read(const struct key *k, json_t *v, const struct where *at,
 			  const struct places *places, uint32_t id, void *base, struct err *e);
-/* The same from plain text, as a preset or the command line has it. */
+/* The same from plain text: a preset, or text from the command line. */
 MUST_CHECK int value_read_text(const struct key *k, const char *text, const struct where *at,
 			       void *base, struct err *e);
 /* Frees what the value owns and leaves it unset. */
 void value_done(const struct key *k, void *base);
 
-/* As a person writes it, exactly: value_read() of it gives the same value. */
+/* The value as a user would write it.  value_read() of the result gives exactly the same value. */
 MUST_CHECK int value_show(const struct key *k, const void *base, json_t **ret, struct err *e);
 
-/* A JSON string; what is not UTF-8 (a directory's name may be any bytes) loses all
- * that is not ASCII to '?'.  NULL: no memory. */
+/* A JSON string.  If s is not UTF-8 (a directory's name may be any bytes), every non-ASCII byte
+ * becomes '?'.  NULL: no memory. */
 json_t *value_text(const char *s);
 
 static inline bool value_is_milli(enum value_type t)

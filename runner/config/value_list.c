@@ -31,7 +31,7 @@ static int check_path(const struct reading *r, const char *s, struct err *e)
 	return 0;
 }
 
-/* Absolute against the input's directory, without a "./" before it. */
+/* Makes a path absolute, starting at the input's directory, and removes leading "./". */
 static int absolute(const struct reading *r, const char *s, char **ret, struct err *e)
 {
 	const char *dir = r->at->input->dir;
@@ -179,7 +179,7 @@ static int add_word(const struct reading *r, const char *name, json_t *v, struct
 	return n < 0 ? n : strv_add(io, json_string_value(v), e);
 }
 
-/* One element with its own place; returns in *io_id where the next one is. */
+/* Reads one element with its own place, and advances *io_id to the next element. */
 static int read_element(const struct reading *list, element_fn *fn, const char *name, size_t index,
 			json_t *v, uint32_t *io_id, struct strv *io, struct err *e)
 {

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* base/units.h rounds for tables; what stands here can be put into a file again. */
+/* base/units.h rounds for tables.  These texts are exact and valid in a file. */
 
 static void exact_size(uint64_t v, char out[VALUE_TEXT_MAX])
 {

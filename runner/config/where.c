@@ -71,7 +71,7 @@ const char *where_place(const struct where *at, char out[WHERE_PLACE_MAX])
 	const char *name = at->input->name;
 	size_t n = strlen(name);
 
-	/* The end of a long path says more than its beginning. */
+	/* Keep the end of a long path: it identifies the file. */
 	if (n > WHERE_PLACE_MAX - 20)
 		name += n - (WHERE_PLACE_MAX - 20);
 	if (at->line)

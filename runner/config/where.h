@@ -7,13 +7,13 @@
 
 #include <stdbool.h>
 
-/* The place of a value, for messages: file, line and the way to it by keys.
- * A chain on the stack, innermost first. */
+/* The place of a value, for messages: file, line and path of keys.
+ * The path is a chain on the stack, innermost key first. */
 
-/* Where text comes from. */
+/* The source of a text. */
 struct input {
-	const char *name; /* for people: "config.json", "command line" */
-	const char *dir;  /* absolute: what relative paths are relative to */
+	const char *name; /* for messages: "config.json", "command line" */
+	const char *dir;  /* absolute; relative paths start here */
 };
 
 struct where {
@@ -21,23 +21,23 @@ struct where {
 	const struct input *input;
 	const char *key; /* NULL: an element of a list */
 	size_t index;
-	bool quoted;   /* a name that a person chose: always printed in quotes */
+	bool quoted;   /* a name chosen by the user: always printed in quotes */
 	uint32_t line; /* 0: not in a file */
 };
 
-/* "config.json:14: targets.\"css_*\".memory: " and the message; -EINVAL. */
+/* Sets "config.json:14: targets.\"css_*\".memory: <message>" and returns -EINVAL. */
 int where_fail(const struct where *at, struct err *e, const char *fmt, ...)
     __attribute__((format(printf, 3, 4), cold));
 
 /* "config.json:14", "command line". */
 enum { WHERE_PLACE_MAX = 256 };
 const char *where_place(const struct where *at, char out[WHERE_PLACE_MAX]);
-/* "targets.\"css_*\".memory"; "" at the top.  What is too long is cut. */
+/* "targets.\"css_*\".memory"; "" at the top.  A path that is too long is cut. */
 enum { WHERE_PATH_MAX = 200 };
 const char *where_path(const struct where *at, char out[WHERE_PATH_MAX]);
 
-/* A person's text in quotes, safe to print: control characters as '?', cut
- * after 60 bytes between two characters. */
+/* A user's text in quotes, safe to print: control characters become '?', and the text is cut
+ * after 60 bytes, never inside a character. */
 enum { QUOTE_MAX = 72 };
 const char *quote(struct slice text, char out[QUOTE_MAX]);
 

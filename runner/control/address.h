@@ -5,8 +5,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* The address of a state directory's control socket: through the open directory, since the path
- * of a socket has 107 bytes at most, and that of a directory more.  Returns its length. */
+/* Fills in the address of a state directory's control socket and returns its length.  The path
+ * goes through the open descriptor, because a socket path has 107 bytes at most. */
 socklen_t control_address(int state_dirfd, struct sockaddr_un *ret);
 
 #endif

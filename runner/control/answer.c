@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a peer is sent: lines, made once for all who ask for the same. */
+/* Answers to peers: JSON lines.  A fresh status answer is shared by all peers. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/sys.h"
@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Room for an error is always there. */
+/* Answers up to this size are exempt from CONTROL_PENDING_MAX, so errors are always sent. */
 enum { ERROR_MAX = 4096 };
 
 static int make(struct control_server *s, const json_t *o, struct control_answer **ret,
@@ -26,7 +26,7 @@ static int make(struct control_server *s, const json_t *o, struct control_answer
 	if (n > CONTROL_ANSWER_MAX)
 		return err_set(e, EMSGSIZE, "the answer is too long: ask for one target");
 	if (n > ERROR_MAX && s->pending + n > CONTROL_PENDING_MAX)
-		return err_set(e, EBUSY, "too many answers wait to be read: come back later");
+		return err_set(e, EBUSY, "too many answers are pending: try again later");
 	a = sys_malloc(sizeof(*a) + n);
 	if (!a)
 		return err_sys(e, "allocate an answer");
@@ -44,9 +44,9 @@ struct control_answer *control_answer_error(struct control_server *s, const char
 	struct control_answer *a = NULL;
 	struct err ignored;
 
-	/* What is no UTF-8 is not packed. */
+	/* json_pack() fails if why is not UTF-8. */
 	if (!o)
-		o = json_pack("{s:b, s:s}", "ok", 0, "error", "this failed");
+		o = json_pack("{s:b, s:s}", "ok", 0, "error", "the request failed");
 	return o && make(s, o, &a, &ignored) == 0 ? a : NULL;
 }
 
@@ -58,7 +58,7 @@ void control_answer_drop(struct control_server *s, struct control_answer *a)
 	free(a);
 }
 
-/* {"ok": true} and what the callback says. */
+/* {"ok": true} and the members of the callback's object. */
 static int ask(struct control_server *s, const struct control_request *q,
 	       struct control_answer **ret, struct err *e)
 {
@@ -105,8 +105,9 @@ static int answer(struct control_server *s, enum control_right right, struct sli
 		return ask_status(s, &q, ret, e);
 	if (!control_looks(q.cmd)) {
 		if (right != CONTROL_MAY_ALL)
-			return err_set(e, EPERM, "you may look; its owner and root may do that");
-		control_answer_drop(s, s->status); /* it is another one from now on */
+			return err_set(e, EPERM,
+				       "permission denied: you may only look, not change the run");
+		control_answer_drop(s, s->status); /* the request changes it */
 		s->status = NULL;
 	}
 	return ask(s, &q, ret, e);

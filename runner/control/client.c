@@ -15,7 +15,7 @@ enum { CHUNK = 65536 };
 
 static int late(struct err *e)
 {
-	return err_set(e, ETIMEDOUT, "the run does not answer (is it stopped?)");
+	return err_set(e, ETIMEDOUT, "the run does not answer (is its process stopped?)");
 }
 
 static int set_timeout(int fd, int option, uint64_t until_us, struct err *e)
@@ -24,21 +24,21 @@ static int set_timeout(int fd, int option, uint64_t until_us, struct err *e)
 	struct timeval t = {.tv_sec = (time_t)(left / USEC_PER_SEC),
 			    .tv_usec = (suseconds_t)(left % USEC_PER_SEC)};
 
-	if (left == 0) /* which would mean: for ever */
+	if (left == 0) /* 0 means no timeout to setsockopt() */
 		return late(e);
 	return setsockopt(fd, SOL_SOCKET, option, &t, sizeof(t)) < 0 ? err_sys(e, "talk to the run")
 								     : 0;
 }
 
-/* A run that was killed leaves its socket lying; nobody listens there. */
+/* A killed run leaves its socket behind, without a listener: ECONNREFUSED. */
 static int connect_error(struct err *e)
 {
 	if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTSOCK)
-		return err_set(e, ENOENT, "no run lives here");
+		return err_set(e, ENOENT, "no run is active here");
 	if (errno == EACCES || errno == EPERM)
 		return err_set(e, EACCES,
-			       "its owner, root and the state directory's group may ask it, you "
-			       "may not");
+			       "permission denied: only root and the state directory's owner and "
+			       "group may connect to the run");
 	if (errno == EAGAIN || errno == EINPROGRESS)
 		return late(e);
 	return err_sys(e, "connect to '%s'", CONTROL_SOCKET);
@@ -73,14 +73,14 @@ static int say(int fd, const struct control_request *q, struct err *e)
 	line = sys_asprintf("%s\n", text);
 	if (!line)
 		return err_sys(e, "build a request");
-	/* Less than a socket holds: whole, or not at all.  One that sends us away at once may
-	 * have said why. */
+	/* A request fits into the socket's buffer, so send() takes all of it.  EPIPE: the server
+	 * closed the connection, but its refusal may be readable. */
 	if (send(fd, line, strlen(line), MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
 		return errno == EAGAIN ? late(e) : err_sys(e, "ask the run");
 	return 0;
 }
 
-/* What has come: 1 with the end of the line, which is not kept. */
+/* Reads once.  1: the line is complete; its newline is not kept. */
 static int hear_some(int fd, char *chunk, struct buf *answer, struct err *e)
 {
 	ssize_t n = sys_read(fd, chunk, CHUNK);
@@ -91,14 +91,14 @@ static int hear_some(int fd, char *chunk, struct buf *answer, struct err *e)
 	if (n < 0 && errno != ECONNRESET)
 		return err_sys(e, "read the run's answer");
 	if (n <= 0)
-		return err_set(e, EPROTO, "the run hung up");
+		return err_set(e, EPROTO, "the run closed the connection without an answer");
 	end = memchr(chunk, '\n', (size_t)n);
 	if (buf_add(answer, (struct slice){chunk, (size_t)(end ? end - chunk : n)}, e) < 0)
 		return err_set(e, EPROTO, "the run's answer is too long");
 	return end ? 1 : 0;
 }
 
-/* One line. */
+/* Reads one line. */
 static int hear(int fd, uint64_t until_us, struct buf *answer, struct err *e)
 {
 	_autofree_ char *chunk = sys_malloc(CHUNK);
@@ -123,7 +123,7 @@ static int judge(json_t *o, json_t **ret, struct err *e)
 		return 0;
 	}
 	if (!json_is_false(json_object_get(o, "ok")) || !why)
-		return err_set(e, EPROTO, "what the run answers is no answer");
+		return err_set(e, EPROTO, "the run's answer is malformed");
 	return err_set(e, EREMOTEIO, "%s", why);
 }
 
@@ -144,7 +144,7 @@ int control_ask(int state_dirfd, const struct control_request *q, uint64_t timeo
 	if (r < 0)
 		return r;
 	if (json_parse(buf_slice(&answer), &o, &ignored) < 0)
-		return err_set(e, EPROTO, "what the run answers is no JSON");
+		return err_set(e, EPROTO, "the run's answer is not JSON");
 	return judge(o, ret, e);
 }
 

@@ -6,16 +6,16 @@
 
 #include <stdint.h>
 
-/* Asks the fuzzcell that runs in a state directory.  One request, one answer, one connection;
- * blocks for timeout_us at most (a run that lives answers within milliseconds).
+/* Sends one request over a new connection to the run that is active in a state directory.
+ * Blocks for timeout_us at most; an active run answers within milliseconds.
  *
- * *ret: the answer, an object with "ok": true; decref it.  Else
- *   -ENOENT     no run lives there
- *   -EACCES     we may not ask it (this)
- *   -ETIMEDOUT  it did not answer in time
- *   -EPROTO     what it answered is no answer
- *   -EREMOTEIO  it refused: its own words
- * Strings of the answer are a target's, and not fit for a terminal. */
+ * *ret: the answer, an object with "ok": true; decref it.  Errors:
+ *   -ENOENT     no run is active there
+ *   -EACCES     this user may not connect
+ *   -ETIMEDOUT  the run did not answer in time
+ *   -EPROTO     the answer is malformed
+ *   -EREMOTEIO  the run refused; *e has its message
+ * The answer may contain text from targets: escape it before printing to a terminal. */
 MUST_CHECK int control_ask(int state_dirfd, const struct control_request *q, uint64_t timeout_us,
 			   json_t **ret, struct err *e);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One connection: a line comes, its answer goes, then the next. */
+/* One connection: read a line, send its answer, read the next line. */
 #include "base/clock.h"
 #include "base/sys.h"
 #include "runner/control/internal.h"
@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What it can do next. */
+/* The connection's next step. */
 enum next { NEXT_GO, NEXT_READ, NEXT_SEND, NEXT_SECOND, NEXT_END };
 
 void control_conn_free(struct control_conn *c)
@@ -23,7 +23,7 @@ void control_conn_free(struct control_conn *c)
 	source_remove(c->io);
 	c->server->v[c->place] = NULL;
 	c->server->n--;
-	(void)shutdown(c->fd, SHUT_RDWR); /* a child of ours may still have it */
+	(void)shutdown(c->fd, SHUT_RDWR); /* a child process may still hold the descriptor */
 	close(c->fd);
 	free(c);
 }
@@ -53,7 +53,7 @@ static struct control_answer *too_long(struct control_conn *c)
 	return control_answer_error(c->server, why);
 }
 
-/* To the first n bytes, which end with a newline. */
+/* Answers the request in the first n bytes, which end with a newline. */
 static struct control_answer *answer_line(struct control_conn *c, size_t n)
 {
 	struct control_answer *a =
@@ -76,7 +76,8 @@ static enum next step(struct control_conn *c)
 		return NEXT_END;
 	if (!end && c->n < sizeof(c->in))
 		return c->eof ? NEXT_END : NEXT_READ;
-	/* Who asks without end spends what is for all, and nobody waits for their first answer. */
+	/* The rate limit is shared.  A connection's first request in a second is exempt, so a
+	 * flood of requests from other connections does not delay it. */
 	if (c->served && !control_server_spend(c->server, purse))
 		return NEXT_SECOND;
 	c->served = true;
@@ -86,8 +87,8 @@ static enum next step(struct control_conn *c)
 
 static void on_io(void *arg, uint32_t events);
 
-/* 0: for nothing.  A peer that hung up is heard whatever one waits for, so there is no source
- * then. */
+/* events 0: waits for the next second, without a source.  epoll always reports EPOLLHUP, so a
+ * source would fire all the time. */
 static bool wait_for(struct control_conn *c, uint32_t events)
 {
 	struct err e;

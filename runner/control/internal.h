@@ -7,13 +7,14 @@
 
 #include <stdint.h>
 
-/* Between server.c (the socket, who comes, what a second costs), conn.c (one connection) and
- * answer.c (what it is sent). */
+/* Shared by server.c (the socket, new connections, rate limits), conn.c (one connection) and
+ * answer.c (answers). */
 
-/* What of a second is for whom: who looks shall not keep the owner waiting. */
+/* The rate limits: accepted connections, requests with CONTROL_MAY_LOOK, requests with
+ * CONTROL_MAY_ALL.  They are separate so that requests of lookers never delay the owner. */
 enum purse { PURSE_ACCEPT, PURSE_LOOK, PURSE_ALL, PURSE_COUNT };
 
-/* One line, shared by all whom it is sent to. */
+/* One answer line, shared by all connections that receive it. */
 struct control_answer {
 	size_t refs, n;
 	char text[];
@@ -25,12 +26,12 @@ struct control_conn {
 	int fd;
 	enum control_right right;
 	struct source *io;
-	uint32_t events;   /* that io waits for; 0: for the next second */
-	uint64_t since_us; /* of the last request, or the last of its answer that it took */
+	uint32_t events;   /* that io waits for; 0: the connection waits for the next second */
+	uint64_t since_us; /* of the last request, or of the last progress in sending its answer */
 	struct control_answer *out;
 	size_t sent;
-	bool eof, closing; /* nothing more is read */
-	bool served;	   /* in this second: the first request needs no purse */
+	bool eof, closing; /* no more input; end after the current answer */
+	bool served;	   /* had its request of this second that is exempt from rate limits */
 	size_t n;
 	char in[CONTROL_LINE_MAX];
 };
@@ -40,29 +41,30 @@ struct control_server {
 	int dirfd, fd;
 	bool bound;
 	struct control_owner owner;
-	struct source *listening; /* NULL: until the next second */
+	struct source *listening; /* NULL: paused until the next second */
 	struct source *tick;
 	bool ticking;
-	unsigned left[PURSE_COUNT]; /* things to do in this second */
+	unsigned left[PURSE_COUNT]; /* what the rate limits still allow in this second */
 	struct control_conn *v[CONTROL_CONNECTIONS_MAX];
 	size_t n;
-	size_t pending; /* bytes of all answers that live */
+	size_t pending; /* bytes of all allocated answers */
 	struct control_answer *status;
 	uint64_t status_us;
 	control_answer_fn *fn;
 	void *arg;
 };
 
-/* Whether there is one more thing to do in this second; else it waits for the next. */
+/* Counts one request or connection against a rate limit.  False: the limit is reached; wait for
+ * the next second. */
 bool control_server_spend(struct control_server *s, enum purse p);
 
-/* Takes the descriptor.  Without memory the peer is hung up on. */
+/* Takes *take_fd.  Without memory, leaves it to the caller, which closes it. */
 void control_conn_new(struct control_server *s, size_t place, int *take_fd,
 		      enum control_right right);
 void control_conn_second(struct control_conn *c, uint64_t now_us);
 void control_conn_free(struct control_conn *c); /* NULL is fine */
 
-/* The answer to a request line; NULL: there is no memory for any. */
+/* The answer to a request line; NULL: no memory. */
 struct control_answer *control_answer_to(struct control_server *s, enum control_right right,
 					 struct slice line);
 struct control_answer *control_answer_error(struct control_server *s, const char *why);

@@ -5,7 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whom this user namespace has no number for: many, so nobody. */
+/* The kernel reports this id for every user and group that has no id in this user namespace.  It
+ * must never match an owner. */
 enum { OVERFLOW_ID = 65534 };
 
 int control_owner_of(int state_dirfd, struct control_owner *ret, struct err *e)
@@ -13,7 +14,7 @@ int control_owner_of(int state_dirfd, struct control_owner *ret, struct err *e)
 	struct stat st;
 
 	if (fstat(state_dirfd, &st) < 0)
-		return err_sys(e, "look at the state directory");
+		return err_sys(e, "stat the state directory");
 	*ret = (struct control_owner){.self = geteuid(), .uid = st.st_uid, .gid = st.st_gid};
 	return 0;
 }
@@ -25,9 +26,9 @@ int control_peer_of(int fd, struct control_peer *ret, struct err *e)
 	socklen_t n_cred = sizeof(c);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &n_cred) < 0)
-		return err_sys(e, "ask who is there");
+		return err_sys(e, "read the peer's credentials");
 	ret->uid = c.uid;
-	/* One that has more groups than that has its first only. */
+	/* A peer in more than CONTROL_GROUPS_MAX groups counts with its primary group only. */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, ret->groups, &n) < 0)
 		n = 0;
 	ret->n_groups = n / sizeof(ret->groups[0]);

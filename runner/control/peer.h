@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Who is at the other end of a socket, and what they may do with a run. */
+/* The user at the other end of a socket, and what this user may do with a run. */
 
 enum control_right {
 	CONTROL_NOTHING,
@@ -29,7 +29,7 @@ struct control_peer {
 };
 
 MUST_CHECK int control_owner_of(int state_dirfd, struct control_owner *ret, struct err *e);
-/* As the kernel noted it when the peer connected. */
+/* The credentials that the kernel recorded when the peer connected. */
 MUST_CHECK int control_peer_of(int fd, struct control_peer *ret, struct err *e);
 /* Pure. */
 enum control_right control_right_of(const struct control_peer *p, const struct control_owner *o);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a command has besides its name. */
+/* The commands and the keys that they accept. */
 static const struct {
 	const char *name;
 	bool looks, target, workers, now;
@@ -54,17 +54,17 @@ static int take_target(const json_t *v, struct control_request *q, struct err *e
 	const char *name = json_string_value(v);
 
 	if (!name || strlen(name) > CONTROL_TARGET_MAX || !fs_name_ok(slice_of(name)))
-		return err_set(e, EINVAL, "\"target\" is no target's name");
+		return err_set(e, EINVAL, "\"target\" is not a valid target name");
 	(void)snprintf(q->target, sizeof(q->target), "%s", name);
 	return 0;
 }
 
 static int take_workers(const json_t *v, struct control_request *q, struct err *e)
 {
-	json_int_t n = json_integer_value(v); /* 0: it is none */
+	json_int_t n = json_integer_value(v); /* 0: not an integer */
 
 	if (n < 1 || n > CONTROL_CELLS_MAX)
-		return err_set(e, EINVAL, "\"workers\" is 1 to %d", CONTROL_CELLS_MAX);
+		return err_set(e, EINVAL, "\"workers\" must be 1 to %d", CONTROL_CELLS_MAX);
 	q->workers = (unsigned)n;
 	return 0;
 }
@@ -72,7 +72,7 @@ static int take_workers(const json_t *v, struct control_request *q, struct err *
 static int take_now(const json_t *v, struct control_request *q, struct err *e)
 {
 	if (!json_is_boolean(v))
-		return err_set(e, EINVAL, "\"now\" is true or false");
+		return err_set(e, EINVAL, "\"now\" must be true or false");
 	q->now = json_is_true(v);
 	return 0;
 }
@@ -87,7 +87,7 @@ static int take_key(const char *key, const json_t *v, struct control_request *q,
 		return take_workers(v, q, e);
 	if (strcmp(key, "now") == 0 && commands[q->cmd].now)
 		return take_now(v, q, e);
-	return err_set(e, EINVAL, "'%s' has a key that it does not know", commands[q->cmd].name);
+	return err_set(e, EINVAL, "unknown key in a '%s' request", commands[q->cmd].name);
 }
 
 static int take_all(json_t *o, struct control_request *q, struct err *e)
@@ -121,9 +121,9 @@ int control_request_parse(struct slice line, struct control_request *ret, struct
 		return err_set(e, EMSGSIZE, "a request has at most %d bytes", CONTROL_LINE_MAX);
 	r = json_parse(line, &o, e);
 	if (r < 0)
-		return err_wrap(e, "this is no JSON");
+		return err_wrap(e, "parse the request");
 	if (!json_is_object(o))
-		return err_set(e, EINVAL, "a request is a JSON object");
+		return err_set(e, EINVAL, "a request must be a JSON object");
 	r = take_all(o, &q, e);
 	if (r == 0)
 		*ret = q;

@@ -14,10 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The group may connect, and look. */
+/* The group may connect; it gets CONTROL_MAY_LOOK. */
 enum { SOCKET_MODE = 0660, BACKLOG = 64 };
 
-/* --- what a second costs ------------------------------------------------------------ */
+/* --- rate limits -------------------------------------------------------------------- */
 
 static void on_second(void *arg);
 
@@ -40,7 +40,7 @@ static void wait_a_second(struct control_server *s)
 	else
 		r = loop_add_timer(s->loop, next, on_second, s, &s->tick, &e);
 	s->ticking = r == 0;
-	if (r < 0) /* nothing would begin the next one */
+	if (r < 0) /* without the timer, nothing would refill the limits */
 		refill(s);
 }
 
@@ -81,10 +81,10 @@ static void on_second(void *arg)
 		if (s->v[i])
 			control_conn_second(s->v[i], now);
 	if (s->n > 0 || !s->listening)
-		wait_a_second(s); /* who stays silent goes */
+		wait_a_second(s); /* to end idle connections */
 }
 
-/* --- who comes ---------------------------------------------------------------------- */
+/* --- new connections ---------------------------------------------------------------- */
 
 static size_t free_place(const struct control_server *s)
 {
@@ -104,16 +104,15 @@ static size_t lookers(const struct control_server *s)
 	return n;
 }
 
-/* NULL: come in. */
+/* The answer to a refused peer; NULL: the peer may connect. */
 static const char *refusal(const struct control_server *s, enum control_right right)
 {
 	if (right == CONTROL_NOTHING)
-		return "{\"ok\": false, \"error\": \"its owner, root and the state directory's "
-		       "group "
-		       "may ask it, you may not\"}\n";
+		return "{\"ok\": false, \"error\": \"permission denied: only root and the state "
+		       "directory's owner and group may connect to the run\"}\n";
 	if (s->n == CONTROL_CONNECTIONS_MAX ||
 	    (right != CONTROL_MAY_ALL && lookers(s) >= CONTROL_LOOKERS_MAX))
-		return "{\"ok\": false, \"error\": \"too many connections: come back later\"}\n";
+		return "{\"ok\": false, \"error\": \"too many connections: try again later\"}\n";
 	return NULL;
 }
 
@@ -130,7 +129,7 @@ static void welcome(struct control_server *s, int *fd)
 	no = refusal(s, right);
 	if (no)
 		(void)!send(*fd, no, strlen(no),
-			    MSG_NOSIGNAL | MSG_DONTWAIT); /* or it goes unheard */
+			    MSG_NOSIGNAL | MSG_DONTWAIT); /* a full buffer loses the message */
 	else
 		control_conn_new(s, free_place(s), fd, right);
 }
@@ -149,12 +148,12 @@ static void on_listen(void *arg, uint32_t events)
 	if (fd >= 0)
 		welcome(s, &fd);
 	else if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
-		stop_listening(s); /* no descriptors: in a second */
+		stop_listening(s); /* out of descriptors: retry in the next second */
 }
 
 /* --- the socket --------------------------------------------------------------------- */
 
-/* Nobody can connect before it listens: until then its modes are set. */
+/* Connections are possible only after listen(), when the socket's modes are set. */
 static int bind_socket(struct control_server *s, struct err *e)
 {
 	struct sockaddr_un a;
@@ -168,7 +167,7 @@ static int bind_socket(struct control_server *s, struct err *e)
 	if (bind(s->fd, (const struct sockaddr *)&a, n) < 0)
 		return err_sys(e, "make '%s'", CONTROL_SOCKET);
 	s->bound = true;
-	/* Where we may not give it to that group, its members cannot connect. */
+	/* Without the permission to change the group, its members cannot connect. */
 	(void)!fchownat(s->dirfd, CONTROL_SOCKET, (uid_t)-1, s->owner.gid, AT_SYMLINK_NOFOLLOW);
 	if (fchmodat(s->dirfd, CONTROL_SOCKET, SOCKET_MODE, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_sys(e, "set the modes of '%s'", CONTROL_SOCKET);
@@ -208,11 +207,11 @@ void control_server_close(struct control_server *s)
 	control_answer_drop(s, s->status);
 	stop_listening(s);
 	source_remove(s->tick);
-	/* Nobody finds it from here on; who has it open is told by the kernel. */
+	/* Without the file, no new connections.  shutdown() notifies the peers. */
 	if (s->bound)
-		(void)sys_unlinkat(s->dirfd, CONTROL_SOCKET, 0); /* else the next run does */
+		(void)sys_unlinkat(s->dirfd, CONTROL_SOCKET, 0); /* else the next run does it */
 	if (s->fd >= 0) {
-		(void)shutdown(s->fd, SHUT_RDWR); /* children may still have it */
+		(void)shutdown(s->fd, SHUT_RDWR); /* children may still hold it */
 		close(s->fd);
 	}
 	free(s);

@@ -9,75 +9,74 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Fuzzing engines behind one table each.  Adapters are pure: they build argument
- * vectors and read text; they start nothing, open nothing, log nothing.  All
- * text from a target is hostile: any bytes, any length, also forged. */
+/* Fuzzing engines, each behind a table of functions.  Adapters are pure: they build argument
+ * vectors and parse text.  They start nothing, open nothing and log nothing.  All text from a
+ * target is hostile: any bytes, any length, also forged. */
 
-/* A fuzzing job as an engine needs it.  Paths are those inside the cell. */
+/* The parameters of fuzzing.  All paths are paths inside the cell. */
 struct engine_fuzz {
 	const char *binary;
-	const char *corpus_dir;	      /* writable, new inputs appear here */
+	const char *corpus_dir;	      /* writable; receives new inputs */
 	const char *const *seed_dirs; /* read-only, NULL-terminated */
 	const char *artifact_dir;     /* writable, without a slash at the end */
 	const char *dict;	      /* NULL: none */
-	uint64_t max_time_s;	      /* a second belt: our own deadline comes first */
+	uint64_t max_time_s;	      /* a second safeguard: our own deadline comes first */
 	uint64_t input_timeout_s;
 	uint64_t rss_limit_mib;
 	uint64_t max_len; /* bytes; 0: the engine's choice */
 	uint64_t seed;	  /* 0: the engine's choice */
 	uint64_t runs;	  /* 0: no limit */
-	/* Files of suppressions, for LSan and UBSan, or NULL: known crashes do not end it. */
+	/* Suppression files for LSan and UBSan, or NULL.  Suppressed crashes do not end fuzzing. */
 	const char *known_leaks, *known_undefined;
-	const char *symbolizer; /* for the names in them; reports name functions then, too */
-	/* From the configuration and the target's .options; a flag given here wins
-	 * over the adapter's own, except those that the cell depends on (refused by
-	 * engine_ops.flag_ok). */
+	const char *symbolizer; /* required by suppressions; reports then contain function names */
+	/* From the configuration and the target's .options.  A flag given here overrides the
+	 * adapter's own flag.  engine_ops.flag_ok refuses flags that the cell depends on. */
 	const char *const *flags; /* "-name=value", NULL-terminated */
 	const char *const *env;	  /* "NAME=value", NULL-terminated; *_OPTIONS are merged */
 };
 
-/* Running given inputs once each, in their order; it ends at the first failure. */
+/* A replay: runs the given inputs once each, in order, and ends at the first failure. */
 struct engine_replay {
 	const char *binary;
 	const char *const *inputs; /* files, NULL-terminated */
 	uint64_t input_timeout_s;
 	uint64_t rss_limit_mib;
-	const char *symbolizer; /* path of one: reports name functions; NULL: they do not */
-	/* Undefined behaviour does not end a program that was built with recovery: a failure behind
-	 * it is wanted. */
+	const char *symbolizer; /* path; NULL: reports have no function names */
+	/* A program built with recovery continues after undefined behaviour, to reach a failure
+	 * behind it. */
 	bool ub_goes_on;
-	const char *const
-	    *flags; /* as of the fuzzing; those that only fuzzing knows are left out */
+	const char *const *flags; /* the fuzzing flags; flags that only steer fuzzing are dropped */
 	const char *const *env;
 };
 
-/* Running the inputs that a control file lists and writing what each reaches into
- * it (runner/corpus/measure/control.h).  Undefined behaviour does not end a program that was built
- * with recovery: fuzzing goes on past what is known, so inputs of the corpus meet it. */
+/* A measurement: runs the inputs that a control file lists and writes the coverage of each into
+ * the file (runner/corpus/measure/control.h).  A program built with recovery continues after
+ * undefined behaviour: corpus inputs may reach known undefined behaviour, because fuzzing
+ * continues past it. */
 struct engine_measure {
 	const char *binary;
 	const char *control; /* writable file */
 	const char *artifact_dir;
 	uint64_t input_timeout_s;
 	uint64_t rss_limit_mib;
-	uint64_t max_len; /* longer inputs are cut: at least the longest */
-	/* Of each input only what none before it in that process had: half the work.
-	 * (Engines that do not know the difference do this always.) */
+	uint64_t max_len; /* at least the longest input's length; longer inputs are cut */
+	/* Write only the coverage that no earlier input of the process had.  Halves the work.
+	 * Engines without this choice always do so. */
 	bool only_new;
 	const char *const *flags;
 	const char *const *env;
 };
 
-/* The engine changes a failing input, to find a shorter failing input. */
+/* Minimising: the engine changes a failing input, to find a shorter failing input. */
 struct engine_shorten {
 	const char *binary;
 	const char *input;
 	const char *output; /* writable file: the shorter input goes there */
-	uint64_t runs;	    /* it gives up after so many, or after this time */
+	uint64_t runs;	    /* the engine gives up after this many executions, or max_time_s */
 	uint64_t max_time_s;
 	uint64_t input_timeout_s;
 	uint64_t rss_limit_mib;
-	bool ub_goes_on; /* as of a replay */
+	bool ub_goes_on; /* as in struct engine_replay */
 	const char *const *flags;
 	const char *const *env;
 };
@@ -85,33 +84,33 @@ struct engine_shorten {
 struct engine_cmd {
 	struct strv argv;
 	struct strv env;
-	uint64_t max_len; /* of one that fuzzes: what argv asks for; 0: the engine's choice */
+	uint64_t max_len; /* fuzzing only: the limit in argv; 0: the engine's choice */
 };
 void engine_cmd_done(struct engine_cmd *c);
 
-/* What an engine has said so far.  Numbers are the last seen; a number that was
- * never seen is 0. */
+/* The state of an engine process, parsed from its output so far.  Numbers are the latest values;
+ * 0: not printed yet. */
 struct engine_state {
 	uint64_t execs, cov, ft, corpus_units, corpus_bytes, lim, exec_per_s, rss_mib;
 	uint64_t edges_total;	 /* instrumented edges: the denominator of cov */
 	uint64_t seed_files;	 /* inputs found at start */
-	uint64_t max_len;	 /* as the engine chose it, and said; or 0 */
-	uint64_t status_lines;	 /* lines with statistics that were read */
+	uint64_t max_len;	 /* the engine's own choice, if printed; else 0 */
+	uint64_t status_lines;	 /* number of parsed lines with statistics */
 	uint64_t last_new_execs; /* execs at the last new coverage */
-	uint64_t dict_entries;	 /* of the dictionary that it was given */
-	/* Inputs that it kept and said how it had made; of those, with that dictionary, and with
-	 * what comparisons showed. */
+	uint64_t dict_entries;	 /* entries of the given dictionary */
+	/* Number of kept inputs with printed mutations.  Of these, the number made with the given
+	 * dictionary, and with operands of comparisons. */
 	uint64_t kept, kept_by_dict, kept_by_cmp;
 	bool running;	       /* fuzzing began (past the initial corpus) */
 	bool replaying;	       /* a given input was started */
-	uint64_t inputs;       /* how many were */
-	char input[128];       /* the last of them, its path as given; cut */
-	bool done;	       /* it said that it ended by itself, or that the given input did */
-	bool not_instrumented; /* it found no coverage instrumentation */
-	bool interrupted;      /* it ended because it was signalled */
-	/* The engine started once more in one cell: the target executed itself.  The others are
-	 * the evidence so far: the initial corpus was executed, a seed was printed, and how often
-	 * the modules were, behind a seed. */
+	uint64_t inputs;       /* number of started inputs */
+	char input[128];       /* path of the last started input, as given; may be cut */
+	bool done;	       /* the engine reported its own end, or the end of the given input */
+	bool not_instrumented; /* the engine found no coverage instrumentation */
+	bool interrupted;      /* a signal ended it */
+	/* restarted: the engine started again in the same cell, because the target executed itself.
+	 * The evidence for this: inited (the initial corpus was executed), has_seed (a seed was
+	 * printed), and starts (how often the modules were printed after a seed). */
 	bool restarted, inited, has_seed;
 	unsigned starts;
 	enum engine_fault {
@@ -123,10 +122,10 @@ struct engine_state {
 		ENGINE_FAULT_ENGINE, /* the engine itself failed: bad flag, dictionary, directory */
 		ENGINE_FAULT_COUNT,
 	} fault;
-	bool own_thread;      /* the engine's own first thread (the watchdog) reports it */
+	bool own_thread;      /* the engine's first thread (the watchdog) reports the fault */
 	char fault_text[160]; /* "AddressSanitizer: heap-buffer-overflow", printable, "" if none */
-	char artifact[256];   /* base name of the last artifact that it named, "" if none */
-	/* The content of that artifact, if the engine printed it and its SHA-1 is in the name. */
+	char artifact[256];   /* base name of the last reported artifact, "" if none */
+	/* The artifact's content, if the engine printed it and its SHA-1 matches the name. */
 	struct {
 		char bytes[256];
 		size_t n;
@@ -136,11 +135,11 @@ struct engine_state {
 		bool seen;
 		uint64_t execs, exec_per_s, new_units, slowest_s, peak_rss_mib;
 	} final; /* the engine's closing statistics */
-	/* Set by the caller: how many instrumented edges the process can have; 0: any number. */
+	/* Set by the caller: maximum number of instrumented edges of the process; 0: no limit. */
 	uint64_t edges_most;
-	/* Set by the caller: how many executions the process has had time for; 0: any number. */
+	/* Set by the caller: maximum number of executions in the process's time; 0: no limit. */
 	uint64_t execs_most;
-	/* Number of lines with impossible numbers, which are not kept. */
+	/* Number of lines with impossible numbers, which are ignored. */
 	uint64_t refused;
 	uint64_t refused_edges; /* in the last such line: edges above edges_most, else 0 */
 	char refused_text[160]; /* its reason: "343172 edges reached, ...", printable */
@@ -148,15 +147,16 @@ struct engine_state {
 
 const char *engine_fault_name(enum engine_fault f); /* "none", "crash", ... */
 
-/* How a fuzz process ended, in the engine's terms. */
+/* How a fuzz process ended, by the engine's rules. */
 enum engine_end {
-	ENGINE_FINISHED,       /* by itself or on our stop: clean */
-	ENGINE_FAULTED,	       /* state.fault says why */
-	ENGINE_STARTUP_FAILED, /* before fuzzing began, without a report of the target's own */
+	ENGINE_FINISHED,       /* clean: by itself, or because we stopped it */
+	ENGINE_FAULTED,	       /* state.fault is the reason */
+	ENGINE_STARTUP_FAILED, /* before fuzzing began, without a report about the target */
 	ENGINE_NOT_INSTRUMENTED,
-	ENGINE_INTERRUPTED, /* by a signal that it handles, or the target claims so */
-	ENGINE_KILLED,	    /* by a signal that it does not */
-	ENGINE_UNKNOWN, /* an exit status that it does not use: the target called exit() unseen */
+	ENGINE_INTERRUPTED, /* by a signal that the engine handles, or so the target claims */
+	ENGINE_KILLED,	    /* by a signal that the engine does not handle */
+	ENGINE_UNKNOWN,	    /* an exit status that the engine does not use: the target called exit()
+			       unnoticed */
 	ENGINE_END_COUNT,
 };
 
@@ -167,25 +167,26 @@ enum engine_artifact {
 	ENGINE_ARTIFACT_OOM,
 	ENGINE_ARTIFACT_LEAK,
 	ENGINE_ARTIFACT_SLOW, /* not a failure */
-	/* Not from an engine: kinds that the cell's end gives, whatever name the engine chose. */
+	/* Not from an engine: the cell's end determines these kinds, not the artifact's name. */
 	ENGINE_ARTIFACT_PIDS,
 	ENGINE_ARTIFACT_SYSCALL,
 };
-/* "crash", "slow-unit", ...: the first part of a saved artifact's name; NULL for none. */
+/* "crash", "slow-unit", ...: the first part of a saved artifact's name; NULL for
+ * ENGINE_ARTIFACT_NONE. */
 const char *engine_artifact_name(enum engine_artifact a);
 
-/* Where a word comes from that the engine put into an input. */
+/* The source of a word that the engine put into an input. */
 enum engine_word {
-	ENGINE_WORD_GIVEN,	 /* the dictionary that it was given */
-	ENGINE_WORD_KEPT,	 /* what it noted by itself earlier, from any of the two others */
-	ENGINE_WORD_COMPARED,	 /* a comparison of the target */
-	ENGINE_WORD_RECOMMENDED, /* it recommends the word for a dictionary */
+	ENGINE_WORD_GIVEN,    /* the given dictionary */
+	ENGINE_WORD_KEPT,     /* the engine's own list of earlier useful words, given or compared */
+	ENGINE_WORD_COMPARED, /* a comparison of the target */
+	ENGINE_WORD_RECOMMENDED, /* the engine recommends the word for a dictionary */
 };
 typedef void engine_word_fn(void *arg, struct slice word, enum engine_word from);
 
 struct engine_ops {
 	const char *name;
-	/* A binary that holds one of these strings is this engine's (NULL-terminated). */
+	/* A binary that contains one of these strings uses this engine.  NULL-terminated. */
 	const char *const *marks;
 	MUST_CHECK int (*fuzz)(const struct engine_fuzz *job, struct engine_cmd *ret,
 			       struct err *e);
@@ -193,29 +194,29 @@ struct engine_ops {
 				 struct err *e);
 	MUST_CHECK int (*measure)(const struct engine_measure *job, struct engine_cmd *ret,
 				  struct err *e);
-	/* NULL: it cannot. */
+	/* NULL: the engine cannot minimise. */
 	MUST_CHECK int (*shorten)(const struct engine_shorten *job, struct engine_cmd *ret,
 				  struct err *e);
-	/* May a person set this flag?  False with the reason in why. */
+	/* Whether a user may set this flag; false with the reason in why. */
 	bool (*flag_ok)(struct slice flag, char why[160]);
-	/* One line of output, without its newline; io carries what was seen so far. */
+	/* Parses one line of output, without its newline, into io. */
 	void (*line)(struct slice line, struct engine_state *io);
-	/* The words of an input that the line says was kept for something new, and words that the
-	 * line recommends.  NULL: the engine does not say. */
+	/* Calls fn for each word that helped to make a kept input, and for each recommended word
+	 * of the line.  NULL: the engine does not print words. */
 	void (*words)(struct slice line, engine_word_fn *fn, void *arg);
-	/* signo 0: it exited with code. */
+	/* signo 0: the process exited with code. */
 	enum engine_end (*classify)(const struct engine_state *s, int code, int signo);
 	enum engine_artifact (*artifact)(struct slice name);
-	/* The signal on which it ends by itself between two inputs, with its closing
-	 * statistics (a stop file would cost every input a system call). */
+	/* On this signal, the engine ends between two inputs and prints its closing statistics.
+	 * (A stop file would cost a system call per input.) */
 	int stop_signal;
-	/* The signal that makes it write the current input as an artifact and end. */
+	/* On this signal, the engine writes the current input as an artifact and ends. */
 	int dump_signal;
 };
 
 extern const struct engine_ops engine_libfuzzer;
 
-/* The kind of a saved artifact, <kind>-<sha1>: the engine's kinds, and ours. */
+/* The kind of a saved artifact, <kind>-<sha1>.  Accepts the engine's kinds and our own kinds. */
 enum engine_artifact engine_saved(const struct engine_ops *engine, struct slice name);
 
 const struct engine_ops *engine_find(const char *name); /* NULL: unknown */

@@ -23,17 +23,17 @@ static int add_own(const struct engine_fuzz *job, struct strv *v, struct err *e)
 		r = strv_addf(v, e, "-max_total_time=%u", libfuzzer_int(job->max_time_s));
 	if (r == 0)
 		r = strv_addf(v, e, "-timeout=%u", libfuzzer_int(job->input_timeout_s));
-	/* -malloc_limit_mb stays at its default, which is this very limit: one malloc
-	 * that could never be touched is reported before the kernel has to act. */
+	/* -malloc_limit_mb stays at its default, which is this limit.  A single malloc above the
+	 * limit is reported before the kernel has to act. */
 	if (r == 0)
 		r = strv_addf(v, e, "-rss_limit_mb=%u", libfuzzer_int(job->rss_limit_mib));
 	if (r == 0)
 		r = strv_add(v, "-print_final_stats=1", e);
-	/* Naming new functions starts a symbolizer: hundreds of MiB inside the limit. */
+	/* -print_funcs starts a symbolizer, which uses hundreds of MiB inside the limit. */
 	if (r == 0)
 		r = strv_add(v, "-print_funcs=0", e);
-	/* Nobody else writes to the corpus, and reading a directory that the target
-	 * deleted ends libFuzzer with a usage error. */
+	/* No other process writes to the corpus.  Reading a directory that the target deleted would
+	 * end libFuzzer with a usage error. */
 	if (r == 0)
 		r = strv_add(v, "-reload=0", e);
 	return r;
@@ -47,7 +47,7 @@ static int add_chosen(const struct engine_fuzz *job, struct strv *v, struct err 
 		r = strv_addf(v, e, "-dict=%s", job->dict);
 	if (r == 0 && job->max_len)
 		r = strv_addf(v, e, "-max_len=%u", libfuzzer_int(job->max_len));
-	/* An unsigned int, of which 0 means "choose". */
+	/* -seed is an unsigned int; 0 means that libFuzzer chooses. */
 	if (r == 0 && job->seed)
 		r = strv_addf(v, e, "-seed=%u", (unsigned)((job->seed - 1) % UINT_MAX + 1));
 	if (r == 0 && job->runs)
@@ -62,8 +62,7 @@ static void drop_at(struct strv *v, size_t at)
 	v->n--;
 }
 
-/* The last of a repeated flag counts for libFuzzer; one of each is easier to read
- * in the log. */
+/* libFuzzer uses the last of a repeated flag.  One flag per name is easier to read in the log. */
 int libfuzzer_add_flags(const char *const *flags, bool replay, struct strv *v, struct err *e)
 {
 	for (size_t i = 0; flags && flags[i]; i++) {
@@ -94,7 +93,7 @@ static int add_dirs(const struct engine_fuzz *job, struct strv *v, struct err *e
 	return r;
 }
 
-/* libFuzzer tells its choice, but not what it was given. */
+/* libFuzzer prints its own choice of -max_len, but not a given value. */
 static uint64_t max_len_of(const struct strv *argv)
 {
 	uint64_t len = 0;
@@ -171,8 +170,8 @@ enum engine_artifact libfuzzer_artifact(struct slice name)
 	return ENGINE_ARTIFACT_NONE;
 }
 
-/* Did it say more than its status?  An exit code alone is cheap to fake with
- * _exit(), and a report alone with write(): both together are a verdict. */
+/* Whether a report supports the exit status.  A target can fake an exit code alone with _exit(),
+ * and a report alone with write(); only both together count. */
 static bool has_evidence(const struct engine_state *s)
 {
 	enum engine_artifact a = libfuzzer_artifact(slice_of(s->artifact));
@@ -196,14 +195,14 @@ static enum engine_end by_signal(const struct engine_state *s, int signo)
 	return s->running || s->replaying ? ENGINE_KILLED : ENGINE_STARTUP_FAILED;
 }
 
-/* LLVM 14 ends with a usage error when nothing is instrumented, 16 and later warn
- * and run on. */
+/* If nothing is instrumented, LLVM 14 ends with a usage error; LLVM 16 and later warn and
+ * continue. */
 static bool is_blind(const struct engine_state *s)
 {
 	return s->not_instrumented && s->cov == 0;
 }
 
-/* An exit without the words that go with it. */
+/* An exit status without the report that belongs to it. */
 static enum engine_end unexplained(const struct engine_state *s)
 {
 	return s->running || s->replaying ? ENGINE_UNKNOWN : ENGINE_STARTUP_FAILED;
@@ -213,8 +212,8 @@ static enum engine_end by_usage_code(const struct engine_state *s)
 {
 	if (is_blind(s))
 		return ENGINE_NOT_INSTRUMENTED;
-	/* Before fuzzing began a complaint of the engine's is a failed start; later it
-	 * is a fault (file size exceeded). */
+	/* An error of the engine before fuzzing began is a failed start.  Later, it is a fault
+	 * (file size exceeded). */
 	if (s->fault == ENGINE_FAULT_ENGINE && !s->running)
 		return ENGINE_STARTUP_FAILED;
 	return has_evidence(s) ? ENGINE_FAULTED : unexplained(s);
@@ -246,8 +245,8 @@ static enum engine_end classify(const struct engine_state *s, int code, int sign
 	}
 }
 
-/* The first is the platforms' rule for a target; the second is in every program
- * that holds libFuzzer, also a stripped one. */
+/* ClusterFuzz and OSS-Fuzz identify targets by the first mark.  The second mark is in every program
+ * with libFuzzer, even if stripped. */
 static const char *const marks[] = {"LLVMFuzzerTestOneInput", "ERROR: libFuzzer: ", NULL};
 
 const struct engine_ops engine_libfuzzer = {
@@ -263,7 +262,7 @@ const struct engine_ops engine_libfuzzer = {
     .classify = classify,
     .artifact = libfuzzer_artifact,
     .stop_signal = SIGUSR1,
-    /* ASan leaves it to libFuzzer (handle_abort=0), which says "deadly signal", writes
-     * crash-..., and ends; from any thread, also while the target hangs. */
+    /* ASan leaves SIGABRT to libFuzzer (handle_abort=0).  libFuzzer prints "deadly signal", writes
+     * crash-..., and ends.  This works from any thread, even while the target hangs. */
     .dump_signal = SIGABRT,
 };

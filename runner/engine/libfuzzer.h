@@ -6,12 +6,12 @@
 
 #include <limits.h>
 
-/* libFuzzer of LLVM 14 to 19, and trunk's units.  Between this room's own files;
- * everyone else goes through engine_libfuzzer. */
+/* libFuzzer of LLVM 14 to 19, and the units of LLVM's trunk.  Internal to this directory; other
+ * code uses engine_libfuzzer. */
 
 /* engine_ops.line */
 void libfuzzer_line(struct slice line, struct engine_state *io);
-/* The part of it that looks for failures: io's fault, artifact, interrupted, done. */
+/* The part of libfuzzer_line() that parses failures into io: fault, artifact, interrupted, done. */
 void libfuzzer_failure(struct slice line, struct engine_state *io);
 /* engine_ops.words */
 void libfuzzer_words(struct slice line, engine_word_fn *fn, void *arg);
@@ -19,21 +19,20 @@ void libfuzzer_words(struct slice line, engine_word_fn *fn, void *arg);
 enum engine_artifact libfuzzer_artifact(struct slice name);
 /* engine_ops.flag_ok */
 bool libfuzzer_flag_ok(struct slice flag, char why[160]);
-/* Whether a flag that a person may set means something to a job that does not
- * mutate inputs. */
+/* Whether a flag that a user may set applies to a replay, which does not mutate inputs. */
 bool libfuzzer_flag_replays(const char *flag);
-/* A cell's environment, appended to *io; the person's *_OPTIONS are merged. */
+/* The environment of a cell.  The user's *_OPTIONS are merged into it. */
 struct libfuzzer_env {
-	const char *const *env; /* the person's */
+	const char *const *env; /* the user's */
 	uint64_t rss_limit_mib;
 	const char *symbolizer;			   /* or NULL */
 	const char *known_leaks, *known_undefined; /* files of suppressions, or NULL */
-	bool ub_goes_on; /* undefined behaviour is told, and does not end the program if it was
-			    built so */
+	bool ub_goes_on; /* undefined behaviour is reported, and does not end a program that
+			    was built with recovery */
 };
 MUST_CHECK int libfuzzer_env(const struct libfuzzer_env *o, struct strv *io, struct err *e);
-/* The last step of a command: c gets its environment and goes to *ret.  r < 0: an earlier
- * step failed, *e says why; then, as when this one fails, c is done. */
+/* The last step of building a command: adds the environment to c and moves c to *ret.  On an error,
+ * also that of an earlier step (r < 0, with *e set), frees c and returns the error. */
 MUST_CHECK int libfuzzer_command(int r, const char *binary, const struct libfuzzer_env *env,
 				 struct engine_cmd *c, struct engine_cmd *ret, struct err *e);
 /* engine_ops.replay, engine_ops.measure, engine_ops.shorten */
@@ -49,7 +48,7 @@ static inline unsigned libfuzzer_int(uint64_t v)
 {
 	return v < INT_MAX ? (unsigned)v : INT_MAX;
 }
-/* Adds the person's flags (NULL: none), each replacing one of its name. */
+/* Adds the user's flags (NULL: none).  Each flag replaces an earlier flag of the same name. */
 MUST_CHECK int libfuzzer_add_flags(const char *const *flags, bool replay, struct strv *v,
 				   struct err *e);
 

@@ -3,8 +3,8 @@
 
 #include "base/digest.h"
 
-/* Reports of libFuzzer and of the sanitizers, and libFuzzer's complaints about how
- * it was started (formats: compiler-rt of LLVM 14 to 19). */
+/* Parses reports of libFuzzer and of the sanitizers, and libFuzzer's errors about its own start.
+ * The formats are those of compiler-rt of LLVM 14 to 19. */
 
 static size_t put(char *to, size_t at, size_t cap, struct slice s)
 {
@@ -33,8 +33,8 @@ static void cut_at(struct slice *io, struct slice needle)
 		io->n = (size_t)(hit - io->p);
 }
 
-/* "heap-buffer-overflow on address 0x602.. at pc 0x.." is the same failure at every
- * address: the text ends before the first one. */
+/* Cuts the text before the first address: "heap-buffer-overflow on address 0x602.. at pc 0x.." is
+ * the same failure at every address. */
 static struct slice without_addresses(struct slice text)
 {
 	cut_at(&text, SLICE(" (pid="));
@@ -48,7 +48,8 @@ static struct slice without_addresses(struct slice text)
 
 static const struct slice undefined = {"UndefinedBehaviorSanitizer: ", 28};
 
-/* A program may go on after undefined behaviour. */
+/* Whether a new report replaces the current fault.  A program may continue after undefined
+ * behaviour, so another tool's report is more serious. */
 static bool gives_way(const struct engine_state *io, enum engine_fault f, struct slice tool)
 {
 	if (io->fault == ENGINE_FAULT_ENGINE)
@@ -57,10 +58,10 @@ static bool gives_way(const struct engine_state *io, enum engine_fault f, struct
 	       strncmp(io->fault_text, undefined.p, undefined.n) == 0;
 }
 
-/* The first report counts: what follows it is its consequence.  Three exceptions:
- * a complaint of the engine's gives way to any report, undefined behaviour to any other
- * tool's report, and libFuzzer's own timeout and out-of-memory end the process on the spot,
- * whatever was printed before. */
+/* The first report counts; later reports are its consequences.  There are three exceptions:
+ * - Any report replaces an error of the engine.
+ * - Any other tool's report replaces undefined behaviour.
+ * - libFuzzer's timeout and out-of-memory replace everything, because they end the process. */
 static void set_fault(struct engine_state *io, enum engine_fault f, struct slice tool,
 		      struct slice text)
 {
@@ -76,7 +77,7 @@ static void set_fault(struct engine_state *io, enum engine_fault f, struct slice
 	put(io->fault_text, n, sizeof(io->fault_text), without_addresses(text));
 }
 
-/* What stands behind "libFuzzer: ". */
+/* Parses the text behind "libFuzzer: ". */
 static void on_libfuzzer(struct slice in, struct engine_state *io)
 {
 	static const struct {
@@ -103,8 +104,8 @@ static void on_libfuzzer(struct slice in, struct engine_state *io)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		rest = in;
 		if (scan_lit(&rest, kinds[i].text)) {
-			/* "(used: 423Mb; limit: 384Mb)" comes from the watchdog, "(malloc(N))"
-			 * does not. */
+			/* The watchdog prints "(used: 423Mb; limit: 384Mb)".  "(malloc(N))" comes
+			 * from the allocating thread. */
 			if (!io->fault && scan_lit(&rest, SLICE(" (used: ")))
 				io->own_thread = true;
 			set_fault(io, kinds[i].fault, SLICE("libFuzzer: "), in);
@@ -132,7 +133,7 @@ static void on_sanitizer(struct slice before, struct slice text, struct engine_s
 		tool.n++;
 	}
 	before.n -= tool.n;
-	/* Only these two call their reports warnings; ASan's warnings are none. */
+	/* Only MSan and TSan print reports as warnings.  A warning of ASan is not a report. */
 	if (cut_end(&before, SLICE("WARNING: "))) {
 		if (!slice_eq(tool, SLICE("MemorySanitizer: ")) &&
 		    !slice_eq(tool, SLICE("ThreadSanitizer: ")))
@@ -194,8 +195,8 @@ static bool base64_decode(struct slice in, char *out, size_t room, size_t *ret_n
 	return true;
 }
 
-/* libFuzzer prints an input of at most 256 bytes after the artifact's name.  Without a free
- * descriptor it names a file that it did not write. */
+/* libFuzzer prints an input of at most 256 bytes after the artifact's name.  This content matters
+ * without a free descriptor: then libFuzzer names a file that it could not write. */
 static void on_base64(struct slice text, struct engine_state *io)
 {
 	const char *name = strrchr(io->artifact, '-');
@@ -210,7 +211,7 @@ static void on_base64(struct slice text, struct engine_state *io)
 	io->input_printed.known = strcmp(name + 1, hex) == 0;
 }
 
-/* Reports may stand behind half a line of the target's. */
+/* A report may follow an incomplete line of the target. */
 static void reports(struct slice line, struct engine_state *io)
 {
 	struct slice rest = line;
@@ -233,8 +234,8 @@ static void reports(struct slice line, struct engine_state *io)
 	}
 }
 
-/* libFuzzer's own complaints, after which it exits with 1.  Whole beginnings: any
- * library prints lines that begin with "ERROR: ". */
+/* libFuzzer's own errors, after which it exits with 1.  The texts are long because any library may
+ * print lines that begin with "ERROR: ". */
 static void complaints(struct slice line, struct engine_state *io)
 {
 	static const struct slice texts[] = {
@@ -254,7 +255,7 @@ static void complaints(struct slice line, struct engine_state *io)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (scan_lit(&rest, texts[i]))
 			set_fault(io, ENGINE_FAULT_ENGINE, SLICE(""), line);
-	/* "==1==LeakSanitizer has encountered a fatal error.": it may not ptrace. */
+	/* "==1==LeakSanitizer has encountered a fatal error.": ptrace is not permitted. */
 	if (scan_lit(&rest, SLICE("==")) && slice_find(&rest, SLICE("==")) &&
 	    scan_lit(&rest, SLICE("LeakSanitizer has encountered a fatal error")))
 		set_fault(io, ENGINE_FAULT_ENGINE, SLICE("LeakSanitizer: "), SLICE("fatal error"));

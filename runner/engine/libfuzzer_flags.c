@@ -10,22 +10,22 @@
 /* --- flags ---------------------------------------------------------------- */
 
 static const char by_job[] = "the job sets it";
-static const char other_job[] = "it is another kind of job than fuzzing";
+static const char other_job[] = "it starts another kind of job than fuzzing";
 static const char one_process[] = "a cell holds one fuzzing process; fuzzcell restarts it itself";
 static const char by_signal[] = "stopping and dumping the current input go through its signals";
 static const char by_code[] = "how the job ended is read from this exit code";
 static const char no_symbols[] = "it needs a symbolizer, which does not run in fuzz cells";
 static const char no_statistics[] = "the statistics are read from this output";
 
-/* Names of FuzzerFlags.def, LLVM 14 to 19 (the lists are equal) and trunk; a name
- * that ends with '*' stands for all that begin so. */
+/* Names from FuzzerFlags.def of LLVM 14 to 19 (the lists are equal) and trunk.  A '*' at the end is
+ * a wildcard. */
 static const struct {
 	const char *name;
 	const char *why;
 } refused[] = {
     {"artifact_prefix", by_job},
     {"exact_artifact_path", "it overwrites one artifact with the next"},
-    {"stop_file", "fuzzcell stops a job by a signal; a file costs a system call an input"},
+    {"stop_file", "fuzzcell stops a job by a signal; a file costs a system call per input"},
     {"max_total_time", "set the key \"max_time\" instead"},
     {"timeout", "set the key \"timeout\" instead"},
     {"rss_limit_mb", "set the key \"rss_limit\" (or \"memory\") instead"},
@@ -52,8 +52,8 @@ static const struct {
     {"analyze_dict", other_job},
     {"data_flow_trace", other_job},
     {"collect_data_flow", other_job},
-    {"features_dir", "it writes files that nobody bounds"},
-    {"mutation_graph_file", "it writes files that nobody bounds"},
+    {"features_dir", "it writes files without a size limit"},
+    {"mutation_graph_file", "it writes files without a size limit"},
     {"help", other_job},
     {"exit_on_*", "the job would end in a way that looks like an exit of the target"},
     {"print_pcs", no_symbols},
@@ -77,7 +77,7 @@ static bool is_name_char(char c)
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* "-name=value" with a value that survives a log line. */
+/* "-name=value" with a value that is printable in a log line. */
 static bool split_flag(struct slice flag, struct slice *ret_name)
 {
 	size_t n = 1;
@@ -114,7 +114,8 @@ bool libfuzzer_flag_ok(struct slice flag, char why[160])
 
 bool libfuzzer_flag_replays(const char *flag)
 {
-	/* What bounds or reports the run of one input; all else steers the mutations. */
+	/* Flags that limit or report the execution of one input.  All other flags steer the
+	 * mutations. */
 	static const char *const ours[] = {
 	    "malloc_limit_mb",		"detect_leaks", "close_fd_mask", "report_slow_units",
 	    "purge_allocator_interval", "trace_malloc", "only_ascii"};
@@ -131,18 +132,18 @@ bool libfuzzer_flag_replays(const char *flag)
 #define TEXT_(n) #n
 #define TEXT(n)	 TEXT_(n)
 #define EXITCODE TEXT(SANITIZER_EXIT)
-/* LIBFUZZER_EXIT_SANITIZER as the preprocessor can paste it. */
+/* LIBFUZZER_EXIT_SANITIZER as a macro, for the preprocessor. */
 #define SANITIZER_EXIT 76
 _Static_assert(SANITIZER_EXIT == LIBFUZZER_EXIT_SANITIZER, "one exit code in two places");
 
-/* What classifying and containing rest on; repeated after a person's options,
- * because the last one counts.  Reports go to stderr, plain. */
+/* Options that classification and isolation depend on.  They follow the user's options, because
+ * the last value of an option counts.  Reports go to stderr, without colours. */
 #define FORCED                                                                          \
 	"exitcode=" EXITCODE                                                            \
 	":abort_on_error=0:handle_abort=0:log_path=stderr:log_to_syslog=0:color=never:" \
 	"print_summary=1:help=0"
 
-/* A sanitizer's options: own, then the person's, then forced. */
+/* A sanitizer's options, in this order: own, the user's, forced. */
 struct san {
 	const char *name;
 	const char *own;
@@ -150,18 +151,18 @@ struct san {
 };
 
 static const struct san sans[] = {
-    /* detect_stack_use_after_return and its log, release_to_os, odr: what the large
-     * platforms fuzz with.  may_return_null: a failed huge malloc is the program's to
-     * handle.  quarantine_size_mb is added, by the limit. */
+    /* The stack-use-after-return, release_to_os and odr options are those of ClusterFuzz.
+     * may_return_null: the program must handle a failed huge malloc.  add_options() adds
+     * quarantine_size_mb, which depends on the memory limit. */
     {"ASAN_OPTIONS",
      "detect_leaks=1:allocator_may_return_null=1:detect_stack_use_after_return=1:"
      "max_uar_stack_size_log=16:allocator_release_to_os_interval_ms=500:detect_odr_violation=0",
      FORCED ":halt_on_error=1"},
-    /* In an ASan program the common options of this one override ASan's. */
+    /* In an ASan program, UBSan's values of the common options override ASan's. */
     {"UBSAN_OPTIONS", "print_stacktrace=1:silence_unsigned_overflow=1", FORCED ":halt_on_error=1"},
     {"MSAN_OPTIONS", "allocator_may_return_null=1:allocator_release_to_os_interval_ms=500",
      FORCED ":halt_on_error=1"},
-    /* Its own default goes on after a race and loses the input that showed it. */
+    /* halt_on_error: TSan's default continues after a race and loses the failing input. */
     {"TSAN_OPTIONS", "allocator_may_return_null=1:report_signal_unsafe=0:report_thread_leaks=0",
      FORCED ":halt_on_error=1"},
     {"LSAN_OPTIONS", "print_suppressions=0", FORCED},
@@ -177,7 +178,8 @@ static bool is_var(const char *entry, const char *name)
 	return strncmp(entry, name, n) == 0 && entry[n] == '=';
 }
 
-/* Of known crashes.  A person's own file goes first: there can be only one. */
+/* The suppressions of known crashes; NULL if the user's options name a file.  There can be only one
+ * file. */
 static const char *suppressions_for(const struct libfuzzer_env *o, const struct san *s)
 {
 	static const char option[] = "suppressions=";
@@ -194,7 +196,7 @@ static const char *suppressions_for(const struct libfuzzer_env *o, const struct 
 	return s == &sans[UBSAN] ? o->known_undefined : NULL;
 }
 
-/* Options that must hold.  They stand behind all others, because the last one counts. */
+/* Adds the forced options.  They follow all others, because the last value of an option counts. */
 static int add_last(const struct libfuzzer_env *o, const struct san *s, struct buf *b,
 		    struct err *e)
 {
@@ -216,7 +218,7 @@ static int add_options(const struct libfuzzer_env *o, const struct san *s, struc
 	CLEANUP(buf_done) struct buf b = BUF_INIT(ENV_MAX);
 	int r = buf_addf(&b, e, "%s=%s", s->name, s->own);
 
-	/* Freed memory that the quarantine keeps (256 MiB by default) counts as rss. */
+	/* Freed memory in the quarantine (256 MiB by default) counts as rss. */
 	if (r == 0 && s == &sans[ASAN] && o->rss_limit_mib) {
 		uint64_t q = o->rss_limit_mib / 8 + 1;
 
@@ -241,7 +243,7 @@ static bool is_sanitizer_var(const char *entry)
 	return false;
 }
 
-/* Replaces what stands there under the same name. */
+/* Adds the variable, and replaces an earlier value. */
 static int set_var(const char *entry, struct strv *io, struct err *e)
 {
 	size_t n = strcspn(entry, "=");

@@ -4,20 +4,19 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Reads what libFuzzer and the sanitizers print, one line at a time, in any order.
- * The target writes to the same stream: a line may be forged, cut, or stand behind
- * half a line of the target's.  So lines give statistics and a hint of the fault,
- * and a verdict only together with the exit code (classify).  Nothing here
- * allocates; the time is linear in the line. */
+/* Parses the output of libFuzzer and the sanitizers, one line at a time, in any order.
+ * The target writes to the same stream: a line may be forged, cut, or follow an incomplete line
+ * of the target.  So lines give statistics and a hint at the fault.  Only classify() decides, with
+ * the exit code.  Nothing here allocates; the time is linear in the length of the line. */
 
-#define COUNT_MAX (UINT64_C(1) << 53) /* what JSON's numbers keep exactly */
+#define COUNT_MAX (UINT64_C(1) << 53) /* JSON numbers are exact up to here */
 
 static bool number(struct slice *in, uint64_t *out)
 {
 	return scan_u64(in, 10, COUNT_MAX, out);
 }
 
-/* A number that is all that is left. */
+/* A number without anything behind it. */
 static bool last_number(struct slice in, uint64_t *out)
 {
 	uint64_t v;
@@ -54,8 +53,8 @@ static bool sized(struct slice in, uint64_t *ret_bytes)
 
 /* --- impossible numbers --------------------------------------------------- */
 
-/* FuzzerDefs.h: features are bits of a set of this size.  FuzzerDriver.cpp: the longest input
- * that the engine chooses by itself. */
+/* FEATURES_MOST: size of the feature set (FuzzerDefs.h).  LENGTH_MOST: the largest -max_len that
+ * libFuzzer chooses by itself (FuzzerDriver.cpp). */
 #define FEATURES_MOST (UINT64_C(1) << 21)
 #define LENGTH_MOST   (UINT64_C(1) << 20)
 
@@ -89,7 +88,7 @@ static bool too_many_execs(uint64_t execs, struct engine_state *io)
 	return true;
 }
 
-/* Checks the numbers of *now, the state that *io would become. */
+/* Checks the numbers of *now, the next state of *io. */
 static bool is_refused(const struct engine_state *now, struct engine_state *io)
 {
 	if (too_many_edges(now->cov, "reached", io) || too_many_execs(now->execs, io))
@@ -165,8 +164,8 @@ static bool is_event(struct slice w)
 	return false;
 }
 
-/* Pulses come while the initial corpus is still read; with a length limit they
- * come from the fuzzing loop. */
+/* Whether fuzzing began.  A pulse without a length limit may come while libFuzzer still reads the
+ * initial corpus. */
 static bool is_past_start(struct slice event, bool has_lim)
 {
 	if (slice_eq(event, SLICE("pulse")))
@@ -179,7 +178,7 @@ static bool has_mutation(struct slice names, struct slice name)
 	return names.n > 0 && memmem(names.p, names.n, name.p, name.n) != NULL;
 }
 
-/* Behind "MS:": "2 ChangeByte-ManualDict- DE: ...", how an input that was kept was made. */
+/* Parses the mutations of a kept input, behind "MS:": "2 ChangeByte-ManualDict- DE: ...". */
 static void read_mutations(struct slice in, struct engine_state *io)
 {
 	struct slice names;
@@ -198,7 +197,7 @@ static void read_fields(struct slice in, struct engine_state *io, bool *ret_has_
 {
 	*ret_has_lim = false;
 	for (struct slice key = word(&in); key.n > 0; key = word(&in)) {
-		/* From here on a list of mutations with words of the target's. */
+		/* The rest is a list of mutations with words from the target. */
 		if (slice_eq(key, SLICE("MS:"))) {
 			read_mutations(in, io);
 			break;
@@ -210,7 +209,7 @@ static void read_fields(struct slice in, struct engine_state *io, bool *ret_has_
 	}
 }
 
-/* Parses "#3\tINITED cov: 2 ft: 2 ..."; a field that is zero is missing. */
+/* Parses "#3\tINITED cov: 2 ft: 2 ...".  libFuzzer omits fields that are zero. */
 static bool status(struct slice in, struct engine_state *io)
 {
 	struct engine_state now;
@@ -245,7 +244,7 @@ static bool status(struct slice in, struct engine_state *io)
 	return true;
 }
 
-/* The target may have printed half a line before. */
+/* The status may follow an incomplete line of the target. */
 static void status_anywhere(struct slice in, struct engine_state *io)
 {
 	const char *hash;
@@ -260,8 +259,8 @@ static void status_anywhere(struct slice in, struct engine_state *io)
 
 /* --- lines with a fixed beginning ----------------------------------------- */
 
-/* "INFO: Seed: 3915497236", once before the first input.  A target may print such a line for a
- * seed of its own: alone it is no evidence. */
+/* "INFO: Seed: 3915497236", once before the first input.  Alone, the line is no evidence: a target
+ * may print such a line for a seed of its own. */
 static void on_seed(struct slice in, struct engine_state *io)
 {
 	(void)in;
@@ -315,7 +314,7 @@ static void on_max_len(struct slice in, struct engine_state *io)
 		io->max_len = bytes;
 }
 
-/* The total, after a line for each directory. */
+/* The total, printed after a line for each directory. */
 static void on_seed_corpus(struct slice in, struct engine_state *io)
 {
 	number(&in, &io->seed_files);
@@ -370,8 +369,8 @@ static void on_dictionary(struct slice in, struct engine_state *io)
 		io->dict_entries = entries;
 }
 
-/* LLVM 14: "ERROR: ... Is the code instrumented for coverage? Exiting.", an end;
- * later: "WARNING: ... were found so far. Is the ...", and it goes on. */
+/* LLVM 14: "ERROR: ... Is the code instrumented for coverage? Exiting.", and libFuzzer ends.
+ * Later versions: "WARNING: ... were found so far. Is the ...", and libFuzzer continues. */
 static void on_no_inputs(struct slice in, struct engine_state *io)
 {
 	if (slice_find(&in, SLICE("instrumented for coverage?")) && io->cov == 0)
@@ -388,7 +387,7 @@ static void on_replay(struct slice in, struct engine_state *io)
 {
 	size_t n = in.n < sizeof(io->input) - 1 ? in.n : sizeof(io->input) - 1;
 
-	if (io->restarted) /* the input that did it keeps its place */
+	if (io->restarted) /* keep the input that caused the restart */
 		return;
 	io->replaying = true;
 	io->done = false;
@@ -397,8 +396,7 @@ static void on_replay(struct slice in, struct engine_state *io)
 	io->input[n] = '\0';
 }
 
-/* "NAME in 0 ms", the end of the input that was said to run; a target that leaves by
- * _exit() does not come to it. */
+/* "NAME in 0 ms": the end of the announced input.  Not printed if the target calls _exit(). */
 static void on_replayed(struct slice in, struct engine_state *io)
 {
 	bool cut = strlen(io->input) == sizeof(io->input) - 1;
@@ -408,7 +406,8 @@ static void on_replayed(struct slice in, struct engine_state *io)
 		io->done = true;
 }
 
-/* Behind all of them; the lines before may stand behind words of the target's. */
+/* Printed after the last input.  The lines of single inputs may be hidden behind incomplete lines
+ * of the target. */
 static void on_all_replayed(struct slice in, struct engine_state *io)
 {
 	(void)in;
@@ -438,7 +437,7 @@ static const struct {
 
 /* --- the line ------------------------------------------------------------- */
 
-/* Colours ("\033[1m") and blanks before the text. */
+/* Removes leading colour sequences ("\033[1m") and trailing blanks. */
 static void trim(struct slice *io)
 {
 	while (io->n > 0 && (io->p[io->n - 1] == '\r' || io->p[io->n - 1] == ' '))

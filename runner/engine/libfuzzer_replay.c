@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer without a corpus: given inputs, the inner step of its merge, and that of
- * -minimize_crash. */
+/* libFuzzer without a corpus: replay of given inputs, the inner step of a merge, and the inner step
+ * of -minimize_crash. */
 #include "runner/engine/libfuzzer.h"
 
 static int add_limits(uint64_t timeout_s, uint64_t rss_mib, struct strv *v, struct err *e)
@@ -52,7 +52,7 @@ int libfuzzer_measure(const struct engine_measure *job, struct engine_cmd *ret, 
 	return libfuzzer_command(r, job->binary, &env, &c, ret, e);
 }
 
-/* Its outer loop takes whatever crash comes; ours looks which one it is. */
+/* libFuzzer's own outer loop accepts any crash.  Our outer loop compares the crashes. */
 int libfuzzer_shorten(const struct engine_shorten *job, struct engine_cmd *ret, struct err *e)
 {
 	struct libfuzzer_env env = {

@@ -2,9 +2,9 @@
 #include "base/quote.h"
 #include "runner/engine/libfuzzer.h"
 
-/* "#123\tNEW    cov: 4 ft: 5 ... MS: 3 CMP-EraseBytes-ManualDict- DE: "ab"-"\000c"-": mutations
- * that take words from somewhere stand in the order of the words.  The target writes to the same
- * stream: all of it may be forged. */
+/* "#123\tNEW    cov: 4 ft: 5 ... MS: 3 CMP-EraseBytes-ManualDict- DE: "ab"-"\000c"-": the mutations
+ * that use words are in the order of the words.  The target writes to the same stream, so the line
+ * may be forged. */
 
 enum { WORD_MAX = 64 }; /* FuzzerDictionary.h: the longest word */
 

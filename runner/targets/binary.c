@@ -10,11 +10,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The engines that a target may be built with, in the order of asking. */
+/* The supported engines, in the order of the search. */
 static const struct engine_ops *const engines[] = {&engine_libfuzzer};
 
-/* Searched in blocks; each begins with the end of the one before, so that a mark
- * that lies across is seen.  From 128 KiB on malloc() would map new pages for each program. */
+/* The search works in blocks.  Each block begins with the end of the block before, to find a mark
+ * across the border.  From 128 KiB on, malloc() would map new pages for each program. */
 enum { BLOCK = 1 << 16, OVERLAP = 256 };
 
 static const struct engine_ops *engine_in(const char *p, size_t n)
@@ -30,7 +30,7 @@ static const struct engine_ops *engine_in(const char *p, size_t n)
 	return NULL;
 }
 
-/* Object files and core dumps of a target hold its strings too. */
+/* Refuses object files and core dumps of a target, which contain its strings too. */
 static bool is_elf_program(const char *p, size_t n)
 {
 	unsigned type;
@@ -41,7 +41,8 @@ static bool is_elf_program(const char *p, size_t n)
 	return type == ET_EXEC || type == ET_DYN;
 }
 
-/* Up to the offset `to`, or the end of the file, which may grow as fast as we read. */
+/* Searches up to the offset `to`, or the end of the file.  The bound matters because a file may
+ * grow as fast as we read. */
 static int search(int fd, uint64_t from, uint64_t to, char *block, uint64_t *io_searched,
 		  const struct engine_ops **ret, struct err *e)
 {
@@ -72,7 +73,7 @@ static int search(int fd, uint64_t from, uint64_t to, char *block, uint64_t *io_
 	return 0;
 }
 
-/* Where its constant strings are. */
+/* Finds the section with constant strings. */
 static bool find_constants(int fd, uint64_t *ret_from, uint64_t *ret_to)
 {
 	struct elf_file m;
@@ -92,8 +93,8 @@ static bool find_constants(int fd, uint64_t *ret_from, uint64_t *ret_to)
 	return found;
 }
 
-/* Its constants first: they are a twentieth of a program, and 2,000 programs are looked at before
- * a run. */
+/* Searches the constants first.  They are a twentieth of a program, and a run may search 2,000
+ * programs before it starts. */
 static int find_engine(int fd, char *block, uint64_t *io_searched, struct binary *io, struct err *e)
 {
 	uint64_t from, to;
@@ -122,7 +123,7 @@ int binary_probe(int fd, uint64_t *io_searched, struct binary *ret, struct err *
 	block = sys_malloc(OVERLAP + BLOCK);
 	if (!block)
 		return err_sys(e, "allocate to search a program");
-	/* The head alone first: most files of a directory are no programs. */
+	/* Read only the head first: most files of a directory are not programs. */
 	n = sys_pread(fd, block, OVERLAP, 0);
 	if (n < 0)
 		return err_sys(e, "read");

@@ -4,10 +4,10 @@
 
 #include "base/owner.h"
 
-/* The user who builds a source: runs a build command in its build_dir, or Bazel in its
- * workspace.  In a directory of root's it is root.  The configuration must allow this by
- * "build_as_root", and no other user may be able to write on the way to it (-EPERM, with the
- * remedy).  Otherwise as owner_open(). */
+/* Opens dir and finds the user for a build: a build command in build_dir, or Bazel in its
+ * workspace.  In a directory owned by root, this user is root.  Then as_root ("build_as_root") must
+ * be set, and no other user may have write access on the path (-EPERM, with the remedy).
+ * Otherwise like owner_open(). */
 MUST_CHECK int build_user_open(const char *dir, bool as_root, struct owner *ret, int *ret_fd,
 			       struct err *e);
 

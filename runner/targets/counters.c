@@ -36,9 +36,9 @@ static bool entries_of(const struct elf_file *m, const struct elf_header *s, siz
 	return true;
 }
 
-/* The largest sum of a kind: a compiler writes several entries for one edge.  A counter needs at
- * least four bytes of code that counts.  That also bounds a section that takes no room in the
- * file. */
+/* The largest sum over the kinds, because a compiler writes several kinds of entries for one edge.
+ * A counter needs at least four bytes of counting code.  That also bounds sections that use no
+ * space in the file. */
 static enum counters_known sum(const struct elf_file *m, uint64_t *ret)
 {
 	uint64_t entries[KINDS] = {0}, most = 0;

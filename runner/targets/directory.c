@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An OSS-Fuzz style output directory.  Whoever built it may be hostile: links are
- * followed only to what lies within it (a cell shows no more), types are looked at
- * before anything is opened, and nothing that is opened can make us wait. */
+/* An OSS-Fuzz style output directory.  It may be hostile.  Links must not lead out of it, because a
+ * cell shows no more.  Types are checked before a file is opened, and no open file can block us. */
 #include "runner/targets/directory.h"
 
 #include "base/cleanup.h"

@@ -5,7 +5,7 @@
 #include "runner/targets/names.h"
 #include "runner/targets/source.h"
 
-/* The parts of one scan of an output directory; nobody else includes this. */
+/* The parts of one scan of an output directory.  Private to the files of the scan. */
 
 /* A file beside a target, or a directory of seeds. */
 struct side {
@@ -16,7 +16,7 @@ struct side {
 };
 
 struct scan {
-	const char *path;   /* as the configuration names it */
+	const char *path;   /* as in the configuration */
 	char *real;	    /* absolute */
 	int fd;		    /* the directory */
 	struct strv names;  /* sorted */
@@ -28,28 +28,28 @@ struct scan {
 
 struct place scan_place(const struct scan *s, const char *name);
 
-/* What stands under a name; fd -1: nothing to take, why says the reason ("": it is
- * gone meanwhile). */
+/* The file or directory behind a name.  fd -1: not usable, for the reason in why ("": it no longer
+ * exists). */
 struct found {
 	int fd;
 	bool is_dir;
 	bool warning;
 	char why[200];
-	char *real; /* where it really is, absolute; below scan.real */
+	char *real; /* absolute path without links; below scan.real */
 };
 
 void found_done(struct found *f);
 
-/* Opens name if it is a regular file or a directory that lies below the scanned one.
- * Why not is in *ret, no error; a negative result is the machine's. */
+/* Opens name if it is a regular file or a directory below the scanned directory.  If not, *ret has
+ * the reason, and the result is 0.  Negative: a system error. */
 MUST_CHECK int look(const struct scan *s, const char *name, struct found *ret, struct err *e);
-/* Makes f one that was not taken. */
+/* Closes f and sets why. */
 void look_refuse(struct found *f, bool warning, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Gives each target of s->out what stands beside it, and marks that as used. */
+/* Adds the side files to each target of s->out, and marks them as used. */
 MUST_CHECK int sides_attach(struct scan *s, struct err *e);
-/* Warns of those that nobody used. */
+/* Adds a warning for each unused side file. */
 MUST_CHECK int sides_note_orphans(struct scan *s, struct err *e);
 
 #endif

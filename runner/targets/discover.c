@@ -54,7 +54,7 @@ void target_list_done(struct target_list *l)
 	*l = (struct target_list){0};
 }
 
-/* Room for one more in an array that grows by powers of two. */
+/* Makes space for one more element.  The capacity is always a power of two. */
 static int grow(void **v, size_t n, size_t size, struct err *e)
 {
 	void *p;
@@ -86,7 +86,7 @@ int list_add_target(struct target_list *l, struct target *t, struct err *e)
 	return r;
 }
 
-/* Warnings find room when other notes fill their half. */
+/* Warnings may use all of the limit, other notes only half. */
 static bool has_room(const struct target_list *l, bool warning)
 {
 	return l->n_notes < (warning ? DISCOVER_MAX_NOTES : DISCOVER_MAX_NOTES / 2);
@@ -164,7 +164,7 @@ static int check_names(struct target_list *fresh, const struct target_list *old,
 	return 0;
 }
 
-/* Room in io for all of fresh, before anything of it moves. */
+/* Makes space in io for all of fresh, before any element moves. */
 static int reserve(struct target_list *io, const struct target_list *fresh, struct err *e)
 {
 	struct target *v = sys_realloc(io->v, (io->n + fresh->n + 1) * sizeof(*v));
@@ -188,7 +188,7 @@ static bool is_listed(const struct target_list *l, const char *name)
 	return false;
 }
 
-/* What one source did not make any more, another one may make now. */
+/* Drops missing targets of io that fresh contains: another source may make the target now. */
 static void drop_missing(struct target_list *io, const struct target_list *fresh)
 {
 	size_t n = 0;
@@ -202,7 +202,7 @@ static void drop_missing(struct target_list *io, const struct target_list *fresh
 	io->n = n;
 }
 
-/* Empties fresh into io. */
+/* Moves all elements of fresh into io. */
 static int merge(struct target_list *io, struct target_list *fresh, struct err *e)
 {
 	int r;
@@ -234,7 +234,7 @@ static int merge(struct target_list *io, struct target_list *fresh, struct err *
 	return 0;
 }
 
-/* Which ones, as many as fit on a line. */
+/* Adds a note with the names of the old targets, as many as fit on a line. */
 static int name_old(const struct discover_source *s, struct target_list *l, size_t n, struct err *e)
 {
 	char names[300] = "";
@@ -253,8 +253,8 @@ static int name_old(const struct discover_source *s, struct target_list *l, size
 			 names, named < n ? ", ..." : "");
 }
 
-/* After a build that failed: what it did not write anew may be from before the change
- * that broke it. */
+/* After a failed build: marks programs that it did not write again.  They may be older than the
+ * change that broke the build. */
 static int set_old_apart(const struct discover_source *s, struct target_list *l, struct err *e)
 {
 	uint64_t fresh_us = s->built->fresh_us;
@@ -273,8 +273,8 @@ static int set_old_apart(const struct discover_source *s, struct target_list *l,
 	return r == 0 && n > 0 ? name_old(s, l, n, e) : r;
 }
 
-/* After a build that failed: the targets of an earlier build that it did not make, and that no
- * source before this one has. */
+/* After a failed build: adds the targets of an earlier build that this build did not make, and that
+ * no earlier source has. */
 static int add_missing(const struct discover_source *s, const struct target_list *before,
 		       struct target_list *l, struct err *e)
 {
@@ -315,9 +315,9 @@ static int say_rights(const struct rights *r, struct err *e)
 		       was.msg, (unsigned)r->uid);
 }
 
-/* A user who may push to a work tree chooses the paths in its manifests and links, and can see
- * these files as seeds.  A build outside of a cell can read as much, but not every tree has a
- * build.  Sources of other types follow no link that leads out. */
+/* Finds the tree that limits a manifest's paths.  A user who may push to a work tree chooses these
+ * paths and links, and can see the files as seeds.  A build outside of a cell can read as much, but
+ * not every tree has a build.  Other types of sources follow no link that leads out. */
 static int find_tree(const struct discover_source *s, struct rights *io, struct err *e)
 {
 	_autofree_ char *path = NULL;
@@ -328,7 +328,7 @@ static int find_tree(const struct discover_source *s, struct rights *io, struct 
 
 	if (strcmp(s->type, "manifest") != 0)
 		return 0;
-	/* As it is written: a push, or a build, may have made the manifest a link. */
+	/* Use the path as written: a push or a build may have replaced the manifest with a link. */
 	r = fs_find_above(s->path, ".git", &top, e);
 	if (r == 0 && top)
 		r = rights_set_tree(io, top, e);
@@ -358,7 +358,8 @@ static int check_named(const struct target *t, struct err *e)
 	return r < 0 ? err_wrap(e, "target \"%s\"", t->name) : 0;
 }
 
-/* Root opens no file for another user that this user could not open. */
+/* Runs fn with the rights of the user who controls the source: root must not open files for a user
+ * who could not open them. */
 static int look_as_owner(const struct discover_source *s, source_fn *fn, struct target_list *out,
 			 struct err *e)
 {
@@ -382,7 +383,7 @@ static int look_as_owner(const struct discover_source *s, source_fn *fn, struct 
 	return r < 0 ? say_rights(&rights, e) : 0;
 }
 
-/* From the top, if a shell reads the path as it stands; else NULL. */
+/* The path relative to top, if a shell needs no quotes for it; else NULL. */
 static const char *plain_below(const char *path, const char *top)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -418,7 +419,7 @@ static int add_source(const struct discover_source *s, source_fn *fn, struct tar
 	CLEANUP(target_list_done) struct target_list fresh = {0};
 	int r = look_as_owner(s, fn, &fresh, e);
 
-	if (r == -ENOENT && has_missing(s)) /* a build removed it first, and failed */
+	if (r == -ENOENT && has_missing(s)) /* a failed build removed the directory */
 		r = 0;
 	if (r == 0 && s->built && s->built->fresh_us)
 		r = set_old_apart(s, &fresh, e);
@@ -449,7 +450,7 @@ int discover_add(const struct discover_source *s, struct target_list *io, struct
 		       s->type);
 }
 
-/* --- what the sources share ------------------------------------------------- */
+/* --- shared by the sources -------------------------------------------------- */
 
 int source_unbuilt(struct target *t, struct err *e, const char *fmt, ...)
 {

@@ -10,53 +10,52 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where targets come from.  A source (an output directory, a manifest, a Bazel
- * workspace) fills one list; no target is executed, but Bazel is asked, as the
- * workspace's owner.  The rules, for a person, are in docs/discovery.md.  What is read here is
- * hostile: names, links, sizes and contents are bounded, nothing that is not a regular file or a
- * directory is opened, and all text that comes back is printable ASCII where it says so. */
+/* Discovery of targets.  Each source (an output directory, a manifest, a Bazel workspace) adds its
+ * targets to one list.  Discovery executes no target, but runs Bazel as the workspace's owner.
+ * docs/discovery.md explains the rules to users.
+ *
+ * All input is hostile: names, links, sizes and contents are bounded, and only regular files and
+ * directories are opened.  Returned text is printable ASCII where a comment says so. */
 
 struct target {
 	char *name;   /* [A-Za-z0-9@_.-]+, at most 128 bytes, unique in the list */
 	char *binary; /* absolute host path */
-	/* What the cell shows of the host beside the binary itself: its directory
-	 * (OSS-Fuzz layout: libraries and data stand beside it), or NULL: the file alone. */
+	/* The directory that the cell shows together with the binary (OSS-Fuzz layout: it contains
+	 * libraries and data).  NULL: the cell shows only the binary. */
 	char *dir;
 	char *dict;	       /* absolute, or NULL */
-	char *seed_archive;    /* <t>_seed_corpus.zip and its kin, or NULL */
+	char *seed_archive;    /* <t>_seed_corpus.zip or another archive type, or NULL */
 	struct strv seed_dirs; /* in-tree corpora: absolute directories */
-	/* Engine flags from .options or the manifest that engine_ops.flag_ok lets
-	 * pass: "-max_len=64"; one of a name. */
+	/* Engine flags from .options or the manifest, accepted by engine_ops.flag_ok:
+	 * "-max_len=64"; each name once. */
 	struct strv flags;
 	struct strv env; /* from .options [asan]/[env] or the manifest: "ASAN_OPTIONS=..." */
-	/* What .options or the manifest's flags say of what is the job's to set
-	 * (-timeout, -rss_limit_mb): defaults below the configuration's.  0: nothing said. */
+	/* -timeout and -rss_limit_mb from .options or the manifest, which the job sets.  The
+	 * configuration overrides them.  0: not set. */
 	uint64_t input_timeout_s, rss_limit_mib;
 	const struct engine_ops *engine;
-	uint64_t size; /* the binary's bytes: the first guess of how simple it is */
-	/* Why it has no binary that may be run ("//a:b did not build"), printable; NULL: it
-	 * has.  `binary` is then a path where nothing is. */
+	uint64_t size; /* of the binary in bytes: a first estimate of the target's complexity */
+	/* Why there is no usable binary ("//a:b did not build"), printable.  `binary` is then a
+	 * path without a file.  NULL: the binary is usable. */
 	char *unbuilt;
-	bool missing; /* an earlier build made it, and the last one failed */
-	char *build;  /* the command that builds it, for a person; NULL: unknown */
-	/* From the top of the repository or workspace, where `build` leaves its program; NULL:
-	 * unknown. */
+	bool missing; /* made by an earlier build; the last build failed and did not make it */
+	char *build;  /* the command that builds it, for users; NULL: unknown */
+	/* Path of the program that `build` makes, relative to the top of the repository or
+	 * workspace; NULL: unknown. */
 	char *made;
-	/* Of a Bazel workspace, else NULL: its label, and its in-tree corpora ("a/x b/y"; NULL:
-	 * none). */
+	/* Bazel only: the label, and the in-tree corpora ("a/x b/y"; NULL: none). */
 	char *label, *corpus;
-	/* With which all of these paths are to be opened, also later: who owns the manifest
-	 * or the tree may have changed since what they lead to. */
+	/* Open all of these paths with these rights, also later: the owner of the manifest or the
+	 * tree may have changed the files behind the paths. */
 	struct rights rights;
 };
 void target_done(struct target *t);
 
-/* A file that was not taken, or was but with a doubt. */
+/* A note about a file that was refused or looks like a mistake. */
 struct discover_note {
-	char *path; /* as found, printable ASCII (other bytes as \xNN), ":LINE" within a file */
-	char *why;  /* "no fuzzing entry point", "dictionary without a target", ...; printable */
-	bool
-	    warning; /* likely a mistake of a person (an orphan side file), not just another file */
+	char *path;   /* as found, printable ASCII (other bytes as \xNN), ":LINE" within a file */
+	char *why;    /* "no fuzzing entry point", "dictionary without a target", ...; printable */
+	bool warning; /* likely a user's mistake (an orphan side file), not just another file */
 };
 
 struct target_list {
@@ -71,28 +70,28 @@ void target_list_done(struct target_list *l);
 
 enum {
 	DISCOVER_MAX_TARGETS = 4096,
-	/* Notes that are no warnings get at most half, so that they hide none. */
+	/* Notes that are not warnings get at most half of it, so that they displace no warning. */
 	DISCOVER_MAX_NOTES = 4096,
 	DISCOVER_MAX_ENTRIES = 200000,		  /* names in an output directory */
 	DISCOVER_MAX_MANIFEST = 16 * 1024 * 1024, /* bytes */
 };
-/* Bytes searched for an entry point: of one file (a larger one is not taken) and
- * of a whole output directory (an error).  OSS-Fuzz keeps its below 10 GB. */
+/* Bytes searched for an entry point, in one file and in a whole output directory.  A larger file is
+ * refused; a larger directory is an error.  OSS-Fuzz keeps its directories below 10 GB. */
 #define DISCOVER_MAX_BINARY (UINT64_C(8) << 30)
 #define DISCOVER_MAX_SEARCH (UINT64_C(64) << 30)
 
-/* What the last build of a source did, when it did not all go well: what it left of an
- * earlier build is never taken for what it made. */
+/* The failures of a source's last build.  Discovery must not take a file of an earlier build for
+ * a result of this build. */
 struct discover_built {
-	/* Bazel's targets that did not build ("directory": targets by name), and why, printable */
+	/* The labels that did not build ("directory": names of targets); the reasons, printable */
 	struct strv labels, whys;
-	/* Not 0: its command failed, and a program that was last changed before this time
-	 * (CLOCK_REALTIME) is an old one. */
+	/* Not 0: the build command failed.  A program last changed before this time
+	 * (CLOCK_REALTIME) is from an earlier build. */
 	uint64_t fresh_us;
 };
 void discover_built_done(struct discover_built *b);
 
-/* One place to look, as the configuration names it. */
+/* One source of targets, as configured. */
 struct discover_source {
 	const char *type; /* "directory", "manifest" or "bazel" */
 	const char *path; /* absolute, or relative to the working directory */
@@ -100,12 +99,12 @@ struct discover_source {
 	 * DISCOVER_BAZEL_QUERY, no startup options, DISCOVER_BAZEL_FLAGS. */
 	const char *bazel, *query;
 	const struct strv *startup, *flags;
-	bool as_root;			    /* Bazel may be started as root */
+	bool as_root;			    /* Bazel may run as root */
 	const struct tool_group *group;	    /* the group where Bazel runs; NULL: without limits */
-	const struct discover_built *built; /* NULL: nothing is known of it */
-	/* Of a source that a command of the configuration builds: for target.build of those that
-	 * do not know it themselves; the repository in whose top directory one types it, for
-	 * target.made.  NULL: unknown. */
+	const struct discover_built *built; /* NULL: no failed build is known */
+	/* For a source with a build command.  said_build: the command, for targets without a
+	 * `build` of their own.  top: the top directory of the repository where a user runs it,
+	 * for target.made.  NULL: unknown. */
 	const char *said_build, *top;
 };
 /* The tag itself: "fuzz_target" alone would also match "not_fuzz_target". */
@@ -113,60 +112,57 @@ struct discover_source {
 	"attr(tags, \"[\\[ ]fuzz_target[,\\]]\", //...) intersect kind(\"cc_binary\", //...)"
 #define DISCOVER_BAZEL_FLAGS "--config=asan-fuzzer"
 
-/* Adds what the source has to *io; on an error *io is as it was.  Two targets of
- * one name are an error (-EEXIST) that names both.  All that is opened for it is opened
- * with the rights of who decides what s->path leads to. */
+/* Adds the targets of the source to *io.  On an error, *io is unchanged.  Two targets with the same
+ * name are an error (-EEXIST) that names both.  All files are opened with the rights of the user
+ * who controls s->path. */
 MUST_CHECK int discover_add(const struct discover_source *s, struct target_list *io, struct err *e);
 
-/* Unpacks a target's seed archive (zip or tar; gzip, bzip2, xz, lzma, zstd, lz4 or
- * compress) into the open directory, flat, each file named by the SHA-1 of its
- * content: no name of the archive is ever used.  Directories, links, devices and
- * empty files are passed over.  A file that is there already is left alone, so
- * that an interrupted call is made good by the next; no file ever appears cut.
- * Nothing is fsynced: it can be unpacked again.
- * It takes as long as the archive takes to read, up to SEEDS_MAX_READ bytes
- * uncompressed: not for the event loop's thread while cells run.
+/* Unpacks a target's seed archive (zip or tar; gzip, bzip2, xz, lzma, zstd, lz4 or compress) into
+ * the open directory, without subdirectories.
+ * - The name of each file is the SHA-1 of its content.  Names in the archive are never used.
+ * - Directories, links, devices and empty files are ignored.
+ * - The call is idempotent: existing files stay, and a file appears only when it is complete.
+ * - Nothing is fsynced, because the archive can be unpacked again.
+ * The call reads up to SEEDS_MAX_READ uncompressed bytes: do not call it in the event loop's thread
+ * while cells run.
  *
- * *ret is written always, also on an error: what was unpacked stays.  Entries that
- * were too large, damaged or encrypted are counted as skipped and the rest is
- * unpacked; at a limit of the whole archive the rest is left.  -EBADMSG: damaged
- * beyond reading on, naming the archive and the entry. */
+ * *ret is always written, also on an error; unpacked files stay.  Too large, damaged or encrypted
+ * entries count as skipped.  At a limit of the whole archive, the rest is skipped.  -EBADMSG: a
+ * damaged archive that cannot be read further; the message names the archive and the entry. */
 enum {
 	SEEDS_MAX_FILES = 200000,
 	SEEDS_MAX_ENTRIES = 1000000,	  /* of any kind */
-	SEEDS_MAX_FILE = 5 * 1024 * 1024, /* bytes; ClusterFuzz's cap of a corpus input */
+	SEEDS_MAX_FILE = 5 * 1024 * 1024, /* bytes; ClusterFuzz's limit for a corpus input */
 };
-#define SEEDS_MAX_BYTES (UINT64_C(2) << 30) /* kept */
-#define SEEDS_MAX_READ	(UINT64_C(4) << 30) /* uncompressed, also of what is not kept */
+#define SEEDS_MAX_BYTES (UINT64_C(2) << 30) /* of kept files */
+#define SEEDS_MAX_READ	(UINT64_C(4) << 30) /* uncompressed, including skipped entries */
 
 struct seeds_result {
-	uint64_t files,
-	    bytes; /* entries that are in the directory now, those from before included */
-	uint64_t known, known_bytes; /* of these: were there before, or came twice */
+	uint64_t files, bytes; /* entries that are in the directory now, including earlier files */
+	uint64_t known, known_bytes; /* of these: files that existed before, or duplicates */
 	uint64_t skipped;
 	char why[256]; /* the first reason for skipping, printable ASCII; "" if none */
 };
 MUST_CHECK int discover_unpack_seeds(const char *archive, int dirfd, struct seeds_result *ret,
 				     struct err *e);
 
-/* The same with other limits, or into several directories. */
+/* Options: other limits, or several directories. */
 struct seeds_limits {
 	uint64_t entries, files;
-	size_t file; /* bytes; so much memory is taken at most */
+	size_t file; /* bytes; also the memory that is used at most */
 	uint64_t bytes, read;
 };
-extern const struct seeds_limits seeds_limits_default; /* those above */
+extern const struct seeds_limits seeds_limits_default; /* the limits above */
 
 struct seeds_to {
-	int dirfd; /* for all; -1 with place */
-	/* Where an entry of this name goes (any bytes: decide by it, but never open it);
-	 * the directory stays the callee's.  *ret_dirfd -1: it is skipped, because of
-	 * not_placed. */
+	int dirfd; /* for all entries; -1 with place */
+	/* Chooses the directory of an entry; the callee keeps it open.  name may contain any
+	 * bytes: never open it.  *ret_dirfd -1: skip the entry, for the reason not_placed. */
 	int (*place)(void *arg, const char *name, int *ret_dirfd, struct err *e);
 	void *arg;
 	const char *not_placed;
 	const struct seeds_limits *most; /* NULL: the default */
-	const struct rights *rights;	 /* the archive is opened with; NULL: ours */
+	const struct rights *rights;	 /* for opening the archive; NULL: our own */
 };
 MUST_CHECK int discover_unpack(const char *archive, const struct seeds_to *to,
 			       struct seeds_result *ret, struct err *e);

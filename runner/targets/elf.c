@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Where the section headers are. */
+/* The place of the section headers. */
 struct where {
 	uint64_t table, names; /* offset of the headers, index of the names' section */
 };
@@ -67,7 +67,7 @@ static bool elf_read_counts(struct elf_file *io, struct where *at, uint64_t shnu
 	return true;
 }
 
-/* Only this machine's byte order is read: the machine runs no other programs. */
+/* Accepts only this machine's byte order, because the machine runs no other programs. */
 static bool elf_read_head(struct elf_file *io, struct where *at)
 {
 	unsigned char ident[EI_NIDENT];

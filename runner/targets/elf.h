@@ -25,7 +25,7 @@ struct elf_file {
 	uint64_t names_n;
 };
 
-/* at, size: its bytes in the file, not checked.  addr: where the program has them. */
+/* at, size: offset and size in the file, not checked.  addr: address in the program. */
 struct elf_header {
 	uint64_t name, type, flags, addr, at, size, link;
 };
@@ -33,10 +33,10 @@ struct elf_header {
 enum elf_known {
 	ELF_NONE, /* no ELF file */
 	ELF_READ,
-	ELF_UNKNOWN, /* no file, or its headers are missing, damaged or beyond our bounds */
+	ELF_UNKNOWN, /* a read error, or the headers are missing, damaged or beyond our bounds */
 };
-/* fd: a regular file, open for reading.  Blocks while it reads.  Only of ELF_READ there is
- * something to be freed. */
+/* fd: a regular file, open for reading.  Blocks while it reads.  Only after ELF_READ, the caller
+ * must free *ret with elf_done(). */
 enum elf_known elf_open(int fd, struct elf_file *ret);
 void elf_done(struct elf_file *m);
 
@@ -44,7 +44,7 @@ void elf_done(struct elf_file *m);
 struct elf_header elf_section(const struct elf_file *m, uint64_t i);
 /* Whether the section has this name. */
 bool elf_is_named(const struct elf_file *m, const struct elf_header *s, const char *name);
-/* Reads n bytes of the file; false: it does not have them. */
+/* Reads n bytes of the file at offset `at`; false: they are not in the file. */
 bool elf_read(const struct elf_file *m, void *to, uint64_t n, uint64_t at);
 
 #endif

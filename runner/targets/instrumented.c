@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tables of a program of 100 MB are below these. */
+/* The tables of a program of 100 MB are smaller than this. */
 enum { TABLE_MAX = 64 << 20, FUNCTION_BEGINS = 1 };
 
 struct pc {
@@ -45,7 +45,7 @@ static char *load(const struct elf_file *m, const struct elf_header *s)
 	return v;
 }
 
-/* Without relocations for it the table has the addresses itself. */
+/* Applies the relocations of the table.  Without relocations, the table contains the addresses. */
 static void relocate(struct look *l, const char *table, uint64_t size)
 {
 	for (uint64_t i = 0; i < size / sizeof(Elf64_Rela); i++) {
@@ -94,9 +94,9 @@ static bool begins(const char *name, const char *with)
 	return strncmp(name, with, strlen(with)) == 0;
 }
 
-/* The header FuzzedDataProvider.h, and the C++ standard library: in the mangling of the Itanium
- * C++ ABI std::x is _ZSt1x, its members are _ZNSt..., those of the abbreviated classes _ZNSs,
- * _ZNSa ... */
+/* Whether a function is from FuzzedDataProvider.h or the C++ standard library.  In the mangling of
+ * the Itanium C++ ABI, std::x is _ZSt1x and its members are _ZNSt...  Members of the abbreviated
+ * classes are _ZNSs, _ZNSa ... */
 static bool is_of_header(const char *name)
 {
 	return begins(name, "_ZN18FuzzedDataProvider") || begins(name, "_ZSt") ||
@@ -104,15 +104,15 @@ static bool is_of_header(const char *name)
 	       begins(name, "_ZNK9__gnu_cxx") || strcmp(name, "__clang_call_terminate") == 0;
 }
 
-/* A function that another file can call.  Linkers make hidden ones local: lld leaves them hidden,
- * GNU ld puts them behind a file without a name. */
+/* Whether another file can call the function.  Linkers make hidden functions local: lld leaves them
+ * hidden, GNU ld puts them behind a file without a name. */
 static bool is_shared(const Elf64_Sym *s, bool of_no_file)
 {
 	return ELF64_ST_BIND(s->st_info) != STB_LOCAL || of_no_file ||
 	       ELF64_ST_VISIBILITY(s->st_other) == STV_HIDDEN;
 }
 
-/* names ends with a NUL. */
+/* names must end with a NUL. */
 static enum instrumented judge(const struct look *l, const char *symbols, uint64_t size,
 			       const char *names, uint64_t names_n)
 {

@@ -2,7 +2,7 @@
 #ifndef RUNNER_TARGETS_INSTRUMENTED_H
 #define RUNNER_TARGETS_INSTRUMENTED_H
 
-/* What a compiler instrumented of a program: its harness only, or also a library under test.
+/* Whether a compiler instrumented only a program's harness, or also a library under test.
  *
  * The table of the instrumented functions is __sancov_pcs (clang, -fsanitize-coverage=pc-table;
  * two words an entry, its address and flags, 1: a function begins here).  In a program that can be
@@ -12,7 +12,7 @@
  * FuzzedDataProvider and the C++ standard library.  Another function of the harness that is not
  * static looks like a library's.
  *
- * The file is hostile: see runner/targets/elf.h.  What it claims decides a warning only. */
+ * The file is hostile: see runner/targets/elf.h.  Its content only decides about a warning. */
 enum instrumented {
 	INSTRUMENTED_UNKNOWN, /* stripped, of another format, damaged, or beyond our bounds */
 	INSTRUMENTED_HARNESS,

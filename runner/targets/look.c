@@ -36,7 +36,7 @@ static bool is_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && path[n] == '/';
 }
 
-/* Regular files and directories only; others are not even opened. */
+/* Accepts only regular files and directories.  Other types must not even be opened. */
 static bool type_ok(const struct scan *s, const char *name, struct found *f)
 {
 	struct stat st;
@@ -47,7 +47,7 @@ static bool type_ok(const struct scan *s, const char *name, struct found *f)
 		else if (errno == ENOENT && fstatat(s->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			look_refuse(f, true, "a symbolic link to nothing");
 		else if (errno != ENOENT)
-			look_refuse(f, true, "can't be looked at: %s", strerror(errno));
+			look_refuse(f, true, "cannot be examined: %s", strerror(errno));
 		return false;
 	}
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
@@ -65,14 +65,14 @@ int look(const struct scan *s, const char *name, struct found *ret, struct err *
 	*ret = (struct found){.fd = -1};
 	if (!type_ok(s, name, ret))
 		return 0;
-	/* O_NONBLOCK: it may have become a FIFO since. */
+	/* O_NONBLOCK: the file may have been replaced by a FIFO. */
 	ret->fd = sys_openat(s->fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 	if (ret->fd < 0) {
 		look_refuse(ret, true, "can't be opened: %s", strerror(errno));
 		return 0;
 	}
 	if (fstat(ret->fd, &st) < 0) {
-		look_refuse(ret, true, "can't be looked at: %s", strerror(errno));
+		look_refuse(ret, true, "cannot be examined: %s", strerror(errno));
 		return 0;
 	}
 	ret->is_dir = S_ISDIR(st.st_mode);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A list of targets that a person or a build wrote down.  It is that person's own file:
- * paths may lead anywhere that they may read (discover.c), and every mistake is an error
- * with its place. */
+/* A list of targets, written by a user or a build.  Its paths may lead to any file that its owner
+ * may read (discover.c).  Every mistake is an error with its place. */
 #include "runner/targets/names.h"
 #include "runner/targets/source.h"
 
@@ -16,13 +15,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* One entry while it is read. */
+/* The state while one entry is read. */
 struct reading {
-	const char *dir; /* the manifest's, absolute: what paths are relative to */
+	const char *dir; /* the manifest's directory, absolute; relative paths start there */
 	struct target_list *list;
 	struct target t;
 	struct optfile options;
-	size_t item; /* of the list that is read, for errors; NO_ITEM */
+	size_t item; /* index in the current list, for errors; or NO_ITEM */
 	uint64_t searched;
 };
 
@@ -32,8 +31,8 @@ typedef int key_fn(struct reading *m, json_t *v, struct err *e);
 static key_fn read_name, read_binary, read_files, read_seeds, read_dict, read_options, read_flags,
     read_env;
 
-/* In the order of reading, which is not the file's: an engine is known only after
- * the binary; flags and dict replace what the options file says. */
+/* The keys are read in this order, not in the file's order.  The engine is known only after the
+ * binary.  flags and dict override the options file. */
 static const struct {
 	const char *name;
 	key_fn *fn;
@@ -68,7 +67,7 @@ static const char *get_text(const json_t *v, struct err *e)
 
 /* --- paths ------------------------------------------------------------------ */
 
-/* v as an absolute path, opened; it must be a directory, or must be a regular file. */
+/* Makes v an absolute path and opens it.  It must be a directory or a regular file. */
 static int open_path(const struct reading *m, json_t *v, char **ret_path, int *ret_fd,
 		     struct stat *st, struct err *e)
 {
@@ -82,7 +81,7 @@ static int open_path(const struct reading *m, json_t *v, char **ret_path, int *r
 	path = text[0] == '/' ? sys_strdup(text) : sys_asprintf("%s/%s", m->dir, text);
 	if (!path)
 		return err_sys(e, "copy a path");
-	/* Opening a device may do something. */
+	/* Opening a device may have side effects. */
 	if (fstatat(AT_FDCWD, path, st, 0) < 0)
 		return err_sys(e, "'%.300s'", quote(path, &q));
 	if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
@@ -331,7 +330,7 @@ static void reading_done(struct reading *m)
 	optfile_done(&m->options);
 }
 
-/* A wrong entry is named by its number, and by its name when it has one. */
+/* Reads one entry.  Errors have its number, and its name if there is one. */
 static int read_entry(struct target_list *out, const char *dir, size_t i, json_t *entry,
 		      uint64_t *io_searched, struct err *e)
 {

@@ -89,7 +89,7 @@ bool names_looks_like_target(struct slice file)
 	return ends(file, "_fuzzer") || ends(file, "_fuzztest") || ends(file, "_fuzz_test");
 }
 
-/* ClusterFuzz's order; only .zip is OSS-Fuzz's own. */
+/* In ClusterFuzz's order.  OSS-Fuzz itself only makes .zip files. */
 static const char *const archives[] = {
     "_seed_corpus.zip",	    "_seed_corpus.tar",	     "_seed_corpus.tar.gz", "_seed_corpus.tgz",
     "_seed_corpus.tar.bz2", "_seed_corpus.tbz",	     "_seed_corpus.tbz2",   "_seed_corpus.tb2",
@@ -146,8 +146,8 @@ static size_t min3(size_t a, size_t b, size_t c)
 	return ab < c ? ab : c;
 }
 
-/* One row of the table of Levenshtein's distances, from the one above it; only the
- * band of limit around the diagonal is right. */
+/* Computes one row of the table of Levenshtein distances from the row above.  Only the band of
+ * width limit around the diagonal is correct. */
 static void next_row(char c, size_t i, struct slice b, size_t limit, size_t *row)
 {
 	size_t from = i > limit ? i - limit : 1;
@@ -164,8 +164,8 @@ static void next_row(char c, size_t i, struct slice b, size_t limit, size_t *row
 	}
 }
 
-/* The distance when it is at most limit, else limit + 1.  Only a band is computed:
- * there may be thousands of names, made to be slow. */
+/* The distance if it is at most limit, else limit + 1.  Computes only a band, because there may be
+ * thousands of hostile names. */
 static size_t distance(struct slice a, struct slice b, size_t limit)
 {
 	size_t row[NAMES_TARGET_MAX + 1];
@@ -180,7 +180,7 @@ static size_t distance(struct slice a, struct slice b, size_t limit)
 	return row[b.n] <= limit ? row[b.n] : limit + 1;
 }
 
-/* Two letters that stand side by side are the wrong way round, and nothing else is wrong. */
+/* Whether the only difference is that two adjacent letters are swapped. */
 static bool is_swapped(struct slice a, struct slice b)
 {
 	size_t i = 0;

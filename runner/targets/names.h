@@ -4,28 +4,28 @@
 
 #include "base/scan.h"
 
-/* What file names mean in an OSS-Fuzz style output directory (ClusterFuzz,
- * bot/fuzzers/utils.py and the OSS-Fuzz documentation).  Pure. */
+/* The meaning of file names in an OSS-Fuzz style output directory (ClusterFuzz,
+ * bot/fuzzers/utils.py, and the OSS-Fuzz documentation).  Pure. */
 
 enum { NAMES_TARGET_MAX = 128 };
 
 /* [A-Za-z0-9@_.-]+, at most NAMES_TARGET_MAX bytes, not starting with a dot or a dash. */
 bool names_target_ok(struct slice name);
 
-/* The target that a program of this file name is: the name without .exe or .par.
- * False with the reason: another extension (a name with '@' has none), or bytes
- * that a target's name may not have. */
+/* The target's name for a program with this file name: the name without .exe or .par.
+ * False with the reason: another extension (a name with '@' has none), or bytes that are not
+ * allowed in a target's name. */
 bool names_program(struct slice file, struct slice *ret_target, const char **ret_why);
 
 /* Why a file of this name is known not to be a target ("the symbolizer"), or NULL. */
 const char *names_known_other(struct slice file);
 
-/* Named as fuzz targets are by custom: *_fuzzer, *_fuzztest, *_fuzz_test. */
+/* Whether the name follows a convention for fuzz targets: *_fuzzer, *_fuzztest, *_fuzz_test. */
 bool names_looks_like_target(struct slice file);
 
 enum names_side { SIDE_NONE, SIDE_ARCHIVE, SIDE_DICT, SIDE_OPTIONS, SIDE_META };
 
-/* Is this a file beside a target?  Its target's name in *ret_target. */
+/* The kind of a side file, with its target's name in *ret_target. */
 enum names_side names_side_of(struct slice file, struct slice *ret_target);
 const char *names_side_noun(enum names_side s); /* "seed archive", "dictionary", ... */
 
@@ -33,8 +33,8 @@ const char *names_side_noun(enum names_side s); /* "seed archive", "dictionary",
 const char *names_archive_suffix(size_t i); /* "_seed_corpus.zip", ... */
 #define NAMES_SEED_DIR_SUFFIX "_seed_corpus"
 
-/* Of names (n of them), the one that a person may have meant by word: a few wrong
- * letters, or one contains the other; NULL: none is close. */
+/* The name that a user may have meant by word, out of n names.  Allows a few wrong letters, or that
+ * one contains the other.  NULL: no name is similar. */
 const char *names_near(struct slice word, const char *const *names, size_t n);
 
 #endif

@@ -18,7 +18,7 @@ void optfile_done(struct optfile *o)
 	*o = (struct optfile){0};
 }
 
-/* What a section's keys become. */
+/* The meaning of a section's keys. */
 enum kind { KIND_UNKNOWN, KIND_ENGINE, KIND_SANITIZER, KIND_ENV, KIND_OTHER_ENGINE };
 
 static const struct section {
@@ -46,9 +46,9 @@ struct entry {
 	const struct section *section;
 	unsigned line;
 	struct slice key, value;
-	char lower[OPTFILE_KEY_MAX + 1]; /* the key as configparser gives it */
-	char number[24];		 /* what random(a, b) became */
-	bool gone;			 /* a later one replaces it */
+	char lower[OPTFILE_KEY_MAX + 1]; /* the key in lower case, like configparser */
+	char number[24];		 /* the value of random(a, b) */
+	bool gone;			 /* a later entry replaces it */
 };
 
 struct parse {
@@ -151,7 +151,7 @@ static int parse_line(struct parse *p, struct slice raw, unsigned line, struct e
 		return doubt(p, line, true, e, "'%.*s' stands before any [section]: dropped",
 			     (int)key.n, key.p);
 	if (!p->section || p->section->kind == KIND_OTHER_ENGINE)
-		return 0; /* said at the section's line */
+		return 0; /* the note is on the section's line */
 	return add_entry(p, key, value, line, e);
 }
 
@@ -161,16 +161,16 @@ static int parse_lines(struct parse *p, struct slice text, struct err *e)
 	unsigned line = 0;
 	int r = 0;
 
-	(void)scan_lit(&text, SLICE("\xef\xbb\xbf")); /* a byte order mark, or not */
+	(void)scan_lit(&text, SLICE("\xef\xbb\xbf")); /* an optional byte order mark */
 	while (r == 0 && scan_line(&text, &s))
 		r = parse_line(p, s, ++line, e);
 	return r;
 }
 
-/* --- what was read becomes options ------------------------------------------ */
+/* --- from entries to options ------------------------------------------------ */
 
-/* random(a, b): a new number each time would make two runs differ for no reason that
- * a person sees; the middle stands for the range.  False: malformed. */
+/* Replaces random(a, b) by the middle of the range.  A random number would make two runs differ for
+ * no visible reason.  False: malformed. */
 static bool settle_random(struct entry *x, bool *ret_was)
 {
 	struct slice s = x->value;
@@ -218,21 +218,20 @@ static int engine_entry(struct parse *p, struct entry *x, struct optfile *io, st
 
 static int env_entry(struct parse *p, const struct entry *x, struct optfile *io, struct err *e)
 {
-	/* ClusterFuzz's list. */
+	/* The list of ClusterFuzz. */
 	static const char *const allowed[] = {"AFL_DRIVER_DONT_DEFER", "GODEBUG"};
 
 	for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
 		if (strcasecmp(allowed[i], x->lower) == 0)
 			return strv_addf(&io->env, e, "%s=%.*s", allowed[i], (int)x->value.n,
 					 x->value.p);
-	return doubt(
-	    p, x->line, true, e,
-	    "variable '%.*s' is not one that an options file may set (AFL_DRIVER_DONT_DEFER, "
-	    "GODEBUG): dropped",
-	    (int)x->key.n, x->key.p);
+	return doubt(p, x->line, true, e,
+		     "an options file may not set variable '%.*s' (only AFL_DRIVER_DONT_DEFER, "
+		     "GODEBUG): dropped",
+		     (int)x->key.n, x->key.p);
 }
 
-/* Appends "key=value"; the runtimes cut values at ':' and blanks unless quoted. */
+/* Appends "key=value".  The runtimes end a value at ':' and blanks, unless it is quoted. */
 static int sanitizer_entry(struct parse *p, const struct entry *x, struct buf *io, struct err *e)
 {
 	bool quote = false, quoted = false;

@@ -5,14 +5,13 @@
 #include "base/err.h"
 #include "runner/engine/engine.h"
 
-/* A target's .options file, as ClusterFuzz reads it (fuzzing/options.py, Python's
- * configparser): "[section]", "key = value" or "key: value", comment lines that
- * begin with # or ;.  Sections:
+/* Parses a target's .options file like ClusterFuzz (fuzzing/options.py, Python's configparser):
+ * "[section]", "key = value" or "key: value", comment lines that begin with # or ;.  Sections:
  *   [libfuzzer]                 engine flags; dict= is a path beside the file
  *   [asan] [ubsan] [msan] ...   options of a sanitizer
  *   [env]                       a few variables that are allowed
- * Sections of other engines are passed over.  Pure: opens nothing.  Hostile: any
- * bytes; what is not understood is dropped with a note that says where. */
+ * Sections of other engines are ignored.  Pure: opens nothing.  The file is hostile and may contain
+ * any bytes.  Unknown lines are dropped, with a note that has the line number. */
 
 enum {
 	OPTFILE_MAX = 64 * 1024, /* bytes of a file; more is -EFBIG */
@@ -26,26 +25,27 @@ struct optfile {
 	struct strv flags; /* "-name=value", each name once, accepted by engine_ops.flag_ok */
 	struct strv env;   /* "ASAN_OPTIONS=a=1:b=2", "GODEBUG=..." */
 	char *dict;	   /* as written; NULL: none */
-	uint64_t input_timeout_s, rss_limit_mib; /* -timeout, -rss_limit_mb; 0: not said */
+	uint64_t input_timeout_s, rss_limit_mib; /* -timeout, -rss_limit_mb; 0: not set */
 };
 void optfile_done(struct optfile *o);
 
 /* why may quote any bytes of the file; warning: likely a mistake. */
 typedef int optfile_note_fn(void *arg, unsigned line, bool warning, const char *why, struct err *e);
 
-/* Stops when note fails.  On an error *ret needs no optfile_done(). */
+/* Stops if note fails.  After an error, *ret needs no optfile_done(). */
 MUST_CHECK int optfile_parse(struct slice text, const struct engine_ops *engine,
 			     optfile_note_fn *note, void *arg, struct optfile *ret, struct err *e);
 
-/* One engine flag, from any source.  False with the reason when it can't be taken:
- * *ret_taken; negative only when memory is short. */
+/* Adds one engine flag, from any source.  *ret_taken false: the flag is refused, for the reason in
+ * why.  Negative: no memory. */
 MUST_CHECK int optfile_flag(struct optfile *io, const struct engine_ops *engine, struct slice key,
 			    struct slice value, bool *ret_taken, char why[OPTFILE_WHY_MAX],
 			    struct err *e);
 
 /* [A-Za-z0-9_]+, at most OPTFILE_KEY_MAX bytes. */
 bool optfile_key_ok(struct slice key);
-void optfile_lower(struct slice key, char out[OPTFILE_KEY_MAX + 1]); /* of a key that is ok */
+void optfile_lower(struct slice key,
+		   char out[OPTFILE_KEY_MAX + 1]); /* key must pass optfile_key_ok() */
 /* A variable's name: [A-Za-z_][A-Za-z0-9_]*, at most OPTFILE_KEY_MAX bytes. */
 bool optfile_env_name_ok(struct slice name);
 /* No control characters, at most OPTFILE_VALUE_MAX bytes. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Single flags and variables: what a key and a value may be, and which flags become
- * something else than a flag. */
+/* Checks single flags and variables, and converts flags that set a job's limits. */
 #include "runner/targets/optfile.h"
 
 #include "base/buf.h"
@@ -11,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* FuzzerFlags.def of LLVM 14 to 19 ("-help=1"), what engine_ops.flag_ok refuses
- * included: a typo is told apart from a refusal. */
+/* All flags in FuzzerFlags.def of LLVM 14 to 19 ("-help=1").  The list includes flags that
+ * engine_ops.flag_ok refuses, to distinguish a typo from a refusal. */
 /* clang-format off */
 static const char *const libfuzzer_keys[] = {
     "verbosity", "seed", "runs", "max_len", "len_control", "seed_inputs", "keep_seed",
@@ -75,7 +74,7 @@ void optfile_lower(struct slice key, char out[OPTFILE_KEY_MAX + 1])
 	out[key.n] = '\0';
 }
 
-/* "-key=" of a flag in the list is replaced: the engine would take the last one. */
+/* Adds a flag.  It replaces a flag of the same name, because the engine uses the last one. */
 static int put_flag(struct strv *flags, const char *key, struct slice value, struct err *e)
 {
 	size_t n = strlen(key);
@@ -104,7 +103,7 @@ static bool number(struct slice value, uint64_t max, uint64_t *ret)
 	return true;
 }
 
-/* The flags that are not the engine's to get: 1 taken, 0 not such a flag, -1 bad. */
+/* Takes the flags that the engine must not get.  1: taken, 0: another flag, -1: a bad value. */
 static int special(struct optfile *io, const char *key, struct slice value,
 		   char why[OPTFILE_WHY_MAX])
 {
@@ -173,8 +172,8 @@ int optfile_flag(struct optfile *io, const struct engine_ops *engine, struct sli
 	r = buf_addf(&flag, e, "-%s=%.*s", name, (int)value.n, value.p);
 	if (r < 0)
 		return r;
-	/* Only the configuration sets it: with "runs = 1" a pushed file could make any target
-	 * green. */
+	/* Only the configuration may set -runs: with "runs = 1", a pushed file could make any
+	 * target pass. */
 	if (strcmp(name, "runs") == 0)
 		snprintf(reason, sizeof(reason), "set the key \"runs\" instead");
 	else if (engine->flag_ok(buf_slice(&flag), reason))

@@ -12,15 +12,15 @@
 
 enum { NAMES_MAX = 64 << 20 };
 
-/* symbol: of the runtime, from the sanitizers' public interface headers and compiler-rt.  library:
- * part of the file name of a runtime that is a shared library. */
+/* symbol: a symbol of the runtime, from the sanitizers' public headers and compiler-rt.  library:
+ * part of the file name of a shared runtime library. */
 static const struct sanitizer {
 	const char *kind, *name, *symbol, *library;
 } sanitizers[] = {
     {"asan", "AddressSanitizer", "__asan_init", "asan"},
     {"msan", "MemorySanitizer", "__msan_init", "msan"},
     {"tsan", "ThreadSanitizer", "__tsan_init", "tsan"},
-    /* AddressSanitizer contains it, and has the same symbol. */
+    /* AddressSanitizer contains LeakSanitizer, with the same symbol. */
     {"lsan", "LeakSanitizer", "__lsan_do_leak_check", "san"},
 };
 
@@ -48,8 +48,8 @@ static bool sanitizer_is_in(const struct sanitizer *s, char *names, size_t n)
 	return false;
 }
 
-/* The names that the dynamic linker reads; strip(1) leaves them.  A static program has only those
- * of its symbol table, if any. */
+/* Finds the names for the dynamic linker, which strip(1) keeps.  A static program has only the
+ * names of its symbol table, if any. */
 static bool sanitizer_find_names(const struct elf_file *m, struct elf_header *ret)
 {
 	static const char *const tables[] = {".dynstr", ".strtab"};

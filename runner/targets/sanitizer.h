@@ -4,10 +4,10 @@
 
 #include "runner/targets/discover.h"
 
-/* Can a build report the failures of a sanitizer?  A build without AddressSanitizer passes
- * an input that AddressSanitizer failed on, and that pass does not show that the bug is fixed.
+/* Whether a build can report the failures of a sanitizer.  A build without AddressSanitizer passes
+ * an input that failed in AddressSanitizer.  That pass does not show that the bug is fixed.
  *
- * kind: "asan", "msan", "tsan" or "lsan", as crash_kind_name() has them.  Each of these has a
+ * kind: "asan", "msan", "tsan" or "lsan" (crash_kind_name()).  Each of these has a
  * runtime with a symbol that a program with this runtime contains or imports, also after strip(1).
  * UBSan has no such symbol: every program with libFuzzer contains UBSan's runtime.
  *

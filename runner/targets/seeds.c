@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seed archives, through libarchive.  Whoever packed one may want to fill the disk,
- * the memory or our time: everything is counted, also what is thrown away. */
+/* Seed archives, through libarchive.  An archive is hostile and may try to exhaust the disk, the
+ * memory or our time: every entry counts against the limits, even if it is skipped. */
 #include "runner/targets/discover.h"
 
 #include "base/cleanup.h"
@@ -22,17 +22,17 @@ DEFINE_CLEANUP(struct archive *, archive_read_free)
 
 #define TEMP_NAME ".seed.new"
 
-enum { READ_BLOCK = 65536, MODE_SEED = 0644 /* the cells' users read it */ };
+enum { READ_BLOCK = 65536, MODE_SEED = 0644 /* readable by the cells' users */ };
 
 struct unpack {
 	struct archive *a;
 	const char *path;
 	const struct seeds_to *to;
 	struct seeds_limits most;
-	char *data; /* most.file + 1 bytes, touched as far as the largest entry goes */
+	char *data; /* most.file + 1 bytes, used up to the size of the largest entry */
 	uint64_t entries, read;
 	struct seeds_result *sum;
-	bool full; /* a limit of the whole archive was met */
+	bool full; /* a limit of the whole archive was reached */
 };
 
 const struct seeds_limits seeds_limits_default = {
@@ -57,7 +57,7 @@ __attribute__((format(printf, 2, 3))) static void skip(struct unpack *u, const c
 		 escape_ascii(slice_of(why), shown));
 }
 
-/* Like the names of entries, it may hold any bytes. */
+/* libarchive's error text.  Like the names of entries, it may contain any bytes. */
 static const char *reason(const struct unpack *u)
 {
 	const char *text = archive_error_string(u->a);
@@ -77,7 +77,8 @@ __attribute__((format(printf, 3, 4))) static int damaged(const struct unpack *u,
 	return err_set(e, EBADMSG, "%s: %.300s", u->path, escape_ascii(slice_of(why), shown));
 }
 
-/* Formats and filters by name: "all" would start programs for some. */
+/* Enables each format and filter by name: the "all" functions also enable filters that start
+ * programs. */
 static int begin(struct unpack *u, int fd, struct err *e)
 {
 	struct archive *a = u->a;
@@ -106,8 +107,8 @@ static const char *entry_name(struct archive_entry *entry)
 	return name ? name : "?";
 }
 
-/* The entry's content into u->data; *ret_n over the limit: too large, the rest was
- * read over.  Negative: the entry can't be read (ARCHIVE_FATAL: nor the rest). */
+/* Reads the entry's content into u->data.  *ret_n above the limit: too large, the rest was read and
+ * dropped.  Negative: the entry cannot be read (ARCHIVE_FATAL: nor the rest of the archive). */
 static int read_entry(struct unpack *u, size_t *ret_n)
 {
 	size_t n = 0;
@@ -115,7 +116,7 @@ static int read_entry(struct unpack *u, size_t *ret_n)
 
 	do {
 		size_t room = u->most.file + 1 - n;
-		/* Too large already: over and over into the same last block. */
+		/* Already too large: read the rest into the same buffer, to count it. */
 		char *to = room ? u->data + n : u->data;
 
 		got = archive_read_data(u->a, to, room ? room : u->most.file);
@@ -137,7 +138,7 @@ static int write_seed(const struct unpack *u, int dirfd, const char *hex, size_t
 
 	if (r < 0)
 		return r;
-	if (fchmod(fd, MODE_SEED) < 0) /* whatever the umask said */
+	if (fchmod(fd, MODE_SEED) < 0) /* overrides the umask */
 		return err_sys(e, "set the mode of '%s'", TEMP_NAME);
 	if (sys_write_all(fd, u->data, n) < 0)
 		return err_sys(e, "write a seed of %zu bytes", n);
@@ -146,8 +147,8 @@ static int write_seed(const struct unpack *u, int dirfd, const char *hex, size_t
 	return 0;
 }
 
-/* Under its content's name, whole or not at all.  A file of another size under that
- * name is what a crash of the machine left: it is replaced. */
+/* Saves the content under its SHA-1, atomically.  Replaces a file of another size, which a crash of
+ * the machine left. */
 static int store(struct unpack *u, int dirfd, size_t n, struct err *e)
 {
 	char hex[DIGEST_SHA1_HEX];
@@ -179,7 +180,7 @@ static bool has_room(struct unpack *u, size_t n)
 	return !u->full;
 }
 
-/* What was read, if it may stay. */
+/* Saves the entry, unless a limit forbids it. */
 static int keep(struct unpack *u, const char *name, int dirfd, size_t n, struct err *e)
 {
 	if (u->full)
@@ -203,14 +204,14 @@ static int take_entry(struct unpack *u, struct archive_entry *entry, struct err 
 	size_t n = 0;
 	int r = 0;
 
-	/* A hard link is a regular file without content of its own. */
+	/* libarchive reports a hard link as a regular file without content. */
 	if (archive_entry_filetype(entry) != AE_IFREG)
 		return 0;
 	if (u->to->place)
 		r = u->to->place(u->to->arg, entry_name(entry), &dirfd, e);
 	if (r < 0)
 		return r;
-	r = read_entry(u, &n); /* also what nobody wants: it costs time, and that is counted */
+	r = read_entry(u, &n); /* also a skipped entry: its time counts */
 	if (r == ARCHIVE_FATAL)
 		return damaged(u, e, "entry '%.150s': %s", entry_name(entry), reason(u));
 	if (r < 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands beside a target: seeds, dictionary, options. */
+/* The side files of a target: seeds, dictionary, options. */
 #include "runner/targets/directory.h"
 
 #include "base/cleanup.h"
@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* How many orphans get a guess at what was meant: it is the one thing here whose
- * time grows with orphans times targets. */
+/* Number of orphans that get a "did you mean".  The time of these guesses is proportional to
+ * orphans times targets. */
 enum { GUESSES_MAX = 64 };
 
 static int by_name(const void *key, const void *side)
@@ -25,8 +25,8 @@ static struct side *find_side(struct scan *s, const char *name)
 	return bsearch(name, s->sides, s->n_sides, sizeof(*s->sides), by_name);
 }
 
-/* The side file target+suffix; *ret_side NULL: there is none.  When it can't be
- * taken, a note, and f->fd is -1. */
+/* Finds the side file target+suffix.  *ret_side NULL: no such file.  f->fd -1: the file is not
+ * usable, and a note says why. */
 static int find(struct scan *s, const char *target, const char *suffix, bool dir,
 		struct side **ret_side, struct found *f, struct err *e)
 {
@@ -83,7 +83,7 @@ static int attach_seed_dir(struct scan *s, struct target *t, struct err *e)
 	return r < 0 || f.fd < 0 ? r : strv_add(&t->seed_dirs, f.real, e);
 }
 
-/* dict= of an options file: a path from the directory that may not leave it. */
+/* Attaches the dict= of an options file.  The path starts at the directory and must stay in it. */
 static int attach_named_dict(struct scan *s, struct target *t, struct place at, const char *dict,
 			     struct err *e)
 {
@@ -127,7 +127,7 @@ static int attach_dict(struct scan *s, struct target *t, struct err *e)
 	struct side *side;
 	int r = find(s, t->name, ".dict", false, &side, &f, e);
 
-	/* The options file's comes first. */
+	/* A dictionary of the options file has priority. */
 	if (r == 0 && f.fd >= 0 && !t->dict)
 		t->dict = take_ptr(&f.real);
 	return r;

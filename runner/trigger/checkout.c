@@ -19,7 +19,7 @@ struct work {
 	const struct checkout_opts *o;
 	struct git git;
 	struct checkout *c;
-	char as[72]; /* how a person here calls git in the work tree */
+	char as[72]; /* how a user calls git in the work tree */
 };
 
 static void work_done(struct work *w)
@@ -29,7 +29,7 @@ static void work_done(struct work *w)
 		w->o->limits->close(w->o->limits->arg);
 }
 
-/* git refuses to work for others than the owner, root included ("dubious ownership"). */
+/* git refuses to work for any user but the owner, root included ("dubious ownership"). */
 static void as_owner(struct work *w)
 {
 	const struct passwd *pw = w->git.owner.other ? getpwuid(w->git.owner.uid) : NULL;
@@ -44,14 +44,14 @@ static void as_owner(struct work *w)
 		(void)snprintf(w->as, sizeof(w->as), "git");
 }
 
-/* Into why or blocked, printable.  Returns 0. */
+/* Formats into why or blocked, printable.  Returns 0. */
 static int __attribute__((format(printf, 2, 3))) tell(char to[CHECKOUT_WHY], const char *fmt, ...)
 {
 	char text[CHECKOUT_WHY], shown[ESCAPE_ASCII_MAX];
 	va_list ap;
 
 	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap); /* for a person: may be cut */
+	(void)vsnprintf(text, sizeof(text), fmt, ap); /* for users: may be cut */
 	va_end(ap);
 	(void)snprintf(to, CHECKOUT_WHY, "%.*s", CHECKOUT_WHY - 1,
 		       escape_ascii(slice_of(text), shown));
@@ -60,7 +60,7 @@ static int __attribute__((format(printf, 2, 3))) tell(char to[CHECKOUT_WHY], con
 
 /* --- questions to the work tree ------------------------------------------------------ */
 
-/* A commit's name, or "" when there is none. */
+/* The name of a revision's commit, or "" if there is none. */
 static int ask_commit(const struct work *w, const char *rev, char ret[COMMIT_MAX], struct err *e)
 {
 	const char *const args[] = {"rev-parse", "--verify", "-q", "--end-of-options", rev, NULL};
@@ -84,7 +84,7 @@ static int ask_tracking(const struct work *w, char ret[COMMIT_MAX], struct err *
 	return ask_commit(w, ref, ret, e);
 }
 
-/* 1: yes. */
+/* 1: a is an ancestor of b. */
 static int is_ancestor(const struct work *w, const char *a, const char *b, struct err *e)
 {
 	const char *const args[] = {"merge-base", "--is-ancestor", a, b, NULL};
@@ -93,7 +93,7 @@ static int is_ancestor(const struct work *w, const char *a, const char *b, struc
 	return r < 0 ? r : r == 0;
 }
 
-/* "R100\0new\0old" and such: the first name is enough for a person. */
+/* Checks for uncommitted changes.  The message names only the first changed file. */
 static int check_clean(const struct work *w, struct err *e)
 {
 	static const char *const args[] = {
@@ -141,7 +141,7 @@ static int check_branch(const struct work *w, struct err *e)
 	return 0;
 }
 
-/* Can it go forward to head? */
+/* Checks that the work tree can be fast-forwarded to head. */
 static int check_forward(const struct work *w, const char *head, struct err *e)
 {
 	const char *tree = w->c->tree;
@@ -164,7 +164,7 @@ static int check_forward(const struct work *w, const char *head, struct err *e)
 		    head, tree, w->as, w->git.top, w->o->remote, w->o->branch);
 }
 
-/* Into blocked: why the work tree cannot be brought to head, or is not just that. */
+/* Sets blocked if the work tree cannot be updated to head, or has changed files. */
 static int check_tree(const struct work *w, const char *head, struct err *e)
 {
 	int r;
@@ -176,7 +176,7 @@ static int check_tree(const struct work *w, const char *head, struct err *e)
 			 w->as, w->git.top, w->o->branch);
 	if (r == 0 && !*w->c->blocked && *head)
 		r = check_forward(w, head, e);
-	/* Also where it is: a run is recorded as that of a commit, so it is to be one. */
+	/* Even at head: a run is recorded under its commit, so it must not have other changes. */
 	if (r == 0 && !*w->c->blocked)
 		r = check_clean(w, e);
 	return r;
@@ -200,8 +200,8 @@ static int check_shallow(const struct work *w, struct err *e)
 	if (r < 0 || strcmp(answer, "true") != 0)
 		return r < 0 ? r : 0;
 	(void)snprintf(why, sizeof(why),
-		       "it is a shallow clone, in which a rewritten branch cannot be told from a "
-		       "longer one: '%s -C %.100s fetch --unshallow'",
+		       "it is a shallow clone, where a rewritten branch looks the same as a "
+		       "longer branch: '%s -C %.100s fetch --unshallow'",
 		       w->as, w->git.top);
 	return broken(w, why);
 }
@@ -228,7 +228,7 @@ static int check_remote(const struct work *w, struct err *e)
 	return broken(w, why);
 }
 
-/* Names that git would take for something else. */
+/* Refuses names that git would interpret as something else. */
 static int check_names(const struct work *w, struct err *e)
 {
 	const char *const args[] = {"check-ref-format", "--branch", w->o->branch, NULL};
@@ -256,7 +256,7 @@ static int check_repository(const struct work *w, struct err *e)
 	return r;
 }
 
-/* --- doing it ------------------------------------------------------------------------------ */
+/* --- actions ------------------------------------------------------------------------------- */
 
 /* Each fetch leaves a file of objects.  If they cannot be packed, fuzzing continues. */
 static int pack(const struct work *w, struct err *e)
@@ -295,11 +295,11 @@ static int look(const struct work *w, bool peek, struct err *e)
 	if (r == 0 && !peek)
 		r = pack(w, e);
 	if (r == 0 && !*w->c->head)
-		return broken(w, "the branch's head is no commit");
+		return broken(w, "the branch's head is not a commit");
 	return r;
 }
 
-/* A head that was only asked for is not here to be compared with. */
+/* Whether the commit is in the repository.  A head from CHECKOUT_PEEK may not be fetched yet. */
 static int have(const struct work *w, const char *head, struct err *e)
 {
 	char rev[COMMIT_MAX + 16], found[COMMIT_MAX];
@@ -350,8 +350,8 @@ static int limit_anew(struct work *w, struct err *e)
 }
 
 /* Restores the tracked files that a killed merge changed: the tree was clean before.  New files
- * stay, because untracked files are never removed.  The commit's new files no longer count for
- * the limits, else git could do nothing. */
+ * stay, because untracked files are never removed.  The limits are measured again without the
+ * commit's new files, else git could do nothing. */
 static int go_back(struct work *w, const struct err *why)
 {
 	static const char *const args[] = {"reset", "-q", "--hard", "HEAD", NULL};
@@ -365,8 +365,8 @@ static int go_back(struct work *w, const struct err *why)
 	if (r == 0)
 		return tell(w->c->blocked, "%s", why->msg);
 	return tell(w->c->blocked,
-		    "%.180s; and the work tree is not as it was: '%s -C %.60s status'", why->msg,
-		    w->as, w->git.top);
+		    "%.180s; and the work tree could not be restored: '%s -C %.60s status'",
+		    why->msg, w->as, w->git.top);
 }
 
 static int update(struct work *w, const char *head, struct err *e)

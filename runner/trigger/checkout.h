@@ -10,48 +10,49 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The work tree whose branch is watched: asking its remote what is new, and bringing it
- * there.  git(1) does it, as the work tree's owner, without hooks, never asking anybody
- * for a password (base/git.h), in a child of the loop.
+/* The watched work tree: checks its remote for a new head, and updates the work tree to it.
+ * git(1) runs as the work tree's owner, in a child of the loop, without hooks and password
+ * prompts (base/git.h).
  *
- * The work tree only ever goes forward along its branch.  Whatever a person would have
- * to decide (a rewritten branch, changed files) is said with what to do about it, and
- * nothing is touched.  Untracked files are no change: a fuzzer may leave some in the
- * in-tree corpora.  Submodules stay as they are: updating them is the build's business. */
+ * The work tree only ever moves forward along its branch.  If a user has to decide (a rewritten
+ * branch, changed files), nothing changes, and the message has the remedy.  Untracked files are
+ * no change: in-tree corpora may receive new files.  Submodules stay as they are; the build
+ * must update them. */
 struct checkout_opts {
 	const char *dir; /* absolute */
 	const char *remote, *branch;
-	uint64_t fetch_us; /* a fetch, a checkout, or packing what was fetched may take so long */
-	const struct git_limits *limits; /* opened where git is waited for; NULL: none */
+	uint64_t fetch_us; /* limit for each: a fetch, a checkout, packing of fetched objects */
+	const struct git_limits *limits; /* applied in the process that waits for git; NULL: none */
 };
 
 enum checkout_what {
 	CHECKOUT_LOOK,	 /* fetch, compare */
-	CHECKOUT_PEEK,	 /* ask the remote, write nothing */
-	CHECKOUT_UPDATE, /* bring the work tree to head, which was fetched */
+	CHECKOUT_PEEK,	 /* ask the remote for its head, write nothing */
+	CHECKOUT_UPDATE, /* update the work tree to head, which is already fetched */
 };
 
 enum checkout_kind {
 	CHECKOUT_OK,
-	CHECKOUT_NETWORK, /* the remote did not answer, or not well: another try may help */
-	CHECKOUT_BROKEN,  /* a person has to do something: no repository, a shallow clone, ... */
+	CHECKOUT_NETWORK, /* no answer from the remote, or an error: a retry may help */
+	CHECKOUT_BROKEN,  /* a user must act: no repository, a shallow clone, ... */
 };
 
 enum { CHECKOUT_WHY = RECORD_WHY };
 struct checkout {
 	enum checkout_kind kind;
-	char why[CHECKOUT_WHY]; /* printable; "" when all is well; CHECKOUT_OK: a warning */
-	char head[COMMIT_MAX];	/* of the branch at the remote, as far as is known; or "" */
-	char tree[COMMIT_MAX];	/* what is checked out; or "" */
-	/* Why the work tree cannot be brought to head, or is there but changed; "": it can. */
+	char why[CHECKOUT_WHY]; /* printable; CHECKOUT_OK: a warning or "" */
+	char head[COMMIT_MAX];	/* of the branch at the remote; "" if unknown */
+	char tree[COMMIT_MAX];	/* the checked out commit; or "" */
+	/* Why the work tree cannot be updated to head, or is at head with changed files.  "": an
+	 * update is possible. */
 	char blocked[CHECKOUT_WHY];
 };
 
-/* Waits for git.  head: CHECKOUT_UPDATE's.  Negative: nothing could be asked at all. */
+/* Blocks while git runs.  head: for CHECKOUT_UPDATE.  Negative: no answer at all. */
 MUST_CHECK int checkout_do(const struct checkout_opts *o, enum checkout_what what, const char *head,
 			   struct checkout *ret, struct err *e);
 
-/* The same in a child, with a limit on time; done is called once, later. */
+/* The same in a child, with a deadline.  Later calls done exactly once. */
 typedef void checkout_done_fn(void *arg, const struct checkout *c);
 MUST_CHECK int checkout_start(struct loop *l, const struct checkout_opts *o,
 			      enum checkout_what what, const char *head, checkout_done_fn *done,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkout_do() in a child: nothing in the loop waits for a network. */
+/* checkout_do() in a child, so that the loop never waits for a network. */
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -33,17 +33,17 @@ static void job_free(struct checkout_job *j)
 
 DEFINE_CLEANUP(struct checkout_job *, job_free)
 
-/* Beside what the remote may take: git at work on a disk that does not answer. */
+/* Time for local work of git, in addition to the limits for the remote; a disk may hang. */
 #define LOCAL (120 * USEC_PER_SEC)
 
-/* A fetch, and packing. */
+/* Deadline of the job: a fetch, packing, and local work. */
 static uint64_t total_us(const struct checkout_job *j)
 {
 	return 2 * j->o.fetch_us + LOCAL;
 }
 
-/* In the child.  Should it take longer than all that it knows limits for, the timer's
- * signal ends it, and its git with it (it dies with its parent). */
+/* In the child.  If the job exceeds the sum of its own limits, SIGALRM ends it.  Its git dies with
+ * it, because git dies with its parent. */
 static int limit_time(uint64_t us, struct err *e)
 {
 	struct itimerval t = {

@@ -8,9 +8,9 @@
 
 #include <signal.h>
 
-/* Moments, for who was put off for moments. */
+/* Retry interval for repositories with `settling`. */
 #define SETTLE (2 * USEC_PER_SEC)
-/* git may wait for a network. */
+/* At the end: how long to wait for looks (git may wait for a network), and how often to check. */
 #define LOOK_WAIT (5 * USEC_PER_SEC)
 #define LOOK_TICK (100 * USEC_PER_MSEC)
 
@@ -41,7 +41,8 @@ void drive_now(struct drive *d)
 		d->now = now;
 }
 
-/* A look that is cut leaves its group of processes behind. */
+/* Whether the process must stay.  At the end it waits for looks, because an aborted look leaves its
+ * process group behind. */
 static bool busy(const struct watched *r)
 {
 	if (r->child || r->w.at != WATCH_IDLE)
@@ -81,7 +82,7 @@ static void reload(struct drive *d)
 	d->o->reload(d->o->arg);
 	for (size_t i = 0; i < d->n; i++) {
 		d->repos[i].w.o.interval_us = d->repos[i].given->config->interval_us;
-		d->repos[i].w.looked = (struct since){0}; /* look, now */
+		d->repos[i].w.looked = (struct since){0}; /* forces a look now */
 	}
 }
 
@@ -102,7 +103,7 @@ static void on_timer(void *arg)
 			loop_stop(d->o->loop);
 		return;
 	}
-	d->again = false; /* a step may want the next one at once */
+	d->again = false; /* a step may request another step */
 	nap = step_all(d);
 	if (d->ending && nap > LOOK_TICK)
 		nap = LOOK_TICK;
@@ -112,7 +113,7 @@ static void on_timer(void *arg)
 		give_up(d, &e);
 }
 
-/* Asked for the second time: so is the run. */
+/* The first signal stops each run once.  A second signal repeats the stop request to each run. */
 static void on_end(void *arg, int signo)
 {
 	struct drive *d = arg;

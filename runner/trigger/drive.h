@@ -11,48 +11,49 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The triggers of several repositories in one process, on a loop: they look, update,
- * start runs and wait for them, each as watch.h says, and share the machine. */
+/* The triggers of several repositories in one process, on a loop.  Each trigger checks its remote,
+ * updates its work tree, starts runs and waits for them, as watch.h decides.  The triggers share
+ * the machine. */
 struct drive_repo {
 	const struct trigger_config *config; /* repository is set */
 	const char *state_path;
-	int state_fd;			 /* with the trigger's lock, unless it is a dry run */
-	uint32_t workers;		 /* run.workers */
-	const struct git_limits *limits; /* of its git; NULL: none */
+	int state_fd;	  /* the state directory; holds the trigger's lock, except in a dry run */
+	uint32_t workers; /* run.workers */
+	const struct git_limits *limits; /* of the repository's git; NULL: none */
 };
 
 struct drive_opts {
 	struct loop *loop;
 	uint64_t tick_us, retry_us;
 	uint32_t cpus;
-	bool forever; /* else until nothing is to be done before the next tick */
-	bool force;   /* one start each, whatever was done and when */
-	bool dry;     /* say what would be done; nothing is written */
+	bool forever; /* false: ends when nothing is left to do before the next tick */
+	bool force;   /* start one run per repository, whatever was fuzzed before */
+	bool dry;     /* report the decisions; write nothing */
 	void *arg;
-	/* Starts the run of a commit with so many workers (0: its configuration's), and what
-	 * it reads about their number later (runner/run/control.h; the caller's to
-	 * close), as the leader of its own process group, not to die with us. */
+	/* Starts the run of a commit as the leader of its own process group, so that it outlives
+	 * the trigger.  workers 0: the number in its configuration.  The run reads later changes
+	 * of the number from workers_fd (runner/run/control.h), which the caller closes. */
 	int (*start)(void *arg, size_t repo, const char *commit, uint32_t workers, int workers_fd,
 		     pid_t *ret_pid, struct err *e);
-	/* What a wait status means, in words too. */
+	/* Interprets a wait status; why: the reason as text. */
 	enum watch_end (*ended)(void *arg, size_t repo, int status, char why[RECORD_WHY]);
-	uint64_t (*own_cpu_us)(void *arg); /* that our cells have used */
+	uint64_t (*own_cpu_us)(void *arg); /* CPU time of our cells */
 	void (*say)(void *arg, size_t repo, bool bad, const char *text);
-	/* dry: the same decision for a program; commit: of the branch.  NULL: none wants it. */
+	/* Receives the decision of a dry run.  commit: the branch's head.  May be NULL. */
 	void (*decided)(void *arg, size_t repo, enum due_what what, const char *commit,
 			const char *why);
-	/* SIGHUP: read the configurations again, into the same repos. */
+	/* SIGHUP: reads the configurations again, into the same repos. */
 	void (*reload)(void *arg);
 };
 
 struct drive_result {
-	bool blocked;	/* a person has to do something about a repository */
+	bool blocked;	/* a user must act on a repository */
 	bool unreached; /* a remote did not answer */
-	bool held;	/* a start was asked for, but another run goes on */
-	bool unsaved;	/* what came of it could not be written down: a full disk */
+	bool held;	/* a forced start is waiting for another run */
+	bool unsaved;	/* a record could not be saved (a full disk) */
 };
-/* Until it is over, or SIGTERM or SIGINT (then the runs are asked to end, and waited
- * for).  repos belong to the caller and stay where they are. */
+/* Returns when nothing is left to do, or on SIGTERM or SIGINT, after it stopped the runs and waited
+ * for them.  The caller owns repos and must not move them. */
 MUST_CHECK int drive_run(const struct drive_opts *o, struct drive_repo *repos, size_t n,
 			 struct drive_result *ret, struct err *e);
 

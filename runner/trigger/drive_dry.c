@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What would be done, and why; nothing is. */
+/* Reports the decisions and their reasons, without acting. */
 #include "runner/trigger/drive_internal.h"
 
 #include <stdio.h>

@@ -14,15 +14,15 @@ struct watched {
 	const struct drive_repo *given;
 	struct watch w;
 	struct source *child;  /* of the run */
-	int workers_fd;	       /* it reads there how many workers it has; -1 none */
-	uint32_t workers;      /* that it was told; 0: its configuration's */
-	int pidfd;	       /* of an orphan, -1 none */
-	struct source *orphan; /* its end */
-	bool ready;	       /* the work tree is there, it may start */
-	bool settling;	       /* put off for moments only */
-	bool told;	       /* a dry run's answer */
-	bool unsaved;	       /* the last time that its record was to be */
-	char key[DUE_WHY];     /* what the last decision that was said was about */
+	int workers_fd;	       /* the run reads its number of workers from it; -1: none */
+	uint32_t workers;      /* last number sent; 0: the number in its configuration */
+	int pidfd;	       /* of an orphaned run; -1: none */
+	struct source *orphan; /* watches pidfd for the run's end */
+	bool ready;	       /* the work tree is updated; a run may start */
+	bool settling;	       /* the start is postponed by SETTLE */
+	bool told;	       /* the dry run's decision was reported */
+	bool unsaved;	       /* the last attempt to save its record failed */
+	char key[DUE_WHY];     /* identifies the last reported decision */
 	char said[SAID_MAX], complained[SAID_MAX];
 };
 
@@ -34,38 +34,38 @@ struct drive {
 	struct moment now;
 	struct quiet_sample before, last; /* at_us 0: none */
 	bool ending, reload, failed;
-	uint64_t look_until_us; /* clock_mono_us(): so long it waits for a look at its end */
+	uint64_t look_until_us; /* clock_mono_us(); at the end, waits for looks until then */
 	bool again;		/* drive_soon() was called */
 	struct err error;
 	struct drive_result result;
 };
 
 /* drive.c */
-void drive_soon(struct drive *d); /* something happened: all is looked at again */
+void drive_soon(struct drive *d); /* after an event: steps all repositories again */
 void drive_now(struct drive *d);  /* reads the clocks */
 
-/* drive_watched.c: one repository's hands */
+/* drive_watched.c: the actions for one repository */
 MUST_CHECK int watched_init(struct drive *d, size_t i, const struct drive_repo *given,
 			    struct err *e);
 void watched_done(struct watched *r);
-/* Says it when it is new. */
+/* Reports text, unless it is equal to the last text. */
 void watched_say(struct watched *r, bool bad, const char *text);
-int watched_save(struct watched *r); /* said when it fails */
+int watched_save(struct watched *r); /* reports a failure */
 void watched_holder(struct watched *r, struct watch_holder *ret);
 void watched_look(struct watched *r, enum checkout_what what);
-uint64_t watched_step(struct watched *r); /* at most how long until the next one */
+uint64_t watched_step(struct watched *r); /* returns the maximum time until the next step */
 void watched_stop(struct watched *r);
 void watched_ended(struct watched *r, enum watch_end end, const char *why);
 
-/* drive_start.c: starts what is ready as far as there is room, and shares workers */
+/* drive_start.c: starts ready runs while workers are free, and shares the workers */
 void drive_share(struct drive *d);
 
-/* drive_machine.c: other work */
+/* drive_machine.c: load by other work */
 void drive_sample(struct drive *d);
-/* False: too little was seen of the machine yet. */
+/* False: not enough samples yet. */
 bool drive_ask_quiet(struct drive *d, const struct watched *r, struct quiet_answer *ret);
 
-/* drive_dry.c: true when all is told */
+/* drive_dry.c; true: all decisions are reported */
 bool drive_dry(struct drive *d);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What other work the machine has, for those who are to stay out of its way. */
+/* Samples the machine's load, for repositories with trigger.quiet. */
 #include "base/clock.h"
 #include "runner/trigger/drive_internal.h"
 
-/* A share of time is of at least so long; a sample that is older than OLD makes room for
- * the next one. */
+/* SHORTEST: minimum distance of two samples that are compared.  OLD: interval between samples. */
 #define SHORTEST (2 * USEC_PER_SEC)
 #define OLD	 (20 * USEC_PER_SEC)
 
@@ -56,7 +55,7 @@ static bool read_machine(struct drive *d, struct quiet_reading *ret)
 
 	*ret = (struct quiet_reading){0};
 	if (!sample_now(d, &now))
-		return true; /* said; a machine that cannot be read is no reason not to fuzz */
+		return true; /* reported; fuzz even if the load is unknown */
 	if (!from->at_us || now.at_us - from->at_us < SHORTEST)
 		from = &d->before;
 	*ret = quiet_between(from->at_us ? from : &now, &now);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs begin, and what the machine has is shared among them. */
+/* Starts runs and shares the machine's workers among them. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/sys.h"
@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A start that the machine has no room for is asked for again after this; one for which
- * too little is known yet, after that. */
+/* AGAIN: delay of a start while no worker is free.  SETTLE: delay while there are not enough
+ * samples of the machine's load. */
 #define AGAIN  (60 * USEC_PER_SEC)
 #define SETTLE (2 * USEC_PER_SEC)
 
@@ -47,12 +47,12 @@ static int spawn(struct watched *r, uint32_t workers, struct err *e)
 		return err_sys(e, "pipe to a run");
 	rd = p[0];
 	wr = p[1];
-	if (fcntl(wr, F_SETFL, O_NONBLOCK) < 0) /* who does not read is not waited for */
+	if (fcntl(wr, F_SETFL, O_NONBLOCK) < 0) /* never block on a run that does not read */
 		return err_sys(e, "pipe to a run");
 	rc = d->o->start(d->o->arg, r->i, r->w.rec.commit, workers, rd, &pid, e);
 	if (rc < 0)
 		return rc;
-	if (process_start(pid, &began, e) < 0) /* it died at once: its end tells */
+	if (process_start(pid, &began, e) < 0) /* it died at once: on_run_end() reports it */
 		began = 0;
 	watch_started(&r->w, pid, began);
 	(void)watched_save(r);
@@ -69,7 +69,7 @@ static void start(struct watched *r, uint32_t workers)
 
 	watch_starts(&r->w, &r->d->now);
 	if (watched_save(r) < 0) {
-		/* A start that is not written down would be forgotten by a restart. */
+		/* A restart of the trigger would forget a start without a record. */
 		watched_ended(r, END_REFUSED, "no start without a record of it");
 		return;
 	}
@@ -90,11 +90,11 @@ static void tell_workers(struct watched *r, uint32_t workers)
 	r->workers = workers;
 	(void)snprintf(text, sizeof(text), "the run of %.12s has %u worker%s now", r->w.rec.commit,
 		       workers, workers == 1 ? "" : "s");
-	if (sys_write_all(r->workers_fd, line, (size_t)n) == 0) /* or it just ends */
+	if (sys_write_all(r->workers_fd, line, (size_t)n) == 0) /* fails if the run just ended */
 		watched_say(r, false, text);
 }
 
-/* --- who gets what ------------------------------------------------------------------------- */
+/* --- sharing workers ----------------------------------------------------------------------- */
 
 static void put_off(struct watched *r, uint64_t us)
 {
@@ -110,14 +110,14 @@ static void note_busy(struct watched *r, const struct quiet_answer *q)
 		watched_say(r, false, q->why);
 }
 
-/* Most workers that it may have beside other work, 0: no limit.  One that is ready may
- * find that it has to wait. */
+/* The maximum number of workers while other work needs the machine; 0: no limit.  May postpone the
+ * start of a ready repository. */
 static uint32_t limit_of(struct watched *r)
 {
 	struct quiet_answer q;
 	bool known = drive_ask_quiet(r->d, r, &q);
 
-	if (!r->ready) /* it runs: it is not stopped, but it is as small as can be */
+	if (!r->ready) /* an active run is not stopped, only reduced */
 		return !known || q.what == QUIET_ALL ? 0 : q.what == QUIET_SOME ? q.workers : 1;
 	if (!known) {
 		r->settling = true;
@@ -142,12 +142,12 @@ static void fill_share(const struct watched *r, struct share *s)
 static void give(struct watched *r, const struct share *s, uint32_t limit)
 {
 	uint32_t workers = limit && limit < s->given ? limit : s->given;
-	bool alone = r->d->n == 1 && !limit; /* as its configuration says */
+	bool alone = r->d->n == 1 && !limit; /* uses its configured number */
 
 	if (s->is == SHARE_RUNS && !(alone && r->workers == 0)) {
 		tell_workers(r, workers);
 	} else if (s->is == SHARE_WANTS && workers == 0) {
-		watched_say(r, false, "waits for a worker: other repositories have them all");
+		watched_say(r, false, "waits for a worker: other repositories use all workers");
 		put_off(r, AGAIN);
 	} else if (s->is == SHARE_WANTS) {
 		r->ready = false;

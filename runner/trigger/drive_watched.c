@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One repository's hands: its work tree is looked at and brought forward, its run is
- * watched and asked to end. */
+/* The actions for one repository: check and update the work tree, watch and stop the run. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/proc.h"
@@ -13,11 +12,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-/* The longest sleep: a machine that slept, or a run of somebody else's that ended, is
- * noticed then. */
+/* The longest sleep.  It limits the delay after a suspend of the machine, and after the end of a
+ * run that is not ours. */
 #define NAP (60 * USEC_PER_SEC)
 
-/* --- telling --------------------------------------------------------------------------- */
+/* --- reporting ------------------------------------------------------------------------- */
 
 void watched_say(struct watched *r, bool bad, const char *text)
 {
@@ -45,7 +44,7 @@ int watched_save(struct watched *r)
 	return rc;
 }
 
-/* Its words change every second: what it is about is compared. */
+/* Reports a new decision.  Compares keys, because the text contains times that change. */
 static void say_decision(struct watched *r, const struct watch_act *a)
 {
 	static const char *const what[] = {"nothing to do", "waits", "starts", "ends what runs"};
@@ -111,12 +110,12 @@ static void on_orphan_end(void *arg, uint32_t events)
 	struct watched *r = arg;
 
 	(void)events;
-	source_remove(r->orphan); /* it stays readable */
+	source_remove(r->orphan); /* a pidfd stays readable after the end */
 	r->orphan = NULL;
 	drive_soon(r->d);
 }
 
-/* A run that an earlier trigger started cannot be waited for, but its end is seen. */
+/* An earlier trigger's run is not our child.  A pidfd still reports its end. */
 static void adopt(struct watched *r)
 {
 	const struct trigger_record *rec = &r->w.rec;
@@ -124,12 +123,12 @@ static void adopt(struct watched *r)
 	struct err e;
 
 	if (process_open(rec->pid, rec->pid_start, &r->pidfd, &e) < 0)
-		return; /* it just went: the next look at the holder says so */
+		return; /* it just ended; the next watched_holder() notices */
 	(void)snprintf(text, sizeof(text), "an earlier trigger's run of %.12s goes on (process %d)",
 		       rec->commit, (int)rec->pid);
 	watched_say(r, false, text);
 	if (loop_add_io(r->d->o->loop, r->pidfd, EPOLLIN, on_orphan_end, r, &r->orphan, &e) < 0)
-		r->orphan = NULL; /* then at the next nap */
+		r->orphan = NULL; /* noticed after the next sleep */
 }
 
 void watched_stop(struct watched *r)
@@ -138,12 +137,12 @@ void watched_stop(struct watched *r)
 	struct err e;
 	int rc;
 
-	/* A child's number is its own until we reap it. */
+	/* A child keeps its process number until we reap it. */
 	rc = r->child ? proc_open(r->w.rec.pid, &fd, &e)
 		      : process_open(r->w.rec.pid, r->w.rec.pid_start, &fd, &e);
 	if (rc == 0)
 		rc = proc_kill(fd, SIGTERM, &e);
-	if (rc < 0 && rc != -ESRCH) /* that: it is over already */
+	if (rc < 0 && rc != -ESRCH) /* -ESRCH: it already ended */
 		watched_say(r, true, e.msg);
 }
 
@@ -207,7 +206,7 @@ void watched_look(struct watched *r, enum checkout_what what)
 	done(r, &failed);
 }
 
-/* --- what is to be done --------------------------------------------------------------------- */
+/* --- steps ---------------------------------------------------------------------------------- */
 
 uint64_t watched_step(struct watched *r)
 {
@@ -215,11 +214,11 @@ uint64_t watched_step(struct watched *r)
 	struct watch_act a;
 
 	watched_holder(r, &h);
-	record_done(r->given->state_fd, r->w.done); /* a person may have run it */
+	record_done(r->given->state_fd, r->w.done); /* a user may have fuzzed the head */
 	if (record_clock_set(&r->w.rec, &r->d->now))
 		(void)watched_save(r);
 	if (r->w.at == WATCH_ORPHAN && !h.alive)
-		watched_ended(r, END_UNSEEN, "nobody saw how it ended");
+		watched_ended(r, END_UNSEEN, "its end was not observed");
 	watch_next(&r->w, &r->d->now, &h, &a);
 	r->settling = r->settling && a.due.what == DUE_START && !*r->w.blocked;
 	say_decision(r, &a);

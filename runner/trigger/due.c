@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define DAY   (UINT64_C(86400) * USEC_PER_SEC)
-#define LEAST (60 * USEC_PER_SEC) /* between failures, however short the interval is */
+#define LEAST (60 * USEC_PER_SEC) /* minimum backoff, even if the interval is shorter */
 
 static void __attribute__((format(printf, 3, 4)))
 decide(struct due *d, enum due_what what, const char *fmt, ...)
@@ -18,7 +18,7 @@ decide(struct due *d, enum due_what what, const char *fmt, ...)
 
 	d->what = what;
 	va_start(ap, fmt);
-	(void)vsnprintf(d->why, sizeof(d->why), fmt, ap); /* for a person: may be cut */
+	(void)vsnprintf(d->why, sizeof(d->why), fmt, ap); /* for users: may be cut */
 	va_end(ap);
 }
 
@@ -53,18 +53,18 @@ static void decide_wait(const struct due_input *in, uint64_t left_us, struct due
 		decide(d, DUE_WAIT, "%.12s failed %u time%s: tried again in %s", in->head,
 		       in->failures, in->failures == 1 ? "" : "s", units_time(left_us, time));
 	else
-		decide(d, DUE_WAIT, "%.12s is new; the last start was too short ago: %s to wait",
+		decide(d, DUE_WAIT, "%.12s is new; waits %s for the interval since the last start",
 		       in->head, units_time(left_us, time));
 }
 
-/* Something runs: is it in the way? */
+/* Decides while a run is active. */
 static void decide_running(const struct due_input *in, uint64_t left_us, struct due *d)
 {
 	if (in->running == RUNNING_OURS && is(in->head, in->commit))
 		decide(d, DUE_NOTHING, "%.12s is being fuzzed", in->head);
 	else if (in->forced)
 		decide(d, in->running == RUNNING_OURS ? DUE_STOP : DUE_WAIT,
-		       "a run is going, and one is asked for");
+		       "a start was asked for, but a run is active");
 	else if (is(in->head, in->done))
 		decide(d, DUE_NOTHING, "%.12s was fuzzed", in->head);
 	else if (left_us > 0)
@@ -73,7 +73,7 @@ static void decide_running(const struct due_input *in, uint64_t left_us, struct 
 		decide(d, DUE_STOP, "%.12s is new, and waited long enough for the run of %.12s",
 		       in->head, *in->commit ? in->commit : "another commit");
 	else
-		decide(d, DUE_WAIT, "%.12s is new; a run that a person started holds the state",
+		decide(d, DUE_WAIT, "%.12s is new; a run that a user started holds the run lock",
 		       in->head);
 }
 

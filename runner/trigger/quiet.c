@@ -28,7 +28,7 @@ static bool scan_milli(struct slice *in, uint32_t *ret)
 		return false;
 	for (size_t i = 0; i < (size_t)(at.p - digits.p); i++) {
 		unit /= 10;
-		if (unit == 0) /* finer than what counts */
+		if (unit == 0) /* drop digits below thousandths */
 			part /= 10;
 	}
 	*ret = (uint32_t)(whole * 1000 + part * (unit ? unit : 1));
@@ -36,8 +36,8 @@ static bool scan_milli(struct slice *in, uint32_t *ret)
 	return true;
 }
 
-/* "cpu  user nice system idle iowait irq softirq steal guest guest_nice", in ticks; guest
- * time is in user time already. */
+/* "cpu  user nice system idle iowait irq softirq steal guest guest_nice", in ticks.  User time
+ * includes guest time. */
 static bool parse_cpu_line(struct slice line, struct quiet_sample *s)
 {
 	enum { IDLE = 3, IOWAIT = 4, STEAL = 7, FIELDS = 8 };
@@ -116,7 +116,7 @@ int quiet_read(const char *proc, struct quiet_sample *ret, struct err *e)
 		r = read_one(fd, "loadavg", quiet_parse_load, &s, e);
 	if (r < 0)
 		return r;
-	/* Kernels may be without, and then have no such file, or one that does not read. */
+	/* Kernels without pressure information have no such file, or reading it fails. */
 	if (read_one(fd, "pressure/cpu", quiet_parse_pressure, &s, e) < 0)
 		s.has_pressure = false;
 	*ret = s;
@@ -178,7 +178,7 @@ static bool busy(const struct trigger_config *c, const struct quiet_reading *r, 
 		return true;
 	if (ours)
 		return over("CPU use of others", r->others, beside_ours(c->quiet.load), a);
-	return over("load a CPU", r->load, c->quiet.load, a) ||
+	return over("load per CPU", r->load, c->quiet.load, a) ||
 	       (r->has_pressure && over("CPU pressure", r->pressure, c->quiet.cpu_pressure, a));
 }
 
@@ -196,11 +196,11 @@ void quiet_decide(const struct trigger_config *c, const struct quiet_reading *r,
 		ret->workers = c->quiet.workers ? c->quiet.workers : 1;
 	} else if (c->quiet.patience_us == 0 || waited_us < c->quiet.patience_us) {
 		ret->what = QUIET_NOT_NOW;
-	} else { /* as few as can be: the others are still there */
+	} else { /* patience is over, but the machine is still oversubscribed: few workers */
 		ret->what = QUIET_SOME;
 		ret->workers = c->quiet.workers ? c->quiet.workers : 1;
 		n = strlen(ret->why);
-		(void)snprintf(ret->why + n, sizeof(ret->why) - n, ", but it waited %s already",
-			       units_time(waited_us, time));
+		(void)snprintf(ret->why + n, sizeof(ret->why) - n,
+			       ", but the start already waited %s", units_time(waited_us, time));
 	}
 }

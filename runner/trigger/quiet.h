@@ -9,41 +9,40 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether other work needs the machine.
+/* Whether other work oversubscribes the machine.
  *
- * While no run of ours goes on, all that the machine does is other work.  While one does,
- * load and pressure are its doing too, and cannot be taken apart; CPU time can: what all
- * used, less what our cells used.  Others with so many tasks a CPU as "load" says, beside
- * ours, would get load / (load + 1) of the CPUs: that is the limit then.  Steal is never
- * ours. */
+ * Without an active run of ours, all load is other work.  During a run, load and pressure include
+ * the run's own and cannot be separated.  CPU time can: the total minus the CPU time of our cells.
+ * With "load" other tasks and one task of ours per CPU, the others get load / (load + 1) of the
+ * CPUs; so this is the limit during a run.  Steal is never caused by our cells. */
 
 /* The machine's counters at one moment. */
 struct quiet_sample {
-	uint64_t at_us;				     /* on the clock of the caller */
+	uint64_t at_us;				     /* on the caller's clock */
 	uint64_t busy_ticks, all_ticks, steal_ticks; /* since boot, of all CPUs */
 	unsigned cpus;
 	bool has_pressure;
-	uint32_t pressure; /* thousandths of the last minute that some task waited for a CPU */
-	uint32_t load;	   /* thousandths of a runnable task, the last minute's average */
-	uint64_t own_us;   /* CPU time that our cells used; the caller's to fill */
+	uint32_t pressure; /* thousandths of the last minute in which some task waited for a CPU */
+	uint32_t load;	   /* thousandths of a runnable task; average of the last minute */
+	uint64_t own_us;   /* CPU time of our cells; the caller sets it */
 };
 
-/* Text of /proc/stat, /proc/loadavg, /proc/pressure/cpu (proc(5)); false: it is not that. */
+/* Parse /proc/stat, /proc/loadavg and /proc/pressure/cpu (proc(5)).  False: another format. */
 bool quiet_parse_stat(struct slice text, struct quiet_sample *s);
 bool quiet_parse_load(struct slice text, struct quiet_sample *s);
 bool quiet_parse_pressure(struct slice text, struct quiet_sample *s);
-/* From the files of that directory ("/proc"); no pressure there is no error. */
+/* Reads the files in the directory proc ("/proc").  A missing pressure file is no error. */
 MUST_CHECK int quiet_read(const char *proc, struct quiet_sample *ret, struct err *e);
 
-/* What was between two samples, as the configuration counts: thousandths. */
+/* The load between two samples, in thousandths like the configuration. */
 struct quiet_reading {
-	uint32_t load;	 /* runnable tasks a CPU */
+	uint32_t load;	 /* runnable tasks per CPU */
 	uint32_t steal;	 /* of the CPUs' time */
-	uint32_t others; /* of the CPUs' time, used by others than our cells */
+	uint32_t others; /* of the CPUs' time, used outside our cells */
 	bool has_pressure;
 	uint32_t pressure;
 };
-/* before may be as late as after: then nothing is known of shares. */
+/* If before is not earlier than after, all shares are 0. */
 struct quiet_reading quiet_between(const struct quiet_sample *before,
 				   const struct quiet_sample *after);
 
@@ -51,9 +50,9 @@ enum quiet_what { QUIET_ALL, QUIET_SOME, QUIET_NOT_NOW };
 struct quiet_answer {
 	enum quiet_what what;
 	uint32_t workers; /* QUIET_SOME: at most */
-	char why[160];	  /* "" when the machine is not busy */
+	char why[160];	  /* "" if the machine is not oversubscribed */
 };
-/* ours: a run of ours is going on.  waited_us: how long the start waits for this already. */
+/* ours: a run of ours is active.  waited_us: how long the start has been waiting. */
 void quiet_decide(const struct trigger_config *c, const struct quiet_reading *r, bool ours,
 		  uint64_t waited_us, struct quiet_answer *ret);
 

@@ -77,10 +77,10 @@ int record_save(int dirfd, const struct moment *now, struct trigger_record *r, s
 
 	if (rc == 0)
 		rc = fs_replace(dirfd, NAME, slice_of(text), e);
-	return rc < 0 ? err_wrap(e, "what the trigger has to know") : 0;
+	return rc < 0 ? err_wrap(e, "save the trigger's record") : 0;
 }
 
-/* --- reading: a person may have edited it, a disk may have damaged it ------------ */
+/* --- reading: a user may have edited the file, a disk may have damaged it -------- */
 
 static bool get_number(const json_t *obj, const char *key, uint64_t max, uint64_t *ret)
 {
@@ -93,7 +93,7 @@ static bool get_number(const json_t *obj, const char *key, uint64_t max, uint64_
 	return true;
 }
 
-/* Of printable characters; too long is no reason to lose the rest. */
+/* Copies a text, printable.  Cuts a long text instead of refusing the record. */
 static bool get_text(const json_t *obj, const char *key, size_t size, char *ret)
 {
 	const char *s = json_string_value(json_object_get(obj, key));
@@ -164,8 +164,8 @@ static bool read_record(const json_t *j, struct trigger_record *r)
 	       get_since(j, "fetch_failing", &r->fetch_failing) && get_since(j, "busy", &r->busy);
 }
 
-/* Seconds since 1970, a line: the layout before trigger.json.  What lies in the future was
- * written by a clock that was wrong: just now, to be safe. */
+/* Reads last_run_timestamp, the layout before trigger.json: a line with seconds since 1970.  A time
+ * in the future comes from a wrong clock and counts as now, to be safe. */
 static bool old_start(int dirfd, const struct moment *now, struct since *ret)
 {
 	_autofree_ char *text = NULL;
@@ -213,7 +213,7 @@ int record_load(int dirfd, bool look_only, const struct moment *now, struct trig
 		(void)old_start(dirfd, now, &ret->start);
 		return 0;
 	}
-	/* Not the file's fault: it may be whole. */
+	/* These errors do not mean that the file is damaged. */
 	if (r == -ENOMEM || r == -EIO || r == -EACCES || r == -EMFILE || r == -ENFILE) {
 		*e = why;
 		return r;
@@ -221,11 +221,11 @@ int record_load(int dirfd, bool look_only, const struct moment *now, struct trig
 	if (r < 0)
 		return set_aside(dirfd, look_only, why.msg, now, ret, said, e);
 	if (!read_record(j, ret))
-		return set_aside(dirfd, look_only, "a value is missing, or makes no sense", now,
-				 ret, said, e);
+		return set_aside(dirfd, look_only, "a value is missing or invalid", now, ret, said,
+				 e);
 	if (since_went_back(&ret->start, now))
 		(void)snprintf(said, RECORD_WHY,
-			       "the clock is behind what it was before the machine booted: a push "
+			       "the clock is behind its value before the last boot: a push "
 			       "may wait for an interval since then");
 	record_renew(ret, now);
 	return 0;

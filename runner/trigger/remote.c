@@ -17,9 +17,9 @@ static void strv_done_p(struct strv *v)
 	strv_done(v);
 }
 
-/* --- its words ----------------------------------------------------------------------- */
+/* --- error output -------------------------------------------------------------------- */
 
-/* Advice that does not fit, and that only git's own words would need. */
+/* Lines of generic advice, which do not help here. */
 static bool is_noise(struct slice line)
 {
 	static const char *const noise[] = {"Please make sure you have",
@@ -31,7 +31,7 @@ static bool is_noise(struct slice line)
 	return line.n == 0;
 }
 
-/* What ssh and the remote say stands before git's own "fatal:", which alone says little. */
+/* Errors of ssh and of the remote precede git's own "fatal:" line, which alone says little. */
 void remote_words(struct slice said, char ret[CHECKOUT_WHY])
 {
 	char shown[ESCAPE_ASCII_MAX];
@@ -50,7 +50,7 @@ void remote_words(struct slice said, char ret[CHECKOUT_WHY])
 				      escape_ascii(line, shown));
 	}
 	if (n == 0)
-		(void)snprintf(ret, CHECKOUT_WHY, "git does not say why");
+		(void)snprintf(ret, CHECKOUT_WHY, "git reports no reason");
 }
 
 static bool contains(struct slice text, const char *word)
@@ -60,7 +60,7 @@ static bool contains(struct slice text, const char *word)
 
 /* --- asking --------------------------------------------------------------------------- */
 
-/* How ssh is called, by a person's choice or not; nobody is there to be asked. */
+/* Sets GIT_SSH_COMMAND: the user's ssh command, with options that disable prompts. */
 static int add_ssh(const struct git *g, struct strv *env, struct err *e)
 {
 	static const char *const args[] = {"config", "--get", "core.sshCommand", NULL};
@@ -89,7 +89,7 @@ static int make_env(const struct git *g, struct strv *env, struct err *e)
 	int r = add_ssh(g, env, e);
 
 	if (r == 0)
-		r = strv_add(env, "GIT_ASKPASS=", e); /* and no window either */
+		r = strv_add(env, "GIT_ASKPASS=", e); /* no password window */
 	if (r == 0 && !g->owner.other && (v = getenv("SSH_AUTH_SOCK")))
 		r = strv_addf(env, e, "SSH_AUTH_SOCK=%s", v);
 	for (size_t i = 0; r == 0 && i < sizeof(passed) / sizeof(passed[0]); i++)
@@ -98,7 +98,7 @@ static int make_env(const struct git *g, struct strv *env, struct err *e)
 	return r;
 }
 
-/* "<commit>\t<ref>" on a line of its own; warnings may stand before it. */
+/* Finds the line "<commit>\t<ref>"; warnings may precede it. */
 static bool find_head(struct slice said, const char *ref, char ret[COMMIT_MAX])
 {
 	struct slice line, name;
@@ -119,13 +119,13 @@ static int no_branch(const struct checkout_opts *o, struct remote_answer *ret)
 {
 	ret->kind = CHECKOUT_BROKEN;
 	(void)snprintf(ret->why, sizeof(ret->why),
-		       "remote '%.60s' has no branch '%.100s': look at trigger.branch in the "
+		       "remote '%.60s' has no branch '%.100s': check trigger.branch in the "
 		       "configuration",
 		       o->remote, o->branch);
 	return 0;
 }
 
-/* A push that passes a limit passes it in each fetch: a user has to decide. */
+/* A push that exceeds a limit exceeds it in each fetch, so a user must act: CHECKOUT_BROKEN. */
 static int did_not_end(int r, struct remote_answer *ret, const struct err *e)
 {
 	if (r != -ETIMEDOUT && r != -EPROTO && r != -EDQUOT)

@@ -44,7 +44,7 @@ void share_workers(struct share *v, size_t n, uint32_t cpus)
 		s->given = 1;
 		active++;
 	}
-	left = active ? total % active : 0; /* one more for the first of them */
+	left = active ? total % active : 0; /* one more worker for each of the first */
 	for (size_t i = 0; i < n; i++)
 		if (v[i].given) {
 			v[i].given = cap(&v[i], total, total / active + (left > 0));

@@ -5,21 +5,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The machine's workers, shared among the repositories that run at the same time.
+/* Shares the machine's workers among the repositories with active runs.
  *
- * There are as many as the configurations say together, or as many as CPUs when one of
- * them leaves it open.  Whoever runs gets an equal part, and never more than its
- * configuration says; parts change as runs begin and end.  More runs than workers: those
- * who waited longest go first. */
+ * The number of workers is the sum of the configured numbers, or the number of CPUs if one
+ * repository does not set it.  Each run gets an equal part, up to its configured number.  The parts
+ * change when runs begin and end.  If there are more runs than workers, the longest waiting
+ * repositories start first. */
 struct share {
 	uint32_t wanted;    /* run.workers; 0: as many as CPUs */
-	uint64_t waited_us; /* of those who want to start */
+	uint64_t waited_us; /* for SHARE_WANTS */
 	enum {
 		SHARE_IDLE,
 		SHARE_RUNS,
 		SHARE_WANTS,
 	} is;
-	uint32_t given; /* out: workers; of those who want to start, 0 is not now */
+	uint32_t given; /* out: workers; with SHARE_WANTS, 0: do not start now */
 };
 void share_workers(struct share *v, size_t n, uint32_t cpus);
 

@@ -6,15 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A start is of a head that was looked for so lately, if the remote let us. */
+/* A start needs a look at the remote that is younger than this, successful or not. */
 #define FRESH (60 * USEC_PER_SEC)
-/* Looks that fail before one is left to the next tick, when nobody stays to try. */
+/* After this many consecutive failed looks, watch_rests() no longer waits for another retry. */
 enum { TRIES = 4 };
 
-/* What is told of ends in a JSON file. */
+/* Copies text that goes into the JSON record: ASCII only. */
 static void copy_text(char *to, size_t size, const char *from)
 {
-	(void)snprintf(to, size, "%s", from); /* for a person: may be cut */
+	(void)snprintf(to, size, "%s", from); /* for users: may be cut */
 	for (char *p = to; *p; p++)
 		if (*p < 0x20 || *p > 0x7e)
 			*p = '?';
@@ -30,7 +30,7 @@ void watch_init(struct watch *w, const struct watch_opts *o, const struct trigge
 	if (h->alive)
 		w->at = WATCH_ORPHAN;
 	else
-		watch_ended(w, now, END_UNSEEN, "nobody saw how it ended", done);
+		watch_ended(w, now, END_UNSEEN, "its end was not observed", done);
 }
 
 /* --- what to do --------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ void watch_decide(const struct watch *w, const struct moment *now, const struct 
 	const struct due_input in = {
 	    .interval_us = w->o.interval_us,
 	    .head = w->rec.head,
-	    .done = done ? r->head : w->done, /* a person may have run another one since */
+	    .done = done ? r->head : w->done, /* a user may have fuzzed another commit since */
 	    .started = w->rec.start.known,
 	    .start_age_us = since_age(&w->rec.start, now),
 	    .running = runs(w)	 ? RUNNING_OURS
@@ -148,7 +148,7 @@ static void look_failed(struct watch *w, const struct moment *now, const struct 
 		r->fetch_failing = since_now(now);
 	r->fetch_failures += r->fetch_failures < UINT32_MAX;
 	copy_text(r->fetch_error, sizeof(r->fetch_error), c->why);
-	if (c->kind == CHECKOUT_BROKEN) { /* another try would not help */
+	if (c->kind == CHECKOUT_BROKEN) { /* a retry would not help */
 		copy_text(w->blocked, sizeof(w->blocked), c->why);
 		w->tries = TRIES;
 		return;
@@ -235,8 +235,7 @@ static void count_failure(struct trigger_record *r)
 	r->failures += r->failures < UINT32_MAX;
 }
 
-/* What was seen of the end comes first: that its commit is done may be an earlier run's
- * doing. */
+/* The observed end counts first.  That the commit is done may be the result of an earlier run. */
 static enum outcome judge(const struct watch *w, enum watch_end end)
 {
 	bool done = *w->rec.commit && strcmp(w->done, w->rec.commit) == 0;
@@ -265,7 +264,7 @@ void watch_ended(struct watch *w, const struct moment *now, enum watch_end end, 
 	}
 	w->at = WATCH_IDLE;
 	w->stopping = false;
-	if (end == END_REFUSED) { /* it was no start */
+	if (end == END_REFUSED) { /* restore the time of the previous start */
 		r->start = w->before;
 		watch_put_off(w, now, FRESH);
 	}

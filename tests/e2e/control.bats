@@ -202,7 +202,7 @@ as() {
 	run as "$OTHER" "$GROUP" "$WORK/fuzzcell" stop --state-dir "$STATE" a_fuzzer
 	echo "$output"
 	[ "$status" -eq 2 ]
-	[[ $output == *"you may look"* ]]
+	[[ $output == *"you may only look"* ]]
 	run as "$OTHER" "$OTHER" "$WORK/fuzzcell" status --state-dir "$STATE"
 	echo "$output"
 	[ "$status" -ne 0 ]
@@ -210,12 +210,12 @@ as() {
 	run as "$OTHER" "$OTHER" "$WORK/fuzzcell" status --state-dir "$STATE"
 	echo "$output"
 	[ "$status" -eq 3 ]
-	[[ $output == *"you may not"* ]]
+	[[ $output == *"may connect"* ]]
 	chmod 0666 "$STATE/control.sock"
 	run as "$OTHER" "$OTHER" "$WORK/fuzzcell" stop --state-dir "$STATE"
 	echo "$output"
 	[ "$status" -eq 2 ]
-	[[ $output == *"you may not"* ]]
+	[[ $output == *"may connect"* ]]
 	fuzzes a_fuzzer
 	tell stop
 	ended

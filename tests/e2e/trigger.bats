@@ -184,7 +184,7 @@ holder() { sed -n 1p "$STATE/lock"; }
 	outcome_is running
 	trigger
 	[ "$status" -eq 0 ]
-	[[ $output == *"nobody saw how it ended"* ]]
+	[[ $output == *"its end was not observed"* ]]
 	[[ $output == *"failed 1 time"* ]]
 	[ "$(runs)" -eq 1 ]
 	[ "$(record .failures)" = 1 ]

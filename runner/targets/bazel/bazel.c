@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* bazel's exit statuses (https://bazel.build/run/scripts#exit-codes). */
+/* Bazel's exit statuses (https://bazel.build/run/scripts#exit-codes). */
 enum { BAZEL_OK = 0, BAZEL_PARTIAL = 3 };
 
 static void strv_done_p(struct strv *v)
@@ -106,18 +106,18 @@ static int add_args(const struct bazel *b, const struct bazel_call *c, struct st
 	return r;
 }
 
-/* What a call goes through. */
+/* The state of a call. */
 struct call {
 	const struct bazel_call *c;
 	struct bazel_said said, printed; /* its errors; its output */
 	struct err err;			 /* the sink's */
 	bool failed;
-	size_t after; /* bytes of output since then */
+	size_t after; /* bytes of output since failed was set */
 };
 
-/* The exit status is asked first: the output of a Bazel that failed is no answer, but may say why
- * (the distribution's script writes to it that a version is missing).  So an output that the sink
- * refuses is read on for a while. */
+/* The exit status decides first.  The output of a failed Bazel is not an answer, but may contain
+ * the reason: the distribution's script prints a missing version to it.  So we continue to read for
+ * a while after the sink refuses the output. */
 static int on_output(void *arg, struct slice block, struct err *e)
 {
 	enum { AFTER_MAX = 1 << 20 };
@@ -139,7 +139,7 @@ static void on_errors(void *arg, struct slice block)
 	bazel_said_feed(&((struct call *)arg)->said, block);
 }
 
-/* The first line of .bazelversion: the Bazel that a launcher looks for; "": none. */
+/* The first line of .bazelversion, the version that a launcher needs; "": none. */
 static void wanted_version(const struct bazel *b, char out[32])
 {
 	_autoclose_ int fd = sys_openat(
@@ -156,7 +156,8 @@ static void wanted_version(const struct bazel *b, char out[32])
 	out[strspn(out, allowed)] = '\0';
 }
 
-/* A launcher's own words do not begin with "ERROR: ", and may not name the version. */
+/* Finds the reason of a failure.  Messages of a launcher do not begin with "ERROR: ", and may not
+ * name the version. */
 static void read_said(const struct bazel *b, struct call *k, char said[BAZEL_SAID_MAX])
 {
 	char text[BAZEL_SAID_MAX], version[32];
@@ -222,7 +223,7 @@ int bazel_call(const struct bazel *b, const struct bazel_call *c, int *ret_code,
 	return 0;
 }
 
-/* --- which targets ------------------------------------------------------------------- */
+/* --- labels of targets --------------------------------------------------------------- */
 
 struct labels {
 	struct strv *to;

@@ -41,22 +41,22 @@ void bazel_done(struct bazel *b);
 struct bazel_call {
 	const char *command;
 	const struct strv *args;
-	tool_sink *out; /* gets what it answers */
+	tool_sink *out; /* receives Bazel's standard output */
 	void *arg;
 	uint64_t time_us; /* 0: BAZEL_ASK_US */
-	int log_fd;	  /* what it says, or -1 */
+	int log_fd;	  /* receives a copy of its messages; -1: none */
 	uint64_t log_max;
 };
 #define BAZEL_ASK_US (UINT64_C(600) * 1000000)
 
-/* 0 when it ended with an exit status, which *ret_code is.  said: the first error in its own words
- * (runner/targets/bazel/said.h), or "".  Other ends are errors.  So is an answer that `out`
- * refuses, if the exit status says that it is one. */
+/* 0: Bazel exited with status *ret_code.  said: the first error in Bazel's output
+ * (runner/targets/bazel/said.h), or "".  Other ends are errors.  An answer that `out` refuses is an
+ * error, too, unless the exit status shows that Bazel failed. */
 MUST_CHECK int bazel_call(const struct bazel *b, const struct bazel_call *c, int *ret_code,
 			  char said[BAZEL_SAID_MAX], struct err *e);
 
-/* The labels that the query finds, plain and sorted.  partial: "" or why there may be more
- * (a package that can't be loaded), in Bazel's words. */
+/* The labels that the query finds, plain and sorted.  partial: "", or Bazel's message about why
+ * there may be more (a package that cannot be loaded). */
 MUST_CHECK int bazel_labels(const struct bazel *b, struct strv *ret, char partial[BAZEL_SAID_MAX],
 			    struct err *e);
 

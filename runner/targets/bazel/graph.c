@@ -12,8 +12,8 @@
 struct bazel_reader {
 	XML_Parser xml;
 	struct bazel_graph *g;
-	struct bazel_rule *rule; /* the one that is read, or NULL */
-	struct strv *list;	 /* where the list that is read goes, or NULL */
+	struct bazel_rule *rule; /* the current rule, or NULL */
+	struct strv *list;	 /* destination of the current list, or NULL */
 	uint64_t bytes, labels;
 	struct err err;
 	bool failed;
@@ -79,7 +79,7 @@ static void stop(struct bazel_reader *r)
 	XML_StopParser(r->xml, XML_FALSE);
 }
 
-/* What BUILD files call it, in the bytes of the file system: Bazel takes them for
+/* Converts a name from UTF-8 to the bytes of the file system: Bazel reads BUILD files as
  * Latin-1. */
 static void to_bytes(char *text)
 {
@@ -87,7 +87,7 @@ static void to_bytes(char *text)
 
 	for (const unsigned char *p = in; *p; p++)
 		if (*p >= 0xc4)
-			return; /* beyond Latin-1: not so */
+			return; /* beyond Latin-1: leave the text as it is */
 	while (*in) {
 		if ((*in == 0xc2 || *in == 0xc3) && (in[1] & 0xc0) == 0x80) {
 			*out++ = (unsigned char)(*in << 6 | (in[1] & 0x3f));
@@ -108,7 +108,7 @@ static int set(char **to, const char *text, struct err *e)
 	return 0;
 }
 
-/* In the main repository, and one that can be a path: others are of no use here. */
+/* Adds a label, if it is in the main repository and is a valid path.  Ignores other labels. */
 static int add_label(struct bazel_reader *r, struct strv *to, const char *value)
 {
 	_autofree_ char *label = sys_strdup(value ? value : "");
@@ -121,7 +121,8 @@ static int add_label(struct bazel_reader *r, struct strv *to, const char *value)
 	if (!plain)
 		return 0;
 	if (++r->labels > BAZEL_LABELS_MAX)
-		return err_set(&r->err, E2BIG, "Bazel tells more than %d labels", BAZEL_LABELS_MAX);
+		return err_set(&r->err, E2BIG, "Bazel reports more than %d labels",
+			       BAZEL_LABELS_MAX);
 	return strv_add(to, plain, &r->err);
 }
 
@@ -143,7 +144,7 @@ static int begin_rule(struct bazel_reader *r, const char **attributes)
 	if (!plain || !class)
 		return 0;
 	if (g->n >= BAZEL_RULES_MAX)
-		return err_set(&r->err, E2BIG, "Bazel tells more than %d rules", BAZEL_RULES_MAX);
+		return err_set(&r->err, E2BIG, "Bazel reports more than %d rules", BAZEL_RULES_MAX);
 	if ((g->n & (g->n - 1)) == 0) {
 		rule = sys_realloc(g->rules, (g->n ? 2 * g->n : 1) * sizeof(*rule));
 		if (!rule)
@@ -156,7 +157,7 @@ static int begin_rule(struct bazel_reader *r, const char **attributes)
 		return err_sys(&r->err, "allocate for Bazel's answer");
 	g->n++;
 	r->rule = rule;
-	r->list = NULL; /* a hostile one may be in a list */
+	r->list = NULL; /* a hostile document may nest a rule in a list */
 	return set(&rule->class, class, &r->err) < 0 ? -r->err.code
 						     : set(&rule->where, where, &r->err);
 }
@@ -169,7 +170,7 @@ static bool is_one_of(const char *name, const char *const *names)
 	return false;
 }
 
-/* fuzzing_corpus and fuzzing_dictionary are those of rules_fuzzing. */
+/* Includes fuzzing_corpus and fuzzing_dictionary of rules_fuzzing. */
 static bool is_group(const struct bazel_rule *r)
 {
 	return strcmp(r->class, "filegroup") == 0 || strcmp(r->class, "alias") == 0 ||
@@ -188,7 +189,7 @@ static struct strv *place_of(struct bazel_rule *r, const char *attribute)
 	return is_one_of(attribute, data) ? &r->data : NULL;
 }
 
-/* One of a list, or an attribute that has one label: <label value="//a:b"/>,
+/* Takes an element of a list, <label value="//a:b"/>, or an attribute with one label,
  * <label name="actual" value="//a:b"/>. */
 static int take_label(struct bazel_reader *r, const char **attributes)
 {
@@ -211,7 +212,8 @@ static int take_string(struct bazel_reader *r, const char **attributes)
 	if (name || r->list != &r->rule->args)
 		return 0;
 	if (++r->labels > BAZEL_LABELS_MAX)
-		return err_set(&r->err, E2BIG, "Bazel tells more than %d labels", BAZEL_LABELS_MAX);
+		return err_set(&r->err, E2BIG, "Bazel reports more than %d labels",
+			       BAZEL_LABELS_MAX);
 	return strv_add(r->list, value, &r->err);
 }
 
@@ -253,7 +255,7 @@ static void XMLCALL on_end(void *arg, const char *element)
 		r->list = NULL;
 }
 
-/* Bazel writes none: entities would only make little into much. */
+/* Refuses a document type.  Bazel writes none, and its entities could expand without limit. */
 static void XMLCALL on_doctype(void *arg, const char *name, const char *system, const char *public,
 			       int internal)
 {
@@ -294,7 +296,7 @@ static int parse(struct bazel_reader *r, struct slice block, bool last, struct e
 		*e = r->err;
 		return -e->code;
 	}
-	return err_set(e, EBADMSG, "Bazel's answer is no XML: line %lu: %s",
+	return err_set(e, EBADMSG, "Bazel's answer is not XML: line %lu: %s",
 		       (unsigned long)XML_GetCurrentLineNumber(r->xml),
 		       XML_ErrorString(XML_GetErrorCode(r->xml)));
 }

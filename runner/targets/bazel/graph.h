@@ -5,10 +5,10 @@
 #include "base/scan.h"
 #include "base/strv.h"
 
-/* What `bazel query --output=xml` says of rules and files
- * (https://bazel.build/query/language#output-xml), as far as a target's corpus and
- * dictionary need it.  Read as it comes, block by block, by expat; BUILD files are
- * hostile: a document type, too many labels and labels that are none are refused. */
+/* The rules and files in the output of `bazel query --output=xml`
+ * (https://bazel.build/query/language#output-xml), as far as needed for corpora and dictionaries.
+ * expat parses it in blocks.  BUILD files are hostile: a document type, too many labels and invalid
+ * labels are refused. */
 enum {
 	BAZEL_LABEL_MAX = 4096,
 	BAZEL_LABELS_MAX = 2000000, /* of files, and in lists */
@@ -18,15 +18,15 @@ enum {
 
 struct bazel_rule {
 	char *label, *class;	    /* "//a:b", "cc_binary" */
-	char *where;		    /* "/src/a/BUILD:3:10": of its macro's call */
+	char *where;		    /* "/src/a/BUILD:3:10": the call of its macro */
 	char *function, *generator; /* the macro, its name = "..."; NULL: no macro */
-	struct strv data;	    /* what it has when it runs: data, corpus, dictionary, dicts */
+	struct strv data;	    /* data, corpus, dictionary, dicts */
 	struct strv members;	    /* of a group of files */
 	struct strv args;
 };
 
 struct bazel_graph {
-	struct bazel_rule *rules; /* sorted by label once it is read */
+	struct bazel_rule *rules; /* sorted by label after bazel_reader_end() */
 	size_t n;
 	struct strv files; /* labels of source files, sorted */
 };
@@ -39,7 +39,7 @@ bool bazel_graph_is_file(const struct bazel_graph *g, const char *label);
 struct bazel_reader;
 MUST_CHECK int bazel_reader_new(struct bazel_graph *to, struct bazel_reader **ret, struct err *e);
 MUST_CHECK int bazel_reader_feed(struct bazel_reader *r, struct slice block, struct err *e);
-/* The document is complete; sorts. */
+/* Call it after the whole document.  Sorts the graph. */
 MUST_CHECK int bazel_reader_end(struct bazel_reader *r, struct err *e);
 void bazel_reader_free(struct bazel_reader *r); /* NULL is fine */
 

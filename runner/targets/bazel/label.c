@@ -16,7 +16,7 @@ static bool is_path(struct slice s)
 		if (slice_eq(part, SLICE(".")) || slice_eq(part, SLICE("..")))
 			return false;
 	}
-	/* A slash that is left had nothing before it. */
+	/* A leading slash means an empty component. */
 	return s.n > 0 && *s.p != '/' && !slice_eq(s, SLICE(".")) && !slice_eq(s, SLICE(".."));
 }
 

@@ -4,11 +4,11 @@
 
 #include "runner/targets/names.h"
 
-/* Labels of Bazel's: "//a/b:c/d" is c/d in package a/b.  Pure. */
+/* Labels of Bazel: "//a/b:c/d" is c/d in package a/b.  Pure. */
 
-/* The label as "//pkg:name", whatever names the main repository before it ("@//",
- * "@@//"); within label.  NULL: of another repository, without a name, or one that is no
- * path below the workspace (empty, "." or ".." components, control characters, too long). */
+/* The label as "//pkg:name", without a prefix for the main repository ("@//", "@@//").  The result
+ * points into label.  NULL: a label of another repository, without a name, or not a path below the
+ * workspace (empty, "." or ".." components, control characters, too long). */
 const char *bazel_label_plain(const char *label);
 
 /* The parts of a plain label. */
@@ -20,10 +20,12 @@ struct bazel_parts bazel_label_parts(const char *plain);
 /* The path from the workspace, "a/b/c/d", in a new string; NULL with errno. */
 char *bazel_label_path(const char *plain);
 
-/* What a target of this label is called: the last component of its name, without the
- * "_bin" that macros give to the program of a fuzzer (also "_instrum" and "_raw_", those of
- * rules_fuzzing); what a target's name may not have becomes "_".  long_form: with the
- * package before it, its slashes being dots: "a.b.c".  Empty when it is too long. */
+/* The name of a target with this label: the last component of the label's name.
+ * - The suffix that macros add to a fuzzer's program is removed: "_bin", or "_instrum" and "_raw_"
+ *   of rules_fuzzing.
+ * - Characters that are not allowed in a target's name become "_".
+ * - long_form: the package comes first, with dots instead of slashes: "a.b.c".
+ * Empty if the name is too long. */
 void bazel_label_target(const char *plain, bool long_form, char ret[NAMES_TARGET_MAX + 1]);
 
 #endif

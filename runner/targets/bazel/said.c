@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* What begins a message of Bazel's. */
+/* Whether a line begins a message of Bazel; removes the prefix. */
 static bool begins_message(struct slice *io, bool *ret_error)
 {
 	static const struct slice errors[] = {{"ERROR: ", 7}, {"FATAL: ", 7}};
@@ -32,7 +32,7 @@ static struct slice trimmed(struct slice s)
 	return s;
 }
 
-/* Of a long line of an error its end, for `block` has the beginning. */
+/* Keeps the end of a long error line; `block` has its beginning. */
 static void keep_last(struct bazel_said *s, struct slice line)
 {
 	size_t from;

@@ -5,7 +5,7 @@
 #include "base/lines.h"
 
 /* The first error in the output of Bazel, or of the script that picks a Bazel, with all lines of
- * the error: the last line of a .bzl file's traceback says what was wrong.  Memory is bounded.
+ * the error: the last line of a .bzl file's traceback names the mistake.  Memory is bounded.
  * All zero: nothing was read yet. */
 enum { BAZEL_SAID_MAX = 360, BAZEL_BLOCK_MAX = 4096 };
 

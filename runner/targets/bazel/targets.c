@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fuzz targets of a Bazel workspace: which there are, what they are called, where
- * their programs are, what belongs to them. */
+/* The fuzz targets of a Bazel workspace: their labels, names, programs and files. */
 #include "runner/targets/bazel/bazel.h"
 #include "runner/targets/bazel/files.h"
 #include "runner/targets/bazel/graph.h"
@@ -17,13 +16,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Labels in one question: an argument has at most 128 KiB (MAX_ARG_STRLEN). */
+/* Bytes of labels in one query.  An argument has at most 128 KiB (MAX_ARG_STRLEN). */
 enum { SET_MAX = 96 * 1024 };
 
 struct entry {
 	char *label;			 /* in find.labels */
-	char name[NAMES_TARGET_MAX + 1]; /* "": none that may be one */
-	char *path;			 /* from the execution root, or NULL */
+	char name[NAMES_TARGET_MAX + 1]; /* "": not a valid name */
+	char *path;			 /* relative to the execution root, or NULL */
 };
 
 struct find {
@@ -66,8 +65,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp((*(struct entry *const *)a)->name, (*(struct entry *const *)b)->name);
 }
 
-/* Those of one name get a longer one, with the package in it; all of them, so that it does
- * not depend on which was there first. */
+/* Gives targets with the same name a longer name, with the package.  All of them change, so that
+ * the names do not depend on their order. */
 static int name_apart(struct find *f, struct entry **v, size_t n, struct err *e)
 {
 	int r = 0;
@@ -109,7 +108,7 @@ static int name_all(struct find *f, struct err *e)
 	return r;
 }
 
-/* --- what Bazel says ------------------------------------------------------------------ */
+/* --- Bazel's answers ------------------------------------------------------------------ */
 
 static int take_xml(void *arg, struct slice block, struct err *e)
 {
@@ -121,7 +120,8 @@ static void reader_free_p(struct bazel_reader **r)
 	bazel_reader_free(*r);
 }
 
-/* The targets, what their macros made beside them, and the data of all of these. */
+/* Queries the targets, their siblings (rules of the same macro call), and the data of all of
+ * these. */
 static int ask_graph(struct find *f, struct err *e)
 {
 	static const char *const args[] = {"--output=xml", "--keep_going", "--noimplicit_deps",
@@ -193,8 +193,8 @@ static int take_text(void *arg, struct slice block, struct err *e)
 	return buf_add(((struct answer *)arg)->text, block, e);
 }
 
-/* Builds may be told by flags to be elsewhere: the same flags here.  Not --output=files,
- * which Bazel before 5.3 does not know. */
+/* Queries the programs' paths with the flags of the build, because flags may change the output
+ * directory.  Bazel before 5.3 has no --output=files. */
 static int ask_paths_of(struct find *f, const char *set, int *ret_code, struct err *e)
 {
 	static const char expr[] =
@@ -278,7 +278,7 @@ static const char *why_unbuilt(const struct find *f, const char *label)
 	return NULL;
 }
 
-/* In single quotes, when a shell would read it otherwise. */
+/* Appends a word for a shell, in single quotes if needed. */
 static int add_word(struct buf *out, const char *word, struct err *e)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -293,7 +293,8 @@ static int add_word(struct buf *out, const char *word, struct err *e)
 	return r == 0 ? buf_addf(out, e, "'") : r;
 }
 
-/* As a person would type it in the workspace; flags are words of the configuration. */
+/* Writes the build command as a user would type it in the workspace.  The flags are words of the
+ * configuration. */
 static int say_build(const struct find *f, struct target *t, const char *label, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(65536);
@@ -325,7 +326,7 @@ static int say_corpus(const struct find *f, struct target *t, struct err *e)
 	return t->corpus ? 0 : err_sys(e, "copy a target's corpora");
 }
 
-/* What stands there: its engine and size, or why it can't be run. */
+/* Examines the program: sets its engine and size, or the reason why it is not usable. */
 static int look_at_program(struct find *f, struct target *t, const char *label, struct err *e)
 {
 	_autoclose_ int fd = -1;
@@ -334,11 +335,11 @@ static int look_at_program(struct find *f, struct target *t, const char *label, 
 	char *real;
 	int r;
 
-	/* Opening a device may do something. */
+	/* Opening a device may have side effects. */
 	if (fstatat(AT_FDCWD, t->binary, &st, 0) < 0)
 		return source_unbuilt(t, e, "%s is not built (fuzzcell build)", label);
 	if (!S_ISREG(st.st_mode))
-		return source_unbuilt(t, e, "%s: its program is no file", label);
+		return source_unbuilt(t, e, "%s: its program is not a regular file", label);
 	fd = sys_openat(AT_FDCWD, t->binary, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 	if (fd < 0)
 		return source_unbuilt(t, e, "%s: %s", label, strerror(errno));

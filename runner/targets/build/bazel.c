@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All fuzz targets of a Bazel workspace, as many as can be built. */
+/* Builds all fuzz targets of a Bazel workspace; a failed target does not stop the others. */
 #include "runner/targets/build/internal.h"
 
 #include "base/cleanup.h"
@@ -20,8 +20,8 @@ static void strv_done_p(struct strv *v)
 	strv_done(v);
 }
 
-/* A file that Bazel, as the workspace's owner, writes what it did to.  We hold it open: by
- * another name, or another file by this one, changes nothing. */
+/* The file for Bazel's build events, written as the workspace's owner.  We keep it open, so
+ * renaming or replacing the file has no effect on us. */
 struct events {
 	char path[EVENTS_PATH_MAX];
 	int fd;
@@ -43,7 +43,7 @@ static void events_done(struct events *ev)
 	if (ev->fd < 0)
 		return;
 	close(ev->fd);
-	(void)sys_unlinkat(AT_FDCWD, ev->path, 0); /* at most, it stays in /tmp */
+	(void)sys_unlinkat(AT_FDCWD, ev->path, 0); /* on failure, it stays in /tmp */
 }
 
 static int add_args(const struct bazel *b, const struct events *ev, const struct strv *labels,
@@ -64,7 +64,7 @@ static int add_args(const struct bazel *b, const struct events *ev, const struct
 	return r;
 }
 
-/* Each target's own end is in the events; without them none is known to be built. */
+/* Reads the result of each target from the events.  Without events, no target counts as built. */
 static int judge(const struct bazel *b, const struct events *ev, const struct strv *labels,
 		 int code, const char *said, struct build_result *ret, struct err *e)
 {
@@ -84,8 +84,8 @@ static int judge(const struct bazel *b, const struct events *ev, const struct st
 	else if (!any)
 		build_fail(ret, "%s build: %s", b->program,
 			   *said ? said
-				 : "it does not say what it did (does its server see another "
-				   "/tmp? bazel shutdown)");
+				 : "no build events (does its server see another /tmp? "
+				   "bazel shutdown)");
 	else if (failed > 0)
 		build_fail(ret, "%zu of %zu targets did not build%s: %s: %s", failed, labels->n,
 			   failed > 1 ? "; the first" : "", ret->failed.labels.v[0],
@@ -115,7 +115,7 @@ static int call(const struct bazel *b, const struct config_source *s, const stru
 	r = bazel_call(b, &c, &code, said, e);
 	if (r == -EINTR || r == -ENOMEM)
 		return r;
-	if (r < 0) /* it took too long, or was killed: what is built is built */
+	if (r < 0) /* a timeout or a kill: finished targets count as built */
 		snprintf(said, sizeof(said), "%.*s", BAZEL_SAID_MAX - 1, e->msg);
 	return judge(b, &ev, labels, code, said, ret, e);
 }

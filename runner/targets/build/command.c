@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A configured command that fills an output directory. */
+/* Runs a configured command that fills an output directory. */
 #include "runner/targets/build/internal.h"
 
 #include "base/cleanup.h"
@@ -14,14 +14,14 @@
 #include <strings.h>
 #include <sys/wait.h>
 
-/* File systems stamp with a clock that is up to a tick behind. */
+/* File timestamps may be up to a clock tick behind. */
 #define TICK_US UINT64_C(20000)
 
-/* Lines of its output that the reason quotes, and steps that the reason names. */
+/* Limits of the reason: quoted lines of output, and named steps. */
 enum { LINES = 3, SHOWN_MAX = 110, STEPS = 4, STEP_MAX = 60 };
 
 struct chosen {
-	struct slice v[LINES]; /* the last ones; the oldest is v[0] */
+	struct slice v[LINES]; /* the last lines; the oldest is v[0] */
 	size_t n;
 };
 
@@ -32,7 +32,7 @@ static void keep(struct chosen *l, struct slice line)
 	l->v[l->n++] = line;
 }
 
-/* "FILE:LINE: error: ..." is of FILE; any other line stands for itself. */
+/* The FILE of "FILE:LINE: error: ..."; for any other line, the whole line. */
 static struct slice place_of(struct slice line)
 {
 	for (size_t i = 0; i + 1 < line.n; i++)
@@ -41,7 +41,7 @@ static struct slice place_of(struct slice line)
 	return line;
 }
 
-/* The first error of each file: a file with many errors hides no other file. */
+/* Keeps the first error of each file, so that a file with many errors hides no other file. */
 static void keep_error(struct chosen *l, struct slice line)
 {
 	struct slice place = place_of(line);
@@ -62,13 +62,14 @@ bool build_says(struct slice line, const char *word)
 	return false;
 }
 
-/* What a compiler says of a linker that has said itself what is wrong. */
+/* A compiler's message about a failed linker; the linker printed the cause itself. */
 static bool of_linker(struct slice line)
 {
 	return build_says(line, "linker command failed") || build_says(line, "ld returned ");
 }
 
-/* Lines of a compiler or a linker, else lines with "error" or make's mark, else the last one. */
+/* Chooses errors of a compiler or a linker, else lines with "error" or make's mark, else the last
+ * line. */
 static void choose(const struct tool_end *end, struct chosen *ret)
 {
 	struct slice all = {end->said, end->said_n}, line;
@@ -88,7 +89,7 @@ static void choose(const struct tool_end *end, struct chosen *ret)
 	*ret = marked.n ? marked : other.n ? other : last;
 }
 
-/* "FAILED: out/a" or, of a newer ninja, "FAILED: [code=1] out/a". */
+/* "FAILED: out/a", or in newer versions of ninja, "FAILED: [code=1] out/a". */
 static bool ninja_step(struct slice line, struct slice *ret)
 {
 	struct slice code;
@@ -111,8 +112,8 @@ static bool is_trimmed(struct slice line, const char *text)
 	return slice_eq(line, slice_of(text));
 }
 
-/* "make: *** [Makefile:9: out/a] Error 1".  Make itself ends with 2: the make below has then named
- * the step. */
+/* "make: *** [Makefile:9: out/a] Error 1".  Ignores "Error 2", the exit status of a nested make,
+ * which has named the step itself. */
 static bool make_step(struct slice line, struct slice *ret)
 {
 	struct slice in;

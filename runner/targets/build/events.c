@@ -12,7 +12,7 @@
 
 enum { WHY_MAX = 480 };
 
-/* What is known of a target: nothing, built, or why not. */
+/* The result of a target: unknown, built, or failed with a reason. */
 struct fate {
 	bool told, built;
 	char *why;
@@ -50,7 +50,7 @@ static struct fate *fate_of(const struct reading *r, const json_t *label)
 	return at ? &r->fates[at - r->labels->v] : NULL;
 }
 
-/* The first of its actions that failed, which may be of a library. */
+/* The target's first failed action, which may belong to a library. */
 static const json_t *failed_action(const json_t *event)
 {
 	const json_t *children = json_object_get(event, "children"), *action;
@@ -93,7 +93,8 @@ static char *why_not(const struct reading *r, const json_t *event)
 			    line ? line : "");
 }
 
-/* An aspect's end is not the target's; of several configurations each must be well. */
+/* Events of aspects do not count for the target.  With several configurations, each must
+ * succeed. */
 static int take_event(struct reading *r, const json_t *event, struct err *e)
 {
 	const json_t *id = json_object_get(json_object_get(event, "id"), "targetCompleted");
@@ -121,7 +122,7 @@ static int take_line(struct reading *r, struct slice line, struct err *e)
 	struct err ignored;
 
 	r->any = r->any || line.n > 0;
-	/* Most events are of something else. */
+	/* Parse only relevant events; most are not. */
 	if ((!memmem(line.p, line.n, target, sizeof(target) - 1) &&
 	     !memmem(line.p, line.n, action, sizeof(action) - 1)) ||
 	    json_parse(line, &event, &ignored) < 0)
@@ -129,7 +130,7 @@ static int take_line(struct reading *r, struct slice line, struct err *e)
 	return take_event(r, event, e);
 }
 
-/* The lines of buf[0..n); how many bytes are still part of one. */
+/* Takes the complete lines of buf[0..*io_n).  Sets *io_n to the length of the incomplete rest. */
 static int take_lines(struct reading *r, char *buf, size_t *io_n, struct err *e)
 {
 	struct slice all = {buf, *io_n};
@@ -152,7 +153,7 @@ static int take_lines(struct reading *r, char *buf, size_t *io_n, struct err *e)
 static int read_all(struct reading *r, int fd, struct err *e)
 {
 	_autofree_ char *buf = sys_malloc((size_t)2 * EVENTS_LINE_MAX);
-	bool cut = false; /* the line that goes on was too long */
+	bool cut = false; /* inside a line that is too long */
 	uint64_t at = 0;
 	size_t n = 0;
 	ssize_t got = 0;
@@ -164,7 +165,7 @@ static int read_all(struct reading *r, int fd, struct err *e)
 	       (got = sys_pread(fd, buf + n, EVENTS_LINE_MAX, (off_t)at)) > 0) {
 		at += (uint64_t)got;
 		n += (size_t)got;
-		if (cut) { /* what is before its end means nothing */
+		if (cut) { /* drop the rest of the long line */
 			char *end = memchr(buf, '\n', n);
 			size_t skip = end ? (size_t)(end + 1 - buf) : n;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the actions that failed printed: a compiler's first error. */
+/* Finds the first error in the output of failed actions. */
 #include "runner/targets/build/internal.h"
 
 #include "base/cleanup.h"
@@ -13,7 +13,7 @@
 enum { ACTIONS_MAX = 1000, PRINTED_MAX = 256 << 10, URI_MAX = 4096, LINE_MAX_KEPT = 200 };
 
 struct action {
-	char *label, *output; /* together they name it */
+	char *label, *output; /* together they identify the action */
 	char *line;
 };
 
@@ -43,7 +43,7 @@ static int hex_of(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* "file:///a%20b" -> "/a b".  Elsewhere, as in a remote cache, nothing is read. */
+/* "file:///a%20b" -> "/a b".  Other URIs, such as those of a remote cache, are not read. */
 static bool path_of(const char *uri, char out[URI_MAX])
 {
 	struct slice in = slice_of(uri ? uri : "");
@@ -66,7 +66,7 @@ static bool path_of(const char *uri, char out[URI_MAX])
 	return true;
 }
 
-/* The first line with an error of a compiler or a linker, else the first one. */
+/* The first error line of a compiler or a linker, else the first line. */
 static char *choose(struct slice text)
 {
 	char plain[LINES_MAX], *first = NULL;
@@ -90,8 +90,7 @@ static char *choose(struct slice text)
 	return first;
 }
 
-/* The event names the file, and may name any: it is opened with the rights of the workspace's
- * owner. */
+/* Opens the file with the rights of the workspace's owner, because the event may name any file. */
 static char *read_line(const struct actions *a, const json_t *file)
 {
 	_autofree_ char *text = sys_malloc(PRINTED_MAX);

@@ -5,30 +5,29 @@
 #include "base/json.h"
 #include "runner/targets/build/build.h"
 
-/* The parts of a build; nobody else includes this. */
+/* The parts of a build.  Private to this directory. */
 MUST_CHECK int build_bazel(const struct config_source *s, const struct tool_group *group,
 			   int log_fd, struct build_result *ret, struct err *e);
 MUST_CHECK int build_command(const struct config_source *s, const struct tool_group *group,
 			     int log_fd, struct build_result *ret, struct err *e);
 
-/* Not ok, because of this; any bytes. */
+/* Marks the build as failed, with a reason that may contain any bytes. */
 void build_fail(struct build_result *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Whether a line has the word, in capitals or not. */
+/* Whether a line contains the word; ignores case. */
 bool build_says(struct slice line, const char *word);
 
-/* What Bazel's build event protocol says of targets, in JSON, an event a line
- * (https://bazel.build/remote/bep-glossary).  Lines longer than this say nothing of a
- * target: the output of actions. */
+/* Parses Bazel's build event protocol: JSON, one event per line
+ * (https://bazel.build/remote/bep-glossary).  Longer lines are the output of actions and are
+ * ignored. */
 enum { EVENTS_LINE_MAX = 1 << 20 };
 #define EVENTS_MAX (UINT64_C(4) << 30) /* bytes of the file */
 
-/* Every label of `labels` (plain, sorted) goes either to ret->built or, with a reason, to
- * ret->failed.  A label that no event names has failed.  *ret_any: there was an event.
+/* Adds every label of `labels` (plain, sorted) to ret->built or, with a reason, to ret->failed.  A
+ * label without an event has failed.  *ret_any: there was an event.
  *
- * rights: those of the workspace's owner, with which the output of a failed action is opened for
- * its first error; NULL: no file is opened.  said: Bazel's own first error, for targets that did
- * not come to an action; "": none. */
+ * rights: the workspace's owner's, to open the output of a failed action for its first error;
+ * NULL: opens no file.  said: Bazel's own first error, for targets without an action; "": none. */
 struct events_beside {
 	const struct rights *rights;
 	const char *said;
@@ -36,14 +35,14 @@ struct events_beside {
 MUST_CHECK int events_read(int fd, const struct strv *labels, const struct events_beside *beside,
 			   struct build_result *ret, bool *ret_any, struct err *e);
 
-/* The actions that failed, each with one line of what it printed. */
+/* The failed actions, each with one line of its output. */
 struct actions {
 	const struct rights *rights;
 	struct action *v;
 	size_t n;
 };
 MUST_CHECK int actions_take(struct actions *a, const json_t *event, struct err *e);
-/* NULL: nothing is known of it. */
+/* NULL: not known. */
 const char *actions_line(const struct actions *a, const char *label, const char *output);
 void actions_done(struct actions *a);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which targets a build command that failed did not make: those that an earlier build made. */
+/* Finds the targets that an earlier build made and a failed build command did not make. */
 #include "runner/targets/build/build.h"
 
 #include "base/cleanup.h"
@@ -34,7 +34,7 @@ int build_known(const struct config_source *s, const struct discover_built *was,
 	if (!is_of_directory(s))
 		return 0;
 	if (discover_add(&d, &l, e) < 0)
-		target_list_done(&l); /* not there yet, or it can be no source: no targets */
+		target_list_done(&l); /* no directory yet, or not a valid source: no targets */
 	for (size_t i = 0; r == 0 && i < l.n; i++)
 		r = strv_add(ret, l.v[i].name, e);
 	for (size_t i = 0; r == 0 && i < was->labels.n && ret->n < DISCOVER_MAX_TARGETS; i++)
@@ -46,8 +46,8 @@ int build_known(const struct config_source *s, const struct discover_built *was,
 /* Whether a program of this target is in the directory. */
 static bool is_there(int dirfd, const char *name)
 {
-	static const char *const endings[] = {"", ".exe",
-					      ".par"}; /* as names_program() takes off */
+	/* The suffixes that names_program() removes. */
+	static const char *const endings[] = {"", ".exe", ".par"};
 	char file[NAMES_TARGET_MAX + 8];
 	struct stat st;
 

@@ -68,7 +68,7 @@ int build_record_save(int state_dirfd, const struct config_source *s, const stru
 		*e = damaged;
 		return rc;
 	}
-	if (!root) /* none yet, or a damaged one: what others did is then not known */
+	if (!root) /* no file, or a damaged file: entries of other sources are lost */
 		root = json_pack("{s:[]}", "sources");
 	list = json_object_get(root, "sources");
 	for (size_t i = json_array_size(list); i-- > 0;)
@@ -107,7 +107,7 @@ static int read_entry(const json_t *entry, struct discover_built *ret, struct er
 	json_t *failed = json_object_get(entry, "failed");
 
 	if (!json_is_integer(fresh) || json_integer_value(fresh) < 0 || !json_is_object(failed))
-		return err_set(e, EBADMSG, "'%s' has a source that is none", BUILD_RECORD);
+		return err_set(e, EBADMSG, "'%s' has an invalid source", BUILD_RECORD);
 	ret->fresh_us = (uint64_t)json_integer_value(fresh);
 	return read_failed(failed, ret, e);
 }

@@ -4,21 +4,20 @@
 
 #include "runner/targets/build/build.h"
 
-/* What the last build of each source did not make, in the state directory's build.json: so
- * that what `fuzzcell build` could not build is not fuzzed by a later command from what an
- * earlier build left.
+/* The failures of each source's last build, in the state directory's build.json.  They prevent that
+ * a later command fuzzes an old program that the last `fuzzcell build` could not build.
  *   {"sources": [{"type": "bazel", "path": "/src", "fresh_us": 0,
  *                 "failed": {"//a:b": "why", ...}}, ...]}
- * "failed" has Bazel's labels; of a build command, names of targets (build_known()).
- * A source that is not in it was built whole, or never. */
+ * The keys of "failed" are Bazel's labels, or for a build command, names of targets
+ * (build_known()).  A source without an entry was built completely, or never. */
 #define BUILD_RECORD "build.json"
 enum { BUILD_RECORD_MAX = 64 << 20, BUILD_RECORD_SOURCES = 1000 };
 
-/* Puts down the result for this source; others stay as they are.  0: it is on disk. */
+/* Saves the result for this source; other sources stay.  0: it is on disk. */
 MUST_CHECK int build_record_save(int state_dirfd, const struct config_source *s,
 				 const struct build_result *r, struct err *e);
-/* Fills *ret (of n sources, in their order; discover_built_done() each) with what is known;
- * a file that is not there says nothing of any.  -EBADMSG: it is damaged. */
+/* Fills ret[n] with the recorded failures of n sources, in their order; discover_built_done() each.
+ * No file: no failures.  -EBADMSG: the file is damaged. */
 MUST_CHECK int build_record_load(int state_dirfd, const struct config_source *s, size_t n,
 				 struct discover_built *ret, struct err *e);
 

@@ -59,7 +59,7 @@ void watch_add(struct watch *w, const char *path, uint64_t disk_reserve)
 				.free_bytes = (uint64_t)vfs.f_bavail * vfs.f_frsize,
 				.free_files = vfs.f_favail};
 	fs->floor_bytes = floor_of(fs->free_bytes, w->disk, disk_reserve);
-	fs->floor_files = fs->free_files / FILES_PART; /* 0: files are not counted */
+	fs->floor_files = fs->free_files / FILES_PART; /* 0: the file system has no inode limit */
 	snprintf(fs->path, sizeof(fs->path), "%.119s", path);
 	fs->fd = take_fd(&fd);
 	w->n++;
@@ -135,7 +135,7 @@ static int check_fs(const struct limit_names *names, const struct watch_fs *fs, 
 	uint64_t bytes;
 
 	if (fstatvfs(fs->fd, &vfs) < 0)
-		return 0; /* it was unmounted: the build cannot write to it */
+		return 0; /* unmounted: the build cannot write to it */
 	bytes = (uint64_t)vfs.f_bavail * vfs.f_frsize;
 	if (bytes < fs->floor_bytes)
 		return err_set(e, EDQUOT,
@@ -181,8 +181,9 @@ bool watch_starves(struct slice meminfo, uint64_t memory, uint64_t *ret_left)
 	    !find_kib(meminfo, SLICE("MemAvailable:"), &left))
 		return false;
 	*ret_left = left;
-	/* Ending a build that uses less than what is left would free too little, as long as
-	 * something is left.  Not all of the kernel's memory is charged to it: locks are not. */
+	/* While some memory is left, ending a build that uses less than the rest would free too
+	 * little.  The last part ends it in any case, because some kernel memory (such as locks) is
+	 * not charged to the build. */
 	return left < total / RESERVE_PART && (memory > left || left < total / LAST_PART);
 }
 
@@ -195,7 +196,7 @@ int watch_check(const struct watch *w, uint64_t memory, struct err *e)
 	if (n > 0 && watch_starves((struct slice){text, (size_t)n}, memory, &left))
 		return err_set(e, EDQUOT,
 			       "the machine ran short of memory (%s are left) while %s used %s: "
-			       "lower %s, or run less beside it",
+			       "lower %s, or run fewer other programs",
 			       units_size(left, free), w->names->program, units_size(memory, used),
 			       w->names->memory);
 	for (size_t i = 0; i < w->n; i++) {

@@ -36,18 +36,17 @@ struct watch {
  * left out. */
 MUST_CHECK int watch_open(struct watch *w, const struct config_source *s, uint64_t disk_reserve,
 			  struct err *e);
-/* The same for git: watch_add() says where it writes. */
+/* The same for git, without file systems: add them with watch_add(). */
 MUST_CHECK int watch_open_git(struct watch *w, uint64_t disk, struct err *e);
 void watch_close(struct watch *w);
 /* Adds the file system of path, unless it is watched already. */
 void watch_add(struct watch *w, const char *path, uint64_t disk_reserve);
 
-/* -EDQUOT: the build took too much; *e has the details. memory: what it uses now. */
+/* -EDQUOT: the build exceeds a limit; *e has the details.  memory: its current use in bytes. */
 MUST_CHECK int watch_check(const struct watch *w, uint64_t memory, struct err *e);
 
-/* Whether a build that uses so much memory must end so that other processes go on; decided by
- * the text of /proc/meminfo.  A sixteenth of the memory stays free for the machine
- * (run.overcommit). */
+/* Whether a build with this memory use must end so that other processes can continue.  meminfo: the
+ * text of /proc/meminfo.  A sixteenth of the memory stays free for the machine (run.overcommit). */
 bool watch_starves(struct slice meminfo, uint64_t memory, uint64_t *ret_left);
 
 #endif

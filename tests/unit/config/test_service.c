@@ -138,10 +138,10 @@ static void test_refused(void **state)
 	     "github.api: \"http://127.0.0.1.example.com/\" is not a URL such as "
 	     "\"https://host/path\""},
 	    {"\"github\": {\"api\": \"https://me:pw@example.com/\"}",
-	     "github.api: \"https://me:pw@example.com/\" has a name or a password in it, which "
-	     "belong in a file"},
+	     "github.api: \"https://me:pw@example.com/\" contains a user name or password, "
+	     "which belongs in a file"},
 	    {"\"github\": {\"token_file\": \"a\", \"token_env\": \"B\"}",
-	     "github: only one of \"token_file\", \"token_env\" and \"app\" can say who we are"},
+	     "github: only one of \"token_file\", \"token_env\" and \"app\" may be set"},
 	    {"\"github\": {\"app\": 5}",
 	     "github: \"app\" needs \"installation\" and \"app_key_file\""},
 	    {"\"github\": {\"installation\": 5}",
@@ -157,7 +157,7 @@ static void test_refused(void **state)
 	     "webhooks: not a list: write [{\"name\": ..., \"url\": ...}, ...]"},
 	    {"\"webhooks\": [{\"url\": \"https://h/\"}]", "webhooks[0]: \"name\" is missing"},
 	    {"\"webhooks\": [{\"name\": \"a\", \"url\": \"https://h/\", \"url_file\": \"f\"}]",
-	     "webhooks[0]: \"url\" and \"url_file\": which one?"},
+	     "webhooks[0]: set \"url\" or \"url_file\", not both"},
 	    {"\"webhooks\": [{\"name\": \"a\", \"url\": \"https://h/\"}, {\"name\": \"a\", "
 	     "\"url\": \"https://i/\"}]",
 	     "webhooks[1]: two webhooks are named \"a\""},

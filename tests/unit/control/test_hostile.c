@@ -159,7 +159,7 @@ static int reads_nothing(int d)
 
 		say(fd, target);
 		if (hear(fd, got, sizeof(got), 1) < sizeof(got) - 1)
-			CHECK(3, strstr(got, "come back later"));
+			CHECK(3, strstr(got, "try again later"));
 	}
 	CHECK(4, lives(d));
 	return 0;
@@ -254,7 +254,7 @@ static int is_a_stranger(int d)
 	struct err e;
 
 	CHECK(1, fchmodat(d, CONTROL_SOCKET, 0666, 0) == 0 && become(OTHER, OTHER));
-	CHECK(2, control_status(d, SOON, &o, &e) == -EREMOTEIO && strstr(e.msg, "you may not"));
+	CHECK(2, control_status(d, SOON, &o, &e) == -EREMOTEIO && strstr(e.msg, "may connect"));
 	return 0;
 }
 
@@ -278,7 +278,7 @@ static int is_of_the_group(int d)
 	CHECK(1, become(OTHER, GROUP));
 	CHECK(2, lives(d));
 	CHECK(3, control_ask(d, &stop, SOON, &o, &e) == -EREMOTEIO);
-	CHECK(4, strstr(e.msg, "you may look") != NULL);
+	CHECK(4, strstr(e.msg, "you may only look") != NULL);
 	for (unsigned i = 0; i < CONTROL_LOOKERS_MAX; i++)
 		CHECK(5, connected(d, 0) >= 0);
 	CHECK(6, hear(connected(d, 0), got, sizeof(got), 1) > 0 && strstr(got, "too many"));

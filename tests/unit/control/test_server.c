@@ -19,7 +19,7 @@ static int asks_for_all(int d)
 	CHECK(4, strlen(json_string_value(json_object_get(o, "target"))) == 3000000);
 	q = (struct control_request){.cmd = CONTROL_WORKERS, .workers = 4};
 	CHECK(5, control_ask(d, &q, SOON, &o, &e) == -EREMOTEIO);
-	CHECK(6, strcmp(e.msg, "this failed") == 0); /* what it said was no text */
+	CHECK(6, strcmp(e.msg, "the request failed") == 0); /* what it said was no text */
 	return 0;
 }
 
@@ -40,7 +40,7 @@ static int sends_ahead(int d)
 	say(fd, "{\"cmd\":\"end\"}\n{\"cmd\":\"status\"}\n\nnonsense\n{\"cmd\":\"end\"}");
 	CHECK(1, hear(fd, got, sizeof(got), 4) > 0);
 	CHECK(2, strncmp(got, "{\"ok\": true}\n{\"ok\": true, \"run\": {}", 30) == 0);
-	CHECK(3, strstr(got, "\"error\": \"this is no JSON: ") != NULL);
+	CHECK(3, strstr(got, "\"error\": \"parse the request: ") != NULL);
 	shutdown(fd, SHUT_WR); /* the last line has no end: it was not said */
 	CHECK(4, hear(fd, got, sizeof(got), 1) == 0);
 	fd = connected(d, 0);

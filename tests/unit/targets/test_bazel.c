@@ -209,7 +209,7 @@ static void test_bazel_fails(void **state)
 	tree_file(&f.tree, "out.info", "relative/root\n");
 	fails(&f, -EPROTO, "info: it does not say where it builds");
 	tree_file(&f.tree, "out.xml", "<query>");
-	fails(&f, -EBADMSG, "no XML");
+	fails(&f, -EBADMSG, "not XML");
 	f.source.bazel = "/no/bazel";
 	fails(&f, -ENOENT, "start '/no/bazel': No such file or directory");
 	assert_int_equal(unlinkat(f.tree.fd, "ws/WORKSPACE", 0), 0);

@@ -134,11 +134,11 @@ static void test_hostile(void **state)
 	struct err e;
 
 	(void)state;
-	refused("", "no XML");
-	refused("ERROR: text", "no XML");
+	refused("", "not XML");
+	refused("ERROR: text", "not XML");
 	refused(HEAD, "no element found");
 	refused(HEAD "<rule>" TAIL, "mismatched tag");
-	refused(HEAD "</query></query>", "no XML: line 2");
+	refused(HEAD "</query></query>", "not XML: line 2");
 	refused("<!DOCTYPE q [<!ENTITY a \"aaaa\">]><query>&a;</query>", "document type");
 	refused(HEAD "<rule name=\"//a:\xff\"/>" TAIL, "not well-formed");
 	/* Elements where none are expected, without what they need: passed over. */

@@ -104,7 +104,7 @@ static void test_running(void **state)
 	in.done = "";
 	in.running = RUNNING_OTHERS;
 	in.start_age_us = 50 * HOUR;
-	expect(DUE_WAIT, 0, "a person");
+	expect(DUE_WAIT, 0, "a user");
 	in.forced = true;
 	expect(DUE_WAIT, 0, "asked for");
 }

@@ -133,7 +133,7 @@ static void test_decide(void **state)
 	a = ask(QUIET_FEWER, loaded, false, 0);
 	assert_int_equal(a.what, QUIET_SOME);
 	assert_int_equal(a.workers, 3);
-	assert_non_null(strstr(a.why, "load a CPU 1.001, limit 1.000"));
+	assert_non_null(strstr(a.why, "load per CPU 1.001, limit 1.000"));
 	/* Patience ends: few, but it starts. */
 	assert_int_equal(ask(QUIET_WAIT, loaded, false, 999).what, QUIET_NOT_NOW);
 	a = ask(QUIET_WAIT, loaded, false, 1000);
