@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Completion of fuzzcell's commands, options and crashes, for bash; for zsh after
-# "autoload -U +X bashcompinit && bashcompinit".  All words come from the program itself: what it
-# prints as help is made of the tables that it reads its options with.
+# Completes fuzzcell's commands, options and crashes in bash, and in zsh after
+# "autoload -U +X bashcompinit && bashcompinit".  All words come from the program's help, which is
+# made from its option tables, and from `fuzzcell crash list`.
 
 # The first words of indented lines: commands, or subcommands.
 _fuzzcell_commands() { sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p;s/^  \([a-z][a-z-]*\)$/\1/p'; }

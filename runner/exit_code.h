@@ -6,11 +6,11 @@
  * runner/run/job/reason.h chooses a run's. */
 enum exit_code {
 	EXIT_DONE = 0,
-	EXIT_CRASHES = 1,    /* run --fail-on-crash, regress: there were failures */
+	EXIT_CRASHES = 1,    /* run --fail-on-crash, regress: crashes or failures were found */
 	EXIT_USAGE = 2,	     /* wrong usage or configuration */
-	EXIT_MACHINE = 3,    /* this machine cannot keep a promise */
+	EXIT_MACHINE = 3,    /* this machine cannot enforce a limit or provide a resource */
 	EXIT_LOCKED = 4,     /* another run holds the lock */
-	EXIT_NOT_FUZZED = 5, /* done, but a target was not really fuzzed, or was given up */
+	EXIT_NOT_FUZZED = 5, /* finished, but a target was not really fuzzed, or was given up */
 	EXIT_BUILD = 6,	     /* nothing could be built */
 	EXIT_INTERNAL = 70,
 };

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzzcell: picks the subcommand. */
 #include "base/log.h"
 #include "base/term.h"
 #include "runner/command/command.h"
@@ -13,8 +12,8 @@
 
 enum { MAPPED_BYTES = 64 << 10 };
 
-/* Who prints for somebody has not done it when nothing came out; who reads only the beginning
- * wants no more.  What others do is done whoever looks on. */
+/* A command that only prints fails if its output could not be written. EPIPE is no error: the
+ * reader had enough. Other commands do their work whether or not their output is read. */
 static int printed(char **argv, int status)
 {
 	int lost = status == EXIT_DONE && command_prints(argv[1], argv[2]) ? term_lost() : 0;
@@ -24,7 +23,7 @@ static int printed(char **argv, int status)
 	return fail(EXIT_INTERNAL, "standard output: %s", strerror(lost));
 }
 
-/* "help crash list": the same as "crash list --help". */
+/* Turns "help crash list" into "crash list --help". */
 static void turn_help(int argc, char **argv)
 {
 	static char option[] = "--help";
@@ -55,17 +54,19 @@ int main(int argc, char **argv)
 	sigset_t broken_pipe;
 	struct err e;
 
-	/* Large blocks (a report's parser, a cell's output) are mapped singly: untouched pages
-	 * take no memory, and all of it is given back.  Otherwise glibc raises the threshold
-	 * with each large block that is freed. */
+	/* Maps each large block (a report's parser, a cell's output) separately, so that free()
+	 * returns all of its memory. Without a fixed threshold, glibc raises it with each large
+	 * block that is freed. */
 	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
-	/* A reader that goes away ends the reading, not the run. */
+	/* A closed pipe causes EPIPE on the write instead of ending the run. */
 	sigemptyset(&broken_pipe);
 	sigaddset(&broken_pipe, SIGPIPE);
 	sigprocmask(SIG_BLOCK, &broken_pipe, NULL);
-	/* The parent may have ignored it; then the kernel keeps no exit status for us. */
+	/* If the parent ignored SIGCHLD, the kernel would discard the exit statuses of our
+	 * children. */
 	(void)signal(SIGCHLD, SIG_DFL); /* allow: the default is no handler */
-	/* Lines, in step with the live view; nothing in them that a terminal obeys. */
+	/* Buffers output by line, in order with the live view, and escapes terminal control
+	 * sequences. */
 	if (term_guard(&e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	if (!log_console_open(getenv("FUZZCELL_LOG")))

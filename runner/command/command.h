@@ -12,8 +12,8 @@
 #include <getopt.h>
 #include <stdbool.h>
 
-/* Subcommands: read argv, call the rooms below, print.  No logic.  Each returns
- * the process's exit status. */
+/* Subcommands parse argv, call the modules below and print. They contain no logic. Each returns the
+ * exit status of the process. */
 struct command {
 	const char *name;
 	const char *args; /* for the usage line */
@@ -22,11 +22,12 @@ struct command {
 };
 extern const struct command commands[];
 extern const size_t n_commands;
-/* "; did you mean 'list'?" of n commands; "": none is near. */
+/* Writes "; did you mean 'list'?", chosen from n commands, or "" if no name is similar. Returns
+ * out. */
 const char *command_hint(const char *word, const struct command *v, size_t n, char out[64]);
 /* Runs the subcommand argv[1] of the command argv[0]. */
 int command_pick(int argc, char **argv, const struct command *v, size_t n, int (*help)(void));
-/* Whether a command that begins with these words does nothing but print; next may be NULL. */
+/* Reports whether the command with these first words only prints. next may be NULL. */
 bool command_prints(const char *name, const char *next);
 
 int command_run(int argc, char **argv);
@@ -47,35 +48,35 @@ int command_help(int argc, char **argv);
 /* An option of a subcommand: one table serves the parser, --help and the check
  * that the man page knows it. */
 struct option_spec {
-	const char *name; /* without the dashes; "o,output": -o says the same */
+	const char *name; /* without the dashes; "o,output" also accepts -o */
 	const char *arg;  /* NULL: a flag */
 	const char *help;
 };
 
-/* Calls take for each option in argv, in order; prints usage errors and --help
- * itself.  Returns the index of the first operand, or -1 - exit status when the
- * command is over. */
+/* Calls take for each option in argv, in order. Prints usage errors and --help itself. Returns the
+ * index of the first operand, or -1 - exit status if the command is finished. */
 int options_parse(int argc, char **argv, const char *usage, const struct option_spec *specs,
 		  size_t n, bool (*take)(void *arg, const char *name, const char *value),
 		  void *arg);
 
-/* "fuzzcell: text" on stderr, one line whatever the text is; returns code.  With a console log
- * (base/log.h) an event there, instead. */
+/* Prints "fuzzcell: text" to stderr, always as one line, and returns code. With a console log
+ * (base/log.h), writes a log event instead. */
 int fail(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same, as "warning: text" on stdout. */
 void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* What most subcommands start with: --config, --state-dir, --targets and the
- * overrides; loads the configuration and finds the targets. */
+/* The options that most subcommands share: --config, --state-dir, --targets and the overrides.
+ * Loads the configuration and finds the targets. */
 struct common {
 	const char *config_path, *state_dir, *targets_dir, *filter;
 	struct config *config;
 	struct target_list targets;
-	/* What the last build of each source did, in their order; borrowed, may be NULL. */
+	/* The result of the last build of each source, in the order of the sources. Borrowed; may
+	 * be NULL. */
 	const struct discover_built *built;
 	size_t n_built;
-	bool before_build; /* missing files of a later build are no error */
-	/* common_group() and common_git() open it; NULL: not needed so far. */
+	bool before_build; /* files that a later build makes may be missing */
+	/* NULL until common_group() or common_git() opens it. */
 	struct builder *builder;
 };
 #define STATE_OPTIONS                                                                      \
@@ -84,38 +85,39 @@ struct common {
 		"state-dir", "DIR",                                                        \
 		    "state directory (default: $FUZZCELL_STATE_DIR or ~/.fuzzcell)"        \
 	}
-#define TARGETS_OPTION                                                              \
-	{                                                                           \
-		"targets", "DIR", "fuzz what this output directory or manifest has" \
+#define TARGETS_OPTION                                                                    \
+	{                                                                                 \
+		"targets", "DIR", "fuzz the targets in this output directory or manifest" \
 	}
-#define COMMON_OPTIONS                                              \
-	STATE_OPTIONS, TARGETS_OPTION,                              \
-	{                                                           \
-		"filter", "GLOB", "only targets whose name matches" \
+#define COMMON_OPTIONS                                                \
+	STATE_OPTIONS, TARGETS_OPTION,                                \
+	{                                                             \
+		"filter", "GLOB", "only targets with a matching name" \
 	}
 
-/* Of commands that print words in colour. */
+/* For commands that print coloured words. */
 #define COLOR_OPTION                                                                  \
 	{                                                                             \
 		"color", "WHEN", "auto (on a terminal; the default), always or never" \
 	}
-/* False: it is none of them, and that is said. */
+/* False: value is none of these; the error is printed. */
 bool color_take(const char *command, const char *value);
 
-/* True when name was one of COMMON_OPTIONS. */
+/* True if name was one of COMMON_OPTIONS. */
 bool common_take(struct common *c, const char *name, const char *value);
-/* 0, or the exit status, with the error printed. */
+/* Returns EXIT_DONE, or another exit status with the error printed. */
 int common_load_config(struct common *c);
-/* No process that it started is alive when it returns. */
+/* All processes that it starts have ended when it returns. */
 int common_find_targets(struct common *c);
-/* The group of a source's build, or of its Bazel; *ret NULL: without limits. */
+/* The control group for a source's build, or for its Bazel. *ret NULL: the processes run without
+ * limits. */
 struct tool_group;
 int common_group(struct common *c, const struct config_source *s, const struct tool_group **ret);
-/* struct git_limits' open(), with a struct common. */
+/* Implements struct git_limits' open(); arg is a struct common. */
 int common_git(void *arg, const char *top, const char *objects, const struct tool_group **ret,
 	       struct err *e);
-/* Of --state-dir, $FUZZCELL_STATE_DIR and the configuration, in this order, for
- * state_open(): NULL is its default.  An empty variable is none. */
+/* Returns the path for state_open(): --state-dir, else $FUZZCELL_STATE_DIR, else the configuration.
+ * NULL stands for the default of state_open(). An empty variable counts as unset. */
 const char *common_state_dir(const struct common *c);
 void common_done(struct common *c);
 

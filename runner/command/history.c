@@ -20,8 +20,8 @@ struct history_args {
 
 static const struct option_spec specs[] = {
     STATE_OPTIONS,
-    {"n,lines", "N", "so many, the newest (default: 20)"},
-    {"json", NULL, "the lines as they are, JSON"},
+    {"n,lines", "N", "show the newest N lines (default: 20)"},
+    {"json", NULL, "print the lines as JSON"},
 };
 
 static bool take(void *arg, const char *name, const char *value)
@@ -107,7 +107,8 @@ static int parse_lines(const struct history_args *a, size_t *ret)
 	uint64_t n = LINES_DEFAULT;
 
 	if (a->lines && (!scan_u64(&in, 10, LINES_MAX, &n) || in.n > 0))
-		return fail(EXIT_USAGE, "--lines: '%s' is no number up to %d", a->lines, LINES_MAX);
+		return fail(EXIT_USAGE, "--lines: '%s' is not a number up to %d", a->lines,
+			    LINES_MAX);
 	*ret = n;
 	return EXIT_DONE;
 }
@@ -131,7 +132,7 @@ static int show(const struct history_args *a, const char *target, size_t n)
 		(void)fail(EXIT_DONE, "stats/%s: %llu damaged lines were left out",
 			   escape(file, text), (unsigned long long)damaged);
 	if (target && !damaged && json_array_size(lines) == 0 && n > 0)
-		return fail(EXIT_USAGE, "history: there is none of a target '%s'",
+		return fail(EXIT_USAGE, "history: target '%s' has no history",
 			    escape(target, text));
 	if (a->json)
 		return print_json(lines);

@@ -50,7 +50,7 @@ static void print_notes(const struct list_args *a)
 		}
 }
 
-/* Where its inputs are, and how it is built. */
+/* Prints where the target's inputs are and how it is built. */
 static void print_origin(const struct target *t)
 {
 	char text[ESCAPE_MAX];
@@ -86,7 +86,7 @@ static json_t *text_or_null(const char *s)
 	char text[ESCAPE_MAX];
 	json_t *j = s ? json_string(s) : json_null();
 
-	return j ? j : json_string(escape(s, text)); /* it is no UTF-8 */
+	return j ? j : json_string(escape(s, text)); /* not UTF-8 */
 }
 
 static json_t *target_json(const struct target *t)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What waits to be told: list, retry, drop. */
+/* Queued notifications: list, retry, drop. */
 #include "runner/publish/outbox/outbox.h"
 
 #include "base/cleanup.h"
@@ -15,13 +15,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SEND_US (120 * USEC_PER_SEC) /* what `retry` may take */
+#define SEND_US (120 * USEC_PER_SEC) /* time limit of `retry` */
 enum { RESULT_MAX = 16 << 20 };
 
 struct outbox_args {
 	struct session session;
 	bool json, all;
-	bool send;	  /* something is due now */
+	bool send;	  /* an entry is due now */
 	const char *name; /* as typed, or NULL */
 	json_t *answer;	  /* an object */
 };
@@ -120,8 +120,8 @@ static int list(struct outbox_args *a, struct outbox *o)
 
 /* --- which -------------------------------------------------------------------- */
 
-/* The one subject that is called so, or whose name alone begins so; NULL: several do, or
- * none (*ret_several). */
+/* Returns the subject with this name, or the only one with this prefix. NULL: there are several
+ * (*ret_several) or none. */
 static const char *find_subject(const struct outbox *o, const char *name, bool *ret_several)
 {
 	const char *found = NULL;
@@ -142,7 +142,7 @@ static const char *find_subject(const struct outbox *o, const char *name, bool *
 	return *ret_several ? NULL : found;
 }
 
-/* *ret_subject NULL: name is an entry's id. */
+/* Looks up name. *ret_subject NULL: name is an entry's id. */
 static int pick(const struct outbox *o, const char *name, const char **ret_subject)
 {
 	bool several;
@@ -155,8 +155,7 @@ static int pick(const struct outbox *o, const char *name, const char **ret_subje
 	if (*ret_subject)
 		return EXIT_DONE;
 	return fail(EXIT_USAGE, "%s '%s' (fuzzcell outbox list)",
-		    several ? "several that wait begin with" : "nothing that waits is called",
-		    name);
+		    several ? "several entries begin with" : "no entry is called", name);
 }
 
 static bool is_meant(const struct outbox_args *a, const struct outbox_entry *t, const char *subject)
@@ -166,7 +165,7 @@ static bool is_meant(const struct outbox_args *a, const struct outbox_entry *t, 
 	return subject ? strcmp(t->subject, subject) == 0 : strcmp(t->id, a->name) == 0;
 }
 
-/* Calls fn for each that is meant; what fn takes out of the list is passed. */
+/* Calls fn for each selected entry. fn may remove the entry from the list. */
 static int each(struct outbox_args *a, struct outbox *o,
 		int (*fn)(struct outbox *o, size_t i, struct err *e), size_t *ret_n)
 {
@@ -190,7 +189,7 @@ static int each(struct outbox_args *a, struct outbox *o,
 			continue;
 		}
 		done = fn(o, i, &e);
-		if (done < 0 && done != -ENOENT) /* it was sent this moment */
+		if (done < 0 && done != -ENOENT) /* -ENOENT: the entry was sent meanwhile */
 			return fail(EXIT_INTERNAL, "%s", e.msg);
 		*ret_n += done == 0;
 		if (outbox_at(o, i) == t)
@@ -199,7 +198,7 @@ static int each(struct outbox_args *a, struct outbox *o,
 	return EXIT_DONE;
 }
 
-/* A number of the answer. */
+/* Sets a number in the answer. */
 static void note(struct outbox_args *a, const char *key, size_t n)
 {
 	(void)json_object_set_new(a->answer, key, json_integer((json_int_t)n));
@@ -230,7 +229,7 @@ static int drop(struct outbox_args *a, struct outbox *o)
 		return fail(EXIT_USAGE, "outbox drop: name an entry or a crash, or give --all");
 	r = each(a, o, drop_one, &n);
 	if (r == EXIT_DONE) {
-		printf("%zu dropped; they are not told again\n", n);
+		printf("%zu dropped; they will not be sent\n", n);
 		note(a, "dropped", n);
 	}
 	return r;
@@ -265,7 +264,7 @@ static int send_now(struct outbox_args *a)
 	struct err e;
 
 	t.send_us = SEND_US;
-	/* What is learned of issues the next run gives to the ledger. */
+	/* The next run stores the received issue data in the ledger. */
 	if (notify_round(&t, &result, &e) < 0 ||
 	    notify_read(buf_slice(&result), NULL, &got, &e) < 0)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
@@ -288,7 +287,7 @@ static int retry(struct outbox_args *a, struct outbox *o)
 	return r;
 }
 
-/* With the list closed: a round reads its own. */
+/* Runs with the list closed, because a round opens its own. */
 static int after_retry(struct outbox_args *a)
 {
 	struct outbox *o = NULL;
@@ -299,13 +298,13 @@ static int after_retry(struct outbox_args *a)
 		return EXIT_DONE;
 	if (!notify_is_wanted(a->session.common.config))
 		return fail(EXIT_USAGE, "outbox retry: the configuration has neither \"github\" "
-					"nor \"webhooks\": nobody can be told");
+					"nor \"webhooks\": there is no destination");
 	r = outbox_open(a->session.state->dirfd, &o, &e);
 	if (r == 0)
 		r = outbox_lock(o, &e);
 	outbox_close(o);
 	if (r == -EBUSY) {
-		printf("a run or a trigger is sending: it meets them in its next round\n");
+		printf("a run or a trigger is sending: its next round sends them\n");
 		return EXIT_DONE;
 	}
 	return r < 0 ? fail(EXIT_INTERNAL, "%s", e.msg) : send_now(a);
@@ -315,7 +314,7 @@ static int after_retry(struct outbox_args *a)
 
 static const struct option_spec list_specs[] = {STATE_OPTIONS, {"json", NULL, "print JSON"}};
 static const struct option_spec other_specs[] = {
-    STATE_OPTIONS, {"all", NULL, "all that waits"}, {"json", NULL, "print JSON"}};
+    STATE_OPTIONS, {"all", NULL, "all entries"}, {"json", NULL, "print JSON"}};
 
 struct verb {
 	const char *name, *usage;
@@ -379,9 +378,9 @@ static int run_verb(const struct verb *v, int argc, char **argv)
 static int help(void)
 {
 	printf("usage: fuzzcell outbox SUBCOMMAND [OPTION]...\n\n"
-	       "  list   what is not told yet, and why\n"
-	       "  retry  try it now\n"
-	       "  drop   do not tell it\n\n"
+	       "  list   show the queued notifications, and why they wait\n"
+	       "  retry  send them now\n"
+	       "  drop   remove them without sending\n\n"
 	       "fuzzcell outbox SUBCOMMAND --help has the options; docs/publishing.md more\n");
 	return EXIT_DONE;
 }

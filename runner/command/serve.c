@@ -29,9 +29,9 @@ struct serve {
 
 static const struct option_spec specs[] = {
     STATE_OPTIONS,
-    {"listen", "[ADDR:]PORT", "where (default: 127.0.0.1:8089; port 0: any that is free)"},
-    {"host", "NAME", "also answers when it is asked for by this name (may be repeated)"},
-    {"export", "DIR", "write the same as files, and end"},
+    {"listen", "[ADDR:]PORT", "where to listen (default: 127.0.0.1:8089; port 0: any free port)"},
+    {"host", "NAME", "also answer requests for this host name (may be repeated)"},
+    {"export", "DIR", "write the pages as files, and exit"},
     {"downloads", "WHICH", "offer files of crashes: public (default), all, or none"},
 };
 
@@ -49,7 +49,7 @@ static bool take(void *arg, const char *name, const char *value)
 	else if (strcmp(name, "host") != 0)
 		return common_take(&a->session.common, name, value);
 	else if (!serve_host_is_name(value))
-		return fail(EXIT_USAGE, "--host '%s' is no name", escape(value, shown)) ==
+		return fail(EXIT_USAGE, "--host '%s' is not a host name", escape(value, shown)) ==
 		       EXIT_DONE;
 	else if (a->n_hosts == HOSTS_MAX)
 		return fail(EXIT_USAGE, "--host may be given %d times", HOSTS_MAX) == EXIT_DONE;
@@ -58,7 +58,7 @@ static bool take(void *arg, const char *name, const char *value)
 	return true;
 }
 
-/* Of a page and its JSON once. */
+/* Warns once for a page and its JSON. */
 static void on_damaged(void *arg, const char *path, const char *problem)
 {
 	(void)arg;
@@ -66,7 +66,7 @@ static void on_damaged(void *arg, const char *path, const char *problem)
 		warn("%s: %s", path, problem);
 }
 
-/* What was asked for cannot be, or something is wrong here. */
+/* Distinguishes usage errors from internal errors. */
 static int status_of(int r)
 {
 	bool usage = r == -EEXIST || r == -EINVAL || r == -EADDRINUSE || r == -EADDRNOTAVAIL;
@@ -115,8 +115,8 @@ static int serve_until_told(struct serve *a, const struct serve_listen *at, stru
 		       a->session.state->path);
 		if (!serve_listen_is_local(at))
 			(void)fail(EXIT_DONE,
-				   "warning: whoever can connect there reads everything");
-		(void)fflush(stdout); /* whoever waits for the port reads a pipe */
+				   "warning: every client that can connect can read everything");
+		(void)fflush(stdout); /* a program that waits for the port reads a pipe */
 		r = loop_run(a->loop, e);
 	}
 	serve_http_stop(http);
@@ -144,7 +144,7 @@ static bool is_told(void *arg, const char *place)
 	return notify_has_place(arg, place);
 }
 
-/* What an issue would not say of a security-relevant crash, a download does not show either. */
+/* A download hides a security-relevant crash when an issue would hide it. */
 static struct serve_limits limits_of(struct config *c)
 {
 	enum downloads_mode downloads = config_serve(c)->downloads;

@@ -268,11 +268,11 @@ command_source() { # SCRIPT
 	sources '{"type": "directory", "path": "'"$WORK"'/made", "build": ["true"], "build_as_root": true}'
 	cell config check
 	[ "$status" -eq 0 ]
-	[[ $output == *"note: $WORK/made is not there yet"*'configuration is good'* ]]
+	[[ $output == *"note: $WORK/made is missing: build it first"*'configuration is good'* ]]
 	mkdir "$WORK/made" # and empty
 	cell config check
 	[ "$status" -eq 0 ]
-	[[ $output != *'not there yet'* ]]
+	[[ $output != *'build it first'* ]]
 	sources '{"type": "directory", "path": "'"$WORK"'/other"}'
 	cell config check
 	[ "$status" -eq 2 ]

@@ -106,7 +106,7 @@ as() {
 	[ "$status" -eq 5 ] # b_fuzzer had no turn
 	[ ! -e "$STATE/control.sock" ]
 	tell status
-	[[ $output == *"the last one was"*": stopped, ended"* ]]
+	[[ $output == *"the last run was"*": stopped, ended"* ]]
 	tell status --json
 	[ "$(jq -r '.run, .last_run.status' <<<"$output" | paste -sd' ')" = "null stopped" ]
 	tell stop

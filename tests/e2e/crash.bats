@@ -79,7 +79,7 @@ report() {
 	echo nothing >"$WORK/nothing"
 	crash parse - <"$WORK/nothing"
 	[ "$status" -eq 1 ]
-	[[ $output == *"no crash in it"* ]]
+	[[ $output == *"no crash found"* ]]
 	crash parse "$WORK/missing"
 	[ "$status" -eq 2 ]
 	crash parse
@@ -98,7 +98,7 @@ report() {
 	crash triage
 	[ "$status" -eq 0 ]
 	[[ $output == *"uaf_fuzzer: 2 artifacts: 1 new crash, 1 of a known crash; "* ]]
-	[[ $output == *"gone_fuzzer: 1 artifact waits, but there is no such target here"* ]]
+	[[ $output == *"gone_fuzzer: 1 artifact waits, but there is no such target"* ]]
 	[[ $output == *"3 artifacts triaged, 2 new crashes, 0 still wait"* ]]
 	[ "$(find "$STATE/triage" -type f | wc -l)" -eq 1 ]
 

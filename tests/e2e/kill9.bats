@@ -61,7 +61,7 @@ ended() { # PROCESS
 	lost=$(basename "$(last_logs)")
 	wait_until 60 let_go
 	run "$FUZZCELL" status --state-dir "$STATE"
-	[[ $output == *": no run; $lost was killed, the next start saves what it left"* ]]
+	[[ $output == *": no run; $lost was killed, the next start saves its results"* ]]
 	fuzz healthy_fuzzer "$ENOUGH"
 	[[ $output == *recovered* ]]
 	# By content: one that was cut in the middle of being written has another name.  What

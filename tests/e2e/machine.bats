@@ -101,7 +101,7 @@ copies() {
 			--state-dir $STATE --targets $WORK/out --max-fuzzer-time $((2 * TIMES))s"
 		echo "$output"
 		[ "$status" -eq 3 ]
-		[[ $output == *"no cell could be had: setrlimit "*": free what is short"* ]]
+		[[ $output == *"no cell could be started: setrlimit "*": free what is short"* ]]
 		[[ $output != *startup-failed* ]]
 	done
 	run bash -c "ulimit -f 100 && $FUZZCELL run --plain --state-dir $STATE --targets $WORK/out"
@@ -144,6 +144,6 @@ with_inodes() {
 	copies 5 # some have not had their turn when no worker is left
 	with_inodes 20
 	[ "$status" -eq 3 ]
-	[[ $output == *"no cell could be had: "*"No space left on device: free what is short"* ]]
+	[[ $output == *"no cell could be started: "*"No space left on device: free what is short"* ]]
 	[[ $output != *startup-failed* ]]
 }

@@ -102,7 +102,7 @@ line() { # PATTERN: there is one such line
 	entry hook-team new 0123000000000000 9
 	outbox drop 0123
 	[ "$status" -eq 2 ]
-	[[ $output == *'several that wait begin with'* ]]
+	[[ $output == *'several entries begin with'* ]]
 	outbox list
 	line '^hook-team +new +0123000000000000'
 }

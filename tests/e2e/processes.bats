@@ -154,5 +154,5 @@ living() {
 @test "a descriptor that is none is refused" {
 	run "$FUZZCELL" run --state-dir "$STATE" --targets "$TARGETS" --workers-from 99
 	[ "$status" -eq 2 ]
-	[[ $output == *"--workers-from: '99' is no open descriptor"* ]]
+	[[ $output == *"--workers-from: '99' is not an open file descriptor"* ]]
 }

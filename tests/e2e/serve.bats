@@ -304,6 +304,6 @@ steady() { grep -v '^fuzzcell_\(disk_free_bytes\|outbox_oldest_seconds\) '; }
 	echo "$output"
 	[ "$status" -eq 2 ]
 	serve --listen 0.0.0.0:0
-	grep 'whoever can connect' "$WORK/served"
+	grep 'every client that can connect' "$WORK/served"
 	served_ends
 }

@@ -9,7 +9,7 @@
 struct args {
 	struct session session;
 	bool json;
-	json_t *answer; /* NULL: nothing was built */
+	json_t *answer; /* NULL: no build was started */
 };
 
 static const struct option_spec specs[] = {
@@ -27,7 +27,7 @@ static bool take(void *arg, const char *name, const char *value)
 	return true;
 }
 
-/* What was built, as a run would find it now. */
+/* Prints which targets a run would find now. */
 static int conclude(const struct session *s, const struct builds *b, json_t *answer)
 {
 	char text[UNITS_OF_MAX];

@@ -188,9 +188,9 @@ static int on_enter(void *arg)
 {
 	const struct builder *b = arg;
 
-	(void)as_ourselves(); /* the next step becomes the owner altogether */
-	/* When the machine has no memory left, the kernel kills a build before anything that is
-	 * no cell.  The build cannot lower a score that a process with CAP_SYS_RESOURCE wrote. */
+	(void)as_ourselves(); /* the next step switches to the owner entirely */
+	/* When the machine runs out of memory, the kernel kills a build before any process outside
+	 * of cells. The build cannot lower a score that a process with CAP_SYS_RESOURCE wrote. */
 	if (say("1000", "/proc/self/oom_score_adj") < 0 || cgroup_enter(b->group) < 0)
 		return -1;
 	return leave_shared_memory();
@@ -270,7 +270,8 @@ void builder_close(struct builder *b)
 	free(b);
 }
 
-/* All is 15/16 of the machine's memory: auto is 1/16 of it, so many times. */
+/* machine_usable_memory() is 15/16 of the machine's memory. Without a configured limit, the limit
+ * is `parts` sixteenths of the machine's memory. */
 static int set_limits(struct builder *b, const struct limit_names *names, uint64_t memory,
 		      unsigned parts, uint32_t pids, struct err *e)
 {
@@ -303,7 +304,7 @@ static int set_weight(struct builder *b, uint32_t weight, struct err *e)
 {
 	int r = cgroup_tree_weight(b->tree, weight, e);
 
-	/* It was said when the tree was opened. */
+	/* The missing limit was reported when the tree was opened. */
 	return r == -ENOTSUP && config_best_effort(b->config) ? 0 : r;
 }
 

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* Older logs of builds are removed beyond this many. */
+/* The number of build logs that are kept. */
 enum { LOGS_KEPT = 20, LOG_NAME_MAX = 40 };
 #define LOG_BEGINS "build-"
 
@@ -35,7 +35,7 @@ static bool is_log(const char *name)
 	return strncmp(name, LOG_BEGINS, strlen(LOG_BEGINS)) == 0;
 }
 
-/* The oldest one goes first: names are times. */
+/* Removes the oldest logs. Their names are times, so they sort by age. */
 static void sweep_logs(int logs)
 {
 	for (;;) {
@@ -141,7 +141,7 @@ static void note(const struct config_source *src, const struct build_result *r, 
 						   "why", answer_text(r->ok ? "" : r->why)));
 }
 
-/* The build, with the names of what it did not make. */
+/* Builds the source, and finds the names of the targets that were not built. */
 static int build_named(const struct session *s, const struct config_source *src,
 		       const struct tool_group *group, int log, struct build_result *ret,
 		       struct err *e)
@@ -151,7 +151,7 @@ static int build_named(const struct session *s, const struct config_source *src,
 	int r;
 
 	if (build_record_load(s->state->dirfd, src, 1, &was, e) < 0)
-		discover_built_done(&was); /* damaged: this build writes it anew */
+		discover_built_done(&was); /* the file is damaged; this build replaces it */
 	r = build_known(src, &was, &known, e);
 	if (r == 0)
 		r = build_source(src, group, log, ret, e);
@@ -179,14 +179,15 @@ static int build_one(struct session *s, const struct config_source *src, int log
 	if (rc < 0)
 		return fail(rc == -EINTR ? EXIT_BUILD : EXIT_MACHINE, "%s", e.msg);
 	snprintf(where, sizeof(where), "%.300s/logs/%s", s->state->path, log_name);
-	say_result(&r, log >= 0 ? where : "there is no log: it could not be made");
+	say_result(&r, log >= 0 ? where : "the log could not be created");
 	note(src, &r, io->sources_json);
 	io->sources++;
 	io->failed += !r.ok;
 	io->nothing += !r.ok && src->build.n == 0 && r.built.n == 0;
 	rc = build_record_save(s->state->dirfd, src, &r, &e);
 	build_result_done(&r);
-	/* Without it, what is left of an earlier build would be fuzzed as if it were new. */
+	/* Without the record, a later command would fuzz the files of an earlier build as if they
+	 * were new. */
 	return rc < 0 ? fail(EXIT_MACHINE, "%s", e.msg) : EXIT_DONE;
 }
 

@@ -5,18 +5,18 @@
 #include "base/json.h"
 #include "runner/command/common/session.h"
 
-/* Builds every source of the configuration that has something to build, one after the
- * other, and says what came of it.  s has the state's lock; what failed is put down there
- * (runner/targets/build/record.h), where session_plan() finds it. */
+/* Builds the sources of the configuration that have something to build, one after the other, and
+ * prints the results. s has the state's lock. Failures are recorded in the state
+ * (runner/targets/build/record.h) for session_plan(). */
 struct builds {
-	size_t sources;	      /* that had something to build */
-	size_t failed;	      /* of these: not, or not all of it */
-	size_t nothing;	      /* of these: it is known that nothing at all was built */
-	json_t *sources_json; /* the caller's array, which gets an object each; NULL: none */
+	size_t sources;	      /* number of sources with something to build */
+	size_t failed;	      /* of these: not built, or only in part */
+	size_t nothing;	      /* of these: nothing at all was built */
+	json_t *sources_json; /* the caller's array, gets one object per source; NULL: none */
 };
 
 bool builds_wanted(const struct session *s);
-/* EXIT_DONE also when builds failed: *ret says so.  EXIT_BUILD: stopped by a signal. */
+/* Returns EXIT_DONE also if builds failed: check *io. EXIT_BUILD: stopped by a signal. */
 int builds_all(struct session *s, struct builds *io);
 
 #endif

@@ -26,7 +26,7 @@ struct building {
 	struct tool_end *end;
 	struct loop *loop;
 	struct cell_host *host;
-	struct cell *cell; /* NULL: over */
+	struct cell *cell; /* NULL: the cell has ended */
 	struct source *timer, *tick, *signals[3];
 	struct cell_end last;
 	uint64_t logged;
@@ -75,7 +75,7 @@ static int fill_env(struct tool_env *env, struct err *e)
 	return 0;
 }
 
-/* --- its end --------------------------------------------------------------------------- */
+/* --- end of the build ------------------------------------------------------------------ */
 
 int builder_limits(const struct limit_names *names, const struct cgroup_limits *lim,
 		   const struct cgroup_counters *before, const struct cgroup_counters *now,
@@ -92,7 +92,7 @@ int builder_limits(const struct limit_names *names, const struct cgroup_limits *
 	return 0;
 }
 
-/* Ends the build.  The first reason stays. */
+/* Kills the build. Keeps the first reason. */
 static void end_now(struct building *g, int failed)
 {
 	struct err ignored;

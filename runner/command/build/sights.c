@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a build cell sees beside the root of the host. */
+/* The directories that a build cell sees besides the host's root. */
 #include "runner/command/build/sights.h"
 
 #include "base/cleanup.h"
@@ -35,7 +35,7 @@ static bool is_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
 
-/* Mounts the directory at the same path inside, also when a link leads to another path. */
+/* Mounts the directory at the same path inside, even if a link leads to another path. */
 static int add_sight(struct sights *s, const char *path, bool writable, struct err *e)
 {
 	char *real;
@@ -193,7 +193,7 @@ static int check_gitdir(const char *tree, const struct sights *s, struct err *e)
 		  : r;
 }
 
-/* Adds what the host has of the list. */
+/* Adds the directories of the list that the host has. */
 static int add_host(const struct builder_cell *b, struct sights *s, struct err *e)
 {
 	static const char *const network[] = {"/etc/resolv.conf",   "/etc/hosts",

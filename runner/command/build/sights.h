@@ -5,7 +5,7 @@
 #include "cells/cell.h"
 #include "runner/command/build/cell.h"
 
-/* What the cell sees beside the host's root, and where. */
+/* The directories that the cell sees besides the host's root, and their paths inside. */
 struct sights {
 	struct cell_mount v[CELL_MOUNTS_MAX];
 	char *path[2 * CELL_MOUNTS_MAX];

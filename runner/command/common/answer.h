@@ -6,21 +6,22 @@
 
 #include <stdbool.h>
 
-/* What a command prints with --json: one value on standard output, and nothing else there.
- * docs/json.md has the shape of each. */
+/* With --json, a command prints one JSON value and nothing else on standard output. docs/json.md
+ * describes the value of each command. */
 
-/* Until answer_end(), standard output goes to standard error, with all that is there for people.
- * Returns what to give to answer_end(); json false: nothing changes. */
+/* Redirects standard output, with all text for users, to standard error until answer_end(). Returns
+ * the argument for answer_end(). json false: changes nothing. */
 int answer_begin(bool json);
-/* Prints take (NULL: there is no answer, as after wrong usage), if there was an answer_begin() for
- * it, and frees it.  Returns status, or another exit status when the answer did not go out. */
+/* Restores standard output, prints take if answer_begin() redirected the output, and frees take.
+ * take NULL: prints nothing, for example after wrong usage. Returns status, or another exit status
+ * if the answer could not be written. */
 int answer_end(int begun, json_t *take, int status);
 
-/* Prints j, which is borrowed, over several lines.  Returns an exit status. */
+/* Prints j, indented. j is borrowed. Returns an exit status. */
 int answer_print(const json_t *j);
 
-/* Names of files are any bytes, JSON is UTF-8: a string that is none is escaped.  NULL: out of
- * memory. */
+/* Makes a JSON string. File names are arbitrary bytes but JSON is UTF-8, so invalid UTF-8 is
+ * escaped. NULL: out of memory. */
 json_t *answer_text(const char *s);
 
 #endif

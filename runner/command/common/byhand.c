@@ -32,7 +32,8 @@ int byhand_command(const struct byhand *b, struct engine_cmd *ret, struct err *e
 	return r;
 }
 
-/* A stack overflow needs as much stack as it had. */
+/* Keeps the stack limit of this process: a stack overflow reproduces only with a stack of the same
+ * size. */
 static uint64_t stack_kib(void)
 {
 	struct rlimit l;
@@ -41,7 +42,8 @@ static uint64_t stack_kib(void)
 									      : l.rlim_cur >> 10;
 }
 
-/* A mark at its beginning is ours; a byte like it anywhere else is part of a name. */
+/* A mark at the beginning is ours. The same byte anywhere else belongs to the name and is
+ * escaped. */
 static int add_path(const char *path, struct strv *to, struct err *e)
 {
 	_autobuf_ struct buf b = BUF_INIT(BYHAND_MAX);

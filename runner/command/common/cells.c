@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* Runs that were killed are looked for among the other names. */
+/* The dot hides the directory from the search for killed runs in work/. */
 #define DIR_NAME "work/.cells"
 
 enum { MODE_DIR = 0755 };
@@ -37,8 +37,8 @@ static int make_dir(struct cells *c, struct err *e)
 	return fs_open_dir(state, DIR_NAME, &c->dirfd, e);
 }
 
-/* Beside a target's own memory its symbolizer gets what there is.  Every limit can be
- * kept: so many cells as the largest allow. */
+/* The symbolizer gets what the target's memory limit leaves of the machine's memory, at most its
+ * configured limit. The number of cells is such that all of the largest size fit into memory. */
 static int fit_workers(struct cells *c)
 {
 	const struct machine *m = &c->session->machine;
@@ -95,7 +95,8 @@ int cells_copy(struct cells *c, const char *from, char out[PATH_MAX])
 	if (store_file(AT_FDCWD, from, c->dirfd, NULL, &sum, hex, &e) < 0)
 		return fail(EXIT_MACHINE, "%s", e.msg);
 	if (!*hex)
-		return fail(EXIT_USAGE, "'%s' is no input: not a regular file, or too large", from);
+		return fail(EXIT_USAGE, "'%s' cannot be an input: not a regular file, or too large",
+			    from);
 	snprintf(out, PATH_MAX, "%s/%s", c->path, hex);
 	return EXIT_DONE;
 }
@@ -139,7 +140,8 @@ void cells_close(struct cells *c)
 		source_remove(c->signals[i]);
 	if (c->path) {
 		close(c->dirfd);
-		(void)!fs_remove_tree(c->session->state->dirfd, DIR_NAME, &e); /* the next does */
+		(void)!fs_remove_tree(c->session->state->dirfd, DIR_NAME,
+				      &e); /* retried next time */
 	}
 	free(c->path);
 	free(c->symbolizer);

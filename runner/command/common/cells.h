@@ -7,13 +7,13 @@
 
 #include <limits.h>
 
-/* What commands share that run given inputs in cells: what a trial needs, a directory for
- * what the cells read, and ^C.  Starts as {0}; functions print what is wrong and
- * return an exit status; cells_close() is right after any of them. */
+/* Shared by the commands that run given inputs in cells: the environment of a replay, a directory
+ * that the cells read, and handling of ^C. Starts as {0}. The functions print their errors and
+ * return an exit status. Call cells_close() after any of them, also after a failure. */
 struct cells {
 	struct trial_env trial;
-	unsigned workers; /* cells at once: as many as the memory is for */
-	int dirfd;	  /* the directory, new and empty; it goes at the end */
+	unsigned workers; /* number of cells at once, limited by memory */
+	int dirfd;	  /* the directory; new and empty, removed by cells_close() */
 	char *path;	  /* absolute */
 
 	/* The module's own. */
@@ -27,14 +27,15 @@ struct cells {
 
 /* After session_open().  name begins the cells' names. */
 int cells_open(struct cells *c, struct session *s, const char *name);
-/* Copies a person's file into the directory, where cells may read it. */
+/* Copies a user's file into the directory, where cells can read it. */
 int cells_copy(struct cells *c, const char *from, char out[PATH_MAX]);
-/* The loop, once, until loop_stop(); stop is called on the first ^C, and ends all cells. */
+/* Runs the loop until loop_stop(). Call it only once. The first ^C calls stop, which must end all
+ * cells. */
 int cells_run(struct cells *c, void (*stop)(void *arg), void *arg);
-bool cells_stopped(const struct cells *c); /* by a person */
+bool cells_stopped(const struct cells *c); /* by ^C or another signal */
 void cells_close(struct cells *c);
 
-/* Removes the directory that a killed command left.  With the lock held. */
+/* Removes the directory that a killed command left behind. Call it with the lock held. */
 MUST_CHECK int cells_sweep(const struct state *s, struct err *e);
 
 #endif

@@ -5,8 +5,9 @@
 #include "base/json.h"
 #include "base/units.h"
 
-/* A number of an object for a table: as time ("1h02m", of seconds), rounded ("1.5M"), or as it
- * is.  "-" where there is none: what is not known is not nothing.  They return out. */
+/* Formats a number of a JSON object for a table: as time ("1h02m", from seconds), rounded ("1.5M"),
+ * or exact. Writes "-" if there is no number, because unknown differs from 0. The functions return
+ * out. */
 const char *known_time(const json_t *o, const char *key, char out[UNITS_MAX]);
 const char *known_count(const json_t *o, const char *key, char out[UNITS_MAX]);
 const char *known_exact(const json_t *o, const char *key, char out[UNITS_MAX]);

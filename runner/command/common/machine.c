@@ -21,7 +21,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-/* A cell's output is read no faster than this: a flood costs us little CPU. */
+/* Limits how fast a cell's output is read, so that a flood of output costs little CPU time. */
 #define OUTPUT_BYTES_PER_S (UINT64_C(64) << 20)
 
 #define RUNTIME_PARENT "/run/fuzzcell"
@@ -94,12 +94,12 @@ uint64_t machine_usable_memory(const struct cgroup_tree *t)
 	if (sysinfo(&si) < 0)
 		return 0;
 	all = (uint64_t)si.totalram * si.mem_unit;
-	/* A sixteenth stays with the kernel and ourselves. */
+	/* A sixteenth is left to the kernel and to fuzzcell. */
 	return (all < ours ? all : ours) / 16 * 15;
 }
 
-/* Of root: in /run; of a user: in the one that the login has made.  That one must be
- * the user's own: who else could write there could put another program in a cell. */
+/* Root uses /run; a user uses XDG_RUNTIME_DIR of the login. That directory must belong to the user
+ * and be writable by no other user. Otherwise another user could replace the program in a cell. */
 int machine_runtime_dir(const char *instance, char **ret, struct err *e)
 {
 	const char *dir = getenv("XDG_RUNTIME_DIR");
@@ -169,7 +169,7 @@ void machine_close(struct machine *m)
 	*m = (struct machine){0};
 }
 
-/* What the user and the administrator can do (systemd.resource-control(5)). */
+/* Explains what the user and the administrator can do (systemd.resource-control(5)). */
 static int undelegated(const struct cgroup_promises *p, struct buf *out, struct err *e)
 {
 	return buf_addf(
@@ -277,7 +277,7 @@ static int check_disk(const struct config *c, const struct state *s)
 	struct err ignored;
 
 	if (fs_room(s->dirfd, &room, &ignored) < 0)
-		return EXIT_DONE; /* it will be noticed when something is written */
+		return EXIT_DONE; /* a later write reports the error */
 	if (room.bytes < reserve)
 		return fail(EXIT_MACHINE,
 			    "only %s are free below '%s', run.disk_reserve is %s: make room, or "

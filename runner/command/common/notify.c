@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* As the target's cell runs it. */
+/* The command is the same as in the target's cell. */
 static int notify_command(const struct notify *t, const char *target, struct engine_cmd *ret,
 			  struct err *e)
 {

@@ -5,11 +5,11 @@
 #include "runner/command/command.h"
 #include "runner/publish/notify.h"
 
-/* What every command gives to a round of notifications: the configuration, the state, and how it
- * was called.  Both are borrowed. */
+/* Makes the parameters that every command passes to a round of notifications: the configuration,
+ * the state, and the command line. Both arguments are borrowed. */
 struct notify common_notify(const struct common *c, const struct state *s);
 
-/* The last round of a run; prints its result, also when it failed. */
+/* Runs the last round of notifications of a run. Prints its result, also on failure. */
 void common_notify_last(const struct notify *t, struct ledger *l);
 
 #endif

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "o" of "o,output"; 0: it has none. */
+/* Returns 'o' for "o,output"; 0: the option has no letter. */
 static char letter_of(const struct option_spec *s)
 {
 	if (s->name[0] && s->name[1] == ',')
@@ -62,7 +62,8 @@ static struct option *long_options(const struct option_spec *specs, size_t n)
 
 enum { LETTERS_MAX = 16, OPTIONS_MAX = 64 };
 
-/* ":h", to be told of a missing value, and "o:" for each letter. */
+/* Builds getopt's list: ":h" (':' reports a missing value), and "o:" for each letter with a
+ * value. */
 static const char *letters(const struct option_spec *specs, size_t n, char out[LETTERS_MAX])
 {
 	size_t at = 0;
@@ -87,7 +88,7 @@ static int index_of(const struct option_spec *specs, size_t n, int letter)
 	return -1;
 }
 
-/* Runs that a trigger starts have it from there. */
+/* Sets the variable, too: runs that a trigger starts read the level from it. */
 static int take_log_level(const char *command, const char *level)
 {
 	if (!*level || !log_console_open(level))
@@ -99,7 +100,7 @@ static int take_log_level(const char *command, const char *level)
 	return 0;
 }
 
-/* As it was typed. */
+/* Returns the option as the user typed it. */
 static const char *typed(int c, char **argv, const struct option *o)
 {
 	bool apart = c == 0 && o->has_arg == required_argument && optarg == argv[optind - 1];
@@ -107,7 +108,7 @@ static const char *typed(int c, char **argv, const struct option *o)
 	return argv[optind - (apart ? 2 : 1)];
 }
 
-/* getopt_long() takes the beginning of a name for the name. */
+/* getopt_long() accepts abbreviations; we do not. */
 static bool is_whole(int c, char **argv, const struct option *o)
 {
 	const char *text = typed(c, argv, o);
@@ -118,7 +119,7 @@ static bool is_whole(int c, char **argv, const struct option *o)
 	return strcspn(text, "=") == strlen(o->name);
 }
 
-/* The option that may have been meant; NULL: none is near. */
+/* Returns the most similar option; NULL: none is similar. */
 static const char *near_option(struct slice word, const struct option *o)
 {
 	const char *names[OPTIONS_MAX];
@@ -139,8 +140,8 @@ static int bad_option(int c, const char *command, const char *text, const struct
 		return -1 - fail(EXIT_USAGE, "%s: '%s' needs a value (try --help)", command, text);
 	if (near && slice_eq(word, slice_of(near)))
 		return -1 - fail(EXIT_USAGE, "%s: --%s takes no value", command, near);
-	return -1 - fail(EXIT_USAGE, "%s: there is no option '%s'%s%s%s (try --help)", command,
-			 text, near ? "; did you mean --" : "", near ? near : "", near ? "?" : "");
+	return -1 - fail(EXIT_USAGE, "%s: unknown option '%s'%s%s%s (try --help)", command, text,
+			 near ? "; did you mean --" : "", near ? near : "", near ? "?" : "");
 }
 
 struct parsing {
@@ -151,8 +152,8 @@ struct parsing {
 	void *arg;
 };
 
-/* A bare number is seconds in the configuration, where the manual is at hand.  Typed, "10" may
- * have been meant as minutes. */
+/* The configuration reads a bare number as seconds. On the command line a unit is required: the
+ * user may mean minutes. */
 static bool lacks_unit(const struct parsing *p, const char *name)
 {
 	for (size_t i = 0; i < p->n; i++)
@@ -162,7 +163,7 @@ static bool lacks_unit(const struct parsing *p, const char *name)
 	return false;
 }
 
-/* 0, or -1 - the exit status. */
+/* Returns 0, or -1 - exit status. */
 static int use(const struct parsing *p, const char *name)
 {
 	if (strcmp(name, "help") == 0) {
@@ -174,7 +175,7 @@ static int use(const struct parsing *p, const char *name)
 	if (lacks_unit(p, name))
 		return -1 - fail(EXIT_USAGE, "%s: --%s: '%s' has no unit: %ss, %sm or %sh?",
 				 p->command, name, optarg, optarg, optarg, optarg);
-	return p->take(p->arg, name, optarg) ? 0 : -1 - EXIT_USAGE; /* it said why */
+	return p->take(p->arg, name, optarg) ? 0 : -1 - EXIT_USAGE; /* take() printed the error */
 }
 
 int options_parse(int argc, char **argv, const char *usage, const struct option_spec *specs,
@@ -217,8 +218,8 @@ bool common_take(struct common *c, const char *name, const char *value)
 	return true;
 }
 
-/* The state directory may hold the configuration, and the configuration may name
- * the state directory: whoever is named on the command line is asked first. */
+/* The state directory may hold the configuration, and the configuration may name the state
+ * directory. The command line and the environment take precedence. */
 static int default_config(const struct common *c, char **ret)
 {
 	const char *env = getenv("FUZZCELL_STATE_DIR");
@@ -237,7 +238,8 @@ static int default_config(const struct common *c, char **ret)
 	return 0;
 }
 
-/* Before anything is started: no program inherits a token, no core file has it. */
+/* Hides the token before any program starts: no program inherits it, and no core file contains
+ * it. */
 static int hide_token(const struct config *c)
 {
 	const char *name = config_github(c)->token_env;
@@ -337,7 +339,7 @@ static int add_configured(struct common *c, const struct config_source *src, siz
 	return r == EXIT_DONE ? add_source(c, &s) : r;
 }
 
-/* Of a Bazel workspace discovery itself says what is not built. */
+/* Not for Bazel workspaces: discovery reports their unbuilt targets itself. */
 static bool made_later(const struct config_source *src)
 {
 	return src->build.n > 0 && strcmp(src->type, "bazel") != 0 && access(src->path, F_OK) < 0 &&
@@ -350,8 +352,7 @@ static int add_or_wait(struct common *c, const struct config_source *src, size_t
 
 	if (!c->before_build || !made_later(src))
 		return add_configured(c, src, i);
-	printf("note: %s is not there yet: its build has to make it (fuzzcell build)\n",
-	       escape(src->path, shown));
+	printf("note: %s is missing: build it first (fuzzcell build)\n", escape(src->path, shown));
 	return EXIT_DONE;
 }
 

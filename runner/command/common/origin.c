@@ -11,7 +11,8 @@
 
 enum { COMMAND_MAX = 1 << 16 };
 
-/* The path from top, "a/b" for "/src/a/b" and "/src"; NULL: it is not below top. */
+/* Returns the path relative to top: "a/b" for "/src/a/b" and "/src". NULL: path is not below
+ * top. */
 static const char *below(const char *path, const char *top)
 {
 	size_t n = strlen(top);
@@ -31,7 +32,7 @@ static int add_words(const struct strv *words, struct buf *out, struct err *e)
 	return r;
 }
 
-/* dir: from the top; NULL: it is the top, or not known. */
+/* dir: relative to the top; NULL: the top itself, or unknown. */
 static int print_build(const struct config_source *s, const char *dir, struct buf *out,
 		       struct err *e)
 {

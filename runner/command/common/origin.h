@@ -4,8 +4,9 @@
 
 #include "runner/config/config.h"
 
-/* How a person builds the targets of a configured source, and where: for discover_source.said_build
- * and .top.  Both are new strings; NULL: the source has no `build`, or is in no repository. */
+/* Describes how a user builds the targets of a configured source, and in which repository, for
+ * discover_source.said_build and .top. Both are new strings. NULL: the source has no `build`, or is
+ * in no repository. */
 MUST_CHECK int origin_of(const struct config_source *s, char **ret_build, char **ret_top,
 			 struct err *e);
 

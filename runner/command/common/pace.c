@@ -65,7 +65,7 @@ static void on_timer(void *arg)
 	pace_line(p, done, of, now - p->began_us, line);
 	fprintf(stderr, "%s\n", line);
 	p->wait_us = longer(p->wait_us);
-	(void)!loop_set_timer(p->timer, now + p->wait_us, &e); /* then nothing more is said */
+	(void)!loop_set_timer(p->timer, now + p->wait_us, &e); /* on failure, no more lines */
 }
 
 int pace_begin(struct pace *p, struct loop *l, struct err *e)

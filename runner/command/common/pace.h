@@ -6,15 +6,15 @@
 
 #include <stdbool.h>
 
-/* Lines on standard error that say how far a command has come: after 5 seconds, and then less and
- * less often, up to once a minute. */
+/* Prints progress lines on standard error: the first after 5 seconds, then at doubling intervals up
+ * to one minute. */
 struct pace {
-	/* The caller's: how much is done of how much.  what and unit are borrowed. */
+	/* Set by the caller. look returns the progress; what and unit are borrowed. */
 	void (*look)(void *arg, uint64_t *ret_done, uint64_t *ret_of);
 	void *arg;
 	const char *what, *unit; /* "parser_fuzzer", "inputs" */
 
-	/* Without a loop, pace_step(): how much is done of how much. */
+	/* The progress for pace_step(), which works without a loop. */
 	uint64_t done, of;
 
 	/* The module's own. */
@@ -22,18 +22,18 @@ struct pace {
 	uint64_t began_us, wait_us, said_us;
 };
 
-/* Starts as above; pace_end() also after a failure, and twice.  pace_begin() after it begins
- * anew. */
+/* Set the fields above first. pace_end() may be called after a failure, and twice. pace_begin()
+ * after pace_end() starts anew. */
 MUST_CHECK int pace_begin(struct pace *p, struct loop *l, struct err *e);
 void pace_end(struct pace *p);
 
-/* Of a command that blocks, after each step: prints the line when it is due.  It begins with the
- * first call. */
+/* For commands that block: call it after each step. Prints the line when due. The time starts with
+ * the first call. */
 void pace_step(struct pace *p);
-/* Whether the line is due at now_us, and then when the next one is. */
+/* Reports whether the line is due at now_us. If so, schedules the next line. */
 bool pace_due(struct pace *p, uint64_t now_us);
 
-/* The line, without its newline.  us: since the beginning; of 0: the end is not known. */
+/* Formats the line without a newline. us: time since the start. of 0: the total is unknown. */
 void pace_line(const struct pace *p, uint64_t done, uint64_t of, uint64_t us, char out[256]);
 
 #endif

@@ -18,7 +18,7 @@ void said_done(struct said *s)
 
 static char *real_path(const char *path)
 {
-	char *real = realpath(path, NULL); /* allow: a person's path, not a target's */
+	char *real = realpath(path, NULL); /* allow: a user's path, not a target's */
 
 	if (real && strlen(real) <= SAID_MAX)
 		return real;
@@ -26,7 +26,7 @@ static char *real_path(const char *path)
 	return NULL;
 }
 
-/* Is it what a command takes by itself, in ~/.fuzzcell? */
+/* Reports whether path is the default of a command, in ~/.fuzzcell. */
 static bool is_usual(const char *path, const char *below)
 {
 	const char *home = getenv("HOME");
@@ -40,7 +40,7 @@ void said_find(const struct common *c, const char *state_path, struct said *ret)
 {
 	const char *env = getenv("FUZZCELL_STATE_DIR");
 	_autofree_ char *config = NULL;
-	bool named; /* the state, by whoever called us */
+	bool named; /* the caller named the state directory */
 
 	*ret = (struct said){NULL, NULL};
 	if (!c)

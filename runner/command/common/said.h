@@ -4,13 +4,13 @@
 
 #include "runner/command/command.h"
 
-/* What somebody else at this machine has to give to a command so that it means what this
- * process works on: absolute paths, NULL where nothing needs to be said.  A path that nobody
- * would type (more than 512 bytes) is left out. */
+/* The paths that another command needs as options to work on the same state as this process. They
+ * are absolute; NULL: the option is not needed. Paths longer than 512 bytes are left out: no user
+ * would type them. */
 struct said {
 	char *config, *state; /* --config, --state-dir */
 };
-/* How we were called (NULL: unknown) and the path of the state that is open. */
+/* c: the options of this process (NULL: unknown). state_path: the path of the open state. */
 void said_find(const struct common *c, const char *state_path, struct said *ret);
 void said_done(struct said *s);
 

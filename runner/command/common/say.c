@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a command says of itself: to people, or to the log when there is one. */
+/* Messages of a command: to the user, or to the log if there is one. */
 #include "base/log.h"
 #include "base/scan.h"
 #include "base/utf8.h"
@@ -9,9 +9,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { SAY_MAX = 8192 }; /* what is longer is cut */
+enum { SAY_MAX = 8192 }; /* longer messages are truncated */
 
-/* One line, whatever is in it. */
+/* Prints one line, whatever text contains. */
 static void print(FILE *to, const char *before, const char *text)
 {
 	struct slice s = slice_of(text);

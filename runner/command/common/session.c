@@ -32,7 +32,7 @@ int session_set(struct session *s, const char *key, const char *value, const cha
 	return fail(EXIT_USAGE, "%s: %s", option, e.msg);
 }
 
-/* A target that a run silently leaves out would look like one that is fuzzed. */
+/* Without a warning, a target that a run leaves out would look like a fuzzed target. */
 static void say_warnings(const struct target_list *l)
 {
 	for (size_t i = 0; i < l->n_notes; i++)
@@ -43,7 +43,7 @@ static void say_warnings(const struct target_list *l)
 static int open_state(struct session *s, enum state_use use);
 static int open_if_there(struct session *s);
 
-/* What the last build of the sources did. */
+/* Reads the results of the last build of each source. */
 static int read_builds(struct session *s)
 {
 	struct common *c = &s->common;
@@ -61,12 +61,12 @@ static int read_builds(struct session *s)
 		return fail(EXIT_INTERNAL, "out of memory");
 	c->built = s->built;
 	if (opened)
-		r = open_if_there(s); /* before the first build there may be none */
+		r = open_if_there(s); /* before the first build the state may be missing */
 	if (r == EXIT_DONE && s->state &&
 	    build_record_load(s->state->dirfd, v, c->n_built, s->built, &e) < 0)
-		r = fail(EXIT_MACHINE, "%s (fuzzcell build makes it anew)", e.msg);
+		r = fail(EXIT_MACHINE, "%s (fuzzcell build repairs it)", e.msg);
 	for (size_t i = 0; r == EXIT_DONE && i < c->n_built; i++)
-		if (!build_wanted(&v[i])) /* it had a build once, of which nothing counts now */
+		if (!build_wanted(&v[i])) /* the result of an earlier build no longer counts */
 			discover_built_done(&s->built[i]);
 	if (opened) {
 		state_close(s->state);
@@ -86,14 +86,14 @@ void session_remember(const struct session *s)
 
 	if (!s->common.targets_dir)
 		return;
-	path = realpath(s->common.targets_dir, NULL); /* allow: a person's path, not a target's */
-	j = path ? json_pack("{s:s}", "targets", path) : NULL; /* NULL: no UTF-8 */
+	path = realpath(s->common.targets_dir, NULL); /* allow: a user's path, not a target's */
+	j = path ? json_pack("{s:s}", "targets", path) : NULL; /* NULL: not UTF-8 */
 	text = j ? json_dumps(j, 0) : NULL;
 	if (text && fs_replace(s->state->dirfd, REMEMBERED, slice_of(text), &e) < 0)
 		warn("%s", e.msg);
 }
 
-/* The state need not be open. */
+/* Works with and without an open state. */
 static int read_remembered(struct session *s, json_t **ret)
 {
 	bool opened = !s->state;
@@ -207,7 +207,8 @@ int session_lock(struct session *s)
 	return open_state(s, STATE_LOCK);
 }
 
-/* Nothing would be fuzzed, and what is found could not be saved. */
+/* A corpus that is no directory is refused: its target would not be fuzzed and its findings could
+ * not be saved. */
 static int check_corpora(const struct session *s)
 {
 	char path[300];
@@ -264,7 +265,7 @@ int session_open(struct session *s)
 
 	if (r == EXIT_DONE)
 		r = check_corpora(s);
-	/* First what a killed predecessor left running, then what it left lying. */
+	/* Processes of a killed run are killed before its files are saved. */
 	if (r == EXIT_DONE)
 		r = session_machine(s);
 	if (r == EXIT_DONE)

@@ -7,51 +7,52 @@
 #include "runner/run/plan.h"
 #include "runner/state/state.h"
 
-/* What commands that run targets, or read the state, begin with.  Starts as {0};
- * options go to common_take(&s->common, ...).  The functions print what is wrong and
- * return an exit status; in this order, as many as a command needs.  session_close()
- * is right after any of them, also after a failure. */
+/* The common start of commands that run targets or read the state. Starts as {0}; pass options to
+ * common_take(&s->common, ...). Call the functions that a command needs, in this order. They print
+ * errors and return an exit status. Call session_close() after any of them, also after a
+ * failure. */
 struct session {
 	struct common common;
 	struct plan plan; /* points into common.targets */
 	struct state *state;
 	struct machine machine;
-	struct discover_built *built; /* of each source, as common.built has it */
-	char *recalled;		      /* common.targets_dir, of session_recall() */
+	struct discover_built *built; /* one per source; common.built points to it */
+	char *recalled;		      /* set by session_recall(); common.targets_dir points to it */
 };
 
-/* The configuration. */
+/* Loads the configuration. */
 int session_load(struct session *s);
-/* Sets a key as if `option` had said so on the command line; value NULL: nothing. */
+/* Sets a key like the command-line option `option`. value NULL: does nothing. */
 int session_set(struct session *s, const char *key, const char *value, const char *option);
-/* As session_plan(), but it warns of nothing, and no target is as good as any number. */
+/* Like session_plan(), but prints no warnings, and accepts an empty plan. */
 int session_find(struct session *s);
-/* The targets and what each gets (s->plan), as --filter chooses, those that the last build
- * could not make marked as such; warns of what looks like a mistake.  No target at all is
- * a wrong usage. */
+/* Finds the targets that --filter selects and resolves their configuration (s->plan). Targets that
+ * the last build could not make are marked. Warns of likely mistakes. An empty plan is a usage
+ * error. */
 int session_plan(struct session *s);
 
-/* Of a run that was given --targets, which it has under its lock: the next commands need not be. */
+/* Saves the --targets of a run, so that later commands do not need it. Call it with the lock
+ * held. */
 void session_remember(const struct session *s);
-/* For commands about what a run found.  Without --targets, and without a source in the
- * configuration, the targets are those of the last run; it says so on stderr. */
+/* For commands about the results of a run. Without --targets, and without a source in the
+ * configuration, uses the targets of the last run and prints this on stderr. */
 int session_recall(struct session *s);
 
-/* The state, read by whoever likes: without its lock, nothing is recovered.  None is a wrong
- * usage. */
+/* Opens the state for reading, without its lock and without recovery. A missing state is a usage
+ * error. */
 int session_read(struct session *s);
-/* The same for those who are asked before the first run: when nobody named it, none is as good
- * (s->state is NULL), */
+/* Like session_read(), for commands that work before the first run. If no option or variable names
+ * the state directory, it may be missing (s->state is NULL). */
 int session_look(struct session *s);
-/* or it is made when missing. */
+/* Like session_read(), but creates a missing state. */
 int session_make(struct session *s);
-/* The state with its lock, for those who change it without running anything. */
+/* Opens the state with its lock, for commands that change it without running a program. */
 int session_lock(struct session *s);
-/* The state with its lock, and the machine: for those who have to start other programs
- * first, in the group that the machine gives us. */
+/* Opens the state with its lock, and the machine. For commands that first start other programs, in
+ * the control group that the machine gives us. */
 int session_machine(struct session *s);
-/* The same, unless it was done; kills what a killed predecessor left running,
- * saves what it left lying; says which promises hold for the plan's targets. */
+/* Does what session_machine() does, unless it was called. Kills the processes that a killed run
+ * left, and saves its files. Prints which limits hold for the plan's targets. */
 int session_open(struct session *s);
 
 void session_close(struct session *s);

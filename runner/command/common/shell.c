@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Newest first: it reads what an older compiler wrote.  Names are Debian's. */
+/* Newest first: a newer symbolizer reads the output of an older compiler. The names are
+ * Debian's. */
 static const char find_symbolizer[] =
     "symbolizer=\n"
     "for name in llvm-symbolizer-22 llvm-symbolizer-21 llvm-symbolizer-20 llvm-symbolizer-19 \\\n"
@@ -32,14 +33,13 @@ static const char *variable(char c)
 	}
 }
 
-/* What cannot stand in '...': the quote itself, our marks, and what a terminal would
- * act upon.  A newline may. */
+/* The quote, our marks and terminal control characters cannot stand in '...'. A newline can. */
 static bool is_literal(char c)
 {
 	return c == '\n' || c == '\t' || ((unsigned char)c >= 0x20 && c != 0x7f && c != '\'');
 }
 
-/* Takes what s begins with; returns how much. */
+/* Quotes the first character or mark of s. Returns its length. */
 static size_t quote_odd(const char *s, struct buf *out, int *r, struct err *e)
 {
 	size_t n = 1;
@@ -99,8 +99,8 @@ static bool has_mark(const struct strv *v, const char *mark)
 	return false;
 }
 
-/* What has a '=' in it is an assignment for env(1); nice(1) takes a command and nothing
- * else.  A script may stand anywhere, and the command's PATH is not ours. */
+/* env(1) takes a word with '=' for an assignment; nice(1) takes only a command. The path of nice is
+ * looked up in the user's PATH because the command has another one. */
 static int program(const char *path, struct buf *out, struct err *e)
 {
 	bool shield = strchr(path, '=') || strchr(path, '\001');
@@ -130,7 +130,7 @@ int shell_print(const struct shell_command *c, struct buf *out, struct err *e)
 
 	if (r == 0)
 		r = shell_quote(*c->dir ? c->dir : "/", out, e);
-	/* As in a cell: no core file of a process with terabytes of address space. */
+	/* No core files, as in a cell: the address space of a process can be terabytes. */
 	if (r == 0)
 		r = buf_add(out, SLICE(" || exit\nulimit -c 0\n"), e);
 	if (r == 0 && c->stack_kib)

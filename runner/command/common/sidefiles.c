@@ -44,7 +44,7 @@ static bool is_binary_of(const struct target *t, const char *dir, const char *pa
 	       strcmp(t->binary + n + 1, path) == 0;
 }
 
-/* Of a target's own side files only the options matter here. */
+/* Of the side files, only the target's own options are needed. */
 static bool is_side_file(const struct target *t, const char *name)
 {
 	return ends_in(name, ".dict") || strstr(name, "_seed_corpus") ||
@@ -87,7 +87,7 @@ static void leave_out(struct walk *w, const char *path)
 			 (int)sizeof(w->sum->largest) - 1, escape(path, shown));
 }
 
-/* A library's short name is a link to its long one: followed in its directory only. */
+/* Follows links only within the directory: a library's short name is a link to its long name. */
 static int open_file(int at, const char *name, struct stat *ret)
 {
 	char to[NAME_MAX + 1], link[NAME_MAX + 1];
@@ -150,7 +150,7 @@ static int walk_entry(struct walk *w, int at, const char *name, const char *dir,
 	if (!path)
 		return err_sys(e, "allocate a path");
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0; /* gone meanwhile */
+		return 0; /* removed meanwhile */
 	if (!S_ISDIR(st.st_mode))
 		return take_file(w, at, name, path, e);
 	return depth < SIDEFILES_DEPTH ? walk_dir(w, at, name, path, depth + 1, e) : 0;

@@ -5,9 +5,9 @@
 #include "base/pack.h"
 #include "runner/targets/discover.h"
 
-/* What a target's binary may need from its directory to run an input elsewhere:
- * libraries, data files, its own options; not other targets, corpora, dictionaries, nor
- * what is large. */
+/* The files from a target's directory that its binary may need to run an input elsewhere:
+ * libraries, data files and its own options. Other targets, corpora, dictionaries and large files
+ * are excluded. */
 enum {
 	SIDEFILES_DEPTH = 3,
 	SIDEFILES_MAX = 2000,
@@ -18,16 +18,16 @@ enum {
 
 struct sidefiles {
 	uint64_t files, bytes;
-	uint64_t left_out; /* by size or number */
-	char largest[200]; /* one of them, printable; "" none */
+	uint64_t left_out; /* number of files left out by size or count */
+	char largest[200]; /* the first file that was left out, printable; "": none */
 };
 
-/* Is a file of this name (a path relative to t->dir) and size to be taken? */
+/* Reports whether to take a file of this name (relative to t->dir) and size. */
 bool sidefiles_wanted(const struct target_list *all, const struct target *t, const char *path,
 		      uint64_t bytes, bool *ret_too_large);
 
-/* Adds them as "<prefix>/<path>".  A link counts as the file that it names in the same
- * directory; others are passed over. */
+/* Adds the files as "<prefix>/<path>". A link to a file in the same directory counts as that file;
+ * other links are ignored. */
 MUST_CHECK int sidefiles_pack(const struct target_list *all, const struct target *t,
 			      const char *prefix, struct pack *p, struct sidefiles *ret,
 			      struct err *e);

@@ -56,8 +56,8 @@ static int check_builds(const struct config *c, json_t *as_root)
 	return EXIT_DONE;
 }
 
-/* With targets at hand, every one of them must resolve; globs that match none
- * are likely typos.  Before the first build there may be none. */
+/* If there are targets, all of them must resolve. Globs that match no target are likely typos.
+ * Before the first build there may be no targets. */
 static int check(struct config_args *a)
 {
 	_autofree_ const char **names = NULL;
@@ -126,7 +126,7 @@ static int show(struct config_args *a, const char *target)
 	return r;
 }
 
-/* For scripts: where it is, and that it can be opened. */
+/* For scripts: prints where the state is, and checks that it can be opened. */
 static int state(struct config_args *a)
 {
 	int r = session_make(&a->session);

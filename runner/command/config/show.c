@@ -34,7 +34,8 @@ static bool is_unset(const json_t *j, const char *key)
 	       (json_is_object(v) && json_object_size(v) == 0);
 }
 
-/* Names of files are any bytes; JSON is UTF-8. */
+/* Makes a JSON string. File names are arbitrary bytes but JSON is UTF-8, so invalid UTF-8 is
+ * escaped. */
 static json_t *text(const char *s)
 {
 	char shown[ESCAPE_MAX];
@@ -56,7 +57,7 @@ static int put(json_t *j, const char *key, json_t *value, const char *from, stru
 static int put_limits(const struct common *c, const struct target *t,
 		      const struct target_config *cfg, json_t *j, struct err *e)
 {
-	char value[32]; /* exact, as it could stand in the configuration */
+	char value[32]; /* exact, as the configuration would have it */
 	int r = 0;
 
 	snprintf(value, sizeof(value), "%llus", (unsigned long long)t->input_timeout_s);
@@ -88,7 +89,7 @@ static int put_flag_key(const char *flag, const char *from, json_t *j, struct er
 	return 0;
 }
 
-/* Keys that are flags for the engine, too: the last one counts. */
+/* Keys that the engine also takes as flags: the last flag wins. */
 static int put_flag_keys(const struct target *t, const struct target_config *cfg, json_t *j,
 			 struct err *e)
 {
@@ -104,7 +105,8 @@ static int put_flag_keys(const struct target *t, const struct target_config *cfg
 
 /* --- lists ------------------------------------------------------------------ */
 
-/* Of what is given there and in the configuration, both hold, and the configuration comes last. */
+/* Values of the side files and of the configuration both count; those of the configuration come
+ * last. */
 static int put_list(json_t *j, const char *key, json_t *all, const struct strv *configured,
 		    const char *from, struct err *e)
 {
@@ -144,7 +146,7 @@ static int put_seeds(const struct target *t, const struct target_config *cfg, js
 	return put_list(j, "seeds", all, &cfg->seeds, beside, e);
 }
 
-/* Of the sanitizers' options both count, of other variables the configuration's. */
+/* Options of sanitizers are joined; other variables take the value of the configuration. */
 static int add_own_env(json_t *all, json_t *own)
 {
 	const char *name;
@@ -243,7 +245,7 @@ static const struct target *find(const struct target_list *l, const char *name)
 	return NULL;
 }
 
-/* A target that is switched off has no place in the plan, and its side files say nothing. */
+/* A disabled target is not in the plan, and its side files do not count. */
 static int put_all(const struct common *c, const struct target *t, json_t *j, struct err *e)
 {
 	struct plan p;

@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "runner/command/command.h"
 
-/* What a target's cell gets, and where each value comes from: config_explain(), and what the
- * target's side files say.  Finds the targets; returns an exit status, with the error printed. */
+/* Shows the values of a target's cell and the source of each: config_explain(), and the target's
+ * side files. Finds the targets. Returns an exit status, with the error printed. */
 int config_show(struct common *c, const char *target, json_t **ret);
 
 #endif

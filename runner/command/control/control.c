@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzzcell stop, start, skip, workers: what a person wants of a run that lives. */
+/* fuzzcell stop, start, skip, workers: a user's requests to an active run. */
 #include "runner/command/control/control.h"
 
 #include "base/cleanup.h"
@@ -28,7 +28,7 @@ static bool take(void *arg, const char *name, const char *value)
 	return true;
 }
 
-/* What a command that changes something can say of it. */
+/* Prints the result of a request. */
 static void say(const struct control_request *q, const json_t *answer)
 {
 	const char *state = json_string_value(json_object_get(answer, "state"));
@@ -42,7 +42,7 @@ static void say(const struct control_request *q, const json_t *answer)
 	else if (q->cmd == CONTROL_WORKERS)
 		printf("at most %u cells at once\n", q->workers);
 	else
-		printf("the run is coming to its end (fuzzcell status)\n");
+		printf("the run is stopping (fuzzcell status)\n");
 }
 
 static int print(const json_t *answer)
@@ -98,13 +98,13 @@ static int take_workers(struct control_request *q, const char *text)
 	return EXIT_DONE;
 }
 
-/* One operand, or (stop) none. */
+/* The command takes one operand; for stop it is optional. */
 static int control(int argc, char **argv, const char *usage, struct control_request q)
 {
 	static const struct option_spec specs[] = {
 	    STATE_OPTIONS,
 	    {"json", NULL, "print JSON"},
-	    {"now", NULL, "stop: at once; what was found is saved"},
+	    {"now", NULL, "stop: at once; all findings are saved"},
 	};
 	size_t n_specs = sizeof(specs) / sizeof(specs[0]) - (q.cmd != CONTROL_END);
 	struct control_args a = {0};
@@ -115,7 +115,7 @@ static int control(int argc, char **argv, const char *usage, struct control_requ
 	if (argc > at + 1)
 		return fail(EXIT_USAGE, "%s: unexpected '%s'", argv[0], argv[at + 1]);
 	if (at == argc && q.cmd != CONTROL_END)
-		return fail(EXIT_USAGE, "%s: of what? (usage: fuzzcell %s)", argv[0], usage);
+		return fail(EXIT_USAGE, "%s: missing operand (usage: fuzzcell %s)", argv[0], usage);
 	if (at < argc && q.cmd == CONTROL_END)
 		q.cmd = CONTROL_STOP;
 	if (at < argc)

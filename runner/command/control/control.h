@@ -2,7 +2,7 @@
 #ifndef RUNNER_COMMAND_CONTROL_CONTROL_H
 #define RUNNER_COMMAND_CONTROL_CONTROL_H
 
-/* Commands that ask a run that lives (docs/control.md). */
+/* Commands for an active run (docs/control.md). */
 int command_status(int argc, char **argv);
 int command_stop(int argc, char **argv);
 int command_start(int argc, char **argv);

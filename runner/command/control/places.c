@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Longer than any second in which a run does what blocks. */
+/* Longer than a run ever blocks. */
 #define PATIENCE_US (10 * USEC_PER_SEC)
 
 bool places_take(struct places *p, const char *name, const char *value)
@@ -44,7 +44,7 @@ static int open_path(struct place *p, const char *path)
 	return EXIT_DONE;
 }
 
-/* As any other command finds it. */
+/* Finds the place like any other command. */
 static int open_usual(struct place *p)
 {
 	const char *env = getenv("FUZZCELL_STATE_DIR");
@@ -124,9 +124,9 @@ int place_failed(int r)
 	return r == -EPROTO ? EXIT_INTERNAL : EXIT_MACHINE;
 }
 
-/* --- where nobody answers ------------------------------------------------------------------ */
+/* --- places without an answer --------------------------------------------------------------- */
 
-/* The last line of the histories; NULL: there is none. */
+/* Returns the last line of the run history; NULL: there is none. */
 static json_t *last_run(const struct place *p)
 {
 	json_t *lines = NULL, *last;
@@ -168,7 +168,7 @@ static void say_last(const json_t *last, bool lost)
 {
 	char run[ESCAPE_MAX], status[ESCAPE_MAX], ended[ESCAPE_MAX];
 
-	printf("the last one%s was %s: %s, ended %s, %lld targets, %lld new crashes\n",
+	printf("the last run%s was %s: %s, ended %s, %lld targets, %lld new crashes\n",
 	       lost ? " that ended" : "", word(last, "run", run), word(last, "status", status),
 	       word(last, "ended", ended),
 	       (long long)json_integer_value(json_object_get(last, "targets")),
@@ -184,11 +184,11 @@ void place_say_silent(const struct place *p)
 
 	escape(p->state->path, shown);
 	if (held)
-		printf("%s: process %d is at work there, but fuzzes nothing yet, or any more\n",
-		       shown, (int)pid);
+		printf("%s: process %d holds the lock, but it is not fuzzing now\n", shown,
+		       (int)pid);
 	else if (lost)
 		printf("%s: no run; %s was killed, %s\n", shown, killed,
-		       left ? "the next start saves what it left" : "what it left was saved");
+		       left ? "the next start saves its results" : "its results were saved");
 	else
 		printf("%s: no run\n", shown);
 	if (last && !is_lost(last))

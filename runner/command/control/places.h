@@ -6,14 +6,14 @@
 #include "runner/command/command.h"
 #include "runner/control/client.h"
 
-/* The state directories that a command is about whose runs it asks (docs/control.md).  A
- * directory that was named is found without the configuration: what is wrong there keeps nobody
- * from ending a run. */
+/* The state directories of the runs that a command contacts (docs/control.md). A directory named on
+ * the command line is opened without the configuration, so that a run can be stopped even if the
+ * configuration is wrong. */
 enum { PLACES_MAX = 64 };
 
 struct place {
 	struct common common;
-	struct state *state; /* without its lock */
+	struct state *state; /* opened without its lock */
 };
 
 struct places {
@@ -23,23 +23,24 @@ struct places {
 	size_t n;
 };
 
-/* True when name was one of STATE_OPTIONS; several are several places. */
+/* True if name was one of STATE_OPTIONS. An option may be repeated, for several places. */
 bool places_take(struct places *p, const char *name, const char *value);
-/* These print what is wrong, and return an exit status; of several places those that cannot be
- * opened have no state, the others are open.  places_close() is right after both. */
+/* These print errors and return an exit status. Of several places, those that cannot be opened have
+ * no state; the others are open. Call places_close() after both. */
 int places_open(struct places *p);
-/* One place, where a command changes something. */
+/* Opens the one place of a command that changes something. */
 int places_open_one(struct places *p, const char *command);
 void places_close(struct places *p);
 
-/* Asks its run; e is as of control_ask(). */
+/* Sends a request to the place's run; e is that of control_ask(). */
 MUST_CHECK int place_ask(const struct place *p, const struct control_request *q, json_t **ret,
 			 struct err *e);
-/* The exit status of what control_ask() returned. */
+/* Returns the exit status for a result of control_ask(). */
 int place_failed(int r);
-/* Why no run answers there: none lives, or it has not begun, and what the last one was. */
+/* Prints why no run answers: there is none, or it is starting or ending. Also prints the last
+ * run. */
 void place_say_silent(const struct place *p);
-/* {"state_dir": ..., "run": null, "last_run": {...}} of that. */
+/* The same as JSON: {"state_dir": ..., "run": null, "last_run": {...}}. */
 MUST_CHECK int place_silent_json(const struct place *p, json_t **ret, struct err *e);
 
 #endif

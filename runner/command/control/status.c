@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzzcell status: what runs. */
+/* fuzzcell status: the active runs. */
 #include "runner/command/control/status.h"
 
 #include "base/cleanup.h"
@@ -21,7 +21,7 @@ enum { LINES_ALL = 1 << 20, TEXT_MAX = 16 << 20 };
 
 static const struct option_spec specs[] = {
     STATE_OPTIONS,
-    {"watch", NULL, "again every second, until the run ends"},
+    {"watch", NULL, "repeat every second until the run ends"},
     {"json", NULL, "print JSON"},
     COLOR_OPTION,
 };
@@ -41,9 +41,9 @@ static bool take(void *arg, const char *name, const char *value)
 	return true;
 }
 
-/* --- what a run says, made fit for a terminal ------------------------------------------- */
+/* --- a run's answer, fit for a terminal -------------------------------------------------- */
 
-/* What a person reads of a target may be anybody's text. */
+/* Escapes a target's strings: they may contain anything. */
 static int clean(json_t *target, struct err *e)
 {
 	static const char *const keys[] = {"name", "state", "reason", "note", "pressure_state"};
@@ -139,7 +139,7 @@ static int print_table(const struct place *p, json_t *o)
 		return fail(EXIT_INTERNAL, "%s", e.msg);
 	printf("%s\n", escape(p->state->path, shown));
 	fflush(stdout);
-	/* Drawn, with its colours. */
+	/* Written without stdio's escaping, because the text contains colours. */
 	if (sys_write_all(STDOUT_FILENO, buf_str(&text), text.n) < 0 && errno != EPIPE)
 		return fail(EXIT_INTERNAL, "standard output: %s", strerror(errno));
 	return EXIT_DONE;
@@ -177,7 +177,7 @@ static int print_one(const struct status_args *a, const struct place *p)
 	return print_target(json_object_get(o, "target"));
 }
 
-/* Those that could be opened. */
+/* Prints the places that could be opened. */
 static int print_all(const struct status_args *a, int r)
 {
 	for (size_t i = 0; i < a->places.n; i++) {
@@ -201,7 +201,7 @@ int command_status(int argc, char **argv)
 	if (argc > at + 1)
 		return fail(EXIT_USAGE, "status: unexpected '%s'", argv[at + 1]);
 	if (at < argc && (!*argv[at] || strlen(argv[at]) > CONTROL_TARGET_MAX))
-		return fail(EXIT_USAGE, "status: that is no target's name");
+		return fail(EXIT_USAGE, "status: invalid target name");
 	if (at < argc && a.watch)
 		return fail(EXIT_USAGE, "status: --watch shows all targets");
 	if (at < argc) {

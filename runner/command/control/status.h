@@ -5,25 +5,26 @@
 #include "base/buf.h"
 #include "runner/command/control/places.h"
 
-/* Between status.c, status_health.c, status_page.c and status_watch.c. */
+/* Shared by status.c, status_health.c, status_page.c and status_watch.c. */
 struct status_args {
 	struct places places;
 	struct control_request request;
 	bool watch, json;
 };
 
-/* A run's answer as the live table, fit for a terminal.  Changes o. */
+/* Writes a run's answer as the live table, with terminal control characters escaped. Changes o. */
 MUST_CHECK int status_draw(json_t *o, unsigned columns, unsigned lines, struct buf *out,
 			   unsigned *ret_lines, struct err *e);
-/* What is wrong with a target, by what the run says of it: a line a finding, fit for a terminal.
- * all: also notes, what to do, and that nothing is wrong; else warnings and errors. */
+/* Writes the findings about a target, from the run's answer, one per line, fit for a terminal. all:
+ * also notes and advice, or that the target is healthy. Otherwise only warnings and errors. */
 MUST_CHECK int status_health(const json_t *target, bool all, struct buf *out, struct err *e);
-/* A page about a target, by what the run says of it, fit for a terminal. */
+/* Writes a page about a target, from the run's answer, fit for a terminal. */
 MUST_CHECK int status_page(const json_t *target, struct buf *out, struct err *e);
-/* One line. */
+/* Prints take_o in one line, and frees it. Returns an exit status. */
 int status_print_json(json_t *take_o);
 
-/* Every second, until no run lives there any more, or somebody ends it; an exit status. */
+/* Prints the status every second, until no run is active or a signal arrives. Returns an exit
+ * status. */
 int status_watch(struct status_args *a);
 
 #endif

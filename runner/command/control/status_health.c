@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is wrong with the targets of a living run. */
+/* Findings about the targets of an active run. */
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "runner/command/control/status.h"

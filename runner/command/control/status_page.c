@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A target of a living run, as a page for its user. */
+/* A page about a target of an active run, for its user. */
 #include "base/escape.h"
 #include "base/units.h"
 #include "runner/command/control/status.h"
@@ -14,10 +14,10 @@ struct page {
 	const json_t *target;
 	struct buf *out;
 	struct err *e;
-	int r; /* of the first line that had no room */
+	int r; /* the error of the first line that did not fit */
 };
 
-/* title "": more of the line above. */
+/* title "": continues the line above. */
 static void __attribute__((format(printf, 3, 4)))
 line(struct page *p, const char *title, const char *fmt, ...)
 {

@@ -23,11 +23,11 @@ struct watcher {
 	struct loop *loop;
 	struct source *tick, *signals[3];
 	bool terminal;
-	unsigned drawn; /* lines on the screen that the next drawing replaces */
+	unsigned drawn; /* number of lines on the screen that the next drawing replaces */
 	int status;
 };
 
-/* One place's part of the screen; false: no run lives there. */
+/* Draws the part of one place. False: no run is active there. */
 static bool draw_place(struct watcher *w, const struct place *p, unsigned columns, unsigned lines,
 		       struct buf *out)
 {
@@ -47,7 +47,7 @@ static bool draw_place(struct watcher *w, const struct place *p, unsigned column
 	w->drawn += n;
 	if (r == 0 || w->a->json)
 		return r != -ENOENT;
-	/* It may answer the next time. */
+	/* The run may answer at the next tick. */
 	if (buf_addf(out, &full, "%.*s: %.*s\n", (int)columns / 2, escape(p->state->path, path),
 		     (int)columns / 3, escape(e.msg, shown)) == 0)
 		w->drawn++;
@@ -70,7 +70,7 @@ static bool draw(struct watcher *w)
 	for (size_t i = 0; i < n; i++)
 		live += draw_place(w, &w->a->places.v[i], columns, lines / (unsigned)n, &b);
 	if (sys_write_all(STDOUT_FILENO, buf_str(&b), b.n) < 0 || term_lost() != 0)
-		return false; /* nobody looks any more */
+		return false; /* the reader is gone */
 	return live > 0;
 }
 
@@ -107,7 +107,7 @@ static int watch(struct watcher *w, struct err *e)
 	return r == 0 ? loop_run(w->loop, e) : r;
 }
 
-/* One that can put new lines over old ones. */
+/* Reports whether the terminal can replace lines. */
 static bool is_screen(void)
 {
 	const char *term = getenv("TERM");

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const struct command subcommands[] = {
-    {"stats", "[OPTION]...", "what each target's corpus is, and what it was", corpus_stats},
+    {"stats", "[OPTION]...", "show each target's corpus and its history", corpus_stats},
     {"minimize", "[OPTION]...", "make the corpora smaller without losing coverage",
      corpus_minimize},
     {"update-intree", "[OPTION]...", "put the corpora into the repository's directories",
@@ -14,7 +14,7 @@ static const struct command subcommands[] = {
      corpus_import},
     {"export", "[OPTION]... -o PATH", "write the corpora into an archive or a directory",
      corpus_export},
-    {"verify", "[OPTION]...", "check every input against its name, and what was left lying",
+    {"verify", "[OPTION]...", "check every input against its name, and find leftovers",
      corpus_verify},
 };
 enum { N = sizeof(subcommands) / sizeof(subcommands[0]) };

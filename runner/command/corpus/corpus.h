@@ -4,8 +4,7 @@
 
 #include "runner/command/command.h"
 
-/* The subcommands of `fuzzcell corpus`: one file each, command/corpus_*.c; argv[0] is
- * the subcommand's name. */
+/* The subcommands of `fuzzcell corpus`, one file each. argv[0] is the subcommand's name. */
 int corpus_stats(int argc, char **argv);
 int corpus_minimize(int argc, char **argv);
 int corpus_intree(int argc, char **argv);

@@ -16,13 +16,13 @@ struct args {
 	struct session session;
 	const char *output;
 	bool all, seed_corpus, json;
-	json_t *targets; /* what of each was written */
+	json_t *targets; /* what was written of each target */
 	struct pace pace;
 };
 
 static const struct option_spec specs[] = {
     STATE_OPTIONS,
-    {"filter", "GLOB", "only targets whose name matches"},
+    {"filter", "GLOB", "only targets with a matching name"},
     {"o,output", "PATH", "a .tar.gz, .tgz or .zip, or a directory"},
     {"all", NULL, "also spare inputs: the others reach the same without them"},
     {"seed-corpus", NULL, "one <target>_seed_corpus.zip each, into a directory"},
@@ -111,17 +111,19 @@ static int export_all(struct args *a)
 	return r;
 }
 
-/* A name that asks for an archive that we do not write is no directory's. */
+/* Refuses names of archive formats that we do not write, rather than making a directory of that
+ * name. */
 static int check(const struct args *a)
 {
 	static const char *const others[] = {".tar", ".tar.xz", ".tar.bz2", ".tar.zst", ".7z"};
 	size_t n;
 
 	if (!a->output)
-		return fail(EXIT_USAGE, "corpus export: where to? -o FILE.tar.gz, or a directory");
+		return fail(EXIT_USAGE,
+			    "corpus export: missing output: give -o FILE.tar.gz, or a directory");
 	n = strlen(a->output);
 	if (a->seed_corpus && export_is_archive(a->output))
-		return fail(EXIT_USAGE, "corpus export: --seed-corpus wants a directory");
+		return fail(EXIT_USAGE, "corpus export: --seed-corpus needs a directory");
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (n > strlen(others[i]) &&
 		    strcmp(a->output + n - strlen(others[i]), others[i]) == 0)

@@ -14,13 +14,13 @@ struct import {
 	struct session session;
 	const char *target;
 	bool json;
-	json_t *paths; /* what came of each */
+	json_t *paths; /* the result of each path */
 };
 
 static const struct option_spec specs[] = {
     STATE_OPTIONS,
     TARGETS_OPTION,
-    {"target", "NAME", "whose inputs they are (an export says it itself)"},
+    {"target", "NAME", "the target of the inputs (an export names its targets)"},
     {"json", NULL, "print JSON"},
 };
 
@@ -56,7 +56,7 @@ static json_t *path_json(const char *path, const struct import_sum *s, const cha
 			 answer_text(s->why), "error", error ? answer_text(error) : json_null());
 }
 
-/* The path's fault, or ours and the disk's. */
+/* A wrong path is a usage error; other errors are ours or the disk's. */
 static int status_of(int r)
 {
 	switch (-r) {
@@ -87,7 +87,7 @@ static int import(const struct import *a, const char *path)
 	return r < 0 ? fail(status_of(r), "import: %s", escape(e.msg, shown)) : EXIT_DONE;
 }
 
-/* A corpus of a target that is not there is no mistake yet, but may be one. */
+/* Warns of an unknown target name: the target may be added later, but the name may be a typo. */
 static void warn_of_name(struct import *a)
 {
 	const struct target_list *l = &a->session.common.targets;

@@ -20,7 +20,7 @@ static const struct option_spec specs[] = {
     {"all", NULL, "also spare inputs: the others reach the same without them"},
     {"prune", NULL, "also remove files that a merge found to add nothing"},
     {"branch", "NAME", "make a branch and commit on it, and leave the work tree alone"},
-    {"dry-run", NULL, "only say what would be done"},
+    {"dry-run", NULL, "only print what would be done"},
     {"json", NULL, "print JSON"},
 };
 
@@ -39,7 +39,7 @@ static bool take(void *arg, const char *name, const char *value)
 	else if (strcmp(name, "json") == 0)
 		a->json = true;
 	else if (strcmp(name, "filter") == 0)
-		a->filter = value; /* whose directories are shared depends on all targets */
+		a->filter = value; /* kept apart: shared directories depend on all targets */
 	else
 		return common_take(&a->session.common, name, value);
 	return true;
@@ -53,7 +53,7 @@ static void worse(struct intree_args *a, int code)
 		a->worst = code;
 }
 
-/* Goes on with the next target. */
+/* Prints the error. The caller continues with the next target. */
 static void problem(struct intree_one *o, int code, const char *text)
 {
 	char shown[ESCAPE_MAX];
@@ -92,7 +92,7 @@ static void on_name(void *arg, enum intree_what what, const char *name)
 		(void)json_array_append_new(o->removed, repos_text(name));
 		break;
 	case INTREE_TAKEN:
-		say(o, "left alone: ", name, " is there with another content");
+		say(o, "left alone: ", name, " exists with other content");
 		(void)json_array_append_new(o->taken, repos_text(name));
 		break;
 	case INTREE_KEPT:
@@ -102,7 +102,7 @@ static void on_name(void *arg, enum intree_what what, const char *name)
 	}
 }
 
-/* What git would make of the inputs. */
+/* Checks whether .gitattributes would change the inputs. */
 static int check_attributes(struct intree_one *o, const struct git *g, struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("%s%s%040d", g->prefix, *g->prefix ? "/" : "", 0);
@@ -122,7 +122,7 @@ static int check_attributes(struct intree_one *o, const struct git *g, struct er
 	return r;
 }
 
-/* g is taken. */
+/* Takes g. */
 static int prepare_repo(struct intree_one *o, struct git *g, char **ret_prefix, struct err *e)
 {
 	_autofree_ char *prefix = sys_strdup(g->prefix);
@@ -153,11 +153,11 @@ static int update_in(struct intree_one *o, const char *prefix, struct err *e)
 	if (r == 0 && o->sum.added + o->sum.removed > 0)
 		r = repo_changed(o->repo, prefix, e);
 	if (r < 0 && o->repo->branch)
-		o->repo->failed = true; /* half of it is no commit */
+		o->repo->failed = true; /* an incomplete update is not committed */
 	return r;
 }
 
-/* 0: done, or said why there is nothing to do. */
+/* Returns 0 when done, or when there is nothing to do and the reason was printed. */
 static int update(struct intree_one *o, struct err *e)
 {
 	_autofree_ char *prefix = NULL;
@@ -282,7 +282,7 @@ static int look(struct intree_one *o, const struct plan_entry *p, struct err *e)
 	return r == 0 ? update(o, e) : r;
 }
 
-/* What a person can mend. */
+/* Errors that a user can repair are usage errors. */
 static int status_of(int r)
 {
 	switch (-r) {

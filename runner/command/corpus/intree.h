@@ -2,7 +2,7 @@
 #ifndef RUNNER_COMMAND_CORPUS_INTREE_H
 #define RUNNER_COMMAND_CORPUS_INTREE_H
 
-/* Between the files of `corpus update-intree`. */
+/* Shared by the files of `corpus update-intree`. */
 #include "runner/command/common/session.h"
 #include "runner/command/corpus/repos.h"
 
@@ -19,24 +19,25 @@ struct intree_args {
 struct intree_one {
 	struct intree_args *a;
 	const struct target *target;
-	struct strv dirs; /* its own, then those of the configuration */
-	const char *dir;  /* chosen */
+	struct strv dirs; /* the target's own, then those of the configuration */
+	const char *dir;  /* the chosen one */
 	struct repo *repo;
 	struct intree how;
-	struct candidates unneeded; /* what prune may remove */
-	char unlisted[300];	    /* why that is not known; "": it is */
+	struct candidates unneeded; /* the inputs that --prune may remove */
+	char unlisted[300];	    /* why `unneeded` is unknown; "": it is known */
 	struct intree_sum sum;
 	json_t *removed, *taken, *kept, *notes;
 };
 
-/* A line for people, "<target>: <what><name><then>", and a note for programs. */
+/* Prints the line "<target>: <what><name><then>", and adds the text to the notes of the JSON
+ * answer. */
 void intree_remark(const struct intree_one *o, const char *what, const char *name,
 		   const char *then);
 
-/* What the target's last good merge measured and did not need.  Before its corpus is opened:
- * what replaces that meanwhile reaches what the older one did. */
+/* Loads the inputs that the target's last successful merge measured and did not need. Call it
+ * before opening the corpus: a corpus that replaces it meanwhile has at least the same coverage. */
 MUST_CHECK int intree_read_unneeded(struct intree_one *o, struct err *e);
-/* Decides whether o's directory is pruned, and says why not. */
+/* Decides whether to prune o's directory. If not, prints the reason. */
 MUST_CHECK int intree_prepare_prune(struct intree_one *o, struct err *e);
 
 #endif

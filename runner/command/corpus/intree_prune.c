@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What --prune may remove. */
+/* Decides what --prune may remove. */
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sys.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- who else needs it? ------------------------------------------------------------------ */
+/* --- other targets with the same directory ------------------------------------------------ */
 
 static bool same_or_below(const char *a, const char *b)
 {
@@ -26,7 +26,8 @@ static bool overlap(const struct strv *dirs, const char *dir)
 	return false;
 }
 
-/* Another target may need what this one's corpus does not have. */
+/* Returns another target with this directory; it may need inputs that are not in this target's
+ * corpus. */
 static const char *shared_with(const struct intree_one *o)
 {
 	const struct target_list *l = &o->a->session.common.targets;
@@ -53,7 +54,7 @@ static int open_pruned(const struct intree_one *o, int *ret_fd, struct err *e)
 	return r == 0 ? fs_open_dir(at, path, ret_fd, e) : r;
 }
 
-/* --- what adds nothing? ------------------------------------------------------------------ */
+/* --- inputs that add no coverage ----------------------------------------------------------- */
 
 int intree_read_unneeded(struct intree_one *o, struct err *e)
 {
@@ -69,12 +70,12 @@ int intree_read_unneeded(struct intree_one *o, struct err *e)
 		return 0;
 	case -ENOENT:
 		snprintf(o->unlisted, sizeof(o->unlisted),
-			 "no merge has told yet which inputs add nothing (corpus minimize does)");
+			 "no merge has measured the inputs yet (run corpus minimize)");
 		return 0;
 	case -EBADMSG:
 	case -EFBIG:
 	case -E2BIG:
-		snprintf(o->unlisted, sizeof(o->unlisted), "%.200s (corpus minimize mends it)",
+		snprintf(o->unlisted, sizeof(o->unlisted), "%.200s (corpus minimize repairs it)",
 			 why.msg);
 		return 0;
 	default:

@@ -24,9 +24,9 @@ struct minimize {
 
 static const struct option_spec specs[] = {
     COMMON_OPTIONS,
-    {"workers", "N", "cells at once (default: one a CPU)"},
+    {"workers", "N", "cells at once (default: one per CPU)"},
     {"time", "TIME", "give each target this long (default: merge_time)"},
-    {"commit", "SHA", "what is measured, for the history"},
+    {"commit", "SHA", "the commit that is measured, for the history"},
     {"force", NULL, "also when the build fails on much of it, or reaches far less than before"},
     {"dry-run", NULL, "measure, and say what would stay; change nothing"},
     {"json", NULL, "print JSON"},

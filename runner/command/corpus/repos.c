@@ -36,7 +36,7 @@ void repos_done(struct repos *r)
 
 /* --- one repository ---------------------------------------------------------------- */
 
-/* A name that no branch has: two updates on one day are two branches. */
+/* Finds an unused branch name: two updates on one day need two branches. */
 static int find_name(struct repo *r, struct err *e)
 {
 	time_t t = (time_t)(clock_real_us() / USEC_PER_SEC);
@@ -78,7 +78,7 @@ static struct repo *find(const struct repos *all, const char *top)
 	return NULL;
 }
 
-/* g stays the caller's when it fails. */
+/* On failure, g stays the caller's. */
 static int add(struct repos *all, struct git *g, struct repo **ret, struct err *e)
 {
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
@@ -156,7 +156,7 @@ int repo_super(const struct repo *r, char **ret, struct err *e)
 
 /* --- what to type ------------------------------------------------------------------- */
 
-/* Names are names, not patterns: "-- a[b]" would mean something else. */
+/* Reports whether git would read a directory name as a pattern: "-- a[b]" matches other names. */
 static bool is_pattern(const struct repo *r)
 {
 	for (size_t i = 0; i < r->dirs.n; i++)

@@ -5,16 +5,16 @@
 #include "base/json.h"
 #include "runner/corpus/intree/intree.h"
 
-/* The repositories that `corpus update-intree` puts inputs into, and what a person
- * types to make a pull request of each. */
+/* The repositories that `corpus update-intree` writes inputs to, and the commands that a user types
+ * for a pull request of each. */
 
 struct repo {
 	struct git git;
-	struct strv dirs; /* that changed, from its top */
-	bool dirty;	  /* a person has changed something in one of them */
-	bool failed;	  /* nothing more can be done here */
+	struct strv dirs; /* the changed directories, relative to the top */
+	bool dirty;	  /* a directory has uncommitted changes */
+	bool failed;	  /* no more changes are possible in this repository */
 	struct intree_branch *branch;
-	char name[256]; /* of the branch */
+	char name[256]; /* the branch */
 	char commit[INTREE_OID];
 };
 struct repos {
@@ -25,22 +25,22 @@ struct repos {
 };
 void repos_done(struct repos *r);
 
-/* The repository of g, which is taken.  An error: its branch cannot be made; said once,
- * after that it is -EALREADY. */
+/* Finds or adds the repository of g, and takes g. The first error says why its branch cannot be
+ * made; later calls return -EALREADY. */
 MUST_CHECK int repos_get(struct repos *r, struct git *g, struct repo **ret, struct err *e);
-/* Before something is put into dir.  What is there and not committed, likely from an
- * update before, is a reason to print commands, too. */
+/* Checks dir for uncommitted changes, likely of an earlier update. If there are any, the commands
+ * are printed, too. Call it before writing to dir. */
 MUST_CHECK int repo_look(struct repo *r, const char *dir, struct err *e);
-/* Something was, or would be, put into dir. */
+/* Notes that dir changed, or would change in a real run. */
 MUST_CHECK int repo_changed(struct repo *r, const char *dir, struct err *e);
-/* Makes the branch, if there is one to make. */
+/* Commits to the branch given by --branch, if there is one. */
 MUST_CHECK int repo_commit(struct repo *r, struct err *e);
 
-/* Commands for sh(1); the names in them are quoted.  Free with strv_done(). */
+/* Appends the commands for sh(1), with quoted names. Free with strv_done(). */
 MUST_CHECK int repo_commands(const struct repo *r, struct strv *out, struct err *e);
-/* The repository that this one is a submodule of, or NULL. */
+/* *ret: the repository of which this one is a submodule, or NULL. */
 MUST_CHECK int repo_super(const struct repo *r, char **ret, struct err *e);
-/* A string of any bytes: what is no UTF-8 becomes \\xNN. */
+/* Makes a JSON string of arbitrary bytes; invalid UTF-8 becomes \\xNN. */
 json_t *repos_text(const char *s);
 MUST_CHECK int repos_json(const struct repos *r, json_t **ret, struct err *e);
 

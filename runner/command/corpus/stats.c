@@ -48,7 +48,7 @@ struct size {
 	uint64_t files, bytes, dirs;
 };
 
-/* Of one directory, which may be missing. */
+/* Measures one directory, which may be missing. */
 static int measure(int at, const char *parent, const char *name, struct size *ret, struct err *e)
 {
 	_autofree_ char *path = sys_asprintf("%s/%s", parent, name);
@@ -119,7 +119,7 @@ static int add_targets(struct stats *a, struct err *e)
 	return r;
 }
 
-/* --- what was -------------------------------------------------------------------- */
+/* --- history ----------------------------------------------------------------------- */
 
 static int on_line(void *arg, const json_t *line, struct err *e)
 {
@@ -144,7 +144,7 @@ static int collect(struct stats *a, uint64_t *damaged, struct err *e)
 
 /* --- printing --------------------------------------------------------------------- */
 
-/* Of what was not measured: "-". */
+/* Formats a count; "-" if it was not measured. */
 static const char *count_or_none(const json_t *o, const char *key, char out[UNITS_MAX])
 {
 	const json_t *n = json_object_get(o, key);
@@ -173,7 +173,7 @@ static void print_line(const json_t *line)
 	       (unsigned long long)json_get_u64(line, "features"));
 }
 
-/* The last line that measured. */
+/* Returns the last line with a measurement. */
 static const json_t *last_measured(const json_t *history)
 {
 	for (size_t i = json_array_size(history); i-- > 0;) {
@@ -209,7 +209,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* free() it; the names are the object's. */
+/* free() the result; its names belong to the object. */
 static const char **sorted_names(const struct stats *a, size_t *ret_n)
 {
 	const char **names = sys_calloc(json_object_size(a->targets) + 1, sizeof(*names));

@@ -18,12 +18,12 @@ struct args {
 	struct pace pace;
 	json_t *findings;
 	struct verify_sum sum;
-	uint64_t artifacts; /* of the ledger, that are gone */
+	uint64_t artifacts; /* missing artifacts that the ledger lists */
 };
 
 static const struct option_spec specs[] = {
     STATE_OPTIONS,
-    {"repair", NULL, "set aside what is damaged, below damaged/; nothing is deleted"},
+    {"repair", NULL, "move damaged files to damaged/; nothing is deleted"},
     {"json", NULL, "print JSON"},
 };
 
@@ -92,7 +92,7 @@ static bool is_gone(const struct args *a, const char *path)
 	return *path && faccessat(a->session.state->dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
 }
 
-/* A damaged one would pass, and its crash look fixed. */
+/* Checks a reproducer: a damaged one would pass, and its crash would look fixed. */
 static void check_input(struct args *a, const struct known_crash *c, enum ledger_input which)
 {
 	char name[ESCAPE_MAX], text[ESCAPE_MAX];
@@ -137,7 +137,7 @@ static void check_crash(struct args *a, const struct known_crash *c)
 	}
 }
 
-/* Damaged, or missing with crashes there. */
+/* Checks the ledger file: it may be damaged, or missing although there are crashes. */
 static int check_file(struct args *a, struct ledger *l)
 {
 	char text[ESCAPE_MAX];
@@ -175,7 +175,7 @@ static int check_ledger(struct args *a)
 	r = check_file(a, l);
 	for (size_t i = 0; i < ledger_count(l) && r == EXIT_DONE; i++)
 		check_crash(a, ledger_at(l, i));
-	if (a->artifacts) /* a person may remove logs */
+	if (a->artifacts) /* a user may remove logs */
 		printf("%llu artifacts that the ledger lists are gone with their logs\n",
 		       (unsigned long long)a->artifacts);
 	ledger_free(l);

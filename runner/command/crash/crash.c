@@ -8,19 +8,19 @@
 #include <string.h>
 
 static const struct command subcommands[] = {
-    {"parse", "FILE", "say which crash a report tells of (-: standard input)", command_crash_parse},
-    {"list", "", "the crashes that are known", command_crash_list},
-    {"show", "CRASH", "all that is known of one, with its report", command_crash_show},
-    {"reproduce", "CRASH|FILE", "run its input in a cell, or print how to do it by hand",
+    {"parse", "FILE", "print the crash in a report (-: standard input)", command_crash_parse},
+    {"list", "", "list the known crashes", command_crash_list},
+    {"show", "CRASH", "show all facts about a crash, and its report", command_crash_show},
+    {"reproduce", "CRASH|FILE", "run its input in a cell, or print the command",
      command_crash_reproduce},
-    {"minimize", "CRASH", "make its input smaller", command_crash_minimize},
-    {"triage", "", "turn artifacts that wait into crashes", command_crash_triage},
-    {"ignore", "CRASH", "count it no more", command_crash_ignore},
+    {"minimize", "CRASH", "minimise its input", command_crash_minimize},
+    {"triage", "", "triage the artifacts that wait", command_crash_triage},
+    {"ignore", "CRASH", "stop counting it", command_crash_ignore},
     {"unignore", "CRASH", "count it again", command_crash_unignore},
-    {"merge", "CRASH INTO", "two crashes are one", command_crash_merge},
-    {"split", "CRASH", "they are two after all", command_crash_split},
-    {"export", "CRASH", "one archive that reproduces it anywhere", command_crash_export},
-    {"issue", "CRASH", "the text of its issue, which nothing files", command_crash_issue},
+    {"merge", "CRASH INTO", "merge one crash into another", command_crash_merge},
+    {"split", "CRASH", "undo the merge of a crash", command_crash_split},
+    {"export", "CRASH", "write an archive that reproduces it anywhere", command_crash_export},
+    {"issue", "CRASH", "print the text of its issue, without filing it", command_crash_issue},
 };
 enum { N = sizeof(subcommands) / sizeof(subcommands[0]) };
 
@@ -30,7 +30,7 @@ static int help(void)
 	for (size_t i = 0; i < N; i++)
 		printf("  %-10s %-11s %s\n", subcommands[i].name, subcommands[i].args,
 		       subcommands[i].help);
-	printf("\nA CRASH is its signature, or as much of its beginning as no other crash has.\n"
+	printf("\nA CRASH is a signature, or a prefix that no other signature has.\n"
 	       "fuzzcell crash SUBCOMMAND --help has the options; docs/crashes.md has examples\n");
 	return EXIT_DONE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a person decides: ignore, unignore, merge, split. */
+/* Decisions of a user: ignore, unignore, merge, split. */
 #include "base/cleanup.h"
 #include "runner/command/common/answer.h"
 #include "runner/command/crash/crash.h"
@@ -36,18 +36,18 @@ static const struct option_spec plain_specs[] = {STATE_OPTIONS, {"json", NULL, "
 static const struct option_spec note_specs[] = {
     STATE_OPTIONS,
     {"note", "TEXT", "why; kept with the crash"},
-    {"target", "NAME", "in this target alone (default: in all that found it so far)"},
+    {"target", "NAME", "only in this target (default: in all that found it so far)"},
     {"json", NULL, "print JSON"},
 };
 
-/* One of the four. */
+/* One of the four commands. */
 struct edit {
 	const char *name, *usage;
 	const struct option_spec *specs;
 	size_t n_specs;
 	int n_crashes;
 	int (*change)(struct ledger *l, const struct edit_args *a, struct err *e);
-	bool over_labels; /* those that were seen on its issue so far */
+	bool over_labels; /* overrides the labels seen on the issue so far */
 };
 
 static int find_all(const struct edit *what, struct edit_args *a, const struct ledger *l)
@@ -59,7 +59,7 @@ static int find_all(const struct edit *what, struct edit_args *a, const struct l
 	return r;
 }
 
-/* What the crash is from now on. */
+/* Prints the new state of the crash. */
 static void say(const struct ledger *l, const struct known_crash *c)
 {
 	const struct known_crash *is = ledger_find(l, c->signature);

@@ -29,7 +29,7 @@ struct export
 	struct crash_subject subject;
 	const struct plan_entry *entry;
 	char *binary;	/* its path below DIR_OUT */
-	char name[300]; /* of the directory in the archive */
+	char name[300]; /* the directory in the archive */
 	bool has_minimized;
 	struct sidefiles side;
 	bool json;
@@ -156,7 +156,7 @@ static int add_words(struct buf *b, const char *title, const struct strv *v, str
 	return r;
 }
 
-/* Where a Bazel target is in its workspace. */
+/* Adds the target's origin in its Bazel workspace. */
 static int add_origin(struct buf *b, const struct target *t, struct err *e)
 {
 	const char *const parts[][2] = {
@@ -204,7 +204,7 @@ static int environment(const struct export *a, struct pack *p, struct err *e)
 	return r;
 }
 
-/* The ledger knows where the inputs are; the rest is in the vault, if anywhere. */
+/* The ledger has the paths of the inputs; the other files are in the vault, if they exist. */
 static int inputs(struct export *a, struct pack *p, struct err *e)
 {
 	const struct known_crash *c = a->subject.entry;
@@ -237,7 +237,7 @@ static int papers(const struct export *a, struct pack *p, struct err *e)
 		r = vault_read(a->session.state->dirfd, slice_of(c->signature), c->fuzzer, files[i],
 			       &text, &n, e);
 		if (r == -ENOENT)
-			r = 0; /* of an older ledger */
+			r = 0; /* the crash of an older ledger has no such file */
 		else if (r == 0)
 			r = add(a, p, vault_file_name(files[i]), 0644, (struct slice){text, n}, e);
 	}
@@ -246,7 +246,8 @@ static int papers(const struct export *a, struct pack *p, struct err *e)
 
 static int binary(struct export *a, struct pack *p, struct err *e)
 {
-	_autorights_ struct rights_back back = {0}; /* what is packed is for others to see */
+	/* The archive is for others, so only files that the target may read are packed. */
+	_autorights_ struct rights_back back = {0};
 	const struct target *t = a->entry->target;
 	char path[PACK_NAME_MAX + 1], prefix[PACK_NAME_MAX + 1];
 	struct rights both, anywhere = t->rights;
@@ -288,7 +289,7 @@ static int fill(struct export *a, int fd, struct err *e)
 
 /* --- where it goes -------------------------------------------------------- */
 
-/* Whole or not at all. */
+/* Writes the whole archive or none. */
 static int write_archive(struct export *a, const char *path, struct err *e)
 {
 	_autofree_ char *tmp = sys_asprintf("%s.new", path);
@@ -306,7 +307,7 @@ static int write_archive(struct export *a, const char *path, struct err *e)
 	if (r == 0 && sys_renameat(AT_FDCWD, tmp, path) < 0)
 		r = err_sys(e, "rename '%s' to '%s'", tmp, path);
 	if (r < 0)
-		(void)sys_unlinkat(AT_FDCWD, tmp, 0); /* half an archive is of no use */
+		(void)sys_unlinkat(AT_FDCWD, tmp, 0); /* an incomplete archive is useless */
 	return r < 0 ? err_wrap(e, "archive '%s'", path) : 0;
 }
 
@@ -349,7 +350,7 @@ static int export(struct export *a, json_t **ret)
 	path = a->output ? sys_strdup(a->output) : sys_asprintf("%s.tar.gz", a->name);
 	if (!path)
 		return fail(EXIT_INTERNAL, "out of memory");
-	/* Before anything is written. */
+	/* Checks the inputs before writing the archive. */
 	if (ledger_input_check_all(a->session.state->dirfd, a->subject.entry, &e) < 0)
 		return fail(EXIT_USAGE, "crash %s: %s",
 			    crash_line(a->subject.crash->signature, line), e.msg);
@@ -370,7 +371,7 @@ static bool ends_with(const char *text, const char *tail)
 	return n > k && strcmp(text + n - k, tail) == 0;
 }
 
-/* What is written is a gzipped tar, whatever its name says. */
+/* The output is a gzipped tar; a name with another suffix is refused. */
 static int check_output(const char *path)
 {
 	char shown[CRASH_LINE];

@@ -42,7 +42,7 @@ static int print_json(const struct known_crash *c, const struct buf *title, cons
 	return j ? answer_print(j) : fail(EXIT_INTERNAL, "out of memory");
 }
 
-/* NULL: an issue is filed, as far as there is a repository. */
+/* Returns why no issue is filed; NULL: it is filed if a repository is configured. */
 static const char *why_not(const struct issue_args *a, const struct known_crash *c)
 {
 	if (c->security && config_github(a->session.common.config)->security == SECURITY_SKIP)
@@ -82,7 +82,7 @@ static int issue(struct issue_args *a, const char *name)
 		r = session_recall(&a->session);
 	if (r == EXIT_DONE)
 		r = common_find_targets(&a->session.common);
-	/* Of a merged crash the other one has the issue. */
+	/* The issue of a merged crash is that of the other crash. */
 	if (r == EXIT_DONE)
 		r = print_issue(a, ledger_find(a->ledger, c->signature));
 	return r;

@@ -21,7 +21,7 @@ int crash_json_one(const json_t *all, const char *signature, json_t **ret, struc
 
 	if (!json_is_object(crash))
 		return err_set(e, ENOENT, "no crash '%.100s'", signature);
-	/* First who it is, then what it is. */
+	/* The signature comes first in the output. */
 	j = json_pack("{s:s}", "signature", signature);
 	if (!j || json_object_update_missing(j, crash) < 0) {
 		json_decref(j);

@@ -5,12 +5,11 @@
 #include "base/json.h"
 #include "runner/crash/ledger/ledger.h"
 
-/* Crashes as they stand in known_crashes.json, with all that we do not know, and with their
- * name as "signature". */
+/* Crashes as in known_crashes.json, including unknown keys, and with their name as "signature". */
 
-/* All of the ledger, signature -> crash. */
+/* The whole ledger: signature -> crash. */
 MUST_CHECK int crash_json_all(const struct ledger *l, json_t **ret, struct err *e);
-/* A new object; -ENOENT: all has no such crash. */
+/* *ret is a new object. -ENOENT: all has no such crash. */
 MUST_CHECK int crash_json_one(const json_t *all, const char *signature, json_t **ret,
 			      struct err *e);
 

@@ -21,8 +21,8 @@ struct list_args {
 
 static const struct option_spec specs[] = {
     STATE_OPTIONS,
-    {"state", "STATE", "only these: new, known, fixed, regressed, flaky, ignored, or open"},
-    {"filter", "GLOB", "only crashes of targets whose name matches"},
+    {"state", "STATE", "only this state: new, known, fixed, regressed, flaky, ignored, or open"},
+    {"filter", "GLOB", "only crashes of targets with a matching name"},
     {"json", NULL, "print JSON"},
     COLOR_OPTION,
 };
@@ -74,7 +74,7 @@ static bool of_target(const struct known_crash *c, const char *glob)
 	return yes;
 }
 
-/* What needs a person first. */
+/* Crashes that need action come first. */
 static int rank(enum ledger_state s)
 {
 	static const int ranks[] = {
@@ -98,7 +98,7 @@ static int by_need(const void *a, const void *b)
 	return strcmp(x->signature, y->signature);
 }
 
-/* The width that the target leaves of 24 columns. */
+/* The width that the target's name leaves of 24 columns. */
 static int left_of(const char *target)
 {
 	size_t n = strlen(target);
@@ -141,7 +141,7 @@ static void print_text(const struct known_crash *const *v, size_t n)
 	}
 }
 
-/* What may be a crash, but no triage had the time to say. */
+/* Prints the number of artifacts that wait for triage. */
 static void print_waiting(const struct list_args *a)
 {
 	const char *glob = a->session.common.filter;

@@ -5,11 +5,11 @@
 #include "base/scan.h"
 #include "runner/crash/report/report.h"
 
-/* Which lines of a report are the application's frames?  Lines go in, one after the
- * other; each frame of r is found once, in its order.  Starts as {r}. */
+/* Finds the lines of a report that are frames of the application. Pass the lines in order; each
+ * frame of r is found once, in its order. Starts as {r}. */
 struct crash_mark {
 	const struct crash_report *r;
-	size_t next; /* the first frame that was not found yet */
+	size_t next; /* the first frame not found so far */
 };
 bool crash_mark_line(struct crash_mark *m, struct slice line);
 

@@ -28,8 +28,8 @@ struct minimize {
 static const struct option_spec specs[] = {
     STATE_OPTIONS,
     TARGETS_OPTION,
-    {"target", "NAME", "the input of this target (default: the first that has one)"},
-    {"time", "TIME", "give it so long (default: minimize_time)"},
+    {"target", "NAME", "the input of this target (default: the first target with an input)"},
+    {"time", "TIME", "time limit (default: minimize_time)"},
     {"json", NULL, "print JSON"},
 };
 
@@ -68,7 +68,7 @@ static void on_stop(void *arg)
 	struct minimize *a = arg;
 
 	if (a->triage)
-		triage_stop(a->triage); /* what was reached is kept */
+		triage_stop(a->triage); /* keeps the smallest input so far */
 }
 
 static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
@@ -132,7 +132,7 @@ static int conclude(struct minimize *a)
 	char sig[CRASH_LINE], path[CRASH_LINE];
 
 	if (!c)
-		return fail(EXIT_INTERNAL, "the crash is gone from the ledger");
+		return fail(EXIT_INTERNAL, "the crash is no longer in the ledger");
 	crash_line(c->signature, sig);
 	if (*a->sum.note)
 		return fail(EXIT_NOT_FUZZED, "crash %s: %s", sig, a->sum.note);
@@ -180,7 +180,7 @@ static int minimize(struct minimize *a)
 	char warning[300], shown[CRASH_LINE];
 	struct err e;
 
-	/* What would be made smaller is what was found, and what it was made to. */
+	/* Checks that the inputs are unchanged since the ledger noted them. */
 	if (r == EXIT_DONE &&
 	    ledger_input_check_all(a->session.state->dirfd, a->subject.entry, &e) < 0)
 		r = fail(EXIT_USAGE, "crash %s: %s", crash_line(a->subject.crash->signature, shown),

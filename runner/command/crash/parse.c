@@ -18,7 +18,7 @@ struct parse_args {
 };
 
 static const struct option_spec specs[] = {
-    {"target", "NAME", "the target that the report is of"},
+    {"target", "NAME", "the target of the report"},
     {"asserts-are-security", NULL, "failed assertions are security-relevant"},
     {"checks-are-security", NULL, "failed CHECKs are security-relevant"},
     {"ignore-ooms-and-hangs", NULL, "out-of-memory and timeouts are no crashes"},
@@ -42,7 +42,7 @@ static bool take(void *arg, const char *name, const char *value)
 	return true;
 }
 
-/* As long as it comes, whatever comes: nothing of it is kept but what the parser keeps. */
+/* Reads the whole report, however long: only the parser's excerpt is kept. */
 static int feed(int fd, struct crash_parser *p, struct err *e)
 {
 	char chunk[CHUNK];
@@ -61,7 +61,7 @@ static int read_report(const char *path, const struct crash_options *o, struct c
 	int r = 0;
 
 	if (strcmp(path, "-") != 0) {
-		/* allow: a pipe that the user names may be what is to be read */
+		/* allow: the user may name a pipe */
 		opened = sys_openat(AT_FDCWD, path, O_RDONLY | O_NOCTTY, 0);
 		if (opened < 0)
 			return err_sys(e, "open '%s'", path);
@@ -88,7 +88,7 @@ static int print(const struct crash_report *r, bool json)
 	else if (r->found)
 		crash_print_report(r);
 	else
-		printf("no crash in it\n");
+		printf("no crash found\n");
 	return s == EXIT_DONE && !r->found ? CRASH_NOT_THERE : s;
 }
 

@@ -4,10 +4,10 @@
 
 #include "runner/crash/ledger/ledger.h"
 
-/* The crash that a person means: by its signature (of any text, as older ledgers have
- * them), an alias, or the beginning of one that no other has.  A crash that was merged
- * into another is its own record here; ledger_find() says which it stands for.
- * -ENOENT: none; -ENOTUNIQ: several begin so; the text names them. */
+/* Finds the crash that a user names: by its signature (arbitrary text in older ledgers), an alias,
+ * or a unique prefix of a signature. A crash that was merged into another is found as its own
+ * record; ledger_find() returns the other one. -ENOENT: there is none. -ENOTUNIQ: several match;
+ * the error text names them. */
 MUST_CHECK int crash_pick(const struct ledger *l, const char *text, const struct known_crash **ret,
 			  struct err *e);
 

@@ -18,30 +18,30 @@ enum { TIMES_MAX = 1000, TIMES_USUAL = 10 };
 struct reproduce {
 	struct session session;
 	const char *target;
-	uint64_t times; /* 0: as many as it takes to say */
+	uint64_t times; /* 0: until the verdict is clear */
 	bool shell, original, json;
 
 	struct crash_subject subject;
 	struct cells cells;
 	struct trial *trial;
 	struct trial_seat *seat;
-	char input[PATH_MAX]; /* that the cells see */
+	char input[PATH_MAX]; /* path that the cells read */
 	uint64_t tries, hits, others;
 	struct crash_report report; /* of the first hit, else of the first other failure */
-	bool is_hit;		    /* the former */
+	bool is_hit;		    /* report is that of a hit */
 	char *output;
 	size_t n_output;
-	char why[300]; /* it could not be run */
+	char why[300]; /* why the input could not be run */
 	struct pace pace;
 };
 
 static const struct option_spec specs[] = {
     STATE_OPTIONS,
     TARGETS_OPTION,
-    {"target", "NAME", "the target: of several that found the crash, or of the file"},
-    {"times", "N", "run it so often (default: until it is clear, at most 10 times)"},
+    {"target", "NAME", "the target, if several found the crash, or for a file"},
+    {"times", "N", "number of runs (default: until the verdict is clear, at most 10)"},
     {"original", NULL, "the input as it was found, not the minimised one"},
-    {"shell", NULL, "run nothing: print the command for a machine without fuzzcell"},
+    {"shell", NULL, "only print the command for a machine without fuzzcell"},
     {"json", NULL, "print JSON (not with --shell)"},
 };
 
@@ -96,7 +96,7 @@ static int print_shell(const struct reproduce *a)
 
 /* --- in a cell ------------------------------------------------------------ */
 
-/* Those of older ledgers do not compare: any failure of their input is theirs. */
+/* Signatures of older ledgers cannot be compared: any failure of the input counts as the crash. */
 static bool is_our_name(const char *signature)
 {
 	return strlen(signature) == CRASH_KEY_HEX - 1 &&
@@ -240,7 +240,7 @@ static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
 	const struct reproduce *a = arg;
 
 	*ret_done = a->tries;
-	*ret_of = a->times ? a->times : TIMES_USUAL; /* at most */
+	*ret_of = a->times ? a->times : TIMES_USUAL; /* upper bound */
 }
 
 static int conclude(const struct reproduce *a)

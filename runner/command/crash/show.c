@@ -25,7 +25,7 @@ struct show_args {
 static const struct option_spec specs[] = {
     STATE_OPTIONS,
     {"json", NULL, "print JSON"},
-    {"target", "NAME", "the report of this target (default: of the first that is open)"},
+    {"target", "NAME", "the report of this target (default: the first open one)"},
 };
 
 static bool take(void *arg, const char *name, const char *value)
@@ -72,7 +72,7 @@ static void seen_field(const char *name, const struct ledger_seen *s)
 	       crash_line(s->run, run));
 }
 
-/* What cannot be run is named as that: it may be anybody's file. */
+/* Marks an input that cannot be run: another user may have replaced its file. */
 static void input_field(const struct state *s, const struct known_crash *c, enum ledger_input which)
 {
 	const char *name = which == LEDGER_INPUT ? "input" : "minimized";
@@ -98,7 +98,7 @@ static void minimize_field(const struct known_crash *record, const struct known_
 		field("", "not as small as it gets yet ('fuzzcell crash minimize')");
 }
 
-/* Prints how often the inputs that a target is asked with must still pass. */
+/* Prints how often the inputs for a target must still pass before the crash counts as fixed. */
 static void print_asked(const struct known_crash *c, const struct ledger_asked *a)
 {
 	const struct known_crash *in = a->input, *count = a->count;
@@ -156,7 +156,7 @@ static void print_counts(const struct known_crash *c)
 	putchar('\n');
 }
 
-/* Where the target is in its Bazel workspace, as its vault keeps it. */
+/* Returns the target's origin in its Bazel workspace, as kept in the vault. */
 static json_t *origin_of(const struct state *s, const struct known_crash *entry)
 {
 	_autofree_ char *text = NULL;
@@ -243,7 +243,7 @@ static void print_facts(const struct state *s, const struct ledger *l, const str
 
 /* --- its report ----------------------------------------------------------- */
 
-/* A crash of an older ledger, or one that was merged, may have none: "". */
+/* A crash of an older ledger, or a merged crash, may have no report: "". */
 static int read_report(const struct state *s, const struct known_crash *c, char **ret,
 		       size_t *ret_n)
 {
@@ -289,11 +289,11 @@ static int report_json(const char *text, size_t n, const char *target, json_t **
 	return r;
 }
 
-/* Why each input that cannot be run cannot. */
+/* Lists the reason for each input that cannot be run. */
 static json_t *unusable_json(const struct state *s, const struct known_crash *c)
 {
 	json_t *all = json_array();
-	char line[CRASH_LINE]; /* a cut text need not be UTF-8 */
+	char line[CRASH_LINE]; /* a truncated text may be invalid UTF-8 */
 	struct err e;
 
 	for (size_t k = 0; all && k < c->n_by * LEDGER_INPUT_COUNT; k++) {

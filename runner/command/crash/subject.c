@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which input, of which target? */
+/* Finds the input and the target that the user names. */
 #include "base/cleanup.h"
 #include "base/sys.h"
 #include "runner/command/crash/crash.h"
@@ -26,7 +26,7 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* The target's entry of the crash; without one, the leading entry. */
+/* Returns the target's entry of the crash; without an input there, the leading entry. */
 static const struct known_crash *entry_of(const struct known_crash *c, const char *target)
 {
 	const struct known_crash *t = target ? ledger_entry(c, target) : NULL;
@@ -34,7 +34,8 @@ static const struct known_crash *entry_of(const struct known_crash *c, const cha
 	return t && (*t->crash_file || *t->minimized) ? t : c->by[c->lead];
 }
 
-/* A crash's own input; of one that was merged and has none, that of the other. */
+/* Takes the crash's own input. If a merged crash has none, takes that of the crash it was merged
+ * into. */
 static int take_crash(const struct state *s, const struct known_crash *crash, bool original,
 		      struct crash_subject *io)
 {
@@ -64,8 +65,8 @@ static int take_crash(const struct state *s, const struct known_crash *crash, bo
 	return EXIT_DONE;
 }
 
-/* The name of the directory that holds a file; end points at the slash before the file, or after
- * it. */
+/* Returns the name of the directory that holds a file. end points at the slash before the file, or
+ * after it. */
 static struct slice dir_of(const char *path, const char *end)
 {
 	const char *dir;
@@ -88,7 +89,7 @@ static int take_file(const char *text, struct crash_subject *io)
 	_autofree_ char *dir = NULL, *target = NULL;
 	struct slice name, by;
 
-	io->path = realpath(text, NULL); /* allow: a person's path, not a target's */
+	io->path = realpath(text, NULL); /* allow: a user's path, not a target's */
 	if (!io->path)
 		return fail(EXIT_USAGE, "'%s': %s", text, strerror(errno));
 	name = dir_name(io->path);
@@ -112,7 +113,7 @@ static int take_file(const char *text, struct crash_subject *io)
 	return EXIT_DONE;
 }
 
-/* What has no slash may be a crash; a path is none. */
+/* Tries a crash first, then a file. */
 static int choose(const struct state *s, const char *text, bool original, struct crash_subject *io)
 {
 	const struct known_crash *c = NULL;
@@ -158,7 +159,7 @@ static int plan_one(struct session *s, struct crash_subject *io)
 	if (!t)
 		return fail(EXIT_USAGE, "which target is '%s' of?  Give --target NAME", io->path);
 	io->target = t->name;
-	/* A target's name has no character that means something in a glob. */
+	/* A target's name contains no special characters of a glob. */
 	if (plan_make(s->common.config, l, t->name, &s->plan, &e) < 0)
 		return fail(EXIT_USAGE, "%s", e.msg);
 	if (s->plan.n == 0)
@@ -172,7 +173,7 @@ int crash_subject(struct session *s, const char *text, const char *target, bool 
 	struct crash_subject c = {.target = target};
 	int r = session_load(s);
 
-	/* A file needs no crash of ours, and its cell makes the directory anyway. */
+	/* A file needs no known crash, so the state may be new; the cell needs the directory. */
 	if (r == EXIT_DONE)
 		r = is_file(text) ? session_make(s) : session_read(s);
 	if (r == EXIT_DONE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the subcommands of `fuzzcell crash` print alike. */
+/* Output that the subcommands of `fuzzcell crash` share. */
 #include "base/clock.h"
 #include "base/escape.h"
 #include "runner/command/crash/crash.h"
@@ -85,7 +85,7 @@ int crash_print_marked(struct slice text, const char *target)
 		memcpy(raw, line.p, n);
 		raw[n] = '\0';
 		for (char *nul = raw; (nul = memchr(nul, '\0', (size_t)(raw + n - nul))) != NULL;)
-			*nul = '?'; /* it would end the line */
+			*nul = '?'; /* a NUL would end the line */
 		printf("%c %s\n", crash_mark_line(&m, line) ? '>' : ' ', escape(raw, shown));
 	}
 	crash_report_done(&r);

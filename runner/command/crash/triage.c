@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What waits in triage/<target>/ becomes crashes, without fuzzing. */
+/* Triages the artifacts in triage/<target>/, without fuzzing. */
 #include "runner/run/triage/triage.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -18,25 +18,25 @@
 #include <sys/stat.h>
 
 #define NO_BUDGET (365 * UINT64_C(86400) * USEC_PER_SEC)
-enum { PART_LEAST = 16 }; /* artifacts, in each of several parts */
+enum { PART_LEAST = 16 }; /* artifacts per part, if there are several parts */
 
 struct triage_all;
 
-/* A target with artifacts that wait.  Several triages work off parts of its queue.  Then one makes
- * the inputs of its crashes smaller. */
+/* A target with artifacts that wait. Several triages process parts of its queue. Then one triage
+ * minimises the inputs of its crashes. */
 struct queue {
 	const struct plan_entry *target;
 	struct triage_parts parts;
 	unsigned begun, active; /* parts */
-	uint64_t until_us;	/* clock_mono_us(): its time is over */
-	bool shrinks;		/* the last step has begun */
+	uint64_t until_us;	/* its deadline */
+	bool shrinks;		/* minimising has begun */
 	struct triage_sum sum;
 };
 
 /* A place for the cells of one part. */
 struct place {
 	struct triage_all *all;
-	size_t index; /* whose user its cells get */
+	size_t index; /* selects the user of its cells */
 	struct queue *queue;
 	struct triage *triage; /* NULL: free */
 };
@@ -45,29 +45,29 @@ struct triage_all {
 	struct session session;
 	const char *workers;
 	const char *commit;
-	uint64_t time_us; /* of a target; 0: as long as it takes */
+	uint64_t time_us; /* limit per target; 0: none */
 	struct cells cells;
 	struct books *books;
 	struct triage_env env;
 	char run[64], last_commit[128];
 	struct place *places;
 	size_t next;	    /* of the plan */
-	uint64_t waiting;   /* targets from there on with artifacts */
-	uint64_t artifacts; /* that waited in the beginning */
+	uint64_t waiting;   /* number of targets from `next` on with artifacts */
+	uint64_t artifacts; /* number of artifacts at the start */
 	struct pace pace;
-	struct queue *open; /* not all of its parts are begun; NULL: none */
-	unsigned active;    /* places that are taken */
+	struct queue *open; /* has parts that are not started; NULL: none */
+	unsigned active;    /* number of places in use */
 	struct triage_sum sum;
-	bool failed; /* something was not done */
+	bool failed; /* an error was printed or noted */
 	bool json;
-	json_t *targets, *others; /* the answer's: what came of each; queues of no target */
+	json_t *targets, *others; /* JSON: the results of targets; queues without a target */
 };
 
 static const struct option_spec specs[] = {
     COMMON_OPTIONS,
-    {"workers", "N", "cells at once (default: one a CPU)"},
-    {"time", "TIME", "give each target so long (default: as long as it takes)"},
-    {"commit", "SHA", "what the targets were built from (default: as of the last run)"},
+    {"workers", "N", "cells at once (default: one per CPU)"},
+    {"time", "TIME", "time limit per target (default: none)"},
+    {"commit", "SHA", "the commit that the targets were built from (default: the last run's)"},
     {"json", NULL, "print JSON"},
 };
 
@@ -104,7 +104,7 @@ static bool is_planned(const struct triage_all *a, const char *target)
 	return false;
 }
 
-/* Nothing waits unsaid: not even for targets that are no more. */
+/* Prints artifacts that wait for targets that no longer exist. */
 static void say_others(const struct triage_all *a)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(a->session.state->dirfd, "triage");
@@ -116,7 +116,7 @@ static void say_others(const struct triage_all *a)
 
 		if (n == 0 || is_planned(a, ent->d_name))
 			continue;
-		printf("%s: %s, but there is no such target here\n", crash_line(ent->d_name, name),
+		printf("%s: %s, but there is no such target\n", crash_line(ent->d_name, name),
 		       units_of(n, "artifact waits", "artifacts wait", text));
 		(void)json_array_append_new(a->others, json_pack("{s:o, s:I}", "target",
 								 answer_text(ent->d_name), "left",
@@ -129,7 +129,7 @@ static void say_others(const struct triage_all *a)
 static void fill(struct triage_all *a);
 static void on_done(void *arg, const struct triage_sum *sum);
 
-/* Artifacts of crashes that were known. */
+/* Number of artifacts of known crashes. */
 static uint64_t known_of(const struct triage_sum *s)
 {
 	uint64_t other = s->found + s->regressed + s->dismissed;
@@ -192,7 +192,7 @@ static void add(struct triage_sum *to, const struct triage_sum *s)
 	to->flaky += s->flaky;
 	to->shrunk += s->shrunk;
 	to->trials += s->trials;
-	to->left = s->left; /* of the whole queue */
+	to->left = s->left; /* already the whole queue's */
 	if (!*to->note)
 		memcpy(to->note, s->note, sizeof(to->note));
 }
@@ -251,7 +251,7 @@ static bool begin(struct place *p, struct queue *q, unsigned stages)
 	return true;
 }
 
-/* After the last of several parts, one triage makes the inputs of the crashes smaller. */
+/* After the last of several parts, starts one triage that minimises the inputs of the crashes. */
 static bool shrinks(struct place *p, struct queue *q)
 {
 	if (q->parts.n == 1 || q->shrinks || cells_stopped(&p->all->cells))
@@ -285,7 +285,8 @@ static struct place *free_place(struct triage_all *a)
 	return NULL;
 }
 
-/* The places that the other targets leave, and no part of only a few artifacts. */
+/* Returns the number of parts: an equal share of the places, and at most one part per PART_LEAST
+ * artifacts. */
 static unsigned parts_for(const struct triage_all *a, uint64_t waiting)
 {
 	uint64_t share = a->waiting ? a->cells.workers / a->waiting : 1;
@@ -295,7 +296,7 @@ static unsigned parts_for(const struct triage_all *a, uint64_t waiting)
 	return share ? (unsigned)share : 1;
 }
 
-/* The queue with a part that no place has; NULL: there is none. */
+/* Returns a queue with a part that is not started; NULL: there is none. */
 static struct queue *next_queue(struct triage_all *a)
 {
 	struct plan *plan = &a->session.plan;
@@ -320,7 +321,7 @@ static struct queue *next_queue(struct triage_all *a)
 	return a->open;
 }
 
-/* The next part of it. */
+/* Starts the next part of the queue. */
 static void begin_part(struct triage_all *a, struct place *p, struct queue *q)
 {
 	bool begun = begin(p, q, q->parts.n == 1 ? TRIAGE_QUEUE | TRIAGE_SHRINK : TRIAGE_QUEUE);
@@ -343,7 +344,8 @@ static void fill(struct triage_all *a)
 		loop_stop(a->cells.trial.exec.loop);
 }
 
-/* Of targets; *ret_artifacts: theirs. */
+/* Returns the number of targets with artifacts that wait. *ret_artifacts: the number of
+ * artifacts. */
 static uint64_t count_waiting(const struct triage_all *a, uint64_t *ret_artifacts)
 {
 	const struct plan *plan = &a->session.plan;
@@ -380,7 +382,7 @@ static void on_stop(void *arg)
 
 /* --- around it ------------------------------------------------------------ */
 
-/* What was found belongs to the run that found it: the last one that there was. */
+/* Attributes the crashes to the last run, which found the artifacts. */
 static void name_run(struct triage_all *a)
 {
 	CLEANUP(closedir_p) DIR *d = sys_opendirat(a->session.state->dirfd, "logs");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is wrong with the machine, the service and the targets, and what to do. */
+/* Reports problems of the machine, the service and the targets, with remedies. */
 #include "runner/command/doctor/doctor.h"
 
 #include "base/cleanup.h"
@@ -23,12 +23,12 @@ enum { GONE_S = 30 * 86400, IS_MAX = 4096 };
 struct doctor {
 	struct session session;
 	bool json;
-	char **names; /* of targets; those that are asked about */
+	char **names; /* names of the targets on the command line */
 	int n_names;
-	bool listed; /* targets were looked for, and what there is is known */
+	bool listed; /* discovery succeeded, so the targets are known */
 	struct survey_opts opts;
 	struct survey survey;
-	json_t *live;	/* what a living run answers, or NULL */
+	json_t *live;	/* the answer of an active run, or NULL */
 	json_t *report; /* {"machine": ..., "service": ..., "targets": [...]} */
 };
 
@@ -114,7 +114,7 @@ static int add_service(struct doctor *d, struct err *e)
 	return r;
 }
 
-/* Names in the configuration that no target has. */
+/* Finds names in the configuration that match no target. */
 static void find_unknown(struct doctor *d)
 {
 	const struct target_list *l = &d->session.common.targets;
@@ -163,7 +163,7 @@ static bool is_planned(const struct doctor *d, const struct target *t)
 	return false;
 }
 
-/* Those that no run had yet. */
+/* Adds the targets that no run has fuzzed. */
 static int add_unseen(struct doctor *d, struct err *e)
 {
 	const struct target_list *l = &d->session.common.targets;
@@ -220,7 +220,7 @@ static int add_target(struct doctor *d, const struct survey_target *t, json_t *a
 	return r;
 }
 
-/* The worst first. */
+/* Sorts the worst targets first. */
 static int add_targets(struct doctor *d, struct err *e)
 {
 	_autojson_ json_t *all = json_array(), *sorted = json_array();
@@ -245,7 +245,7 @@ static bool is_told(void *arg, const char *place)
 	return notify_has_place(arg, place);
 }
 
-/* What was printed already, said in the report, too. */
+/* Adds a failed discovery, which was printed, to the report, too. */
 static int add_unlisted(struct doctor *d, int status, struct err *e)
 {
 	json_t *service = json_object_get(d->report, "service");
@@ -293,14 +293,14 @@ static int add_builds(struct doctor *d, struct err *e)
 
 static int examine(struct doctor *d, int listing, struct err *e)
 {
-	const struct state *state = d->session.state; /* NULL: nothing was run yet */
+	const struct state *state = d->session.state; /* NULL: there was no run yet */
 	int r = state ? survey_read(state, &d->opts, &d->survey, e) : 0;
 	struct err none;
 
 	if (r < 0)
 		return r;
 	if (state && control_status(state->dirfd, LIVE_US, &d->live, &none) < 0)
-		d->live = NULL; /* no run lives, or it does not answer */
+		d->live = NULL; /* no run is active, or it does not answer */
 	find_unknown(d);
 	if (json_object_set_new(d->report, "live", json_boolean(d->live != NULL)) < 0)
 		return err_set(e, ENOMEM, "build JSON");

@@ -6,19 +6,19 @@
 #include "runner/command/common/session.h"
 #include "runner/status/health/health.h"
 
-/* Between the parts of `fuzzcell doctor`. */
+/* Shared by the parts of `fuzzcell doctor`. */
 
-/* A finding that health knows nothing of: the object of health_finding_json(), added to all. */
+/* Adds a finding that health does not produce to all, as an object like health_finding_json()'s. */
 MUST_CHECK int doctor_add(json_t *all, const char *code, enum health_severity s, const char *reason,
 			  const char *advice, struct err *e);
 
-/* What this machine is, one line ("" when it cannot be said), and what is wrong with it.  Makes
- * no cell; what it opens it closes.  s has its configuration, its state or none yet, and the plan
- * or an empty one. */
+/* Checks this machine. *ret_is describes the machine in one line ("" if unknown). findings gets the
+ * problems. Starts no cell. s has its configuration; its state may be missing and its plan
+ * empty. */
 MUST_CHECK int doctor_machine(const struct session *s, json_t *findings, struct buf *ret_is,
 			      struct err *e);
 
-/* The document, for a person. */
+/* Prints the document as text for users. */
 void doctor_print(const json_t *all);
 
 #endif

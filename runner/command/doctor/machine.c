@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is wrong with this machine, and how that is mended: what a run says at its start, said
- * without one, and what a run would not notice. */
+/* Reports problems of this machine and their remedies: those that a run prints at its start, and
+ * those that a run would not notice. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
@@ -22,7 +22,7 @@ static bool in_container(void)
 	return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0;
 }
 
-/* Its first line; "" when it is not there. */
+/* Reads the first line of a file; "" if the file cannot be read. */
 static void read_line(const char *path, char *out, size_t n)
 {
 	_autofree_ char *text = NULL;
@@ -99,7 +99,7 @@ static int check_files(const struct session *s, json_t *all, struct err *e)
 	    "raise it (ulimit -Hn, or LimitNOFILE= of the service), or lower run.workers", e);
 }
 
-/* A name of its own: a run that lives keeps its groups. */
+/* Uses an instance name of its own, so that an active run keeps its groups. */
 static int open_machine(const struct session *s, struct machine *m, struct err *e)
 {
 	char instance[40];
@@ -171,8 +171,8 @@ static int check_namespaces(json_t *all, struct err *e)
 	    "sysctl -w user.max_user_namespaces=65536", e);
 }
 
-/* Sanitizers of LLVM before 18 have their shadow at addresses that are then taken, now and
- * then; OSS-Fuzz's value. */
+/* Above this value, the fixed shadow addresses of sanitizers before LLVM 18 are sometimes taken.
+ * The value is OSS-Fuzz's. */
 enum { RND_BITS = 28 };
 
 static int check_randomisation(json_t *all, struct err *e)

@@ -24,7 +24,7 @@ static void say_severity(const char *before, const json_t *o)
 	color_print(color_of_severity(text), escape(text, shown));
 }
 
-/* Advice may have several lines, of ours. */
+/* Advice is our own text and may have several lines. */
 static void say_advice(const json_t *f)
 {
 	struct slice in = slice_of(""), line;
@@ -42,7 +42,8 @@ static void say_advice(const json_t *f)
 	}
 }
 
-/* A busy machine is one cause, however many targets wait for it. */
+/* From this number of targets on, waiting for a CPU is reported once: an oversubscribed machine is
+ * one cause. */
 enum { WAIT_TOGETHER = 4 };
 
 static bool is_wait(const json_t *finding)
@@ -51,7 +52,7 @@ static bool is_wait(const json_t *finding)
 	       strcmp(json_get_text(finding, "severity"), "note") == 0;
 }
 
-/* The targets that have such a note, and one of the notes. */
+/* Returns the number of targets with such a note. *ret_one: one of the notes. */
 static size_t count_waits(const json_t *targets, const json_t **ret_one)
 {
 	size_t n = 0;
@@ -96,10 +97,10 @@ static void say_part(const json_t *all, const char *name)
 	say_findings(json_object_get(part, "findings"), false);
 }
 
-/* A run goes on: what it finds out of a target is known when the target's turn is over. */
+/* While a run is active, a target's results are unknown until its turn ends. */
 static const char *unknown(bool live)
 {
-	return live ? "nothing is known yet: a run goes on (fuzzcell status)"
+	return live ? "nothing is known yet: a run is active (fuzzcell status)"
 		    : "nothing is known: it was not fuzzed yet";
 }
 
@@ -137,6 +138,6 @@ void doctor_print(const json_t *all)
 		say_advice(one);
 	}
 	if (json_array_size(targets) == 0)
-		puts(live ? "no targets are known yet: the first run goes on (fuzzcell status)"
+		puts(live ? "no targets are known yet: the first run is active (fuzzcell status)"
 			  : "no targets are known: nothing was fuzzed yet");
 }

@@ -72,7 +72,7 @@ struct lay {
 	struct candidates spare; /* while `from` is the corpus */
 };
 
-/* The first of them is named. */
+/* Counts an input that is left out. The first one is named. */
 static void leave_out(struct lay *l, const char *what, const char *why)
 {
 	struct regress_left *left = &l->left;
@@ -90,7 +90,7 @@ static int take_file(struct lay *l, int at, const char *name, const char *source
 	char hex[STORE_NAME];
 	int r;
 
-	if (l->from == REGRESS_CORPUS) /* ours, and many */
+	if (l->from == REGRESS_CORPUS) /* our own files, and many */
 		r = shard_stage_file(at, name, l->to, &linked, hex, e);
 	else
 		r = store_file_as(l->as, at, name, l->to, &copied, hex, e);
@@ -131,7 +131,7 @@ static int take_entry(struct lay *l, int at, const char *name, const char *dir, 
 	return 0;
 }
 
-/* A directory that is not there has no inputs: a person is told. */
+/* An unreadable directory counts as left out and is reported. */
 static int take_dir(struct lay *l, int at, const char *dir, const char *source, unsigned depth,
 		    struct err *e)
 {
@@ -217,7 +217,7 @@ static int take_crashes(struct lay *l, struct err *e)
 	return r;
 }
 
-/* <in>/<target>/ of the state; a target may have none. */
+/* Takes <in>/<target>/ of the state; it may be missing. */
 static int take_own(struct lay *l, enum regress_from from, const char *in, struct err *e)
 {
 	char dir[NAME];
@@ -263,7 +263,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* failed NULL: it could be read, but perhaps not all of it. */
+/* failed NULL: the archive was read, but entries may have been skipped. */
 static void leave_out_of_archive(struct lay *l, const char *failed, const struct seeds_result *sum)
 {
 	if (failed || sum->skipped)
@@ -272,7 +272,7 @@ static void leave_out_of_archive(struct lay *l, const char *failed, const struct
 		l->left.n += sum->skipped - 1; /* the first is counted */
 }
 
-/* First, while nothing else is in the directory: entries have no names of their own. */
+/* Must run first, into the empty directory: entries of archives have no names. */
 static int take_archive(struct lay *l, struct err *e)
 {
 	const char *archive = l->s->target->target->seed_archive;
@@ -317,7 +317,7 @@ static int by_place(const void *a, const void *b)
 	return r ? r : strcmp(x->name, y->name);
 }
 
-/* One of a content.  A path in the tree says most to a person. */
+/* Keeps one of several equal inputs. A path in the source tree is the most useful name. */
 static void sort(struct regress_inputs *r)
 {
 	size_t n = 0;
@@ -345,7 +345,7 @@ static void sort(struct regress_inputs *r)
 
 /* --- the list ------------------------------------------------------------- */
 
-/* "<sha1><digit><source>" and a NUL each. */
+/* Each record is "<sha1><digit><source>" and a NUL. */
 static int save(const struct regress_inputs *r, int dirfd, const char *file, struct err *e)
 {
 	_autobuf_ struct buf b = BUF_INIT(LIST_MAX);
@@ -405,7 +405,7 @@ int regress_inputs_lay(const struct regress_sources *s, int dirfd, const char *n
 		r = err_sys(e, "make directory '%s'", name);
 	if (r == 0)
 		r = fs_open_dir(dirfd, name, &l.to, e);
-	if (r == 0 && fchmod(l.to, MODE_DIR) < 0) /* whatever the umask said */
+	if (r == 0 && fchmod(l.to, MODE_DIR) < 0) /* independent of the umask */
 		r = err_sys(e, "set the mode of '%s'", name);
 	if (r == 0)
 		r = take_archive(&l, e);

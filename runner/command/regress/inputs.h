@@ -7,10 +7,11 @@
 #include "runner/run/plan.h"
 #include "runner/state/state.h"
 
-/* What `fuzzcell regress` runs of a target: all that is known of it. */
+/* The inputs that `fuzzcell regress` runs for a target: all known ones. */
 
-/* Where a person finds it, in the order in which they run: what is likely to fail comes first.  Of
- * the same content in several places the first counts, and a path in the tree is its name. */
+/* Where the user finds the input. The order is the order of execution: likely failures come first.
+ * Of equal inputs in several places only the first is run, under its path in the source tree if
+ * there is one. */
 enum regress_from {
 	REGRESS_CRASH,	    /* crashes/<crash>/ of the state */
 	REGRESS_REGRESSION, /* regressions/<target>/ of the state */
@@ -25,7 +26,7 @@ const char *regress_from_name(enum regress_from f); /* "crash", "regression", ..
 struct regress_input {
 	char name[STORE_NAME]; /* SHA-1 of its content: its name in the directory */
 	enum regress_from from;
-	char *source; /* a path, or a place in an archive */
+	char *source; /* a path, or a name in an archive */
 };
 
 /* Starts as {0}. */
@@ -39,21 +40,21 @@ struct regress_sources {
 	const struct state *state;
 	const struct ledger *ledger;
 	const struct plan_entry *target;
-	bool all; /* also what is spare in the corpus (runner/corpus/spare.h) */
+	bool all; /* also the corpus's spare inputs (runner/corpus/spare.h) */
 };
 
-/* What should have been an input and is not one. */
+/* Inputs that were left out. */
 struct regress_left {
 	uint64_t n;
-	char why[260];	/* the first of them, and why; "": there is none */
-	uint64_t spare; /* not counted in n: the corpus reaches the same without them */
+	char why[260];	/* the first one and the reason; "": there is none */
+	uint64_t spare; /* not counted in n: spare inputs of the corpus */
 };
 
-/* Copies all of them into the directory <name> of dirfd, made anew, and writes the
- * list into the file <name>.list.  Blocks: in a child process. */
+/* Copies the inputs into the new directory <name> of dirfd, and writes their list into the file
+ * <name>.list. Blocks: call it in a child process. */
 MUST_CHECK int regress_inputs_lay(const struct regress_sources *s, int dirfd, const char *name,
 				  struct regress_left *ret_left, struct err *e);
-/* The list, as the child wrote it; regress_inputs_done() frees. */
+/* Loads the list that the child wrote. regress_inputs_done() frees *ret. */
 MUST_CHECK int regress_inputs_load(int dirfd, const char *name, struct regress_inputs *ret,
 				   struct err *e);
 

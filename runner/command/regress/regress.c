@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs what is known, without fuzzing: what a pull request would run. */
+/* Runs known inputs without fuzzing, for example for a pull request. */
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -19,29 +19,28 @@
 struct regress {
 	struct session session;
 	const char *workers, *commit;
-	uint64_t time_us; /* for all targets; 0: as long as it takes */
+	uint64_t time_us; /* for all targets together; 0: no limit */
 	bool all, allow_known, json;
 	struct ledger *ledger;
 	struct cells cells;
 
-	struct regress_target *targets; /* one an entry of the plan */
+	struct regress_target *targets; /* one per entry of the plan */
 	size_t at;
-	struct regress_inputs inputs; /* of that one */
-	char *dir;		      /* where they are */
+	struct regress_inputs inputs; /* of the target at `at` */
+	char *dir;		      /* the directory of the inputs */
 	struct replay *replay;
-	struct source *end; /* of its time */
-	uint64_t end_us;    /* of all targets' */
+	struct source *end; /* its deadline */
+	uint64_t end_us;    /* the deadline of all targets */
 	struct pace pace;
 	bool laying;
 };
 
 static const struct option_spec specs[] = {
     COMMON_OPTIONS,
-    {"time", "TIME",
-     "end after so long, and report what was not run (default: as long as it takes)"},
+    {"time", "TIME", "time limit; inputs that were not run are reported (default: none)"},
     {"all", NULL, "also spare inputs of the corpus: the others reach the same without them"},
-    {"workers", "N", "cells at once (default: one a CPU)"},
-    {"commit", "SHA", "what the targets were built from, for crashes that come back"},
+    {"workers", "N", "cells at once (default: one per CPU)"},
+    {"commit", "SHA", "the commit that the targets were built from, for crashes that come back"},
     {"allow-known", NULL, "open crashes that are known do not count, but those that came back"},
     {"json", NULL, "print JSON"},
 };
@@ -107,7 +106,7 @@ static const char *input_name(void *arg, size_t input)
 	return a->inputs.v[input].name;
 }
 
-/* A known crash was seen once more: one that was fixed is regressed from now on. */
+/* Notes a sighting of a known crash; a fixed crash becomes regressed. */
 static int note_sighting(struct regress *a, const struct known_crash *c, struct err *e)
 {
 	struct crash_sighting s = {
@@ -122,7 +121,7 @@ static int note_sighting(struct regress *a, const struct known_crash *c, struct 
 	return ledger_note(a->ledger, &s, &n, e);
 }
 
-/* However many of its inputs fail, a crash was seen once. */
+/* A crash counts as seen once, however many of its inputs fail. */
 static bool is_first(const struct regress_target *t)
 {
 	const char *last = t->failed[t->n_failed - 1].signature;
@@ -178,7 +177,7 @@ static void look(void *arg, uint64_t *ret_done, uint64_t *ret_of)
 	*ret_of = a->inputs.n;
 }
 
-/* What is left is shared alike: one target with many inputs leaves time for the others. */
+/* Shares the remaining time equally: a target with many inputs leaves time for the others. */
 static int watch(struct regress *a, struct err *e)
 {
 	struct loop *l = a->cells.trial.exec.loop;
@@ -222,7 +221,7 @@ static void replay(struct regress *a)
 		replay_stop(a->replay, e.msg);
 }
 
-/* In a child: what was laid for the last target goes first. */
+/* Runs in a child process. First removes the inputs of the previous target. */
 static int lay(void *arg, struct buf *out, struct err *e)
 {
 	const struct regress *a = arg;
@@ -259,7 +258,7 @@ static void on_laid(void *arg, struct slice result, const char *failed)
 		replay(a);
 }
 
-/* NULL: it can. */
+/* Returns why the target cannot run; NULL: it can. */
 static const char *cannot_run(const struct regress *a)
 {
 	if (cells_stopped(&a->cells))
@@ -298,7 +297,8 @@ static void on_stop(void *arg)
 
 /* --- all of them ---------------------------------------------------------- */
 
-/* Whether the target is in this run, or need not be: the entry has no reproducer, or is ignored. */
+/* Reports whether the target is in this run, or need not be: the entry has no reproducer, or is
+ * ignored. */
 static bool is_here(const struct regress *a, const struct known_crash *entry)
 {
 	const struct known_crash *is =
@@ -310,7 +310,7 @@ static bool is_here(const struct regress *a, const struct known_crash *entry)
 	return here;
 }
 
-/* Reproducers of targets that are not here are not run: never unsaid. */
+/* Reports reproducers of targets that are not in this run. */
 static size_t say_others(const struct regress *a)
 {
 	size_t n = 0;

@@ -38,7 +38,8 @@ enum regress_status regress_judge(const struct ledger *l, const char *target,
 		return REGRESS_NEW;
 	if (c->state == LEDGER_IGNORED)
 		return REGRESS_IGNORED;
-	/* The first input that fails makes a fixed crash regressed: so is the second. */
+	/* The first failing input turns a fixed crash into a regressed one. Both states give the
+	 * same result for the next inputs. */
 	return c->state == LEDGER_FIXED || c->state == LEDGER_REGRESSED ? REGRESS_REGRESSED
 									: REGRESS_KNOWN;
 }
@@ -109,7 +110,7 @@ int regress_note(struct regress_target *t, const struct regress_input *input,
 	return 0;
 }
 
-/* What is alike stands together: regress_print_target(). */
+/* Groups equal failures for regress_print_target(). */
 static int by_failure(const struct regress_failed *x, const struct regress_failed *y)
 {
 	int r = (int)x->status - (int)y->status;
@@ -135,13 +136,13 @@ void regress_sort(struct regress_target *t)
 
 /* --- sums ----------------------------------------------------------------- */
 
-/* Of the inputs, and what did not even come to be one. */
+/* Number of inputs that were not run or were left out. */
 static uint64_t not_run(const struct regress_target *t)
 {
 	return t->inputs - t->sum.passed - t->sum.failed + t->left.n;
 }
 
-/* Some of its inputs were, and the others are counted. */
+/* Some inputs were run; the others are counted. */
 static bool was_run(const struct regress_target *t)
 {
 	uint64_t ran = t->sum.passed + t->sum.failed;
@@ -184,7 +185,8 @@ int regress_exit(const struct regress_total *t, bool allow_known)
 
 enum { ALIKE_SHOWN = 3 };
 
-/* f: n failures that are alike.  A rest of one takes as much room as its path. */
+/* f: n equal failures. A single remaining one is printed too: its path takes no more room than its
+ * count. */
 static void print_alike(const struct regress_failed *f, size_t n, FILE *to)
 {
 	char source[ESCAPE_MAX], type[CRASH_LINE], where[CRASH_LINE], sig[CRASH_LINE];

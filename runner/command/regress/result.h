@@ -8,17 +8,17 @@
 
 #include <stdio.h>
 
-/* What came of a regression test: pure but for printing. */
+/* Results of a regression test. No I/O except printing. */
 enum regress_status {
 	REGRESS_NEW,	   /* a crash that the ledger does not know */
-	REGRESS_REGRESSED, /* it was fixed, and nobody fixed or accepted it since */
-	REGRESS_KNOWN,	   /* open otherwise */
-	REGRESS_IGNORED,   /* a person said so */
+	REGRESS_REGRESSED, /* it was fixed, and is neither fixed again nor accepted since */
+	REGRESS_KNOWN,	   /* open, but not regressed */
+	REGRESS_IGNORED,   /* ignored by a user */
 	REGRESS_STATUS_COUNT,
 };
 const char *regress_status_name(enum regress_status s);
 
-/* What the ledger says of a report's crash; *ret_crash: which it is, or NULL. */
+/* Looks up the crash of a report in the ledger. *ret_crash: the known crash, or NULL. */
 enum regress_status regress_judge(const struct ledger *l, const char *target,
 				  const struct crash_report *r,
 				  const struct known_crash **ret_crash);
@@ -36,39 +36,39 @@ struct regress_failed {
 struct regress_target {
 	const char *name;
 	uint64_t inputs;
-	uint64_t from[REGRESS_FROM_COUNT]; /* of these */
-	bool ran;			   /* the replay came to its end */
+	uint64_t from[REGRESS_FROM_COUNT]; /* of these, by place */
+	bool ran;			   /* the replay finished */
 	struct replay_sum sum;
 	struct regress_left left;
-	char why[300]; /* it did not run */
+	char why[300]; /* why it did not run */
 	struct regress_failed *failed;
 	size_t n_failed;
 	uint64_t count[REGRESS_STATUS_COUNT];
 };
 void regress_target_done(struct regress_target *t);
 
-/* Takes source's copy; f as replay_spec.failed has it. */
+/* Adds a failure; copies the source. f: see replay_spec.failed. */
 MUST_CHECK int regress_note(struct regress_target *t, const struct regress_input *input,
 			    const struct replay_failure *f, const struct ledger *l,
 			    const struct known_crash **ret_crash, struct err *e);
 
-/* The failures in an order that is the same each time: new ones first. */
+/* Sorts the failures into a stable order, new ones first. */
 void regress_sort(struct regress_target *t);
 
 struct regress_total {
 	uint64_t inputs, passed, failed;
 	uint64_t from[REGRESS_FROM_COUNT];
-	uint64_t left_out; /* not run: inputs, and what could not be taken for one */
-	uint64_t spare;	   /* of corpora, and left out on purpose */
+	uint64_t left_out; /* inputs not run, and those that could not be taken */
+	uint64_t spare;	   /* spare inputs of corpora, left out on purpose */
 	uint64_t count[REGRESS_STATUS_COUNT];
 	uint64_t without_inputs, not_run; /* targets */
-	uint64_t elsewhere; /* known crashes of targets that are not here; the caller's to fill */
+	uint64_t elsewhere;		  /* known crashes of missing targets; set by the caller */
 	bool stopped;
 };
 struct regress_total regress_sum(const struct regress_target *t, size_t n);
 
-/* 0 when all passed that count, CRASHES (1) when not, 5 when something that should have run
- * did not, or nothing ran at all. */
+/* Returns EXIT_DONE if all inputs that count passed, EXIT_CRASHES if one failed, EXIT_NOT_FUZZED if
+ * one was not run or there were none. */
 int regress_exit(const struct regress_total *t, bool allow_known);
 
 void regress_print_target(const struct regress_target *t, FILE *to);

@@ -13,7 +13,7 @@
 
 enum { TEXT_MAX = 400, NAME_MAX_SHOWN = 160, URL_MAX = 300, NAMED_MAX = 5 };
 
-/* In a table, where a bar would begin the next cell also within code. */
+/* Escapes bars: in a table, a bar starts the next cell even within code. */
 static int add_cell(const char *text, struct buf *out, struct err *e)
 {
 	_autobuf_ struct buf code = BUF_INIT(1 << 16);
@@ -24,7 +24,7 @@ static int add_cell(const char *text, struct buf *out, struct err *e)
 	return r;
 }
 
-/* An address that a person's GitHub gave; nothing else is made a link. */
+/* Makes a link only of an address like those that GitHub returns. */
 static int add_url(const char *url, struct buf *out, struct err *e)
 {
 	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -36,7 +36,7 @@ static int add_url(const char *url, struct buf *out, struct err *e)
 	return render_code(url, URL_MAX, out, e);
 }
 
-/* Ours, but from a file. */
+/* We wrote the time, but it comes from a file: validates it. */
 static const char *time_of(const json_t *run, const char *key)
 {
 	const char *s = json_get_text(run, key);
@@ -70,7 +70,7 @@ static int add_when(const json_t *run, struct buf *out, struct err *e)
 			units_time(json_get_us(run, "own_cpu_seconds"), cpu));
 }
 
-/* Of a run without a summary its figures are not known. */
+/* Without a summary, the figures of the run are unknown. */
 static int add_no_summary(const json_t *run, struct buf *out, struct err *e)
 {
 	bool lost = strcmp(json_get_text(run, "status"), "lost") == 0;
@@ -207,7 +207,7 @@ static int add_name(const json_t *c, struct buf *out, struct err *e)
 	return r == 0 ? render_code(json_get_text(c, "what"), TEXT_MAX, out, e) : r;
 }
 
-/* What came of it. */
+/* Adds the present state and the issue. */
 static int add_now(const json_t *c, struct buf *out, struct err *e)
 {
 	bool changed = *json_get_text(c, "state_now") &&

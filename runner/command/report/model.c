@@ -65,7 +65,7 @@ static int from_series(const struct model *m, struct err *e)
 	return r;
 }
 
-/* --- one that has ------------------------------------------------------------------ */
+/* --- a run with a summary ----------------------------------------------------------- */
 
 static int take_summary(const struct model *m, json_t *summary, struct err *e)
 {
@@ -91,19 +91,19 @@ static int read_run(const struct model *m, struct err *e)
 	if (r == -ENOENT)
 		return from_series(m, e);
 	if (r == 0 && !json_is_object(summary))
-		r = err_set(e, EBADMSG, "%s: it is no object", path);
+		r = err_set(e, EBADMSG, "%s: not a JSON object", path);
 	return r < 0 ? r : take_summary(m, summary, e);
 }
 
 /* --- coverage gained ---------------------------------------------------------------- */
 
-/* Runs are named by when they began. */
+/* The id of a run is its start time, so ids sort by time. */
 static const json_t *line_before(const struct model *m, const json_t *lines)
 {
 	for (size_t i = json_array_size(lines); i-- > 0;) {
 		const json_t *l = json_array_get(lines, i);
 
-		/* A run in which it was not fuzzed says nothing of its edges. */
+		/* A run that did not fuzz the target has no coverage of it. */
 		if (*json_get_text(l, "run") && strcmp(json_get_text(l, "run"), m->id) < 0 &&
 		    json_get_u64(l, "cov") > 0)
 			return l;
@@ -143,7 +143,7 @@ static int add_before(const struct model *m, json_t *target, struct err *e)
 	int r;
 
 	if (history_target_name(json_get_text(target, "name"), &file, &why) < 0)
-		return 0; /* no name of ours */
+		return 0; /* not a valid target name */
 	r = find_before(m, file, &before, e);
 	if (r == 0 && json_object_update(target, before) < 0)
 		r = no_memory(e);
@@ -199,7 +199,7 @@ static int add_crash(const struct model *m, const json_t *from, const char *targ
 	return 0;
 }
 
-/* What the ledger has seen in a run without a summary, or found fixed in any. */
+/* Adds a crash that the ledger saw in a run without a summary, or that any run found fixed. */
 static int add_entry(const struct model *m, const struct known_crash *k, struct err *e)
 {
 	bool first = strcmp(k->first_seen.run, m->id) == 0;
@@ -303,7 +303,7 @@ int report_model(const struct state *s, const struct ledger *l, const char *run,
 		return no_memory(e);
 	r = is_run(run) ? fs_open_dir(s->dirfd, path, &fd, e) : -ENOENT;
 	if (r == -ENOENT)
-		return err_set(e, ENOENT, "there is no run of that name");
+		return err_set(e, ENOENT, "there is no such run");
 	if (r == 0)
 		r = fill(&m, e);
 	if (r == 0)

@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A user who ended the run waits at the prompt. */
+/* Time limits for sending. The second one applies when a user ended the run and waits at the
+ * prompt. */
 #define SEND_US	      (120 * USEC_PER_SEC)
 #define SEND_ENDED_US (10 * USEC_PER_SEC)
 
@@ -31,7 +32,7 @@ static void notes_done(struct notes *l)
 		free(l->names[i]);
 }
 
-/* More than NOTES_MAX at once: the rest is told after the next run. */
+/* Adds a note about a silent target. Beyond NOTES_MAX, the rest follows after the next run. */
 static int add_silent(void *arg, const char *target, uint64_t since, struct err *e)
 {
 	struct notes *l = arg;
@@ -47,7 +48,8 @@ static int add_silent(void *arg, const char *target, uint64_t since, struct err 
 	return 0;
 }
 
-/* Of a run that a person ended, it does not count. */
+/* Reports whether the target waited for the whole run. In a run that a user ended, waiting does not
+ * count. */
 static bool waited_in_vain(const struct target_row *r)
 {
 	return summary_waited(r) && strcmp(r->reason, "run-deadline") == 0;
@@ -85,8 +87,7 @@ static bool is_given_up(const struct target_row *r)
 	return r->given_up;
 }
 
-/* Writes "2 of 30 targets were not really fuzzed: a (why), b (why)"; nothing when there are
- * none. */
+/* Writes "2 of 30 targets were not really fuzzed: a (why), b (why)"; nothing if there are none. */
 static int name_targets(const struct run_view *v, bool (*is)(const struct target_row *r),
 			const char *were, struct buf *out, struct err *e)
 {
@@ -106,7 +107,7 @@ static int name_targets(const struct run_view *v, bool (*is)(const struct target
 	return r < 0 || n <= NAMED_MAX ? r : buf_add(out, SLICE(", ..."), e);
 }
 
-/* Writes why the run failed; "" when it did not. */
+/* Writes why the run failed; "" if it did not fail. */
 static int say_failed(const struct run_over *o, struct buf *text, struct err *e)
 {
 	int r;
@@ -114,12 +115,12 @@ static int say_failed(const struct run_over *o, struct buf *text, struct err *e)
 	if (o->status == EXIT_INTERNAL)
 		return buf_add(text, SLICE("the run could not save everything, or broke off"), e);
 	if (*o->view->shortage)
-		return buf_addf(text, e, "no cell could be had: %s", o->view->shortage);
+		return buf_addf(text, e, "no cell could be started: %s", o->view->shortage);
 	r = name_targets(o->view, is_unfuzzed, "not really fuzzed", text, e);
 	if (r == 0)
 		r = name_targets(o->view, is_given_up, "given up", text, e);
 	if (r == 0 && text->n == 0 && o->view->build_failed)
-		r = buf_add(text, SLICE("a build failed: what it did not make was not fuzzed"), e);
+		r = buf_add(text, SLICE("a build failed: its missing targets were not fuzzed"), e);
 	return r;
 }
 

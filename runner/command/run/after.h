@@ -9,21 +9,21 @@
 #include "runner/status/row.h"
 #include "runner/targets/discover.h"
 
-/* When a run is over: which targets it really fuzzed is noted, and the world is told of
- * what it found, of what went wrong with it, and of targets that have been silent for too
- * long.  What goes wrong here is said, and is no failure of the run. */
+/* Work at the end of a run. Notes which targets were really fuzzed. Notifies of crashes, of
+ * problems of the run, and of targets that were not fuzzed for too long. Errors are printed and do
+ * not fail the run. */
 struct run_over {
 	const struct common *common;
 	struct state *state;
 	const struct target_list *targets;
-	struct ledger *ledger; /* saved before; gets what is learned */
+	struct ledger *ledger; /* saved before; receives the issue data */
 	const char *run, *commit;
 	const struct run_view *view;
-	int status; /* what fuzzcell will exit with, as things are */
+	int status; /* the exit status so far */
 };
 void run_after(const struct run_over *o);
 
-/* A build failed so that no run began: told once for each commit. */
+/* Notifies of a build that failed so that no run began, once per commit. */
 void run_not_built(const struct common *c, struct state *s, const char *commit);
 
 #endif

@@ -15,7 +15,7 @@
 #define WAIT_US	    (30 * USEC_PER_SEC)
 #define SUMMARY_MAX (256 << 20)
 
-/* All files of a run's end: they are on disk together. */
+/* The files at the end of a run, written to disk together. */
 struct end_of_run {
 	struct state *state;
 	const struct run_view *view;
@@ -70,8 +70,8 @@ static int append_target(struct end_of_run *o, const struct target_row *row, uin
 	return r < 0 ? r : state_append_history(o->state, &o->batch, name, j, e);
 }
 
-/* Of a target that only waited, summary.json says all that there is.  Writing two more files for
- * each of 2,000 targets takes seconds. */
+/* summary.json is enough for a target that only waited. Two more files for each of 2,000 targets
+ * would take seconds. */
 int record_run(struct state *s, const struct run_dirs *d, const struct run_view *v, struct err *e)
 {
 	struct end_of_run o = {.state = s, .view = v};

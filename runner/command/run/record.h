@@ -6,19 +6,19 @@
 #include "runner/state/state.h"
 #include "runner/status/row.h"
 
-/* What is left of a run on disk: summary.json, the targets' .stats, and the histories. */
+/* The files that record a run: summary.json, the targets' .stats, and the histories. */
 
-/* At its end.  Each part is tried: one full disk must not hide the others. */
+/* Writes the files at the end of a run. After an error, still writes the other files. */
 MUST_CHECK int record_run(struct state *s, const struct run_dirs *d, const struct run_view *v,
 			  struct err *e);
 
-/* One without an end: each day a line of each target that had a turn, as at the end, in a child
- * process.  What cannot be written is logged, and is in the next day's line. */
+/* For a run without an end: appends a history line per day for each target that had a turn, in a
+ * child process. If writing fails, the error is logged, and the next day's line has the data. */
 struct record_days {
 	struct loop *loop;
 	struct state *state;
-	const struct run_view *view; /* while the child is made */
-	uint64_t noted_us;	     /* of the run's time */
+	const struct run_view *view; /* valid while the child is started */
+	uint64_t noted_us;	     /* run time of the last line */
 	struct task *task;
 };
 void record_second(struct record_days *d, const struct run_view *v);

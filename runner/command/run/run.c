@@ -31,29 +31,29 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Each time that there is something to tell while it runs. */
+/* Time limit for sending while the run is active. */
 #define SEND_LIVE_US (60 * USEC_PER_SEC)
 
 struct run_args {
 	struct session session;
 	const char *workers, *workers_from, *token_from, *total, *each, *commit;
-	int control; /* descriptor of workers_from, or -1 */
+	int control; /* descriptor of --workers-from, or -1 */
 	bool dry_run, fail_on_crash, plain, build, no_build, continuous, json;
 	json_t *answer;
-	bool broken; /* a build failed: what it would have made is not known to be fuzzed */
+	bool broken; /* a build failed, so some targets may not be fuzzed */
 };
 
 static const struct option_spec specs[] = {
     COMMON_OPTIONS,
-    {"workers", "N", "cells at once (default: one a CPU)"},
-    {"workers-from", "FD", "and as \"workers N\" lines on this descriptor say later"},
-    {"token-from", "FD", "GitHub's token is what another fuzzcell wrote here"},
+    {"workers", "N", "cells at once (default: one per CPU)"},
+    {"workers-from", "FD", "also change it by \"workers N\" lines on this descriptor"},
+    {"token-from", "FD", "read GitHub's token from this descriptor"},
     {"max-total-time", "TIME", "end the run after this long (\"30s\", \"2h\")"},
-    {"continuous", NULL, "go on until stopped, and fuzz new builds as they come"},
+    {"continuous", NULL, "run until stopped, and fuzz new builds when they appear"},
     {"max-fuzzer-time", "TIME", "end each target after this long"},
-    {"commit", "SHA", "what is fuzzed, for the histories"},
-    {"no-build", NULL, "fuzz what is built, build nothing first"},
-    {"build", NULL, "build first (the default, but for --dry-run)"},
+    {"commit", "SHA", "the commit that is fuzzed, for the histories"},
+    {"no-build", NULL, "fuzz the present binaries without building first"},
+    {"build", NULL, "build first (the default, except with --dry-run)"},
     {"dry-run", NULL, "everything but building and executing targets"},
     {"fail-on-crash", NULL, "exit with 1 for new crashes and given-up targets"},
     {"plain", NULL, "plain lines instead of the live table"},
@@ -100,7 +100,7 @@ static bool take(void *arg, const char *name, const char *value)
 	return common_take(&a->session.common, name, value);
 }
 
-/* Whatever it is, the cells do not inherit it. */
+/* Parses a descriptor, and sets FD_CLOEXEC so that cells do not inherit it. */
 static int find_fd(const char *option, const char *value, int *ret)
 {
 	struct slice in = value ? slice_of(value) : SLICE("");
@@ -111,7 +111,7 @@ static int find_fd(const char *option, const char *value, int *ret)
 		return EXIT_DONE;
 	if (!scan_u64(&in, 10, INT_MAX, &fd) || in.n > 0 || fd < 3 ||
 	    fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
-		return fail(EXIT_USAGE, "%s: '%s' is no open descriptor", option, value);
+		return fail(EXIT_USAGE, "%s: '%s' is not an open file descriptor", option, value);
 	*ret = (int)fd;
 	return EXIT_DONE;
 }
@@ -164,9 +164,9 @@ static int not_built(const struct run_args *a)
 	return fail(EXIT_BUILD, "nothing was built, nothing is fuzzed");
 }
 
-/* The targets, built first when there is something to build.  The lock comes before: two
- * builds would spoil each other's; and the machine, since what a build leaves running
- * (Bazel's server) shall not be in the way of groups. */
+/* Builds and finds the targets. Takes the lock first: two builds would overwrite each other. Opens
+ * the machine first: processes that a build leaves running (Bazel's server) must not block the
+ * control groups. */
 static int build_and_plan(struct run_args *a)
 {
 	struct session *s = &a->session;
@@ -186,7 +186,7 @@ static int build_and_plan(struct run_args *a)
 	r = session_plan(s);
 	if (a->broken && (r == EXIT_USAGE || (r == EXIT_DONE && runnable(&s->plan) == 0)))
 		return not_built(a);
-	a->broken |= s->common.targets.partial; /* also when nothing is built first */
+	a->broken |= s->common.targets.partial; /* also if nothing is built first */
 	return r;
 }
 
@@ -233,7 +233,7 @@ static void print_plan(const struct plan *p)
 	    p->n - unbuilt, p->disabled, unbuilt);
 }
 
-/* Who looks on while it runs. */
+/* The observers of a run. */
 struct live {
 	struct table table;
 	struct record_days days;
@@ -256,7 +256,7 @@ static void on_event(void *arg, const struct run_view *v, size_t row, const char
 		    f_str("note", r->note));
 	else
 		LOG(LOG_INFO, "run", f_str("what", what), f_str("run", v->id));
-	/* One log is enough; a table is drawn all the same. */
+	/* A console log replaces plain event lines; a table on a terminal is still drawn. */
 	if (log_console == LOG_CONSOLE_OFF || l->table.terminal)
 		table_event(&l->table, v, row, what);
 }
@@ -269,7 +269,7 @@ static void on_second(void *arg, const struct run_view *v)
 	record_second(&l->days, v);
 }
 
-/* summary.json */
+/* Makes the JSON answer: the content of summary.json. */
 static int answer(const struct run_view *v, json_t **ret, struct err *e)
 {
 	_autobuf_ struct buf text = BUF_INIT(256 << 20);
@@ -291,7 +291,7 @@ static int conclude(struct run_args *a, struct state *s, const struct run_dirs *
 		table_screen(STDOUT_FILENO, &columns, &lines);
 	if (summary_text(v, columns, color_wanted(STDOUT_FILENO), &text, &e) == 0) {
 		fflush(stdout);
-		(void)!sys_write_all(STDOUT_FILENO, buf_str(&text), text.n); /* it was closed */
+		(void)!sys_write_all(STDOUT_FILENO, buf_str(&text), text.n); /* it may be closed */
 	}
 	printf("logs and artifacts: %s/logs/%s\n", s->path, d->id);
 	fflush(stdout);
@@ -300,12 +300,13 @@ static int conclude(struct run_args *a, struct state *s, const struct run_dirs *
 	if (record_run(s, d, v, &e) < 0)
 		return fail(EXIT_INTERNAL, "the run's records could not be written: %s", e.msg);
 	if (*v->shortage)
-		return fail(EXIT_MACHINE,
-			    "no cell could be had: %s: free what is short (open files, processes, "
-			    "memory, space in /run, control groups), or raise its limit",
-			    v->shortage);
+		return fail(
+		    EXIT_MACHINE,
+		    "no cell could be started: %s: free what is short (open files, processes, "
+		    "memory, space in /run, control groups), or raise its limit",
+		    v->shortage);
 	if (a->broken)
-		printf("a build failed: what it did not make was not fuzzed\n");
+		printf("a build failed: its missing targets were not fuzzed\n");
 	if (summary_unfuzzed(v) > 0 || a->broken)
 		worst = REASON_UNFUZZED;
 	else if (summary_given_up(v) > 0)
@@ -314,7 +315,7 @@ static int conclude(struct run_args *a, struct state *s, const struct run_dirs *
 				  a->fail_on_crash);
 }
 
-/* The ledger; what was wrong with its file is said. */
+/* Opens the ledger. Problems of its file are printed as a warning. */
 static int open_books(struct run_args *a, const char *run, struct books **ret)
 {
 	char warning[300];
@@ -327,7 +328,7 @@ static int open_books(struct run_args *a, const char *run, struct books **ret)
 	return EXIT_DONE;
 }
 
-/* What is still only in memory: another try, now that all else is done. */
+/* Tries again to save what is only in memory, after all other work. */
 static int save_books(struct books *b, struct state *s)
 {
 	struct err e;
@@ -337,7 +338,8 @@ static int save_books(struct books *b, struct state *s)
 	return EXIT_DONE;
 }
 
-/* Its commit counts as fuzzed when nobody cut the run short and all of it was kept. */
+/* Records the commit as fuzzed, unless the run was interrupted or its results could not all be
+ * saved. */
 static int note_done(const struct run_args *a, bool interrupted, int status)
 {
 	struct err e;
@@ -372,7 +374,7 @@ static int run_live(struct run_args *a, struct run_opts *o, struct run **ret, st
 	return r;
 }
 
-/* The exit status tells the new crashes: a later run takes them for known. */
+/* The exit status reports the new crashes, so a later run treats them as known. */
 static int note_counted(struct ledger *l, const struct run_view *v)
 {
 	struct err e;
@@ -388,7 +390,8 @@ static bool counts_crashes(int status)
 	return status == EXIT_DONE || status == EXIT_CRASHES || status == EXIT_NOT_FUZZED;
 }
 
-/* What is in memory only is saved first, and what was learned by telling it after that. */
+/* Saves the results before sending notifications. The caller saves again for the data that
+ * notifying adds. */
 static int close_run(struct run_args *a, const struct run_opts *o, struct run *run, int status)
 {
 	struct session *s = &a->session;
@@ -508,8 +511,8 @@ int command_run(int argc, char **argv)
 		return fail(EXIT_USAGE, "run: unexpected '%s'", argv[at]);
 	if (a.continuous && a.each)
 		return fail(EXIT_USAGE,
-			    "--max-fuzzer-time: with --continuous no target ends by time; "
-			    "plateau.cap says what it has a day");
+			    "--max-fuzzer-time: with --continuous, no target ends by time; "
+			    "plateau.cap limits a target's CPU time per day");
 	begun = answer_begin(a.json);
 	r = load(&a);
 	if (r == EXIT_DONE)

@@ -44,7 +44,7 @@ int trigger_open(struct trigger_repo *r, bool several)
 	return EXIT_DONE;
 }
 
-/* What was said, for years: of a large one half is enough. */
+/* Opens the log. A large log is renamed to .old, so that the logs do not grow without bound. */
 static void open_log(struct trigger_repo *r)
 {
 	struct stat st;
@@ -143,8 +143,8 @@ static bool read_usage(const char *mount, const char *base, const char *instance
 	       cg_stat_keyed((struct slice){text, n}, SLICE("usage_usec"), ret);
 }
 
-/* Where a run may have put them: where it is told to, below our own group (we are in a
- * leaf of it), or below the root. */
+/* A run's groups are below the configured group, below our own group (we are in a leaf of it), or
+ * below the root. */
 uint64_t trigger_cpu_us(const struct config *c, const char *instance)
 {
 	static const char *const mounts[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};

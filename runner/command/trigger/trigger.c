@@ -24,16 +24,16 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* Between two looks, when nobody says. */
+/* Interval of the checks without --loop. */
 #define TICK  (UINT64_C(1800) * USEC_PER_SEC)
 #define RETRY (15 * USEC_PER_SEC)
 
 static const struct option_spec specs[] = {
-    {"config", "FILE", "configuration; more than once: a repository each"},
+    {"config", "FILE", "configuration (may be repeated: one per repository)"},
     {"state-dir", "DIR", "state directory (default: $FUZZCELL_STATE_DIR or ~/.fuzzcell)"},
-    {"loop", "TIME", "stay, and look every so often (\"30m\")"},
-    {"force", NULL, "start a run now, whatever was done and when"},
-    {"dry-run", NULL, "say what would be done, and why"},
+    {"loop", "TIME", "keep running, and check at this interval (\"30m\")"},
+    {"force", NULL, "start a run now, even if none is due"},
+    {"dry-run", NULL, "print what would be done, and why"},
     {"json", NULL, "with --dry-run: print JSON"},
 };
 
@@ -64,14 +64,13 @@ static bool take(void *arg, const char *name, const char *value)
 	else if (units_parse_time(slice_of(value), &t->loop_us) && t->loop_us >= USEC_PER_SEC)
 		t->forever = true;
 	else {
-		(void)fail(EXIT_USAGE, "trigger: --loop: '%s' is no time of a second or more",
-			   value);
+		(void)fail(EXIT_USAGE, "trigger: --loop: '%s' is not a time of at least 1s", value);
 		return false;
 	}
 	return true;
 }
 
-/* --- what the room asks for ----------------------------------------------------------------- */
+/* --- callbacks of drive_run() --------------------------------------------------------------- */
 
 static void say(void *arg, size_t i, bool bad, const char *text)
 {
@@ -106,12 +105,12 @@ static void decided(void *arg, size_t i, enum due_what what, const char *commit,
 					      answer_text(why)));
 }
 
-/* What a run gets beside 0 to 2. */
+/* The descriptors that a run inherits besides 0 to 2. */
 struct handed {
 	int workers, token; /* token: -1: there is none */
 };
 
-/* In the child. */
+/* Runs in the child. */
 static int keep_open(void *arg)
 {
 	const struct handed *h = arg;
@@ -121,7 +120,7 @@ static int keep_open(void *arg)
 	return fcntl(h->workers, F_SETFD, 0);
 }
 
-/* Each number in words of its own: argv[] borrows them. */
+/* Adds an option. The number has its own buffer because argv[] borrows the strings. */
 static size_t fd_option(const char **argv, size_t n, const char *option, int fd, char number[16])
 {
 	(void)snprintf(number, 16, "%d", fd);
@@ -141,7 +140,7 @@ static int spawn(struct handed *h, const char *const *argv, pid_t *ret_pid, stru
 	return proc_spawn(&spec, ret_pid, e);
 }
 
-/* A token that came in our environment is not there any more: a pipe has it. */
+/* Passes the token through a pipe: it is no longer in our environment. */
 static int open_token(const struct trigger_repo *r, int *ret_fd, struct err *e)
 {
 	const char *name = config_github(r->common.config)->token_env;
@@ -265,7 +264,7 @@ static bool reload_one(struct triggers *t, struct trigger_repo *r)
 	return true;
 }
 
-/* A configuration that became wrong changes nothing: the old one goes on. */
+/* If a new configuration is wrong, the old one stays in use. */
 static void reload(void *arg)
 {
 	struct triggers *t = arg;
@@ -276,8 +275,8 @@ static void reload(void *arg)
 	if (wrong == 0)
 		printf("configurations read again\n");
 	else
-		warn("%zu of %zu configuration(s) not read again: what was said before goes on",
-		     wrong, t->n);
+		warn("%zu of %zu configuration(s) not read again: the old ones stay in use", wrong,
+		     t->n);
 }
 
 /* --- beginning ----------------------------------------------------------------------------- */
@@ -287,7 +286,7 @@ static int open_all(struct triggers *t)
 	int r = EXIT_DONE;
 
 	if (t->n == 0)
-		t->n = 1; /* the state directory's own */
+		t->n = 1; /* the state directory's configuration */
 	if (t->n > 1 && t->state_dir)
 		return fail(EXIT_USAGE, "trigger: --state-dir is for one configuration: several "
 					"have a \"state_dir\" each");
@@ -313,7 +312,7 @@ static int status_of(const struct triggers *t, const struct drive_result *res)
 		if (t->v[i].status > worst)
 			worst = t->v[i].status;
 	if (!t->forever && res->unsaved)
-		return EXIT_INTERNAL; /* it said why */
+		return EXIT_INTERNAL; /* the error was printed */
 	if (worst != EXIT_DONE || t->forever)
 		return worst;
 	if (res->blocked)

@@ -14,13 +14,13 @@ enum { TRIGGERS_MAX = 64 };
 struct trigger_repo {
 	struct common common;
 	struct state *state;
-	int lock_fd, log_fd;   /* with the lock: above 0 */
-	struct drive_repo *to; /* what the room is given; filled by trigger_given() */
-	int status;	       /* of the last run */
-	char commit[65];       /* that was started last */
-	bool runs, told;       /* a run of it lives; one has come to its own end, and told all */
+	int lock_fd, log_fd;   /* valid while the lock is held: above 0 */
+	struct drive_repo *to; /* parameters for drive_run(), filled by trigger_given() */
+	int status;	       /* exit status of the last run */
+	char commit[65];       /* commit of the run started last */
+	bool runs, told; /* a run is active; a run ended by itself and sent its notifications */
 	struct notifier *notifier;
-	struct builder *builder; /* in a child that runs git: what keeps its limits */
+	struct builder *builder; /* in a child that runs git: enforces its limits */
 	struct git_limits limits;
 };
 
@@ -30,26 +30,27 @@ struct triggers {
 	const char *state_dir;
 	uint64_t loop_us;
 	bool forever, force, dry, json;
-	json_t *repositories; /* the answer's: what was decided for each */
+	json_t *repositories; /* for the JSON answer: the decision for each */
 	struct loop *loop;
 };
 
-/* Reads the configuration, opens its state directory; each prints what is wrong and
- * returns an exit status.  several: the configuration has to name the directory. */
+/* Reads the configuration and opens its state directory. Prints errors; returns an exit status.
+ * several: the configuration must name the directory. */
 int trigger_open(struct trigger_repo *r, bool several);
-/* Its log, trigger.log, comes with it. */
+/* Also opens the log, trigger.log. */
 int trigger_take_lock(struct trigger_repo *r);
 void trigger_given(struct trigger_repo *r);
 void trigger_close(struct trigger_repo *r);
 
-/* Sends what waits in the outboxes while no run of theirs lives, until the end.  again: the
- * configuration was replaced. */
+/* Sends the entries of the outboxes while no run of the repository is active, until
+ * trigger_notify_end(). trigger_notify_again(): the configuration was replaced.
+ * trigger_notify_died(): a signal killed the run. */
 int trigger_notify_begin(struct triggers *t, struct err *e);
 void trigger_notify_again(struct triggers *t, struct trigger_repo *r);
 void trigger_notify_died(const struct trigger_repo *r, const char *why);
 void trigger_notify_end(struct triggers *t);
 
-/* CPU time that the cells of a state directory have used, 0 when that cannot be seen. */
+/* CPU time of the cells of a state directory; 0 if unknown. */
 uint64_t trigger_cpu_us(const struct config *c, const char *instance);
 
 #endif

@@ -40,10 +40,10 @@ static void beside_a_first_run(void **state)
 	assert_non_null(strstr(print("{\"live\": false, \"targets\": []}"),
 			       "no targets are known: nothing was fuzzed yet\n"));
 	assert_non_null(strstr(print("{\"live\": true, \"targets\": []}"),
-			       "no targets are known yet: the first run goes on "));
+			       "no targets are known yet: the first run is active "));
 	assert_non_null(strstr(print("{\"live\": true, \"targets\": [{\"name\": \"a\", "
 				     "\"severity\": \"ok\", \"known\": false, \"findings\": []}]}"),
-			       "a: nothing is known yet: a run goes on "));
+			       "a: nothing is known yet: a run is active "));
 }
 
 #define WAITS                                                                               \
